@@ -1,0 +1,106 @@
+package accountant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dpproxy/dp"
+)
+
+// A Scope names one budget. The privacy unit's scope is the guarantee; the
+// others are limits under it (the package comment says why).
+type Scope struct {
+	Kind ScopeKind
+	Name string // unit name, schema.table, or analyst
+}
+
+// A ScopeKind is a kind of budget.
+type ScopeKind string
+
+// The kinds of scopes.
+const (
+	UnitScope    ScopeKind = "unit"
+	TableScope   ScopeKind = "table"
+	AnalystScope ScopeKind = "analyst"
+)
+
+// String writes kind:name.
+func (s Scope) String() string { return string(s.Kind) + ":" + s.Name }
+
+// A Charge debits every listed scope, or none of them.
+type Charge struct {
+	// Analyst and Shape go to the audit trail; they hold no data. Shape is a
+	// digest of the plan without its constants.
+	Analyst, Shape string
+	// Events describe what will be released.
+	Events []string
+	// Debits are at most one for each scope, each in its scope's measure.
+	Debits []Debit
+}
+
+// A Debit is the amount for one scope.
+type Debit struct {
+	Scope Scope
+	Loss  dp.Loss
+}
+
+// A Balance is the state of one scope.
+type Balance struct {
+	Scope        Scope
+	Limit, Spent dp.Loss
+}
+
+// A ChargeID identifies a recorded charge.
+type ChargeID uint64
+
+// A Ledger records charges durably. A charge that was recorded counts for ever,
+// whatever becomes of the answer, except that it may be voided while it is
+// certain that nothing was sent to the protected database.
+//
+// Methods are safe for concurrent use. After ErrUnavailable the ledger stays
+// unusable: it fails closed.
+type Ledger interface {
+	// Charge checks every scope and records the charge, all or nothing. When
+	// it returns nil the charge is durable. It returns an *InsufficientError
+	// when a scope has too little left, and ErrUnavailable (wrapped) when the
+	// charge could not be made durable: then it may or may not count, and
+	// nothing may be released.
+	Charge(ctx context.Context, c Charge) (ChargeID, error)
+	// Void takes a charge back. The caller asserts that nothing has been sent
+	// to the protected database for it.
+	Void(ctx context.Context, id ChargeID) error
+	// Balances returns the state of the given scopes, or of all when none is
+	// given, from one moment.
+	Balances(ctx context.Context, scopes ...Scope) ([]Balance, error)
+	// Incident records that a read of protected data failed after its charge.
+	Incident(ctx context.Context, in Incident) error
+	// Incidents returns those that were recorded and not cleared.
+	Incidents(ctx context.Context) ([]Incident, error)
+	// ClearIncidents clears those of one analyst, or of all when it is empty,
+	// with the administrator's reason.
+	ClearIncidents(ctx context.Context, analyst, reason string) error
+	// Close releases the ledger.
+	Close() error
+}
+
+// An Incident is a failed read of protected data (its cause is never stored).
+type Incident struct {
+	Charge  ChargeID
+	Analyst string
+	Shape   string
+}
+
+// ErrUnavailable is wrapped by the errors of a ledger that cannot record.
+var ErrUnavailable = errors.New("accountant: the ledger is unavailable")
+
+// An InsufficientError says which scope refused a charge. Nothing was charged.
+type InsufficientError struct {
+	Scope                Scope
+	Requested, Remaining dp.Loss
+}
+
+// Error implements error.
+func (e *InsufficientError) Error() string {
+	return fmt.Sprintf("accountant: %v has %v left, %v requested", e.Scope, e.Remaining, e.Requested)
+}

@@ -1,0 +1,104 @@
+// Package catalog holds what the catalogue of the real database says about the
+// tables in the policy: columns, types, keys and foreign keys, as plain values.
+//
+// Package mirror reads it and makes the mirror from it; package planner proves
+// facts from it. It does no I/O and imports nothing of ours.
+package catalog
+
+import "slices"
+
+// A Name is a schema-qualified name of a relation or type.
+type Name struct{ Schema, Name string }
+
+// String writes schema.name, unquoted, for people and for map keys in files.
+func (n Name) String() string { return n.Schema + "." + n.Name }
+
+// A Schema is what was read in one snapshot.
+type Schema struct {
+	Tables map[Name]*Table
+	Types  map[Name]*Type // enums and domains that the tables use
+	// ServerVersion is server_version_num of the real database.
+	ServerVersion int
+	Database      string
+}
+
+// A Table is a relation of the real database.
+type Table struct {
+	Name    Name
+	Kind    byte // pg_class.relkind: 'r' table, 'p' partitioned, 'v' view, 'm' materialised view, 'f' foreign
+	Comment string
+	Columns []Column // in attnum order, dropped ones left out
+	Keys    []Key
+	Foreign []ForeignKey
+	// RowSecurity says that row security is enabled for the reader.
+	RowSecurity bool
+	// Parents and Children are legacy inheritance or partition links.
+	Parents, Children []Name
+	// Fingerprint is a digest of everything above as the real database states it
+	// (also of indexes and constraints that are not listed).
+	Fingerprint string
+	// OID in the real database at the time of reading.
+	OID uint32
+}
+
+// Column returns the column of that name.
+func (t *Table) Column(name string) (*Column, bool) {
+	i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return &t.Columns[i], true
+}
+
+// A Column of a table.
+type Column struct {
+	Name    string
+	Type    TypeRef
+	NotNull bool
+	Comment string
+	// Collation is set when it is not the type's default. Deterministic is
+	// false for a non-deterministic collation.
+	Collation     Name
+	Deterministic bool
+	Generated     bool
+}
+
+// A TypeRef is a use of a type by a column.
+type TypeRef struct {
+	Name Name   // as in pg_type, e.g. pg_catalog.int4
+	OID  uint32 // in the real database; equal on the mirror only below 16384
+	Mod  int32  // typmod, -1 for none
+	// Display is format_type(oid, mod), e.g. "numeric(12,2)".
+	Display string
+	// Base is the built-in type below a domain, else Name. BaseMod likewise.
+	Base    Name
+	BaseOID uint32
+	BaseMod int32
+	Kind    byte // pg_type.typtype of Name: 'b' base, 'e' enum, 'd' domain, ...
+}
+
+// A Type is a user-defined type.
+type Type struct {
+	Name    Name
+	Kind    byte     // 'e' or 'd'
+	Labels  []string // enum labels in order
+	Base    TypeRef  // of a domain
+	NotNull bool
+	Comment string
+}
+
+// A Key is a unique index that proves uniqueness: unique, valid, ready,
+// immediate, without predicate and expressions.
+type Key struct {
+	Name    string
+	Columns []string
+	Primary bool
+}
+
+// A ForeignKey is a validated foreign-key constraint.
+type ForeignKey struct {
+	Name       string
+	Columns    []string
+	References Name
+	Target     []string
+}

@@ -1,0 +1,225 @@
+// Package pgtemp starts throwaway Postgres servers in a folder of their own, for
+// tests and for the demo. A server dies with the process that started it.
+//
+// Such a server does not survive a crash of the machine (fsync is off) and lets
+// everybody who can reach its socket in (trust), which is a folder with mode 0700
+// unless the caller asks for a TCP port.
+package pgtemp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Options of a server.
+type Options struct {
+	// Dir is the folder to live in; it must be empty, or hold an earlier
+	// server's files. Empty: a new temporary folder, removed by Stop.
+	Dir string
+	// Port is a TCP port on 127.0.0.1; 0 listens on the socket only, -1 on a
+	// free port.
+	Port int
+	// Settings are passed as -c name=value.
+	Settings []string
+}
+
+// A Server is a running Postgres.
+type Server struct {
+	// SocketDir and Port make the address; Port is also the TCP port when one was asked for.
+	SocketDir string
+	Port      int
+
+	dir    string
+	remove bool
+	cmd    *exec.Cmd
+	exited chan struct{}
+	output bytes.Buffer
+}
+
+// Superuser is the role that owns every server of this package.
+const Superuser = "postgres"
+
+// Bin returns the folder with initdb and postgres, the newest version installed.
+func Bin() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	slices.SortFunc(found, func(a, b string) int { return version(b) - version(a) })
+	if len(found) > 0 {
+		return filepath.Dir(found[0]), nil
+	}
+	p, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", errors.New("pgtemp: no Postgres server is installed (Debian: apt-get install postgresql-15)")
+	}
+	return filepath.Dir(p), nil
+}
+
+func version(initdb string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
+	return n
+}
+
+// Start makes a database cluster if the folder has none and starts it. It
+// returns when the server takes connections.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	bin, err := Bin()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: o.Dir, exited: make(chan struct{})}
+	if s.dir == "" {
+		if s.dir, err = os.MkdirTemp("", "dpproxy-pg"); err != nil {
+			return nil, err
+		}
+		s.remove = true
+	}
+	attr, err := s.prepare()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.initdb(ctx, bin, attr); err != nil {
+		s.cleanup()
+		return nil, err
+	}
+	if err := s.launch(bin, attr, o); err != nil {
+		s.cleanup()
+		return nil, err
+	}
+	if err := s.waitReady(ctx); err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("pgtemp: %w\n%s", err, s.output.String())
+	}
+	return s, nil
+}
+
+// prepare makes the folder fit for the account that Postgres runs as: Postgres
+// refuses to run as root, so root switches to the account "postgres".
+func (s *Server) prepare() (*syscall.SysProcAttr, error) {
+	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	s.SocketDir = s.dir
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if os.Geteuid() != 0 {
+		return attr, nil
+	}
+	account, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, fmt.Errorf("pgtemp: root needs the account postgres: %w", err)
+	}
+	uid, _ := strconv.Atoi(account.Uid)
+	gid, _ := strconv.Atoi(account.Gid)
+	if err := os.Chown(s.dir, uid, gid); err != nil {
+		return nil, err
+	}
+	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return attr, nil
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) initdb(ctx context.Context, bin string, attr *syscall.SysProcAttr) error {
+	if _, err := os.Stat(filepath.Join(s.data(), "PG_VERSION")); err == nil {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", s.data(), "-U", Superuser,
+		"-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
+	cmd.Dir, cmd.SysProcAttr = s.dir, attr
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("pgtemp: initdb: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func (s *Server) launch(bin string, attr *syscall.SysProcAttr, o Options) error {
+	listen := ""
+	s.Port = 5432
+	if o.Port != 0 {
+		listen, s.Port = "127.0.0.1", o.Port
+	}
+	if o.Port < 0 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		s.Port = l.Addr().(*net.TCPAddr).Port
+		l.Close()
+	}
+	args := []string{
+		"-D", s.data(), "-k", s.SocketDir, "-p", strconv.Itoa(s.Port),
+		"-c", "listen_addresses=" + listen, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
+		"-c", "shared_buffers=64MB", "-c", "logging_collector=off", "-c", "max_connections=300",
+	}
+	for _, setting := range o.Settings {
+		args = append(args, "-c", setting)
+	}
+	s.cmd = exec.Command(filepath.Join(bin, "postgres"), args...)
+	s.cmd.Dir, s.cmd.SysProcAttr = s.dir, attr
+	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	go func() { s.cmd.Wait(); close(s.exited) }()
+	return nil
+}
+
+func (s *Server) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		conn, err := pgx.Connect(ctx, s.URL("postgres", Superuser))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-s.exited:
+			return errors.New("the server stopped at once")
+		case <-ctx.Done():
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+// URL returns a connection string over the server's socket.
+func (s *Server) URL(database, role string) string {
+	return fmt.Sprintf("host=%s port=%d dbname=%s user=%s sslmode=disable", s.SocketDir, s.Port, database, role)
+}
+
+// TCP returns a connection string over 127.0.0.1, if a port was asked for.
+func (s *Server) TCP(database, role string) string {
+	return fmt.Sprintf("host=127.0.0.1 port=%d dbname=%s user=%s sslmode=disable", s.Port, database, role)
+}
+
+// Stop ends the server at once and waits for it; a folder of its own is removed.
+func (s *Server) Stop() {
+	s.cmd.Process.Signal(syscall.SIGQUIT)
+	<-s.exited
+	s.cleanup()
+}
+
+// Crash kills the server and leaves its files, for tests of a server that died.
+func (s *Server) Crash() {
+	s.cmd.Process.Kill()
+	<-s.exited
+}
+
+func (s *Server) cleanup() {
+	if s.remove {
+		os.RemoveAll(s.dir)
+	}
+}

@@ -1,0 +1,302 @@
+package parser
+
+import "dpproxy/pgerr"
+
+// A Catalog tells the parser which relations are protected and what columns
+// relations have. A name that it does not know is a relation of the mirror
+// (a system catalogue, a temporary table) and public.
+type Catalog interface {
+	// Relation returns what is known of the relation that a range variable
+	// names. Schema is empty when the client did not write one; then ok is true
+	// if a relation of that name is known in any schema, a protected one first.
+	// Whether the name really means that relation is checked in the session,
+	// before anything is charged.
+	Relation(schema, name string) (r Relation, ok bool)
+}
+
+// A Relation is what the parser must know of a table.
+type Relation struct {
+	Schema, Name string
+	Protected    bool
+	// Unit is the column that identifies the privacy unit, or empty.
+	Unit    string
+	Columns []string
+}
+
+// A Script is the text of one Query or Parse message.
+type Script struct {
+	Statements []*Statement
+}
+
+// A Class says what becomes of a statement.
+type Class uint8
+
+const (
+	// Relay: the mirror gets the client's text unchanged.
+	Relay Class = iota + 1
+	// Release: the statement holds release blocks and executes now.
+	Release
+	// Explain: EXPLAIN of a statement with release blocks.
+	Explain
+	// Refused: Refusal says why; it is raised when the statement would run.
+	Refused
+	// Empty: the statement reads protected relations only as a metadata probe
+	// (constant-false WHERE, or LIMIT 0): its answer has no rows.
+	Empty
+	// Set: SET, SET LOCAL, RESET or ALTER of a setting named dp.something.
+	Set
+)
+
+// A Form is the shape of a statement of class Release or Explain.
+type Form uint8
+
+const (
+	// Query is SELECT, VALUES, TABLE, or INSERT, UPDATE, DELETE, MERGE: it can
+	// be described as it is and takes parameters.
+	Query Form = iota + 1
+	// Utility is COPY TO, DECLARE CURSOR, CREATE TABLE AS, SELECT INTO,
+	// REFRESH: the query inside it is described, and literals are used instead of parameters.
+	Utility
+)
+
+// A Statement is one statement of a Script.
+type Statement struct {
+	// Text is the statement's own bytes; Offset is where they begin in the
+	// message.
+	Text   string
+	Offset int
+	Class  Class
+	Form   Form
+	// Inner is the query inside a Utility or Explain, as offsets into Text; the
+	// whole of Text for a Query.
+	Inner Span
+	// Blocks are the release blocks, in text order. The refusal of one block's
+	// content is in its Err; such a statement still has class Release.
+	Blocks []*Block
+	// Protected are the protected relations that the statement names anywhere.
+	Protected []TableRef
+	// Refusal is set when Class is Refused; its position counts from the start of Text.
+	Refusal *pgerr.Error
+	// Setting is set when Class is Set.
+	Setting *Setting
+}
+
+// A Span is a range of byte offsets [Start, End).
+type Span struct{ Start, End int }
+
+// A TableRef is a relation as the client wrote it.
+type TableRef struct {
+	Schema, Name string // as written, case folded; Schema may be empty
+	// Resolved is what the catalogue said.
+	Resolved Relation
+	At       int
+}
+
+// A Setting is an assignment to a dp. setting.
+type Setting struct {
+	Name  string // with the "dp." prefix, lower case
+	Value string // text of the single argument; meaningless if Reset
+	Reset bool   // RESET, SET ... TO DEFAULT
+	At    int
+}
+
+// A Block is a release block: the smallest SELECT level that aggregates
+// protected rows. Its expressions are small trees of our own; nothing outside
+// this allow-listed subset exists in them. Offsets count from the start of the
+// statement's Text.
+type Block struct {
+	// From is the FROM item; in a block whose Err is nil it is allowed syntax,
+	// not yet allowed meaning.
+	From From
+	// Where is nil when there is none.
+	Where Expr
+	// Groups are the distinct grouping expressions, positions and aliases
+	// resolved; column gN of the released relation is Groups[N-1].
+	Groups []Expr
+	// Aggregates are the distinct aggregate calls of targets, HAVING, ORDER BY
+	// and windows; column aN of the released relation is Aggregates[N-1].
+	Aggregates []*Aggregate
+	// Grouped says that there is a GROUP BY. Without one there is always exactly one row.
+	Grouped bool
+	// Err refuses the content of the block (unknown syntax, function, node).
+	Err *pgerr.Error
+	At  int
+}
+
+// An Aggregate is one aggregate call.
+type Aggregate struct {
+	Func     string // lower case, without schema: count, sum, avg
+	Star     bool   // count(*)
+	Distinct bool
+	Args     []Expr
+	Filter   Expr // nil if none
+	At       int
+}
+
+// A From is an item of a FROM clause: *Table or *Join.
+//
+//sumtype:decl
+type From interface{ from() }
+
+// A Table in FROM.
+type Table struct {
+	Ref   TableRef
+	Alias string // the name its columns are reached by; never empty
+	Only  bool
+}
+
+// A Join of two items.
+type Join struct {
+	Kind        JoinKind
+	Left, Right From
+	On          Expr     // nil if none
+	Using       []string // nil if none
+	At          int
+}
+
+// A JoinKind is a kind of join.
+type JoinKind uint8
+
+// The kinds of joins.
+const (
+	Inner JoinKind = iota + 1
+	Left
+	Right
+	Full
+	Cross
+)
+
+func (*Table) from() {}
+func (*Join) from()  {}
+
+// An Expr is an expression inside a block. At is its byte offset, for
+// messages only: two equal expressions may differ in it.
+//
+//sumtype:decl
+type Expr interface{ Pos() int }
+
+type (
+	// A Column reference; Qualifier is empty, an alias, or a table name; Schema
+	// is set only when it was written.
+	Column struct {
+		Schema, Qualifier, Name string
+		At                      int
+	}
+	// A Const is a literal as the grammar sees it.
+	Const struct {
+		Kind ConstKind
+		Text string // digits, the string's content, "true"/"false", "" for NULL
+		At   int
+	}
+	// A Param is $N.
+	Param struct {
+		N  int
+		At int
+	}
+	// A Cast to a type written by the client.
+	Cast struct {
+		X    Expr
+		Type TypeName
+		At   int
+	}
+	// An Op is an operator of pg_catalog by symbol: = <> < <= > >= + - * / % ||
+	// ~~ !~~ (LIKE, NOT LIKE). Left is nil for a prefix operator.
+	Op struct {
+		Name        string
+		Left, Right Expr
+		At          int
+	}
+	// A Bool is AND, OR (two or more Args) or NOT (one).
+	Bool struct {
+		Kind BoolKind
+		Args []Expr
+		At   int
+	}
+	// An In is X [NOT] IN (list).
+	In struct {
+		X    Expr
+		List []Expr
+		Not  bool
+		At   int
+	}
+	// A Between is X [NOT] BETWEEN [SYMMETRIC] Low AND High.
+	Between struct {
+		X, Low, High   Expr
+		Not, Symmetric bool
+		At             int
+	}
+	// An IsNull is X IS [NOT] NULL.
+	IsNull struct {
+		X   Expr
+		Not bool
+		At  int
+	}
+	// A BoolTest is X IS [NOT] TRUE, FALSE or UNKNOWN.
+	BoolTest struct {
+		X    Expr
+		Kind string // "TRUE", "NOT TRUE", "FALSE", ...
+		At   int
+	}
+	// A Distinct is L IS [NOT] DISTINCT FROM R.
+	Distinct struct {
+		Left, Right Expr
+		Not         bool
+		At          int
+	}
+	// A Func is a call of a plain function, lower case, schema empty or pg_catalog.
+	Func struct {
+		Name string
+		Args []Expr
+		At   int
+	}
+	// A ValueFunc is CURRENT_DATE and its kin, in upper case.
+	ValueFunc struct {
+		Name string
+		At   int
+	}
+)
+
+// A ConstKind is a kind of literal.
+type ConstKind uint8
+
+// The kinds of literals. A Number is one that is no 32-bit integer.
+const (
+	Integer ConstKind = iota + 1
+	Number
+	String
+	Boolean
+	Null
+)
+
+// A BoolKind is AND, OR or NOT.
+type BoolKind uint8
+
+// The kinds of Bool.
+const (
+	And BoolKind = iota + 1
+	Or
+	Not
+)
+
+// A TypeName is a type as the client wrote it, after the grammar's own renaming
+// (int becomes pg_catalog.int4).
+type TypeName struct {
+	Schema, Name string
+	Mods         []int32
+	Array        bool
+}
+
+// Pos implements Expr.
+func (x *Column) Pos() int    { return x.At }
+func (x *Const) Pos() int     { return x.At }
+func (x *Param) Pos() int     { return x.At }
+func (x *Cast) Pos() int      { return x.At }
+func (x *Op) Pos() int        { return x.At }
+func (x *Bool) Pos() int      { return x.At }
+func (x *In) Pos() int        { return x.At }
+func (x *Between) Pos() int   { return x.At }
+func (x *IsNull) Pos() int    { return x.At }
+func (x *BoolTest) Pos() int  { return x.At }
+func (x *Distinct) Pos() int  { return x.At }
+func (x *Func) Pos() int      { return x.At }
+func (x *ValueFunc) Pos() int { return x.At }
