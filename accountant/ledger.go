@@ -51,7 +51,8 @@ type Balance struct {
 	Limit, Spent dp.Loss
 }
 
-// A ChargeID identifies a recorded charge.
+// A ChargeID identifies a recorded charge. No ledger uses one twice, not even
+// after a restart, and zero is none.
 type ChargeID uint64
 
 // A Ledger records charges durably. A charge that was recorded counts for ever,
@@ -63,15 +64,19 @@ type ChargeID uint64
 type Ledger interface {
 	// Charge checks every scope and records the charge, all or nothing. When
 	// it returns nil the charge is durable. It returns an *InsufficientError
-	// when a scope has too little left, and ErrUnavailable (wrapped) when the
-	// charge could not be made durable: then it may or may not count, and
-	// nothing may be released.
+	// when a scope has too little left, ErrUnknownScope (wrapped) when one has
+	// no budget at all, and ErrUnavailable (wrapped) when the charge could not
+	// be made durable. After ErrUnavailable, and after the error of a context
+	// that ended while the charge was being written, it may or may not count,
+	// and nothing may be released.
 	Charge(ctx context.Context, c Charge) (ChargeID, error)
 	// Void takes a charge back. The caller asserts that nothing has been sent
-	// to the protected database for it.
+	// to the protected database for it. It returns ErrNotVoidable (wrapped)
+	// for a charge that does not exist, was taken back before, belongs to an
+	// earlier process run, or has an incident.
 	Void(ctx context.Context, id ChargeID) error
 	// Balances returns the state of the given scopes, or of all when none is
-	// given, from one moment.
+	// given (then ordered by kind and name), from one moment.
 	Balances(ctx context.Context, scopes ...Scope) ([]Balance, error)
 	// Incident records that a read of protected data failed after its charge.
 	Incident(ctx context.Context, in Incident) error
@@ -90,6 +95,17 @@ type Incident struct {
 	Analyst string
 	Shape   string
 }
+
+// ErrUnknownScope is wrapped where a scope has no recorded limit. That means no
+// budget, never an unlimited one.
+var ErrUnknownScope = errors.New("accountant: the scope has no budget")
+
+// ErrNotVoidable is wrapped where a charge cannot be taken back.
+var ErrNotVoidable = errors.New("accountant: the charge cannot be taken back")
+
+// ErrLimitRaise is wrapped where a configuration asks for more than the ledger
+// allows.
+var ErrLimitRaise = errors.New("accountant: a configuration can lower a limit, never raise it")
 
 // ErrUnavailable is wrapped by the errors of a ledger that cannot record.
 var ErrUnavailable = errors.New("accountant: the ledger is unavailable")

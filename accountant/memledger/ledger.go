@@ -1,0 +1,103 @@
+// Package memledger is a ledger in memory, for tests: it forgets everything
+// when the process ends, so nothing it grants is a guarantee.
+package memledger
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"dpproxy/accountant"
+)
+
+// A Ledger is an [accountant.Ledger] in memory. Its methods are safe for
+// concurrent use.
+type Ledger struct {
+	mu     sync.Mutex
+	state  *accountant.State
+	closed bool
+}
+
+var _ accountant.Ledger = (*Ledger)(nil)
+
+// New returns a ledger in which the scopes have the given limits and nothing is
+// spent. It refuses limits that no ledger accepts, such as two for one scope.
+func New(limits []accountant.Limit) (*Ledger, error) {
+	state := accountant.NewState()
+	if err := state.Apply(accountant.LimitsEntry(limits)); err != nil {
+		return nil, err
+	}
+	return &Ledger{state: state}, nil
+}
+
+// Charge implements [accountant.Ledger].
+func (l *Ledger) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
+	seq, err := l.apply(ctx, accountant.ChargeEntry(c))
+	return accountant.ChargeID(seq), err
+}
+
+// Void implements [accountant.Ledger].
+func (l *Ledger) Void(ctx context.Context, id accountant.ChargeID) error {
+	_, err := l.apply(ctx, accountant.VoidEntry{Charge: id})
+	return err
+}
+
+// Incident implements [accountant.Ledger].
+func (l *Ledger) Incident(ctx context.Context, in accountant.Incident) error {
+	_, err := l.apply(ctx, accountant.IncidentEntry(in))
+	return err
+}
+
+// ClearIncidents implements [accountant.Ledger].
+func (l *Ledger) ClearIncidents(ctx context.Context, analyst, reason string) error {
+	_, err := l.apply(ctx, accountant.ClearEntry{Analyst: analyst, Reason: reason})
+	return err
+}
+
+// Balances implements [accountant.Ledger].
+func (l *Ledger) Balances(ctx context.Context, scopes ...accountant.Scope) ([]accountant.Balance, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(ctx); err != nil {
+		return nil, err
+	}
+	return l.state.Balances(scopes...)
+}
+
+// Incidents implements [accountant.Ledger].
+func (l *Ledger) Incidents(ctx context.Context) ([]accountant.Incident, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(ctx); err != nil {
+		return nil, err
+	}
+	return l.state.Incidents(), nil
+}
+
+// Close implements [accountant.Ledger]. Afterwards the ledger is unavailable.
+func (l *Ledger) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	return nil
+}
+
+// apply takes one step and returns its number, or zero and why not.
+func (l *Ledger) apply(ctx context.Context, e accountant.Entry) (uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(ctx); err != nil {
+		return 0, err
+	}
+	if err := l.state.Apply(e); err != nil {
+		return 0, err
+	}
+	return l.state.Seq(), nil
+}
+
+func (l *Ledger) usable(ctx context.Context) error {
+	if l.closed {
+		return fmt.Errorf("%w: it is closed", accountant.ErrUnavailable)
+	}
+	return ctx.Err()
+}
