@@ -1,0 +1,26 @@
+package mechanisms
+
+import "math/big"
+
+// Uniform and BernoulliExp let tests see the two coins of every sampler.
+var (
+	Uniform         = uniform
+	UniformBig      = uniformBig
+	BernoulliExp    = bernoulliExp
+	BernoulliExpBig = bernoulliExpBig
+)
+
+// SampleBig is Sample by way of math/big alone, whatever the scale.
+func (l Laplace) SampleBig(z *big.Int, src Source) *big.Int {
+	return drawLaplaceBig(z, src, l.scale.Num(), l.scale.Denom())
+}
+
+// SampleBig is Sample with the acceptance by way of math/big alone.
+func (g Gaussian) SampleBig(z *big.Int, src Source) *big.Int {
+	for {
+		y := drawLaplace(src, g.t, 1)
+		if g.acceptBig(src, y) {
+			return y.set(z)
+		}
+	}
+}
