@@ -1,0 +1,148 @@
+package accountanttest
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+)
+
+// A model is the simplest ledger there is: the list of charges that count. It
+// sums them up anew whenever it is asked.
+type model struct {
+	charges map[accountant.ChargeID][]accountant.Debit
+	sent    map[accountant.ChargeID]bool
+}
+
+func newModel() *model {
+	return &model{map[accountant.ChargeID][]accountant.Debit{}, map[accountant.ChargeID]bool{}}
+}
+
+// spent returns the sum of a scope's debits in picos and attos.
+func (m *model) spent(s accountant.Scope) (pico, atto int64) {
+	for debits := range maps.Values(m.charges) {
+		for _, d := range debits {
+			if d.Scope == s {
+				pico += d.Loss.Pico()
+				atto += d.Loss.Atto()
+			}
+		}
+	}
+	return pico, atto
+}
+
+// admits says whether each debit fits into what the limits leave.
+func (m *model) admits(debits []accountant.Debit) bool {
+	for _, d := range debits {
+		i := slices.IndexFunc(Limits(), func(l accountant.Limit) bool { return l.Scope == d.Scope })
+		if i < 0 {
+			return false
+		}
+		limit := Limits()[i].Loss
+		pico, atto := m.spent(d.Scope)
+		if d.Loss.Measure() != limit.Measure() || pico+d.Loss.Pico() > limit.Pico() || atto+d.Loss.Atto() > limit.Atto() {
+			return false
+		}
+	}
+	return len(debits) > 0
+}
+
+// drawDebits draws debits of distinct scopes, mostly in their own measures.
+func drawDebits(t *rapid.T) []accountant.Debit {
+	scopes := rapid.SliceOfNDistinct(rapid.SampledFrom([]accountant.Scope{unit, table, analyst, nobody}), 0, 4, rapid.ID).Draw(t, "scopes")
+	var debits []accountant.Debit
+	for _, s := range scopes {
+		pure := s.Kind == accountant.AnalystScope
+		if rapid.IntRange(0, 19).Draw(t, "mistake") == 19 {
+			pure = !pure
+		}
+		loss := Pure(rapid.Int64Range(0, 30).Draw(t, "epsilon"))
+		if !pure {
+			loss = ZCDP(rapid.Int64Range(0, 50).Draw(t, "rho"), rapid.Int64Range(0, 5).Draw(t, "delta"))
+		}
+		debits = append(debits, accountant.Debit{Scope: s, Loss: loss})
+	}
+	return debits
+}
+
+// testModel compares a ledger with the model, step by step.
+func testModel(t *testing.T, open OpenFunc) {
+	rapid.Check(t, func(r *rapid.T) {
+		l := open(t, Limits())
+		defer func() {
+			if err := l.Close(); err != nil {
+				r.Errorf("Close: %v", err)
+			}
+		}()
+		m := newModel()
+		r.Repeat(map[string]func(*rapid.T){
+			"charge":   func(r *rapid.T) { m.charge(r, t, l) },
+			"void":     func(r *rapid.T) { m.void(r, t, l) },
+			"incident": func(r *rapid.T) { m.incident(r, t, l) },
+			"":         func(r *rapid.T) { m.compare(r, t, l) },
+		})
+	})
+}
+
+func (m *model) charge(r *rapid.T, t *testing.T, l accountant.Ledger) {
+	debits := drawDebits(r)
+	id, err := l.Charge(t.Context(), Charge(debits...))
+	if (err == nil) != m.admits(debits) {
+		r.Fatalf("Charge(%v) = %v; the model disagrees", debits, err)
+	}
+	if err != nil {
+		return
+	}
+	if _, used := m.charges[id]; used {
+		r.Fatalf("Charge returned %d twice", id)
+	}
+	m.charges[id] = debits
+}
+
+// drawID draws the ID of a charge that was made, or one off.
+func (m *model) drawID(r *rapid.T) accountant.ChargeID {
+	ids := append(slices.Sorted(maps.Keys(m.charges)), 0)
+	return rapid.SampledFrom(ids).Draw(r, "id") + accountant.ChargeID(rapid.SampledFrom([]uint64{0, 0, 0, 1}).Draw(r, "off"))
+}
+
+func (m *model) void(r *rapid.T, t *testing.T, l accountant.Ledger) {
+	id := m.drawID(r)
+	_, counts := m.charges[id]
+	err := l.Void(t.Context(), id)
+	if (err == nil) != (counts && !m.sent[id]) {
+		r.Fatalf("Void(%d) = %v; the model disagrees", id, err)
+	}
+	if err != nil && !errors.Is(err, accountant.ErrNotVoidable) {
+		r.Fatalf("Void(%d) = %v, want ErrNotVoidable", id, err)
+	}
+	if err == nil {
+		delete(m.charges, id)
+	}
+}
+
+func (m *model) incident(r *rapid.T, t *testing.T, l accountant.Ledger) {
+	id := m.drawID(r)
+	if _, counts := m.charges[id]; !counts {
+		return
+	}
+	if err := l.Incident(t.Context(), accountant.Incident{Charge: id, Analyst: "ann"}); err != nil {
+		r.Fatalf("Incident(%d): %v", id, err)
+	}
+	m.sent[id] = true
+}
+
+func (m *model) compare(r *rapid.T, t *testing.T, l accountant.Ledger) {
+	var want []dp.Loss
+	for _, limit := range Limits() {
+		pico, atto := m.spent(limit.Scope)
+		want = append(want, loss(limit.Loss.Measure(), pico, atto))
+	}
+	if got := Spent(t, l); !slices.Equal(got, want) {
+		r.Fatalf("spent %v, the model says %v", got, want)
+	}
+}

@@ -1,0 +1,386 @@
+// Package accountanttest is the conformance suite of ledgers: every back end of
+// [accountant.Ledger] passes [TestLedger].
+package accountanttest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+)
+
+// An OpenFunc returns a new, empty ledger with the given limits, which is closed
+// when the test ends.
+type OpenFunc func(t *testing.T, limits []accountant.Limit) accountant.Ledger
+
+// The scopes of the suite. One is pure, two are zCDP.
+var (
+	unit    = accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}
+	table   = accountant.Scope{Kind: accountant.TableScope, Name: "public.labs"}
+	analyst = accountant.Scope{Kind: accountant.AnalystScope, Name: "ann"}
+	nobody  = accountant.Scope{Kind: accountant.AnalystScope, Name: "nobody"}
+)
+
+// Pure returns ε = pico·10⁻¹².
+func Pure(pico int64) dp.Loss { return loss(dp.PureDP, pico, 0) }
+
+// ZCDP returns ρ = pico·10⁻¹² with δ = atto·10⁻¹⁸.
+func ZCDP(pico, atto int64) dp.Loss { return loss(dp.ZCDP, pico, atto) }
+
+// loss returns the invalid zero Loss, which no ledger takes, for bad arguments.
+func loss(m dp.Measure, pico, atto int64) dp.Loss {
+	l, err := dp.NewLoss(m, pico, atto)
+	if err != nil {
+		return dp.Loss{}
+	}
+	return l
+}
+
+// Limits returns limits for three scopes: ρ=100 δ=10 for the unit patient, ρ=80
+// δ=10 for the table public.labs, and ε=50 for the analyst ann, in the smallest
+// units.
+func Limits() []accountant.Limit {
+	return []accountant.Limit{{Scope: unit, Loss: ZCDP(100, 10)}, {Scope: table, Loss: ZCDP(80, 10)}, {Scope: analyst, Loss: Pure(50)}}
+}
+
+// Charge returns a charge of these debits by the analyst ann.
+func Charge(debits ...accountant.Debit) accountant.Charge {
+	return accountant.Charge{Analyst: "ann", Shape: "shape", Events: []string{"laplace <1>"}, Debits: debits}
+}
+
+// Spent returns what each of the scopes of [Limits] has spent, in their order.
+func Spent(t *testing.T, l accountant.Ledger) []dp.Loss {
+	t.Helper()
+	balances, err := l.Balances(t.Context(), unit, table, analyst)
+	if err != nil {
+		t.Fatalf("Balances: %v", err)
+	}
+	var spent []dp.Loss
+	for _, b := range balances {
+		spent = append(spent, b.Spent)
+	}
+	return spent
+}
+
+// TestLedger runs the suite on one back end.
+func TestLedger(t *testing.T, open OpenFunc) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, OpenFunc)
+	}{
+		{"limits are exact", testExact},
+		{"all or nothing", testAllOrNothing},
+		{"measures", testMeasures},
+		{"unknown scope", testUnknownScope},
+		{"malformed charges", testMalformed},
+		{"debits are copied", testCopied},
+		{"void", testVoid},
+		{"balances", testBalances},
+		{"incidents", testIncidents},
+		{"context", testContext},
+		{"close", testClose},
+		{"race for the last of a budget", testRace},
+		{"race of charges and voids", testVoidRace},
+		{"model", testModel},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
+	}
+}
+
+func mustCharge(t *testing.T, l accountant.Ledger, debits ...accountant.Debit) accountant.ChargeID {
+	t.Helper()
+	id, err := l.Charge(t.Context(), Charge(debits...))
+	if err != nil {
+		t.Fatalf("Charge(%v): %v", debits, err)
+	}
+	if id == 0 {
+		t.Fatal("Charge returned the ID zero")
+	}
+	return id
+}
+
+func wantSpent(t *testing.T, l accountant.Ledger, want ...dp.Loss) {
+	t.Helper()
+	if got := Spent(t, l); !slices.Equal(got, want) {
+		t.Errorf("spent %v, want %v", got, want)
+	}
+}
+
+func wantInsufficient(t *testing.T, l accountant.Ledger, want accountant.InsufficientError, debits ...accountant.Debit) {
+	t.Helper()
+	id, err := l.Charge(t.Context(), Charge(debits...))
+	var got *accountant.InsufficientError
+	if !errors.As(err, &got) {
+		t.Fatalf("Charge(%v) = %v, %v, want an InsufficientError", debits, id, err)
+	}
+	if *got != want {
+		t.Errorf("Charge(%v): %+v, want %+v", debits, *got, want)
+	}
+}
+
+func wantRefused(t *testing.T, l accountant.Ledger, target error, debits ...accountant.Debit) {
+	t.Helper()
+	id, err := l.Charge(t.Context(), Charge(debits...))
+	if err == nil || id != 0 {
+		t.Fatalf("Charge(%v) = %v, %v, want an error", debits, id, err)
+	}
+	if target != nil && !errors.Is(err, target) {
+		t.Errorf("Charge(%v): %v, want %v", debits, err, target)
+	}
+}
+
+func testExact(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	mustCharge(t, l, accountant.Debit{Scope: analyst, Loss: Pure(49)})
+	wantInsufficient(t, l, accountant.InsufficientError{Scope: analyst, Requested: Pure(2), Remaining: Pure(1)},
+		accountant.Debit{Scope: analyst, Loss: Pure(2)})
+	mustCharge(t, l, accountant.Debit{Scope: analyst, Loss: Pure(1)})
+	wantInsufficient(t, l, accountant.InsufficientError{Scope: analyst, Requested: Pure(1), Remaining: Pure(0)},
+		accountant.Debit{Scope: analyst, Loss: Pure(1)})
+	wantInsufficient(t, l, accountant.InsufficientError{Scope: analyst, Requested: Pure(dp.MaxPico), Remaining: Pure(0)},
+		accountant.Debit{Scope: analyst, Loss: Pure(dp.MaxPico)})
+	mustCharge(t, l, accountant.Debit{Scope: analyst, Loss: Pure(0)})
+	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(50))
+}
+
+func testAllOrNothing(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	mustCharge(t, l, accountant.Debit{Scope: table, Loss: ZCDP(80, 0)})
+	want := accountant.InsufficientError{Scope: table, Requested: ZCDP(1, 0), Remaining: ZCDP(0, 10)}
+	short := accountant.Debit{Scope: table, Loss: ZCDP(1, 0)}
+	fits := accountant.Debit{Scope: unit, Loss: ZCDP(1, 1)}
+	wantInsufficient(t, l, want, fits, short)
+	wantInsufficient(t, l, want, short, fits)
+	wantSpent(t, l, ZCDP(0, 0), ZCDP(80, 0), Pure(0))
+}
+
+func testMeasures(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	mustCharge(t, l, accountant.Debit{Scope: unit, Loss: ZCDP(5, 10)},
+		accountant.Debit{Scope: table, Loss: ZCDP(6, 4)}, accountant.Debit{Scope: analyst, Loss: Pure(7)})
+	wantSpent(t, l, ZCDP(5, 10), ZCDP(6, 4), Pure(7))
+	// δ is a column of its own: the unit has ρ left and no δ.
+	wantInsufficient(t, l, accountant.InsufficientError{Scope: unit, Requested: ZCDP(1, 1), Remaining: ZCDP(95, 0)},
+		accountant.Debit{Scope: table, Loss: ZCDP(1, 1)}, accountant.Debit{Scope: unit, Loss: ZCDP(1, 1)})
+	mustCharge(t, l, accountant.Debit{Scope: unit, Loss: ZCDP(1, 0)})
+	wantRefused(t, l, dp.ErrMeasure, accountant.Debit{Scope: unit, Loss: Pure(1)})
+	wantRefused(t, l, dp.ErrMeasure, accountant.Debit{Scope: analyst, Loss: ZCDP(1, 0)})
+	wantRefused(t, l, dp.ErrMeasure, accountant.Debit{Scope: analyst})
+	wantSpent(t, l, ZCDP(6, 10), ZCDP(6, 4), Pure(7))
+}
+
+func testUnknownScope(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	wantRefused(t, l, accountant.ErrUnknownScope, accountant.Debit{Scope: nobody, Loss: Pure(0)})
+	wantRefused(t, l, accountant.ErrUnknownScope,
+		accountant.Debit{Scope: analyst, Loss: Pure(1)}, accountant.Debit{Scope: nobody, Loss: Pure(1)})
+	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
+	empty := open(t, nil)
+	wantRefused(t, empty, accountant.ErrUnknownScope, accountant.Debit{Scope: unit, Loss: ZCDP(1, 0)})
+}
+
+func testMalformed(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	one := accountant.Debit{Scope: analyst, Loss: Pure(1)}
+	wantRefused(t, l, nil)
+	wantRefused(t, l, nil, one, one)
+	if _, err := l.Charge(t.Context(), accountant.Charge{Analyst: "\xff", Debits: []accountant.Debit{one}}); err == nil {
+		t.Error("an analyst whose name is not UTF-8 was charged")
+	}
+	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
+}
+
+func testCopied(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	debits := []accountant.Debit{{Scope: analyst, Loss: Pure(9)}}
+	id := mustCharge(t, l, debits...)
+	debits[0].Loss = Pure(1)
+	if err := l.Void(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
+}
+
+func testVoid(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	kept := mustCharge(t, l, accountant.Debit{Scope: unit, Loss: ZCDP(10, 1)})
+	void := mustCharge(t, l, accountant.Debit{Scope: unit, Loss: ZCDP(90, 9)}, accountant.Debit{Scope: analyst, Loss: Pure(3)})
+	if err := l.Void(t.Context(), void); err != nil {
+		t.Fatalf("Void: %v", err)
+	}
+	wantSpent(t, l, ZCDP(10, 1), ZCDP(0, 0), Pure(0))
+	sent := mustCharge(t, l, accountant.Debit{Scope: unit, Loss: ZCDP(90, 9)})
+	if sent == void || sent == kept {
+		t.Errorf("the ID %d was used twice", sent)
+	}
+	if err := l.Incident(t.Context(), accountant.Incident{Charge: sent, Analyst: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, id := range map[string]accountant.ChargeID{"twice": void, "of none": 0, "of an unknown charge": sent + 1000, "of a sent one": sent} {
+		if err := l.Void(t.Context(), id); !errors.Is(err, accountant.ErrNotVoidable) {
+			t.Errorf("a void %s: %v, want ErrNotVoidable", name, err)
+		}
+	}
+	wantSpent(t, l, ZCDP(100, 10), ZCDP(0, 0), Pure(0))
+}
+
+func testBalances(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	mustCharge(t, l, accountant.Debit{Scope: table, Loss: ZCDP(2, 1)})
+	all, err := l.Balances(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []accountant.Balance{
+		{Scope: analyst, Limit: Pure(50), Spent: Pure(0)},
+		{Scope: table, Limit: ZCDP(80, 10), Spent: ZCDP(2, 1)},
+		{Scope: unit, Limit: ZCDP(100, 10), Spent: ZCDP(0, 0)},
+	}
+	if !slices.Equal(all, want) {
+		t.Errorf("Balances() = %v, want %v", all, want)
+	}
+	some, err := l.Balances(t.Context(), unit, table)
+	if err != nil || !slices.Equal(some, []accountant.Balance{want[2], want[1]}) {
+		t.Errorf("Balances(unit, table) = %v, %v", some, err)
+	}
+	if _, err := l.Balances(t.Context(), unit, nobody); !errors.Is(err, accountant.ErrUnknownScope) {
+		t.Errorf("Balances of an unknown scope: %v, want ErrUnknownScope", err)
+	}
+}
+
+func testIncidents(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	id := mustCharge(t, l, accountant.Debit{Scope: analyst, Loss: Pure(1)})
+	ann := accountant.Incident{Charge: id, Analyst: "ann", Shape: "s1"}
+	bob := accountant.Incident{Charge: id, Analyst: "bob", Shape: "s2"}
+	for _, in := range []accountant.Incident{ann, bob, ann} {
+		if err := l.Incident(t.Context(), in); err != nil {
+			t.Fatalf("Incident: %v", err)
+		}
+	}
+	wantIncidents(t, l, ann, bob, ann)
+	for name, bad := range map[string]accountant.ChargeID{"no": 0, "a future": id + 1000} {
+		if err := l.Incident(t.Context(), accountant.Incident{Charge: bad, Analyst: "ann"}); err == nil {
+			t.Errorf("an incident of %s charge was taken", name)
+		}
+	}
+	if err := l.ClearIncidents(t.Context(), "ann", ""); err == nil {
+		t.Error("incidents were cleared without a reason")
+	}
+	wantIncidents(t, l, ann, bob, ann)
+	clearIncidents(t, l, "ann")
+	wantIncidents(t, l, bob)
+	clearIncidents(t, l, "")
+	wantIncidents(t, l)
+	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(1))
+}
+
+func clearIncidents(t *testing.T, l accountant.Ledger, analyst string) {
+	t.Helper()
+	if err := l.ClearIncidents(t.Context(), analyst, "looked into"); err != nil {
+		t.Fatalf("ClearIncidents(%q): %v", analyst, err)
+	}
+}
+
+func wantIncidents(t *testing.T, l accountant.Ledger, want ...accountant.Incident) {
+	t.Helper()
+	got, err := l.Incidents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("incidents differ: %s", cmp.Diff(want, got))
+	}
+}
+
+func testContext(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Charge(ctx, Charge(accountant.Debit{Scope: analyst, Loss: Pure(1)})); !errors.Is(err, context.Canceled) {
+		t.Errorf("Charge with a context that has ended: %v", err)
+	}
+	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
+}
+
+func testClose(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	for range 2 {
+		if err := l.Close(); err != nil {
+			t.Fatalf("Close: %v", err)
+		}
+	}
+	wantRefused(t, l, accountant.ErrUnavailable, accountant.Debit{Scope: analyst, Loss: Pure(1)})
+	_, balances := l.Balances(t.Context())
+	_, incidents := l.Incidents(t.Context())
+	for name, err := range map[string]error{
+		"Balances": balances, "Incidents": incidents,
+		"Void":           l.Void(t.Context(), 1),
+		"Incident":       l.Incident(t.Context(), accountant.Incident{Charge: 1}),
+		"ClearIncidents": l.ClearIncidents(t.Context(), "", "why"),
+	} {
+		if !errors.Is(err, accountant.ErrUnavailable) {
+			t.Errorf("%s after Close: %v, want ErrUnavailable", name, err)
+		}
+	}
+}
+
+// testRace lets 64 goroutines race for a budget that 14 charges of 7 use up.
+func testRace(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	var taken atomic.Int64
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for range 3 {
+				_, err := l.Charge(t.Context(), Charge(accountant.Debit{Scope: unit, Loss: ZCDP(7, 0)}))
+				var short *accountant.InsufficientError
+				switch {
+				case err == nil:
+					taken.Add(1)
+				case !errors.As(err, &short):
+					t.Errorf("Charge: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if taken.Load() != 100/7 {
+		t.Errorf("%d charges succeeded, want %d", taken.Load(), 100/7)
+	}
+	wantSpent(t, l, ZCDP(98, 0), ZCDP(0, 0), Pure(0))
+}
+
+// testVoidRace takes every charge back from two goroutines at once: exactly one
+// of them may succeed.
+func testVoidRace(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	var voided atomic.Int64
+	var wg sync.WaitGroup
+	for range 16 {
+		id := mustCharge(t, l, accountant.Debit{Scope: unit, Loss: ZCDP(3, 0)})
+		for range 2 {
+			wg.Go(func() {
+				err := l.Void(t.Context(), id)
+				switch {
+				case err == nil:
+					voided.Add(1)
+				case !errors.Is(err, accountant.ErrNotVoidable):
+					t.Errorf("Void: %v", err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if voided.Load() != 16 {
+		t.Errorf("%d voids succeeded, want 16", voided.Load())
+	}
+	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
+}

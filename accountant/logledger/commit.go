@@ -1,0 +1,158 @@
+package logledger
+
+import (
+	"context"
+	"fmt"
+
+	"dpproxy/accountant"
+)
+
+// A batch is the entries that one write and one fsync make durable.
+type batch struct {
+	frames []byte
+	end    position      // behind the last frame
+	done   chan struct{} // closed once the batch is durable or lost
+	err    error         // to be read after done
+}
+
+func newBatch() *batch { return &batch{done: make(chan struct{})} }
+
+func (b *batch) finish(err error) {
+	b.err = err
+	close(b.done)
+}
+
+// A store is the open files of a ledger. Only one goroutine uses it.
+type store struct {
+	id   ledgerID
+	log  file
+	mark marker
+}
+
+// commit makes a batch durable.
+func (s *store) commit(b *batch) error {
+	if _, err := s.log.Write(b.frames); err != nil {
+		return fmt.Errorf("writing the log: %w", err)
+	}
+	if err := s.log.Sync(); err != nil {
+		return fmt.Errorf("syncing the log: %w", err)
+	}
+	// The mark comes before the acknowledgement, so that no acknowledged entry
+	// can vanish unnoticed while the machine stays up.
+	if err := s.mark.write(mark{s.id, b.end.seq, b.end.head}); err != nil {
+		return fmt.Errorf("writing the mark: %w", err)
+	}
+	return nil
+}
+
+// record takes one step and returns its number when it is durable. A caller
+// that gives up leaves its entry in the batch.
+func (l *Ledger) record(ctx context.Context, e accountant.Entry) (uint64, error) {
+	b, seq, err := l.enqueue(ctx, e)
+	if err != nil {
+		return 0, err
+	}
+	select {
+	case <-b.done:
+		if b.err != nil {
+			return 0, b.err
+		}
+		return seq, nil
+	case <-ctx.Done():
+		return 0, fmt.Errorf("logledger: given up while entry %d was being written, and it may count: %w", seq, ctx.Err())
+	}
+}
+
+// enqueue admits an entry against all before it and puts it into the batch that
+// will be written next.
+func (l *Ledger) enqueue(ctx context.Context, e accountant.Entry) (*batch, uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.awaitRoom(ctx); err != nil {
+		return nil, 0, err
+	}
+	if err := l.append(l.batch, e); err != nil {
+		return nil, 0, err
+	}
+	select {
+	case l.kick <- struct{}{}:
+	default: // the committer has been told already
+	}
+	return l.batch, l.at.seq, nil
+}
+
+// awaitRoom returns nil once the ledger works and its batch takes another
+// entry. It is called with l.mu held, which it lets go of while it waits.
+func (l *Ledger) awaitRoom(ctx context.Context) error {
+	for l.err == nil && ctx.Err() == nil && len(l.batch.frames) >= maxBatch {
+		full := l.batch
+		l.mu.Unlock()
+		select {
+		case <-full.done:
+		case <-ctx.Done():
+		}
+		l.mu.Lock()
+	}
+	if l.err != nil {
+		return l.err
+	}
+	return ctx.Err()
+}
+
+// append puts an entry at the end of a batch if the state allows it, and changes
+// nothing otherwise. It is called with l.mu held.
+func (l *Ledger) append(b *batch, e accountant.Entry) error {
+	payload, err := encodeRecord(l.at.seq+1, l.at.head, l.now(), e)
+	if err != nil {
+		return err
+	}
+	if err := l.state.Apply(e); err != nil {
+		return err
+	}
+	l.at = l.at.after(payload)
+	b.frames = appendFrame(b.frames, payload)
+	b.end = l.at
+	return nil
+}
+
+// commitLoop makes one batch after another durable, until Close.
+func (l *Ledger) commitLoop() {
+	defer close(l.stopped)
+	for range l.kick {
+		l.commitNext()
+	}
+	l.commitNext()
+}
+
+func (l *Ledger) commitNext() {
+	b := l.takeBatch()
+	if len(b.frames) == 0 {
+		return
+	}
+	if err := l.store.commit(b); err != nil {
+		b.finish(l.fail(err))
+		return
+	}
+	b.finish(nil)
+}
+
+func (l *Ledger) takeBatch() *batch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.batch
+	l.batch = newBatch()
+	return b
+}
+
+// fail ends the ledger: it returns the error of every later call, and of those
+// that wait.
+func (l *Ledger) fail(cause error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = true
+	l.err = fmt.Errorf("%w: %w", accountant.ErrUnavailable, cause)
+	l.log.Error("the ledger cannot record and stays unavailable until it is opened again", "cause", cause)
+	l.batch.finish(l.err)
+	l.batch = newBatch()
+	return l.err
+}

@@ -1,0 +1,144 @@
+package logledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"dpproxy/accountant"
+)
+
+// The files of a ledger in its directory.
+const (
+	logName   = "ledger.log"
+	markName  = "ledger.mark"
+	newSuffix = ".new" // until a file is complete
+)
+
+// ErrNoLedger is wrapped where a directory holds no ledger.
+var ErrNoLedger = errors.New("logledger: there is no ledger")
+
+// ErrLocked is wrapped where another process has the ledger open.
+var ErrLocked = errors.New("logledger: another process has the ledger open")
+
+// Options are the ways in which one Open can differ from another. The zero
+// value opens an existing ledger and says nothing.
+type Options struct {
+	// Create lets Open begin a new ledger where there is none. Without it a
+	// directory that vanished, or a volume that was not mounted, is an error
+	// rather than a fresh budget.
+	Create bool
+	// Log hears of repairs and failures.
+	Log *slog.Logger
+	// Now dates the entries, for people. Nothing depends on it.
+	Now func() time.Time
+}
+
+// A Ledger is an [accountant.Ledger] in a directory that it has locked.
+// Its methods are safe for concurrent use.
+type Ledger struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu     sync.Mutex
+	state  *accountant.State // all admitted entries, the undurable ones too
+	at     position          // behind the last of them
+	batch  *batch            // to be written next
+	err    error             // of every call, once the ledger failed or closed
+	failed bool
+
+	kick    chan struct{} // tells the committer that the batch has entries
+	stopped chan struct{} // closed when the committer has ended
+	store   *store        // the committer's; Close's after stopped
+	disk    disk
+
+	closing  sync.Once
+	closeErr error
+}
+
+var _ accountant.Ledger = (*Ledger)(nil)
+
+// Charge implements [accountant.Ledger].
+func (l *Ledger) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
+	seq, err := l.record(ctx, accountant.ChargeEntry(c))
+	return accountant.ChargeID(seq), err
+}
+
+// Void implements [accountant.Ledger].
+func (l *Ledger) Void(ctx context.Context, id accountant.ChargeID) error {
+	_, err := l.record(ctx, accountant.VoidEntry{Charge: id})
+	return err
+}
+
+// Incident implements [accountant.Ledger].
+func (l *Ledger) Incident(ctx context.Context, in accountant.Incident) error {
+	_, err := l.record(ctx, accountant.IncidentEntry(in))
+	return err
+}
+
+// ClearIncidents implements [accountant.Ledger].
+func (l *Ledger) ClearIncidents(ctx context.Context, analyst, reason string) error {
+	_, err := l.record(ctx, accountant.ClearEntry{Analyst: analyst, Reason: reason})
+	return err
+}
+
+// SetLimits records a new configuration: it can add budgets and lower limits.
+// It changes all or nothing.
+func (l *Ledger) SetLimits(ctx context.Context, limits []accountant.Limit) error {
+	_, err := l.record(ctx, accountant.LimitsEntry(limits))
+	return err
+}
+
+// Raise raises one limit by an administrator's decision, which is recorded with
+// who decided and why. The configuration must say the same by the next Open, or
+// that lowers the limit again.
+func (l *Ledger) Raise(ctx context.Context, limit accountant.Limit, who, reason string) error {
+	_, err := l.record(ctx, accountant.RaiseEntry{Limit: limit, Who: who, Reason: reason})
+	return err
+}
+
+// Balances implements [accountant.Ledger]. It counts charges that are not yet
+// durable.
+func (l *Ledger) Balances(ctx context.Context, scopes ...accountant.Scope) ([]accountant.Balance, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := errors.Join(l.err, ctx.Err()); err != nil {
+		return nil, err
+	}
+	return l.state.Balances(scopes...)
+}
+
+// Incidents implements [accountant.Ledger].
+func (l *Ledger) Incidents(ctx context.Context) ([]accountant.Incident, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := errors.Join(l.err, ctx.Err()); err != nil {
+		return nil, err
+	}
+	return l.state.Incidents(), nil
+}
+
+// Close makes what was admitted durable and lets go of the directory. Later
+// calls return [accountant.ErrUnavailable].
+func (l *Ledger) Close() error {
+	l.closing.Do(func() { l.closeErr = l.close() })
+	return l.closeErr
+}
+
+func (l *Ledger) close() error {
+	l.mu.Lock()
+	if l.err == nil {
+		l.err = fmt.Errorf("%w: it is closed", accountant.ErrUnavailable)
+	}
+	close(l.kick) // no call sends on it once l.err is set
+	l.mu.Unlock()
+	<-l.stopped
+	var err error
+	if !l.failed {
+		err = l.store.mark.sync()
+	}
+	return errors.Join(err, l.store.close(), l.disk.close())
+}

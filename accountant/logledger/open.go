@@ -1,0 +1,234 @@
+package logledger
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"dpproxy/accountant"
+)
+
+// Open opens the ledger in a directory, locks it against other processes, checks
+// all of it, and records the limits of the configuration: it can add budgets
+// and lower limits, but not raise one ([accountant.ErrLimitRaise]) or change its
+// measure. It returns [ErrNoLedger], [ErrLocked] or a [*CorruptError] where it
+// applies; the package comment says what is damage. On an error nothing was
+// recorded.
+func Open(ctx context.Context, dir string, limits []accountant.Limit, o Options) (*Ledger, error) {
+	d, err := openDir(dir, o.Create)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w in %s", ErrNoLedger, dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("logledger: %w", err)
+	}
+	return open(ctx, d, limits, o)
+}
+
+// open opens the ledger on a disk, which it closes on an error.
+func open(ctx context.Context, d disk, limits []accountant.Limit, o Options) (*Ledger, error) {
+	l := &Ledger{
+		log: o.Log, now: o.Now, disk: d,
+		batch: newBatch(), kick: make(chan struct{}, 1), stopped: make(chan struct{}),
+	}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	if l.now == nil {
+		l.now = func() time.Time { return time.Time{} }
+	}
+	if err := l.begin(ctx, limits, o.Create); err != nil {
+		return nil, errors.Join(err, l.store.close(), d.close())
+	}
+	go l.commitLoop()
+	return l, nil
+}
+
+// begin locks, creates or recovers, and records that a run begins.
+func (l *Ledger) begin(ctx context.Context, limits []accountant.Limit, create bool) error {
+	if err := l.disk.lock(); err != nil {
+		return err
+	}
+	if err := ensureLedger(l.disk, create); err != nil {
+		return err
+	}
+	if err := l.recover(ctx); err != nil {
+		return err
+	}
+	first := newBatch()
+	for _, e := range []accountant.Entry{
+		accountant.RunEntry{Boot: rand.Text()},
+		accountant.LimitsEntry(limits),
+	} {
+		if err := l.append(first, e); err != nil {
+			return err
+		}
+	}
+	return l.store.commit(first)
+}
+
+// ensureLedger makes a log where there is no trace of a ledger, if it may.
+func ensureLedger(d disk, create bool) error {
+	hasLog, err := exists(d, logName)
+	if err != nil {
+		return err
+	}
+	hasMark, err := exists(d, markName)
+	switch {
+	case err != nil:
+		return err
+	case hasLog:
+		return nil
+	case hasMark:
+		return &CorruptError{0, "the log is missing, and its mark is there: a budget cannot begin anew"}
+	case !create:
+		return fmt.Errorf("%w in the directory, and none may be created", ErrNoLedger)
+	}
+	return createLog(d)
+}
+
+func exists(d disk, name string) (bool, error) {
+	f, err := d.open(name, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("logledger: %w", err)
+	}
+	return true, f.Close()
+}
+
+// createLog makes a log that has its header from the first moment on.
+func createLog(d disk) error {
+	var id ledgerID
+	if _, err := rand.Read(id[:]); err != nil {
+		return err
+	}
+	f, err := d.open(logName+newSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(encodeHeader(id))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := d.rename(logName+newSuffix, logName); err != nil {
+		return err
+	}
+	return d.sync()
+}
+
+// recover opens the files, replays the log into l.state, and cuts off what an
+// interrupted write left.
+func (l *Ledger) recover(ctx context.Context) error {
+	log, err := l.disk.open(logName, os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		return fmt.Errorf("logledger: %w", err)
+	}
+	l.store = &store{log: log}
+	want, slot, err := findMark(l.disk)
+	if err != nil {
+		return err
+	}
+	r, err := replay(ctx, log, want, func(Record) bool { return true })
+	if err != nil {
+		return err
+	}
+	l.state, l.at, l.store.id = r.state, r.at, r.id
+	if err := l.cutTail(r.torn); err != nil {
+		return err
+	}
+	return l.openMark(want == nil, slot)
+}
+
+// cutTail removes the last n bytes of the log. It syncs the log in any case: an
+// entry that only the page cache held is now built on.
+func (l *Ledger) cutTail(n int64) error {
+	if n > 0 {
+		l.log.Warn("the ledger's last write was interrupted; its remains, never acknowledged, are cut off",
+			"offset", l.at.offset, "bytes", n, "last_entry", l.at.seq)
+		if err := l.store.log.Truncate(l.at.offset); err != nil {
+			return fmt.Errorf("logledger: cutting off an interrupted write: %w", err)
+		}
+	}
+	return l.store.log.Sync()
+}
+
+// openMark opens the mark's file, or creates it, and marks where the log is.
+func (l *Ledger) openMark(create bool, slot int) error {
+	m := mark{l.store.id, l.at.seq, l.at.head}
+	if create {
+		if err := createMark(l.disk, m); err != nil {
+			return fmt.Errorf("logledger: creating the mark: %w", err)
+		}
+	}
+	f, err := l.disk.open(markName, os.O_RDWR)
+	if err != nil {
+		return fmt.Errorf("logledger: %w", err)
+	}
+	l.store.mark = marker{f: f, next: 1 - slot}
+	return errors.Join(l.store.mark.write(m), l.store.mark.sync())
+}
+
+// findMark returns the mark and its slot, or nil when there is no file.
+func findMark(d disk) (*mark, int, error) {
+	f, err := d.open(markName, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("logledger: %w", err)
+	}
+	m, slot, err := readMark(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, 0, err
+	}
+	return &m, slot, nil
+}
+
+// replay reads a log to its end, or until visit returns false, and checks that
+// it contains the mark. The reader it returns stands at the end.
+func replay(ctx context.Context, log file, want *mark, visit func(Record) bool) (*logReader, error) {
+	size, err := log.size()
+	if err != nil {
+		return nil, fmt.Errorf("logledger: %w", err)
+	}
+	r, err := newLogReader(io.NewSectionReader(log, 0, size))
+	if err != nil {
+		return nil, err
+	}
+	check := markCheck{want: want}
+	for {
+		if err := errors.Join(check.pass(r.id, r.at), ctx.Err()); err != nil {
+			return nil, err
+		}
+		record, err := r.next()
+		if errors.Is(err, io.EOF) || errors.Is(err, errTorn) {
+			return r, check.end(r.at)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !visit(record) {
+			return r, nil
+		}
+	}
+}
+
+// close closes the files that are open. It may be called on nil.
+func (s *store) close() error {
+	if s == nil {
+		return nil
+	}
+	err := s.log.Close()
+	if s.mark.f != nil {
+		err = errors.Join(err, s.mark.f.Close())
+	}
+	return err
+}
