@@ -28,6 +28,9 @@ const exitNoPackage = 3
 // Two columns are the loader's own. labs and events get an id, in the order of the
 // file; people and labs get an age_group ('18-29', '30-39', ... '80+') from the age
 // at entry, so that a mean by age needs one table only.
+//
+// Nothing is corrected. In survival 3.5 the numbers under chol are those of hdl, and
+// those under dbp are those of sbp; Counts.Twins says so of the copy at hand.
 type Study struct {
 	// Counts says what was read and what was left out.
 	Counts StudyCounts

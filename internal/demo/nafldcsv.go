@@ -97,7 +97,7 @@ func (s *Study) rows(name string, header []string, newParse func() func(*record)
 			yield(nil, fmt.Errorf("demo: %w", err))
 			return
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }() // it was only read
 		reader := csv.NewReader(file)
 		reader.ReuseRecord = true
 		if first, err := reader.Read(); !slices.Equal(first, header) {
