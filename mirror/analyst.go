@@ -1,0 +1,194 @@
+package mirror
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
+)
+
+// mark is the comment of the roles that Sync made: roles belong to the whole
+// server and have no owner.
+const mark = "made by dpproxy"
+
+const noPowers = "NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION NOINHERIT"
+
+// roleState tells a role of ours by its comment, and whether it has no powers.
+func roleState(name string, login bool) string {
+	return fmt.Sprintf(`SELECT CASE WHEN shobj_description(oid, 'pg_authid') = %s THEN %s ELSE rolname END,
+			NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole OR rolreplication OR rolinherit)
+			AND rolcanlogin = %t AND NOT EXISTS (SELECT FROM pg_auth_members WHERE member = r.oid)
+		FROM pg_roles r WHERE rolname = %s`, literal(mark), literal(Owner), login, literal(name))
+}
+
+func roleKey(name string) key { return key{"role", name} }
+
+func (p Plan) roleObjects() []object {
+	var objects []object
+	for _, a := range p.Analysts {
+		name := ident(a.Name)
+		objects = append(objects, object{
+			key:    roleKey(a.Name),
+			create: fmt.Sprintf("CREATE ROLE %s LOGIN %s; COMMENT ON ROLE %s IS %s", name, noPowers, name, literal(mark)),
+			drop:   fmt.Sprintf("DROP OWNED BY %s; DROP ROLE %s", name, name),
+			state:  roleState(a.Name, true),
+			adopt:  true,
+		})
+	}
+	return objects
+}
+
+// grantObjects let each analyst connect, make temporary tables, use the schemas, read
+// the public tables, dp.budget and the named protected tables, and nothing else.
+func (p Plan) grantObjects(database string) []object {
+	schemas := map[string]bool{reserved: true}
+	for _, n := range p.names() {
+		schemas[n.Schema] = true
+	}
+	var objects []object
+	for _, a := range p.Analysts {
+		objects = append(objects, grantObject(a.Name, "CONNECT, TEMPORARY ON DATABASE "+ident(database), key{}, fmt.Sprintf(
+			"pg_database o, aclexplode(o.datacl) x WHERE x.privilege_type = 'TEMPORARY' AND o.datname = %s", literal(database))))
+		for _, s := range slices.Sorted(maps.Keys(schemas)) {
+			objects = append(objects, grantObject(a.Name, "USAGE ON SCHEMA "+ident(s), key{"schema", s}, fmt.Sprintf(
+				"pg_namespace o, aclexplode(o.nspacl) x WHERE x.privilege_type = 'USAGE' AND o.nspname = %s", literal(s))))
+		}
+		objects = append(objects, grantRead(a.Name, catalog.Name{Schema: reserved, Name: "budget"}, budgetView.key))
+		for _, n := range slices.Concat(a.Tables, p.Public) {
+			objects = append(objects, grantRead(a.Name, n, tableKey(n)))
+		}
+	}
+	return objects
+}
+
+func grantRead(analyst string, n catalog.Name, on key) object {
+	name := qualified(n)
+	return grantObject(analyst, "SELECT ON "+name, on, fmt.Sprintf(
+		"pg_class o, aclexplode(o.relacl) x WHERE x.privilege_type = 'SELECT' AND o.oid = to_regclass(%s)", literal(name)))
+}
+
+func grantObject(analyst, privilege string, on key, granted string) object {
+	return object{
+		key:    key{"grant", privilege + " TO " + ident(analyst)},
+		create: fmt.Sprintf("GRANT %s TO %s", privilege, ident(analyst)),
+		drop:   fmt.Sprintf("REVOKE %s FROM %s", privilege, ident(analyst)),
+		state: fmt.Sprintf("SELECT %s, true FROM %s AND x.grantee = (SELECT oid FROM pg_roles WHERE rolname = %s)",
+			literal(Owner), granted, literal(analyst)),
+		needs: []key{on, roleKey(analyst)},
+	}
+}
+
+// A login is what the server has stored about an analyst's role.
+type login struct {
+	verifier string
+	limit    int
+	settings []string // name=value, sorted
+}
+
+// keepLogin sets password, connection limit and settings where they differ.
+func keepLogin(ctx context.Context, tx pgx.Tx, database string, a Analyst, report func(string)) error {
+	var has login
+	err := tx.QueryRow(ctx, `SELECT coalesce(r.rolpassword, ''), r.rolconnlimit,
+		coalesce((SELECT array_agg(s ORDER BY s COLLATE "C") FROM pg_db_role_setting d, unnest(d.setconfig) s
+			WHERE d.setrole = r.oid AND d.setdatabase = (SELECT oid FROM pg_database WHERE datname = $2)), '{}')
+		FROM pg_authid r WHERE r.rolname = $1`, a.Name, database).Scan(&has.verifier, &has.limit, &has.settings)
+	if err != nil {
+		return fmt.Errorf("role %s: %w", a.Name, err)
+	}
+	role := "ALTER ROLE " + ident(a.Name)
+	var changes []string
+	if !verifies(has.verifier, a.Password) {
+		verifier, err := newVerifier(a.Password)
+		if err != nil {
+			return err
+		}
+		changes = append(changes, role+" PASSWORD "+literal(verifier))
+	}
+	limit := a.ConnectionLimit
+	if limit == 0 {
+		limit = -1
+	}
+	if has.limit != limit {
+		changes = append(changes, fmt.Sprintf("%s CONNECTION LIMIT %d", role, limit))
+	}
+	role += " IN DATABASE " + ident(database)
+	if want := a.settings(); !slices.Equal(has.settings, want) {
+		changes = append(changes, role+" RESET ALL")
+		for _, name := range slices.Sorted(maps.Keys(a.Settings)) {
+			changes = append(changes, fmt.Sprintf("%s SET %s = %s", role, name, literal(a.Settings[name])))
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	report("alter role " + a.Name)
+	if _, err := tx.Conn().PgConn().Exec(ctx, strings.Join(changes, ";\n")).ReadAll(); err != nil {
+		return fmt.Errorf("role %s: %w", a.Name, err)
+	}
+	return nil
+}
+
+func (a Analyst) settings() []string {
+	list := []string{}
+	for name, value := range a.Settings {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Parameters of the SCRAM verifiers that Sync stores; the iterations are Postgres's
+// own. The password never travels to the mirror, whose log might keep it.
+const (
+	scramIterations = 4096
+	scramSalt       = 16
+)
+
+func newVerifier(password string) (string, error) {
+	salt := make([]byte, scramSalt)
+	if _, err := rand.Read(salt); err != nil {
+		return "", err
+	}
+	return verifier(password, salt, scramIterations)
+}
+
+// verifier computes the text that Postgres keeps in pg_authid (RFC 5803).
+func verifier(password string, salt []byte, iterations int) (string, error) {
+	salted, err := pbkdf2.Key(sha256.New, password, salt, iterations, sha256.Size)
+	if err != nil {
+		return "", err
+	}
+	mac := func(text string) []byte {
+		h := hmac.New(sha256.New, salted)
+		h.Write([]byte(text))
+		return h.Sum(nil)
+	}
+	stored := sha256.Sum256(mac("Client Key"))
+	b64 := base64.StdEncoding.EncodeToString
+	return fmt.Sprintf("SCRAM-SHA-256$%d:%s$%s:%s", iterations, b64(salt), b64(stored[:]), b64(mac("Server Key"))), nil
+}
+
+// verifies reports whether the stored text is of this password.
+func verifies(stored, password string) bool {
+	rest, ok := strings.CutPrefix(stored, "SCRAM-SHA-256$")
+	parameters, _, found := strings.Cut(rest, "$")
+	count, salt, colon := strings.Cut(parameters, ":")
+	iterations, err := strconv.Atoi(count)
+	raw, saltErr := base64.StdEncoding.DecodeString(salt)
+	if !ok || !found || !colon || err != nil || saltErr != nil || iterations < 1 {
+		return false
+	}
+	again, err := verifier(password, raw, iterations)
+	return err == nil && hmac.Equal([]byte(again), []byte(stored))
+}

@@ -1,0 +1,58 @@
+package mirror
+
+import (
+	"fmt"
+
+	"dpproxy/catalog"
+)
+
+var protectedFunction = key{"function", "dp.protected"}
+
+// backstopSQL makes a relation one that can be described but not read, by its owner
+// neither.
+func backstopSQL(n catalog.Name) string {
+	name := qualified(n)
+	return fmt.Sprintf(`ALTER TABLE %[1]s ENABLE ROW LEVEL SECURITY;
+ALTER TABLE %[1]s FORCE ROW LEVEL SECURITY;
+CREATE POLICY dp ON %[1]s FOR SELECT USING (dp.protected(%[2]s));
+`, name, literal(n.String()))
+}
+
+// backstopObjects are the functions that raise and the view of budgets. The
+// functions are IMMUTABLE, so that the planner already fails.
+func backstopObjects() []object {
+	return []object{
+		functionObject(protectedFunction, "dp.protected(text)", `
+			RAISE EXCEPTION USING ERRCODE = 'PB010',
+				MESSAGE = pg_catalog.format('relation "%s" is protected: it cannot be read here', $1),
+				HINT = 'write the aggregate in the statement itself';`),
+		functionObject(key{"function", "dp.raise"}, "dp.raise(text)", `
+			RAISE EXCEPTION USING ERRCODE = 'PB000', MESSAGE = coalesce($1, '');`),
+		budgetView,
+	}
+}
+
+func functionObject(k key, signature, body string) object {
+	return object{
+		key: k,
+		create: fmt.Sprintf(`CREATE FUNCTION %[1]s RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $dp$
+		BEGIN%[2]s
+		END $dp$;
+ALTER FUNCTION %[1]s OWNER TO %[3]s`, signature, body, Owner),
+		drop: fmt.Sprintf("DROP FUNCTION %s CASCADE", signature),
+		state: fmt.Sprintf(`SELECT proowner::regrole::text, provolatile = 'i' AND NOT prosecdef
+			FROM pg_proc WHERE oid = to_regprocedure(%s)`, literal(signature)),
+	}
+}
+
+// budgetView shows what the proxy put into the session's setting dp.state.
+var budgetView = object{
+	key: key{"view", "dp.budget"},
+	create: `CREATE VIEW dp.budget WITH (security_invoker = true) AS
+		SELECT * FROM pg_catalog.json_to_recordset(nullif(pg_catalog.current_setting('dp.state', true), '')::json)
+			AS b(scope text, kind text, measure text, budget_epsilon numeric, budget_delta numeric,
+				"limit" numeric, spent numeric, remaining numeric, delta_limit numeric, delta_spent numeric);
+ALTER VIEW dp.budget OWNER TO ` + Owner,
+	drop:  "DROP VIEW dp.budget CASCADE",
+	state: "SELECT relowner::regrole::text, relkind = 'v' FROM pg_class WHERE oid = to_regclass('dp.budget')",
+}

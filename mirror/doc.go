@@ -1,0 +1,34 @@
+// Package mirror makes the database that analysts are connected to: the schema of
+// the real database with none of its protected rows.
+//
+// [Read] takes from the upstream catalogue what package catalog describes.
+// [Sync] makes or refreshes the mirror from it and from a [Plan], and ends by
+// proving that no analyst can read a protected relation there. [FingerprintSQL]
+// lets a read of protected data check that the schema is still the one that the
+// policy was checked against.
+//
+// # What is copied
+//
+// Schemas, tables (partitioned tables and views as plain tables), columns with
+// type, typmod, collation and NOT NULL, unique and foreign keys, enum and domain
+// types, and the rows of public tables. Nothing else: upstream comments, defaults,
+// CHECK texts, index predicates, partitions and their bounds, function bodies, row
+// security texts and the enum labels that the policy does not list may all hold
+// data, or say something about it, so they stay upstream. A comment on the mirror
+// shows the policy.
+//
+// # The backstop
+//
+// Every protected relation on the mirror has row security enabled and forced, with
+// one policy that calls an IMMUTABLE function that raises. The planner evaluates
+// it, so the relation can be described but never planned, not even under WHERE
+// false. Everything belongs to [Owner], which is neither superuser nor BYPASSRLS,
+// since a view of a superuser would read through the policy.
+//
+// # A mirror on the server of the real database
+//
+// Statistics of a server are about all its databases. When both databases are on
+// one server, Sync withdraws from PUBLIC the functions that show them (revoke.go
+// lists them); what it cannot withdraw are the transaction counters in pg_database
+// (datfrozenxid). A server of its own is the better choice.
+package mirror

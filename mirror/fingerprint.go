@@ -1,0 +1,55 @@
+package mirror
+
+// FingerprintSQL takes an oid[] and returns (oid oid, digest text) for each of
+// them that is a relation. The digest changes with the name, columns, types, enum
+// labels, indexes (validity included), constraints and the triggers that enforce
+// them, row security (also whether it applies to the reader), inheritance and
+// partition links, policies and rules of the relation.
+//
+// It reads the catalogue under the transaction's snapshot, but Postgres plans with
+// the newest catalogue. So whoever relies on it first takes LOCK TABLE ... IN
+// ACCESS SHARE MODE on the same relations in the same transaction (LOCK takes no
+// snapshot), compares the OIDs too, and only then reads.
+//
+// It reads columns of the catalogue and deparses nothing, so that it is cheap
+// enough to run before each protected read.
+const FingerprintSQL = `
+SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
+  ROW(n.nspname, c.relname, c.relkind, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity,
+      pg_catalog.row_security_active(c.oid), c.relispartition)::text,
+  (SELECT pg_catalog.string_agg(ROW(a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation,
+            a.attgenerated, ` + typeText + `)::text, ',' ORDER BY a.attnum)
+     FROM pg_catalog.pg_attribute a
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+  (SELECT pg_catalog.string_agg(ROW(i.indexrelid, i.indisunique, i.indisprimary, i.indimmediate, i.indisvalid,
+            i.indisready, i.indnkeyatts, i.indkey, i.indclass, i.indcollation, i.indpred, i.indexprs)::text,
+            ',' ORDER BY i.indexrelid)
+     FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid),
+  (SELECT pg_catalog.string_agg(ROW(k.oid, k.conname, k.contype, k.condeferrable, k.convalidated, k.conindid,
+            k.confrelid, k.conkey, k.confkey, k.conbin)::text, ',' ORDER BY k.oid)
+     FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid),
+  (SELECT pg_catalog.string_agg(ROW(t.oid, t.tgconstraint, t.tgenabled)::text, ',' ORDER BY t.oid)
+     FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgconstraint <> 0),
+  (SELECT pg_catalog.string_agg(h.inhparent::text, ',' ORDER BY h.inhparent)
+     FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid),
+  'children', (SELECT pg_catalog.string_agg(h.inhrelid::text, ',' ORDER BY h.inhrelid)
+     FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid),
+  'policies', (SELECT pg_catalog.string_agg(ROW(p.polname, p.polcmd, p.polpermissive, p.polroles, p.polqual)::text, ',' ORDER BY p.oid)
+     FROM pg_catalog.pg_policy p WHERE p.polrelid = c.oid),
+  'rules', (SELECT pg_catalog.string_agg(ROW(r.rulename, r.ev_type, r.ev_enabled, r.is_instead, r.ev_qual, r.ev_action)::text, ',' ORDER BY r.oid)
+     FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid)
+)) AS digest
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = ANY ($1::pg_catalog.oid[])`
+
+// typeText describes the type of column a where it is not built in: a domain with
+// all its bases, an enum with its labels. Built-in types do not change.
+const typeText = `
+  CASE WHEN a.atttypid >= 16384 THEN (
+    WITH RECURSIVE under AS (
+      SELECT t.* FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid
+      UNION
+      SELECT t.* FROM under u JOIN pg_catalog.pg_type t ON t.oid IN (u.typbasetype, u.typelem))
+    SELECT pg_catalog.string_agg(ROW(u.oid, u.typname, u.typtype, u.typbasetype, u.typtypmod, u.typnotnull,
+      (SELECT pg_catalog.string_agg(e.enumlabel, ',' ORDER BY e.enumsortorder)
+         FROM pg_catalog.pg_enum e WHERE e.enumtypid = u.oid))::text, ',' ORDER BY u.oid) FROM under u) END`

@@ -1,0 +1,175 @@
+package mirror
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A key identifies an object of the mirror.
+type key struct{ kind, name string }
+
+// String writes the key for reports.
+func (k key) String() string { return k.kind + " " + k.name }
+
+// An object is something that Sync keeps as the plan says. It is made anew when its
+// script changes, when it is not sound, or when something it needs is made anew.
+type object struct {
+	key
+	create, drop string
+	// state selects (owner text, sound boolean), or no row if there is no such
+	// object. An owner other than Owner means that it is not ours.
+	state string
+	needs []key
+	// adopt keeps an existing object that is ours although this database has no
+	// record of it: roles belong to the whole server.
+	adopt bool
+}
+
+// digest of the script, as dp.made records it.
+func (o object) digest() string {
+	sum := sha256.Sum256([]byte(o.create + "\x00" + o.drop))
+	return hex.EncodeToString(sum[:])
+}
+
+// A record is a row of dp.made: something that an earlier Sync made.
+type record struct {
+	key
+	digest, drop, state string
+}
+
+// A reconciler brings the objects of one database to the wanted state.
+type reconciler struct {
+	tx     pgx.Tx
+	report func(string)
+	made   []record // in the order of creation
+	stale  map[key]bool
+	there  map[key]bool
+}
+
+// reconcile drops what is no longer wanted or stale, in reverse order of creation,
+// and then makes what is missing, in order. A second run changes nothing.
+func reconcile(ctx context.Context, tx pgx.Tx, wanted []object, report func(string)) error {
+	r := &reconciler{tx: tx, report: report, stale: map[key]bool{}, there: map[key]bool{}}
+	if err := r.load(ctx); err != nil {
+		return err
+	}
+	for _, o := range wanted {
+		if err := r.inspect(ctx, o); err != nil {
+			return err
+		}
+	}
+	if err := r.dropOld(ctx, wanted); err != nil {
+		return err
+	}
+	for _, o := range wanted {
+		if err := r.make(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reconciler) load(ctx context.Context) error {
+	rows, err := r.tx.Query(ctx, "SELECT kind, name, digest, remove, state FROM dp.made ORDER BY seq")
+	if err != nil {
+		return err
+	}
+	r.made, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m record, err error) {
+		return m, row.Scan(&m.kind, &m.name, &m.digest, &m.drop, &m.state)
+	})
+	return err
+}
+
+// inspect decides whether o is there and as it should be.
+func (r *reconciler) inspect(ctx context.Context, o object) error {
+	there, sound, err := r.look(ctx, o.key, o.state)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(r.made, func(m record) bool { return m.key == o.key })
+	if i < 0 && there {
+		// Ours by its owner, but the record is lost.
+		r.made = append(r.made, record{key: o.key, drop: o.drop, state: o.state})
+	}
+	recorded := i >= 0 && r.made[i].digest == o.digest() || i < 0 && o.adopt
+	needy := slices.ContainsFunc(o.needs, func(k key) bool { return r.stale[k] })
+	r.there[o.key] = there
+	r.stale[o.key] = !there || !sound || !recorded || needy
+	return nil
+}
+
+// look runs the state query of an object. What is there but not ours is an error.
+func (r *reconciler) look(ctx context.Context, k key, state string) (there, sound bool, err error) {
+	var owner string
+	err = r.tx.QueryRow(ctx, state).Scan(&owner, &sound)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return false, false, nil
+	case err != nil:
+		return false, false, fmt.Errorf("%v: %w", k, err)
+	case owner != Owner:
+		return false, false, fmt.Errorf("%v exists on the mirror and was not made by dpproxy", k)
+	}
+	return true, sound, nil
+}
+
+func (r *reconciler) dropOld(ctx context.Context, wanted []object) error {
+	for _, m := range slices.Backward(r.made) {
+		keep := slices.ContainsFunc(wanted, func(o object) bool { return o.key == m.key })
+		if keep && !r.stale[m.key] {
+			continue
+		}
+		if err := r.drop(ctx, m); err != nil {
+			return err
+		}
+		if !keep {
+			r.report("drop " + m.String())
+		}
+	}
+	return nil
+}
+
+// drop removes what m records, unless something else has removed it.
+func (r *reconciler) drop(ctx context.Context, m record) error {
+	there, _, err := r.look(ctx, m.key, m.state)
+	if err != nil {
+		return err
+	}
+	if there {
+		if err := r.exec(ctx, m.key, m.drop); err != nil {
+			return err
+		}
+	}
+	_, err = r.tx.Exec(ctx, "DELETE FROM dp.made WHERE kind = $1 AND name = $2", m.kind, m.name)
+	return err
+}
+
+func (r *reconciler) make(ctx context.Context, o object) error {
+	if r.stale[o.key] {
+		if err := r.exec(ctx, o.key, o.create); err != nil {
+			return err
+		}
+		verb := "create "
+		if r.there[o.key] {
+			verb = "recreate "
+		}
+		r.report(verb + o.String())
+	}
+	_, err := r.tx.Exec(ctx, `INSERT INTO dp.made (kind, name, digest, remove, state) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (kind, name) DO NOTHING`, o.kind, o.name, o.digest(), o.drop, o.state)
+	return err
+}
+
+// exec runs a script of several statements.
+func (r *reconciler) exec(ctx context.Context, k key, script string) error {
+	if _, err := r.tx.Conn().PgConn().Exec(ctx, script).ReadAll(); err != nil {
+		return fmt.Errorf("%v: %w", k, err)
+	}
+	return nil
+}

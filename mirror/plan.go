@@ -1,0 +1,114 @@
+package mirror
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"dpproxy/catalog"
+)
+
+// Owner is the role that owns everything that Sync makes. It cannot log in and is
+// neither superuser nor BYPASSRLS.
+const Owner = "dpproxy_owner"
+
+// reserved is the schema of dpproxy's own functions and views on the mirror.
+const reserved = "dp"
+
+// A Plan says what the mirror shall hold. It is made from the policy.
+type Plan struct {
+	// Protected relations get no rows and the backstop.
+	Protected []Protected
+	// Public relations are copied with their rows, and all analysts read them.
+	Public []catalog.Name
+	// Analysts get a login role each.
+	Analysts []Analyst
+}
+
+// A Protected relation. Upstream comments are never copied: Comment and those of
+// the columns show the policy.
+type Protected struct {
+	Name    catalog.Name
+	Comment string
+	Columns map[string]Column
+}
+
+// A Column of a protected relation, as far as the policy speaks of it.
+type Column struct {
+	Comment string
+	// Hidden columns exist with their type and say that they are hidden.
+	Hidden bool
+	// Labels are those of the column's enum type that the mirror may show. A type
+	// gets the labels that any of its columns lists, in upstream order; without
+	// any it is an enum without labels. AllLabels lists all of them.
+	Labels    []string
+	AllLabels bool
+}
+
+// An Analyst is a login role on the mirror. Only dpproxy knows the password: it is
+// not what the analyst types.
+type Analyst struct {
+	Name, Password string
+	// ConnectionLimit of the role; 0 is no limit.
+	ConnectionLimit int
+	// Settings are the role's session defaults, such as statement_timeout,
+	// temp_file_limit or dp.epsilon.
+	Settings map[string]string
+	// Tables are the protected relations that the analyst may name.
+	Tables []catalog.Name
+}
+
+var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$`)
+
+// names returns all relations of the plan, protected ones first.
+func (p Plan) names() []catalog.Name {
+	var names []catalog.Name
+	for _, t := range p.Protected {
+		names = append(names, t.Name)
+	}
+	return append(names, p.Public...)
+}
+
+// check refuses a plan that contradicts itself or names what is not ours to make.
+func (p Plan) check() error {
+	seen := map[catalog.Name]bool{}
+	for _, n := range p.names() {
+		if seen[n] {
+			return fmt.Errorf("table %v is listed twice", n)
+		}
+		seen[n] = true
+		if n.Schema == reserved || n.Schema == "information_schema" || len(n.Schema) > 2 && n.Schema[:3] == "pg_" {
+			return fmt.Errorf("table %v: schema %s cannot be mirrored", n, n.Schema)
+		}
+	}
+	roles := map[string]bool{Owner: true}
+	for _, a := range p.Analysts {
+		if err := a.check(p, roles); err != nil {
+			return fmt.Errorf("analyst %s: %w", a.Name, err)
+		}
+		roles[a.Name] = true
+	}
+	return nil
+}
+
+func (a Analyst) check(p Plan, taken map[string]bool) error {
+	switch {
+	case taken[a.Name]:
+		return fmt.Errorf("the role is listed twice or reserved")
+	case a.Name == "" || a.Password == "":
+		return fmt.Errorf("a name and a password are needed")
+	case a.ConnectionLimit < 0:
+		return fmt.Errorf("connection limit %d", a.ConnectionLimit)
+	}
+	for name := range a.Settings {
+		if !settingName.MatchString(name) {
+			return fmt.Errorf("setting name %q", name)
+		}
+	}
+	for _, n := range a.Tables {
+		if !slices.ContainsFunc(p.Protected, func(t Protected) bool { return t.Name == n }) {
+			return fmt.Errorf("table %v is not a protected table of the plan", n)
+		}
+	}
+	return nil
+}

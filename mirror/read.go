@@ -1,0 +1,231 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
+)
+
+// snapshot is how both the catalogue and public rows are read.
+var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+
+// Read returns what the catalogue behind conn says about the named relations, from
+// one snapshot. It fails when one of them does not exist.
+func Read(ctx context.Context, conn *pgx.Conn, names []catalog.Name) (*catalog.Schema, error) {
+	tx, err := conn.BeginTx(ctx, snapshot)
+	if err != nil {
+		return nil, fmt.Errorf("mirror: read the catalogue: %w", err)
+	}
+	defer tx.Rollback(ctx)
+	s, err := read(ctx, tx, names)
+	if err != nil {
+		return nil, fmt.Errorf("mirror: read the catalogue: %w", err)
+	}
+	return s, nil
+}
+
+// A reader collects one schema; its steps run in the order of read.
+type reader struct {
+	tx     pgx.Tx
+	schema *catalog.Schema
+	byOID  map[uint32]*catalog.Table
+	oids   []uint32
+}
+
+func read(ctx context.Context, tx pgx.Tx, names []catalog.Name) (*catalog.Schema, error) {
+	r := &reader{tx: tx, byOID: map[uint32]*catalog.Table{}, schema: &catalog.Schema{
+		Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{},
+	}}
+	// With an empty search_path format_type qualifies every name that needs it.
+	err := tx.QueryRow(ctx, `SELECT pg_catalog.set_config('search_path', '', true) || pg_catalog.current_database(),
+		pg_catalog.current_setting('server_version_num')::int`).Scan(&r.schema.Database, &r.schema.ServerVersion)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.tables(ctx, names); err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context) error{r.columns, r.keys, r.foreignKeys, r.links, r.fingerprints} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.schema, nil
+}
+
+func (r *reader) tables(ctx context.Context, names []catalog.Name) error {
+	schemas, tables := make([]string, len(names)), make([]string, len(names))
+	for i, n := range names {
+		schemas[i], tables[i] = n.Schema, n.Name
+	}
+	rows, err := r.tx.Query(ctx, `
+		SELECT c.oid, n.nspname, c.relname, c.relkind, coalesce(obj_description(c.oid, 'pg_class'), ''), row_security_active(c.oid)
+		FROM unnest($1::text[], $2::text[]) AS want(s, t)
+		JOIN pg_namespace n ON n.nspname = s JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = t
+		WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')`, schemas, tables)
+	if err != nil {
+		return err
+	}
+	t, kind := catalog.Table{}, rune(0)
+	_, err = pgx.ForEachRow(rows, []any{&t.OID, &t.Name.Schema, &t.Name.Name, &kind, &t.Comment, &t.RowSecurity}, func() error {
+		found := t
+		found.Kind = byte(kind)
+		r.schema.Tables[t.Name], r.byOID[t.OID] = &found, &found
+		r.oids = append(r.oids, t.OID)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.missing(names)
+}
+
+func (r *reader) missing(names []catalog.Name) error {
+	var missing []string
+	for _, n := range names {
+		if r.schema.Tables[n] == nil {
+			missing = append(missing, n.String())
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return fmt.Errorf("database %s has no table %s", r.schema.Database, strings.Join(missing, ", "))
+}
+
+func (r *reader) columns(ctx context.Context) error {
+	types, err := readTypes(ctx, r.tx, r.oids)
+	if err != nil {
+		return err
+	}
+	rows, err := r.tx.Query(ctx, `
+		SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+			coalesce(col_description(a.attrelid, a.attnum), ''), a.attgenerated <> '',
+			a.attcollation, coalesce(n.nspname, ''), coalesce(l.collname, ''), coalesce(l.collisdeterministic, true)
+		FROM pg_attribute a
+		LEFT JOIN pg_collation l ON l.oid = a.attcollation LEFT JOIN pg_namespace n ON n.oid = l.collnamespace
+		WHERE a.attrelid = ANY ($1) AND a.attnum > 0 AND NOT a.attisdropped
+		ORDER BY a.attrelid, a.attnum`, r.oids)
+	if err != nil {
+		return err
+	}
+	var relation, collation uint32
+	var c catalog.Column
+	into := []any{
+		&relation, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display, &c.NotNull, &c.Comment, &c.Generated,
+		&collation, &c.Collation.Schema, &c.Collation.Name, &c.Deterministic,
+	}
+	_, err = pgx.ForEachRow(rows, into, func() error {
+		found := c
+		found.Type = types.resolve(c.Type)
+		if collation == types[found.Type.BaseOID].collation {
+			found.Collation = catalog.Name{}
+		}
+		t := r.byOID[relation]
+		t.Columns = append(t.Columns, found)
+		return nil
+	})
+	types.listUser(r.schema.Types)
+	return err
+}
+
+// keys lists what proves uniqueness. An index with an operator class or collation
+// of its own may call other values equal than the column's type does.
+func (r *reader) keys(ctx context.Context) error {
+	rows, err := r.tx.Query(ctx, `
+		SELECT i.indrelid, c.relname, i.indisprimary, array_agg(a.attname::text ORDER BY k.n)
+		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+		CROSS JOIN generate_series(0, i.indnkeyatts - 1) AS k(n)
+		JOIN pg_opclass o ON o.oid = i.indclass[k.n]
+		JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n]
+		WHERE i.indrelid = ANY ($1) AND i.indisunique AND i.indisvalid AND i.indisready AND i.indislive AND i.indimmediate
+			AND i.indpred IS NULL AND i.indexprs IS NULL
+		GROUP BY i.indexrelid, i.indrelid, c.relname, i.indisprimary
+		HAVING bool_and(o.opcdefault AND i.indcollation[k.n] = a.attcollation)
+		ORDER BY i.indrelid, i.indisprimary DESC, c.relname`, r.oids)
+	if err != nil {
+		return err
+	}
+	var relation uint32
+	var k catalog.Key
+	_, err = pgx.ForEachRow(rows, []any{&relation, &k.Name, &k.Primary, &k.Columns}, func() error {
+		t := r.byOID[relation]
+		t.Keys = append(t.Keys, catalog.Key{Name: k.Name, Primary: k.Primary, Columns: slices.Clone(k.Columns)})
+		return nil
+	})
+	return err
+}
+
+// foreignKeys lists validated foreign keys whose triggers all fire. A key to a
+// partitioned table has one more entry for each partition; those are left out.
+func (r *reader) foreignKeys(ctx context.Context) error {
+	rows, err := r.tx.Query(ctx, `
+		SELECT k.conrelid, k.conname, n.nspname, c.relname,
+			(SELECT array_agg(a.attname::text ORDER BY u.i) FROM unnest(k.conkey) WITH ORDINALITY u(num, i)
+				JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.num),
+			(SELECT array_agg(a.attname::text ORDER BY u.i) FROM unnest(k.confkey) WITH ORDINALITY u(num, i)
+				JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.num)
+		FROM pg_constraint k JOIN pg_class c ON c.oid = k.confrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE k.conrelid = ANY ($1) AND k.contype = 'f' AND k.convalidated
+			AND NOT EXISTS (SELECT FROM pg_constraint up WHERE up.oid = k.conparentid AND up.conrelid = k.conrelid)
+			AND NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgconstraint = k.oid AND t.tgenabled NOT IN ('O', 'A'))
+		ORDER BY k.conrelid, k.conname`, r.oids)
+	if err != nil {
+		return err
+	}
+	var relation uint32
+	var f catalog.ForeignKey
+	into := []any{&relation, &f.Name, &f.References.Schema, &f.References.Name, &f.Columns, &f.Target}
+	_, err = pgx.ForEachRow(rows, into, func() error {
+		found := f
+		found.Columns, found.Target = slices.Clone(f.Columns), slices.Clone(f.Target)
+		t := r.byOID[relation]
+		t.Foreign = append(t.Foreign, found)
+		return nil
+	})
+	return err
+}
+
+func (r *reader) links(ctx context.Context) error {
+	rows, err := r.tx.Query(ctx, `
+		SELECT h.inhrelid, h.inhparent, cn.nspname, c.relname, pn.nspname, p.relname FROM pg_inherits h
+		JOIN pg_class c ON c.oid = h.inhrelid JOIN pg_namespace cn ON cn.oid = c.relnamespace
+		JOIN pg_class p ON p.oid = h.inhparent JOIN pg_namespace pn ON pn.oid = p.relnamespace
+		WHERE h.inhrelid = ANY ($1) OR h.inhparent = ANY ($1) ORDER BY 3, 4, 5, 6`, r.oids)
+	if err != nil {
+		return err
+	}
+	var child, parent uint32
+	var childName, parentName catalog.Name
+	into := []any{&child, &parent, &childName.Schema, &childName.Name, &parentName.Schema, &parentName.Name}
+	_, err = pgx.ForEachRow(rows, into, func() error {
+		if t := r.byOID[child]; t != nil {
+			t.Parents = append(t.Parents, parentName)
+		}
+		if t := r.byOID[parent]; t != nil {
+			t.Children = append(t.Children, childName)
+		}
+		return nil
+	})
+	return err
+}
+
+func (r *reader) fingerprints(ctx context.Context) error {
+	rows, err := r.tx.Query(ctx, FingerprintSQL, r.oids)
+	if err != nil {
+		return err
+	}
+	var oid uint32
+	var digest string
+	_, err = pgx.ForEachRow(rows, []any{&oid, &digest}, func() error {
+		r.byOID[oid].Fingerprint = digest
+		return nil
+	})
+	return err
+}

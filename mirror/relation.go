@@ -1,0 +1,164 @@
+package mirror
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dpproxy/catalog"
+)
+
+// comparing catalog names, for a stable order.
+func byName(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) }
+
+// objects returns everything that the plan wants, in the order of creation.
+func (p Plan) objects(s *catalog.Schema, database string) ([]object, error) {
+	types, err := p.typeObjects(s)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(p.roleObjects(), backstopObjects(), p.schemaObjects(), types)
+	protected := map[catalog.Name]bool{}
+	for _, t := range p.Protected {
+		protected[t.Name] = true
+	}
+	for _, n := range p.names() {
+		all = append(all, tableObject(s.Tables[n], s.Types, protected[n]))
+	}
+	for _, n := range p.names() {
+		all = append(all, foreignKeyObjects(s, s.Tables[n])...)
+	}
+	for _, t := range p.Protected {
+		all = append(all, t.commentObject(s.Tables[t.Name]))
+	}
+	return append(all, p.grantObjects(database)...), nil
+}
+
+func (p Plan) schemaObjects() []object {
+	schemas := map[string]bool{}
+	for _, n := range p.names() {
+		schemas[n.Schema] = true
+	}
+	var objects []object
+	for _, s := range slices.Sorted(maps.Keys(schemas)) {
+		if s == "public" {
+			continue // every database has it
+		}
+		objects = append(objects, object{
+			key:    key{"schema", s},
+			create: fmt.Sprintf("CREATE SCHEMA %s AUTHORIZATION %s", ident(s), Owner),
+			drop:   fmt.Sprintf("DROP SCHEMA %s", ident(s)),
+			state:  fmt.Sprintf("SELECT nspowner::regrole::text, true FROM pg_namespace WHERE nspname = %s", literal(s)),
+		})
+	}
+	return objects
+}
+
+func tableKey(n catalog.Name) key { return key{"table", n.String()} }
+
+// tableObject is a plain table with the columns and keys of t. Its state compares
+// the columns too, so that a hand-made change does not last.
+func tableObject(t *catalog.Table, types map[catalog.Name]*catalog.Type, protected bool) object {
+	parts, shape := make([]string, 0, len(t.Columns)), make([]string, 0, len(t.Columns))
+	o := object{key: tableKey(t.Name)}
+	for _, c := range t.Columns {
+		parts = append(parts, columnSQL(c))
+		shape = append(shape, fmt.Sprintf("%s %s %t", c.Name, c.Type.Display, c.NotNull))
+		o.needs = append(o.needs, typesIn(c.Type.Display, types)...)
+	}
+	for _, k := range t.Keys {
+		kind := "UNIQUE"
+		if k.Primary {
+			kind = "PRIMARY KEY"
+		}
+		parts = append(parts, fmt.Sprintf("CONSTRAINT %s %s (%s)", ident(k.Name), kind, idents(k.Columns)))
+	}
+	name := qualified(t.Name)
+	o.create = fmt.Sprintf("CREATE TABLE %s (\n  %s\n);\nALTER TABLE %s OWNER TO %s;\n",
+		name, strings.Join(parts, ",\n  "), name, Owner)
+	if protected {
+		o.create += backstopSQL(t.Name)
+		o.needs = append(o.needs, protectedFunction)
+	}
+	o.drop = fmt.Sprintf("DROP TABLE %s CASCADE", name)
+	o.state = fmt.Sprintf(`SELECT c.relowner::regrole::text, c.relkind = 'r' AND c.relrowsecurity = %[2]t AND c.relforcerowsecurity = %[2]t
+			AND (SELECT count(*) FROM pg_policy WHERE polrelid = c.oid) = %[2]t::int
+			AND %[3]s = coalesce((SELECT string_agg(format('%%s %%s %%s', attname, format_type(atttypid, atttypmod),
+					CASE WHEN attnotnull THEN 'true' ELSE 'false' END), E'\n' ORDER BY attnum)
+				FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped), '')
+		FROM pg_class c WHERE c.oid = to_regclass(%[1]s)`, literal(name), protected, literal(strings.Join(shape, "\n")))
+	return o
+}
+
+func columnSQL(c catalog.Column) string {
+	sql := ident(c.Name) + " " + c.Type.Display
+	if c.Collation != (catalog.Name{}) {
+		sql += " COLLATE " + qualified(c.Collation)
+	}
+	if c.NotNull {
+		sql += " NOT NULL"
+	}
+	return sql
+}
+
+// typesIn returns the keys of the user types that a type's text mentions, as itself
+// or as the element of an array. A name too many only makes a table anew too often.
+func typesIn(display string, types map[catalog.Name]*catalog.Type) []key {
+	plain := strings.ReplaceAll(display, `"`, "")
+	var keys []key
+	for _, n := range slices.SortedFunc(maps.Keys(types), byName) {
+		if strings.Contains(plain, n.String()) {
+			keys = append(keys, typeKey(n))
+		}
+	}
+	return keys
+}
+
+// foreignKeyObjects are the foreign keys of t to relations of the mirror.
+func foreignKeyObjects(s *catalog.Schema, t *catalog.Table) []object {
+	var objects []object
+	for _, f := range t.Foreign {
+		target := s.Tables[f.References]
+		if target == nil || !provesUnique(target, f.Target) {
+			continue
+		}
+		name := qualified(t.Name)
+		objects = append(objects, object{
+			key: key{"foreign key", t.Name.String() + "." + f.Name},
+			create: fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)",
+				name, ident(f.Name), idents(f.Columns), qualified(f.References), idents(f.Target)),
+			drop: fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", name, ident(f.Name)),
+			state: fmt.Sprintf(`SELECT c.relowner::regrole::text, true FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
+				WHERE c.oid = to_regclass(%s) AND k.conname = %s AND k.contype = 'f'`, literal(name), literal(f.Name)),
+			needs: []key{tableKey(t.Name), tableKey(f.References)},
+		})
+	}
+	return objects
+}
+
+// provesUnique reports whether the columns, in any order, are a key of t.
+func provesUnique(t *catalog.Table, columns []string) bool {
+	want := slices.Sorted(slices.Values(columns))
+	return slices.ContainsFunc(t.Keys, func(k catalog.Key) bool {
+		return slices.Equal(slices.Sorted(slices.Values(k.Columns)), want)
+	})
+}
+
+// commentObject shows the policy where \d+ prints it.
+func (t Protected) commentObject(table *catalog.Table) object {
+	name := qualified(t.Name)
+	set := fmt.Sprintf("COMMENT ON TABLE %s IS %s;\n", name, literal(t.Comment))
+	for _, c := range table.Columns {
+		text := t.Columns[c.Name].Comment
+		if text == "" && t.Columns[c.Name].Hidden {
+			text = "hidden"
+		}
+		set += fmt.Sprintf("COMMENT ON COLUMN %s.%s IS %s;\n", name, ident(c.Name), literal(text))
+	}
+	return object{
+		key: key{"comments", t.Name.String()}, create: set, drop: "", needs: []key{tableKey(t.Name)},
+		state: fmt.Sprintf(`SELECT relowner::regrole::text, coalesce(obj_description(oid, 'pg_class'), '') = %s
+			FROM pg_class WHERE oid = to_regclass(%s)`, literal(t.Comment), literal(name)),
+	}
+}

@@ -1,0 +1,151 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
+)
+
+// Sync makes the mirror as the plan and the upstream catalogue say, copies the rows
+// of public tables, and proves that no protected relation can be read. It reports
+// each change; a second run changes nothing but those rows.
+//
+// The connection to the mirror must be a superuser's, for the rights that Sync
+// withdraws from PUBLIC; the one to the real database needs SELECT on public tables
+// only. All is one transaction: after an error the mirror is as it was. Sync changes
+// or drops nothing that it did not make, and fails where such a thing is in its way.
+func Sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report func(change string)) error {
+	if err := sync(ctx, upstream, mirror, plan, report); err != nil {
+		return fmt.Errorf("mirror: %w", err)
+	}
+	return nil
+}
+
+func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report func(string)) error {
+	if err := plan.check(); err != nil {
+		return err
+	}
+	sameServer := onSameServer(ctx, upstream, mirror)
+	from, err := upstream.BeginTx(ctx, snapshot)
+	if err != nil {
+		return err
+	}
+	defer from.Rollback(ctx)
+	schema, err := read(ctx, from, plan.names())
+	if err != nil {
+		return err
+	}
+	if err := plan.guard(ctx, from, schema); err != nil {
+		return err
+	}
+	to, err := mirror.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer to.Rollback(ctx)
+	if err := build(ctx, from, to, plan, schema, sameServer, report); err != nil {
+		return err
+	}
+	return to.Commit(ctx)
+}
+
+// build runs the steps on the mirror, the proof last.
+func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Schema, sameServer bool, report func(string)) error {
+	database, err := prepare(ctx, to, report)
+	if err != nil {
+		return err
+	}
+	objects, err := plan.objects(schema, database)
+	if err != nil {
+		return err
+	}
+	if err := harden(ctx, to, sameServer, report); err != nil {
+		return err
+	}
+	if err := reconcile(ctx, to, objects, report); err != nil {
+		return err
+	}
+	for _, a := range plan.Analysts {
+		if err := keepLogin(ctx, to, database, a, report); err != nil {
+			return err
+		}
+	}
+	if err := copyRows(ctx, from, to, schema, plan.Public, report); err != nil {
+		return err
+	}
+	return verify(ctx, to, plan)
+}
+
+// oldest is the first Postgres whose views can be security_invoker.
+const oldest = 150000
+
+// prepare makes the session fit and sees to what the record of objects needs: the
+// owner, the schema dp and the table dp.made, which only superusers read.
+func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database string, err error) {
+	var version int
+	var super bool
+	err = tx.QueryRow(ctx, `SELECT current_database(), current_setting('server_version_num')::int, rolsuper
+		FROM pg_roles WHERE rolname = current_user`).Scan(&database, &version, &super)
+	switch {
+	case err != nil:
+		return "", err
+	case version < oldest:
+		return "", fmt.Errorf("the mirror is Postgres %d; 15 or newer is needed", version/10000)
+	case !super:
+		return "", errors.New("the connection to the mirror must be a superuser's")
+	}
+	_, err = tx.Exec(ctx, `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext('dpproxy')),
+		set_config('search_path', '', true), set_config('standard_conforming_strings', 'on', true),
+		set_config('client_encoding', 'UTF8', true), set_config('row_security', 'on', true),
+		set_config('check_function_bodies', 'on', true)`)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range foundation {
+		if err := ensure(ctx, tx, o, report); err != nil {
+			return "", err
+		}
+	}
+	return database, nil
+}
+
+// foundation is made once and never dropped.
+var foundation = []object{
+	{
+		key:    roleKey(Owner),
+		create: fmt.Sprintf("CREATE ROLE %s NOLOGIN %s; COMMENT ON ROLE %s IS '%s'", Owner, noPowers, Owner, mark),
+		state:  roleState(Owner, false),
+	},
+	{
+		key:    key{"schema", reserved},
+		create: "CREATE SCHEMA dp AUTHORIZATION " + Owner,
+		state:  "SELECT nspowner::regrole::text, true FROM pg_namespace WHERE nspname = 'dp'",
+	},
+	{
+		key: key{"table", "dp.made"},
+		create: `CREATE TABLE dp.made (seq bigint GENERATED ALWAYS AS IDENTITY, kind text, name text,
+			digest text NOT NULL, remove text NOT NULL, state text NOT NULL, PRIMARY KEY (kind, name)); ALTER TABLE dp.made OWNER TO ` + Owner,
+		state: "SELECT relowner::regrole::text, relkind = 'r' FROM pg_class WHERE oid = to_regclass('dp.made')",
+	},
+}
+
+func ensure(ctx context.Context, tx pgx.Tx, o object, report func(string)) error {
+	var owner string
+	var sound bool
+	err := tx.QueryRow(ctx, o.state).Scan(&owner, &sound)
+	switch {
+	case err == nil && owner == Owner && sound:
+		return nil
+	case err == nil:
+		return fmt.Errorf("%v exists on the mirror and was not made by dpproxy, or was changed", o.key)
+	case !errors.Is(err, pgx.ErrNoRows):
+		return err
+	}
+	report("create " + o.String())
+	_, err = tx.Conn().PgConn().Exec(ctx, o.create).ReadAll()
+	return err
+}

@@ -1,0 +1,143 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/catalog"
+)
+
+// A rule is one thing that must hold on the mirror: a query that finds what breaks it.
+type rule struct{ text, query string }
+
+// rules hold for the objects, whatever the analysts can name. $1 is what reaches a
+// protected relation.
+var rules = []rule{
+	{"the owner of the mirror has powers", `SELECT rolname FROM pg_roles
+		WHERE rolname = 'dpproxy_owner' AND (rolsuper OR rolbypassrls OR rolcanlogin) AND $1::oid[] IS NOT NULL`},
+	{"a role is a member of the owner of the mirror", `SELECT m.member::regrole::text FROM pg_auth_members m
+		WHERE m.roleid = 'dpproxy_owner'::regrole AND $1::oid[] IS NOT NULL`},
+	{"not made by dpproxy, but reads a protected relation", `SELECT c.oid::regclass::text FROM pg_class c
+		WHERE c.oid = ANY ($1) AND c.relowner <> 'dpproxy_owner'::regrole`},
+	{"a SECURITY DEFINER function of a role that row security does not hold for", `SELECT p.oid::regprocedure::text
+		FROM pg_proc p JOIN pg_roles r ON r.oid = p.proowner
+		WHERE p.prosecdef AND (r.rolsuper OR r.rolbypassrls) AND $1::oid[] IS NOT NULL
+			AND p.pronamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)`},
+	{"row security is not enabled and forced", `SELECT c.oid::regclass::text FROM pg_class c
+		WHERE c.oid = ANY ($1) AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND c.relforcerowsecurity)`},
+}
+
+// verify proves on the mirror as it is that no analyst reads a protected relation.
+func verify(ctx context.Context, tx pgx.Tx, p Plan) error {
+	reaching, err := reaching(ctx, tx, p)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		rows, err := tx.Query(ctx, r.query, reaching)
+		if err != nil {
+			return err
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			return fmt.Errorf("self-test: %s: %s", r.text, found[0])
+		}
+	}
+	for _, a := range p.Analysts {
+		if err := attempt(ctx, tx, a, reaching); err != nil {
+			return fmt.Errorf("self-test: analyst %s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+// reaching returns the OIDs of all relations on the mirror that can show rows of a
+// protected one, those included.
+func reaching(ctx context.Context, tx pgx.Tx, p Plan) ([]uint32, error) {
+	names := make([]string, len(p.Protected))
+	for i, t := range p.Protected {
+		names[i] = qualified(t.Name)
+	}
+	rows, err := tx.Query(ctx, "SELECT n::regclass::oid FROM unnest($1::text[]) AS n", names)
+	if err != nil {
+		return nil, err
+	}
+	protected, err := pgx.CollectRows(rows, pgx.RowTo[uint32])
+	if err != nil {
+		return nil, err
+	}
+	rows, err = tx.Query(ctx, `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+			AND n.nspname !~ '^pg_(toast|temp)'`)
+	if err != nil {
+		return nil, err
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowTo[uint32])
+	if err != nil {
+		return nil, err
+	}
+	rows, err = tx.Query(ctx, "SELECT DISTINCT start FROM ("+reachSQL+") AS r ORDER BY 1", all, protected, false)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[uint32])
+}
+
+// attempts are the ways to read a relation that a planner answers differently.
+var attempts = []string{
+	"SELECT * FROM %s",
+	"SELECT FROM %s WHERE false",
+	"SELECT FROM %s LIMIT 0",
+	"EXPLAIN SELECT FROM %s",
+	"SELECT count(*) FROM ONLY %s",
+}
+
+// attempt reads each relation as the analyst. The backstop must answer, or, where
+// the analyst may not name the relation, Postgres's own refusal.
+func attempt(ctx context.Context, tx pgx.Tx, a Analyst, relations []uint32) error {
+	for _, oid := range relations {
+		var n catalog.Name
+		var granted bool
+		err := tx.QueryRow(ctx, `SELECT n.nspname, c.relname, has_table_privilege($2, c.oid, 'SELECT')
+			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1`, oid, a.Name).
+			Scan(&n.Schema, &n.Name, &granted)
+		if err != nil {
+			return err
+		}
+		for _, statement := range attempts {
+			statement = fmt.Sprintf(statement, qualified(n))
+			state, err := tryAs(ctx, tx, a.Name, statement)
+			if err != nil {
+				return err
+			}
+			if state != "PB010" && (granted || state != "42501") {
+				return fmt.Errorf("%s ended with %q and not with PB010", statement, state)
+			}
+		}
+	}
+	return nil
+}
+
+// tryAs runs a statement as a role and returns the SQLSTATE of its error, or
+// "success". It leaves the transaction as it was.
+func tryAs(ctx context.Context, tx pgx.Tx, role, statement string) (string, error) {
+	conn := tx.Conn().PgConn()
+	_, err := conn.Exec(ctx, fmt.Sprintf("SAVEPOINT attempt; SET LOCAL SESSION AUTHORIZATION %s; %s", ident(role), statement)).ReadAll()
+	state := "success"
+	if err != nil {
+		refused, ok := errors.AsType[*pgconn.PgError](err)
+		if !ok {
+			return "", err
+		}
+		state = refused.Code
+	}
+	_, err = conn.Exec(ctx, "ROLLBACK TO attempt; RELEASE attempt").ReadAll()
+	return state, err
+}
