@@ -1,0 +1,33 @@
+// Package wire is the server side of the Postgres protocol: start-up, TLS, SCRAM
+// log-in, cancel requests, and a relay. It knows no SQL and no privacy.
+//
+// # A session
+//
+// After log-in every client session is a session of its own on a mirror, an
+// ordinary Postgres. Two goroutines copy messages: requests from the client to
+// the mirror, replies from the mirror to the client. What the mirror answers,
+// its errors, its transaction state and its rule of skipping to the next Sync,
+// reaches the client as it is. A queue of expected replies tells the second
+// goroutine what each reply belongs to.
+//
+// # Interception
+//
+// A [Handler] looks at the text of each Query and Parse message. A statement
+// that it claims is not run as it is: when it would run (a Query, or a Bind of
+// the prepared statement), [Statement.Run] is called, may ask the mirror private
+// questions inside the client's own transaction ([Mirror]), and says which text
+// runs instead ([Rewrite]). The client's portal is then bound to that text, so
+// that row limits, suspended portals and Describe stay Postgres's own.
+//
+// A refusal is raised in the mirror session too, by a function dp.raise(text)
+// that fails with SQLSTATE PB000; its ErrorResponse is replaced by the refusal.
+// The mirror's schema must have that function, declared IMMUTABLE so that it
+// fails when the statement is planned.
+//
+// # Connecting securely
+//
+// Without [Config.TLS] a password proof travels in the clear, though never a
+// password. Set it, and set [Config.RequireTLS], wherever the listener is not
+// local. Log-in is SCRAM-SHA-256 alone, with channel binding under TLS; only
+// verifiers are stored ([MakeVerifier]).
+package wire

@@ -1,0 +1,149 @@
+package wire
+
+import (
+	"bytes"
+	"crypto/rand"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpproxy/pgerr"
+)
+
+// raisedCode is the SQLSTATE of dp.raise; its message is a refusal's nonce.
+const raisedCode = "PB000"
+
+// A MirrorError is an ErrorResponse of the mirror to a private question. It
+// quotes nothing but what the client may read: the mirror has no protected rows.
+type MirrorError struct {
+	Code    string // SQLSTATE
+	Message string
+	message []byte // the whole ErrorResponse as the client may see it
+}
+
+// Error names the SQLSTATE alone, since the message may quote SQL.
+func (e *MirrorError) Error() string { return "wire: the mirror refused: SQLSTATE " + e.Code }
+
+// errorEdit says how an ErrorResponse is changed on its way to the client.
+type errorEdit struct {
+	shift   int  // characters that the client's text has before the mirror's
+	private bool // the text was ours: positions and context mean nothing
+}
+
+// A refusal is the ErrorResponse that takes the place of one of the mirror.
+type refusal struct {
+	nonce   string // of dp.raise
+	any     bool   // takes the place of whatever error comes
+	message []byte
+	defect  bool // worth a line in the log
+}
+
+func newRefusal(message []byte) *refusal {
+	return &refusal{nonce: rand.Text(), message: message}
+}
+
+func (f *refusal) sql() string { return "SELECT dp.raise('" + f.nonce + "')" }
+
+func (f *refusal) replaces(e mirrorReport) bool {
+	return f != nil && (f.any || e.code == raisedCode && e.message == f.nonce)
+}
+
+// missed reports whether a reply shows that dp.raise did not fail.
+func (f *refusal) missed(typ byte) bool { return f != nil && f.nonce != "" && typ != 'Z' }
+
+// mirrorReport is what matters of an ErrorResponse.
+type mirrorReport struct {
+	severity, code, message string
+	raw                     []byte
+}
+
+func readReport(raw []byte) mirrorReport {
+	e := mirrorReport{raw: raw}
+	eachField(raw, func(code byte, value string) {
+		switch code {
+		case 'V':
+			e.severity = value
+		case 'C':
+			e.code = value
+		case 'M':
+			e.message = value
+		}
+	})
+	return e
+}
+
+// ends reports whether the mirror closes the session after this error.
+func (e mirrorReport) ends() bool { return e.severity == "FATAL" || e.severity == "PANIC" }
+
+func eachField(raw []byte, f func(code byte, value string)) {
+	b := raw[headerBytes:]
+	for len(b) > 1 && b[0] != 0 {
+		value, rest, ok := cstring(b[1:])
+		if !ok {
+			return
+		}
+		f(b[0], value)
+		b = rest
+	}
+}
+
+// edit returns a copy of an ErrorResponse as the client may see it.
+func (d errorEdit) edit(raw []byte) []byte {
+	out := append(make([]byte, 0, len(raw)+8), 'E', 0, 0, 0, 0)
+	eachField(raw, func(code byte, value string) {
+		switch {
+		case d.private && bytes.IndexByte([]byte("PpqW"), code) >= 0:
+			return
+		case code == 'P':
+			if n, err := strconv.Atoi(value); err == nil {
+				value = strconv.Itoa(n + d.shift)
+			}
+		}
+		out = append(append(append(out, code), value...), 0)
+	})
+	return finishMessage(append(out, 0))
+}
+
+// finishMessage writes the length of a message into its header.
+func finishMessage(m []byte) []byte {
+	n := len(m) - 1
+	m[1], m[2], m[3], m[4] = byte(n>>24), byte(n>>16), byte(n>>8), byte(n)
+	return m
+}
+
+// encodeError writes e for the client. Text is the client's whole message and
+// offset the place in it that e's position counts from, in bytes.
+func encodeError(e *pgerr.Error, text string, offset int) []byte {
+	m := report("ERROR", e)
+	if e.Position > 0 {
+		m.Position = int32(characters(text, offset+e.Position-1) + 1)
+	}
+	return encode(nil, m)
+}
+
+func encodeFatal(e *pgerr.Error) []byte { return encode(nil, report("FATAL", e)) }
+
+func report(severity string, e *pgerr.Error) *pgproto3.ErrorResponse {
+	return &pgproto3.ErrorResponse{
+		Severity: severity, SeverityUnlocalized: severity,
+		Code: e.Code.String(), Message: e.Message, Detail: e.Detail, Hint: e.Hint,
+	}
+}
+
+// characters counts the characters in the first n bytes of text.
+func characters(text string, n int) int {
+	return utf8.RuneCountInString(text[:max(0, min(n, len(text)))])
+}
+
+// A fatalError ends the session; the client is told why.
+type fatalError struct{ told *pgerr.Error }
+
+func fatal(c pgerr.Code, format string, args ...any) error {
+	return &fatalError{pgerr.New(c, format, args...)}
+}
+
+// Error is the error that the client reads.
+func (e *fatalError) Error() string { return e.told.Error() }
+
+func internalError() *pgerr.Error { return pgerr.New(pgerr.Internal, "internal error") }

@@ -1,0 +1,28 @@
+package wire
+
+// ParseStartup lets the fuzz test reach the parser of start-up packets.
+func ParseStartup(body []byte) error {
+	s, err := parseStartup(body)
+	if err == nil {
+		s.negotiation()
+		allowedSettings(s.params)
+	}
+	return err
+}
+
+// AllowedSettings lets tests see what reaches the mirror.
+var AllowedSettings = allowedSettings
+
+// Owed returns how many replies the mirror owes to all sessions.
+func (v *Server) Owed() int {
+	n := 0
+	for _, s := range v.sessions.all() {
+		s.pipeline.mu.Lock()
+		n += s.pipeline.len()
+		s.pipeline.mu.Unlock()
+	}
+	return n
+}
+
+// Sessions returns the number of sessions.
+func (v *Server) Sessions() int { return len(v.sessions.all()) }

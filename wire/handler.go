@@ -1,0 +1,88 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// A Handler decides which statements are intercepted.
+type Handler interface {
+	// Screen looks at the text of a Query or Parse message and returns its
+	// statements in order, or nil to relay it unchanged. It is called for every
+	// message, so it must be cheap. A *pgerr.Error refuses the message; its
+	// position counts in the whole text.
+	Screen(s *Session, sql string) ([]Statement, error)
+}
+
+// A Statement is one statement of a message's text.
+type Statement struct {
+	SQL    string
+	Offset int // of SQL in the text, in bytes
+	// Describe is the query that the mirror describes before Run: SQL itself, or
+	// the query inside a utility statement. Empty: nothing is described.
+	Describe string
+	// Utility statements take no parameters: their rewrite is Inline.
+	Utility bool
+	// Run is called when the statement would run: once for a Query, once for
+	// each Bind. Nil: the statement runs as it is. An error that is a
+	// *pgerr.Error goes to the client, its position counted in SQL; a
+	// *MirrorError goes to the client without its position; any other is logged
+	// and becomes an internal error.
+	Run func(ctx context.Context, m *Mirror, b Bound) (Rewrite, error)
+}
+
+// Bound is what is known of a statement when it runs.
+type Bound struct {
+	Params    [][]byte // values as the client sent them, nil for NULL
+	Formats   []int16  // as the client sent them: none, one for all, or one each
+	ParamOIDs []uint32 // types of Params, as the mirror resolved them
+	Fields    []pgproto3.FieldDescription
+	Simple    bool // came in a Query message
+}
+
+// Rewrite is what runs instead of a statement.
+type Rewrite struct {
+	// Relay runs the client's own text after all; only Notices count beside it.
+	Relay bool
+	// SQL runs in the extended protocol, with the client's parameters and after
+	// them Extra, text values of types ExtraOIDs.
+	SQL       string
+	Extra     [][]byte
+	ExtraOIDs []uint32
+	// Inline is the same statement with literals in place of Extra, for the
+	// simple protocol and for utility statements.
+	Inline string
+	// Notices go to the client before the replies of the statement.
+	Notices []Notice
+	// Tag replaces the command tag if it is not empty.
+	Tag string
+}
+
+// A Notice is the content of a NoticeResponse. An empty Severity is NOTICE and
+// an empty Code is 00000.
+type Notice struct {
+	Severity, Code, Message, Detail, Hint string
+}
+
+func (n Notice) encode(dst []byte) []byte {
+	m := pgproto3.NoticeResponse{
+		Severity: n.Severity, Code: n.Code, Message: n.Message, Detail: n.Detail, Hint: n.Hint,
+	}
+	if m.Severity == "" {
+		m.Severity = "NOTICE"
+	}
+	if m.Code == "" {
+		m.Code = "00000"
+	}
+	m.SeverityUnlocalized = m.Severity
+	return encode(dst, &m)
+}
+
+func encodeNotices(notices []Notice) []byte {
+	var out []byte
+	for _, n := range notices {
+		out = n.encode(out)
+	}
+	return out
+}

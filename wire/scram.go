@@ -1,0 +1,202 @@
+package wire
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/xdg-go/scram"
+
+	"dpproxy/pgerr"
+)
+
+const (
+	mechanism     = "SCRAM-SHA-256"
+	mechanismPlus = "SCRAM-SHA-256-PLUS"
+	saltBytes     = 16
+	// defaultIterations is Postgres's own.
+	defaultIterations = 4096
+)
+
+var errVerifier = errors.New("wire: not a verifier of the form SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>")
+
+// channelBinding is what ties a log-in to its TLS connection.
+type channelBinding = scram.ChannelBinding
+
+// MakeVerifier returns what a server stores of a password, in Postgres's form
+// SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>, with a fresh salt.
+// No iterations means Postgres's default of 4096.
+func MakeVerifier(password string, iterations int) (string, error) {
+	if iterations <= 0 {
+		iterations = defaultIterations
+	}
+	var salt [saltBytes]byte
+	rand.Read(salt[:])
+	// A password that SASLprep does not take is used as it is, as Postgres does.
+	client, err := scram.SHA256.NewClient("", password, "")
+	if err != nil {
+		client, err = scram.SHA256.NewClientUnprepped("", password, "")
+	}
+	if err != nil {
+		return "", err
+	}
+	c, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: string(salt[:]), Iters: iterations})
+	if err != nil {
+		return "", err
+	}
+	return formatVerifier(c), nil
+}
+
+func formatVerifier(c scram.StoredCredentials) string {
+	b64 := base64.StdEncoding.EncodeToString
+	return fmt.Sprintf("%s$%d:%s$%s:%s", mechanism, c.Iters, b64([]byte(c.Salt)), b64(c.StoredKey), b64(c.ServerKey))
+}
+
+// CheckVerifier reports whether verifier has the form that [MakeVerifier] and
+// Postgres write.
+func CheckVerifier(verifier string) error {
+	_, err := parseVerifier(verifier)
+	return err
+}
+
+func parseVerifier(v string) (scram.StoredCredentials, error) {
+	var c scram.StoredCredentials
+	parts := strings.Split(v, "$")
+	if len(parts) != 3 || parts[0] != mechanism {
+		return c, errVerifier
+	}
+	iterations, salt, ok1 := strings.Cut(parts[1], ":")
+	stored, server, ok2 := strings.Cut(parts[2], ":")
+	n, err := strconv.Atoi(iterations)
+	if !ok1 || !ok2 || err != nil || n < 1 {
+		return c, errVerifier
+	}
+	var decoded [3][]byte
+	for i, s := range []string{salt, stored, server} {
+		if decoded[i], err = base64.StdEncoding.DecodeString(s); err != nil {
+			return c, errVerifier
+		}
+	}
+	if len(decoded[0]) == 0 || len(decoded[1]) != sha256.Size || len(decoded[2]) != sha256.Size {
+		return c, errVerifier
+	}
+	c.KeyFactors = scram.KeyFactors{Salt: string(decoded[0]), Iters: n}
+	c.StoredKey, c.ServerKey = decoded[1], decoded[2]
+	return c, nil
+}
+
+// credentials returns those of a user, or for an unknown one such as look the
+// same each time and fit no password.
+func (v *Server) credentials(user string) scram.StoredCredentials {
+	if verifier, known := v.config.Verifier(user); known {
+		c, err := parseVerifier(verifier)
+		if err == nil {
+			return c
+		}
+		v.log.Error("the stored verifier is not usable", "user", user)
+	}
+	derive := func(what string) []byte {
+		h := hmac.New(sha256.New, v.secret)
+		h.Write([]byte(what + "\x00" + user))
+		return h.Sum(nil)
+	}
+	return scram.StoredCredentials{
+		KeyFactors: scram.KeyFactors{Salt: string(derive("salt")[:saltBytes]), Iters: v.config.Limits.FakeIteration},
+		StoredKey:  derive("stored"),
+		ServerKey:  derive("server"),
+	}
+}
+
+// authenticate lets the client prove its password.
+func (v *Server) authenticate(c *connection, p *peer, user string) error {
+	denied := fatal(pgerr.InvalidPassword, "password authentication failed for user %q", user)
+	mechanisms := []string{mechanism}
+	if c.binding.IsSupported() {
+		mechanisms = []string{mechanismPlus, mechanism}
+	}
+	if err := p.say(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms}); err != nil {
+		return err
+	}
+	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) {
+		return v.credentials(user), nil
+	})
+	if err != nil {
+		return err
+	}
+	conversation := server.NewConversationWithChannelBinding(c.binding)
+	first, err := p.saslInitial(c.binding.IsSupported())
+	if err != nil {
+		return err
+	}
+	challenge, err := conversation.Step(first)
+	if err != nil {
+		return denied
+	}
+	if err := p.say(&pgproto3.AuthenticationSASLContinue{Data: []byte(challenge)}); err != nil {
+		return err
+	}
+	proof, err := p.password()
+	if err != nil {
+		return err
+	}
+	signature, err := conversation.Step(string(proof))
+	if err != nil || !conversation.Valid() {
+		return denied
+	}
+	final := encode(nil, &pgproto3.AuthenticationSASLFinal{Data: []byte(signature)})
+	if err := p.write(encode(final, &pgproto3.AuthenticationOk{})); err != nil {
+		return err
+	}
+	return p.flush()
+}
+
+// say sends one message at once.
+func (p *peer) say(m pgproto3.Message) error {
+	if err := p.write(encode(nil, m)); err != nil {
+		return err
+	}
+	return p.flush()
+}
+
+// password reads the body of a password message.
+func (p *peer) password() ([]byte, error) {
+	typ, size, err := p.in.head()
+	switch {
+	case errors.Is(err, errTooLong) || errors.Is(err, errLength):
+		return nil, fatal(pgerr.ProtocolViolation, "invalid message length")
+	case err != nil:
+		return nil, errDone
+	case typ != 'p':
+		return nil, fatal(pgerr.ProtocolViolation, "expected SASL response, got message type %d", typ)
+	}
+	raw, err := p.in.take(size)
+	if err != nil {
+		return nil, errDone
+	}
+	return raw[headerBytes:], nil
+}
+
+func (p *peer) saslInitial(plus bool) (string, error) {
+	body, err := p.password()
+	if err != nil {
+		return "", err
+	}
+	var m pgproto3.SASLInitialResponse
+	if m.Decode(body) != nil {
+		return "", fatal(pgerr.ProtocolViolation, "malformed SASL response")
+	}
+	if m.AuthMechanism != mechanism && (m.AuthMechanism != mechanismPlus || !plus) {
+		return "", fatal(pgerr.ProtocolViolation, "client selected an invalid SASL authentication mechanism")
+	}
+	bound := strings.HasPrefix(string(m.Data), "p=")
+	if bound != (m.AuthMechanism == mechanismPlus) {
+		return "", fatal(pgerr.ProtocolViolation, "the channel binding flag does not fit the SASL mechanism")
+	}
+	return string(m.Data), nil
+}

@@ -1,0 +1,207 @@
+package wire
+
+import (
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// query relays a Query, or runs the intercepted statements in it.
+func (s *Session) query(raw []byte) error {
+	text, rest, ok := cstring(raw[headerBytes:])
+	if !ok || len(rest) > 0 {
+		return s.send(raw, reply{kind: replyQuery})
+	}
+	statements, refused := s.screen(text)
+	if refused != nil {
+		return s.refuseQuery(refused)
+	}
+	if statements == nil {
+		return s.send(raw, reply{kind: replyQuery})
+	}
+	s.watching = true
+	if ready, err := s.settle(); !ready || err != nil {
+		// Postgres ignores a Query while it skips to the next Sync.
+		return err
+	}
+	if len(statements) == 1 {
+		return s.queryOne(text, statements[0])
+	}
+	return s.querySeveral(text, statements)
+}
+
+// errRelay says that a statement is better refused by Postgres itself.
+var errRelay = errors.New("wire: relay the statement")
+
+// runSimple describes a statement of a Query and runs it.
+func (s *Session) runSimple(m *Mirror, text string, st Statement) (Rewrite, *origin, error) {
+	b := Bound{Simple: true}
+	if st.Describe != "" {
+		d, err := m.describe(s.ctx, st.Describe, nil, st.place(text))
+		if err != nil {
+			return Rewrite{}, nil, err
+		}
+		if len(d.ParamOIDs) > 0 {
+			return Rewrite{}, nil, errRelay
+		}
+		b.Fields = d.Fields
+	}
+	rw, err := s.run(st, m, b)
+	return rw, &origin{fields: b.Fields, tag: rw.Tag}, err
+}
+
+// queryOne runs the only statement of a Query. What it comes to runs as a Query
+// too, in the transaction that the private questions have begun.
+func (s *Session) queryOne(text string, st Statement) error {
+	rw, from, err := s.runSimple(&Mirror{s: s}, text, st)
+	if errors.Is(err, errRelay) {
+		rw, err = Rewrite{Relay: true}, nil
+	}
+	if err != nil {
+		return s.failQuery(s.errorMessage(err, text, st.Offset), err)
+	}
+	d := &detail{prefix: encodeNotices(rw.Notices)}
+	sql := text
+	if !rw.Relay {
+		sql, d.origin, d.errors = rw.Inline, from, errorEdit{private: true}
+	}
+	return s.sendMessage(&pgproto3.Query{String: sql}, reply{kind: replyQuery, detail: d})
+}
+
+// failQuery answers a Query whose only statement cannot run.
+func (s *Session) failQuery(message []byte, err error) error {
+	if message == nil {
+		if ending := s.ending(err); ending != nil {
+			return ending
+		}
+	}
+	if !s.pipeline.failed() {
+		return s.refuseQuery(message)
+	}
+	if err := s.client.write(message); err != nil {
+		return errClientGone
+	}
+	return s.endQuery()
+}
+
+// endQuery ends what stands for a Query: its ReadyForQuery is that of a Sync.
+func (s *Session) endQuery() error {
+	return s.sendMessage(&pgproto3.Sync{}, reply{kind: replySync})
+}
+
+// querySeveral runs the statements of a Query one by one in the extended
+// protocol, with one Sync at the end: that is one implicit transaction, as a
+// Query is.
+func (s *Session) querySeveral(text string, statements []Statement) error {
+	if err := s.forgetUnnamed(); err != nil {
+		return err
+	}
+	for _, st := range statements {
+		var err error
+		if st.Run == nil {
+			err = s.sendPlain(text, st)
+		} else {
+			err = s.queryIntercepted(text, st)
+		}
+		if errors.Is(err, errPipeline) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.endQuery()
+}
+
+// forgetUnnamed does what every Query does to the unnamed statement.
+func (s *Session) forgetUnnamed() error {
+	return s.sendMessage(&pgproto3.Close{ObjectType: 'S'}, reply{
+		kind: replyClose, private: true, detail: &detail{closes: 'S'},
+	})
+}
+
+// queryIntercepted runs one of several statements of a Query. It returns
+// errPipeline when the statements behind it are not to run.
+func (s *Session) queryIntercepted(text string, st Statement) error {
+	ready, err := s.settle()
+	if err != nil {
+		return err
+	}
+	if !ready {
+		return errPipeline
+	}
+	rw, from, err := s.runSimple(&Mirror{s: s}, text, st)
+	if errors.Is(err, errRelay) {
+		return s.sendPlain(text, st)
+	}
+	if err != nil {
+		return s.failOneOfSeveral(s.errorMessage(err, text, st.Offset), err)
+	}
+	if rw.Relay {
+		if err := s.client.write(encodeNotices(rw.Notices)); err != nil {
+			return errClientGone
+		}
+		return s.sendPlain(text, st)
+	}
+	return s.sendSteps(rw.Inline, from, encodeNotices(rw.Notices), &detail{
+		refusal: &refusal{any: true, defect: true, message: encodeError(internalError(), "", 0)},
+	}, errorEdit{private: true})
+}
+
+func (s *Session) failOneOfSeveral(message []byte, err error) error {
+	if message == nil {
+		if ending := s.ending(err); ending != nil {
+			return ending
+		}
+		return errPipeline
+	}
+	if s.pipeline.failed() {
+		if s.client.write(message) != nil {
+			return errClientGone
+		}
+		return errPipeline
+	}
+	if err := s.refuse(message); err != nil {
+		return err
+	}
+	return errPipeline
+}
+
+// sendPlain runs one of several statements as the client wrote it.
+func (s *Session) sendPlain(text string, st Statement) error {
+	edit := errorEdit{shift: characters(text, st.Offset)}
+	return s.sendSteps(st.SQL, nil, nil, &detail{errors: edit}, edit)
+}
+
+// sendSteps runs one statement under private names. The client sees of it what
+// it would see of a statement of a Query.
+func (s *Session) sendSteps(sql string, from *origin, prefix []byte, parse *detail, edit errorEdit) error {
+	name := s.private
+	closeStatement := &pgproto3.Close{ObjectType: 'S', Name: name}
+	hidden := func(k replyKind) reply { return reply{kind: k, private: true} }
+	bind := hidden(replyBind)
+	bind.detail = &detail{errors: edit}
+	parsing := hidden(replyParse)
+	parsing.detail = parse
+	for _, step := range []struct {
+		message pgproto3.Message
+		reply   reply
+	}{
+		{closeStatement, hidden(replyClose)},
+		{&pgproto3.Parse{Name: name, Query: sql}, parsing},
+		{&pgproto3.Bind{DestinationPortal: name, PreparedStatement: name}, bind},
+		{&pgproto3.Describe{ObjectType: 'P', Name: name}, reply{
+			kind: replyDescribePortal, detail: &detail{quiet: true, origin: from, prefix: prefix},
+		}},
+		{&pgproto3.Execute{Portal: name}, reply{
+			kind: replyExecute, detail: &detail{origin: from, errors: edit},
+		}},
+		{&pgproto3.Close{ObjectType: 'P', Name: name}, hidden(replyClose)},
+		{closeStatement, hidden(replyClose)},
+	} {
+		if err := s.sendMessage(step.message, step.reply); err != nil {
+			return err
+		}
+	}
+	return nil
+}

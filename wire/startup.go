@@ -1,0 +1,162 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpproxy/pgerr"
+)
+
+const (
+	codeSSL     = 80877103
+	codeGSSENC  = 80877104
+	codeCancel  = 80877102
+	protocol3   = 3 << 16
+	maxStartup  = loginMessageBytes
+	maxSettings = 256
+)
+
+// errDone ends a connection that has got all it asked for.
+var errDone = errors.New("wire: nothing more to do")
+
+// startup is a client's start-up packet.
+type startup struct {
+	code     uint32 // protocol version or request code
+	params   map[string]string
+	unknown  []string // protocol options, _pq_.*, none of which is known here
+	pid, key uint32   // of a cancel request
+}
+
+// user and database are the names to log in with.
+func (s startup) user() string { return s.params["user"] }
+
+func (s startup) database() string {
+	if d := s.params["database"]; d != "" {
+		return d
+	}
+	return s.user()
+}
+
+// readStartup reads one packet and not a byte more: what follows an SSLRequest
+// belongs to TLS.
+func readStartup(r io.Reader) (startup, error) {
+	var length [4]byte
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return startup{}, errDone
+	}
+	n := binary.BigEndian.Uint32(length[:])
+	if n < 8 || n > maxStartup {
+		return startup{}, fatal(pgerr.ProtocolViolation, "invalid length of startup packet")
+	}
+	body := make([]byte, n-4)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return startup{}, errDone
+	}
+	return parseStartup(body)
+}
+
+// parseStartup reads the packet behind its length.
+func parseStartup(body []byte) (startup, error) {
+	if len(body) < 4 {
+		return startup{}, fatal(pgerr.ProtocolViolation, "invalid length of startup packet")
+	}
+	s := startup{code: binary.BigEndian.Uint32(body)}
+	rest := body[4:]
+	switch {
+	case s.code == codeSSL || s.code == codeGSSENC:
+		return s, nil
+	case s.code == codeCancel:
+		// A key longer than ours cannot be ours; the caller finds no session.
+		if len(rest) < 8 {
+			return s, fatal(pgerr.ProtocolViolation, "invalid length of cancel request packet")
+		}
+		if len(rest) == 8 {
+			s.pid, s.key = binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:])
+		}
+		return s, nil
+	case s.code>>16 != 3:
+		return s, fatal(pgerr.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0",
+			s.code>>16, s.code&0xffff)
+	}
+	err := s.parseParams(rest)
+	return s, err
+}
+
+func (s *startup) parseParams(b []byte) error {
+	s.params = map[string]string{}
+	for {
+		name, rest, ok := cstring(b)
+		if ok && name == "" && len(rest) == 0 {
+			break
+		}
+		value, rest, ok2 := cstring(rest)
+		if !ok || !ok2 || name == "" || len(s.params) >= maxSettings {
+			return fatal(pgerr.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+		}
+		if strings.HasPrefix(name, "_pq_.") {
+			s.unknown = append(s.unknown, name)
+		} else {
+			s.params[name] = value
+		}
+		b = rest
+	}
+	if s.user() == "" {
+		return fatal(pgerr.InvalidAuthorization, "no user name specified in startup packet")
+	}
+	switch strings.ToLower(s.params["replication"]) {
+	case "", "false", "off", "no", "0", "f", "n":
+		return nil
+	}
+	return fatal(pgerr.FeatureNotSupported, "replication connections are not supported")
+}
+
+// negotiation is the answer to a protocol newer than 3.0, or nil.
+func (s startup) negotiation() []byte {
+	if s.code == protocol3 && len(s.unknown) == 0 {
+		return nil
+	}
+	slices.Sort(s.unknown)
+	return encode(nil, &pgproto3.NegotiateProtocolVersion{
+		NewestMinorProtocol: protocol3, UnrecognizedOptions: s.unknown,
+	})
+}
+
+// negotiate answers requests for encryption until the client sends its start-up
+// or cancel packet. The connection it returns is the encrypted one, if any.
+func (v *Server) negotiate(c *connection) (startup, error) {
+	seen := map[uint32]bool{}
+	for {
+		s, err := readStartup(c.conn)
+		if err != nil {
+			return s, err
+		}
+		if s.code != codeSSL && s.code != codeGSSENC {
+			return s, nil
+		}
+		if seen[s.code] || c.tls {
+			return s, fatal(pgerr.ProtocolViolation, "encryption was asked for twice")
+		}
+		seen[s.code] = true
+		if s.code == codeGSSENC || v.config.TLS == nil {
+			_, err = c.conn.Write([]byte{'N'})
+		} else {
+			err = v.startTLS(c)
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+}
+
+// A connection is a client that has not logged in.
+type connection struct {
+	conn    net.Conn
+	tls     bool
+	binding channelBinding
+}
