@@ -11,11 +11,12 @@ import (
 type batch struct {
 	frames []byte
 	end    position      // behind the last frame
+	taken  chan struct{} // closed once another batch collects entries
 	done   chan struct{} // closed once the batch is durable or lost
 	err    error         // to be read after done
 }
 
-func newBatch() *batch { return &batch{done: make(chan struct{})} }
+func newBatch() *batch { return &batch{taken: make(chan struct{}), done: make(chan struct{})} }
 
 func (b *batch) finish(err error) {
 	b.err = err
@@ -88,7 +89,7 @@ func (l *Ledger) awaitRoom(ctx context.Context) error {
 		full := l.batch
 		l.mu.Unlock()
 		select {
-		case <-full.done:
+		case <-full.taken:
 		case <-ctx.Done():
 		}
 		l.mu.Lock()
@@ -139,8 +140,15 @@ func (l *Ledger) commitNext() {
 func (l *Ledger) takeBatch() *batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.replaceBatch()
+}
+
+// replaceBatch starts a new batch and returns the one before. It is called with
+// l.mu held.
+func (l *Ledger) replaceBatch() *batch {
 	b := l.batch
 	l.batch = newBatch()
+	close(b.taken)
 	return b
 }
 
@@ -152,7 +160,6 @@ func (l *Ledger) fail(cause error) error {
 	l.failed = true
 	l.err = fmt.Errorf("%w: %w", accountant.ErrUnavailable, cause)
 	l.log.Error("the ledger cannot record and stays unavailable until it is opened again", "cause", cause)
-	l.batch.finish(l.err)
-	l.batch = newBatch()
+	l.replaceBatch().finish(l.err)
 	return l.err
 }

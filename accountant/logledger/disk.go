@@ -58,11 +58,7 @@ func openDir(dir string, create bool) (disk, error) {
 }
 
 func makeDir(dir string) error {
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	}
-	if err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
 	parent, err := os.Open(filepath.Dir(filepath.Clean(dir)))

@@ -132,6 +132,10 @@ func (l *Ledger) recover(ctx context.Context) error {
 		return fmt.Errorf("logledger: %w", err)
 	}
 	l.store = &store{log: log}
+	// An earlier Open may have failed between a rename and this.
+	if err := l.disk.sync(); err != nil {
+		return fmt.Errorf("logledger: syncing the directory: %w", err)
+	}
 	want, slot, err := findMark(l.disk)
 	if err != nil {
 		return err

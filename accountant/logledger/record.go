@@ -186,7 +186,7 @@ func (r *recordJSON) entry() (accountant.Entry, error) {
 }
 
 func (r *recordJSON) limits() (accountant.Entry, error) {
-	var limits accountant.LimitsEntry
+	limits := accountant.LimitsEntry{}
 	for _, a := range r.Limits {
 		l, err := a.limit()
 		if err != nil {
