@@ -128,7 +128,7 @@ func (s *Session) run(st Statement, m *Mirror, b Bound) (Rewrite, error) {
 		s.canceling.Unlock() //nolint:staticcheck // the wait is the purpose
 		err = canceledError(context.Cause(ctx), err)
 	}
-	if err == nil && m.failed != nil {
+	if m.failed != nil && (err == nil || errors.Is(err, errPipeline)) {
 		err = m.failed
 	}
 	return rewrite, err

@@ -104,7 +104,7 @@ func (h *fakeHandler) rewrite(ctx context.Context, m *wire.Mirror, b wire.Bound,
 	if len(r.Rows) != 1 || string(r.Rows[0][1]) != "ö" || len(r.Fields) != 2 {
 		return wire.Rewrite{}, fmt.Errorf("the mirror answered %v", r)
 	}
-	const relation = "(SELECT u.id::int AS id, u.name::varchar(10) AS name FROM pg_catalog.unnest(%s::int[], %s::varchar[]) AS u(id, name)) AS secret"
+	const relation = "(SELECT u.id::int AS id, u.name::varchar(10) AS name FROM ROWS FROM (pg_catalog.unnest(%s::int[]), pg_catalog.unnest(%s::varchar[])) AS u(id, name)) AS secret"
 	ids, names := "{1,2,3}", "{one,zwei,trois}"
 	n := len(b.Params)
 	rw := wire.Rewrite{

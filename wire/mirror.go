@@ -117,7 +117,7 @@ func (m *Mirror) ask(ctx context.Context, e *exchange) (*capture, error) {
 	}
 	c, err := m.s.ask(e)
 	var refused *MirrorError
-	if errors.As(err, &refused) || errors.Is(err, errPipeline) {
+	if m.failed == nil && (errors.As(err, &refused) || errors.Is(err, errPipeline)) {
 		m.failed = err
 	}
 	if err == nil && ctx.Err() != nil {

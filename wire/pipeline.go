@@ -62,6 +62,7 @@ func (k replyKind) takes(typ byte) (ok, last bool) {
 type reply struct {
 	kind    replyKind
 	private bool // the client sees none of it, unless it is an error
+	endCopy bool // a CopyFail was sent behind the request
 	*detail      // nil for the ordinary reply
 }
 
@@ -192,11 +193,25 @@ func (p *pipeline) idle() bool {
 	return p.len() == 0
 }
 
-// nextIsSync reports whether the request right behind the head is a Sync.
-func (p *pipeline) nextIsSync() bool {
+// endCopy remembers that a CopyFail was sent behind the newest request.
+func (p *pipeline) endCopy() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.len() > 1 && p.queue[p.first+1].kind == replySync
+	if p.len() > 0 {
+		p.queue[len(p.queue)-1].endCopy = true
+	}
+}
+
+// copyAteSync reports whether the mirror, reading COPY data for the head, has
+// read and ignored a Sync: one that came right behind, before any CopyFail.
+func (p *pipeline) copyAteSync() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.len() < 2 {
+		return false
+	}
+	head, next := p.queue[p.first], p.queue[p.first+1]
+	return head.kind == replyExecute && !head.endCopy && next.kind == replySync
 }
 
 // waitRoom waits until fewer than limit replies are owed.

@@ -29,7 +29,7 @@ func (s *Session) reply(typ byte, size int) error {
 		return errOutOfStep
 	}
 	if typ == 'G' {
-		return s.refuseCopy(head, size)
+		return s.refuseCopy(size)
 	}
 	if err := s.pass(head, typ, size); err != nil {
 		return err
@@ -234,7 +234,7 @@ func (s *Session) mirrorError(head reply, report mirrorReport) error {
 
 // refuseCopy answers a COPY FROM STDIN: the mirror is told that the client
 // failed, and the client that it cannot.
-func (s *Session) refuseCopy(head reply, size int) error {
+func (s *Session) refuseCopy(size int) error {
 	if err := s.mirror.in.skip(size); err != nil {
 		return err
 	}
@@ -243,8 +243,7 @@ func (s *Session) refuseCopy(head reply, size int) error {
 	s.mirror.mu.Lock()
 	defer s.mirror.mu.Unlock()
 	out := encode(nil, &pgproto3.CopyFail{Message: "refused"})
-	if head.kind == replyExecute && s.pipeline.nextIsSync() {
-		// The mirror has ignored that Sync: it was reading COPY data.
+	if s.pipeline.copyAteSync() {
 		out = encode(out, &pgproto3.Sync{})
 	}
 	if _, err := s.mirror.out.Write(out); err != nil {

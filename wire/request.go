@@ -57,9 +57,10 @@ func (s *Session) request(typ byte, raw []byte) error {
 		return s.send(raw, reply{kind: replySync})
 	case 'H':
 		return s.mirrorWrite(raw)
-	case 'd', 'c', 'f':
-		// Left over from a COPY that was refused.
-		return nil
+	case 'd':
+		return nil // a COPY that is, or will be, refused
+	case 'c', 'f':
+		return s.failCopy()
 	case 'F':
 		return s.refuseQuery(encodeError(
 			pgerr.New(pgerr.FeatureNotSupported, "the function call protocol is not supported"), "", 0))
@@ -67,6 +68,18 @@ func (s *Session) request(typ byte, raw []byte) error {
 		return errTerminate
 	}
 	return fatal(pgerr.ProtocolViolation, "invalid frontend message type %d", typ)
+}
+
+// failCopy ends a COPY FROM STDIN that the mirror may have begun. Otherwise it
+// is ignored there.
+func (s *Session) failCopy() error {
+	s.mirror.mu.Lock()
+	defer s.mirror.mu.Unlock()
+	s.pipeline.endCopy()
+	if _, err := s.mirror.out.Write(encode(nil, &pgproto3.CopyFail{Message: "refused"})); err != nil {
+		return errMirrorLost
+	}
+	return nil
 }
 
 func (s *Session) mirrorWrite(raw []byte) error {

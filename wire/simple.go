@@ -202,6 +202,11 @@ func (s *Session) sendSteps(sql string, from *origin, prefix []byte, parse *deta
 		if err := s.sendMessage(step.message, step.reply); err != nil {
 			return err
 		}
+		if step.reply.kind == replyExecute {
+			if err := s.failCopy(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
