@@ -79,6 +79,10 @@ type Statement struct {
 	Refusal *pgerr.Error
 	// Setting is set when Class is Set.
 	Setting *Setting
+
+	// whole and inner are the text and the inner query with places for the relations.
+	whole, inner []piece
+	into         Span // the INTO clause of SELECT INTO
 }
 
 // A Span is a range of byte offsets [Start, End).

@@ -1,0 +1,78 @@
+package parser
+
+import pg "github.com/pganalyze/pg_query_go/v5"
+
+// isAggregateName knows the aggregates of Postgres by name. A call of any of
+// them over protected rows makes a block; which of them can be answered is not
+// decided here.
+func isAggregateName(name string) bool {
+	switch name {
+	case "count", "sum", "avg", "min", "max", "any_value",
+		"stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp",
+		"bool_and", "bool_or", "every", "bit_and", "bit_or", "bit_xor",
+		"array_agg", "string_agg", "xmlagg",
+		"json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg",
+		"json_agg_strict", "jsonb_agg_strict", "json_object_agg_strict", "jsonb_object_agg_strict",
+		"json_object_agg_unique", "jsonb_object_agg_unique",
+		"json_object_agg_unique_strict", "jsonb_object_agg_unique_strict",
+		"corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept",
+		"regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy",
+		"percentile_cont", "percentile_disc", "mode",
+		"range_agg", "range_intersect_agg":
+		return true
+	}
+	return false
+}
+
+// callee returns the schema and the name of the called function.
+func callee(f *pg.FuncCall) (schema, name string) {
+	names, _ := stringsOf(f.Funcname)
+	switch len(names) {
+	case 0:
+		return "", ""
+	case 1:
+		return "", names[0]
+	}
+	return names[len(names)-2], names[len(names)-1]
+}
+
+// isAggregate reports whether the node is an aggregate call: by name, or since
+// its syntax is that of aggregates alone.
+func isAggregate(n *pg.Node) bool {
+	switch x := n.GetNode().(type) {
+	case *pg.Node_FuncCall:
+		f := x.FuncCall
+		if f.Over != nil {
+			return false
+		}
+		if f.AggStar || f.AggDistinct || f.AggWithinGroup || f.AggFilter != nil || len(f.AggOrder) > 0 {
+			return true
+		}
+		schema, name := callee(f)
+		return (schema == "" || schema == "pg_catalog") && isAggregateName(name)
+	case *pg.Node_JsonArrayAgg, *pg.Node_JsonObjectAgg:
+		return true
+	}
+	return false
+}
+
+// holdsAggregate reports whether there is an aggregate of this query level in
+// the expressions.
+func holdsAggregate(list ...*pg.Node) bool {
+	found := false
+	var visit func(*pg.Node)
+	visit = func(n *pg.Node) {
+		switch {
+		case found:
+		case isAggregate(n):
+			found = true
+		case n.GetSubLink() != nil:
+			one(n.GetSubLink().Testexpr, visit)
+		case n.GetSelectStmt() != nil:
+		default:
+			children(n, visit)
+		}
+	}
+	each(list, visit)
+	return found
+}

@@ -1,0 +1,309 @@
+package parser
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/pgerr"
+)
+
+// A kind says what the rows of a query are; a larger one is more protected.
+type kind uint8
+
+const (
+	public   kind = iota // nothing protected
+	released             // results of release blocks
+	rows                 // rows of protected tables
+)
+
+// A result is what a query or a FROM clause yields.
+type result struct {
+	kind    kind
+	columns []column
+	known   bool // columns are all of them
+	// at and table say where protected rows come from; at is -1 without them.
+	at    int
+	table string
+	// perUnit says that the rows are groups of GROUP BY on the privacy unit.
+	perUnit bool
+}
+
+// A candidate is a release block that was found.
+type candidate struct {
+	sel     *pg.SelectStmt
+	scope   *scope
+	groups  []*pg.Node // grouping expressions, resolved
+	outputs []string   // names of the targets
+	at      int        // of the first target
+}
+
+// An analysis finds the release blocks of one statement.
+type analysis struct {
+	base      int // offset of the statement in the parsed text
+	cat       Catalog
+	found     []*candidate
+	bodies    []*pg.CommonTableExpr // CTEs whose queries read protected rows
+	protected []TableRef
+	cteRefs   []*pg.RangeVar // those that name a CTE
+	refusal   *pgerr.Error
+	// inside counts the enclosing parts of a block that are not executed on the
+	// mirror. What they hold is judged when the block is converted.
+	inside int
+	// native is set when Postgres itself refuses the statement: the analyst has no
+	// right to change protected tables.
+	native bool
+	// modifies is set by INSERT, UPDATE, DELETE and MERGE.
+	modifies bool
+}
+
+// at turns a location of the tree into an offset in the statement.
+func (a *analysis) at(location int32) int { return int(location) - a.base }
+
+// refuse notes the first reason to refuse the statement.
+func (a *analysis) refuse(e *pgerr.Error) {
+	if a.refusal == nil && a.inside == 0 {
+		a.refusal = e
+	}
+}
+
+func correlated(at int) *pgerr.Error {
+	return pgerr.New(pgerr.NotAllowed, "a query over protected rows refers to a column of the query around it").At(at).
+		WithHint("Compute the aggregate per group in a sub-select of its own (GROUP BY) and join with its result.")
+}
+
+func rowAccess(r result) *pgerr.Error {
+	if r.perUnit {
+		return pgerr.New(pgerr.RowAccess, "one row per privacy unit of protected table %q cannot be read", r.table).At(r.at).
+			WithHint("Aggregate these rows once more: SELECT avg(n) FROM (SELECT ... GROUP BY ...) t.")
+	}
+	return pgerr.New(pgerr.RowAccess, "rows of protected table %q cannot be read", r.table).At(r.at).
+		WithHint("Ask for an aggregate: SELECT count(*) FROM %s.", r.table)
+}
+
+// query finds the blocks of a SELECT whose level is s.
+func (a *analysis) query(sel *pg.SelectStmt, outer *scope) result {
+	s := newScope(outer, false)
+	before := len(a.found)
+	a.with(sel.WithClause, s)
+	var r result
+	switch {
+	case sel.Op > pg.SetOperation_SETOP_NONE:
+		r = a.setOperation(sel, s)
+	case len(sel.ValuesLists) > 0:
+		a.exprs(sel.ValuesLists, s)
+		a.tail(sel, s)
+		r = result{at: -1}
+	default:
+		r = a.plain(sel, s)
+	}
+	if r.kind == public && len(a.found) > before {
+		r.kind = released
+	}
+	return r
+}
+
+func (a *analysis) setOperation(sel *pg.SelectStmt, s *scope) result {
+	l, r := a.query(sel.Larg, s), a.query(sel.Rarg, s)
+	a.tail(sel, s)
+	if (l.kind == rows) != (r.kind == rows) {
+		side := l
+		if r.kind == rows {
+			side = r
+		}
+		a.refuse(pgerr.New(pgerr.RowAccess, "rows of protected table %q are combined with other rows in a set operation", side.table).
+			At(side.at).WithHint("Aggregate each branch: SELECT count(*) FROM %s UNION ALL SELECT ...", side.table))
+	}
+	for i := range l.columns {
+		l.columns[i].unit = l.columns[i].unit && i < len(r.columns) && r.columns[i].unit
+	}
+	l.kind = max(l.kind, r.kind)
+	return l
+}
+
+// tail walks ORDER BY and LIMIT of a set operation or VALUES, where columns
+// are output columns.
+func (a *analysis) tail(sel *pg.SelectStmt, s *scope) {
+	for _, n := range sel.SortClause {
+		if _, bare := columnName(n.GetSortBy().GetNode()); !bare {
+			a.expr(n, s)
+		}
+	}
+	a.limits(sel, s)
+}
+
+func (a *analysis) limits(sel *pg.SelectStmt, s *scope) {
+	one(sel.LimitOffset, func(n *pg.Node) { a.expr(n, s) })
+	one(sel.LimitCount, func(n *pg.Node) { a.expr(n, s) })
+}
+
+// plain analyses a SELECT that is no set operation.
+func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
+	from := a.from(sel.FromClause, s)
+	outputs := outputNames(sel)
+	if from.kind != rows {
+		a.exprs([]*pg.Node{sel.WhereClause}, s)
+		a.groupExprs(sel, s, outputs)
+		a.above(sel, s, outputs)
+		from.columns, from.known = a.columns(sel, s)
+		return from
+	}
+	groups := a.groups(sel, s, outputs)
+	perUnit := slices.ContainsFunc(groups, s.isUnit)
+	if perUnit || !aggregates(sel) {
+		a.inside++
+		a.exprs([]*pg.Node{sel.WhereClause}, s)
+		a.exprs(groups, s)
+		a.above(sel, s, outputs)
+		a.inside--
+		from.perUnit = perUnit
+		from.columns, from.known = a.columns(sel, s)
+		return from
+	}
+	return a.block(sel, s, groups, outputs)
+}
+
+// aggregates reports whether the SELECT is aggregated.
+func aggregates(sel *pg.SelectStmt) bool {
+	return len(sel.GroupClause) > 0 || sel.HavingClause != nil || holdsAggregate(sel.TargetList...) ||
+		holdsAggregate(sel.SortClause...) || holdsAggregate(sel.DistinctClause...) || holdsAggregate(sel.WindowClause...)
+}
+
+// block notes a release block. Its FROM, WHERE, GROUP BY and the arguments of
+// its aggregates leave the statement; everything else stays and is looked through.
+func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups []*pg.Node, outputs []string) result {
+	s.block = true
+	a.inside++
+	a.exprs([]*pg.Node{sel.WhereClause}, s)
+	a.exprs(groups, s)
+	a.inside--
+	a.above(sel, s, outputs)
+	columns, known := a.columns(sel, s)
+	r := result{kind: released, columns: columns, known: known, at: -1}
+	if a.inside > 0 {
+		return r
+	}
+	if s.escape >= 0 {
+		a.refuse(correlated(s.escape))
+	}
+	if len(sel.TargetList) == 0 {
+		a.refuse(pgerr.New(pgerr.FeatureNotSupported, "a SELECT over protected rows needs at least one column"))
+		return r
+	}
+	if len(sel.LockingClause) > 0 {
+		a.refuse(pgerr.New(pgerr.FeatureNotSupported, "rows of a protected table cannot be locked").
+			WithHint("Remove FOR UPDATE or FOR SHARE."))
+	}
+	a.found = append(a.found, &candidate{
+		sel: sel, scope: s, groups: groups, outputs: outputs,
+		at: a.at(sel.TargetList[0].GetResTarget().GetLocation()),
+	})
+	return r
+}
+
+// above walks what is evaluated above grouping. A bare name in ORDER BY and
+// DISTINCT ON is an output column first.
+func (a *analysis) above(sel *pg.SelectStmt, s *scope, outputs []string) {
+	for _, n := range sel.TargetList {
+		t := n.GetResTarget()
+		if s.block && isStar(t.GetVal()) {
+			a.refuse(pgerr.New(pgerr.NotAllowed, "* cannot be used beside aggregates of protected rows").
+				At(a.at(t.Location)).WithHint("Name the grouping columns."))
+		}
+		a.exprs([]*pg.Node{t.GetVal()}, s)
+	}
+	a.exprs([]*pg.Node{sel.HavingClause}, s)
+	for _, n := range slices.Concat(sel.SortClause, sel.DistinctClause) {
+		if isOutput(n, outputs) {
+			continue
+		}
+		a.exprs([]*pg.Node{n}, s)
+	}
+	a.exprs(sel.WindowClause, s)
+	a.limits(sel, s)
+}
+
+// isOutput reports whether an item of ORDER BY or DISTINCT ON names an output column.
+func isOutput(n *pg.Node, outputs []string) bool {
+	if by := n.GetSortBy(); by != nil {
+		n = by.Node
+	}
+	name, bare := columnName(n)
+	return bare && slices.Contains(outputs, name)
+}
+
+func outputNames(sel *pg.SelectStmt) []string {
+	names := make([]string, 0, len(sel.TargetList))
+	for _, n := range sel.TargetList {
+		if t := n.GetResTarget(); t != nil && !isStar(t.Val) {
+			name, _ := outputName(t)
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (a *analysis) exprs(list []*pg.Node, s *scope) {
+	each(list, func(n *pg.Node) { a.expr(n, s) })
+}
+
+// expr looks for sub-selects and for references that leave their query.
+func (a *analysis) expr(n *pg.Node, s *scope) {
+	switch x := n.Node.(type) {
+	case *pg.Node_ColumnRef:
+		s.refer(x.ColumnRef, a.at(x.ColumnRef.Location))
+	case *pg.Node_SubLink:
+		one(x.SubLink.Testexpr, func(n *pg.Node) { a.expr(n, s) })
+		a.subquery(x.SubLink.Subselect.GetSelectStmt(), s)
+	case *pg.Node_SelectStmt:
+		a.subquery(x.SelectStmt, s)
+	default:
+		if s.block && isAggregate(n) {
+			a.inside++
+			defer func() { a.inside-- }()
+		}
+		children(n, func(n *pg.Node) { a.expr(n, s) })
+	}
+}
+
+// subquery analyses a sub-select in an expression.
+func (a *analysis) subquery(sel *pg.SelectStmt, s *scope) {
+	if sel == nil {
+		return
+	}
+	level := newScope(s, false)
+	r := a.query(sel, level)
+	switch {
+	case r.kind == rows:
+		a.refuse(rowAccess(r))
+	case s.block && level.escape >= 0:
+		a.refuse(correlated(level.escape))
+	}
+}
+
+// columns returns the output columns of a SELECT.
+func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bool) {
+	known = true
+	for _, n := range sel.TargetList {
+		t := n.GetResTarget()
+		if t == nil {
+			return out, false
+		}
+		if !isStar(t.Val) {
+			name, ok := outputName(t)
+			out = append(out, column{name: name, unit: s.isUnit(t.Val)})
+			known = known && ok
+			continue
+		}
+		names, _ := stringsOf(t.Val.GetColumnRef().GetFields())
+		for i, it := range s.items {
+			if len(names) > 0 && s.named("", names[len(names)-1]) != i {
+				continue
+			}
+			out = append(out, it.columns...)
+			known = known && it.known
+		}
+		known = known && t.Val.GetColumnRef() != nil
+	}
+	return out, known
+}

@@ -1,0 +1,262 @@
+package parser
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/pgerr"
+)
+
+// operators are those that a block may use; each must be that of pg_catalog.
+var operators = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||", "~~", "!~~"}
+
+// expr converts an expression by the type of its node.
+func (v *converter) expr(n *pg.Node) Expr {
+	switch x := n.GetNode().(type) {
+	case *pg.Node_ColumnRef:
+		return v.column(x.ColumnRef)
+	case *pg.Node_AConst:
+		return v.literal(x.AConst)
+	case *pg.Node_ParamRef:
+		if x.ParamRef.Number == 0 {
+			return v.notAllowed(x.ParamRef.Location, "a ? parameter")
+		}
+		return &Param{N: int(x.ParamRef.Number), At: v.a.at(x.ParamRef.Location)}
+	case *pg.Node_TypeCast:
+		return v.cast(x.TypeCast)
+	case *pg.Node_AExpr:
+		return v.operation(x.AExpr)
+	case *pg.Node_BoolExpr:
+		return v.boolean(x.BoolExpr)
+	case *pg.Node_NullTest:
+		return &IsNull{X: v.expr(x.NullTest.Arg), Not: x.NullTest.Nulltesttype == pg.NullTestType_IS_NOT_NULL, At: v.a.at(x.NullTest.Location)}
+	case *pg.Node_BooleanTest:
+		kind := strings.ReplaceAll(strings.TrimPrefix(x.BooleanTest.Booltesttype.String(), "IS_"), "_", " ")
+		return &BoolTest{X: v.expr(x.BooleanTest.Arg), Kind: kind, At: v.a.at(x.BooleanTest.Location)}
+	case *pg.Node_FuncCall:
+		return v.call(n, x.FuncCall)
+	case *pg.Node_CoalesceExpr:
+		return v.syntaxCall("coalesce", x.CoalesceExpr.Args, x.CoalesceExpr.Location)
+	case *pg.Node_MinMaxExpr:
+		return v.syntaxCall(keywordName(n), x.MinMaxExpr.Args, x.MinMaxExpr.Location)
+	case *pg.Node_SqlvalueFunction:
+		return v.valueFunction(x.SqlvalueFunction)
+	}
+	return v.other(n)
+}
+
+// other names a construct that is not on the list.
+func (v *converter) other(n *pg.Node) Expr {
+	at := firstLocation(n)
+	switch x := n.GetNode().(type) {
+	case *pg.Node_CaseExpr:
+		v.notYet(x.CaseExpr.Location, "CASE", "Use FILTER (WHERE ...) on the aggregate.")
+		return nil
+	case *pg.Node_SubLink:
+		v.notYet(x.SubLink.Location, "a sub-select", "Join the table instead, or compute the value first and write it as a literal.")
+		return nil
+	case *pg.Node_CollateClause:
+		return v.notAllowed(x.CollateClause.Location, "COLLATE")
+	case *pg.Node_AArrayExpr:
+		return v.notAllowed(x.AArrayExpr.Location, "an array")
+	case *pg.Node_RowExpr:
+		return v.notAllowed(x.RowExpr.Location, "a row value")
+	case *pg.Node_GroupingFunc:
+		return v.notAllowed(x.GroupingFunc.Location, "GROUPING")
+	case *pg.Node_AIndirection:
+		return v.notAllowed(at, "a subscript or field selection")
+	}
+	return v.notAllowed(at, "this expression")
+}
+
+func (v *converter) column(ref *pg.ColumnRef) Expr {
+	names, plain := stringsOf(ref.Fields)
+	if !plain {
+		return v.notAllowed(ref.Location, "a whole row")
+	}
+	out := &Column{Name: names[len(names)-1], At: v.a.at(ref.Location)}
+	switch len(names) {
+	case 1:
+	case 2:
+		out.Qualifier = names[0]
+	case 3:
+		out.Schema, out.Qualifier = names[0], names[1]
+	default:
+		return v.notAllowed(ref.Location, "a column name with a database")
+	}
+	return out
+}
+
+func (v *converter) literal(c *pg.A_Const) Expr {
+	at := v.a.at(c.Location)
+	if c.Isnull {
+		return &Const{Kind: Null, At: at}
+	}
+	switch x := c.Val.(type) {
+	case *pg.A_Const_Ival:
+		return &Const{Kind: Integer, Text: strconv.Itoa(int(x.Ival.GetIval())), At: at}
+	case *pg.A_Const_Fval:
+		return &Const{Kind: Number, Text: x.Fval.GetFval(), At: at}
+	case *pg.A_Const_Sval:
+		return &Const{Kind: String, Text: x.Sval.GetSval(), At: at}
+	case *pg.A_Const_Boolval:
+		return &Const{Kind: Boolean, Text: strconv.FormatBool(x.Boolval.GetBoolval()), At: at}
+	}
+	return v.notAllowed(c.Location, "a bit string")
+}
+
+func (v *converter) cast(c *pg.TypeCast) Expr {
+	t, ok := typeName(c.TypeName)
+	if !ok {
+		return v.notAllowed(c.TypeName.GetLocation(), "this type")
+	}
+	at := c.Location
+	if at < 0 {
+		at = c.TypeName.Location
+	}
+	return &Cast{X: v.expr(c.Arg), Type: t, At: v.a.at(at)}
+}
+
+func typeName(t *pg.TypeName) (TypeName, bool) {
+	names, plain := stringsOf(t.GetNames())
+	if !plain || len(names) == 0 || len(names) > 2 || t.Setof || t.PctType || len(t.ArrayBounds) > 1 {
+		return TypeName{}, false
+	}
+	out := TypeName{Name: names[len(names)-1], Array: len(t.ArrayBounds) == 1}
+	if len(names) == 2 {
+		out.Schema = names[0]
+	}
+	for _, m := range t.Typmods {
+		i, ok := position(m)
+		if !ok {
+			return TypeName{}, false
+		}
+		out.Mods = append(out.Mods, int32(i))
+	}
+	return out, true
+}
+
+func (v *converter) operation(e *pg.A_Expr) Expr {
+	at := v.a.at(e.Location)
+	switch e.Kind {
+	case pg.A_Expr_Kind_AEXPR_OP, pg.A_Expr_Kind_AEXPR_LIKE:
+		return v.operator(e)
+	case pg.A_Expr_Kind_AEXPR_DISTINCT, pg.A_Expr_Kind_AEXPR_NOT_DISTINCT:
+		return &Distinct{
+			Left: v.expr(e.Lexpr), Right: v.expr(e.Rexpr),
+			Not: e.Kind == pg.A_Expr_Kind_AEXPR_NOT_DISTINCT, At: at,
+		}
+	case pg.A_Expr_Kind_AEXPR_NULLIF:
+		return v.syntaxCall("nullif", []*pg.Node{e.Lexpr, e.Rexpr}, e.Location)
+	case pg.A_Expr_Kind_AEXPR_IN:
+		return &In{X: v.expr(e.Lexpr), List: v.exprs(e.Rexpr.GetList().GetItems()), Not: operatorName(e) == "<>", At: at}
+	case pg.A_Expr_Kind_AEXPR_BETWEEN, pg.A_Expr_Kind_AEXPR_NOT_BETWEEN,
+		pg.A_Expr_Kind_AEXPR_BETWEEN_SYM, pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
+		return v.between(e)
+	case pg.A_Expr_Kind_AEXPR_OP_ANY, pg.A_Expr_Kind_AEXPR_OP_ALL:
+		return v.notAllowed(e.Location, "a comparison with an array")
+	case pg.A_Expr_Kind_AEXPR_ILIKE:
+		return v.notAllowed(e.Location, "ILIKE")
+	case pg.A_Expr_Kind_AEXPR_SIMILAR:
+		return v.notAllowed(e.Location, "SIMILAR TO")
+	default:
+		return v.notAllowed(e.Location, "this operator")
+	}
+}
+
+// operatorName is the symbol of an operator, "" if it is of a schema other than pg_catalog.
+func operatorName(e *pg.A_Expr) string {
+	names, _ := stringsOf(e.Name)
+	if len(names) == 1 || len(names) == 2 && names[0] == "pg_catalog" {
+		return names[len(names)-1]
+	}
+	return ""
+}
+
+func (v *converter) operator(e *pg.A_Expr) Expr {
+	name := operatorName(e)
+	if !slices.Contains(operators, name) {
+		names, _ := stringsOf(e.Name)
+		v.fail(pgerr.New(pgerr.NotAllowed, "operator %s cannot be used on protected rows", strings.Join(names, ".")).
+			At(v.a.at(e.Location)).WithHint("These can: %s LIKE IN BETWEEN IS.", strings.Join(operators[:12], " ")))
+		return nil
+	}
+	out := &Op{Name: name, Right: v.expr(e.Rexpr), At: v.a.at(e.Location)}
+	if e.Lexpr != nil {
+		out.Left = v.expr(e.Lexpr)
+	}
+	return out
+}
+
+func (v *converter) between(e *pg.A_Expr) Expr {
+	limits := v.exprs(e.Rexpr.GetList().GetItems())
+	if len(limits) != 2 {
+		return v.notAllowed(e.Location, "this BETWEEN")
+	}
+	return &Between{
+		X: v.expr(e.Lexpr), Low: limits[0], High: limits[1], At: v.a.at(e.Location),
+		Not:       e.Kind == pg.A_Expr_Kind_AEXPR_NOT_BETWEEN || e.Kind == pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM,
+		Symmetric: e.Kind == pg.A_Expr_Kind_AEXPR_BETWEEN_SYM || e.Kind == pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM,
+	}
+}
+
+func (v *converter) boolean(b *pg.BoolExpr) Expr {
+	out := &Bool{Kind: And, Args: v.exprs(b.Args), At: v.a.at(b.Location)}
+	switch b.Boolop {
+	case pg.BoolExprType_OR_EXPR:
+		out.Kind = Or
+	case pg.BoolExprType_NOT_EXPR:
+		out.Kind = Not
+	}
+	return out
+}
+
+func (v *converter) exprs(list []*pg.Node) []Expr {
+	out := make([]Expr, 0, len(list))
+	for _, n := range list {
+		out = append(out, v.expr(n))
+	}
+	return out
+}
+
+func (v *converter) call(n *pg.Node, f *pg.FuncCall) Expr {
+	schema, name := callee(f)
+	switch {
+	case isAggregate(n):
+		return v.notAllowed(f.Location, "an aggregate inside another clause or aggregate")
+	case f.Over != nil:
+		return v.notAllowed(f.Location, "a window function below the aggregate")
+	case schema != "" && schema != "pg_catalog":
+		return v.notAllowed(f.Location, fmt.Sprintf("function %s.%s", schema, name))
+	case f.FuncVariadic:
+		return v.notAllowed(f.Location, "VARIADIC")
+	case isSyntaxCall(name):
+		return v.notAllowed(f.Location, fmt.Sprintf("function %q", name))
+	}
+	return &Func{Name: name, Args: v.exprs(f.Args), At: v.a.at(f.Location)}
+}
+
+// isSyntaxCall names what looks like a function in Func but is syntax.
+func isSyntaxCall(name string) bool {
+	switch name {
+	case "coalesce", "nullif", "greatest", "least":
+		return true
+	}
+	return false
+}
+
+func (v *converter) syntaxCall(name string, args []*pg.Node, location int32) Expr {
+	return &Func{Name: name, Args: v.exprs(args), At: v.a.at(location)}
+}
+
+func (v *converter) valueFunction(f *pg.SQLValueFunction) Expr {
+	name := valueFunctionName(f.Op)
+	if strings.HasSuffix(f.Op.String(), "_N") {
+		name += "(" + strconv.Itoa(int(f.Typmod)) + ")"
+	}
+	return &ValueFunc{Name: name, At: v.a.at(f.Location)}
+}

@@ -1,0 +1,202 @@
+package parser
+
+import (
+	"strconv"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/pgerr"
+)
+
+// An edit replaces a range of the statement by text, or by text with the
+// relation of a block in the middle.
+type edit struct {
+	Span
+	before string
+	block  int // index of the block, or -1
+	after  string
+	// inner edits apply only to the query inside the statement.
+	inner bool
+}
+
+// clauses are token indices of one SELECT. Each is where the clause begins; end
+// is after the last token.
+type clauses struct {
+	depth                          int
+	targets, into, from, next, end int
+	having                         int
+}
+
+// clauses finds the clauses of a block. Its anchor is the first target, the
+// only place of a SELECT that the tree tells.
+func (l *locator) clauses(c *candidate) (clauses, bool) {
+	first := l.toks.at(c.at)
+	if first < 0 {
+		return clauses{}, false
+	}
+	k := clauses{depth: l.toks[first].depth, targets: first}
+	k.end = l.endOfSelect(first, k.depth)
+	k.from = first
+	for {
+		k.from = l.toks.keyword(pg.Token_FROM, k.from+1, k.end, k.depth)
+		if k.from < 0 {
+			return k, false
+		}
+		if l.toks.kind(k.from-1) != pg.Token_DISTINCT {
+			break
+		}
+	}
+	k.into = l.toks.keyword(pg.Token_INTO, first, k.from, k.depth)
+	k.next = k.from + 1
+	for k.next < k.end && !l.afterGrouping(k.next, k.depth) {
+		k.next++
+	}
+	k.having = -1
+	if c.sel.HavingClause != nil {
+		k.having = l.toks.keyword(pg.Token_HAVING, k.next, k.end, k.depth)
+	}
+	return k, k.having >= 0 || c.sel.HavingClause == nil
+}
+
+// afterGrouping reports whether token i begins a clause that follows GROUP BY.
+func (l *locator) afterGrouping(i, depth int) bool {
+	if l.toks[i].depth != depth || l.toks.label(i) {
+		return false
+	}
+	switch l.toks[i].kind {
+	case pg.Token_HAVING, pg.Token_WINDOW, pg.Token_ORDER, pg.Token_LIMIT, pg.Token_OFFSET, pg.Token_FETCH, pg.Token_FOR:
+		return true
+	}
+	return false
+}
+
+// endOfSelect returns the index after the last token of the SELECT that holds
+// token i.
+func (l *locator) endOfSelect(i, depth int) int {
+	for ; i < len(l.toks); i++ {
+		if l.toks[i].depth < depth {
+			return i
+		}
+		if l.toks[i].depth > depth || l.toks.label(i) {
+			continue
+		}
+		switch l.toks[i].kind {
+		case semicolon, pg.Token_UNION, pg.Token_INTERSECT, pg.Token_EXCEPT, pg.Token_RETURNING:
+			return i
+		case pg.Token_ON:
+			after := l.toks.kind(i + 2)
+			if l.toks.kind(i+1) == pg.Token_CONFLICT &&
+				(after == openParen || after == pg.Token_DO || after == pg.Token_ON) {
+				return i
+			}
+		case pg.Token_WITH:
+			if k := l.toks.kind(i + 1); k == pg.Token_DATA_P || k == pg.Token_NO {
+				return i
+			}
+		}
+	}
+	return len(l.toks)
+}
+
+// alias is what the relation of the block of that index is called.
+func alias(block int) string { return "dp$" + strconv.Itoa(block+1) }
+
+// edits lists the changes to the text of a block; nil if a place was not found.
+func (l *locator) edits(c *candidate, m *matcher, block int) ([]edit, *pgerr.Error) {
+	k, ok := l.clauses(c)
+	if !ok {
+		return nil, internal(c.at)
+	}
+	var out []edit
+	for _, o := range m.found {
+		s, ok := l.span(o.node)
+		if !ok {
+			return nil, internal(c.at)
+		}
+		out = append(out, edit{Span: s, before: QuoteIdent(alias(block)) + "." + o.column, block: -1})
+	}
+	named, err := l.names(c, k, out)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, named...)
+	out = append(out, edit{
+		Span:   l.between(k.from, k.next),
+		before: "FROM ", block: block, after: " AS " + QuoteIdent(alias(block)),
+	})
+	if k.having >= 0 {
+		out = append(out, edit{Span: l.between(k.having, k.having+1), before: "WHERE", block: -1})
+	}
+	return out, nil
+}
+
+// names gives each target without an alias the name that it had.
+func (l *locator) names(c *candidate, k clauses, changed []edit) ([]edit, *pgerr.Error) {
+	var out []edit
+	for i, n := range c.sel.TargetList {
+		t := n.GetResTarget()
+		if t.Name != "" {
+			continue
+		}
+		from, to := l.targetTokens(c, k, i)
+		if from < 0 || to <= from {
+			return nil, internal(c.at)
+		}
+		s := l.between(from, to)
+		name, known := outputName(t)
+		if known {
+			out = append(out, edit{Span: Span{s.End, s.End}, before: " AS " + QuoteIdent(name), block: -1})
+			continue
+		}
+		for _, e := range changed {
+			if s.Start <= e.Start && e.End <= s.End {
+				return nil, pgerr.New(pgerr.FeatureNotSupported, "the column needs a name").At(s.Start).
+					WithHint("Add AS and a name after the expression.")
+			}
+		}
+	}
+	return out, nil
+}
+
+// targetTokens returns the range of tokens of a target without alias.
+func (l *locator) targetTokens(c *candidate, k clauses, i int) (from, to int) {
+	start := func(i int) int {
+		return l.toks.at(int(c.sel.TargetList[i].GetResTarget().GetLocation()) - l.base)
+	}
+	switch {
+	case i+1 < len(c.sel.TargetList):
+		return start(i), start(i+1) - 1
+	case k.into >= 0:
+		return start(i), k.into
+	}
+	return start(i), k.from
+}
+
+// internal is the refusal of a statement that could not be rewritten with proof.
+func internal(at int) *pgerr.Error {
+	return pgerr.New(pgerr.Internal, "the statement could not be rewritten").At(at).
+		WithHint("Nothing was read or charged. Write the query in a simpler form, and report this statement.")
+}
+
+// body returns the span of the query of a CTE, without its brackets.
+func (l *locator) body(c *pg.CommonTableExpr) (Span, bool) {
+	i := l.toks.at(int(c.Location) - l.base)
+	if i < 0 {
+		return Span{}, false
+	}
+	i = l.toks.name(i)
+	if l.toks.kind(i) == openParen {
+		i = l.brackets(i)
+	}
+	for l.toks.kind(i) == pg.Token_AS || l.toks.kind(i) == pg.Token_NOT || l.toks.kind(i) == pg.Token_MATERIALIZED {
+		i++
+	}
+	if l.toks.kind(i) != openParen {
+		return Span{}, false
+	}
+	end := l.toks.closing(i)
+	if end < 0 {
+		return Span{}, false
+	}
+	return Span{l.toks[i].end, l.toks[end].start}, true
+}

@@ -1,0 +1,126 @@
+package parser
+
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/pgerr"
+)
+
+// from analyses a FROM clause and adds its items to the level.
+func (a *analysis) from(list []*pg.Node, s *scope) result {
+	r := result{at: -1}
+	for _, n := range list {
+		r = a.joined(r, a.fromItem(n, s))
+	}
+	return r
+}
+
+// joined is the kind of two joined items. Released results joined with
+// protected rows would make rows that depend on many units.
+func (a *analysis) joined(l, r result) result {
+	if l.kind < r.kind {
+		l, r = r, l
+	}
+	if l.kind == rows && r.kind == released {
+		a.refuse(pgerr.New(pgerr.Ownership, "rows of protected table %q are joined with a released result", l.table).At(l.at).
+			WithHint("Aggregate the protected rows in a sub-select of their own and join the two results."))
+	}
+	return result{kind: l.kind, at: l.at, table: l.table}
+}
+
+func (a *analysis) fromItem(n *pg.Node, s *scope) result {
+	switch x := n.GetNode().(type) {
+	case *pg.Node_RangeVar:
+		return a.rangeVar(x.RangeVar, s)
+	case *pg.Node_RangeSubselect:
+		level := newScope(s, !x.RangeSubselect.Lateral)
+		r := a.query(x.RangeSubselect.Subquery.GetSelectStmt(), level)
+		s.items = append(s.items, rename(&item{columns: r.columns, known: r.known}, x.RangeSubselect.Alias))
+		return r
+	case *pg.Node_JoinExpr:
+		return a.join(x.JoinExpr, s)
+	case *pg.Node_RangeTableSample:
+		r := a.fromItem(x.RangeTableSample.Relation, s)
+		a.exprs(x.RangeTableSample.Args, s)
+		one(x.RangeTableSample.Repeatable, func(n *pg.Node) { a.expr(n, s) })
+		return r
+	case *pg.Node_RangeFunction:
+		children(n, func(n *pg.Node) { a.expr(n, s) })
+		s.items = append(s.items, functionItem(x.RangeFunction))
+		return result{at: -1}
+	default:
+		if n != nil {
+			children(n, func(n *pg.Node) { a.expr(n, s) })
+		}
+		s.items = append(s.items, &item{})
+		return result{at: -1}
+	}
+}
+
+// functionItem is what a function in FROM can be called by; its columns are not known.
+func functionItem(f *pg.RangeFunction) *item {
+	it := rename(&item{}, f.Alias)
+	if f.Alias == nil && len(f.Functions) > 0 {
+		// A function without alias is named after itself.
+		call := f.Functions[0].GetList().GetItems()
+		if len(call) > 0 {
+			_, it.name = callee(call[0].GetFuncCall())
+		}
+	}
+	return it
+}
+
+func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
+	if v.Schemaname == "" {
+		if c := s.ctes.find(v.Relname); c != nil {
+			r := a.cte(c)
+			a.cteRefs = append(a.cteRefs, v)
+			it := &item{name: v.Relname, columns: r.columns, known: r.known}
+			s.items = append(s.items, rename(it, v.Alias))
+			if r.kind == rows {
+				r.at = a.at(v.Location)
+			}
+			return r
+		}
+	}
+	ref, known := a.table(v)
+	it := &item{schema: v.Schemaname, name: v.Relname, known: known && len(ref.Resolved.Columns) > 0}
+	for _, name := range ref.Resolved.Columns {
+		unit := ref.Resolved.Protected && name == ref.Resolved.Unit
+		it.columns = append(it.columns, column{name: name, unit: unit})
+	}
+	s.items = append(s.items, rename(it, v.Alias))
+	if !ref.Resolved.Protected {
+		return result{at: -1}
+	}
+	return result{kind: rows, at: ref.At, table: ref.Name}
+}
+
+// table looks the relation up and notes it if it is protected.
+func (a *analysis) table(v *pg.RangeVar) (TableRef, bool) {
+	ref := TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.at(v.Location)}
+	resolved, known := a.cat.Relation(v.Schemaname, v.Relname)
+	if known {
+		ref.Resolved = resolved
+	}
+	if ref.Resolved.Protected {
+		a.protected = append(a.protected, ref)
+	}
+	return ref, known
+}
+
+func (a *analysis) join(j *pg.JoinExpr, s *scope) result {
+	first := len(s.items)
+	l := a.fromItem(j.Larg, s)
+	r := a.joined(l, a.fromItem(j.Rarg, s))
+	one(j.Quals, func(n *pg.Node) { a.expr(n, s) })
+	if j.Alias != nil {
+		whole := &item{known: true}
+		for _, it := range s.items[first:] {
+			whole.columns = append(whole.columns, it.columns...)
+			whole.known = whole.known && it.known
+		}
+		s.items = append(s.items[:first], rename(whole, j.Alias))
+	}
+	return r
+}

@@ -1,0 +1,184 @@
+package parser_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+)
+
+// schema is a Catalog of a few tables.
+type schema []parser.Relation
+
+func (s schema) Relation(namespace, name string) (parser.Relation, bool) {
+	for _, r := range s {
+		if r.Name == name && (namespace == "" || namespace == r.Schema) {
+			return r, true
+		}
+	}
+	return parser.Relation{}, false
+}
+
+func table(name, unit, columns string) parser.Relation {
+	return parser.Relation{
+		Schema: "public", Name: name, Protected: unit != "public",
+		Unit: strings.Trim(unit, "-"), Columns: strings.Fields(columns),
+	}
+}
+
+// clinic is the schema of testdata/clinic.sql; shop that of the attacks.
+var (
+	clinic = schema{
+		table("hospitals", "public", "id name region"),
+		table("patients", "id", "id name sex birth_year region smoker Größe"),
+		table("visits", "patient_id", "id patient_id hospital_id day ts diagnosis cost qty big f8"),
+	}
+	shop = schema{
+		table("regions", "public", "region label"),
+		table("cust", "uid", "uid name region age salary score bio"),
+		table("orders", "uid", "oid uid amount ts status"),
+		table("items", "-", "iid oid qty"),
+		table("sales", "uid", "uid d amt"),
+	}
+)
+
+// TestGolden draws what becomes of each statement: its class, its blocks and
+// the spliced text, or the refusal as a client sees it.
+func TestGolden(t *testing.T) {
+	datadriven.Walk(t, "testdata/golden", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			catalog := clinic
+			if d.HasArg("shop") {
+				catalog = shop
+			}
+			script, err := parser.Parse(d.Input, catalog)
+			if err != nil {
+				return drawError(d.Input, asError(t, err))
+			}
+			var b strings.Builder
+			for _, s := range script.Statements {
+				drawStatement(&b, s)
+			}
+			return b.String()
+		})
+	})
+}
+
+func asError(t *testing.T, err error) *pgerr.Error {
+	t.Helper()
+	var e *pgerr.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("not an error for a client: %v", err)
+	}
+	return e
+}
+
+var classes = map[parser.Class]string{
+	parser.Relay: "relay", parser.Release: "release", parser.Explain: "explain",
+	parser.Refused: "refused", parser.Empty: "empty", parser.Set: "set",
+}
+
+func drawStatement(b *strings.Builder, s *parser.Statement) {
+	fmt.Fprintf(b, "%s", classes[s.Class])
+	if s.Form == parser.Utility {
+		fmt.Fprintf(b, " utility")
+	}
+	for _, p := range s.Protected {
+		fmt.Fprintf(b, " %s@%d", p.Name, p.At)
+	}
+	b.WriteString("\n")
+	switch s.Class {
+	case parser.Refused:
+		b.WriteString(indent(drawError(s.Text, s.Refusal)))
+	case parser.Set:
+		fmt.Fprintf(b, "  %s = %q reset=%t at %d\n", s.Setting.Name, s.Setting.Value, s.Setting.Reset, s.Setting.At)
+	case parser.Release, parser.Explain:
+		for i, block := range s.Blocks {
+			b.WriteString(indent(fmt.Sprintf("dp$%d:\n", i+1) + indent(drawBlock(s.Text, block))))
+		}
+		b.WriteString(indent("=> " + strings.TrimSpace(s.Splice(placeholder)) + "\n"))
+		if s.Form == parser.Utility {
+			b.WriteString(indent("inner => " + s.SpliceInner(placeholder) + "\n"))
+		}
+	}
+}
+
+func placeholder(i int) string { return fmt.Sprintf("<%d>", i+1) }
+
+func indent(s string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ") + "\n"
+}
+
+func drawBlock(text string, block *parser.Block) string {
+	if block.Err != nil {
+		return drawError(text, block.Err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "from %s\n", drawFrom(block.From))
+	if block.Where != nil {
+		fmt.Fprintf(&b, "where %s\n", parser.Print(block.Where))
+	}
+	if block.Grouped {
+		b.WriteString("grouped\n")
+	}
+	for i, g := range block.Groups {
+		fmt.Fprintf(&b, "g%d %s\n", i+1, parser.Print(g))
+	}
+	for i, a := range block.Aggregates {
+		fmt.Fprintf(&b, "a%d %s\n", i+1, drawAggregate(a))
+	}
+	return b.String()
+}
+
+func drawAggregate(a *parser.Aggregate) string {
+	args := make([]string, 0, len(a.Args))
+	for _, x := range a.Args {
+		args = append(args, parser.Print(x))
+	}
+	out := a.Func + "(" + map[bool]string{true: "*"}[a.Star] + map[bool]string{true: "DISTINCT "}[a.Distinct] + strings.Join(args, ", ") + ")"
+	if a.Filter != nil {
+		out += " filter " + parser.Print(a.Filter)
+	}
+	return out
+}
+
+func drawFrom(f parser.From) string {
+	switch x := f.(type) {
+	case *parser.Table:
+		return strings.TrimPrefix(x.Ref.Schema+"."+x.Ref.Name, ".") + map[bool]string{true: " only"}[x.Only] + " " + x.Alias
+	case *parser.Join:
+		kind := map[parser.JoinKind]string{
+			parser.Inner: "inner", parser.Left: "left", parser.Right: "right", parser.Full: "full", parser.Cross: "cross",
+		}[x.Kind]
+		out := "(" + drawFrom(x.Left) + " " + kind + " " + drawFrom(x.Right)
+		if x.On != nil {
+			out += " on " + parser.Print(x.On)
+		}
+		if x.Using != nil {
+			out += " using " + strings.Join(x.Using, ", ")
+		}
+		return out + ")"
+	}
+	return "nothing"
+}
+
+// drawError writes an error as psql does, with a caret under its position.
+func drawError(text string, e *pgerr.Error) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", e.Code, e.Message)
+	if e.Position > 0 && len(text) < 2000 {
+		at := e.Position - 1
+		start := strings.LastIndexByte(text[:at], '\n') + 1
+		line, _, _ := strings.Cut(text[start:], "\n")
+		fmt.Fprintf(&b, "%s\n%s^\n", line, strings.Repeat(" ", len([]rune(text[start:at]))))
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(&b, "hint: %s\n", e.Hint)
+	}
+	return b.String()
+}

@@ -1,0 +1,73 @@
+package parser
+
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// inner returns where the query inside the statement stands; it is the whole
+// text of a statement that is a query itself.
+func (l *locator) inner(stmt *pg.Node) Span {
+	from, to := l.innerTokens(stmt, 0)
+	if from < 0 || from >= to {
+		return Span{0, len(l.text)}
+	}
+	if from == 0 && to == len(l.toks) {
+		return Span{0, len(l.text)}
+	}
+	return l.between(from, to)
+}
+
+// innerTokens returns the tokens of the query of a statement that begins at
+// token i and ends with the text.
+func (l *locator) innerTokens(stmt *pg.Node, i int) (from, to int) {
+	end := len(l.toks)
+	switch x := stmt.GetNode().(type) {
+	case *pg.Node_CopyStmt:
+		// COPY ( query ) TO ...
+		return i + 2, l.toks.closing(i + 1)
+	case *pg.Node_DeclareCursorStmt:
+		return l.toks.keyword(pg.Token_FOR, i+1, end, 0) + 1, end
+	case *pg.Node_CreateTableAsStmt:
+		from := i
+		for from < end && (l.toks[from].kind != pg.Token_AS || l.toks[from].depth > 0) {
+			from++
+		}
+		return from + 1, l.withoutData(end)
+	case *pg.Node_ExplainStmt:
+		return l.innerTokens(x.ExplainStmt.Query, l.explained(i+1, x.ExplainStmt))
+	}
+	return i, end
+}
+
+// explained returns the index after EXPLAIN and its options.
+func (l *locator) explained(i int, e *pg.ExplainStmt) int {
+	if len(e.Options) > 0 && l.toks.kind(i) == openParen {
+		return l.toks.closing(i) + 1
+	}
+	for range e.Options {
+		switch l.toks.kind(i) {
+		case pg.Token_ANALYZE, pg.Token_ANALYSE, pg.Token_VERBOSE:
+			i++
+		}
+	}
+	return i
+}
+
+// withoutData returns the end without a trailing WITH DATA.
+func (l *locator) withoutData(end int) int {
+	if l.toks.kind(end-1) == pg.Token_DATA_P && l.toks.kind(end-2) == pg.Token_WITH {
+		return end - 2
+	}
+	return end
+}
+
+// into returns the span of INTO [TEMP] [TABLE] name in SELECT INTO.
+func (l *locator) into(clause *pg.IntoClause) Span {
+	name := l.toks.at(int(clause.Rel.GetLocation()) - l.base)
+	for i := name - 1; i >= 0; i-- {
+		if l.toks[i].kind == pg.Token_INTO {
+			return l.between(i, l.toks.dotted(name))
+		}
+	}
+	return Span{}
+}

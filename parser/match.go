@@ -1,0 +1,179 @@
+package parser
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// An occurrence is a place above the grouping of a block that a column of the
+// released relation takes.
+type occurrence struct {
+	node   *pg.Node
+	column string // g1, a1, ...
+}
+
+// A matcher finds the grouping expressions and the aggregates of a block in
+// what remains of it. Equal expressions share one column; they are compared
+// with their column references resolved, so that v.cost and cost are equal.
+type matcher struct {
+	scope      *scope
+	groups     map[string]int // canonical form of an expression
+	types      map[reflect.Type]bool
+	literals   map[*pg.Node]int
+	aggregates map[string]int
+
+	groupNodes     []*pg.Node
+	aggregateNodes []*pg.Node
+	found          []occurrence
+	stray          *pg.ColumnRef // the first column neither grouped nor aggregated
+}
+
+// match resolves the references of the block, finds its occurrences, and puts
+// the references back.
+func match(c *candidate) *matcher {
+	m := &matcher{
+		scope: c.scope, groups: map[string]int{}, types: map[reflect.Type]bool{},
+		literals: map[*pg.Node]int{}, aggregates: map[string]int{},
+	}
+	remaining := remaining(c)
+	restore := m.resolve(slices.Concat(remaining, c.groups))
+	defer restore()
+	for _, g := range c.groups {
+		m.addGroup(g)
+	}
+	each(remaining, m.visit)
+	return m
+}
+
+// remaining lists the expressions of a block that stay on the mirror, bare
+// output names and positions of ORDER BY and DISTINCT ON left out.
+func remaining(c *candidate) []*pg.Node {
+	var out []*pg.Node
+	for _, n := range c.sel.TargetList {
+		out = append(out, n.GetResTarget().GetVal())
+	}
+	out = append(out, c.sel.HavingClause)
+	for _, n := range slices.Concat(c.sel.SortClause, c.sel.DistinctClause) {
+		if by := n.GetSortBy(); by != nil {
+			n = by.Node
+		}
+		if _, number := position(n); !number && !isOutput(n, c.outputs) {
+			out = append(out, n)
+		}
+	}
+	return append(out, c.sel.WindowClause...)
+}
+
+// resolve replaces the fields of column references of this level by what they
+// mean, and returns the function that undoes it.
+func (m *matcher) resolve(list []*pg.Node) (restore func()) {
+	type saved struct {
+		ref    *pg.ColumnRef
+		fields []*pg.Node
+	}
+	var changed []saved
+	done := map[*pg.ColumnRef]bool{}
+	var visit func(*pg.Node)
+	visit = func(n *pg.Node) {
+		if enter := opaque(n); enter != nil {
+			enter(visit)
+			return
+		}
+		ref := n.GetColumnRef()
+		if ref == nil {
+			children(n, visit)
+			return
+		}
+		if it, c, ok := m.scope.own(ref); ok && !done[ref] {
+			done[ref] = true
+			changed = append(changed, saved{ref, ref.Fields})
+			ref.Fields = []*pg.Node{pg.MakeStrNode("\x00" + strconv.Itoa(it)), pg.MakeStrNode(c.name)}
+		}
+	}
+	each(list, visit)
+	return func() {
+		for _, s := range changed {
+			s.ref.Fields = s.fields
+		}
+	}
+}
+
+// opaque returns nil for a node of this query level; for a sub-select it
+// returns how to walk the part of it that belongs to this level.
+func opaque(n *pg.Node) func(visit func(*pg.Node)) {
+	switch x := n.Node.(type) {
+	case *pg.Node_SubLink:
+		return func(visit func(*pg.Node)) { one(x.SubLink.Testexpr, visit) }
+	case *pg.Node_SelectStmt:
+		return func(func(*pg.Node)) {}
+	}
+	return nil
+}
+
+func (m *matcher) addGroup(n *pg.Node) {
+	if n.GetAConst() != nil {
+		// A literal reached by position or alias: another one of the same
+		// text is not the same expression, it may get another type.
+		if _, known := m.literals[n]; !known {
+			m.groupNodes = append(m.groupNodes, n)
+			m.literals[n] = len(m.groupNodes)
+		}
+		return
+	}
+	key := keyOf(n)
+	if _, known := m.groups[key]; known {
+		return
+	}
+	m.groupNodes = append(m.groupNodes, n)
+	m.groups[key] = len(m.groupNodes)
+	m.types[reflect.TypeOf(n.GetNode())] = true
+}
+
+func keyOf(n *pg.Node) string {
+	key, _, _ := canonical(n)
+	return string(key)
+}
+
+func (m *matcher) group(n *pg.Node) (int, bool) {
+	if i, ok := m.literals[n]; ok {
+		return i, true
+	}
+	if !m.types[reflect.TypeOf(n.Node)] {
+		return 0, false
+	}
+	i, ok := m.groups[keyOf(n)]
+	return i, ok
+}
+
+func (m *matcher) visit(n *pg.Node) {
+	if i, ok := m.group(n); ok {
+		m.found = append(m.found, occurrence{n, "g" + strconv.Itoa(i)})
+		return
+	}
+	if isAggregate(n) {
+		m.found = append(m.found, occurrence{n, "a" + strconv.Itoa(m.aggregate(n))})
+		return
+	}
+	if ref := n.GetColumnRef(); ref != nil && m.stray == nil {
+		m.stray = ref
+	}
+	if enter := opaque(n); enter != nil {
+		enter(m.visit)
+		return
+	}
+	children(n, m.visit)
+}
+
+func (m *matcher) aggregate(n *pg.Node) int {
+	key := keyOf(n)
+	i, known := m.aggregates[key]
+	if !known {
+		m.aggregateNodes = append(m.aggregateNodes, n)
+		i = len(m.aggregateNodes)
+		m.aggregates[key] = i
+	}
+	return i
+}

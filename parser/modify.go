@@ -1,0 +1,73 @@
+package parser
+
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// modify analyses INSERT, UPDATE, DELETE and MERGE.
+func (a *analysis) modify(n *pg.Node, outer *scope) {
+	a.modifies = true
+	s := newScope(outer, false)
+	switch x := n.GetNode().(type) {
+	case *pg.Node_InsertStmt:
+		a.insert(x.InsertStmt, s)
+	case *pg.Node_UpdateStmt:
+		u := x.UpdateStmt
+		a.with(u.WithClause, s)
+		a.target(u.Relation, s)
+		a.source(u.FromClause, s)
+		a.exprs(u.TargetList, s)
+		a.exprs([]*pg.Node{u.WhereClause}, s)
+		a.exprs(u.ReturningList, s)
+	case *pg.Node_DeleteStmt:
+		d := x.DeleteStmt
+		a.with(d.WithClause, s)
+		a.target(d.Relation, s)
+		a.source(d.UsingClause, s)
+		a.exprs([]*pg.Node{d.WhereClause}, s)
+		a.exprs(d.ReturningList, s)
+	case *pg.Node_MergeStmt:
+		m := x.MergeStmt
+		a.with(m.WithClause, s)
+		a.target(m.Relation, s)
+		a.source([]*pg.Node{m.SourceRelation}, s)
+		a.exprs([]*pg.Node{m.JoinCondition}, s)
+		a.exprs(m.MergeWhenClauses, s)
+	}
+}
+
+func (a *analysis) insert(i *pg.InsertStmt, s *scope) {
+	a.with(i.WithClause, s)
+	if sel := i.SelectStmt.GetSelectStmt(); sel != nil {
+		if r := a.query(sel, newScope(s, true)); r.kind == rows {
+			a.refuse(rowAccess(r))
+		}
+	}
+	a.target(i.Relation, s)
+	excluded := rename(s.items[0], &pg.Alias{Aliasname: "excluded"})
+	s.items = append(s.items, excluded)
+	if i.OnConflictClause != nil {
+		reflected(i.OnConflictClause.ProtoReflect(), func(n *pg.Node) { a.expr(n, s) })
+	}
+	a.exprs(i.ReturningList, s)
+}
+
+// target adds the changed table to the level.
+func (a *analysis) target(v *pg.RangeVar, s *scope) {
+	ref, _ := a.table(v)
+	if ref.Resolved.Protected {
+		a.native = true
+	}
+	it := &item{schema: v.Schemaname, name: v.Relname, known: len(ref.Resolved.Columns) > 0}
+	for _, name := range ref.Resolved.Columns {
+		it.columns = append(it.columns, column{name: name})
+	}
+	s.items = append(s.items, rename(it, v.Alias))
+}
+
+// source analyses FROM or USING, whose rows must not be protected.
+func (a *analysis) source(list []*pg.Node, s *scope) {
+	if r := a.from(list, s); r.kind == rows {
+		a.refuse(rowAccess(r))
+	}
+}

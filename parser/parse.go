@@ -1,0 +1,56 @@
+package parser
+
+import (
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/pgerr"
+)
+
+// Parse splits the text into statements and says what becomes of each. An
+// error is a *pgerr.Error of a text that must be refused as a whole, since
+// parsing it is not safe. Text that does not parse is one statement to relay:
+// Postgres reports the mistake in its own words.
+func Parse(sql string, cat Catalog) (*Script, error) {
+	if len(sql) > maxText {
+		return nil, pgerr.New(pgerr.StatementTooComplex, "statement is longer than %d bytes", maxText).
+			WithHint("Split the statement.")
+	}
+	if strings.IndexByte(sql, 0) >= 0 {
+		return relayed(sql), nil // no message of the protocol can hold it
+	}
+	toks, err := scan(sql)
+	if err != nil {
+		return relayed(sql), nil //nolint:nilerr // Postgres reports it.
+	}
+	if refusal := guard(toks); refusal != nil {
+		return nil, refusal
+	}
+	tree, err := pg.Parse(sql)
+	if err != nil || len(tree.Stmts) == 0 {
+		return relayed(sql), nil //nolint:nilerr // Postgres reports it.
+	}
+	script := &Script{}
+	for _, raw := range tree.Stmts {
+		script.Statements = append(script.Statements, statement(sql, raw, toks, cat))
+	}
+	return script, nil
+}
+
+func relayed(sql string) *Script {
+	return &Script{Statements: []*Statement{{Text: sql, Class: Relay}}}
+}
+
+// statement cuts one statement out of the text and classifies it.
+func statement(sql string, raw *pg.RawStmt, toks []token, cat Catalog) *Statement {
+	start, end := int(raw.StmtLocation), len(sql)
+	if raw.StmtLen > 0 {
+		end = start + int(raw.StmtLen)
+	}
+	st := &Statement{Text: sql[start:end], Offset: start, Class: Relay}
+	a := &analysis{base: start, cat: cat}
+	l := &locator{text: st.Text, base: start, toks: slice(toks, start, end)}
+	a.classify(st, raw.Stmt, l)
+	return st
+}

@@ -1,0 +1,45 @@
+package parser
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// isProbe reports whether the answer of a query has no rows whatever the data:
+// LIMIT 0, or a constant-false WHERE without grouping. BI tools ask such
+// queries for the columns. What the WHERE of a block filters is not its answer.
+func isProbe(sel *pg.SelectStmt, k kind, found []*candidate) bool {
+	if n, ok := position(sel.LimitCount); ok && n == 0 && sel.LimitOption == pg.LimitOption_LIMIT_OPTION_COUNT {
+		return true
+	}
+	if sel.Op > pg.SetOperation_SETOP_NONE || !isFalse(sel.WhereClause) {
+		return false
+	}
+	isBlock := slices.ContainsFunc(found, func(c *candidate) bool { return c.sel == sel })
+	return !isBlock && !aggregates(sel) && (k == rows || k == released)
+}
+
+// isFalse recognises false, 1 = 0, 1 <> 1, and AND with one of them.
+func isFalse(n *pg.Node) bool {
+	switch x := n.GetNode().(type) {
+	case *pg.Node_AConst:
+		b, ok := x.AConst.Val.(*pg.A_Const_Boolval)
+		return ok && !b.Boolval.GetBoolval()
+	case *pg.Node_BoolExpr:
+		return x.BoolExpr.Boolop == pg.BoolExprType_AND_EXPR && slices.ContainsFunc(x.BoolExpr.Args, isFalse)
+	case *pg.Node_AExpr:
+		l, okL := position(x.AExpr.Lexpr)
+		r, okR := position(x.AExpr.Rexpr)
+		if !okL || !okR || x.AExpr.Kind != pg.A_Expr_Kind_AEXPR_OP {
+			return false
+		}
+		switch operatorName(x.AExpr) {
+		case "=":
+			return l != r
+		case "<>":
+			return l == r
+		}
+	}
+	return false
+}

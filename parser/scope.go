@@ -1,0 +1,230 @@
+package parser
+
+import pg "github.com/pganalyze/pg_query_go/v5"
+
+// A scope is one query level: what its column references and table names can mean.
+type scope struct {
+	parent *scope
+	ctes   *cteScope
+	items  []*item
+	// blind says that the items of parent cannot be seen from here (a derived
+	// table without LATERAL, the query of a CTE); those further out can.
+	blind bool
+	// block is set in a release block.
+	block bool
+	// escape is the offset of the first reference that leaves this level, or -1.
+	escape int
+}
+
+// An item is what one name in FROM stands for.
+type item struct {
+	schema  string // as written; only of a table without alias
+	name    string // the alias, or the table's name
+	aliased bool
+	columns []column
+	known   bool // columns are all of them
+}
+
+// A column of an item or of a query; unit says that it identifies the privacy unit.
+type column struct {
+	name string
+	unit bool
+}
+
+// A presence says whether a level has a column of a name.
+type presence uint8
+
+const (
+	absent presence = iota
+	unsure
+	present
+)
+
+func newScope(parent *scope, blind bool) *scope {
+	s := &scope{parent: parent, blind: blind, escape: -1}
+	if parent != nil {
+		s.ctes = parent.ctes
+	}
+	return s
+}
+
+// has looks for a column in the items of this level.
+func (s *scope) has(name string) presence {
+	if len(s.items) > 0 && isSystemColumn(name) {
+		return present
+	}
+	found := absent
+	for _, it := range s.items {
+		switch {
+		case it.column(name) >= 0:
+			return present
+		case !it.known:
+			found = unsure
+		}
+	}
+	return found
+}
+
+func isSystemColumn(name string) bool {
+	switch name {
+	case "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid":
+		return true
+	}
+	return false
+}
+
+func (it *item) column(name string) int {
+	for i, c := range it.columns {
+		if c.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// named returns the item that the qualifier names, or -1.
+func (s *scope) named(schema, name string) int {
+	for i, it := range s.items {
+		if it.name == name && (schema == "" || !it.aliased && (it.schema == schema || it.schema == "")) {
+			return i
+		}
+	}
+	return -1
+}
+
+// refer notes every level that the reference leaves. In doubt it is taken to leave.
+func (s *scope) refer(ref *pg.ColumnRef, at int) {
+	names, _ := stringsOf(ref.Fields)
+	if len(names) == 0 {
+		return // a bare star
+	}
+	look := func(l *scope) presence { return l.has(names[0]) }
+	if len(names) < len(ref.Fields) || len(names) > 1 {
+		schema, qualifier := splitQualifier(names, len(ref.Fields))
+		look = func(l *scope) presence { return presenceOf(l.named(schema, qualifier) >= 0) }
+	} else if s.outermost(look) < 0 {
+		// A name that is no column anywhere can be a whole row.
+		look = func(l *scope) presence { return presenceOf(l.named("", names[0]) >= 0) }
+	}
+	levels := s.outermost(look)
+	for l := s; levels > 0; l, levels = l.parent, levels-1 {
+		if l.escape < 0 {
+			l.escape = at
+		}
+	}
+}
+
+// splitQualifier takes the table and its schema from a reference of n fields,
+// the last of which may be a star.
+func splitQualifier(names []string, n int) (schema, qualifier string) {
+	names = names[:min(len(names), n-1)]
+	if len(names) > 1 {
+		schema = names[len(names)-2]
+	}
+	return schema, names[len(names)-1]
+}
+
+func presenceOf(ok bool) presence {
+	if ok {
+		return present
+	}
+	return absent
+}
+
+// outermost returns how many levels out the reference can reach: 0 if it is
+// surely of this level, -1 if no level can have it.
+func (s *scope) outermost(look func(*scope) presence) int {
+	reached, hidden := -1, false
+	for l, level := s, 0; l != nil; l, level = l.parent, level+1 {
+		if !hidden {
+			switch look(l) {
+			case present:
+				return level
+			case unsure:
+				reached = level
+			}
+		}
+		hidden = l.blind
+	}
+	return reached
+}
+
+// own returns the item and the column of this level that the reference names;
+// ok is false if there is none or more than one.
+func (s *scope) own(ref *pg.ColumnRef) (it int, c column, ok bool) {
+	names, plain := stringsOf(ref.Fields)
+	if !plain || len(names) == 0 || len(names) > 3 {
+		return 0, column{}, false
+	}
+	name := names[len(names)-1]
+	if len(names) > 1 {
+		schema, qualifier := splitQualifier(names, len(names))
+		it = s.named(schema, qualifier)
+		if it < 0 {
+			return 0, column{}, false
+		}
+		return it, s.items[it].get(name), true
+	}
+	it = -1
+	for i, candidate := range s.items {
+		if candidate.column(name) < 0 {
+			continue
+		}
+		if it >= 0 {
+			return 0, column{}, false
+		}
+		it = i
+	}
+	if it < 0 {
+		return 0, column{}, false
+	}
+	return it, s.items[it].get(name), true
+}
+
+// get returns the column of that name, which need not be known.
+func (it *item) get(name string) column {
+	if i := it.column(name); i >= 0 {
+		return it.columns[i]
+	}
+	return column{name: name}
+}
+
+// isUnit reports whether the expression is a column that identifies the
+// privacy unit. A name that a USING clause merges is in several items.
+func (s *scope) isUnit(n *pg.Node) bool {
+	ref := n.GetColumnRef()
+	if ref == nil {
+		return false
+	}
+	if _, c, ok := s.own(ref); ok {
+		return c.unit
+	}
+	name, bare := columnName(n)
+	if !bare {
+		return false
+	}
+	for _, it := range s.items {
+		if it.get(name).unit {
+			return true
+		}
+	}
+	return false
+}
+
+// rename gives an item its alias and its column aliases.
+func rename(it *item, alias *pg.Alias) *item {
+	if alias == nil {
+		return it
+	}
+	out := &item{name: alias.Aliasname, aliased: true, known: it.known}
+	out.columns = append(out.columns, it.columns...)
+	names, _ := stringsOf(alias.Colnames)
+	for i, name := range names {
+		if i < len(out.columns) {
+			out.columns[i].name = name
+		} else {
+			out.columns = append(out.columns, column{name: name})
+		}
+	}
+	return out
+}

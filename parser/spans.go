@@ -1,0 +1,145 @@
+package parser
+
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// maxProposed bounds the text that is parsed in search of the ends of
+// grouping expressions, for a whole statement.
+const maxProposed = 1 << 20
+
+// A locator finds where a node stands in the text of its statement.
+type locator struct {
+	text     string
+	base     int // offset of the text in the parsed text
+	toks     tokens
+	proposed int
+}
+
+// span returns the text range of a node that is an aggregate call or a
+// grouping expression.
+func (l *locator) span(n *pg.Node) (Span, bool) {
+	switch x := n.Node.(type) {
+	case *pg.Node_ColumnRef:
+		i := l.toks.at(int(x.ColumnRef.Location) - l.base)
+		if i < 0 {
+			return Span{}, false
+		}
+		return l.between(i, l.toks.dotted(i)), true
+	case *pg.Node_FuncCall:
+		if isAggregate(n) {
+			return l.call(int(x.FuncCall.Location) - l.base)
+		}
+	}
+	return l.expression(n)
+}
+
+// between is the text of the tokens [from, to).
+func (l *locator) between(from, to int) Span {
+	to = min(to, len(l.toks))
+	return Span{l.toks[from].start, l.toks[to-1].end}
+}
+
+// call spans name(...) with WITHIN GROUP (...) and FILTER (...).
+func (l *locator) call(at int) (Span, bool) {
+	i := l.toks.at(at)
+	if i < 0 {
+		return Span{}, false
+	}
+	end := l.brackets(l.toks.dotted(i))
+	if end > 0 && l.toks.kind(end) == pg.Token_WITHIN && l.toks.kind(end+1) == pg.Token_GROUP_P {
+		end = l.brackets(end + 2)
+	}
+	if end > 0 && l.toks.kind(end) == pg.Token_FILTER && l.toks.kind(end+1) == openParen {
+		end = l.brackets(end + 1)
+	}
+	if end < 0 {
+		return Span{}, false
+	}
+	return l.between(i, end), true
+}
+
+// brackets returns the index after the bracketed list at i, or -1.
+func (l *locator) brackets(i int) int {
+	if l.toks.kind(i) != openParen {
+		return -1
+	}
+	end := l.toks.closing(i)
+	if end < 0 {
+		return -1
+	}
+	return end + 1
+}
+
+// expression finds the span of any expression by trial: beginning with the
+// tokens from its smallest to its largest location, it takes in opening brackets on
+// the left and tokens on the right until SELECT with that text has the same tree.
+func (l *locator) expression(n *pg.Node) (Span, bool) {
+	_, first, last := canonical(n)
+	want, _, _ := canonical(&pg.RawStmt{Stmt: selecting(n)})
+	from, to := l.toks.at(first-l.base), l.toks.at(last-l.base)
+	if first < 0 || from < 0 || to < 0 {
+		return Span{}, false
+	}
+	for ; from >= 0; from-- {
+		if found, ok := l.propose(string(want), from, to); ok {
+			return found, true
+		}
+		if l.toks.kind(from-1) != openParen {
+			break
+		}
+	}
+	return Span{}, false
+}
+
+// propose tries the texts that begin with token from and hold token to.
+func (l *locator) propose(want string, from, to int) (Span, bool) {
+	depth := l.toks[from].depth
+	for _, t := range l.toks[from : to+1] {
+		if t.depth < depth {
+			return Span{}, false // closes a bracket that was opened before
+		}
+	}
+	for end := to; end < len(l.toks) && l.toks[end].depth >= depth; end++ {
+		if l.toks[end].depth > depth || opens(l.toks[end].kind) {
+			continue
+		}
+		s := l.between(from, end+1)
+		if l.proposed += s.End - s.Start; l.proposed > maxProposed {
+			return Span{}, false
+		}
+		if got, ok := canonicalText("SELECT " + l.text[s.Start:s.End]); ok && string(got) == want {
+			return s, true
+		}
+		if l.stops(end+1, depth) {
+			break
+		}
+	}
+	return Span{}, false
+}
+
+func opens(k pg.Token) bool { return k == openParen || k == openBracket }
+
+// selecting is the tree of SELECT n.
+func selecting(n *pg.Node) *pg.Node {
+	target := &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Val: n}}}
+	return emptySelect([]*pg.Node{target})
+}
+
+// stops reports whether the token ends every expression that began at the depth.
+func (l *locator) stops(i, depth int) bool {
+	if i >= len(l.toks) {
+		return true
+	}
+	t := l.toks[i]
+	if t.depth != depth || l.toks.label(i) {
+		return t.depth < depth
+	}
+	switch t.kind {
+	case comma, semicolon, pg.Token_INTO, pg.Token_WHERE, pg.Token_HAVING, pg.Token_ORDER, pg.Token_LIMIT:
+		return true
+	case pg.Token_FROM:
+		return l.toks.kind(i-1) != pg.Token_DISTINCT
+	}
+	return false
+}

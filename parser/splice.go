@@ -1,0 +1,212 @@
+package parser
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/pgerr"
+)
+
+// A piece of a spliced statement is text, or the place of a block's relation.
+type piece struct {
+	text  string
+	block int // -1 for text
+}
+
+// Splice returns the text of the statement with block i replaced by
+// relation(i), a sub-select in parentheses with the columns g1.. and a1.. of the
+// block. The splice was proved when the statement was parsed.
+func (s *Statement) Splice(relation func(i int) string) string { return fill(s.whole, relation) }
+
+// SpliceInner is Splice for the Inner query alone. An INTO clause is left out,
+// so that the query can be described.
+func (s *Statement) SpliceInner(relation func(i int) string) string { return fill(s.inner, relation) }
+
+// InnerText is the client's own text of the Inner query, without an INTO clause.
+func (s *Statement) InnerText() string {
+	if s.into.End == 0 {
+		return s.Text[s.Inner.Start:s.Inner.End]
+	}
+	return s.Text[s.Inner.Start:s.into.Start] + s.Text[s.into.End:s.Inner.End]
+}
+
+func fill(pieces []piece, relation func(i int) string) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		if p.block >= 0 {
+			b.WriteString(relation(p.block))
+		} else {
+			b.WriteString(p.text)
+		}
+	}
+	return b.String()
+}
+
+// splice computes the edits of all blocks, applies them to the tree as well,
+// and proves that the new text means the new tree. The tree is spent afterwards.
+func (a *analysis) splice(st *Statement, stmt *pg.Node, l *locator) *pgerr.Error {
+	slices.SortFunc(a.found, func(x, y *candidate) int { return cmp.Compare(x.at, y.at) })
+	edits, err := a.bodyEdits(l)
+	if err != nil {
+		return err
+	}
+	type change struct {
+		c *candidate
+		m *matcher
+	}
+	var changes []change
+	for _, c := range a.found {
+		if covered(edits, c.at) {
+			continue
+		}
+		m := match(c)
+		more, err := l.edits(c, m, len(changes))
+		if err != nil {
+			return err
+		}
+		edits = append(edits, more...)
+		changes = append(changes, change{c, m})
+		st.Blocks = append(st.Blocks, a.convert(c, m))
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	for i, ch := range changes {
+		substitute(ch.c, ch.m, i)
+	}
+	for _, body := range a.bodies {
+		body.Ctequery = nullQuery(len(body.Aliascolnames))
+	}
+	if st.into.End > 0 {
+		edits = append(edits, edit{Span: st.into, block: -1, inner: true})
+	}
+	edits = outermost(edits)
+	st.whole = assemble(st.Text, Span{0, len(st.Text)}, edits, false)
+	st.inner = assemble(st.Text, st.Inner, edits, true)
+	if !proved(st, stmt) {
+		return internal(changes[0].c.at)
+	}
+	return nil
+}
+
+// bodyEdits empties the CTEs that read protected rows. Nothing refers to them
+// any more once the blocks are replaced, except perhaps each other.
+func (a *analysis) bodyEdits(l *locator) ([]edit, *pgerr.Error) {
+	var out []edit
+	for _, c := range a.bodies {
+		s, ok := l.body(c)
+		if !ok {
+			return nil, internal(a.at(c.Location))
+		}
+		out = append(out, edit{Span: s, before: nullText(len(c.Aliascolnames)), block: -1})
+	}
+	return out, nil
+}
+
+// covered reports whether the offset lies in text that is replaced.
+func covered(edits []edit, at int) bool {
+	return slices.ContainsFunc(edits, func(e edit) bool { return e.Start <= at && at < e.End })
+}
+
+// outermost sorts the edits by place and drops those inside another one. An
+// insertion comes before a replacement that begins where it stands.
+func outermost(edits []edit) []edit {
+	slices.SortStableFunc(edits, func(x, y edit) int {
+		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(x.End, y.End))
+	})
+	out := edits[:0]
+	end := 0
+	for _, e := range edits {
+		if e.Start >= end {
+			out = append(out, e)
+			end = e.End
+		}
+	}
+	return out
+}
+
+// substitute does to the tree of a block what its edits do to the text.
+func substitute(c *candidate, m *matcher, block int) {
+	for _, n := range c.sel.TargetList {
+		t := n.GetResTarget()
+		if name, known := outputName(t); known {
+			t.Name = name
+		}
+	}
+	for _, o := range m.found {
+		o.node.Node = &pg.Node_ColumnRef{ColumnRef: &pg.ColumnRef{
+			Fields: []*pg.Node{pg.MakeStrNode(alias(block)), pg.MakeStrNode(o.column)},
+		}}
+	}
+	c.sel.FromClause = []*pg.Node{{Node: &pg.Node_RangeSubselect{RangeSubselect: &pg.RangeSubselect{
+		Subquery: emptySelect(nil),
+		Alias:    &pg.Alias{Aliasname: alias(block)},
+	}}}}
+	c.sel.WhereClause, c.sel.HavingClause = c.sel.HavingClause, nil
+	c.sel.GroupClause, c.sel.GroupDistinct = nil, false
+}
+
+func emptySelect(targets []*pg.Node) *pg.Node {
+	return &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: &pg.SelectStmt{
+		TargetList: targets, LimitOption: pg.LimitOption_LIMIT_OPTION_DEFAULT, Op: pg.SetOperation_SETOP_NONE,
+	}}}
+}
+
+// nullText is a query of n columns, at least one.
+func nullText(n int) string { return "SELECT NULL" + strings.Repeat(", NULL", max(n, 1)-1) }
+
+func nullQuery(n int) *pg.Node {
+	var targets []*pg.Node
+	for range max(n, 1) {
+		null := &pg.Node{Node: &pg.Node_AConst{AConst: &pg.A_Const{Isnull: true}}}
+		targets = append(targets, &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Val: null}}})
+	}
+	return emptySelect(targets)
+}
+
+// assemble applies the edits within the range. A replacement gets a space
+// where it would run into its neighbour.
+func assemble(text string, within Span, edits []edit, inner bool) []piece {
+	var out []piece
+	var b strings.Builder
+	at := within.Start
+	for _, e := range edits {
+		if e.Start < within.Start || e.End > within.End || e.inner && !inner {
+			continue
+		}
+		b.WriteString(text[at:e.Start])
+		at = e.End
+		pad(&b, e.before)
+		b.WriteString(e.before)
+		if e.block >= 0 {
+			out = append(out, piece{b.String(), -1}, piece{"", e.block})
+			b.Reset()
+			b.WriteString(e.after)
+		}
+		pad(&b, text[at:within.End])
+	}
+	b.WriteString(text[at:within.End])
+	return append(out, piece{b.String(), -1})
+}
+
+// pad writes a space if what follows would run into what is written.
+func pad(b *strings.Builder, next string) {
+	written := b.String()
+	if written == "" || next == "" {
+		return
+	}
+	if isWord(written[len(written)-1]) && isWord(next[0]) {
+		b.WriteByte(' ')
+	}
+}
+
+// proved parses the spliced text with an empty relation in each place and
+// compares it with the substituted tree, locations aside.
+func proved(st *Statement, stmt *pg.Node) bool {
+	want, _, _ := canonical(&pg.RawStmt{Stmt: stmt})
+	got, ok := canonicalText(st.Splice(func(int) string { return "(SELECT)" }))
+	return ok && string(got) == string(want)
+}
