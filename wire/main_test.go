@@ -3,7 +3,6 @@ package wire_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -114,6 +113,13 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
+}
+
+// reset forgets what a test has expected.
+func (l *lockedBuffer) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Reset()
 }
 
 func (l *lockedBuffer) String() string {
@@ -261,5 +267,3 @@ func one(t testing.TB, c *pgx.Conn, sql string) string {
 	}
 	return strconv.Itoa(n)
 }
-
-var _ = tls.VersionTLS13

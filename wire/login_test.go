@@ -1,0 +1,310 @@
+package wire_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/pgerr"
+	"dpproxy/wire"
+)
+
+// code returns the SQLSTATE and message of an error of pgx.
+func code(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Severity + " " + e.Code + " " + e.Message
+	}
+	return fmt.Sprint(err)
+}
+
+func connectError(t *testing.T, url string) string {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), url)
+	if err == nil {
+		c.Close(t.Context())
+		return ""
+	}
+	return code(err)
+}
+
+// TestLoginIsScram logs in with the right password, a wrong one and as nobody:
+// the two failures must read the same.
+func TestLoginIsScram(t *testing.T) {
+	p := start(t, nil)
+	if got := one(t, p.connect(t), "SELECT 1"); got != "1" {
+		t.Errorf("SELECT 1 = %s", got)
+	}
+	wrong := strings.Replace(p.url(""), password, "wrong", 1)
+	if got, want := connectError(t, wrong), `FATAL 28P01 password authentication failed for user "ana"`; got != want {
+		t.Errorf("a wrong password: %s, want %s", got, want)
+	}
+	nobody := strings.Replace(p.url(""), "user=ana", "user=nobody", 1)
+	if got, want := connectError(t, nobody), `FATAL 28P01 password authentication failed for user "nobody"`; got != want {
+		t.Errorf("an unknown user: %s, want %s", got, want)
+	}
+	if strings.Contains(p.log.String(), "wrong") {
+		t.Error("a password was logged")
+	}
+}
+
+// TestUnknownUserLooksKnown asks for the challenge of an unknown user twice:
+// its salt must be the same, as that of a known one is.
+func TestUnknownUserLooksKnown(t *testing.T) {
+	p := start(t, nil)
+	for _, user := range []string{"ana", "nobody"} {
+		first, second := challenge(t, p, user), challenge(t, p, user)
+		if first == "" || first != second {
+			t.Errorf("%s: salt and iterations are %q, then %q", user, first, second)
+		}
+	}
+	if challenge(t, p, "nobody") == challenge(t, p, "nobody2") {
+		t.Error("two unknown users have the same salt")
+	}
+}
+
+// challenge returns salt and iterations of the first SCRAM message for a user.
+func challenge(t *testing.T, p *proxy, user string) string {
+	t.Helper()
+	c := p.dialTCP(t)
+	c.Write(startupPacket(3<<16, "user", user))
+	readMessage(t, c)
+	first := append([]byte("SCRAM-SHA-256\x00\x00\x00\x00\x20"), []byte("n,,n=,r=abcdefghijklmnopqrstuvwx")...)
+	c.Write(packet('p', first))
+	_, body := readMessage(t, c)
+	_, rest, _ := strings.Cut(string(body), ",")
+	return rest
+}
+
+// TestPsqlLogsIn uses the client that everybody has.
+func TestPsqlLogsIn(t *testing.T) {
+	p := start(t, nil)
+	out, err := psql(t, p, password, "sslmode=prefer", "SELECT 'it is ' || current_user")
+	if err != nil || strings.TrimSpace(out) != "it is ana" {
+		t.Errorf("psql: %v\n%s", err, out)
+	}
+	out, err = psql(t, p, "wrong", "sslmode=disable", "SELECT 1")
+	if err == nil || !strings.Contains(out, `FATAL:  password authentication failed for user "ana"`) {
+		t.Errorf("psql with a wrong password: %v\n%s", err, out)
+	}
+}
+
+func psql(t *testing.T, p *proxy, password, more, sql string) (string, error) {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(p.addr)
+	cmd := exec.CommandContext(t.Context(), "psql", "-X", "-A", "-t", "-c", sql,
+		fmt.Sprintf("host=%s port=%s dbname=mirror user=ana %s", host, port, more))
+	cmd.Env = append(cmd.Environ(), "PGPASSWORD="+password, "LC_ALL=C.UTF-8")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestVerifierIsPostgres exchanges verifiers with Postgres both ways.
+func TestVerifierIsPostgres(t *testing.T) {
+	ctx := t.Context()
+	c, err := pgx.Connect(ctx, postgres.URL("postgres", "postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	ours, err := wire.MakeVerifier("x", 5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exec(ctx, "CREATE ROLE ours PASSWORD '"+ours+"'"); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Exec(context.Background(), "DROP ROLE ours, theirs")
+	if _, err := c.Exec(ctx, "CREATE ROLE theirs PASSWORD '"+password+"'"); err != nil {
+		t.Fatal(err)
+	}
+	stored := func(role string) (v string) {
+		if err := c.QueryRow(ctx, "SELECT rolpassword FROM pg_authid WHERE rolname = $1", role).Scan(&v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if got := stored("ours"); got != ours {
+		t.Errorf("Postgres took the verifier for a password: %s", got)
+	}
+	theirs := stored("theirs")
+	if err := wire.CheckVerifier(theirs); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, func(c *wire.Config) {
+		c.Verifier = func(string) (string, bool) { return theirs, true }
+	})
+	p.connect(t)
+}
+
+func TestCheckVerifierRefuses(t *testing.T) {
+	good, err := wire.MakeVerifier("x", 1)
+	if err != nil || wire.CheckVerifier(good) != nil {
+		t.Fatalf("%q: %v", good, err)
+	}
+	for _, bad := range []string{
+		"", "md5abc", "x" + good, good + "$", strings.Replace(good, "$1:", "$0:", 1),
+		strings.Replace(good, "$1:", "$x:", 1), good[:len(good)-3], strings.Replace(good, ":", ";", 2),
+	} {
+		if wire.CheckVerifier(bad) == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+// certificate makes a self-signed one for 127.0.0.1.
+func certificate(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "proxy"},
+		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func TestTLS(t *testing.T) {
+	certificate := certificate(t)
+	p := start(t, func(c *wire.Config) {
+		c.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+		c.RequireTLS = true
+		c.Handler = newFakeHandler()
+	})
+	for _, more := range []string{"sslmode=require", "sslmode=require channel_binding=require"} {
+		out, err := psql(t, p, password, more, "SELECT name FROM secret WHERE id = 2")
+		if err != nil || strings.TrimSpace(out) != "zwei" {
+			t.Errorf("psql %s: %v\n%s", more, err, out)
+		}
+	}
+	encrypted := strings.Replace(p.url(""), "sslmode=disable", "sslmode=require", 1)
+	c, err := pgx.Connect(t.Context(), encrypted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	// The watch for a client that goes away must not hurt the TLS connection.
+	for range 3 {
+		if got := one(t, c, "SELECT count(*) FROM secret"); got != "3" {
+			t.Errorf("count = %s", got)
+		}
+	}
+	want := "FATAL 28000 this server takes encrypted connections only"
+	if got := connectError(t, p.url("")); got != want {
+		t.Errorf("without TLS: %s, want %s", got, want)
+	}
+}
+
+// TestPlaintextBehindSSLRequest sends a start-up packet in the same breath as
+// the SSLRequest: it must not count as said inside TLS.
+func TestPlaintextBehindSSLRequest(t *testing.T) {
+	certificate := certificate(t)
+	p := start(t, func(c *wire.Config) { c.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}} })
+	c := p.dialTCP(t)
+	c.Write(append(requestPacket(80877103), startupPacket(3<<16, "user", "ana")...))
+	all, _ := io.ReadAll(c)
+	if len(all) == 0 || all[0] != 'S' || strings.Contains(string(all), "SCRAM") {
+		t.Errorf("the answer is %q", all)
+	}
+}
+
+func TestDialErrors(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("connection refused to 10.1.2.3"), "FATAL 57P03 the mirror database cannot be reached"},
+		{&pgconn.PgError{Code: "3D000", Message: "database \"internal\" does not exist"}, "FATAL 57P03 the mirror database cannot be reached"},
+		{&pgconn.PgError{Code: "53300"}, "FATAL 53300 sorry, too many clients already"},
+		{pgerr.New(pgerr.InvalidAuthorization, "not today"), "FATAL 28000 not today"},
+	} {
+		p := start(t, func(c *wire.Config) {
+			c.Dial = func(context.Context, wire.Login) (*pgconn.PgConn, error) { return nil, test.err }
+		})
+		if got := connectError(t, p.url("")); got != test.want {
+			t.Errorf("%v: the client reads %s, want %s", test.err, got, test.want)
+		}
+	}
+}
+
+func TestStartupParameters(t *testing.T) {
+	p := start(t, nil)
+	options := `options='-c dp.epsilon=0.5 -csearch_path=pg_catalog --statement-timeout=7s -c role=postgres -c session_replication_role=replica -c nonsense=1' ` +
+		`application_name=test timezone=Asia/Tokyo unknown_thing=1 role=postgres`
+	c, err := pgx.Connect(t.Context(), p.url(options))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	for name, want := range map[string]string{
+		"dp.epsilon": "0.5", "search_path": "pg_catalog", "statement_timeout": "7s", "role": "none",
+		"application_name": "test", "TimeZone": "Asia/Tokyo", "session_replication_role": "origin",
+	} {
+		var got string
+		if err := c.QueryRow(t.Context(), "SHOW "+name).Scan(&got); err != nil || got != want {
+			t.Errorf("%s = %q (%v), want %q", name, got, err, want)
+		}
+	}
+	if got := c.PgConn().ParameterStatus("is_superuser"); got != "off" {
+		t.Errorf("is_superuser = %q", got)
+	}
+	want := "FATAL 22023 a start-up parameter has an invalid value"
+	if got := connectError(t, p.url("timezone=Nowhere")); got != want {
+		t.Errorf("a bad time zone: %s, want %s", got, want)
+	}
+}
+
+func TestAllowedSettings(t *testing.T) {
+	got := wire.AllowedSettings(map[string]string{
+		"user": "u", "database": "d", "DateStyle": "ISO", "session_authorization": "postgres",
+		"dp.": "x", "DP.Error": "5", "options": `-c a=1 -c search_path=a\ b\\c -c -c`,
+	})
+	want := map[string]string{"datestyle": "ISO", "dp.error": "5", "search_path": `a b\c`}
+	if !maps.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+}
+
+func TestTooManyConnections(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Limits.Connections = 1 })
+	first := p.connect(t)
+	if got, want := connectError(t, p.url("")), "FATAL 53300 sorry, too many clients already"; got != want {
+		t.Errorf("the second: %s, want %s", got, want)
+	}
+	first.Close(t.Context())
+	eventually(t, "the first session ends", func() bool { return p.Sessions() == 0 })
+	p.connect(t)
+}
+
+func TestLoginDeadline(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Limits.LoginTime = 20 * time.Millisecond })
+	c := p.dialTCP(t)
+	c.Write(startupPacket(3<<16, "user", "ana"))
+	if _, err := io.ReadAll(c); err != nil {
+		t.Errorf("the connection stays open: %v", err)
+	}
+}

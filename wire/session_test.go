@@ -1,0 +1,237 @@
+package wire_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpproxy/wire"
+)
+
+// TestCancelInMirror cancels a statement that the mirror runs.
+func TestCancelInMirror(t *testing.T) {
+	p := start(t, nil)
+	c := p.connect(t)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := c.Exec(t.Context(), "SELECT pg_sleep(60)")
+		failed <- err
+	}()
+	waitForSleep(t)
+	if err := c.PgConn().CancelRequest(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := code(<-failed), "ERROR 57014 canceling statement due to user request"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	// The session goes on, and a late cancel request hits nothing.
+	if err := c.PgConn().CancelRequest(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := one(t, c, "SELECT 1"); got != "1" {
+		t.Errorf("SELECT 1 = %s", got)
+	}
+}
+
+func waitForSleep(t *testing.T) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), postgres.URL("mirror", "postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	eventually(t, "the mirror sleeps", func() bool {
+		return one(t, c, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") != "0"
+	})
+}
+
+// TestCancelDuringRun cancels while the handler works, and while it asks the
+// mirror, in both protocols.
+func TestCancelDuringRun(t *testing.T) {
+	h := newFakeHandler()
+	p := start(t, func(c *wire.Config) { c.Handler = h })
+	for _, what := range []string{"wait", "asks a long question"} {
+		for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeDescribeExec} {
+			c := p.connect(t)
+			failed := make(chan error, 1)
+			go func() {
+				_, err := c.Exec(t.Context(), fmt.Sprintf("SELECT '%s' FROM secret", what), mode)
+				failed <- err
+			}()
+			<-h.started
+			if what != "wait" {
+				waitForSleep(t)
+			}
+			if err := c.PgConn().CancelRequest(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := code(<-failed), "ERROR 57014 canceling statement due to user request"; got != want {
+				t.Errorf("%s, %v: got %s, want %s", what, mode, got, want)
+			}
+			if got := one(t, c, "SELECT count(*) FROM secret"); got != "3" {
+				t.Errorf("%s, %v: then count = %s", what, mode, got)
+			}
+			c.Close(t.Context())
+		}
+	}
+}
+
+// TestClientLeavesDuringRun ends a Run when its client goes away.
+func TestClientLeavesDuringRun(t *testing.T) {
+	h := newFakeHandler()
+	p := start(t, func(c *wire.Config) { c.Handler = h })
+	for _, what := range []string{"wait", "asks a long question"} {
+		c := openRaw(t, p.config(t))
+		c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT '" + what + "' FROM secret"}))
+		<-h.started
+		c.Close()
+		eventually(t, "the session ends", func() bool { return p.Sessions() == 0 })
+	}
+}
+
+// TestClientLeavesMirrorAtWork cancels what nobody waits for.
+func TestClientLeavesMirrorAtWork(t *testing.T) {
+	p := start(t, nil)
+	c := openRaw(t, p.config(t))
+	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT pg_sleep(60)"}))
+	waitForSleep(t)
+	c.Close()
+	eventually(t, "the session ends", func() bool { return p.Sessions() == 0 })
+	su, err := pgx.Connect(t.Context(), postgres.URL("mirror", "postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer su.Close(t.Context())
+	eventually(t, "the mirror stops sleeping", func() bool {
+		return one(t, su, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "0"
+	})
+}
+
+// TestGoodbyeFinishesWork does what was asked before a Terminate, as Postgres
+// does, though the client has gone.
+func TestGoodbyeFinishesWork(t *testing.T) {
+	p := start(t, func(c *wire.Config) {
+		c.Verifier = func(string) (string, bool) { v, err := verifierOnce(); return v, err == nil }
+	})
+	config := p.config(t)
+	config.User = "postgres"
+	c := openRaw(t, config)
+	c.Write(encodeAll(t, &pgproto3.Query{String: "CREATE TABLE left_behind (i int)"}, &pgproto3.Terminate{}))
+	if got := read(t, c, 2); !strings.Contains(got, "CREATE TABLE") {
+		t.Errorf("the answer is %s", got)
+	}
+	if err := execute("mirror", "DROP TABLE left_behind"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMirrorEnds tells the client in words of our own.
+func TestMirrorEnds(t *testing.T) {
+	p := start(t, nil)
+	c := p.connect(t)
+	_, err := c.Exec(t.Context(), "SELECT pg_terminate_backend(pg_backend_pid())")
+	if got, want := code(err), "FATAL 57P01 terminating connection: the mirror session has ended"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestShutdown ends idle sessions at once and lets the others finish.
+func TestShutdown(t *testing.T) {
+	p := start(t, nil)
+	idle, busy := openRaw(t, p.config(t)), openRaw(t, p.config(t))
+	busy.Write(encodeAll(t, &pgproto3.Query{String: "SELECT 7 FROM pg_sleep(0.2)"}))
+	eventually(t, "the mirror works", func() bool { return p.Owed() == 1 })
+	p.stop()
+	want := "ErrorResponse FATAL 57P01 terminating connection due to administrator command\nconnection: unexpected EOF\n"
+	if got := read(t, idle, 1); got != want {
+		t.Errorf("the idle client reads %s", got)
+	}
+	got := read(t, busy, 2)
+	if !strings.Contains(got, `DataRow "7"`) || !strings.HasSuffix(got, want) {
+		t.Errorf("the busy client reads %s", got)
+	}
+}
+
+// TestShutdownIsNotForEver cuts off what takes too long.
+func TestShutdownIsNotForEver(t *testing.T) {
+	h := newFakeHandler()
+	p := start(t, func(c *wire.Config) { c.Handler, c.Limits.DrainTime = h, 50*time.Millisecond })
+	c := openRaw(t, p.config(t))
+	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT 'wait' FROM secret"}))
+	<-h.started
+	p.stop()
+	if got := read(t, c, 1); !strings.Contains(got, "57P01") {
+		t.Errorf("the client reads %s", got)
+	}
+}
+
+// TestPanicEndsOneSession keeps a defect of the handler to the session it met.
+func TestPanicEndsOneSession(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Handler = newFakeHandler() })
+	other, c := p.connect(t), p.connect(t)
+	_, err := c.Exec(t.Context(), "SELECT 'panic'", pgx.QueryExecModeSimpleProtocol)
+	if got, want := code(err), "FATAL XX000 internal error"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := one(t, other, "SELECT 1"); got != "1" {
+		t.Errorf("the other session answers %s", got)
+	}
+	log := p.log.String()
+	if !strings.Contains(log, "where=requests") || strings.Contains(log, "has a defect") {
+		t.Errorf("the log reads %s", log)
+	}
+	p.log.reset()
+}
+
+// TestManySessions runs fifty at once, each with statements of every sort.
+func TestManySessions(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Handler = newFakeHandler() })
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			c, err := pgx.Connect(context.Background(), p.url(""))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close(context.Background())
+			for j := range 5 {
+				if err := mixed(c, i*100+j); err != nil {
+					t.Errorf("session %d: %v", i, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// mixed runs a batch: relayed and rewritten statements in one pipeline.
+func mixed(c *pgx.Conn, n int) error {
+	ctx := context.Background()
+	var got [3]int
+	b := &pgx.Batch{}
+	scan := func(i int) func(pgx.Row) error {
+		return func(r pgx.Row) error { return r.Scan(&got[i]) }
+	}
+	b.Queue("SELECT $1::int", n).QueryRow(scan(0))
+	b.Queue("SELECT count(*) + $1::int FROM secret", n).QueryRow(scan(1))
+	b.Queue("SELECT $1::int + 1", n).QueryRow(scan(2))
+	if err := c.SendBatch(ctx, b).Close(); err != nil {
+		return err
+	}
+	if want := [3]int{n, n + 3, n + 1}; got != want {
+		return fmt.Errorf("got %v, want %v", got, want)
+	}
+	_, err := c.Exec(ctx, "SELECT $1::int AS forbidden", n)
+	if !strings.Contains(code(err), "PB002") {
+		return fmt.Errorf("the refusal reads %v", err)
+	}
+	return nil
+}
