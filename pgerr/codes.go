@@ -11,6 +11,7 @@ var (
 	InvalidAuthorization  = declare("28000", "invalid_authorization_specification", "This login is not allowed.")
 	InvalidParameterValue = declare("22023", "invalid_parameter_value", "A dp. setting has a value that cannot be used.")
 	UndefinedObject       = declare("42704", "undefined_object", "There is no dp. setting of that name.")
+	InsufficientPrivilege = declare("42501", "insufficient_privilege", "The analyst may not ask about this table.")
 	UndefinedColumn       = declare("42703", "undefined_column", "A column of a protected statement does not exist.")
 	AmbiguousColumn       = declare("42702", "ambiguous_column", "A column name in a protected statement has two meanings.")
 	Syntax                = declare("42601", "syntax_error", "The statement cannot be parsed.")

@@ -1,0 +1,56 @@
+# dpproxy: a Postgres proxy that enforces differential-privacy budgets.
+# "make help" lists the targets.
+
+GO ?= go
+BIN := bin/dpproxy
+TOOL := $(GO) tool -modfile=tools/go.mod
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-test build demo test race lint fmt golden bench fuzz generate
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install what building and the demo need (Debian packages; safe to repeat)
+	@scripts/setup.sh base
+
+setup-test: ## install what the tests need as well
+	@scripts/setup.sh base test
+
+build: setup ## build bin/dpproxy
+	@mkdir -p bin
+	$(GO) build -o $(BIN) ./cmd/dpproxy
+
+demo: build ## play a conversation with a demo database, then stop
+	@$(BIN) demo --play
+
+test: setup-test ## run all tests (under 10 minutes)
+	$(GO) vet ./...
+	$(GO) test -timeout 10m ./...
+
+race: setup-test ## run the tests of concurrent packages under the race detector
+	$(GO) test -race -timeout 15m ./accountant/... ./wire/... ./proxy/... ./mechanisms/...
+
+lint: ## check style (builds the pinned tools at first)
+	$(TOOL) golangci-lint fmt --diff
+	$(TOOL) golangci-lint run ./...
+
+fmt: ## format the source
+	$(TOOL) golangci-lint fmt
+
+golden: setup-test ## rewrite the golden files; read the diff
+	$(GO) test ./parser ./planner -rewrite
+	$(GO) test ./config -update
+
+generate: ## regenerate docs/errors.md
+	$(GO) generate ./pgerr
+
+bench: setup-test ## measure dpproxy against Postgres and pgbouncer on this machine
+	@scripts/setup.sh bench
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./planner ./parser ./mechanisms ./accountant/logledger
+	$(GO) test -count=1 -timeout 20m -run '^TestBench' -v ./integration -args -bench
+
+T ?= FuzzParse
+P ?= ./parser
+fuzz: setup-test ## fuzz one target: make fuzz P=./parser T=FuzzParse
+	$(GO) test -run '^$$' -fuzz '^$(T)$$' -fuzztime 60s $(P)

@@ -1,0 +1,177 @@
+package archtest_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "dpproxy/"
+
+// allowed is the whole import policy: a package may import these of ours, and no
+// other. A package that is not listed fails the test.
+var allowed = map[string]string{
+	"dp":                        "",
+	"pgerr":                     "",
+	"pgerr/gen":                 "pgerr",
+	"catalog":                   "",
+	"mechanisms":                "dp",
+	"brdp":                      "dp mechanisms",
+	"accountant":                "dp mechanisms brdp",
+	"accountant/memledger":      "dp accountant",
+	"accountant/logledger":      "dp accountant",
+	"accountant/accountanttest": "dp accountant",
+	"parser":                    "pgerr",
+	"planner":                   "dp pgerr catalog parser mechanisms brdp",
+	"wire":                      "pgerr",
+	"mirror":                    "pgerr catalog",
+	"proxy":                     "dp pgerr catalog parser mechanisms brdp accountant planner wire mirror",
+	"config":                    "dp catalog planner accountant",
+	"cmd/dpproxy":               anything,
+	"internal/archtest":         "",
+	"internal/stattest":         "",
+	"internal/pgtemp":           "",
+	"internal/demo":             "",
+	"integration":               anything,
+}
+
+// anything marks the places where the packages are put together.
+const anything = "*"
+
+// onlyImporter names the third-party modules that one package alone may import.
+var onlyImporter = map[string]string{
+	"github.com/pganalyze/pg_query_go": "parser",
+	"github.com/goccy/go-yaml":         "config",
+	"github.com/xdg-go/scram":          "wire",
+	"github.com/alecthomas/kong":       "cmd/dpproxy",
+}
+
+// core packages know no Postgres.
+var core = []string{"dp", "mechanisms", "brdp", "accountant", "accountant/memledger", "accountant/logledger", "catalog", "planner"}
+
+func TestImports(t *testing.T) {
+	eachFile(t, func(name, pkg string, f *ast.File) {
+		may, ok := allowed[pkg]
+		if !ok {
+			t.Errorf("%s: not in the import policy", pkg)
+			return
+		}
+		for _, spec := range f.Imports {
+			imp, _ := strconv.Unquote(spec.Path.Value)
+			if dep, ours := strings.CutPrefix(imp, module); ours && may != anything && !slices.Contains(strings.Fields(may), dep) {
+				t.Errorf("%s: package %s must not import %s", name, pkg, dep)
+			}
+			for mod, only := range onlyImporter {
+				if strings.HasPrefix(imp, mod) && pkg != only {
+					t.Errorf("%s: only package %s may import %s", name, only, mod)
+				}
+			}
+			if strings.HasPrefix(imp, "github.com/jackc/pgx") && slices.Contains(core, pkg) {
+				t.Errorf("%s: package %s knows no Postgres", name, pkg)
+			}
+			if strings.HasPrefix(imp, "math/rand") && pkg != "internal/demo" {
+				t.Errorf("%s: noise comes from crypto/rand through mechanisms.Source", name)
+			}
+		}
+	})
+}
+
+func TestPackageComments(t *testing.T) {
+	comments := map[string]int{}
+	eachFile(t, func(_, pkg string, f *ast.File) {
+		if f.Doc != nil {
+			comments[pkg]++
+		} else {
+			comments[pkg] += 0
+		}
+	})
+	for pkg, n := range comments {
+		if n != 1 {
+			t.Errorf("%s: %d package comments, want one", pkg, n)
+		}
+	}
+}
+
+func TestExportedNamesAreDocumented(t *testing.T) {
+	eachFile(t, func(name, _ string, f *ast.File) {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if ok && fn.Name.IsExported() && fn.Doc == nil && !strings.HasPrefix(fn.Name.Name, "Pos") {
+				t.Errorf("%s: %s has no doc comment", name, fn.Name.Name)
+			}
+		}
+	})
+}
+
+func TestLengths(t *testing.T) {
+	const longestFile, longestFunction = 600, 70
+	fset := token.NewFileSet()
+	walk(t, func(name string, src []byte) {
+		if n := strings.Count(string(src), "\n"); n > longestFile {
+			t.Errorf("%s: %d lines, at most %d", name, n, longestFile)
+		}
+		f, err := parser.ParseFile(fset, name, src, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				if n := fset.Position(fn.End()).Line - fset.Position(fn.Pos()).Line + 1; n > longestFunction {
+					t.Errorf("%s: %s has %d lines, at most %d", name, fn.Name.Name, n, longestFunction)
+				}
+			}
+		}
+	})
+}
+
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "\n"); n > 200 {
+		t.Errorf("ARCHITECTURE.md has %d lines, at most 200", n)
+	}
+	for pkg := range allowed {
+		if pkg != "brdp" && !strings.Contains(string(text), "`"+pkg+"`") {
+			t.Errorf("ARCHITECTURE.md does not name `%s`", pkg)
+		}
+	}
+}
+
+// eachFile parses every file that is no test.
+func eachFile(t *testing.T, visit func(name, pkg string, f *ast.File)) {
+	t.Helper()
+	walk(t, func(name string, src []byte) {
+		f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(name, path.Dir(name), f)
+	})
+}
+
+func walk(t *testing.T, visit func(name string, src []byte)) {
+	t.Helper()
+	root := os.DirFS("../..")
+	err := fs.WalkDir(root, ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "tools/") {
+			return err
+		}
+		src, err := fs.ReadFile(root, name)
+		if err == nil {
+			visit(name, src)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,53 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// checkDomain says what is wrong with declared values of a column of that
+// family, or returns "". Values are compared and shown in their canonical
+// spelling, so that only that spelling is taken.
+func checkDomain(fam family, values []string) string {
+	if values == nil {
+		return ""
+	}
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
+			return fmt.Sprintf("%q is listed twice", v)
+		}
+		switch fam {
+		case textFamily, enumFamily:
+		case boolFamily:
+			if v != "true" && v != "false" {
+				return fmt.Sprintf("%q is no boolean: write true or false", v)
+			}
+		case intFamily:
+			if n, err := strconv.ParseInt(v, 10, 64); err != nil || strconv.FormatInt(n, 10) != v {
+				return fmt.Sprintf("%q is no integer in its plain spelling", v)
+			}
+		case dateFamily:
+			if d, err := time.Parse(time.DateOnly, v); err != nil || d.Year() < 1 {
+				return fmt.Sprintf("%q is no date like 2024-12-31", v)
+			}
+		default:
+			return "a column of this type cannot have declared values"
+		}
+	}
+	return ""
+}
+
+// domainType is the array element type that declared values are compared in.
+func domainType(fam family) string {
+	switch fam {
+	case boolFamily:
+		return "pg_catalog.bool"
+	case intFamily:
+		return "pg_catalog.int8"
+	case dateFamily:
+		return "pg_catalog.date"
+	}
+	return "pg_catalog.text"
+}

@@ -1,0 +1,56 @@
+package planner
+
+import (
+	"math/big"
+
+	"dpproxy/catalog"
+)
+
+// A Policy is what the administrator decided about the protected database.
+type Policy struct {
+	Unit   string // name of the privacy unit, e.g. "patient"
+	Tables []TablePolicy
+}
+
+// A TablePolicy is the policy of one table.
+type TablePolicy struct {
+	Name   catalog.Name
+	Public bool
+
+	// UnitColumn is the table's own column that identifies the unit. If it is
+	// empty, Via references To.
+	UnitColumn string
+	Via        string
+	To         ColumnName
+
+	MaxRows       int64 // rows of one unit counted in one group; 0 is undeclared
+	MaxPartitions int64 // groups one unit may touch; 0 is undeclared
+	// NotProtected names foreign-key columns to protected tables whose other
+	// person is knowingly not protected by this table's rows.
+	NotProtected []string
+	Columns      map[string]ColumnPolicy
+}
+
+// A ColumnName is a column of a table.
+type ColumnName struct {
+	Table  catalog.Name
+	Column string
+}
+
+// A ColumnPolicy is the policy of one column.
+type ColumnPolicy struct {
+	Hidden bool
+	// Bounds are the limits that values are clamped to, or nil.
+	Bounds *Bounds
+	// Values is the public domain of the column, in the order it is shown in.
+	Values []string
+	// EnumValues makes all labels of the column's enum type its public domain.
+	EnumValues bool
+}
+
+// Bounds of a column: as numbers for numeric columns. Text keeps the policy's
+// own spelling, for people and for dates.
+type Bounds struct {
+	Low, High         *big.Rat // nil for dates and timestamps
+	LowText, HighText string
+}

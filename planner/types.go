@@ -1,0 +1,148 @@
+package planner
+
+import "dpproxy/catalog"
+
+// OIDs of the built-in types that may meet protected rows. They are the same in
+// every Postgres.
+const (
+	oidBool        = 16
+	oidInt8        = 20
+	oidInt2        = 21
+	oidInt4        = 23
+	oidText        = 25
+	oidFloat4      = 700
+	oidFloat8      = 701
+	oidUnknown     = 705
+	oidBpchar      = 1042
+	oidVarchar     = 1043
+	oidDate        = 1082
+	oidTimestamp   = 1114
+	oidTimestamptz = 1184
+	oidNumeric     = 1700
+	oidUUID        = 2950
+)
+
+// firstUserOID is where the OIDs of user-defined types begin.
+const firstUserOID = 16384
+
+// A family is a group of types whose values compare with each other.
+type family uint8
+
+const (
+	noFamily family = iota
+	boolFamily
+	intFamily
+	numericFamily
+	floatFamily
+	textFamily
+	dateFamily // date and timestamp without time zone
+	instantFamily
+	uuidFamily
+	enumFamily
+)
+
+// familyOf returns the family of a type, noFamily if the type may not be compared
+// on protected data.
+func familyOf(oid uint32, kind byte) family {
+	switch oid {
+	case oidBool:
+		return boolFamily
+	case oidInt2, oidInt4, oidInt8:
+		return intFamily
+	case oidNumeric:
+		return numericFamily
+	case oidFloat4, oidFloat8:
+		return floatFamily
+	case oidText, oidVarchar, oidBpchar:
+		return textFamily
+	case oidDate, oidTimestamp:
+		return dateFamily
+	case oidTimestamptz:
+		return instantFamily
+	case oidUUID:
+		return uuidFamily
+	}
+	if kind == 'e' {
+		return enumFamily
+	}
+	return noFamily
+}
+
+// builtinName returns the qualified name of a built-in type.
+func builtinName(oid uint32) string {
+	switch oid {
+	case oidBool:
+		return "pg_catalog.bool"
+	case oidInt8:
+		return "pg_catalog.int8"
+	case oidInt2:
+		return "pg_catalog.int2"
+	case oidInt4:
+		return "pg_catalog.int4"
+	case oidText, oidVarchar:
+		return "pg_catalog.text"
+	case oidBpchar:
+		return "pg_catalog.bpchar"
+	case oidFloat4:
+		return "pg_catalog.float4"
+	case oidFloat8:
+		return "pg_catalog.float8"
+	case oidDate:
+		return "pg_catalog.date"
+	case oidTimestamp:
+		return "pg_catalog.timestamp"
+	case oidTimestamptz:
+		return "pg_catalog.timestamptz"
+	case oidNumeric:
+		return "pg_catalog.numeric"
+	case oidUUID:
+		return "pg_catalog.uuid"
+	}
+	return ""
+}
+
+// sendFunction returns the function that writes a value of the type as bytes,
+// the same bytes for equal values (together with canonical below).
+func sendFunction(oid uint32) string {
+	switch oid {
+	case oidBool:
+		return "boolsend"
+	case oidInt2:
+		return "int2send"
+	case oidInt4:
+		return "int4send"
+	case oidInt8:
+		return "int8send"
+	case oidNumeric:
+		return "numeric_send"
+	case oidFloat4, oidFloat8:
+		return "float8send"
+	case oidText, oidVarchar, oidBpchar:
+		return "textsend"
+	case oidDate:
+		return "date_send"
+	case oidTimestamp:
+		return "timestamp_send"
+	case oidTimestamptz:
+		return "timestamptz_send"
+	case oidUUID:
+		return "uuid_send"
+	}
+	return ""
+}
+
+// baseOID returns the OID below a domain.
+func baseOID(t catalog.TypeRef) uint32 {
+	if t.Kind == 'd' {
+		return t.BaseOID
+	}
+	return t.OID
+}
+
+// columnFamily returns the family a column compares in.
+func columnFamily(t catalog.TypeRef) family {
+	if t.Kind == 'd' {
+		return familyOf(t.BaseOID, 'b')
+	}
+	return familyOf(t.OID, t.Kind)
+}

@@ -1,0 +1,151 @@
+package proxy
+
+import (
+	"context"
+	"math/big"
+
+	"dpproxy/mechanisms"
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner"
+	"dpproxy/wire"
+)
+
+// answer runs one statement of one analyst.
+type answer struct {
+	p       *Proxy
+	analyst string
+	text    *text
+}
+
+// release is the path of a protected statement. Up to the charge, everything is
+// decided by the statement, the policy and the session; nothing of it depends on
+// a protected row, and a refusal costs nothing. From the charge on, nothing is
+// taken back.
+func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+	query, err := a.analyse(b)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	pre, err := a.prelude(ctx, m, query, b)
+	if err != nil || pre.shadowed {
+		return wire.Rewrite{Relay: true}, err
+	}
+	if err := a.describe(ctx, m, query, b); err != nil {
+		return wire.Rewrite{}, err
+	}
+	plan, err := a.plan(query, pre)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	if !plan.Reads() {
+		return a.rewrite(query, columns(plan, nil), b), nil
+	}
+	conn, err := a.p.cfg.Data.acquire(ctx, plan)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	defer conn.release()
+	receipt, err := a.charge(ctx, plan)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	exact, err := conn.read(ctx, plan, pre.values, a.p.cfg.Defaults.Timeout, pre.timeout)
+	if err != nil {
+		return wire.Rewrite{}, a.failed(ctx, receipt, plan, err)
+	}
+	noisy := a.noise(plan, exact)
+	rw := a.rewrite(query, columns(plan, noisy), b)
+	if pre.settings.notices {
+		rw.Notices = append(rw.Notices, receipt.notice(plan, noisy, pre.settings.confidence))
+	}
+	return rw, nil
+}
+
+// analyse resolves the statement and checks that it is the analyst's to ask.
+func (a *answer) analyse(b wire.Bound) (*planner.Query, error) {
+	query, err := a.text.analyse(a.p.cfg.Catalog)
+	if err != nil {
+		return nil, err
+	}
+	if a.text.stmt.Form == parser.Utility && len(b.Params) > 0 {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "a utility statement over protected data takes no parameters").
+			WithHint("Write the values as constants.")
+	}
+	granted := a.p.cfg.Analysts[a.analyst].Tables
+	for _, t := range a.text.stmt.Protected {
+		if !granted[tableName(t)] {
+			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", t.Resolved.Name).At(t.At)
+		}
+	}
+	return query, nil
+}
+
+// plan decides everything, with the values of the constants and the settings.
+func (a *answer) plan(query *planner.Query, pre *prelude) (*planner.Plan, error) {
+	oids := make([]uint32, len(pre.values))
+	for i, v := range pre.values {
+		oids[i] = v.OID
+	}
+	template, err := a.text.template(query, oids)
+	if err != nil {
+		return nil, err
+	}
+	scopes := a.p.scopes(a.analyst, query.Tables())
+	plan, err := template.Bind(pre.values, planner.Settings{
+		EpsilonPico: pre.settings.epsilonPico,
+		Mechanism:   pre.settings.mechanism,
+		Pure:        a.p.pure(scopes),
+		Alpha:       1 - pre.settings.confidence,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return plan, a.p.incidents.admit(a.analyst, plan.Shape)
+}
+
+// noise is where exact aggregates become released ones.
+func (a *answer) noise(plan *planner.Plan, exact [][][]mechanisms.Private) [][][]*big.Int {
+	noisy := make([][][]*big.Int, len(exact))
+	for i, rows := range exact {
+		noisy[i] = make([][]*big.Int, len(rows))
+		for r, row := range rows {
+			noisy[i][r] = make([]*big.Int, len(row))
+			for k, v := range row {
+				noisy[i][r][k] = mechanisms.Release(plan.Blocks[i].Mechanisms[k], a.p.cfg.Source, v).Int()
+			}
+		}
+	}
+	return noisy
+}
+
+// columns returns the arrays of each block's released relation.
+func columns(plan *planner.Plan, noisy [][][]*big.Int) [][]string {
+	out := make([][]string, len(plan.Blocks))
+	for i, b := range plan.Blocks {
+		var rows [][]*big.Int
+		if noisy != nil {
+			rows = noisy[i]
+		}
+		out[i] = b.Columns(rows)
+	}
+	return out
+}
+
+// rewrite puts the released relations in the places of the blocks.
+func (a *answer) rewrite(query *planner.Query, released [][]string, b wire.Bound) wire.Rewrite {
+	rw := wire.Rewrite{Inline: a.text.stmt.Splice(func(block int) string {
+		return query.Relation(block, func(col int) string { return parser.Quote(released[block][col]) })
+	})}
+	if a.text.stmt.Form == parser.Utility || b.Simple {
+		return rw
+	}
+	rw.SQL = a.parameterised(query, len(b.ParamOIDs))
+	for _, cols := range released {
+		for _, c := range cols {
+			rw.Extra = append(rw.Extra, []byte(c))
+			rw.ExtraOIDs = append(rw.ExtraOIDs, 0)
+		}
+	}
+	return rw
+}

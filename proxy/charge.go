@@ -1,0 +1,117 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+	"dpproxy/pgerr"
+	"dpproxy/planner"
+	"dpproxy/wire"
+)
+
+// receipt is a charge that was recorded.
+type receipt struct {
+	id     accountant.ChargeID
+	debits []accountant.Debit
+	left   []accountant.Balance
+}
+
+// debits prices a plan in the measure of each budget that it touches.
+func (a *answer) debits(plan *planner.Plan) ([]accountant.Debit, error) {
+	var out []accountant.Debit
+	for _, s := range a.p.scopes(a.analyst, plan.Tables) {
+		measure, ok := a.p.measures[s]
+		if !ok {
+			return nil, pgerr.New(pgerr.BudgetExhausted, "there is no budget for %s", s)
+		}
+		loss, err := accountant.Price(plan.Event, measure)
+		if err != nil {
+			return nil, pgerr.New(pgerr.Imprecise, "the mechanism has no finite cost in the budget of %s", s).
+				WithHint("SET dp.mechanism = laplace.")
+		}
+		out = append(out, accountant.Debit{Scope: s, Loss: loss})
+	}
+	return out, nil
+}
+
+// charge records the cost, durably, before anything is read. A client that gives
+// up meanwhile does not stop it.
+func (a *answer) charge(ctx context.Context, plan *planner.Plan) (*receipt, error) {
+	debits, err := a.debits(plan)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]string, len(plan.Event))
+	for i, e := range plan.Event {
+		events[i] = fmt.Sprint(e)
+	}
+	ctx = context.WithoutCancel(ctx)
+	id, err := a.p.cfg.Ledger.Charge(ctx, accountant.Charge{Analyst: a.analyst, Shape: plan.Shape, Events: events, Debits: debits})
+	if err != nil {
+		return nil, chargeError(err)
+	}
+	r := &receipt{id: id, debits: debits}
+	scopes := make([]accountant.Scope, len(debits))
+	for i, d := range debits {
+		scopes[i] = d.Scope
+	}
+	// The balances are for the notice only; an answer that is paid for is given
+	// without them.
+	r.left, _ = a.p.cfg.Ledger.Balances(ctx, scopes...)
+	return r, nil
+}
+
+// notice tells what the answer cost, how wrong it may be, and what is left.
+func (r *receipt) notice(plan *planner.Plan, noisy [][][]*big.Int, confidence float64) wire.Notice {
+	var bars []string
+	for i, b := range plan.Blocks {
+		for _, bar := range b.Errors(noisy[i]) {
+			s := bar.Label + " ± " + planner.Number(bar.Half)
+			if len(bars) == 0 || bars[len(bars)-1] != s {
+				bars = append(bars, s)
+			}
+		}
+	}
+	n := wire.Notice{
+		Code: "00000",
+		Message: fmt.Sprintf("cost %s (%s); error at %s %%: %s%s", r.debits[0].Loss, plan.Mechanism,
+			planner.Number(100*confidence), strings.Join(bars, ", "), r.remaining()),
+	}
+	if bounds := plan.Clamped(); bounds != "" {
+		n.Detail = "Values are clamped: " + bounds + ". The error does not include what clamping and contribution limits leave out."
+	}
+	return n
+}
+
+// remaining names the budget that will be exhausted first by more of the same.
+func (r *receipt) remaining() string {
+	var scope accountant.Balance
+	fewest := int64(-1)
+	for i, b := range r.left {
+		n := more(b, r.debits[i].Loss)
+		if fewest < 0 || n < fewest {
+			fewest, scope = n, b
+		}
+	}
+	if fewest < 0 {
+		return ""
+	}
+	left, err := scope.Limit.Minus(scope.Spent)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("; %s left of %s %s, about %d more like this", left, scope.Scope.Kind, scope.Scope.Name, fewest)
+}
+
+// more returns how often the loss fits what is left.
+func more(b accountant.Balance, loss dp.Loss) int64 {
+	left, err := b.Limit.Minus(b.Spent)
+	if err != nil || loss.Pico() == 0 {
+		return 0
+	}
+	return left.Pico() / loss.Pico()
+}

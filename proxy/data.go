@@ -1,0 +1,337 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"dpproxy/catalog"
+	"dpproxy/mechanisms"
+	"dpproxy/mirror"
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner"
+)
+
+// Data reads exact aggregates from the protected database. Only SQL of the
+// planner runs there, read-only, each statement in one snapshot, in which the
+// schema is checked to be the one that the policy was checked against.
+type Data struct {
+	pool    *pgxpool.Pool
+	catalog *planner.Catalog
+	pads    [2][]byte
+
+	mu  sync.Mutex
+	off map[catalog.Name]bool // tables whose schema changed
+}
+
+// sessionSettings are the settings that every session on the protected database
+// starts with and is checked to have.
+var sessionSettings = map[string]string{
+	"default_transaction_read_only": "on",
+	"default_transaction_isolation": "repeatable read",
+	"search_path":                   "pg_catalog",
+	"client_encoding":               "UTF8",
+	"standard_conforming_strings":   "on",
+	"TimeZone":                      "UTC",
+	"DateStyle":                     "ISO, MDY",
+	"IntervalStyle":                 "postgres",
+	"extra_float_digits":            "1",
+	"bytea_output":                  "hex",
+	"row_security":                  "off", // raise rather than leave rows out
+	"jit":                           "off",
+	"lock_timeout":                  "2s",
+	"transform_null_equals":         "off",
+	"array_nulls":                   "on",
+}
+
+// OpenData connects to the protected database. Secret is the key of the random
+// choices of contribution bounding (32 bytes or more).
+func OpenData(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, secret []byte) (*Data, error) {
+	for name, value := range sessionSettings {
+		cfg.ConnConfig.RuntimeParams[name] = value
+	}
+	cfg.ConnConfig.RuntimeParams["application_name"] = "dpproxy"
+	cfg.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
+	}
+	cfg.AfterConnect = prepareSession
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	d := &Data{pool: pool, catalog: cat, off: map[catalog.Name]bool{}}
+	d.pads[0], d.pads[1] = pads(secret)
+	return d, nil
+}
+
+// Close ends all connections.
+func (d *Data) Close() { d.pool.Close() }
+
+// Ping reports whether the protected database can be reached and its sessions
+// are as they must be.
+func (d *Data) Ping(ctx context.Context) error { return d.pool.Ping(ctx) }
+
+const fingerprintStatement = "dpproxy_fingerprint"
+
+func prepareSession(ctx context.Context, conn *pgx.Conn) error {
+	for name, want := range sessionSettings {
+		var got string
+		if err := conn.QueryRow(ctx, "SELECT pg_catalog.current_setting($1)", name).Scan(&got); err != nil {
+			return err
+		}
+		if got != want {
+			return fmt.Errorf("the protected database does not let dpproxy set %s to %q", name, want)
+		}
+	}
+	_, err := conn.PgConn().Prepare(ctx, fingerprintStatement, mirror.FingerprintSQL, nil)
+	return err
+}
+
+// pads returns the two padded keys of HMAC-SHA256 (FIPS 198-1, RFC 2104).
+func pads(secret []byte) (inner, outer []byte) {
+	key := make([]byte, sha256.BlockSize)
+	if len(secret) > len(key) {
+		digest := sha256.Sum256(secret)
+		secret = digest[:]
+	}
+	copy(key, secret)
+	inner, outer = make([]byte, len(key)), make([]byte, len(key))
+	for i, b := range key {
+		inner[i], outer[i] = b^0x36, b^0x5c
+	}
+	return inner, outer
+}
+
+// connection is one session on the protected database, taken for one statement.
+type connection struct {
+	data *Data
+	conn *pgxpool.Conn
+}
+
+// acquire takes a session before the charge, so that an unreachable database
+// costs nothing. Nothing has been sent to it for the statement.
+func (d *Data) acquire(ctx context.Context, plan *planner.Plan) (*connection, error) {
+	if t, off := d.turnedOff(plan.Tables); off {
+		return nil, schemaChanged(t)
+	}
+	conn, err := d.pool.Acquire(ctx)
+	if err == nil {
+		return &connection{d, conn}, nil
+	}
+	if ctx.Err() != nil {
+		return nil, pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+	}
+	return nil, pgerr.New(pgerr.DataUnavailable, "the protected database cannot be reached").
+		WithHint("Nothing was charged. Try again later.")
+}
+
+func (d *Data) turnedOff(tables []catalog.Name) (catalog.Name, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range tables {
+		if d.off[t] {
+			return t, true
+		}
+	}
+	return catalog.Name{}, false
+}
+
+func (c *connection) release() { c.conn.Release() }
+
+func (d *Data) turnOff(t catalog.Name) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.off[t] = true
+}
+
+func schemaChanged(t catalog.Name) error {
+	return pgerr.New(pgerr.SchemaChanged, "the schema of %s is not the one that its policy was checked against", t).
+		WithHint("The administrator must check the policy and restart dpproxy.")
+}
+
+// errRead is the only thing that is told of a failed read.
+var errRead = errors.New("proxy: the read of protected data failed")
+
+// read runs the plan's statements in one transaction and one round trip: the
+// tables are locked against changes of their schema, their fingerprints are
+// taken in the snapshot of the reads, and the reads follow. It returns for each
+// block a row of exact measures for each row of the released relation.
+//
+// The cause of a failure is discarded here: it may depend on protected rows.
+func (c *connection) read(ctx context.Context, plan *planner.Plan, values []planner.Value, limits ...time.Duration) ([][][]mechanisms.Private, error) {
+	for _, l := range limits {
+		if l > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeoutCause(ctx, l, errRead)
+			defer cancel()
+		}
+	}
+	r := &reading{c: c, plan: plan}
+	exact, err := r.run(ctx, values)
+	if err != nil {
+		// The connection is in an unknown state: it is closed, not reused.
+		_ = c.conn.Conn().Close(context.WithoutCancel(ctx))
+		if err == errChanged {
+			return nil, schemaChanged(r.changed)
+		}
+		return nil, errRead
+	}
+	return exact, nil
+}
+
+var errChanged = errors.New("proxy: the schema changed")
+
+// reading is one transaction.
+type reading struct {
+	c       *connection
+	plan    *planner.Plan
+	changed catalog.Name
+}
+
+func (r *reading) run(ctx context.Context, values []planner.Value) ([][][]mechanisms.Private, error) {
+	p := r.c.conn.Conn().PgConn().StartPipeline(ctx)
+	defer p.Close()
+	var names []string
+	var oids []string
+	for _, t := range r.plan.Tables {
+		names = append(names, parser.QuoteIdent(t.Schema)+"."+parser.QuoteIdent(t.Name))
+		oids = append(oids, strconv.FormatUint(uint64(r.c.data.catalog.Source(t).OID), 10))
+	}
+	p.SendQueryParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
+	p.SendQueryParams("LOCK TABLE "+strings.Join(names, ", ")+" IN ACCESS SHARE MODE", nil, nil, nil, nil)
+	p.SendQueryPrepared(fingerprintStatement, [][]byte{[]byte("{" + strings.Join(oids, ",") + "}")}, nil, nil)
+	for _, b := range r.plan.Blocks {
+		if b.SQL != "" {
+			params, formats := r.params(b, values)
+			p.SendQueryParams(b.SQL, params, nil, formats, nil)
+		}
+	}
+	p.SendQueryParams("COMMIT", nil, nil, nil, nil)
+	if err := p.Sync(); err != nil {
+		return nil, err
+	}
+	return r.results(p)
+}
+
+func (r *reading) params(b *planner.BlockPlan, values []planner.Value) (params [][]byte, formats []int16) {
+	for _, p := range b.Params {
+		value, format := []byte(p.Text), int16(0)
+		switch p.Kind {
+		case planner.FoldParam:
+			value = values[p.Fold].Bytes
+			if values[p.Fold].Binary {
+				format = 1
+			}
+		case planner.InnerPadParam:
+			value, format = r.c.data.pads[0], 1
+		case planner.OuterPadParam:
+			value, format = r.c.data.pads[1], 1
+		case planner.TextParam:
+		}
+		params, formats = append(params, value), append(formats, format)
+	}
+	return params, formats
+}
+
+// results reads the replies in the order in which the statements were sent.
+func (r *reading) results(p *pgconn.Pipeline) ([][][]mechanisms.Private, error) {
+	for range 2 { // BEGIN, LOCK
+		if _, err := rows(p); err != nil {
+			return nil, err
+		}
+	}
+	prints, err := rows(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.unchanged(prints); err != nil {
+		return nil, err
+	}
+	exact := make([][][]mechanisms.Private, len(r.plan.Blocks))
+	for i, b := range r.plan.Blocks {
+		var read [][][]byte
+		if b.SQL != "" {
+			if read, err = rows(p); err != nil {
+				return nil, err
+			}
+		}
+		if exact[i], err = protect(b, read); err != nil {
+			return nil, err
+		}
+	}
+	_, err = rows(p)
+	return exact, err
+}
+
+func rows(p *pgconn.Pipeline) ([][][]byte, error) {
+	res, err := p.GetResults()
+	if err != nil {
+		return nil, err
+	}
+	reader, ok := res.(*pgconn.ResultReader)
+	if !ok {
+		return nil, errRead
+	}
+	read := reader.Read()
+	return read.Rows, read.Err
+}
+
+// unchanged compares the fingerprints with those of the checked policy.
+func (r *reading) unchanged(prints [][][]byte) error {
+	have := map[string]string{}
+	for _, row := range prints {
+		have[string(row[0])] = string(row[1])
+	}
+	for _, t := range r.plan.Tables {
+		src := r.c.data.catalog.Source(t)
+		if have[strconv.FormatUint(uint64(src.OID), 10)] == src.Fingerprint {
+			continue
+		}
+		r.c.data.turnOff(t)
+		r.changed = t
+		return errChanged
+	}
+	return nil
+}
+
+// protect puts the read measures in the order of the released relation; a
+// partition without rows has zeros. From here on no code sees an exact value.
+func protect(b *planner.BlockPlan, read [][][]byte) ([][]mechanisms.Private, error) {
+	exact := make([][]mechanisms.Private, b.Size())
+	for i := range exact {
+		exact[i] = make([]mechanisms.Private, len(b.Mechanisms))
+		for k := range exact[i] {
+			exact[i][k] = mechanisms.Protect(new(big.Int))
+		}
+	}
+	ordinals := make([]int, b.Keys())
+	for _, row := range read {
+		for k := range ordinals {
+			ordinals[k], _ = strconv.Atoi(string(row[k]))
+		}
+		at, ok := b.Index(ordinals)
+		if !ok {
+			return nil, errRead
+		}
+		for k, cell := range row[len(ordinals):] {
+			n, ok := new(big.Int).SetString(string(cell), 10)
+			if !ok {
+				return nil, errRead
+			}
+			exact[at][k] = mechanisms.Protect(n)
+		}
+	}
+	return exact, nil
+}

@@ -1,0 +1,9 @@
+// Package proxy is the path of a statement: text, plan, charge, read, release,
+// rewrite. The path itself is [Proxy.answer] in answer.go, and its order is the
+// product: a statement is refused before it is charged, charged before a row is
+// read, and rewritten with released values only.
+//
+// Between the packages it joins, this one decides two things alone: what a client
+// reads when something fails (errors.go), and what may be remembered of a failure
+// (incidents.go).
+package proxy

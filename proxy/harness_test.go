@@ -1,0 +1,242 @@
+package proxy_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"dpproxy/accountant"
+	"dpproxy/accountant/memledger"
+	"dpproxy/catalog"
+	"dpproxy/dp"
+	"dpproxy/internal/pgtemp"
+	"dpproxy/mechanisms"
+	"dpproxy/mirror"
+	"dpproxy/planner"
+	"dpproxy/proxy"
+	"dpproxy/wire"
+)
+
+// world is a whole dpproxy in this process, between two throwaway servers.
+type world struct {
+	data, mirror *pgtemp.Server
+	ledger       accountant.Ledger
+	addr         string
+}
+
+const schema = `
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TABLE hospitals (id int PRIMARY KEY, name text NOT NULL);
+CREATE TABLE patients (id int PRIMARY KEY, name text NOT NULL, sex text NOT NULL, birth_year int NOT NULL, smoker bool, mood mood);
+CREATE TABLE visits (id int PRIMARY KEY, patient_id int REFERENCES patients, hospital_id int NOT NULL REFERENCES hospitals, day date NOT NULL,
+  diagnosis text COLLATE "C" NOT NULL, cost numeric(10,2), score float8);
+CREATE TABLE labs (id int PRIMARY KEY, visit_id int NOT NULL REFERENCES visits, test varchar(10) NOT NULL, value float8);
+INSERT INTO hospitals SELECT g, 'hospital ' || g FROM generate_series(1, 5) g;
+INSERT INTO patients SELECT g, 'name ' || g, (ARRAY['f','m','x'])[g % 3 + 1], 1930 + g % 80, CASE WHEN g % 7 > 0 THEN g % 2 = 0 END,
+  (ARRAY['sad','ok','happy'])[g % 3 + 1]::mood FROM generate_series(1, 1000) g;
+INSERT INTO visits SELECT g, CASE WHEN g % 50 > 0 THEN g % 1000 + 1 END, g % 5 + 1, date '2020-01-01' + g % 900, (ARRAY['flu','cold','asthma'])[g % 3 + 1],
+  (g * 7 % 1000) / 3.0, CASE g % 5 WHEN 0 THEN NULL WHEN 1 THEN 'NaN' WHEN 2 THEN 'infinity' ELSE g * 0.001 END FROM generate_series(1, 5000) g;
+INSERT INTO labs SELECT g, g % 5000 + 1, (ARRAY['chol','hdl'])[g % 2 + 1], g % 300 FROM generate_series(1, 10000) g;
+ANALYZE;`
+
+func public(n string) catalog.Name { return catalog.Name{Schema: "public", Name: n} }
+
+func bounds(low, high int64) planner.ColumnPolicy {
+	return planner.ColumnPolicy{Bounds: &planner.Bounds{Low: big.NewRat(low, 1), High: big.NewRat(high, 1), LowText: fmt.Sprint(low), HighText: fmt.Sprint(high)}}
+}
+
+func policy() planner.Policy {
+	return planner.Policy{Unit: "patient", Tables: []planner.TablePolicy{
+		{Name: public("patients"), UnitColumn: "id", Columns: map[string]planner.ColumnPolicy{
+			"name": {Hidden: true}, "sex": {Values: []string{"f", "m", "x"}}, "birth_year": bounds(1920, 2010), "mood": {EnumValues: true},
+		}},
+		{Name: public("visits"), UnitColumn: "patient_id", MaxRows: 10, MaxPartitions: 2, Columns: map[string]planner.ColumnPolicy{
+			"diagnosis": {Values: []string{"asthma", "cold", "flu"}}, "cost": bounds(0, 400), "score": bounds(0, 10),
+		}},
+		{Name: public("labs"), Via: "visit_id", To: planner.ColumnName{Table: public("visits"), Column: "id"}, MaxRows: 20, MaxPartitions: 2,
+			Columns: map[string]planner.ColumnPolicy{"test": {Values: []string{"chol", "hdl"}}, "value": bounds(0, 300)}},
+		{Name: public("hospitals"), Public: true},
+	}}
+}
+
+// limit returns a budget of epsilon·10⁻³ units in a measure.
+func limit(t testing.TB, kind accountant.ScopeKind, name string, m dp.Measure, milli int64) accountant.Limit {
+	t.Helper()
+	l, err := dp.NewLoss(m, milli*dp.PicoPerUnit/1000, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return accountant.Limit{Scope: accountant.Scope{Kind: kind, Name: name}, Loss: l}
+}
+
+// newWorld starts everything. The default epsilon is large, so that answers are
+// nearly exact; limits are the budgets.
+func newWorld(t testing.TB, limits ...accountant.Limit) *world {
+	t.Helper()
+	ctx := t.Context()
+	w := &world{data: server(t), mirror: server(t)}
+	exec(t, w.data, schema)
+	if limits == nil {
+		limits = []accountant.Limit{limit(t, accountant.UnitScope, "patient", dp.ZCDP, 9_000_000)}
+	}
+	var err error
+	if w.ledger, err = memledger.New(limits); err != nil {
+		t.Fatal(err)
+	}
+	cat := w.sync(t)
+	cfg, err := pgxpool.ParseConfig(w.data.URL("postgres", pgtemp.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := proxy.OpenData(ctx, cfg, cat, []byte("a secret of thirty-two bytes here"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(data.Close)
+	p, err := proxy.New(ctx, proxy.Config{
+		Catalog: cat, Ledger: w.ledger, Data: data, Relations: w.relations, Source: mechanisms.NewSource(),
+		Analysts: map[string]proxy.Analyst{"ana": {Tables: map[catalog.Name]bool{public("patients"): true, public("visits"): true, public("labs"): true}}, "bob": {}},
+		Defaults: proxy.Defaults{EpsilonPico: 40 * dp.PicoPerUnit, Mechanism: "auto", Confidence: 0.95, Timeout: 20 * time.Second},
+		Log:      slog.New(slog.NewTextHandler(logWriter{t}, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.serve(t, p)
+	return w
+}
+
+type logWriter struct{ t testing.TB }
+
+func (l logWriter) Write(p []byte) (int, error) {
+	l.t.Logf("%s", strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+func server(t testing.TB) *pgtemp.Server {
+	t.Helper()
+	s, err := pgtemp.Start(t.Context(), pgtemp.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+func exec(t testing.TB, s *pgtemp.Server, sql string) {
+	t.Helper()
+	conn := connect(t, s.URL("postgres", pgtemp.Superuser))
+	if _, err := conn.Exec(t.Context(), sql); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+// sync makes the mirror and returns the checked catalogue.
+func (w *world) sync(t testing.TB) *planner.Catalog {
+	t.Helper()
+	ctx := t.Context()
+	up, down := connect(t, w.data.URL("postgres", pgtemp.Superuser)), connect(t, w.mirror.URL("postgres", pgtemp.Superuser))
+	tables := []catalog.Name{public("patients"), public("visits"), public("labs")}
+	plan := mirror.Plan{Public: []catalog.Name{public("hospitals")}, Analysts: []mirror.Analyst{
+		{Name: "ana", Password: "x", Tables: tables}, {Name: "bob", Password: "x"},
+	}}
+	for _, n := range tables {
+		plan.Protected = append(plan.Protected, mirror.Protected{Name: n, Columns: map[string]mirror.Column{"mood": {AllLabels: true}}})
+	}
+	plan.Protected[1].Columns, plan.Protected[2].Columns = nil, nil
+	if err := mirror.Sync(ctx, up, down, plan, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := mirror.Read(ctx, up, append(tables, public("hospitals")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat, problems := planner.NewCatalog(policy(), s)
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	return cat
+}
+
+func (w *world) relations(ctx context.Context) (map[catalog.Name]uint32, error) {
+	conn, err := pgx.Connect(ctx, w.mirror.URL("postgres", pgtemp.Superuser))
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	oids := map[catalog.Name]uint32{}
+	for _, n := range []string{"patients", "visits", "labs"} {
+		var oid uint32
+		if err := conn.QueryRow(ctx, "SELECT to_regclass($1)::oid", "public."+n).Scan(&oid); err != nil {
+			return nil, err
+		}
+		oids[public(n)] = oid
+	}
+	return oids, nil
+}
+
+func (w *world) serve(t testing.TB, p *proxy.Proxy) {
+	t.Helper()
+	verifier, err := wire.MakeVerifier("secret", 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := wire.NewServer(wire.Config{
+		Handler:  p,
+		Verifier: func(user string) (string, bool) { return verifier, user == "ana" || user == "bob" },
+		Dial: func(ctx context.Context, l wire.Login) (*pgconn.PgConn, error) {
+			cfg, err := pgconn.ParseConfig(w.mirror.URL("postgres", l.User))
+			if err != nil {
+				return nil, err
+			}
+			cfg.RuntimeParams = l.Params
+			return pgconn.ConnectConfig(ctx, cfg)
+		},
+		Logger: slog.New(slog.NewTextHandler(logWriter{t}, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addr = l.Addr().String()
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); srv.Serve(ctx, l) }()
+	t.Cleanup(func() { stop(); <-done })
+}
+
+func (w *world) url(user string) string {
+	return "postgres://" + user + ":secret@" + w.addr + "/postgres"
+}
+
+// spent returns what one scope has spent, in picos.
+func (w *world) spent(t testing.TB, kind accountant.ScopeKind, name string) int64 {
+	t.Helper()
+	b, err := w.ledger.Balances(t.Context(), accountant.Scope{Kind: kind, Name: name})
+	if err != nil || len(b) != 1 {
+		t.Fatal(b, err)
+	}
+	return b[0].Spent.Pico()
+}

@@ -1,0 +1,238 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpproxy/catalog"
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner"
+	"dpproxy/wire"
+)
+
+// prelude is what the analyst's session on the mirror says before anything is
+// decided: the settings, what the relation names mean, and the values of the
+// statement's constants.
+type prelude struct {
+	settings settings
+	timeout  time.Duration // the session's statement_timeout; 0 is none
+	// shadowed says that a name means another relation in this session, such as
+	// a temporary table.
+	shadowed bool
+	values   []planner.Value
+}
+
+// The fixed columns of the prelude, after the settings.
+const (
+	preludeTimeout = iota
+	preludeMessages
+	preludeSchemas
+	preludeFixed
+)
+
+// prelude asks the mirror, in the client's own session and transaction. Invalid
+// parameters and failing constants are reported by Postgres itself here, before
+// anything is charged.
+func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) (*prelude, error) {
+	sql := preludeSQL(q, a.text.stmt.Protected, len(b.ParamOIDs))
+	res, err := m.Query(ctx, sql, b.ParamOIDs, b.Params, b.Formats, preludeFormats(q, a.text.stmt.Protected, len(b.ParamOIDs)))
+	if err != nil {
+		return nil, err
+	}
+	if len(res.Rows) != 1 {
+		return nil, fmt.Errorf("proxy: the prelude returned %d rows", len(res.Rows))
+	}
+	row := res.Rows[0]
+	p := &prelude{settings: a.p.defaults()}
+	for i, name := range settingNames {
+		if err := p.settings.parse(name, string(row[i])); err != nil {
+			return nil, err
+		}
+	}
+	fixed := row[len(settingNames):]
+	p.timeout = milliseconds(fixed[preludeTimeout])
+	if slices.Contains([]string{"warning", "error", "log"}, string(fixed[preludeMessages])) {
+		p.settings.notices = false
+	}
+	if err := searchesCatalogFirst(string(fixed[preludeSchemas])); err != nil {
+		return nil, err
+	}
+	relations := fixed[preludeFixed:][:len(a.text.stmt.Protected)]
+	if p.shadowed, err = a.p.relations.shadowed(ctx, a.text.stmt.Protected, relations); err != nil || p.shadowed {
+		return p, err
+	}
+	first := len(settingNames) + preludeFixed + len(relations)
+	p.values = values(res.Fields[first:], row[first:], len(q.Folds()))
+	return p, nil
+}
+
+// defaults returns the settings of a session that set none.
+func (p *Proxy) defaults() settings {
+	d := p.cfg.Defaults
+	return settings{epsilonPico: d.EpsilonPico, mechanism: d.Mechanism, confidence: d.Confidence, notices: true}
+}
+
+func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
+	var cols []string
+	for _, name := range settingNames {
+		cols = append(cols, "pg_catalog.current_setting('dp."+name+"', true)")
+	}
+	cols = append(cols,
+		"(SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout')",
+		"pg_catalog.current_setting('client_min_messages')",
+		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')")
+	for _, t := range tables {
+		name := parser.QuoteIdent(t.Name)
+		if t.Schema != "" {
+			name = parser.QuoteIdent(t.Schema) + "." + name
+		}
+		cols = append(cols, "CAST(pg_catalog.to_regclass("+parser.Quote(name)+") AS pg_catalog.oid)")
+	}
+	for _, f := range q.Folds() {
+		cols = append(cols, "("+f.SQL+")")
+	}
+	// Parameters that only the text around the blocks uses are evaluated too, so
+	// that a bad value fails here and not after the charge.
+	for i := range params {
+		cols = append(cols, "$"+strconv.Itoa(i+1))
+	}
+	return "SELECT " + strings.Join(cols, ", ")
+}
+
+// preludeFormats asks for text, and for binary where a value travels on: binary
+// values do not depend on the session's settings.
+func preludeFormats(q *planner.Query, tables []parser.TableRef, params int) []int16 {
+	formats := make([]int16, len(settingNames)+preludeFixed+len(tables))
+	for range q.Folds() {
+		formats = append(formats, 1)
+	}
+	return append(formats, make([]int16, params)...)
+}
+
+func values(fields []pgproto3.FieldDescription, cells [][]byte, n int) []planner.Value {
+	out := make([]planner.Value, n)
+	for i := range out {
+		out[i] = planner.Value{OID: fields[i].DataTypeOID, Binary: fields[i].Format == 1, Bytes: cells[i]}
+	}
+	return out
+}
+
+// milliseconds reads the setting of a duration in milliseconds.
+func milliseconds(text []byte) time.Duration {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return time.Duration(n) * time.Millisecond
+}
+
+// searchesCatalogFirst refuses a search path in which a function or operator of
+// the statement could mean another one than Postgres's own.
+func searchesCatalogFirst(schemas string) error {
+	for s := range strings.SplitSeq(schemas, ",") {
+		if strings.HasPrefix(s, "pg_temp") {
+			continue
+		}
+		if s == "pg_catalog" {
+			return nil
+		}
+		break
+	}
+	return pgerr.New(pgerr.FeatureNotSupported, "protected tables need pg_catalog first in search_path").
+		WithHint("Leave pg_catalog out of search_path; Postgres searches it first then.")
+}
+
+// relations knows the OIDs of the protected relations on the mirror.
+type relations struct {
+	load func(ctx context.Context) (map[catalog.Name]uint32, error)
+
+	mu   sync.Mutex
+	oids map[catalog.Name]uint32
+}
+
+func (r *relations) reload(ctx context.Context) error {
+	oids, err := r.load(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.oids = oids
+	return nil
+}
+
+// shadowed reports whether one of the names means another relation in the
+// session than the protected one. The OIDs are read again once before that is
+// believed: a new sync may have made the tables anew.
+func (r *relations) shadowed(ctx context.Context, tables []parser.TableRef, oids [][]byte) (bool, error) {
+	if r.match(tables, oids) {
+		return false, nil
+	}
+	if err := r.reload(ctx); err != nil {
+		return false, errMirror
+	}
+	return !r.match(tables, oids), nil
+}
+
+var errMirror = errors.New("proxy: the mirror's relations cannot be read")
+
+func (r *relations) match(tables []parser.TableRef, oids [][]byte) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, t := range tables {
+		oid, err := strconv.ParseUint(string(oids[i]), 10, 32)
+		if err != nil || uint32(oid) != r.oids[tableName(t)] {
+			return false
+		}
+	}
+	return true
+}
+
+func tableName(t parser.TableRef) catalog.Name {
+	return catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name}
+}
+
+// describe proves on the mirror, before the charge, that the rewritten statement
+// has the columns of the original.
+func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) error {
+	d, err := m.Describe(ctx, a.parameterised(q, len(b.ParamOIDs)), b.ParamOIDs)
+	if refused, ok := errors.AsType[*wire.MirrorError](err); ok {
+		return fmt.Errorf("proxy: the mirror refused a rewritten statement with SQLSTATE %s", refused.Code)
+	}
+	if err != nil {
+		return err
+	}
+	same := slices.EqualFunc(d.Fields, b.Fields, func(x, y pgproto3.FieldDescription) bool {
+		return string(x.Name) == string(y.Name) && x.DataTypeOID == y.DataTypeOID && x.TypeModifier == y.TypeModifier
+	})
+	if !same {
+		return errors.New("proxy: a rewritten statement has other columns than the original")
+	}
+	return nil
+}
+
+// parameterised returns the rewritten query with the released arrays as the
+// parameters after the client's own.
+func (a *answer) parameterised(q *planner.Query, params int) string {
+	next := make([]int, q.Blocks())
+	for i, n := 0, params; i < len(next); i++ {
+		next[i] = n
+		n += q.Columns(i)
+	}
+	relation := func(block int) string {
+		return q.Relation(block, func(col int) string { return "$" + strconv.Itoa(next[block]+col+1) })
+	}
+	if a.text.stmt.Form == parser.Utility {
+		return a.text.stmt.SpliceInner(relation)
+	}
+	return a.text.stmt.Splice(relation)
+}

@@ -1,0 +1,118 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"dpproxy/accountant"
+	"dpproxy/catalog"
+	"dpproxy/dp"
+	"dpproxy/mechanisms"
+	"dpproxy/parser"
+	"dpproxy/planner"
+	"dpproxy/wire"
+)
+
+// Config is what a Proxy is made of. All fields but Log are required.
+type Config struct {
+	Catalog *planner.Catalog
+	Ledger  accountant.Ledger
+	Data    *Data
+	// Relations returns the OIDs that the protected relations have on the
+	// mirror. It is called at start and when a session reports another OID.
+	Relations func(ctx context.Context) (map[catalog.Name]uint32, error)
+	Analysts  map[string]Analyst
+	Defaults  Defaults
+	Source    mechanisms.Source
+	Log       *slog.Logger
+}
+
+// An Analyst is what the policy allows one login.
+type Analyst struct {
+	// Tables are the protected tables the analyst may ask about.
+	Tables map[catalog.Name]bool
+	// Budget says that the analyst has a budget of his own.
+	Budget bool
+}
+
+// Defaults of the settings, from the policy.
+type Defaults struct {
+	EpsilonPico int64
+	Mechanism   string
+	Confidence  float64
+	// Timeout bounds one read of protected data.
+	Timeout time.Duration
+}
+
+// A Proxy answers statements about protected tables. It implements wire.Handler.
+type Proxy struct {
+	cfg       Config
+	filter    *parser.Filter
+	texts     *cache
+	relations *relations
+	incidents *incidents
+	measures  map[accountant.Scope]dp.Measure
+}
+
+// New returns a Proxy. It reads the state of the ledger and of the mirror.
+func New(ctx context.Context, cfg Config) (*Proxy, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &Proxy{cfg: cfg, texts: newCache(), measures: map[accountant.Scope]dp.Measure{}}
+	var names []string
+	for _, n := range cfg.Catalog.Protected() {
+		names = append(names, n.Name)
+	}
+	p.filter = parser.NewFilter(names)
+	balances, err := cfg.Ledger.Balances(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ledger: %w", err)
+	}
+	for _, b := range balances {
+		p.measures[b.Scope] = b.Limit.Measure()
+	}
+	if p.incidents, err = newIncidents(ctx, cfg.Ledger); err != nil {
+		return nil, fmt.Errorf("reading the ledger: %w", err)
+	}
+	p.relations = &relations{load: cfg.Relations}
+	if err := p.relations.reload(ctx); err != nil {
+		return nil, fmt.Errorf("reading the mirror: %w", err)
+	}
+	return p, nil
+}
+
+var _ wire.Handler = (*Proxy)(nil)
+
+// scopes lists the budgets that a statement on the tables debits.
+func (p *Proxy) scopes(analyst string, tables []catalog.Name) []accountant.Scope {
+	scopes := []accountant.Scope{{Kind: accountant.UnitScope, Name: p.cfg.Catalog.Unit()}}
+	for _, t := range tables {
+		s := accountant.Scope{Kind: accountant.TableScope, Name: t.String()}
+		if _, ok := p.measures[s]; ok {
+			scopes = append(scopes, s)
+		}
+	}
+	if p.cfg.Analysts[analyst].Budget {
+		scopes = append(scopes, accountant.Scope{Kind: accountant.AnalystScope, Name: analyst})
+	}
+	return scopes
+}
+
+// pure reports whether one of the budgets is of pure differential privacy.
+func (p *Proxy) pure(scopes []accountant.Scope) bool {
+	for _, s := range scopes {
+		if p.measures[s] == dp.PureDP {
+			return true
+		}
+	}
+	return false
+}
+
+// mentionsState reports whether a text may read dp.budget or its kin.
+func mentionsState(sql string) bool {
+	return strings.Contains(strings.ToLower(sql), "dp.") || strings.Contains(sql, `"dp"`)
+}

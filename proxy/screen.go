@@ -1,0 +1,83 @@
+package proxy
+
+import (
+	"context"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/wire"
+)
+
+// Screen implements wire.Handler: it finds the statements that dpproxy answers
+// itself. Text that it misses can do no harm: the mirror holds no protected row,
+// and refuses to plan a read of a protected relation.
+func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
+	if !p.filter.Matches(sql) {
+		return nil, nil
+	}
+	if err := lexable(s); err != nil {
+		return nil, err
+	}
+	texts, err := p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, p.cfg.Catalog) })
+	if err != nil {
+		return nil, err
+	}
+	state := mentionsState(sql)
+	var out []wire.Statement
+	intercepted := false
+	for _, t := range texts {
+		w := wire.Statement{SQL: t.stmt.Text, Offset: t.stmt.Offset}
+		p.route(s, t, state, &w)
+		intercepted = intercepted || w.Run != nil
+		out = append(out, w)
+	}
+	if !intercepted {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// lexable refuses sessions in which the mirror's lexer and ours would read the
+// same bytes differently.
+func lexable(s *wire.Session) error {
+	if s.Parameter("client_encoding") != "UTF8" {
+		return pgerr.New(pgerr.FeatureNotSupported, "protected tables need client_encoding UTF8").
+			WithHint("SET client_encoding = UTF8.")
+	}
+	if s.Parameter("standard_conforming_strings") != "on" {
+		return pgerr.New(pgerr.FeatureNotSupported, "protected tables need standard_conforming_strings on").
+			WithHint("SET standard_conforming_strings = on, and write E'...' for strings with escapes.")
+	}
+	return nil
+}
+
+// route says how a statement is run.
+func (p *Proxy) route(s *wire.Session, t *text, state bool, w *wire.Statement) {
+	a := &answer{p: p, analyst: s.User(), text: t}
+	switch t.stmt.Class {
+	case parser.Release, parser.Explain:
+		w.Describe, w.Utility = t.stmt.Text, t.stmt.Form == parser.Utility
+		if w.Utility {
+			w.Describe = t.stmt.Text[t.stmt.Inner.Start:t.stmt.Inner.End]
+		}
+		w.Run = a.release
+		if t.stmt.Class == parser.Explain {
+			w.Run = a.explain
+		}
+	case parser.Refused:
+		w.Run = func(context.Context, *wire.Mirror, wire.Bound) (wire.Rewrite, error) {
+			return wire.Rewrite{}, t.stmt.Refusal
+		}
+	case parser.Empty:
+		w.Describe = t.stmt.Text
+		w.Run = a.empty
+	case parser.Set:
+		w.Run = func(context.Context, *wire.Mirror, wire.Bound) (wire.Rewrite, error) {
+			return wire.Rewrite{Relay: true}, checkSetting(t.stmt.Setting)
+		}
+	case parser.Relay:
+		if state {
+			w.Run = a.state
+		}
+	}
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# Installs the Debian packages that dpproxy's build, tests and benchmarks need and
+# that are not there yet. Safe to repeat. Usage: setup.sh base|test|bench ...
+set -eu
+
+missing=""
+need() { # need PACKAGE PATH: PACKAGE is missing if PATH does not exist
+	[ -e "$2" ] || missing="$missing $1"
+}
+
+for group in "$@"; do
+	case "$group" in
+	base)
+		command -v gcc >/dev/null || missing="$missing gcc"
+		need libc6-dev /usr/include/stdio.h
+		need postgresql-15 /usr/lib/postgresql/15/bin/postgres
+		need postgresql-client-15 /usr/lib/postgresql/15/bin/psql
+		;;
+	test) ;;
+	bench)
+		need pgbouncer /usr/sbin/pgbouncer
+		;;
+	nafld)
+		need r-base-core /usr/bin/Rscript
+		need r-cran-survival /usr/lib/R/library/survival
+		;;
+	*)
+		echo "setup.sh: unknown group $group" >&2
+		exit 2
+		;;
+	esac
+done
+
+[ -n "$missing" ] || exit 0
+echo "installing:$missing"
+sudo=""
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || { echo "setup.sh: install these packages as root:$missing" >&2; exit 1; }
+	sudo=sudo
+fi
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update -qq
+# shellcheck disable=SC2086 # a list of package names
+$sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
