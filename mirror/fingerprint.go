@@ -12,7 +12,8 @@ package mirror
 // snapshot), compares the OIDs too, and only then reads.
 //
 // It reads columns of the catalogue and deparses nothing, so that it is cheap
-// enough to run before each protected read.
+// enough to run before each protected read. (The sub-select in its last line hides
+// the number of relations from Postgres, which then keeps one plan.)
 const FingerprintSQL = `
 SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
   ROW(n.nspname, c.relname, c.relkind, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity,
@@ -40,16 +41,18 @@ SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
      FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid)
 )) AS digest
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = ANY ($1::pg_catalog.oid[])`
+WHERE c.oid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))`
 
-// typeText describes the type of column a where it is not built in: a domain with
-// all its bases, an enum with its labels. Built-in types do not change.
+// typeText describes the type of column a where it is not built in, with the enum
+// labels, and the type directly under a domain or array. What a domain is over
+// cannot change.
 const typeText = `
   CASE WHEN a.atttypid >= 16384 THEN (
-    WITH RECURSIVE under AS (
-      SELECT t.* FROM pg_catalog.pg_type t WHERE t.oid = a.atttypid
-      UNION
-      SELECT t.* FROM under u JOIN pg_catalog.pg_type t ON t.oid IN (u.typbasetype, u.typelem))
-    SELECT pg_catalog.string_agg(ROW(u.oid, u.typname, u.typtype, u.typbasetype, u.typtypmod, u.typnotnull,
+    SELECT ROW(t.typname, t.typtype, t.typbasetype, t.typtypmod, t.typnotnull, t.typelem, u.typname, u.typnotnull,
       (SELECT pg_catalog.string_agg(e.enumlabel, ',' ORDER BY e.enumsortorder)
-         FROM pg_catalog.pg_enum e WHERE e.enumtypid = u.oid))::text, ',' ORDER BY u.oid) FROM under u) END`
+         FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid),
+      (SELECT pg_catalog.string_agg(e.enumlabel, ',' ORDER BY e.enumsortorder)
+         FROM pg_catalog.pg_enum e WHERE e.enumtypid = u.oid))::text
+    FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_type u
+      ON u.oid = CASE t.typbasetype WHEN 0 THEN t.typelem ELSE t.typbasetype END
+    WHERE t.oid = a.atttypid) END`

@@ -59,7 +59,7 @@ type pair struct {
 	database         string
 }
 
-func start(t *testing.T) *pgtemp.Server {
+func start(t testing.TB) *pgtemp.Server {
 	t.Helper()
 	s, err := pgtemp.Start(t.Context(), pgtemp.Options{})
 	if err != nil {
@@ -69,7 +69,7 @@ func start(t *testing.T) *pgtemp.Server {
 	return s
 }
 
-func connect(t *testing.T, url string) *pgx.Conn {
+func connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
@@ -79,7 +79,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-func run(t *testing.T, conn *pgx.Conn, sql string) {
+func run(t testing.TB, conn *pgx.Conn, sql string) {
 	t.Helper()
 	if _, err := conn.PgConn().Exec(t.Context(), sql).ReadAll(); err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -87,7 +87,7 @@ func run(t *testing.T, conn *pgx.Conn, sql string) {
 }
 
 // clinic fills a new database with the tests' schema.
-func clinic(t *testing.T, s *pgtemp.Server) *pgx.Conn {
+func clinic(t testing.TB, s *pgtemp.Server) *pgx.Conn {
 	t.Helper()
 	run(t, connect(t, s.URL("postgres", pgtemp.Superuser)), "CREATE DATABASE clinic")
 	conn := connect(t, s.URL("clinic", pgtemp.Superuser))

@@ -1,0 +1,180 @@
+package mirror_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
+	"dpproxy/mirror"
+)
+
+func TestRead(t *testing.T) {
+	conn := clinic(t, start(t))
+	s, err := mirror.Read(t.Context(), conn, []catalog.Name{name("visits"), name("patients"), name("sales"), name("sales_2024")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Database != "clinic" || s.ServerVersion < 150000 {
+		t.Errorf("database %s, version %d", s.Database, s.ServerVersion)
+	}
+	builtin := func(n, display string, oid uint32, mod int32) catalog.TypeRef {
+		name := catalog.Name{Schema: "pg_catalog", Name: n}
+		return catalog.TypeRef{Name: name, OID: oid, Mod: mod, Display: display, Base: name, BaseOID: oid, BaseMod: mod, Kind: 'b'}
+	}
+	fee := catalog.TypeRef{
+		Name: name("fee_t"), Mod: -1, Display: "public.fee_t", Kind: 'd',
+		Base: catalog.Name{Schema: "pg_catalog", Name: "numeric"}, BaseOID: 1700, BaseMod: 12<<16 + 2 + 4,
+	}
+	want := &catalog.Table{
+		Name: name("visits"), Kind: 'r',
+		Columns: []catalog.Column{
+			{Name: "id", Type: builtin("int4", "integer", 23, -1), NotNull: true, Deterministic: true},
+			{Name: "patient_id", Type: builtin("int4", "integer", 23, -1), NotNull: true, Deterministic: true},
+			{Name: "hospital_id", Type: builtin("int4", "integer", 23, -1), Deterministic: true},
+			{Name: "day", Type: builtin("date", "date", 1082, -1), Deterministic: true},
+			{Name: "cost", Type: builtin("numeric", "numeric(10,2)", 1700, 10<<16+2+4), Deterministic: true},
+			{Name: "fee", Type: fee, Deterministic: true},
+			{Name: "qty", Type: builtin("int4", "integer", 23, -1), Deterministic: true},
+		},
+		Keys: []catalog.Key{{Name: "visits_pkey", Columns: []string{"id"}, Primary: true}},
+		Foreign: []catalog.ForeignKey{
+			{Name: "visits_hospital_id_fkey", Columns: []string{"hospital_id"}, References: name("hospitals"), Target: []string{"id"}},
+			{Name: "visits_patient_id_fkey", Columns: []string{"patient_id"}, References: name("patients"), Target: []string{"id"}},
+		},
+	}
+	ignore := cmp.Options{
+		cmpopts.IgnoreFields(catalog.Table{}, "OID", "Fingerprint"),
+		cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "Columns.Type.OID" }, cmp.Comparer(func(a, b uint32) bool {
+			return a == b || a == 0 || b == 0
+		})),
+	}
+	if diff := cmp.Diff(want, s.Tables[name("visits")], ignore...); diff != "" {
+		t.Errorf("visits (-want +got):\n%s", diff)
+	}
+	sex, _ := s.Tables[name("patients")].Column("sex")
+	if sex.Type.Kind != 'e' || sex.Type.Base != name("sex_t") || len(s.Types[name("sex_t")].Labels) != 3 {
+		t.Errorf("sex: %+v, %+v", sex.Type, s.Types[name("sex_t")])
+	}
+	if inner := s.Types[name("fee_t")]; !inner.NotNull || inner.Base.Display != "public.money_t" || inner.Base.BaseOID != 1700 {
+		t.Errorf("fee_t: %+v", inner)
+	}
+	parent, child := s.Tables[name("sales")], s.Tables[name("sales_2024")]
+	if parent.Kind != 'p' || len(parent.Children) != 1 || parent.Children[0] != child.Name || child.Parents[0] != parent.Name {
+		t.Errorf("partitions: %+v, %+v", parent, child)
+	}
+}
+
+// TestReadKeys holds that an index that does not prove uniqueness is no key.
+func TestReadKeys(t *testing.T) {
+	conn := clinic(t, start(t))
+	run(t, conn, `CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+		CREATE TABLE k (a int, b text, c text COLLATE loose, d int UNIQUE DEFERRABLE, e int);
+		CREATE UNIQUE INDEX good ON k (a, b) INCLUDE (e); CREATE UNIQUE INDEX broken ON k (e);
+		CREATE UNIQUE INDEX finer ON k (c COLLATE "C"); CREATE UNIQUE INDEX operators ON k (b text_pattern_ops);
+		CREATE UNIQUE INDEX part ON k (e) WHERE a > 1; CREATE UNIQUE INDEX expr ON k (lower(b)); CREATE INDEX plain ON k (a);
+		UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'broken'::regclass;
+		CREATE TABLE f (a int REFERENCES patients, b int REFERENCES visits);
+		ALTER TABLE f ADD CONSTRAINT unsure FOREIGN KEY (b) REFERENCES patients NOT VALID;
+		ALTER TABLE f ADD CONSTRAINT idle FOREIGN KEY (b) REFERENCES patients;
+		UPDATE pg_trigger SET tgenabled = 'D' WHERE tgconstraint = (SELECT oid FROM pg_constraint WHERE conname = 'idle')`)
+	s, err := mirror.Read(t.Context(), conn, []catalog.Name{name("k"), name("f")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []catalog.Key{{Name: "good", Columns: []string{"a", "b"}}}
+	if diff := cmp.Diff(want, s.Tables[name("k")].Keys); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+	c, _ := s.Tables[name("k")].Column("c")
+	if c.Deterministic || c.Collation != name("loose") {
+		t.Errorf("collation of c: %+v", c)
+	}
+	for _, f := range s.Tables[name("f")].Foreign {
+		if f.Name == "unsure" || f.Name == "idle" {
+			t.Errorf("foreign key %s is listed", f.Name)
+		}
+	}
+	if n := len(s.Tables[name("f")].Foreign); n != 2 {
+		t.Errorf("%d foreign keys", n)
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	conn := clinic(t, start(t))
+	run(t, conn, `CREATE VIEW v AS SELECT id FROM visits; CREATE ROLE reader; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`)
+	for _, change := range []string{
+		"ALTER TABLE visits ADD x int", "ALTER TABLE visits DROP qty", "ALTER TABLE visits RENAME qty TO quantity",
+		"ALTER TABLE visits ALTER qty TYPE bigint", "ALTER TABLE visits ALTER cost TYPE numeric(11,2)", "ALTER TABLE visits RENAME TO calls",
+		"ALTER TABLE visits SET SCHEMA lab", "ALTER TABLE visits DROP CONSTRAINT visits_pkey CASCADE", "CREATE INDEX ON visits (qty)",
+		"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'visits_pkey'::regclass",
+		"ALTER TABLE visits ALTER patient_id DROP NOT NULL", "ALTER TABLE visits ENABLE ROW LEVEL SECURITY", "ALTER TABLE visits FORCE ROW LEVEL SECURITY",
+		"CREATE POLICY p ON visits USING (id > 1)", "CREATE TABLE child () INHERITS (visits)", "ALTER TABLE visits DROP CONSTRAINT visits_patient_id_fkey",
+		"ALTER TABLE visits DISABLE TRIGGER ALL", "ALTER TYPE sex_t ADD VALUE 'z'", "ALTER TYPE sex_t RENAME VALUE 'f' TO 'w'",
+		"ALTER DOMAIN money_t RENAME TO cash_t", "ALTER DOMAIN money_t SET NOT NULL", "CREATE OR REPLACE VIEW v AS SELECT id + 0 AS id FROM visits",
+		"CREATE RULE r AS ON DELETE TO visits DO INSTEAD NOTHING", "ALTER TABLE sales DETACH PARTITION sales_2024",
+		"CREATE TABLE sales_2025 PARTITION OF sales FOR VALUES FROM ('2025-01-01') TO ('2026-01-01')",
+		"ALTER TABLE visits ALTER day TYPE text COLLATE \"C\"",
+		"ALTER TABLE sales ENABLE ROW LEVEL SECURITY; SET LOCAL ROLE reader",
+	} {
+		before := digests(t, conn)
+		run(t, conn, "BEGIN; "+change)
+		after := digests(t, conn)
+		run(t, conn, "ROLLBACK")
+		if cmp.Equal(before, after) {
+			t.Errorf("%s: the fingerprint stayed", change)
+		}
+	}
+	before := digests(t, conn)
+	run(t, conn, "VACUUM FULL visits")
+	run(t, conn, `DELETE FROM lab.labs; DELETE FROM visits WHERE id > 100; ANALYZE; REINDEX TABLE visits; CLUSTER visits USING visits_pkey;
+		COMMENT ON TABLE visits IS 'x'; GRANT SELECT ON visits TO reader; ALTER TABLE hospitals ADD y int; SET search_path = lab`)
+	if diff := cmp.Diff(before, digests(t, conn)); diff != "" {
+		t.Errorf("the fingerprint changed without reason:\n%s", diff)
+	}
+}
+
+// digests are those of all relations that Read saw first; Read gives the same.
+func digests(t *testing.T, conn *pgx.Conn) map[uint32]string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), mirror.FingerprintSQL, tableOIDs(t, conn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[uint32]string{}
+	var oid uint32
+	var digest string
+	_, err = pgx.ForEachRow(rows, []any{&oid, &digest}, func() error { found[oid] = digest; return nil })
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%d digests, %v", len(found), err)
+	}
+	return found
+}
+
+func tableOIDs(t testing.TB, conn *pgx.Conn) []uint32 {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), `SELECT oid FROM pg_class
+		WHERE relname IN ('visits', 'calls', 'patients', 'sales', 'v') AND relkind IN ('r', 'p', 'v')`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	oids, err := pgx.CollectRows(rows, pgx.RowTo[uint32])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return oids
+}
+
+func TestReadFingerprintIsFingerprintSQL(t *testing.T) {
+	conn := clinic(t, start(t))
+	s, err := mirror.Read(t.Context(), conn, []catalog.Name{name("visits")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := s.Tables[name("visits")]
+	if got := digests(t, conn)[v.OID]; got != v.Fingerprint {
+		t.Errorf("Read gives %s, FingerprintSQL %s", v.Fingerprint, got)
+	}
+}
