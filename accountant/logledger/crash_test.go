@@ -20,7 +20,7 @@ import (
 // childVar names the ledger's directory to a child that charges until it dies.
 const childVar = "LOGLEDGER_TEST_CHILD"
 
-const childLimit = 6000
+const childLimit = 3000
 
 var ann = accountant.Scope{Kind: accountant.AnalystScope, Name: "ann"}
 
@@ -73,7 +73,7 @@ func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	acked := map[uint64]bool{}
 	for round := range 20 {
-		runChild(t, dir, 5+37*round, acked)
+		runChild(t, dir, 5+17*round, acked)
 		found := charges(t, dir)
 		for id := range acked {
 			if !found[id] {
