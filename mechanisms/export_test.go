@@ -24,3 +24,17 @@ func (g Gaussian) SampleBig(z *big.Int, src Source) *big.Int {
 		}
 	}
 }
+
+// Accepts reports whether the narrow path accepts the proposal y.
+func (g Gaussian) Accepts(src Source, y uint64) bool { return g.accept(src, wide{lo: y}) }
+
+// Unwiped returns the buffered words that were handed out and not wiped.
+func Unwiped(src Source) (words int) {
+	s := src.(*systemSource)
+	for i := 0; i < len(s.buffer)-len(s.unread); i += 8 {
+		if [8]byte(s.buffer[i:]) != [8]byte{} {
+			words++
+		}
+	}
+	return words
+}

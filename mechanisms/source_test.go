@@ -40,6 +40,16 @@ func TestSourceIsConcurrent(t *testing.T) {
 	}
 }
 
+func TestSourceWipesItsWords(t *testing.T) {
+	src := mechanisms.NewSource()
+	for range 100 {
+		src.Uint64()
+	}
+	if n := mechanisms.Unwiped(src); n != 0 {
+		t.Errorf("%d words of past noise are still in memory", n)
+	}
+}
+
 func TestMechanismsAreConcurrent(t *testing.T) {
 	src := mechanisms.NewSource()
 	var wg sync.WaitGroup

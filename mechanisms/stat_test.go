@@ -116,6 +116,8 @@ func TestHugeNoise(t *testing.T) {
 		}
 		return 1 - math.Exp(-x)/2
 	}
+	full := new(big.Rat).SetInt(new(big.Int).SetUint64(math.MaxUint64 - 1))
+	parted := new(big.Rat).Mul(full, big.NewRat(1, 3)) // which is in lowest terms
 	wide := new(big.Rat).SetFrac(new(big.Int).Lsh(big.NewInt(1), 100), big.NewInt(1<<20+1))
 	beyond := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(3), 98))
 	tests := []struct {
@@ -125,6 +127,8 @@ func TestHugeNoise(t *testing.T) {
 		cdf   func(float64) float64
 	}{
 		{"laplace 2^60", laplace(t, 1<<60, 1), math.Exp2(60), double},
+		{"laplace beyond 64 bits", must(mechanisms.NewLaplace(one, full)), math.Exp2(64), double},
+		{"laplace beyond 64 bits before division", must(mechanisms.NewLaplace(one, parted)), math.Exp2(64) / 3, double},
 		{"laplace 2^100/(2^20+1)", must(mechanisms.NewLaplace(one, wide)), math.Exp2(80) / (1 + math.Exp2(-20)), double},
 		{"laplace 3*2^98", must(mechanisms.NewLaplace(one, beyond)), 3 * math.Exp2(98), double},
 		{"gaussian just narrow", gaussian(t, 1<<28), math.Exp2(14), normal},
@@ -214,6 +218,41 @@ func coinZ(src mechanisms.Source, coin func(mechanisms.Source) bool, p float64) 
 		return 0
 	}
 	return (heads - n*p) / math.Sqrt(n*p*(1-p))
+}
+
+// TestFarProposalsAreRejected tries proposals whose acceptance has a probability
+// below exp(−90), and an exponent of more than 64 bits.
+func TestFarProposalsAreRejected(t *testing.T) {
+	src := seeded(t)
+	for _, variance := range []int64{1, 100, 1 << 20, 1 << 28} {
+		m := gaussian(t, variance)
+		sigma := uint64(math.Sqrt(float64(variance)))
+		for y := 20 * sigma; y < 1<<63; y += y/7 + 1 {
+			near := (1<<32 + uint64(variance)) / (sigma + 1) // where the square wraps around
+			if m.Accepts(src, y) || m.Accepts(src, max(y, near)) {
+				t.Fatalf("%v accepts %d", m, y)
+			}
+		}
+	}
+}
+
+// TestUniformHasNoResidue sees the bias of a multiplication without rejection.
+func TestUniformHasNoResidue(t *testing.T) {
+	src := seeded(t)
+	third := func(x int64) float64 {
+		if x < 0 || x > 2 {
+			return 0
+		}
+		return 1.0 / 3
+	}
+	for name, draw := range map[string]func() int64{
+		"narrow": func() int64 { return int64(mechanisms.Uniform(src, 3<<62) % 3) },
+		"big":    func() int64 { return int64(mechanisms.UniformBig(src, new(big.Int).SetUint64(3<<62)).Uint64() % 3) },
+	} {
+		if p, ok := stattest.Accept(n, draw, third); !ok {
+			t.Errorf("%s: p = %g", name, p)
+		}
+	}
 }
 
 func TestUniform(t *testing.T) {

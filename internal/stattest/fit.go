@@ -127,7 +127,7 @@ func support(pmf func(int64) float64) (radius int64, ok bool) {
 
 // MeanZ returns how many standard errors the mean of f over the samples is from
 // its exact mean under pmf. A test rejects |z| > [MaxZ].
-func MeanZ(samples []int64, f func(int64) float64, pmf func(int64) float64) float64 {
+func MeanZ(samples []int64, f, pmf func(int64) float64) float64 {
 	mean, variance := Moments(f, pmf)
 	sum := 0.0
 	for _, x := range samples {
@@ -139,7 +139,7 @@ func MeanZ(samples []int64, f func(int64) float64, pmf func(int64) float64) floa
 
 // Moments returns the mean and the variance of f(X), X of law pmf, or NaN if pmf
 // does not sum to one. f should grow no faster than a polynomial.
-func Moments(f func(int64) float64, pmf func(int64) float64) (mean, variance float64) {
+func Moments(f, pmf func(int64) float64) (mean, variance float64) {
 	radius, ok := support(pmf)
 	if !ok {
 		return math.NaN(), math.NaN()

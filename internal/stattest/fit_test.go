@@ -74,6 +74,20 @@ func TestFitCountsOutlandishSamples(t *testing.T) {
 	}
 }
 
+// TestFitMergesTheRest has a last value that expects too few samples of its own.
+func TestFitMergesTheRest(t *testing.T) {
+	pmf := func(n int64) float64 { return map[int64]float64{0: 0.4, 1: 0.34, 2: 0.26}[n] }
+	var samples []int64
+	for value, count := range []int{12, 10, 8} {
+		for range count {
+			samples = append(samples, int64(value))
+		}
+	}
+	if p := stattest.Fit(samples, pmf); p < 0.9 {
+		t.Errorf("p = %g for samples as expected", p)
+	}
+}
+
 func TestMeanZ(t *testing.T) {
 	r := seeded()
 	square := func(n int64) float64 { return float64(n * n) }
