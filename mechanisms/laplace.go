@@ -1,7 +1,6 @@
 package mechanisms
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -9,9 +8,6 @@ import (
 
 	"dpproxy/dp"
 )
-
-// ErrParameter is wrapped by the errors of the constructors.
-var ErrParameter = errors.New("mechanisms: invalid parameter")
 
 const (
 	// maxScaleBits bounds a scale's numerator and denominator, and so the work

@@ -1,11 +1,15 @@
 package mechanisms
 
 import (
+	"errors"
 	"math"
 	"math/big"
 
 	"dpproxy/dp"
 )
+
+// ErrParameter is wrapped by the errors of the constructors.
+var ErrParameter = errors.New("mechanisms: invalid parameter")
 
 // A Mechanism adds noise to each coordinate of an integer vector whose exact
 // value one privacy unit changes by no more than a sensitivity. Its sampler and
