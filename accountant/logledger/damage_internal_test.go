@@ -1,6 +1,7 @@
 package logledger
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/accountanttest"
@@ -173,6 +175,17 @@ func TestFlip(t *testing.T) {
 	}
 }
 
+// TestFlipHeader damages the header of a log that holds nothing yet, so that
+// nothing but its own checksum can tell.
+func TestFlipHeader(t *testing.T) {
+	for i := range headerSize {
+		bad := encodeHeader(ledgerID{7})
+		bad[i] ^= 0x01
+		wantCorrupt(t, diskWith(map[string][]byte{logName: bad}), nil, "flip in the header")
+	}
+	wantAlive(t, diskWith(map[string][]byte{logName: encodeHeader(ledgerID{7})}), annLimit(9), 0)
+}
+
 // TestFlipMark damages the mark: one slot is enough, none is not.
 func TestFlipMark(t *testing.T) {
 	h := recordHistory(t, 3)
@@ -239,6 +252,43 @@ func TestRollback(t *testing.T) {
 		t.Run(name, func(t *testing.T) { wantCorrupt(t, diskWith(files), h.limits, name) })
 	}
 	wantAlive(t, h.with(h.files[logName], h.last()), h.limits, h.spent[h.last()])
+}
+
+// TestReasons checks that damage of different causes is told apart.
+func TestReasons(t *testing.T) {
+	h, other := recordHistory(t, 2), recordHistory(t, 2)
+	mark, log := h.marks[h.last()], h.files[logName]
+	for want, files := range map[string]map[string][]byte{
+		"the log is of the ledger":                 {logName: other.files[logName], markName: mark},
+		"it ends with entry 3, and entry 4 was":    {logName: log[:h.ends[3]], markName: mark},
+		"the log was replaced and continued":       {logName: h.forked(t, 3), markName: mark},
+		"a format of another version":              {logName: withVersion(log, 9), markName: mark},
+		"the log is missing, and its mark is":      {markName: mark},
+		"the mark is missing":                      {logName: log},
+		"and a valid one after it at byte":         {logName: slices.Concat(log, []byte{9}, log[h.ends[3]:]), markName: mark},
+		"more bytes after it than one write":       {logName: append(slices.Clone(log), make([]byte, maxTorn+1)...), markName: mark},
+		"the mark in ledger.mark is unreadable":    {logName: log, markName: {}},
+		"damaged at byte 0: the header is cut":     {logName: {1}, markName: mark},
+		"damaged at byte 0: this is not a ledger":  {logName: make([]byte, 99), markName: mark},
+		"entry 4 stands where 5 is due":            {logName: slices.Concat(log, log[h.ends[3]:]), markName: mark},
+		"entry 5 is not a valid step: accountant:": {logName: appendFrame(slices.Clone(log), h.void(t, 1)), markName: mark},
+	} {
+		_, err := mountAndOpen(t, diskWith(files), h.limits)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open: %v, want %q", err, want)
+		}
+	}
+}
+
+// void returns a well-formed next payload that takes back a charge.
+func (h *history) void(t *testing.T, id accountant.ChargeID) []byte {
+	t.Helper()
+	head := sha256.Sum256(h.files[logName][h.ends[h.last()-1]+frameHead:])
+	payload, err := encodeRecord(uint64(h.last()+1), head, time.Time{}, accountant.VoidEntry{Charge: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return payload
 }
 
 // forked returns a log that shares k entries with h and then goes its own way,

@@ -95,6 +95,93 @@ func TestFaultAtEveryOperation(t *testing.T) {
 	}
 }
 
+// TestCrashWhileRecovering crashes a recovery at each of its operations. The log
+// it recovers ends with an entry that was written and never synced.
+func TestCrashWhileRecovering(t *testing.T) {
+	for n := 0; ; n++ {
+		d := newFakeDisk()
+		l, err := mountAndOpen(t, d, annLimit(budget))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Charge(t.Context(), one(3)); err != nil {
+			t.Fatal(err)
+		}
+		d.fault, _ = nth(1, true) // the fsync after the write
+		if _, err := l.Charge(t.Context(), one(4)); !errors.Is(err, accountant.ErrUnavailable) {
+			t.Fatalf("Charge: %v, want ErrUnavailable", err)
+		}
+		_ = l.Close() // it meets the fault
+		fault, happened := nth(n, true)
+		d.fault = fault
+		if _, err := mountAndOpen(t, d, annLimit(budget)); !happened() {
+			if err != nil || n < 4 {
+				t.Fatalf("Open: %v, after %d operations", err, n)
+			}
+			return
+		}
+		d.crash(nil)
+		d.fault = nil
+		if spent := reopen(t, d, fmt.Sprintf("crash at %d", n)); spent != 3 && spent != 7 {
+			t.Fatalf("crash at %d: spent %d, want 3 or 7", n, spent)
+		}
+	}
+}
+
+// TestTornMark interrupts the writing of a mark: the mark before it still holds.
+func TestTornMark(t *testing.T) {
+	for charges := range 4 {
+		d := newFakeDisk()
+		l, err := mountAndOpen(t, d, annLimit(budget))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range charges {
+			if _, err := l.Charge(t.Context(), one(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		acked := l.at.seq
+		d.fault = func(op, name string) error {
+			if op == "write" && name == markName {
+				return errInjected
+			}
+			return nil
+		}
+		if _, err := l.Charge(t.Context(), one(1)); !errors.Is(err, accountant.ErrUnavailable) {
+			t.Fatalf("Charge: %v, want ErrUnavailable", err)
+		}
+		wantClosed(t, l)
+		wantMark(t, d, acked)
+	}
+}
+
+// TestMarkAfterClose crashes the machine after an orderly end: the mark is at the
+// last entry.
+func TestMarkAfterClose(t *testing.T) {
+	d := newFakeDisk()
+	l, err := mountAndOpen(t, d, annLimit(budget))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if _, err := l.Charge(t.Context(), one(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantClosed(t, l)
+	d.crash(nil)
+	wantMark(t, d, l.at.seq)
+}
+
+func wantMark(t *testing.T, d *fakeDisk, seq uint64) {
+	t.Helper()
+	m, _, err := findMark(d.mount())
+	if err != nil || m == nil || m.seq != seq {
+		t.Errorf("the mark is %+v, %v, want entry %d", m, err, seq)
+	}
+}
+
 // reopen opens the ledger as it is and returns what ann has spent.
 func reopen(t *testing.T, d *fakeDisk, what string) int64 {
 	t.Helper()
