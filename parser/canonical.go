@@ -119,7 +119,7 @@ func canonical(m proto.Message) (key []byte, first, last int) {
 // canonicalText parses the text and returns the canonical bytes of its only
 // statement; ok is false if the text does not parse or is not one statement.
 func canonicalText(sql string) (key []byte, ok bool) {
-	wire, err := pgraw.ParseToProtobuf(sql)
+	wire, err := pgraw.ParseToProtobuf(uncommented(sql))
 	if err != nil {
 		return nil, false
 	}

@@ -32,6 +32,9 @@ func (a *analysis) convert(c *candidate, m *matcher) *Block {
 	if m.stray != nil {
 		v.stray(m.stray)
 	}
+	if m.grouping != nil {
+		v.other(m.grouping)
+	}
 	b.Err = v.err
 	return b
 }
@@ -56,9 +59,13 @@ func (v *converter) fail(e *pgerr.Error) {
 
 // notAllowed refuses a construct by its name.
 func (v *converter) notAllowed(location int32, what string) Expr {
-	v.fail(pgerr.New(pgerr.NotAllowed, "%s cannot be used on protected rows", what).At(max(v.a.at(location), 0)).
-		WithHint("Move it above the aggregates, or write the condition without it."))
+	v.forbid(location, what, "Write the query without it, or apply it to the result of the aggregate.")
 	return nil
+}
+
+func (v *converter) forbid(location int32, what, hint string) {
+	v.fail(pgerr.New(pgerr.NotAllowed, "%s cannot be used on protected rows", what).
+		At(max(v.a.at(location), 0)).WithHint("%s", hint))
 }
 
 // notYet refuses a construct that could be supported but is not.
@@ -70,18 +77,19 @@ func (v *converter) notYet(location int32, what, hint string) {
 func (v *converter) aggregate(n *pg.Node) *Aggregate {
 	f := n.GetFuncCall()
 	if f == nil {
-		v.notAllowed(0, "an SQL/JSON aggregate")
-		return nil
+		v.forbid(firstLocation(n), "an SQL/JSON aggregate", "Use count, sum or avg.")
+		return &Aggregate{}
 	}
+	const known = "Use count, sum or avg."
 	schema, name := callee(f)
 	out := &Aggregate{Func: name, Star: f.AggStar, Distinct: f.AggDistinct, At: v.a.at(f.Location)}
 	switch {
 	case schema != "" && schema != "pg_catalog":
-		v.notAllowed(f.Location, "an aggregate of schema "+schema)
+		v.forbid(f.Location, "an aggregate of schema "+schema, known)
 	case f.AggWithinGroup:
-		v.notAllowed(f.Location, "the ordered-set aggregate "+name)
+		v.forbid(f.Location, "the ordered-set aggregate "+name, known)
 	case len(f.AggOrder) > 0:
-		v.notAllowed(f.Location, "ORDER BY in an aggregate")
+		v.forbid(f.Location, "ORDER BY in an aggregate", known)
 	case f.FuncVariadic:
 		v.notAllowed(f.Location, "VARIADIC")
 	}
@@ -127,11 +135,11 @@ func (v *converter) fromItem(n *pg.Node) From {
 	case *pg.Node_RangeSubselect:
 		v.notYet(firstLocation(n), "a sub-select in FROM", rewrite)
 	case *pg.Node_RangeFunction:
-		v.notAllowed(firstLocation(n), "a function in FROM")
+		v.forbid(firstLocation(n), "a function in FROM", rewrite)
 	case *pg.Node_RangeTableSample:
-		v.notAllowed(x.RangeTableSample.Location, "TABLESAMPLE")
+		v.forbid(x.RangeTableSample.Location, "TABLESAMPLE", "Leave it out: the answer is for all rows.")
 	default:
-		v.notAllowed(firstLocation(n), "this item of FROM")
+		v.forbid(firstLocation(n), "this item of FROM", rewrite)
 	}
 	return nil
 }

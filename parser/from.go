@@ -57,16 +57,18 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 	}
 }
 
-// functionItem is what a function in FROM can be called by; its columns are not known.
+// functionItem is what a function in FROM can be called by. A function without
+// alias is named after itself; that is also the column of one that returns a
+// scalar. Other columns are not known.
 func functionItem(f *pg.RangeFunction) *item {
 	it := rename(&item{}, f.Alias)
 	if f.Alias == nil && len(f.Functions) > 0 {
-		// A function without alias is named after itself.
 		call := f.Functions[0].GetList().GetItems()
-		if len(call) > 0 {
+		if len(call) > 0 && call[0].GetFuncCall() != nil {
 			_, it.name = callee(call[0].GetFuncCall())
 		}
 	}
+	it.columns = append(it.columns, column{name: it.name})
 	return it
 }
 

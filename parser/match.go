@@ -29,6 +29,7 @@ type matcher struct {
 	aggregateNodes []*pg.Node
 	found          []occurrence
 	stray          *pg.ColumnRef // the first column neither grouped nor aggregated
+	grouping       *pg.Node      // a GROUPING(...), which has no meaning once GROUP BY is gone
 }
 
 // match resolves the references of the block, finds its occurrences, and puts
@@ -159,6 +160,9 @@ func (m *matcher) visit(n *pg.Node) {
 	}
 	if ref := n.GetColumnRef(); ref != nil && m.stray == nil {
 		m.stray = ref
+	}
+	if n.GetGroupingFunc() != nil {
+		m.grouping = n
 	}
 	if enter := opaque(n); enter != nil {
 		enter(m.visit)

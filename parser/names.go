@@ -78,6 +78,10 @@ func keywordName(n *pg.Node) string {
 		return "greatest"
 	case *pg.Node_XmlSerialize:
 		return "xmlserialize"
+	case *pg.Node_JsonArrayAgg:
+		return "json_arrayagg"
+	case *pg.Node_JsonObjectAgg:
+		return "json_objectagg"
 	}
 	return ""
 }

@@ -20,14 +20,14 @@ func Parse(sql string, cat Catalog) (*Script, error) {
 	if strings.IndexByte(sql, 0) >= 0 {
 		return relayed(sql), nil // no message of the protocol can hold it
 	}
-	toks, err := scan(sql)
+	toks, comments, err := scan(sql)
 	if err != nil {
 		return relayed(sql), nil //nolint:nilerr // Postgres reports it.
 	}
 	if refusal := guard(toks); refusal != nil {
 		return nil, refusal
 	}
-	tree, err := pg.Parse(sql)
+	tree, err := pg.Parse(blank(sql, toks, comments))
 	if err != nil || len(tree.Stmts) == 0 {
 		return relayed(sql), nil //nolint:nilerr // Postgres reports it.
 	}

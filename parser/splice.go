@@ -167,7 +167,7 @@ func nullQuery(n int) *pg.Node {
 	return emptySelect(targets)
 }
 
-// assemble applies the edits within the range. A replacement gets a space
+// assemble applies the edits within the range. What is put in gets a space
 // where it would run into its neighbour.
 func assemble(text string, within Span, edits []edit, inner bool) []piece {
 	var out []piece
@@ -177,30 +177,26 @@ func assemble(text string, within Span, edits []edit, inner bool) []piece {
 		if e.Start < within.Start || e.End > within.End || e.inner && !inner {
 			continue
 		}
-		b.WriteString(text[at:e.Start])
-		at = e.End
-		pad(&b, e.before)
-		b.WriteString(e.before)
+		write(&b, text[at:e.Start])
+		write(&b, e.before)
 		if e.block >= 0 {
 			out = append(out, piece{b.String(), -1}, piece{"", e.block})
 			b.Reset()
-			b.WriteString(e.after)
+			write(&b, e.after)
 		}
-		pad(&b, text[at:within.End])
+		at = e.End
 	}
-	b.WriteString(text[at:within.End])
+	write(&b, text[at:within.End])
 	return append(out, piece{b.String(), -1})
 }
 
-// pad writes a space if what follows would run into what is written.
-func pad(b *strings.Builder, next string) {
+// write appends the text, after a space if it would run into what is there.
+func write(b *strings.Builder, next string) {
 	written := b.String()
-	if written == "" || next == "" {
-		return
-	}
-	if isWord(written[len(written)-1]) && isWord(next[0]) {
+	if written != "" && next != "" && isWord(written[len(written)-1]) && isWord(next[0]) {
 		b.WriteByte(' ')
 	}
+	b.WriteString(next)
 }
 
 // proved parses the spliced text with an empty relation in each place and

@@ -28,13 +28,14 @@ const (
 	semicolon    = pg.Token_ASCII_59
 )
 
-// scan splits the text into tokens. It fails where Postgres's lexer would.
-func scan(text string) ([]token, error) {
+// scan splits the text into tokens and comments. It fails where Postgres's
+// lexer would.
+func scan(text string) (toks, comments []token, err error) {
 	raw, err := pgraw.ScanToProtobuf(text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	toks := make([]token, 0, len(text)/4)
+	toks = make([]token, 0, len(text)/4)
 	depth := 0
 	for len(raw) > 0 {
 		field, kind, n := protowire.ConsumeTag(raw)
@@ -47,6 +48,7 @@ func scan(text string) ([]token, error) {
 		raw = raw[max(n, 0):]
 		t := decodeToken(message)
 		if t.kind == pg.Token_SQL_COMMENT || t.kind == pg.Token_C_COMMENT {
+			comments = append(comments, t)
 			continue
 		}
 		if t.kind == pg.Token_UIDENT || t.kind == pg.Token_USCONST {
@@ -61,7 +63,39 @@ func scan(text string) ([]token, error) {
 		}
 		toks = append(toks, t)
 	}
-	return toks, nil
+	return toks, comments, nil
+}
+
+// blank overwrites comments with spaces. The parser cannot see past a comment
+// where its grammar looks one word ahead: NULLS /* */ LAST, NOT /* */ IN.
+func blank(text string, toks tokens, comments []token) string {
+	if len(comments) == 0 {
+		return text
+	}
+	out := []byte(text)
+	for _, c := range comments {
+		next := sort.Search(len(toks), func(i int) bool { return toks[i].start >= c.end })
+		if c.kind == pg.Token_C_COMMENT && toks.kind(next-1) == pg.Token_SCONST && toks.kind(next) == pg.Token_SCONST {
+			// Without it the two literals could run together into one.
+			continue
+		}
+		for i := c.start; i < min(c.end, len(out)); i++ {
+			out[i] = ' '
+		}
+	}
+	return string(out)
+}
+
+// uncommented is blank for a text that is not scanned yet.
+func uncommented(text string) string {
+	if !strings.Contains(text, "--") && !strings.Contains(text, "/*") {
+		return text
+	}
+	toks, comments, err := scan(text)
+	if err != nil {
+		return text
+	}
+	return blank(text, toks, comments)
 }
 
 func decodeToken(message []byte) token {

@@ -1,0 +1,125 @@
+package parser
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// Tokens returns where the tokens of the text stand, for tests that rewrite the
+// space between them.
+func Tokens(sql string) ([]Span, error) {
+	toks, _, err := scan(sql)
+	if err != nil {
+		return nil, err
+	}
+	spans := make([]Span, 0, len(toks))
+	for _, t := range toks {
+		spans = append(spans, Span{t.start, t.end})
+	}
+	return spans, nil
+}
+
+// Cores returns for each block of each statement a query that computes the
+// relation of the block from the rows themselves, made of the client's own text.
+func Cores(sql string, cat Catalog) ([][]string, error) {
+	toks, comments, err := scan(sql)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := pg.Parse(blank(sql, toks, comments))
+	if err != nil {
+		return nil, err
+	}
+	var out [][]string
+	for _, raw := range tree.Stmts {
+		end := len(sql)
+		if raw.StmtLen > 0 {
+			end = int(raw.StmtLocation + raw.StmtLen)
+		}
+		start := int(raw.StmtLocation)
+		l := &locator{text: sql[start:end], base: start, toks: slice(toks, start, end)}
+		out = append(out, l.cores(raw.Stmt, cat))
+	}
+	return out, nil
+}
+
+func (l *locator) cores(stmt *pg.Node, cat Catalog) []string {
+	a := &analysis{base: l.base, cat: cat}
+	query, _, ok := executed(stmt)
+	if !ok {
+		return nil
+	}
+	if sel := query.GetSelectStmt(); sel != nil {
+		a.query(sel, nil)
+	} else {
+		a.modify(query, nil)
+	}
+	slices.SortFunc(a.found, func(x, y *candidate) int { return cmp.Compare(x.at, y.at) })
+	edits, _ := a.bodyEdits(l)
+	var out []string
+	for _, c := range a.found {
+		if covered(edits, c.at) {
+			continue
+		}
+		m := match(c)
+		more, _ := l.edits(c, m, len(out))
+		edits = append(edits, more...)
+		out = append(out, l.core(c, m))
+	}
+	return out
+}
+
+func (l *locator) core(c *candidate, m *matcher) string {
+	var targets, positions []string
+	for i, n := range m.groupNodes {
+		targets = append(targets, l.textOf(n)+" AS g"+strconv.Itoa(i+1))
+		positions = append(positions, strconv.Itoa(i+1))
+	}
+	for i, n := range m.aggregateNodes {
+		targets = append(targets, l.textOf(n)+" AS a"+strconv.Itoa(i+1))
+	}
+	if len(targets) == 0 {
+		return "SELECT 1 AS g1"
+	}
+	k, _ := l.clauses(c)
+	end := k.next
+	if group := l.toks.keyword(pg.Token_GROUP_P, k.from, k.next, k.depth); group >= 0 {
+		end = group
+	}
+	s := l.between(k.from, end)
+	text := l.with(c.scope.ctes) + "SELECT " + strings.Join(targets, ", ") + " " + l.text[s.Start:s.End]
+	if len(positions) > 0 {
+		text += " GROUP BY " + strings.Join(positions, ", ")
+	}
+	return text
+}
+
+func (l *locator) textOf(n *pg.Node) string {
+	if at := n.GetAConst(); at != nil {
+		i := l.toks.at(int(at.Location) - l.base)
+		return l.text[l.toks[i].start:l.toks[i].end]
+	}
+	s, _ := l.span(n)
+	return l.text[s.Start:s.End]
+}
+
+func (l *locator) with(s *cteScope) string {
+	var ctes []string
+	for ; s != nil; s = s.parent {
+		for i := len(s.ctes) - 1; i >= 0; i-- {
+			start := l.toks.at(int(s.ctes[i].node.Location) - l.base)
+			body, _ := l.body(s.ctes[i].node)
+			end := l.toks.at(body.End)
+			ctes = append(ctes, l.text[l.toks[start].start:l.toks[end].end])
+		}
+	}
+	if len(ctes) == 0 {
+		return ""
+	}
+	slices.Reverse(ctes)
+	return "WITH RECURSIVE " + strings.Join(ctes, ", ") + " "
+}
