@@ -106,12 +106,6 @@ func (r *running) ask(asking bool) {
 	r.asking = asking
 }
 
-func (r *running) active() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.end != nil
-}
-
 // run calls Run. A cancel request, a client that goes away and the end of the
 // session end its context.
 func (s *Session) run(st Statement, m *Mirror, b Bound) (Rewrite, error) {

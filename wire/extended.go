@@ -91,6 +91,8 @@ func (s *Session) relayBind(raw []byte, portal string) error {
 // bindIntercepted runs an intercepted statement. Whatever Postgres would refuse
 // before running it is relayed, so that it does.
 func (s *Session) bindIntercepted(raw []byte, portal, name string) error {
+	s.working.Store(true)
+	defer s.working.Store(false)
 	ready, err := s.settle()
 	if err != nil {
 		return err
@@ -110,7 +112,11 @@ func (s *Session) bindIntercepted(raw []byte, portal, name string) error {
 		Params: b.Parameters, Formats: b.ParameterFormatCodes,
 		ParamOIDs: st.description.oids, Fields: st.description.fields,
 	}
-	if bound.Fields, err = s.innerFields(m, st.statement, st.text, bound.Fields); err != nil {
+	bound.Fields, err = s.innerFields(m, st.statement, st.text, bound.Fields)
+	if errors.Is(err, errRelay) {
+		return s.relayBind(raw, portal)
+	}
+	if err != nil {
 		return s.failBind(err, st)
 	}
 	rewrite, err := s.run(st.statement, m, bound)
@@ -137,7 +143,8 @@ func (s *Session) bindable(st *prepared, b *pgproto3.Bind) bool {
 }
 
 // innerFields describes the query inside a utility statement, which has no
-// description of its own.
+// description of its own. It may have no parameters either: errRelay lets
+// Postgres say so.
 func (s *Session) innerFields(m *Mirror, st Statement, text string, own []pgproto3.FieldDescription) ([]pgproto3.FieldDescription, error) {
 	if st.Describe == "" || st.Describe == st.SQL {
 		return own, nil
@@ -145,6 +152,9 @@ func (s *Session) innerFields(m *Mirror, st Statement, text string, own []pgprot
 	d, err := m.describe(s.ctx, st.Describe, nil, st.place(text))
 	if err != nil {
 		return nil, err
+	}
+	if len(d.ParamOIDs) > 0 {
+		return nil, errRelay
 	}
 	return d.Fields, nil
 }

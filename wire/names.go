@@ -27,22 +27,21 @@ func newNames() names {
 	}
 }
 
+// sent counts what is not answered yet.
 func (n *names) sent(r reply) {
-	switch {
-	case r.kind == replyParse && r.prepared != nil:
+	if r.kind == replyParse && r.prepared != nil {
 		n.special[r.statement]++
-		fallthrough
-	case r.kind == replyParse && r.statement != "":
-		if r.statement != "" {
-			n.parses++
-		}
-	case r.kind == replyBind && r.portal != "":
+	}
+	if r.kind == replyParse && r.statement != "" {
+		n.parses++
+	}
+	if r.kind == replyBind && r.portal != "" {
 		n.binds++
 	}
 }
 
-// answered undoes sent.
-func (n *names) answered(r reply) {
+// dropped undoes sent: the mirror skips the request.
+func (n *names) dropped(r reply) {
 	switch r.kind {
 	case replyParse:
 		if r.statement != "" {
@@ -61,10 +60,9 @@ func (n *names) answered(r reply) {
 	}
 }
 
-func (n *names) dropped(r reply) { n.answered(r) }
-
+// done follows the last message of a reply.
 func (n *names) done(r reply) {
-	n.answered(r)
+	n.dropped(r)
 	if r.private && r.closes == 0 {
 		return
 	}

@@ -9,8 +9,9 @@ import (
 // send passes one request on and notes the reply that is owed for it.
 func (s *Session) send(raw []byte, r reply) error {
 	if s.pipeline.full(s.limits.Pipeline) {
-		if s.mirror.flush() != nil {
-			return errMirrorLost
+		// The mirror may hold its replies back until it is asked for them.
+		if err := s.sendFlush(); err != nil {
+			return err
 		}
 		s.pipeline.waitRoom(s.limits.Pipeline)
 	}

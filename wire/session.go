@@ -44,6 +44,7 @@ type Session struct {
 	running   running
 	draining  atomic.Bool
 	leaving   atomic.Bool // the client has said good-bye
+	working   atomic.Bool // an intercepted statement is not yet sent to the mirror
 	watching  bool        // something was intercepted: names matter. The requests goroutine's own
 
 	mu     sync.Mutex
@@ -166,7 +167,7 @@ func (s *Session) drain() {
 }
 
 func (s *Session) endIfDrained() {
-	if s.draining.Load() && s.pipeline.idle() && !s.running.active() {
+	if s.draining.Load() && s.pipeline.idle() && !s.working.Load() {
 		s.end(errShutdown)
 	}
 }

@@ -145,13 +145,25 @@ func TestMirrorEnds(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	p := start(t, nil)
 	idle, busy := openRaw(t, p.config(t)), openRaw(t, p.config(t))
-	busy.Write(encodeAll(t, &pgproto3.Query{String: "SELECT 7 FROM pg_sleep(0.2)"}))
+	su, err := pgx.Connect(t.Context(), postgres.URL("mirror", "postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer su.Close(context.Background())
+	lock := func(how string) {
+		if _, err := su.Exec(t.Context(), "SELECT "+how+"(4711)"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock("pg_advisory_lock")
+	busy.Write(encodeAll(t, &pgproto3.Query{String: "SELECT 7, pg_advisory_lock(4711)"}))
 	eventually(t, "the mirror works", func() bool { return p.Owed() == 1 })
 	p.stop()
 	want := "ErrorResponse FATAL 57P01 terminating connection due to administrator command\nconnection: unexpected EOF\n"
 	if got := read(t, idle, 1); got != want {
 		t.Errorf("the idle client reads %s", got)
 	}
+	lock("pg_advisory_unlock")
 	got := read(t, busy, 2)
 	if !strings.Contains(got, `DataRow "7"`) || !strings.HasSuffix(got, want) {
 		t.Errorf("the busy client reads %s", got)
@@ -187,6 +199,47 @@ func TestPanicEndsOneSession(t *testing.T) {
 		t.Errorf("the log reads %s", log)
 	}
 	p.log.reset()
+}
+
+// TestPipelineLimit sends far more than the limit without a Sync: the mirror is
+// asked for what it holds back, and nothing is lost.
+func TestPipelineLimit(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Limits.Pipeline = 3 })
+	c := openRaw(t, p.config(t))
+	var out []byte
+	for range 500 {
+		out = append(out, encodeAll(t, &pgproto3.Parse{Query: "SELECT 1"})...)
+	}
+	c.Write(append(out, encodeAll(t, &pgproto3.Sync{})...))
+	if got := strings.Count(read(t, c, 1), "ParseComplete"); got != 500 {
+		t.Errorf("%d of 500 were parsed", got)
+	}
+}
+
+// whoHandler remembers what a session says of itself.
+type whoHandler struct{ seen chan string }
+
+func (h whoHandler) Screen(s *wire.Session, _ string) ([]wire.Statement, error) {
+	n, _ := s.Value().(int)
+	s.SetValue(n + 1)
+	h.seen <- fmt.Sprint(s.User(), " ", s.Database(), " ", s.Parameter("TimeZone"), " ",
+		s.Parameter("is_superuser"), " ", n, " ", s.Context().Err())
+	return nil, nil
+}
+
+func TestSessionKnowsItself(t *testing.T) {
+	h := whoHandler{make(chan string, 2)}
+	p := start(t, func(c *wire.Config) { c.Handler = h })
+	c := p.connect(t)
+	for i, sql := range []string{"SET TimeZone = 'Asia/Tokyo'", "SELECT 1"} {
+		if _, err := c.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
+		zone := []string{"Etc/UTC", "Asia/Tokyo"}[i]
+		if got, want := <-h.seen, fmt.Sprintf("ana mirror %s off %d <nil>", zone, i); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
 }
 
 // TestManySessions runs fifty at once, each with statements of every sort.

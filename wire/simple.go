@@ -20,6 +20,8 @@ func (s *Session) query(raw []byte) error {
 		return s.send(raw, reply{kind: replyQuery})
 	}
 	s.watching = true
+	s.working.Store(true)
+	defer s.working.Store(false)
 	if ready, err := s.settle(); !ready || err != nil {
 		// Postgres ignores a Query while it skips to the next Sync.
 		return err

@@ -128,7 +128,7 @@ func (s startup) negotiation() []byte {
 }
 
 // negotiate answers requests for encryption until the client sends its start-up
-// or cancel packet. The connection it returns is the encrypted one, if any.
+// or cancel packet. Afterwards c.conn is the encrypted connection, if any.
 func (v *Server) negotiate(c *connection) (startup, error) {
 	seen := map[uint32]bool{}
 	for {
