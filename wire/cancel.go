@@ -63,14 +63,15 @@ func (r *sessions) all() []*Session {
 }
 
 // cancel stops what the session does now. It returns when the mirror has taken
-// the request, so that a later statement is not hit by it.
+// the request, if one is sent, so that a later statement is not hit by it.
 func (s *Session) cancel(cause error) {
-	s.canceling.Lock()
-	defer s.canceling.Unlock()
-	running, asking := s.running.stop(cause)
-	if running && !asking {
-		return
+	if !s.running.stop(cause) {
+		s.cancelMirror()
 	}
+}
+
+// cancelMirror stops what the mirror does now.
+func (s *Session) cancelMirror() {
 	ctx, done := context.WithTimeout(context.WithoutCancel(s.ctx), cancelTime)
 	defer done()
 	if err := s.backend.CancelRequest(ctx); err != nil {
@@ -80,30 +81,24 @@ func (s *Session) cancel(cause error) {
 
 // running is the Run in progress, if any.
 type running struct {
-	mu     sync.Mutex
-	end    context.CancelCauseFunc
-	asking bool // the mirror is answering a private question
+	mu  sync.Mutex
+	end context.CancelCauseFunc
 }
 
-func (r *running) stop(cause error) (running, asking bool) {
+// stop ends the Run's context. It reports whether there is a Run.
+func (r *running) stop(cause error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.end != nil {
 		r.end(cause)
 	}
-	return r.end != nil, r.asking
+	return r.end != nil
 }
 
 func (r *running) set(end context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.end = end
-}
-
-func (r *running) ask(asking bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.asking = asking
 }
 
 // run calls Run. A cancel request, a client that goes away and the end of the
@@ -117,9 +112,6 @@ func (s *Session) run(st Statement, m *Mirror, b Bound) (Rewrite, error) {
 	unwatch()
 	s.running.set(nil)
 	if ctx.Err() != nil {
-		// A cancel request may still be on its way to the mirror.
-		s.canceling.Lock()
-		s.canceling.Unlock() //nolint:staticcheck // the wait is the purpose
 		err = canceledError(context.Cause(ctx), err)
 	}
 	if m.failed != nil && (err == nil || errors.Is(err, errPipeline)) {
@@ -141,7 +133,7 @@ func canceledError(cause, err error) error {
 	return cause
 }
 
-// watchClient cancels when the client goes away while nobody reads from it.
+// watchClient ends the session when the client goes away while nobody reads from it.
 func (s *Session) watchClient() (stop func()) {
 	s.client.in.release()
 	r := s.client.in.r
@@ -151,7 +143,7 @@ func (s *Session) watchClient() (stop func()) {
 		defer s.recover("watch")
 		_, err := r.Peek(r.Buffered() + 1)
 		if err != nil && !isTimeout(err) && r.Buffered() < r.Size() {
-			s.cancel(errClientGone)
+			s.end(errClientGone)
 		}
 	}()
 	return func() {

@@ -44,11 +44,13 @@ func (e *exchange) add(m pgproto3.Message, kind replyKind) {
 	}})
 }
 
-// ask sends an exchange and waits for its end.
-func (s *Session) ask(e *exchange) (*capture, error) {
+// ask sends an exchange and waits for its end. If ctx ends meanwhile, the mirror
+// gets a cancel request, and is waited for all the same.
+func (s *Session) ask(ctx context.Context, e *exchange) (*capture, error) {
 	e.replies[len(e.replies)-1].ends = true
-	s.running.ask(true)
-	defer s.running.ask(false)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	for i, m := range e.messages {
 		if err := s.sendMessage(m, e.replies[i]); err != nil {
 			return nil, err
@@ -57,6 +59,17 @@ func (s *Session) ask(e *exchange) (*capture, error) {
 	if err := s.sendFlush(); err != nil {
 		return nil, err
 	}
+	canceled := make(chan struct{})
+	keep := context.AfterFunc(ctx, func() {
+		defer close(canceled)
+		s.cancelMirror()
+	})
+	defer func() {
+		if !keep() {
+			// The request must not hit what is asked next.
+			<-canceled
+		}
+	}()
 	select {
 	case <-e.capture.done:
 		return e.capture, e.capture.err
@@ -68,6 +81,7 @@ func (s *Session) ask(e *exchange) (*capture, error) {
 // Query runs sql with parameters of the types oids and returns all its rows.
 // Formats and resultFormats are as in a Bind message. A *MirrorError is the
 // mirror's refusal; after any error of the mirror, nothing more can be asked.
+// When ctx ends the mirror is told to cancel.
 func (m *Mirror) Query(ctx context.Context, sql string, oids []uint32, params [][]byte, formats, resultFormats []int16) (*Result, error) {
 	name := m.s.private
 	e := newExchange(errorEdit{private: true})
@@ -108,14 +122,9 @@ func (m *Mirror) describe(ctx context.Context, sql string, oids []uint32, edit e
 	return &Description{ParamOIDs: c.oids, Fields: c.fields}, nil
 }
 
-// ask puts an exchange to the mirror unless the context has ended. It waits for
-// the reply even if the context ends meanwhile: whoever ended it has sent the
-// mirror a cancel request.
+// ask remembers the error that puts the session into a failed state.
 func (m *Mirror) ask(ctx context.Context, e *exchange) (*capture, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	c, err := m.s.ask(e)
+	c, err := m.s.ask(ctx, e)
 	var refused *MirrorError
 	if m.failed == nil && (errors.As(err, &refused) || errors.Is(err, errPipeline)) {
 		m.failed = err
@@ -137,7 +146,7 @@ func (s *Session) settle() (bool, error) {
 	}
 	e := newExchange(errorEdit{})
 	e.add(&pgproto3.Close{ObjectType: 'S', Name: s.private}, replyClose)
-	_, err := s.ask(e)
+	_, err := s.ask(s.ctx, e)
 	if errors.Is(err, errPipeline) {
 		return false, nil
 	}

@@ -38,14 +38,13 @@ type Session struct {
 	key      cancelKey
 	private  string // name of our statements and portals on the mirror
 
-	ctx       context.Context //nolint:containedctx // it is the session's life
-	end       context.CancelCauseFunc
-	canceling sync.Mutex // held while a cancel request is under way
-	running   running
-	draining  atomic.Bool
-	leaving   atomic.Bool // the client has said good-bye
-	working   atomic.Bool // an intercepted statement is not yet sent to the mirror
-	watching  bool        // something was intercepted: names matter. The requests goroutine's own
+	ctx      context.Context //nolint:containedctx // it is the session's life
+	end      context.CancelCauseFunc
+	running  running
+	draining atomic.Bool
+	leaving  atomic.Bool // the client has said good-bye
+	working  atomic.Bool // an intercepted statement is not yet sent to the mirror
+	watching bool        // something was intercepted: names matter. The requests goroutine's own
 
 	mu     sync.Mutex
 	params map[string]string // as the mirror reports them
@@ -138,7 +137,7 @@ func (s *Session) sayWhy(cause error) {
 	if !errors.As(cause, &f) {
 		s.log.Info("logged out")
 		if errors.Is(cause, errClientGone) && !s.pipeline.idle() {
-			s.cancel(cause)
+			s.cancelMirror()
 		}
 		return
 	}
