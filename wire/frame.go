@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -140,6 +141,20 @@ func (p *peer) flush() error {
 	}
 	return p.out.Flush()
 }
+
+// lingerTime bounds the wait for a client to read its last message.
+const lingerTime = time.Second
+
+// closeWrite says that nothing more comes. A connection that is closed while
+// the peer still sends is reset, and the peer may not read what it was told.
+func closeWrite(c net.Conn) {
+	if w, ok := c.(interface{ CloseWrite() error }); ok {
+		w.CloseWrite()
+	}
+}
+
+// discard reads until the peer is silent.
+func discard(c net.Conn) { io.Copy(io.Discard, c) }
 
 // encode appends a message that is known to fit the protocol's limits.
 func encode(dst []byte, m pgproto3.Message) []byte {

@@ -140,9 +140,12 @@ func (v *Server) login(ctx context.Context, conn net.Conn) (*Session, error) {
 	}
 	var f *fatalError
 	if errors.As(err, &f) {
-		v.log.Info("a log-in failed", "remote", remote(conn), "code", f.told.Code.String())
-		time.AfterFunc(time.Second, func() { conn.Close() })
+		v.log.Info("a log-in failed", "user", c.user, "remote", remote(conn), "code", f.told.Code.String())
+		linger := time.AfterFunc(lingerTime, func() { conn.Close() })
+		defer linger.Stop()
 		c.conn.Write(encodeFatal(f.told))
+		closeWrite(c.conn)
+		discard(c.conn)
 	}
 	return s, err
 }
@@ -158,6 +161,7 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*Session, error) 
 		}
 		return nil, errDone
 	}
+	c.user = start.user()
 	p := newPeer(c.conn, loginMessageBytes)
 	if n := start.negotiation(); n != nil {
 		if err := p.write(n); err != nil {

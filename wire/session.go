@@ -113,9 +113,11 @@ func (s *Session) serve(running context.Context) {
 	}
 	var both sync.WaitGroup
 	replies := make(chan error, 1)
+	silent := make(chan struct{})
 	both.Go(func() {
-		defer s.recover("requests")
-		s.end(s.relayRequests(replies))
+		defer close(silent)
+		s.relay(replies)
+		discard(s.client.conn)
 	})
 	both.Go(func() {
 		defer s.recover("replies")
@@ -126,13 +128,19 @@ func (s *Session) serve(running context.Context) {
 		}
 	})
 	<-s.ctx.Done()
-	s.sayWhy(context.Cause(s.ctx))
+	s.sayWhy(context.Cause(s.ctx), silent)
 	s.close()
 	both.Wait()
 }
 
-// sayWhy tells the client why its session ends, if it does not know.
-func (s *Session) sayWhy(cause error) {
+func (s *Session) relay(replies <-chan error) {
+	defer s.recover("requests")
+	s.end(s.relayRequests(replies))
+}
+
+// sayWhy tells the client why its session ends, if it does not know. It returns
+// when the client has gone silent: closing earlier could lose what it was told.
+func (s *Session) sayWhy(cause error, silent <-chan struct{}) {
 	var f *fatalError
 	if !errors.As(cause, &f) {
 		s.log.Info("logged out")
@@ -143,10 +151,11 @@ func (s *Session) sayWhy(cause error) {
 	}
 	s.log.Warn("a session was ended", "code", f.told.Code.String())
 	// A client that does not read must not hold the session.
-	timer := time.AfterFunc(time.Second, func() { s.client.conn.Close() })
+	timer := time.AfterFunc(lingerTime, func() { s.client.conn.Close() })
 	defer timer.Stop()
-	if s.client.write(encodeFatal(f.told)) == nil {
-		s.client.flush()
+	if s.client.write(encodeFatal(f.told)) == nil && s.client.flush() == nil {
+		closeWrite(s.client.conn)
+		<-silent
 	}
 }
 
@@ -182,6 +191,9 @@ func (s *Session) recover(where string) {
 // relayRequests copies what the client sends until it ends.
 func (s *Session) relayRequests(replies <-chan error) error {
 	for {
+		if s.ctx.Err() != nil {
+			return context.Cause(s.ctx)
+		}
 		if !s.client.in.ready() {
 			if err := s.mirror.flush(); err != nil {
 				return errMirrorLost

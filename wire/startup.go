@@ -158,5 +158,6 @@ func (v *Server) negotiate(c *connection) (startup, error) {
 type connection struct {
 	conn    net.Conn
 	tls     bool
+	user    string // as it says
 	binding channelBinding
 }
