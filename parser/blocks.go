@@ -53,6 +53,8 @@ type analysis struct {
 	// native is set when Postgres itself refuses the statement: the analyst has no
 	// right to change protected tables.
 	native bool
+	// items counts the items of FROM clauses.
+	items int
 	// modifies is set by INSERT, UPDATE, DELETE and MERGE.
 	modifies bool
 }
@@ -146,6 +148,11 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 		a.groupExprs(sel, s, outputs)
 		a.above(sel, s, outputs)
 		from.columns, from.known = a.columns(sel, s)
+		return from
+	}
+	if len(sel.TargetList) > maxColumns || len(sel.GroupClause) > maxColumns || len(sel.SortClause) > maxColumns {
+		a.refusal = pgerr.New(pgerr.StatementTooComplex, "a query over protected rows has more than %d expressions", maxColumns).
+			At(from.at).WithHint("Split the statement.")
 		return from
 	}
 	groups := a.groups(sel, s, outputs)
@@ -300,8 +307,9 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 			if len(names) > 0 && s.named("", names[len(names)-1]) != i {
 				continue
 			}
-			out = append(out, it.columns...)
-			known = known && it.known
+			room := max(maxColumns-len(out), 0)
+			out = append(out, it.columns[:min(len(it.columns), room)]...)
+			known = known && it.known && len(it.columns) <= room
 		}
 		known = known && t.Val.GetColumnRef() != nil
 	}

@@ -123,3 +123,24 @@ func (l *locator) with(s *cteScope) string {
 	slices.Reverse(ctes)
 	return "WITH RECURSIVE " + strings.Join(ctes, ", ") + " "
 }
+
+// ParseTampered is Parse of one statement that is misled about where token i ends.
+func ParseTampered(sql string, cat Catalog, i, shift int) (*Statement, error) {
+	toks, comments, err := scan(sql)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := pg.Parse(blank(sql, toks, comments))
+	if err != nil {
+		return nil, err
+	}
+	toks[i].end += shift
+	return statement(sql, tree.Stmts[0], toks, cat), nil
+}
+
+// SameTree reports whether two texts have the same tree, locations aside.
+func SameTree(a, b string) bool {
+	x, okX := canonicalText(a)
+	y, okY := canonicalText(b)
+	return okX && okY && string(x) == string(y)
+}

@@ -28,14 +28,26 @@ func (a *analysis) joined(l, r result) result {
 	return result{kind: l.kind, at: l.at, table: l.table}
 }
 
+// maxItems bounds the items of all FROM clauses of a statement, and maxColumns
+// those of one list: Postgres takes no longer lists of targets.
+const (
+	maxItems   = 500
+	maxColumns = 1664
+)
+
 func (a *analysis) fromItem(n *pg.Node, s *scope) result {
+	if a.items++; a.items > maxItems {
+		a.refusal = pgerr.New(pgerr.StatementTooComplex, "statement names more than %d relations", maxItems).
+			WithHint("Split the statement.")
+		return result{at: -1}
+	}
 	switch x := n.GetNode().(type) {
 	case *pg.Node_RangeVar:
 		return a.rangeVar(x.RangeVar, s)
 	case *pg.Node_RangeSubselect:
 		level := newScope(s, !x.RangeSubselect.Lateral)
 		r := a.query(x.RangeSubselect.Subquery.GetSelectStmt(), level)
-		s.items = append(s.items, rename(&item{columns: r.columns, known: r.known}, x.RangeSubselect.Alias))
+		s.add(rename(&item{columns: r.columns, known: r.known}, x.RangeSubselect.Alias))
 		return r
 	case *pg.Node_JoinExpr:
 		return a.join(x.JoinExpr, s)
@@ -46,13 +58,13 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 		return r
 	case *pg.Node_RangeFunction:
 		children(n, func(n *pg.Node) { a.expr(n, s) })
-		s.items = append(s.items, functionItem(x.RangeFunction))
+		s.add(functionItem(x.RangeFunction))
 		return result{at: -1}
 	default:
 		if n != nil {
 			children(n, func(n *pg.Node) { a.expr(n, s) })
 		}
-		s.items = append(s.items, &item{})
+		s.add(&item{})
 		return result{at: -1}
 	}
 }
@@ -78,7 +90,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 			r := a.cte(c)
 			a.cteRefs = append(a.cteRefs, v)
 			it := &item{name: v.Relname, columns: r.columns, known: r.known}
-			s.items = append(s.items, rename(it, v.Alias))
+			s.add(rename(it, v.Alias))
 			if r.kind == rows {
 				r.at = a.at(v.Location)
 			}
@@ -91,7 +103,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 		unit := ref.Resolved.Protected && name == ref.Resolved.Unit
 		it.columns = append(it.columns, column{name: name, unit: unit})
 	}
-	s.items = append(s.items, rename(it, v.Alias))
+	s.add(rename(it, v.Alias))
 	if !ref.Resolved.Protected {
 		return result{at: -1}
 	}
@@ -119,10 +131,10 @@ func (a *analysis) join(j *pg.JoinExpr, s *scope) result {
 	if j.Alias != nil {
 		whole := &item{known: true}
 		for _, it := range s.items[first:] {
-			whole.columns = append(whole.columns, it.columns...)
+			whole.columns = append(whole.columns, it.columns[:min(len(it.columns), max(maxColumns-len(whole.columns), 0))]...)
 			whole.known = whole.known && it.known
 		}
-		s.items = append(s.items[:first], rename(whole, j.Alias))
+		s.collapse(first, rename(whole, j.Alias))
 	}
 	return r
 }

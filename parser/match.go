@@ -25,6 +25,7 @@ type matcher struct {
 	literals   map[*pg.Node]int
 	aggregates map[string]int
 
+	spent          int // bytes of canonical forms made
 	groupNodes     []*pg.Node
 	aggregateNodes []*pg.Node
 	found          []occurrence
@@ -124,7 +125,7 @@ func (m *matcher) addGroup(n *pg.Node) {
 		}
 		return
 	}
-	key := keyOf(n)
+	key := m.key(n)
 	if _, known := m.groups[key]; known {
 		return
 	}
@@ -133,10 +134,17 @@ func (m *matcher) addGroup(n *pg.Node) {
 	m.types[reflect.TypeOf(n.GetNode())] = true
 }
 
-func keyOf(n *pg.Node) string {
+// maxCompared bounds the bytes of the canonical forms that are made of one block.
+const maxCompared = 4 << 20
+
+func (m *matcher) key(n *pg.Node) string {
 	key, _, _ := canonical(n)
+	m.spent += len(key)
 	return string(key)
 }
+
+// exhausted reports whether the block is too large to be compared with itself.
+func (m *matcher) exhausted() bool { return m.spent > maxCompared }
 
 func (m *matcher) group(n *pg.Node) (int, bool) {
 	if i, ok := m.literals[n]; ok {
@@ -145,11 +153,14 @@ func (m *matcher) group(n *pg.Node) (int, bool) {
 	if !m.types[reflect.TypeOf(n.Node)] {
 		return 0, false
 	}
-	i, ok := m.groups[keyOf(n)]
+	i, ok := m.groups[m.key(n)]
 	return i, ok
 }
 
 func (m *matcher) visit(n *pg.Node) {
+	if m.exhausted() {
+		return
+	}
 	if i, ok := m.group(n); ok {
 		m.found = append(m.found, occurrence{n, "g" + strconv.Itoa(i)})
 		return
@@ -172,7 +183,7 @@ func (m *matcher) visit(n *pg.Node) {
 }
 
 func (m *matcher) aggregate(n *pg.Node) int {
-	key := keyOf(n)
+	key := m.key(n)
 	i, known := m.aggregates[key]
 	if !known {
 		m.aggregateNodes = append(m.aggregateNodes, n)

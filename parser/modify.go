@@ -45,7 +45,7 @@ func (a *analysis) insert(i *pg.InsertStmt, s *scope) {
 	}
 	a.target(i.Relation, s)
 	excluded := rename(s.items[0], &pg.Alias{Aliasname: "excluded"})
-	s.items = append(s.items, excluded)
+	s.add(excluded)
 	if i.OnConflictClause != nil {
 		reflected(i.OnConflictClause.ProtoReflect(), func(n *pg.Node) { a.expr(n, s) })
 	}
@@ -62,7 +62,7 @@ func (a *analysis) target(v *pg.RangeVar, s *scope) {
 	for _, name := range ref.Resolved.Columns {
 		it.columns = append(it.columns, column{name: name})
 	}
-	s.items = append(s.items, rename(it, v.Alias))
+	s.add(rename(it, v.Alias))
 }
 
 // source analyses FROM or USING, whose rows must not be protected.

@@ -7,6 +7,9 @@ type scope struct {
 	parent *scope
 	ctes   *cteScope
 	items  []*item
+	// index finds columns once there were many lookups; nil until then.
+	index   map[string]place
+	lookups int
 	// blind says that the items of parent cannot be seen from here (a derived
 	// table without LATERAL, the query of a CTE); those further out can.
 	blind bool
@@ -31,6 +34,67 @@ type column struct {
 	unit bool
 }
 
+// A place says in how many items of a level a column name is, and which are the
+// first and the last of them.
+type place struct{ first, last, count int }
+
+// indexAfter is the number of lookups that pay for an index of a level.
+const indexAfter = 64
+
+// add adds items to the level.
+func (s *scope) add(items ...*item) {
+	s.items = append(s.items, items...)
+	s.index = nil
+}
+
+// collapse replaces the items from the index on by one.
+func (s *scope) collapse(from int, it *item) {
+	s.items = append(s.items[:from], it)
+	s.index = nil
+}
+
+// find returns where a column name is among the items of the level.
+func (s *scope) find(name string) place {
+	if s.lookups++; s.lookups < indexAfter {
+		found := place{first: -1}
+		for i, it := range s.items {
+			if it.column(name) < 0 {
+				continue
+			}
+			if found.count++; found.count == 1 {
+				found.first = i
+			}
+			found.last = i
+		}
+		return found
+	}
+	if s.index == nil {
+		s.buildIndex()
+	}
+	if found, ok := s.index[name]; ok {
+		return found
+	}
+	return place{first: -1}
+}
+
+func (s *scope) buildIndex() {
+	s.index = map[string]place{}
+	for i, it := range s.items {
+		for _, c := range it.columns {
+			found, ok := s.index[c.name]
+			switch {
+			case !ok:
+				found.first = i
+			case found.last == i:
+				continue // the second column of that name
+			}
+			found.last = i
+			found.count++
+			s.index[c.name] = found
+		}
+	}
+}
+
 // A presence says whether a level has a column of a name.
 type presence uint8
 
@@ -53,16 +117,15 @@ func (s *scope) has(name string) presence {
 	if len(s.items) > 0 && isSystemColumn(name) {
 		return present
 	}
-	found := absent
+	if s.find(name).count > 0 {
+		return present
+	}
 	for _, it := range s.items {
-		switch {
-		case it.column(name) >= 0:
-			return present
-		case !it.known:
-			found = unsure
+		if !it.known {
+			return unsure
 		}
 	}
-	return found
+	return absent
 }
 
 func isSystemColumn(name string) bool {
@@ -165,20 +228,11 @@ func (s *scope) own(ref *pg.ColumnRef) (it int, c column, ok bool) {
 		}
 		return it, s.items[it].get(name), true
 	}
-	it = -1
-	for i, candidate := range s.items {
-		if candidate.column(name) < 0 {
-			continue
-		}
-		if it >= 0 {
-			return 0, column{}, false
-		}
-		it = i
-	}
-	if it < 0 {
+	found := s.find(name)
+	if found.count != 1 {
 		return 0, column{}, false
 	}
-	return it, s.items[it].get(name), true
+	return found.first, s.items[found.first].get(name), true
 }
 
 // get returns the column of that name, which need not be known.

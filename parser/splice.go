@@ -63,6 +63,10 @@ func (a *analysis) splice(st *Statement, stmt *pg.Node, l *locator) *pgerr.Error
 			continue
 		}
 		m := match(c)
+		if m.exhausted() {
+			return pgerr.New(pgerr.StatementTooComplex, "a query over protected rows is too large").At(c.at).
+				WithHint("Split the statement.")
+		}
 		more, err := l.edits(c, m, len(changes))
 		if err != nil {
 			return err

@@ -123,6 +123,7 @@ type Block struct {
 	// Grouped says that there is a GROUP BY. Without one there is always exactly one row.
 	Grouped bool
 	// Err refuses the content of the block (unknown syntax, function, node).
+	// Then the trees have gaps: nil where something was refused.
 	Err *pgerr.Error
 	At  int
 }

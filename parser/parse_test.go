@@ -1,0 +1,88 @@
+package parser_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpproxy/parser"
+)
+
+// FuzzParse: no text makes the parser panic, every statement's text is where it
+// says, and whatever is released parses again once its places are filled.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/golden/*")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no seeds")
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, part := range strings.Split(string(text), "\nparse")[1:] {
+			_, part, _ = strings.Cut(part, "\n")
+			sql, _, _ := strings.Cut(part, "\n----")
+			f.Add(sql)
+		}
+	}
+	both := append(append(schema{}, clinic...), shop...)
+	f.Fuzz(func(t *testing.T, sql string) {
+		script, err := parser.Parse(sql, both)
+		if err != nil {
+			asError(t, err)
+			return
+		}
+		for _, s := range script.Statements {
+			if sql[s.Offset:s.Offset+len(s.Text)] != s.Text {
+				t.Errorf("text at %d is not %q", s.Offset, s.Text)
+			}
+			if s.Class == parser.Refused && s.Refusal == nil {
+				t.Error("refused without a reason")
+			}
+			if s.Class != parser.Release && s.Class != parser.Explain {
+				continue
+			}
+			if len(s.Blocks) == 0 {
+				t.Error("released without a block")
+			}
+			for _, spliced := range []string{s.Splice(empty), s.SpliceInner(empty), s.InnerText()} {
+				if _, err := parser.Tokens(spliced); err != nil || !parses(spliced) {
+					t.Errorf("%q does not parse", spliced)
+				}
+			}
+		}
+	})
+}
+
+func empty(int) string { return "(SELECT)" }
+
+// parses reports whether the text is SQL: a text that is not is one relayed
+// statement, so that a second one behind it goes unseen.
+func parses(sql string) bool {
+	script, err := parser.Parse(sql+"\n;SELECT 1", clinic)
+	return err != nil || len(script.Statements) > 1
+}
+
+const aggregateQuery = "SELECT p.region, count(*), avg(v.cost), sum(v.qty) FROM visits v JOIN patients p ON p.id = v.patient_id " +
+	"WHERE v.day >= '2020-03-01' AND v.diagnosis = 'flu' GROUP BY p.region HAVING count(*) > 10 ORDER BY 2 DESC"
+
+func BenchmarkParse(b *testing.B) {
+	for name, sql := range map[string]string{
+		"count":      "SELECT count(*) FROM visits",
+		"grouped":    "SELECT region, count(*) FROM patients GROUP BY region",
+		"join":       aggregateQuery,
+		"expression": "SELECT extract(year from day) AS y, count(*) FROM visits GROUP BY extract(year from day) ORDER BY 1",
+		"relayed":    "SELECT a, b FROM t WHERE c = 1",
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := parser.Parse(sql, clinic); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

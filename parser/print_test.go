@@ -1,0 +1,110 @@
+package parser_test
+
+import (
+	"testing"
+
+	"dpproxy/parser"
+)
+
+// where parses the condition of a query over visits.
+func where(t *testing.T, condition string) parser.Expr {
+	t.Helper()
+	script, err := parser.Parse("SELECT count(*) FROM visits WHERE "+condition, clinic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := script.Statements[0]
+	if len(s.Blocks) != 1 || s.Blocks[0].Err != nil {
+		t.Fatalf("%s: no block", condition)
+	}
+	return s.Blocks[0].Where
+}
+
+func TestPrint(t *testing.T) {
+	for in, want := range map[string]string{
+		"qty = 1":                                   `("qty" OPERATOR(pg_catalog.=) 1)`,
+		"v.qty = -1":                                `("v"."qty" OPERATOR(pg_catalog.=) (-1))`,
+		"- qty < 1e3":                               `((OPERATOR(pg_catalog.-) "qty") OPERATOR(pg_catalog.<) 1e3)`,
+		"diagnosis = 'it''s'":                       `("diagnosis" OPERATOR(pg_catalog.=) 'it''s')`,
+		`diagnosis = E'a\\b'`:                       `("diagnosis" OPERATOR(pg_catalog.=) E'a\\b')`,
+		"qty IS NULL AND NOT true":                  `(("qty" IS NULL) AND (NOT TRUE))`,
+		"qty IN (1, 2) OR qty NOT IN (3)":           `(("qty" IN (1, 2)) OR ("qty" NOT IN (3)))`,
+		"qty::numeric(4,1)::my.t[] IS NOT NULL":     `(CAST(CAST("qty" AS "pg_catalog"."numeric"(4, 1)) AS "my"."t"[]) IS NOT NULL)`,
+		"coalesce(lower(diagnosis), $1) LIKE 'a%'":  `(COALESCE(pg_catalog."lower"("diagnosis"), $1) OPERATOR(pg_catalog.~~) 'a%')`,
+		"day < CURRENT_DATE":                        `("day" OPERATOR(pg_catalog.<) CURRENT_DATE)`,
+		`"we""ird" IS TRUE`:                         `("we""ird" IS TRUE)`,
+		"qty IS DISTINCT FROM NULL":                 `("qty" IS DISTINCT FROM NULL)`,
+		"qty NOT BETWEEN SYMMETRIC 1 AND 2":         `("qty" NOT BETWEEN SYMMETRIC 1 AND 2)`,
+		"public.visits.qty IS NOT DISTINCT FROM $2": `("public"."visits"."qty" IS NOT DISTINCT FROM $2)`,
+	} {
+		x := where(t, in)
+		if got := parser.Print(x); got != want {
+			t.Errorf("%s:\n%s\n%s", in, got, want)
+		}
+		again := where(t, parser.Print(x))
+		if !parser.Equal(x, again) {
+			t.Errorf("%s: prints as %s, which is another expression", in, parser.Print(x))
+		}
+	}
+}
+
+func TestEqual(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"qty = 1", "(qty)   =   1", true},
+		{"qty = 1", "qty = 2", false},
+		{"qty = 1", "qty = '1'", false},
+		{"qty = $1", "qty = $2", false},
+		{"true", "'TRUE'", false},
+		{"qty = 1 AND qty = 2", "qty = 1 OR qty = 2", false},
+		{"qty IS NULL", "qty IS NOT NULL", false},
+		{"v.qty = 1", "qty = 1", false},
+		{"qty = 1 AND (qty = 2 AND qty = 3)", "(qty = 1 AND qty = 2) AND qty = 3", false},
+	} {
+		if got := parser.Equal(where(t, c.a), where(t, c.b)); got != c.want {
+			t.Errorf("%s | %s: %t", c.a, c.b, got)
+		}
+	}
+	if !parser.Equal(nil, nil) || parser.Equal(nil, where(t, "true")) || parser.Equal(where(t, "true"), nil) {
+		t.Error("nil is equal to nil alone")
+	}
+}
+
+func TestColumnFree(t *testing.T) {
+	for in, want := range map[string]bool{
+		"true":                            true,
+		"1 + $1 > abs(2)":                 true,
+		"now() - interval '1 day' > '1'":  true,
+		"qty = 1":                         false,
+		"1 IN (2, qty)":                   false,
+		"coalesce(1, nullif(2, qty)) = 1": false,
+		"1 BETWEEN 2 AND qty":             false,
+		"NOT (1 = 2 OR qty IS NULL)":      false,
+		"qty::text::int IS TRUE":          false,
+		"1 IS DISTINCT FROM qty":          false,
+		"- qty = 1":                       false,
+	} {
+		if got := parser.ColumnFree(where(t, in)); got != want {
+			t.Errorf("%s: %t", in, got)
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for in, want := range map[string]string{
+		"":        "''",
+		"it's":    "'it''s'",
+		`a\b`:     `E'a\\b'`,
+		`\'`:      `E'\\'''`,
+		"$$;--/*": "'$$;--/*'",
+	} {
+		if got := parser.Quote(in); got != want {
+			t.Errorf("%q: %s", in, got)
+		}
+	}
+	if got := parser.QuoteIdent(`a"b`); got != `"a""b"` {
+		t.Error(got)
+	}
+}
