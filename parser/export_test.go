@@ -1,7 +1,6 @@
 package parser
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,17 +57,10 @@ func (l *locator) cores(stmt *pg.Node, cat Catalog) []string {
 	} else {
 		a.modify(query, nil)
 	}
-	slices.SortFunc(a.found, func(x, y *candidate) int { return cmp.Compare(x.at, y.at) })
-	edits, _ := a.bodyEdits(l)
+	changes, _, _ := a.rewrite(l)
 	var out []string
-	for _, c := range a.found {
-		if covered(edits, c.at) {
-			continue
-		}
-		m := match(c)
-		more, _ := l.edits(c, m, len(out))
-		edits = append(edits, more...)
-		out = append(out, l.core(c, m))
+	for _, c := range changes {
+		out = append(out, l.core(c.candidate, c.matcher))
 	}
 	return out
 }

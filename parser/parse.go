@@ -39,7 +39,7 @@ func Parse(sql string, cat Catalog) (*Script, error) {
 }
 
 func relayed(sql string) *Script {
-	return &Script{Statements: []*Statement{{Text: sql, Class: Relay}}}
+	return &Script{Statements: []*Statement{{Text: sql, Class: Relay, Inner: Span{0, len(sql)}}}}
 }
 
 // statement cuts one statement out of the text and classifies it.
@@ -48,7 +48,7 @@ func statement(sql string, raw *pg.RawStmt, toks []token, cat Catalog) *Statemen
 	if raw.StmtLen > 0 {
 		end = start + int(raw.StmtLen)
 	}
-	st := &Statement{Text: sql[start:end], Offset: start, Class: Relay}
+	st := &Statement{Text: sql[start:end], Offset: start, Class: Relay, Inner: Span{0, end - start}}
 	a := &analysis{base: start, cat: cat}
 	l := &locator{text: st.Text, base: start, toks: slice(toks, start, end)}
 	a.classify(st, raw.Stmt, l)

@@ -18,12 +18,23 @@ type piece struct {
 
 // Splice returns the text of the statement with block i replaced by
 // relation(i), a sub-select in parentheses with the columns g1.. and a1.. of the
-// block. The splice was proved when the statement was parsed.
-func (s *Statement) Splice(relation func(i int) string) string { return fill(s.whole, relation) }
+// block. The splice was proved when the statement was parsed. A statement
+// without blocks is its own text.
+func (s *Statement) Splice(relation func(i int) string) string {
+	if s.whole == nil {
+		return s.Text
+	}
+	return fill(s.whole, relation)
+}
 
 // SpliceInner is Splice for the Inner query alone. An INTO clause is left out,
 // so that the query can be described.
-func (s *Statement) SpliceInner(relation func(i int) string) string { return fill(s.inner, relation) }
+func (s *Statement) SpliceInner(relation func(i int) string) string {
+	if s.inner == nil {
+		return s.InnerText()
+	}
+	return fill(s.inner, relation)
+}
 
 // InnerText is the client's own text of the Inner query, without an INTO clause.
 func (s *Statement) InnerText() string {
@@ -45,41 +56,24 @@ func fill(pieces []piece, relation func(i int) string) string {
 	return b.String()
 }
 
+// A change is a block with what was found in it.
+type change struct {
+	*candidate
+	*matcher
+}
+
 // splice computes the edits of all blocks, applies them to the tree as well,
 // and proves that the new text means the new tree. The tree is spent afterwards.
 func (a *analysis) splice(st *Statement, stmt *pg.Node, l *locator) *pgerr.Error {
-	slices.SortFunc(a.found, func(x, y *candidate) int { return cmp.Compare(x.at, y.at) })
-	edits, err := a.bodyEdits(l)
-	if err != nil {
+	changes, edits, err := a.rewrite(l)
+	if err != nil || len(changes) == 0 {
 		return err
 	}
-	type change struct {
-		c *candidate
-		m *matcher
+	for _, c := range changes {
+		st.Blocks = append(st.Blocks, a.convert(c.candidate, c.matcher))
 	}
-	var changes []change
-	for _, c := range a.found {
-		if covered(edits, c.at) {
-			continue
-		}
-		m := match(c)
-		if m.exhausted() {
-			return pgerr.New(pgerr.StatementTooComplex, "a query over protected rows is too large").At(c.at).
-				WithHint("Split the statement.")
-		}
-		more, err := l.edits(c, m, len(changes))
-		if err != nil {
-			return err
-		}
-		edits = append(edits, more...)
-		changes = append(changes, change{c, m})
-		st.Blocks = append(st.Blocks, a.convert(c, m))
-	}
-	if len(changes) == 0 {
-		return nil
-	}
-	for i, ch := range changes {
-		substitute(ch.c, ch.m, i)
+	for i, c := range changes {
+		substitute(c.candidate, c.matcher, i)
 	}
 	for _, body := range a.bodies {
 		body.Ctequery = nullQuery(len(body.Aliascolnames))
@@ -91,9 +85,37 @@ func (a *analysis) splice(st *Statement, stmt *pg.Node, l *locator) *pgerr.Error
 	st.whole = assemble(st.Text, Span{0, len(st.Text)}, edits, false)
 	st.inner = assemble(st.Text, st.Inner, edits, true)
 	if !proved(st, stmt) {
-		return internal(changes[0].c.at)
+		return internal(changes[0].at)
 	}
 	return nil
+}
+
+// rewrite lists the blocks in text order, without those that stand in text
+// which another one replaces, and the edits of all.
+func (a *analysis) rewrite(l *locator) ([]change, []edit, *pgerr.Error) {
+	slices.SortFunc(a.found, func(x, y *candidate) int { return cmp.Compare(x.at, y.at) })
+	edits, err := a.bodyEdits(l)
+	if err != nil {
+		return nil, nil, err
+	}
+	var changes []change
+	for _, c := range a.found {
+		if covered(edits, c.at) {
+			continue
+		}
+		m := match(c)
+		if m.exhausted() {
+			return nil, nil, pgerr.New(pgerr.StatementTooComplex, "a query over protected rows is too large").At(c.at).
+				WithHint("Split the statement.")
+		}
+		more, err := l.edits(c, m, len(changes))
+		if err != nil {
+			return nil, nil, err
+		}
+		edits = append(edits, more...)
+		changes = append(changes, change{c, m})
+	}
+	return changes, edits, nil
 }
 
 // bodyEdits empties the CTEs that read protected rows. Nothing refers to them

@@ -1,0 +1,124 @@
+package parser_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dpproxy/parser"
+)
+
+// TestConversion: the tree of a block, printed, means what the client wrote. Both
+// compute the same relation from the rows.
+func TestConversion(t *testing.T) {
+	o := startOracle(t)
+	compared := 0
+	for _, sql := range append(corpus(t), conditions...) {
+		if strings.HasPrefix(sql, "--") {
+			continue
+		}
+		script, err := parser.Parse(sql, clinic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cores, err := parser.Cores(sql, clinic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range script.Statements {
+			for j, block := range s.Blocks {
+				if block.Err != nil {
+					continue
+				}
+				compared++
+				want, got := ask(t, o.direct, cores[i][j]), ask(t, o.direct, printBlock(block))
+				if want.Code != "" {
+					t.Fatalf("the oracle fails: %s\n%s", want.Code, cores[i][j])
+				}
+				slices.Sort(want.Rows)
+				slices.Sort(got.Rows)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s\nprinted: %s\n%s", cores[i][j], printBlock(block), diff)
+				}
+			}
+		}
+	}
+	if compared < 70 {
+		t.Errorf("only %d blocks compared", compared)
+	}
+}
+
+// conditions are blocks with expressions that the statements of the oracle lack.
+var conditions = []string{
+	"SELECT count(*) FROM visits WHERE qty IS DISTINCT FROM 3 AND NOT qty NOT IN (1, -2) OR qty NOT BETWEEN SYMMETRIC 4.5 AND 3e0 AND (day IS NOT NULL) IS NOT UNKNOWN",
+	"SELECT sum(-qty), sum(+qty), sum(qty - -1), avg(qty * 2 % 5) FROM visits WHERE day > date '2020-03-01' OR ts < '2020-02-01 00:00+00'::timestamptz",
+	"SELECT count(*) FROM visits WHERE diagnosis LIKE E'%\\\\m_' OR diagnosis NOT LIKE 'f!%' ESCAPE '!' AND upper(trim(both 'a' from diagnosis)) <> 'X' || 'Y'",
+	"SELECT count(*), sum(coalesce(nullif(qty, 3), greatest(qty, 5), least(1, 2))) FROM visits WHERE NOT (qty = 1 OR qty = 2 AND true) AND NULL IS NULL",
+	"SELECT count(*) FROM visits v LEFT JOIN patients p ON p.id = v.patient_id AND p.smoker RIGHT JOIN hospitals h ON h.id = v.hospital_id, hospitals g WHERE g.id < 3",
+	"SELECT count(*) FROM visits JOIN hospitals USING (id) CROSS JOIN hospitals b WHERE smallint '3' < b.id::numeric(4,1) AND interval '1' day < interval '2 days 03:04' day to minute",
+	"SELECT extract(dow from day), position('u' in diagnosis), overlay(diagnosis placing 'x' from 2 for 1), day::timestamp AT TIME ZONE 'UTC', count(*) FROM visits GROUP BY 1, 2, 3, 4",
+	"SELECT count(*) FROM ONLY public.visits WHERE (public.visits.f8 < 1e300 AND visits.f8 >= .5) IS TRUE AND big > 3000000000 - 2999999000 AND current_date > day",
+	"SELECT count(*) FROM patients WHERE sex = 'f'::sex_t AND \"Größe\" > 160.5 AND name::varchar(3) = 'p10'",
+}
+
+// printBlock writes a query from the trees of a block alone.
+func printBlock(b *parser.Block) string {
+	var targets, positions []string
+	for i, g := range b.Groups {
+		targets = append(targets, fmt.Sprintf("%s AS g%d", parser.Print(g), i+1))
+		positions = append(positions, fmt.Sprint(i+1))
+	}
+	for i, a := range b.Aggregates {
+		var args []string
+		for _, x := range a.Args {
+			args = append(args, parser.Print(x))
+		}
+		call := "pg_catalog." + a.Func + "(" + map[bool]string{true: "*"}[a.Star] + map[bool]string{true: "DISTINCT "}[a.Distinct] + strings.Join(args, ", ") + ")"
+		if a.Filter != nil {
+			call += " FILTER (WHERE " + parser.Print(a.Filter) + ")"
+		}
+		targets = append(targets, fmt.Sprintf("%s AS a%d", call, i+1))
+	}
+	if len(targets) == 0 {
+		return "SELECT 1 AS g1"
+	}
+	sql := "SELECT " + strings.Join(targets, ", ") + " FROM " + printFrom(b.From)
+	if b.Where != nil {
+		sql += " WHERE " + parser.Print(b.Where)
+	}
+	if b.Grouped {
+		sql += " GROUP BY " + strings.Join(positions, ", ")
+	}
+	return sql
+}
+
+func printFrom(f parser.From) string {
+	switch x := f.(type) {
+	case *parser.Table:
+		out := map[bool]string{true: "ONLY "}[x.Only]
+		if x.Ref.Schema != "" {
+			out += parser.QuoteIdent(x.Ref.Schema) + "."
+		}
+		out += parser.QuoteIdent(x.Ref.Name)
+		if x.Alias != x.Ref.Name {
+			out += " AS " + parser.QuoteIdent(x.Alias)
+		}
+		return out
+	case *parser.Join:
+		kind := map[parser.JoinKind]string{
+			parser.Inner: "JOIN", parser.Left: "LEFT JOIN", parser.Right: "RIGHT JOIN", parser.Full: "FULL JOIN", parser.Cross: "CROSS JOIN",
+		}[x.Kind]
+		out := "(" + printFrom(x.Left) + " " + kind + " " + printFrom(x.Right)
+		if x.On != nil {
+			out += " ON " + parser.Print(x.On)
+		}
+		if x.Using != nil {
+			out += " USING (" + strings.Join(x.Using, ", ") + ")"
+		}
+		return out + ")"
+	}
+	return ""
+}
