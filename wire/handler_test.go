@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"dpproxy/pgerr"
 	"dpproxy/wire"
@@ -50,7 +51,7 @@ func (h *fakeHandler) statement(sql string, offset int) wire.Statement {
 	st.Describe = sql
 	if strings.HasPrefix(sql, "COPY (") {
 		st.Utility = true
-		st.Describe = sql[len("COPY (") : strings.LastIndex(sql, ")")+0]
+		st.Describe = sql[len("COPY ("):strings.LastIndex(sql, ")")]
 	}
 	if strings.HasPrefix(sql, "CREATE") || strings.HasPrefix(sql, "DECLARE") {
 		st.Utility = true
@@ -74,6 +75,11 @@ func (h *fakeHandler) run(ctx context.Context, m *wire.Mirror, b wire.Bound, sql
 		h.started <- struct{}{}
 		<-ctx.Done()
 		return wire.Rewrite{}, ctx.Err()
+	case strings.Contains(sql, "asks with a deadline"):
+		short, stop := context.WithTimeout(ctx, 10*time.Millisecond)
+		defer stop()
+		_, err := m.Query(short, "SELECT pg_sleep(60)", nil, nil, nil, nil)
+		return wire.Rewrite{}, pgerr.New(pgerr.QueryCanceled, "out of time: %t", err != nil)
 	case strings.Contains(sql, "asks a long question"):
 		h.started <- struct{}{}
 		_, err := m.Query(ctx, "SELECT pg_sleep(60)", nil, nil, nil, nil)
