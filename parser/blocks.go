@@ -155,7 +155,7 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 			At(from.at).WithHint("Split the statement.")
 		return from
 	}
-	groups := a.groups(sel, s, outputs)
+	groups := a.groups(sel, s)
 	perUnit := slices.ContainsFunc(groups, s.isUnit)
 	if perUnit || !aggregates(sel) {
 		a.inside++

@@ -19,12 +19,11 @@ type edit struct {
 	inner bool
 }
 
-// clauses are token indices of one SELECT. Each is where the clause begins; end
-// is after the last token.
+// clauses are token indices of one SELECT, at one depth of brackets. Each is
+// where the clause begins, -1 if there is none; next is the first clause after
+// GROUP BY, end is after the last token.
 type clauses struct {
-	depth                          int
-	targets, into, from, next, end int
-	having                         int
+	depth, into, from, next, having, end int
 }
 
 // clauses finds the clauses of a block. Its anchor is the first target, the
@@ -34,7 +33,7 @@ func (l *locator) clauses(c *candidate) (clauses, bool) {
 	if first < 0 {
 		return clauses{}, false
 	}
-	k := clauses{depth: l.toks[first].depth, targets: first}
+	k := clauses{depth: l.toks[first].depth}
 	k.end = l.endOfSelect(first, k.depth)
 	k.from = first
 	for {

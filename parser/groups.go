@@ -9,7 +9,7 @@ import (
 // groups returns the grouping expressions of a SELECT over protected rows:
 // an integer is the target at that position; a bare name is an input column first,
 // an output column second; anything else is itself.
-func (a *analysis) groups(sel *pg.SelectStmt, s *scope, outputs []string) []*pg.Node {
+func (a *analysis) groups(sel *pg.SelectStmt, s *scope) []*pg.Node {
 	var out []*pg.Node
 	for _, n := range flattenGroups(sel.GroupClause) {
 		switch {
@@ -17,7 +17,7 @@ func (a *analysis) groups(sel *pg.SelectStmt, s *scope, outputs []string) []*pg.
 			a.refuse(pgerr.New(pgerr.FeatureNotSupported, "grouping sets over protected rows are not supported").
 				At(a.at(n.GetGroupingSet().Location)).WithHint("Ask for each grouping in a statement of its own."))
 		default:
-			out = append(out, a.group(n, sel, s, outputs))
+			out = append(out, a.group(n, sel, s))
 		}
 	}
 	return out
@@ -37,7 +37,7 @@ func flattenGroups(list []*pg.Node) []*pg.Node {
 	return out
 }
 
-func (a *analysis) group(n *pg.Node, sel *pg.SelectStmt, s *scope, outputs []string) *pg.Node {
+func (a *analysis) group(n *pg.Node, sel *pg.SelectStmt, s *scope) *pg.Node {
 	if i, ok := position(n); ok {
 		if i >= 1 && i <= len(sel.TargetList) {
 			return sel.TargetList[i-1].GetResTarget().GetVal()

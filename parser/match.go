@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 )
@@ -138,6 +139,9 @@ func (m *matcher) addGroup(n *pg.Node) {
 const maxCompared = 4 << 20
 
 func (m *matcher) key(n *pg.Node) string {
+	if names, plain := stringsOf(n.GetColumnRef().GetFields()); plain && len(names) > 0 {
+		return "\x00" + strings.Join(names, "\x00") // no canonical form begins so
+	}
 	key, _, _ := canonical(n)
 	m.spent += len(key)
 	return string(key)

@@ -247,7 +247,7 @@ func TestOracle(t *testing.T) {
 // Variants in all, and the share of them that is executed.
 const (
 	variants      = 4200
-	executedShare = 30
+	executedShare = 50
 )
 
 // TestVariants writes each statement with other white space, comments that
