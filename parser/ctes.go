@@ -1,6 +1,8 @@
 package parser
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/pgerr"
@@ -32,9 +34,9 @@ const (
 
 func (s *cteScope) find(name string) *cte {
 	for ; s != nil; s = s.parent {
-		for i := len(s.ctes) - 1; i >= 0; i-- {
-			if s.ctes[i].node.Ctename == name {
-				return s.ctes[i]
+		for _, c := range slices.Backward(s.ctes) {
+			if c.node.Ctename == name {
+				return c
 			}
 		}
 	}

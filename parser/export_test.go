@@ -102,9 +102,9 @@ func (l *locator) textOf(n *pg.Node) string {
 func (l *locator) with(s *cteScope) string {
 	var ctes []string
 	for ; s != nil; s = s.parent {
-		for i := len(s.ctes) - 1; i >= 0; i-- {
-			start := l.toks.at(int(s.ctes[i].node.Location) - l.base)
-			body, _ := l.body(s.ctes[i].node)
+		for _, c := range slices.Backward(s.ctes) {
+			start := l.toks.at(int(c.node.Location) - l.base)
+			body, _ := l.body(c.node)
 			end := l.toks.at(body.End)
 			ctes = append(ctes, l.text[l.toks[start].start:l.toks[end].end])
 		}

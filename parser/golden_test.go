@@ -93,6 +93,7 @@ func drawStatement(b *strings.Builder, s *parser.Statement) {
 	}
 	b.WriteString("\n")
 	switch s.Class {
+	case parser.Relay, parser.Empty:
 	case parser.Refused:
 		b.WriteString(indent(drawError(s.Text, s.Refusal)))
 	case parser.Set:

@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
@@ -88,8 +89,8 @@ func keywordName(n *pg.Node) string {
 
 // last returns the last string of the list, skipping stars and subscripts.
 func last(list []*pg.Node) (string, int, bool) {
-	for i := len(list) - 1; i >= 0; i-- {
-		if s := list[i].GetString_(); s != nil {
+	for _, n := range slices.Backward(list) {
+		if s := n.GetString_(); s != nil {
 			return s.Sval, 2, true
 		}
 	}

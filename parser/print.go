@@ -174,6 +174,8 @@ func printType(t TypeName) string {
 // operands returns the expressions directly below x.
 func operands(x Expr) []Expr {
 	switch x := x.(type) {
+	case *Column, *Const, *Param, *ValueFunc:
+		return nil
 	case *Cast:
 		return []Expr{x.X}
 	case *Op:

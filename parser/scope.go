@@ -205,6 +205,7 @@ func (s *scope) outermost(look func(*scope) presence) int {
 				return level
 			case unsure:
 				reached = level
+			case absent:
 			}
 		}
 		hidden = l.blind

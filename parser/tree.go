@@ -32,18 +32,18 @@ type Script struct {
 type Class uint8
 
 const (
-	// Relay: the mirror gets the client's text unchanged.
+	// Relay means that the mirror gets the client's text unchanged.
 	Relay Class = iota + 1
-	// Release: the statement holds release blocks and executes now.
+	// Release means that the statement holds release blocks and executes now.
 	Release
-	// Explain: EXPLAIN of a statement with release blocks.
+	// Explain is EXPLAIN of a statement with release blocks.
 	Explain
-	// Refused: Refusal says why; it is raised when the statement would run.
+	// Refused has a Refusal that says why; it is raised when the statement would run.
 	Refused
-	// Empty: the statement reads protected relations only as a metadata probe
+	// Empty means that the statement reads protected relations only as a metadata probe
 	// (constant-false WHERE, or LIMIT 0): its answer has no rows.
 	Empty
-	// Set: SET, SET LOCAL, RESET or ALTER of a setting named dp.something.
+	// Set is SET, SET LOCAL, RESET or ALTER of a setting named dp.something.
 	Set
 )
 
@@ -178,7 +178,11 @@ func (*Join) from()  {}
 // messages only: two equal expressions may differ in it.
 //
 //sumtype:decl
-type Expr interface{ Pos() int }
+type Expr interface {
+	// Pos is the byte offset of the expression in the statement's Text.
+	Pos() int
+	expr()
+}
 
 type (
 	// A Column reference; Qualifier is empty, an alias, or a table name; Schema
@@ -292,16 +296,54 @@ type TypeName struct {
 }
 
 // Pos implements Expr.
-func (x *Column) Pos() int    { return x.At }
-func (x *Const) Pos() int     { return x.At }
-func (x *Param) Pos() int     { return x.At }
-func (x *Cast) Pos() int      { return x.At }
-func (x *Op) Pos() int        { return x.At }
-func (x *Bool) Pos() int      { return x.At }
-func (x *In) Pos() int        { return x.At }
-func (x *Between) Pos() int   { return x.At }
-func (x *IsNull) Pos() int    { return x.At }
-func (x *BoolTest) Pos() int  { return x.At }
-func (x *Distinct) Pos() int  { return x.At }
-func (x *Func) Pos() int      { return x.At }
+func (x *Column) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *Const) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *Param) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *Cast) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *Op) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *Bool) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *In) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *Between) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *IsNull) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *BoolTest) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *Distinct) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *Func) Pos() int { return x.At }
+
+// Pos implements Expr.
 func (x *ValueFunc) Pos() int { return x.At }
+
+func (*Column) expr()    {}
+func (*Const) expr()     {}
+func (*Param) expr()     {}
+func (*Cast) expr()      {}
+func (*Op) expr()        {}
+func (*Bool) expr()      {}
+func (*In) expr()        {}
+func (*Between) expr()   {}
+func (*IsNull) expr()    {}
+func (*BoolTest) expr()  {}
+func (*Distinct) expr()  {}
+func (*Func) expr()      {}
+func (*ValueFunc) expr() {}
