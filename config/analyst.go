@@ -1,0 +1,136 @@
+package config
+
+import (
+	"encoding/base64"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpproxy/catalog"
+	"dpproxy/dp"
+	"dpproxy/planner"
+)
+
+func (v value) analysts() []Analyst {
+	var analysts []Analyst
+	v.entries(func(name string, c value, place position) {
+		c.at(place).roleName(name)
+		a := c.analyst()
+		a.Name = name
+		analysts = append(analysts, a)
+	})
+	return analysts
+}
+
+// roleName checks that a role of the mirror can have the name, and that it is not
+// one of dpproxy's own.
+func (v value) roleName(s string) {
+	v.identifier(s)
+	lower := strings.ToLower(s)
+	if strings.HasPrefix(lower, "pg_") || strings.HasPrefix(lower, "dpproxy_") || lower == "public" || lower == "none" {
+		v.fail("this name is reserved: an analyst cannot be public or none, nor begin with pg_ or dpproxy_")
+	}
+}
+
+func (v value) analyst() (a Analyst) {
+	v.object(fields{
+		"password": func(v value) { a.Verifier = v.verifier() },
+		"tables":   func(v value) { a.Tables = v.tableNames() },
+		"budget":   func(v value) { a.Budget = new(v.budget()) },
+		"settings": func(v value) { a.Settings = v.settings() },
+	})
+	v.need("password")
+	return a
+}
+
+// tableNames reads a list of tables; those that are no names are left out.
+func (v value) tableNames() (names []catalog.Name) {
+	v.list(func(c value) {
+		faults := len(c.d.faults)
+		s := c.text()
+		if len(c.d.faults) > faults {
+			return
+		}
+		if n := c.tableName(s); len(c.d.faults) == faults {
+			names = append(names, n)
+		}
+	})
+	return names
+}
+
+var verifierText = regexp.MustCompile(`^SCRAM-SHA-256\$([1-9][0-9]{0,8}):([^:$]+)\$([^:$]+):([^:$]+)$`)
+
+// verifier reads a SCRAM verifier. It never repeats the text in a fault.
+func (v value) verifier() string {
+	v.conceal()
+	s := v.text()
+	if s != "" && !isVerifier(s) {
+		v.fail("this is not a SCRAM-SHA-256 verifier; make one from the password with dpproxy verifier")
+	}
+	return s
+}
+
+// Limits of a verifier. More iterations than these are minutes of work at each
+// log-in.
+const (
+	keyBytes      = 32
+	maxIterations = 10_000_000
+)
+
+// isVerifier reports whether Postgres would take the text for a SCRAM verifier.
+func isVerifier(s string) bool {
+	m := verifierText.FindStringSubmatch(s)
+	if m == nil {
+		return false
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil || n > maxIterations {
+		return false
+	}
+	var parts [3][]byte
+	for i := range parts {
+		if parts[i], err = base64.StdEncoding.DecodeString(m[2+i]); err != nil {
+			return false
+		}
+	}
+	return len(parts[0]) > 0 && len(parts[1]) == keyBytes && len(parts[2]) == keyBytes
+}
+
+// fixedSettings are settings that dpproxy itself relies on.
+var fixedSettings = []string{
+	"role", "session_authorization", "row_security", "session_replication_role", "standard_conforming_strings",
+	"client_encoding", "search_path",
+}
+
+var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$`)
+
+// maxSettingEpsilon is the largest ε of one statement that a session can ask for.
+const maxSettingEpsilon = 1000 * dp.PicoPerUnit
+
+// ownSettings checks the values of dpproxy's own settings.
+var ownSettings = fields{
+	"dp.epsilon":    func(v value) { v.epsilon(maxSettingEpsilon) },
+	"dp.confidence": func(v value) { v.confidence() },
+	"dp.mechanism":  func(v value) { v.oneOf(planner.MechanismNames()...) },
+	"dp.notice":     func(v value) { v.oneOf("on", "off") },
+}
+
+func (v value) settings() map[string]string {
+	settings := map[string]string{}
+	v.entries(func(name string, c value, place position) {
+		check, own := ownSettings[name]
+		switch {
+		case !settingName.MatchString(name):
+			c.at(place).fail("this cannot be the name of a setting; it has small letters")
+		case slices.Contains(fixedSettings, name):
+			c.at(place).fail("this setting is dpproxy's own")
+		case own:
+			check(c)
+		case strings.HasPrefix(name, "dp."):
+			c.at(place).fail("there is no such setting of dpproxy")
+		}
+		settings[name] = c.text()
+	})
+	return settings
+}

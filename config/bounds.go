@@ -1,0 +1,77 @@
+package config
+
+import (
+	"math/big"
+	"strings"
+	"time"
+
+	"dpproxy/planner"
+)
+
+// bounds reads [low, high].
+func (v value) bounds() *planner.Bounds {
+	faults := len(v.d.faults)
+	var ends []bound
+	v.list(func(c value) { ends = append(ends, c.bound()) })
+	switch {
+	case len(v.d.faults) > faults:
+		return nil
+	case len(ends) != 2:
+		v.fail("bounds are [low, high]")
+		return nil
+	}
+	low, high := ends[0], ends[1]
+	switch {
+	case low.kind != high.kind:
+		v.fail("one bound is a %s, the other a %s", low.kind, high.kind)
+	case low.order.Cmp(high.order) > 0:
+		v.fail("the bounds are inverted: %s is above %s", low.text, high.text)
+	}
+	b := &planner.Bounds{LowText: low.text, HighText: high.text}
+	if low.kind == numberBound {
+		b.Low, b.High = low.order, high.order
+	}
+	return b
+}
+
+// A bound can be compared with others of its kind.
+type bound struct {
+	kind  string
+	text  string
+	order *big.Rat
+}
+
+const numberBound = "number"
+
+// timeLayouts are those that Go and Postgres read alike, whatever Postgres's
+// settings are.
+var timeLayouts = []struct{ kind, layout string }{
+	{"date", "2006-01-02"},
+	{"timestamp", "2006-01-02 15:04:05"},
+	{"timestamp", "2006-01-02T15:04:05"},
+	{"timestamp with time zone", "2006-01-02 15:04:05Z07:00"},
+	{"timestamp with time zone", "2006-01-02T15:04:05Z07:00"},
+}
+
+// bound reads an unquoted number, a date or a timestamp.
+func (v value) bound() bound {
+	if s, r, ok := plainDecimal(v.node); ok {
+		return bound{numberBound, s, r}
+	}
+	s, _ := scalarText(v.node)
+	s = strings.TrimSpace(s)
+	for _, l := range timeLayouts {
+		if t, err := time.Parse(l.layout, s); err == nil && t.Year() > 0 && postgresZone(t) && len(s) <= maxDigits {
+			nanos := new(big.Rat).SetFrac64(int64(t.Nanosecond()), int64(time.Second))
+			return bound{l.kind, s, nanos.Add(nanos, new(big.Rat).SetInt64(t.Unix()))}
+		}
+	}
+	v.fail("a bound is a finite number of at most %d characters, without quotes, a date (2020-01-31) or a timestamp in quotes (\"2020-01-31 12:00:00\")", maxDigits)
+	return bound{}
+}
+
+// postgresZone reports whether Postgres knows an offset this far from UTC.
+func postgresZone(t time.Time) bool {
+	_, offset := t.Zone()
+	return offset > -16*3600 && offset < 16*3600
+}

@@ -1,0 +1,75 @@
+package config
+
+import (
+	"slices"
+
+	"dpproxy/catalog"
+	"dpproxy/planner"
+)
+
+// check finds what is missing, and references between parts of the file that lead
+// nowhere.
+func (d *decoder) check(root value, p *Policy) {
+	root.need("data", "mirror", "ledger", "privacy_unit", "tables")
+	for i := range p.Tables.Tables {
+		d.checkPath(p, &p.Tables.Tables[i])
+	}
+	for i := range p.Analysts {
+		d.checkTables(p, &p.Analysts[i])
+	}
+}
+
+func (d *decoder) complain(message string, path ...string) {
+	d.faults = append(d.faults, d.src.fault(d.src.find(path), label(path, message)))
+}
+
+func (p *Policy) table(n catalog.Name) *planner.TablePolicy {
+	i := slices.IndexFunc(p.Tables.Tables, func(t planner.TablePolicy) bool { return t.Name == n })
+	if i < 0 {
+		return nil
+	}
+	return &p.Tables.Tables[i]
+}
+
+// checkTables leaves an analyst's protected tables: public ones are everybody's.
+func (d *decoder) checkTables(p *Policy, a *Analyst) {
+	var protected []catalog.Name
+	path := []string{"analysts", a.Name, "tables"}
+	for _, n := range a.Tables {
+		t := p.table(n)
+		switch {
+		case t == nil:
+			d.complain("there is no table "+n.String()+" in the policy", path...)
+		case t.Public:
+		case slices.Contains(protected, n):
+			d.complain("the table "+n.String()+" is listed twice", path...)
+		default:
+			protected = append(protected, n)
+		}
+	}
+	a.Tables = protected
+}
+
+// checkPath follows the tables that lead to the unit. A hidden column may be on the
+// path: analysts do not name it.
+func (d *decoder) checkPath(p *Policy, t *planner.TablePolicy) {
+	seen := map[catalog.Name]bool{}
+	for at := t; at.Via != "" && at.To.Column != ""; {
+		seen[at.Name] = true
+		next := p.table(at.To.Table)
+		problem := ""
+		switch {
+		case next == nil:
+			problem = "there is no table " + at.To.Table.String() + " in the policy"
+		case next.Public:
+			problem = "the table " + next.Name.String() + " is public and leads to no unit"
+		case seen[next.Name]:
+			problem = "the path to the unit goes in a circle"
+		}
+		if problem != "" {
+			d.complain(problem, "tables", t.Name.String(), "unit")
+			return
+		}
+		at = next
+	}
+}

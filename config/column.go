@@ -1,0 +1,65 @@
+package config
+
+import (
+	"strings"
+
+	"dpproxy/planner"
+)
+
+func (v value) columns() map[string]planner.ColumnPolicy {
+	columns := map[string]planner.ColumnPolicy{}
+	v.entries(func(name string, c value, place position) {
+		c.at(place).identifier(name)
+		columns[name] = c.column()
+	})
+	return columns
+}
+
+// column reads hidden, or a mapping of bounds and values, each optional.
+func (v value) column() planner.ColumnPolicy {
+	var c planner.ColumnPolicy
+	if s, ok := scalarText(v.node); ok || kind(v.node) == "nothing" {
+		c.Hidden = s == "hidden"
+		if !c.Hidden {
+			v.fail("a column is hidden, {bounds: [low, high]}, {values: [...]}, {values: enum} or {}")
+		}
+		return c
+	}
+	v.object(fields{
+		"bounds": func(v value) { c.Bounds = v.bounds() },
+		"values": func(v value) { c.Values, c.EnumValues = v.values() },
+	})
+	return c
+}
+
+// maxValues is the longest list of values; a longer one is a public table.
+const maxValues = 10_000
+
+// values reads a list of scalars, each by its text in the file, or enum.
+func (v value) values() (values []string, enum bool) {
+	if s, ok := scalarText(v.node); ok {
+		if s != "enum" {
+			v.fail("values are a list, or enum")
+		}
+		return nil, true
+	}
+	seen := map[string]bool{}
+	faults := len(v.d.faults)
+	v.list(func(c value) {
+		s, ok := scalarText(c.node)
+		switch {
+		case !ok:
+			c.fail("text, a number, true or false is needed, not %s", kind(c.node))
+		case strings.ContainsRune(s, 0):
+			c.fail("a zero byte cannot be used")
+		case seen[s]:
+			c.fail("the value %q is listed twice", s)
+		}
+		seen[s] = true
+		values = append(values, s)
+	})
+	if n := len(values); len(v.d.faults) == faults && (n == 0 || n > maxValues) {
+		v.fail("a list of 1 to %d values is needed", maxValues)
+	}
+	return values, false
+}

@@ -1,0 +1,332 @@
+package config_test
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"dpproxy/accountant"
+	"dpproxy/catalog"
+	"dpproxy/config"
+	"dpproxy/dp"
+	"dpproxy/internal/demo"
+	"dpproxy/planner"
+)
+
+var update = flag.Bool("update", false, "write the expected error texts anew")
+
+// secret stands in testdata for whatever must not be shown.
+const secret = "hunter2"
+
+func files(t testing.TB, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob("testdata/" + pattern)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no %s: %v", pattern, err)
+	}
+	return found
+}
+
+func read(t testing.TB, file string) []byte {
+	t.Helper()
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+func load(t testing.TB, file string) *config.Policy {
+	t.Helper()
+	p, err := config.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestBad compares what is said of each bad file with the file beside it.
+func TestBad(t *testing.T) {
+	for _, file := range files(t, "*.bad.yaml") {
+		_, err := config.Parse(filepath.Base(file), read(t, file))
+		if err == nil {
+			t.Errorf("%s was taken", file)
+			continue
+		}
+		got := err.Error() + "\n"
+		if strings.Contains(got, secret) {
+			t.Errorf("%s: the error shows a secret:\n%s", file, got)
+		}
+		golden := strings.TrimSuffix(file, ".yaml") + ".err"
+		if *update {
+			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(string(read(t, golden)), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", file, diff)
+		}
+	}
+}
+
+func TestGood(t *testing.T) {
+	for _, file := range files(t, "*.good.yaml") {
+		load(t, file)
+	}
+}
+
+func public(name string) catalog.Name { return catalog.Name{Schema: "public", Name: name} }
+
+func numbers(low, high string) *planner.Bounds {
+	l, _ := new(big.Rat).SetString(low)
+	h, _ := new(big.Rat).SetString(high)
+	return &planner.Bounds{Low: l, High: h, LowText: low, HighText: high}
+}
+
+var sameNumbers = cmp.Comparer(func(a, b *big.Rat) bool {
+	return (a == nil) == (b == nil) && (a == nil || a.Cmp(b) == 0)
+})
+
+func TestTables(t *testing.T) {
+	labs := catalog.Name{Schema: "lab", Name: "labs"}
+	want := planner.Policy{Unit: "patient", Tables: []planner.TablePolicy{
+		{Name: public("patients"), UnitColumn: "id", Columns: map[string]planner.ColumnPolicy{
+			"age":       {Bounds: numbers("0", "110")},
+			"sex":       {Values: []string{"f", "m", "true", "01", "2", ""}},
+			"ward":      {EnumValues: true},
+			"name":      {Hidden: true},
+			"region":    {},
+			"Größe":     {Bounds: numbers("-1.50", "1.0e2")},
+			"birthyear": {Bounds: numbers("1920", "2010"), Values: []string{"1920", "2010"}},
+		}},
+		{
+			Name: public("visits"), UnitColumn: "patient_id", MaxRows: 20, MaxPartitions: 4, NotProtected: []string{"doctor_id"},
+			Columns: map[string]planner.ColumnPolicy{
+				"cost": {Bounds: numbers("0.10000000000000000000000000000000000001", "20000")},
+				"day":  {Bounds: &planner.Bounds{LowText: "2020-01-01", HighText: "2024-12-31"}},
+				"seen": {Bounds: &planner.Bounds{LowText: "2020-01-01 00:00:00", HighText: "2024-12-31 23:59:59.999"}},
+				"left": {Bounds: &planner.Bounds{LowText: "2020-01-01T00:00:00Z", HighText: "2020-01-01T00:00:00-01:30"}},
+				"flag": {Bounds: numbers("1", "1")},
+			},
+		},
+		{Name: labs, Via: "visit_id", To: planner.ColumnName{Table: public("visits"), Column: "id"}},
+		{Name: catalog.Name{Schema: "lab", Name: "parts"}, Via: "lab_id", To: planner.ColumnName{Table: labs, Column: "id"}},
+		{Name: public("hospitals"), Public: true},
+	}}
+	p := load(t, "testdata/clinic.good.yaml")
+	if diff := cmp.Diff(want, p.Tables, sameNumbers); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	p := load(t, "testdata/clinic.good.yaml")
+	keys := strings.Repeat("A", 43) + "="
+	want := &config.Policy{
+		Listen: "127.0.0.1:6433", TLSCert: "/etc/dpproxy/cert.pem", TLSKey: "/etc/dpproxy/key.pem",
+		Data: "postgres://dpproxy_reader@db/clinic", DataPasswordFile: "/etc/dpproxy/data.password",
+		Mirror: "host=/run/postgresql dbname=mirror user=dpproxy", MirrorPasswordFile: "/etc/dpproxy/mirror.password",
+		MirrorAdmin: "postgresql:///mirror?user=postgres&host=/run/postgresql",
+		LedgerDir:   "/var/lib/dpproxy", SecretFile: "/etc/dpproxy/secret",
+		Unit: accountant.Budget{EpsilonPico: 3e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
+		TableBudgets: map[catalog.Name]accountant.Budget{
+			public("patients"): {EpsilonPico: 2e12, DeltaAtto: 1e12}, // rounded down; selection_delta is 0 where it is stated
+			public("visits"):   {EpsilonPico: 3e12},
+		},
+		Analysts: []config.Analyst{
+			{
+				Name: "ana", Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
+				Tables:   []catalog.Name{public("visits"), public("patients"), {Schema: "lab", Name: "labs"}},
+				Budget:   &accountant.Budget{EpsilonPico: 1e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
+				Settings: map[string]string{"dp.epsilon": "0.5", "dp.notice": "off", "statement_timeout": "10s"},
+			},
+			{Name: "Bob Ross", Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys},
+		},
+		Defaults: config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9},
+		Limits:   config.Limits{StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4},
+	}
+	ignore := cmpopts.IgnoreFields(config.Policy{}, "Tables")
+	if diff := cmp.Diff(want, p, ignore, cmpopts.IgnoreUnexported(config.Policy{})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	p := load(t, "testdata/least.good.yaml")
+	if p.Listen != "127.0.0.1:6432" || p.SecretFile != "/var/lib/dpproxy/secret" || p.TLSCert != "" {
+		t.Errorf("%+v", p)
+	}
+	if p.Unit != (accountant.Budget{EpsilonPico: 1e12}) || len(p.TableBudgets) != 0 {
+		t.Errorf("budgets %+v, %+v", p.Unit, p.TableBudgets)
+	}
+	if p.Defaults != (config.Defaults{EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95}) {
+		t.Errorf("%+v", p.Defaults)
+	}
+	if p.Limits != (config.Limits{StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8}) {
+		t.Errorf("%+v", p.Limits)
+	}
+}
+
+func TestScopes(t *testing.T) {
+	limits, err := load(t, "testdata/clinic.good.yaml").Scopes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []accountant.Scope
+	for _, l := range limits {
+		got = append(got, l.Scope)
+	}
+	want := []accountant.Scope{
+		{Kind: accountant.UnitScope, Name: "patient"},
+		{Kind: accountant.TableScope, Name: "public.patients"}, {Kind: accountant.TableScope, Name: "public.visits"},
+		{Kind: accountant.AnalystScope, Name: "ana"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if m := limits[2].Loss.Measure(); m != dp.PureDP {
+		t.Errorf("a budget without delta is under %v", m)
+	}
+}
+
+func TestAnnotate(t *testing.T) {
+	p := load(t, "testdata/clinic.good.yaml")
+	for _, test := range []struct {
+		path string // with slashes
+		want string
+	}{
+		{"tables/public.visits/columns/cost/bounds", `testdata/clinic.good.yaml:34:14: tables.public.visits.columns.cost.bounds: wrong
+   34 |       cost: {bounds: [0.10000000000000000000000000000000000001, 20000]}
+                     ^`},
+		{"tables/visits/unit", `testdata/clinic.good.yaml:28:11: tables.visits.unit: wrong
+   28 |     unit: patient_id
+                  ^`},
+		{"tables/lab.labs/unit/to", `testdata/clinic.good.yaml:40:31: tables.lab.labs.unit.to: wrong
+   40 |     unit: {via: visit_id, to: visits.id}
+                                      ^`},
+		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:43:30: tables.public.hospitals.public.no.such.key: wrong
+   43 |   public.hospitals: {public: true}
+                                     ^`},
+		{"tables/lab.nowhere", `testdata/clinic.good.yaml:12:1: tables.lab.nowhere: wrong
+   12 | tables:
+        ^`},
+		{"nowhere", `testdata/clinic.good.yaml:1:1: nowhere: wrong
+    1 | # Every key that a policy can have.
+        ^`},
+		{"analysts/ana/password", `testdata/clinic.good.yaml:46:15: analysts.ana.password: wrong
+   46 | (this line is not shown: it may hold a secret)`},
+	} {
+		if got := p.Annotate(strings.Split(test.path, "/"), "wrong").Error(); got != test.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", test.path, got, test.want)
+		}
+	}
+}
+
+func TestAnnotateWithoutSource(t *testing.T) {
+	err := new(config.Policy).Annotate([]string{"data"}, "cannot reach postgres://u:"+secret+"@h")
+	if want := "data: cannot reach postgres://u:...@h"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+}
+
+// TestDemo holds that the demonstrations' policies are policies.
+func TestDemo(t *testing.T) {
+	keys := strings.Repeat("A", 43) + "="
+	for _, set := range []demo.Dataset{demo.Clinic, demo.NAFLD} {
+		text, err := set.Policy(demo.PolicyValues{
+			Listen: "127.0.0.1:0", Data: "host=/tmp/a dbname=clinic user=dpproxy_reader",
+			Mirror:    "postgres://dpproxy_mirror@127.0.0.1:5432/mirror?sslmode=disable",
+			LedgerDir: "/tmp/a folder/ledger", Analyst: "ana", Verifier: "SCRAM-SHA-256$4096:c2FsdA==$" + keys + ":" + keys,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := config.Parse("demo.yaml", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Scopes(); err != nil || len(p.Tables.Tables) < 3 || len(p.Analysts) != 1 {
+			t.Errorf("%s: %+v, %v", set, p, err)
+		}
+	}
+}
+
+// TestLineEnds holds that a file of another system is the same policy.
+func TestLineEnds(t *testing.T) {
+	want := load(t, "testdata/clinic.good.yaml")
+	src := strings.ReplaceAll(string(read(t, "testdata/clinic.good.yaml")), "\n", "\r\n")
+	got, err := config.Parse("clinic.yaml", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, sameNumbers, cmpopts.IgnoreUnexported(config.Policy{})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestTooMuch holds that a file that cannot be a policy is not parsed.
+func TestTooMuch(t *testing.T) {
+	for _, src := range []string{strings.Repeat("#", 1<<20+1), "\xff"} {
+		if _, err := config.Parse("x.yaml", []byte(src)); err == nil {
+			t.Errorf("%d bytes were taken", len(src))
+		}
+	}
+}
+
+// TestDocs holds that the documented example is a policy.
+func TestDocs(t *testing.T) {
+	_, rest, found := strings.Cut(string(read(t, "../docs/policy.md")), "```yaml\n")
+	example, _, closed := strings.Cut(rest, "```\n")
+	if !found || !closed {
+		t.Fatal("there is no example")
+	}
+	p, err := config.Parse("docs/policy.md", []byte(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Scopes(); err != nil || len(p.Tables.Tables) != 4 || len(p.Analysts) != 1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestLoadMissingFile(t *testing.T) {
+	if _, err := config.Load("testdata/nowhere.yaml"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzParse holds that any text is refused, or gives the same policy each time, with
+// budgets that a ledger can hold.
+func FuzzParse(f *testing.F) {
+	for _, file := range files(f, "*.yaml") {
+		f.Add(read(f, file))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		p, err := config.Parse("fuzz.yaml", src)
+		if (p == nil) == (err == nil) {
+			t.Fatalf("policy %v, error %v", p, err)
+		}
+		if err != nil {
+			return
+		}
+		again, err := config.Parse("fuzz.yaml", src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(p, again, sameNumbers, cmpopts.IgnoreUnexported(config.Policy{})); diff != "" {
+			t.Errorf("read twice:\n%s", diff)
+		}
+		if _, err := p.Scopes(); err != nil || p.LedgerDir == "" || len(p.Tables.Tables) == 0 {
+			t.Errorf("%+v: %v", p, err)
+		}
+	})
+}

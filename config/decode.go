@@ -1,0 +1,207 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// A value is a node of the file with its path.
+type value struct {
+	d    *decoder
+	node ast.Node
+	path []string
+	pos  position
+}
+
+// A decoder collects faults while it walks the file.
+type decoder struct {
+	src    *source
+	faults []*Error
+}
+
+// fail records a fault at the value.
+func (v value) fail(format string, args ...any) {
+	v.d.faults = append(v.d.faults, v.d.src.fault(v.pos, label(v.path, fmt.Sprintf(format, args...))))
+}
+
+// at is the value at another place, such as that of its key.
+func (v value) at(p position) value {
+	v.pos = p
+	return v
+}
+
+// need fails for each key that a mapping lacks.
+func (v value) need(keys ...string) {
+	m, ok := v.node.(ast.MapNode)
+	if !ok {
+		return // a fault already
+	}
+	stated := map[string]bool{}
+	for it := m.MapRange(); it.Next(); {
+		name, _ := scalarText(it.Key())
+		stated[name] = true
+	}
+	for _, key := range keys {
+		if !stated[key] {
+			v.fail("%s is missing", key)
+		}
+	}
+}
+
+// child makes the value of a key or an element; scalars point at themselves, others
+// at their key.
+func (v value) child(name string, key position, node ast.Node) value {
+	c := value{v.d, node, slices.Concat(v.path, []string{name}), key}
+	if scalar, ok := node.(ast.ScalarNode); ok && kind(node) != "nothing" {
+		c.pos = at(scalar.GetToken())
+	}
+	v.d.src.places[placeKey(c.path)] = c.pos
+	return c
+}
+
+// fields maps each allowed key of a mapping to what reads it.
+type fields map[string]func(value)
+
+// object reads a mapping with the given keys; any other key is a fault.
+func (v value) object(known fields) {
+	v.entries(func(name string, c value, key position) {
+		if read, ok := known[name]; ok {
+			read(c)
+			return
+		}
+		c.path = v.path
+		c.at(key).fail("unknown key %q", name)
+	})
+}
+
+// entries reads a mapping with any keys.
+func (v value) entries(each func(name string, c value, key position)) {
+	m, ok := v.node.(ast.MapNode)
+	if !ok {
+		v.fail("a mapping is needed, not %s", kind(v.node))
+		return
+	}
+	seen := map[string]bool{}
+	for it := m.MapRange(); it.Next(); {
+		pair := it.KeyValue()
+		place := at(pair.Key.GetToken())
+		name, ok := scalarText(pair.Key)
+		switch {
+		case !ok || name == "":
+			v.at(place).fail("a key must be plain text")
+		case seen[name]:
+			v.at(place).fail("the key %q is stated twice", name)
+		default:
+			seen[name] = true
+			each(name, v.child(name, place, pair.Value), place)
+		}
+	}
+}
+
+// list reads a sequence.
+func (v value) list(each func(value)) {
+	s, ok := v.node.(*ast.SequenceNode)
+	if !ok {
+		v.fail("a list is needed, not %s", kind(v.node))
+		return
+	}
+	for i, n := range s.Values {
+		each(v.child(strconv.Itoa(i), v.pos, n))
+	}
+}
+
+// text reads a scalar as it is written; a number keeps its digits.
+func (v value) text() string {
+	s, ok := scalarText(v.node)
+	switch {
+	case !ok:
+		v.fail("text is needed, not %s", kind(v.node))
+	case strings.ContainsFunc(s, unicode.IsControl):
+		v.fail("a control character cannot be used")
+	case s == "":
+		v.fail("is empty")
+	}
+	return s
+}
+
+func (v value) bool() bool {
+	b, ok := v.node.(*ast.BoolNode)
+	if !ok {
+		v.fail("true or false is needed, not %s", kind(v.node))
+		return false
+	}
+	return b.Value
+}
+
+// count reads a whole number from one to limit.
+func (v value) count(limit int64) int64 {
+	if n, ok := v.node.(*ast.IntegerNode); ok && n.Token.Value[0] != '0' {
+		if c, err := strconv.ParseInt(n.Token.Value, 10, 64); err == nil && c >= 1 && c <= limit {
+			return c
+		}
+	}
+	v.fail("a whole number from 1 to %d is needed", limit)
+	return 1
+}
+
+// duration reads a time such as 30s, which Postgres takes in milliseconds.
+func (v value) duration() time.Duration {
+	s, _ := scalarText(v.node)
+	d, err := time.ParseDuration(s)
+	if err != nil || d < time.Millisecond || d > 24*time.Hour {
+		v.fail("a time from 1ms to 24h is needed, such as 30s")
+	}
+	return d
+}
+
+// oneOf reads one of the given words.
+func (v value) oneOf(words ...string) string {
+	s, _ := scalarText(v.node)
+	if !slices.Contains(words, s) {
+		v.fail("one of %s is needed", strings.Join(words, ", "))
+	}
+	return s
+}
+
+// scalarText returns the text of strings, numbers and booleans.
+func scalarText(n any) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true
+	case *ast.IntegerNode:
+		return n.Token.Value, true
+	case *ast.FloatNode:
+		return n.Token.Value, true
+	case *ast.BoolNode:
+		return n.Token.Value, true
+	}
+	return "", false
+}
+
+func kind(n ast.Node) string {
+	switch n.(type) {
+	case nil, *ast.NullNode:
+		return "nothing"
+	case ast.MapNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.StringNode, *ast.LiteralNode:
+		return "text"
+	case *ast.IntegerNode, *ast.FloatNode:
+		return "a number"
+	case *ast.InfinityNode, *ast.NanNode:
+		return "a number that is not finite"
+	case *ast.BoolNode:
+		return "true or false"
+	}
+	return "an anchor, alias or tag"
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"math/big"
+	"regexp"
+	"strconv"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+
+	"dpproxy/dp"
+)
+
+var decimal = regexp.MustCompile(`^[+-]?((?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?$`)
+
+// Limits on what is taken for a number: what fits Postgres's types, and no more
+// work than that.
+const (
+	maxDigits   = 100
+	maxExponent = 300
+)
+
+// parseDecimal reads a decimal number exactly.
+func parseDecimal(s string) (*big.Rat, bool) {
+	m := decimal.FindStringSubmatch(s)
+	if m == nil || len(s) > maxDigits {
+		return nil, false
+	}
+	if m[2] != "" {
+		if e, err := strconv.Atoi(m[2]); err != nil || e > maxExponent || e < -maxExponent {
+			return nil, false
+		}
+	}
+	return new(big.Rat).SetString(s)
+}
+
+// plainDecimal reads an unquoted decimal number exactly, with its text.
+func plainDecimal(n ast.Node) (string, *big.Rat, bool) {
+	s, ok := scalarText(n)
+	if !ok || n.GetToken().Type == token.SingleQuoteType || n.GetToken().Type == token.DoubleQuoteType {
+		return "", nil, false
+	}
+	r, ok := parseDecimal(s)
+	return s, r, ok
+}
+
+// number reads an exact decimal number.
+func (v value) number() (*big.Rat, bool) {
+	_, r, ok := plainDecimal(v.node)
+	if !ok {
+		v.fail("a finite decimal number is needed, of at most %d characters", maxDigits)
+	}
+	return r, ok
+}
+
+// units reads a number as whole units, of which there are scale in one, rounded
+// down. A number above zero that is less than a unit is a fault.
+func (v value) units(scale int64) *big.Int {
+	r, ok := v.number()
+	if !ok {
+		return new(big.Int)
+	}
+	r.Mul(r, new(big.Rat).SetInt64(scale))
+	n := new(big.Int).Div(r.Num(), r.Denom())
+	switch {
+	case r.Sign() < 0:
+		v.fail("is negative")
+	case r.Sign() > 0 && n.Sign() == 0:
+		v.fail("is less than the smallest unit, 1e-%d", len(strconv.FormatInt(scale, 10))-1)
+	}
+	return n
+}
+
+// epsilon reads an ε above zero in picos.
+func (v value) epsilon(limit int64) int64 {
+	faults := len(v.d.faults)
+	n := v.units(dp.PicoPerUnit)
+	switch {
+	case len(v.d.faults) > faults:
+		return 0
+	case n.Sign() == 0:
+		v.fail("must be above 0")
+	case n.Cmp(big.NewInt(limit)) > 0:
+		v.fail("is above %s", dp.Decimal(limit, 12))
+	}
+	return n.Int64()
+}
+
+// delta reads a δ from zero to below one in attos.
+func (v value) delta() int64 {
+	n := v.units(dp.AttoPerUnit)
+	if n.Cmp(big.NewInt(dp.AttoPerUnit)) >= 0 {
+		v.fail("must be below 1")
+	}
+	return n.Int64()
+}

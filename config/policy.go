@@ -1,0 +1,99 @@
+package config
+
+import (
+	"time"
+
+	"dpproxy/accountant"
+	"dpproxy/catalog"
+	"dpproxy/dp"
+	"dpproxy/planner"
+)
+
+// A Policy is the content of a policy file, checked by itself.
+type Policy struct {
+	// Listen is host:port.
+	Listen string
+	// TLSCert and TLSKey are file names, both or none.
+	TLSCert, TLSKey string
+	// Data and Mirror are connection URLs without passwords; MirrorAdmin is the
+	// one that sync uses, Mirror if it is not set.
+	Data, Mirror, MirrorAdmin string
+	// DataPasswordFile and MirrorPasswordFile hold the passwords of the connections,
+	// where they do not come from the environment.
+	DataPasswordFile, MirrorPasswordFile string
+	// LedgerDir holds the embedded ledger.
+	LedgerDir string
+	// SecretFile holds the key of contribution bounding and of the mirror's
+	// passwords; by default "secret" in LedgerDir.
+	SecretFile string
+
+	// Tables is what the planner needs of the policy.
+	Tables planner.Policy
+	// Unit is the privacy unit's budget: the guarantee.
+	Unit accountant.Budget
+	// TableBudgets are the sub-limits of tables.
+	TableBudgets map[catalog.Name]accountant.Budget
+	Analysts     []Analyst
+	Defaults     Defaults
+	Limits       Limits
+
+	source *source
+}
+
+// An Analyst is a login.
+type Analyst struct {
+	Name     string
+	Verifier string // SCRAM-SHA-256, in Postgres's form
+	Tables   []catalog.Name
+	Budget   *accountant.Budget // nil: only the unit's and the tables' budgets count
+	// Settings are session defaults on the mirror, such as dp.epsilon.
+	Settings map[string]string
+}
+
+// Defaults are the values of settings that a session did not set.
+type Defaults struct {
+	EpsilonPico int64   // 0.1 unless the policy says otherwise
+	Mechanism   string  // "auto"
+	Confidence  float64 // 0.95
+}
+
+// Limits of the service.
+type Limits struct {
+	StatementTimeout time.Duration // of one read of protected data; 30 s
+	Connections      int           // sessions; 100
+	DataConnections  int           // connections to the protected database; 8
+}
+
+// Scopes returns the limits of the ledger: the unit's, then tables', then
+// analysts'.
+func (p *Policy) Scopes() ([]accountant.Limit, error) {
+	var out []accountant.Limit
+	add := func(kind accountant.ScopeKind, name string, b accountant.Budget) error {
+		l, err := b.Limit()
+		if err == nil {
+			out = append(out, accountant.Limit{Scope: accountant.Scope{Kind: kind, Name: name}, Loss: l})
+		}
+		return err
+	}
+	if err := add(accountant.UnitScope, p.Tables.Unit, p.Unit); err != nil {
+		return nil, err
+	}
+	for _, t := range p.Tables.Tables {
+		if b, ok := p.TableBudgets[t.Name]; ok {
+			if err := add(accountant.TableScope, t.Name.String(), b); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, a := range p.Analysts {
+		if a.Budget != nil {
+			if err := add(accountant.AnalystScope, a.Name, *a.Budget); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// defaultEpsilon is 0.1.
+const defaultEpsilon = dp.PicoPerUnit / 10

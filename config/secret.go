@@ -1,0 +1,77 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// secretLine matches lines that may hold a secret: a key of a password or of a
+// connection, a URL with a password, a keyword of a connection string, a verifier.
+var secretLine = regexp.MustCompile(`(?i)(password|passwd|pwd)["']?[\s\v]*[:=]` +
+	`|://.*:.*@` +
+	`|^["']?(data|mirror|mirror_admin)["']?\s*:` +
+	`|SCRAM-SHA-256\$`)
+
+// secretLines marks the lines that may hold a secret, with the lines indented below
+// each: a text may go on there. It needs no syntax, and so errs on the safe side.
+func secretLines(lines []string) []bool {
+	secret := make([]bool, len(lines))
+	within := -1 // indentation of the secret line above
+	for i, line := range lines {
+		indent := len(line) - len(strings.TrimLeft(line, " \t"))
+		if within >= 0 && (indent > within || strings.TrimSpace(line) == "") {
+			secret[i] = true
+			continue
+		}
+		within = -1
+		if secretLine.MatchString(line) {
+			secret[i], within = true, indent
+		}
+	}
+	return secret
+}
+
+// conceal marks all lines of the value's text, wherever it goes on.
+func (v value) conceal() {
+	n := v.node
+	if literal, ok := n.(*ast.LiteralNode); ok {
+		n = literal.Value
+	}
+	var t *token.Token
+	if n != nil {
+		t = n.GetToken()
+	}
+	if t == nil || t.Position == nil {
+		return
+	}
+	first := min(v.pos.line, t.Position.Line)
+	last := max(v.pos.line, t.Position.Line) + strings.Count(strings.TrimSpace(t.Origin), "\n")
+	for i := max(first-1, 0); i < min(last, len(v.d.src.secret)); i++ {
+		v.d.src.secret[i] = true
+	}
+}
+
+// secretNear reports whether a secret may stand within two lines of a place: where
+// the syntax is broken, texts may end elsewhere than they seem to.
+func (s *source) secretNear(line int) bool {
+	for i := max(line-3, 0); i < min(line+2, len(s.secret)); i++ {
+		if s.secret[i] {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	urlPassword     = regexp.MustCompile(`(://[^:\s]*:).*@`)
+	keywordPassword = regexp.MustCompile(`(?i)(password[\s\v]*=[\s\v]*).*`)
+	quotedText      = regexp.MustCompile(`"[^"]*"`)
+)
+
+// redact takes passwords out of a message.
+func redact(text string) string {
+	return keywordPassword.ReplaceAllString(urlPassword.ReplaceAllString(text, "${1}...@"), "${1}...")
+}

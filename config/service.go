@@ -1,0 +1,128 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/planner"
+)
+
+// passwordKey matches a password in a connection string of either form.
+var passwordKey = regexp.MustCompile(`(?i)password[\s\v]*=`)
+
+// connection reads a connection string. It never repeats the string in a fault,
+// nor what pgx says of it.
+func (v value) connection() string {
+	v.conceal()
+	s := v.text()
+	const instead = "a password must not stand here: give it in the environment (DPPROXY_DATA_PASSWORD, DPPROXY_MIRROR_PASSWORD) or in a file (data_password_file, mirror_password_file)"
+	switch {
+	case s == "":
+	case strings.Contains(s, "${"):
+		v.fail("environment variables are not replaced here; %s", instead)
+	case passwordKey.MatchString(s) || urlHasPassword(s):
+		v.fail(instead)
+	case !strings.Contains(s, "=") && !isURL(s):
+		v.fail("a connection is postgres://user@host:port/database or host=... dbname=... user=...")
+	default:
+		if _, err := pgconn.ParseConfig(s); err != nil {
+			v.fail("this connection string cannot be used: its syntax is wrong, or a file that it names cannot be read")
+		}
+	}
+	return s
+}
+
+func isURL(s string) bool {
+	return strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://")
+}
+
+// urlHasPassword reports whether a URL has a password in front of the host, or in a
+// parameter in whatever spelling.
+func urlHasPassword(s string) bool {
+	u, err := url.Parse(s)
+	if !isURL(s) || err != nil {
+		return false
+	}
+	for key := range u.Query() {
+		if strings.Contains(strings.ToLower(key), "password") {
+			return true
+		}
+	}
+	_, set := u.User.Password()
+	return set
+}
+
+func (v value) address() string {
+	s := v.text()
+	_, port, err := net.SplitHostPort(s)
+	if _, bad := strconv.ParseUint(port, 10, 16); s != "" && (err != nil || bad != nil) {
+		v.fail("an address is host:port, such as 127.0.0.1:6432")
+	}
+	return s
+}
+
+func (v value) tls() (cert, key string) {
+	v.object(fields{
+		"cert": func(v value) { cert = v.text() },
+		"key":  func(v value) { key = v.text() },
+	})
+	v.need("cert", "key")
+	return cert, key
+}
+
+func (v value) ledger() (dir string) {
+	redis := false
+	v.object(fields{
+		"dir":   func(v value) { dir = v.text() },
+		"redis": func(v value) { redis = true; v.conceal(); v.fail("not available in this version: use dir") },
+	})
+	if !redis {
+		v.need("dir")
+	}
+	return dir
+}
+
+func (v value) defaults(d *Defaults) {
+	v.object(fields{
+		"epsilon":    func(v value) { d.EpsilonPico = v.epsilon(maxSettingEpsilon) },
+		"confidence": func(v value) { d.Confidence = v.confidence() },
+		"mechanism":  func(v value) { d.Mechanism = v.oneOf(planner.MechanismNames()...) },
+	})
+}
+
+// The confidences that a session can ask for.
+const minConfidence, maxConfidence = 0.5, 0.999999
+
+// confidence reads a probability. It sets the width of error bars and no loss, so
+// that it may be rounded.
+func (v value) confidence() float64 {
+	r, ok := v.number()
+	if !ok {
+		return 0
+	}
+	f, _ := r.Float64()
+	if f < minConfidence || f > maxConfidence {
+		v.fail("must be from %v to %v", minConfidence, maxConfidence)
+	}
+	return f
+}
+
+// Most of what a policy can allow: beyond these a number is a mistake.
+const (
+	maxConnections     = 10_000
+	maxDataConnections = 1000
+	maxContribution    = 1_000_000
+)
+
+func (v value) limits(l *Limits) {
+	v.object(fields{
+		"statement_timeout": func(v value) { l.StatementTimeout = v.duration() },
+		"connections":       func(v value) { l.Connections = int(v.count(maxConnections)) },
+		"data_connections":  func(v value) { l.DataConnections = int(v.count(maxDataConnections)) },
+	})
+}
