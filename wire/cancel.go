@@ -11,8 +11,11 @@ import (
 	"dpproxy/pgerr"
 )
 
-// cancelTime bounds a cancel request to the mirror.
-const cancelTime = 5 * time.Second
+const (
+	cancelTime     = 5 * time.Second // bounds a cancel request to the mirror
+	cancelPause    = 20 * time.Millisecond
+	cancelAttempts = 5
+)
 
 var errCanceled = errors.New("wire: a cancel request came")
 
@@ -76,6 +79,18 @@ func (s *Session) cancelMirror() {
 	defer done()
 	if err := s.backend.CancelRequest(ctx); err != nil {
 		s.log.Warn("a cancel request did not reach the mirror")
+	}
+}
+
+// stopMirror cancels until the mirror owes nothing. One request can be lost: the
+// mirror ignores it if it comes before the statement.
+func (s *Session) stopMirror() {
+	for range cancelAttempts {
+		if s.pipeline.idle() {
+			return
+		}
+		s.cancelMirror()
+		<-time.After(cancelPause)
 	}
 }
 

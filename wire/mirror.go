@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -62,7 +63,7 @@ func (s *Session) ask(ctx context.Context, e *exchange) (*capture, error) {
 	canceled := make(chan struct{})
 	keep := context.AfterFunc(ctx, func() {
 		defer close(canceled)
-		s.cancelMirror()
+		s.cancelQuestion(e.capture)
 	})
 	defer func() {
 		if !keep() {
@@ -75,6 +76,20 @@ func (s *Session) ask(ctx context.Context, e *exchange) (*capture, error) {
 		return e.capture, e.capture.err
 	case <-s.ctx.Done():
 		return nil, context.Cause(s.ctx)
+	}
+}
+
+// cancelQuestion cancels until the question has its answer, or the session ends.
+func (s *Session) cancelQuestion(c *capture) {
+	for {
+		s.cancelMirror()
+		select {
+		case <-c.done:
+			return
+		case <-s.ctx.Done():
+			return
+		case <-time.After(cancelPause):
+		}
 	}
 }
 

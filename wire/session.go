@@ -128,6 +128,9 @@ func (s *Session) serve(running context.Context) {
 		}
 	})
 	<-s.ctx.Done()
+	if cause := context.Cause(s.ctx); !errors.Is(cause, errMirrorLost) {
+		s.stopMirror()
+	}
 	s.sayWhy(context.Cause(s.ctx), silent)
 	s.close()
 	both.Wait()
@@ -144,9 +147,6 @@ func (s *Session) sayWhy(cause error, silent <-chan struct{}) {
 	var f *fatalError
 	if !errors.As(cause, &f) {
 		s.log.Info("logged out")
-		if errors.Is(cause, errClientGone) && !s.pipeline.idle() {
-			s.cancelMirror()
-		}
 		return
 	}
 	s.log.Warn("a session was ended", "code", f.told.Code.String())
