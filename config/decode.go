@@ -80,27 +80,22 @@ func (v value) object(known fields) {
 	})
 }
 
-// entries reads a mapping with any keys.
+// entries reads a mapping with any keys. The parser has refused equal ones.
 func (v value) entries(each func(name string, c value, key position)) {
 	m, ok := v.node.(ast.MapNode)
 	if !ok {
 		v.fail("a mapping is needed, not %s", kind(v.node))
 		return
 	}
-	seen := map[string]bool{}
 	for it := m.MapRange(); it.Next(); {
 		pair := it.KeyValue()
 		place := at(pair.Key.GetToken())
 		name, ok := scalarText(pair.Key)
-		switch {
-		case !ok || name == "":
+		if !ok || name == "" {
 			v.at(place).fail("a key must be plain text")
-		case seen[name]:
-			v.at(place).fail("the key %q is stated twice", name)
-		default:
-			seen[name] = true
-			each(name, v.child(name, place, pair.Value), place)
+			continue
 		}
+		each(name, v.child(name, place, pair.Value), place)
 	}
 }
 
