@@ -28,7 +28,7 @@ func (a *answer) debits(plan *planner.Plan) ([]accountant.Debit, error) {
 		if !ok {
 			return nil, pgerr.New(pgerr.BudgetExhausted, "there is no budget for %s", s)
 		}
-		loss, err := accountant.Price(plan.Event, measure)
+		loss, err := a.p.prices.price(plan.Event, measure)
 		if err != nil {
 			return nil, pgerr.New(pgerr.Imprecise, "the mechanism has no finite cost in the budget of %s", s).
 				WithHint("SET dp.mechanism = laplace.")

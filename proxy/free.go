@@ -15,8 +15,34 @@ import (
 	"dpproxy/wire"
 )
 
-// This file holds the statements that cost nothing: EXPLAIN, dp.budget, and the
-// probes of tools that ask for columns and no rows.
+// This file holds the statements that cost nothing: refused ones, EXPLAIN,
+// dp.budget, and the probes of tools that ask for columns and no rows.
+
+// refuse raises what the parser found, unless the names mean other relations in
+// this session, such as temporary tables.
+func (a *answer) refuse(ctx context.Context, m *wire.Mirror, _ wire.Bound) (wire.Rewrite, error) {
+	shadowed, err := a.shadowed(ctx, m)
+	if err != nil || shadowed {
+		return wire.Rewrite{Relay: true}, err
+	}
+	return wire.Rewrite{}, a.text.stmt.Refusal
+}
+
+// shadowed asks the session what the statement's names mean.
+func (a *answer) shadowed(ctx context.Context, m *wire.Mirror) (bool, error) {
+	tables := a.text.stmt.Protected
+	if len(tables) == 0 {
+		return false, nil
+	}
+	res, err := m.Query(ctx, "SELECT "+strings.Join(relationColumns(tables), ", "), nil, nil, nil, nil)
+	if err != nil {
+		return false, err
+	}
+	if len(res.Rows) != 1 {
+		return false, errMirror
+	}
+	return a.p.relations.shadowed(ctx, tables, res.Rows[0])
+}
 
 // explain answers EXPLAIN with the plan and its price. It reads and charges
 // nothing.
@@ -148,6 +174,9 @@ func pico(n int64) json.Number { return json.Number(dp.Decimal(n, 12)) }
 
 // empty answers a probe for columns with those columns and no rows.
 func (a *answer) empty(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+	if shadowed, err := a.shadowed(ctx, m); err != nil || shadowed {
+		return wire.Rewrite{Relay: true}, err
+	}
 	if len(b.Fields) == 0 {
 		return wire.Rewrite{}, pgerr.New(pgerr.RowAccess, "rows of protected tables are not available")
 	}

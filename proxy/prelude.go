@@ -90,13 +90,7 @@ func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
 		"(SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout')",
 		"pg_catalog.current_setting('client_min_messages')",
 		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')")
-	for _, t := range tables {
-		name := parser.QuoteIdent(t.Name)
-		if t.Schema != "" {
-			name = parser.QuoteIdent(t.Schema) + "." + name
-		}
-		cols = append(cols, "CAST(pg_catalog.to_regclass("+parser.Quote(name)+") AS pg_catalog.oid)")
-	}
+	cols = append(cols, relationColumns(tables)...)
 	for _, f := range q.Folds() {
 		cols = append(cols, "("+f.SQL+")")
 	}
@@ -106,6 +100,19 @@ func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
 		cols = append(cols, "$"+strconv.Itoa(i+1))
 	}
 	return "SELECT " + strings.Join(cols, ", ")
+}
+
+// relationColumns asks which relations names mean in the session.
+func relationColumns(tables []parser.TableRef) []string {
+	var cols []string
+	for _, t := range tables {
+		name := parser.QuoteIdent(t.Name)
+		if t.Schema != "" {
+			name = parser.QuoteIdent(t.Schema) + "." + name
+		}
+		cols = append(cols, "CAST(pg_catalog.to_regclass("+parser.Quote(name)+") AS pg_catalog.oid)")
+	}
+	return cols
 }
 
 // preludeFormats asks for text, and for binary where a value travels on: binary

@@ -54,6 +54,7 @@ type Proxy struct {
 	texts     *cache
 	relations *relations
 	incidents *incidents
+	prices    *prices
 	measures  map[accountant.Scope]dp.Measure
 }
 
@@ -62,7 +63,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{cfg: cfg, texts: newCache(), measures: map[accountant.Scope]dp.Measure{}}
+	p := &Proxy{cfg: cfg, texts: newCache(), prices: &prices{}, measures: map[accountant.Scope]dp.Measure{}}
 	var names []string
 	for _, n := range cfg.Catalog.Protected() {
 		names = append(names, n.Name)

@@ -56,18 +56,13 @@ func (p *Proxy) route(s *wire.Session, t *text, state bool, w *wire.Statement) {
 	a := &answer{p: p, analyst: s.User(), text: t}
 	switch t.stmt.Class {
 	case parser.Release, parser.Explain:
-		w.Describe, w.Utility = t.stmt.Text, t.stmt.Form == parser.Utility
-		if w.Utility {
-			w.Describe = t.stmt.Text[t.stmt.Inner.Start:t.stmt.Inner.End]
-		}
+		w.Describe, w.Utility = t.stmt.InnerText(), t.stmt.Form == parser.Utility
 		w.Run = a.release
 		if t.stmt.Class == parser.Explain {
 			w.Run = a.explain
 		}
 	case parser.Refused:
-		w.Run = func(context.Context, *wire.Mirror, wire.Bound) (wire.Rewrite, error) {
-			return wire.Rewrite{}, t.stmt.Refusal
-		}
+		w.Run = a.refuse
 	case parser.Empty:
 		w.Describe = t.stmt.Text
 		w.Run = a.empty

@@ -91,6 +91,8 @@ func testWhatIsCharged(t *testing.T, w *world) {
 	charged("dp.budget", 0)
 	must(t, ana, "SELECT sex FROM patients GROUP BY sex")
 	charged("public groups", 0)
+	must(t, ana, "SELECT sex, count(*) AS n INTO TEMP TABLE into_mine FROM patients GROUP BY sex; SELECT n FROM into_mine")
+	charged("SELECT INTO", 1)
 	must(t, ana, "SELECT * FROM patients LIMIT 0")
 	charged("a probe for columns", 0)
 	if _, err := ana.Prepare(t.Context(), "p", "SELECT count(*) FROM patients WHERE birth_year > $1"); err != nil {
@@ -141,6 +143,14 @@ func testSessionsAreSeparate(t *testing.T, w *world) {
 	var n int64
 	if err := ana.QueryRow(t.Context(), "SELECT count(*) FROM patients").Scan(&n); err != nil || n != 2 {
 		t.Errorf("a temporary table that shadows a protected one: %d, %v", n, err)
+	}
+	rows, err := ana.Query(t.Context(), "SELECT * FROM patients")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+	if err != nil || len(ids) != 2 {
+		t.Errorf("rows of a temporary table that shadows a protected one: %v, %v", ids, err)
 	}
 	if w.spent(t, accountant.UnitScope, "patient") != before {
 		t.Error("reading one's own table was charged")

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"dpproxy/config"
+)
+
+// checkCommand checks a policy.
+type checkCommand struct {
+	Policy  string `arg:"" help:"Policy file." type:"path"`
+	Offline bool   `help:"Check the file alone."`
+}
+
+// Run implements the command. Without a reachable database the file alone is
+// checked, and that is said.
+func (c *checkCommand) Run(ctx context.Context) error {
+	policy, err := config.Load(c.Policy)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s: the file is well formed: %d tables, %d analysts, privacy unit %q\n",
+		c.Policy, len(policy.Tables.Tables), len(policy.Analysts), policy.Tables.Unit)
+	if c.Offline {
+		return nil
+	}
+	s := &site{policy: policy}
+	conn, err := s.connectData(ctx)
+	if err != nil {
+		return fmt.Errorf("the policy was not checked against the database: %w", err)
+	}
+	if err := conn.Close(ctx); err != nil {
+		return err
+	}
+	cat, _, err := s.readCatalog(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
+	return nil
+}

@@ -1,0 +1,28 @@
+-- A clinic of 100,000 patients behind dpproxy, seen by an analyst with plain psql.
+-- Catalogue queries are answered by the mirror; comments show the policy.
+\d
+\d+ visits
+
+-- Aggregates come back with noise; the notice says what each one cost.
+SELECT count(*) FROM patients;
+SELECT sex, count(*) FROM patients WHERE smoker GROUP BY sex ORDER BY sex;
+SELECT diagnosis, count(*) AS visits, round(avg(cost), 2) AS mean_cost
+  FROM visits WHERE day >= '2023-01-01' GROUP BY diagnosis ORDER BY visits DESC;
+SELECT sum(cost) FROM visits WHERE diagnosis = 'asthma';
+
+-- What is left.
+SELECT scope, kind, round(spent, 4) AS spent, round(remaining, 4) AS remaining FROM dp.budget;
+
+-- Rows are refused, and nothing is charged for it.
+SELECT * FROM patients LIMIT 5;
+SELECT name FROM patients WHERE id = 17;
+
+-- EXPLAIN shows the plan and its price, and charges nothing.
+EXPLAIN SELECT region, count(*) FROM patients GROUP BY region;
+
+-- More precision costs more, until the budget is gone.
+SET dp.epsilon = 0.3;
+SELECT count(*) FROM patients WHERE birth_year < 1950;
+SELECT count(*) FROM patients WHERE birth_year < 1960;
+SELECT count(*) FROM patients WHERE birth_year < 1970;
+SELECT scope, kind, round(spent, 4) AS spent, round(remaining, 4) AS remaining FROM dp.budget;

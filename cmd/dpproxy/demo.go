@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/schollz/progressbar/v3"
+
+	"dpproxy/config"
+	"dpproxy/internal/demo"
+	"dpproxy/internal/pgtemp"
+	"dpproxy/wire"
+)
+
+// demoCommand serves a throwaway database.
+type demoCommand struct {
+	Listen string `help:"Address to serve on." default:"127.0.0.1:6432"`
+	Data   string `help:"Generated clinic, or the Mayo Clinic liver study from Debian's r-cran-survival." enum:"generated,nafld" default:"generated"`
+	Keep   string `help:"Keep databases, policy and ledger in this folder, and go on there next time." type:"path" placeholder:"DIR"`
+	Play   bool   `help:"Play a psql conversation on a free port, then stop."`
+	Small  bool   `help:"Load a fiftieth of the generated data." hidden:""`
+}
+
+const (
+	demoDatabase = "demo"
+	demoAnalyst  = "analyst" // name and password
+	demoSeed     = 1
+)
+
+// Run implements the command.
+func (c *demoCommand) Run(ctx context.Context, log *slog.Logger) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	d, err := c.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.stop()
+	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	site, err := d.prepare(ctx, quiet)
+	if err != nil {
+		return err
+	}
+	if !c.Play {
+		return site.serve(ctx, log, d.announce)
+	}
+	ready := make(chan string, 1)
+	served := make(chan error, 1)
+	go func() { served <- site.serve(ctx, quiet, func(addr string) { ready <- addr }) }()
+	select {
+	case err := <-served:
+		return err
+	case addr := <-ready:
+		err := c.play(ctx, addr)
+		stop()
+		return errors.Join(err, <-served)
+	}
+}
+
+// demonstration is the folder and the servers of one demo.
+type demonstration struct {
+	command      *demoCommand
+	dir          string
+	data, mirror *pgtemp.Server
+}
+
+func (c *demoCommand) start(ctx context.Context) (*demonstration, error) {
+	d := &demonstration{command: c, dir: c.Keep}
+	if c.Play {
+		c.Listen = "127.0.0.1:0"
+	}
+	if d.dir == "" {
+		dir, err := os.MkdirTemp("", "dpproxy-demo")
+		if err != nil {
+			return nil, err
+		}
+		d.dir = dir
+	}
+	// The account that Postgres runs as must be able to pass through.
+	if err := errors.Join(os.MkdirAll(d.dir, 0o755), os.Chmod(d.dir, 0o711)); err != nil {
+		return nil, err
+	}
+	var err error
+	if d.data, err = pgtemp.Start(ctx, pgtemp.Options{Dir: filepath.Join(d.dir, "data"), Settings: []string{"max_wal_size=4GB"}}); err != nil {
+		d.stop()
+		return nil, err
+	}
+	if d.mirror, err = pgtemp.Start(ctx, pgtemp.Options{Dir: filepath.Join(d.dir, "mirror")}); err != nil {
+		d.stop()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *demonstration) stop() {
+	for _, s := range []*pgtemp.Server{d.data, d.mirror} {
+		if s != nil {
+			s.Stop()
+		}
+	}
+	if d.command.Keep == "" {
+		os.RemoveAll(d.dir)
+	}
+}
+
+// prepare loads the data, writes the policy and makes ledger and mirror, as far
+// as an earlier run in the same folder has not.
+func (d *demonstration) prepare(ctx context.Context, log *slog.Logger) (*site, error) {
+	if err := d.load(ctx); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(d.dir, "policy.yaml")
+	if err := d.writePolicy(path); err != nil {
+		return nil, err
+	}
+	policy, err := config.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(policy.SecretFile); errors.Is(err, fs.ErrNotExist) {
+		if err := (&site{policy: policy}).init(ctx, log); err != nil {
+			return nil, err
+		}
+	}
+	s, err := openSite(path)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.sync(ctx, func(string) {})
+}
+
+func (d *demonstration) dataset() demo.Dataset {
+	if d.command.Data == "nafld" {
+		return demo.NAFLD
+	}
+	return demo.Clinic
+}
+
+func (d *demonstration) writePolicy(path string) error {
+	verifier, err := wire.MakeVerifier(demoAnalyst, 4096)
+	if err != nil {
+		return err
+	}
+	text, err := d.dataset().Policy(demo.PolicyValues{
+		Listen: d.command.Listen, LedgerDir: filepath.Join(d.dir, "ledger"), Analyst: demoAnalyst, Verifier: verifier,
+		Data: d.data.URL(demoDatabase, pgtemp.Superuser), Mirror: d.mirror.URL(demoDatabase, pgtemp.Superuser),
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o600)
+}
+
+// load makes the two databases, and fills the one with people in it.
+func (d *demonstration) load(ctx context.Context) error {
+	for _, s := range []*pgtemp.Server{d.mirror, d.data} {
+		made, err := makeDatabase(ctx, s)
+		if err != nil {
+			return err
+		}
+		if !made && s == d.data {
+			fmt.Fprintln(os.Stderr, "using the data that are there")
+			return nil
+		}
+	}
+	source, closeSource, err := d.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeSource()
+	conn, err := pgx.Connect(ctx, d.data.URL(demoDatabase, pgtemp.Superuser))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	return demo.Load(ctx, conn, source, progress(os.Stderr))
+}
+
+func makeDatabase(ctx context.Context, s *pgtemp.Server) (made bool, err error) {
+	conn, err := pgx.Connect(ctx, s.URL("postgres", pgtemp.Superuser))
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close(ctx)
+	var there bool
+	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)", demoDatabase).Scan(&there); err != nil || there {
+		return false, err
+	}
+	_, err = conn.Exec(ctx, "CREATE DATABASE "+demoDatabase)
+	return true, err
+}
+
+func (d *demonstration) source(ctx context.Context) (demo.Source, func(), error) {
+	if d.dataset() == demo.NAFLD {
+		fmt.Fprintln(os.Stderr, "reading the liver study from R")
+		study, err := demo.OpenStudy(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, note := range study.Counts.Notes() {
+			fmt.Fprintln(os.Stderr, note)
+		}
+		return study, func() { study.Close() }, nil
+	}
+	size := demo.FullSize
+	if d.command.Small {
+		size = demo.SmallSize
+	}
+	g, err := demo.Generate(demoSeed, size)
+	return g, func() {}, err
+}
+
+// progress draws a bar for each table at a terminal, and a line for each table
+// elsewhere.
+func progress(w *os.File) func(table string, done, total int64) {
+	var bar *progressbar.ProgressBar
+	current := ""
+	return func(table string, done, total int64) {
+		if table != current {
+			current = table
+			bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(fmt.Sprintf("loading %-16s", table)),
+				progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
+				progressbar.OptionSetVisibility(isTerminal(w)), progressbar.OptionOnCompletion(func() { io.WriteString(w, "\n") }))
+			if !isTerminal(w) {
+				fmt.Fprintf(w, "loading %s (%d)\n", table, total)
+			}
+		}
+		_ = bar.Set64(done)
+	}
+}
+
+func (d *demonstration) announce(addr string) {
+	fmt.Fprintf(os.Stderr, `
+dpproxy serves the demo. Connect from another terminal:
+
+  psql "postgres://%[1]s:%[1]s@%[2]s/%[3]s"
+
+and try:
+
+  \d+
+  SELECT count(*) FROM %[4]s;
+  EXPLAIN SELECT count(*) FROM %[4]s;
+  SELECT * FROM dp.budget;
+
+Ctrl-C stops it.
+`, demoAnalyst, addr, demoDatabase, map[string]string{"generated": "patients", "nafld": "people"}[d.command.Data])
+}

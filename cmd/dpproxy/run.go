@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"dpproxy/accountant/logledger"
+	"dpproxy/catalog"
+	"dpproxy/mechanisms"
+	"dpproxy/planner"
+	"dpproxy/proxy"
+	"dpproxy/wire"
+)
+
+// runCommand serves analysts.
+type runCommand struct {
+	Policy string `arg:"" help:"Policy file." type:"path"`
+	Sync   bool   `help:"Refresh the mirror first."`
+}
+
+// Run implements the command.
+func (c *runCommand) Run(ctx context.Context, log *slog.Logger) error {
+	s, err := openSite(c.Policy)
+	if err != nil {
+		return err
+	}
+	if c.Sync {
+		if err := s.sync(ctx, func(change string) { log.Info("mirror", "change", change) }); err != nil {
+			return err
+		}
+	}
+	return s.serve(ctx, log, func(addr string) { log.Info("serving", "address", addr) })
+}
+
+// serve runs until the context ends; ready is told the address.
+func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr string)) error {
+	ledger, err := s.openLedger(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer ledger.Close()
+	cat, _, err := s.readCatalog(ctx)
+	if err != nil {
+		return err
+	}
+	data, err := s.openData(ctx, cat)
+	if err != nil {
+		return err
+	}
+	defer data.Close()
+	p, err := proxy.New(ctx, proxy.Config{
+		Catalog: cat, Ledger: ledger, Data: data, Relations: s.relations(cat.Protected()),
+		Analysts: s.analysts(), Source: mechanisms.NewSource(), Log: log,
+		Defaults: proxy.Defaults{
+			EpsilonPico: s.policy.Defaults.EpsilonPico, Mechanism: s.policy.Defaults.Mechanism,
+			Confidence: s.policy.Defaults.Confidence, Timeout: s.policy.Limits.StatementTimeout,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	server, err := s.server(p, log)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", s.policy.Listen)
+	if err != nil {
+		return err
+	}
+	ready(listener.Addr().String())
+	return server.Serve(ctx, listener)
+}
+
+// openLedger opens the ledger, which must exist: one that vanished would be a
+// budget born again.
+func (s *site) openLedger(ctx context.Context, log *slog.Logger) (*logledger.Ledger, error) {
+	l, err := s.ledger(ctx, log, false)
+	if errors.Is(err, logledger.ErrNoLedger) {
+		err = fmt.Errorf("%w: dpproxy init makes it, once", err)
+	}
+	return l, err
+}
+
+func (s *site) ledger(ctx context.Context, log *slog.Logger, create bool) (*logledger.Ledger, error) {
+	limits, err := s.policy.Scopes()
+	if err != nil {
+		return nil, err
+	}
+	l, err := logledger.Open(ctx, s.policy.LedgerDir, limits, logledger.Options{
+		Create: create, Log: log,
+		Now: time.Now, //nolint:forbidigo // entries are dated for people
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening the ledger in %s: %w", s.policy.LedgerDir, err)
+	}
+	return l, nil
+}
+
+func (s *site) openData(ctx context.Context, cat *planner.Catalog) (*proxy.Data, error) {
+	cfg, err := pgxpool.ParseConfig(s.policy.Data)
+	if err != nil {
+		return nil, fmt.Errorf("connection to the protected database: %w", err)
+	}
+	p, err := password("DPPROXY_DATA_PASSWORD", s.policy.DataPasswordFile)
+	if err != nil {
+		return nil, err
+	}
+	if p != "" {
+		cfg.ConnConfig.Password = p
+	}
+	cfg.MaxConns = int32(s.policy.Limits.DataConnections)
+	cfg.ConnConfig.ConnectTimeout = connectTimeout
+	cfg.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(s.policy.Limits.StatementTimeout.Milliseconds())
+	data, err := proxy.OpenData(ctx, cfg, cat, s.secret)
+	if err != nil {
+		return nil, err
+	}
+	if err := data.Ping(ctx); err != nil {
+		data.Close()
+		return nil, fmt.Errorf("connecting to the protected database: %w", err)
+	}
+	return data, nil
+}
+
+const connectTimeout = 5 * time.Second
+
+func (s *site) analysts() map[string]proxy.Analyst {
+	out := map[string]proxy.Analyst{}
+	for _, a := range s.policy.Analysts {
+		granted := map[catalog.Name]bool{}
+		for _, t := range a.Tables {
+			granted[t] = true
+		}
+		out[a.Name] = proxy.Analyst{Tables: granted, Budget: a.Budget != nil}
+	}
+	return out
+}
+
+// relations returns what reads the OIDs of the protected relations on the mirror.
+func (s *site) relations(names []catalog.Name) func(ctx context.Context) (map[catalog.Name]uint32, error) {
+	return func(ctx context.Context) (map[catalog.Name]uint32, error) {
+		conn, err := s.connectMirror(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer conn.Close(ctx)
+		oids := map[catalog.Name]uint32{}
+		for _, n := range names {
+			var oid *uint32
+			if err := conn.QueryRow(ctx, "SELECT CAST(pg_catalog.to_regclass($1) AS pg_catalog.oid)", pgx.Identifier{n.Schema, n.Name}.Sanitize()).Scan(&oid); err != nil {
+				return nil, err
+			}
+			if oid == nil {
+				return nil, fmt.Errorf("the mirror has no table %s: run dpproxy sync", n)
+			}
+			oids[n] = *oid
+		}
+		return oids, nil
+	}
+}
+
+func (s *site) server(h wire.Handler, log *slog.Logger) (*wire.Server, error) {
+	verifiers := map[string]string{}
+	for _, a := range s.policy.Analysts {
+		verifiers[a.Name] = a.Verifier
+	}
+	cfg := wire.Config{
+		Handler:  h,
+		Logger:   log,
+		Verifier: func(user string) (string, bool) { v, ok := verifiers[user]; return v, ok },
+		Dial:     s.dialMirror,
+		Limits:   wire.Limits{Connections: s.policy.Limits.Connections},
+	}
+	if s.policy.TLSCert != "" {
+		pair, err := tls.LoadX509KeyPair(s.policy.TLSCert, s.policy.TLSKey)
+		if err != nil {
+			return nil, err
+		}
+		cfg.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	return wire.NewServer(cfg)
+}
+
+// dialMirror opens an analyst's own session on the mirror.
+func (s *site) dialMirror(ctx context.Context, login wire.Login) (*pgconn.PgConn, error) {
+	cfg, err := pgconn.ParseConfig(s.policy.Mirror)
+	if err != nil {
+		return nil, err
+	}
+	cfg.User, cfg.Password = login.User, s.mirrorPassword(login.User)
+	cfg.RuntimeParams = login.Params
+	return pgconn.ConnectConfig(ctx, cfg)
+}

@@ -1,0 +1,60 @@
+package proxy
+
+import (
+	"fmt"
+	"sync"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+)
+
+// cachedPrices bounds the prices that are remembered.
+const cachedPrices = 10_000
+
+// prices remembers what events cost: a price is a function of the event and the
+// measure, exact and slow to compute.
+type prices struct {
+	mu    sync.Mutex
+	known map[string]dp.Loss
+}
+
+func (p *prices) price(e dp.ComposedEvent, m dp.Measure) (dp.Loss, error) {
+	key := m.String()
+	for _, part := range e {
+		key += exact(part)
+	}
+	p.mu.Lock()
+	loss, ok := p.known[key]
+	p.mu.Unlock()
+	if ok {
+		return loss, nil
+	}
+	loss, err := accountant.Price(e, m)
+	if err != nil {
+		return dp.Loss{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known == nil || len(p.known) >= cachedPrices {
+		p.known = map[string]dp.Loss{}
+	}
+	p.known[key] = loss
+	return loss, nil
+}
+
+// exact writes an event with all its digits.
+func exact(e dp.Event) string {
+	switch e := e.(type) {
+	case dp.LaplaceEvent:
+		return fmt.Sprintf("|laplace %d %d %s", e.Sensitivity.L0, e.Sensitivity.LInf, e.Scale.RatString())
+	case dp.GaussianEvent:
+		return fmt.Sprintf("|gaussian %d %d %s", e.Sensitivity.L0, e.Sensitivity.LInf, e.Variance)
+	case dp.ComposedEvent:
+		s := "|("
+		for _, part := range e {
+			s += exact(part)
+		}
+		return s + ")"
+	}
+	return fmt.Sprintf("|%T %v", e, e)
+}
