@@ -59,7 +59,7 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 		}
 	}
 	fixed := row[len(settingNames):]
-	p.timeout = milliseconds(fixed[preludeTimeout])
+	p.timeout = duration(fixed[preludeTimeout])
 	if slices.Contains([]string{"warning", "error", "log"}, string(fixed[preludeMessages])) {
 		p.settings.notices = false
 	}
@@ -87,7 +87,7 @@ func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
 		cols = append(cols, "pg_catalog.current_setting('dp."+name+"', true)")
 	}
 	cols = append(cols,
-		"(SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout')",
+		"pg_catalog.current_setting('statement_timeout')",
 		"pg_catalog.current_setting('client_min_messages')",
 		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')")
 	cols = append(cols, relationColumns(tables)...)
@@ -133,13 +133,18 @@ func values(fields []pgproto3.FieldDescription, cells [][]byte, n int) []planner
 	return out
 }
 
-// milliseconds reads the setting of a duration in milliseconds.
-func milliseconds(text []byte) time.Duration {
-	n, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil || n < 0 {
+// duration reads a setting as Postgres shows it: 0, 200ms, 5s, 1min, 2h or 1d.
+func duration(setting []byte) time.Duration {
+	s := string(setting)
+	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	n, err := strconv.ParseInt(s[:digits], 10, 32)
+	unit, known := map[string]time.Duration{
+		"ms": time.Millisecond, "s": time.Second, "min": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
+	}[s[digits:]]
+	if err != nil || !known {
 		return 0
 	}
-	return time.Duration(n) * time.Millisecond
+	return time.Duration(n) * unit
 }
 
 // searchesCatalogFirst refuses a search path in which a function or operator of
