@@ -1,5 +1,21 @@
 package mirror
 
+import (
+	"strconv"
+	"strings"
+)
+
+// FingerprintOf is FingerprintSQL with the OIDs written in. Without a parameter,
+// Postgres plans a prepared statement once and not at each use, and planning is
+// the larger part of it.
+func FingerprintOf(oids []uint32) string {
+	list := make([]string, len(oids))
+	for i, oid := range oids {
+		list[i] = strconv.FormatUint(uint64(oid), 10)
+	}
+	return strings.ReplaceAll(FingerprintSQL, "$1", "'{"+strings.Join(list, ",")+"}'")
+}
+
 // FingerprintSQL takes an oid[] and returns (oid oid, digest text) for each of
 // them that is a relation. The digest changes with the name, columns, types, enum
 // labels, indexes (validity included), constraints and the triggers that enforce

@@ -83,8 +83,6 @@ func (d *Data) Close() { d.pool.Close() }
 // are as they must be.
 func (d *Data) Ping(ctx context.Context) error { return d.pool.Ping(ctx) }
 
-const fingerprintStatement = "dpproxy_fingerprint"
-
 func prepareSession(ctx context.Context, conn *pgx.Conn) error {
 	for name, want := range sessionSettings {
 		var got string
@@ -95,8 +93,7 @@ func prepareSession(ctx context.Context, conn *pgx.Conn) error {
 			return fmt.Errorf("the protected database does not let dpproxy set %s to %q", name, want)
 		}
 	}
-	_, err := conn.PgConn().Prepare(ctx, fingerprintStatement, mirror.FingerprintSQL, nil)
-	return err
+	return nil
 }
 
 // pads returns the two padded keys of HMAC-SHA256 (FIPS 198-1, RFC 2104).
@@ -118,6 +115,9 @@ func pads(secret []byte) (inner, outer []byte) {
 type connection struct {
 	data *Data
 	conn *pgxpool.Conn
+	// fingerprint is the prepared statement that takes the fingerprints of the
+	// statement's tables.
+	fingerprint string
 }
 
 // acquire takes a session before the charge, so that an unreachable database
@@ -128,7 +128,11 @@ func (d *Data) acquire(ctx context.Context, plan *planner.Plan) (*connection, er
 	}
 	conn, err := d.pool.Acquire(ctx)
 	if err == nil {
-		return &connection{d, conn}, nil
+		c := &connection{data: d, conn: conn}
+		if err = c.prepare(ctx, plan); err == nil {
+			return c, nil
+		}
+		conn.Release()
 	}
 	if ctx.Err() != nil {
 		return nil, pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
@@ -146,6 +150,19 @@ func (d *Data) turnedOff(tables []catalog.Name) (catalog.Name, bool) {
 		}
 	}
 	return catalog.Name{}, false
+}
+
+// prepare makes the statement that takes the fingerprints, unless this session
+// has it. It reads nothing.
+func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
+	c.fingerprint = "fingerprint"
+	oids := make([]uint32, len(plan.Tables))
+	for i, t := range plan.Tables {
+		oids[i] = c.data.catalog.Source(t).OID
+		c.fingerprint += "_" + strconv.FormatUint(uint64(oids[i]), 10)
+	}
+	_, err := c.conn.Conn().Prepare(ctx, c.fingerprint, mirror.FingerprintOf(oids))
+	return err
 }
 
 func (c *connection) release() { c.conn.Release() }
@@ -204,14 +221,12 @@ func (r *reading) run(ctx context.Context, values []planner.Value) ([][][]mechan
 	p := r.c.conn.Conn().PgConn().StartPipeline(ctx)
 	defer p.Close()
 	var names []string
-	var oids []string
 	for _, t := range r.plan.Tables {
 		names = append(names, parser.QuoteIdent(t.Schema)+"."+parser.QuoteIdent(t.Name))
-		oids = append(oids, strconv.FormatUint(uint64(r.c.data.catalog.Source(t).OID), 10))
 	}
 	p.SendQueryParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
 	p.SendQueryParams("LOCK TABLE "+strings.Join(names, ", ")+" IN ACCESS SHARE MODE", nil, nil, nil, nil)
-	p.SendQueryPrepared(fingerprintStatement, [][]byte{[]byte("{" + strings.Join(oids, ",") + "}")}, nil, nil)
+	p.SendQueryPrepared(r.c.fingerprint, nil, nil, nil)
 	for _, b := range r.plan.Blocks {
 		if b.SQL != "" {
 			params, formats := r.params(b, values)
