@@ -166,12 +166,9 @@ func (r *resolver) column(c *parser.Column) (*column, error) {
 }
 
 func (r *resolver) use(col *column) {
-	for _, u := range r.block.used {
-		if u == col {
-			return
-		}
+	if !slices.Contains(r.block.used, col) {
+		r.block.used = append(r.block.used, col)
 	}
-	r.block.used = append(r.block.used, col)
 }
 
 func (r *resolver) groups(exprs []parser.Expr) error {
@@ -277,8 +274,9 @@ func notSupported(what string, at int) error {
 		WithHint("Compare a column with constants: = <> < <= > >=, IN, BETWEEN, LIKE, IS NULL, combined with AND, OR, NOT.")
 }
 
+// describe names an expression in a refusal.
 func describe(e parser.Expr) string {
-	switch e := e.(type) {
+	switch e := e.(type) { //nolint:gochecksumtype // the others have no name that helps
 	case *parser.Func:
 		return fmt.Sprintf("the function %s()", e.Name)
 	case *parser.Op:

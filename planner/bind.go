@@ -59,8 +59,9 @@ type BlockPlan struct {
 	alpha float64
 }
 
-// Bind chooses the mechanisms. The settings' budget is shared equally by all
-// measures of the statement.
+// Bind checks the values of the constants and chooses the mechanisms. The
+// settings' budget is shared equally by all measures of the statement. A plan is
+// immutable and does not depend on the values: it is made once for each settings.
 func (t *Template) Bind(values []Value, s Settings) (*Plan, error) {
 	for _, use := range t.likes {
 		if v := values[use.fold]; v.Bytes != nil {
@@ -69,6 +70,26 @@ func (t *Template) Bind(values []Value, s Settings) (*Plan, error) {
 			}
 		}
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.plans[s]; p != nil {
+		return p, nil
+	}
+	p, err := t.plan(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.plans) >= keptPlans || t.plans == nil {
+		t.plans = map[Settings]*Plan{}
+	}
+	t.plans[s] = p
+	return p, nil
+}
+
+// keptPlans bounds the settings that a template remembers plans for.
+const keptPlans = 8
+
+func (t *Template) plan(s Settings) (*Plan, error) {
 	q := t.query
 	p := &Plan{Tables: q.Tables(), Shape: t.shape, unit: q.cat.unit, settings: s}
 	share, err := t.share(s)

@@ -61,8 +61,8 @@ type Problem struct {
 	Message string
 }
 
-// Error implements error.
-func (p Problem) Error() string { return strings.Join(p.Path, ".") + ": " + p.Message }
+// String is the problem in one line.
+func (p Problem) String() string { return strings.Join(p.Path, ".") + ": " + p.Message }
 
 // NewCatalog checks the policy against the schema. With problems the catalogue
 // must not be used.
@@ -140,7 +140,7 @@ type checker struct {
 	problems []Problem
 }
 
-func (c *checker) problem(n catalog.Name, rest string, format string, args ...any) {
+func (c *checker) problem(n catalog.Name, rest, format string, args ...any) {
 	where := append([]string{"tables", n.String()}, strings.FieldsFunc(rest, func(r rune) bool { return r == '.' })...)
 	c.problems = append(c.problems, Problem{where, fmt.Sprintf(format, args...)})
 }

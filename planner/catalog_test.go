@@ -33,10 +33,10 @@ func TestNewCatalogRefuses(t *testing.T) {
 		{"second person", func(_ *planner.Policy, s *catalog.Schema) {
 			v := s.Tables[name("visits")]
 			v.Columns = append(v.Columns, column("doctor_id", int4, true))
-			v.Foreign = append(v.Foreign, references("doctor_id", "patients", "id"))
+			v.Foreign = append(v.Foreign, references("doctor_id", "patients"))
 		}, "second way"},
 		{"public table about people", func(_ *planner.Policy, s *catalog.Schema) {
-			s.Tables[name("hospitals")].Foreign = []catalog.ForeignKey{references("id", "patients", "id")}
+			s.Tables[name("hospitals")].Foreign = []catalog.ForeignKey{references("id", "patients")}
 		}, "references the protected table"},
 		{"units of two types", func(_ *planner.Policy, s *catalog.Schema) { s.Tables[name("visits")].Columns[1].Type = text }, "must identify the same unit"},
 		{"number bounds of text", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = bounds("0", "1") }, "numbers as bounds"},
@@ -73,7 +73,7 @@ func TestSecondPersonMayBeExcused(t *testing.T) {
 	p, s := clinicPolicy(), clinicSchema()
 	v := s.Tables[name("visits")]
 	v.Columns = append(v.Columns, column("doctor_id", int4, true))
-	v.Foreign = append(v.Foreign, references("doctor_id", "patients", "id"))
+	v.Foreign = append(v.Foreign, references("doctor_id", "patients"))
 	p.Tables[1].NotProtected = []string{"doctor_id"}
 	if _, problems := planner.NewCatalog(p, s); problems != nil {
 		t.Error(problems)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"dpproxy/parser"
 	"dpproxy/pgerr"
@@ -18,6 +19,9 @@ type Template struct {
 	blocks []compiled
 	likes  []likeUse
 	shape  string
+
+	mu    sync.Mutex
+	plans map[Settings]*Plan
 }
 
 // compiled is the statement that reads one block.

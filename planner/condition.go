@@ -56,6 +56,7 @@ func (c *compiler) logic(p *logic) (string, error) {
 		return "(NOT " + parts[0] + ")", nil
 	case parser.And:
 		return "(" + strings.Join(parts, " AND ") + ")", nil
+	case parser.Or:
 	}
 	return "(" + strings.Join(parts, " OR ") + ")", nil
 }
@@ -92,7 +93,7 @@ func (c *compiler) comparison(l, r operand, at int, write func(l, r string) stri
 		return "", mismatch(c.typeName(l), c.typeName(r), at)
 	case lf == enumFamily || rf == enumFamily:
 		return c.enums(l, r, at, write)
-	case lf == rf && lf == textFamily:
+	case lf == textFamily && rf == textFamily:
 		if lo != ro {
 			ls, rs = "CAST("+ls+" AS pg_catalog.text)", "CAST("+rs+" AS pg_catalog.text)"
 		}

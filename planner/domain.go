@@ -32,7 +32,7 @@ func checkDomain(fam family, values []string) string {
 			if d, err := time.Parse(time.DateOnly, v); err != nil || d.Year() < 1 {
 				return fmt.Sprintf("%q is no date like 2024-12-31", v)
 			}
-		default:
+		case noFamily, numericFamily, floatFamily, instantFamily, uuidFamily:
 			return "a column of this type cannot have declared values"
 		}
 	}
@@ -48,6 +48,8 @@ func domainType(fam family) string {
 		return "pg_catalog.int8"
 	case dateFamily:
 		return "pg_catalog.date"
+	case textFamily, enumFamily:
+	case noFamily, numericFamily, floatFamily, instantFamily, uuidFamily: // checkDomain refuses them
 	}
 	return "pg_catalog.text"
 }

@@ -85,11 +85,12 @@ func (b *BlockPlan) bounds(o output) string {
 }
 
 func (b *block) unitPath() string {
-	s := b.table.name.Name
+	var s strings.Builder
+	s.WriteString(b.table.name.Name)
 	for _, st := range b.table.unit.steps {
-		s += "." + st.from + " -> " + st.to.name.Name
+		s.WriteString("." + st.from + " -> " + st.to.name.Name)
 	}
-	return s + "." + b.table.unit.column
+	return s.String() + "." + b.table.unit.column
 }
 
 func (b *block) contribution() string {

@@ -20,7 +20,7 @@ func builtin(typ, display string, oid uint32, mod int32) catalog.TypeRef {
 
 var (
 	int4      = builtin("int4", "integer", 23, -1)
-	int8      = builtin("int8", "bigint", 20, -1)
+	bigint    = builtin("int8", "bigint", 20, -1)
 	text      = builtin("text", "text", 25, -1)
 	varchar10 = builtin("varchar", "character varying(10)", 1043, 14)
 	boolean   = builtin("bool", "boolean", 16, -1)
@@ -38,30 +38,30 @@ func column(n string, t catalog.TypeRef, notNull bool) catalog.Column {
 	return catalog.Column{Name: n, Type: t, NotNull: notNull, Deterministic: true}
 }
 
-func primary(col string) []catalog.Key {
-	return []catalog.Key{{Name: "pkey", Columns: []string{col}, Primary: true}}
+func primary() []catalog.Key {
+	return []catalog.Key{{Name: "pkey", Columns: []string{"id"}, Primary: true}}
 }
 
-func references(col, table, target string) catalog.ForeignKey {
-	return catalog.ForeignKey{Name: col + "_fkey", Columns: []string{col}, References: name(table), Target: []string{target}}
+func references(col, table string) catalog.ForeignKey {
+	return catalog.ForeignKey{Name: col + "_fkey", Columns: []string{col}, References: name(table), Target: []string{"id"}}
 }
 
 func clinicSchema() *catalog.Schema {
 	tables := []*catalog.Table{
-		{Name: name("patients"), Kind: 'r', Keys: primary("id"), Columns: []catalog.Column{
+		{Name: name("patients"), Kind: 'r', Keys: primary(), Columns: []catalog.Column{
 			column("id", int4, true), column("name", text, true), column("sex", text, true), column("birth_year", int4, true),
 			column("region", varchar10, true), column("smoker", boolean, false), column("mood", mood, false),
 			column("weight", float8, false), column("notes", jsonb, false),
 		}},
-		{Name: name("visits"), Kind: 'r', Keys: primary("id"), Columns: []catalog.Column{
+		{Name: name("visits"), Kind: 'r', Keys: primary(), Columns: []catalog.Column{
 			column("id", int4, true), column("patient_id", int4, true), column("hospital_id", int4, true), column("day", date, true),
 			column("at", instant, false), column("diagnosis", text, true), column("cost", numeric10, true), column("tip", numeric, false),
-			column("score", float4, false), column("steps", int8, false),
-		}, Foreign: []catalog.ForeignKey{references("patient_id", "patients", "id"), references("hospital_id", "hospitals", "id")}},
-		{Name: name("labs"), Kind: 'r', Keys: primary("id"), Columns: []catalog.Column{
+			column("score", float4, false), column("steps", bigint, false),
+		}, Foreign: []catalog.ForeignKey{references("patient_id", "patients"), references("hospital_id", "hospitals")}},
+		{Name: name("labs"), Kind: 'r', Keys: primary(), Columns: []catalog.Column{
 			column("id", int4, true), column("visit_id", int4, true), column("test", text, true), column("value", float8, false),
-		}, Foreign: []catalog.ForeignKey{references("visit_id", "visits", "id")}},
-		{Name: name("hospitals"), Kind: 'r', Keys: primary("id"), Columns: []catalog.Column{
+		}, Foreign: []catalog.ForeignKey{references("visit_id", "visits")}},
+		{Name: name("hospitals"), Kind: 'r', Keys: primary(), Columns: []catalog.Column{
 			column("id", int4, true), column("name", text, true), column("region", text, true),
 		}},
 	}

@@ -36,12 +36,14 @@ var errTooWide = errors.New("bounds too wide for the lattice")
 func latticeOf(col *column, rows int64) (lattice, error) {
 	l := lattice{scale: big.NewInt(1)}
 	switch columnFamily(col.Type) {
+	case intFamily:
 	case numericFamily:
 		l.digits = numericScale(col.Type.Mod, col.Type.BaseMod, col.Type.Kind)
 		l.scale.Exp(big.NewInt(10), big.NewInt(int64(l.digits)), nil)
 	case floatFamily:
 		l.scale.Lsh(l.scale, floatShift(col.bounds))
 		l.digits = 9
+	case noFamily, boolFamily, textFamily, dateFamily, instantFamily, uuidFamily, enumFamily: // never summed
 	}
 	l.step = new(big.Rat).SetFrac(big.NewInt(1), l.scale)
 	low, ok1 := toInt64(floorRat(scaled(col.bounds.Low, l.scale)))

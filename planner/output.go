@@ -73,6 +73,7 @@ func (b *BlockPlan) cell(o output, noisy []*big.Int) string {
 			return clampInt64(n).String()
 		}
 		return latticeText(new(big.Rat).Mul(new(big.Rat).SetInt(n), m.lattice.step), o.resultOID, m.lattice.digits)
+	case outputAvg:
 	}
 	return latticeText(b.average(o, noisy), o.resultOID, m.lattice.digits+6)
 }

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -161,7 +162,7 @@ func costs(t *testing.T, p *planner.Plan, d *datadriven.TestData) []planner.Cost
 }
 
 func refusal(sql string, err error) string {
-	e, ok := err.(*pgerr.Error)
+	e, ok := errors.AsType[*pgerr.Error](err)
 	if !ok {
 		return "error without a SQLSTATE: " + err.Error()
 	}

@@ -96,6 +96,7 @@ func (r *resolver) predicate(e parser.Expr) (pred, error) {
 	case *parser.Distinct:
 		left, right, err := r.pair(e.Left, e.Right)
 		return &distinct{left, right, e.Not, e.At}, err
+	case *parser.Cast, *parser.Const, *parser.Func, *parser.Param, *parser.ValueFunc: // over a column, no condition
 	}
 	return nil, notSupported(describe(e), e.Pos())
 }
@@ -124,18 +125,18 @@ func (r *resolver) operator(e *parser.Op) (pred, error) {
 }
 
 func (r *resolver) in(e *parser.In) (pred, error) {
-	any := &logic{kind: parser.Or}
+	either := &logic{kind: parser.Or}
 	for _, item := range e.List {
 		left, right, err := r.pair(e.X, item)
 		if err != nil {
 			return nil, err
 		}
-		any.args = append(any.args, &comparison{"=", left, right, e.At})
+		either.args = append(either.args, &comparison{"=", left, right, e.At})
 	}
 	if e.Not {
-		return &logic{parser.Not, []pred{any}}, nil
+		return &logic{parser.Not, []pred{either}}, nil
 	}
-	return any, nil
+	return either, nil
 }
 
 func (r *resolver) between(e *parser.Between) (pred, error) {
@@ -273,8 +274,10 @@ func foldable(e parser.Expr) error {
 		parts = []parser.Expr{e.X}
 	case *parser.Distinct:
 		parts = []parser.Expr{e.Left, e.Right}
+	case *parser.Column:
+		return notSupported(describe(e), e.At)
 	default:
-		return notSupported(describe(e), e.Pos())
+		return notSupported("this expression", e.Pos())
 	}
 	for _, p := range parts {
 		if err := foldable(p); err != nil {

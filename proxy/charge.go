@@ -78,7 +78,7 @@ func (r *receipt) notice(plan *planner.Plan, noisy [][][]*big.Int, confidence fl
 	}
 	n := wire.Notice{
 		Code: "00000",
-		Message: fmt.Sprintf("cost %s (%s); error at %s %%: %s%s", r.debits[0].Loss, plan.Mechanism,
+		Message: fmt.Sprintf("cost %s (%s); error at %s %%: %s%s", brief(r.debits[0].Loss), plan.Mechanism,
 			planner.Number(100*confidence), strings.Join(bars, ", "), r.remaining()),
 	}
 	if bounds := plan.Clamped(); bounds != "" {
@@ -104,7 +104,12 @@ func (r *receipt) remaining() string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("; %s left of %s %s, about %d more like this", left, scope.Scope.Kind, scope.Scope.Name, fewest)
+	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(left), scope.Scope.Kind, scope.Scope.Name, fewest)
+}
+
+// brief writes a loss for people: its main parameter with four digits.
+func brief(l dp.Loss) string {
+	return l.Measure().Symbol() + "=" + planner.Number(float64(l.Pico())/dp.PicoPerUnit)
 }
 
 // more returns how often the loss fits what is left.

@@ -149,7 +149,11 @@ func (s *Session) sayWhy(cause error, silent <-chan struct{}) {
 		s.log.Info("logged out")
 		return
 	}
-	s.log.Warn("a session was ended", "code", f.told.Code.String())
+	level := slog.LevelWarn
+	if cause == errShutdown {
+		level = slog.LevelInfo
+	}
+	s.log.Log(s.ctx, level, "a session was ended", "code", f.told.Code.String())
 	// A client that does not read must not hold the session.
 	timer := time.AfterFunc(lingerTime, func() { s.client.conn.Close() })
 	defer timer.Stop()

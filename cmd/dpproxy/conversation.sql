@@ -6,9 +6,10 @@
 -- Aggregates come back with noise; the notice says what each one cost.
 SELECT count(*) FROM patients;
 SELECT sex, count(*) FROM patients WHERE smoker GROUP BY sex ORDER BY sex;
-SELECT diagnosis, count(*) AS visits, round(avg(cost), 2) AS mean_cost
-  FROM visits WHERE day >= '2023-01-01' GROUP BY diagnosis ORDER BY visits DESC;
-SELECT sum(cost) FROM visits WHERE diagnosis = 'asthma';
+SELECT diagnosis, count(*) FROM visits WHERE day >= '2023-01-01'
+  GROUP BY diagnosis HAVING count(*) > 0 ORDER BY count(*) DESC LIMIT 5;
+SELECT count(*), round(avg(cost), 2) AS mean_cost FROM visits WHERE diagnosis = 'cancer';
+SELECT sum(cost) FROM visits WHERE day BETWEEN '2024-01-01' AND '2024-12-31';
 
 -- What is left.
 SELECT scope, kind, round(spent, 4) AS spent, round(remaining, 4) AS remaining FROM dp.budget;
