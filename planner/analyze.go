@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 
 	"dpproxy/catalog"
 	"dpproxy/parser"

@@ -61,7 +61,7 @@ type Problem struct {
 	Message string
 }
 
-// String is the problem in one line.
+// String returns the problem as one line, e.g. "tables.visits.unit: ...".
 func (p Problem) String() string { return strings.Join(p.Path, ".") + ": " + p.Message }
 
 // NewCatalog checks the policy against the schema. With problems the catalogue
@@ -140,6 +140,7 @@ type checker struct {
 	problems []Problem
 }
 
+// problem notes what is wrong with a table at rest, a path with dots.
 func (c *checker) problem(n catalog.Name, rest, format string, args ...any) {
 	where := append([]string{"tables", n.String()}, strings.FieldsFunc(rest, func(r rune) bool { return r == '.' })...)
 	c.problems = append(c.problems, Problem{where, fmt.Sprintf(format, args...)})

@@ -60,7 +60,7 @@ func TestNewCatalogRefuses(t *testing.T) {
 				t.Fatal("accepted")
 			}
 			for _, p := range problems {
-				if strings.Contains(p.Error(), c.want) {
+				if strings.Contains(p.String(), c.want) {
 					return
 				}
 			}

@@ -148,9 +148,10 @@ func (c *compiler) rows() (string, error) {
 	if len(cols) == 0 {
 		cols = []string{"1 AS one"}
 	}
-	from := qualified(t) + " AS t0"
+	var from strings.Builder
+	from.WriteString(qualified(t) + " AS t0")
 	for i, s := range t.unit.steps {
-		from += fmt.Sprintf("\n  JOIN %s AS t%d ON %s OPERATOR(pg_catalog.=) %s", qualified(s.to), i+1, tableColumn(i+1, s.key), tableColumn(i, s.from))
+		fmt.Fprintf(&from, "\n  JOIN %s AS t%d ON %s OPERATOR(pg_catalog.=) %s", qualified(s.to), i+1, tableColumn(i+1, s.key), tableColumn(i, s.from))
 	}
 	where := unit + " IS NOT NULL"
 	if c.b.where != nil {
@@ -160,7 +161,7 @@ func (c *compiler) rows() (string, error) {
 		}
 		where += " AND " + cond
 	}
-	return "SELECT " + strings.Join(cols, ", ") + "\n  FROM " + from + "\n  WHERE " + where, nil
+	return "SELECT " + strings.Join(cols, ", ") + "\n  FROM " + from.String() + "\n  WHERE " + where, nil
 }
 
 // ordinal writes the position of a key in its public domain: 1, 2, ..., 0 for
@@ -295,6 +296,7 @@ func (c *compiler) lattice(m measure) string {
 		high, _ := b.High.Float64()
 		x = fmt.Sprintf("CAST(LEAST(GREATEST(CAST(%s AS pg_catalog.float8), %s), %s) * %s AS pg_catalog.int8)",
 			x, floatLiteral(low), floatLiteral(high), "CAST("+l.scale.String()+" AS pg_catalog.float8)")
+	case noFamily, boolFamily, textFamily, dateFamily, instantFamily, uuidFamily, enumFamily: // never summed
 	}
 	x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, int8Literal(l.low), int8Literal(l.high))
 	if m.kind == sumCentred {
@@ -310,6 +312,7 @@ func (b *block) linf(m measure) int64 {
 		return b.rows() * m.lattice.absolute()
 	case sumCentred:
 		return b.rows() * m.lattice.centred()
+	case countRows, countValues:
 	}
 	return b.rows()
 }
