@@ -186,27 +186,35 @@ var errRead = errors.New("proxy: the read of protected data failed")
 // taken in the snapshot of the reads, and the reads follow. It returns for each
 // block a row of exact measures for each row of the released relation.
 //
-// The cause of a failure is discarded here: it may depend on protected rows.
-func (c *connection) read(ctx context.Context, plan *planner.Plan, values []planner.Value, limits ...time.Duration) ([][][]mechanisms.Private, error) {
-	for _, l := range limits {
-		if l > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeoutCause(ctx, l, errRead)
-			defer cancel()
-		}
+// The policy's limit and the session's own statement_timeout (0 is none) bound its
+// time. The cause of a failure is discarded here: it may depend on protected rows.
+// Only that the session's own limit ended it is told, with errTimeout: an analyst
+// who asks for that learns no more than from a clock.
+func (c *connection) read(ctx context.Context, plan *planner.Plan, values []planner.Value, policy, session time.Duration) ([][][]mechanisms.Private, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, policy, errRead)
+	defer cancel()
+	if session > 0 {
+		ctx, cancel = context.WithTimeoutCause(ctx, session, errTimeout)
+		defer cancel()
 	}
 	r := &reading{c: c, plan: plan}
 	exact, err := r.run(ctx, values)
-	if err != nil {
-		// The connection is in an unknown state: it is closed, not reused.
-		_ = c.conn.Conn().Close(context.WithoutCancel(ctx))
-		if err == errChanged {
-			return nil, schemaChanged(r.changed)
-		}
-		return nil, errRead
+	if err == nil {
+		return exact, nil
 	}
-	return exact, nil
+	// The connection is in an unknown state: it is closed, not reused.
+	_ = c.conn.Conn().Close(context.WithoutCancel(ctx))
+	switch {
+	case err == errChanged:
+		return nil, schemaChanged(r.changed)
+	case context.Cause(ctx) == errTimeout:
+		return nil, errTimeout
+	}
+	return nil, errRead
 }
+
+// errTimeout says that the session's own statement_timeout ended a read.
+var errTimeout = errors.New("proxy: statement timeout")
 
 var errChanged = errors.New("proxy: the schema changed")
 

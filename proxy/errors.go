@@ -21,12 +21,15 @@ func chargeError(err error) error {
 }
 
 // failed tells a client that a read of protected data did not finish: always the
-// same, whatever the cause, and after the incident is on record. Only an
-// analyst's own cancel request is named.
+// same, whatever the cause, and after the incident is on record. Only what the
+// analyst did himself is named: a cancel request, and his own statement_timeout.
 func (a *answer) failed(ctx context.Context, r *receipt, plan *planner.Plan, err error) error {
-	if context.Cause(ctx) != nil {
-		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request").
-			WithDetail("The charge of the statement stays.")
+	const stays = "The charge of the statement stays."
+	switch {
+	case context.Cause(ctx) != nil:
+		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request").WithDetail(stays)
+	case err == errTimeout:
+		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout").WithDetail(stays)
 	}
 	if changed, ok := errors.AsType[*pgerr.Error](err); ok && changed.Code == pgerr.SchemaChanged {
 		return err
@@ -37,6 +40,6 @@ func (a *answer) failed(ctx context.Context, r *receipt, plan *planner.Plan, err
 	}
 	a.p.cfg.Log.Warn("a read of protected data failed", "analyst", a.analyst, "shape", plan.Shape)
 	return pgerr.New(pgerr.ReadFailed, "the read of protected data did not finish").
-		WithDetail("The charge of the statement stays.").
+		WithDetail(stays).
 		WithHint("Statements of this shape are refused until the administrator clears the incident.")
 }

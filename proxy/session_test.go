@@ -289,6 +289,26 @@ func TestFailedReads(t *testing.T) {
 	}
 }
 
+// An analyst's own timeout is no incident: it is his clock, and it is charged.
+func TestOwnTimeout(t *testing.T) {
+	w := newWorld(t)
+	ana := connect(t, w.url("ana"))
+	admin := connect(t, w.data.URL("postgres", pgtemp.Superuser))
+	must(t, ana, "SET statement_timeout = '50ms'")
+	lock(t, admin, "visits")
+	for range 4 {
+		before := w.spent(t, accountant.UnitScope, "patient")
+		if _, err := ana.Exec(t.Context(), "SELECT count(*) FROM visits"); code(err) != "57014" {
+			t.Errorf("after one's own timeout: %v", err)
+		}
+		if w.spent(t, accountant.UnitScope, "patient") == before {
+			t.Error("a statement that timed out was not charged")
+		}
+	}
+	unlock(t, admin)
+	must(t, ana, "RESET statement_timeout; SELECT count(*) FROM visits")
+}
+
 func lock(t *testing.T, admin *pgx.Conn, table string) {
 	t.Helper()
 	must(t, admin, "BEGIN; LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE")
