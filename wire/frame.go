@@ -41,7 +41,7 @@ func newReader(r io.Reader, limit int) *reader {
 // release gives back what the last take lent out.
 func (r *reader) release() {
 	if r.taken > 0 {
-		r.r.Discard(r.taken)
+		_, _ = r.r.Discard(r.taken) // it is in the buffer, since it was lent out
 		r.taken = 0
 	}
 	if r.large.Cap() > 1<<20 {
@@ -149,12 +149,12 @@ const lingerTime = time.Second
 // the peer still sends is reset, and the peer may not read what it was told.
 func closeWrite(c net.Conn) {
 	if w, ok := c.(interface{ CloseWrite() error }); ok {
-		w.CloseWrite()
+		_ = w.CloseWrite() // it fails where the peer has gone
 	}
 }
 
-// discard reads until the peer is silent.
-func discard(c net.Conn) { io.Copy(io.Discard, c) }
+// discard reads until the peer is silent, for whatever reason.
+func discard(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
 // encode appends a message that is known to fit the protocol's limits.
 func encode(dst []byte, m pgproto3.Message) []byte {
@@ -167,9 +167,9 @@ func encode(dst []byte, m pgproto3.Message) []byte {
 
 // cstring cuts a zero-terminated string off b.
 func cstring(b []byte) (s string, rest []byte, ok bool) {
-	i := bytes.IndexByte(b, 0)
-	if i < 0 {
+	before, after, ok := bytes.Cut(b, []byte{0})
+	if !ok {
 		return "", b, false
 	}
-	return string(b[:i]), b[i+1:], true
+	return string(before), after, true
 }

@@ -29,8 +29,7 @@ import (
 
 // code returns the SQLSTATE and message of an error of pgx.
 func code(err error) string {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Severity + " " + e.Code + " " + e.Message
 	}
 	return fmt.Sprint(err)

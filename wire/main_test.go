@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"strconv"
@@ -84,9 +85,7 @@ func dialMirror(ctx context.Context, l wire.Login) (*pgconn.PgConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range l.Params {
-		c.RuntimeParams[name] = value
-	}
+	maps.Copy(c.RuntimeParams, l.Params)
 	return pgconn.ConnectConfig(ctx, c)
 }
 

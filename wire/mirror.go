@@ -88,7 +88,7 @@ func (s *Session) cancelQuestion(c *capture) {
 			return
 		case <-s.ctx.Done():
 			return
-		case <-time.After(cancelPause):
+		case <-time.After(cancelPause): //nolint:forbidigo // a pause for another program, on no clock of ours
 		}
 	}
 }

@@ -57,6 +57,7 @@ func (n *names) dropped(r reply) {
 		if r.portal != "" {
 			n.binds--
 		}
+	case replyClose, replyDescribeStatement, replyDescribePortal, replyExecute, replySync, replyQuery: // not counted
 	}
 }
 
@@ -86,6 +87,7 @@ func (n *names) done(r reply) {
 		case 'P':
 			delete(n.portals, r.portal)
 		}
+	case replyDescribeStatement, replyDescribePortal, replyExecute, replySync, replyQuery: // they name nothing
 	}
 }
 

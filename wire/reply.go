@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -103,7 +104,7 @@ func (d *detail) withPrefix(raw []byte) []byte {
 	if d == nil || len(d.prefix) == 0 {
 		return raw
 	}
-	out := append(d.prefix, raw...)
+	out := slices.Concat(d.prefix, raw)
 	d.prefix = nil
 	return out
 }

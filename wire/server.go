@@ -76,7 +76,7 @@ func (v *Server) accept(ctx, running context.Context, l net.Listener, all *sync.
 		case isTemporary(err):
 			// Too many open files: others must end first.
 			select {
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(20 * time.Millisecond): //nolint:forbidigo // a pause for the kernel, on no clock of ours
 			case <-ctx.Done():
 			}
 			continue
@@ -138,12 +138,11 @@ func (v *Server) login(ctx context.Context, conn net.Conn) (*Session, error) {
 		v.active.Add(-1)
 		err = errDone
 	}
-	var f *fatalError
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fatalError](err); ok {
 		v.log.Info("a log-in failed", "user", c.user, "remote", remote(conn), "code", f.told.Code.String())
 		linger := time.AfterFunc(lingerTime, func() { conn.Close() })
 		defer linger.Stop()
-		c.conn.Write(encodeFatal(f.told))
+		_, _ = c.conn.Write(encodeFatal(f.told)) // who has gone does not hear it
 		closeWrite(c.conn)
 		discard(c.conn)
 	}
@@ -151,7 +150,7 @@ func (v *Server) login(ctx context.Context, conn net.Conn) (*Session, error) {
 }
 
 func (v *Server) tryLogin(ctx context.Context, c *connection) (*Session, error) {
-	start, err := v.negotiate(c)
+	start, err := v.negotiate(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -208,12 +207,10 @@ func (v *Server) open(ctx context.Context, p *peer, start startup) (*Session, er
 
 // dialError says why there is no mirror session, in words of our own.
 func (v *Server) dialError(user string, err error) error {
-	var own *pgerr.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*pgerr.Error](err); ok {
 		return &fatalError{own}
 	}
-	var theirs *pgconn.PgError
-	if errors.As(err, &theirs) {
+	if theirs, ok := errors.AsType[*pgconn.PgError](err); ok {
 		v.log.Error("the mirror refused a session", "user", user, "code", theirs.Code)
 		switch theirs.Code {
 		case "22023", "22P02":

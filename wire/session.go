@@ -144,13 +144,13 @@ func (s *Session) relay(replies <-chan error) {
 // sayWhy tells the client why its session ends, if it does not know. It returns
 // when the client has gone silent: closing earlier could lose what it was told.
 func (s *Session) sayWhy(cause error, silent <-chan struct{}) {
-	var f *fatalError
-	if !errors.As(cause, &f) {
+	f, ok := errors.AsType[*fatalError](cause)
+	if !ok {
 		s.log.Info("logged out")
 		return
 	}
 	level := slog.LevelWarn
-	if cause == errShutdown {
+	if errors.Is(cause, errShutdown) {
 		level = slog.LevelInfo
 	}
 	s.log.Log(s.ctx, level, "a session was ended", "code", f.told.Code.String())
@@ -235,7 +235,7 @@ func (s *Session) finish(replies <-chan error) error {
 	s.leaving.Store(true)
 	if s.mirror.write([]byte{'X', 0, 0, 0, 4}) == nil && s.mirror.flush() == nil {
 		select {
-		case <-replies:
+		case <-replies: //nolint:errcheck // the session ends, whyever the replies did
 		case <-s.ctx.Done():
 		}
 	}

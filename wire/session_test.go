@@ -284,7 +284,7 @@ func mixed(c *pgx.Conn, n int) error {
 	}
 	_, err := c.Exec(ctx, "SELECT $1::int AS forbidden", n)
 	if !strings.Contains(code(err), "PB002") {
-		return fmt.Errorf("the refusal reads %v", err)
+		return fmt.Errorf("the refusal reads %w", err)
 	}
 	return nil
 }

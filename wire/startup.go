@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -129,7 +130,7 @@ func (s startup) negotiation() []byte {
 
 // negotiate answers requests for encryption until the client sends its start-up
 // or cancel packet. Afterwards c.conn is the encrypted connection, if any.
-func (v *Server) negotiate(c *connection) (startup, error) {
+func (v *Server) negotiate(ctx context.Context, c *connection) (startup, error) {
 	seen := map[uint32]bool{}
 	for {
 		s, err := readStartup(c.conn)
@@ -146,7 +147,7 @@ func (v *Server) negotiate(c *connection) (startup, error) {
 		if s.code == codeGSSENC || v.config.TLS == nil {
 			_, err = c.conn.Write([]byte{'N'})
 		} else {
-			err = v.startTLS(c)
+			err = v.startTLS(ctx, c)
 		}
 		if err != nil {
 			return s, err

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 
@@ -9,13 +10,13 @@ import (
 
 // startTLS says yes to an SSLRequest. Bytes that came behind the request are
 // not set aside: they are read as the client's hello, and fail.
-func (v *Server) startTLS(c *connection) error {
+func (v *Server) startTLS(ctx context.Context, c *connection) error {
 	if _, err := c.conn.Write([]byte{'S'}); err != nil {
 		return err
 	}
 	var shown *tls.Certificate
 	conn := tls.Server(c.conn, watchCertificate(v.config.TLS, &shown))
-	if err := conn.Handshake(); err != nil {
+	if err := conn.HandshakeContext(ctx); err != nil {
 		return errDone
 	}
 	c.conn, c.tls = conn, true
