@@ -187,7 +187,8 @@ func TestScopes(t *testing.T) {
 	}
 	want := []accountant.Scope{
 		{Kind: accountant.UnitScope, Name: "patient"},
-		{Kind: accountant.TableScope, Name: "public.patients"}, {Kind: accountant.TableScope, Name: "public.visits"},
+		{Kind: accountant.TableScope, Name: "public.patients"},
+		{Kind: accountant.TableScope, Name: "public.visits"},
 		{Kind: accountant.AnalystScope, Name: "ana"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

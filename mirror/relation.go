@@ -148,16 +148,17 @@ func provesUnique(t *catalog.Table, columns []string) bool {
 // commentObject shows the policy where \d+ prints it.
 func (t Protected) commentObject(table *catalog.Table) object {
 	name := qualified(t.Name)
-	set := fmt.Sprintf("COMMENT ON TABLE %s IS %s;\n", name, literal(t.Comment))
+	var set strings.Builder
+	fmt.Fprintf(&set, "COMMENT ON TABLE %s IS %s;\n", name, literal(t.Comment))
 	for _, c := range table.Columns {
 		text := t.Columns[c.Name].Comment
 		if text == "" && t.Columns[c.Name].Hidden {
 			text = "hidden"
 		}
-		set += fmt.Sprintf("COMMENT ON COLUMN %s.%s IS %s;\n", name, ident(c.Name), literal(text))
+		fmt.Fprintf(&set, "COMMENT ON COLUMN %s.%s IS %s;\n", name, ident(c.Name), literal(text))
 	}
 	return object{
-		key: key{"comments", t.Name.String()}, create: set, drop: "", needs: []key{tableKey(t.Name)},
+		key: key{"comments", t.Name.String()}, create: set.String(), drop: "", needs: []key{tableKey(t.Name)},
 		state: fmt.Sprintf(`SELECT relowner::regrole::text, coalesce(obj_description(oid, 'pg_class'), '') = %s
 			FROM pg_class WHERE oid = to_regclass(%s)`, literal(t.Comment), literal(name)),
 	}

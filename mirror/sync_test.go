@@ -27,9 +27,9 @@ func state(t *testing.T, conn *pgx.Conn, sql string) string {
 }
 
 func TestSync(t *testing.T) {
-	for arrangement, make := range map[string]func(*testing.T) pair{"two servers": twoServers, "one server": oneServer} {
+	for arrangement, start := range map[string]func(*testing.T) pair{"two servers": twoServers, "one server": oneServer} {
 		t.Run(arrangement, func(t *testing.T) {
-			p := make(t)
+			p := start(t)
 			p.sync(t, plan())
 			t.Run("backstop", func(t *testing.T) { checkBackstop(t, p) })
 			t.Run("shape", func(t *testing.T) { checkShape(t, p) })

@@ -107,8 +107,7 @@ func wantCorrupt(t *testing.T, d *fakeDisk, limits []accountant.Limit, what stri
 	if err == nil {
 		l.Close()
 	}
-	var corrupt *CorruptError
-	if !errors.As(err, &corrupt) {
+	if _, ok := errors.AsType[*CorruptError](err); !ok {
 		t.Fatalf("%s: Open returned %v, want a CorruptError", what, err)
 	}
 	if !maps.EqualFunc(before, d.files(), slices.Equal) {

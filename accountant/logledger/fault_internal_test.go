@@ -319,7 +319,7 @@ func TestFullBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		held, longest := make(chan struct{}), 0
-		d.fault = func(op, name string) error {
+		d.fault = func(_, _ string) error {
 			<-held
 			longest = max(longest, len(d.names[logName].data)-len(d.names[logName].stable))
 			return nil

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"dpproxy/accountant"
 )
@@ -168,7 +169,7 @@ func (l *logReader) tail(read []byte, err error) error {
 	if err != nil {
 		return fmt.Errorf("logledger: reading after byte %d: %w", l.at.offset, err)
 	}
-	all := append(read, rest...)
+	all := slices.Concat(read, rest)
 	if len(all) > maxTorn {
 		return &CorruptError{l.at.offset, "a bad frame, and more bytes after it than one write can leave"}
 	}

@@ -26,8 +26,10 @@ var format = []struct {
 		`{"kind":"unit","name":"patient","measure":"zcdp","pico":100,"atto":"10"},` +
 		`{"kind":"table","name":"public.labs","measure":"zcdp","pico":80,"atto":"10"},` +
 		`{"kind":"analyst","name":"ann","measure":"pure","pico":50}]`},
-	{accountant.RaiseEntry{Limit: annLimit(7)[0], Who: "carol", Reason: "why"},
-		`"raise":{"limit":{"kind":"analyst","name":"ann","measure":"pure","pico":7},"who":"carol","reason":"why"}`},
+	{
+		accountant.RaiseEntry{Limit: annLimit(7)[0], Who: "carol", Reason: "why"},
+		`"raise":{"limit":{"kind":"analyst","name":"ann","measure":"pure","pico":7},"who":"carol","reason":"why"}`,
+	},
 	{accountant.ChargeEntry(one(1 << 53)), `"charge":{"analyst":"ann","shape":"shape","events":["laplace \u003c1\u003e"],` +
 		`"debits":[{"kind":"analyst","name":"ann","measure":"pure","pico":9007199254740992}]}`},
 	{accountant.ChargeEntry{Analyst: "ann", Debits: []accountant.Debit{

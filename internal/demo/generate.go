@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"math/rand/v2" //nolint:depguard // demo data, not noise
+	"math/rand/v2"
 )
 
 // A Size says how many rows the generated tables have. There are always 40 hospitals.

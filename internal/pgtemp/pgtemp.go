@@ -87,13 +87,14 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	attr, err := s.prepare()
 	if err != nil {
+		s.cleanup()
 		return nil, err
 	}
 	if err := s.initdb(ctx, bin, attr); err != nil {
 		s.cleanup()
 		return nil, err
 	}
-	if err := s.launch(bin, attr, o); err != nil {
+	if err := s.launch(ctx, bin, attr, o); err != nil {
 		s.cleanup()
 		return nil, err
 	}
@@ -143,14 +144,15 @@ func (s *Server) initdb(ctx context.Context, bin string, attr *syscall.SysProcAt
 	return nil
 }
 
-func (s *Server) launch(bin string, attr *syscall.SysProcAttr, o Options) error {
+// launch starts the server. It outlives ctx: Stop ends it.
+func (s *Server) launch(ctx context.Context, bin string, attr *syscall.SysProcAttr, o Options) error {
 	listen := ""
 	s.Port = 5432
 	if o.Port != 0 {
 		listen, s.Port = "127.0.0.1", o.Port
 	}
 	if o.Port < 0 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
 		}
@@ -165,13 +167,16 @@ func (s *Server) launch(bin string, attr *syscall.SysProcAttr, o Options) error 
 	for _, setting := range o.Settings {
 		args = append(args, "-c", setting)
 	}
-	s.cmd = exec.Command(filepath.Join(bin, "postgres"), args...)
+	s.cmd = exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, "postgres"), args...)
 	s.cmd.Dir, s.cmd.SysProcAttr = s.dir, attr
 	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
-	go func() { s.cmd.Wait(); close(s.exited) }()
+	go func() {
+		_ = s.cmd.Wait() // how it ended is in its output
+		close(s.exited)
+	}()
 	return nil
 }
 
@@ -207,14 +212,14 @@ func (s *Server) TCP(database, role string) string {
 
 // Stop ends the server at once and waits for it; a folder of its own is removed.
 func (s *Server) Stop() {
-	s.cmd.Process.Signal(syscall.SIGQUIT)
+	_ = s.cmd.Process.Signal(syscall.SIGQUIT) // it may have exited
 	<-s.exited
 	s.cleanup()
 }
 
 // Crash kills the server and leaves its files, for tests of a server that died.
 func (s *Server) Crash() {
-	s.cmd.Process.Kill()
+	_ = s.cmd.Process.Kill() // it may have exited
 	<-s.exited
 }
 
