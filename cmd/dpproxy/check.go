@@ -14,7 +14,7 @@ type checkCommand struct {
 }
 
 // Run implements the command. Without a reachable database the file alone is
-// checked, and that is said.
+// checked, and the error says so.
 func (c *checkCommand) Run(ctx context.Context) error {
 	policy, err := config.Load(c.Policy)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *checkCommand) Run(ctx context.Context) error {
 	if err := conn.Close(ctx); err != nil {
 		return err
 	}
-	cat, _, err := s.readCatalog(ctx)
+	cat, err := s.readCatalog(ctx)
 	if err != nil {
 		return err
 	}

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/schollz/progressbar/v3"
 
 	"dpproxy/config"
 	"dpproxy/internal/demo"
@@ -160,7 +157,7 @@ func (d *demonstration) writePolicy(path string) error {
 }
 
 // load makes the two databases, and fills the one with people in it.
-func (d *demonstration) load(ctx context.Context) error {
+func (d *demonstration) load(ctx context.Context) (err error) {
 	for _, s := range []*pgtemp.Server{d.mirror, d.data} {
 		made, err := makeDatabase(ctx, s)
 		if err != nil {
@@ -175,13 +172,13 @@ func (d *demonstration) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer closeSource()
+	defer func() { err = errors.Join(err, closeSource()) }()
 	conn, err := pgx.Connect(ctx, d.data.URL(demoDatabase, pgtemp.Superuser))
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	return demo.Load(ctx, conn, source, progress(os.Stderr))
+	return demo.Load(ctx, conn, source, progress())
 }
 
 func makeDatabase(ctx context.Context, s *pgtemp.Server) (made bool, err error) {
@@ -198,7 +195,7 @@ func makeDatabase(ctx context.Context, s *pgtemp.Server) (made bool, err error) 
 	return true, err
 }
 
-func (d *demonstration) source(ctx context.Context) (demo.Source, func(), error) {
+func (d *demonstration) source(ctx context.Context) (demo.Source, func() error, error) {
 	if d.dataset() == demo.NAFLD {
 		fmt.Fprintln(os.Stderr, "reading the liver study from R")
 		study, err := demo.OpenStudy(ctx)
@@ -208,35 +205,17 @@ func (d *demonstration) source(ctx context.Context) (demo.Source, func(), error)
 		for _, note := range study.Counts.Notes() {
 			fmt.Fprintln(os.Stderr, note)
 		}
-		return study, func() { study.Close() }, nil
+		return study, study.Close, nil
 	}
 	size := demo.FullSize
 	if d.command.Small {
 		size = demo.SmallSize
 	}
 	g, err := demo.Generate(demoSeed, size)
-	return g, func() {}, err
+	return g, func() error { return nil }, err
 }
 
-// progress draws a bar for each table at a terminal, and a line for each table
-// elsewhere.
-func progress(w *os.File) func(table string, done, total int64) {
-	var bar *progressbar.ProgressBar
-	current := ""
-	return func(table string, done, total int64) {
-		if table != current {
-			current = table
-			bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(fmt.Sprintf("loading %-16s", table)),
-				progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
-				progressbar.OptionSetVisibility(isTerminal(w)), progressbar.OptionOnCompletion(func() { io.WriteString(w, "\n") }))
-			if !isTerminal(w) {
-				fmt.Fprintf(w, "loading %s (%d)\n", table, total)
-			}
-		}
-		_ = bar.Set64(done)
-	}
-}
-
+// announce tells how to connect.
 func (d *demonstration) announce(addr string) {
 	fmt.Fprintf(os.Stderr, `
 dpproxy serves the demo. Connect from another terminal:

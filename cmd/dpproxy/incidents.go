@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -20,12 +21,12 @@ type incidentsList struct {
 }
 
 // Run implements the command.
-func (c *incidentsList) Run(ctx context.Context, log *slog.Logger) error {
+func (c *incidentsList) Run(ctx context.Context, log *slog.Logger) (err error) {
 	l, err := openLedger(ctx, c.Policy, log)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
+	defer func() { err = errors.Join(err, l.Close()) }()
 	open, err := l.Incidents(ctx)
 	if err != nil {
 		return err
@@ -49,8 +50,7 @@ func (c *incidentsClear) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	return l.ClearIncidents(ctx, c.Analyst, c.Reason)
+	return errors.Join(l.ClearIncidents(ctx, c.Analyst, c.Reason), l.Close())
 }
 
 func openLedger(ctx context.Context, path string, log *slog.Logger) (*logledger.Ledger, error) {

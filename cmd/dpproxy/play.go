@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/term"
-
 	"dpproxy/internal/pgtemp"
 )
 
@@ -40,5 +38,3 @@ func (c *demoCommand) play(ctx context.Context, addr string) error {
 	psql.Stdout, psql.Stderr = os.Stdout, os.Stdout
 	return psql.Run()
 }
-
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

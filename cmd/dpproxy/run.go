@@ -42,13 +42,13 @@ func (c *runCommand) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 // serve runs until the context ends; ready is told the address.
-func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr string)) error {
+func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr string)) (err error) {
 	ledger, err := s.openLedger(ctx, log)
 	if err != nil {
 		return err
 	}
-	defer ledger.Close()
-	cat, _, err := s.readCatalog(ctx)
+	defer func() { err = errors.Join(err, ledger.Close()) }()
+	cat, err := s.readCatalog(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", s.policy.Listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.policy.Listen)
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,7 @@ func (s *site) ledger(ctx context.Context, log *slog.Logger, create bool) (*logl
 		return nil, err
 	}
 	l, err := logledger.Open(ctx, s.policy.LedgerDir, limits, logledger.Options{
-		Create: create, Log: log,
-		Now: time.Now, //nolint:forbidigo // entries are dated for people
+		Create: create, Log: log, Now: time.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the ledger in %s: %w", s.policy.LedgerDir, err)

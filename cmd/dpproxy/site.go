@@ -128,10 +128,10 @@ func connect(ctx context.Context, what, url, password string) (*pgx.Conn, error)
 }
 
 // readCatalog checks the policy against the protected database.
-func (s *site) readCatalog(ctx context.Context) (*planner.Catalog, *catalog.Schema, error) {
+func (s *site) readCatalog(ctx context.Context) (*planner.Catalog, error) {
 	conn, err := s.connectData(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer conn.Close(ctx)
 	var names []catalog.Name
@@ -140,15 +140,15 @@ func (s *site) readCatalog(ctx context.Context) (*planner.Catalog, *catalog.Sche
 	}
 	schema, err := mirror.Read(ctx, conn, names)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	cat, problems := planner.NewCatalog(s.policy.Tables, schema)
 	if len(problems) == 0 {
-		return cat, schema, nil
+		return cat, nil
 	}
 	var all error
 	for _, p := range problems {
 		all = errors.Join(all, s.policy.Annotate(p.Path, p.Message))
 	}
-	return nil, nil, all
+	return nil, all
 }

@@ -37,7 +37,7 @@ func (c *syncCommand) Run(ctx context.Context) error {
 // sync checks the policy against the database, makes the mirror, and proves that
 // no protected relation can be read there.
 func (s *site) sync(ctx context.Context, report func(string)) error {
-	if _, _, err := s.readCatalog(ctx); err != nil {
+	if _, err := s.readCatalog(ctx); err != nil {
 		return err
 	}
 	up, err := s.connectData(ctx)

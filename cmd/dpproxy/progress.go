@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// progress returns what shows how far loading is: a bar for each table if
+// standard error is a terminal, else a line for each table.
+func progress() func(table string, done, total int64) {
+	terminal := term.IsTerminal(int(os.Stderr.Fd()))
+	var bar *progressbar.ProgressBar
+	current := ""
+	return func(table string, done, total int64) {
+		if table != current {
+			current = table
+			bar = newBar(table, total, terminal)
+			if !terminal {
+				fmt.Fprintf(os.Stderr, "loading %s (%d)\n", table, total)
+			}
+		}
+		_ = bar.Set64(done) // a bar that cannot be drawn is no reason to stop
+	}
+}
+
+func newBar(table string, total int64, visible bool) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(os.Stderr),
+		progressbar.OptionSetDescription(fmt.Sprintf("loading %-16s", table)),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetWidth(30),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetVisibility(visible),
+		progressbar.OptionOnCompletion(func() { fmt.Fprintln(os.Stderr) }),
+	)
+}
