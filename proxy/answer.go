@@ -14,6 +14,7 @@ import (
 // answer runs one statement of one analyst.
 type answer struct {
 	p       *Proxy
+	session *wire.Session
 	analyst string
 	text    *text
 }

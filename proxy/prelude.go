@@ -212,39 +212,3 @@ func (r *relations) match(tables []parser.TableRef, oids [][]byte) bool {
 func tableName(t parser.TableRef) catalog.Name {
 	return catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name}
 }
-
-// describe proves on the mirror, before the charge, that the rewritten statement
-// has the columns of the original.
-func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) error {
-	d, err := m.Describe(ctx, a.parameterised(q, len(b.ParamOIDs)), b.ParamOIDs)
-	if refused, ok := errors.AsType[*wire.MirrorError](err); ok {
-		return fmt.Errorf("proxy: the mirror refused a rewritten statement with SQLSTATE %s", refused.Code)
-	}
-	if err != nil {
-		return err
-	}
-	same := slices.EqualFunc(d.Fields, b.Fields, func(x, y pgproto3.FieldDescription) bool {
-		return string(x.Name) == string(y.Name) && x.DataTypeOID == y.DataTypeOID && x.TypeModifier == y.TypeModifier
-	})
-	if !same {
-		return errors.New("proxy: a rewritten statement has other columns than the original")
-	}
-	return nil
-}
-
-// parameterised returns the rewritten query with the released arrays as the
-// parameters after the client's own.
-func (a *answer) parameterised(q *planner.Query, params int) string {
-	next := make([]int, q.Blocks())
-	for i, n := 0, params; i < len(next); i++ {
-		next[i] = n
-		n += q.Columns(i)
-	}
-	relation := func(block int) string {
-		return q.Relation(block, func(col int) string { return "$" + strconv.Itoa(next[block]+col+1) })
-	}
-	if a.text.stmt.Form == parser.Utility {
-		return a.text.stmt.SpliceInner(relation)
-	}
-	return a.text.stmt.Splice(relation)
-}

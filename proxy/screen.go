@@ -53,7 +53,7 @@ func lexable(s *wire.Session) error {
 
 // route says how a statement is run.
 func (p *Proxy) route(s *wire.Session, t *text, state bool, w *wire.Statement) {
-	a := &answer{p: p, analyst: s.User(), text: t}
+	a := &answer{p: p, session: s, analyst: s.User(), text: t}
 	switch t.stmt.Class {
 	case parser.Release, parser.Explain:
 		w.Describe, w.Utility = t.stmt.InnerText(), t.stmt.Form == parser.Utility

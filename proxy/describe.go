@@ -1,0 +1,81 @@
+package proxy
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpproxy/parser"
+	"dpproxy/planner"
+	"dpproxy/wire"
+)
+
+// keptProofs bounds the proofs that a session remembers.
+const keptProofs = 200
+
+// describe proves on the mirror, before the charge, that the rewritten statement
+// has the columns of the original. What was proved in a session holds there for
+// the same text while the original has the same columns.
+func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) error {
+	key := a.text.stmt.Text + "\x00" + columnKey(b)
+	proved, _ := a.session.Value().(map[string]bool)
+	if proved[key] {
+		return nil
+	}
+	d, err := m.Describe(ctx, a.parameterised(q, len(b.ParamOIDs)), b.ParamOIDs)
+	if refused, ok := errors.AsType[*wire.MirrorError](err); ok {
+		return fmt.Errorf("proxy: the mirror refused a rewritten statement with SQLSTATE %s", refused.Code)
+	}
+	if err != nil {
+		return err
+	}
+	same := slices.EqualFunc(d.Fields, b.Fields, func(x, y pgproto3.FieldDescription) bool {
+		return string(x.Name) == string(y.Name) && x.DataTypeOID == y.DataTypeOID && x.TypeModifier == y.TypeModifier
+	})
+	if !same {
+		return errors.New("proxy: a rewritten statement has other columns than the original")
+	}
+	// The map belongs to the one goroutine of the session that runs statements.
+	if proved == nil || len(proved) >= keptProofs {
+		proved = map[string]bool{}
+		a.session.SetValue(proved)
+	}
+	proved[key] = true
+	return nil
+}
+
+// columnKey writes the types of parameters and the names and types of columns.
+func columnKey(b wire.Bound) string {
+	var key []byte
+	for _, oid := range b.ParamOIDs {
+		key = binary.BigEndian.AppendUint32(key, oid)
+	}
+	for _, f := range b.Fields {
+		key = append(strconv.AppendQuote(key, string(f.Name)), ':')
+		key = binary.BigEndian.AppendUint32(key, f.DataTypeOID)
+		key = binary.BigEndian.AppendUint32(key, uint32(f.TypeModifier))
+	}
+	return string(key)
+}
+
+// parameterised returns the rewritten query with the released arrays as the
+// parameters after the client's own.
+func (a *answer) parameterised(q *planner.Query, params int) string {
+	next := make([]int, q.Blocks())
+	for i, n := 0, params; i < len(next); i++ {
+		next[i] = n
+		n += q.Columns(i)
+	}
+	relation := func(block int) string {
+		return q.Relation(block, func(col int) string { return "$" + strconv.Itoa(next[block]+col+1) })
+	}
+	if a.text.stmt.Form == parser.Utility {
+		return a.text.stmt.SpliceInner(relation)
+	}
+	return a.text.stmt.Splice(relation)
+}
