@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"strconv"
 	"strings"
@@ -56,16 +57,21 @@ var sessionSettings = map[string]string{
 	"array_nulls":                   "on",
 }
 
+// pingTimeout is how long an idle session may take to answer before it is given up.
+const pingTimeout = 2 * time.Second
+
 // OpenData connects to the protected database. Secret is the key of the random
 // choices of contribution bounding (32 bytes or more).
 func OpenData(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, secret []byte) (*Data, error) {
-	for name, value := range sessionSettings {
-		cfg.ConnConfig.RuntimeParams[name] = value
-	}
+	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)
 	cfg.ConnConfig.RuntimeParams["application_name"] = "dpproxy"
 	cfg.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
 	}
+	// A session that died while it was idle must be found out before the charge,
+	// however short the time was.
+	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
+	cfg.PingTimeout = pingTimeout
 	cfg.AfterConnect = prepareSession
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -205,9 +211,9 @@ func (c *connection) read(ctx context.Context, plan *planner.Plan, values []plan
 	// The connection is in an unknown state: it is closed, not reused.
 	_ = c.conn.Conn().Close(context.WithoutCancel(ctx))
 	switch {
-	case err == errChanged:
+	case errors.Is(err, errChanged):
 		return nil, schemaChanged(r.changed)
-	case context.Cause(ctx) == errTimeout:
+	case errors.Is(context.Cause(ctx), errTimeout):
 		return nil, errTimeout
 	}
 	return nil, errRead
@@ -227,7 +233,7 @@ type reading struct {
 
 func (r *reading) run(ctx context.Context, values []planner.Value) ([][][]mechanisms.Private, error) {
 	p := r.c.conn.Conn().PgConn().StartPipeline(ctx)
-	defer p.Close()
+	defer func() { _ = p.Close() }() // the results are read; a session that is out of step is not reused
 	var names []string
 	for _, t := range r.plan.Tables {
 		names = append(names, parser.QuoteIdent(t.Schema)+"."+parser.QuoteIdent(t.Name))

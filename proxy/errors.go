@@ -28,7 +28,7 @@ func (a *answer) failed(ctx context.Context, r *receipt, plan *planner.Plan, err
 	switch {
 	case context.Cause(ctx) != nil:
 		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request").WithDetail(stays)
-	case err == errTimeout:
+	case errors.Is(err, errTimeout):
 		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout").WithDetail(stays)
 	}
 	if changed, ok := errors.AsType[*pgerr.Error](err); ok && changed.Code == pgerr.SchemaChanged {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -140,11 +141,7 @@ func visible(s accountant.Scope, analyst string, tables []string) bool {
 	case accountant.AnalystScope:
 		return s.Name == analyst
 	case accountant.TableScope:
-		for _, t := range tables {
-			if t == s.Name {
-				return true
-			}
-		}
+		return slices.Contains(tables, s.Name)
 	}
 	return false
 }

@@ -62,8 +62,10 @@ func policy() planner.Policy {
 		{Name: public("visits"), UnitColumn: "patient_id", MaxRows: 10, MaxPartitions: 2, Columns: map[string]planner.ColumnPolicy{
 			"diagnosis": {Values: []string{"asthma", "cold", "flu"}}, "cost": bounds(0, 400), "score": bounds(0, 10),
 		}},
-		{Name: public("labs"), Via: "visit_id", To: planner.ColumnName{Table: public("visits"), Column: "id"}, MaxRows: 20, MaxPartitions: 2,
-			Columns: map[string]planner.ColumnPolicy{"test": {Values: []string{"chol", "hdl"}}, "value": bounds(0, 300)}},
+		{
+			Name: public("labs"), Via: "visit_id", To: planner.ColumnName{Table: public("visits"), Column: "id"}, MaxRows: 20, MaxPartitions: 2,
+			Columns: map[string]planner.ColumnPolicy{"test": {Values: []string{"chol", "hdl"}}, "value": bounds(0, 300)},
+		},
 		{Name: public("hospitals"), Public: true},
 	}}
 }

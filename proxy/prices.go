@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"dpproxy/accountant"
@@ -19,10 +20,7 @@ type prices struct {
 }
 
 func (p *prices) price(e dp.ComposedEvent, m dp.Measure) (dp.Loss, error) {
-	key := m.String()
-	for _, part := range e {
-		key += exact(part)
-	}
+	key := m.String() + exact(e)
 	p.mu.Lock()
 	loss, ok := p.known[key]
 	p.mu.Unlock()
@@ -50,11 +48,11 @@ func exact(e dp.Event) string {
 	case dp.GaussianEvent:
 		return fmt.Sprintf("|gaussian %d %d %s", e.Sensitivity.L0, e.Sensitivity.LInf, e.Variance)
 	case dp.ComposedEvent:
-		s := "|("
-		for _, part := range e {
-			s += exact(part)
+		parts := make([]string, len(e))
+		for i, part := range e {
+			parts[i] = exact(part)
 		}
-		return s + ")"
+		return "|(" + strings.Join(parts, "") + ")"
 	}
 	return fmt.Sprintf("|%T %v", e, e)
 }

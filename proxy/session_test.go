@@ -17,8 +17,7 @@ import (
 
 // code returns the SQLSTATE of an error.
 func code(err error) string {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code
 	}
 	if err != nil {
