@@ -62,7 +62,9 @@ func (c *compiler) logic(p *logic) (string, error) {
 }
 
 func (c *compiler) like(p *like) (string, error) {
-	if oid, kind := c.typeOf(operand{fold: p.pattern}); familyOf(oid, kind) != textFamily {
+	// A pattern of type character(n) loses its trailing spaces on the way to text,
+	// so that it could end with an escape character that checkPattern does not see.
+	if oid, _ := c.typeOf(operand{fold: p.pattern}); oid != oidText && oid != oidVarchar {
 		return "", notSupported("LIKE with a pattern that is not text", p.at)
 	}
 	if !p.col.Deterministic {
@@ -94,6 +96,9 @@ func (c *compiler) comparison(l, r operand, at int, write func(l, r string) stri
 	case lf == enumFamily || rf == enumFamily:
 		return c.enums(l, r, at, write)
 	case lf == textFamily && rf == textFamily:
+		if otherCollations(l, r) {
+			return "", notSupported("a comparison of columns with different collations", at)
+		}
 		if lo != ro {
 			ls, rs = "CAST("+ls+" AS pg_catalog.text)", "CAST("+rs+" AS pg_catalog.text)"
 		}
@@ -108,6 +113,12 @@ func (c *compiler) comparison(l, r operand, at int, write func(l, r string) stri
 	return write(ls, rs), nil
 }
 
+// otherCollations reports whether two columns are collated differently: Postgres
+// would then raise when it meets the first row that it has to compare.
+func otherCollations(l, r operand) bool {
+	return l.col != nil && r.col != nil && l.col.Collation != r.col.Collation
+}
+
 func wider(f family) string {
 	if f == floatFamily {
 		return "pg_catalog.float8"
@@ -117,6 +128,14 @@ func wider(f family) string {
 
 // enums compares an enum column with a constant or column of the same enum.
 func (c *compiler) enums(l, r operand, at int, write func(l, r string) string) (string, error) {
+	// A constant of a type that the analyst has made is no enum of ours, but may
+	// have an implicit cast to any type on the mirror: its text would be cast again
+	// row by row, and raise. (Of a column's own enum the mirror takes no other.)
+	for _, col := range []*column{l.col, r.col} {
+		if col != nil && columnFamily(col.Type) != enumFamily {
+			return "", mismatch(c.typeName(l), c.typeName(r), at)
+		}
+	}
 	if l.col == nil && r.col == nil {
 		return "", mismatch(c.typeName(l), c.typeName(r), at)
 	}

@@ -173,7 +173,7 @@ func (r *resolver) like(e *parser.Op) (pred, error) {
 	if columnFamily(col.Type) != textFamily {
 		return nil, notSupported("LIKE on a column of type "+col.Type.Display, e.At)
 	}
-	f, err := r.constant(e.Right, col)
+	f, err := r.constant(e.Right, nil) // a pattern is text, whatever the column is
 	return &like{col, f, e.Name == "!~~", e.At}, err
 }
 
