@@ -22,12 +22,11 @@ func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := mentionsState(sql)
 	var out []wire.Statement
 	intercepted := false
 	for _, t := range texts {
 		w := wire.Statement{SQL: t.stmt.Text, Offset: t.stmt.Offset}
-		p.route(s, t, state, &w)
+		p.route(s, t, &w)
 		intercepted = intercepted || w.Run != nil
 		out = append(out, w)
 	}
@@ -52,7 +51,7 @@ func lexable(s *wire.Session) error {
 }
 
 // route says how a statement is run.
-func (p *Proxy) route(s *wire.Session, t *text, state bool, w *wire.Statement) {
+func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 	a := &answer{p: p, session: s, analyst: s.User(), text: t}
 	switch t.stmt.Class {
 	case parser.Release, parser.Explain:
@@ -71,7 +70,7 @@ func (p *Proxy) route(s *wire.Session, t *text, state bool, w *wire.Statement) {
 			return wire.Rewrite{Relay: true}, checkSetting(t.stmt.Setting)
 		}
 	case parser.Relay:
-		if state {
+		if mentionsState(t.stmt.Text) {
 			w.Run = a.state
 		}
 	}
