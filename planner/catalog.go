@@ -171,7 +171,7 @@ func (c *checker) table(p *TablePolicy) {
 }
 
 // protectable refuses relations whose rows cannot be told apart by unit for
-// certain (soundness S8, S9).
+// certain.
 func (c *checker) protectable(p *TablePolicy, src *catalog.Table) {
 	switch {
 	case src.Kind != 'r' && src.Kind != 'p':
@@ -241,6 +241,10 @@ func (c *checker) path(t *table, p *TablePolicy, depth int) {
 		c.problem(p.Name, "unit.to", "%s and %s.%s have different types", p.Via, p.To.Table, p.To.Column)
 		return
 	}
+	if !col.Deterministic || !target.Deterministic || col.Collation != target.Collation {
+		c.problem(p.Name, "unit.to", "%s and %s.%s must have the same, deterministic collation", p.Via, p.To.Table, p.To.Column)
+		return
+	}
 	c.path(to, c.policyOf(to), depth+1)
 	if to.unit.column == "" {
 		c.problem(p.Name, "unit", "the path does not reach the privacy unit")
@@ -279,8 +283,8 @@ func hasKey(t *catalog.Table, name string) bool {
 	})
 }
 
-// otherPeople refuses rows about two people (soundness S9), and public tables
-// that depend on protected ones.
+// otherPeople refuses rows about two people, and public tables that depend on
+// protected ones.
 func (c *checker) otherPeople(t *table, p *TablePolicy) {
 	for _, fk := range t.source.Foreign {
 		target := c.cat.tables[fk.References]

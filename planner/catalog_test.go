@@ -30,6 +30,12 @@ func TestNewCatalogRefuses(t *testing.T) {
 		{"via a nullable key", func(_ *planner.Policy, s *catalog.Schema) { s.Tables[name("visits")].Columns[0].NotNull = false }, "proves it a key"},
 		{"via itself", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[2].To.Table = name("labs") }, "does not reach the privacy unit"},
 		{"via a public table", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[2].To.Table = name("hospitals") }, "not a protected table"},
+		{"via a column with another collation", func(_ *planner.Policy, s *catalog.Schema) {
+			collated(s, "C", true)
+		}, "same, deterministic collation"},
+		{"via a column with a loose collation", func(_ *planner.Policy, s *catalog.Schema) {
+			collated(s, "", false)
+		}, "same, deterministic collation"},
 		{"second person", func(_ *planner.Policy, s *catalog.Schema) {
 			v := s.Tables[name("visits")]
 			v.Columns = append(v.Columns, column("doctor_id", int4, true))
@@ -66,6 +72,16 @@ func TestNewCatalogRefuses(t *testing.T) {
 			}
 			t.Errorf("problems %v, want one with %q", problems, c.want)
 		})
+	}
+}
+
+// collated makes the path of labs one of texts, with a collation of its own.
+func collated(s *catalog.Schema, collation string, deterministic bool) {
+	key, via := &s.Tables[name("visits")].Columns[0], &s.Tables[name("labs")].Columns[1]
+	key.Type, via.Type = text, text
+	via.Deterministic = deterministic
+	if collation != "" {
+		via.Collation = catalog.Name{Schema: "pg_catalog", Name: collation}
 	}
 }
 

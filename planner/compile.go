@@ -193,7 +193,7 @@ func (c *compiler) keys(suffix string) []string {
 }
 
 // chooseRows numbers the rows of each unit and partition in an order that only
-// the secret knows (soundness S4), where there are more than may count.
+// the secret knows, where there are more than may count.
 func (c *compiler) chooseRows(where string) string {
 	part := strings.Join(append([]string{"u"}, c.keys("")...), ", ")
 	many := fmt.Sprintf("CASE WHEN n > %d THEN ", c.b.rows())
@@ -240,7 +240,7 @@ func (c *compiler) perUnit() []string {
 		case countValues:
 			x = fmt.Sprintf("LEAST(pg_catalog.count(%s), %d)", c.value(m.col), limit)
 		case sumValues, sumCentred:
-			x = fmt.Sprintf("CAST(LEAST(GREATEST(COALESCE(pg_catalog.sum(%s), 0), -%d), %d) AS pg_catalog.int8)", c.lattice(m), limit, limit)
+			x = fmt.Sprintf("CAST(LEAST(GREATEST(COALESCE(%s, 0), -%d), %d) AS pg_catalog.int8)", c.sum(m), limit, limit)
 		}
 		out = append(out, x+" AS m"+strconv.Itoa(i+1))
 	}
@@ -257,10 +257,20 @@ func (c *compiler) perRow() []string {
 		case countValues:
 			out = append(out, "pg_catalog.count("+c.value(m.col)+")")
 		case sumValues, sumCentred:
-			out = append(out, "COALESCE(pg_catalog.sum("+c.lattice(m)+"), 0)")
+			out = append(out, "COALESCE("+c.sum(m)+", 0)")
 		}
 	}
 	return out
+}
+
+// sum adds a column up. LEAST and GREATEST pass NULL over, so that it would count
+// as a bound.
+func (c *compiler) sum(m measure) string {
+	x := "pg_catalog.sum(" + c.lattice(m) + ")"
+	if !m.col.NotNull {
+		x += " FILTER (WHERE " + c.value(m.col) + " IS NOT NULL)"
+	}
+	return x
 }
 
 // total adds the units up.
@@ -319,11 +329,12 @@ func (b *block) linf(m measure) int64 {
 
 // canonical writes a column's value as bytes: equal for equal values, different
 // for different ones, and self-delimiting. Of a column whose type cannot be
-// compared, the block can only know whether it is NULL.
+// compared, aggregates can only count the values; a composite value whose fields
+// are all NULL counts, although it IS NULL.
 func canonical(col *column, x string) string {
 	oid := baseOID(col.Type)
 	if columnFamily(col.Type) == noFamily {
-		return "pg_catalog.boolsend(" + x + " IS NULL)"
+		return "pg_catalog.int4send(pg_catalog.num_nulls(" + x + "))"
 	}
 	return "COALESCE('\\x01'::pg_catalog.bytea || " + canonicalBytes(oid, col.Type.Kind, x) + ", '\\x00')"
 }

@@ -31,6 +31,7 @@ var (
 	float8    = builtin("float8", "double precision", 701, -1)
 	float4    = builtin("float4", "real", 700, -1)
 	jsonb     = builtin("jsonb", "jsonb", 3802, -1)
+	place     = catalog.TypeRef{Name: name("place"), OID: 20002, Mod: -1, Display: "place", Base: name("place"), BaseOID: 20002, BaseMod: -1, Kind: 'c'}
 	mood      = catalog.TypeRef{Name: name("mood"), OID: 20001, Mod: -1, Display: "mood", Base: name("mood"), BaseOID: 20001, BaseMod: -1, Kind: 'e'}
 )
 
@@ -56,7 +57,7 @@ func clinicSchema() *catalog.Schema {
 		{Name: name("visits"), Kind: 'r', Keys: primary(), Columns: []catalog.Column{
 			column("id", int4, true), column("patient_id", int4, true), column("hospital_id", int4, true), column("day", date, true),
 			column("at", instant, false), column("diagnosis", text, true), column("cost", numeric10, true), column("tip", numeric, false),
-			column("score", float4, false), column("steps", bigint, false),
+			column("score", float4, false), column("steps", bigint, false), column("place", place, false),
 		}, Foreign: []catalog.ForeignKey{references("patient_id", "patients"), references("hospital_id", "hospitals")}},
 		{Name: name("labs"), Kind: 'r', Keys: primary(), Columns: []catalog.Column{
 			column("id", int4, true), column("visit_id", int4, true), column("test", text, true), column("value", float8, false),

@@ -22,11 +22,12 @@ import (
 // than allowed; patient 2 has rows that tie in everything; others are ordinary.
 // Visits without a patient belong to nobody.
 const adversarial = `
+CREATE TYPE place AS (ward int, bed int);
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TABLE patients (id int PRIMARY KEY, name text NOT NULL, sex text NOT NULL, birth_year int NOT NULL, region varchar(10) NOT NULL,
   smoker bool, mood mood, weight float8, notes jsonb);
 CREATE TABLE visits (id int PRIMARY KEY, patient_id int, hospital_id int NOT NULL, day date NOT NULL, at timestamptz, diagnosis text NOT NULL,
-  cost numeric(10,2) NOT NULL, tip numeric, score float4, steps bigint);
+  cost numeric(10,2) NOT NULL, tip numeric, score float4, steps bigint, place place);
 CREATE TABLE labs (id int PRIMARY KEY, visit_id int NOT NULL, test text NOT NULL, value float8);
 CREATE INDEX ON visits (patient_id);
 CREATE INDEX ON visits (diagnosis, cost);
@@ -39,7 +40,8 @@ INSERT INTO visits SELECT g, CASE WHEN g % 10 = 0 THEN NULL WHEN g <= 400 THEN 1
   CASE WHEN g BETWEEN 401 AND 600 THEN 5 WHEN g <= 400 THEN 90000 + g ELSE g % 1000 END,
   (ARRAY['NaN','Infinity','-Infinity','1e100','-7.123456789','42'])[g % 6 + 1]::numeric,
   (ARRAY['NaN','Infinity','-Infinity','1e38','-0','0.5'])[g % 6 + 1]::float4,
-  CASE WHEN g % 3 > 0 THEN 9223372036854775807 - g END FROM generate_series(1, 2000) g;
+  CASE WHEN g % 3 > 0 THEN 9223372036854775807 - g END,
+  CASE WHEN g % 2 = 0 THEN ROW(NULL, NULL)::place END FROM generate_series(1, 2000) g;
 INSERT INTO labs SELECT g, g % 2000 + 1, (ARRAY['chol','hdl','none'])[g % 3 + 1], (ARRAY['NaN','Infinity','-Infinity','1e308','12.5'])[g % 5 + 1]::float8
   FROM generate_series(1, 6000) g;`
 
@@ -51,6 +53,7 @@ var sensitivityStatements = []string{
 	"SELECT diagnosis, count(*), count(tip), sum(cost), avg(cost), sum(tip), avg(score), sum(steps) FROM visits GROUP BY diagnosis",
 	"SELECT sum(cost) FROM visits WHERE diagnosis LIKE '%u%' AND hospital_id <> 3",
 	"SELECT sum(score), avg(tip) FROM visits WHERE cost < 95000",
+	"SELECT count(place) FROM visits", // of the values that are not NULL, some ARE NULL
 	"SELECT test, avg(value), sum(value), count(value) FROM labs GROUP BY test",
 	"SELECT count(*) FROM labs WHERE value > 3 OR value IS NULL",
 }
@@ -92,6 +95,7 @@ func TestSensitivity(t *testing.T) {
 		}
 		run(t, conn, "RESET ALL")
 	}
+	nullsAddNothing(t, conn, cat)
 	shuffle(t, conn)
 	for _, sql := range sensitivityStatements {
 		same(t, sql+" after the heap was shuffled", whole[sql], readBlock(t, conn, plan(t, cat, sql)))
@@ -110,6 +114,22 @@ func TestSensitivity(t *testing.T) {
 			t.Errorf("no %s came near its declared sensitivity (%.3f of it): the declaration, or this test, is too loose", kind, reached[kind])
 		}
 	}
+}
+
+// Rows without a value add nothing to a sum, not even a bound.
+func nullsAddNothing(t *testing.T, conn *pgx.Conn, cat *planner.Catalog) {
+	t.Helper()
+	const sums = "SELECT sum(weight), avg(weight) FROM patients WHERE id > 1000"
+	const tips = "SELECT sum(tip), avg(tip) FROM visits WHERE id > 10000"
+	run(t, conn, "BEGIN")
+	run(t, conn, "INSERT INTO patients SELECT g, 'n', 'f', 1950, 'north', NULL, NULL, 70, NULL FROM generate_series(1001, 1003) g")
+	run(t, conn, "INSERT INTO visits SELECT g, g - 9000, 1, '2020-01-01', NULL, 'flu', 1, 2.5, NULL, NULL FROM generate_series(10001, 10003) g")
+	weights, tipped := readBlock(t, conn, plan(t, cat, sums)), readBlock(t, conn, plan(t, cat, tips))
+	run(t, conn, "INSERT INTO patients SELECT g, 'n', 'f', 1950, 'north', NULL, NULL, NULL, NULL FROM generate_series(1004, 1020) g")
+	run(t, conn, "INSERT INTO visits SELECT g, 1001, 1, '2020-01-01', NULL, 'flu', 1, NULL, NULL, NULL FROM generate_series(10004, 10010) g")
+	same(t, sums+" with rows without a value", weights, readBlock(t, conn, plan(t, cat, sums)))
+	same(t, tips+" with rows without a value", tipped, readBlock(t, conn, plan(t, cat, tips)))
+	run(t, conn, "ROLLBACK")
 }
 
 // A sensitivity that is declared too small must be seen by the test above.
