@@ -1,19 +1,18 @@
 package pgerr
 
+import "slices"
+
 //go:generate go run ./gen ../docs/errors.md
 
 // Codes of Postgres itself, with Postgres's meaning.
 var (
 	FeatureNotSupported   = declare("0A000", "feature_not_supported", "The statement is valid Postgres that dpproxy does not take, here or at all.")
 	ProtocolViolation     = declare("08P01", "protocol_violation", "The client sent a message that does not follow the protocol.")
-	ConnectionFailure     = declare("08006", "connection_failure", "A server behind dpproxy did not answer.")
 	InvalidPassword       = declare("28P01", "invalid_password", "The login failed. The same reply is given for a wrong password and an unknown user.")
 	InvalidAuthorization  = declare("28000", "invalid_authorization_specification", "This login is not allowed.")
 	InvalidParameterValue = declare("22023", "invalid_parameter_value", "A dp. setting has a value that cannot be used.")
 	UndefinedObject       = declare("42704", "undefined_object", "There is no dp. setting of that name.")
 	InsufficientPrivilege = declare("42501", "insufficient_privilege", "The analyst may not ask about this table.")
-	UndefinedColumn       = declare("42703", "undefined_column", "A column of a protected statement does not exist.")
-	AmbiguousColumn       = declare("42702", "ambiguous_column", "A column name in a protected statement has two meanings.")
 	Syntax                = declare("42601", "syntax_error", "The statement cannot be parsed.")
 	StatementTooComplex   = declare("54001", "statement_too_complex", "The statement is longer, or has a longer chain of operators, than dpproxy parses.")
 	ProgramLimitExceeded  = declare("54000", "program_limit_exceeded", "A limit of dpproxy is exceeded: message size, statements, portals, groups.")
@@ -21,7 +20,6 @@ var (
 	QueryCanceled         = declare("57014", "query_canceled", "The statement was cancelled or ran out of time. What it was charged stays charged.")
 	AdminShutdown         = declare("57P01", "admin_shutdown", "dpproxy is shutting down.")
 	CannotConnectNow      = declare("57P03", "cannot_connect_now", "The mirror database cannot be reached.")
-	InFailedTransaction   = declare("25P02", "in_failed_sql_transaction", "The transaction is aborted; end it first.")
 	Internal              = declare("XX000", "internal_error", "A defect of dpproxy. Nothing was released by the statement.")
 )
 
@@ -61,4 +59,4 @@ func declare(state, name, meaning string) Code {
 }
 
 // Descriptions returns every declared code, in the order of this file.
-func Descriptions() []Description { return append([]Description(nil), descriptions...) }
+func Descriptions() []Description { return slices.Clone(descriptions) }
