@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"dpproxy/catalog"
+	"dpproxy/pgerr"
 )
 
 var protectedFunction = key{"function", "dp.protected"}
@@ -23,7 +24,7 @@ CREATE POLICY dp ON %[1]s FOR SELECT USING (dp.protected(%[2]s));
 func backstopObjects() []object {
 	return []object{
 		functionObject(protectedFunction, "dp.protected(text)", `
-			RAISE EXCEPTION USING ERRCODE = 'PB010',
+			RAISE EXCEPTION USING ERRCODE = '`+pgerr.Backstop.String()+`',
 				MESSAGE = pg_catalog.format('relation "%s" is protected: it cannot be read here', $1),
 				HINT = 'write the aggregate in the statement itself';`),
 		functionObject(key{"function", "dp.raise"}, "dp.raise(text)", `
@@ -50,7 +51,7 @@ var budgetView = object{
 	key: key{"view", "dp.budget"},
 	create: `CREATE VIEW dp.budget WITH (security_invoker = true) AS
 		SELECT * FROM pg_catalog.json_to_recordset(nullif(pg_catalog.current_setting('dp.state', true), '')::json)
-			AS b(scope text, kind text, measure text, budget_epsilon numeric, budget_delta numeric,
+			AS b(scope text, kind text, measure text,
 				"limit" numeric, spent numeric, remaining numeric, delta_limit numeric, delta_spent numeric);
 ALTER VIEW dp.budget OWNER TO ` + Owner,
 	drop:  "DROP VIEW dp.budget CASCADE",

@@ -28,7 +28,7 @@
 // # A mirror on the server of the real database
 //
 // Statistics of a server are about all its databases. When both databases are on
-// one server, Sync withdraws from PUBLIC the functions that show them (revoke.go
+// one server, Sync withdraws from PUBLIC the functions that show them (harden.go
 // lists them); what it cannot withdraw are the transaction counters in pg_database
 // (datfrozenxid). A server of its own is the better choice.
 package mirror

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
+	"dpproxy/pgerr"
 )
 
 // A rule is one thing that must hold on the mirror: a query that finds what breaks it.
@@ -117,8 +118,8 @@ func attempt(ctx context.Context, tx pgx.Tx, a Analyst, relations []uint32) erro
 			if err != nil {
 				return err
 			}
-			if state != "PB010" && (granted || state != "42501") {
-				return fmt.Errorf("%s ended with %q and not with PB010", statement, state)
+			if state != pgerr.Backstop.String() && (granted || state != pgerr.InsufficientPrivilege.String()) {
+				return fmt.Errorf("%s ended with %q and not with %s", statement, state, pgerr.Backstop)
 			}
 		}
 	}
