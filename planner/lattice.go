@@ -5,9 +5,9 @@ import (
 	"math/big"
 )
 
-// A lattice is the grid of integers that a column's values are summed on
-// (soundness S15): value ≈ integer · step. All of a sensitivity follows from the
-// integer limits low and high, by exact arithmetic.
+// A lattice is the grid of integers that a column's values are summed on: value ≈
+// integer · step. All of a sensitivity follows from the integer limits low and
+// high, by exact arithmetic.
 type lattice struct {
 	step *big.Rat // > 0; a power of ten, or of two for floating-point columns
 	// scale is 1/step as the SQL multiplies by it.

@@ -78,8 +78,9 @@ func (b *BlockPlan) cell(o output, noisy []*big.Int) string {
 	return latticeText(b.average(o, noisy), o.resultOID, m.lattice.digits+6)
 }
 
-// average returns the middle of the bounds plus centred sum over count, clamped
-// to the bounds (math: AVG from centred sums).
+// average returns the middle of the bounds plus half the centred sum over the
+// count, clamped to the bounds. In a centred sum a value x counts 2x − (low + high),
+// half of which is at most half the spread: less noise covers it than covers x.
 func (b *BlockPlan) average(o output, noisy []*big.Int) *big.Rat {
 	l := b.block.measures[o.first].lattice
 	count := noisy[o.second]

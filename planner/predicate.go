@@ -8,8 +8,8 @@ import (
 )
 
 // pred is a condition over one row, resolved. Every kind is total: it cannot
-// raise, whatever the row holds (soundness S11), because columns are only ever
-// compared with values of their own family.
+// raise, whatever the row holds, because columns are only ever compared with
+// values of their own family.
 type pred interface{ pred() }
 
 type (

@@ -13,8 +13,7 @@ const maxIncidents = 3
 
 // incidents remembers which statements failed while they read protected data. A
 // failure may depend on a row, so its shape is refused for everybody, and an
-// analyst who causes several is suspended, until the administrator acts
-// (soundness S12).
+// analyst who causes several is suspended, until the administrator acts.
 type incidents struct {
 	ledger accountant.Ledger
 
