@@ -229,17 +229,14 @@ func (r *resolver) contributions(b *parser.Block) error {
 
 // l0 bounds the partitions that one unit touches.
 func (b *block) l0() int64 {
-	rows := int64(1)
-	for i := range b.groups {
-		rows *= int64(b.groups[i].size())
-	}
-	if b.table.oneRow {
+	size := int64(b.size())
+	switch m := b.table.maxPartitions; {
+	case b.table.oneRow:
 		return 1
+	case m > 0:
+		return min(m, size)
 	}
-	if m := b.table.maxPartitions; m > 0 && m < rows {
-		return m
-	}
-	return rows
+	return size
 }
 
 // rows bounds the rows of one unit in one partition.

@@ -140,7 +140,8 @@ type checker struct {
 	problems []Problem
 }
 
-// problem notes what is wrong with a table at rest, a path with dots.
+// problem notes what is wrong in a table's part of the policy; rest is the place
+// there, with dots.
 func (c *checker) problem(n catalog.Name, rest, format string, args ...any) {
 	where := append([]string{"tables", n.String()}, strings.FieldsFunc(rest, func(r rune) bool { return r == '.' })...)
 	c.problems = append(c.problems, Problem{where, fmt.Sprintf(format, args...)})

@@ -127,11 +127,6 @@ func Number(f float64) string {
 	return strconv.FormatFloat(f, 'g', 4, 64)
 }
 
-func median(xs []float64) float64 {
-	slices.Sort(xs)
-	return xs[len(xs)/2]
-}
-
 // tree draws indented lines with branches.
 type tree struct {
 	depths []int

@@ -3,6 +3,7 @@ package planner
 import (
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -176,7 +177,8 @@ func (b *BlockPlan) averageError(o output, noisy [][]*big.Int) float64 {
 		}
 		halves = append(halves, half)
 	}
-	return median(halves)
+	slices.Sort(halves)
+	return halves[len(halves)/2] // the median
 }
 
 // Relation writes the constant relation that takes the block's place; array

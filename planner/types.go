@@ -102,7 +102,7 @@ func builtinName(oid uint32) string {
 }
 
 // sendFunction returns the function that writes a value of the type as bytes,
-// the same bytes for equal values (together with canonical below).
+// the same bytes for equal values (together with canonical in compile.go).
 func sendFunction(oid uint32) string {
 	switch oid {
 	case oidBool:
