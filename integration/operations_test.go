@@ -1,0 +1,252 @@
+package integration_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/internal/pgtemp"
+)
+
+// attempt runs dpproxy to its end, which may be an error.
+func (s *site) attempt(t *testing.T, args ...string) (output string, failed bool) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program(t), args...).CombinedOutput()
+	return string(out), err != nil
+}
+
+// variant returns the site with another policy: a list of pairs old, new.
+func (s *site) variant(t *testing.T, edits ...string) *site {
+	t.Helper()
+	text, err := os.ReadFile(s.policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := strings.NewReplacer(edits...).Replace(string(text))
+	if edited == string(text) {
+		t.Fatalf("nothing to edit: %q", edits)
+	}
+	v := *s
+	v.policy = filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(v.policy, []byte(edited), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &v
+}
+
+// TestOperations are the steps of an administrator, the wrong ones too.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, clinicSchema, clinicPolicy)
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, *site)
+	}{
+		{"two at once", testTwoAtOnce},
+		{"init", testInit},
+		{"sync", testSync},
+		{"log in", testLogIn},
+		{"TLS", testTLS},
+		{"budgets", testBudgets}, // the last: lowered budgets stay
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+	}
+}
+
+func testTwoAtOnce(t *testing.T, s *site) {
+	r := s.run(t)
+	defer r.stop()
+	for _, args := range [][]string{{"run", s.policy}, {"init", s.policy}, {"incidents", "list", s.policy}} {
+		if out, failed := s.attempt(t, args...); !failed || !strings.Contains(out, "another process has the ledger open") {
+			t.Errorf("dpproxy %s beside one that runs: %s", args[0], out)
+		}
+	}
+	must(t, dial(t, r.url("ana")), count)
+}
+
+func testInit(t *testing.T, s *site) {
+	if out, failed := s.attempt(t, "init", s.policy); !failed || !strings.Contains(out, "there is a ledger") {
+		t.Errorf("init, twice: %s", out)
+	}
+	bare := s.variant(t, filepath.Join(s.dir, "ledger"), filepath.Join(t.TempDir(), "ledger"))
+	for _, command := range []string{"run", "sync"} {
+		if out, failed := bare.attempt(t, command, bare.policy); !failed || !strings.Contains(out, "dpproxy init makes it, once") {
+			t.Errorf("%s without init: %s", command, out)
+		}
+	}
+	// The secret alone does not make a ledger.
+	other := s.variant(t, filepath.Join(s.dir, "ledger"), filepath.Join(t.TempDir(), "ledger")+", secret_file: x")
+	if out, failed := other.attempt(t, "run", other.policy); !failed {
+		t.Errorf("run with a policy that does not parse: %s", out)
+	}
+	lost := filepath.Join(s.dir, "ledger", "secret")
+	alone := s.variant(t, filepath.Join(s.dir, "ledger"), filepath.Join(t.TempDir(), "ledger"), "privacy_unit:", "secret_file: "+lost+"\nprivacy_unit:")
+	if out, failed := alone.attempt(t, "run", alone.policy); !failed || !strings.Contains(out, "dpproxy init makes it, once") {
+		t.Errorf("run with a ledger that vanished: %s", out)
+	}
+}
+
+// A second sync finds nothing to do; one that runs beside dpproxy does no harm.
+func testSync(t *testing.T, s *site) {
+	r := s.run(t)
+	defer r.stop()
+	ana := dial(t, r.url("ana"))
+	must(t, ana, count)
+	for range 2 {
+		// The rows of public tables are copied each time.
+		if out := s.command(t, "sync", s.policy); out != "copy 5 rows of public.hospitals\nthe mirror is in order, 1 changes\n" {
+			t.Errorf("a second sync says %q", out)
+		}
+	}
+	must(t, ana, count)
+	super := dial(t, s.data.URL("postgres", pgtemp.Superuser))
+	must(t, super, "ALTER TABLE visits ADD note text")
+	_, err := ana.Exec(t.Context(), "SELECT count(*) FROM visits WHERE diagnosis = 'flu'")
+	fails(t, err, "PB013", "schema of public.visits")
+	must(t, ana, count)
+	must(t, super, "ALTER TABLE visits DROP note")
+}
+
+// A budget can be lowered and never raised.
+func testBudgets(t *testing.T, s *site) {
+	lower := s.variant(t, "epsilon: 9000", "epsilon: 8000")
+	r := lower.run(t)
+	var limit string
+	if err := dial(t, r.url("ana")).QueryRow(t.Context(), `SELECT "limit"::text FROM dp.budget WHERE kind = 'unit'`).Scan(&limit); err != nil || !strings.HasPrefix(limit, "8000") {
+		t.Errorf("the lowered budget is %s, %v", limit, err)
+	}
+	r.stop()
+	for _, epsilon := range []string{"9000", "8000.000000000001"} {
+		raised := s.variant(t, "epsilon: 9000", "epsilon: "+epsilon+" ")
+		if out, failed := raised.attempt(t, "run", raised.policy); !failed || !strings.Contains(out, "rais") {
+			t.Errorf("a budget raised to %s: %s", epsilon, out)
+		}
+	}
+	// Below what is spent there is nothing left, but nothing is lost either.
+	spentOut := s.variant(t, "epsilon: 9000", "epsilon: 0.15")
+	r = spentOut.run(t)
+	_, err := dial(t, r.url("ana")).Exec(t.Context(), count)
+	fails(t, err, "PB001", "exhausted")
+	r.stop()
+}
+
+// A wrong password and an unknown user look the same.
+func testLogIn(t *testing.T, s *site) {
+	r := s.run(t)
+	defer r.stop()
+	messages := map[string]bool{}
+	for _, user := range []string{"ana", "nobody", "postgres", "dpproxy_owner", "ana "} {
+		url := strings.Replace(r.url("ana"), "ana:"+password, "ana:wrong", 1)
+		cfg, err := pgx.ParseConfig(url + "?sslmode=disable")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.User = user
+		_, err = pgx.ConnectConfig(t.Context(), cfg)
+		pg := fails(t, err, "28P01", "password authentication failed")
+		messages[strings.ReplaceAll(pg.Message, user, "USER")+pg.Detail+pg.Hint] = true
+	}
+	if len(messages) != 1 {
+		t.Errorf("different words for different users: %v", messages)
+	}
+	r.silent(t)
+}
+
+func testTLS(t *testing.T, s *site) {
+	cert, key := certificate(t)
+	secure := s.variant(t, "privacy_unit:", "tls: {cert: "+cert+", key: "+key+"}\nprivacy_unit:")
+	r := secure.run(t)
+	host, port, err := net.SplitHostPort(r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// With TLS, psql binds its password proof to the certificate.
+	for _, c := range []struct{ options, want string }{
+		{"sslmode=require channel_binding=require", "TLSv1.3"},
+		{"sslmode=verify-ca sslrootcert=" + cert, "TLSv1.3"},
+		{"sslmode=require ssl_min_protocol_version=TLSv1.2 ssl_max_protocol_version=TLSv1.2", "TLSv1.2"},
+		{"sslmode=verify-full sslrootcert=" + cert + " host=localhost", "TLSv1.3"},
+	} {
+		out, err := tryPsql(t, "host="+host+" port="+port+" dbname=postgres user=ana password="+password+" "+c.options, "\\conninfo\nSELECT 1 AS one;")
+		if err != nil || !strings.Contains(out, c.want) || !strings.Contains(out, "one") {
+			t.Errorf("psql with %s: %v\n%s", c.options, err, out)
+		}
+	}
+	r.stop()
+
+	plain := s.run(t)
+	defer plain.stop()
+	host, port, err = net.SplitHostPort(plain.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "host=" + host + " port=" + port + " dbname=postgres user=ana password=" + password
+	if out, err := tryPsql(t, address+" sslmode=require", "SELECT 1;"); err == nil || !strings.Contains(out, "does not support SSL") {
+		t.Errorf("psql asks for TLS that is not there: %v\n%s", err, out)
+	}
+	if out, err := tryPsql(t, address+" sslmode=prefer gssencmode=prefer", "SELECT 1;"); err != nil {
+		t.Errorf("psql prefers TLS: %v\n%s", err, out)
+	}
+}
+
+// tryPsql runs psql, which may fail.
+func tryPsql(t *testing.T, conninfo, script string) (string, error) {
+	t.Helper()
+	bin, err := pgtemp.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "psql"), "--no-psqlrc", "--pset=pager=off", conninfo)
+	cmd.Stdin = strings.NewReader(script)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// certificate writes a self-signed certificate for localhost.
+func certificate(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER},
+	} {
+		var b bytes.Buffer
+		if err := pem.Encode(&b, block); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
