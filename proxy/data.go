@@ -89,7 +89,13 @@ func (d *Data) Close() { d.pool.Close() }
 // are as they must be.
 func (d *Data) Ping(ctx context.Context) error { return d.pool.Ping(ctx) }
 
+// prepareSession checks the settings of a new session. In a database of another
+// encoding, texts that cannot be written in UTF-8 would make the rows that hold
+// them fail.
 func prepareSession(ctx context.Context, conn *pgx.Conn) error {
+	if got := conn.PgConn().ParameterStatus("server_encoding"); got != "UTF8" {
+		return fmt.Errorf("the protected database has the encoding %s: dpproxy needs UTF8", got)
+	}
 	for name, want := range sessionSettings {
 		var got string
 		if err := conn.QueryRow(ctx, "SELECT pg_catalog.current_setting($1)", name).Scan(&got); err != nil {
