@@ -57,8 +57,10 @@ func pgbench(t *testing.T, mode string, clients int, args ...string) float64 {
 	if err := os.WriteFile(script, []byte("SELECT 1;\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "pgbench"), append([]string{"-n", "-M", mode, "-f", script, "-c", fmt.Sprint(clients), "-j", "1",
-		"-T", fmt.Sprint(int(benchTime.Seconds()))}, append(args, "postgres")...)...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "pgbench"), append([]string{
+		"-n", "-M", mode, "-f", script, "-c", fmt.Sprint(clients), "-j", "1",
+		"-T", fmt.Sprint(int(benchTime.Seconds())),
+	}, append(args, "postgres")...)...)
 	cmd.Env = append(os.Environ(), "PGPASSWORD="+password)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -140,7 +141,7 @@ func testParameters(t *testing.T, s *site, r *running) {
 }
 
 // A comparison with NULL is true of no row.
-func testNullParameters(t *testing.T, s *site, r *running) {
+func testNullParameters(t *testing.T, _ *site, r *running) {
 	ana := dial(t, r.url("ana"))
 	must(t, ana, "SET dp.epsilon = 20")
 	for _, sql := range []string{
@@ -164,7 +165,7 @@ func testNullParameters(t *testing.T, s *site, r *running) {
 
 // testFormats reads one released relation as text and as binary: it is released
 // once, into the analyst's own table, and must be the same both times.
-func testFormats(t *testing.T, s *site, r *running) {
+func testFormats(t *testing.T, _ *site, r *running) {
 	ana := dial(t, r.url("ana"))
 	must(t, ana, "CREATE TEMP TABLE released AS SELECT diagnosis, count(*) AS n, sum(cost) AS total, avg(cost) AS mean FROM visits GROUP BY diagnosis")
 	const sql = "SELECT diagnosis || '', n::text, total::text, mean::text FROM released ORDER BY 1"
@@ -193,7 +194,7 @@ func testFormats(t *testing.T, s *site, r *running) {
 	defer rows.Close()
 	for rows.Next() {
 		raw := rows.RawValues()
-		if len(raw[1]) != 8 || !strings.Contains("asthma cold flu", string(raw[0])) || !strings.Contains(string(raw[2]), ".") {
+		if len(raw[1]) != 8 || !slices.Contains([]string{"asthma", "cold", "flu"}, string(raw[0])) || !strings.Contains(string(raw[2]), ".") {
 			t.Errorf("columns in three formats: %q", raw)
 		}
 	}
@@ -455,9 +456,9 @@ func testCursors(t *testing.T, s *site, r *running) {
 	must(t, ana, "BEGIN")
 	must(t, ana, "DECLARE c SCROLL CURSOR FOR SELECT diagnosis, count(*) FROM visits GROUP BY 1 ORDER BY 1")
 	meter.ticks("DECLARE", 1)
-	first, again := fetch(t, ana, "FETCH 2 FROM c"), ""
+	first := fetch(t, ana, "FETCH 2 FROM c")
 	must(t, ana, "MOVE ABSOLUTE 0 FROM c")
-	again = fetch(t, ana, "FETCH 2 FROM c")
+	again := fetch(t, ana, "FETCH 2 FROM c")
 	if first != again || !strings.HasPrefix(first, "asthma") {
 		t.Errorf("a cursor that went back: %q, then %q", first, again)
 	}

@@ -68,15 +68,15 @@ func restart(t *testing.T, s *pgtemp.Server) *pgtemp.Server {
 	return again
 }
 
-// lock holds a table of the protected database, so that reads of it wait. The
+// lockPatients holds a protected table, so that reads of it wait. The
 // read is given up after dpproxy's lock_timeout of two seconds.
-func lock(t *testing.T, s *site, table string) (unlock func()) {
+func lockPatients(t *testing.T, s *site) (unlock func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.data.URL("postgres", pgtemp.Superuser))
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(t, conn, "BEGIN; LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE")
+	must(t, conn, "BEGIN; LOCK TABLE patients IN ACCESS EXCLUSIVE MODE")
 	return func() { conn.Close(context.Background()) }
 }
 
@@ -124,7 +124,7 @@ func TestProtectedDatabaseFails(t *testing.T) {
 	meter.ticks("counts after crashes", 9)
 
 	// A read that waits too long, in a transaction.
-	unlock := lock(t, s, "patients")
+	unlock := lockPatients(t, s)
 	must(t, eve, "BEGIN")
 	_, err := eve.Exec(t.Context(), "SELECT count(*) FROM patients WHERE sex = 'f'")
 	fails(t, err, "PB009", "did not finish")
@@ -197,7 +197,7 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	meter.ticks("a read on another session", 1)
 
 	// While a read is under way it is a failed read.
-	unlock := lock(t, s, "patients")
+	unlock := lockPatients(t, s)
 	failed := make(chan error)
 	go func() {
 		_, err := ana.Exec(t.Context(), count)
@@ -300,7 +300,7 @@ func TestCancel(t *testing.T) {
 	conns := []*pgx.Conn{dial(t, r.url("ana")), dial(t, r.url("ana"))}
 	must(t, conns[0], count)
 	meter := newMeter(t, s)
-	unlock := lock(t, s, "patients")
+	unlock := lockPatients(t, s)
 	failed := make(chan error, 10)
 	for i, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec} {
 		go func() {
@@ -358,7 +358,7 @@ func TestTerminate(t *testing.T) {
 	s := newSite(t, clinicSchema, clinicPolicy)
 	r := s.run(t)
 	idle, busy := dial(t, r.url("ana")), dial(t, r.url("ana"))
-	unlock := lock(t, s, "patients")
+	unlock := lockPatients(t, s)
 	answered := make(chan error)
 	go func() {
 		_, err := busy.Exec(t.Context(), count)

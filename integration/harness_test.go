@@ -199,8 +199,7 @@ func must(t testing.TB, conn *pgx.Conn, sql string) {
 
 // sqlstate returns the code of an error of Postgres, or "".
 func sqlstate(err error) string {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code
 	}
 	return ""
