@@ -83,3 +83,43 @@ func TestDocumentedCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestCheck tells a policy that fits from one that does not, and both from one
+// whose database cannot be reached.
+func TestCheck(t *testing.T) {
+	s := newSite(t, clinicSchema, clinicPolicy)
+	text, err := os.ReadFile(s.policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(policy string, args ...string) (string, error) {
+		path := filepath.Join(t.TempDir(), "policy.yaml")
+		if err := os.WriteFile(path, []byte(policy), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), program(t), append([]string{"check", path}, args...)...).CombinedOutput()
+		return string(out), err
+	}
+	if out, err := check(string(text)); err != nil || !strings.Contains(out, "it fits the database") {
+		t.Errorf("a good policy: %v\n%s", err, out)
+	}
+	for what, c := range map[string]struct{ old, new, want string }{
+		"an unknown table":  {"  hospitals:", "  clinics:", "does not exist"},
+		"an unknown column": {"sex: {values", "gender: {values", `no such column`},
+		"an unknown key":    {"max_rows", "max_row", "max_row"},
+		"a wrong type":      {"cost: {bounds: [0, 100]}", "cost: {bounds: [2020-01-01, 2020-02-01]}", "dates as bounds"},
+		"no path":           {"to: visits.id", "to: hospitals.id", "public"},
+	} {
+		out, err := check(strings.Replace(string(text), c.old, c.new, 1))
+		if err == nil || !strings.Contains(out, c.want) || !regexp.MustCompile(`policy\.yaml:\d+`).MatchString(out) {
+			t.Errorf("%s: %v\n%s", what, err, out)
+		}
+	}
+	s.data.Crash()
+	if out, err := check(string(text)); err != nil || !strings.Contains(out, "NOT checked against the database") {
+		t.Errorf("without a database: %v\n%s", err, out)
+	}
+	if out, err := check(string(text), "--online"); err == nil {
+		t.Errorf("--online without a database: %s", out)
+	}
+}

@@ -15,7 +15,7 @@ import (
 var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
 // Read returns what the catalogue behind conn says about the named relations, from
-// one snapshot. It fails when one of them does not exist.
+// one snapshot. Those that do not exist are missing in it.
 func Read(ctx context.Context, conn *pgx.Conn, names []catalog.Name) (*catalog.Schema, error) {
 	tx, err := conn.BeginTx(ctx, snapshot)
 	if err != nil {
@@ -79,16 +79,14 @@ func (r *reader) tables(ctx context.Context, names []catalog.Name) error {
 		r.oids = append(r.oids, t.OID)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return r.missing(names)
+	return err
 }
 
-func (r *reader) missing(names []catalog.Name) error {
+// complete refuses a schema in which a named relation is missing.
+func complete(s *catalog.Schema, names []catalog.Name) error {
 	var missing []string
 	for _, n := range names {
-		if r.schema.Tables[n] == nil {
+		if s.Tables[n] == nil {
 			missing = append(missing, n.String())
 		}
 	}
@@ -96,7 +94,7 @@ func (r *reader) missing(names []catalog.Name) error {
 		return nil
 	}
 	slices.Sort(missing)
-	return fmt.Errorf("database %s has no table %s", r.schema.Database, strings.Join(missing, ", "))
+	return fmt.Errorf("database %s has no table %s", s.Database, strings.Join(missing, ", "))
 }
 
 func (r *reader) columns(ctx context.Context) error {

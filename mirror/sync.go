@@ -39,6 +39,9 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 	if err != nil {
 		return err
 	}
+	if err := complete(schema, plan.names()); err != nil {
+		return err
+	}
 	if err := plan.guard(ctx, from, schema); err != nil {
 		return err
 	}
