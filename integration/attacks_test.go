@@ -27,11 +27,11 @@ tables:
     columns: {region: {values: [r0, r1, r2, r3, r4, r5, r6, r7]}, age: {bounds: [0, 120]}, salary: {bounds: [0, 200000]}, score: {bounds: [0, 20]}}
   orders:
     unit: uid
-    max_rows: 30
+    max_rows: 3
     columns: {amount: {bounds: [0, 200]}, status: {values: [new, paid, sent]}}
   items:
     unit: {via: oid, to: orders.oid}
-    max_rows: 100
+    max_rows: 10
     columns: {qty: {bounds: [0, 10]}}
   sales:
     unit: uid
