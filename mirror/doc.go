@@ -3,7 +3,7 @@
 //
 // [Read] takes from the upstream catalogue what package catalog describes.
 // [Sync] makes or refreshes the mirror from it and from a [Plan], and ends by
-// proving that no analyst can read a protected relation there. [FingerprintSQL]
+// proving that no analyst can read a protected relation there. [FingerprintOf]
 // lets a read of protected data check that the schema is still the one that the
 // policy was checked against.
 //

@@ -1,5 +1,8 @@
 package mirror
 
+// FingerprintSQL is the query of FingerprintOf with the OIDs as its parameter.
+const FingerprintSQL = fingerprintSQL
+
 // Verify is the self-test that ends Sync.
 var Verify = verify
 

@@ -5,19 +5,8 @@ import (
 	"strings"
 )
 
-// FingerprintOf is FingerprintSQL with the OIDs written in. Without a parameter,
-// Postgres plans a prepared statement once and not at each use, and planning is
-// the larger part of it.
-func FingerprintOf(oids []uint32) string {
-	list := make([]string, len(oids))
-	for i, oid := range oids {
-		list[i] = strconv.FormatUint(uint64(oid), 10)
-	}
-	return strings.ReplaceAll(FingerprintSQL, "$1", "'{"+strings.Join(list, ",")+"}'")
-}
-
-// FingerprintSQL takes an oid[] and returns (oid oid, digest text) for each of
-// them that is a relation. The digest changes with the name, columns, types, enum
+// FingerprintOf returns the query for (oid oid, digest text) of each of the OIDs
+// that is a relation. The digest changes with the name, columns, types, enum
 // labels, indexes (validity included), constraints and the triggers that enforce
 // them, row security (also whether it applies to the reader), inheritance and
 // partition links, policies and rules of the relation.
@@ -27,10 +16,21 @@ func FingerprintOf(oids []uint32) string {
 // ACCESS SHARE MODE on the same relations in the same transaction (LOCK takes no
 // snapshot), compares the OIDs too, and only then reads.
 //
-// It reads columns of the catalogue and deparses nothing, so that it is cheap
-// enough to run before each protected read. (The sub-select in its last line hides
-// the number of relations from Postgres, which then keeps one plan.)
-const FingerprintSQL = `
+// The OIDs are written in: without a parameter, Postgres plans a prepared statement
+// once and not at each use, and planning is the larger part of it.
+func FingerprintOf(oids []uint32) string {
+	list := make([]string, len(oids))
+	for i, oid := range oids {
+		list[i] = strconv.FormatUint(uint64(oid), 10)
+	}
+	return strings.ReplaceAll(fingerprintSQL, "$1", "'{"+strings.Join(list, ",")+"}'")
+}
+
+// fingerprintSQL is the query of FingerprintOf with the OIDs as its parameter. It
+// reads columns of the catalogue and deparses nothing, so that it is cheap enough
+// to run before each protected read. (The sub-select in its last line hides the
+// number of relations from Postgres, which then keeps one plan.)
+const fingerprintSQL = `
 SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
   ROW(n.nspname, c.relname, c.relkind, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity,
       pg_catalog.row_security_active(c.oid), c.relispartition)::text,

@@ -215,7 +215,7 @@ func (r *reader) links(ctx context.Context) error {
 }
 
 func (r *reader) fingerprints(ctx context.Context) error {
-	rows, err := r.tx.Query(ctx, FingerprintSQL, r.oids)
+	rows, err := r.tx.Query(ctx, fingerprintSQL, r.oids)
 	if err != nil {
 		return err
 	}
