@@ -340,6 +340,59 @@ func TestCancel(t *testing.T) {
 	r.silent(t)
 }
 
+// TestQueue fills the connections to the protected database: who waits for one can
+// give up, which costs nothing.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	policy := strings.Replace(clinicPolicy, "privacy_unit:", "limits: {data_connections: 1}\nprivacy_unit:", 1)
+	s := newSite(t, clinicSchema, policy)
+	r := s.run(t)
+	first, second, third := dial(t, r.url("ana")), dial(t, r.url("ana")), dial(t, r.url("ana"))
+	must(t, first, count)
+	meter := newMeter(t, s)
+	unlock := lockPatients(t, s)
+	answers := make(chan error, 2)
+	ask := func(conn *pgx.Conn) {
+		_, err := conn.Exec(t.Context(), count)
+		answers <- err
+	}
+	go ask(first)
+	eventually(t, "the read waits", func() bool { return readers(t, s) == 1 })
+	meter.ticks("a read that waits", 1)
+
+	canceled := make(chan error)
+	go func() {
+		_, err := second.Exec(t.Context(), count)
+		canceled <- err
+	}()
+	eventually(t, "the cancel request hits", func() bool {
+		if err := second.PgConn().CancelRequest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-canceled:
+			fails(t, err, "57014", "canceling statement due to user request")
+			return true
+		default:
+			return false
+		}
+	})
+	must(t, third, "SET statement_timeout = '100ms'")
+	_, err := third.Exec(t.Context(), count)
+	fails(t, err, "57014", "statement timeout")
+	meter.ticks("statements that did not begin", 0)
+
+	go ask(second)
+	unlock()
+	for range 2 {
+		if err := <-answers; err != nil {
+			t.Error(err)
+		}
+	}
+	meter.ticks("a statement that waited its turn", 1)
+	r.silent(t)
+}
+
 // backends counts the mirror's sessions of analysts.
 func backends(t *testing.T, s *site) (n int) {
 	t.Helper()

@@ -262,6 +262,8 @@ func outcome(t *testing.T, url, packets string) string {
 			seen += " D"
 		case *pgproto3.ReadyForQuery:
 			seen += " Z" + string(m.TxStatus)
+		case *pgproto3.CommandComplete:
+			seen += " " + string(m.CommandTag)
 		case *pgproto3.NoticeResponse:
 		default:
 			seen += " " + strings.TrimPrefix(fmt.Sprintf("%T", m), "*pgproto3.")

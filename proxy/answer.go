@@ -35,6 +35,9 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if err := a.describe(ctx, m, query, b); err != nil {
 		return wire.Rewrite{}, err
 	}
+	if err := a.rehearse(ctx, m); err != nil {
+		return wire.Rewrite{}, err
+	}
 	plan, err := a.plan(query, pre)
 	if err != nil {
 		return wire.Rewrite{}, err
@@ -42,7 +45,7 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if !plan.Reads() {
 		return a.rewrite(query, columns(plan, nil), b), nil
 	}
-	conn, err := a.p.cfg.Data.acquire(ctx, plan)
+	conn, err := a.p.cfg.Data.acquire(ctx, plan, pre.timeout)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}

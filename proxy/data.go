@@ -134,9 +134,16 @@ type connection struct {
 
 // acquire takes a session before the charge, so that an unreachable database
 // costs nothing. Nothing has been sent to it for the statement.
-func (d *Data) acquire(ctx context.Context, plan *planner.Plan) (*connection, error) {
+//
+// It waits for one as long as the analyst's own timeout allows.
+func (d *Data) acquire(ctx context.Context, plan *planner.Plan, timeout time.Duration) (*connection, error) {
 	if t, off := d.turnedOff(plan.Tables); off {
 		return nil, schemaChanged(t)
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
+		defer cancel()
 	}
 	conn, err := d.pool.Acquire(ctx)
 	if err == nil {
@@ -146,7 +153,10 @@ func (d *Data) acquire(ctx context.Context, plan *planner.Plan) (*connection, er
 		}
 		conn.Release()
 	}
-	if ctx.Err() != nil {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTimeout):
+		return nil, pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
+	case cause != nil:
 		return nil, pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 	}
 	return nil, pgerr.New(pgerr.DataUnavailable, "the protected database cannot be reached").

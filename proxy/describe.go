@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -46,6 +47,23 @@ func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query,
 		a.session.SetValue(proved)
 	}
 	proved[key] = true
+	return nil
+}
+
+// rehearse lets the mirror refuse, before the charge, a cursor that needs a
+// transaction where there is none. A declaration that it does not recognise is
+// refused after the charge.
+func (a *answer) rehearse(ctx context.Context, m *wire.Mirror) error {
+	stmt := a.text.stmt
+	words := strings.Fields(strings.ToUpper(stmt.Text[:stmt.Inner.Start]))
+	if len(words) == 0 || words[0] != "DECLARE" || slices.Contains(words, "HOLD") {
+		return nil
+	}
+	for _, sql := range []string{"DECLARE _dp_rehearsal CURSOR FOR SELECT", "CLOSE _dp_rehearsal"} {
+		if _, err := m.Query(ctx, sql, nil, nil, nil, nil); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
