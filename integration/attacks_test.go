@@ -67,6 +67,7 @@ type attacker struct {
 // simple and in the extended protocol. The class of its reply must be the same
 // everywhere, and an answer without a refusal must be charged.
 func TestAttacks(t *testing.T) {
+	t.Parallel()
 	h := &hunt{attackers: startWorlds(t)}
 	datadriven.Walk(t, "testdata/attacks", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -120,6 +121,9 @@ func (h *hunt) everywhere(t *testing.T, d *datadriven.TestData, run func(*attack
 			h.breaches = append(h.breaches, fmt.Sprintf("%s: world %d can be told from world 0\n%s\n%s", d.Pos, i+1, c, classes[0]))
 		}
 	}
+	if failedRead.MatchString(classes[0]) {
+		h.breaches = append(h.breaches, fmt.Sprintf("%s: a read failed\n%s", d.Pos, classes[0]))
+	}
 	if uncharged[0] {
 		h.breaches = append(h.breaches, fmt.Sprintf("%s: answered without a charge\n%s", d.Pos, classes[0]))
 	}
@@ -153,7 +157,10 @@ func (a *attacker) attack(t *testing.T, d *datadriven.TestData, run func(*attack
 
 var (
 	refusal = regexp.MustCompile(`(?m)^ERROR (PB|42|0A|22|25|2F|3|55)`)
-	varying = regexp.MustCompile(`(?m)^.*SELECT \d+$`)
+	// failedRead is told of a read of protected data that raised, of a statement
+	// that is refused because it did, or of an analyst whom that has suspended.
+	failedRead = regexp.MustCompile(`ERROR PB(009|011|012)`)
+	varying    = regexp.MustCompile(`(?m)^.*SELECT \d+$`)
 	// counters differ between servers for reasons of their own.
 	counters = regexp.MustCompile(`pg_temp_\d+`)
 )

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
@@ -71,8 +73,8 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 		return p, err
 	}
 	first := len(settingNames) + preludeFixed + len(relations)
-	p.values = values(res.Fields[first:], row[first:], len(q.Folds()))
-	return p, nil
+	p.values, err = values(res.Fields[first:], row[first:], len(q.Folds()))
+	return p, err
 }
 
 // defaults returns the settings of a session that set none.
@@ -125,13 +127,29 @@ func preludeFormats(q *planner.Query, tables []parser.TableRef, params int) []in
 	return append(formats, make([]int16, params)...)
 }
 
-func values(fields []pgproto3.FieldDescription, cells [][]byte, n int) []planner.Value {
+// values reads the constants. A session may have changed its encoding behind the
+// statement before, in the same message: the protected database would refuse such
+// texts, after the charge.
+func values(fields []pgproto3.FieldDescription, cells [][]byte, n int) ([]planner.Value, error) {
 	out := make([]planner.Value, n)
 	for i := range out {
 		out[i] = planner.Value{OID: fields[i].DataTypeOID, Binary: fields[i].Format == 1, Bytes: cells[i]}
+		if isText(out[i].OID) && !utf8.Valid(cells[i]) {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "protected tables need client_encoding UTF8").
+				WithHint("SET client_encoding = UTF8.")
+		}
 	}
-	return out
+	return out, nil
 }
+
+// isText reports whether the binary form of a type is its text: so it is for
+// text, varchar, character(n) and enums.
+func isText(oid uint32) bool {
+	return oid == pgtype.TextOID || oid == pgtype.VarcharOID || oid == pgtype.BPCharOID || oid >= firstUserOID
+}
+
+// firstUserOID is where the OIDs of types begin that are not built in.
+const firstUserOID = 16384
 
 // duration reads a setting as Postgres shows it: 0, 200ms, 5s, 1min, 2h or 1d.
 func duration(setting []byte) time.Duration {
