@@ -186,6 +186,9 @@ func testTLS(t *testing.T, s *site) {
 			t.Errorf("psql with %s: %v\n%s", c.options, err, out)
 		}
 	}
+	if out, err := tryPsql(t, "host="+host+" port="+port+" dbname=postgres user=ana password="+password+" sslmode=disable", "SELECT 1;"); err == nil {
+		t.Errorf("psql without TLS where there is a certificate:\n%s", out)
+	}
 	r.stop()
 
 	plain := s.run(t)

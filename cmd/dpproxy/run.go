@@ -185,6 +185,7 @@ func (s *site) server(h wire.Handler, log *slog.Logger) (*wire.Server, error) {
 			return nil, err
 		}
 		cfg.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+		cfg.RequireTLS = true
 	}
 	return wire.NewServer(cfg)
 }
