@@ -539,46 +539,6 @@ func testTransactions(t *testing.T, s *site, r *running) {
 	}
 }
 
-// testSeveral sends several statements in one Query, which are one transaction,
-// and compares what comes back with what Postgres says.
-func testSeveral(t *testing.T, s *site, r *running) {
-	for _, sql := range []string{
-		"SELECT 1; SELECT count(*) FROM patients; SELECT 2",
-		"BEGIN; SELECT count(*) FROM patients; COMMIT",
-		"BEGIN; SELECT count(*) FROM patients; ROLLBACK; SELECT 2",
-		"BEGIN; SELECT count(*) FROM patients; SELECT 1/0; SELECT 3; COMMIT",
-		"SELECT count(*) FROM patients; SELECT 1/0; SELECT 3",
-		"SELECT 1/0; SELECT count(*) FROM patients",
-		"SELECT count(*) FROM patients; syntax error",
-		"SELECT count(*) FROM patients; SELECT nosuch",
-		"CREATE TEMP TABLE a AS SELECT count(*) FROM patients; SELECT * FROM a; DROP TABLE a",
-		"CREATE TEMP TABLE b (n bigint); INSERT INTO b SELECT count(*) FROM patients; INSERT INTO b SELECT count(*) FROM patients RETURNING 1; SELECT 1 FROM b; DROP TABLE b",
-		"CREATE TEMP TABLE c (n bigint); INSERT INTO c SELECT count(*) FROM patients; SELECT 1/0",
-		"; ; SELECT count(*) FROM patients;;",
-		"SELECT count(*) FROM patients; VACUUM",
-		"SELECT count(*) FROM patients; COMMIT",
-		"SELECT count(*) FROM patients; ROLLBACK; SELECT 1",
-		"COMMIT; SELECT count(*) FROM patients",
-		"SAVEPOINT a; SELECT count(*) FROM patients",
-		"BEGIN; SAVEPOINT a; SELECT count(*) FROM patients; RELEASE a; COMMIT",
-		"BEGIN; SELECT count(*) FROM patients",
-		"PREPARE s AS SELECT 1; SELECT count(*) FROM patients; EXECUTE s; DEALLOCATE s; EXECUTE s",
-		"SELECT count(*) FROM patients; COPY (SELECT count(*) FROM patients WHERE birth_year > 3000) TO STDOUT WITH (HEADER, FORMAT csv, FORCE_QUOTE *)",
-		"SELECT count(*) FROM patients; SET LOCAL work_mem = '1MB'; SHOW work_mem",
-		"DECLARE f CURSOR FOR SELECT count(*) FROM patients",
-		"BEGIN; DECLARE g CURSOR FOR SELECT count(*) FROM patients; DECLARE g CURSOR FOR SELECT count(*) FROM patients",
-		"CREATE TEMP TABLE h AS SELECT 1; CREATE TEMP TABLE h AS SELECT count(*) FROM patients",
-		"BEGIN READ ONLY; CREATE TABLE pg_temp.i AS SELECT count(*) FROM patients",
-		"FETCH 1 FROM nosuch; SELECT count(*) FROM patients",
-		"SELECT count(*) FROM patients; DISCARD ALL",
-	} {
-		got, want := outcome(t, r.url("ana"), message('Q', sql+"\x00")), outcome(t, s.data.URL("postgres", pgtemp.Superuser), message('Q', sql+"\x00"))
-		if got != want {
-			t.Errorf("%s:\n   dpproxy %s\n  Postgres %s", sql, got, want)
-		}
-	}
-}
-
 func testDatabaseSQL(t *testing.T, s *site, r *running) {
 	db, err := sql.Open("pgx", r.url("std"))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -449,6 +450,7 @@ func TestManySessions(t *testing.T) {
 	s := newSite(t, clinicSchema, policy)
 	r := s.run(t)
 	conns := make([]*pgx.Conn, sessions)
+	files := r.files(t)
 	for i := range conns {
 		conns[i] = dial(t, r.url("ana"))
 	}
@@ -470,5 +472,17 @@ func TestManySessions(t *testing.T) {
 		conn.Close(t.Context())
 	}
 	eventually(t, "the sessions end", func() bool { return backends(t, s) == 0 })
+	const pool = 8 // connections to the protected database stay
+	eventually(t, "their files are closed", func() bool { return r.files(t) <= files+pool })
 	r.silent(t)
+}
+
+// files counts the files and connections that dpproxy has open.
+func (r *running) files(t *testing.T) int {
+	t.Helper()
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(open)
 }
