@@ -194,6 +194,8 @@ func (c *checker) column(p *TablePolicy, src catalog.Column) column {
 		c.problem(p.Name, where+".bounds", "numbers as bounds of a column of type %s", src.Type.Display)
 	case pol.Bounds != nil && pol.Bounds.Low == nil && fam != dateFamily && fam != instantFamily:
 		c.problem(p.Name, where+".bounds", "dates as bounds of a column of type %s", src.Type.Display)
+	case pol.Bounds != nil && pol.Bounds.Low != nil && pol.Bounds.Low.Cmp(pol.Bounds.High) > 0:
+		c.problem(p.Name, where+".bounds", "the lower bound is above the upper one")
 	}
 	if pol.EnumValues {
 		typ := c.schema.Types[src.Type.Name]
@@ -210,7 +212,7 @@ func (c *checker) column(p *TablePolicy, src catalog.Column) column {
 		c.problem(p.Name, where+".values", "a column of type %s with this collation cannot have declared values", src.Type.Display)
 		return col
 	}
-	if err := checkDomain(fam, col.domain); err != "" {
+	if err := checkDomain(baseOID(src.Type), fam, col.domain); err != "" {
 		c.problem(p.Name, where+".values", "%s", err)
 	}
 	return col

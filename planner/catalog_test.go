@@ -46,6 +46,8 @@ func TestNewCatalogRefuses(t *testing.T) {
 		}, "references the protected table"},
 		{"units of two types", func(_ *planner.Policy, s *catalog.Schema) { s.Tables[name("visits")].Columns[1].Type = text }, "must identify the same unit"},
 		{"number bounds of text", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = bounds("0", "1") }, "numbers as bounds"},
+		{"bounds upside down", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = bounds("2010", "1920") }, "above the upper"},
+		{"values beyond the type", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = values("3000000000") }, "no integer"},
 		{"values twice", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = values("f", "f") }, "listed twice"},
 		{"values of an instant", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[1].Columns["at"] = values("now") }, "cannot have declared values"},
 		{"values of a float", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["weight"] = values("1.5") }, "cannot have declared values"},

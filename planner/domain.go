@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// checkDomain says what is wrong with declared values of a column of that
-// family, or returns "". Values are compared and shown in their canonical
+// checkDomain says what is wrong with declared values of a column of that type
+// and family, or returns "". Values are compared and shown in their canonical
 // spelling, so that only that spelling is taken.
-func checkDomain(fam family, values []string) string {
+func checkDomain(oid uint32, fam family, values []string) string {
 	if values == nil {
 		return ""
 	}
@@ -25,8 +25,8 @@ func checkDomain(fam family, values []string) string {
 				return fmt.Sprintf("%q is no boolean: write true or false", v)
 			}
 		case intFamily:
-			if n, err := strconv.ParseInt(v, 10, 64); err != nil || strconv.FormatInt(n, 10) != v {
-				return fmt.Sprintf("%q is no integer in its plain spelling", v)
+			if n, err := strconv.ParseInt(v, 10, intBits(oid)); err != nil || strconv.FormatInt(n, 10) != v {
+				return fmt.Sprintf("%q is no integer of the column's type in its plain spelling", v)
 			}
 		case dateFamily:
 			if d, err := time.Parse(time.DateOnly, v); err != nil || d.Year() < 1 {
@@ -37,6 +37,17 @@ func checkDomain(fam family, values []string) string {
 		}
 	}
 	return ""
+}
+
+// intBits returns the size of an integer type.
+func intBits(oid uint32) int {
+	switch oid {
+	case oidInt2:
+		return 16
+	case oidInt4:
+		return 32
+	}
+	return 64
 }
 
 // domainType is the array element type that declared values are compared in.
