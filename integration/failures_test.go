@@ -333,7 +333,23 @@ func TestCancel(t *testing.T) {
 	}
 	meter.ticks("clients that went away", gone)
 	eventually(t, "their mirror sessions end", func() bool { return backends(t, s) <= before })
+
+	// The mirror ends the session of a client whose read is under way.
+	ended := dial(t, r.url("ana"))
+	go func() {
+		_, err := ended.Exec(t.Context(), count)
+		failed <- err
+	}()
+	eventually(t, "the read waits", func() bool { return readers(t, s) == 1 })
+	super := dial(t, s.mirror.URL("postgres", pgtemp.Superuser))
+	must(t, super, "SELECT CASE WHEN usename = 'ana' THEN pg_terminate_backend(pid) END FROM pg_stat_activity")
+	if pg := fails(t, <-failed, "57P01", "mirror session has ended"); pg.Severity != "FATAL" {
+		t.Errorf("severity %q", pg.Severity)
+	}
+	eventually(t, "the read ends", func() bool { return readers(t, s) == 0 })
+	meter.ticks("a session that the mirror ended", 1)
 	unlock()
+	conns = []*pgx.Conn{dial(t, r.url("ana")), dial(t, r.url("ana"))}
 	for _, conn := range conns {
 		must(t, conn, count)
 	}
