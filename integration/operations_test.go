@@ -189,6 +189,9 @@ func testTLS(t *testing.T, s *site) {
 	if out, err := tryPsql(t, "host="+host+" port="+port+" dbname=postgres user=ana password="+password+" sslmode=disable", "SELECT 1;"); err == nil {
 		t.Errorf("psql without TLS where there is a certificate:\n%s", out)
 	}
+	if out, err := tryPsql(t, "host="+host+" port="+port+" dbname=postgres user=ana password="+password+" sslmode=disable", "SELECT 1;"); err == nil || !strings.Contains(out, "encrypted connections only") {
+		t.Errorf("psql without TLS: %v\n%s", err, out)
+	}
 	r.stop()
 
 	plain := s.run(t)
