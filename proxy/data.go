@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
 	"strconv"
 	"strings"
 	"sync"
@@ -349,34 +348,4 @@ func (r *reading) unchanged(prints [][][]byte) error {
 		return errChanged
 	}
 	return nil
-}
-
-// protect puts the read measures in the order of the released relation; a
-// partition without rows has zeros. From here on no code sees an exact value.
-func protect(b *planner.BlockPlan, read [][][]byte) ([][]mechanisms.Private, error) {
-	exact := make([][]mechanisms.Private, b.Size())
-	for i := range exact {
-		exact[i] = make([]mechanisms.Private, len(b.Mechanisms))
-		for k := range exact[i] {
-			exact[i][k] = mechanisms.Protect(new(big.Int))
-		}
-	}
-	ordinals := make([]int, b.Keys())
-	for _, row := range read {
-		for k := range ordinals {
-			ordinals[k], _ = strconv.Atoi(string(row[k]))
-		}
-		at, ok := b.Index(ordinals)
-		if !ok {
-			return nil, errRead
-		}
-		for k, cell := range row[len(ordinals):] {
-			n, ok := new(big.Int).SetString(string(cell), 10)
-			if !ok {
-				return nil, errRead
-			}
-			exact[at][k] = mechanisms.Protect(n)
-		}
-	}
-	return exact, nil
 }
