@@ -38,7 +38,12 @@ if [ "$(id -u)" -ne 0 ]; then
 	command -v sudo >/dev/null || { echo "setup.sh: install these packages as root:$missing" >&2; exit 1; }
 	sudo=sudo
 fi
-export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -qq
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 # shellcheck disable=SC2086 # a list of package names
-$sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+if ! { $sudo apt-get update -qq &&
+	$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing; } >"$log" 2>&1; then
+	cat "$log" >&2
+	echo "setup.sh: apt-get could not install$missing" >&2
+	exit 1
+fi
