@@ -1,7 +1,10 @@
 package integration_test
 
 import (
+	"fmt"
+	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -13,32 +16,37 @@ const draws = 20_000
 
 // TestLaw asks one COUNT and one SUM twenty thousand times on the real path and
 // compares the answers with the exact law of the noise that the plan states,
-// recomputed here from epsilon and the sensitivity. The same test with a
-// sensitivity that is off by 1.5 must fail.
+// recomputed here from epsilon and the sensitivity: a count of patients changes by
+// 1, a sum of birth years by 2010. A law for a sensitivity that is off by 1.5 must
+// be rejected.
 func TestLaw(t *testing.T) {
-	s := newSite(t, clinicSchema, clinicPolicy)
-	r := s.run(t)
-	// The budget is pure, so that the noise is discrete Laplace of scale Δ/ε: a
-	// count of patients has Δ = 1, a sum of birth years Δ = 2010.
-	cases := []struct {
-		sql, epsilon, truth string
-		scale               float64
-	}{
-		{"SELECT count(*) FROM patients WHERE sex = 'f'", "0.1", "SELECT count(*) FROM patients WHERE sex = 'f'", 1 / 0.1},
-		{"SELECT sum(birth_year) FROM patients WHERE region = 'north'", "0.2", "SELECT sum(birth_year) FROM patients WHERE region = 'north'", 2010 / 0.2},
+	pure := newSite(t, clinicSchema, clinicPolicy)
+	zcdp := newSite(t, clinicSchema, strings.Replace(clinicPolicy, "epsilon: 9000", "epsilon: 5000, delta: 1e-6", 1))
+	laplace := func(sensitivity, epsilon float64) func(int64) float64 { return stattest.Laplace(sensitivity / epsilon) }
+	gaussian := func(sensitivity, epsilon float64) func(int64) float64 {
+		return stattest.Gaussian(math.Ceil(sensitivity * sensitivity / (epsilon * epsilon)))
 	}
-	for _, c := range cases {
-		t.Run(c.sql, func(t *testing.T) {
+	for _, c := range []struct {
+		name, sql            string
+		site                 *site
+		law                  func(sensitivity, epsilon float64) func(int64) float64
+		sensitivity, epsilon float64
+	}{
+		{"laplace count", "SELECT count(*) FROM patients WHERE sex = 'f'", pure, laplace, 1, 0.1},
+		{"laplace sum", "SELECT sum(birth_year) FROM patients WHERE region = 'north'", pure, laplace, 2010, 0.2},
+		{"gaussian count", "SELECT count(*) FROM patients WHERE sex = 'f'", zcdp, gaussian, 1, 0.1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			var truth int64
-			if err := dial(t, s.data.URL("postgres", "postgres")).QueryRow(t.Context(), c.truth).Scan(&truth); err != nil {
+			if err := dial(t, c.site.data.URL("postgres", "postgres")).QueryRow(t.Context(), c.sql).Scan(&truth); err != nil {
 				t.Fatal(err)
 			}
-			noise := sample(t, r, c.epsilon, c.sql, truth)
-			if p := stattest.Fit(noise, stattest.Laplace(c.scale)); p < stattest.Level {
-				t.Errorf("the answers do not follow discrete Laplace noise of scale %v: p = %g", c.scale, p)
+			noise := sample(t, c.site.run(t), fmt.Sprint(c.epsilon), c.sql, truth)
+			if p := stattest.Fit(noise, c.law(c.sensitivity, c.epsilon)); p < stattest.Level {
+				t.Errorf("the answers do not follow the law of the plan: p = %g", p)
 			}
 			for _, wrong := range []float64{1.5, 1 / 1.5} {
-				if p := stattest.Fit(noise, stattest.Laplace(c.scale*wrong)); p >= stattest.Level {
+				if p := stattest.Fit(noise, c.law(c.sensitivity*wrong, c.epsilon)); p >= stattest.Level {
 					t.Errorf("a sensitivity off by %.2f is not seen: p = %g", wrong, p)
 				}
 			}
