@@ -41,8 +41,12 @@ const (
 )
 
 func (r *resolver) aggregate(a *parser.Aggregate) error {
-	if a.Distinct || a.Filter != nil {
-		return pgerr.New(pgerr.NotAllowed, "DISTINCT and FILTER are not supported in aggregates over protected data").At(a.At).
+	if a.Distinct {
+		return pgerr.New(pgerr.NotAllowed, "DISTINCT in an aggregate over protected data is not supported").At(a.At).
+			WithHint("Count rows, or group by the column if the policy declares its values.")
+	}
+	if a.Filter != nil {
+		return pgerr.New(pgerr.NotAllowed, "FILTER on an aggregate over protected data is not supported").At(a.At).
 			WithHint("Move the condition to WHERE.")
 	}
 	switch {
