@@ -62,8 +62,8 @@ func (b *BlockPlan) explain(w *tree) {
 	w.line(2, "contribution of one unit: %s", b.block.contribution())
 	bars := b.Errors(nil)
 	for i, o := range b.block.outputs {
-		half := "± " + Number(bars[i].Half)
-		if bars[i].Half < 0 {
+		half := "± " + Number(bars[i].Least)
+		if bars[i].Least < 0 {
 			half = "known with the answer"
 		}
 		w.line(2, "%s: error at %s %%: %s%s", o.label, Number(100*(1-b.alpha)), half, b.bounds(o))

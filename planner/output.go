@@ -3,7 +3,6 @@ package planner
 import (
 	"math"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -125,13 +124,23 @@ func clampInt64(n *big.Int) *big.Int {
 	return big.NewInt(math.MaxInt64)
 }
 
-// An ErrorBar is the error of one aggregate at the plan's confidence.
+// An ErrorBar is the error of one aggregate at the plan's confidence, for each row
+// of the released relation alone.
 type ErrorBar struct {
 	Label string // e.g. "avg(cost)"
-	// Half is the half-width of the interval. For an average it depends on the
-	// released count and is the median over the partitions; before the release
-	// it is negative, for unknown.
-	Half float64
+	// Least and Most are the half-widths of the narrowest and the widest interval
+	// over the rows. They differ for averages, whose error depends on the released
+	// count; before the release those are negative, for unknown.
+	Least, Most float64
+}
+
+// String writes the error as "count(*) ± 20" or "avg(cost) ± 2.5 to 31".
+func (e ErrorBar) String() string {
+	s := e.Label + " ± " + Number(e.Least)
+	if most := Number(e.Most); most != Number(e.Least) {
+		s += " to " + most
+	}
+	return s
 }
 
 // Errors returns the error of each aggregate. noisy is what was released, or
@@ -143,12 +152,14 @@ func (b *BlockPlan) Errors(noisy [][]*big.Int) []ErrorBar {
 		m := b.block.measures[o.first]
 		switch o.kind {
 		case outputCount:
-			bar.Half = b.Mechanisms[o.first].Quantile(b.alpha)
+			bar.Least = b.Mechanisms[o.first].Quantile(b.alpha)
+			bar.Most = bar.Least
 		case outputSum:
 			step, _ := m.lattice.step.Float64()
-			bar.Half = b.Mechanisms[o.first].Quantile(b.alpha) * step
+			bar.Least = b.Mechanisms[o.first].Quantile(b.alpha) * step
+			bar.Most = bar.Least
 		case outputAvg:
-			bar.Half = b.averageError(o, noisy)
+			bar.Least, bar.Most = b.averageError(o, noisy)
 		}
 		bars = append(bars, bar)
 	}
@@ -156,17 +167,18 @@ func (b *BlockPlan) Errors(noisy [][]*big.Int) []ErrorBar {
 }
 
 // averageError is the half-width of the box [S ± c]/[N ± d] with half of alpha
-// for each, or the whole range of the bounds where N may be zero.
-func (b *BlockPlan) averageError(o output, noisy [][]*big.Int) float64 {
+// for each, or the whole range of the bounds where N may be zero: the least and
+// the most over the rows.
+func (b *BlockPlan) averageError(o output, noisy [][]*big.Int) (least, most float64) {
 	if noisy == nil {
-		return -1
+		return -1, -1
 	}
 	l := b.block.measures[o.first].lattice
 	step, _ := l.step.Float64()
 	span := float64(l.high-l.low) * step
 	c := b.Mechanisms[o.first].Quantile(b.alpha/2) * step / 2
 	d := b.Mechanisms[o.second].Quantile(b.alpha / 2)
-	halves := make([]float64, 0, len(noisy))
+	least = span
 	for _, row := range noisy {
 		sum, _ := new(big.Float).SetInt(row[o.first]).Float64()
 		n, _ := new(big.Float).SetInt(row[o.second]).Float64()
@@ -175,10 +187,9 @@ func (b *BlockPlan) averageError(o output, noisy [][]*big.Int) float64 {
 			s := math.Abs(sum) * step / 2
 			half = min(span, (s+c)/(n-d)-s/n)
 		}
-		halves = append(halves, half)
+		least, most = min(least, half), max(most, half)
 	}
-	slices.Sort(halves)
-	return halves[len(halves)/2] // the median
+	return least, most
 }
 
 // Relation writes the constant relation that takes the block's place; array

@@ -70,7 +70,7 @@ func (r *receipt) notice(plan *planner.Plan, noisy [][][]*big.Int, confidence fl
 	var bars []string
 	for i, b := range plan.Blocks {
 		for _, bar := range b.Errors(noisy[i]) {
-			s := bar.Label + " ± " + planner.Number(bar.Half)
+			s := bar.String()
 			if len(bars) == 0 || bars[len(bars)-1] != s {
 				bars = append(bars, s)
 			}
