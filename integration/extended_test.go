@@ -473,8 +473,10 @@ func testCursors(t *testing.T, s *site, r *running) {
 	}
 	must(t, ana, "CLOSE h")
 	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec} {
-		_, err := ana.Exec(t.Context(), "DECLARE c CURSOR FOR SELECT count(*) FROM patients", mode)
-		fails(t, err, "25P01", "DECLARE CURSOR can only be used in transaction blocks")
+		for _, declare := range []string{"DECLARE c CURSOR FOR ", "/* WITH HOLD */ DECLARE c SCROLL CURSOR WITHOUT HOLD FOR ", "DECLARE hold CURSOR FOR "} {
+			_, err := ana.Exec(t.Context(), declare+"SELECT count(*) FROM patients", mode)
+			fails(t, err, "25P01", "DECLARE CURSOR can only be used in transaction blocks")
+		}
 	}
 	meter.ticks("fetching and closing", 0)
 }

@@ -53,6 +53,14 @@ func executed(stmt *pg.Node) (query *pg.Node, form Form, ok bool) {
 	return nil, 0, false
 }
 
+// cursorHold is the option WITH HOLD in DeclareCursorStmt (CURSOR_OPT_HOLD).
+const cursorHold = 0x0020
+
+func needsTransaction(stmt *pg.Node) bool {
+	c := stmt.GetDeclareCursorStmt()
+	return c != nil && c.Options&cursorHold == 0
+}
+
 // into returns the INTO clause of SELECT INTO, which belongs to its first SELECT.
 func into(sel *pg.SelectStmt) *pg.IntoClause {
 	for sel.Larg != nil {
@@ -65,6 +73,7 @@ func into(sel *pg.SelectStmt) *pg.IntoClause {
 func (a *analysis) run(st *Statement, stmt, query *pg.Node, form Form, l *locator) {
 	st.Form = form
 	st.Inner = l.inner(stmt)
+	st.InTransaction = needsTransaction(stmt)
 	if sel := query.GetSelectStmt(); sel != nil && into(sel) != nil {
 		st.into = l.into(into(sel))
 	}

@@ -73,6 +73,9 @@ type Statement struct {
 	// Blocks are the release blocks, in text order. The refusal of one block's
 	// content is in its Err; such a statement still has class Release.
 	Blocks []*Block
+	// InTransaction says that Postgres takes the statement in a transaction block
+	// only: a cursor without HOLD.
+	InTransaction bool
 	// Protected are the protected relations that the statement names anywhere.
 	Protected []TableRef
 	// Refusal is set when Class is Refused; its position counts from the start of Text.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -51,12 +50,9 @@ func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query,
 }
 
 // rehearse lets the mirror refuse, before the charge, a cursor that needs a
-// transaction where there is none. A declaration that it does not recognise is
-// refused after the charge.
+// transaction where there is none.
 func (a *answer) rehearse(ctx context.Context, m *wire.Mirror) error {
-	stmt := a.text.stmt
-	words := strings.Fields(strings.ToUpper(stmt.Text[:stmt.Inner.Start]))
-	if len(words) == 0 || words[0] != "DECLARE" || slices.Contains(words, "HOLD") {
+	if !a.text.stmt.InTransaction {
 		return nil
 	}
 	for _, sql := range []string{"DECLARE _dp_rehearsal CURSOR FOR SELECT", "CLOSE _dp_rehearsal"} {
