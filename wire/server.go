@@ -4,9 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
-	"runtime/debug"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -232,9 +233,18 @@ func (v *Server) recover(where string) {
 }
 
 // logDefect logs where a panic came from, but not its value, which may quote
-// what a client sent.
+// what a client sent, nor the arguments of the calls.
 func logDefect(log *slog.Logger, where string) {
-	log.Error("a connection was ended by a defect", "where", where, "stack", string(debug.Stack()))
+	const deepest = 32
+	callers := make([]uintptr, deepest)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	var stack []string
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		stack = append(stack, fmt.Sprintf("%s:%d", f.Function, f.Line))
+	}
+	log.Error("a connection was ended by a defect", "where", where, "stack", stack)
 }
 
 func remote(c net.Conn) string {

@@ -198,6 +198,10 @@ func TestPanicEndsOneSession(t *testing.T) {
 	if !strings.Contains(log, "where=requests") || strings.Contains(log, "has a defect") {
 		t.Errorf("the log reads %s", log)
 	}
+	// The place is told; the words that were arguments of the calls may be values.
+	if !strings.Contains(log, "fakeHandler") || strings.Contains(log, "(0x") {
+		t.Errorf("the stack in the log reads %s", log)
+	}
 	p.log.reset()
 }
 
