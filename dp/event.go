@@ -46,21 +46,114 @@ type GaussianEvent struct {
 	Variance    *big.Int // ≥ 1, in lattice units squared
 }
 
+// A RecycledEvent is the release of an integer vector with independent noise on
+// each coordinate, drawn from the kernel and, where its absolute value exceeds
+// Boundary, drawn anew with probability Recycle:
+//
+//	P(n) ∝ kernel(n) for |n| ≤ Boundary, (1 − Recycle)·kernel(n) for |n| > Boundary.
+type RecycledEvent struct {
+	Kernel   Event    // a LaplaceEvent or a GaussianEvent
+	Boundary int64    // ≥ 0, in lattice units
+	Recycle  *big.Rat // from 0 to below 1
+}
+
+// A PureEvent is any release that is ε-differentially private, of which nothing
+// else is known.
+type PureEvent struct {
+	Epsilon *big.Rat // > 0
+}
+
+// A BoundedRangeEvent is a release whose log-likelihood ratios between two
+// neighbours lie in an interval of width ε that holds 0, such as that of the
+// exponential mechanism. It is ε-differentially private, and more.
+type BoundedRangeEvent struct {
+	Epsilon *big.Rat // > 0
+}
+
+// An ApproximateEvent is a release that is as private as Of, but for a
+// probability of at most Delta.
+type ApproximateEvent struct {
+	Of    Event
+	Delta *big.Rat // above 0, at most 1
+}
+
+// A RefinementEvent is one more round of independent discrete Gaussian
+// measurements of some coordinates of an integer vector that was read once.
+// Precision is the sum of 1/variance over all measurements of a coordinate;
+// Before and After are the sums of the L0 largest precisions of a coordinate,
+// before the round and after it. Rounds of two reads are not one chain: one unit
+// may have moved between partitions in the meantime.
+type RefinementEvent struct {
+	Sensitivity   Sensitivity
+	Before, After *big.Rat // 0 ≤ Before ≤ After
+}
+
+// A ReductionEvent reveals the next level of a path of Laplace noise reduction,
+// which was drawn once for an integer vector that was read once: discrete Laplace
+// noise of rate 1/scale. Before is the rate of the level before, 0 if there is
+// none, After that of this level, and Cap that of the path's last.
+type ReductionEvent struct {
+	Sensitivity        Sensitivity
+	Before, After, Cap *big.Rat // 0 ≤ Before < After ≤ Cap
+}
+
 // A ComposedEvent is the release of all its parts from one read of the data.
 type ComposedEvent []Event
 
-func (LaplaceEvent) event()  {}
-func (GaussianEvent) event() {}
-func (ComposedEvent) event() {}
+func (LaplaceEvent) event()      {}
+func (GaussianEvent) event()     {}
+func (RecycledEvent) event()     {}
+func (PureEvent) event()         {}
+func (BoundedRangeEvent) event() {}
+func (ApproximateEvent) event()  {}
+func (RefinementEvent) event()   {}
+func (ReductionEvent) event()    {}
+func (ComposedEvent) event()     {}
 
 // String writes the event for plans and audit entries.
 func (e LaplaceEvent) String() string {
-	f, _ := e.Scale.Float64()
-	return fmt.Sprintf("laplace l0=%d linf=%d scale=%.6g", e.Sensitivity.L0, e.Sensitivity.LInf, f)
+	return fmt.Sprintf("laplace l0=%d linf=%d scale=%s", e.Sensitivity.L0, e.Sensitivity.LInf, short(e.Scale))
 }
 
 // String writes the event for plans and audit entries.
 func (e GaussianEvent) String() string {
 	f, _ := new(big.Float).SetInt(e.Variance).Float64()
 	return fmt.Sprintf("gaussian l0=%d linf=%d variance=%.6g", e.Sensitivity.L0, e.Sensitivity.LInf, f)
+}
+
+// String writes the event for plans and audit entries.
+func (e RecycledEvent) String() string {
+	return fmt.Sprintf("recycled boundary=%d recycle=%s kernel=(%v)", e.Boundary, short(e.Recycle), e.Kernel)
+}
+
+// String writes the event for plans and audit entries.
+func (e PureEvent) String() string { return "pure epsilon=" + short(e.Epsilon) }
+
+// String writes the event for plans and audit entries.
+func (e BoundedRangeEvent) String() string { return "bounded range epsilon=" + short(e.Epsilon) }
+
+// String writes the event for plans and audit entries.
+func (e ApproximateEvent) String() string {
+	return fmt.Sprintf("approximate delta=%s of=(%v)", short(e.Delta), e.Of)
+}
+
+// String writes the event for plans and audit entries.
+func (e RefinementEvent) String() string {
+	return fmt.Sprintf("refinement l0=%d linf=%d precision=%s to %s",
+		e.Sensitivity.L0, e.Sensitivity.LInf, short(e.Before), short(e.After))
+}
+
+// String writes the event for plans and audit entries.
+func (e ReductionEvent) String() string {
+	return fmt.Sprintf("reduction l0=%d linf=%d rate=%s to %s of %s",
+		e.Sensitivity.L0, e.Sensitivity.LInf, short(e.Before), short(e.After), short(e.Cap))
+}
+
+// short writes x to six digits.
+func short(x *big.Rat) string {
+	if x == nil {
+		return "nil"
+	}
+	f, _ := x.Float64()
+	return fmt.Sprintf("%.6g", f)
 }

@@ -22,21 +22,25 @@ var allowed = map[string]string{
 	"pgerr":                     "",
 	"pgerr/gen":                 "pgerr",
 	"catalog":                   "",
-	"mechanisms":                "dp",
-	"brdp":                      "dp mechanisms",
+	"mechanisms":                "dp internal/gausssum",
+	"brdp":                      "dp mechanisms internal/gausssum",
 	"accountant":                "dp mechanisms brdp",
 	"accountant/memledger":      "dp accountant",
+	"accountant/pld":            "dp mechanisms brdp internal/gausssum",
+	"accountant/realized":       "",
+	"estimate":                  "dp mechanisms",
 	"accountant/logledger":      "dp accountant",
 	"accountant/accountanttest": "dp accountant",
 	"parser":                    "pgerr",
-	"planner":                   "dp pgerr catalog parser mechanisms brdp",
+	"planner":                   "dp pgerr catalog parser mechanisms brdp estimate",
 	"wire":                      "pgerr",
 	"mirror":                    "pgerr catalog",
-	"proxy":                     "dp pgerr catalog parser mechanisms brdp accountant planner wire mirror",
+	"proxy":                     "dp pgerr catalog parser mechanisms brdp estimate accountant planner wire mirror",
 	"config":                    "dp catalog planner accountant",
 	"cmd/dpproxy":               anything,
 	"internal/archtest":         "",
 	"internal/stattest":         "",
+	"internal/gausssum":         "",
 	"internal/pgtemp":           "",
 	"internal/demo":             "",
 	"integration":               anything,
@@ -54,7 +58,7 @@ var onlyImporter = map[string]string{
 }
 
 // core packages know no Postgres.
-var core = []string{"dp", "mechanisms", "brdp", "accountant", "accountant/memledger", "accountant/logledger", "catalog", "planner"}
+var core = []string{"dp", "mechanisms", "brdp", "estimate", "accountant", "accountant/pld", "accountant/realized", "accountant/memledger", "accountant/logledger", "catalog", "planner"}
 
 func TestImports(t *testing.T) {
 	eachFile(t, func(name, pkg string, f *ast.File) {
