@@ -17,18 +17,29 @@ var ErrEvent = errors.New("accountant: an event that cannot be priced")
 
 // Price returns a loss under m that covers e, rounded up to 10⁻¹². Events come
 // from mechanisms; one that Price does not know, or whose numbers make no sense,
-// is refused, never free. With ε = L1/scale, the prices are
+// is refused, never free. With Δ = LInf, a rate e = 1/scale and ε = e·L1:
 //
-//	Laplace, PureDP:   ε
-//	Laplace, ZCDP:     L0·(e·Δ − (e/sinh e)·(1 − exp(−e·Δ))), e = 1/scale, Δ = LInf
-//	Gaussian, ZCDP:    L2²/(2·variance)
-//	Gaussian, PureDP:  ErrNoFinitePrice
-//	a composition:     the sum of its parts
+//	event          PureDP                   ZCDP
+//	Laplace        ε                        L0·(e·Δ − (e/sinh e)·(1 − exp(−e·Δ)))
+//	Gaussian       none                     L0·Δ²/(2·variance)
+//	Recycled       the pair's, see brdp     the pair's, see brdp
+//	Pure           ε                        ε·tanh(ε/2)
+//	BoundedRange   ε                        ε²/8, or ε·tanh(ε/2) if that is less
+//	Approximate    none                     that of its Of, and δ
+//	Refinement     none                     (After − Before)·Δ²/2
+//	Reduction      (After − Before)·L1      of Laplace at Cap with the first level, then 0
+//	Composed       the sum of its parts     the sum of its parts
 //
-// The second is the largest Kullback-Leibler divergence of a coordinate, to
-// which the Rényi divergences of order α divided by α are at most equal
-// [Harrison-Manurangsi 2026]; it is below ½(eΔ)² [Bun-Steinke 2016]. The third is
-// [CKS 2020, Theorem 4].
+// None is ErrNoFinitePrice. The price of Laplace noise under zCDP is the largest
+// Kullback-Leibler divergence of a coordinate, to which the Rényi divergences of
+// order α divided by α are at most equal, and so is ε·tanh(ε/2), that of binary
+// randomised response, for all that is ε-DP [Harrison-Manurangsi 2026]; both are
+// below ½ε² [Bun-Steinke 2016]. Gaussian noise: [CKS 2020, Theorem 4]; bounded
+// range: [Cesar-Rogers 2021]. What is approximately private, such as (ε, δ)-DP, is
+// a mixture of a private release, of weight 1 − δ, and any other. A coordinate's
+// Gaussian measurements cost the sum of their 1/(2·variance); as a unit touches L0
+// partitions, the L0 largest cost what any unit can lose. The levels of a
+// reduction path are post-processing of its last.
 func Price(e dp.Event, m dp.Measure) (dp.Loss, error) {
 	if m != dp.PureDP && m != dp.ZCDP {
 		return dp.Loss{}, dp.ErrMeasure
@@ -38,6 +49,18 @@ func Price(e dp.Event, m dp.Measure) (dp.Loss, error) {
 		return priceLaplace(e, m)
 	case dp.GaussianEvent:
 		return priceGaussian(e, m)
+	case dp.RecycledEvent:
+		return priceRecycled(e, m)
+	case dp.PureEvent:
+		return pricePure(e, m)
+	case dp.BoundedRangeEvent:
+		return priceBoundedRange(e, m)
+	case dp.ApproximateEvent:
+		return priceApproximate(e, m)
+	case dp.RefinementEvent:
+		return priceRefinement(e, m)
+	case dp.ReductionEvent:
+		return priceReduction(e, m)
 	case dp.ComposedEvent:
 		return priceComposed(e, m)
 	}
@@ -66,6 +89,75 @@ func priceGaussian(e dp.GaussianEvent, m dp.Measure) (dp.Loss, error) {
 	return lossUp(m, new(big.Rat).SetFrac(e.Sensitivity.L2Squared(), twice))
 }
 
+func pricePure(e dp.PureEvent, m dp.Measure) (dp.Loss, error) {
+	if !positive(e.Epsilon) {
+		return dp.Loss{}, fmt.Errorf("%w: a pure event without an epsilon", ErrEvent)
+	}
+	if m == dp.PureDP {
+		return lossUp(m, e.Epsilon)
+	}
+	return lossUp(m, pureRho(e.Epsilon))
+}
+
+func priceBoundedRange(e dp.BoundedRangeEvent, m dp.Measure) (dp.Loss, error) {
+	if !positive(e.Epsilon) {
+		return dp.Loss{}, fmt.Errorf("%w: a bounded range without an epsilon", ErrEvent)
+	}
+	if m == dp.PureDP {
+		return lossUp(m, e.Epsilon)
+	}
+	rho := new(big.Rat).Mul(e.Epsilon, e.Epsilon)
+	rho.Mul(rho, big.NewRat(1, 8))
+	if generic := pureRho(e.Epsilon); generic.Cmp(rho) < 0 {
+		rho = generic
+	}
+	return lossUp(m, rho)
+}
+
+func priceApproximate(e dp.ApproximateEvent, m dp.Measure) (dp.Loss, error) {
+	if e.Of == nil || !positive(e.Delta) || e.Delta.Cmp(big.NewRat(1, 1)) > 0 {
+		return dp.Loss{}, fmt.Errorf("%w: an approximate event without its event or its delta", ErrEvent)
+	}
+	if m == dp.PureDP {
+		return dp.Loss{}, fmt.Errorf("%w: a delta under pure differential privacy", ErrNoFinitePrice)
+	}
+	of, err := Price(e.Of, m)
+	if err != nil {
+		return dp.Loss{}, err
+	}
+	delta, err := dp.NewLoss(m, 0, ceil(e.Delta, dp.AttoPerUnit).Int64()) // at most 10¹⁸
+	if err != nil {
+		return dp.Loss{}, err
+	}
+	return of.Plus(delta)
+}
+
+func priceRefinement(e dp.RefinementEvent, m dp.Measure) (dp.Loss, error) {
+	if !e.Sensitivity.Valid() || !ordered(e.Before, e.After) {
+		return dp.Loss{}, fmt.Errorf("%w: a refinement without a sensitivity or precisions", ErrEvent)
+	}
+	if m == dp.PureDP {
+		return dp.Loss{}, fmt.Errorf("%w: Gaussian noise under pure differential privacy", ErrNoFinitePrice)
+	}
+	delta := big.NewInt(e.Sensitivity.LInf)
+	rho := new(big.Rat).SetFrac(delta.Mul(delta, delta), big.NewInt(2))
+	return lossUp(m, rho.Mul(rho, new(big.Rat).Sub(e.After, e.Before)))
+}
+
+func priceReduction(e dp.ReductionEvent, m dp.Measure) (dp.Loss, error) {
+	if !e.Sensitivity.Valid() || !ordered(e.Before, e.After) || !ordered(e.After, e.Cap) || !positive(e.After) {
+		return dp.Loss{}, fmt.Errorf("%w: a reduction without a sensitivity or rates", ErrEvent)
+	}
+	switch {
+	case m == dp.PureDP:
+		step := new(big.Rat).Sub(e.After, e.Before)
+		return lossUp(m, step.Mul(step, new(big.Rat).SetInt(e.Sensitivity.L1())))
+	case e.Before.Sign() > 0:
+		return dp.Zero(m), nil // the path was paid for with its first level
+	}
+	return priceLaplace(dp.LaplaceEvent{Sensitivity: e.Sensitivity, Scale: new(big.Rat).Inv(e.Cap)}, m)
+}
+
 func priceComposed(parts dp.ComposedEvent, m dp.Measure) (dp.Loss, error) {
 	total := dp.Zero(m)
 	for _, part := range parts {
@@ -80,86 +172,23 @@ func priceComposed(parts dp.ComposedEvent, m dp.Measure) (dp.Loss, error) {
 	return total, nil
 }
 
+// positive reports whether x is there and above 0.
+func positive(x *big.Rat) bool { return x != nil && x.Sign() > 0 }
+
+// ordered reports whether both are there and 0 ≤ x ≤ y.
+func ordered(x, y *big.Rat) bool { return x != nil && y != nil && x.Sign() >= 0 && x.Cmp(y) <= 0 }
+
 // lossUp returns the least loss that is at least x.
 func lossUp(m dp.Measure, x *big.Rat) (dp.Loss, error) {
-	picos := new(big.Int).Mul(x.Num(), big.NewInt(dp.PicoPerUnit))
-	picos.Add(picos, x.Denom()).Sub(picos, big.NewInt(1)).Quo(picos, x.Denom())
+	picos := ceil(x, dp.PicoPerUnit)
 	if !picos.IsInt64() {
 		return dp.Loss{}, dp.ErrOverflow
 	}
 	return dp.NewLoss(m, picos.Int64(), 0)
 }
 
-const (
-	// boundPrecision is the precision, in bits, of the bounds below. Each is on
-	// the safe side at any precision; this one makes them tight: the error of a
-	// price is below 2⁻²⁴⁰, or below 2⁻⁸⁰ where an argument exceeds farArgument.
-	boundPrecision = 256
-	// farArgument is where exp(−x) counts as exp(−farArgument), and x/sinh x as 0.
-	farArgument = 64
-)
-
-// laplaceRho returns an upper bound of the zCDP loss of one coordinate that
-// changes by at most shift under discrete Laplace noise. As the bound of x/sinh x
-// and of 1 − exp(−x) are lower ones, and the differences exact, it is never
-// below the true constant; nor above ½ε².
-func laplaceRho(scale *big.Rat, shift int64) *big.Rat {
-	rate := new(big.Rat).Inv(scale)
-	epsilon := new(big.Rat).Mul(rate, new(big.Rat).SetInt64(shift))
-	generic := new(big.Rat).Mul(epsilon, epsilon)
-	generic.Mul(generic, big.NewRat(1, 2))
-
-	saved := float(big.ToNegativeInf).Mul(reciprocalSinhcDown(rate), complementExpDown(epsilon))
-	exactSaved, _ := saved.Rat(nil)
-	exact := epsilon.Sub(epsilon, exactSaved)
-	if exact.Cmp(generic) < 0 {
-		return exact
-	}
-	return generic
+// ceil returns ⌈x·unit⌉ for x ≥ 0.
+func ceil(x *big.Rat, unit int64) *big.Int {
+	n := new(big.Int).Mul(x.Num(), big.NewInt(unit))
+	return n.Add(n, x.Denom()).Sub(n, big.NewInt(1)).Quo(n, x.Denom())
 }
-
-// float returns a zero whose operations round in the direction of mode.
-func float(mode big.RoundingMode) *big.Float {
-	return new(big.Float).SetPrec(boundPrecision).SetMode(mode)
-}
-
-// isFar reports whether x > farArgument.
-func isFar(x *big.Rat) bool { return x.Cmp(big.NewRat(farArgument, 1)) > 0 }
-
-// complementExpDown returns a lower bound of 1 − exp(−x), for x > 0. The series
-// of exp(x) has positive terms, so that its partial sums, rounded down, are
-// lower bounds of exp(x) wherever they end.
-func complementExpDown(x *big.Rat) *big.Float {
-	if isFar(x) {
-		x = big.NewRat(farArgument, 1)
-	}
-	arg := float(big.ToNegativeInf).SetRat(x)
-	term, sum := float(big.ToNegativeInf).SetInt64(1), float(big.ToNegativeInf).SetInt64(1)
-	for k := int64(1); matters(term); k++ {
-		term.Quo(term.Mul(term, arg), float(big.ToPositiveInf).SetInt64(k))
-		sum.Add(sum, term)
-	}
-	inverse := float(big.ToPositiveInf).Quo(big.NewFloat(1), sum)
-	return float(big.ToNegativeInf).Sub(big.NewFloat(1), inverse)
-}
-
-// reciprocalSinhcDown returns a lower bound of x/sinh x, for x > 0, from an upper
-// bound of (sinh x)/x = Σ x²ᵏ/(2k+1)!. The sum ends where each term is less than
-// half of the one before, so that the last stands for all that follow.
-func reciprocalSinhcDown(x *big.Rat) *big.Float {
-	if isFar(x) {
-		return float(big.ToNegativeInf)
-	}
-	square := float(big.ToPositiveInf).SetRat(new(big.Rat).Mul(x, x))
-	term, sum := float(big.ToPositiveInf).SetInt64(1), float(big.ToPositiveInf).SetInt64(1)
-	for k := int64(1); matters(term) || k < farArgument; k++ {
-		term.Quo(term.Mul(term, square), float(big.ToNegativeInf).SetInt64(2*k*(2*k+1)))
-		sum.Add(sum, term)
-	}
-	sum.Add(sum, term)
-	return float(big.ToNegativeInf).Quo(big.NewFloat(1), sum)
-}
-
-// matters reports whether a term of a series that began with 1 can still be seen
-// at the precision of the bounds.
-func matters(term *big.Float) bool { return term.Sign() > 0 && term.MantExp(nil) > -boundPrecision }

@@ -43,6 +43,19 @@ func TestPriceExamples(t *testing.T) {
 		{gaussianEvent(2, 3, 9), dp.ZCDP, dp.PicoPerUnit},
 		{gaussianEvent(1, 1, 3), dp.ZCDP, 166_666_666_667},
 		{gaussianEvent(1, 1, math.MaxInt64), dp.ZCDP, 1},
+		{dp.PureEvent{Epsilon: big.NewRat(1, 3)}, dp.PureDP, 333_333_333_334},
+		{dp.PureEvent{Epsilon: big.NewRat(1, 1)}, dp.ZCDP, 462_117_157_261},
+		{dp.PureEvent{Epsilon: big.NewRat(3, 1)}, dp.ZCDP, 2_715_444_760_935},
+		{dp.PureEvent{Epsilon: big.NewRat(100, 1)}, dp.ZCDP, 100 * dp.PicoPerUnit},
+		{dp.BoundedRangeEvent{Epsilon: big.NewRat(1, 1)}, dp.PureDP, dp.PicoPerUnit},
+		{dp.BoundedRangeEvent{Epsilon: big.NewRat(1, 1)}, dp.ZCDP, dp.PicoPerUnit / 8},
+		{dp.BoundedRangeEvent{Epsilon: big.NewRat(100, 1)}, dp.ZCDP, 100 * dp.PicoPerUnit},
+		{refinement(4, 3, big.NewRat(1, 10), big.NewRat(1, 2)), dp.ZCDP, 9 * dp.PicoPerUnit / 5},
+		{refinement(4, 3, new(big.Rat), new(big.Rat)), dp.ZCDP, 0},
+		{reduction(2, 1, new(big.Rat), big.NewRat(1, 4), big.NewRat(1, 2)), dp.PureDP, dp.PicoPerUnit / 2},
+		{reduction(2, 1, big.NewRat(1, 4), big.NewRat(1, 2), big.NewRat(1, 2)), dp.PureDP, dp.PicoPerUnit / 2},
+		{reduction(2, 1, new(big.Rat), big.NewRat(1, 4), big.NewRat(1, 2)), dp.ZCDP, 244_918_662_404},
+		{reduction(2, 1, big.NewRat(1, 4), big.NewRat(1, 2), big.NewRat(1, 2)), dp.ZCDP, 0},
 		{dp.ComposedEvent{}, dp.PureDP, 0},
 		{dp.ComposedEvent{gaussianEvent(1, 1, 3), dp.ComposedEvent{laplaceEvent(1, 1, big.NewRat(2, 1))}}, dp.ZCDP, 166_666_666_667 + 122_459_331_202},
 	}
@@ -54,8 +67,51 @@ func TestPriceExamples(t *testing.T) {
 	}
 }
 
+func refinement(l0, linf int64, before, after *big.Rat) dp.RefinementEvent {
+	return dp.RefinementEvent{Sensitivity: dp.Sensitivity{L0: l0, LInf: linf}, Before: before, After: after}
+}
+
+func reduction(l0, linf int64, before, after, limit *big.Rat) dp.ReductionEvent {
+	return dp.ReductionEvent{Sensitivity: dp.Sensitivity{L0: l0, LInf: linf}, Before: before, After: after, Cap: limit}
+}
+
+// TestApproximatePrice rounds the delta up, and adds those of its parts.
+func TestApproximatePrice(t *testing.T) {
+	third := dp.ApproximateEvent{Of: dp.PureEvent{Epsilon: big.NewRat(1, 1)}, Delta: big.NewRat(1, 3*dp.AttoPerUnit)}
+	for _, tt := range []struct {
+		e          dp.Event
+		pico, atto int64
+	}{
+		{third, 462_117_157_261, 1},
+		{dp.ApproximateEvent{Of: third, Delta: big.NewRat(1, 1_000_000)}, 462_117_157_261, dp.AttoPerUnit/1_000_000 + 1},
+		{dp.ComposedEvent{third, third}, 2 * 462_117_157_261, 2},
+	} {
+		loss, err := accountant.Price(tt.e, dp.ZCDP)
+		if err != nil || loss.Pico() != tt.pico || loss.Atto() != tt.atto {
+			t.Errorf("%v: %v, %v", tt.e, loss, err)
+		}
+	}
+}
+
+// TestPurePriceIsTight holds the price of what is ε-DP to ε·tanh(ε/2) in doubles.
+func TestPurePriceIsTight(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		epsilon := big.NewRat(rapid.Int64Range(1, 1<<40).Draw(t, "numerator"), rapid.Int64Range(1, 1<<40).Draw(t, "denominator"))
+		x, _ := epsilon.Float64()
+		loss, err := accountant.Price(dp.PureEvent{Epsilon: epsilon}, dp.ZCDP)
+		if x > 9000 {
+			return // beyond what a ledger holds, or nearly
+		}
+		want := x * math.Tanh(x/2)
+		if got := float64(loss.Pico()) * pico; err != nil || got < want*(1-1e-14) || got > want*(1+1e-14)+1.001*pico {
+			t.Fatalf("ε = %v: %v, want %v (%v)", x, got, want, err)
+		}
+	})
+}
+
 func TestPriceRefuses(t *testing.T) {
 	laplace, gaussian := laplaceEvent(1, 1, big.NewRat(1, 1)), gaussianEvent(1, 1, 1)
+	certain := dp.ApproximateEvent{Of: laplace, Delta: big.NewRat(1, 1)}
 	tests := []struct {
 		name string
 		e    dp.Event
@@ -76,6 +132,26 @@ func TestPriceRefuses(t *testing.T) {
 		{"gaussian without sensitivity", gaussianEvent(1, 0, 1), dp.ZCDP, accountant.ErrEvent},
 		{"variance zero", gaussianEvent(1, 1, 0), dp.ZCDP, accountant.ErrEvent},
 		{"no variance", dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}}, dp.ZCDP, accountant.ErrEvent},
+		{"no epsilon", dp.PureEvent{}, dp.PureDP, accountant.ErrEvent},
+		{"epsilon zero", dp.PureEvent{Epsilon: new(big.Rat)}, dp.ZCDP, accountant.ErrEvent},
+		{"no range", dp.BoundedRangeEvent{}, dp.ZCDP, accountant.ErrEvent},
+		{"range zero", dp.BoundedRangeEvent{Epsilon: new(big.Rat)}, dp.PureDP, accountant.ErrEvent},
+		{"approximately nothing", dp.ApproximateEvent{Delta: big.NewRat(1, 2)}, dp.ZCDP, accountant.ErrEvent},
+		{"no delta", dp.ApproximateEvent{Of: laplace}, dp.ZCDP, accountant.ErrEvent},
+		{"delta zero", dp.ApproximateEvent{Of: laplace, Delta: new(big.Rat)}, dp.ZCDP, accountant.ErrEvent},
+		{"delta above one", dp.ApproximateEvent{Of: laplace, Delta: big.NewRat(3, 2)}, dp.ZCDP, accountant.ErrEvent},
+		{"delta under pure", dp.ApproximateEvent{Of: laplace, Delta: big.NewRat(1, 2)}, dp.PureDP, accountant.ErrNoFinitePrice},
+		{"approximately unknown", dp.ApproximateEvent{Of: &laplace, Delta: big.NewRat(1, 2)}, dp.ZCDP, accountant.ErrEvent},
+		{"deltas above one", dp.ComposedEvent{certain, certain, certain, certain, certain, certain, certain, certain, certain, certain}, dp.ZCDP, dp.ErrOverflow},
+		{"refinement backwards", refinement(1, 1, big.NewRat(2, 1), big.NewRat(1, 1)), dp.ZCDP, accountant.ErrEvent},
+		{"refinement from below", refinement(1, 1, big.NewRat(-1, 1), big.NewRat(1, 1)), dp.ZCDP, accountant.ErrEvent},
+		{"refinement of nothing", refinement(1, 1, nil, big.NewRat(1, 1)), dp.ZCDP, accountant.ErrEvent},
+		{"refinement without sensitivity", refinement(0, 1, new(big.Rat), big.NewRat(1, 1)), dp.ZCDP, accountant.ErrEvent},
+		{"refinement under pure", refinement(1, 1, new(big.Rat), big.NewRat(1, 1)), dp.PureDP, accountant.ErrNoFinitePrice},
+		{"reduction beyond its cap", reduction(1, 1, new(big.Rat), big.NewRat(2, 1), big.NewRat(1, 1)), dp.PureDP, accountant.ErrEvent},
+		{"reduction backwards", reduction(1, 1, big.NewRat(2, 1), big.NewRat(1, 1), big.NewRat(3, 1)), dp.PureDP, accountant.ErrEvent},
+		{"reduction to nothing", reduction(1, 1, new(big.Rat), new(big.Rat), big.NewRat(3, 1)), dp.ZCDP, accountant.ErrEvent},
+		{"reduction without a cap", reduction(1, 1, new(big.Rat), big.NewRat(1, 1), nil), dp.ZCDP, accountant.ErrEvent},
 		{"no noise to speak of", laplaceEvent(1, math.MaxInt64, big.NewRat(1, math.MaxInt64)), dp.PureDP, dp.ErrOverflow},
 		{"nor under zCDP", laplaceEvent(math.MaxInt64, math.MaxInt64, big.NewRat(1, math.MaxInt64)), dp.ZCDP, dp.ErrOverflow},
 		{"nor gaussian", gaussianEvent(math.MaxInt64, math.MaxInt64, 1), dp.ZCDP, dp.ErrOverflow},
