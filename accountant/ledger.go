@@ -45,14 +45,34 @@ type Debit struct {
 	Loss  dp.Loss
 }
 
-// A Balance is the state of one scope.
-type Balance struct {
-	Scope        Scope
-	Limit, Spent dp.Loss
+// A Limit is the most that one scope may ever spend.
+type Limit struct {
+	Scope Scope
+	Loss  dp.Loss
 }
 
-// A ChargeID identifies a recorded charge. No ledger uses one twice, not even
-// after a restart, and zero is none.
+// A Balance is the state of one scope. What is held counts against the limit like
+// what is spent, but can be given back.
+type Balance struct {
+	Scope              Scope
+	Limit, Spent, Held dp.Loss
+	Frozen             bool // nothing more is charged, until the administrator decides otherwise
+}
+
+// Remaining returns what may still be charged: nothing, in a parameter whose
+// limit was lowered below what had been spent.
+func (b Balance) Remaining() dp.Loss {
+	pico := max(0, b.Limit.Pico()-b.Spent.Pico()-b.Held.Pico())
+	atto := max(0, b.Limit.Atto()-b.Spent.Atto()-b.Held.Atto())
+	left, err := dp.NewLoss(b.Limit.Measure(), pico, atto)
+	if err != nil {
+		return dp.Zero(b.Limit.Measure())
+	}
+	return left
+}
+
+// A ChargeID identifies a recorded charge or hold. No ledger uses one twice, not
+// even after a restart, and zero is none.
 type ChargeID uint64
 
 // A Ledger records charges durably. A charge that was recorded counts for ever,
@@ -75,6 +95,15 @@ type Ledger interface {
 	// for a charge that does not exist, was taken back before, belongs to an
 	// earlier process run, or has an incident.
 	Void(ctx context.Context, id ChargeID) error
+	// Hold reserves what a chain of releases can cost at most, like Charge and
+	// with its errors; Analyst, Shape and Events are those of the chain.
+	Hold(ctx context.Context, c Charge) (ChargeID, error)
+	// Step spends a part of a hold, before the next draw of its chain. What was
+	// spent is never given back. It returns ErrNotHeld (wrapped) where the hold
+	// does not go on or has too little left; nothing may be drawn then.
+	Step(ctx context.Context, hold ChargeID, events []string, debits []Debit) error
+	// Settle ends a hold and gives back what no step spent.
+	Settle(ctx context.Context, hold ChargeID) error
 	// Balances returns the state of the given scopes, or of all when none is
 	// given (then ordered by kind and name), from one moment.
 	Balances(ctx context.Context, scopes ...Scope) ([]Balance, error)
@@ -102,6 +131,17 @@ var ErrUnknownScope = errors.New("accountant: the scope has no budget")
 
 // ErrNotVoidable is wrapped where a charge cannot be taken back.
 var ErrNotVoidable = errors.New("accountant: the charge cannot be taken back")
+
+// ErrNotHeld is wrapped where a hold cannot be spent or settled: it does not
+// exist, belongs to another process run, was settled, or has too little left.
+var ErrNotHeld = errors.New("accountant: the ledger does not hold that")
+
+// ErrFrozen is wrapped where an administrator has frozen a budget.
+var ErrFrozen = errors.New("accountant: the budget is frozen")
+
+// ErrFenced is wrapped where the process run was ended by an administrator or by
+// a later run. It may charge nothing any more.
+var ErrFenced = errors.New("accountant: this run has ended")
 
 // ErrLimitRaise is wrapped where a configuration asks for more than the ledger
 // allows.

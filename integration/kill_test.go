@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/history"
 	"dpproxy/accountant/logledger"
 	"dpproxy/dp"
 )
@@ -89,7 +90,7 @@ func charges(t *testing.T, s *site) (n int, spent int64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, ok := rec.Entry.(accountant.ChargeEntry); ok {
+		if c, ok := rec.Entry.(history.ChargeEntry); ok {
 			n++
 			for _, d := range c.Debits {
 				if d.Scope.Kind == accountant.UnitScope {

@@ -17,24 +17,34 @@ import (
 type model struct {
 	charges map[accountant.ChargeID][]accountant.Debit
 	sent    map[accountant.ChargeID]bool
+	holds   map[accountant.ChargeID][]accountant.Debit // what is left of each
+	steps   map[accountant.ChargeID][]accountant.Debit // what was spent of each, also of settled ones
 }
 
 func newModel() *model {
-	return &model{map[accountant.ChargeID][]accountant.Debit{}, map[accountant.ChargeID]bool{}}
+	return &model{
+		map[accountant.ChargeID][]accountant.Debit{}, map[accountant.ChargeID]bool{},
+		map[accountant.ChargeID][]accountant.Debit{}, map[accountant.ChargeID][]accountant.Debit{},
+	}
 }
 
-// spent returns the sum of a scope's debits in picos and attos.
-func (m *model) spent(s accountant.Scope) (pico, atto int64) {
-	for debits := range maps.Values(m.charges) {
-		for _, d := range debits {
-			if d.Scope == s {
-				pico += d.Loss.Pico()
-				atto += d.Loss.Atto()
+// sum returns the sum of a scope's debits in picos and attos.
+func sum(s accountant.Scope, all ...map[accountant.ChargeID][]accountant.Debit) (pico, atto int64) {
+	for _, charges := range all {
+		for debits := range maps.Values(charges) {
+			for _, d := range debits {
+				if d.Scope == s {
+					pico += d.Loss.Pico()
+					atto += d.Loss.Atto()
+				}
 			}
 		}
 	}
 	return pico, atto
 }
+
+// spent returns what was spent of a scope.
+func (m *model) spent(s accountant.Scope) (pico, atto int64) { return sum(s, m.charges, m.steps) }
 
 // admits says whether each debit fits into what the limits leave.
 func (m *model) admits(debits []accountant.Debit) bool {
@@ -44,7 +54,7 @@ func (m *model) admits(debits []accountant.Debit) bool {
 			return false
 		}
 		limit := Limits()[i].Loss
-		pico, atto := m.spent(d.Scope)
+		pico, atto := sum(d.Scope, m.charges, m.steps, m.holds)
 		if d.Loss.Measure() != limit.Measure() || pico+d.Loss.Pico() > limit.Pico() || atto+d.Loss.Atto() > limit.Atto() {
 			return false
 		}
@@ -83,6 +93,9 @@ func testModel(t *testing.T, open OpenFunc) {
 		r.Repeat(map[string]func(*rapid.T){
 			"charge":   func(r *rapid.T) { m.charge(r, t, l) },
 			"void":     func(r *rapid.T) { m.void(r, t, l) },
+			"hold":     func(r *rapid.T) { m.hold(r, t, l) },
+			"step":     func(r *rapid.T) { m.step(r, t, l) },
+			"settle":   func(r *rapid.T) { m.settle(r, t, l) },
 			"incident": func(r *rapid.T) { m.incident(r, t, l) },
 			"":         func(r *rapid.T) { m.compare(r, t, l) },
 		})
@@ -102,6 +115,61 @@ func (m *model) charge(r *rapid.T, t *testing.T, l accountant.Ledger) {
 		r.Fatalf("Charge returned %d twice", id)
 	}
 	m.charges[id] = debits
+}
+
+func (m *model) hold(r *rapid.T, t *testing.T, l accountant.Ledger) {
+	debits := drawDebits(r)
+	id, err := l.Hold(t.Context(), Charge(debits...))
+	if (err == nil) != m.admits(debits) {
+		r.Fatalf("Hold(%v) = %v; the model disagrees", debits, err)
+	}
+	if err == nil {
+		m.holds[id] = slices.Clone(debits)
+	}
+}
+
+// drawHold draws the ID of a hold that goes on, or of none.
+func (m *model) drawHold(r *rapid.T) accountant.ChargeID {
+	return rapid.SampledFrom(append(slices.Sorted(maps.Keys(m.holds)), 0)).Draw(r, "hold")
+}
+
+func (m *model) step(r *rapid.T, t *testing.T, l accountant.Ledger) {
+	id, debits := m.drawHold(r), drawDebits(r)
+	left, fits := subtract(m.holds[id], debits)
+	err := l.Step(t.Context(), id, []string{"step"}, debits)
+	if (err == nil) != fits {
+		r.Fatalf("Step(%d, %v) = %v; the model, with %v left, disagrees", id, debits, err, m.holds[id])
+	}
+	if err == nil {
+		m.holds[id] = left
+		m.steps[id] = append(m.steps[id], debits...)
+	}
+}
+
+// subtract returns what debits leave of a hold, if they fit into it.
+func subtract(hold, debits []accountant.Debit) (left []accountant.Debit, fits bool) {
+	left, fits = slices.Clone(hold), len(debits) > 0
+	for _, d := range debits {
+		i := slices.IndexFunc(left, func(h accountant.Debit) bool { return h.Scope == d.Scope })
+		if i < 0 {
+			return nil, false
+		}
+		rest, err := left[i].Loss.Minus(d.Loss)
+		if err != nil {
+			return nil, false
+		}
+		left[i].Loss = rest
+	}
+	return left, fits
+}
+
+func (m *model) settle(r *rapid.T, t *testing.T, l accountant.Ledger) {
+	id := m.drawHold(r)
+	_, goesOn := m.holds[id]
+	if err := l.Settle(t.Context(), id); (err == nil) != goesOn {
+		r.Fatalf("Settle(%d) = %v; the model disagrees", id, err)
+	}
+	delete(m.holds, id)
 }
 
 // drawID draws the ID of a charge that was made, or one off.

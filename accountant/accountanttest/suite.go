@@ -82,6 +82,7 @@ func TestLedger(t *testing.T, open OpenFunc) {
 		{"malformed charges", testMalformed},
 		{"debits are copied", testCopied},
 		{"void", testVoid},
+		{"holds", testHolds},
 		{"balances", testBalances},
 		{"incidents", testIncidents},
 		{"context", testContext},
@@ -231,6 +232,48 @@ func testVoid(t *testing.T, open OpenFunc) {
 	wantSpent(t, l, ZCDP(100, 10), ZCDP(0, 0), Pure(0))
 }
 
+// testHolds spends a hold in steps, which counts in full until it is settled.
+func testHolds(t *testing.T, open OpenFunc) {
+	l := open(t, Limits())
+	debits := func(pico, epsilon int64) []accountant.Debit {
+		return []accountant.Debit{{Scope: unit, Loss: ZCDP(pico, 0)}, {Scope: analyst, Loss: Pure(epsilon)}}
+	}
+	id, err := l.Hold(t.Context(), Charge(debits(60, 30)...))
+	if err != nil {
+		t.Fatalf("Hold: %v", err)
+	}
+	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
+	wantInsufficient(t, l, accountant.InsufficientError{Scope: unit, Requested: ZCDP(41, 0), Remaining: ZCDP(40, 10)},
+		accountant.Debit{Scope: unit, Loss: ZCDP(41, 0)})
+	if err := l.Step(t.Context(), id, []string{"first"}, debits(20, 10)); err != nil {
+		t.Fatalf("Step: %v", err)
+	}
+	wantSpent(t, l, ZCDP(20, 0), ZCDP(0, 0), Pure(10))
+	for name, step := range map[string][]accountant.Debit{"more than is held": debits(41, 1), "a scope that is not": {{Scope: table, Loss: ZCDP(1, 0)}}} {
+		if err := l.Step(t.Context(), id, nil, step); !errors.Is(err, accountant.ErrNotHeld) {
+			t.Errorf("a step of %s: %v, want ErrNotHeld", name, err)
+		}
+	}
+	if err := l.Void(t.Context(), id); !errors.Is(err, accountant.ErrNotVoidable) {
+		t.Errorf("a void of a hold: %v, want ErrNotVoidable", err)
+	}
+	if err := l.Settle(t.Context(), id); err != nil {
+		t.Fatalf("Settle: %v", err)
+	}
+	for name, err := range map[string]error{
+		"a second Settle":    l.Settle(t.Context(), id),
+		"a Settle of none":   l.Settle(t.Context(), 0),
+		"a step after it":    l.Step(t.Context(), id, nil, debits(0, 0)),
+		"a step of a charge": l.Step(t.Context(), mustCharge(t, l, debits(1, 1)...), nil, debits(0, 0)),
+	} {
+		if !errors.Is(err, accountant.ErrNotHeld) {
+			t.Errorf("%s: %v, want ErrNotHeld", name, err)
+		}
+	}
+	mustCharge(t, l, debits(79, 39)...)
+	wantSpent(t, l, ZCDP(100, 0), ZCDP(0, 0), Pure(50))
+}
+
 func testBalances(t *testing.T, open OpenFunc) {
 	l := open(t, Limits())
 	mustCharge(t, l, accountant.Debit{Scope: table, Loss: ZCDP(2, 1)})
@@ -239,9 +282,9 @@ func testBalances(t *testing.T, open OpenFunc) {
 		t.Fatal(err)
 	}
 	want := []accountant.Balance{
-		{Scope: analyst, Limit: Pure(50), Spent: Pure(0)},
-		{Scope: table, Limit: ZCDP(80, 10), Spent: ZCDP(2, 1)},
-		{Scope: unit, Limit: ZCDP(100, 10), Spent: ZCDP(0, 0)},
+		{Scope: analyst, Limit: Pure(50), Spent: Pure(0), Held: Pure(0)},
+		{Scope: table, Limit: ZCDP(80, 10), Spent: ZCDP(2, 1), Held: ZCDP(0, 0)},
+		{Scope: unit, Limit: ZCDP(100, 10), Spent: ZCDP(0, 0), Held: ZCDP(0, 0)},
 	}
 	if !slices.Equal(all, want) {
 		t.Errorf("Balances() = %v, want %v", all, want)
@@ -323,6 +366,8 @@ func testClose(t *testing.T, open OpenFunc) {
 	for name, err := range map[string]error{
 		"Balances": balances, "Incidents": incidents,
 		"Void":           l.Void(t.Context(), 1),
+		"Step":           l.Step(t.Context(), 1, nil, []accountant.Debit{{Scope: analyst, Loss: Pure(1)}}),
+		"Settle":         l.Settle(t.Context(), 1),
 		"Incident":       l.Incident(t.Context(), accountant.Incident{Charge: 1}),
 		"ClearIncidents": l.ClearIncidents(t.Context(), "", "why"),
 	} {

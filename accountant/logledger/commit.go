@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/history"
 )
 
 // A batch is the entries that one write and one fsync make durable.
@@ -14,6 +15,9 @@ type batch struct {
 	taken  chan struct{} // closed once another batch collects entries
 	done   chan struct{} // closed once the batch is durable or lost
 	err    error         // to be read after done
+	// snapshot is the state before the last entry of the batch, a checkpoint, if
+	// that is one.
+	snapshot *snapshot
 }
 
 func newBatch() *batch { return &batch{taken: make(chan struct{}), done: make(chan struct{})} }
@@ -48,7 +52,7 @@ func (s *store) commit(b *batch) error {
 
 // record takes one step and returns its number when it is durable. A caller
 // that gives up leaves its entry in the batch.
-func (l *Ledger) record(ctx context.Context, e accountant.Entry) (uint64, error) {
+func (l *Ledger) record(ctx context.Context, e history.Entry) (uint64, error) {
 	b, seq, err := l.enqueue(ctx, e)
 	if err != nil {
 		return 0, err
@@ -66,7 +70,7 @@ func (l *Ledger) record(ctx context.Context, e accountant.Entry) (uint64, error)
 
 // enqueue admits an entry against all before it and puts it into the batch that
 // will be written next.
-func (l *Ledger) enqueue(ctx context.Context, e accountant.Entry) (*batch, uint64, error) {
+func (l *Ledger) enqueue(ctx context.Context, e history.Entry) (*batch, uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.awaitRoom(ctx); err != nil {
@@ -75,11 +79,28 @@ func (l *Ledger) enqueue(ctx context.Context, e accountant.Entry) (*batch, uint6
 	if err := l.append(l.batch, e); err != nil {
 		return nil, 0, err
 	}
+	b, seq := l.batch, l.at.seq
+	if seq-l.checkpoint >= l.every {
+		l.appendCheckpoint()
+	}
 	select {
 	case l.kick <- struct{}{}:
 	default: // the committer has been told already
 	}
-	return l.batch, l.at.seq, nil
+	return b, seq, nil
+}
+
+// ofRun reports whether the run makes an entry, and not an administrator or the
+// beginning of a run.
+func ofRun(e history.Entry) bool {
+	switch e.(type) {
+	case history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry, history.SettleEntry,
+		history.IncidentEntry, history.LimitsEntry, history.CheckpointEntry:
+		return true
+	case history.BeginEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry,
+		history.FreezeEntry, history.FenceEntry, history.NoteEntry:
+	}
+	return false
 }
 
 // awaitRoom returns nil once the ledger works and its batch takes another
@@ -102,12 +123,16 @@ func (l *Ledger) awaitRoom(ctx context.Context) error {
 
 // append puts an entry at the end of a batch if the state allows it, and changes
 // nothing otherwise. It is called with l.mu held.
-func (l *Ledger) append(b *batch, e accountant.Entry) error {
-	payload, err := encodeRecord(l.at.seq+1, l.at.head, l.now(), e)
+func (l *Ledger) append(b *batch, e history.Entry) error {
+	run := l.boot
+	if !ofRun(e) {
+		run = ""
+	}
+	payload, err := history.Encode(l.at.seq+1, l.at.head, l.now(), run, e)
 	if err != nil {
 		return err
 	}
-	if err := l.state.Apply(e); err != nil {
+	if err := l.state.Apply(run, e); err != nil {
 		return err
 	}
 	l.at = l.at.after(payload)
@@ -135,6 +160,12 @@ func (l *Ledger) commitNext() {
 		return
 	}
 	b.finish(nil)
+	if b.snapshot == nil {
+		return
+	}
+	if err := b.snapshot.write(l.disk); err != nil {
+		l.log.Warn("the ledger's snapshot could not be written; the next start reads more of the log", "cause", err)
+	}
 }
 
 func (l *Ledger) takeBatch() *batch {

@@ -14,6 +14,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/accountanttest"
+	"dpproxy/accountant/history"
 	"dpproxy/accountant/logledger"
 )
 
@@ -136,7 +137,7 @@ func charges(t *testing.T, dir string) map[uint64]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := r.Entry.(accountant.ChargeEntry); ok {
+		if _, ok := r.Entry.(history.ChargeEntry); ok {
 			found[r.Seq] = true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/accountanttest"
+	"dpproxy/accountant/history"
 	"dpproxy/dp"
 )
 
@@ -43,9 +44,9 @@ func annSpent(t testing.TB, l *Ledger) int64 {
 	return b[0].Spent.Pico()
 }
 
-// A history is the files of a ledger of entries, one acknowledged after the
+// A past is the files of a ledger of entries, one acknowledged after the
 // other, and what was so after each of them.
-type history struct {
+type past struct {
 	files  map[string][]byte
 	ends   []int64  // ends[k] is where entry k ends; ends[0] is the header's end
 	spent  []int64  // by ann, after entry k
@@ -54,9 +55,9 @@ type history struct {
 }
 
 // recordHistory makes the history of a run of charges of 1, 2, 4, ... picos.
-func recordHistory(t *testing.T, charges int) history {
+func recordHistory(t *testing.T, charges int) past {
 	t.Helper()
-	h := history{limits: annLimit(dp.MaxPico), ends: []int64{headerSize}, spent: []int64{0}, marks: [][]byte{nil}}
+	h := past{limits: annLimit(dp.MaxPico), ends: []int64{headerSize}, spent: []int64{0}, marks: [][]byte{nil}}
 	d := newFakeDisk()
 	l, err := mountAndOpen(t, d, h.limits)
 	if err != nil {
@@ -75,7 +76,7 @@ func recordHistory(t *testing.T, charges int) history {
 	return h
 }
 
-func (h *history) measure(t *testing.T) {
+func (h *past) measure(t *testing.T) {
 	t.Helper()
 	r, err := newLogReader(strings.NewReader(string(h.files[logName])))
 	if err != nil {
@@ -93,10 +94,10 @@ func (h *history) measure(t *testing.T) {
 	}
 }
 
-func (h *history) last() int { return len(h.ends) - 1 }
+func (h *past) last() int { return len(h.ends) - 1 }
 
 // with returns a disk with the given log and the mark after entry k.
-func (h *history) with(log []byte, k int) *fakeDisk {
+func (h *past) with(log []byte, k int) *fakeDisk {
 	return diskWith(map[string][]byte{logName: log, markName: h.marks[k]})
 }
 
@@ -245,7 +246,7 @@ func TestRollback(t *testing.T) {
 		"no log":                    {markName: h.marks[h.last()]},
 		"no mark":                   {logName: h.files[logName]},
 		"an empty mark":             {logName: h.files[logName], markName: nil},
-		"another version's header":  {logName: withVersion(h.files[logName], 2), markName: h.marks[h.last()]},
+		"another version's header":  {logName: withVersion(h.files[logName], version+1), markName: h.marks[h.last()]},
 		"something else altogether": {logName: []byte(strings.Repeat("not a ledger\n", 10)), markName: h.marks[h.last()]},
 	} {
 		t.Run(name, func(t *testing.T) { wantCorrupt(t, diskWith(files), h.limits, name) })
@@ -280,10 +281,10 @@ func TestReasons(t *testing.T) {
 }
 
 // void returns a well-formed next payload that takes back a charge.
-func (h *history) void(t *testing.T, id accountant.ChargeID) []byte {
+func (h *past) void(t *testing.T, id accountant.ChargeID) []byte {
 	t.Helper()
 	head := sha256.Sum256(h.files[logName][h.ends[h.last()-1]+frameHead:])
-	payload, err := encodeRecord(uint64(h.last()+1), head, time.Time{}, accountant.VoidEntry{Charge: id})
+	payload, err := history.Encode(uint64(h.last()+1), head, time.Time{}, "", history.VoidEntry{Charge: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +293,7 @@ func (h *history) void(t *testing.T, id accountant.ChargeID) []byte {
 
 // forked returns a log that shares k entries with h and then goes its own way,
 // further than h.
-func (h *history) forked(t *testing.T, k int) []byte {
+func (h *past) forked(t *testing.T, k int) []byte {
 	t.Helper()
 	d := h.with(h.files[logName][:h.ends[k]], k)
 	wantAlive(t, d, h.limits, h.spent[k])

@@ -13,6 +13,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/accountanttest"
+	"dpproxy/accountant/history"
 )
 
 // budget is what ann may spend in these tests, in picos.
@@ -423,8 +424,8 @@ func wantAcked(t *testing.T, d *fakeDisk, acked map[accountant.ChargeID]bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = replay(t.Context(), f, want, func(r Record) bool {
-		if _, charge := r.Entry.(accountant.ChargeEntry); charge {
+	_, err = replay(t.Context(), f, want, nil, func(r history.Record) bool {
+		if _, charge := r.Entry.(history.ChargeEntry); charge {
 			delete(acked, accountant.ChargeID(r.Seq))
 		}
 		return true

@@ -12,7 +12,7 @@ import (
 	"io"
 	"slices"
 
-	"dpproxy/accountant"
+	"dpproxy/accountant/history"
 )
 
 // The sizes in a log, in bytes.
@@ -20,7 +20,7 @@ const (
 	headerSize = 32 // magic, version, ID, CRC-32C
 	frameHead  = 8  // length, CRC-32C
 	// maxPayload bounds one entry, and with it what a damaged length can ask for.
-	maxPayload = 4 << 20
+	maxPayload = history.MaxLine
 	// maxBatch is how full a batch may be and still take another frame.
 	maxBatch = 1 << 20
 	// maxTorn is the longest tail that an interrupted write can leave.
@@ -29,7 +29,7 @@ const (
 
 const (
 	magic   = "dpledger"
-	version = 1
+	version = 2
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -83,9 +83,9 @@ func appendFrame(b, payload []byte) []byte {
 
 // A position is a place between two entries.
 type position struct {
-	offset int64  // in ledger.log
-	seq    uint64 // of the entry before it; 0 at the start
-	head   hash   // of that entry's payload; of the header at the start
+	offset int64        // in ledger.log
+	seq    uint64       // of the entry before it; 0 at the start
+	head   history.Hash // of that entry's payload; of the header at the start
 }
 
 // after returns the position behind a frame with the given payload.
@@ -98,7 +98,7 @@ func (p position) after(payload []byte) position {
 type logReader struct {
 	r     *bufio.Reader
 	id    ledgerID
-	state *accountant.State
+	state *history.State
 	at    position
 	torn  int64 // bytes after at, once next returned errTorn
 }
@@ -118,42 +118,64 @@ func newLogReader(r io.Reader) (*logReader, error) {
 		return nil, err
 	}
 	start := position{offset: headerSize, head: sha256.Sum256(header)}
-	return &logReader{r: b, id: id, state: accountant.NewState(), at: start}, nil
+	return &logReader{r: b, id: id, state: history.NewState(), at: start}, nil
+}
+
+// startAt makes a reader that has read its header go on from a snapshot; r reads
+// from there.
+func (l *logReader) startAt(s *snapshot, r io.Reader) {
+	l.r, l.state, l.at = bufio.NewReader(r), s.state, s.at
+}
+
+// confirm reads the checkpoint that must follow a snapshot; applying it compares
+// the states.
+func (l *logReader) confirm(pass func(ledgerID, position) error) error {
+	if err := pass(l.id, l.at); err != nil {
+		return err
+	}
+	r, err := l.next()
+	if err != nil {
+		return fmt.Errorf("logledger: the entry after the snapshot: %w", err)
+	}
+	if _, ok := r.Entry.(history.CheckpointEntry); !ok {
+		return &CorruptError{l.at.offset, fmt.Sprintf("entry %d, after the snapshot, is no checkpoint", r.Seq)}
+	}
+	return nil
 }
 
 // next returns the next entry, after applying it to the state. It returns
 // io.EOF at the end, errTorn before the remains of an interrupted write, and a
 // *CorruptError for damage.
-func (l *logReader) next() (Record, error) {
+func (l *logReader) next() (history.Record, error) {
 	head := make([]byte, frameHead)
 	n, err := io.ReadFull(l.r, head)
 	if errors.Is(err, io.EOF) {
-		return Record{}, io.EOF
+		return history.Record{}, io.EOF
 	}
 	if err != nil {
-		return Record{}, l.tail(head[:n], err)
+		return history.Record{}, l.tail(head[:n], err)
 	}
 	length := binary.BigEndian.Uint32(head)
 	if length == 0 || length > maxPayload {
-		return Record{}, l.tail(head, nil)
+		return history.Record{}, l.tail(head, nil)
 	}
 	payload := make([]byte, length)
 	if n, err := io.ReadFull(l.r, payload); err != nil {
-		return Record{}, l.tail(append(head, payload[:n]...), err)
+		return history.Record{}, l.tail(append(head, payload[:n]...), err)
 	}
 	if crc32.Checksum(payload, castagnoli) != binary.BigEndian.Uint32(head[4:]) {
-		return Record{}, l.tail(append(head, payload...), nil)
+		return history.Record{}, l.tail(append(head, payload...), nil)
 	}
 	return l.apply(payload)
 }
 
-func (l *logReader) apply(payload []byte) (Record, error) {
-	r, err := decodeRecord(payload, l.at.seq+1, l.at.head)
+func (l *logReader) apply(payload []byte) (history.Record, error) {
+	r, err := history.Decode(payload, l.at.seq+1, l.at.head)
 	if err != nil {
-		return Record{}, &CorruptError{l.at.offset, err.Error()}
+		return history.Record{}, &CorruptError{l.at.offset, err.Error()}
 	}
-	if err := l.state.Apply(r.Entry); err != nil {
-		return Record{}, &CorruptError{l.at.offset, fmt.Sprintf("entry %d is not a valid step: %v", r.Seq, err)}
+	if err := l.state.Apply(r.Run, r.Entry); err != nil {
+		return history.Record{}, &CorruptError{l.at.offset, fmt.Sprintf("entry %d is not a valid step: %v", r.Seq, err)}
 	}
 	l.at = l.at.after(payload)
 	return r, nil

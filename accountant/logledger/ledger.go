@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/history"
 )
 
 // The files of a ledger in its directory.
 const (
-	logName   = "ledger.log"
-	markName  = "ledger.mark"
-	newSuffix = ".new" // until a file is complete
+	logName      = "ledger.log"
+	markName     = "ledger.mark"
+	snapshotName = "ledger.snapshot"
+	newSuffix    = ".new" // until a file is complete
 )
 
 // ErrNoLedger is wrapped where a directory holds no ledger.
@@ -35,6 +37,9 @@ type Options struct {
 	Log *slog.Logger
 	// Now dates the entries, for people. Nothing depends on it.
 	Now func() time.Time
+	// CheckpointEvery is after how many entries the ledger writes its state, so
+	// that a start reads only the entries since; 0 is a good number.
+	CheckpointEvery int
 }
 
 // A Ledger is an [accountant.Ledger] in a directory that it has locked.
@@ -43,12 +48,16 @@ type Ledger struct {
 	log *slog.Logger
 	now func() time.Time
 
-	mu     sync.Mutex
-	state  *accountant.State // all admitted entries, the undurable ones too
-	at     position          // behind the last of them
-	batch  *batch            // to be written next
-	err    error             // of every call, once the ledger failed or closed
-	failed bool
+	boot  string // the run
+	every uint64 // entries between checkpoints
+
+	mu         sync.Mutex
+	checkpoint uint64         // the number of the last one
+	state      *history.State // all admitted entries, the undurable ones too
+	at         position       // behind the last of them
+	batch      *batch         // to be written next
+	err        error          // of every call, once the ledger failed or closed
+	failed     bool
 
 	kick    chan struct{} // tells the committer that the batch has entries
 	stopped chan struct{} // closed when the committer has ended
@@ -63,40 +72,62 @@ var _ accountant.Ledger = (*Ledger)(nil)
 
 // Charge implements [accountant.Ledger].
 func (l *Ledger) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
-	seq, err := l.record(ctx, accountant.ChargeEntry(c))
+	seq, err := l.record(ctx, history.ChargeEntry(c))
 	return accountant.ChargeID(seq), err
 }
 
 // Void implements [accountant.Ledger].
 func (l *Ledger) Void(ctx context.Context, id accountant.ChargeID) error {
-	_, err := l.record(ctx, accountant.VoidEntry{Charge: id})
+	_, err := l.record(ctx, history.VoidEntry{Charge: id})
+	return err
+}
+
+// Hold implements [accountant.Ledger].
+func (l *Ledger) Hold(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
+	seq, err := l.record(ctx, history.HoldEntry(c))
+	return accountant.ChargeID(seq), err
+}
+
+// Step implements [accountant.Ledger].
+func (l *Ledger) Step(ctx context.Context, hold accountant.ChargeID, events []string, debits []accountant.Debit) error {
+	_, err := l.record(ctx, history.StepEntry{Hold: hold, Events: events, Debits: debits})
+	return err
+}
+
+// Settle implements [accountant.Ledger].
+func (l *Ledger) Settle(ctx context.Context, hold accountant.ChargeID) error {
+	_, err := l.record(ctx, history.SettleEntry{Hold: hold})
 	return err
 }
 
 // Incident implements [accountant.Ledger].
 func (l *Ledger) Incident(ctx context.Context, in accountant.Incident) error {
-	_, err := l.record(ctx, accountant.IncidentEntry(in))
+	_, err := l.record(ctx, history.IncidentEntry(in))
 	return err
 }
 
 // ClearIncidents implements [accountant.Ledger].
 func (l *Ledger) ClearIncidents(ctx context.Context, analyst, reason string) error {
-	_, err := l.record(ctx, accountant.ClearEntry{Analyst: analyst, Reason: reason})
+	_, err := l.record(ctx, history.ClearEntry{Analyst: analyst, Reason: reason})
 	return err
 }
 
 // SetLimits records a new configuration: it can add budgets and lower limits.
 // It changes all or nothing.
 func (l *Ledger) SetLimits(ctx context.Context, limits []accountant.Limit) error {
-	_, err := l.record(ctx, accountant.LimitsEntry(limits))
+	_, err := l.record(ctx, history.LimitsEntry(limits))
 	return err
 }
 
-// Raise raises one limit by an administrator's decision, which is recorded with
-// who decided and why. The configuration must say the same by the next Open, or
-// that lowers the limit again.
-func (l *Ledger) Raise(ctx context.Context, limit accountant.Limit, who, reason string) error {
-	_, err := l.record(ctx, accountant.RaiseEntry{Limit: limit, Who: who, Reason: reason})
+// Decide records an administrator's decision: a RaiseEntry, LowerEntry,
+// FreezeEntry, FenceEntry or NoteEntry, with who decided and why. The
+// configuration must say the same as a raised limit by the next Open, or that
+// lowers it again.
+func (l *Ledger) Decide(ctx context.Context, decision history.Entry) error {
+	if ofRun(decision) {
+		return fmt.Errorf("logledger: %T is no decision", decision)
+	}
+	_, err := l.record(ctx, decision)
 	return err
 }
 
@@ -131,6 +162,9 @@ func (l *Ledger) Close() error {
 func (l *Ledger) close() error {
 	l.mu.Lock()
 	if l.err == nil {
+		if l.at.seq > l.checkpoint {
+			l.appendCheckpoint()
+		}
 		l.err = fmt.Errorf("%w: it is closed", accountant.ErrUnavailable)
 	}
 	close(l.kick) // no call sends on it once l.err is set

@@ -18,6 +18,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/accountanttest"
+	"dpproxy/accountant/history"
 	"dpproxy/accountant/logledger"
 	"dpproxy/dp"
 )
@@ -56,7 +57,7 @@ func wantBalance(t *testing.T, l *logledger.Ledger, limit, spent int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := accountant.Balance{Scope: ann, Limit: accountanttest.Pure(limit), Spent: accountanttest.Pure(spent)}
+	want := accountant.Balance{Scope: ann, Limit: accountanttest.Pure(limit), Spent: accountanttest.Pure(spent), Held: accountanttest.Pure(0)}
 	if b[0] != want {
 		t.Errorf("balance %v, want %v", b[0], want)
 	}
@@ -128,11 +129,11 @@ func TestLimits(t *testing.T) {
 	if err := l.SetLimits(t.Context(), annLimit(70)); !errors.Is(err, accountant.ErrLimitRaise) {
 		t.Errorf("SetLimits: %v, want ErrLimitRaise", err)
 	}
-	if err := l.Raise(t.Context(), annLimit(70)[0], "", ""); err == nil {
+	if err := l.Decide(t.Context(), history.RaiseEntry{Limit: annLimit(70)[0]}); err == nil {
 		t.Error("a limit was raised by nobody for no reason")
 	}
-	if err := l.Raise(t.Context(), annLimit(70)[0], "carol", "new study"); err != nil {
-		t.Errorf("Raise: %v", err)
+	if err := l.Decide(t.Context(), history.RaiseEntry{Limit: annLimit(70)[0], Who: "carol", Reason: "new study"}); err != nil {
+		t.Errorf("Decide: %v", err)
 	}
 	mustClose(t, l)
 	l = mustOpen(t, dir, annLimit(70))
@@ -217,11 +218,11 @@ func TestTornTail(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClose(t, l)
-	want := fmt.Sprintf("offset=%d bytes=4 last_entry=2", before.Bytes-4)
+	want := fmt.Sprintf("offset=%d bytes=4 last_entry=3", before.Bytes-4)
 	if !strings.Contains(said.String(), want) {
 		t.Errorf("Open said %q, want %q", said.String(), want)
 	}
-	if s := verify(t, dir); s.Torn != 0 || s.Entries != 4 {
+	if s := verify(t, dir); s.Torn != 0 || s.Entries != 6 {
 		t.Errorf("after the repair: %+v", s)
 	}
 }
@@ -259,7 +260,7 @@ func TestExport(t *testing.T) {
 			t.Errorf("entry %d is dated %v", r.Seq, r.Time)
 		}
 	}
-	want := []string{"accountant.RunEntry", "accountant.LimitsEntry", "accountant.ChargeEntry", "accountant.VoidEntry"}
+	want := []string{"history.BeginEntry", "history.LimitsEntry", "history.ChargeEntry", "history.VoidEntry"}
 	if !slices.Equal(kinds, want) {
 		t.Errorf("entries %v, want %v", kinds, want)
 	}

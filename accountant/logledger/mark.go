@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+
+	"dpproxy/accountant/history"
 )
 
 // slotSize is the size of one of the two slots of the mark's file. A sector of
@@ -16,7 +18,7 @@ const slotSize = 512
 type mark struct {
 	id   ledgerID
 	seq  uint64
-	head hash
+	head history.Hash
 }
 
 const markFormat = "dpledger mark ledger=%x seq=%d head=%x"
@@ -37,7 +39,7 @@ func parseSlot(b []byte) (mark, error) {
 	if len(id) != len(m.id) || len(head) != len(m.head) {
 		return mark{}, errors.New("logledger: a mark with fields of the wrong length")
 	}
-	m.id, m.head = ledgerID(id), hash(head)
+	m.id, m.head = ledgerID(id), history.Hash(head)
 	if string(m.slot()) != string(b) {
 		return mark{}, errors.New("logledger: a mark that fails its checksum")
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/history"
 )
 
 // Open opens the ledger in a directory, locks it against other processes, checks
@@ -35,10 +36,14 @@ func Open(ctx context.Context, dir string, limits []accountant.Limit, o Options)
 func open(ctx context.Context, d disk, limits []accountant.Limit, o Options) (*Ledger, error) {
 	l := &Ledger{
 		log: o.Log, now: o.Now, disk: d,
+		boot: rand.Text(), every: uint64(max(0, o.CheckpointEvery)),
 		batch: newBatch(), kick: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
+	}
+	if l.every == 0 {
+		l.every = defaultCheckpointEvery
 	}
 	if l.now == nil {
 		l.now = func() time.Time { return time.Time{} }
@@ -62,9 +67,9 @@ func (l *Ledger) begin(ctx context.Context, limits []accountant.Limit, create bo
 		return err
 	}
 	first := newBatch()
-	for _, e := range []accountant.Entry{
-		accountant.RunEntry{Boot: rand.Text()},
-		accountant.LimitsEntry(limits),
+	for _, e := range []history.Entry{
+		history.BeginEntry{Boot: l.boot, Sole: true},
+		history.LimitsEntry(limits),
 	} {
 		if err := l.append(first, e); err != nil {
 			return err
@@ -140,7 +145,7 @@ func (l *Ledger) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := replay(ctx, log, want, func(Record) bool { return true })
+	r, err := l.replay(ctx, want)
 	if err != nil {
 		return err
 	}
@@ -196,9 +201,31 @@ func findMark(d disk) (*mark, int, error) {
 	return &m, slot, nil
 }
 
-// replay reads a log to its end, or until visit returns false, and checks that
-// it contains the mark. The reader it returns stands at the end.
-func replay(ctx context.Context, log file, want *mark, visit func(Record) bool) (*logReader, error) {
+// replay reads the log from the last snapshot on, if there is one that it
+// confirms, and else from its start.
+func (l *Ledger) replay(ctx context.Context, want *mark) (*logReader, error) {
+	all := func(history.Record) bool { return true }
+	from, err := readSnapshot(l.disk)
+	if err == nil && from != nil {
+		var r *logReader
+		if r, err = replay(ctx, l.store.log, want, from, all); err == nil {
+			l.checkpoint = from.at.seq + 1
+			return r, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		l.log.Warn("the ledger's snapshot does not serve; the whole log is read instead", "cause", err)
+	}
+	return replay(ctx, l.store.log, want, nil, all)
+}
+
+// replay reads a log from a snapshot, or from its start when that is nil, to its
+// end, or until visit returns false, and checks that it contains the mark. The
+// reader it returns stands at the end.
+func replay(ctx context.Context, log file, want *mark, from *snapshot, visit func(history.Record) bool) (*logReader, error) {
 	size, err := log.size()
 	if err != nil {
 		return nil, fmt.Errorf("logledger: %w", err)
@@ -207,7 +234,18 @@ func replay(ctx context.Context, log file, want *mark, visit func(Record) bool) 
 	if err != nil {
 		return nil, err
 	}
+	if from != nil {
+		if err := from.belongs(r.id, size); err != nil {
+			return nil, err
+		}
+		r.startAt(from, io.NewSectionReader(log, from.at.offset, size-from.at.offset))
+	}
 	check := markCheck{want: want}
+	if from != nil {
+		if err := r.confirm(check.pass); err != nil {
+			return nil, err
+		}
+	}
 	for {
 		if err := errors.Join(check.pass(r.id, r.at), ctx.Err()); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/history"
 )
 
 // A Summary is what [Verify] found in a ledger without damage.
@@ -34,15 +35,15 @@ type Summary struct {
 // may be run on a ledger in use.
 func Verify(ctx context.Context, dir string) (Summary, error) {
 	var s Summary
-	count := func(r Record) bool {
+	count := func(r history.Record) bool {
 		switch r.Entry.(type) {
-		case accountant.RunEntry:
+		case history.BeginEntry:
 			s.Runs++
-		case accountant.ChargeEntry:
+		case history.ChargeEntry:
 			s.Charges++
-		case accountant.VoidEntry:
+		case history.VoidEntry:
 			s.Voids++
-		case accountant.LimitsEntry, accountant.RaiseEntry, accountant.IncidentEntry, accountant.ClearEntry:
+		default:
 		}
 		return true
 	}
@@ -62,22 +63,22 @@ func Verify(ctx context.Context, dir string) (Summary, error) {
 
 // Entries returns the entries of the ledger in a directory, checked like
 // [Verify] does. It writes nothing and needs no lock. An error ends it.
-func Entries(ctx context.Context, dir string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
+func Entries(ctx context.Context, dir string) iter.Seq2[history.Record, error] {
+	return func(yield func(history.Record, error) bool) {
 		more := true
-		_, _, err := read(ctx, dir, func(r Record) bool {
+		_, _, err := read(ctx, dir, func(r history.Record) bool {
 			more = yield(r, nil)
 			return more
 		})
 		if err != nil && more {
-			yield(Record{}, err)
+			yield(history.Record{}, err)
 		}
 	}
 }
 
 // read replays the ledger in a directory without changing it. It reads the mark
 // first: a log in use may pass it meanwhile, never fall behind it.
-func read(ctx context.Context, dir string, visit func(Record) bool) (_ *logReader, want *mark, err error) {
+func read(ctx context.Context, dir string, visit func(history.Record) bool) (_ *logReader, want *mark, err error) {
 	d, err := openDir(dir, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("%w in %s", ErrNoLedger, dir)
@@ -97,6 +98,6 @@ func read(ctx context.Context, dir string, visit func(Record) bool) (_ *logReade
 		return nil, nil, fmt.Errorf("logledger: %w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	r, err := replay(ctx, log, want, visit)
+	r, err := replay(ctx, log, want, nil, visit)
 	return r, want, err
 }

@@ -25,11 +25,13 @@ var allowed = map[string]string{
 	"mechanisms":                "dp internal/gausssum",
 	"brdp":                      "dp mechanisms internal/gausssum",
 	"accountant":                "dp mechanisms brdp",
-	"accountant/memledger":      "dp accountant",
+	"accountant/history":        "dp accountant",
+	"accountant/memledger":      "dp accountant accountant/history",
 	"accountant/pld":            "dp mechanisms brdp internal/gausssum",
 	"accountant/realized":       "",
 	"estimate":                  "dp mechanisms",
-	"accountant/logledger":      "dp accountant",
+	"accountant/logledger":      "dp accountant accountant/history",
+	"accountant/redisledger":    "dp accountant accountant/history accountant/logledger",
 	"accountant/accountanttest": "dp accountant",
 	"parser":                    "pgerr",
 	"planner":                   "dp pgerr catalog parser mechanisms brdp estimate",
@@ -58,7 +60,7 @@ var onlyImporter = map[string]string{
 }
 
 // core packages know no Postgres.
-var core = []string{"dp", "mechanisms", "brdp", "estimate", "accountant", "accountant/pld", "accountant/realized", "accountant/memledger", "accountant/logledger", "catalog", "planner"}
+var core = []string{"dp", "mechanisms", "brdp", "estimate", "accountant", "accountant/pld", "accountant/realized", "accountant/history", "accountant/memledger", "accountant/logledger", "accountant/redisledger", "catalog", "planner"}
 
 func TestImports(t *testing.T) {
 	eachFile(t, func(name, pkg string, f *ast.File) {

@@ -1,0 +1,164 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+)
+
+func (s *State) charge(run string, c accountant.Charge) error {
+	next, err := s.reserve(run, c, func(b *accountant.Balance) *dp.Loss { return &b.Spent })
+	if err != nil {
+		return err
+	}
+	maps.Copy(s.balances, next)
+	s.keepVoidable(accountant.ChargeID(s.seq+1), open{run, slices.Clone(c.Debits)})
+	return nil
+}
+
+func (s *State) hold(run string, c accountant.Charge) error {
+	next, err := s.reserve(run, c, func(b *accountant.Balance) *dp.Loss { return &b.Held })
+	if err != nil {
+		return err
+	}
+	maps.Copy(s.balances, next)
+	s.holds[accountant.ChargeID(s.seq+1)] = open{run, slices.Clone(c.Debits)}
+	return nil
+}
+
+// reserve returns the balances after adding a charge's debits to the given part
+// of them, if every scope has that much left.
+func (s *State) reserve(run string, c accountant.Charge, part func(*accountant.Balance) *dp.Loss) (map[accountant.Scope]accountant.Balance, error) {
+	if err := checkText(append([]string{c.Analyst, c.Shape}, c.Events...)...); err != nil {
+		return nil, err
+	}
+	if run == "" {
+		return nil, errors.New("history: a charge without a run")
+	}
+	return s.each(c.Debits, func(b *accountant.Balance, loss dp.Loss) error {
+		if b.Frozen {
+			return fmt.Errorf("%w: %v", accountant.ErrFrozen, b.Scope)
+		}
+		taken := part(b)
+		sum, err := taken.Plus(loss)
+		if errors.Is(err, dp.ErrMeasure) {
+			return fmt.Errorf("history: %v is counted in %v: %w", b.Scope, b.Limit.Measure(), err)
+		}
+		short := &accountant.InsufficientError{Scope: b.Scope, Requested: loss, Remaining: b.Remaining()}
+		if err != nil {
+			return short // a sum that overflows is more than any limit
+		}
+		*taken = sum
+		total, err := b.Spent.Plus(b.Held)
+		if err != nil || !total.Fits(b.Limit) {
+			return short
+		}
+		return nil
+	})
+}
+
+// each returns the balances after a change for each debit, or why there is none.
+func (s *State) each(debits []accountant.Debit, change func(*accountant.Balance, dp.Loss) error) (map[accountant.Scope]accountant.Balance, error) {
+	if len(debits) == 0 {
+		return nil, errors.New("history: a charge without a debit")
+	}
+	next := make(map[accountant.Scope]accountant.Balance, len(debits))
+	for _, d := range debits {
+		if _, twice := next[d.Scope]; twice {
+			return nil, fmt.Errorf("history: a charge debits %v twice", d.Scope)
+		}
+		b, known := s.balances[d.Scope]
+		if !known {
+			return nil, fmt.Errorf("%w: %v", accountant.ErrUnknownScope, d.Scope)
+		}
+		if err := change(&b, d.Loss); err != nil {
+			return nil, err
+		}
+		next[d.Scope] = b
+	}
+	return next, nil
+}
+
+func (s *State) keepVoidable(id accountant.ChargeID, o open) {
+	s.voidable[id] = o
+	s.recent = append(s.recent, id)
+	if len(s.recent) > maxVoidable {
+		delete(s.voidable, s.recent[0])
+		s.recent = s.recent[1:]
+	}
+}
+
+func (s *State) void(run string, id accountant.ChargeID) error {
+	o, ok := s.voidable[id]
+	if !ok || o.run != run {
+		return fmt.Errorf("%w: %d is not an open charge of this run", accountant.ErrNotVoidable, id)
+	}
+	next, err := s.each(o.debits, func(b *accountant.Balance, loss dp.Loss) (err error) {
+		b.Spent, err = b.Spent.Minus(loss)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %d: %w", accountant.ErrNotVoidable, id, err)
+	}
+	maps.Copy(s.balances, next)
+	delete(s.voidable, id)
+	return nil
+}
+
+// step moves part of a hold to what is spent. Its admission was the hold's: a
+// limit that was lowered since, or a scope that was frozen, does not stop a chain
+// whose answers may already have been seen.
+func (s *State) step(run string, e StepEntry) error {
+	if err := checkText(e.Events...); err != nil {
+		return err
+	}
+	h, ok := s.holds[e.Hold]
+	if !ok || h.run != run {
+		return fmt.Errorf("%w: %d is not a hold of this run", accountant.ErrNotHeld, e.Hold)
+	}
+	left := slices.Clone(h.debits)
+	next, err := s.each(e.Debits, func(b *accountant.Balance, loss dp.Loss) (err error) {
+		i := slices.IndexFunc(left, func(d accountant.Debit) bool { return d.Scope == b.Scope })
+		if i < 0 {
+			return fmt.Errorf("%w: the hold %d has nothing of %v", accountant.ErrNotHeld, e.Hold, b.Scope)
+		}
+		if left[i].Loss, err = left[i].Loss.Minus(loss); err != nil {
+			return fmt.Errorf("%w: the hold %d: %w", accountant.ErrNotHeld, e.Hold, err)
+		}
+		if b.Held, err = b.Held.Minus(loss); err != nil {
+			return err
+		}
+		b.Spent, err = b.Spent.Plus(loss)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	maps.Copy(s.balances, next)
+	s.holds[e.Hold] = open{run, left}
+	return nil
+}
+
+func (s *State) settle(run string, id accountant.ChargeID) error {
+	if h, ok := s.holds[id]; !ok || h.run != run {
+		return fmt.Errorf("%w: %d is not a hold of this run", accountant.ErrNotHeld, id)
+	}
+	s.giveBack(id)
+	return nil
+}
+
+// giveBack ends a hold.
+func (s *State) giveBack(id accountant.ChargeID) {
+	for _, d := range s.holds[id].debits {
+		b := s.balances[d.Scope]
+		if held, err := b.Held.Minus(d.Loss); err == nil { // always: what is held is the sum of the holds
+			b.Held = held
+		}
+		s.balances[d.Scope] = b
+	}
+	delete(s.holds, id)
+}

@@ -1,0 +1,97 @@
+package history
+
+import (
+	"dpproxy/accountant"
+)
+
+// An Entry is one step in the history of a ledger.
+//
+//sumtype:decl
+type Entry interface{ entry() }
+
+// A BeginEntry begins a run, which is one process that charges. Its boot is the
+// run's name, random and never used twice.
+type BeginEntry struct {
+	Boot string
+	// Sole ends all runs before it. A ledger that one process at a time can have
+	// open begins its runs so.
+	Sole bool
+}
+
+// A LimitsEntry is what a configuration says: it creates budgets and lowers
+// limits, all or none of them. Scopes it does not name keep theirs.
+type LimitsEntry []accountant.Limit
+
+// A ChargeEntry is a charge of the run that makes it.
+type ChargeEntry accountant.Charge
+
+// A VoidEntry takes a charge of the same run back.
+type VoidEntry struct{ Charge accountant.ChargeID }
+
+// A HoldEntry reserves what a chain of releases can cost at most.
+type HoldEntry accountant.Charge
+
+// A StepEntry spends part of a hold of the same run.
+type StepEntry struct {
+	Hold   accountant.ChargeID
+	Events []string
+	Debits []accountant.Debit
+}
+
+// A SettleEntry ends a hold of the same run and gives back what no step spent.
+type SettleEntry struct{ Hold accountant.ChargeID }
+
+// An IncidentEntry is an incident.
+type IncidentEntry accountant.Incident
+
+// A ClearEntry clears the incidents of one analyst, or all when it is empty.
+type ClearEntry struct{ Analyst, Reason string }
+
+// A RaiseEntry is an administrator's decision to raise one limit.
+type RaiseEntry struct {
+	Limit       accountant.Limit
+	Who, Reason string
+}
+
+// A LowerEntry is an administrator's decision to lower one limit, even below
+// what is spent.
+type LowerEntry struct {
+	Limit       accountant.Limit
+	Who, Reason string
+}
+
+// A FreezeEntry is an administrator's decision that nothing more is charged to a
+// scope, or that charging goes on.
+type FreezeEntry struct {
+	Scope       accountant.Scope
+	Frozen      bool
+	Who, Reason string
+}
+
+// A FenceEntry ends a run, or all when Boot is empty: nothing that it sends
+// counts any more, and what its holds have not spent is given back.
+type FenceEntry struct{ Boot, Who, Reason string }
+
+// A NoteEntry records what an administrator asserted or did to the ledger itself,
+// such as a repair.
+type NoteEntry struct{ Who, Text string }
+
+// A CheckpointEntry says what the state before it is: the SHA-256 of its
+// [Snapshot], in hexadecimal.
+type CheckpointEntry struct{ Digest string }
+
+func (BeginEntry) entry()      {}
+func (LimitsEntry) entry()     {}
+func (ChargeEntry) entry()     {}
+func (VoidEntry) entry()       {}
+func (HoldEntry) entry()       {}
+func (StepEntry) entry()       {}
+func (SettleEntry) entry()     {}
+func (IncidentEntry) entry()   {}
+func (ClearEntry) entry()      {}
+func (RaiseEntry) entry()      {}
+func (LowerEntry) entry()      {}
+func (FreezeEntry) entry()     {}
+func (FenceEntry) entry()      {}
+func (NoteEntry) entry()       {}
+func (CheckpointEntry) entry() {}

@@ -1,0 +1,295 @@
+package history
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"dpproxy/accountant"
+)
+
+// MaxLine bounds a record, in bytes.
+const MaxLine = 4 << 20
+
+// A Hash is a SHA-256 digest.
+type Hash = [sha256.Size]byte
+
+// A Record is one entry as a ledger writes it.
+type Record struct {
+	Seq   uint64    // dense, from 1
+	Time  time.Time // for people only; zero when the ledger had no clock
+	Run   string    // that made the entry; empty for an administrator's
+	Entry Entry
+	// Line is the recorded JSON. Its "prev" is the SHA-256 of the line before.
+	Line []byte
+}
+
+// Hash returns the SHA-256 of the record's line.
+func (r Record) Hash() Hash { return sha256.Sum256(r.Line) }
+
+// The JSON of a record. Exactly one of the fields after Run is set.
+type recordJSON struct {
+	Seq        uint64        `json:"seq"`
+	Prev       string        `json:"prev"`
+	Time       time.Time     `json:"time,omitzero"`
+	Run        string        `json:"run,omitempty"`
+	Begin      *beginJSON    `json:"begin,omitempty"`
+	Limits     []amount      `json:"limits,omitzero"`
+	Charge     *chargeJSON   `json:"charge,omitempty"`
+	Void       *uint64       `json:"void,omitempty"`
+	Hold       *chargeJSON   `json:"hold,omitempty"`
+	Step       *stepJSON     `json:"step,omitempty"`
+	Settle     *uint64       `json:"settle,omitempty"`
+	Incident   *incidentJSON `json:"incident,omitempty"`
+	Clear      *clearJSON    `json:"clear,omitempty"`
+	Raise      *limitJSON    `json:"raise,omitempty"`
+	Lower      *limitJSON    `json:"lower,omitempty"`
+	Freeze     *freezeJSON   `json:"freeze,omitempty"`
+	Fence      *fenceJSON    `json:"fence,omitempty"`
+	Note       *noteJSON     `json:"note,omitempty"`
+	Checkpoint string        `json:"checkpoint,omitempty"`
+}
+
+type beginJSON struct {
+	Boot string `json:"boot"`
+	Sole bool   `json:"sole,omitempty"`
+}
+
+type chargeJSON struct {
+	Analyst string   `json:"analyst"`
+	Shape   string   `json:"shape,omitempty"`
+	Events  []string `json:"events,omitempty"`
+	Debits  []amount `json:"debits"`
+}
+
+type stepJSON struct {
+	Hold   uint64   `json:"hold"`
+	Events []string `json:"events,omitempty"`
+	Debits []amount `json:"debits"`
+}
+
+type incidentJSON struct {
+	Charge  uint64 `json:"charge"`
+	Analyst string `json:"analyst"`
+	Shape   string `json:"shape,omitempty"`
+}
+
+type clearJSON struct {
+	Analyst string `json:"analyst,omitempty"`
+	Reason  string `json:"reason"`
+}
+
+type limitJSON struct {
+	Limit  amount `json:"limit"`
+	Who    string `json:"who"`
+	Reason string `json:"reason"`
+}
+
+type freezeJSON struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Frozen bool   `json:"frozen"`
+	Who    string `json:"who"`
+	Reason string `json:"reason"`
+}
+
+type fenceJSON struct {
+	Boot   string `json:"boot,omitempty"`
+	Who    string `json:"who"`
+	Reason string `json:"reason"`
+}
+
+type noteJSON struct {
+	Who  string `json:"who"`
+	Text string `json:"text"`
+}
+
+// Encode returns the line of entry number seq, made by a run, after the line whose
+// hash is prev.
+func Encode(seq uint64, prev Hash, now time.Time, run string, e Entry) ([]byte, error) {
+	r := recordJSON{Seq: seq, Prev: hex.EncodeToString(prev[:]), Time: now, Run: run}
+	if !r.set(e) {
+		return nil, fmt.Errorf("history: unknown entry %T", e)
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("history: encoding entry %d: %w", seq, err)
+	}
+	if len(line) > MaxLine {
+		return nil, fmt.Errorf("history: an entry of %d bytes is longer than the limit of %d", len(line), MaxLine)
+	}
+	return line, nil
+}
+
+// set puts an entry into the field of its kind.
+func (r *recordJSON) set(e Entry) bool {
+	switch e := e.(type) {
+	case BeginEntry:
+		r.Begin = &beginJSON{e.Boot, e.Sole}
+	case LimitsEntry:
+		r.Limits = []amount{} // present even when the configuration is empty
+		for _, l := range e {
+			r.Limits = append(r.Limits, toAmount(l.Scope, l.Loss))
+		}
+	case ChargeEntry:
+		r.Charge = &chargeJSON{e.Analyst, e.Shape, e.Events, toAmounts(e.Debits)}
+	case VoidEntry:
+		r.Void = (*uint64)(&e.Charge)
+	case HoldEntry:
+		r.Hold = &chargeJSON{e.Analyst, e.Shape, e.Events, toAmounts(e.Debits)}
+	case StepEntry:
+		r.Step = &stepJSON{uint64(e.Hold), e.Events, toAmounts(e.Debits)}
+	case SettleEntry:
+		r.Settle = (*uint64)(&e.Hold)
+	case IncidentEntry:
+		in := toIncident(accountant.Incident(e))
+		r.Incident = &in
+	case ClearEntry:
+		r.Clear = &clearJSON{e.Analyst, e.Reason}
+	case RaiseEntry:
+		r.Raise = &limitJSON{toAmount(e.Limit.Scope, e.Limit.Loss), e.Who, e.Reason}
+	case LowerEntry:
+		r.Lower = &limitJSON{toAmount(e.Limit.Scope, e.Limit.Loss), e.Who, e.Reason}
+	case FreezeEntry:
+		r.Freeze = &freezeJSON{string(e.Scope.Kind), e.Scope.Name, e.Frozen, e.Who, e.Reason}
+	case FenceEntry:
+		r.Fence = &fenceJSON{e.Boot, e.Who, e.Reason}
+	case NoteEntry:
+		r.Note = &noteJSON{e.Who, e.Text}
+	case CheckpointEntry:
+		r.Checkpoint = e.Digest
+	default:
+		return false
+	}
+	return true
+}
+
+// Decode is the inverse of [Encode]. It checks that the line is entry number seq
+// and follows the one whose hash is prev.
+func Decode(line []byte, seq uint64, prev Hash) (Record, error) {
+	var r recordJSON
+	if err := strictly(line, &r); err != nil {
+		return Record{}, fmt.Errorf("entry %d is unreadable: %w", seq, err)
+	}
+	if r.Seq != seq {
+		return Record{}, fmt.Errorf("entry %d stands where %d is due", r.Seq, seq)
+	}
+	if r.Prev != hex.EncodeToString(prev[:]) {
+		return Record{}, fmt.Errorf("entry %d does not follow the one before it: the chain of hashes is broken", seq)
+	}
+	e, err := r.entry()
+	if err != nil {
+		return Record{}, fmt.Errorf("entry %d: %w", seq, err)
+	}
+	return Record{Seq: seq, Time: r.Time, Run: r.Run, Entry: e, Line: line}, nil
+}
+
+// strictly decodes one JSON value without unknown fields and without more after it.
+func strictly(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there are bytes after its end")
+	}
+	return nil
+}
+
+// entry returns the one entry that r holds.
+func (r *recordJSON) entry() (Entry, error) {
+	var found []Entry
+	var errs []error
+	add := func(e Entry, err error) {
+		found, errs = append(found, e), append(errs, err)
+	}
+	r.processEntries(add)
+	r.decisions(add)
+	if len(found) != 1 {
+		return nil, fmt.Errorf("it holds %d steps instead of one", len(found))
+	}
+	return found[0], errs[0]
+}
+
+// processEntries adds what processes write.
+func (r *recordJSON) processEntries(add func(Entry, error)) {
+	if r.Begin != nil {
+		add(BeginEntry{r.Begin.Boot, r.Begin.Sole}, nil)
+	}
+	if r.Limits != nil {
+		limits, err := toDebits(r.Limits)
+		e := LimitsEntry{}
+		for _, l := range limits {
+			e = append(e, accountant.Limit(l))
+		}
+		add(e, err)
+	}
+	if r.Charge != nil {
+		c, err := r.Charge.charge()
+		add(ChargeEntry(c), err)
+	}
+	if r.Void != nil {
+		add(VoidEntry{accountant.ChargeID(*r.Void)}, nil)
+	}
+	if r.Hold != nil {
+		c, err := r.Hold.charge()
+		add(HoldEntry(c), err)
+	}
+	if r.Step != nil {
+		debits, err := toDebits(r.Step.Debits)
+		add(StepEntry{accountant.ChargeID(r.Step.Hold), r.Step.Events, debits}, err)
+	}
+	if r.Settle != nil {
+		add(SettleEntry{accountant.ChargeID(*r.Settle)}, nil)
+	}
+	if r.Incident != nil {
+		add(IncidentEntry(r.Incident.incident()), nil)
+	}
+	if r.Checkpoint != "" {
+		add(CheckpointEntry{r.Checkpoint}, nil)
+	}
+}
+
+// decisions adds what administrators write.
+func (r *recordJSON) decisions(add func(Entry, error)) {
+	if r.Clear != nil {
+		add(ClearEntry{r.Clear.Analyst, r.Clear.Reason}, nil)
+	}
+	if r.Raise != nil {
+		limit, err := r.Raise.Limit.debit()
+		add(RaiseEntry{accountant.Limit(limit), r.Raise.Who, r.Raise.Reason}, err)
+	}
+	if r.Lower != nil {
+		limit, err := r.Lower.Limit.debit()
+		add(LowerEntry{accountant.Limit(limit), r.Lower.Who, r.Lower.Reason}, err)
+	}
+	if f := r.Freeze; f != nil {
+		scope := accountant.Scope{Kind: accountant.ScopeKind(f.Kind), Name: f.Name}
+		add(FreezeEntry{scope, f.Frozen, f.Who, f.Reason}, nil)
+	}
+	if r.Fence != nil {
+		add(FenceEntry{r.Fence.Boot, r.Fence.Who, r.Fence.Reason}, nil)
+	}
+	if r.Note != nil {
+		add(NoteEntry{r.Note.Who, r.Note.Text}, nil)
+	}
+}
+
+func (c *chargeJSON) charge() (accountant.Charge, error) {
+	debits, err := toDebits(c.Debits)
+	return accountant.Charge{Analyst: c.Analyst, Shape: c.Shape, Events: c.Events, Debits: debits}, err
+}
+
+func toIncident(in accountant.Incident) incidentJSON {
+	return incidentJSON{uint64(in.Charge), in.Analyst, in.Shape}
+}
+
+func (in incidentJSON) incident() accountant.Incident {
+	return accountant.Incident{Charge: accountant.ChargeID(in.Charge), Analyst: in.Analyst, Shape: in.Shape}
+}

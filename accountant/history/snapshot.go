@@ -1,0 +1,157 @@
+package history
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+)
+
+// The JSON of a snapshot. Everything in it is ordered, so that equal states have
+// equal snapshots.
+type snapshotJSON struct {
+	Seq       uint64         `json:"seq"`
+	Runs      []string       `json:"runs"`
+	Balances  []balanceJSON  `json:"balances"`
+	Voidable  []openJSON     `json:"voidable"`
+	Recent    []uint64       `json:"recent"`
+	Holds     []openJSON     `json:"holds"`
+	Incidents []incidentJSON `json:"incidents"`
+}
+
+type balanceJSON struct {
+	Limit  amount     `json:"limit"`
+	Spent  partAmount `json:"spent"`
+	Held   partAmount `json:"held"`
+	Frozen bool       `json:"frozen,omitempty"`
+}
+
+// A partAmount is a loss in the measure of the limit beside it.
+type partAmount struct {
+	Pico int64 `json:"pico"`
+	Atto int64 `json:"atto,omitempty,string"`
+}
+
+type openJSON struct {
+	ID     uint64   `json:"id"`
+	Run    string   `json:"run"`
+	Debits []amount `json:"debits"`
+}
+
+// Snapshot writes the state as JSON, the same for equal states.
+func (s *State) Snapshot() ([]byte, error) {
+	j := snapshotJSON{
+		Seq: s.seq, Runs: append([]string{}, s.Runs()...),
+		Balances: []balanceJSON{}, Voidable: toOpens(s.voidable), Recent: []uint64{}, Holds: toOpens(s.holds), Incidents: []incidentJSON{},
+	}
+	for _, b := range slices.SortedFunc(maps.Values(s.balances), byScope) {
+		j.Balances = append(j.Balances, balanceJSON{
+			Limit: toAmount(b.Scope, b.Limit), Spent: partAmount{b.Spent.Pico(), b.Spent.Atto()},
+			Held: partAmount{b.Held.Pico(), b.Held.Atto()}, Frozen: b.Frozen,
+		})
+	}
+	for _, id := range s.recent {
+		j.Recent = append(j.Recent, uint64(id))
+	}
+	for _, in := range s.incidents {
+		j.Incidents = append(j.Incidents, toIncident(in))
+	}
+	return json.Marshal(j)
+}
+
+func toOpens(all map[accountant.ChargeID]open) []openJSON {
+	opens := []openJSON{}
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		opens = append(opens, openJSON{uint64(id), all[id].run, toAmounts(all[id].debits)})
+	}
+	return opens
+}
+
+// Restore is the inverse of [State.Snapshot].
+func Restore(snapshot []byte) (*State, error) {
+	var j snapshotJSON
+	if err := strictly(snapshot, &j); err != nil {
+		return nil, fmt.Errorf("history: the snapshot is unreadable: %w", err)
+	}
+	s := NewState()
+	s.seq = j.Seq
+	for _, boot := range j.Runs {
+		s.runs[boot] = true
+	}
+	for _, b := range j.Balances {
+		balance, err := b.balance()
+		if err != nil {
+			return nil, fmt.Errorf("history: a balance of the snapshot: %w", err)
+		}
+		s.balances[balance.Scope] = balance
+	}
+	if err := restoreOpens(s.voidable, j.Voidable); err != nil {
+		return nil, err
+	}
+	if err := restoreOpens(s.holds, j.Holds); err != nil {
+		return nil, err
+	}
+	for _, id := range j.Recent {
+		s.recent = append(s.recent, accountant.ChargeID(id))
+	}
+	for _, in := range j.Incidents {
+		s.incidents = append(s.incidents, in.incident())
+	}
+	again, err := s.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(again, snapshot) {
+		return nil, fmt.Errorf("history: the snapshot of %d entries is not one that a state writes", j.Seq)
+	}
+	return s, nil
+}
+
+func (b balanceJSON) balance() (accountant.Balance, error) {
+	limit, err := b.Limit.debit()
+	if err != nil {
+		return accountant.Balance{}, err
+	}
+	spent, err := dp.NewLoss(limit.Loss.Measure(), b.Spent.Pico, b.Spent.Atto)
+	if err != nil {
+		return accountant.Balance{}, err
+	}
+	held, err := dp.NewLoss(limit.Loss.Measure(), b.Held.Pico, b.Held.Atto)
+	return accountant.Balance{Scope: limit.Scope, Limit: limit.Loss, Spent: spent, Held: held, Frozen: b.Frozen}, err
+}
+
+func restoreOpens(into map[accountant.ChargeID]open, all []openJSON) error {
+	for _, o := range all {
+		debits, err := toDebits(o.Debits)
+		if err != nil {
+			return fmt.Errorf("history: the open charge %d of the snapshot: %w", o.ID, err)
+		}
+		into[accountant.ChargeID(o.ID)] = open{o.Run, debits}
+	}
+	return nil
+}
+
+// Digest returns the SHA-256 of a snapshot in hexadecimal, as a [CheckpointEntry]
+// holds it.
+func Digest(snapshot []byte) string {
+	sum := sha256.Sum256(snapshot)
+	return hex.EncodeToString(sum[:])
+}
+
+// checkpoint compares the state with what the entry says it is.
+func (s *State) checkpoint(e CheckpointEntry) error {
+	snapshot, err := s.Snapshot()
+	if err != nil {
+		return err
+	}
+	if got := Digest(snapshot); got != e.Digest {
+		return fmt.Errorf("history: the checkpoint says %.12s, and the entries before it add up to %.12s", e.Digest, got)
+	}
+	return nil
+}

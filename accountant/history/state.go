@@ -1,0 +1,319 @@
+package history
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+)
+
+// maxVoidable is how many charges, the latest ones, can still be taken back.
+// A charge is taken back moments after it was made or never, so the bound only
+// keeps a state small.
+const maxVoidable = 1 << 12
+
+// A State is what the entries of a ledger add up to. Its methods are not safe for
+// concurrent use.
+type State struct {
+	seq       uint64
+	runs      map[string]bool // those that go on
+	balances  map[accountant.Scope]accountant.Balance
+	voidable  map[accountant.ChargeID]open
+	recent    []accountant.ChargeID // the keys of voidable and some former ones, oldest first
+	holds     map[accountant.ChargeID]open
+	incidents []accountant.Incident
+}
+
+// An open charge or hold belongs to a run. Of a hold, debits are what no step has
+// spent.
+type open struct {
+	run    string
+	debits []accountant.Debit
+}
+
+// NewState returns the state before the first entry: no scope has a budget and
+// no process runs.
+func NewState() *State {
+	return &State{
+		runs:     map[string]bool{},
+		balances: map[accountant.Scope]accountant.Balance{},
+		voidable: map[accountant.ChargeID]open{},
+		holds:    map[accountant.ChargeID]open{},
+	}
+}
+
+// Seq returns how many entries were applied. The ID of a charge or a hold is the
+// Seq after it.
+func (s *State) Seq() uint64 { return s.seq }
+
+// Apply takes one step that a run makes; run is empty for the steps of an
+// administrator and for the one that begins a run. On an error nothing has
+// changed. A run that does not go on gets [accountant.ErrFenced].
+func (s *State) Apply(run string, e Entry) error {
+	if err := s.apply(run, e); err != nil {
+		return err
+	}
+	s.seq++
+	return nil
+}
+
+func (s *State) apply(run string, e Entry) error {
+	if run != "" && !s.runs[run] {
+		return fmt.Errorf("%w: the run %q has ended", accountant.ErrFenced, run)
+	}
+	switch e := e.(type) {
+	case BeginEntry:
+		return s.begin(run, e)
+	case LimitsEntry:
+		return s.setLimits(e)
+	case ChargeEntry:
+		return s.charge(run, accountant.Charge(e))
+	case VoidEntry:
+		return s.void(run, e.Charge)
+	case HoldEntry:
+		return s.hold(run, accountant.Charge(e))
+	case StepEntry:
+		return s.step(run, e)
+	case SettleEntry:
+		return s.settle(run, e.Hold)
+	case IncidentEntry:
+		return s.addIncident(accountant.Incident(e))
+	case ClearEntry:
+		return s.clearIncidents(e)
+	case RaiseEntry:
+		return s.raise(e)
+	case LowerEntry:
+		return s.lower(e)
+	case FreezeEntry:
+		return s.freeze(e)
+	case FenceEntry:
+		return s.fence(e)
+	case NoteEntry:
+		return decided(e.Who, e.Text)
+	case CheckpointEntry:
+		return s.checkpoint(e)
+	}
+	return fmt.Errorf("history: unknown entry %T", e)
+}
+
+func (s *State) begin(run string, e BeginEntry) error {
+	if err := checkText(e.Boot); err != nil {
+		return err
+	}
+	if run != "" || e.Boot == "" || s.runs[e.Boot] {
+		return fmt.Errorf("history: a run %q cannot begin here", e.Boot)
+	}
+	if e.Sole {
+		for boot := range s.runs {
+			s.end(boot)
+		}
+	}
+	s.runs[e.Boot] = true
+	return nil
+}
+
+// end ends a run: its charges can no longer be taken back, as their queries may
+// have been sent, and its holds are settled. A hold was never a debit, so that
+// giving it back anticipates nothing; a step of a run that lives on after its end
+// is refused before it draws.
+func (s *State) end(boot string) {
+	delete(s.runs, boot)
+	maps.DeleteFunc(s.voidable, func(_ accountant.ChargeID, o open) bool { return o.run == boot })
+	for id, o := range s.holds {
+		if o.run == boot {
+			s.giveBack(id)
+		}
+	}
+}
+
+func (s *State) setLimits(limits []accountant.Limit) error {
+	next := make(map[accountant.Scope]accountant.Balance, len(limits))
+	for _, l := range limits {
+		if _, twice := next[l.Scope]; twice {
+			return fmt.Errorf("history: %v has two limits", l.Scope)
+		}
+		b, err := s.withLimit(l)
+		if err != nil {
+			return err
+		}
+		next[l.Scope] = b
+	}
+	maps.Copy(s.balances, next)
+	return nil
+}
+
+// withLimit returns the balance of l's scope under l, which may create a budget
+// or lower its limit, even below what is spent.
+func (s *State) withLimit(l accountant.Limit) (accountant.Balance, error) {
+	if err := checkText(string(l.Scope.Kind), l.Scope.Name); err != nil {
+		return accountant.Balance{}, err
+	}
+	measure := l.Loss.Measure()
+	b, known := s.balances[l.Scope]
+	switch {
+	case l.Scope.Kind == "" || l.Scope.Name == "":
+		return accountant.Balance{}, fmt.Errorf("history: the scope %q has no kind or no name", l.Scope)
+	case measure != dp.PureDP && measure != dp.ZCDP:
+		return accountant.Balance{}, fmt.Errorf("history: the limit of %v: %w", l.Scope, dp.ErrMeasure)
+	case !known:
+		return accountant.Balance{Scope: l.Scope, Limit: l.Loss, Spent: dp.Zero(measure), Held: dp.Zero(measure)}, nil
+	case measure != b.Limit.Measure():
+		return accountant.Balance{}, fmt.Errorf("history: %v is counted in %v and cannot change to %v: %w",
+			l.Scope, b.Limit.Measure(), measure, dp.ErrMeasure)
+	case !l.Loss.Fits(b.Limit):
+		return accountant.Balance{}, fmt.Errorf("%w: %v is limited to %v, %v is more and takes an explicit raise with a reason",
+			accountant.ErrLimitRaise, l.Scope, b.Limit, l.Loss)
+	}
+	b.Limit = l.Loss
+	return b, nil
+}
+
+func (s *State) raise(e RaiseEntry) error {
+	b, err := s.decidedLimit(e.Limit, e.Who, e.Reason)
+	if err != nil {
+		return err
+	}
+	if !b.Limit.Fits(e.Limit.Loss) || b.Limit == e.Limit.Loss {
+		return fmt.Errorf("history: %v is limited to %v, and %v is not a raise of it", b.Scope, b.Limit, e.Limit.Loss)
+	}
+	b.Limit = e.Limit.Loss
+	s.balances[b.Scope] = b
+	return nil
+}
+
+func (s *State) lower(e LowerEntry) error {
+	b, err := s.decidedLimit(e.Limit, e.Who, e.Reason)
+	if err != nil {
+		return err
+	}
+	if !e.Limit.Loss.Fits(b.Limit) || b.Limit == e.Limit.Loss {
+		return fmt.Errorf("history: %v is limited to %v, and %v does not lower it", b.Scope, b.Limit, e.Limit.Loss)
+	}
+	b.Limit = e.Limit.Loss
+	s.balances[b.Scope] = b
+	return nil
+}
+
+// decidedLimit returns the balance whose limit an administrator changes.
+func (s *State) decidedLimit(l accountant.Limit, who, reason string) (accountant.Balance, error) {
+	if err := decided(who, reason); err != nil {
+		return accountant.Balance{}, err
+	}
+	b, known := s.balances[l.Scope]
+	if !known {
+		return accountant.Balance{}, fmt.Errorf("%w: %v", accountant.ErrUnknownScope, l.Scope)
+	}
+	return b, nil
+}
+
+func (s *State) freeze(e FreezeEntry) error {
+	if err := decided(e.Who, e.Reason); err != nil {
+		return err
+	}
+	b, known := s.balances[e.Scope]
+	switch {
+	case !known:
+		return fmt.Errorf("%w: %v", accountant.ErrUnknownScope, e.Scope)
+	case b.Frozen == e.Frozen:
+		return fmt.Errorf("history: %v already is so", e.Scope)
+	}
+	b.Frozen = e.Frozen
+	s.balances[e.Scope] = b
+	return nil
+}
+
+func (s *State) fence(e FenceEntry) error {
+	if err := decided(e.Who, e.Reason); err != nil {
+		return err
+	}
+	if e.Boot != "" && !s.runs[e.Boot] {
+		return fmt.Errorf("history: no run %q goes on", e.Boot)
+	}
+	for boot := range maps.Clone(s.runs) {
+		if e.Boot == "" || boot == e.Boot {
+			s.end(boot)
+		}
+	}
+	return nil
+}
+
+// decided checks that a decision says who made it and why.
+func decided(who, why string) error {
+	if err := checkText(who, why); err != nil {
+		return err
+	}
+	if who == "" || why == "" {
+		return errors.New("history: a decision must say who made it and why")
+	}
+	return nil
+}
+
+// addIncident also ends the time in which the charge can be taken back: its
+// query was sent.
+func (s *State) addIncident(in accountant.Incident) error {
+	if err := checkText(in.Analyst, in.Shape); err != nil {
+		return err
+	}
+	if in.Charge == 0 || uint64(in.Charge) > s.seq {
+		return fmt.Errorf("history: an incident of the charge %d, which does not exist", in.Charge)
+	}
+	s.incidents = append(s.incidents, in)
+	delete(s.voidable, in.Charge)
+	return nil
+}
+
+func (s *State) clearIncidents(e ClearEntry) error {
+	if err := checkText(e.Analyst, e.Reason); err != nil {
+		return err
+	}
+	if e.Reason == "" {
+		return errors.New("history: incidents are cleared with a reason")
+	}
+	s.incidents = slices.DeleteFunc(s.incidents, func(in accountant.Incident) bool {
+		return e.Analyst == "" || in.Analyst == e.Analyst
+	})
+	return nil
+}
+
+// checkText refuses text that is not UTF-8, because an encoder could map two
+// such names to one.
+func checkText(texts ...string) error {
+	for _, t := range texts {
+		if !utf8.ValidString(t) {
+			return fmt.Errorf("history: %q is not UTF-8", t)
+		}
+	}
+	return nil
+}
+
+// Balances returns the balances of the given scopes in their order, or of all,
+// ordered by kind and name, when none is given.
+func (s *State) Balances(scopes ...accountant.Scope) ([]accountant.Balance, error) {
+	if len(scopes) == 0 {
+		return slices.SortedFunc(maps.Values(s.balances), byScope), nil
+	}
+	balances := make([]accountant.Balance, 0, len(scopes))
+	for _, scope := range scopes {
+		b, known := s.balances[scope]
+		if !known {
+			return nil, fmt.Errorf("%w: %v", accountant.ErrUnknownScope, scope)
+		}
+		balances = append(balances, b)
+	}
+	return balances, nil
+}
+
+func byScope(a, b accountant.Balance) int {
+	return cmp.Or(cmp.Compare(a.Scope.Kind, b.Scope.Kind), cmp.Compare(a.Scope.Name, b.Scope.Name))
+}
+
+// Incidents returns the incidents that were not cleared, oldest first.
+func (s *State) Incidents() []accountant.Incident { return slices.Clone(s.incidents) }
+
+// Runs returns the runs that go on, in the order of their names.
+func (s *State) Runs() []string { return slices.Sorted(maps.Keys(s.runs)) }
