@@ -3,7 +3,6 @@ package history
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"dpproxy/accountant"
@@ -15,7 +14,7 @@ func (s *State) charge(run string, c accountant.Charge) error {
 	if err != nil {
 		return err
 	}
-	maps.Copy(s.balances, next)
+	s.putBalances(next)
 	s.keepVoidable(accountant.ChargeID(s.seq+1), open{run, slices.Clone(c.Debits)})
 	return nil
 }
@@ -25,8 +24,8 @@ func (s *State) hold(run string, c accountant.Charge) error {
 	if err != nil {
 		return err
 	}
-	maps.Copy(s.balances, next)
-	s.holds[accountant.ChargeID(s.seq+1)] = open{run, slices.Clone(c.Debits)}
+	s.putBalances(next)
+	put(s, s.holds, accountant.ChargeID(s.seq+1), open{run, slices.Clone(c.Debits)})
 	return nil
 }
 
@@ -84,11 +83,11 @@ func (s *State) each(debits []accountant.Debit, change func(*accountant.Balance,
 }
 
 func (s *State) keepVoidable(id accountant.ChargeID, o open) {
-	s.voidable[id] = o
-	s.recent = append(s.recent, id)
+	put(s, s.voidable, id, o)
+	change(s, &s.recent, append(s.recent, id))
 	if len(s.recent) > maxVoidable {
-		delete(s.voidable, s.recent[0])
-		s.recent = s.recent[1:]
+		drop(s, s.voidable, s.recent[0])
+		change(s, &s.recent, s.recent[1:])
 	}
 }
 
@@ -104,8 +103,8 @@ func (s *State) void(run string, id accountant.ChargeID) error {
 	if err != nil {
 		return fmt.Errorf("%w: %d: %w", accountant.ErrNotVoidable, id, err)
 	}
-	maps.Copy(s.balances, next)
-	delete(s.voidable, id)
+	s.putBalances(next)
+	drop(s, s.voidable, id)
 	return nil
 }
 
@@ -138,8 +137,8 @@ func (s *State) step(run string, e StepEntry) error {
 	if err != nil {
 		return err
 	}
-	maps.Copy(s.balances, next)
-	s.holds[e.Hold] = open{run, left}
+	s.putBalances(next)
+	put(s, s.holds, e.Hold, open{run, left})
 	return nil
 }
 
@@ -158,7 +157,7 @@ func (s *State) giveBack(id accountant.ChargeID) {
 		if held, err := b.Held.Minus(d.Loss); err == nil { // always: what is held is the sum of the holds
 			b.Held = held
 		}
-		s.balances[d.Scope] = b
+		put(s, s.balances, d.Scope, b)
 	}
-	delete(s.holds, id)
+	drop(s, s.holds, id)
 }

@@ -10,12 +10,22 @@ import (
 	"dpproxy/accountant/history"
 )
 
-// TestSnapshotGoesOn takes random steps, restores the state from its snapshot in
-// between, and expects both to go on alike.
+// TestSnapshotGoesOn takes random steps and takes others back, restores the state
+// from its snapshot in between, and expects both to go on alike.
 func TestSnapshotGoesOn(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s, restored := newState(t), newState(t)
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
+			before := snapshot(t, s)
+			s.Try()
+			for range rapid.IntRange(0, 4).Draw(r, "tried") {
+				e := drawEntry(t, r, s.Seq())
+				_ = s.Apply(by(e), e)
+			}
+			s.Rollback()
+			if !bytes.Equal(before, snapshot(t, s)) {
+				r.Fatalf("after a rollback:\n%s\n%s", before, snapshot(t, s))
+			}
 			e := drawEntry(t, r, s.Seq())
 			first, second := s.Apply(by(e), e), restored.Apply(by(e), e)
 			if (first == nil) != (second == nil) {

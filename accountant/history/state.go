@@ -27,6 +27,8 @@ type State struct {
 	recent    []accountant.ChargeID // the keys of voidable and some former ones, oldest first
 	holds     map[accountant.ChargeID]open
 	incidents []accountant.Incident
+	trial     bool
+	undo      []func() // of the steps of a trial, in their order
 }
 
 // An open charge or hold belongs to a run. Of a hold, debits are what no step has
@@ -58,8 +60,64 @@ func (s *State) Apply(run string, e Entry) error {
 	if err := s.apply(run, e); err != nil {
 		return err
 	}
-	s.seq++
+	change(s, &s.seq, s.seq+1)
 	return nil
+}
+
+// Try begins a trial: steps from here on are taken back by [State.Rollback] or
+// kept by [State.Keep].
+func (s *State) Try() { s.trial, s.undo = true, nil }
+
+// Keep ends a trial and keeps its steps.
+func (s *State) Keep() { s.trial, s.undo = false, nil }
+
+// Rollback ends a trial and takes its steps back.
+func (s *State) Rollback() {
+	for _, undo := range slices.Backward(s.undo) {
+		undo()
+	}
+	s.Keep()
+}
+
+// change sets a part of the state. Every change goes through it, put or drop.
+func change[T any](s *State, part *T, value T) {
+	if s.trial {
+		old := *part
+		s.undo = append(s.undo, func() { *part = old })
+	}
+	*part = value
+}
+
+// put sets a key of a map of the state.
+func put[K comparable, V any](s *State, m map[K]V, key K, value V) {
+	remember(s, m, key)
+	m[key] = value
+}
+
+// drop deletes a key of a map of the state.
+func drop[K comparable, V any](s *State, m map[K]V, key K) {
+	remember(s, m, key)
+	delete(m, key)
+}
+
+func remember[K comparable, V any](s *State, m map[K]V, key K) {
+	if !s.trial {
+		return
+	}
+	old, was := m[key]
+	s.undo = append(s.undo, func() {
+		if was {
+			m[key] = old
+		} else {
+			delete(m, key)
+		}
+	})
+}
+
+func (s *State) putBalances(next map[accountant.Scope]accountant.Balance) {
+	for scope, b := range next {
+		put(s, s.balances, scope, b)
+	}
 }
 
 func (s *State) apply(run string, e Entry) error {
@@ -109,11 +167,11 @@ func (s *State) begin(run string, e BeginEntry) error {
 		return fmt.Errorf("history: a run %q cannot begin here", e.Boot)
 	}
 	if e.Sole {
-		for boot := range s.runs {
+		for _, boot := range s.Runs() {
 			s.end(boot)
 		}
 	}
-	s.runs[e.Boot] = true
+	put(s, s.runs, e.Boot, true)
 	return nil
 }
 
@@ -122,9 +180,13 @@ func (s *State) begin(run string, e BeginEntry) error {
 // giving it back anticipates nothing; a step of a run that lives on after its end
 // is refused before it draws.
 func (s *State) end(boot string) {
-	delete(s.runs, boot)
-	maps.DeleteFunc(s.voidable, func(_ accountant.ChargeID, o open) bool { return o.run == boot })
-	for id, o := range s.holds {
+	drop(s, s.runs, boot)
+	for id, o := range maps.Clone(s.voidable) {
+		if o.run == boot {
+			drop(s, s.voidable, id)
+		}
+	}
+	for id, o := range maps.Clone(s.holds) {
 		if o.run == boot {
 			s.giveBack(id)
 		}
@@ -143,7 +205,7 @@ func (s *State) setLimits(limits []accountant.Limit) error {
 		}
 		next[l.Scope] = b
 	}
-	maps.Copy(s.balances, next)
+	s.putBalances(next)
 	return nil
 }
 
@@ -182,7 +244,7 @@ func (s *State) raise(e RaiseEntry) error {
 		return fmt.Errorf("history: %v is limited to %v, and %v is not a raise of it", b.Scope, b.Limit, e.Limit.Loss)
 	}
 	b.Limit = e.Limit.Loss
-	s.balances[b.Scope] = b
+	put(s, s.balances, b.Scope, b)
 	return nil
 }
 
@@ -195,7 +257,7 @@ func (s *State) lower(e LowerEntry) error {
 		return fmt.Errorf("history: %v is limited to %v, and %v does not lower it", b.Scope, b.Limit, e.Limit.Loss)
 	}
 	b.Limit = e.Limit.Loss
-	s.balances[b.Scope] = b
+	put(s, s.balances, b.Scope, b)
 	return nil
 }
 
@@ -223,7 +285,7 @@ func (s *State) freeze(e FreezeEntry) error {
 		return fmt.Errorf("history: %v already is so", e.Scope)
 	}
 	b.Frozen = e.Frozen
-	s.balances[e.Scope] = b
+	put(s, s.balances, e.Scope, b)
 	return nil
 }
 
@@ -234,7 +296,7 @@ func (s *State) fence(e FenceEntry) error {
 	if e.Boot != "" && !s.runs[e.Boot] {
 		return fmt.Errorf("history: no run %q goes on", e.Boot)
 	}
-	for boot := range maps.Clone(s.runs) {
+	for _, boot := range s.Runs() {
 		if e.Boot == "" || boot == e.Boot {
 			s.end(boot)
 		}
@@ -262,8 +324,8 @@ func (s *State) addIncident(in accountant.Incident) error {
 	if in.Charge == 0 || uint64(in.Charge) > s.seq {
 		return fmt.Errorf("history: an incident of the charge %d, which does not exist", in.Charge)
 	}
-	s.incidents = append(s.incidents, in)
-	delete(s.voidable, in.Charge)
+	change(s, &s.incidents, append(slices.Clip(s.incidents), in))
+	drop(s, s.voidable, in.Charge)
 	return nil
 }
 
@@ -274,9 +336,9 @@ func (s *State) clearIncidents(e ClearEntry) error {
 	if e.Reason == "" {
 		return errors.New("history: incidents are cleared with a reason")
 	}
-	s.incidents = slices.DeleteFunc(s.incidents, func(in accountant.Incident) bool {
+	change(s, &s.incidents, slices.DeleteFunc(slices.Clone(s.incidents), func(in accountant.Incident) bool {
 		return e.Analyst == "" || in.Analyst == e.Analyst
-	})
+	}))
 	return nil
 }
 

@@ -40,6 +40,15 @@ type ledgerID [16]byte
 // String writes the ID in hexadecimal.
 func (id ledgerID) String() string { return hex.EncodeToString(id[:]) }
 
+// parseLedgerID is the inverse of String.
+func parseLedgerID(text string) (id ledgerID, err error) {
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != len(id) {
+		return id, fmt.Errorf("logledger: %q is not the ID of a ledger", text)
+	}
+	return ledgerID(b), nil
+}
+
 // A CorruptError says where a ledger is damaged. Nothing was changed.
 type CorruptError struct {
 	Offset int64 // in ledger.log

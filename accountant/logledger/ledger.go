@@ -45,24 +45,21 @@ type Options struct {
 // A Ledger is an [accountant.Ledger] in a directory that it has locked.
 // Its methods are safe for concurrent use.
 type Ledger struct {
-	log *slog.Logger
-	now func() time.Time
-
+	// The files' state, at and checkpoint count all admitted entries, the
+	// undurable ones too, under mu. Their store is the committer's, and Close's
+	// after stopped.
+	files
+	now   func() time.Time
 	boot  string // the run
 	every uint64 // entries between checkpoints
 
-	mu         sync.Mutex
-	checkpoint uint64         // the number of the last one
-	state      *history.State // all admitted entries, the undurable ones too
-	at         position       // behind the last of them
-	batch      *batch         // to be written next
-	err        error          // of every call, once the ledger failed or closed
-	failed     bool
+	mu     sync.Mutex
+	batch  *batch // to be written next
+	err    error  // of every call, once the ledger failed or closed
+	failed bool
 
 	kick    chan struct{} // tells the committer that the batch has entries
 	stopped chan struct{} // closed when the committer has ended
-	store   *store        // the committer's; Close's after stopped
-	disk    disk
 
 	closing  sync.Once
 	closeErr error
@@ -174,5 +171,5 @@ func (l *Ledger) close() error {
 	if !l.failed {
 		err = l.store.mark.sync()
 	}
-	return errors.Join(err, l.store.close(), l.disk.close())
+	return errors.Join(err, l.closeFiles())
 }

@@ -35,8 +35,9 @@ func Open(ctx context.Context, dir string, limits []accountant.Limit, o Options)
 // open opens the ledger on a disk, which it closes on an error.
 func open(ctx context.Context, d disk, limits []accountant.Limit, o Options) (*Ledger, error) {
 	l := &Ledger{
-		log: o.Log, now: o.Now, disk: d,
-		boot: rand.Text(), every: uint64(max(0, o.CheckpointEvery)),
+		files: files{log: o.Log, disk: d},
+		now:   o.Now,
+		boot:  rand.Text(), every: uint64(max(0, o.CheckpointEvery)),
 		batch: newBatch(), kick: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
 	if l.log == nil {
@@ -49,21 +50,19 @@ func open(ctx context.Context, d disk, limits []accountant.Limit, o Options) (*L
 		l.now = func() time.Time { return time.Time{} }
 	}
 	if err := l.begin(ctx, limits, o.Create); err != nil {
-		return nil, errors.Join(err, l.store.close(), d.close())
+		return nil, errors.Join(err, l.closeFiles())
 	}
 	go l.commitLoop()
 	return l, nil
 }
 
-// begin locks, creates or recovers, and records that a run begins.
+// begin opens the files and records that a run begins.
 func (l *Ledger) begin(ctx context.Context, limits []accountant.Limit, create bool) error {
-	if err := l.disk.lock(); err != nil {
-		return err
+	id := newLedgerID()
+	if !create {
+		id = ledgerID{}
 	}
-	if err := ensureLedger(l.disk, create); err != nil {
-		return err
-	}
-	if err := l.recover(ctx); err != nil {
+	if err := l.open(ctx, id); err != nil {
 		return err
 	}
 	first := newBatch()
@@ -78,8 +77,34 @@ func (l *Ledger) begin(ctx context.Context, limits []accountant.Limit, create bo
 	return l.store.commit(first)
 }
 
-// ensureLedger makes a log where there is no trace of a ledger, if it may.
-func ensureLedger(d disk, create bool) error {
+// files are the files of a ledger and what they hold.
+type files struct {
+	log        *slog.Logger
+	disk       disk
+	store      *store
+	state      *history.State
+	at         position // behind the last entry
+	checkpoint uint64   // the number of the last one
+}
+
+// open locks the directory and recovers the ledger in it. Where there is none it
+// creates one with the given ID, unless that is zero.
+func (l *files) open(ctx context.Context, id ledgerID) error {
+	if err := l.disk.lock(); err != nil {
+		return err
+	}
+	if err := ensureLedger(l.disk, id); err != nil {
+		return err
+	}
+	return l.recover(ctx)
+}
+
+// closeFiles closes what is open.
+func (l *files) closeFiles() error { return errors.Join(l.store.close(), l.disk.close()) }
+
+// ensureLedger makes a log where there is no trace of a ledger, if it is given an
+// ID for it.
+func ensureLedger(d disk, id ledgerID) error {
 	hasLog, err := exists(d, logName)
 	if err != nil {
 		return err
@@ -92,10 +117,16 @@ func ensureLedger(d disk, create bool) error {
 		return nil
 	case hasMark:
 		return &CorruptError{0, "the log is missing, and its mark is there: a budget cannot begin anew"}
-	case !create:
+	case id == ledgerID{}:
 		return fmt.Errorf("%w in the directory, and none may be created", ErrNoLedger)
 	}
-	return createLog(d)
+	return createLog(d, id)
+}
+
+// newLedgerID returns a random ID.
+func newLedgerID() (id ledgerID) {
+	_, _ = rand.Read(id[:]) // ends the process instead of failing
+	return id
 }
 
 func exists(d disk, name string) (bool, error) {
@@ -110,11 +141,7 @@ func exists(d disk, name string) (bool, error) {
 }
 
 // createLog makes a log that has its header from the first moment on.
-func createLog(d disk) error {
-	var id ledgerID
-	if _, err := rand.Read(id[:]); err != nil {
-		return err
-	}
+func createLog(d disk, id ledgerID) error {
 	f, err := d.open(logName+newSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
@@ -131,7 +158,7 @@ func createLog(d disk) error {
 
 // recover opens the files, replays the log into l.state, and cuts off what an
 // interrupted write left.
-func (l *Ledger) recover(ctx context.Context) error {
+func (l *files) recover(ctx context.Context) error {
 	log, err := l.disk.open(logName, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return fmt.Errorf("logledger: %w", err)
@@ -158,7 +185,7 @@ func (l *Ledger) recover(ctx context.Context) error {
 
 // cutTail removes the last n bytes of the log. It syncs the log in any case: an
 // entry that only the page cache held is now built on.
-func (l *Ledger) cutTail(n int64) error {
+func (l *files) cutTail(n int64) error {
 	if n > 0 {
 		l.log.Warn("the ledger's last write was interrupted; its remains, never acknowledged, are cut off",
 			"offset", l.at.offset, "bytes", n, "last_entry", l.at.seq)
@@ -170,7 +197,7 @@ func (l *Ledger) cutTail(n int64) error {
 }
 
 // openMark opens the mark's file, or creates it, and marks where the log is.
-func (l *Ledger) openMark(create bool, slot int) error {
+func (l *files) openMark(create bool, slot int) error {
 	m := mark{l.store.id, l.at.seq, l.at.head}
 	if create {
 		if err := createMark(l.disk, m); err != nil {
@@ -203,7 +230,7 @@ func findMark(d disk) (*mark, int, error) {
 
 // replay reads the log from the last snapshot on, if there is one that it
 // confirms, and else from its start.
-func (l *Ledger) replay(ctx context.Context, want *mark) (*logReader, error) {
+func (l *files) replay(ctx context.Context, want *mark) (*logReader, error) {
 	all := func(history.Record) bool { return true }
 	from, err := readSnapshot(l.disk)
 	if err == nil && from != nil {

@@ -87,7 +87,7 @@ func read(ctx context.Context, dir string, visit func(history.Record) bool) (_ *
 		return nil, nil, fmt.Errorf("logledger: %w", err)
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	if err := ensureLedger(d, false); err != nil {
+	if err := ensureLedger(d, ledgerID{}); err != nil {
 		return nil, nil, err
 	}
 	if want, _, err = findMark(d); err != nil {
