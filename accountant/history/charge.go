@@ -82,6 +82,21 @@ func (s *State) each(debits []accountant.Debit, change func(*accountant.Balance,
 	return next, nil
 }
 
+func (s *State) restore(e RestoreEntry) error {
+	if err := decided(e.Who, e.Reason); err != nil {
+		return err
+	}
+	next, err := s.each(e.Debits, func(b *accountant.Balance, loss dp.Loss) (err error) {
+		b.Spent, err = b.Spent.Plus(loss)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.putBalances(next)
+	return nil
+}
+
 func (s *State) keepVoidable(id accountant.ChargeID, o open) {
 	put(s, s.voidable, id, o)
 	change(s, &s.recent, append(s.recent, id))

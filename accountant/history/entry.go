@@ -72,6 +72,12 @@ type FreezeEntry struct {
 // counts any more, and what its holds have not spent is given back.
 type FenceEntry struct{ Boot, Who, Reason string }
 
+// A RestoreEntry charges again what a repair found lost, whatever the limits are.
+type RestoreEntry struct {
+	Debits      []accountant.Debit
+	Who, Reason string
+}
+
 // A NoteEntry records what an administrator asserted or did to the ledger itself,
 // such as a repair.
 type NoteEntry struct{ Who, Text string }
@@ -93,5 +99,6 @@ func (RaiseEntry) entry()      {}
 func (LowerEntry) entry()      {}
 func (FreezeEntry) entry()     {}
 func (FenceEntry) entry()      {}
+func (RestoreEntry) entry()    {}
 func (NoteEntry) entry()       {}
 func (CheckpointEntry) entry() {}

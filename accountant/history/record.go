@@ -51,6 +51,7 @@ type recordJSON struct {
 	Lower      *limitJSON    `json:"lower,omitempty"`
 	Freeze     *freezeJSON   `json:"freeze,omitempty"`
 	Fence      *fenceJSON    `json:"fence,omitempty"`
+	Restore    *restoreJSON  `json:"restore,omitempty"`
 	Note       *noteJSON     `json:"note,omitempty"`
 	Checkpoint string        `json:"checkpoint,omitempty"`
 }
@@ -102,6 +103,12 @@ type fenceJSON struct {
 	Boot   string `json:"boot,omitempty"`
 	Who    string `json:"who"`
 	Reason string `json:"reason"`
+}
+
+type restoreJSON struct {
+	Debits []amount `json:"debits"`
+	Who    string   `json:"who"`
+	Reason string   `json:"reason"`
 }
 
 type noteJSON struct {
@@ -159,6 +166,8 @@ func (r *recordJSON) set(e Entry) bool {
 		r.Freeze = &freezeJSON{string(e.Scope.Kind), e.Scope.Name, e.Frozen, e.Who, e.Reason}
 	case FenceEntry:
 		r.Fence = &fenceJSON{e.Boot, e.Who, e.Reason}
+	case RestoreEntry:
+		r.Restore = &restoreJSON{toAmounts(e.Debits), e.Who, e.Reason}
 	case NoteEntry:
 		r.Note = &noteJSON{e.Who, e.Text}
 	case CheckpointEntry:
@@ -275,6 +284,10 @@ func (r *recordJSON) decisions(add func(Entry, error)) {
 	}
 	if r.Fence != nil {
 		add(FenceEntry{r.Fence.Boot, r.Fence.Who, r.Fence.Reason}, nil)
+	}
+	if r.Restore != nil {
+		debits, err := toDebits(r.Restore.Debits)
+		add(RestoreEntry{debits, r.Restore.Who, r.Restore.Reason}, err)
 	}
 	if r.Note != nil {
 		add(NoteEntry{r.Note.Who, r.Note.Text}, nil)

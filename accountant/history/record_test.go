@@ -44,6 +44,10 @@ var format = []struct {
 	},
 	{history.FenceEntry{Boot: "b", Who: "carol", Reason: "why"}, `"fence":{"boot":"b","who":"carol","reason":"why"}`},
 	{history.FenceEntry{Who: "carol", Reason: "why"}, `"fence":{"who":"carol","reason":"why"}`},
+	{
+		history.RestoreEntry{Debits: []accountant.Debit{annDebit(2)}, Who: "carol", Reason: "why"},
+		`"restore":{"debits":[{"kind":"analyst","name":"ann","measure":"pure","pico":2}],"who":"carol","reason":"why"}`,
+	},
 	{history.NoteEntry{Who: "carol", Text: "t"}, `"note":{"who":"carol","text":"t"}`},
 	{history.CheckpointEntry{Digest: "00ff"}, `"checkpoint":"00ff"`},
 	{history.LimitsEntry{}, `"limits":[]`},

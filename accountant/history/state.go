@@ -151,6 +151,8 @@ func (s *State) apply(run string, e Entry) error {
 		return s.freeze(e)
 	case FenceEntry:
 		return s.fence(e)
+	case RestoreEntry:
+		return s.restore(e)
 	case NoteEntry:
 		return decided(e.Who, e.Text)
 	case CheckpointEntry:

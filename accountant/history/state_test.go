@@ -43,7 +43,7 @@ const first = "first"
 // by returns the run that makes an entry: administrators make theirs without.
 func by(e history.Entry) string {
 	switch e.(type) {
-	case history.BeginEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry, history.FenceEntry, history.NoteEntry, history.ClearEntry:
+	case history.BeginEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry, history.FenceEntry, history.NoteEntry, history.ClearEntry, history.RestoreEntry:
 		return ""
 	}
 	return first
@@ -250,6 +250,10 @@ func TestStateDecisions(t *testing.T) {
 	mustApply(t, s, history.StepEntry{Hold: id, Debits: []accountant.Debit{{Scope: ann, Loss: pure(t, 10)}}})
 	mustApply(t, s, history.FreezeEntry{Scope: ann, Frozen: false, Who: "carol", Reason: "why"})
 	mustApply(t, s, chargeAnn(pure(t, 1)))
+	lost := []accountant.Debit{{Scope: ann, Loss: pure(t, 100)}}
+	wantRefused(t, s, history.RestoreEntry{Debits: lost}, nil)
+	mustApply(t, s, history.RestoreEntry{Debits: lost, Who: "carol", Reason: "found in a journal"})
+	held(t, s, pure(t, 0), pure(t, 111))
 	wantRefused(t, s, history.NoteEntry{Who: "carol"}, nil)
 	mustApply(t, s, history.NoteEntry{Who: "carol", Text: "the server hides its settings; they were checked"})
 }

@@ -98,7 +98,7 @@ func ofRun(e history.Entry) bool {
 		history.IncidentEntry, history.LimitsEntry, history.CheckpointEntry:
 		return true
 	case history.BeginEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry,
-		history.FreezeEntry, history.FenceEntry, history.NoteEntry:
+		history.FreezeEntry, history.FenceEntry, history.RestoreEntry, history.NoteEntry:
 	}
 	return false
 }

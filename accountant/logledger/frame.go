@@ -84,6 +84,15 @@ func decodeHeader(h []byte) (ledgerID, error) {
 	return ledgerID(h[len(magic)+4 : headerSize-4]), nil
 }
 
+// Genesis returns the hash that the first line of a ledger follows.
+func Genesis(id string) (history.Hash, error) {
+	own, err := parseLedgerID(id)
+	if err != nil {
+		return history.Hash{}, err
+	}
+	return sha256.Sum256(encodeHeader(own)), nil
+}
+
 func appendFrame(b, payload []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(payload)))
 	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(payload, castagnoli))

@@ -1,0 +1,244 @@
+package redisledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"dpproxy/accountant"
+	"dpproxy/accountant/history"
+	"dpproxy/accountant/logledger"
+)
+
+// Options say which Redis keeps a ledger and how it is used.
+type Options struct {
+	URL  string // redis:// or rediss://
+	Name string // of the ledger; its hash is "dp:" and the name
+	Dir  string // of this proxy's journal
+	// Replicas is how many must have an entry before it is acknowledged.
+	Replicas int
+	// AssertedDurable is an operator's word that a server that hides its settings
+	// has the right ones, and who gave it. It is recorded in the ledger.
+	AssertedDurable string
+	// Patience is how long a call goes on when Redis cannot be reached; 0 is five
+	// seconds.
+	Patience time.Duration
+	// CheckpointEvery is after how many entries the ledger's state is written
+	// down, so that a start reads only the entries since; 0 is a good number.
+	CheckpointEvery int
+	Log             *slog.Logger
+	Now             func() time.Time // dates the entries, for people
+}
+
+func (o Options) patience() time.Duration {
+	if o.Patience > 0 {
+		return o.Patience
+	}
+	return 5 * time.Second
+}
+
+// A Ledger is an [accountant.Ledger] in Redis. Its methods are safe for
+// concurrent use.
+type Ledger struct {
+	log     *slog.Logger
+	now     func() time.Time
+	boot    string
+	every   uint64
+	server  *server
+	journal journal
+
+	// Of the committer alone:
+	state      *history.State
+	at         position
+	checkpoint uint64 // the number of the last one
+
+	mu      sync.Mutex
+	queue   []*request
+	err     error         // of every call, once the ledger diverged, failed or closed
+	kick    chan struct{} // tells the committer that the queue has requests
+	stopped chan struct{} // closed when the committer has ended
+
+	closing  sync.Once
+	closeErr error
+}
+
+var _ accountant.Ledger = (*Ledger)(nil)
+
+// A journal keeps acknowledged lines; [logledger.Journal] is one.
+type journal interface {
+	Append(lines [][]byte) error
+	Checkpoint(text []byte, seq uint64, head history.Hash, line []byte)
+	Close() error
+}
+
+var _ journal = (*logledger.Journal)(nil)
+
+// A request is an entry to append, or something to read from a current state.
+type request struct {
+	entry history.Entry // nil for reading
+	run   string
+	read  func(*history.State)
+	seq   uint64
+	err   error
+	done  chan struct{} // closed when seq and err are final
+}
+
+func (r *request) finish(err error) {
+	r.err = err
+	close(r.done)
+}
+
+// Charge implements [accountant.Ledger].
+func (l *Ledger) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
+	seq, err := l.record(ctx, l.boot, history.ChargeEntry(c))
+	return accountant.ChargeID(seq), err
+}
+
+// Void implements [accountant.Ledger].
+func (l *Ledger) Void(ctx context.Context, id accountant.ChargeID) error {
+	_, err := l.record(ctx, l.boot, history.VoidEntry{Charge: id})
+	return err
+}
+
+// Hold implements [accountant.Ledger].
+func (l *Ledger) Hold(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
+	seq, err := l.record(ctx, l.boot, history.HoldEntry(c))
+	return accountant.ChargeID(seq), err
+}
+
+// Step implements [accountant.Ledger].
+func (l *Ledger) Step(ctx context.Context, hold accountant.ChargeID, events []string, debits []accountant.Debit) error {
+	_, err := l.record(ctx, l.boot, history.StepEntry{Hold: hold, Events: events, Debits: debits})
+	return err
+}
+
+// Settle implements [accountant.Ledger].
+func (l *Ledger) Settle(ctx context.Context, hold accountant.ChargeID) error {
+	_, err := l.record(ctx, l.boot, history.SettleEntry{Hold: hold})
+	return err
+}
+
+// Incident implements [accountant.Ledger].
+func (l *Ledger) Incident(ctx context.Context, in accountant.Incident) error {
+	_, err := l.record(ctx, l.boot, history.IncidentEntry(in))
+	return err
+}
+
+// ClearIncidents implements [accountant.Ledger].
+func (l *Ledger) ClearIncidents(ctx context.Context, analyst, reason string) error {
+	_, err := l.record(ctx, "", history.ClearEntry{Analyst: analyst, Reason: reason})
+	return err
+}
+
+// SetLimits records a new configuration: it can add budgets and lower limits.
+// It changes all or nothing.
+func (l *Ledger) SetLimits(ctx context.Context, limits []accountant.Limit) error {
+	_, err := l.record(ctx, l.boot, history.LimitsEntry(limits))
+	return err
+}
+
+// Decide records an administrator's decision: a RaiseEntry, LowerEntry,
+// FreezeEntry, FenceEntry or NoteEntry, with who decided and why.
+func (l *Ledger) Decide(ctx context.Context, decision history.Entry) error {
+	_, err := l.record(ctx, "", decision)
+	return err
+}
+
+// Balances implements [accountant.Ledger]. They are current when Redis replies.
+func (l *Ledger) Balances(ctx context.Context, scopes ...accountant.Scope) ([]accountant.Balance, error) {
+	var balances []accountant.Balance
+	var unknown error
+	err := l.read(ctx, func(s *history.State) { balances, unknown = s.Balances(scopes...) })
+	if err != nil {
+		return nil, err
+	}
+	return balances, unknown
+}
+
+// Incidents implements [accountant.Ledger].
+func (l *Ledger) Incidents(ctx context.Context) ([]accountant.Incident, error) {
+	var incidents []accountant.Incident
+	if err := l.read(ctx, func(s *history.State) { incidents = s.Incidents() }); err != nil {
+		return nil, err
+	}
+	return incidents, nil
+}
+
+// Runs returns the process runs that go on, this one among them.
+func (l *Ledger) Runs(ctx context.Context) ([]string, error) {
+	var runs []string
+	if err := l.read(ctx, func(s *history.State) { runs = s.Runs() }); err != nil {
+		return nil, err
+	}
+	return runs, nil
+}
+
+// record appends an entry and returns its number when it is acknowledged.
+func (l *Ledger) record(ctx context.Context, run string, e history.Entry) (uint64, error) {
+	r := &request{entry: e, run: run, done: make(chan struct{})}
+	if err := l.submit(ctx, r); err != nil {
+		return 0, err
+	}
+	select {
+	case <-r.done:
+		return r.seq, r.err
+	case <-ctx.Done():
+		return 0, fmt.Errorf("redisledger: given up while an entry was being written, and it may count: %w", ctx.Err())
+	}
+}
+
+// read calls a function with a state that is current. After an error the function
+// may yet be called, so that what it writes must not be looked at.
+func (l *Ledger) read(ctx context.Context, read func(*history.State)) error {
+	r := &request{read: read, done: make(chan struct{})}
+	if err := l.submit(ctx, r); err != nil {
+		return err
+	}
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *Ledger) submit(ctx context.Context, r *request) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := ctx.Err(); err != nil && l.err == nil {
+		return err
+	}
+	if l.err != nil {
+		return l.err
+	}
+	l.queue = append(l.queue, r)
+	select {
+	case l.kick <- struct{}{}:
+	default: // the committer has been told already
+	}
+	return nil
+}
+
+// Close ends the run, so that its holds are given back, and lets go of the
+// journal. Later calls return [accountant.ErrUnavailable].
+func (l *Ledger) Close() error {
+	l.closing.Do(func() { l.closeErr = l.close() })
+	return l.closeErr
+}
+
+func (l *Ledger) close() error {
+	l.mu.Lock()
+	alive := l.err == nil
+	if alive {
+		end := history.FenceEntry{Boot: l.boot, Who: "dpproxy", Reason: "the process ended"}
+		l.queue = append(l.queue, &request{entry: end, done: make(chan struct{})})
+		l.err = fmt.Errorf("%w: it is closed", accountant.ErrUnavailable)
+	}
+	close(l.kick) // no call sends on it once l.err is set
+	l.mu.Unlock()
+	<-l.stopped
+	return errors.Join(l.journal.Close(), l.server.client.Close())
+}
