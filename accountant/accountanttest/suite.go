@@ -89,6 +89,7 @@ func TestLedger(t *testing.T, open OpenFunc) {
 		{"close", testClose},
 		{"race for the last of a budget", testRace},
 		{"race of charges and voids", testVoidRace},
+		{"linearizable", testLinearizable},
 		{"model", testModel},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
