@@ -15,9 +15,10 @@ import (
 
 // Options say which Redis keeps a ledger and how it is used.
 type Options struct {
-	URL  string // redis:// or rediss://
-	Name string // of the ledger; its hash is "dp:" and the name
-	Dir  string // of this proxy's journal
+	URL      string // redis://, rediss:// or unix://
+	Password string // of the URL's user; empty: the one in the URL, or none
+	Name     string // of the ledger; its hash is "dp:" and the name
+	Dir      string // of this proxy's journal
 	// Replicas is how many must have an entry before it is acknowledged.
 	Replicas int
 	// AssertedDurable is an operator's word that a server that hides its settings

@@ -40,6 +40,9 @@ func dial(o Options) (*redis.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redisledger: the URL of Redis: %w", err)
 	}
+	if o.Password != "" {
+		opts.Password = o.Password
+	}
 	opts.MaxRetries = -1 // an unknown outcome is the ledger's business
 	opts.DisableIdentity = true
 	opts.ContextTimeoutEnabled = true
