@@ -136,8 +136,12 @@ func TestPolicy(t *testing.T) {
 		Data: "postgres://dpproxy_reader@db/clinic", DataPasswordFile: "/etc/dpproxy/data.password",
 		Mirror: "host=/run/postgresql dbname=mirror user=dpproxy", MirrorPasswordFile: "/etc/dpproxy/mirror.password",
 		MirrorAdmin: "postgresql:///mirror?user=postgres&host=/run/postgresql",
-		LedgerDir:   "/var/lib/dpproxy", SecretFile: "/etc/dpproxy/secret",
-		Unit: accountant.Budget{EpsilonPico: 3e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
+		Ledger: config.Ledger{
+			Dir: "/var/lib/dpproxy", Redis: "rediss://dpproxy@redis.example:6380/2", Name: "clinic-1",
+			PasswordFile: "/etc/dpproxy/redis.password", Replicas: 1, AssertedDurable: "appendfsync is always; checked by carol, 2026-05-04",
+		},
+		SecretFile: "/etc/dpproxy/secret",
+		Unit:       accountant.Budget{EpsilonPico: 3e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
 		TableBudgets: map[catalog.Name]accountant.Budget{
 			public("patients"): {EpsilonPico: 2e12, DeltaAtto: 1e12}, // rounded down; selection_delta is 0 where it is stated
 			public("visits"):   {EpsilonPico: 3e12},
@@ -164,6 +168,9 @@ func TestDefaults(t *testing.T) {
 	p := load(t, "testdata/least.good.yaml")
 	if p.Listen != "127.0.0.1:6432" || p.SecretFile != "/var/lib/dpproxy/secret" || p.TLSCert != "" {
 		t.Errorf("%+v", p)
+	}
+	if p.Ledger != (config.Ledger{Dir: "/var/lib/dpproxy"}) {
+		t.Errorf("%+v", p.Ledger)
 	}
 	if p.Unit != (accountant.Budget{EpsilonPico: 1e12}) || len(p.TableBudgets) != 0 {
 		t.Errorf("budgets %+v, %+v", p.Unit, p.TableBudgets)
@@ -299,6 +306,30 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+func TestParseBudget(t *testing.T) {
+	for _, c := range []struct {
+		epsilon, delta, selection string
+		want                      accountant.Budget
+	}{
+		{"1", "", "", accountant.Budget{EpsilonPico: 1e12}},
+		{"2.0000000000009", "1e-6", "", accountant.Budget{EpsilonPico: 2e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11}},
+		{".5", "1e-6", "0", accountant.Budget{EpsilonPico: 5e11, DeltaAtto: 1e12}},
+	} {
+		got, err := config.ParseBudget(c.epsilon, c.delta, c.selection)
+		if err != nil || got != c.want {
+			t.Errorf("%+v: %+v, %v", c, got, err)
+		}
+	}
+	for _, c := range [][3]string{
+		{"", "", ""}, {"0", "", ""}, {"-1", "", ""}, {"1e9", "", ""}, {"1e-13", "", ""}, {"inf", "", ""}, {"1\ndelta: 0.5", "", ""},
+		{"1", "1", ""}, {"1", "1e-6", "1e-6"}, {"1", "", "1e-6"}, {"1", "x", ""}, {"1e-12", "1e-18", "0"},
+	} {
+		if got, err := config.ParseBudget(c[0], c[1], c[2]); err == nil {
+			t.Errorf("%q is %+v", c, got)
+		}
+	}
+}
+
 func TestLoadMissingFile(t *testing.T) {
 	if _, err := config.Load("testdata/nowhere.yaml"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
@@ -326,7 +357,7 @@ func FuzzParse(f *testing.F) {
 		if diff := cmp.Diff(p, again, sameNumbers, cmpopts.IgnoreUnexported(config.Policy{})); diff != "" {
 			t.Errorf("read twice:\n%s", diff)
 		}
-		if _, err := p.Scopes(); err != nil || p.LedgerDir == "" || len(p.Tables.Tables) == 0 {
+		if _, err := p.Scopes(); err != nil || p.Ledger.Dir == "" || len(p.Tables.Tables) == 0 {
 			t.Errorf("%+v: %v", p, err)
 		}
 	})

@@ -42,16 +42,21 @@ func (v value) need(keys ...string) {
 	if !ok {
 		return // a fault already
 	}
-	stated := map[string]bool{}
-	for it := m.MapRange(); it.Next(); {
-		name, _ := scalarText(it.Key())
-		stated[name] = true
-	}
 	for _, key := range keys {
-		if !stated[key] {
+		if !states(m, key) {
 			v.fail("%s is missing", key)
 		}
 	}
+}
+
+// states reports whether a mapping has a key.
+func states(m ast.MapNode, key string) bool {
+	for it := m.MapRange(); it.Next(); {
+		if name, _ := scalarText(it.Key()); name == key {
+			return true
+		}
+	}
+	return false
 }
 
 // child makes the value of a key or an element; scalars point at themselves, others

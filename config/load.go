@@ -55,7 +55,7 @@ func Parse(name string, src []byte) (*Policy, error) {
 		return nil, d.src.join(d.faults)
 	}
 	if p.SecretFile == "" {
-		p.SecretFile = filepath.Join(p.LedgerDir, "secret")
+		p.SecretFile = filepath.Join(p.Ledger.Dir, "secret")
 	}
 	return p, nil
 }
@@ -98,7 +98,7 @@ func (p *Policy) read(v value) {
 		"mirror":               func(v value) { p.Mirror = v.connection() },
 		"mirror_admin":         func(v value) { p.MirrorAdmin = v.connection() },
 		"mirror_password_file": func(v value) { p.MirrorPasswordFile = v.text() },
-		"ledger":               func(v value) { p.LedgerDir = v.ledger() },
+		"ledger":               func(v value) { p.Ledger = v.ledger() },
 		"secret_file":          func(v value) { p.SecretFile = v.text() },
 		"privacy_unit":         func(v value) { p.Tables.Unit, p.Unit = v.unit() },
 		"tables":               func(v value) { v.tables(p) },

@@ -21,10 +21,9 @@ type Policy struct {
 	// DataPasswordFile and MirrorPasswordFile hold the passwords of the connections,
 	// where they do not come from the environment.
 	DataPasswordFile, MirrorPasswordFile string
-	// LedgerDir holds the embedded ledger.
-	LedgerDir string
+	Ledger                               Ledger
 	// SecretFile holds the key of contribution bounding and of the mirror's
-	// passwords; by default "secret" in LedgerDir.
+	// passwords; by default "secret" in the ledger's folder.
 	SecretFile string
 
 	// Tables is what the planner needs of the policy.
@@ -38,6 +37,26 @@ type Policy struct {
 	Limits       Limits
 
 	source *source
+}
+
+// A Ledger says where the ledger is: in a folder, or in a Redis that several
+// proxies share.
+type Ledger struct {
+	// Dir holds the embedded ledger, or this proxy's journal of the one in Redis.
+	Dir string
+	// Redis is a URL without a password; empty: the embedded ledger. What follows
+	// belongs to it.
+	Redis string
+	// Name of the ledger in Redis.
+	Name string
+	// PasswordFile holds the password of Redis, where it does not come from the
+	// environment.
+	PasswordFile string
+	// Replicas is how many must have an entry before it counts as written.
+	Replicas int
+	// AssertedDurable says who vouches for the settings of a Redis that hides
+	// them.
+	AssertedDurable string
 }
 
 // An Analyst is a login.

@@ -75,18 +75,6 @@ func (v value) tls() (cert, key string) {
 	return cert, key
 }
 
-func (v value) ledger() (dir string) {
-	redis := false
-	v.object(fields{
-		"dir":   func(v value) { dir = v.text() },
-		"redis": func(v value) { redis = true; v.conceal(); v.fail("not available in this version: use dir") },
-	})
-	if !redis {
-		v.need("dir")
-	}
-	return dir
-}
-
 func (v value) defaults(d *Defaults) {
 	v.object(fields{
 		"epsilon":    func(v value) { d.EpsilonPico = v.epsilon(maxSettingEpsilon) },

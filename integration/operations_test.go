@@ -70,10 +70,17 @@ func TestOperations(t *testing.T) {
 func testTwoAtOnce(t *testing.T, s *site) {
 	r := s.run(t)
 	defer r.stop()
-	for _, args := range [][]string{{"run", s.policy}, {"init", s.policy}, {"incidents", "list", s.policy}} {
-		if out, failed := s.attempt(t, args...); !failed || !strings.Contains(out, "another process has the ledger open") {
-			t.Errorf("dpproxy %s beside one that runs: %s", args[0], out)
+	for _, args := range [][]string{
+		{"run", s.policy}, {"init", s.policy},
+		{"incidents", "clear", s.policy, "--reason", "x"},
+		{"budget", "freeze", s.policy, "--scope", "unit:patient", "--reason", "x"},
+	} {
+		if out, failed := s.attempt(t, args...); !failed || !strings.Contains(out, "another process has the ledger open") || !strings.Contains(out, "stop dpproxy first") {
+			t.Errorf("dpproxy %s beside one that runs: %s", args, out)
 		}
+	}
+	for _, args := range [][]string{{"incidents", "list"}, {"budget", "list"}, {"ledger", "verify"}, {"ledger", "export"}} {
+		s.command(t, append(args, s.policy)...)
 	}
 	must(t, dial(t, r.url("ana")), count)
 }

@@ -5,37 +5,46 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-
-	"dpproxy/accountant/logledger"
 )
 
-// incidentsCommand shows or clears failed reads of protected data. The ledger
-// must not be in use by a running dpproxy.
+// incidentsCommand shows or clears failed reads of protected data.
 type incidentsCommand struct {
 	List  incidentsList  `cmd:"" help:"Show the incidents that are not cleared."`
 	Clear incidentsClear `cmd:"" help:"Clear incidents, so that the statements and the analyst are admitted again."`
 }
 
 type incidentsList struct {
-	Policy string `arg:"" help:"Policy file." type:"path"`
+	Policy  string `arg:"" help:"Policy file." type:"path"`
+	listing `embed:""`
+}
+
+// An incidentJSON is an incident, as JSON.
+type incidentJSON struct {
+	Charge  uint64 `json:"charge"`
+	Analyst string `json:"analyst"`
+	Shape   string `json:"shape"`
 }
 
 // Run implements the command.
-func (c *incidentsList) Run(ctx context.Context, log *slog.Logger) (err error) {
-	l, err := openLedger(ctx, c.Policy, log)
+func (c *incidentsList) Run(ctx context.Context, log *slog.Logger) error {
+	s, err := loadSite(c.Policy)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	open, err := l.Incidents(ctx)
+	a, err := s.audit(ctx, log)
 	if err != nil {
 		return err
 	}
-	for _, i := range open {
-		fmt.Printf("charge %d\tanalyst %s\tshape %s\n", i.Charge, i.Analyst, i.Shape)
+	all := []incidentJSON{}
+	rows := [][]string{{"CHARGE", "ANALYST", "SHAPE"}}
+	for _, in := range a.state.Incidents() {
+		all = append(all, incidentJSON{uint64(in.Charge), in.Analyst, in.Shape})
+		rows = append(rows, []string{fmt.Sprint(in.Charge), in.Analyst, in.Shape})
 	}
-	fmt.Printf("%d incidents\n", len(open))
-	return nil
+	if c.Output == "json" {
+		return writeJSON(all)
+	}
+	return table(rows...)
 }
 
 type incidentsClear struct {
@@ -45,18 +54,30 @@ type incidentsClear struct {
 }
 
 // Run implements the command.
-func (c *incidentsClear) Run(ctx context.Context, log *slog.Logger) error {
-	l, err := openLedger(ctx, c.Policy, log)
+func (c *incidentsClear) Run(ctx context.Context, log *slog.Logger) (err error) {
+	s, err := loadSite(c.Policy)
 	if err != nil {
 		return err
 	}
-	return errors.Join(l.ClearIncidents(ctx, c.Analyst, c.Reason), l.Close())
-}
-
-func openLedger(ctx context.Context, path string, log *slog.Logger) (*logledger.Ledger, error) {
-	s, err := openSite(path)
+	l, err := s.openDecider(ctx, log)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return s.openLedger(ctx, log)
+	defer func() { err = errors.Join(err, l.Close()) }()
+	before, err := l.Incidents(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.ClearIncidents(ctx, c.Analyst, c.Reason); err != nil {
+		return s.advise(err)
+	}
+	after, err := l.Incidents(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("cleared %d incidents\n", len(before)-len(after))
+	if s.shared() {
+		fmt.Println("a proxy that runs admits these statements after its next start")
+	}
+	return nil
 }

@@ -7,8 +7,9 @@ import (
 	"io/fs"
 	"log/slog"
 
+	"dpproxy/accountant/history"
 	"dpproxy/accountant/logledger"
-	"dpproxy/config"
+	"dpproxy/accountant/redisledger"
 )
 
 // initCommand makes the ledger and the secret. It is a step of its own, so that
@@ -19,30 +20,97 @@ type initCommand struct {
 
 // Run implements the command.
 func (c *initCommand) Run(ctx context.Context, log *slog.Logger) error {
-	policy, err := config.Load(c.Policy)
+	s, err := loadSite(c.Policy)
 	if err != nil {
 		return err
 	}
-	if err := (&site{policy: policy}).init(ctx, log); err != nil {
+	if err := s.init(ctx, log); err != nil {
 		return err
 	}
-	fmt.Printf("made the ledger in %s and the secret in %s; back up neither alone\n", policy.LedgerDir, policy.SecretFile)
+	fmt.Printf("made %s and the secret in %s; back up neither alone\n", s.where(), s.policy.SecretFile)
+	if s.shared() {
+		fmt.Printf("copy the secret to every other proxy of this ledger, and run dpproxy init on none of them\n")
+	}
 	return nil
 }
 
 func (s *site) init(ctx context.Context, log *slog.Logger) error {
-	switch l, err := s.ledger(ctx, log, false); {
+	if s.shared() {
+		return s.initShared(ctx, log)
+	}
+	switch l, err := s.openEmbedded(ctx, log, nil, false); {
 	case err == nil:
-		return errors.Join(fmt.Errorf("there is a ledger in %s already", s.policy.LedgerDir), l.Close())
+		return errors.Join(fmt.Errorf("there is a ledger in %s already", s.policy.Ledger.Dir), l.Close())
 	case !errors.Is(err, logledger.ErrNoLedger):
+		return s.advise(err)
+	}
+	limits, err := s.policy.Scopes()
+	if err != nil {
 		return err
 	}
-	if err := makeSecret(s.policy.SecretFile); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := s.provideSecret(); err != nil {
 		return err
 	}
-	l, err := s.ledger(ctx, log, true)
+	l, err := s.openEmbedded(ctx, log, limits, true)
+	if err != nil {
+		return s.advise(err)
+	}
+	return l.Close()
+}
+
+// initShared makes the ledger in Redis, notes the secret's fingerprint in it, and
+// begins this proxy's journal.
+func (s *site) initShared(ctx context.Context, log *slog.Logger) error {
+	o, err := s.redisOptions(log)
+	if err != nil {
+		return err
+	}
+	switch l, err := redisledger.OpenReader(ctx, o, func(history.Record) {}); {
+	case err == nil:
+		return errors.Join(s.refuseSecondInit(ctx, o), l.Close())
+	case !errors.Is(err, redisledger.ErrNoLedger):
+		return s.advise(err)
+	}
+	if err := s.provideSecret(); err != nil {
+		return err
+	}
+	if err := redisledger.Init(ctx, o); err != nil {
+		return s.advise(err)
+	}
+	if err := s.agree(ctx, o); err != nil {
+		return err
+	}
+	l, err := s.openLedger(ctx, log)
 	if err != nil {
 		return err
 	}
 	return l.Close()
+}
+
+// refuseSecondInit says what is left to do where another proxy, or an earlier call,
+// has made the ledger in Redis.
+func (s *site) refuseSecondInit(ctx context.Context, o redisledger.Options) error {
+	there := fmt.Sprintf("there is a ledger %q in Redis already, and nothing was made", o.Name)
+	secret, err := readSecret(s.policy.SecretFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: copy the secret of the proxy that made it to %s, then dpproxy run can start here", there, s.policy.SecretFile)
+	}
+	if err != nil {
+		return err
+	}
+	s.secret = secret
+	if err := s.agree(ctx, o); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: this proxy has its secret, so that dpproxy run can start here", there)
+}
+
+// provideSecret reads the secret, after making it where there is none.
+func (s *site) provideSecret() error {
+	if err := makeSecret(s.policy.SecretFile); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	var err error
+	s.secret, err = readSecret(s.policy.SecretFile)
+	return err
 }

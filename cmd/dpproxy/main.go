@@ -20,6 +20,8 @@ type commands struct {
 	Sync      syncCommand      `cmd:"" help:"Make or refresh the mirror from the protected database's schema."`
 	Demo      demoCommand      `cmd:"" help:"Serve a throwaway clinic to your own psql until Ctrl-C."`
 	Verifier  verifierCommand  `cmd:"" help:"Turn a password into the verifier that the policy holds."`
+	Budget    budgetCommand    `cmd:"" help:"Show budgets, raise, lower, freeze or thaw them."`
+	Ledger    ledgerCommand    `cmd:"" help:"Verify, export or mend the ledger."`
 	Incidents incidentsCommand `cmd:"" help:"Show or clear failed reads of protected data."`
 }
 

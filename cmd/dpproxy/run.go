@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"dpproxy/accountant/logledger"
 	"dpproxy/catalog"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
@@ -78,30 +77,6 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	}
 	ready(listener.Addr().String())
 	return server.Serve(ctx, listener)
-}
-
-// openLedger opens the ledger, which must exist: one that vanished would be a
-// budget born again.
-func (s *site) openLedger(ctx context.Context, log *slog.Logger) (*logledger.Ledger, error) {
-	l, err := s.ledger(ctx, log, false)
-	if errors.Is(err, logledger.ErrNoLedger) {
-		err = fmt.Errorf("%w: dpproxy init makes it, once", err)
-	}
-	return l, err
-}
-
-func (s *site) ledger(ctx context.Context, log *slog.Logger, create bool) (*logledger.Ledger, error) {
-	limits, err := s.policy.Scopes()
-	if err != nil {
-		return nil, err
-	}
-	l, err := logledger.Open(ctx, s.policy.LedgerDir, limits, logledger.Options{
-		Create: create, Log: log, Now: time.Now,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("opening the ledger in %s: %w", s.policy.LedgerDir, err)
-	}
-	return l, nil
 }
 
 func (s *site) openData(ctx context.Context, cat *planner.Catalog) (*proxy.Data, error) {

@@ -3,15 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -42,47 +37,6 @@ func openSite(path string) (*site, error) {
 		return nil, err
 	}
 	return &site{policy, secret}, nil
-}
-
-const secretBytes = 32
-
-// readSecret reads the key of everything that must be random but repeatable: the
-// choice of rows in contribution bounding, and the passwords of mirror roles.
-func readSecret(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	secret, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(secret) < secretBytes {
-		return nil, fmt.Errorf("%s is no secret of dpproxy: %d random bytes in base64 are expected", path, secretBytes)
-	}
-	return secret, nil
-}
-
-// makeSecret writes a new secret; it never overwrites one.
-func makeSecret(path string) error {
-	secret := make([]byte, secretBytes)
-	if _, err := rand.Read(secret); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(secret) + "\n")
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// mirrorPassword is the password of an analyst's role on the mirror. Analysts do
-// not know it: they log in to dpproxy with their own.
-func (s *site) mirrorPassword(analyst string) string {
-	mac := hmac.New(sha256.New, s.secret)
-	mac.Write([]byte("mirror role:" + analyst))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // password returns the password of a connection: from the environment, or from a

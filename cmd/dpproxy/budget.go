@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"dpproxy/accountant"
+	"dpproxy/accountant/history"
+	"dpproxy/config"
+)
+
+// budgetCommand shows budgets or decides about them.
+type budgetCommand struct {
+	List   budgetList   `cmd:"" help:"Show every budget: its limit, what is spent, held and left."`
+	Raise  budgetRaise  `cmd:"" help:"Raise a limit."`
+	Lower  budgetLower  `cmd:"" help:"Lower a limit, even below what is spent."`
+	Freeze budgetFreeze `cmd:"" help:"Charge nothing more to a budget, until it is thawed."`
+	Thaw   budgetThaw   `cmd:"" help:"Charge a frozen budget again."`
+}
+
+type budgetList struct {
+	Policy  string `arg:"" help:"Policy file." type:"path"`
+	listing `embed:""`
+}
+
+// Run implements the command.
+func (c *budgetList) Run(ctx context.Context, log *slog.Logger) error {
+	s, err := loadSite(c.Policy)
+	if err != nil {
+		return err
+	}
+	a, err := s.audit(ctx, log)
+	if err != nil {
+		return err
+	}
+	balances, err := a.state.Balances()
+	if err != nil {
+		return err
+	}
+	if c.Output == "json" {
+		all, err := s.balancesJSON(balances)
+		if err != nil {
+			return err
+		}
+		return writeJSON(all)
+	}
+	rows, err := s.balanceRows(balances)
+	if err != nil {
+		return err
+	}
+	return table(rows...)
+}
+
+// scopeArgs name a budget.
+type scopeArgs struct {
+	Policy   string `arg:"" help:"Policy file." type:"path"`
+	Scope    string `help:"The budget: unit:NAME, table:NAME or analyst:NAME." required:"" placeholder:"KIND:NAME"`
+	decision `embed:""`
+}
+
+func (c *scopeArgs) scope() (accountant.Scope, error) {
+	kind, name, _ := strings.Cut(c.Scope, ":")
+	s := accountant.Scope{Kind: accountant.ScopeKind(kind), Name: name}
+	switch s.Kind {
+	case accountant.TableScope:
+		if !strings.Contains(name, ".") {
+			s.Name = "public." + name
+		}
+	case accountant.UnitScope, accountant.AnalystScope:
+	default:
+		return s, fmt.Errorf("--scope %q: a budget is unit:NAME, table:NAME or analyst:NAME", c.Scope)
+	}
+	return s, nil
+}
+
+// decide records what the command decides about its scope, and returns the balance
+// after it.
+func (c *scopeArgs) decide(ctx context.Context, log *slog.Logger, entry func(scope accountant.Scope, who string) (history.Entry, error)) (s *site, b accountant.Balance, err error) {
+	if s, err = loadSite(c.Policy); err != nil {
+		return nil, b, err
+	}
+	scope, err := c.scope()
+	if err != nil {
+		return nil, b, err
+	}
+	who, err := c.by()
+	if err != nil {
+		return nil, b, err
+	}
+	e, err := entry(scope, who)
+	if err != nil {
+		return nil, b, err
+	}
+	l, err := s.openDecider(ctx, log)
+	if err != nil {
+		return nil, b, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if err := l.Decide(ctx, e); err != nil {
+		return nil, b, s.advise(err)
+	}
+	after, err := l.Balances(ctx, scope)
+	if err != nil {
+		return nil, b, s.advise(err)
+	}
+	return s, after[0], nil
+}
+
+// limitArgs are a budget and its new limit.
+type limitArgs struct {
+	scopeArgs      `embed:""`
+	Epsilon        string `help:"The new limit, as in the policy." required:""`
+	Delta          string `help:"The new limit's delta, as in the policy."`
+	SelectionDelta string `help:"The part of delta for releases that may fail; half of it unless said otherwise."`
+}
+
+func (c *limitArgs) limit(scope accountant.Scope) (accountant.Limit, error) {
+	b, err := config.ParseBudget(c.Epsilon, c.Delta, c.SelectionDelta)
+	if err != nil {
+		return accountant.Limit{}, err
+	}
+	loss, err := b.Limit()
+	return accountant.Limit{Scope: scope, Loss: loss}, err
+}
+
+// text writes the limit as the policy has it.
+func (c *limitArgs) text() string {
+	text := "epsilon: " + c.Epsilon
+	if c.Delta != "" {
+		text += ", delta: " + c.Delta
+	}
+	if c.SelectionDelta != "" {
+		text += ", selection_delta: " + c.SelectionDelta
+	}
+	return "{" + text + "}"
+}
+
+// report says what the limit is now, and what the policy must say by the next start.
+func (c *limitArgs) report(s *site, b accountant.Balance, otherwise string) error {
+	fmt.Printf("%v is limited to %v; %v is spent, %v is left\n", b.Scope, b.Limit, b.Spent, b.Remaining())
+	stated, ok, err := s.stated(b.Scope)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		fmt.Println("the policy gives it no budget, so that this limit stays")
+	case stated == b.Limit:
+		fmt.Println("the policy says the same")
+	default:
+		fmt.Printf("the policy still says %v: %s; set %s to %s in the policy of every proxy\n", stated, otherwise, policyKey(b.Scope), c.text())
+	}
+	return nil
+}
+
+// policyKey is where the policy gives a scope its budget.
+func policyKey(scope accountant.Scope) string {
+	switch scope.Kind {
+	case accountant.TableScope:
+		return "tables." + strings.TrimPrefix(scope.Name, "public.") + ".budget"
+	case accountant.AnalystScope:
+		return "analysts." + scope.Name + ".budget"
+	case accountant.UnitScope:
+	}
+	return "privacy_unit.budget"
+}
+
+type budgetRaise struct {
+	limitArgs `embed:""`
+}
+
+// Run implements the command.
+func (c *budgetRaise) Run(ctx context.Context, log *slog.Logger) error {
+	s, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
+		limit, err := c.limit(scope)
+		return history.RaiseEntry{Limit: limit, Who: who, Reason: c.Reason}, err
+	})
+	if err != nil {
+		return err
+	}
+	return c.report(s, b, "the next start of dpproxy would lower it again")
+}
+
+type budgetLower struct {
+	limitArgs `embed:""`
+}
+
+// Run implements the command.
+func (c *budgetLower) Run(ctx context.Context, log *slog.Logger) error {
+	s, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
+		limit, err := c.limit(scope)
+		return history.LowerEntry{Limit: limit, Who: who, Reason: c.Reason}, err
+	})
+	if err != nil {
+		return err
+	}
+	otherwise := "dpproxy would not start, since a policy cannot raise a limit"
+	if stated, ok, err := s.stated(b.Scope); err == nil && ok && stated.Fits(b.Limit) {
+		otherwise = "the next start of dpproxy would lower it further"
+	}
+	return c.report(s, b, otherwise)
+}
+
+type budgetFreeze struct {
+	scopeArgs `embed:""`
+}
+
+// Run implements the command.
+func (c *budgetFreeze) Run(ctx context.Context, log *slog.Logger) error {
+	return c.set(ctx, log, true, "is frozen: nothing more is charged to it")
+}
+
+type budgetThaw struct {
+	scopeArgs `embed:""`
+}
+
+// Run implements the command.
+func (c *budgetThaw) Run(ctx context.Context, log *slog.Logger) error {
+	return c.set(ctx, log, false, "is charged again")
+}
+
+// set freezes or thaws a budget.
+func (c *scopeArgs) set(ctx context.Context, log *slog.Logger, frozen bool, outcome string) error {
+	_, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
+		return history.FreezeEntry{Scope: scope, Frozen: frozen, Who: who, Reason: c.Reason}, nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%v %s; %v of %v is spent\n", b.Scope, outcome, b.Spent, b.Limit)
+	return nil
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"dpproxy/accountant"
+	"dpproxy/accountant/history"
+	"dpproxy/accountant/logledger"
+	"dpproxy/accountant/redisledger"
+	"dpproxy/config"
+)
+
+// A decider is a ledger of either kind that takes an administrator's decisions.
+type decider interface {
+	accountant.Ledger
+	Decide(ctx context.Context, decision history.Entry) error
+}
+
+// loadSite reads the policy alone: who looks at the ledger, or decides about it,
+// needs no secret.
+func loadSite(path string) (*site, error) {
+	policy, err := config.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return &site{policy: policy}, nil
+}
+
+// shared reports whether the ledger is in Redis.
+func (s *site) shared() bool { return s.policy.Ledger.Redis != "" }
+
+// where names the ledger to people.
+func (s *site) where() string {
+	if s.shared() {
+		return fmt.Sprintf("the ledger %q in Redis", s.policy.Ledger.Name)
+	}
+	return "the ledger in " + s.policy.Ledger.Dir
+}
+
+// place names the ledger to programs: a folder, or a key of Redis.
+func (s *site) place() string {
+	if s.shared() {
+		return "dp:" + s.policy.Ledger.Name
+	}
+	return s.policy.Ledger.Dir
+}
+
+// openLedger opens the ledger to charge. It must exist: one that vanished would be
+// a budget born again.
+func (s *site) openLedger(ctx context.Context, log *slog.Logger) (accountant.Ledger, error) {
+	limits, err := s.policy.Scopes()
+	if err != nil {
+		return nil, err
+	}
+	if s.shared() {
+		return s.openShared(ctx, log, limits)
+	}
+	l, err := s.openEmbedded(ctx, log, limits, false)
+	if err != nil {
+		return nil, s.advise(err)
+	}
+	return l, nil
+}
+
+func (s *site) openEmbedded(ctx context.Context, log *slog.Logger, limits []accountant.Limit, create bool) (*logledger.Ledger, error) {
+	return logledger.Open(ctx, s.policy.Ledger.Dir, limits, logledger.Options{Create: create, Log: log, Now: time.Now})
+}
+
+// openShared opens the ledger in Redis. A proxy that has no journal yet first makes
+// sure that it has the secret of the others.
+func (s *site) openShared(ctx context.Context, log *slog.Logger, limits []accountant.Limit) (accountant.Ledger, error) {
+	o, err := s.redisOptions(log)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := logledger.JournalID(o.Dir); errors.Is(err, logledger.ErrNoLedger) {
+		if err := s.agree(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	l, err := redisledger.Open(ctx, limits, o)
+	if err != nil {
+		return nil, s.advise(err)
+	}
+	return l, nil
+}
+
+func (s *site) redisOptions(log *slog.Logger) (redisledger.Options, error) {
+	l := s.policy.Ledger
+	p, err := password("DPPROXY_REDIS_PASSWORD", l.PasswordFile)
+	return redisledger.Options{
+		URL: l.Redis, Password: p, Name: l.Name, Dir: l.Dir, Replicas: l.Replicas,
+		AssertedDurable: l.AssertedDurable, Log: log, Now: time.Now,
+	}, err
+}
+
+// openDecider opens the ledger for decisions. What the policy says about limits is
+// left for the next start of dpproxy.
+func (s *site) openDecider(ctx context.Context, log *slog.Logger) (decider, error) {
+	if !s.shared() {
+		l, err := s.openEmbedded(ctx, log, nil, false)
+		if err != nil {
+			return nil, s.advise(err)
+		}
+		return l, nil
+	}
+	o, err := s.redisOptions(log)
+	if err != nil {
+		return nil, err
+	}
+	l, err := redisledger.OpenReader(ctx, o, func(history.Record) {})
+	if err != nil {
+		return nil, s.advise(err)
+	}
+	return l, nil
+}
+
+// entries shows every entry of the ledger, verified, to visit. It works beside a
+// dpproxy that runs.
+func (s *site) entries(ctx context.Context, log *slog.Logger, visit func(history.Record) error) error {
+	if !s.shared() {
+		for r, err := range logledger.Entries(ctx, s.policy.Ledger.Dir) {
+			if err != nil {
+				return s.advise(err)
+			}
+			if err := visit(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	o, err := s.redisOptions(log)
+	if err != nil {
+		return err
+	}
+	var failed error
+	l, err := redisledger.OpenReader(ctx, o, func(r history.Record) {
+		if failed == nil {
+			failed = visit(r)
+		}
+	})
+	if err != nil {
+		return s.advise(err)
+	}
+	return errors.Join(l.Close(), failed) // Close may show what was written meanwhile
+}
+
+// advise says which ledger failed, and what an administrator can do about it.
+func (s *site) advise(err error) error {
+	var advice string
+	switch {
+	case errors.Is(err, logledger.ErrNoLedger), errors.Is(err, redisledger.ErrNoLedger):
+		advice = "dpproxy init makes it, once"
+	case errors.Is(err, logledger.ErrLocked) && s.shared():
+		advice = "each proxy needs a ledger.dir of its own for its journal"
+	case errors.Is(err, logledger.ErrLocked):
+		advice = "stop dpproxy first"
+	case errors.Is(err, accountant.ErrLimitRaise):
+		advice = "dpproxy budget raise does that, or lower the policy"
+	case errors.Is(err, accountant.ErrUnknownScope):
+		advice = "dpproxy budget list shows the budgets"
+	case is[*redisledger.DurabilityError](err):
+		advice = "set this in its configuration and restart it (docs/operations.md has one)"
+	case is[*redisledger.DivergedError](err):
+		advice = "stop all proxies, then dpproxy ledger repair puts back what their journals have (docs/operations.md)"
+	case redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "WRONGPASS"):
+		advice = "the user stands in ledger.redis, the password in DPPROXY_REDIS_PASSWORD or the file ledger.redis_password_file"
+	case redis.HasErrorPrefix(err, "NOPERM"):
+		advice = "docs/operations.md lists the commands that dpproxy's user needs"
+	}
+	if advice == "" {
+		return fmt.Errorf("%s: %w", s.where(), err)
+	}
+	return fmt.Errorf("%s: %w: %s", s.where(), err, advice)
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}

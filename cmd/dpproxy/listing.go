@@ -1,0 +1,50 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"text/tabwriter"
+)
+
+// listing is how a command shows what it has found.
+type listing struct {
+	Output string `short:"o" help:"table, for people, or json." enum:"table,json" default:"table"`
+}
+
+// writeJSON writes a value for programs.
+func writeJSON(v any) error {
+	e := json.NewEncoder(os.Stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// table writes rows in columns.
+func table(rows ...[]string) error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	return w.Flush()
+}
+
+// decision is who decides and why, for the audit trail.
+type decision struct {
+	Who    string `help:"Who decides, for the audit trail; the account that runs this unless said otherwise." placeholder:"NAME"`
+	Reason string `help:"Why, for the audit trail." required:""`
+}
+
+// by returns who decides.
+func (d decision) by() (string, error) {
+	if d.Who != "" {
+		return d.Who, nil
+	}
+	u, err := user.Current()
+	if err != nil {
+		return "", fmt.Errorf("say who decides, with --who: %w", err)
+	}
+	return u.Username, nil
+}
