@@ -33,6 +33,7 @@ var allowed = map[string]string{
 	"accountant/logledger":      "dp accountant accountant/history",
 	"accountant/redisledger":    "dp accountant accountant/history accountant/logledger",
 	"accountant/accountanttest": "dp accountant",
+	"accountant/faulttest":      "",
 	"parser":                    "pgerr",
 	"planner":                   "dp pgerr catalog parser mechanisms brdp estimate",
 	"wire":                      "pgerr",

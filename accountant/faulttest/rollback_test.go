@@ -1,0 +1,239 @@
+package faulttest_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dpproxy/accountant"
+	"dpproxy/accountant/accountanttest"
+	"dpproxy/accountant/redisledger"
+)
+
+// answersAfterRollback has the workers charge and gives Redis back an append-only
+// file of an earlier time. It returns how many answers came after that, from
+// workers that lived through it and from their successors.
+func answersAfterRollback(t *testing.T, f *fleet) int {
+	t.Helper()
+	f.start(f.workers)
+	f.awaitMore(released, 60)
+	f.redis.kill()
+	old := filepath.Join(t.TempDir(), "aof")
+	f.redis.saveAOF(old)
+	f.redis.start()
+	f.awaitMore(released, 60)
+	f.redis.kill()
+	f.awaitIdle()
+	before := f.count(released)
+	f.redis.restoreAOF(old)
+	f.redis.start()
+	return f.answersAfter(f.workers, before)
+}
+
+// answersAfter waits until workers have found that the ledger may not be used,
+// starts them again and waits once more, and returns how many answers there were
+// beyond those before. It waits no longer when there are some.
+func (f *fleet) answersAfter(workers []*process, before int) int {
+	f.t.Helper()
+	over := func() bool { return f.allStopped(workers) || f.count(released) > before }
+	until(f.t, "the workers have stopped, or one has answered", over)
+	if f.allStopped(workers) {
+		f.start(workers)
+		until(f.t, "the successors have stopped, or one has answered", over)
+	}
+	return f.count(released) - before
+}
+
+// stops returns how many lives ended for a reason.
+func (f *fleet) stops(reason string) (n int) {
+	for _, l := range f.outputs() {
+		for _, e := range l.events {
+			if e.What == stopped && strings.Contains(e.Err, reason) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// repair repairs the ledger from the workers' journals.
+func (f *fleet) repair() redisledger.Repair {
+	f.t.Helper()
+	rep, err := redisledger.RepairFrom(f.t.Context(), f.options(""), f.journals(), "carol", "Redis had lost charges")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return rep
+}
+
+// TestOldAOF puts an older append-only file in the place of the newest.
+func TestOldAOF(t *testing.T) {
+	f := newFleet(t, *firstSeed, 2, 2)
+	if n := answersAfterRollback(t, f); n != 0 {
+		t.Fatalf("%d answers after Redis had gone backwards", n)
+	}
+	rep := f.repair()
+	if rep.PutBack == 0 || len(rep.Restored) > 0 || len(rep.SetAside) > 0 {
+		t.Errorf("the repair did %+v, want lines put back and no more", rep)
+	}
+	f.start(f.workers)
+	f.awaitMore(released, 20)
+	a := f.audit()
+	answers := a.outputs(f.outputs())
+	for _, found := range a.all {
+		t.Error(found)
+	}
+	t.Logf("Redis lost %d of %d entries; no answer until they were put back; %d answers in all", rep.PutBack, rep.Entries, answers)
+}
+
+// replicate starts a replica of a fleet's Redis behind a network of its own.
+func replicate(t *testing.T, master *redisServer) (*redisServer, *cutter) {
+	t.Helper()
+	link := newCutter(t, master.socket())
+	replica := startRedis(t, "--replicaof", "127.0.0.1 "+link.port())
+	until(t, "the replica is in step", func() bool {
+		info, err := replica.admin.InfoMap(t.Context(), "replication").Result()
+		return err == nil && info["Replication"]["master_link_status"] == "up"
+	})
+	return replica, link
+}
+
+// promote makes a replica the one that the workers reach.
+func (f *fleet) promote(replica *redisServer) {
+	f.t.Helper()
+	if err := replica.admin.Do(f.t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
+		f.t.Fatal(err)
+	}
+	f.redis = replica
+	f.net.retarget(replica.socket())
+}
+
+// TestStaleReplica promotes a replica that lacks the latest charges. A new proxy
+// that has no journal cannot know that, and goes on; those that have one must not,
+// be the ledger shorter than what they have seen, or another one by then.
+func TestStaleReplica(t *testing.T) {
+	f := newFleet(t, *firstSeed, 3, 2)
+	master := f.redis
+	replica, link := replicate(t, master)
+	old, newcomer := f.workers[:2], f.workers[2:]
+	f.start(old)
+	f.awaitMore(released, 40)
+	link.cut()
+	f.awaitMore(released, 40)
+	master.kill()
+	f.awaitIdle()
+	before := f.count(released)
+	f.promote(replica)
+	if n := f.answersAfter(old, before); n != 0 {
+		t.Fatalf("%d answers from a replica that had gone backwards", n)
+	}
+	f.start(newcomer)
+	f.awaitMore(released, 100) // the replica is now longer than the master was
+	f.end()
+	before = f.count(released)
+	f.start(old)
+	if n := f.answersAfter(old, before); n != 0 {
+		t.Fatalf("%d answers from a replica that continues another history", n)
+	}
+	for _, reason := range []string{"went backwards", "continues another history"} {
+		if f.stops(reason) == 0 {
+			t.Errorf("no worker stopped because the ledger %s", reason)
+		}
+	}
+	f.end()
+	rep := f.repair()
+	if rep.PutBack != 0 || len(rep.SetAside) != 2 || len(rep.Restored) == 0 {
+		t.Errorf("the repair did %+v, want the charges of two journals restored", rep)
+	}
+	f.checkSums(rep)
+}
+
+// checkSums checks that a repaired ledger has spent at least what was answered.
+func (f *fleet) checkSums(rep redisledger.Repair) {
+	f.t.Helper()
+	a, err := auditLedger(f.t.Context(), f.redis, f.options(""))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, found := range a.all {
+		f.t.Error(found)
+	}
+	var answered accountanttest.Amounts
+	lost := 0
+	for _, l := range f.outputs() {
+		wanted := map[string]accountanttest.Amounts{}
+		for _, e := range l.events {
+			switch {
+			case e.What == intends:
+				wanted[e.Op] = e.Pico
+			case e.What == released:
+				if _, charged := a.ops[e.Op]; !charged {
+					lost++
+				}
+				for b := range budgets {
+					answered[b] += wanted[e.Op][b]
+				}
+			}
+		}
+	}
+	if lost == 0 {
+		f.t.Error("the replica had lost no charge of an answer, so that the repair shows nothing")
+	}
+	for b := range budgets {
+		if spent := a.spent[scope(b)]; spent < answered[b] {
+			f.t.Errorf("%v: answers cost %d, and after the repair %d is spent", scope(b), answered[b], spent)
+		}
+	}
+	f.t.Logf("the replica had lost the charges of %d answers; no proxy that had made one went on; the repair charged %v again", lost, rep.Restored)
+}
+
+// TestReplicasWithhold asks for one replica. While it is cut off, nothing may be
+// acknowledged.
+func TestReplicasWithhold(t *testing.T) {
+	master := startRedis(t)
+	_, link := replicate(t, master)
+	o := redisledger.Options{
+		URL: master.url(), Name: "shared", Dir: filepath.Join(t.TempDir(), "journal"), Replicas: 1, Patience: 300 * time.Millisecond,
+	}
+	if err := redisledger.Init(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	l, err := redisledger.Open(t.Context(), limits(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	acked := 0
+	attempt := func(op string) error {
+		_, err := l.Charge(t.Context(), charge(op, [budgets]int64{1}))
+		if err == nil {
+			acked++
+		}
+		return err
+	}
+	if err := attempt("with"); err != nil {
+		t.Fatalf("with its replica: %v", err)
+	}
+	link.cut()
+	for range 3 {
+		if err := attempt("without"); !errors.Is(err, accountant.ErrUnavailable) {
+			t.Errorf("a charge without the replica: %v", err)
+		}
+	}
+	link.heal()
+	until(t, "charges are acknowledged again", func() bool { return attempt("again") == nil })
+	a, err := auditLedger(t.Context(), master, redisledger.Options{URL: o.URL, Name: o.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.all = slices.DeleteFunc(a.all, func(found string) bool { return found[:13] == "charged twice" }) // the names are used again
+	for _, found := range a.all {
+		t.Error(found)
+	}
+	if spent := a.spent[scope(0)]; spent < int64(acked)+1 {
+		t.Errorf("%d is spent after %d acknowledged charges and three of unknown outcome", spent, acked)
+	}
+}
