@@ -14,7 +14,7 @@ import (
 var (
 	firstSeed = flag.Uint64("seed", 1, "the seed of the first fault run")
 	seeds     = flag.Uint64("seeds", 1, "how many fault runs there are")
-	duration  = flag.Duration("duration", 5*time.Second, "how long faults are injected in a run")
+	duration  = flag.Duration("duration", 3*time.Second, "how long faults are injected in a run")
 	cuts      = flag.Int("cuts", 12, "at how many offsets an append-only file is torn")
 )
 
@@ -42,8 +42,8 @@ func faultRun(t *testing.T, seed uint64) {
 		}
 	}
 	t.Logf("seed %d: %s; %d lives of 3 workers", seed, describe(injected), len(lives))
-	t.Logf("%d entries, %d answers, %d denied, %d of unknown outcome, %d voided, %d calls put in order; %d violations",
-		len(a.records), answers, f.count(denied), f.count(unknown), f.count(voided), len(calls), len(a.all))
+	t.Logf("%d entries, %d answers, %d denied, %d of unknown outcome, %d voided, %d charges that no worker heard of, %d calls put in order; %d violations",
+		len(a.records), answers, f.count(denied), f.count(unknown), f.count(voided), a.unheard(lives), len(calls), len(a.all))
 	for _, found := range a.all {
 		t.Error(found)
 	}
@@ -111,6 +111,24 @@ func (f *fleet) succeed(before *audit) {
 			f.t.Fatalf("entry %d has changed", r.Seq)
 		}
 	}
+}
+
+// unheard returns how many charges and holds the ledger has that were never
+// acknowledged.
+func (a *audit) unheard(lives []life) int {
+	heard := map[string]bool{}
+	for _, l := range lives {
+		for _, e := range l.events {
+			heard[e.Op] = heard[e.Op] || e.What == charged || e.What == released
+		}
+	}
+	n := 0
+	for op := range a.ops {
+		if !heard[op] {
+			n++
+		}
+	}
+	return n
 }
 
 // totalHeld is what is held in all budgets.

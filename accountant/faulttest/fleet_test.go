@@ -43,7 +43,8 @@ type process struct {
 	n, life   int
 	cmd       *exec.Cmd
 	failpoint string // of the next life
-	stopped   bool   // it has found that the ledger may not be used
+	failAt    int64
+	stopped   bool // it has found that the ledger may not be used
 }
 
 // newFleet makes a ledger with the first limits.
@@ -121,7 +122,7 @@ func (f *fleet) command(p *process, justBegin bool) (*exec.Cmd, *bytes.Buffer) {
 	plan.Worker, plan.Life, plan.Dir, plan.JustBegin = p.n, p.life, f.journal(p.n), justBegin
 	plan.Out = filepath.Join(f.dir, fmt.Sprintf("out%d.%d", p.n, p.life))
 	plan.Failpoint, p.failpoint = p.failpoint, ""
-	plan.FailAt = 1 + f.rng.Int64N(20)
+	plan.FailAt = p.failAt
 	text, err := json.Marshal(plan)
 	if err != nil {
 		f.t.Error(err)
@@ -281,21 +282,26 @@ const (
 	resetNet    fault = "connections reset"
 	blackHole   fault = "replies lost"
 	latency     fault = "replies late"
+	killUnheard fault = "worker killed before it heard"
 	raiseLimit  fault = "limit raised"
 )
 
 var allFaults = []fault{
-	killAWorker, killAWorker, failpoint, killRedis, cutNet, resetNet, resetNet, blackHole, latency, raiseLimit, raiseLimit,
+	killAWorker, killUnheard, failpoint, killRedis, cutNet, resetNet, resetNet, blackHole, latency, raiseLimit, raiseLimit,
 }
 
-// torment injects faults every 100 to 400 milliseconds, for as long as more says,
-// and returns how many of each.
+// torment injects faults every 100 to 400 milliseconds, each kind in its turn and in
+// ever another order, for as long as more says, and returns how many of each.
 func (f *fleet) torment(faults []fault, more func() bool) map[fault]int {
 	f.t.Helper()
 	injected := map[fault]int{}
-	for more() {
+	for n := 0; more(); n++ {
 		<-time.After(time.Duration(100+f.rng.IntN(300)) * time.Millisecond)
-		what := faults[f.rng.IntN(len(faults))]
+		if n%len(faults) == 0 {
+			faults = slices.Clone(faults)
+			f.rng.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+		}
+		what := faults[n%len(faults)]
 		f.inject(what)
 		injected[what]++
 	}
@@ -313,7 +319,7 @@ func (f *fleet) inject(what fault) {
 	case failpoint:
 		points := []string{"after-intent", "after-charge", "after-release"}
 		f.mu.Lock()
-		p.failpoint = points[f.rng.IntN(len(points))]
+		p.failpoint, p.failAt = points[f.rng.IntN(len(points))], 1+f.rng.Int64N(20)
 		f.mu.Unlock()
 		f.killWorker(p) // it takes effect in the next life
 	case killRedis:
@@ -327,6 +333,11 @@ func (f *fleet) inject(what fault) {
 	case blackHole:
 		f.net.swallow()
 		f.net.healAfter(while)
+	case killUnheard: // its entries are in Redis, not in its journal
+		f.net.swallow()
+		<-time.After(20 * time.Millisecond)
+		f.killWorker(p)
+		f.net.heal()
 	case latency:
 		f.net.slow(time.Duration(1+f.rng.IntN(30)) * time.Millisecond)
 		f.net.healAfter(while)

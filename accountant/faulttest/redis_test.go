@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,13 +104,24 @@ func (s *redisServer) tryStart(more ...string) error {
 			refused = true
 		default:
 		}
-		return refused || s.admin.Ping(context.Background()).Err() == nil
+		return refused || s.listens() && s.admin.Ping(context.Background()).Err() == nil
 	})
 	if refused {
 		_ = s.admin.Close()
 		return errRefused
 	}
 	return nil
+}
+
+// listens says whether the server accepts connections. A client that finds that it
+// does not is slow to try again.
+func (s *redisServer) listens() bool {
+	conn, err := net.Dial("unix", s.socket())
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
 }
 
 // kill kills the server as a crash would.

@@ -71,6 +71,7 @@ func (f *fleet) repair() redisledger.Repair {
 
 // TestOldAOF puts an older append-only file in the place of the newest.
 func TestOldAOF(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, *firstSeed, 2, 2)
 	if n := answersAfterRollback(t, f); n != 0 {
 		t.Fatalf("%d answers after Redis had gone backwards", n)
@@ -115,6 +116,7 @@ func (f *fleet) promote(replica *redisServer) {
 // that has no journal cannot know that, and goes on; those that have one must not,
 // be the ledger shorter than what they have seen, or another one by then.
 func TestStaleReplica(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, *firstSeed, 3, 2)
 	master := f.redis
 	replica, link := replicate(t, master)
@@ -193,6 +195,7 @@ func (f *fleet) checkSums(rep redisledger.Repair) {
 // TestReplicasWithhold asks for one replica. While it is cut off, nothing may be
 // acknowledged.
 func TestReplicasWithhold(t *testing.T) {
+	t.Parallel()
 	master := startRedis(t)
 	_, link := replicate(t, master)
 	o := redisledger.Options{

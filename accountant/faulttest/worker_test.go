@@ -8,12 +8,13 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/accountanttest"
@@ -115,7 +116,13 @@ func debits(picos [budgets]int64) []accountant.Debit {
 	return all
 }
 
+// A silence hears what the client of Redis would print about every failed call.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
 func TestMain(m *testing.M) {
+	redis.SetLogger(silence{})
 	text := os.Getenv(workerVar)
 	if text == "" {
 		os.Exit(m.Run())
@@ -146,7 +153,7 @@ func work(ctx context.Context, p plan) int {
 	}
 	w := &worker{plan: p, out: out, exit: make(chan int, p.Clients+1)}
 	if p.Bug == forgetJournal {
-		w.Dir = filepath.Join(p.Dir, rand.Text())
+		w.Dir = p.Dir + rand.Text()
 	}
 	if !w.open(ctx) {
 		return exitStopped
@@ -237,10 +244,10 @@ func (w *worker) charge(ctx context.Context, op string, picos [budgets]int64, vo
 	w.pass("after-intent")
 	id, err := w.ledger.Charge(ctx, charge(op, picos))
 	short := func() bool { return errors.As(err, new(*accountant.InsufficientError)) }
-	for w.Bug == retryAnew && err != nil && !short() {
+	for w.Bug == retryAnew && w.refused(op, err) && !short() {
 		id, err = w.ledger.Charge(ctx, charge(op, picos))
 	}
-	if w.refused(op, err) && (w.Bug != answerAnyway || short()) {
+	if err != nil && (w.Bug == retryAnew || w.refused(op, err)) && (w.Bug != answerAnyway || short()) {
 		return
 	}
 	w.write(event{What: charged, Op: op, ID: uint64(id)})
