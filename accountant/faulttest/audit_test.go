@@ -110,6 +110,9 @@ func (y *tally) entry(r history.Record) {
 		for scope, pico := range picos(e.Debits) {
 			y.spent[scope] += pico
 		}
+	case history.LowerEntry:
+		y.limit[e.Limit.Scope] = e.Limit.Loss.Pico()
+	case history.IncidentEntry, history.ClearEntry, history.FreezeEntry, history.NoteEntry, history.CheckpointEntry:
 	}
 }
 

@@ -41,7 +41,7 @@ func faultyRun(t *testing.T, mistake bug, what fault, sign string) string {
 	f := newFleet(t, *firstSeed, 2, 4)
 	f.plan.Bug, f.plan.Patience = mistake, 100*time.Millisecond
 	f.start(f.workers)
-	f.awaitMore(released, 20)
+	f.awaitAnswers(20)
 	f.torment([]fault{what}, func() bool { return f.rash() < 12 })
 	a := f.audit()
 	a.outputs(f.outputs())

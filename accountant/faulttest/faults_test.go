@@ -31,7 +31,7 @@ func faultRun(t *testing.T, seed uint64) {
 	f.start(f.workers)
 	end := time.Now().Add(*duration)
 	injected := f.torment(allFaults, func() bool { return time.Now().Before(end) })
-	f.awaitMore(released, 3*4) // it goes on after the last fault
+	f.awaitAnswers(3 * 4) // it goes on after the last fault
 	a := f.audit()
 	lives := f.outputs()
 	answers := a.outputs(lives)

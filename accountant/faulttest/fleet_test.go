@@ -234,11 +234,11 @@ func (f *fleet) count(what verb) (n int) {
 	return n
 }
 
-// awaitMore waits until the workers have written n more events of a kind.
-func (f *fleet) awaitMore(what verb, n int) {
+// awaitAnswers waits until the workers have answered n times more.
+func (f *fleet) awaitAnswers(n int) {
 	f.t.Helper()
-	before := f.count(what)
-	until(f.t, fmt.Sprintf("%d more times %q", n, what), func() bool { return f.count(what) >= before+n })
+	before := f.count(released)
+	until(f.t, fmt.Sprintf("%d more answers", n), func() bool { return f.count(released) >= before+n })
 }
 
 // awaitIdle waits, while Redis is down, until no call is under way that began

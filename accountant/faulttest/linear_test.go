@@ -56,22 +56,10 @@ func (a *audit) calls(lives []life) []accountanttest.Call {
 	entries := make([]accountanttest.Call, len(a.records))
 	for i, r := range a.records {
 		before := y.totals()
-		key := ""
-		switch e := r.Entry.(type) {
-		case history.ChargeEntry:
-			key = "take " + e.Shape
-		case history.HoldEntry:
-			key = "take " + e.Shape
-		case history.StepEntry:
-			key = "take " + e.Events[0]
-		case history.VoidEntry:
-			key = "give " + y.charges[uint64(e.Charge)].op
-		case history.SettleEntry:
-			key = "give " + y.holds[uint64(e.Hold)].op
-		}
+		w, noted := known[y.key(r.Entry)]
 		y.entry(r)
 		c := accountanttest.Call{Start: math.MinInt64, End: math.MaxInt64}
-		if w, ok := known[key]; ok {
+		if noted {
 			c.Start, c.End = w.start, w.end
 		}
 		after := y.totals()
@@ -82,6 +70,25 @@ func (a *audit) calls(lives []life) []accountanttest.Call {
 		entries[i] = c
 	}
 	return append(calls, a.bound(entries)...)
+}
+
+// key names the call that appended an entry, as [windows] does.
+func (y *tally) key(e history.Entry) string {
+	switch e := e.(type) {
+	case history.ChargeEntry:
+		return "take " + e.Shape
+	case history.HoldEntry:
+		return "take " + e.Shape
+	case history.StepEntry:
+		return "take " + e.Events[0]
+	case history.VoidEntry:
+		return "give " + y.charges[uint64(e.Charge)].op
+	case history.SettleEntry:
+		return "give " + y.holds[uint64(e.Hold)].op
+	case history.BeginEntry, history.LimitsEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry, history.FenceEntry,
+		history.RestoreEntry, history.IncidentEntry, history.ClearEntry, history.NoteEntry, history.CheckpointEntry:
+	}
+	return ""
 }
 
 type totals struct{ limit, taken accountanttest.Amounts }

@@ -19,12 +19,12 @@ import (
 func answersAfterRollback(t *testing.T, f *fleet) int {
 	t.Helper()
 	f.start(f.workers)
-	f.awaitMore(released, 60)
+	f.awaitAnswers(60)
 	f.redis.kill()
 	old := filepath.Join(t.TempDir(), "aof")
 	f.redis.saveAOF(old)
 	f.redis.start()
-	f.awaitMore(released, 60)
+	f.awaitAnswers(60)
 	f.redis.kill()
 	f.awaitIdle()
 	before := f.count(released)
@@ -81,7 +81,7 @@ func TestOldAOF(t *testing.T) {
 		t.Errorf("the repair did %+v, want lines put back and no more", rep)
 	}
 	f.start(f.workers)
-	f.awaitMore(released, 20)
+	f.awaitAnswers(20)
 	a := f.audit()
 	answers := a.outputs(f.outputs())
 	for _, found := range a.all {
@@ -122,9 +122,9 @@ func TestStaleReplica(t *testing.T) {
 	replica, link := replicate(t, master)
 	old, newcomer := f.workers[:2], f.workers[2:]
 	f.start(old)
-	f.awaitMore(released, 40)
+	f.awaitAnswers(40)
 	link.cut()
-	f.awaitMore(released, 40)
+	f.awaitAnswers(40)
 	master.kill()
 	f.awaitIdle()
 	before := f.count(released)
@@ -133,7 +133,7 @@ func TestStaleReplica(t *testing.T) {
 		t.Fatalf("%d answers from a replica that had gone backwards", n)
 	}
 	f.start(newcomer)
-	f.awaitMore(released, 100) // the replica is now longer than the master was
+	f.awaitAnswers(100) // the replica is now longer than the master was
 	f.end()
 	before = f.count(released)
 	f.start(old)
@@ -168,10 +168,10 @@ func (f *fleet) checkSums(rep redisledger.Repair) {
 	for _, l := range f.outputs() {
 		wanted := map[string]accountanttest.Amounts{}
 		for _, e := range l.events {
-			switch {
-			case e.What == intends:
+			if e.What == intends {
 				wanted[e.Op] = e.Pico
-			case e.What == released:
+			}
+			if e.What == released {
 				if _, charged := a.ops[e.Op]; !charged {
 					lost++
 				}
