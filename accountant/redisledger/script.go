@@ -115,7 +115,7 @@ func (s *server) pipeline(ctx context.Context, args []any, write bool, eval eval
 	}
 	pipe := s.client.Pipeline()
 	cmd := eval(ctx, pipe, []string{s.key}, args...)
-	wait := pipe.Do(ctx, "WAIT", s.replicas, s.patience.Milliseconds()/2)
+	wait := pipe.Do(ctx, "WAIT", s.replicas, s.patience.Milliseconds()/4) // so that the patience lasts for the call that finds the entry again
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, 0, err
 	}
