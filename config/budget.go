@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strings"
 
 	"dpproxy/accountant"
 )
@@ -10,7 +11,7 @@ import (
 // limits and rounding. Delta and selectionDelta may be empty, as a policy may leave
 // them out.
 func ParseBudget(epsilon, delta, selectionDelta string) (accountant.Budget, error) {
-	text := ""
+	var text strings.Builder
 	for _, a := range []struct {
 		key, amount string
 		optional    bool
@@ -21,10 +22,11 @@ func ParseBudget(epsilon, delta, selectionDelta string) (accountant.Budget, erro
 		if _, ok := parseDecimal(a.amount); !ok {
 			return accountant.Budget{}, fmt.Errorf("%s: %q is no decimal number of at most %d characters", a.key, a.amount, maxDigits)
 		}
-		text += a.key + ": " + a.amount + "\n"
+		fmt.Fprintf(&text, "%s: %s\n", a.key, a.amount)
 	}
-	d := &decoder{src: newSource("budget", []byte(text))}
-	root, err := d.parse([]byte(text))
+	src := []byte(text.String())
+	d := &decoder{src: newSource("budget", src)}
+	root, err := d.parse(src)
 	if err != nil {
 		return accountant.Budget{}, err
 	}

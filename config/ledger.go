@@ -78,7 +78,7 @@ func isRedis(u *url.URL) bool {
 	if u.Fragment != "" || u.Opaque != "" {
 		return false
 	}
-	number := ""
+	var number string
 	switch u.Scheme {
 	case "redis", "rediss":
 		number = strings.TrimPrefix(u.Path, "/")

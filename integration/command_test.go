@@ -82,7 +82,7 @@ func TestDocumentedCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := regexp.MustCompile("(?m)^    (?:bin/)?(dpproxy|make) ([a-z-]+)(?: ([a-z]+)\\b)?")
+	shown := regexp.MustCompile(`(?m)^    (?:bin/)?(dpproxy|make) ([a-z-]+)(?: ([a-z]+)\b)?`)
 	grouped := []string{"budget", "ledger", "incidents"}
 	for _, doc := range append(docs, "../README.md", "../CONTRIBUTING.md") {
 		text, err := os.ReadFile(doc)

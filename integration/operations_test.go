@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -25,8 +26,10 @@ import (
 // attempt runs dpproxy to its end, which may be an error.
 func (s *site) attempt(t *testing.T, args ...string) (output string, failed bool) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), program(t), args...).CombinedOutput()
-	return string(out), err != nil
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // a command that serves instead is not to the point
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program(t), args...).CombinedOutput()
+	return string(out), err != nil && ctx.Err() == nil
 }
 
 // variant returns the site with another policy: a list of pairs old, new.
@@ -71,7 +74,8 @@ func testTwoAtOnce(t *testing.T, s *site) {
 	r := s.run(t)
 	defer r.stop()
 	for _, args := range [][]string{
-		{"run", s.policy}, {"init", s.policy},
+		{"run", s.policy},
+		{"init", s.policy},
 		{"incidents", "clear", s.policy, "--reason", "x"},
 		{"budget", "freeze", s.policy, "--scope", "unit:patient", "--reason", "x"},
 	} {

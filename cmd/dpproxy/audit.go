@@ -47,20 +47,25 @@ func (a *audit) add(r history.Record) error {
 		return fmt.Errorf("entry %d is not a valid step: %w", r.Seq, err)
 	}
 	a.entries, a.head = r.Seq, r.Hash()
-	switch e := r.Entry.(type) {
-	case history.BeginEntry:
+	if e, ok := r.Entry.(history.BeginEntry); ok {
 		a.begun++
 		a.runs[e.Boot] = &runJSON{e.Boot, r.Time, r.Seq, r.Time}
-	case history.ChargeEntry, history.HoldEntry:
+	}
+	if is[history.ChargeEntry](r.Entry) || is[history.HoldEntry](r.Entry) {
 		a.charges++
-	case history.VoidEntry:
+	}
+	if is[history.VoidEntry](r.Entry) {
 		a.voids++
-	default:
 	}
 	if run := a.runs[r.Run]; run != nil {
 		run.LastEntry, run.LastTime = r.Seq, r.Time
 	}
 	return nil
+}
+
+func is[E history.Entry](e history.Entry) bool {
+	_, ok := e.(E)
+	return ok
 }
 
 // running returns the runs that go on.

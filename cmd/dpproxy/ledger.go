@@ -93,6 +93,7 @@ func (s *site) openShared(ctx context.Context, log *slog.Logger, limits []accoun
 
 func (s *site) redisOptions(log *slog.Logger) (redisledger.Options, error) {
 	l := s.policy.Ledger
+	redis.SetLogger(redisLog{log})
 	p, err := password("DPPROXY_REDIS_PASSWORD", l.PasswordFile)
 	return redisledger.Options{
 		URL: l.Redis, Password: p, Name: l.Name, Dir: l.Dir, Replicas: l.Replicas,
@@ -165,9 +166,9 @@ func (s *site) advise(err error) error {
 		advice = "dpproxy budget raise does that, or lower the policy"
 	case errors.Is(err, accountant.ErrUnknownScope):
 		advice = "dpproxy budget list shows the budgets"
-	case is[*redisledger.DurabilityError](err):
+	case isA[*redisledger.DurabilityError](err):
 		advice = "set this in its configuration and restart it (docs/operations.md has one)"
-	case is[*redisledger.DivergedError](err):
+	case isA[*redisledger.DivergedError](err):
 		advice = "stop all proxies, then dpproxy ledger repair puts back what their journals have (docs/operations.md)"
 	case redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "WRONGPASS"):
 		advice = "the user stands in ledger.redis, the password in DPPROXY_REDIS_PASSWORD or the file ledger.redis_password_file"
@@ -180,7 +181,15 @@ func (s *site) advise(err error) error {
 	return fmt.Errorf("%s: %w: %s", s.where(), err, advice)
 }
 
-func is[E error](err error) bool {
+func isA[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
+}
+
+// redisLog takes what the client of Redis says beside its errors.
+type redisLog struct{ log *slog.Logger }
+
+// Printf is called by the client.
+func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
+	l.log.DebugContext(ctx, "redis", "message", fmt.Sprintf(format, args...))
 }

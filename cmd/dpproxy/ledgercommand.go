@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"dpproxy/accountant/history"
@@ -135,7 +136,7 @@ func (c *ledgerExport) Run(ctx context.Context, log *slog.Logger) error {
 	var last history.Record
 	err = s.entries(ctx, log, func(r history.Record) error {
 		last = r
-		_, err := out.Write(append(r.Line[:len(r.Line):len(r.Line)], '\n'))
+		_, err := out.Write(append(slices.Clip(r.Line), '\n'))
 		return err
 	})
 	if err = errors.Join(err, out.Flush()); err != nil {
