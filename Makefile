@@ -6,7 +6,7 @@ BIN := bin/dpproxy
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race lint fmt golden bench fuzz generate
+.PHONY: help setup setup-test build demo test race lint fmt golden bench fuzz faults generate
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,3 +55,7 @@ T ?= FuzzParse
 P ?= ./parser
 fuzz: setup-test ## fuzz one target: make fuzz P=./parser T=FuzzParse
 	$(GO) test -run '^$$' -fuzz '^$(T)$$' -fuzztime 60s $(P)
+
+SEED ?= 1
+faults: setup-test ## break a shared ledger for long: make faults SEED=17
+	$(GO) test -count=1 -timeout 20m -v ./accountant/faulttest -args -seed $(SEED) -seeds 5 -duration 15s -cuts 150
