@@ -16,7 +16,7 @@ for group in "$@"; do
 		need postgresql-15 /usr/lib/postgresql/15/bin/postgres
 		need postgresql-client-15 /usr/lib/postgresql/15/bin/psql
 		;;
-	test) ;;
+	test) need redis-server /usr/bin/redis-server ;;
 	bench)
 		need pgbouncer /usr/sbin/pgbouncer
 		;;
@@ -39,7 +39,19 @@ if [ "$(id -u)" -ne 0 ]; then
 	sudo=sudo
 fi
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+no_services="" # the file that keeps services from starting, while this script has it there
+trap 'rm -f "$log"; [ -z "$no_services" ] || $sudo rm -f "$no_services"' EXIT
+trap 'exit 1' HUP INT TERM
+case "$missing" in
+*redis-server*)
+	# The tests start servers of their own; the package's would only take a port.
+	if [ ! -e /usr/sbin/policy-rc.d ]; then
+		no_services=/usr/sbin/policy-rc.d
+		printf '#!/bin/sh\nexit 101\n' | $sudo tee "$no_services" >/dev/null
+		$sudo chmod 755 "$no_services"
+	fi
+	;;
+esac
 # shellcheck disable=SC2086 # a list of package names
 if ! { $sudo apt-get update -qq &&
 	$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing; } >"$log" 2>&1; then
