@@ -18,9 +18,14 @@ func TestTally(t *testing.T) {
 	hold := history.HoldEntry(take("hold", 6))
 	for want, entries := range map[string][]history.Entry{
 		"": {
-			hold, step("one", 4), history.SettleEntry{Hold: 3}, history.ChargeEntry(take("two", 6)), history.VoidEntry{Charge: 6},
-			history.ChargeEntry(take("three", 6)), history.RaiseEntry{Limit: limit(20)[0], Who: "carol", Reason: "why not"},
-			history.ChargeEntry(take("four", 10)), history.FenceEntry{Boot: "run"},
+			hold, step("one", 4),
+			history.SettleEntry{Hold: 3},
+			history.ChargeEntry(take("two", 6)),
+			history.VoidEntry{Charge: 6},
+			history.ChargeEntry(take("three", 6)),
+			history.RaiseEntry{Limit: limit(20)[0], Who: "carol", Reason: "why not"},
+			history.ChargeEntry(take("four", 10)),
+			history.FenceEntry{Boot: "run"},
 		},
 		"a limit was exceeded":                {hold, history.ChargeEntry(take("two", 5))},
 		"a limit rose without a decision":     {history.LimitsEntry(limit(11))},
