@@ -1,0 +1,197 @@
+package answers
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Files is a Store in a folder: a file for each answer, which is replaced whole.
+// One process at a time may have it open; the ledger's lock sees to that.
+type Files struct {
+	dir  string
+	keep int
+
+	mu     sync.Mutex
+	recent *list.List // of Key, the latest used first
+	at     map[Key]*list.Element
+}
+
+var _ Store = (*Files)(nil)
+
+const (
+	suffix  = ".answer"
+	partial = ".new" // until a file is complete
+)
+
+// OpenFiles opens a folder, which it makes if there is none, to keep at most keep
+// answers.
+func OpenFiles(dir string, keep int) (*Files, error) {
+	if keep < 1 {
+		return nil, fmt.Errorf("answers: cannot keep %d", keep)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("answers: %w", err)
+	}
+	f := &Files{dir: dir, keep: keep, recent: list.New(), at: map[Key]*list.Element{}}
+	return f, f.load()
+}
+
+// load lists the answers that are there, the latest changed first.
+func (f *Files) load() error {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return fmt.Errorf("answers: %w", err)
+	}
+	type found struct {
+		key  Key
+		time time.Time
+	}
+	var all []found
+	for _, e := range entries {
+		key, ok := keyOfName(e.Name())
+		info, err := e.Info()
+		if !ok || err != nil {
+			continue
+		}
+		all = append(all, found{key, info.ModTime()})
+	}
+	slices.SortFunc(all, func(a, b found) int { return cmp.Compare(b.time.UnixNano(), a.time.UnixNano()) })
+	for _, a := range all {
+		f.at[a.key] = f.recent.PushBack(a.key)
+	}
+	return f.evict()
+}
+
+func keyOfName(name string) (key Key, ok bool) {
+	text, isAnswer := strings.CutSuffix(name, suffix)
+	b, err := hex.DecodeString(text)
+	if !isAnswer || err != nil || len(b) != len(key) {
+		return key, false
+	}
+	return Key(b), true
+}
+
+func (f *Files) path(key Key) string { return filepath.Join(f.dir, key.String()+suffix) }
+
+// The content of a file.
+type fileJSON struct {
+	Rows json.RawMessage `json:"rows"`
+	Paid []string        `json:"paid"`
+	CRC  uint32          `json:"crc"` // of the rows and of who has paid
+}
+
+func checksum(rows []byte, paid []string) uint32 {
+	return crc32.ChecksumIEEE([]byte(string(rows) + "|" + strings.Join(paid, "|")))
+}
+
+// Get implements Store.
+func (f *Files) Get(_ context.Context, key Key) (*Answer, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.get(key)
+}
+
+func (f *Files) get(key Key) (*Answer, error) {
+	e, ok := f.at[key]
+	if !ok {
+		return nil, nil
+	}
+	a, err := f.read(key)
+	if err != nil {
+		return nil, errors.Join(err, f.forget(e))
+	}
+	f.recent.MoveToFront(e)
+	return a, nil
+}
+
+func (f *Files) read(key Key) (*Answer, error) {
+	text, err := os.ReadFile(f.path(key))
+	if err != nil {
+		return nil, fmt.Errorf("answers: %w", err)
+	}
+	var j fileJSON
+	if err := json.Unmarshal(text, &j); err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if checksum(j.Rows, j.Paid) != j.CRC {
+		return nil, errDamaged
+	}
+	rows, err := decode(j.Rows)
+	return &Answer{rows, j.Paid}, err
+}
+
+// Put implements Store.
+func (f *Files) Put(_ context.Context, key Key, a Answer) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.at[key]; ok {
+		return nil
+	}
+	if err := f.write(key, a); err != nil {
+		return err
+	}
+	f.at[key] = f.recent.PushFront(key)
+	return f.evict()
+}
+
+// Pay implements Store.
+func (f *Files) Pay(_ context.Context, key Key, analyst string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a, err := f.get(key)
+	if err != nil || a == nil || a.PaidBy(analyst) {
+		return err
+	}
+	a.Paid = append(a.Paid, analyst)
+	return f.write(key, *a)
+}
+
+func (f *Files) write(key Key, a Answer) error {
+	rows, err := encode(a.Rows)
+	if err != nil {
+		return fmt.Errorf("answers: %w", err)
+	}
+	text, err := json.Marshal(fileJSON{rows, a.Paid, checksum(rows, a.Paid)})
+	if err != nil {
+		return fmt.Errorf("answers: %w", err)
+	}
+	name := f.path(key)
+	if err := os.WriteFile(name+partial, text, 0o600); err != nil {
+		return fmt.Errorf("answers: %w", err)
+	}
+	return os.Rename(name+partial, name)
+}
+
+// evict forgets the answers that were used longest ago, until few enough are left.
+func (f *Files) evict() error {
+	var errs []error
+	for f.recent.Len() > f.keep {
+		errs = append(errs, f.forget(f.recent.Back()))
+	}
+	return errors.Join(errs...)
+}
+
+func (f *Files) forget(e *list.Element) error {
+	key, _ := f.recent.Remove(e).(Key)
+	delete(f.at, key)
+	if err := os.Remove(f.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Close implements Store.
+func (f *Files) Close() error { return nil }

@@ -1,0 +1,156 @@
+package answers_test
+
+import (
+	"context"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"dpproxy/answers"
+)
+
+var integers = cmp.Comparer(func(a, b *big.Int) bool { return a.Cmp(b) == 0 })
+
+func key(name string) answers.Key { return answers.KeyOf([]byte(name)) }
+
+func answer(n int64, paid ...string) answers.Answer {
+	return answers.Answer{Rows: [][]*big.Int{{big.NewInt(n), new(big.Int).Lsh(big.NewInt(-1), 100)}, {}}, Paid: paid}
+}
+
+func want(t *testing.T, s answers.Store, name string, a *answers.Answer) {
+	t.Helper()
+	got, err := s.Get(t.Context(), key(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(a, got, integers); d != "" {
+		t.Errorf("%s: %s", name, d)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testStore is what every store does. It keeps two answers.
+func testStore(t *testing.T, s answers.Store) {
+	want(t, s, "a", nil)
+	must(t, s.Pay(t.Context(), key("a"), "ann"))
+	want(t, s, "a", nil)
+	a, b, c := answer(1, "ann"), answer(2), answer(3)
+	must(t, s.Put(t.Context(), key("a"), a))
+	must(t, s.Put(t.Context(), key("a"), answer(9, "eve")))
+	want(t, s, "a", &a)
+	must(t, s.Pay(t.Context(), key("a"), "bob"))
+	must(t, s.Pay(t.Context(), key("a"), "bob"))
+	a.Paid = []string{"ann", "bob"}
+	want(t, s, "a", &a)
+	must(t, s.Put(t.Context(), key("b"), b))
+	want(t, s, "a", &a) // which makes b the one that was used longest ago
+	must(t, s.Put(t.Context(), key("c"), c))
+	want(t, s, "b", nil)
+	want(t, s, "a", &a)
+	got, err := s.Get(t.Context(), key("c"))
+	if err != nil || got == nil || got.PaidBy("ann") {
+		t.Errorf("c: %v, %v", got, err)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "answers")
+	s, err := answers.OpenFiles(dir, 2)
+	must(t, err)
+	testStore(t, s)
+	must(t, s.Close())
+	again, err := answers.OpenFiles(dir, 2)
+	must(t, err)
+	kept := answer(1, "ann", "bob")
+	want(t, again, "a", &kept)
+	if _, err := answers.OpenFiles(dir, 0); err == nil {
+		t.Error("a store that keeps nothing was opened")
+	}
+}
+
+// TestDamagedFiles changes each byte of a file: it is whole, or it is none.
+func TestDamagedFiles(t *testing.T) {
+	dir := t.TempDir()
+	kept := answer(1, "ann")
+	s, err := answers.OpenFiles(dir, 2)
+	must(t, err)
+	must(t, s.Put(t.Context(), key("a"), kept))
+	name := filepath.Join(dir, key("a").String()+".answer")
+	whole, err := os.ReadFile(name)
+	must(t, err)
+	for i := range whole {
+		for _, change := range []byte{1, 128} {
+			damaged := append([]byte(nil), whole...)
+			damaged[i] ^= change
+			must(t, os.WriteFile(name, damaged, 0o600))
+			s, err := answers.OpenFiles(dir, 2)
+			must(t, err)
+			got, err := s.Get(t.Context(), key("a"))
+			if d := cmp.Diff(&kept, got, integers); got != nil && d != "" {
+				t.Fatalf("byte %d changed: %s", i, d)
+			}
+			if (err == nil) != (got != nil) {
+				t.Fatalf("byte %d changed: %v, %v", i, got, err)
+			}
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	seen := map[answers.Key]bool{}
+	for _, parts := range [][][]byte{{}, {nil}, {nil, nil}, {[]byte("ab")}, {[]byte("a"), []byte("b")}, {[]byte("1:a")}, {[]byte("a"), nil, []byte("b")}} {
+		k := answers.KeyOf(parts...)
+		if seen[k] {
+			t.Errorf("%q has the key of another", parts)
+		}
+		seen[k] = true
+	}
+}
+
+func TestRedis(t *testing.T) {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Fatal("redis-server is not installed; make setup-test installs it")
+	}
+	socket := filepath.Join(t.TempDir(), "redis.sock")
+	cmd := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	client := redis.NewClient(&redis.Options{Network: "unix", Addr: socket, MaxRetries: 1000, MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 10 * time.Millisecond})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	must(t, client.Ping(ctx).Err())
+	clock := time.Unix(0, 0)
+	now := func() time.Time { clock = clock.Add(time.Second); return clock }
+	s, err := answers.NewRedis(client, "clinic", 2, now)
+	must(t, err)
+	testStore(t, s)
+	names, err := client.Keys(ctx, "*").Result()
+	must(t, err)
+	if len(names) != 4 { // two answers, who paid for one of them, and the list of all
+		t.Errorf("keys %v", names)
+	}
+	must(t, client.Set(ctx, "dp:clinic:answer:"+key("a").String(), "[[1]]", 0).Err())
+	if got, err := s.Get(ctx, key("a")); got != nil || err == nil {
+		t.Errorf("a damaged answer: %v, %v", got, err)
+	}
+	want(t, s, "a", nil)
+	must(t, s.Close())
+}
