@@ -157,6 +157,7 @@ func TestPolicy(t *testing.T) {
 		},
 		Defaults: config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9},
 		Limits:   config.Limits{StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4},
+		Answers:  config.Answers{Remember: true, Keep: 500, Refresh: 7 * 24 * time.Hour, Epoch: "after the load of May"},
 	}
 	ignore := cmpopts.IgnoreFields(config.Policy{}, "Tables")
 	if diff := cmp.Diff(want, p, ignore, cmpopts.IgnoreUnexported(config.Policy{})); diff != "" {

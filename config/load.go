@@ -46,6 +46,7 @@ func Parse(name string, src []byte) (*Policy, error) {
 		TableBudgets: map[catalog.Name]accountant.Budget{},
 		Defaults:     Defaults{EpsilonPico: defaultEpsilon, Mechanism: "auto", Confidence: 0.95},
 		Limits:       Limits{StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8},
+		Answers:      Answers{Remember: true, Keep: 10_000, Refresh: 24 * time.Hour},
 		source:       d.src,
 	}
 	top := value{d: d, node: root, pos: position{1, 1}}
@@ -105,5 +106,6 @@ func (p *Policy) read(v value) {
 		"analysts":             func(v value) { p.Analysts = v.analysts() },
 		"defaults":             func(v value) { v.defaults(&p.Defaults) },
 		"limits":               func(v value) { v.limits(&p.Limits) },
+		"answers":              func(v value) { v.answers(&p.Answers) },
 	})
 }

@@ -35,6 +35,7 @@ type Policy struct {
 	Analysts     []Analyst
 	Defaults     Defaults
 	Limits       Limits
+	Answers      Answers
 
 	source *source
 }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math/big"
+	"strconv"
 
 	"dpproxy/catalog"
 	"dpproxy/dp"
@@ -105,8 +106,8 @@ func (t *Template) plan(s Settings) (*Plan, error) {
 				return nil, imprecise(err)
 			}
 			bp.Mechanisms = append(bp.Mechanisms, mech)
-			p.Event = append(p.Event, mech.Event())
 		}
+		p.Event = append(p.Event, bp.Event()...)
 		p.Blocks = append(p.Blocks, bp)
 	}
 	return p, nil
@@ -114,6 +115,55 @@ func (t *Template) plan(s Settings) (*Plan, error) {
 
 // Reads reports whether the plan reads protected data at all.
 func (p *Plan) Reads() bool { return len(p.Event) > 0 }
+
+// Rest returns the plan without the blocks that are known: they are not read, and
+// not released.
+func (p *Plan) Rest(known []bool) *Plan {
+	rest := *p
+	rest.Blocks, rest.Event = make([]*BlockPlan, len(p.Blocks)), nil
+	for i, b := range p.Blocks {
+		if !known[i] {
+			rest.Blocks[i] = b
+			rest.Event = append(rest.Event, b.Event()...)
+			continue
+		}
+		without := *b
+		without.SQL, without.Mechanisms = "", nil
+		rest.Blocks[i] = &without
+	}
+	return &rest
+}
+
+// Event is what the block releases.
+func (b *BlockPlan) Event() dp.ComposedEvent {
+	var e dp.ComposedEvent
+	for _, m := range b.Mechanisms {
+		e = append(e, m.Event())
+	}
+	return e
+}
+
+// Question returns all of the block that its answer depends on: what is read and
+// with which constants, in which order it is shown, and the noise. The secret and
+// the data are not in it.
+func (b *BlockPlan) Question(values []Value) [][]byte {
+	parts := [][]byte{[]byte(b.SQL), []byte(dp.Exact(b.Event())), []byte(strconv.Itoa(b.Size()))}
+	for _, p := range b.Params {
+		parts = append(parts, []byte{byte(p.Kind)}, []byte(p.Text))
+		if p.Kind == FoldParam {
+			v := values[p.Fold]
+			null := byte(0)
+			if v.Bytes == nil {
+				null = 1
+			}
+			parts = append(parts, []byte(strconv.FormatUint(uint64(v.OID), 10)), []byte{null}, v.Bytes)
+			if v.Binary {
+				parts = append(parts, []byte("binary"))
+			}
+		}
+	}
+	return parts
+}
 
 func (b *block) sensitivity(m measure) dp.Sensitivity {
 	return dp.Sensitivity{L0: b.l0(), LInf: b.linf(m)}

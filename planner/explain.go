@@ -28,11 +28,13 @@ func (p *Plan) Explain(costs []Cost) []string {
 		w.line(1, "block %d", i+1)
 		b.explain(w)
 	}
+	free := "no protected row is read"
 	if p.Reads() {
+		free = "the same was answered before"
 		w.line(1, "mechanism: %s (dp.mechanism = %s, dp.epsilon = %s)", p.Mechanism, p.settings.Mechanism, dp.Decimal(p.settings.EpsilonPico, 12))
 	}
 	if len(costs) == 0 {
-		w.line(1, "cost: nothing, no protected row is read")
+		w.line(1, "cost: nothing, %s", free)
 	}
 	for _, c := range costs {
 		after := "would leave " + c.Remaining.String()

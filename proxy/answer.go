@@ -45,25 +45,47 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if !plan.Reads() {
 		return a.rewrite(query, columns(plan, nil), b), nil
 	}
-	conn, err := a.p.cfg.Data.acquire(ctx, plan, pre.timeout)
+	known := a.recall(ctx, plan, pre.values)
+	noisy, receipt, err := a.draw(ctx, plan, known, pre)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
-	defer conn.release()
-	receipt, err := a.charge(ctx, plan)
-	if err != nil {
-		return wire.Rewrite{}, err
-	}
-	exact, err := conn.read(ctx, plan, pre.values, a.p.cfg.Defaults.Timeout, pre.timeout)
-	if err != nil {
-		return wire.Rewrite{}, a.failed(ctx, receipt, plan, err)
-	}
-	noisy := a.noise(plan, exact)
 	rw := a.rewrite(query, columns(plan, noisy), b)
 	if pre.settings.notices {
 		rw.Notices = append(rw.Notices, receipt.notice(plan, noisy, pre.settings.confidence))
 	}
 	return rw, nil
+}
+
+// draw returns each block's released rows: those that are known, and the others
+// after they were charged, read and given their noise.
+func (a *answer) draw(ctx context.Context, plan *planner.Plan, known *known, pre *prelude) ([][][]*big.Int, *receipt, error) {
+	rest := plan.Rest(known.blocks())
+	if !rest.Reads() {
+		receipt, err := a.charge(ctx, rest, known)
+		return known.rows(), receipt, err
+	}
+	conn, err := a.p.cfg.Data.acquire(ctx, rest, pre.timeout)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer conn.release()
+	receipt, err := a.charge(ctx, rest, known)
+	if err != nil {
+		return nil, nil, err
+	}
+	exact, err := conn.read(ctx, rest, pre.values, a.p.cfg.Defaults.Timeout, pre.timeout)
+	if err != nil {
+		return nil, nil, a.failed(ctx, receipt, plan, err)
+	}
+	noisy := known.rows()
+	for i, b := range rest.Blocks {
+		if noisy[i] == nil {
+			noisy[i] = a.noise(b, exact[i])
+		}
+	}
+	a.remember(ctx, rest, known, noisy)
+	return noisy, receipt, nil
 }
 
 // analyse resolves the statement and checks that it is the analyst's to ask.
@@ -109,15 +131,12 @@ func (a *answer) plan(query *planner.Query, pre *prelude) (*planner.Plan, error)
 }
 
 // noise is where exact aggregates become released ones.
-func (a *answer) noise(plan *planner.Plan, exact [][][]mechanisms.Private) [][][]*big.Int {
-	noisy := make([][][]*big.Int, len(exact))
-	for i, rows := range exact {
-		noisy[i] = make([][]*big.Int, len(rows))
-		for r, row := range rows {
-			noisy[i][r] = make([]*big.Int, len(row))
-			for k, v := range row {
-				noisy[i][r][k] = mechanisms.Release(plan.Blocks[i].Mechanisms[k], a.p.cfg.Source, v).Int()
-			}
+func (a *answer) noise(b *planner.BlockPlan, exact [][]mechanisms.Private) [][]*big.Int {
+	noisy := make([][]*big.Int, len(exact))
+	for r, row := range exact {
+		noisy[r] = make([]*big.Int, len(row))
+		for k, v := range row {
+			noisy[r][k] = mechanisms.Release(b.Mechanisms[k], a.p.cfg.Source, v).Int()
 		}
 	}
 	return noisy

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"dpproxy/accountant"
@@ -20,15 +21,23 @@ type receipt struct {
 	left   []accountant.Balance
 }
 
-// debits prices a plan in the measure of each budget that it touches.
-func (a *answer) debits(plan *planner.Plan) ([]accountant.Debit, error) {
+// debits prices a plan in the measure of each budget that it touches. What others
+// have asked before costs the analyst's own budget alone, once.
+func (a *answer) debits(plan *planner.Plan, owed dp.ComposedEvent) ([]accountant.Debit, error) {
 	var out []accountant.Debit
 	for _, s := range a.p.scopes(a.analyst, plan.Tables) {
+		event := plan.Event
+		if s.Kind == accountant.AnalystScope {
+			event = append(slices.Clone(event), owed...)
+		}
+		if len(event) == 0 {
+			continue
+		}
 		measure, ok := a.p.measures[s]
 		if !ok {
 			return nil, pgerr.New(pgerr.BudgetExhausted, "there is no budget for %s", s)
 		}
-		loss, err := a.p.prices.price(plan.Event, measure)
+		loss, err := a.p.prices.price(event, measure)
 		if err != nil {
 			return nil, pgerr.New(pgerr.Imprecise, "the mechanism has no finite cost in the budget of %s", s).
 				WithHint("SET dp.mechanism = laplace.")
@@ -39,21 +48,22 @@ func (a *answer) debits(plan *planner.Plan) ([]accountant.Debit, error) {
 }
 
 // charge records the cost, durably, before anything is read. A client that gives
-// up meanwhile does not stop it.
-func (a *answer) charge(ctx context.Context, plan *planner.Plan) (*receipt, error) {
-	debits, err := a.debits(plan)
-	if err != nil {
+// up meanwhile does not stop it. What costs nothing has no receipt.
+func (a *answer) charge(ctx context.Context, plan *planner.Plan, known *known) (*receipt, error) {
+	debits, err := a.debits(plan, known.owed)
+	if err != nil || len(debits) == 0 {
 		return nil, err
 	}
-	events := make([]string, len(plan.Event))
-	for i, e := range plan.Event {
-		events[i] = fmt.Sprint(e)
+	var events []string
+	for _, e := range append(slices.Clone(plan.Event), known.owed...) {
+		events = append(events, fmt.Sprint(e))
 	}
 	ctx = context.WithoutCancel(ctx)
 	id, err := a.p.cfg.Ledger.Charge(ctx, accountant.Charge{Analyst: a.analyst, Shape: plan.Shape, Events: events, Debits: debits})
 	if err != nil {
 		return nil, chargeError(err)
 	}
+	a.paid(ctx, known)
 	r := &receipt{id: id, debits: debits}
 	scopes := make([]accountant.Scope, len(debits))
 	for i, d := range debits {
@@ -78,7 +88,7 @@ func (r *receipt) notice(plan *planner.Plan, noisy [][][]*big.Int, confidence fl
 	}
 	n := wire.Notice{
 		Code: "00000",
-		Message: fmt.Sprintf("cost %s (%s); error at %s %%: %s%s", brief(r.debits[0].Loss), plan.Mechanism,
+		Message: fmt.Sprintf("cost %s; error at %s %%: %s%s", r.cost(plan.Mechanism),
 			planner.Number(100*confidence), strings.Join(bars, ", "), r.remaining()),
 	}
 	if bounds := plan.Clamped(); bounds != "" {
@@ -87,8 +97,19 @@ func (r *receipt) notice(plan *planner.Plan, noisy [][][]*big.Int, confidence fl
 	return n
 }
 
+// cost says what was charged.
+func (r *receipt) cost(mechanism string) string {
+	if r == nil {
+		return "nothing, the same was answered before"
+	}
+	return fmt.Sprintf("%s (%s)", brief(r.debits[0].Loss), mechanism)
+}
+
 // remaining names the budget that will be exhausted first by more of the same.
 func (r *receipt) remaining() string {
+	if r == nil {
+		return ""
+	}
 	var scope accountant.Balance
 	fewest := int64(-1)
 	for i, b := range r.left {
@@ -100,10 +121,7 @@ func (r *receipt) remaining() string {
 	if fewest < 0 {
 		return ""
 	}
-	left, err := scope.Limit.Minus(scope.Spent)
-	if err != nil {
-		return ""
-	}
+	left := scope.Remaining()
 	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(left), scope.Scope.Kind, scope.Scope.Name, fewest)
 }
 
@@ -114,9 +132,8 @@ func brief(l dp.Loss) string {
 
 // more returns how often the loss fits what is left.
 func more(b accountant.Balance, loss dp.Loss) int64 {
-	left, err := b.Limit.Minus(b.Spent)
-	if err != nil || loss.Pico() == 0 {
+	if loss.Pico() == 0 {
 		return 0
 	}
-	return left.Pico() / loss.Pico()
+	return b.Remaining().Pico() / loss.Pico()
 }

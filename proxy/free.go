@@ -60,7 +60,8 @@ func (a *answer) explain(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
-	costs, err := a.costs(ctx, plan)
+	known := a.recall(ctx, plan, pre.values)
+	costs, err := a.costs(ctx, plan.Rest(known.blocks()), known)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
@@ -80,12 +81,10 @@ func (a *answer) explain(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	}, nil
 }
 
-// costs says what a plan would debit and what would be left.
-func (a *answer) costs(ctx context.Context, plan *planner.Plan) ([]planner.Cost, error) {
-	if !plan.Reads() {
-		return nil, nil
-	}
-	debits, err := a.debits(plan)
+// costs says what a plan would debit, without what is known already, and what would
+// be left.
+func (a *answer) costs(ctx context.Context, rest *planner.Plan, known *known) ([]planner.Cost, error) {
+	debits, err := a.debits(rest, known.owed)
 	if err != nil {
 		return nil, err
 	}
@@ -95,10 +94,7 @@ func (a *answer) costs(ctx context.Context, plan *planner.Plan) ([]planner.Cost,
 		if err != nil || len(balances) != 1 {
 			return nil, chargeError(accountant.ErrUnavailable)
 		}
-		left, err := balances[0].Limit.Minus(balances[0].Spent)
-		if err != nil {
-			return nil, chargeError(accountant.ErrUnavailable)
-		}
+		left := balances[0].Remaining()
 		c := planner.Cost{Scope: fmt.Sprintf("%s %s", d.Scope.Kind, d.Scope.Name), Loss: d.Loss, Remaining: left, Fits: d.Loss.Fits(left)}
 		if after, err := left.Minus(d.Loss); err == nil {
 			c.Remaining = after

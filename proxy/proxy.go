@@ -16,7 +16,8 @@ import (
 	"dpproxy/wire"
 )
 
-// Config is what a Proxy is made of. All fields but Log are required.
+// Config is what a Proxy is made of. All fields but Answers and Log are
+// required.
 type Config struct {
 	Catalog *planner.Catalog
 	Ledger  accountant.Ledger
@@ -26,6 +27,7 @@ type Config struct {
 	Relations func(ctx context.Context) (map[catalog.Name]uint32, error)
 	Analysts  map[string]Analyst
 	Defaults  Defaults
+	Answers   Answers
 	Source    mechanisms.Source
 	Log       *slog.Logger
 }

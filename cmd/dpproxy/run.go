@@ -56,8 +56,13 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer data.Close()
+	remembered, err := s.answers(cat)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remembered.Close()) }()
 	p, err := proxy.New(ctx, proxy.Config{
-		Catalog: cat, Ledger: ledger, Data: data, Relations: s.relations(cat.Protected()),
+		Catalog: cat, Ledger: ledger, Answers: remembered, Data: data, Relations: s.relations(cat.Protected()),
 		Analysts: s.analysts(), Source: mechanisms.NewSource(), Log: log,
 		Defaults: proxy.Defaults{
 			EpsilonPico: s.policy.Defaults.EpsilonPico, Mechanism: s.policy.Defaults.Mechanism,

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"dpproxy/answers"
+	"dpproxy/planner"
+	"dpproxy/proxy"
+)
+
+// answers opens what remembers answers: beside the ledger, where that is.
+func (s *site) answers(cat *planner.Catalog) (proxy.Answers, error) {
+	a := s.policy.Answers
+	if !a.Remember {
+		return proxy.Answers{}, nil
+	}
+	version, err := s.version(cat)
+	if err != nil {
+		return proxy.Answers{}, err
+	}
+	store, err := s.answerStore(a.Keep)
+	epoch := func() string { return fmt.Sprintf("%d %s", time.Now().UnixNano()/int64(a.Refresh), a.Epoch) }
+	return proxy.Answers{Store: store, Version: version, Epoch: epoch}, err
+}
+
+func (s *site) answerStore(keep int) (answers.Store, error) {
+	if !s.shared() {
+		return answers.OpenFiles(filepath.Join(s.policy.Ledger.Dir, "answers"), keep)
+	}
+	opts, err := redis.ParseURL(s.policy.Ledger.Redis)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Password, err = password("DPPROXY_REDIS_PASSWORD", s.policy.Ledger.PasswordFile); err != nil {
+		return nil, err
+	}
+	opts.DisableIdentity = true
+	return answers.NewRedis(redis.NewClient(opts), s.policy.Ledger.Name, keep, time.Now)
+}
+
+// version is a digest of the policy of the tables, of their schema and of the
+// secret: when one of them changes, all answers are new.
+func (s *site) version(cat *planner.Catalog) ([]byte, error) {
+	h := sha256.New()
+	if err := json.NewEncoder(h).Encode(s.policy.Tables); err != nil {
+		return nil, err
+	}
+	for _, name := range cat.Protected() {
+		fmt.Fprintf(h, "%q %q\n", name, cat.Source(name).Fingerprint)
+	}
+	secret := sha256.Sum256(s.secret)
+	h.Write(secret[:])
+	return h.Sum(nil), nil
+}
