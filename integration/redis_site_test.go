@@ -86,7 +86,7 @@ func TestDocumentedUser(t *testing.T) {
 		t.Fatalf("the documented user: %v", err)
 	}
 	rules := regexp.MustCompile(`user dpproxy .*-@all (.*)`).FindStringSubmatch(conf(t))
-	for _, rule := range strings.Fields(rules[1]) {
+	for rule := range strings.FieldsSeq(rules[1]) {
 		set := func(rule string) {
 			t.Helper()
 			if err := admin.Do(t.Context(), "ACL", "SETUSER", "dpproxy", rule).Err(); err != nil {
@@ -103,7 +103,7 @@ func TestDocumentedUser(t *testing.T) {
 	defer user.Close()
 	for _, command := range []string{"FLUSHALL", "DEL dp:all", "CONFIG SET appendfsync no", "HDEL dp:all x:1", "HGET other x"} {
 		var args []any
-		for _, word := range strings.Fields(command) {
+		for word := range strings.FieldsSeq(command) {
 			args = append(args, word)
 		}
 		if err := user.Do(t.Context(), args...).Err(); !redis.HasErrorPrefix(err, "NOPERM") {
