@@ -90,14 +90,18 @@ func TestOldAOF(t *testing.T) {
 	t.Logf("Redis lost %d of %d entries; no answer until they were put back; %d answers in all", rep.PutBack, rep.Entries, answers)
 }
 
-// replicate starts a replica of a fleet's Redis behind a network of its own.
+// replicate starts a replica of a fleet's Redis behind a network of its own, and
+// waits until it acknowledges what it gets, which it begins to a second late.
 func replicate(t *testing.T, master *redisServer) (*redisServer, *cutter) {
 	t.Helper()
 	link := newCutter(t, master.socket())
 	replica := startRedis(t, "--replicaof", "127.0.0.1 "+link.port())
 	until(t, "the replica is in step", func() bool {
-		info, err := master.admin.InfoMap(t.Context(), "replication").Result()
-		return err == nil && strings.Contains(info["Replication"]["slave0"], "state=online")
+		if err := master.admin.Set(t.Context(), "probe", "", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		acks, err := master.admin.Wait(t.Context(), 1, 100*time.Millisecond).Result()
+		return err == nil && acks == 1
 	})
 	return replica, link
 }
