@@ -85,8 +85,9 @@ type Ledger interface {
 	// Charge checks every scope and records the charge, all or nothing. When
 	// it returns nil the charge is durable. It returns an *InsufficientError
 	// when a scope has too little left, ErrUnknownScope (wrapped) when one has
-	// no budget at all, and ErrUnavailable (wrapped) when the charge could not
-	// be made durable. After ErrUnavailable, and after the error of a context
+	// no budget at all, ErrFrozen, ErrSuspended, ErrQuarantined or ErrFenced
+	// (wrapped) where they apply, and ErrUnavailable (wrapped) when the charge
+	// could not be made durable. After ErrUnavailable, and after the error of a context
 	// that ended while the charge was being written, it may or may not count,
 	// and nothing may be released.
 	Charge(ctx context.Context, c Charge) (ChargeID, error)
@@ -138,6 +139,17 @@ var ErrNotHeld = errors.New("accountant: the ledger does not hold that")
 
 // ErrFrozen is wrapped where an administrator has frozen a budget.
 var ErrFrozen = errors.New("accountant: the budget is frozen")
+
+// MaxIncidents is how many failed reads suspend an analyst.
+const MaxIncidents = 3
+
+// ErrSuspended is wrapped where an analyst has caused [MaxIncidents] incidents
+// that were not cleared.
+var ErrSuspended = errors.New("accountant: the analyst is suspended")
+
+// ErrQuarantined is wrapped where a charge has the shape of one that failed, and
+// the incident was not cleared.
+var ErrQuarantined = errors.New("accountant: this shape of statement is quarantined")
 
 // ErrFenced is wrapped where the process run was ended by an administrator or by
 // a later run. It may charge nothing any more.

@@ -16,6 +16,17 @@ func chargeError(err error) error {
 			WithDetail("The statement costs %s; %s is left.", short.Requested, short.Remaining).
 			WithHint("Ask for less precision (SET dp.epsilon), or ask the administrator for budget. SELECT * FROM dp.budget shows what is left.")
 	}
+	switch {
+	case errors.Is(err, accountant.ErrSuspended):
+		return pgerr.New(pgerr.Suspended, "this login is suspended: %d of its statements failed while they read protected data", accountant.MaxIncidents).
+			WithHint("The administrator can clear the incidents.")
+	case errors.Is(err, accountant.ErrQuarantined):
+		return pgerr.New(pgerr.Quarantined, "a statement of this shape failed while it read protected data").
+			WithHint("Write the statement differently, or ask the administrator to clear the incident.")
+	case errors.Is(err, accountant.ErrFrozen):
+		return pgerr.New(pgerr.BudgetExhausted, "a privacy budget of this statement is frozen").
+			WithHint("The administrator has stopped it; ask him when it goes on.")
+	}
 	return pgerr.New(pgerr.LedgerUnavailable, "the privacy ledger is not available").
 		WithHint("Nothing was read. The administrator must look at the ledger.")
 }

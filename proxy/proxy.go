@@ -78,9 +78,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 	for _, b := range balances {
 		p.measures[b.Scope] = b.Limit.Measure()
 	}
-	if p.incidents, err = newIncidents(ctx, cfg.Ledger); err != nil {
-		return nil, fmt.Errorf("reading the ledger: %w", err)
-	}
+	p.incidents = &incidents{ledger: cfg.Ledger}
 	p.relations = &relations{load: cfg.Relations}
 	if err := p.relations.reload(ctx); err != nil {
 		return nil, fmt.Errorf("reading the mirror: %w", err)

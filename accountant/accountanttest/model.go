@@ -19,12 +19,13 @@ type model struct {
 	sent    map[accountant.ChargeID]bool
 	holds   map[accountant.ChargeID][]accountant.Debit // what is left of each
 	steps   map[accountant.ChargeID][]accountant.Debit // what was spent of each, also of settled ones
+	failed  int                                        // incidents
 }
 
 func newModel() *model {
 	return &model{
-		map[accountant.ChargeID][]accountant.Debit{}, map[accountant.ChargeID]bool{},
-		map[accountant.ChargeID][]accountant.Debit{}, map[accountant.ChargeID][]accountant.Debit{},
+		charges: map[accountant.ChargeID][]accountant.Debit{}, sent: map[accountant.ChargeID]bool{},
+		holds: map[accountant.ChargeID][]accountant.Debit{}, steps: map[accountant.ChargeID][]accountant.Debit{},
 	}
 }
 
@@ -59,7 +60,7 @@ func (m *model) admits(debits []accountant.Debit) bool {
 			return false
 		}
 	}
-	return len(debits) > 0
+	return len(debits) > 0 && m.failed < accountant.MaxIncidents
 }
 
 // drawDebits draws debits of distinct scopes, mostly in their own measures.
@@ -97,6 +98,7 @@ func testModel(t *testing.T, open OpenFunc) {
 			"step":     func(r *rapid.T) { m.step(r, t, l) },
 			"settle":   func(r *rapid.T) { m.settle(r, t, l) },
 			"incident": func(r *rapid.T) { m.incident(r, t, l) },
+			"clear":    func(r *rapid.T) { m.clear(r, t, l) },
 			"":         func(r *rapid.T) { m.compare(r, t, l) },
 		})
 	})
@@ -202,6 +204,14 @@ func (m *model) incident(r *rapid.T, t *testing.T, l accountant.Ledger) {
 		r.Fatalf("Incident(%d): %v", id, err)
 	}
 	m.sent[id] = true
+	m.failed++
+}
+
+func (m *model) clear(r *rapid.T, t *testing.T, l accountant.Ledger) {
+	if err := l.ClearIncidents(t.Context(), "ann", "why"); err != nil {
+		r.Fatalf("ClearIncidents: %v", err)
+	}
+	m.failed = 0
 }
 
 func (m *model) compare(r *rapid.T, t *testing.T, l accountant.Ledger) {

@@ -38,6 +38,9 @@ func (s *State) reserve(run string, c accountant.Charge, part func(*accountant.B
 	if run == "" {
 		return nil, errors.New("history: a charge without a run")
 	}
+	if err := s.admits(c); err != nil {
+		return nil, err
+	}
 	return s.each(c.Debits, func(b *accountant.Balance, loss dp.Loss) error {
 		if b.Frozen {
 			return fmt.Errorf("%w: %v", accountant.ErrFrozen, b.Scope)
@@ -58,6 +61,24 @@ func (s *State) reserve(run string, c accountant.Charge, part func(*accountant.B
 		}
 		return nil
 	})
+}
+
+// admits refuses an analyst and a shape with incidents. A read that failed may have
+// depended on a row.
+func (s *State) admits(c accountant.Charge) error {
+	caused := 0
+	for _, in := range s.incidents {
+		if in.Shape == c.Shape && c.Shape != "" {
+			return fmt.Errorf("%w: %s", accountant.ErrQuarantined, c.Shape)
+		}
+		if in.Analyst == c.Analyst {
+			caused++
+		}
+	}
+	if caused >= accountant.MaxIncidents {
+		return fmt.Errorf("%w: %s", accountant.ErrSuspended, c.Analyst)
+	}
+	return nil
 }
 
 // each returns the balances after a change for each debit, or why there is none.

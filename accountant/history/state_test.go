@@ -232,6 +232,29 @@ func TestStateHoldsOfEndedRuns(t *testing.T) {
 	}
 }
 
+// TestStateIncidents refuses the shape for all, and the analyst in the end.
+func TestStateIncidents(t *testing.T) {
+	s := newState(t)
+	by := func(analyst, shape string) history.ChargeEntry {
+		c := chargeAnn(pure(t, 1))
+		c.Analyst, c.Shape = analyst, shape
+		return c
+	}
+	mustApply(t, s, by("ann", "s"))
+	id := accountant.ChargeID(s.Seq())
+	mustApply(t, s, history.IncidentEntry{Charge: id, Analyst: "ann", Shape: "s"})
+	wantRefused(t, s, by("bob", "s"), accountant.ErrQuarantined)
+	wantRefused(t, s, history.HoldEntry(by("bob", "s")), accountant.ErrQuarantined)
+	mustApply(t, s, by("ann", "other"))
+	for range accountant.MaxIncidents - 1 {
+		mustApply(t, s, history.IncidentEntry{Charge: id, Analyst: "ann", Shape: "s"})
+	}
+	wantRefused(t, s, by("ann", "other"), accountant.ErrSuspended)
+	mustApply(t, s, by("bob", "other"))
+	mustApply(t, s, history.ClearEntry{Analyst: "ann", Reason: "why"})
+	mustApply(t, s, by("ann", "s"))
+}
+
 func TestStateDecisions(t *testing.T) {
 	s := newState(t)
 	limit := func(pico int64) accountant.Limit { return accountant.Limit{Scope: ann, Loss: pure(t, pico)} }

@@ -19,7 +19,7 @@ import (
 
 // A Repair says what [RepairFrom] did.
 type Repair struct {
-	Entries uint64 // that Redis has now, before the note about the repair
+	Entries uint64 // that Redis has now, those of the repair included
 	// PutBack is how many lines Redis had lost and got back as they were.
 	PutBack uint64
 	// Restored is what was acknowledged in histories that Redis does not continue:
