@@ -33,9 +33,21 @@ func bernoulliExp(src Source, num, den uint64) bool {
 
 // bernoulliExpFraction is bernoulliExp for num ≤ den. The loop reaches k+1 with
 // probability γᵏ/k!, γ = num/den, so that an odd end has probability Σ(−γ)ᵏ/k!.
+// It goes on from k with probability γ/k, which is one draw below k·den, or two
+// where that is more than 64 bits.
 func bernoulliExpFraction(src Source, num, den uint64) bool {
 	k := uint64(1)
-	for uniform(src, k) == 0 && uniform(src, den) < num {
+	for {
+		over, whole := bits.Mul64(k, den)
+		if over != 0 {
+			if uniform(src, k) != 0 {
+				break
+			}
+			whole = den
+		}
+		if uniform(src, whole) >= num {
+			break
+		}
 		k++
 	}
 	return k%2 == 1

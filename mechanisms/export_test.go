@@ -30,10 +30,11 @@ func (g Gaussian) Accepts(src Source, y uint64) bool { return g.accept(src, wide
 
 // Unwiped returns the buffered words that were handed out and not wiped.
 func Unwiped(src Source) (words int) {
-	s := src.(*systemSource)
-	for i := 0; i < len(s.buffer)-len(s.unread); i += 8 {
-		if [8]byte(s.buffer[i:]) != [8]byte{} {
-			words++
+	for _, t := range src.(*systemSource).idle {
+		for i := 0; i < len(t.buffer)-t.left; i += 8 {
+			if [8]byte(t.buffer[i:]) != [8]byte{} {
+				words++
+			}
 		}
 	}
 	return words

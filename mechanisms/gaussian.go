@@ -83,9 +83,11 @@ func (g Gaussian) Event() dp.Event {
 // Sample implements Mechanism: it proposes discrete Laplace noise of scale t and
 // accepts it with the ratio of the two laws.
 func (g Gaussian) Sample(z *big.Int, src Source) *big.Int {
+	own := borrow(src)
+	defer giveBack(src, own)
 	for {
-		y := drawLaplace(src, g.t, 1)
-		if g.accept(src, y) {
+		y := drawLaplace(own, g.t, 1)
+		if g.accept(own, y) {
 			return y.set(z)
 		}
 	}
