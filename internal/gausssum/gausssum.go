@@ -58,8 +58,8 @@ func Between(v, h, a, b float64) float64 {
 
 // Total returns Σ over all integers n of exp(−(n−h)²/(2v)).
 func Total(v, h float64) float64 {
-	if math.Sqrt(v) > narrow {
-		return math.Sqrt(2 * math.Pi * v) // Poisson summation: the rest is below exp(−2π²v)
+	if v >= 4 {
+		return math.Sqrt(2 * math.Pi * v) // Poisson summation: the rest is below 3·exp(−2π²v)
 	}
 	middle := math.Floor(h)
 	return upperTerms(v, h, middle+1) + upperTerms(v, -h, -middle)
