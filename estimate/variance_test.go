@@ -109,27 +109,30 @@ func TestVarianceInterval(t *testing.T) {
 		lower, upper := i.Float64()
 		sampleLower, sampleUpper := j.Float64()
 		least, most := math.Inf(1), math.Inf(-1)
-		const steps = 20
-		for a := max(1, n-c); a <= n+c; a++ {
-			for b := range steps + 1 {
-				for _, sign := range []int64{-1, 1} {
-					y := float64(s) + float64(d)*(2*float64(b)/steps-1)
-					x := float64(q+sign*e)/8/float64(a) + 1250 - (y/2/float64(a))*(y/2/float64(a))
-					x = min(max(x, 0), 2500)
+		from, to := 1/float64(n+c), 1/float64(max(1, n-c)) // of 1/N
+		sums := []float64{min(max(0, float64(s-d)), float64(s+d))}
+		for b := range 21 {
+			sums = append(sums, float64(s-d)+float64(d)*float64(b)/10)
+		}
+		for step := range 1001 {
+			r := from + (to-from)*float64(step)/1000
+			for _, y := range sums {
+				for _, z := range []float64{float64(q - e), float64(q + e)} {
+					x := min(max(z/8*r+1250-(y/2*r)*(y/2*r), 0), 2500)
 					least, most = min(least, x), max(most, x)
-					if x < lower-1e-9 || x > upper+1e-9 {
-						t.Fatalf("%v at %d, %v, %d is outside %v to %v", x, a, y, q+sign*e, lower, upper)
+					if n+c >= 1 && (x < lower-1e-9 || x > upper+1e-9) {
+						t.Fatalf("%v at %v, %v, %v is outside %v to %v", x, 1/r, y, z, lower, upper)
 					}
-					if x *= float64(a) / float64(a-1); a > 1 && (x < sampleLower-1e-9 || x > sampleUpper+1e-9) {
-						t.Fatalf("%v at %d, %v, %d is outside %v to %v", x, a, y, q+sign*e, sampleLower, sampleUpper)
+					if x /= 1 - r; n+c >= 2 && r <= 0.5 && (x < sampleLower-1e-9 || x > sampleUpper+1e-9) {
+						t.Fatalf("%v at %v, %v, %v is outside %v to %v", x, 1/r, y, z, sampleLower, sampleUpper)
 					}
 				}
 			}
 		}
-		if most < least {
+		if n+c < 1 {
 			least, most = 0, 2500
 		}
-		if least-lower > 1e-6 || upper-most > 100 {
+		if least-lower > 1e-6 || upper-most > 20 {
 			t.Fatalf("%v to %v, though all is within %v to %v", lower, upper, least, most)
 		}
 	})
