@@ -28,6 +28,9 @@ var (
 	_ slog.LogValuer = Private{}
 )
 
+// isEmpty reports whether p is the zero Private.
+func (p Private) isEmpty() bool { return p.reveal == nil }
+
 // Protect wraps an exact value. It keeps a copy.
 func Protect(v *big.Int) Private {
 	own := new(big.Int).Set(v)
