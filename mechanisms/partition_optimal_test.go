@@ -43,10 +43,9 @@ func TestOptimalRecurrence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := 0.0
 		near := int64(math.Log(1/delta) / epsilon)
 		for _, begin := range []int64{0, max(0, near-20), 3*near + 20} {
-			last = s.Keep(begin)
+			last := s.Keep(begin)
 			for n := begin + 1; n < begin+40; n++ {
 				got := s.Keep(n)
 				want := min(math.Exp(epsilon)*last+delta, 1-math.Exp(-epsilon)*(1-last-delta), 1)
