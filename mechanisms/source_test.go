@@ -96,14 +96,38 @@ func TestSamplingDoesNotAllocate(t *testing.T) {
 
 func BenchmarkSample(b *testing.B) {
 	for _, m := range []mechanisms.Mechanism{
-		laplace(b, 10, 1), laplace(b, 10, 3), laplace(b, 1<<60, 1),
-		gaussian(b, 1), gaussian(b, 25), gaussian(b, 1<<20), gaussian(b, 1<<40), gaussian(b, 1<<62),
+		laplace(b, 10, 1), laplace(b, 10, 3), laplace(b, 1<<10, 1), laplace(b, 1<<13, 1), laplace(b, 1<<60, 1),
+		gaussian(b, 1), gaussian(b, 25), gaussian(b, 1<<20), gaussian(b, 1<<26), gaussian(b, 1<<40), gaussian(b, 1<<62),
 	} {
 		b.Run(strings.ReplaceAll(m.String(), " ", "/"), func(b *testing.B) {
 			b.ReportAllocs()
 			src, z := mechanisms.NewSource(), new(big.Int)
 			for b.Loop() {
 				m.Sample(z, src)
+			}
+		})
+	}
+}
+
+// BenchmarkRelease releases three aggregates of 10,000 partitions each.
+func BenchmarkRelease(b *testing.B) {
+	const partitions = 10_000
+	src := mechanisms.NewSource()
+	exact := make([]mechanisms.Private, partitions)
+	for i := range exact {
+		exact[i] = mechanisms.Protect(big.NewInt(int64(i)))
+	}
+	for name, aggregates := range map[string][]mechanisms.Mechanism{
+		"laplace":  {laplace(b, 10, 1), laplace(b, 1<<10, 1), laplace(b, 1<<13, 1)},
+		"gaussian": {gaussian(b, 100), gaussian(b, 1<<20), gaussian(b, 1<<26)},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				for _, m := range aggregates {
+					for _, v := range exact {
+						mechanisms.Release(m, src, v)
+					}
+				}
 			}
 		})
 	}
