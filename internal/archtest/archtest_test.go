@@ -24,6 +24,7 @@ var allowed = map[string]string{
 	"catalog":                   "",
 	"mechanisms":                "dp internal/gausssum",
 	"brdp":                      "dp mechanisms internal/gausssum",
+	"brdp/papertest":            "dp mechanisms brdp",
 	"accountant":                "dp mechanisms brdp",
 	"accountant/memledger":      "dp accountant",
 	"accountant/pld":            "dp mechanisms brdp internal/gausssum",
