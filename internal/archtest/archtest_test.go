@@ -167,7 +167,7 @@ func walk(t *testing.T, visit func(name string, src []byte)) {
 	t.Helper()
 	root := os.DirFS("../..")
 	err := fs.WalkDir(root, ".", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "tools/") {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "tools/") || strings.HasPrefix(name, "bench/") {
 			return err
 		}
 		src, err := fs.ReadFile(root, name)
