@@ -27,15 +27,15 @@ const maxCoordinates = 1 << 24
 const exactVariances = 100
 
 // precisionUnit is the number of units in a precision of 1. Precisions are whole
-// numbers of units, each rounded up: exact for variances up to exactVariances,
-// and relatively 2⁻¹³⁶ above the truth at most.
+// numbers of units, each rounded up: exact for variances up to exactVariances, and
+// for divisors of 10¹², and relatively 2⁻¹⁷⁶ above the truth at most.
 var precisionUnit = func() *big.Int {
 	lcm := big.NewInt(1)
 	for v := int64(2); v <= exactVariances; v++ {
 		d := big.NewInt(v)
 		lcm.Mul(lcm, d.Quo(d, new(big.Int).GCD(nil, nil, lcm, d)))
 	}
-	return lcm.Lsh(lcm, 128)
+	return lcm.Mul(lcm, big.NewInt(dp.PicoPerUnit)).Lsh(lcm, 128)
 }()
 
 // Brownian is the Brownian mechanism on a lattice: a vector of exact integers is
@@ -173,7 +173,7 @@ func (b *Brownian) Estimates() []Estimate {
 }
 
 // estimate combines the measurements. Weights in whole units are not quite 1/v,
-// but relatively 2⁻¹³⁶ above at most, and so is the error's variance.
+// but relatively 2⁻¹⁷⁶ above at most, and so is the error's variance.
 func (c *coordinate) estimate() Estimate {
 	if c.known.Sign() == 0 {
 		return Estimate{new(big.Rat), math.Inf(1)}
@@ -216,18 +216,22 @@ func (b *Brownian) Plan(draws []Draw) (*Step, error) {
 	read := b.precisions()
 	step.before = sumOfLargest(read, b.sensitivity.L0)
 	drawn := make([]bool, len(read))
+	var p planned
 	for k, d := range draws {
 		if d.Coordinate < 0 || d.Coordinate >= len(read) || drawn[d.Coordinate] {
 			return nil, fmt.Errorf("%w: a draw of coordinate %d of %d, or a second one", ErrParameter, d.Coordinate, len(read))
 		}
-		noise, err := NewGaussian(b.sensitivity, d.Variance)
-		if err != nil {
-			return nil, err
+		if k == 0 || d.Variance == nil || d.Variance.Cmp(p.noise.variance) != 0 { // most are alike
+			noise, err := NewGaussian(b.sensitivity, d.Variance)
+			if err != nil {
+				return nil, err
+			}
+			p.noise, p.weight = noise, precision(noise.variance)
 		}
-		weight := precision(noise.variance)
+		p.coordinate = d.Coordinate
 		drawn[d.Coordinate] = true
-		step.draws[k] = planned{d.Coordinate, weight, noise}
-		read[d.Coordinate] = new(big.Int).Add(read[d.Coordinate], weight)
+		step.draws[k] = p
+		read[d.Coordinate] = new(big.Int).Add(read[d.Coordinate], p.weight)
 	}
 	step.after = sumOfLargest(read, b.sensitivity.L0)
 	price := b.price(new(big.Int).Sub(step.after, step.before))

@@ -262,7 +262,6 @@ func TestEstimateHasItsLaw(t *testing.T) {
 		variances, weights []int64
 	}{
 		{[]int64{9}, []int64{1}},
-		{[]int64{8, 8}, []int64{1, 1}},
 		{[]int64{4, 6, 12}, []int64{3, 2, 1}},
 	} {
 		const many = 5000 // chains at a time, as coordinates of one
