@@ -107,9 +107,9 @@ const (
 	// short is the standard deviation up to which a second moment is summed term by
 	// term, and from which on package gausssum does no sums.
 	short = 512
-	// smoothSigma is the standard deviation from which on the integral of a
-	// density is close enough to a sum, to 10⁻³, for a search.
-	smoothSigma = 8
+	// smoothSigma is the standard deviation from which on the integral of a density
+	// is close enough to a sum, to a percent, for a search.
+	smoothSigma = 3
 )
 
 func newGaussian(v float64, smooth bool) gaussian {

@@ -8,8 +8,13 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// searchTolerance is how much of a limit a search may leave.
-const searchTolerance = 4e-3
+const (
+	// searchTolerance is how much of a limit a search may leave.
+	searchTolerance = 4e-3
+	// useless is how many changes wide a boundary is beyond which recycling is not
+	// tried: it would save less than a thousandth of the loss.
+	useless = 50
+)
 
 // reach returns designs of a family that meet an acceptance: plain ones, and those
 // of the recycled kernel that costs least.
@@ -33,6 +38,9 @@ func (p problem) reach(f family, acceptance float64) []Design {
 		add(m, big.NewRat(1, 1))
 	}
 	size, known := f.bestSize()
+	if !known && p.theta() > useless*p.shift() {
+		size, known = 0, true
+	}
 	if !known {
 		size = minimise(plain, max(plain, last), func(size float64) float64 {
 			return f.cost(size, min(0, math.Log(p.odds(f.kernel(size, true))/odds)))
@@ -78,7 +86,11 @@ func (p problem) odds(k kernel) float64 {
 func (p problem) spend(f family, loss dp.Loss) []Design {
 	limit := float64(loss.Pico()) / dp.PicoPerUnit / float64(p.s.L0)
 	least, most := f.sizes()
-	plain := threshold(least, most, func(size float64) bool { return f.cost(size, 0) <= limit })
+	margin := 1.0
+	if p.measure == dp.ZCDP { // more than the rounding of a cost
+		margin -= 1e-9
+	}
+	plain := threshold(least, most, func(size float64) bool { return f.cost(size, 0) <= limit*margin })
 	var found []Design
 	add := func(m mechanisms.Mechanism, keep *big.Rat) {
 		if d, ok := p.built(m, keep); ok && d.Loss.Fits(loss) {
@@ -96,11 +108,17 @@ func (p problem) spend(f family, loss dp.Loss) []Design {
 		return guess
 	}
 	size, known := f.bestSize()
+	if !known && p.theta() > useless*p.shift() {
+		size, known = 0, true
+	}
 	if !known {
 		size = minimise(plain, last, func(size float64) float64 {
 			inside, outside := p.masses(f.kernel(size, true))
 			return math.Log(outside/inside) - search(size, inside, outside)
 		})
+	}
+	if known && size > plain {
+		size = threshold(plain, size, func(size float64) bool { return p.draws(f, size, limit) > MaxDraws*(1-searchTolerance) })
 	}
 	if size <= plain {
 		return found
@@ -115,7 +133,7 @@ func (p problem) spend(f family, loss dp.Loss) []Design {
 		switch l, isLaplace := k.(laplace); {
 		case p.measure == dp.ZCDP:
 			guess = search(size, inside, outside)
-			recycler = affordable(budget{inside, outside, limit, 2 * rhoTolerance}, guess, func(logKeep float64) float64 { return p.law(k, logKeep).Rho() })
+			recycler = affordable(budget{inside, outside, limit, min(2*rhoTolerance, 1e-3/limit)}, guess, func(logKeep float64) float64 { return p.law(k, logKeep).Rho() })
 		case isLaplace:
 			recycler = limit - l.rate*p.shift()
 		}
@@ -124,6 +142,13 @@ func (p problem) spend(f family, loss dp.Loss) []Design {
 		}
 	}
 	return found
+}
+
+// draws returns the expected number of draws of a kernel under pure DP whose recycler
+// has what the kernel leaves of a limit.
+func (p problem) draws(f family, size, limit float64) float64 {
+	inside, outside := p.masses(f.kernel(size, true))
+	return 1 / (inside + math.Exp(f.cost(size, 0)-limit)*outside)
 }
 
 // A budget is what a recycler of a kernel may cost.
@@ -135,38 +160,50 @@ type budget struct {
 
 // affordable returns −ln(1−q) with a cost of at most the limit, and at least
 // limit·(1−tolerance) unless more would need too many draws. The cost grows with
-// it, from what is below the limit at 0. It is false position, from a guess if
-// there is one.
+// it. It is false position on the logarithm of the cost, from a guess if there is
+// one, with the weight of an end halved when it stays twice [Dowell-Jarratt 1971].
 func affordable(b budget, guess float64, cost func(logKeep float64) float64) float64 {
 	most := 40.0
 	// inside + keep·outside ≥ 1/MaxDraws
 	if least := ((1+searchTolerance)/MaxDraws - b.inside) / b.outside; least > 0 {
 		most = max(0, min(most, -math.Log(least)))
 	}
-	low, high := 0.0, most
-	atLow, atHigh := -b.limit, math.Inf(1) // of cost less limit
+	over := func(x float64) float64 { return math.Log(cost(-x) / b.limit) }
+	low, atLow := 0.0, over(0)
+	high, atHigh := most, math.Inf(1)
+	if atLow >= -b.tolerance {
+		return 0
+	}
 	next := guess
 	if next <= 0 || next >= most {
-		next = min(most, math.Sqrt(b.limit))
+		next = min(most, 2)
 	}
+	above, below := false, false // which end has moved last
 	for range 40 {
-		excess := cost(-next) - b.limit
+		at := over(next)
 		switch {
-		case excess > 0:
-			high, atHigh, atLow = next, excess, atLow/2
-		case excess >= -b.tolerance*b.limit || next >= most:
+		case at > 0:
+			if above {
+				atLow /= 2
+			}
+			high, atHigh, above, below = next, at, true, false
+		case at >= -b.tolerance || next >= most:
 			return next
 		default:
-			low, atLow, atHigh = next, excess, atHigh/2
+			if below && !math.IsInf(atHigh, 1) {
+				atHigh /= 2
+			}
+			low, atLow, above, below = next, at, false, true
 		}
 		switch {
 		case math.IsInf(atHigh, 1):
-			next = min(most, 1.5*low+1e-9)
-		case high-low < 1e-12*high:
+			next = min(most, low+1)
+		case high-low < 1e-7:
 			return low
 		default: // aims a little below the limit
-			next = low - (high-low)*(b.tolerance*b.limit/2+atLow)/(atHigh-atLow)
-			next = min(max(next, low+(high-low)/50), high-(high-low)/50)
+			goal := -b.tolerance / 2
+			next = low + (high-low)*(goal-atLow)/(atHigh-atLow)
+			next = min(max(next, low+(high-low)/100), high-(high-low)/100)
 		}
 	}
 	return low

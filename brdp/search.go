@@ -32,7 +32,7 @@ func threshold(low, high float64, ok func(x float64) bool) float64 {
 // best point of a grid, geometric and denser near low, and then a golden section
 // around it.
 func minimise(low, high float64, f func(x float64) float64) float64 {
-	const cells, cuts, golden = 14, 13, 0.6180339887498949
+	const cells, cuts, golden = 12, 10, 0.6180339887498949
 	span := math.Log(high / low)
 	at := func(u float64) float64 { return f(low * math.Exp(span*u*u)) }
 	best, least := 0.0, math.Inf(1)
