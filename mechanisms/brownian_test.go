@@ -258,6 +258,7 @@ func meanLaw(variances []float64, weights []int64) map[int64]float64 {
 // TestEstimateHasItsLaw holds a measurement, and means of several, to their exact
 // laws: the estimate of variances 4, 6 and 12 is (3·Z₁ + 2·Z₂ + Z₃)/6.
 func TestEstimateHasItsLaw(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		variances, weights []int64
 	}{
@@ -353,8 +354,13 @@ func TestBrownianRefuses(t *testing.T) {
 		n       int
 		capPico int64
 	}{
-		{dp.Sensitivity{}, 1, 1}, {one, 0, 1}, {one, -1, 1}, {one, 1 << 30, 1},
-		{one, 1, 0}, {one, 1, -1}, {one, 1, dp.MaxPico + 1},
+		{dp.Sensitivity{}, 1, 1},
+		{one, 0, 1},
+		{one, -1, 1},
+		{one, 1 << 30, 1},
+		{one, 1, 0},
+		{one, 1, -1},
+		{one, 1, dp.MaxPico + 1},
 	} {
 		if _, err := mechanisms.NewBrownian(bad.s, bad.n, bad.capPico); !errors.Is(err, mechanisms.ErrParameter) {
 			t.Errorf("%+v: %v", bad, err)

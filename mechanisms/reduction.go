@@ -104,8 +104,8 @@ func (r LaplaceReduction) event(k int) dp.Event {
 }
 
 // A Path is one vector with the noise of all levels, of which the first ones were
-// revealed. Like a [Private], what is left of it prints, logs and encodes as
-// nothing. It is not safe for concurrent use.
+// revealed. Like a [Private], it prints and logs nothing of them, and cannot be
+// encoded. It is not safe for concurrent use.
 type Path struct {
 	reduction LaplaceReduction
 	revealed  int
@@ -136,6 +136,9 @@ func (r LaplaceReduction) Begin(src Source, exact []Private) (*Path, error) {
 	}
 	return p, nil
 }
+
+// MarshalJSON implements json.Marshaler. It refuses.
+func (*Path) MarshalJSON() ([]byte, error) { return nil, ErrPrivate }
 
 // Event describes the reveal of the next level, for a pricer. It is ErrLevel after
 // the last.

@@ -46,6 +46,7 @@ func TestStayProbability(t *testing.T) {
 // TestStayCoinHasItsProbability tosses the coin itself: with high ≤ unit, above
 // it, far above, and with numbers of more than 64 bits.
 func TestStayCoinHasItsProbability(t *testing.T) {
+	t.Parallel()
 	wide := new(big.Int).Lsh(big.NewInt(1), 80)
 	for _, tt := range [][2]*big.Rat{
 		{big.NewRat(1, 10), big.NewRat(1, 5)},
@@ -155,6 +156,7 @@ func TestLossOfAPath(t *testing.T) {
 // TestReductionHasItsLaw holds each level to its law, and two levels to their joint
 // law, in the cells 100·V₂ + (V₁ − V₂) of what is common.
 func TestReductionHasItsLaw(t *testing.T) {
+	t.Parallel()
 	const many = 1000
 	rates := []*big.Rat{big.NewRat(1, 10), big.NewRat(3, 10), big.NewRat(3, 4)}
 	r := reduction(t, one, rates...)
@@ -182,7 +184,7 @@ func TestReductionHasItsLaw(t *testing.T) {
 		pending = pending[1:]
 		return v
 	}
-	for k, rate := range rates {
+	for k, rate := range rates[:2] { // the third is the plain mechanism
 		e, _ := rate.Float64()
 		check(t, func() int64 { return paths()[k] }, stattest.Laplace(1/e), stattest.Laplace(wrong/e))
 	}
@@ -285,9 +287,11 @@ func TestPathHidesItsValues(t *testing.T) {
 	}
 	var text bytes.Buffer
 	slog.New(slog.NewJSONHandler(&text, nil)).Info("path", "path", p)
-	encoded, _ := json.Marshal(p)
-	if leaks(text.String()) || leaks(string(encoded)) {
-		t.Errorf("logged %q, encoded %q", text.String(), encoded)
+	if leaks(text.String()) {
+		t.Errorf("logged %q", text.String())
+	}
+	if encoded, err := json.Marshal(p); !errors.Is(err, mechanisms.ErrPrivate) {
+		t.Errorf("encoded as %s, %v", encoded, err)
 	}
 	if released, err := p.Reveal(); err != nil || released[0].Int().Int64() != secret {
 		t.Errorf("revealed %v, %v", released, err)

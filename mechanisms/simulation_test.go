@@ -113,6 +113,7 @@ func (total *tally) spend(src *rand.ChaCha8, how strategy, budget int64) {
 // pays c/(c−1) times for the last look. At ε = 1 that is less than half as many
 // counts; with larger budgets, close to half.
 func TestCountsUnderOneBudget(t *testing.T) {
+	t.Parallel()
 	src := stattest.Source(t)
 	strategies := []struct {
 		name string

@@ -274,6 +274,7 @@ func leap(b *mechanisms.Brownian) (mechanisms.Schedule, error) {
 // TestStoppedIntervalsCover checks the intervals at the stop, for small counts,
 // where the stop depends most on the noise.
 func TestStoppedIntervalsCover(t *testing.T) {
+	t.Parallel()
 	src := seeded(t)
 	slack := stattest.MaxZ * math.Sqrt(beta*(1-beta)/covers)
 	for _, f := range []int64{20, 50, 200} {
@@ -296,6 +297,7 @@ func TestStoppedIntervalsCover(t *testing.T) {
 // are not independent, is much less wrong where its levels are fixed; an adversary
 // finds its errors all the same, as TestAnytimeHolds shows.
 func TestOneLookDoesNotCover(t *testing.T) {
+	t.Parallel()
 	const (
 		runs = 2000
 		f    = 50
@@ -330,6 +332,7 @@ func TestOneLookDoesNotCover(t *testing.T) {
 // error, short where it is large, and the boundary is left no more often than it
 // may be. That of one look is left most of the time.
 func TestAnytimeHolds(t *testing.T) {
+	t.Parallel()
 	const runs = 4000
 	src := seeded(t)
 	b := chain(t, one, runs, unlimited)
