@@ -323,6 +323,18 @@ func TestRhoAtItsPeak(t *testing.T) {
 	}
 }
 
+// TestRhoOfSmallLosses has nearly nothing recycled, where the kernel decides.
+func TestRhoOfSmallLosses(t *testing.T) {
+	for variance, tolerance := range map[int64]float64{100: 5e-4, 10_000: 6e-4} {
+		boundary := int64(math.Sqrt(float64(variance)))
+		l := recycled(t, gaussian(t, 1, variance), boundary, big.NewRat(1, 1000)).Law()
+		sup := rate(law(stattest.Gaussian(float64(variance)), boundary, 1e-3), 1.001, 1)
+		if got := l.Rho(); got < sup || got > sup*(1+tolerance) {
+			t.Errorf("variance %d: ρ = %v, want just above %v", variance, got, sup)
+		}
+	}
+}
+
 // TestRhoOfWideNoise has kernels on both sides of where sums become integrals: the
 // rate depends on the shape alone, but for the lattice.
 func TestRhoOfWideNoise(t *testing.T) {

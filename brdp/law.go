@@ -18,6 +18,8 @@ const (
 	// maxSize bounds boundaries, changes and scales in lattice units, so that they
 	// and their sums are exact as doubles.
 	maxSize = 1 << 52
+	// maxVarianceBits bounds a variance, by the same.
+	maxVarianceBits = 104
 	// minScale bounds the scale of a Laplace kernel from below: with less, the
 	// noise is 0 but for a probability of exp(−2²⁰).
 	minScale = 1.0 / (1 << 20)
@@ -76,23 +78,24 @@ func NewLaw(e dp.RecycledEvent) (Law, error) {
 func kernelOf(e dp.Event) (kernel, dp.Sensitivity, error) {
 	var k kernel
 	var s dp.Sensitivity
-	switch e := e.(type) {
-	case dp.LaplaceEvent:
-		if e.Scale == nil || e.Scale.Cmp(new(big.Rat).SetFloat64(minScale)) < 0 || e.Scale.Cmp(big.NewRat(maxSize, 1)) > 0 {
+	if l, ok := e.(dp.LaplaceEvent); ok {
+		if l.Scale == nil || l.Scale.Cmp(new(big.Rat).SetFloat64(minScale)) < 0 || l.Scale.Cmp(big.NewRat(maxSize, 1)) > 0 {
 			return nil, s, fmt.Errorf("%w: the scale of a Laplace kernel must be from 2⁻²⁰ to 2⁵²", ErrParameter)
 		}
-		rate, _ := new(big.Rat).Inv(e.Scale).Float64()
-		k, s = laplace{rate}, e.Sensitivity
-	case dp.GaussianEvent:
-		if e.Variance == nil || e.Variance.Sign() <= 0 || e.Variance.BitLen() > 104 {
+		rate, _ := new(big.Rat).Inv(l.Scale).Float64()
+		k, s = laplace{rate}, l.Sensitivity
+	}
+	if g, ok := e.(dp.GaussianEvent); ok {
+		if g.Variance == nil || g.Variance.Sign() <= 0 || g.Variance.BitLen() > maxVarianceBits {
 			return nil, s, fmt.Errorf("%w: the variance of a Gaussian kernel must be from 1 to below 2¹⁰⁴", ErrParameter)
 		}
-		v, _ := new(big.Float).SetInt(e.Variance).Float64()
-		k, s = newGaussian(v, false), e.Sensitivity
-	default:
-		return nil, s, fmt.Errorf("%w: %T is no kernel", ErrParameter, e)
+		v, _ := new(big.Float).SetInt(g.Variance).Float64()
+		k, s = newGaussian(v, false), g.Sensitivity
 	}
-	if !s.Valid() || s.LInf > maxSize {
+	switch {
+	case k == nil:
+		return nil, s, fmt.Errorf("%w: %T is no kernel", ErrParameter, e)
+	case !s.Valid() || s.LInf > maxSize:
 		return nil, s, fmt.Errorf("%w: sensitivity %+v", ErrParameter, s)
 	}
 	return k, s, nil

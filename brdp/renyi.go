@@ -17,8 +17,8 @@ const (
 )
 
 // Rho returns an upper bound of sup over α > 1 of D_α(f ‖ f(·−Δ))/α, by which one
-// coordinate is ρ-zCDP; it exceeds the supremum by a relative 5·10⁻⁴ and an
-// absolute 10⁻⁹ at most.
+// coordinate is ρ-zCDP. It exceeds the supremum by a relative 5·10⁻⁴ at most, and
+// where that is below 10⁻⁴, and small orders decide, by some 6·10⁻⁶·√ρ.
 //
 // With a = α − 1, φ(a) = a·D_α = ln E[exp(a·loss)] is convex and φ(0) = 0. Between
 // two values of a it lies below its chord k + m·a, and so D_α/α below the maximum of
@@ -31,7 +31,7 @@ const (
 // for the Gaussian kernel, as f ≤ c·k and f ≥ c(1−q)·k, and the kernel's own D_α is
 // at most α·Δ²/(2v) [CKS 2020, Theorem 4]; for the Laplace kernel it is ε/α.
 func (l Law) Rho() float64 {
-	rho := l.rho(rhoTolerance)
+	rho := l.supremum()
 	switch k := l.kernel.(type) {
 	case laplace: // no ε-DP costs more [Harrison-Manurangsi 2026]
 		epsilon := k.rate*l.shift - l.logKeep
@@ -51,15 +51,15 @@ func (p point) rate() float64 { return p.phi / (p.a * (1 + p.a)) }
 
 // supremum is the state of one search.
 type supremum struct {
-	law       Law
-	tolerance float64
-	best      float64 // the largest rate seen
-	bound     float64 // of all that is settled
-	left      int     // points that may still be computed
+	law   Law
+	best  float64 // the largest rate seen
+	bound float64 // of all that is settled
+	left  int     // points that may still be computed
 }
 
-func (l Law) rho(tolerance float64) float64 {
-	s := &supremum{law: l, tolerance: tolerance, left: maxPoints}
+// supremum returns a bound of D_α/α, as Rho says.
+func (l Law) supremum() float64 {
+	s := &supremum{law: l, left: maxPoints}
 	points := []point{s.at(1.0 / 16)}
 	for _, a := range []float64{1.0 / 2, 4, 32} {
 		points = append(points, s.at(a))
@@ -80,7 +80,7 @@ func (s *supremum) at(a float64) point {
 
 // settled accepts a bound that is near enough to the best rate.
 func (s *supremum) settled(bound float64) bool {
-	if bound > s.best*(1+s.tolerance) {
+	if bound > s.best*(1+rhoTolerance) {
 		return false
 	}
 	s.bound = max(s.bound, bound)
