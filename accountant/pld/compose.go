@@ -19,6 +19,9 @@ const (
 	// transform of maxTransform points: each of its 20 stages has at most 10
 	// roundings of 2⁻⁵³ [Higham 2002, Theorem 24.2].
 	fftError = 0x1p-44
+	// maxRetries bounds the search for a tilt whose window goes down to where the
+	// answer is. The results of the last one are bounds too.
+	maxRetries = 4
 	// powerError is the relative error of a product, in parts of fftError: that of
 	// a power zⁿ is n times 2⁻⁵¹ or less.
 	powerError = 0x1p-7
@@ -43,8 +46,8 @@ func (d Distribution) Delta(epsilon float64) (float64, error) {
 	tilt := d.minimise(bound)
 	target := math.Exp(math.Min(0, bound(tilt)))
 	c := d.compose(tilt, target)
-	for !c.reaches(epsilon) && c.first > d.first() {
-		tilt /= 2
+	for n := 0; n < maxRetries && !c.reaches(epsilon); n++ {
+		tilt /= 16
 		c = d.compose(tilt, target)
 	}
 	return c.delta(epsilon), nil
@@ -66,8 +69,8 @@ func (d Distribution) Epsilon(delta float64) (float64, error) {
 	}
 	tilt := d.minimise(func(s float64) float64 { return (d.logMoment(s) - logGain(s) - math.Log(left)) / s })
 	c := d.compose(tilt, left)
-	for c.base+c.hinge[0] <= delta && !c.reaches(0) && c.first > d.first() {
-		tilt /= 2
+	for n := 0; n < maxRetries && c.base+c.hinge[0] <= delta && !c.reaches(0); n++ {
+		tilt /= 16
 		c = d.compose(tilt, left)
 	}
 	return math.Min(c.epsilon(delta), d.most()), nil

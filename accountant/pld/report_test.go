@@ -257,6 +257,31 @@ func TestHopelessEvents(t *testing.T) {
 	}
 }
 
+// TestCertainLosses has so many losses, or so certain ones, that δ is almost 1 far
+// above 0.
+func TestCertainLosses(t *testing.T) {
+	for _, tt := range []struct {
+		n       int64
+		epsilon int64
+	}{{1000, 1}, {1000, 50}, {10_000, 3}} {
+		d, err := distribution(t, dp.PureEvent{Epsilon: big.NewRat(tt.epsilon, 1)}).Repeat(tt.n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.Delta(0); err != nil || got < 1-1e-12 {
+			t.Errorf("%+v: δ(0) = %g, %v", tt, got, err)
+		}
+		got, err := d.Epsilon(0.9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := func(e float64) float64 { return binomialDelta(int(tt.n), float64(tt.epsilon), e) }
+		if at(got) > 0.9+1e-9 || at(got*0.999) < 0.9 {
+			t.Errorf("%+v: ε(0.9) = %g, where the exact δ is %g, and %g a little below", tt, got, at(got), at(got*0.999))
+		}
+	}
+}
+
 func TestNothing(t *testing.T) {
 	if got := report(t, 1e-9); got != 0 {
 		t.Errorf("nothing has ε = %g", got)
