@@ -27,7 +27,7 @@ type oracle struct {
 // eachOracle calls check for those whose name begins with prefix; there must be some.
 func eachOracle[In, Out any](t *testing.T, prefix string, check func(o oracle, in In, want Out)) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/oracles.json")
+	text, err := os.ReadFile("../accountant/testdata/oracles.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestLatticeOracles(t *testing.T) {
 		}
 	})
 	eachOracle(t, "brdp_lattice_rho", func(o oracle, in lattice, want float64) {
-		if got := in.law(t).Rho(); got < want*(1-1e-9) || got > want*(1+o.Tolerance) {
+		if got := in.law(t).Rho(); got < want*(1-1e-9) || got > want*1.01 { // TestRhoAtItsPeak has the upper end
 			t.Errorf("%s: %v, want %v", o.Name, got, want)
 		}
 	})

@@ -25,27 +25,6 @@ func closeTo(got, want, tolerance float64) bool {
 	return math.Abs(got-want) <= tolerance*math.Abs(want)
 }
 
-func TestDeltaOracles(t *testing.T) {
-	for _, o := range oracles(t, "dgauss_delta") {
-		m := gaussianShift(t, int64(o.Inputs["sigma2"]), int64(o.Inputs["delta_int"]))
-		if got, want := m.Delta(o.Inputs["eps"]), o.list(t)[0]; !closeTo(got, want, o.Tolerance) {
-			t.Errorf("%s: %v, want %v", o.Name, got, want)
-		}
-	}
-	for _, o := range oracles(t, "analytic_gaussian_delta") {
-		got, err := mechanisms.GaussianDelta(o.Inputs["sigma"], o.Inputs["l2"], o.Inputs["eps"])
-		if want := o.list(t)[0]; err != nil || !closeTo(got, want, o.Tolerance) {
-			t.Errorf("%s: %v, %v, want %v", o.Name, got, err, want)
-		}
-	}
-	for _, o := range oracles(t, "analytic_gaussian_sigma") {
-		got, err := mechanisms.GaussianSigma(o.Inputs["l2"], o.Inputs["eps"], o.Inputs["delta"])
-		if want := o.list(t)[0]; err != nil || !closeTo(got, want, o.Tolerance) {
-			t.Errorf("%s: %v, %v, want %v", o.Name, got, err, want)
-		}
-	}
-}
-
 // hockeyStick sums (P(n) − exp(ε)·P(n+shift))₊ over all n.
 func hockeyStick(variance, shift int64, epsilon float64) float64 {
 	v, s := float64(variance), float64(shift)

@@ -22,15 +22,6 @@ func optimalSelection(t testing.TB, k int64, epsilon, delta *big.Rat) mechanisms
 	return s
 }
 
-func TestOptimalOracles(t *testing.T) {
-	for _, o := range oracles(t, "partition_optimal_pi") {
-		s := optimalSelection(t, 1, new(big.Rat).SetFloat64(o.Inputs["eps"]), big.NewRat(attos(o), atto))
-		if got, want := s.Keep(int64(o.Inputs["n"])), o.list(t)[0]; !closeTo(got, want, o.Tolerance) {
-			t.Errorf("%s: %v, want %v", o.Name, got, want)
-		}
-	}
-}
-
 // TestOptimalRecurrence holds π, which has a closed form, to the recurrence that
 // defines it: the largest probability that four inequalities of (ε, δ)-DP allow.
 // So it is private, and nothing larger is.

@@ -44,51 +44,6 @@ func laplaceSelection(t testing.TB, k int64, scale *big.Rat, deltaAtto int64) me
 	return s
 }
 
-// TestThresholdOracles reaches thresholds of continuous noise on a fine lattice:
-// if the noise is counted in n-ths of a unit, T is 1 + (T′−1)/n.
-func TestThresholdOracles(t *testing.T) {
-	for _, o := range oracles(t, "partition_dgauss") {
-		s := gaussianSelection(t, int64(o.Inputs["max_groups"]), int64(o.Inputs["sigma2"]), attos(o))
-		if want := o.list(t); float64(s.Threshold()) != want[0] || !closeTo(s.Keep(1), want[1], o.Tolerance) {
-			t.Errorf("%s: %d, %v, want %v", o.Name, s.Threshold(), s.Keep(1), want)
-		}
-	}
-	const lattice = 1 << 31
-	for _, o := range oracles(t, "partition_gauss") {
-		k, sigma := int64(o.Inputs["max_groups"]), int64(o.Inputs["sigma"])*lattice
-		s, err := mechanisms.NewGaussianSelection(k, new(big.Int).Mul(big.NewInt(sigma), big.NewInt(sigma)), attos(o))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := o.list(t)
-		if got := 1 + float64(s.Threshold()-1)/lattice; !closeTo(got, want[0], o.Tolerance) {
-			t.Errorf("%s: %v, want %v", o.Name, got, want)
-		}
-		if price := price(t, gaussianSelection(t, k, int64(o.Inputs["sigma"]*o.Inputs["sigma"]), attos(o)).Event()); price.Pico() != int64(want[1]*dp.PicoPerUnit) {
-			t.Errorf("%s: price %v, want ρ = %v", o.Name, price, want[1])
-		}
-	}
-	for _, o := range oracles(t, "partition_laplace") {
-		k := int64(o.Inputs["max_groups"])
-		s := laplaceSelection(t, k, big.NewRat(k*lattice, int64(o.Inputs["eps"])), attos(o))
-		if got, want := 1+float64(s.Threshold()-1)/lattice, o.list(t)[0]; !closeTo(got, want, o.Tolerance) {
-			t.Errorf("%s: %v, want %v", o.Name, got, want)
-		}
-	}
-}
-
-// attos returns an oracle's δ.
-func attos(o oracle) int64 { return int64(math.Round(o.Inputs["delta"] * atto)) }
-
-func price(t testing.TB, e dp.Event) dp.Loss {
-	t.Helper()
-	loss, err := accountant.Price(e, dp.ZCDP)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return loss
-}
-
 // upperTail sums P(noise ≥ m), from the smallest probability on.
 func upperTail(pmf func(int64) float64, m, far int64) float64 {
 	sum := 0.0

@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"fmt"
-	"strings"
 	"sync"
 
 	"dpproxy/accountant"
@@ -20,7 +18,7 @@ type prices struct {
 }
 
 func (p *prices) price(e dp.ComposedEvent, m dp.Measure) (dp.Loss, error) {
-	key := m.String() + exact(e)
+	key := m.String() + dp.Exact(e)
 	p.mu.Lock()
 	loss, ok := p.known[key]
 	p.mu.Unlock()
@@ -38,21 +36,4 @@ func (p *prices) price(e dp.ComposedEvent, m dp.Measure) (dp.Loss, error) {
 	}
 	p.known[key] = loss
 	return loss, nil
-}
-
-// exact writes an event with all its digits.
-func exact(e dp.Event) string {
-	switch e := e.(type) {
-	case dp.LaplaceEvent:
-		return fmt.Sprintf("|laplace %d %d %s", e.Sensitivity.L0, e.Sensitivity.LInf, e.Scale.RatString())
-	case dp.GaussianEvent:
-		return fmt.Sprintf("|gaussian %d %d %s", e.Sensitivity.L0, e.Sensitivity.LInf, e.Variance)
-	case dp.ComposedEvent:
-		parts := make([]string, len(e))
-		for i, part := range e {
-			parts[i] = exact(part)
-		}
-		return "|(" + strings.Join(parts, "") + ")"
-	}
-	return fmt.Sprintf("|%T %v", e, e)
 }
