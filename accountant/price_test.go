@@ -151,6 +151,7 @@ func TestPriceRefuses(t *testing.T) {
 		{"reduction beyond its cap", reduction(1, new(big.Rat), big.NewRat(2, 1), big.NewRat(1, 1)), dp.PureDP, accountant.ErrEvent},
 		{"reduction backwards", reduction(1, big.NewRat(2, 1), big.NewRat(1, 1), big.NewRat(3, 1)), dp.PureDP, accountant.ErrEvent},
 		{"reduction to nothing", reduction(1, new(big.Rat), new(big.Rat), big.NewRat(3, 1)), dp.ZCDP, accountant.ErrEvent},
+		{"reduction that stays", reduction(1, big.NewRat(1, 1), big.NewRat(1, 1), big.NewRat(3, 1)), dp.ZCDP, accountant.ErrEvent},
 		{"reduction without a cap", reduction(1, new(big.Rat), big.NewRat(1, 1), nil), dp.ZCDP, accountant.ErrEvent},
 		{"no noise to speak of", laplaceEvent(1, math.MaxInt64, big.NewRat(1, math.MaxInt64)), dp.PureDP, dp.ErrOverflow},
 		{"nor under zCDP", laplaceEvent(math.MaxInt64, math.MaxInt64, big.NewRat(1, math.MaxInt64)), dp.ZCDP, dp.ErrOverflow},

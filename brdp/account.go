@@ -28,9 +28,9 @@ func (l Law) Epsilon() (*big.Rat, bool) {
 		return nil, false
 	}
 	// The double nearest 1 − q is wrong by 2⁻⁵³ relatively, and so its logarithm by
-	// 2⁻⁵³ absolutely, and by one rounding.
+	// 2⁻⁵³ absolutely, and by one rounding. It may be 1 though q is not 0.
 	extra := 0.0
-	if l.keep < 1 {
+	if l.recycled {
 		extra = -l.logKeep*(1+1e-15) + 1e-15
 	}
 	e := new(big.Rat).Add(l.epsilon, new(big.Rat).SetFloat64(extra))

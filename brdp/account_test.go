@@ -409,3 +409,38 @@ func TestRepairedTheorem(t *testing.T) {
 		t.Error("the condition on ε_y is not needed: the test does not reach it")
 	}
 }
+
+// TestTinyRecycling prices a q that 1 − q loses in doubles.
+func TestTinyRecycling(t *testing.T) {
+	s := dp.Sensitivity{L0: 1_000_000, LInf: 1}
+	e := dp.RecycledEvent{
+		Kernel:  dp.LaplaceEvent{Sensitivity: s, Scale: big.NewRat(1_000_000, 1)},
+		Recycle: big.NewRat(1, 1<<54),
+	}
+	law, err := brdp.NewLaw(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	epsilon, _ := law.Epsilon()
+	// −ln(1−q) > q, on each of L0 coordinates.
+	least := new(big.Rat).Add(big.NewRat(1, 1), new(big.Rat).Mul(big.NewRat(s.L0, 1), e.Recycle))
+	if epsilon.Cmp(least) < 0 {
+		t.Errorf("ε = %s, want more than %s", epsilon.FloatString(20), least.FloatString(20))
+	}
+}
+
+// TestWideLawsArePriced ends where neighbouring doubles are more than 1 apart.
+func TestWideLawsArePriced(t *testing.T) {
+	for _, e := range []dp.RecycledEvent{
+		{Kernel: dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1 << 48}, Variance: new(big.Int).Lsh(big.NewInt(1), 97)}, Recycle: big.NewRat(1, 2)},
+		{Kernel: dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1 << 51}, Variance: new(big.Int).Lsh(big.NewInt(1), 100)}, Recycle: big.NewRat(1, 20_000)},
+	} {
+		law, err := brdp.NewLaw(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rho := law.Rho(); rho < 0.25 || rho > 10 {
+			t.Errorf("%v: ρ = %v", e, rho)
+		}
+	}
+}

@@ -20,6 +20,8 @@ const (
 	maxSize = 1 << 52
 	// maxVarianceBits bounds a variance, by the same.
 	maxVarianceBits = 104
+	// maxPartitions bounds L0, by which roundings of one coordinate are multiplied.
+	maxPartitions = 1 << 32
 	// minScale bounds the scale of a Laplace kernel from below: with less, the
 	// noise is 0 but for a probability of exp(−2²⁰).
 	minScale = 1.0 / (1 << 20)
@@ -33,6 +35,7 @@ const (
 type Law struct {
 	kernel      kernel
 	boundary    float64
+	recycled    bool     // q > 0
 	keep        float64  // 1 − q
 	logKeep     float64  // ln(1 − q)
 	logC        float64  // ln c
@@ -64,6 +67,7 @@ func NewLaw(e dp.RecycledEvent) (Law, error) {
 	}
 	keep, _ := new(big.Rat).Sub(big.NewRat(1, 1), e.Recycle).Float64()
 	l := newLaw(k, float64(e.Boundary), math.Log(keep), float64(s.LInf))
+	l.recycled = e.Recycle.Sign() > 0
 	if !(l.Draws() <= MaxDraws) {
 		return Law{}, fmt.Errorf("%w: %.3g draws on average, at most %d", ErrParameter, l.Draws(), MaxDraws)
 	}
@@ -95,7 +99,7 @@ func kernelOf(e dp.Event) (kernel, dp.Sensitivity, error) {
 	switch {
 	case k == nil:
 		return nil, s, fmt.Errorf("%w: %T is no kernel", ErrParameter, e)
-	case !s.Valid() || s.LInf > maxSize:
+	case !s.Valid() || s.LInf > maxSize || s.L0 > maxPartitions:
 		return nil, s, fmt.Errorf("%w: sensitivity %+v", ErrParameter, s)
 	}
 	return k, s, nil
@@ -103,7 +107,7 @@ func kernelOf(e dp.Event) (kernel, dp.Sensitivity, error) {
 
 // newLaw returns the law for one coordinate.
 func newLaw(k kernel, boundary, logKeep, shift float64) Law {
-	l := Law{kernel: k, boundary: boundary, keep: math.Exp(logKeep), logKeep: logKeep, shift: shift}
+	l := Law{kernel: k, boundary: boundary, recycled: logKeep < 0, keep: math.Exp(logKeep), logKeep: logKeep, shift: shift}
 	inside, outside := odds(k, boundary)
 	l.logC = -math.Log(inside + l.keep*outside)
 	l.ranges = l.split()

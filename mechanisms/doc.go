@@ -15,7 +15,9 @@
 //     answer until it is good enough, and cost what the last one costs.
 //
 // An exact value is a [Private]. It has no accessor; the mechanisms above are the
-// only ways from it to what a client may see, and [Release] is that of noise.
+// only ways from it to what a client may see, and [Release] is that of noise. Who
+// implements [Mechanism] decides what that is: an architecture test allows it to
+// this package and to brdp alone.
 //
 // Every answer is an integer on a lattice, and every noise an integer drawn from
 // an exact law by comparing uniform random integers: no floating-point number

@@ -30,7 +30,8 @@ func (g Gaussian) Accepts(src Source, y uint64) bool { return g.accept(src, wide
 
 // Unwiped returns the buffered words that were handed out and not wiped.
 func Unwiped(src Source) (words int) {
-	for _, t := range src.(*systemSource).idle {
+	for _, idle := range src.(*systemSource).idle {
+		t := idle()
 		for i := 0; i < len(t.buffer)-t.left; i += 8 {
 			if [8]byte(t.buffer[i:]) != [8]byte{} {
 				words++

@@ -19,10 +19,15 @@ type Source interface{ Uint64() uint64 }
 func NewSource() Source { return new(systemSource) }
 
 // A systemSource lends its words to one draw at a time, tape by tape, so that a
-// draw takes its lock once, and draws do not wait for each other.
+// draw takes its lock once, and draws do not wait for each other. It holds tapes
+// behind functions: fmt would follow a pointer, and print the noise of draws to
+// come.
+//
+// Those words are in the process's memory. Who restores a copy of a running machine
+// twice draws the same noise twice.
 type systemSource struct {
 	mu   sync.Mutex
-	idle []*tape
+	idle []func() *tape
 }
 
 var _ Source = (*systemSource)(nil)
@@ -40,9 +45,11 @@ func (s *systemSource) lend() *tape {
 	defer s.mu.Unlock()
 	last := len(s.idle) - 1
 	if last < 0 {
-		return new(tape)
+		t := new(tape)
+		t.self = func() *tape { return t }
+		return t
 	}
-	t := s.idle[last]
+	t := s.idle[last]()
 	s.idle = s.idle[:last]
 	return t
 }
@@ -51,7 +58,7 @@ func (s *systemSource) lend() *tape {
 func (s *systemSource) take(t *tape) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.idle = append(s.idle, t)
+	s.idle = append(s.idle, t.self)
 }
 
 // borrow returns a source for one draw: a tape of src if that is ours, else src.
@@ -73,6 +80,7 @@ func giveBack(src, borrowed Source) {
 // A tape buffers words, because a system call for each would cost more than all
 // the arithmetic of a draw. It is not safe for concurrent use.
 type tape struct {
+	self   func() *tape
 	left   int // bytes at the end of the buffer that were not handed out
 	buffer [4096]byte
 }

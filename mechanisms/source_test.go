@@ -2,7 +2,9 @@ package mechanisms_test
 
 import (
 	crand "crypto/rand"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"os/exec"
@@ -148,5 +150,20 @@ func BenchmarkQuantile(b *testing.B) {
 				m.Quantile(0.05)
 			}
 		})
+	}
+}
+
+// TestSourceDoesNotPrint prints a source that holds words for draws to come.
+func TestSourceDoesNotPrint(t *testing.T) {
+	src := mechanisms.NewSource()
+	src.Uint64()
+	holder := struct{ Source, private mechanisms.Source }{src, src}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%t", "%p", "%T"} {
+		if text := fmt.Sprintf(verb, src) + fmt.Sprintf(verb, holder); len(text) > 500 {
+			t.Errorf("%s prints %d bytes: %.80s", verb, len(text), text)
+		}
+	}
+	if text, err := json.Marshal(holder); len(text) > 500 {
+		t.Errorf("as JSON: %d bytes (%v)", len(text), err)
 	}
 }

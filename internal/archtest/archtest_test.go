@@ -88,6 +88,42 @@ func TestImports(t *testing.T) {
 	})
 }
 
+// TestMechanismsAreFew keeps to two packages what decides how an exact value is
+// released: the method Sample(*big.Int, Source) of a mechanisms.Mechanism.
+func TestMechanismsAreFew(t *testing.T) {
+	found := map[string]bool{}
+	eachFile(t, func(name, pkg string, f *ast.File) {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv == nil || fn.Name.Name != "Sample" || !takesSource(fn) {
+				continue
+			}
+			found[pkg] = true
+			if pkg != "mechanisms" && pkg != "brdp" {
+				t.Errorf("%s: package %s must not draw noise for exact values", name, pkg)
+			}
+		}
+	})
+	if len(found) != 2 {
+		t.Errorf("mechanisms in %v", found)
+	}
+}
+
+// takesSource reports whether the last parameter of a function is a Source.
+func takesSource(fn *ast.FuncDecl) bool {
+	params := fn.Type.Params.List
+	if len(params) == 0 {
+		return false
+	}
+	switch t := params[len(params)-1].Type.(type) {
+	case *ast.Ident:
+		return t.Name == "Source"
+	case *ast.SelectorExpr:
+		return t.Sel.Name == "Source"
+	}
+	return false
+}
+
 func TestPackageComments(t *testing.T) {
 	comments := map[string]int{}
 	eachFile(t, func(_, pkg string, f *ast.File) {

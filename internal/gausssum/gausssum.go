@@ -65,11 +65,12 @@ func Total(v, h float64) float64 {
 	return upperTerms(v, h, middle+1) + upperTerms(v, -h, -middle)
 }
 
-// terms sums weights from the smallest on.
+// terms sums weights from b down to a, which may be so large that doubles hold no
+// odd numbers of their size.
 func terms(v, h, a, b float64) float64 {
 	sum := 0.0
-	for n := b; n >= a; n-- {
-		sum += weight(v, n-h)
+	for i := b - a; i >= 0; i-- {
+		sum += weight(v, a-h+i)
 	}
 	return sum
 }
