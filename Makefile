@@ -6,7 +6,7 @@ BIN := bin/dpproxy
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race lint fmt golden bench fuzz faults generate
+.PHONY: help setup setup-test build demo test race lint fmt golden bench bench-noise bench-ledger fuzz faults generate
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,12 @@ bench: setup-test ## measure dpproxy against Postgres and pgbouncer on this mach
 	@scripts/setup.sh bench
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./planner ./parser ./mechanisms ./accountant/logledger
 	$(GO) test -count=1 -timeout 20m -run '^TestBench' -v ./integration -args -bench
+
+bench-noise: ## measure the noise beside Google's library, a module of its own
+	cd bench && $(GO) test -count=1 -v -run '^TestTable$$' -benchtime 100ms .
+
+bench-ledger: setup-test ## compare the ledgers with raw fsynced appends and a bare Redis
+	DPPROXY_SPEED=10000 $(GO) test -count=1 -timeout 30m -run '^TestSpeed$$' -v ./accountant/redisledger
 
 T ?= FuzzParse
 P ?= ./parser

@@ -145,7 +145,7 @@ func priceRefinement(e dp.RefinementEvent, m dp.Measure) (dp.Loss, error) {
 }
 
 func priceReduction(e dp.ReductionEvent, m dp.Measure) (dp.Loss, error) {
-	if !e.Sensitivity.Valid() || !ordered(e.Before, e.After) || !ordered(e.After, e.Cap) || !positive(e.After) {
+	if !e.Sensitivity.Valid() || !ordered(e.Before, e.After) || !ordered(e.After, e.Cap) || e.Before.Cmp(e.After) == 0 {
 		return dp.Loss{}, fmt.Errorf("%w: a reduction without a sensitivity or rates", ErrEvent)
 	}
 	switch {

@@ -24,7 +24,7 @@ func uniform(src Source, n uint64) uint64 {
 // It is [CKS 2020] Algorithm 1: a whole part multiplies draws at exp(−1).
 func bernoulliExp(src Source, num, den uint64) bool {
 	for ; num > den; num -= den {
-		if !bernoulliExpFraction(src, 1, 1) {
+		if !oneInE.happens(src) {
 			return false
 		}
 	}
@@ -33,18 +33,34 @@ func bernoulliExp(src Source, num, den uint64) bool {
 
 // bernoulliExpFraction is bernoulliExp for num ≤ den. The loop reaches k+1 with
 // probability γᵏ/k!, γ = num/den, so that an odd end has probability Σ(−γ)ᵏ/k!.
+// It goes on from k with probability γ/k, which is one draw below k·den, or two
+// where that is more than 64 bits.
 func bernoulliExpFraction(src Source, num, den uint64) bool {
 	k := uint64(1)
-	for uniform(src, k) == 0 && uniform(src, den) < num {
+	for {
+		over, whole := bits.Mul64(k, den)
+		if over != 0 {
+			if uniform(src, k) != 0 {
+				break
+			}
+			whole = den
+		}
+		if uniform(src, whole) >= num {
+			break
+		}
 		k++
 	}
 	return k%2 == 1
 }
 
+// oneInE has probability exp(−1), and takes one word where bernoulliExpFraction
+// takes e − 1 on average.
+var oneInE = newChance(func(precision uint) enclosure { return expEnclosure(big.NewRat(1, 1), precision) })
+
 // geometric returns v ≥ 0 with probability (1 − 1/e)·e⁻ᵛ.
 func geometric(src Source) uint64 {
 	v := uint64(0)
-	for bernoulliExpFraction(src, 1, 1) {
+	for oneInE.happens(src) {
 		v++
 	}
 	return v
@@ -71,7 +87,7 @@ func uniformBig(src Source, n *big.Int) *big.Int {
 func bernoulliExpBig(src Source, num, den *big.Int) bool {
 	rest := new(big.Int).Set(num)
 	for ; rest.Cmp(den) > 0; rest.Sub(rest, den) {
-		if !bernoulliExpFraction(src, 1, 1) {
+		if !oneInE.happens(src) {
 			return false
 		}
 	}

@@ -1,10 +1,23 @@
 // Package mechanisms draws the noise of differential privacy, exactly.
 //
-// A [Mechanism] is its sampler and its event in one value, so that what is drawn
-// and what is charged cannot drift apart. [Laplace] and [Gaussian] are built by
-// constructors that validate; [LaplaceFor] and [GaussianFor] choose the least
-// noise that a price allows. [Release] is the one way by which a [Private] value
-// becomes a [Released] one.
+// A mechanism is its sampler and its event in one value, so that what is drawn and
+// what is charged cannot drift apart. Constructors validate; those named For
+// choose the least noise that a price allows.
+//
+//   - [Laplace] and [Gaussian] add noise to integers: they are [Mechanism]s, as is
+//     budget recycling around them (package brdp).
+//   - [Exponential] and [NoisyMax] choose among candidates by private scores.
+//   - [RandomizedResponse] and [BoundedMean] answer for one unit.
+//   - [AboveThreshold] searches for the first answer above a threshold.
+//   - [GaussianSelection], [LaplaceSelection] and [OptimalSelection] tell which
+//     groups of private keys may be shown.
+//   - [Brownian], driven by a [Refinement], and [LaplaceReduction] sharpen an
+//     answer until it is good enough, and cost what the last one costs.
+//
+// An exact value is a [Private]. It has no accessor; the mechanisms above are the
+// only ways from it to what a client may see, and [Release] is that of noise. Who
+// implements [Mechanism] decides what that is: an architecture test allows it to
+// this package and to brdp alone.
 //
 // Every answer is an integer on a lattice, and every noise an integer drawn from
 // an exact law by comparing uniform random integers: no floating-point number

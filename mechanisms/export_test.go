@@ -30,11 +30,19 @@ func (g Gaussian) Accepts(src Source, y uint64) bool { return g.accept(src, wide
 
 // Unwiped returns the buffered words that were handed out and not wiped.
 func Unwiped(src Source) (words int) {
-	s := src.(*systemSource)
-	for i := 0; i < len(s.buffer)-len(s.unread); i += 8 {
-		if [8]byte(s.buffer[i:]) != [8]byte{} {
-			words++
+	for _, idle := range src.(*systemSource).idle {
+		t := idle()
+		for i := 0; i < len(t.buffer)-t.left; i += 8 {
+			if [8]byte(t.buffer[i:]) != [8]byte{} {
+				words++
+			}
 		}
 	}
 	return words
+}
+
+// Digits returns ⌊π(n)·2ᵖ⌋ for a precision p, by an enclosure far narrower.
+func (s OptimalSelection) Digits(n int64, precision uint) *big.Int {
+	c := s.curve(precision + 256)
+	return new(big.Int).Rsh(c.at(n).lo, c.precision-precision)
 }

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"dpproxy/dp"
+	"dpproxy/internal/gausssum"
 )
 
 const (
@@ -16,8 +17,9 @@ const (
 	// computed in 64 bits: its denominator 2vt² is below 2⁵⁸, and the proposal
 	// has a numerator of more bits with probability exp(−16).
 	narrowVariance = 1 << 28
-	// exactVariance is the largest variance whose tail is summed term by term.
-	exactVariance = 1 << 16
+	// gaussSlack is more than the relative error of a probability that is computed
+	// from the sums of package gausssum, each of which is right to 10⁻¹¹.
+	gaussSlack = 1e-10
 )
 
 // Gaussian is the discrete Gaussian mechanism with P(n) ∝ exp(−n²/(2·variance)),
@@ -34,9 +36,9 @@ const (
 // The caller must ensure that the sensitivity holds for the exact integers that
 // are released, and that each coordinate has its own draw.
 //
-// The sampler is [CKS 2020] Algorithm 3. Quantile sums the exact law up to a
-// variance of 2¹⁶; above, it uses P(|n| > c) ≤ P(|N(0, variance)| ≥ c), which is
-// at most one lattice unit more than the smallest, and relatively 10⁻⁹.
+// The sampler is [CKS 2020] Algorithm 3. Quantile sums the exact law; it may be
+// one more than the smallest where P(|n| > c) is within 10⁻¹⁰ of alpha,
+// relatively, and relatively 10⁻¹¹ more above 2³⁸.
 type Gaussian struct {
 	sensitivity dp.Sensitivity
 	variance    *big.Int
@@ -83,9 +85,11 @@ func (g Gaussian) Event() dp.Event {
 // Sample implements Mechanism: it proposes discrete Laplace noise of scale t and
 // accepts it with the ratio of the two laws.
 func (g Gaussian) Sample(z *big.Int, src Source) *big.Int {
+	own := borrow(src)
+	defer giveBack(src, own)
 	for {
-		y := drawLaplace(src, g.t, 1)
-		if g.accept(src, y) {
+		y := drawLaplace(own, g.t, 1)
+		if g.accept(own, y) {
 			return y.set(z)
 		}
 	}
@@ -117,55 +121,54 @@ func (g Gaussian) Quantile(alpha float64) float64 {
 	if c, ok := trivialQuantile(alpha); ok {
 		return c
 	}
-	variance, _ := new(big.Float).SetInt(g.variance).Float64()
-	if variance <= exactVariance {
-		return exactGaussianQuantile(variance, alpha)
-	}
-	return gaussianQuantileBound(math.Sqrt(variance), alpha)
+	return gaussianThreshold(g.varianceDouble(), alpha/2) - 1
 }
 
-// exactGaussianQuantile sums the tail inwards, from where the rest is at most
-// exp(−40)·alpha [CKS 2020: P(|n| ≥ m) ≤ 2·exp(−m²/(2·variance))].
-func exactGaussianQuantile(variance, alpha float64) float64 {
-	weight := func(n float64) float64 { return math.Exp(-n * n / (2 * variance)) }
-	far := math.Ceil(math.Sqrt(2*variance*(math.Log(2/alpha)+40))) + 1
-	total := 1.0
-	for n := far; n >= 1; n-- {
-		total += 2 * weight(n)
-	}
-	limit := alpha * total * (1 - tailSlack)
-	c := far
-	for tail := 2 * weight(c); c > 0 && tail <= limit; tail += 2 * weight(c) {
-		c--
-	}
-	return c
+// gaussianTail returns P(noise ≥ m) for an integer m, to less than gaussSlack.
+func gaussianTail(variance, m float64) float64 {
+	return gausssum.Upper(variance, 0, m) / gausssum.Total(variance, 0)
 }
 
-// gaussianQuantileBound returns the least integer c with P(|N(0,σ²)| ≥ c) ≤ alpha.
-// It bounds P(|n| > c), because Σ over n > c of exp(−n²/2σ²) is at most the
-// integral from c, and the normaliser at least √(2πσ²) (Poisson summation).
-func gaussianQuantileBound(sigma, alpha float64) float64 {
+// gaussianThreshold returns the least integer m ≥ 0 with P(noise ≥ m) ≤ p, or one
+// more where that probability is within gaussSlack of p. It begins at one which
+// is surely enough, and at most two too many: Σ over n ≥ m of exp(−n²/2v) is at
+// most the integral from m−1, and the normaliser at least √(2πv) (Poisson
+// summation). Above exactGaussian it ends there.
+func gaussianThreshold(variance, p float64) float64 {
+	limit := p * (1 - gaussSlack)
 	low, high := 0.0, 40.0
 	for range 64 {
 		mid := (low + high) / 2
-		if math.Erfc(mid/math.Sqrt2) <= alpha*(1-tailSlack) {
+		if math.Erfc(mid/math.Sqrt2)/2 <= limit {
 			high = mid
 		} else {
 			low = mid
 		}
 	}
-	return math.Ceil(high * sigma * (1 + 1e-12))
+	m := math.Ceil(high*math.Sqrt(variance)*(1+1e-12)) + 1
+	for m > 0 && m <= exactGaussian && gaussianTail(variance, m-1) <= limit {
+		m--
+	}
+	return m
 }
+
+// exactGaussian is the largest threshold that is searched for integer by integer:
+// above, one lattice unit changes a tail by about gaussSlack, and is no loss.
+const exactGaussian = 1 << 38
 
 // StdDev implements Mechanism. It returns √variance, which is never below the
 // discrete law's own and, as the variance is at least 1, within 10⁻⁷ of it.
 func (g Gaussian) StdDev() float64 {
-	variance, _ := new(big.Float).SetInt(g.variance).Float64()
-	return math.Sqrt(variance)
+	return math.Sqrt(g.varianceDouble())
 }
 
 // String implements Mechanism.
 func (g Gaussian) String() string {
+	return fmt.Sprintf("gaussian variance=%.6g", g.varianceDouble())
+}
+
+// varianceDouble returns the variance, rounded to a double.
+func (g Gaussian) varianceDouble() float64 {
 	variance, _ := new(big.Float).SetInt(g.variance).Float64()
-	return fmt.Sprintf("gaussian variance=%.6g", variance)
+	return variance
 }

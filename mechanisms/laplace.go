@@ -97,10 +97,12 @@ func (l Laplace) Event() dp.Event {
 
 // Sample implements Mechanism.
 func (l Laplace) Sample(z *big.Int, src Source) *big.Int {
+	own := borrow(src)
+	defer giveBack(src, own)
 	if l.narrow {
-		return drawLaplace(src, l.num, l.den).set(z)
+		return drawLaplace(own, l.num, l.den).set(z)
 	}
-	return drawLaplaceBig(z, src, l.scale.Num(), l.scale.Denom())
+	return drawLaplaceBig(z, own, l.scale.Num(), l.scale.Denom())
 }
 
 // Quantile implements Mechanism.
@@ -164,19 +166,28 @@ func (w wide) setAbs(z *big.Int) *big.Int {
 // rejection of −0 put right. X < 2⁶⁴·num ≤ 2¹²⁸ whatever v is.
 func drawLaplace(src Source, num, den uint64) wide {
 	for {
-		u := uniform(src, num)
+		u, negative := uniformSigned(src, num)
 		for !bernoulliExpFraction(src, u, num) {
-			u = uniform(src, num)
+			u, negative = uniformSigned(src, num)
 		}
 		hi, lo := bits.Mul64(geometric(src), num)
 		lo, carry := bits.Add64(lo, u, 0)
 		hi += carry
-		w := wide{hi: hi / den, negative: src.Uint64()>>63 == 1}
+		w := wide{hi: hi / den, negative: negative}
 		w.lo, _ = bits.Div64(hi%den, lo, den)
 		if !w.negative || w.hi|w.lo != 0 {
 			return w
 		}
 	}
+}
+
+// uniformSigned is uniform beside a fair coin, from one word where 2n fits it.
+func uniformSigned(src Source, n uint64) (u uint64, negative bool) {
+	if n>>63 == 0 {
+		u = uniform(src, 2*n)
+		return u >> 1, u&1 == 1
+	}
+	return uniform(src, n), src.Uint64()>>63 == 1
 }
 
 // drawLaplaceBig is drawLaplace for any num, den ≥ 1.

@@ -14,8 +14,9 @@ const concealed = "private"
 // ErrPrivate is returned where a Private value would have been encoded.
 var ErrPrivate = errors.New("mechanisms: a private value cannot be encoded")
 
-// Private is an exact aggregate of protected rows. It has no accessor: the only
-// thing to do with it is to [Release] it. Printing, logging and encoding it show
+// Private is an exact aggregate of protected rows. It has no accessor: only this
+// package looks into it, and what it lets out is what the guarantees of its
+// mechanisms, or of a [Mechanism] given to [Release], speak of. Printing, logging and encoding it show
 // nothing: where fmt may call its methods they write a constant. Inside an
 // unexported field of another struct fmt may not, and finds a function, which
 // has no contents to print (a pointer has: fmt follows it under a wrong verb).
@@ -27,6 +28,9 @@ var (
 	_ fmt.Formatter  = Private{}
 	_ slog.LogValuer = Private{}
 )
+
+// isEmpty reports whether p is the zero Private.
+func (p Private) isEmpty() bool { return p.reveal == nil }
 
 // Protect wraps an exact value. It keeps a copy.
 func Protect(v *big.Int) Private {
@@ -46,8 +50,8 @@ func (Private) MarshalJSON() ([]byte, error) { return nil, ErrPrivate }
 // MarshalText implements encoding.TextMarshaler. It refuses.
 func (Private) MarshalText() ([]byte, error) { return nil, ErrPrivate }
 
-// Released is an integer that a client may see, in lattice units. Only [Release]
-// makes one that is not zero.
+// Released is an integer that a client may see, in lattice units. Only the
+// mechanisms of this package make one that is not zero.
 type Released struct{ v *big.Int }
 
 // Int returns the value; the caller owns it.
@@ -58,9 +62,8 @@ func (r Released) Int() *big.Int {
 	return new(big.Int).Set(r.v)
 }
 
-// Release returns v plus one draw of m's noise. It is the only way out of a
-// [Private]. The caller must have charged m.Event(), durably, before; the
-// guarantee is m's.
+// Release returns v plus one draw of m's noise. The caller must have charged
+// m.Event(), durably, before; the guarantee is m's.
 func Release(m Mechanism, src Source, v Private) Released {
 	z := m.Sample(new(big.Int), src)
 	return Released{z.Add(z, v.reveal())}

@@ -2,7 +2,9 @@ package mechanisms_test
 
 import (
 	crand "crypto/rand"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"os/exec"
@@ -96,14 +98,38 @@ func TestSamplingDoesNotAllocate(t *testing.T) {
 
 func BenchmarkSample(b *testing.B) {
 	for _, m := range []mechanisms.Mechanism{
-		laplace(b, 10, 1), laplace(b, 10, 3), laplace(b, 1<<60, 1),
-		gaussian(b, 1), gaussian(b, 25), gaussian(b, 1<<20), gaussian(b, 1<<40), gaussian(b, 1<<62),
+		laplace(b, 10, 1), laplace(b, 10, 3), laplace(b, 1<<10, 1), laplace(b, 1<<13, 1), laplace(b, 1<<60, 1),
+		gaussian(b, 1), gaussian(b, 25), gaussian(b, 1<<20), gaussian(b, 1<<26), gaussian(b, 1<<40), gaussian(b, 1<<62),
 	} {
 		b.Run(strings.ReplaceAll(m.String(), " ", "/"), func(b *testing.B) {
 			b.ReportAllocs()
 			src, z := mechanisms.NewSource(), new(big.Int)
 			for b.Loop() {
 				m.Sample(z, src)
+			}
+		})
+	}
+}
+
+// BenchmarkRelease releases three aggregates of 10,000 partitions each.
+func BenchmarkRelease(b *testing.B) {
+	const partitions = 10_000
+	src := mechanisms.NewSource()
+	exact := make([]mechanisms.Private, partitions)
+	for i := range exact {
+		exact[i] = mechanisms.Protect(big.NewInt(int64(i)))
+	}
+	for name, aggregates := range map[string][]mechanisms.Mechanism{
+		"laplace":  {laplace(b, 10, 1), laplace(b, 1<<10, 1), laplace(b, 1<<13, 1)},
+		"gaussian": {gaussian(b, 100), gaussian(b, 1<<20), gaussian(b, 1<<26)},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				for _, m := range aggregates {
+					for _, v := range exact {
+						mechanisms.Release(m, src, v)
+					}
+				}
 			}
 		})
 	}
@@ -124,5 +150,20 @@ func BenchmarkQuantile(b *testing.B) {
 				m.Quantile(0.05)
 			}
 		})
+	}
+}
+
+// TestSourceDoesNotPrint prints a source that holds words for draws to come.
+func TestSourceDoesNotPrint(t *testing.T) {
+	src := mechanisms.NewSource()
+	src.Uint64()
+	holder := struct{ Source, private mechanisms.Source }{src, src}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%t", "%p", "%T"} {
+		if text := fmt.Sprintf(verb, src) + fmt.Sprintf(verb, holder); len(text) > 500 {
+			t.Errorf("%s prints %d bytes: %.80s", verb, len(text), text)
+		}
+	}
+	if text, err := json.Marshal(holder); len(text) > 500 {
+		t.Errorf("as JSON: %d bytes (%v)", len(text), err)
 	}
 }

@@ -1,8 +1,6 @@
 package mechanisms_test
 
 import (
-	crand "crypto/rand"
-	"flag"
 	"fmt"
 	"math"
 	"math/big"
@@ -14,22 +12,15 @@ import (
 	"dpproxy/mechanisms"
 )
 
-var fresh = flag.Bool("fresh", false, "draw the seed of statistical tests afresh")
-
 var one = dp.Sensitivity{L0: 1, LInf: 1}
 
 // sampler is Sample, or SampleBig.
 type sampler func(*big.Int, mechanisms.Source) *big.Int
 
-// seeded returns the test's source: the same in every ordinary run.
+// seeded returns a test's source.
 func seeded(t testing.TB) *rand.ChaCha8 {
 	t.Helper()
-	seed := [32]byte{7}
-	if *fresh {
-		_, _ = crand.Read(seed[:])
-		t.Logf("seed %x", seed)
-	}
-	return rand.NewChaCha8(seed)
+	return stattest.Source(t)
 }
 
 // int64s turns a sampler into a function without parameters.
@@ -71,13 +62,15 @@ const wrong = 1.05
 // check accepts a sampler against its law, and rejects it against the twin's.
 func check(t *testing.T, draw func() int64, pmf, twin func(int64) float64) {
 	t.Helper()
-	if p, ok := stattest.Accept(n, draw, pmf); !ok {
+	p, ok := stattest.Accept(n, draw, pmf)
+	if !ok {
 		t.Errorf("rejected with p = %g", p)
 	}
-	p := stattest.Fit(stattest.Draw(n, draw), twin)
-	if p >= stattest.Level {
-		t.Errorf("accepted a law that is wrong by 5 %% with p = %g", p)
+	q := stattest.Fit(stattest.Draw(n, draw), twin)
+	if q >= stattest.Level {
+		t.Errorf("accepted a law that is wrong by 5 %% with p = %g", q)
 	}
+	t.Logf("the law has p = %.2g, its twin %.2g", p, q)
 }
 
 func TestLaplaceHasItsLaw(t *testing.T) {

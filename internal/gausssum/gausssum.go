@@ -58,18 +58,19 @@ func Between(v, h, a, b float64) float64 {
 
 // Total returns Σ over all integers n of exp(−(n−h)²/(2v)).
 func Total(v, h float64) float64 {
-	if math.Sqrt(v) > narrow {
-		return math.Sqrt(2 * math.Pi * v) // Poisson summation: the rest is below exp(−2π²v)
+	if v >= 4 {
+		return math.Sqrt(2 * math.Pi * v) // Poisson summation: the rest is below 3·exp(−2π²v)
 	}
 	middle := math.Floor(h)
 	return upperTerms(v, h, middle+1) + upperTerms(v, -h, -middle)
 }
 
-// terms sums weights from the smallest on.
+// terms sums weights from b down to a, which may be so large that doubles hold no
+// odd numbers of their size.
 func terms(v, h, a, b float64) float64 {
 	sum := 0.0
-	for n := b; n >= a; n-- {
-		sum += weight(v, n-h)
+	for i := b - a; i >= 0; i-- {
+		sum += weight(v, a-h+i)
 	}
 	return sum
 }

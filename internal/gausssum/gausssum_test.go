@@ -61,4 +61,16 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestFarRangesEnd sums where neighbouring doubles are more than 1 apart.
+func TestFarRangesEnd(t *testing.T) {
+	for _, far := range []float64{1 << 53, 1 << 60} {
+		if got := gausssum.Between(1e30, far, far-10, far+10); got < 1 || got > 30 {
+			t.Errorf("around %v: %v", far, got)
+		}
+		if got := gausssum.Upper(4, far, far); got < 1 || got > 3.1 {
+			t.Errorf("from %v: %v", far, got)
+		}
+	}
+}
+
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-11*math.Abs(want)+1e-300 }

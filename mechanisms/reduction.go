@@ -1,0 +1,211 @@
+package mechanisms
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+
+	"dpproxy/dp"
+)
+
+// ErrLevel is returned where a path has no further level.
+var ErrLevel = errors.New("mechanisms: every level of the path was revealed")
+
+// maxLevels bounds the levels of a reduction.
+const maxLevels = 256
+
+// LaplaceReduction is gradual release by discrete Laplace noise: the vector is
+// revealed at the rates e₁ < … < e_K, each time with noise P(n) ∝ exp(−eₖ·|n|), and
+// only the last level that was revealed is paid for.
+//
+// The noise V₁, …, V_K of a coordinate is one path, drawn at once, from the finest
+// level backwards: V_K is discrete Laplace of rate e_K, and with p = exp(−e)
+//
+//	Vₖ = Vₖ₊₁ + Wₖ, where Wₖ is 0 with probability (pₖ₊₁/pₖ)·((1 − pₖ)/(1 − pₖ₊₁))²,
+//	and else discrete Laplace of rate eₖ,
+//
+// which gives Vₖ its law, as the generating functions show: the lattice's form of
+// [Koufogiannis-Han-Pappas 2015], whose probability is the limit (eₖ/eₖ₊₁)².
+//
+// The guarantee: given Vₖ, the levels before it do not depend on the data any more,
+// so that the likelihood ratio of V₁, …, Vₖ is that of Vₖ. For neighbours with
+// ‖f(x) − f(x′)‖₁ ≤ L1 a path revealed up to level k is (eₖ·L1)-DP, whatever
+// the reason to stop there [Ligett et al. 2017]. Under zCDP the price of stopping
+// is that of the last level, because that of the levels between depends on what
+// was seen: the event carries it as its cap.
+//
+// The caller must ensure what [Laplace] asks for, and that each level is charged,
+// durably, before it is revealed. An abandoned path is never taken up again: there
+// is no independent noise in its next level.
+type LaplaceReduction struct {
+	sensitivity dp.Sensitivity
+	levels      []Laplace
+	stays       []stay // stays[k] decides whether level k keeps the noise of level k+1
+}
+
+// NewLaplaceReduction returns the reduction through strictly increasing rates, in
+// 1/lattice units, for answers of sensitivity s.
+func NewLaplaceReduction(s dp.Sensitivity, rates []*big.Rat) (LaplaceReduction, error) {
+	if len(rates) < 1 || len(rates) > maxLevels {
+		return LaplaceReduction{}, fmt.Errorf("%w: a reduction of %d levels", ErrParameter, len(rates))
+	}
+	r := LaplaceReduction{sensitivity: s}
+	for k, rate := range rates {
+		if rate == nil || rate.Sign() <= 0 || k > 0 && rates[k-1].Cmp(rate) >= 0 {
+			return LaplaceReduction{}, fmt.Errorf("%w: rates that do not increase from above 0", ErrParameter)
+		}
+		level, err := NewLaplace(s, new(big.Rat).Inv(rate))
+		if err != nil {
+			return LaplaceReduction{}, err
+		}
+		r.levels = append(r.levels, level)
+		if k > 0 {
+			r.stays = append(r.stays, newStay(rates[k-1], rate))
+		}
+	}
+	return r, nil
+}
+
+// LaplaceReductionFor returns the reduction whose levels cost at most the given
+// ε·10⁻¹², strictly increasing, as those of [LaplaceFor] do.
+func LaplaceReductionFor(s dp.Sensitivity, epsilonPicos []int64) (LaplaceReduction, error) {
+	rates := make([]*big.Rat, len(epsilonPicos))
+	for k, pico := range epsilonPicos {
+		level, err := LaplaceFor(s, pico)
+		if err != nil {
+			return LaplaceReduction{}, err
+		}
+		rates[k] = new(big.Rat).Inv(level.scale)
+	}
+	return NewLaplaceReduction(s, rates)
+}
+
+// Levels returns the number of levels.
+func (r LaplaceReduction) Levels() int { return len(r.levels) }
+
+// Level returns the mechanism whose noise level k has by itself, counted from 0:
+// for its quantiles, not for its event or samples.
+func (r LaplaceReduction) Level(k int) (Laplace, error) {
+	if k < 0 || k >= len(r.levels) {
+		return Laplace{}, fmt.Errorf("%w: level %d of %d", ErrParameter, k, len(r.levels))
+	}
+	return r.levels[k], nil
+}
+
+// event describes the reveal of level k after that of level k−1.
+func (r LaplaceReduction) event(k int) dp.Event {
+	rate := func(k int) *big.Rat { return new(big.Rat).Inv(r.levels[k].scale) }
+	e := dp.ReductionEvent{Sensitivity: r.sensitivity, Before: new(big.Rat), After: rate(k), Cap: rate(len(r.levels) - 1)}
+	if k > 0 {
+		e.Before = rate(k - 1)
+	}
+	return e
+}
+
+// A Path is one vector with the noise of all levels, of which the first ones were
+// revealed. Like a [Private], it prints and logs nothing of them, and cannot be
+// encoded. It is not safe for concurrent use.
+type Path struct {
+	reduction LaplaceReduction
+	revealed  int
+	hidden    [][]Private // noisy values, level by level
+}
+
+// Begin draws the path of the exact values. Nothing is revealed, and nothing has
+// to be charged, yet.
+func (r LaplaceReduction) Begin(src Source, exact []Private) (*Path, error) {
+	if len(r.levels) == 0 || slices.ContainsFunc(exact, Private.isEmpty) {
+		return nil, fmt.Errorf("%w: a path of no levels, or of an empty value", ErrParameter)
+	}
+	last := len(r.levels) - 1
+	p := &Path{reduction: r, hidden: make([][]Private, len(r.levels))}
+	for k := range p.hidden {
+		p.hidden[k] = make([]Private, len(exact))
+	}
+	noise := new(big.Int)
+	for i, value := range exact {
+		noisy := new(big.Int).Add(value.reveal(), r.levels[last].Sample(noise, src))
+		p.hidden[last][i] = Protect(noisy)
+		for k := last - 1; k >= 0; k-- {
+			if !r.stays[k].draw(src) {
+				noisy.Add(noisy, r.levels[k].Sample(noise, src))
+			}
+			p.hidden[k][i] = Protect(noisy)
+		}
+	}
+	return p, nil
+}
+
+// MarshalJSON implements json.Marshaler. It refuses.
+func (*Path) MarshalJSON() ([]byte, error) { return nil, ErrPrivate }
+
+// Event describes the reveal of the next level, for a pricer. It is ErrLevel after
+// the last.
+func (p *Path) Event() (dp.Event, error) {
+	if p.revealed == len(p.hidden) {
+		return nil, ErrLevel
+	}
+	return p.reduction.event(p.revealed), nil
+}
+
+// Reveal returns the next level of the vector. The caller must have charged
+// Event(), durably, before; the guarantee is that of [LaplaceReduction]. It is
+// ErrLevel after the last.
+func (p *Path) Reveal() ([]Released, error) {
+	if p.revealed == len(p.hidden) {
+		return nil, ErrLevel
+	}
+	level := p.hidden[p.revealed]
+	p.hidden[p.revealed] = nil
+	p.revealed++
+	released := make([]Released, len(level))
+	for i, v := range level {
+		released[i] = Released{v.reveal()}
+	}
+	return released, nil
+}
+
+// A stay is the coin that keeps the noise of the finer of two levels, exactly. With
+// the rates low/unit < high/unit,
+//
+//	(p_high/p_low)·((1 − p_low)/(1 − p_high))² = exp(−(high − low)/unit)·r²,
+//
+// where r is P(X < low | X < high) for an integer X ≥ 0 with P(X = x) ∝ exp(−x/unit).
+type stay struct{ low, high, unit *big.Int }
+
+func newStay(low, high *big.Rat) stay {
+	a := new(big.Int).Mul(low.Num(), high.Denom())
+	b := new(big.Int).Mul(high.Num(), low.Denom())
+	return stay{a, b, new(big.Int).Mul(low.Denom(), high.Denom())}
+}
+
+// draw tosses the coin.
+func (s stay) draw(src Source) bool {
+	return bernoulliExpBig(src, new(big.Int).Sub(s.high, s.low), s.unit) && s.below(src) && s.below(src)
+}
+
+// below is true with probability P(X < low | X < high). It draws X below high: if
+// that is at most unit, uniformly, accepted with exp(−X/unit) > 1/e; else as a
+// multiple of unit and a rest, each of its own law, of which both are below high
+// with probability above 1 − 1/e.
+func (s stay) below(src Source) bool {
+	narrow := s.high.Cmp(s.unit) <= 0
+	span := s.unit
+	if narrow {
+		span = s.high
+	}
+	whole := new(big.Int)
+	for {
+		x := uniformBig(src, span)
+		if !bernoulliExpBig(src, x, s.unit) {
+			continue
+		}
+		if !narrow {
+			x.Add(x, whole.Mul(whole.SetUint64(geometric(src)), s.unit))
+		}
+		if x.Cmp(s.high) < 0 {
+			return x.Cmp(s.low) < 0
+		}
+	}
+}
