@@ -22,7 +22,7 @@ func (k Key) String() string { return hex.EncodeToString(k[:]) }
 func KeyOf(parts ...[]byte) Key {
 	h := sha256.New()
 	for _, part := range parts {
-		fmt.Fprintf(h, "%d:", len(part))
+		h.Write(fmt.Appendf(nil, "%d:", len(part)))
 		h.Write(part)
 	}
 	return Key(h.Sum(nil))

@@ -58,11 +58,16 @@ func drawEntry(t *testing.T, r *rapid.T, seq uint64) history.Entry {
 	id := accountant.ChargeID(rapid.Uint64Range(1, seq+1).Draw(r, "id"))
 	loss := pure(t, rapid.Int64Range(0, 9).Draw(r, "loss"))
 	return rapid.SampledFrom([]history.Entry{
-		chargeAnn(loss), history.VoidEntry{Charge: id}, history.HoldEntry(chargeAnn(loss)), history.SettleEntry{Hold: id},
+		chargeAnn(loss),
+		history.VoidEntry{Charge: id},
+		history.HoldEntry(chargeAnn(loss)),
+		history.SettleEntry{Hold: id},
 		history.StepEntry{Hold: id, Debits: []accountant.Debit{{Scope: ann, Loss: loss}}},
-		history.IncidentEntry{Charge: id, Analyst: "ann"}, history.ClearEntry{Reason: "why"},
+		history.IncidentEntry{Charge: id, Analyst: "ann"},
+		history.ClearEntry{Reason: "why"},
 		history.FreezeEntry{Scope: ann, Frozen: rapid.Bool().Draw(r, "frozen"), Who: "carol", Reason: "why"},
-		history.BeginEntry{Boot: "second"}, history.FenceEntry{Boot: "second", Who: "carol", Reason: "why"},
+		history.BeginEntry{Boot: "second"},
+		history.FenceEntry{Boot: "second", Who: "carol", Reason: "why"},
 		history.LowerEntry{Limit: accountant.Limit{Scope: ann, Loss: pure(t, 49)}, Who: "carol", Reason: "why"},
 	}).Draw(r, "entry")
 }

@@ -45,6 +45,8 @@ func by(e history.Entry) string {
 	switch e.(type) {
 	case history.BeginEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry, history.FenceEntry, history.NoteEntry, history.ClearEntry, history.RestoreEntry:
 		return ""
+	case history.LimitsEntry, history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry,
+		history.SettleEntry, history.IncidentEntry, history.CheckpointEntry:
 	}
 	return first
 }

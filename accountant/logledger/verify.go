@@ -43,7 +43,9 @@ func Verify(ctx context.Context, dir string) (Summary, error) {
 			s.Charges++
 		case history.VoidEntry:
 			s.Voids++
-		default:
+		case history.LimitsEntry, history.HoldEntry, history.StepEntry, history.SettleEntry, history.IncidentEntry,
+			history.ClearEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry, history.FenceEntry,
+			history.RestoreEntry, history.NoteEntry, history.CheckpointEntry:
 		}
 		return true
 	}

@@ -159,7 +159,7 @@ func connect(ctx context.Context, o Options, open openJournal) (_ *Ledger, err e
 	if err = l.catchUp(ctx); err != nil {
 		return nil, errors.Join(err, l.journal.Close())
 	}
-	go l.commitLoop()
+	go l.commitLoop() //nolint:contextcheck // it serves until Close, whatever becomes of the caller
 	return l, nil
 }
 

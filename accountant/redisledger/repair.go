@@ -262,7 +262,9 @@ func charged(e history.Entry) []accountant.Debit {
 		return e.Debits
 	case history.RestoreEntry:
 		return e.Debits
-	default:
-		return nil
+	case history.BeginEntry, history.LimitsEntry, history.VoidEntry, history.HoldEntry, history.SettleEntry,
+		history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry,
+		history.FreezeEntry, history.FenceEntry, history.NoteEntry, history.CheckpointEntry:
 	}
+	return nil
 }

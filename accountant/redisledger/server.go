@@ -46,7 +46,8 @@ func dial(o Options) (*redis.Client, error) {
 	opts.MaxRetries = -1 // an unknown outcome is the ledger's business
 	opts.DisableIdentity = true
 	opts.ContextTimeoutEnabled = true
-	opts.ReadTimeout, opts.WriteTimeout, opts.DialTimeout = o.patience(), o.patience(), o.patience()
+	// A lost reply must leave time to try again; WAIT takes a quarter of the patience.
+	opts.ReadTimeout, opts.WriteTimeout, opts.DialTimeout = o.patience()/3, o.patience()/3, o.patience()/3
 	opts.OnConnect = func(ctx context.Context, c *redis.Conn) error { return checkServer(ctx, c, o.AssertedDurable != "") }
 	return redis.NewClient(opts), nil
 }

@@ -52,7 +52,7 @@ func (s *site) version(cat *planner.Catalog) ([]byte, error) {
 		return nil, err
 	}
 	for _, name := range cat.Protected() {
-		fmt.Fprintf(h, "%q %q\n", name, cat.Source(name).Fingerprint)
+		h.Write(fmt.Appendf(nil, "%q %q\n", name, cat.Source(name).Fingerprint))
 	}
 	secret := sha256.Sum256(s.secret)
 	h.Write(secret[:])
