@@ -293,7 +293,7 @@ func TestOwnTimeout(t *testing.T) {
 	w := newWorld(t)
 	ana := connect(t, w.url("ana"))
 	admin := connect(t, w.data.URL("postgres", pgtemp.Superuser))
-	must(t, ana, "SET statement_timeout = '50ms'")
+	must(t, ana, "SET statement_timeout = '400ms'")
 	lock(t, admin, "visits")
 	for range 4 {
 		before := w.spent(t, accountant.UnitScope, "patient")
