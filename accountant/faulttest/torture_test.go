@@ -90,10 +90,11 @@ func (s *scripted) append(entries ...history.Entry) {
 			run = ""
 		}
 		seq++
-		line, err := history.Encode(seq, head, time.Time{}, run, e)
+		body, err := history.Prepare(run, e)
 		if err != nil {
 			s.t.Fatal(err)
 		}
+		line := body.Line(seq, head, time.Time{})
 		head = history.Record{Line: line}.Hash()
 		args = append(args, line)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"dpproxy/accountant"
@@ -116,21 +117,46 @@ type noteJSON struct {
 	Text string `json:"text"`
 }
 
-// Encode returns the line of entry number seq, made by a run, after the line whose
-// hash is prev.
-func Encode(seq uint64, prev Hash, now time.Time, run string, e Entry) ([]byte, error) {
-	r := recordJSON{Seq: seq, Prev: hex.EncodeToString(prev[:]), Time: now, Run: run}
+// A Body is an entry as JSON without its place in a ledger, so that the work of
+// encoding can be done before the place is known.
+type Body []byte
+
+// unplaced is what a record begins with whose place is not set.
+const unplaced = `{"seq":0,"prev":""`
+
+// Prepare returns the body of an entry that a run makes.
+func Prepare(run string, e Entry) (Body, error) {
+	r := recordJSON{Run: run}
 	if !r.set(e) {
 		return nil, fmt.Errorf("history: unknown entry %T", e)
 	}
-	line, err := json.Marshal(r)
+	text, err := json.Marshal(r)
 	if err != nil {
-		return nil, fmt.Errorf("history: encoding entry %d: %w", seq, err)
+		return nil, fmt.Errorf("history: encoding an entry: %w", err)
 	}
-	if len(line) > MaxLine {
-		return nil, fmt.Errorf("history: an entry of %d bytes is longer than the limit of %d", len(line), MaxLine)
+	if len(text) > MaxLine-maxPlace {
+		return nil, fmt.Errorf("history: an entry of %d bytes is longer than the limit of %d", len(text), MaxLine-maxPlace)
 	}
-	return line, nil
+	return text[len(unplaced):], nil
+}
+
+// maxPlace is more than the bytes of a number, a hash and a time.
+const maxPlace = 256
+
+// Line returns the line of entry number seq after the line whose hash is prev.
+func (b Body) Line(seq uint64, prev Hash, now time.Time) []byte {
+	line := make([]byte, 0, len(b)+maxPlace)
+	line = append(line, `{"seq":`...)
+	line = strconv.AppendUint(line, seq, 10)
+	line = append(line, `,"prev":"`...)
+	line = hex.AppendEncode(line, prev[:])
+	line = append(line, '"')
+	if !now.IsZero() {
+		line = append(line, `,"time":"`...)
+		line = now.UTC().AppendFormat(line, time.RFC3339Nano)
+		line = append(line, '"')
+	}
+	return append(line, b...)
 }
 
 // set puts an entry into the field of its kind.
@@ -178,7 +204,7 @@ func (r *recordJSON) set(e Entry) bool {
 	return true
 }
 
-// Decode is the inverse of [Encode]. It checks that the line is entry number seq
+// Decode is the inverse of [Body.Line]. It checks that the line is entry number seq
 // and follows the one whose hash is prev.
 func Decode(line []byte, seq uint64, prev Hash) (Record, error) {
 	var r recordJSON

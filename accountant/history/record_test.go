@@ -75,10 +75,11 @@ func TestFormat(t *testing.T) {
 	prev := sha256.Sum256(nil)
 	noon := time.Date(2024, 5, 6, 12, 0, 0, 0, time.UTC)
 	for _, f := range format {
-		got, err := history.Encode(9, prev, noon, "b", f.entry)
+		body, err := history.Prepare("b", f.entry)
 		if err != nil {
 			t.Fatal(err)
 		}
+		got := body.Line(9, prev, noon)
 		want := `{"seq":9,"prev":"` + hex.EncodeToString(prev[:]) + `","time":"2024-05-06T12:00:00Z","run":"b",` + f.json + `}`
 		if string(got) != want {
 			t.Errorf("%#v is written as\n%s\nwant\n%s", f.entry, got, want)

@@ -71,12 +71,16 @@ func (l *Ledger) record(ctx context.Context, e history.Entry) (uint64, error) {
 // enqueue admits an entry against all before it and puts it into the batch that
 // will be written next.
 func (l *Ledger) enqueue(ctx context.Context, e history.Entry) (*batch, uint64, error) {
+	body, err := l.prepare(e) // which takes longer than all that needs the lock
+	if err != nil {
+		return nil, 0, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.awaitRoom(ctx); err != nil {
 		return nil, 0, err
 	}
-	if err := l.append(l.batch, e); err != nil {
+	if err := l.append(l.batch, e, body); err != nil {
 		return nil, 0, err
 	}
 	b, seq := l.batch, l.at.seq
@@ -121,22 +125,26 @@ func (l *Ledger) awaitRoom(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// prepare encodes an entry.
+func (l *Ledger) prepare(e history.Entry) (history.Body, error) { return history.Prepare(l.run(e), e) }
+
+// run names who makes an entry: the run, or nobody for an administrator's.
+func (l *Ledger) run(e history.Entry) string {
+	if ofRun(e) {
+		return l.boot
+	}
+	return ""
+}
+
 // append puts an entry at the end of a batch if the state allows it, and changes
 // nothing otherwise. It is called with l.mu held.
-func (l *Ledger) append(b *batch, e history.Entry) error {
-	run := l.boot
-	if !ofRun(e) {
-		run = ""
-	}
-	payload, err := history.Encode(l.at.seq+1, l.at.head, l.now(), run, e)
-	if err != nil {
+func (l *Ledger) append(b *batch, e history.Entry, body history.Body) error {
+	if err := l.state.Apply(l.run(e), e); err != nil {
 		return err
 	}
-	if err := l.state.Apply(run, e); err != nil {
-		return err
-	}
-	l.at = l.at.after(payload)
-	b.frames = appendFrame(b.frames, payload)
+	line := body.Line(l.at.seq+1, l.at.head, l.now())
+	l.at = l.at.after(line)
+	b.frames = appendFrame(b.frames, line)
 	b.end = l.at
 	return nil
 }

@@ -284,11 +284,11 @@ func TestReasons(t *testing.T) {
 func (h *past) void(t *testing.T, id accountant.ChargeID) []byte {
 	t.Helper()
 	head := sha256.Sum256(h.files[logName][h.ends[h.last()-1]+frameHead:])
-	payload, err := history.Encode(uint64(h.last()+1), head, time.Time{}, "", history.VoidEntry{Charge: id})
+	body, err := history.Prepare("", history.VoidEntry{Charge: id})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return payload
+	return body.Line(uint64(h.last()+1), head, time.Time{})
 }
 
 // forked returns a log that shares k entries with h and then goes its own way,

@@ -39,10 +39,11 @@ func TestMarkFormat(t *testing.T) {
 func FuzzLog(f *testing.F) {
 	header := encodeHeader(ledgerID{})
 	prev := sha256.Sum256(header)
-	payload, err := history.Encode(1, prev, time.Time{}, "", history.LimitsEntry(accountanttest.Limits()))
+	body, err := history.Prepare("", history.LimitsEntry(accountanttest.Limits()))
 	if err != nil {
 		f.Fatal(err)
 	}
+	payload := body.Line(1, prev, time.Time{})
 	f.Add(appendFrame(nil, payload))
 	f.Add(append(appendFrame(nil, payload), 1, 2, 3))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -70,7 +70,11 @@ func (l *Ledger) begin(ctx context.Context, limits []accountant.Limit, create bo
 		history.BeginEntry{Boot: l.boot, Sole: true},
 		history.LimitsEntry(limits),
 	} {
-		if err := l.append(first, e); err != nil {
+		body, err := l.prepare(e)
+		if err != nil {
+			return err
+		}
+		if err := l.append(first, e, body); err != nil {
 			return err
 		}
 	}

@@ -36,17 +36,28 @@ type snapshotJSON struct {
 // appendCheckpoint puts a checkpoint at the end of the batch, and remembers the
 // state for the snapshot's file. It is called with l.mu held.
 func (l *Ledger) appendCheckpoint() {
-	text, err := l.state.Snapshot()
-	if err == nil {
-		at := l.at
-		if err = l.append(l.batch, history.CheckpointEntry{Digest: history.Digest(text)}); err == nil {
-			l.batch.snapshot = &snapshot{id: l.store.id, at: at, text: text}
-		}
-	}
-	if err != nil {
+	if err := l.tryCheckpoint(); err != nil {
 		l.log.Warn("the ledger could not write a checkpoint; the next start reads more of the log", "cause", err)
 	}
 	l.checkpoint = l.at.seq
+}
+
+func (l *Ledger) tryCheckpoint() error {
+	text, err := l.state.Snapshot()
+	if err != nil {
+		return err
+	}
+	e := history.CheckpointEntry{Digest: history.Digest(text)}
+	body, err := l.prepare(e)
+	if err != nil {
+		return err
+	}
+	at := l.at
+	if err := l.append(l.batch, e, body); err != nil {
+		return err
+	}
+	l.batch.snapshot = &snapshot{id: l.store.id, at: at, text: text}
+	return nil
 }
 
 // write replaces the snapshot's file.

@@ -143,7 +143,7 @@ func (l *Ledger) draft(batch []*request) *draft {
 		if r.entry == nil {
 			continue
 		}
-		if err := l.admit(d, r.run, r.entry); err != nil {
+		if err := l.admit(d, r.run, r.entry, r.body); err != nil {
 			d.refused[r] = err
 			continue
 		}
@@ -157,14 +157,11 @@ func (l *Ledger) draft(batch []*request) *draft {
 }
 
 // admit puts an entry behind a draft if the state allows it.
-func (l *Ledger) admit(d *draft, run string, e history.Entry) error {
-	line, err := history.Encode(d.at.seq+1, d.at.head, l.now(), run, e)
-	if err != nil {
-		return err
-	}
+func (l *Ledger) admit(d *draft, run string, e history.Entry, body history.Body) error {
 	if err := l.state.Apply(run, e); err != nil {
 		return err
 	}
+	line := body.Line(d.at.seq+1, d.at.head, l.now())
 	d.lines = append(d.lines, line)
 	d.at = position{d.at.seq + 1, sha256.Sum256(line)}
 	return nil
@@ -173,7 +170,11 @@ func (l *Ledger) admit(d *draft, run string, e history.Entry) error {
 func (l *Ledger) admitCheckpoint(d *draft) {
 	text, err := l.state.Snapshot()
 	if err == nil {
-		err = l.admit(d, l.boot, history.CheckpointEntry{Digest: history.Digest(text)})
+		e := history.CheckpointEntry{Digest: history.Digest(text)}
+		var body history.Body
+		if body, err = history.Prepare(l.boot, e); err == nil {
+			err = l.admit(d, l.boot, e, body)
+		}
 	}
 	if err != nil {
 		l.log.Warn("no checkpoint could be written; the next start reads more lines", "cause", err)

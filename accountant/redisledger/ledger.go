@@ -80,6 +80,7 @@ var _ journal = (*logledger.Journal)(nil)
 // A request is an entry to append, or something to read from a current state.
 type request struct {
 	entry history.Entry // nil for reading
+	body  history.Body
 	run   string
 	read  func(*history.State)
 	seq   uint64
@@ -179,7 +180,11 @@ func (l *Ledger) Runs(ctx context.Context) ([]string, error) {
 
 // record appends an entry and returns its number when it is acknowledged.
 func (l *Ledger) record(ctx context.Context, run string, e history.Entry) (uint64, error) {
-	r := &request{entry: e, run: run, done: make(chan struct{})}
+	body, err := history.Prepare(run, e)
+	if err != nil {
+		return 0, err
+	}
+	r := &request{entry: e, body: body, run: run, done: make(chan struct{})}
 	if err := l.submit(ctx, r); err != nil {
 		return 0, err
 	}
@@ -235,7 +240,9 @@ func (l *Ledger) close() error {
 	alive := l.err == nil
 	if alive {
 		end := history.FenceEntry{Boot: l.boot, Who: "dpproxy", Reason: "the process ended"}
-		l.queue = append(l.queue, &request{entry: end, done: make(chan struct{})})
+		if body, err := history.Prepare("", end); err == nil {
+			l.queue = append(l.queue, &request{entry: end, body: body, done: make(chan struct{})})
+		}
 		l.err = fmt.Errorf("%w: it is closed", accountant.ErrUnavailable)
 	}
 	close(l.kick) // no call sends on it once l.err is set
