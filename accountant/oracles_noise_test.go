@@ -255,18 +255,23 @@ func variance(rho *big.Rat) *big.Int {
 	return new(big.Int).Quo(new(big.Int).Add(v.Num(), new(big.Int).Sub(v.Denom(), big.NewInt(1))), v.Denom())
 }
 
+// zeros returns n exact values.
+func zeros(n int) []mechanisms.Private {
+	exact := make([]mechanisms.Private, n)
+	for i := range exact {
+		exact[i] = mechanisms.Protect(new(big.Int))
+	}
+	return exact
+}
+
 // spend measures a step of a chain and returns its exact price as a double.
-func spend(in inputs, step *mechanisms.Step, n int) float64 {
+func spend(in inputs, step *mechanisms.Step) float64 {
 	in.t.Helper()
 	e, ok := step.Event().(dp.RefinementEvent)
 	if !ok {
 		in.t.Fatalf("a step's event is %T", step.Event())
 	}
-	exact := make([]mechanisms.Private, n)
-	for i := range exact {
-		exact[i] = mechanisms.Protect(new(big.Int))
-	}
-	if _, err := step.Measure(mechanisms.NewSource(), exact); err != nil {
+	if _, err := step.Measure(mechanisms.NewSource()); err != nil {
 		in.t.Fatal(err)
 	}
 	rho := new(big.Rat).Sub(e.After, e.Before)
@@ -284,7 +289,7 @@ func topK(in inputs) any {
 		PerGroup []float64 `json:"per_group_rho"`
 		K        int64
 	}](in)
-	chain, err := mechanisms.NewBrownian(dp.Sensitivity{L0: v.K, LInf: fine}, len(v.PerGroup), dp.MaxPico)
+	chain, err := mechanisms.NewBrownian(dp.Sensitivity{L0: v.K, LInf: fine}, zeros(len(v.PerGroup)), dp.MaxPico)
 	if err != nil {
 		in.t.Fatal(err)
 	}
@@ -296,7 +301,7 @@ func topK(in inputs) any {
 	if err != nil {
 		in.t.Fatal(err)
 	}
-	total := spend(in, step, len(v.PerGroup))
+	total := spend(in, step)
 	got := map[string]any{"total": total}
 	for key := range in.want.(map[string]any) {
 		group, to, ok := strings.Cut(strings.TrimPrefix(key, "after_refine_group_"), "_to_")
@@ -316,7 +321,7 @@ func topK(in inputs) any {
 		if err != nil {
 			in.t.Fatal(err)
 		}
-		got[key] = total + spend(in, step, len(v.PerGroup))
+		got[key] = total + spend(in, step)
 	}
 	return got
 }
@@ -329,7 +334,7 @@ func brownianStop(in inputs) any {
 		Cap       int       `json:"cap_level"`
 		Remaining float64
 	}](in)
-	chain, err := mechanisms.NewBrownian(dp.Sensitivity{L0: 1, LInf: fine}, 1, dp.MaxPico)
+	chain, err := mechanisms.NewBrownian(dp.Sensitivity{L0: 1, LInf: fine}, zeros(1), dp.MaxPico)
 	if err != nil {
 		in.t.Fatal(err)
 	}
@@ -340,7 +345,7 @@ func brownianStop(in inputs) any {
 		if err != nil {
 			in.t.Fatal(err)
 		}
-		debit := spend(in, step, 1)
+		debit := spend(in, step)
 		before = decimal(level)
 		debits = append(debits, debit)
 		if total += debit; k+1 == v.Stop {
@@ -421,20 +426,20 @@ func reductionLedger(in inputs) any {
 	if err != nil {
 		in.t.Fatal(err)
 	}
-	path, err := r.Begin(mechanisms.NewSource(), []mechanisms.Private{mechanisms.Protect(new(big.Int))})
+	path, err := r.Begin(mechanisms.NewSource(), zeros(1))
 	if err != nil {
 		in.t.Fatal(err)
 	}
 	total := 0.0
 	for range v.Stop {
-		e, err := path.Event()
+		level, err := path.Next()
 		if err != nil {
 			in.t.Fatal(err)
 		}
-		step := e.(dp.ReductionEvent)
+		step := level.Event().(dp.ReductionEvent)
 		rate := new(big.Rat).Sub(step.After, step.Before)
 		total += upper(rate.Mul(rate, new(big.Rat).SetInt64(fine)))
-		if _, err := path.Reveal(); err != nil {
+		if _, err := level.Reveal(); err != nil {
 			in.t.Fatal(err)
 		}
 	}

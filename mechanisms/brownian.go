@@ -15,9 +15,12 @@ var (
 	// ErrCap is wrapped by the errors for a step that the cap of its chain does
 	// not admit.
 	ErrCap = errors.New("mechanisms: the step costs more than the cap leaves")
-	// ErrStep is wrapped by the errors for a step that was measured before, or
-	// after which another step of its chain was.
-	ErrStep = errors.New("mechanisms: the step is not the next of its chain")
+	// ErrStep is wrapped by the errors for a step of a chain, or a level of a path,
+	// that was drawn before, or since whose planning another one was.
+	ErrStep = errors.New("mechanisms: the step is not the next one")
+	// ErrRefined is wrapped by the errors for what would change a chain behind the
+	// back of the refinement that uses it.
+	ErrRefined = errors.New("mechanisms: the chain is in a refinement")
 )
 
 // maxCoordinates bounds a chain's memory.
@@ -61,15 +64,20 @@ var precisionUnit = func() *big.Int {
 // the chain never exceeds its cap.
 //
 // The caller must ensure that every step is charged, durably, before it is
-// measured, and that the chain sees one read of the data. What an earlier read
-// measured may be brought in by [Brownian.Remember]: it sharpens the estimates,
-// but the price of the new chain begins at zero, on top of all that was paid
-// before, because in the meantime a unit may have moved between the coordinates.
+// measured, and that the exact values, which the chain keeps from its beginning,
+// are of one read of the data. What an earlier read measured may be brought in by
+// [Brownian.Remember]: it sharpens the estimates, but the price of the new chain
+// begins at zero, on top of all that was paid before, because in the meantime a
+// unit may have moved between the coordinates.
 //
-// A chain holds nothing but what was released. It is safe for concurrent use.
+// A chain holds the exact values, for as long as it lives, and what was released.
+// Like a [Private], it prints and logs nothing of the exact values, and cannot be
+// encoded: what is kept for later is its measurements. It is safe for concurrent
+// use.
 type Brownian struct {
 	sensitivity dp.Sensitivity
 	capPico     int64
+	exact       []Private
 	// priceNum/priceDen is what one unit of precision costs, in 10⁻¹² of ρ.
 	priceNum, priceDen *big.Int
 
@@ -77,6 +85,9 @@ type Brownian struct {
 	paid        int64
 	round       int // steps measured
 	coordinates []coordinate
+	history     history
+	refined     bool // a refinement uses the chain
+	fixed       bool // and its looks were fixed in advance
 }
 
 // A coordinate is what is known of one exact value.
@@ -87,15 +98,22 @@ type coordinate struct {
 }
 
 // A Measurement is one released value of a coordinate: the exact integer and
-// discrete Gaussian noise of this variance. It can be stored as JSON.
+// discrete Gaussian noise of this variance. Within is the boundary that had been
+// chosen for the coordinate's errors before it was measured, nil if there was none.
+// It can be stored as JSON.
 type Measurement struct {
 	Variance *big.Int `json:"variance"`
 	Value    *big.Int `json:"value"`
+	Within   *Anytime `json:"within,omitempty"`
 }
 
-// An Estimate is the mean of a coordinate's measurements, weighted by precision.
-// Its error has mean zero and is Sigma²-sub-Gaussian: P(|error| > c) ≤
-// 2·exp(−c²/(2·Sigma²)). Where nothing was measured, Sigma is +Inf.
+// An Estimate is the mean of a coordinate's measurements, weighted by precision. If
+// the exact value was the same at each of them, and their number and variances were
+// fixed in advance, its error has mean zero and is Sigma²-sub-Gaussian:
+// P(|error| > c) ≤ 2·exp(−c²/(2·Sigma²)). Otherwise a [Boundary] is needed; and
+// where the value has changed, the estimate is a mean of the old one and the new,
+// and Sigma says nothing about its distance from either. Where nothing was
+// measured, Sigma is +Inf.
 type Estimate struct {
 	Value *big.Rat
 	Sigma float64 // in lattice units, rounded up
@@ -107,19 +125,22 @@ type Draw struct {
 	Variance   *big.Int // ≥ 1, in lattice units squared
 }
 
-// NewBrownian returns the chain of one read of n exact values of sensitivity s.
+// NewBrownian returns the chain of the exact values of one read, of sensitivity s.
 // Its price will be at most capPico·10⁻¹², counted as the sum of the prices of its
 // steps, each rounded up to 10⁻¹².
-func NewBrownian(s dp.Sensitivity, n int, capPico int64) (*Brownian, error) {
+func NewBrownian(s dp.Sensitivity, exact []Private, capPico int64) (*Brownian, error) {
+	n := len(exact)
 	switch {
 	case !s.Valid():
 		return nil, fmt.Errorf("%w: sensitivity %+v", ErrParameter, s)
 	case n < 1 || n > maxCoordinates:
 		return nil, fmt.Errorf("%w: a chain of %d coordinates", ErrParameter, n)
+	case slices.ContainsFunc(exact, Private.isEmpty):
+		return nil, fmt.Errorf("%w: a chain of an empty value", ErrParameter)
 	case capPico < 1 || capPico > dp.MaxPico:
 		return nil, fmt.Errorf("%w: a chain with the cap ρ = %d·10⁻¹²", ErrParameter, capPico)
 	}
-	b := &Brownian{sensitivity: s, capPico: capPico, coordinates: make([]coordinate, n)}
+	b := &Brownian{sensitivity: s, capPico: capPico, exact: slices.Clone(exact), coordinates: make([]coordinate, n)}
 	square := new(big.Int).Mul(big.NewInt(s.LInf), big.NewInt(s.LInf))
 	b.priceNum = square.Mul(square, big.NewInt(dp.PicoPerUnit/2))
 	b.priceDen = precisionUnit
@@ -128,6 +149,9 @@ func NewBrownian(s dp.Sensitivity, n int, capPico int64) (*Brownian, error) {
 	}
 	return b, nil
 }
+
+// MarshalJSON implements json.Marshaler. It refuses.
+func (*Brownian) MarshalJSON() ([]byte, error) { return nil, ErrPrivate }
 
 // precision returns 1/variance in units, rounded up.
 func precision(variance *big.Int) *big.Int { return ceilDiv(precisionUnit, variance) }
@@ -139,17 +163,31 @@ func (c *coordinate) learn(weight, value *big.Int) {
 }
 
 // Remember adds a measurement of another read to the estimate of a coordinate. It
-// was paid for then, and is not part of this chain's price. It must be of the same
-// lattice, and drawn by a [Step].
+// was paid for then, and is not part of this chain's price. It wraps ErrRefined once
+// a refinement uses the chain.
+//
+// A measurement describes the data that it was drawn from: what is said of the
+// estimate holds for the exact values of this chain only if they are those of the
+// other read. The caller must ensure that, by remembering only what was measured of
+// the same coordinate at the same data epoch, under the same secret, on the same
+// lattice and by the same policy; and that every measurement of a coordinate is
+// remembered, once, or none: a choice among them is not what any bound speaks of.
 func (b *Brownian) Remember(i int, m Measurement) error {
-	if i < 0 || i >= len(b.coordinates) || m.Value == nil {
+	switch {
+	case i < 0 || i >= len(b.coordinates) || m.Value == nil:
 		return fmt.Errorf("%w: a measurement of coordinate %d of %d", ErrParameter, i, len(b.coordinates))
+	case m.Within != nil && !m.Within.valid():
+		return fmt.Errorf("%w: a measurement within the boundary %+v", ErrParameter, *m.Within)
 	}
 	if _, err := NewGaussian(b.sensitivity, m.Variance); err != nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.refined {
+		return fmt.Errorf("%w: it is too late to remember", ErrRefined)
+	}
+	b.history.learn(m.Within)
 	b.coordinates[i].learn(precision(m.Variance), m.Value)
 	return nil
 }
@@ -196,6 +234,7 @@ type Step struct {
 	draws         []planned
 	before, after *big.Int // sums of the L0 largest precisions
 	price         int64
+	scheduled     bool // it is a look of a refinement
 }
 
 type planned struct {
@@ -306,27 +345,29 @@ func (s *Step) Coordinates() []int {
 
 // Measure draws the step's measurements of the exact values, reveals them, and
 // returns them for a later read to remember. The caller must have charged
-// s.Event(), durably, before, and exact must be the values of the read to which
-// the chain belongs, the same at every step. It wraps ErrStep the second time.
-func (s *Step) Measure(src Source, exact []Private) ([]Measurement, error) {
+// s.Event(), durably, before. It wraps ErrStep the second time, and ErrRefined for a
+// step that is not a look of the refinement that fixed the chain's looks in advance.
+func (s *Step) Measure(src Source) ([]Measurement, error) {
 	b := s.chain
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s.round != b.round {
 		return nil, fmt.Errorf("%w: it was planned after %d steps, and %d were measured", ErrStep, s.round, b.round)
 	}
-	if len(exact) != len(b.coordinates) || slices.ContainsFunc(exact, Private.isEmpty) {
-		return nil, fmt.Errorf("%w: %d exact values for %d coordinates, or an empty one", ErrParameter, len(exact), len(b.coordinates))
+	if b.fixed && !s.scheduled {
+		return nil, fmt.Errorf("%w: its looks are fixed, and this is none of them", ErrRefined)
 	}
 	b.round++
 	b.paid += s.price
+	b.history.learn(b.history.within)
+	within := b.history.boundary()
 	measurements := make([]Measurement, len(s.draws))
 	for k, d := range s.draws {
-		value := Release(d.noise, src, exact[d.coordinate]).Int()
+		value := Release(d.noise, src, b.exact[d.coordinate]).Int()
 		c := &b.coordinates[d.coordinate]
 		c.read.Add(c.read, d.weight)
 		c.learn(d.weight, value)
-		measurements[k] = Measurement{new(big.Int).Set(d.noise.variance), value}
+		measurements[k] = Measurement{new(big.Int).Set(d.noise.variance), value, within}
 	}
 	return measurements, nil
 }

@@ -15,9 +15,9 @@ import (
 
 const unlimited = dp.MaxPico
 
-func chain(t testing.TB, s dp.Sensitivity, n int, capPico int64) *mechanisms.Brownian {
+func chain(t testing.TB, s dp.Sensitivity, exact []mechanisms.Private, capPico int64) *mechanisms.Brownian {
 	t.Helper()
-	b, err := mechanisms.NewBrownian(s, n, capPico)
+	b, err := mechanisms.NewBrownian(s, exact, capPico)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,13 +38,13 @@ func draw(coordinate int, variance int64) mechanisms.Draw {
 }
 
 // measure plans and measures a step, and returns its measurements and its event.
-func measure(t testing.TB, b *mechanisms.Brownian, src mechanisms.Source, exact []mechanisms.Private, draws ...mechanisms.Draw) ([]mechanisms.Measurement, dp.RefinementEvent) {
+func measure(t testing.TB, b *mechanisms.Brownian, src mechanisms.Source, draws ...mechanisms.Draw) ([]mechanisms.Measurement, dp.RefinementEvent) {
 	t.Helper()
 	step, err := b.Plan(draws)
 	if err != nil {
 		t.Fatal(err)
 	}
-	measurements, err := step.Measure(src, exact)
+	measurements, err := step.Measure(src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +80,10 @@ func TestChainPrices(t *testing.T) {
 		{"doubling levels", []int64{3_600_000, 3_600_000, 1_800_000, 900_000, 450_000}, []int64{500_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 4_000_000_000}},
 	}
 	for _, tt := range tests {
-		b := chain(t, dp.Sensitivity{L0: 1, LInf: 60}, 1, unlimited)
+		b := chain(t, dp.Sensitivity{L0: 1, LInf: 60}, exactly(7), unlimited)
 		total := int64(0)
 		for k, v := range tt.variance {
-			_, e := measure(t, b, seeded(t), exactly(7), draw(0, v))
+			_, e := measure(t, b, seeded(t), draw(0, v))
 			// A variance above 100 has its precision rounded up in the 128th bit.
 			if got := picos(e); got < tt.want[k] || got > tt.want[k]+1 {
 				t.Errorf("%s: step %d costs %d, want %d", tt.name, k+1, got, tt.want[k])
@@ -99,10 +99,10 @@ func TestChainPrices(t *testing.T) {
 // TestPriceIsOfTheLargest is the debit of partitions of which a unit touches two:
 // ρ of 0.004, 0.001, 0.003 and 0.0005 is 0.007, and 0.008 with the second at 0.004.
 func TestPriceIsOfTheLargest(t *testing.T) {
-	b, exact := chain(t, dp.Sensitivity{L0: 2, LInf: 600}, 4, unlimited), exactly(1, 2, 3, 4)
-	_, first := measure(t, b, seeded(t), exact,
+	b := chain(t, dp.Sensitivity{L0: 2, LInf: 600}, exactly(1, 2, 3, 4), unlimited)
+	_, first := measure(t, b, seeded(t),
 		draw(0, 45_000_000), draw(1, 180_000_000), draw(2, 60_000_000), draw(3, 360_000_000))
-	_, second := measure(t, b, seeded(t), exact, draw(1, 60_000_000))
+	_, second := measure(t, b, seeded(t), draw(1, 60_000_000))
 	if got := picos(first); got < 7_000_000_000 || got > 7_000_000_001 {
 		t.Errorf("all partitions cost %d, want 0.007", got)
 	}
@@ -113,7 +113,7 @@ func TestPriceIsOfTheLargest(t *testing.T) {
 		t.Errorf("%v and %v do not telescope", first, second)
 	}
 	// A partition that stays below the two largest is free.
-	if _, free := measure(t, b, seeded(t), exact, draw(3, 180_000_000)); picos(free) != 0 {
+	if _, free := measure(t, b, seeded(t), draw(3, 180_000_000)); picos(free) != 0 {
 		t.Errorf("a small partition costs %d", picos(free))
 	}
 }
@@ -124,8 +124,8 @@ func TestPriceOfAllCoordinates(t *testing.T) {
 		n    int
 		want int64 // of variance 50 at LInf = 3: min(L0, n)·9/100
 	}{{1, 5, 90_000_000_000}, {4, 5, 360_000_000_000}, {9, 5, 450_000_000_000}} {
-		b := chain(t, dp.Sensitivity{L0: tt.l0, LInf: 3}, tt.n, unlimited)
-		if _, e := measure(t, b, seeded(t), exactly(make([]int64, tt.n)...), drawAll(tt.n, 50)...); picos(e) != tt.want {
+		b := chain(t, dp.Sensitivity{L0: tt.l0, LInf: 3}, exactly(make([]int64, tt.n)...), unlimited)
+		if _, e := measure(t, b, seeded(t), drawAll(tt.n, 50)...); picos(e) != tt.want {
 			t.Errorf("%d of %d coordinates: %d, want %d", tt.l0, tt.n, picos(e), tt.want)
 		}
 	}
@@ -135,16 +135,16 @@ func TestPriceOfAllCoordinates(t *testing.T) {
 func TestCapIsExact(t *testing.T) {
 	for _, v := range []int64{1, 2, 5, 7, 25, 64, 100} {
 		price := (dp.PicoPerUnit + 2*v - 1) / (2 * v)
-		if _, err := chain(t, one, 1, price).Plan([]mechanisms.Draw{draw(0, v)}); err != nil {
+		if _, err := chain(t, one, exactly(1), price).Plan([]mechanisms.Draw{draw(0, v)}); err != nil {
 			t.Errorf("variance %d at its own price: %v", v, err)
 		}
-		if _, err := chain(t, one, 1, price-1).Plan([]mechanisms.Draw{draw(0, v)}); !errors.Is(err, mechanisms.ErrCap) {
+		if _, err := chain(t, one, exactly(1), price-1).Plan([]mechanisms.Draw{draw(0, v)}); !errors.Is(err, mechanisms.ErrCap) {
 			t.Errorf("variance %d below its price: %v", v, err)
 		}
 	}
-	b := chain(t, one, 1, dp.PicoPerUnit/10)
+	b := chain(t, one, exactly(1), dp.PicoPerUnit/10)
 	for range 10 {
-		measure(t, b, seeded(t), exactly(1), draw(0, 50))
+		measure(t, b, seeded(t), draw(0, 50))
 	}
 	if _, err := b.Plan([]mechanisms.Draw{{Variance: new(big.Int).Lsh(big.NewInt(1), 126)}}); !errors.Is(err, mechanisms.ErrCap) {
 		t.Errorf("a step after the cap: %v", err)
@@ -152,19 +152,14 @@ func TestCapIsExact(t *testing.T) {
 }
 
 func TestStepIsMeasuredOnce(t *testing.T) {
-	b, exact := chain(t, one, 2, unlimited), exactly(5, 6)
+	b := chain(t, one, exactly(5, 6), unlimited)
 	first, _ := b.Plan([]mechanisms.Draw{draw(0, 4)})
 	second, _ := b.Plan([]mechanisms.Draw{draw(1, 4)})
-	for _, bad := range [][]mechanisms.Private{nil, exactly(1), {exact[0], {}}} {
-		if _, err := first.Measure(seeded(t), bad); !errors.Is(err, mechanisms.ErrParameter) {
-			t.Errorf("%d values for two coordinates: %v", len(bad), err)
-		}
-	}
-	if _, err := first.Measure(seeded(t), exact); err != nil {
+	if _, err := first.Measure(seeded(t)); err != nil {
 		t.Fatal(err)
 	}
 	for name, step := range map[string]*mechanisms.Step{"twice": first, "planned before another": second} {
-		if _, err := step.Measure(seeded(t), exact); !errors.Is(err, mechanisms.ErrStep) {
+		if _, err := step.Measure(seeded(t)); !errors.Is(err, mechanisms.ErrStep) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -177,9 +172,9 @@ func TestStepIsMeasuredOnce(t *testing.T) {
 // it up in the next: the estimate keeps it, the price begins at zero.
 func TestRememberedMeasurementsAreFreeAndNew(t *testing.T) {
 	s := dp.Sensitivity{L0: 1, LInf: 1}
-	old := chain(t, s, 2, unlimited)
+	old := chain(t, s, exactly(100, 200), unlimited)
 	src := seeded(t)
-	kept, _ := measure(t, old, src, exactly(100, 200), draw(0, 10), draw(1, 10))
+	kept, _ := measure(t, old, src, draw(0, 10), draw(1, 10))
 	text, err := json.Marshal(kept)
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +183,7 @@ func TestRememberedMeasurementsAreFreeAndNew(t *testing.T) {
 	if err := json.Unmarshal(text, &loaded); err != nil {
 		t.Fatal(err)
 	}
-	b := chain(t, s, 2, unlimited)
+	b := chain(t, s, exactly(100, 200), unlimited)
 	for i, m := range loaded {
 		if err := b.Remember(i, m); err != nil {
 			t.Fatal(err)
@@ -198,7 +193,7 @@ func TestRememberedMeasurementsAreFreeAndNew(t *testing.T) {
 		t.Errorf("remembered as %v, want %v, having paid %d", b.Estimates(), old.Estimates(), b.Paid())
 	}
 	// With what was remembered in the price, the smaller coordinate would be free.
-	if _, e := measure(t, b, src, exactly(100, 200), draw(0, 10)); e.Before.Sign() != 0 || picos(e) != dp.PicoPerUnit/20 {
+	if _, e := measure(t, b, src, draw(0, 10)); e.Before.Sign() != 0 || picos(e) != dp.PicoPerUnit/20 {
 		t.Errorf("a first step after remembering: %v", e)
 	}
 	if got, want := b.Estimates()[0].Sigma, math.Sqrt(5); math.Abs(got-want) > 1e-9 {
@@ -211,7 +206,7 @@ func same(a, b mechanisms.Estimate) bool { return a.Sigma == b.Sigma && a.Value.
 // TestEstimateIsExact combines measurements beyond the integers of a double.
 func TestEstimateIsExact(t *testing.T) {
 	huge := new(big.Int).Lsh(big.NewInt(1), 100)
-	b := chain(t, one, 1, unlimited)
+	b := chain(t, one, exactly(0), unlimited)
 	sum := new(big.Rat)
 	for _, v := range []int64{4, 6} {
 		value := new(big.Int).Add(huge, big.NewInt(v))
@@ -278,9 +273,9 @@ func TestEstimateHasItsLaw(t *testing.T) {
 		var pending []mechanisms.Estimate
 		check(t, func() int64 {
 			if len(pending) == 0 {
-				b := chain(t, one, many, unlimited)
+				b := chain(t, one, exact, unlimited)
 				for _, v := range tt.variances {
-					measure(t, b, src, exact, drawAll(many, v)...)
+					measure(t, b, src, drawAll(many, v)...)
 				}
 				pending = b.Estimates()
 			}
@@ -318,9 +313,9 @@ func TestChainIsBrownian(t *testing.T) {
 	src, exact := seeded(t), exactly(1000)
 	errs, fresh := make([][]float64, runs), make([][]float64, runs)
 	for run := range runs {
-		b := chain(t, one, 1, unlimited)
+		b := chain(t, one, exact, unlimited)
 		for _, v := range variances {
-			m, _ := measure(t, b, src, exact, draw(0, v))
+			m, _ := measure(t, b, src, draw(0, v))
 			errs[run] = append(errs[run], value(b.Estimates()[0])-1000)
 			fresh[run] = append(fresh[run], float64(m[0].Value.Int64()-1000))
 		}
@@ -351,29 +346,35 @@ func covariance(rows [][]float64, k, l int) float64 {
 func TestBrownianRefuses(t *testing.T) {
 	for _, bad := range []struct {
 		s       dp.Sensitivity
-		n       int
+		exact   []mechanisms.Private
 		capPico int64
 	}{
-		{dp.Sensitivity{}, 1, 1},
-		{one, 0, 1},
-		{one, -1, 1},
-		{one, 1 << 30, 1},
-		{one, 1, 0},
-		{one, 1, -1},
-		{one, 1, dp.MaxPico + 1},
+		{dp.Sensitivity{}, exactly(1), 1},
+		{one, nil, 1},
+		{one, make([]mechanisms.Private, 1), 1},
+		{one, make([]mechanisms.Private, 1<<24+1), 1},
+		{one, exactly(1), 0},
+		{one, exactly(1), -1},
+		{one, exactly(1), dp.MaxPico + 1},
 	} {
-		if _, err := mechanisms.NewBrownian(bad.s, bad.n, bad.capPico); !errors.Is(err, mechanisms.ErrParameter) {
-			t.Errorf("%+v: %v", bad, err)
+		if _, err := mechanisms.NewBrownian(bad.s, bad.exact, bad.capPico); !errors.Is(err, mechanisms.ErrParameter) {
+			t.Errorf("%d values of %+v up to %d: %v", len(bad.exact), bad.s, bad.capPico, err)
 		}
 	}
-	b := chain(t, one, 2, unlimited)
+	b := chain(t, one, exactly(1, 2), unlimited)
 	wide := mechanisms.Draw{Variance: new(big.Int).Lsh(big.NewInt(1), 127)}
 	for _, bad := range [][]mechanisms.Draw{nil, {draw(2, 1)}, {draw(-1, 1)}, {draw(0, 0)}, {draw(0, -1)}, {{}}, {wide}, {draw(0, 1), draw(0, 1)}} {
 		if _, err := b.Plan(bad); !errors.Is(err, mechanisms.ErrParameter) {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}
-	for _, bad := range []mechanisms.Measurement{{}, {Variance: big.NewInt(1)}, {Value: big.NewInt(1)}, {big.NewInt(0), big.NewInt(1)}} {
+	for _, bad := range []mechanisms.Measurement{
+		{},
+		{Variance: big.NewInt(1)},
+		{Value: big.NewInt(1)},
+		{Variance: big.NewInt(0), Value: big.NewInt(1)},
+		{Variance: big.NewInt(1), Value: big.NewInt(1), Within: new(mechanisms.Anytime)},
+	} {
 		if err := b.Remember(0, bad); !errors.Is(err, mechanisms.ErrParameter) {
 			t.Errorf("remembered %v: %v", bad, err)
 		}
@@ -386,6 +387,12 @@ func TestBrownianRefuses(t *testing.T) {
 	if _, err := b.Raise([]mechanisms.Target{{0, 1}, {0, 1}}, 1); !errors.Is(err, mechanisms.ErrParameter) {
 		t.Errorf("raised twice: %v", err)
 	}
+	measure(t, b, seeded(t), draw(0, 1)) // a level below what was paid must not wrap around
+	for _, level := range []int64{0, -1, math.MinInt64, math.MinInt64 + 1} {
+		if step, err := b.Raise([]mechanisms.Target{{Coordinate: 1}}, level); !errors.Is(err, mechanisms.ErrParameter) {
+			t.Errorf("raised to the level %d: %v, %v", level, step, err)
+		}
+	}
 }
 
 // FuzzChain makes arbitrary steps: the price of the chain is never below that of
@@ -397,14 +404,14 @@ func FuzzChain(f *testing.F) {
 	f.Fuzz(func(t *testing.T, bytes []byte, l0 uint8, linf uint16, capPico int64) {
 		const coordinates = 4
 		s := dp.Sensitivity{L0: int64(l0), LInf: int64(linf)}
-		b, err := mechanisms.NewBrownian(s, coordinates, capPico)
+		b, err := mechanisms.NewBrownian(s, exactly(1, -2, 3, 1<<60), capPico)
 		if err != nil {
 			if !errors.Is(err, mechanisms.ErrParameter) {
 				t.Fatal(err)
 			}
 			return
 		}
-		src, exact := seeded(t), exactly(1, -2, 3, 1<<60)
+		src := seeded(t)
 		truth := make([]*big.Rat, coordinates)
 		for i := range truth {
 			truth[i] = new(big.Rat)
@@ -418,7 +425,7 @@ func FuzzChain(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			measurements, err := step.Measure(src, exact)
+			measurements, err := step.Measure(src)
 			if err != nil {
 				t.Fatal(err)
 			}

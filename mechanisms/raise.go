@@ -28,6 +28,9 @@ const leastGain = 1000
 // more, are not drawn; it wraps ErrCap if none is left. Variances are rounded up:
 // rounding only adds noise, so that a target may be missed by as little.
 func (b *Brownian) Raise(targets []Target, levelPico int64) (*Step, error) {
+	if levelPico < 1 {
+		return nil, fmt.Errorf("%w: a level of ρ = %d·10⁻¹²", ErrParameter, levelPico)
+	}
 	wanted := make(map[int]*big.Int, len(targets))
 	for _, t := range targets {
 		switch {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"sync"
 
 	"dpproxy/dp"
 )
@@ -105,11 +106,13 @@ func (r LaplaceReduction) event(k int) dp.Event {
 
 // A Path is one vector with the noise of all levels, of which the first ones were
 // revealed. Like a [Private], it prints and logs nothing of them, and cannot be
-// encoded. It is not safe for concurrent use.
+// encoded. It is safe for concurrent use.
 type Path struct {
 	reduction LaplaceReduction
-	revealed  int
-	hidden    [][]Private // noisy values, level by level
+
+	mu       sync.Mutex
+	revealed int
+	hidden   [][]Private // noisy values, level by level
 }
 
 // Begin draws the path of the exact values. Nothing is revealed, and nothing has
@@ -140,21 +143,38 @@ func (r LaplaceReduction) Begin(src Source, exact []Private) (*Path, error) {
 // MarshalJSON implements json.Marshaler. It refuses.
 func (*Path) MarshalJSON() ([]byte, error) { return nil, ErrPrivate }
 
-// Event describes the reveal of the next level, for a pricer. It is ErrLevel after
-// the last.
-func (p *Path) Event() (dp.Event, error) {
+// Next returns the next level of the path, which may be charged and then revealed.
+// It is ErrLevel after the last.
+func (p *Path) Next() (*Level, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.revealed == len(p.hidden) {
 		return nil, ErrLevel
 	}
-	return p.reduction.event(p.revealed), nil
+	return &Level{p, p.revealed}, nil
 }
 
-// Reveal returns the next level of the vector. The caller must have charged
-// Event(), durably, before; the guarantee is that of [LaplaceReduction]. It is
-// ErrLevel after the last.
-func (p *Path) Reveal() ([]Released, error) {
-	if p.revealed == len(p.hidden) {
-		return nil, ErrLevel
+// A Level is one level of a path, which may be charged and then revealed, once. One
+// that is not revealed costs nothing.
+type Level struct {
+	path   *Path
+	number int // counted from 0
+}
+
+// Event describes the reveal of the level after that of the one before, for a
+// pricer.
+func (l *Level) Event() dp.Event { return l.path.reduction.event(l.number) }
+
+// Reveal returns the vector with the noise of the level. The caller must have
+// charged l.Event(), durably, before; the guarantee is that of [LaplaceReduction].
+// It wraps ErrStep the second time, and where the level was revealed by another
+// call of [Path.Next].
+func (l *Level) Reveal() ([]Released, error) {
+	p := l.path
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.number != p.revealed {
+		return nil, fmt.Errorf("%w: level %d, where %d were revealed", ErrStep, l.number+1, p.revealed)
 	}
 	level := p.hidden[p.revealed]
 	p.hidden[p.revealed] = nil

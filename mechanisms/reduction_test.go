@@ -9,12 +9,28 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"dpproxy/dp"
 	"dpproxy/internal/stattest"
 	"dpproxy/mechanisms"
 )
+
+// reveal plans and reveals the next level of a path.
+func reveal(t testing.TB, p *mechanisms.Path) []mechanisms.Released {
+	t.Helper()
+	level, err := p.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	released, err := level.Reveal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return released
+}
 
 func reduction(t testing.TB, s dp.Sensitivity, rates ...*big.Rat) mechanisms.LaplaceReduction {
 	t.Helper()
@@ -171,11 +187,7 @@ func TestReductionHasItsLaw(t *testing.T) {
 				t.Fatal(err)
 			}
 			for k := range 3 {
-				released, err := p.Reveal()
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i, v := range released {
+				for i, v := range reveal(t, p) {
 					pending[i][k] = v.Int().Int64() + 77
 				}
 			}
@@ -239,34 +251,96 @@ func TestReductionEvents(t *testing.T) {
 	}
 	spent := new(big.Rat)
 	for range 3 {
-		event, err := p.Event()
+		level, err := p.Next()
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := event.(dp.ReductionEvent)
+		e := level.Event().(dp.ReductionEvent)
 		step := new(big.Rat).Sub(e.After, e.Before)
 		spent.Add(spent, step.Mul(step, new(big.Rat).SetInt(s.L1())))
 		if e.Sensitivity != s || e.Cap.Cmp(big.NewRat(8, 100)) != 0 {
 			t.Errorf("%v", e)
 		}
-		if released, err := p.Reveal(); err != nil || len(released) != 2 {
+		if released, err := level.Reveal(); err != nil || len(released) != 2 {
 			t.Fatal(released, err)
 		}
 	}
 	if spent.Cmp(big.NewRat(4, 10)) != 0 {
 		t.Errorf("three levels cost %v, want 0.4", spent)
 	}
-	if _, err := p.Reveal(); err != nil {
-		t.Error(err)
-	}
-	_, reveal := p.Reveal()
-	_, event := p.Event()
-	if !errors.Is(reveal, mechanisms.ErrLevel) || !errors.Is(event, mechanisms.ErrLevel) {
-		t.Errorf("a fifth of four levels: %v, %v", reveal, event)
+	reveal(t, p)
+	if _, err := p.Next(); !errors.Is(err, mechanisms.ErrLevel) {
+		t.Errorf("a fifth of four levels: %v", err)
 	}
 	level, err := r.Level(1)
 	if e, ok := level.Event().(dp.LaplaceEvent); err != nil || !ok || e.Scale.Cmp(big.NewRat(50, 1)) != 0 {
 		t.Errorf("the second level is %v, %v", level, err)
+	}
+}
+
+// TestLevelIsRevealedOnce holds what is charged and what is revealed together: a
+// level that was charged twice is revealed once, and never as another one.
+func TestLevelIsRevealedOnce(t *testing.T) {
+	p, err := reduction(t, one, big.NewRat(80, 1), big.NewRat(90, 1), big.NewRat(100, 1)).Begin(seeded(t), exactly(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := p.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := p.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := again.Event()
+	if released, err := first.Reveal(); err != nil || len(released) != 1 {
+		t.Fatal(released, err)
+	}
+	for name, level := range map[string]*mechanisms.Level{"twice": first, "planned before another": again} {
+		if released, err := level.Reveal(); !errors.Is(err, mechanisms.ErrStep) || released != nil {
+			t.Errorf("%s: %v, %v", name, released, err)
+		}
+	}
+	if after := again.Event(); after.(dp.ReductionEvent).After.Cmp(before.(dp.ReductionEvent).After) != 0 {
+		t.Errorf("the event of a level was %v and is %v", before, after)
+	}
+	second, err := p.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := second.Event().(dp.ReductionEvent); e.Before.Cmp(big.NewRat(80, 1)) != 0 || e.After.Cmp(big.NewRat(90, 1)) != 0 {
+		t.Errorf("after the first level: %v", e)
+	}
+}
+
+// TestConcurrentReveals lets many reveal the same level; one of them does.
+func TestConcurrentReveals(t *testing.T) {
+	const many = 16
+	p, err := reduction(t, one, big.NewRat(1, 10), big.NewRat(1, 5)).Begin(seeded(t), exactly(1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	levels := make([]*mechanisms.Level, many)
+	for i := range levels {
+		if levels[i], err = p.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var revealed atomic.Int64
+	var group sync.WaitGroup
+	for _, level := range levels {
+		group.Go(func() {
+			if _, err := level.Reveal(); err == nil {
+				revealed.Add(1)
+			} else if !errors.Is(err, mechanisms.ErrStep) {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if revealed.Load() != 1 {
+		t.Errorf("a level was revealed %d times", revealed.Load())
 	}
 }
 
@@ -278,22 +352,27 @@ func TestPathHidesItsValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	level, err := p.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, verb := range verbs {
-		for _, v := range []any{p, *p, []*mechanisms.Path{p}} {
+		for _, v := range []any{p, []*mechanisms.Path{p}, level, *level, struct{ p *mechanisms.Path }{p}} {
 			if text := fmt.Sprintf("%+"+string(verb), v); leaks(text) {
 				t.Errorf("%%%c: %q", verb, text)
 			}
 		}
 	}
 	var text bytes.Buffer
-	slog.New(slog.NewJSONHandler(&text, nil)).Info("path", "path", p)
+	slog.New(slog.NewJSONHandler(&text, nil)).Info("path", "path", p, "level", level)
+	slog.New(slog.NewTextHandler(&text, nil)).Info("path", "path", p, "level", level)
 	if leaks(text.String()) {
 		t.Errorf("logged %q", text.String())
 	}
 	if encoded, err := json.Marshal(p); !errors.Is(err, mechanisms.ErrPrivate) {
 		t.Errorf("encoded as %s, %v", encoded, err)
 	}
-	if released, err := p.Reveal(); err != nil || released[0].Int().Int64() != secret {
+	if released, err := level.Reveal(); err != nil || released[0].Int().Int64() != secret {
 		t.Errorf("revealed %v, %v", released, err)
 	}
 }
@@ -350,9 +429,7 @@ func FuzzReduction(f *testing.F) {
 				t.Fatal(err)
 			}
 			for range r.Levels() {
-				if _, err := p.Reveal(); err != nil {
-					t.Fatal(err)
-				}
+				reveal(t, p)
 			}
 		}
 	})

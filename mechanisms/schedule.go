@@ -19,7 +19,10 @@ const (
 // of this package are all there are.
 type Schedule interface {
 	// Boundary returns a boundary that holds with probability 1 − beta at every
-	// look of the schedule, whichever is the last.
+	// look of the schedule, whichever is the last. For a chain that knew something
+	// when the schedule was made it is the one within which that was measured, and
+	// wraps ErrParameter if there is none, or not for this beta: it is too late to
+	// choose one then.
 	Boundary(beta float64) (Boundary, error)
 	// holds reports whether a boundary is honest at the looks of the schedule.
 	holds(within Boundary) bool
@@ -38,6 +41,7 @@ type Schedule interface {
 // most 1 to a precision, whatever the level says.
 type Geometric struct {
 	precisions []*big.Int // of a coordinate, one for each look
+	history    history
 }
 
 var _ Schedule = Geometric{}
@@ -49,7 +53,7 @@ func NewGeometric(b *Brownian, firstPico int64, factor float64) (Geometric, erro
 	if err != nil {
 		return Geometric{}, err
 	}
-	var g Geometric
+	g := Geometric{history: b.past()}
 	for k, level := range levels {
 		// The price of each look is rounded up to 10⁻¹².
 		g.precisions = append(g.precisions, b.share(level-int64(k)-1))
@@ -90,8 +94,12 @@ func scaled(x *big.Int, factor float64) *big.Int {
 // Looks returns the number of looks of the schedule, at most.
 func (g Geometric) Looks() int { return len(g.precisions) }
 
-// Boundary implements Schedule: it is [Looks].
+// Boundary implements Schedule: it is [Looks], which ends with the chain. Who wants
+// to remember its measurements in another one begins with an [Anytime].
 func (g Geometric) Boundary(beta float64) (Boundary, error) {
+	if g.history.begun() {
+		return g.history.chosen(beta)
+	}
 	return NewLooks(beta, g.Looks())
 }
 
@@ -117,6 +125,7 @@ func (g Geometric) next(b *Brownian, _ Rule, looks int, open []int) (*Step, erro
 type Jump struct {
 	pilotPico int64
 	sigma     float64 // at which the boundary is narrowest
+	history   history
 }
 
 var _ Schedule = Jump{}
@@ -135,11 +144,17 @@ func NewJump(b *Brownian, pilotPico int64) (Jump, error) {
 	if pilotPico < 1 || pilotPico > b.capPico {
 		return Jump{}, fmt.Errorf("%w: a pilot of ρ = %d·10⁻¹²", ErrParameter, pilotPico)
 	}
-	return Jump{pilotPico, math.Sqrt(ratio(precisionUnit, b.share(b.capPico)) / expected)}, nil
+	return Jump{pilotPico, math.Sqrt(ratio(precisionUnit, b.share(b.capPico)) / expected), b.past()}, nil
 }
 
-// Boundary implements Schedule: it is [Anytime].
-func (j Jump) Boundary(beta float64) (Boundary, error) { return NewAnytime(beta, j.sigma) }
+// Boundary implements Schedule: it is [Anytime], narrowest at an eighth of the cap
+// of the first chain.
+func (j Jump) Boundary(beta float64) (Boundary, error) {
+	if j.history.begun() {
+		return j.history.chosen(beta)
+	}
+	return NewAnytime(beta, j.sigma)
+}
 
 func (Jump) holds(within Boundary) bool {
 	_, ok := within.(Looks)

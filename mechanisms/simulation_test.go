@@ -45,7 +45,7 @@ type strategy struct {
 
 // brownian is the strategy of a chain with a schedule.
 func brownian(t testing.TB, schedule func(*mechanisms.Brownian) (mechanisms.Schedule, error)) strategy {
-	s, err := schedule(chain(t, one, 1, countCap))
+	s, err := schedule(chain(t, one, exactly(0), countCap))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,12 +54,11 @@ func brownian(t testing.TB, schedule func(*mechanisms.Brownian) (mechanisms.Sche
 		t.Fatal(err)
 	}
 	return strategy{hold: countCap, answer: func(src mechanisms.Source, count int64) outcome {
-		b := chain(t, one, 1, countCap)
+		b := chain(t, one, exactly(count), countCap)
 		r, err := mechanisms.NewRefinement(b, s, rule)
 		if err != nil {
 			t.Fatal(err)
 		}
-		exact := exactly(count)
 		for {
 			step, err := r.Next()
 			if errors.Is(err, mechanisms.ErrDone) {
@@ -68,7 +67,7 @@ func brownian(t testing.TB, schedule func(*mechanisms.Brownian) (mechanisms.Sche
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := step.Measure(src, exact); err != nil {
+			if _, err := step.Measure(src); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package mechanisms
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 )
@@ -13,7 +14,8 @@ const (
 )
 
 // A Boundary bounds the errors of the estimates at which a chain may stop. All of
-// it is computed from what was released.
+// it is computed from what was released. What one that is not of this package
+// promises is up to its author.
 type Boundary interface {
 	// HalfWidth returns c such that, with the probability that the boundary
 	// promises, |error| ≤ c at every look, if look is counted from 1 and sigma is
@@ -89,8 +91,8 @@ func (l Looks) HalfWidth(look int, sigma float64) float64 {
 
 // Anytime is the boundary for any number of looks at any precisions, each of which
 // may depend on all that was released before. With s = 1/σ² and a parameter τ > 0,
-// the error of an estimate stays, at all times at once with probability 1 − β,
-// within
+// which is chosen before anything is measured, as β is, the error of an estimate
+// stays, at all times at once with probability 1 − β, within
 //
 //	√((s + τ)·(ln((s + τ)/τ) + 2·ln(1/β)))/s,
 //
@@ -99,12 +101,22 @@ func (l Looks) HalfWidth(look int, sigma float64) float64 {
 // al. 2021]. That needs no lattice correction. In units of σ it is narrowest, and
 // close to 3 for β = 0.05, at the precision for which it was made; tenfold more or
 // less precision widens it by a tenth or a quarter.
+//
+// The times are those of all sessions together in which the same exact values are
+// measured and what is known is remembered. A boundary that is tuned anew in each
+// of them, to the precision that is wanted now, is left more and more often.
+//
+// It can be stored as JSON: {"beta": β, "sigma": σ}.
 type Anytime struct {
-	logBeta float64 // 2·ln(1/β)
-	tau     float64
+	beta, sigma float64 // as chosen
+	logBeta     float64 // 2·ln(1/β)
+	tau         float64
 }
 
-var _ Boundary = Anytime{}
+var (
+	_ Boundary       = Anytime{}
+	_ json.Marshaler = Anytime{}
+)
 
 // NewAnytime returns the boundary that holds at all times at once with probability
 // 1 − beta, and is narrowest at sigma, which must be chosen in advance.
@@ -122,8 +134,38 @@ func NewAnytime(beta, sigma float64) (Anytime, error) {
 	for range 64 {
 		x = math.Log1p(x) + logBeta
 	}
-	return Anytime{logBeta, 1 / (sigma * sigma * x)}, nil
+	return Anytime{beta, sigma, logBeta, 1 / (sigma * sigma * x)}, nil
 }
+
+// anytimeJSON is what is stored of an Anytime.
+type anytimeJSON struct {
+	Beta  float64 `json:"beta"`
+	Sigma float64 `json:"sigma"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (a Anytime) MarshalJSON() ([]byte, error) { return json.Marshal(anytimeJSON{a.beta, a.sigma}) }
+
+// UnmarshalJSON implements json.Unmarshaler. It wraps ErrParameter for what
+// NewAnytime would not return.
+func (a *Anytime) UnmarshalJSON(text []byte) error {
+	var stored anytimeJSON
+	if err := json.Unmarshal(text, &stored); err != nil {
+		return err
+	}
+	read, err := NewAnytime(stored.Beta, stored.Sigma)
+	if err != nil {
+		return err
+	}
+	*a = read
+	return nil
+}
+
+// valid reports whether a is from NewAnytime.
+func (a Anytime) valid() bool { return a.tau > 0 }
+
+// equal reports whether both were chosen alike.
+func (a Anytime) equal(other Anytime) bool { return a.beta == other.beta && a.sigma == other.sigma }
 
 // HalfWidth implements Boundary. It is the same at every look.
 func (a Anytime) HalfWidth(_ int, sigma float64) float64 {

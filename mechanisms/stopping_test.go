@@ -206,7 +206,11 @@ const covers = 2000
 // the share of the intervals that hold the truth.
 func coverage(t *testing.T, src mechanisms.Source, f int64, schedule func(*mechanisms.Brownian) (mechanisms.Schedule, error), within mechanisms.Boundary) float64 {
 	t.Helper()
-	b := chain(t, one, covers, 8*dp.PicoPerUnit)
+	values := make([]int64, covers)
+	for i := range values {
+		values[i] = f
+	}
+	b := chain(t, one, exactly(values...), 8*dp.PicoPerUnit)
 	s, err := schedule(b)
 	if err != nil {
 		t.Fatal(err)
@@ -220,12 +224,8 @@ func coverage(t *testing.T, src mechanisms.Source, f int64, schedule func(*mecha
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := make([]int64, covers)
-	for i := range values {
-		values[i] = f
-	}
 	covered := 0
-	for _, a := range refine(t, b, s, rule, src, exactly(values...)) {
+	for _, a := range refine(t, b, s, rule, src) {
 		if !a.Met && f > 20 { // a look adds no more precision than variance 1 has
 			t.Fatalf("%d is not known to 10 %% at ρ = 8: %v ± %v", f, value(a.Estimate), a.HalfWidth)
 		}
@@ -237,7 +237,7 @@ func coverage(t *testing.T, src mechanisms.Source, f int64, schedule func(*mecha
 }
 
 // refine refines a chain to its end.
-func refine(t testing.TB, b *mechanisms.Brownian, s mechanisms.Schedule, rule mechanisms.Rule, src mechanisms.Source, exact []mechanisms.Private) []mechanisms.Answer {
+func refine(t testing.TB, b *mechanisms.Brownian, s mechanisms.Schedule, rule mechanisms.Rule, src mechanisms.Source) []mechanisms.Answer {
 	t.Helper()
 	r, err := mechanisms.NewRefinement(b, s, rule)
 	if err != nil {
@@ -251,7 +251,7 @@ func refine(t testing.TB, b *mechanisms.Brownian, s mechanisms.Schedule, rule me
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := step.Measure(src, exact); err != nil {
+		if _, err := step.Measure(src); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -335,8 +335,7 @@ func TestAnytimeHolds(t *testing.T) {
 	t.Parallel()
 	const runs = 4000
 	src := seeded(t)
-	b := chain(t, one, runs, unlimited)
-	exact := exactly(make([]int64, runs)...)
+	b := chain(t, one, exactly(make([]int64, runs)...), unlimited)
 	within, single := anytime(t, 10), looks(t, 1)
 	var left, leftSingle [runs]bool
 	for range 60 {
@@ -349,29 +348,20 @@ func TestAnytimeHolds(t *testing.T) {
 			}
 			draws = append(draws, draw(i, v))
 		}
-		measure(t, b, src, exact, draws...)
+		measure(t, b, src, draws...)
 		for i, e := range b.Estimates() {
 			left[i] = left[i] || math.Abs(value(e)) > within.HalfWidth(1, e.Sigma)
 			leftSingle[i] = leftSingle[i] || math.Abs(value(e)) > single.HalfWidth(1, e.Sigma)
 		}
 	}
-	share := func(of [runs]bool) float64 {
-		n := 0.0
-		for _, l := range of {
-			if l {
-				n++
-			}
-		}
-		return n / runs
-	}
 	slack := stattest.MaxZ * math.Sqrt(beta*(1-beta)/runs)
-	if share(left) > beta+slack {
-		t.Errorf("left with probability %v", share(left))
+	if share(left[:]) > beta+slack {
+		t.Errorf("left with probability %v", share(left[:]))
 	}
-	if share(leftSingle) < beta+slack {
-		t.Errorf("the boundary of one look is left with probability %v only", share(leftSingle))
+	if share(leftSingle[:]) < beta+slack {
+		t.Errorf("the boundary of one look is left with probability %v only", share(leftSingle[:]))
 	}
-	t.Logf("left: anytime %.4f, one look %.4f", share(left), share(leftSingle))
+	t.Logf("left: anytime %.4f, one look %.4f", share(left[:]), share(leftSingle[:]))
 }
 
 // TestAnytimeIsNarrowWhereItWasTuned holds the width to what the comment says.
@@ -409,10 +399,10 @@ func TestAdversarialStop(t *testing.T) {
 		guilty := [2]float64{}
 		for world, f := range []int64{1000, 1000 - shift} {
 			for range runs {
-				b := chain(t, s, 1, 2*declared*declared*dp.PicoPerUnit/(2*variance))
+				b := chain(t, s, exactly(f), 2*declared*declared*dp.PicoPerUnit/(2*variance))
 				likelihood, steps := 0.0, int64(0)
 				for steps < 2 && (steps == 0 || value(b.Estimates()[0]) >= 1000) {
-					m, _ := measure(t, b, src, exactly(f), draw(0, variance))
+					m, _ := measure(t, b, src, draw(0, variance))
 					z := float64(m[0].Value.Int64())
 					likelihood += ((z-1000+float64(shift))*(z-1000+float64(shift)) - (z-1000)*(z-1000)) / (2 * variance)
 					steps++
