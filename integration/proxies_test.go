@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -162,5 +164,45 @@ func testSharedRepair(t *testing.T, p *twoProxies) {
 	p.first.command(t, "ledger", "verify", p.first.policy)
 	if before != "1.6" || after != "1.7" {
 		t.Errorf("%s was spent when Redis lost two answers of it, and the stray proxy gave one more; after the repair it is %s", before, after)
+	}
+}
+
+// TestSharedBudget lets 64 clients of two dpproxies race for the last of one budget.
+func TestSharedBudget(t *testing.T) {
+	const clients, each, fit = 64, 4, 100
+	s := newSite(t, clinicSchema, strings.Replace(clinicPolicy, "budget: {epsilon: 9000}", "budget: {epsilon: 10}", 1)+"\nlimits: {connections: 200}\n")
+	p := &twoProxies{t: t, redis: startRedis(t, durable...)}
+	p.first, p.next = s.onRedis(t, p.redis, ""), s.onRedis(t, p.redis, "")
+	s.command(t, "init", p.first.policy)
+	p.run()
+	defer p.stop()
+	var answered, refused atomic.Int64
+	var wg sync.WaitGroup
+	for i := range clients {
+		conn := dial(t, p.running[i%2].url("ana"))
+		wg.Go(func() {
+			for range each {
+				switch _, err := conn.Exec(t.Context(), count); {
+				case err == nil:
+					answered.Add(1)
+				case sqlstate(err) == "PB001":
+					refused.Add(1)
+				default:
+					t.Errorf("client %d: %v", i, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if answered.Load() != fit || refused.Load() != clients*each-fit {
+		t.Errorf("%d answers and %d refusals, want %d answers at ε = 0.1 from ε = 10", answered.Load(), refused.Load(), fit)
+	}
+	var verified struct {
+		Charges  int
+		Balances []balance
+	}
+	p.first.json(t, &verified, "ledger", "verify", p.next.policy)
+	if verified.Charges != fit || len(verified.Balances) != 1 || verified.Balances[0].Spent.String() != "10" {
+		t.Errorf("dpproxy ledger verify says %+v", verified)
 	}
 }
