@@ -79,8 +79,9 @@ type ChargeID uint64
 // whatever becomes of the answer, except that it may be voided while it is
 // certain that nothing was sent to the protected database.
 //
-// Methods are safe for concurrent use. After ErrUnavailable the ledger stays
-// unusable: it fails closed.
+// Methods are safe for concurrent use. A ledger fails closed: after ErrUnavailable
+// the embedded one stays unusable, and so does a shared one that has diverged; one
+// that could not be reached works again when it can be.
 type Ledger interface {
 	// Charge checks every scope and records the charge, all or nothing. When
 	// it returns nil the charge is durable. It returns an *InsufficientError
@@ -91,6 +92,10 @@ type Ledger interface {
 	// that ended while the charge was being written, it may or may not count,
 	// and nothing may be released.
 	Charge(ctx context.Context, c Charge) (ChargeID, error)
+	// Admit returns the error that a charge of the analyst's for a plan of this
+	// shape would have whatever it costs: ErrSuspended, ErrQuarantined, ErrFenced or
+	// ErrUnavailable (wrapped). What costs nothing is answered only if it is nil.
+	Admit(ctx context.Context, analyst, shape string) error
 	// Void takes a charge back. The caller asserts that nothing has been sent
 	// to the protected database for it. It returns ErrNotVoidable (wrapped)
 	// for a charge that does not exist, was taken back before, belongs to an

@@ -110,8 +110,11 @@ func (f *Files) get(key Key) (*Answer, error) {
 		return nil, nil
 	}
 	a, err := f.read(key)
-	if err != nil {
+	if errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, f.forget(e))
+	}
+	if err != nil {
+		return nil, err
 	}
 	f.recent.MoveToFront(e)
 	return a, nil
@@ -148,15 +151,22 @@ func (f *Files) Put(_ context.Context, key Key, a Answer) error {
 }
 
 // Pay implements Store.
-func (f *Files) Pay(_ context.Context, key Key, analyst string) error {
+func (f *Files) Pay(_ context.Context, key Key, a *Answer, analyst string) error {
+	paid, err := encode(a.Rows)
+	if err != nil {
+		return fmt.Errorf("answers: %w", err)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	a, err := f.get(key)
-	if err != nil || a == nil || a.PaidBy(analyst) {
+	there, err := f.get(key)
+	if err != nil || there == nil || there.PaidBy(analyst) {
 		return err
 	}
-	a.Paid = append(a.Paid, analyst)
-	return f.write(key, *a)
+	if rows, err := encode(there.Rows); err != nil || digest(rows) != digest(paid) {
+		return err
+	}
+	there.Paid = append(there.Paid, analyst)
+	return f.write(key, *there)
 }
 
 func (f *Files) write(key Key, a Answer) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -48,7 +49,12 @@ func (r *Redis) Get(ctx context.Context, key Key) (*Answer, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.forget(ctx, key.String()))
 	}
-	who := paid.Val()
+	var who []string
+	for _, member := range paid.Val() {
+		if analyst, ok := strings.CutPrefix(member, digest([]byte(text.Val()))+" "); ok {
+			who = append(who, analyst)
+		}
+	}
 	slices.Sort(who)
 	return &Answer{rows, who}, r.touch(ctx, key)
 }
@@ -70,7 +76,7 @@ func (r *Redis) Put(ctx context.Context, key Key, a Answer) error {
 	}
 	if first {
 		for _, analyst := range a.Paid {
-			if err := r.client.SAdd(ctx, r.paid(key), analyst).Err(); err != nil {
+			if err := r.client.SAdd(ctx, r.paid(key), digest(text)+" "+analyst).Err(); err != nil {
 				return fmt.Errorf("answers: %w", err)
 			}
 		}
@@ -78,15 +84,35 @@ func (r *Redis) Put(ctx context.Context, key Key, a Answer) error {
 	return errors.Join(r.touch(ctx, key), r.evict(ctx))
 }
 
-// Pay implements Store.
-func (r *Redis) Pay(ctx context.Context, key Key, analyst string) error {
+// Pay implements Store. Who has paid is noted with the digest of what was paid for.
+func (r *Redis) Pay(ctx context.Context, key Key, a *Answer, analyst string) error {
+	text, err := encode(a.Rows)
+	if err != nil {
+		return fmt.Errorf("answers: %w", err)
+	}
 	switch n, err := r.client.Exists(ctx, r.rows(key)).Result(); {
 	case err != nil:
 		return fmt.Errorf("answers: %w", err)
 	case n == 0:
 		return nil
 	}
-	return r.client.SAdd(ctx, r.paid(key), analyst).Err()
+	return r.client.SAdd(ctx, r.paid(key), digest(text)+" "+analyst).Err()
+}
+
+// Probe tries what the store needs of Redis, such as permissions.
+func (r *Redis) Probe(ctx context.Context) error {
+	key, probe := KeyOf(), Answer{Paid: []string{"probe"}}
+	err := r.Put(ctx, key, probe)
+	if err == nil {
+		_, err = r.Get(ctx, key)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.client.ZPopMin(ctx, r.prefix+"s", 0).Err(); err != nil {
+		return fmt.Errorf("answers: %w", err)
+	}
+	return r.forget(ctx, key.String())
 }
 
 // evict forgets the answers that were used longest ago, until few enough are left.

@@ -45,8 +45,9 @@ type Store interface {
 	Get(ctx context.Context, key Key) (*Answer, error)
 	// Put remembers an answer. If the key has one already, that stays.
 	Put(ctx context.Context, key Key, a Answer) error
-	// Pay adds an analyst to those who have paid, if the answer is still there.
-	Pay(ctx context.Context, key Key, analyst string) error
+	// Pay adds an analyst to those who have paid for this answer, if it is still
+	// there and no other one, which was drawn after it was forgotten.
+	Pay(ctx context.Context, key Key, a *Answer, analyst string) error
 	// Close lets go of the store.
 	Close() error
 }
@@ -64,6 +65,12 @@ func encode(rows [][]*big.Int) ([]byte, error) {
 		}
 	}
 	return json.Marshal(texts)
+}
+
+// digest tells answers to one question apart.
+func digest(rows []byte) string {
+	sum := sha256.Sum256(rows)
+	return hex.EncodeToString(sum[:8])
 }
 
 // decode is the inverse of encode.

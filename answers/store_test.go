@@ -45,14 +45,16 @@ func must(t *testing.T, err error) {
 // testStore is what every store does. It keeps two answers.
 func testStore(t *testing.T, s answers.Store) {
 	want(t, s, "a", nil)
-	must(t, s.Pay(t.Context(), key("a"), "ann"))
-	want(t, s, "a", nil)
 	a, b, c := answer(1, "ann"), answer(2), answer(3)
+	must(t, s.Pay(t.Context(), key("a"), &a, "ann"))
+	want(t, s, "a", nil)
 	must(t, s.Put(t.Context(), key("a"), a))
 	must(t, s.Put(t.Context(), key("a"), answer(9, "eve")))
 	want(t, s, "a", &a)
-	must(t, s.Pay(t.Context(), key("a"), "bob"))
-	must(t, s.Pay(t.Context(), key("a"), "bob"))
+	must(t, s.Pay(t.Context(), key("a"), &b, "eve")) // for an answer that was forgotten
+	want(t, s, "a", &a)
+	must(t, s.Pay(t.Context(), key("a"), &a, "bob"))
+	must(t, s.Pay(t.Context(), key("a"), &a, "bob"))
 	a.Paid = []string{"ann", "bob"}
 	want(t, s, "a", &a)
 	must(t, s.Put(t.Context(), key("b"), b))

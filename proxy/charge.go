@@ -48,11 +48,18 @@ func (a *answer) debits(plan *planner.Plan, owed dp.ComposedEvent) ([]accountant
 }
 
 // charge records the cost, durably, before anything is read. A client that gives
-// up meanwhile does not stop it. What costs nothing has no receipt.
+// up meanwhile does not stop it. What costs nothing has no receipt, and needs a ledger
+// that would have admitted it.
 func (a *answer) charge(ctx context.Context, plan *planner.Plan, known *known) (*receipt, error) {
 	debits, err := a.debits(plan, known.owed)
-	if err != nil || len(debits) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	if len(debits) == 0 {
+		if err := a.p.cfg.Ledger.Admit(ctx, a.analyst, plan.Shape); err != nil {
+			return nil, chargeError(err)
+		}
+		return nil, nil
 	}
 	var events []string
 	for _, e := range append(slices.Clone(plan.Event), known.owed...) {

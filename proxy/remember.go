@@ -32,7 +32,7 @@ type known struct {
 	keys    []answers.Key
 	answers []*answers.Answer // nil where there is none
 	owed    dp.ComposedEvent  // what the analyst has not paid for
-	unpaid  []answers.Key
+	unpaid  []int             // the blocks of it
 }
 
 // recall looks for answers that were given before to the blocks of a plan. A store
@@ -59,7 +59,7 @@ func (a *answer) recall(ctx context.Context, plan *planner.Plan, values []planne
 		k.answers[i] = found
 		if !found.PaidBy(a.analyst) {
 			k.owed = append(k.owed, b.Event()...)
-			k.unpaid = append(k.unpaid, k.keys[i])
+			k.unpaid = append(k.unpaid, i)
 		}
 	}
 	return k
@@ -115,8 +115,8 @@ func (a *answer) remember(ctx context.Context, rest *planner.Plan, k *known, noi
 
 // paid notes that the analyst has paid for what others had asked before.
 func (a *answer) paid(ctx context.Context, k *known) {
-	for _, key := range k.unpaid {
-		if err := a.p.cfg.Answers.Store.Pay(ctx, key, a.analyst); err != nil {
+	for _, i := range k.unpaid {
+		if err := a.p.cfg.Answers.Store.Pay(ctx, k.keys[i], k.answers[i], a.analyst); err != nil {
 			a.p.cfg.Log.Warn("a payment is not remembered", "cause", err)
 		}
 	}

@@ -319,6 +319,24 @@ func testIncidents(t *testing.T, open OpenFunc) {
 		t.Error("incidents were cleared without a reason")
 	}
 	wantIncidents(t, l, ann, bob, ann)
+	for _, tt := range []struct {
+		analyst, shape string
+		want           error
+	}{
+		{"ann", "other", nil},
+		{"carol", "s1", accountant.ErrQuarantined},
+		{"carol", "", nil},
+	} {
+		if err := l.Admit(t.Context(), tt.analyst, tt.shape); !errors.Is(err, tt.want) {
+			t.Errorf("Admit(%q, %q) = %v, want %v", tt.analyst, tt.shape, err, tt.want)
+		}
+	}
+	if err := l.Incident(t.Context(), ann); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Admit(t.Context(), "ann", "other"); !errors.Is(err, accountant.ErrSuspended) {
+		t.Errorf("Admit of an analyst with three incidents: %v", err)
+	}
 	clearIncidents(t, l, "ann")
 	wantIncidents(t, l, bob)
 	clearIncidents(t, l, "")
@@ -366,6 +384,7 @@ func testClose(t *testing.T, open OpenFunc) {
 	_, incidents := l.Incidents(t.Context())
 	for name, err := range map[string]error{
 		"Balances": balances, "Incidents": incidents,
+		"Admit":          l.Admit(t.Context(), "ann", "shape"),
 		"Void":           l.Void(t.Context(), 1),
 		"Step":           l.Step(t.Context(), 1, nil, []accountant.Debit{{Scope: analyst, Loss: Pure(1)}}),
 		"Settle":         l.Settle(t.Context(), 1),

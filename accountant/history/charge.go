@@ -38,7 +38,7 @@ func (s *State) reserve(run string, c accountant.Charge, part func(*accountant.B
 	if run == "" {
 		return nil, errors.New("history: a charge without a run")
 	}
-	if err := s.admits(c); err != nil {
+	if err := s.Admit(run, c.Analyst, c.Shape); err != nil {
 		return nil, err
 	}
 	return s.each(c.Debits, func(b *accountant.Balance, loss dp.Loss) error {
@@ -63,20 +63,23 @@ func (s *State) reserve(run string, c accountant.Charge, part func(*accountant.B
 	})
 }
 
-// admits refuses an analyst and a shape with incidents. A read that failed may have
-// depended on a row.
-func (s *State) admits(c accountant.Charge) error {
+// Admit refuses a run that has ended, and an analyst and a shape with incidents: a
+// read that failed may have depended on a row.
+func (s *State) Admit(run, analyst, shape string) error {
+	if !s.runs[run] {
+		return fmt.Errorf("%w: the run %q", accountant.ErrFenced, run)
+	}
 	caused := 0
 	for _, in := range s.incidents {
-		if in.Shape == c.Shape && c.Shape != "" {
-			return fmt.Errorf("%w: %s", accountant.ErrQuarantined, c.Shape)
+		if in.Shape == shape && shape != "" {
+			return fmt.Errorf("%w: %s", accountant.ErrQuarantined, shape)
 		}
-		if in.Analyst == c.Analyst {
+		if in.Analyst == analyst {
 			caused++
 		}
 	}
 	if caused >= accountant.MaxIncidents {
-		return fmt.Errorf("%w: %s", accountant.ErrSuspended, c.Analyst)
+		return fmt.Errorf("%w: %s", accountant.ErrSuspended, analyst)
 	}
 	return nil
 }

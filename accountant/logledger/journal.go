@@ -74,19 +74,23 @@ func (j *Journal) Last() (seq uint64, head history.Hash) { return j.at.seq, j.at
 // Append makes lines durable that follow the last one. The caller has applied
 // them to the state. After an error nothing more can be appended.
 func (j *Journal) Append(lines [][]byte) error {
-	if j.err != nil {
-		return j.err
-	}
 	b := newBatch()
-	for _, line := range lines {
+	for i, line := range lines {
 		j.at = j.at.after(line)
 		b.frames = appendFrame(b.frames, line)
+		if i < len(lines)-1 && len(b.frames) < maxBatch {
+			continue
+		}
+		b.end = j.at
+		if j.err == nil {
+			j.err = j.store.commit(b)
+		}
+		if j.err != nil {
+			return fmt.Errorf("logledger: the journal: %w", j.err)
+		}
+		b = newBatch()
 	}
-	b.end = j.at
-	if j.err = j.store.commit(b); j.err != nil {
-		j.err = fmt.Errorf("logledger: the journal: %w", j.err)
-	}
-	return j.err
+	return nil
 }
 
 // Checkpoint writes the snapshot's file. The snapshot is of the state before the

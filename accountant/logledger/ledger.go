@@ -73,6 +73,16 @@ func (l *Ledger) Charge(ctx context.Context, c accountant.Charge) (accountant.Ch
 	return accountant.ChargeID(seq), err
 }
 
+// Admit implements [accountant.Ledger].
+func (l *Ledger) Admit(ctx context.Context, analyst, shape string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := errors.Join(l.err, ctx.Err()); err != nil {
+		return err
+	}
+	return l.state.Admit(l.boot, analyst, shape)
+}
+
 // Void implements [accountant.Ledger].
 func (l *Ledger) Void(ctx context.Context, id accountant.ChargeID) error {
 	_, err := l.record(ctx, history.VoidEntry{Charge: id})

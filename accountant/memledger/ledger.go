@@ -42,6 +42,16 @@ func (l *Ledger) Charge(ctx context.Context, c accountant.Charge) (accountant.Ch
 	return accountant.ChargeID(seq), err
 }
 
+// Admit implements [accountant.Ledger].
+func (l *Ledger) Admit(ctx context.Context, analyst, shape string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(ctx); err != nil {
+		return err
+	}
+	return l.state.Admit(boot, analyst, shape)
+}
+
 // Void implements [accountant.Ledger].
 func (l *Ledger) Void(ctx context.Context, id accountant.ChargeID) error {
 	_, err := l.apply(ctx, history.VoidEntry{Charge: id})

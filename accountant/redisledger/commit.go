@@ -294,7 +294,7 @@ func (l *Ledger) replay(line []byte) (*checkpointed, error) {
 	if _, ok := record.Entry.(history.CheckpointEntry); ok {
 		text, err := l.state.Snapshot()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", errJournal, err)
 		}
 		before = &checkpointed{text, l.at}
 		l.checkpoint = record.Seq

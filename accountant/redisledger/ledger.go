@@ -99,6 +99,15 @@ func (l *Ledger) Charge(ctx context.Context, c accountant.Charge) (accountant.Ch
 	return accountant.ChargeID(seq), err
 }
 
+// Admit implements [accountant.Ledger].
+func (l *Ledger) Admit(ctx context.Context, analyst, shape string) error {
+	var refused error
+	if err := l.read(ctx, func(s *history.State) { refused = s.Admit(l.boot, analyst, shape) }); err != nil {
+		return err
+	}
+	return refused
+}
+
 // Void implements [accountant.Ledger].
 func (l *Ledger) Void(ctx context.Context, id accountant.ChargeID) error {
 	_, err := l.record(ctx, l.boot, history.VoidEntry{Charge: id})

@@ -44,10 +44,14 @@ func (s *site) answerStore(keep int) (answers.Store, error) {
 	return answers.NewRedis(redis.NewClient(opts), s.policy.Ledger.Name, keep, time.Now)
 }
 
+// answerFormat changes when the rows of answers change their meaning.
+const answerFormat = "1"
+
 // version is a digest of the policy of the tables, of their schema and of the
 // secret: when one of them changes, all answers are new.
 func (s *site) version(cat *planner.Catalog) ([]byte, error) {
 	h := sha256.New()
+	h.Write([]byte(answerFormat))
 	if err := json.NewEncoder(h).Encode(s.policy.Tables); err != nil {
 		return nil, err
 	}
