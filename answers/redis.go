@@ -102,7 +102,10 @@ func (r *Redis) Pay(ctx context.Context, key Key, a *Answer, analyst string) err
 // Probe tries what the store needs of Redis, such as permissions.
 func (r *Redis) Probe(ctx context.Context) error {
 	key, probe := KeyOf(), Answer{Paid: []string{"probe"}}
-	err := r.Put(ctx, key, probe)
+	err := r.forget(ctx, key.String())
+	if err == nil {
+		err = r.Put(ctx, key, probe)
+	}
 	if err == nil {
 		_, err = r.Get(ctx, key)
 	}

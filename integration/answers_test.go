@@ -121,6 +121,28 @@ func testRefusals(t *testing.T, r *running) {
 	}
 }
 
+// TestRepeatsAcrossProxies remembers in Redis, for all proxies, and answers nothing
+// from there that the ledger would not admit.
+func TestRepeatsAcrossProxies(t *testing.T) {
+	s := newSite(t, clinicSchema, answersPolicy())
+	p := &twoProxies{t: t, redis: startRedis(t, durable...)}
+	p.first, p.next = s.onRedis(t, p.redis, ""), s.onRedis(t, p.redis, "")
+	s.command(t, "init", p.first.policy)
+	p.run()
+	defer p.stop()
+	first := dashboard(t, p.conns[0], bySex)
+	paid := p.first.unitSpent(t)
+	if again := dashboard(t, p.conns[1], bySex); again != first || p.first.unitSpent(t) != paid {
+		t.Errorf("another proxy answers\n%s\nfor %s, want\n%s\nfor %s", again, p.first.unitSpent(t), first, paid)
+	}
+	p.first.command(t, "ledger", "fence", p.first.policy, "--reason", "a test")
+	for i, conn := range p.conns {
+		if _, err := conn.Exec(t.Context(), bySex); sqlstate(err) != "PB014" {
+			t.Errorf("the fenced proxy %d answers from memory: %v", i, err)
+		}
+	}
+}
+
 // edit changes the policy.
 func (s *site) edit(t *testing.T, before, after string) {
 	t.Helper()

@@ -15,6 +15,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
 	"dpproxy/accountant/redisledger"
+	remembered "dpproxy/answers"
 	"dpproxy/dp"
 )
 
@@ -85,7 +86,8 @@ func TestDocumentedUser(t *testing.T) {
 	if err := exercise(t, r, admin, "all"); err != nil {
 		t.Fatalf("the documented user: %v", err)
 	}
-	rules := regexp.MustCompile(`user dpproxy .*-@all (.*)`).FindStringSubmatch(conf(t))
+	testDocumentedAnswers(t, r, admin)
+	rules := regexp.MustCompile(`user dpproxy .*-@all ([^(]*)\(`).FindStringSubmatch(conf(t))
 	for rule := range strings.FieldsSeq(rules[1]) {
 		set := func(rule string) {
 			t.Helper()
@@ -109,6 +111,36 @@ func TestDocumentedUser(t *testing.T) {
 		if err := user.Do(t.Context(), args...).Err(); !redis.HasErrorPrefix(err, "NOPERM") {
 			t.Errorf("%s: %v", command, err)
 		}
+	}
+}
+
+// testDocumentedAnswers remembers answers with each of the commands that are
+// documented for it, and without.
+func testDocumentedAnswers(t *testing.T, r *redisServer, admin *redis.Client) {
+	t.Helper()
+	selector := regexp.MustCompile(`user dpproxy .*\((.*)\)`).FindStringSubmatch(conf(t))
+	probe := func(rules string) error {
+		if err := admin.Do(t.Context(), "ACL", "SETUSER", "dpproxy", "clearselectors", "("+rules+")").Err(); err != nil {
+			t.Fatal(err)
+		}
+		client := redis.NewClient(&redis.Options{Network: "unix", Addr: r.socket(), Username: "dpproxy", Password: "CHANGE-THIS-TOO", DisableIdentity: true})
+		store, err := remembered.NewRedis(client, "clinic", 10, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		return store.Probe(t.Context())
+	}
+	if err := probe(selector[1]); err != nil {
+		t.Errorf("the documented user remembers nothing: %v", err)
+	}
+	for rule := range strings.FieldsSeq(selector[1]) {
+		if rule[0] == '+' && rule != "+exists" && probe(strings.Replace(selector[1], rule, "", 1)) == nil {
+			t.Errorf("%s is not needed for answers", rule)
+		}
+	}
+	if err := probe(selector[1]); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -223,12 +223,13 @@ func (c *connection) read(ctx context.Context, plan *planner.Plan, values []plan
 	if err == nil {
 		return exact, nil
 	}
+	cause := context.Cause(ctx) // before time passes that could turn a failure into a timeout
 	// The connection is in an unknown state: it is closed, not reused.
 	_ = c.conn.Conn().Close(context.WithoutCancel(ctx))
 	switch {
 	case errors.Is(err, errChanged):
 		return nil, schemaChanged(r.changed)
-	case errors.Is(context.Cause(ctx), errTimeout):
+	case errors.Is(cause, errTimeout):
 		return nil, errTimeout
 	}
 	return nil, errRead

@@ -15,8 +15,8 @@ import (
 	"dpproxy/accountant/history"
 )
 
-// Open opens the ledger in a directory, locks it against other processes, checks
-// all of it, and records the limits of the configuration: it can add budgets
+// Open opens the ledger in a directory, locks it against other processes, checks it
+// from its latest snapshot on ([Verify] checks all of it), and records the limits of the configuration: it can add budgets
 // and lower limits, but not raise one ([accountant.ErrLimitRaise]) or change its
 // measure. It returns [ErrNoLedger], [ErrLocked] or a [*CorruptError] where it
 // applies; the package comment says what is damage. On an error nothing was

@@ -25,6 +25,9 @@ type Repair struct {
 	// Restored is what was acknowledged in histories that Redis does not continue:
 	// it was charged again, whatever the limits are.
 	Restored []accountant.Debit
+	// Carried are what was decided, and what had failed, in those histories: budgets
+	// that Redis did not know, lower limits, freezes and incidents. They hold again.
+	Carried []string
 	// SetAside are the journals of those histories. Their proxies need new ones.
 	SetAside []string
 }
@@ -51,22 +54,30 @@ func RepairFrom(ctx context.Context, o Options, journals []string, who, reason s
 	if rep.PutBack, err = putBack(ctx, client, o, pasts); err != nil {
 		return rep, err
 	}
-	restored, aside, err := lost(ctx, client, o.key(), pasts)
+	restored, forks, err := lost(ctx, client, o.key(), pasts)
 	if err != nil {
 		return rep, err
 	}
-	rep.SetAside = aside
 	l, err := OpenReader(ctx, o, func(r history.Record) { rep.Entries = r.Seq })
 	if err != nil {
 		return rep, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	if rep.Restored = restored; len(restored) > 0 {
-		if err := l.Decide(ctx, history.RestoreEntry{Debits: restored, Who: who, Reason: reason}); err != nil {
+	// First of all nobody charges any more, whatever becomes of the rest.
+	if err := l.Decide(ctx, history.FenceEntry{Who: who, Reason: "repair: " + reason}); err != nil {
+		return rep, err
+	}
+	for _, p := range forks {
+		carried, err := l.carryOver(ctx, p, who, reason)
+		if err != nil {
 			return rep, err
 		}
+		rep.SetAside, rep.Carried = append(rep.SetAside, p.dir), append(rep.Carried, carried...)
 	}
-	return rep, l.Decide(ctx, history.FenceEntry{Who: who, Reason: "repair: " + reason})
+	if rep.Restored = restored; len(restored) > 0 {
+		err = l.Decide(ctx, history.RestoreEntry{Debits: restored, Who: who, Reason: reason})
+	}
+	return rep, err
 }
 
 // A past is the lines of one journal.
@@ -193,8 +204,8 @@ func (p past) head(seq uint64) (history.Hash, error) {
 }
 
 // lost returns what journals have charged in histories that Redis does not
-// continue, and the folders of those journals.
-func lost(ctx context.Context, client *redis.Client, key string, pasts []past) (debits []accountant.Debit, aside []string, err error) {
+// continue, and those journals.
+func lost(ctx context.Context, client *redis.Client, key string, pasts []past) (debits []accountant.Debit, forks []past, err error) {
 	s := &server{client: client, key: key}
 	seq, err := s.last(ctx)
 	if err != nil {
@@ -210,7 +221,7 @@ func lost(ctx context.Context, client *redis.Client, key string, pasts []past) (
 		if same == uint64(len(p.lines)) {
 			continue
 		}
-		aside = append(aside, p.dir)
+		forks = append(forks, p)
 		if err := addLost(sums, p, same, counted); err != nil {
 			return nil, nil, err
 		}
@@ -218,7 +229,7 @@ func lost(ctx context.Context, client *redis.Client, key string, pasts []past) (
 	for _, scope := range slices.SortedFunc(maps.Keys(sums), byName) {
 		debits = append(debits, accountant.Debit{Scope: scope, Loss: sums[scope]})
 	}
-	return debits, aside, nil
+	return debits, forks, nil
 }
 
 func byName(a, b accountant.Scope) int { return strings.Compare(a.String(), b.String()) }

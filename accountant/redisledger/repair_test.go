@@ -128,6 +128,62 @@ func TestFork(t *testing.T) {
 	}
 }
 
+// TestForkWithDecisions loses a budget, a lowered and frozen one, and an incident
+// with the history of one proxy: the repair brings them back.
+func TestForkWithDecisions(t *testing.T) {
+	s := startRedis(t, durable...)
+	o := s.options(t)
+	limits := accountanttest.Limits()
+	first := initAndOpen(t, o, limits)
+	other := another(t, o)
+	second := open(t, other, limits)
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	old := s.save(t, o)
+	scope := accountant.Scope{Kind: accountant.AnalystScope, Name: "newcomer"}
+	if err := first.SetLimits(t.Context(), []accountant.Limit{{Scope: scope, Loss: accountanttest.Pure(20)}}); err != nil {
+		t.Fatal(err)
+	}
+	id, err := first.Charge(t.Context(), accountanttest.Charge(accountant.Debit{Scope: scope, Loss: accountanttest.Pure(7)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []history.Entry{
+		history.LowerEntry{Limit: accountant.Limit{Scope: limits[0].Scope, Loss: accountanttest.ZCDP(10, 10)}, Who: "carol", Reason: "x"},
+		history.FreezeEntry{Scope: limits[1].Scope, Frozen: true, Who: "carol", Reason: "x"},
+		history.IncidentEntry{Charge: id, Analyst: "eve", Shape: "bad"},
+	} {
+		if err := first.Decide(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.restore(t, o, old)
+	second = open(t, other, limits)
+	chargeUnit(t, second, 40)
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantDiverged(t, first, o)
+	rep, err := redisledger.RepairFrom(t.Context(), o, []string{o.Dir, other.Dir}, "carol", "failover")
+	if err != nil || len(rep.Carried) != 4 {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	r, err := redisledger.OpenReader(t.Context(), o, func(history.Record) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	b, err := r.Balances(t.Context(), scope, limits[0].Scope, limits[1].Scope)
+	if err != nil || b[0].Spent != accountanttest.Pure(7) || b[1].Limit != accountanttest.ZCDP(10, 10) || !b[2].Frozen {
+		t.Errorf("balances %v, %v", b, err)
+	}
+	incidents, err := r.Incidents(t.Context())
+	if err != nil || len(incidents) != 1 || incidents[0].Shape != "bad" {
+		t.Errorf("incidents %v, %v", incidents, err)
+	}
+}
+
 // TestFence ends a run; its holds are given back and it can charge no more.
 func TestFence(t *testing.T) {
 	s := startRedis(t, durable...)

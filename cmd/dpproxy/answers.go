@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -15,7 +17,7 @@ import (
 )
 
 // answers opens what remembers answers: beside the ledger, where that is.
-func (s *site) answers(cat *planner.Catalog) (proxy.Answers, error) {
+func (s *site) answers(ctx context.Context, cat *planner.Catalog) (proxy.Answers, error) {
 	a := s.policy.Answers
 	if !a.Remember {
 		return proxy.Answers{}, nil
@@ -24,12 +26,12 @@ func (s *site) answers(cat *planner.Catalog) (proxy.Answers, error) {
 	if err != nil {
 		return proxy.Answers{}, err
 	}
-	store, err := s.answerStore(a.Keep)
+	store, err := s.answerStore(ctx, a.Keep)
 	epoch := func() string { return fmt.Sprintf("%d %s", time.Now().UnixNano()/int64(a.Refresh), a.Epoch) }
 	return proxy.Answers{Store: store, Version: version, Epoch: epoch}, err
 }
 
-func (s *site) answerStore(keep int) (answers.Store, error) {
+func (s *site) answerStore(ctx context.Context, keep int) (answers.Store, error) {
 	if !s.shared() {
 		return answers.OpenFiles(filepath.Join(s.policy.Ledger.Dir, "answers"), keep)
 	}
@@ -41,7 +43,14 @@ func (s *site) answerStore(keep int) (answers.Store, error) {
 		return nil, err
 	}
 	opts.DisableIdentity = true
-	return answers.NewRedis(redis.NewClient(opts), s.policy.Ledger.Name, keep, time.Now)
+	store, err := answers.NewRedis(redis.NewClient(opts), s.policy.Ledger.Name, keep, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Probe(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("remembering answers in Redis: %w: give the user the rights that docs/operations.md names, or say answers: {remember: false}", err), store.Close())
+	}
+	return store, nil
 }
 
 // answerFormat changes when the rows of answers change their meaning.

@@ -233,6 +233,9 @@ func (c *ledgerRepair) Run(ctx context.Context, log *slog.Logger) error {
 		return s.advise(err)
 	}
 	fmt.Printf("%s has %d entries, of which %d were put back; all runs have ended\n", s.where(), rep.Entries, rep.PutBack)
+	for _, what := range rep.Carried {
+		fmt.Printf("decided again: %s\n", what)
+	}
 	for _, d := range rep.Restored {
 		fmt.Printf("charged again: %v to %v\n", d.Loss, d.Scope)
 	}

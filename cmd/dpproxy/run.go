@@ -56,7 +56,7 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer data.Close()
-	remembered, err := s.answers(cat)
+	remembered, err := s.answers(ctx, cat)
 	if err != nil {
 		return err
 	}
