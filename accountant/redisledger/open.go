@@ -235,6 +235,16 @@ func readRun(dir string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
+// writeRun replaces the file whole, and durably.
 func writeRun(dir, boot string) error {
-	return os.WriteFile(filepath.Join(dir, runName), []byte(boot+"\n"), 0o600)
+	name := filepath.Join(dir, runName)
+	f, err := os.Create(name + ".new")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(boot + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
 }
