@@ -85,7 +85,7 @@ func decode(text []byte) ([][]*big.Int, error) {
 		for k, text := range row {
 			n, ok := new(big.Int).SetString(text, 10)
 			if !ok {
-				return nil, fmt.Errorf("%w: %q is no number", errDamaged, text)
+				return nil, fmt.Errorf("%w: what should be a number is none", errDamaged)
 			}
 			rows[i][k] = n
 		}

@@ -13,6 +13,9 @@
 // that was acknowledged. It exists to notice a log that went backwards, such as
 // a restored backup. It is kept in two slots that are written in turn.
 //
+// ledger.snapshot is the state at the latest checkpoint, from where a start reads
+// the log. The checkpoint, an entry of the log, holds the state's hash.
+//
 // # Promises
 //
 //   - An acknowledged entry is durable: it was written and fsynced. Calls that
@@ -21,7 +24,8 @@
 //   - After any failed write or fsync the ledger is unavailable for good and the
 //     file descriptor is not written again: what a kernel keeps after a failed
 //     fsync is unknown.
-//   - Open refuses, with a [*CorruptError], a bad frame with a valid one after
+//   - Open refuses, from the latest snapshot that the log confirms on, and [Verify]
+//     in the whole log, with a [*CorruptError], a bad frame with a valid one after
 //     it, a broken chain, a gap, a step that the state machine refuses, a bad
 //     header, and a log that does not contain its mark. It refuses a mark
 //     without a log, and a log with entries and no mark.

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,6 +190,32 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 		if pkg != "brdp" && !strings.Contains(string(text), "`"+pkg+"`") {
 			t.Errorf("ARCHITECTURE.md does not name `%s`", pkg)
 		}
+	}
+}
+
+// TestDocsNameFilesThatExist looks for the source files that documents name with
+// their folder.
+func TestDocsNameFilesThatExist(t *testing.T) {
+	docs, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := regexp.MustCompile("`([a-z]+(?:/[a-z]+)*/[a-z_]+\\.go)`")
+	found := 0
+	for _, doc := range append(docs, "../../ARCHITECTURE.md", "../../README.md") {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range path.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if _, err := os.Stat("../../" + m[1]); err != nil {
+				t.Errorf("%s names %s: %v", doc, m[1], err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no document names a file")
 	}
 }
 
