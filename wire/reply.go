@@ -211,6 +211,9 @@ func (s *Session) editError(head reply, report mirrorReport) []byte {
 		return report.raw
 	}
 	if d.refusal.replaces(report) {
+		if d.refusal.defect && report.code == pgerr.QueryCanceled.String() {
+			return d.withPrefix(errorEdit{private: true}.edit(report.raw)) // a cancel request that came late
+		}
 		if d.refusal.defect {
 			s.log.Error("the mirror refused a rewritten statement", "code", report.code)
 		}
