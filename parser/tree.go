@@ -21,6 +21,9 @@ type Relation struct {
 	// Unit is the column that identifies the privacy unit, or empty.
 	Unit    string
 	Columns []string
+	// View is the query of a view, as the real database's catalogue prints it; it
+	// takes the view's place. Empty for tables.
+	View string
 }
 
 // A Script is the text of one Query or Parse message.
@@ -118,8 +121,15 @@ type Block struct {
 	// Where is nil when there is none.
 	Where Expr
 	// Groups are the distinct grouping expressions, positions and aliases
-	// resolved; column gN of the released relation is Groups[N-1].
+	// resolved; column gN of the released relation is Groups[N-1]. A SELECT DISTINCT
+	// without aggregates is grouped by its targets.
 	Groups []Expr
+	// Sets are the grouping sets, as indices into Groups, in the order in which
+	// Postgres expands them; nil for a plain GROUP BY, which has one set of all.
+	Sets [][]int
+	// Groupings are the distinct calls of GROUPING, as indices into Groups; column sN
+	// of the released relation is Groupings[N-1].
+	Groupings [][]int
 	// Aggregates are the distinct aggregate calls of targets, HAVING, ORDER BY
 	// and windows; column aN of the released relation is Aggregates[N-1].
 	Aggregates []*Aggregate
@@ -137,20 +147,25 @@ type Aggregate struct {
 	Star     bool   // count(*)
 	Distinct bool
 	Args     []Expr
-	Filter   Expr // nil if none
-	At       int
+	// Within is the expression of WITHIN GROUP (ORDER BY ...), nil if there is none;
+	// Descending is its direction.
+	Within     Expr
+	Descending bool
+	Filter     Expr // nil if none
+	At         int
 }
 
-// A From is an item of a FROM clause: *Table or *Join.
+// A From is an item of a FROM clause: *Table, *Join or *Derived.
 //
 //sumtype:decl
 type From interface{ from() }
 
 // A Table in FROM.
 type Table struct {
-	Ref   TableRef
-	Alias string // the name its columns are reached by; never empty
-	Only  bool
+	Ref     TableRef
+	Alias   string   // the name its columns are reached by; never empty
+	Columns []string // new names of its first columns
+	Only    bool
 }
 
 // A Join of two items.
@@ -159,6 +174,48 @@ type Join struct {
 	Left, Right From
 	On          Expr     // nil if none
 	Using       []string // nil if none
+	Natural     bool
+	At          int
+}
+
+// A Derived table is a query in FROM, or a reference to a WITH query, whose query
+// then stands here.
+type Derived struct {
+	Query   Rows
+	Alias   string   // the name its columns are reached by, or empty
+	Columns []string // new names of its first columns
+	At      int
+}
+
+// Rows are what a query below a block yields: *Select or *UnionAll.
+//
+//sumtype:decl
+type Rows interface{ rows() }
+
+// A Select is one level of a query below a block. It aggregates if it has Groups, or
+// an Aggregate in Targets or Having.
+type Select struct {
+	Targets  []Target
+	Distinct bool
+	From     From // nil if none
+	Where    Expr // nil if none
+	Groups   []Expr
+	Having   Expr // nil if none
+	At       int
+}
+
+// A Target is one item of a SELECT list: an expression, or all columns of the items of
+// FROM (of those that Qualifier names, if it is not empty).
+type Target struct {
+	X         Expr   // nil for a star
+	Name      string // of the output column; empty for a star
+	Qualifier string
+	At        int
+}
+
+// A UnionAll is UNION ALL of two queries.
+type UnionAll struct {
+	Left, Right Rows
 	At          int
 }
 
@@ -174,8 +231,11 @@ const (
 	Cross
 )
 
-func (*Table) from() {}
-func (*Join) from()  {}
+func (*Table) from()    {}
+func (*Join) from()     {}
+func (*Derived) from()  {}
+func (*Select) rows()   {}
+func (*UnionAll) rows() {}
 
 // An Expr is an expression inside a block. At is its byte offset, for
 // messages only: two equal expressions may differ in it.
@@ -212,7 +272,7 @@ type (
 		At   int
 	}
 	// An Op is an operator of pg_catalog by symbol: = <> < <= > >= + - * / % ||
-	// ~~ !~~ (LIKE, NOT LIKE). Left is nil for a prefix operator.
+	// ~~ !~~ ~~* !~~* (LIKE, NOT LIKE, ILIKE, NOT ILIKE). Left is nil for a prefix operator.
 	Op struct {
 		Name        string
 		Left, Right Expr
@@ -266,7 +326,48 @@ type (
 		Name string
 		At   int
 	}
+	// A Case is CASE [X] WHEN ... END.
+	Case struct {
+		X     Expr // nil in CASE WHEN condition
+		Whens []When
+		Else  Expr // nil if none
+		At    int
+	}
+	// An Array is ARRAY[...].
+	Array struct {
+		Elems []Expr
+		At    int
+	}
+	// An AnyOf is Left Op ANY (Array), or ALL.
+	AnyOf struct {
+		Op          string
+		Left, Array Expr
+		All         bool
+		At          int
+	}
+	// An InQuery is X [NOT] IN (query).
+	InQuery struct {
+		X     Expr
+		Query Rows
+		Not   bool
+		At    int
+	}
+	// An Exists is EXISTS (query).
+	Exists struct {
+		Query Rows
+		At    int
+	}
+	// A Subquery is a scalar sub-select that names no protected relation and no
+	// column of the query around it. Text is the client's own, in
+	// parentheses: the mirror evaluates it.
+	Subquery struct {
+		Text string
+		At   int
+	}
 )
+
+// A When is one branch of a Case.
+type When struct{ If, Then Expr }
 
 // A ConstKind is a kind of literal.
 type ConstKind uint8
@@ -337,6 +438,40 @@ func (x *Func) Pos() int { return x.At }
 // Pos implements Expr.
 func (x *ValueFunc) Pos() int { return x.At }
 
+// Pos implements Expr.
+func (x *Case) Pos() int { return x.At }
+
+func (*Case) expr() {}
+
+// Pos implements Expr.
+func (x *Array) Pos() int { return x.At }
+
+func (*Array) expr() {}
+
+// Pos implements Expr.
+func (x *AnyOf) Pos() int { return x.At }
+
+func (*AnyOf) expr() {}
+
+// Pos implements Expr.
+func (x *InQuery) Pos() int { return x.At }
+
+func (*InQuery) expr() {}
+
+// Pos implements Expr.
+func (x *Exists) Pos() int { return x.At }
+
+func (*Exists) expr() {}
+
+// Pos implements Expr.
+func (x *Subquery) Pos() int { return x.At }
+
+func (*Subquery) expr() {}
+
+// Pos implements Expr.
+func (x *Aggregate) Pos() int { return x.At }
+
+func (*Aggregate) expr() {}
 func (*Column) expr()    {}
 func (*Const) expr()     {}
 func (*Param) expr()     {}
