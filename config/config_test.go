@@ -164,8 +164,12 @@ func TestPolicy(t *testing.T) {
 			{
 				Name: "ana", Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
 				Tables: []catalog.Name{
-					public("visits"), public("patients"), {Schema: "lab", Name: "labs"}, public("sales"), public("sales_2024"),
-					{Schema: "archive", Name: "sales_2023"}, public("bills"), {Schema: "lab", Name: "results"},
+					public("visits"), public("patients"),
+					{Schema: "lab", Name: "labs"},
+					public("sales"), public("sales_2024"),
+					{Schema: "archive", Name: "sales_2023"},
+					public("bills"),
+					{Schema: "lab", Name: "results"},
 				},
 				Budget: &accountant.Budget{EpsilonPico: 1e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
 				Settings: map[string]string{
@@ -317,19 +321,35 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// TestDocs holds that the documented example is a policy.
+// TestDocs holds that the documented example is a policy, and that each of the parts of
+// one behind it is.
 func TestDocs(t *testing.T) {
-	_, rest, found := strings.Cut(string(read(t, "../docs/policy.md")), "```yaml\n")
-	example, _, closed := strings.Cut(rest, "```\n")
-	if !found || !closed {
-		t.Fatal("there is no example")
+	var examples []string
+	for i, part := range strings.Split(string(read(t, "../docs/policy.md")), "```") {
+		if example, is := strings.CutPrefix(part, "yaml\n"); is && i%2 == 1 {
+			examples = append(examples, example)
+		}
 	}
-	p, err := config.Parse("docs/policy.md", []byte(example))
+	if len(examples) != 3 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	p, err := config.Parse("docs/policy.md", []byte(examples[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Scopes(); err != nil || len(p.Tables.Tables) != 4 || len(p.Analysts) != 1 {
+	if _, err := p.Scopes(); err != nil || len(p.Tables.Tables) != 6 || len(p.Views) != 1 || len(p.Analysts) != 1 {
 		t.Errorf("%+v, %v", p, err)
+	}
+	const rest = `
+data: postgres://db/clinic
+mirror: postgres://mirror/clinic
+ledger: {dir: /var/lib/dpproxy}
+privacy_unit: {name: patient, budget: {epsilon: 1}}
+`
+	for _, part := range examples[1:] {
+		if _, err := config.Parse("docs/policy.md", []byte(part+rest)); err != nil {
+			t.Errorf("%s: %v", part, err)
+		}
 	}
 }
 
