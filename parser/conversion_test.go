@@ -74,6 +74,13 @@ func printBlock(b *parser.Block) string {
 	for i, a := range b.Aggregates {
 		targets = append(targets, fmt.Sprintf("%s AS a%d", parser.Print(a), i+1))
 	}
+	for i, call := range b.Groupings {
+		var args []string
+		for _, g := range call {
+			args = append(args, parser.Print(b.Groups[g]))
+		}
+		targets = append(targets, fmt.Sprintf("GROUPING(%s) AS s%d", strings.Join(args, ", "), i+1))
+	}
 	if len(targets) == 0 {
 		return "SELECT 1 AS g1"
 	}
@@ -81,7 +88,18 @@ func printBlock(b *parser.Block) string {
 	if b.Where != nil {
 		sql += " WHERE " + parser.Print(b.Where)
 	}
-	if b.Grouped {
+	switch {
+	case b.Sets != nil:
+		var sets []string
+		for _, set := range b.Sets {
+			var members []string
+			for _, i := range set {
+				members = append(members, positions[i])
+			}
+			sets = append(sets, "("+strings.Join(members, ", ")+")")
+		}
+		sql += " GROUP BY GROUPING SETS (" + strings.Join(sets, ", ") + ")"
+	case b.Grouped:
 		sql += " GROUP BY " + strings.Join(positions, ", ")
 	}
 	return sql
