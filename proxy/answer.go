@@ -104,13 +104,7 @@ func (a *answer) analyse(b wire.Bound) (*planner.Query, error) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "a utility statement over protected data takes no parameters").
 			WithHint("Write the values as constants.")
 	}
-	granted := a.p.cfg.Analysts[a.analyst].Tables
-	for _, t := range a.text.stmt.Protected {
-		if !granted[tableName(t)] {
-			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", t.Resolved.Name).At(t.At)
-		}
-	}
-	return query, nil
+	return query, checkGrants(a.text.stmt.Protected, a.p.cfg.Analysts[a.analyst].Tables)
 }
 
 // plan decides everything, with the values of the constants and the settings.
