@@ -49,7 +49,7 @@ func TestGrants(t *testing.T) {
 			t.Fatal(err)
 		}
 		granted := map[catalog.Name]bool{}
-		for _, name := range strings.Fields(c.granted) {
+		for name := range strings.FieldsSeq(c.granted) {
 			granted[catalog.Name{Schema: "public", Name: name}] = true
 		}
 		at := 0
