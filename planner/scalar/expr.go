@@ -3,23 +3,8 @@ package scalar
 import (
 	"math/big"
 
-	"dpproxy/catalog"
 	"dpproxy/parser"
 )
-
-// A Type is a type that may meet protected rows.
-type Type struct {
-	// OID is that of the base type: never a domain's. Of enums it is 0.
-	OID uint32
-	// Enum names an enum type; zero for all others.
-	Enum catalog.Name
-	// Mod is the type modifier, -1 without.
-	Mod int32
-	// Collation of a text; zero for types without.
-	Collation catalog.Name
-	// Deterministic is false where equal texts can differ in their bytes.
-	Deterministic bool
-}
 
 // A Column is a column of a relation in scope. Two columns are the same if their
 // pointers are.
@@ -31,13 +16,31 @@ type Column struct {
 	Bounds *Bounds
 	// Of are the expressions that a column of a derived table stands for, one for
 	// each branch of its UNION ALL; nil for a column of a table. A column that stands for
-	// a plain column of a table is like that column.
+	// a plain column of a table is like that column. The derived table's select list
+	// writes them with [Writer.Target].
 	Of []Expr
 	// PerUnit says that the column has one value in all rows of a privacy unit.
 	PerUnit bool
-	// SQL is how the column is written where it is in scope, e.g. t0."cost".
+	// SQL is how the column is written where it is in scope, e.g. t0."cost"; a column
+	// of a domain with a cast to the domain's base type.
 	SQL string
 }
+
+// Base returns the column of a table that c stands for, if it does for nothing
+// else; otherwise c itself.
+func (c *Column) Base() *Column {
+	for len(c.Of) == 1 {
+		ref, ok := c.Of[0].(*Ref)
+		if !ok {
+			return c
+		}
+		c = ref.Column
+	}
+	return c
+}
+
+// derived reports whether the column is computed below.
+func (c *Column) derived() bool { return len(c.Base().Of) > 0 }
 
 // Bounds are declared limits of a column: as numbers for numeric columns, as text
 // for dates and timestamps.
@@ -45,23 +48,6 @@ type Bounds struct {
 	Low, High         *big.Rat // nil for dates and timestamps
 	LowText, HighText string
 }
-
-// An Interval is where the values of an expression lie if they are not NULL. Ends are
-// exact, rounded outward: numbers as they are; false and true as 0 and 1; dates in
-// days, timestamps and times in microseconds, both since 2000-01-01; intervals in
-// microseconds.
-type Interval struct {
-	// Low and High are nil together where there are no bounds.
-	Low, High *big.Rat
-	// Null says that the expression may be NULL.
-	Null bool
-	// Least is the smallest non-zero absolute value that a number may have, nil if
-	// nothing is known; it keeps products and quotients from underflow and overflow.
-	Least *big.Rat
-}
-
-// Constant reports whether the expression has one value, or NULL.
-func (i Interval) Constant() bool { return i.Low != nil && i.Low.Cmp(i.High) == 0 }
 
 // A Fold is a column-free expression, printed by us. It is evaluated once on the
 // mirror, in the analyst's session; only its value goes further.
@@ -88,7 +74,8 @@ func (c *Constants) Add(f Fold) int {
 // Folds returns what is to be evaluated, in order.
 func (c *Constants) Folds() []Fold { return c.folds }
 
-// A Value is a constant as the mirror evaluated it: nil Bytes are NULL.
+// A Value is a constant as the mirror evaluated it: nil Bytes are NULL. Values of
+// user-defined types come as text.
 type Value struct {
 	OID    uint32
 	Binary bool
@@ -114,7 +101,7 @@ type Resolver struct {
 
 // A UnitGroup is a grouping of rows by their privacy unit, and perhaps more.
 type UnitGroup struct {
-	// Keys are the grouping expressions.
+	// Keys are the grouping expressions, the unit itself aside.
 	Keys []Expr
 	// Rows bounds how many rows of a unit are aggregated: values of counts and sums
 	// are clamped to what so many rows can reach.
@@ -122,6 +109,8 @@ type UnitGroup struct {
 }
 
 // An Expr is a resolved expression.
+//
+//sumtype:decl
 type Expr interface {
 	Type() Type
 	// Pos is its place in the statement, for messages.
@@ -130,6 +119,34 @@ type Expr interface {
 	Columns() []*Column
 	scalar()
 }
+
+// node is what all expressions have.
+type node struct {
+	typ Type
+	at  int
+}
+
+// Type implements Expr.
+func (n node) Type() Type { return n.typ }
+
+// Pos implements Expr.
+func (n node) Pos() int { return n.at }
+
+func (node) scalar() {}
+
+// A Ref is a column.
+type Ref struct {
+	Column *Column
+	At     int
+}
+
+// Type implements Expr.
+func (r *Ref) Type() Type { return r.Column.Type }
+
+// Pos implements Expr.
+func (r *Ref) Pos() int { return r.At }
+
+func (*Ref) scalar() {}
 
 // A Query is a condition made of a sub-select, resolved by whoever knows relations.
 type Query struct {
@@ -140,9 +157,164 @@ type Query struct {
 	At   int
 }
 
-// An Env knows the values of the constants.
-type Env struct {
-	Values []Value
-	// TimeZones are the names that the protected database accepts.
-	TimeZones map[string]bool
-}
+// Type implements Expr.
+func (*Query) Type() Type { return typ(oidBool) }
+
+// Pos implements Expr.
+func (q *Query) Pos() int { return q.At }
+
+func (*Query) scalar() {}
+
+type (
+	// constant is a fold by its index.
+	constant struct {
+		node
+		fold int
+	}
+	// comparison is = <> < <= > >=.
+	comparison struct {
+		node
+		op          string
+		left, right Expr
+	}
+	// distinct is IS [NOT] DISTINCT FROM.
+	distinct struct {
+		node
+		left, right Expr
+		not         bool
+	}
+	// among is X [NOT] IN (list).
+	among struct {
+		node
+		x    Expr
+		list []Expr
+		not  bool
+	}
+	// between is X [NOT] BETWEEN [SYMMETRIC] low AND high.
+	between struct {
+		node
+		x, low, high   Expr
+		not, symmetric bool
+	}
+	// anyOf compares with the elements of a constant array: op ANY, or ALL.
+	anyOf struct {
+		node
+		op       string
+		x, array Expr
+		all      bool
+	}
+	// logic is AND, OR or NOT.
+	logic struct {
+		node
+		kind parser.BoolKind
+		args []Expr
+	}
+	// null is IS [NOT] NULL.
+	null struct {
+		node
+		x   Expr
+		not bool
+	}
+	// truth is IS [NOT] TRUE, FALSE or UNKNOWN.
+	truth struct {
+		node
+		x    Expr
+		kind string
+	}
+	// call is an operator or a function with arguments of its own types.
+	call struct {
+		node
+		fn   *function
+		args []Expr
+		// zone is the fold with the session's time zone, -1 where it does not matter.
+		zone int
+	}
+	// cast is a conversion, written by the client or implied.
+	cast struct {
+		node
+		x    Expr
+		zone int
+	}
+	// choice is COALESCE, GREATEST or LEAST.
+	choice struct {
+		node
+		kind string
+		args []Expr
+	}
+	// nullIf is NULLIF.
+	nullIf struct {
+		node
+		x, y Expr
+		// left and right are x and y as they are compared.
+		left, right Expr
+	}
+	// branches is CASE.
+	branches struct {
+		node
+		x         Expr // nil in CASE WHEN condition
+		whens     []when
+		otherwise Expr // nil for NULL
+	}
+	// aggregate is an aggregate over the rows of one group of one unit.
+	aggregate struct {
+		node
+		name     string
+		x        Expr // nil in count(*)
+		distinct bool
+		filter   Expr // nil if none
+		rows     int64
+	}
+)
+
+type when struct{ cond, then Expr }
+
+// Columns implements Expr.
+func (r *Ref) Columns() []*Column { return columnsOf(r) }
+
+// Columns implements Expr.
+func (q *Query) Columns() []*Column { return columnsOf(q) }
+
+// Columns implements Expr.
+func (e *constant) Columns() []*Column { return nil }
+
+// Columns implements Expr.
+func (e *comparison) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *distinct) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *among) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *between) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *anyOf) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *logic) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *null) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *truth) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *call) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *cast) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *choice) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *nullIf) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *branches) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *aggregate) Columns() []*Column { return columnsOf(e) }
