@@ -45,9 +45,13 @@ func (r *Resolver) alike(ops []operand, at int) ([]operand, Type, error) {
 
 // nullIf resolves NULLIF: its result is the left side as it is compared.
 func (r *Resolver) nullIf(ops []operand, at int) (operand, error) {
+	left := ops[0].typ
 	ops, err := r.unify(ops, at)
 	if err != nil {
 		return operand{}, err
+	}
+	if moment(left) && !left.same(ops[0].typ) { // Postgres compares them without a cast
+		return operand{}, notAllowed("NULLIF of a "+left.String()+" and an instant", at)
 	}
 	if ops[0].typ.OID == oidVarchar { // compared as text
 		if ops[0], err = r.coerce(ops[0], typ(oidText)); err != nil {

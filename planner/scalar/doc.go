@@ -11,6 +11,13 @@
 // wider type. For this, a column is brought into its declared bounds before it meets
 // an operator that could raise; a column without bounds can only be compared.
 //
+// So an expression has Postgres's value wherever that has one, except that
+//
+//   - a value outside of its column's bounds counts as the nearest bound, and NaN as the upper one;
+//   - a floating-point column's value below 2⁻¹⁰⁰ (of float4, 2⁻⁴⁰) counts as 0, and a numeric's
+//     decimals end after 30, so that no product or quotient gets too small or too long;
+//   - what makes a new text of a long one sees its first 65536 characters.
+//
 // Parts without columns are constants: they are evaluated once, on the mirror, in
 // the analyst's own session, and reach the protected database as parameters. Their
 // types are known when an expression is resolved, their values when it is bound: an

@@ -11,8 +11,9 @@ type Env struct {
 	// into upper or lower case only there.
 	UTF8 bool
 
-	// known are the intervals of derived columns, each computed once.
-	known map[*Column]Interval
+	// known are the intervals of columns, computed those of expressions, each once.
+	known    map[*Column]Interval
+	computed map[Expr]Interval
 	// narrowed are what conditions say of columns.
 	narrowed map[*Column]Interval
 }
@@ -31,6 +32,18 @@ func (env *Env) Bounds(e Expr) Interval {
 
 // interval is Bounds with one end where only one is known.
 func (env *Env) interval(e Expr) Interval {
+	if i, ok := env.computed[e]; ok {
+		return i
+	}
+	i := env.compute(e)
+	if env.computed == nil {
+		env.computed = map[Expr]Interval{}
+	}
+	env.computed[e] = i
+	return i
+}
+
+func (env *Env) compute(e Expr) Interval {
 	switch e := e.(type) {
 	case *Ref:
 		return env.column(e.Column)

@@ -69,7 +69,7 @@ type Constants struct {
 // Add returns the index of the fold.
 func (c *Constants) Add(f Fold) int {
 	for i, have := range c.folds {
-		if have.SQL == f.SQL {
+		if have.SQL == f.SQL && have.Type == f.Type {
 			return i
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -168,48 +169,69 @@ type database struct {
 
 const analystZone = "America/New_York"
 
+// server is the one that all tests of the package share.
+var server struct {
+	*pgtemp.Server
+	db *database
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if server.Server != nil {
+		server.Stop()
+	}
+	os.Exit(code)
+}
+
 func open(t *testing.T) *database {
 	t.Helper()
-	s, err := pgtemp.Start(t.Context(), pgtemp.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	ctx := context.WithoutCancel(t.Context())
-	connect := func(settings string) *pgx.Conn {
-		c, err := pgx.Connect(ctx, s.URL("postgres", pgtemp.Superuser)+" options='"+settings+"'")
-		if err != nil {
+	if server.db == nil {
+		if err := start(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { c.Close(ctx) })
-		return c
 	}
-	db := &database{analyst: connect("-c TimeZone=" + analystZone), zones: map[string]bool{}}
-	for _, sql := range []string{
+	return server.db
+}
+
+func start(ctx context.Context) error {
+	s, err := pgtemp.Start(ctx, pgtemp.Options{})
+	if err != nil {
+		return err
+	}
+	server.Server = s
+	connect := func(settings string) (*pgx.Conn, error) {
+		return pgx.Connect(ctx, s.URL("postgres", pgtemp.Superuser)+" options='"+settings+"'")
+	}
+	db := &database{zones: map[string]bool{}}
+	if db.analyst, err = connect("-c TimeZone=" + analystZone); err != nil {
+		return err
+	}
+	statements := []string{
 		"CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')",
 		"CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
 		createTable(),
-	} {
+	}
+	for i, r := range rows {
+		statements = append(statements, r.insert(i))
+	}
+	for _, sql := range statements {
 		if _, err := db.analyst.Exec(ctx, sql); err != nil {
-			t.Fatalf("%s: %v", sql, err)
+			return fmt.Errorf("%s: %w", sql, err)
 		}
 	}
-	for i, row := range rows {
-		insert(t, db.analyst, i, row)
+	if db.data, err = connect("-c search_path=pg_catalog -c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=postgres"); err != nil {
+		return err
 	}
-	db.data = connect("-c search_path=pg_catalog -c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=postgres")
 	names, err := db.data.Query(ctx, "SELECT name FROM pg_timezone_names")
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	list, err := pgx.CollectRows(names, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, z := range list {
 		db.zones[z] = true
 	}
-	return db
+	server.db = db
+	return err
 }
 
 func createTable() string {
@@ -220,16 +242,13 @@ func createTable() string {
 	return "CREATE TABLE t (" + strings.Join(cols, ", ") + ")"
 }
 
-func insert(t *testing.T, c *pgx.Conn, k int, r row) {
-	t.Helper()
+// insert writes the row's INSERT.
+func (r row) insert(k int) string {
 	names, values := []string{"k", "inside"}, []string{strconv.Itoa(k), strconv.FormatBool(!r.outside)}
 	for name, v := range r.values {
 		names, values = append(names, name), append(values, v)
 	}
-	sql := "INSERT INTO t (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(values, ", ") + ")"
-	if _, err := c.Exec(context.WithoutCancel(t.Context()), sql); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
+	return "INSERT INTO t (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(values, ", ") + ")"
 }
 
 // row has SQL values of some columns; the others are NULL.

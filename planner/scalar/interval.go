@@ -10,7 +10,7 @@ import (
 // days, timestamps and times in microseconds, both since 2000-01-01; intervals in
 // microseconds, with days of 24 hours and months of 30 days as in comparisons.
 type Interval struct {
-	// Low and High are nil together where there are no bounds.
+	// Low and High are nil together where there are no bounds. They are shared: not to be changed.
 	Low, High *big.Rat
 	// Null says that the expression may be NULL.
 	Null bool
@@ -152,9 +152,11 @@ func scaled(r *big.Rat, digits int, f func(*big.Rat) *big.Rat) *big.Rat {
 
 // decimals returns the smallest n for which 10^-n ≤ least.
 func decimals(least *big.Rat) int {
-	n := 0
-	for p := rat(1); p.Cmp(least) > 0 && n < 2000; n++ {
-		p.Quo(p, rat(10))
+	const digitsPerBit = 0.30102
+	bits := least.Denom().BitLen() - least.Num().BitLen() - 1
+	n := max(0, int(float64(bits)*digitsPerBit)-1)
+	for power10(-n).Cmp(least) > 0 {
+		n++
 	}
 	return n
 }

@@ -25,12 +25,14 @@ func (env *Env) Narrowed(e Expr, where []Expr) Interval {
 func (env *Env) narrow(constants *Env, cond Expr) {
 	switch c := cond.(type) { //nolint:gochecksumtype // the others say nothing about values
 	case *comparison:
-		x, i, op := c.left, constants.interval(c.right), c.op
+		x, to, op := c.left, c.right, c.op
 		if _, ok := c.left.(*constant); ok {
-			x, i, op = c.right, constants.interval(c.left), mirrored[op]
-		} else if _, ok := c.right.(*constant); !ok {
+			x, to, op = c.right, c.left, mirrored[op]
+		}
+		if _, ok := to.(*constant); !ok {
 			return
 		}
+		i := inUnits(constants.interval(to), to.Type(), x.Type())
 		switch op {
 		case "<", "<=":
 			i.Low = nil

@@ -30,7 +30,7 @@ var forms = map[string][]string{
 	},
 	"numeric": {
 		"{numeric} + {number}", "{numeric} - {numeric}", "{numeric} * {numeric}", "{numeric} / {numeric}", "{numeric} % {numeric}", "-{numeric}", "abs({numeric})",
-		"round({numeric})", "round({numeric}, 2)", "trunc({numeric}, 1)", "floor({numeric})", "ceil({numeric})", "({int})::numeric", "({float})::numeric",
+		"round({numeric})", "round({numeric}, 2)", "trunc({numeric}, 1)", "floor({numeric})", "ceil({numeric})", "({int})::numeric",
 		"({numeric})::numeric(20,3)", "extract(year from {date})", "extract(epoch from {timestamp})", "extract(hour from {timestamptz})",
 		"extract(epoch from {timestamp} - {timestamp})", "sign({numeric})", "div({numeric}, {numeric})", "{int} * {numeric}",
 	},

@@ -179,7 +179,10 @@ func textFunction(w *Writer, c *call) (fragment, error) {
 			WithHint("Shorten the operands: left(x, 100).")
 	}
 	x, err := w.textArguments(c, bounded)
-	return fragment{sql: c.fn.sql(x...), typ: typ(oidText)}, err
+	if err != nil {
+		return fragment{}, err
+	}
+	return fragment{sql: c.fn.sql(x...), typ: typ(oidText)}, nil
 }
 
 // spelled writes a function that turns letters into others.

@@ -249,6 +249,9 @@ func (w *Writer) zone(e Expr) (string, error) {
 	if err != nil || name == nil {
 		return f.sql, err
 	}
+	if w.Env.TimeZones[*name] {
+		return f.sql, nil
+	}
 	for known := range w.Env.TimeZones {
 		if strings.EqualFold(known, *name) {
 			return f.sql, nil

@@ -78,14 +78,11 @@ func (db *database) check(ctx context.Context, text string) error {
 		return err
 	}
 	w := res.writer()
-	sql, physical, err := w.Value(res.x)
+	sql, err := value(w, res.x)
 	if err != nil {
 		return err
 	}
 	t := res.x.Type()
-	if t.OID == 1184 && physical.OID == 1114 { // a local time
-		sql = "timezone('" + analystZone + "', " + sql + ")"
-	}
 	within, bounds := "NULL", res.env.Bounds(res.x)
 	if bounds.Bounded() {
 		within, err = db.within(w, res.x, bounds)
@@ -97,7 +94,7 @@ func (db *database) check(ctx context.Context, text string) error {
 	if err != nil {
 		return fmt.Errorf("raised: %w\n\tSELECT %s, %s", err, sql, within)
 	}
-	if err := db.equal(ctx, text, t, ours); err != nil {
+	if err := db.equal(ctx, text, t, ours, "t"); err != nil {
 		return fmt.Errorf("%w\n\t%s", err, sql)
 	}
 	for _, r := range ours {
@@ -106,6 +103,16 @@ func (db *database) check(ctx context.Context, text string) error {
 		}
 	}
 	return nil
+}
+
+// value writes an expression; a local time as the instant that the analyst's session
+// would read.
+func value(w *scalar.Writer, x scalar.Expr) (string, error) {
+	sql, physical, err := w.Value(x)
+	if x.Type().OID == 1184 && physical.OID == 1114 {
+		sql = "timezone('" + analystZone + "', " + sql + ")"
+	}
+	return sql, err
 }
 
 // within writes the bounded value as a number.
@@ -158,8 +165,8 @@ func sameType(oid string, t scalar.Type) error {
 const unknown = 705
 
 // equal compares values with plain Postgres's, row by row where that raises.
-func (db *database) equal(ctx context.Context, text string, t scalar.Type, ours [][]*string) error {
-	sql := "SELECT k, " + shown(t, text) + ", CAST(pg_typeof(" + text + ") AS oid) FROM t WHERE "
+func (db *database) equal(ctx context.Context, text string, t scalar.Type, ours [][]*string, from string) error {
+	sql := "SELECT k, " + shown(t, text) + ", CAST(pg_typeof(" + text + ") AS oid) FROM " + from + " WHERE "
 	all, err := db.native(ctx, sql+"inside ORDER BY k")
 	for i := 0; err != nil && i < len(ours); i++ {
 		if *ours[i][1] == "t" {
