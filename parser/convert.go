@@ -121,6 +121,8 @@ func fromPosition(f From) int {
 		return x.Ref.At
 	case *Join:
 		return x.At
+	case *Derived:
+		return x.At
 	}
 	return 0
 }

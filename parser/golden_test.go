@@ -120,7 +120,7 @@ func drawBlock(text string, block *parser.Block) string {
 		return drawError(text, block.Err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "from %s\n", drawFrom(block.From))
+	fmt.Fprintf(&b, "from %s\n", parser.PrintFrom(block.From))
 	if block.Where != nil {
 		fmt.Fprintf(&b, "where %s\n", parser.Print(block.Where))
 	}
@@ -131,41 +131,9 @@ func drawBlock(text string, block *parser.Block) string {
 		fmt.Fprintf(&b, "g%d %s\n", i+1, parser.Print(g))
 	}
 	for i, a := range block.Aggregates {
-		fmt.Fprintf(&b, "a%d %s\n", i+1, drawAggregate(a))
+		fmt.Fprintf(&b, "a%d %s\n", i+1, parser.Print(a))
 	}
 	return b.String()
-}
-
-func drawAggregate(a *parser.Aggregate) string {
-	args := make([]string, 0, len(a.Args))
-	for _, x := range a.Args {
-		args = append(args, parser.Print(x))
-	}
-	out := a.Func + "(" + map[bool]string{true: "*"}[a.Star] + map[bool]string{true: "DISTINCT "}[a.Distinct] + strings.Join(args, ", ") + ")"
-	if a.Filter != nil {
-		out += " filter " + parser.Print(a.Filter)
-	}
-	return out
-}
-
-func drawFrom(f parser.From) string {
-	switch x := f.(type) {
-	case *parser.Table:
-		return strings.TrimPrefix(x.Ref.Schema+"."+x.Ref.Name, ".") + map[bool]string{true: " only"}[x.Only] + " " + x.Alias
-	case *parser.Join:
-		kind := map[parser.JoinKind]string{
-			parser.Inner: "inner", parser.Left: "left", parser.Right: "right", parser.Full: "full", parser.Cross: "cross",
-		}[x.Kind]
-		out := "(" + drawFrom(x.Left) + " " + kind + " " + drawFrom(x.Right)
-		if x.On != nil {
-			out += " on " + parser.Print(x.On)
-		}
-		if x.Using != nil {
-			out += " using " + strings.Join(x.Using, ", ")
-		}
-		return out + ")"
-	}
-	return "nothing"
 }
 
 // drawError writes an error as psql does, with a caret under its position.
