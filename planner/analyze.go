@@ -7,6 +7,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
 )
 
 // A Query is an analysed statement: every name is resolved and every node is
@@ -16,6 +17,9 @@ type Query struct {
 	stmt   *parser.Statement
 	blocks []*block
 	folds  []Fold
+
+	constants *scalar.Constants
+	params    []uint32
 }
 
 // A Fold is a column-free expression of a block, printed by us. It is evaluated

@@ -322,3 +322,13 @@ func (c *checker) sameUnit() {
 		}
 	}
 }
+
+// whole returns the table of the policy that a partition belongs to, or the table itself.
+func (c *Catalog) whole(t *table) *table {
+	for _, up := range t.source.Parents {
+		if parent := c.tables[up]; parent != nil && !parent.public {
+			return c.whole(parent)
+		}
+	}
+	return t
+}

@@ -1,0 +1,104 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"dpproxy/parser"
+	"dpproxy/planner/scalar"
+)
+
+// DrawSource resolves FROM and WHERE of a block and draws what is proved of the rows.
+func DrawSource(cat *Catalog, b *parser.Block, limits Limits, values func([]scalar.Fold) []scalar.Value) (string, error) {
+	q := &Query{cat: cat, constants: &scalar.Constants{}}
+	s, err := q.source(b.From, b.Where)
+	if err != nil {
+		return "", err
+	}
+	var keys []scalar.Expr
+	for _, g := range b.Groups {
+		x, err := s.resolver().Expr(g)
+		if err != nil {
+			return "", err
+		}
+		keys = append(keys, x)
+	}
+	for _, a := range b.Aggregates {
+		for _, arg := range a.Args {
+			if _, err := s.resolver().Expr(arg); err != nil {
+				return "", err
+			}
+		}
+	}
+	if err := s.work(limits); err != nil {
+		return "", err
+	}
+	folds := q.constants.Folds()
+	w := &scalar.Writer{
+		Env:  &scalar.Env{Values: values(folds), TimeZones: map[string]bool{"UTC": true}, UTF8: true},
+		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
+	}
+	return drawSource(s, keys, w, limits)
+}
+
+func drawSource(s *source, keys []scalar.Expr, w *scalar.Writer, limits Limits) (string, error) {
+	var out strings.Builder
+	if s.protected() {
+		fmt.Fprintf(&out, "unit: %s %s\n", s.unit().SQL, s.unit().Type)
+	}
+	var names []string
+	for _, t := range s.tables() {
+		names = append(names, t.name.String())
+	}
+	fmt.Fprintf(&out, "reads: %s\nrows of a unit: %s", strings.Join(names, ", "), drawRows(s, keys))
+	factor, err := s.factor(limits)
+	if err != nil {
+		return "", err
+	}
+	if factor > 1 {
+		fmt.Fprintf(&out, ", times %d", factor)
+	}
+	out.WriteString("\n")
+	if s.declaresKeys() {
+		out.WriteString("an outer join declares keys\n")
+	}
+	for i, k := range keys {
+		if err := drawKey(&out, s, w, i, k); err != nil {
+			return "", err
+		}
+	}
+	from, where, err := s.write(w, drawnKeys{})
+	fmt.Fprintf(&out, "FROM %s\n  WHERE %s\n", from, where)
+	return out.String(), err
+}
+
+func drawRows(s *source, keys []scalar.Expr) string {
+	switch {
+	case s.unique():
+		return "one"
+	case len(keys) > 0 && s.fixes(keys):
+		return "one in each group"
+	}
+	return fmt.Sprintf("max_rows=%d max_partitions=%d", s.maxRows(), s.maxPartitions())
+}
+
+func drawKey(out *strings.Builder, s *source, w *scalar.Writer, i int, k scalar.Expr) error {
+	null := ""
+	if !scalar.NeverNull(s.conjuncts(), k) {
+		null = " or NULL"
+	}
+	fmt.Fprintf(out, "key %d: %s%s", i+1, k.Type(), null)
+	if s.perUnit(k) {
+		out.WriteString(", one for each unit")
+	}
+	from, where, ok, err := s.publicPart(w, k.Columns())
+	if ok {
+		fmt.Fprintf(out, ", public: FROM %s WHERE %s", from, where)
+	}
+	out.WriteString("\n")
+	return err
+}
+
+type drawnKeys struct{}
+
+func (drawnKeys) hmac(tag, bytes string) string { return "hmac(" + tag + ", " + bytes + ")" }
