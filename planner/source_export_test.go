@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/planner/scalar"
 )
@@ -102,3 +103,83 @@ func drawKey(out *strings.Builder, s *source, w *scalar.Writer, i int, k scalar.
 type drawnKeys struct{}
 
 func (drawnKeys) hmac(tag, bytes string) string { return "hmac(" + tag + ", " + bytes + ")" }
+
+// A ReadSource is what a test needs to compare the rows of a source with what is proved of them.
+type ReadSource struct {
+	// From and Where are the SQL; Unit and Columns what to select, one column for each
+	// argument of the statement's aggregates.
+	From, Where, Unit string
+	Columns           []string
+	// What is proved: of the rows, of the rows with one value of a column, of a column.
+	Unique                    bool
+	Fixes, PerUnit, NeverNull []bool
+	// Domains select the values of public columns; "" for others.
+	Domains  []string
+	Declares bool
+	// Factor bounds the rows of a unit, as a multiple of those in all relations.
+	Factor, Relations int64
+}
+
+// Read resolves FROM and WHERE of a block and writes its SQL.
+func Read(cat *Catalog, b *parser.Block, values func([]scalar.Fold) []scalar.Value) (*ReadSource, error) {
+	q := &Query{cat: cat, constants: &scalar.Constants{}}
+	s, err := q.source(b.From, b.Where)
+	if err != nil {
+		return nil, err
+	}
+	exprs := make([]scalar.Expr, 0, len(b.Aggregates))
+	for _, a := range b.Aggregates {
+		for _, arg := range a.Args {
+			x, err := s.resolver().Expr(arg)
+			if err != nil {
+				return nil, err
+			}
+			exprs = append(exprs, x)
+		}
+	}
+	limits := Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: map[catalog.Name]int64{}}
+	for n, t := range cat.tables {
+		if t.public {
+			limits.PublicRows[n] = 100
+		}
+	}
+	out := &ReadSource{Unique: s.unique(), Declares: s.declaresKeys(), Unit: s.unit().SQL, Relations: int64(s.b.aliases)}
+	if out.Factor, err = s.factor(limits); err != nil {
+		return nil, err
+	}
+	w := &scalar.Writer{
+		Env:  &scalar.Env{Values: values(q.constants.Folds()), UTF8: true},
+		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
+	}
+	for _, x := range exprs {
+		if err := out.column(s, w, x); err != nil {
+			return nil, err
+		}
+	}
+	out.From, out.Where, err = s.write(w, testKeys{})
+	return out, err
+}
+
+func (r *ReadSource) column(s *source, w *scalar.Writer, x scalar.Expr) error {
+	sql, err := w.Expr(x)
+	if err != nil {
+		return err
+	}
+	domain := ""
+	from, where, ok, err := s.publicPart(w, x.Columns())
+	if ok && len(x.Columns()) > 0 {
+		domain = "SELECT DISTINCT " + sql + " FROM " + from + " WHERE " + where
+	}
+	r.Columns, r.Domains = append(r.Columns, sql), append(r.Domains, domain)
+	r.Fixes = append(r.Fixes, s.fixes([]scalar.Expr{x}))
+	r.PerUnit = append(r.PerUnit, s.perUnit(x))
+	r.NeverNull = append(r.NeverNull, scalar.NeverNull(s.conjuncts(), x))
+	return err
+}
+
+// testKeys is a keyed order whose secret is known.
+type testKeys struct{}
+
+func (testKeys) hmac(tag, bytes string) string {
+	return "pg_catalog.sha256('secret'::pg_catalog.bytea || " + tag + "::pg_catalog.bytea || " + bytes + ")"
+}

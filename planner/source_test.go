@@ -39,10 +39,10 @@ func shopSchema() *catalog.Schema {
 			column("customer_id", int4, false), column("address", text, true),
 		}},
 		{Name: name("cards"), Kind: 'r', Columns: []catalog.Column{column("customer_id", int4, true), column("kind", text, true)}},
-		{Name: name("logins"), Kind: 'p', Keys: []catalog.Key{key("customer_id")}, Children: []catalog.Name{name("logins_2024")}, Columns: []catalog.Column{
+		{Name: name("logins"), Kind: 'p', Keys: []catalog.Key{key("customer_id", "day")}, Children: []catalog.Name{name("logins_2024")}, Columns: []catalog.Column{
 			column("customer_id", int4, true), column("day", date, true),
 		}},
-		{Name: name("logins_2024"), Kind: 'r', Keys: []catalog.Key{key("customer_id")}, Parents: []catalog.Name{name("logins")}, Columns: []catalog.Column{
+		{Name: name("logins_2024"), Kind: 'r', Keys: []catalog.Key{key("customer_id", "day")}, Parents: []catalog.Name{name("logins")}, Columns: []catalog.Column{
 			column("customer_id", int4, true), column("day", date, true),
 		}},
 		{Name: name("parts"), Kind: 'r', Keys: []catalog.Key{key("id")}, Columns: []catalog.Column{

@@ -260,7 +260,11 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 		if name != u {
 			columns = append(columns, r.alias+"."+name)
 		}
-		bytes = append(bytes, orderBytes(c, name))
+		canonical, err := p.orderBytes(c, name)
+		if err != nil {
+			return "", err
+		}
+		bytes = append(bytes, canonical)
 	}
 	columns = append(columns, "pg_catalog.count(*) OVER (PARTITION BY "+unit+") AS "+n)
 	message := strings.Join(bytes, " || ")
@@ -269,13 +273,11 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 		u, many, p.keyed.hmac(cutTag, message), many, message, o, strings.Join(columns, ", "), text, strings.Join(where, " AND "), o, r.cut, r.alias), nil
 }
 
-// orderBytes writes a column as bytes, the same for equal values. Of a column whose
-// values cannot be compared, a block sees only whether it is NULL.
-func orderBytes(c *scalar.Column, sql string) string {
-	if c.Type.Family() == scalar.NoFamily {
-		return "pg_catalog.int4send(pg_catalog.num_nulls(" + sql + "))"
-	}
-	return `COALESCE('\x01'::pg_catalog.bytea || ` + scalar.Canonical(c.Type, sql) + `, '\x00')`
+// orderBytes writes a column as bytes, the same for equal values. What a column of a
+// derived table holds can have another type than the column.
+func (p *sourceWriter) orderBytes(c *scalar.Column, sql string) (string, error) {
+	_, t, err := p.w.Value(&scalar.Ref{Column: c})
+	return scalar.Canonical(t, sql), err
 }
 
 // outputName is the name of a column of the relation in its sub-select.
