@@ -14,6 +14,8 @@ type Column struct {
 	NotNull bool
 	// Declared bounds of values, or nil: a column of a table of the policy.
 	Bounds *Bounds
+	// Values are declared public values, in the order that they are shown in, or nil.
+	Values []string
 	// Of are the expressions that a column of a derived table stands for, one for
 	// each branch of its UNION ALL; nil for a column of a table. A column that stands for
 	// a plain column of a table is like that column. The derived table's select list
@@ -101,7 +103,7 @@ type Resolver struct {
 
 // A UnitGroup is a grouping of rows by their privacy unit, and perhaps more.
 type UnitGroup struct {
-	// Keys are the grouping expressions, the unit itself aside.
+	// Keys are the grouping expressions.
 	Keys []Expr
 	// Rows bounds how many rows of a unit are aggregated: values of counts and sums
 	// are clamped to what so many rows can reach.
@@ -196,6 +198,12 @@ type (
 		x, low, high   Expr
 		not, symmetric bool
 	}
+	// like is [NOT] LIKE or ILIKE, by its operator; the pattern is a constant.
+	like struct {
+		node
+		op         string
+		x, pattern Expr
+	}
 	// anyOf compares with the elements of a constant array: op ANY, or ALL.
 	anyOf struct {
 		node
@@ -244,8 +252,6 @@ type (
 	// nullIf is NULLIF.
 	nullIf struct {
 		node
-		x, y Expr
-		// left and right are x and y as they are compared.
 		left, right Expr
 	}
 	// branches is CASE.
@@ -288,6 +294,9 @@ func (e *among) Columns() []*Column { return columnsOf(e) }
 
 // Columns implements Expr.
 func (e *between) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
+func (e *like) Columns() []*Column { return columnsOf(e) }
 
 // Columns implements Expr.
 func (e *anyOf) Columns() []*Column { return columnsOf(e) }

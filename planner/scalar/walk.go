@@ -15,6 +15,8 @@ func operands(e Expr) []Expr {
 		return append([]Expr{e.x}, e.list...)
 	case *between:
 		return []Expr{e.x, e.low, e.high}
+	case *like:
+		return []Expr{e.x, e.pattern}
 	case *anyOf:
 		return []Expr{e.x, e.array}
 	case *logic:
