@@ -73,7 +73,7 @@ type analysis struct {
 
 func newAnalysis(l *locator, cat Catalog) *analysis {
 	return &analysis{
-		l: l, cat: cat, levels: map[*pg.SelectStmt]*level{}, cteRefs: map[*pg.RangeVar]*cte{}, reads: map[string]bool{},
+		l: l, cat: cat, levels: map[*pg.SelectStmt]*level{}, cteRefs: map[*pg.RangeVar]*cte{},
 	}
 }
 

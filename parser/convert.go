@@ -117,7 +117,8 @@ func (v *converter) aggregate(n *pg.Node) *Aggregate {
 		v.notAllowed(f.Location, "VARIADIC")
 	}
 	if v.level != nil && !v.level.owns(n) {
-		v.forbid(f.Location, "an aggregate of columns of the query around it", "Compute it in that query.")
+		v.forbid(f.Location, "an aggregate with a sub-select or with columns of the query around it",
+			"Compute it in the query whose columns it needs, from columns alone.")
 	}
 	out.Args = v.exprs(f.Args)
 	if f.AggFilter != nil {
@@ -127,11 +128,12 @@ func (v *converter) aggregate(n *pg.Node) *Aggregate {
 }
 
 // owns reports whether all columns in the aggregate call are of this level. An aggregate
-// of columns of another level belongs to that one.
+// of columns of another level belongs to that one, whatever query it stands in; columns in
+// a sub-select count as well.
 func (l *level) owns(aggregate *pg.Node) bool {
 	foreign := func(n *pg.Node) bool {
 		ref := n.GetColumnRef()
-		return ref != nil && l.scope.reach(ref) != 0
+		return n.GetSubLink() != nil || ref != nil && l.scope.reach(ref) != 0
 	}
 	return !holds(foreign, aggregate)
 }
