@@ -1,6 +1,7 @@
 package parser_test
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,12 +32,29 @@ func table(name, unit, columns string) parser.Relation {
 	}
 }
 
+// viewTexts holds the queries of the views of clinic.sql, as pg_get_viewdef prints them.
+//
+//go:embed testdata/views/*.sql
+var viewTexts embed.FS
+
+func view(name, columns string) parser.Relation {
+	text, err := viewTexts.ReadFile("testdata/views/" + name + ".sql")
+	if err != nil {
+		panic(err)
+	}
+	return parser.Relation{Schema: "public", Name: name, View: string(text), Columns: strings.Fields(columns)}
+}
+
 // clinic is the schema of testdata/clinic.sql; shop that of the attacks.
 var (
 	clinic = schema{
 		table("hospitals", "public", "id name region"),
 		table("patients", "id", "id name sex birth_year region smoker Größe"),
 		table("visits", "patient_id", "id patient_id hospital_id day ts diagnosis cost qty big f8"),
+		view("dear_visits", "id patient_id price qty diagnosis"),
+		view("dearest", "visit who price"),
+		view("by_region", "Region n avg"),
+		view("towns", "region"),
 	}
 	shop = schema{
 		table("regions", "public", "region label"),
@@ -44,6 +62,7 @@ var (
 		table("orders", "uid", "oid uid amount ts status"),
 		table("items", "-", "iid oid qty"),
 		table("sales", "uid", "uid d amt"),
+		view("v_cust", "uid name region age salary score bio"),
 	}
 )
 
@@ -133,7 +152,22 @@ func drawBlock(text string, block *parser.Block) string {
 	for i, a := range block.Aggregates {
 		fmt.Fprintf(&b, "a%d %s\n", i+1, parser.Print(a))
 	}
+	for _, set := range block.Sets {
+		fmt.Fprintf(&b, "set%s\n", numbered(set))
+	}
+	for i, g := range block.Groupings {
+		fmt.Fprintf(&b, "s%d grouping%s\n", i+1, numbered(g))
+	}
 	return b.String()
+}
+
+// numbered names grouping expressions by their columns.
+func numbered(groups []int) string {
+	names := make([]string, 0, len(groups))
+	for _, i := range groups {
+		names = append(names, fmt.Sprintf("g%d", i+1))
+	}
+	return "(" + strings.Join(names, ", ") + ")"
 }
 
 // drawError writes an error as psql does, with a caret under its position.
