@@ -68,6 +68,13 @@ func drawSource(s *source, keys []scalar.Expr, w *scalar.Writer, limits Limits) 
 			return "", err
 		}
 	}
+	if len(s.used()) > 0 {
+		names = nil
+		for _, c := range s.used() {
+			names = append(names, c.SQL)
+		}
+		fmt.Fprintf(&out, "uses: %s\n", strings.Join(names, ", "))
+	}
 	from, where, err := s.write(w, drawnKeys{})
 	fmt.Fprintf(&out, "FROM %s\n  WHERE %s\n", from, where)
 	return out.String(), err

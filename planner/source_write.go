@@ -86,16 +86,15 @@ func (p *sourceWriter) node(n node, conds []condition) (string, error) {
 
 func (p *sourceWriter) join(j *joined, conds []condition) (string, error) {
 	below := slices.Concat(conds, j.on)
-	leftConds := below
-	rightConds := below
+	onLeft, onRight := below, below
 	if j.outer {
-		leftConds, rightConds = conds, j.on
+		onLeft, onRight = conds, j.on
 	}
-	left, err := p.node(j.left, leftConds)
+	left, err := p.node(j.left, onLeft)
 	if err != nil {
 		return "", err
 	}
-	right, err := p.node(j.right, rightConds)
+	right, err := p.node(j.right, onRight)
 	if err != nil {
 		return "", err
 	}
@@ -123,36 +122,35 @@ func (p *sourceWriter) compound(n node) bool {
 }
 
 func (p *sourceWriter) relation(r *relation, conds []condition) (string, error) {
-	text := ""
-	if r.rows != nil {
-		query, err := p.derived(r)
-		if err != nil {
-			return "", err
-		}
-		text = "(" + query + ") AS " + r.alias
-	} else {
-		hops := r.joins()
-		if r.cut > 0 {
-			hops = r.hops
-		}
-		text = r.scanSQL(hops)
-	}
-	if r.cut == 0 {
-		return text, nil
+	text, err := p.uncut(r)
+	if err != nil || r.cut == 0 {
+		return text, err
 	}
 	return p.cut(r, text, conds)
 }
 
+func (p *sourceWriter) uncut(r *relation) (string, error) {
+	switch {
+	case r.rows != nil:
+		query, err := p.derived(r)
+		return "(" + query + ") AS " + r.alias, err
+	case r.cut > 0: // the unit is needed, whoever else has it
+		return r.scanSQL(r.hops), nil
+	}
+	return r.scanSQL(r.joins()), nil
+}
+
 // scanSQL writes a table, joined with those on the path to its unit.
 func (r *relation) scanSQL(hops []*relation) string {
-	text := tableSQL(r)
+	var b strings.Builder
+	b.WriteString(tableSQL(r))
 	from := r
 	for i, h := range hops {
 		st := r.table.unit.steps[i]
-		text += fmt.Sprintf("\n  JOIN %s ON %s OPERATOR(pg_catalog.=) %s", tableSQL(h), h.sql(st.key), from.sql(st.from))
+		fmt.Fprintf(&b, "\n  JOIN %s ON %s OPERATOR(pg_catalog.=) %s", tableSQL(h), h.sql(st.key), from.sql(st.from))
 		from = h
 	}
-	return text
+	return b.String()
 }
 
 func tableSQL(r *relation) string {

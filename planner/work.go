@@ -166,24 +166,21 @@ func (s *source) protectedFirst() []*relation {
 // rowsOf bounds the rows of a public relation, and by how much a protected one
 // multiplies the rows of a unit.
 func (s *source) rowsOf(r *relation, limits Limits) (int64, error) {
-	n := int64(1)
+	most := int64(1)
 	for _, b := range r.branches() {
 		factor, err := b.source.factor(limits)
 		if err != nil {
 			return 0, err
 		}
-		n = max(n, factor)
-		if !r.protected() {
-			n = b.source.publicRows(limits)
-		}
+		most = max(most, factor)
 	}
 	switch {
 	case r.cut > 0:
 		return r.cut, nil
-	case r.rows == nil && !r.protected():
-		return sizeOf(r.table, limits), nil
+	case !r.protected():
+		return r.publicRows(limits), nil
 	}
-	return n, nil
+	return most, nil
 }
 
 // publicRows bounds the rows of a level without protected relations.
@@ -192,17 +189,19 @@ func (s *source) publicRows(limits Limits) int64 {
 	var joined []*relation
 	for _, r := range s.relations {
 		if !s.facts.closure(nil, joined...).rows[r] {
-			n := int64(math.MaxInt64)
-			if r.rows != nil {
-				n = r.branches()[0].source.publicRows(limits)
-			} else {
-				n = sizeOf(r.table, limits)
-			}
-			total = saturating(total, n)
+			total = saturating(total, r.publicRows(limits))
 		}
 		joined = append(joined, r)
 	}
 	return total
+}
+
+// publicRows bounds the rows of a public relation.
+func (r *relation) publicRows(limits Limits) int64 {
+	if r.rows != nil {
+		return r.rows.branches[0].source.publicRows(limits)
+	}
+	return sizeOf(r.table, limits)
 }
 
 // sizeOf returns the rows of a public table; one whose size is not known may have any.
