@@ -40,39 +40,39 @@ func (r *Resolver) aggregate(e *parser.Aggregate) (operand, error) {
 }
 
 // resolve sets the type of the result, that of Postgres.
-func (a *aggregate) resolve() error {
-	a.typ = typ(oidInt8)
-	if a.name == "count" {
-		if a.distinct && (a.x.Type().Family() == NoFamily || !a.x.Type().Deterministic) {
-			return notAllowed("count(DISTINCT) of values of type "+a.x.Type().String(), a.at)
+func (e *aggregate) resolve() error {
+	e.typ = typ(oidInt8)
+	if e.name == "count" {
+		if e.distinct && (e.x.Type().Family() == NoFamily || !e.x.Type().Deterministic) {
+			return notAllowed("count(DISTINCT) of values of type "+e.x.Type().String(), e.at)
 		}
 		return nil
 	}
-	if a.x == nil {
-		return notAllowed("the aggregate "+a.name+" without a value", a.at)
+	if e.x == nil {
+		return notAllowed("the aggregate "+e.name+" without a value", e.at)
 	}
-	t := a.x.Type()
+	t := e.x.Type()
 	ok := false
-	switch a.name {
+	switch e.name {
 	case "sum", "avg":
-		ok = t.number() && !a.distinct
-		a.typ = sumType(t)
-		if a.name == "avg" {
-			a.typ = averageType(t)
+		ok = t.number() && !e.distinct
+		e.typ = sumType(t)
+		if e.name == "avg" {
+			e.typ = averageType(t)
 		}
 	case "min", "max":
 		ok = ordered(t)
-		a.typ = t
-		a.typ.Mod = -1
+		e.typ = t
+		e.typ.Mod = -1
 		if t.OID == oidVarchar {
-			a.typ.OID = oidText
+			e.typ.OID = oidText
 		}
 	case "bool_and", "bool_or", "every":
 		ok = t.Family() == BoolFamily
-		a.typ = typ(oidBool)
+		e.typ = typ(oidBool)
 	}
 	if !ok {
-		return pgerr.New(pgerr.NotAllowed, "the aggregate %s of values of type %s is not allowed below a release", a.name, t).At(a.at).
+		return pgerr.New(pgerr.NotAllowed, "the aggregate %s of values of type %s is not allowed below a release", e.name, t).At(e.at).
 			WithHint("Use count, sum, avg, min, max, bool_and or bool_or.")
 	}
 	return nil

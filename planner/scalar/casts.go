@@ -39,32 +39,34 @@ func (env *Env) cast(e *cast) Interval {
 		return castMoment(i, from, to)
 	case to.Family() == BoolFamily && from.Family() != BoolFamily:
 		return Interval{Low: rat(0), High: rat(1), Null: i.Null}
-	case to.Family() == from.Family(), from.Family() == BoolFamily && to.whole():
+	case from.Family() == BoolFamily && to.whole():
+		i.Least = rat(1)
+		return i
+	case to.Family() == from.Family():
 		return i
 	}
 	return Interval{Null: i.Null}
 }
 
 func castNumber(i Interval, from, to Type) Interval {
-	switch to.Family() {
-	case IntFamily:
+	switch {
+	case to.whole():
 		if !from.whole() && i.Bounded() {
 			i.Low, i.High = halfDown(i.Low), halfUp(i.High)
 		}
 		i.Least = rat(1)
-	case FloatFamily:
+	case to.float():
 		if !i.Bounded() {
 			return i
 		}
 		return i.outward(to)
-	case NumericFamily:
-		if from.Family() == FloatFamily {
+	case to.decimal():
+		if from.float() {
 			i = fromFloat(i, from)
 		}
 		if digits := scaleOf(to); digits >= 0 {
 			i = roundedTo(i, digits)
 		}
-	default:
 	}
 	return i
 }
@@ -79,12 +81,12 @@ func fromFloat(i Interval, from Type) Interval {
 	if !i.Bounded() {
 		return i
 	}
-	error := power10(-14)
+	relative := power10(-14)
 	if from.OID == oidFloat4 {
-		error = power10(-5)
+		relative = power10(-5)
 	}
-	i.Low = scaled(new(big.Rat).Sub(i.Low, new(big.Rat).Mul(new(big.Rat).Abs(i.Low), error)), keptDigits, floor)
-	i.High = scaled(new(big.Rat).Add(i.High, new(big.Rat).Mul(new(big.Rat).Abs(i.High), error)), keptDigits, ceil)
+	i.Low = scaled(new(big.Rat).Sub(i.Low, new(big.Rat).Mul(new(big.Rat).Abs(i.Low), relative)), keptDigits, floor)
+	i.High = scaled(new(big.Rat).Add(i.High, new(big.Rat).Mul(new(big.Rat).Abs(i.High), relative)), keptDigits, ceil)
 	return i
 }
 
@@ -167,12 +169,12 @@ func (w *Writer) castNumber(e *cast, m mode) (fragment, error) {
 	}
 	t := w.Env.physical(e)
 	switch {
-	case to.OID == oidNumeric && from.Family() == FloatFamily:
+	case to.OID == oidNumeric && from.float():
 		sql := f.sql
 		if from.OID == oidFloat4 {
 			sql = castSQL(sql, from)
 		}
-		f = fragment{sql: "pg_catalog.round(" + castSQL(sql, t) + ", " + strconv.Itoa(keptDigits) + ")", typ: t}
+		f = fragment{sql: "pg_catalog.trim_scale(pg_catalog.round(" + castSQL(sql, t) + ", " + strconv.Itoa(keptDigits) + "))", typ: t}
 	case to.whole() && !from.whole():
 		return fragment{sql: castSQL(f.sql, typ(oidInt8)), typ: typ(oidInt8)}, nil
 	}
@@ -266,6 +268,8 @@ func (w *Writer) castText(e *cast, m mode) (fragment, error) {
 	}
 	to := e.typ
 	switch {
+	case to.OID == oidBpchar && to.Mod-4 > cutLength:
+		return fragment{}, notAllowed("padding to more than "+strconv.Itoa(cutLength)+" characters", e.at)
 	case to.OID == oidBpchar && to.Mod >= 4:
 		return fragment{sql: "CAST(" + f.sql + " AS pg_catalog.bpchar(" + strconv.Itoa(int(to.Mod)-4) + "))", typ: to}, nil
 	case to.OID == oidBpchar:

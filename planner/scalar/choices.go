@@ -73,7 +73,7 @@ func (r *Resolver) concat(ops []operand, at int) (operand, error) {
 	fn := &function{name: "concat", result: oidText, over: concatenate}
 	for i, o := range ops {
 		f := o.typ.Family()
-		if !o.unknown() && f != TextFamily && f != IntFamily && f != NumericFamily {
+		if o.typ.OID == oidBpchar || !o.unknown() && f != TextFamily && f != IntFamily && f != NumericFamily {
 			return operand{}, notAllowed("concat() of a value of type "+o.typ.String(), at)
 		}
 		var err error

@@ -78,14 +78,11 @@ func (env *Env) constant(e *constant) Interval {
 		return Interval{}
 	}
 	i := Interval{Low: d.number, High: d.number, Least: rat(1)}
-	switch e.typ.Family() {
-	case NumericFamily:
+	switch {
+	case e.typ.decimal():
 		i.Least = power10(-d.digits)
-	case FloatFamily:
-		if d.number.Sign() != 0 {
-			i.Least = new(big.Rat).Abs(d.number)
-		}
-	default:
+	case e.typ.float() && d.number.Sign() != 0:
+		i.Least = new(big.Rat).Abs(d.number)
 	}
 	return i
 }
@@ -169,18 +166,18 @@ func (env *Env) declared(c *Column) Interval {
 		return i
 	}
 	i := Interval{Null: !c.NotNull}
-	switch c.Type.Family() {
-	case BoolFamily:
+	t := c.Type
+	switch {
+	case t.OID == oidBool:
 		i.Low, i.High = rat(0), rat(1)
-	case IntFamily:
+	case t.whole():
 		i.Least = rat(1)
-	case NumericFamily:
+	case t.decimal():
 		i.Least = power10(-digitsOf(c))
-	case FloatFamily:
-		i.Least = tiny(c.Type)
-	default:
+	case t.float():
+		i.Least = tiny(t)
 	}
-	if c.Bounds != nil && c.Type.Family() != BoolFamily {
+	if c.Bounds != nil && t.OID != oidBool {
 		i.Low, i.High = declaredEnds(c)
 	}
 	return i
@@ -219,22 +216,16 @@ func scaleOf(t Type) int {
 // declaredEnds returns the declared bounds as they are written, rounded outward.
 func declaredEnds(c *Column) (low, high *big.Rat) {
 	b := c.Bounds
-	switch c.Type.Family() {
-	case IntFamily:
-		if b.Low != nil {
-			return larger(floor(b.Low), lowestInt8), smaller(ceil(b.High), highestInt8)
-		}
-	case NumericFamily:
-		if b.Low != nil {
-			return scaled(b.Low, keptDigits, floor), scaled(b.High, keptDigits, ceil)
-		}
-	case FloatFamily:
-		if b.Low != nil {
-			return floatEnds(b, c.Type)
-		}
-	case DateFamily, InstantFamily:
+	switch {
+	case moment(c.Type):
 		return momentEnds(c)
-	default:
+	case b.Low == nil:
+	case c.Type.whole():
+		return larger(floor(b.Low), lowestInt8), smaller(ceil(b.High), highestInt8)
+	case c.Type.decimal():
+		return scaled(b.Low, keptDigits, floor), scaled(b.High, keptDigits, ceil)
+	case c.Type.float():
+		return floatEnds(b, c.Type)
 	}
 	return nil, nil
 }
@@ -272,6 +263,6 @@ var (
 	leastFloat   = power10(-290)
 	largest4     = power10(38)
 	least4       = power2(-125)
-	largestExact = power10(60)
-	leastExact   = power10(-100)
+	largestExact = power10(200)
+	leastExact   = power10(-300)
 )

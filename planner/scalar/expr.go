@@ -60,7 +60,11 @@ type Fold struct {
 }
 
 // Constants collects the folds of a statement, equal ones once.
-type Constants struct{ folds []Fold }
+type Constants struct {
+	folds []Fold
+	// assumed says that a sub-select was taken to have the type of what is beside it.
+	assumed bool
+}
 
 // Add returns the index of the fold.
 func (c *Constants) Add(f Fold) int {

@@ -76,7 +76,7 @@ var functions = index(false,
 		"to_char interval text > text; to_char numeric text > text; to_char int4 text > text; to_char int8 text > text; to_char float4 text > text; " +
 		"to_char float8 text > text; power float8 float8 > float8; power numeric numeric > numeric; sqrt float8 > float8; sqrt numeric > numeric; " +
 		"exp float8 > float8; exp numeric > numeric; ln float8 > float8; ln numeric > numeric; like_escape text text > text; " +
-		"repeat text int4 > text; lpad text int4 > text; lpad text int4 text > text; rpad text int4 > text; rpad text int4 text > text"},
+		"substring text text > text; substring text text text > text; repeat text int4 > text; lpad text int4 > text; lpad text int4 text > text; rpad text int4 > text; rpad text int4 text > text"},
 )
 
 // A group of functions that are computed alike.
@@ -93,7 +93,7 @@ func index(operator bool, groups ...group) map[string][]*function {
 	}
 	all := map[string][]*function{}
 	for _, g := range groups {
-		for _, s := range strings.Split(g.signatures, ";") {
+		for s := range strings.SplitSeq(g.signatures, ";") {
 			takes, result, _ := strings.Cut(strings.TrimSpace(s), " > ")
 			words := strings.Fields(takes)
 			f := &function{name: words[0], operator: operator, result: oids[result], over: g.rule}

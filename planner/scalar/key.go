@@ -18,14 +18,13 @@ func Canonical(t Type, sql string) string {
 func Bytes(t Type, sql string) string { return bytesOf(t, sql) }
 
 func bytesOf(t Type, x string) string {
-	switch t.Family() {
-	case TextFamily, EnumFamily:
+	switch {
+	case t.Family() == TextFamily, t.Family() == EnumFamily:
 		return "pg_catalog.textsend(CAST(" + x + " AS pg_catalog.text)) || '\\x00'::pg_catalog.bytea"
-	case NumericFamily:
+	case t.decimal():
 		x = "pg_catalog.trim_scale(" + x + ")"
-	case FloatFamily:
+	case t.float():
 		x = oneSpelling(x)
-	default:
 	}
 	return "pg_catalog." + typeInfos[t.OID].send + "(" + x + ")"
 }

@@ -147,7 +147,7 @@ func arithmetic(f func(c *call, i ...Interval) Interval) func(*Env, *call) Inter
 		}
 		out := f(c, list...)
 		out.Null = out.Null || null
-		if c.typ.Family() == FloatFamily {
+		if c.typ.float() {
 			return out.outward(c.typ)
 		}
 		return out
@@ -162,7 +162,7 @@ func (i Interval) negative() Interval {
 // the finer unit, doubles of the last bit of the smaller one.
 func leastOfSum(c *call, i []Interval) *big.Rat {
 	least := smaller(i[0].Least, i[1].Least)
-	if c.typ.Family() == FloatFamily {
+	if c.typ.float() {
 		return lowestBit(least)
 	}
 	return least
@@ -203,10 +203,10 @@ func quotientBounds(c *call, a, b Interval) Interval {
 		out = hull(parts...)
 		out.Null = true
 	}
-	switch c.typ.Family() {
-	case IntFamily:
+	switch {
+	case c.typ.whole():
 		out.Low, out.High, out.Least = towardZero(out.Low), towardZero(out.High), rat(1)
-	case NumericFamily:
+	case c.typ.OID == oidNumeric:
 		out = roundedQuotient(out, a, b)
 	default:
 		out.Least = divide(a.Least, b.magnitude())

@@ -2,6 +2,7 @@ package scalar
 
 import (
 	"slices"
+	"strings"
 
 	"dpproxy/parser"
 	"dpproxy/pgerr"
@@ -19,6 +20,8 @@ type operand struct {
 
 func (o operand) free() bool    { return o.x == nil }
 func (o operand) unknown() bool { return o.typ.OID == oidUnknown }
+
+func (o operand) isBare() bool { return o.bare }
 
 func over(x Expr) operand { return operand{x: x, typ: x.Type(), at: x.Pos()} }
 
@@ -92,8 +95,8 @@ func (r *Resolver) expr(o operand) (Expr, error) {
 }
 
 func untyped(at int) error {
-	return pgerr.New(pgerr.NotAllowed, "the type of this constant is not known before it is computed").At(at).
-		WithHint("Cast it: CAST(... AS integer).")
+	return pgerr.New(pgerr.NotAllowed, "the type of this constant is not known before it is computed, or not that of what is beside it").At(at).
+		WithHint("Cast it: CAST((SELECT ...) AS integer).")
 }
 
 func castSQL(sql string, t Type) string { return "CAST(" + sql + " AS " + t.SQL() + ")" }
@@ -102,6 +105,10 @@ func castSQL(sql string, t Type) string { return "CAST(" + sql + " AS " + t.SQL(
 func (r *Resolver) coerce(o operand, t Type) (operand, error) {
 	if o.typ.same(t) && !o.bare {
 		return o, nil
+	}
+	if o.bare && t.Family() != TextFamily && t.Family() != EnumFamily {
+		r.Constants.assumed = true
+		return free(o.sql, t, o.at), nil
 	}
 	if o.free() {
 		t.Mod, t.Collation, t.Deterministic = -1, typ(0).Collation, true
@@ -255,14 +262,11 @@ func types(ops []operand) []uint32 {
 
 // signature writes the types of arguments, e.g. (date, unknown).
 func signature(ops []operand) string {
-	s := "("
+	names := make([]string, len(ops))
 	for i, o := range ops {
-		if i > 0 {
-			s += ", "
-		}
-		s += o.typ.String()
+		names[i] = o.typ.String()
 	}
-	return s + ")"
+	return "(" + strings.Join(names, ", ") + ")"
 }
 
 // apply calls a function or an operator.

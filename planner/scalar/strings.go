@@ -86,14 +86,12 @@ func (env *Env) textLength(e Expr) int {
 }
 
 func (env *Env) castLength(e *cast) int {
-	n := 0
-	switch from := e.x.Type(); from.Family() {
-	case TextFamily:
+	n := 64
+	switch from := e.x.Type(); {
+	case from.Family() == TextFamily:
 		n = env.textLength(e.x)
-	case NumericFamily: // 131072 digits before the point and 16383 behind it
+	case from.decimal(): // 131072 digits before the point and 16383 behind it
 		n = 1 << 18
-	default:
-		n = 64
 	}
 	if m := int(e.typ.Mod); m >= 4 {
 		if e.typ.OID == oidBpchar {
@@ -226,7 +224,8 @@ func (w *Writer) checkArgument(c *call, arg int) error {
 		n, ok, err := w.Env.integer(c.args[arg])
 		least := c.fn.over.least[arg]
 		if err == nil && ok && n < least {
-			err = pgerr.New(pgerr.NotAllowed, "argument %d of %s must be at least %d on protected data", arg+1, c.fn.title(), least).At(c.args[arg].Pos())
+			err = pgerr.New(pgerr.NotAllowed, "argument %d of %s must be at least %d on protected data", arg+1, c.fn.title(), least).At(c.args[arg].Pos()).
+				WithHint("Use another constant.")
 		}
 		return err
 	}

@@ -22,7 +22,7 @@ var (
 			}
 			return Interval{Low: new(big.Rat).Add(a.Low, b.Low), High: new(big.Rat).Add(a.High, b.High)}
 		}),
-		write: moved(func(w *Writer, c *call, x []fragment) (fragment, error) {
+		write: moved(func(_ *Writer, c *call, x []fragment) (fragment, error) {
 			parts := make([]string, len(x))
 			for i, f := range x {
 				parts[i] = f.sql
@@ -141,8 +141,9 @@ func moved(write func(w *Writer, c *call, x []fragment) (fragment, error)) func(
 	}
 }
 
-// shiftBounds moves both ends: adding months, days and time is monotone. In a time zone,
-// days are not all of 24 hours.
+// shiftBounds moves both ends. Adding months is monotone in the day alone: a day that the
+// month does not have becomes its last, whatever the time of day. In a time zone, days are not
+// all of 24 hours.
 func shiftBounds(env *Env, c *call) Interval {
 	by, isConstant := c.args[len(c.args)-1].(*constant)
 	if c.args[0].Type().OID == oidInterval {
@@ -168,7 +169,12 @@ func shiftBounds(env *Env, c *call) Interval {
 		if x.Type().OID == oidDate {
 			out.Low, out.High = new(big.Rat).Mul(out.Low, rat(microsPerDay)), new(big.Rat).Mul(out.High, rat(microsPerDay))
 		}
-		out.Low, out.High = d.added(out.Low, sign, floor), d.added(out.High, sign, ceil)
+		if day := rat(microsPerDay); d.months != 0 {
+			low, last := scaledBy(out.Low, day, floor), scaledBy(out.High, day, floor)
+			out.Low, out.High = d.added(low, sign), d.added(last.Sub(last.Add(last, day), rat(1)), sign)
+		} else {
+			out.Low, out.High = d.added(floor(out.Low), sign), d.added(ceil(out.High), sign)
+		}
 		if zoned(c.typ) && (d.months != 0 || d.days != 0) {
 			out.Low, out.High = out.Low.Sub(out.Low, rat(2*microsPerDay)), out.High.Add(out.High, rat(2*microsPerDay))
 		}
@@ -176,11 +182,16 @@ func shiftBounds(env *Env, c *call) Interval {
 	})(env, c)
 }
 
+// scaledBy rounds a multiple of unit.
+func scaledBy(r, unit *big.Rat, round func(*big.Rat) *big.Rat) *big.Rat {
+	x := round(new(big.Rat).Quo(r, unit))
+	return x.Mul(x, unit)
+}
+
 // added adds an interval to a moment in microseconds: the months, keeping the day where the month
 // has it, then days, then time.
-func (d datum) added(r *big.Rat, sign int, round func(*big.Rat) *big.Rat) *big.Rat {
-	n := round(r).Num().Int64()
-	t := timeOf(n)
+func (d datum) added(r *big.Rat, sign int) *big.Rat {
+	t := timeOf(r.Num().Int64())
 	if months := sign * int(d.months); months != 0 {
 		y, m, day := t.Date()
 		first := time.Date(y, m+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
@@ -353,7 +364,7 @@ func extractBounds(env *Env, c *call) Interval {
 	from := c.args[1].Type()
 	out := partBounds(strings.ToLower(*name), x, from)
 	out.Null = x.Null
-	if c.typ.Family() == FloatFamily {
+	if c.typ.float() {
 		return out.outward(c.typ)
 	}
 	return out
@@ -398,12 +409,36 @@ func partBounds(name string, x Interval, from Type) Interval {
 	return out
 }
 
+// elapsed reports whether an interval is a difference of two times, or NULL: it has days and
+// less than a day, but no months.
+func elapsed(e Expr) bool {
+	all := func(list []Expr) bool {
+		return !slices.ContainsFunc(list, func(o Expr) bool { return !elapsed(o) })
+	}
+	switch e := e.(type) { //nolint:gochecksumtype // the others are none
+	case *call:
+		return e.fn.over == difference
+	case *Ref:
+		return len(e.Column.Of) > 0 && all(e.Column.Of)
+	case *choice:
+		return all(e.args)
+	case *nullIf:
+		return elapsed(e.left)
+	case *aggregate:
+		return elapsed(e.x)
+	}
+	return false
+}
+
 func extracted(w *Writer, c *call) (fragment, error) {
 	x := c.args[1]
 	if i := w.Env.interval(x); !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(x)
 	}
 	from := x.Type()
+	if from.OID == oidInterval && !elapsed(x) {
+		return fragment{}, notAllowed("a part of an interval that is no difference of two times", c.at)
+	}
 	var name string
 	field, err := w.field(c.args[0], func(s string) bool {
 		p, ok := parts[s]

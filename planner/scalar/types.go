@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"slices"
 	"strings"
 
 	"dpproxy/catalog"
@@ -110,15 +111,7 @@ var castable = map[uint32][]uint32{
 
 // implicit reports whether a value of one type becomes one of the other by itself.
 func implicit(from, to uint32) bool {
-	if from == to {
-		return true
-	}
-	for _, t := range castable[from] {
-		if t == to {
-			return true
-		}
-	}
-	return false
+	return from == to || slices.Contains(castable[from], to)
 }
 
 // A Type is a type that may meet protected rows.
@@ -133,6 +126,8 @@ type Type struct {
 	Collation catalog.Name
 	// Deterministic is false where equal texts can differ in their bytes.
 	Deterministic bool
+	// Display is what people call a type that has no family.
+	Display string
 	// Array says that it is an array of the type that the other fields describe:
 	// of constants only.
 	Array bool
@@ -147,6 +142,9 @@ func TypeOf(t catalog.TypeRef, collation catalog.Name, deterministic bool) Type 
 		out.OID, out.Mod = t.BaseOID, t.BaseMod
 	case 'e':
 		out.OID, out.Enum = 0, t.Name
+	}
+	if out.Family() == NoFamily {
+		out.Display = t.Display
 	}
 	return out
 }
@@ -197,7 +195,7 @@ func (t Type) String() string {
 	case t.Enum.Name != "":
 		return t.Enum.Name
 	case t.SQL() == "":
-		return "a type that cannot be used here"
+		return t.Display
 	}
 	return strings.TrimPrefix(t.SQL(), "pg_catalog.")
 }
@@ -233,8 +231,13 @@ func (t Type) same(o Type) bool { return t.OID == o.OID && t.Enum == o.Enum && t
 // whole reports whether values are whole numbers.
 func (t Type) whole() bool { return t.Family() == IntFamily }
 
+// decimal reports whether values are numerics.
+func (t Type) decimal() bool { return t.Family() == NumericFamily }
+
+// float reports whether values are floating-point numbers.
+func (t Type) float() bool { return t.Family() == FloatFamily }
+
 // number reports whether values are numbers.
 func (t Type) number() bool {
-	f := t.Family()
-	return f == IntFamily || f == NumericFamily || f == FloatFamily
+	return t.whole() || t.decimal() || t.float()
 }

@@ -10,7 +10,7 @@ import (
 // comparison. It casts integers to numeric or float, and constants, but nothing that
 // could raise: a numeric column beside a float needs bounds.
 func (r *Resolver) unify(ops []operand, at int) ([]operand, error) {
-	target, ok := comparable(ops)
+	target, ok := together(ops)
 	if !ok {
 		return nil, mismatch(ops, at)
 	}
@@ -46,12 +46,12 @@ func mismatch(ops []operand, at int) error {
 		WithHint("Values of this type can only be counted, or tested for NULL.")
 }
 
-// comparable returns the type that each operand takes in a comparison of all, or
+// together returns the type that each operand takes in a comparison of all, or
 // false if they do not compare.
-func comparable(ops []operand) (func(operand) Type, bool) {
+func together(ops []operand) (func(operand) Type, bool) {
 	known := slices.DeleteFunc(slices.Clone(ops), operand.unknown)
 	if len(known) == 0 {
-		return func(operand) Type { return typ(oidText) }, true
+		return func(operand) Type { return typ(oidText) }, !slices.ContainsFunc(ops, operand.isBare)
 	}
 	families := map[Family]bool{}
 	for _, o := range known {
@@ -142,7 +142,7 @@ func comparableEnums(known []operand, enums bool) (func(operand) Type, bool) {
 func common(ops []operand) (Type, bool) {
 	known := slices.DeleteFunc(slices.Clone(ops), operand.unknown)
 	if len(known) == 0 {
-		return typ(oidText), true
+		return typ(oidText), !slices.ContainsFunc(ops, operand.isBare)
 	}
 	if known[0].typ.Family() == EnumFamily {
 		target, ok := comparableEnums(known, true)

@@ -64,6 +64,10 @@ func (w *Writer) Bounded(e Expr, within Interval) (string, Type, error) {
 	if !within.Bounded() {
 		return "", Type{}, w.noBounds(e)
 	}
+	if ref, ok := e.(*Ref); ok && !ref.Column.derived() && (e.Type().number() || moment(e.Type())) {
+		f, err := w.bring(ref, fragment{sql: ref.Column.SQL, typ: e.Type()}, within)
+		return f.sql, f.typ, err
+	}
 	f, err := w.operand(e)
 	if err != nil {
 		return "", Type{}, err
@@ -85,7 +89,7 @@ func (w *Writer) Target(c *Column, branch int) (string, error) {
 	if !c.derived() {
 		return w.Expr(e)
 	}
-	if from, to := e.Type().Family(), c.Type.Family(); from != to && !(from == IntFamily && c.Type.number()) {
+	if from, to := e.Type().Family(), c.Type.Family(); from != to && (from != IntFamily || !c.Type.number()) {
 		return "", pgerr.New(pgerr.Internal, "a column of type %s stands for a value of type %s", c.Type, e.Type()).At(e.Pos())
 	}
 	var f fragment
@@ -177,7 +181,7 @@ func (w *Writer) as(f fragment, t Type, at int) (string, error) {
 func (env *Env) physical(e Expr) Type {
 	t := e.Type()
 	switch {
-	case t.Family() == FloatFamily:
+	case t.float():
 		return typ(oidFloat8)
 	case t.whole() && env.beyondInt8(e):
 		return typ(oidNumeric)
@@ -196,12 +200,9 @@ func (env *Env) beyondInt8(e Expr) bool {
 				return true
 			}
 		}
-	case *call:
+	case *call, *aggregate:
 		i := env.interval(e)
-		return i.Bounded() && !(i.Low.Cmp(lowestInt8) >= 0 && i.High.Cmp(highestInt8) <= 0)
-	case *aggregate:
-		i := env.interval(e)
-		return i.Bounded() && !(i.Low.Cmp(lowestInt8) >= 0 && i.High.Cmp(highestInt8) <= 0)
+		return i.Bounded() && !i.within(Interval{Low: lowestInt8, High: highestInt8})
 	case *choice, *nullIf, *branches:
 		for _, o := range operands(e) {
 			if o.Type().whole() && env.beyondInt8(o) {
@@ -229,24 +230,26 @@ func (w *Writer) column(e *Ref, m mode) (fragment, error) {
 	case c.derived() || !c.Type.number() && !moment(c.Type):
 		return f, nil
 	}
-	return w.bring(e, f)
+	return w.bring(e, f, w.Env.declared(c.Base()))
 }
 
-// bring brings a column of a table into its bounds. NaN is above all numbers, as in
+// bring brings a column of a table into bounds, if there are some. NaN is above all numbers, as in
 // Postgres's LEAST and GREATEST, and becomes the upper bound.
-func (w *Writer) bring(e *Ref, f fragment) (fragment, error) {
+func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 	c := e.Column.Base()
-	i := w.Env.declared(c)
-	switch c.Type.Family() {
-	case IntFamily:
+	switch {
+	case c.Type.whole():
 		f.typ = typ(oidInt8)
-	case FloatFamily:
+	case c.Type.float():
 		f.typ = typ(oidFloat8)
-	default:
 	}
 	sql, err := w.as(fragment{sql: f.sql, typ: c.Type}, f.typ, e.At)
 	if err != nil {
 		return fragment{}, err
+	}
+	if f.typ.OID == oidNumeric && scaleOf(c.Type) < 0 {
+		digits := strconv.Itoa(keptDigits)
+		sql = "CASE WHEN pg_catalog.scale(" + sql + ") OPERATOR(pg_catalog.>) " + digits + " THEN pg_catalog.round(" + sql + ", " + digits + ") ELSE " + sql + " END"
 	}
 	x := sql
 	if low, high, ok := literals(i, f.typ); ok {
@@ -257,11 +260,8 @@ func (w *Writer) bring(e *Ref, f fragment) (fragment, error) {
 		t := tiny(c.Type)
 		x = "CASE WHEN " + sql + " OPERATOR(pg_catalog.>) " + floatLiteral(new(big.Rat).Neg(t)) + " AND " + sql + " OPERATOR(pg_catalog.<) " + floatLiteral(t) +
 			" THEN " + floatLiteral(new(big.Rat)) + " WHEN " + sql + " IS NOT NULL THEN " + x + " END"
-	case i.Bounded() && i.Null:
+	case i.Bounded() && !e.Column.NotNull:
 		x = "CASE WHEN " + f.sql + " IS NOT NULL THEN " + x + " END"
-	}
-	if f.typ.OID == oidNumeric && scaleOf(c.Type) < 0 {
-		x = "pg_catalog.round(" + x + ", " + strconv.Itoa(keptDigits) + ")"
 	}
 	f.sql = x
 	return f, nil

@@ -19,13 +19,13 @@ func (env *Env) aggregate(e *aggregate) Interval {
 	}
 	switch e.name {
 	case "sum":
-		if e.x.Type().Family() == FloatFamily {
+		if e.x.Type().float() {
 			i = latticeOf(i).widened(i)
 		}
 		i.Low = smaller(i.Low, new(big.Rat).Mul(i.Low, rows))
 		i.High = larger(i.High, new(big.Rat).Mul(i.High, rows))
 	case "avg":
-		if e.x.Type().Family() == FloatFamily {
+		if e.x.Type().float() {
 			l := latticeOf(i)
 			i = l.widened(i)
 			i.Least = power2(int(l) - 64) // of fewer than 2^64 rows
@@ -121,12 +121,9 @@ func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
 	t := w.Env.physical(e)
 	var sql string
 	switch {
-	case e.x.Type().Family() == FloatFamily:
+	case e.x.Type().float():
 		sql = w.floatSum(e, f.sql, filter)
 	default:
-		if f.sql, err = w.as(f, typ(oidNumeric), e.at); err != nil {
-			return fragment{}, err
-		}
 		sql = "pg_catalog." + e.name + "(" + f.sql + ")" + filter
 		if t.OID != oidNumeric {
 			low, high, _ := literals(i, typ(oidNumeric))
@@ -151,7 +148,7 @@ func (w *Writer) floatSum(e *aggregate, x, filter string) string {
 func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	t := e.x.Type()
 	i := w.Env.interval(e.x)
-	if t.Family() == FloatFamily && !i.Bounded() && !i.empty {
+	if t.float() && !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(e.x)
 	}
 	m := exact

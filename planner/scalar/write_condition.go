@@ -1,5 +1,7 @@
 package scalar
 
+import "strings"
+
 // test writes a condition.
 func (w *Writer) test(e Expr) (string, error) {
 	parts, err := w.compared(e)
@@ -69,18 +71,14 @@ func (w *Writer) oneOf(e Expr, m mode) (fragment, error) {
 }
 
 func (w *Writer) choose(e *choice, t Type, result func(Expr) (string, error)) (fragment, error) {
-	sql := map[string]string{"coalesce": "COALESCE(", "greatest": "GREATEST(", "least": "LEAST("}[e.kind]
+	parts := make([]string, len(e.args))
 	for i, a := range e.args {
-		part, err := result(a)
-		if err != nil {
+		var err error
+		if parts[i], err = result(a); err != nil {
 			return fragment{}, err
 		}
-		if i > 0 {
-			sql += ", "
-		}
-		sql += part
 	}
-	return fragment{sql: sql + ")", typ: t}, nil
+	return fragment{sql: strings.ToUpper(e.kind) + "(" + strings.Join(parts, ", ") + ")", typ: t}, nil
 }
 
 func (w *Writer) branches(e *branches, t Type, result func(Expr) (string, error)) (fragment, error) {
