@@ -90,7 +90,7 @@ func (s *source) in(e *parser.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	switch {
 	case e.Not:
 		return s.semijoin(j, func(w *scalar.Writer) (string, error) { return prefixed("NOT ", inner.existsSQL, w) })
-	case mustBeTrue || !slices.ContainsFunc(inner.match.Columns(), func(c *scalar.Column) bool { return !c.NotNull }):
+	case mustBeTrue || inner.neverNull():
 		return s.semijoin(j, inner.existsSQL)
 	case s.inside: // it is written twice
 		return nil, notHere(e.At, "Use EXISTS with an equality.", "IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
@@ -185,7 +185,7 @@ func (j *semijoin) tied(s *source) error {
 		return notHere(j.at, "Compare a column of the sub-select with one of the query around it by =.", "a sub-select on protected data that says nothing of the row cannot be used")
 	case !inner.protected() && !j.units:
 		return nil
-	case !s.protected():
+	case inner.protected() && !s.protected():
 		return pgerr.New(pgerr.Ownership, "whether a public row is kept depends on protected rows").At(j.at).
 			WithHint("Join the protected rows in FROM.")
 	}
@@ -215,8 +215,17 @@ func (j *semijoin) comparesUnits(s *source) bool {
 	if inner.isForeign(b) {
 		a, b = b, a
 	}
-	below := newClasses(slices.Concat(holds(inner.root), equalities(inner.where)), region(inner.root))
-	return s.classes.same(a, s.unit()) && below.same(b, inner.unit())
+	return s.classes.same(a, s.unit()) && inner.selectsUnit(b)
+}
+
+// selectsUnit reports whether the column is the unit by what the level says, IN aside.
+func (s *source) selectsUnit(c *scalar.Column) bool {
+	return s.protected() && newClasses(slices.Concat(holds(s.root), equalities(s.where)), region(s.root)).same(c, s.unit())
+}
+
+// neverNull reports whether what IN compares is never NULL.
+func (s *source) neverNull() bool {
+	return !slices.ContainsFunc(s.match.Columns(), func(c *scalar.Column) bool { return !c.NotNull && (s.isForeign(c) || !s.selectsUnit(c)) })
 }
 
 // existsSQL writes that there is a row.

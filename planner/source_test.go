@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
+	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/scalar"
 )
@@ -153,4 +155,54 @@ func literals(folds []scalar.Fold) []scalar.Value {
 		out[i] = scalar.Value{OID: f.Type.OID, Bytes: []byte(literal(f.SQL))}
 	}
 	return out
+}
+
+// A query below another one must not double the work of what is above it, nor its text.
+func TestSourceDepth(t *testing.T) {
+	cat := shop(t)
+	from, in := "orders", "c.id IN (SELECT customer_id FROM emails)"
+	for i := range 40 {
+		from = "(SELECT * FROM " + from + ") d" + strconv.Itoa(i)
+	}
+	s, err := readUnevaluated(t, cat, "SELECT count(day) FROM "+from)
+	if err != nil || len(s.From) > 20_000 {
+		t.Errorf("40 levels: %v", err)
+	}
+	for range 6 {
+		in = "c.id IN (SELECT c.id FROM customers c WHERE c.vip OR " + in + ")"
+	}
+	if s, err := readUnevaluated(t, cat, "SELECT count(*) FROM customers c WHERE "+in); err != nil || len(s.Where) > 20_000 {
+		t.Errorf("6 sub-selects: %v", err)
+	}
+}
+
+func TestSourceRelations(t *testing.T) {
+	cat := shop(t)
+	join := func(n int) string {
+		sql := "SELECT count(*) FROM customers c"
+		for i := range n - 1 {
+			sql += " JOIN customers c" + strconv.Itoa(i) + " ON c" + strconv.Itoa(i) + ".id = c.id"
+		}
+		return sql
+	}
+	if _, err := readUnevaluated(t, cat, join(64)); err != nil {
+		t.Error(err)
+	}
+	_, err := readUnevaluated(t, cat, join(65))
+	if e, ok := errors.AsType[*pgerr.Error](err); !ok || e.Code != pgerr.ProgramLimitExceeded {
+		t.Errorf("65 relations: %v", err)
+	}
+}
+
+func readUnevaluated(t *testing.T, cat *planner.Catalog, sql string) (*planner.ReadSource, error) {
+	t.Helper()
+	script, err := parser.Parse(sql, cat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := script.Statements[0].Blocks[0]
+	if b.Err != nil {
+		t.Fatal(b.Err)
+	}
+	return planner.Read(cat, b, literals)
 }
