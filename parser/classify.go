@@ -7,8 +7,9 @@ import (
 )
 
 // classify decides what becomes of a statement. Only statements that execute
-// their query now are analysed. PREPARE, CREATE VIEW, functions, DO and EXECUTE
-// are relayed: the mirror's row security answers when they read protected rows.
+// their query now are analysed. PREPARE, CREATE VIEW, functions and DO are relayed:
+// the mirror's row security answers when they read protected rows. What EXECUTE runs
+// is known to the session alone.
 func (a *analysis) classify(st *Statement, stmt *pg.Node, l *locator) {
 	switch x := stmt.GetNode().(type) {
 	case *pg.Node_VariableSetStmt:
@@ -20,8 +21,13 @@ func (a *analysis) classify(st *Statement, stmt *pg.Node, l *locator) {
 	case *pg.Node_AlterSystemStmt:
 		setting(st, x.AlterSystemStmt.Setstmt, l)
 	case *pg.Node_ExplainStmt:
-		a.explain(st, stmt, x.ExplainStmt, l)
+		if !execution(st, stmt, l) {
+			a.explain(st, stmt, x.ExplainStmt, l)
+		}
 	default:
+		if execution(st, stmt, l) {
+			return
+		}
 		query, form, ok := executed(stmt)
 		if !ok {
 			a.copied(st, stmt, l)
