@@ -42,7 +42,7 @@ func (a *answer) execute(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	x := a.text.stmt.Execute
 	relay := wire.Rewrite{Relay: true}
 	st, err := a.prepared(ctx, m, x)
-	if err != nil || st == nil || len(st.oids) != len(x.Args) {
+	if err != nil || st == nil || len(st.oids) > 0 && len(st.oids) != len(x.Args) {
 		return relay, elsewhere(err) // Postgres says what is wrong with the rest
 	}
 	inner := &answer{p: a.p, session: a.session, analyst: a.analyst, text: st.text}
@@ -143,8 +143,8 @@ func (a *answer) executed(ctx context.Context, m *wire.Mirror, x *parser.Execute
 // arguments evaluates the arguments in the session, as values of the parameters'
 // types in binary, which do not depend on the session's settings.
 func arguments(ctx context.Context, m *wire.Mirror, x *parser.Execute, st *prepared) ([][]byte, error) {
-	if len(x.Args) == 0 {
-		return nil, nil
+	if len(st.oids) == 0 {
+		return nil, nil // Postgres takes arguments that nobody asks for, and forgets them
 	}
 	cols := make([]string, len(x.Args))
 	for i, arg := range x.Args {

@@ -107,23 +107,23 @@ func TestCancelKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := openRaw(t, config)
-		if len(c.key) != length {
-			t.Errorf("version %s: a key of %d bytes", version, len(c.key))
+		if len(c.Key) != length {
+			t.Errorf("version %s: a key of %d bytes", version, len(c.Key))
 		}
 		c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT pg_backend_pid()"}))
-		if got := read(t, c, 1); !strings.Contains(got, `"`+decimal(c.pid)+`"`) {
-			t.Errorf("the process is %d for cancel requests, and otherwise %s", c.pid, got)
+		if got := read(t, c, 1); !strings.Contains(got, `"`+decimal(c.PID)+`"`) {
+			t.Errorf("the process is %d for cancel requests, and otherwise %s", c.PID, got)
 		}
 		c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT pg_sleep(60)"}))
 		waitForSleep(t)
-		wrong := append([]byte(nil), c.key...)
+		wrong := append([]byte(nil), c.Key...)
 		wrong[length-1]++
-		for _, key := range [][]byte{wrong, c.key[:length-1], append(wrong[:length-1:length-1], 0, 0), nil, c.key} {
+		for _, key := range [][]byte{wrong, c.Key[:length-1], append(wrong[:length-1:length-1], 0, 0), nil, c.Key} {
 			request := p.dialTCP(t)
-			request.Write(requestPacket(80877102, append(bigEndian(c.pid), key...)...))
+			request.Write(requestPacket(80877102, append(bigEndian(c.PID), key...)...))
 			io.ReadAll(request)
 			running := p.Owed() > 0
-			if right := string(key) == string(c.key); !right && !running {
+			if right := string(key) == string(c.Key); !right && !running {
 				t.Errorf("version %s: the key %x cancels", version, key)
 			}
 		}

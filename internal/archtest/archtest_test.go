@@ -49,6 +49,7 @@ var allowed = map[string]string{
 	"internal/stattest":         "",
 	"internal/gausssum":         "",
 	"internal/pgtemp":           "",
+	"internal/wiretest":         "",
 	"internal/demo":             "",
 	"integration":               anything,
 }
