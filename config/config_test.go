@@ -133,6 +133,7 @@ func TestPolicy(t *testing.T) {
 	keys := strings.Repeat("A", 43) + "="
 	want := &config.Policy{
 		Listen: "127.0.0.1:6433", TLSCert: "/etc/dpproxy/cert.pem", TLSKey: "/etc/dpproxy/key.pem",
+		ClientCA: "/etc/dpproxy/clients.pem", Health: "127.0.0.1:6434",
 		Data: "postgres://dpproxy_reader@db/clinic", DataPasswordFile: "/etc/dpproxy/data.password",
 		Mirror: "host=/run/postgresql dbname=mirror user=dpproxy", MirrorPasswordFile: "/etc/dpproxy/mirror.password",
 		MirrorAdmin: "postgresql:///mirror?user=postgres&host=/run/postgresql",
@@ -148,16 +149,20 @@ func TestPolicy(t *testing.T) {
 		},
 		Analysts: []config.Analyst{
 			{
-				Name: "ana", Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
+				Name: "ana", Certificates: []string{"ana"}, Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
 				Tables:   []catalog.Name{public("visits"), public("patients"), {Schema: "lab", Name: "labs"}},
 				Budget:   &accountant.Budget{EpsilonPico: 1e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
 				Settings: map[string]string{"dp.epsilon": "0.5", "dp.notice": "off", "statement_timeout": "10s"},
 			},
-			{Name: "Bob Ross", Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys},
+			{Name: "eve", Certificates: []string{"eve@clinic", "the dashboard"}},
+			{Name: "Bob Ross", Certificates: []string{"Bob Ross"}, Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys},
 		},
 		Defaults: config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9},
-		Limits:   config.Limits{StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4},
-		Answers:  config.Answers{Remember: true, Keep: 500, Refresh: 7 * 24 * time.Hour, Epoch: "after the load of May"},
+		Limits: config.Limits{
+			StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4, AnalystConnections: 10,
+			AddressConnections: 20, FailedLogins: 5, IdleSession: 8 * time.Hour, IdleTransaction: 10 * time.Minute,
+		},
+		Answers: config.Answers{Remember: true, Keep: 500, Refresh: 7 * 24 * time.Hour, Epoch: "after the load of May"},
 	}
 	ignore := cmpopts.IgnoreFields(config.Policy{}, "Tables")
 	if diff := cmp.Diff(want, p, ignore, cmpopts.IgnoreUnexported(config.Policy{})); diff != "" {
@@ -179,7 +184,10 @@ func TestDefaults(t *testing.T) {
 	if p.Defaults != (config.Defaults{EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95}) {
 		t.Errorf("%+v", p.Defaults)
 	}
-	if p.Limits != (config.Limits{StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8}) {
+	if p.Limits != (config.Limits{
+		StatementTimeout: 30 * time.Second, Connections: 100, AnalystConnections: 100, AddressConnections: 100,
+		FailedLogins: 20, IdleSession: 24 * time.Hour, IdleTransaction: time.Hour, DataConnections: 8,
+	}) {
 		t.Errorf("%+v", p.Limits)
 	}
 }

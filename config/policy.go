@@ -13,8 +13,11 @@ import (
 type Policy struct {
 	// Listen is host:port.
 	Listen string
-	// TLSCert and TLSKey are file names, both or none.
-	TLSCert, TLSKey string
+	// Health is host:port of the pages that say how dpproxy is; empty: none.
+	Health string
+	// TLSCert and TLSKey are file names, both or none. ClientCA, if set, holds the
+	// authorities that sign certificates of clients.
+	TLSCert, TLSKey, ClientCA string
 	// Data and Mirror are connection URLs without passwords; MirrorAdmin is the
 	// one that sync uses, Mirror if it is not set.
 	Data, Mirror, MirrorAdmin string
@@ -63,9 +66,12 @@ type Ledger struct {
 // An Analyst is a login.
 type Analyst struct {
 	Name     string
-	Verifier string // SCRAM-SHA-256, in Postgres's form
-	Tables   []catalog.Name
-	Budget   *accountant.Budget // nil: only the unit's and the tables' budgets count
+	Verifier string // SCRAM-SHA-256, in Postgres's form; empty: no password logs in
+	// Certificates are the common names of certificates that log in without a
+	// password, where there is a ClientCA.
+	Certificates []string
+	Tables       []catalog.Name
+	Budget       *accountant.Budget // nil: only the unit's and the tables' budgets count
 	// Settings are session defaults on the mirror, such as dp.epsilon.
 	Settings map[string]string
 }
@@ -79,9 +85,14 @@ type Defaults struct {
 
 // Limits of the service.
 type Limits struct {
-	StatementTimeout time.Duration // of one read of protected data; 30 s
-	Connections      int           // sessions; 100
-	DataConnections  int           // connections to the protected database; 8
+	StatementTimeout   time.Duration // of one read of protected data; 30 s
+	Connections        int           // sessions; 100
+	AnalystConnections int           // sessions of one analyst; as Connections
+	AddressConnections int           // sessions from one address; as Connections
+	FailedLogins       int           // from one address in a minute; 20
+	IdleSession        time.Duration // 24 h
+	IdleTransaction    time.Duration // 1 h
+	DataConnections    int           // connections to the protected database; 8
 }
 
 // Scopes returns the limits of the ledger: the unit's, then tables', then
