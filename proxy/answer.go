@@ -74,7 +74,7 @@ func (a *answer) draw(ctx context.Context, plan *planner.Plan, known *known, pre
 	if err != nil {
 		return nil, nil, err
 	}
-	exact, err := conn.read(ctx, rest, pre.values, a.p.cfg.Defaults.Timeout, pre.timeout)
+	exact, err := conn.read(ctx, rest, pre.values, a.p.policy.Load().defaults.Timeout, pre.timeout)
 	if err != nil {
 		return nil, nil, a.failed(ctx, receipt, plan, err)
 	}
@@ -98,7 +98,7 @@ func (a *answer) analyse(b wire.Bound) (*planner.Query, error) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "a utility statement over protected data takes no parameters").
 			WithHint("Write the values as constants.")
 	}
-	granted := a.p.cfg.Analysts[a.analyst].Tables
+	granted := a.p.analyst(a.analyst).Tables
 	for _, t := range a.text.stmt.Protected {
 		if !granted[tableName(t)] {
 			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", t.Resolved.Name).At(t.At)

@@ -107,7 +107,7 @@ func (a *answer) costs(ctx context.Context, rest *planner.Plan, known *known) ([
 // state gives the session what dp.budget shows, and runs the statement as it is.
 func (a *answer) state(ctx context.Context, m *wire.Mirror, _ wire.Bound) (wire.Rewrite, error) {
 	var tables []string
-	for t := range a.p.cfg.Analysts[a.analyst].Tables {
+	for t := range a.p.analyst(a.analyst).Tables {
 		tables = append(tables, t.String())
 	}
 	balances, err := a.p.cfg.Ledger.Balances(ctx)

@@ -79,7 +79,7 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 
 // defaults returns the settings of a session that set none.
 func (p *Proxy) defaults() settings {
-	d := p.cfg.Defaults
+	d := p.policy.Load().defaults
 	return settings{epsilonPico: d.EpsilonPico, mechanism: d.Mechanism, confidence: d.Confidence, notices: true}
 }
 

@@ -35,6 +35,9 @@ func (s *Session) reply(typ byte, size int) error {
 	if err := s.pass(head, typ, size); err != nil {
 		return err
 	}
+	if s.prepared > s.limits.Statements {
+		return fatal(pgerr.ProgramLimitExceeded, "a session may hold %d prepared statements", s.limits.Statements)
+	}
 	if last {
 		s.pipeline.pop()
 		if typ == 'Z' {
@@ -145,10 +148,24 @@ func (s *Session) ready(head reply, raw []byte) {
 // noteTag follows commands that take prepared statements away.
 func (s *Session) noteTag(raw []byte) {
 	tag := raw[headerBytes:]
+	s.countPrepared(string(bytes.TrimRight(tag, "\x00")))
 	for _, takes := range []string{"DEALLOCATE", "DISCARD ALL", "DO", "CALL"} {
 		if bytes.HasPrefix(tag, []byte(takes)) {
 			s.pipeline.markStale()
 		}
+	}
+}
+
+// countPrepared counts the statements that SQL prepares. They can be counted only when
+// they are there: one too many ends the session.
+func (s *Session) countPrepared(tag string) {
+	switch tag {
+	case "PREPARE":
+		s.prepared++
+	case "DEALLOCATE":
+		s.prepared = max(0, s.prepared-1)
+	case "DEALLOCATE ALL", "DISCARD ALL":
+		s.prepared = 0
 	}
 }
 

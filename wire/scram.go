@@ -65,6 +65,15 @@ func CheckVerifier(verifier string) error {
 	return err
 }
 
+// Iterations returns those of a verifier, or 0 if it is none.
+func Iterations(verifier string) int {
+	c, err := parseVerifier(verifier)
+	if err != nil {
+		return 0
+	}
+	return c.Iters
+}
+
 func parseVerifier(v string) (scram.StoredCredentials, error) {
 	var c scram.StoredCredentials
 	parts := strings.Split(v, "$")

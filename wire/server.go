@@ -195,10 +195,17 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*Session, error) 
 		return nil, err
 	}
 	s, err := v.open(ctx, c, p, start)
+	if err == nil && c.config != v.config.Load() {
+		// Disconnect may have missed it, and what let it in may not hold any more.
+		s.mirror.conn.Close()
+		v.sessions.remove(s)
+		err = fatal(pgerr.AdminShutdown, "the configuration has changed: log in again")
+	}
 	if err != nil {
 		v.admission.leave(c.address, c.user)
+		return nil, err
 	}
-	return s, err
+	return s, nil
 }
 
 // open dials the mirror for a client that has proved who it is.

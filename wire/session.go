@@ -51,6 +51,8 @@ type Session struct {
 	working   atomic.Bool // an intercepted statement is not yet sent to the mirror
 	watching  bool        // something was intercepted: names matter. The requests goroutine's own
 
+	prepared int // statements by SQL's PREPARE. The replies goroutine's own
+
 	mu     sync.Mutex
 	params map[string]string // as the mirror reports them
 	value  any

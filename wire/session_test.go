@@ -3,6 +3,7 @@ package wire_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -389,5 +390,79 @@ func TestNotify(t *testing.T) {
 	n, err = other.WaitForNotification(t.Context())
 	if err != nil || n.Payload != "from somebody else" {
 		t.Errorf("the other user's first notification is %v, %v", n, err)
+	}
+}
+
+// TestClientDoesNotRead lets an answer of a gigabyte wait for its reader. Nothing
+// grows meanwhile, a cancel request gets through, and the rest is answered.
+func TestClientDoesNotRead(t *testing.T) {
+	p := start(t, nil)
+	c := openRaw(t, p.config(t))
+	before := allocated()
+	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT repeat('x', 10000) FROM generate_series(1, 100000)"}))
+	waitForWrite(t)
+	if used := allocated() - before; used > 16<<20 {
+		t.Errorf("%d MiB were allocated", used>>20)
+	}
+	request := p.dialTCP(t)
+	request.Write(requestPacket(80877102, append(bigEndian(c.PID), c.Key...)...))
+	io.ReadAll(request)
+	got := read(t, c, 1)
+	if !strings.HasSuffix(got, "ErrorResponse ERROR 57014 canceling statement due to user request\nReadyForQuery I\n") {
+		t.Errorf("the end of the answer is %s", got[max(0, len(got)-200):])
+	}
+	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT 1"}))
+	if got := read(t, c, 1); !strings.Contains(got, `DataRow "1"`) {
+		t.Errorf("then the answer is %s", got)
+	}
+}
+
+// TestClientDoesNotReadAtTheEnd stops a server whose client does not read.
+func TestClientDoesNotReadAtTheEnd(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Limits.DrainTime = 10 * time.Millisecond })
+	c := openRaw(t, p.config(t))
+	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT repeat('x', 10000) FROM generate_series(1, 100000)"}))
+	waitForWrite(t)
+	p.stop() // the test's end fails unless Serve returns
+}
+
+// waitForWrite waits until the mirror cannot send any more.
+func waitForWrite(t *testing.T) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), postgres.URL("mirror", "postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	eventually(t, "the mirror waits for its reader", func() bool {
+		return one(t, c, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'ClientWrite'") != "0"
+	})
+}
+
+// TestClientOnlySends sends requests and reads no reply: at the limit of the pipeline
+// the client must wait. When it reads at last, everything is answered.
+func TestClientOnlySends(t *testing.T) {
+	const limit, requests = 100, 20_000
+	p := start(t, func(c *wire.Config) { c.Limits.Pipeline = limit })
+	c := openRaw(t, p.config(t))
+	out := encodeAll(t, &pgproto3.Parse{Name: "s", Query: "SELECT repeat('x', 1000)"})
+	for range requests {
+		out = append(out, encodeAll(t, &pgproto3.Bind{PreparedStatement: "s"}, &pgproto3.Execute{})...)
+	}
+	out = append(out, encodeAll(t, &pgproto3.Sync{})...)
+	sent := make(chan error, 1)
+	go func() {
+		_, err := c.Write(out)
+		sent <- err
+	}()
+	eventually(t, "the client must wait", func() bool { return p.Owed() >= limit })
+	if owed := p.Owed(); owed > limit {
+		t.Errorf("%d replies are owed, at most %d are to be", owed, limit)
+	}
+	if got := strings.Count(read(t, c, 1), "CommandComplete"); got != requests {
+		t.Errorf("%d of %d were answered", got, requests)
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
 	}
 }
