@@ -20,6 +20,6 @@ func notify(state string) {
 	if err != nil {
 		return
 	}
-	defer conn.Close()
 	_, _ = conn.Write([]byte(state))
+	_ = conn.Close()
 }
