@@ -36,6 +36,9 @@ ALTER TABLE visits ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY dp ON visits FOR SELECT USING (dp.protected('visits'));
 ALTER TABLE patients ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY dp ON patients FOR SELECT USING (dp.protected('patients'));
+ALTER VIEW dear_visits SET (security_invoker);
+ALTER VIEW dearest SET (security_invoker);
+ALTER VIEW by_region SET (security_invoker);
 CREATE ROLE ana LOGIN;
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO ana;
 GRANT USAGE ON SCHEMA dp TO ana`
@@ -220,6 +223,21 @@ func corpus(t *testing.T) []string {
 		out = append(out, strings.Trim(s, "\n"))
 	}
 	return out
+}
+
+// TestViewTexts: the views of the catalogue of these tests are those of the fixture.
+func TestViewTexts(t *testing.T) {
+	o := startOracle(t)
+	ask(t, o.direct, "SET search_path = ''")
+	for _, r := range clinic {
+		if r.View == "" {
+			continue
+		}
+		got := ask(t, o.direct, "SELECT pg_get_viewdef('public."+r.Name+"'::regclass)")
+		if want := []string{fmt.Sprintf("%q", r.View)}; !cmp.Equal(got.Rows, want) {
+			t.Errorf("%s: %s", r.Name, cmp.Diff(want, got.Rows))
+		}
+	}
 }
 
 // TestOracle: each statement answers the same on the rows as its spliced text
