@@ -156,7 +156,7 @@ func TestReload(t *testing.T) {
 
 	// What cannot be, and what cannot change, leaves everything as it is.
 	write("privacy_unit:", "colour: red\nprivacy_unit:")
-	r.hangUp(t, "policy.yaml:5:1: unknown key \\\"colour\\\"")
+	r.hangUp(t, "policy.yaml:6:1: unknown key \\\"colour\\\"")
 	write("9000", "8000", "max_rows: 5", "max_rows: 4")
 	r.hangUp(t, "privacy_unit, tables changed: that needs a restart")
 	write("tables: [patients]}", "tables: [patients], budget: {epsilon: 1}}")
@@ -178,8 +178,9 @@ func TestReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bobs := original[strings.Index(original, "\n  bob:"):]
-	write(bobs, "\n  bob: {password: \""+verifier+"\", tables: [patients]}\n")
+	_, bobs, _ := strings.Cut(original, "\n  bob:")
+	bobs, _, _ = strings.Cut(bobs, "\n")
+	write("bob:"+bobs, "bob: {password: \""+verifier+"\", tables: [patients]}")
 	r.hangUp(t, "the policy was reloaded")
 	_, err = bob.Exec(t.Context(), "SELECT 1")
 	fails(t, err, "57P01", "administrator command")
