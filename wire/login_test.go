@@ -60,8 +60,10 @@ func TestLoginIsScram(t *testing.T) {
 	if got, want := connectError(t, nobody), `FATAL 28P01 password authentication failed for user "nobody"`; got != want {
 		t.Errorf("an unknown user: %s, want %s", got, want)
 	}
+	long := strings.Repeat("n", 1000)
+	connectError(t, strings.Replace(p.url(""), "user=ana", "user="+long, 1))
 	log := p.log.String()
-	if !strings.Contains(log, "user=nobody") || strings.Contains(log, "wrong") {
+	if !strings.Contains(log, "user=nobody") || strings.Contains(log, "wrong") || strings.Contains(log, long[:64]) {
 		t.Errorf("the log reads %s", log)
 	}
 }
@@ -171,7 +173,7 @@ func TestCheckVerifierRefuses(t *testing.T) {
 }
 
 // certificate makes a self-signed one for 127.0.0.1.
-func certificate(t *testing.T) tls.Certificate {
+func certificate(t testing.TB) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -110,6 +110,10 @@ func (v *Server) accept(ctx, running context.Context, l net.Listener, all *sync.
 	}
 }
 
+// longestName is that of Postgres's names: what anybody says of himself is not to fill
+// the log.
+const longestName = 63
+
 func isTemporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
@@ -157,7 +161,7 @@ func (v *Server) login(ctx context.Context, c *connection) (*Session, error) {
 		err = errDone
 	}
 	if f, ok := errors.AsType[*fatalError](err); ok {
-		v.log.Info("a log-in failed", "user", c.user, "remote", remote(conn), "code", f.told.Code.String())
+		v.log.Info("a log-in failed", "user", c.user[:min(len(c.user), longestName)], "remote", remote(conn), "code", f.told.Code.String())
 		linger := time.AfterFunc(lingerTime, func() { conn.Close() })
 		defer linger.Stop()
 		_, _ = c.conn.Write(encodeFatal(f.told)) // who has gone does not hear it
