@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func FuzzLogin(f *testing.F) {
 	f.Add(append(requestPacket(80877102, 0, 0, 0, 1), start30...))
 	f.Add(append(start30, packet('p', []byte("SCRAM-SHA-256\x00\x00\x00\x00\x20n,,n=,r=abcdefghijklmnopqrstuvwx"))...))
 	for _, bytes := range malformed {
-		f.Add(append(start30[:len(start30):len(start30)], bytes...))
+		f.Add(slices.Concat(start30, bytes))
 	}
 	certificate := certificate(f)
 	p := start(f, func(c *wire.Config) { c.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}} })
