@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goccy/go-yaml/ast"
+
 	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/planner"
@@ -36,11 +38,16 @@ func (v value) roleName(s string) {
 func (v value) analyst() (a Analyst) {
 	v.object(fields{
 		"password": func(v value) { a.Verifier = v.verifier() },
+		"certificates": func(v value) {
+			v.list(func(c value) { a.Certificates = append(a.Certificates, c.text()) })
+		},
 		"tables":   func(v value) { a.Tables = v.tableNames() },
 		"budget":   func(v value) { a.Budget = new(v.budget()) },
 		"settings": func(v value) { a.Settings = v.settings() },
 	})
-	v.need("password")
+	if m, ok := v.node.(ast.MapNode); ok && !states(m, "password") {
+		v.d.passwordless = append(v.d.passwordless, v)
+	}
 	return a
 }
 
@@ -110,10 +117,13 @@ const maxSettingEpsilon = 1000 * dp.PicoPerUnit
 
 // ownSettings checks the values of dpproxy's own settings.
 var ownSettings = fields{
-	"dp.epsilon":    func(v value) { v.epsilon(maxSettingEpsilon) },
-	"dp.confidence": func(v value) { v.confidence() },
-	"dp.mechanism":  func(v value) { v.oneOf(planner.MechanismNames()...) },
-	"dp.notice":     func(v value) { v.oneOf("on", "off") },
+	"dp.epsilon":        func(v value) { v.epsilon(maxSettingEpsilon) },
+	"dp.confidence":     func(v value) { v.confidence() },
+	"dp.mechanism":      func(v value) { v.oneOf(planner.MechanismNames()...) },
+	"dp.notice":         func(v value) { v.oneOf("on", "off") },
+	"dp.max_rows":       func(v value) { v.count(maxContribution) },
+	"dp.max_partitions": func(v value) { v.count(maxContribution) },
+	"dp.max_sum":        func(v value) { v.sum() },
 }
 
 func (v value) settings() map[string]string {

@@ -122,9 +122,22 @@ func TestTables(t *testing.T) {
 		{Name: catalog.Name{Schema: "lab", Name: "parts"}, Via: "lab_id", To: planner.ColumnName{Table: labs, Column: "id"}},
 		{Name: public("hospitals"), Public: true},
 	}}
+	archive := catalog.Name{Schema: "archive", Name: "sales_2023"}
+	for _, name := range []catalog.Name{public("sales"), public("sales_2024"), archive} {
+		amount := map[string]planner.ColumnPolicy{"amount": {Bounds: numbers("0", "10")}}
+		want.Tables = append(want.Tables, planner.TablePolicy{Name: name, UnitColumn: "patient_id", Columns: amount})
+	}
 	p := load(t, "testdata/clinic.good.yaml")
 	if diff := cmp.Diff(want, p.Tables, sameNumbers); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+	partitions := map[catalog.Name]catalog.Name{public("sales_2024"): public("sales"), archive: public("sales")}
+	if diff := cmp.Diff(partitions, p.PartitionOf); diff != "" {
+		t.Errorf("partitions (-want +got):\n%s", diff)
+	}
+	views := []config.View{{Name: public("bills")}, {Name: catalog.Name{Schema: "lab", Name: "results"}, Shown: true}, {Name: public("adults")}}
+	if diff := cmp.Diff(views, p.Views); diff != "" {
+		t.Errorf("views (-want +got):\n%s", diff)
 	}
 }
 
@@ -133,6 +146,7 @@ func TestPolicy(t *testing.T) {
 	keys := strings.Repeat("A", 43) + "="
 	want := &config.Policy{
 		Listen: "127.0.0.1:6433", TLSCert: "/etc/dpproxy/cert.pem", TLSKey: "/etc/dpproxy/key.pem",
+		ClientCA: "/etc/dpproxy/clients.pem", Health: "127.0.0.1:6434",
 		Data: "postgres://dpproxy_reader@db/clinic", DataPasswordFile: "/etc/dpproxy/data.password",
 		Mirror: "host=/run/postgresql dbname=mirror user=dpproxy", MirrorPasswordFile: "/etc/dpproxy/mirror.password",
 		MirrorAdmin: "postgresql:///mirror?user=postgres&host=/run/postgresql",
@@ -145,21 +159,36 @@ func TestPolicy(t *testing.T) {
 		TableBudgets: map[catalog.Name]accountant.Budget{
 			public("patients"): {EpsilonPico: 2e12, DeltaAtto: 1e12}, // rounded down; selection_delta is 0 where it is stated
 			public("visits"):   {EpsilonPico: 3e12},
+			public("sales"):    {EpsilonPico: 1e12}, // its partitions have no other
 		},
 		Analysts: []config.Analyst{
 			{
-				Name: "ana", Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
-				Tables:   []catalog.Name{public("visits"), public("patients"), {Schema: "lab", Name: "labs"}},
-				Budget:   &accountant.Budget{EpsilonPico: 1e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
-				Settings: map[string]string{"dp.epsilon": "0.5", "dp.notice": "off", "statement_timeout": "10s"},
+				Name: "ana", Certificates: []string{"ana"}, Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
+				Tables: []catalog.Name{
+					public("visits"), public("patients"),
+					{Schema: "lab", Name: "labs"},
+					public("sales"), public("sales_2024"),
+					{Schema: "archive", Name: "sales_2023"},
+					public("bills"),
+					{Schema: "lab", Name: "results"},
+				},
+				Budget: &accountant.Budget{EpsilonPico: 1e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
+				Settings: map[string]string{
+					"dp.epsilon": "0.5", "dp.notice": "off", "dp.max_rows": "3", "dp.max_partitions": "2", "dp.max_sum": "1e6", "statement_timeout": "10s",
+				},
 			},
-			{Name: "Bob Ross", Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys},
+			{Name: "eve", Certificates: []string{"eve@clinic", "the dashboard"}},
+			{Name: "Bob Ross", Certificates: []string{"Bob Ross"}, Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys},
 		},
-		Defaults: config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9},
-		Limits:   config.Limits{StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4},
-		Answers:  config.Answers{Remember: true, Keep: 500, Refresh: 7 * 24 * time.Hour, Epoch: "after the load of May"},
+		Defaults: config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9, DeltaAtto: 1e8},
+		Limits: config.Limits{
+			StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4, AnalystConnections: 10,
+			AddressConnections: 20, FailedLogins: 5, IdleSession: 8 * time.Hour, IdleTransaction: 10 * time.Minute,
+			MaxPublicFanout: 500, MaxWork: 2_000_000, ReplyGrid: 5 * time.Millisecond,
+		},
+		Answers: config.Answers{Remember: true, Keep: 500, Refresh: 7 * 24 * time.Hour, Epoch: "after the load of May"},
 	}
-	ignore := cmpopts.IgnoreFields(config.Policy{}, "Tables")
+	ignore := cmpopts.IgnoreFields(config.Policy{}, "Tables", "PartitionOf", "Views") // TestTables
 	if diff := cmp.Diff(want, p, ignore, cmpopts.IgnoreUnexported(config.Policy{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -176,10 +205,14 @@ func TestDefaults(t *testing.T) {
 	if p.Unit != (accountant.Budget{EpsilonPico: 1e12}) || len(p.TableBudgets) != 0 {
 		t.Errorf("budgets %+v, %+v", p.Unit, p.TableBudgets)
 	}
-	if p.Defaults != (config.Defaults{EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95}) {
+	if p.Defaults != (config.Defaults{EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95, DeltaAtto: 1e8}) {
 		t.Errorf("%+v", p.Defaults)
 	}
-	if p.Limits != (config.Limits{StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8}) {
+	if p.Limits != (config.Limits{
+		StatementTimeout: 30 * time.Second, Connections: 100, AnalystConnections: 100, AddressConnections: 100,
+		FailedLogins: 20, IdleSession: 24 * time.Hour, IdleTransaction: time.Hour, DataConnections: 8,
+		MaxPublicFanout: 1000, MaxWork: 1_000_000, ReplyGrid: 20 * time.Millisecond,
+	}) {
 		t.Errorf("%+v", p.Limits)
 	}
 }
@@ -197,6 +230,7 @@ func TestScopes(t *testing.T) {
 		{Kind: accountant.UnitScope, Name: "patient"},
 		{Kind: accountant.TableScope, Name: "public.patients"},
 		{Kind: accountant.TableScope, Name: "public.visits"},
+		{Kind: accountant.TableScope, Name: "public.sales"},
 		{Kind: accountant.AnalystScope, Name: "ana"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -231,8 +265,8 @@ func TestAnnotate(t *testing.T) {
 		{"nowhere", `testdata/clinic.good.yaml:1:1: nowhere: wrong
     1 | # Every key that a policy can have.
         ^`},
-		{"analysts/ana/password", `testdata/clinic.good.yaml:46:15: analysts.ana.password: wrong
-   46 | (this line is not shown: it may hold a secret)`},
+		{"analysts/ana/password", `testdata/clinic.good.yaml:54:15: analysts.ana.password: wrong
+   54 | (this line is not shown: it may hold a secret)`},
 	} {
 		if got := p.Annotate(strings.Split(test.path, "/"), "wrong").Error(); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.path, got, test.want)
@@ -291,19 +325,35 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// TestDocs holds that the documented example is a policy.
+// TestDocs holds that the documented example is a policy, and that each of the parts of
+// one behind it is.
 func TestDocs(t *testing.T) {
-	_, rest, found := strings.Cut(string(read(t, "../docs/policy.md")), "```yaml\n")
-	example, _, closed := strings.Cut(rest, "```\n")
-	if !found || !closed {
-		t.Fatal("there is no example")
+	var examples []string
+	for i, part := range strings.Split(string(read(t, "../docs/policy.md")), "```") {
+		if example, is := strings.CutPrefix(part, "yaml\n"); is && i%2 == 1 {
+			examples = append(examples, example)
+		}
 	}
-	p, err := config.Parse("docs/policy.md", []byte(example))
+	if len(examples) != 3 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	p, err := config.Parse("docs/policy.md", []byte(examples[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Scopes(); err != nil || len(p.Tables.Tables) != 4 || len(p.Analysts) != 1 {
+	if _, err := p.Scopes(); err != nil || len(p.Tables.Tables) != 6 || len(p.Views) != 1 || len(p.Analysts) != 1 {
 		t.Errorf("%+v, %v", p, err)
+	}
+	const rest = `
+data: postgres://db/clinic
+mirror: postgres://mirror/clinic
+ledger: {dir: /var/lib/dpproxy}
+privacy_unit: {name: patient, budget: {epsilon: 1}}
+`
+	for _, part := range examples[1:] {
+		if _, err := config.Parse("docs/policy.md", []byte(part+rest)); err != nil {
+			t.Errorf("%s: %v", part, err)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/scalar"
 	"dpproxy/wire"
 )
 
@@ -27,10 +28,11 @@ import (
 type prelude struct {
 	settings settings
 	timeout  time.Duration // the session's statement_timeout; 0 is none
+	arrived  time.Time     // when the statement did; zero without a grid
 	// shadowed says that a name means another relation in this session, such as
 	// a temporary table.
 	shadowed bool
-	values   []planner.Value
+	values   []scalar.Value
 }
 
 // The fixed columns of the prelude, after the settings.
@@ -55,12 +57,12 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	}
 	row := res.Rows[0]
 	p := &prelude{settings: a.p.defaults()}
-	for i, name := range settingNames {
+	for i, name := range settingNames() {
 		if err := p.settings.parse(name, string(row[i])); err != nil {
 			return nil, err
 		}
 	}
-	fixed := row[len(settingNames):]
+	fixed := row[len(knownSettings):]
 	p.timeout = duration(fixed[preludeTimeout])
 	if slices.Contains([]string{"warning", "error", "log"}, string(fixed[preludeMessages])) {
 		p.settings.notices = false
@@ -72,20 +74,23 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	if p.shadowed, err = a.p.relations.shadowed(ctx, a.text.stmt.Protected, relations); err != nil || p.shadowed {
 		return p, err
 	}
-	first := len(settingNames) + preludeFixed + len(relations)
+	if err := p.settings.parseComments(a.text.stmt.Text); err != nil {
+		return nil, err
+	}
+	first := len(knownSettings) + preludeFixed + len(relations)
 	p.values, err = values(res.Fields[first:], row[first:], len(q.Folds()))
 	return p, err
 }
 
 // defaults returns the settings of a session that set none.
 func (p *Proxy) defaults() settings {
-	d := p.cfg.Defaults
+	d := p.policy.Load().defaults
 	return settings{epsilonPico: d.EpsilonPico, mechanism: d.Mechanism, confidence: d.Confidence, notices: true}
 }
 
 func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
 	var cols []string
-	for _, name := range settingNames {
+	for _, name := range settingNames() {
 		cols = append(cols, "pg_catalog.current_setting('dp."+name+"', true)")
 	}
 	cols = append(cols,
@@ -120,9 +125,9 @@ func relationColumns(tables []parser.TableRef) []string {
 // preludeFormats asks for text, and for binary where a value travels on: binary
 // values do not depend on the session's settings.
 func preludeFormats(q *planner.Query, tables []parser.TableRef, params int) []int16 {
-	formats := make([]int16, len(settingNames)+preludeFixed+len(tables))
-	for range q.Folds() {
-		formats = append(formats, 1)
+	formats := make([]int16, len(knownSettings)+preludeFixed+len(tables))
+	for _, f := range q.Folds() {
+		formats = append(formats, f.Format())
 	}
 	return append(formats, make([]int16, params)...)
 }
@@ -130,10 +135,10 @@ func preludeFormats(q *planner.Query, tables []parser.TableRef, params int) []in
 // values reads the constants. A session may have changed its encoding behind the
 // statement before, in the same message: the protected database would refuse such
 // texts, after the charge.
-func values(fields []pgproto3.FieldDescription, cells [][]byte, n int) ([]planner.Value, error) {
-	out := make([]planner.Value, n)
+func values(fields []pgproto3.FieldDescription, cells [][]byte, n int) ([]scalar.Value, error) {
+	out := make([]scalar.Value, n)
 	for i := range out {
-		out[i] = planner.Value{OID: fields[i].DataTypeOID, Binary: fields[i].Format == 1, Bytes: cells[i]}
+		out[i] = scalar.Value{OID: fields[i].DataTypeOID, Binary: fields[i].Format == 1, Bytes: cells[i]}
 		if isText(out[i].OID) && !utf8.Valid(cells[i]) {
 			return nil, pgerr.New(pgerr.FeatureNotSupported, "protected tables need client_encoding UTF8").
 				WithHint("SET client_encoding = UTF8.")

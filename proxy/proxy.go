@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"dpproxy/accountant"
@@ -16,18 +17,23 @@ import (
 	"dpproxy/wire"
 )
 
-// Config is what a Proxy is made of. All fields but Answers and Log are
+// Config is what a Proxy is made of. All fields but Views, Answers, Grid and Log are
 // required.
 type Config struct {
 	Catalog *planner.Catalog
-	Ledger  accountant.Ledger
-	Data    *Data
-	// Relations returns the OIDs that the protected relations have on the
+	// Views are the views over protected tables.
+	Views  []catalog.Name
+	Ledger accountant.Ledger
+	Data   *Data
+	// Relations returns the OIDs that the protected relations and views have on the
 	// mirror. It is called at start and when a session reports another OID.
 	Relations func(ctx context.Context) (map[catalog.Name]uint32, error)
 	Analysts  map[string]Analyst
 	Defaults  Defaults
 	Answers   Answers
+	Grid      Grid
+	// Limits bound the work of a statement.
+	Limits planner.Limits
 	Source    mechanisms.Source
 	Log       *slog.Logger
 }
@@ -40,18 +46,36 @@ type Analyst struct {
 	Budget bool
 }
 
+// policy is the part of the configuration that can change while statements run.
+type policy struct {
+	analysts map[string]Analyst
+	defaults Defaults
+}
+
+// Reload replaces what the policy allows analysts, and the defaults, for every
+// statement to come, in sessions that are open too.
+func (p *Proxy) Reload(analysts map[string]Analyst, defaults Defaults) {
+	p.policy.Store(&policy{analysts, defaults})
+}
+
+// analyst returns what the policy allows a login: nothing, if it knows none.
+func (p *Proxy) analyst(name string) Analyst { return p.policy.Load().analysts[name] }
+
 // Defaults of the settings, from the policy.
 type Defaults struct {
 	EpsilonPico int64
 	Mechanism   string
 	Confidence  float64
+	// DeltaAtto is what a statement may spend on partition selection, in 10⁻¹⁸ of δ.
+	DeltaAtto int64
 	// Timeout bounds one read of protected data.
 	Timeout time.Duration
 }
 
 // A Proxy answers statements about protected tables. It implements wire.Handler.
 type Proxy struct {
-	cfg       Config
+	cfg       Config // but for what policy holds
+	policy    atomic.Pointer[policy]
 	filter    *parser.Filter
 	texts     *cache
 	relations *relations
@@ -66,8 +90,9 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Proxy{cfg: cfg, texts: newCache(), prices: &prices{}, measures: map[accountant.Scope]dp.Measure{}}
+	p.Reload(cfg.Analysts, cfg.Defaults)
 	var names []string
-	for _, n := range cfg.Catalog.Protected() {
+	for _, n := range append(cfg.Catalog.Protected(), cfg.Views...) {
 		names = append(names, n.Name)
 	}
 	p.filter = parser.NewFilter(names)
@@ -91,13 +116,13 @@ var _ wire.Handler = (*Proxy)(nil)
 // scopes lists the budgets that a statement on the tables debits.
 func (p *Proxy) scopes(analyst string, tables []catalog.Name) []accountant.Scope {
 	scopes := []accountant.Scope{{Kind: accountant.UnitScope, Name: p.cfg.Catalog.Unit()}}
-	for _, t := range tables {
+	for _, t := range p.budgetTables(tables) {
 		s := accountant.Scope{Kind: accountant.TableScope, Name: t.String()}
 		if _, ok := p.measures[s]; ok {
 			scopes = append(scopes, s)
 		}
 	}
-	if p.cfg.Analysts[analyst].Budget {
+	if p.analyst(analyst).Budget {
 		scopes = append(scopes, accountant.Scope{Kind: accountant.AnalystScope, Name: analyst})
 	}
 	return scopes

@@ -19,6 +19,7 @@ import (
 
 // site is a policy with what is needed to act on it.
 type site struct {
+	path   string // of the policy
 	policy *config.Policy
 	secret []byte
 }
@@ -36,7 +37,7 @@ func openSite(path string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &site{policy, secret}, nil
+	return &site{path: path, policy: policy, secret: secret}, nil
 }
 
 // password returns the password of a connection: from the environment, or from a
@@ -81,21 +82,53 @@ func connect(ctx context.Context, what, url, password string) (*pgx.Conn, error)
 	return conn, nil
 }
 
-// readCatalog checks the policy against the protected database.
-func (s *site) readCatalog(ctx context.Context) (*planner.Catalog, error) {
+// readSchema reads what the protected database says about the relations of the policy,
+// and checks that its views and partitions are what the policy takes them for.
+func (s *site) readSchema(ctx context.Context) (*catalog.Schema, error) {
 	conn, err := s.connectData(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close(ctx)
-	var names []catalog.Name
-	for _, t := range s.policy.Tables.Tables {
-		names = append(names, t.Name)
-	}
-	schema, err := mirror.Read(ctx, conn, names)
+	plan := s.mirrorPlan()
+	schema, err := plan.Read(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
+	var all error
+	for _, p := range plan.Problems(schema) {
+		all = errors.Join(all, s.policy.Annotate([]string{"tables", p.Table.String(), p.Key}, p.Message))
+	}
+	return schema, all
+}
+
+// readCatalog checks the policy against the protected database.
+func (s *site) readCatalog(ctx context.Context) (*planner.Catalog, error) {
+	schema, err := s.readSchema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.checkCatalog(schema)
+}
+
+// serveCatalog is readCatalog with the rows of public tables on the mirror.
+func (s *site) serveCatalog(ctx context.Context) (*planner.Catalog, error) {
+	schema, err := s.readSchema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.connectMirror(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	if schema.PublicRows, err = mirror.CountRows(ctx, conn, s.mirrorPlan().Public); err != nil {
+		return nil, fmt.Errorf("%w (is the mirror in order? dpproxy sync makes it)", err)
+	}
+	return s.checkCatalog(schema)
+}
+
+func (s *site) checkCatalog(schema *catalog.Schema) (*planner.Catalog, error) {
 	cat, problems := planner.NewCatalog(s.policy.Tables, schema)
 	if len(problems) == 0 {
 		return cat, nil

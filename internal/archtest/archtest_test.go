@@ -38,6 +38,7 @@ var allowed = map[string]string{
 	"accountant/accountanttest": "dp accountant",
 	"accountant/faulttest":      "",
 	"answers":                   "",
+	"advice":                    "catalog",
 	"parser":                    "pgerr",
 	"planner":                   "dp pgerr catalog parser mechanisms brdp estimate",
 	"wire":                      "pgerr",
@@ -49,6 +50,7 @@ var allowed = map[string]string{
 	"internal/stattest":         "",
 	"internal/gausssum":         "",
 	"internal/pgtemp":           "",
+	"internal/wiretest":         "",
 	"internal/demo":             "",
 	"integration":               anything,
 }
