@@ -21,12 +21,24 @@ func (r *reader) lattice(m *measureOf) (string, error) {
 	x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, literalOf(m.values.low, whole), literalOf(m.values.high, whole))
 	middle := literalOf(m.values.low+m.values.high, whole)
 	switch m.kind { //nolint:exhaustive // the others are the value itself
+	case sumValues:
+		return r.withinSum(x, m, whole), nil
 	case sumCentred:
 		return fmt.Sprintf("2 * %s - (%s)", x, middle), nil
 	case sumSquares:
 		return r.square(fmt.Sprintf("(2 * %s - (%s))", x, middle), m), nil
 	}
 	return x, nil
+}
+
+// withinSum clamps the only row that a unit has to what the unit may add to a sum. Where
+// a unit can have several rows, what they add up to is clamped.
+func (r *reader) withinSum(x string, m *measureOf, whole string) string {
+	if c := r.part.contribution; !c.unique || c.maxSum == nil {
+		return x
+	}
+	limit := m.sensitivity.LInf
+	return fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, literalOf(-limit, whole), literalOf(limit, whole))
 }
 
 // wholeType is the type that a row's contribution is computed in: int4 where that is
