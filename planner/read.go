@@ -176,9 +176,9 @@ func (r *reader) rows(whole bool) (string, error) {
 // are identical for the block.
 func (r *reader) rowBytes() string {
 	unit := r.bd.b.source.unit()
-	types, sql := []scalar.Type{unit.Type}, []string{unit.SQL}
+	types, sql := []scalar.Type{r.w.Physical(unit)}, []string{unit.SQL}
 	for _, c := range r.bd.b.source.used() {
-		types, sql = append(types, c.Type), append(sql, c.SQL)
+		types, sql = append(types, r.w.Physical(c)), append(sql, c.SQL)
 	}
 	return canonicalColumns(types, sql)
 }
