@@ -50,6 +50,7 @@ var allowed = map[string]string{
 	"internal/gausssum":         "",
 	"internal/pgtemp":           "",
 	"internal/demo":             "",
+	"internal/tpch":             "internal/demo",
 	"integration":               anything,
 }
 
