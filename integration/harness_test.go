@@ -70,12 +70,15 @@ const password = "secret"
 // policy's text is completed with addresses.
 func newSite(t testing.TB, schema, policy string) *site {
 	t.Helper()
+	return newFilledSite(t, policy, func(conn *pgx.Conn) { must(t, conn, schema) })
+}
+
+// newFilledSite is newSite for data that a function loads.
+func newFilledSite(t testing.TB, policy string, fill func(*pgx.Conn)) *site {
+	t.Helper()
 	s := &site{dir: t.TempDir(), data: startPostgres(t), mirror: startPostgres(t)}
 	s.policy = filepath.Join(s.dir, "policy.yaml")
-	conn := dial(t, s.data.URL("postgres", pgtemp.Superuser))
-	if _, err := conn.Exec(t.Context(), schema); err != nil {
-		t.Fatal(err)
-	}
+	fill(dial(t, s.data.URL("postgres", pgtemp.Superuser)))
 	verifier, err := wire.MakeVerifier(password, 4096)
 	if err != nil {
 		t.Fatal(err)

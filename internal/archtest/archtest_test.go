@@ -52,6 +52,7 @@ var allowed = map[string]string{
 	"internal/pgtemp":           "",
 	"internal/wiretest":         "",
 	"internal/demo":             "",
+	"internal/tpch":             "internal/demo",
 	"integration":               anything,
 }
 
