@@ -153,13 +153,16 @@ func clamped(m *measureOf, i int) string {
 }
 
 // chooses reports whether it matters which rows of a unit are kept: not when rows are
-// only counted.
+// only counted, nor when dp.max_sum bounds what a unit adds up to.
 func (s *stages) chooses() bool {
-	if !s.part.contribution.chosen {
+	c := &s.part.contribution
+	if !c.chosen {
 		return false
 	}
 	for _, m := range s.read.measures {
-		if m.kind != countRows && m.kind != countUnits1 || m.filter != nil {
+		counts := m.kind == countRows || m.kind == countUnits1
+		sums := c.maxSum != nil && (counts || m.kind == countValues || m.kind == sumValues)
+		if !sums && (!counts || m.filter != nil) {
 			return true
 		}
 	}
