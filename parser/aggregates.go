@@ -56,15 +56,14 @@ func isAggregate(n *pg.Node) bool {
 	return false
 }
 
-// holdsAggregate reports whether there is an aggregate of this query level in
-// the expressions.
-func holdsAggregate(list ...*pg.Node) bool {
+// holds reports whether there is such a node of this query level in the expressions.
+func holds(such func(*pg.Node) bool, list ...*pg.Node) bool {
 	found := false
 	var visit func(*pg.Node)
 	visit = func(n *pg.Node) {
 		switch {
 		case found:
-		case isAggregate(n):
+		case such(n):
 			found = true
 		case n.GetSubLink() != nil:
 			one(n.GetSubLink().Testexpr, visit)

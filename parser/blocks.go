@@ -33,19 +33,31 @@ type result struct {
 type candidate struct {
 	sel     *pg.SelectStmt
 	scope   *scope
-	groups  []*pg.Node // grouping expressions, resolved
-	outputs []string   // names of the targets
-	at      int        // of the first target
+	groups  grouping
+	outputs []string // names of the targets
+	at      int      // of the first target, in the analysed text
+}
+
+// A level is what is known of a SELECT after its analysis.
+type level struct {
+	scope   *scope
+	kind    kind
+	reason  string   // why it is no Subquery, or empty; only of a sub-select in an expression
+	matcher *matcher // of a grouped SELECT below a block, once it was converted
 }
 
 // An analysis finds the release blocks of one statement.
 type analysis struct {
-	base      int // offset of the statement in the parsed text
+	l         *locator
 	cat       Catalog
+	levels    map[*pg.SelectStmt]*level
 	found     []*candidate
 	bodies    []*pg.CommonTableExpr // CTEs whose queries read protected rows
 	protected []TableRef
-	cteRefs   []*pg.RangeVar // those that name a CTE
+	cteRefs   map[*pg.RangeVar]*cte // those that name a CTE
+	views     []viewRef             // views that must be expanded before the analysis means anything
+	expanded  []TableRef            // those that were
+	reads     map[string]bool       // whether the query of a view reads protected rows
 	refusal   *pgerr.Error
 	// inside counts the enclosing parts of a block that are not executed on the
 	// mirror. What they hold is judged when the block is converted.
@@ -59,8 +71,17 @@ type analysis struct {
 	modifies bool
 }
 
-// at turns a location of the tree into an offset in the statement.
-func (a *analysis) at(location int32) int { return int(location) - a.base }
+func newAnalysis(l *locator, cat Catalog) *analysis {
+	return &analysis{
+		l: l, cat: cat, levels: map[*pg.SelectStmt]*level{}, cteRefs: map[*pg.RangeVar]*cte{}, reads: map[string]bool{},
+	}
+}
+
+// at turns a location of the tree into an offset in the analysed text.
+func (a *analysis) at(location int32) int { return int(location) - a.l.base }
+
+// pos turns a location of the tree into an offset in the client's statement.
+func (a *analysis) pos(location int32) int { return a.l.client(max(a.at(location), 0)) }
 
 // refuse notes the first reason to refuse the statement.
 func (a *analysis) refuse(e *pgerr.Error) {
@@ -102,6 +123,7 @@ func (a *analysis) query(sel *pg.SelectStmt, outer *scope) result {
 	if r.kind == public && len(a.found) > before {
 		r.kind = released
 	}
+	a.levels[sel] = &level{scope: s, kind: r.kind}
 	return r
 }
 
@@ -155,34 +177,42 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 			At(from.at).WithHint("Split the statement.")
 		return from
 	}
-	groups := a.groups(sel, s)
-	perUnit := slices.ContainsFunc(groups, s.isUnit)
-	if perUnit || !aggregates(sel) {
-		a.inside++
-		a.exprs([]*pg.Node{sel.WhereClause}, s)
-		a.exprs(groups, s)
-		a.above(sel, s, outputs)
-		a.inside--
-		from.perUnit = perUnit
-		from.columns, from.known = a.columns(sel, s)
-		return from
+	groups, err := a.grouping(sel, s)
+	if err != nil {
+		a.refuse(err)
 	}
-	return a.block(sel, s, groups, outputs)
+	if groups.by && !a.perUnit(sel, s, groups) {
+		return a.block(sel, s, groups, outputs)
+	}
+	a.inside++
+	a.exprs([]*pg.Node{sel.WhereClause}, s)
+	a.exprs(groups.exprs, s)
+	a.above(sel, s, outputs)
+	a.inside--
+	from.perUnit = groups.by
+	from.columns, from.known = a.columns(sel, s)
+	return from
 }
 
-// aggregates reports whether the SELECT is aggregated.
-func aggregates(sel *pg.SelectStmt) bool {
-	return len(sel.GroupClause) > 0 || sel.HavingClause != nil || holdsAggregate(sel.TargetList...) ||
-		holdsAggregate(sel.SortClause...) || holdsAggregate(sel.DistinctClause...) || holdsAggregate(sel.WindowClause...)
+// perUnit reports whether each row of a grouped SELECT belongs to one privacy unit.
+func (a *analysis) perUnit(sel *pg.SelectStmt, s *scope, groups grouping) bool {
+	if slices.ContainsFunc(groups.exprs, s.isUnit) {
+		return true
+	}
+	if !groups.distinct {
+		return false
+	}
+	columns, _ := a.columns(sel, s)
+	return slices.ContainsFunc(columns, func(c column) bool { return c.unit })
 }
 
 // block notes a release block. Its FROM, WHERE, GROUP BY and the arguments of
 // its aggregates leave the statement; everything else stays and is looked through.
-func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups []*pg.Node, outputs []string) result {
+func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups grouping, outputs []string) result {
 	s.block = true
 	a.inside++
 	a.exprs([]*pg.Node{sel.WhereClause}, s)
-	a.exprs(groups, s)
+	a.exprs(groups.exprs, s)
 	a.inside--
 	a.above(sel, s, outputs)
 	columns, known := a.columns(sel, s)
@@ -214,8 +244,8 @@ func (a *analysis) above(sel *pg.SelectStmt, s *scope, outputs []string) {
 	for _, n := range sel.TargetList {
 		t := n.GetResTarget()
 		if s.block && isStar(t.GetVal()) {
-			a.refuse(pgerr.New(pgerr.NotAllowed, "* cannot be used beside aggregates of protected rows").
-				At(a.at(t.Location)).WithHint("Name the grouping columns."))
+			a.refuse(pgerr.New(pgerr.NotAllowed, "* cannot be used where protected rows are grouped or aggregated").
+				At(a.pos(t.Location)).WithHint("Name the grouping columns."))
 		}
 		a.exprs([]*pg.Node{t.GetVal()}, s)
 	}
@@ -258,7 +288,8 @@ func (a *analysis) exprs(list []*pg.Node, s *scope) {
 func (a *analysis) expr(n *pg.Node, s *scope) {
 	switch x := n.Node.(type) {
 	case *pg.Node_ColumnRef:
-		s.refer(x.ColumnRef, a.at(x.ColumnRef.Location))
+		a.reference(x.ColumnRef)
+		s.refer(x.ColumnRef, a.pos(x.ColumnRef.Location))
 	case *pg.Node_SubLink:
 		one(x.SubLink.Testexpr, func(n *pg.Node) { a.expr(n, s) })
 		a.subquery(x.SubLink.Subselect.GetSelectStmt(), s)
@@ -279,7 +310,16 @@ func (a *analysis) subquery(sel *pg.SelectStmt, s *scope) {
 		return
 	}
 	level := newScope(s, false)
+	before := len(a.protected)
 	r := a.query(sel, level)
+	switch {
+	case len(a.protected) > before:
+		a.levels[sel].reason = "that reads protected rows"
+	case level.escape >= 0:
+		a.levels[sel].reason = "that refers to the query around it"
+	case level.foreign:
+		a.levels[sel].reason = "that reads a WITH query of the query around it"
+	}
 	switch {
 	case r.kind == rows:
 		a.refuse(rowAccess(r))

@@ -116,6 +116,12 @@ func canonical(m proto.Message) (key []byte, first, last int) {
 	return c.out, c.min, c.max
 }
 
+// firstLocation is the smallest location in a tree that has none of its own, -1 if there is none.
+func firstLocation(n *pg.Node) int32 {
+	_, first, _ := canonical(n)
+	return int32(first)
+}
+
 // canonicalText parses the text and returns the canonical bytes of its only
 // statement; ok is false if the text does not parse or is not one statement.
 func canonicalText(sql string) (key []byte, ok bool) {

@@ -9,25 +9,25 @@ import (
 // classify decides what becomes of a statement. Only statements that execute
 // their query now are analysed. PREPARE, CREATE VIEW, functions, DO and EXECUTE
 // are relayed: the mirror's row security answers when they read protected rows.
-func (a *analysis) classify(st *Statement, stmt *pg.Node, l *locator) {
+func (a *analysis) classify(st *Statement, stmt *pg.Node) {
 	switch x := stmt.GetNode().(type) {
 	case *pg.Node_VariableSetStmt:
-		setting(st, x.VariableSetStmt, l)
+		setting(st, x.VariableSetStmt, a.l)
 	case *pg.Node_AlterRoleSetStmt:
-		setting(st, x.AlterRoleSetStmt.Setstmt, l)
+		setting(st, x.AlterRoleSetStmt.Setstmt, a.l)
 	case *pg.Node_AlterDatabaseSetStmt:
-		setting(st, x.AlterDatabaseSetStmt.Setstmt, l)
+		setting(st, x.AlterDatabaseSetStmt.Setstmt, a.l)
 	case *pg.Node_AlterSystemStmt:
-		setting(st, x.AlterSystemStmt.Setstmt, l)
+		setting(st, x.AlterSystemStmt.Setstmt, a.l)
 	case *pg.Node_ExplainStmt:
-		a.explain(st, stmt, x.ExplainStmt, l)
+		a.explain(st, stmt, x.ExplainStmt)
 	default:
 		query, form, ok := executed(stmt)
 		if !ok {
-			a.copied(st, stmt, l)
+			a.copied(st, stmt)
 			return
 		}
-		a.run(st, stmt, query, form, l)
+		a.run(st, stmt, query, form)
 	}
 }
 
@@ -70,35 +70,48 @@ func into(sel *pg.SelectStmt) *pg.IntoClause {
 }
 
 // run analyses a query and gives the statement its class.
-func (a *analysis) run(st *Statement, stmt, query *pg.Node, form Form, l *locator) {
+func (a *analysis) run(st *Statement, stmt, query *pg.Node, form Form) {
 	st.Form = form
-	st.Inner = l.inner(stmt)
 	st.InTransaction = needsTransaction(stmt)
-	if sel := query.GetSelectStmt(); sel != nil && into(sel) != nil {
-		st.into = l.into(into(sel))
-	}
+	a.locate(st, stmt, query)
 	a.analyse(st, query, form)
 	if st.Class == Relay && len(a.found) > 0 && !a.native {
 		st.Class = Release
-		a.finish(st, stmt, l)
+		a.finish(st, stmt)
 	}
 	a.refuseFile(st, stmt)
 }
 
-// analyse sets the class as far as it is known before blocks are rewritten.
+// locate finds the query inside the statement, and INTO.
+func (a *analysis) locate(st *Statement, stmt, query *pg.Node) {
+	a.l.query = a.l.inner(stmt)
+	if sel := query.GetSelectStmt(); sel != nil && into(sel) != nil {
+		a.l.target = a.l.into(into(sel))
+	}
+	if a.l.origin == nil {
+		st.Inner, st.into = a.l.query, a.l.target
+	}
+}
+
+// analyse sets the class as far as it is known before blocks are rewritten. Where there
+// are views to expand nothing is known yet, and the tree is left as it is.
 func (a *analysis) analyse(st *Statement, query *pg.Node, form Form) {
 	r := result{at: -1}
-	if sel := query.GetSelectStmt(); sel != nil {
+	sel := query.GetSelectStmt()
+	if sel != nil {
 		r = a.query(sel, nil)
-		if form == Query && a.refusal == nil && r.kind != public && !a.modifies && isProbe(sel, r.kind, a.found) {
-			st.Class = Empty
-			st.Protected = a.protected
-			return
-		}
 	} else {
 		a.modify(query, nil)
 	}
+	if len(a.views) > 0 {
+		a.found = nil
+		return
+	}
 	st.Protected = a.protected
+	if sel != nil && form == Query && a.refusal == nil && r.kind != public && !a.modifies && isProbe(sel, r.kind) {
+		st.Class = Empty
+		return
+	}
 	if r.kind == rows {
 		a.refuse(rowAccess(r))
 	}
@@ -113,8 +126,8 @@ func (s *Statement) refuse(e *pgerr.Error) {
 }
 
 // finish rewrites the blocks of a statement.
-func (a *analysis) finish(st *Statement, stmt *pg.Node, l *locator) {
-	err := a.splice(st, stmt, l)
+func (a *analysis) finish(st *Statement, stmt *pg.Node) {
+	err := a.splice(st, stmt)
 	switch {
 	case err != nil:
 		st.refuse(err)
@@ -124,13 +137,13 @@ func (a *analysis) finish(st *Statement, stmt *pg.Node, l *locator) {
 }
 
 // copied handles COPY of a table. Into a protected table Postgres refuses it.
-func (a *analysis) copied(st *Statement, stmt *pg.Node, l *locator) {
+func (a *analysis) copied(st *Statement, stmt *pg.Node) {
 	c := stmt.GetCopyStmt()
 	if c == nil || c.IsFrom || c.Relation == nil {
 		return
 	}
 	if ref, _ := a.table(c.Relation); ref.Resolved.Protected {
-		st.Form, st.Inner, st.Protected = Utility, l.inner(stmt), a.protected
+		st.Form, st.Inner, st.Protected = Utility, a.l.inner(stmt), a.protected
 		st.refuse(rowAccess(result{at: ref.At, table: ref.Name}))
 	}
 }
@@ -146,13 +159,13 @@ func (a *analysis) refuseFile(st *Statement, stmt *pg.Node) {
 }
 
 // explain handles EXPLAIN: of blocks it is answered with the privacy plan.
-func (a *analysis) explain(st *Statement, stmt *pg.Node, e *pg.ExplainStmt, l *locator) {
+func (a *analysis) explain(st *Statement, stmt *pg.Node, e *pg.ExplainStmt) {
 	query, _, ok := executed(e.Query)
 	if !ok {
 		return
 	}
 	st.Form = Utility
-	st.Inner = l.inner(stmt)
+	a.locate(st, stmt, query)
 	a.analyse(st, query, Utility)
 	if st.Class != Relay || len(a.found) == 0 || a.native {
 		return
@@ -163,7 +176,7 @@ func (a *analysis) explain(st *Statement, stmt *pg.Node, e *pg.ExplainStmt, l *l
 		return
 	}
 	st.Class = Explain
-	a.finish(st, stmt, l)
+	a.finish(st, stmt)
 }
 
 // measures reports whether EXPLAIN would execute the query.

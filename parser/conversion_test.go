@@ -72,53 +72,35 @@ func printBlock(b *parser.Block) string {
 		positions = append(positions, fmt.Sprint(i+1))
 	}
 	for i, a := range b.Aggregates {
+		targets = append(targets, fmt.Sprintf("%s AS a%d", parser.Print(a), i+1))
+	}
+	for i, call := range b.Groupings {
 		var args []string
-		for _, x := range a.Args {
-			args = append(args, parser.Print(x))
+		for _, g := range call {
+			args = append(args, parser.Print(b.Groups[g]))
 		}
-		call := "pg_catalog." + a.Func + "(" + map[bool]string{true: "*"}[a.Star] + map[bool]string{true: "DISTINCT "}[a.Distinct] + strings.Join(args, ", ") + ")"
-		if a.Filter != nil {
-			call += " FILTER (WHERE " + parser.Print(a.Filter) + ")"
-		}
-		targets = append(targets, fmt.Sprintf("%s AS a%d", call, i+1))
+		targets = append(targets, fmt.Sprintf("GROUPING(%s) AS s%d", strings.Join(args, ", "), i+1))
 	}
 	if len(targets) == 0 {
 		return "SELECT 1 AS g1"
 	}
-	sql := "SELECT " + strings.Join(targets, ", ") + " FROM " + printFrom(b.From)
+	sql := "SELECT " + strings.Join(targets, ", ") + " FROM " + parser.PrintFrom(b.From)
 	if b.Where != nil {
 		sql += " WHERE " + parser.Print(b.Where)
 	}
-	if b.Grouped {
+	switch {
+	case b.Sets != nil:
+		var sets []string
+		for _, set := range b.Sets {
+			var members []string
+			for _, i := range set {
+				members = append(members, positions[i])
+			}
+			sets = append(sets, "("+strings.Join(members, ", ")+")")
+		}
+		sql += " GROUP BY GROUPING SETS (" + strings.Join(sets, ", ") + ")"
+	case b.Grouped:
 		sql += " GROUP BY " + strings.Join(positions, ", ")
 	}
 	return sql
-}
-
-func printFrom(f parser.From) string {
-	switch x := f.(type) {
-	case *parser.Table:
-		out := map[bool]string{true: "ONLY "}[x.Only]
-		if x.Ref.Schema != "" {
-			out += parser.QuoteIdent(x.Ref.Schema) + "."
-		}
-		out += parser.QuoteIdent(x.Ref.Name)
-		if x.Alias != x.Ref.Name {
-			out += " AS " + parser.QuoteIdent(x.Alias)
-		}
-		return out
-	case *parser.Join:
-		kind := map[parser.JoinKind]string{
-			parser.Inner: "JOIN", parser.Left: "LEFT JOIN", parser.Right: "RIGHT JOIN", parser.Full: "FULL JOIN", parser.Cross: "CROSS JOIN",
-		}[x.Kind]
-		out := "(" + printFrom(x.Left) + " " + kind + " " + printFrom(x.Right)
-		if x.On != nil {
-			out += " ON " + parser.Print(x.On)
-		}
-		if x.Using != nil {
-			out += " USING (" + strings.Join(x.Using, ", ") + ")"
-		}
-		return out + ")"
-	}
-	return ""
 }

@@ -7,15 +7,17 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
-
-	"dpproxy/pgerr"
 )
 
 // operators are those that a block may use; each must be that of pg_catalog.
-var operators = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||", "~~", "!~~"}
+var operators = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "^", "||", "~~", "!~~", "~~*", "!~~*"}
 
 // expr converts an expression by the type of its node.
 func (v *converter) expr(n *pg.Node) Expr {
+	if v.nodes++; v.nodes > maxNodes {
+		v.tooLarge(-1)
+		return nil
+	}
 	switch x := n.GetNode().(type) {
 	case *pg.Node_ColumnRef:
 		return v.column(x.ColumnRef)
@@ -25,7 +27,7 @@ func (v *converter) expr(n *pg.Node) Expr {
 		if x.ParamRef.Number == 0 {
 			return v.notAllowed(x.ParamRef.Location, "a ? parameter")
 		}
-		return &Param{N: int(x.ParamRef.Number), At: v.a.at(x.ParamRef.Location)}
+		return &Param{N: int(x.ParamRef.Number), At: v.a.pos(x.ParamRef.Location)}
 	case *pg.Node_TypeCast:
 		return v.cast(x.TypeCast)
 	case *pg.Node_AExpr:
@@ -33,10 +35,10 @@ func (v *converter) expr(n *pg.Node) Expr {
 	case *pg.Node_BoolExpr:
 		return v.boolean(x.BoolExpr)
 	case *pg.Node_NullTest:
-		return &IsNull{X: v.expr(x.NullTest.Arg), Not: x.NullTest.Nulltesttype == pg.NullTestType_IS_NOT_NULL, At: v.a.at(x.NullTest.Location)}
+		return &IsNull{X: v.expr(x.NullTest.Arg), Not: x.NullTest.Nulltesttype == pg.NullTestType_IS_NOT_NULL, At: v.a.pos(x.NullTest.Location)}
 	case *pg.Node_BooleanTest:
 		kind := strings.ReplaceAll(strings.TrimPrefix(x.BooleanTest.Booltesttype.String(), "IS_"), "_", " ")
-		return &BoolTest{X: v.expr(x.BooleanTest.Arg), Kind: kind, At: v.a.at(x.BooleanTest.Location)}
+		return &BoolTest{X: v.expr(x.BooleanTest.Arg), Kind: kind, At: v.a.pos(x.BooleanTest.Location)}
 	case *pg.Node_FuncCall:
 		return v.call(n, x.FuncCall)
 	case *pg.Node_CoalesceExpr:
@@ -45,6 +47,12 @@ func (v *converter) expr(n *pg.Node) Expr {
 		return v.syntaxCall(keywordName(n), x.MinMaxExpr.Args, x.MinMaxExpr.Location)
 	case *pg.Node_SqlvalueFunction:
 		return v.valueFunction(x.SqlvalueFunction)
+	case *pg.Node_CaseExpr:
+		return v.conditional(x.CaseExpr)
+	case *pg.Node_AArrayExpr:
+		return &Array{Elems: v.exprs(x.AArrayExpr.Elements), At: v.a.pos(x.AArrayExpr.Location)}
+	case *pg.Node_SubLink:
+		return v.subLink(x.SubLink)
 	}
 	return v.other(n)
 }
@@ -53,16 +61,8 @@ func (v *converter) expr(n *pg.Node) Expr {
 func (v *converter) other(n *pg.Node) Expr {
 	at := firstLocation(n)
 	switch x := n.GetNode().(type) {
-	case *pg.Node_CaseExpr:
-		v.notYet(x.CaseExpr.Location, "CASE", "Use FILTER (WHERE ...) on the aggregate.")
-		return nil
-	case *pg.Node_SubLink:
-		v.notYet(x.SubLink.Location, "a sub-select", "Join the table instead, or compute the value first and write it as a literal.")
-		return nil
 	case *pg.Node_CollateClause:
 		return v.notAllowed(x.CollateClause.Location, "COLLATE")
-	case *pg.Node_AArrayExpr:
-		return v.notAllowed(x.AArrayExpr.Location, "an array")
 	case *pg.Node_RowExpr:
 		return v.notAllowed(x.RowExpr.Location, "a row value")
 	case *pg.Node_GroupingFunc:
@@ -78,7 +78,7 @@ func (v *converter) column(ref *pg.ColumnRef) Expr {
 	if !plain {
 		return v.notAllowed(ref.Location, "a whole row")
 	}
-	out := &Column{Name: names[len(names)-1], At: v.a.at(ref.Location)}
+	out := &Column{Name: names[len(names)-1], At: v.a.pos(ref.Location)}
 	switch len(names) {
 	case 1:
 	case 2:
@@ -92,7 +92,7 @@ func (v *converter) column(ref *pg.ColumnRef) Expr {
 }
 
 func (v *converter) literal(c *pg.A_Const) Expr {
-	at := v.a.at(c.Location)
+	at := v.a.pos(c.Location)
 	if c.Isnull {
 		return &Const{Kind: Null, At: at}
 	}
@@ -118,7 +118,7 @@ func (v *converter) cast(c *pg.TypeCast) Expr {
 	if at < 0 {
 		at = c.TypeName.Location
 	}
-	return &Cast{X: v.expr(c.Arg), Type: t, At: v.a.at(at)}
+	return &Cast{X: v.expr(c.Arg), Type: t, At: v.a.pos(at)}
 }
 
 func typeName(t *pg.TypeName) (TypeName, bool) {
@@ -141,9 +141,9 @@ func typeName(t *pg.TypeName) (TypeName, bool) {
 }
 
 func (v *converter) operation(e *pg.A_Expr) Expr {
-	at := v.a.at(e.Location)
+	at := v.a.pos(e.Location)
 	switch e.Kind {
-	case pg.A_Expr_Kind_AEXPR_OP, pg.A_Expr_Kind_AEXPR_LIKE:
+	case pg.A_Expr_Kind_AEXPR_OP, pg.A_Expr_Kind_AEXPR_LIKE, pg.A_Expr_Kind_AEXPR_ILIKE:
 		return v.operator(e)
 	case pg.A_Expr_Kind_AEXPR_DISTINCT, pg.A_Expr_Kind_AEXPR_NOT_DISTINCT:
 		return &Distinct{
@@ -158,9 +158,7 @@ func (v *converter) operation(e *pg.A_Expr) Expr {
 		pg.A_Expr_Kind_AEXPR_BETWEEN_SYM, pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
 		return v.between(e)
 	case pg.A_Expr_Kind_AEXPR_OP_ANY, pg.A_Expr_Kind_AEXPR_OP_ALL:
-		return v.notAllowed(e.Location, "a comparison with an array")
-	case pg.A_Expr_Kind_AEXPR_ILIKE:
-		return v.notAllowed(e.Location, "ILIKE")
+		return v.anyOf(e)
 	case pg.A_Expr_Kind_AEXPR_SIMILAR:
 		return v.notAllowed(e.Location, "SIMILAR TO")
 	default:
@@ -171,21 +169,59 @@ func (v *converter) operation(e *pg.A_Expr) Expr {
 // operatorName is the symbol of an operator, "" if it is of a schema other than pg_catalog.
 func operatorName(e *pg.A_Expr) string {
 	names, _ := stringsOf(e.Name)
+	return symbol(names)
+}
+
+func symbol(names []string) string {
 	if len(names) == 1 || len(names) == 2 && names[0] == "pg_catalog" {
 		return names[len(names)-1]
 	}
 	return ""
 }
 
-func (v *converter) operator(e *pg.A_Expr) Expr {
-	name := operatorName(e)
-	if !slices.Contains(operators, name) {
-		names, _ := stringsOf(e.Name)
-		v.fail(pgerr.New(pgerr.NotAllowed, "operator %s cannot be used on protected rows", strings.Join(names, ".")).
-			At(v.a.at(e.Location)).WithHint("These can: %s LIKE IN BETWEEN IS.", strings.Join(operators[:12], " ")))
+// listed refuses an operator that is not on the list.
+func (v *converter) listed(e *pg.A_Expr) (name string, ok bool) {
+	name = operatorName(e)
+	if slices.Contains(operators, name) {
+		return name, true
+	}
+	names, _ := stringsOf(e.Name)
+	v.forbid(e.Location, "operator "+strings.Join(names, "."), "These can: "+strings.Join(operators[:13], " ")+" LIKE ILIKE IN BETWEEN IS.")
+	return "", false
+}
+
+func (v *converter) anyOf(e *pg.A_Expr) Expr {
+	name, ok := v.listed(e)
+	if !ok {
 		return nil
 	}
-	out := &Op{Name: name, Right: v.expr(e.Rexpr), At: v.a.at(e.Location)}
+	return &AnyOf{
+		Op: name, Left: v.expr(e.Lexpr), Array: v.expr(e.Rexpr),
+		All: e.Kind == pg.A_Expr_Kind_AEXPR_OP_ALL, At: v.a.pos(e.Location),
+	}
+}
+
+func (v *converter) conditional(c *pg.CaseExpr) Expr {
+	out := &Case{At: v.a.pos(c.Location)}
+	if c.Arg != nil {
+		out.X = v.expr(c.Arg)
+	}
+	for _, n := range c.Args {
+		w := n.GetCaseWhen()
+		out.Whens = append(out.Whens, When{If: v.expr(w.GetExpr()), Then: v.expr(w.GetResult())})
+	}
+	if c.Defresult != nil {
+		out.Else = v.expr(c.Defresult)
+	}
+	return out
+}
+
+func (v *converter) operator(e *pg.A_Expr) Expr {
+	name, ok := v.listed(e)
+	if !ok {
+		return nil
+	}
+	out := &Op{Name: name, Right: v.expr(e.Rexpr), At: v.a.pos(e.Location)}
 	if e.Lexpr != nil {
 		out.Left = v.expr(e.Lexpr)
 	}
@@ -198,24 +234,31 @@ func (v *converter) between(e *pg.A_Expr) Expr {
 		return v.notAllowed(e.Location, "this BETWEEN")
 	}
 	return &Between{
-		X: v.expr(e.Lexpr), Low: limits[0], High: limits[1], At: v.a.at(e.Location),
+		X: v.expr(e.Lexpr), Low: limits[0], High: limits[1], At: v.a.pos(e.Location),
 		Not:       e.Kind == pg.A_Expr_Kind_AEXPR_NOT_BETWEEN || e.Kind == pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM,
 		Symmetric: e.Kind == pg.A_Expr_Kind_AEXPR_BETWEEN_SYM || e.Kind == pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM,
 	}
 }
 
 func (v *converter) boolean(b *pg.BoolExpr) Expr {
-	out := &Bool{Kind: And, Args: v.exprs(b.Args), At: v.a.at(b.Location)}
+	out := &Bool{Kind: And, Args: v.exprs(b.Args), At: v.a.pos(b.Location)}
 	switch b.Boolop {
 	case pg.BoolExprType_OR_EXPR:
 		out.Kind = Or
 	case pg.BoolExprType_NOT_EXPR:
 		out.Kind = Not
+		if in, ok := out.Args[0].(*InQuery); ok && !in.Not {
+			in.Not = true // the grammar has no NOT IN (query) of its own
+			return in
+		}
 	}
 	return out
 }
 
 func (v *converter) exprs(list []*pg.Node) []Expr {
+	if len(list) == 0 {
+		return nil
+	}
 	out := make([]Expr, 0, len(list))
 	for _, n := range list {
 		out = append(out, v.expr(n))
@@ -226,6 +269,8 @@ func (v *converter) exprs(list []*pg.Node) []Expr {
 func (v *converter) call(n *pg.Node, f *pg.FuncCall) Expr {
 	schema, name := callee(f)
 	switch {
+	case isAggregate(n) && v.grouped:
+		return v.aggregate(n)
 	case isAggregate(n):
 		return v.notAllowed(f.Location, "an aggregate inside another clause or aggregate")
 	case f.Over != nil:
@@ -237,7 +282,7 @@ func (v *converter) call(n *pg.Node, f *pg.FuncCall) Expr {
 	case isSyntaxCall(name):
 		return v.notAllowed(f.Location, fmt.Sprintf("function %q", name))
 	}
-	return &Func{Name: name, Args: v.exprs(f.Args), At: v.a.at(f.Location)}
+	return &Func{Name: name, Args: v.exprs(f.Args), At: v.a.pos(f.Location)}
 }
 
 // isSyntaxCall names what looks like a function in Func but is syntax.
@@ -250,7 +295,7 @@ func isSyntaxCall(name string) bool {
 }
 
 func (v *converter) syntaxCall(name string, args []*pg.Node, location int32) Expr {
-	return &Func{Name: name, Args: v.exprs(args), At: v.a.at(location)}
+	return &Func{Name: name, Args: v.exprs(args), At: v.a.pos(location)}
 }
 
 func (v *converter) valueFunction(f *pg.SQLValueFunction) Expr {
@@ -258,5 +303,5 @@ func (v *converter) valueFunction(f *pg.SQLValueFunction) Expr {
 	if strings.HasSuffix(f.Op.String(), "_N") {
 		name += "(" + strconv.Itoa(int(f.Typmod)) + ")"
 	}
-	return &ValueFunc{Name: name, At: v.a.at(f.Location)}
+	return &ValueFunc{Name: name, At: v.a.pos(f.Location)}
 }

@@ -21,6 +21,7 @@ type cte struct {
 	scope    *scope // the level of its WITH clause
 	state    cteState
 	selfRead bool
+	escape   int // of its query, as in scope
 	result   result
 }
 
@@ -51,7 +52,7 @@ func (a *analysis) with(w *pg.WithClause, s *scope) {
 	local := &cteScope{parent: s.ctes}
 	var all []*cte
 	for _, n := range w.Ctes {
-		c := &cte{node: n.GetCommonTableExpr(), scope: s}
+		c := &cte{node: n.GetCommonTableExpr(), scope: s, escape: -1}
 		if c.node == nil {
 			continue
 		}
@@ -87,7 +88,7 @@ func (a *analysis) cte(c *cte) result {
 		a.modify(c.node.Ctequery, level)
 		c.result = result{at: -1}
 	}
-	c.state = cteDone
+	c.state, c.escape = cteDone, level.escape
 	names, _ := stringsOf(c.node.Aliascolnames)
 	for i, name := range names {
 		if i < len(c.result.columns) {
@@ -103,7 +104,7 @@ func (a *analysis) cte(c *cte) result {
 // rowsCTE notes that the body of the CTE must not stay in the text: where
 // another one refers to it, the mirror would plan it.
 func (a *analysis) rowsCTE(c *cte, level *scope) {
-	at := a.at(c.node.Location)
+	at := a.pos(c.node.Location)
 	switch {
 	case c.selfRead:
 		a.refuse(pgerr.New(pgerr.NotAllowed, "recursive query %q reads protected rows", c.node.Ctename).At(at).

@@ -2,18 +2,32 @@
 // blocks in them, and puts a relation of released rows in the place of each
 // block. It is the only importer of pg_query, whose trees never leave it.
 //
-// Parse goes through these steps, each in a file of its own:
+// Parse goes through these steps, each in files of its own:
 //
 //   - scan the text into tokens (tokens.go) and refuse what would overflow the
 //     stack of the C parser (guard.go);
 //   - parse, cut into statements, and keep those that run a query now (parse.go, classify.go);
-//   - find the release blocks: which query reads rows, which aggregates them, and
-//     whether it refers to a query around it (blocks.go, from.go, ctes.go, groups.go, scope.go);
-//   - match what stands above the grouping with the grouping expressions and the
-//     aggregates (match.go), and convert these into our own trees (convert.go);
+//   - expand the views over protected rows in the text, and begin again with the new one (views.go);
+//   - find the release blocks: which query reads rows, which aggregates them or makes them
+//     distinct, and whether it refers to a query around it (blocks.go, from.go, ctes.go, groups.go, scope.go);
+//   - match what stands above the grouping with the grouping expressions, the aggregates
+//     and the calls of GROUPING (match.go);
+//   - convert what stands below it into our own trees (convert.go, convert_from.go,
+//     convert_query.go, convert_expr.go);
 //   - find the places of all that in the text (spans.go, inner.go), and list the edits (edits.go);
 //   - apply the edits to the text and to the tree, parse the new text, and compare (splice.go).
 //
 // A statement whose comparison fails is refused. The text is never made from
-// a tree: what is outside of blocks stays byte for byte what the client wrote.
+// a tree: what is outside of blocks stays byte for byte what the client wrote, or the
+// text of a view. Offsets that leave the package count in the client's text; those of what
+// stands in a view are where the client named it.
+//
+// # What a block holds
+//
+// Block, From, Rows and Expr (tree.go) are all that there is. A query below a block is a
+// SELECT without LIMIT, DISTINCT ON, windows and locks, or UNION ALL of such; a WITH query
+// stands at each reference to it. Names of columns are as the client wrote them, and mean what
+// they mean in Postgres: a column of the same level of query first, then one of a level
+// around it; an item of FROM does not see its neighbours. That the tree is allowed syntax does not
+// make it allowed meaning: functions, types and what belongs to whom are judged by the planner.
 package parser

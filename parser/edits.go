@@ -104,13 +104,13 @@ func alias(block int) string { return "dp$" + strconv.Itoa(block+1) }
 func (l *locator) edits(c *candidate, m *matcher, block int) ([]edit, *pgerr.Error) {
 	k, ok := l.clauses(c)
 	if !ok {
-		return nil, internal(c.at)
+		return nil, l.internal(c.at)
 	}
 	var out []edit
 	for _, o := range m.found {
 		s, ok := l.span(o.node)
 		if !ok {
-			return nil, internal(c.at)
+			return nil, l.internal(c.at)
 		}
 		out = append(out, edit{Span: s, before: QuoteIdent(alias(block)) + "." + o.column, block: -1})
 	}
@@ -139,7 +139,7 @@ func (l *locator) names(c *candidate, k clauses, changed []edit) ([]edit, *pgerr
 		}
 		from, to := l.targetTokens(c, k, i)
 		if from < 0 || to <= from {
-			return nil, internal(c.at)
+			return nil, l.internal(c.at)
 		}
 		s := l.between(from, to)
 		name, known := outputName(t)
@@ -149,7 +149,7 @@ func (l *locator) names(c *candidate, k clauses, changed []edit) ([]edit, *pgerr
 		}
 		for _, e := range changed {
 			if s.Start <= e.Start && e.End <= s.End {
-				return nil, pgerr.New(pgerr.FeatureNotSupported, "the column needs a name").At(s.Start).
+				return nil, pgerr.New(pgerr.FeatureNotSupported, "the column needs a name").At(l.client(s.Start)).
 					WithHint("Add AS and a name after the expression.")
 			}
 		}
@@ -172,8 +172,8 @@ func (l *locator) targetTokens(c *candidate, k clauses, i int) (from, to int) {
 }
 
 // internal is the refusal of a statement that could not be rewritten with proof.
-func internal(at int) *pgerr.Error {
-	return pgerr.New(pgerr.Internal, "the statement could not be rewritten").At(at).
+func (l *locator) internal(at int) *pgerr.Error {
+	return pgerr.New(pgerr.Internal, "the statement could not be rewritten").At(l.client(at)).
 		WithHint("Nothing was read or charged. Write the query in a simpler form, and report this statement.")
 }
 

@@ -42,23 +42,30 @@ func Cores(sql string, cat Catalog) ([][]string, error) {
 		}
 		start := int(raw.StmtLocation)
 		l := &locator{text: sql[start:end], base: start, toks: slice(toks, start, end)}
-		out = append(out, l.cores(raw.Stmt, cat))
+		out = append(out, cores(raw.Stmt, l, cat))
 	}
 	return out, nil
 }
 
-func (l *locator) cores(stmt *pg.Node, cat Catalog) []string {
-	a := &analysis{base: l.base, cat: cat}
+func cores(stmt *pg.Node, l *locator, cat Catalog) []string {
 	query, _, ok := executed(stmt)
 	if !ok {
 		return nil
 	}
+	a := newAnalysis(l, cat)
 	if sel := query.GetSelectStmt(); sel != nil {
 		a.query(sel, nil)
 	} else {
 		a.modify(query, nil)
 	}
-	changes, _, _ := a.rewrite(l)
+	if len(a.views) > 0 {
+		next, expanded, err := a.expand(stmt)
+		if err != nil {
+			return nil
+		}
+		return cores(expanded, next, cat)
+	}
+	changes, _, _ := a.rewrite()
 	var out []string
 	for _, c := range changes {
 		out = append(out, l.core(c.candidate, c.matcher))
@@ -75,6 +82,13 @@ func (l *locator) core(c *candidate, m *matcher) string {
 	for i, n := range m.aggregateNodes {
 		targets = append(targets, l.textOf(n)+" AS a"+strconv.Itoa(i+1))
 	}
+	for i, call := range m.groupings {
+		var args []string
+		for _, g := range call {
+			args = append(args, l.textOf(m.groupNodes[g]))
+		}
+		targets = append(targets, "GROUPING("+strings.Join(args, ", ")+") AS s"+strconv.Itoa(i+1))
+	}
 	if len(targets) == 0 {
 		return "SELECT 1 AS g1"
 	}
@@ -85,10 +99,25 @@ func (l *locator) core(c *candidate, m *matcher) string {
 	}
 	s := l.between(k.from, end)
 	text := l.with(c.scope.ctes) + "SELECT " + strings.Join(targets, ", ") + " " + l.text[s.Start:s.End]
-	if len(positions) > 0 {
+	switch {
+	case m.sets != nil:
+		text += " GROUP BY GROUPING SETS (" + strings.Join(setTexts(m.sets), ", ") + ")"
+	case len(positions) > 0:
 		text += " GROUP BY " + strings.Join(positions, ", ")
 	}
 	return text
+}
+
+func setTexts(sets [][]int) []string {
+	var out []string
+	for _, set := range sets {
+		var positions []string
+		for _, i := range set {
+			positions = append(positions, strconv.Itoa(i+1))
+		}
+		out = append(out, "("+strings.Join(positions, ", ")+")")
+	}
+	return out
 }
 
 func (l *locator) textOf(n *pg.Node) string {

@@ -43,6 +43,7 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 	}
 	switch x := n.GetNode().(type) {
 	case *pg.Node_RangeVar:
+		a.noteView(n, s)
 		return a.rangeVar(x.RangeVar, s)
 	case *pg.Node_RangeSubselect:
 		level := newScope(s, !x.RangeSubselect.Lateral)
@@ -52,7 +53,7 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 	case *pg.Node_JoinExpr:
 		return a.join(x.JoinExpr, s)
 	case *pg.Node_RangeTableSample:
-		r := a.fromItem(x.RangeTableSample.Relation, s)
+		r := a.relation(x.RangeTableSample.Relation, s)
 		a.exprs(x.RangeTableSample.Args, s)
 		one(x.RangeTableSample.Repeatable, func(n *pg.Node) { a.expr(n, s) })
 		return r
@@ -88,11 +89,12 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 	if v.Schemaname == "" {
 		if c := s.ctes.find(v.Relname); c != nil {
 			r := a.cte(c)
-			a.cteRefs = append(a.cteRefs, v)
+			a.cteRefs[v] = c
+			s.leaveTo(c.scope)
 			it := &item{name: v.Relname, columns: r.columns, known: r.known}
 			s.add(rename(it, v.Alias))
 			if r.kind == rows {
-				r.at = a.at(v.Location)
+				r.at = a.pos(v.Location)
 			}
 			return r
 		}
@@ -112,7 +114,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 
 // table looks the relation up and notes it if it is protected.
 func (a *analysis) table(v *pg.RangeVar) (TableRef, bool) {
-	ref := TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.at(v.Location)}
+	ref := TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.pos(v.Location)}
 	resolved, known := a.cat.Relation(v.Schemaname, v.Relname)
 	if known {
 		ref.Resolved = resolved
@@ -123,11 +125,29 @@ func (a *analysis) table(v *pg.RangeVar) (TableRef, bool) {
 	return ref, known
 }
 
+// relation analyses the item below TABLESAMPLE, which is no view.
+func (a *analysis) relation(n *pg.Node, s *scope) result {
+	if v := n.GetRangeVar(); v != nil {
+		return a.rangeVar(v, s)
+	}
+	return a.fromItem(n, s)
+}
+
+// condition walks the ON of a join. On protected rows it is part of what leaves the
+// statement, as WHERE is.
+func (a *analysis) condition(quals *pg.Node, s *scope, k kind) {
+	if k == rows {
+		a.inside++
+		defer func() { a.inside-- }()
+	}
+	one(quals, func(n *pg.Node) { a.expr(n, s) })
+}
+
 func (a *analysis) join(j *pg.JoinExpr, s *scope) result {
 	first := len(s.items)
 	l := a.fromItem(j.Larg, s)
 	r := a.joined(l, a.fromItem(j.Rarg, s))
-	one(j.Quals, func(n *pg.Node) { a.expr(n, s) })
+	a.condition(j.Quals, s, r.kind)
 	if j.Alias != nil {
 		whole := &item{known: true}
 		for _, it := range s.items[first:] {

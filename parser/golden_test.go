@@ -1,6 +1,7 @@
 package parser_test
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,12 +32,29 @@ func table(name, unit, columns string) parser.Relation {
 	}
 }
 
+// viewTexts holds the queries of the views of clinic.sql, as pg_get_viewdef prints them.
+//
+//go:embed testdata/views/*.sql
+var viewTexts embed.FS
+
+func view(name, columns string) parser.Relation {
+	text, err := viewTexts.ReadFile("testdata/views/" + name + ".sql")
+	if err != nil {
+		panic(err)
+	}
+	return parser.Relation{Schema: "public", Name: name, View: string(text), Columns: strings.Fields(columns)}
+}
+
 // clinic is the schema of testdata/clinic.sql; shop that of the attacks.
 var (
 	clinic = schema{
 		table("hospitals", "public", "id name region"),
 		table("patients", "id", "id name sex birth_year region smoker Größe"),
 		table("visits", "patient_id", "id patient_id hospital_id day ts diagnosis cost qty big f8"),
+		view("dear_visits", "id patient_id price qty diagnosis"),
+		view("dearest", "visit who price"),
+		view("by_region", "Region n avg"),
+		view("towns", "region"),
 	}
 	shop = schema{
 		table("regions", "public", "region label"),
@@ -44,6 +62,7 @@ var (
 		table("orders", "uid", "oid uid amount ts status"),
 		table("items", "-", "iid oid qty"),
 		table("sales", "uid", "uid d amt"),
+		view("v_cust", "uid name region age salary score bio"),
 	}
 )
 
@@ -120,7 +139,7 @@ func drawBlock(text string, block *parser.Block) string {
 		return drawError(text, block.Err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "from %s\n", drawFrom(block.From))
+	fmt.Fprintf(&b, "from %s\n", parser.PrintFrom(block.From))
 	if block.Where != nil {
 		fmt.Fprintf(&b, "where %s\n", parser.Print(block.Where))
 	}
@@ -131,41 +150,24 @@ func drawBlock(text string, block *parser.Block) string {
 		fmt.Fprintf(&b, "g%d %s\n", i+1, parser.Print(g))
 	}
 	for i, a := range block.Aggregates {
-		fmt.Fprintf(&b, "a%d %s\n", i+1, drawAggregate(a))
+		fmt.Fprintf(&b, "a%d %s\n", i+1, parser.Print(a))
+	}
+	for _, set := range block.Sets {
+		fmt.Fprintf(&b, "set%s\n", numbered(set))
+	}
+	for i, g := range block.Groupings {
+		fmt.Fprintf(&b, "s%d grouping%s\n", i+1, numbered(g))
 	}
 	return b.String()
 }
 
-func drawAggregate(a *parser.Aggregate) string {
-	args := make([]string, 0, len(a.Args))
-	for _, x := range a.Args {
-		args = append(args, parser.Print(x))
+// numbered names grouping expressions by their columns.
+func numbered(groups []int) string {
+	names := make([]string, 0, len(groups))
+	for _, i := range groups {
+		names = append(names, fmt.Sprintf("g%d", i+1))
 	}
-	out := a.Func + "(" + map[bool]string{true: "*"}[a.Star] + map[bool]string{true: "DISTINCT "}[a.Distinct] + strings.Join(args, ", ") + ")"
-	if a.Filter != nil {
-		out += " filter " + parser.Print(a.Filter)
-	}
-	return out
-}
-
-func drawFrom(f parser.From) string {
-	switch x := f.(type) {
-	case *parser.Table:
-		return strings.TrimPrefix(x.Ref.Schema+"."+x.Ref.Name, ".") + map[bool]string{true: " only"}[x.Only] + " " + x.Alias
-	case *parser.Join:
-		kind := map[parser.JoinKind]string{
-			parser.Inner: "inner", parser.Left: "left", parser.Right: "right", parser.Full: "full", parser.Cross: "cross",
-		}[x.Kind]
-		out := "(" + drawFrom(x.Left) + " " + kind + " " + drawFrom(x.Right)
-		if x.On != nil {
-			out += " on " + parser.Print(x.On)
-		}
-		if x.Using != nil {
-			out += " using " + strings.Join(x.Using, ", ")
-		}
-		return out + ")"
-	}
-	return "nothing"
+	return "(" + strings.Join(names, ", ") + ")"
 }
 
 // drawError writes an error as psql does, with a caret under its position.

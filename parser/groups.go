@@ -1,68 +1,224 @@
 package parser
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/pgerr"
 )
 
-// groups returns the grouping expressions of a SELECT over protected rows:
-// an integer is the target at that position; a bare name is an input column first,
-// an output column second; anything else is itself.
-func (a *analysis) groups(sel *pg.SelectStmt, s *scope) []*pg.Node {
+// A grouping is how a SELECT groups its rows.
+type grouping struct {
+	by    bool       // the SELECT is grouped or aggregated
+	exprs []*pg.Node // grouping expressions, resolved
+	// sets are the grouping sets; nil if there is one, of all expressions.
+	sets     []groupingSet
+	distinct bool // it is SELECT DISTINCT that groups, by the targets
+}
+
+// A groupingSet is the expressions that one set groups by.
+type groupingSet []*pg.Node
+
+// maxSets bounds the grouping sets of one GROUP BY.
+const maxSets = 128
+
+// grouping returns how a SELECT groups. An integer in GROUP BY is the target at that
+// position; a bare name is an input column first, an output column second; anything
+// else is itself.
+func (a *analysis) grouping(sel *pg.SelectStmt, s *scope) (grouping, *pgerr.Error) {
+	switch {
+	case aggregates(sel):
+		return a.groupBy(sel, s)
+	case isDistinct(sel) && !holds(isWindowCall, slices.Concat(sel.TargetList, sel.SortClause)...):
+		g := grouping{by: true, distinct: true}
+		for _, n := range sel.TargetList {
+			if val := n.GetResTarget().GetVal(); val != nil && !isStar(val) {
+				g.exprs = append(g.exprs, val)
+			}
+		}
+		return g, nil
+	}
+	return grouping{}, nil
+}
+
+// aggregates reports whether the SELECT is aggregated.
+func aggregates(sel *pg.SelectStmt) bool {
+	return len(sel.GroupClause) > 0 || sel.HavingClause != nil || holds(isAggregate, sel.TargetList...) ||
+		holds(isAggregate, sel.SortClause...) || holds(isAggregate, sel.DistinctClause...) || holds(isAggregate, sel.WindowClause...)
+}
+
+// isDistinct reports SELECT DISTINCT without ON.
+func isDistinct(sel *pg.SelectStmt) bool {
+	return len(sel.DistinctClause) == 1 && sel.DistinctClause[0].GetNode() == nil
+}
+
+func isWindowCall(n *pg.Node) bool { return n.GetFuncCall().GetOver() != nil }
+
+func (a *analysis) groupBy(sel *pg.SelectStmt, s *scope) (grouping, *pgerr.Error) {
+	g := grouping{by: true}
+	if len(sel.GroupClause) > maxColumns {
+		return g, a.tooManySets(sel.GroupClause[0])
+	}
+	sets := []groupingSet{nil}
+	several := false
+	for _, n := range sel.GroupClause {
+		several = several || n.GetGroupingSet() != nil
+		item, err := a.setsOf(n, sel, s)
+		if err != nil {
+			return g, err
+		}
+		if len(sets)*len(item) > maxSets {
+			return g, a.tooManySets(n)
+		}
+		sets = product(sets, item)
+	}
+	g.exprs = union(sets)
+	if len(g.exprs) > maxColumns {
+		return g, a.tooManySets(sel.GroupClause[0])
+	}
+	if several {
+		g.sets = sets
+	}
+	return g, nil
+}
+
+func (a *analysis) tooManySets(n *pg.Node) *pgerr.Error {
+	return pgerr.New(pgerr.StatementTooComplex, "GROUP BY has more than %d grouping sets or %d expressions", maxSets, maxColumns).
+		At(a.pos(firstLocation(n))).WithHint("Split the statement.")
+}
+
+// union returns the expressions of all sets, each once.
+func union(sets []groupingSet) []*pg.Node {
 	var out []*pg.Node
-	for _, n := range flattenGroups(sel.GroupClause) {
-		switch {
-		case n.GetGroupingSet() != nil:
-			a.refuse(pgerr.New(pgerr.FeatureNotSupported, "grouping sets over protected rows are not supported").
-				At(a.at(n.GetGroupingSet().Location)).WithHint("Ask for each grouping in a statement of its own."))
-		default:
-			out = append(out, a.group(n, sel, s))
+	seen := map[*pg.Node]bool{}
+	for _, set := range sets {
+		for _, n := range set {
+			if !seen[n] {
+				seen[n] = true
+				out = append(out, n)
+			}
 		}
 	}
 	return out
 }
 
-// flattenGroups opens (a, b) in GROUP BY, which is the same as a, b.
-func flattenGroups(list []*pg.Node) []*pg.Node {
-	var out []*pg.Node
-	for _, n := range list {
-		row := n.GetRowExpr()
-		if row != nil && row.RowFormat == pg.CoercionForm_COERCE_IMPLICIT_CAST {
-			out = append(out, flattenGroups(row.Args)...)
-			continue
+// product joins each set of the one list with each of the other.
+func product(l, r []groupingSet) []groupingSet {
+	out := make([]groupingSet, 0, len(l)*len(r))
+	for _, x := range l {
+		for _, y := range r {
+			out = append(out, slices.Concat(x, y))
 		}
-		out = append(out, n)
 	}
 	return out
 }
 
-func (a *analysis) group(n *pg.Node, sel *pg.SelectStmt, s *scope) *pg.Node {
+// setsOf returns the grouping sets of one item of GROUP BY.
+func (a *analysis) setsOf(n *pg.Node, sel *pg.SelectStmt, s *scope) ([]groupingSet, *pgerr.Error) {
+	clause := n.GetGroupingSet()
+	if clause == nil {
+		set, err := a.simpleSet(n, sel, s)
+		return []groupingSet{set}, err
+	}
+	if clause.Kind == pg.GroupingSetKind_GROUPING_SET_EMPTY {
+		return []groupingSet{nil}, nil
+	}
+	var items [][]groupingSet
+	for _, c := range clause.Content {
+		item, err := a.setsOf(c, sel, s)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	var out []groupingSet
+	switch clause.Kind {
+	case pg.GroupingSetKind_GROUPING_SET_ROLLUP:
+		out = rollup(items)
+	case pg.GroupingSetKind_GROUPING_SET_CUBE:
+		out = cube(items)
+	default:
+		out = slices.Concat(items...)
+	}
+	if out == nil || len(out) > maxSets {
+		return nil, a.tooManySets(n)
+	}
+	return out, nil
+}
+
+// rollup returns the prefixes of the items, the longest first; nil if they are too many.
+// Its items are one set each.
+func rollup(items [][]groupingSet) []groupingSet {
+	if len(items) >= maxSets {
+		return nil
+	}
+	out := []groupingSet{nil}
+	var prefix groupingSet
+	for _, item := range items {
+		prefix = slices.Concat(prefix, item[0])
+		out = append(out, prefix)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// cube returns all subsets of the items; nil if they are too many.
+func cube(items [][]groupingSet) []groupingSet {
+	out := []groupingSet{nil}
+	for _, item := range items {
+		if 2*len(out) > maxSets {
+			return nil
+		}
+		for _, set := range out {
+			out = append(out, slices.Concat(set, item[0]))
+		}
+	}
+	return out
+}
+
+// simpleSet opens (a, b) in GROUP BY, which is the same as a, b.
+func (a *analysis) simpleSet(n *pg.Node, sel *pg.SelectStmt, s *scope) (groupingSet, *pgerr.Error) {
+	row := n.GetRowExpr()
+	if row == nil || row.RowFormat != pg.CoercionForm_COERCE_IMPLICIT_CAST {
+		x, err := a.group(n, sel, s)
+		return groupingSet{x}, err
+	}
+	var out groupingSet
+	for _, arg := range row.Args {
+		inner, err := a.simpleSet(arg, sel, s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, inner...)
+	}
+	return out, nil
+}
+
+func (a *analysis) group(n *pg.Node, sel *pg.SelectStmt, s *scope) (*pg.Node, *pgerr.Error) {
 	if i, ok := position(n); ok {
 		if i >= 1 && i <= len(sel.TargetList) {
-			return sel.TargetList[i-1].GetResTarget().GetVal()
+			return sel.TargetList[i-1].GetResTarget().GetVal(), nil
 		}
-		a.refuse(pgerr.New(pgerr.Syntax, "GROUP BY position %d is not in select list", i).
-			At(a.at(n.GetAConst().Location)))
-		return n
+		return n, pgerr.New(pgerr.Syntax, "GROUP BY position %d is not in select list", i).At(a.pos(n.GetAConst().Location))
 	}
 	name, bare := columnName(n)
 	if !bare {
-		return n
+		return n, nil
 	}
 	has := s.has(name)
 	if has == present {
-		return n
+		return n, nil
 	}
 	target := targetNamed(sel, name)
 	switch {
 	case target == nil:
-		return n
+		return n, nil
 	case has == unsure:
-		a.refuse(pgerr.New(pgerr.FeatureNotSupported, "%q in GROUP BY may be an input or an output column", name).
-			At(a.at(n.GetColumnRef().Location)).WithHint("Write the expression itself, or its position."))
+		return n, pgerr.New(pgerr.FeatureNotSupported, "%q in GROUP BY may be an input or an output column", name).
+			At(a.pos(n.GetColumnRef().Location)).WithHint("Write the expression itself, or its position.")
 	}
-	return target.Val
+	return target.Val, nil
 }
 
 func targetNamed(sel *pg.SelectStmt, name string) *pg.ResTarget {

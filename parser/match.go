@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -13,10 +14,10 @@ import (
 // released relation takes.
 type occurrence struct {
 	node   *pg.Node
-	column string // g1, a1, ...
+	column string // g1, a1, s1, ...
 }
 
-// A matcher finds the grouping expressions and the aggregates of a block in
+// A matcher finds the grouping expressions, the aggregates and the calls of GROUPING of a block in
 // what remains of it. Equal expressions share one column; they are compared
 // with their column references resolved, so that v.cost and cost are equal.
 type matcher struct {
@@ -30,8 +31,10 @@ type matcher struct {
 	groupNodes     []*pg.Node
 	aggregateNodes []*pg.Node
 	found          []occurrence
-	stray          *pg.ColumnRef // the first column neither grouped nor aggregated
-	grouping       *pg.Node      // a GROUPING(...), which has no meaning once GROUP BY is gone
+	sets           [][]int
+	groupings      [][]int
+	stray          *pg.ColumnRef    // the first column neither grouped nor aggregated
+	ungrouped      *pg.GroupingFunc // the first GROUPING(...) of what is not grouped
 }
 
 // match resolves the references of the block, finds its occurrences, and puts
@@ -42,13 +45,40 @@ func match(c *candidate) *matcher {
 		literals: map[*pg.Node]int{}, aggregates: map[string]int{},
 	}
 	remaining := remaining(c)
-	restore := m.resolve(slices.Concat(remaining, c.groups))
+	restore := m.resolve(slices.Concat(remaining, c.groups.exprs))
 	defer restore()
-	for _, g := range c.groups {
+	for _, g := range c.groups.exprs {
 		m.addGroup(g)
 	}
+	m.addSets(c)
 	each(remaining, m.visit)
 	return m
+}
+
+// addSets numbers the expressions of the grouping sets. A single set of all of them is
+// a plain GROUP BY.
+func (m *matcher) addSets(c *candidate) {
+	seen := map[string]bool{}
+	for _, set := range c.groups.sets {
+		indices := []int{}
+		for _, n := range set {
+			if i, ok := m.group(n); ok {
+				indices = append(indices, i-1)
+			}
+		}
+		slices.Sort(indices)
+		indices = slices.Compact(indices)
+		key := fmt.Sprint(indices)
+		if c.sel.GroupDistinct && seen[key] {
+			continue
+		}
+		seen[key] = true
+		m.sets = append(m.sets, indices)
+	}
+	slices.SortStableFunc(m.sets, func(x, y []int) int { return len(x) - len(y) })
+	if len(m.sets) == 1 {
+		m.sets = nil
+	}
 }
 
 // remaining lists the expressions of a block that stay on the mirror, bare
@@ -176,14 +206,37 @@ func (m *matcher) visit(n *pg.Node) {
 	if ref := n.GetColumnRef(); ref != nil && m.stray == nil {
 		m.stray = ref
 	}
-	if n.GetGroupingFunc() != nil {
-		m.grouping = n
+	if f := n.GetGroupingFunc(); f != nil {
+		m.grouping(n, f)
+		return
 	}
 	if enter := opaque(n); enter != nil {
 		enter(m.visit)
 		return
 	}
 	children(n, m.visit)
+}
+
+// maxGrouping is how many arguments GROUPING takes: its value is an integer of 32 bits.
+const maxGrouping = 31
+
+// grouping gives a call of GROUPING its column.
+func (m *matcher) grouping(n *pg.Node, f *pg.GroupingFunc) {
+	var indices []int
+	for _, arg := range f.Args {
+		i, ok := m.group(arg)
+		if !ok || len(indices) == maxGrouping {
+			m.ungrouped = f
+			return
+		}
+		indices = append(indices, i-1)
+	}
+	at := slices.IndexFunc(m.groupings, func(known []int) bool { return slices.Equal(known, indices) })
+	if at < 0 {
+		at = len(m.groupings)
+		m.groupings = append(m.groupings, indices)
+	}
+	m.found = append(m.found, occurrence{n, "s" + strconv.Itoa(at+1)})
 }
 
 func (m *matcher) aggregate(n *pg.Node) int {

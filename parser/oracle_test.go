@@ -36,6 +36,9 @@ ALTER TABLE visits ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY dp ON visits FOR SELECT USING (dp.protected('visits'));
 ALTER TABLE patients ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY dp ON patients FOR SELECT USING (dp.protected('patients'));
+ALTER VIEW dear_visits SET (security_invoker);
+ALTER VIEW dearest SET (security_invoker);
+ALTER VIEW by_region SET (security_invoker);
 CREATE ROLE ana LOGIN;
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO ana;
 GRANT USAGE ON SCHEMA dp TO ana`

@@ -49,8 +49,33 @@ func statement(sql string, raw *pg.RawStmt, toks []token, cat Catalog) *Statemen
 		end = start + int(raw.StmtLen)
 	}
 	st := &Statement{Text: sql[start:end], Offset: start, Class: Relay, Inner: Span{0, end - start}}
-	a := &analysis{base: start, cat: cat}
-	l := &locator{text: st.Text, base: start, toks: slice(toks, start, end)}
-	a.classify(st, raw.Stmt, l)
+	read(st, raw.Stmt, &locator{text: st.Text, base: start, toks: slice(toks, start, end)}, cat)
 	return st
+}
+
+// read classifies a statement and rewrites its blocks. It begins again as long as there
+// are views to expand.
+func read(st *Statement, stmt *pg.Node, l *locator, cat Catalog) {
+	var views []TableRef
+	for depth := 0; ; depth++ {
+		a := newAnalysis(l, cat)
+		a.protected, a.expanded = views, views
+		a.classify(st, stmt)
+		if len(a.views) == 0 {
+			return
+		}
+		for _, v := range a.views {
+			views = append(views, v.ref)
+		}
+		st.Protected = views
+		if depth == maxViews {
+			st.refuse(a.tooDeep())
+			return
+		}
+		var err *pgerr.Error
+		if l, stmt, err = a.expand(stmt); err != nil {
+			st.refuse(err)
+			return
+		}
+	}
 }

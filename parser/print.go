@@ -37,7 +37,7 @@ func (p *printer) put(parts ...string) {
 	}
 }
 
-// seq prints the parts in turn: strings as they are, expressions printed.
+// seq prints the parts in turn: strings as they are, expressions and queries printed.
 func (p *printer) seq(parts ...any) {
 	for _, part := range parts {
 		switch x := part.(type) {
@@ -45,6 +45,8 @@ func (p *printer) seq(parts ...any) {
 			p.put(x)
 		case Expr:
 			p.expr(x)
+		case Rows:
+			p.rows(x)
 		}
 	}
 }
@@ -84,7 +86,30 @@ func (p *printer) expr(x Expr) {
 		p.call(x)
 	case *ValueFunc:
 		p.put(x.Name)
+	case *Case:
+		p.conditional(x)
+	case *Array:
+		p.put("ARRAY[")
+		p.list(x.Elems, ", ")
+		p.put("]")
+	case *AnyOf:
+		p.seq("(", x.Left, " OPERATOR(pg_catalog.", x.Op, ") ", quantifier(x.All), " (", x.Array, "))")
+	case *InQuery:
+		p.seq("(", x.X, not(x.Not), " IN (", x.Query, "))")
+	case *Exists:
+		p.seq("EXISTS (", x.Query, ")")
+	case *Subquery:
+		p.put(x.Text)
+	case *Aggregate:
+		p.aggregate(x)
 	}
+}
+
+func quantifier(all bool) string {
+	if all {
+		return "ALL"
+	}
+	return "ANY"
 }
 
 func word(yes bool, w string) string {
@@ -157,6 +182,32 @@ func (p *printer) call(x *Func) {
 	p.put(")")
 }
 
+func (p *printer) conditional(x *Case) {
+	p.put("(CASE")
+	if x.X != nil {
+		p.seq(" ", x.X)
+	}
+	for _, w := range x.Whens {
+		p.seq(" WHEN ", w.If, " THEN ", w.Then)
+	}
+	if x.Else != nil {
+		p.seq(" ELSE ", x.Else)
+	}
+	p.put(" END)")
+}
+
+func (p *printer) aggregate(x *Aggregate) {
+	p.put("pg_catalog.", QuoteIdent(x.Func), "(", word(x.Star, "*"), word(x.Distinct, "DISTINCT "))
+	p.list(x.Args, ", ")
+	p.put(")")
+	if x.Within != nil {
+		p.seq(" WITHIN GROUP (ORDER BY ", x.Within, word(x.Descending, " DESC"), ")")
+	}
+	if x.Filter != nil {
+		p.seq(" FILTER (WHERE ", x.Filter, ")")
+	}
+}
+
 func printType(t TypeName) string {
 	var b strings.Builder
 	if t.Schema != "" {
@@ -168,48 +219,4 @@ func printType(t TypeName) string {
 	}
 	b.WriteString(word(len(t.Mods) > 0, ")") + word(t.Array, "[]"))
 	return b.String()
-}
-
-// operands returns the expressions directly below x.
-func operands(x Expr) []Expr {
-	switch x := x.(type) {
-	case *Column, *Const, *Param, *ValueFunc:
-		return nil
-	case *Cast:
-		return []Expr{x.X}
-	case *Op:
-		if x.Left == nil {
-			return []Expr{x.Right}
-		}
-		return []Expr{x.Left, x.Right}
-	case *Bool:
-		return x.Args
-	case *In:
-		return append([]Expr{x.X}, x.List...)
-	case *Between:
-		return []Expr{x.X, x.Low, x.High}
-	case *IsNull:
-		return []Expr{x.X}
-	case *BoolTest:
-		return []Expr{x.X}
-	case *Distinct:
-		return []Expr{x.Left, x.Right}
-	case *Func:
-		return x.Args
-	}
-	return nil
-}
-
-// ColumnFree reports whether no column occurs in x: its value is the same for
-// all rows.
-func ColumnFree(x Expr) bool {
-	if _, ok := x.(*Column); ok {
-		return false
-	}
-	for _, o := range operands(x) {
-		if !ColumnFree(o) {
-			return false
-		}
-	}
-	return true
 }

@@ -9,15 +9,14 @@ import (
 // isProbe reports whether the answer of a query has no rows whatever the data:
 // LIMIT 0, or a constant-false WHERE without grouping. BI tools ask such
 // queries for the columns. What the WHERE of a block filters is not its answer.
-func isProbe(sel *pg.SelectStmt, k kind, found []*candidate) bool {
+func isProbe(sel *pg.SelectStmt, k kind) bool {
 	if n, ok := position(sel.LimitCount); ok && n == 0 && sel.LimitOption == pg.LimitOption_LIMIT_OPTION_COUNT {
 		return true
 	}
 	if sel.Op > pg.SetOperation_SETOP_NONE || !isFalse(sel.WhereClause) {
 		return false
 	}
-	isBlock := slices.ContainsFunc(found, func(c *candidate) bool { return c.sel == sel })
-	return !isBlock && !aggregates(sel) && (k == rows || k == released)
+	return !aggregates(sel) && (k == rows || k == released)
 }
 
 // isFalse recognises false, 1 = 0, 1 <> 1, and AND with one of them.

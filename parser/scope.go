@@ -17,6 +17,8 @@ type scope struct {
 	block bool
 	// escape is the offset of the first reference that leaves this level, or -1.
 	escape int
+	// foreign is set when a WITH query of a level further out is read.
+	foreign bool
 }
 
 // An item is what one name in FROM stands for.
@@ -155,11 +157,28 @@ func (s *scope) named(schema, name string) int {
 	return -1
 }
 
+// leaveTo notes every level below the one whose WITH query is read.
+func (s *scope) leaveTo(with *scope) {
+	for l := s; l != nil && l != with; l = l.parent {
+		l.foreign = true
+	}
+}
+
 // refer notes every level that the reference leaves. In doubt it is taken to leave.
 func (s *scope) refer(ref *pg.ColumnRef, at int) {
+	levels := s.reach(ref)
+	for l := s; levels > 0; l, levels = l.parent, levels-1 {
+		if l.escape < 0 {
+			l.escape = at
+		}
+	}
+}
+
+// reach returns how many levels out the reference leads, as outermost does.
+func (s *scope) reach(ref *pg.ColumnRef) int {
 	names, _ := stringsOf(ref.Fields)
 	if len(names) == 0 {
-		return // a bare star
+		return 0 // a bare star
 	}
 	look := func(l *scope) presence { return l.has(names[0]) }
 	if len(names) < len(ref.Fields) || len(names) > 1 {
@@ -169,12 +188,7 @@ func (s *scope) refer(ref *pg.ColumnRef, at int) {
 		// A name that is no column anywhere can be a whole row.
 		look = func(l *scope) presence { return presenceOf(l.named("", names[0]) >= 0) }
 	}
-	levels := s.outermost(look)
-	for l := s; levels > 0; l, levels = l.parent, levels-1 {
-		if l.escape < 0 {
-			l.escape = at
-		}
-	}
+	return s.outermost(look)
 }
 
 // splitQualifier takes the table and its schema from a reference of n fields,

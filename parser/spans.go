@@ -8,13 +8,20 @@ import (
 // grouping expressions, for a whole statement.
 const maxProposed = 1 << 20
 
-// A locator finds where a node stands in the text of its statement.
+// A locator finds where a node stands in the text of its statement, which is the client's
+// own or one with views expanded.
 type locator struct {
 	text     string
 	base     int // offset of the text in the parsed text
 	toks     tokens
+	origin   origin
 	proposed int
+	query    Span // the query inside the statement
+	target   Span // the INTO clause of SELECT INTO
 }
+
+// client returns the offset in the client's text for one in this text.
+func (l *locator) client(at int) int { return l.origin.client(at) }
 
 // span returns the text range of a node that is an aggregate call or a
 // grouping expression.
@@ -30,6 +37,8 @@ func (l *locator) span(n *pg.Node) (Span, bool) {
 		if isAggregate(n) {
 			return l.call(int(x.FuncCall.Location) - l.base)
 		}
+	case *pg.Node_GroupingFunc:
+		return l.call(int(x.GroupingFunc.Location) - l.base)
 	}
 	return l.expression(n)
 }

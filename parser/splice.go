@@ -64,8 +64,9 @@ type change struct {
 
 // splice computes the edits of all blocks, applies them to the tree as well,
 // and proves that the new text means the new tree. The tree is spent afterwards.
-func (a *analysis) splice(st *Statement, stmt *pg.Node, l *locator) *pgerr.Error {
-	changes, edits, err := a.rewrite(l)
+func (a *analysis) splice(st *Statement, stmt *pg.Node) *pgerr.Error {
+	l := a.l
+	changes, edits, err := a.rewrite()
 	if err != nil || len(changes) == 0 {
 		return err
 	}
@@ -78,23 +79,23 @@ func (a *analysis) splice(st *Statement, stmt *pg.Node, l *locator) *pgerr.Error
 	for _, body := range a.bodies {
 		body.Ctequery = nullQuery(len(body.Aliascolnames))
 	}
-	if st.into.End > 0 {
-		edits = append(edits, edit{Span: st.into, block: -1, inner: true})
+	if l.target.End > 0 {
+		edits = append(edits, edit{Span: l.target, block: -1, inner: true})
 	}
 	edits = outermost(edits)
-	st.whole = assemble(st.Text, Span{0, len(st.Text)}, edits, false)
-	st.inner = assemble(st.Text, st.Inner, edits, true)
+	st.whole = assemble(l.text, Span{0, len(l.text)}, edits, false)
+	st.inner = assemble(l.text, l.query, edits, true)
 	if !proved(st, stmt) {
-		return internal(changes[0].at)
+		return l.internal(changes[0].at)
 	}
 	return nil
 }
 
 // rewrite lists the blocks in text order, without those that stand in text
 // which another one replaces, and the edits of all.
-func (a *analysis) rewrite(l *locator) ([]change, []edit, *pgerr.Error) {
+func (a *analysis) rewrite() ([]change, []edit, *pgerr.Error) {
 	slices.SortFunc(a.found, func(x, y *candidate) int { return cmp.Compare(x.at, y.at) })
-	edits, err := a.bodyEdits(l)
+	edits, err := a.bodyEdits()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,10 +106,10 @@ func (a *analysis) rewrite(l *locator) ([]change, []edit, *pgerr.Error) {
 		}
 		m := match(c)
 		if m.exhausted() {
-			return nil, nil, pgerr.New(pgerr.StatementTooComplex, "a query over protected rows is too large").At(c.at).
+			return nil, nil, pgerr.New(pgerr.StatementTooComplex, "a query over protected rows is too large").At(a.l.client(c.at)).
 				WithHint("Split the statement.")
 		}
-		more, err := l.edits(c, m, len(changes))
+		more, err := a.l.edits(c, m, len(changes))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -120,12 +121,12 @@ func (a *analysis) rewrite(l *locator) ([]change, []edit, *pgerr.Error) {
 
 // bodyEdits empties the CTEs that read protected rows. Nothing refers to them
 // any more once the blocks are replaced, except perhaps each other.
-func (a *analysis) bodyEdits(l *locator) ([]edit, *pgerr.Error) {
+func (a *analysis) bodyEdits() ([]edit, *pgerr.Error) {
 	var out []edit
 	for _, c := range a.bodies {
-		s, ok := l.body(c)
+		s, ok := a.l.body(c)
 		if !ok {
-			return nil, internal(a.at(c.Location))
+			return nil, a.l.internal(a.at(c.Location))
 		}
 		out = append(out, edit{Span: s, before: nullText(len(c.Aliascolnames)), block: -1})
 	}

@@ -79,7 +79,9 @@ type Statement struct {
 	// InTransaction says that Postgres takes the statement in a transaction block
 	// only: a cursor without HOLD.
 	InTransaction bool
-	// Protected are the protected relations that the statement names anywhere.
+	// Protected are the protected relations that the statement names anywhere, and
+	// the views over them, whose queries took their places. A relation that a
+	// view reads is there too, as its query names it.
 	Protected []TableRef
 	// Refusal is set when Class is Refused; its position counts from the start of Text.
 	Refusal *pgerr.Error
@@ -192,8 +194,9 @@ type Derived struct {
 //sumtype:decl
 type Rows interface{ rows() }
 
-// A Select is one level of a query below a block. It aggregates if it has Groups, or
-// an Aggregate in Targets or Having.
+// A Select is one level of a query below a block. It aggregates if it has Groups or Having, or
+// an Aggregate in Targets. Then each column of its own in Targets and Having stands in an
+// aggregate or in one of Groups.
 type Select struct {
 	Targets  []Target
 	Distinct bool
@@ -271,7 +274,7 @@ type (
 		Type TypeName
 		At   int
 	}
-	// An Op is an operator of pg_catalog by symbol: = <> < <= > >= + - * / % ||
+	// An Op is an operator of pg_catalog by symbol: = <> < <= > >= + - * / % ^ ||
 	// ~~ !~~ ~~* !~~* (LIKE, NOT LIKE, ILIKE, NOT ILIKE). Left is nil for a prefix operator.
 	Op struct {
 		Name        string

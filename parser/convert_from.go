@@ -1,0 +1,161 @@
+package parser
+
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+func (v *converter) from(list []*pg.Node) From {
+	var out From
+	for i, n := range list {
+		next := v.fromItem(n)
+		if i == 0 {
+			out = next
+			continue
+		}
+		out = &Join{Kind: Cross, Left: out, Right: next, At: fromPosition(next)}
+	}
+	return out
+}
+
+func fromPosition(f From) int {
+	switch x := f.(type) {
+	case *Table:
+		return x.Ref.At
+	case *Join:
+		return x.At
+	case *Derived:
+		return x.At
+	}
+	return 0
+}
+
+func (v *converter) fromItem(n *pg.Node) From {
+	if v.items++; v.items > maxItems {
+		v.tooLarge(firstLocation(n))
+		return nil
+	}
+	const rewrite = "Write tables and sub-selects in FROM of the aggregate."
+	switch x := n.GetNode().(type) {
+	case *pg.Node_RangeVar:
+		return v.tableItem(x.RangeVar)
+	case *pg.Node_JoinExpr:
+		return v.join(x.JoinExpr)
+	case *pg.Node_RangeSubselect:
+		return v.derived(x.RangeSubselect)
+	case *pg.Node_RangeFunction:
+		v.forbid(firstLocation(n), "a function in FROM", rewrite)
+	case *pg.Node_RangeTableSample:
+		v.forbid(x.RangeTableSample.Location, "TABLESAMPLE", "Leave it out: the answer is for all rows.")
+	default:
+		v.forbid(firstLocation(n), "this item of FROM", rewrite)
+	}
+	return nil
+}
+
+// derived converts a sub-select in FROM.
+func (v *converter) derived(s *pg.RangeSubselect) From {
+	at := selectLocation(s.Subquery.GetSelectStmt())
+	if s.Lateral {
+		v.forbid(at, "LATERAL", "Write a sub-select that does not refer to its neighbours, and join with it ON their columns.")
+		return nil
+	}
+	out := &Derived{Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()), At: v.a.pos(at)}
+	out.Query = v.rows(s.Subquery.GetSelectStmt(), at)
+	return out
+}
+
+// columnNames returns a list of column aliases, nil if there is none.
+func columnNames(list []*pg.Node) []string {
+	names, _ := stringsOf(list)
+	if len(names) == 0 {
+		return nil
+	}
+	return names
+}
+
+func (v *converter) tableItem(r *pg.RangeVar) From {
+	if c := v.a.cteRefs[r]; c != nil {
+		return v.reference(r, c)
+	}
+	t := &Table{
+		Ref:   TableRef{Schema: r.Schemaname, Name: r.Relname, At: v.a.pos(r.Location)},
+		Alias: r.Relname, Columns: columnNames(r.Alias.GetColnames()), Only: !r.Inh,
+	}
+	if r.Catalogname != "" {
+		v.notAllowed(r.Location, "a table name with a database")
+	}
+	if resolved, known := v.a.cat.Relation(r.Schemaname, r.Relname); known {
+		t.Ref.Resolved = resolved
+	}
+	if r.Alias != nil {
+		t.Alias = r.Alias.Aliasname
+	}
+	return t
+}
+
+// reference converts a reference to a WITH query, which stands where it is referred to.
+func (v *converter) reference(r *pg.RangeVar, with *cte) From {
+	c := with.node
+	sel := c.Ctequery.GetSelectStmt()
+	switch {
+	case with.selfRead || c.SearchClause != nil || c.CycleClause != nil:
+		v.forbid(r.Location, "a recursive WITH query", "Join with tables and sub-selects that are not recursive.")
+		return nil
+	case sel == nil:
+		v.forbid(r.Location, "a WITH query that changes data", "Write a SELECT in WITH.")
+		return nil
+	case with.escape >= 0:
+		// Where it is referred to its columns could mean others.
+		v.forbid(r.Location, "a WITH query that refers to the query around it", "Write its query in place of the name.")
+		return nil
+	}
+	out := &Derived{Alias: r.Relname, Columns: columnNames(c.Aliascolnames), At: v.a.pos(r.Location)}
+	if r.Alias != nil {
+		out.Alias = r.Alias.Aliasname
+		own := columnNames(r.Alias.Colnames)
+		out.Columns = append(own, out.Columns[min(len(own), len(out.Columns)):]...)
+	}
+	out.Query = v.rows(sel, r.Location)
+	return out
+}
+
+// itemLocation is where an item of FROM begins.
+func itemLocation(n *pg.Node) int32 {
+	switch x := n.GetNode().(type) {
+	case *pg.Node_RangeVar:
+		return x.RangeVar.Location
+	case *pg.Node_RangeSubselect:
+		return selectLocation(x.RangeSubselect.Subquery.GetSelectStmt())
+	case *pg.Node_JoinExpr:
+		return itemLocation(x.JoinExpr.Larg)
+	}
+	return firstLocation(n)
+}
+
+func (v *converter) join(j *pg.JoinExpr) From {
+	at := itemLocation(j.Rarg)
+	out := &Join{Left: v.fromItem(j.Larg), Right: v.fromItem(j.Rarg), Natural: j.IsNatural, Using: columnNames(j.UsingClause)}
+	out.At = v.a.pos(at)
+	switch j.Jointype {
+	case pg.JoinType_JOIN_INNER:
+		out.Kind = Inner
+		if j.Quals == nil && len(j.UsingClause) == 0 && !j.IsNatural {
+			out.Kind = Cross
+		}
+	case pg.JoinType_JOIN_LEFT:
+		out.Kind = Left
+	case pg.JoinType_JOIN_RIGHT:
+		out.Kind = Right
+	case pg.JoinType_JOIN_FULL:
+		out.Kind = Full
+	default:
+		v.notAllowed(at, "this join")
+	}
+	if j.Alias != nil || j.JoinUsingAlias != nil {
+		v.notYet(at, "an alias of a join", "Give the tables aliases instead.")
+	}
+	if j.Quals != nil {
+		out.On = v.expr(j.Quals)
+	}
+	return out
+}

@@ -1,0 +1,205 @@
+package parser
+
+import (
+	"slices"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/pgerr"
+)
+
+// rows converts a query below the block; location is where to point at in doubt.
+func (v *converter) rows(sel *pg.SelectStmt, location int32) Rows {
+	level := v.a.levels[sel]
+	switch {
+	case level == nil:
+		v.notAllowed(location, "this query")
+		return nil
+	case v.depth >= maxLevels:
+		v.tooLarge(location)
+		return nil
+	}
+	if at := selectLocation(sel); at >= 0 {
+		location = at
+	}
+	if level.kind == released {
+		v.fail(pgerr.New(pgerr.Ownership, "a query over protected rows uses the result of another one").At(v.a.pos(location)).
+			WithHint("Group the inner query by the column of the privacy unit, or combine the two results above their aggregates."))
+		return nil
+	}
+	v.tail(sel, location)
+	outer, grouped := v.level, v.grouped
+	v.level, v.grouped, v.depth = level, false, v.depth+1
+	defer func() { v.level, v.grouped, v.depth = outer, grouped, v.depth-1 }()
+	switch {
+	case len(sel.ValuesLists) > 0:
+		v.forbid(location, "VALUES", "Write a list with IN, or keep the values in a table.")
+		return nil
+	case sel.Op > pg.SetOperation_SETOP_NONE:
+		return v.union(sel, location)
+	}
+	return v.query(sel, location)
+}
+
+func (v *converter) union(sel *pg.SelectStmt, location int32) Rows {
+	if sel.Op != pg.SetOperation_SETOP_UNION || !sel.All {
+		v.forbid(location, strings.TrimPrefix(sel.Op.String(), "SETOP_")+" below an aggregate",
+			"Write UNION ALL, or IN (SELECT ...) and NOT EXISTS (SELECT ...) on the column of the privacy unit.")
+		return nil
+	}
+	out := &UnionAll{Left: v.rows(sel.Larg, location), Right: v.rows(sel.Rarg, location)}
+	out.At = v.a.pos(location)
+	return out
+}
+
+// tail refuses what would make the rows of one privacy unit depend on those of others. The order
+// of rows means nothing below an aggregate.
+func (v *converter) tail(sel *pg.SelectStmt, location int32) {
+	const above = "Leave it out here; it can stand above the aggregate."
+	switch {
+	case sel.LimitCount != nil || sel.LimitOffset != nil:
+		v.forbid(location, "LIMIT or OFFSET below an aggregate", above)
+	case len(sel.DistinctClause) > 0 && !isDistinct(sel):
+		v.forbid(location, "DISTINCT ON", "Group by the column of the privacy unit instead.")
+	case len(sel.LockingClause) > 0:
+		v.forbid(location, "FOR UPDATE or FOR SHARE", "Leave it out.")
+	case len(sel.WindowClause) > 0:
+		v.forbid(location, "a WINDOW clause below the aggregate", above)
+	case slices.ContainsFunc(sel.SortClause, computes):
+		v.forbid(location, "ORDER BY an expression below an aggregate", "Leave ORDER BY out: the order means nothing here.")
+	}
+}
+
+// computes reports an item of ORDER BY that is no column and no position. It could change the
+// rows themselves: an aggregate groups them, and a function can return several.
+func computes(n *pg.Node) bool {
+	by := n.GetSortBy().GetNode()
+	_, number := position(by)
+	return by.GetColumnRef() == nil && !number
+}
+
+// selectLocation is where the targets of a query begin, -1 if it has none.
+func selectLocation(sel *pg.SelectStmt) int32 {
+	for sel.GetLarg() != nil {
+		sel = sel.Larg
+	}
+	switch {
+	case len(sel.GetTargetList()) > 0:
+		return sel.TargetList[0].GetResTarget().GetLocation()
+	case len(sel.GetValuesLists()) > 0:
+		return firstLocation(sel.ValuesLists[0])
+	}
+	return -1
+}
+
+// query converts a SELECT below the block.
+func (v *converter) query(sel *pg.SelectStmt, location int32) *Select {
+	out := &Select{Distinct: len(sel.DistinctClause) > 0, At: v.a.pos(location)}
+	out.From = v.from(sel.FromClause)
+	if sel.WhereClause != nil {
+		out.Where = v.expr(sel.WhereClause)
+	}
+	if aggregates(sel) {
+		out.Groups = v.groups(sel)
+		v.grouped = true
+	}
+	for _, n := range sel.TargetList {
+		out.Targets = append(out.Targets, v.target(n.GetResTarget()))
+	}
+	if sel.HavingClause != nil {
+		out.Having = v.expr(sel.HavingClause)
+	}
+	v.grouped = false
+	return out
+}
+
+// groups converts GROUP BY below the block, and refuses what is neither grouped nor aggregated.
+func (v *converter) groups(sel *pg.SelectStmt) []Expr {
+	g, err := v.a.grouping(sel, v.level.scope)
+	if err != nil {
+		v.fail(err)
+		return nil
+	}
+	if set := slices.IndexFunc(sel.GroupClause, func(n *pg.Node) bool { return n.GetGroupingSet() != nil }); set >= 0 {
+		v.notYet(sel.GroupClause[set].GetGroupingSet().Location, "grouping sets below an aggregate", "Use them in the outermost GROUP BY.")
+		return nil
+	}
+	m := v.level.matcher
+	if m == nil {
+		m = match(&candidate{sel: sel, scope: v.level.scope, groups: g, outputs: outputNames(sel)})
+		v.level.matcher = m
+	}
+	if m.exhausted() {
+		v.tooLarge(selectLocation(sel))
+		return nil
+	}
+	v.strays(m)
+	for _, n := range m.groupNodes {
+		if n.GetAConst() != nil {
+			v.notAllowed(n.GetAConst().Location, "a constant in GROUP BY")
+		}
+	}
+	return v.exprs(m.groupNodes)
+}
+
+func (v *converter) target(t *pg.ResTarget) Target {
+	out := Target{At: v.a.pos(t.GetLocation())}
+	if !isStar(t.GetVal()) {
+		name, known := outputName(t)
+		if !known {
+			v.notYet(t.GetLocation(), "a sub-select of *", "Name its column.")
+		}
+		out.Name, out.X = name, v.expr(t.GetVal())
+		return out
+	}
+	names, _ := stringsOf(t.Val.GetColumnRef().GetFields())
+	switch {
+	case t.Val.GetColumnRef() == nil || len(names) > 1:
+		v.notAllowed(t.Location, "* of a value or of a table with its schema")
+	case len(names) == 1:
+		out.Qualifier = names[0]
+	}
+	return out
+}
+
+// subLink converts a sub-select in an expression.
+func (v *converter) subLink(s *pg.SubLink) Expr {
+	sel := s.Subselect.GetSelectStmt()
+	names, _ := stringsOf(s.OperName)
+	operator := ""
+	if len(names) > 0 {
+		operator = symbol(names)
+	}
+	switch {
+	case s.SubLinkType == pg.SubLinkType_EXISTS_SUBLINK:
+		return &Exists{Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
+	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "="):
+		return &InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
+	case s.SubLinkType == pg.SubLinkType_ALL_SUBLINK && operator == "<>":
+		return &InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), Not: true, At: v.a.pos(s.Location)}
+	case s.SubLinkType == pg.SubLinkType_EXPR_SUBLINK:
+		return v.subquery(s, sel)
+	}
+	return v.notAllowed(s.Location, "this sub-select")
+}
+
+// subquery keeps the client's text of a sub-select that the mirror can answer by itself.
+func (v *converter) subquery(s *pg.SubLink, sel *pg.SelectStmt) Expr {
+	level := v.a.levels[sel]
+	if level == nil {
+		return v.notAllowed(s.Location, "this sub-select")
+	}
+	if level.reason != "" {
+		v.fail(pgerr.New(pgerr.FeatureNotSupported, "a sub-select %s cannot be a value for protected rows", level.reason).At(v.a.pos(s.Location)).
+			WithHint("Join with it (GROUP BY the column of the privacy unit), or compute the value first and write it as a literal."))
+		return nil
+	}
+	i := v.a.l.toks.at(v.a.at(s.Location))
+	end := v.a.l.brackets(i)
+	if end < 0 {
+		return v.notAllowed(s.Location, "this sub-select")
+	}
+	text := v.a.l.between(i, end)
+	return &Subquery{Text: v.a.l.text[text.Start:text.End], At: v.a.pos(s.Location)}
+}

@@ -1,0 +1,75 @@
+package parser
+
+// operands returns the expressions directly below x, at its query level: those of a
+// query in x are not among them.
+func operands(x Expr) []Expr {
+	switch x := x.(type) {
+	case *Column, *Const, *Param, *ValueFunc, *Exists, *Subquery:
+		return nil
+	case *Cast:
+		return []Expr{x.X}
+	case *Op:
+		return given(x.Left, x.Right)
+	case *Bool:
+		return x.Args
+	case *In:
+		return append([]Expr{x.X}, x.List...)
+	case *Between:
+		return []Expr{x.X, x.Low, x.High}
+	case *IsNull:
+		return []Expr{x.X}
+	case *BoolTest:
+		return []Expr{x.X}
+	case *Distinct:
+		return []Expr{x.Left, x.Right}
+	case *Func:
+		return x.Args
+	case *Case:
+		return branches(x)
+	case *Array:
+		return x.Elems
+	case *AnyOf:
+		return []Expr{x.Left, x.Array}
+	case *InQuery:
+		return []Expr{x.X}
+	case *Aggregate:
+		return append(given(x.Within, x.Filter), x.Args...)
+	}
+	return nil
+}
+
+// given returns the expressions that there are.
+func given(list ...Expr) []Expr {
+	out := make([]Expr, 0, len(list))
+	for _, x := range list {
+		if x != nil {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func branches(x *Case) []Expr {
+	out := given(x.X, x.Else)
+	for _, w := range x.Whens {
+		out = append(out, w.If, w.Then)
+	}
+	return out
+}
+
+// ColumnFree reports whether the value of x is the same for all rows: no column
+// occurs in it, no aggregate, and no query but a Subquery.
+func ColumnFree(x Expr) bool {
+	switch x.(type) {
+	case *Column, *InQuery, *Exists, *Aggregate:
+		return false
+	case *Const, *Param, *ValueFunc, *Subquery, *Cast, *Op, *Bool, *In, *Between, *IsNull, *BoolTest, *Distinct,
+		*Func, *Case, *Array, *AnyOf:
+	}
+	for _, o := range operands(x) {
+		if !ColumnFree(o) {
+			return false
+		}
+	}
+	return true
+}

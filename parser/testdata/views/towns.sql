@@ -1,0 +1,2 @@
+ SELECT DISTINCT hospitals.region
+   FROM public.hospitals;

@@ -1,0 +1,223 @@
+package parser
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/pgerr"
+)
+
+// A view over protected rows is expanded in the text: its query, in brackets, takes the
+// place of its name in FROM. The new text is analysed instead of the client's, and may name
+// views again. Offsets in it are mapped back before anyone sees them.
+
+// maxViews bounds how deep views are made of views.
+const maxViews = 16
+
+// A viewRef is a name in FROM that stands for a view over protected rows.
+type viewRef struct {
+	node  *pg.Node // its range variable
+	ref   TableRef
+	query string   // of the view
+	tree  *pg.Node // of that query
+}
+
+// noteView notes the range variable if it must be expanded. ONLY is left to Postgres.
+func (a *analysis) noteView(n *pg.Node, s *scope) {
+	v := n.GetRangeVar()
+	if !v.Inh || v.Catalogname != "" || v.Schemaname == "" && s.ctes.find(v.Relname) != nil {
+		return
+	}
+	r, known := a.cat.Relation(v.Schemaname, v.Relname)
+	if !known || r.View == "" || !a.readsProtected(r, 0) {
+		return
+	}
+	if slices.ContainsFunc(a.views, func(known viewRef) bool { return known.node == n }) {
+		return // an expression that GROUP BY names by position is walked twice
+	}
+	query, tree, _ := viewQuery(r.View)
+	ref := TableRef{Schema: v.Schemaname, Name: v.Relname, Resolved: r, At: a.pos(v.Location)}
+	a.views = append(a.views, viewRef{n, ref, query, tree})
+}
+
+// readsProtected reports whether the view names a protected relation, itself or through
+// other views. In doubt it does.
+func (a *analysis) readsProtected(view Relation, depth int) bool {
+	if known, ok := a.reads[view.View]; ok {
+		return known
+	}
+	_, tree, ok := viewQuery(view.View)
+	if !ok {
+		return false // it stays a name, and the mirror refuses what it may read
+	}
+	found := depth >= maxViews
+	var visit func(*pg.Node)
+	visit = func(n *pg.Node) {
+		if v := n.GetRangeVar(); v != nil && !found {
+			r, _ := a.cat.Relation(v.Schemaname, v.Relname)
+			found = r.Protected || r.View != "" && a.readsProtected(r, depth+1)
+		}
+		if sel := n.GetSelectStmt(); sel != nil {
+			reflected(sel.ProtoReflect(), visit)
+			return
+		}
+		children(n, visit)
+	}
+	visit(tree)
+	a.reads[view.View] = found
+	return found
+}
+
+// viewQuery returns the query of a view without what stands around it, and its tree.
+func viewQuery(text string) (query string, tree *pg.Node, ok bool) {
+	toks, comments, err := scan(text)
+	if err != nil || guard(toks) != nil {
+		return "", nil, false
+	}
+	for len(toks) > 0 && toks[len(toks)-1].kind == semicolon {
+		toks = toks[:len(toks)-1]
+	}
+	parsed, err := pg.Parse(blank(text, toks, comments))
+	if err != nil || len(toks) == 0 || len(parsed.Stmts) != 1 {
+		return "", nil, false
+	}
+	sel := parsed.Stmts[0].Stmt.GetSelectStmt()
+	if sel == nil || into(sel) != nil {
+		return "", nil, false
+	}
+	return text[toks[0].start:toks[len(toks)-1].end], parsed.Stmts[0].Stmt, true
+}
+
+// expand returns the text and the tree of the statement with its views expanded, and
+// proves that the text means the tree.
+func (a *analysis) expand(stmt *pg.Node) (*locator, *pg.Node, *pgerr.Error) {
+	slices.SortFunc(a.views, func(x, y viewRef) int {
+		return cmp.Compare(x.node.GetRangeVar().Location, y.node.GetRangeVar().Location)
+	})
+	text, from, ok := a.expandText()
+	if !ok {
+		return nil, nil, a.l.internal(0)
+	}
+	for _, v := range a.views {
+		v.substitute()
+	}
+	toks, comments, err := scan(text)
+	switch {
+	case err != nil:
+		return nil, nil, a.l.internal(0)
+	case len(text) > maxText || guard(toks) != nil:
+		return nil, nil, a.tooDeep()
+	}
+	parsed, err := pg.Parse(blank(text, toks, comments))
+	if err != nil || len(parsed.Stmts) != 1 {
+		return nil, nil, a.l.internal(0)
+	}
+	got, _, _ := canonical(&pg.RawStmt{Stmt: parsed.Stmts[0].Stmt})
+	want, _, _ := canonical(&pg.RawStmt{Stmt: stmt})
+	if string(got) != string(want) {
+		return nil, nil, a.l.internal(0)
+	}
+	return &locator{text: text, toks: toks, origin: from}, parsed.Stmts[0].Stmt, nil
+}
+
+func (a *analysis) tooDeep() *pgerr.Error {
+	return pgerr.New(pgerr.StatementTooComplex, "the views of the statement are too large or too deep").At(a.views[0].ref.At).
+		WithHint("Write the tables themselves in FROM.")
+}
+
+// reference refuses a column of an expanded view that is named with its schema: what
+// stands in FROM has only the view's name.
+func (a *analysis) reference(c *pg.ColumnRef) {
+	names, _ := stringsOf(c.Fields)
+	if len(names) < 2 || len(c.Fields) < 3 {
+		return
+	}
+	for _, v := range a.expanded {
+		if v.Resolved.Schema == names[0] && v.Name == names[1] {
+			a.refusal = pgerr.New(pgerr.FeatureNotSupported, "a column of view %q is named with its schema", v.Name).
+				At(a.pos(c.Location)).WithHint("Write %s.column, or give the view an alias.", QuoteIdent(v.Name))
+		}
+	}
+}
+
+// substitute does to the tree what expandText does to the text.
+func (v viewRef) substitute() {
+	alias := v.node.GetRangeVar().Alias
+	if alias == nil {
+		alias = &pg.Alias{Aliasname: v.ref.Name}
+	}
+	v.node.Node = &pg.Node_RangeSubselect{RangeSubselect: &pg.RangeSubselect{Subquery: v.tree, Alias: alias}}
+}
+
+// expandText puts the query of each view in the place of its name.
+func (a *analysis) expandText() (string, origin, bool) {
+	l := a.l
+	var b strings.Builder
+	var from origin
+	at := 0
+	for _, v := range a.views {
+		i := l.toks.at(a.at(v.node.GetRangeVar().Location))
+		if i < 0 || b.Len() > maxText {
+			return b.String(), nil, i >= 0
+		}
+		end := l.toks.dotted(i)
+		if l.toks.kind(end) == star {
+			end++ // v * is v with its children
+		}
+		name := l.between(i, end)
+		from = append(from, l.origin.copied(Span{at, name.Start}, b.Len())...)
+		b.WriteString(l.text[at:name.Start])
+		from = append(from, stretch{start: b.Len(), client: l.client(name.Start)})
+		b.WriteString("(" + v.query + ")")
+		if v.node.GetRangeVar().Alias == nil {
+			b.WriteString(" AS " + QuoteIdent(v.ref.Name))
+		}
+		at = name.End
+	}
+	from = append(from, l.origin.copied(Span{at, len(l.text)}, b.Len())...)
+	b.WriteString(l.text[at:])
+	return b.String(), from, true
+}
+
+// An origin maps offsets of an expanded text to the client's. It is nil for the
+// client's own text.
+type origin []stretch
+
+// A stretch of text begins at start. It is the client's own from the offset client on,
+// or it is all of a view whose name stands there.
+type stretch struct {
+	start, client int
+	own           bool
+}
+
+// client returns the client's offset.
+func (o origin) client(at int) int {
+	i := sort.Search(len(o), func(i int) bool { return o[i].start > at }) - 1
+	switch {
+	case i < 0:
+		return at
+	case o[i].own:
+		return o[i].client + at - o[i].start
+	}
+	return o[i].client
+}
+
+// copied returns the origin of a copy of the span that begins at to.
+func (o origin) copied(s Span, to int) []stretch {
+	first := stretch{start: to, client: o.client(s.Start), own: true}
+	if i := sort.Search(len(o), func(i int) bool { return o[i].start > s.Start }) - 1; i >= 0 {
+		first.own = o[i].own
+	}
+	out := []stretch{first}
+	for _, part := range o {
+		if part.start > s.Start && part.start < s.End {
+			part.start += to - s.Start
+			out = append(out, part)
+		}
+	}
+	return out
+}
