@@ -1,7 +1,9 @@
 package property_test
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -26,9 +28,15 @@ func (w *world) plan(sql string) (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(script.Statements) == 0 {
+		return nil, errNoRelease
+	}
 	st := script.Statements[0]
 	if st.Class == parser.Refused {
 		return nil, st.Refusal
+	}
+	if st.Class != parser.Release {
+		return nil, errNoRelease
 	}
 	p := &planned{w: w, stmt: st}
 	if p.query, err = planner.Analyze(w.cat, st); err != nil {
@@ -49,6 +57,9 @@ func (w *world) plan(sql string) (*planned, error) {
 	return p, err
 }
 
+// errNoRelease is returned for a statement that reads nothing protected.
+var errNoRelease = errors.New("nothing is released")
+
 // constants evaluates the column-free expressions of a statement.
 func (w *world) constants(q *planner.Query) ([]planner.Value, error) {
 	var cols []string
@@ -58,7 +69,7 @@ func (w *world) constants(q *planner.Query) ([]planner.Value, error) {
 	if len(cols) == 0 {
 		return nil, nil
 	}
-	res := w.conn.PgConn().ExecParams(w.t.Context(), "SELECT "+strings.Join(cols, ", "), nil, nil, nil, []int16{1}).Read()
+	res := w.conn.PgConn().ExecParams(context.Background(), "SELECT "+strings.Join(cols, ", "), nil, nil, nil, []int16{1}).Read()
 	if res.Err != nil {
 		return nil, fmt.Errorf("constants: %w", res.Err)
 	}
