@@ -15,14 +15,14 @@ type converter struct {
 	level *level
 	// grouped says that aggregates of that level may stand here.
 	grouped bool
-	// items, nodes and depth count items of FROM, expressions, and the levels that
-	// enclose this one: a WITH query stands at each of its references.
-	items, nodes, depth int
+	depth   int // levels that enclose this one, the block's own aside
 }
 
-// What one block may hold.
+// What the blocks of a statement may hold in all, and how deep queries may be nested in one.
+// A WITH query counts at each of its references.
 const (
-	maxNodes  = 200_000
+	maxNodes  = 200_000 // expressions
+	maxTables = 2000    // items of FROM
 	maxLevels = 50
 )
 
@@ -89,7 +89,7 @@ func (v *converter) notYet(location int32, what, hint string) {
 // tooLarge refuses a block that is too large when its WITH queries stand at each reference.
 func (v *converter) tooLarge(location int32) {
 	v.fail(pgerr.New(pgerr.StatementTooComplex, "a query over protected rows is too large").
-		At(v.a.pos(location)).WithHint("Split the statement, or refer to each WITH query less often."))
+		At(v.a.pos(location)).WithHint("Split the statement, or refer to its WITH queries less often."))
 }
 
 const otherAggregate = "Use an aggregate of Postgres itself without this clause, such as count, sum or avg."
