@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"strconv"
 	"sync"
@@ -16,18 +17,23 @@ import (
 	"dpproxy/config"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sqlgen"
+	"dpproxy/internal/stattest"
 	"dpproxy/mirror"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 )
 
-// seed is the first of a run: DPPROXY_SEED, or always the same.
+// seed is the first of a run: DPPROXY_SEED, or always the same. A text that is no number
+// is a seed as well.
 func seed(t testing.TB) uint64 {
-	n, err := strconv.ParseUint(setting("DPPROXY_SEED", "1"), 10, 64)
+	text := setting(stattest.SeedVariable, "1")
+	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		t.Fatal(err)
+		h := fnv.New64()
+		h.Write([]byte(text))
+		n = h.Sum64()
 	}
-	t.Logf("DPPROXY_SEED=%d", n)
+	t.Logf("%s=%d", stattest.SeedVariable, n)
 	return n
 }
 

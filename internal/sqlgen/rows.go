@@ -140,7 +140,7 @@ func (f *filler) part(m manner, group int) {
 	row := []string{strconv.Itoa(f.pids), strconv.Itoa(f.ids)}
 	for _, c := range f.schema.parts.columns[2:] {
 		v := f.value(c, m, group)
-		if c.name == "tag" {
+		if c.name == "tag" && !f.honest {
 			v = quote([]string{"x", "y", "z", "w"}[group%4])
 		}
 		row = append(row, v)
@@ -248,18 +248,17 @@ func (f *filler) beyond(c column, up bool) string {
 }
 
 func (f *filler) strangeNumber(c column) string {
-	switch c.kind {
-	case float:
+	switch {
+	case c.kind == float:
 		tiny := "1e-308"
 		if c.typ == "float4" {
 			tiny = "1e-38"
 		}
 		return "'" + one(f.Generator, "NaN", "Infinity", "-Infinity", tiny, "-"+tiny, "-0", "0.30000001", "0.1") + "'"
-	case decimal:
-		if c.typ == "numeric" {
-			// Equal values with other spellings, digits without end.
-			return "'" + one(f.Generator, "NaN", "Infinity", "-Infinity", "1.0", "1.00", "1", "1e-100", "-1e200", "0.333333333333333333333333") + "'"
-		}
+	case c.typ == "numeric":
+		// Equal values with other spellings, digits without end.
+		return "'" + one(f.Generator, "NaN", "Infinity", "-Infinity", "1.0", "1.00", "1", "1e-100", "-1e200", "0.333333333333333333333333") + "'"
+	case c.kind == decimal:
 		return one(f.Generator, "0", "'NaN'", "0.01", "-0.01")
 	}
 	return one(f.Generator, "0", "-1", f.beyond(c, true), f.beyond(c, false), "(-32768)")

@@ -166,7 +166,7 @@ func (g *Generator) common(s *Schema, depth int) source {
 }
 
 // union puts rows of two tables, or of one twice, together.
-func (g *Generator) union(s *Schema, _ int) source {
+func (g *Generator) union(_ *Schema, _ int) source {
 	branch := func() string {
 		return one(g,
 			"SELECT uid AS u, day AS c1, n AS c2, kind AS c3 FROM events",

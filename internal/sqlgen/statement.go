@@ -25,10 +25,11 @@ const (
 	Count
 	// Sum is exact on the lattice of its values; of no rows it is 0.
 	Sum
-	// Average, Variance and Deviation are computed from sums; of no rows they are a
-	// matter of definition.
+	// Average is computed from a sum and a count; of no rows it is a matter of definition.
 	Average
+	// Variance is computed from three sums.
 	Variance
+	// Deviation is the root of a variance.
 	Deviation
 	// Rank is an extreme or a percentile: of a bucket.
 	Rank
