@@ -82,7 +82,7 @@ func database(t testing.TB) *pgx.Conn {
 	server.Lock()
 	defer server.Unlock()
 	if server.Server == nil {
-		s, err := pgtemp.Start(context.Background(), pgtemp.Options{})
+		s, err := pgtemp.Start(context.Background(), pgtemp.Options{Settings: []string{"jit=off"}})
 		if err != nil {
 			t.Fatal(err)
 		}
