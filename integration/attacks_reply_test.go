@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,18 +149,26 @@ func (a *attacker) sent(t *testing.T) (n int64) {
 
 // simple sends the whole text in one message.
 func (a *attacker) simple(t *testing.T, sql string) (r reply) {
-	results, err := a.conn.Exec(t.Context(), sql).ReadAll()
-	for _, res := range results {
-		a.add(&r, res)
+	results := a.conn.Exec(t.Context(), sql)
+	for results.NextResult() {
+		a.add(&r, whole(results.ResultReader()))
 	}
-	r.fail(err)
+	r.fail(results.Close())
 	return r
+}
+
+// whole reads a result with its columns, also if it has no rows.
+func whole(reader *pgconn.ResultReader) *pgconn.Result {
+	fields := slices.Clone(reader.FieldDescriptions())
+	res := reader.Read()
+	res.FieldDescriptions = fields
+	return res
 }
 
 // extended sends statement after statement, whatever becomes of those before.
 func (a *attacker) extended(t *testing.T, sql string) (r reply) {
 	for _, s := range statements(sql) {
-		res := a.conn.ExecParams(t.Context(), s, nil, nil, nil, nil).Read()
+		res := whole(a.conn.ExecParams(t.Context(), s, nil, nil, nil, nil))
 		a.add(&r, res)
 		r.fail(res.Err)
 	}
