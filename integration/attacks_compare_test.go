@@ -95,7 +95,7 @@ func forms(cells []string) []string {
 
 // frequencies compares how often each text occurs. A text of one world that the other
 // never says is a breach with few samples already, so that more are taken; with many
-// it needs six standard deviations.
+// it needs five standard deviations.
 func frequencies(what string, a, b []reply, texts func(reply) []string) (breaches []string) {
 	count := map[string][2]float64{}
 	for w, replies := range [][]reply{a, b} {
@@ -119,6 +119,7 @@ func frequencies(what string, a, b []reply, texts func(reply) []string) (breache
 // differs reports whether an event that was seen x times in n replies is as frequent
 // as one seen y times in m.
 func differs(x, y, n, m float64) bool {
+	const deviations = 5
 	if n < allSamples || m < allSamples {
 		return x/n != y/m
 	}
@@ -127,7 +128,7 @@ func differs(x, y, n, m float64) bool {
 	if p >= 1 { // several in each reply: as frequent as counts are
 		variance = p
 	}
-	return math.Abs(x/n-y/m) > 6*math.Sqrt(variance*(1/n+1/m))
+	return math.Abs(x/n-y/m) > deviations*math.Sqrt(variance*(1/n+1/m))
 }
 
 // bucket is where the fastest reply lies among the times in steps of √2.

@@ -149,7 +149,7 @@ var ways = map[string]func(*attacker, *testing.T, string) reply{
 
 const (
 	firstSamples = 2
-	allSamples   = 26 // of a shape whose replies differ: two worlds of which one always says what the other never says are told apart at z = 7
+	allSamples   = 14 // of a shape whose replies differ: what one world always says and another never lies 5.3 standard deviations apart
 )
 
 // try runs a shape in all worlds, and more often if its replies differ, to tell noise
