@@ -70,7 +70,13 @@ const password = "secret"
 // policy's text is completed with addresses.
 func newSite(t testing.TB, schema, policy string) *site {
 	t.Helper()
-	s := &site{dir: t.TempDir(), data: startPostgres(t), mirror: startPostgres(t)}
+	return newSiteOn(t, startPostgres(t), schema, policy)
+}
+
+// newSiteOn makes a site with a protected database on a server that runs.
+func newSiteOn(t testing.TB, data *pgtemp.Server, schema, policy string) *site {
+	t.Helper()
+	s := &site{dir: t.TempDir(), data: data, mirror: startPostgres(t)}
 	s.policy = filepath.Join(s.dir, "policy.yaml")
 	conn := dial(t, s.data.URL("postgres", pgtemp.Superuser))
 	if _, err := conn.Exec(t.Context(), schema); err != nil {
