@@ -140,7 +140,7 @@ func centred(name string) string {
 // exact reads what the plan reads, without noise.
 func (p *planned) exact() (answer, error) {
 	a := answer{}
-	err := p.each(func(block, part, read int, keys [][]byte, cell planner.Cell, n *big.Int) {
+	err := p.each(func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int) {
 		v, coordinate := p.place(block, part, cell.At)
 		if a[v] == nil {
 			a[v] = map[string]*big.Int{}
@@ -180,10 +180,10 @@ func texts(keys [][]byte) [][]byte {
 }
 
 // each reads everything and hands over integer by integer.
-func (p *planned) each(take func(block, part, read int, keys [][]byte, cell planner.Cell, n *big.Int)) error {
+func (p *planned) each(take func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int)) error {
 	for i, b := range p.plan.Blocks {
 		for j, part := range b.Parts {
-			for k, read := range part.Reads {
+			for _, read := range part.Reads {
 				params, formats := p.params(read.Params)
 				res, err := p.w.query(read.SQL, params, formats)
 				if err != nil {
@@ -199,7 +199,7 @@ func (p *planned) each(take func(block, part, read int, keys [][]byte, cell plan
 						if !ok {
 							return fmt.Errorf("a read returns %q\n%s", row, read.SQL)
 						}
-						take(i, j, k, keys, c, n)
+						take(i, j, keys, c, n)
 					}
 				}
 			}
@@ -245,7 +245,7 @@ func (p *planned) spliced() (string, error) {
 			released[i] = append(released[i], r)
 		}
 	}
-	err := p.each(func(block, part, read int, keys [][]byte, cell planner.Cell, n *big.Int) {
+	err := p.each(func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int) {
 		pt, r := p.plan.Blocks[block].Parts[part], released[block][part]
 		if !pt.Private() {
 			if at, _ := pt.Partition(keys); at >= 0 {
