@@ -217,11 +217,11 @@ func testRestAround(t *testing.T, k *kitchen) {
 func testDeltaIsSpent(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	delta := func() string {
-		return dashboard(t, ana, "SELECT delta_spent FROM dp.budget WHERE kind = 'unit'")
+		return dashboard(t, ana, "SELECT delta_spent::text FROM dp.budget WHERE kind = 'unit'")
 	}
 	for range 3 {
 		before, charged := delta(), newMeter(t, k.site)
-		if _, err := ana.Exec(t.Context(), "SELECT birth_year, count(*) FROM patients GROUP BY birth_year"); err != nil {
+		if _, err := ana.Exec(t.Context(), "SELECT hospital_id, count(*) FROM visits GROUP BY hospital_id"); err != nil {
 			charged.ticks("a refusal of private keys", 0)
 			continue
 		}
