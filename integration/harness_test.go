@@ -70,13 +70,19 @@ const password = "secret"
 // policy's text is completed with addresses.
 func newSite(t testing.TB, schema, policy string) *site {
 	t.Helper()
-	return newFilledSite(t, policy, func(conn *pgx.Conn) { must(t, conn, schema) })
+	return newSiteOn(t, startPostgres(t), policy, func(conn *pgx.Conn) { must(t, conn, schema) })
 }
 
 // newFilledSite is newSite for data that a function loads.
 func newFilledSite(t testing.TB, policy string, fill func(*pgx.Conn)) *site {
 	t.Helper()
-	s := &site{dir: t.TempDir(), data: startPostgres(t), mirror: startPostgres(t)}
+	return newSiteOn(t, startPostgres(t), policy, fill)
+}
+
+// newSiteOn makes a site with a protected database on a server that runs.
+func newSiteOn(t testing.TB, data *pgtemp.Server, policy string, fill func(*pgx.Conn)) *site {
+	t.Helper()
+	s := &site{dir: t.TempDir(), data: data, mirror: startPostgres(t)}
 	s.policy = filepath.Join(s.dir, "policy.yaml")
 	fill(dial(t, s.data.URL("postgres", pgtemp.Superuser)))
 	verifier, err := wire.MakeVerifier(password, 4096)
