@@ -1,7 +1,8 @@
 // Package answers remembers what was released, so that the same question costs
 // nothing the second time: a dashboard that refreshes all day pays once.
 //
-// An answer is the released integers of one release block under a [Key], which
+// An answer is the released integers of one release block, with the keys of its
+// groups where those were released too, under a [Key], which
 // covers all that the answer depends on: what was read and with which constants,
 // the noise, the policy and the schema, the secret, and the data epoch. A second
 // draw for the same key would be a second release; a remembered one is

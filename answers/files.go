@@ -88,13 +88,13 @@ func (f *Files) path(key Key) string { return filepath.Join(f.dir, key.String()+
 
 // The content of a file.
 type fileJSON struct {
-	Rows json.RawMessage `json:"rows"`
-	Paid []string        `json:"paid"`
-	CRC  uint32          `json:"crc"` // of the rows and of who has paid
+	Answer json.RawMessage `json:"answer"`
+	Paid   []string        `json:"paid"`
+	CRC    uint32          `json:"crc"` // of the answer and of who has paid
 }
 
-func checksum(rows []byte, paid []string) uint32 {
-	return crc32.ChecksumIEEE([]byte(string(rows) + "|" + strings.Join(paid, "|")))
+func checksum(body []byte, paid []string) uint32 {
+	return crc32.ChecksumIEEE([]byte(string(body) + "|" + strings.Join(paid, "|")))
 }
 
 // Get implements Store.
@@ -129,11 +129,15 @@ func (f *Files) read(key Key) (*Answer, error) {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	if checksum(j.Rows, j.Paid) != j.CRC {
+	if checksum(j.Answer, j.Paid) != j.CRC {
 		return nil, errDamaged
 	}
-	rows, err := decode(j.Rows)
-	return &Answer{rows, j.Paid}, err
+	a, err := decode(j.Answer)
+	if err != nil {
+		return nil, err
+	}
+	a.Paid = j.Paid
+	return a, nil
 }
 
 // Put implements Store.
@@ -143,7 +147,7 @@ func (f *Files) Put(_ context.Context, key Key, a Answer) error {
 	if _, ok := f.at[key]; ok {
 		return nil
 	}
-	if err := f.write(key, a); err != nil {
+	if err := f.write(key, &a); err != nil {
 		return err
 	}
 	f.at[key] = f.recent.PushFront(key)
@@ -152,7 +156,7 @@ func (f *Files) Put(_ context.Context, key Key, a Answer) error {
 
 // Pay implements Store.
 func (f *Files) Pay(_ context.Context, key Key, a *Answer, analyst string) error {
-	paid, err := encode(a.Rows)
+	paid, err := encode(a)
 	if err != nil {
 		return fmt.Errorf("answers: %w", err)
 	}
@@ -162,19 +166,19 @@ func (f *Files) Pay(_ context.Context, key Key, a *Answer, analyst string) error
 	if err != nil || there == nil || there.PaidBy(analyst) {
 		return err
 	}
-	if rows, err := encode(there.Rows); err != nil || digest(rows) != digest(paid) {
+	if body, err := encode(there); err != nil || digest(body) != digest(paid) {
 		return err
 	}
 	there.Paid = append(there.Paid, analyst)
-	return f.write(key, *there)
+	return f.write(key, there)
 }
 
-func (f *Files) write(key Key, a Answer) error {
-	rows, err := encode(a.Rows)
+func (f *Files) write(key Key, a *Answer) error {
+	body, err := encode(a)
 	if err != nil {
 		return fmt.Errorf("answers: %w", err)
 	}
-	text, err := json.Marshal(fileJSON{rows, a.Paid, checksum(rows, a.Paid)})
+	text, err := json.Marshal(fileJSON{body, a.Paid, checksum(body, a.Paid)})
 	if err != nil {
 		return fmt.Errorf("answers: %w", err)
 	}

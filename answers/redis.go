@@ -31,32 +31,31 @@ func NewRedis(client *redis.Client, ledger string, keep int, now func() time.Tim
 	return &Redis{client, "dp:" + ledger + ":answer", keep, now}, nil
 }
 
-func (r *Redis) rows(key Key) string { return r.prefix + ":" + key.String() }
+func (r *Redis) body(key Key) string { return r.prefix + ":" + key.String() }
 
 func (r *Redis) paid(key Key) string { return r.prefix + ":" + key.String() + ":paid" }
 
 // Get implements Store.
 func (r *Redis) Get(ctx context.Context, key Key) (*Answer, error) {
 	pipe := r.client.Pipeline()
-	text, paid := pipe.Get(ctx, r.rows(key)), pipe.SMembers(ctx, r.paid(key))
+	text, paid := pipe.Get(ctx, r.body(key)), pipe.SMembers(ctx, r.paid(key))
 	if _, err := pipe.Exec(ctx); err != nil {
 		if errors.Is(err, redis.Nil) {
 			return nil, nil
 		}
 		return nil, fmt.Errorf("answers: %w", err)
 	}
-	rows, err := decode([]byte(text.Val()))
+	a, err := decode([]byte(text.Val()))
 	if err != nil {
 		return nil, errors.Join(err, r.forget(ctx, key.String()))
 	}
-	var who []string
 	for _, member := range paid.Val() {
 		if analyst, ok := strings.CutPrefix(member, digest([]byte(text.Val()))+" "); ok {
-			who = append(who, analyst)
+			a.Paid = append(a.Paid, analyst)
 		}
 	}
-	slices.Sort(who)
-	return &Answer{rows, who}, r.touch(ctx, key)
+	slices.Sort(a.Paid)
+	return a, r.touch(ctx, key)
 }
 
 // touch notes the use of an answer.
@@ -66,11 +65,11 @@ func (r *Redis) touch(ctx context.Context, key Key) error {
 
 // Put implements Store.
 func (r *Redis) Put(ctx context.Context, key Key, a Answer) error {
-	text, err := encode(a.Rows)
+	text, err := encode(&a)
 	if err != nil {
 		return fmt.Errorf("answers: %w", err)
 	}
-	first, err := r.client.SetNX(ctx, r.rows(key), text, 0).Result()
+	first, err := r.client.SetNX(ctx, r.body(key), text, 0).Result()
 	if err != nil {
 		return fmt.Errorf("answers: %w", err)
 	}
@@ -86,11 +85,11 @@ func (r *Redis) Put(ctx context.Context, key Key, a Answer) error {
 
 // Pay implements Store. Who has paid is noted with the digest of what was paid for.
 func (r *Redis) Pay(ctx context.Context, key Key, a *Answer, analyst string) error {
-	text, err := encode(a.Rows)
+	text, err := encode(a)
 	if err != nil {
 		return fmt.Errorf("answers: %w", err)
 	}
-	switch n, err := r.client.Exists(ctx, r.rows(key)).Result(); {
+	switch n, err := r.client.Exists(ctx, r.body(key)).Result(); {
 	case err != nil:
 		return fmt.Errorf("answers: %w", err)
 	case n == 0:

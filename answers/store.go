@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"unicode/utf8"
 )
 
 // A Key tells questions apart.
@@ -32,6 +33,10 @@ func KeyOf(parts ...[]byte) Key {
 // paid for it with a budget of his own.
 type Answer struct {
 	Rows [][]*big.Int
+	// Keys are the canonical texts of each row's group, with nil for NULL. They are
+	// nil as a whole where the groups are not part of what was released, since they
+	// follow from the question.
+	Keys [][]*string
 	Paid []string
 }
 
@@ -55,40 +60,75 @@ type Store interface {
 // errDamaged says that what is kept under a key is no answer.
 var errDamaged = errors.New("answers: damaged")
 
-// encode writes rows as JSON, numbers as text.
-func encode(rows [][]*big.Int) ([]byte, error) {
-	texts := make([][]string, len(rows))
-	for i, row := range rows {
-		texts[i] = make([]string, len(row))
+// format is the form that answers are kept in. What is kept in another one is no
+// answer.
+const format = 2
+
+// A body is what was released, as it is kept; numbers are text.
+type body struct {
+	Format int         `json:"format"`
+	Rows   [][]string  `json:"rows"`
+	Keys   [][]*string `json:"keys,omitzero"`
+}
+
+// encode writes what was released.
+func encode(a *Answer) ([]byte, error) {
+	b := body{Format: format, Rows: make([][]string, len(a.Rows)), Keys: a.Keys}
+	for i, row := range a.Rows {
+		b.Rows[i] = make([]string, len(row))
 		for k, n := range row {
-			texts[i][k] = n.String()
+			b.Rows[i][k] = n.String()
 		}
 	}
-	return json.Marshal(texts)
+	if err := checkKeys(a); err != nil {
+		return nil, err
+	}
+	return json.Marshal(b)
+}
+
+// checkKeys refuses keys that would not come back as they are.
+func checkKeys(a *Answer) error {
+	if a.Keys != nil && len(a.Keys) != len(a.Rows) {
+		return errors.New("there is not one key for each row")
+	}
+	for _, key := range a.Keys {
+		for _, text := range key {
+			if text != nil && !utf8.ValidString(*text) {
+				return errors.New("a key is not UTF-8")
+			}
+		}
+	}
+	return nil
 }
 
 // digest tells answers to one question apart.
-func digest(rows []byte) string {
-	sum := sha256.Sum256(rows)
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:8])
 }
 
 // decode is the inverse of encode.
-func decode(text []byte) ([][]*big.Int, error) {
-	var texts [][]string
-	if err := json.Unmarshal(text, &texts); err != nil {
+func decode(text []byte) (*Answer, error) {
+	var b body
+	if err := json.Unmarshal(text, &b); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	rows := make([][]*big.Int, len(texts))
-	for i, row := range texts {
-		rows[i] = make([]*big.Int, len(row))
+	if b.Format != format {
+		return nil, fmt.Errorf("%w: it is in the format %d", errDamaged, b.Format)
+	}
+	a := &Answer{Rows: make([][]*big.Int, len(b.Rows)), Keys: b.Keys}
+	for i, row := range b.Rows {
+		a.Rows[i] = make([]*big.Int, len(row))
 		for k, text := range row {
 			n, ok := new(big.Int).SetString(text, 10)
 			if !ok {
 				return nil, fmt.Errorf("%w: what should be a number is none", errDamaged)
 			}
-			rows[i][k] = n
+			a.Rows[i][k] = n
 		}
 	}
-	return rows, nil
+	if err := checkKeys(a); err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return a, nil
 }

@@ -24,6 +24,13 @@ func answer(n int64, paid ...string) answers.Answer {
 	return answers.Answer{Rows: [][]*big.Int{{big.NewInt(n), new(big.Int).Lsh(big.NewInt(-1), 100)}, {}}, Paid: paid}
 }
 
+// keyed is an answer whose groups were released too.
+func keyed(n int64, paid ...string) answers.Answer {
+	a := answer(n, paid...)
+	a.Keys = [][]*string{{new("é <\u2028\"\\"), nil}, {new(""), new("NULL")}}
+	return a
+}
+
 func want(t *testing.T, s answers.Store, name string, a *answers.Answer) {
 	t.Helper()
 	got, err := s.Get(t.Context(), key(name))
@@ -66,6 +73,32 @@ func testStore(t *testing.T, s answers.Store) {
 	if err != nil || got == nil || got.PaidBy("ann") {
 		t.Errorf("c: %v, %v", got, err)
 	}
+	testKeyed(t, s)
+}
+
+// testKeyed holds that groups are part of an answer.
+func testKeyed(t *testing.T, s answers.Store) {
+	d := keyed(4, "ann")
+	must(t, s.Put(t.Context(), key("d"), d))
+	want(t, s, "d", &d)
+	plain := answer(4)
+	must(t, s.Pay(t.Context(), key("d"), &plain, "eve")) // the same rows, of other groups
+	want(t, s, "d", &d)
+	must(t, s.Pay(t.Context(), key("d"), &d, "bob"))
+	d.Paid = []string{"ann", "bob"}
+	want(t, s, "d", &d)
+	none := answers.Answer{Rows: [][]*big.Int{}, Keys: [][]*string{}}
+	must(t, s.Put(t.Context(), key("none"), none)) // no group was released, which is an answer
+	want(t, s, "none", &none)
+	short, odd := keyed(5), keyed(5)
+	short.Keys, odd.Keys[1][0] = short.Keys[:1], new("\xff")
+	for what, bad := range map[string]answers.Answer{"a key too few": short, "a key that is not UTF-8": odd} {
+		if err := s.Put(t.Context(), key(what), bad); err == nil {
+			t.Errorf("%s was taken", what)
+		}
+		want(t, s, what, nil)
+	}
+	must(t, s.Put(t.Context(), key("a"), answer(1, "ann", "bob")))
 }
 
 func TestFiles(t *testing.T) {
@@ -86,7 +119,7 @@ func TestFiles(t *testing.T) {
 // TestDamagedFiles changes each byte of a file: it is whole, or it is none.
 func TestDamagedFiles(t *testing.T) {
 	dir := t.TempDir()
-	kept := answer(1, "ann")
+	kept := keyed(1, "ann")
 	s, err := answers.OpenFiles(dir, 2)
 	must(t, err)
 	must(t, s.Put(t.Context(), key("a"), kept))
@@ -149,10 +182,15 @@ func TestRedis(t *testing.T) {
 	if len(names) != 4 { // two answers, who paid for one of them, and the list of all
 		t.Errorf("keys %v", names)
 	}
-	must(t, client.Set(ctx, "dp:clinic:answer:"+key("a").String(), "[[1]]", 0).Err())
-	if got, err := s.Get(ctx, key("a")); got != nil || err == nil {
-		t.Errorf("a damaged answer: %v, %v", got, err)
+	for _, damaged := range []string{
+		`[["1"]]`, `{"format":1,"rows":[["1"]]}`, `{"rows":[["1"]]}`, `{"format":2,"rows":[[1]]}`, `{"format":2,"rows":[["x"]]}`,
+		`{"format":2,"rows":[["1"]],"keys":[["a"],["b"]]}`, `{"format":2,"rows":[["1"]],"keys":[]}`,
+	} {
+		must(t, client.Set(ctx, "dp:clinic:answer:"+key("a").String(), damaged, 0).Err())
+		if got, err := s.Get(ctx, key("a")); got != nil || err == nil {
+			t.Errorf("the damaged answer %s: %v, %v", damaged, got, err)
+		}
+		want(t, s, "a", nil)
 	}
-	want(t, s, "a", nil)
 	must(t, s.Close())
 }

@@ -20,6 +20,12 @@ type Schema struct {
 	// ServerVersion is server_version_num of the real database.
 	ServerVersion int
 	Database      string
+	// TimeZones are the names of time zones that the real database accepts, in lower
+	// case, since it does not tell the cases apart.
+	TimeZones map[string]bool
+	// PublicRows are the rows that the public tables have on the mirror; nil where
+	// nobody has counted them.
+	PublicRows map[Name]int64
 }
 
 // A Table is a relation of the real database.
@@ -34,6 +40,14 @@ type Table struct {
 	RowSecurity bool
 	// Parents and Children are legacy inheritance or partition links.
 	Parents, Children []Name
+	// PartitionOf is the partitioned table of the policy that lists this partition:
+	// they have one policy, one unit and one budget. It is zero for other tables.
+	PartitionOf Name
+	// View is the query of a view that the policy lists as such, with every name
+	// qualified, and without a semicolon. Such a view stands for its query; a view
+	// without it is a table of rows. Reads are the relations that it names directly.
+	View  string
+	Reads []Name
 	// Fingerprint is a digest of everything above as the real database states it
 	// (also of indexes and constraints that are not listed).
 	Fingerprint string
@@ -48,6 +62,15 @@ func (t *Table) Column(name string) (*Column, bool) {
 		return nil, false
 	}
 	return &t.Columns[i], true
+}
+
+// Scope returns the table whose budget a read of the table debits: its own, or that
+// of the table it is a partition of.
+func (t *Table) Scope() Name {
+	if t.PartitionOf != (Name{}) {
+		return t.PartitionOf
+	}
+	return t.Name
 }
 
 // A Column of a table.

@@ -110,10 +110,13 @@ const maxSettingEpsilon = 1000 * dp.PicoPerUnit
 
 // ownSettings checks the values of dpproxy's own settings.
 var ownSettings = fields{
-	"dp.epsilon":    func(v value) { v.epsilon(maxSettingEpsilon) },
-	"dp.confidence": func(v value) { v.confidence() },
-	"dp.mechanism":  func(v value) { v.oneOf(planner.MechanismNames()...) },
-	"dp.notice":     func(v value) { v.oneOf("on", "off") },
+	"dp.epsilon":        func(v value) { v.epsilon(maxSettingEpsilon) },
+	"dp.confidence":     func(v value) { v.confidence() },
+	"dp.mechanism":      func(v value) { v.oneOf(planner.MechanismNames()...) },
+	"dp.notice":         func(v value) { v.oneOf("on", "off") },
+	"dp.max_rows":       func(v value) { v.count(maxContribution) },
+	"dp.max_partitions": func(v value) { v.count(maxContribution) },
+	"dp.max_sum":        func(v value) { v.sum() },
 }
 
 func (v value) settings() map[string]string {

@@ -12,7 +12,9 @@ import (
 func (d *decoder) check(root value, p *Policy) {
 	root.need("data", "mirror", "ledger", "privacy_unit", "tables")
 	for i := range p.Tables.Tables {
-		d.checkPath(p, &p.Tables.Tables[i])
+		if t := &p.Tables.Tables[i]; p.PartitionOf[t.Name] == (catalog.Name{}) {
+			d.checkPath(p, t)
+		}
 	}
 	for i := range p.Analysts {
 		d.checkTables(p, &p.Analysts[i])
@@ -31,23 +33,37 @@ func (p *Policy) table(n catalog.Name) *planner.TablePolicy {
 	return &p.Tables.Tables[i]
 }
 
-// checkTables leaves an analyst's protected tables: public ones are everybody's.
+// checkTables leaves an analyst's protected tables and views: public tables are
+// everybody's, and a partition is granted with its table.
 func (d *decoder) checkTables(p *Policy, a *Analyst) {
 	var protected []catalog.Name
 	path := []string{"analysts", a.Name, "tables"}
 	for _, n := range a.Tables {
-		t := p.table(n)
+		t, parent := p.table(n), p.PartitionOf[n]
 		switch {
-		case t == nil:
+		case parent != (catalog.Name{}):
+			d.complain("the partition "+n.String()+" is granted with its table "+parent.String(), path...)
+		case !p.lists(n):
 			d.complain("there is no table "+n.String()+" in the policy", path...)
-		case t.Public:
+		case t != nil && t.Public:
 		case slices.Contains(protected, n):
 			d.complain("the table "+n.String()+" is listed twice", path...)
 		default:
-			protected = append(protected, n)
+			protected = append(append(protected, n), p.partitionsOf(n)...)
 		}
 	}
 	a.Tables = protected
+}
+
+// partitionsOf returns the listed partitions of a table, in the order of the file.
+func (p *Policy) partitionsOf(n catalog.Name) []catalog.Name {
+	var names []catalog.Name
+	for _, t := range p.Tables.Tables {
+		if p.PartitionOf[t.Name] == n {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // checkPath follows the tables that lead to the unit. A hidden column may be on the
@@ -61,6 +77,8 @@ func (d *decoder) checkPath(p *Policy, t *planner.TablePolicy) {
 		switch {
 		case next == nil:
 			problem = "there is no table " + at.To.Table.String() + " in the policy"
+		case p.PartitionOf[next.Name] != (catalog.Name{}):
+			problem = next.Name.String() + " is a partition: the path leads through its table"
 		case next.Public:
 			problem = "the table " + next.Name.String() + " is public and leads to no unit"
 		case seen[next.Name]:

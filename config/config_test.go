@@ -122,9 +122,22 @@ func TestTables(t *testing.T) {
 		{Name: catalog.Name{Schema: "lab", Name: "parts"}, Via: "lab_id", To: planner.ColumnName{Table: labs, Column: "id"}},
 		{Name: public("hospitals"), Public: true},
 	}}
+	archive := catalog.Name{Schema: "archive", Name: "sales_2023"}
+	for _, name := range []catalog.Name{public("sales"), public("sales_2024"), archive} {
+		amount := map[string]planner.ColumnPolicy{"amount": {Bounds: numbers("0", "10")}}
+		want.Tables = append(want.Tables, planner.TablePolicy{Name: name, UnitColumn: "patient_id", Columns: amount})
+	}
 	p := load(t, "testdata/clinic.good.yaml")
 	if diff := cmp.Diff(want, p.Tables, sameNumbers); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+	partitions := map[catalog.Name]catalog.Name{public("sales_2024"): public("sales"), archive: public("sales")}
+	if diff := cmp.Diff(partitions, p.PartitionOf); diff != "" {
+		t.Errorf("partitions (-want +got):\n%s", diff)
+	}
+	views := []config.View{{Name: public("bills")}, {Name: catalog.Name{Schema: "lab", Name: "results"}, Shown: true}, {Name: public("adults")}}
+	if diff := cmp.Diff(views, p.Views); diff != "" {
+		t.Errorf("views (-want +got):\n%s", diff)
 	}
 }
 
@@ -145,21 +158,30 @@ func TestPolicy(t *testing.T) {
 		TableBudgets: map[catalog.Name]accountant.Budget{
 			public("patients"): {EpsilonPico: 2e12, DeltaAtto: 1e12}, // rounded down; selection_delta is 0 where it is stated
 			public("visits"):   {EpsilonPico: 3e12},
+			public("sales"):    {EpsilonPico: 1e12}, // its partitions have no other
 		},
 		Analysts: []config.Analyst{
 			{
 				Name: "ana", Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
-				Tables:   []catalog.Name{public("visits"), public("patients"), {Schema: "lab", Name: "labs"}},
-				Budget:   &accountant.Budget{EpsilonPico: 1e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
-				Settings: map[string]string{"dp.epsilon": "0.5", "dp.notice": "off", "statement_timeout": "10s"},
+				Tables: []catalog.Name{
+					public("visits"), public("patients"), {Schema: "lab", Name: "labs"}, public("sales"), public("sales_2024"),
+					{Schema: "archive", Name: "sales_2023"}, public("bills"), {Schema: "lab", Name: "results"},
+				},
+				Budget: &accountant.Budget{EpsilonPico: 1e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
+				Settings: map[string]string{
+					"dp.epsilon": "0.5", "dp.notice": "off", "dp.max_rows": "3", "dp.max_partitions": "2", "dp.max_sum": "1e6", "statement_timeout": "10s",
+				},
 			},
 			{Name: "Bob Ross", Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys},
 		},
 		Defaults: config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9},
-		Limits:   config.Limits{StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4},
-		Answers:  config.Answers{Remember: true, Keep: 500, Refresh: 7 * 24 * time.Hour, Epoch: "after the load of May"},
+		Limits: config.Limits{
+			StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4,
+			MaxPublicFanout: 500, MaxWork: 2_000_000, ReplyGrid: 5 * time.Millisecond,
+		},
+		Answers: config.Answers{Remember: true, Keep: 500, Refresh: 7 * 24 * time.Hour, Epoch: "after the load of May"},
 	}
-	ignore := cmpopts.IgnoreFields(config.Policy{}, "Tables")
+	ignore := cmpopts.IgnoreFields(config.Policy{}, "Tables", "PartitionOf", "Views") // TestTables
 	if diff := cmp.Diff(want, p, ignore, cmpopts.IgnoreUnexported(config.Policy{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -179,7 +201,10 @@ func TestDefaults(t *testing.T) {
 	if p.Defaults != (config.Defaults{EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95}) {
 		t.Errorf("%+v", p.Defaults)
 	}
-	if p.Limits != (config.Limits{StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8}) {
+	if p.Limits != (config.Limits{
+		StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8,
+		MaxPublicFanout: 1000, MaxWork: 1_000_000, ReplyGrid: 20 * time.Millisecond,
+	}) {
 		t.Errorf("%+v", p.Limits)
 	}
 }
@@ -197,6 +222,7 @@ func TestScopes(t *testing.T) {
 		{Kind: accountant.UnitScope, Name: "patient"},
 		{Kind: accountant.TableScope, Name: "public.patients"},
 		{Kind: accountant.TableScope, Name: "public.visits"},
+		{Kind: accountant.TableScope, Name: "public.sales"},
 		{Kind: accountant.AnalystScope, Name: "ana"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -231,8 +257,8 @@ func TestAnnotate(t *testing.T) {
 		{"nowhere", `testdata/clinic.good.yaml:1:1: nowhere: wrong
     1 | # Every key that a policy can have.
         ^`},
-		{"analysts/ana/password", `testdata/clinic.good.yaml:46:15: analysts.ana.password: wrong
-   46 | (this line is not shown: it may hold a secret)`},
+		{"analysts/ana/password", `testdata/clinic.good.yaml:54:15: analysts.ana.password: wrong
+   54 | (this line is not shown: it may hold a secret)`},
 	} {
 		if got := p.Annotate(strings.Split(test.path, "/"), "wrong").Error(); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.path, got, test.want)

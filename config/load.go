@@ -44,10 +44,14 @@ func Parse(name string, src []byte) (*Policy, error) {
 	p := &Policy{
 		Listen:       "127.0.0.1:6432",
 		TableBudgets: map[catalog.Name]accountant.Budget{},
+		PartitionOf:  map[catalog.Name]catalog.Name{},
 		Defaults:     Defaults{EpsilonPico: defaultEpsilon, Mechanism: "auto", Confidence: 0.95},
-		Limits:       Limits{StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8},
-		Answers:      Answers{Remember: true, Keep: 10_000, Refresh: 24 * time.Hour},
-		source:       d.src,
+		Limits: Limits{
+			StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8,
+			MaxPublicFanout: 1000, MaxWork: 1_000_000, ReplyGrid: 20 * time.Millisecond,
+		},
+		Answers: Answers{Remember: true, Keep: 10_000, Refresh: 24 * time.Hour},
+		source:  d.src,
 	}
 	top := value{d: d, node: root, pos: position{1, 1}}
 	p.read(top)

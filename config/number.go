@@ -53,6 +53,23 @@ func (v value) number() (*big.Rat, bool) {
 	return r, ok
 }
 
+// The sums that a session can be limited to, and the digits that it can say that with.
+const (
+	minSum    = "1e-15"
+	maxSum    = "1e30"
+	sumDigits = 30
+)
+
+// sum checks a limit of sums.
+func (v value) sum() {
+	s, r, ok := plainDecimal(v.node)
+	low, _ := parseDecimal(minSum)
+	high, _ := parseDecimal(maxSum)
+	if !ok || len(s) > sumDigits || r.Cmp(low) < 0 || r.Cmp(high) > 0 {
+		v.fail("a number from %s to %s is needed, of at most %d characters", minSum, maxSum, sumDigits)
+	}
+}
+
 // units reads a number as whole units, of which there are scale in one, rounded
 // down. A number above zero that is less than a unit is a fault.
 func (v value) units(scale int64) *big.Int {

@@ -26,8 +26,13 @@ type Policy struct {
 	// passwords; by default "secret" in the ledger's folder.
 	SecretFile string
 
-	// Tables is what the planner needs of the policy.
+	// Tables is what the planner needs of the policy. Listed partitions are in it, each
+	// with all that the policy says of its table.
 	Tables planner.Policy
+	// PartitionOf names the table of each listed partition.
+	PartitionOf map[catalog.Name]catalog.Name
+	// Views over protected tables stand for their queries.
+	Views []View
 	// Unit is the privacy unit's budget: the guarantee.
 	Unit accountant.Budget
 	// TableBudgets are the sub-limits of tables.
@@ -64,10 +69,19 @@ type Ledger struct {
 type Analyst struct {
 	Name     string
 	Verifier string // SCRAM-SHA-256, in Postgres's form
-	Tables   []catalog.Name
-	Budget   *accountant.Budget // nil: only the unit's and the tables' budgets count
+	// Tables are the protected tables that he may ask about, with their listed
+	// partitions, and views.
+	Tables []catalog.Name
+	Budget *accountant.Budget // nil: only the unit's and the tables' budgets count
 	// Settings are session defaults on the mirror, such as dp.epsilon.
 	Settings map[string]string
+}
+
+// A View over protected tables has no policy of its own.
+type View struct {
+	Name catalog.Name
+	// Shown says that analysts may see its definition.
+	Shown bool
 }
 
 // Defaults are the values of settings that a session did not set.
@@ -82,6 +96,14 @@ type Limits struct {
 	StatementTimeout time.Duration // of one read of protected data; 30 s
 	Connections      int           // sessions; 100
 	DataConnections  int           // connections to the protected database; 8
+	// MaxPublicFanout is how many rows of a public table one row may be joined with
+	// unless keys prove fewer; 1,000.
+	MaxPublicFanout int64
+	// MaxWork bounds what one privacy unit can make a statement do: the product of the
+	// rows that each table may add to its rows; 1,000,000.
+	MaxWork int64
+	// ReplyGrid is the first point of time that replies leave at; 20 ms, 0 for none.
+	ReplyGrid time.Duration
 }
 
 // Scopes returns the limits of the ledger: the unit's, then tables', then

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -105,6 +106,9 @@ const (
 	maxConnections     = 10_000
 	maxDataConnections = 1000
 	maxContribution    = 1_000_000
+	maxFanout          = 1_000_000_000
+	maxWork            = 1_000_000_000_000
+	maxReplyGrid       = 10 * time.Second
 )
 
 func (v value) limits(l *Limits) {
@@ -112,5 +116,18 @@ func (v value) limits(l *Limits) {
 		"statement_timeout": func(v value) { l.StatementTimeout = v.duration() },
 		"connections":       func(v value) { l.Connections = int(v.count(maxConnections)) },
 		"data_connections":  func(v value) { l.DataConnections = int(v.count(maxDataConnections)) },
+		"max_public_fanout": func(v value) { l.MaxPublicFanout = v.count(maxFanout) },
+		"max_work":          func(v value) { l.MaxWork = v.count(maxWork) },
+		"reply_grid":        func(v value) { l.ReplyGrid = v.grid() },
 	})
+}
+
+// grid reads a time such as 20ms, or 0.
+func (v value) grid() time.Duration {
+	s, _ := scalarText(v.node)
+	d, err := time.ParseDuration(s)
+	if err != nil || d != 0 && d < time.Millisecond || d > maxReplyGrid {
+		v.fail("a time from 1ms to %v is needed, such as 20ms, or 0 for no grid", maxReplyGrid)
+	}
+	return d
 }

@@ -95,14 +95,26 @@ func (v value) tableName(s string) catalog.Name {
 func (v value) tables(p *Policy) {
 	v.entries(func(key string, c value, place position) {
 		name := c.at(place).tableName(key)
-		if slices.ContainsFunc(p.Tables.Tables, func(o planner.TablePolicy) bool { return o.Name == name }) {
+		if p.lists(name) {
 			c.at(place).fail("the table %v is listed twice", name)
 		}
-		t, budget := c.table()
+		t := c.table()
 		t.Name = name
-		p.Tables.Tables = append(p.Tables.Tables, t)
-		if budget != nil {
-			p.TableBudgets[name] = *budget
+		if t.view {
+			p.Views = append(p.Views, View{name, t.shown})
+			return
+		}
+		p.Tables.Tables = append(p.Tables.Tables, t.TablePolicy)
+		if t.budget != nil {
+			p.TableBudgets[name] = *t.budget
+		}
+		for _, partition := range t.partitions {
+			if p.lists(partition.name) {
+				partition.fail("the table %v is listed twice", partition.name)
+			}
+			t.Name = partition.name
+			p.Tables.Tables = append(p.Tables.Tables, t.TablePolicy)
+			p.PartitionOf[partition.name] = name
 		}
 	})
 	if _, ok := v.node.(ast.MapNode); ok && len(p.Tables.Tables) == 0 {
@@ -110,31 +122,85 @@ func (v value) tables(p *Policy) {
 	}
 }
 
-// table reads a table's policy and its budget, which may be nil.
-func (v value) table() (t planner.TablePolicy, budget *accountant.Budget) {
-	var protected []string
-	note := func(key string, read func(value)) func(value) {
-		return func(v value) { protected = append(protected, key); read(v) }
+// lists reports whether a table, partition or view of that name was read.
+func (p *Policy) lists(n catalog.Name) bool {
+	return p.table(n) != nil || slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == n })
+}
+
+// A table is an entry of tables.
+type table struct {
+	planner.TablePolicy
+	budget      *accountant.Budget // nil: none
+	partitions  []partition
+	view, shown bool
+}
+
+// A partition is the name of one, with its place in the file.
+type partition struct {
+	value
+	name catalog.Name
+}
+
+// table reads an entry of tables. A public table and a view have no keys of protected
+// ones.
+func (v value) table() (t table) {
+	var protected, ofView []string
+	noting := func(keys *[]string, key string, read func(value)) func(value) {
+		return func(v value) { *keys = append(*keys, key); read(v) }
 	}
+	note := func(key string, read func(value)) func(value) { return noting(&protected, key, read) }
 	v.object(fields{
 		"public":         func(v value) { t.Public = v.bool() },
+		"view":           func(v value) { t.view = v.bool() },
+		"definition":     noting(&ofView, "definition", func(v value) { t.shown = v.oneOf("hidden", "shown") == "shown" }),
 		"columns":        note("columns", func(v value) { t.Columns = v.columns() }),
-		"unit":           note("unit", func(v value) { v.unitPath(&t) }),
-		"budget":         note("budget", func(v value) { budget = new(v.budget()) }),
+		"unit":           note("unit", func(v value) { v.unitPath(&t.TablePolicy) }),
+		"budget":         note("budget", func(v value) { t.budget = new(v.budget()) }),
 		"max_rows":       note("max_rows", func(v value) { t.MaxRows = v.count(maxContribution) }),
 		"max_partitions": note("max_partitions", func(v value) { t.MaxPartitions = v.count(maxContribution) }),
 		"not_protected":  note("not_protected", func(v value) { t.NotProtected = v.columnNames() }),
+		"partitions":     note("partitions", func(v value) { t.partitions = v.partitions() }),
 		"model":          func(v value) { v.fail("the local model is not available in this version: leave model out") },
 	})
+	_, isMapping := v.node.(ast.MapNode)
 	switch {
+	case t.view && t.Public:
+		v.fail("a table is a view or public, not both; a public view is public: true")
+	case t.view && len(protected) > 0:
+		v.fail("a view has no %s: that of the tables it reads holds", protected[0])
+	case !t.view && len(ofView) > 0:
+		v.fail("%s is for a view, and view: true is missing", ofView[0])
 	case t.Public && len(protected) > 0:
 		v.fail("a public table has no %s", protected[0])
-	case !t.Public && !slices.Contains(protected, "unit"):
-		if _, ok := v.node.(ast.MapNode); ok {
-			v.fail("unit is missing (or public: true)")
-		}
+	case isMapping && !t.Public && !t.view && !slices.Contains(protected, "unit"):
+		v.fail("unit is missing (or public: true, or view: true)")
 	}
-	return t, budget
+	return t
+}
+
+// maxListed is the longest list of partitions.
+const maxListed = 10_000
+
+// partitions reads a list of partitions, each once.
+func (v value) partitions() (all []partition) {
+	v.list(func(c value) {
+		faults := len(c.d.faults)
+		s := c.text()
+		if len(c.d.faults) > faults {
+			return
+		}
+		name := c.tableName(s)
+		if slices.ContainsFunc(all, func(p partition) bool { return p.name == name }) {
+			c.fail("the partition %v is listed twice", name)
+		}
+		if len(c.d.faults) == faults {
+			all = append(all, partition{c, name})
+		}
+	})
+	if len(all) > maxListed {
+		v.fail("a list of at most %d partitions is needed", maxListed)
+	}
+	return all
 }
 
 // unitPath reads a column, or {via: column, to: table.column}.

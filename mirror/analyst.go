@@ -66,7 +66,7 @@ func (p Plan) grantObjects(database string) []object {
 		}
 		objects = append(objects, grantRead(a.Name, catalog.Name{Schema: reserved, Name: "budget"}, budgetView.key))
 		for _, n := range slices.Concat(a.Tables, p.Public) {
-			objects = append(objects, grantRead(a.Name, n, tableKey(n)))
+			objects = append(objects, grantRead(a.Name, n, p.relationKey(n)))
 		}
 	}
 	return objects

@@ -9,7 +9,8 @@
 //
 // # What is copied
 //
-// Schemas, tables (partitioned tables and views as plain tables), columns with
+// Schemas, tables (partitioned tables, listed partitions and public views as plain
+// tables), views over protected tables (their definitions only where the policy says so), columns with
 // type, typmod, collation and NOT NULL, unique and foreign keys, enum and domain
 // types, and the rows of public tables. Nothing else: upstream comments, defaults,
 // CHECK texts, index predicates, partitions and their bounds, function bodies, row

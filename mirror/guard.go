@@ -40,6 +40,9 @@ func (p Plan) guard(ctx context.Context, tx pgx.Tx, s *catalog.Schema) error {
 			faults = append(faults, fmt.Errorf("public table %v %s", n, why))
 		}
 	}
+	for _, problem := range p.Problems(s) {
+		faults = append(faults, fmt.Errorf("%v: %s", problem.Table, problem.Message))
+	}
 	derived, err := p.derived(ctx, tx, s)
 	return errors.Join(append(faults, append(derived, err)...)...)
 }
@@ -76,9 +79,9 @@ func (p Plan) derived(ctx context.Context, tx pgx.Tx, s *catalog.Schema) ([]erro
 		public = append(public, s.Tables[n].OID)
 		names[s.Tables[n].OID] = n
 	}
-	for _, t := range p.Protected {
-		protected = append(protected, s.Tables[t.Name].OID)
-		names[s.Tables[t.Name].OID] = t.Name
+	for _, n := range p.barred() {
+		protected = append(protected, s.Tables[n].OID)
+		names[s.Tables[n].OID] = n
 	}
 	rows, err := tx.Query(ctx, reachSQL, public, protected, true)
 	if err != nil {

@@ -19,6 +19,8 @@ const reserved = "dp"
 type Plan struct {
 	// Protected relations get no rows and the backstop.
 	Protected []Protected
+	// Views over protected relations stand for their queries.
+	Views []View
 	// Public relations are copied with their rows, and all analysts read them.
 	Public []catalog.Name
 	// Analysts get a login role each.
@@ -31,6 +33,19 @@ type Protected struct {
 	Name    catalog.Name
 	Comment string
 	Columns map[string]Column
+	// PartitionOf is the protected relation that it is a partition of, if the policy
+	// lists it as one. On the mirror it is a table of its own.
+	PartitionOf catalog.Name
+}
+
+// A View over protected relations can be described and not read: dpproxy puts its
+// query in its place.
+type View struct {
+	Name    catalog.Name
+	Comment string
+	// Shown gives the view its definition on the mirror; otherwise the mirror has a
+	// view with the same columns that tells nothing.
+	Shown bool
 }
 
 // A Column of a protected relation, as far as the policy speaks of it.
@@ -54,19 +69,35 @@ type Analyst struct {
 	// Settings are the role's session defaults, such as statement_timeout,
 	// temp_file_limit or dp.epsilon.
 	Settings map[string]string
-	// Tables are the protected relations that the analyst may name.
+	// Tables are the protected relations, views over them included, that the analyst
+	// may name.
 	Tables []catalog.Name
 }
 
 var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$`)
 
 // names returns all relations of the plan, protected ones first.
-func (p Plan) names() []catalog.Name {
+func (p Plan) names() []catalog.Name { return append(p.barred(), p.Public...) }
+
+// tables returns those that are tables on the mirror.
+func (p Plan) tables() []catalog.Name {
 	var names []catalog.Name
 	for _, t := range p.Protected {
 		names = append(names, t.Name)
 	}
 	return append(names, p.Public...)
+}
+
+// barred returns the relations that nobody may read on the mirror, views last.
+func (p Plan) barred() []catalog.Name {
+	var names []catalog.Name
+	for _, t := range p.Protected {
+		names = append(names, t.Name)
+	}
+	for _, v := range p.Views {
+		names = append(names, v.Name)
+	}
+	return names
 }
 
 // check refuses a plan that contradicts itself or names what is not ours to make.
@@ -106,7 +137,7 @@ func (a Analyst) check(p Plan, taken map[string]bool) error {
 		}
 	}
 	for _, n := range a.Tables {
-		if !slices.ContainsFunc(p.Protected, func(t Protected) bool { return t.Name == n }) {
+		if !slices.Contains(p.barred(), n) {
 			return fmt.Errorf("table %v is not a protected table of the plan", n)
 		}
 	}

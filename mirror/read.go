@@ -14,15 +14,25 @@ import (
 // snapshot is how both the catalogue and public rows are read.
 var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// Read returns what the catalogue behind conn says about the named relations, from
-// one snapshot. Those that do not exist are missing in it.
+// Read returns what the catalogue behind conn says about the named tables, from one
+// snapshot. Those that do not exist are missing in it.
 func Read(ctx context.Context, conn *pgx.Conn, names []catalog.Name) (*catalog.Schema, error) {
+	return Plan{Public: names}.Read(ctx, conn)
+}
+
+// Read returns what the catalogue behind conn says about the relations of the plan,
+// from one snapshot. Those that do not exist are missing in it. Whether they are what
+// the plan takes them for, [Plan.Problems] says.
+func (p Plan) Read(ctx context.Context, conn *pgx.Conn) (*catalog.Schema, error) {
 	tx, err := conn.BeginTx(ctx, snapshot)
 	if err != nil {
 		return nil, fmt.Errorf("mirror: read the catalogue: %w", err)
 	}
 	defer tx.Rollback(ctx)
-	s, err := read(ctx, tx, names)
+	s, err := p.read(ctx, tx)
+	if err == nil {
+		s.TimeZones, err = readTimeZones(ctx, tx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("mirror: read the catalogue: %w", err)
 	}
@@ -31,31 +41,42 @@ func Read(ctx context.Context, conn *pgx.Conn, names []catalog.Name) (*catalog.S
 
 // A reader collects one schema; its steps run in the order of read.
 type reader struct {
+	plan   Plan
 	tx     pgx.Tx
 	schema *catalog.Schema
 	byOID  map[uint32]*catalog.Table
 	oids   []uint32
 }
 
-func read(ctx context.Context, tx pgx.Tx, names []catalog.Name) (*catalog.Schema, error) {
-	r := &reader{tx: tx, byOID: map[uint32]*catalog.Table{}, schema: &catalog.Schema{
+func (p Plan) read(ctx context.Context, tx pgx.Tx) (*catalog.Schema, error) {
+	r := &reader{plan: p, tx: tx, byOID: map[uint32]*catalog.Table{}, schema: &catalog.Schema{
 		Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{},
 	}}
-	// With an empty search_path format_type qualifies every name that needs it.
-	err := tx.QueryRow(ctx, `SELECT pg_catalog.set_config('search_path', '', true) || pg_catalog.current_database(),
-		pg_catalog.current_setting('server_version_num')::int`).Scan(&r.schema.Database, &r.schema.ServerVersion)
-	if err != nil {
+	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.tables(ctx, names); err != nil {
+	if err := r.tables(ctx, p.names()); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{r.columns, r.keys, r.foreignKeys, r.links, r.fingerprints} {
+	for _, step := range []func(context.Context) error{r.columns, r.keys, r.foreignKeys, r.links, r.partitions, r.views, r.reads, r.fingerprints} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return r.schema, nil
+}
+
+// plainText makes the texts of the catalogue the same whatever the session's defaults
+// are: with an empty search_path every name is qualified that is not of pg_catalog.
+const plainText = `SET LOCAL search_path = ''; SET LOCAL DateStyle = 'ISO, MDY'; SET LOCAL IntervalStyle = 'postgres';
+	SET LOCAL TimeZone = 'UTC'; SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'; SET LOCAL quote_all_identifiers = off`
+
+func (r *reader) begin(ctx context.Context) error {
+	if _, err := r.tx.Conn().PgConn().Exec(ctx, plainText).ReadAll(); err != nil {
+		return err
+	}
+	return r.tx.QueryRow(ctx, "SELECT pg_catalog.current_database(), pg_catalog.current_setting('server_version_num')::int").
+		Scan(&r.schema.Database, &r.schema.ServerVersion)
 }
 
 func (r *reader) tables(ctx context.Context, names []catalog.Name) error {

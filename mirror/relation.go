@@ -23,14 +23,18 @@ func (p Plan) objects(s *catalog.Schema, database string) ([]object, error) {
 	for _, t := range p.Protected {
 		protected[t.Name] = true
 	}
-	for _, n := range p.names() {
+	for _, n := range p.tables() {
 		all = append(all, tableObject(s.Tables[n], s.Types, protected[n]))
 	}
-	for _, n := range p.names() {
+	for _, n := range p.tables() {
 		all = append(all, foreignKeyObjects(s, s.Tables[n])...)
 	}
+	all = append(all, p.viewObjects(s)...)
 	for _, t := range p.Protected {
 		all = append(all, t.commentObject(s.Tables[t.Name]))
+	}
+	for _, v := range p.Views {
+		all = append(all, v.commentObject())
 	}
 	return append(all, p.grantObjects(database)...), nil
 }
@@ -87,7 +91,7 @@ func tableObject(t *catalog.Table, types map[catalog.Name]*catalog.Type, protect
 			AND %[3]s = coalesce((SELECT string_agg(format('%%s %%s %%s', attname, format_type(atttypid, atttypmod),
 					CASE WHEN attnotnull THEN 'true' ELSE 'false' END), E'\n' ORDER BY attnum)
 				FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped), '')
-		FROM pg_class c WHERE c.oid = to_regclass(%[1]s)`, literal(name), protected, literal(strings.Join(shape, "\n")))
+		FROM pg_class c WHERE c.oid = to_regclass(%[1]s) AND c.relkind <> 'v'`, literal(name), protected, literal(strings.Join(shape, "\n")))
 	return o
 }
 

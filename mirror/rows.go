@@ -68,3 +68,17 @@ func format(t *catalog.Table) string {
 	}
 	return "binary"
 }
+
+// CountRows returns how many rows each public table has on the mirror. They were
+// copied there, so that their number is nobody's secret.
+func CountRows(ctx context.Context, mirror *pgx.Conn, public []catalog.Name) (map[catalog.Name]int64, error) {
+	counts := make(map[catalog.Name]int64, len(public))
+	for _, n := range public {
+		var count int64
+		if err := mirror.QueryRow(ctx, "SELECT pg_catalog.count(*) FROM "+qualified(n)).Scan(&count); err != nil {
+			return nil, fmt.Errorf("mirror: count the rows of %v: %w", n, err)
+		}
+		counts[n] = count
+	}
+	return counts, nil
+}

@@ -35,7 +35,7 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 		return err
 	}
 	defer from.Rollback(ctx)
-	schema, err := read(ctx, from, plan.names())
+	schema, err := plan.read(ctx, from)
 	if err != nil {
 		return err
 	}

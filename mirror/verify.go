@@ -62,9 +62,9 @@ func verify(ctx context.Context, tx pgx.Tx, p Plan) error {
 // reaching returns the OIDs of all relations on the mirror that can show rows of a
 // protected one, those included.
 func reaching(ctx context.Context, tx pgx.Tx, p Plan) ([]uint32, error) {
-	names := make([]string, len(p.Protected))
-	for i, t := range p.Protected {
-		names[i] = qualified(t.Name)
+	var names []string
+	for _, n := range p.barred() {
+		names = append(names, qualified(n))
 	}
 	rows, err := tx.Query(ctx, "SELECT n::regclass::oid FROM unnest($1::text[]) AS n", names)
 	if err != nil {

@@ -24,6 +24,7 @@ type answer struct {
 // a protected row, and a refusal costs nothing. From the charge on, nothing is
 // taken back.
 func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+	arrived := a.p.cfg.Grid.arrival()
 	query, err := a.analyse(b)
 	if err != nil {
 		return wire.Rewrite{}, err
@@ -46,19 +47,24 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 		return a.rewrite(query, columns(plan, nil), b), nil
 	}
 	known := a.recall(ctx, plan, pre.values)
+	pre.arrived = arrived
 	noisy, receipt, err := a.draw(ctx, plan, known, pre)
 	if err != nil {
-		return wire.Rewrite{}, err
+		return wire.Rewrite{}, a.leave(ctx, arrived, receipt, err)
 	}
 	rw := a.rewrite(query, columns(plan, noisy), b)
 	if pre.settings.notices {
 		rw.Notices = append(rw.Notices, receipt.notice(plan, noisy, pre.settings.confidence))
 	}
+	if err := a.leave(ctx, arrived, receipt, nil); err != nil {
+		return wire.Rewrite{}, err
+	}
 	return rw, nil
 }
 
 // draw returns each block's released rows: those that are known, and the others
-// after they were charged, read and given their noise.
+// after they were charged, read and given their noise. With an error behind the charge
+// it returns the receipt.
 func (a *answer) draw(ctx context.Context, plan *planner.Plan, known *known, pre *prelude) ([][][]*big.Int, *receipt, error) {
 	rest := plan.Rest(known.blocks())
 	if !rest.Reads() {
@@ -74,9 +80,9 @@ func (a *answer) draw(ctx context.Context, plan *planner.Plan, known *known, pre
 	if err != nil {
 		return nil, nil, err
 	}
-	exact, err := conn.read(ctx, rest, pre.values, a.p.cfg.Defaults.Timeout, pre.timeout)
+	exact, err := conn.read(ctx, rest, pre.values, a.p.cfg.Defaults.Timeout, a.p.cfg.Grid.limit(pre.arrived, pre.timeout))
 	if err != nil {
-		return nil, nil, a.failed(ctx, receipt, plan, err)
+		return nil, receipt, a.failed(ctx, receipt, plan, err)
 	}
 	noisy := known.rows()
 	for i, b := range rest.Blocks {

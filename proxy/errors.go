@@ -31,16 +31,18 @@ func chargeError(err error) error {
 		WithHint("Nothing was read. The administrator must look at the ledger.")
 }
 
+// chargeStays is the detail of an error behind a charge.
+const chargeStays = "The charge of the statement stays."
+
 // failed tells a client that a read of protected data did not finish: always the
 // same, whatever the cause, and after the incident is on record. Only what the
 // analyst did himself is named: a cancel request, and his own statement_timeout.
 func (a *answer) failed(ctx context.Context, r *receipt, plan *planner.Plan, err error) error {
-	const stays = "The charge of the statement stays."
 	switch {
 	case context.Cause(ctx) != nil:
-		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request").WithDetail(stays)
+		return canceled(r)
 	case errors.Is(err, errTimeout):
-		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout").WithDetail(stays)
+		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout").WithDetail(chargeStays)
 	}
 	if changed, ok := errors.AsType[*pgerr.Error](err); ok && changed.Code == pgerr.SchemaChanged {
 		return err
@@ -51,6 +53,6 @@ func (a *answer) failed(ctx context.Context, r *receipt, plan *planner.Plan, err
 	}
 	a.p.cfg.Log.Warn("a read of protected data failed", "analyst", a.analyst, "shape", plan.Shape)
 	return pgerr.New(pgerr.ReadFailed, "the read of protected data did not finish").
-		WithDetail(stays).
+		WithDetail(chargeStays).
 		WithHint("Statements of this shape are refused until the administrator clears the incident.")
 }

@@ -81,8 +81,14 @@ func limit(t testing.TB, kind accountant.ScopeKind, name string, m dp.Measure, m
 }
 
 // newWorld starts everything. The default epsilon is large, so that answers are
-// nearly exact; limits are the budgets.
+// nearly exact; limits are the budgets. Replies leave at once.
 func newWorld(t testing.TB, limits ...accountant.Limit) *world {
+	t.Helper()
+	return newWorldWith(t, func(*proxy.Config) {}, limits...)
+}
+
+// newWorldWith changes the configuration first.
+func newWorldWith(t testing.TB, change func(*proxy.Config), limits ...accountant.Limit) *world {
 	t.Helper()
 	ctx := t.Context()
 	w := &world{data: server(t), mirror: server(t)}
@@ -104,12 +110,14 @@ func newWorld(t testing.TB, limits ...accountant.Limit) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(data.Close)
-	p, err := proxy.New(ctx, proxy.Config{
+	proxyConfig := proxy.Config{
 		Catalog: cat, Ledger: w.ledger, Data: data, Relations: w.relations, Source: mechanisms.NewSource(),
 		Analysts: map[string]proxy.Analyst{"ana": {Tables: map[catalog.Name]bool{public("patients"): true, public("visits"): true, public("labs"): true}}, "bob": {}},
 		Defaults: proxy.Defaults{EpsilonPico: 40 * dp.PicoPerUnit, Mechanism: "auto", Confidence: 0.95, Timeout: 20 * time.Second},
 		Log:      slog.New(slog.NewTextHandler(logWriter{t}, nil)),
-	})
+	}
+	change(&proxyConfig)
+	p, err := proxy.New(ctx, proxyConfig)
 	if err != nil {
 		t.Fatal(err)
 	}

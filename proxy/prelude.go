@@ -27,6 +27,7 @@ import (
 type prelude struct {
 	settings settings
 	timeout  time.Duration // the session's statement_timeout; 0 is none
+	arrived  time.Time     // when the statement did; zero without a grid
 	// shadowed says that a name means another relation in this session, such as
 	// a temporary table.
 	shadowed bool
@@ -55,12 +56,12 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	}
 	row := res.Rows[0]
 	p := &prelude{settings: a.p.defaults()}
-	for i, name := range settingNames {
+	for i, name := range settingNames() {
 		if err := p.settings.parse(name, string(row[i])); err != nil {
 			return nil, err
 		}
 	}
-	fixed := row[len(settingNames):]
+	fixed := row[len(knownSettings):]
 	p.timeout = duration(fixed[preludeTimeout])
 	if slices.Contains([]string{"warning", "error", "log"}, string(fixed[preludeMessages])) {
 		p.settings.notices = false
@@ -72,7 +73,10 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	if p.shadowed, err = a.p.relations.shadowed(ctx, a.text.stmt.Protected, relations); err != nil || p.shadowed {
 		return p, err
 	}
-	first := len(settingNames) + preludeFixed + len(relations)
+	if err := p.settings.parseComments(a.text.stmt.Text); err != nil {
+		return nil, err
+	}
+	first := len(knownSettings) + preludeFixed + len(relations)
 	p.values, err = values(res.Fields[first:], row[first:], len(q.Folds()))
 	return p, err
 }
@@ -85,7 +89,7 @@ func (p *Proxy) defaults() settings {
 
 func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
 	var cols []string
-	for _, name := range settingNames {
+	for _, name := range settingNames() {
 		cols = append(cols, "pg_catalog.current_setting('dp."+name+"', true)")
 	}
 	cols = append(cols,
@@ -120,7 +124,7 @@ func relationColumns(tables []parser.TableRef) []string {
 // preludeFormats asks for text, and for binary where a value travels on: binary
 // values do not depend on the session's settings.
 func preludeFormats(q *planner.Query, tables []parser.TableRef, params int) []int16 {
-	formats := make([]int16, len(settingNames)+preludeFixed+len(tables))
+	formats := make([]int16, len(knownSettings)+preludeFixed+len(tables))
 	for range q.Folds() {
 		formats = append(formats, 1)
 	}

@@ -16,18 +16,21 @@ import (
 	"dpproxy/wire"
 )
 
-// Config is what a Proxy is made of. All fields but Answers and Log are
+// Config is what a Proxy is made of. All fields but Views, Answers, Grid and Log are
 // required.
 type Config struct {
 	Catalog *planner.Catalog
-	Ledger  accountant.Ledger
-	Data    *Data
-	// Relations returns the OIDs that the protected relations have on the
+	// Views are the views over protected tables.
+	Views  []catalog.Name
+	Ledger accountant.Ledger
+	Data   *Data
+	// Relations returns the OIDs that the protected relations and views have on the
 	// mirror. It is called at start and when a session reports another OID.
 	Relations func(ctx context.Context) (map[catalog.Name]uint32, error)
 	Analysts  map[string]Analyst
 	Defaults  Defaults
 	Answers   Answers
+	Grid      Grid
 	Source    mechanisms.Source
 	Log       *slog.Logger
 }
@@ -67,7 +70,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 	}
 	p := &Proxy{cfg: cfg, texts: newCache(), prices: &prices{}, measures: map[accountant.Scope]dp.Measure{}}
 	var names []string
-	for _, n := range cfg.Catalog.Protected() {
+	for _, n := range append(cfg.Catalog.Protected(), cfg.Views...) {
 		names = append(names, n.Name)
 	}
 	p.filter = parser.NewFilter(names)
@@ -91,7 +94,7 @@ var _ wire.Handler = (*Proxy)(nil)
 // scopes lists the budgets that a statement on the tables debits.
 func (p *Proxy) scopes(analyst string, tables []catalog.Name) []accountant.Scope {
 	scopes := []accountant.Scope{{Kind: accountant.UnitScope, Name: p.cfg.Catalog.Unit()}}
-	for _, t := range tables {
+	for _, t := range p.budgetTables(tables) {
 		s := accountant.Scope{Kind: accountant.TableScope, Name: t.String()}
 		if _, ok := p.measures[s]; ok {
 			scopes = append(scopes, s)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dpproxy/dp"
@@ -11,17 +12,35 @@ import (
 	"dpproxy/planner"
 )
 
-// settings are the values of the dp. settings in one session.
+// settings are the values of the dp. settings in one session, or for one statement.
 type settings struct {
 	epsilonPico int64
 	mechanism   string
 	confidence  float64
 	notices     bool
+	// The limits that the analyst puts on contributions: where the policy has lower ones,
+	// those hold. 0 and nil are none.
+	maxRows, maxPartitions int64
+	maxSum                 *big.Rat
 }
 
-// The names of the settings, without the prefix, in the order in which the
-// prelude asks for them.
-var settingNames = []string{"epsilon", "mechanism", "confidence", "notice"}
+// A setting is one of them: its name without the prefix, what it takes, in words, and
+// what puts a value into it, if it is one.
+type setting struct {
+	name, want string
+	set        func(s *settings, value string) bool
+}
+
+// knownSettings are in the order in which the prelude asks for them.
+var knownSettings = []setting{
+	{"epsilon", "a number from 1e-12 to 1000", (*settings).setEpsilon},
+	{"mechanism", strings.Join(planner.MechanismNames(), ", "), (*settings).setMechanism},
+	{"confidence", "a number from 0.5 to 0.999999", (*settings).setConfidence},
+	{"notice", "on or off", (*settings).setNotice},
+	{"max_rows", "a whole number from 1 to 1000000", func(s *settings, value string) bool { return setCount(&s.maxRows, value) }},
+	{"max_partitions", "a whole number from 1 to 1000000", func(s *settings, value string) bool { return setCount(&s.maxPartitions, value) }},
+	{"max_sum", "a number from 1e-15 to 1e30", (*settings).setMaxSum},
+}
 
 // Limits of the settings. An epsilon above the largest could not be told from no
 // privacy at all; the unit's budget refuses it long before.
@@ -29,43 +48,83 @@ const (
 	maxEpsilonPico = 1000 * dp.PicoPerUnit
 	minConfidence  = 0.5
 	maxConfidence  = 0.999999
+	maxCount       = 1_000_000
 )
+
+// Limits of dp.max_sum.
+var (
+	minSum = new(big.Rat).SetFrac(big.NewInt(1), power(10, 15))
+	maxSum = new(big.Rat).SetInt(power(10, 30))
+)
+
+func power(base, exponent int64) *big.Int {
+	return new(big.Int).Exp(big.NewInt(base), big.NewInt(exponent), nil)
+}
+
+// settingNames are the names of the settings, without the prefix.
+func settingNames() []string {
+	names := make([]string, len(knownSettings))
+	for i, k := range knownSettings {
+		names[i] = k.name
+	}
+	return names
+}
 
 // parse reads a setting as text; an empty value is the default, since RESET and
 // DISCARD leave an empty string behind.
-func (s *settings) parse(name, value string) error {
+func (s *settings) parse(name, value string) *pgerr.Error {
+	i := slices.Index(settingNames(), name)
+	if i < 0 {
+		return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", "dp."+clip(name)).
+			WithHint("The settings are dp.%s.", strings.Join(settingNames(), ", dp."))
+	}
 	value = strings.TrimSpace(value)
-	if value == "" {
+	if value == "" || knownSettings[i].set(s, value) {
 		return nil
 	}
-	switch name {
-	case "epsilon":
-		e, ok := decimal(value)
-		pico := new(big.Rat).Mul(e, big.NewRat(dp.PicoPerUnit, 1))
-		if !ok || pico.Cmp(big.NewRat(1, 1)) < 0 || pico.Cmp(big.NewRat(maxEpsilonPico, 1)) > 0 {
-			return badSetting(name, value, "a number from 1e-12 to 1000")
-		}
-		s.epsilonPico = new(big.Int).Quo(pico.Num(), pico.Denom()).Int64()
-	case "mechanism":
-		if !slices.Contains(planner.MechanismNames(), strings.ToLower(value)) {
-			return badSetting(name, value, strings.Join(planner.MechanismNames(), ", "))
-		}
-		s.mechanism = strings.ToLower(value)
-	case "confidence":
-		c, ok := decimal(value)
-		f, _ := c.Float64()
-		if !ok || f < minConfidence || f > maxConfidence {
-			return badSetting(name, value, "a number from 0.5 to 0.999999")
-		}
-		s.confidence = f
-	case "notice":
-		on, ok := map[string]bool{"on": true, "true": true, "yes": true, "1": true, "off": false, "false": false, "no": false, "0": false}[strings.ToLower(value)]
-		if !ok {
-			return badSetting(name, value, "on or off")
-		}
-		s.notices = on
+	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "dp."+name, clip(value)).
+		WithHint("Use %s.", knownSettings[i].want)
+}
+
+func (s *settings) setEpsilon(value string) bool {
+	e, ok := decimal(value)
+	pico := new(big.Rat).Mul(e, big.NewRat(dp.PicoPerUnit, 1))
+	if !ok || pico.Cmp(big.NewRat(1, 1)) < 0 || pico.Cmp(big.NewRat(maxEpsilonPico, 1)) > 0 {
+		return false
 	}
-	return nil
+	s.epsilonPico = new(big.Int).Quo(pico.Num(), pico.Denom()).Int64()
+	return true
+}
+
+func (s *settings) setMechanism(value string) bool {
+	s.mechanism = strings.ToLower(value)
+	return slices.Contains(planner.MechanismNames(), s.mechanism)
+}
+
+func (s *settings) setConfidence(value string) bool {
+	c, ok := decimal(value)
+	s.confidence, _ = c.Float64()
+	return ok && s.confidence >= minConfidence && s.confidence <= maxConfidence
+}
+
+func (s *settings) setNotice(value string) bool {
+	on, ok := map[string]bool{
+		"on": true, "true": true, "yes": true, "1": true, "off": false, "false": false, "no": false, "0": false,
+	}[strings.ToLower(value)]
+	s.notices = on
+	return ok
+}
+
+func setCount(n *int64, value string) bool {
+	var err error
+	*n, err = strconv.ParseInt(value, 10, 64)
+	return err == nil && *n >= 1 && *n <= maxCount
+}
+
+func (s *settings) setMaxSum(value string) bool {
+	var ok bool
+	s.maxSum, ok = decimal(value)
+	return ok && s.maxSum.Cmp(minSum) >= 0 && s.maxSum.Cmp(maxSum) <= 0
 }
 
 // decimal reads a plain decimal number, exactly. Fractions, hexadecimal digits,
@@ -84,11 +143,6 @@ func decimal(s string) (*big.Rat, bool) {
 	return new(big.Rat), false
 }
 
-func badSetting(name, value, want string) error {
-	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "dp."+name, clip(value)).
-		WithHint("Use %s.", want)
-}
-
 // clip shortens a value of the analyst's own for an error message.
 func clip(s string) string {
 	const longest = 60
@@ -101,14 +155,16 @@ func clip(s string) string {
 // checkSetting refuses an assignment to a dp. setting that does not exist, or a
 // value that it cannot have; Postgres itself accepts any name with a dot.
 func checkSetting(set *parser.Setting) error {
-	name, _ := strings.CutPrefix(set.Name, "dp.")
-	if !slices.Contains(settingNames, name) {
-		return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", clip(set.Name)).At(set.At).
-			WithHint("The settings are dp.%s.", strings.Join(settingNames, ", dp."))
-	}
+	value := set.Value
 	if set.Reset {
-		return nil
+		value = ""
 	}
-	var s settings
-	return s.parse(name, set.Value)
+	switch err := new(settings).parse(strings.TrimPrefix(set.Name, "dp."), value); {
+	case err == nil:
+		return nil
+	case err.Code == pgerr.UndefinedObject:
+		return err.At(set.At)
+	default:
+		return err
+	}
 }

@@ -54,7 +54,7 @@ func (s *site) answerStore(ctx context.Context, keep int) (answers.Store, error)
 }
 
 // answerFormat changes when the rows of answers change their meaning.
-const answerFormat = "1"
+const answerFormat = "2"
 
 // version is a digest of the policy of the tables, of their schema and of the
 // secret: when one of them changes, all answers are new.

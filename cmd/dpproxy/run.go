@@ -47,7 +47,7 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer func() { err = errors.Join(err, ledger.Close()) }()
-	cat, err := s.readCatalog(ctx)
+	cat, err := s.serveCatalog(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,11 +62,16 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	}
 	defer func() { err = errors.Join(err, remembered.Close()) }()
 	p, err := proxy.New(ctx, proxy.Config{
-		Catalog: cat, Ledger: ledger, Answers: remembered, Data: data, Relations: s.relations(cat.Protected()),
-		Analysts: s.analysts(), Source: mechanisms.NewSource(), Log: log,
+		Catalog: cat, Views: s.views(), Ledger: ledger, Answers: remembered, Data: data,
+		Relations: s.relations(append(cat.Protected(), s.views()...)),
+		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log,
 		Defaults: proxy.Defaults{
 			EpsilonPico: s.policy.Defaults.EpsilonPico, Mechanism: s.policy.Defaults.Mechanism,
 			Confidence: s.policy.Defaults.Confidence, Timeout: s.policy.Limits.StatementTimeout,
+		},
+		Grid: proxy.Grid{
+			Quantum: s.policy.Limits.ReplyGrid, Now: time.Now,
+			Wait: func(d time.Duration) { <-time.NewTimer(d).C },
 		},
 	})
 	if err != nil {
@@ -124,7 +129,15 @@ func (s *site) analysts() map[string]proxy.Analyst {
 	return out
 }
 
-// relations returns what reads the OIDs of the protected relations on the mirror.
+func (s *site) views() []catalog.Name {
+	var names []catalog.Name
+	for _, v := range s.policy.Views {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// relations returns what reads the OIDs of relations on the mirror.
 func (s *site) relations(names []catalog.Name) func(ctx context.Context) (map[catalog.Name]uint32, error) {
 	return func(ctx context.Context) (map[catalog.Name]uint32, error) {
 		conn, err := s.connectMirror(ctx)

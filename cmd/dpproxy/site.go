@@ -81,21 +81,53 @@ func connect(ctx context.Context, what, url, password string) (*pgx.Conn, error)
 	return conn, nil
 }
 
-// readCatalog checks the policy against the protected database.
-func (s *site) readCatalog(ctx context.Context) (*planner.Catalog, error) {
+// readSchema reads what the protected database says about the relations of the policy,
+// and checks that its views and partitions are what the policy takes them for.
+func (s *site) readSchema(ctx context.Context) (*catalog.Schema, error) {
 	conn, err := s.connectData(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close(ctx)
-	var names []catalog.Name
-	for _, t := range s.policy.Tables.Tables {
-		names = append(names, t.Name)
-	}
-	schema, err := mirror.Read(ctx, conn, names)
+	plan := s.mirrorPlan()
+	schema, err := plan.Read(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
+	var all error
+	for _, p := range plan.Problems(schema) {
+		all = errors.Join(all, s.policy.Annotate([]string{"tables", p.Table.String(), p.Key}, p.Message))
+	}
+	return schema, all
+}
+
+// readCatalog checks the policy against the protected database.
+func (s *site) readCatalog(ctx context.Context) (*planner.Catalog, error) {
+	schema, err := s.readSchema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.checkCatalog(schema)
+}
+
+// serveCatalog is readCatalog with the rows of public tables on the mirror.
+func (s *site) serveCatalog(ctx context.Context) (*planner.Catalog, error) {
+	schema, err := s.readSchema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.connectMirror(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	if schema.PublicRows, err = mirror.CountRows(ctx, conn, s.mirrorPlan().Public); err != nil {
+		return nil, fmt.Errorf("%w (is the mirror in order? dpproxy sync makes it)", err)
+	}
+	return s.checkCatalog(schema)
+}
+
+func (s *site) checkCatalog(schema *catalog.Schema) (*planner.Catalog, error) {
 	cat, problems := planner.NewCatalog(s.policy.Tables, schema)
 	if len(problems) == 0 {
 		return cat, nil

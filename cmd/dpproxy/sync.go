@@ -55,19 +55,24 @@ func (s *site) sync(ctx context.Context, report func(string)) error {
 
 func (s *site) mirrorPlan() mirror.Plan {
 	var plan mirror.Plan
-	protected := map[catalog.Name]bool{}
+	public := map[catalog.Name]bool{}
 	for _, t := range s.policy.Tables.Tables {
 		if t.Public {
 			plan.Public = append(plan.Public, t.Name)
+			public[t.Name] = true
 			continue
 		}
-		protected[t.Name] = true
 		plan.Protected = append(plan.Protected, s.protected(t))
+	}
+	for _, v := range s.policy.Views {
+		plan.Views = append(plan.Views, mirror.View{
+			Name: v.Name, Shown: v.Shown, Comment: "a view over protected tables: aggregates only",
+		})
 	}
 	for _, a := range s.policy.Analysts {
 		m := mirror.Analyst{Name: a.Name, Password: s.mirrorPassword(a.Name), Settings: a.Settings}
 		for _, t := range a.Tables {
-			if protected[t] {
+			if !public[t] {
 				m.Tables = append(m.Tables, t)
 			}
 		}
@@ -89,13 +94,20 @@ func (s *site) protected(t planner.TablePolicy) mirror.Protected {
 	if t.MaxPartitions > 0 {
 		parts = append(parts, fmt.Sprintf("one %s counts in at most %d groups", s.policy.Tables.Unit, t.MaxPartitions))
 	}
-	if b, ok := s.policy.TableBudgets[t.Name]; ok {
+	table := t.Name
+	if parent, ok := s.policy.PartitionOf[t.Name]; ok {
+		table = parent
+		parts = append(parts, "a partition of "+parent.String()+", with its budget")
+	}
+	if b, ok := s.policy.TableBudgets[table]; ok {
 		parts = append(parts, fmt.Sprintf("budget epsilon %s, delta %s", dp.Decimal(b.EpsilonPico, 12), dp.Scientific(b.DeltaAtto, 18)))
 	}
 	if len(t.NotProtected) > 0 {
 		parts = append(parts, "people behind "+strings.Join(t.NotProtected, ", ")+" are not protected by this table")
 	}
-	p := mirror.Protected{Name: t.Name, Comment: strings.Join(parts, "; "), Columns: map[string]mirror.Column{}}
+	p := mirror.Protected{
+		Name: t.Name, PartitionOf: s.policy.PartitionOf[t.Name], Comment: strings.Join(parts, "; "), Columns: map[string]mirror.Column{},
+	}
 	for name, c := range t.Columns {
 		p.Columns[name] = mirrorColumn(c)
 	}

@@ -1,0 +1,24 @@
+package mirror
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// readTimeZones returns the names of time zones that the server accepts. They come
+// from files of the server, and take it a tenth of a second to read.
+func readTimeZones(ctx context.Context, tx pgx.Tx) (map[string]bool, error) {
+	rows, err := tx.Query(ctx, "SELECT name FROM pg_catalog.pg_timezone_names")
+	if err != nil {
+		return nil, err
+	}
+	zones := map[string]bool{}
+	var name string
+	_, err = pgx.ForEachRow(rows, []any{&name}, func() error {
+		zones[strings.ToLower(name)] = true
+		return nil
+	})
+	return zones, err
+}

@@ -1,0 +1,99 @@
+package proxy
+
+import (
+	"strings"
+
+	"dpproxy/pgerr"
+)
+
+// parseComments reads the settings in the comments that a statement begins with, for
+// tools that can send nothing but one statement:
+//
+//	/* dp: epsilon=0.5, mechanism=laplace */ SELECT count(*) FROM visits
+//
+// They hold for that statement alone. Comments that do not begin with dp: are
+// anybody's. Positions are those in the statement.
+func (s *settings) parseComments(statement string) *pgerr.Error {
+	seen := map[string]bool{}
+	for at, body := range leadingComments(statement) {
+		trimmed := strings.TrimLeft(body, spaces)
+		list, ours := cutPrefixFold(trimmed, "dp:")
+		if !ours {
+			continue
+		}
+		at += len(body) - len(list)
+		for entry := range strings.SplitSeq(list, ",") {
+			if err := s.parseEntry(entry, seen); err != nil {
+				return err.At(at + len(entry) - len(strings.TrimLeft(entry, spaces)))
+			}
+			at += len(entry) + len(",")
+		}
+	}
+	return nil
+}
+
+// parseEntry reads name = value.
+func (s *settings) parseEntry(entry string, seen map[string]bool) *pgerr.Error {
+	name, value, assigned := strings.Cut(entry, "=")
+	name, value = strings.ToLower(strings.Trim(name, spaces)), strings.Trim(value, spaces)
+	if !assigned || value == "" || seen[name] {
+		return pgerr.New(pgerr.Syntax, "a comment that begins with dp: holds settings, each once").
+			WithHint("Write /* dp: epsilon=0.5, mechanism=laplace */.")
+	}
+	seen[name] = true
+	return s.parse(name, value)
+}
+
+// spaces are those of Postgres's lexer.
+const spaces = " \t\n\r\f\v"
+
+// leadingComments yields what is inside the comments before the first word of a
+// statement, each with its place. An unfinished one is none: Postgres refuses it.
+func leadingComments(statement string) func(yield func(at int, body string) bool) {
+	return func(yield func(int, string) bool) {
+		for at := 0; ; {
+			at = len(statement) - len(strings.TrimLeft(statement[at:], spaces))
+			size, end := commentSize(statement[at:])
+			if size == 0 || !yield(at+len("--"), statement[at+len("--"):at+size-end]) {
+				return
+			}
+			at += size
+		}
+	}
+}
+
+// commentSize returns how long the comment is that a text begins with, 0 for none, and
+// how much of that is its end mark. Comments of the kind that ends with a mark nest.
+func commentSize(s string) (size, end int) {
+	if strings.HasPrefix(s, "--") {
+		if i := strings.IndexAny(s, "\n\r"); i >= 0 {
+			return i, 0
+		}
+		return len(s), 0
+	}
+	if !strings.HasPrefix(s, "/*") {
+		return 0, 0
+	}
+	for i, depth := len("/*"), 1; i+1 < len(s); i++ {
+		switch s[i : i+2] {
+		case "/*":
+			depth++
+			i++
+		case "*/":
+			depth--
+			i++
+		}
+		if depth == 0 {
+			return i + 1, len("*/")
+		}
+	}
+	return 0, 0
+}
+
+// cutPrefixFold is strings.CutPrefix for ASCII text in any case.
+func cutPrefixFold(s, prefix string) (string, bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return s, false
+	}
+	return s[len(prefix):], true
+}
