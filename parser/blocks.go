@@ -65,15 +65,15 @@ type analysis struct {
 	// native is set when Postgres itself refuses the statement: the analyst has no
 	// right to change protected tables.
 	native bool
-	// items counts the items of FROM clauses.
-	items int
+	// items counts the items of FROM clauses; tables and nodes count what was converted.
+	items, tables, nodes int
 	// modifies is set by INSERT, UPDATE, DELETE and MERGE.
 	modifies bool
 }
 
 func newAnalysis(l *locator, cat Catalog) *analysis {
 	return &analysis{
-		l: l, cat: cat, levels: map[*pg.SelectStmt]*level{}, cteRefs: map[*pg.RangeVar]*cte{}, reads: map[string]bool{},
+		l: l, cat: cat, levels: map[*pg.SelectStmt]*level{}, cteRefs: map[*pg.RangeVar]*cte{},
 	}
 }
 

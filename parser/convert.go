@@ -15,14 +15,14 @@ type converter struct {
 	level *level
 	// grouped says that aggregates of that level may stand here.
 	grouped bool
-	// items, nodes and depth count items of FROM, expressions, and the levels that
-	// enclose this one: a WITH query stands at each of its references.
-	items, nodes, depth int
+	depth   int // levels that enclose this one, the block's own aside
 }
 
-// What one block may hold.
+// What the blocks of a statement may hold in all, and how deep queries may be nested in one.
+// A WITH query counts at each of its references.
 const (
-	maxNodes  = 200_000
+	maxNodes  = 200_000 // expressions
+	maxTables = 2000    // items of FROM
 	maxLevels = 50
 )
 
@@ -89,7 +89,7 @@ func (v *converter) notYet(location int32, what, hint string) {
 // tooLarge refuses a block that is too large when its WITH queries stand at each reference.
 func (v *converter) tooLarge(location int32) {
 	v.fail(pgerr.New(pgerr.StatementTooComplex, "a query over protected rows is too large").
-		At(v.a.pos(location)).WithHint("Split the statement, or refer to each WITH query less often."))
+		At(v.a.pos(location)).WithHint("Split the statement, or refer to its WITH queries less often."))
 }
 
 const otherAggregate = "Use an aggregate of Postgres itself without this clause, such as count, sum or avg."
@@ -117,7 +117,8 @@ func (v *converter) aggregate(n *pg.Node) *Aggregate {
 		v.notAllowed(f.Location, "VARIADIC")
 	}
 	if v.level != nil && !v.level.owns(n) {
-		v.forbid(f.Location, "an aggregate of columns of the query around it", "Compute it in that query.")
+		v.forbid(f.Location, "an aggregate with a sub-select or with columns of the query around it",
+			"Compute it in the query whose columns it needs, from columns alone.")
 	}
 	out.Args = v.exprs(f.Args)
 	if f.AggFilter != nil {
@@ -127,11 +128,12 @@ func (v *converter) aggregate(n *pg.Node) *Aggregate {
 }
 
 // owns reports whether all columns in the aggregate call are of this level. An aggregate
-// of columns of another level belongs to that one.
+// of columns of another level belongs to that one, whatever query it stands in; columns in
+// a sub-select count as well.
 func (l *level) owns(aggregate *pg.Node) bool {
 	foreign := func(n *pg.Node) bool {
 		ref := n.GetColumnRef()
-		return ref != nil && l.scope.reach(ref) != 0
+		return n.GetSubLink() != nil || ref != nil && l.scope.reach(ref) != 0
 	}
 	return !holds(foreign, aggregate)
 }

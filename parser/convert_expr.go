@@ -14,7 +14,7 @@ var operators = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%
 
 // expr converts an expression by the type of its node.
 func (v *converter) expr(n *pg.Node) Expr {
-	if v.nodes++; v.nodes > maxNodes {
+	if v.a.nodes++; v.a.nodes > maxNodes {
 		v.tooLarge(-1)
 		return nil
 	}

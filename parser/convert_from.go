@@ -30,7 +30,7 @@ func fromPosition(f From) int {
 }
 
 func (v *converter) fromItem(n *pg.Node) From {
-	if v.items++; v.items > maxItems {
+	if v.a.tables++; v.a.tables > maxTables {
 		v.tooLarge(firstLocation(n))
 		return nil
 	}

@@ -121,7 +121,7 @@ func (v *converter) groups(sel *pg.SelectStmt) []Expr {
 		v.fail(err)
 		return nil
 	}
-	if set := slices.IndexFunc(sel.GroupClause, func(n *pg.Node) bool { return n.GetGroupingSet() != nil }); set >= 0 {
+	if set := slices.IndexFunc(sel.GroupClause, isGroupingSet); set >= 0 {
 		v.notYet(sel.GroupClause[set].GetGroupingSet().Location, "grouping sets below an aggregate", "Use them in the outermost GROUP BY.")
 		return nil
 	}

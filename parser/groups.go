@@ -60,27 +60,46 @@ func (a *analysis) groupBy(sel *pg.SelectStmt, s *scope) (grouping, *pgerr.Error
 	if len(sel.GroupClause) > maxColumns {
 		return g, a.tooManySets(sel.GroupClause[0])
 	}
-	sets := []groupingSet{nil}
-	several := false
+	var err *pgerr.Error
+	if slices.ContainsFunc(sel.GroupClause, isGroupingSet) {
+		g.sets, err = a.groupingSets(sel, s)
+		g.exprs = union(g.sets)
+	} else {
+		g.exprs, err = a.plainGroups(sel, s)
+	}
+	if err == nil && len(g.exprs) > maxColumns {
+		err = a.tooManySets(sel.GroupClause[0])
+	}
+	return g, err
+}
+
+func isGroupingSet(n *pg.Node) bool { return n.GetGroupingSet() != nil }
+
+func (a *analysis) plainGroups(sel *pg.SelectStmt, s *scope) (groupingSet, *pgerr.Error) {
+	var out groupingSet
 	for _, n := range sel.GroupClause {
-		several = several || n.GetGroupingSet() != nil
+		set, err := a.simpleSet(n, sel, s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, set...)
+	}
+	return out, nil
+}
+
+func (a *analysis) groupingSets(sel *pg.SelectStmt, s *scope) ([]groupingSet, *pgerr.Error) {
+	sets := []groupingSet{nil}
+	for _, n := range sel.GroupClause {
 		item, err := a.setsOf(n, sel, s)
 		if err != nil {
-			return g, err
+			return nil, err
 		}
 		if len(sets)*len(item) > maxSets {
-			return g, a.tooManySets(n)
+			return nil, a.tooManySets(n)
 		}
 		sets = product(sets, item)
 	}
-	g.exprs = union(sets)
-	if len(g.exprs) > maxColumns {
-		return g, a.tooManySets(sel.GroupClause[0])
-	}
-	if several {
-		g.sets = sets
-	}
-	return g, nil
+	return sets, nil
 }
 
 func (a *analysis) tooManySets(n *pg.Node) *pgerr.Error {

@@ -1,6 +1,7 @@
 package parser_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -85,6 +86,45 @@ func TestGuardPasses(t *testing.T) {
 	}
 }
 
+// TestLargeBlocks: where a WITH query is read often, or queries are nested deep, the trees are not made.
+func TestLargeBlocks(t *testing.T) {
+	for name, sql := range map[string]string{
+		"doubling":   doubling(40),
+		"references": references(300),
+		"derived":    "SELECT count(*) FROM " + strings.Repeat("(SELECT * FROM ", 240) + "visits" + strings.Repeat(") t", 240),
+		"semi-joins": "SELECT count(*) FROM visits WHERE " + strings.Repeat("id IN (SELECT id FROM visits WHERE ", 240) + "true" + strings.Repeat(")", 240),
+	} {
+		script, err := parser.Parse(sql, clinic)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		blocks := script.Statements[0].Blocks
+		if len(blocks) == 0 {
+			t.Errorf("%s: no block", name)
+			continue
+		}
+		if e := blocks[len(blocks)-1].Err; e == nil || e.Code != pgerr.StatementTooComplex {
+			t.Errorf("%s: %v", name, e)
+		}
+	}
+}
+
+// doubling is a chain of WITH queries, each of which reads the one before twice.
+func doubling(n int) string {
+	sql := "WITH c0 AS (SELECT * FROM visits)"
+	for i := 1; i <= n; i++ {
+		sql += fmt.Sprintf(", c%d AS (SELECT * FROM c%d a, c%d b)", i, i-1, i-1)
+	}
+	return sql + fmt.Sprintf(" SELECT count(*) FROM c%d", n)
+}
+
+// references reads one large WITH query many times.
+func references(n int) string {
+	return "WITH c AS (SELECT id FROM visits WHERE id IN (1" + strings.Repeat(", 1", 60_000) + ")) SELECT count(*) FROM c" +
+		strings.Repeat(" UNION ALL SELECT count(*) FROM c", n)
+}
+
 // TestHostileSize: texts made to be slow to analyse are refused or answered
 // within the limits on relations, columns and comparisons.
 func TestHostileSize(t *testing.T) {
@@ -103,7 +143,14 @@ func TestHostileSize(t *testing.T) {
 			"SELECT f(" + strings.Repeat("a,", 60_000) + "a)" + strings.Repeat("+a", 900) + ", count(*) FROM visits GROUP BY a+a",
 			parser.Refused,
 		},
-		"sub-selects": {strings.Repeat("SELECT (", 200) + "SELECT count(*) FROM visits" + strings.Repeat(")", 200), parser.Release},
+		"sets":          {"SELECT count(*) FROM visits GROUP BY CUBE (1" + strings.Repeat(",id", 30_000) + ")", parser.Refused},
+		"rollup":        {"SELECT count(*) FROM visits GROUP BY ROLLUP (id" + strings.Repeat(",id", 30_000) + ")", parser.Refused},
+		"products":      {"SELECT count(*) FROM visits GROUP BY id" + strings.Repeat(",ROLLUP (id, id)", 1600), parser.Refused},
+		"GROUPING":      {"SELECT " + strings.Repeat("grouping(qty),", 1600) + "count(*) FROM visits GROUP BY ROLLUP (qty)", parser.Release},
+		"public groups": {"SELECT count(*) FROM visits, (SELECT 1 FROM hospitals GROUP BY id" + strings.Repeat(",id", 80_000) + ") h", parser.Release},
+		"views":         {"SELECT count(*) FROM by_region" + strings.Repeat(", by_region", 490), parser.Refused},
+		"many views":    {"SELECT count(*) FROM dearest" + strings.Repeat(", dearest", 60), parser.Release},
+		"sub-selects":   {strings.Repeat("SELECT (", 200) + "SELECT count(*) FROM visits" + strings.Repeat(")", 200), parser.Release},
 	} {
 		script, err := parser.Parse(c.sql, clinic)
 		if err != nil {

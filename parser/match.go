@@ -58,6 +58,9 @@ func match(c *candidate) *matcher {
 // addSets numbers the expressions of the grouping sets. A single set of all of them is
 // a plain GROUP BY.
 func (m *matcher) addSets(c *candidate) {
+	if c.groups.sets == nil {
+		return
+	}
 	seen := map[string]bool{}
 	for _, set := range c.groups.sets {
 		indices := []int{}

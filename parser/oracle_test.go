@@ -225,6 +225,21 @@ func corpus(t *testing.T) []string {
 	return out
 }
 
+// TestViewTexts: the views of the catalogue of these tests are those of the fixture.
+func TestViewTexts(t *testing.T) {
+	o := startOracle(t)
+	ask(t, o.direct, "SET search_path = ''")
+	for _, r := range clinic {
+		if r.View == "" {
+			continue
+		}
+		got := ask(t, o.direct, "SELECT pg_get_viewdef('public."+r.Name+"'::regclass)")
+		if want := []string{fmt.Sprintf("%q", r.View)}; !cmp.Equal(got.Rows, want) {
+			t.Errorf("%s: %s", r.Name, cmp.Diff(want, got.Rows))
+		}
+	}
+}
+
 // TestOracle: each statement answers the same on the rows as its spliced text
 // does on the mirror, in names, types, rows, order and tag.
 func TestOracle(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 )
 
 // FuzzParse: no text makes the parser panic, every statement's text is where it
-// says, and whatever is released parses again once its places are filled.
+// says, and whatever is released parses again once its places are filled, as does
+// the content of each block.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/golden/*")
 	if err != nil || len(files) == 0 {
@@ -47,6 +48,9 @@ func FuzzParse(f *testing.F) {
 			if len(s.Blocks) == 0 {
 				t.Error("released without a block")
 			}
+			for _, block := range s.Blocks {
+				wellFormed(t, s, block)
+			}
 			for _, spliced := range []string{s.Splice(empty), s.SpliceInner(empty), s.InnerText()} {
 				if _, err := parser.Tokens(spliced); err != nil || !parses(spliced) {
 					t.Errorf("%q does not parse", spliced)
@@ -54,6 +58,33 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// wellFormed reports a block whose tree has gaps, or offsets outside of the statement.
+func wellFormed(t *testing.T, s *parser.Statement, block *parser.Block) {
+	t.Helper()
+	offsets := []int{block.At}
+	for _, p := range s.Protected {
+		offsets = append(offsets, p.At)
+	}
+	if block.Err != nil {
+		offsets = append(offsets, max(block.Err.Position-1, 0))
+	} else {
+		if text := printBlock(block); !parses(text) {
+			t.Errorf("%q holds %q, which does not parse", s.Text, text)
+		}
+		for _, g := range block.Groups {
+			offsets = append(offsets, g.Pos())
+		}
+		for _, a := range block.Aggregates {
+			offsets = append(offsets, a.Pos())
+		}
+	}
+	for _, at := range offsets {
+		if at < 0 || at > len(s.Text) {
+			t.Errorf("offset %d is outside of %q", at, s.Text)
+		}
+	}
 }
 
 func empty(int) string { return "(SELECT)" }

@@ -68,6 +68,9 @@ func (a *analysis) readsProtected(view Relation, depth int) bool {
 		children(n, visit)
 	}
 	visit(tree)
+	if a.reads == nil {
+		a.reads = map[string]bool{}
+	}
 	a.reads[view.View] = found
 	return found
 }
@@ -132,8 +135,11 @@ func (a *analysis) tooDeep() *pgerr.Error {
 // reference refuses a column of an expanded view that is named with its schema: what
 // stands in FROM has only the view's name.
 func (a *analysis) reference(c *pg.ColumnRef) {
+	if len(a.expanded) == 0 || len(c.Fields) < 3 {
+		return
+	}
 	names, _ := stringsOf(c.Fields)
-	if len(names) < 2 || len(c.Fields) < 3 {
+	if len(names) < 2 {
 		return
 	}
 	for _, v := range a.expanded {
@@ -168,11 +174,16 @@ func (a *analysis) expandText() (string, origin, bool) {
 		if l.toks.kind(end) == star {
 			end++ // v * is v with its children
 		}
+		query, place := "("+v.query+")", l.client(l.toks[i].start)
+		if l.toks.kind(i-1) == pg.Token_TABLE {
+			i-- // the command TABLE v
+			query = "SELECT * FROM " + query
+		}
 		name := l.between(i, end)
 		from = append(from, l.origin.copied(Span{at, name.Start}, b.Len())...)
 		b.WriteString(l.text[at:name.Start])
-		from = append(from, stretch{start: b.Len(), client: l.client(name.Start)})
-		b.WriteString("(" + v.query + ")")
+		from = append(from, stretch{start: b.Len(), client: place})
+		b.WriteString(query)
 		if v.node.GetRangeVar().Alias == nil {
 			b.WriteString(" AS " + QuoteIdent(v.ref.Name))
 		}
