@@ -11,7 +11,8 @@
 //
 // Schemas, tables (partitioned tables, listed partitions and public views as plain
 // tables), views over protected tables (their definitions only where the policy says so), columns with
-// type, typmod, collation and NOT NULL, unique and foreign keys, enum and domain
+// type, typmod, collation, NOT NULL and whether they are identity columns, unique and
+// foreign keys, indexes whose text holds names alone, enum, domain, composite and range
 // types, and the rows of public tables. Nothing else: upstream comments, defaults,
 // CHECK texts, index predicates, partitions and their bounds, function bodies, row
 // security texts and the enum labels that the policy does not list may all hold
