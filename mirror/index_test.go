@@ -74,8 +74,8 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	const row = "SELECT b::text || s::text FROM given"
-	if real, copied := value(t, p.upstream, row), value(t, p.mirror, row); real != copied {
-		t.Errorf("a public row is %s, and was %s", copied, real)
+	if was, copied := value(t, p.upstream, row), value(t, p.mirror, row); was != copied {
+		t.Errorf("a public row is %s, and was %s", copied, was)
 	}
 	for _, change := range p.sync(t, plan) {
 		if !strings.HasPrefix(change, "copy ") {

@@ -1,4 +1,4 @@
-package clients
+package clients_test
 
 import (
 	"errors"
@@ -32,8 +32,9 @@ func TestCatalogue(t *testing.T) {
 	volatile := readRules(t, "testdata/catalogue/volatile")
 	skip := readRules(t, "testdata/catalogue/skip")
 
-	through, throughLess := dial(t, full.url("ana")), dial(t, less.url("ana"))
-	questions := append(relations(t, through), functions(t, through, skip)...)
+	lister := dial(t, full.url()) // the sessions that are compared do the same, and nothing else
+	questions := append(relations(t, lister), functions(t, lister, skip)...)
+	through, throughLess := dial(t, full.url()), dial(t, less.url())
 	t.Logf("%d questions", len(questions))
 	for _, q := range questions {
 		a, b := replyTo(t, through, q), replyTo(t, throughLess, q)
@@ -42,10 +43,10 @@ func TestCatalogue(t *testing.T) {
 		}
 	}
 
-	real, realLess := dial(t, full.data.URL("clinic", "ana")), dial(t, less.data.URL("clinic", "ana"))
+	direct, directLess := dial(t, full.data.URL("clinic", "ana")), dial(t, less.data.URL("clinic", "ana"))
 	told := 0
 	for _, q := range questions {
-		if volatile.match(q) == "" && replyTo(t, real, q) != replyTo(t, realLess, q) {
+		if volatile.match(q) == "" && replyTo(t, direct, q) != replyTo(t, directLess, q) {
 			told++
 		}
 	}
@@ -118,7 +119,7 @@ var arguments = map[string][]string{
 	"name":                        {"'ana'::name", "'public'::name", "'visits'::name"},
 	"text":                        {"'visits'::text", "'clinic'::text", "'SELECT * FROM visits'::text", "'SELECT'::text"},
 	"cstring":                     {"'visits'::cstring"},
-	"integer":                     {"1", "pg_backend_pid()"},
+	"integer":                     {"1", "0"},
 	"bigint":                      {"1::bigint"},
 	"smallint":                    {"1::smallint"},
 	"boolean":                     {"true"},
@@ -229,8 +230,12 @@ func replyTo(t *testing.T, conn *pgx.Conn, question string) string {
 			fmt.Fprintf(&text, "%q\n", row)
 		}
 	}
-	return text.String()
+	return moment.ReplaceAllString(text.String(), "TIME")
 }
+
+// moment is a time with the zone of the session: when a server started or a table was
+// analysed. No column of the catalogue holds a time of the data.
+var moment = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?\+00`)
 
 // difference are the first lines that only a has.
 func difference(a, b string) string {

@@ -1,4 +1,4 @@
-package clients
+package clients_test
 
 import (
 	"errors"
@@ -48,11 +48,11 @@ func TestIntrospection(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSite(t, setup{database: "shop", schema: string(schema), policy: shopPolicy})
-	real := newServer(t, "real", s.data.URL("shop", "ana"), s.data.URL("shop", pgtemp.Superuser))
-	through := newServer(t, "dpproxy", s.url("ana"), s.mirror.URL("shop", pgtemp.Superuser))
+	direct := newServer(t, "real", s.data.URL("shop", "ana"), s.data.URL("shop", pgtemp.Superuser))
+	through := newServer(t, "dpproxy", s.url(), s.mirror.URL("shop", pgtemp.Superuser))
 	datadriven.Walk(t, filepath.Join("testdata", "introspection"), func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			return compare(t, d.Input, real.ask(t, d.Input), through.ask(t, d.Input))
+			return compare(t, d.Input, direct.ask(t, d.Input), through.ask(t, d.Input))
 		})
 	})
 }
@@ -167,20 +167,24 @@ func (s *server) cell(f pgconn.FieldDescription, value []byte) string {
 	return strings.ReplaceAll(madeName.ReplaceAllString(text, "_OID"), "\n", "\\n")
 }
 
+// manyRows are of Postgres's own objects: their number is its version's, and their
+// order says nothing.
+const manyRows = 100
+
 // compare describes an answer and how the other differs. The order of rows is
 // compared where the query asks for one.
-func compare(t *testing.T, sql string, real, through answer) string {
+func compare(t *testing.T, sql string, direct, through answer) string {
 	t.Helper()
-	if real.err != "" || through.err != "" {
-		return fmt.Sprintf("real:    %s\ndpproxy: %s\n", real.err, through.err)
+	if direct.err != "" || through.err != "" {
+		return fmt.Sprintf("real:    %s\ndpproxy: %s\n", direct.err, through.err)
 	}
 	var out strings.Builder
-	count := strconv.Itoa(len(real.rows))
-	if len(real.rows) > 100 {
-		count = "more than 100" // Postgres's own objects differ between versions
+	count := strconv.Itoa(len(direct.rows))
+	if len(direct.rows) > manyRows {
+		count = "more than 100"
 	}
-	fmt.Fprintf(&out, "%s\n%s rows\n", real.columns, count)
-	if real.columns != through.columns {
+	fmt.Fprintf(&out, "%s\n%s rows\n", direct.columns, count)
+	if direct.columns != through.columns {
 		fmt.Fprintf(&out, "COLUMNS DIFFER: %s\n", through.columns)
 	}
 	only := func(sign string, a, b []string) {
@@ -193,9 +197,9 @@ func compare(t *testing.T, sql string, real, through answer) string {
 			fmt.Fprintf(&out, "%s %s\n", sign, row)
 		}
 	}
-	only("-", real.rows, through.rows)
-	only("+", through.rows, real.rows)
-	if strings.Contains(strings.ToLower(sql), "order by") && !sameOrder(real.rows, through.rows) {
+	only("-", direct.rows, through.rows)
+	only("+", through.rows, direct.rows)
+	if strings.Contains(strings.ToLower(sql), "order by") && len(direct.rows) <= manyRows && !sameOrder(direct.rows, through.rows) {
 		out.WriteString("ORDER DIFFERS\n")
 	}
 	return out.String()

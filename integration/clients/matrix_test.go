@@ -1,4 +1,4 @@
-package clients
+package clients_test
 
 import (
 	"context"
@@ -128,10 +128,10 @@ func TestMatrix(t *testing.T) {
 			if out, err := exec.CommandContext(t.Context(), c.needs[0], c.needs[1:]...).CombinedOutput(); err != nil {
 				c.missing(t, out)
 			}
-			real, _ := c.run(t, s.realEnv(), "list")
+			direct, _ := c.run(t, s.realEnv(), "list")
 			through, rest := c.run(t, s.clientEnv(t), "all")
-			if !strings.Contains(real, "list: ") || real != through {
-				t.Errorf("the schema in the real database:\n%s\nthrough dpproxy:\n%s", real, through)
+			if !strings.Contains(direct, "list: ") || direct != through {
+				t.Errorf("the schema in the real database:\n%s\nthrough dpproxy:\n%s", direct, through)
 			}
 			want := strings.Join(append([]string{"connect: ok"}, c.want...), "\n")
 			if !regexp.MustCompile("^" + want + "\n$").MatchString(rest) {

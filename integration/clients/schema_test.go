@@ -1,4 +1,4 @@
-package clients
+package clients_test
 
 // clinicSchema is the clinic that the programs see. Nothing in it is of the kind
 // that the mirror leaves out (defaults, comments, CHECK texts), so that every client

@@ -1,4 +1,4 @@
-package clients
+package clients_test
 
 import (
 	"bytes"
@@ -209,13 +209,13 @@ func (s *site) hostPort(t *testing.T) (host, port string) {
 	return host, port
 }
 
-// url for the analyst.
-func (s *site) url(user string) string {
+// url for the analyst ana.
+func (s *site) url() string {
 	mode := "sslmode=disable"
 	if s.tls {
 		mode = "sslmode=verify-full&sslrootcert=" + s.authority.root
 	}
-	return fmt.Sprintf("postgres://%s:%s@%s/%s?%s", user, password, s.addr, s.database, mode)
+	return fmt.Sprintf("postgres://ana:%s@%s/%s?%s", password, s.addr, s.database, mode)
 }
 
 func dial(t *testing.T, url string) *pgx.Conn {
