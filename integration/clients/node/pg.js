@@ -28,8 +28,11 @@ s.main(async () => {
   const pid = await value('SELECT pg_backend_pid()');
   const other = new Client({ ssl: s.ssl });
   await other.connect();
-  setTimeout(() => other.query('SELECT pg_cancel_backend($1)', [pid]), 300);
+  const cancelled = new Promise((resolve, reject) => {
+    setTimeout(() => other.query('SELECT pg_cancel_backend($1)', [pid]).then(resolve, reject), 300);
+  });
   await client.query(s.SLOW).catch(e => s.say('cancel', e.code));
+  await cancelled;
   await other.end();
   await client.query(s.REFUSED).catch(e => s.say('error', e.code, e.message, 'at', e.position));
   s.say('recover', await value('SELECT 1'));
