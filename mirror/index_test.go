@@ -26,6 +26,9 @@ CREATE TABLE "Sçhéma two"."Große Tabelle" (id int GENERATED ALWAYS AS IDENTIT
 	CONSTRAINT "the key" PRIMARY KEY (id) INCLUDE (nr), UNIQUE NULLS NOT DISTINCT ("Ünï ""cødé"""), UNIQUE (nr) DEFERRABLE INITIALLY DEFERRED);
 CREATE INDEX plain ON "Sçhéma two"."Große Tabelle" (nr DESC NULLS LAST, "Ünï ""cødé""" text_pattern_ops) INCLUDE (id) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX no_constraint ON "Sçhéma two"."Große Tabelle" (nr, id);
+CREATE COLLATION mine (provider = icu, locale = 'de');
+CREATE INDEX with_collation ON "Sçhéma two"."Große Tabelle" ("Ünï ""cødé""" COLLATE mine);
+CREATE INDEX with_common ON "Sçhéma two"."Große Tabelle" ("Ünï ""cødé""" COLLATE "C");
 CREATE INDEX hashed ON "Sçhéma two"."Große Tabelle" USING hash (id);
 CREATE INDEX with_predicate ON "Sçhéma two"."Große Tabelle" (id) WHERE nr = 4711;
 CREATE INDEX with_expression ON "Sçhéma two"."Große Tabelle" ((nr + 4711));
@@ -40,8 +43,8 @@ INSERT INTO given (b, s) VALUES (ROW(ROW(1, 2.5, 'happy'), ARRAY[ROW(3, 4.5, 'sa
 var listed = []string{
 	`SELECT a.attrelid::regclass::text, a.attname::text, format_type(a.atttypid, a.atttypmod), a.attnotnull::text || a.attidentity::text
 		FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE relkind IN ('r', 'c', 'i') AND relnamespace::regnamespace::text IN ('public', '"Sçhéma two"')
-			AND attnum > 0 AND c.relname !~ '^with_|_excl$' ORDER BY c.relname, attnum`,
-	`SELECT pg_get_indexdef(indexrelid), indisunique::text, '', '' FROM pg_index WHERE indrelid::regclass::text ~ 'Gro|child' AND indpred IS NULL AND indexprs IS NULL ORDER BY 1`,
+			AND attnum > 0 AND c.relname !~ '^with_(pred|expr|coll)|_excl$' ORDER BY c.relname, attnum`,
+	`SELECT pg_get_indexdef(indexrelid), indisunique::text, '', '' FROM pg_index WHERE indrelid::regclass::text ~ 'Gro|child' AND indpred IS NULL AND indexprs IS NULL AND indexrelid::regclass::text !~ 'with_coll' ORDER BY 1`,
 	`SELECT conrelid::regclass::text, conname::text, pg_get_constraintdef(oid), '' FROM pg_constraint WHERE contype IN ('p', 'u', 'f') AND conrelid > 16384 AND connamespace::regnamespace::text <> 'dp' ORDER BY 1, 2`,
 	`SELECT rngtypid::regtype::text, rngsubtype::regtype::text, rngmultitypid::regtype::text, '' FROM pg_range WHERE rngtypid > 16384`,
 }
