@@ -45,7 +45,8 @@ fmt: ## format the source
 
 golden: setup-test ## rewrite the golden files; read the diff
 	$(GO) test ./parser ./planner -rewrite
-	$(GO) test ./integration -run 'TestAttacks$$' -rewrite
+	$(GO) test ./integration -run 'TestAttacks$$|TestConversations$$' -rewrite
+	$(GO) test ./wire -rewrite
 	$(GO) test ./integration/clients -run TestIntrospection -rewrite
 	$(GO) test ./config -update
 

@@ -52,6 +52,8 @@ type Table struct {
 	// without it is a table of rows. Reads are the relations that it names directly.
 	View  string
 	Reads []Name
+	// ViewShown says that analysts may see the query.
+	ViewShown bool
 	// Fingerprint is a digest of everything above as the real database states it
 	// (also of indexes and constraints that are not listed).
 	Fingerprint string

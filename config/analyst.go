@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goccy/go-yaml/ast"
+
 	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/planner"
@@ -36,11 +38,16 @@ func (v value) roleName(s string) {
 func (v value) analyst() (a Analyst) {
 	v.object(fields{
 		"password": func(v value) { a.Verifier = v.verifier() },
+		"certificates": func(v value) {
+			v.list(func(c value) { a.Certificates = append(a.Certificates, c.text()) })
+		},
 		"tables":   func(v value) { a.Tables = v.tableNames() },
 		"budget":   func(v value) { a.Budget = new(v.budget()) },
 		"settings": func(v value) { a.Settings = v.settings() },
 	})
-	v.need("password")
+	if m, ok := v.node.(ast.MapNode); ok && !states(m, "password") {
+		v.d.passwordless = append(v.d.passwordless, v)
+	}
 	return a
 }
 

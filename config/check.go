@@ -19,6 +19,22 @@ func (d *decoder) check(root value, p *Policy) {
 	for i := range p.Analysts {
 		d.checkTables(p, &p.Analysts[i])
 	}
+	d.checkLogins(p)
+}
+
+// checkLogins finds analysts who could not log in.
+func (d *decoder) checkLogins(p *Policy) {
+	if p.ClientCA != "" {
+		return
+	}
+	for _, a := range d.passwordless {
+		a.need("password")
+	}
+	for _, a := range p.Analysts {
+		if len(a.Certificates) > 0 {
+			d.complain("certificates log in only with tls.client_ca", "analysts", a.Name, "certificates")
+		}
+	}
 }
 
 func (d *decoder) complain(message string, path ...string) {

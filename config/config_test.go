@@ -146,6 +146,7 @@ func TestPolicy(t *testing.T) {
 	keys := strings.Repeat("A", 43) + "="
 	want := &config.Policy{
 		Listen: "127.0.0.1:6433", TLSCert: "/etc/dpproxy/cert.pem", TLSKey: "/etc/dpproxy/key.pem",
+		ClientCA: "/etc/dpproxy/clients.pem", Health: "127.0.0.1:6434",
 		Data: "postgres://dpproxy_reader@db/clinic", DataPasswordFile: "/etc/dpproxy/data.password",
 		Mirror: "host=/run/postgresql dbname=mirror user=dpproxy", MirrorPasswordFile: "/etc/dpproxy/mirror.password",
 		MirrorAdmin: "postgresql:///mirror?user=postgres&host=/run/postgresql",
@@ -162,21 +163,27 @@ func TestPolicy(t *testing.T) {
 		},
 		Analysts: []config.Analyst{
 			{
-				Name: "ana", Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
+				Name: "ana", Certificates: []string{"ana"}, Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
 				Tables: []catalog.Name{
-					public("visits"), public("patients"), {Schema: "lab", Name: "labs"}, public("sales"), public("sales_2024"),
-					{Schema: "archive", Name: "sales_2023"}, public("bills"), {Schema: "lab", Name: "results"},
+					public("visits"), public("patients"),
+					{Schema: "lab", Name: "labs"},
+					public("sales"), public("sales_2024"),
+					{Schema: "archive", Name: "sales_2023"},
+					public("bills"),
+					{Schema: "lab", Name: "results"},
 				},
 				Budget: &accountant.Budget{EpsilonPico: 1e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
 				Settings: map[string]string{
 					"dp.epsilon": "0.5", "dp.notice": "off", "dp.max_rows": "3", "dp.max_partitions": "2", "dp.max_sum": "1e6", "statement_timeout": "10s",
 				},
 			},
-			{Name: "Bob Ross", Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys},
+			{Name: "eve", Certificates: []string{"eve@clinic", "the dashboard"}},
+			{Name: "Bob Ross", Certificates: []string{"Bob Ross"}, Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys},
 		},
-		Defaults: config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9},
+		Defaults: config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9, DeltaAtto: 1e8},
 		Limits: config.Limits{
-			StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4,
+			StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4, AnalystConnections: 10,
+			AddressConnections: 20, FailedLogins: 5, IdleSession: 8 * time.Hour, IdleTransaction: 10 * time.Minute,
 			MaxPublicFanout: 500, MaxWork: 2_000_000, ReplyGrid: 5 * time.Millisecond,
 		},
 		Answers: config.Answers{Remember: true, Keep: 500, Refresh: 7 * 24 * time.Hour, Epoch: "after the load of May"},
@@ -198,11 +205,12 @@ func TestDefaults(t *testing.T) {
 	if p.Unit != (accountant.Budget{EpsilonPico: 1e12}) || len(p.TableBudgets) != 0 {
 		t.Errorf("budgets %+v, %+v", p.Unit, p.TableBudgets)
 	}
-	if p.Defaults != (config.Defaults{EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95}) {
+	if p.Defaults != (config.Defaults{EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95, DeltaAtto: 1e8}) {
 		t.Errorf("%+v", p.Defaults)
 	}
 	if p.Limits != (config.Limits{
-		StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8,
+		StatementTimeout: 30 * time.Second, Connections: 100, AnalystConnections: 100, AddressConnections: 100,
+		FailedLogins: 20, IdleSession: 24 * time.Hour, IdleTransaction: time.Hour, DataConnections: 8,
 		MaxPublicFanout: 1000, MaxWork: 1_000_000, ReplyGrid: 20 * time.Millisecond,
 	}) {
 		t.Errorf("%+v", p.Limits)
@@ -317,19 +325,35 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// TestDocs holds that the documented example is a policy.
+// TestDocs holds that the documented example is a policy, and that each of the parts of
+// one behind it is.
 func TestDocs(t *testing.T) {
-	_, rest, found := strings.Cut(string(read(t, "../docs/policy.md")), "```yaml\n")
-	example, _, closed := strings.Cut(rest, "```\n")
-	if !found || !closed {
-		t.Fatal("there is no example")
+	var examples []string
+	for i, part := range strings.Split(string(read(t, "../docs/policy.md")), "```") {
+		if example, is := strings.CutPrefix(part, "yaml\n"); is && i%2 == 1 {
+			examples = append(examples, example)
+		}
 	}
-	p, err := config.Parse("docs/policy.md", []byte(example))
+	if len(examples) != 3 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	p, err := config.Parse("docs/policy.md", []byte(examples[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Scopes(); err != nil || len(p.Tables.Tables) != 4 || len(p.Analysts) != 1 {
+	if _, err := p.Scopes(); err != nil || len(p.Tables.Tables) != 6 || len(p.Views) != 1 || len(p.Analysts) != 1 {
 		t.Errorf("%+v, %v", p, err)
+	}
+	const rest = `
+data: postgres://db/clinic
+mirror: postgres://mirror/clinic
+ledger: {dir: /var/lib/dpproxy}
+privacy_unit: {name: patient, budget: {epsilon: 1}}
+`
+	for _, part := range examples[1:] {
+		if _, err := config.Parse("docs/policy.md", []byte(part+rest)); err != nil {
+			t.Errorf("%s: %v", part, err)
+		}
 	}
 }
 

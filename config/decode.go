@@ -21,8 +21,9 @@ type value struct {
 
 // A decoder collects faults while it walks the file.
 type decoder struct {
-	src    *source
-	faults []*Error
+	src          *source
+	faults       []*Error
+	passwordless []value // analysts without a password
 }
 
 // fail records a fault at the value.

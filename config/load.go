@@ -45,9 +45,10 @@ func Parse(name string, src []byte) (*Policy, error) {
 		Listen:       "127.0.0.1:6432",
 		TableBudgets: map[catalog.Name]accountant.Budget{},
 		PartitionOf:  map[catalog.Name]catalog.Name{},
-		Defaults:     Defaults{EpsilonPico: defaultEpsilon, Mechanism: "auto", Confidence: 0.95},
+		Defaults:     Defaults{EpsilonPico: defaultEpsilon, Mechanism: "auto", Confidence: 0.95, DeltaAtto: defaultDelta},
 		Limits: Limits{
 			StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8,
+			FailedLogins: 20, IdleSession: 24 * time.Hour, IdleTransaction: time.Hour,
 			MaxPublicFanout: 1000, MaxWork: 1_000_000, ReplyGrid: 20 * time.Millisecond,
 		},
 		Answers: Answers{Remember: true, Keep: 10_000, Refresh: 24 * time.Hour},
@@ -59,10 +60,25 @@ func Parse(name string, src []byte) (*Policy, error) {
 	if len(d.faults) > 0 {
 		return nil, d.src.join(d.faults)
 	}
+	p.complete()
+	return p, nil
+}
+
+// complete fills in what follows from other keys.
+func (p *Policy) complete() {
 	if p.SecretFile == "" {
 		p.SecretFile = filepath.Join(p.Ledger.Dir, "secret")
 	}
-	return p, nil
+	for _, n := range []*int{&p.Limits.AnalystConnections, &p.Limits.AddressConnections} {
+		if *n == 0 {
+			*n = p.Limits.Connections
+		}
+	}
+	for i, a := range p.Analysts {
+		if len(a.Certificates) == 0 && p.ClientCA != "" {
+			p.Analysts[i].Certificates = []string{a.Name}
+		}
+	}
 }
 
 // parse returns the root of the only document.
@@ -97,7 +113,8 @@ func (d *decoder) syntax(err error) error {
 func (p *Policy) read(v value) {
 	v.object(fields{
 		"listen":               func(v value) { p.Listen = v.address() },
-		"tls":                  func(v value) { p.TLSCert, p.TLSKey = v.tls() },
+		"health":               func(v value) { p.Health = v.address() },
+		"tls":                  func(v value) { v.tls(p) },
 		"data":                 func(v value) { p.Data = v.connection() },
 		"data_password_file":   func(v value) { p.DataPasswordFile = v.text() },
 		"mirror":               func(v value) { p.Mirror = v.connection() },

@@ -13,8 +13,11 @@ import (
 type Policy struct {
 	// Listen is host:port.
 	Listen string
-	// TLSCert and TLSKey are file names, both or none.
-	TLSCert, TLSKey string
+	// Health is host:port of the pages that say how dpproxy is; empty: none.
+	Health string
+	// TLSCert and TLSKey are file names, both or none. ClientCA, if set, holds the
+	// authorities that sign certificates of clients.
+	TLSCert, TLSKey, ClientCA string
 	// Data and Mirror are connection URLs without passwords; MirrorAdmin is the
 	// one that sync uses, Mirror if it is not set.
 	Data, Mirror, MirrorAdmin string
@@ -68,7 +71,10 @@ type Ledger struct {
 // An Analyst is a login.
 type Analyst struct {
 	Name     string
-	Verifier string // SCRAM-SHA-256, in Postgres's form
+	Verifier string // SCRAM-SHA-256, in Postgres's form; empty: no password logs in
+	// Certificates are the common names of certificates that log in without a
+	// password, where there is a ClientCA.
+	Certificates []string
 	// Tables are the protected tables that he may ask about, with their listed
 	// partitions, and views.
 	Tables []catalog.Name
@@ -89,13 +95,21 @@ type Defaults struct {
 	EpsilonPico int64   // 0.1 unless the policy says otherwise
 	Mechanism   string  // "auto"
 	Confidence  float64 // 0.95
+	// DeltaAtto is what a statement may spend on the selection of private groups, in
+	// 10⁻¹⁸ of δ; 10⁻¹⁰.
+	DeltaAtto int64
 }
 
 // Limits of the service.
 type Limits struct {
-	StatementTimeout time.Duration // of one read of protected data; 30 s
-	Connections      int           // sessions; 100
-	DataConnections  int           // connections to the protected database; 8
+	StatementTimeout   time.Duration // of one read of protected data; 30 s
+	Connections        int           // sessions; 100
+	AnalystConnections int           // sessions of one analyst; as Connections
+	AddressConnections int           // sessions from one address; as Connections
+	FailedLogins       int           // from one address in a minute; 20
+	IdleSession        time.Duration // 24 h
+	IdleTransaction    time.Duration // 1 h
+	DataConnections    int           // connections to the protected database; 8
 	// MaxPublicFanout is how many rows of a public table one row may be joined with
 	// unless keys prove fewer; 1,000.
 	MaxPublicFanout int64
@@ -137,5 +151,8 @@ func (p *Policy) Scopes() ([]accountant.Limit, error) {
 	return out, nil
 }
 
-// defaultEpsilon is 0.1.
-const defaultEpsilon = dp.PicoPerUnit / 10
+// defaultEpsilon is 0.1, and defaultDelta 10⁻¹⁰.
+const (
+	defaultEpsilon = dp.PicoPerUnit / 10
+	defaultDelta   = dp.AttoPerUnit / 10_000_000_000
+)

@@ -67,13 +67,13 @@ func (v value) address() string {
 	return s
 }
 
-func (v value) tls() (cert, key string) {
+func (v value) tls(p *Policy) {
 	v.object(fields{
-		"cert": func(v value) { cert = v.text() },
-		"key":  func(v value) { key = v.text() },
+		"cert":      func(v value) { p.TLSCert = v.text() },
+		"key":       func(v value) { p.TLSKey = v.text() },
+		"client_ca": func(v value) { p.ClientCA = v.text() },
 	})
 	v.need("cert", "key")
-	return cert, key
 }
 
 func (v value) defaults(d *Defaults) {
@@ -81,6 +81,7 @@ func (v value) defaults(d *Defaults) {
 		"epsilon":    func(v value) { d.EpsilonPico = v.epsilon(maxSettingEpsilon) },
 		"confidence": func(v value) { d.Confidence = v.confidence() },
 		"mechanism":  func(v value) { d.Mechanism = v.oneOf(planner.MechanismNames()...) },
+		"delta":      func(v value) { d.DeltaAtto = v.delta() },
 	})
 }
 
@@ -106,6 +107,7 @@ const (
 	maxConnections     = 10_000
 	maxDataConnections = 1000
 	maxContribution    = 1_000_000
+	maxFailedLogins    = 10_000
 	maxFanout          = 1_000_000_000
 	maxWork            = 1_000_000_000_000
 	maxReplyGrid       = 10 * time.Second
@@ -113,12 +115,17 @@ const (
 
 func (v value) limits(l *Limits) {
 	v.object(fields{
-		"statement_timeout": func(v value) { l.StatementTimeout = v.duration() },
-		"connections":       func(v value) { l.Connections = int(v.count(maxConnections)) },
-		"data_connections":  func(v value) { l.DataConnections = int(v.count(maxDataConnections)) },
-		"max_public_fanout": func(v value) { l.MaxPublicFanout = v.count(maxFanout) },
-		"max_work":          func(v value) { l.MaxWork = v.count(maxWork) },
-		"reply_grid":        func(v value) { l.ReplyGrid = v.grid() },
+		"statement_timeout":                   func(v value) { l.StatementTimeout = v.duration() },
+		"connections":                         func(v value) { l.Connections = int(v.count(maxConnections)) },
+		"analyst_connections":                 func(v value) { l.AnalystConnections = int(v.count(maxConnections)) },
+		"address_connections":                 func(v value) { l.AddressConnections = int(v.count(maxConnections)) },
+		"failed_logins":                       func(v value) { l.FailedLogins = int(v.count(maxFailedLogins)) },
+		"idle_session_timeout":                func(v value) { l.IdleSession = v.duration() },
+		"idle_in_transaction_session_timeout": func(v value) { l.IdleTransaction = v.duration() },
+		"data_connections":                    func(v value) { l.DataConnections = int(v.count(maxDataConnections)) },
+		"max_public_fanout":                   func(v value) { l.MaxPublicFanout = v.count(maxFanout) },
+		"max_work":                            func(v value) { l.MaxWork = v.count(maxWork) },
+		"reply_grid":                          func(v value) { l.ReplyGrid = v.grid() },
 	})
 }
 

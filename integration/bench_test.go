@@ -128,7 +128,7 @@ func TestBenchProtected(t *testing.T) {
 		for _, clients := range []int{1, 16} {
 			direct := latencies(t, s.data.URL("postgres", pgtemp.Superuser), c.sql, clients)
 			ours := latencies(t, r.url("ana"), c.sql, clients)
-			t.Logf("%s, %2d clients: direct p50 %v p99 %v; dpproxy p50 %v p99 %v; p50 within %v of direct",
+			t.Logf("%s, %2d clients, no reply grid: direct p50 %v p99 %v; dpproxy p50 %v p99 %v; p50 within %v of direct",
 				c.name, clients, at(direct, 50), at(direct, 99), at(ours, 50), at(ours, 99), at(ours, 50)-at(direct, 50))
 		}
 	}

@@ -10,21 +10,22 @@
 // # What is copied
 //
 // Schemas, tables (partitioned tables, listed partitions and public views as plain
-// tables), views over protected tables (their definitions only where the policy says so), columns with
-// type, typmod, collation, NOT NULL and whether they are identity columns, unique and
-// foreign keys, indexes whose text holds names alone, enum, domain, composite and range
-// types, and the rows of public tables. Nothing else: upstream comments, defaults,
-// CHECK texts, index predicates, partitions and their bounds, function bodies, row
-// security texts and the enum labels that the policy does not list may all hold
-// data, or say something about it, so they stay upstream. A comment on the mirror
-// shows the policy.
+// tables), views over protected tables (without their definitions, unless the policy
+// shows them), columns with type, typmod, collation, NOT NULL and whether they are
+// identity columns, unique and foreign keys, indexes whose text holds names alone,
+// enum, domain, composite and range types, and the rows of public tables. Nothing
+// else: upstream comments, defaults, CHECK texts, index predicates, partitions and
+// their bounds, function bodies, row security texts and the enum labels that the policy
+// does not list may all hold data, or say something about it, so they stay upstream. A
+// comment on the mirror shows the policy.
 //
 // # The backstop
 //
 // Every protected relation on the mirror has row security enabled and forced, with
 // one policy that calls an IMMUTABLE function that raises. The planner evaluates
 // it, so the relation can be described but never planned, not even under WHERE
-// false. Everything belongs to [Owner], which is neither superuser nor BYPASSRLS,
+// false. A view over protected relations calls the function in its own condition, or
+// is security_invoker over relations that do. Everything belongs to [Owner], which is neither superuser nor BYPASSRLS,
 // since a view of a superuser would read through the policy.
 //
 // # A mirror on the server of the real database

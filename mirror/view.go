@@ -93,7 +93,7 @@ func (r *reader) views(ctx context.Context) error {
 		if err := r.tx.QueryRow(ctx, "SELECT pg_get_viewdef($1::oid)", t.OID).Scan(&t.View); err != nil {
 			return err
 		}
-		t.View = strings.TrimSuffix(strings.TrimSpace(t.View), ";")
+		t.View, t.ViewShown = strings.TrimSuffix(strings.TrimSpace(t.View), ";"), v.Shown
 	}
 	return nil
 }

@@ -58,6 +58,9 @@ func TestReadViews(t *testing.T) {
 	if d := cmp.Diff(strings.TrimSpace(want), s.Tables[name("bills")].View); d != "" {
 		t.Errorf("bills (-want +got):\n%s", d)
 	}
+	if s.Tables[name("adults")].ViewShown || !s.Tables[name("bills")].ViewShown {
+		t.Error("what the policy says of definitions is lost")
+	}
 	if d := cmp.Diff([]catalog.Name{name("adults"), name("bills")}, s.Tables[name("adult_bills")].Reads); d != "" {
 		t.Errorf("adult_bills (-want +got):\n%s", d)
 	}

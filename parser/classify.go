@@ -7,8 +7,9 @@ import (
 )
 
 // classify decides what becomes of a statement. Only statements that execute
-// their query now are analysed. PREPARE, CREATE VIEW, functions, DO and EXECUTE
-// are relayed: the mirror's row security answers when they read protected rows.
+// their query now are analysed. PREPARE, CREATE VIEW, functions and DO are relayed:
+// the mirror's row security answers when they read protected rows. What EXECUTE runs
+// is known to the session alone.
 func (a *analysis) classify(st *Statement, stmt *pg.Node) {
 	switch x := stmt.GetNode().(type) {
 	case *pg.Node_VariableSetStmt:
@@ -20,8 +21,13 @@ func (a *analysis) classify(st *Statement, stmt *pg.Node) {
 	case *pg.Node_AlterSystemStmt:
 		setting(st, x.AlterSystemStmt.Setstmt, a.l)
 	case *pg.Node_ExplainStmt:
-		a.explain(st, stmt, x.ExplainStmt)
+		if !execution(st, stmt, a.l) {
+			a.explain(st, stmt, x.ExplainStmt)
+		}
 	default:
+		if execution(st, stmt, a.l) {
+			return
+		}
 		query, form, ok := executed(stmt)
 		if !ok {
 			a.copied(st, stmt)

@@ -99,7 +99,7 @@ func asError(t *testing.T, err error) *pgerr.Error {
 
 var classes = map[parser.Class]string{
 	parser.Relay: "relay", parser.Release: "release", parser.Explain: "explain",
-	parser.Refused: "refused", parser.Empty: "empty", parser.Set: "set",
+	parser.Refused: "refused", parser.Empty: "empty", parser.Set: "set", parser.Execution: "execution",
 }
 
 func drawStatement(b *strings.Builder, s *parser.Statement) {
@@ -117,6 +117,9 @@ func drawStatement(b *strings.Builder, s *parser.Statement) {
 		b.WriteString(indent(drawError(s.Text, s.Refusal)))
 	case parser.Set:
 		fmt.Fprintf(b, "  %s = %q reset=%t at %d\n", s.Setting.Name, s.Setting.Value, s.Setting.Reset, s.Setting.At)
+	case parser.Execution:
+		x := s.Execute
+		fmt.Fprintf(b, "  %s%q at %d explained=%t measured=%t created=%t\n", x.Name, x.Args, x.At, x.Explained, x.Measured, x.Created)
 	case parser.Release, parser.Explain:
 		for i, block := range s.Blocks {
 			b.WriteString(indent(fmt.Sprintf("dp$%d:\n", i+1) + indent(drawBlock(s.Text, block))))

@@ -48,6 +48,8 @@ const (
 	Empty
 	// Set is SET, SET LOCAL, RESET or ALTER of a setting named dp.something.
 	Set
+	// Execution is EXECUTE of a prepared statement, which the session alone knows.
+	Execution
 )
 
 // A Form is the shape of a statement of class Release or Explain.
@@ -87,6 +89,8 @@ type Statement struct {
 	Refusal *pgerr.Error
 	// Setting is set when Class is Set.
 	Setting *Setting
+	// Execute is set when Class is Execution.
+	Execute *Execute
 
 	// whole and inner are the text and the inner query with places for the relations.
 	whole, inner []piece

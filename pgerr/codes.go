@@ -19,6 +19,8 @@ var (
 	TooManyConnections    = declare("53300", "too_many_connections", "No more connections are allowed.")
 	QueryCanceled         = declare("57014", "query_canceled", "The statement was cancelled or ran out of time. What it was charged stays charged.")
 	AdminShutdown         = declare("57P01", "admin_shutdown", "dpproxy is shutting down.")
+	IdleSession           = declare("57P05", "idle_session_timeout", "The session was idle for longer than the policy allows.")
+	IdleTransaction       = declare("25P03", "idle_in_transaction_session_timeout", "A transaction was open without a statement for longer than the policy allows.")
 	CannotConnectNow      = declare("57P03", "cannot_connect_now", "The mirror database cannot be reached.")
 	Internal              = declare("XX000", "internal_error", "A defect of dpproxy. Nothing was released by the statement.")
 )

@@ -2,12 +2,14 @@ package planner
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 
 	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
 )
 
 // Settings are what the analyst and the policy say about one statement.
@@ -15,6 +17,9 @@ type Settings struct {
 	// EpsilonPico is what the statement may spend, in 10⁻¹² of ε. In a budget of
 	// zCDP it stands for ρ = ε²/2.
 	EpsilonPico int64
+	// DeltaAtto is what the statement may spend on partition selection, in 10⁻¹⁸ of δ;
+	// 0: nothing, so that groups must be public.
+	DeltaAtto int64
 	// Mechanism is "auto", "laplace" or "gaussian".
 	Mechanism string
 	// Pure says that a budget in question is of pure differential privacy, so
@@ -22,13 +27,12 @@ type Settings struct {
 	Pure bool
 	// Alpha is one minus the confidence of error statements.
 	Alpha float64
-}
-
-// A Value is a constant as the mirror evaluated it: nil Bytes are NULL.
-type Value struct {
-	OID    uint32
-	Binary bool
-	Bytes  []byte
+	// MaxRows and MaxPartitions lower those of the policy; 0 does not.
+	MaxRows, MaxPartitions int64
+	// MaxSum bounds what a unit adds to each sum of a group; nil does not.
+	MaxSum *big.Rat
+	// Limits bound the work of a statement.
+	Limits Limits
 }
 
 // A Plan is everything that will happen to answer one statement, decided.
@@ -38,7 +42,7 @@ type Plan struct {
 	Event dp.ComposedEvent
 	// Tables are the protected tables that are read.
 	Tables []catalog.Name
-	// Shape is a digest of the plan without its constants.
+	// Shape is a digest of the statement without its constants.
 	Shape string
 	// Mechanism is the chosen kind.
 	Mechanism string
@@ -49,68 +53,84 @@ type Plan struct {
 
 // A BlockPlan answers one release block.
 type BlockPlan struct {
-	// SQL reads the exact aggregates, one row a partition: the ordinals of its
-	// keys, then the measures. Empty: nothing is read.
-	SQL    string
-	Params []Param
-	// Mechanisms has one mechanism for each measure.
-	Mechanisms []mechanisms.Mechanism
+	Parts []*Part
+	// Known says that the answer is remembered: nothing is read or released.
+	Known bool
 
 	block *block
 	alpha float64
 }
 
-// Bind checks the values of the constants and chooses the mechanisms. The
-// settings' budget is shared equally by all measures of the statement. A plan is
-// immutable and does not depend on the values: it is made once for each settings.
-func (t *Template) Bind(values []Value, s Settings) (*Plan, error) {
-	for _, use := range t.likes {
-		if v := values[use.fold]; v.Bytes != nil {
-			if err := checkPattern(string(v.Bytes), use.at); err != nil {
-				return nil, err
-			}
-		}
+// Bind decides everything about the statement for known constants and settings.
+func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
+	if err := q.constants.Check(values); err != nil {
+		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if p := t.plans[s]; p != nil {
-		return p, nil
-	}
-	p, err := t.plan(s)
+	shape, err := q.stmt.Fingerprint()
 	if err != nil {
 		return nil, err
 	}
-	if len(t.plans) >= keptPlans || t.plans == nil {
-		t.plans = map[Settings]*Plan{}
+	p := &Plan{Tables: q.Tables(), unit: q.cat.unit, settings: s, Shape: shape}
+	env := &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true} // the proxy reads from no other encoding
+	for _, b := range q.blocks {
+		bp, err := q.bind(b, env, s)
+		if err != nil {
+			return nil, err
+		}
+		p.Blocks = append(p.Blocks, bp)
 	}
-	t.plans[s] = p
+	if err := p.withinLimits(); err != nil {
+		return nil, err
+	}
+	if err := p.assign(); err != nil {
+		return nil, err
+	}
+	for _, bp := range p.Blocks {
+		p.Event = append(p.Event, bp.Event()...)
+	}
 	return p, nil
 }
 
-// keptPlans bounds the settings that a template remembers plans for.
-const keptPlans = 8
-
-func (t *Template) plan(s Settings) (*Plan, error) {
-	q := t.query
-	p := &Plan{Tables: q.Tables(), Shape: t.shape, unit: q.cat.unit, settings: s}
-	share, err := t.share(s)
-	if err != nil {
+// bind plans one block but for its mechanisms.
+func (q *Query) bind(b *block, env *scalar.Env, s Settings) (*BlockPlan, error) {
+	bd := &binding{q: q, b: b, env: env, settings: s}
+	bp := &BlockPlan{block: b, alpha: s.Alpha}
+	for _, set := range b.sets {
+		p, err := bd.part(set)
+		if err != nil {
+			return nil, err
+		}
+		bp.Parts = append(bp.Parts, p)
+	}
+	if !b.reads() {
+		return bp, nil
+	}
+	limits := s.Limits
+	limits.PublicRows = q.cat.publicRows
+	if err := b.source.work(limits); err != nil {
 		return nil, err
 	}
-	p.Mechanism = share.kind
-	for i, b := range q.blocks {
-		bp := &BlockPlan{SQL: t.blocks[i].sql, Params: t.blocks[i].params, block: b, alpha: s.Alpha}
-		for _, m := range b.measures {
-			mech, err := share.mechanism(b.sensitivity(m))
-			if err != nil {
-				return nil, imprecise(err)
-			}
-			bp.Mechanisms = append(bp.Mechanisms, mech)
+	for _, p := range bp.Parts {
+		if err := bd.read(p); err != nil {
+			return nil, err
 		}
-		p.Event = append(p.Event, bp.Event()...)
-		p.Blocks = append(p.Blocks, bp)
 	}
-	return p, nil
+	return bp, nil
+}
+
+// withinLimits refuses statements that would release too many numbers of public groups.
+func (p *Plan) withinLimits() error {
+	cells := 0
+	for _, b := range p.Blocks {
+		for _, part := range b.Parts {
+			cells += part.size * (len(part.Mechanisms) + len(part.set))
+		}
+	}
+	if cells > maxCells {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "the statement would release %d numbers, at most %d are allowed", cells, maxCells).
+			WithHint("Ask for fewer groups or fewer aggregates.")
+	}
+	return nil
 }
 
 // Reads reports whether the plan reads protected data at all.
@@ -128,17 +148,25 @@ func (p *Plan) Rest(known []bool) *Plan {
 			continue
 		}
 		without := *b
-		without.SQL, without.Mechanisms = "", nil
+		without.Known = true
 		rest.Blocks[i] = &without
 	}
 	return &rest
 }
 
+// Reads reports whether the block reads protected data.
+func (b *BlockPlan) Reads() bool {
+	return !b.Known && slices.ContainsFunc(b.Parts, func(p *Part) bool { return len(p.Reads) > 0 })
+}
+
 // Event is what the block releases.
 func (b *BlockPlan) Event() dp.ComposedEvent {
 	var e dp.ComposedEvent
-	for _, m := range b.Mechanisms {
-		e = append(e, m.Event())
+	if b.Known {
+		return e
+	}
+	for _, p := range b.Parts {
+		e = append(e, p.Event()...)
 	}
 	return e
 }
@@ -146,27 +174,35 @@ func (b *BlockPlan) Event() dp.ComposedEvent {
 // Question returns all of the block that its answer depends on: what is read and
 // with which constants, in which order it is shown, and the noise. The secret and
 // the data are not in it.
-func (b *BlockPlan) Question(values []Value) [][]byte {
-	parts := [][]byte{[]byte(b.SQL), []byte(dp.Exact(b.Event())), []byte(strconv.Itoa(b.Size()))}
-	for _, p := range b.Params {
-		parts = append(parts, []byte{byte(p.Kind)}, []byte(p.Text))
-		if p.Kind == FoldParam {
-			v := values[p.Fold]
-			null := byte(0)
-			if v.Bytes == nil {
-				null = 1
-			}
-			parts = append(parts, []byte(strconv.FormatUint(uint64(v.OID), 10)), []byte{null}, v.Bytes)
-			if v.Binary {
-				parts = append(parts, []byte("binary"))
+func (b *BlockPlan) Question(values []scalar.Value) [][]byte {
+	parts := [][]byte{[]byte(dp.Exact(b.Event()))}
+	for _, p := range b.Parts {
+		parts = append(parts, []byte(strconv.Itoa(p.size)))
+		for _, r := range p.Reads {
+			parts = append(parts, []byte(r.SQL))
+			for _, param := range r.Params {
+				parts = append(parts, param.question(values)...)
 			}
 		}
 	}
 	return parts
 }
 
-func (b *block) sensitivity(m measure) dp.Sensitivity {
-	return dp.Sensitivity{L0: b.l0(), LInf: b.linf(m)}
+// question writes a parameter with the value it has.
+func (p Param) question(values []scalar.Value) [][]byte {
+	parts := [][]byte{{byte(p.Kind)}, []byte(p.Text)}
+	if p.Kind != FoldParam {
+		return parts
+	}
+	v := values[p.Fold]
+	form := "value"
+	switch {
+	case v.Bytes == nil:
+		form = "null"
+	case v.Binary:
+		form = "binary"
+	}
+	return append(parts, []byte(strconv.FormatUint(uint64(v.OID), 10)), []byte(form), v.Bytes)
 }
 
 // share is what one measure of the statement may spend, and on what.
@@ -174,6 +210,7 @@ type share struct {
 	kind        string
 	epsilonPico int64
 	rhoPico     int64
+	deltaAtto   int64 // of one selection
 }
 
 func (s share) mechanism(sens dp.Sensitivity) (mechanisms.Mechanism, error) {
@@ -181,6 +218,27 @@ func (s share) mechanism(sens dp.Sensitivity) (mechanisms.Mechanism, error) {
 		return mechanisms.GaussianFor(sens, s.rhoPico)
 	}
 	return mechanisms.LaplaceFor(sens, s.epsilonPico)
+}
+
+// measure is what the share's main parameter is of.
+func (s share) measure() dp.Measure {
+	if s.kind == gaussian {
+		return dp.ZCDP
+	}
+	return dp.PureDP
+}
+
+func (s share) pico() int64 {
+	if s.kind == gaussian {
+		return s.rhoPico
+	}
+	return s.epsilonPico
+}
+
+// of is a share of the same kind with another amount.
+func (s share) of(pico int64) share {
+	s.rhoPico, s.epsilonPico = pico, pico
+	return s
 }
 
 // Names of the mechanisms in settings and plans.
@@ -193,47 +251,96 @@ const (
 // MechanismNames are the values of the setting dp.mechanism.
 func MechanismNames() []string { return []string{auto, laplace, gaussian} }
 
-// share divides the budget among the measures and chooses the mechanism. The
+// assign divides the budget among the measures and chooses the mechanism. The
 // Gaussian mechanism gets ρ = ε²/2, the cost in zCDP that every ε-DP mechanism
 // stays below, so that both cost about the same and the better one is the one
 // with the smaller error.
-func (t *Template) share(s Settings) (share, error) {
-	n := int64(0)
-	for _, b := range t.query.blocks {
-		n += int64(len(b.measures))
+func (p *Plan) assign() error {
+	s := p.settings
+	var n, selections int64
+	for _, part := range p.parts() {
+		n += part.shares()
+		if part.selects() {
+			selections++
+		}
 	}
+	p.Mechanism = laplace
 	if n == 0 {
-		return share{kind: laplace}, nil
+		return nil
 	}
-	lap := share{kind: laplace, epsilonPico: s.EpsilonPico / n}
-	gau := share{kind: gaussian, rhoPico: halfSquare(s.EpsilonPico) / n}
+	lap := share{kind: laplace, epsilonPico: s.EpsilonPico / n, rhoPico: halfSquare(s.EpsilonPico) / n}
+	if selections > 0 {
+		if s.Pure || s.DeltaAtto < selections {
+			return noDelta(p)
+		}
+		lap.deltaAtto = s.DeltaAtto / selections
+	}
+	gau := lap
+	gau.kind = gaussian
 	switch {
 	case s.Mechanism == gaussian && s.Pure:
-		return share{}, pgerr.New(pgerr.Imprecise, "the gaussian mechanism has no finite cost in a pure budget").
+		return pgerr.New(pgerr.Imprecise, "the gaussian mechanism has no finite cost in a pure budget").
 			WithHint("SET dp.mechanism = laplace, or auto.")
 	case lap.epsilonPico < 1 || !s.Pure && gau.rhoPico < 1:
-		return share{}, pgerr.New(pgerr.Imprecise, "dp.epsilon is too small for a statement with %d aggregates", n).
+		return pgerr.New(pgerr.Imprecise, "dp.epsilon is too small for a statement with %d aggregates", n).
 			WithHint("Raise dp.epsilon.")
 	case s.Mechanism == laplace || s.Pure:
-		return lap, nil
 	case s.Mechanism == gaussian:
-		return gau, nil
+		lap = gau
+	default:
+		better, err := p.better(lap, gau, s.Alpha)
+		if err != nil {
+			return err
+		}
+		lap = better
 	}
-	return t.better(lap, gau, s.Alpha)
+	p.Mechanism = lap.kind
+	for _, part := range p.parts() {
+		if err := part.assign(lap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plan) parts() []*Part {
+	var parts []*Part
+	for _, b := range p.Blocks {
+		parts = append(parts, b.Parts...)
+	}
+	return parts
+}
+
+// noDelta refuses private groups where nothing may be spent on their selection.
+func noDelta(p *Plan) error {
+	for _, b := range p.Blocks {
+		for _, part := range b.Parts {
+			if !part.selects() {
+				continue
+			}
+			at := b.block.at
+			if len(part.set) > 0 {
+				at = b.block.keys[part.set[0]].at
+			}
+			return pgerr.New(pgerr.PrivateGroupKey, "which groups occur is itself protected, and the budget has no delta to select them").At(at).
+				WithHint("Group by columns with declared values or bounds, or ask the administrator for a budget with delta.")
+		}
+	}
+	return nil
 }
 
 // better returns the share with the smaller error over all measures together.
-func (t *Template) better(a, b share, alpha float64) (share, error) {
+func (p *Plan) better(a, b share, alpha float64) (share, error) {
 	ratio := 0.0
-	for _, bl := range t.query.blocks {
-		for _, m := range bl.measures {
-			ma, err := a.mechanism(bl.sensitivity(m))
+	for _, part := range p.parts() {
+		for _, m := range part.measures {
+			ma, err := a.mechanism(m.sensitivity)
 			if err != nil {
-				return share{}, imprecise(err)
+				return share{}, imprecise()
 			}
-			mb, err := b.mechanism(bl.sensitivity(m))
+			mb, err := b.mechanism(m.sensitivity)
 			if err != nil {
-				return share{}, imprecise(err)
+				return share{}, imprecise()
 			}
 			qa, qb := ma.Quantile(alpha), mb.Quantile(alpha)
 			ratio += (qb - qa) / max(qa, qb, 1)
@@ -252,7 +359,7 @@ func halfSquare(epsilonPico int64) int64 {
 	return e.Quo(e, big.NewInt(2*dp.PicoPerUnit)).Int64()
 }
 
-func imprecise(error) error {
+func imprecise() error {
 	return pgerr.New(pgerr.Imprecise, "the noise would be too large for any mechanism").
 		WithHint("Raise dp.epsilon, or ask for fewer aggregates.")
 }

@@ -15,6 +15,11 @@ type Catalog struct {
 	unit   string
 	tables map[catalog.Name]*table
 	byName map[string]*table // by unqualified name, protected tables first
+	views  map[catalog.Name]*catalog.Table
+	// timeZones are the names that the protected database accepts.
+	timeZones map[string]bool
+	// publicRows are the sizes of public tables.
+	publicRows map[catalog.Name]int64
 }
 
 // table is a table of the policy with what is proved of it.
@@ -67,7 +72,15 @@ func (p Problem) String() string { return strings.Join(p.Path, ".") + ": " + p.M
 // NewCatalog checks the policy against the schema. With problems the catalogue
 // must not be used.
 func NewCatalog(p Policy, s *catalog.Schema) (*Catalog, []Problem) {
-	c := &checker{schema: s, policy: p, cat: &Catalog{unit: p.Unit, tables: map[catalog.Name]*table{}, byName: map[string]*table{}}}
+	c := &checker{schema: s, policy: p, cat: &Catalog{
+		unit: p.Unit, tables: map[catalog.Name]*table{}, byName: map[string]*table{}, views: map[catalog.Name]*catalog.Table{},
+		timeZones: s.TimeZones, publicRows: s.PublicRows,
+	}}
+	for n, t := range s.Tables {
+		if t.View != "" {
+			c.cat.views[n] = t
+		}
+	}
 	for i := range p.Tables {
 		c.table(&p.Tables[i])
 	}
@@ -118,7 +131,7 @@ func (c *Catalog) Relation(schema, name string) (parser.Relation, bool) {
 		t = c.byName[name]
 	}
 	if t == nil {
-		return parser.Relation{}, false
+		return c.view(schema, name)
 	}
 	r := parser.Relation{Schema: t.name.Schema, Name: t.name.Name, Protected: !t.public}
 	if len(t.unit.steps) == 0 {
@@ -128,6 +141,21 @@ func (c *Catalog) Relation(schema, name string) (parser.Relation, bool) {
 		r.Columns = append(r.Columns, t.columns[i].Name)
 	}
 	return r, true
+}
+
+// view returns a view of the policy.
+func (c *Catalog) view(schema, name string) (parser.Relation, bool) {
+	for n, v := range c.views {
+		if n.Name != name || schema != "" && n.Schema != schema {
+			continue
+		}
+		r := parser.Relation{Schema: n.Schema, Name: n.Name, View: v.View}
+		for _, col := range v.Columns {
+			r.Columns = append(r.Columns, col.Name)
+		}
+		return r, true
+	}
+	return parser.Relation{}, false
 }
 
 var _ parser.Catalog = (*Catalog)(nil)
@@ -321,4 +349,19 @@ func (c *checker) sameUnit() {
 			c.problem(t.name, "unit", "its type differs from that of %s: both must identify the same unit", first.name)
 		}
 	}
+}
+
+// whole returns the table of the policy that a partition belongs to, or the table itself.
+func (c *Catalog) whole(t *table) *table {
+	for _, up := range t.source.Parents {
+		if parent := c.tables[up]; parent != nil && !parent.public {
+			return c.whole(parent)
+		}
+	}
+	return t
+}
+
+// qualified writes the name of the table.
+func qualified(t *table) string {
+	return parser.QuoteIdent(t.name.Schema) + "." + parser.QuoteIdent(t.name.Name)
 }

@@ -1,66 +1,409 @@
 package planner
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
+	"strings"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
 )
 
-// checkDomain says what is wrong with declared values of a column of that type
-// and family, or returns "". Values are compared and shown in their canonical
-// spelling, so that only that spelling is taken.
-func checkDomain(oid uint32, fam family, values []string) string {
-	if values == nil {
-		return ""
-	}
-	for i, v := range values {
-		if slices.Contains(values[:i], v) {
-			return fmt.Sprintf("%q is listed twice", v)
-		}
-		switch fam {
-		case textFamily, enumFamily:
-		case boolFamily:
-			if v != "true" && v != "false" {
-				return fmt.Sprintf("%q is no boolean: write true or false", v)
-			}
-		case intFamily:
-			if n, err := strconv.ParseInt(v, 10, intBits(oid)); err != nil || strconv.FormatInt(n, 10) != v {
-				return fmt.Sprintf("%q is no integer of the column's type in its plain spelling", v)
-			}
-		case dateFamily:
-			if d, err := time.Parse(time.DateOnly, v); err != nil || d.Year() < 1 {
-				return fmt.Sprintf("%q is no date like 2024-12-31", v)
-			}
-		case noFamily, numericFamily, floatFamily, instantFamily, uuidFamily:
-			return "a column of this type cannot have declared values"
-		}
-	}
-	return ""
+// A key is one grouping expression.
+type key struct {
+	expr scalar.Expr
+	typ  scalar.Type
+	at   int
 }
 
-// intBits returns the size of an integer type.
-func intBits(oid uint32) int {
-	switch oid {
-	case oidInt2:
-		return 16
-	case oidInt4:
-		return 32
+func newKey(r *scalar.Resolver, e parser.Expr) (*key, error) {
+	x, err := r.Expr(e)
+	if err != nil {
+		return nil, err
 	}
-	return 64
+	k := &key{expr: x, typ: x.Type(), at: e.Pos()}
+	if _, err := scalar.KeyText(k.typ, ""); err != nil {
+		return nil, pgerr.New(pgerr.PrivateGroupKey, "protected rows cannot be grouped by values of type %s", k.typ).At(k.at).
+			WithHint("Equal values of this type can look different. Cast the key to text, numeric or date.")
+	}
+	return k, nil
 }
 
-// domainType is the array element type that declared values are compared in.
-func domainType(fam family) string {
-	switch fam {
-	case boolFamily:
-		return "pg_catalog.bool"
-	case intFamily:
-		return "pg_catalog.int8"
-	case dateFamily:
-		return "pg_catalog.date"
-	case textFamily, enumFamily:
-	case noFamily, numericFamily, floatFamily, instantFamily, uuidFamily: // checkDomain refuses them
-	}
-	return "pg_catalog.text"
+// A factor is some keys of a block whose public values are known together, as rows of
+// texts: the domain of the block is the product of its factors. They are functions of
+// the policy, the statement and public rows alone.
+type factor struct {
+	keys []int
+	rows [][]*string // if fold is negative
+	fold int         // a constant that holds the rows as JSON
 }
+
+// domains finds the keys whose values are public: those over columns with declared
+// values, and those over public tables. What remains has public values if its bounds
+// tell them (bind), and is private otherwise.
+func (q *Query) domains(b *block) error {
+	done := make([]bool, len(b.keys))
+	for i, k := range b.keys {
+		if done[i] {
+			continue
+		}
+		cols := k.expr.Columns()
+		switch {
+		case len(cols) == 0:
+			continue
+		case every(cols, b.source.isPublic):
+			q.publicFactor(b, i, done)
+		case listable(k):
+			q.declaredFactor(b, i, done)
+		}
+	}
+	return q.refusePrivateKeys(b)
+}
+
+// refusePrivateKeys refuses private keys where a public table is to declare them.
+func (q *Query) refusePrivateKeys(b *block) error {
+	if !b.source.declaresKeys() {
+		return nil
+	}
+	for i, k := range b.keys {
+		known := slices.ContainsFunc(b.factors, func(f *factor) bool { return slices.Contains(f.keys, i) })
+		if !known || !every(k.expr.Columns(), b.source.isPublic) {
+			return pgerr.New(pgerr.Ownership, "a public table that is joined with LEFT JOIN declares the groups: this key is not of it").At(k.at).
+				WithHint("Group by columns of the public table, or use an inner join.")
+		}
+	}
+	return nil
+}
+
+func every(cols []*scalar.Column, f func(*scalar.Column) bool) bool {
+	return !slices.ContainsFunc(cols, func(c *scalar.Column) bool { return !f(c) })
+}
+
+// declared reports whether the values of a column can be listed: they are declared, or
+// whole numbers or dates within bounds.
+func declared(c *scalar.Column) bool { return c.Base().Values != nil || spanOf(c.Base()) > 0 }
+
+// spanOf returns how many whole numbers or dates the bounds of a column hold; 0 for other
+// columns, and for those that have too many to list.
+func spanOf(c *scalar.Column) int64 {
+	in := (&scalar.Env{}).Bounds(&scalar.Ref{Column: c})
+	if len(c.Of) > 0 || !in.Bounded() || c.Type.Family() != scalar.IntFamily && c.Type.OID != oidDate {
+		return 0
+	}
+	low, ok1 := toInt64(floorRat(in.Low))
+	high, ok2 := toInt64(ceilRat(in.High))
+	if !ok1 || !ok2 || high-low >= maxListed || high < low {
+		return 0
+	}
+	return high - low + 1
+}
+
+// maxListed bounds the values of a column, and the combinations of several, that the
+// mirror computes keys from.
+const maxListed = 50_000
+
+// listable reports whether the mirror can list the values of a key: an expression, other
+// than the beginning of a period in the session's time zone, over columns with few
+// values together.
+func listable(k *key) bool {
+	cols := k.expr.Columns()
+	if !every(cols, declared) || k.typ.Family() == scalar.InstantFamily {
+		return false
+	}
+	if c, plain := scalar.PlainColumn(k.expr); plain && c.Values == nil {
+		return false
+	}
+	product := int64(1)
+	for _, c := range cols {
+		product *= max(spanOf(c.Base()), int64(len(c.Base().Values))) + 1
+		if product > maxListed {
+			return false
+		}
+	}
+	return true
+}
+
+// publicFactor joins the keys over the same public relations.
+func (q *Query) publicFactor(b *block, first int, done []bool) {
+	w := q.inlined()
+	from, where, ok, err := b.source.publicPart(w, b.keys[first].expr.Columns())
+	if !ok || err != nil {
+		return
+	}
+	f := &factor{}
+	for i := first; i < len(b.keys); i++ {
+		cols := b.keys[i].expr.Columns()
+		if done[i] || len(cols) == 0 || !every(cols, b.source.isPublic) {
+			continue
+		}
+		if also, cond, ok, err := b.source.publicPart(w, cols); ok && err == nil && also == from && cond == where {
+			f.keys = append(f.keys, i)
+			done[i] = true
+		}
+	}
+	f.fold = q.enumerate(b, f.keys, from, where, func(c *scalar.Column) string { return c.SQL })
+	b.factors = append(b.factors, f)
+}
+
+// inlined writes expressions for the mirror, with the constants in the text.
+func (q *Query) inlined() *scalar.Writer {
+	return &scalar.Writer{
+		Env:  &scalar.Env{TimeZones: q.cat.timeZones},
+		Fold: func(i int) string { return "(" + q.Folds()[i].SQL + ")" },
+	}
+}
+
+// declaredFactor joins the keys over the same columns with declared values, under the
+// conditions on those columns alone.
+func (q *Query) declaredFactor(b *block, first int, done []bool) {
+	f := &factor{fold: -1}
+	var cols []*scalar.Column
+	for grown := true; grown; {
+		grown = false
+		for i := first; i < len(b.keys); i++ {
+			mine := b.keys[i].expr.Columns()
+			if done[i] || len(mine) == 0 || !listable(b.keys[i]) || len(cols) > 0 && !slices.ContainsFunc(mine, func(c *scalar.Column) bool { return slices.Contains(cols, c) }) {
+				continue
+			}
+			done[i], grown = true, true
+			f.keys = append(f.keys, i)
+			for _, c := range mine {
+				if !slices.Contains(cols, c) {
+					cols = append(cols, c)
+				}
+			}
+		}
+	}
+	slices.Sort(f.keys)
+	var conditions []scalar.Expr
+	for _, c := range b.source.conjuncts() {
+		if used := c.Columns(); len(used) > 0 && every(used, func(u *scalar.Column) bool { return slices.Contains(cols, u) }) {
+			conditions = append(conditions, c)
+		}
+	}
+	if c, plain := scalar.PlainColumn(b.keys[first].expr); plain && len(f.keys) == 1 && len(conditions) == 0 {
+		f.rows = declaredRows(c)
+	} else {
+		f.fold = q.enumerateDeclared(b, f.keys, cols, conditions)
+	}
+	b.factors = append(b.factors, f)
+}
+
+// declaredRows lists the declared values of a column, and NULL where it can be.
+func declaredRows(c *scalar.Column) [][]*string {
+	var rows [][]*string
+	for i := range c.Base().Values {
+		rows = append(rows, []*string{&c.Base().Values[i]})
+	}
+	if !c.NotNull {
+		rows = append(rows, []*string{nil})
+	}
+	return rows
+}
+
+// listOf writes a relation of the values of a column.
+func listOf(c *scalar.Column) string {
+	if c.Base().Values == nil {
+		in := (&scalar.Env{}).Bounds(&scalar.Ref{Column: c.Base()})
+		low, high := floorRat(in.Low), ceilRat(in.High)
+		series := fmt.Sprintf("SELECT CAST(i AS %s) FROM pg_catalog.generate_series(%d, %d) AS i", c.Type.SQL(), low, high)
+		if c.Type.OID == oidDate {
+			series = fmt.Sprintf("SELECT CAST('2000-01-01' AS pg_catalog.date) + i FROM pg_catalog.generate_series(%d, %d) AS i", low, high)
+		}
+		if !c.NotNull {
+			series += " UNION ALL SELECT NULL"
+		}
+		return "(" + series + ")"
+	}
+	var cells []*string
+	for _, row := range declaredRows(c) {
+		cells = append(cells, row[0])
+	}
+	return fmt.Sprintf("pg_catalog.unnest(CAST(%s AS %s[]))", parser.Quote(ArrayText(cells)), c.Type.SQL())
+}
+
+// enumerateDeclared computes the values of keys on the mirror, over all combinations of
+// the declared values of their columns.
+func (q *Query) enumerateDeclared(b *block, keys []int, cols []*scalar.Column, conditions []scalar.Expr) int {
+	var items []string
+	names := map[*scalar.Column]string{}
+	for i, c := range cols {
+		name := "v" + strconv.Itoa(i+1)
+		names[c] = name + ".x"
+		items = append(items, listOf(c)+" AS "+name+"(x)")
+	}
+	column := func(c *scalar.Column) string { return names[c] }
+	var where []string
+	for _, c := range conditions {
+		if sql, ok := scalar.Native(c, column, q.constants); ok {
+			where = append(where, sql)
+		}
+	}
+	return q.enumerate(b, keys, strings.Join(items, ", "), strings.Join(where, " AND "), column)
+}
+
+// enumerate adds the constant that holds the different values of keys as JSON, in the
+// order of their types.
+func (q *Query) enumerate(b *block, keys []int, from, where string, column func(*scalar.Column) string) int {
+	var values, texts, order []string
+	for n, i := range keys {
+		k := b.keys[i]
+		name := "k" + strconv.Itoa(n+1)
+		value, _ := scalar.Native(k.expr, column, q.constants) // a key has no sub-select
+		values = append(values, value+" AS "+name)
+		text, _ := scalar.KeyText(k.typ, "d."+name) // newKey has seen that there is one
+		texts = append(texts, text)
+		order = append(order, "d."+name)
+	}
+	if where != "" {
+		where = " WHERE " + where
+	}
+	sql := fmt.Sprintf("(SELECT CAST(pg_catalog.json_agg(pg_catalog.json_build_array(%s) ORDER BY %s) AS pg_catalog.text) FROM (SELECT DISTINCT %s FROM %s%s LIMIT %d) AS d)",
+		strings.Join(texts, ", "), strings.Join(order, ", "), strings.Join(values, ", "), from, where, maxGroups+1)
+	return q.constants.Add(scalar.Fold{SQL: sql, Type: scalar.Builtin(oidText), At: b.keys[keys[0]].at})
+}
+
+// private reports whether a key surely has no public values: then rows are read even
+// without aggregates. It errs on the side of private.
+func (b *block) private() bool {
+	known := 0
+	for _, f := range b.factors {
+		known += len(f.keys)
+	}
+	return known < len(b.keys)
+}
+
+// A list is the public values of some keys of a part.
+type list struct {
+	keys []int // as the factor has them
+	rows [][]*string
+	// elements are the different values of each key, without NULL, in order of
+	// appearance: what the read numbers them by. index finds a row by those numbers.
+	elements [][]*string
+	numbers  []map[string]int
+	null     []bool
+	index    map[string]int
+}
+
+// lists returns the public values of the keys in the set, or ok false if one of them
+// is private.
+func (bd *binding) lists(set []int) (lists []*list, ok bool, err error) {
+	b := bd.b
+	for _, f := range b.factors {
+		rows := f.rows
+		if f.fold >= 0 {
+			if rows, err = bd.enumerated(f); err != nil {
+				return nil, false, err
+			}
+		}
+		if l := newList(f.keys, rows, set); len(l.keys) > 0 {
+			lists = append(lists, l)
+		}
+	}
+	for _, i := range set {
+		if slices.ContainsFunc(b.factors, func(f *factor) bool { return slices.Contains(f.keys, i) }) {
+			continue
+		}
+		rows, finite := bd.finite(b.keys[i])
+		if !finite {
+			return nil, false, nil
+		}
+		lists = append(lists, newList([]int{i}, rows, set))
+	}
+	return lists, true, nil
+}
+
+// enumerated reads what the mirror has enumerated.
+func (bd *binding) enumerated(f *factor) ([][]*string, error) {
+	var rows [][]*string
+	text := bd.env.Values[f.fold].Bytes
+	if text == nil {
+		return nil, nil
+	}
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return nil, pgerr.New(pgerr.Internal, "the values of a grouping key cannot be read").At(bd.b.keys[f.keys[0]].at)
+	}
+	if len(rows) > maxGroups {
+		return nil, tooManyGroups(bd.b.keys[f.keys[0]].at)
+	}
+	return rows, nil
+}
+
+func tooManyGroups(at int) error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "the statement has more than %d groups", maxGroups).At(at).
+		WithHint("Group by fewer columns, or restrict them in WHERE.")
+}
+
+// finite lists the values of a key that its bounds tell, NULL last.
+func (bd *binding) finite(k *key) ([][]*string, bool) {
+	texts, null, ok := bd.env.Enumerate(k.expr, bd.b.source.conjuncts(), maxFinite)
+	if !ok {
+		return nil, false
+	}
+	var rows [][]*string
+	for i := range texts {
+		rows = append(rows, []*string{&texts[i]})
+	}
+	if null {
+		rows = append(rows, []*string{nil})
+	}
+	return rows, true
+}
+
+// maxFinite bounds the values that bounds tell of one key: more are better told by
+// partition selection.
+const maxFinite = 2000
+
+// newList restricts the rows of a factor to the keys that are in the set.
+func newList(keys []int, rows [][]*string, set []int) *list {
+	l := &list{index: map[string]int{}}
+	var at []int
+	for i, k := range keys {
+		if slices.Contains(set, k) {
+			l.keys = append(l.keys, k)
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return l
+	}
+	l.elements, l.null = make([][]*string, len(at)), make([]bool, len(at))
+	for range at {
+		l.numbers = append(l.numbers, map[string]int{})
+	}
+	for _, row := range rows {
+		cells := make([]*string, len(at))
+		numbers := make([]int, len(at))
+		for i, j := range at {
+			cells[i] = row[j]
+			numbers[i] = l.number(i, row[j])
+		}
+		id := ordinals(numbers)
+		if _, have := l.index[id]; !have {
+			l.index[id] = len(l.rows)
+			l.rows = append(l.rows, cells)
+		}
+	}
+	return l
+}
+
+// number returns the number of a value of key i, which it gets at its first
+// appearance: 1, 2, ..., and 0 for NULL.
+func (l *list) number(i int, cell *string) int {
+	if cell == nil {
+		l.null[i] = true
+		return 0
+	}
+	n, have := l.numbers[i][*cell]
+	if !have {
+		l.elements[i] = append(l.elements[i], cell)
+		n = len(l.elements[i])
+		l.numbers[i][*cell] = n
+	}
+	return n
+}
+
+func ordinals(numbers []int) string { return fmt.Sprint(numbers) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dpproxy/dp"
+	"dpproxy/planner/scalar"
 )
 
 // A Cost is what a plan debits one budget, and what would remain of it.
@@ -47,78 +48,116 @@ func (p *Plan) Explain(costs []Cost) []string {
 }
 
 func (b *BlockPlan) explain(w *tree) {
-	t := b.block.table
-	w.line(2, "table: %s", t.name)
-	w.line(2, "privacy unit: %s", b.block.unitPath())
-	for _, g := range b.block.groups {
-		null := ""
-		if g.null {
-			null = " and NULL"
-		}
-		w.line(2, "group by %s: %d public values%s", g.col.Name, len(g.domain), null)
+	src := b.block.source
+	var read []string
+	for _, t := range src.tables() {
+		read = append(read, t.name.String())
 	}
-	if !b.block.reads() {
-		w.line(2, "reads nothing: the groups are public")
+	w.line(2, "protected tables: %s", strings.Join(read, ", "))
+	w.line(2, "privacy unit: %s", src.unit().Name)
+	for _, p := range b.Parts {
+		if len(b.Parts) == 1 {
+			p.explain(w, b.block, 2)
+			continue
+		}
+		w.line(2, "grouping set (%s)", strings.Join(p.labels(b.block), ", "))
+		p.explain(w, b.block, 3)
+	}
+}
+
+// labels names the keys of the part.
+func (p *Part) labels(b *block) []string {
+	var out []string
+	for _, i := range p.set {
+		out = append(out, describe(b.keys[i].expr))
+	}
+	return out
+}
+
+func (p *Part) explain(w *tree, b *block, depth int) {
+	labels := strings.Join(p.labels(b), ", ")
+	switch {
+	case len(p.set) == 0:
+	case p.Private():
+		w.line(depth, "group by %s: private, shown by partition selection", labels)
+	default:
+		w.line(depth, "group by %s: %d public groups", labels, p.size)
+	}
+	if len(p.Reads) == 0 {
+		w.line(depth, "reads nothing: the groups are public")
 		return
 	}
-	w.line(2, "contribution of one unit: %s", b.block.contribution())
-	bars := b.Errors(nil)
-	for i, o := range b.block.outputs {
-		half := "± " + Number(bars[i].Least)
-		if bars[i].Least < 0 {
+	w.line(depth, "contribution of one unit: %s", p.contributes())
+	if p.Selection != nil {
+		w.line(depth, "selection: %s", p.Selection)
+	}
+	for i := range p.outputs {
+		o := &p.outputs[i]
+		bar := p.errorBar(o, nil)
+		half := "± " + Number(bar.Least)
+		if bar.Least < 0 {
 			half = "known with the answer"
 		}
-		w.line(2, "%s: error at %s %%: %s%s", o.label, Number(100*(1-b.alpha)), half, b.bounds(o))
+		w.line(depth, "%s: error at %s %%: %s%s", o.label, Number(100*(1-p.alpha)), half, o.clamped())
 	}
-	for i, m := range b.block.measures {
-		w.line(2, "measure %d: %s, l0=%d linf=%d, %s", i+1, m, b.block.l0(), b.block.linf(m), b.Mechanisms[i])
+	for i, m := range p.measures {
+		w.line(depth, "measure %d: %s, l0=%d linf=%d, %s", i+1, &m.measure, m.sensitivity.L0, m.sensitivity.LInf, m.noise())
 	}
-	w.line(2, "sql")
-	for line := range strings.SplitSeq(b.SQL, "\n") {
-		w.line(3, "%s", line)
+	for _, r := range p.Reads {
+		w.line(depth, "sql")
+		for line := range strings.SplitSeq(r.SQL, "\n") {
+			w.line(depth+1, "%s", line)
+		}
 	}
 }
 
-func (b *BlockPlan) bounds(o output) string {
-	if col := b.block.measures[o.first].col; col != nil && o.kind != outputCount {
-		return fmt.Sprintf(", values clamped to [%s, %s]", col.bounds.LowText, col.bounds.HighText)
+// noise writes the mechanism of a measure, of a histogram those of its levels.
+func (m *measureOf) noise() string {
+	var out []string
+	for _, mech := range m.levels {
+		out = append(out, mech.String())
 	}
-	return ""
+	return strings.Join(slices.Compact(out), ", ")
 }
 
-func (b *block) unitPath() string {
-	var s strings.Builder
-	s.WriteString(b.table.name.Name)
-	for _, st := range b.table.unit.steps {
-		s.WriteString("." + st.from + " -> " + st.to.name.Name)
-	}
-	return s.String() + "." + b.table.unit.column
-}
-
-func (b *block) contribution() string {
-	if b.table.oneRow {
+func (p *Part) contributes() string {
+	c := p.contribution
+	if c.unique {
 		return "one row, by a key"
 	}
-	rows := fmt.Sprintf("at most %d rows a group", b.rows())
-	if len(b.groups) == 0 {
-		return fmt.Sprintf("at most %d rows", b.rows())
+	rows := fmt.Sprintf("at most %d rows", c.Rows)
+	if !c.chosen {
+		rows = "one row, by a key,"
 	}
-	return rows + fmt.Sprintf(", at most %d groups", b.l0())
+	if len(p.set) == 0 {
+		return strings.TrimSuffix(rows, ",")
+	}
+	return rows + fmt.Sprintf(" a group, at most %d groups", c.Partitions)
 }
 
-// String names a measure.
-func (m measure) String() string {
-	switch m.kind {
-	case countRows:
-		return "count of rows"
-	case countValues:
-		return "count of " + m.col.Name
-	case sumValues:
-		return "sum of " + m.col.Name + " in steps of " + m.lattice.step.RatString()
-	case sumCentred:
-		return "sum of " + m.col.Name + " around the middle of its bounds in half steps of " + m.lattice.step.RatString()
+// clamped says to what values are clamped.
+func (o *output) clamped() string {
+	if o.values.step == nil {
+		return ""
 	}
-	return "unknown measure"
+	return ", values clamped to [" + *o.bound(o.values.low) + ", " + *o.bound(o.values.high) + "]"
+}
+
+// bound writes a limit of the values.
+func (o *output) bound(n int64) *string {
+	if t := o.arg.Type(); isTime(t) {
+		s := timeOf(t, n)
+		return &s
+	}
+	s := strings.TrimSuffix(strings.TrimRight(o.values.value(n).FloatString(o.values.digits), "0"), ".")
+	if o.values.digits == 0 {
+		s = strconv.FormatInt(n, 10)
+	}
+	return &s
+}
+
+func isTime(t scalar.Type) bool {
+	return t.Family() == scalar.DateFamily || t.Family() == scalar.InstantFamily
 }
 
 // Number writes a figure for people, with four significant digits.
@@ -129,55 +168,17 @@ func Number(f float64) string {
 	return strconv.FormatFloat(f, 'g', 4, 64)
 }
 
-// tree draws indented lines with branches.
-type tree struct {
-	depths []int
-	texts  []string
-}
-
-func (t *tree) line(depth int, format string, args ...any) {
-	t.depths = append(t.depths, depth)
-	t.texts = append(t.texts, fmt.Sprintf(format, args...))
-}
-
-func (t *tree) draw() []string {
-	lines := make([]string, len(t.texts))
-	for i, text := range t.texts {
-		var b strings.Builder
-		for d := 1; d < t.depths[i]; d++ {
-			b.WriteString(map[bool]string{true: " │  ", false: "    "}[t.goesOn(i, d)])
-		}
-		if t.depths[i] > 0 {
-			b.WriteString(map[bool]string{true: " ├── ", false: " └── "}[t.goesOn(i, t.depths[i])])
-		}
-		lines[i] = b.String() + text
-	}
-	return lines
-}
-
-// goesOn reports whether a later line continues the branch at the depth.
-func (t *tree) goesOn(i, depth int) bool {
-	for _, d := range t.depths[i+1:] {
-		if d == depth {
-			return true
-		}
-		if d < depth {
-			return false
-		}
-	}
-	return false
-}
-
-// Clamped names the columns whose values are clamped, with their bounds, or
-// returns "" if there is none.
+// Clamped names the values that are clamped, with their bounds, or returns "" if there
+// are none.
 func (p *Plan) Clamped() string {
 	var parts []string
-	for _, b := range p.Blocks {
-		for _, m := range b.block.measures {
-			if m.kind != sumValues && m.kind != sumCentred {
+	for _, part := range p.parts() {
+		for i := range part.outputs {
+			o := &part.outputs[i]
+			if o.values.step == nil {
 				continue
 			}
-			s := fmt.Sprintf("%s to [%s, %s]", m.col.Name, m.col.bounds.LowText, m.col.bounds.HighText)
+			s := fmt.Sprintf("%s to [%s, %s]", describe(o.arg), *o.bound(o.values.low), *o.bound(o.values.high))
 			if !slices.Contains(parts, s) {
 				parts = append(parts, s)
 			}

@@ -3,13 +3,16 @@ package planner
 import (
 	"errors"
 	"math/big"
+
+	"dpproxy/planner/scalar"
 )
 
-// A lattice is the grid of integers that a column's values are summed on: value ≈
-// integer · step. All of a sensitivity follows from the integer limits low and
-// high, by exact arithmetic.
+// A lattice is the grid of integers that values are summed on: value ≈ integer · step
+// (dates count in days, times in microseconds, since 2000). All of a sensitivity follows
+// from the integer limits low and high, by exact arithmetic.
 type lattice struct {
-	step *big.Rat // > 0; a power of ten, or of two for floating-point columns
+	family scalar.Family
+	step   *big.Rat // > 0; a power of ten, or of two for floating-point values
 	// scale is 1/step as the SQL multiplies by it.
 	scale *big.Int
 	// low ≤ high are the bounds in steps, rounded outward.
@@ -22,69 +25,62 @@ const (
 	// maxUnit bounds a unit's contribution in lattice steps, so that sums per
 	// unit fit int64 with room to spare.
 	maxUnit = 1 << 60
-	// floatBits is the resolution of floating-point columns: their bounds span
+	// floatBits is the resolution of floating-point values: their bounds span
 	// about 2³⁰ steps.
 	floatBits = 30
-	// freeDigits are the decimals kept of a numeric column without a scale.
+	// freeDigits are the decimals kept of numeric values without a known scale.
 	freeDigits = 6
+	// maxDigits are the decimals kept of numeric values at most.
+	maxDigits = 12
 )
 
 var errTooWide = errors.New("bounds too wide for the lattice")
 
-// latticeOf chooses the grid of a column: whole numbers for integers, the
-// column's own scale for numeric, a power of two from the bounds for floats.
-func latticeOf(col *column, rows int64) (lattice, error) {
-	l := lattice{scale: big.NewInt(1)}
-	switch columnFamily(col.Type) {
-	case intFamily:
-	case numericFamily:
-		l.digits = numericScale(col.Type.Mod, col.Type.BaseMod, col.Type.Kind)
+// latticeOf chooses the grid of an expression's values within the interval: whole
+// numbers for integers, the scale of numeric values, a power of two from the bounds for
+// floats.
+func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval, rows int64) (lattice, error) {
+	l := lattice{family: e.Type().Family(), scale: big.NewInt(1)}
+	switch l.family { //nolint:exhaustive // the others count in whole units
+	case scalar.NumericFamily:
+		l.digits = freeDigits
+		if known {
+			l.digits = min(digits, maxDigits)
+		}
 		l.scale.Exp(big.NewInt(10), big.NewInt(int64(l.digits)), nil)
-	case floatFamily:
-		l.scale.Lsh(l.scale, floatShift(col.bounds))
+	case scalar.FloatFamily:
+		l.scale.Lsh(l.scale, floatShift(in.Low, in.High))
 		l.digits = 9
-	case noFamily, boolFamily, textFamily, dateFamily, instantFamily, uuidFamily, enumFamily: // never summed
 	}
 	l.step = new(big.Rat).SetFrac(big.NewInt(1), l.scale)
-	low, ok1 := toInt64(floorRat(scaled(col.bounds.Low, l.scale)))
-	high, ok2 := toInt64(ceilRat(scaled(col.bounds.High, l.scale)))
+	low, ok1 := toInt64(floorRat(scaled(in.Low, l.scale)))
+	high, ok2 := toInt64(ceilRat(scaled(in.High, l.scale)))
 	l.low, l.high = low, high
-	if !ok1 || !ok2 || new(big.Int).Mul(l.spread(), big.NewInt(2*rows)).Cmp(big.NewInt(maxUnit)) > 0 {
+	spread := new(big.Int).Add(abs64(l.low), abs64(l.high))
+	if !ok1 || !ok2 || spread.Mul(spread, big.NewInt(2*rows)).Cmp(big.NewInt(maxUnit)) > 0 {
 		return lattice{}, errTooWide
 	}
 	return l, nil
 }
 
-// spread bounds |low|, |high| and high − low.
-func (l *lattice) spread() *big.Int {
-	return new(big.Int).Add(abs64(l.low), abs64(l.high))
+// steps returns a positive value in steps, rounded up; at least one.
+func (l *lattice) steps(v *big.Rat) int64 {
+	n, ok := toInt64(ceilRat(scaled(v, l.scale)))
+	if !ok {
+		return maxUnit
+	}
+	return max(n, 1)
 }
 
-// absolute returns the largest contribution of one row to a sum.
-func (l *lattice) absolute() int64 { return max(abs(l.low), abs(l.high), 1) }
-
-// centred returns the largest contribution of one row to a centred sum, in half steps.
-func (l *lattice) centred() int64 { return max(l.high-l.low, 1) }
-
-// numericScale returns the scale in a numeric typmod, or freeDigits without one.
-func numericScale(mod, baseMod int32, kind byte) int {
-	if kind == 'd' {
-		mod = baseMod
-	}
-	if mod < 4 {
-		return freeDigits
-	}
-	scale := int((mod - 4) & 0x7ff)
-	if scale >= 1024 { // a negative scale, stored in eleven bits
-		return 0
-	}
-	return scale
+// value returns what an integer of the lattice stands for.
+func (l *lattice) value(n int64) *big.Rat {
+	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), l.step)
 }
 
 // floatShift returns k such that the larger bound is about 2^floatBits steps of 2⁻ᵏ.
-func floatShift(b *Bounds) uint {
-	larger := new(big.Rat).Abs(b.Low)
-	if h := new(big.Rat).Abs(b.High); h.Cmp(larger) > 0 {
+func floatShift(low, high *big.Rat) uint {
+	larger := new(big.Rat).Abs(low)
+	if h := new(big.Rat).Abs(high); h.Cmp(larger) > 0 {
 		larger = h
 	}
 	bits := 0
@@ -109,12 +105,5 @@ func ceilRat(r *big.Rat) *big.Int {
 }
 
 func toInt64(n *big.Int) (int64, bool) { return n.Int64(), n.IsInt64() }
-
-func abs(n int64) int64 {
-	if n < 0 {
-		return -n
-	}
-	return n
-}
 
 func abs64(n int64) *big.Int { return new(big.Int).Abs(big.NewInt(n)) }

@@ -2,9 +2,6 @@ package proxy
 
 import (
 	"context"
-	"math/big"
-
-	"dpproxy/mechanisms"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
@@ -25,10 +22,11 @@ type answer struct {
 // taken back.
 func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
 	arrived := a.p.cfg.Grid.arrival()
-	query, err := a.analyse(b)
+	analysed, err := a.analyse(b)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
+	query := analysed.query
 	pre, err := a.prelude(ctx, m, query, b)
 	if err != nil || pre.shadowed {
 		return wire.Rewrite{Relay: true}, err
@@ -39,7 +37,7 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if err := a.rehearse(ctx, m); err != nil {
 		return wire.Rewrite{}, err
 	}
-	plan, err := a.plan(query, pre)
+	plan, err := a.plan(analysed, pre)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
@@ -48,13 +46,13 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	}
 	known := a.recall(ctx, plan, pre.values)
 	pre.arrived = arrived
-	noisy, receipt, err := a.draw(ctx, plan, known, pre)
+	released, receipt, err := a.draw(ctx, plan, known, pre)
 	if err != nil {
 		return wire.Rewrite{}, a.leave(ctx, arrived, receipt, err)
 	}
-	rw := a.rewrite(query, columns(plan, noisy), b)
+	rw := a.rewrite(query, columns(plan, released), b)
 	if pre.settings.notices {
-		rw.Notices = append(rw.Notices, receipt.notice(plan, noisy, pre.settings.confidence))
+		rw.Notices = append(rw.Notices, receipt.notice(plan, released, pre.settings.confidence))
 	}
 	if err := a.leave(ctx, arrived, receipt, nil); err != nil {
 		return wire.Rewrite{}, err
@@ -62,14 +60,14 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	return rw, nil
 }
 
-// draw returns each block's released rows: those that are known, and the others
-// after they were charged, read and given their noise. With an error behind the charge
-// it returns the receipt.
-func (a *answer) draw(ctx context.Context, plan *planner.Plan, known *known, pre *prelude) ([][][]*big.Int, *receipt, error) {
+// draw returns what is released of each part of each block: what is known, and the others
+// after they were charged, read and given their noise. With an error behind the charge it
+// returns the receipt.
+func (a *answer) draw(ctx context.Context, plan *planner.Plan, known *known, pre *prelude) ([][]*planner.Released, *receipt, error) {
 	rest := plan.Rest(known.blocks())
 	if !rest.Reads() {
 		receipt, err := a.charge(ctx, rest, known)
-		return known.rows(), receipt, err
+		return known.released, receipt, err
 	}
 	conn, err := a.p.cfg.Data.acquire(ctx, rest, pre.timeout)
 	if err != nil {
@@ -80,55 +78,48 @@ func (a *answer) draw(ctx context.Context, plan *planner.Plan, known *known, pre
 	if err != nil {
 		return nil, nil, err
 	}
-	exact, err := conn.read(ctx, rest, pre.values, a.p.cfg.Defaults.Timeout, a.p.cfg.Grid.limit(pre.arrived, pre.timeout))
+	exacts, err := conn.read(ctx, rest, pre.values, a.p.policy.Load().defaults.Timeout, a.p.cfg.Grid.limit(pre.arrived, pre.timeout))
 	if err != nil {
 		return nil, receipt, a.failed(ctx, receipt, plan, err)
 	}
-	noisy := known.rows()
-	for i, b := range rest.Blocks {
-		if noisy[i] == nil {
-			noisy[i] = a.noise(b, exact[i])
+	released := known.released
+	for i, block := range exacts {
+		if released[i] != nil {
+			continue
+		}
+		released[i] = make([]*planner.Released, len(plan.Blocks[i].Parts))
+		for j, e := range block {
+			released[i][j] = e.release(a.p.cfg.Source)
 		}
 	}
-	a.remember(ctx, rest, known, noisy)
-	return noisy, receipt, nil
+	a.remember(ctx, rest, known, released)
+	return released, receipt, nil
 }
 
 // analyse resolves the statement and checks that it is the analyst's to ask.
-func (a *answer) analyse(b wire.Bound) (*planner.Query, error) {
-	query, err := a.text.analyse(a.p.cfg.Catalog)
-	if err != nil {
-		return nil, err
+func (a *answer) analyse(b wire.Bound) (*analysed, error) {
+	analysed := a.text.analyse(a.p.cfg.Catalog, b.ParamOIDs)
+	if analysed.err != nil {
+		return nil, analysed.err
 	}
 	if a.text.stmt.Form == parser.Utility && len(b.Params) > 0 {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "a utility statement over protected data takes no parameters").
 			WithHint("Write the values as constants.")
 	}
-	granted := a.p.cfg.Analysts[a.analyst].Tables
-	for _, t := range a.text.stmt.Protected {
-		if !granted[tableName(t)] {
-			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", t.Resolved.Name).At(t.At)
-		}
-	}
-	return query, nil
+	return analysed, checkGrants(a.text.stmt.Protected, a.p.analyst(a.analyst).Tables)
 }
 
 // plan decides everything, with the values of the constants and the settings.
-func (a *answer) plan(query *planner.Query, pre *prelude) (*planner.Plan, error) {
-	oids := make([]uint32, len(pre.values))
-	for i, v := range pre.values {
-		oids[i] = v.OID
-	}
-	template, err := a.text.template(query, oids)
-	if err != nil {
-		return nil, err
-	}
-	scopes := a.p.scopes(a.analyst, query.Tables())
-	plan, err := template.Bind(pre.values, planner.Settings{
+func (a *answer) plan(analysed *analysed, pre *prelude) (*planner.Plan, error) {
+	scopes := a.p.scopes(a.analyst, analysed.query.Tables())
+	plan, err := analysed.plan(pre.values, planner.Settings{
 		EpsilonPico: pre.settings.epsilonPico,
+		DeltaAtto:   a.p.policy.Load().defaults.DeltaAtto,
 		Mechanism:   pre.settings.mechanism,
 		Pure:        a.p.pure(scopes),
 		Alpha:       1 - pre.settings.confidence,
+		MaxRows:     pre.settings.maxRows, MaxPartitions: pre.settings.maxPartitions, MaxSum: pre.settings.maxSum,
+		Limits: a.p.cfg.Limits,
 	})
 	if err != nil {
 		return nil, err
@@ -136,27 +127,16 @@ func (a *answer) plan(query *planner.Query, pre *prelude) (*planner.Plan, error)
 	return plan, a.p.incidents.admit(a.analyst, plan.Shape)
 }
 
-// noise is where exact aggregates become released ones.
-func (a *answer) noise(b *planner.BlockPlan, exact [][]mechanisms.Private) [][]*big.Int {
-	noisy := make([][]*big.Int, len(exact))
-	for r, row := range exact {
-		noisy[r] = make([]*big.Int, len(row))
-		for k, v := range row {
-			noisy[r][k] = mechanisms.Release(b.Mechanisms[k], a.p.cfg.Source, v).Int()
-		}
-	}
-	return noisy
-}
-
-// columns returns the arrays of each block's released relation.
-func columns(plan *planner.Plan, noisy [][][]*big.Int) [][]string {
+// columns returns the arrays of each block's released relation. Blocks that read nothing
+// have released nothing.
+func columns(plan *planner.Plan, released [][]*planner.Released) [][]string {
 	out := make([][]string, len(plan.Blocks))
 	for i, b := range plan.Blocks {
-		var rows [][]*big.Int
-		if noisy != nil {
-			rows = noisy[i]
+		parts := make([]*planner.Released, len(b.Parts))
+		if released != nil && released[i] != nil {
+			parts = released[i]
 		}
-		out[i] = b.Columns(rows)
+		out[i] = b.Columns(parts)
 	}
 	return out
 }

@@ -3,61 +3,90 @@ package proxy
 import (
 	"container/list"
 	"encoding/binary"
+	"fmt"
 	"sync"
 
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/scalar"
 )
 
 const (
 	cachedTexts     = 1000
 	cachedBytes     = 8 << 20 // of texts
-	cachedTemplates = 4       // type combinations of one statement's constants
+	cachedQueries   = 4       // type combinations of one statement's parameters
+	cachedPlans     = 16      // values of its constants
 )
 
 // text is one statement of a client's text with what was found out about it: all
-// of that depends on the text and the policy alone.
+// of that depends on the text, the types of its parameters and the policy alone.
 type text struct {
 	stmt *parser.Statement
 
-	mu        sync.Mutex
-	analysed  bool
-	query     *planner.Query
-	err       error
-	templates map[string]*planner.Template
+	mu      sync.Mutex
+	queries map[string]*analysed
 }
 
-// analyse resolves the statement, once.
-func (t *text) analyse(cat *planner.Catalog) (*planner.Query, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.analysed {
-		t.query, t.err = planner.Analyze(cat, t.stmt)
-		t.analysed = true
-	}
-	return t.query, t.err
+// analysed is a statement analysed for certain types of parameters.
+type analysed struct {
+	query *planner.Query
+	err   error
+
+	mu    sync.Mutex
+	plans map[string]*planner.Plan
 }
 
-// template compiles the statement for the types of its constants.
-func (t *text) template(q *planner.Query, oids []uint32) (*planner.Template, error) {
-	key := make([]byte, 0, 4*len(oids))
-	for _, oid := range oids {
+// analyse resolves the statement, once for each types of its parameters.
+func (t *text) analyse(cat *planner.Catalog, params []uint32) *analysed {
+	key := make([]byte, 0, 4*len(params))
+	for _, oid := range params {
 		key = binary.BigEndian.AppendUint32(key, oid)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if tm := t.templates[string(key)]; tm != nil {
-		return tm, nil
+	if a := t.queries[string(key)]; a != nil {
+		return a
 	}
-	tm, err := q.Compile(oids)
+	a := &analysed{}
+	a.query, a.err = planner.Analyze(cat, t.stmt, params)
+	if len(t.queries) >= cachedQueries || t.queries == nil {
+		t.queries = map[string]*analysed{}
+	}
+	t.queries[string(key)] = a
+	return a
+}
+
+// plan decides everything about the statement, once for each constants and settings.
+func (a *analysed) plan(values []scalar.Value, s planner.Settings) (*planner.Plan, error) {
+	key := planKey(values, s)
+	a.mu.Lock()
+	p := a.plans[key]
+	a.mu.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	p, err := a.query.Bind(values, s)
 	if err != nil {
 		return nil, err
 	}
-	if len(t.templates) >= cachedTemplates || t.templates == nil {
-		t.templates = map[string]*planner.Template{}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.plans) >= cachedPlans || a.plans == nil {
+		a.plans = map[string]*planner.Plan{}
 	}
-	t.templates[string(key)] = tm
-	return tm, nil
+	a.plans[key] = p
+	return p, nil
+}
+
+// planKey writes all that a plan depends on beside its query. Limits and time zones are
+// those of the proxy.
+func planKey(values []scalar.Value, s planner.Settings) string {
+	key := fmt.Appendf(nil, "%d %d %s %t %g %d %d %v", s.EpsilonPico, s.DeltaAtto, s.Mechanism, s.Pure, s.Alpha, s.MaxRows, s.MaxPartitions, s.MaxSum)
+	for _, v := range values {
+		key = fmt.Appendf(key, "\x00%d %t %t %d ", v.OID, v.Binary, v.Bytes == nil, len(v.Bytes))
+		key = append(key, v.Bytes...)
+	}
+	return string(key)
 }
 
 // cache keeps the analysis of recent texts, the least recently used one going

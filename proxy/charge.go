@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -83,10 +82,10 @@ func (a *answer) charge(ctx context.Context, plan *planner.Plan, known *known) (
 }
 
 // notice tells what the answer cost, how wrong it may be, and what is left.
-func (r *receipt) notice(plan *planner.Plan, noisy [][][]*big.Int, confidence float64) wire.Notice {
+func (r *receipt) notice(plan *planner.Plan, released [][]*planner.Released, confidence float64) wire.Notice {
 	var bars []string
 	for i, b := range plan.Blocks {
-		for _, bar := range b.Errors(noisy[i]) {
+		for _, bar := range b.Errors(released[i]) {
 			s := bar.String()
 			if len(bars) == 0 || bars[len(bars)-1] != s {
 				bars = append(bars, s)

@@ -17,11 +17,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/catalog"
-	"dpproxy/mechanisms"
 	"dpproxy/mirror"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/scalar"
 )
 
 // Data reads exact aggregates from the protected database. Only SQL of the
@@ -204,14 +204,14 @@ var errRead = errors.New("proxy: the read of protected data failed")
 
 // read runs the plan's statements in one transaction and one round trip: the
 // tables are locked against changes of their schema, their fingerprints are
-// taken in the snapshot of the reads, and the reads follow. It returns for each
-// block a row of exact measures for each row of the released relation.
+// taken in the snapshot of the reads, and the reads follow. It returns the exact aggregates of
+// each part of each block.
 //
 // The policy's limit and the session's own statement_timeout (0 is none) bound its
 // time. The cause of a failure is discarded here: it may depend on protected rows.
 // Only that the session's own limit ended it is told, with errTimeout: an analyst
 // who asks for that learns no more than from a clock.
-func (c *connection) read(ctx context.Context, plan *planner.Plan, values []planner.Value, policy, session time.Duration) ([][][]mechanisms.Private, error) {
+func (c *connection) read(ctx context.Context, plan *planner.Plan, values []scalar.Value, policy, session time.Duration) ([][]*exact, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, policy, errRead)
 	defer cancel()
 	if session > 0 {
@@ -219,9 +219,9 @@ func (c *connection) read(ctx context.Context, plan *planner.Plan, values []plan
 		defer cancel()
 	}
 	r := &reading{c: c, plan: plan}
-	exact, err := r.run(ctx, values)
+	exacts, err := r.run(ctx, values)
 	if err == nil {
-		return exact, nil
+		return exacts, nil
 	}
 	cause := context.Cause(ctx) // before time passes that could turn a failure into a timeout
 	// The connection is in an unknown state: it is closed, not reused.
@@ -247,7 +247,7 @@ type reading struct {
 	changed catalog.Name
 }
 
-func (r *reading) run(ctx context.Context, values []planner.Value) ([][][]mechanisms.Private, error) {
+func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, error) {
 	p := r.c.conn.Conn().PgConn().StartPipeline(ctx)
 	defer func() { _ = p.Close() }() // the results are read; a session that is out of step is not reused
 	var names []string
@@ -257,11 +257,9 @@ func (r *reading) run(ctx context.Context, values []planner.Value) ([][][]mechan
 	p.SendQueryParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
 	p.SendQueryParams("LOCK TABLE "+strings.Join(names, ", ")+" IN ACCESS SHARE MODE", nil, nil, nil, nil)
 	p.SendQueryPrepared(r.c.fingerprint, nil, nil, nil)
-	for _, b := range r.plan.Blocks {
-		if b.SQL != "" {
-			params, formats := r.params(b, values)
-			p.SendQueryParams(b.SQL, params, nil, formats, nil)
-		}
+	for _, read := range r.reads() {
+		params, formats := r.params(read, values)
+		p.SendQueryParams(read.SQL, params, nil, formats, nil)
 	}
 	p.SendQueryParams("COMMIT", nil, nil, nil, nil)
 	if err := p.Sync(); err != nil {
@@ -270,8 +268,21 @@ func (r *reading) run(ctx context.Context, values []planner.Value) ([][][]mechan
 	return r.results(p)
 }
 
-func (r *reading) params(b *planner.BlockPlan, values []planner.Value) (params [][]byte, formats []int16) {
-	for _, p := range b.Params {
+// reads lists the statements of all parts, in order.
+func (r *reading) reads() []*planner.Read {
+	var all []*planner.Read
+	for _, b := range r.plan.Blocks {
+		if !b.Known {
+			for _, p := range b.Parts {
+				all = append(all, p.Reads...)
+			}
+		}
+	}
+	return all
+}
+
+func (r *reading) params(read *planner.Read, values []scalar.Value) (params [][]byte, formats []int16) {
+	for _, p := range read.Params {
 		value, format := []byte(p.Text), int16(0)
 		switch p.Kind {
 		case planner.FoldParam:
@@ -291,7 +302,7 @@ func (r *reading) params(b *planner.BlockPlan, values []planner.Value) (params [
 }
 
 // results reads the replies in the order in which the statements were sent.
-func (r *reading) results(p *pgconn.Pipeline) ([][][]mechanisms.Private, error) {
+func (r *reading) results(p *pgconn.Pipeline) ([][]*exact, error) {
 	for range 2 { // BEGIN, LOCK
 		if _, err := rows(p); err != nil {
 			return nil, err
@@ -304,20 +315,37 @@ func (r *reading) results(p *pgconn.Pipeline) ([][][]mechanisms.Private, error) 
 	if err := r.unchanged(prints); err != nil {
 		return nil, err
 	}
-	exact := make([][][]mechanisms.Private, len(r.plan.Blocks))
+	exacts := make([][]*exact, len(r.plan.Blocks))
 	for i, b := range r.plan.Blocks {
-		var read [][][]byte
-		if b.SQL != "" {
-			if read, err = rows(p); err != nil {
-				return nil, err
-			}
+		if !b.Reads() {
+			continue
 		}
-		if exact[i], err = protect(b, read); err != nil {
+		if exacts[i], err = parts(p, b); err != nil {
 			return nil, err
 		}
 	}
 	_, err = rows(p)
-	return exact, err
+	return exacts, err
+}
+
+// parts reads what was asked for a block.
+func parts(p *pgconn.Pipeline, b *planner.BlockPlan) ([]*exact, error) {
+	out := make([]*exact, len(b.Parts))
+	for i, part := range b.Parts {
+		var reads [][][][]byte
+		for range part.Reads {
+			read, err := rows(p)
+			if err != nil {
+				return nil, err
+			}
+			reads = append(reads, read)
+		}
+		var err error
+		if out[i], err = protect(part, reads); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 func rows(p *pgconn.Pipeline) ([][][]byte, error) {

@@ -48,15 +48,15 @@ func (a *answer) shadowed(ctx context.Context, m *wire.Mirror) (bool, error) {
 // explain answers EXPLAIN with the plan and its price. It reads and charges
 // nothing.
 func (a *answer) explain(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
-	query, err := a.analyse(wire.Bound{})
+	analysed, err := a.analyse(wire.Bound{ParamOIDs: b.ParamOIDs})
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
-	pre, err := a.prelude(ctx, m, query, b)
+	pre, err := a.prelude(ctx, m, analysed.query, b)
 	if err != nil || pre.shadowed {
 		return wire.Rewrite{Relay: true}, err
 	}
-	plan, err := a.plan(query, pre)
+	plan, err := a.plan(analysed, pre)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
@@ -107,7 +107,7 @@ func (a *answer) costs(ctx context.Context, rest *planner.Plan, known *known) ([
 // state gives the session what dp.budget shows, and runs the statement as it is.
 func (a *answer) state(ctx context.Context, m *wire.Mirror, _ wire.Bound) (wire.Rewrite, error) {
 	var tables []string
-	for t := range a.p.cfg.Analysts[a.analyst].Tables {
+	for t := range a.p.analyst(a.analyst).Tables {
 		tables = append(tables, t.String())
 	}
 	balances, err := a.p.cfg.Ledger.Balances(ctx)

@@ -111,6 +111,7 @@ func newWorldWith(t testing.TB, change func(*proxy.Config), limits ...accountant
 	}
 	t.Cleanup(data.Close)
 	proxyConfig := proxy.Config{
+		Limits:  planner.Limits{PublicFanout: 1000, Work: 1_000_000},
 		Catalog: cat, Ledger: w.ledger, Data: data, Relations: w.relations, Source: mechanisms.NewSource(),
 		Analysts: map[string]proxy.Analyst{"ana": {Tables: map[catalog.Name]bool{public("patients"): true, public("visits"): true, public("labs"): true}}, "bob": {}},
 		Defaults: proxy.Defaults{EpsilonPico: 40 * dp.PicoPerUnit, Mechanism: "auto", Confidence: 0.95, Timeout: 20 * time.Second},

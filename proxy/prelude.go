@@ -18,6 +18,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/scalar"
 	"dpproxy/wire"
 )
 
@@ -31,7 +32,7 @@ type prelude struct {
 	// shadowed says that a name means another relation in this session, such as
 	// a temporary table.
 	shadowed bool
-	values   []planner.Value
+	values   []scalar.Value
 }
 
 // The fixed columns of the prelude, after the settings.
@@ -83,7 +84,7 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 
 // defaults returns the settings of a session that set none.
 func (p *Proxy) defaults() settings {
-	d := p.cfg.Defaults
+	d := p.policy.Load().defaults
 	return settings{epsilonPico: d.EpsilonPico, mechanism: d.Mechanism, confidence: d.Confidence, notices: true}
 }
 
@@ -125,8 +126,8 @@ func relationColumns(tables []parser.TableRef) []string {
 // values do not depend on the session's settings.
 func preludeFormats(q *planner.Query, tables []parser.TableRef, params int) []int16 {
 	formats := make([]int16, len(knownSettings)+preludeFixed+len(tables))
-	for range q.Folds() {
-		formats = append(formats, 1)
+	for _, f := range q.Folds() {
+		formats = append(formats, f.Format())
 	}
 	return append(formats, make([]int16, params)...)
 }
@@ -134,10 +135,10 @@ func preludeFormats(q *planner.Query, tables []parser.TableRef, params int) []in
 // values reads the constants. A session may have changed its encoding behind the
 // statement before, in the same message: the protected database would refuse such
 // texts, after the charge.
-func values(fields []pgproto3.FieldDescription, cells [][]byte, n int) ([]planner.Value, error) {
-	out := make([]planner.Value, n)
+func values(fields []pgproto3.FieldDescription, cells [][]byte, n int) ([]scalar.Value, error) {
+	out := make([]scalar.Value, n)
 	for i := range out {
-		out[i] = planner.Value{OID: fields[i].DataTypeOID, Binary: fields[i].Format == 1, Bytes: cells[i]}
+		out[i] = scalar.Value{OID: fields[i].DataTypeOID, Binary: fields[i].Format == 1, Bytes: cells[i]}
 		if isText(out[i].OID) && !utf8.Valid(cells[i]) {
 			return nil, pgerr.New(pgerr.FeatureNotSupported, "protected tables need client_encoding UTF8").
 				WithHint("SET client_encoding = UTF8.")

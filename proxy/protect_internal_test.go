@@ -18,7 +18,7 @@ func TestProtectRefusesWhatThePlanCannotReturn(t *testing.T) {
 		}
 		return out
 	}
-	if exact, err := protect(b, [][][]byte{row("2", "7")}); err != nil || len(exact) != 2 || len(exact[0]) != 1 {
+	if exact, err := protect(b, [][][][]byte{{row("2", "7")}}); err != nil || len(exact.partitions) != 2 || len(exact.partitions[0].row) != 1 {
 		t.Errorf("a good row: %v, %v", exact, err)
 	}
 	for name, rows := range map[string][][][]byte{
@@ -31,33 +31,29 @@ func TestProtectRefusesWhatThePlanCannotReturn(t *testing.T) {
 		"a measure too many":      {row("1", "7", "8")},
 		"a measure with decimals": {row("1", "7.5")},
 	} {
-		if exact, err := protect(b, rows); err == nil {
+		if exact, err := protect(b, [][][][]byte{rows}); err == nil {
 			t.Errorf("%s: %v", name, exact)
 		}
 	}
 }
 
 // groupedCount plans SELECT sex, count(*) over a table with two public values.
-func groupedCount(t *testing.T) *planner.BlockPlan {
+func groupedCount(t *testing.T) *planner.Part {
 	t.Helper()
 	cat := twoGroups(t)
 	script, err := parser.Parse("SELECT sex, count(*) FROM people GROUP BY sex", cat)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := planner.Analyze(cat, script.Statements[0])
+	q, err := planner.Analyze(cat, script.Statements[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tm, err := q.Compile(nil)
+	plan, err := q.Bind(nil, planner.Settings{EpsilonPico: dp.PicoPerUnit, Mechanism: "laplace", Alpha: 0.05, Limits: planner.Limits{PublicFanout: 1, Work: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := tm.Bind(nil, planner.Settings{EpsilonPico: dp.PicoPerUnit, Mechanism: "laplace", Alpha: 0.05})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan.Blocks[0]
+	return plan.Blocks[0].Parts[0]
 }
 
 func twoGroups(t *testing.T) *planner.Catalog {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"dpproxy/accountant"
@@ -31,6 +32,8 @@ type Config struct {
 	Defaults  Defaults
 	Answers   Answers
 	Grid      Grid
+	// Limits bound the work of a statement.
+	Limits planner.Limits
 	Source    mechanisms.Source
 	Log       *slog.Logger
 }
@@ -43,18 +46,36 @@ type Analyst struct {
 	Budget bool
 }
 
+// policy is the part of the configuration that can change while statements run.
+type policy struct {
+	analysts map[string]Analyst
+	defaults Defaults
+}
+
+// Reload replaces what the policy allows analysts, and the defaults, for every
+// statement to come, in sessions that are open too.
+func (p *Proxy) Reload(analysts map[string]Analyst, defaults Defaults) {
+	p.policy.Store(&policy{analysts, defaults})
+}
+
+// analyst returns what the policy allows a login: nothing, if it knows none.
+func (p *Proxy) analyst(name string) Analyst { return p.policy.Load().analysts[name] }
+
 // Defaults of the settings, from the policy.
 type Defaults struct {
 	EpsilonPico int64
 	Mechanism   string
 	Confidence  float64
+	// DeltaAtto is what a statement may spend on partition selection, in 10⁻¹⁸ of δ.
+	DeltaAtto int64
 	// Timeout bounds one read of protected data.
 	Timeout time.Duration
 }
 
 // A Proxy answers statements about protected tables. It implements wire.Handler.
 type Proxy struct {
-	cfg       Config
+	cfg       Config // but for what policy holds
+	policy    atomic.Pointer[policy]
 	filter    *parser.Filter
 	texts     *cache
 	relations *relations
@@ -69,6 +90,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Proxy{cfg: cfg, texts: newCache(), prices: &prices{}, measures: map[accountant.Scope]dp.Measure{}}
+	p.Reload(cfg.Analysts, cfg.Defaults)
 	var names []string
 	for _, n := range append(cfg.Catalog.Protected(), cfg.Views...) {
 		names = append(names, n.Name)
@@ -100,7 +122,7 @@ func (p *Proxy) scopes(analyst string, tables []catalog.Name) []accountant.Scope
 			scopes = append(scopes, s)
 		}
 	}
-	if p.cfg.Analysts[analyst].Budget {
+	if p.analyst(analyst).Budget {
 		scopes = append(scopes, accountant.Scope{Kind: accountant.AnalystScope, Name: analyst})
 	}
 	return scopes

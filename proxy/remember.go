@@ -2,11 +2,13 @@ package proxy
 
 import (
 	"context"
-	"math/big"
+	"slices"
+	"strconv"
 
 	"dpproxy/answers"
 	"dpproxy/dp"
 	"dpproxy/planner"
+	"dpproxy/planner/scalar"
 )
 
 // Answers are what a Proxy remembers answers in, and for how long they answer the
@@ -31,21 +33,23 @@ func (a Answers) Close() error {
 type known struct {
 	keys    []answers.Key
 	answers []*answers.Answer // nil where there is none
+	// released is what the answers say, by block and part.
+	released [][]*planner.Released
 	owed    dp.ComposedEvent  // what the analyst has not paid for
 	unpaid  []int             // the blocks of it
 }
 
 // recall looks for answers that were given before to the blocks of a plan. A store
 // that fails knows none.
-func (a *answer) recall(ctx context.Context, plan *planner.Plan, values []planner.Value) *known {
-	k := &known{keys: make([]answers.Key, len(plan.Blocks)), answers: make([]*answers.Answer, len(plan.Blocks))}
+func (a *answer) recall(ctx context.Context, plan *planner.Plan, values []scalar.Value) *known {
+	k := &known{keys: make([]answers.Key, len(plan.Blocks)), answers: make([]*answers.Answer, len(plan.Blocks)), released: make([][]*planner.Released, len(plan.Blocks))}
 	cfg := a.p.cfg.Answers
 	if cfg.Store == nil {
 		return k
 	}
 	epoch := cfg.Epoch()
 	for i, b := range plan.Blocks {
-		if b.SQL == "" {
+		if !b.Reads() {
 			continue
 		}
 		k.keys[i] = answers.KeyOf(append([][]byte{cfg.Version, []byte(epoch)}, b.Question(values)...)...)
@@ -53,7 +57,10 @@ func (a *answer) recall(ctx context.Context, plan *planner.Plan, values []planne
 		if err != nil {
 			a.p.cfg.Log.Warn("an answer is forgotten", "cause", err)
 		}
-		if found == nil || !fits(found.Rows, b) {
+		if found == nil {
+			continue
+		}
+		if k.released[i] = unpack(found, b); k.released[i] == nil {
 			continue
 		}
 		k.answers[i] = found
@@ -65,14 +72,63 @@ func (a *answer) recall(ctx context.Context, plan *planner.Plan, values []planne
 	return k
 }
 
-// fits reports whether rows are an answer to the block.
-func fits(rows [][]*big.Int, b *planner.BlockPlan) bool {
-	for _, row := range rows {
-		if len(row) != len(b.Mechanisms) {
-			return false
+// pack writes what was released of a block as one answer: the rows of all its parts, and,
+// if a part has private keys, for each row the number of its part and the part's keys.
+func pack(released []*planner.Released) answers.Answer {
+	var a answers.Answer
+	private := slices.ContainsFunc(released, func(r *planner.Released) bool { return r.Keys != nil })
+	for i, r := range released {
+		part := strconv.Itoa(i)
+		for row := range r.Rows {
+			a.Rows = append(a.Rows, r.Rows[row])
+			if !private {
+				continue
+			}
+			keys := []*string{&part}
+			if r.Keys != nil {
+				keys = append(keys, r.Keys[row]...)
+			}
+			a.Keys = append(a.Keys, keys)
 		}
 	}
-	return len(rows) == b.Size()
+	return a
+}
+
+// unpack is the inverse of pack, or nil if the answer is none to the block.
+func unpack(a *answers.Answer, b *planner.BlockPlan) []*planner.Released {
+	out := make([]*planner.Released, len(b.Parts))
+	rows, keys := a.Rows, a.Keys
+	for i, p := range b.Parts {
+		n := p.Size()
+		if p.Private() {
+			part := strconv.Itoa(i)
+			for n = 0; n < len(keys) && len(keys[n]) == p.Keys()+1 && keys[n][0] != nil && *keys[n][0] == part; n++ {
+			}
+		}
+		if n > len(rows) {
+			return nil
+		}
+		out[i] = &planner.Released{Rows: rows[:n]}
+		if p.Private() {
+			out[i].Keys = [][]*string{}
+			for _, k := range keys[:n] {
+				out[i].Keys = append(out[i].Keys, k[1:])
+			}
+		}
+		if keys != nil {
+			keys = keys[min(n, len(keys)):]
+		}
+		rows = rows[n:]
+		for _, row := range out[i].Rows {
+			if len(row) != len(p.Mechanisms) {
+				return nil
+			}
+		}
+	}
+	if len(rows) > 0 {
+		return nil
+	}
+	return out
 }
 
 // blocks reports which blocks are known.
@@ -84,30 +140,21 @@ func (k *known) blocks() []bool {
 	return is
 }
 
-// rows returns the rows of the blocks that are known, and nil for the others.
-func (k *known) rows() [][][]*big.Int {
-	rows := make([][][]*big.Int, len(k.answers))
-	for i, a := range k.answers {
-		if a != nil {
-			rows[i] = a.Rows
-		}
-	}
-	return rows
-}
-
 // remember keeps what was released, and that the analyst has paid for it. What
 // fails costs budget when the question comes again, no more.
-func (a *answer) remember(ctx context.Context, rest *planner.Plan, k *known, noisy [][][]*big.Int) {
+func (a *answer) remember(ctx context.Context, rest *planner.Plan, k *known, released [][]*planner.Released) {
 	store := a.p.cfg.Answers.Store
 	if store == nil {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
 	for i, b := range rest.Blocks {
-		if b.SQL == "" {
+		if !b.Reads() {
 			continue
 		}
-		if err := store.Put(ctx, k.keys[i], answers.Answer{Rows: noisy[i], Paid: []string{a.analyst}}); err != nil {
+		answer := pack(released[i])
+		answer.Paid = []string{a.analyst}
+		if err := store.Put(ctx, k.keys[i], answer); err != nil {
 			a.p.cfg.Log.Warn("an answer is not remembered", "cause", err)
 		}
 	}

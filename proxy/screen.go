@@ -12,14 +12,19 @@ import (
 // itself. Text that it misses can do no harm: the mirror holds no protected row,
 // and refuses to plan a read of a protected relation.
 func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
-	if !p.filter.Matches(sql) {
+	named := p.filter.Matches(sql)
+	if !named && !parser.MentionsExecute(sql) {
 		return nil, nil
 	}
-	if err := lexable(s); err != nil {
-		return nil, err
+	err := lexable(s)
+	var texts []*text
+	if err == nil {
+		texts, err = p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, p.cfg.Catalog) })
 	}
-	texts, err := p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, p.cfg.Catalog) })
-	if err != nil {
+	switch {
+	case err != nil && !named:
+		return nil, nil // nothing protected is named; a prepared statement that is meets the mirror's refusal
+	case err != nil:
 		return nil, err
 	}
 	var out []wire.Statement
@@ -65,6 +70,12 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 	case parser.Empty:
 		w.Describe = t.stmt.Text
 		w.Run = a.empty
+	case parser.Execution:
+		w.Utility = t.stmt.Execute.Explained || t.stmt.Execute.Created
+		if !w.Utility {
+			w.Describe = t.stmt.Text
+		}
+		w.Run = a.execute
 	case parser.Set:
 		w.Run = func(context.Context, *wire.Mirror, wire.Bound) (wire.Rewrite, error) {
 			return wire.Rewrite{Relay: true}, checkSetting(t.stmt.Setting)

@@ -38,7 +38,7 @@ func TestSessions(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]func(*testing.T, *world){
 		"answers": testAnswers, "refusals": testRefusals, "charges": testWhatIsCharged, "portal": testPortalInPieces,
-		"separate": testSessionsAreSeparate, "backstop": testBackstop,
+		"separate": testSessionsAreSeparate, "backstop": testBackstop, "EXECUTE": testExecute, "EXECUTE elsewhere": testExecuteElsewhere,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
 	}
@@ -170,9 +170,10 @@ func testBackstop(t *testing.T, w *world) {
 	must(t, ana, `CREATE TEMP VIEW v AS SELECT * FROM patients;
 		CREATE FUNCTION pg_temp.f() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM patients';
 		CREATE FUNCTION pg_temp.g() RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN EXECUTE 'SELECT count(*) FROM pat' || 'ients' INTO n; RETURN n; END $$;
-		PREPARE p AS SELECT count(*) FROM patients`)
+		PREPARE p AS SELECT count(*) FROM v; PREPARE q AS SELECT count(*) FROM patients;
+		DO $$ BEGIN EXECUTE 'PREPARE r AS SELECT count(*) FROM patients; PREPARE r2 AS SELECT name FROM patients'; END $$`)
 	for _, sql := range []string{
-		"SELECT * FROM v", "SELECT count(*) FROM v", "SELECT pg_temp.f()", "SELECT pg_temp.g()", "EXECUTE p",
+		"SELECT * FROM v", "SELECT count(*) FROM v", "SELECT pg_temp.f()", "SELECT pg_temp.g()", "EXECUTE p", "EXECUTE r2", "DO $$ BEGIN EXECUTE 'EXECUTE q'; END $$", "CREATE TEMP TABLE y AS EXECUTE p", "EXPLAIN EXECUTE p",
 		"DO $$ BEGIN PERFORM * FROM patients; END $$",
 		"SELECT query_to_xml('select * from patients', true, true, '')",
 		"SELECT table_to_xml('patients', true, true, '')",

@@ -2,8 +2,6 @@ package wire
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"sync"
 	"time"
@@ -19,56 +17,14 @@ const (
 
 var errCanceled = errors.New("wire: a cancel request came")
 
-// cancelKey is what a client must show to cancel.
-type cancelKey struct{ pid, secret uint32 }
-
-// sessions are those that are logged in, by the key that cancels them.
-type sessions struct {
-	mu    sync.Mutex
-	byKey map[cancelKey]*Session
-}
-
-// add gives the session a key of its own.
-func (r *sessions) add(s *Session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for {
-		var b [8]byte
-		rand.Read(b[:])
-		k := cancelKey{binary.BigEndian.Uint32(b[:]) >> 1, binary.BigEndian.Uint32(b[4:])}
-		if k.pid != 0 && r.byKey[k] == nil {
-			s.key, r.byKey[k] = k, s
-			return
-		}
-	}
-}
-
-func (r *sessions) remove(s *Session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.byKey, s.key)
-}
-
-func (r *sessions) find(k cancelKey) *Session {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.byKey[k]
-}
-
-func (r *sessions) all() []*Session {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := make([]*Session, 0, len(r.byKey))
-	for _, s := range r.byKey {
-		out = append(out, s)
-	}
-	return out
-}
-
 // cancel stops what the session does now. It returns when the mirror has taken
-// the request, if one is sent, so that a later statement is not hit by it.
+// the request, if one is sent. Until then no further request of the client goes to
+// the mirror, and where the mirror owes nothing none is sent: so a request that
+// comes late never hits the next statement.
 func (s *Session) cancel(cause error) {
-	if !s.running.stop(cause) {
+	s.canceling.Lock()
+	defer s.canceling.Unlock()
+	if !s.running.stop(cause) && !s.pipeline.idle() {
 		s.cancelMirror()
 	}
 }

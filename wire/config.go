@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"log/slog"
 	"time"
 
@@ -20,8 +21,15 @@ type Config struct {
 	// *pgerr.Error goes to the client; any other error is logged and the client
 	// is told that the mirror cannot be reached.
 	Dial func(ctx context.Context, login Login) (*pgconn.PgConn, error)
-	// TLS is offered to clients that ask for it; nil answers no.
+	// MockKey derives the salts that unknown users are shown. With the same key they
+	// stay the same over a restart, as those of known users do. Empty: a random one.
+	MockKey []byte
+	// TLS is offered to clients that ask for it; nil answers no. Its ClientCAs and
+	// ClientAuth say which certificates of clients are taken.
 	TLS *tls.Config
+	// Certificate reports whether a client that has shown this certificate, verified
+	// by TLS, is the user; then no password is asked for. Nil: none is.
+	Certificate func(user string, shown *x509.Certificate) bool
 	// RequireTLS refuses the log-in of clients that did not ask for TLS.
 	RequireTLS bool
 	// Logger gets user names and outcomes, never SQL. Nil discards.
@@ -39,18 +47,25 @@ type Login struct {
 // Limits bound what one server and one session may hold. A zero is replaced by
 // the default.
 type Limits struct {
-	Connections   int           // logged-in sessions; default 200
-	Logins        int           // connections not yet logged in; default 100
-	LoginTime     time.Duration // from accept to the end of log-in; default 10 s
-	DialTime      time.Duration // for opening the mirror session; default 10 s
-	DrainTime     time.Duration // for sessions at work when the server stops; default 30 s
-	MessageBytes  int           // one message of a client; default 16 MiB
-	SQLBytes      int           // the text of a Query or Parse; default 1 MiB
-	Statements    int           // named statements of a session; default 5000
-	Portals       int           // named portals of a session; default 1000
-	Pipeline      int           // requests sent ahead of their replies; default 10000
-	PrivateBytes  int           // the replies to one private query; default 64 MiB
-	FakeIteration int           // SCRAM iterations shown for unknown users; default 4096
+	Connections        int           // logged-in sessions; default 200
+	UserConnections    int           // sessions of one user; default as Connections
+	AddressConnections int           // sessions from one address; default as Connections
+	Logins             int           // connections not yet logged in; default 200
+	AddressLogins      int           // of these, from one address; default 100
+	FailedLogins       int           // wrong passwords from one address in FailedTime; default 20
+	FailedTime         time.Duration // default 1 min
+	LoginTime          time.Duration // from accept to the end of log-in; default 10 s
+	DialTime           time.Duration // for opening the mirror session; default 10 s
+	DrainTime          time.Duration // for sessions at work when the server stops; default 30 s
+	IdleTime           time.Duration // a session without a statement; default 24 h
+	IdleTransaction    time.Duration // a transaction without a statement; default 1 h
+	MessageBytes       int           // one message of a client; default 16 MiB
+	SQLBytes           int           // the text of a Query or Parse; default 1 MiB
+	Statements         int           // named statements of a session; default 5000
+	Portals            int           // named portals of a session; default 1000
+	Pipeline           int           // requests sent ahead of their replies; default 10000
+	PrivateBytes       int           // the replies to one private query; default 64 MiB
+	MockIterations     int           // SCRAM iterations shown for unknown users; default 4096
 }
 
 func (l Limits) withDefaults() Limits {
@@ -65,16 +80,23 @@ func (l Limits) withDefaults() Limits {
 		}
 	}
 	number(&l.Connections, 200)
-	number(&l.Logins, 100)
+	number(&l.UserConnections, l.Connections)
+	number(&l.AddressConnections, l.Connections)
+	number(&l.Logins, 200)
+	number(&l.AddressLogins, 100)
+	number(&l.FailedLogins, 20)
+	duration(&l.FailedTime, time.Minute)
 	duration(&l.LoginTime, 10*time.Second)
 	duration(&l.DialTime, 10*time.Second)
 	duration(&l.DrainTime, 30*time.Second)
+	duration(&l.IdleTime, 24*time.Hour)
+	duration(&l.IdleTransaction, time.Hour)
 	number(&l.MessageBytes, 16<<20)
 	number(&l.SQLBytes, 1<<20)
 	number(&l.Statements, 5000)
 	number(&l.Portals, 1000)
 	number(&l.Pipeline, 10000)
 	number(&l.PrivateBytes, 64<<20)
-	number(&l.FakeIteration, defaultIterations)
+	number(&l.MockIterations, defaultIterations)
 	return l
 }

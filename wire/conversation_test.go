@@ -1,15 +1,12 @@
 package wire_test
 
 import (
-	"bytes"
 	"fmt"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
-	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpproxy/internal/wiretest"
 	"dpproxy/wire"
 )
 
@@ -20,7 +17,7 @@ func TestConversation(t *testing.T) {
 	datadriven.Walk(t, "testdata/conversation", func(t *testing.T, path string) {
 		ours, theirs := openRaw(t, p.config(t)), direct(t, "mirror")
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			return compare(t, d, ours, theirs)
+			return wiretest.Compare(t, d, theirs, ours)
 		})
 	})
 }
@@ -32,7 +29,7 @@ func TestInterception(t *testing.T) {
 	datadriven.Walk(t, "testdata/interception", func(t *testing.T, path string) {
 		ours, theirs := openRaw(t, p.config(t)), direct(t, "plain")
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			return compare(t, d, ours, theirs)
+			return wiretest.Compare(t, d, theirs, ours)
 		})
 	})
 }
@@ -48,199 +45,8 @@ func TestRefusal(t *testing.T) {
 		ours := openRaw(t, p.config(t))
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			before := h.runs.Load()
-			out := talk(t, d, ours)
+			out := ours.Talk(t, d)
 			return fmt.Sprintf("%sruns: %d\n", out, h.runs.Load()-before)
 		})
 	})
-}
-
-func compare(t *testing.T, d *datadriven.TestData, ours, theirs *raw) string {
-	t.Helper()
-	want, got := talk(t, d, theirs), talk(t, d, ours)
-	if got != want {
-		t.Errorf("%s:\nPostgres says\n%s\nthe relay says\n%s", d.Pos, want, got)
-	}
-	return got
-}
-
-// talk sends the lines of a script at once and reads what comes, to the last
-// ReadyForQuery that is due.
-func talk(t *testing.T, d *datadriven.TestData, c *raw) string {
-	t.Helper()
-	var out []byte
-	ready := 0
-	for line := range strings.SplitSeq(strings.TrimSpace(d.Input), "\n") {
-		m, err := message(line)
-		if err != nil {
-			d.Fatalf(t, "%s: %v", line, err)
-		}
-		if out, err = m.Encode(out); err != nil {
-			d.Fatalf(t, "%s: %v", line, err)
-		}
-		switch m.(type) {
-		case *pgproto3.Query, *pgproto3.Sync, *pgproto3.FunctionCall:
-			ready++
-		}
-	}
-	if d.HasArg("ready") {
-		d.ScanArgs(t, "ready", &ready)
-	}
-	if _, err := c.Write(out); err != nil {
-		d.Fatalf(t, "write: %v", err)
-	}
-	return read(t, c, ready)
-}
-
-// read prints messages up to the given number of ReadyForQuery.
-func read(t *testing.T, c *raw, ready int) string {
-	t.Helper()
-	var b strings.Builder
-	for ready > 0 {
-		m, err := c.Receive()
-		if err != nil {
-			fmt.Fprintf(&b, "connection: %v\n", err)
-			return b.String()
-		}
-		fmt.Fprintln(&b, show(m))
-		if _, ok := m.(*pgproto3.ReadyForQuery); ok {
-			ready--
-		}
-	}
-	return b.String()
-}
-
-// message reads a line of a script; "-" is the empty name. See
-// testdata/README.md.
-func message(line string) (pgproto3.FrontendMessage, error) {
-	verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	name, tail, _ := strings.Cut(rest, " ")
-	if name == "-" {
-		name = ""
-	}
-	switch verb {
-	case "Query":
-		return &pgproto3.Query{String: rest}, nil
-	case "Parse":
-		return &pgproto3.Parse{Name: name, Query: tail}, nil
-	case "Bind":
-		return bindMessage(name, tail)
-	case "DescribeStatement":
-		return &pgproto3.Describe{ObjectType: 'S', Name: name}, nil
-	case "DescribePortal":
-		return &pgproto3.Describe{ObjectType: 'P', Name: name}, nil
-	case "CloseStatement":
-		return &pgproto3.Close{ObjectType: 'S', Name: name}, nil
-	case "ClosePortal":
-		return &pgproto3.Close{ObjectType: 'P', Name: name}, nil
-	case "Execute":
-		n, _ := strconv.Atoi(tail)
-		return &pgproto3.Execute{Portal: name, MaxRows: uint32(n)}, nil
-	case "Sync":
-		return &pgproto3.Sync{}, nil
-	case "Flush":
-		return &pgproto3.Flush{}, nil
-	case "CopyData":
-		return &pgproto3.CopyData{Data: []byte(rest)}, nil
-	case "CopyDone":
-		return &pgproto3.CopyDone{}, nil
-	case "CopyFail":
-		return &pgproto3.CopyFail{Message: rest}, nil
-	case "FunctionCall":
-		return &pgproto3.FunctionCall{Function: 1598, ResultFormatCode: 0}, nil
-	}
-	return nil, fmt.Errorf("no such message: %s", verb)
-}
-
-// bindMessage reads "statement parameters..."; a parameter \N is NULL, one
-// that begins with \x is binary, and "binary" at the end asks for binary results.
-func bindMessage(portal, tail string) (*pgproto3.Bind, error) {
-	words := strings.Fields(tail)
-	if len(words) == 0 {
-		return nil, fmt.Errorf("Bind wants a statement")
-	}
-	b := &pgproto3.Bind{DestinationPortal: portal, PreparedStatement: strings.Trim(words[0], "-")}
-	for _, w := range words[1:] {
-		format := int16(0)
-		value := []byte(w)
-		switch {
-		case w == "binary":
-			b.ResultFormatCodes = []int16{1}
-			continue
-		case w == `\N`:
-			value = nil
-		case strings.HasPrefix(w, `\x`):
-			format = 1
-			if _, err := fmt.Sscanf(w[2:], "%x", &value); err != nil {
-				return nil, err
-			}
-		}
-		b.Parameters = append(b.Parameters, value)
-		b.ParameterFormatCodes = append(b.ParameterFormatCodes, format)
-	}
-	if !bytes.Contains([]byte(tail), []byte(`\x`)) {
-		b.ParameterFormatCodes = nil
-	}
-	return b, nil
-}
-
-func show(m pgproto3.BackendMessage) string {
-	switch m := m.(type) {
-	case *pgproto3.RowDescription:
-		var fields []string
-		for _, f := range m.Fields {
-			fields = append(fields, fmt.Sprintf("%s table=%s.%d type=%d/%d format=%d",
-				f.Name, tableName(f.TableOID), f.TableAttributeNumber, f.DataTypeOID, f.TypeModifier, f.Format))
-		}
-		return "RowDescription " + strings.Join(fields, ", ")
-	case *pgproto3.DataRow:
-		var values []string
-		for _, v := range m.Values {
-			if v == nil {
-				values = append(values, "NULL")
-			} else {
-				values = append(values, fmt.Sprintf("%q", v))
-			}
-		}
-		return "DataRow " + strings.Join(values, " ")
-	case *pgproto3.ErrorResponse:
-		return "ErrorResponse " + showReport(m)
-	case *pgproto3.NoticeResponse:
-		return "NoticeResponse " + showReport((*pgproto3.ErrorResponse)(m))
-	case *pgproto3.CommandComplete:
-		return "CommandComplete " + string(m.CommandTag)
-	case *pgproto3.ReadyForQuery:
-		return "ReadyForQuery " + string(m.TxStatus)
-	case *pgproto3.ParameterStatus:
-		return "ParameterStatus " + m.Name + "=" + m.Value
-	case *pgproto3.CopyData:
-		return fmt.Sprintf("CopyData %q", m.Data)
-	case *pgproto3.ParameterDescription:
-		return fmt.Sprint("ParameterDescription ", m.ParameterOIDs)
-	}
-	return strings.TrimPrefix(fmt.Sprintf("%T", m), "*pgproto3.")
-}
-
-// tableName keeps object identifiers, which vary, out of the scripts.
-func tableName(oid uint32) string {
-	if oid == 0 {
-		return "none"
-	}
-	if oid < 16384 {
-		return strconv.Itoa(int(oid))
-	}
-	return "some"
-}
-
-func showReport(m *pgproto3.ErrorResponse) string {
-	s := fmt.Sprintf("%s %s %s", m.Severity, m.Code, m.Message)
-	if m.Position > 0 {
-		s += fmt.Sprintf(" | position %d", m.Position)
-	}
-	if m.Detail != "" {
-		s += " | detail: " + m.Detail
-	}
-	if m.Hint != "" {
-		s += " | hint: " + m.Hint
-	}
-	return s
 }

@@ -28,6 +28,15 @@
 //
 // Without [Config.TLS] a password proof travels in the clear, though never a
 // password. Set it, and set [Config.RequireTLS], wherever the listener is not
-// local. Log-in is SCRAM-SHA-256 alone, with channel binding under TLS; only
-// verifiers are stored ([MakeVerifier]).
+// local. Log-in is SCRAM-SHA-256, with channel binding under TLS, or a client's
+// certificate; only verifiers are stored ([MakeVerifier]). A user who does not exist is
+// refused as one whose password is wrong, after as long a conversation.
+//
+// # What is spoken
+//
+// Protocol 3.0 and 3.2; newer versions are negotiated down. TLS may begin at once
+// (ALPN "postgresql") or after an SSLRequest. GSSAPI, replication, COPY FROM STDIN and
+// function calls are refused, and the session goes on. A notification reaches the
+// sessions of the user who sent it. Everything that a client can make grow has a limit
+// ([Limits]); where a peer does not read, the other one waits.
 package wire

@@ -174,7 +174,7 @@ func (s *Session) bindRewritten(st *prepared, b *pgproto3.Bind, rw Rewrite) erro
 	sql, oids := rw.SQL, append(append([]uint32(nil), st.description.oids...), rw.ExtraOIDs...)
 	bind := &pgproto3.Bind{
 		DestinationPortal: b.DestinationPortal, PreparedStatement: s.private,
-		ParameterFormatCodes: extendFormats(b.ParameterFormatCodes, len(b.Parameters), len(rw.Extra)),
+		ParameterFormatCodes: extendFormats(b.ParameterFormatCodes, len(b.Parameters), rw),
 		Parameters:           append(append([][]byte(nil), b.Parameters...), rw.Extra...),
 		ResultFormatCodes:    b.ResultFormatCodes,
 	}
@@ -213,16 +213,19 @@ func (s *Session) sendRewritten(sql string, oids []uint32, bind *pgproto3.Bind, 
 	return nil
 }
 
-// extendFormats adds text formats for extra parameters behind n of the client's.
-func extendFormats(formats []int16, n, extra int) []int16 {
-	if len(formats) == 0 || extra == 0 {
+// extendFormats adds the formats of a rewrite's parameters behind n of the client's.
+func extendFormats(formats []int16, n int, rw Rewrite) []int16 {
+	if len(rw.Extra) == 0 || len(formats) == 0 && len(rw.ExtraFormats) == 0 {
 		return formats
 	}
-	out := make([]int16, 0, n+extra)
-	for i := range n {
-		out = append(out, formats[min(i, len(formats)-1)])
+	out := make([]int16, n+len(rw.Extra)) // text
+	for i := range out[:n] {
+		if len(formats) > 0 {
+			out[i] = formats[min(i, len(formats)-1)]
+		}
 	}
-	return append(out, make([]int16, extra)...)
+	copy(out[n:], rw.ExtraFormats)
+	return out
 }
 
 // failBind answers a Bind whose statement cannot run.

@@ -2,9 +2,13 @@ package wire_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
+	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,6 +26,30 @@ func FuzzStartup(f *testing.F) {
 	f.Add(requestPacket(80877103)[4:])
 	f.Add([]byte{0, 3})
 	f.Fuzz(func(_ *testing.T, body []byte) { wire.ParseStartup(body) })
+}
+
+// FuzzLogin sends any bytes to a server with TLS before log-in. The connection must
+// end by itself when the client does.
+func FuzzLogin(f *testing.F) {
+	const ssl, gss = 80877103, 80877104
+	start30 := startupPacket(3<<16, "user", "ana")
+	f.Add(append(requestPacket(gss), append(requestPacket(ssl), start30...)...))
+	f.Add([]byte("\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00"))
+	f.Add(append(requestPacket(80877102, 0, 0, 0, 1), start30...))
+	f.Add(append(start30, packet('p', []byte("SCRAM-SHA-256\x00\x00\x00\x00\x20n,,n=,r=abcdefghijklmnopqrstuvwx"))...))
+	for _, bytes := range malformed {
+		f.Add(slices.Concat(start30, bytes))
+	}
+	certificate := certificate(f)
+	p := start(f, func(c *wire.Config) { c.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}} })
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		c := p.dialTCP(t)
+		c.Write(bytes)
+		c.(*net.TCPConn).CloseWrite()
+		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("the connection does not end")
+		}
+	})
 }
 
 // FuzzSession sends any bytes after log-in to a session on a mirror that agrees

@@ -46,12 +46,14 @@ type Rewrite struct {
 	// Relay runs the client's own text after all; only Notices count beside it.
 	Relay bool
 	// SQL runs in the extended protocol, with the client's parameters and after
-	// them Extra, text values of types ExtraOIDs.
-	SQL       string
-	Extra     [][]byte
-	ExtraOIDs []uint32
+	// them Extra, values of types ExtraOIDs. ExtraFormats are theirs: none if all are
+	// text, else one each.
+	SQL          string
+	Extra        [][]byte
+	ExtraOIDs    []uint32
+	ExtraFormats []int16
 	// Inline is the same statement with literals in place of Extra, for the
-	// simple protocol and for utility statements.
+	// simple protocol and for utility statements. Empty: SQL runs there too.
 	Inline string
 	// Notices go to the client before the replies of the statement.
 	Notices []Notice

@@ -119,6 +119,9 @@ func (h *fakeHandler) rewrite(ctx context.Context, m *wire.Mirror, b wire.Bound,
 		Extra:     [][]byte{[]byte(ids), []byte(names)},
 		ExtraOIDs: []uint32{1007, 1015},
 	}
+	if strings.Contains(sql, "by parameters") {
+		rw.Inline, rw.ExtraFormats = "", []int16{0, 0}
+	}
 	if strings.Contains(sql, "notice me") {
 		rw.Notices = []wire.Notice{{Message: "it cost 0.1", Detail: "a detail", Hint: "a hint"}, {Severity: "WARNING", Code: "01000", Message: "nearly gone"}}
 		rw.Tag = "PAID 3"

@@ -60,8 +60,10 @@ func TestLoginIsScram(t *testing.T) {
 	if got, want := connectError(t, nobody), `FATAL 28P01 password authentication failed for user "nobody"`; got != want {
 		t.Errorf("an unknown user: %s, want %s", got, want)
 	}
+	long := strings.Repeat("n", 1000)
+	connectError(t, strings.Replace(p.url(""), "user=ana", "user="+long, 1))
 	log := p.log.String()
-	if !strings.Contains(log, "user=nobody") || strings.Contains(log, "wrong") {
+	if !strings.Contains(log, "user=nobody") || strings.Contains(log, "wrong") || strings.Contains(log, long[:64]) {
 		t.Errorf("the log reads %s", log)
 	}
 }
@@ -171,7 +173,7 @@ func TestCheckVerifierRefuses(t *testing.T) {
 }
 
 // certificate makes a self-signed one for 127.0.0.1.
-func certificate(t *testing.T) tls.Certificate {
+func certificate(t testing.TB) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -307,4 +309,51 @@ func TestLoginDeadline(t *testing.T) {
 	if _, err := io.ReadAll(c); err != nil {
 		t.Errorf("the connection stays open: %v", err)
 	}
+}
+
+// authority signs certificates of clients.
+type authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	pool        *x509.CertPool
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{key: key, pool: x509.NewCertPool()}
+	if a.certificate, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	a.pool.AddCert(a.certificate)
+	return a
+}
+
+// sign makes a client's certificate.
+func (a *authority) sign(t *testing.T, name string) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }

@@ -15,9 +15,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/wiretest"
 	"dpproxy/wire"
 )
 
@@ -198,31 +198,19 @@ func (p *proxy) connect(t testing.TB) *pgx.Conn {
 	return c
 }
 
-// raw is a session in which a test sends messages of its own.
-type raw struct {
-	net.Conn
-	*pgproto3.Frontend
-	pid uint32
-	key []byte
+// openRaw opens a session in which a test sends messages of its own.
+func openRaw(t testing.TB, c *pgconn.Config) *wiretest.Conn {
+	t.Helper()
+	return wiretest.Open(t, c)
 }
 
-func openRaw(t testing.TB, c *pgconn.Config) *raw {
+func read(t testing.TB, c *wiretest.Conn, ready int) string {
 	t.Helper()
-	pg, err := pgconn.ConnectConfig(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := pg.Hijack()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Conn.SetDeadline(time.Now().Add(15 * time.Second))
-	t.Cleanup(func() { h.Conn.Close() })
-	return &raw{Conn: h.Conn, Frontend: h.Frontend, pid: h.PID, key: h.SecretKey}
+	return c.Read(ready)
 }
 
 // direct opens a session on Postgres itself.
-func direct(t testing.TB, database string) *raw {
+func direct(t testing.TB, database string) *wiretest.Conn {
 	t.Helper()
 	c, err := pgconn.ParseConfig(postgres.URL(database, "ana"))
 	if err != nil {

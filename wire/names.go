@@ -108,6 +108,18 @@ func (n *names) transactionEnded() {
 	}
 }
 
+// ready follows a ReadyForQuery, of a Query or not, inside a transaction or not.
+func (p *pipeline) ready(query, outside bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if query {
+		p.names.queried()
+	}
+	if outside {
+		p.names.transactionEnded()
+	}
+}
+
 // intercepted returns whether a Bind of the name may be of an intercepted
 // statement.
 func (p *pipeline) intercepted(name string) bool {

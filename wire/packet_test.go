@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,25 +42,46 @@ func readMessage(t testing.TB, c net.Conn) (typ byte, body []byte) {
 	return h[0], body
 }
 
-// TestProtocolVersions asks for versions newer and older than 3.0.
+// TestProtocolVersions asks for versions newer and older than ours.
 func TestProtocolVersions(t *testing.T) {
 	p := start(t, nil)
-	for _, version := range []uint32{3<<16 | 2, 3<<16 | 9999} {
+	const options = "\x00\x00\x00\x01_pq_.grease\x00"
+	for _, test := range []struct {
+		version uint32
+		option  bool
+		want    string // of the negotiation; empty if there is none
+	}{
+		{3 << 16, false, ""},
+		{3<<16 | 1, false, ""},
+		{3<<16 | 2, false, ""},
+		{3 << 16, true, "\x00\x03\x00\x00" + options},
+		{3<<16 | 2, true, "\x00\x03\x00\x02" + options},
+		{3<<16 | 9999, true, "\x00\x03\x00\x02" + options},
+		{3<<16 | 9999, false, "\x00\x03\x00\x02\x00\x00\x00\x00"},
+	} {
 		c := p.dialTCP(t)
-		c.Write(startupPacket(version, "user", "ana", "_pq_.grease", "1"))
-		typ, body := readMessage(t, c)
-		want := "\x00\x03\x00\x00\x00\x00\x00\x01_pq_.grease\x00"
-		if typ != 'v' || string(body) != want {
-			t.Errorf("version %x: answer %c %q", version, typ, body)
+		pairs := []string{"user", "ana"}
+		if test.option {
+			pairs = append(pairs, "_pq_.grease", "1")
 		}
-		if typ, _ = readMessage(t, c); typ != 'R' {
-			t.Errorf("version %x: then %c", version, typ)
+		c.Write(startupPacket(test.version, pairs...))
+		typ, body := readMessage(t, c)
+		if test.want != "" {
+			if typ != 'v' || string(body) != test.want {
+				t.Errorf("version %x: answer %c %q, want %q", test.version, typ, body, test.want)
+			}
+			typ, _ = readMessage(t, c)
+		}
+		if typ != 'R' {
+			t.Errorf("version %x: then %c", test.version, typ)
 		}
 	}
-	c := p.dialTCP(t)
-	c.Write(startupPacket(2<<16, "user", "ana"))
-	if all, _ := io.ReadAll(c); !strings.Contains(string(all), "unsupported frontend protocol 2.0") {
-		t.Errorf("version 2: %q", all)
+	for _, version := range []uint32{2 << 16, 4 << 16} {
+		c := p.dialTCP(t)
+		c.Write(startupPacket(version, "user", "ana"))
+		if all, _ := io.ReadAll(c); !strings.Contains(string(all), "unsupported frontend protocol") {
+			t.Errorf("version %x: %q", version, all)
+		}
 	}
 }
 
@@ -237,3 +259,7 @@ func allocated() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.TotalAlloc
 }
+
+func bigEndian(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+
+func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -17,7 +17,7 @@ func (s *Session) reply(typ byte, size int) error {
 	case 'S':
 		return s.parameterStatus(size)
 	case 'A':
-		return s.forward(size)
+		return s.notification(size)
 	case 'E':
 		return s.errorResponse(size)
 	}
@@ -34,6 +34,9 @@ func (s *Session) reply(typ byte, size int) error {
 	}
 	if err := s.pass(head, typ, size); err != nil {
 		return err
+	}
+	if s.prepared > s.limits.Statements {
+		return fatal(pgerr.ProgramLimitExceeded, "a session may hold %d prepared statements", s.limits.Statements)
 	}
 	if last {
 		s.pipeline.pop()
@@ -134,21 +137,35 @@ func withOrigins(raw []byte, o *origin) []byte {
 
 // ready follows a ReadyForQuery.
 func (s *Session) ready(head reply, raw []byte) {
-	s.pipeline.mu.Lock()
-	defer s.pipeline.mu.Unlock()
-	if head.kind == replyQuery {
-		s.pipeline.names.queried()
+	status := byte('I')
+	if len(raw) > headerBytes {
+		status = raw[headerBytes]
 	}
-	if len(raw) > headerBytes && raw[headerBytes] == 'I' {
-		s.pipeline.names.transactionEnded()
-	}
+	s.pipeline.ready(head.kind == replyQuery, status == 'I')
+	s.idle.ready(status)
 }
 
 // noteTag follows commands that take prepared statements away.
 func (s *Session) noteTag(raw []byte) {
 	tag := raw[headerBytes:]
-	if bytes.HasPrefix(tag, []byte("DEALLOCATE")) || bytes.HasPrefix(tag, []byte("DISCARD ALL")) {
-		s.pipeline.markStale()
+	s.countPrepared(string(bytes.TrimRight(tag, "\x00")))
+	for _, takes := range []string{"DEALLOCATE", "DISCARD ALL", "DO", "CALL"} {
+		if bytes.HasPrefix(tag, []byte(takes)) {
+			s.pipeline.markStale()
+		}
+	}
+}
+
+// countPrepared counts the statements that SQL prepares. They can be counted only when
+// they are there: one too many ends the session.
+func (s *Session) countPrepared(tag string) {
+	switch tag {
+	case "PREPARE":
+		s.prepared++
+	case "DEALLOCATE":
+		s.prepared = max(0, s.prepared-1)
+	case "DEALLOCATE ALL", "DISCARD ALL":
+		s.prepared = 0
 	}
 }
 
@@ -164,6 +181,25 @@ func (s *Session) notice(size int) error {
 		}
 	}
 	return s.forward(size)
+}
+
+// notification passes a notification on if it comes from a session of the same
+// user: analysts are not to talk to each other through the mirror.
+func (s *Session) notification(size int) error {
+	raw, err := s.mirror.in.take(size)
+	if err != nil {
+		return err
+	}
+	var m pgproto3.NotificationResponse
+	if m.Decode(raw[headerBytes:]) != nil {
+		return errOutOfStep
+	}
+	from, known := s.siblings.sender(m.PID)
+	if !known || from.user != s.login.User {
+		return nil
+	}
+	m.PID = from.pid
+	return s.client.write(encode(nil, &m))
 }
 
 // parameterStatus follows the mirror's settings. The client is told that it is

@@ -65,6 +65,15 @@ func CheckVerifier(verifier string) error {
 	return err
 }
 
+// Iterations returns those of a verifier, or 0 if it is none.
+func Iterations(verifier string) int {
+	c, err := parseVerifier(verifier)
+	if err != nil {
+		return 0
+	}
+	return c.Iters
+}
+
 func parseVerifier(v string) (scram.StoredCredentials, error) {
 	var c scram.StoredCredentials
 	parts := strings.Split(v, "$")
@@ -93,8 +102,8 @@ func parseVerifier(v string) (scram.StoredCredentials, error) {
 
 // credentials returns those of a user, or for an unknown one such as look the
 // same each time and fit no password.
-func (v *Server) credentials(user string) scram.StoredCredentials {
-	if verifier, known := v.config.Verifier(user); known {
+func (v *Server) credentials(config *Config, user string) scram.StoredCredentials {
+	if verifier, known := config.Verifier(user); known {
 		c, err := parseVerifier(verifier)
 		if err == nil {
 			return c
@@ -102,20 +111,37 @@ func (v *Server) credentials(user string) scram.StoredCredentials {
 		v.log.Error("the stored verifier is not usable", "user", user)
 	}
 	derive := func(what string) []byte {
-		h := hmac.New(sha256.New, v.secret)
+		h := hmac.New(sha256.New, config.MockKey)
 		h.Write([]byte(what + "\x00" + user))
 		return h.Sum(nil)
 	}
 	return scram.StoredCredentials{
-		KeyFactors: scram.KeyFactors{Salt: string(derive("salt")[:saltBytes]), Iters: v.config.Limits.FakeIteration},
+		KeyFactors: scram.KeyFactors{Salt: string(derive("salt")[:saltBytes]), Iters: config.Limits.MockIterations},
 		StoredKey:  derive("stored"),
 		ServerKey:  derive("server"),
 	}
 }
 
-// authenticate lets the client prove its password.
-func (v *Server) authenticate(c *connection, p *peer, user string) error {
-	denied := fatal(pgerr.InvalidPassword, "password authentication failed for user %q", user)
+// authenticate lets the client prove who it is: by its certificate, or by a
+// password. An address from which too many proofs were wrong must wait, whoever
+// it says it is.
+func (v *Server) authenticate(c *connection, p *peer) error {
+	if !v.admission.mayTry(c.address, c.config.Limits) {
+		return fatal(pgerr.InvalidAuthorization, "too many log-ins from this address have failed")
+	}
+	if c.shown != nil && c.config.Certificate != nil && c.config.Certificate(c.user, c.shown) {
+		return p.say(&pgproto3.AuthenticationOk{})
+	}
+	err := v.checkPassword(c, p)
+	if f, ok := errors.AsType[*fatalError](err); ok && f.told.Code == pgerr.InvalidPassword {
+		v.admission.failed(c.address, c.config.Limits)
+	}
+	return err
+}
+
+// checkPassword is SCRAM-SHA-256 (RFC 7677), with channel binding where TLS has one.
+func (v *Server) checkPassword(c *connection, p *peer) error {
+	denied := fatal(pgerr.InvalidPassword, "password authentication failed for user %q", c.user)
 	mechanisms := []string{mechanism}
 	if c.binding.IsSupported() {
 		mechanisms = []string{mechanismPlus, mechanism}
@@ -124,7 +150,7 @@ func (v *Server) authenticate(c *connection, p *peer, user string) error {
 		return err
 	}
 	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) {
-		return v.credentials(user), nil
+		return v.credentials(c.config, c.user), nil
 	})
 	if err != nil {
 		return err

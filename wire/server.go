@@ -21,30 +21,47 @@ import (
 // A Server takes the connections of clients and gives each that logs in a
 // session on the mirror.
 type Server struct {
-	config   Config
-	log      *slog.Logger
-	secret   []byte // derives the verifiers of unknown users
-	sessions sessions
-	logins   atomic.Int64 // connections not logged in
-	active   atomic.Int64 // sessions
+	config    atomic.Pointer[Config]
+	log       *slog.Logger
+	mockKey   []byte // where Config has none
+	sessions  *sessions
+	admission *admission
 }
 
 // NewServer returns a server; [Server.Serve] runs it.
 func NewServer(c Config) (*Server, error) {
-	if c.Verifier == nil || c.Dial == nil {
-		return nil, errors.New("wire: Config.Verifier and Config.Dial are required")
-	}
-	if c.RequireTLS && c.TLS == nil {
-		return nil, errors.New("wire: Config.RequireTLS needs Config.TLS")
-	}
-	c.Limits = c.Limits.withDefaults()
-	v := &Server{config: c, log: c.Logger, secret: make([]byte, 32)}
+	v := &Server{log: c.Logger, mockKey: make([]byte, 32), sessions: newSessions(), admission: newAdmission()}
 	if v.log == nil {
 		v.log = slog.New(slog.DiscardHandler)
 	}
-	v.sessions.byKey = map[cancelKey]*Session{}
-	rand.Read(v.secret)
-	return v, nil
+	rand.Read(v.mockKey)
+	return v, v.Reload(c)
+}
+
+// Reload takes another configuration for the connections to come; sessions keep
+// theirs. Its Logger does not count. After an error the old one stays.
+func (v *Server) Reload(c Config) error {
+	if c.Verifier == nil || c.Dial == nil {
+		return errors.New("wire: Config.Verifier and Config.Dial are required")
+	}
+	if c.RequireTLS && c.TLS == nil {
+		return errors.New("wire: Config.RequireTLS needs Config.TLS")
+	}
+	if len(c.MockKey) == 0 {
+		c.MockKey = v.mockKey
+	}
+	c.Limits = c.Limits.withDefaults()
+	v.config.Store(&c)
+	return nil
+}
+
+// Disconnect ends the sessions of a user, in the middle of a statement too.
+func (v *Server) Disconnect(user string) {
+	for _, s := range v.sessions.all() {
+		if s.login.User == user {
+			s.end(errShutdown)
+		}
+	}
 }
 
 // Serve takes connections until ctx ends, then stops listening, ends idle
@@ -59,7 +76,7 @@ func (v *Server) Serve(ctx context.Context, l net.Listener) error {
 	var all sync.WaitGroup
 	err := v.accept(ctx, running, l, &all)
 	v.drain()
-	timer := time.AfterFunc(v.config.Limits.DrainTime, func() { kill(errShutdown) })
+	timer := time.AfterFunc(v.config.Load().Limits.DrainTime, func() { kill(errShutdown) })
 	defer timer.Stop()
 	all.Wait()
 	return err
@@ -84,14 +101,18 @@ func (v *Server) accept(ctx, running context.Context, l net.Listener, all *sync.
 		case err != nil:
 			return err
 		}
-		if v.logins.Add(1) > int64(v.config.Limits.Logins) {
-			v.logins.Add(-1)
+		c := &connection{conn: conn, config: v.config.Load(), address: addressOf(conn)}
+		if !v.admission.arrive(c.address, c.config.Limits) {
 			conn.Close()
 			continue
 		}
-		all.Go(func() { v.handle(ctx, running, conn) })
+		all.Go(func() { v.handle(ctx, running, c) })
 	}
 }
+
+// longestName is that of Postgres's names: what anybody says of himself is not to fill
+// the log.
+const longestName = 63
 
 func isTemporary(err error) bool {
 	var t interface{ Temporary() bool }
@@ -107,15 +128,14 @@ func (v *Server) drain() {
 
 // handle is the life of one connection. Serving ends when no new sessions are
 // wanted, running when the present ones must end.
-func (v *Server) handle(serving, running context.Context, conn net.Conn) {
-	defer conn.Close()
+func (v *Server) handle(serving, running context.Context, c *connection) {
+	defer c.conn.Close()
 	defer v.recover("connection")
-	s, err := v.login(serving, conn)
+	s, err := v.login(serving, c)
 	if err != nil {
 		return
 	}
-	defer v.active.Add(-1)
-	v.sessions.add(s)
+	defer v.admission.leave(c.address, c.user)
 	defer v.sessions.remove(s)
 	if serving.Err() != nil {
 		s.drain()
@@ -125,22 +145,23 @@ func (v *Server) handle(serving, running context.Context, conn net.Conn) {
 
 // login takes a connection to where its first statement can come. An error has
 // been answered.
-func (v *Server) login(ctx context.Context, conn net.Conn) (*Session, error) {
-	defer v.logins.Add(-1)
+func (v *Server) login(ctx context.Context, c *connection) (*Session, error) {
+	defer v.admission.gone(c.address)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	timer := time.AfterFunc(v.config.Limits.LoginTime, stop)
+	timer := time.AfterFunc(c.config.Limits.LoginTime, stop)
 	defer timer.Stop()
+	conn := c.conn // without TLS around it
 	unblock := context.AfterFunc(ctx, func() { conn.Close() })
-	c := &connection{conn: conn}
 	s, err := v.tryLogin(ctx, c)
 	if !unblock() && err == nil {
 		s.close()
-		v.active.Add(-1)
+		v.sessions.remove(s)
+		v.admission.leave(c.address, c.user)
 		err = errDone
 	}
 	if f, ok := errors.AsType[*fatalError](err); ok {
-		v.log.Info("a log-in failed", "user", c.user, "remote", remote(conn), "code", f.told.Code.String())
+		v.log.Info("a log-in failed", "user", c.user[:min(len(c.user), longestName)], "remote", remote(conn), "code", f.told.Code.String())
 		linger := time.AfterFunc(lingerTime, func() { conn.Close() })
 		defer linger.Stop()
 		_, _ = c.conn.Write(encodeFatal(f.told)) // who has gone does not hear it
@@ -151,12 +172,12 @@ func (v *Server) login(ctx context.Context, conn net.Conn) (*Session, error) {
 }
 
 func (v *Server) tryLogin(ctx context.Context, c *connection) (*Session, error) {
-	start, err := v.negotiate(ctx, c)
+	start, err := c.negotiate(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if start.code == codeCancel {
-		if s := v.sessions.find(cancelKey{start.pid, start.key}); s != nil {
+		if s := v.sessions.find(start.cancel); s != nil {
 			s.cancel(errCanceled)
 		}
 		return nil, errDone
@@ -168,29 +189,35 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*Session, error) 
 			return nil, err
 		}
 	}
-	if v.config.RequireTLS && !c.tls {
+	if c.config.RequireTLS && !c.tls {
 		return nil, fatal(pgerr.InvalidAuthorization, "this server takes encrypted connections only")
 	}
-	if err := v.authenticate(c, p, start.user()); err != nil {
+	if err := v.authenticate(c, p); err != nil {
 		return nil, err
 	}
-	if v.active.Add(1) > int64(v.config.Limits.Connections) {
-		v.active.Add(-1)
-		return nil, fatal(pgerr.TooManyConnections, "sorry, too many clients already")
+	if err := v.admission.admit(c.address, c.user, c.config.Limits); err != nil {
+		return nil, err
 	}
-	s, err := v.open(ctx, p, start)
+	s, err := v.open(ctx, c, p, start)
+	if err == nil && c.config != v.config.Load() {
+		// Disconnect may have missed it, and what let it in may not hold any more.
+		s.mirror.conn.Close()
+		v.sessions.remove(s)
+		err = fatal(pgerr.AdminShutdown, "the configuration has changed: log in again")
+	}
 	if err != nil {
-		v.active.Add(-1)
+		v.admission.leave(c.address, c.user)
+		return nil, err
 	}
-	return s, err
+	return s, nil
 }
 
-// open dials the mirror for a client that has proved its password.
-func (v *Server) open(ctx context.Context, p *peer, start startup) (*Session, error) {
+// open dials the mirror for a client that has proved who it is.
+func (v *Server) open(ctx context.Context, c *connection, p *peer, start startup) (*Session, error) {
 	login := Login{User: start.user(), Database: start.database(), Params: allowedSettings(start.params)}
-	ctx, stop := context.WithTimeout(ctx, v.config.Limits.DialTime)
+	ctx, stop := context.WithTimeout(ctx, c.config.Limits.DialTime)
 	defer stop()
-	backend, err := v.config.Dial(ctx, login)
+	backend, err := c.config.Dial(ctx, login)
 	if err != nil {
 		return nil, v.dialError(login.User, err)
 	}
@@ -202,8 +229,10 @@ func (v *Server) open(ctx context.Context, p *peer, start startup) (*Session, er
 	if err != nil {
 		return nil, v.dialError(login.User, err)
 	}
-	p.in.limit = v.config.Limits.MessageBytes
-	return newSession(v, login, p, backend, hijacked), nil
+	p.in.limit = c.config.Limits.MessageBytes
+	s := newSession(c.config, v.log, login, p, backend, hijacked)
+	v.sessions.add(s, start.version(), hijacked.PID)
+	return s, nil
 }
 
 // dialError says why there is no mirror session, in words of our own.
@@ -260,10 +289,6 @@ func (s *Session) greeting() []byte {
 	for _, name := range s.parameterNames() {
 		out = encode(out, &pgproto3.ParameterStatus{Name: name, Value: s.Parameter(name)})
 	}
-	secret := s.key.secret
-	out = encode(out, &pgproto3.BackendKeyData{
-		ProcessID: s.key.pid,
-		SecretKey: []byte{byte(secret >> 24), byte(secret >> 16), byte(secret >> 8), byte(secret)},
-	})
+	out = encode(out, &pgproto3.BackendKeyData{ProcessID: s.key.pid, SecretKey: s.key.secret})
 	return encode(out, &pgproto3.ReadyForQuery{TxStatus: 'I'})
 }

@@ -35,30 +35,38 @@ type Session struct {
 	mirror   *peer
 	backend  *pgconn.PgConn // hijacked; for cancel requests alone
 	pipeline *pipeline
+	siblings *sessions
 	key      cancelKey
+	process  uint32 // of the mirror
 	private  string // name of our statements and portals on the mirror
+	idle     *idleTimer
 
-	ctx      context.Context //nolint:containedctx // it is the session's life
-	end      context.CancelCauseFunc
-	running  running
-	draining atomic.Bool
-	leaving  atomic.Bool // the client has said good-bye
-	working  atomic.Bool // an intercepted statement is not yet sent to the mirror
-	watching bool        // something was intercepted: names matter. The requests goroutine's own
+	ctx     context.Context //nolint:containedctx // it is the session's life
+	end     context.CancelCauseFunc
+	running running
+	// canceling is held while a cancel request is under way.
+	canceling sync.Mutex
+	draining  atomic.Bool
+	leaving   atomic.Bool // the client has said good-bye
+	working   atomic.Bool // an intercepted statement is not yet sent to the mirror
+	watching  bool        // something was intercepted: names matter. The requests goroutine's own
+
+	prepared int // statements by SQL's PREPARE. The replies goroutine's own
 
 	mu     sync.Mutex
 	params map[string]string // as the mirror reports them
 	value  any
 }
 
-func newSession(v *Server, login Login, client *peer, backend *pgconn.PgConn, h *pgconn.HijackedConn) *Session {
+func newSession(c *Config, log *slog.Logger, login Login, client *peer, backend *pgconn.PgConn, h *pgconn.HijackedConn) *Session {
 	s := &Session{
-		login: login, handler: v.config.Handler, limits: v.config.Limits,
-		log:    v.log.With("user", login.User),
+		login: login, handler: c.Handler, limits: c.Limits,
+		log:    log.With("user", login.User),
 		client: client, mirror: newPeer(h.Conn, 0), backend: backend,
 		pipeline: newPipeline(), private: "_dp" + rand.Text(), params: h.ParameterStatuses,
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
+	s.idle = newIdleTimer(s)
 	return s
 }
 
@@ -108,6 +116,8 @@ func (s *Session) serve(running context.Context) {
 	s.log.Info("logged in", "remote", remote(s.client.conn))
 	stop := context.AfterFunc(running, func() { s.end(context.Cause(running)) })
 	defer stop()
+	s.idle.ready('I')
+	defer s.idle.stop()
 	if s.client.write(s.greeting()) != nil || s.client.flush() != nil {
 		return
 	}
@@ -150,7 +160,7 @@ func (s *Session) sayWhy(cause error, silent <-chan struct{}) {
 		return
 	}
 	level := slog.LevelWarn
-	if errors.Is(cause, errShutdown) {
+	if errors.Is(cause, errShutdown) || errors.Is(cause, errIdle) || errors.Is(cause, errIdleTransaction) {
 		level = slog.LevelInfo
 	}
 	s.log.Log(s.ctx, level, "a session was ended", "code", f.told.Code.String())
@@ -227,6 +237,8 @@ func (s *Session) nextRequest() error {
 	if err != nil {
 		return errClientGone
 	}
+	s.canceling.Lock()
+	s.canceling.Unlock() //nolint:staticcheck // it waits for a cancel request that is under way
 	return s.request(typ, raw)
 }
 

@@ -3,12 +3,16 @@ package wire_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpproxy/wire"
@@ -291,4 +295,174 @@ func mixed(c *pgx.Conn, n int) error {
 		return fmt.Errorf("the refusal reads %w", err)
 	}
 	return nil
+}
+
+// TestLateCancel lets a cancel request reach the mirror only when its statement
+// is done and the client has sent the next one: that one must not be hit.
+func TestLateCancel(t *testing.T) {
+	const slow = 200 * time.Millisecond // far longer than a statement needs to reach the mirror
+	dialled := make(chan struct{}, 1)
+	finished := make(chan struct{})
+	p := start(t, func(c *wire.Config) {
+		c.Dial = func(ctx context.Context, l wire.Login) (*pgconn.PgConn, error) {
+			config, err := pgconn.ParseConfig(postgres.URL("mirror", l.User))
+			if err != nil {
+				return nil, err
+			}
+			dial := config.DialFunc
+			var dials atomic.Int64
+			config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if dials.Add(1) > 1 { // a cancel request, on a slow network
+					dialled <- struct{}{}
+					<-finished
+					<-time.After(slow)
+				}
+				return dial(ctx, network, address)
+			}
+			return pgconn.ConnectConfig(ctx, config)
+		}
+	})
+	su, err := pgx.Connect(t.Context(), postgres.URL("mirror", "postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer su.Close(context.Background())
+	lock := func(how string) {
+		if _, err := su.Exec(t.Context(), "SELECT "+how+"(4712)"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock("pg_advisory_lock")
+	c := p.connect(t)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := c.Exec(t.Context(), "SELECT pg_advisory_lock(4712)")
+		failed <- err
+	}()
+	eventually(t, "the mirror works", func() bool { return p.Owed() == 1 })
+	canceled := make(chan error, 1)
+	go func() { canceled <- c.PgConn().CancelRequest(t.Context()) }()
+	<-dialled
+	lock("pg_advisory_unlock")
+	if err := <-failed; err != nil {
+		t.Errorf("the statement that was done in time: %v", err)
+	}
+	close(finished)
+	if got := one(t, c, "SELECT count(*) FROM pg_sleep(1)"); got != "1" {
+		t.Errorf("the next one: %s", got)
+	}
+	if err := <-canceled; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNotify listens in sessions of two users: each hears of its own alone.
+func TestNotify(t *testing.T) {
+	p := start(t, func(c *wire.Config) {
+		verifier := c.Verifier
+		c.Verifier = func(string) (string, bool) { v, _ := verifier("ana"); return v, true }
+	})
+	other, err := pgx.Connect(t.Context(), strings.Replace(p.url(""), "user=ana", "user=postgres", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(t.Context())
+	listener, sender := p.connect(t), p.connect(t)
+	for _, c := range []*pgx.Conn{listener, other} {
+		if _, err := c.Exec(t.Context(), "LISTEN news"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, say := range []struct {
+		by   *pgx.Conn
+		what string
+	}{{other, "from somebody else"}, {sender, "from ana"}} {
+		if _, err := say.by.Exec(t.Context(), "SELECT pg_notify('news', $1)", say.what); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pid := sender.PgConn().PID()
+	sender.Close(t.Context()) // one that has gone is known for a while
+	n, err := listener.WaitForNotification(t.Context())
+	if err != nil || n.Payload != "from ana" || n.PID != pid {
+		t.Errorf("the first notification is %v, %v", n, err)
+	}
+	n, err = other.WaitForNotification(t.Context())
+	if err != nil || n.Payload != "from somebody else" {
+		t.Errorf("the other user's first notification is %v, %v", n, err)
+	}
+}
+
+// TestClientDoesNotRead lets an answer of a gigabyte wait for its reader. Nothing
+// grows meanwhile, a cancel request gets through, and the rest is answered.
+func TestClientDoesNotRead(t *testing.T) {
+	p := start(t, nil)
+	c := openRaw(t, p.config(t))
+	before := allocated()
+	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT repeat('x', 10000) FROM generate_series(1, 100000)"}))
+	waitForWrite(t)
+	if used := allocated() - before; used > 16<<20 {
+		t.Errorf("%d MiB were allocated", used>>20)
+	}
+	request := p.dialTCP(t)
+	request.Write(requestPacket(80877102, append(bigEndian(c.PID), c.Key...)...))
+	io.ReadAll(request)
+	got := read(t, c, 1)
+	if !strings.HasSuffix(got, "ErrorResponse ERROR 57014 canceling statement due to user request\nReadyForQuery I\n") {
+		t.Errorf("the end of the answer is %s", got[max(0, len(got)-200):])
+	}
+	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT 1"}))
+	if got := read(t, c, 1); !strings.Contains(got, `DataRow "1"`) {
+		t.Errorf("then the answer is %s", got)
+	}
+}
+
+// TestClientDoesNotReadAtTheEnd stops a server whose client does not read.
+func TestClientDoesNotReadAtTheEnd(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Limits.DrainTime = 10 * time.Millisecond })
+	c := openRaw(t, p.config(t))
+	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT repeat('x', 10000) FROM generate_series(1, 100000)"}))
+	waitForWrite(t)
+	p.stop() // the test's end fails unless Serve returns
+}
+
+// waitForWrite waits until the mirror cannot send any more.
+func waitForWrite(t *testing.T) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), postgres.URL("mirror", "postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	eventually(t, "the mirror waits for its reader", func() bool {
+		return one(t, c, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'ClientWrite'") != "0"
+	})
+}
+
+// TestClientOnlySends sends requests and reads no reply: at the limit of the pipeline
+// the client must wait. When it reads at last, everything is answered.
+func TestClientOnlySends(t *testing.T) {
+	const limit, requests = 100, 20_000
+	p := start(t, func(c *wire.Config) { c.Limits.Pipeline = limit })
+	c := openRaw(t, p.config(t))
+	out := encodeAll(t, &pgproto3.Parse{Name: "s", Query: "SELECT repeat('x', 1000)"})
+	for range requests {
+		out = append(out, encodeAll(t, &pgproto3.Bind{PreparedStatement: "s"}, &pgproto3.Execute{})...)
+	}
+	out = append(out, encodeAll(t, &pgproto3.Sync{})...)
+	sent := make(chan error, 1)
+	go func() {
+		_, err := c.Write(out)
+		sent <- err
+	}()
+	eventually(t, "the client must wait", func() bool { return p.Owed() >= limit })
+	if owed := p.Owed(); owed > limit {
+		t.Errorf("%d replies are owed, at most %d are to be", owed, limit)
+	}
+	if got := strings.Count(read(t, c, 1), "CommandComplete"); got != requests {
+		t.Errorf("%d of %d were answered", got, requests)
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
 }

@@ -62,12 +62,27 @@ func (s *Session) queryOne(text string, st Statement) error {
 	if err != nil {
 		return s.failQuery(s.errorMessage(err, text, st.Offset), err)
 	}
+	if !rw.Relay && rw.Inline == "" {
+		return s.queryWithParameters(rw, from)
+	}
 	d := &detail{prefix: encodeNotices(rw.Notices)}
 	sql := text
 	if !rw.Relay {
 		sql, d.origin, d.errors = rw.Inline, from, errorEdit{private: true}
 	}
 	return s.sendMessage(&pgproto3.Query{String: sql}, reply{kind: replyQuery, detail: d})
+}
+
+// queryWithParameters runs what stands for a Query in the extended protocol, since
+// a Query has no parameters.
+func (s *Session) queryWithParameters(rw Rewrite, from *origin) error {
+	if err := s.forgetUnnamed(); err != nil {
+		return err
+	}
+	if err := s.sendSteps(rw.steps(from)); err != nil {
+		return err
+	}
+	return s.endQuery()
 }
 
 // failQuery answers a Query whose only statement cannot run.
@@ -145,9 +160,7 @@ func (s *Session) queryIntercepted(text string, st Statement) error {
 		}
 		return s.sendPlain(text, st)
 	}
-	return s.sendSteps(rw.Inline, from, encodeNotices(rw.Notices), &detail{
-		refusal: &refusal{any: true, defect: true, message: encodeError(internalError(), "", 0)},
-	}, errorEdit{private: true})
+	return s.sendSteps(rw.steps(from))
 }
 
 func (s *Session) failOneOfSeveral(message []byte, err error) error {
@@ -172,31 +185,58 @@ func (s *Session) failOneOfSeveral(message []byte, err error) error {
 // sendPlain runs one of several statements as the client wrote it.
 func (s *Session) sendPlain(text string, st Statement) error {
 	edit := errorEdit{shift: characters(text, st.Offset)}
-	return s.sendSteps(st.SQL, nil, nil, &detail{errors: edit}, edit)
+	return s.sendSteps(steps{sql: st.SQL, parse: &detail{errors: edit}, edit: edit})
+}
+
+// steps are a statement that runs in the extended protocol in place of one of a
+// Query.
+type steps struct {
+	sql     string
+	oids    []uint32
+	params  [][]byte
+	formats []int16
+	from    *origin // what the client may see of it; nil for its own statement
+	prefix  []byte
+	parse   *detail // of the Parse
+	edit    errorEdit
+}
+
+// steps returns what runs instead of a statement of a Query.
+func (rw Rewrite) steps(from *origin) steps {
+	st := steps{
+		sql: rw.Inline, from: from, prefix: encodeNotices(rw.Notices), edit: errorEdit{private: true},
+		parse: &detail{refusal: &refusal{any: true, defect: true, message: encodeError(internalError(), "", 0)}},
+	}
+	if rw.Inline == "" {
+		st.sql, st.oids, st.params, st.formats = rw.SQL, rw.ExtraOIDs, rw.Extra, rw.ExtraFormats
+	}
+	return st
 }
 
 // sendSteps runs one statement under private names. The client sees of it what
 // it would see of a statement of a Query.
-func (s *Session) sendSteps(sql string, from *origin, prefix []byte, parse *detail, edit errorEdit) error {
+func (s *Session) sendSteps(st steps) error {
 	name := s.private
 	closeStatement := &pgproto3.Close{ObjectType: 'S', Name: name}
 	hidden := func(k replyKind) reply { return reply{kind: k, private: true} }
 	bind := hidden(replyBind)
-	bind.detail = &detail{errors: edit}
+	bind.detail = &detail{errors: st.edit}
 	parsing := hidden(replyParse)
-	parsing.detail = parse
+	parsing.detail = st.parse
 	for _, step := range []struct {
 		message pgproto3.Message
 		reply   reply
 	}{
 		{closeStatement, hidden(replyClose)},
-		{&pgproto3.Parse{Name: name, Query: sql}, parsing},
-		{&pgproto3.Bind{DestinationPortal: name, PreparedStatement: name}, bind},
+		{&pgproto3.Parse{Name: name, Query: st.sql, ParameterOIDs: st.oids}, parsing},
+		{&pgproto3.Bind{
+			DestinationPortal: name, PreparedStatement: name, Parameters: st.params, ParameterFormatCodes: st.formats,
+		}, bind},
 		{&pgproto3.Describe{ObjectType: 'P', Name: name}, reply{
-			kind: replyDescribePortal, detail: &detail{quiet: true, origin: from, prefix: prefix},
+			kind: replyDescribePortal, detail: &detail{quiet: true, origin: st.from, prefix: st.prefix},
 		}},
 		{&pgproto3.Execute{Portal: name}, reply{
-			kind: replyExecute, detail: &detail{origin: from, errors: edit},
+			kind: replyExecute, detail: &detail{origin: st.from, errors: st.edit},
 		}},
 		{&pgproto3.Close{ObjectType: 'P', Name: name}, hidden(replyClose)},
 		{closeStatement, hidden(replyClose)},

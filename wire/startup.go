@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -15,12 +16,17 @@ import (
 )
 
 const (
-	codeSSL     = 80877103
-	codeGSSENC  = 80877104
-	codeCancel  = 80877102
-	protocol3   = 3 << 16
+	codeSSL    = 80877103
+	codeGSSENC = 80877104
+	codeCancel = 80877102
+	// Versions of the protocol: 3.2 differs from 3.0 in the length of cancel keys.
+	protocol30 = 3 << 16
+	protocol32 = 3<<16 | 2
+
 	maxStartup  = loginMessageBytes
 	maxSettings = 256
+	// maxCancelKey is the longest key that protocol 3.2 allows.
+	maxCancelKey = 256
 )
 
 // errDone ends a connection that has got all it asked for.
@@ -28,11 +34,14 @@ var errDone = errors.New("wire: nothing more to do")
 
 // startup is a client's start-up packet.
 type startup struct {
-	code     uint32 // protocol version or request code
-	params   map[string]string
-	unknown  []string // protocol options, _pq_.*, none of which is known here
-	pid, key uint32   // of a cancel request
+	code    uint32 // protocol version or request code
+	params  map[string]string
+	unknown []string  // protocol options, _pq_.*, none of which is known here
+	cancel  cancelKey // of a cancel request
 }
+
+// version is the protocol that is spoken from here on.
+func (s startup) version() uint32 { return min(s.code, protocol32) }
 
 // user and database are the names to log in with.
 func (s startup) user() string { return s.params["user"] }
@@ -73,16 +82,13 @@ func parseStartup(body []byte) (startup, error) {
 	case s.code == codeSSL || s.code == codeGSSENC:
 		return s, nil
 	case s.code == codeCancel:
-		// A key longer than ours cannot be ours; the caller finds no session.
-		if len(rest) < 8 {
+		if len(rest) < 8 || len(rest) > 4+maxCancelKey {
 			return s, fatal(pgerr.ProtocolViolation, "invalid length of cancel request packet")
 		}
-		if len(rest) == 8 {
-			s.pid, s.key = binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:])
-		}
+		s.cancel = cancelKey{pid: binary.BigEndian.Uint32(rest), secret: rest[4:]}
 		return s, nil
 	case s.code>>16 != 3:
-		return s, fatal(pgerr.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0",
+		return s, fatal(pgerr.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.2",
 			s.code>>16, s.code&0xffff)
 	}
 	err := s.parseParams(rest)
@@ -117,20 +123,25 @@ func (s *startup) parseParams(b []byte) error {
 	return fatal(pgerr.FeatureNotSupported, "replication connections are not supported")
 }
 
-// negotiation is the answer to a protocol newer than 3.0, or nil.
+// negotiation is the answer to a protocol newer than ours, or to options of it
+// that are not known here; or nil.
 func (s startup) negotiation() []byte {
-	if s.code == protocol3 && len(s.unknown) == 0 {
+	if s.code <= protocol32 && len(s.unknown) == 0 {
 		return nil
 	}
 	slices.Sort(s.unknown)
 	return encode(nil, &pgproto3.NegotiateProtocolVersion{
-		NewestMinorProtocol: protocol3, UnrecognizedOptions: s.unknown,
+		NewestMinorProtocol: s.version(), UnrecognizedOptions: s.unknown,
 	})
 }
 
 // negotiate answers requests for encryption until the client sends its start-up
-// or cancel packet. Afterwards c.conn is the encrypted connection, if any.
-func (v *Server) negotiate(ctx context.Context, c *connection) (startup, error) {
+// or cancel packet. Afterwards c.conn is the encrypted connection, if any. Nothing
+// is buffered that could be taken for part of the encrypted stream.
+func (c *connection) negotiate(ctx context.Context) (startup, error) {
+	if err := c.directTLS(ctx); err != nil {
+		return startup{}, err
+	}
 	seen := map[uint32]bool{}
 	for {
 		s, err := readStartup(c.conn)
@@ -144,10 +155,10 @@ func (v *Server) negotiate(ctx context.Context, c *connection) (startup, error) 
 			return s, fatal(pgerr.ProtocolViolation, "encryption was asked for twice")
 		}
 		seen[s.code] = true
-		if s.code == codeGSSENC || v.config.TLS == nil {
+		if s.code == codeGSSENC || c.config.TLS == nil {
 			_, err = c.conn.Write([]byte{'N'})
 		} else {
-			err = v.startTLS(ctx, c)
+			err = c.acceptTLS(ctx)
 		}
 		if err != nil {
 			return s, err
@@ -157,8 +168,11 @@ func (v *Server) negotiate(ctx context.Context, c *connection) (startup, error) 
 
 // A connection is a client that has not logged in.
 type connection struct {
+	config  *Config // of the moment when it was accepted
 	conn    net.Conn
+	address string // whom admission counts it with
 	tls     bool
-	user    string // as it says
+	user    string            // as it says
+	shown   *x509.Certificate // the client's, signed by an authority of the policy; nil if none
 	binding channelBinding
 }

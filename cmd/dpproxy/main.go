@@ -17,6 +17,7 @@ type commands struct {
 	Init      initCommand      `cmd:"" help:"Make the ledger and the secret of a policy, once."`
 	Run       runCommand       `cmd:"" help:"Serve analysts, as the policy says."`
 	Check     checkCommand     `cmd:"" help:"Check a policy, and with a reachable database also that it fits."`
+	Advise    adviseCommand    `cmd:"" help:"Print what would make the protected tables fast: indexes and table options."`
 	Sync      syncCommand      `cmd:"" help:"Make or refresh the mirror from the protected database's schema."`
 	Demo      demoCommand      `cmd:"" help:"Serve a throwaway clinic to your own psql until Ctrl-C."`
 	Verifier  verifierCommand  `cmd:"" help:"Turn a password into the verifier that the policy holds."`

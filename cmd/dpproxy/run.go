@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/catalog"
+	"dpproxy/config"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
 	"dpproxy/proxy"
@@ -64,11 +67,8 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	p, err := proxy.New(ctx, proxy.Config{
 		Catalog: cat, Views: s.views(), Ledger: ledger, Answers: remembered, Data: data,
 		Relations: s.relations(append(cat.Protected(), s.views()...)),
-		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log,
-		Defaults: proxy.Defaults{
-			EpsilonPico: s.policy.Defaults.EpsilonPico, Mechanism: s.policy.Defaults.Mechanism,
-			Confidence: s.policy.Defaults.Confidence, Timeout: s.policy.Limits.StatementTimeout,
-		},
+		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: s.defaults(),
+		Limits: planner.Limits{PublicFanout: s.policy.Limits.MaxPublicFanout, Work: s.policy.Limits.MaxWork},
 		Grid: proxy.Grid{
 			Quantum: s.policy.Limits.ReplyGrid, Now: time.Now,
 			Wait: func(d time.Duration) { <-time.NewTimer(d).C },
@@ -77,16 +77,24 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	if err != nil {
 		return err
 	}
-	server, err := s.server(p, log)
+	cfg, err := s.wireConfig(p, log)
 	if err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.policy.Listen)
+	server, err := wire.NewServer(cfg)
 	if err != nil {
 		return err
 	}
-	ready(listener.Addr().String())
-	return server.Serve(ctx, listener)
+	v := &service{site: s, proxy: p, server: server, ledger: ledger, log: log}
+	return v.serve(ctx, ready)
+}
+
+func (s *site) defaults() proxy.Defaults {
+	d := s.policy.Defaults
+	return proxy.Defaults{
+		EpsilonPico: d.EpsilonPico, Mechanism: d.Mechanism, Confidence: d.Confidence, DeltaAtto: d.DeltaAtto,
+		Timeout: s.policy.Limits.StatementTimeout,
+	}
 }
 
 func (s *site) openData(ctx context.Context, cat *planner.Catalog) (*proxy.Data, error) {
@@ -160,27 +168,70 @@ func (s *site) relations(names []catalog.Name) func(ctx context.Context) (map[ca
 	}
 }
 
-func (s *site) server(h wire.Handler, log *slog.Logger) (*wire.Server, error) {
-	verifiers := map[string]string{}
+// wireConfig says how analysts are served. It reads the certificates.
+func (s *site) wireConfig(h wire.Handler, log *slog.Logger) (wire.Config, error) {
+	logins := map[string]config.Analyst{}
 	for _, a := range s.policy.Analysts {
-		verifiers[a.Name] = a.Verifier
+		logins[a.Name] = a
 	}
+	limits := s.policy.Limits
 	cfg := wire.Config{
 		Handler:  h,
 		Logger:   log,
-		Verifier: func(user string) (string, bool) { v, ok := verifiers[user]; return v, ok },
-		Dial:     s.dialMirror,
-		Limits:   wire.Limits{Connections: s.policy.Limits.Connections},
+		Verifier: func(user string) (string, bool) { a := logins[user]; return a.Verifier, a.Verifier != "" },
+		Certificate: func(user string, shown *x509.Certificate) bool {
+			return slices.Contains(logins[user].Certificates, shown.Subject.CommonName)
+		},
+		Dial:    s.dialMirror,
+		MockKey: s.derive("mock log-in"),
+		Limits: wire.Limits{
+			Connections: limits.Connections, UserConnections: limits.AnalystConnections, AddressConnections: limits.AddressConnections,
+			FailedLogins: limits.FailedLogins, IdleTime: limits.IdleSession, IdleTransaction: limits.IdleTransaction,
+			MockIterations: mockIterations(s.policy.Analysts),
+		},
 	}
+	var err error
 	if s.policy.TLSCert != "" {
-		pair, err := tls.LoadX509KeyPair(s.policy.TLSCert, s.policy.TLSKey)
-		if err != nil {
-			return nil, err
-		}
-		cfg.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 		cfg.RequireTLS = true
+		cfg.TLS, err = s.tls()
 	}
-	return wire.NewServer(cfg)
+	return cfg, err
+}
+
+// tls reads the certificate of the server, and the authorities of its clients.
+func (s *site) tls() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(s.policy.TLSCert, s.policy.TLSKey)
+	if err != nil {
+		return nil, fmt.Errorf("tls.cert %s, tls.key %s: %w", s.policy.TLSCert, s.policy.TLSKey, err)
+	}
+	cfg := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if s.policy.ClientCA == "" {
+		return cfg, nil
+	}
+	text, err := os.ReadFile(s.policy.ClientCA)
+	if err != nil {
+		return nil, fmt.Errorf("tls.client_ca: %w", err)
+	}
+	cfg.ClientCAs, cfg.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
+	if !cfg.ClientCAs.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("tls.client_ca %s: there is no certificate in it", s.policy.ClientCA)
+	}
+	return cfg, nil
+}
+
+// mockIterations returns the iterations that most verifiers of the policy have, so
+// that those shown for a login that does not exist tell it from few others.
+func mockIterations(analysts []config.Analyst) int {
+	count := map[int]int{}
+	most := 0
+	for _, a := range analysts {
+		n := wire.Iterations(a.Verifier)
+		count[n]++
+		if n > 0 && (count[n] > count[most] || most == 0) {
+			most = n
+		}
+	}
+	return most
 }
 
 // dialMirror opens an analyst's own session on the mirror.

@@ -19,6 +19,7 @@ import (
 
 // site is a policy with what is needed to act on it.
 type site struct {
+	path   string // of the policy
 	policy *config.Policy
 	secret []byte
 }
@@ -36,7 +37,7 @@ func openSite(path string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &site{policy, secret}, nil
+	return &site{path: path, policy: policy, secret: secret}, nil
 }
 
 // password returns the password of a connection: from the environment, or from a

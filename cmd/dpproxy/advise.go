@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"dpproxy/advice"
+	"dpproxy/catalog"
+	"dpproxy/config"
+)
+
+// adviseCommand prints what would make reads of the protected tables fast.
+type adviseCommand struct {
+	Policy string `arg:"" help:"Policy file." type:"path"`
+	Output string `short:"o" help:"sql, to be run on the protected database, or json." enum:"sql,json" default:"sql"`
+}
+
+// Run implements the command.
+func (c *adviseCommand) Run(ctx context.Context) error {
+	policy, err := config.Load(c.Policy)
+	if err != nil {
+		return err
+	}
+	s := &site{policy: policy}
+	if _, err := s.readCatalog(ctx); err != nil {
+		return err
+	}
+	conn, err := s.connectData(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	tables := s.advised()
+	names := make([]catalog.Name, len(tables))
+	for i, t := range tables {
+		names[i] = t.Name
+	}
+	relations, err := advice.Read(ctx, conn, names)
+	if err != nil {
+		return err
+	}
+	steps := advice.Steps(tables, relations)
+	if c.Output == "json" {
+		return writeJSON(append([]advice.Step{}, steps...))
+	}
+	for _, step := range steps {
+		fmt.Printf("-- %s: %s\n%s;\n", step.Table, step.Reason, step.SQL)
+	}
+	if len(steps) == 0 {
+		fmt.Fprintln(os.Stderr, "the tables of the policy have what makes them fast")
+	}
+	return nil
+}
+
+// advised lists the protected tables for advice; a partition is stored as its table is.
+func (s *site) advised() []advice.Table {
+	var tables []advice.Table
+	for _, t := range s.policy.Tables.Tables {
+		if _, partition := s.policy.PartitionOf[t.Name]; t.Public || partition {
+			continue
+		}
+		a := advice.Table{Name: t.Name, Unit: t.UnitColumn, Via: t.Via, To: t.To.Table, Key: t.To.Column, OneRow: t.MaxRows == 1}
+		for _, name := range slices.Sorted(maps.Keys(t.Columns)) {
+			if c := t.Columns[name]; !c.Hidden && (c.Bounds != nil || c.Values != nil || c.EnumValues) {
+				a.Used = append(a.Used, name)
+			}
+		}
+		tables = append(tables, a)
+	}
+	return tables
+}

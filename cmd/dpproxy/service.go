@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"dpproxy/accountant"
+	"dpproxy/proxy"
+	"dpproxy/wire"
+)
+
+// service is a dpproxy that serves.
+type service struct {
+	site   *site
+	proxy  *proxy.Proxy
+	server *wire.Server
+	ledger accountant.Ledger
+	log    *slog.Logger
+}
+
+// serve takes analysts until the context ends, and the policy anew at each SIGHUP.
+func (v *service) serve(ctx context.Context, ready func(addr string)) error {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", v.site.policy.Listen)
+	if err != nil {
+		return err
+	}
+	health, err := v.serveHealth(ctx)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	defer health()
+	ready(listener.Addr().String())
+	notify("READY=1")
+	defer context.AfterFunc(ctx, func() { notify("STOPPING=1") })()
+	go v.reloadAt(ctx, hup)
+	return v.server.Serve(ctx, listener)
+}
+
+func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			if err := v.reload(); err != nil {
+				v.log.Error("the policy was not reloaded: the old one stays", "error", err)
+			} else {
+				v.log.Info("the policy was reloaded")
+			}
+		}
+	}
+}

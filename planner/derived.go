@@ -1,0 +1,369 @@
+package planner
+
+import (
+	"slices"
+	"strconv"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// A derived is a query in FROM: one branch, or those of a UNION ALL. Its rows keep their
+// unit in a hidden column.
+type derived struct {
+	branches []*branch
+}
+
+// A branch is one SELECT below a block.
+type branch struct {
+	source *source
+	// targets are what the columns of the relation stand for, hidden ones left out.
+	targets []scalar.Expr
+	// keys are the grouping expressions; the unit is one of them.
+	keys    []scalar.Expr
+	having  scalar.Expr // nil if none
+	grouped bool
+	// distinct rows have the unit among the targets.
+	distinct bool
+}
+
+// An outputColumn is one column of a branch.
+type outputColumn struct {
+	name   string
+	x      scalar.Expr
+	hidden bool
+	at     int
+}
+
+func (r *relation) branches() []*branch {
+	if r.rows == nil {
+		return nil
+	}
+	return r.rows.branches
+}
+
+// derived resolves a query in FROM.
+func (s *source) derived(f *parser.Derived) (node, frame, error) {
+	r, err := s.b.newRelation(f.Alias, f.At)
+	if err != nil {
+		return nil, frame{}, err
+	}
+	r.rows = &derived{}
+	var outputs [][]outputColumn
+	for _, sel := range selects(f.Query) {
+		b, out, err := s.b.branch(sel)
+		if err != nil {
+			return nil, frame{}, err
+		}
+		r.rows.branches = append(r.rows.branches, b)
+		outputs = append(outputs, out)
+	}
+	if err := r.supplyUnit(f.Query, s.b.q.cat.unit); err != nil {
+		return nil, frame{}, err
+	}
+	it := &item{alias: f.Alias}
+	if it.fields, err = r.unite(outputs); err != nil {
+		return nil, frame{}, err
+	}
+	s.add(r)
+	err = it.rename(f.Columns, f.At)
+	return r, frame{[]*item{it}, slices.Clone(it.fields)}, err
+}
+
+// selects returns the branches of a query.
+func selects(rows parser.Rows) []*parser.Select {
+	switch rows := rows.(type) {
+	case *parser.Select:
+		return []*parser.Select{rows}
+	case *parser.UnionAll:
+		return slices.Concat(selects(rows.Left), selects(rows.Right))
+	}
+	return nil
+}
+
+// supplyUnit gives the relation its hidden unit column: every branch has one, or none.
+func (r *relation) supplyUnit(rows parser.Rows, unit string) error {
+	u := &scalar.Column{NotNull: true, SQL: r.alias + ".u"}
+	for i, b := range r.rows.branches {
+		switch {
+		case b.source.protected() != r.rows.branches[0].source.protected():
+			return pgerr.New(pgerr.Ownership, "UNION ALL of protected and public rows: these belong to no %s", unit).At(unionPosition(rows, i)).
+				WithHint("Aggregate each branch by itself and combine the results.")
+		case !b.source.protected() && len(r.rows.branches) > 1:
+			return notHere(unionPosition(rows, i), "Combine the rows above the release.", "UNION ALL of public rows cannot be joined with protected rows")
+		case !b.source.protected():
+			return nil
+		}
+		inner := b.source.unit()
+		t, ok := unite(u.Type, inner.Type, i == 0)
+		if !ok {
+			return notHere(unionPosition(rows, i), "Aggregate each branch by itself and combine the results.", "the branches of UNION ALL identify the %s by %s and %s", unit, u.Type, inner.Type)
+		}
+		u.Type = t
+		u.Of = append(u.Of, &scalar.Ref{Column: inner})
+	}
+	r.unit = u
+	return nil
+}
+
+// unionPosition returns the place of the i-th branch.
+func unionPosition(rows parser.Rows, i int) int { return selects(rows)[i].At }
+
+// unite finds the common type of a column of a UNION ALL.
+func unite(a, b scalar.Type, first bool) (scalar.Type, bool) {
+	af, bf := a.Family(), b.Family()
+	switch {
+	case first || a == b:
+		return b, true
+	case a.Array || b.Array || a.Collation != b.Collation || a.Deterministic != b.Deterministic:
+		return a, false
+	case af == scalar.IntFamily && bf == scalar.IntFamily:
+		if a.OID == oidInt8 || b.OID == oidInt2 {
+			return a, true
+		}
+		return b, true
+	case a.OID == b.OID && a.Enum == b.Enum:
+		a.Mod = -1
+		return a, true
+	case unpadded(a) && unpadded(b):
+		a.OID, a.Mod = oidText, -1
+		return a, true
+	}
+	return a, false
+}
+
+// unite makes the columns of the relation of those of its branches.
+func (r *relation) unite(outputs [][]outputColumn) ([]field, error) {
+	var fields []field
+	for i, first := range outputs[0] {
+		f := field{name: first.name}
+		c := &scalar.Column{Name: first.name, NotNull: true, SQL: r.alias + ".c" + strconv.Itoa(len(r.columns)+1)}
+		for n, out := range outputs {
+			if len(out) != len(outputs[0]) {
+				return nil, notHere(first.at, "Name the same number of columns in each branch.", "the branches of UNION ALL have %d and %d columns", len(outputs[0]), len(out))
+			}
+			if f.hidden = f.hidden || out[i].hidden; out[i].hidden {
+				continue
+			}
+			t, ok := unite(c.Type, out[i].x.Type(), len(c.Of) == 0)
+			if !ok {
+				return nil, notHere(out[i].at, "Cast one of them.", "column %d of UNION ALL has the types %s and %s", i+1, c.Type, out[i].x.Type())
+			}
+			c.Type, c.NotNull = t, c.NotNull && r.rows.branches[n].notNull(out[i].x)
+			c.Of = append(c.Of, out[i].x)
+		}
+		if !f.hidden {
+			f.column = c
+			r.columns = append(r.columns, c)
+			for n, out := range outputs {
+				r.rows.branches[n].targets = append(r.rows.branches[n].targets, out[i].x)
+			}
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+func (b *branch) notNull(x scalar.Expr) bool {
+	ref, ok := x.(*scalar.Ref)
+	return ok && ref.Column.NotNull || scalar.NeverNull(b.source.conjuncts(), x)
+}
+
+// branch resolves a SELECT below a block.
+func (b *builder) branch(sel *parser.Select) (*branch, []outputColumn, error) {
+	if sel.From == nil {
+		return nil, nil, notHere(sel.At, "Write the values into the query around it.", "a sub-select without FROM cannot be joined with protected rows")
+	}
+	s := newSource(b)
+	if err := s.build(sel.From, sel.Where); err != nil {
+		return nil, nil, err
+	}
+	br := &branch{source: s, grouped: len(sel.Groups) > 0 || sel.Having != nil, distinct: sel.Distinct}
+	if err := br.allowed(sel); err != nil {
+		return nil, nil, err
+	}
+	r := s.resolver()
+	if br.grouped {
+		if err := br.group(sel, r); err != nil {
+			return nil, nil, err
+		}
+	}
+	out, err := s.targets(sel.Targets, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if sel.Having != nil {
+		if br.having, err = r.Boolean(sel.Having); err != nil {
+			return nil, nil, err
+		}
+	}
+	if br.distinct {
+		err = br.distinctUnits(sel, out)
+	}
+	return br, out, err
+}
+
+// allowed refuses what only the level of the block can have.
+func (b *branch) allowed(sel *parser.Select) error {
+	switch {
+	case b.source.declares:
+		return notHere(sel.At, "Use INNER JOIN there.", "a public relation that is outer-joined with protected rows can only stand in FROM of the aggregate itself")
+	case !b.source.protected() && (b.grouped || b.distinct):
+		return notHere(sel.At, "Compute it in a query of its own and join the two results.", "an aggregate of public rows cannot be joined with protected rows")
+	}
+	return nil
+}
+
+// group resolves a GROUP BY that contains the unit.
+func (b *branch) group(sel *parser.Select, r *scalar.Resolver) error {
+	s := b.source
+	unit := s.b.q.cat.unit
+	keyed := false
+	for _, g := range sel.Groups {
+		x, err := r.Expr(g)
+		if err != nil {
+			return err
+		}
+		if !exact(x.Type()) {
+			return notHere(g.Pos(), "Cast it to a type whose equal values look the same, such as numeric(12,2).", "a sub-select on protected rows cannot be grouped by %s", x.Type())
+		}
+		keyed = keyed || s.isUnit(x)
+		b.keys = append(b.keys, x)
+	}
+	if !keyed {
+		return pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).At(sel.At).
+			WithHint("Group by the column that identifies the %s as well.", unit)
+	}
+	rows := s.maxRows()
+	if s.fixes(b.keys) {
+		rows = 1
+	}
+	if rows == 0 {
+		return s.unbounded(s.owner, sel.At)
+	}
+	r.Unit, r.Condition = &scalar.UnitGroup{Keys: b.keys, Rows: rows}, nil
+	return nil
+}
+
+// isUnit reports whether the expression is a column that identifies the unit.
+func (s *source) isUnit(x scalar.Expr) bool {
+	c, ok := scalar.PlainColumn(x)
+	return ok && s.protected() && s.classes.same(c, s.unit())
+}
+
+// unbounded refuses a relation whose rows nothing bounds.
+func (s *source) unbounded(r *relation, at int) error {
+	return pgerr.New(pgerr.NoContribution, "the policy does not bound how many rows of %q one %s may contribute", r.name, s.b.q.cat.unit).At(at).
+		WithHint("The administrator can set max_rows.")
+}
+
+// targets resolves a SELECT list; hidden columns keep their place in it.
+func (s *source) targets(list []parser.Target, r *scalar.Resolver) ([]outputColumn, error) {
+	var out []outputColumn
+	for _, t := range list {
+		if t.X != nil {
+			x, err := r.Expr(t.X)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, outputColumn{t.Name, x, false, t.At})
+			continue
+		}
+		fields, err := s.frame.star(t)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fields {
+			o := outputColumn{name: f.name, hidden: f.hidden, at: t.At}
+			if !f.hidden {
+				ref := &parser.Column{Name: f.name, At: t.At}
+				s.pinned[ref] = f.column
+				if o.x, err = r.Expr(ref); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+// distinctUnits refuses DISTINCT over rows of several units, and of values that can be
+// equal and different.
+func (b *branch) distinctUnits(sel *parser.Select, out []outputColumn) error {
+	unit := b.source.b.q.cat.unit
+	keyed := false
+	for _, o := range out {
+		switch {
+		case o.hidden:
+			return hiddenColumn(o.name, o.at)
+		case !exact(o.x.Type()):
+			return notHere(o.at, "Cast it to a type whose equal values look the same, such as numeric(12,2).", "DISTINCT on protected rows cannot compare %s", o.x.Type())
+		}
+		keyed = keyed || b.source.isUnit(o.x)
+	}
+	if keyed {
+		return nil
+	}
+	return pgerr.New(pgerr.Ownership, "a row of a SELECT DISTINCT on protected rows can come from more than one %s", unit).At(sel.At).
+		WithHint("Select the column that identifies the %s as well.", unit)
+}
+
+// equal returns the columns of the relation that are its unit.
+func (d *derived) equal(r *relation) []pair {
+	if d == nil || r.unit == nil {
+		return nil
+	}
+	var all []pair
+	for i, c := range r.columns {
+		if !slices.ContainsFunc(d.branches, func(b *branch) bool { return !b.source.isUnit(b.targets[i]) }) {
+			all = append(all, pair{c, r.unit})
+		}
+	}
+	return all
+}
+
+// determine adds what follows below from the columns that are known. Rows of a UNION ALL
+// follow from nothing; those that an outer join fills with NULL are told apart from
+// others by the unit alone.
+func (d *derived) determine(r *relation, k *known) {
+	if len(d.branches) != 1 || r.nullable && (r.unit == nil || !k.has(r.unit)) {
+		return
+	}
+	b := d.branches[0]
+	below := k.inside(r, b.source.facts)
+	var cols []*scalar.Column
+	if r.unit != nil && k.has(r.unit) {
+		cols = append(cols, b.source.unit())
+	}
+	for i, c := range r.columns {
+		if plain, ok := scalar.PlainColumn(b.targets[i]); ok && k.has(c) {
+			cols = append(cols, plain)
+		}
+	}
+	if below.add(cols...); !below.grown {
+		return
+	}
+	b.source.facts.extend(below)
+	if b.oneRow(below) {
+		k.addRow(r)
+		return
+	}
+	for i, c := range r.columns {
+		if plain, ok := scalar.PlainColumn(b.targets[i]); ok && below.has(plain) {
+			k.add(c)
+		}
+	}
+}
+
+// oneRow reports whether what is known leaves one row of the branch.
+func (b *branch) oneRow(k *known) bool {
+	if b.source.one(k) {
+		return true
+	}
+	determined := func(list []scalar.Expr) bool {
+		return !slices.ContainsFunc(list, func(x scalar.Expr) bool { return !k.hasAll(x.Columns()) })
+	}
+	return b.grouped && determined(b.keys) || b.distinct && !b.grouped && determined(b.targets)
+}

@@ -1,0 +1,146 @@
+package planner
+
+import (
+	"math"
+	"math/big"
+)
+
+// An ErrorBar is the error of one aggregate at the plan's confidence, for each row
+// of the released relation alone.
+type ErrorBar struct {
+	Label string // e.g. "avg(cost)"
+	// Least and Most are the half-widths of the narrowest and the widest interval
+	// over the rows, in units of the value (days or seconds of times). They are negative
+	// where they are known with the answer only, or not at all.
+	Least, Most float64
+}
+
+// String writes the error as "count(*) ± 20" or "avg(cost) ± 2.5 to 31".
+func (e ErrorBar) String() string {
+	if e.Least < 0 {
+		return e.Label + " within bounds"
+	}
+	s := e.Label + " ± " + Number(e.Least)
+	if most := Number(e.Most); most != Number(e.Least) {
+		s += " to " + most
+	}
+	return s
+}
+
+// Errors returns the error of each aggregate, over all parts. Released is what was
+// released, or nil for a plan that was not run. Clamping bias is not part of it.
+func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
+	var bars []ErrorBar
+	for i := range b.block.aggregates {
+		var bar ErrorBar
+		for j, p := range b.Parts {
+			var rows [][]*big.Int
+			if released != nil {
+				rows = released[j].Rows
+			}
+			one := p.errorBar(&p.outputs[i], rows)
+			if j == 0 {
+				bar = one
+				continue
+			}
+			bar.Least, bar.Most = min(bar.Least, one.Least), max(bar.Most, one.Most)
+		}
+		bars = append(bars, bar)
+	}
+	return bars
+}
+
+// errorBar is the error of one output of the part.
+func (p *Part) errorBar(o *output, rows [][]*big.Int) ErrorBar {
+	bar := ErrorBar{Label: o.label, Least: -1, Most: -1}
+	switch o.kind {
+	case countStar, countArg, countUnits, countDistinct:
+		bar.Least = p.noise(o, 0).Quantile(p.alpha)
+		bar.Most = bar.Least
+	case sumOf:
+		step := o.values.step
+		if o.factor != nil {
+			step = o.factor
+		}
+		f, _ := step.Float64()
+		bar.Least = p.noise(o, 0).Quantile(p.alpha) * math.Abs(f)
+		bar.Most = bar.Least
+	case averageOf, varPop, varSamp, stddevPop, stddevSamp, minimum, maximum, percentileCont, percentileDisc:
+		for i, row := range rows {
+			half := p.halfWidth(o, row)
+			if i == 0 {
+				bar.Least = half
+			}
+			bar.Least, bar.Most = min(bar.Least, half), max(bar.Most, half)
+		}
+	}
+	return bar
+}
+
+// halfWidth is the largest distance of an answer from the ends of its interval.
+func (p *Part) halfWidth(o *output, row []*big.Int) float64 {
+	switch o.kind { //nolint:exhaustive // the others do not depend on the answer
+	case averageOf:
+		a, sum, count := p.average(o), row[p.place(o, 0)], row[p.place(o, 1)]
+		return a.Interval(sum, count).Radius(a.Value(sum, count))
+	case varPop, stddevPop, varSamp, stddevSamp:
+		return p.spreadError(o, row)
+	case minimum, maximum:
+		t := p.tree(o)
+		find := t.Min
+		if o.kind == maximum {
+			find = t.Max
+		}
+		e, d := must(find(p.alpha)), o.distribution(p, row)
+		x, ok := e.Value(d)
+		low, high := e.Interval(d)
+		return p.distance(o, x, ok, low, high)
+	}
+	return p.quantileError(o, row)
+}
+
+func (p *Part) spreadError(o *output, row []*big.Int) float64 {
+	v, m := p.variance(o), o.moments(p, row)
+	x := o.spread(p, row)
+	in := v.PopulationInterval(m)
+	if o.kind == varSamp || o.kind == stddevSamp {
+		in = v.SampleInterval(m)
+	}
+	if o.kind == stddevPop || o.kind == stddevSamp {
+		in = in.Sqrt()
+	}
+	if x == nil {
+		x = in.Lower
+	}
+	return in.Radius(x)
+}
+
+// quantileError is the widest error of the fractions.
+func (p *Part) quantileError(o *output, row []*big.Int) float64 {
+	t, d, widest := p.tree(o), o.distribution(p, row), 0.0
+	for _, f := range o.fractions {
+		if f == nil {
+			continue
+		}
+		q := *f
+		if o.descending {
+			q = 1 - q
+		}
+		low, high := must(t.RankError(q, p.alpha)).Interval(d)
+		x, ok := d.QuantileDisc(q)
+		widest = max(widest, p.distance(o, x, ok, low, high))
+	}
+	return widest
+}
+
+// distance is how far an interval of lattice integers reaches from a value in it.
+func (p *Part) distance(o *output, x int64, ok bool, low, high int64) float64 {
+	if !ok {
+		x = low
+	}
+	step, _ := o.values.step.Float64()
+	if t := o.result; isTime(t) && t.OID != oidDate {
+		step = 1e-6 // in seconds
+	}
+	return max(float64(high)-float64(x), float64(x)-float64(low)) * step
+}

@@ -1,0 +1,109 @@
+package planner
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"dpproxy/planner/scalar"
+)
+
+// lattice writes the int8 that a row contributes to a sum or histogram: in its own
+// type clamped, scaled, rounded, and clamped again to the integer limits.
+func (r *reader) lattice(m *measureOf) (string, error) {
+	_, t, err := r.w.Value(m.arg)
+	if err != nil {
+		return "", err
+	}
+	whole := wholeType(m)
+	x := r.integer("c"+strconv.Itoa(indexOf(r.args, m.arg)+1), t, &m.values, whole)
+	x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, literalOf(m.values.low, whole), literalOf(m.values.high, whole))
+	middle := literalOf(m.values.low+m.values.high, whole)
+	switch m.kind { //nolint:exhaustive // the others are the value itself
+	case sumCentred:
+		return fmt.Sprintf("2 * %s - (%s)", x, middle), nil
+	case sumSquares:
+		return r.square(fmt.Sprintf("(2 * %s - (%s))", x, middle), m), nil
+	}
+	return x, nil
+}
+
+// wholeType is the type that a row's contribution is computed in: int4 where that is
+// surely enough, since Postgres sums it much faster.
+func wholeType(m *measureOf) string {
+	const enough = 1 << 29
+	v := &m.values
+	if m.kind == sumSquares || v.low < -enough || v.high > enough || v.high-v.low > enough {
+		return "pg_catalog.int8"
+	}
+	return "pg_catalog.int4"
+}
+
+// square writes a square in units of m.unit, less the offset. It is at most 2⁶² where
+// int8 is used.
+func (r *reader) square(d string, m *measureOf) string {
+	if m.values.high-m.values.low < 1<<31 {
+		return fmt.Sprintf("%s * %s / %s - %s", d, d, int8Literal(m.unit), int8Literal(m.offset))
+	}
+	return fmt.Sprintf("CAST(pg_catalog.div(CAST(%s AS pg_catalog.numeric) * %s, %d) AS pg_catalog.int8) - %s", d, d, m.unit, int8Literal(m.offset))
+}
+
+// integer writes a value of a physical type in steps of the lattice. It is clamped to the
+// bounds before it is scaled, so that nothing overflows.
+func (r *reader) integer(x string, t scalar.Type, l *lattice, whole string) string {
+	low, high := l.value(l.low), l.value(l.high)
+	switch t.Family() { //nolint:exhaustive // the others have no lattice
+	case scalar.IntFamily:
+		if l.digits == 0 && l.scale.IsInt64() && l.scale.Int64() == 1 {
+			return wholeNumber(x, t, l, whole)
+		}
+		return r.integer("CAST("+x+" AS pg_catalog.numeric)", scalar.Builtin(oidNumeric), l, whole)
+	case scalar.NumericFamily:
+		return fmt.Sprintf("CAST(pg_catalog.round(LEAST(GREATEST(%s, %s), %s) * %s) AS %s)", x, numericLiteral(low), numericLiteral(high), l.scale, whole)
+	case scalar.FloatFamily:
+		return fmt.Sprintf("CAST(LEAST(GREATEST(CAST(%s AS pg_catalog.float8), %s), %s) * CAST(%s AS pg_catalog.float8) AS %s)",
+			x, floatLiteral(low), floatLiteral(high), l.scale, whole)
+	case scalar.DateFamily, scalar.InstantFamily:
+		return r.since2000(x, t, l, whole)
+	}
+	return "CAST(NULL AS pg_catalog.int8)"
+}
+
+// since2000 counts days or microseconds.
+func (r *reader) since2000(x string, t scalar.Type, l *lattice, whole string) string {
+	low, high := timeText(t, l.low), timeText(t, l.high)
+	x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, low, high)
+	if t.OID == oidDate {
+		return "CAST((" + x + " OPERATOR(pg_catalog.-) " + timeText(t, 0) + ") AS " + whole + ")"
+	}
+	return "CAST(pg_catalog.round(pg_catalog.date_part('epoch', " + x + ") * 1000000) AS pg_catalog.int8) - 946684800000000"
+}
+
+// wholeNumber brings an integer into the limits in its own type before it is cast.
+func wholeNumber(x string, t scalar.Type, l *lattice, whole string) string {
+	if t.OID == oidInt8 && whole == "pg_catalog.int4" {
+		x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, int8Literal(l.low), int8Literal(l.high))
+	}
+	if t.OID == oidInt4 && whole == "pg_catalog.int4" {
+		return x
+	}
+	return "CAST(" + x + " AS " + whole + ")"
+}
+
+func literalOf(n int64, whole string) string { return fmt.Sprintf("CAST(%d AS %s)", n, whole) }
+
+func int8Literal(n int64) string { return fmt.Sprintf("CAST(%d AS pg_catalog.int8)", n) }
+
+func numericLiteral(r *big.Rat) string {
+	text := r.FloatString(30)
+	if strings.Contains(text, ".") {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return "CAST(" + text + " AS pg_catalog.numeric)"
+}
+
+func floatLiteral(r *big.Rat) string {
+	f, _ := r.Float64()
+	return "CAST('" + strconv.FormatFloat(f, 'g', -1, 64) + "' AS pg_catalog.float8)"
+}

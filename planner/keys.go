@@ -1,0 +1,304 @@
+package planner
+
+import (
+	"slices"
+
+	"dpproxy/planner/scalar"
+)
+
+// facts are what determines what on the rows of a level. NULL counts as a value here:
+// a row that an outer join has filled with NULL determines that it is one.
+type facts struct {
+	relations []*relation
+	equal     []pair           // both ways
+	fixed     []*scalar.Column // one value
+	guarded   []*guarded
+}
+
+// guarded are the facts of the nullable side of an outer join. Which rows match
+// depends on the columns of the other side in its condition, so that nothing is known
+// before they are.
+type guarded struct {
+	needs []*scalar.Column
+	equal []pair
+	fixed []*scalar.Column
+}
+
+// matched are the facts of the rows that have a match in every outer join.
+func (f *facts) matched() *facts {
+	m := &facts{relations: f.relations, equal: slices.Clone(f.equal), fixed: slices.Clone(f.fixed)}
+	for _, g := range f.guarded {
+		m.equal, m.fixed = append(m.equal, g.equal...), append(m.fixed, g.fixed...)
+	}
+	return m
+}
+
+// keys returns the candidate keys of a table, as indices of its columns: of unique
+// indexes whose columns are all NOT NULL. An index of a partitioned table or of one with
+// inheritance children is not taken as a proof.
+func (r *relation) keys() [][]int {
+	src := r.table.source
+	if src.Kind != 'r' || len(src.Children) > 0 {
+		return nil
+	}
+	var keys [][]int
+	for _, k := range src.Keys {
+		var key []int
+		for _, name := range k.Columns {
+			i := slices.IndexFunc(r.table.columns, func(c column) bool { return c.Name == name && c.NotNull })
+			if i < 0 {
+				key = nil
+				break
+			}
+			key = append(key, i)
+		}
+		if key != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// dependencies collects the facts of the level, from its final tree.
+func (s *source) dependencies() *facts {
+	f := &facts{equal: identical(equalities(s.where)), fixed: fixed(s.where)}
+	f.gather(s.root, nil)
+	return f
+}
+
+// gather collects the facts of a node; g is set on the nullable side of an outer join.
+func (f *facts) gather(n node, g *guarded) {
+	switch n := n.(type) {
+	case *relation:
+		f.relations = append(append(f.relations, n), n.joins()...)
+		f.equal = append(f.equal, identical(slices.Concat(n.links(), n.rows.equal(n)))...)
+	case *joined:
+		f.gather(n.left, g)
+		if !n.outer {
+			f.gather(n.right, g)
+			f.add(n.on, g)
+			return
+		}
+		inner := &guarded{}
+		if g != nil {
+			inner.needs = slices.Clone(g.needs)
+		}
+		kept := relationsOf(n.left)
+		for _, c := range n.on {
+			for _, col := range c.x.Columns() {
+				if slices.ContainsFunc(kept, func(r *relation) bool { return slices.Contains(r.columns, col) }) {
+					inner.needs = append(inner.needs, col)
+				}
+			}
+		}
+		inner.equal, inner.fixed = identical(equalities(n.on)), fixed(n.on)
+		f.guarded = append(f.guarded, inner)
+		f.gather(n.right, inner)
+	}
+}
+
+// add takes what conditions of an inner join say. A constant is one only where there are
+// no rows without a match.
+func (f *facts) add(on []condition, g *guarded) {
+	f.equal = append(f.equal, identical(equalities(on))...)
+	if g != nil {
+		g.fixed = append(g.fixed, fixed(on)...)
+		return
+	}
+	f.fixed = append(f.fixed, fixed(on)...)
+}
+
+// fixed returns the columns that conditions make equal to a constant.
+func fixed(conds []condition) []*scalar.Column {
+	var all []*scalar.Column
+	for _, c := range conds {
+		for _, x := range scalar.Conjuncts(c.x) {
+			if col, ok := scalar.Fixed(x); ok && exact(col.Type) {
+				all = append(all, col)
+			}
+		}
+	}
+	return all
+}
+
+// identical keeps the pairs in which equal values are the same in every respect.
+func identical(pairs []pair) []pair {
+	return slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool {
+		a, b := p.a.Type, p.b.Type
+		whole := a.Family() == scalar.IntFamily && b.Family() == scalar.IntFamily
+		text := unpadded(a) && unpadded(b) && a.Collation == b.Collation
+		return !exact(a) || !exact(b) || !whole && !text && (a.OID != b.OID || a.Enum != b.Enum || a.Mod != b.Mod || a.Collation != b.Collation)
+	})
+}
+
+// exact reports whether equal values of the type cannot be told apart.
+func exact(t scalar.Type) bool {
+	if t.Array || !t.Deterministic {
+		return false
+	}
+	switch t.Family() {
+	case scalar.BoolFamily, scalar.IntFamily, scalar.DateFamily, scalar.InstantFamily, scalar.TimeFamily, scalar.UUIDFamily, scalar.EnumFamily:
+		return true
+	case scalar.NumericFamily: // 1 and 1.0 differ unless the scale is declared
+		return t.Mod >= 0
+	case scalar.TextFamily: // padding differs unless the length is declared
+		return unpadded(t) || t.Mod >= 0
+	case scalar.NoFamily, scalar.FloatFamily, scalar.IntervalFamily:
+	}
+	return false
+}
+
+func unpadded(t scalar.Type) bool { return t.OID == oidText || t.OID == oidVarchar }
+
+// known is what a set of columns determines: columns, by what they stand for, and rows.
+type known struct {
+	columns map[*scalar.Column]bool
+	rows    map[*relation]bool
+	grown   bool
+	// below is what is known inside derived tables. It only grows, so that nested ones
+	// cost no more than their columns.
+	below map[*relation]*known
+}
+
+func newKnown(f *facts) *known {
+	k := &known{columns: map[*scalar.Column]bool{}, rows: map[*relation]bool{}, below: map[*relation]*known{}, grown: true}
+	k.add(f.fixed...)
+	return k
+}
+
+// inside returns what is known inside a derived table.
+func (k *known) inside(r *relation, f *facts) *known {
+	if k.below[r] == nil {
+		k.below[r] = newKnown(f)
+	}
+	return k.below[r]
+}
+
+func (k *known) has(c *scalar.Column) bool { return k.columns[c.Base()] }
+
+func (k *known) hasAll(cols []*scalar.Column) bool {
+	return !slices.ContainsFunc(cols, func(c *scalar.Column) bool { return !k.has(c) })
+}
+
+func (k *known) add(cols ...*scalar.Column) {
+	for _, c := range cols {
+		if !k.has(c) {
+			k.columns[c.Base()], k.grown = true, true
+		}
+	}
+}
+
+func (k *known) addRow(r *relation) {
+	if !k.rows[r] {
+		k.rows[r], k.grown = true, true
+		k.add(r.columns...)
+		if r.rows != nil && r.unit != nil {
+			k.add(r.unit)
+		}
+	}
+}
+
+func (k *known) equate(pairs []pair) {
+	for _, p := range pairs {
+		if k.has(p.a) {
+			k.add(p.b)
+		}
+		if k.has(p.b) {
+			k.add(p.a)
+		}
+	}
+}
+
+// closure returns what the columns and rows determine.
+func (f *facts) closure(cols []*scalar.Column, rows ...*relation) *known {
+	k := newKnown(f)
+	k.add(cols...)
+	for _, r := range rows {
+		k.addRow(r)
+	}
+	f.extend(k)
+	return k
+}
+
+// extend adds what follows.
+func (f *facts) extend(k *known) {
+	for k.grown {
+		k.grown = false
+		k.equate(f.equal)
+		for _, g := range f.guarded {
+			if k.hasAll(g.needs) {
+				k.equate(g.equal)
+				k.add(g.fixed...)
+			}
+		}
+		for _, r := range f.relations {
+			if !k.rows[r] {
+				r.determine(k)
+			}
+		}
+	}
+}
+
+// determine adds the row of the relation if what is known has a key of it, and what
+// follows from its columns otherwise.
+func (r *relation) determine(k *known) {
+	if r.rows != nil {
+		r.rows.determine(r, k)
+		return
+	}
+	for _, key := range r.keys() {
+		if !slices.ContainsFunc(key, func(i int) bool { return !k.has(r.columns[i]) }) {
+			k.addRow(r)
+			return
+		}
+	}
+}
+
+// perUnitKnown is what is the same in all rows of a unit that agree in the columns and
+// rows given.
+func (s *source) perUnitKnown(cols []*scalar.Column, rows ...*relation) *known {
+	if s.protected() {
+		cols = append([]*scalar.Column{s.unit()}, cols...)
+	}
+	return s.facts.closure(cols, rows...)
+}
+
+// unique reports whether a unit has at most one row.
+func (s *source) unique() bool { return s.protected() && s.one(s.perUnitKnown(nil)) }
+
+// one reports whether what is known leaves one row.
+func (s *source) one(k *known) bool {
+	return !slices.ContainsFunc(s.relations, func(r *relation) bool { return !k.rows[r] })
+}
+
+// fixes reports whether a unit has at most one row with the same values of the keys.
+func (s *source) fixes(keys []scalar.Expr) bool {
+	if !s.protected() {
+		return false
+	}
+	var cols []*scalar.Column
+	for _, e := range keys {
+		if c, ok := scalar.PlainColumn(e); ok && exact(c.Type) {
+			cols = append(cols, c)
+		}
+	}
+	return s.one(s.perUnitKnown(cols))
+}
+
+// perUnit reports whether the expression has one value in all rows of a unit.
+func (s *source) perUnit(e scalar.Expr) bool {
+	return s.protected() && s.perUnitKnown(nil).hasAll(e.Columns())
+}
+
+// markPerUnit tells expressions which columns have one value for each unit.
+func (s *source) markPerUnit() {
+	if !s.protected() {
+		return
+	}
+	k := s.perUnitKnown(nil)
+	for _, r := range s.relations {
+		for _, c := range r.columns {
+			c.PerUnit = k.has(c)
+		}
+	}
+}

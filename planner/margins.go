@@ -1,0 +1,134 @@
+package planner
+
+import (
+	"math/big"
+	"slices"
+
+	"dpproxy/estimate"
+)
+
+// maxReconciled bounds the groups of the finest grouping set that totals are made to
+// agree with.
+const maxReconciled = 20_000
+
+// consistent returns what was released with the totals of ROLLUP, CUBE and GROUPING SETS
+// made to agree with their parts, by inverse variance. It does so where the values are
+// public and one grouping set has all keys of the others; all parts drop the same rows
+// then. Sums and counts of rows are made to agree; counts of units and of different
+// values do not add up, and stay.
+func (b *BlockPlan) consistent(released []*Released) []*Released {
+	finest := b.finest()
+	if finest < 0 || released[finest] == nil {
+		return released
+	}
+	out := make([]*Released, len(released))
+	for i, r := range released {
+		out[i] = &Released{Rows: make([][]*big.Int, len(r.Rows))}
+		for row := range r.Rows {
+			out[i].Rows[row] = slices.Clone(r.Rows[row])
+		}
+	}
+	rows := b.rowsOf(finest)
+	for m, measure := range b.Parts[finest].measures {
+		if measure.additive() {
+			b.reconcile(out, rows, finest, m)
+		}
+	}
+	return out
+}
+
+// additive reports whether the measure of a group is the sum of its parts'.
+func (m *measure) additive() bool {
+	switch m.kind {
+	case countRows, countValues, sumValues, sumCentred, sumSquares:
+		return true
+	case countUnits1, countDifferent, histogram:
+	}
+	return false
+}
+
+// finest returns the part that has all keys of the others, or -1.
+func (b *BlockPlan) finest() int {
+	if len(b.Parts) < 2 {
+		return -1
+	}
+	best := 0
+	for i, p := range b.Parts {
+		if p.Private() {
+			return -1
+		}
+		if len(p.set) > len(b.Parts[best].set) {
+			best = i
+		}
+	}
+	for _, p := range b.Parts {
+		for _, k := range p.set {
+			if !contains(b.Parts[best].set, k) {
+				return -1
+			}
+		}
+	}
+	if b.Parts[best].size > maxReconciled {
+		return -1
+	}
+	return best
+}
+
+// rowsOf returns for each part the row that each row of the finest part belongs to.
+func (b *BlockPlan) rowsOf(finest int) [][]int {
+	rows := make([][]int, len(b.Parts))
+	f := b.Parts[finest]
+	for i, p := range b.Parts {
+		at := map[string]int{}
+		for row := range p.size {
+			at[keyString(p.publicKeys(row))] = row
+		}
+		rows[i] = make([]int, f.size)
+		for row := range f.size {
+			all, mine := f.publicKeys(row), make([]*string, len(p.set))
+			for n, k := range p.set {
+				mine[n] = all[slices.Index(f.set, k)]
+			}
+			rows[i][row] = at[keyString(mine)]
+		}
+	}
+	return rows
+}
+
+func keyString(keys []*string) string { return ArrayText(keys) }
+
+// reconcile makes one measure agree over all parts.
+func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
+	f := b.Parts[finest]
+	at := f.measures[m].first
+	cells := make([]*big.Int, f.size)
+	for c := range cells {
+		cells[c] = out[finest].Rows[c][at]
+	}
+	var margins []estimate.Margin
+	for i, p := range b.Parts {
+		if i == finest {
+			continue
+		}
+		margin := estimate.Margin{Rows: rows[i], Variance: variance(p.measures[m])}
+		for _, row := range out[i].Rows {
+			margin.Values = append(margin.Values, row[at])
+		}
+		margins = append(margins, margin)
+	}
+	cells = must(estimate.Margins(cells, variance(f.measures[m]), margins))
+	for i, p := range b.Parts {
+		for row := range p.size {
+			out[i].Rows[row][at] = new(big.Int)
+		}
+		for c, cell := range cells {
+			sum := out[i].Rows[rows[i][c]][at]
+			sum.Add(sum, cell)
+		}
+	}
+}
+
+func variance(m *measureOf) float64 {
+	s := m.levels[0].StdDev()
+	return s * s
+}

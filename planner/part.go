@@ -1,0 +1,248 @@
+package planner
+
+import (
+	"slices"
+
+	"dpproxy/dp"
+	"dpproxy/mechanisms"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// A Part answers one grouping set of a block: what is read, and with which noise it is
+// released. A block without GROUPING SETS has one part.
+type Part struct {
+	// Reads are the statements for the protected database. Without any, the part shows
+	// public keys alone.
+	Reads []*Read
+	// Selection tells which partitions may be shown; nil if the keys are public, or there
+	// are none. It is tried on the number of units of each partition that has any.
+	Selection *mechanisms.GaussianSelection
+	// Mechanisms has the mechanism of each integer of a partition.
+	Mechanisms []mechanisms.Mechanism
+
+	set          []int
+	lists        []*list // nil if the keys are private
+	size         int     // number of partitions, 0 if the keys are private
+	contribution contribution
+	measures     []*measureOf
+	outputs      []output
+	alpha        float64 // one minus the confidence of error statements
+}
+
+// measureOf is a measure with its place among the integers of a partition.
+type measureOf struct {
+	measure
+	first  int
+	levels []mechanisms.Mechanism // of a histogram, by level; else one
+}
+
+// Private reports whether the keys of the part are private: it shows the partitions
+// that Selection keeps.
+func (p *Part) Private() bool { return p.lists == nil }
+
+// Size returns the number of partitions of a part with public keys.
+func (p *Part) Size() int { return p.size }
+
+// Keys returns how many columns with keys begin a row of a read.
+func (p *Part) Keys() int { return len(p.set) }
+
+// Event is what the part releases.
+func (p *Part) Event() dp.ComposedEvent {
+	var e dp.ComposedEvent
+	if p.Selection != nil {
+		e = append(e, p.Selection.Event())
+	}
+	for _, m := range p.measures {
+		for _, mech := range m.levels {
+			e = append(e, mech.Event())
+		}
+	}
+	return e
+}
+
+// Index returns the partition that ordinals of a read row name, or false if there is
+// none: its keys are each public, but not together.
+func (p *Part) Index(numbers []int) (int, bool) {
+	n := 0
+	for _, l := range p.lists {
+		mine := make([]int, len(l.keys))
+		for i, k := range l.keys {
+			mine[i] = numbers[slices.Index(p.set, k)]
+		}
+		at, ok := l.index[ordinals(mine)]
+		if !ok {
+			return 0, false
+		}
+		n = n*len(l.rows) + at
+	}
+	return n, true
+}
+
+// publicKeys returns the keys of a public partition, in the order of the set.
+func (p *Part) publicKeys(partition int) []*string {
+	keys := make([]*string, len(p.set))
+	for _, l := range slices.Backward(p.lists) {
+		row := l.rows[partition%len(l.rows)]
+		partition /= len(l.rows)
+		for i, k := range l.keys {
+			keys[slices.Index(p.set, k)] = row[i]
+		}
+	}
+	return keys
+}
+
+// part decides everything of one grouping set but its mechanisms.
+func (bd *binding) part(set []int) (*Part, error) {
+	p := &Part{set: set, alpha: bd.settings.Alpha}
+	lists, public, err := bd.lists(set)
+	if err != nil {
+		return nil, err
+	}
+	if public {
+		p.lists, p.size = lists, 1
+		if lists == nil {
+			p.lists = []*list{}
+		}
+		for _, l := range lists {
+			if p.size *= len(l.rows); p.size > maxGroups {
+				return nil, tooManyGroups(bd.b.keys[set[0]].at)
+			}
+		}
+	}
+	if len(bd.b.aggregates) == 0 && public {
+		return p, nil
+	}
+	if err := bd.bound(p); err != nil {
+		return nil, err
+	}
+	if p.outputs, err = bd.outputs(p); err != nil {
+		return nil, err
+	}
+	for _, m := range p.measures {
+		m.first = len(p.Mechanisms)
+		p.Mechanisms = append(p.Mechanisms, make([]mechanisms.Mechanism, m.nodes())...)
+	}
+	return p, nil
+}
+
+// bound finds what a unit may contribute: by proof, or by the policy, which the
+// analyst's settings can only lower.
+func (bd *binding) bound(p *Part) error {
+	src, keys := bd.b.source, bd.b.keys
+	var of []*key
+	for _, i := range p.set {
+		of = append(of, keys[i])
+	}
+	c := &p.contribution
+	c.Contribution = dp.Contribution{Partitions: 1, Rows: 1}
+	c.maxSum = bd.settings.MaxSum
+	if c.unique = src.unique(); c.unique {
+		return nil
+	}
+	if !src.fixes(expressions(of)) {
+		c.chosen = true
+		c.Rows = lower(src.maxRows(), bd.settings.MaxRows)
+		if c.Rows < 1 {
+			return pgerr.New(pgerr.NoContribution, "nothing bounds how many rows of one %s may count", bd.q.cat.unit).At(bd.b.at).
+				WithHint("The administrator can set max_rows for %s.", src.tables()[0].name)
+		}
+	}
+	if slices.ContainsFunc(of, func(k *key) bool { return !src.perUnit(k.expr) }) {
+		most := lower(src.maxPartitions(), bd.settings.MaxPartitions)
+		if most < 1 && p.size < 1 {
+			return pgerr.New(pgerr.NoContribution, "nothing bounds in how many groups one %s may count", bd.q.cat.unit).At(of[0].at).
+				WithHint("The administrator can set max_partitions for %s.", src.tables()[0].name)
+		}
+		c.Partitions = max(1, lower(most, int64(p.size)))
+	}
+	return nil
+}
+
+// lower returns the smaller of two limits of which 0 is none.
+func lower(a, b int64) int64 {
+	if a < 1 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// choosesPartitions reports whether partitions of a unit must be chosen.
+func (p *Part) choosesPartitions(b *block) bool {
+	if p.contribution.unique || len(p.set) == 0 {
+		return false
+	}
+	for _, i := range p.set {
+		if !b.source.perUnit(b.keys[i].expr) {
+			return p.Private() || p.contribution.Partitions < int64(p.size)
+		}
+	}
+	return false
+}
+
+// selects reports whether the part needs partition selection.
+func (p *Part) selects() bool { return p.Private() }
+
+// shares returns among how many releases of equal cost a budget is divided.
+func (p *Part) shares() int64 {
+	n := int64(len(p.measures))
+	if p.selects() {
+		n++
+	}
+	return n
+}
+
+// assign gives every measure its mechanism.
+func (p *Part) assign(s share) error {
+	if p.selects() {
+		sel, err := mechanisms.GaussianSelectionFor(p.contribution.Partitions, s.rhoPico, s.deltaAtto)
+		if err != nil {
+			return imprecise()
+		}
+		p.Selection = &sel
+	}
+	for _, m := range p.measures {
+		if err := p.assignTo(m, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Part) assignTo(m *measureOf, s share) error {
+	if m.kind != histogram {
+		mech, err := s.mechanism(m.sensitivity)
+		if err != nil {
+			return imprecise()
+		}
+		m.levels = []mechanisms.Mechanism{mech}
+		p.Mechanisms[m.first] = mech
+		return nil
+	}
+	parts, err := m.shape.Split(s.measure(), s.pico())
+	if err != nil {
+		return imprecise()
+	}
+	at := m.first
+	for level, pico := range parts {
+		mech, err := s.of(pico).mechanism(m.sensitivity)
+		if err != nil {
+			return imprecise()
+		}
+		m.levels = append(m.levels, mech)
+		for range m.shape.Nodes(level) {
+			p.Mechanisms[at] = mech
+			at++
+		}
+	}
+	return nil
+}
+
+
+func expressions(keys []*key) []scalar.Expr {
+	out := make([]scalar.Expr, len(keys))
+	for i, k := range keys {
+		out[i] = k.expr
+	}
+	return out
+}

@@ -1,0 +1,271 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpproxy/planner/scalar"
+)
+
+// A Read is one statement on the protected database. Each of its rows has the part's
+// keys (public ones as the number of their value, private ones as canonical text, or
+// NULL), then, of a histogram, the level and the node, then integers.
+type Read struct {
+	SQL    string
+	Params []Param
+
+	part     *Part
+	measures []*measureOf
+	units    bool // the first integer is the number of units
+}
+
+// reader writes the statements of one part. Contributions are bounded per unit, first
+// in rows, then in partitions, in stages that are named in the SQL:
+//
+//	r  rows: the unit u, keys k, arguments c, filters f
+//	g  what each unit has in each partition
+//	x  units that have more rows in a partition than may count
+//	p  the same as g after rows were chosen, with the numbers of public keys
+//	y  units that have more partitions than may count
+//	q  the same as p after partitions were chosen
+//
+// Choosing is by orders that only the secret knows (S4), among a unit's own rows. It is
+// dear, and so done only for those units that have too much: the others pass by.
+type reader struct {
+	parameters
+	bd   *binding
+	part *Part
+	w    *scalar.Writer
+	from string
+	cond string
+	// args and filters are the different expressions over rows that measures need.
+	args, filters []scalar.Expr
+}
+
+// read writes the statements of a part.
+func (bd *binding) read(p *Part) error {
+	var plain []*measureOf
+	var own [][]*measureOf
+	for _, m := range p.measures {
+		if m.kind == countDifferent || m.kind == histogram {
+			own = append(own, []*measureOf{m})
+		} else {
+			plain = append(plain, m)
+		}
+	}
+	if len(plain) > 0 || p.selects() {
+		own = append([][]*measureOf{plain}, own...)
+	}
+	for i, measures := range own {
+		r := &reader{bd: bd, part: p}
+		r.w = &scalar.Writer{Env: bd.env, Fold: r.fold}
+		read := &Read{part: p, measures: measures, units: i == 0 && p.selects()}
+		sql, err := r.write(read)
+		if err != nil {
+			return err
+		}
+		read.SQL, read.Params = r.finish(sql)
+		p.Reads = append(p.Reads, read)
+	}
+	return nil
+}
+
+func (r *reader) write(read *Read) (string, error) {
+	var err error
+	if r.from, r.cond, err = r.bd.b.source.write(r.w, r); err != nil {
+		return "", err
+	}
+	if err := r.dropOthers(); err != nil {
+		return "", err
+	}
+	for _, m := range read.measures {
+		r.args, r.filters = including(r.args, m.arg), including(r.filters, m.filter)
+	}
+	s := &stages{reader: r, read: read}
+	if len(read.measures) == 1 {
+		s.kind = read.measures[0].kind
+	}
+	return s.sql()
+}
+
+// dropOthers leaves out, in a block of several grouping sets, the rows whose key is outside
+// the domain of a key that this set lacks: totals are then of the same rows as their
+// parts. Where a key of the block is private, totals are of all rows.
+func (r *reader) dropOthers() error {
+	if len(r.bd.b.sets) < 2 || r.part.Private() {
+		return nil
+	}
+	for i, k := range r.bd.b.keys {
+		if slices.Contains(r.part.set, i) {
+			continue
+		}
+		lists, public, err := r.bd.lists([]int{i})
+		if err != nil {
+			return err
+		}
+		if !public {
+			continue
+		}
+		x, t, err := r.w.Key(k.expr)
+		if err != nil {
+			return err
+		}
+		l := lists[0]
+		cond := fmt.Sprintf("%s = ANY (CAST(%s AS %s[]))", x, r.add(Param{Kind: TextParam, Text: ArrayText(l.elements[0])}), t.SQL())
+		if l.null[0] {
+			cond += " OR " + x + " IS NULL"
+		}
+		r.cond += " AND (" + cond + ")"
+	}
+	return nil
+}
+
+// including adds an expression to a list unless it is nil or there.
+func including(list []scalar.Expr, e scalar.Expr) []scalar.Expr {
+	if e == nil || indexOf(list, e) >= 0 {
+		return list
+	}
+	return append(list, e)
+}
+
+func indexOf(list []scalar.Expr, e scalar.Expr) int {
+	return slices.IndexFunc(list, func(have scalar.Expr) bool { return scalar.Equal(have, e) })
+}
+
+// rows selects the unit, the keys and what the measures need of every row that the
+// condition keeps; with whole, also the bytes of all columns that the level uses.
+func (r *reader) rows(whole bool) (string, error) {
+	var cols []string
+	unit := r.bd.b.source.unit()
+	if !r.part.contribution.unique {
+		cols = append(cols, unit.SQL+" AS u")
+	}
+	for n, i := range r.part.set {
+		x, _, err := r.w.Key(r.bd.b.keys[i].expr)
+		if err != nil {
+			return "", err
+		}
+		cols = append(cols, x+" AS k"+strconv.Itoa(n+1))
+	}
+	for i, e := range r.args {
+		x, _, err := r.w.Value(e)
+		if err != nil {
+			return "", err
+		}
+		cols = append(cols, x+" AS c"+strconv.Itoa(i+1))
+	}
+	for i, e := range r.filters {
+		x, err := r.w.Expr(e)
+		if err != nil {
+			return "", err
+		}
+		cols = append(cols, x+" AS f"+strconv.Itoa(i+1))
+	}
+	if whole {
+		cols = append(cols, r.rowBytes()+" AS bytes")
+	}
+	if len(cols) == 0 {
+		cols = []string{"1 AS one"}
+	}
+	return "SELECT " + strings.Join(cols, ", ") + "\n  FROM " + r.from + "\n  WHERE " + r.cond, nil
+}
+
+// rowBytes writes the unit and every column that the level uses: rows with equal bytes
+// are identical for the block.
+func (r *reader) rowBytes() string {
+	unit := r.bd.b.source.unit()
+	types, sql := []scalar.Type{unit.Type}, []string{unit.SQL}
+	for _, c := range r.bd.b.source.used() {
+		types, sql = append(types, c.Type), append(sql, c.SQL)
+	}
+	return canonicalColumns(types, sql)
+}
+
+// keys lists the names of the key columns.
+func (r *reader) keys() []string {
+	out := make([]string, len(r.part.set))
+	for i := range out {
+		out[i] = "k" + strconv.Itoa(i+1)
+	}
+	return out
+}
+
+// keyBytes writes the keys of a partition, numbered if they are public.
+func (r *reader) keyBytes() (string, error) {
+	var types []scalar.Type
+	for _, i := range r.part.set {
+		t := scalar.Builtin(oidInt4)
+		if r.part.Private() {
+			var err error
+			if _, t, err = r.w.Key(r.bd.b.keys[i].expr); err != nil {
+				return "", err
+			}
+		}
+		types = append(types, t)
+	}
+	return canonicalColumns(types, r.keys()), nil
+}
+
+// numbered writes the numbers that public keys have among their values, from a
+// relation with raw keys, and what to join with it; private keys stay as they are. Keys
+// outside the domain have no number: their rows are left out.
+func (r *reader) numbered(alias string) (cols []string, joins, where string, err error) {
+	if r.part.Private() {
+		for _, k := range r.keys() {
+			cols = append(cols, alias+"."+k)
+		}
+		return cols, "", "", nil
+	}
+	var conds []string
+	for n, i := range r.part.set {
+		l, at := r.listWith(i)
+		_, t, err := r.w.Key(r.bd.b.keys[i].expr)
+		if err != nil {
+			return nil, "", "", err
+		}
+		d := "d" + strconv.Itoa(n+1)
+		k := alias + ".k" + strconv.Itoa(n+1)
+		array := r.add(Param{Kind: TextParam, Text: ArrayText(l.elements[at])})
+		joins += fmt.Sprintf("\n  LEFT JOIN pg_catalog.unnest(CAST(%s AS %s[])) WITH ORDINALITY AS %s(x, o) ON %s.x = %s", array, t.SQL(), d, d, k)
+		number := "CAST(" + d + ".o AS pg_catalog.int4)"
+		if l.null[at] {
+			number = "CASE WHEN " + k + " IS NULL THEN 0 ELSE " + number + " END"
+		}
+		cols = append(cols, number)
+		conds = append(conds, number+" IS NOT NULL")
+	}
+	if len(conds) > 0 {
+		where = "\n  WHERE " + strings.Join(conds, " AND ")
+	}
+	return cols, joins, where, nil
+}
+
+// listWith returns the list that has the key, and its place there.
+func (r *reader) listWith(key int) (*list, int) {
+	for _, l := range r.part.lists {
+		if at := slices.Index(l.keys, key); at >= 0 {
+			return l, at
+		}
+	}
+	return nil, 0
+}
+
+// shown writes the key columns as a read returns them.
+func (r *reader) shown() ([]string, error) {
+	keys := r.keys()
+	if !r.part.Private() {
+		return keys, nil
+	}
+	for n, i := range r.part.set {
+		_, t, err := r.w.Key(r.bd.b.keys[i].expr)
+		if err != nil {
+			return nil, err
+		}
+		if keys[n], err = scalar.KeyText(t, keys[n]); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}

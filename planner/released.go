@@ -1,0 +1,164 @@
+package planner
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+
+	"dpproxy/parser"
+	"dpproxy/planner/scalar"
+)
+
+// Released is what came out of a part: integers with noise, one row for each partition
+// that is shown. The rows of a part with public keys are all of its partitions, in
+// order; those of private keys are in the order of their keys.
+type Released struct {
+	Keys [][]*string // of each row, in the order of the set; nil if they are public
+	Rows [][]*big.Int
+}
+
+// Columns returns the released relation as text arrays, one for each column: grouping
+// keys, calls of GROUPING, and aggregates computed from released integers. A part that
+// reads nothing has nil for its Released.
+func (b *BlockPlan) Columns(released []*Released) []string {
+	var keys, groupings, outputs [][]*string
+	keys = make([][]*string, len(b.block.keys))
+	groupings = make([][]*string, len(b.block.groupings))
+	outputs = make([][]*string, len(b.block.aggregates))
+	consistent := b.consistent(released)
+	for i, p := range b.Parts {
+		for row := range p.rows(released[i]) {
+			p.appendKeys(keys, p.keysOf(released[i], row))
+			for g, args := range b.block.groupings {
+				text := strconv.Itoa(p.grouping(args))
+				groupings[g] = append(groupings[g], &text)
+			}
+			for o := range outputs {
+				outputs[o] = append(outputs[o], p.outputs[o].text(p, consistent[i].Rows[row]))
+			}
+		}
+	}
+	var arrays []string
+	for _, cells := range append(append(keys, groupings...), outputs...) {
+		arrays = append(arrays, ArrayText(cells))
+	}
+	return arrays
+}
+
+// rows returns how many rows the part shows.
+func (p *Part) rows(r *Released) int {
+	if r == nil || r.Keys == nil {
+		return p.size
+	}
+	return len(r.Rows)
+}
+
+func (p *Part) keysOf(r *Released, row int) []*string {
+	if r == nil || r.Keys == nil {
+		return p.publicKeys(row)
+	}
+	return r.Keys[row]
+}
+
+// appendKeys adds a row of keys; those that the set lacks are NULL.
+func (p *Part) appendKeys(columns [][]*string, keys []*string) {
+	for k := range columns {
+		var cell *string
+		for i, in := range p.set {
+			if in == k {
+				cell = keys[i]
+			}
+		}
+		columns[k] = append(columns[k], cell)
+	}
+}
+
+// grouping is the value of GROUPING over keys: a bit for each key that the set lacks.
+func (p *Part) grouping(args []int) int {
+	n := 0
+	for _, k := range args {
+		n *= 2
+		if !contains(p.set, k) {
+			n++
+		}
+	}
+	return n
+}
+
+func contains(set []int, k int) bool {
+	for _, in := range set {
+		if in == k {
+			return true
+		}
+	}
+	return false
+}
+
+// Relation writes the constant relation that takes the block's place; array
+// returns the text of column i's array, a literal or a parameter. An array of a
+// block without columns is never asked for.
+func (q *Query) Relation(block int, array func(column int) string) string {
+	b := q.blocks[block]
+	var names, cells, arrays []string
+	column := func(name, elem, cast string) {
+		arrays = append(arrays, "pg_catalog.unnest(CAST("+array(len(arrays))+" AS "+elem+"[]))")
+		cells = append(cells, "CAST(u."+name+" AS "+cast+") AS "+name)
+		names = append(names, name)
+	}
+	for i, k := range b.keys {
+		column("g"+strconv.Itoa(i+1), k.typ.SQL(), k.typ.Modified())
+		cells[len(cells)-1] = "CAST(u.g" + strconv.Itoa(i+1) + " AS " + k.typ.Modified() + ")" + collate(k.typ) + " AS g" + strconv.Itoa(i+1)
+	}
+	for i := range b.groupings {
+		column("s"+strconv.Itoa(i+1), "pg_catalog.int4", "pg_catalog.int4")
+	}
+	for i, a := range b.aggregates {
+		elem, cast := a.result.SQL(), a.result.SQL()
+		if a.array { // an array of arrays cannot be ragged: each is the text of one
+			elem, cast = "pg_catalog.text", cast+"[]"
+		}
+		column("a"+strconv.Itoa(i+1), elem, cast)
+	}
+	if len(names) == 0 {
+		return "(SELECT 1 AS a0)"
+	}
+	return "(SELECT " + strings.Join(cells, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
+}
+
+func collate(t scalar.Type) string {
+	if t.Collation.Name == "" {
+		return ""
+	}
+	return " COLLATE " + parser.QuoteIdent(t.Collation.Schema) + "." + parser.QuoteIdent(t.Collation.Name)
+}
+
+// Columns returns how many columns the released relation of a block has.
+func (q *Query) Columns(block int) int {
+	b := q.blocks[block]
+	return len(b.keys) + len(b.groupings) + len(b.aggregates)
+}
+
+// Blocks returns how many release blocks the query has.
+func (q *Query) Blocks() int { return len(q.blocks) }
+
+// ArrayText writes an array literal of Postgres; nil elements are NULL.
+func ArrayText(cells []*string) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, c := range cells {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if c == nil {
+			b.WriteString("NULL")
+			continue
+		}
+		b.WriteByte('"')
+		b.WriteString(arrayEscaper.Replace(*c))
+		b.WriteByte('"')
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+var arrayEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

@@ -1,0 +1,149 @@
+package scalar
+
+import (
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+)
+
+// aggregate resolves an aggregate over one unit's rows.
+func (r *Resolver) aggregate(e *parser.Aggregate) (operand, error) {
+	if r.Unit == nil {
+		return operand{}, pgerr.New(pgerr.NotAllowed, "an aggregate is not allowed here").At(e.At).
+			WithHint("Aggregate in a sub-select that is grouped by the privacy unit, or above the release.")
+	}
+	if e.Within != nil {
+		return operand{}, notAllowed("WITHIN GROUP below a release", e.At)
+	}
+	rows := *r
+	rows.Unit = nil
+	a := &aggregate{node: node{at: e.At}, name: e.Func, distinct: e.Distinct, rows: r.Unit.Rows}
+	if e.Filter != nil {
+		var err error
+		if a.filter, err = rows.Boolean(e.Filter); err != nil {
+			return operand{}, err
+		}
+	}
+	switch {
+	case e.Func == "count" && e.Star:
+	case len(e.Args) == 1:
+		var err error
+		if a.x, err = rows.Expr(e.Args[0]); err != nil {
+			return operand{}, err
+		}
+	default:
+		return operand{}, notAllowed("the aggregate "+e.Func+" of several values", e.At)
+	}
+	if err := a.resolve(); err != nil {
+		return operand{}, err
+	}
+	return over(a), nil
+}
+
+// resolve sets the type of the result, that of Postgres.
+func (e *aggregate) resolve() error {
+	e.typ = typ(oidInt8)
+	if e.name == "count" {
+		if e.distinct && (e.x.Type().Family() == NoFamily || !e.x.Type().Deterministic) {
+			return notAllowed("count(DISTINCT) of values of type "+e.x.Type().String(), e.at)
+		}
+		return nil
+	}
+	if e.x == nil {
+		return notAllowed("the aggregate "+e.name+" without a value", e.at)
+	}
+	t := e.x.Type()
+	ok := false
+	switch e.name {
+	case "sum", "avg":
+		ok = t.number() && !e.distinct
+		e.typ = sumType(t)
+		if e.name == "avg" {
+			e.typ = averageType(t)
+		}
+	case "min", "max":
+		ok = ordered(t)
+		e.typ = t
+		e.typ.Mod = -1
+		if t.OID == oidVarchar {
+			e.typ.OID = oidText
+		}
+	case "bool_and", "bool_or", "every":
+		ok = t.Family() == BoolFamily
+		e.typ = typ(oidBool)
+	}
+	if !ok {
+		return pgerr.New(pgerr.NotAllowed, "the aggregate %s of values of type %s is not allowed below a release", e.name, t).At(e.at).
+			WithHint("Use count, sum, avg, min, max, bool_and or bool_or.")
+	}
+	return nil
+}
+
+// ordered reports whether min and max of values mean one value, written in one way.
+func ordered(t Type) bool {
+	switch t.Family() {
+	case IntFamily, NumericFamily, FloatFamily, DateFamily, InstantFamily, TimeFamily, EnumFamily:
+		return true
+	case TextFamily:
+		return t.Deterministic && t.OID != oidBpchar
+	case NoFamily, BoolFamily, UUIDFamily, IntervalFamily:
+	}
+	return false
+}
+
+// sumType is the result type of Postgres's sum.
+func sumType(t Type) Type {
+	switch t.OID {
+	case oidInt2, oidInt4:
+		return typ(oidInt8)
+	case oidFloat4, oidFloat8:
+		return typ(t.OID)
+	}
+	return typ(oidNumeric)
+}
+
+// averageType is the result type of Postgres's avg.
+func averageType(t Type) Type {
+	if t.Family() == FloatFamily {
+		return typ(oidFloat8)
+	}
+	return typ(oidNumeric)
+}
+
+// grouped refuses a column that is neither grouped nor below an aggregate.
+func (r *Resolver) grouped(e Expr) error {
+	if r.Unit == nil {
+		return nil
+	}
+	return r.Unit.covers(e)
+}
+
+func (u *UnitGroup) covers(e Expr) error {
+	for _, k := range u.Keys {
+		if Equal(k, e) {
+			return nil
+		}
+	}
+	switch e := e.(type) { //nolint:gochecksumtype // of the others, what is below decides
+	case *aggregate:
+		return nil
+	case *Ref:
+		return ungrouped(e.Column, e.At)
+	case *Query:
+		for _, c := range e.Uses {
+			if err := u.covers(&Ref{c, e.At}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, o := range operands(e) {
+		if err := u.covers(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ungrouped(c *Column, at int) error {
+	return pgerr.New(pgerr.NotAllowed, "column %q is neither grouped nor aggregated", c.Name).At(at).
+		WithHint("Add the column to GROUP BY.")
+}

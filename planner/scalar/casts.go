@@ -1,0 +1,285 @@
+package scalar
+
+import (
+	"math/big"
+	"strconv"
+
+	"dpproxy/pgerr"
+)
+
+// convertible reports whether there is a cast of a column's value that cannot fail, or
+// cannot where bounds prove it.
+func convertible(from, to Type) bool {
+	f, t := from.Family(), to.Family()
+	switch {
+	case from.Array || to.Array || f == NoFamily || t == NoFamily || to.named():
+		return false
+	case to.OID == oidNumeric && to.Mod >= 4 && (to.Mod-4)&0x7ff >= 1024, (to.OID == oidTimestamp || to.OID == oidTimestamptz || to.OID == oidTime) && to.Mod >= 0:
+		return false // a negative scale; less than microseconds
+	case from.number() && to.number(), moment(from) && moment(to), f == TextFamily && t == TextFamily:
+		return true
+	case t == TextFamily:
+		return to.OID != oidBpchar && (f == IntFamily || f == NumericFamily || f == BoolFamily || f == UUIDFamily || f == EnumFamily)
+	case from.OID == oidInt4 && t == BoolFamily, f == BoolFamily && to.OID == oidInt4:
+		return true
+	}
+	return from.same(to) && f != IntervalFamily && f != TimeFamily
+}
+
+// cast bounds a conversion.
+func (env *Env) cast(e *cast) Interval {
+	i := env.interval(e.x)
+	from, to := e.x.Type(), e.typ
+	switch {
+	case i.empty || !i.Bounded() && !to.number():
+		return i
+	case to.number() && from.number():
+		return castNumber(i, from, to)
+	case moment(from) && moment(to):
+		return castMoment(i, from, to)
+	case to.Family() == BoolFamily && from.Family() != BoolFamily:
+		return Interval{Low: rat(0), High: rat(1), Null: i.Null}
+	case from.Family() == BoolFamily && to.whole():
+		i.Least = rat(1)
+		return i
+	case to.Family() == from.Family():
+		return i
+	}
+	return Interval{Null: i.Null}
+}
+
+func castNumber(i Interval, from, to Type) Interval {
+	switch {
+	case to.whole():
+		if !from.whole() && i.Bounded() {
+			i.Low, i.High = halfDown(i.Low), halfUp(i.High)
+		}
+		i.Least = rat(1)
+	case to.float():
+		if !i.Bounded() {
+			return i
+		}
+		return i.outward(to)
+	case to.decimal():
+		if from.float() {
+			i = fromFloat(i, from)
+		}
+		if digits := scaleOf(to); digits >= 0 {
+			i = roundedTo(i, digits)
+		}
+	}
+	return i
+}
+
+// halfDown and halfUp round to the nearest whole number, a half either way.
+func halfDown(r *big.Rat) *big.Rat { return ceil(new(big.Rat).Sub(r, big.NewRat(1, 2))) }
+func halfUp(r *big.Rat) *big.Rat   { return floor(new(big.Rat).Add(r, big.NewRat(1, 2))) }
+
+// fromFloat bounds the numeric that a float becomes: of 15 digits, of a float4 of 6.
+func fromFloat(i Interval, from Type) Interval {
+	i.Least = power10(-keptDigits)
+	if !i.Bounded() {
+		return i
+	}
+	relative := power10(-14)
+	if from.OID == oidFloat4 {
+		relative = power10(-5)
+	}
+	i.Low = scaled(new(big.Rat).Sub(i.Low, new(big.Rat).Mul(new(big.Rat).Abs(i.Low), relative)), keptDigits, floor)
+	i.High = scaled(new(big.Rat).Add(i.High, new(big.Rat).Mul(new(big.Rat).Abs(i.High), relative)), keptDigits, ceil)
+	return i
+}
+
+// roundedTo bounds a numeric that is rounded to some decimals.
+func roundedTo(i Interval, digits int) Interval {
+	if i.Bounded() {
+		i.Low, i.High = scaled(i.Low, digits, halfDown), scaled(i.High, digits, halfUp)
+	}
+	if least := power10(-max(digits, 0)); i.Least == nil || i.Least.Cmp(least) < 0 {
+		i.Least = least
+	}
+	return i
+}
+
+func castMoment(i Interval, from, to Type) Interval {
+	day := rat(microsPerDay)
+	if from.OID == oidDate && to.OID != oidDate {
+		i.Low, i.High = new(big.Rat).Mul(i.Low, day), new(big.Rat).Mul(i.High, day)
+	}
+	if zoned(from) != zoned(to) { // offsets are less than a day
+		i.Low, i.High = new(big.Rat).Sub(i.Low, day), new(big.Rat).Add(i.High, day)
+	}
+	if to.OID == oidDate && from.OID != oidDate {
+		i.Low, i.High = floor(new(big.Rat).Quo(i.Low, day)), floor(new(big.Rat).Quo(i.High, day))
+	}
+	return i
+}
+
+// cast writes a conversion.
+func (w *Writer) cast(e *cast, m mode) (fragment, error) {
+	from, to := e.x.Type(), e.typ
+	switch {
+	case from.number() && to.number():
+		return w.castNumber(e, m)
+	case moment(from) && moment(to):
+		return w.castMoment(e)
+	case from.Family() == TextFamily && to.Family() == TextFamily:
+		return w.castText(e, m)
+	}
+	f, err := w.write(e.x, exact)
+	if err != nil {
+		return fragment{}, err
+	}
+	switch {
+	case to.Family() == BoolFamily && from.whole():
+		return fragment{sql: "(" + f.sql + " OPERATOR(pg_catalog.<>) 0)", typ: to}, nil
+	case to.whole():
+		return fragment{sql: castSQL(castSQL(f.sql, typ(oidInt4)), typ(oidInt8)), typ: typ(oidInt8)}, nil
+	case to.OID == oidVarchar && to.Mod >= 4:
+		return fragment{sql: "pg_catalog.left(" + castSQL(f.sql, typ(oidText)) + ", " + strconv.Itoa(int(to.Mod)-4) + ")", typ: typ(oidText)}, nil
+	case to.Family() == TextFamily:
+		return fragment{sql: castSQL(f.sql, typ(oidText)), typ: typ(oidText)}, nil
+	}
+	return f, nil
+}
+
+// castNumber writes a conversion between numbers. To integers and floats, bounds have to
+// prove that the value fits.
+func (w *Writer) castNumber(e *cast, m mode) (fragment, error) {
+	from, to := e.x.Type(), e.typ
+	widens := from.whole() && to.Family() != IntFamily || from.Family() == to.Family() && to.OID != oidFloat4 && !to.whole() && scaleOf(to) < 0
+	if m == exact && widens && to.OID != oidFloat4 { // nothing can go wrong, whatever the value is
+		f, err := w.write(e.x, exact)
+		if err != nil {
+			return fragment{}, err
+		}
+		t := typ(to.OID)
+		sql, err := w.as(f, t, e.at)
+		return fragment{sql: sql, typ: t}, err
+	}
+	f, err := w.operand(e.x)
+	if err != nil {
+		return fragment{}, err
+	}
+	i := w.Env.interval(e.x)
+	if !i.empty && (!widens || to.OID == oidFloat4 && i.Bounded()) {
+		if err := w.provesCast(e, i); err != nil {
+			return fragment{}, err
+		}
+	}
+	t := w.Env.physical(e)
+	switch {
+	case to.OID == oidNumeric && from.float():
+		sql := f.sql
+		if from.OID == oidFloat4 {
+			sql = castSQL(sql, from)
+		}
+		f = fragment{sql: "pg_catalog.trim_scale(pg_catalog.round(" + castSQL(sql, t) + ", " + strconv.Itoa(keptDigits) + "))", typ: t}
+	case to.whole() && !from.whole():
+		return fragment{sql: castSQL(f.sql, typ(oidInt8)), typ: typ(oidInt8)}, nil
+	}
+	sql, err := w.as(f, t, e.at)
+	switch {
+	case to.OID == oidFloat4 && from.OID != oidFloat4:
+		sql = castSQL(castSQL(sql, to), t)
+	case to.OID == oidNumeric && scaleOf(to) >= 0:
+		sql = "pg_catalog.round(" + sql + ", " + strconv.Itoa(scaleOf(to)) + ")"
+	}
+	return fragment{sql: sql, typ: t}, err
+}
+
+// provesCast refuses a cast that some value within the bounds could fail.
+func (w *Writer) provesCast(e *cast, i Interval) error {
+	if !i.Bounded() {
+		return w.noBounds(e.x)
+	}
+	to := e.typ
+	limit := largestFloat
+	switch {
+	case to.whole():
+		bits := map[uint32]int{oidInt2: 15, oidInt4: 31, oidInt8: 63}[to.OID]
+		high := new(big.Rat).Sub(power2(bits), rat(1))
+		if !castNumber(i, e.x.Type(), to).within(Interval{Low: new(big.Rat).Neg(power2(bits)), High: high}) {
+			return mayFail(e)
+		}
+		return nil
+	case to.OID == oidFloat4:
+		limit = largest4
+		if i.Least == nil || i.Least.Cmp(least4) < 0 {
+			return mayFail(e)
+		}
+	case to.OID == oidNumeric && scaleOf(to) >= 0:
+		limit = power10(int((to.Mod-4)>>16) - scaleOf(to))
+		if roundedTo(i, scaleOf(to)).magnitude().Cmp(limit) >= 0 {
+			return mayFail(e)
+		}
+		return nil
+	case to.OID == oidNumeric:
+		limit = largestExact
+	}
+	if i.magnitude().Cmp(limit) > 0 {
+		return mayFail(e)
+	}
+	return nil
+}
+
+func mayFail(e *cast) error {
+	return pgerr.New(pgerr.NotAllowed, "the cast to %s can fail on protected data", e.typ).At(e.at).
+		WithHint("Values within the declared bounds need not fit: narrow them with LEAST and GREATEST, or use a wider type.")
+}
+
+// castMoment writes a conversion between dates and times. A date or local time becomes
+// an instant only where one is needed.
+func (w *Writer) castMoment(e *cast) (fragment, error) {
+	from, to := e.x.Type(), e.typ
+	if i := w.Env.interval(e.x); !i.Bounded() && !i.empty {
+		return fragment{}, w.noBounds(e.x)
+	}
+	f, err := w.operand(e.x)
+	if err != nil {
+		return fragment{}, err
+	}
+	zone := ""
+	if e.zone >= 0 {
+		if zone, err = w.sessionZone(e.zone, e.at); err != nil {
+			return fragment{}, err
+		}
+	}
+	if zoned(from) && !zoned(to) {
+		f = fragment{sql: "pg_catalog.timezone(" + zone + ", " + f.sql + ")", typ: typ(oidTimestamp)}
+	}
+	switch {
+	case to.OID == oidDate && f.typ.OID != oidDate:
+		return fragment{sql: castSQL(f.sql, typ(oidDate)), typ: typ(oidDate)}, nil
+	case to.OID != oidDate && f.typ.OID == oidDate:
+		f = fragment{sql: castSQL(f.sql, typ(oidTimestamp)), typ: typ(oidTimestamp)}
+	}
+	if zoned(to) && !zoned(from) {
+		f.zone = zone
+	}
+	return f, nil
+}
+
+// castText writes a conversion between texts.
+func (w *Writer) castText(e *cast, m mode) (fragment, error) {
+	f, err := w.write(e.x, m)
+	if err != nil {
+		return fragment{}, err
+	}
+	to := e.typ
+	switch {
+	case to.OID == oidBpchar && to.Mod-4 > cutLength:
+		return fragment{}, notAllowed("padding to more than "+strconv.Itoa(cutLength)+" characters", e.at)
+	case to.OID == oidBpchar && to.Mod >= 4:
+		return fragment{sql: "CAST(" + f.sql + " AS pg_catalog.bpchar(" + strconv.Itoa(int(to.Mod)-4) + "))", typ: to}, nil
+	case to.OID == oidBpchar:
+		return fragment{sql: castSQL(f.sql, to), typ: to}, nil
+	}
+	if f.typ.OID == oidBpchar {
+		f = fragment{sql: castSQL(f.sql, typ(oidText)), typ: typ(oidText)}
+	}
+	if to.OID == oidVarchar && to.Mod >= 4 {
+		f = fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(int(to.Mod)-4) + ")", typ: typ(oidText)}
+	}
+	return f, nil
+}

@@ -1,0 +1,249 @@
+package scalar
+
+import (
+	"slices"
+	"strings"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+)
+
+var comparisons = []string{"=", "<>", "<", "<=", ">", ">="}
+
+// operator resolves an operator: a comparison, LIKE, or one that computes.
+func (r *Resolver) operator(e *parser.Op) (operand, error) {
+	list := []parser.Expr{e.Right}
+	if e.Left != nil {
+		list = []parser.Expr{e.Left, e.Right}
+	}
+	ops, err := r.all(list...)
+	if err != nil {
+		return operand{}, err
+	}
+	switch {
+	case e.Left != nil && slices.Contains(comparisons, e.Name):
+		return r.compare(e.Name, ops, e.At)
+	case e.Left != nil && strings.Contains(e.Name, "~"):
+		return r.like(e.Name, ops, e.At)
+	}
+	fn := pickOperator(keep(operators[e.Name], func(f *function) bool { return len(f.args) == len(ops) }), types(ops))
+	if fn == nil {
+		return operand{}, pgerr.New(pgerr.NotAllowed, "the operator %s%s is not allowed on protected data", e.Name, signature(ops)).At(e.At).
+			WithHint("Cast the operands to types that the operator takes.")
+	}
+	return r.apply(fn, ops, e.At)
+}
+
+func (r *Resolver) compare(op string, ops []operand, at int) (operand, error) {
+	ops, err := r.unify(ops, at)
+	if err != nil {
+		return operand{}, err
+	}
+	if allFree(ops) {
+		return condition("("+ops[0].sql+" OPERATOR(pg_catalog."+op+") "+ops[1].sql+")", at), nil
+	}
+	list, err := r.exprs(ops)
+	if err != nil {
+		return operand{}, err
+	}
+	return over(&comparison{boolean(at), op, list[0], list[1]}), nil
+}
+
+func boolean(at int) node { return node{typ(oidBool), at} }
+
+// condition is a constant condition.
+func condition(sql string, at int) operand { return free(sql, typ(oidBool), at) }
+
+// test resolves the conditions that have a syntax of their own.
+func (r *Resolver) test(e parser.Expr) (operand, error) {
+	switch e := e.(type) { //nolint:gochecksumtype // resolve hands over these alone
+	case *parser.Bool:
+		return r.logic(e)
+	case *parser.In:
+		return r.in(e)
+	case *parser.Between:
+		return r.between(e)
+	case *parser.IsNull:
+		return r.isNull(e)
+	case *parser.BoolTest:
+		return r.truth(e)
+	case *parser.Distinct:
+		return r.distinct(e)
+	case *parser.AnyOf:
+		return r.anyOf(e)
+	}
+	return operand{}, notAllowed("this condition", e.Pos())
+}
+
+func (r *Resolver) logic(e *parser.Bool) (operand, error) {
+	ops, err := r.all(e.Args...)
+	if err != nil {
+		return operand{}, err
+	}
+	for i := range ops {
+		if ops[i], err = r.condition(ops[i]); err != nil {
+			return operand{}, err
+		}
+	}
+	if allFree(ops) {
+		return condition(logicSQL(e.Kind, texts(ops)), e.At), nil
+	}
+	args, err := r.exprs(ops)
+	if err != nil {
+		return operand{}, err
+	}
+	return over(&logic{boolean(e.At), e.Kind, args}), nil
+}
+
+func logicSQL(kind parser.BoolKind, parts []string) string {
+	switch kind {
+	case parser.Not:
+		return "(NOT " + parts[0] + ")"
+	case parser.And:
+		return "(" + strings.Join(parts, " AND ") + ")"
+	case parser.Or:
+	}
+	return "(" + strings.Join(parts, " OR ") + ")"
+}
+
+func (r *Resolver) in(e *parser.In) (operand, error) {
+	ops, err := r.all(append([]parser.Expr{e.X}, e.List...)...)
+	if err == nil {
+		ops, err = r.unify(ops, e.At)
+	}
+	if err != nil {
+		return operand{}, err
+	}
+	if allFree(ops) {
+		return condition(inSQL(texts(ops), e.Not), e.At), nil
+	}
+	list, err := r.exprs(ops)
+	if err != nil {
+		return operand{}, err
+	}
+	return over(&among{boolean(e.At), list[0], list[1:], e.Not}), nil
+}
+
+func inSQL(parts []string, not bool) string {
+	return "(" + parts[0] + negated(not) + " IN (" + strings.Join(parts[1:], ", ") + "))"
+}
+
+func negated(not bool) string {
+	if not {
+		return " NOT"
+	}
+	return ""
+}
+
+func (r *Resolver) between(e *parser.Between) (operand, error) {
+	ops, err := r.all(e.X, e.Low, e.High)
+	if err == nil {
+		ops, err = r.unify(ops, e.At)
+	}
+	if err != nil {
+		return operand{}, err
+	}
+	if allFree(ops) {
+		return condition(betweenSQL(texts(ops), e.Not, e.Symmetric), e.At), nil
+	}
+	list, err := r.exprs(ops)
+	if err != nil {
+		return operand{}, err
+	}
+	return over(&between{boolean(e.At), list[0], list[1], list[2], e.Not, e.Symmetric}), nil
+}
+
+func betweenSQL(parts []string, not, symmetric bool) string {
+	word := " BETWEEN "
+	if symmetric {
+		word = " BETWEEN SYMMETRIC "
+	}
+	return "(" + parts[0] + negated(not) + word + parts[1] + " AND " + parts[2] + ")"
+}
+
+func (r *Resolver) isNull(e *parser.IsNull) (operand, error) {
+	o, err := r.resolve(e.X)
+	if err != nil {
+		return operand{}, err
+	}
+	if o.free() {
+		return condition("("+o.sql+" IS"+negated(e.Not)+" NULL)", e.At), nil
+	}
+	return over(&null{boolean(e.At), o.x, e.Not}), nil
+}
+
+func (r *Resolver) truth(e *parser.BoolTest) (operand, error) {
+	o, err := r.resolve(e.X)
+	if err == nil {
+		o, err = r.condition(o)
+	}
+	if err != nil {
+		return operand{}, err
+	}
+	if !slices.Contains([]string{"TRUE", "NOT TRUE", "FALSE", "NOT FALSE", "UNKNOWN", "NOT UNKNOWN"}, e.Kind) {
+		return operand{}, notAllowed("IS "+e.Kind, e.At)
+	}
+	if o.free() {
+		return condition("("+o.sql+" IS "+e.Kind+")", e.At), nil
+	}
+	return over(&truth{boolean(e.At), o.x, e.Kind}), nil
+}
+
+func (r *Resolver) distinct(e *parser.Distinct) (operand, error) {
+	ops, err := r.all(e.Left, e.Right)
+	if err == nil {
+		ops, err = r.unify(ops, e.At)
+	}
+	if err != nil {
+		return operand{}, err
+	}
+	if allFree(ops) {
+		return condition("("+ops[0].sql+" IS"+negated(e.Not)+" DISTINCT FROM "+ops[1].sql+")", e.At), nil
+	}
+	list, err := r.exprs(ops)
+	if err != nil {
+		return operand{}, err
+	}
+	return over(&distinct{boolean(e.At), list[0], list[1], e.Not}), nil
+}
+
+func (r *Resolver) anyOf(e *parser.AnyOf) (operand, error) {
+	if !slices.Contains(comparisons, e.Op) {
+		return operand{}, notAllowed("the operator "+e.Op+" with ANY or ALL", e.At)
+	}
+	ops, err := r.all(e.Left, e.Array)
+	if err != nil {
+		return operand{}, err
+	}
+	x, array := ops[0], ops[1]
+	if !array.free() || !array.unknown() && !array.typ.Array || x.unknown() {
+		return operand{}, notAllowed("ANY or ALL of anything but a constant array", e.At)
+	}
+	elem := array
+	elem.typ.Array = false
+	both, err := r.unify([]operand{x, elem}, e.At)
+	if err != nil {
+		return operand{}, err
+	}
+	t := both[1].typ
+	t.Array = true
+	if array, err = r.coerce(array, t); err != nil {
+		return operand{}, err
+	}
+	if both[0].free() {
+		return condition(anySQL(both[0].sql, e.Op, array.sql, e.All), e.At), nil
+	}
+	list, err := r.exprs([]operand{both[0], array})
+	if err != nil {
+		return operand{}, err
+	}
+	return over(&anyOf{boolean(e.At), e.Op, list[0], list[1], e.All}), nil
+}
+
+func anySQL(x, op, array string, all bool) string {
+	word := " ANY ("
+	if all {
+		word = " ALL ("
+	}
+	return "(" + x + " OPERATOR(pg_catalog." + op + ")" + word + array + "))"
+}

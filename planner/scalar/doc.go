@@ -1,0 +1,25 @@
+// Package scalar gives meaning to expressions over one row of protected data.
+//
+// A [Resolver] turns the parser's tree into an [Expr]: every name is resolved,
+// every function and operator is one of those that are allowed, and every node has
+// the type that Postgres would give it. Whatever is not known is refused.
+//
+// What is allowed is total: written by a [Writer], an expression has a value or is
+// NULL for every row that a table can hold, whatever its columns hold; it cannot
+// raise, and it takes no time that a value could stretch. Where Postgres would raise
+// (a division by zero, an integer overflow) the result is NULL, or is computed in a
+// wider type. For this, a column is brought into its declared bounds before it meets
+// an operator that could raise; a column without bounds can only be compared.
+//
+// So an expression has Postgres's value wherever that has one, except that
+//
+//   - a value outside of its column's bounds counts as the nearest bound, and NaN as the upper one;
+//   - a floating-point column's value below 2⁻¹⁰⁰ (of float4, 2⁻⁴⁰) counts as 0, and a numeric's
+//     decimals end after 30, so that no product or quotient gets too small or too long;
+//   - what makes a new text of a long one sees its first 65536 characters.
+//
+// Parts without columns are constants: they are evaluated once, on the mirror, in
+// the analyst's own session, and reach the protected database as parameters. Their
+// types are known when an expression is resolved, their values when it is bound: an
+// [Env] has them, and tells the bounds of every expression.
+package scalar

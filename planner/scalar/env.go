@@ -1,0 +1,281 @@
+package scalar
+
+import "math/big"
+
+// An Env knows the values of the constants. It is for one goroutine.
+type Env struct {
+	Values []Value
+	// TimeZones are the names that the protected database accepts.
+	TimeZones map[string]bool
+	// UTF8 says that the protected database is encoded in UTF8; letters are turned
+	// into upper or lower case only there.
+	UTF8 bool
+
+	// known are the intervals of columns, computed those of expressions, each once.
+	known    map[*Column]Interval
+	computed map[Expr]Interval
+	// narrowed are what conditions say of columns.
+	narrowed map[*Column]Interval
+}
+
+// Bounds returns where the values of e lie, from declared bounds and constants.
+func (env *Env) Bounds(e Expr) Interval {
+	i := env.interval(e)
+	switch {
+	case i.empty:
+		return Interval{Low: new(big.Rat), High: new(big.Rat), Null: true, Least: rat(1)}
+	case !i.Bounded():
+		i.Low, i.High = nil, nil
+	}
+	return i
+}
+
+// interval is Bounds with one end where only one is known.
+func (env *Env) interval(e Expr) Interval {
+	if i, ok := env.computed[e]; ok {
+		return i
+	}
+	i := env.compute(e)
+	if env.computed == nil {
+		env.computed = map[Expr]Interval{}
+	}
+	env.computed[e] = i
+	return i
+}
+
+func (env *Env) compute(e Expr) Interval {
+	switch e := e.(type) {
+	case *Ref:
+		return env.column(e.Column)
+	case *constant:
+		return env.constant(e)
+	case *call:
+		return e.fn.over.bounds(env, e)
+	case *cast:
+		return env.cast(e)
+	case *choice:
+		return env.choice(e)
+	case *nullIf:
+		i := env.interval(e.left)
+		i.Null = true
+		return i
+	case *branches:
+		var list []Interval
+		for _, w := range e.whens {
+			list = append(list, env.interval(w.then))
+		}
+		return hull(append(list, env.interval(e.otherwise))...)
+	case *aggregate:
+		return env.aggregate(e)
+	case *null, *truth, *distinct:
+		return span(0, 1)
+	case *Query, *among, *anyOf, *like, *between, *comparison, *logic:
+		i := span(0, 1)
+		i.Null = true
+		for _, o := range operands(e) {
+			i.Null = i.Null || env.interval(o).Null
+		}
+		return i
+	}
+	return Interval{Null: true}
+}
+
+func (env *Env) constant(e *constant) Interval {
+	d, err := env.datum(e)
+	switch {
+	case err != nil:
+		return Interval{Null: true}
+	case d.null:
+		return Interval{Null: true, empty: true}
+	case d.number == nil:
+		return Interval{}
+	}
+	i := Interval{Low: d.number, High: d.number, Least: rat(1)}
+	switch {
+	case e.typ.decimal():
+		i.Least = power10(-d.digits)
+	case e.typ.float() && d.number.Sign() != 0:
+		i.Least = new(big.Rat).Abs(d.number)
+	}
+	return i
+}
+
+// choice bounds COALESCE, and GREATEST and LEAST, which pass NULL over: what may be
+// NULL only adds to what is possible.
+func (env *Env) choice(e *choice) Interval {
+	list := make([]Interval, len(e.args))
+	null := true
+	for i, a := range e.args {
+		list[i] = env.interval(a)
+		null = null && list[i].Null
+	}
+	out := hull(list...)
+	for _, i := range list {
+		switch {
+		case i.empty:
+		case e.kind == "greatest":
+			out.Low = furthest(out.Low, i, i.Low, larger)
+		case e.kind == "least":
+			out.High = furthest(out.High, i, i.High, smaller)
+		}
+	}
+	out.Null = null
+	return out
+}
+
+// furthest moves an end to that of an argument that is never NULL.
+func furthest(have *big.Rat, i Interval, end *big.Rat, pick func(a, b *big.Rat) *big.Rat) *big.Rat {
+	switch {
+	case i.Null || end == nil:
+		return have
+	case have == nil:
+		return end
+	}
+	return pick(have, end)
+}
+
+// What columns hold after they were brought into their bounds.
+
+// Tiny values of floating-point columns count as 0, so that products and quotients of
+// several can neither underflow nor overflow, which Postgres raises on.
+const (
+	tiny8 = -100 // 2^tiny8 for float8
+	tiny4 = -40  // for float4
+	// keptDigits are the decimals of a numeric without a scale that arithmetic sees.
+	keptDigits = 30
+)
+
+func tiny(t Type) *big.Rat {
+	if t.OID == oidFloat4 {
+		return power2(tiny4)
+	}
+	return power2(tiny8)
+}
+
+func (env *Env) column(c *Column) Interval {
+	i, ok := env.known[c]
+	if !ok {
+		i = env.declared(c)
+		if env.known == nil {
+			env.known = map[*Column]Interval{}
+		}
+		env.known[c] = i
+	}
+	if n, ok := env.narrowed[c]; ok {
+		i = i.intersect(n)
+		i.Null = i.Null && n.Null
+	}
+	return i
+}
+
+func (env *Env) declared(c *Column) Interval {
+	if len(c.Of) > 0 {
+		list := make([]Interval, len(c.Of))
+		for k, e := range c.Of {
+			list[k] = env.interval(e)
+		}
+		i := hull(list...)
+		i.Null = !c.NotNull
+		return i
+	}
+	i := Interval{Null: !c.NotNull}
+	t := c.Type
+	switch {
+	case t.OID == oidBool:
+		i.Low, i.High = rat(0), rat(1)
+	case t.whole():
+		i.Least = rat(1)
+	case t.decimal():
+		i.Least = power10(-digitsOf(c))
+	case t.float():
+		i.Least = tiny(t)
+	}
+	if c.Bounds != nil && t.OID != oidBool {
+		i.Low, i.High = declaredEnds(c)
+	}
+	return i
+}
+
+// digitsOf returns the decimals of a numeric column within its bounds.
+func digitsOf(c *Column) int {
+	digits := scaleOf(c.Type)
+	if digits < 0 {
+		return keptDigits
+	}
+	if c.Bounds != nil && c.Bounds.Low != nil {
+		for _, end := range []*big.Rat{c.Bounds.Low, c.Bounds.High} {
+			n, exact := end.FloatPrec()
+			if !exact {
+				n = keptDigits
+			}
+			digits = max(digits, min(n, keptDigits))
+		}
+	}
+	return digits
+}
+
+// scaleOf returns the scale in a numeric's modifier, -1 if it has none.
+func scaleOf(t Type) int {
+	if t.Mod < 4 {
+		return -1
+	}
+	scale := int((t.Mod - 4) & 0x7ff)
+	if scale >= 1024 { // a negative scale, stored in eleven bits
+		return 0
+	}
+	return scale
+}
+
+// declaredEnds returns the declared bounds as they are written, rounded outward.
+func declaredEnds(c *Column) (low, high *big.Rat) {
+	b := c.Bounds
+	switch {
+	case moment(c.Type):
+		return momentEnds(c)
+	case b.Low == nil:
+	case c.Type.whole():
+		return larger(floor(b.Low), lowestInt8), smaller(ceil(b.High), highestInt8)
+	case c.Type.decimal():
+		return scaled(b.Low, keptDigits, floor), scaled(b.High, keptDigits, ceil)
+	case c.Type.float():
+		return floatEnds(b, c.Type)
+	}
+	return nil, nil
+}
+
+// floatEnds rounds bounds; one that is tiny becomes 0, or as large as what is not tiny.
+func floatEnds(b *Bounds, t Type) (low, high *big.Rat) {
+	low, high = ratOf(floatBelow(b.Low)), ratOf(floatAbove(b.High))
+	least := tiny(t)
+	if low.Sign() != 0 && new(big.Rat).Abs(low).Cmp(least) < 0 {
+		low = smaller(new(big.Rat), new(big.Rat).Mul(least, rat(int64(low.Sign()))))
+	}
+	if high.Sign() != 0 && new(big.Rat).Abs(high).Cmp(least) < 0 {
+		high = larger(new(big.Rat), new(big.Rat).Mul(least, rat(int64(high.Sign()))))
+	}
+	return low, high
+}
+
+func momentEnds(c *Column) (low, high *big.Rat) {
+	low, okLow := instant(c.Bounds.LowText)
+	high, okHigh := instant(c.Bounds.HighText)
+	if !okLow || !okHigh {
+		return nil, nil
+	}
+	if c.Type.OID == oidDate {
+		day := rat(microsPerDay)
+		return floor(low.Quo(low, day)), ceil(high.Quo(high, day))
+	}
+	return floor(low), ceil(high)
+}
+
+var (
+	lowestInt8   = new(big.Rat).SetInt64(-1 << 63)
+	highestInt8  = new(big.Rat).SetInt64(1<<63 - 1)
+	largestFloat = power10(300)
+	leastFloat   = power10(-290)
+	largest4     = power10(38)
+	least4       = power2(-125)
+	largestExact = power10(200)
+	leastExact   = power10(-300)
+)

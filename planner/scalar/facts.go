@@ -1,0 +1,226 @@
+package scalar
+
+import (
+	"slices"
+
+	"dpproxy/parser"
+)
+
+// PlainColumn returns the column that e is, if it is nothing but a column. What
+// that stands for is its Base.
+func PlainColumn(e Expr) (*Column, bool) {
+	if ref, ok := e.(*Ref); ok {
+		return ref.Column, true
+	}
+	return nil, false
+}
+
+// Conjuncts returns the conditions that must all be true for e to be true.
+func Conjuncts(e Expr) []Expr {
+	l, ok := e.(*logic)
+	if !ok || l.kind != parser.And {
+		return []Expr{e}
+	}
+	var all []Expr
+	for _, arg := range l.args {
+		all = append(all, Conjuncts(arg)...)
+	}
+	return all
+}
+
+// Equality returns the columns of a condition a = b that compares them as they are, by
+// an equality that means the same value: of one type, or of two integer types, or
+// of text and varchar in one deterministic collation.
+func Equality(e Expr) (a, b *Column, ok bool) {
+	c, ok := e.(*comparison)
+	if !ok || c.op != "=" {
+		return nil, nil, false
+	}
+	a, okA := PlainColumn(c.left)
+	b, okB := PlainColumn(c.right)
+	return a, b, okA && okB && sameEquality(a.Type, b.Type)
+}
+
+func sameEquality(a, b Type) bool {
+	switch {
+	case a.Family() == NoFamily || !a.Deterministic || !b.Deterministic || a.Collation != b.Collation:
+		return false
+	case a.Family() == IntFamily:
+		return b.Family() == IntFamily
+	case a.OID == oidText || a.OID == oidVarchar:
+		return b.OID == oidText || b.OID == oidVarchar
+	}
+	return a.same(b)
+}
+
+// Fixed returns the column of a condition column = constant.
+func Fixed(e Expr) (*Column, bool) {
+	c, ok := e.(*comparison)
+	if !ok || c.op != "=" {
+		return nil, false
+	}
+	x, y := c.left, c.right
+	if _, ok := x.(*constant); ok {
+		x, y = y, x
+	}
+	col, okColumn := PlainColumn(x)
+	_, okConstant := y.(*constant)
+	return col, okColumn && okConstant && sameEquality(col.Type, asColumn(y.Type(), col.Type))
+}
+
+// asColumn gives the type of a constant the collation that it is compared in.
+func asColumn(t, col Type) Type {
+	t.Collation, t.Deterministic = col.Collation, col.Deterministic
+	return t
+}
+
+// Equal reports whether two expressions are the same, of the same columns and constants.
+func Equal(a, b Expr) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	if a.Type() != b.Type() || !sameNode(a, b) {
+		return false
+	}
+	return slices.EqualFunc(operands(a), operands(b), Equal)
+}
+
+// sameNode compares two expressions without their operands. Those of equal nodes are in
+// the same places.
+func sameNode(a, b Expr) bool {
+	switch a := a.(type) {
+	case *Ref:
+		b, ok := b.(*Ref)
+		return ok && a.Column == b.Column
+	case *Query:
+		return a == b
+	case *constant:
+		b, ok := b.(*constant)
+		return ok && a.fold == b.fold
+	case *comparison:
+		b, ok := b.(*comparison)
+		return ok && a.op == b.op
+	case *distinct:
+		b, ok := b.(*distinct)
+		return ok && a.not == b.not
+	case *among:
+		b, ok := b.(*among)
+		return ok && a.not == b.not
+	case *between:
+		b, ok := b.(*between)
+		return ok && a.not == b.not && a.symmetric == b.symmetric
+	case *like:
+		b, ok := b.(*like)
+		return ok && a.op == b.op
+	case *anyOf:
+		b, ok := b.(*anyOf)
+		return ok && a.op == b.op && a.all == b.all
+	case *logic:
+		b, ok := b.(*logic)
+		return ok && a.kind == b.kind
+	case *null:
+		b, ok := b.(*null)
+		return ok && a.not == b.not
+	case *truth:
+		b, ok := b.(*truth)
+		return ok && a.kind == b.kind
+	case *call:
+		b, ok := b.(*call)
+		return ok && a.fn.name == b.fn.name && slices.Equal(a.fn.args, b.fn.args) && a.zone == b.zone
+	case *cast:
+		b, ok := b.(*cast)
+		return ok && a.zone == b.zone
+	case *choice:
+		b, ok := b.(*choice)
+		return ok && a.kind == b.kind
+	case *nullIf:
+		_, ok := b.(*nullIf)
+		return ok
+	case *branches:
+		b, ok := b.(*branches)
+		return ok && (a.x == nil) == (b.x == nil) && len(a.whens) == len(b.whens)
+	case *aggregate:
+		b, ok := b.(*aggregate)
+		return ok && a.name == b.name && a.distinct == b.distinct && a.rows == b.rows && (a.x == nil) == (b.x == nil)
+	}
+	return false
+}
+
+// NeverNull reports whether e is not NULL wherever all conditions are true.
+func NeverNull(conditions []Expr, e Expr) bool {
+	if ref, ok := e.(*Ref); ok && ref.Column.NotNull {
+		return true
+	}
+	return slices.ContainsFunc(conditions, func(c Expr) bool { return excludesNull(c, e) })
+}
+
+// excludesNull reports whether the condition is never true where x is NULL.
+func excludesNull(cond, x Expr) bool {
+	switch c := cond.(type) { //nolint:gochecksumtype // of the others, strictness decides
+	case *null:
+		return c.not && strict(c.x, x)
+	case *truth:
+		return c.kind == "TRUE" && excludesNull(c.x, x)
+	case *between:
+		if !c.not && !c.symmetric && (strict(c.low, x) || strict(c.high, x)) {
+			return true
+		}
+	case *logic:
+		switch c.kind {
+		case parser.And:
+			return slices.ContainsFunc(c.args, func(a Expr) bool { return excludesNull(a, x) })
+		case parser.Or:
+			return !slices.ContainsFunc(c.args, func(a Expr) bool { return !excludesNull(a, x) })
+		case parser.Not:
+			return neverFalse(c.args[0], x)
+		}
+	}
+	return strict(cond, x)
+}
+
+// neverFalse reports whether the condition is not false where x is NULL.
+func neverFalse(cond, x Expr) bool {
+	if c, ok := cond.(*logic); ok {
+		switch c.kind {
+		case parser.Or: // false if all are
+			return slices.ContainsFunc(c.args, func(a Expr) bool { return neverFalse(a, x) })
+		case parser.And: // false if one is
+			return !slices.ContainsFunc(c.args, func(a Expr) bool { return !neverFalse(a, x) })
+		case parser.Not:
+			return excludesNull(c.args[0], x)
+		}
+	}
+	return strict(cond, x)
+}
+
+// strict reports whether e is NULL wherever x is.
+func strict(e, x Expr) bool {
+	if Equal(e, x) {
+		return true
+	}
+	some := func(list ...Expr) bool {
+		return slices.ContainsFunc(list, func(o Expr) bool { return strict(o, x) })
+	}
+	switch e := e.(type) {
+	case *comparison:
+		return some(e.left, e.right)
+	case *among:
+		return some(e.x)
+	case *between:
+		return some(e.x)
+	case *like:
+		return some(e.x)
+	case *anyOf:
+		return false // ALL of an empty array is true, ANY of it false
+	case *call:
+		return e.fn.name != "concat" && some(e.args...)
+	case *cast:
+		return some(e.x)
+	case *nullIf:
+		return some(e.left)
+	case *logic:
+		return e.kind == parser.Not && some(e.args...)
+	case *Ref, *Query, *constant, *distinct, *null, *truth, *choice, *branches, *aggregate:
+	}
+	return false
+}

@@ -1,0 +1,102 @@
+package scalar
+
+import (
+	"encoding/binary"
+	"math"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+)
+
+// Fractions resolves the direct argument of a percentile: a constant number, or an array
+// of them.
+func (r *Resolver) Fractions(e parser.Expr) (x Expr, array bool, err error) {
+	o, err := r.resolve(e)
+	if err != nil {
+		return nil, false, err
+	}
+	if !o.free() {
+		return nil, false, pgerr.New(pgerr.NotAllowed, "the fraction of a percentile must be a constant").At(o.at)
+	}
+	t := typ(oidFloat8)
+	t.Array = o.typ.Array
+	x, err = r.expr(free(castSQL(o.sql, t), t, o.at))
+	return x, t.Array, err
+}
+
+// Floats returns the numbers of a constant float8 or float8[]; nil elements are NULL, as
+// is a number that is not finite.
+func (env *Env) Floats(e Expr) ([]*float64, error) {
+	c, ok := e.(*constant)
+	if !ok || c.fold >= len(env.Values) {
+		return nil, pgerr.New(pgerr.Internal, "a constant was expected").At(e.Pos())
+	}
+	v := env.Values[c.fold]
+	if c.typ.Array {
+		if v.Bytes == nil {
+			return nil, pgerr.New(pgerr.NotAllowed, "the fractions of a percentile are NULL").At(e.Pos())
+		}
+		list, ok := decodeFloats(v.Bytes)
+		if !ok || !v.Binary {
+			return nil, pgerr.New(pgerr.NotAllowed, "the fractions of a percentile must be an array of one dimension").At(e.Pos())
+		}
+		return list, nil
+	}
+	d, err := env.datum(c)
+	if err != nil {
+		return nil, err
+	}
+	if d.null || d.number == nil {
+		return []*float64{nil}, nil
+	}
+	f, _ := d.number.Float64()
+	return []*float64{&f}, nil
+}
+
+// decodeFloats reads the binary format of a float8 array of at most one dimension.
+func decodeFloats(b []byte) ([]*float64, bool) {
+	const header, most = 20, 1000
+	if len(b) == 12 && binary.BigEndian.Uint32(b) == 0 {
+		return nil, true
+	}
+	if len(b) < header || binary.BigEndian.Uint32(b) != 1 {
+		return nil, false
+	}
+	n := int(int32(binary.BigEndian.Uint32(b[12:])))
+	if n < 0 || n > most {
+		return nil, false
+	}
+	b = b[header:]
+	list := make([]*float64, n)
+	for i := range list {
+		if len(b) < 4 {
+			return nil, false
+		}
+		size := int32(binary.BigEndian.Uint32(b))
+		if b = b[4:]; size < 0 {
+			continue
+		}
+		if size != 8 || len(b) < 8 {
+			return nil, false
+		}
+		if f := math.Float64frombits(binary.BigEndian.Uint64(b)); !math.IsNaN(f) {
+			list[i] = &f
+		}
+		b = b[8:]
+	}
+	return list, true
+}
+
+// ConstantText reports whether e is a constant, and whether it is NULL: then the text is
+// nil. Of a text, the text is its value.
+func (env *Env) ConstantText(e Expr) (text *string, constantly bool) {
+	c, ok := e.(*constant)
+	if !ok {
+		return nil, false
+	}
+	d, err := env.datum(c)
+	if err != nil || d.null {
+		return nil, err == nil
+	}
+	return &d.text, true
+}

@@ -1,0 +1,183 @@
+package scalar
+
+import "slices"
+
+// A function is an operator or a function of pg_catalog that takes arguments of
+// certain types.
+type function struct {
+	name     string
+	operator bool
+	args     []uint32
+	result   uint32
+	// over says how it is computed over columns; nil where constants alone may be
+	// its arguments.
+	over *rule
+}
+
+// A rule says how a function is computed over columns, for every row.
+type rule struct {
+	// constants are the indexes of arguments that must be constants.
+	constants []int
+	// constantOf is a type whose arguments must be constants, 0 for none.
+	constantOf uint32
+	// least is how large constant integers must be at least, by their index: 0 where nothing
+	// is said.
+	least map[int]int64
+	// texts says that arguments are compared as texts: by their bytes, in one collation.
+	texts bool
+	// zoned says that the session's time zone matters if an argument is a timestamptz.
+	zoned bool
+	// bounds returns where the values lie.
+	bounds func(env *Env, c *call) Interval
+	// length returns the largest number of characters, -1 if there is none; nil for
+	// functions whose result is no text.
+	length func(env *Env, c *call) int
+	// write returns SQL that cannot raise.
+	write func(w *Writer, c *call) (fragment, error)
+}
+
+// argOID is how a type appears in the argument lists of functions.
+func argOID(t Type) uint32 {
+	if t.Array || t.Enum.Name != "" {
+		return 0
+	}
+	return t.OID
+}
+
+// pick chooses among functions of one name as Postgres does (func_select_candidate
+// in src/backend/parser/parse_func.c); unknown is the type of untyped literals. It
+// returns nil if there is none, or no best one.
+func pick(candidates []*function, args []uint32) *function {
+	fits := keep(candidates, func(f *function) bool { return f.takes(args) })
+	for _, better := range []func([]*function, []uint32) []*function{mostExact, mostPreferred, sameCategory, sameAsOthers} {
+		if len(fits) <= 1 {
+			break
+		}
+		if best := better(fits, args); len(best) > 0 {
+			fits = best
+		}
+	}
+	if len(fits) != 1 {
+		return nil
+	}
+	return fits[0]
+}
+
+// pickOperator is pick for operators: an untyped operand of a binary operator is taken
+// for one of the other's type first.
+func pickOperator(candidates []*function, args []uint32) *function {
+	if len(args) == 2 && (args[0] == oidUnknown) != (args[1] == oidUnknown) {
+		known := args[0]
+		if known == oidUnknown {
+			known = args[1]
+		}
+		if f := pick(keep(candidates, func(f *function) bool { return slices.Equal(f.args, []uint32{known, known}) }), args); f != nil {
+			return f
+		}
+	}
+	return pick(candidates, args)
+}
+
+func keep(list []*function, ok func(*function) bool) []*function {
+	var kept []*function
+	for _, f := range list {
+		if ok(f) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// takes reports whether the arguments become those of f by themselves.
+func (f *function) takes(args []uint32) bool {
+	if len(args) != len(f.args) {
+		return false
+	}
+	for i, a := range args {
+		if a != oidUnknown && !implicit(a, f.args[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// most keeps the functions with the highest score.
+func most(list []*function, score func(*function) int) []*function {
+	best := 0
+	for _, f := range list {
+		best = max(best, score(f))
+	}
+	return keep(list, func(f *function) bool { return score(f) == best })
+}
+
+func mostExact(list []*function, args []uint32) []*function {
+	return most(list, func(f *function) int {
+		n := 0
+		for i, a := range args {
+			if a == f.args[i] {
+				n++
+			}
+		}
+		return n
+	})
+}
+
+func mostPreferred(list []*function, args []uint32) []*function {
+	return most(list, func(f *function) int {
+		n := 0
+		for i, a := range args {
+			if a == f.args[i] || a != oidUnknown && preferred(f.args[i]) && category(a) == category(f.args[i]) {
+				n++
+			}
+		}
+		return n
+	})
+}
+
+func category(oid uint32) byte { return typeInfos[oid].category }
+
+// sameCategory decides by the untyped arguments: for texts where one is possible,
+// else for the one category that is possible.
+func sameCategory(list []*function, args []uint32) []*function {
+	for i, a := range args {
+		if a != oidUnknown {
+			continue
+		}
+		want := category(list[0].args[i])
+		for _, f := range list {
+			switch c := category(f.args[i]); {
+			case c == 'S':
+				want = c
+			case c != want && want != 'S':
+				return nil
+			}
+		}
+		list = keep(list, func(f *function) bool { return category(f.args[i]) == want })
+		if best := keep(list, func(f *function) bool { return preferred(f.args[i]) }); len(best) > 0 {
+			list = best
+		}
+	}
+	return list
+}
+
+// sameAsOthers takes untyped arguments for ones of the type that all others have.
+func sameAsOthers(list []*function, args []uint32) []*function {
+	known := uint32(oidUnknown)
+	for _, a := range args {
+		if a == oidUnknown {
+			continue
+		}
+		if known != oidUnknown && known != a {
+			return nil
+		}
+		known = a
+	}
+	if known == oidUnknown {
+		return nil
+	}
+	same := make([]uint32, len(args))
+	for i := range same {
+		same[i] = known
+	}
+	return keep(list, func(f *function) bool { return f.takes(same) })
+}

@@ -1,0 +1,207 @@
+package scalar
+
+import (
+	"math"
+	"math/big"
+)
+
+// An Interval is where the values of an expression lie if they are not NULL. Ends are
+// exact, rounded outward: numbers as they are; false and true as 0 and 1; dates in
+// days, timestamps and times in microseconds, both since 2000-01-01; intervals in
+// microseconds, with days of 24 hours and months of 30 days as in comparisons.
+type Interval struct {
+	// Low and High are nil together where there are no bounds. They are shared: not to be changed.
+	Low, High *big.Rat
+	// Null says that the expression may be NULL.
+	Null bool
+	// Least is the smallest non-zero absolute value that a number may have, nil if
+	// nothing is known; it keeps products and quotients from underflow and overflow.
+	// Numbers of type numeric are multiples of it: it is a power of ten.
+	Least *big.Rat
+
+	// empty says that there is no value but NULL.
+	empty bool
+}
+
+// Constant reports whether the expression has one value, or NULL.
+func (i Interval) Constant() bool { return i.Bounded() && i.Low.Cmp(i.High) == 0 }
+
+// Bounded reports whether there are bounds.
+func (i Interval) Bounded() bool { return i.Low != nil && i.High != nil }
+
+// bounded is finite, for arithmetic.
+func (i Interval) finite() bool { return i.Bounded() && i.Least != nil }
+
+// magnitude is the largest absolute value.
+func (i Interval) magnitude() *big.Rat {
+	l, h := new(big.Rat).Abs(i.Low), new(big.Rat).Abs(i.High)
+	return larger(l, h)
+}
+
+// holdsZero reports whether 0 is possible.
+func (i Interval) holdsZero() bool { return i.Low.Sign() <= 0 && i.High.Sign() >= 0 }
+
+// within reports whether i lies inside of o.
+func (i Interval) within(o Interval) bool {
+	return i.empty || i.Bounded() && i.Low.Cmp(o.Low) >= 0 && i.High.Cmp(o.High) <= 0
+}
+
+func rat(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }
+
+func smaller(a, b *big.Rat) *big.Rat {
+	if a.Cmp(b) <= 0 {
+		return a
+	}
+	return b
+}
+
+func larger(a, b *big.Rat) *big.Rat {
+	if a.Cmp(b) >= 0 {
+		return a
+	}
+	return b
+}
+
+// between returns an interval of whole numbers that is never NULL.
+func span(low, high int64) Interval {
+	return Interval{Low: rat(low), High: rat(high), Least: rat(1)}
+}
+
+// hull is the interval of a value that is one of several.
+func hull(list ...Interval) Interval {
+	out := Interval{empty: true}
+	for _, i := range list {
+		null := out.Null || i.Null
+		switch {
+		case i.empty:
+		case out.empty:
+			out = i
+		default:
+			out = Interval{Low: pickEnd(out.Low, i.Low, smaller), High: pickEnd(out.High, i.High, larger), Least: pickEnd(out.Least, i.Least, smaller)}
+		}
+		out.Null = null
+	}
+	return out
+}
+
+// pickEnd picks one of two ends; nil, which is nothing known, wins.
+func pickEnd(a, b *big.Rat, pick func(a, b *big.Rat) *big.Rat) *big.Rat {
+	if a == nil || b == nil {
+		return nil
+	}
+	return pick(a, b)
+}
+
+// intersect keeps what both intervals allow; where that is nothing, one value.
+func (i Interval) intersect(o Interval) Interval {
+	out := i
+	if out.Low == nil || o.Low != nil && o.Low.Cmp(out.Low) > 0 {
+		out.Low = o.Low
+	}
+	if out.High == nil || o.High != nil && o.High.Cmp(out.High) < 0 {
+		out.High = o.High
+	}
+	if out.Bounded() && out.Low.Cmp(out.High) > 0 {
+		out.High = out.Low
+	}
+	return out
+}
+
+// Rounding.
+
+func floor(r *big.Rat) *big.Rat {
+	q, _ := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int)) // Euclidean division by a positive number rounds down
+	return new(big.Rat).SetInt(q)
+}
+
+func ceil(r *big.Rat) *big.Rat {
+	return new(big.Rat).Neg(floor(new(big.Rat).Neg(r)))
+}
+
+func towardZero(r *big.Rat) *big.Rat {
+	if r.Sign() < 0 {
+		return ceil(r)
+	}
+	return floor(r)
+}
+
+// power10 returns 10^n.
+func power10(n int) *big.Rat {
+	p := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(n, -n))), nil))
+	if n < 0 {
+		p.Inv(p)
+	}
+	return p
+}
+
+// power2 returns 2^n.
+func power2(n int) *big.Rat {
+	p := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(max(n, -n))))
+	if n < 0 {
+		p.Inv(p)
+	}
+	return p
+}
+
+// scaled applies f to r in units of 10^-digits.
+func scaled(r *big.Rat, digits int, f func(*big.Rat) *big.Rat) *big.Rat {
+	p := power10(digits)
+	x := f(new(big.Rat).Mul(r, p))
+	return x.Quo(x, p)
+}
+
+// decimals returns the smallest n for which 10^-n ≤ least.
+func decimals(least *big.Rat) int {
+	const digitsPerBit = 0.30102
+	bits := least.Denom().BitLen() - least.Num().BitLen() - 1
+	n := max(0, int(float64(bits)*digitsPerBit)-1)
+	for power10(-n).Cmp(least) > 0 {
+		n++
+	}
+	return n
+}
+
+// floatBelow returns the largest double that is not above r.
+func floatBelow(r *big.Rat) float64 {
+	f, _ := r.Float64()
+	if math.IsInf(f, 0) {
+		return math.Copysign(math.MaxFloat64, f) // fits refuses such bounds
+	}
+	if new(big.Rat).SetFloat64(f).Cmp(r) > 0 {
+		f = math.Nextafter(f, math.Inf(-1))
+	}
+	return f
+}
+
+// floatAbove returns the smallest double that is not below r.
+func floatAbove(r *big.Rat) float64 { return -floatBelow(new(big.Rat).Neg(r)) }
+
+func ratOf(f float64) *big.Rat { return new(big.Rat).SetFloat64(f) }
+
+// outward rounds the ends to floating-point numbers of the type, as computing with them may.
+func (i Interval) outward(t Type) Interval {
+	if !i.Bounded() || i.magnitude().Cmp(largestFloat) > 0 {
+		return i // fits refuses it
+	}
+	i.Low, i.High = ratOf(floatBelow(i.Low)), ratOf(floatAbove(i.High))
+	if i.Least != nil {
+		i.Least = ratOf(floatBelow(i.Least))
+	}
+	if t.OID == oidFloat4 {
+		e := new(big.Rat).Mul(i.magnitude(), power2(-23))
+		i.Low, i.High = new(big.Rat).Sub(i.Low, e), new(big.Rat).Add(i.High, e)
+		if i.Least != nil {
+			i.Least = new(big.Rat).Mul(i.Least, big.NewRat(1, 2))
+		}
+		// Rounding never crosses zero.
+	}
+	return i
+}
+
+// lowestBit is the unit in the last place of a double of that size: doubles that are
+// not smaller are multiples of it.
+func lowestBit(least *big.Rat) *big.Rat {
+	f, _ := least.Float64()
+	_, e := math.Frexp(f)
+	return power2(e - 1 - 53)
+}

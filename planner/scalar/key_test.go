@@ -1,0 +1,102 @@
+package scalar_test
+
+import (
+	"testing"
+
+	"dpproxy/catalog"
+	"dpproxy/planner/scalar"
+)
+
+// TestKeys writes values of each type as key texts and as bytes: the same for equal values and
+// different ones for others; a text reads as the value again.
+func TestKeys(t *testing.T) {
+	db := open(t)
+	mood := scalar.Type{Enum: catalog.Name{Schema: "public", Name: "mood"}, Mod: -1, Deterministic: true}
+	for _, c := range []struct {
+		t      scalar.Type
+		values []string
+	}{
+		{scalar.Builtin(16), []string{"true", "false"}},
+		{scalar.Builtin(21), []string{"-32768", "0", "7"}},
+		{scalar.Builtin(23), []string{"-2147483648", "0", "7"}},
+		{scalar.Builtin(20), []string{"-9223372036854775808", "0", "7"}},
+		{scalar.Builtin(1700), []string{"1", "1.0", "1.000", "100", "1e2", "-0.0", "0", "0.10", "'NaN'", "'Infinity'", "'-Infinity'", "1e-20"}},
+		{scalar.Builtin(700), []string{"'0'", "'-0'", "0.1", "'NaN'", "'Infinity'", "1e-45"}},
+		{scalar.Builtin(701), []string{"'0'", "'-0'", "0.1", "0.30000000000000004", "0.3", "'NaN'", "'-Infinity'", "5e-324", "1e308"}},
+		{scalar.Builtin(25), []string{"''", "'a'", "'a '", "'NULL'", `'\x'`, "'ß'"}},
+		{scalar.Builtin(1082), []string{"'2020-01-01'", "'infinity'", "'-infinity'", "'0044-03-15 BC'", "'9999-12-31'", "'12345-01-01'"}},
+		{scalar.Builtin(1114), []string{"'2020-01-01'", "'2020-01-01 00:00:00.000001'", "'infinity'", "'0044-03-15 01:02:03 BC'", "'12345-01-01 23:59:59'"}},
+		{scalar.Builtin(1184), []string{"'2020-01-01 00:00+00'", "'2020-01-01 02:00+02'", "'-infinity'", "'0044-03-15 01:02:03+00 BC'", "'2020-06-01 00:00:00.5+00'"}},
+		{scalar.Builtin(1083), []string{"'00:00'", "'12:34:56.5'"}},
+		{scalar.Builtin(2950), []string{"'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-00000000000A'"}},
+		{mood, []string{"'sad'", "'ok'"}},
+	} {
+		for _, a := range c.values {
+			for _, b := range c.values {
+				db.compareKeys(t, c.t, a, b)
+			}
+		}
+	}
+}
+
+func (db *database) compareKeys(t *testing.T, typ scalar.Type, a, b string) {
+	t.Helper()
+	x, y := "CAST("+a+" AS "+typ.SQL()+")", "CAST("+b+" AS "+typ.SQL()+")"
+	textX, err := scalar.KeyText(typ, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	textY, err := scalar.KeyText(typ, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := db.query(t.Context(), &scalar.Env{}, "SELECT "+x+" = "+y+", "+textX+" = "+textY+", "+
+		scalar.Canonical(typ, x)+" = "+scalar.Canonical(typ, y)+", CAST("+textX+" AS "+typ.SQL()+") = "+x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := got[0]
+	if *r[0] != *r[1] || *r[0] != *r[2] || *r[3] != "t" {
+		t.Errorf("%s and %s: equal %s, texts equal %s, bytes equal %s; read again %s", x, y, *r[0], *r[1], *r[2], *r[3])
+	}
+}
+
+// TestCanonicalNull tells NULL from all values, and in a type that does not compare alone.
+func TestCanonicalNull(t *testing.T) {
+	db := open(t)
+	for _, c := range []struct {
+		t    scalar.Type
+		x, y string
+		same string
+	}{
+		{scalar.Builtin(25), "CAST(NULL AS text)", "CAST('' AS text)", "f"},
+		{scalar.Builtin(23), "CAST(NULL AS int4)", "0", "f"},
+		{scalar.Builtin(1186), "CAST(NULL AS interval)", "interval '0'", "f"},
+		{scalar.Builtin(1186), "interval '1 day'", "interval '2 days'", "f"},
+		{scalar.Type{OID: 3802}, "CAST(NULL AS jsonb)", "jsonb '{}'", "f"},
+		{scalar.Type{OID: 3802}, "jsonb '[]'", "jsonb '{}'", "t"},
+		{scalar.Type{OID: 16390}, "ROW(NULL, NULL)", "ROW(1, 2)", "t"},
+	} {
+		got, err := db.query(t.Context(), &scalar.Env{}, "SELECT "+scalar.Canonical(c.t, c.x)+" = "+scalar.Canonical(c.t, c.y))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *got[0][0] != c.same {
+			t.Errorf("%s and %s: same bytes %s", c.x, c.y, *got[0][0])
+		}
+	}
+}
+
+// Types whose equal values can look different are no private keys.
+func TestKeyTextRefuses(t *testing.T) {
+	for _, typ := range []scalar.Type{
+		scalar.Builtin(1186),
+		{OID: 3802, Mod: -1, Deterministic: true},
+		{OID: 25, Mod: -1, Deterministic: false, Collation: catalog.Name{Schema: "public", Name: "nocase"}},
+		{OID: 16390, Mod: -1, Deterministic: true},
+	} {
+		if sql, err := scalar.KeyText(typ, "x"); err == nil {
+			t.Errorf("%v: %s", typ, sql)
+		}
+	}
+}

@@ -1,0 +1,322 @@
+package scalar
+
+import (
+	"math/big"
+
+	"dpproxy/pgerr"
+)
+
+// The rules of numbers. Whole numbers are computed in int8 or numeric, by their bounds,
+// so that they cannot overflow; a quotient by zero is NULL.
+
+var (
+	plus = &rule{
+		bounds: arithmetic(func(c *call, i ...Interval) Interval {
+			if len(i) == 1 {
+				return i[0]
+			}
+			return Interval{Low: new(big.Rat).Add(i[0].Low, i[1].Low), High: new(big.Rat).Add(i[0].High, i[1].High), Least: leastOfSum(c, i)}
+		}),
+		write: computed(func(_ *Writer, c *call, _ Type, x []string) string { return c.fn.sql(x...) }),
+	}
+	minus = &rule{
+		bounds: arithmetic(func(c *call, i ...Interval) Interval {
+			if len(i) == 1 {
+				return i[0].negative()
+			}
+			b := i[1].negative()
+			return Interval{Low: new(big.Rat).Add(i[0].Low, b.Low), High: new(big.Rat).Add(i[0].High, b.High), Least: leastOfSum(c, i)}
+		}),
+		write: plus.write,
+	}
+	times = &rule{
+		bounds: arithmetic(func(_ *call, i ...Interval) Interval {
+			out := corners(i[0], i[1], func(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) })
+			out.Least = new(big.Rat).Mul(i[0].Least, i[1].Least)
+			return out
+		}),
+		write: plus.write,
+	}
+	divided = &rule{
+		bounds: arithmetic(func(c *call, i ...Interval) Interval { return quotientBounds(c, i[0], i[1]) }),
+		write: computed(func(w *Writer, c *call, t Type, x []string) string {
+			divisor := w.nonZero(c.args[1], x[1])
+			if c.typ.whole() && t.OID == oidNumeric {
+				return "pg_catalog.div(" + x[0] + ", " + divisor + ")"
+			}
+			return operatorSQL("/", x[0], divisor, t).sql
+		}),
+	}
+	// quotient is div(): a quotient without its fraction.
+	quotient = &rule{
+		bounds: arithmetic(func(c *call, i ...Interval) Interval {
+			out := quotientBounds(c, i[0], i[1])
+			out.Low, out.High, out.Least = towardZero(out.Low), towardZero(out.High), rat(1)
+			return out
+		}),
+		write: computed(func(w *Writer, c *call, _ Type, x []string) string {
+			return "pg_catalog.div(" + x[0] + ", " + w.nonZero(c.args[1], x[1]) + ")"
+		}),
+	}
+	modulo = &rule{
+		bounds: arithmetic(func(_ *call, i ...Interval) Interval {
+			m := smaller(i[0].magnitude(), i[1].magnitude())
+			out := Interval{Low: new(big.Rat), High: m, Null: i[1].holdsZero(), Least: smaller(i[0].Least, i[1].Least)}
+			if i[0].Low.Sign() < 0 {
+				out.Low = new(big.Rat).Neg(m)
+			}
+			if i[0].High.Sign() <= 0 {
+				out.High = new(big.Rat)
+			}
+			return out
+		}),
+		write: computed(func(w *Writer, c *call, t Type, x []string) string {
+			return operatorSQL("%", x[0], w.nonZero(c.args[1], x[1]), t).sql
+		}),
+	}
+	absolute = &rule{
+		bounds: arithmetic(func(_ *call, i ...Interval) Interval {
+			out := Interval{Low: new(big.Rat), High: i[0].magnitude(), Least: i[0].Least}
+			if !i[0].holdsZero() {
+				out.Low = smaller(new(big.Rat).Abs(i[0].Low), new(big.Rat).Abs(i[0].High))
+			}
+			return out
+		}),
+		write: plus.write,
+	}
+	signum = &rule{
+		bounds: arithmetic(func(_ *call, i ...Interval) Interval {
+			return Interval{Low: rat(int64(i[0].Low.Sign())), High: rat(int64(i[0].High.Sign())), Least: rat(1)}
+		}),
+		write: plus.write,
+	}
+	rounding = &rule{
+		bounds: arithmetic(func(c *call, i ...Interval) Interval {
+			out := Interval{Least: rat(1)}
+			switch c.fn.name {
+			case "floor":
+				out.Low, out.High = floor(i[0].Low), floor(i[0].High)
+			case "ceil", "ceiling":
+				out.Low, out.High = ceil(i[0].Low), ceil(i[0].High)
+			case "trunc":
+				out.Low, out.High = towardZero(i[0].Low), towardZero(i[0].High)
+			default:
+				out.Low, out.High = halfDown(i[0].Low), halfUp(i[0].High)
+			}
+			return out
+		}),
+		write: plus.write,
+	}
+	roundingTo = &rule{
+		constants: []int{1},
+		bounds: func(env *Env, c *call) Interval {
+			i := env.interval(c.args[0])
+			digits, ok, err := env.integer(c.args[1])
+			if !ok || err != nil || digits < -keptDigits || digits > keptDigits {
+				return Interval{Null: true, empty: err == nil && !ok}
+			}
+			if c.fn.name == "trunc" && i.Bounded() {
+				i.Low, i.High = scaled(i.Low, int(digits), towardZero), scaled(i.High, int(digits), towardZero)
+				i.Least = larger(i.Least, power10(-int(max(digits, 0))))
+				return i
+			}
+			return roundedTo(i, int(digits))
+		},
+		write: roundTo,
+	}
+)
+
+// arithmetic bounds a function of numbers by those of its arguments, which must have some.
+func arithmetic(f func(c *call, i ...Interval) Interval) func(*Env, *call) Interval {
+	return func(env *Env, c *call) Interval {
+		list := make([]Interval, len(c.args))
+		null := false
+		for k, a := range c.args {
+			list[k] = env.interval(a)
+			null = null || list[k].Null
+		}
+		for _, i := range list {
+			if i.empty {
+				return Interval{Null: true, empty: true}
+			}
+		}
+		for _, i := range list {
+			if !i.finite() {
+				return Interval{Null: null}
+			}
+		}
+		out := f(c, list...)
+		out.Null = out.Null || null
+		if c.typ.float() {
+			return out.outward(c.typ)
+		}
+		return out
+	}
+}
+
+func (i Interval) negative() Interval {
+	return Interval{Low: new(big.Rat).Neg(i.High), High: new(big.Rat).Neg(i.Low), Null: i.Null, Least: i.Least}
+}
+
+// leastOfSum bounds a sum that is not zero. Whole numbers and decimals are multiples of
+// the finer unit, doubles of the last bit of the smaller one.
+func leastOfSum(c *call, i []Interval) *big.Rat {
+	least := smaller(i[0].Least, i[1].Least)
+	if c.typ.float() {
+		return lowestBit(least)
+	}
+	return least
+}
+
+// corners bounds a function that is monotone in each argument by its values at the ends.
+func corners(a, b Interval, f func(a, b *big.Rat) *big.Rat) Interval {
+	var out Interval
+	for _, x := range []*big.Rat{a.Low, a.High} {
+		for _, y := range []*big.Rat{b.Low, b.High} {
+			v := f(x, y)
+			if out.Low == nil {
+				out.Low, out.High = v, v
+			}
+			out.Low, out.High = smaller(out.Low, v), larger(out.High, v)
+		}
+	}
+	return out
+}
+
+// quotientBounds bounds a/b, where a divisor other than zero is at least b.Least.
+func quotientBounds(c *call, a, b Interval) Interval {
+	divide := func(a, b *big.Rat) *big.Rat { return new(big.Rat).Quo(a, b) }
+	var out Interval
+	if !b.holdsZero() {
+		out = corners(a, b, divide)
+	} else {
+		parts := []Interval{}
+		if b.High.Sign() > 0 {
+			parts = append(parts, corners(a, Interval{Low: smaller(b.Least, b.High), High: b.High}, divide))
+		}
+		if b.Low.Sign() < 0 {
+			parts = append(parts, corners(a, Interval{Low: b.Low, High: larger(new(big.Rat).Neg(b.Least), b.Low)}, divide))
+		}
+		if len(parts) == 0 { // the divisor is zero
+			return Interval{Low: new(big.Rat), High: new(big.Rat), Null: true, Least: rat(1)}
+		}
+		out = hull(parts...)
+		out.Null = true
+	}
+	switch {
+	case c.typ.whole():
+		out.Low, out.High, out.Least = towardZero(out.Low), towardZero(out.High), rat(1)
+	case c.typ.OID == oidNumeric:
+		out = roundedQuotient(out, a, b)
+	default:
+		out.Least = divide(a.Least, b.magnitude())
+	}
+	return out
+}
+
+// roundedQuotient allows for the rounding of numeric division: to at least 12 significant
+// digits, and at most 24 decimals more than the size of the quotient asks for, or as many as the operands have
+// (select_div_scale in src/backend/utils/adt/numeric.c).
+func roundedQuotient(i, a, b Interval) Interval {
+	widen := func(r *big.Rat, sign int64) *big.Rat {
+		e := new(big.Rat).Mul(new(big.Rat).Abs(r), power10(-12))
+		return e.Add(r, e.Mul(e, rat(sign)))
+	}
+	least := new(big.Rat).Quo(a.Least, b.magnitude())
+	digits := max(decimals(least)+24, decimals(a.Least), decimals(b.Least))
+	i.Low, i.High = scaled(widen(i.Low, -1), digits, floor), scaled(widen(i.High, 1), digits, ceil)
+	i.Least = power10(-digits)
+	return i
+}
+
+// nonZero writes a divisor, NULL where it is zero.
+func (w *Writer) nonZero(e Expr, sql string) string {
+	if i := w.Env.interval(e); i.Bounded() && !i.holdsZero() {
+		return sql
+	}
+	return "NULLIF(" + sql + ", 0)"
+}
+
+// computed writes arithmetic: arguments within bounds, in a type in which the result fits.
+func computed(sql func(w *Writer, c *call, t Type, x []string) string) func(*Writer, *call) (fragment, error) {
+	return func(w *Writer, c *call) (fragment, error) {
+		if err := w.fits(c); err != nil {
+			return fragment{}, err
+		}
+		parts := make([]fragment, len(c.args))
+		t := w.Env.physical(c)
+		in := t
+		for i, a := range c.args {
+			f, err := w.operand(a)
+			if err != nil {
+				return fragment{}, err
+			}
+			if f.typ.OID == oidNumeric && t.OID == oidInt8 {
+				in = typ(oidNumeric)
+			}
+			parts[i] = f
+		}
+		x := make([]string, len(parts))
+		for i, f := range parts {
+			var err error
+			if x[i], err = w.as(f, in, c.at); err != nil {
+				return fragment{}, err
+			}
+		}
+		out := sql(w, c, in, x)
+		switch {
+		case !in.same(t):
+			out = castSQL(out, t)
+		case c.typ.OID == oidFloat4:
+			out = castSQL(castSQL(out, c.typ), t)
+		}
+		return fragment{sql: out, typ: t}, nil
+	}
+}
+
+// fits refuses arithmetic whose arguments have no bounds, or whose result could be too
+// large, too small or too long.
+func (w *Writer) fits(c *call) error {
+	for _, a := range c.args {
+		if i := w.Env.interval(a); !i.finite() && !i.empty {
+			return w.noBounds(a)
+		}
+	}
+	i := w.Env.interval(c)
+	if i.empty {
+		return nil
+	}
+	limit, least := largestExact, leastExact
+	switch c.typ.OID {
+	case oidFloat8:
+		limit, least = largestFloat, leastFloat
+	case oidFloat4:
+		limit, least = largest4, least4
+	}
+	if !i.finite() || i.magnitude().Cmp(limit) > 0 || i.Least.Cmp(least) < 0 {
+		return pgerr.New(pgerr.NotAllowed, "the result of %s can be too large or too precise on protected data", c.fn.title()).At(c.at).
+			WithHint("Bound or round the operands: LEAST, GREATEST, round(x, 2).")
+	}
+	return nil
+}
+
+// roundTo writes round(x, digits) and trunc(x, digits).
+func roundTo(w *Writer, c *call) (fragment, error) {
+	digits, ok, err := w.Env.integer(c.args[1])
+	if err != nil {
+		return fragment{}, err
+	}
+	if ok && (digits < -keptDigits || digits > keptDigits) {
+		return fragment{}, pgerr.New(pgerr.NotAllowed, "%s to %d digits is not allowed on protected data", c.fn.title(), digits).At(c.at).
+			WithHint("Use at most %d digits.", keptDigits)
+	}
+	if i := w.Env.interval(c.args[0]); !i.Bounded() && !i.empty {
+		return fragment{}, w.noBounds(c.args[0])
+	}
+	x, err := w.operand(c.args[0])
+	if err != nil {
+		return fragment{}, err
+	}
+	n, err := w.write(c.args[1], exact)
+	return fragment{sql: c.fn.sql(x.sql, n.sql), typ: typ(oidNumeric)}, err
+}

@@ -1,0 +1,91 @@
+package scalar
+
+// Scale returns how many decimals the values of a number have at most; ok is false where
+// that is not known.
+func (env *Env) Scale(e Expr) (digits int, ok bool) {
+	switch e.Type().Family() { //nolint:exhaustive // numbers alone have decimals
+	case IntFamily:
+		return 0, true
+	case NumericFamily:
+	default:
+		return 0, false
+	}
+	switch e := e.(type) { //nolint:gochecksumtype // of the others nothing is known
+	case *Ref:
+		return env.columnScale(e.Column)
+	case *constant:
+		return env.constantScale(e)
+	case *call:
+		return env.callScale(e)
+	case *cast:
+		if d := scaleOf(e.typ); d >= 0 {
+			return d, true
+		}
+		return env.Scale(e.x)
+	case *choice:
+		return env.largestScale(e.args)
+	case *nullIf:
+		return env.Scale(e.left)
+	case *branches:
+		return env.largestScale(e.results())
+	case *aggregate:
+		if e.x != nil && e.name != "avg" {
+			return env.Scale(e.x)
+		}
+	}
+	return 0, false
+}
+
+// results are what a CASE can yield; NULL aside.
+func (e *branches) results() []Expr {
+	var all []Expr
+	for _, w := range e.whens {
+		all = append(all, w.then)
+	}
+	return append(all, present(e.otherwise)...)
+}
+
+func (env *Env) largestScale(list []Expr) (digits int, ok bool) {
+	for _, e := range list {
+		d, known := env.Scale(e)
+		if !known {
+			return 0, false
+		}
+		digits = max(digits, d)
+	}
+	return digits, true
+}
+
+func (env *Env) columnScale(c *Column) (digits int, ok bool) {
+	c = c.Base()
+	if len(c.Of) > 0 {
+		return env.largestScale(c.Of)
+	}
+	digits = scaleOf(c.Type)
+	return max(digits, 0), digits >= 0
+}
+
+// callScale follows what Postgres does with the scales of operands.
+func (env *Env) callScale(c *call) (digits int, ok bool) {
+	switch c.fn.name {
+	case "+", "-", "%", "mod", "abs":
+		return env.largestScale(c.args)
+	case "*":
+		left, known := env.Scale(c.args[0])
+		right, also := env.Scale(c.args[1])
+		return left + right, known && also
+	case "floor", "ceil", "ceiling", "div", "sign":
+		return 0, true
+	case "round", "trunc":
+		if len(c.args) == 1 {
+			return 0, true
+		}
+		in := env.Bounds(c.args[1])
+		if in.Constant() && in.Low.IsInt() && in.Low.Num().IsInt64() {
+			return int(max(in.Low.Num().Int64(), 0)), true
+		}
+	case "extract":
+		return 6, true
+	}
+	return 0, false
+}

@@ -1,0 +1,264 @@
+package scalar
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"dpproxy/pgerr"
+)
+
+// The rules of texts. What makes a new text of a value sees at most cutLength characters of
+// it, and makes at most longestText: Postgres raises where a text gets too long, and a long
+// one takes long.
+const (
+	cutLength   = 1 << 16
+	longestText = 1 << 20
+	// longestArgument bounds a constant that is searched for, in bytes.
+	longestArgument = 256
+)
+
+var (
+	length    = &rule{bounds: lengthBounds, write: counted}
+	letters   = &rule{bounds: textual, length: firstLength(3), write: spelled}
+	reverse   = &rule{bounds: textual, length: firstLength(1), write: textFunction}
+	trim      = &rule{bounds: textual, length: firstLength(1), write: textFunction}
+	trimOf    = &rule{bounds: textual, length: firstLength(1), constants: []int{1}, write: textFunction}
+	part      = &rule{bounds: textual, length: argumentLength(2), constants: []int{1, 2}, least: map[int]int64{1: math.MinInt32}, write: textFunction}
+	end       = &rule{bounds: textual, length: argumentLength(1), constants: []int{1}, write: textFunction}
+	rest      = &rule{bounds: textual, length: firstLength(1), constants: []int{1}, least: map[int]int64{1: math.MinInt32}, write: textFunction}
+	find      = &rule{texts: true, bounds: lengthBounds, constants: []int{1}, write: counted}
+	prefix    = &rule{texts: true, bounds: textual, constants: []int{1}, write: counted}
+	replace   = &rule{texts: true, bounds: textual, length: replacedLength, constants: []int{1, 2}, write: textFunction}
+	splitPart = &rule{texts: true, bounds: textual, length: firstLength(1), constants: []int{1, 2}, least: map[int]int64{2: 1}, write: textFunction}
+	hash      = &rule{bounds: textual, length: func(*Env, *call) int { return 32 }, write: counted}
+	// concatenate is || and concat().
+	concatenate = &rule{bounds: textual, length: sumOfLengths, write: textFunction}
+)
+
+// cut limits the length of a text.
+func cut(f fragment) fragment {
+	switch {
+	case f.typ.Mod >= 4 && f.typ.Mod-4 <= cutLength:
+		return f
+	case f.typ.OID == oidBpchar:
+		return fragment{sql: castSQL(cut(fragment{sql: castSQL(f.sql, typ(oidText)), typ: typ(oidText)}).sql, typ(oidBpchar)), typ: typ(oidBpchar)}
+	}
+	return fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(cutLength) + ")", typ: typ(oidText)}
+}
+
+// textLength bounds the characters of a text that is written in bounded mode.
+func (env *Env) textLength(e Expr) int {
+	switch e := e.(type) { //nolint:gochecksumtype // of the others, the longest operand
+	case *Ref:
+		if m := int(e.Column.Type.Mod); m >= 4 {
+			return min(m-4, cutLength)
+		}
+		return cutLength
+	case *constant:
+		d, err := env.datum(e)
+		if err != nil || e.typ.Family() != TextFamily {
+			return longestText
+		}
+		return utf8.RuneCountInString(d.text)
+	case *call:
+		if e.fn.over.length != nil {
+			return e.fn.over.length(env, e)
+		}
+	case *cast:
+		return env.castLength(e)
+	case *aggregate:
+		return cutLength
+	case *branches:
+		n := env.textLength(e.otherwise)
+		for _, w := range e.whens {
+			n = max(n, env.textLength(w.then))
+		}
+		return n
+	}
+	n := 0
+	for _, o := range operands(e) {
+		n = max(n, env.textLength(o))
+	}
+	return n
+}
+
+func (env *Env) castLength(e *cast) int {
+	n := 64
+	switch from := e.x.Type(); {
+	case from.Family() == TextFamily:
+		n = env.textLength(e.x)
+	case from.decimal(): // 131072 digits before the point and 16383 behind it
+		n = 1 << 18
+	}
+	if m := int(e.typ.Mod); m >= 4 {
+		if e.typ.OID == oidBpchar {
+			return m - 4
+		}
+		n = min(n, m-4)
+	}
+	return n
+}
+
+// textual is the interval of a function whose result has none.
+func textual(env *Env, c *call) Interval {
+	i := Interval{Null: false}
+	if c.typ.Family() == BoolFamily {
+		i = span(0, 1)
+	}
+	for _, a := range c.args {
+		i.Null = i.Null || env.interval(a).Null
+	}
+	return i
+}
+
+func lengthBounds(env *Env, c *call) Interval {
+	i := span(0, 1<<30) // no value is larger than a gigabyte
+	i.Null = textual(env, c).Null
+	if ref, ok := c.args[0].(*Ref); ok && ref.Column.Type.Mod >= 4 {
+		n := int64(ref.Column.Type.Mod) - 4
+		if c.fn.name == "octet_length" {
+			n *= 4
+		}
+		i.High = rat(n)
+	}
+	return i
+}
+
+func firstLength(factor int) func(*Env, *call) int {
+	return func(env *Env, c *call) int { return factor * env.textLength(c.args[0]) }
+}
+
+// argumentLength is the value of a constant argument.
+func argumentLength(arg int) func(*Env, *call) int {
+	return func(env *Env, c *call) int {
+		n, _, err := env.integer(c.args[arg])
+		if err != nil || n < 0 {
+			return longestText
+		}
+		return int(min(n, int64(env.textLength(c.args[0]))))
+	}
+}
+
+func replacedLength(env *Env, c *call) int {
+	to, err := env.text(c.args[2])
+	if err != nil || to == nil {
+		return 0
+	}
+	return env.textLength(c.args[0]) * max(1, len(*to))
+}
+
+func sumOfLengths(env *Env, c *call) int {
+	n := 0
+	for _, a := range c.args {
+		n += env.textLength(a)
+	}
+	return n
+}
+
+// counted writes a function of a text whose result is no larger than a word: the text
+// may be of any length.
+func counted(w *Writer, c *call) (fragment, error) {
+	x, err := w.textArguments(c, exact)
+	if err != nil {
+		return fragment{}, err
+	}
+	out := fragment{sql: c.fn.sql(x...), typ: c.typ}
+	if c.typ.whole() {
+		return fragment{sql: castSQL(out.sql, typ(oidInt8)), typ: typ(oidInt8)}, nil
+	}
+	return out, nil
+}
+
+// textFunction writes a function that makes a text of a bounded one.
+func textFunction(w *Writer, c *call) (fragment, error) {
+	if n := c.fn.over.length(w.Env, c); n > longestText {
+		return fragment{}, pgerr.New(pgerr.NotAllowed, "the result of %s can have more than %d characters", c.fn.title(), longestText).At(c.at).
+			WithHint("Shorten the operands: left(x, 100).")
+	}
+	x, err := w.textArguments(c, bounded)
+	if err != nil {
+		return fragment{}, err
+	}
+	return fragment{sql: c.fn.sql(x...), typ: typ(oidText)}, nil
+}
+
+// spelled writes a function that turns letters into others.
+func spelled(w *Writer, c *call) (fragment, error) {
+	if !w.Env.UTF8 {
+		return fragment{}, notUTF8(c.fn.title(), c.at)
+	}
+	return textFunction(w, c)
+}
+
+func (w *Writer) textArguments(c *call, m mode) ([]string, error) {
+	x := make([]string, len(c.args))
+	for i, a := range c.args {
+		if slices.Contains(c.fn.over.constants, i) {
+			if err := w.checkArgument(c, i); err != nil {
+				return nil, err
+			}
+		}
+		f, err := w.write(a, m)
+		if err != nil {
+			return nil, err
+		}
+		if x[i], err = w.as(f, textOr(f.typ, c.fn.args[i]), c.at); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// textOr returns the type that an argument is written in: texts as the function takes
+// them, all others as they are.
+func textOr(t Type, arg uint32) Type {
+	if t.Family() == TextFamily && t.OID != oidVarchar {
+		return typ(arg)
+	}
+	return t
+}
+
+// checkArgument refuses constants that a function raises on, or that make it slow.
+func (w *Writer) checkArgument(c *call, arg int) error {
+	if c.fn.args[arg] == oidInt4 {
+		n, ok, err := w.Env.integer(c.args[arg])
+		least := c.fn.over.least[arg]
+		if err == nil && ok && n < least {
+			err = pgerr.New(pgerr.NotAllowed, "argument %d of %s must be at least %d on protected data", arg+1, c.fn.title(), least).At(c.args[arg].Pos()).
+				WithHint("Use another constant.")
+		}
+		return err
+	}
+	s, err := w.Env.text(c.args[arg])
+	if err == nil && s != nil && len(*s) > longestArgument {
+		err = pgerr.New(pgerr.NotAllowed, "argument %d of %s has more than %d bytes", arg+1, c.fn.title(), longestArgument).At(c.args[arg].Pos()).
+			WithHint("Use a shorter one.")
+	}
+	return err
+}
+
+// isTemplate reports whether a to_char template holds only parts that mean the same in
+// every locale and cannot raise.
+func isTemplate(s string) bool {
+	for s != "" {
+		n := 0
+		for _, p := range templateParts {
+			if strings.HasPrefix(s, p) {
+				n = max(n, len(p))
+			}
+		}
+		if n == 0 {
+			return false
+		}
+		s = s[n:]
+	}
+	return true
+}
+
+var templateParts = []string{
+	"YYYY", "IYYY", "YY", "MM", "Month", "MONTH", "month", "Mon", "MON", "mon", "DDD", "DD", "IDDD", "ID", "D", "Day", "DAY", "day", "Dy", "DY", "dy", "WW", "IW", "Q",
+	"HH24", "HH12", "MI", "SS", "US", "FM", "-", "/", ".", ",", ":", " ", "_", "\"T\"", "\"W\"", "\"Q\"",
+}

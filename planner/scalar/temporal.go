@@ -1,0 +1,501 @@
+package scalar
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+)
+
+// The rules of dates and times. All results lie in the years 1 to 9999, far from where Postgres
+// raises.
+
+var (
+	dateShift = &rule{
+		bounds: momentBounds(func(c *call, i ...Interval) Interval {
+			a, b := i[0], i[1]
+			if c.fn.name == "-" {
+				b = b.negative()
+			}
+			return Interval{Low: new(big.Rat).Add(a.Low, b.Low), High: new(big.Rat).Add(a.High, b.High)}
+		}),
+		write: moved(func(_ *Writer, c *call, x []fragment) (fragment, error) {
+			parts := make([]string, len(x))
+			for i, f := range x {
+				parts[i] = f.sql
+				if f.typ.OID != oidDate {
+					parts[i] = castSQL(f.sql, typ(oidInt4))
+				}
+			}
+			return fragment{sql: c.fn.sql(parts...), typ: typ(oidDate)}, nil
+		}),
+	}
+	dateDifference = &rule{
+		bounds: momentBounds(func(_ *call, i ...Interval) Interval {
+			b := i[1].negative()
+			return Interval{Low: new(big.Rat).Add(i[0].Low, b.Low), High: new(big.Rat).Add(i[0].High, b.High), Least: rat(1)}
+		}),
+		write: moved(func(_ *Writer, c *call, x []fragment) (fragment, error) {
+			return fragment{sql: castSQL(c.fn.sql(x[0].sql, x[1].sql), typ(oidInt8)), typ: typ(oidInt8)}, nil
+		}),
+	}
+	// shift is a date or time and a constant interval.
+	shift = &rule{constantOf: oidInterval, zoned: true, bounds: shiftBounds, write: moved(shifted)}
+	// difference is an interval of days and time, without months.
+	difference = &rule{
+		bounds: dateDifference.bounds,
+		write: moved(func(_ *Writer, c *call, x []fragment) (fragment, error) {
+			return fragment{sql: c.fn.sql(x[0].sql, x[1].sql), typ: typ(oidInterval)}, nil
+		}),
+	}
+	truncate = &rule{constants: []int{0, 2}, zoned: true, bounds: truncatedBounds, write: truncated}
+	extract  = &rule{constants: []int{0}, zoned: true, bounds: extractBounds, write: extracted}
+	// atZone is AT TIME ZONE.
+	atZone = &rule{
+		constants: []int{0},
+		bounds: func(env *Env, c *call) Interval {
+			i := env.interval(c.args[1])
+			if i.Bounded() {
+				i.Low, i.High = new(big.Rat).Sub(i.Low, rat(microsPerDay)), new(big.Rat).Add(i.High, rat(microsPerDay))
+			}
+			return i
+		},
+		write: func(w *Writer, c *call) (fragment, error) {
+			if i := w.Env.interval(c.args[1]); !i.Bounded() && !i.empty {
+				return fragment{}, w.noBounds(c.args[1])
+			}
+			zone, err := w.zone(c.args[0])
+			if err != nil {
+				return fragment{}, err
+			}
+			x, err := w.operand(c.args[1])
+			return fragment{sql: "pg_catalog.timezone(" + zone + ", " + x.sql + ")", typ: c.typ}, err
+		},
+	}
+	format = &rule{constants: []int{1}, zoned: true, bounds: textual, length: func(*Env, *call) int { return 1000 }, write: formatted}
+)
+
+// years are the moments that can be computed with.
+func years(t Type) Interval {
+	low, high := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	day := int64(24 * 60 * 60)
+	i := span((low.Unix()-epoch.Unix())/day, (high.Unix()-epoch.Unix())/day)
+	if t.OID != oidDate {
+		i.Low, i.High = i.Low.Mul(i.Low, rat(microsPerDay)), i.High.Mul(i.High, rat(microsPerDay))
+	}
+	return i
+}
+
+// momentBounds bounds a function by its arguments, which must have bounds.
+func momentBounds(f func(c *call, i ...Interval) Interval) func(*Env, *call) Interval {
+	return func(env *Env, c *call) Interval {
+		list := make([]Interval, len(c.args))
+		null := false
+		for k, a := range c.args {
+			list[k] = env.interval(a)
+			null = null || list[k].Null
+		}
+		for _, i := range list {
+			if i.empty {
+				return Interval{Null: true, empty: true}
+			}
+		}
+		for _, i := range list {
+			if !i.Bounded() {
+				return Interval{Null: null}
+			}
+		}
+		// "integer + date" and "interval + date" are like the other way round
+		if f := c.typ; moment(f) && !moment(c.args[0].Type()) {
+			slices.Reverse(list)
+		}
+		out := f(c, list...)
+		out.Null = null
+		return out
+	}
+}
+
+// moved writes a function of moments that all have bounds, with a result that is in range.
+func moved(write func(w *Writer, c *call, x []fragment) (fragment, error)) func(*Writer, *call) (fragment, error) {
+	return func(w *Writer, c *call) (fragment, error) {
+		for _, a := range c.args {
+			if i := w.Env.interval(a); !i.Bounded() && !i.empty {
+				return fragment{}, w.noBounds(a)
+			}
+		}
+		if i := w.Env.interval(c); moment(c.typ) && !i.within(years(c.typ)) {
+			return fragment{}, pgerr.New(pgerr.NotAllowed, "the result of %s can be out of range", c.fn.title()).At(c.at).
+				WithHint("Use a smaller interval.")
+		}
+		x := make([]fragment, len(c.args))
+		for i, a := range c.args {
+			var err error
+			if x[i], err = w.operand(a); err != nil {
+				return fragment{}, err
+			}
+		}
+		return write(w, c, x)
+	}
+}
+
+// shiftBounds moves both ends. Adding months is monotone in the day alone: a day that the
+// month does not have becomes its last, whatever the time of day. In a time zone, days are not
+// all of 24 hours.
+func shiftBounds(env *Env, c *call) Interval {
+	by, isConstant := c.args[len(c.args)-1].(*constant)
+	if c.args[0].Type().OID == oidInterval {
+		by, isConstant = c.args[0].(*constant)
+	}
+	if !isConstant {
+		return Interval{Null: true}
+	}
+	d, err := env.datum(by)
+	if err != nil {
+		return Interval{Null: true}
+	}
+	return momentBounds(func(c *call, i ...Interval) Interval {
+		sign := 1
+		if c.fn.name == "-" {
+			sign = -1
+		}
+		out := i[0]
+		x := c.args[0]
+		if !moment(x.Type()) {
+			x = c.args[1]
+		}
+		if x.Type().OID == oidDate {
+			out.Low, out.High = new(big.Rat).Mul(out.Low, rat(microsPerDay)), new(big.Rat).Mul(out.High, rat(microsPerDay))
+		}
+		if day := rat(microsPerDay); d.months != 0 {
+			low, last := scaledBy(out.Low, day, floor), scaledBy(out.High, day, floor)
+			out.Low, out.High = d.added(low, sign), d.added(last.Sub(last.Add(last, day), rat(1)), sign)
+		} else {
+			out.Low, out.High = d.added(floor(out.Low), sign), d.added(ceil(out.High), sign)
+		}
+		if zoned(c.typ) && (d.months != 0 || d.days != 0) {
+			out.Low, out.High = out.Low.Sub(out.Low, rat(2*microsPerDay)), out.High.Add(out.High, rat(2*microsPerDay))
+		}
+		return out
+	})(env, c)
+}
+
+// scaledBy rounds a multiple of unit.
+func scaledBy(r, unit *big.Rat, round func(*big.Rat) *big.Rat) *big.Rat {
+	x := round(new(big.Rat).Quo(r, unit))
+	return x.Mul(x, unit)
+}
+
+// added adds an interval to a moment in microseconds: the months, keeping the day where the month
+// has it, then days, then time.
+func (d datum) added(r *big.Rat, sign int) *big.Rat {
+	t := timeOf(r.Num().Int64())
+	if months := sign * int(d.months); months != 0 {
+		y, m, day := t.Date()
+		first := time.Date(y, m+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
+		last := first.AddDate(0, 1, -1).Day()
+		clock := t.Sub(time.Date(y, m, day, 0, 0, 0, 0, time.UTC))
+		t = first.AddDate(0, 0, min(day, last)-1).Add(clock)
+	}
+	out := new(big.Rat).Mul(rat(t.Unix()-epoch.Unix()), rat(1_000_000))
+	out.Add(out, rat(int64(t.Nanosecond()/1000)))
+	out.Add(out, new(big.Rat).Mul(rat(int64(sign)*int64(d.days)), rat(microsPerDay)))
+	return out.Add(out, new(big.Rat).Mul(rat(int64(sign)), rat(d.micros)))
+}
+
+// shifted writes the sum. An instant moves by months and days in the session's time zone, and
+// by time as it is, as Postgres does.
+func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
+	at, by := 0, 1
+	if c.args[0].Type().OID == oidInterval {
+		at, by = 1, 0
+	}
+	if !zoned(c.typ) {
+		return operatorSQL(c.fn.name, x[at].sql, x[by].sql, typ(oidTimestamp)), nil
+	}
+	d, err := w.Env.datum(c.args[by].(*constant))
+	if err != nil {
+		return fragment{}, err
+	}
+	zone, err := w.sessionZone(c.zone, c.at)
+	if err != nil {
+		return fragment{}, err
+	}
+	sql, i := x[at].sql, x[by].sql
+	months, days := "pg_catalog.date_trunc('month', "+i+")", "pg_catalog.date_trunc('day', "+i+")"
+	local := func(sql, step string) string {
+		return "pg_catalog.timezone(" + zone + ", " + operatorSQL(c.fn.name, "pg_catalog.timezone("+zone+", "+sql+")", step, typ(oidTimestamp)).sql + ")"
+	}
+	if d.months != 0 {
+		sql = local(sql, months)
+	}
+	if d.days != 0 {
+		sql = local(sql, operatorSQL("-", days, months, typ(oidInterval)).sql)
+	}
+	return operatorSQL(c.fn.name, sql, operatorSQL("-", i, days, typ(oidInterval)).sql, typ(oidTimestamptz)), nil
+}
+
+// Time zones.
+
+// zone writes a constant time zone.
+func (w *Writer) zone(e Expr) (string, error) {
+	name, err := w.Env.text(e)
+	if err != nil {
+		return "", err
+	}
+	f, err := w.write(e, exact)
+	if err != nil || name == nil {
+		return f.sql, err
+	}
+	if w.Env.TimeZones[*name] {
+		return f.sql, nil
+	}
+	for known := range w.Env.TimeZones {
+		if strings.EqualFold(known, *name) {
+			return f.sql, nil
+		}
+	}
+	return "", pgerr.New(pgerr.NotAllowed, "the time zone %q is not one that the protected database knows by name", *name).At(e.Pos()).
+		WithHint("Use a name like Europe/Vienna: SET TimeZone = 'Europe/Vienna'.")
+}
+
+// sessionZone writes the session's time zone.
+func (w *Writer) sessionZone(fold, at int) (string, error) {
+	return w.zone(&constant{node{typ(oidText), at}, fold})
+}
+
+// date_trunc.
+
+// units are the fields of date_trunc with the longest time that they drop, in days.
+var units = map[string]int64{
+	"microseconds": 1, "milliseconds": 1, "second": 1, "minute": 1, "hour": 1, "day": 1, "week": 7, "month": 31, "quarter": 92,
+	"year": 366, "decade": 3660, "century": 36600, "millennium": 366000,
+}
+
+// field returns a constant that names a part of a date, if it is one of those that are known.
+func (w *Writer) field(e Expr, ok func(string) bool) (string, error) {
+	name, err := w.Env.text(e)
+	if err != nil {
+		return "", err
+	}
+	if name == nil {
+		return "CAST(NULL AS pg_catalog.text)", nil
+	}
+	f := strings.ToLower(*name)
+	if !ok(f) {
+		return "", pgerr.New(pgerr.NotAllowed, "the field %q is not allowed here on protected data", *name).At(e.Pos()).
+			WithHint("Use year, quarter, month, week, day, hour, minute or second, in the singular.")
+	}
+	return parser.Quote(f), nil
+}
+
+func truncatedBounds(env *Env, c *call) Interval {
+	i := env.interval(c.args[1])
+	name, err := env.text(c.args[0])
+	switch {
+	case err != nil || !i.Bounded():
+		return i
+	case name == nil:
+		return Interval{Null: true, empty: true}
+	}
+	days := units[strings.ToLower(*name)]
+	if zoned(c.typ) {
+		days += 2
+		i.High = new(big.Rat).Add(i.High, rat(microsPerDay))
+	}
+	i.Low = new(big.Rat).Sub(i.Low, rat(days*microsPerDay))
+	return i
+}
+
+// truncated writes date_trunc. Of a date that became an instant at midnight it stays local: no
+// group then depends on what the time zone's clocks did.
+func truncated(w *Writer, c *call) (fragment, error) {
+	if i := w.Env.interval(c.args[1]); !i.Bounded() && !i.empty {
+		return fragment{}, w.noBounds(c.args[1])
+	}
+	field, err := w.field(c.args[0], func(s string) bool { return units[s] > 0 })
+	if err != nil {
+		return fragment{}, err
+	}
+	x, err := w.write(c.args[1], bounded)
+	if err != nil {
+		return fragment{}, err
+	}
+	if c.typ.OID == oidTimestamp || x.zone != "" && len(c.args) == 2 {
+		return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ: typ(oidTimestamp), zone: x.zone}, nil
+	}
+	var zone string
+	if len(c.args) == 3 {
+		zone, err = w.zone(c.args[2])
+	} else {
+		zone, err = w.sessionZone(c.zone, c.at)
+	}
+	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + w.instant(x).sql + ", " + zone + ")", typ: typ(oidTimestamptz)}, err
+}
+
+// extract and date_part.
+
+// A part of a date or time: its limits, for all dates.
+type datePart struct {
+	low, high int64
+	digits    int // decimals
+	time      bool
+}
+
+var parts = map[string]datePart{
+	"microseconds": {-60_000_000, 60_000_000, 0, true}, "milliseconds": {-60_000, 60_000, 3, true}, "second": {-60, 60, 6, true},
+	"minute": {-59, 59, 0, true}, "hour": {-1 << 40, 1 << 40, 0, true}, "day": {1, 31, 0, false}, "week": {1, 53, 0, false},
+	"month": {1, 12, 0, false}, "quarter": {1, 4, 0, false}, "year": {0, 10000, 0, false}, "isoyear": {0, 10000, 0, false},
+	"decade": {0, 1000, 0, false}, "century": {0, 101, 0, false}, "millennium": {0, 11, 0, false},
+	"dow": {0, 6, 0, false}, "isodow": {1, 7, 0, false}, "doy": {1, 366, 0, false}, "epoch": {-1 << 40, 1 << 40, 6, false},
+}
+
+// intervalParts are those of an interval of days and time.
+var intervalParts = []string{"microseconds", "milliseconds", "second", "minute", "hour", "day", "epoch"}
+
+func extractBounds(env *Env, c *call) Interval {
+	x := env.interval(c.args[1])
+	name, err := env.text(c.args[0])
+	switch {
+	case err != nil || !x.Bounded():
+		return Interval{Null: x.Null}
+	case name == nil:
+		return Interval{Null: true, empty: true}
+	}
+	from := c.args[1].Type()
+	out := partBounds(strings.ToLower(*name), x, from)
+	out.Null = x.Null
+	if c.typ.float() {
+		return out.outward(c.typ)
+	}
+	return out
+}
+
+// partBounds bounds a part of values between the ends of x.
+func partBounds(name string, x Interval, from Type) Interval {
+	p := parts[name]
+	out := span(p.low, p.high)
+	unit := rat(microsPerDay)
+	if from.OID == oidDate {
+		unit = rat(1)
+	}
+	low, high := new(big.Rat).Quo(x.Low, unit), new(big.Rat).Quo(x.High, unit) // in days
+	if zoned(from) {
+		low, high = low.Sub(low, rat(1)), high.Add(high, rat(1))
+	}
+	year := func(r *big.Rat) int64 { return int64(epoch.AddDate(0, 0, int(floor(r).Num().Int64())).Year()) }
+	switch {
+	case name == "epoch":
+		seconds := rat(86400)
+		out.Low, out.High = new(big.Rat).Mul(low, seconds), new(big.Rat).Mul(high, seconds)
+		if from.OID != oidInterval {
+			shift := rat(epoch.Unix())
+			out.Low, out.High = out.Low.Add(out.Low, shift), out.High.Add(out.High, shift)
+		}
+	case from.OID == oidInterval && name == "day":
+		out.Low, out.High = floor(low), ceil(high)
+	case from.OID == oidInterval && name == "hour":
+		out = span(-23, 23)
+	case from.OID != oidInterval && p.time:
+		out.Low = new(big.Rat)
+		if name == "hour" {
+			out.High = rat(23)
+		}
+	case name == "year":
+		out.Low, out.High = rat(year(low)), rat(year(high))
+	case name == "isoyear":
+		out.Low, out.High = rat(year(low)-1), rat(year(high)+1)
+	}
+	out.Least = power10(-p.digits)
+	return out
+}
+
+// elapsed reports whether an interval is a difference of two times, or NULL: it has days and
+// less than a day, but no months.
+func elapsed(e Expr) bool {
+	all := func(list []Expr) bool {
+		return !slices.ContainsFunc(list, func(o Expr) bool { return !elapsed(o) })
+	}
+	switch e := e.(type) { //nolint:gochecksumtype // the others are none
+	case *call:
+		return e.fn.over == difference
+	case *Ref:
+		return len(e.Column.Of) > 0 && all(e.Column.Of)
+	case *choice:
+		return all(e.args)
+	case *nullIf:
+		return elapsed(e.left)
+	case *aggregate:
+		return elapsed(e.x)
+	}
+	return false
+}
+
+func extracted(w *Writer, c *call) (fragment, error) {
+	x := c.args[1]
+	if i := w.Env.interval(x); !i.Bounded() && !i.empty {
+		return fragment{}, w.noBounds(x)
+	}
+	from := x.Type()
+	if from.OID == oidInterval && !elapsed(x) {
+		return fragment{}, notAllowed("a part of an interval that is no difference of two times", c.at)
+	}
+	var name string
+	field, err := w.field(c.args[0], func(s string) bool {
+		p, ok := parts[s]
+		name = s
+		switch {
+		case from.OID == oidInterval:
+			return slices.Contains(intervalParts, s)
+		case from.OID == oidDate && c.fn.name == "extract":
+			return ok && !p.time
+		}
+		return ok
+	})
+	if err != nil {
+		return fragment{}, err
+	}
+	f, err := w.operand(x)
+	if err != nil {
+		return fragment{}, err
+	}
+	if zoned(from) && name != "epoch" {
+		zone, err := w.sessionZone(c.zone, c.at)
+		if err != nil {
+			return fragment{}, err
+		}
+		f.sql = "pg_catalog.timezone(" + zone + ", " + f.sql + ")"
+	}
+	return fragment{sql: c.fn.sql(field, f.sql), typ: c.typ}, nil
+}
+
+// formatted writes to_char.
+func formatted(w *Writer, c *call) (fragment, error) {
+	if i := w.Env.interval(c.args[0]); !i.Bounded() && !i.empty {
+		return fragment{}, w.noBounds(c.args[0])
+	}
+	template, err := w.Env.text(c.args[1])
+	if err != nil {
+		return fragment{}, err
+	}
+	if template != nil && (len(*template) > longestArgument || !isTemplate(*template)) {
+		return fragment{}, pgerr.New(pgerr.NotAllowed, "this to_char template is not allowed on protected data").At(c.args[1].Pos()).
+			WithHint("Use YYYY, MM, DD, HH24, MI, SS, Q, IW, Mon, Day and punctuation.")
+	}
+	x, err := w.write(c.args[0], bounded)
+	if err != nil {
+		return fragment{}, err
+	}
+	sql := x.sql
+	if x.typ.OID == oidTimestamptz {
+		zone, err := w.sessionZone(c.zone, c.at)
+		if err != nil {
+			return fragment{}, err
+		}
+		sql = "pg_catalog.timezone(" + zone + ", " + sql + ")"
+	}
+	p, err := w.write(c.args[1], exact)
+	return fragment{sql: "pg_catalog.to_char(" + sql + ", " + p.sql + ")", typ: typ(oidText)}, err
+}

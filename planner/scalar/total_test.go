@@ -1,0 +1,200 @@
+package scalar_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// TestTotal runs every accepted expression of testdata/accepted.txt over rows that are
+// made to break it. The planner's SQL must not raise, must stay within its bounds, and
+// must have plain Postgres's value wherever that has one and the row is within bounds.
+func TestTotal(t *testing.T) {
+	db := open(t)
+	text, err := os.ReadFile("testdata/accepted.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := db.check(t.Context(), line); err != nil {
+			t.Errorf("%s\n\t%v", line, err)
+		}
+		seen++
+	}
+	if seen < 300 {
+		t.Errorf("only %d expressions", seen)
+	}
+}
+
+// TestTotalRandom does the same for random expressions: 20 for each of rapid's checks
+// (100 without -rapid.checks). What is refused does not count.
+func TestTotalRandom(t *testing.T) {
+	db := open(t)
+	accepted := 0
+	rapid.Check(t, func(r *rapid.T) {
+		for range 20 {
+			text := randomExpr(r, rapid.SampledFrom(kinds).Draw(r, "kind"), rapid.IntRange(1, 4).Draw(r, "depth"))
+			err := db.check(context.Background(), text)
+			var refusal *pgerr.Error
+			switch {
+			case errors.As(err, &refusal) && refusal.Code == pgerr.Internal:
+				r.Fatalf("%s\n%v", text, err)
+			case errors.As(err, &refusal), errors.Is(err, errMirror):
+			case err != nil:
+				r.Fatalf("%s\n%v", text, err)
+			default:
+				accepted++
+			}
+		}
+	})
+	if accepted < 500 {
+		t.Errorf("only %d expressions were accepted", accepted)
+	}
+	t.Logf("%d expressions accepted", accepted)
+}
+
+// check compares the planner's SQL of an expression with plain Postgres.
+func (db *database) check(ctx context.Context, text string) error {
+	e, _, err := parse(text)
+	if err != nil {
+		return err
+	}
+	res, err := db.resolve(ctx, resolver(), e)
+	if err != nil {
+		return err
+	}
+	w := res.writer()
+	sql, err := value(w, res.x)
+	if err != nil {
+		return err
+	}
+	t := res.x.Type()
+	within, bounds := "NULL", res.env.Bounds(res.x)
+	if bounds.Bounded() {
+		within, err = db.within(w, res.x, bounds)
+		if err != nil {
+			return err
+		}
+	}
+	ours, err := db.query(ctx, res.env, "SELECT k, inside, "+shown(t, sql)+", "+within+" FROM public.t AS t0 ORDER BY k")
+	if err != nil {
+		return fmt.Errorf("raised: %w\n\tSELECT %s, %s", err, sql, within)
+	}
+	if err := db.equal(ctx, text, t, ours, "t"); err != nil {
+		return fmt.Errorf("%w\n\t%s", err, sql)
+	}
+	for _, r := range ours {
+		if err := inBounds(r[3], bounds, t.Family() == scalar.FloatFamily); err != nil {
+			return fmt.Errorf("row %s: %w\n\t%s", *r[0], err, within)
+		}
+	}
+	return nil
+}
+
+// value writes an expression; a local time as the instant that the analyst's session
+// would read.
+func value(w *scalar.Writer, x scalar.Expr) (string, error) {
+	sql, physical, err := w.Value(x)
+	if x.Type().OID == 1184 && physical.OID == 1114 {
+		sql = "timezone('" + analystZone + "', " + sql + ")"
+	}
+	return sql, err
+}
+
+// within writes the bounded value as a number.
+func (db *database) within(w *scalar.Writer, x scalar.Expr, bounds scalar.Interval) (string, error) {
+	switch x.Type().Family() { //nolint:exhaustive // the others have no bounds
+	case scalar.IntFamily, scalar.NumericFamily, scalar.FloatFamily, scalar.DateFamily, scalar.InstantFamily:
+		sql, physical, err := w.Bounded(x, bounds)
+		return measured(physical, sql), err
+	case scalar.BoolFamily, scalar.IntervalFamily:
+		sql, physical, err := w.Value(x)
+		return measured(physical, sql), err
+	default:
+		return "NULL", nil
+	}
+}
+
+func inBounds(s *string, i scalar.Interval, float bool) error {
+	switch {
+	case s == nil && i.Bounded() && !i.Null:
+		return errors.New("NULL, and cannot be")
+	case s == nil || !i.Bounded():
+		return nil
+	}
+	v, ok := new(big.Rat).SetString(*s)
+	if f, err := strconv.ParseFloat(*s, 64); float && err == nil { // the shortest text of a float is not all of it
+		v = new(big.Rat).SetFloat64(f)
+		ok = v != nil
+	}
+	switch {
+	case !ok:
+		return fmt.Errorf("%s is not finite", *s)
+	case v.Cmp(i.Low) < 0 || v.Cmp(i.High) > 0:
+		return fmt.Errorf("%s is not within [%s, %s]", *s, i.Low.FloatString(10), i.High.FloatString(10))
+	case i.Least != nil && v.Sign() != 0 && new(big.Rat).Abs(v).Cmp(i.Least) < 0:
+		return fmt.Errorf("%s is less than the least value %s", *s, i.Least.FloatString(50))
+	}
+	return nil
+}
+
+// sameType compares the type with that of plain Postgres.
+func sameType(oid string, t scalar.Type) error {
+	n, err := strconv.Atoi(oid)
+	if user := n >= 16384; err != nil || user != (t.OID == 0) || !user && n != int(t.OID) && n != unknown {
+		return fmt.Errorf("has type %s, not %s", oid, t)
+	}
+	return nil
+}
+
+// unknown is the type of a literal alone, which becomes text.
+const unknown = 705
+
+// equal compares values with plain Postgres's, row by row where that raises.
+func (db *database) equal(ctx context.Context, text string, t scalar.Type, ours [][]*string, from string) error {
+	sql := "SELECT k, " + shown(t, text) + ", CAST(pg_typeof(" + text + ") AS oid) FROM " + from + " WHERE "
+	all, err := db.native(ctx, sql+"inside ORDER BY k")
+	for i := 0; err != nil && i < len(ours); i++ {
+		if *ours[i][1] == "t" {
+			one, failed := db.native(ctx, sql+"k = "+*ours[i][0])
+			if failed == nil {
+				all = append(all, one...)
+			}
+		}
+	}
+	values := map[string]*string{}
+	for _, r := range ours {
+		values[*r[0]] = r[2]
+	}
+	for _, r := range all {
+		if err := sameType(*r[2], t); err != nil {
+			return err
+		}
+		want, got := r[1], values[*r[0]]
+		if (want == nil) != (got == nil) || want != nil && *want != *got {
+			return fmt.Errorf("row %s: %s, in Postgres %s", *r[0], orNull(got), orNull(want))
+		}
+	}
+	return nil
+}
+
+func orNull(s *string) string {
+	if s == nil {
+		return "NULL"
+	}
+	return *s
+}

@@ -1,0 +1,243 @@
+package scalar
+
+import (
+	"slices"
+	"strings"
+
+	"dpproxy/catalog"
+	"dpproxy/parser"
+)
+
+// OIDs of the built-in types that expressions may have. They are the same in every
+// Postgres.
+const (
+	oidBool        = 16
+	oidName        = 19
+	oidInt8        = 20
+	oidInt2        = 21
+	oidInt4        = 23
+	oidText        = 25
+	oidFloat4      = 700
+	oidFloat8      = 701
+	oidUnknown     = 705
+	oidBpchar      = 1042
+	oidVarchar     = 1043
+	oidDate        = 1082
+	oidTime        = 1083
+	oidTimestamp   = 1114
+	oidTimestamptz = 1184
+	oidInterval    = 1186
+	oidTimetz      = 1266
+	oidNumeric     = 1700
+	oidUUID        = 2950
+)
+
+// firstUserOID is where the OIDs of user-defined types begin.
+const firstUserOID = 16384
+
+// A Family is a group of types whose values compare with each other.
+type Family uint8
+
+// The families. Values of NoFamily cannot be compared on protected data.
+const (
+	NoFamily Family = iota
+	BoolFamily
+	IntFamily
+	NumericFamily
+	FloatFamily
+	TextFamily
+	DateFamily // date and timestamp without time zone
+	InstantFamily
+	TimeFamily
+	IntervalFamily
+	UUIDFamily
+	EnumFamily
+)
+
+// typeInfo is what has to be known of a built-in type.
+type typeInfo struct {
+	name     string // in pg_catalog
+	family   Family
+	category byte // pg_type.typcategory
+	array    uint32
+	send     string // writes a value as bytes; empty where no value is ever written
+}
+
+var typeInfos = map[uint32]typeInfo{
+	oidBool:        {"bool", BoolFamily, 'B', 1000, "boolsend"},
+	oidName:        {"name", NoFamily, 'S', 0, ""},
+	oidInt8:        {"int8", IntFamily, 'N', 1016, "int8send"},
+	oidInt2:        {"int2", IntFamily, 'N', 1005, "int2send"},
+	oidInt4:        {"int4", IntFamily, 'N', 1007, "int4send"},
+	oidText:        {"text", TextFamily, 'S', 1009, "textsend"},
+	oidFloat4:      {"float4", FloatFamily, 'N', 1021, "float8send"},
+	oidFloat8:      {"float8", FloatFamily, 'N', 1022, "float8send"},
+	oidBpchar:      {"bpchar", TextFamily, 'S', 1014, "textsend"},
+	oidVarchar:     {"varchar", TextFamily, 'S', 1015, "textsend"},
+	oidDate:        {"date", DateFamily, 'D', 1182, "date_send"},
+	oidTime:        {"time", TimeFamily, 'D', 1183, "time_send"},
+	oidTimestamp:   {"timestamp", DateFamily, 'D', 1115, "timestamp_send"},
+	oidTimestamptz: {"timestamptz", InstantFamily, 'D', 1185, "timestamptz_send"},
+	oidInterval:    {"interval", IntervalFamily, 'T', 1187, "interval_send"},
+	oidTimetz:      {"timetz", NoFamily, 'D', 0, ""},
+	oidNumeric:     {"numeric", NumericFamily, 'N', 1231, "numeric_send"},
+	oidUUID:        {"uuid", UUIDFamily, 'U', 2951, "uuid_send"},
+}
+
+// Preferred types win where several functions could take an argument.
+func preferred(oid uint32) bool {
+	switch oid {
+	case oidBool, oidFloat8, oidText, oidTimestamptz, oidInterval:
+		return true
+	}
+	return false
+}
+
+// castable lists the implicit casts between built-in types.
+var castable = map[uint32][]uint32{
+	oidInt2:      {oidInt4, oidInt8, oidNumeric, oidFloat4, oidFloat8},
+	oidInt4:      {oidInt8, oidNumeric, oidFloat4, oidFloat8},
+	oidInt8:      {oidNumeric, oidFloat4, oidFloat8},
+	oidNumeric:   {oidFloat4, oidFloat8},
+	oidFloat4:    {oidFloat8},
+	oidDate:      {oidTimestamp, oidTimestamptz},
+	oidTimestamp: {oidTimestamptz},
+	oidTime:      {oidTimetz, oidInterval},
+	oidText:      {oidVarchar, oidBpchar},
+	oidVarchar:   {oidText, oidBpchar},
+	oidBpchar:    {oidText, oidVarchar},
+	oidName:      {oidText},
+}
+
+// implicit reports whether a value of one type becomes one of the other by itself.
+func implicit(from, to uint32) bool {
+	return from == to || slices.Contains(castable[from], to)
+}
+
+// A Type is a type that may meet protected rows.
+type Type struct {
+	// OID is that of the base type: never a domain's. Of enums it is 0.
+	OID uint32
+	// Enum names an enum type; zero for all others.
+	Enum catalog.Name
+	// Mod is the type modifier, -1 without.
+	Mod int32
+	// Collation of a text; zero for types without, and for the default collation.
+	Collation catalog.Name
+	// Deterministic is false where equal texts can differ in their bytes.
+	Deterministic bool
+	// Display is what people call a type that has no family.
+	Display string
+	// Array says that it is an array of the type that the other fields describe:
+	// of constants only.
+	Array bool
+}
+
+// TypeOf returns the type that a column of type t has in expressions: below a domain,
+// its base type. The collation is that of catalog.Column.
+func TypeOf(t catalog.TypeRef, collation catalog.Name, deterministic bool) Type {
+	out := Type{OID: t.OID, Mod: t.Mod, Collation: collation, Deterministic: deterministic}
+	switch t.Kind {
+	case 'd':
+		out.OID, out.Mod = t.BaseOID, t.BaseMod
+	case 'e':
+		out.OID, out.Enum = 0, t.Name
+	}
+	if out.Family() == NoFamily {
+		out.Display = t.Display
+	}
+	return out
+}
+
+// typ is a built-in type without a modifier.
+func typ(oid uint32) Type { return Type{OID: oid, Mod: -1, Deterministic: true} }
+
+// Family returns the family that values of the type compare in.
+func (t Type) Family() Family {
+	switch {
+	case t.Array:
+		return NoFamily
+	case t.Enum != catalog.Name{}:
+		return EnumFamily
+	}
+	return typeInfos[t.OID].family
+}
+
+// SQL returns the qualified name of the type without its modifier, for casts; "" if
+// the type has no values that are ever written.
+func (t Type) SQL() string {
+	suffix := ""
+	if t.Array {
+		suffix = "[]"
+	}
+	if t.Enum.Name != "" {
+		return qualifiedName(t.Enum) + suffix
+	}
+	info, ok := typeInfos[t.OID]
+	if !ok {
+		return ""
+	}
+	return "pg_catalog." + info.name + suffix
+}
+
+func qualifiedName(n catalog.Name) string {
+	if n.Schema == "" {
+		return parser.QuoteIdent(n.Name)
+	}
+	return parser.QuoteIdent(n.Schema) + "." + parser.QuoteIdent(n.Name)
+}
+
+// String names the type for people.
+func (t Type) String() string {
+	switch {
+	case t.OID == oidUnknown:
+		return "unknown"
+	case t.Enum.Name != "":
+		return t.Enum.Name
+	case t.SQL() == "":
+		return t.Display
+	}
+	return strings.TrimPrefix(t.SQL(), "pg_catalog.")
+}
+
+// wire returns the OID that the mirror reports for a value of the type; 0 stands for
+// that of any user-defined type.
+func (t Type) wire() uint32 {
+	switch {
+	case t.Enum.Name != "":
+		return 0
+	case t.Array:
+		return typeInfos[t.OID].array
+	}
+	return t.OID
+}
+
+// typeOfOID returns the type of a parameter, or of a cast.
+func typeOfOID(oid uint32) (Type, bool) {
+	if _, ok := typeInfos[oid]; ok {
+		return typ(oid), true
+	}
+	for elem, info := range typeInfos {
+		if info.array == oid && oid != 0 {
+			return Type{OID: elem, Mod: -1, Deterministic: true, Array: true}, true
+		}
+	}
+	return Type{}, false
+}
+
+// same reports whether two types are one, modifiers and collations aside.
+func (t Type) same(o Type) bool { return t.OID == o.OID && t.Enum == o.Enum && t.Array == o.Array }
+
+// whole reports whether values are whole numbers.
+func (t Type) whole() bool { return t.Family() == IntFamily }
+
+// decimal reports whether values are numerics.
+func (t Type) decimal() bool { return t.Family() == NumericFamily }
+
+// float reports whether values are floating-point numbers.
+func (t Type) float() bool { return t.Family() == FloatFamily }
+
+// number reports whether values are numbers.
+func (t Type) number() bool {
+	return t.whole() || t.decimal() || t.float()
+}

@@ -1,0 +1,222 @@
+package scalar
+
+import (
+	"encoding/binary"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"dpproxy/pgerr"
+)
+
+// datum is the value of a constant, as far as bounds and checks need it.
+type datum struct {
+	null bool
+	// number is a number, a truth value, or a point in time as in an Interval; nil if it
+	// is not finite, or none.
+	number *big.Rat
+	// digits are the decimals of a numeric.
+	digits int
+	text   string
+	// months, days and micros are the parts of an interval.
+	months, days int32
+	micros       int64
+}
+
+// datum decodes the value of a constant.
+func (env *Env) datum(c *constant) (datum, error) {
+	if c.fold >= len(env.Values) {
+		return datum{}, pgerr.New(pgerr.Internal, "a constant without a value").At(c.at)
+	}
+	v := env.Values[c.fold]
+	if v.Bytes == nil {
+		return datum{null: true}, nil
+	}
+	var d datum
+	ok := true
+	switch {
+	case c.typ.Array || c.typ.Enum.Name != "":
+	case v.Binary:
+		d, ok = decodeBinary(c.typ.OID, v.Bytes)
+	default:
+		d, ok = decodeText(c.typ.OID, string(v.Bytes))
+	}
+	if !ok {
+		return datum{}, pgerr.New(pgerr.Internal, "the value of a constant of type %s cannot be read", c.typ).At(c.at)
+	}
+	return d, nil
+}
+
+// text returns the value of a constant text, nil if it is NULL.
+func (env *Env) text(e Expr) (*string, error) {
+	c, ok := e.(*constant)
+	if !ok {
+		return nil, pgerr.New(pgerr.Internal, "a constant was expected").At(e.Pos())
+	}
+	d, err := env.datum(c)
+	if err != nil || d.null {
+		return nil, err
+	}
+	return &d.text, nil
+}
+
+// integer returns the value of a constant integer, or false if it is NULL.
+func (env *Env) integer(e Expr) (n int64, ok bool, err error) {
+	c, isConstant := e.(*constant)
+	if !isConstant {
+		return 0, false, pgerr.New(pgerr.Internal, "a constant was expected").At(e.Pos())
+	}
+	d, err := env.datum(c)
+	if err != nil || d.null || d.number == nil {
+		return 0, false, err
+	}
+	return d.number.Num().Int64(), true, nil
+}
+
+// decodeBinary reads Postgres's binary format.
+func decodeBinary(oid uint32, b []byte) (datum, bool) {
+	if size := fixedSizes[oid]; size > 0 && len(b) != size {
+		return datum{}, false
+	}
+	switch oid {
+	case oidBool:
+		return whole(int64(b[0])), true
+	case oidInt2:
+		return whole(int64(int16(binary.BigEndian.Uint16(b)))), true
+	case oidInt4, oidDate:
+		n := int32(binary.BigEndian.Uint32(b))
+		if oid == oidDate && (n == math.MinInt32 || n == math.MaxInt32) {
+			return datum{}, true
+		}
+		return whole(int64(n)), true
+	case oidInt8, oidTime, oidTimestamp, oidTimestamptz:
+		n := int64(binary.BigEndian.Uint64(b))
+		if oid != oidInt8 && (n == math.MinInt64 || n == math.MaxInt64) {
+			return datum{}, true
+		}
+		return whole(n), true
+	case oidFloat4:
+		return float(float64(math.Float32frombits(binary.BigEndian.Uint32(b)))), true
+	case oidFloat8:
+		return float(math.Float64frombits(binary.BigEndian.Uint64(b))), true
+	case oidNumeric:
+		return decodeNumeric(b)
+	case oidInterval:
+		return interval(int64(binary.BigEndian.Uint64(b)), int32(binary.BigEndian.Uint32(b[8:])), int32(binary.BigEndian.Uint32(b[12:]))), true
+	}
+	return datum{text: string(b)}, true
+}
+
+var fixedSizes = map[uint32]int{
+	oidBool: 1, oidInt2: 2, oidInt4: 4, oidInt8: 8, oidFloat4: 4, oidFloat8: 8, oidDate: 4, oidTime: 8, oidTimestamp: 8, oidTimestamptz: 8,
+	oidInterval: 16,
+}
+
+func whole(n int64) datum { return datum{number: new(big.Rat).SetInt64(n)} }
+
+func float(f float64) datum {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return datum{}
+	}
+	return datum{number: new(big.Rat).SetFloat64(f)}
+}
+
+// interval has the length that Postgres compares intervals by.
+func interval(micros int64, days, months int32) datum {
+	n := new(big.Int).Mul(big.NewInt(int64(months)*30+int64(days)), big.NewInt(microsPerDay))
+	n.Add(n, big.NewInt(micros))
+	return datum{number: new(big.Rat).SetInt(n), months: months, days: days, micros: micros}
+}
+
+// decodeNumeric reads the binary format of numeric: digits to the base 10000.
+func decodeNumeric(b []byte) (datum, bool) {
+	if len(b) < 8 || len(b) != 8+2*int(binary.BigEndian.Uint16(b)) {
+		return datum{}, false
+	}
+	weight := int(int16(binary.BigEndian.Uint16(b[2:])))
+	sign := binary.BigEndian.Uint16(b[4:])
+	d := datum{digits: int(binary.BigEndian.Uint16(b[6:]))}
+	if sign != 0 && sign != 0x4000 { // NaN and infinities
+		return datum{}, true
+	}
+	n, base := new(big.Int), big.NewInt(10000)
+	digits := b[8:]
+	for i := 0; i < len(digits); i += 2 {
+		n.Add(n.Mul(n, base), big.NewInt(int64(binary.BigEndian.Uint16(digits[i:]))))
+	}
+	d.number = new(big.Rat).SetInt(n)
+	exponent := weight - len(digits)/2 + 1
+	power := new(big.Rat).SetInt(new(big.Int).Exp(base, big.NewInt(int64(max(exponent, -exponent))), nil))
+	if exponent < 0 {
+		d.number.Quo(d.number, power)
+	} else {
+		d.number.Mul(d.number, power)
+	}
+	if sign == 0x4000 {
+		d.number.Neg(d.number)
+	}
+	return d, true
+}
+
+// decodeText reads the text format, as far as it has one spelling.
+func decodeText(oid uint32, s string) (datum, bool) {
+	switch oid {
+	case oidBool:
+		if s == "t" {
+			return whole(1), true
+		}
+		return whole(0), s == "f"
+	case oidInt2, oidInt4, oidInt8:
+		n, err := strconv.ParseInt(s, 10, 64)
+		return whole(n), err == nil
+	case oidFloat4, oidFloat8:
+		f, err := strconv.ParseFloat(s, 64)
+		return float(f), err == nil
+	case oidNumeric:
+		if s == "NaN" || strings.HasSuffix(s, "Infinity") {
+			return datum{}, true
+		}
+		_, decimals, _ := strings.Cut(s, ".")
+		r, ok := new(big.Rat).SetString(s)
+		return datum{number: r, digits: len(decimals)}, ok && len(s) < 1000
+	case oidDate, oidTimestamp, oidTimestamptz:
+		r, ok := instant(s)
+		if ok && oid == oidDate {
+			r.Quo(r, big.NewRat(microsPerDay, 1))
+		}
+		return datum{number: r}, ok
+	case oidTime, oidInterval:
+		return datum{}, false
+	}
+	return datum{text: s}, true
+}
+
+const microsPerDay = 86_400_000_000
+
+// layouts are the spellings of dates and timestamps that Go and Postgres read alike.
+var layouts = []string{"2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05Z07"}
+
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// instant reads a date or timestamp as microseconds since 2000-01-01, UTC unless it
+// says otherwise.
+func instant(s string) (*big.Rat, bool) {
+	for _, l := range layouts {
+		t, err := time.Parse(l, s)
+		if err != nil {
+			continue
+		}
+		micros := new(big.Rat).SetInt64((t.Unix() - epoch.Unix()) * 1_000_000)
+		return micros.Add(micros, big.NewRat(int64(t.Nanosecond()), 1000)), true
+	}
+	return nil, false
+}
+
+// timeOf is the inverse of instant for whole microseconds.
+func timeOf(micros int64) time.Time {
+	day := micros / microsPerDay
+	rest := micros % microsPerDay
+	return epoch.AddDate(0, 0, int(day)).Add(time.Duration(rest) * time.Microsecond)
+}

@@ -1,0 +1,368 @@
+package scalar
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"dpproxy/pgerr"
+)
+
+// A Writer writes expressions as SQL that is total: it has a value or is NULL for
+// every row, whatever the row holds. It is meant for a session with search_path =
+// pg_catalog, TimeZone = UTC, DateStyle = ISO and IntervalStyle = postgres. Its errors
+// are *pgerr.Error with positions in the statement.
+type Writer struct {
+	Env *Env
+	// Fold returns the placeholder of a fold's value, e.g. $3.
+	Fold func(i int) string
+}
+
+// fragment is SQL with the type that it has there. That may differ from the type of the
+// expression: whole numbers are computed as int8, or as numeric if they may not fit;
+// float4 as float8.
+type fragment struct {
+	sql string
+	typ Type
+	// zone is set where a timestamp with time zone is written as the timestamp that it
+	// is in that zone: SQL of the zone's name.
+	zone string
+}
+
+// mode says what becomes of the columns in an expression.
+type mode uint8
+
+const (
+	// exact leaves plain columns as they are: for comparing, counting and grouping.
+	exact mode = iota
+	// bounded brings values into their interval, so that operators cannot raise; of
+	// texts, into a length.
+	bounded
+)
+
+// Expr writes an expression as it is: a plain column unclamped. It may be compared,
+// counted and grouped.
+func (w *Writer) Expr(e Expr) (string, error) {
+	f, err := w.write(e, exact)
+	return f.sql, err
+}
+
+// Value is Expr that also tells the type of the SQL. It may differ from the type of the
+// expression: whole numbers are computed as int8, or as numeric if they may not fit;
+// float4 as float8. A timestamp with time zone that depends on no time of day (of
+// date_trunc over a date) is written as the timestamp that it is in the session's zone.
+func (w *Writer) Value(e Expr) (string, Type, error) {
+	f, err := w.write(e, exact)
+	return f.sql, f.typ, err
+}
+
+// Bounded writes a number, date or time that lies within the interval, or is NULL. The
+// type of the SQL is as for Value; a timestamp with time zone is one. The interval is
+// [Env.Bounds] or [Env.Narrowed] of e; without bounds e is refused.
+func (w *Writer) Bounded(e Expr, within Interval) (string, Type, error) {
+	if !within.Bounded() {
+		return "", Type{}, w.noBounds(e)
+	}
+	if ref, ok := e.(*Ref); ok && !ref.Column.derived() && (e.Type().number() || moment(e.Type())) {
+		f, err := w.bring(ref, fragment{sql: ref.Column.SQL, typ: e.Type()}, within)
+		return f.sql, f.typ, err
+	}
+	f, err := w.operand(e)
+	if err != nil {
+		return "", Type{}, err
+	}
+	if i := w.Env.interval(e); i.within(within) {
+		return f.sql, f.typ, nil
+	}
+	low, high, ok := literals(within, f.typ)
+	if !ok {
+		return "", Type{}, w.noBounds(e)
+	}
+	return "CASE WHEN " + f.sql + " IS NOT NULL THEN " + clampSQL(f.sql, low, high) + " END", f.typ, nil
+}
+
+// Target writes what column c of a derived table stands for in a branch of its query,
+// in the type that references to the column expect: numbers and times within their bounds.
+func (w *Writer) Target(c *Column, branch int) (string, error) {
+	e := c.Of[branch]
+	if !c.derived() {
+		return w.Expr(e)
+	}
+	if from, to := e.Type().Family(), c.Type.Family(); from != to && (from != IntFamily || !c.Type.number()) {
+		return "", pgerr.New(pgerr.Internal, "a column of type %s stands for a value of type %s", c.Type, e.Type()).At(e.Pos())
+	}
+	var f fragment
+	var err error
+	if c.Type.number() || moment(c.Type) {
+		f, err = w.operand(e)
+	} else {
+		f, err = w.write(e, exact)
+	}
+	if err != nil {
+		return "", err
+	}
+	return w.as(f, w.Env.physical(&Ref{Column: c}), e.Pos())
+}
+
+// longest bounds the SQL of one expression: CASE and bounds repeat what they are about.
+const longest = 1 << 20
+
+func (w *Writer) write(e Expr, m mode) (fragment, error) {
+	f, err := w.dispatch(e, m)
+	if err == nil && len(f.sql) > longest {
+		return fragment{}, pgerr.New(pgerr.StatementTooComplex, "the expression is too large").At(e.Pos()).WithHint("Use a simpler one.")
+	}
+	return f, err
+}
+
+func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
+	switch e := e.(type) {
+	case *Ref:
+		return w.column(e, m)
+	case *Query:
+		sql, err := e.SQL(w)
+		return fragment{sql: sql, typ: typ(oidBool)}, err
+	case *constant:
+		return w.constant(e, m)
+	case *call:
+		return e.fn.over.write(w, e)
+	case *cast:
+		return w.cast(e, m)
+	case *choice, *nullIf, *branches:
+		return w.oneOf(e, m)
+	case *like:
+		return w.like(e)
+	case *aggregate:
+		return w.aggregate(e)
+	case *comparison, *distinct, *among, *between, *anyOf, *logic, *null, *truth:
+		sql, err := w.test(e)
+		return fragment{sql: sql, typ: typ(oidBool)}, err
+	}
+	return fragment{}, pgerr.New(pgerr.Internal, "an expression that cannot be written").At(e.Pos())
+}
+
+// operand writes a bounded value as an instant where its type is one.
+func (w *Writer) operand(e Expr) (fragment, error) {
+	f, err := w.write(e, bounded)
+	if err != nil {
+		return fragment{}, err
+	}
+	return w.instant(f), nil
+}
+
+// instant turns a local time into the instant that it stands for.
+func (w *Writer) instant(f fragment) fragment {
+	if f.zone == "" {
+		return f
+	}
+	return fragment{sql: "pg_catalog.timezone(" + f.zone + ", " + f.sql + ")", typ: typ(oidTimestamptz)}
+}
+
+// as converts SQL to a type without being able to raise.
+func (w *Writer) as(f fragment, t Type, at int) (string, error) {
+	f = w.instant(f)
+	from, to := f.typ.Family(), t.Family()
+	switch {
+	case f.typ.same(t), from == TextFamily && t.OID == oidText && f.typ.OID == oidVarchar, from == TextFamily && t.OID == oidVarchar && f.typ.OID == oidText:
+		return f.sql, nil
+	case from == IntFamily && to == IntFamily && t.OID == oidInt8,
+		from == IntFamily && (to == NumericFamily || t.OID == oidFloat8),
+		from == NumericFamily && (t.OID == oidFloat8 || t.OID == oidInt8), // what calls this has proved that it fits
+		from == FloatFamily && t.OID == oidFloat8,
+		from == TextFamily && to == TextFamily,
+		f.typ.OID == oidDate && t.OID == oidTimestamp:
+		return castSQL(f.sql, t), nil
+	}
+	return "", pgerr.New(pgerr.Internal, "%s cannot be written as %s", f.typ, t).At(at)
+}
+
+// physical returns the type that an expression is computed in.
+func (env *Env) physical(e Expr) Type {
+	t := e.Type()
+	switch {
+	case t.float():
+		return typ(oidFloat8)
+	case t.whole() && env.beyondInt8(e):
+		return typ(oidNumeric)
+	case t.whole():
+		return typ(oidInt8)
+	}
+	return t
+}
+
+// beyondInt8 reports whether whole numbers are computed as numeric.
+func (env *Env) beyondInt8(e Expr) bool {
+	switch e := e.(type) { //nolint:gochecksumtype // the others fit
+	case *Ref:
+		for _, of := range e.Column.Of {
+			if of.Type().whole() && env.beyondInt8(of) {
+				return true
+			}
+		}
+	case *call, *aggregate:
+		i := env.interval(e)
+		return i.Bounded() && !i.within(Interval{Low: lowestInt8, High: highestInt8})
+	case *choice, *nullIf, *branches:
+		for _, o := range operands(e) {
+			if o.Type().whole() && env.beyondInt8(o) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Columns and constants.
+
+func (w *Writer) column(e *Ref, m mode) (fragment, error) {
+	c := e.Column
+	f := fragment{sql: c.SQL, typ: c.Type}
+	if c.derived() {
+		f.typ = w.Env.physical(e)
+	}
+	if m == exact {
+		return f, nil
+	}
+	switch {
+	case c.Type.Family() == TextFamily:
+		return cut(f), nil
+	case c.derived() || !c.Type.number() && !moment(c.Type):
+		return f, nil
+	}
+	return w.bring(e, f, w.Env.declared(c.Base()))
+}
+
+// bring brings a column of a table into bounds, if there are some. NaN is above all numbers, as in
+// Postgres's LEAST and GREATEST, and becomes the upper bound.
+func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
+	c := e.Column.Base()
+	switch {
+	case c.Type.whole():
+		f.typ = typ(oidInt8)
+	case c.Type.float():
+		f.typ = typ(oidFloat8)
+	}
+	sql, err := w.as(fragment{sql: f.sql, typ: c.Type}, f.typ, e.At)
+	if err != nil {
+		return fragment{}, err
+	}
+	if f.typ.OID == oidNumeric && scaleOf(c.Type) < 0 {
+		digits := strconv.Itoa(keptDigits)
+		sql = "CASE WHEN pg_catalog.scale(" + sql + ") OPERATOR(pg_catalog.>) " + digits + " THEN pg_catalog.round(" + sql + ", " + digits + ") ELSE " + sql + " END"
+	}
+	x := sql
+	if low, high, ok := literals(i, f.typ); ok {
+		x = clampSQL(sql, low, high)
+	}
+	switch {
+	case f.typ.OID == oidFloat8:
+		t := tiny(c.Type)
+		x = "CASE WHEN " + sql + " OPERATOR(pg_catalog.>) " + floatLiteral(new(big.Rat).Neg(t)) + " AND " + sql + " OPERATOR(pg_catalog.<) " + floatLiteral(t) +
+			" THEN " + floatLiteral(new(big.Rat)) + " WHEN " + sql + " IS NOT NULL THEN " + x + " END"
+	case i.Bounded() && !e.Column.NotNull:
+		x = "CASE WHEN " + f.sql + " IS NOT NULL THEN " + x + " END"
+	}
+	f.sql = x
+	return f, nil
+}
+
+func clampSQL(sql, low, high string) string {
+	return "LEAST(GREATEST(" + sql + ", " + low + "), " + high + ")"
+}
+
+// literals writes the ends of an interval in a type.
+func literals(i Interval, t Type) (low, high string, ok bool) {
+	if !i.Bounded() {
+		return "", "", false
+	}
+	switch t.OID {
+	case oidInt8:
+		return intLiteral(larger(floor(i.Low), lowestInt8)), intLiteral(smaller(ceil(i.High), highestInt8)), true
+	case oidNumeric:
+		return numericLiteral(scaled(i.Low, keptDigits, floor)), numericLiteral(scaled(i.High, keptDigits, ceil)), true
+	case oidFloat8:
+		return floatLiteral(ratOf(floatBelow(i.Low))), floatLiteral(ratOf(floatAbove(i.High))), true
+	case oidDate, oidTimestamp, oidTimestamptz:
+		return momentLiteral(floor(i.Low), t), momentLiteral(ceil(i.High), t), i.within(years(t))
+	}
+	return "", "", false
+}
+
+func intLiteral(r *big.Rat) string { return "CAST('" + r.Num().String() + "' AS pg_catalog.int8)" }
+
+func numericLiteral(r *big.Rat) string {
+	s := r.FloatString(keptDigits)
+	return "CAST('" + strings.TrimSuffix(strings.TrimRight(s, "0"), ".") + "' AS pg_catalog.numeric)"
+}
+
+func floatLiteral(r *big.Rat) string {
+	f, _ := r.Float64()
+	return "CAST('" + strconv.FormatFloat(f, 'g', -1, 64) + "' AS pg_catalog.float8)"
+}
+
+func momentLiteral(r *big.Rat, t Type) string {
+	n := r.Num().Int64()
+	switch t.OID {
+	case oidDate:
+		return "CAST('" + epoch.AddDate(0, 0, int(n)).Format(time.DateOnly) + "' AS pg_catalog.date)"
+	case oidTimestamptz:
+		return "CAST('" + timeOf(n).Format("2006-01-02 15:04:05.999999+00") + "' AS pg_catalog.timestamptz)"
+	}
+	return "CAST('" + timeOf(n).Format("2006-01-02 15:04:05.999999") + "' AS pg_catalog.timestamp)"
+}
+
+func (w *Writer) constant(e *constant, m mode) (fragment, error) {
+	p := w.Fold(e.fold)
+	if e.typ.Enum.Name != "" { // OIDs of enums differ between databases, so that they travel as text
+		text := typ(oidText)
+		text.Array = e.typ.Array
+		return fragment{sql: castSQL(castSQL(p, text), e.typ), typ: e.typ}, nil
+	}
+	f := fragment{sql: castSQL(p, e.typ), typ: e.typ}
+	if m == bounded && (e.typ.number() || moment(e.typ)) {
+		d, err := w.Env.datum(e)
+		if err != nil {
+			return fragment{}, err
+		}
+		if !d.null && d.number == nil {
+			return fragment{}, pgerr.New(pgerr.NotAllowed, "a constant that is not finite can only be compared on protected data").At(e.at).
+				WithHint("Use a finite value.")
+		}
+		if e.typ.OID == oidFloat4 {
+			return fragment{sql: castSQL(f.sql, typ(oidFloat8)), typ: typ(oidFloat8)}, nil
+		}
+	}
+	return f, nil
+}
+
+// noBounds refuses arithmetic with a value that nothing bounds.
+func (w *Writer) noBounds(e Expr) error {
+	if c := w.unbounded(e); c != nil {
+		return pgerr.New(pgerr.NoBounds, "column %q has no bounds: it can only be compared", c.Column.Name).At(c.At).
+			WithHint("The administrator can declare bounds for it in the policy; LEAST and GREATEST with constants bound it as well.")
+	}
+	return pgerr.New(pgerr.NoBounds, "this value has no bounds: it can only be compared").At(e.Pos()).
+		WithHint("Bound it with LEAST and GREATEST.")
+}
+
+// unbounded finds a column that leaves e without bounds.
+func (w *Writer) unbounded(e Expr) *Ref {
+	if w.Env.Bounds(e).Bounded() {
+		return nil
+	}
+	if ref, ok := e.(*Ref); ok {
+		return ref
+	}
+	for _, o := range operands(e) {
+		if c := w.unbounded(o); c != nil && (o.Type().number() || moment(o.Type())) {
+			return c
+		}
+	}
+	return nil
+}
+
+// operatorSQL writes a binary operator.
+func operatorSQL(op, left, right string, t Type) fragment {
+	return fragment{sql: "(" + left + " OPERATOR(pg_catalog." + op + ") " + right + ")", typ: t}
+}

@@ -1,0 +1,173 @@
+package scalar
+
+import "math/big"
+
+// sumBits is the resolution of sums of floats: their bounds span about 2^sumBits steps, so
+// that the sum of integers does not depend on the order of the rows.
+const sumBits = 30
+
+// aggregate bounds an aggregate over at most rows rows.
+func (env *Env) aggregate(e *aggregate) Interval {
+	rows := rat(e.rows)
+	if e.name == "count" {
+		return Interval{Low: new(big.Rat), High: rows, Least: rat(1)}
+	}
+	i := env.interval(e.x)
+	i.Null = true
+	if i.empty || !i.Bounded() {
+		return i
+	}
+	switch e.name {
+	case "sum":
+		if e.x.Type().float() {
+			i = latticeOf(i).widened(i)
+		}
+		i.Low = smaller(i.Low, new(big.Rat).Mul(i.Low, rows))
+		i.High = larger(i.High, new(big.Rat).Mul(i.High, rows))
+	case "avg":
+		if e.x.Type().float() {
+			l := latticeOf(i)
+			i = l.widened(i)
+			i.Least = power2(int(l) - 64) // of fewer than 2^64 rows
+			return i
+		}
+		if i.Least != nil {
+			n := Interval{Low: rat(1), High: power2(63), Least: rat(1)}
+			i.Least = roundedQuotient(i, i, n).Least
+		}
+		i = roundedMean(i)
+	}
+	return i
+}
+
+// roundedMean allows for the rounding of a numeric mean.
+func roundedMean(i Interval) Interval {
+	digits := 40
+	if i.Least != nil {
+		digits = max(digits, decimals(i.Least))
+	}
+	e := new(big.Rat).Mul(i.magnitude(), power10(-12))
+	i.Low, i.High = scaled(new(big.Rat).Sub(i.Low, e), digits, floor), scaled(new(big.Rat).Add(i.High, e), digits, ceil)
+	return i
+}
+
+// A lattice is the grid that floats are summed on, by the exponent of its step: a power of two.
+type lattice int
+
+func latticeOf(i Interval) lattice {
+	m := i.magnitude()
+	if m.Sign() == 0 {
+		return 0
+	}
+	return lattice(m.Num().BitLen() - m.Denom().BitLen() + 1 - sumBits)
+}
+
+// widened rounds the ends to the grid, outward.
+func (l lattice) widened(i Interval) Interval {
+	step := power2(int(l))
+	i.Low = new(big.Rat).Mul(floor(new(big.Rat).Quo(i.Low, step)), step)
+	i.High = new(big.Rat).Mul(ceil(new(big.Rat).Quo(i.High, step)), step)
+	i.Least = step
+	return i
+}
+
+// aggregate writes an aggregate that does not depend on the order of the rows, within its
+// bounds however many rows there are.
+func (w *Writer) aggregate(e *aggregate) (fragment, error) {
+	filter := ""
+	if e.filter != nil {
+		f, err := w.Expr(e.filter)
+		if err != nil {
+			return fragment{}, err
+		}
+		filter = " FILTER (WHERE " + f + ")"
+	}
+	switch e.name {
+	case "count":
+		return w.count(e, filter)
+	case "sum", "avg":
+		return w.sum(e, filter)
+	case "min", "max":
+		return w.extreme(e, filter)
+	}
+	x, err := w.Expr(e.x)
+	return fragment{sql: "pg_catalog." + e.name + "(" + x + ")" + filter, typ: e.typ}, err
+}
+
+func (w *Writer) count(e *aggregate, filter string) (fragment, error) {
+	x := "*"
+	if e.x != nil {
+		sql, err := w.Expr(e.x)
+		if err != nil {
+			return fragment{}, err
+		}
+		x = sql
+	}
+	if e.distinct {
+		x = "DISTINCT " + x
+	}
+	return fragment{sql: "LEAST(pg_catalog.count(" + x + ")" + filter + ", " + intLiteral(rat(e.rows)) + ")", typ: typ(oidInt8)}, nil
+}
+
+func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
+	i := w.Env.interval(e)
+	if !i.Bounded() && !i.empty {
+		return fragment{}, w.noBounds(e.x)
+	}
+	f, err := w.operand(e.x)
+	if err != nil {
+		return fragment{}, err
+	}
+	t := w.Env.physical(e)
+	var sql string
+	switch {
+	case e.x.Type().float():
+		sql = w.floatSum(e, f.sql, filter)
+	default:
+		sql = "pg_catalog." + e.name + "(" + f.sql + ")" + filter
+		if t.OID != oidNumeric {
+			low, high, _ := literals(i, typ(oidNumeric))
+			return fragment{sql: "CAST(CASE WHEN " + sql + " IS NOT NULL THEN " + clampSQL(sql, low, high) + " END AS pg_catalog.int8)", typ: t}, nil
+		}
+	}
+	low, high, ok := literals(i, t)
+	if !ok { // NULL
+		return fragment{sql: sql, typ: t}, nil
+	}
+	return fragment{sql: "CASE WHEN " + sql + " IS NOT NULL THEN " + clampSQL(sql, low, high) + " END", typ: t}, nil
+}
+
+// floatSum adds whole steps and scales the sum: a power of two loses nothing.
+func (w *Writer) floatSum(e *aggregate, x, filter string) string {
+	l := latticeOf(w.Env.Bounds(e.x))
+	steps := "CAST(" + x + " OPERATOR(pg_catalog.*) " + floatLiteral(power2(-int(l))) + " AS pg_catalog.int8)"
+	return "(CAST(pg_catalog." + e.name + "(" + steps + ")" + filter + " AS pg_catalog.float8) OPERATOR(pg_catalog.*) " + floatLiteral(power2(int(l))) + ")"
+}
+
+// extreme writes min and max. Equal numerics of different scales are one.
+func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
+	t := e.x.Type()
+	i := w.Env.interval(e.x)
+	if t.float() && !i.Bounded() && !i.empty {
+		return fragment{}, w.noBounds(e.x)
+	}
+	m := exact
+	if i.Bounded() {
+		m = bounded
+	}
+	f, err := w.write(e.x, m)
+	if err != nil {
+		return fragment{}, err
+	}
+	f = w.instant(f)
+	physical := w.Env.physical(e)
+	sql, err := w.as(f, physical, e.at)
+	if err != nil {
+		return fragment{}, err
+	}
+	sql = "pg_catalog." + e.name + "(" + sql + ")" + filter
+	if physical.OID == oidNumeric {
+		sql = "pg_catalog.trim_scale(" + sql + ")"
+	}
+	return fragment{sql: sql, typ: physical}, nil
+}

@@ -1,0 +1,112 @@
+package scalar
+
+import "strings"
+
+// test writes a condition.
+func (w *Writer) test(e Expr) (string, error) {
+	parts, err := w.compared(e)
+	if err != nil {
+		return "", err
+	}
+	switch e := e.(type) { //nolint:gochecksumtype // dispatch hands over these alone
+	case *comparison:
+		return operatorSQL(e.op, parts[0], parts[1], e.typ).sql, nil
+	case *distinct:
+		return "(" + parts[0] + " IS" + negated(e.not) + " DISTINCT FROM " + parts[1] + ")", nil
+	case *among:
+		return inSQL(parts, e.not), nil
+	case *between:
+		return betweenSQL(parts, e.not, e.symmetric), nil
+	case *anyOf:
+		return anySQL(parts[0], e.op, parts[1], e.all), nil
+	case *logic:
+		return logicSQL(e.kind, parts), nil
+	case *null:
+		return "(" + parts[0] + " IS" + negated(e.not) + " NULL)", nil
+	case *truth:
+		return "(" + parts[0] + " IS " + e.kind + ")", nil
+	}
+	return "", notAllowed("this condition", e.Pos())
+}
+
+// compared writes operands that are compared as they are: what they are computed in
+// compares within each family, and an instant is compared as one.
+func (w *Writer) compared(e Expr) ([]string, error) {
+	list := operands(e)
+	parts := make([]string, len(list))
+	for i, o := range list {
+		f, err := w.write(o, exact)
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = w.instant(f).sql
+	}
+	return parts, nil
+}
+
+// oneOf writes an expression whose value is one of several.
+func (w *Writer) oneOf(e Expr, m mode) (fragment, error) {
+	t := w.Env.physical(e)
+	result := func(o Expr) (string, error) {
+		f, err := w.write(o, m)
+		if err != nil {
+			return "", err
+		}
+		return w.as(f, t, o.Pos())
+	}
+	switch e := e.(type) { //nolint:gochecksumtype // dispatch hands over these alone
+	case *choice:
+		return w.choose(e, t, result)
+	case *nullIf:
+		left, err := result(e.left)
+		if err != nil {
+			return fragment{}, err
+		}
+		right, err := w.write(e.right, exact)
+		return fragment{sql: "NULLIF(" + left + ", " + w.instant(right).sql + ")", typ: t}, err
+	case *branches:
+		return w.branches(e, t, result)
+	}
+	return fragment{}, notAllowed("this choice", e.Pos())
+}
+
+func (w *Writer) choose(e *choice, t Type, result func(Expr) (string, error)) (fragment, error) {
+	parts := make([]string, len(e.args))
+	for i, a := range e.args {
+		var err error
+		if parts[i], err = result(a); err != nil {
+			return fragment{}, err
+		}
+	}
+	return fragment{sql: strings.ToUpper(e.kind) + "(" + strings.Join(parts, ", ") + ")", typ: t}, nil
+}
+
+func (w *Writer) branches(e *branches, t Type, result func(Expr) (string, error)) (fragment, error) {
+	var tested, results []string
+	add := func(o Expr) error {
+		f, err := w.write(o, exact)
+		tested = append(tested, w.instant(f).sql)
+		return err
+	}
+	if e.x != nil {
+		if err := add(e.x); err != nil {
+			return fragment{}, err
+		}
+	}
+	otherwise, err := result(e.otherwise)
+	if err != nil {
+		return fragment{}, err
+	}
+	results = append(results, otherwise)
+	for _, wh := range e.whens {
+		if err := add(wh.cond); err != nil {
+			return fragment{}, err
+		}
+		then, err := result(wh.then)
+		if err != nil {
+			return fragment{}, err
+		}
+		results = append(results, then)
+	}
+	return fragment{sql: "(" + caseSQL(e.x != nil, tested, results) + ")", typ: t}, nil
+}

@@ -1,0 +1,256 @@
+package planner
+
+import (
+	"slices"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// A semijoin is a sub-select in a condition: IN or EXISTS. Whether it is true depends on
+// the row, on rows of the same unit, and on public rows.
+type semijoin struct {
+	inner *source
+	at    int
+	// units says that it was written as NOT IN: both sides must be units.
+	units bool
+}
+
+// subselect resolves a condition with a query inside, wherever it stands.
+func (s *source) subselect(e parser.Expr) (scalar.Expr, error) {
+	switch e := e.(type) { //nolint:gochecksumtype // the others have no query inside
+	case *parser.InQuery:
+		return s.in(e, false)
+	case *parser.Exists:
+		return s.exists(e)
+	}
+	return nil, pgerr.New(pgerr.Internal, "a condition without a query").At(e.Pos())
+}
+
+// below begins the level of a sub-select.
+func (s *source) below() (inner *source, done func()) {
+	s.b.inside++
+	inner = newSource(s.b)
+	inner.outer = s
+	return inner, func() { s.b.inside-- }
+}
+
+// exists resolves EXISTS.
+func (s *source) exists(e *parser.Exists) (scalar.Expr, error) {
+	sel, ok := e.Query.(*parser.Select)
+	if !ok || len(sel.Groups) > 0 || sel.Having != nil || sel.From == nil {
+		return nil, notHere(e.At, "Use IN: patient_id IN (SELECT patient_id ... GROUP BY patient_id HAVING ...).",
+			"EXISTS on protected data takes a plain SELECT without GROUP BY and UNION")
+	}
+	inner, done := s.below()
+	defer done()
+	if err := inner.build(sel.From, sel.Where); err != nil {
+		return nil, err
+	}
+	for _, t := range sel.Targets {
+		if t.X == nil {
+			continue
+		}
+		if _, err := inner.resolver().Expr(t.X); err != nil {
+			return nil, err
+		}
+	}
+	j := &semijoin{inner: inner, at: e.At}
+	return s.semijoin(j, inner.existsSQL)
+}
+
+// in resolves X IN (query) and X NOT IN (query). Where it must be true, NULL is as good as
+// false.
+func (s *source) in(e *parser.InQuery, mustBeTrue bool) (scalar.Expr, error) {
+	inner, done := s.below()
+	defer done()
+	left, err := s.compared(e, inner)
+	if err != nil {
+		return nil, err
+	}
+	right, where, err := inner.selected(e)
+	if err != nil {
+		return nil, err
+	}
+	inner.outer = nil // only the condition may refer to the level around
+	inner.match, err = inner.resolver().Boolean(&parser.Op{Name: "=", Left: left, Right: right, At: e.At})
+	inner.outer = s
+	if err != nil {
+		return nil, err
+	}
+	if err := inner.filter(where); err != nil {
+		return nil, err
+	}
+	inner.tie(inner.match)
+	if err := inner.finish(); err != nil {
+		return nil, err
+	}
+	j := &semijoin{inner: inner, at: e.At, units: e.Not}
+	switch {
+	case e.Not:
+		return s.semijoin(j, func(w *scalar.Writer) (string, error) { return prefixed("NOT ", inner.existsSQL, w) })
+	case mustBeTrue || inner.neverNull():
+		return s.semijoin(j, inner.existsSQL)
+	case s.inside: // it is written twice
+		return nil, notHere(e.At, "Use EXISTS with an equality.", "IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
+	}
+	return s.semijoin(j, inner.inSQL)
+}
+
+// compared resolves the left side of IN: a column of the level around, or a constant.
+func (s *source) compared(e *parser.InQuery, inner *source) (parser.Expr, error) {
+	ref, ok := e.X.(*parser.Column)
+	if !ok {
+		if parser.ColumnFree(e.X) {
+			return e.X, nil
+		}
+		return nil, notHere(e.X.Pos(), "Compute the expression in a sub-select in FROM and compare its column.", "IN (SELECT ...) on protected data takes a plain column on its left")
+	}
+	col, err := s.known(ref)
+	if err != nil {
+		return nil, err
+	}
+	pin := &parser.Column{Name: ref.Name, At: ref.At}
+	inner.pinned[pin] = col
+	inner.foreign = append(inner.foreign, col)
+	return pin, nil
+}
+
+// selected resolves FROM of the query of IN, and returns what it selects and its WHERE. A
+// query that is more than a plain SELECT of one column is a derived table.
+func (s *source) selected(e *parser.InQuery) (x, where parser.Expr, err error) {
+	sel, ok := e.Query.(*parser.Select)
+	if ok && len(sel.Groups) == 0 && sel.Having == nil && sel.From != nil && len(sel.Targets) == 1 && sel.Targets[0].X != nil {
+		return sel.Targets[0].X, sel.Where, s.from(sel.From)
+	}
+	if err := s.from(&parser.Derived{Query: e.Query, At: e.At}); err != nil {
+		return nil, nil, err
+	}
+	switch fields := s.frame.visible; {
+	case len(fields) != 1:
+		return nil, nil, notHere(e.At, "Select the column that is compared.", "the sub-select of IN has %d columns", len(fields))
+	case fields[0].hidden:
+		return nil, nil, hiddenColumn(fields[0].name, e.At)
+	default:
+		ref := &parser.Column{Name: fields[0].name, At: e.At}
+		s.pinned[ref] = fields[0].column
+		return ref, nil, nil
+	}
+}
+
+// correlation allows references to the level around in equalities of plain columns alone.
+func (s *source) correlation(x scalar.Expr) error {
+	if s.outer == nil || !slices.ContainsFunc(x.Columns(), s.isForeign) || s.tie(x) {
+		return nil
+	}
+	return notHere(x.Pos(), "Compare a column of the sub-select with one of the query around it by =.",
+		"a sub-select on protected data refers to the query around it by more than an equality of columns")
+}
+
+func (s *source) isForeign(c *scalar.Column) bool { return s.home[c] == nil }
+
+// tie notes an equality of a column with one of the level around.
+func (s *source) tie(x scalar.Expr) bool {
+	a, b, ok := scalar.Equality(x)
+	if !ok || s.isForeign(a) == s.isForeign(b) {
+		return false
+	}
+	if s.isForeign(a) {
+		a, b = b, a
+	}
+	s.ties = append(s.ties, pair{a, b})
+	return true
+}
+
+// semijoin makes the condition. Its ties to the unit can be judged only when the level
+// around is known; conditions above it come later.
+func (s *source) semijoin(j *semijoin, sql func(*scalar.Writer) (string, error)) (scalar.Expr, error) {
+	s.semijoins = append(s.semijoins, j)
+	q := &scalar.Query{SQL: sql, Uses: j.inner.foreign, At: j.at}
+	if s.finished {
+		return q, j.tied(s)
+	}
+	return q, nil
+}
+
+// tied refuses a sub-select whose rows need not be of the unit of the row around it.
+func (j *semijoin) tied(s *source) error {
+	inner := j.inner
+	unit := s.b.q.cat.unit
+	switch {
+	case inner.declares:
+		return notHere(j.at, "Use INNER JOIN there.", "a public relation that is outer-joined with protected rows can only stand in FROM of the aggregate itself")
+	case !inner.protected() && len(inner.ties) == 0 && inner.match == nil:
+		return notHere(j.at, "Compare a column of the sub-select with one of the query around it by =.", "a sub-select on protected data that says nothing of the row cannot be used")
+	case !inner.protected() && !j.units:
+		return nil
+	case inner.protected() && !s.protected():
+		return pgerr.New(pgerr.Ownership, "whether a public row is kept depends on protected rows").At(j.at).
+			WithHint("Join the protected rows in FROM.")
+	}
+	if j.units && !j.comparesUnits(s) {
+		return notHere(j.at, "Use NOT EXISTS with an equality, or IN.", "NOT IN (SELECT ...) on protected data takes columns that identify the %s on both sides", unit)
+	}
+	c := newClasses(slices.Concat(inner.equal, s.equal), slices.Concat(region(inner.root), region(s.root)))
+	if !c.same(inner.unit(), s.unit()) {
+		return pgerr.New(pgerr.Ownership, "rows of a sub-select need not belong to the same %s as the row around it", unit).At(j.at).
+			WithHint("Compare the columns that identify the %s on both sides.", unit)
+	}
+	follow(region(inner.root), region(s.root), c)
+	return nil
+}
+
+// comparesUnits reports whether both sides of IN identify the unit, each by what its own
+// level says: neither is NULL then.
+func (j *semijoin) comparesUnits(s *source) bool {
+	inner := j.inner
+	if !inner.protected() || len(inner.match.Columns()) != 2 {
+		return false
+	}
+	a, b, ok := scalar.Equality(inner.match)
+	if !ok {
+		return false
+	}
+	if inner.isForeign(b) {
+		a, b = b, a
+	}
+	return s.classes.same(a, s.unit()) && inner.selectsUnit(b)
+}
+
+// selectsUnit reports whether the column is the unit by what the level says, IN aside.
+func (s *source) selectsUnit(c *scalar.Column) bool {
+	return s.protected() && newClasses(slices.Concat(holds(s.root), equalities(s.where)), region(s.root)).same(c, s.unit())
+}
+
+// neverNull reports whether what IN compares is never NULL.
+func (s *source) neverNull() bool {
+	return !slices.ContainsFunc(s.match.Columns(), func(c *scalar.Column) bool { return !c.NotNull && (s.isForeign(c) || !s.selectsUnit(c)) })
+}
+
+// existsSQL writes that there is a row.
+func (s *source) existsSQL(w *scalar.Writer) (string, error) {
+	from, where, err := s.write(w, nil)
+	return "EXISTS (SELECT 1\n  FROM " + from + "\n  WHERE " + where + ")", err
+}
+
+// inSQL writes IN with the values that it has: NULL where no row is equal and the
+// comparison with some is NULL.
+func (s *source) inSQL(w *scalar.Writer) (string, error) {
+	equal, err := s.existsSQL(w)
+	if err != nil {
+		return "", err
+	}
+	from, where, err := s.writeUnmatched(w)
+	if err != nil {
+		return "", err
+	}
+	match, err := w.Expr(s.match)
+	return "(CASE WHEN " + equal + " THEN TRUE WHEN EXISTS (SELECT 1\n  FROM " + from + "\n  WHERE " + where +
+		" AND (" + match + ") IS NULL) THEN NULL ELSE FALSE END)", err
+}
+
+func prefixed(prefix string, sql func(*scalar.Writer) (string, error), w *scalar.Writer) (string, error) {
+	text, err := sql(w)
+	return "(" + prefix + text + ")", err
+}

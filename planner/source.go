@@ -1,0 +1,302 @@
+package planner
+
+import (
+	"slices"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// A source is FROM and WHERE of one level, resolved: rows that each belong to exactly
+// one privacy unit, known by a hidden column that is followed by provenance.
+//
+// It is built in one pass over the tree ([source.item], [source.condition]) and then
+// proved in [source.finish]: every two protected relations are joined on the unit, and
+// every one that could multiply the rows of a unit is cut.
+type source struct {
+	b     *builder
+	root  node
+	frame frame
+	// relations are the relations of this level, in order; hidden ones of paths are
+	// below their scan.
+	relations []*relation
+	home      map[*scalar.Column]*relation
+	where     []condition
+	semijoins []*semijoin
+	// outer is the level that the WHERE of a semi-join may refer to; nil otherwise.
+	outer *source
+	// pinned are references whose meaning is known without a name.
+	pinned map[*parser.Column]*scalar.Column
+	// foreign are the columns of outer that are mentioned; ties make some equal to
+	// columns of this level, in this order: ours, theirs.
+	foreign []*scalar.Column
+	ties    []pair
+	// match is what IN compares, nil elsewhere.
+	match    scalar.Expr
+	mentions []*scalar.Column
+	declares bool
+	// inside says that the level is below a sub-select of a condition.
+	inside bool
+
+	// What finish has proved.
+	finished bool
+	equal    []pair // of plain columns, on every row
+	classes  *classes
+	owner    *relation
+	facts    *facts
+}
+
+// A builder makes the levels of one block.
+type builder struct {
+	q *Query
+	// aliases counts the relations of all levels.
+	aliases int
+	// inside counts the sub-selects of conditions around the level that is built.
+	inside int
+}
+
+// maxRelations bounds the relations of one block, those of paths to the unit included.
+const maxRelations = 64
+
+// A node is an item of FROM, resolved: *relation or *joined.
+//
+//sumtype:decl
+type node interface{ node() }
+
+// A joined is a join of two items; RIGHT is a mirrored LEFT.
+type joined struct {
+	left, right node
+	on          []condition
+	// outer says that rows of left without a match stay, with NULL on the right.
+	outer bool
+	// declares says that it was written as an outer join whose left side is public: its
+	// rows without a match show keys and hold no protected row, so that they are
+	// never read.
+	declares bool
+}
+
+func (*relation) node() {}
+func (*joined) node()   {}
+
+// A condition holds on every row of its level, or of its join.
+type condition struct {
+	x scalar.Expr
+	// query says that there is a sub-select in it.
+	query bool
+}
+
+// source resolves FROM and WHERE of a block.
+func (q *Query) source(from parser.From, where parser.Expr) (*source, error) {
+	s := newSource(&builder{q: q})
+	return s, s.build(from, where)
+}
+
+func newSource(b *builder) *source {
+	return &source{b: b, inside: b.inside > 0, home: map[*scalar.Column]*relation{}, pinned: map[*parser.Column]*scalar.Column{}}
+}
+
+func (s *source) build(from parser.From, where parser.Expr) error {
+	if err := s.from(from); err != nil {
+		return err
+	}
+	if err := s.filter(where); err != nil {
+		return err
+	}
+	return s.finish()
+}
+
+func (s *source) from(f parser.From) (err error) {
+	s.root, s.frame, err = s.item(f)
+	return err
+}
+
+func (s *source) filter(where parser.Expr) error {
+	for _, e := range conjunction(where) {
+		c, err := s.condition(e)
+		if err != nil {
+			return err
+		}
+		if err := s.correlation(c.x); err != nil {
+			return err
+		}
+		s.where = append(s.where, c)
+	}
+	return nil
+}
+
+// conjunction returns the conditions that must all be true, as they were written.
+func conjunction(e parser.Expr) []parser.Expr {
+	if e == nil {
+		return nil
+	}
+	b, ok := e.(*parser.Bool)
+	if !ok || b.Kind != parser.And {
+		return []parser.Expr{e}
+	}
+	var all []parser.Expr
+	for _, arg := range b.Args {
+		all = append(all, conjunction(arg)...)
+	}
+	return all
+}
+
+// condition resolves a condition that must be true.
+func (s *source) condition(e parser.Expr) (condition, error) {
+	before := len(s.semijoins)
+	x, err := s.truth(e)
+	return condition{x, len(s.semijoins) > before}, err
+}
+
+// truth knows of a sub-select that it must be true, so that NULL counts as false there.
+func (s *source) truth(e parser.Expr) (scalar.Expr, error) {
+	if in, ok := e.(*parser.InQuery); ok && !in.Not {
+		return s.in(in, true)
+	}
+	return s.resolver().Boolean(e)
+}
+
+// resolver resolves expressions of this level, and of what is computed from its rows.
+func (s *source) resolver() *scalar.Resolver {
+	return &scalar.Resolver{Constants: s.b.q.constants, Params: s.b.q.params, Column: s.reference, Condition: s.subselect}
+}
+
+// finish proves what the rows are. Nothing is decided about rows before all equalities
+// are known.
+func (s *source) finish() error {
+	where := s.where
+	if s.match != nil {
+		where = append(slices.Clone(where), condition{x: s.match})
+	}
+	s.equal = s.reached(slices.Concat(holds(s.root), equalities(where)), s.root)
+	if err := s.own(); err != nil {
+		return err
+	}
+	s.finished = true
+	for _, j := range s.semijoins {
+		if err := j.tied(s); err != nil {
+			return err
+		}
+	}
+	s.facts = s.dependencies()
+	s.markPerUnit()
+	return s.boundJoins()
+}
+
+// protected reports whether protected rows are read; without any there is no unit.
+func (s *source) protected() bool { return s.owner != nil }
+
+// unit returns the hidden column that identifies the privacy unit of each row.
+func (s *source) unit() *scalar.Column { return s.owner.unitColumn() }
+
+// declaresKeys reports whether a public relation was LEFT JOINed with protected ones:
+// its rows without a match are dropped on DATA.
+func (s *source) declaresKeys() bool { return s.declares }
+
+// used returns the columns that were mentioned anywhere in the level so far, in order of
+// appearance.
+func (s *source) used() []*scalar.Column { return s.mentions }
+
+// conjuncts returns the conditions that hold on every row, those of an outer join that
+// declares keys included.
+func (s *source) conjuncts() []scalar.Expr {
+	return slices.Concat(conditionsOf(s.root), exprs(s.where))
+}
+
+func conditionsOf(n node) []scalar.Expr {
+	j, ok := n.(*joined)
+	if !ok {
+		return nil
+	}
+	if j.outer || j.declares {
+		return conditionsOf(j.left)
+	}
+	return slices.Concat(conditionsOf(j.left), conditionsOf(j.right), exprs(j.on))
+}
+
+func exprs(conds []condition) []scalar.Expr {
+	out := make([]scalar.Expr, len(conds))
+	for i, c := range conds {
+		out[i] = c.x
+	}
+	return out
+}
+
+// tables returns the protected tables that are read, those on paths to the unit
+// included, each once. A partition counts as the table that it is part of.
+func (s *source) tables() []*table {
+	var all []*table
+	s.eachTable(func(t *table) {
+		if t = s.b.q.cat.whole(t); !t.public && !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	})
+	return all
+}
+
+// eachTable visits the tables of this level and of those below it.
+func (s *source) eachTable(visit func(*table)) {
+	for _, r := range s.relations {
+		if r.rows == nil {
+			visit(r.table)
+		}
+		for _, h := range r.hops {
+			visit(h.table)
+		}
+		for _, b := range r.branches() {
+			b.source.eachTable(visit)
+		}
+	}
+	for _, j := range s.semijoins {
+		j.inner.eachTable(visit)
+	}
+}
+
+// maxRows returns the largest max_rows that a protected table of FROM declares; 0 without.
+func (s *source) maxRows() int64 {
+	most := int64(0)
+	for _, r := range s.relations {
+		most = max(most, r.maxRows())
+	}
+	return most
+}
+
+// maxPartitions returns the largest max_partitions that a protected table of FROM
+// declares; 0 without.
+func (s *source) maxPartitions() int64 {
+	most := int64(0)
+	for _, r := range s.relations {
+		if r.table != nil {
+			most = max(most, r.table.maxPartitions)
+		}
+		for _, b := range r.branches() {
+			most = max(most, b.source.maxPartitions())
+		}
+	}
+	return most
+}
+
+// isPublic reports whether a column is of a public relation of this level.
+func (s *source) isPublic(c *scalar.Column) bool {
+	r := s.home[c]
+	return r != nil && !r.protected()
+}
+
+// ofUnit reports whether a column is of a protected relation of this level.
+func (s *source) ofUnit(c *scalar.Column) bool {
+	r := s.home[c]
+	return r != nil && r.protected()
+}
+
+// use notes that the block mentions the column, if it is of this level.
+func (s *source) use(c *scalar.Column) {
+	if r := s.home[c]; r != nil && !r.mentioned[c] {
+		r.mentioned[c] = true
+		s.mentions = append(s.mentions, c)
+	}
+}
+
+// notHere refuses a clause or relation inside a block.
+func notHere(at int, hint, format string, args ...any) *pgerr.Error {
+	return pgerr.New(pgerr.NotAllowed, format, args...).At(at).WithHint("%s", hint)
+}

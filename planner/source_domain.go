@@ -1,0 +1,196 @@
+package planner
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpproxy/planner/scalar"
+)
+
+// publicPart writes SQL for the mirror that has every value the public columns can show:
+// the public relations that they come from, joined with those that equalities connect
+// with them, under every condition over them alone. ok is false if one of the columns is
+// not public. The columns are called as in the source itself.
+//
+// A relation that is kept for an outer join shows all its rows; the rows of its
+// nullable side show NULL as well, which the columns tell (NotNull).
+func (s *source) publicPart(w *scalar.Writer, cols []*scalar.Column) (from, where string, ok bool, err error) {
+	d := &domain{w: w, constants: s.b.q.constants, wanted: map[*relation][]*scalar.Column{}}
+	for _, c := range cols {
+		r := s.home[c]
+		if r == nil {
+			return "", "", false, nil
+		}
+		d.wanted[r] = append(d.wanted[r], c)
+	}
+	s.connect(d)
+	from, conds, err := d.node(s.root)
+	if err != nil || from == "" || d.failed {
+		return "", "", false, err
+	}
+	return from, d.where(slices.Concat(conds, d.inside(s.where))), true, nil
+}
+
+// A domain is a source without its protected relations.
+type domain struct {
+	w         *scalar.Writer
+	constants *scalar.Constants
+	// wanted are the relations that are kept and the columns of theirs that are shown.
+	wanted map[*relation][]*scalar.Column
+	failed bool
+}
+
+// connect keeps every public relation that an equality connects with one that is kept, and
+// what conditions over kept relations mention.
+func (s *source) connect(d *domain) {
+	pairs := slices.Concat(innerPairs(s.root), equalities(s.where))
+	for again := true; again; {
+		again = false
+		for _, p := range pairs {
+			a, b := s.home[p.a], s.home[p.b]
+			if a == nil || b == nil || a.protected() || b.protected() || d.keeps(a) == d.keeps(b) {
+				continue
+			}
+			for _, r := range []*relation{a, b} {
+				if !d.keeps(r) {
+					d.wanted[r] = []*scalar.Column{}
+					again = true
+				}
+			}
+		}
+	}
+}
+
+// innerPairs returns the equalities of all joins that drop rows without a match.
+func innerPairs(n node) []pair {
+	j, ok := n.(*joined)
+	if !ok {
+		return nil
+	}
+	below := slices.Concat(innerPairs(j.left), innerPairs(j.right))
+	if j.outer || j.declares {
+		return below
+	}
+	return append(below, equalities(j.on)...)
+}
+
+func (d *domain) keeps(r *relation) bool { return d.wanted[r] != nil }
+
+// covers reports whether the condition is over kept public relations and constants alone.
+func (d *domain) covers(c condition) bool {
+	if c.query {
+		return false
+	}
+	for _, col := range c.x.Columns() {
+		if !d.has(col) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *domain) has(c *scalar.Column) bool {
+	for r := range d.wanted {
+		if !r.protected() && slices.Contains(r.columns, c) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *domain) inside(conds []condition) []condition {
+	return slices.DeleteFunc(slices.Clone(conds), func(c condition) bool { return !d.covers(c) })
+}
+
+// where writes conditions as the client meant them. One that only the protected database
+// can evaluate is left out: there are more groups then, not fewer.
+func (d *domain) where(conds []condition) string {
+	var parts []string
+	for _, c := range conds {
+		if sql, ok := scalar.Native(c.x, func(c *scalar.Column) string { return c.SQL }, d.constants); ok {
+			parts = append(parts, sql)
+		}
+	}
+	if len(parts) == 0 {
+		return "TRUE"
+	}
+	return strings.Join(parts, " AND ")
+}
+
+// node writes what is kept of an item; conds must hold on what is written.
+func (d *domain) node(n node) (text string, conds []condition, err error) {
+	j, ok := n.(*joined)
+	if !ok {
+		r := relationsOf(n)[0]
+		if !d.keeps(r) {
+			return "", nil, nil
+		}
+		text, err = d.relation(r)
+		return text, nil, err
+	}
+	left, lc, err := d.node(j.left)
+	if err != nil {
+		return "", nil, err
+	}
+	right, rc, err := d.node(j.right)
+	if err != nil {
+		return "", nil, err
+	}
+	kept := d.inside(j.on)
+	switch {
+	case right == "" && (j.outer || j.declares):
+		return left, lc, nil
+	case right == "":
+		return left, slices.Concat(lc, kept), nil
+	case left == "":
+		return right, slices.Concat(rc, kept), nil
+	case j.outer || j.declares:
+		return left + "\n  LEFT JOIN " + right + " ON " + d.where(slices.Concat(rc, kept)), lc, nil
+	}
+	return left + "\n  CROSS JOIN " + right, slices.Concat(lc, rc, kept), nil
+}
+
+// relation writes a public relation, or the public part of a derived table.
+func (d *domain) relation(r *relation) (string, error) {
+	if r.rows == nil {
+		d.failed = d.failed || r.protected()
+		return tableSQL(r), nil
+	}
+	if !r.protected() {
+		text, err := (&sourceWriter{w: d.w}).derived(r)
+		return "(" + text + ") AS " + r.alias, err
+	}
+	var texts []string
+	for n, b := range r.rows.branches {
+		text, ok, err := d.branch(r, b, n)
+		if err != nil {
+			return "", err
+		}
+		d.failed = d.failed || !ok
+		texts = append(texts, text)
+	}
+	return "(" + strings.Join(texts, "\n  UNION ALL ") + ") AS " + r.alias, nil
+}
+
+// branch writes the public columns of one branch.
+func (d *domain) branch(r *relation, b *branch, n int) (text string, ok bool, err error) {
+	var below []*scalar.Column
+	var list []string
+	for i, c := range r.columns {
+		if !slices.Contains(d.wanted[r], c) {
+			continue
+		}
+		if _, plain := b.targets[i].(*scalar.Ref); !plain {
+			return "", false, nil
+		}
+		below = append(below, b.targets[i].Columns()...)
+		sql, err := d.w.Target(c, n)
+		if err != nil {
+			return "", false, err
+		}
+		list = append(list, sql+" AS c"+strconv.Itoa(i+1))
+	}
+	from, where, ok, err := b.source.publicPart(d.w, below)
+	return "SELECT DISTINCT " + strings.Join(list, ", ") + "\n  FROM " + from + "\n  WHERE " + where, ok && len(list) > 0, err
+}

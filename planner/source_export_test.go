@@ -1,0 +1,192 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"dpproxy/catalog"
+	"dpproxy/parser"
+	"dpproxy/planner/scalar"
+)
+
+// DrawSource resolves FROM and WHERE of a block and draws what is proved of the rows.
+func DrawSource(cat *Catalog, b *parser.Block, limits Limits, values func([]scalar.Fold) []scalar.Value) (string, error) {
+	q := &Query{cat: cat, constants: &scalar.Constants{}}
+	s, err := q.source(b.From, b.Where)
+	if err != nil {
+		return "", err
+	}
+	var keys []scalar.Expr
+	for _, g := range b.Groups {
+		x, err := s.resolver().Expr(g)
+		if err != nil {
+			return "", err
+		}
+		keys = append(keys, x)
+	}
+	for _, a := range b.Aggregates {
+		for _, arg := range a.Args {
+			if _, err := s.resolver().Expr(arg); err != nil {
+				return "", err
+			}
+		}
+	}
+	if err := s.work(limits); err != nil {
+		return "", err
+	}
+	folds := q.constants.Folds()
+	w := &scalar.Writer{
+		Env:  &scalar.Env{Values: values(folds), TimeZones: map[string]bool{"UTC": true}, UTF8: true},
+		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
+	}
+	return drawSource(s, keys, w, limits)
+}
+
+func drawSource(s *source, keys []scalar.Expr, w *scalar.Writer, limits Limits) (string, error) {
+	var out strings.Builder
+	if s.protected() {
+		fmt.Fprintf(&out, "unit: %s %s\n", s.unit().SQL, s.unit().Type)
+	}
+	var names []string
+	for _, t := range s.tables() {
+		names = append(names, t.name.String())
+	}
+	fmt.Fprintf(&out, "reads: %s\nrows of a unit: %s", strings.Join(names, ", "), drawRows(s, keys))
+	factor, err := s.factor(limits)
+	if err != nil {
+		return "", err
+	}
+	if factor > 1 {
+		fmt.Fprintf(&out, ", times %d", factor)
+	}
+	out.WriteString("\n")
+	if s.declaresKeys() {
+		out.WriteString("an outer join declares keys\n")
+	}
+	for i, k := range keys {
+		if err := drawKey(&out, s, w, i, k); err != nil {
+			return "", err
+		}
+	}
+	if len(s.used()) > 0 {
+		names = nil
+		for _, c := range s.used() {
+			names = append(names, c.SQL)
+		}
+		fmt.Fprintf(&out, "uses: %s\n", strings.Join(names, ", "))
+	}
+	from, where, err := s.write(w, drawnKeys{})
+	fmt.Fprintf(&out, "FROM %s\n  WHERE %s\n", from, where)
+	return out.String(), err
+}
+
+func drawRows(s *source, keys []scalar.Expr) string {
+	switch {
+	case s.unique():
+		return "one"
+	case len(keys) > 0 && s.fixes(keys):
+		return "one in each group"
+	}
+	return fmt.Sprintf("max_rows=%d max_partitions=%d", s.maxRows(), s.maxPartitions())
+}
+
+func drawKey(out *strings.Builder, s *source, w *scalar.Writer, i int, k scalar.Expr) error {
+	null := ""
+	if !scalar.NeverNull(s.conjuncts(), k) {
+		null = " or NULL"
+	}
+	fmt.Fprintf(out, "key %d: %s%s", i+1, k.Type(), null)
+	if s.perUnit(k) {
+		out.WriteString(", one for each unit")
+	}
+	from, where, ok, err := s.publicPart(w, k.Columns())
+	if ok {
+		fmt.Fprintf(out, ", public: FROM %s WHERE %s", from, where)
+	}
+	out.WriteString("\n")
+	return err
+}
+
+type drawnKeys struct{}
+
+func (drawnKeys) hmac(tag, bytes string) string { return "hmac(" + tag + ", " + bytes + ")" }
+
+// A ReadSource is what a test needs to compare the rows of a source with what is proved of them.
+type ReadSource struct {
+	// From and Where are the SQL; Unit and Columns what to select, one column for each
+	// argument of the statement's aggregates.
+	From, Where, Unit string
+	Columns           []string
+	// What is proved: of the rows, of the rows with one value of a column, of a column.
+	Unique                    bool
+	Fixes, PerUnit, NeverNull []bool
+	// Domains select the values of public columns; "" for others.
+	Domains  []string
+	Declares bool
+	// Factor bounds the rows of a unit, as a multiple of those in all relations.
+	Factor, Relations int64
+}
+
+// SourceRead resolves FROM and WHERE of a block and writes its SQL.
+func SourceRead(cat *Catalog, b *parser.Block, values func([]scalar.Fold) []scalar.Value) (*ReadSource, error) {
+	q := &Query{cat: cat, constants: &scalar.Constants{}}
+	s, err := q.source(b.From, b.Where)
+	if err != nil {
+		return nil, err
+	}
+	exprs := make([]scalar.Expr, 0, len(b.Aggregates))
+	for _, a := range b.Aggregates {
+		for _, arg := range a.Args {
+			x, err := s.resolver().Expr(arg)
+			if err != nil {
+				return nil, err
+			}
+			exprs = append(exprs, x)
+		}
+	}
+	limits := Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: map[catalog.Name]int64{}}
+	for n, t := range cat.tables {
+		if t.public {
+			limits.PublicRows[n] = 100
+		}
+	}
+	out := &ReadSource{Unique: s.unique(), Declares: s.declaresKeys(), Unit: s.unit().SQL, Relations: int64(s.b.aliases)}
+	if out.Factor, err = s.factor(limits); err != nil {
+		return nil, err
+	}
+	w := &scalar.Writer{
+		Env:  &scalar.Env{Values: values(q.constants.Folds()), UTF8: true},
+		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
+	}
+	for _, x := range exprs {
+		if err := out.column(s, w, x); err != nil {
+			return nil, err
+		}
+	}
+	out.From, out.Where, err = s.write(w, testKeys{})
+	return out, err
+}
+
+func (r *ReadSource) column(s *source, w *scalar.Writer, x scalar.Expr) error {
+	sql, err := w.Expr(x)
+	if err != nil {
+		return err
+	}
+	domain := ""
+	from, where, ok, err := s.publicPart(w, x.Columns())
+	if ok && len(x.Columns()) > 0 {
+		domain = "SELECT DISTINCT " + sql + " FROM " + from + " WHERE " + where
+	}
+	r.Columns, r.Domains = append(r.Columns, sql), append(r.Domains, domain)
+	r.Fixes = append(r.Fixes, s.fixes([]scalar.Expr{x}))
+	r.PerUnit = append(r.PerUnit, s.perUnit(x))
+	r.NeverNull = append(r.NeverNull, scalar.NeverNull(s.conjuncts(), x))
+	return err
+}
+
+// testKeys is a keyed order whose secret is known.
+type testKeys struct{}
+
+func (testKeys) hmac(tag, bytes string) string {
+	return "pg_catalog.sha256('secret'::pg_catalog.bytea || " + tag + "::pg_catalog.bytea || " + bytes + ")"
+}

@@ -1,0 +1,359 @@
+package planner
+
+import (
+	"slices"
+	"strconv"
+
+	"dpproxy/catalog"
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// A relation is a table or a derived table in FROM.
+type relation struct {
+	name  string // as the statement calls it, for messages
+	alias string // in the SQL that we write
+	at    int
+
+	columns []*scalar.Column
+	// unit is the column that identifies the privacy unit; nil if it is public.
+	unit *scalar.Column
+	// follows supplies the unit instead: the statement itself joins along the path.
+	follows *relation
+	// nullable says that an outer join can set all columns to NULL.
+	nullable bool
+	// mentioned are the columns that the block uses.
+	mentioned map[*scalar.Column]bool
+	// cut bounds the rows of a unit before they are joined; 0 keeps all.
+	cut int64
+
+	// Of a table:
+	table *table
+	only  bool
+	// hops are the tables on the path to the unit, in order.
+	hops []*relation
+	// Of a derived table:
+	rows *derived
+}
+
+// unitColumn returns the column that identifies the privacy unit of the relation's rows.
+func (r *relation) unitColumn() *scalar.Column {
+	if r.follows != nil {
+		return r.follows.unitColumn()
+	}
+	return r.unit
+}
+
+// joins are the tables of the path that the statement does not have itself.
+func (r *relation) joins() []*relation {
+	if r.follows != nil {
+		return nil
+	}
+	return r.hops
+}
+
+// protected reports whether the rows belong to privacy units.
+func (r *relation) protected() bool { return r.unit != nil }
+
+// maxRows returns the largest max_rows that is declared for its rows, of a UNION ALL the
+// sum; 0 if there is none.
+func (r *relation) maxRows() int64 {
+	if r.rows == nil {
+		return r.table.maxRows
+	}
+	total := int64(0)
+	for _, b := range r.rows.branches {
+		n := b.source.maxRows()
+		if b.source.protected() && b.oneRow(b.source.perUnitKnown(nil)) {
+			n = 1
+		}
+		if n == 0 {
+			return 0
+		}
+		total += n
+	}
+	return total
+}
+
+// column returns the column of a table.
+func (r *relation) column(name string) *scalar.Column {
+	i := slices.IndexFunc(r.columns, func(c *scalar.Column) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return r.columns[i]
+}
+
+// newRelation gives a relation its alias.
+func (b *builder) newRelation(name string, at int) (*relation, error) {
+	if b.aliases == maxRelations {
+		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "the query over protected rows has more than %d relations", maxRelations).At(at).
+			WithHint("Join fewer relations; those on the path to the privacy unit count as well.")
+	}
+	b.aliases++
+	return &relation{name: name, alias: "t" + strconv.Itoa(b.aliases-1), at: at, mentioned: map[*scalar.Column]bool{}}, nil
+}
+
+// add makes the relation one of the level.
+func (s *source) add(r *relation) {
+	s.relations = append(s.relations, r)
+	for _, c := range r.columns {
+		s.home[c], s.home[c.Base()] = r, r
+	}
+}
+
+// item resolves an item of FROM.
+func (s *source) item(f parser.From) (node, frame, error) {
+	switch f := f.(type) {
+	case *parser.Table:
+		return s.scan(f)
+	case *parser.Join:
+		return s.join(f)
+	case *parser.Derived:
+		return s.derived(f)
+	}
+	return nil, frame{}, pgerr.New(pgerr.Internal, "a query over protected rows without FROM")
+}
+
+// scan resolves a table.
+func (s *source) scan(f *parser.Table) (node, frame, error) {
+	t := s.b.q.cat.tables[catalog.Name{Schema: f.Ref.Resolved.Schema, Name: f.Ref.Resolved.Name}]
+	if t == nil {
+		return nil, frame{}, notHere(f.Ref.At, "Aggregate the protected rows in a sub-select of their own and join the result with it.",
+			"%q is no table of the privacy policy and cannot be joined with protected rows", f.Ref.Name)
+	}
+	r, err := s.b.table(t, f.Alias, f.Ref.At)
+	if err != nil {
+		return nil, frame{}, err
+	}
+	r.only = f.Only
+	if err := s.b.path(r); err != nil {
+		return nil, frame{}, err
+	}
+	s.add(r)
+	it := &item{alias: f.Alias}
+	if f.Alias == t.name.Name {
+		it.schema = t.name.Schema
+	}
+	for i := range t.columns {
+		it.fields = append(it.fields, field{t.columns[i].Name, r.columns[i], t.columns[i].hidden})
+	}
+	err = it.rename(f.Columns, f.Ref.At)
+	return r, frame{[]*item{it}, it.fields}, err
+}
+
+// rename gives the first columns other names.
+func (it *item) rename(names []string, at int) error {
+	if len(names) > len(it.fields) {
+		return notHere(at, "Give at most as many names as there are columns.", "%q has %d columns, and %d names for them", it.alias, len(it.fields), len(names))
+	}
+	for i, n := range names {
+		it.fields[i].name = n
+	}
+	return nil
+}
+
+// table makes a relation of a table, without its path.
+func (b *builder) table(t *table, name string, at int) (*relation, error) {
+	r, err := b.newRelation(name, at)
+	if err != nil {
+		return nil, err
+	}
+	r.table = t
+	for i := range t.columns {
+		c := &t.columns[i]
+		r.columns = append(r.columns, &scalar.Column{
+			Name: c.Name, Type: scalar.TypeOf(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull,
+			Bounds: c.bounds.scalar(), Values: c.domain, SQL: r.read(c),
+		})
+	}
+	return r, nil
+}
+
+// sql writes the column of that name where the table is read.
+func (r *relation) sql(name string) string {
+	i := slices.IndexFunc(r.table.columns, func(c column) bool { return c.Name == name })
+	return r.read(&r.table.columns[i])
+}
+
+// read writes a column of a table, below its domain.
+func (r *relation) read(c *column) string {
+	sql := r.alias + "." + parser.QuoteIdent(c.Name)
+	if base := scalar.TypeOf(c.Type, c.Collation, c.Deterministic).SQL(); c.Type.Kind == 'd' && base != "" {
+		return "CAST(" + sql + " AS " + base + ")"
+	}
+	return sql
+}
+
+// scalar returns the bounds as an expression knows them.
+func (b *Bounds) scalar() *scalar.Bounds {
+	if b == nil {
+		return nil
+	}
+	return &scalar.Bounds{Low: b.Low, High: b.High, LowText: b.LowText, HighText: b.HighText}
+}
+
+// path adds the tables on the path to the unit, as hidden relations.
+func (b *builder) path(r *relation) error {
+	if r.table.public {
+		return nil
+	}
+	last := r
+	for _, st := range r.table.unit.steps {
+		h, err := b.table(st.to, r.name, r.at)
+		if err != nil {
+			return err
+		}
+		r.hops = append(r.hops, h)
+		last = h
+	}
+	r.unit = last.column(r.table.unit.column)
+	return nil
+}
+
+// join resolves a join.
+func (s *source) join(f *parser.Join) (node, frame, error) {
+	left, lf, err := s.item(f.Left)
+	if err != nil {
+		return nil, frame{}, err
+	}
+	right, rf, err := s.item(f.Right)
+	if err != nil {
+		return nil, frame{}, err
+	}
+	for _, it := range rf.items {
+		if it.alias != "" && lf.named("", it.alias) != nil {
+			return nil, frame{}, notHere(f.At, "Give each its own alias.", "two relations are called %q", it.alias)
+		}
+	}
+	j, err := s.kind(f, left, right)
+	if err != nil {
+		return nil, frame{}, err
+	}
+	if j.outer || j.declares {
+		for _, r := range relationsOf(j.right) {
+			r.setNullable(j.outer)
+		}
+	}
+	merged, err := s.using(f, j, lf, rf)
+	if err != nil {
+		return nil, frame{}, err
+	}
+	all := lf.beside(rf, merged)
+	return j, all, s.on(f, j, all)
+}
+
+// kind makes the join, with the side that is kept on the left.
+func (s *source) kind(f *parser.Join, left, right node) (*joined, error) {
+	j := &joined{left: left, right: right}
+	switch f.Kind {
+	case parser.Inner, parser.Cross:
+		return j, nil
+	case parser.Full:
+		return nil, pgerr.New(pgerr.Ownership, "FULL JOIN cannot be used on protected data").At(f.At).
+			WithHint("Use LEFT JOIN, or UNION ALL of two queries.")
+	case parser.Right:
+		j.left, j.right = right, left
+	case parser.Left:
+	}
+	j.outer = true
+	if !holdsProtected(j.left) && holdsProtected(j.right) {
+		j.outer, j.declares, s.declares = false, true, true
+	}
+	return j, nil
+}
+
+// setNullable notes that the columns may be NULL. In a join that declares keys they are
+// so in the answer, never in what is read.
+func (r *relation) setNullable(read bool) {
+	r.nullable = r.nullable || read
+	for _, c := range r.columns {
+		c.NotNull = false
+	}
+}
+
+// using resolves USING and NATURAL to equalities, and returns the merged columns.
+func (s *source) using(f *parser.Join, j *joined, lf, rf frame) ([]field, error) {
+	names := f.Using
+	if f.Natural {
+		names = nil
+		for _, l := range lf.visible {
+			if slices.ContainsFunc(rf.visible, func(r field) bool { return r.name == l.name }) && !slices.Contains(names, l.name) {
+				names = append(names, l.name)
+			}
+		}
+	}
+	var merged []field
+	for _, n := range names {
+		l, err := s.sideColumn(lf, n, f.At)
+		if err != nil {
+			return nil, err
+		}
+		r, err := s.sideColumn(rf, n, f.At)
+		if err != nil {
+			return nil, err
+		}
+		if l.Type.OID != r.Type.OID || l.Type.Enum != r.Type.Enum {
+			return nil, notHere(f.At, "Write the join with ON.", "column %q has different types on the two sides of the join", n)
+		}
+		x, err := s.equality(l, r, f.At)
+		if err != nil {
+			return nil, err
+		}
+		j.on = append(j.on, condition{x: x})
+		if f.Kind == parser.Right {
+			l = r
+		}
+		merged = append(merged, field{name: n, column: l})
+	}
+	return merged, nil
+}
+
+// sideColumn returns the column that a name of USING means on one side.
+func (s *source) sideColumn(f frame, name string, at int) (*scalar.Column, error) {
+	c := &parser.Column{Name: name, At: at}
+	col, err := s.lookup(f, c)
+	if col == nil && err == nil {
+		return nil, f.unknown(c)
+	}
+	return col, err
+}
+
+// equality resolves a = b.
+func (s *source) equality(a, b *scalar.Column, at int) (scalar.Expr, error) {
+	l, r := &parser.Column{Name: a.Name, At: at}, &parser.Column{Name: b.Name, At: at}
+	s.pinned[l], s.pinned[r] = a, b
+	return s.resolver().Boolean(&parser.Op{Name: "=", Left: l, Right: r, At: at})
+}
+
+// on resolves the condition of a join, in which only its two sides can be named.
+func (s *source) on(f *parser.Join, j *joined, all frame) error {
+	whole, outer := s.frame, s.outer
+	s.frame, s.outer = all, nil
+	defer func() { s.frame, s.outer = whole, outer }()
+	for _, e := range conjunction(f.On) {
+		c, err := s.condition(e)
+		if err != nil {
+			return err
+		}
+		if c.query && (j.outer || j.declares) {
+			return notHere(e.Pos(), "Put the condition into a sub-select in FROM.", "a sub-select in the condition of an outer join cannot be used on protected data")
+		}
+		j.on = append(j.on, c)
+	}
+	return nil
+}
+
+// relationsOf returns the relations below a node, in order.
+func relationsOf(n node) []*relation {
+	switch n := n.(type) {
+	case *relation:
+		return []*relation{n}
+	case *joined:
+		return slices.Concat(relationsOf(n.left), relationsOf(n.right))
+	}
+	return nil
+}
+
+func holdsProtected(n node) bool { return slices.ContainsFunc(relationsOf(n), (*relation).protected) }

@@ -1,0 +1,462 @@
+package planner_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/internal/pgtemp"
+	"dpproxy/parser"
+	"dpproxy/planner"
+	"dpproxy/planner/scalar"
+)
+
+const shopTables = `
+CREATE TABLE customers (id int PRIMARY KEY, email text UNIQUE, name text NOT NULL, region varchar(10) NOT NULL, vip bool, joined date NOT NULL);
+CREATE TABLE orders (id int PRIMARY KEY, customer_id int, day date NOT NULL, total numeric(10,2) NOT NULL, status text NOT NULL, note jsonb);
+CREATE TABLE items (order_id int, line int, part_id int NOT NULL, qty int NOT NULL, u text, PRIMARY KEY (order_id, line));
+CREATE TABLE profiles (customer_id bigint NOT NULL UNIQUE, score float8, level int NOT NULL);
+CREATE TABLE emails (customer_id int UNIQUE, address text NOT NULL);
+CREATE TABLE cards (customer_id int NOT NULL, kind text NOT NULL);
+CREATE TABLE logins (customer_id int NOT NULL, day date NOT NULL, PRIMARY KEY (customer_id, day)) PARTITION BY RANGE (day);
+CREATE TABLE logins_2024 PARTITION OF logins FOR VALUES FROM ('2020-01-01') TO ('2030-01-01');
+CREATE TABLE parts (id int PRIMARY KEY, kind text NOT NULL, maker_id int, price numeric(10,2) NOT NULL);
+CREATE TABLE makers (id int PRIMARY KEY, country text NOT NULL, secret text NOT NULL);
+CREATE TABLE rates (day date NOT NULL, rate numeric NOT NULL);
+CREATE TABLE old_parts (id int PRIMARY KEY, kind text NOT NULL);
+CREATE TABLE older_parts () INHERITS (old_parts);`
+
+// All identifiers are from one small range, so that a join on the wrong column finds
+// rows. Customer 1 has more rows than may count, customer 2 has rows that tie in
+// everything; rows without a customer or an order belong to nobody.
+const shopRows = `
+INSERT INTO customers SELECT g, CASE WHEN g % 3 > 0 THEN 'c' || g END, 'n', (ARRAY['north','south'])[g % 2 + 1], CASE WHEN g % 5 > 0 THEN g % 2 = 0 END, date '2020-01-01' + g FROM generate_series(1, 12) g;
+INSERT INTO orders SELECT g, CASE WHEN g % 9 = 0 THEN NULL WHEN g <= 14 THEN 1 WHEN g <= 20 THEN 2 ELSE g % 14 + 1 END, date '2024-01-01' + g % 4,
+  CASE WHEN g BETWEEN 15 AND 20 THEN 5 ELSE g % 7 END, (ARRAY['new','old','done'])[g % 3 + 1], NULL FROM generate_series(1, 40) g;
+INSERT INTO items SELECT g % 45 + 1, g / 45, g % 12 + 1, g % 6, CASE WHEN g % 4 > 0 THEN 'c' || g % 5 END FROM generate_series(1, 130) g;
+INSERT INTO profiles SELECT g, g / 20.0, g % 4 FROM generate_series(2, 13) g;
+INSERT INTO emails SELECT CASE WHEN g % 4 > 0 THEN g END, 'c' || g % 6 FROM generate_series(1, 16) g;
+INSERT INTO cards SELECT g % 13 + 1, (ARRAY['bolt','nut','old'])[g % 3 + 1] FROM generate_series(1, 30) g;
+INSERT INTO logins SELECT g % 13 + 1, date '2024-01-01' + g / 13 FROM generate_series(1, 60) g;
+INSERT INTO parts SELECT g, (ARRAY['bolt','nut','new'])[g % 3 + 1], CASE WHEN g % 4 > 0 THEN g % 6 END, g FROM generate_series(1, 10) g;
+INSERT INTO makers SELECT g, (ARRAY['fr','de','c1'])[g % 3 + 1], 's' FROM generate_series(1, 5) g;
+INSERT INTO rates SELECT date '2024-01-01' + g % 3, g FROM generate_series(1, 6) g;
+INSERT INTO old_parts SELECT g, 'bolt' FROM generate_series(1, 5) g;
+INSERT INTO older_parts SELECT g, 'nut' FROM generate_series(3, 8) g;`
+
+// In the tidy shop every row belongs to somebody and no cap is passed: what is read is
+// what the client's own statement reads.
+const tidyRows = `
+DELETE FROM orders WHERE customer_id IS NULL OR customer_id > 12 OR id IN (SELECT id FROM orders WHERE customer_id = 1 OFFSET 5);
+DELETE FROM items WHERE order_id NOT IN (SELECT id FROM orders);
+DELETE FROM emails WHERE customer_id IS NULL;`
+
+func shopServer(t *testing.T) *pgx.Conn {
+	t.Helper()
+	srv, err := pgtemp.Start(t.Context(), pgtemp.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Stop)
+	conn, err := pgx.Connect(t.Context(), srv.URL("postgres", pgtemp.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	run(t, conn.PgConn(), shopTables+shopRows)
+	run(t, conn.PgConn(), "ANALYZE; SET jit = off")
+	return conn
+}
+
+// A shopRow is one row that is read: its unit, and the texts of the columns, "NULL" for NULL.
+type shopRow []string
+
+func (r shopRow) unit() string { return r[0] }
+
+// readRows reads what a source yields, sorted.
+func readRows(t *testing.T, conn *pgx.Conn, s *planner.ReadSource, values []scalar.Value) []shopRow {
+	t.Helper()
+	list := []string{s.Unit}
+	list = append(list, s.Columns...)
+	for i := range list {
+		list[i] = "COALESCE(CAST(" + list[i] + " AS text), 'NULL')"
+	}
+	rows := query(t, conn, "SELECT "+strings.Join(list, ", ")+" FROM "+s.From+" WHERE "+s.Where, values)
+	slices.SortFunc(rows, slices.Compare[shopRow])
+	return rows
+}
+
+func query(t *testing.T, conn *pgx.Conn, sql string, values []scalar.Value) []shopRow {
+	t.Helper()
+	var params [][]byte
+	for i, v := range values {
+		if strings.Contains(sql, "$"+strconv.Itoa(i+1)) {
+			params = slices.Grow(params, i+1)[:i+1]
+			params[i] = v.Bytes
+		}
+	}
+	types := make([]uint32, len(params)) // of those that the statement leaves out, any will do
+	for i := range types {
+		if !strings.Contains(sql, "$"+strconv.Itoa(i+1)) {
+			types[i] = 25
+		}
+	}
+	res := conn.PgConn().ExecParams(t.Context(), sql, params, types, nil, nil).Read()
+	if res.Err != nil {
+		t.Fatalf("%v\n%s", res.Err, sql)
+	}
+	var rows []shopRow
+	for _, cells := range res.Rows {
+		var row shopRow
+		for _, c := range cells {
+			row = append(row, string(c))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// readShop resolves a statement as if the server were its mirror.
+func readShop(t *testing.T, conn *pgx.Conn, cat *planner.Catalog, sql string) (*planner.ReadSource, []scalar.Value, error) {
+	t.Helper()
+	script, err := parser.Parse(sql, cat)
+	if err != nil {
+		return nil, nil, err
+	}
+	st := script.Statements[0]
+	switch {
+	case st.Refusal != nil:
+		return nil, nil, st.Refusal
+	case len(st.Blocks) == 0:
+		return nil, nil, fmt.Errorf("no block")
+	case st.Blocks[0].Err != nil:
+		return nil, nil, st.Blocks[0].Err
+	}
+	var values []scalar.Value
+	s, err := planner.SourceRead(cat, st.Blocks[0], func(folds []scalar.Fold) []scalar.Value {
+		for _, f := range folds {
+			var text *string
+			if err := conn.QueryRow(t.Context(), "SELECT CAST("+f.SQL+" AS text)").Scan(&text); err != nil {
+				t.Fatalf("%s: %v", f.SQL, err)
+			}
+			v := scalar.Value{OID: f.Type.OID}
+			if text != nil {
+				v.Bytes = []byte(*text)
+			}
+			values = append(values, v)
+		}
+		return values
+	})
+	return s, values, err
+}
+
+// A readStatement is a statement whose source was read.
+type readStatement struct {
+	sql    string
+	source *planner.ReadSource
+	values []scalar.Value
+	rows   []shopRow
+}
+
+// TestOwnership reads every accepted statement of testdata/source, and others made at
+// random, with and without each unit: the rows of all others must stay as they are,
+// whatever the order of rows in the tables; and what is proved of the rows must hold.
+// DPPROXY_SOURCES sets how many are made.
+func TestOwnership(t *testing.T) {
+	cat, conn := shop(t), shopServer(t)
+	golden := goldenSources(t)
+	n, _ := strconv.Atoi(os.Getenv("DPPROXY_SOURCES"))
+	random := randomSources(max(n, 400))
+	var all []readStatement
+	for i, sql := range slices.Concat(golden, random) {
+		s, values, err := readShop(t, conn, cat, sql)
+		if err != nil {
+			if i < len(golden) {
+				t.Errorf("%s: %v", sql, err)
+			}
+			continue
+		}
+		st := readStatement{sql, s, values, readRows(t, conn, s, values)}
+		checkProofs(t, conn, st)
+		all = append(all, st)
+	}
+	t.Logf("%d of %d random statements accepted", len(all)-len(golden), len(random))
+	if len(all) < len(golden)+len(random)/10 {
+		t.Errorf("only %d random statements were accepted", len(all)-len(golden))
+	}
+	for _, unit := range []string{"1", "2", "7", "13"} {
+		run(t, conn.PgConn(), "BEGIN; "+removal(unit))
+		for _, st := range all {
+			rest := slices.DeleteFunc(slices.Clone(st.rows), func(r shopRow) bool { return r.unit() == unit })
+			if got := readRows(t, conn, st.source, st.values); !slices.EqualFunc(got, rest, slices.Equal[shopRow]) {
+				t.Errorf("%s\nwithout unit %s, rows of others change: %d, then %d\nFROM %s\nWHERE %s",
+					st.sql, unit, len(rest), len(got), st.source.From, st.source.Where)
+			}
+		}
+		run(t, conn.PgConn(), "ROLLBACK")
+	}
+	run(t, conn.PgConn(), "SET enable_hashjoin = off; SET enable_seqscan = off; SET enable_hashagg = off")
+	for _, table := range []string{"customers", "orders", "items", "emails", "logins"} {
+		run(t, conn.PgConn(), fmt.Sprintf("CREATE TEMP TABLE s AS SELECT * FROM %[1]s ORDER BY random(); DELETE FROM %[1]s; INSERT INTO %[1]s SELECT * FROM s; DROP TABLE s", table))
+	}
+	for _, st := range all {
+		if got := readRows(t, conn, st.source, st.values); !slices.EqualFunc(got, st.rows, slices.Equal[shopRow]) {
+			t.Errorf("%s\nother rows after the heap was shuffled", st.sql)
+		}
+	}
+}
+
+func goldenSources(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	datadriven.Walk(t, "testdata/source", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
+			if !strings.Contains(path, "refused") {
+				all = append(all, d.Input)
+			}
+			return d.Expected
+		})
+	})
+	return all
+}
+
+// removal deletes all rows of a unit.
+func removal(unit string) string {
+	return fmt.Sprintf(`DELETE FROM items WHERE order_id IN (SELECT id FROM orders WHERE customer_id = %[1]s); DELETE FROM orders WHERE customer_id = %[1]s;
+		DELETE FROM profiles WHERE customer_id = %[1]s; DELETE FROM emails WHERE customer_id = %[1]s; DELETE FROM cards WHERE customer_id = %[1]s;
+		DELETE FROM logins WHERE customer_id = %[1]s; DELETE FROM customers WHERE id = %[1]s`, unit)
+}
+
+// checkProofs compares what is proved of the rows with the rows.
+func checkProofs(t *testing.T, conn *pgx.Conn, st readStatement) {
+	t.Helper()
+	sql, s, values, rows := st.sql, st.source, st.values, st.rows
+	most := func(key func(shopRow) string) int {
+		seen, n := map[string]int{}, 0
+		for _, r := range rows {
+			seen[key(r)]++
+			n = max(n, seen[key(r)])
+		}
+		return n
+	}
+	if s.Unique && most(shopRow.unit) > 1 {
+		t.Errorf("%s\nunique, but a unit has %d rows", sql, most(shopRow.unit))
+	}
+	const rowsOfUnit = 60 // in all tables together
+	if n := most(shopRow.unit); int64(n) > s.Factor*s.Relations*rowsOfUnit {
+		t.Errorf("%s\n%d rows of a unit, with a factor of %d", sql, n, s.Factor)
+	}
+	for i := range s.Columns {
+		column := func(r shopRow) string { return r[i+1] }
+		if n := most(func(r shopRow) string { return r.unit() + "|" + column(r) }); s.Fixes[i] && n > 1 {
+			t.Errorf("%s\ncolumn %d fixes the row, but there are %d", sql, i+1, n)
+		}
+		values1, domain := map[string]string{}, map[string]bool{"NULL": true}
+		if s.Domains[i] != "" {
+			for _, r := range query(t, conn, s.Domains[i], values) {
+				domain[r[0]] = true
+			}
+		}
+		for _, r := range rows {
+			if first, ok := values1[r.unit()]; s.PerUnit[i] && ok && first != column(r) {
+				t.Errorf("%s\ncolumn %d has one value for each unit, but %s has %s and %s", sql, i+1, r.unit(), first, column(r))
+			}
+			values1[r.unit()] = column(r)
+			if s.NeverNull[i] && column(r) == "NULL" {
+				t.Errorf("%s\ncolumn %d is never NULL, but is", sql, i+1)
+			}
+			if s.Domains[i] != "" && !domain[column(r)] {
+				t.Errorf("%s\ncolumn %d has the value %s, which is not in its domain", sql, i+1, column(r))
+			}
+		}
+	}
+}
+
+// TestSourceMeaning compares what is counted with what the client's own statement
+// counts, where every row belongs to somebody and no cap is passed.
+func TestSourceMeaning(t *testing.T) {
+	cat, conn := shop(t), shopServer(t)
+	run(t, conn.PgConn(), tidyRows)
+	compared := 0
+	for _, sql := range slices.Concat(randomSources(400), goldenSources(t)) {
+		if strings.Contains(sql, "GROUP BY") || strings.Contains(sql, "avg(") || strings.Contains(sql, "sum(") {
+			continue
+		}
+		s, values, err := readShop(t, conn, cat, sql)
+		if err != nil || s.Declares {
+			continue
+		}
+		list := []string{"count(*)"}
+		for _, c := range s.Columns {
+			list = append(list, "count("+c+")")
+		}
+		got := query(t, conn, "SELECT "+strings.Join(list, ", ")+" FROM "+s.From+" WHERE "+s.Where, values)[0]
+		want := query(t, conn, sql, nil)[0]
+		if !slices.Equal(got[len(got)-len(want):], want) {
+			t.Errorf("%s\ncounts %v, not %v\nFROM %s\nWHERE %s", sql, got, want, s.From, s.Where)
+		}
+		compared++
+	}
+	t.Logf("%d statements compared", compared)
+	if compared < 30 {
+		t.Errorf("only %d statements compared", compared)
+	}
+}
+
+// A sourceMaker makes statements at random: most joins are on something sensible, some
+// on anything.
+type sourceMaker struct {
+	*rand.Rand
+	aliases int
+}
+
+// randomSources makes statements, the same in every run.
+func randomSources(n int) []string {
+	m := &sourceMaker{Rand: rand.New(rand.NewChaCha8([32]byte{7}))}
+	all := make([]string, n)
+	for i := range all {
+		all[i] = m.statement()
+	}
+	return all
+}
+
+// An aliased is a relation of a random statement: its alias and columns.
+type aliased struct {
+	alias   string
+	columns []string
+}
+
+var shopColumns = map[string][]string{
+	"customers": {"id", "email", "region", "vip", "joined"}, "orders": {"id", "customer_id", "day", "total", "status"},
+	"items": {"order_id", "line", "part_id", "qty", "u"}, "profiles": {"customer_id", "score", "level"}, "emails": {"customer_id", "address"},
+	"logins": {"customer_id", "day"}, "parts": {"id", "kind", "maker_id", "price"}, "makers": {"id", "country"},
+}
+
+// joinable are the columns that joins compare, by what they mean.
+var joinable = [][]string{
+	{"customers.id", "orders.customer_id", "profiles.customer_id", "emails.customer_id", "logins.customer_id"},
+	{"orders.id", "items.order_id"},
+	{"items.part_id", "parts.id"},
+	{"parts.maker_id", "makers.id"},
+}
+
+func (m *sourceMaker) pick(list ...string) string { return list[m.IntN(len(list))] }
+
+func (m *sourceMaker) statement() string {
+	from, items := m.from(1 + m.IntN(4))
+	var counts []string
+	for _, it := range items {
+		counts = append(counts, "count("+it.alias+"."+m.pick(it.columns...)+")")
+	}
+	sql := "SELECT " + strings.Join(counts, ", ") + " FROM " + from
+	if m.IntN(2) == 0 {
+		sql += " WHERE " + m.condition(items)
+	}
+	return sql
+}
+
+func (m *sourceMaker) from(n int) (string, []aliased) {
+	text, first := m.relation()
+	items := []aliased{first}
+	for range n - 1 {
+		right, it := m.relation()
+		kind := m.pick("JOIN", "JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN")
+		text += " " + kind + " " + right + " ON " + m.on(items, it)
+		items = append(items, it)
+	}
+	return text, items
+}
+
+// relation makes a table or a sub-select.
+func (m *sourceMaker) relation() (string, aliased) {
+	m.aliases++
+	alias := "r" + strconv.Itoa(m.aliases)
+	if m.IntN(4) > 0 {
+		table := m.pick("customers", "orders", "orders", "items", "items", "profiles", "emails", "logins", "parts", "makers")
+		return table + " " + alias, aliased{alias + "", shopColumns[table]}.of(table)
+	}
+	switch m.IntN(5) {
+	case 0:
+		return "(SELECT customer_id, count(*) AS n, max(day) AS day FROM orders GROUP BY customer_id) " + alias, aliased{alias, []string{"customer_id", "n", "day"}}.of("orders")
+	case 1:
+		return "(SELECT customer_id, day, count(*) AS n FROM orders GROUP BY 1, 2) " + alias, aliased{alias, []string{"customer_id", "day", "n"}}.of("orders")
+	case 2:
+		return "(SELECT customer_id, day FROM orders UNION ALL SELECT customer_id, day FROM logins) " + alias, aliased{alias, []string{"customer_id", "day"}}.of("orders")
+	case 3:
+		return "(SELECT DISTINCT customer_id, day FROM logins) " + alias, aliased{alias, []string{"customer_id", "day"}}.of("logins")
+	}
+	from, items := m.from(2)
+	return "(SELECT " + items[0].alias + ".*, " + items[1].alias + "." + items[1].columns[0] + " AS x FROM " + from + ") " + alias,
+		aliased{alias, append(slices.Clone(items[0].columns), "x")}
+}
+
+func (a aliased) of(table string) aliased {
+	tableOf[a.alias] = table
+	return a
+}
+
+// tableOf tells what a relation is, for joins that mean something.
+var tableOf = map[string]string{}
+
+// on makes the condition of a join.
+func (m *sourceMaker) on(items []aliased, right aliased) string {
+	left := items[m.IntN(len(items))]
+	var fits []string
+	for _, group := range joinable {
+		for _, l := range group {
+			for _, r := range group {
+				lt, lc, _ := strings.Cut(l, ".")
+				rt, rc, _ := strings.Cut(r, ".")
+				if tableOf[left.alias] == lt && tableOf[right.alias] == rt && slices.Contains(left.columns, lc) && slices.Contains(right.columns, rc) {
+					fits = append(fits, left.alias+"."+lc+" = "+right.alias+"."+rc)
+				}
+			}
+		}
+	}
+	if len(fits) == 0 || m.IntN(6) == 0 {
+		return left.alias + "." + left.columns[0] + " = " + right.alias + "." + right.columns[0]
+	}
+	on := m.pick(fits...)
+	switch m.IntN(5) {
+	case 0:
+		on += " AND " + m.condition([]aliased{left, right})
+	case 1:
+		on += " AND " + m.condition([]aliased{left})
+	}
+	return on
+}
+
+// condition makes a condition on some of the relations.
+func (m *sourceMaker) condition(items []aliased) string {
+	it := items[m.IntN(len(items))]
+	other := items[m.IntN(len(items))]
+	col := func(a aliased) string { return a.alias + "." + m.pick(a.columns...) }
+	key := it.alias + "." + it.columns[0]
+	switch m.IntN(9) {
+	case 0:
+		return col(it) + " IS NOT NULL"
+	case 1:
+		return col(it) + " IS NULL"
+	case 2:
+		return key + " = " + other.alias + "." + other.columns[0]
+	case 3:
+		return key + " IN (SELECT customer_id FROM emails)"
+	case 4:
+		return key + " NOT IN (SELECT customer_id FROM logins WHERE day > '2024-01-03')"
+	case 5:
+		return "EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = " + key + " AND o.total > 3)"
+	case 6:
+		return "(" + m.condition(items) + " OR " + m.condition(items) + ")"
+	case 7:
+		return "NOT EXISTS (SELECT 1 FROM items i WHERE i.order_id = " + key + ")"
+	}
+	return key + " > " + strconv.Itoa(m.IntN(12))
+}

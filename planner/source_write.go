@@ -1,0 +1,311 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpproxy/parser"
+	"dpproxy/planner/scalar"
+)
+
+// keyed writes an order that only the secret knows: HMAC(secret, tag || bytes).
+type keyed interface {
+	hmac(tag, bytes string) string
+}
+
+// cutTag separates the order of rows before a join from the orders of a block.
+const cutTag = `'\x03'`
+
+// A sourceWriter writes the levels of one block.
+type sourceWriter struct {
+	w     *scalar.Writer
+	keyed keyed
+}
+
+// write writes the level for SELECT ... FROM <from> WHERE <where>. keyed may be nil for a
+// sub-select of a condition, where nothing is cut.
+func (s *source) write(w *scalar.Writer, keyed keyed) (from, where string, err error) {
+	from, where, err = s.writeLevel(w, keyed)
+	if err != nil || s.match == nil {
+		return from, where, err
+	}
+	match, err := w.Expr(s.match)
+	return from, and(where, match), err
+}
+
+// writeUnmatched leaves out what IN compares.
+func (s *source) writeUnmatched(w *scalar.Writer) (from, where string, err error) {
+	return s.writeLevel(w, nil)
+}
+
+func (s *source) writeLevel(w *scalar.Writer, keyed keyed) (from, where string, err error) {
+	p := &sourceWriter{w, keyed}
+	if from, err = p.node(s.root, s.where); err != nil {
+		return "", "", err
+	}
+	var parts []string
+	for _, r := range region(s.root) {
+		if r.rows == nil && r.protected() && r.follows == nil && r.cut == 0 && !r.unit.NotNull {
+			parts = append(parts, r.unit.SQL+" IS NOT NULL")
+		}
+	}
+	conds, err := p.conditions(s.where)
+	if parts = append(parts, conds...); len(parts) == 0 {
+		parts = []string{"TRUE"}
+	}
+	return from, strings.Join(parts, " AND "), err
+}
+
+func and(a, b string) string { return a + " AND " + b }
+
+func (p *sourceWriter) conditions(conds []condition) ([]string, error) {
+	var out []string
+	for _, c := range conds {
+		sql, err := p.w.Expr(c.x)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sql)
+	}
+	return out, nil
+}
+
+// node writes an item of FROM. conds are conditions that its rows must meet in any
+// case: what is cut is chosen among those that do.
+func (p *sourceWriter) node(n node, conds []condition) (string, error) {
+	switch n := n.(type) {
+	case *relation:
+		return p.relation(n, conds)
+	case *joined:
+		return p.join(n, conds)
+	}
+	return "", nil
+}
+
+func (p *sourceWriter) join(j *joined, conds []condition) (string, error) {
+	below := slices.Concat(conds, j.on)
+	onLeft, onRight := below, below
+	if j.outer {
+		onLeft, onRight = conds, j.on
+	}
+	left, err := p.node(j.left, onLeft)
+	if err != nil {
+		return "", err
+	}
+	right, err := p.node(j.right, onRight)
+	if err != nil {
+		return "", err
+	}
+	if p.compound(j.right) {
+		right = "(" + right + ")"
+	}
+	on, err := p.conditions(j.on)
+	switch {
+	case err != nil:
+		return "", err
+	case j.outer && len(on) == 0:
+		return left + "\n  LEFT JOIN " + right + " ON TRUE", nil
+	case j.outer:
+		return left + "\n  LEFT JOIN " + right + " ON " + strings.Join(on, " AND "), nil
+	case len(on) == 0:
+		return left + "\n  CROSS JOIN " + right, nil
+	}
+	return left + "\n  JOIN " + right + " ON " + strings.Join(on, " AND "), nil
+}
+
+// compound reports whether the text of a node is a join.
+func (p *sourceWriter) compound(n node) bool {
+	r, ok := n.(*relation)
+	return !ok || r.cut == 0 && len(r.joins()) > 0
+}
+
+func (p *sourceWriter) relation(r *relation, conds []condition) (string, error) {
+	text, err := p.uncut(r)
+	if err != nil || r.cut == 0 {
+		return text, err
+	}
+	return p.cut(r, text, conds)
+}
+
+func (p *sourceWriter) uncut(r *relation) (string, error) {
+	switch {
+	case r.rows != nil:
+		query, err := p.derived(r)
+		return "(" + query + ") AS " + r.alias, err
+	case r.cut > 0: // the unit is needed, whoever else has it
+		return r.scanSQL(r.hops), nil
+	}
+	return r.scanSQL(r.joins()), nil
+}
+
+// scanSQL writes a table, joined with those on the path to its unit.
+func (r *relation) scanSQL(hops []*relation) string {
+	var b strings.Builder
+	b.WriteString(tableSQL(r))
+	from := r
+	for i, h := range hops {
+		st := r.table.unit.steps[i]
+		fmt.Fprintf(&b, "\n  JOIN %s ON %s OPERATOR(pg_catalog.=) %s", tableSQL(h), h.sql(st.key), from.sql(st.from))
+		from = h
+	}
+	return b.String()
+}
+
+func tableSQL(r *relation) string {
+	only := ""
+	if r.only {
+		only = "ONLY "
+	}
+	return only + qualified(r.table) + " AS " + r.alias
+}
+
+// derived writes a query in FROM: the unit, and the columns that are used. The others
+// matter to DISTINCT alone.
+func (p *sourceWriter) derived(r *relation) (string, error) {
+	var texts []string
+	for n, b := range r.rows.branches {
+		text, err := p.branch(r, b, n)
+		if err != nil {
+			return "", err
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "\n  UNION ALL "), nil
+}
+
+func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
+	from, where, err := b.source.write(p.w, p.keyed)
+	if err != nil {
+		return "", err
+	}
+	list, err := p.targets(r, b, n)
+	if err != nil {
+		return "", err
+	}
+	distinct := ""
+	if b.distinct {
+		distinct = "DISTINCT "
+	}
+	text := "SELECT " + distinct + strings.Join(list, ", ") + "\n  FROM " + from + "\n  WHERE " + where
+	if !b.grouped {
+		return text, nil
+	}
+	keys := []string{b.source.unit().SQL}
+	for _, k := range b.keys {
+		sql, err := p.w.Expr(k)
+		if err != nil {
+			return "", err
+		}
+		if len(k.Columns()) > 0 && !slices.Contains(keys, sql) {
+			keys = append(keys, sql)
+		}
+	}
+	text += "\n  GROUP BY " + strings.Join(keys, ", ")
+	if b.having == nil {
+		return text, nil
+	}
+	having, err := p.w.Expr(b.having)
+	return text + "\n  HAVING " + having, err
+}
+
+func (p *sourceWriter) targets(r *relation, b *branch, n int) ([]string, error) {
+	var list []string
+	if r.unit != nil {
+		list = append(list, b.source.unit().SQL+" AS u")
+	}
+	for i, c := range r.columns {
+		if !r.mentioned[c] && !b.distinct {
+			continue
+		}
+		sql, err := p.w.Target(c, n)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, sql+" AS c"+strconv.Itoa(i+1))
+	}
+	if len(list) == 0 {
+		list = []string{"1 AS one"}
+	}
+	return list, nil
+}
+
+// cut writes the rows of a relation, at most so many of each unit: where there are more,
+// in an order that depends on the rows and the secret alone. Rows that are equal in all
+// columns that the block uses are as good as each other.
+func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string, error) {
+	unit := r.rawUnit()
+	where := []string{unit + " IS NOT NULL"}
+	for _, c := range conds {
+		if c.query || len(c.x.Columns()) == 0 || slices.ContainsFunc(c.x.Columns(), func(col *scalar.Column) bool { return !slices.Contains(r.columns, col) }) {
+			continue
+		}
+		sql, err := p.w.Expr(c.x)
+		if err != nil {
+			return "", err
+		}
+		where = append(where, sql)
+	}
+	u, n, o := r.unitAlias(), r.fresh("n"), r.fresh("o")
+	columns := []string{unit + " AS " + u}
+	bytes := []string{scalar.Canonical(r.unit.Type, u)}
+	for _, c := range r.columns {
+		if !r.mentioned[c] && c != r.unit {
+			continue
+		}
+		name := r.outputName(c)
+		if name != u {
+			columns = append(columns, r.alias+"."+name)
+		}
+		canonical, err := p.orderBytes(c, name)
+		if err != nil {
+			return "", err
+		}
+		bytes = append(bytes, canonical)
+	}
+	columns = append(columns, "pg_catalog.count(*) OVER (PARTITION BY "+unit+") AS "+n)
+	message := strings.Join(bytes, " || ")
+	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, r.cut)
+	return fmt.Sprintf("(SELECT m.* FROM (SELECT m.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s%s END, %s%s END) AS %s\n  FROM (SELECT %s\n  FROM %s\n  WHERE %s) AS m) AS m\n  WHERE %s <= %d) AS %s",
+		u, many, p.keyed.hmac(cutTag, message), many, message, o, strings.Join(columns, ", "), text, strings.Join(where, " AND "), o, r.cut, r.alias), nil
+}
+
+// orderBytes writes a column as bytes, the same for equal values. What a column of a
+// derived table holds can have another type than the column.
+func (p *sourceWriter) orderBytes(c *scalar.Column, sql string) (string, error) {
+	_, t, err := p.w.Value(&scalar.Ref{Column: c})
+	return scalar.Canonical(t, sql), err
+}
+
+// outputName is the name of a column of the relation in its sub-select.
+func (r *relation) outputName(c *scalar.Column) string {
+	if r.rows == nil {
+		return parser.QuoteIdent(c.Name)
+	}
+	return strings.TrimPrefix(c.SQL, r.alias+".")
+}
+
+// rawUnit writes the unit where the relation is read.
+func (r *relation) rawUnit() string {
+	if r.rows != nil || len(r.hops) == 0 {
+		return r.unit.SQL
+	}
+	return r.hops[len(r.hops)-1].sql(r.table.unit.column)
+}
+
+// unitAlias names the unit in a sub-select of the relation.
+func (r *relation) unitAlias() string {
+	if r.rows != nil {
+		return "u"
+	}
+	return r.fresh("u")
+}
+
+// fresh returns a name that no column has.
+func (r *relation) fresh(name string) string {
+	for r.rows == nil && r.column(name) != nil {
+		name += "_"
+	}
+	return name
+}

@@ -1,0 +1,24 @@
+package proxy
+
+import (
+	"dpproxy/catalog"
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+)
+
+// checkGrants refuses relations that the analyst may not ask about. Whoever may ask
+// about a view needs no right to what it reads, as in Postgres: those names stand where
+// the view's does, behind it.
+func checkGrants(named []parser.TableRef, granted map[catalog.Name]bool) error {
+	views := map[int]bool{} // the places of the views that the client wrote
+	for _, t := range named {
+		if views[t.At] {
+			continue
+		}
+		if !granted[tableName(t)] {
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", t.Resolved.Name).At(t.At)
+		}
+		views[t.At] = t.Resolved.View != ""
+	}
+	return nil
+}

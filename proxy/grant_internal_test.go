@@ -1,0 +1,63 @@
+package proxy
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"dpproxy/catalog"
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+)
+
+// shop has tables and views over views.
+type shop struct{}
+
+func (shop) Relation(_, name string) (parser.Relation, bool) {
+	r := parser.Relation{Schema: "public", Name: name, Columns: []string{"id", "n"}}
+	switch name {
+	case "buyers", "sales":
+		r.Protected, r.Unit = true, "id"
+	case "big":
+		r.View = "SELECT s.id, s.n FROM public.sales s WHERE s.n > 3"
+	case "pairs":
+		r.View = "SELECT b.id, b.n FROM public.buyers b JOIN public.big g ON g.id = b.id"
+	default:
+		return parser.Relation{}, false
+	}
+	return r, true
+}
+
+func TestGrants(t *testing.T) {
+	for _, c := range []struct {
+		sql, granted string
+		position     int // of the refusal, from one; 0 is none
+	}{
+		{"SELECT count(*) FROM sales", "sales", 0},
+		{"SELECT count(*) FROM sales", "buyers", 22},
+		{"SELECT count(*) FROM big", "big", 0},
+		{"SELECT count(*) FROM public.big x", "sales", 22},
+		{"SELECT count(*) FROM pairs", "pairs", 0},
+		{"SELECT count(*) FROM pairs", "big", 22}, // though pairs reads it
+		{"SELECT count(*) FROM pairs", "buyers sales", 22},
+		{"SELECT count(*) FROM big JOIN sales USING (id)", "big", 31},
+		{"SELECT count(*) FROM sales JOIN big USING (id)", "big", 22},
+		{"SELECT count(*) FROM sales JOIN pairs USING (id)", "pairs sales", 0},
+	} {
+		script, err := parser.Parse(c.sql, shop{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		granted := map[catalog.Name]bool{}
+		for name := range strings.FieldsSeq(c.granted) {
+			granted[catalog.Name{Schema: "public", Name: name}] = true
+		}
+		at := 0
+		if refused, ok := errors.AsType[*pgerr.Error](checkGrants(script.Statements[0].Protected, granted)); ok {
+			at = refused.Position
+		}
+		if at != c.position {
+			t.Errorf("%s with %s: refused at %d, want %d", c.sql, c.granted, at, c.position)
+		}
+	}
+}

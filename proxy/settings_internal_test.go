@@ -1,0 +1,89 @@
+package proxy
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"dpproxy/parser"
+)
+
+// TestSettingsAreDocumented holds that docs/settings.md has each setting, and that its
+// examples of comments are understood.
+func TestSettingsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/settings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range knownSettings {
+		if !strings.Contains(string(text), "| `dp."+k.name+"` |") {
+			t.Errorf("docs/settings.md does not name dp.%s", k.name)
+		}
+	}
+	_, rest, found := strings.Cut(string(text), "```sql\n")
+	examples, _, closed := strings.Cut(rest, "```\n")
+	if !found || !closed {
+		t.Fatal("there is no example")
+	}
+	for example := range strings.SplitSeq(strings.TrimSuffix(examples, ";\n"), ";\n") {
+		var s settings
+		if err := s.parseComments(example); err != nil || s == (settings{}) {
+			t.Errorf("%s: %+v, %v", example, s, err)
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	var s settings
+	for _, set := range [][2]string{
+		{"epsilon", " 0.25 "},
+		{"mechanism", "LAPLACE"},
+		{"confidence", "0.9"},
+		{"notice", "yes"},
+		{"max_rows", "12"},
+		{"max_partitions", "1"},
+		{"max_sum", "2.5e2"},
+	} {
+		if err := s.parse(set[0], set[1]); err != nil {
+			t.Error(err)
+		}
+		if err := checkSetting(&parser.Setting{Name: "dp." + set[0], Value: set[1]}); err != nil {
+			t.Error(err)
+		}
+	}
+	sum := s.maxSum
+	s.maxSum = nil
+	if s != (settings{25e10, "laplace", 0.9, true, 12, 1, nil}) || sum.RatString() != "250" {
+		t.Errorf("%+v, %v", s, sum)
+	}
+	for _, bad := range [][2]string{
+		{"epsilon", "0"},
+		{"epsilon", "1e-13"},
+		{"epsilon", "1000.1"},
+		{"epsilon", "0x1"},
+		{"epsilon", "1/2"},
+		{"mechanism", "none"},
+		{"confidence", "1"},
+		{"notice", "maybe"},
+		{"max_rows", "0"},
+		{"max_rows", "-1"},
+		{"max_rows", "1.5"},
+		{"max_rows", "1000001"},
+		{"max_partitions", "99999999999999999999"},
+		{"max_sum", "0"},
+		{"max_sum", "-3"},
+		{"max_sum", "1e-16"},
+		{"max_sum", "1.1e30"},
+		{"max_sum", "Infinity"},
+		{"max_sum", "1e999999999"},
+		{"nothing", "1"},
+	} {
+		err := checkSetting(&parser.Setting{Name: "dp." + bad[0], Value: bad[1]})
+		if err == nil || !strings.Contains(err.Error(), `"dp.`+bad[0]+`"`) {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+	if err := checkSetting(&parser.Setting{Name: "dp.max_rows", Value: "0", Reset: true}); err != nil {
+		t.Errorf("RESET: %v", err)
+	}
+}

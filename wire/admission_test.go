@@ -1,0 +1,278 @@
+package wire_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpproxy/wire"
+)
+
+// TestFailedLogins tries passwords until the address must wait, and then again
+// when it has waited.
+func TestFailedLogins(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Limits.FailedLogins, c.Limits.FailedTime = 2, time.Second })
+	wrong := strings.Replace(p.url(""), password, "wrong", 1)
+	nobody := strings.Replace(wrong, "user=ana", "user=nobody", 1)
+	for _, url := range []string{wrong, nobody} {
+		if got := connectError(t, url); !strings.Contains(got, "28P01") {
+			t.Errorf("a wrong password: %s", got)
+		}
+	}
+	// The right password says nothing any more, nor does whether there is such a user.
+	want := "FATAL 28000 too many log-ins from this address have failed"
+	for _, url := range []string{wrong, nobody, p.url("")} {
+		if got := connectError(t, url); got != want {
+			t.Errorf("after too many: %s, want %s", got, want)
+		}
+	}
+	eventually(t, "the address may try again", func() bool { return connectError(t, p.url("")) == "" })
+}
+
+// TestLimitsOfConnections fills up what one user and one address may have.
+func TestLimitsOfConnections(t *testing.T) {
+	both := func(c *wire.Config) {
+		verifier := c.Verifier
+		c.Verifier = func(string) (string, bool) { v, _ := verifier("ana"); return v, true }
+	}
+	p := start(t, func(c *wire.Config) { both(c); c.Limits.UserConnections = 1 })
+	other := strings.Replace(p.url(""), "user=ana", "user=postgres", 1)
+	first := p.connect(t)
+	if got, want := connectError(t, p.url("")), `FATAL 53300 too many connections for role "ana"`; got != want {
+		t.Errorf("the second of a user: %s, want %s", got, want)
+	}
+	if got := connectError(t, other); got != "" {
+		t.Errorf("another user: %s", got)
+	}
+	first.Close(t.Context())
+	eventually(t, "the user may come back", func() bool { return connectError(t, p.url("")) == "" })
+
+	p = start(t, func(c *wire.Config) { both(c); c.Limits.AddressConnections = 1 })
+	p.connect(t)
+	other = strings.Replace(p.url(""), "user=ana", "user=postgres", 1)
+	if got, want := connectError(t, other), "FATAL 53300 too many connections from this address"; got != want {
+		t.Errorf("the second of an address: %s, want %s", got, want)
+	}
+}
+
+// TestLoginsOfAnAddress opens connections that do not log in.
+func TestLoginsOfAnAddress(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Limits.AddressLogins = 2 })
+	first := p.dialTCP(t)
+	p.dialTCP(t)
+	third := p.dialTCP(t)
+	if _, err := third.Read(make([]byte, 1)); err == nil {
+		t.Error("the third is served")
+	}
+	first.Close()
+	eventually(t, "there is room again", func() bool { return connectError(t, p.url("")) == "" })
+}
+
+func TestIdleSession(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Limits.IdleTime = 30 * time.Millisecond })
+	c := openRaw(t, p.config(t))
+	// A session at work is not idle, however long that takes.
+	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT pg_sleep(0.1)"}))
+	got := read(t, c, 2)
+	want := "ReadyForQuery I\nErrorResponse FATAL 57P05 terminating connection due to idle-session timeout\nconnection: unexpected EOF\n"
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("the client reads %s", got)
+	}
+}
+
+func TestIdleTransaction(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Limits.IdleTransaction = 30 * time.Millisecond })
+	c := openRaw(t, p.config(t))
+	c.Write(encodeAll(t, &pgproto3.Query{String: "BEGIN"}))
+	want := "CommandComplete BEGIN\nReadyForQuery T\nErrorResponse FATAL 25P03 terminating connection due to idle-in-transaction timeout\nconnection: unexpected EOF\n"
+	if got := read(t, c, 2); got != want {
+		t.Errorf("the client reads %s", got)
+	}
+}
+
+// TestCancelKeys logs in with protocol 3.0 and 3.2, and cancels with the right
+// key and with wrong ones.
+func TestCancelKeys(t *testing.T) {
+	p := start(t, nil)
+	for version, length := range map[string]int{"3.0": 4, "3.2": 32} {
+		config, err := pgconn.ParseConfig(p.url("max_protocol_version=" + version))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := openRaw(t, config)
+		if len(c.Key) != length {
+			t.Errorf("version %s: a key of %d bytes", version, len(c.Key))
+		}
+		c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT pg_backend_pid()"}))
+		if got := read(t, c, 1); !strings.Contains(got, `"`+decimal(c.PID)+`"`) {
+			t.Errorf("the process is %d for cancel requests, and otherwise %s", c.PID, got)
+		}
+		c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT pg_sleep(60)"}))
+		waitForSleep(t)
+		wrong := append([]byte(nil), c.Key...)
+		wrong[length-1]++
+		for _, key := range [][]byte{wrong, c.Key[:length-1], append(wrong[:length-1:length-1], 0, 0), nil, c.Key} {
+			request := p.dialTCP(t)
+			request.Write(requestPacket(80877102, append(bigEndian(c.PID), key...)...))
+			io.ReadAll(request)
+			running := p.Owed() > 0
+			if right := string(key) == string(c.Key); !right && !running {
+				t.Errorf("version %s: the key %x cancels", version, key)
+			}
+		}
+		if got := read(t, c, 1); !strings.Contains(got, "57014") {
+			t.Errorf("version %s: the statement ends with %s", version, got)
+		}
+	}
+}
+
+// TestDirectTLS begins with TLS at once.
+func TestDirectTLS(t *testing.T) {
+	certificate := certificate(t)
+	p := start(t, func(c *wire.Config) {
+		c.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+		c.RequireTLS = true
+	})
+	direct := strings.Replace(p.url("sslnegotiation=direct"), "sslmode=disable", "sslmode=require", 1)
+	c, err := pgx.Connect(t.Context(), direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	if got := one(t, c, "SELECT 1"); got != "1" {
+		t.Errorf("SELECT 1 = %s", got)
+	}
+	// Without the protocol's name, and with another one, nothing is said.
+	for _, protocols := range [][]string{nil, {"http/1.1"}} {
+		conn := tls.Client(p.dialTCP(t), &tls.Config{InsecureSkipVerify: true, NextProtos: protocols})
+		conn.Write(startupPacket(3<<16, "user", "ana"))
+		if all, _ := io.ReadAll(conn); len(all) > 0 {
+			t.Errorf("with %q the server says %q", protocols, all)
+		}
+	}
+	// Encryption inside encryption.
+	conn := tls.Client(p.dialTCP(t), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"postgresql"}})
+	conn.Write(requestPacket(80877103))
+	if all, _ := io.ReadAll(conn); !strings.Contains(string(all), "08P01") {
+		t.Errorf("SSLRequest inside TLS: %q", all)
+	}
+	// A server without TLS takes the first bytes for a length.
+	plain := start(t, nil).dialTCP(t)
+	plain.Write([]byte{0x16, 3, 1, 0, 200})
+	if all, _ := io.ReadAll(plain); !strings.Contains(string(all), "invalid length of startup packet") {
+		t.Errorf("TLS without a certificate: %q", all)
+	}
+}
+
+// TestDowngrade refuses a client that could bind the channel and was led to
+// believe that the server cannot.
+func TestDowngrade(t *testing.T) {
+	certificate := certificate(t)
+	p := start(t, func(c *wire.Config) { c.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}} })
+	for _, test := range []struct{ flag, want string }{{"y,,", "28P01"}, {"n,,", "\x00\x00\x00\x0b"}} {
+		conn := tls.Client(p.dialTCP(t), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"postgresql"}})
+		conn.Write(startupPacket(3<<16, "user", "ana"))
+		if _, body := readMessage(t, conn); !strings.Contains(string(body), "SCRAM-SHA-256-PLUS") {
+			t.Fatalf("the mechanisms are %q", body)
+		}
+		first := test.flag + "n=,r=abcdefghijklmnopqrstuvwx"
+		conn.Write(packet('p', append([]byte("SCRAM-SHA-256\x00\x00\x00\x00"), append([]byte{byte(len(first))}, first...)...)))
+		if typ, body := readMessage(t, conn); !strings.Contains(string(body), test.want) {
+			t.Errorf("flag %s: %c %q", test.flag, typ, body)
+		}
+	}
+}
+
+// TestClientCertificate logs in with a certificate instead of a password.
+func TestClientCertificate(t *testing.T) {
+	server, authority := certificate(t), newAuthority(t)
+	p := start(t, func(c *wire.Config) {
+		c.TLS = &tls.Config{
+			Certificates: []tls.Certificate{server}, ClientCAs: authority.pool, ClientAuth: tls.VerifyClientCertIfGiven,
+		}
+		c.Certificate = func(user string, shown *x509.Certificate) bool { return user == shown.Subject.CommonName }
+	})
+	config := func(password string, shown *tls.Certificate) *pgx.ConnConfig {
+		c, err := pgx.ParseConfig(strings.Replace(p.url(""), "sslmode=disable", "sslmode=require", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Password = password
+		if shown != nil {
+			c.TLSConfig.Certificates = []tls.Certificate{*shown}
+		}
+		return c
+	}
+	ana, eve, stranger := authority.sign(t, "ana"), authority.sign(t, "eve"), newAuthority(t).sign(t, "ana")
+	for _, test := range []struct {
+		name, password string
+		shown          *tls.Certificate
+		want           string
+	}{
+		{"her own", "", &ana, ""},
+		{"somebody else's", "wrong", &eve, "28P01"},
+		{"somebody else's, and her password", password, &eve, ""},
+		{"of another authority", password, &stranger, "certificate"},
+		{"none", "wrong", nil, "28P01"},
+		{"none, and her password", password, nil, ""},
+	} {
+		c, err := pgx.ConnectConfig(t.Context(), config(test.password, test.shown))
+		if err == nil {
+			c.Close(t.Context())
+		}
+		if got := code(err); (err == nil) != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// TestReload changes who may log in, and lets the others go on.
+func TestReload(t *testing.T) {
+	var config wire.Config
+	p := start(t, func(c *wire.Config) { config = *c })
+	c := p.connect(t)
+	gone := config
+	gone.Verifier = func(string) (string, bool) { return "", false }
+	if err := p.Reload(gone); err != nil {
+		t.Fatal(err)
+	}
+	if got := connectError(t, p.url("")); !strings.Contains(got, "28P01") {
+		t.Errorf("who has lost his login reads %s", got)
+	}
+	if got := one(t, c, "SELECT 1"); got != "1" {
+		t.Errorf("the session goes on with %s", got)
+	}
+	bad := config
+	bad.RequireTLS = true
+	if p.Reload(bad) == nil {
+		t.Error("a configuration that cannot be is taken")
+	}
+	p.Disconnect("eve")
+	if got := one(t, c, "SELECT 1"); got != "1" {
+		t.Errorf("another user's end: %s", got)
+	}
+	p.Disconnect("ana")
+	_, err := c.Exec(t.Context(), "SELECT 1")
+	if got, want := code(err), "FATAL 57P01 terminating connection due to administrator command"; got != want {
+		t.Errorf("a session that was ended reads %s, want %s", got, want)
+	}
+}
+
+// TestMockKey shows unknown users the same salt after a restart.
+func TestMockKey(t *testing.T) {
+	var salts []string
+	for _, key := range []string{"a", "a", "b", ""} {
+		p := start(t, func(c *wire.Config) { c.MockKey, c.Limits.MockIterations = []byte(key), 5000 })
+		salts = append(salts, challenge(t, p, "nobody"))
+	}
+	if salts[0] != salts[1] || salts[0] == salts[2] || salts[2] == salts[3] || !strings.HasSuffix(salts[0], ",i=5000") {
+		t.Errorf("the salts are %q", salts)
+	}
+}
