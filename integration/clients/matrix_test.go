@@ -112,9 +112,9 @@ var matrix = []client{
 		groupRows, groupRows, charged, canceled, refused, "recover: 1 true",
 	}),
 	nodeClient("pg", "pg-cursor", groupRows, groupRows, charged, "several: SELECT 1, SELECT 1, SELECT 1", canceled, refused, "recover: 1"),
-	// knex cancels by the process id that a session was given at its start. That is
-	// dpproxy's own and not the mirror's, so nothing is cancelled.
-	nodeClient("knex", "knex", groupRows, charged, "timeout: KnexTimeoutError", "cancel: too late",
+	// knex cancels by the process id that a session was given at its start, so that must
+	// be the one that pg_cancel_backend knows.
+	nodeClient("knex", "knex", groupRows, charged, "timeout: KnexTimeoutError", "cancel: in time",
 		`error: PB002 rows of protected table "patients" cannot be read at \d+`, "recover: 1"),
 	nodeClient("sequelize", "sequelize", groupRows, groupRows, charged, canceled, refused, "recover: 1"),
 	nodeClient("postgresjs", "postgres", groupRows, charged, "pipeline: string string number", canceled, refused, "recover: 1"),
