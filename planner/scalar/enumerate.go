@@ -240,6 +240,9 @@ func (w *Writer) Key(e Expr) (string, Type, error) {
 	if err != nil {
 		return "", Type{}, err
 	}
+	if i := w.Env.interval(c.args[1]); !i.Bounded() && !i.empty {
+		return "", Type{}, w.noBounds(c.args[1])
+	}
 	x, err := w.write(c.args[1], bounded)
 	if err != nil {
 		return "", Type{}, err
