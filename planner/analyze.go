@@ -17,6 +17,7 @@ type Query struct {
 	stmt      *parser.Statement
 	params    []uint32
 	blocks    []*block
+	public    []parser.TableRef
 	constants *scalar.Constants
 }
 
@@ -82,6 +83,10 @@ func (q *Query) Tables() []catalog.Name {
 	}
 	return names
 }
+
+// Public returns the names of public tables in the blocks, as they were written. They
+// need not mean those tables in the session, where a temporary one may hide them.
+func (q *Query) Public() []parser.TableRef { return q.public }
 
 // reads reports whether the block needs protected rows at all: without an aggregate,
 // public keys are shown and nothing is read.

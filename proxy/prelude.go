@@ -40,6 +40,7 @@ const (
 	preludeTimeout = iota
 	preludeMessages
 	preludeSchemas
+	preludePublic
 	preludeFixed
 )
 
@@ -70,6 +71,9 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	if err := searchesCatalogFirst(string(fixed[preludeSchemas])); err != nil {
 		return nil, err
 	}
+	if p.shadowed = string(fixed[preludePublic]) != "t"; p.shadowed {
+		return p, nil
+	}
 	relations := fixed[preludeFixed:][:len(a.text.stmt.Protected)]
 	if p.shadowed, err = a.p.relations.shadowed(ctx, a.text.stmt.Protected, relations); err != nil || p.shadowed {
 		return p, err
@@ -96,7 +100,8 @@ func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
 	cols = append(cols,
 		"pg_catalog.current_setting('statement_timeout')",
 		"pg_catalog.current_setting('client_min_messages')",
-		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')")
+		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')",
+		publicColumn(q))
 	cols = append(cols, relationColumns(tables)...)
 	for _, f := range q.Folds() {
 		cols = append(cols, "("+f.SQL+")")
@@ -109,15 +114,31 @@ func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
 	return "SELECT " + strings.Join(cols, ", ")
 }
 
+// publicColumn asks whether the names of public tables in the blocks mean those tables in
+// the session: the protected database has no temporary table of the client.
+func publicColumn(q *planner.Query) string {
+	sql := "true"
+	for _, t := range q.Public() {
+		want := parser.QuoteIdent(t.Resolved.Schema) + "." + parser.QuoteIdent(t.Resolved.Name)
+		sql += " AND pg_catalog.to_regclass(" + parser.Quote(nameOf(t)) + ") IS NOT DISTINCT FROM pg_catalog.to_regclass(" + parser.Quote(want) + ")"
+	}
+	return sql
+}
+
+// nameOf writes the name as the client did.
+func nameOf(t parser.TableRef) string {
+	name := parser.QuoteIdent(t.Name)
+	if t.Schema != "" {
+		name = parser.QuoteIdent(t.Schema) + "." + name
+	}
+	return name
+}
+
 // relationColumns asks which relations names mean in the session.
 func relationColumns(tables []parser.TableRef) []string {
 	var cols []string
 	for _, t := range tables {
-		name := parser.QuoteIdent(t.Name)
-		if t.Schema != "" {
-			name = parser.QuoteIdent(t.Schema) + "." + name
-		}
-		cols = append(cols, "CAST(pg_catalog.to_regclass("+parser.Quote(name)+") AS pg_catalog.oid)")
+		cols = append(cols, "CAST(pg_catalog.to_regclass("+parser.Quote(nameOf(t))+") AS pg_catalog.oid)")
 	}
 	return cols
 }
