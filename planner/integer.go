@@ -3,22 +3,20 @@ package planner
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
 	"dpproxy/planner/scalar"
 )
 
-// lattice writes the int8 that a row contributes to a sum or histogram: in its own
-// type clamped, scaled, rounded, and clamped again to the integer limits.
+// lattice writes what a row contributes to a sum or histogram.
 func (r *reader) lattice(m *measureOf) (string, error) {
-	_, t, err := r.w.Value(m.arg)
+	whole := wholeType(m)
+	x, err := r.whole(m)
 	if err != nil {
 		return "", err
 	}
-	whole := wholeType(m)
-	x := r.integer("c"+strconv.Itoa(indexOf(r.args, m.arg)+1), t, m, whole)
-	x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, literalOf(m.values.low, whole), literalOf(m.values.high, whole))
 	middle := literalOf(m.values.low+m.values.high, whole)
 	switch m.kind { //nolint:exhaustive // the others are the value itself
 	case sumValues:
@@ -29,6 +27,61 @@ func (r *reader) lattice(m *measureOf) (string, error) {
 		return r.square(fmt.Sprintf("(2 * %s - (%s))", x, middle), m), nil
 	}
 	return x, nil
+}
+
+// whole writes the value of a measure's argument as an integer of its lattice. For sums it
+// is a column of the rows, computed once for all measures that need it.
+func (r *reader) whole(m *measureOf) (string, error) {
+	for i, have := range r.integers {
+		if have.sameValue(m) {
+			return "l" + strconv.Itoa(i+1), nil
+		}
+	}
+	_, t, err := r.w.Value(m.arg)
+	return r.clamped("c"+strconv.Itoa(indexOf(r.args, m.arg)+1), t, m), err
+}
+
+// clamped writes a value in its own type clamped, scaled, rounded, and clamped again to the
+// integer limits.
+func (r *reader) clamped(x string, t scalar.Type, m *measureOf) string {
+	whole := wholeType(m)
+	return fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", r.integer(x, t, m, whole), literalOf(m.values.low, whole), literalOf(m.values.high, whole))
+}
+
+// integerColumns writes the columns l of the rows. LEAST and GREATEST pass NULL over, so
+// that it would count as a bound.
+func (r *reader) integerColumns() ([]string, error) {
+	var cols []string
+	for i, m := range r.integers {
+		x, t, err := r.w.Value(m.arg)
+		if err != nil {
+			return nil, err
+		}
+		sql := r.clamped(x, t, m)
+		if r.bd.env.Narrowed(m.arg, r.bd.b.source.conjuncts()).Null {
+			sql = "CASE WHEN " + x + " IS NOT NULL THEN " + sql + " END"
+		}
+		cols = append(cols, sql+" AS l"+strconv.Itoa(i+1))
+	}
+	return cols, nil
+}
+
+// sameValue reports whether two measures sum the same integers of a row, up to what they
+// make of them.
+func (m *measureOf) sameValue(o *measureOf) bool {
+	return m.arg != nil && o.arg != nil && m.values.step != nil && o.values.step != nil && scalar.Equal(m.arg, o.arg) &&
+		m.values.low == o.values.low && m.values.high == o.values.high && wholeType(m) == wholeType(o)
+}
+
+// sums lists the values that are summed, each once.
+func sums(measures []*measureOf) []*measureOf {
+	var out []*measureOf
+	for _, m := range measures {
+		if m.kind != histogram && m.values.step != nil && !slices.ContainsFunc(out, m.sameValue) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // withinSum clamps the only row that a unit has to what the unit may add to a sum. Where

@@ -42,6 +42,8 @@ type reader struct {
 	cond string
 	// args and filters are the different expressions over rows that measures need.
 	args, filters []scalar.Expr
+	// integers are measures whose lattice integers are the columns l of the rows.
+	integers []*measureOf
 }
 
 // read writes the statements of a part.
@@ -80,7 +82,12 @@ func (r *reader) write(read *Read) (string, error) {
 	if err := r.dropOthers(); err != nil {
 		return "", err
 	}
+	r.integers = sums(read.measures)
 	for _, m := range read.measures {
+		if slices.ContainsFunc(r.integers, m.sameValue) {
+			r.filters = including(r.filters, m.filter)
+			continue
+		}
 		r.args, r.filters = including(r.args, m.arg), including(r.filters, m.filter)
 	}
 	s := &stages{reader: r, read: read}
@@ -156,6 +163,11 @@ func (r *reader) rows(whole bool) (string, error) {
 		}
 		cols = append(cols, x+" AS c"+strconv.Itoa(i+1))
 	}
+	integers, err := r.integerColumns()
+	if err != nil {
+		return "", err
+	}
+	cols = append(cols, integers...)
 	for i, e := range r.filters {
 		x, err := r.w.Expr(e)
 		if err != nil {
@@ -176,11 +188,19 @@ func (r *reader) rows(whole bool) (string, error) {
 	return "SELECT " + strings.Join(cols, ", ") + "\n  FROM " + r.from + "\n  WHERE " + r.cond + r.fence(whole), nil
 }
 
-// fence keeps Postgres from computing an argument anew for each measure that uses it. Where
+// fence keeps Postgres from computing an integer anew for each measure that uses it. Where
 // the bytes of rows are asked for, few of the rows are needed, and it would compute all.
 func (r *reader) fence(whole bool) string {
-	for _, e := range r.args {
-		if _, plain := scalar.PlainColumn(e); !plain && !whole {
+	uses := map[*measureOf]int{}
+	for _, m := range r.part.measures {
+		for _, i := range r.integers {
+			if i.sameValue(m) {
+				uses[i]++
+			}
+		}
+	}
+	for _, n := range uses {
+		if n > 1 && !whole {
 			return "\n  OFFSET 0"
 		}
 	}

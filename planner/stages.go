@@ -130,10 +130,6 @@ func (s *stages) sum(m *measureOf) (string, error) {
 			return "", err
 		}
 		x = "pg_catalog.sum(" + value + ")"
-		// LEAST and GREATEST pass NULL over, so that it would count as a bound.
-		if s.bd.env.Narrowed(m.arg, s.bd.b.source.conjuncts()).Null {
-			conds = append([]string{s.arg(m) + " IS NOT NULL"}, conds...)
-		}
 	}
 	if len(conds) > 0 {
 		x += " FILTER (WHERE " + strings.Join(conds, " AND ") + ")"
@@ -225,8 +221,8 @@ func (s *stages) cut(by names, rows int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ranked := fmt.Sprintf("SELECT r.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s, bytes) AS o FROM %s%s",
-		of("r", by).list(), s.hmac(tagRow, "bytes"), from, only("r", "x"))
+	ranked := fmt.Sprintf("SELECT r.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s, bytes) AS o FROM %s",
+		by.list(), s.hmac(tagRow, "bytes"), only("r", from, "x"))
 	by = join(by, s.extra())
 	return "SELECT " + join(by, names{"pg_catalog.count(*) AS n"}, sums).list() + "\n  FROM (" + ranked + ") AS r" +
 		fmt.Sprintf(" WHERE o <= %d", rows) + groupBy(by), nil
@@ -246,7 +242,7 @@ func (s *stages) partitions() (string, error) {
 	}
 	return fmt.Sprintf("y AS (SELECT u FROM %s GROUP BY u HAVING pg_catalog.count(*) > %d),\n", all, most) +
 		"q AS (SELECT p.*, 1 AS o FROM p WHERE NOT (u IN (SELECT u FROM y))\n  UNION ALL SELECT * FROM (SELECT p.*, pg_catalog.dense_rank() OVER (PARTITION BY p.u\n    ORDER BY " +
-		s.hmac(tagPartition, unit+" || "+bytes) + ", " + bytes + ") AS o FROM p" + only("p", "y") + ") AS o" + fmt.Sprintf(" WHERE o <= %d)", most), nil
+		s.hmac(tagPartition, unit+" || "+bytes) + ", " + bytes + ") AS o FROM " + only("p", "p", "y") + ") AS o" + fmt.Sprintf(" WHERE o <= %d)", most), nil
 }
 
 // total adds the units up.
@@ -357,20 +353,12 @@ func (s *stages) onceTotal(grouped string, numbers []string, joins, where string
 	return "SELECT " + join(numbers, cols).list() + "\nFROM " + grouped + joins + where, nil
 }
 
-// only joins a relation with the units that have too much, such that Postgres reads the
+// only restricts a relation to the units that have too much, such that Postgres reads the
 // relation whole also if there are none: else the time of a statement would tell whether
-// one unit has more than may count.
-func only(relation, units string) string {
-	return fmt.Sprintf(" LEFT JOIN %[2]s ON %[2]s.u = %[1]s.u WHERE CASE WHEN %[2]s.u IS NULL THEN false ELSE true END", relation, units)
-}
-
-// of qualifies columns.
-func of(relation string, cols names) names {
-	out := make(names, len(cols))
-	for i, c := range cols {
-		out[i] = relation + "." + c
-	}
-	return out
+// one unit has more than may count. The fence keeps it from ordering the rows before.
+func only(name, relation, units string) string {
+	return fmt.Sprintf("(SELECT %[1]s.* FROM %[2]s LEFT JOIN %[3]s ON %[3]s.u = %[1]s.u\n  WHERE CASE WHEN %[3]s.u IS NULL THEN false ELSE true END OFFSET 0) AS %[1]s",
+		name, relation, units)
 }
 
 // names are columns.

@@ -52,10 +52,10 @@ var sessionSettings = map[string]string{
 	"row_security":                  "off", // raise rather than leave rows out
 	"jit":                           "off",
 	// A read aggregates per unit first: many groups, which parallel workers are worth.
-	"parallel_tuple_cost":           "0.01",
-	"lock_timeout":                  "2s",
-	"transform_null_equals":         "off",
-	"array_nulls":                   "on",
+	"parallel_tuple_cost":   "0.01",
+	"lock_timeout":          "2s",
+	"transform_null_equals": "off",
+	"array_nulls":           "on",
 }
 
 // pingTimeout is how long an idle session may take to answer before it is given up.
