@@ -121,6 +121,9 @@ func (q *Query) bind(b *block, env *scalar.Env, s Settings) (*BlockPlan, error) 
 	if err := b.source.work(limits); err != nil {
 		return nil, err
 	}
+	if err := bd.weigh(); err != nil {
+		return nil, err
+	}
 	for _, p := range bp.Parts {
 		if err := bd.read(p); err != nil {
 			return nil, err

@@ -89,5 +89,15 @@ func canonicalColumns(types []scalar.Type, sql []string) string {
 	for i, t := range types {
 		parts[i] = scalar.Canonical(t, sql[i])
 	}
+	return concatenated(parts)
+}
+
+// concatenated joins bytes; many are joined in halves, so that the same bytes are not
+// copied once for each part.
+func concatenated(parts []string) string {
+	const few = 16
+	if n := len(parts) / 2; len(parts) > few {
+		return "(" + concatenated(parts[:n]) + ") || (" + concatenated(parts[n:]) + ")"
+	}
 	return strings.Join(parts, " || ")
 }

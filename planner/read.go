@@ -219,7 +219,7 @@ func (r *reader) rowBytes() (string, error) {
 		}
 		parts = append(parts, bytes)
 	}
-	return strings.Join(parts, " || "), nil
+	return concatenated(parts), nil
 }
 
 // keys lists the names of the key columns.

@@ -265,7 +265,7 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 		bytes = append(bytes, spelling)
 	}
 	columns = append(columns, "pg_catalog.count(*) OVER (PARTITION BY "+unit+") AS "+n)
-	message := strings.Join(bytes, " || ")
+	message := concatenated(bytes)
 	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, r.cut)
 	return fmt.Sprintf("(SELECT m.* FROM (SELECT m.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s%s END, %s%s END) AS %s\n  FROM (SELECT %s\n  FROM %s\n  WHERE %s) AS m) AS m\n  WHERE %s <= %d) AS %s",
 		u, many, p.keyed.hmac(cutTag, message), many, message, o, strings.Join(columns, ", "), text, strings.Join(where, " AND "), o, r.cut, r.alias), nil

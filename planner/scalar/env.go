@@ -16,6 +16,8 @@ type Env struct {
 	computed map[Expr]Interval
 	// narrowed are what conditions say of columns.
 	narrowed map[*Column]Interval
+	// weights are those of derived columns.
+	weights map[*Column]int64
 }
 
 // Bounds returns where the values of e lie, from declared bounds and constants.

@@ -1,0 +1,64 @@
+package scalar
+
+import "math"
+
+// charsPerStep is how many characters of a text count as one step of work.
+const charsPerStep = 64
+
+// queryWeight is the weight of a sub-select, beside that of the conditions in it.
+const queryWeight = 500
+
+// Weight bounds the work of computing e for one row, in steps: its nodes, those of derived
+// columns at each of their references (Postgres puts them there), and the texts that are
+// made. A condition can aim all of it at one row.
+func (env *Env) Weight(e Expr) int64 {
+	n := int64(1)
+	switch e := e.(type) { //nolint:gochecksumtype // the others weigh what is below them
+	case *Ref:
+		return env.columnWeight(e.Column)
+	case *Query:
+		return queryWeight
+	case *constant:
+		if e.typ.Family() == TextFamily {
+			n += int64(env.textLength(e)) / charsPerStep
+		}
+	case *call:
+		if e.fn.over != nil && e.fn.over.length != nil {
+			n += int64(e.fn.over.length(env, e)) / charsPerStep
+		}
+	case *cast:
+		if e.typ.OID == oidBpchar {
+			n += int64(env.castLength(e)) / charsPerStep
+		}
+	}
+	for _, o := range operands(e) {
+		n = added(n, env.Weight(o))
+	}
+	return n
+}
+
+func (env *Env) columnWeight(c *Column) int64 {
+	if len(c.Of) == 0 {
+		return 1
+	}
+	if n, ok := env.weights[c]; ok {
+		return n
+	}
+	n := int64(0)
+	for _, e := range c.Of {
+		n = added(n, env.Weight(e))
+	}
+	if env.weights == nil {
+		env.weights = map[*Column]int64{}
+	}
+	env.weights[c] = n
+	return n
+}
+
+// added is the sum of numbers that are not negative, or the largest number.
+func added(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

@@ -1,0 +1,79 @@
+package planner
+
+import (
+	"math"
+
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// maxWeight bounds the work of computing the expressions of a block for one row
+// ([scalar.Env.Weight]): what takes long on one row alone tells that it is there.
+const maxWeight = 1 << 16
+
+// weigh refuses a block whose expressions could take long on one row.
+func (bd *binding) weigh() error {
+	w := weigher{env: bd.env}
+	for _, k := range bd.b.keys {
+		w.add(k.expr)
+	}
+	for _, a := range bd.b.aggregates {
+		w.add(a.arg, a.filter)
+	}
+	w.source(bd.b.source)
+	if w.total > maxWeight {
+		return pgerr.New(pgerr.StatementTooComplex, "the expressions over protected rows are too large").At(bd.b.at).
+			WithHint("Use fewer, or shorter texts; a column of a sub-select counts at each reference.")
+	}
+	return nil
+}
+
+type weigher struct {
+	env   *scalar.Env
+	total int64
+}
+
+func (w *weigher) add(list ...scalar.Expr) {
+	for _, e := range list {
+		if e == nil {
+			continue
+		}
+		n := w.env.Weight(e)
+		if w.total > math.MaxInt64-n {
+			n = math.MaxInt64 - w.total
+		}
+		w.total += n
+	}
+}
+
+// source adds the conditions of a level, the columns that its rows are told apart by, and
+// the levels below it.
+func (w *weigher) source(s *source) {
+	w.add(exprs(s.where)...)
+	w.add(s.match)
+	w.joins(s.root)
+	for _, c := range s.used() {
+		w.add(&scalar.Ref{Column: c})
+	}
+	for _, r := range s.relations {
+		for _, b := range r.branches() {
+			w.add(b.keys...)
+			w.add(b.having)
+			if b.distinct {
+				w.add(b.targets...)
+			}
+			w.source(b.source)
+		}
+	}
+	for _, j := range s.semijoins {
+		w.source(j.inner)
+	}
+}
+
+func (w *weigher) joins(n node) {
+	if j, ok := n.(*joined); ok {
+		w.add(exprs(j.on)...)
+		w.joins(j.left)
+		w.joins(j.right)
+	}
+}

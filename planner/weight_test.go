@@ -1,0 +1,67 @@
+package planner_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner"
+)
+
+// What takes long, or much memory, on one row of the client's choice is refused, however
+// short the statement is.
+func TestWeight(t *testing.T) {
+	cat := clinic(t)
+	nested := func(levels int) string {
+		sql := "SELECT patient_id, hospital_id AS c FROM visits"
+		for range levels {
+			sql = "SELECT patient_id, least(c, c) AS c FROM (" + sql + ") t"
+		}
+		return "SELECT count(c) FROM (" + sql + ") t"
+	}
+	wide := func(columns, length int) string {
+		var list, names []string
+		for i := range columns {
+			list = append(list, fmt.Sprintf("CASE id WHEN 5 THEN repeat('x', %d) END AS c%d", length, i))
+			names = append(names, fmt.Sprintf("c%d", i))
+		}
+		return "SELECT count(*) FROM (SELECT patient_id, cost, " + strings.Join(list, ", ") + " FROM visits) t WHERE coalesce(" + strings.Join(names, ", ") + ") = 'y'"
+	}
+	slow := func(n int) string {
+		terms := make([]string, n)
+		for i := range terms {
+			terms[i] = fmt.Sprintf("lower(reverse(sex || repeat('y', 200000))) = '%d'", i)
+		}
+		return "SELECT count(*) FROM patients WHERE CASE id WHEN 1 THEN " + strings.Join(terms, " OR ") + " END"
+	}
+	for sql, fits := range map[string]bool{
+		nested(8): true, nested(14): false, nested(40): false,
+		wide(300, 10): true, wide(3, 100_000): true, wide(300, 100_000): false,
+		slow(1): true, slow(50): false,
+	} {
+		err := bindDefault(t, cat, sql)
+		refusal, refused := errors.AsType[*pgerr.Error](err)
+		if fits && err != nil || !fits && (!refused || refusal.Code != pgerr.StatementTooComplex) {
+			t.Errorf("%.80s...: %v", sql, err)
+		}
+	}
+}
+
+func bindDefault(t *testing.T, cat *planner.Catalog, sql string) error {
+	t.Helper()
+	script, err := parser.Parse(sql, cat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := planner.Analyze(cat, script.Statements[0], nil)
+	if err != nil {
+		t.Fatalf("%.80s...: %v", sql, err)
+	}
+	_, err = q.Bind(evaluate(t, connect(t), q, nil, nil), planner.Settings{
+		EpsilonPico: 1e12, DeltaAtto: 1e8, Mechanism: "gaussian", Alpha: 0.05, Limits: planner.Limits{PublicFanout: 1000, Work: 1e6},
+	})
+	return err
+}
