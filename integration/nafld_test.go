@@ -12,14 +12,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"text/tabwriter"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"dpproxy/internal/demo"
 	"dpproxy/internal/pgtemp"
 )
 
@@ -27,7 +24,7 @@ import (
 // beside the truth, which the same text has on the protected database. The data are R's,
 // and no part of this repository: without them there is nothing to ask.
 func TestNAFLD(t *testing.T) {
-	s := startStudy(t)
+	d := startDemo(t, "--data", "nafld")
 	files, err := filepath.Glob("testdata/nafld/*.sql")
 	if err != nil || len(files) != 10 {
 		t.Fatalf("%d questions, %v", len(files), err)
@@ -39,80 +36,19 @@ func TestNAFLD(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".sql"), func(t *testing.T) {
-			s.ask(t, &table, string(text))
+			d.ask(t, &table, string(text))
 		})
 	}
 	t.Logf("\n%s", &table)
 }
 
-// study is a demonstration that serves the liver study.
-type study struct {
-	analyst, data string // where psql connects to
-	conn          *pgx.Conn
-}
-
-func startStudy(t *testing.T) *study {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "dpproxy-nafld") // t.TempDir is closed to the account that Postgres runs as
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	log, exited := &lockedBuffer{}, make(chan struct{})
-	cmd := exec.Command(program(t), "demo", "--data", "nafld", "--listen", "127.0.0.1:0", "--keep", dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	cmd.Stderr = log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { cmd.Wait(); close(exited) }()
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		<-exited
-	})
-	shown := regexp.MustCompile(`psql "(postgres://[^"]+)"`)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-exited:
-			if strings.Contains(log.String(), demo.ErrNeedsR.Error()) {
-				t.Skip(demo.ErrNeedsR)
-			}
-			t.Fatalf("dpproxy demo ended:\n%s", log)
-		case <-tick.C:
-		}
-		if m := shown.FindStringSubmatch(log.String()); m != nil {
-			return &study{analyst: m[1], data: studyData(t, dir), conn: dial(t, m[1])}
-		}
-	}
-}
-
-// studyData reads from the policy where the protected rows are.
-func studyData(t *testing.T, dir string) string {
-	t.Helper()
-	policy, err := os.ReadFile(filepath.Join(dir, "policy.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := regexp.MustCompile(`(?m)^data: +(".*")$`).FindSubmatch(policy)
-	if m == nil {
-		t.Fatalf("no address in\n%s", policy)
-	}
-	conninfo, err := strconv.Unquote(string(m[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return conninfo
-}
-
 // ask compares the answer to a question with the truth, and what was charged with what
 // the question says that it spends.
-func (s *study) ask(t *testing.T, table *bytes.Buffer, question string) {
-	before := s.budget(t)
-	answer, notice := runPsql(t, s.analyst, question)
-	after := s.budget(t)
-	truth, _ := runPsql(t, s.data, question)
+func (d *demonstration) ask(t *testing.T, table *bytes.Buffer, question string) {
+	before := d.budget(t)
+	answer, notice := runPsql(t, d.analyst, question)
+	after := d.budget(t)
+	truth, _ := runPsql(t, d.data, question)
 	bars := readBars(t, notice)
 	if len(bars) == 0 || len(answer) != len(truth) || !slices.Equal(answer[0], truth[0]) {
 		t.Fatalf("the answer is\n%v\nthe truth is\n%v\n%s", answer, truth, notice)
@@ -141,7 +77,7 @@ func (s *study) ask(t *testing.T, table *bytes.Buffer, question string) {
 	w.Flush()
 	fmt.Fprintln(table)
 
-	again, notice := runPsql(t, s.analyst, question)
+	again, notice := runPsql(t, d.analyst, question)
 	if !slices.EqualFunc(again, answer, slices.Equal) || !strings.Contains(notice, "cost nothing") {
 		t.Errorf("asked again, the answer is\n%v\n%s", again, notice)
 	}
@@ -183,9 +119,9 @@ func readBars(t *testing.T, notice string) []float64 {
 // spending is what each budget has spent, of ρ and of δ.
 type spending map[string][2]float64
 
-func (s *study) budget(t *testing.T) spending {
+func (d *demonstration) budget(t *testing.T) spending {
 	t.Helper()
-	rows, err := s.conn.Query(t.Context(), "SELECT scope, spent::float8, delta_spent::float8 FROM dp.budget")
+	rows, err := d.conn.Query(t.Context(), "SELECT scope, spent::float8, delta_spent::float8 FROM dp.budget")
 	if err != nil {
 		t.Fatal(err)
 	}
