@@ -6,7 +6,7 @@ BIN := bin/dpproxy
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race lint fmt golden nafld bench bench-noise bench-ledger bench-tpch fuzz faults property generate
+.PHONY: help setup setup-test build demo test race lint fmt golden nafld bench bench-noise bench-ledger bench-tpch fuzz faults property generate clients
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,11 @@ test: setup-test ## run all tests (under 10 minutes)
 	$(GO) vet ./...
 	$(GO) test -timeout 10m ./...
 
+clients: setup-test ## drive every client, and run the suites of pgx and lib/pq (15 minutes)
+	@scripts/setup.sh clients
+	npm ci --prefix integration/clients/node --no-audit --no-fund --ignore-scripts
+	$(GO) test -count=1 -timeout 40m -v ./integration/clients -args -clients
+
 race: setup-test ## run the tests of concurrent packages under the race detector
 	$(GO) test -race -timeout 15m ./accountant/... ./wire/... ./proxy/... ./mechanisms/...
 
@@ -42,6 +47,7 @@ golden: setup-test ## rewrite the golden files; read the diff
 	$(GO) test ./parser ./planner -rewrite
 	$(GO) test ./integration -run 'TestAttacks$$|TestConversations$$' -rewrite
 	$(GO) test ./wire -rewrite
+	$(GO) test ./integration/clients -run TestIntrospection -rewrite
 	$(GO) test ./config -update
 
 nafld: setup-test ## ask ten questions about a real study; print answers beside the truth

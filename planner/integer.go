@@ -90,14 +90,10 @@ func (r *reader) integer(x string, t scalar.Type, m *measureOf, whole string) st
 }
 
 // within reports whether the values of a computed argument are within the limits of its
-// lattice by what they are computed from, without regard to WHERE. A plain column can
-// hold anything.
+// lattice by what they are computed from, without regard to WHERE.
 func (r *reader) within(m *measureOf) bool {
-	if _, plain := scalar.PlainColumn(m.arg); plain {
-		return false
-	}
 	in, l := r.bd.env.Bounds(m.arg), &m.values
-	return in.Bounded() && in.Low.Cmp(l.value(l.low)) >= 0 && in.High.Cmp(l.value(l.high)) <= 0
+	return scalar.Computed(m.arg) && in.Bounded() && in.Low.Cmp(l.value(l.low)) >= 0 && in.High.Cmp(l.value(l.high)) <= 0
 }
 
 // since2000 counts days or microseconds.

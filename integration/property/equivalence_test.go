@@ -126,9 +126,12 @@ func byKey(st sqlgen.Statement, res *pgconn.Result) map[string][][]string {
 	}
 	for _, rows := range out {
 		slices.SortFunc(rows, func(a, b []string) int {
-			for i := range a {
-				if c := math.Abs(number(b[i])) - math.Abs(number(a[i])); c != 0 && !math.IsNaN(c) {
-					return int(math.Copysign(1, c))
+			for _, counts := range []bool{true, false} { // what is empty comes last
+				for i := range a {
+					c := math.Abs(number(b[i])) - math.Abs(number(a[i]))
+					if (st.Outputs[i] == sqlgen.Count) == counts && c != 0 && !math.IsNaN(c) {
+						return int(math.Copysign(1, c))
+					}
 				}
 			}
 			return 0

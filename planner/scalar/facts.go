@@ -240,3 +240,11 @@ func strict(e, x Expr) bool {
 	}
 	return false
 }
+
+// Computed reports whether an expression is arithmetic or a function: its values, as they
+// are written, lie within its Bounds, since its operands are brought into theirs. A
+// column, and what only chooses among values, such as COALESCE, can hold anything.
+func Computed(e Expr) bool {
+	_, ok := e.(*call)
+	return ok
+}
