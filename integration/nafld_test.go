@@ -57,7 +57,8 @@ func (d *demonstration) ask(t *testing.T, table *bytes.Buffer, question string) 
 
 	keys := len(answer[0]) - len(bars)
 	title, _, _ := strings.Cut(strings.TrimPrefix(question, "-- "), "\n")
-	fmt.Fprintf(table, "%s\n%s\n", title, notice[:strings.Index(notice, ";")])
+	cost, _, _ := strings.Cut(notice, ";")
+	fmt.Fprintf(table, "%s\n%s\n", title, cost)
 	w := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "  group\tvalue\tanswer\tstated error\ttruth")
 	for i, row := range answer[1:] {
