@@ -49,6 +49,10 @@ func TestNewCatalogRefuses(t *testing.T) {
 		{"bounds upside down", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = bounds("2010", "1920") }, "above the upper"},
 		{"values beyond the type", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = values("3000000000") }, "no integer"},
 		{"values twice", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = values("f", "f") }, "listed twice"},
+		{"values with blanks that mean nothing", func(p *planner.Policy, s *catalog.Schema) {
+			s.Tables[name("patients")].Columns[2].Type = builtin("bpchar", "character(3)", 1042, 7)
+			p.Tables[0].Columns["sex"] = values("f", "f ")
+		}, "ends with blanks"},
 		{"values of an instant", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[1].Columns["at"] = values("now") }, "cannot have declared values"},
 		{"values of a float", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["weight"] = values("1.5") }, "cannot have declared values"},
 		{"values spelled oddly", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = values("0x7c6") }, "no integer"},

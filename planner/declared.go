@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,6 +21,9 @@ func checkDomain(oid uint32, fam family, values []string) string {
 		}
 		switch fam {
 		case textFamily, enumFamily:
+			if oid == oidBpchar && strings.HasSuffix(v, " ") {
+				return fmt.Sprintf("%q ends with blanks, which mean nothing in a character(n): write it without them", v)
+			}
 		case boolFamily:
 			if v != "true" && v != "false" {
 				return fmt.Sprintf("%q is no boolean: write true or false", v)

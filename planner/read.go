@@ -164,7 +164,11 @@ func (r *reader) rows(whole bool) (string, error) {
 		cols = append(cols, x+" AS f"+strconv.Itoa(i+1))
 	}
 	if whole {
-		cols = append(cols, r.rowBytes()+" AS bytes")
+		bytes, err := r.rowBytes()
+		if err != nil {
+			return "", err
+		}
+		cols = append(cols, bytes+" AS bytes")
 	}
 	if len(cols) == 0 {
 		cols = []string{"1 AS one"}
@@ -185,13 +189,17 @@ func (r *reader) fence(whole bool) string {
 
 // rowBytes writes the unit and every column that the level uses: rows with equal bytes
 // are identical for the block.
-func (r *reader) rowBytes() string {
+func (r *reader) rowBytes() (string, error) {
 	unit := r.bd.b.source.unit()
-	types, sql := []scalar.Type{r.w.Physical(unit)}, []string{unit.SQL}
+	parts := []string{scalar.Canonical(r.w.Physical(unit), unit.SQL)}
 	for _, c := range r.bd.b.source.used() {
-		types, sql = append(types, r.w.Physical(c)), append(sql, c.SQL)
+		bytes, err := spelled(r.w, c, c.SQL)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, bytes)
 	}
-	return canonicalColumns(types, sql)
+	return strings.Join(parts, " || "), nil
 }
 
 // keys lists the names of the key columns.

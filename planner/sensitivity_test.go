@@ -59,6 +59,7 @@ var sensitivityStatements = []string{
 	"SELECT test, avg(value), sum(value), count(value) FROM labs GROUP BY test",
 	"SELECT count(*) FROM labs WHERE value > 3 OR value IS NULL",
 	"SELECT hospital_id, count(*), sum(cost), avg(tip) FROM visits GROUP BY 1",
+	"SELECT CASE WHEN weight > 5 THEN bpchar 'a' ELSE bpchar 'a  ' END, count(*) FROM patients GROUP BY 1", // one group, spelled twice
 	"SELECT DISTINCT id FROM visits",
 	"SELECT diagnosis, min(cost), percentile_cont(0.5) WITHIN GROUP (ORDER BY steps) FROM visits GROUP BY 1",
 	"SELECT max(day), var_pop(score), stddev(cost) FILTER (WHERE hospital_id > 2) FROM visits",

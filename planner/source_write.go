@@ -258,11 +258,11 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 		if name != u {
 			columns = append(columns, r.alias+"."+name)
 		}
-		canonical, err := p.orderBytes(c, name)
+		spelling, err := spelled(p.w, c, name)
 		if err != nil {
 			return "", err
 		}
-		bytes = append(bytes, canonical)
+		bytes = append(bytes, spelling)
 	}
 	columns = append(columns, "pg_catalog.count(*) OVER (PARTITION BY "+unit+") AS "+n)
 	message := strings.Join(bytes, " || ")
@@ -271,11 +271,11 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 		u, many, p.keyed.hmac(cutTag, message), many, message, o, strings.Join(columns, ", "), text, strings.Join(where, " AND "), o, r.cut, r.alias), nil
 }
 
-// orderBytes writes a column as bytes, the same for equal values. What a column of a
+// spelled writes a column as bytes that tell all its values apart. What a column of a
 // derived table holds can have another type than the column.
-func (p *sourceWriter) orderBytes(c *scalar.Column, sql string) (string, error) {
-	_, t, err := p.w.Value(&scalar.Ref{Column: c})
-	return scalar.Canonical(t, sql), err
+func spelled(w *scalar.Writer, c *scalar.Column, sql string) (string, error) {
+	_, t, err := w.Value(&scalar.Ref{Column: c})
+	return scalar.Spelled(t, sql), err
 }
 
 // outputName is the name of a column of the relation in its sub-select.

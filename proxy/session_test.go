@@ -13,6 +13,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/dp"
 	"dpproxy/internal/pgtemp"
+	"dpproxy/pgerr"
 )
 
 // code returns the SQLSTATE of an error.
@@ -161,6 +162,24 @@ func testSessionsAreSeparate(t *testing.T, w *world) {
 	if err := ana.QueryRow(t.Context(), "SELECT count(*) FROM patients").Scan(&n); err != nil || n < 990 {
 		t.Errorf("the protected table again: %d, %v", n, err)
 	}
+	testPublicTablesAreHidden(t, w, ana)
+}
+
+// The protected database joins with the public table, not with what hides it in the
+// session.
+func testPublicTablesAreHidden(t *testing.T, w *world, ana *pgx.Conn) {
+	t.Helper()
+	before := w.spent(t, accountant.UnitScope, "patient")
+	must(t, ana, "CREATE TEMP TABLE hospitals AS SELECT 1 AS id, 'mine'::text AS name")
+	_, err := ana.Exec(t.Context(), "SELECT h.name, count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id GROUP BY 1")
+	if code(err) != pgerr.NotAllowed.String() {
+		t.Errorf("a temporary table that hides a public one is joined with protected rows: %v", err)
+	}
+	if w.spent(t, accountant.UnitScope, "patient") != before {
+		t.Error("that was charged")
+	}
+	must(t, ana, "SELECT h.name, count(*) FROM visits v JOIN public.hospitals h ON h.id = v.hospital_id GROUP BY 1")
+	must(t, ana, "DROP TABLE pg_temp.hospitals")
 }
 
 // What dpproxy does not recognise meets the backstop: an error, never an answer.

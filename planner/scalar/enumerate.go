@@ -33,7 +33,7 @@ func (env *Env) values(e Expr, in Interval, where []Expr, most int) ([]string, b
 		b := x.Column.Base()
 		switch {
 		case b.Values != nil:
-			return b.Values, true
+			return spellings(b.Type, b.Values), true
 		case len(b.Of) > 0 && b.Type.Family() != InstantFamily:
 			return env.union(b.Of, nil, most)
 		}
@@ -54,7 +54,7 @@ func (env *Env) single(c *constant) ([]string, bool) {
 	case d.null:
 		return nil, true
 	case c.typ.Family() == TextFamily:
-		return []string{d.text}, true
+		return spellings(c.typ, []string{d.text}), true
 	case c.typ.Family() == EnumFamily:
 		return []string{string(env.Values[c.fold].Bytes)}, true
 	case d.number == nil:
@@ -63,6 +63,19 @@ func (env *Env) single(c *constant) ([]string, bool) {
 		return []string{decimalText(d.number, d.digits)}, true
 	}
 	return listed(c, Interval{Low: d.number, High: d.number}, c.typ.whole(), 1)
+}
+
+// spellings writes texts as KeyText does: those of character(n) are equal whatever
+// blanks are behind them. A row would otherwise be of several groups.
+func spellings(t Type, texts []string) []string {
+	if t.OID != oidBpchar {
+		return texts
+	}
+	out := make([]string, len(texts))
+	for i, s := range texts {
+		out[i] = strings.TrimRight(s, " ")
+	}
+	return out
 }
 
 // decimalText writes a numeric without trailing zeros.
@@ -226,6 +239,9 @@ func (w *Writer) Key(e Expr) (string, Type, error) {
 	field, err := w.field(c.args[0], func(s string) bool { return units[s] > 0 })
 	if err != nil {
 		return "", Type{}, err
+	}
+	if i := w.Env.interval(c.args[1]); !i.Bounded() && !i.empty {
+		return "", Type{}, w.noBounds(c.args[1])
 	}
 	x, err := w.write(c.args[1], bounded)
 	if err != nil {

@@ -14,6 +14,22 @@ func Canonical(t Type, sql string) string {
 	return "COALESCE('\\x01'::pg_catalog.bytea || " + bytesOf(t, sql) + ", '\\x00')"
 }
 
+// Spelled is Canonical with different bytes also for equal values that look different:
+// numerics of different scales, and texts of character(n) with blanks behind them. Rows
+// with the same bytes are identical for every expression.
+func Spelled(t Type, sql string) string {
+	send := ""
+	switch {
+	case t.decimal():
+		send = "pg_catalog.numeric_send(" + sql + ")"
+	case t.OID == oidBpchar:
+		send = "pg_catalog.bpcharsend(" + sql + ") || '\\x00'::pg_catalog.bytea"
+	default:
+		return Canonical(t, sql)
+	}
+	return "COALESCE('\\x01'::pg_catalog.bytea || " + send + ", '\\x00')"
+}
+
 // Bytes is Canonical for a value that is not NULL.
 func Bytes(t Type, sql string) string { return bytesOf(t, sql) }
 
