@@ -6,7 +6,7 @@ BIN := bin/dpproxy
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race lint fmt golden bench bench-noise bench-ledger bench-tpch fuzz faults property generate clients
+.PHONY: help setup setup-test build demo test race lint fmt golden nafld bench bench-noise bench-ledger bench-tpch fuzz faults property generate clients
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ golden: setup-test ## rewrite the golden files; read the diff
 	$(GO) test ./wire -rewrite
 	$(GO) test ./integration/clients -run TestIntrospection -rewrite
 	$(GO) test ./config -update
+
+nafld: setup-test ## ask ten questions about a real study; print answers beside the truth
+	@scripts/setup.sh nafld
+	$(GO) test -count=1 -run '^TestNAFLD$$' -v ./integration
 
 generate: ## regenerate docs/errors.md
 	$(GO) generate ./pgerr

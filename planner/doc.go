@@ -5,15 +5,17 @@
 // catalogue proves) and a statement go in; SQL for the protected database,
 // sensitivities, mechanisms and the shape of the released relation come out.
 //
-// A statement passes three steps, each in a file of its own:
+// A statement passes three steps:
 //
-//   - [Analyze] resolves names and allows or refuses every node (analyze.go,
-//     predicate.go, aggregates.go). It lists the column-free expressions, which
-//     are then evaluated on the mirror, in the analyst's own session.
-//   - [Query.Compile] knows the types of those constants and writes the SQL
-//     (compile.go, types.go).
-//   - [Template.Bind] knows their values and the settings, and chooses the
-//     mechanisms (bind.go).
+//   - [Analyze] resolves FROM and WHERE into sources whose rows each belong to one unit
+//     (source*.go, ownership.go, keys.go, work.go), expressions (package scalar),
+//     aggregates and keys, and allows or refuses every node. It lists the column-free
+//     expressions, which are then evaluated on the mirror, in the analyst's own session.
+//   - [Query.Bind] knows their values and the settings: for each grouping set, a [Part],
+//     what one unit contributes to it, measures, mechanisms (part.go, output.go, bind.go),
+//     and the SQL (read.go, stages.go).
+//   - [BlockPlan.Columns] makes the rows of the answer out of what was released
+//     (released.go, cell.go, margins.go).
 //
 // The planner never sees a protected value, and nothing that an analyst wrote is
 // ever part of the SQL it writes: constants travel as parameters.

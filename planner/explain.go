@@ -54,7 +54,7 @@ func (b *BlockPlan) explain(w *tree, hidden bool) {
 		read = append(read, t.name.String())
 	}
 	w.line(2, "protected tables: %s", strings.Join(read, ", "))
-	w.line(2, "privacy unit: %s", src.unit().Name)
+	w.line(2, "privacy unit: %s", unitName(src.unit()))
 	for _, p := range b.Parts {
 		if len(b.Parts) == 1 {
 			p.explain(w, b.block, 2, hidden)
@@ -63,6 +63,18 @@ func (b *BlockPlan) explain(w *tree, hidden bool) {
 		w.line(2, "grouping set (%s)", strings.Join(p.labels(b.block), ", "))
 		p.explain(w, b.block, 3, hidden)
 	}
+}
+
+// unitName names the column that identifies the unit; of a derived table, the one below.
+func unitName(c *scalar.Column) string {
+	for len(c.Of) > 0 {
+		below, plain := scalar.PlainColumn(c.Of[0])
+		if !plain {
+			break
+		}
+		c = below
+	}
+	return c.Name
 }
 
 // labels names the keys of the part.

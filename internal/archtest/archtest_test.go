@@ -40,10 +40,11 @@ var allowed = map[string]string{
 	"answers":                   "",
 	"advice":                    "catalog",
 	"parser":                    "pgerr",
-	"planner":                   "dp pgerr catalog parser mechanisms brdp estimate",
+	"planner":                   "dp pgerr catalog parser mechanisms brdp estimate planner/scalar",
+	"planner/scalar":            "pgerr catalog parser",
 	"wire":                      "pgerr",
 	"mirror":                    "pgerr catalog",
-	"proxy":                     "dp pgerr catalog parser mechanisms brdp estimate accountant answers planner wire mirror",
+	"proxy":                     "dp pgerr catalog parser mechanisms brdp estimate accountant answers planner planner/scalar wire mirror",
 	"config":                    "dp catalog planner accountant",
 	"cmd/dpproxy":               anything,
 	"internal/archtest":         "",
@@ -74,7 +75,7 @@ var onlyImporter = map[string]string{
 var repeatable = []string{"internal/demo", "internal/sqlgen", "internal/stattest"}
 
 // core packages know no Postgres.
-var core = []string{"dp", "mechanisms", "brdp", "estimate", "accountant", "accountant/pld", "accountant/realized", "accountant/history", "accountant/memledger", "accountant/logledger", "accountant/redisledger", "catalog", "planner"}
+var core = []string{"dp", "mechanisms", "brdp", "estimate", "accountant", "accountant/pld", "accountant/realized", "accountant/history", "accountant/memledger", "accountant/logledger", "accountant/redisledger", "catalog", "planner", "planner/scalar"}
 
 func TestImports(t *testing.T) {
 	eachFile(t, func(name, pkg string, f *ast.File) {

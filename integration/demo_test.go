@@ -1,0 +1,79 @@
+package integration_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/internal/demo"
+)
+
+// demonstration is dpproxy demo, as it serves.
+type demonstration struct {
+	analyst, data string // where psql connects to
+	conn          *pgx.Conn
+}
+
+// startDemo skips the test if the data are R's and there is no R.
+func startDemo(t *testing.T, args ...string) *demonstration {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "dpproxy-demo") // t.TempDir is closed to the account that Postgres runs as
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	log, exited := &lockedBuffer{}, make(chan struct{})
+	cmd := exec.Command(program(t), append([]string{"demo", "--listen", "127.0.0.1:0", "--keep", dir}, args...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { cmd.Wait(); close(exited) }()
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		<-exited
+	})
+	shown := regexp.MustCompile(`psql "(postgres://[^"]+)"`)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-exited:
+			if strings.Contains(log.String(), demo.ErrNeedsR.Error()) {
+				t.Skip(demo.ErrNeedsR)
+			}
+			t.Fatalf("dpproxy demo ended:\n%s", log)
+		case <-tick.C:
+		}
+		if m := shown.FindStringSubmatch(log.String()); m != nil {
+			return &demonstration{analyst: m[1], data: demoData(t, dir), conn: dial(t, m[1])}
+		}
+	}
+}
+
+// demoData reads from the policy where the protected rows are.
+func demoData(t *testing.T, dir string) string {
+	t.Helper()
+	policy, err := os.ReadFile(filepath.Join(dir, "policy.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^data: +(".*")$`).FindSubmatch(policy)
+	if m == nil {
+		t.Fatalf("no address in\n%s", policy)
+	}
+	conninfo, err := strconv.Unquote(string(m[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conninfo
+}
