@@ -54,7 +54,7 @@ func (b *BlockPlan) explain(w *tree, hidden bool) {
 		read = append(read, t.name.String())
 	}
 	w.line(2, "protected tables: %s", strings.Join(read, ", "))
-	w.line(2, "privacy unit: %s", unitName(src.unit()))
+	w.line(2, "privacy unit: %s", src.unitPath())
 	for _, p := range b.Parts {
 		if len(b.Parts) == 1 {
 			p.explain(w, b.block, 2, hidden)
@@ -65,16 +65,23 @@ func (b *BlockPlan) explain(w *tree, hidden bool) {
 	}
 }
 
-// unitName names the column that identifies the unit; of a derived table, the one below.
-func unitName(c *scalar.Column) string {
-	for len(c.Of) > 0 {
-		below, plain := scalar.PlainColumn(c.Of[0])
-		if !plain {
-			break
-		}
-		c = below
+// unitPath says how rows reach their unit: by a column, or along foreign keys, as in
+// "labs.visit_id -> visits.patient_id".
+func (s *source) unitPath() string {
+	if s.owner.rows != nil {
+		return s.owner.rows.branches[0].source.unitPath()
 	}
-	return c.Name
+	t := s.owner.table
+	path := t.unit
+	if len(path.steps) == 0 {
+		return path.column
+	}
+	var b strings.Builder
+	for _, step := range path.steps {
+		b.WriteString(t.name.Name + "." + step.from + " -> ")
+		t = step.to
+	}
+	return b.String() + t.name.Name + "." + path.column
 }
 
 // labels names the keys of the part.
