@@ -6,7 +6,7 @@ BIN := bin/dpproxy
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race lint fmt golden nafld bench bench-noise bench-ledger bench-tpch fuzz faults property generate clients
+.PHONY: help setup setup-test build demo test race lint fmt golden nafld bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property generate clients
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ bench-ledger: setup-test ## compare the ledgers with raw fsynced appends and a b
 SF ?= 0.1
 bench-tpch: setup-test ## ask TPC-H-derived queries of dpproxy and of Postgres: make bench-tpch SF=1
 	$(GO) test -count=1 -timeout 60m -run '^TestBenchTPCH$$' -v ./integration -args -tpch $(SF)
+
+bench-plain: setup-test ## compare times with plain Postgres on 5,000,000 rows
+	$(GO) test -count=1 -timeout 60m -run '^TestBenchPlainTime$$' -v ./integration -args -plaintime 5000000
 
 T ?= FuzzParse
 P ?= ./parser
