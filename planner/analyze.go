@@ -17,8 +17,8 @@ type Query struct {
 	stmt      *parser.Statement
 	params    []uint32
 	blocks    []*block
-	public    []parser.TableRef
 	constants *scalar.Constants
+	public    []parser.TableRef
 }
 
 // block is one release block, resolved.
@@ -67,8 +67,12 @@ func Analyze(cat *Catalog, stmt *parser.Statement, params []uint32) (*Query, err
 // Folds returns the constants to be evaluated on the mirror, in order.
 func (q *Query) Folds() []scalar.Fold { return q.constants.Folds() }
 
+// Public returns the public relations that the blocks name, as the client wrote them:
+// they must mean the policy's in the session, too.
+func (q *Query) Public() []parser.TableRef { return q.public }
+
 // Tables returns the protected tables that the statement's reads touch, path
-// tables included, each once.
+// tables and views included, each once.
 func (q *Query) Tables() []catalog.Name {
 	var names []catalog.Name
 	for _, b := range q.blocks {
@@ -81,12 +85,15 @@ func (q *Query) Tables() []catalog.Name {
 			}
 		})
 	}
+	if len(names) > 0 {
+		for _, t := range q.stmt.Protected {
+			if n := (catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name}); t.Resolved.View != "" && !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
 	return names
 }
-
-// Public returns the names of public tables in the blocks, as they were written. They
-// need not mean those tables in the session, where a temporary one may hide them.
-func (q *Query) Public() []parser.TableRef { return q.public }
 
 // reads reports whether the block needs protected rows at all: without an aggregate,
 // public keys are shown and nothing is read.

@@ -79,7 +79,7 @@ func (p *Part) variance(o *output) estimate.Variance {
 // must returns an estimator: what the planner describes always has one.
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // what is wrong was decided before the charge
 	}
 	return v
 }
@@ -232,4 +232,3 @@ func timeOf(t scalar.Type, n int64) string {
 func timeText(t scalar.Type, n int64) string {
 	return "CAST('" + timeOf(t, n) + "' AS " + t.SQL() + ")"
 }
-

@@ -53,4 +53,3 @@ func intBits(oid uint32) int {
 	}
 	return 64
 }
-

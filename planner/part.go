@@ -238,7 +238,6 @@ func (p *Part) assignTo(m *measureOf, s share) error {
 	return nil
 }
 
-
 func expressions(keys []*key) []scalar.Expr {
 	out := make([]scalar.Expr, len(keys))
 	for i, k := range keys {

@@ -195,7 +195,7 @@ func (w *world) relations(ctx context.Context) (map[catalog.Name]uint32, error) 
 	}
 	defer conn.Close(ctx)
 	oids := map[catalog.Name]uint32{}
-	for _, n := range []string{"patients", "visits", "labs"} {
+	for _, n := range []string{"patients", "visits", "labs", "hospitals"} {
 		var oid uint32
 		if err := conn.QueryRow(ctx, "SELECT to_regclass($1)::oid", "public."+n).Scan(&oid); err != nil {
 			return nil, err

@@ -40,7 +40,6 @@ const (
 	preludeTimeout = iota
 	preludeMessages
 	preludeSchemas
-	preludePublic
 	preludeFixed
 )
 
@@ -48,8 +47,8 @@ const (
 // parameters and failing constants are reported by Postgres itself here, before
 // anything is charged.
 func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) (*prelude, error) {
-	sql := preludeSQL(q, a.text.stmt.Protected, len(b.ParamOIDs))
-	res, err := m.Query(ctx, sql, b.ParamOIDs, b.Params, b.Formats, preludeFormats(q, a.text.stmt.Protected, len(b.ParamOIDs)))
+	tables := slices.Concat(a.text.stmt.Protected, q.Public())
+	res, err := m.Query(ctx, preludeSQL(q, tables, len(b.ParamOIDs)), b.ParamOIDs, b.Params, b.Formats, preludeFormats(q, tables, len(b.ParamOIDs)))
 	if err != nil {
 		return nil, err
 	}
@@ -71,12 +70,13 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	if err := searchesCatalogFirst(string(fixed[preludeSchemas])); err != nil {
 		return nil, err
 	}
-	if p.shadowed = string(fixed[preludePublic]) != "t"; p.shadowed {
-		return p, nil
-	}
-	relations := fixed[preludeFixed:][:len(a.text.stmt.Protected)]
-	if p.shadowed, err = a.p.relations.shadowed(ctx, a.text.stmt.Protected, relations); err != nil || p.shadowed {
+	relations := fixed[preludeFixed:][:len(tables)]
+	protected := len(a.text.stmt.Protected)
+	if p.shadowed, err = a.p.relations.shadowed(ctx, tables[:protected], relations[:protected]); err != nil || p.shadowed {
 		return p, err
+	}
+	if err := a.p.relations.checkPublic(ctx, tables[protected:], relations[protected:]); err != nil {
+		return nil, err
 	}
 	if err := p.settings.parseComments(a.text.stmt.Text); err != nil {
 		return nil, err
@@ -100,8 +100,7 @@ func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
 	cols = append(cols,
 		"pg_catalog.current_setting('statement_timeout')",
 		"pg_catalog.current_setting('client_min_messages')",
-		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')",
-		publicColumn(q))
+		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')")
 	cols = append(cols, relationColumns(tables)...)
 	for _, f := range q.Folds() {
 		cols = append(cols, "("+f.SQL+")")
@@ -114,31 +113,15 @@ func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
 	return "SELECT " + strings.Join(cols, ", ")
 }
 
-// publicColumn asks whether the names of public tables in the blocks mean those tables in
-// the session: the protected database has no temporary table of the client.
-func publicColumn(q *planner.Query) string {
-	sql := "true"
-	for _, t := range q.Public() {
-		want := parser.QuoteIdent(t.Resolved.Schema) + "." + parser.QuoteIdent(t.Resolved.Name)
-		sql += " AND pg_catalog.to_regclass(" + parser.Quote(nameOf(t)) + ") IS NOT DISTINCT FROM pg_catalog.to_regclass(" + parser.Quote(want) + ")"
-	}
-	return sql
-}
-
-// nameOf writes the name as the client did.
-func nameOf(t parser.TableRef) string {
-	name := parser.QuoteIdent(t.Name)
-	if t.Schema != "" {
-		name = parser.QuoteIdent(t.Schema) + "." + name
-	}
-	return name
-}
-
 // relationColumns asks which relations names mean in the session.
 func relationColumns(tables []parser.TableRef) []string {
 	var cols []string
 	for _, t := range tables {
-		cols = append(cols, "CAST(pg_catalog.to_regclass("+parser.Quote(nameOf(t))+") AS pg_catalog.oid)")
+		name := parser.QuoteIdent(t.Name)
+		if t.Schema != "" {
+			name = parser.QuoteIdent(t.Schema) + "." + name
+		}
+		cols = append(cols, "CAST(pg_catalog.to_regclass("+parser.Quote(name)+") AS pg_catalog.oid)")
 	}
 	return cols
 }
@@ -237,6 +220,22 @@ func (r *relations) shadowed(ctx context.Context, tables []parser.TableRef, oids
 		return false, errMirror
 	}
 	return !r.match(tables, oids), nil
+}
+
+// checkPublic refuses names of public tables that mean other relations in the session: the
+// protected database would read the policy's.
+func (r *relations) checkPublic(ctx context.Context, tables []parser.TableRef, oids [][]byte) error {
+	for i, t := range tables {
+		shadowed, err := r.shadowed(ctx, tables[i:i+1], oids[i:i+1])
+		if err != nil {
+			return err
+		}
+		if shadowed {
+			return pgerr.New(pgerr.NotAllowed, "%q is another relation in this session than the table of the privacy policy", t.Name).At(t.At).
+				WithHint("Drop or rename the temporary relation, or write %s.%s.", t.Resolved.Schema, t.Resolved.Name)
+		}
+	}
+	return nil
 }
 
 var errMirror = errors.New("proxy: the mirror's relations cannot be read")
