@@ -192,6 +192,11 @@ func (b *BlockPlan) Question(values []scalar.Value) [][]byte {
 	parts := [][]byte{[]byte(dp.Exact(b.Event()))}
 	for _, p := range b.Parts {
 		parts = append(parts, []byte(strconv.Itoa(p.size)))
+		for _, l := range p.lists {
+			for _, row := range l.rows {
+				parts = append(parts, []byte(ArrayText(row)))
+			}
+		}
 		for _, r := range p.Reads {
 			parts = append(parts, []byte(r.SQL))
 			for _, param := range r.Params {

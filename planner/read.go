@@ -176,11 +176,7 @@ func (r *reader) rows(whole bool) (string, error) {
 		cols = append(cols, x+" AS f"+strconv.Itoa(i+1))
 	}
 	if whole {
-		bytes, err := r.rowBytes()
-		if err != nil {
-			return "", err
-		}
-		cols = append(cols, bytes+" AS bytes")
+		cols = append(cols, r.rowBytes()+" AS bytes")
 	}
 	if len(cols) == 0 {
 		cols = []string{"1 AS one"}
@@ -209,17 +205,13 @@ func (r *reader) fence(whole bool) string {
 
 // rowBytes writes the unit and every column that the level uses: rows with equal bytes
 // are identical for the block.
-func (r *reader) rowBytes() (string, error) {
+func (r *reader) rowBytes() string {
 	unit := r.bd.b.source.unit()
 	parts := []string{scalar.Canonical(r.w.Physical(unit), unit.SQL)}
 	for _, c := range r.bd.b.source.used() {
-		bytes, err := spelled(r.w, c, c.SQL)
-		if err != nil {
-			return "", err
-		}
-		parts = append(parts, bytes)
+		parts = append(parts, scalar.Spelled(r.w.Physical(c), c.SQL))
 	}
-	return concatenated(parts), nil
+	return concatenated(parts)
 }
 
 // keys lists the names of the key columns.

@@ -258,24 +258,13 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 		if name != u {
 			columns = append(columns, r.alias+"."+name)
 		}
-		spelling, err := spelled(p.w, c, name)
-		if err != nil {
-			return "", err
-		}
-		bytes = append(bytes, spelling)
+		bytes = append(bytes, scalar.Spelled(p.w.Physical(c), name))
 	}
 	columns = append(columns, "pg_catalog.count(*) OVER (PARTITION BY "+unit+") AS "+n)
 	message := concatenated(bytes)
 	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, r.cut)
 	return fmt.Sprintf("(SELECT m.* FROM (SELECT m.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s%s END, %s%s END) AS %s\n  FROM (SELECT %s\n  FROM %s\n  WHERE %s) AS m) AS m\n  WHERE %s <= %d) AS %s",
 		u, many, p.keyed.hmac(cutTag, message), many, message, o, strings.Join(columns, ", "), text, strings.Join(where, " AND "), o, r.cut, r.alias), nil
-}
-
-// spelled writes a column as bytes that tell all its values apart. What a column of a
-// derived table holds can have another type than the column.
-func spelled(w *scalar.Writer, c *scalar.Column, sql string) (string, error) {
-	_, t, err := w.Value(&scalar.Ref{Column: c})
-	return scalar.Spelled(t, sql), err
 }
 
 // outputName is the name of a column of the relation in its sub-select.

@@ -20,11 +20,13 @@ type exact struct {
 	seen       map[[2]int]bool       // integers of public partitions that were read
 }
 
-// partition is one group with its exact integers.
+// partition is one group with its exact integers. Those that were not read are zero: of a
+// histogram these are most, and there can be very many private partitions that are never
+// shown.
 type partition struct {
 	keys  []*string // private ones
 	units mechanisms.Private
-	row   []mechanisms.Private
+	row   map[int]mechanisms.Private
 }
 
 // protect takes what was read for a part. A partition without rows has zeros. Rows that
@@ -33,7 +35,7 @@ func protect(p *planner.Part, reads [][][][]byte) (*exact, error) {
 	e := &exact{part: p, byKey: map[string]*partition{}, seen: map[[2]int]bool{}}
 	if !p.Private() {
 		for range p.Size() {
-			e.partitions = append(e.partitions, newPartition(p, nil))
+			e.partitions = append(e.partitions, newPartition(nil))
 		}
 	}
 	for i, rows := range reads {
@@ -46,9 +48,18 @@ func protect(p *planner.Part, reads [][][][]byte) (*exact, error) {
 	return e, nil
 }
 
-func newPartition(p *planner.Part, keys []*string) *partition {
-	zero := mechanisms.Protect(new(big.Int))
-	return &partition{keys: keys, units: zero, row: slices.Repeat([]mechanisms.Private{zero}, len(p.Mechanisms))}
+func newPartition(keys []*string) *partition {
+	return &partition{keys: keys, units: zero, row: map[int]mechanisms.Private{}}
+}
+
+var zero = mechanisms.Protect(new(big.Int))
+
+// at returns the exact integer of a place.
+func (p *partition) at(i int) mechanisms.Private {
+	if v, ok := p.row[i]; ok {
+		return v
+	}
+	return zero
 }
 
 // add takes a row of read i.
@@ -101,7 +112,7 @@ func (e *exact) place(i int, keys [][]byte, cells []planner.Cell) (*partition, e
 	to := e.byKey[id]
 	switch {
 	case to == nil && i == 0:
-		to = newPartition(e.part, texts)
+		to = newPartition(texts)
 		e.byKey[id] = to
 		e.partitions = append(e.partitions, to)
 	case to != nil && i == 0:
@@ -126,9 +137,9 @@ func (e *exact) release(src mechanisms.Source) *planner.Released {
 			}
 			out.Keys = append(out.Keys, p.keys)
 		}
-		row := make([]*big.Int, len(p.row))
-		for i, v := range p.row {
-			row[i] = mechanisms.Release(e.part.Mechanisms[i], src, v).Int()
+		row := make([]*big.Int, len(e.part.Mechanisms))
+		for i, m := range e.part.Mechanisms {
+			row[i] = mechanisms.Release(m, src, p.at(i)).Int()
 		}
 		out.Rows = append(out.Rows, row)
 	}

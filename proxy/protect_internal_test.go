@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"math/big"
 	"testing"
 
 	"dpproxy/catalog"
@@ -18,7 +19,7 @@ func TestProtectRefusesWhatThePlanCannotReturn(t *testing.T) {
 		}
 		return out
 	}
-	if exact, err := protect(b, [][][][]byte{{row("2", "7")}}); err != nil || len(exact.partitions) != 2 || len(exact.partitions[0].row) != 1 {
+	if exact, err := protect(b, [][][][]byte{{row("2", "7")}}); err != nil || len(exact.partitions) != 2 || len(exact.partitions[1].row) != 1 {
 		t.Errorf("a good row: %v, %v", exact, err)
 	}
 	for name, rows := range map[string][][][]byte{
@@ -37,11 +38,33 @@ func TestProtectRefusesWhatThePlanCannotReturn(t *testing.T) {
 	}
 }
 
+// A private partition takes room for what was read of it, not for a whole histogram: how
+// many there are is not known before.
+func TestPrivatePartitionsAreSmall(t *testing.T) {
+	part := partOf(t, "SELECT name, min(height) FROM people GROUP BY name")
+	if !part.Private() || len(part.Mechanisms) < 1000 {
+		t.Fatalf("private: %t, %d integers", part.Private(), len(part.Mechanisms))
+	}
+	exact, err := protect(part, [][][][]byte{{{[]byte("1"), []byte("9")}}, {{[]byte("1"), []byte("0"), []byte("2"), []byte("9")}}})
+	if err != nil || len(exact.partitions) != 1 {
+		t.Fatal(exact, err)
+	}
+	if n := len(exact.partitions[0].row); n != 1 {
+		t.Errorf("a partition of one integer holds %d", n)
+	}
+}
+
 // groupedCount plans SELECT sex, count(*) over a table with two public values.
 func groupedCount(t *testing.T) *planner.Part {
 	t.Helper()
+	return partOf(t, "SELECT sex, count(*) FROM people GROUP BY sex")
+}
+
+// partOf plans a statement of one grouping set.
+func partOf(t *testing.T, sql string) *planner.Part {
+	t.Helper()
 	cat := twoGroups(t)
-	script, err := parser.Parse("SELECT sex, count(*) FROM people GROUP BY sex", cat)
+	script, err := parser.Parse(sql, cat)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +72,7 @@ func groupedCount(t *testing.T) *planner.Part {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := q.Bind(nil, planner.Settings{EpsilonPico: dp.PicoPerUnit, Mechanism: "laplace", Alpha: 0.05, Limits: planner.Limits{PublicFanout: 1, Work: 1}})
+	plan, err := q.Bind(nil, planner.Settings{EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e9, Mechanism: "laplace", Alpha: 0.05, Limits: planner.Limits{PublicFanout: 1, Work: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +88,17 @@ func twoGroups(t *testing.T) *planner.Catalog {
 	}
 	cat, problems := planner.NewCatalog(
 		planner.Policy{Unit: "person", Tables: []planner.TablePolicy{{
-			Name: name, UnitColumn: "id", Columns: map[string]planner.ColumnPolicy{"sex": {Values: []string{"f", "m"}}},
+			Name: name, UnitColumn: "id", Columns: map[string]planner.ColumnPolicy{
+				"sex": {Values: []string{"f", "m"}}, "height": {Bounds: &planner.Bounds{Low: new(big.Rat), High: big.NewRat(5000, 1), LowText: "0", HighText: "5000"}},
+			},
 		}}},
 		&catalog.Schema{Tables: map[catalog.Name]*catalog.Table{name: {
 			Name: name, Kind: 'r', Keys: []catalog.Key{{Name: "pkey", Columns: []string{"id"}, Primary: true}},
 			Columns: []catalog.Column{
 				{Name: "id", Type: builtin("int4", 23), NotNull: true, Deterministic: true},
 				{Name: "sex", Type: builtin("text", 25), NotNull: true, Deterministic: true},
+				{Name: "name", Type: builtin("text", 25), NotNull: true, Deterministic: true},
+				{Name: "height", Type: builtin("int4", 23), NotNull: true, Deterministic: true},
 			},
 		}}})
 	if problems != nil {

@@ -165,7 +165,7 @@ func testSessionsAreSeparate(t *testing.T, w *world) {
 	testPublicTablesAreHidden(t, w, ana)
 }
 
-// The protected database joins with the public table, not with what hides it in the
+// The protected database would join with the public table, not with what hides it in the
 // session.
 func testPublicTablesAreHidden(t *testing.T, w *world, ana *pgx.Conn) {
 	t.Helper()
