@@ -15,12 +15,12 @@ import (
 // Settings are what the analyst and the policy say about one statement.
 type Settings struct {
 	// EpsilonPico is what the statement may spend, in 10⁻¹² of ε. In a budget of
-	// zCDP it stands for ρ = ε²/2.
+	// zCDP it stands for ρ = ε²/2. With a target it is the most, else all of it is spent.
 	EpsilonPico int64
 	// DeltaAtto is what the statement may spend on partition selection, in 10⁻¹⁸ of δ;
 	// 0: nothing, so that groups must be public.
 	DeltaAtto int64
-	// Mechanism is "auto", "laplace" or "gaussian".
+	// Mechanism is one of [MechanismNames].
 	Mechanism string
 	// Pure says that a budget in question is of pure differential privacy, so
 	// that only mechanisms with a finite ε can be used.
@@ -31,6 +31,14 @@ type Settings struct {
 	MaxRows, MaxPartitions int64
 	// MaxSum bounds what a unit adds to each sum of a group; nil does not.
 	MaxSum *big.Rat
+	// Target is the error that is asked for; the zero Target asks for none, so that all
+	// of EpsilonPico is spent.
+	Target Target
+	// TypicalPico is the ε of a typical statement of the policy, in 10⁻¹²: the confidence
+	// of chains is tuned to it.
+	TypicalPico int64
+	// Mechanisms are those that the policy allows; nil allows all but recycling.
+	Mechanisms []string
 	// Limits bound the work of a statement.
 	Limits Limits
 }
@@ -240,16 +248,6 @@ func (s share) of(pico int64) share {
 	s.rhoPico, s.epsilonPico = pico, pico
 	return s
 }
-
-// Names of the mechanisms in settings and plans.
-const (
-	auto     = "auto"
-	laplace  = "laplace"
-	gaussian = "gaussian"
-)
-
-// MechanismNames are the values of the setting dp.mechanism.
-func MechanismNames() []string { return []string{auto, laplace, gaussian} }
 
 // assign divides the budget among the measures and chooses the mechanism. The
 // Gaussian mechanism gets ρ = ε²/2, the cost in zCDP that every ε-DP mechanism

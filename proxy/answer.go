@@ -112,10 +112,14 @@ func (a *answer) analyse(b wire.Bound) (*analysed, error) {
 // plan decides everything, with the values of the constants and the settings.
 func (a *answer) plan(analysed *analysed, pre *prelude) (*planner.Plan, error) {
 	scopes := a.p.scopes(a.analyst, analysed.query.Tables())
+	allowed := a.allowance(analysed.query.Tables())
 	plan, err := analysed.plan(pre.values, planner.Settings{
-		EpsilonPico: pre.settings.epsilonPico,
+		EpsilonPico: allowed.most(pre.settings.spend()),
 		DeltaAtto:   a.p.policy.Load().defaults.DeltaAtto,
 		Mechanism:   pre.settings.mechanism,
+		Mechanisms:  allowed.Mechanisms,
+		Target:      pre.settings.target,
+		TypicalPico: a.p.policy.Load().defaults.EpsilonPico,
 		Pure:        a.p.pure(scopes),
 		Alpha:       1 - pre.settings.confidence,
 		MaxRows:     pre.settings.maxRows, MaxPartitions: pre.settings.maxPartitions, MaxSum: pre.settings.maxSum,
