@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"dpproxy/brdp"
 	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
@@ -54,9 +55,12 @@ type Plan struct {
 	Shape string
 	// Mechanism is the chosen kind.
 	Mechanism string
+	// Candidates are what there was to choose from to reach a target.
+	Candidates []Candidate
 
 	unit     string
 	settings Settings
+	designer *brdp.Designer
 }
 
 // A BlockPlan answers one release block.
@@ -78,7 +82,7 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Tables: q.Tables(), unit: q.cat.unit, settings: s, Shape: shape}
+	p := &Plan{Tables: q.Tables(), unit: q.cat.unit, settings: s, Shape: shape, designer: &q.cat.designer}
 	env := &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true} // the proxy reads from no other encoding
 	for _, b := range q.blocks {
 		bp, err := q.bind(b, env, s)
@@ -255,9 +259,11 @@ func (s share) of(pico int64) share {
 // with the smaller error.
 func (p *Plan) assign() error {
 	s := p.settings
-	var n, selections int64
+	if err := s.checkMechanism(); err != nil {
+		return err
+	}
+	n, selections := p.shares(), int64(0)
 	for _, part := range p.parts() {
-		n += part.shares()
 		if part.selects() {
 			selections++
 		}
@@ -273,17 +279,23 @@ func (p *Plan) assign() error {
 		}
 		lap.deltaAtto = s.DeltaAtto / selections
 	}
+	if s.Target.asked() && n > selections {
+		return p.reachTarget(lap, selections, n)
+	}
 	gau := lap
 	gau.kind = gaussian
 	switch {
 	case s.Mechanism == gaussian && s.Pure:
 		return pgerr.New(pgerr.Imprecise, "the gaussian mechanism has no finite cost in a pure budget").
 			WithHint("SET dp.mechanism = laplace, or auto.")
+	case !s.allows(laplace) && (s.Pure || !s.allows(gaussian)):
+		return pgerr.New(pgerr.Imprecise, "the policy allows no mechanism for this statement").
+			WithHint("SET dp.error or dp.relative_error: other mechanisms may be allowed for that.")
 	case lap.epsilonPico < 1 || !s.Pure && gau.rhoPico < 1:
 		return pgerr.New(pgerr.Imprecise, "dp.epsilon is too small for a statement with %d aggregates", n).
 			WithHint("Raise dp.epsilon.")
-	case s.Mechanism == laplace || s.Pure:
-	case s.Mechanism == gaussian:
+	case s.Mechanism == laplace || s.Pure || !s.allows(gaussian):
+	case s.Mechanism == gaussian || !s.allows(laplace):
 		lap = gau
 	default:
 		better, err := p.better(lap, gau, s.Alpha)
