@@ -187,7 +187,12 @@ func (b *BlockPlan) Event() dp.ComposedEvent {
 // with which constants, in which order it is shown, and the noise. The secret and
 // the data are not in it.
 func (b *BlockPlan) Question(values []scalar.Value) [][]byte {
-	parts := [][]byte{[]byte(dp.Exact(b.Event()))}
+	return append([][]byte{[]byte(dp.Exact(b.Event()))}, b.reading(values)...)
+}
+
+// reading returns what is read, and with which constants.
+func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
+	var parts [][]byte
 	for _, p := range b.Parts {
 		parts = append(parts, []byte(strconv.Itoa(p.size)))
 		for _, r := range p.Reads {

@@ -10,6 +10,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/estimate"
 	"dpproxy/mechanisms"
+	"dpproxy/planner/scalar"
 )
 
 // A Chain says how the integers of a part are released where the answer decides how much
@@ -112,6 +113,10 @@ func (p *Part) together(i int) int {
 	}
 	return most
 }
+
+// Independent reports whether the looks are independent measurements, which a later read can
+// go on from. A path of noise cannot be taken up again.
+func (c *Chain) Independent() bool { return c.Mechanism == brownian }
 
 // worst is the most that the chain releases.
 func (c *Chain) worst() dp.ComposedEvent {
@@ -286,8 +291,12 @@ func (c *Chain) Levels() int { return c.Measures[0].Reduction.Levels() }
 // ChainQuestion returns all that tells what the chains of the block measure, and with
 // which boundary, but for the target and what it may cost: who asks for another error goes
 // on from there. Like [BlockPlan.Question] it says nothing of the secret and the data.
-func (b *BlockPlan) ChainQuestion(q [][]byte) [][]byte {
+func (b *BlockPlan) ChainQuestion(values []scalar.Value) [][]byte {
+	q := b.reading(values)
 	for _, p := range b.Parts {
+		if p.Selection != nil {
+			q = append(q, []byte(dp.Exact(p.Selection.Event())))
+		}
 		if p.Chain == nil {
 			continue
 		}
@@ -300,6 +309,18 @@ func (b *BlockPlan) ChainQuestion(q [][]byte) [][]byte {
 		}
 	}
 	return q
+}
+
+// Request names what the chains of the block were asked to reach, and for what: whoever asks
+// for the same again gets the same, whether it was reached or not.
+func (b *BlockPlan) Request() []byte {
+	var s []byte
+	for _, p := range b.Parts {
+		if p.Chain != nil {
+			s = fmt.Appendf(s, "%+v %d ", p.Chain.target, p.Chain.PoolPico)
+		}
+	}
+	return s
 }
 
 // Goal writes the target for people.
