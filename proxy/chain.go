@@ -18,6 +18,9 @@ import (
 // only then, so that whoever goes away, cancels, or makes a step fail has paid for what was
 // drawn and has seen nothing.
 
+// mostLooks bounds the looks of a statement: each is an entry in the ledger.
+const mostLooks = 100
+
 // chains are the chains of one statement.
 type chains struct {
 	a       *answer
@@ -171,7 +174,7 @@ func (p *chainPart) begin(e *exact, c *chains) error {
 
 // look takes looks until no part needs one more.
 func (c *chains) look(ctx context.Context) error {
-	for {
+	for c.receipt.looks < mostLooks {
 		if ctx.Err() != nil {
 			return canceled(c.receipt)
 		}
@@ -194,7 +197,7 @@ func (c *chains) look(ctx context.Context) error {
 			return nil
 		}
 		if err := c.pay(ctx, events, nil); err != nil {
-			return err
+			return lookUnpaid()
 		}
 		c.receipt.looks++
 		for _, p := range drawn {
@@ -204,6 +207,14 @@ func (c *chains) look(ctx context.Context) error {
 			p.released = p.look.released()
 		}
 	}
+	return nil
+}
+
+// lookUnpaid says that a look could not be recorded. It is not drawn, and what was drawn
+// before stays with us.
+func lookUnpaid() error {
+	return pgerr.New(pgerr.LedgerUnavailable, "the privacy ledger is not available").WithDetail(chargeStays).
+		WithHint("The administrator must look at the ledger.")
 }
 
 // internalChain is an error of a chain that cannot be: what was charged stays.
