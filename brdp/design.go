@@ -53,6 +53,7 @@ type Designer struct {
 	goals      cache[Goal, Design]
 	allowances cache[Allowance, Design]
 	approx     cache[ApproximateAllowance, Design]
+	options    cache[wish, []Option]
 }
 
 // acceptanceSlack is more than the relative errors of an acceptance and of what it
@@ -69,20 +70,19 @@ func (l Law) acceptanceDown() float64 {
 // acceptance and its loss are computed from what is drawn, after all rounding.
 func (d *Designer) Cheapest(g Goal) (Design, error) {
 	return d.goals.get(g, func() (Design, error) {
-		p, err := newProblem(g.Sensitivity, g.Boundary, g.Measure)
+		p, err := g.problem()
 		if err != nil {
 			return Design{}, err
 		}
-		if !(g.Acceptance >= 1e-3 && g.Acceptance <= 1-1e-9) {
-			return Design{}, fmt.Errorf("%w: an acceptance of %v", ErrParameter, g.Acceptance)
-		}
 		found := []Design{}
 		for _, f := range p.families() {
-			found = append(found, p.reach(f, g.Acceptance)...)
+			found = append(found, p.reach(f, g.Acceptance, true)...)
 		}
-		return choose(found, func(x, y Design) bool { return x.Loss.Pico() < y.Loss.Pico() })
+		return choose(found, cheaper)
 	})
 }
+
+func cheaper(x, y Design) bool { return x.Loss.Pico() < y.Loss.Pico() }
 
 // MostAccepted returns the design with the largest acceptance that costs at most
 // a.Loss, chosen as Cheapest does.
@@ -117,6 +117,15 @@ func choose(found []Design, better func(x, y Design) bool) (Design, error) {
 		}
 	}
 	return best, nil
+}
+
+// problem checks the goal.
+func (g Goal) problem() (problem, error) {
+	p, err := newProblem(g.Sensitivity, g.Boundary, g.Measure)
+	if err == nil && !(g.Acceptance >= 1e-3 && g.Acceptance <= 1-1e-9) {
+		err = fmt.Errorf("%w: an acceptance of %v", ErrParameter, g.Acceptance)
+	}
+	return p, err
 }
 
 // A problem is what all designs for one answer share.

@@ -15,7 +15,7 @@ func Gaussians(a ApproximateAllowance) []Design {
 func Reached(g Goal) (found []Design) {
 	p := problem{g.Sensitivity, g.Boundary, g.Measure}
 	for _, f := range p.families() {
-		found = append(found, p.reach(f, g.Acceptance)...)
+		found = append(found, p.reach(f, g.Acceptance, true)...)
 	}
 	return found
 }

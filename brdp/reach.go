@@ -16,17 +16,13 @@ const (
 	useless = 50
 )
 
-// reach returns designs of a family that meet an acceptance: plain ones, and those
-// of the recycled kernel that costs least.
-func (p problem) reach(f family, acceptance float64) []Design {
+// reach returns designs of a family that meet an acceptance: plain ones, and, with
+// recycle, those of the recycled kernel that costs least.
+func (p problem) reach(f family, acceptance float64, recycle bool) []Design {
 	odds := acceptance / (1 - acceptance)
 	least, most := f.sizes()
 	plain := threshold(least, most, func(size float64) bool {
 		return p.odds(f.kernel(size, false)) < odds
-	})
-	last := threshold(least, most, func(size float64) bool {
-		inside, _ := p.masses(f.kernel(size, true))
-		return inside < acceptance/MaxDraws*(1+4*searchTolerance)
 	})
 	var found []Design
 	add := func(m mechanisms.Mechanism, keep *big.Rat) {
@@ -37,6 +33,13 @@ func (p problem) reach(f family, acceptance float64) []Design {
 	for _, m := range f.near(plain * (1 - 1e-9)) {
 		add(m, big.NewRat(1, 1))
 	}
+	if !recycle {
+		return found
+	}
+	last := threshold(least, most, func(size float64) bool {
+		inside, _ := p.masses(f.kernel(size, true))
+		return inside < acceptance/MaxDraws*(1+4*searchTolerance)
+	})
 	size, known := f.bestSize()
 	if !known && p.theta() > useless*p.shift() {
 		size, known = 0, true

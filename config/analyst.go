@@ -44,6 +44,9 @@ func (v value) analyst() (a Analyst) {
 		"tables":   func(v value) { a.Tables = v.tableNames() },
 		"budget":   func(v value) { a.Budget = new(v.budget()) },
 		"settings": func(v value) { a.Settings = v.settings() },
+
+		"max_epsilon": func(v value) { a.MaxEpsilonPico = v.epsilon(maxSettingEpsilon) },
+		"mechanisms":  func(v value) { a.Mechanisms = v.mechanisms() },
 	})
 	if m, ok := v.node.(ast.MapNode); ok && !states(m, "password") {
 		v.d.passwordless = append(v.d.passwordless, v)
@@ -124,6 +127,12 @@ var ownSettings = fields{
 	"dp.max_rows":       func(v value) { v.count(maxContribution) },
 	"dp.max_partitions": func(v value) { v.count(maxContribution) },
 	"dp.max_sum":        func(v value) { v.sum() },
+
+	"dp.error":           func(v value) { v.targetOr(leastError, mostError) },
+	"dp.relative_error":  func(v value) { v.targetOr(leastRelativeError, 1) },
+	"dp.target_fraction": func(v value) { v.between(leastFraction, 1) },
+	"dp.max_epsilon":     func(v value) { v.epsilon(maxSettingEpsilon) },
+	"dp.refine":          func(v value) { v.oneOf("on", "off") },
 }
 
 func (v value) settings() map[string]string {

@@ -177,10 +177,16 @@ func TestPolicy(t *testing.T) {
 					"dp.epsilon": "0.5", "dp.notice": "off", "dp.max_rows": "3", "dp.max_partitions": "2", "dp.max_sum": "1e6", "statement_timeout": "10s",
 				},
 			},
-			{Name: "eve", Certificates: []string{"eve@clinic", "the dashboard"}},
+			{
+				Name: "eve", Certificates: []string{"eve@clinic", "the dashboard"},
+				Settings:  map[string]string{"dp.error": "50", "dp.relative_error": "off", "dp.target_fraction": "0.5", "dp.max_epsilon": "0.2", "dp.refine": "off"},
+				Allowance: config.Allowance{MaxEpsilonPico: 25e10, Mechanisms: []string{"laplace"}},
+			},
 			{Name: "Bob Ross", Certificates: []string{"Bob Ross"}, Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys},
 		},
-		Defaults: config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9, DeltaAtto: 1e8},
+		Defaults:   config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9, DeltaAtto: 1e8, MaxEpsilonPico: 5e11, RelativeError: 0.1, TargetFraction: 0.9},
+		Recycling:  true,
+		Allowances: map[catalog.Name]config.Allowance{public("visits"): {MaxEpsilonPico: 3e11, Mechanisms: []string{"gaussian", "brownian"}}},
 		Limits: config.Limits{
 			StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4, AnalystConnections: 10,
 			AddressConnections: 20, FailedLogins: 5, IdleSession: 8 * time.Hour, IdleTransaction: 10 * time.Minute,
@@ -205,7 +211,7 @@ func TestDefaults(t *testing.T) {
 	if p.Unit != (accountant.Budget{EpsilonPico: 1e12}) || len(p.TableBudgets) != 0 {
 		t.Errorf("budgets %+v, %+v", p.Unit, p.TableBudgets)
 	}
-	if p.Defaults != (config.Defaults{EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95, DeltaAtto: 1e8}) {
+	if p.Defaults != (config.Defaults{EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95, DeltaAtto: 1e8, TargetFraction: 1, Refine: true}) || p.Recycling {
 		t.Errorf("%+v", p.Defaults)
 	}
 	if p.Limits != (config.Limits{
@@ -247,17 +253,17 @@ func TestAnnotate(t *testing.T) {
 		path string // with slashes
 		want string
 	}{
-		{"tables/public.visits/columns/cost/bounds", `testdata/clinic.good.yaml:34:14: tables.public.visits.columns.cost.bounds: wrong
-   34 |       cost: {bounds: [0.10000000000000000000000000000000000001, 20000]}
+		{"tables/public.visits/columns/cost/bounds", `testdata/clinic.good.yaml:36:14: tables.public.visits.columns.cost.bounds: wrong
+   36 |       cost: {bounds: [0.10000000000000000000000000000000000001, 20000]}
                      ^`},
 		{"tables/visits/unit", `testdata/clinic.good.yaml:28:11: tables.visits.unit: wrong
    28 |     unit: patient_id
                   ^`},
-		{"tables/lab.labs/unit/to", `testdata/clinic.good.yaml:40:31: tables.lab.labs.unit.to: wrong
-   40 |     unit: {via: visit_id, to: visits.id}
+		{"tables/lab.labs/unit/to", `testdata/clinic.good.yaml:42:31: tables.lab.labs.unit.to: wrong
+   42 |     unit: {via: visit_id, to: visits.id}
                                       ^`},
-		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:43:30: tables.public.hospitals.public.no.such.key: wrong
-   43 |   public.hospitals: {public: true}
+		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:45:30: tables.public.hospitals.public.no.such.key: wrong
+   45 |   public.hospitals: {public: true}
                                      ^`},
 		{"tables/lab.nowhere", `testdata/clinic.good.yaml:12:1: tables.lab.nowhere: wrong
    12 | tables:
@@ -265,8 +271,8 @@ func TestAnnotate(t *testing.T) {
 		{"nowhere", `testdata/clinic.good.yaml:1:1: nowhere: wrong
     1 | # Every key that a policy can have.
         ^`},
-		{"analysts/ana/password", `testdata/clinic.good.yaml:54:15: analysts.ana.password: wrong
-   54 | (this line is not shown: it may hold a secret)`},
+		{"analysts/ana/password", `testdata/clinic.good.yaml:56:15: analysts.ana.password: wrong
+   56 | (this line is not shown: it may hold a secret)`},
 	} {
 		if got := p.Annotate(strings.Split(test.path, "/"), "wrong").Error(); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.path, got, test.want)

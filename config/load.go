@@ -45,7 +45,8 @@ func Parse(name string, src []byte) (*Policy, error) {
 		Listen:       "127.0.0.1:6432",
 		TableBudgets: map[catalog.Name]accountant.Budget{},
 		PartitionOf:  map[catalog.Name]catalog.Name{},
-		Defaults:     Defaults{EpsilonPico: defaultEpsilon, Mechanism: "auto", Confidence: 0.95, DeltaAtto: defaultDelta},
+		Allowances:   map[catalog.Name]Allowance{},
+		Defaults:     Defaults{EpsilonPico: defaultEpsilon, Mechanism: "auto", Confidence: 0.95, DeltaAtto: defaultDelta, TargetFraction: 1, Refine: true},
 		Limits: Limits{
 			StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8,
 			FailedLogins: 20, IdleSession: 24 * time.Hour, IdleTransaction: time.Hour,
@@ -128,5 +129,6 @@ func (p *Policy) read(v value) {
 		"defaults":             func(v value) { v.defaults(&p.Defaults) },
 		"limits":               func(v value) { v.limits(&p.Limits) },
 		"answers":              func(v value) { v.answers(&p.Answers) },
+		"brdp":                 func(v value) { p.Recycling = v.bool() },
 	})
 }

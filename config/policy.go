@@ -44,6 +44,10 @@ type Policy struct {
 	Defaults     Defaults
 	Limits       Limits
 	Answers      Answers
+	// Recycling says that mechanisms may draw noise anew that is out of its bounds.
+	Recycling bool
+	// Allowances are what single tables, partitions included, allow beside.
+	Allowances map[catalog.Name]Allowance
 
 	source *source
 }
@@ -81,7 +85,18 @@ type Analyst struct {
 	Budget *accountant.Budget // nil: only the unit's and the tables' budgets count
 	// Settings are session defaults on the mirror, such as dp.epsilon.
 	Settings map[string]string
+	Allowance
 }
+
+// An Allowance is what statements may do at most, of one analyst or about one table.
+type Allowance struct {
+	// MaxEpsilonPico is what a statement may spend, in 10⁻¹² of ε; 0: no limit of its own.
+	MaxEpsilonPico int64
+	// Mechanisms are those that may be used; nil: all.
+	Mechanisms []string
+}
+
+func (a Allowance) none() bool { return a.MaxEpsilonPico == 0 && a.Mechanisms == nil }
 
 // A View over protected tables has no policy of its own.
 type View struct {
@@ -98,6 +113,14 @@ type Defaults struct {
 	// DeltaAtto is what a statement may spend on the selection of private groups, in
 	// 10⁻¹⁸ of δ; 10⁻¹⁰.
 	DeltaAtto int64
+	// MaxEpsilonPico is what a statement may spend to reach a target; 0: EpsilonPico.
+	MaxEpsilonPico int64
+	// RelativeError is the error that a statement asks for, 0: none.
+	RelativeError float64
+	// TargetFraction is the share of the groups that must meet it; 1.
+	TargetFraction float64
+	// Refine says that remembered measurements are refined; true.
+	Refine bool
 }
 
 // Limits of the service.

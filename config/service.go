@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,25 +83,63 @@ func (v value) defaults(d *Defaults) {
 		"confidence": func(v value) { d.Confidence = v.confidence() },
 		"mechanism":  func(v value) { d.Mechanism = v.oneOf(planner.MechanismNames()...) },
 		"delta":      func(v value) { d.DeltaAtto = v.delta() },
+
+		"max_epsilon":     func(v value) { d.MaxEpsilonPico = v.epsilon(maxSettingEpsilon) },
+		"relative_error":  func(v value) { d.RelativeError = v.between(leastRelativeError, 1) },
+		"target_fraction": func(v value) { d.TargetFraction = v.between(leastFraction, 1) },
+		"refine":          func(v value) { d.Refine = v.bool() },
 	})
 }
 
-// The confidences that a session can ask for.
-const minConfidence, maxConfidence = 0.5, 0.999999
+// The least relative error and share of groups that can be asked for, and the range of
+// absolute errors.
+const (
+	leastRelativeError = 1e-4
+	leastFraction      = 0.01
+	leastError         = 1e-15
+	mostError          = 1e30
+)
 
-// confidence reads a probability. It sets the width of error bars and no loss, so
-// that it may be rounded.
-func (v value) confidence() float64 {
+// between reads a number in a range. It sets accuracy and no loss, so that it may be
+// rounded.
+func (v value) between(least, most float64) float64 {
 	r, ok := v.number()
 	if !ok {
 		return 0
 	}
 	f, _ := r.Float64()
-	if f < minConfidence || f > maxConfidence {
-		v.fail("must be from %v to %v", minConfidence, maxConfidence)
+	if f < least || f > most {
+		v.fail("must be from %v to %v", least, most)
 	}
 	return f
 }
+
+// targetOr reads a number in a range, or off.
+func (v value) targetOr(least, most float64) {
+	if s, ok := scalarText(v.node); ok && s == "off" {
+		return
+	}
+	v.between(least, most)
+}
+
+// mechanisms reads a list of mechanisms, each once.
+func (v value) mechanisms() (names []string) {
+	names = []string{}
+	v.list(func(c value) {
+		s := c.oneOf(planner.Mechanisms()...)
+		if slices.Contains(names, s) {
+			c.fail("the mechanism %s is listed twice", s)
+		}
+		names = append(names, s)
+	})
+	return names
+}
+
+// The confidences that a session can ask for.
+const minConfidence, maxConfidence = 0.5, 0.999999
+
+// confidence reads a probability.
+func (v value) confidence() float64 { return v.between(minConfidence, maxConfidence) }
 
 // Most of what a policy can allow: beyond these a number is a mistake.
 const (

@@ -108,17 +108,26 @@ func (v value) tables(p *Policy) {
 		if t.budget != nil {
 			p.TableBudgets[name] = *t.budget
 		}
+		p.allow(name, t.allowance)
 		for _, partition := range t.partitions {
 			if p.lists(partition.name) {
 				partition.fail("the table %v is listed twice", partition.name)
 			}
 			t.Name = partition.name
+			p.allow(t.Name, t.allowance)
 			p.Tables.Tables = append(p.Tables.Tables, t.TablePolicy)
 			p.PartitionOf[partition.name] = name
 		}
 	})
 	if _, ok := v.node.(ast.MapNode); ok && len(p.Tables.Tables) == 0 {
 		v.fail("no table is listed")
+	}
+}
+
+// allow notes what a table allows.
+func (p *Policy) allow(n catalog.Name, a Allowance) {
+	if !a.none() {
+		p.Allowances[n] = a
 	}
 }
 
@@ -133,6 +142,7 @@ type table struct {
 	budget      *accountant.Budget // nil: none
 	partitions  []partition
 	view, shown bool
+	allowance   Allowance
 }
 
 // A partition is the name of one, with its place in the file.
@@ -160,6 +170,8 @@ func (v value) table() (t table) {
 		"max_partitions": note("max_partitions", func(v value) { t.MaxPartitions = v.count(maxContribution) }),
 		"not_protected":  note("not_protected", func(v value) { t.NotProtected = v.columnNames() }),
 		"partitions":     note("partitions", func(v value) { t.partitions = v.partitions() }),
+		"max_epsilon":    note("max_epsilon", func(v value) { t.allowance.MaxEpsilonPico = v.epsilon(maxSettingEpsilon) }),
+		"mechanisms":     note("mechanisms", func(v value) { t.allowance.Mechanisms = v.mechanisms() }),
 		"model":          func(v value) { v.fail("the local model is not available in this version: leave model out") },
 	})
 	_, isMapping := v.node.(ast.MapNode)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"dpproxy/brdp"
 	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
@@ -16,12 +17,12 @@ import (
 // Settings are what the analyst and the policy say about one statement.
 type Settings struct {
 	// EpsilonPico is what the statement may spend, in 10⁻¹² of ε. In a budget of
-	// zCDP it stands for ρ = ε²/2.
+	// zCDP it stands for ρ = ε²/2. With a target it is the most, else all of it is spent.
 	EpsilonPico int64
 	// DeltaAtto is what the statement may spend on partition selection, in 10⁻¹⁸ of δ;
 	// 0: nothing, so that groups must be public.
 	DeltaAtto int64
-	// Mechanism is "auto", "laplace" or "gaussian".
+	// Mechanism is one of [MechanismNames].
 	Mechanism string
 	// Pure says that a budget in question is of pure differential privacy, so
 	// that only mechanisms with a finite ε can be used.
@@ -32,6 +33,14 @@ type Settings struct {
 	MaxRows, MaxPartitions int64
 	// MaxSum bounds what a unit adds to each sum of a group; nil does not.
 	MaxSum *big.Rat
+	// Target is the error that is asked for; the zero Target asks for none, so that all
+	// of EpsilonPico is spent.
+	Target Target
+	// TypicalPico is the ε of a typical statement of the policy, in 10⁻¹²: the confidence
+	// of chains is tuned to it.
+	TypicalPico int64
+	// Mechanisms are those that the policy allows; nil allows all but recycling.
+	Mechanisms []string
 	// Limits bound the work of a statement.
 	Limits Limits
 }
@@ -47,9 +56,12 @@ type Plan struct {
 	Shape string
 	// Mechanism is the chosen kind.
 	Mechanism string
+	// Candidates are what there was to choose from to reach a target.
+	Candidates []Candidate
 
 	unit     string
 	settings Settings
+	designer *brdp.Designer
 	// hidden says that a view is read whose definition the policy hides: EXPLAIN does not
 	// show the SQL then.
 	hidden bool
@@ -74,7 +86,7 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Tables: q.Tables(), unit: q.cat.unit, settings: s, Shape: shape, hidden: q.readsHiddenView()}
+	p := &Plan{Tables: q.Tables(), unit: q.cat.unit, settings: s, Shape: shape, designer: &q.cat.designer, hidden: q.readsHiddenView()}
 	env := &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true} // the proxy reads from no other encoding
 	for _, b := range q.blocks {
 		bp, err := q.bind(b, env, s)
@@ -189,7 +201,12 @@ func (b *BlockPlan) Event() dp.ComposedEvent {
 // with which constants, in which order it is shown, and the noise. The secret and
 // the data are not in it.
 func (b *BlockPlan) Question(values []scalar.Value) [][]byte {
-	parts := [][]byte{[]byte(dp.Exact(b.Event()))}
+	return append([][]byte{[]byte(dp.Exact(b.Event()))}, b.reading(values)...)
+}
+
+// reading returns what is read, and with which constants.
+func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
+	var parts [][]byte
 	for _, p := range b.Parts {
 		parts = append(parts, []byte(strconv.Itoa(p.size)))
 		for _, l := range p.lists {
@@ -260,25 +277,17 @@ func (s share) of(pico int64) share {
 	return s
 }
 
-// Names of the mechanisms in settings and plans.
-const (
-	auto     = "auto"
-	laplace  = "laplace"
-	gaussian = "gaussian"
-)
-
-// MechanismNames are the values of the setting dp.mechanism.
-func MechanismNames() []string { return []string{auto, laplace, gaussian} }
-
 // assign divides the budget among the measures and chooses the mechanism. The
 // Gaussian mechanism gets ρ = ε²/2, the cost in zCDP that every ε-DP mechanism
 // stays below, so that both cost about the same and the better one is the one
 // with the smaller error.
 func (p *Plan) assign() error {
 	s := p.settings
-	var n, selections int64
+	if err := s.checkMechanism(); err != nil {
+		return err
+	}
+	n, selections := p.shares(), int64(0)
 	for _, part := range p.parts() {
-		n += part.shares()
 		if part.selects() {
 			selections++
 		}
@@ -294,17 +303,23 @@ func (p *Plan) assign() error {
 		}
 		lap.deltaAtto = s.DeltaAtto / selections
 	}
+	if s.Target.asked() && n > selections {
+		return p.reachTarget(lap, selections, n)
+	}
 	gau := lap
 	gau.kind = gaussian
 	switch {
 	case s.Mechanism == gaussian && s.Pure:
 		return pgerr.New(pgerr.Imprecise, "the gaussian mechanism has no finite cost in a pure budget").
 			WithHint("SET dp.mechanism = laplace, or auto.")
+	case !s.allows(laplace) && (s.Pure || !s.allows(gaussian)):
+		return pgerr.New(pgerr.Imprecise, "the policy allows no mechanism for this statement").
+			WithHint("SET dp.error or dp.relative_error: other mechanisms may be allowed for that.")
 	case lap.epsilonPico < 1 || !s.Pure && gau.rhoPico < 1:
 		return pgerr.New(pgerr.Imprecise, "dp.epsilon is too small for a statement with %d aggregates", n).
 			WithHint("Raise dp.epsilon.")
-	case s.Mechanism == laplace || s.Pure:
-	case s.Mechanism == gaussian:
+	case s.Mechanism == laplace || s.Pure || !s.allows(gaussian):
+	case s.Mechanism == gaussian || !s.allows(laplace):
 		lap = gau
 	default:
 		better, err := p.better(lap, gau, s.Alpha)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"dpproxy/brdp"
 	"dpproxy/catalog"
 	"dpproxy/parser"
 )
@@ -20,6 +21,8 @@ type Catalog struct {
 	timeZones map[string]bool
 	// publicRows are the sizes of public tables.
 	publicRows map[catalog.Name]int64
+
+	designer brdp.Designer // of noise that reaches an error
 }
 
 // table is a table of the policy with what is proved of it.

@@ -11,17 +11,17 @@ import (
 )
 
 // text computes one aggregate from the released integers of a partition; nil is NULL.
-func (o *output) text(p *Part, row []*big.Int) *string {
+func (o *output) text(p *Part, row numbers) *string {
 	var v *big.Rat
 	digits := o.values.digits
 	switch o.kind {
 	case countStar, countArg, countUnits, countDistinct:
-		s := clampInt64(row[p.place(o, 0)]).String()
+		s := clampInt64(row.ints[p.place(o, 0)]).String()
 		return &s
 	case sumOf:
 		v, digits = o.sumValue(p, row)
 	case averageOf:
-		v, digits = p.average(o).Value(row[p.place(o, 0)], row[p.place(o, 1)]), digits+6
+		v, digits = p.average(o, row).Value(row.ints[p.place(o, 0)], row.ints[p.place(o, 1)]), digits+6
 	case varPop, varSamp, stddevPop, stddevSamp:
 		v, digits = o.spread(p, row), 2*digits+6
 	case minimum, maximum, percentileCont, percentileDisc:
@@ -37,8 +37,8 @@ func (o *output) text(p *Part, row []*big.Int) *string {
 // place returns where measure i of an output is among the integers of a partition.
 func (p *Part) place(o *output, i int) int { return p.measures[o.measures[i]].first }
 
-func (o *output) sumValue(p *Part, row []*big.Int) (*big.Rat, int) {
-	n := new(big.Rat).SetInt(row[p.place(o, 0)])
+func (o *output) sumValue(p *Part, row numbers) (*big.Rat, int) {
+	n := new(big.Rat).SetInt(row.ints[p.place(o, 0)])
 	if o.factor == nil {
 		return n.Mul(n, o.values.step), o.values.digits
 	}
@@ -57,14 +57,20 @@ func (o *output) bounds() estimate.Values {
 	}
 }
 
-// noise returns the mechanism of measure i.
-func (p *Part) noise(o *output, i int) estimate.Noise { return p.measures[o.measures[i]].levels[0] }
-
-func (p *Part) average(o *output) estimate.Average {
-	return must(estimate.NewAverage(o.bounds(), p.noise(o, 0), p.noise(o, 1), p.alpha))
+// noise returns what is known of the noise of measure i: by the mechanism, or by the chain
+// that ended in the row.
+func (p *Part) noise(o *output, i int, row numbers) estimate.Noise {
+	if row.margins != nil {
+		return row.margins[p.place(o, i)]
+	}
+	return p.measures[o.measures[i]].levels[0]
 }
 
-func (p *Part) variance(o *output) estimate.Variance {
+func (p *Part) average(o *output, row numbers) estimate.Average {
+	return must(estimate.NewAverage(o.bounds(), p.noise(o, 0, row), p.noise(o, 1, row), p.alpha))
+}
+
+func (p *Part) variance(o *output, row numbers) estimate.Variance {
 	m := p.measures[o.measures[0]]
 	unit := o.bounds().Unit
 	square := new(big.Rat).Mul(unit, unit)
@@ -72,7 +78,7 @@ func (p *Part) variance(o *output) estimate.Variance {
 	if m.unit > 1 { // rounding down, and the offset
 		s.Rounding = new(big.Rat).Mul(s.Unit, big.NewRat(2, 1))
 	}
-	noise := estimate.MomentNoise{Squares: p.noise(o, 0), Sum: p.noise(o, 1), Count: p.noise(o, 2)}
+	noise := estimate.MomentNoise{Squares: p.noise(o, 0, row), Sum: p.noise(o, 1, row), Count: p.noise(o, 2, row)}
 	return must(estimate.NewVariance(o.bounds(), s, noise, p.alpha))
 }
 
@@ -84,13 +90,13 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func (o *output) moments(p *Part, row []*big.Int) estimate.Moments {
-	return estimate.Moments{Squares: row[p.place(o, 0)], Sum: row[p.place(o, 1)], Count: row[p.place(o, 2)]}
+func (o *output) moments(p *Part, row numbers) estimate.Moments {
+	return estimate.Moments{Squares: row.ints[p.place(o, 0)], Sum: row.ints[p.place(o, 1)], Count: row.ints[p.place(o, 2)]}
 }
 
 // spread is a variance or standard deviation, nil for the sample of one row.
-func (o *output) spread(p *Part, row []*big.Int) *big.Rat {
-	v := p.variance(o)
+func (o *output) spread(p *Part, row numbers) *big.Rat {
+	v := p.variance(o, row)
 	x := v.Population(o.moments(p, row))
 	if o.kind == varSamp || o.kind == stddevSamp {
 		var ok bool
@@ -114,20 +120,20 @@ func (p *Part) tree(o *output) *estimate.Tree {
 	return must(estimate.NewTree(m.shape, noise, nil))
 }
 
-func (o *output) distribution(p *Part, row []*big.Int) *estimate.Distribution {
+func (o *output) distribution(p *Part, row numbers) *estimate.Distribution {
 	m := p.measures[o.measures[0]]
 	var counts [][]*big.Int
 	at := m.first
 	for level := range m.shape.Levels() {
 		n := m.shape.Nodes(level)
-		counts = append(counts, row[at:at+n])
+		counts = append(counts, row.ints[at:at+n])
 		at += n
 	}
 	return must(p.tree(o).Fit(counts, nil))
 }
 
 // rank is MIN, MAX or percentiles.
-func (o *output) rank(p *Part, row []*big.Int) *string {
+func (o *output) rank(p *Part, row numbers) *string {
 	d := o.distribution(p, row)
 	switch o.kind { //nolint:exhaustive // percentiles follow
 	case minimum, maximum:

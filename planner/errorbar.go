@@ -1,9 +1,6 @@
 package planner
 
-import (
-	"math"
-	"math/big"
-)
+import "math"
 
 // An ErrorBar is the error of one aggregate at the plan's confidence, for each row
 // of the released relation alone.
@@ -34,9 +31,9 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 	for i := range b.block.aggregates {
 		var bar ErrorBar
 		for j, p := range b.Parts {
-			var rows [][]*big.Int
+			var rows []numbers
 			if released != nil {
-				rows = released[j].Rows
+				rows = released[j].numbers()
 			}
 			one := p.errorBar(&p.outputs[i], rows)
 			if j == 0 {
@@ -51,21 +48,13 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 }
 
 // errorBar is the error of one output of the part.
-func (p *Part) errorBar(o *output, rows [][]*big.Int) ErrorBar {
+func (p *Part) errorBar(o *output, rows []numbers) ErrorBar {
 	bar := ErrorBar{Label: o.label, Least: -1, Most: -1}
-	switch o.kind {
-	case countStar, countArg, countUnits, countDistinct:
-		bar.Least = p.noise(o, 0).Quantile(p.alpha)
+	switch {
+	case o.linear() && p.Chain == nil:
+		bar.Least = p.halfWidth(o, numbers{})
 		bar.Most = bar.Least
-	case sumOf:
-		step := o.values.step
-		if o.factor != nil {
-			step = o.factor
-		}
-		f, _ := step.Float64()
-		bar.Least = p.noise(o, 0).Quantile(p.alpha) * math.Abs(f)
-		bar.Most = bar.Least
-	case averageOf, varPop, varSamp, stddevPop, stddevSamp, minimum, maximum, percentileCont, percentileDisc:
+	default:
 		for i, row := range rows {
 			half := p.halfWidth(o, row)
 			if i == 0 {
@@ -77,11 +66,38 @@ func (p *Part) errorBar(o *output, rows [][]*big.Int) ErrorBar {
 	return bar
 }
 
+// linear reports whether an aggregate is a number that is released times a constant, so
+// that its error does not depend on the answer.
+func (o *output) linear() bool {
+	switch o.kind {
+	case countStar, countArg, countUnits, countDistinct, sumOf:
+		return true
+	case averageOf, varPop, varSamp, stddevPop, stddevSamp, minimum, maximum, percentileCont, percentileDisc:
+	}
+	return false
+}
+
+// unit is what one of the released number of a linear aggregate stands for.
+func (o *output) unit() float64 {
+	step := o.values.step
+	switch {
+	case o.kind != sumOf:
+		return 1
+	case o.factor != nil:
+		step = o.factor
+	}
+	f, _ := step.Float64()
+	return math.Abs(f)
+}
+
 // halfWidth is the largest distance of an answer from the ends of its interval.
-func (p *Part) halfWidth(o *output, row []*big.Int) float64 {
-	switch o.kind { //nolint:exhaustive // the others do not depend on the answer
+func (p *Part) halfWidth(o *output, row numbers) float64 {
+	if o.linear() {
+		return p.noise(o, 0, row).Quantile(p.alpha) * o.unit()
+	}
+	switch o.kind { //nolint:exhaustive // the others are linear, or quantiles
 	case averageOf:
-		a, sum, count := p.average(o), row[p.place(o, 0)], row[p.place(o, 1)]
+		a, sum, count := p.average(o, row), row.ints[p.place(o, 0)], row.ints[p.place(o, 1)]
 		return a.Interval(sum, count).Radius(a.Value(sum, count))
 	case varPop, stddevPop, varSamp, stddevSamp:
 		return p.spreadError(o, row)
@@ -99,8 +115,8 @@ func (p *Part) halfWidth(o *output, row []*big.Int) float64 {
 	return p.quantileError(o, row)
 }
 
-func (p *Part) spreadError(o *output, row []*big.Int) float64 {
-	v, m := p.variance(o), o.moments(p, row)
+func (p *Part) spreadError(o *output, row numbers) float64 {
+	v, m := p.variance(o, row), o.moments(p, row)
 	x := o.spread(p, row)
 	in := v.PopulationInterval(m)
 	if o.kind == varSamp || o.kind == stddevSamp {
@@ -116,7 +132,7 @@ func (p *Part) spreadError(o *output, row []*big.Int) float64 {
 }
 
 // quantileError is the widest error of the fractions.
-func (p *Part) quantileError(o *output, row []*big.Int) float64 {
+func (p *Part) quantileError(o *output, row numbers) float64 {
 	t, d, widest := p.tree(o), o.distribution(p, row), 0.0
 	for _, f := range o.fractions {
 		if f == nil {

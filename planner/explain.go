@@ -32,7 +32,12 @@ func (p *Plan) Explain(costs []Cost) []string {
 	free := "no protected row is read"
 	if p.Reads() {
 		free = "the same was answered before"
-		w.line(1, "mechanism: %s (dp.mechanism = %s, dp.epsilon = %s)", p.Mechanism, p.settings.Mechanism, dp.Decimal(p.settings.EpsilonPico, 12))
+		asked := "dp.epsilon = " + dp.Decimal(p.settings.EpsilonPico, 12)
+		if p.settings.Target.asked() {
+			asked = "error " + p.settings.Target.String() + ", for at most ε = " + dp.Decimal(p.settings.EpsilonPico, 12)
+		}
+		w.line(1, "mechanism: %s (dp.mechanism = %s, %s)", p.Mechanism, p.settings.Mechanism, asked)
+		p.explainCandidates(w)
 	}
 	if len(costs) == 0 {
 		w.line(1, "cost: nothing, %s", free)
@@ -42,7 +47,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 		if !c.Fits {
 			after = "more than the " + c.Remaining.String() + " left"
 		}
-		w.line(1, "cost: %s of %s, %s", c.Loss, c.Scope, after)
+		w.line(1, "cost: %s%s of %s, %s", p.atMost(), c.Loss, c.Scope, after)
 	}
 	return w.draw()
 }
@@ -114,13 +119,20 @@ func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
 		o := &p.outputs[i]
 		bar := p.errorBar(o, nil)
 		half := "± " + Number(bar.Least)
-		if bar.Least < 0 {
+		switch {
+		case p.Chain != nil:
+			half = p.Chain.Goal() + ", if that is reached"
+		case bar.Least < 0:
 			half = "known with the answer"
 		}
 		w.line(depth, "%s: error at %s %%: %s%s", o.label, Number(100*(1-p.alpha)), half, o.clamped())
 	}
 	for i, m := range p.measures {
-		w.line(depth, "measure %d: %s, l0=%d linf=%d, %s", i+1, &m.measure, m.sensitivity.L0, m.sensitivity.LInf, m.noise())
+		noise := m.noise()
+		if p.Chain != nil {
+			noise = "as precise as needed"
+		}
+		w.line(depth, "measure %d: %s, l0=%d linf=%d, %s", i+1, &m.measure, m.sensitivity.L0, m.sensitivity.LInf, noise)
 	}
 	if hidden {
 		w.line(depth, "sql: not shown, as is the definition of the view")
@@ -132,6 +144,62 @@ func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
 			w.line(depth+1, "%s", line)
 		}
 	}
+}
+
+// explainCandidates says what there was to choose from, and what a chain may be expected to
+// cost.
+func (p *Plan) explainCandidates(w *tree) {
+	if len(p.Candidates) > 0 {
+		w.line(2, "candidates")
+	}
+	for _, c := range p.Candidates {
+		w.line(3, "%s", c)
+	}
+	for _, part := range p.parts() {
+		if part.Chain != nil {
+			w.line(2, "expected price: %s", part.Chain.expectation(p.Chained().Symbol()))
+		}
+	}
+}
+
+// String writes the candidate on one line.
+func (c Candidate) String() string {
+	s := c.Mechanism
+	if c.Loss.Measure() != 0 {
+		s += ": " + c.Loss.Measure().Symbol() + "=" + Number(float64(c.Loss.Pico())/dp.PicoPerUnit)
+		if c.Errors == nil {
+			s = strings.Replace(s, ": ", ": at most ", 1)
+		}
+	}
+	for _, bar := range c.Errors {
+		s += ", " + bar.String()
+	}
+	if c.Note != "" {
+		s += ": " + c.Note
+	}
+	if c.Chosen {
+		s += " (chosen)"
+	}
+	return s
+}
+
+// atMost qualifies the cost of a chain.
+func (p *Plan) atMost() string {
+	if p.Chained() != 0 {
+		return "at most "
+	}
+	return ""
+}
+
+// Chained returns what the chains of the plan are paid in, zero if it has none.
+func (p *Plan) Chained() dp.Measure {
+	switch {
+	case !slices.ContainsFunc(p.parts(), func(part *Part) bool { return part.Chain != nil }):
+		return 0
+	case p.Mechanism == brownian:
+		return dp.ZCDP
+	}
+	return dp.PureDP
 }
 
 // noise writes the mechanism of a measure, of a histogram those of its levels.

@@ -54,7 +54,7 @@ func (b *BlockPlan) finest() int {
 	}
 	best := 0
 	for i, p := range b.Parts {
-		if p.Private() {
+		if p.Private() || p.Chain != nil {
 			return -1
 		}
 		if len(p.set) > len(b.Parts[best].set) {

@@ -20,6 +20,9 @@ type Part struct {
 	Selection *mechanisms.GaussianSelection
 	// Mechanisms has the mechanism of each integer of a partition.
 	Mechanisms []mechanisms.Mechanism
+	// Chain is how the integers are released where the answer decides how much noise they
+	// need; Mechanisms are nil then. Else it is nil.
+	Chain *Chain
 
 	set          []int
 	lists        []*list // nil if the keys are private
@@ -52,6 +55,9 @@ func (p *Part) Event() dp.ComposedEvent {
 	var e dp.ComposedEvent
 	if p.Selection != nil {
 		e = append(e, p.Selection.Event())
+	}
+	if p.Chain != nil {
+		return append(e, p.Chain.worst()...)
 	}
 	for _, m := range p.measures {
 		for _, mech := range m.levels {
@@ -194,18 +200,27 @@ func (p *Part) shares() int64 {
 
 // assign gives every measure its mechanism.
 func (p *Part) assign(s share) error {
-	if p.selects() {
-		sel, err := mechanisms.GaussianSelectionFor(p.contribution.Partitions, s.rhoPico, s.deltaAtto)
-		if err != nil {
-			return imprecise()
-		}
-		p.Selection = &sel
+	if err := p.selecting(s); err != nil {
+		return err
 	}
 	for _, m := range p.measures {
 		if err := p.assignTo(m, s); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// selecting gives a part with private keys its partition selection.
+func (p *Part) selecting(s share) error {
+	if !p.selects() {
+		return nil
+	}
+	sel, err := mechanisms.GaussianSelectionFor(p.contribution.Partitions, s.rhoPico, s.deltaAtto)
+	if err != nil {
+		return imprecise()
+	}
+	p.Selection = &sel
 	return nil
 }
 

@@ -63,7 +63,7 @@ func connect(t testing.TB) *pgconn.PgConn {
 // testdata/plan and testdata/unsupported. A diff of these files is the review of
 // what is read, how it is bounded and what it costs. Commands:
 //
-//	plan [epsilon=1] [mechanism=auto] [pure] [params=(23)] [args=(5)] [delta=1e-10] [max_rows=5] [max_partitions=1] [max_sum=100]
+//	plan [error=50] [relative_error=0.05] [target_fraction=0.9] [brdp] [epsilon=1] [mechanism=auto] [pure] [params=(23)] [args=(5)] [delta=1e-10] [max_rows=5] [max_partitions=1] [max_sum=100]
 //
 // params are the types of the parameters, and args their values.
 func TestPlans(t *testing.T) {
@@ -129,6 +129,11 @@ func makePlan(t *testing.T, conn *pgconn.PgConn, cat *planner.Catalog, st *parse
 	}
 	if d.HasArg("epsilon") {
 		s.EpsilonPico = int64(number("epsilon") * dp.PicoPerUnit)
+	}
+	s.Target = planner.Target{Error: number("error"), Relative: number("relative_error"), Fraction: number("target_fraction")}
+	s.TypicalPico = s.EpsilonPico
+	if d.HasArg("brdp") {
+		s.Mechanisms = planner.Mechanisms()
 	}
 	s.MaxRows, s.MaxPartitions = int64(number("max_rows")), int64(number("max_partitions"))
 	if d.HasArg("max_sum") {

@@ -16,6 +16,26 @@ import (
 type Released struct {
 	Keys [][]*string // of each row, in the order of the set; nil if they are public
 	Rows [][]*big.Int
+	// Margins are how far the integers of each row may be off, where a chain ended; nil
+	// where the part's mechanisms tell.
+	Margins [][]Margin
+}
+
+// numbers are the integers of one row with what is known of their noise.
+type numbers struct {
+	ints    []*big.Int
+	margins []Margin // nil: the part's mechanisms tell
+}
+
+func (r *Released) numbers() []numbers {
+	out := make([]numbers, len(r.Rows))
+	for i, row := range r.Rows {
+		out[i].ints = row
+		if r.Margins != nil {
+			out[i].margins = r.Margins[i]
+		}
+	}
+	return out
 }
 
 // Columns returns the released relation as text arrays, one for each column: grouping
@@ -28,6 +48,10 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 	outputs = make([][]*string, len(b.block.aggregates))
 	consistent := b.consistent(released)
 	for i, p := range b.Parts {
+		var rows []numbers
+		if consistent[i] != nil {
+			rows = consistent[i].numbers()
+		}
 		for row := range p.rows(released[i]) {
 			p.appendKeys(keys, p.keysOf(released[i], row))
 			for g, args := range b.block.groupings {
@@ -35,7 +59,7 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 				groupings[g] = append(groupings[g], &text)
 			}
 			for o := range outputs {
-				outputs[o] = append(outputs[o], p.outputs[o].text(p, consistent[i].Rows[row]))
+				outputs[o] = append(outputs[o], p.outputs[o].text(p, rows[row]))
 			}
 		}
 	}

@@ -45,9 +45,8 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if !plan.Reads() {
 		return a.rewrite(query, columns(plan, nil), b), nil
 	}
-	known := a.recall(ctx, plan, pre.values)
 	pre.arrived = arrived
-	released, receipt, err := a.draw(ctx, plan, known, pre)
+	released, receipt, err := a.draw(ctx, plan, pre)
 	if err != nil {
 		return wire.Rewrite{}, a.leave(ctx, arrived, receipt, err)
 	}
@@ -64,7 +63,11 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 // draw returns what is released of each part of each block: what is known, and the others
 // after they were charged, read and given their noise. With an error behind the charge it
 // returns the receipt.
-func (a *answer) draw(ctx context.Context, plan *planner.Plan, known *known, pre *prelude) ([][]*planner.Released, *receipt, error) {
+func (a *answer) draw(ctx context.Context, plan *planner.Plan, pre *prelude) ([][]*planner.Released, *receipt, error) {
+	if plan.Chained() != 0 {
+		return a.chained(ctx, plan, pre)
+	}
+	known := a.recall(ctx, plan, pre.values)
 	rest := plan.Rest(known.blocks())
 	if !rest.Reads() {
 		receipt, err := a.charge(ctx, rest, known)
@@ -113,10 +116,14 @@ func (a *answer) analyse(b wire.Bound) (*analysed, error) {
 // plan decides everything, with the values of the constants and the settings.
 func (a *answer) plan(analysed *analysed, pre *prelude) (*planner.Plan, error) {
 	scopes := a.p.scopes(a.analyst, analysed.query.Tables())
+	allowed := a.allowance(analysed.query.Tables())
 	plan, err := analysed.plan(pre.values, planner.Settings{
-		EpsilonPico: pre.settings.epsilonPico,
+		EpsilonPico: allowed.most(pre.settings.spend()),
 		DeltaAtto:   a.p.policy.Load().defaults.DeltaAtto,
 		Mechanism:   pre.settings.mechanism,
+		Mechanisms:  allowed.Mechanisms,
+		Target:      pre.settings.target,
+		TypicalPico: a.p.policy.Load().defaults.EpsilonPico,
 		Pure:        a.p.pure(scopes),
 		Alpha:       1 - pre.settings.confidence,
 		MaxRows:     pre.settings.maxRows, MaxPartitions: pre.settings.maxPartitions, MaxSum: pre.settings.maxSum,

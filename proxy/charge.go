@@ -18,6 +18,8 @@ type receipt struct {
 	id     accountant.ChargeID
 	debits []accountant.Debit
 	left   []accountant.Balance
+	looks  int      // of a chain; 0 without one
+	notes  []string // what else the analyst should know
 }
 
 // debits prices a plan in the measure of each budget that it touches. What others
@@ -95,7 +97,7 @@ func (r *receipt) notice(plan *planner.Plan, released [][]*planner.Released, con
 	n := wire.Notice{
 		Code: "00000",
 		Message: fmt.Sprintf("cost %s; error at %s %%: %s%s", r.cost(plan.Mechanism),
-			planner.Number(100*confidence), strings.Join(bars, ", "), r.remaining()),
+			planner.Number(100*confidence), strings.Join(bars, ", "), r.remaining()+r.remarks()),
 	}
 	if bounds := plan.Clamped(); bounds != "" {
 		n.Detail = "Values are clamped: " + bounds + ". The error does not include what clamping and contribution limits leave out."
@@ -108,7 +110,22 @@ func (r *receipt) cost(mechanism string) string {
 	if r == nil {
 		return "nothing, the same was answered before"
 	}
+	if r.looks > 0 {
+		mechanism += fmt.Sprintf(", %d looks", r.looks)
+	}
 	return fmt.Sprintf("%s (%s)", brief(r.debits[0].Loss), mechanism)
+}
+
+// remarks are what the analyst should know beside.
+func (r *receipt) remarks() string {
+	if r == nil {
+		return ""
+	}
+	s := ""
+	for _, note := range r.notes {
+		s += "; " + note
+	}
+	return s
 }
 
 // remaining names the budget that will be exhausted first by more of the same.

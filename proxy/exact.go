@@ -125,18 +125,9 @@ func (e *exact) place(i int, keys [][]byte, cells []planner.Cell) (*partition, e
 // selection keeps, in the order of their keys, and all of public keys, each integer with
 // its noise.
 func (e *exact) release(src mechanisms.Source) *planner.Released {
-	out := &planner.Released{}
-	if e.part.Private() {
-		out.Keys = [][]*string{}
-		slices.SortFunc(e.partitions, func(a, b *partition) int { return slices.CompareFunc(a.keys, b.keys, compareKeys) })
-	}
-	for _, p := range e.partitions {
-		if e.part.Private() {
-			if _, kept := e.part.Selection.Select(src, p.units); !kept {
-				continue
-			}
-			out.Keys = append(out.Keys, p.keys)
-		}
+	keys, partitions := e.shown(src)
+	out := &planner.Released{Keys: keys}
+	for _, p := range partitions {
 		row := make([]*big.Int, len(e.part.Mechanisms))
 		for i, m := range e.part.Mechanisms {
 			row[i] = mechanisms.Release(m, src, p.at(i)).Int()
@@ -144,6 +135,22 @@ func (e *exact) release(src mechanisms.Source) *planner.Released {
 		out.Rows = append(out.Rows, row)
 	}
 	return out
+}
+
+// shown returns the partitions that are shown: those of private keys that selection keeps,
+// with their keys and in their order, and all of public keys.
+func (e *exact) shown(src mechanisms.Source) ([][]*string, []*partition) {
+	if !e.part.Private() {
+		return nil, e.partitions
+	}
+	slices.SortFunc(e.partitions, func(a, b *partition) int { return slices.CompareFunc(a.keys, b.keys, compareKeys) })
+	keys, kept := [][]*string{}, []*partition{}
+	for _, p := range e.partitions {
+		if _, ok := e.part.Selection.Select(src, p.units); ok {
+			keys, kept = append(keys, p.keys), append(kept, p)
+		}
+	}
+	return keys, kept
 }
 
 // compareKeys orders keys by their texts, NULL last.

@@ -89,7 +89,10 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 // defaults returns the settings of a session that set none.
 func (p *Proxy) defaults() settings {
 	d := p.policy.Load().defaults
-	return settings{epsilonPico: d.EpsilonPico, mechanism: d.Mechanism, confidence: d.Confidence, notices: true}
+	return settings{
+		epsilonPico: d.EpsilonPico, mechanism: d.Mechanism, confidence: d.Confidence, notices: true,
+		target: d.Target, maxEpsilonPico: d.MaxEpsilonPico, refine: d.Refine,
+	}
 }
 
 func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {

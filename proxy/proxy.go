@@ -44,6 +44,7 @@ type Analyst struct {
 	Tables map[catalog.Name]bool
 	// Budget says that the analyst has a budget of his own.
 	Budget bool
+	Allowance
 }
 
 // policy is the part of the configuration that can change while statements run.
@@ -70,6 +71,16 @@ type Defaults struct {
 	DeltaAtto int64
 	// Timeout bounds one read of protected data.
 	Timeout time.Duration
+	// MaxEpsilonPico is what reaching a target may cost, in 10⁻¹² of ε; 0: EpsilonPico.
+	MaxEpsilonPico int64
+	// Target is what statements ask for that do not say.
+	Target planner.Target
+	// Refine says that remembered measurements are refined.
+	Refine bool
+	// Recycling says that mechanisms may draw noise anew that is out of its bounds.
+	Recycling bool
+	// Tables are what single tables allow.
+	Tables map[catalog.Name]Allowance
 }
 
 // A Proxy answers statements about protected tables. It implements wire.Handler.

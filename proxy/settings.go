@@ -22,6 +22,11 @@ type settings struct {
 	// those hold. 0 and nil are none.
 	maxRows, maxPartitions int64
 	maxSum                 *big.Rat
+	// target is the error that is asked for, and maxEpsilonPico what reaching it may cost;
+	// 0: what epsilon says.
+	target         planner.Target
+	maxEpsilonPico int64
+	refine         bool
 }
 
 // A setting is one of them: its name without the prefix, what it takes, in words, and
@@ -33,13 +38,18 @@ type setting struct {
 
 // knownSettings are in the order in which the prelude asks for them.
 var knownSettings = []setting{
-	{"epsilon", "a number from 1e-12 to 1000", (*settings).setEpsilon},
+	{"epsilon", "a number from 1e-12 to 1000", func(s *settings, value string) bool { return setEpsilon(&s.epsilonPico, value) }},
 	{"mechanism", strings.Join(planner.MechanismNames(), ", "), (*settings).setMechanism},
 	{"confidence", "a number from 0.5 to 0.999999", (*settings).setConfidence},
-	{"notice", "on or off", (*settings).setNotice},
+	{"notice", "on or off", func(s *settings, value string) bool { return setSwitch(&s.notices, value) }},
 	{"max_rows", "a whole number from 1 to 1000000", func(s *settings, value string) bool { return setCount(&s.maxRows, value) }},
 	{"max_partitions", "a whole number from 1 to 1000000", func(s *settings, value string) bool { return setCount(&s.maxPartitions, value) }},
 	{"max_sum", "a number from 1e-15 to 1e30", (*settings).setMaxSum},
+	{"error", "a number from 1e-15 to 1e30, or off", func(s *settings, value string) bool { return setTarget(&s.target.Error, value, 1e-15, 1e30) }},
+	{"relative_error", "a number from 0.0001 to 1, or off", func(s *settings, value string) bool { return setTarget(&s.target.Relative, value, 1e-4, 1) }},
+	{"target_fraction", "a number from 0.01 to 1", func(s *settings, value string) bool { return setFraction(&s.target.Fraction, value) }},
+	{"max_epsilon", "a number from 1e-12 to 1000", func(s *settings, value string) bool { return setEpsilon(&s.maxEpsilonPico, value) }},
+	{"refine", "on or off", func(s *settings, value string) bool { return setSwitch(&s.refine, value) }},
 }
 
 // Limits of the settings. An epsilon above the largest could not be told from no
@@ -49,6 +59,7 @@ const (
 	minConfidence  = 0.5
 	maxConfidence  = 0.999999
 	maxCount       = 1_000_000
+	minFraction    = 0.01
 )
 
 // Limits of dp.max_sum.
@@ -86,13 +97,38 @@ func (s *settings) parse(name, value string) *pgerr.Error {
 		WithHint("Use %s.", knownSettings[i].want)
 }
 
-func (s *settings) setEpsilon(value string) bool {
+func setEpsilon(to *int64, value string) bool {
 	e, ok := decimal(value)
 	pico := new(big.Rat).Mul(e, big.NewRat(dp.PicoPerUnit, 1))
 	if !ok || pico.Cmp(big.NewRat(1, 1)) < 0 || pico.Cmp(big.NewRat(maxEpsilonPico, 1)) > 0 {
 		return false
 	}
-	s.epsilonPico = new(big.Int).Quo(pico.Num(), pico.Denom()).Int64()
+	*to = new(big.Int).Quo(pico.Num(), pico.Denom()).Int64()
+	return true
+}
+
+// setTarget reads an error that is asked for. Without one it is 0.
+func setTarget(to *float64, value string, least, most float64) bool {
+	if strings.EqualFold(value, "off") {
+		*to = 0
+		return true
+	}
+	x, ok := decimal(value)
+	f, _ := x.Float64()
+	if !ok || f < least || f > most {
+		return false
+	}
+	*to = f
+	return true
+}
+
+func setFraction(to *float64, value string) bool {
+	x, ok := decimal(value)
+	f, _ := x.Float64()
+	if !ok || f < minFraction || f > 1 {
+		return false
+	}
+	*to = f
 	return true
 }
 
@@ -107,11 +143,11 @@ func (s *settings) setConfidence(value string) bool {
 	return ok && s.confidence >= minConfidence && s.confidence <= maxConfidence
 }
 
-func (s *settings) setNotice(value string) bool {
+func setSwitch(to *bool, value string) bool {
 	on, ok := map[string]bool{
 		"on": true, "true": true, "yes": true, "1": true, "off": false, "false": false, "no": false, "0": false,
 	}[strings.ToLower(value)]
-	s.notices = on
+	*to = on
 	return ok
 }
 

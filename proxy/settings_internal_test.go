@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dpproxy/parser"
+	"dpproxy/planner"
 )
 
 // TestSettingsAreDocumented holds that docs/settings.md has each setting, and that its
@@ -43,6 +44,11 @@ func TestSettings(t *testing.T) {
 		{"max_rows", "12"},
 		{"max_partitions", "1"},
 		{"max_sum", "2.5e2"},
+		{"error", "50"},
+		{"relative_error", " 0.05"},
+		{"target_fraction", "0.9"},
+		{"max_epsilon", "0.5"},
+		{"refine", "on"},
 	} {
 		if err := s.parse(set[0], set[1]); err != nil {
 			t.Error(err)
@@ -53,7 +59,7 @@ func TestSettings(t *testing.T) {
 	}
 	sum := s.maxSum
 	s.maxSum = nil
-	if s != (settings{25e10, "laplace", 0.9, true, 12, 1, nil}) || sum.RatString() != "250" {
+	if s != (settings{25e10, "laplace", 0.9, true, 12, 1, nil, planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, 5e11, true}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
 	for _, bad := range [][2]string{
@@ -77,11 +83,29 @@ func TestSettings(t *testing.T) {
 		{"max_sum", "Infinity"},
 		{"max_sum", "1e999999999"},
 		{"nothing", "1"},
+		{"error", "0"},
+		{"error", "-1"},
+		{"error", "NaN"},
+		{"error", "Infinity"},
+		{"error", "1e-16"},
+		{"error", "1e31"},
+		{"relative_error", "0.00001"},
+		{"relative_error", "1.01"},
+		{"relative_error", "5%"},
+		{"relative_error", "NaN"},
+		{"target_fraction", "0"},
+		{"target_fraction", "2"},
+		{"max_epsilon", "0"},
+		{"max_epsilon", "1e9"},
+		{"refine", "perhaps"},
 	} {
 		err := checkSetting(&parser.Setting{Name: "dp." + bad[0], Value: bad[1]})
 		if err == nil || !strings.Contains(err.Error(), `"dp.`+bad[0]+`"`) {
 			t.Errorf("%v: %v", bad, err)
 		}
+	}
+	if err := s.parse("error", "OFF"); err != nil || s.target.Error != 0 {
+		t.Errorf("off: %+v, %v", s, err)
 	}
 	if err := checkSetting(&parser.Setting{Name: "dp.max_rows", Value: "0", Reset: true}); err != nil {
 		t.Errorf("RESET: %v", err)

@@ -91,9 +91,14 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 
 func (s *site) defaults() proxy.Defaults {
 	d := s.policy.Defaults
+	tables := map[catalog.Name]proxy.Allowance{}
+	for n, a := range s.policy.Allowances {
+		tables[n] = proxy.Allowance(a)
+	}
 	return proxy.Defaults{
 		EpsilonPico: d.EpsilonPico, Mechanism: d.Mechanism, Confidence: d.Confidence, DeltaAtto: d.DeltaAtto,
-		Timeout: s.policy.Limits.StatementTimeout,
+		Timeout: s.policy.Limits.StatementTimeout, MaxEpsilonPico: d.MaxEpsilonPico, Refine: d.Refine, Recycling: s.policy.Recycling,
+		Target: planner.Target{Relative: d.RelativeError, Fraction: d.TargetFraction}, Tables: tables,
 	}
 }
 
@@ -132,7 +137,7 @@ func (s *site) analysts() map[string]proxy.Analyst {
 		for _, t := range a.Tables {
 			granted[t] = true
 		}
-		out[a.Name] = proxy.Analyst{Tables: granted, Budget: a.Budget != nil}
+		out[a.Name] = proxy.Analyst{Tables: granted, Budget: a.Budget != nil, Allowance: proxy.Allowance(a.Allowance)}
 	}
 	return out
 }

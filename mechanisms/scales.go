@@ -1,0 +1,52 @@
+package mechanisms
+
+import (
+	"fmt"
+	"math"
+)
+
+// Scales is the boundary for any number of looks at any precisions, like [Anytime], for
+// precisions that differ by many powers of ten: it is the narrowest of several [Anytime],
+// each of which has a part of the error probability (union bound). Where one Anytime that
+// is ten thousand times too fine is useless, Scales is a quarter wider than the best; at its
+// main scale it is a twentieth wider.
+type Scales struct{ parts []Anytime }
+
+var _ Boundary = Scales{}
+
+const (
+	// scaleRatio is between the precisions of neighbouring scales. Halfway between
+	// them a boundary is a twelfth wider than at either.
+	scaleRatio = 32
+	// coarser and finer are how many scales there are beside the main one.
+	coarser, finer = 4, 1
+	// mainShare of the error probability is the main scale's.
+	mainShare = 0.6
+)
+
+// NewScales returns the boundary that holds at all times at once with probability
+// 1 − beta, and is narrowest at sigma, which must be chosen in advance.
+func NewScales(beta, sigma float64) (Scales, error) {
+	var s Scales
+	for k := -coarser; k <= finer; k++ {
+		share := mainShare
+		if k != 0 {
+			share = (1 - mainShare) / (coarser + finer)
+		}
+		part, err := NewAnytime(beta*share, sigma*math.Pow(scaleRatio, -float64(k)/2))
+		if err != nil {
+			return Scales{}, fmt.Errorf("a boundary of several scales: %w", err)
+		}
+		s.parts = append(s.parts, part)
+	}
+	return s, nil
+}
+
+// HalfWidth implements Boundary. It is the same at every look.
+func (s Scales) HalfWidth(look int, sigma float64) float64 {
+	least := math.Inf(1)
+	for _, part := range s.parts {
+		least = min(least, part.HalfWidth(look, sigma))
+	}
+	return least
+}

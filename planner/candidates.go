@@ -1,0 +1,296 @@
+package planner
+
+import (
+	"math"
+	"slices"
+
+	"dpproxy/brdp"
+	"dpproxy/dp"
+	"dpproxy/mechanisms"
+	"dpproxy/pgerr"
+)
+
+// A Candidate is one way to reach a target, with its price.
+type Candidate struct {
+	Mechanism string
+	// Loss is what it costs under the measure of the budgets, of a chain at most; without a
+	// measure it has no price.
+	Loss dp.Loss
+	// Errors are those of the values; nil where they are known with the answer.
+	Errors []ErrorBar
+	// Note says why it is not, or cannot be, chosen, or what it gains; it may be empty.
+	Note   string
+	Chosen bool
+
+	designs [][]mechanisms.Mechanism // by part and measure
+}
+
+// leastSaving is the part of a price that recycling must save to be worth while: it makes
+// the time of a draw random.
+const leastSaving = 0.01
+
+// budgeted is a target with what it may cost.
+type budgeted struct {
+	*Plan
+
+	measure dp.Measure
+	// capPico is for all, and sharePico for one selection, in 10⁻¹² of ρ or ε.
+	capPico, sharePico int64
+	selections         int64
+}
+
+// reachTarget chooses how to reach the target: where the error is known before the answer,
+// the cheapest noise; else a chain.
+func (p *Plan) reachTarget(lap share, selections, shares int64) error {
+	for _, part := range p.parts() {
+		for i := range part.outputs {
+			if o := &part.outputs[i]; !o.linear() && !o.momentous() {
+				return pgerr.New(pgerr.FeatureNotSupported, "an error cannot be asked for with %s", o.label).At(o.at).
+					WithHint("SET dp.error = off, dp.relative_error = off: it is answered with what dp.epsilon allows.")
+			}
+		}
+	}
+	b := &budgeted{Plan: p, measure: dp.ZCDP, capPico: halfSquare(p.settings.EpsilonPico), selections: selections}
+	if p.settings.Pure {
+		b.measure, b.capPico = dp.PureDP, p.settings.EpsilonPico
+	}
+	b.sharePico = b.capPico / shares
+	for _, part := range p.parts() {
+		if err := part.selecting(lap); err != nil {
+			return err
+		}
+	}
+	if b.known() {
+		return b.chooseNoise()
+	}
+	return b.chooseChain()
+}
+
+// momentous reports whether an aggregate is computed from sums and counts, so that its
+// error follows from theirs.
+func (o *output) momentous() bool {
+	switch o.kind {
+	case averageOf, varPop, varSamp, stddevPop, stddevSamp:
+		return true
+	case countStar, countArg, countUnits, countDistinct, sumOf, minimum, maximum, percentileCont, percentileDisc:
+	}
+	return false
+}
+
+// known reports whether every error is known before the answer.
+func (b *budgeted) known() bool {
+	s := b.settings
+	if s.Target.Relative > 0 || s.Mechanism == brownian || s.Mechanism == laplaceReduction {
+		return false
+	}
+	for _, part := range b.parts() {
+		for i := range part.outputs {
+			if !part.outputs[i].linear() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// chooseChain begins a chain for each part, with equal parts of what the target may cost.
+func (b *budgeted) chooseChain() error {
+	kind := b.settings.Mechanism
+	if kind != laplaceReduction && kind != brownian {
+		kind = brownian
+		if b.settings.Pure || !b.settings.allows(brownian) {
+			kind = laplaceReduction
+		}
+	}
+	switch {
+	case kind == brownian && b.settings.Pure:
+		return pgerr.New(pgerr.Imprecise, "the mechanism brownian has no finite cost in a pure budget").
+			WithHint("SET dp.mechanism = laplace_reduction, or auto.")
+	case !b.settings.allows(kind):
+		return pgerr.New(pgerr.Imprecise, "the policy allows no mechanism that reaches such an error").
+			WithHint("Ask with SET dp.error = off, dp.relative_error = off.")
+	}
+	pool := b.capPico
+	if kind == laplaceReduction {
+		pool = b.settings.EpsilonPico
+	}
+	parts := b.parts()
+	pool = (pool - b.selections*pool/max(b.shares(), 1)) / int64(len(parts))
+	for _, part := range parts {
+		if len(part.measures) == 0 {
+			continue
+		}
+		var err error
+		if part.Chain, err = part.newChain(kind, pool, b.settings); err != nil {
+			return err
+		}
+	}
+	b.Mechanism = kind
+	b.chainCandidates(kind, pool*int64(len(parts)))
+	return nil
+}
+
+func (p *Plan) shares() (n int64) {
+	for _, part := range p.parts() {
+		n += part.shares()
+	}
+	return n
+}
+
+// chainCandidates lists both kinds of chains.
+func (b *budgeted) chainCandidates(kind string, pool int64) {
+	for _, name := range []string{brownian, laplaceReduction} {
+		c := Candidate{Mechanism: name, Chosen: name == kind}
+		switch {
+		case c.Chosen:
+			c.Note = "pays for its last look alone"
+			c.Loss = must(dp.NewLoss(b.Chained(), pool, 0))
+		case !b.settings.allows(name):
+			c.Note = "not allowed by the policy"
+		case name == brownian && b.settings.Pure:
+			c.Note = "has no finite cost in a pure budget"
+		case name == laplaceReduction && !b.settings.Pure:
+			c.Note = "would cost all it may, since a budget of zCDP does not see where it stops"
+		}
+		b.Candidates = append(b.Candidates, c)
+	}
+}
+
+// chooseNoise takes the cheapest noise that is narrow enough.
+func (b *budgeted) chooseNoise() error {
+	for _, kind := range []string{gaussian, laplace, brdpGaussian, brdpLaplace} {
+		b.Candidates = append(b.Candidates, b.candidate(kind))
+	}
+	best, err := b.cheapest()
+	if err != nil {
+		return err
+	}
+	best.Chosen = true
+	if best.Loss.Pico() > b.capPico {
+		return b.tooDear(best)
+	}
+	b.Mechanism = best.Mechanism
+	for i, part := range b.parts() {
+		for k, m := range part.measures {
+			m.levels = []mechanisms.Mechanism{best.designs[i][k]}
+			part.Mechanisms[m.first] = best.designs[i][k]
+		}
+	}
+	return nil
+}
+
+// cheapest returns the candidate to choose. Where the analyst asks for recycling that gains
+// nothing, its kernel is as good.
+func (b *budgeted) cheapest() (*Candidate, error) {
+	kernels := map[string]string{brdpGaussian: gaussian, brdpLaplace: laplace}
+	var best *Candidate
+	for i := range b.Candidates {
+		c := &b.Candidates[i]
+		asked := b.settings.Mechanism == auto || b.settings.Mechanism == c.Mechanism || kernels[b.settings.Mechanism] == c.Mechanism
+		if c.designs != nil && asked && (best == nil || c.Loss.Pico() < best.Loss.Pico()) {
+			best = c
+		}
+	}
+	if best == nil {
+		return nil, pgerr.New(pgerr.Imprecise, "no mechanism that is allowed reaches this error").
+			WithHint("SET dp.mechanism = auto, or ask for a larger error.")
+	}
+	return best, nil
+}
+
+// tooDear refuses an error that costs more than the statement may.
+func (b *budgeted) tooDear(c *Candidate) error {
+	need := float64(c.Loss.Pico()) / dp.PicoPerUnit
+	if b.measure == dp.ZCDP {
+		need = math.Sqrt(2 * need)
+	}
+	return pgerr.New(pgerr.Imprecise, "an error of %s costs %s, more than the statement may spend", Number(b.settings.Target.Error), c.Loss).
+		WithDetail("The statement may spend %s, by dp.max_epsilon or the policy.", must(dp.NewLoss(b.measure, b.capPico, 0))).
+		WithHint("Ask for a larger error, or SET dp.max_epsilon = %s.", Number(math.Ceil(need*1000)/1000))
+}
+
+// candidate finds the designs of one kind for every measure.
+func (b *budgeted) candidate(kind string) Candidate {
+	without := func(note string) Candidate { return Candidate{Mechanism: kind, Note: note} }
+	switch {
+	case b.settings.Pure && (kind == gaussian || kind == brdpGaussian):
+		return without("has no finite cost in a pure budget")
+	case !b.settings.allows(kind):
+		return without("not allowed by the policy")
+	}
+	c := Candidate{Mechanism: kind}
+	total, saved := b.sharePico*b.selections, false
+	for _, part := range b.parts() {
+		var designs []mechanisms.Mechanism
+		for i := range part.measures {
+			d, recycled, ok := b.design(kind, part, i)
+			if total += d.Loss.Pico(); !ok || total > dp.MaxPico {
+				return without("cannot be so narrow at any price")
+			}
+			saved = saved || recycled
+			designs = append(designs, d.Mechanism)
+		}
+		c.designs = append(c.designs, designs)
+		c.Errors = append(c.Errors, part.errorsOf(designs)...)
+	}
+	c.Loss = must(dp.NewLoss(b.measure, total, 0))
+	if Recycles(kind) && !saved {
+		return without("no gain: recycling saves nothing where the error is not narrow beside what one unit changes")
+	}
+	return c
+}
+
+// design returns the cheapest noise of one kind for a measure, and whether it recycles.
+func (b *budgeted) design(kind string, part *Part, measure int) (d brdp.Design, recycles, ok bool) {
+	goal := brdp.Goal{
+		Sensitivity: part.measures[measure].sensitivity, Boundary: part.boundary(measure, b.settings.Target.Error),
+		Acceptance: 1 - b.settings.Alpha, Measure: b.measure,
+	}
+	options, err := b.designer.Options(goal, Recycles(kind))
+	if err != nil {
+		return brdp.Design{}, false, false
+	}
+	var plain, recycled *brdp.Design
+	for i, o := range options {
+		switch {
+		case o.Gaussian != (kind == gaussian || kind == brdpGaussian):
+		case o.Recycled:
+			recycled = &options[i].Design
+		default:
+			plain = &options[i].Design
+		}
+	}
+	switch {
+	case plain == nil && recycled == nil:
+		return brdp.Design{}, false, false
+	case recycled == nil:
+		return *plain, false, true
+	case plain == nil || float64(recycled.Loss.Pico()) <= (1-leastSaving)*float64(plain.Loss.Pico()):
+		return *recycled, true, true
+	}
+	return *plain, false, true
+}
+
+// boundary is how far a measure's integer may be off so that no value that is computed of it
+// has a larger error.
+func (p *Part) boundary(measure int, most float64) int64 {
+	const largest = 1 << 52
+	least := float64(largest)
+	for i := range p.outputs {
+		if o := &p.outputs[i]; slices.Contains(o.measures, measure) {
+			least = math.Min(least, math.Floor(most/o.unit()))
+		}
+	}
+	return int64(least)
+}
+
+// errorsOf returns the errors of the part's values with the given noise.
+func (p *Part) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
+	var bars []ErrorBar
+	for i := range p.outputs {
+		o := &p.outputs[i]
+		half := designs[o.measures[0]].Quantile(p.alpha) * o.unit()
+		bars = append(bars, ErrorBar{Label: o.label, Least: half, Most: half})
+	}
+	return bars
+}

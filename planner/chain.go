@@ -1,0 +1,343 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"dpproxy/dp"
+	"dpproxy/estimate"
+	"dpproxy/mechanisms"
+	"dpproxy/planner/scalar"
+)
+
+// A Chain says how the integers of a part are released where the answer decides how much
+// noise they need: they are measured again and again, ever more precisely, until what was
+// released shows that the target is met, or the pool is empty. It sees estimates and what
+// was released, and cannot see an exact value: nothing of this package can.
+type Chain struct {
+	// Mechanism is "brownian", independent measurements whose mean is the answer, each
+	// partition as precise as it needs; or "laplace_reduction", one path of noise for all
+	// partitions, with a finite price in a pure budget.
+	Mechanism string
+	// PoolPico is what all looks may cost together, and PilotPico the first, in 10⁻¹² of ρ
+	// or, for laplace_reduction, of ε.
+	PoolPico, PilotPico int64
+	// Measures are those of the part, in order.
+	Measures []ChainMeasure
+
+	target Target
+	part   *Part
+}
+
+// A ChainMeasure is one integer of each partition.
+type ChainMeasure struct {
+	Sensitivity dp.Sensitivity
+	// Reduction is the path of noise of laplace_reduction.
+	Reduction mechanisms.LaplaceReduction
+
+	within mechanisms.Boundary // of brownian
+	beta   float64             // the error probability of the measure, at all looks together
+}
+
+// A Margin is how far an integer may be off where a chain ended: by at most Half, with the
+// confidence of the statement for whatever is computed of it; Sigma is its standard
+// deviation. What is shown is rounded, and Half has the half that this costs.
+type Margin struct{ Half, Sigma float64 }
+
+var _ estimate.Noise = Margin{}
+
+// Quantile implements estimate.Tail. The chain was begun for one error probability.
+func (m Margin) Quantile(float64) float64 { return m.Half }
+
+// StdDev implements estimate.Noise.
+func (m Margin) StdDev() float64 { return m.Sigma }
+
+const (
+	// expected is the part of a typical price at which the boundary is narrowest.
+	expected = 1.0 / 4
+	// pilots is how many pilots the pool has room for. A pilot must not be dear for an
+	// answer that needs hardly any precision.
+	pilots = 100_000
+	// levelRatio is between the levels of a reduction.
+	levelRatio = 1.41
+	// levels of a reduction reach from a pool's thousandth.
+	reach = 1000
+	// leastGain is by how much a look makes an error smaller, at least.
+	leastGain = 1.09
+)
+
+// newChain returns the chain of a part. The boundary depends on the part and the policy
+// alone, so that whoever asks for another error can go on from where this one ends.
+func (p *Part) newChain(mechanism string, poolPico int64, s Settings) (*Chain, error) {
+	c := &Chain{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.measures))), target: s.Target, part: p}
+	typical := float64(halfSquare(max(s.TypicalPico, 1))) / dp.PicoPerUnit / float64(len(p.measures))
+	for i, m := range p.measures {
+		cm := ChainMeasure{Sensitivity: m.sensitivity, beta: s.Alpha / float64(p.together(i))}
+		var err error
+		if mechanism == brownian {
+			l2 := math.Sqrt(float64(m.sensitivity.L0)) * float64(m.sensitivity.LInf)
+			cm.within, err = mechanisms.NewScales(cm.beta, l2/math.Sqrt(2*expected*math.Max(typical, 1e-12)))
+		} else {
+			cm.Reduction, err = newReduction(m.sensitivity, poolPico/int64(len(p.measures)))
+		}
+		if err != nil {
+			return nil, imprecise()
+		}
+		c.Measures = append(c.Measures, cm)
+	}
+	return c, nil
+}
+
+// newReduction returns the path that may cost so much. The price of each level is rounded
+// up to 10⁻¹².
+func newReduction(s dp.Sensitivity, poolPico int64) (mechanisms.LaplaceReduction, error) {
+	const most = 64
+	picos, err := mechanisms.GeometricLevels(max(poolPico/reach, 1), poolPico-most, levelRatio)
+	if err != nil {
+		return mechanisms.LaplaceReduction{}, err
+	}
+	return mechanisms.LaplaceReductionFor(s, picos)
+}
+
+// together returns how many measures, at most, one value is computed from that needs
+// measure i: their error probabilities add up.
+func (p *Part) together(i int) int {
+	most := 1
+	for k := range p.outputs {
+		if slices.Contains(p.outputs[k].measures, i) {
+			most = max(most, len(p.outputs[k].measures))
+		}
+	}
+	return most
+}
+
+// Independent reports whether the looks are independent measurements, which a later read can
+// go on from. A path of noise cannot be taken up again.
+func (c *Chain) Independent() bool { return c.Mechanism == brownian }
+
+// worst is the most that the chain releases.
+func (c *Chain) worst() dp.ComposedEvent {
+	if c.Mechanism == brownian {
+		precision := big.NewRat(2*c.PoolPico, dp.PicoPerUnit)
+		return dp.ComposedEvent{dp.RefinementEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}, Before: new(big.Rat), After: precision}}
+	}
+	var e dp.ComposedEvent
+	for _, m := range c.Measures {
+		last, ok := must(m.Reduction.Level(m.Reduction.Levels() - 1)).Event().(dp.LaplaceEvent)
+		if ok {
+			rate := new(big.Rat).Inv(last.Scale)
+			e = append(e, dp.ReductionEvent{Sensitivity: m.Sensitivity, Before: new(big.Rat), After: rate, Cap: rate})
+		}
+	}
+	return e
+}
+
+// Estimated returns what is known of the partitions after a look of a Brownian chain, from
+// the estimates of each measure.
+func (c *Chain) Estimated(keys [][]*string, estimates [][]mechanisms.Estimate) *Released {
+	r := &Released{Keys: keys, Margins: [][]Margin{}}
+	for row := range estimates[0] {
+		ints, margins := make([]*big.Int, len(c.Measures)), make([]Margin, len(c.Measures))
+		for i, m := range c.Measures {
+			e := estimates[i][row]
+			ints[i] = floorRat(new(big.Rat).Add(e.Value, big.NewRat(1, 2)))
+			margins[i] = Margin{Half: m.within.HalfWidth(1, e.Sigma) + 0.5, Sigma: e.Sigma}
+		}
+		r.Rows, r.Margins = append(r.Rows, ints), append(r.Margins, margins)
+	}
+	return r
+}
+
+// Revealed returns what is known of the partitions at a level, counted from 0, of a
+// reduction.
+func (c *Chain) Revealed(keys [][]*string, rows [][]*big.Int, level int) *Released {
+	margins := make([]Margin, len(c.Measures))
+	for i, m := range c.Measures {
+		noise := must(m.Reduction.Level(level))
+		margins[i] = Margin{Half: noise.Quantile(m.beta / float64(m.Reduction.Levels())), Sigma: noise.StdDev()}
+	}
+	r := &Released{Keys: keys, Rows: rows, Margins: [][]Margin{}}
+	for range rows {
+		r.Margins = append(r.Margins, margins)
+	}
+	return r
+}
+
+// A Want is a partition that must be measured more precisely. Each measure's standard
+// deviation must be at most so many times what it is, 1 for one that need not change.
+type Want struct {
+	Partition int
+	Factors   []float64
+}
+
+// least is the most demanding factor.
+func (w Want) least() float64 { return slices.Min(w.Factors) }
+
+// Open returns the partitions that must still be measured, or none if the target is met:
+// where not all of them must meet it, those that are nearest to it.
+//
+// No factor asks for more than what the target needs if the true value is at the far end of
+// its interval: so nothing is measured more precisely than it must be, except with the
+// probability that the interval is wrong.
+func (c *Chain) Open(r *Released) []Want {
+	var open []Want
+	for i, row := range r.numbers() {
+		if w := c.want(row); w.least() < 1 {
+			w.Partition = i
+			open = append(open, w)
+		}
+	}
+	missing := len(open)
+	if f := c.target.Fraction; f > 0 && f < 1 {
+		missing = int(math.Ceil(f*float64(len(r.Rows)))) - (len(r.Rows) - len(open))
+	}
+	if missing <= 0 {
+		return nil
+	}
+	slices.SortStableFunc(open, func(a, b Want) int {
+		switch x, y := a.least(), b.least(); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	open = open[:missing]
+	slices.SortFunc(open, func(a, b Want) int { return a.Partition - b.Partition })
+	return open
+}
+
+// want compares the errors of one row with the target.
+func (c *Chain) want(row numbers) Want {
+	w := Want{Factors: slices.Repeat([]float64{1}, len(c.Measures))}
+	for i := range c.part.outputs {
+		o := &c.part.outputs[i]
+		half, size := c.part.halfWidth(o, row), c.part.magnitude(o, row)
+		if c.met(half, size) {
+			continue
+		}
+		goal := math.Max(c.target.Error, c.target.Relative*(size+half)/(1+c.target.Relative))
+		factor := math.Min(goal/half, 1/leastGain)
+		for _, m := range o.measures {
+			w.Factors[m] = math.Min(w.Factors[m], factor)
+		}
+	}
+	return w
+}
+
+// met reports whether an error of a value of that size meets the target.
+func (c *Chain) met(half, size float64) bool {
+	return half <= c.target.Error || c.target.Relative > 0 && mechanisms.MeetsRelative(half, c.target.Relative, size)
+}
+
+// magnitude returns the absolute value of what is shown.
+func (p *Part) magnitude(o *output, row numbers) float64 {
+	var v *big.Rat
+	switch o.kind { //nolint:exhaustive // the others are linear, or have no chain
+	case averageOf:
+		v = p.average(o, row).Value(row.ints[p.place(o, 0)], row.ints[p.place(o, 1)])
+	case varPop, varSamp, stddevPop, stddevSamp:
+		v = o.spread(p, row)
+	default:
+		n, _ := new(big.Float).SetInt(row.ints[p.place(o, 0)]).Float64()
+		return math.Abs(n) * o.unit()
+	}
+	if v == nil {
+		return 0
+	}
+	f, _ := v.Float64()
+	return math.Abs(f)
+}
+
+// Targets returns what the estimates of a measure must come to.
+func (c *Chain) Targets(measure int, estimates []mechanisms.Estimate, open []Want) []mechanisms.Target {
+	var out []mechanisms.Target
+	for _, w := range open {
+		f := w.Factors[measure]
+		if f >= 1 {
+			continue
+		}
+		sigma := estimates[w.Partition].Sigma * f
+		out = append(out, mechanisms.Target{Coordinate: w.Partition, Variance: sigma * sigma})
+	}
+	return out
+}
+
+// NextLevel returns the level of a reduction to go to from one, which is not the last: the
+// finest that the open partitions surely need.
+func (c *Chain) NextLevel(level int, open []Want) int {
+	least := 1.0
+	for i, w := range open {
+		if f := w.least(); i == 0 || f > least {
+			least = f
+		}
+	}
+	r := c.Measures[0].Reduction
+	at := must(r.Level(level)).StdDev() * least
+	next := level + 1
+	for next+1 < r.Levels() && must(r.Level(next+1)).StdDev() >= at {
+		next++
+	}
+	return next
+}
+
+// Levels is how many levels a reduction has.
+func (c *Chain) Levels() int { return c.Measures[0].Reduction.Levels() }
+
+// ChainQuestion returns all that tells what the chains of the block measure, and with
+// which boundary, but for the target and what it may cost: who asks for another error goes
+// on from there. Like [BlockPlan.Question] it says nothing of the secret and the data.
+func (b *BlockPlan) ChainQuestion(values []scalar.Value) [][]byte {
+	q := b.reading(values)
+	for _, p := range b.Parts {
+		if p.Selection != nil {
+			q = append(q, []byte(dp.Exact(p.Selection.Event())))
+		}
+		if p.Chain == nil {
+			continue
+		}
+		q = append(q, fmt.Appendf(nil, "%s %v", p.Chain.Mechanism, p.alpha))
+		for _, m := range p.Chain.Measures {
+			q = append(q, fmt.Appendf(nil, "%v %v %+v", m.Sensitivity, m.beta, m.within))
+			if p.Chain.Mechanism != brownian { // a path ends with its last level
+				q = append(q, fmt.Appendf(nil, "%d", p.Chain.PoolPico))
+			}
+		}
+	}
+	return q
+}
+
+// Request names what the chains of the block were asked to reach, and for what: whoever asks
+// for the same again gets the same, whether it was reached or not.
+func (b *BlockPlan) Request() []byte {
+	var s []byte
+	for _, p := range b.Parts {
+		if p.Chain != nil {
+			s = fmt.Appendf(s, "%+v %d ", p.Chain.target, p.Chain.PoolPico)
+		}
+	}
+	return s
+}
+
+// Goal writes the target for people.
+func (c *Chain) Goal() string { return c.target.String() }
+
+// String writes the target as "± 50 or 5 %".
+func (t Target) String() string {
+	var kinds []string
+	if t.Error > 0 {
+		kinds = append(kinds, "± "+Number(t.Error))
+	}
+	if t.Relative > 0 {
+		kinds = append(kinds, "± "+Number(100*t.Relative)+" % of the value")
+	}
+	s := strings.Join(kinds, " or ")
+	if t.Fraction > 0 && t.Fraction < 1 {
+		s += fmt.Sprintf(", in %s %% of the groups", Number(100*t.Fraction))
+	}
+	return s
+}

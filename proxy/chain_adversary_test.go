@@ -1,0 +1,129 @@
+package proxy_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/accountant"
+	"dpproxy/proxy"
+)
+
+// steppedLedger tells a test of each step of a hold, and lets it fail.
+type steppedLedger struct {
+	accountant.Ledger
+
+	mu      sync.Mutex
+	steps   int
+	paid    int64             // by steps, in the unit's budget
+	before  func(n int) error // an error is a step that was not recorded
+	after   func(n int) error // an error is a step that was
+	settled chan struct{}
+}
+
+func (l *steppedLedger) Step(ctx context.Context, hold accountant.ChargeID, events []string, debits []accountant.Debit) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.steps++
+	if err := l.before(l.steps); err != nil {
+		return err
+	}
+	if err := l.Ledger.Step(ctx, hold, events, debits); err != nil {
+		return err
+	}
+	for _, d := range debits {
+		if d.Scope.Kind == accountant.UnitScope {
+			l.paid += d.Loss.Pico()
+		}
+	}
+	return l.after(l.steps)
+}
+
+func (l *steppedLedger) Settle(ctx context.Context, hold accountant.ChargeID) error {
+	err := l.Ledger.Settle(ctx, hold)
+	l.settled <- struct{}{}
+	return err
+}
+
+// TestAdversaryBetweenLooks holds that a client who goes away, cancels, or finds a ledger
+// that fails between two looks sees no value, and has paid for all that was drawn.
+func TestAdversaryBetweenLooks(t *testing.T) {
+	l := &steppedLedger{settled: make(chan struct{}, 100)}
+	w := accurate(t, func(cfg *proxy.Config) {
+		l.Ledger = cfg.Ledger
+		cfg.Ledger = l
+		cfg.Answers = proxy.Answers{}
+	})
+	scope := accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}
+	nothing := func(int) error { return nil }
+	fails := errors.Join(errors.New("no disk"), accountant.ErrUnavailable)
+	for name, c := range map[string]struct {
+		before, after func(conn *pgconn.PgConn, n int) error
+		code          string // of the error that the client gets, if he is there
+		least         int64  // steps that must have been paid
+	}{
+		"an error at the first look": {before: func(_ *pgconn.PgConn, _ int) error { return fails }, code: "PB014"},
+		"an error at the third look": {before: func(_ *pgconn.PgConn, n int) error {
+			if n == 3 {
+				return fails
+			}
+			return nil
+		}, code: "PB014", least: 2},
+		"an error behind the third look": {after: func(_ *pgconn.PgConn, n int) error {
+			if n == 3 {
+				return fails
+			}
+			return nil
+		}, code: "PB014", least: 3},
+		"a cancel request": {after: func(conn *pgconn.PgConn, n int) error {
+			if n == 2 {
+				return conn.CancelRequest(context.Background())
+			}
+			return nil
+		}, code: "57014", least: 2},
+		"a client who goes away": {after: func(conn *pgconn.PgConn, n int) error {
+			if n == 2 {
+				return conn.Conn().Close()
+			}
+			return nil
+		}, least: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ana := connect(t, w.url("ana"))
+			if _, err := ana.Exec(t.Context(), "SET dp.relative_error = 0.05"); err != nil {
+				t.Fatal(err)
+			}
+			spent := w.spent(t, scope.Kind, scope.Name)
+			conn := ana.PgConn()
+			l.steps, l.paid, l.before, l.after = 0, 0, nothing, nothing
+			if c.before != nil {
+				l.before = func(n int) error { return c.before(conn, n) }
+			}
+			if c.after != nil {
+				l.after = func(n int) error { return c.after(conn, n) }
+			}
+			rows, err := conn.Exec(t.Context(), "SELECT count(*) FROM patients").ReadAll()
+			<-l.settled
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			for _, r := range rows {
+				if len(r.Rows) > 0 {
+					t.Errorf("a value was seen: %s", r.Rows)
+				}
+			}
+			if got := code(err); err == nil || c.code != "" && got != c.code {
+				t.Errorf("%v, want %s", err, c.code)
+			}
+			b, err := w.ledger.Balances(t.Context(), scope)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := b[0].Spent.Pico() - spent; got != l.paid || int64(l.steps) < c.least || c.least > 0 && got == 0 || b[0].Held.Pico() != 0 {
+				t.Errorf("%d steps, of which %d was paid; spent %d, still held %v", l.steps, l.paid, got, b[0].Held)
+			}
+		})
+	}
+}

@@ -1,0 +1,199 @@
+package proxy_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/accountant"
+	"dpproxy/answers"
+	"dpproxy/dp"
+	"dpproxy/proxy"
+)
+
+// accurate is a world in which a statement may spend little unless it is told, and that
+// remembers.
+func accurate(t testing.TB, change func(*proxy.Config), limits ...accountant.Limit) *world {
+	t.Helper()
+	return newWorldWith(t, func(cfg *proxy.Config) {
+		store, err := answers.OpenFiles(t.TempDir(), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Defaults.EpsilonPico, cfg.Defaults.Refine, cfg.Defaults.DeltaAtto = dp.PicoPerUnit, true, 1e8
+		cfg.Answers = proxy.Answers{Store: store, Version: []byte("1"), Epoch: func() string { return "1" }}
+		change(cfg)
+	}, limits...)
+}
+
+// large is a budget for all that a test asks.
+func large(t testing.TB) accountant.Limit {
+	t.Helper()
+	l, err := dp.NewLoss(dp.ZCDP, 9000*dp.PicoPerUnit, 1e15)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return accountant.Limit{Scope: accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}, Loss: l}
+}
+
+// client is a session that keeps the last notice.
+type client struct {
+	*pgx.Conn
+
+	notice string
+}
+
+func (w *world) client(t testing.TB, user string) *client {
+	t.Helper()
+	c := &client{}
+	cfg, err := pgx.ParseConfig(w.url(user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { c.notice = n.Message }
+	if c.Conn, err = pgx.ConnectConfig(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(context.Background()) })
+	return c
+}
+
+// number asks for one number.
+func (c *client) number(t testing.TB, sql string) float64 {
+	t.Helper()
+	var f float64
+	if err := c.QueryRow(t.Context(), sql).Scan(&f); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return f
+}
+
+func (c *client) set(t testing.TB, settings ...string) {
+	t.Helper()
+	for _, s := range settings {
+		if _, err := c.Exec(t.Context(), "SET "+s); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTargets(t *testing.T) {
+	w := accurate(t, func(cfg *proxy.Config) { cfg.Defaults.Recycling = true }, large(t))
+	ana := w.client(t, "ana")
+	spent := func() int64 { return w.spent(t, accountant.UnitScope, "patient") }
+	cost := func(sql string) (float64, int64) {
+		before := spent()
+		return ana.number(t, sql), spent() - before
+	}
+	held := func() int64 {
+		b, err := w.ledger.Balances(t.Context(), accountant.Scope{Kind: accountant.UnitScope, Name: "patient"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b[0].Held.Pico()
+	}
+
+	t.Run("absolute", func(t *testing.T) {
+		ana.set(t, "dp.error = 20")
+		got, price := cost("SELECT count(*) FROM patients")
+		if math.Abs(got-1000) > 50 {
+			t.Errorf("%v", got)
+		}
+		if want := int64(0.0046 * dp.PicoPerUnit); price <= 0 || price > want {
+			t.Errorf("it costs %d, want less than %d", price, want)
+		}
+		if !strings.Contains(ana.notice, "count(*) ± 20;") || !strings.Contains(ana.notice, "(gaussian)") {
+			t.Errorf("notice %q", ana.notice)
+		}
+		ana.set(t, "dp.error = off")
+	})
+
+	t.Run("relative", func(t *testing.T) {
+		ana.set(t, "dp.relative_error = 0.1")
+		got, tenth := cost("SELECT count(*) FROM patients")
+		if math.Abs(got-1000) > 150 {
+			t.Errorf("%v", got)
+		}
+		if tenth <= 0 || tenth > int64(0.01*dp.PicoPerUnit) {
+			t.Errorf("10 %% cost %d", tenth)
+		}
+		t.Log(ana.notice)
+		if !strings.Contains(ana.notice, "looks)") {
+			t.Errorf("notice %q", ana.notice)
+		}
+		if h := held(); h != 0 {
+			t.Errorf("%d is still held", h)
+		}
+		if again, price := cost("SELECT count(*) FROM patients"); again != got || price != 0 {
+			t.Errorf("the same again: %v for %d", again, price)
+		}
+		ana.set(t, "dp.relative_error = 0.2")
+		if looser, price := cost("SELECT count(*) FROM patients"); looser != got || price != 0 {
+			t.Errorf("a larger error: %v for %d", looser, price)
+		}
+		ana.set(t, "dp.relative_error = 0.05")
+		_, finer := cost("SELECT count(*) FROM patients")
+		t.Log(ana.notice)
+		if finer <= 0 || !strings.Contains(ana.notice, "refined") {
+			t.Errorf("refined for %d: %s", finer, ana.notice)
+		}
+		ana.set(t, "dp.refine = off")
+		_, alone := cost("SELECT count(*) FROM patients")
+		if ratio := float64(tenth+finer) / float64(alone); ratio < 0.6 || ratio > 1.6 {
+			t.Errorf("in two steps for %d + %d, at once for %d", tenth, finer, alone)
+		}
+		ana.set(t, "dp.refine = on", "dp.relative_error = off")
+	})
+
+	t.Run("groups", func(t *testing.T) {
+		ana.set(t, "dp.relative_error = 0.2", "dp.max_epsilon = 30")
+		for _, sql := range []string{
+			"SELECT count(*) FROM (SELECT diagnosis, count(*), avg(cost), stddev(cost), sum(cost) FROM visits GROUP BY 1) AS t",
+			"SELECT count(*) FROM (SELECT hospital_id, count(*) FROM visits GROUP BY 1) AS t",
+			"SELECT count(*) FROM (SELECT sex, mood, count(*) FROM patients GROUP BY GROUPING SETS ((sex), (sex, mood), ())) AS t",
+		} {
+			got, price := cost(sql)
+			t.Log(sql, got, ana.notice)
+			if price <= 0 {
+				t.Errorf("%s: for %d", sql, price)
+			}
+			if again, price := cost(sql); again != got || price != 0 {
+				t.Errorf("%s: again %v for %d", sql, again, price)
+			}
+		}
+		ana.set(t, "dp.relative_error = off")
+	})
+}
+
+// TestPureTargets holds that a chain in a pure budget pays for its last level alone, and a
+// budget of zCDP beside it for all levels at once.
+func TestPureTargets(t *testing.T) {
+	table := accountant.Limit{Scope: accountant.Scope{Kind: accountant.TableScope, Name: "public.patients"}, Loss: large(t).Loss}
+	w := accurate(t, func(*proxy.Config) {}, limit(t, accountant.UnitScope, "patient", dp.PureDP, 100_000), table)
+	ana := w.client(t, "ana")
+	ana.set(t, "dp.relative_error = 0.1")
+	got := ana.number(t, "SELECT count(*) FROM patients")
+	t.Log(got, ana.notice)
+	if math.Abs(got-1000) > 150 || !strings.Contains(ana.notice, "laplace_reduction") {
+		t.Errorf("%v, %s", got, ana.notice)
+	}
+	if spent := w.spent(t, accountant.UnitScope, "patient"); spent <= 0 || spent > dp.PicoPerUnit/4 {
+		t.Errorf("the unit's budget paid %d", spent)
+	}
+	// ε = 1 of Laplace noise costs 1/e of ρ, or tanh(1/2)/2 where it is discrete.
+	if spent := w.spent(t, accountant.TableScope, "public.patients"); spent < dp.PicoPerUnit/3 || spent > dp.PicoPerUnit/2 {
+		t.Errorf("the table's budget paid %d", spent)
+	}
+	before := w.spent(t, accountant.UnitScope, "patient")
+	if again := ana.number(t, "SELECT count(*) FROM patients"); again != got || w.spent(t, accountant.UnitScope, "patient") != before {
+		t.Errorf("again: %v", again)
+	}
+	ana.set(t, "dp.relative_error = 0.02")
+	if finer := ana.number(t, "SELECT count(*) FROM patients"); math.Abs(finer-1000) > 40 || strings.Contains(ana.notice, "refined") {
+		t.Errorf("a path is not taken up again: %v, %s", finer, ana.notice)
+	}
+}
