@@ -3,7 +3,6 @@ package proxy
 import (
 	"errors"
 	"math/big"
-	"slices"
 
 	"dpproxy/dp"
 	"dpproxy/mechanisms"

@@ -41,7 +41,7 @@ func chainPlan(t *testing.T, sql string, change func(*planner.Settings)) *planne
 func exactly(counts ...int64) []*partition {
 	out := make([]*partition, len(counts))
 	for i, n := range counts {
-		out[i] = &partition{row: []mechanisms.Private{mechanisms.Protect(big.NewInt(n))}}
+		out[i] = &partition{row: map[int]mechanisms.Private{0: mechanisms.Protect(big.NewInt(n))}}
 	}
 	return out
 }
