@@ -91,6 +91,8 @@ type Statement struct {
 	Setting *Setting
 	// Execute is set when Class is Execution.
 	Execute *Execute
+	// Plans are the calls of dp.plan.
+	Plans []PlanCall
 
 	// whole and inner are the text and the inner query with places for the relations.
 	whole, inner []piece
