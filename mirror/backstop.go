@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"slices"
 
 	"dpproxy/catalog"
 	"dpproxy/pgerr"
@@ -30,7 +31,7 @@ func backstopObjects() []object {
 		functionObject(key{"function", "dp.raise"}, "dp.raise(text)", `
 			RAISE EXCEPTION USING ERRCODE = 'PB000', MESSAGE = coalesce($1, '');`),
 		planFunction,
-	}, stateViews()...)
+	}, slices.Concat(reportFunctions(), stateViews())...)
 }
 
 func functionObject(k key, signature, body string) object {

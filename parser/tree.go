@@ -160,7 +160,12 @@ type Aggregate struct {
 	Within     Expr
 	Descending bool
 	Filter     Expr // nil if none
-	At         int
+	// Report is the function of the schema dp that asks for the error of the aggregate
+	// instead of its value: stderr, lower, upper or noise_scale; empty for the value.
+	// Level is its second argument, nil if there is none.
+	Report string
+	Level  Expr
+	At     int
 }
 
 // A From is an item of a FROM clause: *Table, *Join or *Derived.
