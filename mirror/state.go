@@ -64,9 +64,12 @@ ALTER FUNCTION dp.plan(text) OWNER TO ` + Owner,
 func reportFunctions() []object {
 	var all []object
 	for _, f := range []struct{ name, arguments, body string }{
-		{"stderr", "anyelement", "0"}, {"noise_scale", "anyelement", "0"},
-		{"lower", "anyelement", "$1::text::float8"}, {"upper", "anyelement", "$1::text::float8"},
-		{"lower", "anyelement, float8", "$1::text::float8"}, {"upper", "anyelement, float8", "$1::text::float8"},
+		{"stderr", "anyelement", "0"},
+		{"noise_scale", "anyelement", "0"},
+		{"lower", "anyelement", "$1::text::float8"},
+		{"upper", "anyelement", "$1::text::float8"},
+		{"lower", "anyelement, float8", "$1::text::float8"},
+		{"upper", "anyelement, float8", "$1::text::float8"},
 	} {
 		signature := fmt.Sprintf("dp.%s(%s)", f.name, f.arguments)
 		all = append(all, object{

@@ -126,11 +126,7 @@ func (r *receipt) remarks() string {
 	if r == nil {
 		return ""
 	}
-	s := ""
-	for _, note := range r.notes {
-		s += "; " + note
-	}
-	return s
+	return strings.Join(append([]string{""}, r.notes...), "; ")
 }
 
 // remaining names the budget that will be exhausted first by more of the same.

@@ -59,8 +59,8 @@ func (h *history) add(analyst, statement string, plan *planner.Plan, released []
 	if h.rows == nil {
 		h.rows = map[string][]historyRow{}
 	}
-	rows := append(h.rows[analyst], row)
-	h.rows[analyst] = rows[max(0, len(rows)-historyKept):]
+	h.rows[analyst] = append(h.rows[analyst], row)
+	h.rows[analyst] = h.rows[analyst][max(0, len(h.rows[analyst])-historyKept):]
 }
 
 // of returns the statements of an analyst, in the order of their answers.
