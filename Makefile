@@ -6,7 +6,7 @@ BIN := bin/dpproxy
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race lint fmt golden bench bench-noise bench-ledger fuzz faults generate
+.PHONY: help setup setup-test build demo test race lint fmt golden bench bench-noise bench-ledger bench-tpch fuzz faults property generate clients
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,11 @@ test: setup-test ## run all tests (under 10 minutes)
 	$(GO) vet ./...
 	$(GO) test -timeout 10m ./...
 
+clients: setup-test ## drive every client, and run the suites of pgx and lib/pq (15 minutes)
+	@scripts/setup.sh clients
+	npm ci --prefix integration/clients/node --no-audit --no-fund --ignore-scripts
+	$(GO) test -count=1 -timeout 40m -v ./integration/clients -args -clients
+
 race: setup-test ## run the tests of concurrent packages under the race detector
 	$(GO) test -race -timeout 15m ./accountant/... ./wire/... ./proxy/... ./mechanisms/...
 
@@ -42,6 +47,7 @@ golden: setup-test ## rewrite the golden files; read the diff
 	$(GO) test ./parser ./planner -rewrite
 	$(GO) test ./integration -run 'TestAttacks$$|TestConversations$$' -rewrite
 	$(GO) test ./wire -rewrite
+	$(GO) test ./integration/clients -run TestIntrospection -rewrite
 	$(GO) test ./config -update
 
 generate: ## regenerate docs/errors.md
@@ -58,6 +64,10 @@ bench-noise: ## measure the noise beside Google's library, a module of its own
 bench-ledger: setup-test ## compare the ledgers with raw fsynced appends and a bare Redis
 	DPPROXY_SPEED=10000 $(GO) test -count=1 -timeout 30m -run '^TestSpeed$$' -v ./accountant/redisledger
 
+SF ?= 0.1
+bench-tpch: setup-test ## ask TPC-H-derived queries of dpproxy and of Postgres: make bench-tpch SF=1
+	$(GO) test -count=1 -timeout 60m -run '^TestBenchTPCH$$' -v ./integration -args -tpch $(SF)
+
 T ?= FuzzParse
 P ?= ./parser
 fuzz: setup-test ## fuzz one target: make fuzz P=./parser T=FuzzParse
@@ -66,3 +76,7 @@ fuzz: setup-test ## fuzz one target: make fuzz P=./parser T=FuzzParse
 SEED ?= 1
 faults: setup-test ## break a shared ledger for long: make faults SEED=17
 	$(GO) test -count=1 -timeout 20m -v ./accountant/faulttest -args -seed $(SEED) -seeds 5 -duration 15s -cuts 150
+
+PAIRS ?= 20000
+property: setup-test ## compare many random databases: make property SEED=17 PAIRS=20000
+	DPPROXY_SEED=$(SEED) DPPROXY_PAIRS=$(PAIRS) $(GO) test -count=1 -timeout 120m -v -run 'TestSensitivity|TestEquivalence' ./integration/property

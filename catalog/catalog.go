@@ -16,7 +16,7 @@ func (n Name) String() string { return n.Schema + "." + n.Name }
 // A Schema is what was read in one snapshot.
 type Schema struct {
 	Tables map[Name]*Table
-	Types  map[Name]*Type // enums and domains that the tables use
+	Types  map[Name]*Type // types made by users that the tables use
 	// ServerVersion is server_version_num of the real database.
 	ServerVersion int
 	Database      string
@@ -36,6 +36,10 @@ type Table struct {
 	Columns []Column // in attnum order, dropped ones left out
 	Keys    []Key
 	Foreign []ForeignKey
+	// Constraints are the primary-key and unique constraints, Indexes the other
+	// indexes, as the mirror shows them: those whose text could hold values, in a
+	// predicate or an expression, are left out. They prove nothing: see Keys.
+	Constraints, Indexes []Definition
 	// RowSecurity says that row security is enabled for the reader.
 	RowSecurity bool
 	// Parents and Children are legacy inheritance or partition links.
@@ -86,6 +90,8 @@ type Column struct {
 	Collation     Name
 	Deterministic bool
 	Generated     bool
+	// Identity is ALWAYS or BY DEFAULT for an identity column, else empty.
+	Identity string
 }
 
 // A TypeRef is a use of a type by a column.
@@ -105,12 +111,19 @@ type TypeRef struct {
 // A Type is a user-defined type.
 type Type struct {
 	Name    Name
-	Kind    byte     // 'e' or 'd'
+	Kind    byte     // 'e' enum, 'd' domain, 'c' composite, 'r' range
 	Labels  []string // enum labels in order
-	Base    TypeRef  // of a domain
+	Base    TypeRef  // what a domain is over, or the subtype of a range
 	NotNull bool
 	Comment string
+	// Attributes of a composite; only their names and types are known.
+	Attributes []Column
+	// Multirange is the type that Postgres made with a range.
+	Multirange Name
 }
+
+// A Definition is a constraint or an index with the text that Postgres prints of it.
+type Definition struct{ Name, Text string }
 
 // A Key is a unique index that proves uniqueness: unique, valid, ready,
 // immediate, without predicate and expressions.
@@ -126,4 +139,6 @@ type ForeignKey struct {
 	Columns    []string
 	References Name
 	Target     []string
+	// Definition is the constraint as Postgres prints it, actions included.
+	Definition string
 }

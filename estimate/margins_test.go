@@ -10,7 +10,7 @@ import (
 )
 
 // cube is a table of 3 by 4 cells with its margins.
-func cube(cells, byRow, byColumn []*big.Int, total *big.Int, variance float64) []estimate.Margin {
+func cube(byRow, byColumn []*big.Int, total *big.Int, variance float64) []estimate.Margin {
 	rows, columns, all := make([]int, 12), make([]int, 12), make([]int, 12)
 	for c := range 12 {
 		rows[c], columns[c] = c/4, c%4
@@ -45,7 +45,7 @@ func TestMarginsThatAgreeStay(t *testing.T) {
 	for k := range 4 {
 		byColumn = append(byColumn, sum(func(c int) bool { return c%4 == k }))
 	}
-	got, err := estimate.Margins(cells, 25, cube(cells, byRow, byColumn, sum(func(int) bool { return true }), 25))
+	got, err := estimate.Margins(cells, 25, cube(byRow, byColumn, sum(func(int) bool { return true }), 25))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestMarginsHelp(t *testing.T) {
 		}
 		byRow := []*big.Int{noisy(2000), noisy(2000), noisy(2000)}
 		byColumn := []*big.Int{noisy(1500), noisy(1500), noisy(1500), noisy(1500)}
-		got, err := estimate.Margins(cells, sigma*sigma, cube(cells, byRow, byColumn, noisy(6000), sigma*sigma))
+		got, err := estimate.Margins(cells, sigma*sigma, cube(byRow, byColumn, noisy(6000), sigma*sigma))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,12 +70,21 @@ const password = "secret"
 // policy's text is completed with addresses.
 func newSite(t testing.TB, schema, policy string) *site {
 	t.Helper()
-	s := &site{dir: t.TempDir(), data: startPostgres(t), mirror: startPostgres(t)}
+	return newSiteOn(t, startPostgres(t), policy, func(conn *pgx.Conn) { must(t, conn, schema) })
+}
+
+// newFilledSite is newSite for data that a function loads.
+func newFilledSite(t testing.TB, policy string, fill func(*pgx.Conn)) *site {
+	t.Helper()
+	return newSiteOn(t, startPostgres(t), policy, fill)
+}
+
+// newSiteOn makes a site with a protected database on a server that runs.
+func newSiteOn(t testing.TB, data *pgtemp.Server, policy string, fill func(*pgx.Conn)) *site {
+	t.Helper()
+	s := &site{dir: t.TempDir(), data: data, mirror: startPostgres(t)}
 	s.policy = filepath.Join(s.dir, "policy.yaml")
-	conn := dial(t, s.data.URL("postgres", pgtemp.Superuser))
-	if _, err := conn.Exec(t.Context(), schema); err != nil {
-		t.Fatal(err)
-	}
+	fill(dial(t, s.data.URL("postgres", pgtemp.Superuser)))
 	verifier, err := wire.MakeVerifier(password, 4096)
 	if err != nil {
 		t.Fatal(err)

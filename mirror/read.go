@@ -58,7 +58,7 @@ func (p Plan) read(ctx context.Context, tx pgx.Tx) (*catalog.Schema, error) {
 	if err := r.tables(ctx, p.names()); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{r.columns, r.keys, r.foreignKeys, r.links, r.partitions, r.views, r.reads, r.fingerprints} {
+	for _, step := range []func(context.Context) error{r.columns, r.keys, r.constraints, r.indexes, r.foreignKeys, r.links, r.partitions, r.views, r.reads, r.fingerprints} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -126,6 +126,7 @@ func (r *reader) columns(ctx context.Context) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod), a.attnotnull,
 			coalesce(col_description(a.attrelid, a.attnum), ''), a.attgenerated <> '',
+			CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' ELSE '' END,
 			a.attcollation, coalesce(n.nspname, ''), coalesce(l.collname, ''), coalesce(l.collisdeterministic, true)
 		FROM pg_attribute a
 		LEFT JOIN pg_collation l ON l.oid = a.attcollation LEFT JOIN pg_namespace n ON n.oid = l.collnamespace
@@ -137,7 +138,7 @@ func (r *reader) columns(ctx context.Context) error {
 	var relation, collation uint32
 	var c catalog.Column
 	into := []any{
-		&relation, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display, &c.NotNull, &c.Comment, &c.Generated,
+		&relation, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display, &c.NotNull, &c.Comment, &c.Generated, &c.Identity,
 		&collation, &c.Collation.Schema, &c.Collation.Name, &c.Deterministic,
 	}
 	_, err = pgx.ForEachRow(rows, into, func() error {
@@ -150,8 +151,11 @@ func (r *reader) columns(ctx context.Context) error {
 		t.Columns = append(t.Columns, found)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	types.listUser(r.schema.Types)
-	return err
+	return r.attributes(ctx, types)
 }
 
 // keys lists what proves uniqueness. An index with an operator class or collation
@@ -189,7 +193,8 @@ func (r *reader) foreignKeys(ctx context.Context) error {
 			(SELECT array_agg(a.attname::text ORDER BY u.i) FROM unnest(k.conkey) WITH ORDINALITY u(num, i)
 				JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.num),
 			(SELECT array_agg(a.attname::text ORDER BY u.i) FROM unnest(k.confkey) WITH ORDINALITY u(num, i)
-				JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.num)
+				JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.num),
+			pg_get_constraintdef(k.oid)
 		FROM pg_constraint k JOIN pg_class c ON c.oid = k.confrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE k.conrelid = ANY ($1) AND k.contype = 'f' AND k.convalidated
 			AND NOT EXISTS (SELECT FROM pg_constraint up WHERE up.oid = k.conparentid AND up.conrelid = k.conrelid)
@@ -200,7 +205,7 @@ func (r *reader) foreignKeys(ctx context.Context) error {
 	}
 	var relation uint32
 	var f catalog.ForeignKey
-	into := []any{&relation, &f.Name, &f.References.Schema, &f.References.Name, &f.Columns, &f.Target}
+	into := []any{&relation, &f.Name, &f.References.Schema, &f.References.Name, &f.Columns, &f.Target, &f.Definition}
 	_, err = pgx.ForEachRow(rows, into, func() error {
 		found := f
 		found.Columns, found.Target = slices.Clone(f.Columns), slices.Clone(f.Target)

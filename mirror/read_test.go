@@ -41,9 +41,10 @@ func TestRead(t *testing.T) {
 		},
 		Keys: []catalog.Key{{Name: "visits_pkey", Columns: []string{"id"}, Primary: true}},
 		Foreign: []catalog.ForeignKey{
-			{Name: "visits_hospital_id_fkey", Columns: []string{"hospital_id"}, References: name("hospitals"), Target: []string{"id"}},
-			{Name: "visits_patient_id_fkey", Columns: []string{"patient_id"}, References: name("patients"), Target: []string{"id"}},
+			{Name: "visits_hospital_id_fkey", Columns: []string{"hospital_id"}, References: name("hospitals"), Target: []string{"id"}, Definition: "FOREIGN KEY (hospital_id) REFERENCES public.hospitals(id)"},
+			{Name: "visits_patient_id_fkey", Columns: []string{"patient_id"}, References: name("patients"), Target: []string{"id"}, Definition: "FOREIGN KEY (patient_id) REFERENCES public.patients(id)"},
 		},
+		Constraints: []catalog.Definition{{Name: "visits_pkey", Text: "PRIMARY KEY (id)"}},
 	}
 	ignore := cmp.Options{
 		cmpopts.IgnoreFields(catalog.Table{}, "OID", "Fingerprint"),

@@ -61,7 +61,7 @@ func (p Plan) schemaObjects() []object {
 
 func tableKey(n catalog.Name) key { return key{"table", n.String()} }
 
-// tableObject is a plain table with the columns and keys of t. Its state compares
+// tableObject is a plain table with the columns, keys and indexes of t. Its state compares
 // the columns too, so that a hand-made change does not last.
 func tableObject(t *catalog.Table, types map[catalog.Name]*catalog.Type, protected bool) object {
 	parts, shape := make([]string, 0, len(t.Columns)), make([]string, 0, len(t.Columns))
@@ -71,16 +71,15 @@ func tableObject(t *catalog.Table, types map[catalog.Name]*catalog.Type, protect
 		shape = append(shape, fmt.Sprintf("%s %s %t", c.Name, c.Type.Display, c.NotNull))
 		o.needs = append(o.needs, typesIn(c.Type.Display, types)...)
 	}
-	for _, k := range t.Keys {
-		kind := "UNIQUE"
-		if k.Primary {
-			kind = "PRIMARY KEY"
-		}
-		parts = append(parts, fmt.Sprintf("CONSTRAINT %s %s (%s)", ident(k.Name), kind, idents(k.Columns)))
+	for _, c := range t.Constraints {
+		parts = append(parts, "CONSTRAINT "+ident(c.Name)+" "+c.Text)
 	}
 	name := qualified(t.Name)
 	o.create = fmt.Sprintf("CREATE TABLE %s (\n  %s\n);\nALTER TABLE %s OWNER TO %s;\n",
 		name, strings.Join(parts, ",\n  "), name, Owner)
+	for _, i := range t.Indexes {
+		o.create += i.Text + ";\n"
+	}
 	if protected {
 		o.create += backstopSQL(t.Name)
 		o.needs = append(o.needs, protectedFunction)
@@ -103,20 +102,29 @@ func columnSQL(c catalog.Column) string {
 	if c.NotNull {
 		sql += " NOT NULL"
 	}
+	if c.Identity != "" {
+		sql += " GENERATED " + c.Identity + " AS IDENTITY"
+	}
 	return sql
 }
 
 // typesIn returns the keys of the user types that a type's text mentions, as itself
-// or as the element of an array. A name too many only makes a table anew too often.
+// or as the element of an array.
 func typesIn(display string, types map[catalog.Name]*catalog.Type) []key {
 	plain := strings.ReplaceAll(display, `"`, "")
 	var keys []key
 	for _, n := range slices.SortedFunc(maps.Keys(types), byName) {
-		if strings.Contains(plain, n.String()) {
+		if mentions(plain, n) || mentions(plain, types[n].Multirange) {
 			keys = append(keys, typeKey(n))
 		}
 	}
 	return keys
+}
+
+// mentions reports whether a type's text, without quotes, begins with the name.
+func mentions(display string, n catalog.Name) bool {
+	rest, ok := strings.CutPrefix(display, n.String())
+	return ok && (rest == "" || rest[0] == '[' || rest[0] == '(')
 }
 
 // foreignKeyObjects are the foreign keys of t to relations of the mirror.
@@ -129,10 +137,9 @@ func foreignKeyObjects(s *catalog.Schema, t *catalog.Table) []object {
 		}
 		name := qualified(t.Name)
 		objects = append(objects, object{
-			key: key{"foreign key", t.Name.String() + "." + f.Name},
-			create: fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)",
-				name, ident(f.Name), idents(f.Columns), qualified(f.References), idents(f.Target)),
-			drop: fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", name, ident(f.Name)),
+			key:    key{"foreign key", t.Name.String() + "." + f.Name},
+			create: fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", name, ident(f.Name), f.Definition),
+			drop:   fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", name, ident(f.Name)),
 			state: fmt.Sprintf(`SELECT c.relowner::regrole::text, true FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
 				WHERE c.oid = to_regclass(%s) AND k.conname = %s AND k.contype = 'f'`, literal(name), literal(f.Name)),
 			needs: []key{tableKey(t.Name), tableKey(f.References)},

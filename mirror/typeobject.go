@@ -11,21 +11,26 @@ import (
 
 func typeKey(n catalog.Name) key { return key{"type", n.String()} }
 
-// typeObjects are the enums, then the domains, each after the domains it is over.
+// typeObjects are the enums, then the other types, each after those it is made of.
 func (p Plan) typeObjects(s *catalog.Schema) ([]object, error) {
 	labels, err := p.labels(s)
 	if err != nil {
 		return nil, err
 	}
-	var enums, domains []object
+	var enums, others []object
 	for _, n := range slices.SortedFunc(maps.Keys(s.Types), byName) {
-		if t := s.Types[n]; t.Kind == 'e' {
+		switch t := s.Types[n]; t.Kind {
+		case 'e':
 			enums = append(enums, enumObject(t, labels[n]))
-		} else {
-			domains = append(domains, domainObject(t, s.Types))
+		case 'd':
+			others = append(others, domainObject(t, s.Types))
+		case 'c':
+			others = append(others, compositeObject(t, s.Types))
+		case 'r':
+			others = append(others, rangeObject(t, s.Types))
 		}
 	}
-	return append(enums, afterNeeds(domains)...), nil
+	return append(enums, afterNeeds(others)...), nil
 }
 
 // labels returns the labels that the mirror may show of each enum. Those of an enum
@@ -42,12 +47,33 @@ func (p Plan) labels(s *catalog.Schema) (map[catalog.Name]map[string]bool, error
 	}
 	for _, n := range p.Public {
 		for _, c := range s.Tables[n].Columns {
-			if err := show(shown, enumOf(c, s.Types), true, nil); err != nil {
+			if err := showAll(shown, c, s.Types); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return shown, nil
+}
+
+// showAll shows the enums of a public column, also those inside a composite.
+func showAll(shown map[catalog.Name]map[string]bool, c catalog.Column, types map[catalog.Name]*catalog.Type) error {
+	t := userType(c, types)
+	if t == nil {
+		return nil
+	}
+	parts := t.Attributes
+	switch t.Kind {
+	case 'e':
+		return show(shown, t, true, nil)
+	case 'r':
+		parts = []catalog.Column{{Type: t.Base}}
+	}
+	for _, part := range parts { // a type cannot contain itself
+		if err := showAll(shown, part, types); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func show(shown map[catalog.Name]map[string]bool, t *catalog.Type, all bool, labels []string) error {
@@ -71,15 +97,21 @@ func show(shown map[catalog.Name]map[string]bool, t *catalog.Type, all bool, lab
 
 // enumOf returns the enum that the column, or an element of it, is of, or nil.
 func enumOf(c catalog.Column, types map[catalog.Name]*catalog.Type) *catalog.Type {
-	n := c.Type.Base
-	if t := types[n]; t != nil && t.Kind == 'e' {
-		return t
-	}
-	n.Name = strings.TrimPrefix(n.Name, "_") // the name Postgres gives an array type
-	if t := types[n]; t != nil && t.Kind == 'e' {
+	if t := userType(c, types); t != nil && t.Kind == 'e' {
 		return t
 	}
 	return nil
+}
+
+// userType returns the type made by a user that the column, or an element of it, is
+// of below all domains, or nil.
+func userType(c catalog.Column, types map[catalog.Name]*catalog.Type) *catalog.Type {
+	n := c.Type.Base
+	if t := types[n]; t != nil {
+		return t
+	}
+	n.Name = strings.TrimPrefix(n.Name, "_") // the name Postgres gives an array type
+	return types[n]
 }
 
 func enumObject(t *catalog.Type, shown map[string]bool) object {
@@ -103,6 +135,26 @@ func domainObject(t *catalog.Type, types map[catalog.Name]*catalog.Type) object 
 	return o
 }
 
+// compositeObject has the attributes with their types.
+func compositeObject(t *catalog.Type, types map[catalog.Name]*catalog.Type) object {
+	attributes := make([]string, len(t.Attributes))
+	var needs []key
+	for i, a := range t.Attributes {
+		attributes[i] = ident(a.Name) + " " + a.Type.Display
+		needs = append(needs, typesIn(a.Type.Display, types)...)
+	}
+	o := typeObject(t.Name, "TYPE", fmt.Sprintf("AS (%s)", strings.Join(attributes, ", ")))
+	o.needs = needs
+	return o
+}
+
+// rangeObject leaves out the functions of a range: they compute on values.
+func rangeObject(t *catalog.Type, types map[catalog.Name]*catalog.Type) object {
+	o := typeObject(t.Name, "TYPE", fmt.Sprintf("AS RANGE (SUBTYPE = %s, MULTIRANGE_TYPE_NAME = %s)", t.Base.Display, qualified(t.Multirange)))
+	o.needs = typesIn(t.Base.Display, types)
+	return o
+}
+
 func typeObject(n catalog.Name, kind, definition string) object {
 	name := qualified(n)
 	return object{
@@ -113,7 +165,7 @@ func typeObject(n catalog.Name, kind, definition string) object {
 	}
 }
 
-// afterNeeds orders objects so that each comes after those it needs. Domains cannot
+// afterNeeds orders objects so that each comes after those it needs. Types cannot
 // be circular.
 func afterNeeds(objects []object) []object {
 	var sorted []object

@@ -2,6 +2,8 @@ package mirror
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,13 +19,16 @@ type pgType struct {
 	oid       uint32
 	name      catalog.Name
 	kind      byte
-	base      uint32 // of a domain, else 0
+	base      uint32 // of a domain, or the subtype of a range, else 0
 	baseMod   int32
 	baseText  string // format_type of the base
 	notNull   bool
 	collation uint32
 	labels    []string
 	comment   string
+	// ofTable says that it is the type of the rows of a table or view.
+	ofTable    bool
+	multirange catalog.Name
 }
 
 // typeSet holds the types that the columns use, with all types below them.
@@ -35,23 +40,29 @@ func readTypes(ctx context.Context, tx pgx.Tx, relations []uint32) (typeSet, err
 			SELECT atttypid FROM pg_attribute WHERE attrelid = ANY ($1) AND attnum > 0 AND NOT attisdropped
 			UNION
 			SELECT d.oid FROM used u JOIN pg_type t ON t.oid = u.oid
-			CROSS JOIN LATERAL (VALUES (t.typbasetype), (t.typelem)) AS d(oid) WHERE d.oid <> 0)
-		SELECT t.oid, n.nspname, t.typname, t.typtype, t.typbasetype, t.typtypmod,
-			CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE '' END,
+			CROSS JOIN LATERAL (VALUES (t.typbasetype), (t.typelem)
+				UNION ALL SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+				UNION ALL SELECT unnest(ARRAY[g.rngtypid, g.rngsubtype]) FROM pg_range g WHERE t.oid IN (g.rngtypid, g.rngmultitypid)
+			) AS d(oid) WHERE d.oid <> 0)
+		SELECT t.oid, n.nspname, t.typname, t.typtype, coalesce(g.rngsubtype, t.typbasetype), t.typtypmod,
+			CASE WHEN t.typtype IN ('d', 'r') THEN format_type(coalesce(g.rngsubtype, t.typbasetype), t.typtypmod) ELSE '' END,
 			t.typnotnull, t.typcollation,
 			coalesce((SELECT array_agg(e.enumlabel::text ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid), '{}'),
-			coalesce(obj_description(t.oid, 'pg_type'), '')
-		FROM used u JOIN pg_type t ON t.oid = u.oid JOIN pg_namespace n ON n.oid = t.typnamespace`, relations)
+			coalesce(obj_description(t.oid, 'pg_type'), ''),
+			coalesce(c.relkind, ' '), coalesce(mn.nspname, ''), coalesce(m.typname, '')
+		FROM used u JOIN pg_type t ON t.oid = u.oid JOIN pg_namespace n ON n.oid = t.typnamespace
+		LEFT JOIN pg_class c ON c.oid = t.typrelid LEFT JOIN pg_range g ON g.rngtypid = t.oid
+		LEFT JOIN pg_type m ON m.oid = g.rngmultitypid LEFT JOIN pg_namespace mn ON mn.oid = m.typnamespace`, relations)
 	if err != nil {
 		return nil, err
 	}
 	types := typeSet{}
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
 		var t pgType
-		var kind rune
+		var kind, relation rune
 		err := row.Scan(&t.oid, &t.name.Schema, &t.name.Name, &kind, &t.base, &t.baseMod, &t.baseText,
-			&t.notNull, &t.collation, &t.labels, &t.comment)
-		t.kind = byte(kind)
+			&t.notNull, &t.collation, &t.labels, &t.comment, &relation, &t.multirange.Schema, &t.multirange.Name)
+		t.kind, t.ofTable = byte(kind), relation != ' ' && relation != 'c'
 		types[t.oid] = t
 		return struct{}{}, err
 	})
@@ -72,16 +83,37 @@ func (s typeSet) resolve(ref catalog.TypeRef) catalog.TypeRef {
 	return ref
 }
 
-// listUser adds the enums and domains that were made by users.
+// listUser adds the types that were made by users.
 func (s typeSet) listUser(into map[catalog.Name]*catalog.Type) {
 	for _, t := range s {
-		if t.oid < firstUserOID || t.kind != 'e' && t.kind != 'd' {
+		if t.oid < firstUserOID || !slices.Contains([]byte("edcr"), t.kind) || t.ofTable {
 			continue
 		}
-		found := &catalog.Type{Name: t.name, Kind: t.kind, Labels: t.labels, NotNull: t.notNull, Comment: t.comment}
-		if t.kind == 'd' {
+		found := &catalog.Type{Name: t.name, Kind: t.kind, Labels: t.labels, NotNull: t.notNull, Comment: t.comment, Multirange: t.multirange}
+		if t.kind == 'd' || t.kind == 'r' {
 			found.Base = s.resolve(catalog.TypeRef{OID: t.base, Mod: t.baseMod, Display: t.baseText})
 		}
 		into[t.name] = found
 	}
+}
+
+// attributes reads the columns of the composites among the types.
+func (r *reader) attributes(ctx context.Context, types typeSet) error {
+	rows, err := r.tx.Query(ctx, `
+		SELECT n.nspname, t.typname, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod)
+		FROM unnest($1::oid[]) AS u(oid) JOIN pg_type t ON t.oid = u.oid JOIN pg_namespace n ON n.oid = t.typnamespace
+		JOIN pg_attribute a ON a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+		ORDER BY t.oid, a.attnum`, slices.Sorted(maps.Keys(types)))
+	if err != nil {
+		return err
+	}
+	var of catalog.Name
+	var c catalog.Column
+	_, err = pgx.ForEachRow(rows, []any{&of.Schema, &of.Name, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display}, func() error {
+		if t := r.schema.Types[of]; t != nil {
+			t.Attributes = append(t.Attributes, catalog.Column{Name: c.Name, Type: types.resolve(c.Type)})
+		}
+		return nil
+	})
+	return err
 }

@@ -18,6 +18,7 @@ type Query struct {
 	params    []uint32
 	blocks    []*block
 	constants *scalar.Constants
+	public    []parser.TableRef
 }
 
 // block is one release block, resolved.
@@ -66,8 +67,12 @@ func Analyze(cat *Catalog, stmt *parser.Statement, params []uint32) (*Query, err
 // Folds returns the constants to be evaluated on the mirror, in order.
 func (q *Query) Folds() []scalar.Fold { return q.constants.Folds() }
 
+// Public returns the public relations that the blocks name, as the client wrote them:
+// they must mean the policy's in the session, too.
+func (q *Query) Public() []parser.TableRef { return q.public }
+
 // Tables returns the protected tables that the statement's reads touch, path
-// tables included, each once.
+// tables and views included, each once.
 func (q *Query) Tables() []catalog.Name {
 	var names []catalog.Name
 	for _, b := range q.blocks {
@@ -79,6 +84,13 @@ func (q *Query) Tables() []catalog.Name {
 				names = append(names, t.name)
 			}
 		})
+	}
+	if len(names) > 0 {
+		for _, t := range q.stmt.Protected {
+			if n := (catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name}); t.Resolved.View != "" && !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
 	}
 	return names
 }

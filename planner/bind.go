@@ -9,6 +9,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
+	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -61,6 +62,9 @@ type Plan struct {
 	unit     string
 	settings Settings
 	designer *brdp.Designer
+	// hidden says that a view is read whose definition the policy hides: EXPLAIN does not
+	// show the SQL then.
+	hidden bool
 }
 
 // A BlockPlan answers one release block.
@@ -82,7 +86,7 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Tables: q.Tables(), unit: q.cat.unit, settings: s, Shape: shape, designer: &q.cat.designer}
+	p := &Plan{Tables: q.Tables(), unit: q.cat.unit, settings: s, Shape: shape, hidden: q.readsHiddenView(), designer: &q.cat.designer}
 	env := &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true} // the proxy reads from no other encoding
 	for _, b := range q.blocks {
 		if err := b.checkLevels(s); err != nil {
@@ -104,6 +108,13 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 		p.Event = append(p.Event, bp.Event()...)
 	}
 	return p, nil
+}
+
+func (q *Query) readsHiddenView() bool {
+	return slices.ContainsFunc(q.stmt.Protected, func(t parser.TableRef) bool {
+		v := q.cat.views[catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name}]
+		return v != nil && !v.ViewShown
+	})
 }
 
 // bind plans one block but for its mechanisms.

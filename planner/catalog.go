@@ -119,12 +119,24 @@ func (c *Catalog) Protected() []catalog.Name {
 	return names
 }
 
-// Source returns what the real database's catalogue said of a table.
+// Public returns the names of the public tables, sorted.
+func (c *Catalog) Public() []catalog.Name {
+	var names []catalog.Name
+	for n, t := range c.tables {
+		if t.public {
+			names = append(names, n)
+		}
+	}
+	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) })
+	return names
+}
+
+// Source returns what the real database's catalogue said of a table or view.
 func (c *Catalog) Source(n catalog.Name) *catalog.Table {
 	if t := c.tables[n]; t != nil {
 		return t.source
 	}
-	return nil
+	return c.views[n]
 }
 
 // Relation implements parser.Catalog.

@@ -88,7 +88,7 @@ func (p *Part) variance(o *output, row numbers) estimate.Variance {
 // must returns an estimator: what the planner describes always has one.
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // what is wrong was decided before the charge
 	}
 	return v
 }

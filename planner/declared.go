@@ -49,4 +49,3 @@ func intBits(oid uint32) int {
 	}
 	return 64
 }
-

@@ -27,7 +27,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 	w.line(1, "unit: %s", p.unit)
 	for i, b := range p.Blocks {
 		w.line(1, "block %d", i+1)
-		b.explain(w)
+		b.explain(w, p.hidden)
 	}
 	free := "no protected row is read"
 	if p.Reads() {
@@ -52,7 +52,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 	return w.draw()
 }
 
-func (b *BlockPlan) explain(w *tree) {
+func (b *BlockPlan) explain(w *tree, hidden bool) {
 	src := b.block.source
 	var read []string
 	for _, t := range src.tables() {
@@ -62,11 +62,11 @@ func (b *BlockPlan) explain(w *tree) {
 	w.line(2, "privacy unit: %s", src.unit().Name)
 	for _, p := range b.Parts {
 		if len(b.Parts) == 1 {
-			p.explain(w, b.block, 2)
+			p.explain(w, b.block, 2, hidden)
 			continue
 		}
 		w.line(2, "grouping set (%s)", strings.Join(p.labels(b.block), ", "))
-		p.explain(w, b.block, 3)
+		p.explain(w, b.block, 3, hidden)
 	}
 }
 
@@ -79,7 +79,7 @@ func (p *Part) labels(b *block) []string {
 	return out
 }
 
-func (p *Part) explain(w *tree, b *block, depth int) {
+func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
 	labels := strings.Join(p.labels(b), ", ")
 	switch {
 	case len(p.set) == 0:
@@ -117,6 +117,10 @@ func (p *Part) explain(w *tree, b *block, depth int) {
 			noise = "as precise as needed"
 		}
 		w.line(depth, "measure %d: %s, l0=%d linf=%d, %s", i+1, &m.measure, m.sensitivity.L0, m.sensitivity.LInf, noise)
+	}
+	if hidden {
+		w.line(depth, "sql: not shown, as is the definition of the view")
+		return
 	}
 	for _, r := range p.Reads {
 		w.line(depth, "sql")

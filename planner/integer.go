@@ -17,16 +17,28 @@ func (r *reader) lattice(m *measureOf) (string, error) {
 		return "", err
 	}
 	whole := wholeType(m)
-	x := r.integer("c"+strconv.Itoa(indexOf(r.args, m.arg)+1), t, &m.values, whole)
+	x := r.integer("c"+strconv.Itoa(indexOf(r.args, m.arg)+1), t, m, whole)
 	x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, literalOf(m.values.low, whole), literalOf(m.values.high, whole))
 	middle := literalOf(m.values.low+m.values.high, whole)
 	switch m.kind { //nolint:exhaustive // the others are the value itself
+	case sumValues:
+		return r.withinSum(x, m, whole), nil
 	case sumCentred:
 		return fmt.Sprintf("2 * %s - (%s)", x, middle), nil
 	case sumSquares:
 		return r.square(fmt.Sprintf("(2 * %s - (%s))", x, middle), m), nil
 	}
 	return x, nil
+}
+
+// withinSum clamps the only row that a unit has to what the unit may add to a sum. Where
+// a unit can have several rows, what they add up to is clamped.
+func (r *reader) withinSum(x string, m *measureOf, whole string) string {
+	if c := r.part.contribution; !c.unique || c.maxSum == nil {
+		return x
+	}
+	limit := m.sensitivity.LInf
+	return fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, literalOf(-limit, whole), literalOf(limit, whole))
 }
 
 // wholeType is the type that a row's contribution is computed in: int4 where that is
@@ -51,16 +63,23 @@ func (r *reader) square(d string, m *measureOf) string {
 
 // integer writes a value of a physical type in steps of the lattice. It is clamped to the
 // bounds before it is scaled, so that nothing overflows.
-func (r *reader) integer(x string, t scalar.Type, l *lattice, whole string) string {
+func (r *reader) integer(x string, t scalar.Type, m *measureOf, whole string) string {
+	l := &m.values
 	low, high := l.value(l.low), l.value(l.high)
 	switch t.Family() { //nolint:exhaustive // the others have no lattice
 	case scalar.IntFamily:
 		if l.digits == 0 && l.scale.IsInt64() && l.scale.Int64() == 1 {
 			return wholeNumber(x, t, l, whole)
 		}
-		return r.integer("CAST("+x+" AS pg_catalog.numeric)", scalar.Builtin(oidNumeric), l, whole)
+		return r.integer("CAST("+x+" AS pg_catalog.numeric)", scalar.Builtin(oidNumeric), m, whole)
 	case scalar.NumericFamily:
-		return fmt.Sprintf("CAST(pg_catalog.round(LEAST(GREATEST(%s, %s), %s) * %s) AS %s)", x, numericLiteral(low), numericLiteral(high), l.scale, whole)
+		if !r.within(m) {
+			x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, numericLiteral(low), numericLiteral(high))
+		}
+		if digits, known := r.bd.env.Scale(m.arg); known && digits <= l.digits {
+			return fmt.Sprintf("CAST(%s * %s AS %s)", x, l.scale, whole) // a whole number
+		}
+		return fmt.Sprintf("CAST(pg_catalog.round(%s * %s) AS %s)", x, l.scale, whole)
 	case scalar.FloatFamily:
 		return fmt.Sprintf("CAST(LEAST(GREATEST(CAST(%s AS pg_catalog.float8), %s), %s) * CAST(%s AS pg_catalog.float8) AS %s)",
 			x, floatLiteral(low), floatLiteral(high), l.scale, whole)
@@ -68,6 +87,13 @@ func (r *reader) integer(x string, t scalar.Type, l *lattice, whole string) stri
 		return r.since2000(x, t, l, whole)
 	}
 	return "CAST(NULL AS pg_catalog.int8)"
+}
+
+// within reports whether the values of a computed argument are within the limits of its
+// lattice by what they are computed from, without regard to WHERE.
+func (r *reader) within(m *measureOf) bool {
+	in, l := r.bd.env.Bounds(m.arg), &m.values
+	return scalar.Computed(m.arg) && in.Bounded() && in.Low.Cmp(l.value(l.low)) >= 0 && in.High.Cmp(l.value(l.high)) <= 0
 }
 
 // since2000 counts days or microseconds.

@@ -63,7 +63,7 @@ func (b *BlockPlan) finest() int {
 	}
 	for _, p := range b.Parts {
 		for _, k := range p.set {
-			if !contains(b.Parts[best].set, k) {
+			if !slices.Contains(b.Parts[best].set, k) {
 				return -1
 			}
 		}

@@ -29,14 +29,14 @@ type measure struct {
 type measureKind uint8
 
 const (
-	countRows   measureKind = iota + 1 // rows
-	countUnits1                        // units with a row
-	countValues                        // rows whose argument is not NULL
-	countDifferent                     // different values of the argument
-	sumValues                          // sum of the clamped argument
-	sumCentred                         // sum of its distance from the middle of its bounds
-	sumSquares                         // sum of the square of that distance, less half its maximum
-	histogram                          // rows by a tree over the bounds
+	countRows      measureKind = iota + 1 // rows
+	countUnits1                           // units with a row
+	countValues                           // rows whose argument is not NULL
+	countDifferent                        // different values of the argument
+	sumValues                             // sum of the clamped argument
+	sumCentred                            // sum of its distance from the middle of its bounds
+	sumSquares                            // sum of the square of that distance, less half its maximum
+	histogram                             // rows by a tree over the bounds
 )
 
 // String names a measure.

@@ -60,7 +60,7 @@ func (bd *binding) outputs(p *Part) ([]output, error) {
 // measure returns the index of a measure in the part.
 func (bd *binding) measure(p *Part, m measure, at int) (int, error) {
 	for i := range p.measures {
-		if p.measures[i].measure.equal(&m) {
+		if p.measures[i].equal(&m) {
 			return i, nil
 		}
 	}

@@ -169,16 +169,27 @@ func (r *reader) rows(whole bool) (string, error) {
 	if len(cols) == 0 {
 		cols = []string{"1 AS one"}
 	}
-	return "SELECT " + strings.Join(cols, ", ") + "\n  FROM " + r.from + "\n  WHERE " + r.cond, nil
+	return "SELECT " + strings.Join(cols, ", ") + "\n  FROM " + r.from + "\n  WHERE " + r.cond + r.fence(whole), nil
+}
+
+// fence keeps Postgres from computing an argument anew for each measure that uses it. Where
+// the bytes of rows are asked for, few of the rows are needed, and it would compute all.
+func (r *reader) fence(whole bool) string {
+	for _, e := range r.args {
+		if _, plain := scalar.PlainColumn(e); !plain && !whole {
+			return "\n  OFFSET 0"
+		}
+	}
+	return ""
 }
 
 // rowBytes writes the unit and every column that the level uses: rows with equal bytes
 // are identical for the block.
 func (r *reader) rowBytes() string {
 	unit := r.bd.b.source.unit()
-	types, sql := []scalar.Type{unit.Type}, []string{unit.SQL}
+	types, sql := []scalar.Type{r.w.Physical(unit)}, []string{unit.SQL}
 	for _, c := range r.bd.b.source.used() {
-		types, sql = append(types, c.Type), append(sql, c.SQL)
+		types, sql = append(types, r.w.Physical(c)), append(sql, c.SQL)
 	}
 	return canonicalColumns(types, sql)
 }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -102,20 +103,11 @@ func (p *Part) grouping(args []int) int {
 	n := 0
 	for _, k := range args {
 		n *= 2
-		if !contains(p.set, k) {
+		if !slices.Contains(p.set, k) {
 			n++
 		}
 	}
 	return n
-}
-
-func contains(set []int, k int) bool {
-	for _, in := range set {
-		if in == k {
-			return true
-		}
-	}
-	return false
 }
 
 // Relation writes the constant relation that takes the block's place; array

@@ -113,7 +113,7 @@ func TestSensitivity(t *testing.T) {
 	}
 	for _, unit := range []int{1, 2, 3, 17, 300} {
 		run(t, conn, "SAVEPOINT s")
-		run(t, conn, fmt.Sprintf("DELETE FROM labs WHERE visit_id IN (SELECT id FROM visits WHERE patient_id = %[1]d); DELETE FROM visits WHERE patient_id = %[1]d; DELETE FROM patients WHERE id = %[1]d", unit))
+		removeUnit(t, conn, unit)
 		for _, sql := range sensitivityStatements {
 			p := plan(t, conn, cat, sql)
 			p.bounded(t, fmt.Sprintf("%s without unit %d", sql, unit), whole[sql], p.read(t, conn), reached)
@@ -126,6 +126,12 @@ func TestSensitivity(t *testing.T) {
 			t.Errorf("no %s came near its declared sensitivity (%.3f of it): the declaration, or this test, is too loose", kind, reached[kind])
 		}
 	}
+}
+
+// removeUnit deletes all rows of a patient.
+func removeUnit(t *testing.T, conn *pgconn.PgConn, unit int) {
+	t.Helper()
+	run(t, conn, fmt.Sprintf("DELETE FROM labs WHERE visit_id IN (SELECT id FROM visits WHERE patient_id = %[1]d); DELETE FROM visits WHERE patient_id = %[1]d; DELETE FROM patients WHERE id = %[1]d", unit))
 }
 
 // Rows without a value add nothing to a sum, not even a bound.

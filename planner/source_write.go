@@ -249,7 +249,7 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 	}
 	u, n, o := r.unitAlias(), r.fresh("n"), r.fresh("o")
 	columns := []string{unit + " AS " + u}
-	bytes := []string{scalar.Canonical(r.unit.Type, u)}
+	bytes := []string{scalar.Canonical(p.w.Physical(r.unit), u)}
 	for _, c := range r.columns {
 		if !r.mentioned[c] && c != r.unit {
 			continue

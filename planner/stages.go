@@ -153,13 +153,16 @@ func clamped(m *measureOf, i int) string {
 }
 
 // chooses reports whether it matters which rows of a unit are kept: not when rows are
-// only counted.
+// only counted, nor when dp.max_sum bounds what a unit adds up to.
 func (s *stages) chooses() bool {
-	if !s.part.contribution.chosen {
+	c := &s.part.contribution
+	if !c.chosen {
 		return false
 	}
 	for _, m := range s.read.measures {
-		if m.kind != countRows && m.kind != countUnits1 || m.filter != nil {
+		counts := m.kind == countRows || m.kind == countUnits1
+		sums := c.maxSum != nil && (counts || m.kind == countValues || m.kind == sumValues)
+		if !sums && (!counts || m.filter != nil) {
 			return true
 		}
 	}
@@ -222,8 +225,8 @@ func (s *stages) cut(by names, rows int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ranked := fmt.Sprintf("SELECT r.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s, bytes) AS o FROM %s WHERE u IN (SELECT u FROM x)",
-		by.list(), s.hmac(tagRow, "bytes"), from)
+	ranked := fmt.Sprintf("SELECT r.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s, bytes) AS o FROM %s%s",
+		of("r", by).list(), s.hmac(tagRow, "bytes"), from, only("r", "x"))
 	by = join(by, s.extra())
 	return "SELECT " + join(by, names{"pg_catalog.count(*) AS n"}, sums).list() + "\n  FROM (" + ranked + ") AS r" +
 		fmt.Sprintf(" WHERE o <= %d", rows) + groupBy(by), nil
@@ -235,15 +238,15 @@ func (s *stages) partitions() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	unit := canonicalColumns([]scalar.Type{s.bd.b.source.unit().Type}, []string{"u"})
+	unit := canonicalColumns([]scalar.Type{s.w.Physical(s.bd.b.source.unit())}, []string{"p.u"})
 	most := s.part.contribution.Partitions
 	all := "p"
 	if s.extra() != nil {
 		all = "(SELECT DISTINCT " + join(names{"u"}, s.keys()).list() + " FROM p) AS p"
 	}
 	return fmt.Sprintf("y AS (SELECT u FROM %s GROUP BY u HAVING pg_catalog.count(*) > %d),\n", all, most) +
-		"q AS (SELECT p.*, 1 AS o FROM p WHERE NOT (u IN (SELECT u FROM y))\n  UNION ALL SELECT * FROM (SELECT p.*, pg_catalog.dense_rank() OVER (PARTITION BY u\n    ORDER BY " +
-		s.hmac(tagPartition, unit+" || "+bytes) + ", " + bytes + ") AS o FROM p WHERE u IN (SELECT u FROM y)) AS o" + fmt.Sprintf(" WHERE o <= %d)", most), nil
+		"q AS (SELECT p.*, 1 AS o FROM p WHERE NOT (u IN (SELECT u FROM y))\n  UNION ALL SELECT * FROM (SELECT p.*, pg_catalog.dense_rank() OVER (PARTITION BY p.u\n    ORDER BY " +
+		s.hmac(tagPartition, unit+" || "+bytes) + ", " + bytes + ") AS o FROM p" + only("p", "y") + ") AS o" + fmt.Sprintf(" WHERE o <= %d)", most), nil
 }
 
 // total adds the units up.
@@ -352,6 +355,22 @@ func (s *stages) onceTotal(grouped string, numbers []string, joins, where string
 		cols = append(cols, "COALESCE(g.m"+strconv.Itoa(i+1)+", 0)")
 	}
 	return "SELECT " + join(numbers, cols).list() + "\nFROM " + grouped + joins + where, nil
+}
+
+// only joins a relation with the units that have too much, such that Postgres reads the
+// relation whole also if there are none: else the time of a statement would tell whether
+// one unit has more than may count.
+func only(relation, units string) string {
+	return fmt.Sprintf(" LEFT JOIN %[2]s ON %[2]s.u = %[1]s.u WHERE CASE WHEN %[2]s.u IS NULL THEN false ELSE true END", relation, units)
+}
+
+// of qualifies columns.
+func of(relation string, cols names) names {
+	out := make(names, len(cols))
+	for i, c := range cols {
+		out[i] = relation + "." + c
+	}
+	return out
 }
 
 // names are columns.

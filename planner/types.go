@@ -22,9 +22,6 @@ const (
 	oidUUID        = 2950
 )
 
-// firstUserOID is where the OIDs of user-defined types begin.
-const firstUserOID = 16384
-
 // A family is a group of types whose values compare with each other.
 type family uint8
 
@@ -66,69 +63,6 @@ func familyOf(oid uint32, kind byte) family {
 		return enumFamily
 	}
 	return noFamily
-}
-
-// builtinName returns the qualified name of a built-in type.
-func builtinName(oid uint32) string {
-	switch oid {
-	case oidBool:
-		return "pg_catalog.bool"
-	case oidInt8:
-		return "pg_catalog.int8"
-	case oidInt2:
-		return "pg_catalog.int2"
-	case oidInt4:
-		return "pg_catalog.int4"
-	case oidText, oidVarchar:
-		return "pg_catalog.text"
-	case oidBpchar:
-		return "pg_catalog.bpchar"
-	case oidFloat4:
-		return "pg_catalog.float4"
-	case oidFloat8:
-		return "pg_catalog.float8"
-	case oidDate:
-		return "pg_catalog.date"
-	case oidTimestamp:
-		return "pg_catalog.timestamp"
-	case oidTimestamptz:
-		return "pg_catalog.timestamptz"
-	case oidNumeric:
-		return "pg_catalog.numeric"
-	case oidUUID:
-		return "pg_catalog.uuid"
-	}
-	return ""
-}
-
-// sendFunction returns the function that writes a value of the type as bytes,
-// the same bytes for equal values (together with canonical in compile.go).
-func sendFunction(oid uint32) string {
-	switch oid {
-	case oidBool:
-		return "boolsend"
-	case oidInt2:
-		return "int2send"
-	case oidInt4:
-		return "int4send"
-	case oidInt8:
-		return "int8send"
-	case oidNumeric:
-		return "numeric_send"
-	case oidFloat4, oidFloat8:
-		return "float8send"
-	case oidText, oidVarchar, oidBpchar:
-		return "textsend"
-	case oidDate:
-		return "date_send"
-	case oidTimestamp:
-		return "timestamp_send"
-	case oidTimestamptz:
-		return "timestamptz_send"
-	case oidUUID:
-		return "uuid_send"
-	}
-	return ""
 }
 
 // baseOID returns the OID below a domain.

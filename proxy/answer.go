@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"

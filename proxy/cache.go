@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	cachedTexts     = 1000
-	cachedBytes     = 8 << 20 // of texts
-	cachedQueries   = 4       // type combinations of one statement's parameters
-	cachedPlans     = 16      // values of its constants
+	cachedTexts   = 1000
+	cachedBytes   = 8 << 20 // of texts
+	cachedQueries = 4       // type combinations of one statement's parameters
+	cachedPlans   = 16      // values of its constants
 )
 
 // text is one statement of a client's text with what was found out about it: all

@@ -51,6 +51,8 @@ var sessionSettings = map[string]string{
 	"bytea_output":                  "hex",
 	"row_security":                  "off", // raise rather than leave rows out
 	"jit":                           "off",
+	// A read aggregates per unit first: many groups, which parallel workers are worth.
+	"parallel_tuple_cost":           "0.01",
 	"lock_timeout":                  "2s",
 	"transform_null_equals":         "off",
 	"array_nulls":                   "on",

@@ -47,8 +47,8 @@ const (
 // parameters and failing constants are reported by Postgres itself here, before
 // anything is charged.
 func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) (*prelude, error) {
-	sql := preludeSQL(q, a.text.stmt.Protected, len(b.ParamOIDs))
-	res, err := m.Query(ctx, sql, b.ParamOIDs, b.Params, b.Formats, preludeFormats(q, a.text.stmt.Protected, len(b.ParamOIDs)))
+	tables := slices.Concat(a.text.stmt.Protected, q.Public())
+	res, err := m.Query(ctx, preludeSQL(q, tables, len(b.ParamOIDs)), b.ParamOIDs, b.Params, b.Formats, preludeFormats(q, tables, len(b.ParamOIDs)))
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +70,13 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	if err := searchesCatalogFirst(string(fixed[preludeSchemas])); err != nil {
 		return nil, err
 	}
-	relations := fixed[preludeFixed:][:len(a.text.stmt.Protected)]
-	if p.shadowed, err = a.p.relations.shadowed(ctx, a.text.stmt.Protected, relations); err != nil || p.shadowed {
+	relations := fixed[preludeFixed:][:len(tables)]
+	protected := len(a.text.stmt.Protected)
+	if p.shadowed, err = a.p.relations.shadowed(ctx, tables[:protected], relations[:protected]); err != nil || p.shadowed {
 		return p, err
+	}
+	if err := a.p.relations.checkPublic(ctx, tables[protected:], relations[protected:]); err != nil {
+		return nil, err
 	}
 	if err := p.settings.parseComments(a.text.stmt.Text); err != nil {
 		return nil, err
@@ -219,6 +223,22 @@ func (r *relations) shadowed(ctx context.Context, tables []parser.TableRef, oids
 		return false, errMirror
 	}
 	return !r.match(tables, oids), nil
+}
+
+// checkPublic refuses names of public tables that mean other relations in the session: the
+// protected database would read the policy's.
+func (r *relations) checkPublic(ctx context.Context, tables []parser.TableRef, oids [][]byte) error {
+	for i, t := range tables {
+		shadowed, err := r.shadowed(ctx, tables[i:i+1], oids[i:i+1])
+		if err != nil {
+			return err
+		}
+		if shadowed {
+			return pgerr.New(pgerr.NotAllowed, "%q is another relation in this session than the table of the privacy policy", t.Name).At(t.At).
+				WithHint("Drop or rename the temporary relation, or write %s.%s.", t.Resolved.Schema, t.Resolved.Name)
+		}
+	}
+	return nil
 }
 
 var errMirror = errors.New("proxy: the mirror's relations cannot be read")

@@ -34,8 +34,8 @@ type Config struct {
 	Grid      Grid
 	// Limits bound the work of a statement.
 	Limits planner.Limits
-	Source    mechanisms.Source
-	Log       *slog.Logger
+	Source mechanisms.Source
+	Log    *slog.Logger
 	// Now is the clock of dp.history; nil: it shows no times.
 	Now func() time.Time
 }

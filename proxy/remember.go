@@ -35,8 +35,8 @@ type known struct {
 	answers []*answers.Answer // nil where there is none
 	// released is what the answers say, by block and part.
 	released [][]*planner.Released
-	owed    dp.ComposedEvent  // what the analyst has not paid for
-	unpaid  []int             // the blocks of it
+	owed     dp.ComposedEvent // what the analyst has not paid for
+	unpaid   []int            // the blocks of it
 }
 
 // recall looks for answers that were given before to the blocks of a plan. A store

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs the Debian packages that dpproxy's build, tests and benchmarks need and
-# that are not there yet. Safe to repeat. Usage: setup.sh base|test|bench ...
+# that are not there yet. Safe to repeat. Usage: setup.sh base|test|clients|bench ...
 set -eu
 
 missing=""
+python=/usr/lib/python3/dist-packages
 need() { # need PACKAGE PATH: PACKAGE is missing if PATH does not exist
 	[ -e "$2" ] || missing="$missing $1"
 }
@@ -16,7 +17,22 @@ for group in "$@"; do
 		need postgresql-15 /usr/lib/postgresql/15/bin/postgres
 		need postgresql-client-15 /usr/lib/postgresql/15/bin/psql
 		;;
-	test) need redis-server /usr/bin/redis-server ;;
+	test)
+		need redis-server /usr/bin/redis-server
+		need python3-psycopg2 $python/psycopg2
+		need python3-psycopg $python/psycopg
+		need python3-asyncpg $python/asyncpg
+		;;
+	clients)
+		need python3-sqlalchemy $python/sqlalchemy
+		need python3-pandas $python/pandas
+		need pgcli $python/pgcli
+		need odbc-postgresql /usr/lib/x86_64-linux-gnu/odbc/psqlodbcw.so
+		ls $python/pyodbc* >/dev/null 2>&1 || missing="$missing python3-pyodbc"
+		need libpostgresql-jdbc-java /usr/share/java/postgresql.jar
+		command -v javac >/dev/null || missing="$missing default-jdk-headless"
+		command -v npm >/dev/null || missing="$missing npm"
+		;;
 	bench)
 		need pgbouncer /usr/sbin/pgbouncer
 		;;

@@ -66,7 +66,7 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	defer func() { err = errors.Join(err, remembered.Close()) }()
 	p, err := proxy.New(ctx, proxy.Config{
 		Catalog: cat, Views: s.views(), Ledger: ledger, Answers: remembered, Data: data,
-		Relations: s.relations(append(cat.Protected(), s.views()...)),
+		Relations: s.relations(slices.Concat(cat.Protected(), cat.Public(), s.views())),
 		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: s.defaults(), Now: time.Now,
 		Limits: planner.Limits{PublicFanout: s.policy.Limits.MaxPublicFanout, Work: s.policy.Limits.MaxWork},
 		Grid: proxy.Grid{

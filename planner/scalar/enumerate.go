@@ -81,7 +81,7 @@ func equalText(s string, r *big.Rat) bool {
 }
 
 // union is what several expressions can have, sorted.
-func (env *Env) union(list []Expr, where []Expr, most int) ([]string, bool) {
+func (env *Env) union(list, where []Expr, most int) ([]string, bool) {
 	var all []string
 	for _, e := range list {
 		texts, ok := env.values(e, env.Narrowed(e, where), where, most)

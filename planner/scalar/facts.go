@@ -15,17 +15,33 @@ func PlainColumn(e Expr) (*Column, bool) {
 	return nil, false
 }
 
-// Conjuncts returns the conditions that must all be true for e to be true.
+// Conjuncts returns conditions that must all be true for e to be true: its parts, and of
+// an OR what is part of each of its branches.
 func Conjuncts(e Expr) []Expr {
 	l, ok := e.(*logic)
-	if !ok || l.kind != parser.And {
+	if !ok || l.kind == parser.Not {
 		return []Expr{e}
+	}
+	if l.kind == parser.Or {
+		return append([]Expr{e}, shared(l.args)...)
 	}
 	var all []Expr
 	for _, arg := range l.args {
 		all = append(all, Conjuncts(arg)...)
 	}
 	return all
+}
+
+// shared returns the conditions that every branch of an OR has.
+func shared(branches []Expr) []Expr {
+	common := Conjuncts(branches[0])
+	for _, b := range branches[1:] {
+		parts := Conjuncts(b)
+		common = slices.DeleteFunc(common, func(c Expr) bool {
+			return !slices.ContainsFunc(parts, func(p Expr) bool { return Equal(c, p) })
+		})
+	}
+	return common
 }
 
 // Equality returns the columns of a condition a = b that compares them as they are, by
@@ -223,4 +239,12 @@ func strict(e, x Expr) bool {
 	case *Ref, *Query, *constant, *distinct, *null, *truth, *choice, *branches, *aggregate:
 	}
 	return false
+}
+
+// Computed reports whether an expression is arithmetic or a function: its values, as they
+// are written, lie within its Bounds, since its operands are brought into theirs. A
+// column, and what only chooses among values, such as COALESCE, can hold anything.
+func Computed(e Expr) bool {
+	_, ok := e.(*call)
+	return ok
 }

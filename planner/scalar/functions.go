@@ -42,6 +42,7 @@ var functions = index(false,
 	group{roundingTo, "round numeric int4 > numeric; trunc numeric int4 > numeric"},
 	group{modulo, "mod int2 int2 > int2; mod int4 int4 > int4; mod int8 int8 > int8; mod numeric numeric > numeric"},
 	group{quotient, "div numeric numeric > numeric"},
+	group{bucket, "width_bucket float8 float8 float8 int4 > int4; width_bucket numeric numeric numeric int4 > int4"},
 
 	group{length, "length text > int4; length bpchar > int4; char_length text > int4; char_length bpchar > int4; " +
 		"character_length text > int4; character_length bpchar > int4; octet_length text > int4; octet_length bpchar > int4"},

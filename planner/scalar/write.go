@@ -256,7 +256,8 @@ func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 		x = clampSQL(sql, low, high)
 	}
 	switch {
-	case f.typ.OID == oidFloat8:
+	case f.typ.OID == oidFloat8 && (!i.Bounded() || i.holdsZero()):
+		// Tiny values count as zero, unless zero is outside the bounds.
 		t := tiny(c.Type)
 		x = "CASE WHEN " + sql + " OPERATOR(pg_catalog.>) " + floatLiteral(new(big.Rat).Neg(t)) + " AND " + sql + " OPERATOR(pg_catalog.<) " + floatLiteral(t) +
 			" THEN " + floatLiteral(new(big.Rat)) + " WHEN " + sql + " IS NOT NULL THEN " + x + " END"

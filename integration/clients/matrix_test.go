@@ -1,0 +1,188 @@
+package clients_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A client is a program that talks to dpproxy as it would to Postgres.
+type client struct {
+	name    string
+	command []string
+	env     []string
+	// needs is a command that succeeds where the client is installed; install says
+	// how to get it.
+	needs   []string
+	install string
+	// want are regular expressions, one for each line of the output that is not a
+	// line of the list.
+	want []string
+}
+
+// Parts of what most clients print.
+const (
+	groupRows = `aggregate: asthma/(str|string|String) #/(int|string|Long|int64) #/(Decimal|string|BigDecimal|\[\]uint8)
+aggregate: cold/.*
+aggregate: flu/.*`
+	charged  = `page: 3 rows 1 charge`
+	canceled = `cancel: 57014`
+	refused  = `error: PB002 rows of protected table "patients" cannot be read at 15`
+)
+
+const python = "/usr/bin/python3" // Debian's, which its packages are for
+
+func pythonClient(folder, module, packages string, want ...string) client {
+	return client{
+		name: folder, command: []string{python, filepath.Join(folder, "client.py")},
+		needs: []string{python, "-c", "import " + module}, install: "apt-get install " + packages, want: want,
+	}
+}
+
+func nodeClient(name, module string, want ...string) client {
+	return client{
+		name: name, command: []string{"node", filepath.Join("node", name+".js")},
+		needs: []string{"node", "-e", "require.resolve('" + module + "', {paths: ['node']})"}, install: "npm ci --prefix integration/clients/node",
+		want: want,
+	}
+}
+
+const jdbcJar = "/usr/share/java/postgresql.jar"
+
+func jdbcClient(name string, env, want []string) client {
+	return client{
+		name: name, command: []string{"java", "-cp", jdbcJar, filepath.Join("jdbc", "Client.java")}, env: env,
+		needs: []string{"test", "-e", jdbcJar}, install: "apt-get install libpostgresql-jdbc-java default-jdk-headless", want: want,
+	}
+}
+
+const odbcDriver = "/usr/lib/x86_64-linux-gnu/odbc/psqlodbcw.so"
+
+func odbcClient(name, options string) client {
+	return client{
+		name: name, command: []string{python, "odbc/client.py"}, env: []string{"ODBC_DRIVER=" + odbcDriver, "ODBC_OPTIONS=" + options},
+		needs: []string{python, "-c", "import pyodbc, os; os.stat('" + odbcDriver + "')"}, install: "apt-get install odbc-postgresql python3-pyodbc",
+		want: []string{groupRows, charged, canceled, `error: PB002 rows of protected table "patients" cannot be read`, "recover: 1"},
+	}
+}
+
+func shellClient(name, pkg string, want ...string) client {
+	return client{
+		name: name, command: []string{"sh", filepath.Join(name, "client.sh")}, needs: []string{"which", name},
+		install: "apt-get install " + pkg, want: want,
+	}
+}
+
+// goClient is a command of the module suites, which has versions of its own.
+func goClient(name string, want ...string) client {
+	return client{
+		name: name, command: []string{"go", "-C", "suites", "run", "./" + name + "client"},
+		needs: []string{"go", "-C", "suites", "build", "-o", os.DevNull, "./" + name + "client"}, install: "go mod download", want: want,
+	}
+}
+
+// matrix is every client that is installed from a package registry.
+var matrix = []client{
+	shellClient("psql", "postgresql-client-15", `aggregate: asthma/text #/bigint #/numeric`, "aggregate: cold/.*", "aggregate: flu/.*",
+		charged, canceled, `error: PB002 rows of protected table "patients" cannot be read`,
+		"error: 25P02 current transaction is aborted, commands ignored until end of transaction block", "recover: 1"),
+	shellClient("pgbench", "postgresql-15", "simple: 20/20", `simple: number of failed transactions: 0 \(0.000%\)`, "extended: 20/20",
+		`extended: number of failed transactions: 0 \(0.000%\)`, "prepared: 20/20", `prepared: number of failed transactions: 0 \(0.000%\)`),
+	goClient("pgx", "aggregate: cache statement SELECT 3", "aggregate: cache describe SELECT 3", "aggregate: exec SELECT 3", "aggregate: simple protocol SELECT 3",
+		"batch: 3 <nil>", charged, canceled, refused, "recover: 1"),
+	goClient("pq", groupRows, charged, canceled, refused, "recover: 1"),
+	pythonClient("psycopg2", "psycopg2", "python3-psycopg2", groupRows, charged, canceled, refused, "failed transaction: 25P02", "recover: 1"),
+	pythonClient("psycopg3", "psycopg", "python3-psycopg", groupRows, groupRows, charged, "pipeline: int int int", "copy: asthma cold flu", canceled, refused, "recover: 1"),
+	pythonClient("asyncpg", "asyncpg", "python3-asyncpg", groupRows, "enum: f m", charged, canceled, refused, "recover: 1"),
+	pythonClient("sqlalchemy", "sqlalchemy, pandas, psycopg2", "python3-sqlalchemy python3-pandas python3-psycopg2",
+		groupRows, "pandas: object int64 (object|float64) 3", charged, canceled, refused, "recover: 1"),
+	pythonClient("pgcli", "pgcli", "pgcli", charged, refused, "recover: 1"),
+	odbcClient("odbc", ""),
+	odbcClient("odbc UseDeclareFetch", "UseDeclareFetch=1;Fetch=1"),
+	jdbcClient("jdbc", nil, []string{
+		`described: diagnosis text java.lang.String`, `described: n int8 java.lang.Long`, `described: mean numeric java.math.BigDecimal`,
+		groupRows, groupRows, charged, canceled, refused, "recover: 1 true",
+	}),
+	jdbcClient("jdbc simple", []string{"JDBC_QUERY_MODE=simple"}, []string{
+		groupRows, groupRows, charged, canceled, refused, "recover: 1 true",
+	}),
+	nodeClient("pg", "pg-cursor", groupRows, groupRows, charged, "several: SELECT 1, SELECT 1, SELECT 1", canceled, refused, "recover: 1"),
+	// knex cancels by the process id that a session was given at its start, so that must
+	// be the one that pg_cancel_backend knows.
+	nodeClient("knex", "knex", groupRows, charged, "timeout: KnexTimeoutError", "cancel: in time",
+		`error: PB002 rows of protected table "patients" cannot be read at \d+`, "recover: 1"),
+	nodeClient("sequelize", "sequelize", groupRows, groupRows, charged, canceled, refused, "recover: 1"),
+	nodeClient("postgresjs", "postgres", groupRows, charged, "pipeline: string string number", canceled, refused, "recover: 1"),
+	nodeClient("cube", "@cubejs-backend/postgres-driver", groupRows, charged, `types: \["text","bigint"\]`, refused, "recover: 1"),
+}
+
+// TestMatrix drives each client through one conversation with TLS and SCRAM: it
+// lists the schema, which must be what it lists in the real database, aggregates with
+// a parameter, reads pages of one answer, cancels, is refused and goes on.
+func TestMatrix(t *testing.T) {
+	s := newSite(t, clinicSetup())
+	for _, c := range matrix {
+		t.Run(c.name, func(t *testing.T) {
+			if out, err := exec.CommandContext(t.Context(), c.needs[0], c.needs[1:]...).CombinedOutput(); err != nil {
+				c.missing(t, out)
+			}
+			direct, _ := c.run(t, s.realEnv(), "list")
+			through, rest := c.run(t, s.clientEnv(t), "all")
+			if !strings.Contains(direct, "list: ") || direct != through {
+				t.Errorf("the schema in the real database:\n%s\nthrough dpproxy:\n%s", direct, through)
+			}
+			want := strings.Join(append([]string{"connect: ok"}, c.want...), "\n")
+			if !regexp.MustCompile("^" + want + "\n$").MatchString(rest) {
+				t.Errorf("want\n%s\ngot\n%s", want, rest)
+			}
+		})
+	}
+}
+
+// missing skips the client, loudly; the long run has no excuse.
+func (c client) missing(t *testing.T, why []byte) {
+	t.Helper()
+	if *long {
+		t.Fatalf("%s is not installed (%s): %s", c.name, c.install, why)
+	}
+	t.Skipf("%s is NOT TESTED: it is not installed (%s)", c.name, c.install)
+}
+
+// run returns the lines that list the schema, and the others.
+func (c client) run(t *testing.T, env []string, what string) (list, rest string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	cmd := exec.CommandContext(ctx, c.command[0], append(c.command[1:len(c.command):len(c.command)], what)...)
+	cmd.Env = append(append(os.Environ(), env...), c.env...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", c.name, what, err, out, stderr.String())
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "list: ") {
+			list += line
+		} else {
+			rest += line
+		}
+	}
+	return list, rest
+}
+
+// clientEnv leads to dpproxy in the way of libpq.
+func (s *site) clientEnv(t *testing.T) []string {
+	t.Helper()
+	host, port := s.hostPort(t)
+	env := []string{"PGHOST=" + host, "PGPORT=" + port, "PGDATABASE=" + s.database, "PGUSER=ana", "PGPASSWORD=" + password}
+	if !s.tls {
+		return append(env, "PGSSLMODE=disable")
+	}
+	return append(env, "PGSSLMODE=verify-full", "PGSSLROOTCERT="+s.authority.root, "NODE_EXTRA_CA_CERTS="+s.authority.root)
+}

@@ -1,0 +1,201 @@
+package property_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"dpproxy/internal/sqlgen"
+)
+
+// TestEquivalence asks Postgres itself and the planner, without noise, the same of data
+// that no bound changes. What differs is documented: of no rows a sum is 0 and an
+// average the middle of its bounds; sums are of values on a lattice; extremes and
+// percentiles are of buckets; public keys appear without rows, too.
+func TestEquivalence(t *testing.T) {
+	first, want := seed(t), max(1, pairs(t)/10)
+	compared, refused := 0, 0
+	features := map[string]int{}
+	for n := uint64(0); compared < want; n++ {
+		w := newWorld(t, first+n, sqlgen.Honest)
+		mine := 0
+		for range 20 * statementsPerWorld {
+			st := w.gen.Statement(w.schema)
+			p, err := w.plan(st.SQL)
+			if err != nil {
+				refusal(t, st.SQL, err)
+				refused++
+				continue
+			}
+			for _, f := range st.Features {
+				features[f]++
+			}
+			compared++
+			if err := equivalent(w, st, p); err != nil {
+				t.Errorf("seed %d: %s\n%v", first+n, st.SQL, err)
+			}
+			if mine++; mine == statementsPerWorld {
+				break
+			}
+		}
+		w.conn.Close(t.Context())
+	}
+	t.Logf("%d statements equal, %d refused", compared, refused)
+	for _, f := range slices.Sorted(maps.Keys(features)) {
+		t.Logf("%4d: %s", features[f], f)
+	}
+}
+
+// equivalent compares the statement with what takes its place.
+func equivalent(w *world, st sqlgen.Statement, p *planned) error {
+	want, raised := w.query(st.SQL, nil, nil)
+	if raised != nil {
+		return nil //nolint:nilerr // Postgres raises where dpproxy has NULL
+	}
+	sql, err := p.spliced()
+	if err != nil {
+		return err
+	}
+	got, err := w.query(sql, nil, nil)
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, sql)
+	}
+	for i, f := range want.FieldDescriptions {
+		if g := got.FieldDescriptions[i]; g.Name != f.Name || g.DataTypeOID != f.DataTypeOID || g.TypeModifier != f.TypeModifier {
+			return fmt.Errorf("column %d is %s of type %d (%d), in Postgres %s of type %d (%d)", i+1, g.Name, g.DataTypeOID, g.TypeModifier, f.Name, f.DataTypeOID, f.TypeModifier)
+		}
+	}
+	mine := byKey(st, got)
+	for key, rows := range byKey(st, want) {
+		if len(mine[key]) < len(rows) {
+			return fmt.Errorf("the group %q occurs %d times, in Postgres %d times", key, len(mine[key]), len(rows))
+		}
+		for i, row := range rows {
+			if err := sameCells(st, row, mine[key][i]); err != nil {
+				return fmt.Errorf("the group %q: %w\nPostgres %q\ndpproxy  %q", key, err, row, mine[key][i])
+			}
+		}
+		mine[key] = mine[key][len(rows):]
+	}
+	return nothingElse(st, mine)
+}
+
+// nothingElse wants of groups that Postgres does not have that nothing is counted in
+// them.
+func nothingElse(st sqlgen.Statement, mine map[string][][]string) error {
+	for key, rows := range mine {
+		for _, row := range rows {
+			for i, o := range st.Outputs {
+				if (o == sqlgen.Count || o == sqlgen.Sum) && number(row[i]) != 0 {
+					return fmt.Errorf("the group %q has %q, Postgres does not have it", key, row)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+const null = "\x00NULL"
+
+// byKey sorts the rows of each group, as those of several grouping sets can have the
+// same key.
+func byKey(st sqlgen.Statement, res *pgconn.Result) map[string][][]string {
+	out := map[string][][]string{}
+	for _, r := range res.Rows {
+		var key, row []string
+		for i, c := range r {
+			cell := string(c)
+			if c == nil {
+				cell = null
+			}
+			row = append(row, cell)
+			if st.Outputs[i] == sqlgen.Key {
+				cell = canonical(res.FieldDescriptions[i], cell)
+				row[i], key = cell, append(key, cell)
+			}
+		}
+		k := strings.Join(key, "|")
+		out[k] = append(out[k], row)
+	}
+	for _, rows := range out {
+		slices.SortFunc(rows, func(a, b []string) int {
+			for _, counts := range []bool{true, false} { // what is empty comes last
+				for i := range a {
+					c := math.Abs(number(b[i])) - math.Abs(number(a[i]))
+					if (st.Outputs[i] == sqlgen.Count) == counts && c != 0 && !math.IsNaN(c) {
+						return int(math.Copysign(1, c))
+					}
+				}
+			}
+			return 0
+		})
+	}
+	return out
+}
+
+// canonical writes a numeric key without zeros at its end, as private keys are shown.
+func canonical(f pgconn.FieldDescription, cell string) string {
+	if f.DataTypeOID == pgtype.NumericOID && strings.Contains(cell, ".") {
+		return strings.TrimSuffix(strings.TrimRight(cell, "0"), ".")
+	}
+	return cell
+}
+
+func number(s string) float64 {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// sameCells compares one row with what Postgres says.
+func sameCells(st sqlgen.Statement, want, got []string) error {
+	for i, o := range st.Outputs {
+		if err := sameCell(o, want[i], got[i]); err != nil {
+			return fmt.Errorf("column %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func sameCell(o sqlgen.Output, want, got string) error {
+	a, b := number(want), number(got)
+	near := func(relative float64) error {
+		if want != null && math.Abs(a-b) > relative*max(1, math.Abs(a)) {
+			return fmt.Errorf("%s is not %s", got, want)
+		}
+		return nil
+	}
+	switch o {
+	case sqlgen.Key, sqlgen.Count:
+		if want != got {
+			return fmt.Errorf("%s is not %s", got, want)
+		}
+	case sqlgen.Sum:
+		if want == null && b != 0 || got == null {
+			return fmt.Errorf("a sum of nothing is %s", got)
+		}
+		return near(onLattice)
+	case sqlgen.Average:
+		return near(onLattice)
+	case sqlgen.Variance, sqlgen.Deviation:
+		return near(ofSquares)
+	case sqlgen.Rank:
+	}
+	return nil
+}
+
+// onLattice and ofSquares are how far rounding to lattices may move an answer, relative
+// to it.
+const (
+	onLattice = 1e-3
+	ofSquares = 1e-2
+)

@@ -1,0 +1,38 @@
+// Package sqlgen makes random databases with privacy units, policies that protect
+// them, and random aggregate statements over them, for tests of properties: that no
+// unit changes an answer by more than its declared sensitivity, that answers without
+// noise are those of Postgres, that no text makes the planner panic.
+//
+// Everything follows from a seed. A statement is valid SQL over its schema; whether the
+// planner takes it is the planner's affair.
+package sqlgen
+
+import (
+	"math/rand/v2"
+	"strings"
+)
+
+// A Generator makes schemas and statements from one stream of random numbers.
+type Generator struct {
+	r *rand.Rand
+}
+
+// New returns a generator that repeats itself with the same seed.
+func New(seed uint64) *Generator {
+	return &Generator{rand.New(rand.NewPCG(seed, 0x5eed))}
+}
+
+// one returns one of some values.
+func one[T any](g *Generator, of ...T) T { return of[g.r.IntN(len(of))] }
+
+// chance is true with a probability of so many percent.
+func (g *Generator) chance(percent int) bool { return g.r.IntN(100) < percent }
+
+// quote writes a text literal.
+func quote(s string) string {
+	q := "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	if strings.Contains(s, `\`) {
+		return " E" + strings.ReplaceAll(q, `\`, `\\`)
+	}
+	return q
+}

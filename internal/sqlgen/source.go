@@ -1,0 +1,231 @@
+package sqlgen
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A source is a FROM clause with what stands before it and what it offers.
+type source struct {
+	with     string // WITH ..., or empty
+	from     string
+	cols     scope
+	units    []string // columns that hold the unit
+	where    string   // a condition that belongs to the source, or empty
+	feature  string
+	keysOnly scope // if not nil: only these may be grouped by
+}
+
+// tableScope is what a table offers; the unit is no value.
+func tableScope(t *table, alias string) scope {
+	return scope(t.columns).as(alias).where(func(c column) bool { return c.kind != unit && !strings.HasSuffix(c.name, "id") })
+}
+
+// source makes a FROM clause.
+func (g *Generator) source(s *Schema, depth int) source {
+	if depth > 0 && g.chance(45) {
+		return one(g, g.derived, g.common, g.union, g.perUnit)(s, depth-1)
+	}
+	return one(g, g.single, g.single, g.withPublic, g.onUnit, g.alongPath, g.toItself, g.publicFirst)(s)
+}
+
+func (g *Generator) single(s *Schema) source {
+	switch g.r.IntN(3) {
+	case 0:
+		return source{from: "people p", cols: tableScope(s.people, "p"), units: []string{"p.uid"}, feature: "people"}
+	case 1:
+		return source{from: "parts x", cols: tableScope(s.parts, "x"), feature: "parts"}
+	}
+	return source{from: "events e", cols: tableScope(s.events, "e"), units: []string{"e.uid"}, feature: "events"}
+}
+
+func (g *Generator) withPublic(s *Schema) source {
+	src := source{cols: append(tableScope(s.events, "e"), tableScope(s.places, "l")...), units: []string{"e.uid"}}
+	join := one(g, "JOIN", "LEFT JOIN")
+	src.from = "events e " + join + " places l " + one(g, "ON l.place = e.place", "USING (place)")
+	if strings.HasSuffix(src.from, "(place)") {
+		src.cols = src.cols.where(func(c column) bool { return c.name != "e.place" && c.name != "l.place" })
+	}
+	src.feature = "public " + join
+	return src
+}
+
+func (g *Generator) onUnit(s *Schema) source {
+	join := one(g, "JOIN", "LEFT JOIN", "RIGHT JOIN")
+	return source{
+		from: "people p " + join + " events e ON e.uid = p.uid" + one(g, "", "", " AND e.n > 1"),
+		cols: append(tableScope(s.people, "p"), tableScope(s.events, "e")...), units: []string{"p.uid"}, feature: "unit " + join,
+	}
+}
+
+func (g *Generator) alongPath(s *Schema) source {
+	join := one(g, "JOIN", "LEFT JOIN")
+	src := source{
+		from: "events e " + join + " parts x ON x.event = e.id",
+		cols: append(tableScope(s.events, "e"), tableScope(s.parts, "x")...), units: []string{"e.uid"}, feature: "path " + join,
+	}
+	if g.chance(30) {
+		src.from += " JOIN people p ON p.uid = e.uid"
+		src.cols = append(src.cols, tableScope(s.people, "p")...)
+	}
+	return src
+}
+
+func (g *Generator) toItself(s *Schema) source {
+	return source{
+		from: "events a JOIN events b ON a.uid = b.uid" + one(g, "", " AND a.day = b.day", " AND a.n < b.n"),
+		cols: append(tableScope(s.events, "a"), tableScope(s.events, "b")...), units: []string{"a.uid", "b.uid"}, feature: "self join",
+	}
+}
+
+func (g *Generator) publicFirst(s *Schema) source {
+	return source{
+		from: "places l LEFT JOIN events e ON e.place = l.place" + one(g, "", " AND e.n > 1", " AND e.kind = 'a'"),
+		cols: tableScope(s.events, "e"), units: []string{"e.uid"}, feature: "public first",
+		keysOnly: tableScope(s.places, "l"),
+	}
+}
+
+// columns writes a SELECT list that keeps the unit, if there is one, and some columns
+// and expressions, under names of their own.
+func (g *Generator) columns(src source, distinct bool) (list string, cols scope) {
+	var items []string
+	if len(src.units) > 0 {
+		items = append(items, src.units[0]+" AS u")
+		cols = append(cols, column{name: "u", kind: unit})
+	}
+	for i := range 2 + g.r.IntN(3) {
+		c := one(g, src.cols...)
+		name := fmt.Sprintf("c%d", i+1)
+		x := c.name
+		if !distinct && g.chance(25) {
+			x, c = g.number(src.cols, 1), column{kind: decimal, low: "0", high: "1"}
+		}
+		items = append(items, x+" AS "+name)
+		c.name, c.notNull = name, false
+		cols = append(cols, c)
+	}
+	return strings.Join(items, ", "), cols
+}
+
+// query writes a SELECT below a block.
+func (g *Generator) query(s *Schema, depth int) (sql string, cols scope, feature string) {
+	src := g.source(s, depth)
+	distinct := ""
+	if len(src.units) > 0 && g.chance(10) {
+		distinct = "DISTINCT "
+	}
+	list, cols := g.columns(src, distinct != "")
+	sql = src.with + "SELECT " + distinct + list + " FROM " + src.from + g.whereClause(src, g.maybe(30, src.cols))
+	return sql, cols, src.feature
+}
+
+// maybe returns a condition, or nothing.
+func (g *Generator) maybe(percent int, s scope) string {
+	if g.chance(percent) {
+		return g.condition(s, 1)
+	}
+	return ""
+}
+
+func (g *Generator) whereClause(src source, more ...string) string {
+	var conds []string
+	for _, c := range append([]string{src.where}, more...) {
+		if c != "" {
+			conds = append(conds, "("+c+")")
+		}
+	}
+	if len(conds) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(conds, " AND ")
+}
+
+func named(cols scope, alias string) (scope, []string) {
+	all := cols.as(alias)
+	var units []string
+	for _, c := range all.of(unit) {
+		units = append(units, c.name)
+	}
+	return all.where(func(c column) bool { return c.kind != unit }), units
+}
+
+func (g *Generator) derived(s *Schema, depth int) source {
+	sql, cols, inner := g.query(s, depth)
+	all, units := named(cols, "d")
+	return source{from: "(" + sql + ") d", cols: all, units: units, feature: "derived, " + inner}
+}
+
+func (g *Generator) common(s *Schema, depth int) source {
+	sql, cols, inner := g.query(s, depth)
+	if strings.HasPrefix(sql, "WITH") {
+		return g.derived(s, depth)
+	}
+	all, units := named(cols, "d")
+	return source{with: "WITH w AS (" + sql + ") ", from: "w d", cols: all, units: units, feature: "WITH, " + inner}
+}
+
+// union puts rows of two tables, or of one twice, together.
+func (g *Generator) union(_ *Schema, _ int) source {
+	branch := func() string {
+		return one(g,
+			"SELECT uid AS u, day AS c1, n AS c2, kind AS c3 FROM events",
+			"SELECT uid, day, n, kind FROM events WHERE n > 2",
+			"SELECT uid, born, age::int, sex FROM people",
+			"SELECT e.uid, e.day, x.qty, x.tag FROM events e JOIN parts x ON x.event = e.id",
+		)
+	}
+	first := branch()
+	for !strings.Contains(first, "AS u") {
+		first = branch()
+	}
+	sql := first + " UNION ALL " + branch()
+	if g.chance(25) {
+		sql += " UNION ALL " + branch()
+	}
+	return source{
+		from: "(" + sql + ") d", units: []string{"d.u"}, feature: "UNION ALL",
+		cols: scope{{name: "d.c1", kind: date, typ: "date", low: "2020-01-01", high: "2020-12-31"}, {name: "d.c2", kind: integer, low: "0", high: "1"}, {name: "d.c3", kind: text, typ: "text"}},
+	}
+}
+
+// perUnit groups by the unit first.
+func (g *Generator) perUnit(s *Schema, depth int) source {
+	src := g.source(s, depth)
+	if len(src.units) == 0 || src.keysOnly != nil {
+		return g.derived(s, depth)
+	}
+	u := src.units[0]
+	items, keys := []string{u + " AS u"}, []string{u}
+	var cols scope
+	if g.chance(40) {
+		k := one(g, src.cols...)
+		items, keys = append(items, k.name+" AS k"), append(keys, k.name)
+		k.name = "d.k"
+		cols = append(cols, k)
+	}
+	for i := range 1 + g.r.IntN(2) {
+		agg := one(g, "count(*)", "count("+one(g, src.cols...).name+")", "sum("+g.number(src.cols, 0)+")", "max("+g.number(src.cols, 0)+")", "min("+g.number(src.cols, 0)+")", "avg("+g.number(src.cols, 0)+")")
+		items = append(items, fmt.Sprintf("%s AS a%d", agg, i+1))
+		cols = append(cols, column{name: fmt.Sprintf("d.a%d", i+1), kind: decimal, low: "0", high: "10"})
+	}
+	having := one(g, "", "", " HAVING count(*) > 1")
+	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + src.from + g.whereClause(src) + " GROUP BY " + strings.Join(keys, ", ") + having
+	return source{with: src.with, from: "(" + sql + ") d", cols: cols, units: []string{"d.u"}, feature: "per unit, " + src.feature}
+}
+
+// semiJoin writes a condition on the unit by another table.
+func (g *Generator) semiJoin(src source) string {
+	if len(src.units) == 0 {
+		return ""
+	}
+	u := src.units[0]
+	return one(g,
+		u+" IN (SELECT uid FROM events WHERE n > 2)",
+		u+" IN (SELECT uid FROM people WHERE age > 20)",
+		u+" NOT IN (SELECT uid FROM events WHERE kind = 'a')",
+		"EXISTS (SELECT 1 FROM events s WHERE s.uid = "+u+" AND s.kind = 'a')",
+		"NOT EXISTS (SELECT 1 FROM people s WHERE s.uid = "+u+" AND s.age < 10)",
+		u+" IN (SELECT e.uid FROM events e JOIN parts x ON x.event = e.id WHERE x.qty > 1)",
+	)
+}

@@ -1,0 +1,140 @@
+package sqlgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Statement is an aggregate over protected rows.
+type Statement struct {
+	SQL string
+	// Features name what it is made of: its source, its keys, its aggregates.
+	Features []string
+	// Outputs say what its columns are, in order.
+	Outputs []Output
+}
+
+// An Output is what one column of a statement holds.
+type Output uint8
+
+const (
+	// Key is a grouping key, or a call of GROUPING.
+	Key Output = iota + 1
+	// Count is a number of rows, values or units: exact without noise.
+	Count
+	// Sum is exact on the lattice of its values; of no rows it is 0.
+	Sum
+	// Average is computed from a sum and a count; of no rows it is a matter of definition.
+	Average
+	// Variance is computed from three sums.
+	Variance
+	// Deviation is the root of a variance.
+	Deviation
+	// Rank is an extreme or a percentile: of a bucket.
+	Rank
+)
+
+// An aggregate is one call.
+type aggregate struct {
+	sql     string
+	output  Output
+	feature string
+}
+
+// Statement makes a statement over the schema.
+func (g *Generator) Statement(s *Schema) Statement {
+	src := g.source(s, 2)
+	st := Statement{Features: []string{src.feature}}
+	var targets []string
+	keys := g.keys(&st, src)
+	for _, k := range keys {
+		targets = append(targets, k)
+		st.Outputs = append(st.Outputs, Key)
+	}
+	var seen []string
+	for range 1 + g.r.IntN(3) {
+		a := g.aggregate(src)
+		if slices.Contains(seen, a.sql) {
+			continue
+		}
+		seen = append(seen, a.sql)
+		targets = append(targets, a.sql)
+		st.Outputs = append(st.Outputs, a.output)
+		st.Features = append(st.Features, a.feature)
+	}
+	semi := ""
+	if g.chance(15) {
+		if semi = g.semiJoin(src); semi != "" {
+			st.Features = append(st.Features, "semi-join")
+		}
+	}
+	st.SQL = src.with + "SELECT " + strings.Join(targets, ", ") + " FROM " + src.from + g.whereClause(src, g.maybe(35, src.cols), semi) + g.groupBy(&st, keys)
+	return st
+}
+
+func (g *Generator) keys(st *Statement, src source) []string {
+	from := src.cols
+	if src.keysOnly != nil {
+		from = src.keysOnly
+	}
+	var keys []string
+	for range one(g, 0, 0, 1, 1, 1, 2) {
+		if k := g.key(from); !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 && src.keysOnly != nil {
+		keys = []string{"l.zone"}
+	}
+	if len(keys) > 0 {
+		st.Features = append(st.Features, fmt.Sprintf("%d keys", len(keys)))
+	}
+	return keys
+}
+
+func (g *Generator) groupBy(st *Statement, keys []string) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	list := strings.Join(keys, ", ")
+	if g.chance(85) {
+		return " GROUP BY " + list
+	}
+	st.Features = append(st.Features, "grouping sets")
+	return " GROUP BY " + one(g, "ROLLUP ("+list+")", "CUBE ("+list+")", "GROUPING SETS (("+list+"), ())", "GROUPING SETS (("+keys[0]+"), ("+list+"))")
+}
+
+// aggregate writes an aggregate call, with FILTER at times.
+func (g *Generator) aggregate(src source) aggregate {
+	x := g.number(src.cols, 2)
+	name := one(g, "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop")
+	spread := Variance
+	if strings.HasPrefix(name, "stddev") {
+		spread = Deviation
+	}
+	a := one(g,
+		aggregate{"count(*)", Count, "count"},
+		aggregate{"count(" + one(g, src.cols...).name + ")", Count, "count of values"},
+		aggregate{"sum(" + x + ")", Sum, "sum"},
+		aggregate{"sum(" + x + ")", Sum, "sum"},
+		aggregate{"avg(" + x + ")", Average, "avg"},
+		aggregate{name + "(" + g.number(src.cols, 1) + ")", spread, "variance"},
+		aggregate{one(g, "min", "max") + "(" + g.number(src.cols, 1) + ")", Rank, "extreme"},
+		aggregate{fmt.Sprintf("%s(%s) WITHIN GROUP (ORDER BY %s)", one(g, "percentile_cont", "percentile_disc"), one(g, "0.5", "0.25", "0.9"), g.number(src.cols, 1)), Rank, "percentile"},
+		aggregate{"count(DISTINCT " + one(g, src.cols...).name + ")", Count, "count of different values"},
+		g.countUnits(src),
+	)
+	if g.chance(20) {
+		a.sql += " FILTER (WHERE " + g.condition(src.cols, 1) + ")"
+		a.feature += " FILTER"
+	}
+	return a
+}
+
+func (g *Generator) countUnits(src source) aggregate {
+	if len(src.units) == 0 {
+		return aggregate{"count(*)", Count, "count"}
+	}
+	return aggregate{"count(DISTINCT " + src.units[0] + ")", Count, "count of units"}
+}

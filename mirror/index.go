@@ -1,0 +1,55 @@
+package mirror
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
+)
+
+// constraints reads the primary-key and unique constraints. Their texts hold names
+// alone.
+func (r *reader) constraints(ctx context.Context) error {
+	return r.definitions(ctx, `
+		SELECT k.conrelid, k.conname, pg_get_constraintdef(k.oid) FROM pg_constraint k JOIN pg_index i ON i.indexrelid = k.conindid
+		WHERE k.conrelid = ANY ($1) AND k.contype IN ('p', 'u') AND i.indisvalid
+		ORDER BY k.conrelid, k.contype, k.conname`,
+		func(t *catalog.Table, d catalog.Definition) { t.Constraints = append(t.Constraints, d) })
+}
+
+// indexes reads the indexes that belong to no constraint and whose text holds names
+// alone.
+func (r *reader) indexes(ctx context.Context) error {
+	return r.definitions(ctx, `
+		SELECT i.indrelid, c.relname, pg_get_indexdef(i.indexrelid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+		WHERE i.indrelid = ANY ($1) AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL AND `+plainIndex+`
+			AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
+		ORDER BY i.indrelid, c.relname`,
+		func(t *catalog.Table, d catalog.Definition) { t.Indexes = append(t.Indexes, d) })
+}
+
+// plainIndex holds for an index i that needs nothing but its columns' types and what
+// every server of the version has (an OID below firstUserOID): an access method or an
+// operator class of an extension may not be on the mirror.
+const plainIndex = `NOT EXISTS (SELECT FROM pg_opclass o
+		WHERE o.oid = ANY (i.indclass) AND (o.opcmethod >= 16384 OR o.oid >= 16384 AND NOT o.opcdefault))
+	AND NOT EXISTS (SELECT FROM generate_series(0, i.indnkeyatts - 1) AS n
+		JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n]
+		WHERE i.indcollation[n] >= 16384 AND i.indcollation[n] <> a.attcollation)`
+
+// definitions runs a query for (relation oid, name, text), and adds each row to its
+// relation.
+func (r *reader) definitions(ctx context.Context, query string, add func(*catalog.Table, catalog.Definition)) error {
+	rows, err := r.tx.Query(ctx, query, r.oids)
+	if err != nil {
+		return err
+	}
+	var relation uint32
+	var d catalog.Definition
+	_, err = pgx.ForEachRow(rows, []any{&relation, &d.Name, &d.Text}, func() error {
+		add(r.byOID[relation], d)
+		return nil
+	})
+	return err
+}

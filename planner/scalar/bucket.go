@@ -1,0 +1,59 @@
+package scalar
+
+import (
+	"math/big"
+
+	"dpproxy/pgerr"
+)
+
+// bucket is width_bucket over constant limits: a number from 0 to one more than the
+// number of buckets. Postgres raises where the limits are equal or not finite, or the
+// number of buckets is not positive.
+var bucket = &rule{
+	constants: []int{1, 2, 3},
+	bounds: func(env *Env, c *call) Interval {
+		n, ok, err := env.integer(c.args[3])
+		if !ok || err != nil {
+			return Interval{Null: true, empty: err == nil}
+		}
+		i := span(0, 1)
+		i.High = new(big.Rat).SetInt64(n + 1)
+		i.Null = env.interval(c.args[0]).Null || env.interval(c.args[1]).empty || env.interval(c.args[2]).empty
+		return i
+	},
+	write: writeBucket,
+}
+
+// maxWidthBuckets bounds the buckets of width_bucket.
+const maxWidthBuckets = 1_000_000
+
+func writeBucket(w *Writer, c *call) (fragment, error) {
+	low, high := w.Env.interval(c.args[1]), w.Env.interval(c.args[2])
+	n, ok, err := w.Env.integer(c.args[3])
+	switch {
+	case err != nil:
+		return fragment{}, err
+	case ok && (n < 1 || n > maxWidthBuckets):
+		return fragment{}, pgerr.New(pgerr.NotAllowed, "width_bucket() with %d buckets is not allowed on protected data", n).At(c.args[3].Pos()).
+			WithHint("Use 1 to %d buckets.", maxWidthBuckets)
+	case !low.empty && !high.empty && (!low.Bounded() || !high.Bounded() || low.Low.Cmp(high.Low) == 0):
+		return fragment{}, pgerr.New(pgerr.NotAllowed, "the limits of width_bucket() must be finite and different").At(c.args[1].Pos()).
+			WithHint("Write the lowest and the highest value of the buckets.")
+	}
+	if i := w.Env.interval(c.args[0]); !i.Bounded() && !i.empty {
+		return fragment{}, w.noBounds(c.args[0])
+	}
+	x, err := w.operand(c.args[0])
+	if err != nil {
+		return fragment{}, err
+	}
+	args := []string{x.sql}
+	for _, a := range c.args[1:] {
+		f, err := w.write(a, exact)
+		if err != nil {
+			return fragment{}, err
+		}
+		args = append(args, f.sql)
+	}
+	return fragment{sql: castSQL(c.fn.sql(args...), typ(oidInt8)), typ: typ(oidInt8)}, nil
+}
