@@ -295,6 +295,9 @@ func (p *Part) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 	var bars []ErrorBar
 	for i := range p.outputs {
 		o := &p.outputs[i]
+		if o.report != "" {
+			continue
+		}
 		half := designs[o.measures[0]].Quantile(p.alpha) * o.unit()
 		bars = append(bars, ErrorBar{Label: o.label, Least: half, Most: half})
 	}

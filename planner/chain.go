@@ -236,6 +236,9 @@ func (c *Chain) want(row numbers) Want {
 	w := Want{Factors: slices.Repeat([]float64{1}, len(c.Measures))}
 	for i := range c.part.outputs {
 		o := &c.part.outputs[i]
+		if o.report != "" {
+			continue
+		}
 		half, size := c.part.halfWidth(o, row), c.part.magnitude(o, row)
 		if c.met(half, size) {
 			continue
