@@ -89,8 +89,10 @@ func TestReadKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	sorted := []catalog.Index{
-		{Name: "good", Columns: []string{"a", "b", "e"}}, {Name: "k_d_key", Columns: []string{"d"}},
-		{Name: "plain", Columns: []string{"a"}}, {Name: "wide", Columns: []string{"e", "b", "c"}},
+		{Name: "good", Columns: []string{"a", "b", "e"}},
+		{Name: "k_d_key", Columns: []string{"d"}},
+		{Name: "plain", Columns: []string{"a"}},
+		{Name: "wide", Columns: []string{"e", "b", "c"}},
 	}
 	if diff := cmp.Diff(sorted, s.Tables[name("k")].Sorted); diff != "" {
 		t.Errorf("sorted (-want +got):\n%s", diff)

@@ -196,7 +196,7 @@ func TestMagnitude(t *testing.T) {
 		known  bool
 	}{
 		{(12<<16 | 2) + 4, 10, true},
-		{(18<<16 | 0) + 4, 18, true},
+		{18<<16 + 4, 18, true},
 		{(2<<16 | 5) + 4, 0, true},     // below 0.001
 		{(3<<16 | 2046) + 4, 0, false}, // a scale of -2
 		{-1, 0, false},
