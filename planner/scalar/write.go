@@ -330,6 +330,10 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 			return fragment{}, pgerr.New(pgerr.NotAllowed, "a constant that is not finite can only be compared on protected data").At(e.at).
 				WithHint("Use a finite value.")
 		}
+		if moment(e.typ) && !d.null && remote(d.number, e.typ) {
+			return fragment{}, pgerr.New(pgerr.NotAllowed, "a date outside of the years 1 to 9999 can only be compared on protected data").At(e.at).
+				WithHint("Use a date in these years.")
+		}
 		if e.typ.OID == oidFloat4 {
 			return fragment{sql: castSQL(f.sql, typ(oidFloat8)), typ: typ(oidFloat8)}, nil
 		}
