@@ -249,7 +249,7 @@ func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 	}
 	if f.typ.OID == oidNumeric && scaleOf(c.Type) < 0 {
 		digits := strconv.Itoa(keptDigits)
-		sql = "CASE WHEN pg_catalog.scale(" + sql + ") OPERATOR(pg_catalog.>) " + digits + " THEN pg_catalog.round(" + sql + ", " + digits + ") ELSE " + sql + " END"
+		sql = "CASE WHEN pg_catalog.scale(" + sql + ") OPERATOR(pg_catalog.>) " + digits + " THEN pg_catalog.trunc(" + sql + ", " + digits + ") ELSE " + sql + " END"
 	}
 	x := sql
 	if low, high, ok := literals(i, f.typ); ok {
