@@ -9,8 +9,9 @@ import (
 // charsPerStep is how many characters of a text count as one step of work.
 const charsPerStep = 64
 
-// queryWeight is the weight of a sub-select, beside that of the conditions in it.
-const queryWeight = 500
+// queryWeight is the weight of a sub-select, beside that of the conditions in it: for the one
+// row that a condition picks, it can read a table.
+const queryWeight = 1 << 13
 
 // Weight bounds the work of computing e for one row, in steps: its nodes, those of derived
 // columns at each of their references (Postgres puts them there), and the texts that are
