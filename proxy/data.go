@@ -138,7 +138,7 @@ type connection struct {
 //
 // It waits for one as long as the analyst's own timeout allows.
 func (d *Data) acquire(ctx context.Context, plan *planner.Plan, timeout time.Duration) (*connection, error) {
-	if t, off := d.turnedOff(plan.Tables); off {
+	if t, off := d.turnedOff(plan.Proving); off {
 		return nil, schemaChanged(t)
 	}
 	if timeout > 0 {
@@ -179,8 +179,8 @@ func (d *Data) turnedOff(tables []catalog.Name) (catalog.Name, bool) {
 // has it. It reads nothing.
 func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 	c.fingerprint = "fingerprint"
-	oids := make([]uint32, len(plan.Tables))
-	for i, t := range plan.Tables {
+	oids := make([]uint32, len(plan.Proving))
+	for i, t := range plan.Proving {
 		oids[i] = c.data.catalog.Source(t).OID
 		c.fingerprint += "_" + strconv.FormatUint(uint64(oids[i]), 10)
 	}
@@ -253,7 +253,7 @@ func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, e
 	p := r.c.conn.Conn().PgConn().StartPipeline(ctx)
 	defer func() { _ = p.Close() }() // the results are read; a session that is out of step is not reused
 	var names []string
-	for _, t := range r.plan.Tables {
+	for _, t := range r.plan.Proving {
 		names = append(names, parser.QuoteIdent(t.Schema)+"."+parser.QuoteIdent(t.Name))
 	}
 	p.SendQueryParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
@@ -405,7 +405,7 @@ func (r *reading) unchanged(prints [][][]byte) error {
 	for _, row := range prints {
 		have[string(row[0])] = string(row[1])
 	}
-	for _, t := range r.plan.Tables {
+	for _, t := range r.plan.Proving {
 		src := r.c.data.catalog.Source(t)
 		if have[strconv.FormatUint(uint64(src.OID), 10)] == src.Fingerprint {
 			continue
