@@ -1,7 +1,16 @@
 package mirror
 
+import "time"
+
 // FingerprintSQL is the query of FingerprintOf with the OIDs as its parameter.
 const FingerprintSQL = fingerprintSQL
+
+// SetLockTimeout changes how long Sync waits, and returns what undoes it.
+func SetLockTimeout(d time.Duration) (undo func()) {
+	old := lockTimeout
+	lockTimeout = d
+	return func() { lockTimeout = old }
+}
 
 // Verify is the self-test that ends Sync.
 var Verify = verify

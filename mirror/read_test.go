@@ -25,7 +25,7 @@ func TestRead(t *testing.T) {
 		return catalog.TypeRef{Name: name, OID: oid, Mod: mod, Display: display, Base: name, BaseOID: oid, BaseMod: mod, Kind: 'b'}
 	}
 	fee := catalog.TypeRef{
-		Name: name("fee_t"), Mod: -1, Display: "public.fee_t", Kind: 'd',
+		Name: name("fee_t"), Mod: -1, Display: "public.fee_t", Kind: 'd', NotNull: true,
 		Base: catalog.Name{Schema: "pg_catalog", Name: "numeric"}, BaseOID: 1700, BaseMod: 12<<16 + 2 + 4,
 	}
 	want := &catalog.Table{

@@ -4,15 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
 )
 
+// SQLSTATEs of Postgres that say something about the mirror.
+const (
+	lockNotAvailable = "55P03"
+	deadlockDetected = "40P01"
+	undefinedTable   = "42P01"
+)
+
 // Sync makes the mirror as the plan and the upstream catalogue say, copies the rows
 // of public tables, and proves that no protected relation can be read. It reports
-// each change; a second run changes nothing but those rows.
+// each change. What is as it should be keeps its OID and its rows: a second run writes
+// nothing.
+//
+// Sessions on the mirror see all of it or nothing. Sync waits a moment for those that
+// have a changed relation open in a transaction, and gives up if they do not end.
 //
 // The connection to the mirror must be a superuser's, for the rights that Sync
 // withdraws from PUBLIC; the one to the real database needs SELECT on public tables
@@ -51,9 +65,22 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 	}
 	defer to.Rollback(ctx)
 	if err := build(ctx, from, to, plan, schema, sameServer, report); err != nil {
-		return err
+		return inUse(err)
 	}
 	return to.Commit(ctx)
+}
+
+// lockTimeout is how long Sync waits for sessions that have a relation open. Whoever wants
+// the relation after it waits for it, so that it is short.
+var lockTimeout = 5 * time.Second
+
+// inUse says in our words that sessions were in the way.
+func inUse(err error) error {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || refused.Code != lockNotAvailable && refused.Code != deadlockDetected {
+		return err
+	}
+	return fmt.Errorf("a session on the mirror has a transaction open that uses what must change: try again when it has ended, or end it (%w)", err)
 }
 
 // build runs the steps on the mirror, the proof last.
@@ -80,6 +107,9 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	if err := copyRows(ctx, from, to, schema, plan.Public, report); err != nil {
 		return err
 	}
+	if err := confirm(ctx, to, plan, schema, report); err != nil {
+		return err
+	}
 	return verify(ctx, to, plan)
 }
 
@@ -87,7 +117,7 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 const oldest = 150000
 
 // prepare makes the session fit and sees to what the record of objects needs: the
-// owner, the schema dp and the table dp.made, which only superusers read.
+// owner, the schema dp and its tables, which only superusers read.
 func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database string, err error) {
 	var version int
 	var super bool
@@ -104,8 +134,11 @@ func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database stri
 	_, err = tx.Exec(ctx, `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext('dpproxy')),
 		set_config('search_path', '', true), set_config('standard_conforming_strings', 'on', true),
 		set_config('client_encoding', 'UTF8', true), set_config('row_security', 'on', true),
-		set_config('check_function_bodies', 'on', true)`)
+		set_config('check_function_bodies', 'on', true), set_config('lock_timeout', $1, true)`, strconv.FormatInt(lockTimeout.Milliseconds(), 10))
 	if err != nil {
+		return "", err
+	}
+	if _, err := tx.Conn().PgConn().Exec(ctx, plainText).ReadAll(); err != nil {
 		return "", err
 	}
 	for _, o := range foundation {
@@ -133,6 +166,11 @@ var foundation = []object{
 		create: `CREATE TABLE dp.made (seq bigint GENERATED ALWAYS AS IDENTITY, kind text, name text,
 			digest text NOT NULL, remove text NOT NULL, state text NOT NULL, PRIMARY KEY (kind, name)); ALTER TABLE dp.made OWNER TO ` + Owner,
 		state: "SELECT relowner::regrole::text, relkind = 'r' FROM pg_class WHERE oid = to_regclass('dp.made')",
+	},
+	{
+		key:    key{"table", "dp.confirmed"},
+		create: `CREATE TABLE dp.confirmed (schema text, name text, fingerprint text NOT NULL, PRIMARY KEY (schema, name)); ALTER TABLE dp.confirmed OWNER TO ` + Owner,
+		state:  "SELECT relowner::regrole::text, relkind = 'r' FROM pg_class WHERE oid = to_regclass('dp.confirmed')",
 	},
 }
 
