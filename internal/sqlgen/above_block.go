@@ -9,8 +9,13 @@ import (
 // denseKeys are what people are grouped by: each expression is the same for many rows of
 // each combination.
 var denseKeys = scope{
-	{name: "sex", kind: text}, {name: "region", kind: text}, {name: `"Größe"`, kind: text}, {name: "mood", kind: mood},
-	{name: "smoker", kind: boolean}, {name: "tier", kind: text}, {name: "upper(region)", kind: text},
+	{name: "sex", kind: text},
+	{name: "region", kind: text},
+	{name: `"Größe"`, kind: text},
+	{name: "mood", kind: mood},
+	{name: "smoker", kind: boolean},
+	{name: "tier", kind: text},
+	{name: "upper(region)", kind: text},
 	{name: "CASE WHEN region = 'east' THEN 'e' ELSE 'other' END", kind: text},
 }
 
