@@ -32,7 +32,7 @@ import (
 const (
 	analyst  = "ana"
 	password = "secret"
-	real     = "clinic"
+	original = "clinic"
 	mirrored = "mirror"
 )
 
@@ -81,9 +81,9 @@ func newPeers(t testing.TB) (through, direct string) {
 	}
 	t.Cleanup(server.Stop)
 	super := dial(t, server.URL("postgres", pgtemp.Superuser))
-	must(t, super, "CREATE DATABASE "+real)
+	must(t, super, "CREATE DATABASE "+original)
 	must(t, super, "CREATE DATABASE "+mirrored)
-	up, down := dial(t, server.URL(real, pgtemp.Superuser)), dial(t, server.URL(mirrored, pgtemp.Superuser))
+	up, down := dial(t, server.URL(original, pgtemp.Superuser)), dial(t, server.URL(mirrored, pgtemp.Superuser))
 	must(t, up, sqlgen.DenseDDL)
 	plan := mirror.Plan{
 		Protected: []mirror.Protected{{Name: people, Columns: map[string]mirror.Column{"mood": {AllLabels: true}}}},
@@ -94,7 +94,7 @@ func newPeers(t testing.TB) (through, direct string) {
 		t.Fatal(err)
 	}
 	must(t, up, "GRANT SELECT ON people, places TO "+analyst)
-	return serve(t, server, newProxy(t, server, up, down)), server.URL(real, analyst)
+	return serve(t, server, newProxy(t, server, up, down)), server.URL(original, analyst)
 }
 
 const policyHead = `data: postgres://d/d
@@ -118,7 +118,7 @@ func newProxy(t testing.TB, server *pgtemp.Server, up, down *pgx.Conn) *proxy.Pr
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	cfg, err := pgxpool.ParseConfig(server.URL(real, pgtemp.Superuser))
+	cfg, err := pgxpool.ParseConfig(server.URL(original, pgtemp.Superuser))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func (p *peer) simple(ctx context.Context, sql string, ordered bool) error {
 		}
 	}
 	if len(results) > 0 && results[len(results)-1].Err != nil {
-		return nil
+		err = nil // it is that of the result, which has noted it
 	}
 	return p.end(ctx, err)
 }
