@@ -31,7 +31,7 @@ func (s *site) refuseUnconfirmed(ctx context.Context, cat *planner.Catalog, data
 	if len(confirmed) == 0 {
 		return errors.New("the mirror was not made by this version of dpproxy: run dpproxy sync")
 	}
-	for _, n := range append(cat.Protected(), cat.Public()...) {
+	for _, n := range cat.Relations() {
 		if confirmed[n] == cat.Source(n).Fingerprint {
 			continue
 		}
