@@ -244,7 +244,7 @@ func (p *peer) portal(ctx context.Context, sql string, params []string) error {
 			p.rows([][][]byte{m.Values}, true)
 		case *pgproto3.CommandComplete:
 			p.note("%s", m.CommandTag)
-		case *pgproto3.NoticeResponse, *pgproto3.RowDescription:
+		case *pgproto3.NoticeResponse, *pgproto3.RowDescription, *pgproto3.BindComplete: // constants can fail at Bind or after it
 		default:
 			p.note("%T", m)
 		}

@@ -99,7 +99,9 @@ func (a *above) text(s scope, depth int) string {
 	case 5:
 		return "to_char(" + x + ", 'FM9990')"
 	case 6:
-		return "CASE WHEN " + a.expr(s, boolean, depth) + " THEN " + t + " END"
+		// A CASE has no typmod, and what is left of it when its condition is folded has:
+		// Postgres shows either, as its plan happens to be.
+		return "CASE WHEN " + a.expr(s, boolean, depth) + " THEN (" + t + ")::text END"
 	case 7:
 		return "coalesce(" + t + ", " + a.param("none") + ")"
 	case 8:
