@@ -5,11 +5,11 @@ import "time"
 // FingerprintSQL is the query of FingerprintOf with the OIDs as its parameter.
 const FingerprintSQL = fingerprintSQL
 
-// SetLockTimeout changes how long Sync waits, and returns what undoes it.
-func SetLockTimeout(d time.Duration) (undo func()) {
-	old := lockTimeout
-	lockTimeout = d
-	return func() { lockTimeout = old }
+// SetPatience changes how long Sync tries, and returns what undoes it.
+func SetPatience(d time.Duration) (undo func()) {
+	old := patience
+	patience = d
+	return func() { patience = old }
 }
 
 // Verify is the self-test that ends Sync.

@@ -55,8 +55,9 @@ type reconciler struct {
 }
 
 // reconcile drops what is no longer wanted or stale, in reverse order of creation,
-// and then makes what is missing, in order. A second run changes nothing.
-func reconcile(ctx context.Context, tx pgx.Tx, wanted []object, report func(string)) error {
+// and then makes what is missing, in order. Rows is called behind the tables and before
+// the foreign keys. A second run changes nothing.
+func reconcile(ctx context.Context, tx pgx.Tx, wanted []object, rows func() error, report func(string)) error {
 	r := &reconciler{tx: tx, report: report, stale: map[key]bool{}, there: map[key]bool{}, recorded: map[key]bool{}}
 	if err := r.load(ctx); err != nil {
 		return err
@@ -69,7 +70,21 @@ func reconcile(ctx context.Context, tx pgx.Tx, wanted []object, report func(stri
 	if err := r.dropOld(ctx, wanted); err != nil {
 		return err
 	}
-	for _, o := range wanted {
+	keys := slices.IndexFunc(wanted, func(o object) bool { return o.kind == foreignKeyKind })
+	if keys < 0 {
+		keys = len(wanted)
+	}
+	if err := r.makeAll(ctx, wanted[:keys]); err != nil {
+		return err
+	}
+	if err := rows(); err != nil {
+		return err
+	}
+	return r.makeAll(ctx, wanted[keys:])
+}
+
+func (r *reconciler) makeAll(ctx context.Context, objects []object) error {
+	for _, o := range objects {
 		if err := r.make(ctx, o); err != nil {
 			return err
 		}

@@ -153,6 +153,8 @@ func mentions(display string, n catalog.Name) bool {
 	return ok && (rest == "" || rest[0] == '[' || rest[0] == '(')
 }
 
+const foreignKeyKind = "foreign key"
+
 // foreignKeyObjects are the foreign keys of t to relations of the mirror.
 func foreignKeyObjects(s *catalog.Schema, t *catalog.Table) []object {
 	var objects []object
@@ -163,7 +165,7 @@ func foreignKeyObjects(s *catalog.Schema, t *catalog.Table) []object {
 		}
 		name := qualified(t.Name)
 		objects = append(objects, object{
-			key:    key{"foreign key", t.Name.String() + "." + f.Name},
+			key:    key{foreignKeyKind, t.Name.String() + "." + f.Name},
 			create: fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", name, ident(f.Name), f.Definition),
 			drop:   fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", name, ident(f.Name)),
 			state: fmt.Sprintf(`SELECT c.relowner::regrole::text, true FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,8 +24,10 @@ const (
 // each change. What is as it should be keeps its OID and its rows: a second run writes
 // nothing.
 //
-// Sessions on the mirror see all of it or nothing. Sync waits a moment for those that
-// have a changed relation open in a transaction, and gives up if they do not end.
+// A statement on the mirror sees all of it or nothing. (A transaction of REPEATABLE READ
+// that is older than Sync can find a public table empty that was made anew, as after any
+// DDL of Postgres.) Sync waits a moment for transactions that have a changed relation open,
+// and gives up if they do not end.
 //
 // The connection to the mirror must be a superuser's, for the rights that Sync
 // withdraws from PUBLIC; the one to the real database needs SELECT on public tables
@@ -59,25 +60,49 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 	if err := plan.guard(ctx, from, schema); err != nil {
 		return err
 	}
-	to, err := mirror.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer to.Rollback(ctx)
-	if err := build(ctx, from, to, plan, schema, sameServer, report); err != nil {
+	for start := time.Now(); ; {
+		changes, err := try(ctx, from, mirror, plan, schema, sameServer)
+		if busy(err) && time.Since(start) < patience {
+			continue // the wait for the lock was the pause
+		}
+		for _, c := range changes {
+			report(c)
+		}
 		return inUse(err)
 	}
-	return to.Commit(ctx)
 }
 
-// lockTimeout is how long Sync waits for sessions that have a relation open. Whoever wants
-// the relation after it waits for it, so that it is short.
-var lockTimeout = 5 * time.Second
+// try makes the mirror in one transaction, and returns what it has changed.
+func try(ctx context.Context, from pgx.Tx, mirror *pgx.Conn, plan Plan, schema *catalog.Schema, sameServer bool) ([]string, error) {
+	to, err := mirror.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer to.Rollback(ctx)
+	var changes []string
+	if err := build(ctx, from, to, plan, schema, sameServer, func(c string) { changes = append(changes, c) }); err != nil {
+		return nil, err
+	}
+	if err := to.Commit(ctx); err != nil {
+		return nil, err
+	}
+	return changes, nil
+}
+
+// patience is how long Sync tries to get at relations that sessions have open. Each try
+// waits for a lock less than deadlock_timeout: so where a session and Sync wait for each
+// other it is never the session that ends in an error.
+var patience = 10 * time.Second
+
+// busy reports whether sessions were in the way.
+func busy(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (refused.Code == lockNotAvailable || refused.Code == deadlockDetected)
+}
 
 // inUse says in our words that sessions were in the way.
 func inUse(err error) error {
-	refused, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok || refused.Code != lockNotAvailable && refused.Code != deadlockDetected {
+	if !busy(err) {
 		return err
 	}
 	return fmt.Errorf("a session on the mirror has a transaction open that uses what must change: try again when it has ended, or end it (%w)", err)
@@ -96,16 +121,15 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	if err := harden(ctx, to, sameServer, report); err != nil {
 		return err
 	}
-	if err := reconcile(ctx, to, objects, report); err != nil {
+	// A foreign key can only be made when the rows that it is about are there.
+	rows := func() error { return copyRows(ctx, from, to, schema, plan.Public, report) }
+	if err := reconcile(ctx, to, objects, rows, report); err != nil {
 		return err
 	}
 	for _, a := range plan.Analysts {
 		if err := keepLogin(ctx, to, database, a, report); err != nil {
 			return err
 		}
-	}
-	if err := copyRows(ctx, from, to, schema, plan.Public, report); err != nil {
-		return err
 	}
 	if err := confirm(ctx, to, plan, schema, report); err != nil {
 		return err
@@ -134,7 +158,8 @@ func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database stri
 	_, err = tx.Exec(ctx, `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext('dpproxy')),
 		set_config('search_path', '', true), set_config('standard_conforming_strings', 'on', true),
 		set_config('client_encoding', 'UTF8', true), set_config('row_security', 'on', true),
-		set_config('check_function_bodies', 'on', true), set_config('lock_timeout', $1, true)`, strconv.FormatInt(lockTimeout.Milliseconds(), 10))
+		set_config('check_function_bodies', 'on', true),
+		set_config('lock_timeout', (SELECT setting::int / 2 FROM pg_settings WHERE name = 'deadlock_timeout')::text, true)`)
 	if err != nil {
 		return "", err
 	}
