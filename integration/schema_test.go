@@ -177,3 +177,39 @@ func scans(t *testing.T, super *pgx.Conn) (n int64) {
 	}
 	return n
 }
+
+// TestSyncBesideSessions makes a table and a type on the mirror anew while sessions are
+// open: statements prepared before are described again, answered and charged for.
+func TestSyncBesideSessions(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, clinicSchema+"CREATE TYPE mood AS ENUM ('sad', 'ok'); ALTER TABLE patients ADD mood mood;",
+		strings.Replace(clinicPolicy, "name: hidden,", "name: hidden, mood: {values: enum},", 1))
+	r := s.run(t)
+	defer r.stop()
+	ana, other := dial(t, r.url("ana")), dial(t, r.url("ana"))
+	if _, err := ana.Prepare(t.Context(), "moods", "SELECT mood, count(*) FROM patients GROUP BY mood"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ana.Prepare(t.Context(), "sexes", "SELECT sex, count(*) FROM patients GROUP BY sex"); err != nil {
+		t.Fatal(err)
+	}
+	must(t, ana, "moods")
+	must(t, ana, "PREPARE sexes_too AS SELECT sex, count(*) FROM patients GROUP BY sex")
+	must(t, other, "BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT sex, count(*) FROM patients GROUP BY sex; COMMIT")
+	super := dial(t, s.mirror.URL("postgres", pgtemp.Superuser))
+	must(t, super, "DROP TYPE mood CASCADE")
+	if out := s.command(t, "sync", s.policy); !strings.Contains(out, "table public.patients") {
+		t.Fatalf("the sync says %s", out)
+	}
+	before := spent(t, ana)
+	for _, sql := range []string{"moods", "sexes", "EXECUTE sexes_too", count, "SELECT mood, count(*) FROM patients GROUP BY mood"} {
+		must(t, ana, sql)
+		now := spent(t, ana)
+		if now == before {
+			t.Errorf("%s was not charged for", sql)
+		}
+		before = now
+	}
+	must(t, other, "FETCH ALL FROM c")
+	must(t, other, count)
+}

@@ -14,7 +14,7 @@ import (
 func TestSyncWaitsForSessions(t *testing.T) {
 	p := twoServers(t)
 	p.sync(t, plan())
-	defer mirror.SetPatience(0)()
+	defer mirror.SetTries(1)()
 	run(t, p.upstream, "ALTER TABLE hospitals ADD beds int; UPDATE regions SET label = 'another'")
 	ana := p.as(t, "ana")
 	run(t, ana, "BEGIN; SELECT FROM hospitals")

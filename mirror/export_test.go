@@ -1,15 +1,13 @@
 package mirror
 
-import "time"
-
 // FingerprintSQL is the query of FingerprintOf with the OIDs as its parameter.
 const FingerprintSQL = fingerprintSQL
 
-// SetPatience changes how long Sync tries, and returns what undoes it.
-func SetPatience(d time.Duration) (undo func()) {
-	old := patience
-	patience = d
-	return func() { patience = old }
+// SetTries changes how often Sync tries, and returns what undoes it.
+func SetTries(n int) (undo func()) {
+	old := tries
+	tries = n
+	return func() { tries = old }
 }
 
 // Verify is the self-test that ends Sync.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -60,9 +59,9 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 	if err := plan.guard(ctx, from, schema); err != nil {
 		return err
 	}
-	for start := time.Now(); ; {
+	for n := 1; ; n++ {
 		changes, err := try(ctx, from, mirror, plan, schema, sameServer)
-		if busy(err) && time.Since(start) < patience {
+		if busy(err) && n < tries {
 			continue // the wait for the lock was the pause
 		}
 		for _, c := range changes {
@@ -89,10 +88,10 @@ func try(ctx context.Context, from pgx.Tx, mirror *pgx.Conn, plan Plan, schema *
 	return changes, nil
 }
 
-// patience is how long Sync tries to get at relations that sessions have open. Each try
-// waits for a lock less than deadlock_timeout: so where a session and Sync wait for each
-// other it is never the session that ends in an error.
-var patience = 10 * time.Second
+// tries is how often Sync tries to get at relations that sessions have open. Each try waits
+// for a lock for half of deadlock_timeout, in all 10 s by default: so where a session and
+// Sync wait for each other it is never the session that ends in an error.
+var tries = 20
 
 // busy reports whether sessions were in the way.
 func busy(err error) bool {
