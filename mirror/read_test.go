@@ -123,6 +123,9 @@ func TestFingerprint(t *testing.T) {
 		before := digests(t, conn)
 		run(t, conn, "BEGIN; "+change)
 		after := digests(t, conn)
+		if got := state(t, conn, mirror.Unchanged(before)); got != mirror.NotUnchanged {
+			t.Errorf("%s: the check ended with %q", change, got)
+		}
 		run(t, conn, "ROLLBACK")
 		if cmp.Equal(before, after) {
 			t.Errorf("%s: the fingerprint stayed", change)
@@ -134,6 +137,9 @@ func TestFingerprint(t *testing.T) {
 		COMMENT ON TABLE visits IS 'x'; GRANT SELECT ON visits TO reader; ALTER TABLE hospitals ADD y int; SET search_path = lab`)
 	if diff := cmp.Diff(before, digests(t, conn)); diff != "" {
 		t.Errorf("the fingerprint changed without reason:\n%s", diff)
+	}
+	if got := state(t, conn, mirror.Unchanged(before)); got != "" {
+		t.Errorf("without a change the check ended with %q", got)
 	}
 }
 

@@ -196,7 +196,7 @@ func (d *Data) turnOff(t catalog.Name) {
 
 func schemaChanged(t catalog.Name) error {
 	return pgerr.New(pgerr.SchemaChanged, "the schema of %s is not the one that its policy was checked against", t).
-		WithHint("The administrator must check the policy and restart dpproxy.")
+		WithHint("The administrator must check the policy, run dpproxy sync and restart dpproxy.")
 }
 
 // errRead is the only thing that is told of a failed read.
@@ -204,8 +204,8 @@ var errRead = errors.New("proxy: the read of protected data failed")
 
 // read runs the plan's statements in one transaction and one round trip: the
 // tables are locked against changes of their schema, it is compared with the catalogue's
-// in the snapshot of the reads, and the reads follow unless that fails. It returns the exact aggregates of
-// each part of each block.
+// in the snapshot of the reads, and the reads follow unless that fails. It returns the
+// exact aggregates of each part of each block.
 //
 // The policy's limit and the session's own statement_timeout (0 is none) bound its
 // time. The cause of a failure is discarded here: it may depend on protected rows.
