@@ -252,8 +252,15 @@ func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, e
 	p.SendQueryParams(r.c.data.lockSQL(r.plan), nil, nil, nil, nil)
 	p.SendQueryPrepared(r.c.unchanged, nil, nil, nil)
 	for _, read := range r.reads() {
+		before, after := settingsOf(read)
+		for _, sql := range before {
+			p.SendQueryParams(sql, nil, nil, nil, nil)
+		}
 		params, formats := r.params(read, values)
 		p.SendQueryParams(read.SQL, params, nil, formats, nil)
+		for _, sql := range after {
+			p.SendQueryParams(sql, nil, nil, nil, nil)
+		}
 	}
 	p.SendQueryParams("COMMIT", nil, nil, nil, nil)
 	if err := p.Sync(); err != nil {
@@ -265,6 +272,14 @@ func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, e
 		r.changed = r.turnOffChanged(ctx)
 	}
 	return exacts, err
+}
+
+// settingsOf lists the statements before and after a read. They depend on the plan alone.
+func settingsOf(r *planner.Read) (before, after []string) {
+	if !r.Ordered {
+		return nil, nil
+	}
+	return []string{"SET LOCAL enable_hashagg = off"}, []string{"SET LOCAL enable_hashagg TO DEFAULT"}
 }
 
 // reads lists the statements of all parts, in order.
@@ -302,10 +317,8 @@ func (r *reading) params(read *planner.Read, values []scalar.Value) (params [][]
 
 // results reads the replies in the order in which the statements were sent.
 func (r *reading) results(p *pgconn.Pipeline) ([][]*exact, error) {
-	for range 2 { // BEGIN, LOCK
-		if _, err := rows(p); err != nil {
-			return nil, err
-		}
+	if err := done(p, 2); err != nil { // BEGIN, LOCK
+		return nil, err
 	}
 	if _, err := rows(p); err != nil {
 		return nil, orChanged(err)
@@ -329,8 +342,8 @@ func parts(p *pgconn.Pipeline, b *planner.BlockPlan) ([]*exact, error) {
 	out := make([]*exact, len(b.Parts))
 	for i, part := range b.Parts {
 		var reads [][][][]byte
-		for range part.Reads {
-			read, err := rows(p)
+		for _, r := range part.Reads {
+			read, err := rowsOf(p, r)
 			if err != nil {
 				return nil, err
 			}
@@ -342,6 +355,29 @@ func parts(p *pgconn.Pipeline, b *planner.BlockPlan) ([]*exact, error) {
 		}
 	}
 	return out, nil
+}
+
+// rowsOf reads the rows of one read, and the replies to the settings around it.
+func rowsOf(p *pgconn.Pipeline, r *planner.Read) ([][][]byte, error) {
+	before, after := settingsOf(r)
+	if err := done(p, len(before)); err != nil {
+		return nil, err
+	}
+	read, err := rows(p)
+	if err != nil {
+		return nil, err
+	}
+	return read, done(p, len(after))
+}
+
+// done reads the replies to n statements that return no rows.
+func done(p *pgconn.Pipeline, n int) error {
+	for range n {
+		if _, err := rows(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func rows(p *pgconn.Pipeline) ([][][]byte, error) {
