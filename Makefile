@@ -6,7 +6,7 @@ BIN := bin/dpproxy
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race lint fmt golden nafld bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property generate clients
+.PHONY: help setup setup-test build demo test race lint fmt golden nafld bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing generate clients
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,3 +87,7 @@ faults: setup-test ## break a shared ledger for long: make faults SEED=17
 PAIRS ?= 20000
 property: setup-test ## compare many random databases: make property SEED=17 PAIRS=20000
 	DPPROXY_SEED=$(SEED) DPPROXY_PAIRS=$(PAIRS) $(GO) test -count=1 -timeout 120m -v -run 'TestSensitivity|TestEquivalence' ./integration/property
+
+VARIANTS ?= 100000
+splicing: setup-test ## compare random statements with plain Postgres: make splicing SEED=17 VARIANTS=100000
+	DPPROXY_SEED=$(SEED) DPPROXY_VARIANTS=$(VARIANTS) $(GO) test -count=1 -timeout 120m -v -run TestSplicing ./integration/splicing

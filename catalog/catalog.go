@@ -93,6 +93,9 @@ type Column struct {
 	Collation     Name
 	Deterministic bool
 	Generated     bool
+	// Serial is the sequence that the column owns and that its default asks, as that of a
+	// serial column does. It is of the table's schema.
+	Serial string
 	// Identity is ALWAYS or BY DEFAULT for an identity column, else empty.
 	Identity string
 }
@@ -109,6 +112,8 @@ type TypeRef struct {
 	BaseOID uint32
 	BaseMod int32
 	Kind    byte // pg_type.typtype of Name: 'b' base, 'e' enum, 'd' domain, ...
+	// NotNull says that a domain, or one that it is over, takes no NULL.
+	NotNull bool
 }
 
 // A Type is a user-defined type.

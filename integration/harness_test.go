@@ -151,6 +151,16 @@ var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
 // run starts dpproxy and waits until it serves.
 func (s *site) run(t testing.TB) *running {
 	t.Helper()
+	r := s.start(t)
+	if r.addr == "" {
+		t.Fatalf("dpproxy run ended:\n%s", r.log)
+	}
+	return r
+}
+
+// start starts dpproxy and waits until it serves, or ends: then it has no address.
+func (s *site) start(t testing.TB) *running {
+	t.Helper()
 	r := &running{cmd: exec.Command(program(t), "run", s.policy), log: &lockedBuffer{}, exited: make(chan struct{})}
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	r.cmd.Stderr = r.log
@@ -161,17 +171,17 @@ func (s *site) run(t testing.TB) *running {
 	t.Cleanup(r.stop)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for r.addr == "" {
+	for {
 		select {
 		case <-r.exited:
-			t.Fatalf("dpproxy run ended:\n%s", r.log)
+			return r
 		case <-tick.C:
 			if m := serving.FindStringSubmatch(r.log.String()); m != nil {
 				r.addr = m[1]
+				return r
 			}
 		}
 	}
-	return r
 }
 
 func (r *running) stop() {

@@ -12,9 +12,10 @@
 // Schemas, tables (partitioned tables, listed partitions and public views as plain
 // tables), views over protected tables (without their definitions, unless the policy
 // shows them), columns with type, typmod, collation, NOT NULL and whether they are
-// identity columns, unique and foreign keys, indexes whose text holds names alone,
+// identity, serial (from sequences that begin at 1) or generated columns (without the
+// expression), unique and foreign keys, indexes whose text holds names alone,
 // enum, domain, composite and range types, and the rows of public tables. Nothing
-// else: upstream comments, defaults, CHECK texts, index predicates, partitions and
+// else: upstream comments, other defaults, CHECK texts, index predicates, partitions and
 // their bounds, function bodies, row security texts and the enum labels that the policy
 // does not list may all hold data, or say something about it, so they stay upstream. A
 // comment on the mirror shows the policy.

@@ -3,6 +3,13 @@ package mirror
 // FingerprintSQL is the query of FingerprintOf with the OIDs as its parameter.
 const FingerprintSQL = fingerprintSQL
 
+// SetTries changes how often Sync tries, and returns what undoes it.
+func SetTries(n int) (undo func()) {
+	old := tries
+	tries = n
+	return func() { tries = old }
+}
+
 // Verify is the self-test that ends Sync.
 var Verify = verify
 

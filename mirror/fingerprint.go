@@ -1,6 +1,9 @@
 package mirror
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,6 +28,24 @@ func FingerprintOf(oids []uint32) string {
 	}
 	return strings.ReplaceAll(fingerprintSQL, "$1", "'{"+strings.Join(list, ",")+"}'")
 }
+
+// Unchanged returns a query that ends in an error, of [NotUnchanged], unless each
+// relation of the OIDs has the digest of [FingerprintOf]: statements behind it in a
+// pipeline do not run then.
+func Unchanged(digests map[uint32]string) string {
+	oids := slices.Sorted(maps.Keys(digests))
+	rows := make([]string, len(oids))
+	for i, oid := range oids {
+		rows[i] = "(" + strconv.FormatUint(uint64(oid), 10) + "::pg_catalog.oid, " + literal(digests[oid]) + ")"
+	}
+	return fmt.Sprintf(`
+SELECT CAST(CASE WHEN pg_catalog.count(*) = %d THEN '0' ELSE 'changed' END AS pg_catalog.int4)
+FROM (%s) AS have JOIN (VALUES %s) AS want(oid, digest) ON have.oid = want.oid AND have.digest = want.digest`,
+		len(oids), FingerprintOf(oids), strings.Join(rows, ", "))
+}
+
+// NotUnchanged is the SQLSTATE of the error in which [Unchanged] ends.
+const NotUnchanged = "22P02"
 
 // fingerprintSQL is the query of FingerprintOf with the OIDs as its parameter. It
 // reads columns of the catalogue and deparses nothing, so that it is cheap enough

@@ -50,12 +50,15 @@ type reconciler struct {
 	made   []record // in the order of creation
 	stale  map[key]bool
 	there  map[key]bool
+	// recorded are the objects that dp.made has as they are wanted.
+	recorded map[key]bool
 }
 
 // reconcile drops what is no longer wanted or stale, in reverse order of creation,
-// and then makes what is missing, in order. A second run changes nothing.
-func reconcile(ctx context.Context, tx pgx.Tx, wanted []object, report func(string)) error {
-	r := &reconciler{tx: tx, report: report, stale: map[key]bool{}, there: map[key]bool{}}
+// and then makes what is missing, in order. Rows is called behind the tables and before
+// the foreign keys. A second run changes nothing.
+func reconcile(ctx context.Context, tx pgx.Tx, wanted []object, rows func() error, report func(string)) error {
+	r := &reconciler{tx: tx, report: report, stale: map[key]bool{}, there: map[key]bool{}, recorded: map[key]bool{}}
 	if err := r.load(ctx); err != nil {
 		return err
 	}
@@ -67,7 +70,21 @@ func reconcile(ctx context.Context, tx pgx.Tx, wanted []object, report func(stri
 	if err := r.dropOld(ctx, wanted); err != nil {
 		return err
 	}
-	for _, o := range wanted {
+	keys := slices.IndexFunc(wanted, func(o object) bool { return o.kind == foreignKeyKind })
+	if keys < 0 {
+		keys = len(wanted)
+	}
+	if err := r.makeAll(ctx, wanted[:keys]); err != nil {
+		return err
+	}
+	if err := rows(); err != nil {
+		return err
+	}
+	return r.makeAll(ctx, wanted[keys:])
+}
+
+func (r *reconciler) makeAll(ctx context.Context, objects []object) error {
+	for _, o := range objects {
 		if err := r.make(ctx, o); err != nil {
 			return err
 		}
@@ -97,7 +114,8 @@ func (r *reconciler) inspect(ctx context.Context, o object) error {
 		// Ours by its owner, but the record is lost.
 		r.made = append(r.made, record{key: o.key, drop: o.drop, state: o.state})
 	}
-	recorded := i >= 0 && r.made[i].digest == o.digest() || i < 0 && o.adopt
+	r.recorded[o.key] = i >= 0 && r.made[i].digest == o.digest()
+	recorded := r.recorded[o.key] || i < 0 && o.adopt
 	needy := slices.ContainsFunc(o.needs, func(k key) bool { return r.stale[k] })
 	r.there[o.key] = there
 	r.stale[o.key] = !there || !sound || !recorded || needy
@@ -150,7 +168,12 @@ func (r *reconciler) drop(ctx context.Context, m record) error {
 	return err
 }
 
+// make makes an object that is not as it should be. One that is keeps its OID, and nothing
+// is written for it.
 func (r *reconciler) make(ctx context.Context, o object) error {
+	if !r.stale[o.key] && r.recorded[o.key] {
+		return nil
+	}
 	if r.stale[o.key] {
 		if err := r.exec(ctx, o.key, o.create); err != nil {
 			return err

@@ -118,6 +118,15 @@ func complete(s *catalog.Schema, names []catalog.Name) error {
 	return fmt.Errorf("database %s has no table %s", s.Database, strings.Join(missing, ", "))
 }
 
+// serialSQL selects the sequence of a serial column a: it belongs to the column, and the
+// default asks it and does nothing else.
+const serialSQL = `SELECT s.relname FROM pg_attrdef d
+	JOIN pg_depend o ON o.refobjid = a.attrelid AND o.refobjsubid = a.attnum AND o.deptype = 'a'
+		AND o.classid = 'pg_class'::regclass AND o.refclassid = 'pg_class'::regclass
+	JOIN pg_class s ON s.oid = o.objid AND s.relkind = 'S'
+	WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum
+		AND pg_get_expr(d.adbin, d.adrelid) = format('nextval(%L::regclass)', s.oid::regclass)`
+
 func (r *reader) columns(ctx context.Context) error {
 	types, err := readTypes(ctx, r.tx, r.oids)
 	if err != nil {
@@ -127,7 +136,7 @@ func (r *reader) columns(ctx context.Context) error {
 		SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod), a.attnotnull,
 			coalesce(col_description(a.attrelid, a.attnum), ''), a.attgenerated <> '',
 			CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' ELSE '' END,
-			a.attcollation, coalesce(n.nspname, ''), coalesce(l.collname, ''), coalesce(l.collisdeterministic, true)
+			a.attcollation, coalesce(n.nspname, ''), coalesce(l.collname, ''), coalesce(l.collisdeterministic, true), coalesce((`+serialSQL+`), '')
 		FROM pg_attribute a
 		LEFT JOIN pg_collation l ON l.oid = a.attcollation LEFT JOIN pg_namespace n ON n.oid = l.collnamespace
 		WHERE a.attrelid = ANY ($1) AND a.attnum > 0 AND NOT a.attisdropped
@@ -139,7 +148,7 @@ func (r *reader) columns(ctx context.Context) error {
 	var c catalog.Column
 	into := []any{
 		&relation, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display, &c.NotNull, &c.Comment, &c.Generated, &c.Identity,
-		&collation, &c.Collation.Schema, &c.Collation.Name, &c.Deterministic,
+		&collation, &c.Collation.Schema, &c.Collation.Name, &c.Deterministic, &c.Serial,
 	}
 	_, err = pgx.ForEachRow(rows, into, func() error {
 		found := c

@@ -25,7 +25,7 @@ func TestRead(t *testing.T) {
 		return catalog.TypeRef{Name: name, OID: oid, Mod: mod, Display: display, Base: name, BaseOID: oid, BaseMod: mod, Kind: 'b'}
 	}
 	fee := catalog.TypeRef{
-		Name: name("fee_t"), Mod: -1, Display: "public.fee_t", Kind: 'd',
+		Name: name("fee_t"), Mod: -1, Display: "public.fee_t", Kind: 'd', NotNull: true,
 		Base: catalog.Name{Schema: "pg_catalog", Name: "numeric"}, BaseOID: 1700, BaseMod: 12<<16 + 2 + 4,
 	}
 	want := &catalog.Table{
@@ -135,6 +135,9 @@ func TestFingerprint(t *testing.T) {
 		before := digests(t, conn)
 		run(t, conn, "BEGIN; "+change)
 		after := digests(t, conn)
+		if got := state(t, conn, mirror.Unchanged(before)); got != mirror.NotUnchanged {
+			t.Errorf("%s: the check ended with %q", change, got)
+		}
 		run(t, conn, "ROLLBACK")
 		if cmp.Equal(before, after) {
 			t.Errorf("%s: the fingerprint stayed", change)
@@ -146,6 +149,9 @@ func TestFingerprint(t *testing.T) {
 		COMMENT ON TABLE visits IS 'x'; GRANT SELECT ON visits TO reader; ALTER TABLE hospitals ADD y int; SET search_path = lab`)
 	if diff := cmp.Diff(before, digests(t, conn)); diff != "" {
 		t.Errorf("the fingerprint changed without reason:\n%s", diff)
+	}
+	if got := state(t, conn, mirror.Unchanged(before)); got != "" {
+		t.Errorf("without a change the check ended with %q", got)
 	}
 }
 

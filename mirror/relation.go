@@ -67,7 +67,7 @@ func tableObject(t *catalog.Table, types map[catalog.Name]*catalog.Type, protect
 	parts, shape := make([]string, 0, len(t.Columns)), make([]string, 0, len(t.Columns))
 	o := object{key: tableKey(t.Name)}
 	for _, c := range t.Columns {
-		parts = append(parts, columnSQL(c))
+		parts = append(parts, columnSQL(c, protected))
 		shape = append(shape, fmt.Sprintf("%s %s %t", c.Name, c.Type.Display, c.NotNull))
 		o.needs = append(o.needs, typesIn(c.Type.Display, types)...)
 	}
@@ -77,6 +77,7 @@ func tableObject(t *catalog.Table, types map[catalog.Name]*catalog.Type, protect
 	name := qualified(t.Name)
 	o.create = fmt.Sprintf("CREATE TABLE %s (\n  %s\n);\nALTER TABLE %s OWNER TO %s;\n",
 		name, strings.Join(parts, ",\n  "), name, Owner)
+	o.create += serialsSQL(t)
 	for _, i := range t.Indexes {
 		o.create += i.Text + ";\n"
 	}
@@ -94,7 +95,9 @@ func tableObject(t *catalog.Table, types map[catalog.Name]*catalog.Type, protect
 	return o
 }
 
-func columnSQL(c catalog.Column) string {
+// columnSQL leaves out the expression of a generated column, which may hold values. Where
+// there are rows to copy the column is a plain one: they bring its values along.
+func columnSQL(c catalog.Column, protected bool) string {
 	sql := ident(c.Name) + " " + c.Type.Display
 	if c.Collation != (catalog.Name{}) {
 		sql += " COLLATE " + qualified(c.Collation)
@@ -105,7 +108,30 @@ func columnSQL(c catalog.Column) string {
 	if c.Identity != "" {
 		sql += " GENERATED " + c.Identity + " AS IDENTITY"
 	}
+	if c.Generated && protected {
+		sql += " GENERATED ALWAYS AS (CAST(NULL AS " + c.Type.Display + ")) STORED"
+	}
 	return sql
+}
+
+// serialsSQL makes the sequences of serial columns anew: they begin at 1, whatever the real
+// ones have come to.
+func serialsSQL(t *catalog.Table) string {
+	var sql strings.Builder
+	for _, c := range t.Columns {
+		if c.Serial == "" {
+			continue
+		}
+		sequence := qualified(catalog.Name{Schema: t.Name.Schema, Name: c.Serial})
+		typ := c.Type.Display
+		if !slices.Contains([]string{"smallint", "integer", "bigint"}, typ) {
+			typ = "bigint"
+		}
+		fmt.Fprintf(&sql, "CREATE SEQUENCE %[1]s AS %[2]s;\nALTER SEQUENCE %[1]s OWNER TO %[3]s;\nALTER SEQUENCE %[1]s OWNED BY %[4]s.%[5]s;\n"+
+			"ALTER TABLE %[4]s ALTER %[5]s SET DEFAULT nextval(%[6]s);\n",
+			sequence, typ, Owner, qualified(t.Name), ident(c.Name), literal(sequence))
+	}
+	return sql.String()
 }
 
 // typesIn returns the keys of the user types that a type's text mentions, as itself
@@ -127,6 +153,8 @@ func mentions(display string, n catalog.Name) bool {
 	return ok && (rest == "" || rest[0] == '[' || rest[0] == '(')
 }
 
+const foreignKeyKind = "foreign key"
+
 // foreignKeyObjects are the foreign keys of t to relations of the mirror.
 func foreignKeyObjects(s *catalog.Schema, t *catalog.Table) []object {
 	var objects []object
@@ -137,7 +165,7 @@ func foreignKeyObjects(s *catalog.Schema, t *catalog.Table) []object {
 		}
 		name := qualified(t.Name)
 		objects = append(objects, object{
-			key:    key{"foreign key", t.Name.String() + "." + f.Name},
+			key:    key{foreignKeyKind, t.Name.String() + "." + f.Name},
 			create: fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", name, ident(f.Name), f.Definition),
 			drop:   fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", name, ident(f.Name)),
 			state: fmt.Sprintf(`SELECT c.relowner::regrole::text, true FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid

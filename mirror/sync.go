@@ -6,13 +6,27 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
 )
 
+// SQLSTATEs of Postgres that say something about the mirror.
+const (
+	lockNotAvailable = "55P03"
+	deadlockDetected = "40P01"
+	undefinedTable   = "42P01"
+)
+
 // Sync makes the mirror as the plan and the upstream catalogue say, copies the rows
 // of public tables, and proves that no protected relation can be read. It reports
-// each change; a second run changes nothing but those rows.
+// each change. What is as it should be keeps its OID and its rows: a second run writes
+// nothing.
+//
+// A statement on the mirror sees all of it or nothing. (A transaction of REPEATABLE READ
+// that is older than Sync can find a public table empty that was made anew, as after any
+// DDL of Postgres.) Sync waits a moment for transactions that have a changed relation open,
+// and gives up if they do not end.
 //
 // The connection to the mirror must be a superuser's, for the rights that Sync
 // withdraws from PUBLIC; the one to the real database needs SELECT on public tables
@@ -45,15 +59,52 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 	if err := plan.guard(ctx, from, schema); err != nil {
 		return err
 	}
+	for n := 1; ; n++ {
+		changes, err := try(ctx, from, mirror, plan, schema, sameServer)
+		if busy(err) && n < tries {
+			continue // the wait for the lock was the pause
+		}
+		for _, c := range changes {
+			report(c)
+		}
+		return inUse(err)
+	}
+}
+
+// try makes the mirror in one transaction, and returns what it has changed.
+func try(ctx context.Context, from pgx.Tx, mirror *pgx.Conn, plan Plan, schema *catalog.Schema, sameServer bool) ([]string, error) {
 	to, err := mirror.Begin(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer to.Rollback(ctx)
-	if err := build(ctx, from, to, plan, schema, sameServer, report); err != nil {
+	var changes []string
+	if err := build(ctx, from, to, plan, schema, sameServer, func(c string) { changes = append(changes, c) }); err != nil {
+		return nil, err
+	}
+	if err := to.Commit(ctx); err != nil {
+		return nil, err
+	}
+	return changes, nil
+}
+
+// tries is how often Sync tries to get at relations that sessions have open. Each try waits
+// for a lock for half of deadlock_timeout, in all 10 s by default: so where a session and
+// Sync wait for each other it is never the session that ends in an error.
+var tries = 20
+
+// busy reports whether sessions were in the way.
+func busy(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (refused.Code == lockNotAvailable || refused.Code == deadlockDetected)
+}
+
+// inUse says in our words that sessions were in the way.
+func inUse(err error) error {
+	if !busy(err) {
 		return err
 	}
-	return to.Commit(ctx)
+	return fmt.Errorf("a session on the mirror has a transaction open that uses what must change: try again when it has ended, or end it (%w)", err)
 }
 
 // build runs the steps on the mirror, the proof last.
@@ -69,7 +120,9 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	if err := harden(ctx, to, sameServer, report); err != nil {
 		return err
 	}
-	if err := reconcile(ctx, to, objects, report); err != nil {
+	// A foreign key can only be made when the rows that it is about are there.
+	rows := func() error { return copyRows(ctx, from, to, schema, plan.Public, report) }
+	if err := reconcile(ctx, to, objects, rows, report); err != nil {
 		return err
 	}
 	for _, a := range plan.Analysts {
@@ -77,7 +130,7 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 			return err
 		}
 	}
-	if err := copyRows(ctx, from, to, schema, plan.Public, report); err != nil {
+	if err := confirm(ctx, to, plan, schema, report); err != nil {
 		return err
 	}
 	return verify(ctx, to, plan)
@@ -87,7 +140,7 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 const oldest = 150000
 
 // prepare makes the session fit and sees to what the record of objects needs: the
-// owner, the schema dp and the table dp.made, which only superusers read.
+// owner, the schema dp and its tables, which only superusers read.
 func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database string, err error) {
 	var version int
 	var super bool
@@ -104,8 +157,12 @@ func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database stri
 	_, err = tx.Exec(ctx, `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext('dpproxy')),
 		set_config('search_path', '', true), set_config('standard_conforming_strings', 'on', true),
 		set_config('client_encoding', 'UTF8', true), set_config('row_security', 'on', true),
-		set_config('check_function_bodies', 'on', true)`)
+		set_config('check_function_bodies', 'on', true),
+		set_config('lock_timeout', (SELECT setting::int / 2 FROM pg_settings WHERE name = 'deadlock_timeout')::text, true)`)
 	if err != nil {
+		return "", err
+	}
+	if _, err := tx.Conn().PgConn().Exec(ctx, plainText).ReadAll(); err != nil {
 		return "", err
 	}
 	for _, o := range foundation {
@@ -133,6 +190,11 @@ var foundation = []object{
 		create: `CREATE TABLE dp.made (seq bigint GENERATED ALWAYS AS IDENTITY, kind text, name text,
 			digest text NOT NULL, remove text NOT NULL, state text NOT NULL, PRIMARY KEY (kind, name)); ALTER TABLE dp.made OWNER TO ` + Owner,
 		state: "SELECT relowner::regrole::text, relkind = 'r' FROM pg_class WHERE oid = to_regclass('dp.made')",
+	},
+	{
+		key:    key{"table", "dp.confirmed"},
+		create: `CREATE TABLE dp.confirmed (schema text, name text, fingerprint text NOT NULL, PRIMARY KEY (schema, name)); ALTER TABLE dp.confirmed OWNER TO ` + Owner,
+		state:  "SELECT relowner::regrole::text, relkind = 'r' FROM pg_class WHERE oid = to_regclass('dp.confirmed')",
 	},
 }
 

@@ -169,12 +169,12 @@ func checkDescribe(t *testing.T, p pair) {
 
 // changed leaves out what every run does.
 func changed(report []string) []string {
-	return slices.DeleteFunc(slices.Clone(report), func(c string) bool { return strings.HasPrefix(c, "copy ") })
+	return slices.DeleteFunc(slices.Clone(report), func(c string) bool { return strings.HasPrefix(c, "copy ") || strings.HasPrefix(c, "confirm ") })
 }
 
 func checkIdempotent(t *testing.T, p pair) {
 	again := p.sync(t, plan())
-	if c := changed(again); len(c) != 0 || !slices.Contains(again, "copy 20 rows of public.hospitals") {
+	if len(again) != 0 {
 		t.Errorf("the second run reported %q", again)
 	}
 }

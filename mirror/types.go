@@ -76,6 +76,7 @@ func (s typeSet) resolve(ref catalog.TypeRef) catalog.TypeRef {
 	ref.Name, ref.Kind = t.name, t.kind
 	mod := ref.Mod
 	for t.kind == 'd' {
+		ref.NotNull = ref.NotNull || t.notNull
 		mod = t.baseMod
 		t = s[t.base]
 	}

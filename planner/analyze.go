@@ -74,13 +74,18 @@ func (q *Query) Public() []parser.TableRef { return q.public }
 // Tables returns the protected tables that the statement's reads touch, path
 // tables and views included, each once.
 func (q *Query) Tables() []catalog.Name {
+	return slices.DeleteFunc(q.Relations(), func(n catalog.Name) bool { t := q.cat.tables[n]; return t != nil && t.public })
+}
+
+// Relations returns what the statement's reads name: Tables and the public ones.
+func (q *Query) Relations() []catalog.Name {
 	var names []catalog.Name
 	for _, b := range q.blocks {
 		if !b.reads() {
 			continue
 		}
 		b.source.eachTable(func(t *table) {
-			if !t.public && !slices.Contains(names, t.name) {
+			if !slices.Contains(names, t.name) {
 				names = append(names, t.name)
 			}
 		})
@@ -91,23 +96,6 @@ func (q *Query) Tables() []catalog.Name {
 				names = append(names, n)
 			}
 		}
-	}
-	return names
-}
-
-// proving returns the relations whose schema the proofs of the reads depend on: those of
-// Tables, and the public tables that they join, as a key of one shows how often it can match.
-func (q *Query) proving() []catalog.Name {
-	names := q.Tables()
-	for _, b := range q.blocks {
-		if !b.reads() {
-			continue
-		}
-		b.source.eachTable(func(t *table) {
-			if t.public && (t.source.Kind == 'r' || t.source.Kind == 'p') && !slices.Contains(names, t.name) {
-				names = append(names, t.name)
-			}
-		})
 	}
 	return names
 }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -127,6 +128,13 @@ func (c *Catalog) Public() []catalog.Name {
 			names = append(names, n)
 		}
 	}
+	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) })
+	return names
+}
+
+// Relations returns the names of all tables and views of the policy, sorted.
+func (c *Catalog) Relations() []catalog.Name {
+	names := slices.Concat(c.Protected(), c.Public(), slices.Collect(maps.Keys(c.views)))
 	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) })
 	return names
 }

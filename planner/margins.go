@@ -128,7 +128,11 @@ func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
 	}
 }
 
+// leastVariance is what a weight is computed from where there is as good as no noise:
+// the variance of discrete Laplace noise at a large ε is too small for a float64.
+const leastVariance = 1e-30
+
 func variance(m *measureOf) float64 {
 	s := m.levels[0].StdDev()
-	return s * s
+	return max(s*s, leastVariance)
 }

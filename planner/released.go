@@ -123,7 +123,7 @@ func (q *Query) Relation(block int, array func(column int) string) string {
 	}
 	for i, k := range b.keys {
 		column("g"+strconv.Itoa(i+1), k.typ.SQL(), k.typ.Modified())
-		cells[len(cells)-1] = "CAST(u.g" + strconv.Itoa(i+1) + " AS " + k.typ.Modified() + ")" + collate(k.typ) + " AS g" + strconv.Itoa(i+1)
+		cells[len(cells)-1] = "CAST(u.g" + strconv.Itoa(i+1) + " AS " + k.shown() + ")" + collate(k.typ) + " AS g" + strconv.Itoa(i+1)
 	}
 	for i := range b.groupings {
 		column("s"+strconv.Itoa(i+1), "pg_catalog.int4", "pg_catalog.int4")
@@ -139,6 +139,17 @@ func (q *Query) Relation(block int, array func(column int) string) string {
 		return "(SELECT 1 AS a0)"
 	}
 	return "(SELECT " + strings.Join(cells, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
+}
+
+// shown writes the type of a key above the block: a column keeps its domain there, which
+// tables made of it have, and which set operations resolve differently.
+func (k *key) shown() string {
+	if ref, ok := k.expr.(*scalar.Ref); ok {
+		if d := ref.Column.Base().Domain; d.Name != "" {
+			return parser.QuoteIdent(d.Schema) + "." + parser.QuoteIdent(d.Name)
+		}
+	}
+	return k.typ.Modified()
 }
 
 func collate(t scalar.Type) string {

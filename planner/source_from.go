@@ -168,10 +168,19 @@ func (b *builder) table(t *table, name string, at int) (*relation, error) {
 		c := &t.columns[i]
 		r.columns = append(r.columns, &scalar.Column{
 			Name: c.Name, Type: scalar.TypeOf(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull,
-			Bounds: c.bounds.scalar(), Values: c.domain, SQL: r.read(c),
+			Bounds: c.bounds.scalar(), Values: c.domain, SQL: r.read(c), Domain: domainOf(c.Type),
 		})
 	}
 	return r, nil
+}
+
+// domainOf names the domain that a type is, unless it refuses the NULL that a group can
+// have for a key.
+func domainOf(t catalog.TypeRef) catalog.Name {
+	if t.Kind != 'd' || t.NotNull {
+		return catalog.Name{}
+	}
+	return t.Name
 }
 
 // sql writes the column of that name where the table is read.

@@ -104,6 +104,12 @@ func (a *answer) draw(ctx context.Context, plan *planner.Plan, pre *prelude) ([]
 // analyse resolves the statement and checks that it is the analyst's to ask.
 func (a *answer) analyse(b wire.Bound) (*analysed, error) {
 	analysed := a.text.analyse(a.p.cfg.Catalog, b.ParamOIDs)
+	granted := checkGrants(a.text.stmt.Protected, a.p.analyst(a.analyst).Tables)
+	if granted == nil {
+		if err := a.checkSchema(analysed); err != nil {
+			return nil, err
+		}
+	}
 	if analysed.err != nil {
 		return nil, analysed.err
 	}
@@ -111,7 +117,7 @@ func (a *answer) analyse(b wire.Bound) (*analysed, error) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "a utility statement over protected data takes no parameters").
 			WithHint("Write the values as constants.")
 	}
-	return analysed, checkGrants(a.text.stmt.Protected, a.p.analyst(a.analyst).Tables)
+	return analysed, granted
 }
 
 // plan decides everything, with the values of the constants and the settings.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/mirror"
-	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/scalar"
@@ -128,9 +126,8 @@ func pads(secret []byte) (inner, outer []byte) {
 type connection struct {
 	data *Data
 	conn *pgxpool.Conn
-	// fingerprint is the prepared statement that takes the fingerprints of the
-	// statement's tables.
-	fingerprint string
+	// unchanged is the prepared statement that checks the schema of what the statement reads.
+	unchanged string
 }
 
 // acquire takes a session before the charge, so that an unreachable database
@@ -138,7 +135,7 @@ type connection struct {
 //
 // It waits for one as long as the analyst's own timeout allows.
 func (d *Data) acquire(ctx context.Context, plan *planner.Plan, timeout time.Duration) (*connection, error) {
-	if t, off := d.turnedOff(plan.Proving); off {
+	if t, off := d.turnedOff(plan.Relations); off {
 		return nil, schemaChanged(t)
 	}
 	if timeout > 0 {
@@ -175,16 +172,17 @@ func (d *Data) turnedOff(tables []catalog.Name) (catalog.Name, bool) {
 	return catalog.Name{}, false
 }
 
-// prepare makes the statement that takes the fingerprints, unless this session
-// has it. It reads nothing.
+// prepare makes the statement that checks the schema, unless this session has it. It
+// reads nothing.
 func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
-	c.fingerprint = "fingerprint"
-	oids := make([]uint32, len(plan.Proving))
-	for i, t := range plan.Proving {
-		oids[i] = c.data.catalog.Source(t).OID
-		c.fingerprint += "_" + strconv.FormatUint(uint64(oids[i]), 10)
+	c.unchanged = "unchanged"
+	want := map[uint32]string{}
+	for _, t := range plan.Relations {
+		source := c.data.catalog.Source(t)
+		want[source.OID] = source.Fingerprint
+		c.unchanged += "_" + strconv.FormatUint(uint64(source.OID), 10)
 	}
-	_, err := c.conn.Conn().Prepare(ctx, c.fingerprint, mirror.FingerprintOf(oids))
+	_, err := c.conn.Conn().Prepare(ctx, c.unchanged, mirror.Unchanged(want))
 	return err
 }
 
@@ -198,16 +196,16 @@ func (d *Data) turnOff(t catalog.Name) {
 
 func schemaChanged(t catalog.Name) error {
 	return pgerr.New(pgerr.SchemaChanged, "the schema of %s is not the one that its policy was checked against", t).
-		WithHint("The administrator must check the policy and restart dpproxy.")
+		WithHint("The administrator must check the policy, run dpproxy sync and restart dpproxy.")
 }
 
 // errRead is the only thing that is told of a failed read.
 var errRead = errors.New("proxy: the read of protected data failed")
 
 // read runs the plan's statements in one transaction and one round trip: the
-// tables are locked against changes of their schema, their fingerprints are
-// taken in the snapshot of the reads, and the reads follow. It returns the exact aggregates of
-// each part of each block.
+// tables are locked against changes of their schema, it is compared with the catalogue's
+// in the snapshot of the reads, and the reads follow unless that fails. It returns the
+// exact aggregates of each part of each block.
 //
 // The policy's limit and the session's own statement_timeout (0 is none) bound its
 // time. The cause of a failure is discarded here: it may depend on protected rows.
@@ -240,8 +238,6 @@ func (c *connection) read(ctx context.Context, plan *planner.Plan, values []scal
 // errTimeout says that the session's own statement_timeout ended a read.
 var errTimeout = errors.New("proxy: statement timeout")
 
-var errChanged = errors.New("proxy: the schema changed")
-
 // reading is one transaction.
 type reading struct {
 	c       *connection
@@ -252,13 +248,9 @@ type reading struct {
 func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, error) {
 	p := r.c.conn.Conn().PgConn().StartPipeline(ctx)
 	defer func() { _ = p.Close() }() // the results are read; a session that is out of step is not reused
-	var names []string
-	for _, t := range r.plan.Proving {
-		names = append(names, parser.QuoteIdent(t.Schema)+"."+parser.QuoteIdent(t.Name))
-	}
 	p.SendQueryParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
-	p.SendQueryParams("LOCK TABLE "+strings.Join(names, ", ")+" IN ACCESS SHARE MODE", nil, nil, nil, nil)
-	p.SendQueryPrepared(r.c.fingerprint, nil, nil, nil)
+	p.SendQueryParams(r.c.data.lockSQL(r.plan), nil, nil, nil, nil)
+	p.SendQueryPrepared(r.c.unchanged, nil, nil, nil)
 	for _, read := range r.reads() {
 		before, after := settingsOf(read)
 		for _, sql := range before {
@@ -274,7 +266,12 @@ func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, e
 	if err := p.Sync(); err != nil {
 		return nil, err
 	}
-	return r.results(p)
+	exacts, err := r.results(p)
+	if errors.Is(err, errChanged) {
+		_ = p.Close() // the error is known
+		r.changed = r.turnOffChanged(ctx)
+	}
+	return exacts, err
 }
 
 // settingsOf lists the statements before and after a read. They depend on the plan alone.
@@ -323,23 +320,20 @@ func (r *reading) results(p *pgconn.Pipeline) ([][]*exact, error) {
 	if err := done(p, 2); err != nil { // BEGIN, LOCK
 		return nil, err
 	}
-	prints, err := rows(p)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.unchanged(prints); err != nil {
-		return nil, err
+	if _, err := rows(p); err != nil {
+		return nil, orChanged(err)
 	}
 	exacts := make([][]*exact, len(r.plan.Blocks))
 	for i, b := range r.plan.Blocks {
 		if !b.Reads() {
 			continue
 		}
+		var err error
 		if exacts[i], err = parts(p, b); err != nil {
 			return nil, err
 		}
 	}
-	_, err = rows(p)
+	_, err := rows(p)
 	return exacts, err
 }
 
@@ -397,22 +391,4 @@ func rows(p *pgconn.Pipeline) ([][][]byte, error) {
 	}
 	read := reader.Read()
 	return read.Rows, read.Err
-}
-
-// unchanged compares the fingerprints with those of the checked policy.
-func (r *reading) unchanged(prints [][][]byte) error {
-	have := map[string]string{}
-	for _, row := range prints {
-		have[string(row[0])] = string(row[1])
-	}
-	for _, t := range r.plan.Proving {
-		src := r.c.data.catalog.Source(t)
-		if have[strconv.FormatUint(uint64(src.OID), 10)] == src.Fingerprint {
-			continue
-		}
-		r.c.data.turnOff(t)
-		r.changed = t
-		return errChanged
-	}
-	return nil
 }

@@ -59,6 +59,9 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer data.Close()
+	if err := s.refuseUnconfirmed(ctx, cat, data, log); err != nil {
+		return err
+	}
 	remembered, err := s.answers(ctx, cat)
 	if err != nil {
 		return err
@@ -85,7 +88,7 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	if err != nil {
 		return err
 	}
-	v := &service{site: s, proxy: p, server: server, ledger: ledger, log: log}
+	v := &service{site: s, proxy: p, server: server, ledger: ledger, data: data, log: log}
 	return v.serve(ctx, ready)
 }
 

@@ -19,6 +19,7 @@ type service struct {
 	proxy  *proxy.Proxy
 	server *wire.Server
 	ledger accountant.Ledger
+	data   *proxy.Data
 	log    *slog.Logger
 }
 
@@ -41,6 +42,7 @@ func (v *service) serve(ctx context.Context, ready func(addr string)) error {
 	notify("READY=1")
 	defer context.AfterFunc(ctx, func() { notify("STOPPING=1") })()
 	go v.reloadAt(ctx, hup)
+	go v.watchSchema(ctx)
 	return v.server.Serve(ctx, listener)
 }
 

@@ -57,6 +57,7 @@ var allowed = map[string]string{
 	"internal/sqlgen":           "",
 	"integration":               anything,
 	"integration/property":      anything,
+	"integration/splicing":      anything,
 	"integration/clients":       anything,
 }
 

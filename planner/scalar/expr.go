@@ -3,6 +3,7 @@ package scalar
 import (
 	"math/big"
 
+	"dpproxy/catalog"
 	"dpproxy/parser"
 )
 
@@ -21,6 +22,9 @@ type Column struct {
 	// a plain column of a table is like that column. The derived table's select list
 	// writes them with [Writer.Target].
 	Of []Expr
+	// Domain names the domain that a column of a table is of, if that takes NULL; Type is
+	// what is below it.
+	Domain catalog.Name
 	// PerUnit says that the column has one value in all rows of a privacy unit.
 	PerUnit bool
 	// SQL is how the column is written where it is in scope, e.g. t0."cost"; a column

@@ -1,0 +1,215 @@
+package integration_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/internal/pgtemp"
+)
+
+// A schemaChange takes away something that the plans of a statement rely on.
+type schemaChange struct {
+	name, change, undo string
+	// affected is the statement, other one that goes on.
+	affected, other string
+}
+
+var schemaChanges = []schemaChange{
+	{
+		"the unit's key",
+		"ALTER TABLE patients DROP CONSTRAINT patients_pkey CASCADE; INSERT INTO patients SELECT p.* FROM patients p, generate_series(1, 9) WHERE id = 7",
+		"DELETE FROM patients WHERE id = 7; INSERT INTO patients VALUES (7, 'name', 'f', 1937, 'south'); ALTER TABLE patients ADD PRIMARY KEY (id); ALTER TABLE visits ADD FOREIGN KEY (patient_id) REFERENCES patients",
+		"SELECT count(*) FROM patients", "",
+	},
+	{
+		"a unique index of a public table",
+		"DROP INDEX codes_code; INSERT INTO codes SELECT c.* FROM codes c, generate_series(1, 9)",
+		"DELETE FROM codes c USING codes d WHERE c.code = d.code AND c.ctid > d.ctid; CREATE UNIQUE INDEX codes_code ON codes (code)",
+		"SELECT count(*) FROM visits JOIN codes ON code = diagnosis", "SELECT count(*) FROM visits",
+	},
+	{
+		"a foreign key on the path to the unit",
+		"ALTER TABLE labs DROP CONSTRAINT labs_visit_id_fkey",
+		"ALTER TABLE labs ADD FOREIGN KEY (visit_id) REFERENCES visits",
+		"SELECT count(*) FROM labs", "SELECT count(*) FROM patients",
+	},
+	{
+		"the triggers of a foreign key",
+		"ALTER TABLE labs DISABLE TRIGGER ALL", "ALTER TABLE labs ENABLE TRIGGER ALL",
+		"SELECT count(*) FROM labs", "SELECT count(*) FROM patients",
+	},
+	{
+		"NOT NULL of a unit",
+		"ALTER TABLE visits ALTER patient_id DROP NOT NULL", "ALTER TABLE visits ALTER patient_id SET NOT NULL",
+		"SELECT count(*) FROM labs", "SELECT count(*) FROM patients",
+	},
+	{
+		"a column",
+		"ALTER TABLE labs DROP value", "ALTER TABLE labs ADD value float8",
+		"SELECT count(*) FROM labs", "SELECT count(*) FROM visits",
+	},
+	{
+		"a type",
+		"ALTER TABLE labs ALTER value TYPE numeric", "ALTER TABLE labs ALTER value TYPE float8",
+		"SELECT sum(value) FROM labs", "SELECT count(*) FROM visits",
+	},
+	{
+		"a label more",
+		"ALTER TYPE mood ADD VALUE 'furious'", "",
+		"SELECT count(*) FROM labs", "SELECT count(*) FROM visits",
+	},
+	{
+		"rows for all readers",
+		"ALTER TABLE patients ENABLE ROW LEVEL SECURITY", "ALTER TABLE patients DISABLE ROW LEVEL SECURITY",
+		"SELECT count(*) FROM patients", "SELECT count(*) FROM visits",
+	},
+	{
+		"no child tables",
+		"CREATE TABLE more () INHERITS (patients)", "DROP TABLE more",
+		"SELECT count(*) FROM patients", "SELECT count(*) FROM visits",
+	},
+	{
+		"the table itself",
+		"ALTER TABLE labs RENAME TO old; CREATE TABLE labs (LIKE old INCLUDING ALL, FOREIGN KEY (visit_id) REFERENCES visits)",
+		"DROP TABLE labs; ALTER TABLE old RENAME TO labs",
+		"SELECT count(*) FROM labs", "SELECT count(*) FROM patients",
+	},
+}
+
+// TestSchemaChanges takes something away upstream. The statements that rely on it are
+// refused before anything is read, by the dpproxy that runs and by the next one, until the
+// administrator syncs; others go on.
+func TestSchemaChanges(t *testing.T) {
+	t.Parallel()
+	s := newSite(t,
+		clinicSchema+`CREATE TABLE codes (code text NOT NULL, label text); CREATE UNIQUE INDEX codes_code ON codes (code); INSERT INTO codes VALUES ('flu', 'Flu');
+			CREATE TYPE mood AS ENUM ('sad', 'ok'); ALTER TABLE labs ADD mood mood;`,
+		strings.Replace(clinicPolicy, "hospitals: {public: true}", "hospitals: {public: true}\n  codes: {public: true}", 1))
+	super := dial(t, s.data.URL("postgres", pgtemp.Superuser))
+	for _, c := range schemaChanges {
+		t.Run(c.name, func(t *testing.T) {
+			defer c.confirmed(t, s, super)
+			c.whileItRuns(t, s, super)
+			c.atTheNextStart(t, s, super)
+		})
+	}
+	r := s.run(t)
+	defer r.stop()
+	for _, c := range schemaChanges {
+		must(t, dial(t, r.url("ana")), c.affected)
+	}
+}
+
+func (c schemaChange) whileItRuns(t *testing.T, s *site, super *pgx.Conn) {
+	r := s.run(t)
+	defer r.stop()
+	ana := dial(t, r.url("ana"))
+	unread := scans(t, super)
+	must(t, ana, c.affected)
+	before := scans(t, super)
+	if before == unread {
+		t.Fatal("a read does not count as one")
+	}
+	must(t, super, c.change)
+	before = scans(t, super)
+	_, err := ana.Exec(t.Context(), c.affected)
+	fails(t, err, "PB013", "is not the one that its policy was checked against")
+	if scans(t, super) != before {
+		t.Error("tables were read")
+	}
+	c.isOff(t, ana, super)
+}
+
+// isOff asks again: what is known to have changed is refused without a charge.
+func (c schemaChange) isOff(t *testing.T, ana, super *pgx.Conn) {
+	before, charged := scans(t, super), spent(t, ana)
+	_, err := ana.Exec(t.Context(), c.affected)
+	fails(t, err, "PB013", "is not the one that its policy was checked against")
+	if scans(t, super) != before || spent(t, ana) != charged {
+		t.Error("a table that is off was read or charged for")
+	}
+	if c.other != "" {
+		must(t, ana, c.other)
+	}
+}
+
+// confirmed puts back what was taken away; with a sync the table is on again for the next start.
+func (c schemaChange) confirmed(t *testing.T, s *site, super *pgx.Conn) {
+	if c.undo != "" {
+		must(t, super, c.undo)
+	}
+	s.command(t, "sync", s.policy)
+}
+
+// atTheNextStart finds the table off, or no start at all where the policy does not fit.
+func (c schemaChange) atTheNextStart(t *testing.T, s *site, super *pgx.Conn) {
+	r := s.start(t)
+	defer r.stop()
+	if r.addr == "" {
+		if !strings.Contains(r.log.String(), "policy.yaml:") {
+			t.Errorf("dpproxy does not start, and says:\n%s", r.log)
+		}
+		return
+	}
+	if !strings.Contains(r.log.String(), "has changed since the last sync") {
+		t.Errorf("the log does not say that a table is off:\n%s", r.log)
+	}
+	c.isOff(t, dial(t, r.url("ana")), super)
+}
+
+// scans counts how often tables were read. The sessions of dpproxy are ended first: then
+// all of it is counted.
+func scans(t *testing.T, super *pgx.Conn) (n int64) {
+	t.Helper()
+	must(t, super, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dpproxy'")
+	eventually(t, "the sessions end", func() bool {
+		var left int
+		if err := super.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dpproxy'").Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+		return left == 0
+	})
+	must(t, super, "SELECT pg_stat_force_next_flush()")
+	if err := super.QueryRow(t.Context(), "SELECT sum(seq_scan + coalesce(idx_scan, 0)) FROM pg_stat_user_tables").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestSyncBesideSessions makes a table and a type on the mirror anew while sessions are
+// open: statements prepared before are described again, answered and charged for.
+func TestSyncBesideSessions(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, clinicSchema+"CREATE TYPE mood AS ENUM ('sad', 'ok'); ALTER TABLE patients ADD mood mood;",
+		strings.Replace(clinicPolicy, "name: hidden,", "name: hidden, mood: {values: enum},", 1))
+	r := s.run(t)
+	defer r.stop()
+	ana, other := dial(t, r.url("ana")), dial(t, r.url("ana"))
+	if _, err := ana.Prepare(t.Context(), "moods", "SELECT mood, count(*) FROM patients GROUP BY mood"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ana.Prepare(t.Context(), "sexes", "SELECT sex, count(*) FROM patients GROUP BY sex"); err != nil {
+		t.Fatal(err)
+	}
+	must(t, ana, "moods")
+	must(t, ana, "PREPARE sexes_too AS SELECT sex, count(*) FROM patients GROUP BY sex")
+	must(t, other, "BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT sex, count(*) FROM patients GROUP BY sex; COMMIT")
+	super := dial(t, s.mirror.URL("postgres", pgtemp.Superuser))
+	must(t, super, "DROP TYPE mood CASCADE")
+	if out := s.command(t, "sync", s.policy); !strings.Contains(out, "table public.patients") {
+		t.Fatalf("the sync says %s", out)
+	}
+	before := spent(t, ana)
+	for _, sql := range []string{"moods", "sexes", "EXECUTE sexes_too", count, "SELECT mood, count(*) FROM patients GROUP BY mood"} {
+		must(t, ana, sql)
+		now := spent(t, ana)
+		if now == before {
+			t.Errorf("%s was not charged for", sql)
+		}
+		before = now
+	}
+	must(t, other, "FETCH ALL FROM c")
+	must(t, other, count)
+}

@@ -1,0 +1,214 @@
+package splicing_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"dpproxy/accountant"
+	"dpproxy/accountant/memledger"
+	"dpproxy/catalog"
+	"dpproxy/config"
+	"dpproxy/dp"
+	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/sqlgen"
+	"dpproxy/mechanisms"
+	"dpproxy/mirror"
+	"dpproxy/planner"
+	"dpproxy/proxy"
+	"dpproxy/wire"
+)
+
+const (
+	analyst  = "ana"
+	password = "secret"
+	original = "clinic"
+	mirrored = "mirror"
+)
+
+var (
+	people = catalog.Name{Schema: "public", Name: "people"}
+	places = catalog.Name{Schema: "public", Name: "places"}
+)
+
+// number reads a setting of the run.
+func number(t testing.TB, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// An unlimited ledger grants every charge. It is what a test has instead of a budget.
+type unlimited struct {
+	accountant.Ledger
+	charges atomic.Uint64
+}
+
+// Charge implements [accountant.Ledger].
+func (l *unlimited) Charge(context.Context, accountant.Charge) (accountant.ChargeID, error) {
+	return accountant.ChargeID(l.charges.Add(1)), nil
+}
+
+// exactly is an ε for which discrete Laplace noise on counts, and on sums of values up to
+// 4, is nothing: 0 has all but 2e^-ε/Δ of the probability, less than 2⁻¹⁰⁰ for an ε that a
+// dozen aggregates share.
+const exactly = 4000 * dp.PicoPerUnit
+
+// newPeers starts dpproxy before a dense database. It returns the URLs of dpproxy and of
+// the database itself, for the same analyst.
+func newPeers(t testing.TB) (through, direct string) {
+	t.Helper()
+	server, err := pgtemp.Start(t.Context(), pgtemp.Options{Settings: []string{"jit=off"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	super := dial(t, server.URL("postgres", pgtemp.Superuser))
+	must(t, super, "CREATE DATABASE "+original)
+	must(t, super, "CREATE DATABASE "+mirrored)
+	up, down := dial(t, server.URL(original, pgtemp.Superuser)), dial(t, server.URL(mirrored, pgtemp.Superuser))
+	must(t, up, sqlgen.DenseDDL)
+	plan := mirror.Plan{
+		Protected: []mirror.Protected{{Name: people, Columns: map[string]mirror.Column{"mood": {AllLabels: true}}}},
+		Public:    []catalog.Name{places},
+		Analysts:  []mirror.Analyst{{Name: analyst, Password: "x", Tables: []catalog.Name{people}}},
+	}
+	if err := mirror.Sync(t.Context(), up, down, plan, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	must(t, up, "GRANT SELECT ON people, places TO "+analyst)
+	return serve(t, server, newProxy(t, server, up, down)), server.URL(original, analyst)
+}
+
+const policyHead = `data: postgres://d/d
+mirror: postgres://m/m
+ledger: {dir: /nowhere}
+privacy_unit: {name: person, budget: {epsilon: 1000, delta: 0.001}}
+`
+
+func newProxy(t testing.TB, server *pgtemp.Server, up, down *pgx.Conn) *proxy.Proxy {
+	t.Helper()
+	policy, err := config.Parse("policy.yaml", []byte(policyHead+sqlgen.DensePolicy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := mirror.Read(t.Context(), up, []catalog.Name{people, places})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.PublicRows = map[catalog.Name]int64{places: 4}
+	cat, problems := planner.NewCatalog(policy.Tables, s)
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	cfg, err := pgxpool.ParseConfig(server.URL(original, pgtemp.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := proxy.OpenData(t.Context(), cfg, cat, []byte("a secret of thirty-two bytes here"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(data.Close)
+	budget, err := dp.NewLoss(dp.PureDP, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := memledger.New([]accountant.Limit{{Scope: accountant.Scope{Kind: accountant.UnitScope, Name: "person"}, Loss: budget}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	oids := map[catalog.Name]uint32{people: oid(t, down, "people"), places: oid(t, down, "places")}
+	p, err := proxy.New(t.Context(), proxy.Config{
+		Catalog: cat, Ledger: &unlimited{Ledger: ledger}, Data: data, Source: mechanisms.NewSource(),
+		Relations: func(context.Context) (map[catalog.Name]uint32, error) { return oids, nil },
+		Analysts:  map[string]proxy.Analyst{analyst: {Tables: map[catalog.Name]bool{people: true}}},
+		Defaults:  proxy.Defaults{EpsilonPico: exactly, Mechanism: "laplace", Confidence: 0.95, Timeout: time.Minute},
+		Limits:    planner.Limits{PublicFanout: 1000, Work: 1_000_000},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func oid(t testing.TB, conn *pgx.Conn, relation string) (oid uint32) {
+	t.Helper()
+	if err := conn.QueryRow(t.Context(), "SELECT to_regclass($1)::oid", relation).Scan(&oid); err != nil {
+		t.Fatal(err)
+	}
+	return oid
+}
+
+// serve returns the URL at which the analyst finds the proxy.
+func serve(t testing.TB, server *pgtemp.Server, p *proxy.Proxy) string {
+	t.Helper()
+	verifier, err := wire.MakeVerifier(password, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := wire.NewServer(wire.Config{
+		Handler:  p,
+		Logger:   slog.New(slog.DiscardHandler),
+		Verifier: func(user string) (string, bool) { return verifier, user == analyst },
+		Dial: func(ctx context.Context, l wire.Login) (*pgconn.PgConn, error) {
+			cfg, err := pgconn.ParseConfig(server.URL(mirrored, l.User))
+			if err != nil {
+				return nil, err
+			}
+			cfg.RuntimeParams = l.Params
+			return pgconn.ConnectConfig(ctx, cfg)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := srv.Serve(ctx, l); err != nil {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() { stop(); <-done })
+	return fmt.Sprintf("postgres://%s:%s@%s/%s", analyst, password, l.Addr(), mirrored)
+}
+
+func dial(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+func must(t testing.TB, conn *pgx.Conn, sql string) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), sql); err != nil {
+		t.Fatalf("%v\n%s", err, sql)
+	}
+}

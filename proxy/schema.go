@@ -1,0 +1,117 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/catalog"
+	"dpproxy/mirror"
+	"dpproxy/parser"
+	"dpproxy/planner"
+)
+
+// TurnOff refuses a relation, before anything is charged, until dpproxy is started anew.
+func (d *Data) TurnOff(t catalog.Name) { d.turnOff(t) }
+
+// Recheck compares the schema of every relation of the policy with the one that the policy
+// was checked against, and turns off those that changed. It returns those that it turned
+// off now. A read compares the schema of what it reads too, in its own snapshot, but after
+// its charge.
+//
+// It takes a connection of the caller's, so that no statement waits for it.
+func (d *Data) Recheck(ctx context.Context, conn *pgx.Conn) ([]catalog.Name, error) {
+	all := d.catalog.Relations()
+	changed, err := d.compare(ctx, conn, all)
+	if err != nil {
+		return nil, err
+	}
+	changed = slices.DeleteFunc(changed, func(n catalog.Name) bool { _, off := d.turnedOff([]catalog.Name{n}); return off })
+	for _, n := range changed {
+		d.turnOff(n)
+	}
+	return changed, nil
+}
+
+// compare returns those of the relations that are not as in the catalogue.
+func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.Name) ([]catalog.Name, error) {
+	oids := make([]uint32, len(relations))
+	for i, n := range relations {
+		oids[i] = d.catalog.Source(n).OID
+	}
+	rows, err := conn.Query(ctx, mirror.FingerprintOf(oids))
+	if err != nil {
+		return nil, err
+	}
+	have := map[uint32]string{}
+	var oid uint32
+	var digest string
+	_, err = pgx.ForEachRow(rows, []any{&oid, &digest}, func() error {
+		have[oid] = digest
+		return nil
+	})
+	return slices.DeleteFunc(slices.Clone(relations), func(n catalog.Name) bool {
+		source := d.catalog.Source(n)
+		return have[source.OID] == source.Fingerprint
+	}), err
+}
+
+// turnOffChanged turns off what has changed, and returns one of it. Where that cannot be
+// told any more, it turns off all that the statement reads.
+func (r *reading) turnOffChanged(ctx context.Context) catalog.Name {
+	d, conn := r.c.data, r.c.conn.Conn()
+	var changed []catalog.Name
+	_, err := conn.Exec(ctx, "ROLLBACK")
+	if err == nil {
+		changed, err = d.compare(ctx, conn, r.plan.Relations)
+	}
+	if err != nil || len(changed) == 0 {
+		changed = r.plan.Relations
+	}
+	for _, n := range changed {
+		d.turnOff(n)
+	}
+	return changed[0]
+}
+
+// checkSchema refuses a statement about something that is off, also where that makes it
+// wrong: what Postgres or the planner would say of it is of no use then.
+func (a *answer) checkSchema(analysed *analysed) error {
+	var names []catalog.Name
+	for _, t := range a.text.stmt.Protected {
+		names = append(names, tableName(t))
+	}
+	if analysed.err == nil {
+		names = append(names, analysed.query.Relations()...)
+	}
+	if t, off := a.p.cfg.Data.turnedOff(names); off {
+		return schemaChanged(t)
+	}
+	return nil
+}
+
+var errChanged = errors.New("proxy: the schema changed")
+
+// orChanged returns errChanged for the error in which the check of the schema ends.
+func orChanged(err error) error {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == mirror.NotUnchanged {
+		return errChanged
+	}
+	return err
+}
+
+// lockSQL locks what a plan reads against changes of its schema. Postgres locks no
+// materialised views and foreign tables: these are public, and nothing is proved by them.
+func (d *Data) lockSQL(plan *planner.Plan) string {
+	var names []string
+	for _, t := range plan.Relations {
+		if kind := d.catalog.Source(t).Kind; kind != 'm' && kind != 'f' {
+			names = append(names, parser.QuoteIdent(t.Schema)+"."+parser.QuoteIdent(t.Name))
+		}
+	}
+	return "LOCK TABLE " + strings.Join(names, ", ") + " IN ACCESS SHARE MODE"
+}
