@@ -90,6 +90,12 @@ func newWorld(t testing.TB, limits ...accountant.Limit) *world {
 // newWorldWith changes the configuration first.
 func newWorldWith(t testing.TB, change func(*proxy.Config), limits ...accountant.Limit) *world {
 	t.Helper()
+	return newWorldOver(t, func(*pgxpool.Config) {}, change, limits...)
+}
+
+// newWorldOver changes how the protected database is reached, too.
+func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.Config), limits ...accountant.Limit) *world {
+	t.Helper()
 	ctx := t.Context()
 	w := &world{data: server(t), mirror: server(t)}
 	exec(t, w.data, schema)
@@ -105,6 +111,7 @@ func newWorldWith(t testing.TB, change func(*proxy.Config), limits ...accountant
 	if err != nil {
 		t.Fatal(err)
 	}
+	reach(cfg)
 	data, err := proxy.OpenData(ctx, cfg, cat, []byte("a secret of thirty-two bytes here"))
 	if err != nil {
 		t.Fatal(err)
