@@ -66,6 +66,11 @@ func TestSoak(t *testing.T) {
 	meter.stop()
 	eventually(t, "the mirror sessions end", func() bool { return soakBackends(t, s) == 0 })
 	k.run.silent(t)
+	for line := range strings.Lines(k.run.log.String()) {
+		if strings.Contains(line, "level=ERROR") {
+			t.Errorf("the log says: %s", line)
+		}
+	}
 	t.Logf("%d clients, %v: %d relayed, %d protected answers, %d cancelled, %d cancel requests too late, %d clients left in the middle",
 		clients, long, k.relayed.Load(), k.answered.Load(), k.canceled.Load(), k.late.Load(), k.left.Load())
 	meter.report(t)

@@ -15,6 +15,10 @@ import (
 	"dpproxy/wire"
 )
 
+// canceledOnMirror is the code of a statement that a cancel request ended on the mirror. One
+// that was sent for what came before can do that to a private question.
+const canceledOnMirror = "57014"
+
 // keptProofs bounds the proofs that a session remembers.
 const keptProofs = 200
 
@@ -28,7 +32,7 @@ func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query,
 		return nil
 	}
 	d, err := m.Describe(ctx, a.parameterised(q, len(b.ParamOIDs)), b.ParamOIDs)
-	if refused, ok := errors.AsType[*wire.MirrorError](err); ok {
+	if refused, ok := errors.AsType[*wire.MirrorError](err); ok && refused.Code != canceledOnMirror {
 		return fmt.Errorf("proxy: the mirror refused a rewritten statement with SQLSTATE %s", refused.Code)
 	}
 	if err != nil {
