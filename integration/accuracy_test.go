@@ -193,3 +193,37 @@ func (s *site) fresh(t *testing.T) {
 	s.command(t, "init", s.policy)
 	s.command(t, "sync", s.policy)
 }
+
+// kinds has groups of 10 to 100,000 rows, of which one person is in four.
+const kinds = `
+CREATE TABLE events (id int PRIMARY KEY, person int NOT NULL, kind text NOT NULL);
+INSERT INTO events SELECT row_number() OVER (), (row_number() OVER () % 50000)::int, k FROM
+  (VALUES ('a', 10), ('b', 30), ('c', 100), ('d', 300), ('e', 1000), ('f', 3000), ('g', 10000), ('h', 30000), ('i', 100000)) AS s(k, n), generate_series(1, n);
+ANALYZE;`
+
+const kindsPolicy = `
+privacy_unit: {name: person, budget: {epsilon: 1000, delta: 1e-6, selection_delta: 0}}
+tables:
+  events: {unit: person, max_rows: 1, max_partitions: 4, columns: {kind: {values: [a, b, c, d, e, f, g, h, i]}}}
+analysts:
+  ana: {password: VERIFIER, tables: [events]}
+`
+
+// TestBenchGroups shows what groups of very different sizes cost when each is as precise as it
+// needs, and when all are as precise as the smallest.
+func TestBenchGroups(t *testing.T) {
+	if !*benchmarks {
+		return // a measurement, not a test
+	}
+	p := psqlClient{t, newSite(t, kinds, kindsPolicy).run(t).addr}
+	const sql = "SELECT kind, count(*) FROM events GROUP BY 1 ORDER BY 1"
+	for _, settings := range [][]string{
+		{"dp.relative_error=0.05", "dp.error=5", "dp.max_epsilon=30"},
+		{"dp.error=5", "dp.mechanism=brownian", "dp.max_epsilon=30"},
+		{"dp.relative_error=0.05", "dp.target_fraction=0.6", "dp.max_epsilon=30"},
+		{"dp.relative_error=0.05", "dp.max_epsilon=30"},
+	} {
+		value, notice, _ := p.ask(sql, settings...)
+		t.Logf("%v\n%s%s", settings, notice, strings.ReplaceAll(value, "\n", " "))
+	}
+}

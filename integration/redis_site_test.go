@@ -73,7 +73,7 @@ func TestDocumentedRedis(t *testing.T) {
 func redisOptions(t *testing.T, r *redisServer, name string) redisledger.Options {
 	return redisledger.Options{
 		URL: r.url("dpproxy"), Password: "CHANGE-THIS-TOO", Name: name, Dir: filepath.Join(t.TempDir(), "journal"),
-		Patience: 300 * time.Millisecond,
+		Patience: 2 * time.Second,
 	}
 }
 

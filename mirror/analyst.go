@@ -50,7 +50,7 @@ func (p Plan) roleObjects() []object {
 }
 
 // grantObjects let each analyst connect, make temporary tables, use the schemas, read
-// the public tables, dp.budget and the named protected tables, and nothing else.
+// the public tables, the views of dp and the named protected tables, and nothing else.
 func (p Plan) grantObjects(database string) []object {
 	schemas := map[string]bool{reserved: true}
 	for _, n := range p.names() {
@@ -64,7 +64,9 @@ func (p Plan) grantObjects(database string) []object {
 			objects = append(objects, grantObject(a.Name, "USAGE ON SCHEMA "+ident(s), key{"schema", s}, fmt.Sprintf(
 				"pg_namespace o, aclexplode(o.nspacl) x WHERE x.privilege_type = 'USAGE' AND o.nspname = %s", literal(s))))
 		}
-		objects = append(objects, grantRead(a.Name, catalog.Name{Schema: reserved, Name: "budget"}, budgetView.key))
+		for _, view := range stateViews() {
+			objects = append(objects, grantRead(a.Name, catalog.Name{Schema: reserved, Name: viewName(view)}, view.key))
+		}
 		for _, n := range slices.Concat(a.Tables, p.Public) {
 			objects = append(objects, grantRead(a.Name, n, p.relationKey(n)))
 		}

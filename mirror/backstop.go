@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"slices"
 
 	"dpproxy/catalog"
 	"dpproxy/pgerr"
@@ -19,18 +20,18 @@ CREATE POLICY dp ON %[1]s FOR SELECT USING (dp.protected(%[2]s));
 `, name, literal(n.String()))
 }
 
-// backstopObjects are the functions that raise and the view of budgets. The
+// backstopObjects are the functions that raise, and what shows the state of a session. The
 // functions are IMMUTABLE, so that the planner already fails.
 func backstopObjects() []object {
-	return []object{
+	return append([]object{
 		functionObject(protectedFunction, "dp.protected(text)", `
 			RAISE EXCEPTION USING ERRCODE = '`+pgerr.Backstop.String()+`',
 				MESSAGE = pg_catalog.format('relation "%s" is protected: it cannot be read here', $1),
 				HINT = 'write the aggregate in the statement itself';`),
 		functionObject(key{"function", "dp.raise"}, "dp.raise(text)", `
 			RAISE EXCEPTION USING ERRCODE = 'PB000', MESSAGE = coalesce($1, '');`),
-		budgetView,
-	}
+		planFunction,
+	}, slices.Concat(reportFunctions(), stateViews())...)
 }
 
 func functionObject(k key, signature, body string) object {
@@ -44,16 +45,4 @@ ALTER FUNCTION %[1]s OWNER TO %[3]s`, signature, body, Owner),
 		state: fmt.Sprintf(`SELECT proowner::regrole::text, provolatile = 'i' AND NOT prosecdef
 			FROM pg_proc WHERE oid = to_regprocedure(%s)`, literal(signature)),
 	}
-}
-
-// budgetView shows what the proxy put into the session's setting dp.state.
-var budgetView = object{
-	key: key{"view", "dp.budget"},
-	create: `CREATE VIEW dp.budget WITH (security_invoker = true) AS
-		SELECT * FROM pg_catalog.json_to_recordset(nullif(pg_catalog.current_setting('dp.state', true), '')::json)
-			AS b(scope text, kind text, measure text,
-				"limit" numeric, spent numeric, remaining numeric, delta_limit numeric, delta_spent numeric);
-ALTER VIEW dp.budget OWNER TO ` + Owner,
-	drop:  "DROP VIEW dp.budget CASCADE",
-	state: "SELECT relowner::regrole::text, relkind = 'v' FROM pg_class WHERE oid = to_regclass('dp.budget')",
 }

@@ -146,7 +146,7 @@ func checkBudgetView(t *testing.T, p pair) {
 		t.Errorf("without state: %s rows", got)
 	}
 	run(t, ana, `SET dp.state = '[{"scope": "unit:patient", "limit": 3, "remaining": 0.000000000001}]'`)
-	if got := value(t, ana, "SELECT b FROM dp.budget b"); got != "(unit:patient,,,3,,0.000000000001,,)" {
+	if got := value(t, ana, "SELECT b FROM dp.budget b"); got != "(unit:patient,,,3,,0.000000000001,,,,,)" {
 		t.Errorf("with state: %s", got)
 	}
 	run(t, ana, "RESET dp.state")

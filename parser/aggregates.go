@@ -49,11 +49,20 @@ func isAggregate(n *pg.Node) bool {
 			return true
 		}
 		schema, name := callee(f)
-		return (schema == "" || schema == "pg_catalog") && isAggregateName(name)
+		return (schema == "" || schema == "pg_catalog") && isAggregateName(name) || isReport(f)
 	case *pg.Node_JsonArrayAgg, *pg.Node_JsonObjectAgg:
 		return true
 	}
 	return false
+}
+
+// isReport reports whether a call asks for the error of an aggregate: dp.stderr(count(*)).
+func isReport(f *pg.FuncCall) bool {
+	schema, name := callee(f)
+	if schema != "dp" || len(f.Args) == 0 || !isAggregate(f.Args[0]) {
+		return false
+	}
+	return name == "stderr" || name == "lower" || name == "upper" || name == "noise_scale"
 }
 
 // holds reports whether there is such a node of this query level in the expressions.

@@ -101,6 +101,9 @@ func (v *converter) aggregate(n *pg.Node) *Aggregate {
 		v.forbid(firstLocation(n), "an SQL/JSON aggregate", otherAggregate)
 		return &Aggregate{}
 	}
+	if isReport(f) {
+		return v.report(f)
+	}
 	grouped := v.grouped
 	v.grouped = false
 	defer func() { v.grouped = grouped }()
@@ -148,4 +151,20 @@ func (v *converter) within(f *pg.FuncCall) (x Expr, descending bool) {
 		v.forbid(f.Location, "ORDER BY USING", "Write ASC or DESC.")
 	}
 	return v.expr(by.GetNode()), by.GetSortbyDir() == pg.SortByDir_SORTBY_DESC
+}
+
+// report converts a call that asks for the error of an aggregate.
+func (v *converter) report(f *pg.FuncCall) *Aggregate {
+	out := v.aggregate(f.Args[0])
+	_, name := callee(f)
+	switch {
+	case out.Report != "":
+		v.forbid(f.Location, "the error of an error", "Write dp."+name+"(count(*)).")
+	case len(f.Args) > 2 || len(f.Args) == 2 && name != "lower" && name != "upper":
+		v.forbid(f.Location, "dp."+name+" with these arguments", "Write dp."+name+"(count(*)).")
+	case len(f.Args) == 2:
+		out.Level = v.expr(f.Args[1])
+	}
+	out.Report = name
+	return out
 }

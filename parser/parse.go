@@ -49,6 +49,7 @@ func statement(sql string, raw *pg.RawStmt, toks []token, cat Catalog) *Statemen
 		end = start + int(raw.StmtLen)
 	}
 	st := &Statement{Text: sql[start:end], Offset: start, Class: Relay, Inner: Span{0, end - start}}
+	st.Plans = planCalls(st.Text, raw.Stmt)
 	read(st, raw.Stmt, &locator{text: st.Text, base: start, toks: slice(toks, start, end)}, cat)
 	return st
 }

@@ -91,6 +91,8 @@ type Statement struct {
 	Setting *Setting
 	// Execute is set when Class is Execution.
 	Execute *Execute
+	// Plans are the calls of dp.plan.
+	Plans []PlanCall
 
 	// whole and inner are the text and the inner query with places for the relations.
 	whole, inner []piece
@@ -158,7 +160,12 @@ type Aggregate struct {
 	Within     Expr
 	Descending bool
 	Filter     Expr // nil if none
-	At         int
+	// Report is the function of the schema dp that asks for the error of the aggregate
+	// instead of its value: stderr, lower, upper or noise_scale; empty for the value.
+	// Level is its second argument, nil if there is none.
+	Report string
+	Level  Expr
+	At     int
 }
 
 // A From is an item of a FROM clause: *Table, *Join or *Derived.

@@ -21,8 +21,12 @@ type aggregate struct {
 	descending bool
 	filter     scalar.Expr // nil if none
 	result     scalar.Type
-	label      string // as the analyst would write it, for EXPLAIN and notices
-	at         int
+	// report is the error that is asked for instead of the value, empty for the value; level
+	// is its confidence, 0 for that of the statement.
+	report string
+	level  float64
+	label  string // as the analyst would write it, for EXPLAIN and notices
+	at     int
 }
 
 type aggregateKind uint8
@@ -88,7 +92,10 @@ func newAggregate(r *scalar.Resolver, src *source, a *parser.Aggregate) (*aggreg
 		return nil, err
 	}
 	out.label = label(a, out)
-	return out, out.typed(a.Func)
+	if err := out.typed(a.Func); err != nil || a.Report == "" {
+		return out, err
+	}
+	return out, out.reports(a)
 }
 
 // distinct refuses DISTINCT but in COUNT, where it counts units or values. In MIN and

@@ -89,6 +89,9 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 	p := &Plan{Tables: q.Tables(), unit: q.cat.unit, settings: s, Shape: shape, designer: &q.cat.designer, hidden: q.readsHiddenView()}
 	env := &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true} // the proxy reads from no other encoding
 	for _, b := range q.blocks {
+		if err := b.checkLevels(s); err != nil {
+			return nil, err
+		}
 		bp, err := q.bind(b, env, s)
 		if err != nil {
 			return nil, err

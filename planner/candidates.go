@@ -54,7 +54,9 @@ func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 	if p.settings.Pure {
 		b.measure, b.capPico = dp.PureDP, p.settings.EpsilonPico
 	}
+	b.capPico = min(b.capPico, dp.MaxPico) // no budget has more
 	b.sharePico = b.capPico / shares
+	lap.rhoPico = min(lap.rhoPico, b.sharePico)
 	for _, part := range p.parts() {
 		if err := part.selecting(lap); err != nil {
 			return err
@@ -119,6 +121,10 @@ func (b *budgeted) chooseChain() error {
 	for _, part := range parts {
 		if len(part.measures) == 0 {
 			continue
+		}
+		if pool < int64(len(part.measures)) {
+			return pgerr.New(pgerr.Imprecise, "what the statement may spend is too small for a first look at %d numbers", len(part.measures)).
+				WithHint("Raise dp.max_epsilon.")
 		}
 		var err error
 		if part.Chain, err = part.newChain(kind, pool, b.settings); err != nil {
@@ -289,6 +295,9 @@ func (p *Part) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 	var bars []ErrorBar
 	for i := range p.outputs {
 		o := &p.outputs[i]
+		if o.report != "" {
+			continue
+		}
 		half := designs[o.measures[0]].Quantile(p.alpha) * o.unit()
 		bars = append(bars, ErrorBar{Label: o.label, Least: half, Most: half})
 	}

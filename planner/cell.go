@@ -12,6 +12,9 @@ import (
 
 // text computes one aggregate from the released integers of a partition; nil is NULL.
 func (o *output) text(p *Part, row numbers) *string {
+	if o.report != "" {
+		return o.reportText(p, row)
+	}
 	var v *big.Rat
 	digits := o.values.digits
 	switch o.kind {

@@ -80,6 +80,9 @@ func (p *Part) newChain(mechanism string, poolPico int64, s Settings) (*Chain, e
 		if mechanism == brownian {
 			l2 := math.Sqrt(float64(m.sensitivity.L0)) * float64(m.sensitivity.LInf)
 			cm.within, err = mechanisms.NewScales(cm.beta, l2/math.Sqrt(2*expected*math.Max(typical, 1e-12)))
+			if _, tooWide := mechanisms.GaussianFor(m.sensitivity, c.PilotPico/int64(len(p.measures))); tooWide != nil {
+				return nil, imprecise() // no first look, which would be noticed behind its charge
+			}
 		} else {
 			cm.Reduction, err = newReduction(m.sensitivity, poolPico/int64(len(p.measures)))
 		}
@@ -126,11 +129,25 @@ func (c *Chain) worst() dp.ComposedEvent {
 	}
 	var e dp.ComposedEvent
 	for _, m := range c.Measures {
-		last, ok := must(m.Reduction.Level(m.Reduction.Levels() - 1)).Event().(dp.LaplaceEvent)
-		if ok {
-			rate := new(big.Rat).Inv(last.Scale)
-			e = append(e, dp.ReductionEvent{Sensitivity: m.Sensitivity, Before: new(big.Rat), After: rate, Cap: rate})
+		e = append(e, m.levels()...)
+	}
+	return e
+}
+
+// levels are the releases of a whole path, one by one: each is paid for by itself, and
+// rounded up by itself, so that all of them may cost a little more than the last alone.
+func (m ChainMeasure) levels() dp.ComposedEvent {
+	rates := make([]*big.Rat, m.Reduction.Levels())
+	for k := range rates {
+		if level, ok := must(m.Reduction.Level(k)).Event().(dp.LaplaceEvent); ok {
+			rates[k] = new(big.Rat).Inv(level.Scale)
 		}
+	}
+	var e dp.ComposedEvent
+	before := new(big.Rat)
+	for _, rate := range rates {
+		e = append(e, dp.ReductionEvent{Sensitivity: m.Sensitivity, Before: before, After: rate, Cap: rates[len(rates)-1]})
+		before = rate
 	}
 	return e
 }
@@ -139,6 +156,9 @@ func (c *Chain) worst() dp.ComposedEvent {
 // the estimates of each measure.
 func (c *Chain) Estimated(keys [][]*string, estimates [][]mechanisms.Estimate) *Released {
 	r := &Released{Keys: keys, Margins: [][]Margin{}}
+	if len(estimates) == 0 { // no partition is shown
+		return r
+	}
 	for row := range estimates[0] {
 		ints, margins := make([]*big.Int, len(c.Measures)), make([]Margin, len(c.Measures))
 		for i, m := range c.Measures {
@@ -216,6 +236,9 @@ func (c *Chain) want(row numbers) Want {
 	w := Want{Factors: slices.Repeat([]float64{1}, len(c.Measures))}
 	for i := range c.part.outputs {
 		o := &c.part.outputs[i]
+		if o.report != "" {
+			continue
+		}
 		half, size := c.part.halfWidth(o, row), c.part.magnitude(o, row)
 		if c.met(half, size) {
 			continue

@@ -28,7 +28,10 @@ func (e ErrorBar) String() string {
 // released, or nil for a plan that was not run. Clamping bias is not part of it.
 func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 	var bars []ErrorBar
-	for i := range b.block.aggregates {
+	for i, a := range b.block.aggregates {
+		if a.report != "" {
+			continue
+		}
 		var bar ErrorBar
 		for j, p := range b.Parts {
 			var rows []numbers

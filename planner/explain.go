@@ -117,6 +117,9 @@ func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
 	}
 	for i := range p.outputs {
 		o := &p.outputs[i]
+		if o.report != "" {
+			continue
+		}
 		bar := p.errorBar(o, nil)
 		half := "± " + Number(bar.Least)
 		switch {

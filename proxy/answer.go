@@ -51,6 +51,7 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 		return wire.Rewrite{}, a.leave(ctx, arrived, receipt, err)
 	}
 	rw := a.rewrite(query, columns(plan, released), b)
+	a.p.history.add(a.analyst, a.text.stmt.Text, plan, released, receipt)
 	if pre.settings.notices {
 		rw.Notices = append(rw.Notices, receipt.notice(plan, released, pre.settings.confidence))
 	}

@@ -20,7 +20,6 @@ type brownianLooks struct {
 	keys   [][]*string
 	chains []*mechanisms.Brownian // by measure
 	steps  []*mechanisms.Step     // the next look, by measure; nil where it has none
-	begun  bool
 	// excess is what was charged for the first look and not needed.
 	excess int64
 }

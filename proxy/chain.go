@@ -342,9 +342,9 @@ func (c *chains) conclude(ctx context.Context) {
 	}
 	switch {
 	case open > 0 && all == 1:
-		c.receipt.notes = append(c.receipt.notes, "the error asked for was not reached with what the statement may spend")
+		c.receipt.notes = append(c.receipt.notes, "the error asked for was not reached within what the statement may spend")
 	case open > 0:
-		c.receipt.notes = append(c.receipt.notes, fmt.Sprintf("the error asked for was not reached in %d of %d groups with what the statement may spend", open, all))
+		c.receipt.notes = append(c.receipt.notes, fmt.Sprintf("the error asked for was not reached in %d of %d groups within what the statement may spend", open, all))
 	}
 }
 

@@ -105,25 +105,32 @@ func TestAdversaryBetweenLooks(t *testing.T) {
 			if c.after != nil {
 				l.after = func(n int) error { return c.after(conn, n) }
 			}
-			rows, err := conn.Exec(t.Context(), "SELECT count(*) FROM patients").ReadAll()
-			<-l.settled
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			for _, r := range rows {
-				if len(r.Rows) > 0 {
-					t.Errorf("a value was seen: %s", r.Rows)
-				}
-			}
-			if got := code(err); err == nil || c.code != "" && got != c.code {
-				t.Errorf("%v, want %s", err, c.code)
-			}
-			b, err := w.ledger.Balances(t.Context(), scope)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := b[0].Spent.Pico() - spent; got != l.paid || int64(l.steps) < c.least || c.least > 0 && got == 0 || b[0].Held.Pico() != 0 {
-				t.Errorf("%d steps, of which %d was paid; spent %d, still held %v", l.steps, l.paid, got, b[0].Held)
-			}
+			checkNothingSeen(t, w, l, conn, spent, c.code, c.least)
 		})
+	}
+}
+
+// checkNothingSeen asks, and holds that no value comes back and that what was drawn is paid.
+func checkNothingSeen(t *testing.T, w *world, l *steppedLedger, conn *pgconn.PgConn, spent int64, want string, least int64) {
+	t.Helper()
+	scope := accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}
+	rows, err := conn.Exec(t.Context(), "SELECT count(*) FROM patients").ReadAll()
+	<-l.settled
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range rows {
+		if len(r.Rows) > 0 {
+			t.Errorf("a value was seen: %s", r.Rows)
+		}
+	}
+	if got := code(err); err == nil || want != "" && got != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	b, err := w.ledger.Balances(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b[0].Spent.Pico() - spent; got != l.paid || int64(l.steps) < least || least > 0 && got == 0 || b[0].Held.Pico() != 0 {
+		t.Errorf("%d steps, of which %d was paid; spent %d, still held %v", l.steps, l.paid, got, b[0].Held)
 	}
 }

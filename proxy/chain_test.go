@@ -148,25 +148,6 @@ func TestTargets(t *testing.T) {
 		}
 		ana.set(t, "dp.refine = on", "dp.relative_error = off")
 	})
-
-	t.Run("groups", func(t *testing.T) {
-		ana.set(t, "dp.relative_error = 0.2", "dp.max_epsilon = 30")
-		for _, sql := range []string{
-			"SELECT count(*) FROM (SELECT diagnosis, count(*), avg(cost), stddev(cost), sum(cost) FROM visits GROUP BY 1) AS t",
-			"SELECT count(*) FROM (SELECT hospital_id, count(*) FROM visits GROUP BY 1) AS t",
-			"SELECT count(*) FROM (SELECT sex, mood, count(*) FROM patients GROUP BY GROUPING SETS ((sex), (sex, mood), ())) AS t",
-		} {
-			got, price := cost(sql)
-			t.Log(sql, got, ana.notice)
-			if price <= 0 {
-				t.Errorf("%s: for %d", sql, price)
-			}
-			if again, price := cost(sql); again != got || price != 0 {
-				t.Errorf("%s: again %v for %d", sql, again, price)
-			}
-		}
-		ana.set(t, "dp.relative_error = off")
-	})
 }
 
 // TestPureTargets holds that a chain in a pure budget pays for its last level alone, and a
@@ -196,4 +177,84 @@ func TestPureTargets(t *testing.T) {
 	if finer := ana.number(t, "SELECT count(*) FROM patients"); math.Abs(finer-1000) > 40 || strings.Contains(ana.notice, "refined") {
 		t.Errorf("a path is not taken up again: %v, %s", finer, ana.notice)
 	}
+}
+
+// TestChainOfNoGroups holds that a statement none of whose private groups is shown has an
+// answer, of no rows, and keeps it.
+func TestChainOfNoGroups(t *testing.T) {
+	w := accurate(t, func(*proxy.Config) {}, large(t))
+	ana := w.client(t, "ana")
+	ana.set(t, "dp.relative_error = 0.1")
+	const sql = "SELECT count(*) FROM (SELECT id, count(*) FROM visits GROUP BY 1) AS t"
+	if n := ana.number(t, sql); n != 0 {
+		t.Fatalf("%v groups of one unit each", n)
+	}
+	spent := w.spent(t, accountant.UnitScope, "patient")
+	if n := ana.number(t, sql); n != 0 || w.spent(t, accountant.UnitScope, "patient") != spent {
+		t.Errorf("again: %v groups, for %d", n, w.spent(t, accountant.UnitScope, "patient")-spent)
+	}
+}
+
+// TestPathToItsEnd holds that what is held for a path of Laplace noise covers all its
+// levels, each of which is rounded up: a target that is not reached has an answer.
+func TestPathToItsEnd(t *testing.T) {
+	w := accurate(t, func(*proxy.Config) {}, limit(t, accountant.UnitScope, "patient", dp.PureDP, 100_000))
+	ana := w.client(t, "ana")
+	ana.set(t, "dp.relative_error = 0.0001")
+	for epsilon, pico := range map[string]int64{"0.3": 3e11, "0.0123456789": 12345678900, "0.777777777777": 777777777777} {
+		ana.set(t, "dp.max_epsilon = "+epsilon)
+		before := w.spent(t, accountant.UnitScope, "patient")
+		ana.number(t, "SELECT count(*) + 0 * avg(birth_year) FROM patients")
+		if spent := w.spent(t, accountant.UnitScope, "patient") - before; spent > pico || spent < pico-pico/1000 {
+			t.Errorf("dp.max_epsilon = %s: spent %d, want all but a little of %d", epsilon, spent, pico)
+		}
+		if !strings.Contains(ana.notice, "was not reached") {
+			t.Errorf("notice %q", ana.notice)
+		}
+	}
+}
+
+// TestCapsOfChains holds that a cap that is too small for a first look is refused before
+// anything is charged, and that none is too large to be understood.
+func TestCapsOfChains(t *testing.T) {
+	w := accurate(t, func(*proxy.Config) {}, large(t))
+	ana := w.client(t, "ana")
+	ana.set(t, "dp.relative_error = 0.1")
+	for epsilon, want := range map[string]string{"1e-12": "PB016", "0.000002": "PB016", "1000": "PB001"} {
+		ana.set(t, "dp.max_epsilon = "+epsilon)
+		var f float64
+		err := ana.QueryRow(t.Context(), "SELECT stddev(birth_year) FROM patients").Scan(&f)
+		if got := code(err); got != want {
+			t.Errorf("dp.max_epsilon = %s: %v, want %s", epsilon, err, want)
+		}
+		if spent := w.spent(t, accountant.UnitScope, "patient"); spent != 0 {
+			t.Errorf("dp.max_epsilon = %s: spent %d", epsilon, spent)
+		}
+	}
+}
+
+// TestTargetsOfGroups reaches errors in groups, public and private ones and grouping sets.
+func TestTargetsOfGroups(t *testing.T) {
+	w := accurate(t, func(*proxy.Config) {}, large(t))
+	ana := w.client(t, "ana")
+	cost := func(sql string) (float64, int64) {
+		before := w.spent(t, accountant.UnitScope, "patient")
+		return ana.number(t, sql), w.spent(t, accountant.UnitScope, "patient") - before
+	}
+	ana.set(t, "dp.relative_error = 0.2", "dp.max_epsilon = 30")
+	for _, sql := range []string{
+		"SELECT count(*) FROM (SELECT diagnosis, count(*), avg(cost), stddev(cost), sum(cost) FROM visits GROUP BY 1) AS t",
+		"SELECT count(*) FROM (SELECT hospital_id, count(*) FROM visits GROUP BY 1) AS t",
+		"SELECT count(*) FROM (SELECT sex, mood, count(*) FROM patients GROUP BY GROUPING SETS ((sex), (sex, mood), ())) AS t",
+	} {
+		got, price := cost(sql)
+		t.Log(sql, got, ana.notice)
+		if price <= 0 {
+			t.Errorf("%s: for %d", sql, price)
+		}
+		if again, price := cost(sql); again != got || price != 0 {
+			t.Errorf("%s: again %v for %d", sql, again, price)
+		}
+	}
+	ana.set(t, "dp.relative_error = off")
 }

@@ -85,6 +85,19 @@ func (a *answer) charge(ctx context.Context, plan *planner.Plan, known *known) (
 
 // notice tells what the answer cost, how wrong it may be, and what is left.
 func (r *receipt) notice(plan *planner.Plan, released [][]*planner.Released, confidence float64) wire.Notice {
+	n := wire.Notice{
+		Code: "00000",
+		Message: fmt.Sprintf("cost %s; error at %s %%: %s%s", r.cost(plan.Mechanism),
+			planner.Number(100*confidence), strings.Join(errorBars(plan, released), ", "), r.remaining()+r.remarks()),
+	}
+	if bounds := plan.Clamped(); bounds != "" {
+		n.Detail = "Values are clamped: " + bounds + ". The error does not include what clamping and contribution limits leave out."
+	}
+	return n
+}
+
+// errorBars are the errors of the answers, each once.
+func errorBars(plan *planner.Plan, released [][]*planner.Released) []string {
 	var bars []string
 	for i, b := range plan.Blocks {
 		for _, bar := range b.Errors(released[i]) {
@@ -94,15 +107,7 @@ func (r *receipt) notice(plan *planner.Plan, released [][]*planner.Released, con
 			}
 		}
 	}
-	n := wire.Notice{
-		Code: "00000",
-		Message: fmt.Sprintf("cost %s; error at %s %%: %s%s", r.cost(plan.Mechanism),
-			planner.Number(100*confidence), strings.Join(bars, ", "), r.remaining()+r.remarks()),
-	}
-	if bounds := plan.Clamped(); bounds != "" {
-		n.Detail = "Values are clamped: " + bounds + ". The error does not include what clamping and contribution limits leave out."
-	}
-	return n
+	return bars
 }
 
 // cost says what was charged.
@@ -121,11 +126,7 @@ func (r *receipt) remarks() string {
 	if r == nil {
 		return ""
 	}
-	s := ""
-	for _, note := range r.notes {
-		s += "; " + note
-	}
-	return s
+	return strings.Join(append([]string{""}, r.notes...), "; ")
 }
 
 // remaining names the budget that will be exhausted first by more of the same.

@@ -2,14 +2,11 @@ package proxy
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"dpproxy/accountant"
-	"dpproxy/dp"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
@@ -48,24 +45,10 @@ func (a *answer) shadowed(ctx context.Context, m *wire.Mirror) (bool, error) {
 // explain answers EXPLAIN with the plan and its price. It reads and charges
 // nothing.
 func (a *answer) explain(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
-	analysed, err := a.analyse(wire.Bound{ParamOIDs: b.ParamOIDs})
-	if err != nil {
-		return wire.Rewrite{}, err
-	}
-	pre, err := a.prelude(ctx, m, analysed.query, b)
-	if err != nil || pre.shadowed {
+	lines, shadowed, err := a.explained(ctx, m, b)
+	if err != nil || shadowed {
 		return wire.Rewrite{Relay: true}, err
 	}
-	plan, err := a.plan(analysed, pre)
-	if err != nil {
-		return wire.Rewrite{}, err
-	}
-	known := a.recall(ctx, plan, pre.values)
-	costs, err := a.costs(ctx, plan.Rest(known.blocks()), known)
-	if err != nil {
-		return wire.Rewrite{}, err
-	}
-	lines := plan.Explain(costs)
 	cells := make([]*string, len(lines))
 	for i := range lines {
 		cells[i] = &lines[i]
@@ -79,6 +62,58 @@ func (a *answer) explain(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 		Inline:    fmt.Sprintf(sql, parser.Quote(array)),
 		Tag:       "EXPLAIN",
 	}, nil
+}
+
+// explained returns the lines of EXPLAIN; shadowed says that the statement is of other
+// relations than the protected ones.
+func (a *answer) explained(ctx context.Context, m *wire.Mirror, b wire.Bound) (lines []string, shadowed bool, err error) {
+	analysed, err := a.analyse(wire.Bound{ParamOIDs: b.ParamOIDs})
+	if err != nil {
+		return nil, false, err
+	}
+	pre, err := a.prelude(ctx, m, analysed.query, b)
+	if err != nil || pre.shadowed {
+		return nil, err == nil, err
+	}
+	plan, err := a.plan(analysed, pre)
+	if err != nil {
+		return nil, false, err
+	}
+	var known *known
+	if plan.Chained() != 0 {
+		known = a.recallChains(ctx, plan, pre).known
+	} else {
+		known = a.recall(ctx, plan, pre.values)
+	}
+	costs, err := a.costs(ctx, plan.Rest(known.blocks()), known)
+	if err != nil {
+		return nil, false, err
+	}
+	if plan.Candidates == nil && plan.Reads() {
+		plan = a.compared(plan, analysed, pre)
+	}
+	return plan.Explain(costs), false, nil
+}
+
+// compared returns the plan with what else it could have been: with what dp.epsilon allows,
+// noise of either kind.
+func (a *answer) compared(plan *planner.Plan, analysed *analysed, pre *prelude) *planner.Plan {
+	out := *plan
+	for _, name := range []string{"gaussian", "laplace"} {
+		other := *pre
+		other.settings.mechanism = name
+		c := planner.Candidate{Mechanism: name, Note: "not possible in these budgets, or not allowed by the policy", Chosen: name == plan.Mechanism}
+		if p, err := a.plan(analysed, &other); err == nil {
+			if loss, err := a.p.prices.price(p.Event, a.p.measures[a.p.scopes(a.analyst, p.Tables)[0]]); err == nil {
+				c = planner.Candidate{Mechanism: name, Loss: loss, Errors: []planner.ErrorBar{}, Chosen: c.Chosen}
+				for _, b := range p.Blocks {
+					c.Errors = append(c.Errors, b.Errors(nil)...)
+				}
+			}
+		}
+		out.Candidates = append(out.Candidates, c)
+	}
+	return &out
 }
 
 // costs says what a plan would debit, without what is known already, and what would
@@ -103,67 +138,6 @@ func (a *answer) costs(ctx context.Context, rest *planner.Plan, known *known) ([
 	}
 	return costs, nil
 }
-
-// state gives the session what dp.budget shows, and runs the statement as it is.
-func (a *answer) state(ctx context.Context, m *wire.Mirror, _ wire.Bound) (wire.Rewrite, error) {
-	var tables []string
-	for t := range a.p.analyst(a.analyst).Tables {
-		tables = append(tables, t.String())
-	}
-	balances, err := a.p.cfg.Ledger.Balances(ctx)
-	if err != nil {
-		return wire.Rewrite{}, chargeError(err)
-	}
-	var rows []budgetRow
-	for _, b := range balances {
-		if visible(b.Scope, a.analyst, tables) {
-			rows = append(rows, budget(b))
-		}
-	}
-	text, err := json.Marshal(rows)
-	if err != nil {
-		return wire.Rewrite{}, err
-	}
-	_, err = m.Query(ctx, "SELECT pg_catalog.set_config('dp.state', $1, false)", []uint32{25}, [][]byte{text}, nil, nil)
-	return wire.Rewrite{Relay: true}, err
-}
-
-// visible reports whether an analyst may see a budget: the unit's, his own, and
-// those of the tables he may ask about.
-func visible(s accountant.Scope, analyst string, tables []string) bool {
-	switch s.Kind {
-	case accountant.UnitScope:
-		return true
-	case accountant.AnalystScope:
-		return s.Name == analyst
-	case accountant.TableScope:
-		return slices.Contains(tables, s.Name)
-	}
-	return false
-}
-
-// budgetRow is a row of dp.budget; the view on the mirror names the same columns.
-type budgetRow struct {
-	Scope     string      `json:"scope"`
-	Kind      string      `json:"kind"`
-	Measure   string      `json:"measure"`
-	Limit     json.Number `json:"limit"`
-	Spent     json.Number `json:"spent"`
-	Remaining json.Number `json:"remaining"`
-	DeltaMax  json.Number `json:"delta_limit"`
-	Delta     json.Number `json:"delta_spent"`
-}
-
-func budget(b accountant.Balance) budgetRow {
-	left := b.Limit.Pico() - b.Spent.Pico()
-	return budgetRow{
-		Scope: b.Scope.Name, Kind: string(b.Scope.Kind), Measure: b.Limit.Measure().String(),
-		Limit: pico(b.Limit.Pico()), Spent: pico(b.Spent.Pico()), Remaining: pico(left),
-		DeltaMax: json.Number(dp.Decimal(b.Limit.Atto(), 18)), Delta: json.Number(dp.Decimal(b.Spent.Atto(), 18)),
-	}
-}
-
-func pico(n int64) json.Number { return json.Number(dp.Decimal(n, 12)) }
 
 // empty answers a probe for columns with those columns and no rows.
 func (a *answer) empty(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {

@@ -17,8 +17,8 @@ import (
 	"dpproxy/wire"
 )
 
-// Config is what a Proxy is made of. All fields but Views, Answers, Grid, Sharing and Log
-// are required.
+// Config is what a Proxy is made of. All fields but Views, Answers, Grid, Sharing, Log and
+// Now are required.
 type Config struct {
 	Catalog *planner.Catalog
 	// Views are the views over protected tables.
@@ -38,6 +38,8 @@ type Config struct {
 	Limits planner.Limits
 	Source mechanisms.Source
 	Log    *slog.Logger
+	// Now is the clock of dp.history; nil: it shows no times.
+	Now func() time.Time
 }
 
 // An Analyst is what the policy allows one login.
@@ -93,6 +95,7 @@ type Proxy struct {
 	texts     *cache
 	relations *relations
 	incidents *incidents
+	history   *history
 	prices    *prices
 	queue     *queue
 	measures  map[accountant.Scope]dp.Measure
@@ -118,6 +121,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 		p.measures[b.Scope] = b.Limit.Measure()
 	}
 	p.incidents = &incidents{ledger: cfg.Ledger}
+	p.history = &history{now: cfg.Now}
 	p.relations = &relations{load: cfg.Relations}
 	if err := p.relations.reload(ctx); err != nil {
 		return nil, fmt.Errorf("reading the mirror: %w", err)

@@ -62,6 +62,15 @@ func TestSettings(t *testing.T) {
 	if s != (settings{25e10, "laplace", 0.9, true, 12, 1, nil, planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, 5e11, true}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
+	if err := s.parse("error", "OFF"); err != nil || s.target.Error != 0 {
+		t.Errorf("off: %+v, %v", s, err)
+	}
+	if err := checkSetting(&parser.Setting{Name: "dp.max_rows", Value: "0", Reset: true}); err != nil {
+		t.Errorf("RESET: %v", err)
+	}
+}
+
+func TestBadSettings(t *testing.T) {
 	for _, bad := range [][2]string{
 		{"epsilon", "0"},
 		{"epsilon", "1e-13"},
@@ -103,11 +112,5 @@ func TestSettings(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), `"dp.`+bad[0]+`"`) {
 			t.Errorf("%v: %v", bad, err)
 		}
-	}
-	if err := s.parse("error", "OFF"); err != nil || s.target.Error != 0 {
-		t.Errorf("off: %+v, %v", s, err)
-	}
-	if err := checkSetting(&parser.Setting{Name: "dp.max_rows", Value: "0", Reset: true}); err != nil {
-		t.Errorf("RESET: %v", err)
 	}
 }

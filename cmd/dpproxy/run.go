@@ -67,7 +67,7 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	p, err := proxy.New(ctx, proxy.Config{
 		Catalog: cat, Views: s.views(), Ledger: ledger, Answers: remembered, Data: data,
 		Relations: s.relations(slices.Concat(cat.Protected(), cat.Public(), s.views())),
-		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: s.defaults(),
+		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: s.defaults(), Now: time.Now,
 		Limits: planner.Limits{PublicFanout: s.policy.Limits.MaxPublicFanout, Work: s.policy.Limits.MaxWork},
 		Sharing: proxy.Sharing{
 			AnalystSessions: s.policy.Limits.AnalystDataConnections,

@@ -1,0 +1,71 @@
+package proxy
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"dpproxy/planner"
+)
+
+// historyKept bounds the statements that are shown, of one analyst.
+const historyKept = 1000
+
+// historyRow is a row of dp.history: a statement of the analyst that was answered.
+type historyRow struct {
+	Number    int64       `json:"number"`
+	At        *time.Time  `json:"at"`
+	Statement string      `json:"statement"`
+	Mechanism string      `json:"mechanism"`
+	Looks     *int        `json:"looks"`
+	Measure   *string     `json:"measure"`
+	Cost      json.Number `json:"cost"`
+	Error     string      `json:"error"`
+	Remark    *string     `json:"remark"`
+}
+
+// history remembers what analysts asked, since the proxy was started. Each is shown his own
+// statements alone.
+type history struct {
+	now func() time.Time // nil: no times are shown
+
+	mu   sync.Mutex
+	last int64
+	rows map[string][]historyRow
+}
+
+// add notes a statement that was answered.
+func (h *history) add(analyst, statement string, plan *planner.Plan, released [][]*planner.Released, r *receipt) {
+	row := historyRow{Statement: strings.TrimSpace(statement), Mechanism: plan.Mechanism, Cost: "0", Error: strings.Join(errorBars(plan, released), ", ")}
+	if r != nil {
+		measure := r.debits[0].Loss.Measure().String()
+		row.Measure, row.Cost = &measure, pico(r.debits[0].Loss.Pico())
+		if r.looks > 0 {
+			row.Looks = &r.looks
+		}
+		if remark := strings.Join(r.notes, "; "); remark != "" {
+			row.Remark = &remark
+		}
+	}
+	if h.now != nil {
+		at := h.now()
+		row.At = &at
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last++
+	row.Number = h.last
+	if h.rows == nil {
+		h.rows = map[string][]historyRow{}
+	}
+	h.rows[analyst] = append(h.rows[analyst], row)
+	h.rows[analyst] = h.rows[analyst][max(0, len(h.rows[analyst])-historyKept):]
+}
+
+// of returns the statements of an analyst, in the order of their answers.
+func (h *history) of(analyst string) []historyRow {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]historyRow{}, h.rows[analyst]...)
+}

@@ -1,0 +1,273 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner"
+	"dpproxy/wire"
+)
+
+// This file holds the relations of the schema dp: views and a function on the mirror over
+// settings of the session, which are filled when a statement mentions them. They tell an
+// analyst what concerns him, and cost nothing.
+
+// state fills the settings, and runs the statement as it is.
+func (a *answer) state(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+	balances, err := a.p.cfg.Ledger.Balances(ctx)
+	if err != nil {
+		return wire.Rewrite{}, chargeError(err)
+	}
+	mentions := strings.ToLower(a.text.stmt.Text)
+	fill := map[string]any{"dp.state": a.budgetRows(balances)}
+	if strings.Contains(mentions, "tables") {
+		fill["dp.state_tables"] = a.tableRows(balances)
+	}
+	if strings.Contains(mentions, "columns") {
+		fill["dp.state_columns"] = a.columnRows()
+	}
+	if strings.Contains(mentions, "history") {
+		fill["dp.state_history"] = a.p.history.of(a.analyst)
+	}
+	if strings.Contains(mentions, "plan") { // also where no text is known: none of before must be shown
+		if fill["dp.state_plans"], err = a.plans(ctx, m, b); err != nil {
+			return wire.Rewrite{}, err
+		}
+	}
+	for name, rows := range fill {
+		text, err := json.Marshal(rows)
+		if err != nil {
+			return wire.Rewrite{}, err
+		}
+		if _, err := m.Query(ctx, "SELECT pg_catalog.set_config($1, $2, false)", []uint32{25, 25}, [][]byte{[]byte(name), text}, nil, nil); err != nil {
+			return wire.Rewrite{}, err
+		}
+	}
+	return wire.Rewrite{Relay: true}, nil
+}
+
+// budgetRow is a row of dp.budget; the view on the mirror names the same columns.
+type budgetRow struct {
+	Scope     string      `json:"scope"`
+	Kind      string      `json:"kind"`
+	Measure   string      `json:"measure"`
+	Limit     json.Number `json:"limit"`
+	Spent     json.Number `json:"spent"`
+	Remaining json.Number `json:"remaining"`
+	DeltaMax  json.Number `json:"delta_limit"`
+	Delta     json.Number `json:"delta_spent"`
+	Held      json.Number `json:"held"`
+	Epsilon   *float64    `json:"epsilon"`
+	Questions int64       `json:"questions"`
+}
+
+func (a *answer) budgetRows(balances []accountant.Balance) []budgetRow {
+	var tables []string
+	for t := range a.p.analyst(a.analyst).Tables {
+		tables = append(tables, t.String())
+	}
+	rows := []budgetRow{}
+	for _, b := range balances {
+		if !visible(b.Scope, a.analyst, tables) {
+			continue
+		}
+		rows = append(rows, budgetRow{
+			Scope: b.Scope.Name, Kind: string(b.Scope.Kind), Measure: b.Limit.Measure().String(),
+			Limit: pico(b.Limit.Pico()), Spent: pico(b.Spent.Pico()), Remaining: pico(b.Remaining().Pico()),
+			DeltaMax: json.Number(dp.Decimal(b.Limit.Atto(), 18)), Delta: json.Number(dp.Decimal(b.Spent.Atto(), 18)),
+			Held: pico(b.Held.Pico()), Epsilon: epsilonLeft(b), Questions: a.p.questions(b),
+		})
+	}
+	return rows
+}
+
+func pico(n int64) json.Number { return json.Number(dp.Decimal(n, 12)) }
+
+// visible reports whether an analyst may see a budget: the unit's, his own, and
+// those of the tables he may ask about.
+func visible(s accountant.Scope, analyst string, tables []string) bool {
+	switch s.Kind {
+	case accountant.UnitScope:
+		return true
+	case accountant.AnalystScope:
+		return s.Name == analyst
+	case accountant.TableScope:
+		return slices.Contains(tables, s.Name)
+	}
+	return false
+}
+
+// usualDelta is the δ at which what is left of a budget of zCDP is shown as an ε.
+const usualDelta = 1e-6
+
+// epsilonLeft returns what is left as ε, at the usual δ.
+func epsilonLeft(b accountant.Balance) *float64 {
+	e, err := accountant.Odometer(b.Remaining(), usualDelta)
+	if err != nil || math.IsInf(e, 0) || math.IsNaN(e) {
+		return nil
+	}
+	return &e
+}
+
+// questions returns how many statements with the default epsilon fit what is left.
+func (p *Proxy) questions(b accountant.Balance) int64 {
+	typical := p.policy.Load().defaults.EpsilonPico
+	if b.Limit.Measure() == dp.ZCDP {
+		e := float64(typical) / dp.PicoPerUnit
+		typical = int64(e * e / 2 * dp.PicoPerUnit)
+	}
+	return b.Remaining().Pico() / max(typical, 1)
+}
+
+// tableRow is a row of dp.tables.
+type tableRow struct {
+	Schema        string      `json:"schema"`
+	Name          string      `json:"name"`
+	Unit          string      `json:"unit"`
+	MaxRows       *int64      `json:"max_rows"`
+	MaxPartitions *int64      `json:"max_partitions"`
+	Measure       string      `json:"measure"`
+	Spent         json.Number `json:"spent"`
+	Held          json.Number `json:"held"`
+	Remaining     json.Number `json:"remaining"`
+	Epsilon       *float64    `json:"epsilon"`
+	Questions     int64       `json:"questions"`
+}
+
+// tableRows describe the protected tables that the analyst may ask about, each with the
+// budget of which the fewest questions are left.
+func (a *answer) tableRows(balances []accountant.Balance) []tableRow {
+	rows := []tableRow{}
+	for _, t := range a.described() {
+		row := tableRow{Schema: t.Name.Schema, Name: t.Name.Name, Unit: t.Unit, MaxRows: declared(t.MaxRows), MaxPartitions: declared(t.MaxPartitions), Questions: -1}
+		for _, s := range a.p.scopes(a.analyst, []planner.TableName{t.Name}) {
+			i := slices.IndexFunc(balances, func(b accountant.Balance) bool { return b.Scope == s })
+			if i < 0 {
+				continue
+			}
+			if b := balances[i]; row.Questions < 0 || a.p.questions(b) < row.Questions {
+				row.Measure, row.Spent, row.Held, row.Remaining = b.Limit.Measure().String(), pico(b.Spent.Pico()), pico(b.Held.Pico()), pico(b.Remaining().Pico())
+				row.Epsilon, row.Questions = epsilonLeft(b), a.p.questions(b)
+			}
+		}
+		if row.Questions >= 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// declared is a limit, nil if it is undeclared.
+func declared(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// described lists the tables that the analyst may ask about.
+func (a *answer) described() []planner.TableDescription {
+	return slices.DeleteFunc(a.p.cfg.Catalog.Describe(), func(t planner.TableDescription) bool { return !a.p.analyst(a.analyst).Tables[t.Name] })
+}
+
+// columnRow is a row of dp.columns.
+type columnRow struct {
+	Schema string   `json:"schema"`
+	Table  string   `json:"table"`
+	Name   string   `json:"name"`
+	Type   string   `json:"type"`
+	Hidden bool     `json:"hidden"`
+	Low    *string  `json:"low"`
+	High   *string  `json:"high"`
+	Values []string `json:"values"`
+}
+
+func (a *answer) columnRows() []columnRow {
+	rows := []columnRow{}
+	for _, t := range a.described() {
+		for _, c := range t.Columns {
+			row := columnRow{Schema: t.Name.Schema, Table: t.Name.Name, Name: c.Name, Type: c.Type, Hidden: c.Hidden, Values: c.Values}
+			if c.Bounds != nil {
+				row.Low, row.High = &c.Bounds.LowText, &c.Bounds.HighText
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// planRow is a row of dp.plan: a line of EXPLAIN.
+type planRow struct {
+	Line  int     `json:"line"`
+	Depth int     `json:"depth"`
+	Item  string  `json:"item"`
+	Value *string `json:"value"`
+}
+
+// plans explains the statements in calls of dp.plan, by their texts.
+func (a *answer) plans(ctx context.Context, m *wire.Mirror, b wire.Bound) (map[string][]planRow, error) {
+	out := map[string][]planRow{}
+	for _, call := range a.text.stmt.Plans {
+		sql := call.Text
+		if call.Param > 0 {
+			if call.Param > len(b.Params) || b.Params[call.Param-1] == nil {
+				continue
+			}
+			sql = string(b.Params[call.Param-1]) // a text is the same in both formats
+		}
+		lines, err := a.planOf(ctx, m, sql)
+		if err != nil {
+			return nil, elsewhere(err)
+		}
+		out[sql] = lines
+	}
+	return out, nil
+}
+
+// planOf explains one statement.
+func (a *answer) planOf(ctx context.Context, m *wire.Mirror, sql string) ([]planRow, error) {
+	texts, err := a.p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, a.p.cfg.Catalog) })
+	if err != nil {
+		return nil, err
+	}
+	notOne := pgerr.New(pgerr.FeatureNotSupported, "dp.plan needs one query over protected tables, without parameters").
+		WithHint("Write SELECT * FROM dp.plan($$SELECT count(*) FROM ...$$).")
+	if len(texts) != 1 {
+		return nil, notOne
+	}
+	inner := &answer{p: a.p, session: a.session, analyst: a.analyst, text: texts[0]}
+	switch texts[0].stmt.Class {
+	case parser.Release, parser.Explain:
+	case parser.Refused:
+		return nil, texts[0].stmt.Refusal
+	case parser.Relay, parser.Empty, parser.Set, parser.Execution:
+		return nil, notOne
+	}
+	lines, shadowed, err := inner.explained(ctx, m, wire.Bound{})
+	if err == nil && shadowed {
+		err = notOne
+	}
+	return planRows(lines), err
+}
+
+// planRows reads the lines of EXPLAIN, of which each has its depth before it.
+func planRows(lines []string) []planRow {
+	const drawing, step = " │├└─", 4
+	rows := []planRow{}
+	for i, line := range lines {
+		text := strings.TrimLeft(line, drawing)
+		row := planRow{Line: i + 1, Depth: (len([]rune(line)) - len([]rune(text)) + step - 1) / step, Item: text}
+		if item, value, found := strings.Cut(text, ": "); found {
+			row.Item, row.Value = item, &value
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,60 @@
+package proxy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TestState reads the relations of the schema dp, in both protocols, joined and ordered: they
+// tell an analyst what concerns him, and cost nothing.
+func TestState(t *testing.T) {
+	w := newWorld(t)
+	ana, bob := w.client(t, "ana"), w.client(t, "bob")
+	if _, err := ana.Exec(t.Context(), "SELECT count(*), avg(birth_year) FROM patients WHERE sex = 'f'"); err != nil {
+		t.Fatal(err)
+	}
+	before := w.spent(t, "unit", "patient")
+	text := func(c *client, sql string, args ...any) string {
+		t.Helper()
+		var s string
+		if err := c.QueryRow(t.Context(), sql, args...).Scan(&s); err != nil {
+			return err.Error()
+		}
+		return s
+	}
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT string_agg(name || ': ' || unit || coalesce(', ' || max_rows || ' rows', ''), '; ' ORDER BY name) FROM dp.tables", "labs: visit_id -> visits -> patient_id, 20 rows; patients: id; visits: patient_id, 10 rows"},
+		{"SELECT string_agg(c.name || ' ' || c.low || '-' || c.high, ', ' ORDER BY c.name) FROM dp.columns c JOIN dp.tables t ON t.name = c.\"table\" WHERE t.name = 'visits'", "cost 0-400, score 0-10"},
+		{"SELECT name || ' ' || hidden || ' ' || type FROM dp.columns WHERE \"table\" = 'patients' AND hidden", "name true text"},
+		{"SELECT array_to_string(\"values\", ',') FROM dp.columns WHERE name = 'sex'", "f,m,x"},
+		{"SELECT statement || ' ' || mechanism FROM dp.history", "SELECT count(*), avg(birth_year) FROM patients WHERE sex = 'f' laplace"},
+		{"SELECT (h.cost = b.spent AND b.held = 0 AND b.epsilon > 0 AND b.questions > 0)::text FROM dp.history h, dp.budget b WHERE b.kind = 'unit'", "true"},
+		{"SELECT (questions > 0 AND remaining > 0)::text FROM dp.tables WHERE name = 'labs'", "true"},
+		{"SELECT string_agg(item || '=' || value, ', ' ORDER BY line) FROM dp.plan($$SELECT count(*) FROM patients$$) WHERE item IN ('unit', 'gaussian', 'mechanism') AND depth < 3", "unit=patient, mechanism=laplace (dp.mechanism = auto, dp.epsilon = 40)"},
+		{"SELECT p.value FROM dp.plan('SELECT nothing FROM patients') p", "rows of protected table \"patients\" cannot be read"},
+		{"SELECT count(*)::text FROM dp.plan('SELECT 1')", "dp.plan needs one query over protected tables"},
+		{"SELECT count(*)::text FROM dp.plan('SELECT count(*)' || ' FROM patients')", "dp.plan has no plan of this text"},
+	} {
+		for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeDescribeExec} {
+			if got := text(ana, c.sql, mode); !strings.Contains(got, c.want) {
+				t.Errorf("%s: %q, want %q", c.sql, got, c.want)
+			}
+		}
+	}
+	if got := text(ana, "SELECT value FROM dp.plan($1) WHERE item = 'unit'", "SELECT count(*) FROM patients"); got != "patient" {
+		t.Errorf("a parameter: %q", got)
+	}
+	for _, relation := range []string{"history", "tables", "columns"} {
+		if got := text(bob, "SELECT count(*)::text FROM dp."+relation); got != "0" {
+			t.Errorf("another one sees %s rows of dp.%s", got, relation)
+		}
+	}
+	if got := text(bob, "SELECT count(*)::text FROM dp.plan('SELECT count(*) FROM patients')"); !strings.Contains(got, "PB0") && !strings.Contains(got, "denied") {
+		t.Errorf("another one may plan: %s", got)
+	}
+	if after := w.spent(t, "unit", "patient"); after != before {
+		t.Errorf("it costs %d", after-before)
+	}
+}
