@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -173,6 +174,45 @@ func TestLateCancel(t *testing.T) {
 	if err := <-answered; err != nil {
 		t.Errorf("the next statement: %v", err)
 	}
+}
+
+// A cancel request that reaches the mirror while the mirror describes the rewritten
+// statement cancels, costs nothing, and is no fault of dpproxy.
+func TestCancelWhileDescribing(t *testing.T) {
+	w := newWorld(t)
+	url := w.mirror.URL("postgres", pgtemp.Superuser)
+	blocker, admin := connect(t, url), connect(t, url)
+	var once sync.Once
+	w.tap = &tap{before: func(sql string) {
+		if strings.Contains(sql, "unnest") { // which the session looks up for the first time
+			once.Do(func() { must(t, blocker, "BEGIN; LOCK TABLE pg_catalog.pg_proc IN ACCESS EXCLUSIVE MODE") })
+		}
+	}}
+	canceled := func() (yes bool) {
+		const sql = "SELECT coalesce(bool_or(pg_cancel_backend(pid)), false) FROM pg_stat_activity WHERE usename = 'ana' AND wait_event_type = 'Lock'"
+		if err := admin.QueryRow(t.Context(), sql).Scan(&yes); err != nil {
+			t.Fatal(err)
+		}
+		return yes
+	}
+	if canceled() { // which looks up all it needs
+		t.Fatal("the session waits already")
+	}
+	ana, answered := connect(t, w.url("ana")), make(chan error, 1)
+	const sql = "SELECT count(*) FROM patients"
+	go func() {
+		_, err := ana.Exec(t.Context(), sql)
+		answered <- err
+	}()
+	eventually(t, "the mirror is told to cancel", canceled)
+	if err := <-answered; code(err) != "57014" {
+		t.Errorf("the statement: %v", err)
+	}
+	if spent := w.spent(t, accountant.UnitScope, "patient"); spent != 0 {
+		t.Errorf("it cost %d", spent)
+	}
+	must(t, blocker, "ROLLBACK")
+	must(t, ana, sql)
 }
 
 // A statement that does not fit the queue is refused at no cost, and says so.

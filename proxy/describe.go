@@ -11,13 +11,10 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpproxy/parser"
+	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/wire"
 )
-
-// canceledOnMirror is the code of a statement that a cancel request ended on the mirror. One
-// that was sent for what came before can do that to a private question.
-const canceledOnMirror = "57014"
 
 // keptProofs bounds the proofs that a session remembers.
 const keptProofs = 200
@@ -32,7 +29,8 @@ func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query,
 		return nil
 	}
 	d, err := m.Describe(ctx, a.parameterised(q, len(b.ParamOIDs)), b.ParamOIDs)
-	if refused, ok := errors.AsType[*wire.MirrorError](err); ok && refused.Code != canceledOnMirror {
+	// A cancel request that was sent while the client's own text was described may arrive now.
+	if refused, ok := errors.AsType[*wire.MirrorError](err); ok && refused.Code != pgerr.QueryCanceled.String() {
 		return fmt.Errorf("proxy: the mirror refused a rewritten statement with SQLSTATE %s", refused.Code)
 	}
 	if err != nil {

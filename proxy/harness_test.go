@@ -31,6 +31,7 @@ type world struct {
 	data, mirror *pgtemp.Server
 	ledger       accountant.Ledger
 	addr         string
+	tap          *tap // to the mirror, if set
 }
 
 const schema = `
@@ -227,6 +228,9 @@ func (w *world) serve(t testing.TB, p *proxy.Proxy) {
 				return nil, err
 			}
 			cfg.RuntimeParams = l.Params
+			if w.tap != nil {
+				cfg.DialFunc = w.tap.dial
+			}
 			return pgconn.ConnectConfig(ctx, cfg)
 		},
 		Logger: slog.New(slog.NewTextHandler(logWriter{t}, nil)),

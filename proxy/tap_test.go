@@ -11,11 +11,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// A tap is between dpproxy and the protected database. It notes what dpproxy sends, and
-// can hold cancel requests back.
+// A tap is between dpproxy and a database. It notes what dpproxy sends, and can hold
+// cancel requests back.
 type tap struct {
 	// edit changes the start-up parameters of a session.
 	edit func(map[string]string)
+	// before is called with the text of a statement before it is sent.
+	before func(sql string)
 
 	mu    sync.Mutex
 	texts []string // of Parse and Query
@@ -26,10 +28,12 @@ type tap struct {
 
 // put makes the connections of a pool go through the tap.
 func (p *tap) put(cfg *pgxpool.Config) {
-	cfg.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-		return &tapped{Conn: conn, tap: p}, err
-	}
+	cfg.ConnConfig.DialFunc = p.dial
+}
+
+func (p *tap) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	return &tapped{Conn: conn, tap: p}, err
 }
 
 // writes counts what was sent, a flush for one.
@@ -138,7 +142,11 @@ func (p *tap) note(b []byte) {
 	for len(b) >= 5 {
 		size := 1 + int(binary.BigEndian.Uint32(b[1:]))
 		if b[0] == 'P' || b[0] == 'Q' {
-			p.texts = append(p.texts, string(b[5:size]))
+			text := string(b[5:size])
+			p.texts = append(p.texts, text)
+			if p.before != nil {
+				p.before(text)
+			}
 		}
 		b = b[size:]
 	}
