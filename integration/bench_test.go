@@ -22,7 +22,7 @@ import (
 
 var (
 	benchmarks = flag.Bool("bench", false, "run the benchmarks")
-	benchTime  = flag.Duration("benchfor", 2*time.Second, "how long each round of a benchmark takes")
+	benchTime  = flag.Duration("benchfor", 3*time.Second, "how long each round of a benchmark takes")
 )
 
 // benchRounds is how often the things that are compared take turns; medians count.
@@ -130,15 +130,18 @@ func pgbench(t *testing.T, mode string, clients int, w contestant) figures {
 	}
 	used := processorTime(t, w.pid) - before
 	return figures{
-		rate: number64(t, tps.FindSubmatch(out)), p50: loggedMedian(t, dir),
-		cpuEach: (used / time.Duration(number64(t, processed.FindSubmatch(out)))).Round(100 * time.Nanosecond),
+		rate: number64(t, tps, out), p50: loggedMedian(t, dir),
+		cpuEach: (used / time.Duration(number64(t, processed, out))).Round(100 * time.Nanosecond),
 	}
 }
 
-func number64(t *testing.T, match [][]byte) float64 {
+// number64 finds a number in what pgbench says. It says none if its time is over before all
+// clients are connected.
+func number64(t *testing.T, what *regexp.Regexp, out []byte) float64 {
 	t.Helper()
+	match := what.FindSubmatch(out)
 	if match == nil {
-		t.Fatal("pgbench says nothing")
+		t.Fatalf("pgbench did nothing:\n%s", out)
 	}
 	n, err := strconv.ParseFloat(string(match[1]), 64)
 	if err != nil {
