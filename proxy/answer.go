@@ -83,7 +83,7 @@ func (a *answer) draw(ctx context.Context, plan *planner.Plan, pre *prelude) ([]
 	if err != nil {
 		return nil, nil, err
 	}
-	exacts, err := conn.read(ctx, pre.values, a.p.policy.Load().defaults.Timeout, a.p.cfg.Grid.limit(pre.arrived, pre.timeout))
+	exacts, err := conn.read(ctx, rest, pre.values, a.p.policy.Load().defaults.Timeout, a.p.cfg.Grid.limit(pre.arrived, pre.timeout))
 	if err != nil {
 		return nil, receipt, a.failed(ctx, receipt, plan, err)
 	}

@@ -134,7 +134,7 @@ func (c *chains) run(ctx context.Context, pre *prelude) (*receipt, error) {
 	if err := c.payFirst(ctx); err != nil {
 		return c.receipt, err
 	}
-	exacts, err := conn.read(ctx, pre.values, c.a.p.policy.Load().defaults.Timeout, c.a.p.cfg.Grid.limit(pre.arrived, pre.timeout))
+	exacts, err := conn.read(ctx, c.plan, pre.values, c.a.p.policy.Load().defaults.Timeout, c.a.p.cfg.Grid.limit(pre.arrived, pre.timeout))
 	if err != nil {
 		return c.receipt, c.a.failed(ctx, c.receipt, c.plan, err)
 	}

@@ -56,7 +56,7 @@ var sessionSettings = map[string]string{
 	// A read aggregates per unit first: many groups, which parallel workers are worth.
 	"parallel_tuple_cost":                 "0.01",
 	"lock_timeout":                        "2000",
-	"idle_in_transaction_session_timeout": "5000", // a transaction comes in one pipeline
+	"idle_in_transaction_session_timeout": "5000", // a transaction comes in one piece
 	"transform_null_equals":               "off",
 	"array_nulls":                         "on",
 }
@@ -151,13 +151,12 @@ type connection struct {
 	// fingerprint is the prepared statement that takes the fingerprints of the
 	// statement's tables.
 	fingerprint string
-	reading     *reading
 	leave       func() // the queue
 }
 
-// acquire waits for the turn of a statement, takes a session for it and begins its
-// transaction there, before the charge, so that an unreachable database costs nothing. No
-// row of a protected table has been asked for.
+// acquire waits for the turn of a statement and takes a session for it before the
+// charge, so that an unreachable database costs nothing. Nothing has been sent to it for
+// the statement.
 //
 // It waits as long as the analyst's own timeout allows.
 func (a *answer) acquire(ctx context.Context, plan *planner.Plan, timeout time.Duration) (*connection, error) {
@@ -165,25 +164,21 @@ func (a *answer) acquire(ctx context.Context, plan *planner.Plan, timeout time.D
 	if t, off := d.turnedOff(plan.Tables); off {
 		return nil, schemaChanged(t)
 	}
-	wait := ctx
 	if timeout > 0 {
 		var cancel context.CancelFunc
-		wait, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
 		defer cancel()
 	}
-	err := a.p.queue.enter(wait, a.analyst)
+	err := a.p.queue.enter(ctx, a.analyst)
 	if err == nil {
 		leave := func() { a.p.queue.leave(a.analyst) }
 		var c *connection
-		if c, err = d.connect(wait, plan, leave); err == nil {
-			if err = c.begin(ctx, plan); err == nil {
-				return c, nil
-			}
-			c.conn.Release()
+		if c, err = d.connect(ctx, plan, leave); err == nil {
+			return c, nil
 		}
 		leave()
 	}
-	return nil, acquireError(wait, err)
+	return nil, acquireError(ctx, err)
 }
 
 // acquireError tells a client why his statement has no session.
@@ -243,7 +238,6 @@ func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 
 // release gives the session back to the pool, and its place to the next statement.
 func (c *connection) release() {
-	c.reading.rollback()
 	c.conn.Release()
 	c.leave()
 }
@@ -262,24 +256,24 @@ func schemaChanged(t catalog.Name) error {
 // errRead is the only thing that is told of a failed read.
 var errRead = errors.New("proxy: the read of protected data failed")
 
-// read runs the reads of the plan in the transaction that has begun, in one round trip. It
-// returns the exact aggregates of each part of each block.
+// read runs the plan's statements in one transaction and one round trip: the
+// tables are locked against changes of their schema, their fingerprints are
+// taken in the snapshot of the reads, and the reads follow. It returns the exact aggregates of
+// each part of each block.
 //
 // The policy's limit and the session's own statement_timeout (0 is none) bound its
 // time. The cause of a failure is discarded here: it may depend on protected rows.
 // Only that the session's own limit ended it is told, with errTimeout: an analyst
 // who asks for that learns no more than from a clock.
-func (c *connection) read(ctx context.Context, values []scalar.Value, policy, session time.Duration) ([][]*exact, error) {
+func (c *connection) read(ctx context.Context, plan *planner.Plan, values []scalar.Value, policy, session time.Duration) ([][]*exact, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, policy, errRead)
 	defer cancel()
 	if session > 0 {
 		ctx, cancel = context.WithTimeoutCause(ctx, session, errTimeout)
 		defer cancel()
 	}
-	r := c.reading
-	stop := context.AfterFunc(ctx, func() { r.end(context.Cause(ctx)) })
-	defer stop()
-	exacts, err := r.run(values)
+	r := &reading{c: c, plan: plan}
+	exacts, err := r.run(ctx, values)
 	cause := context.Cause(ctx) // before time passes that could turn a failure into a timeout
 	if err != nil || cause != nil {
 		// The session is in an unknown state, or a cancel request is still under way that
@@ -305,57 +299,21 @@ var errChanged = errors.New("proxy: the schema changed")
 
 // reading is one transaction.
 type reading struct {
-	c        *connection
-	plan     *planner.Plan
-	changed  catalog.Name
-	pipeline *pgconn.Pipeline
-	ran      bool
-	end      context.CancelCauseFunc // cancels what runs
-	discard  func()                  // closes the session if what runs was cancelled
+	c       *connection
+	plan    *planner.Plan
+	changed catalog.Name
 }
 
-// begin sends what comes before the reads: the tables are locked against changes of their
-// schema, and their fingerprints are taken in the snapshot of the reads. It waits for no
-// answer, so that the database does this while the charge becomes durable.
-func (c *connection) begin(ctx context.Context, plan *planner.Plan) error {
+func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, error) {
+	p := r.c.conn.Conn().PgConn().StartPipeline(ctx)
+	defer func() { _ = p.Close() }() // the results are read; a session that is out of step is not reused
 	var names []string
-	for _, t := range plan.Tables {
+	for _, t := range r.plan.Tables {
 		names = append(names, parser.QuoteIdent(t.Schema)+"."+parser.QuoteIdent(t.Name))
 	}
-	pg := c.conn.Conn().PgConn()
-	running, end := context.WithCancelCause(ctx)
-	p := pg.StartPipeline(running)
 	p.SendQueryParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
 	p.SendQueryParams("LOCK TABLE "+strings.Join(names, ", ")+" IN ACCESS SHARE MODE", nil, nil, nil, nil)
-	p.SendQueryPrepared(c.fingerprint, nil, nil, nil)
-	if err := p.Flush(); err != nil { // the session is closed
-		end(err)
-		return err
-	}
-	c.reading = &reading{c: c, plan: plan, pipeline: p, end: end, discard: func() {
-		if running.Err() != nil {
-			_ = pg.Close(context.WithoutCancel(ctx))
-		}
-	}}
-	return nil
-}
-
-// rollback ends a transaction that was not to read, since its charge was refused.
-func (r *reading) rollback() {
-	defer r.end(nil)
-	if r.ran {
-		return
-	}
-	r.pipeline.SendQueryParams("ROLLBACK", nil, nil, nil, nil)
-	_ = r.pipeline.Sync() // a session that is out of step is not reused
-	_ = r.pipeline.Close()
-	r.discard() // a cancel request may be under way
-}
-
-func (r *reading) run(values []scalar.Value) ([][]*exact, error) {
-	r.ran = true
-	p := r.pipeline
-	defer func() { _ = p.Close() }() // the results are read; a session that is out of step is not reused
+	p.SendQueryPrepared(r.c.fingerprint, nil, nil, nil)
 	for _, read := range r.reads() {
 		params, formats := r.params(read, values)
 		p.SendQueryParams(read.SQL, params, nil, formats, nil)

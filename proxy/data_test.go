@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/accountant"
-	"dpproxy/dp"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/proxy"
 )
@@ -82,9 +81,8 @@ func pingData(t *testing.T, s *pgtemp.Server, p *tap) error {
 	return data.Ping(t.Context())
 }
 
-// A statement sends three times to the protected database: what finds the session alive,
-// before the charge; the beginning of the transaction, which is not waited for; and all
-// reads of all parts.
+// A statement costs two round trips on the protected database: one that finds the session
+// alive, before the charge, and one for the transaction with all its reads.
 func TestRoundTrips(t *testing.T) {
 	p := &tap{}
 	w := newWorldOver(t, func(c *pgxpool.Config) { p.put(c); c.MaxConns = 1 }, func(*proxy.Config) {})
@@ -98,8 +96,8 @@ func TestRoundTrips(t *testing.T) {
 	exec() // opens the session and prepares its fingerprints
 	before := p.writes()
 	exec()
-	if n := p.writes() - before; n != 3 {
-		t.Errorf("something was sent %d times, want 3", n)
+	if n := p.writes() - before; n != 2 {
+		t.Errorf("%d round trips, want 2", n)
 	}
 }
 
@@ -215,59 +213,6 @@ func TestCancelWhileDescribing(t *testing.T) {
 	}
 	must(t, blocker, "ROLLBACK")
 	must(t, ana, sql)
-}
-
-// chargeWatch looks at what was sent to the protected database when a charge is asked for.
-type chargeWatch struct {
-	accountant.Ledger
-	tap *tap
-	// locks and reads count the statements that were sent before.
-	locks, reads int
-}
-
-func (l *chargeWatch) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
-	l.locks, l.reads = 0, 0
-	for _, sql := range l.tap.statements() {
-		if strings.Contains(sql, "LOCK TABLE") {
-			l.locks++
-		}
-		if strings.Contains(sql, "AS t0") {
-			l.reads++
-		}
-	}
-	return l.Ledger.Charge(ctx, c)
-}
-
-// The transaction begins while the charge becomes durable; its reads are not sent before. A
-// charge that is refused ends it and leaves the session as it was.
-func TestBeginBeforeCharge(t *testing.T) {
-	l := &chargeWatch{tap: &tap{}}
-	w := newWorldOver(t, func(c *pgxpool.Config) { l.tap.put(c); c.MaxConns = 1 }, func(c *proxy.Config) {
-		l.Ledger = c.Ledger
-		c.Ledger = l
-	}, limit(t, accountant.UnitScope, "patient", dp.PureDP, 60_000))
-	ana, admin := connect(t, w.url("ana")), connect(t, w.data.URL("postgres", pgtemp.Superuser))
-	const sql = "SELECT count(*) FROM patients"
-	session := func() (pid int, state string) {
-		if err := admin.QueryRow(t.Context(), "SELECT pid, state FROM pg_stat_activity WHERE application_name = 'dpproxy'").Scan(&pid, &state); err != nil {
-			t.Fatal(err)
-		}
-		return pid, state
-	}
-	must(t, ana, sql)
-	if l.locks != 1 || l.reads != 0 {
-		t.Errorf("when the first charge is asked for, %d locks and %d reads were sent", l.locks, l.reads)
-	}
-	before, _ := session()
-	if _, err := ana.Exec(t.Context(), sql); code(err) != "PB001" {
-		t.Errorf("beyond the budget: %v", err)
-	}
-	if l.locks != 2 || l.reads != 1 {
-		t.Errorf("when the second charge is asked for, %d locks and %d reads were sent", l.locks, l.reads)
-	}
-	if after, state := session(); after != before || state != "idle" {
-		t.Errorf("the session %d is now %d, %s", before, after, state)
-	}
 }
 
 // A statement that does not fit the queue is refused at no cost, and says so.
