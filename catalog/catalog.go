@@ -40,6 +40,9 @@ type Table struct {
 	// indexes, as the mirror shows them: those whose text could hold values, in a
 	// predicate or an expression, are left out. They prove nothing: see Keys.
 	Constraints, Indexes []Definition
+	// Sorted are the indexes that have the rows in the order of a column. They say what
+	// is fast, and prove nothing.
+	Sorted []Index
 	// RowSecurity says that row security is enabled for the reader.
 	RowSecurity bool
 	// Parents and Children are legacy inheritance or partition links.
@@ -124,6 +127,13 @@ type Type struct {
 
 // A Definition is a constraint or an index with the text that Postgres prints of it.
 type Definition struct{ Name, Text string }
+
+// An Index is a valid B-tree without predicate and expressions whose first column is in
+// the order of its type.
+type Index struct {
+	Name    string
+	Columns []string // key columns, then those beside them
+}
 
 // A Key is a unique index that proves uniqueness: unique, valid, ready,
 // immediate, without predicate and expressions.

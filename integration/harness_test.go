@@ -73,12 +73,6 @@ func newSite(t testing.TB, schema, policy string) *site {
 	return newSiteOn(t, startPostgres(t), policy, func(conn *pgx.Conn) { must(t, conn, schema) })
 }
 
-// newFilledSite is newSite for data that a function loads.
-func newFilledSite(t testing.TB, policy string, fill func(*pgx.Conn)) *site {
-	t.Helper()
-	return newSiteOn(t, startPostgres(t), policy, fill)
-}
-
 // newSiteOn makes a site with a protected database on a server that runs.
 func newSiteOn(t testing.TB, data *pgtemp.Server, policy string, fill func(*pgx.Conn)) *site {
 	t.Helper()

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"dpproxy/internal/pgtemp"
 )
 
@@ -106,7 +108,7 @@ func TestCheckOfViewsAndPartitions(t *testing.T) {
 }
 
 // TestAdvise follows what dpproxy advises, after which it advises nothing, and the
-// policy still fits.
+// policy still fits, and reads go in the order of an index.
 func TestAdvise(t *testing.T) {
 	s := newSite(t, surfaceSchema, surfacePolicy)
 	sql := s.command(t, "advise", s.policy)
@@ -133,6 +135,23 @@ func TestAdvise(t *testing.T) {
 		t.Errorf("after that it lists %+v", steps)
 	}
 	s.command(t, "check", s.policy, "--online")
+	ana := dial(t, s.run(t).url("ana"))
+	rows, err := ana.Query(t.Context(), "EXPLAIN SELECT sum(cost) FROM visits WHERE day > '2020-01-01'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || !strings.Contains(strings.Join(plan, "\n"), "in the order of an index") {
+		t.Errorf("with the indexes a sum is read as %v, %v", plan, err)
+	}
+	var n, different, truth int
+	err = ana.QueryRow(t.Context(), "SELECT count(*), count(DISTINCT day) FROM visits").Scan(&n, &different) // two reads: one in the order of an index
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dial(t, s.data.URL("postgres", pgtemp.Superuser)).QueryRow(t.Context(), "SELECT count(*) FROM visits").Scan(&truth); err != nil || max(n-truth, truth-n) > truth/4 {
+		t.Errorf("with the indexes %d visits are counted as %d, %v", truth, n, err)
+	}
 }
 
 // TestReplyGrid runs dpproxy with a grid, on the real clock.

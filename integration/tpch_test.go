@@ -61,7 +61,7 @@ func tpchSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	policy := tpch.Policy(tpch.PolicyValues{Epsilon: 9000, Verifier: "VERIFIER"}) + "\nlimits: {statement_timeout: 10m, reply_grid: 0}\n"
-	return newFilledSite(t, policy, func(conn *pgx.Conn) {
+	return newSiteOn(t, measuredPostgres(t), policy, func(conn *pgx.Conn) {
 		start := time.Now()
 		if err := demo.Load(t.Context(), conn, g, nil); err != nil {
 			t.Fatal(err)

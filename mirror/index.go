@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -27,6 +28,31 @@ func (r *reader) indexes(ctx context.Context) error {
 			AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
 		ORDER BY i.indrelid, c.relname`,
 		func(t *catalog.Table, d catalog.Definition) { t.Indexes = append(t.Indexes, d) })
+}
+
+// sorted reads the indexes in whose order rows can be read.
+func (r *reader) sorted(ctx context.Context) error {
+	rows, err := r.tx.Query(ctx, `
+		SELECT i.indrelid, c.relname, array_agg(a.attname::text ORDER BY k.n)
+		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+		CROSS JOIN generate_series(0, i.indnatts - 1) AS k(n)
+		JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n]
+		JOIN pg_attribute f ON f.attrelid = i.indrelid AND f.attnum = i.indkey[0]
+		JOIN pg_opclass o ON o.oid = i.indclass[0]
+		WHERE i.indrelid = ANY ($1) AND i.indisvalid AND i.indisready AND i.indislive AND i.indpred IS NULL AND i.indexprs IS NULL
+			AND m.amname = 'btree' AND o.opcdefault AND i.indcollation[0] = f.attcollation
+		GROUP BY i.indexrelid, i.indrelid, c.relname ORDER BY i.indrelid, c.relname`, r.oids)
+	if err != nil {
+		return err
+	}
+	var relation uint32
+	var i catalog.Index
+	_, err = pgx.ForEachRow(rows, []any{&relation, &i.Name, &i.Columns}, func() error {
+		t := r.byOID[relation]
+		t.Sorted = append(t.Sorted, catalog.Index{Name: i.Name, Columns: slices.Clone(i.Columns)})
+		return nil
+	})
+	return err
 }
 
 // plainIndex holds for an index i that needs nothing but its columns' types and what

@@ -45,6 +45,7 @@ func TestRead(t *testing.T) {
 			{Name: "visits_patient_id_fkey", Columns: []string{"patient_id"}, References: name("patients"), Target: []string{"id"}, Definition: "FOREIGN KEY (patient_id) REFERENCES public.patients(id)"},
 		},
 		Constraints: []catalog.Definition{{Name: "visits_pkey", Text: "PRIMARY KEY (id)"}},
+		Sorted:      []catalog.Index{{Name: "visits_pkey", Columns: []string{"id"}}},
 	}
 	ignore := cmp.Options{
 		cmpopts.IgnoreFields(catalog.Table{}, "OID", "Fingerprint"),
@@ -68,7 +69,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadKeys holds that an index that does not prove uniqueness is no key.
+// TestReadKeys holds that an index that does not prove uniqueness is no key, and that one
+// in another order than that of its first column's type gives no order.
 func TestReadKeys(t *testing.T) {
 	conn := clinic(t, start(t))
 	run(t, conn, `CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
@@ -76,6 +78,7 @@ func TestReadKeys(t *testing.T) {
 		CREATE UNIQUE INDEX good ON k (a, b) INCLUDE (e); CREATE UNIQUE INDEX broken ON k (e);
 		CREATE UNIQUE INDEX finer ON k (c COLLATE "C"); CREATE UNIQUE INDEX operators ON k (b text_pattern_ops);
 		CREATE UNIQUE INDEX part ON k (e) WHERE a > 1; CREATE UNIQUE INDEX expr ON k (lower(b)); CREATE INDEX plain ON k (a);
+		CREATE INDEX wide ON k (e, b) INCLUDE (c); CREATE INDEX hashed ON k USING hash (a);
 		UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'broken'::regclass;
 		CREATE TABLE f (a int REFERENCES patients, b int REFERENCES visits);
 		ALTER TABLE f ADD CONSTRAINT unsure FOREIGN KEY (b) REFERENCES patients NOT VALID;
@@ -84,6 +87,15 @@ func TestReadKeys(t *testing.T) {
 	s, err := mirror.Read(t.Context(), conn, []catalog.Name{name("k"), name("f")})
 	if err != nil {
 		t.Fatal(err)
+	}
+	sorted := []catalog.Index{
+		{Name: "good", Columns: []string{"a", "b", "e"}},
+		{Name: "k_d_key", Columns: []string{"d"}},
+		{Name: "plain", Columns: []string{"a"}},
+		{Name: "wide", Columns: []string{"e", "b", "c"}},
+	}
+	if diff := cmp.Diff(sorted, s.Tables[name("k")].Sorted); diff != "" {
+		t.Errorf("sorted (-want +got):\n%s", diff)
 	}
 	want := []catalog.Key{{Name: "good", Columns: []string{"a", "b"}}}
 	if diff := cmp.Diff(want, s.Tables[name("k")].Keys); diff != "" {

@@ -95,6 +95,23 @@ func (q *Query) Tables() []catalog.Name {
 	return names
 }
 
+// proving returns the relations whose schema the proofs of the reads depend on: those of
+// Tables, and the public tables that they join, as a key of one shows how often it can match.
+func (q *Query) proving() []catalog.Name {
+	names := q.Tables()
+	for _, b := range q.blocks {
+		if !b.reads() {
+			continue
+		}
+		b.source.eachTable(func(t *table) {
+			if t.public && (t.source.Kind == 'r' || t.source.Kind == 'p') && !slices.Contains(names, t.name) {
+				names = append(names, t.name)
+			}
+		})
+	}
+	return names
+}
+
 // reads reports whether the block needs protected rows at all: without an aggregate,
 // public keys are shown and nothing is read.
 func (b *block) reads() bool { return len(b.aggregates) > 0 || b.private() }

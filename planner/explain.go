@@ -142,7 +142,11 @@ func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
 		return
 	}
 	for _, r := range p.Reads {
-		w.line(depth, "sql")
+		if r.Ordered {
+			w.line(depth, "sql, aggregated in the order of an index (enable_hashagg = off)")
+		} else {
+			w.line(depth, "sql")
+		}
 		for line := range strings.SplitSeq(r.SQL, "\n") {
 			w.line(depth+1, "%s", line)
 		}

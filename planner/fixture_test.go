@@ -106,7 +106,24 @@ func clinicPolicy() planner.Policy {
 
 func clinic(t *testing.T) *planner.Catalog {
 	t.Helper()
-	c, problems := planner.NewCatalog(clinicPolicy(), clinicSchema())
+	return checked(t, clinicSchema())
+}
+
+// indexedClinic is a clinic where one index begins with the unit, and another covers some
+// columns.
+func indexedClinic(t *testing.T, indexes ...catalog.Index) *planner.Catalog {
+	t.Helper()
+	if indexes == nil {
+		indexes = []catalog.Index{{Name: "alone", Columns: []string{"patient_id"}}, {Name: "covering", Columns: []string{"patient_id", "diagnosis", "cost"}}}
+	}
+	s := clinicSchema()
+	s.Tables[name("visits")].Sorted = indexes
+	return checked(t, s)
+}
+
+func checked(t *testing.T, s *catalog.Schema) *planner.Catalog {
+	t.Helper()
+	c, problems := planner.NewCatalog(clinicPolicy(), s)
 	for _, p := range problems {
 		t.Errorf("%v", p)
 	}

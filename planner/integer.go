@@ -126,6 +126,9 @@ func (r *reader) integer(x string, t scalar.Type, m *measureOf, whole string) st
 		}
 		return r.integer("CAST("+x+" AS pg_catalog.numeric)", scalar.Builtin(oidNumeric), m, whole)
 	case scalar.NumericFamily:
+		if r.fits(m) {
+			return fromTop(x, l, whole)
+		}
 		if !r.within(m) {
 			x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, numericLiteral(low), numericLiteral(high))
 		}
@@ -147,6 +150,25 @@ func (r *reader) integer(x string, t scalar.Type, m *measureOf, whole string) st
 func (r *reader) within(m *measureOf) bool {
 	in, l := r.bd.env.Bounds(m.arg), &m.values
 	return scalar.Computed(m.arg) && in.Bounded() && in.Low.Cmp(l.value(l.low)) >= 0 && in.High.Cmp(l.value(l.high)) <= 0
+}
+
+// fits reports whether the type of a column alone keeps its values, in steps of the
+// lattice, whole and within int8; NaN aside.
+func (r *reader) fits(m *measureOf) bool {
+	const surely = 18 // digits of int8
+	digits, known := scalar.Magnitude(m.arg)
+	scale, exact := r.bd.env.Scale(m.arg)
+	return known && exact && scale <= m.values.digits && digits+m.values.digits <= surely
+}
+
+// fromTop brings a number whose values fit into int8 to the upper bound as it is, NaN too,
+// and to the lower bound as an integer, which is quicker.
+func fromTop(x string, l *lattice, whole string) string {
+	x = fmt.Sprintf("CAST(LEAST(%s, %s) * %s AS pg_catalog.int8)", x, numericLiteral(l.value(l.high)), l.scale)
+	if whole == "pg_catalog.int8" {
+		return x
+	}
+	return fmt.Sprintf("CAST(GREATEST(%s, %s) AS %s)", x, int8Literal(l.low), whole)
 }
 
 // since2000 counts days or microseconds.

@@ -15,6 +15,9 @@ import (
 type Read struct {
 	SQL    string
 	Params []Param
+	// Ordered says that an index has the rows unit by unit, so that they are aggregated as
+	// they come rather than in a hash table: the statement is for enable_hashagg = off.
+	Ordered bool
 
 	part     *Part
 	measures []*measureOf
@@ -142,7 +145,8 @@ func indexOf(list []scalar.Expr, e scalar.Expr) int {
 }
 
 // rows selects the unit, the keys and what the measures need of every row that the
-// condition keeps; with whole, also the bytes of all columns that the level uses.
+// condition keeps; with whole, also the bytes of all columns that the level uses, and if an
+// index finds them, only those of a unit of x.
 func (r *reader) rows(whole bool) (string, error) {
 	var cols []string
 	unit := r.bd.b.source.unit()
@@ -181,12 +185,18 @@ func (r *reader) rows(whole bool) (string, error) {
 	if len(cols) == 0 {
 		cols = []string{"1 AS one"}
 	}
-	return "SELECT " + strings.Join(cols, ", ") + "\n  FROM " + r.from + "\n  WHERE " + r.cond + r.fence(whole), nil
+	return "SELECT " + strings.Join(cols, ", ") + "\n  FROM " + r.from + "\n  WHERE " + r.cond + r.end(whole), nil
 }
 
-// fence keeps Postgres from computing an integer anew for each measure that uses it. Where
-// the bytes of rows are asked for, few of the rows are needed, and it would compute all.
-func (r *reader) fence(whole bool) string {
+// end writes what follows the condition. A fence keeps Postgres from computing an integer
+// anew for each measure that uses it. Where the bytes of rows are asked for, few of the rows
+// are needed, and it would compute all; if those are looked up, it keeps Postgres from
+// reading all rows to join them.
+func (r *reader) end(whole bool) string {
+	const fence = "\n  OFFSET 0"
+	if whole && r.bd.b.source.unitIndexed() {
+		return " AND " + r.bd.b.source.unit().SQL + " OPERATOR(pg_catalog.=) x.u" + fence
+	}
 	uses := map[*measureOf]int{}
 	for _, m := range r.part.measures {
 		for _, i := range r.integers {
@@ -197,7 +207,7 @@ func (r *reader) fence(whole bool) string {
 	}
 	for _, n := range uses {
 		if n > 1 && !whole {
-			return "\n  OFFSET 0"
+			return fence
 		}
 	}
 	return ""

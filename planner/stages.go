@@ -21,6 +21,7 @@ func (s *stages) sql() (string, error) {
 	if s.part.contribution.unique {
 		return s.once()
 	}
+	s.read.Ordered = s.extra() == nil && s.bd.b.source.unitOrdered()
 	var with []string
 	parts := []func() (string, error){s.perUnit, s.bounded}
 	chooses := s.part.choosesPartitions(s.bd.b)
@@ -211,7 +212,9 @@ func (s *stages) chosen() (x, from string, err error) {
 	return x, "(SELECT * FROM g WHERE NOT (u IN (SELECT u FROM x))\n  UNION ALL " + cut + ") AS g", nil
 }
 
-// cut chooses the rows of the units in x.
+// cut chooses the rows of the units in x. If an index finds them, the rows of each unit are
+// looked up: the time then tells of a unit in x, by as many rows as are its own. Without
+// one all rows are read again, whether x has a unit or not.
 func (s *stages) cut(by names, rows int64) (string, error) {
 	from, err := s.source(true)
 	if err != nil {
@@ -221,8 +224,15 @@ func (s *stages) cut(by names, rows int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	looked := s.bd.b.source.unitIndexed()
+	if !looked {
+		from = only("r", from, "x")
+	}
 	ranked := fmt.Sprintf("SELECT r.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s, bytes) AS o FROM %s",
-		by.list(), s.hmac(tagRow, "bytes"), only("r", from, "x"))
+		by.list(), s.hmac(tagRow, "bytes"), from)
+	if looked {
+		ranked = "SELECT r.* FROM x CROSS JOIN LATERAL (" + ranked + ") AS r"
+	}
 	by = join(by, s.extra())
 	return "SELECT " + join(by, names{"pg_catalog.count(*) AS n"}, sums).list() + "\n  FROM (" + ranked + ") AS r" +
 		fmt.Sprintf(" WHERE o <= %d", rows) + groupBy(by), nil

@@ -161,7 +161,7 @@ type connection struct {
 // It waits as long as the analyst's own timeout allows.
 func (a *answer) acquire(ctx context.Context, plan *planner.Plan, timeout time.Duration) (*connection, error) {
 	d := a.p.cfg.Data
-	if t, off := d.turnedOff(plan.Tables); off {
+	if t, off := d.turnedOff(plan.Proving); off {
 		return nil, schemaChanged(t)
 	}
 	if timeout > 0 {
@@ -227,8 +227,8 @@ func (d *Data) turnedOff(tables []catalog.Name) (catalog.Name, bool) {
 // has it. It reads nothing.
 func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 	c.fingerprint = "fingerprint"
-	oids := make([]uint32, len(plan.Tables))
-	for i, t := range plan.Tables {
+	oids := make([]uint32, len(plan.Proving))
+	for i, t := range plan.Proving {
 		oids[i] = c.data.catalog.Source(t).OID
 		c.fingerprint += "_" + strconv.FormatUint(uint64(oids[i]), 10)
 	}
@@ -308,21 +308,36 @@ func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, e
 	p := r.c.conn.Conn().PgConn().StartPipeline(ctx)
 	defer func() { _ = p.Close() }() // the results are read; a session that is out of step is not reused
 	var names []string
-	for _, t := range r.plan.Tables {
+	for _, t := range r.plan.Proving {
 		names = append(names, parser.QuoteIdent(t.Schema)+"."+parser.QuoteIdent(t.Name))
 	}
 	p.SendQueryParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
 	p.SendQueryParams("LOCK TABLE "+strings.Join(names, ", ")+" IN ACCESS SHARE MODE", nil, nil, nil, nil)
 	p.SendQueryPrepared(r.c.fingerprint, nil, nil, nil)
 	for _, read := range r.reads() {
+		before, after := settingsOf(read)
+		for _, sql := range before {
+			p.SendQueryParams(sql, nil, nil, nil, nil)
+		}
 		params, formats := r.params(read, values)
 		p.SendQueryParams(read.SQL, params, nil, formats, nil)
+		for _, sql := range after {
+			p.SendQueryParams(sql, nil, nil, nil, nil)
+		}
 	}
 	p.SendQueryParams("COMMIT", nil, nil, nil, nil)
 	if err := p.Sync(); err != nil {
 		return nil, err
 	}
 	return r.results(p)
+}
+
+// settingsOf lists the statements before and after a read. They depend on the plan alone.
+func settingsOf(r *planner.Read) (before, after []string) {
+	if !r.Ordered {
+		return nil, nil
+	}
+	return []string{"SET LOCAL enable_hashagg = off"}, []string{"SET LOCAL enable_hashagg TO DEFAULT"}
 }
 
 // reads lists the statements of all parts, in order.
@@ -360,10 +375,8 @@ func (r *reading) params(read *planner.Read, values []scalar.Value) (params [][]
 
 // results reads the replies in the order in which the statements were sent.
 func (r *reading) results(p *pgconn.Pipeline) ([][]*exact, error) {
-	for range 2 { // BEGIN, LOCK
-		if _, err := rows(p); err != nil {
-			return nil, err
-		}
+	if err := done(p, 2); err != nil { // BEGIN, LOCK
+		return nil, err
 	}
 	prints, err := rows(p)
 	if err != nil {
@@ -390,8 +403,8 @@ func parts(p *pgconn.Pipeline, b *planner.BlockPlan) ([]*exact, error) {
 	out := make([]*exact, len(b.Parts))
 	for i, part := range b.Parts {
 		var reads [][][][]byte
-		for range part.Reads {
-			read, err := rows(p)
+		for _, r := range part.Reads {
+			read, err := rowsOf(p, r)
 			if err != nil {
 				return nil, err
 			}
@@ -403,6 +416,29 @@ func parts(p *pgconn.Pipeline, b *planner.BlockPlan) ([]*exact, error) {
 		}
 	}
 	return out, nil
+}
+
+// rowsOf reads the rows of one read, and the replies to the settings around it.
+func rowsOf(p *pgconn.Pipeline, r *planner.Read) ([][][]byte, error) {
+	before, after := settingsOf(r)
+	if err := done(p, len(before)); err != nil {
+		return nil, err
+	}
+	read, err := rows(p)
+	if err != nil {
+		return nil, err
+	}
+	return read, done(p, len(after))
+}
+
+// done reads the replies to n statements that return no rows.
+func done(p *pgconn.Pipeline, n int) error {
+	for range n {
+		if _, err := rows(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func rows(p *pgconn.Pipeline) ([][][]byte, error) {
@@ -424,7 +460,7 @@ func (r *reading) unchanged(prints [][][]byte) error {
 	for _, row := range prints {
 		have[string(row[0])] = string(row[1])
 	}
-	for _, t := range r.plan.Tables {
+	for _, t := range r.plan.Proving {
 		src := r.c.data.catalog.Source(t)
 		if have[strconv.FormatUint(uint64(src.OID), 10)] == src.Fingerprint {
 			continue

@@ -127,7 +127,7 @@ func (g *Generator) Schema(p Profile) *Schema {
 			}
 		}
 	}
-	for _, index := range []string{"events (uid)", "events (kind, n)", "parts (event)", "events (amount)"} {
+	for _, index := range []string{"events (uid)", "events (uid) INCLUDE (kind, day, amount, n)", "events (kind, n)", "parts (event)", "events (amount)"} {
 		if g.chance(50) {
 			s.indexes = append(s.indexes, index)
 		}

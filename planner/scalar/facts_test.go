@@ -187,3 +187,36 @@ func TestConditionHook(t *testing.T) {
 }
 
 func sprint(names []string) string { return "[" + strings.Join(names, " ") + "]" }
+
+func TestMagnitude(t *testing.T) {
+	all := columns()
+	for _, c := range []struct {
+		mod    int32
+		digits int
+		known  bool
+	}{
+		{(12<<16 | 2) + 4, 10, true},
+		{18<<16 + 4, 18, true},
+		{(2<<16 | 5) + 4, 0, true},     // below 0.001
+		{(3<<16 | 2046) + 4, 0, false}, // a scale of -2
+		{-1, 0, false},
+	} {
+		column := *all["num"]
+		column.Type.Mod = c.mod
+		for _, x := range []*scalar.Column{&column, {Type: column.Type, Of: []scalar.Expr{&scalar.Ref{Column: &column}}}} {
+			if digits, known := scalar.Magnitude(&scalar.Ref{Column: x}); digits != c.digits || known != c.known {
+				t.Errorf("modifier %d: %d digits, %v; want %d, %v", c.mod, digits, known, c.digits, c.known)
+			}
+		}
+	}
+	r := resolver()
+	for _, x := range []string{"num + 1", "-num", "coalesce(num, 1)", "num::numeric(4,2)", "i4", "f8"} {
+		if digits, known := scalar.Magnitude(mustResolve(t, r, x)); known {
+			t.Errorf("%s has %d digits by its type", x, digits)
+		}
+	}
+	computed := &scalar.Column{Type: all["num"].Type, Of: []scalar.Expr{mustResolve(t, r, "num + 1")}}
+	if digits, known := scalar.Magnitude(&scalar.Ref{Column: computed}); known {
+		t.Errorf("a column that is computed below has %d digits by its type", digits)
+	}
+}

@@ -65,6 +65,21 @@ func (env *Env) columnScale(c *Column) (digits int, ok bool) {
 	return max(digits, 0), digits >= 0
 }
 
+// Magnitude returns how many digits the values of a column of a table have before the
+// decimal point at most, by its type alone; ok is false where the type does not say. NaN
+// is among the values nevertheless, infinities are not.
+func Magnitude(e Expr) (digits int, ok bool) {
+	ref, ok := e.(*Ref)
+	if !ok || e.Type().Family() != NumericFamily {
+		return 0, false
+	}
+	c := ref.Column.Base()
+	if c.derived() || c.Type.Mod < 4 || (c.Type.Mod-4)&0x7ff >= 1024 {
+		return 0, false
+	}
+	return max(int((c.Type.Mod-4)>>16)-scaleOf(c.Type), 0), true
+}
+
 // callScale follows what Postgres does with the scales of operands.
 func (env *Env) callScale(c *call) (digits int, ok bool) {
 	switch c.fn.name {
