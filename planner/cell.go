@@ -229,7 +229,8 @@ func timeOf(t scalar.Type, n int64) string {
 	if t.OID == oidDate {
 		return epoch.AddDate(0, 0, int(n)).Format(time.DateOnly)
 	}
-	at := epoch.Add(time.Duration(n/1_000_000) * time.Second).Add(time.Duration(n%1_000_000) * time.Microsecond)
+	const day = 86_400_000_000
+	at := epoch.AddDate(0, 0, int(n/day)).Add(time.Duration(n%day) * time.Microsecond) // a Duration has 292 years
 	s := at.Format("2006-01-02 15:04:05.999999")
 	if t.OID == oidTimestamptz {
 		s += "+00"

@@ -83,6 +83,7 @@ func (s *source) in(e *parser.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 		return nil, err
 	}
 	inner.tie(inner.match)
+	inner.unmatched = !e.Not && !mustBeTrue && !inner.neverNull()
 	if err := inner.finish(); err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (s *source) in(e *parser.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	switch {
 	case e.Not:
 		return s.semijoin(j, func(w *scalar.Writer) (string, error) { return prefixed("NOT ", inner.existsSQL, w) })
-	case mustBeTrue || inner.neverNull():
+	case !inner.unmatched:
 		return s.semijoin(j, inner.existsSQL)
 	case s.inside: // it is written twice
 		return nil, notHere(e.At, "Use EXISTS with an equality.", "IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
@@ -225,7 +226,24 @@ func (s *source) selectsUnit(c *scalar.Column) bool {
 
 // neverNull reports whether what IN compares is never NULL.
 func (s *source) neverNull() bool {
-	return !slices.ContainsFunc(s.match.Columns(), func(c *scalar.Column) bool { return !c.NotNull && (s.isForeign(c) || !s.selectsUnit(c)) })
+	return !slices.ContainsFunc(s.match.Columns(), func(c *scalar.Column) bool {
+		if s.isForeign(c) {
+			return !c.NotNull && !s.outer.hasValue(c)
+		}
+		return !c.NotNull && !s.hasValue(c)
+	})
+}
+
+// hasValue reports whether a column is not NULL on every row by what the level says so far: it
+// equals another, or is the unit.
+func (s *source) hasValue(c *scalar.Column) bool {
+	if s.root == nil {
+		return false
+	}
+	same := func(x *scalar.Column) bool { return x != nil && x.Base() == c.Base() }
+	pairs := slices.Concat(holds(s.root), equalities(s.where))
+	return slices.ContainsFunc(pairs, func(p pair) bool { return same(p.a) || same(p.b) }) ||
+		slices.ContainsFunc(region(s.root), func(r *relation) bool { return same(r.unit) })
 }
 
 // existsSQL writes that there is a row.

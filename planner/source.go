@@ -33,9 +33,11 @@ type source struct {
 	foreign []*scalar.Column
 	ties    []pair
 	// match is what IN compares, nil elsewhere.
-	match    scalar.Expr
-	mentions []*scalar.Column
-	declares bool
+	match scalar.Expr
+	// unmatched says that rows on which match is NULL are read as well: it proves nothing.
+	unmatched bool
+	mentions  []*scalar.Column
+	declares  bool
 	// inside says that the level is below a sub-select of a condition.
 	inside bool
 
@@ -165,7 +167,7 @@ func (s *source) resolver() *scalar.Resolver {
 // are known.
 func (s *source) finish() error {
 	where := s.where
-	if s.match != nil {
+	if s.match != nil && !s.unmatched {
 		where = append(slices.Clone(where), condition{x: s.match})
 	}
 	s.equal = s.reached(slices.Concat(holds(s.root), equalities(where)), s.root)

@@ -37,10 +37,23 @@ func TestWeight(t *testing.T) {
 		}
 		return "SELECT count(*) FROM patients WHERE CASE id WHEN 1 THEN " + strings.Join(terms, " OR ") + " END"
 	}
+	list := func(elements int, element, oneOf, typ string) string {
+		return fmt.Sprintf("SELECT count(*) FROM patients WHERE CASE id WHEN 1 THEN %s ALL (CAST((SELECT array_agg(%s) FROM generate_series(1, %d) AS g) AS %s[])) END", oneOf, element, elements, typ)
+	}
+	queries := func(n int) string {
+		terms := make([]string, n)
+		for i := range terms {
+			terms[i] = fmt.Sprintf("EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id AND v.cost < %d)", i)
+		}
+		return "SELECT count(*) FROM patients p WHERE CASE id WHEN 1 THEN " + strings.Join(terms, " OR ") + " END"
+	}
 	for sql, fits := range map[string]bool{
 		nested(8): true, nested(14): false, nested(40): false,
 		wide(300, 10): true, wide(3, 100_000): true, wide(300, 100_000): false,
 		slow(1): true, slow(50): false,
+		queries(5): true, queries(9): false,
+		list(1000, "g", "id >", "int"): true, list(100_000, "g", "id >", "int"): false,
+		list(1000, "repeat('y', 100) || g", "sex >", "text"): true, list(50_000, "repeat('y', 100) || g", "sex >", "text"): false,
 	} {
 		err := bindDefault(t, cat, sql)
 		refusal, refused := errors.AsType[*pgerr.Error](err)

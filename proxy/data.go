@@ -135,7 +135,7 @@ type connection struct {
 //
 // It waits for one as long as the analyst's own timeout allows.
 func (d *Data) acquire(ctx context.Context, plan *planner.Plan, timeout time.Duration) (*connection, error) {
-	if t, off := d.turnedOff(plan.Relations); off {
+	if t, off := d.turnedOff(plan.Proving); off {
 		return nil, schemaChanged(t)
 	}
 	if timeout > 0 {
@@ -177,7 +177,7 @@ func (d *Data) turnedOff(tables []catalog.Name) (catalog.Name, bool) {
 func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 	c.unchanged = "unchanged"
 	want := map[uint32]string{}
-	for _, t := range plan.Relations {
+	for _, t := range plan.Proving {
 		source := c.data.catalog.Source(t)
 		want[source.OID] = source.Fingerprint
 		c.unchanged += "_" + strconv.FormatUint(uint64(source.OID), 10)

@@ -356,6 +356,20 @@ func TestSchemaChange(t *testing.T) {
 	}
 }
 
+// A public table whose key is gone could join each protected row with many of its own.
+func TestPublicSchemaChange(t *testing.T) {
+	w := newWorld(t)
+	ana := connect(t, w.url("ana"))
+	admin := connect(t, w.data.URL("postgres", pgtemp.Superuser))
+	const joined = "SELECT count(*) FROM patients p JOIN hospitals h ON h.id = p.id"
+	must(t, ana, joined)
+	must(t, admin, "ALTER TABLE hospitals DROP CONSTRAINT hospitals_pkey CASCADE; INSERT INTO hospitals SELECT h.* FROM hospitals h, generate_series(1, 100)")
+	if _, err := ana.Exec(t.Context(), joined); code(err) != "PB013" {
+		t.Errorf("without the key that proves one hospital a patient: %v", err)
+	}
+	must(t, ana, "SELECT count(*) FROM patients")
+}
+
 func TestDatabaseDown(t *testing.T) {
 	w := newWorld(t)
 	ana := connect(t, w.url("ana"))

@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,11 @@ func literal(c *parser.Const) operand {
 		t = typ(oidInt4)
 	case parser.Number:
 		t = typ(oidNumeric)
-		if _, err := strconv.ParseInt(c.Text, 10, 64); err == nil {
+		if n, err := strconv.ParseInt(c.Text, 10, 64); err == nil {
 			t = typ(oidInt8)
+			if n == math.MinInt32 { // its sign is part of the literal only after the lexer
+				t = typ(oidInt4)
+			}
 		}
 	case parser.Boolean:
 		t = typ(oidBool)

@@ -305,6 +305,9 @@ var rows = []row{
 	{outside: true, values: map[string]string{
 		"u": "4", "nn": "0", "nf": "1e-1000", "nu": "-1e1000", "f4": "1e-45", "f8": "1e-308", "fw": "5e-324", "fu": "5e-324", "num": "0.01", "i4": "1", "i2": "1",
 	}},
+	{outside: true, values: map[string]string{
+		"u": "4", "nn": "0", "nf": "(repeat('9', 131072) || '.' || repeat('9', 31))::numeric", "nu": "(repeat('9', 131072) || '.' || repeat('9', 31))::numeric",
+	}},
 	{outside: true, values: map[string]string{"u": "4", "nn": "0", "f4": "-1.2e-38", "f8": "-5e-324", "fw": "-1e-308", "fu": "-1e308", "nf": "-1e-200", "nu": "1e-16000"}},
 }
 

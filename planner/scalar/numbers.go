@@ -294,10 +294,14 @@ func (w *Writer) fits(c *call) error {
 		limit, least = largest4, least4
 	}
 	if !i.finite() || i.magnitude().Cmp(limit) > 0 || i.Least.Cmp(least) < 0 {
-		return pgerr.New(pgerr.NotAllowed, "the result of %s can be too large or too precise on protected data", c.fn.title()).At(c.at).
-			WithHint("Bound or round the operands: LEAST, GREATEST, round(x, 2).")
+		return tooLarge(c)
 	}
 	return nil
+}
+
+func tooLarge(c *call) error {
+	return pgerr.New(pgerr.NotAllowed, "the result of %s can be too large or too precise on protected data", c.fn.title()).At(c.at).
+		WithHint("Bound or round the operands: LEAST, GREATEST, round(x, 2).")
 }
 
 // roundTo writes round(x, digits) and trunc(x, digits).
@@ -310,8 +314,12 @@ func roundTo(w *Writer, c *call) (fragment, error) {
 		return fragment{}, pgerr.New(pgerr.NotAllowed, "%s to %d digits is not allowed on protected data", c.fn.title(), digits).At(c.at).
 			WithHint("Use at most %d digits.", keptDigits)
 	}
-	if i := w.Env.interval(c.args[0]); !i.Bounded() && !i.empty {
+	switch i := w.Env.interval(c.args[0]); {
+	case i.empty:
+	case !i.Bounded():
 		return fragment{}, w.noBounds(c.args[0])
+	case i.magnitude().Cmp(largestExact) > 0: // a number of most digits has no room for one more
+		return fragment{}, tooLarge(c)
 	}
 	x, err := w.operand(c.args[0])
 	if err != nil {

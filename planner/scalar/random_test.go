@@ -11,15 +11,15 @@ var kinds = []string{"int", "numeric", "float", "bool", "text", "date", "timesta
 
 // leaves are columns and constants by kind.
 var leaves = map[string][]string{
-	"int":         {"i2", "i4", "nn", "i8", "iu", "0", "1", "-1", "7", "3000000000", "$1", "NULL", "'5'", "i2", "i4", "i4"},
-	"numeric":     {"num", "nf", "nu", "0.0", "2.5", "-0.01", "$3", "1e10", "num", "num"},
-	"float":       {"f8", "f4", "fw", "fu", "f8", "f8", "'1e-5'::float8", "2.5::float4", "'1e150'::float8"},
+	"int":         {"i2", "i4", "nn", "i8", "iu", "0", "1", "-1", "7", "3000000000", "$1", "NULL", "'5'", "i2", "i4", "i4", "9223372036854775807", "-9223372036854775808", "-2147483648"},
+	"numeric":     {"num", "nf", "nu", "0.0", "2.5", "-0.01", "$3", "1e10", "num", "num", "1e200", "1e-300", "repeat('9', 131072)::numeric", "1e131071", "'NaN'::numeric", "-1e-16383"},
+	"float":       {"f8", "f4", "fw", "fu", "f8", "f8", "'1e-5'::float8", "2.5::float4", "'1e150'::float8", "'1e308'::float8", "'-5e-324'::float8", "'3.4e38'::float4", "'-0'::float8", "'NaN'::float8"},
 	"bool":        {"b", "true", "false", "b", "NULL::bool"},
 	"text":        {"s", "v", "c", "''", "'a b'", "'%'", "v", "v", "$2", "cc"},
-	"date":        {"d", "du", "'2022-02-28'::date", "d", "d", "current_date"},
-	"timestamp":   {"ts", "'2021-11-07 01:30:00'::timestamp", "ts", "ts"},
-	"timestamptz": {"tz", "$4", "tz", "tz"},
-	"interval":    {"interval '1 month'", "interval '1 day'", "interval '-3 hours 7 seconds'", "interval '1 year 2 months 3 days'", "iv"},
+	"date":        {"d", "du", "'2022-02-28'::date", "d", "d", "current_date", "'5874897-12-31'::date", "'4713-01-01 BC'::date", "'9999-12-31'::date", "'0001-01-01'::date", "'-infinity'::date"},
+	"timestamp":   {"ts", "'2021-11-07 01:30:00'::timestamp", "ts", "ts", "'294276-12-31 23:59:59'::timestamp", "'4713-01-01 BC'::timestamp", "'9999-12-31 23:59:59'::timestamp", "'0001-01-01'::timestamp", "'infinity'::timestamp"},
+	"timestamptz": {"tz", "$4", "tz", "tz", "'294276-12-31 23:59:59+00'::timestamptz", "'4713-01-01 00:00+00 BC'::timestamptz", "'9999-12-31 23:59:59+00'::timestamptz", "'0001-01-01 00:00+00'::timestamptz"},
+	"interval":    {"interval '1 month'", "interval '1 day'", "interval '-3 hours 7 seconds'", "interval '1 year 2 months 3 days'", "iv", "interval '3540000 months -107746537 days'", "interval '178000000 years'", "interval '2147483647 days -2147483647 days'", "interval '-9000 years 3287182 days'", "interval '2562047788 hours'"},
 }
 
 // forms are expressions by kind: {kind} stands for a smaller one.

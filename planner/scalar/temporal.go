@@ -89,6 +89,15 @@ func years(t Type) Interval {
 	return i
 }
 
+// remote reports whether the day of a moment is outside of these years. Postgres has more of
+// them, not the same for each type.
+func remote(at *big.Rat, t Type) bool {
+	if t.OID != oidDate {
+		at = floor(new(big.Rat).Quo(at, rat(microsPerDay)))
+	}
+	return !Interval{Low: at, High: at}.within(years(typ(oidDate)))
+}
+
 // momentBounds bounds a function by its arguments, which must have bounds.
 func momentBounds(f func(c *call, i ...Interval) Interval) func(*Env, *call) Interval {
 	return func(env *Env, c *call) Interval {
@@ -127,8 +136,7 @@ func moved(write func(w *Writer, c *call, x []fragment) (fragment, error)) func(
 			}
 		}
 		if i := w.Env.interval(c); moment(c.typ) && !i.within(years(c.typ)) {
-			return fragment{}, pgerr.New(pgerr.NotAllowed, "the result of %s can be out of range", c.fn.title()).At(c.at).
-				WithHint("Use a smaller interval.")
+			return fragment{}, outOfRange(c)
 		}
 		x := make([]fragment, len(c.args))
 		for i, a := range c.args {
@@ -182,6 +190,25 @@ func shiftBounds(env *Env, c *call) Interval {
 	})(env, c)
 }
 
+func outOfRange(c *call) error {
+	return pgerr.New(pgerr.NotAllowed, "the result of %s can be out of range", c.fn.title()).At(c.at).WithHint("Use a smaller interval.")
+}
+
+// strays reports whether a moment within i leaves the years that can be computed with while an
+// interval is added to it: months come first, then days, then time.
+func (d datum) strays(i Interval, t Type, sign int) bool {
+	low, high := i.Low, i.High
+	if t.OID == oidDate {
+		low, high = new(big.Rat).Mul(low, rat(microsPerDay)), new(big.Rat).Mul(high, rat(microsPerDay))
+	}
+	for _, step := range []datum{{months: d.months}, {months: d.months, days: d.days}} {
+		if !(Interval{Low: step.added(floor(low), sign), High: step.added(ceil(high), sign)}).within(years(typ(oidTimestamp))) {
+			return true
+		}
+	}
+	return false
+}
+
 // scaledBy rounds a multiple of unit.
 func scaledBy(r, unit *big.Rat, round func(*big.Rat) *big.Rat) *big.Rat {
 	x := round(new(big.Rat).Quo(r, unit))
@@ -212,12 +239,19 @@ func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 	if c.args[0].Type().OID == oidInterval {
 		at, by = 1, 0
 	}
-	if !zoned(c.typ) {
-		return operatorSQL(c.fn.name, x[at].sql, x[by].sql, typ(oidTimestamp)), nil
-	}
 	d, err := w.Env.datum(c.args[by].(*constant))
 	if err != nil {
 		return fragment{}, err
+	}
+	sign := 1
+	if c.fn.name == "-" {
+		sign = -1
+	}
+	if i := w.Env.interval(c.args[at]); i.Bounded() && !d.null && d.strays(i, c.args[at].Type(), sign) {
+		return fragment{}, outOfRange(c)
+	}
+	if !zoned(c.typ) {
+		return operatorSQL(c.fn.name, x[at].sql, x[by].sql, typ(oidTimestamp)), nil
 	}
 	zone, err := w.sessionZone(c.zone, c.at)
 	if err != nil {

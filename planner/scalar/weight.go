@@ -1,12 +1,17 @@
 package scalar
 
-import "math"
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+)
 
 // charsPerStep is how many characters of a text count as one step of work.
 const charsPerStep = 64
 
-// queryWeight is the weight of a sub-select, beside that of the conditions in it.
-const queryWeight = 500
+// queryWeight is the weight of a sub-select, beside that of the conditions in it: for the one
+// row that a condition picks, it can read a table.
+const queryWeight = 1 << 13
 
 // Weight bounds the work of computing e for one row, in steps: its nodes, those of derived
 // columns at each of their references (Postgres puts them there), and the texts that are
@@ -19,7 +24,10 @@ func (env *Env) Weight(e Expr) int64 {
 	case *Query:
 		return queryWeight
 	case *constant:
-		if e.typ.Family() == TextFamily {
+		switch {
+		case e.typ.Array:
+			n = added(n, env.arrayWeight(e))
+		case e.typ.Family() == TextFamily:
 			n += int64(env.textLength(e)) / charsPerStep
 		}
 	case *call:
@@ -35,6 +43,25 @@ func (env *Env) Weight(e Expr) int64 {
 		n = added(n, env.Weight(o))
 	}
 	return n
+}
+
+// arrayWeight is a step for each element of a constant array, and for the texts in it: ALL
+// compares a value with one after the other.
+func (env *Env) arrayWeight(c *constant) int64 {
+	if c.fold >= len(env.Values) {
+		return math.MaxInt64
+	}
+	v := env.Values[c.fold]
+	n := int64(len(v.Bytes)) / charsPerStep
+	if !v.Binary {
+		return n + int64(bytes.Count(v.Bytes, []byte(",")))
+	}
+	const header, dimension = 12, 8 // array_send in src/backend/utils/adt/arrayfuncs.c
+	elements := int64(0)
+	for i := header; i+dimension <= len(v.Bytes) && i < header+dimension*int(binary.BigEndian.Uint32(v.Bytes)); i += dimension {
+		elements = max(elements, 1) * int64(binary.BigEndian.Uint32(v.Bytes[i:]))
+	}
+	return n + elements
 }
 
 func (env *Env) columnWeight(c *Column) int64 {

@@ -249,7 +249,7 @@ func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 	}
 	if f.typ.OID == oidNumeric && scaleOf(c.Type) < 0 {
 		digits := strconv.Itoa(keptDigits)
-		sql = "CASE WHEN pg_catalog.scale(" + sql + ") OPERATOR(pg_catalog.>) " + digits + " THEN pg_catalog.round(" + sql + ", " + digits + ") ELSE " + sql + " END"
+		sql = "CASE WHEN pg_catalog.scale(" + sql + ") OPERATOR(pg_catalog.>) " + digits + " THEN pg_catalog.trunc(" + sql + ", " + digits + ") ELSE " + sql + " END"
 	}
 	x := sql
 	if low, high, ok := literals(i, f.typ); ok {
@@ -329,6 +329,10 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 		if !d.null && d.number == nil {
 			return fragment{}, pgerr.New(pgerr.NotAllowed, "a constant that is not finite can only be compared on protected data").At(e.at).
 				WithHint("Use a finite value.")
+		}
+		if moment(e.typ) && !d.null && remote(d.number, e.typ) {
+			return fragment{}, pgerr.New(pgerr.NotAllowed, "a date outside of the years 1 to 9999 can only be compared on protected data").At(e.at).
+				WithHint("Use a date in these years.")
 		}
 		if e.typ.OID == oidFloat4 {
 			return fragment{sql: castSQL(f.sql, typ(oidFloat8)), typ: typ(oidFloat8)}, nil
