@@ -6,7 +6,7 @@ BIN := bin/dpproxy
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race lint fmt golden nafld bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing generate clients
+.PHONY: help setup setup-test build demo test race lint fmt golden nafld bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ clients: setup-test ## drive every client, and run the suites of pgx and lib/pq 
 
 race: setup-test ## run the tests of concurrent packages under the race detector
 	$(GO) test -race -timeout 15m ./accountant/... ./wire/... ./proxy/... ./mechanisms/...
+
+FOR ?= 10m
+soak: setup-test ## let 200 clients do all that clients do for long: make soak FOR=1h
+	$(GO) test -count=1 -timeout 0 -run '^TestSoak$$' -v ./integration -args -soak $(FOR)
 
 lint: ## check style (builds the pinned tools at first)
 	$(TOOL) golangci-lint fmt --diff

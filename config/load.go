@@ -48,7 +48,7 @@ func Parse(name string, src []byte) (*Policy, error) {
 		Allowances:   map[catalog.Name]Allowance{},
 		Defaults:     Defaults{EpsilonPico: defaultEpsilon, Mechanism: "auto", Confidence: 0.95, DeltaAtto: defaultDelta, TargetFraction: 1, Refine: true},
 		Limits: Limits{
-			StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8,
+			StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8, DataQueue: 1000,
 			FailedLogins: 20, IdleSession: 24 * time.Hour, IdleTransaction: time.Hour,
 			MaxPublicFanout: 1000, MaxWork: 1_000_000, ReplyGrid: 20 * time.Millisecond,
 		},
@@ -70,9 +70,13 @@ func (p *Policy) complete() {
 	if p.SecretFile == "" {
 		p.SecretFile = filepath.Join(p.Ledger.Dir, "secret")
 	}
-	for _, n := range []*int{&p.Limits.AnalystConnections, &p.Limits.AddressConnections} {
+	l := &p.Limits
+	for n, all := range map[*int]int{
+		&l.AnalystConnections: l.Connections, &l.AddressConnections: l.Connections,
+		&l.AnalystDataConnections: l.DataConnections, &l.AnalystDataQueue: l.DataQueue,
+	} {
 		if *n == 0 {
-			*n = p.Limits.Connections
+			*n = all
 		}
 	}
 	for i, a := range p.Analysts {

@@ -133,6 +133,12 @@ type Limits struct {
 	IdleSession        time.Duration // 24 h
 	IdleTransaction    time.Duration // 1 h
 	DataConnections    int           // connections to the protected database; 8
+	// AnalystDataConnections are those of one analyst at a time; as DataConnections.
+	AnalystDataConnections int
+	// DataQueue is how many statements may wait for one; 1,000.
+	DataQueue int
+	// AnalystDataQueue is how many of these one analyst may have; as DataQueue.
+	AnalystDataQueue int
 	// MaxPublicFanout is how many rows of a public table one row may be joined with
 	// unless keys prove fewer; 1,000.
 	MaxPublicFanout int64

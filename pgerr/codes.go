@@ -16,7 +16,7 @@ var (
 	Syntax                = declare("42601", "syntax_error", "The statement cannot be parsed.")
 	StatementTooComplex   = declare("54001", "statement_too_complex", "The statement is longer, or has a longer chain of operators, than dpproxy parses.")
 	ProgramLimitExceeded  = declare("54000", "program_limit_exceeded", "A limit of dpproxy is exceeded: message size, statements, portals, groups.")
-	TooManyConnections    = declare("53300", "too_many_connections", "No more connections are allowed.")
+	TooManyConnections    = declare("53300", "too_many_connections", "No more connections are allowed, or too many statements wait for the protected database. Nothing was charged.")
 	QueryCanceled         = declare("57014", "query_canceled", "The statement was cancelled or ran out of time. What it was charged stays charged.")
 	AdminShutdown         = declare("57P01", "admin_shutdown", "dpproxy is shutting down.")
 	IdleSession           = declare("57P05", "idle_session_timeout", "The session was idle for longer than the policy allows.")

@@ -74,12 +74,11 @@ func (q *Query) Public() []parser.TableRef { return q.public }
 // Tables returns the protected tables that the statement's reads touch, path
 // tables and views included, each once.
 func (q *Query) Tables() []catalog.Name {
-	return slices.DeleteFunc(q.Proving(), func(n catalog.Name) bool { t := q.cat.tables[n]; return t != nil && t.public })
+	return slices.DeleteFunc(q.Relations(), func(n catalog.Name) bool { t := q.cat.tables[n]; return t != nil && t.public })
 }
 
-// Proving returns the relations whose schema the proofs of the reads depend on: those of
-// Tables, and the public ones that they join, as a key of one shows how often it can match.
-func (q *Query) Proving() []catalog.Name {
+// Relations returns what the statement's reads name: Tables and the public ones.
+func (q *Query) Relations() []catalog.Name {
 	var names []catalog.Name
 	for _, b := range q.blocks {
 		if !b.reads() {

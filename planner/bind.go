@@ -52,9 +52,9 @@ type Plan struct {
 	Event dp.ComposedEvent
 	// Tables are the protected tables that are read.
 	Tables []catalog.Name
-	// Proving are the relations whose schema must be the checked one while they are read:
-	// those of Tables, and public ones that are joined.
-	Proving []catalog.Name
+	// Relations are all that the reads name, public tables too: the plan is right as long
+	// as their schema is the one of the catalogue.
+	Relations []catalog.Name
 	// Shape is a digest of the statement without its constants.
 	Shape string
 	// Mechanism is the chosen kind.
@@ -89,7 +89,7 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Tables: q.Tables(), Proving: q.Proving(), unit: q.cat.unit, settings: s, Shape: shape, designer: &q.cat.designer, hidden: q.readsHiddenView()}
+	p := &Plan{Tables: q.Tables(), Relations: q.Relations(), unit: q.cat.unit, settings: s, Shape: shape, designer: &q.cat.designer, hidden: q.readsHiddenView()}
 	env := &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true} // the proxy reads from no other encoding
 	for _, b := range q.blocks {
 		if err := b.checkLevels(s); err != nil {

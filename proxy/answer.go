@@ -74,7 +74,7 @@ func (a *answer) draw(ctx context.Context, plan *planner.Plan, pre *prelude) ([]
 		receipt, err := a.charge(ctx, rest, known)
 		return known.released, receipt, err
 	}
-	conn, err := a.p.cfg.Data.acquire(ctx, rest, pre.timeout)
+	conn, err := a.acquire(ctx, rest, pre.timeout)
 	if err != nil {
 		return nil, nil, err
 	}

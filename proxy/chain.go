@@ -121,7 +121,7 @@ func (c *chains) prepare() error {
 
 // run holds, pays and reads, and then looks until every part has ended.
 func (c *chains) run(ctx context.Context, pre *prelude) (*receipt, error) {
-	conn, err := c.a.p.cfg.Data.acquire(ctx, c.plan, pre.timeout)
+	conn, err := c.a.acquire(ctx, c.plan, pre.timeout)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -35,25 +36,27 @@ type Data struct {
 }
 
 // sessionSettings are the settings that every session on the protected database
-// starts with and is checked to have.
+// starts with and is checked to have, as pg_settings writes them: times in milliseconds.
 var sessionSettings = map[string]string{
-	"default_transaction_read_only": "on",
-	"default_transaction_isolation": "repeatable read",
-	"search_path":                   "pg_catalog",
-	"client_encoding":               "UTF8",
-	"standard_conforming_strings":   "on",
-	"TimeZone":                      "UTC",
-	"DateStyle":                     "ISO, MDY",
-	"IntervalStyle":                 "postgres",
-	"extra_float_digits":            "1",
-	"bytea_output":                  "hex",
-	"row_security":                  "off", // raise rather than leave rows out
-	"jit":                           "off",
+	"default_transaction_read_only":  "on",
+	"default_transaction_isolation":  "repeatable read",
+	"default_transaction_deferrable": "off",
+	"search_path":                    "pg_catalog",
+	"client_encoding":                "UTF8",
+	"standard_conforming_strings":    "on",
+	"TimeZone":                       "UTC",
+	"DateStyle":                      "ISO, MDY",
+	"IntervalStyle":                  "postgres",
+	"extra_float_digits":             "1",
+	"bytea_output":                   "hex",
+	"row_security":                   "off", // raise rather than leave rows out
+	"jit":                            "off",
 	// A read aggregates per unit first: many groups, which parallel workers are worth.
-	"parallel_tuple_cost":   "0.01",
-	"lock_timeout":          "2s",
-	"transform_null_equals": "off",
-	"array_nulls":           "on",
+	"parallel_tuple_cost":                 "0.01",
+	"lock_timeout":                        "2000",
+	"idle_in_transaction_session_timeout": "5000", // a transaction comes in one piece
+	"transform_null_equals":               "off",
+	"array_nulls":                         "on",
 }
 
 // pingTimeout is how long an idle session may take to answer before it is given up.
@@ -71,7 +74,9 @@ func OpenData(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, se
 	// however short the time was.
 	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
 	cfg.PingTimeout = pingTimeout
-	cfg.AfterConnect = prepareSession
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		return checkSession(ctx, conn, cfg.ConnConfig.RuntimeParams)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -88,20 +93,32 @@ func (d *Data) Close() { d.pool.Close() }
 // are as they must be.
 func (d *Data) Ping(ctx context.Context) error { return d.pool.Ping(ctx) }
 
-// prepareSession checks the settings of a new session. In a database of another
-// encoding, texts that cannot be written in UTF-8 would make the rows that hold
-// them fail.
-func prepareSession(ctx context.Context, conn *pgx.Conn) error {
+// settingsSQL asks for settings as the session has them.
+const settingsSQL = "SELECT name, setting FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) ANY($1)"
+
+// checkSession checks the settings of a new session: what is between dpproxy and the
+// database may have lost them. In a database of another encoding, texts that cannot be
+// written in UTF-8 would make the rows that hold them fail.
+func checkSession(ctx context.Context, conn *pgx.Conn, want map[string]string) error {
 	if got := conn.PgConn().ParameterStatus("server_encoding"); got != "UTF8" {
 		return fmt.Errorf("the protected database has the encoding %s: dpproxy needs UTF8", got)
 	}
-	for name, want := range sessionSettings {
-		var got string
-		if err := conn.QueryRow(ctx, "SELECT pg_catalog.current_setting($1)", name).Scan(&got); err != nil {
-			return err
-		}
-		if got != want {
-			return fmt.Errorf("the protected database does not let dpproxy set %s to %q", name, want)
+	names := slices.Sorted(maps.Keys(want))
+	rows, err := conn.Query(ctx, settingsSQL, pgx.QueryExecModeExec, names)
+	if err != nil {
+		return err
+	}
+	have := map[string]string{}
+	var name, setting string
+	if _, err := pgx.ForEachRow(rows, []any{&name, &setting}, func() error {
+		have[name] = setting
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if have[name] != want[name] {
+			return fmt.Errorf("the protected database does not let dpproxy set %s to %q", name, want[name])
 		}
 	}
 	return nil
@@ -122,20 +139,26 @@ func pads(secret []byte) (inner, outer []byte) {
 	return inner, outer
 }
 
+// sessions returns how many statements can read at a time.
+func (d *Data) sessions() int { return int(d.pool.Config().MaxConns) }
+
 // connection is one session on the protected database, taken for one statement.
 type connection struct {
 	data *Data
 	conn *pgxpool.Conn
 	// unchanged is the prepared statement that checks the schema of what the statement reads.
 	unchanged string
+	leave     func() // the queue
 }
 
-// acquire takes a session before the charge, so that an unreachable database
-// costs nothing. Nothing has been sent to it for the statement.
+// acquire waits for the turn of a statement and takes a session for it before the
+// charge, so that an unreachable database costs nothing. Nothing has been sent to it for
+// the statement.
 //
-// It waits for one as long as the analyst's own timeout allows.
-func (d *Data) acquire(ctx context.Context, plan *planner.Plan, timeout time.Duration) (*connection, error) {
-	if t, off := d.turnedOff(plan.Proving); off {
+// It waits as long as the analyst's own timeout allows.
+func (a *answer) acquire(ctx context.Context, plan *planner.Plan, timeout time.Duration) (*connection, error) {
+	d := a.p.cfg.Data
+	if t, off := d.turnedOff(plan.Relations); off {
 		return nil, schemaChanged(t)
 	}
 	if timeout > 0 {
@@ -143,22 +166,47 @@ func (d *Data) acquire(ctx context.Context, plan *planner.Plan, timeout time.Dur
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
 		defer cancel()
 	}
-	conn, err := d.pool.Acquire(ctx)
+	err := a.p.queue.enter(ctx, a.analyst)
 	if err == nil {
-		c := &connection{data: d, conn: conn}
-		if err = c.prepare(ctx, plan); err == nil {
+		leave := func() { a.p.queue.leave(a.analyst) }
+		var c *connection
+		if c, err = d.connect(ctx, plan, leave); err == nil {
 			return c, nil
 		}
-		conn.Release()
+		leave()
 	}
-	switch cause := context.Cause(ctx); {
+	return nil, acquireError(ctx, err)
+}
+
+// acquireError tells a client why his statement has no session.
+func acquireError(ctx context.Context, err error) error {
+	const nothing = "Nothing was charged. Try again later."
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(err, errQueueFull):
+		return pgerr.New(pgerr.TooManyConnections, "too many statements are waiting for the protected database").WithHint(nothing)
 	case errors.Is(cause, errTimeout):
-		return nil, pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
+		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
 	case cause != nil:
-		return nil, pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 	}
-	return nil, pgerr.New(pgerr.DataUnavailable, "the protected database cannot be reached").
-		WithHint("Nothing was charged. Try again later.")
+	return pgerr.New(pgerr.DataUnavailable, "the protected database cannot be reached").WithHint(nothing)
+}
+
+// connect takes a session out of the pool.
+func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*connection, error) {
+	conn, err := d.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{data: d, conn: conn, leave: leave}
+	if err := c.prepare(ctx, plan); err != nil {
+		// A cancel request may be under way, which must not hit the next statement.
+		_ = conn.Conn().Close(context.WithoutCancel(ctx))
+		conn.Release()
+		return nil, err
+	}
+	return c, nil
 }
 
 func (d *Data) turnedOff(tables []catalog.Name) (catalog.Name, bool) {
@@ -177,7 +225,7 @@ func (d *Data) turnedOff(tables []catalog.Name) (catalog.Name, bool) {
 func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 	c.unchanged = "unchanged"
 	want := map[uint32]string{}
-	for _, t := range plan.Proving {
+	for _, t := range plan.Relations {
 		source := c.data.catalog.Source(t)
 		want[source.OID] = source.Fingerprint
 		c.unchanged += "_" + strconv.FormatUint(uint64(source.OID), 10)
@@ -186,7 +234,11 @@ func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 	return err
 }
 
-func (c *connection) release() { c.conn.Release() }
+// release gives the session back to the pool, and its place to the next statement.
+func (c *connection) release() {
+	c.conn.Release()
+	c.leave()
+}
 
 func (d *Data) turnOff(t catalog.Name) {
 	d.mu.Lock()
@@ -220,12 +272,15 @@ func (c *connection) read(ctx context.Context, plan *planner.Plan, values []scal
 	}
 	r := &reading{c: c, plan: plan}
 	exacts, err := r.run(ctx, values)
+	cause := context.Cause(ctx) // before time passes that could turn a failure into a timeout
+	if err != nil || cause != nil {
+		// The session is in an unknown state, or a cancel request is still under way that
+		// would hit the next statement: it is closed, not reused.
+		_ = c.conn.Conn().Close(context.WithoutCancel(ctx))
+	}
 	if err == nil {
 		return exacts, nil
 	}
-	cause := context.Cause(ctx) // before time passes that could turn a failure into a timeout
-	// The connection is in an unknown state: it is closed, not reused.
-	_ = c.conn.Conn().Close(context.WithoutCancel(ctx))
 	switch {
 	case errors.Is(err, errChanged):
 		return nil, schemaChanged(r.changed)

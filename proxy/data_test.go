@@ -1,11 +1,18 @@
 package proxy_test
 
 import (
+	"context"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"dpproxy/accountant"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/proxy"
 )
@@ -28,6 +35,252 @@ func TestOtherEncodings(t *testing.T) {
 		err = data.Ping(t.Context())
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("database %s: %v, want %q", database, err, want)
+		}
+	}
+}
+
+// What loses a setting between dpproxy and the database, such as a pooler, is found out
+// before anything is read.
+func TestSessionSettings(t *testing.T) {
+	s := server(t)
+	for name, other := range map[string]string{
+		"default_transaction_read_only": "off", "default_transaction_isolation": "read committed", "default_transaction_deferrable": "on",
+		"search_path": "public", "client_encoding": "LATIN1", "standard_conforming_strings": "off", "TimeZone": "Asia/Tokyo",
+		"DateStyle": "German", "IntervalStyle": "iso_8601", "extra_float_digits": "0", "bytea_output": "escape", "row_security": "on",
+		"jit": "on", "parallel_tuple_cost": "1", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
+		"transform_null_equals": "on", "array_nulls": "off", "statement_timeout": "0",
+	} {
+		lost := &tap{edit: func(p map[string]string) {
+			if _, ok := p[name]; !ok {
+				t.Errorf("%s is not set", name)
+			}
+			p[name] = other
+		}}
+		if err := pingData(t, s, lost); err == nil || !strings.Contains(err.Error(), "set "+name+" to") {
+			t.Errorf("%s is %s: %v", name, other, err)
+		}
+	}
+	if err := pingData(t, s, &tap{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func pingData(t *testing.T, s *pgtemp.Server, p *tap) error {
+	t.Helper()
+	cfg, err := pgxpool.ParseConfig(s.URL("postgres", pgtemp.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "30000"
+	p.put(cfg)
+	data, err := proxy.OpenData(t.Context(), cfg, nil, []byte("a secret of thirty-two bytes here"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close()
+	return data.Ping(t.Context())
+}
+
+// A statement costs two round trips on the protected database: one that finds the session
+// alive, before the charge, and one for the transaction with all its reads.
+func TestRoundTrips(t *testing.T) {
+	p := &tap{}
+	w := newWorldOver(t, func(c *pgxpool.Config) { p.put(c); c.MaxConns = 1 }, func(*proxy.Config) {})
+	ana := connect(t, w.url("ana"))
+	const two = "SELECT (SELECT count(*) FROM patients), (SELECT avg(birth_year) FROM patients)"
+	exec := func() {
+		if _, err := ana.Exec(t.Context(), two); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec() // opens the session and prepares its fingerprints
+	before := p.writes()
+	exec()
+	if n := p.writes() - before; n != 2 {
+		t.Errorf("%d round trips, want 2", n)
+	}
+}
+
+// Nothing that an analyst writes is text of a statement on the protected database:
+// neither constants, which travel as parameters, nor names, nor comments.
+func TestNoClientText(t *testing.T) {
+	p := &tap{}
+	w := newWorldOver(t, p.put, func(*proxy.Config) {})
+	ana := connect(t, w.url("ana"))
+	before := len(p.statements())
+	for _, sql := range []string{
+		"SELECT count(*) AS zebra FROM patients /* zebra */ WHERE sex = 'zebra' -- zebra",
+		`SELECT "Zebra".sex, count(*) "zebra" FROM patients AS "Zebra" WHERE "Zebra".birth_year > 19771 GROUP BY "Zebra".sex`,
+		"WITH zebra AS (SELECT id AS zebra, sex FROM patients WHERE sex LIKE 'zebra%') SELECT count(*) FROM zebra",
+		"SET application_name = 'zebra'; SELECT sum(least(greatest(zebra.birth_year, 19771), 19772)) FROM patients zebra WHERE sex IN ('zebra', 'f')",
+		"DECLARE zebra CURSOR WITH HOLD FOR SELECT count(*) FROM visits WHERE day > date '1977-11-30'",
+		"PREPARE zebra AS SELECT count(*) FROM patients WHERE birth_year = $1; EXECUTE zebra (19771)",
+	} {
+		if _, err := ana.Exec(t.Context(), sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	all := p.statements()[before:]
+	reads := 0
+	for _, text := range all {
+		if strings.Contains(text, `"patients"`) || strings.Contains(text, `"visits"`) {
+			reads++
+		}
+		for _, theirs := range []string{"zebra", "1977"} {
+			if strings.Contains(strings.ToLower(text), theirs) {
+				t.Errorf("%q is in %s", theirs, text)
+			}
+		}
+	}
+	if reads < 6 {
+		t.Errorf("%d of %d statements read: the tap misses them", reads, len(all))
+	}
+}
+
+// A cancel request that comes late, when its statement has its answer, does not hit the
+// next one on the protected database.
+func TestLateCancel(t *testing.T) {
+	p := &tap{}
+	w := newWorldOver(t, func(c *pgxpool.Config) { p.put(c); c.MaxConns = 1 }, func(*proxy.Config) {})
+	url := w.data.URL("postgres", pgtemp.Superuser)
+	const sql = "SELECT count(*) FROM patients"
+	ask := func() (*pgx.Conn, chan error) {
+		conn, answered := connect(t, w.url("ana")), make(chan error, 1)
+		go func() {
+			_, err := conn.Exec(t.Context(), sql)
+			answered <- err
+		}()
+		return conn, answered
+	}
+	unlock := lockPatients(t, url)
+	first, answered := ask()
+	eventually(t, "the first read waits", func() bool { return readers(t, url) == 1 })
+	p.holdCancels()
+	if err := first.PgConn().CancelRequest(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "its cancel request is under way", func() bool { return p.canceling() == 1 })
+	unlock()
+	if err := <-answered; err != nil {
+		t.Fatalf("the answer that was paid for: %v", err)
+	}
+	unlock = lockPatients(t, url)
+	_, answered = ask()
+	eventually(t, "the second read waits", func() bool { return readers(t, url) == 1 })
+	if n := p.deliver(); n != 1 {
+		t.Fatalf("%d cancel requests", n)
+	}
+	unlock()
+	if err := <-answered; err != nil {
+		t.Errorf("the next statement: %v", err)
+	}
+}
+
+// A cancel request that reaches the mirror while the mirror describes the rewritten
+// statement cancels, costs nothing, and is no fault of dpproxy.
+func TestCancelWhileDescribing(t *testing.T) {
+	w := newWorld(t)
+	url := w.mirror.URL("postgres", pgtemp.Superuser)
+	blocker, admin := connect(t, url), connect(t, url)
+	var once sync.Once
+	w.tap = &tap{before: func(sql string) {
+		if strings.Contains(sql, "unnest") { // which the session looks up for the first time
+			once.Do(func() { must(t, blocker, "BEGIN; LOCK TABLE pg_catalog.pg_proc IN ACCESS EXCLUSIVE MODE") })
+		}
+	}}
+	canceled := func() (yes bool) {
+		const sql = "SELECT coalesce(bool_or(pg_cancel_backend(pid)), false) FROM pg_stat_activity WHERE usename = 'ana' AND wait_event_type = 'Lock'"
+		if err := admin.QueryRow(t.Context(), sql).Scan(&yes); err != nil {
+			t.Fatal(err)
+		}
+		return yes
+	}
+	if canceled() { // which looks up all it needs
+		t.Fatal("the session waits already")
+	}
+	ana, answered := connect(t, w.url("ana")), make(chan error, 1)
+	const sql = "SELECT count(*) FROM patients"
+	go func() {
+		_, err := ana.Exec(t.Context(), sql)
+		answered <- err
+	}()
+	eventually(t, "the mirror is told to cancel", canceled)
+	if err := <-answered; code(err) != "57014" {
+		t.Errorf("the statement: %v", err)
+	}
+	if spent := w.spent(t, accountant.UnitScope, "patient"); spent != 0 {
+		t.Errorf("it cost %d", spent)
+	}
+	must(t, blocker, "ROLLBACK")
+	must(t, ana, sql)
+}
+
+// A statement that does not fit the queue is refused at no cost, and says so.
+func TestQueueIsFull(t *testing.T) {
+	w := newWorldOver(t, func(c *pgxpool.Config) { c.MaxConns = 1 }, func(c *proxy.Config) { c.Sharing.Waiting = 1 })
+	url := w.data.URL("postgres", pgtemp.Superuser)
+	const sql = "SELECT count(*) FROM patients"
+	unlock := lockPatients(t, url)
+	answers := make(chan error, 3)
+	for range 3 {
+		conn := connect(t, w.url("ana"))
+		go func() {
+			_, err := conn.Exec(t.Context(), sql)
+			answers <- err
+		}()
+	}
+	var pg *pgconn.PgError
+	if err := <-answers; !errors.As(err, &pg) || pg.Code != "53300" || !strings.Contains(pg.Hint, "Nothing was charged") {
+		t.Errorf("the third of three: %v", err)
+	}
+	unlock()
+	for range 2 {
+		if err := <-answers; err != nil {
+			t.Error(err)
+		}
+	}
+	before := w.spent(t, accountant.UnitScope, "patient")
+	if _, err := connect(t, w.url("ana")).Exec(t.Context(), sql); err != nil {
+		t.Fatal(err)
+	}
+	if one := w.spent(t, accountant.UnitScope, "patient") - before; before != 2*one {
+		t.Errorf("three statements, of which one was refused, cost %d, one costs %d", before, one)
+	}
+}
+
+// lockPatients holds a protected table, so that reads of it wait.
+func lockPatients(t *testing.T, url string) (unlock func()) {
+	t.Helper()
+	conn := connect(t, url)
+	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE patients IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() { conn.Close(context.Background()) }
+}
+
+// readers counts the reads that wait on the protected database.
+func readers(t *testing.T, url string) (n int) {
+	t.Helper()
+	conn := connect(t, url)
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dpproxy' AND wait_event_type = 'Lock'").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// eventually asks until ok, for at most ten seconds.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	for !ok() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("never: %s", what)
+		case <-tick.C:
 		}
 	}
 }

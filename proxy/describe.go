@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpproxy/parser"
+	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/wire"
 )
@@ -28,7 +29,8 @@ func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query,
 		return nil
 	}
 	d, err := m.Describe(ctx, a.parameterised(q, len(b.ParamOIDs)), b.ParamOIDs)
-	if refused, ok := errors.AsType[*wire.MirrorError](err); ok {
+	// A cancel request that was sent while the client's own text was described may arrive now.
+	if refused, ok := errors.AsType[*wire.MirrorError](err); ok && refused.Code != pgerr.QueryCanceled.String() {
 		return fmt.Errorf("proxy: the mirror refused a rewritten statement with SQLSTATE %s", refused.Code)
 	}
 	if err != nil {

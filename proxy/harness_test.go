@@ -31,6 +31,7 @@ type world struct {
 	data, mirror *pgtemp.Server
 	ledger       accountant.Ledger
 	addr         string
+	tap          *tap // to the mirror, if set
 }
 
 const schema = `
@@ -90,6 +91,12 @@ func newWorld(t testing.TB, limits ...accountant.Limit) *world {
 // newWorldWith changes the configuration first.
 func newWorldWith(t testing.TB, change func(*proxy.Config), limits ...accountant.Limit) *world {
 	t.Helper()
+	return newWorldOver(t, func(*pgxpool.Config) {}, change, limits...)
+}
+
+// newWorldOver changes how the protected database is reached, too.
+func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.Config), limits ...accountant.Limit) *world {
+	t.Helper()
 	ctx := t.Context()
 	w := &world{data: server(t), mirror: server(t)}
 	exec(t, w.data, schema)
@@ -105,6 +112,7 @@ func newWorldWith(t testing.TB, change func(*proxy.Config), limits ...accountant
 	if err != nil {
 		t.Fatal(err)
 	}
+	reach(cfg)
 	data, err := proxy.OpenData(ctx, cfg, cat, []byte("a secret of thirty-two bytes here"))
 	if err != nil {
 		t.Fatal(err)
@@ -220,6 +228,9 @@ func (w *world) serve(t testing.TB, p *proxy.Proxy) {
 				return nil, err
 			}
 			cfg.RuntimeParams = l.Params
+			if w.tap != nil {
+				cfg.DialFunc = w.tap.dial
+			}
 			return pgconn.ConnectConfig(ctx, cfg)
 		},
 		Logger: slog.New(slog.NewTextHandler(logWriter{t}, nil)),

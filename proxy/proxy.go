@@ -17,8 +17,8 @@ import (
 	"dpproxy/wire"
 )
 
-// Config is what a Proxy is made of. All fields but Views, Answers, Grid, Log and Now are
-// required.
+// Config is what a Proxy is made of. All fields but Views, Answers, Grid, Sharing, Log and
+// Now are required.
 type Config struct {
 	Catalog *planner.Catalog
 	// Views are the views over protected tables.
@@ -32,6 +32,8 @@ type Config struct {
 	Defaults  Defaults
 	Answers   Answers
 	Grid      Grid
+	// Sharing says how statements share the sessions of Data.
+	Sharing Sharing
 	// Limits bound the work of a statement.
 	Limits planner.Limits
 	Source mechanisms.Source
@@ -95,6 +97,7 @@ type Proxy struct {
 	incidents *incidents
 	history   *history
 	prices    *prices
+	queue     *queue
 	measures  map[accountant.Scope]dp.Measure
 }
 
@@ -103,7 +106,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{cfg: cfg, texts: newCache(), prices: &prices{}, measures: map[accountant.Scope]dp.Measure{}}
+	p := &Proxy{cfg: cfg, texts: newCache(), prices: &prices{}, queue: newQueue(cfg.Data.sessions(), cfg.Sharing), measures: map[accountant.Scope]dp.Measure{}}
 	p.Reload(cfg.Analysts, cfg.Defaults)
 	var names []string
 	for _, n := range append(cfg.Catalog.Protected(), cfg.Views...) {

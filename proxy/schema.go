@@ -67,10 +67,10 @@ func (r *reading) turnOffChanged(ctx context.Context) catalog.Name {
 	var changed []catalog.Name
 	_, err := conn.Exec(ctx, "ROLLBACK")
 	if err == nil {
-		changed, err = d.compare(ctx, conn, r.plan.Proving)
+		changed, err = d.compare(ctx, conn, r.plan.Relations)
 	}
 	if err != nil || len(changed) == 0 {
-		changed = r.plan.Proving
+		changed = r.plan.Relations
 	}
 	for _, n := range changed {
 		d.turnOff(n)
@@ -86,7 +86,7 @@ func (a *answer) checkSchema(analysed *analysed) error {
 		names = append(names, tableName(t))
 	}
 	if analysed.err == nil {
-		names = append(names, analysed.query.Proving()...)
+		names = append(names, analysed.query.Relations()...)
 	}
 	if t, off := a.p.cfg.Data.turnedOff(names); off {
 		return schemaChanged(t)
@@ -108,7 +108,7 @@ func orChanged(err error) error {
 // foreign tables: nothing is proved by them, and not all of them can be locked.
 func (d *Data) lockSQL(plan *planner.Plan) string {
 	var names []string
-	for _, t := range plan.Proving {
+	for _, t := range plan.Relations {
 		if kind := d.catalog.Source(t).Kind; kind == 'r' || kind == 'p' || slices.Contains(plan.Tables, t) {
 			names = append(names, parser.QuoteIdent(t.Schema)+"."+parser.QuoteIdent(t.Name))
 		}

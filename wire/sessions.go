@@ -64,12 +64,12 @@ func (r *sessions) remove(s *Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byPID, s.key.pid)
-	last := r.senders[s.process]
+	process, last := s.process, r.senders[s.process] // not the session: it has large buffers
 	time.AfterFunc(notifyMemory, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.senders[s.process] == last {
-			delete(r.senders, s.process)
+		if r.senders[process] == last {
+			delete(r.senders, process)
 		}
 	})
 }

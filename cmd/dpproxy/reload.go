@@ -53,6 +53,9 @@ func fixedKeys(old, policy *config.Policy) []string {
 		{"privacy_unit", []any{old.Tables.Unit, old.Unit}, []any{policy.Tables.Unit, policy.Unit}},
 		{"tables", []any{old.Tables.Tables, old.TableBudgets}, []any{policy.Tables.Tables, policy.TableBudgets}},
 		{"limits.data_connections", old.Limits.DataConnections, policy.Limits.DataConnections},
+		{"limits.analyst_data_connections", old.Limits.AnalystDataConnections, policy.Limits.AnalystDataConnections},
+		{"limits.data_queue", old.Limits.DataQueue, policy.Limits.DataQueue},
+		{"limits.analyst_data_queue", old.Limits.AnalystDataQueue, policy.Limits.AnalystDataQueue},
 		{"limits.statement_timeout", old.Limits.StatementTimeout, policy.Limits.StatementTimeout},
 		{"answers", old.Answers, policy.Answers},
 	} {

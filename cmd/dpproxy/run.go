@@ -72,6 +72,10 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		Relations: s.relations(slices.Concat(cat.Protected(), cat.Public(), s.views())),
 		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: s.defaults(), Now: time.Now,
 		Limits: planner.Limits{PublicFanout: s.policy.Limits.MaxPublicFanout, Work: s.policy.Limits.MaxWork},
+		Sharing: proxy.Sharing{
+			AnalystSessions: s.policy.Limits.AnalystDataConnections,
+			Waiting:         s.policy.Limits.DataQueue, AnalystWaiting: s.policy.Limits.AnalystDataQueue,
+		},
 		Grid: proxy.Grid{
 			Quantum: s.policy.Limits.ReplyGrid, Now: time.Now,
 			Wait: func(d time.Duration) { <-time.NewTimer(d).C },

@@ -1,0 +1,165 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// Sharing says how the statements of analysts share the sessions on the protected
+// database. A zero is replaced by the default.
+type Sharing struct {
+	AnalystSessions int // that one analyst has at a time; default all
+	Waiting         int // statements that wait for one; default no limit
+	AnalystWaiting  int // of these, of one analyst; default as Waiting
+}
+
+var errQueueFull = errors.New("proxy: too many statements wait for the protected database")
+
+// A queue lets as many statements through as there are sessions on the protected
+// database. One that becomes free goes to the analyst who has the fewest, and of several
+// to the one who was last served longest ago, in turn: so nobody's many statements keep the
+// few of another waiting.
+type queue struct {
+	sessions int
+	limits   Sharing
+
+	mu       sync.Mutex
+	running  int
+	waiting  int
+	clock    uint64                // counts turns and arrivals of analysts
+	analysts map[string]*allotment // by analyst; of those who have a session or wait for one
+}
+
+// allotment is what one analyst has of the queue.
+type allotment struct {
+	running int
+	served  uint64  // when he was last served, or came
+	waiting []*turn // oldest first
+}
+
+// turn is the place of a statement that waits.
+type turn struct {
+	come chan struct{} // closed when the statement has a session
+}
+
+func newQueue(sessions int, limits Sharing) *queue {
+	if limits.AnalystSessions <= 0 {
+		limits.AnalystSessions = sessions
+	}
+	if limits.AnalystWaiting <= 0 {
+		limits.AnalystWaiting = limits.Waiting
+	}
+	return &queue{sessions: sessions, limits: limits, analysts: map[string]*allotment{}}
+}
+
+// enter waits for the turn of a statement; leave must follow unless it fails. It fails
+// with errQueueFull, or with the cause of the end of ctx.
+func (q *queue) enter(ctx context.Context, analyst string) error {
+	t, err := q.arrive(analyst)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-t.come:
+		return nil
+	case <-ctx.Done():
+		q.abandon(analyst, t)
+		return context.Cause(ctx)
+	}
+}
+
+func (q *queue) arrive(analyst string) (*turn, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.analysts[analyst]
+	if s == nil {
+		q.clock++
+		s = &allotment{served: q.clock} // behind who waits already
+	}
+	// Whoever waits cannot have a session now, and his waiting stops nobody else.
+	if !q.free(s) && q.full(s) {
+		return nil, errQueueFull
+	}
+	q.analysts[analyst] = s
+	q.waiting++
+	t := &turn{come: make(chan struct{})}
+	s.waiting = append(s.waiting, t)
+	q.dispatch()
+	return t, nil
+}
+
+// free reports whether there is a session for a statement of an analyst.
+func (q *queue) free(s *allotment) bool {
+	return q.running < q.sessions && s.running < q.limits.AnalystSessions
+}
+
+func (q *queue) full(s *allotment) bool {
+	return q.limits.Waiting > 0 && q.waiting >= q.limits.Waiting ||
+		q.limits.AnalystWaiting > 0 && len(s.waiting) >= q.limits.AnalystWaiting
+}
+
+// dispatch gives away what is free.
+func (q *queue) dispatch() {
+	for s := q.next(); s != nil; s = q.next() {
+		t := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		q.clock++
+		s.served = q.clock
+		s.running++
+		q.running++
+		q.waiting--
+		close(t.come)
+	}
+}
+
+// next returns whose turn it is, or nil.
+func (q *queue) next() *allotment {
+	var best *allotment
+	for _, s := range q.analysts {
+		if len(s.waiting) == 0 || !q.free(s) {
+			continue
+		}
+		if best == nil || s.running < best.running || s.running == best.running && s.served < best.served {
+			best = s
+		}
+	}
+	return best
+}
+
+// leave gives the session of a statement back.
+func (q *queue) leave(analyst string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.analysts[analyst]
+	s.running--
+	q.running--
+	q.forget(analyst, s)
+	q.dispatch()
+}
+
+// abandon takes a statement out that does not wait any more.
+func (q *queue) abandon(analyst string, t *turn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.analysts[analyst]
+	for i, other := range s.waiting {
+		if other == t {
+			s.waiting = append(s.waiting[:i:i], s.waiting[i+1:]...)
+			q.waiting--
+			q.forget(analyst, s)
+			return
+		}
+	}
+	// Its turn came meanwhile.
+	s.running--
+	q.running--
+	q.forget(analyst, s)
+	q.dispatch()
+}
+
+func (q *queue) forget(analyst string, s *allotment) {
+	if s.running == 0 && len(s.waiting) == 0 {
+		delete(q.analysts, analyst)
+	}
+}
