@@ -104,12 +104,12 @@ func orChanged(err error) error {
 	return err
 }
 
-// lockSQL locks what a plan reads against changes of its schema. Postgres locks no
-// materialised views and foreign tables: these are public, and nothing is proved by them.
+// lockSQL locks what a plan reads against changes of its schema, but for public views and
+// foreign tables: nothing is proved by them, and not all of them can be locked.
 func (d *Data) lockSQL(plan *planner.Plan) string {
 	var names []string
 	for _, t := range plan.Relations {
-		if kind := d.catalog.Source(t).Kind; kind != 'm' && kind != 'f' {
+		if kind := d.catalog.Source(t).Kind; kind == 'r' || kind == 'p' || slices.Contains(plan.Tables, t) {
 			names = append(names, parser.QuoteIdent(t.Schema)+"."+parser.QuoteIdent(t.Name))
 		}
 	}
