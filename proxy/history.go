@@ -12,6 +12,19 @@ import (
 // historyKept bounds the statements that are shown, of one analyst.
 const historyKept = 1000
 
+// statementKept bounds the text that is kept of a statement, in bytes.
+const statementKept = 4096
+
+// abridged is what is kept of a statement's text.
+func abridged(statement string) string {
+	statement = strings.TrimSpace(statement)
+	if len(statement) <= statementKept {
+		return statement
+	}
+	const ellipsis = "…"
+	return strings.Clone(strings.ToValidUTF8(statement[:statementKept-len(ellipsis)], "") + ellipsis)
+}
+
 // historyRow is a row of dp.history: a statement of the analyst that was answered.
 type historyRow struct {
 	Number    int64       `json:"number"`
@@ -37,7 +50,7 @@ type history struct {
 
 // add notes a statement that was answered.
 func (h *history) add(analyst, statement string, plan *planner.Plan, released [][]*planner.Released, r *receipt) {
-	row := historyRow{Statement: strings.TrimSpace(statement), Mechanism: plan.Mechanism, Cost: "0", Error: strings.Join(errorBars(plan, released), ", ")}
+	row := historyRow{Statement: abridged(statement), Mechanism: plan.Mechanism, Cost: "0", Error: strings.Join(errorBars(plan, released), ", ")}
 	if r != nil {
 		measure := r.debits[0].Loss.Measure().String()
 		row.Measure, row.Cost = &measure, pico(r.debits[0].Loss.Pico())
