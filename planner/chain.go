@@ -25,6 +25,8 @@ type Chain struct {
 	// PoolPico is what all looks may cost together, and PilotPico the first, in 10⁻¹² of ρ
 	// or, for laplace_reduction, of ε.
 	PoolPico, PilotPico int64
+	// AskedPico is what the statement was allowed, of ε, however little is left.
+	AskedPico int64
 	// Measures are those of the part, in order.
 	Measures []ChainMeasure
 
@@ -72,7 +74,7 @@ const (
 // newChain returns the chain of a part. The boundary depends on the part and the policy
 // alone, so that whoever asks for another error can go on from where this one ends.
 func (p *Part) newChain(mechanism string, poolPico int64, s Settings) (*Chain, error) {
-	c := &Chain{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.measures))), target: s.Target, part: p}
+	c := &Chain{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.measures))), AskedPico: s.EpsilonPico, target: s.Target, part: p}
 	typical := float64(halfSquare(max(s.TypicalPico, 1))) / dp.PicoPerUnit / float64(len(p.measures))
 	for i, m := range p.measures {
 		cm := ChainMeasure{Sensitivity: m.sensitivity, beta: s.Alpha / float64(p.together(i))}
@@ -340,7 +342,7 @@ func (b *BlockPlan) Request() []byte {
 	var s []byte
 	for _, p := range b.Parts {
 		if p.Chain != nil {
-			s = fmt.Appendf(s, "%+v %d ", p.Chain.target, p.Chain.PoolPico)
+			s = fmt.Appendf(s, "%+v %d ", p.Chain.target, p.Chain.AskedPico)
 		}
 	}
 	return s

@@ -33,6 +33,8 @@ type prelude struct {
 	// a temporary table.
 	shadowed bool
 	values   []scalar.Value
+	// leftPico is what a chain may spend where no more is left; 0: what its settings say.
+	leftPico int64
 }
 
 // The fixed columns of the prelude, after the settings.
