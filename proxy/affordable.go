@@ -29,7 +29,10 @@ func (a *answer) affordable(ctx context.Context, analysed *analysed, pre *prelud
 	}
 	left, fits := a.left(ctx, rest, known.owed)
 	most, err := a.p.prices.price(rest.Event, dp.ZCDP)
-	if err != nil || fits || left < most.Pico()/leastUseful {
+	if err != nil {
+		return nil, err
+	}
+	if fits || left < most.Pico()/leastUseful {
 		return plan, nil // the ledger refuses what does not fit
 	}
 	lessened := *pre
