@@ -140,12 +140,7 @@ func (o *output) rank(p *Part, row numbers) *string {
 	d := o.distribution(p, row)
 	switch o.kind { //nolint:exhaustive // percentiles follow
 	case minimum, maximum:
-		t := p.tree(o)
-		find := t.Min
-		if o.kind == maximum {
-			find = t.Max
-		}
-		x, ok := must(find(p.alpha)).Value(d)
+		x, ok := p.extreme(o).Value(d)
 		if !ok {
 			return nil
 		}
@@ -162,6 +157,15 @@ func (o *output) rank(p *Part, row numbers) *string {
 	}
 	s := ArrayText(cells)
 	return &s
+}
+
+// extreme returns the estimator of MIN or MAX.
+func (p *Part) extreme(o *output) *estimate.Extreme {
+	t := p.tree(o)
+	if o.kind == minimum {
+		return must(t.Min(p.alpha))
+	}
+	return must(t.Max(p.alpha))
 }
 
 func (o *output) quantile(d *estimate.Distribution, q float64) *string {
