@@ -34,8 +34,8 @@ func TestAccuracyGroups(t *testing.T) {
 		title    string
 		settings []string
 	}{
-		{"5 % of each group, or 1 person", []string{"dp.relative_error=0.05", "dp.error=1"}},
-		{"all groups as precise as 1 person", []string{"dp.error=1", "dp.mechanism=brownian"}},
+		{"5 % of each group, or 2 people", []string{"dp.relative_error=0.05", "dp.error=2"}},
+		{"all groups as precise as 2 people", []string{"dp.error=2", "dp.mechanism=brownian"}},
 		{"5 % of each group, or 5 people", []string{"dp.relative_error=0.05", "dp.error=5"}},
 		{"all groups as precise as 5 people", []string{"dp.error=5", "dp.mechanism=brownian"}},
 		{"5 % of six groups of nine", []string{"dp.relative_error=0.05", "dp.target_fraction=0.6"}},
