@@ -46,7 +46,10 @@ func Parse(name string, src []byte) (*Policy, error) {
 		TableBudgets: map[catalog.Name]accountant.Budget{},
 		PartitionOf:  map[catalog.Name]catalog.Name{},
 		Allowances:   map[catalog.Name]Allowance{},
-		Defaults:     Defaults{EpsilonPico: defaultEpsilon, Mechanism: "auto", Confidence: 0.95, DeltaAtto: defaultDelta, TargetFraction: 1, Refine: true},
+
+		TableDefaults: map[catalog.Name]TableDefaults{},
+
+		Defaults: Defaults{EpsilonPico: defaultEpsilon, Mechanism: "auto", Confidence: 0.95, DeltaAtto: defaultDelta, TargetFraction: 1, Refine: true},
 		Limits: Limits{
 			StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8,
 			FailedLogins: 20, IdleSession: 24 * time.Hour, IdleTransaction: time.Hour,
