@@ -159,7 +159,7 @@ func (p *Plan) explainCandidates(w *tree) {
 		w.line(3, "%s", c)
 	}
 	for _, part := range p.parts() {
-		if part.Chain != nil {
+		if part.Chain != nil && (part.Chain.Independent() || p.settings.Pure) {
 			w.line(2, "expected price: %s", part.Chain.expectation(p.Chained().Symbol()))
 		}
 	}

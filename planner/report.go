@@ -12,9 +12,9 @@ import (
 
 // reports makes the aggregate one that asks for its error, as a double.
 func (a *aggregate) reports(call *parser.Aggregate) error {
-	number := !a.array && !isTime(a.result)
+	odd := a.array || isTime(a.result)
 	a.report, a.result, a.array = call.Report, scalar.Builtin(oidFloat8), false
-	if ends := a.report == "lower" || a.report == "upper"; a.ranked() && !(ends && number) {
+	if a.ranked() && (odd || a.report != "lower" && a.report != "upper") {
 		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, a.label).At(a.at).
 			WithHint("MIN, MAX and percentiles have dp.lower and dp.upper, of one number; count, sum, avg, variance and stddev have all of them.")
 	}

@@ -12,7 +12,7 @@ func TestAbridged(t *testing.T) {
 	}
 	for _, long := range []string{strings.Repeat("x", 1<<20), strings.Repeat("é", 1<<19), "x" + strings.Repeat("é", 1<<19)} {
 		got := abridged(long)
-		if len(got) > statementKept || len(got) < statementKept-4 || !strings.HasSuffix(got, "…") || strings.ToValidUTF8(got, "") != got {
+		if len(got) > textKept || len(got) < textKept-4 || !strings.HasSuffix(got, "…") || strings.ToValidUTF8(got, "") != got {
 			t.Errorf("%d bytes that end with %q", len(got), got[len(got)-6:])
 		}
 	}
