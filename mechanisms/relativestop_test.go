@@ -57,7 +57,8 @@ func TestRelativeStopCurves(t *testing.T) {
 	for _, r := range []float64{0.01, 0.1, 0.3, 0.5} {
 		for _, f := range []float64{0, 1, 7, 100, 12_345} {
 			g := f - 1/(2*r)
-			s1, kappa := math.Pow(z/(r*g), 2), (1+r)/(1-r)
+			root, kappa := math.Abs(z/(r*g)), (1+r)/(1-r)
+			s1 := root * root
 			for log := -30.0; log < 30; log += 0.01 {
 				sigma := math.Exp2(log)
 				s := 1 / (sigma * sigma)
@@ -69,9 +70,9 @@ func TestRelativeStopCurves(t *testing.T) {
 					away := s * (math.Abs(y-f) - 0.5)
 					line := math.Inf(1)
 					if tt := s / s1; g > 0 && y > f {
-						line = math.Sqrt(s1) * z * (1 + tt) / 2
+						line = root * z * (1 + tt) / 2
 					} else if g > 0 && y > 0 {
-						line = math.Sqrt(s1) * z * (kappa*kappa + tt) / 2
+						line = root * z * (kappa*kappa + tt) / 2
 					}
 					if far := math.Sqrt(s) * z / r; away < math.Min(line, far)*(1-1e-9) {
 						t.Fatalf("r = %v, f = %v, sigma = %v, Y = %v: %v is within %v and %v", r, f, sigma, y, away, line, far)
