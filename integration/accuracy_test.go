@@ -254,33 +254,39 @@ func TestAccuracyQuestions(t *testing.T) {
 	}
 	for _, data := range datasets() {
 		t.Run(data.name, func(t *testing.T) {
-			var table bytes.Buffer
-			w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
-			fmt.Fprintln(w, "budget\terror\tstrategy\tasked\tanswered\twithin the error\t")
 			for _, epsilon := range []int{1, 3} {
-				s := newFilledSite(t, fmt.Sprintf(data.policy, epsilon, epsilonOf(capRho)), func(conn *pgx.Conn) { data.fill(t, conn) })
-				questions := truths(t, s, data.questions)
-				for _, r := range []float64{0.1, 0.05} {
-					for _, strategy := range []struct {
-						name string
-						ask  func(p psqlClient) score
-					}{
-						{"noise reduction", func(p psqlClient) score { return reduction(p, questions, r) }},
-						{"doubling", func(p psqlClient) score { return doubling(p, questions, r) }},
-						{"fixed epsilon", func(p psqlClient) score { return fixed(p, questions, r, data.median) }},
-					} {
-						s.fresh(t)
-						d := s.run(t)
-						got := strategy.ask(psqlClient{t, d.addr})
-						d.stop()
-						fmt.Fprintf(w, "(%d, 1e-6)\t%.0f %%\t%s\t%d\t%d\t%d\t\n", epsilon, 100*r, strategy.name, got.asked, got.answered, got.within)
-					}
-				}
+				countAnswers(t, data, epsilon)
 			}
-			w.Flush()
-			t.Logf("%d questions about the %s, each for at most ρ = %g\n%s", len(data.questions), data.name, capRho, &table)
 		})
 	}
+}
+
+// countAnswers prints how many questions one budget answers.
+func countAnswers(t *testing.T, data dataset, epsilon int) {
+	t.Helper()
+	var table bytes.Buffer
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "budget\terror\tstrategy\tasked\tanswered\twithin the error\t")
+	s := newFilledSite(t, fmt.Sprintf(data.policy, epsilon, epsilonOf(capRho)), func(conn *pgx.Conn) { data.fill(t, conn) })
+	questions := truths(t, s, data.questions)
+	for _, r := range []float64{0.1, 0.05} {
+		for _, strategy := range []struct {
+			name string
+			ask  func(p psqlClient) score
+		}{
+			{"noise reduction", func(p psqlClient) score { return reduction(p, questions, r) }},
+			{"doubling", func(p psqlClient) score { return doubling(p, questions, r) }},
+			{"fixed epsilon", func(p psqlClient) score { return fixed(p, questions, r, data.median) }},
+		} {
+			s.fresh(t)
+			d := s.run(t)
+			got := strategy.ask(psqlClient{t, d.addr})
+			d.stop()
+			fmt.Fprintf(w, "(%d, 1e-6)\t%.0f %%\t%s\t%d\t%d\t%d\t\n", epsilon, 100*r, strategy.name, got.asked, got.answered, got.within)
+		}
+	}
+	w.Flush()
+	t.Logf("%d questions about the %s, each for at most ρ = %g\n%s", len(data.questions), data.name, capRho, &table)
 }
 
 // fresh gives the site a new ledger.
