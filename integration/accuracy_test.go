@@ -128,7 +128,11 @@ func (p psqlClient) ask(sql string, settings ...string) (value, notice string, o
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(p.t.Context(), "psql", "-X", "-tA", "-h", host, "-p", port, "-U", "ana", "-d", "postgres", "-c", sql)
+	bin, err := pgtemp.Bin()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(p.t.Context(), filepath.Join(bin, "psql"), "-X", "-tA", "-h", host, "-p", port, "-U", "ana", "-d", "postgres", "-c", sql)
 	options := ""
 	for _, s := range settings {
 		options += " -c " + s
