@@ -6,7 +6,7 @@ BIN := bin/dpproxy
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race lint fmt golden nafld bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients
+.PHONY: help setup setup-test build demo test race lint fmt golden nafld accuracy bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,11 @@ golden: setup-test ## rewrite the golden files; read the diff
 nafld: setup-test ## ask ten questions about a real study; print answers beside the truth
 	@scripts/setup.sh nafld
 	$(GO) test -count=1 -run '^TestNAFLD$$' -v ./integration
+
+accuracy: setup-test ## print what an error costs, and how often stated errors hold (10 minutes)
+	@scripts/setup.sh nafld
+	$(GO) test -count=1 -run '^TestCoverage$$' -v ./proxy
+	$(GO) test -count=1 -timeout 60m -run '^TestAccuracy' -v ./integration -args -accuracy
 
 generate: ## regenerate docs/errors.md
 	$(GO) generate ./pgerr

@@ -144,6 +144,7 @@ func TestTables(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	p := load(t, "testdata/clinic.good.yaml")
 	keys := strings.Repeat("A", 43) + "="
+	ofSales := config.TableDefaults{EpsilonPico: 5e10, MaxEpsilonPico: 4e11, RelativeError: 0.02, TargetFraction: 0.75}
 	want := &config.Policy{
 		Listen: "127.0.0.1:6433", TLSCert: "/etc/dpproxy/cert.pem", TLSKey: "/etc/dpproxy/key.pem",
 		ClientCA: "/etc/dpproxy/clients.pem", Health: "127.0.0.1:6434",
@@ -187,6 +188,9 @@ func TestPolicy(t *testing.T) {
 		Defaults:   config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9, DeltaAtto: 1e8, MaxEpsilonPico: 5e11, RelativeError: 0.1, TargetFraction: 0.9},
 		Recycling:  true,
 		Allowances: map[catalog.Name]config.Allowance{public("visits"): {MaxEpsilonPico: 3e11, Mechanisms: []string{"gaussian", "brownian"}}},
+		TableDefaults: map[catalog.Name]config.TableDefaults{
+			public("sales"): ofSales, public("sales_2024"): ofSales, {Schema: "archive", Name: "sales_2023"}: ofSales,
+		},
 		Limits: config.Limits{
 			StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4, AnalystConnections: 10,
 			AddressConnections: 20, FailedLogins: 5, IdleSession: 8 * time.Hour, IdleTransaction: 10 * time.Minute,
@@ -273,8 +277,8 @@ func TestAnnotate(t *testing.T) {
 		{"nowhere", `testdata/clinic.good.yaml:1:1: nowhere: wrong
     1 | # Every key that a policy can have.
         ^`},
-		{"analysts/ana/password", `testdata/clinic.good.yaml:56:15: analysts.ana.password: wrong
-   56 | (this line is not shown: it may hold a secret)`},
+		{"analysts/ana/password", `testdata/clinic.good.yaml:57:15: analysts.ana.password: wrong
+   57 | (this line is not shown: it may hold a secret)`},
 	} {
 		if got := p.Annotate(strings.Split(test.path, "/"), "wrong").Error(); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.path, got, test.want)

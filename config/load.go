@@ -42,11 +42,12 @@ func Parse(name string, src []byte) (*Policy, error) {
 		return nil, err
 	}
 	p := &Policy{
-		Listen:       "127.0.0.1:6432",
-		TableBudgets: map[catalog.Name]accountant.Budget{},
-		PartitionOf:  map[catalog.Name]catalog.Name{},
-		Allowances:   map[catalog.Name]Allowance{},
-		Defaults:     Defaults{EpsilonPico: defaultEpsilon, Mechanism: "auto", Confidence: 0.95, DeltaAtto: defaultDelta, TargetFraction: 1, Refine: true},
+		Listen:        "127.0.0.1:6432",
+		TableBudgets:  map[catalog.Name]accountant.Budget{},
+		PartitionOf:   map[catalog.Name]catalog.Name{},
+		Allowances:    map[catalog.Name]Allowance{},
+		TableDefaults: map[catalog.Name]TableDefaults{},
+		Defaults:      Defaults{EpsilonPico: defaultEpsilon, Mechanism: "auto", Confidence: 0.95, DeltaAtto: defaultDelta, TargetFraction: 1, Refine: true},
 		Limits: Limits{
 			StatementTimeout: 30 * time.Second, Connections: 100, DataConnections: 8, DataQueue: 1000,
 			FailedLogins: 20, IdleSession: 24 * time.Hour, IdleTransaction: time.Hour,

@@ -48,6 +48,8 @@ type Policy struct {
 	Recycling bool
 	// Allowances are what single tables, partitions included, allow beside.
 	Allowances map[catalog.Name]Allowance
+	// TableDefaults are the defaults of statements about single tables, partitions included.
+	TableDefaults map[catalog.Name]TableDefaults
 
 	source *source
 }
@@ -97,6 +99,13 @@ type Allowance struct {
 }
 
 func (a Allowance) none() bool { return a.MaxEpsilonPico == 0 && a.Mechanisms == nil }
+
+// TableDefaults are settings of statements about a table, where the session did not set them.
+// What is 0 is as for all tables.
+type TableDefaults struct {
+	EpsilonPico, MaxEpsilonPico   int64
+	RelativeError, TargetFraction float64
+}
 
 // A View over protected tables has no policy of its own.
 type View struct {

@@ -108,13 +108,13 @@ func (v value) tables(p *Policy) {
 		if t.budget != nil {
 			p.TableBudgets[name] = *t.budget
 		}
-		p.allow(name, t.allowance)
+		p.allow(name, t)
 		for _, partition := range t.partitions {
 			if p.lists(partition.name) {
 				partition.fail("the table %v is listed twice", partition.name)
 			}
 			t.Name = partition.name
-			p.allow(t.Name, t.allowance)
+			p.allow(t.Name, t)
 			p.Tables.Tables = append(p.Tables.Tables, t.TablePolicy)
 			p.PartitionOf[partition.name] = name
 		}
@@ -124,10 +124,13 @@ func (v value) tables(p *Policy) {
 	}
 }
 
-// allow notes what a table allows.
-func (p *Policy) allow(n catalog.Name, a Allowance) {
-	if !a.none() {
-		p.Allowances[n] = a
+// allow notes what a table allows, and its defaults.
+func (p *Policy) allow(n catalog.Name, t table) {
+	if !t.allowance.none() {
+		p.Allowances[n] = t.allowance
+	}
+	if t.defaults != (TableDefaults{}) {
+		p.TableDefaults[n] = t.defaults
 	}
 }
 
@@ -143,6 +146,7 @@ type table struct {
 	partitions  []partition
 	view, shown bool
 	allowance   Allowance
+	defaults    TableDefaults
 }
 
 // A partition is the name of one, with its place in the file.
@@ -172,6 +176,7 @@ func (v value) table() (t table) {
 		"partitions":     note("partitions", func(v value) { t.partitions = v.partitions() }),
 		"max_epsilon":    note("max_epsilon", func(v value) { t.allowance.MaxEpsilonPico = v.epsilon(maxSettingEpsilon) }),
 		"mechanisms":     note("mechanisms", func(v value) { t.allowance.Mechanisms = v.mechanisms() }),
+		"defaults":       note("defaults", func(v value) { v.tableDefaults(&t.defaults) }),
 		"model":          func(v value) { v.fail("the local model is not available in this version: leave model out") },
 	})
 	_, isMapping := v.node.(ast.MapNode)
@@ -188,6 +193,16 @@ func (v value) table() (t table) {
 		v.fail("unit is missing (or public: true, or view: true)")
 	}
 	return t
+}
+
+// tableDefaults reads the defaults of a table.
+func (v value) tableDefaults(d *TableDefaults) {
+	v.object(fields{
+		"epsilon":         func(v value) { d.EpsilonPico = v.epsilon(maxSettingEpsilon) },
+		"max_epsilon":     func(v value) { d.MaxEpsilonPico = v.epsilon(maxSettingEpsilon) },
+		"relative_error":  func(v value) { d.RelativeError = v.between(leastRelativeError, 1) },
+		"target_fraction": func(v value) { d.TargetFraction = v.between(leastFraction, 1) },
+	})
 }
 
 // maxListed is the longest list of partitions.

@@ -55,6 +55,9 @@ func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 		b.measure, b.capPico = dp.PureDP, p.settings.EpsilonPico
 	}
 	b.capPico = min(b.capPico, dp.MaxPico) // no budget has more
+	if p.Lessened() {
+		b.capPico = min(b.capPico, p.settings.LeftPico)
+	}
 	b.sharePico = b.capPico / shares
 	lap.rhoPico = min(lap.rhoPico, b.sharePico)
 	for _, part := range p.parts() {
@@ -98,7 +101,10 @@ func (b *budgeted) known() bool {
 // chooseChain begins a chain for each part, with equal parts of what the target may cost.
 func (b *budgeted) chooseChain() error {
 	kind := b.settings.Mechanism
-	if kind != laplaceReduction && kind != brownian {
+	if err := b.checkChained(kind); err != nil {
+		return err
+	}
+	if kind == auto {
 		kind = brownian
 		if b.settings.Pure || !b.settings.allows(brownian) {
 			kind = laplaceReduction
@@ -136,6 +142,23 @@ func (b *budgeted) chooseChain() error {
 	return nil
 }
 
+// checkChained refuses a mechanism of one look for a value whose error only several looks
+// can tell.
+func (b *budgeted) checkChained(kind string) error {
+	if kind == auto || kind == brownian || kind == laplaceReduction {
+		return nil
+	}
+	for _, part := range b.parts() {
+		for i := range part.outputs {
+			if o := &part.outputs[i]; !o.linear() {
+				return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s cannot reach an error of %s: that needs several looks", kind, o.label).At(o.at).
+					WithHint("SET dp.mechanism = auto, or dp.error = off.")
+			}
+		}
+	}
+	return noSeveralLooks(kind)
+}
+
 func (p *Plan) shares() (n int64) {
 	for _, part := range p.parts() {
 		n += part.shares()
@@ -150,6 +173,9 @@ func (b *budgeted) chainCandidates(kind string, pool int64) {
 		switch {
 		case c.Chosen:
 			c.Note = "pays for its last look alone"
+			if name == laplaceReduction && !b.settings.Pure {
+				c.Note = "pays for the whole path at its first look, since a budget of zCDP does not see where it stops"
+			}
 			c.Loss = must(dp.NewLoss(b.Chained(), pool, 0))
 		case !b.settings.allows(name):
 			c.Note = "not allowed by the policy"
@@ -188,11 +214,10 @@ func (b *budgeted) chooseNoise() error {
 // cheapest returns the candidate to choose. Where the analyst asks for recycling that gains
 // nothing, its kernel is as good.
 func (b *budgeted) cheapest() (*Candidate, error) {
-	kernels := map[string]string{brdpGaussian: gaussian, brdpLaplace: laplace}
 	var best *Candidate
 	for i := range b.Candidates {
 		c := &b.Candidates[i]
-		asked := b.settings.Mechanism == auto || b.settings.Mechanism == c.Mechanism || kernels[b.settings.Mechanism] == c.Mechanism
+		asked := b.settings.Mechanism == auto || b.settings.Mechanism == c.Mechanism || kernel(b.settings.Mechanism) == c.Mechanism
 		if c.designs != nil && asked && (best == nil || c.Loss.Pico() < best.Loss.Pico()) {
 			best = c
 		}
@@ -232,6 +257,9 @@ func (b *budgeted) candidate(kind string) Candidate {
 			d, recycled, ok := b.design(kind, part, i)
 			if total += d.Loss.Pico(); !ok || total > dp.MaxPico {
 				return without("cannot be so narrow at any price")
+			}
+			if Recycles(kind) && !recycled && !b.settings.allows(kernel(kind)) {
+				return without("recycling gains nothing for a number of the statement, and the policy does not allow " + kernel(kind) + " alone")
 			}
 			saved = saved || recycled
 			designs = append(designs, d.Mechanism)

@@ -140,12 +140,7 @@ func (o *output) rank(p *Part, row numbers) *string {
 	d := o.distribution(p, row)
 	switch o.kind { //nolint:exhaustive // percentiles follow
 	case minimum, maximum:
-		t := p.tree(o)
-		find := t.Min
-		if o.kind == maximum {
-			find = t.Max
-		}
-		x, ok := must(find(p.alpha)).Value(d)
+		x, ok := p.extreme(o).Value(d)
 		if !ok {
 			return nil
 		}

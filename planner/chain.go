@@ -25,6 +25,8 @@ type Chain struct {
 	// PoolPico is what all looks may cost together, and PilotPico the first, in 10⁻¹² of ρ
 	// or, for laplace_reduction, of ε.
 	PoolPico, PilotPico int64
+	// AskedPico is what the statement was allowed, of ε, however little is left.
+	AskedPico int64
 	// Measures are those of the part, in order.
 	Measures []ChainMeasure
 
@@ -39,13 +41,20 @@ type ChainMeasure struct {
 	Reduction mechanisms.LaplaceReduction
 
 	within mechanisms.Boundary // of brownian
-	beta   float64             // the error probability of the measure, at all looks together
+	// stop tells where a relative error is reached, of an integer that is shown by itself; nil
+	// where none is asked for, or so large a one that within tells as soon.
+	stop *mechanisms.RelativeStop
+	beta float64 // the error probability of the measure, at all looks together
 }
 
 // A Margin is how far an integer may be off where a chain ended: by at most Half, with the
 // confidence of the statement for whatever is computed of it; Sigma is its standard
-// deviation. What is shown is rounded, and Half has the half that this costs.
-type Margin struct{ Half, Sigma float64 }
+// deviation. What is shown is rounded, and Half has the half that this costs. Close says that the
+// relative error that was asked for is reached.
+type Margin struct {
+	Half, Sigma float64
+	Close       bool
+}
 
 var _ estimate.Noise = Margin{}
 
@@ -65,6 +74,9 @@ const (
 	levelRatio = 1.41
 	// levels of a reduction reach from a pool's thousandth.
 	reach = 1000
+	// stopShare is the part of an error probability with which the relative error of an
+	// integer that is shown by itself may be missed; the rest is for its interval.
+	stopShare = 0.8
 	// leastGain is by how much a look makes an error smaller, at least.
 	leastGain = 1.09
 )
@@ -72,14 +84,14 @@ const (
 // newChain returns the chain of a part. The boundary depends on the part and the policy
 // alone, so that whoever asks for another error can go on from where this one ends.
 func (p *Part) newChain(mechanism string, poolPico int64, s Settings) (*Chain, error) {
-	c := &Chain{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.measures))), target: s.Target, part: p}
+	c := &Chain{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.measures))), AskedPico: s.EpsilonPico, target: s.Target, part: p}
 	typical := float64(halfSquare(max(s.TypicalPico, 1))) / dp.PicoPerUnit / float64(len(p.measures))
 	for i, m := range p.measures {
 		cm := ChainMeasure{Sensitivity: m.sensitivity, beta: s.Alpha / float64(p.together(i))}
 		var err error
 		if mechanism == brownian {
 			l2 := math.Sqrt(float64(m.sensitivity.L0)) * float64(m.sensitivity.LInf)
-			cm.within, err = mechanisms.NewScales(cm.beta, l2/math.Sqrt(2*expected*math.Max(typical, 1e-12)))
+			err = cm.stopAt(p.shows(i), s.Target.Relative, l2/math.Sqrt(2*expected*math.Max(typical, 1e-12)))
 			if _, tooWide := mechanisms.GaussianFor(m.sensitivity, c.PilotPico/int64(len(p.measures))); tooWide != nil {
 				return nil, imprecise() // no first look, which would be noticed behind its charge
 			}
@@ -92,6 +104,26 @@ func (p *Part) newChain(mechanism string, poolPico int64, s Settings) (*Chain, e
 		c.Measures = append(c.Measures, cm)
 	}
 	return c, nil
+}
+
+// stopAt chooses the boundary, which is narrowest at sigma, and, for an integer that is shown by
+// itself, the rule of a relative error.
+func (m *ChainMeasure) stopAt(shown bool, relative, sigma float64) (err error) {
+	beta := m.beta
+	if shown {
+		beta *= 1 - stopShare // whatever is asked for: the boundary is one for all errors
+	}
+	if m.within, err = mechanisms.NewScales(beta, sigma); err != nil || !shown || relative == 0 || relative > mechanisms.MostRelativeStop {
+		return err
+	}
+	stop, err := mechanisms.NewRelativeStop(m.beta*stopShare, relative)
+	m.stop = &stop
+	return err
+}
+
+// shows reports whether a measure's integer is, but for its unit, a value that is shown.
+func (p *Part) shows(measure int) bool {
+	return slices.ContainsFunc(p.outputs, func(o output) bool { return o.report == "" && o.linear() && o.measures[0] == measure })
 }
 
 // newReduction returns the path that may cost so much. The price of each level is rounded
@@ -164,11 +196,21 @@ func (c *Chain) Estimated(keys [][]*string, estimates [][]mechanisms.Estimate) *
 		for i, m := range c.Measures {
 			e := estimates[i][row]
 			ints[i] = floorRat(new(big.Rat).Add(e.Value, big.NewRat(1, 2)))
-			margins[i] = Margin{Half: m.within.HalfWidth(1, e.Sigma) + 0.5, Sigma: e.Sigma}
+			margins[i] = m.margin(ints[i], e.Sigma)
 		}
 		r.Rows, r.Margins = append(r.Rows, ints), append(r.Margins, margins)
 	}
 	return r
+}
+
+// margin is that of an integer that was rounded from an estimate.
+func (m ChainMeasure) margin(n *big.Int, sigma float64) Margin {
+	out := Margin{Half: m.within.HalfWidth(1, sigma) + 0.5, Sigma: sigma}
+	y, _ := new(big.Float).SetInt(n).Float64()
+	if m.stop != nil && m.stop.Met(y, sigma) {
+		out.Close, out.Half = true, math.Min(out.Half, m.stop.HalfWidth(y))
+	}
+	return out
 }
 
 // Revealed returns what is known of the partitions at a level, counted from 0, of a
@@ -240,16 +282,25 @@ func (c *Chain) want(row numbers) Want {
 			continue
 		}
 		half, size := c.part.halfWidth(o, row), c.part.magnitude(o, row)
-		if c.met(half, size) {
+		if c.met(half, size) || o.linear() && row.margins[c.part.place(o, 0)].Close {
 			continue
 		}
-		goal := math.Max(c.target.Error, c.target.Relative*(size+half)/(1+c.target.Relative))
-		factor := math.Min(goal/half, 1/leastGain)
+		factor := math.Min(c.factor(o, row, half, size+half), 1/leastGain)
 		for _, m := range o.measures {
 			w.Factors[m] = math.Min(w.Factors[m], factor)
 		}
 	}
 	return w
+}
+
+// factor is what the standard deviations of an output must be at most, as a part of what they
+// are, if its value is of this size.
+func (c *Chain) factor(o *output, row numbers, half, size float64) float64 {
+	factor := math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative)) / half
+	if m := c.Measures[o.measures[0]]; o.linear() && m.stop != nil {
+		factor = math.Max(factor, m.stop.Need(size/o.unit())/row.margins[c.part.place(o, 0)].Sigma)
+	}
+	return factor
 }
 
 // met reports whether an error of a value of that size meets the target.
@@ -340,7 +391,7 @@ func (b *BlockPlan) Request() []byte {
 	var s []byte
 	for _, p := range b.Parts {
 		if p.Chain != nil {
-			s = fmt.Appendf(s, "%+v %d ", p.Chain.target, p.Chain.PoolPico)
+			s = fmt.Appendf(s, "%+v %d ", p.Chain.target, p.Chain.AskedPico)
 		}
 	}
 	return s

@@ -105,12 +105,7 @@ func (p *Part) halfWidth(o *output, row numbers) float64 {
 	case varPop, stddevPop, varSamp, stddevSamp:
 		return p.spreadError(o, row)
 	case minimum, maximum:
-		t := p.tree(o)
-		find := t.Min
-		if o.kind == maximum {
-			find = t.Max
-		}
-		e, d := must(find(p.alpha)), o.distribution(p, row)
+		e, d := p.extreme(o), o.distribution(p, row)
 		x, ok := e.Value(d)
 		low, high := e.Interval(d)
 		return p.distance(o, x, ok, low, high)
@@ -136,7 +131,7 @@ func (p *Part) spreadError(o *output, row numbers) float64 {
 
 // quantileError is the widest error of the fractions.
 func (p *Part) quantileError(o *output, row numbers) float64 {
-	t, d, widest := p.tree(o), o.distribution(p, row), 0.0
+	d, widest := o.distribution(p, row), 0.0
 	for _, f := range o.fractions {
 		if f == nil {
 			continue
@@ -145,7 +140,7 @@ func (p *Part) quantileError(o *output, row numbers) float64 {
 		if o.descending {
 			q = 1 - q
 		}
-		low, high := must(t.RankError(q, p.alpha)).Interval(d)
+		low, high := p.rankError(o, *f).Interval(d)
 		x, ok := d.QuantileDisc(q)
 		widest = max(widest, p.distance(o, x, ok, low, high))
 	}

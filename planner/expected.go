@@ -12,20 +12,24 @@ import (
 // this size, without what is paid for the target's being met a little later; false where
 // that follows from the answer alone.
 func (c *Chain) expectedAt(size float64) (float64, bool) {
-	needs := make([]float64, len(c.Measures)) // half-widths of the integers
+	prices := make([]float64, len(c.Measures))
 	for i := range c.part.outputs {
 		o := &c.part.outputs[i]
 		if !o.linear() {
 			return 0, false
 		}
-		goal := math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative)) / o.unit()
-		if m := o.measures[0]; needs[m] == 0 || goal < needs[m] {
-			needs[m] = goal
+		m := c.Measures[o.measures[0]]
+		price := m.price(math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative))/o.unit(), c.Mechanism)
+		if m.stop != nil {
+			if sigma := m.stop.Need(size / o.unit()); sigma > 0 {
+				price = math.Min(price, m.priceAt(sigma))
+			}
 		}
+		prices[o.measures[0]] = math.Max(prices[o.measures[0]], price)
 	}
 	total := 0.0
-	for i, need := range needs {
-		total += c.Measures[i].price(need, c.Mechanism) * dp.PicoPerUnit
+	for _, price := range prices {
+		total += price * dp.PicoPerUnit
 	}
 	return total, true
 }
@@ -40,8 +44,12 @@ func (m ChainMeasure) price(half float64, mechanism string) float64 {
 	if err != nil {
 		return math.Inf(1)
 	}
-	sigma := rule.Need(1, mechanisms.Estimate{})
-	return l0 * linf * linf / (2 * sigma * sigma)
+	return m.priceAt(rule.Need(1, mechanisms.Estimate{}))
+}
+
+// priceAt is what a standard deviation costs, in ρ.
+func (m ChainMeasure) priceAt(sigma float64) float64 {
+	return float64(m.Sensitivity.L0) * float64(m.Sensitivity.LInf) * float64(m.Sensitivity.LInf) / (2 * sigma * sigma)
 }
 
 // expectation says what the chain costs for values of typical sizes.

@@ -34,7 +34,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 		free = "the same was answered before"
 		asked := "dp.epsilon = " + dp.Decimal(p.settings.EpsilonPico, 12)
 		if p.settings.Target.asked() {
-			asked = "error " + p.settings.Target.String() + ", for at most ε = " + dp.Decimal(p.settings.EpsilonPico, 12)
+			asked = "error " + p.settings.Target.String() + ", for at most " + p.cap()
 		}
 		w.line(1, "mechanism: %s (dp.mechanism = %s, %s)", p.Mechanism, p.settings.Mechanism, asked)
 		p.explainCandidates(w)
@@ -47,7 +47,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 		if !c.Fits {
 			after = "more than the " + c.Remaining.String() + " left"
 		}
-		w.line(1, "cost: %s%s of %s, %s", p.atMost(), c.Loss, c.Scope, after)
+		w.line(1, "cost: %s%s of %s, %s", p.atMost(c.Loss.Measure()), c.Loss, c.Scope, after)
 	}
 	return w.draw()
 }
@@ -163,7 +163,7 @@ func (p *Plan) explainCandidates(w *tree) {
 		w.line(3, "%s", c)
 	}
 	for _, part := range p.parts() {
-		if part.Chain != nil {
+		if part.Chain != nil && (part.Chain.Independent() || p.settings.Pure) {
 			w.line(2, "expected price: %s", part.Chain.expectation(p.Chained().Symbol()))
 		}
 	}
@@ -190,12 +190,16 @@ func (c Candidate) String() string {
 	return s
 }
 
-// atMost qualifies the cost of a chain.
-func (p *Plan) atMost() string {
-	if p.Chained() != 0 {
-		return "at most "
+// atMost qualifies the cost of a chain in a budget of some measure. A path of Laplace noise
+// costs a budget of zCDP all of it at once.
+func (p *Plan) atMost(m dp.Measure) string {
+	switch {
+	case p.Chained() == 0:
+		return ""
+	case p.Chained() == dp.PureDP && m == dp.ZCDP:
+		return "at once "
 	}
-	return ""
+	return "at most "
 }
 
 // Chained returns what the chains of the plan are paid in, zero if it has none.
@@ -208,6 +212,17 @@ func (p *Plan) Chained() dp.Measure {
 	}
 	return dp.PureDP
 }
+
+// cap says what a statement with a target may spend.
+func (p *Plan) cap() string {
+	if p.Lessened() {
+		return "ρ = " + Number(float64(p.settings.LeftPico)/dp.PicoPerUnit) + ", which is what is left"
+	}
+	return "ε = " + dp.Decimal(p.settings.EpsilonPico, 12)
+}
+
+// Lessened reports whether a chain may spend only what is left of the budgets.
+func (p *Plan) Lessened() bool { return p.settings.LeftPico > 0 }
 
 // noise writes the mechanism of a measure, of a histogram those of its levels.
 func (m *measureOf) noise() string {

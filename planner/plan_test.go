@@ -139,6 +139,9 @@ func makePlan(t *testing.T, conn *pgconn.PgConn, cat *planner.Catalog, st *parse
 	if d.HasArg("brdp") {
 		s.Mechanisms = planner.Mechanisms()
 	}
+	if only := list(d, "mechanisms"); only != nil {
+		s.Mechanisms = only
+	}
 	s.MaxRows, s.MaxPartitions = int64(number("max_rows")), int64(number("max_partitions"))
 	if d.HasArg("max_sum") {
 		s.MaxSum = rat(list(d, "max_sum")[0])

@@ -12,10 +12,11 @@ import (
 
 // reports makes the aggregate one that asks for its error, as a double.
 func (a *aggregate) reports(call *parser.Aggregate) error {
+	odd := a.array || isTime(a.result)
 	a.report, a.result, a.array = call.Report, scalar.Builtin(oidFloat8), false
-	if a.kind == minimum || a.kind == maximum || a.kind == percentileCont || a.kind == percentileDisc {
+	if a.ranked() && (odd || a.report != "lower" && a.report != "upper") {
 		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, a.label).At(a.at).
-			WithHint("Use it with count, sum, avg, variance or stddev.")
+			WithHint("MIN, MAX and percentiles have dp.lower and dp.upper, of one number; count, sum, avg, variance and stddev have all of them.")
 	}
 	if call.Level == nil {
 		return nil
@@ -28,6 +29,11 @@ func (a *aggregate) reports(call *parser.Aggregate) error {
 		return pgerr.New(pgerr.InvalidParameterValue, "the confidence of dp.%s is a constant from 0.5 to 0.999999", a.report).At(call.Level.Pos())
 	}
 	return nil
+}
+
+// ranked reports whether an aggregate is one of the values themselves.
+func (a *aggregate) ranked() bool {
+	return a.kind == minimum || a.kind == maximum || a.kind == percentileCont || a.kind == percentileDisc
 }
 
 // checkLevels refuses a confidence that a chain was not begun for: it is chosen before
@@ -49,12 +55,11 @@ func (o *output) reportText(p *Part, row numbers) *string {
 		at.alpha = 1 - o.level
 	}
 	var f float64
-	value, half := at.signed(o, row), at.halfWidth(o, row)
 	switch o.report {
 	case "lower":
-		f = value - half
+		f, _ = at.ends(o, row)
 	case "upper":
-		f = value + half
+		_, f = at.ends(o, row)
 	default:
 		f = at.standardError(o, row)
 	}
@@ -63,6 +68,30 @@ func (o *output) reportText(p *Part, row numbers) *string {
 	}
 	s := strconv.FormatFloat(f, 'g', -1, 64)
 	return &s
+}
+
+// ends are those of the interval of an output, NaN where its value is NULL.
+func (p *Part) ends(o *output, row numbers) (low, high float64) {
+	if !o.ranked() {
+		value, half := p.signed(o, row), p.halfWidth(o, row)
+		return value - half, value + half
+	}
+	d := o.distribution(p, row)
+	var from, to int64
+	if o.kind == minimum || o.kind == maximum {
+		e := p.extreme(o)
+		if _, ok := e.Value(d); !ok {
+			return math.NaN(), math.NaN()
+		}
+		from, to = e.Interval(d)
+	} else {
+		if _, ok := d.QuantileDisc(0.5); !ok || o.fractions[0] == nil {
+			return math.NaN(), math.NaN()
+		}
+		from, to = p.rankError(o, *o.fractions[0]).Interval(d)
+	}
+	step, _ := o.values.step.Float64()
+	return float64(from) * step, float64(to) * step
 }
 
 // signed is the value that is shown.

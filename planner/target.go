@@ -44,6 +44,11 @@ func Mechanisms() []string {
 // Recycles reports whether a mechanism draws noise anew that is out of its bounds.
 func Recycles(mechanism string) bool { return mechanism == brdpLaplace || mechanism == brdpGaussian }
 
+// kernel is the noise that a recycling mechanism draws from, "" for another one.
+func kernel(mechanism string) string {
+	return map[string]string{brdpLaplace: laplace, brdpGaussian: gaussian}[mechanism]
+}
+
 // allows reports whether the policy allows a mechanism.
 func (s Settings) allows(mechanism string) bool {
 	if s.Mechanisms == nil {
@@ -64,8 +69,13 @@ func (s Settings) checkMechanism() error {
 		return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s needs an error to reach", m).
 			WithHint("SET dp.error or dp.relative_error, or dp.mechanism = auto.")
 	case m != brownian && m != laplaceReduction && s.Target.asked() && s.Target.Error == 0:
-		return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s cannot reach a relative error: that needs several looks", m).
-			WithHint("SET dp.mechanism = auto.")
+		return noSeveralLooks(m)
 	}
 	return nil
+}
+
+// noSeveralLooks refuses a mechanism of one look for a relative error.
+func noSeveralLooks(mechanism string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s cannot reach a relative error: that needs several looks", mechanism).
+		WithHint("SET dp.mechanism = auto.")
 }

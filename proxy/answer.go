@@ -38,7 +38,7 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if err := a.rehearse(ctx, m); err != nil {
 		return wire.Rewrite{}, err
 	}
-	plan, err := a.plan(analysed, pre)
+	plan, err := a.affordable(ctx, analysed, pre)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
@@ -130,6 +130,7 @@ func (a *answer) plan(analysed *analysed, pre *prelude) (*planner.Plan, error) {
 		Mechanism:   pre.settings.mechanism,
 		Mechanisms:  allowed.Mechanisms,
 		Target:      pre.settings.target,
+		LeftPico:    pre.leftPico,
 		TypicalPico: a.p.policy.Load().defaults.EpsilonPico,
 		Pure:        a.p.pure(scopes),
 		Alpha:       1 - pre.settings.confidence,

@@ -30,6 +30,8 @@ type chains struct {
 	hold    accountant.ChargeID
 	receipt *receipt
 	settled bool
+	// tired says that the looks ended because there were so many.
+	tired bool
 }
 
 // chainPart is one part of a block on its way.
@@ -197,7 +199,7 @@ func (c *chains) look(ctx context.Context) error {
 			return nil
 		}
 		if err := c.pay(ctx, events, nil); err != nil {
-			return lookUnpaid()
+			return lookUnpaid(err)
 		}
 		c.receipt.looks++
 		for _, p := range drawn {
@@ -207,12 +209,16 @@ func (c *chains) look(ctx context.Context) error {
 			p.released = p.look.released()
 		}
 	}
+	c.tired = true
 	return nil
 }
 
 // lookUnpaid says that a look could not be recorded. It is not drawn, and what was drawn
 // before stays with us.
-func lookUnpaid() error {
+func lookUnpaid(err error) error {
+	if own, ok := errors.AsType[*pgerr.Error](err); ok && own.Code == pgerr.Internal {
+		return err
+	}
 	return pgerr.New(pgerr.LedgerUnavailable, "the privacy ledger is not available").WithDetail(chargeStays).
 		WithHint("The administrator must look at the ledger.")
 }
@@ -246,6 +252,12 @@ func (c *chains) reserve(ctx context.Context) error {
 		return holdError(err)
 	}
 	c.receipt = &receipt{id: c.hold, looks: 1, notes: c.memory.notes}
+	if c.plan.Chained() == dp.PureDP && slices.ContainsFunc(debits, func(d accountant.Debit) bool { return d.Loss.Measure() == dp.ZCDP }) {
+		c.receipt.notes = append(c.receipt.notes, "budgets of zCDP have paid for the whole path at its first look")
+	}
+	if c.plan.Lessened() {
+		c.receipt.notes = append(c.receipt.notes, "it could spend only what is left")
+	}
 	for _, d := range debits {
 		c.receipt.debits = append(c.receipt.debits, accountant.Debit{Scope: d.Scope, Loss: dp.Zero(d.Loss.Measure())})
 	}
@@ -271,6 +283,9 @@ func (c *chains) payFirst(ctx context.Context) error {
 			events = append(events, p.part.Selection.Event())
 		}
 		if p.look == nil {
+			for _, m := range p.part.Mechanisms {
+				events = append(events, m.Event())
+			}
 			continue
 		}
 		first, err := p.look.first()
@@ -310,7 +325,12 @@ func (c *chains) pay(ctx context.Context, events, owed dp.ComposedEvent) error {
 	if len(debits) == 0 {
 		return nil // a path in zCDP, which was paid for at once
 	}
-	if err := c.a.p.cfg.Ledger.Step(context.WithoutCancel(ctx), c.hold, texts(append(slices.Clone(events), owed...)), debits); err != nil {
+	err := c.a.p.cfg.Ledger.Step(context.WithoutCancel(ctx), c.hold, texts(append(slices.Clone(events), owed...)), debits)
+	switch {
+	case errors.Is(err, accountant.ErrNotHeld): // a defect of ours: what is held must cover all looks
+		c.a.p.cfg.Log.Error("a look costs more than its statement holds", "analyst", c.a.analyst, "shape", c.plan.Shape, "error", err)
+		return internalChain(err)
+	case err != nil:
 		return chargeError(err)
 	}
 	return nil
@@ -340,12 +360,17 @@ func (c *chains) conclude(ctx context.Context) {
 			open, all = open+len(p.part.Chain.Open(p.released)), all+len(p.released.Rows)
 		}
 	}
-	switch {
-	case open > 0 && all == 1:
-		c.receipt.notes = append(c.receipt.notes, "the error asked for was not reached within what the statement may spend")
-	case open > 0:
-		c.receipt.notes = append(c.receipt.notes, fmt.Sprintf("the error asked for was not reached in %d of %d groups within what the statement may spend", open, all))
+	if open == 0 {
+		return
 	}
+	where, within := "", "what the statement may spend"
+	if all > 1 {
+		where = fmt.Sprintf(" in %d of %d groups", open, all)
+	}
+	if c.tired {
+		within = fmt.Sprintf("%d looks, the most that a statement takes", mostLooks)
+	}
+	c.receipt.notes = append(c.receipt.notes, "the error asked for was not reached"+where+" within "+within)
 }
 
 // texts writes events for the audit trail.

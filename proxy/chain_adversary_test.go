@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -78,6 +79,12 @@ func TestAdversaryBetweenLooks(t *testing.T) {
 			}
 			return nil
 		}, code: "PB014", least: 3},
+		"a third look that the hold does not cover": {before: func(_ *pgconn.PgConn, n int) error {
+			if n == 3 {
+				return fmt.Errorf("a test: %w", accountant.ErrNotHeld)
+			}
+			return nil
+		}, code: "XX000", least: 2},
 		"a cancel request": {after: func(conn *pgconn.PgConn, n int) error {
 			if n == 2 {
 				return conn.CancelRequest(context.Background())

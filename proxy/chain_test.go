@@ -165,6 +165,16 @@ func TestPureTargets(t *testing.T) {
 	if spent := w.spent(t, accountant.UnitScope, "patient"); spent <= 0 || spent > dp.PicoPerUnit/4 {
 		t.Errorf("the unit's budget paid %d", spent)
 	}
+	if !strings.Contains(ana.notice, "budgets of zCDP have paid for the whole path at its first look") {
+		t.Errorf("notice %q", ana.notice)
+	}
+	var cost string
+	if err := ana.QueryRow(t.Context(), "SELECT string_agg(value, '; ') FROM dp.plan('SELECT count(*) FROM visits, patients WHERE patients.id = visits.patient_id') WHERE item = 'cost'").Scan(&cost); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(cost, "at most ε=0.99") || !strings.Contains(cost, "at once ρ=0.") {
+		t.Errorf("the cost is shown as %s", cost)
+	}
 	// ε = 1 of Laplace noise costs 1/e of ρ, or tanh(1/2)/2 where it is discrete.
 	if spent := w.spent(t, accountant.TableScope, "public.patients"); spent < dp.PicoPerUnit/3 || spent > dp.PicoPerUnit/2 {
 		t.Errorf("the table's budget paid %d", spent)

@@ -75,7 +75,7 @@ func (a *answer) explained(ctx context.Context, m *wire.Mirror, b wire.Bound) (l
 	if err != nil || pre.shadowed {
 		return nil, err == nil, err
 	}
-	plan, err := a.plan(analysed, pre)
+	plan, err := a.affordable(ctx, analysed, pre)
 	if err != nil {
 		return nil, false, err
 	}

@@ -12,6 +12,19 @@ import (
 // historyKept bounds the statements that are shown, of one analyst.
 const historyKept = 1000
 
+// textKept bounds the texts that are kept of a statement, in bytes.
+const textKept = 4096
+
+// abridged is what is kept of a text: a statement, or its errors, which name expressions.
+func abridged(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) <= textKept {
+		return strings.Clone(text) // and not all that it is a part of
+	}
+	const ellipsis = "…"
+	return strings.ToValidUTF8(text[:textKept-len(ellipsis)], "") + ellipsis
+}
+
 // historyRow is a row of dp.history: a statement of the analyst that was answered.
 type historyRow struct {
 	Number    int64       `json:"number"`
@@ -37,7 +50,7 @@ type history struct {
 
 // add notes a statement that was answered.
 func (h *history) add(analyst, statement string, plan *planner.Plan, released [][]*planner.Released, r *receipt) {
-	row := historyRow{Statement: strings.TrimSpace(statement), Mechanism: plan.Mechanism, Cost: "0", Error: strings.Join(errorBars(plan, released), ", ")}
+	row := historyRow{Statement: abridged(statement), Mechanism: plan.Mechanism, Cost: "0", Error: abridged(strings.Join(errorBars(plan, released), ", "))}
 	if r != nil {
 		measure := r.debits[0].Loss.Measure().String()
 		row.Measure, row.Cost = &measure, pico(r.debits[0].Loss.Pico())

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,8 @@ type prelude struct {
 	// a temporary table.
 	shadowed bool
 	values   []scalar.Value
+	// leftPico is what a chain may spend where no more is left; 0: what its settings say.
+	leftPico int64
 }
 
 // The fixed columns of the prelude, after the settings.
@@ -56,7 +59,7 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 		return nil, fmt.Errorf("proxy: the prelude returned %d rows", len(res.Rows))
 	}
 	row := res.Rows[0]
-	p := &prelude{settings: a.p.defaults()}
+	p := &prelude{settings: a.p.defaults(q.Tables())}
 	for i, name := range settingNames() {
 		if err := p.settings.parse(name, string(row[i])); err != nil {
 			return nil, err
@@ -86,13 +89,19 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	return p, err
 }
 
-// defaults returns the settings of a session that set none.
-func (p *Proxy) defaults() settings {
+// defaults returns the settings of a session that set none, for a statement about some tables.
+func (p *Proxy) defaults(tables []catalog.Name) settings {
 	d := p.policy.Load().defaults
-	return settings{
-		epsilonPico: d.EpsilonPico, mechanism: d.Mechanism, confidence: d.Confidence, notices: true,
-		target: d.Target, maxEpsilonPico: d.MaxEpsilonPico, refine: d.Refine,
+	var own TableDefaults
+	for _, t := range tables {
+		own = own.and(d.TableDefaults[t])
 	}
+	s := settings{
+		epsilonPico: cmp.Or(own.EpsilonPico, d.EpsilonPico), mechanism: d.Mechanism, confidence: d.Confidence, notices: true,
+		target: d.Target, maxEpsilonPico: cmp.Or(own.MaxEpsilonPico, d.MaxEpsilonPico), refine: d.Refine,
+	}
+	s.target.Relative, s.target.Fraction = cmp.Or(own.RelativeError, d.Target.Relative), cmp.Or(own.TargetFraction, d.Target.Fraction)
+	return s
 }
 
 func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {

@@ -85,6 +85,31 @@ type Defaults struct {
 	Recycling bool
 	// Tables are what single tables allow.
 	Tables map[catalog.Name]Allowance
+	// TableDefaults are those of statements about single tables.
+	TableDefaults map[catalog.Name]TableDefaults
+}
+
+// TableDefaults are settings of statements about a table, where the session did not set them.
+// What is 0 is as for all tables.
+type TableDefaults struct {
+	EpsilonPico, MaxEpsilonPico   int64
+	RelativeError, TargetFraction float64
+}
+
+// and returns the defaults of a statement about both tables: the ones that spend less.
+func (d TableDefaults) and(other TableDefaults) TableDefaults {
+	return TableDefaults{
+		EpsilonPico: lesser(d.EpsilonPico, other.EpsilonPico), MaxEpsilonPico: lesser(d.MaxEpsilonPico, other.MaxEpsilonPico),
+		RelativeError: max(d.RelativeError, other.RelativeError), TargetFraction: lesser(d.TargetFraction, other.TargetFraction),
+	}
+}
+
+// lesser returns the lesser of two, of those that are not 0.
+func lesser[T int64 | float64](a, b T) T {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // A Proxy answers statements about protected tables. It implements wire.Handler.

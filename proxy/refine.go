@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"math/big"
-	"strconv"
+	"slices"
 
 	"dpproxy/answers"
 	"dpproxy/dp"
@@ -30,6 +30,7 @@ type blockMemory struct {
 	base       [][]byte
 	generation int            // of the last one, −1 if there is none
 	parts      []*measurement // nil if there is none, or nothing goes on from it
+	paid       payments       // of those who have paid for parts
 	pointer    answers.Key
 }
 
@@ -44,9 +45,6 @@ type measurement struct {
 	// paidPico is what all reads together have cost, in the measure of the chain.
 	paidPico int64
 }
-
-// mostGenerations bounds how often one question is refined.
-const mostGenerations = 1000
 
 // measured returns what is known of a part, nil if it begins anew.
 func (m *memory) measured(block, part int) [][][]mechanisms.Measurement {
@@ -84,26 +82,26 @@ func (a *answer) recallBlock(ctx context.Context, m *memory, i int, b *planner.B
 	mem := &blockMemory{generation: -1, pointer: answers.KeyOf(append([][]byte{[]byte("chain")}, question...)...)}
 	mem.base = append([][]byte{[]byte("chain"), cfg.Version, []byte(cfg.Epoch())}, question...)
 	m.blocks[i] = mem
-	var last *answers.Answer
-	for g := range mostGenerations {
+	last := mem.last(func(g int) *answers.Answer {
 		found, err := cfg.Store.Get(ctx, mem.key(g))
 		if err != nil {
 			a.p.cfg.Log.Warn("an answer is forgotten", "cause", err)
 		}
-		if found == nil {
-			break
-		}
-		last, mem.generation = found, g
-	}
+		return found
+	})
 	if last == nil {
 		if before, err := cfg.Store.Get(ctx, mem.pointer); err == nil && before != nil {
 			m.notes = append(m.notes, "begun anew: what was measured before is of other data, or under another policy")
 		}
 		return
 	}
-	parts, same := unpackChains(last, b)
+	parts, paid, same := unpackChains(last, b)
 	if parts == nil {
 		return
+	}
+	var owed dp.ComposedEvent
+	if !last.PaidBy(a.analyst) {
+		owed = owedFor(parts, b, paid[payerOf(a.analyst)], a.p.cfg.Source)
 	}
 	released := make([]*planner.Released, len(b.Parts))
 	enough := true
@@ -116,21 +114,13 @@ func (a *answer) recallBlock(ctx context.Context, m *memory, i int, b *planner.B
 	case enough || same:
 		m.known.keys[i], m.known.answers[i], m.known.released[i] = mem.key(mem.generation), last, released
 		if !last.PaidBy(a.analyst) {
-			m.known.owed = append(m.known.owed, owedFor(parts, b, a.p.cfg.Source)...)
-			m.known.unpaid = append(m.known.unpaid, i)
+			m.known.owed, m.known.unpaid = append(m.known.owed, owed...), append(m.known.unpaid, i)
 		}
 	case refinable(b):
-		mem.parts = parts
+		mem.parts, mem.paid = parts, paid.with(last.Paid, parts)
 		m.notes = append(m.notes, "refined what was measured before")
-		if !last.PaidBy(a.analyst) {
-			m.known.owed = append(m.known.owed, owedFor(parts, b, a.p.cfg.Source)...)
-		}
+		m.known.owed = append(m.known.owed, owed...)
 	}
-}
-
-// key of a generation.
-func (m *blockMemory) key(generation int) answers.Key {
-	return answers.KeyOf(append([][]byte{[]byte(strconv.Itoa(generation))}, m.base...)...)
 }
 
 // refinable reports whether a later read can go on from what is known: from independent
@@ -161,8 +151,9 @@ func (m *measurement) released(p *planner.Part) *planner.Released {
 	return p.Chain.Estimated(m.keys, estimates)
 }
 
-// owedFor is what an analyst owes for the block in his own budget: all that was paid.
-func owedFor(parts []*measurement, b *planner.BlockPlan, src mechanisms.Source) dp.ComposedEvent {
+// owedFor is what an analyst owes for the block in his own budget: all that was paid, but for
+// what he has paid of each part.
+func owedFor(parts []*measurement, b *planner.BlockPlan, paid []int64, src mechanisms.Source) dp.ComposedEvent {
 	var events dp.ComposedEvent
 	for j, part := range b.Parts {
 		if part.Selection != nil {
@@ -174,8 +165,12 @@ func owedFor(parts []*measurement, b *planner.BlockPlan, src mechanisms.Source) 
 				events = append(events, m.Event())
 			}
 		case part.Chain.Independent():
-			if parts[j].paidPico > 0 {
-				events = append(events, priced(parts[j].paidPico))
+			owed := parts[j].paidPico
+			if paid != nil {
+				owed -= paid[j]
+			}
+			if owed > 0 {
+				events = append(events, priced(owed))
 			}
 		default:
 			if l, err := newReductionLooks(part, src); err == nil {
@@ -201,7 +196,7 @@ func (a *answer) rememberChains(ctx context.Context, c *chains) {
 		if !b.Reads() || mem == nil {
 			continue
 		}
-		answer := packChains(b, c.measurements(i, b))
+		answer := packChains(b, c.measurements(i, b), mem.paid.without(a.analyst))
 		answer.Paid = []string{a.analyst}
 		err := store.Put(ctx, mem.key(mem.generation+1), answer)
 		if err == nil {
@@ -262,11 +257,12 @@ func digest(b *planner.BlockPlan) *big.Int {
 }
 
 // packChains writes the parts of a block as rows of an answer: one for the block, with what
-// was asked for; one for each part, with the number of its partitions, what was paid, and
-// its level; and one for each partition, with a list of variances and values for each
-// measure, after its length, or with the values of a level.
-func packChains(b *planner.BlockPlan, parts []*measurement) answers.Answer {
-	a := answers.Answer{Rows: [][]*big.Int{{digest(b)}}, Keys: [][]*string{{}}}
+// was asked for; those of payments; one for each part, with the number of its partitions, what
+// was paid, and its level; and one for each partition, with a list of variances and values for
+// each measure, after its length, or with the values of a level.
+func packChains(b *planner.BlockPlan, parts []*measurement, paid payments) answers.Answer {
+	a := answers.Answer{Rows: append([][]*big.Int{{digest(b), big.NewInt(int64(len(paid)))}}, paid.rows()...)}
+	a.Keys = slices.Repeat([][]*string{{}}, len(a.Rows))
 	private := false
 	for j, p := range b.Parts {
 		m := parts[j]
@@ -301,23 +297,30 @@ func packChains(b *planner.BlockPlan, parts []*measurement) answers.Answer {
 
 // unpackChains is the inverse of packChains, nil if the answer is none to the block. It tells
 // whether the same was asked for.
-func unpackChains(a *answers.Answer, b *planner.BlockPlan) (parts []*measurement, same bool) {
+func unpackChains(a *answers.Answer, b *planner.BlockPlan) (parts []*measurement, paid payments, same bool) {
 	r := &rowReader{rows: a.Rows, keys: a.Keys}
 	head, _ := r.next()
-	if len(head) != 1 {
-		return nil, false
+	if len(head) != 2 || !head[1].IsInt64() {
+		return nil, nil, false
+	}
+	paid = payments{}
+	for range head[1].Int64() {
+		row, _ := r.next()
+		if !paid.read(row, len(b.Parts)) {
+			return nil, nil, false
+		}
 	}
 	for _, p := range b.Parts {
 		m := r.part(p)
 		if m == nil {
-			return nil, false
+			return nil, nil, false
 		}
 		parts = append(parts, m)
 	}
 	if len(r.rows) > 0 {
-		return nil, false
+		return nil, nil, false
 	}
-	return parts, head[0].Cmp(digest(b)) == 0
+	return parts, paid, head[0].Cmp(digest(b)) == 0
 }
 
 // rowReader takes the rows of an answer one by one.

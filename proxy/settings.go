@@ -26,6 +26,7 @@ type settings struct {
 	// 0: what epsilon says.
 	target         planner.Target
 	maxEpsilonPico int64
+	capped         bool // maxEpsilonPico is the analyst's own
 	refine         bool
 }
 
@@ -48,7 +49,7 @@ var knownSettings = []setting{
 	{"error", "a number from 1e-15 to 1e30, or off", func(s *settings, value string) bool { return setTarget(&s.target.Error, value, 1e-15, 1e30) }},
 	{"relative_error", "a number from 0.0001 to 1, or off", func(s *settings, value string) bool { return setTarget(&s.target.Relative, value, 1e-4, 1) }},
 	{"target_fraction", "a number from 0.01 to 1", func(s *settings, value string) bool { return setFraction(&s.target.Fraction, value) }},
-	{"max_epsilon", "a number from 1e-12 to 1000", func(s *settings, value string) bool { return setEpsilon(&s.maxEpsilonPico, value) }},
+	{"max_epsilon", "a number from 1e-12 to 1000", (*settings).setMaxEpsilon},
 	{"refine", "on or off", func(s *settings, value string) bool { return setSwitch(&s.refine, value) }},
 }
 
@@ -105,6 +106,11 @@ func setEpsilon(to *int64, value string) bool {
 	}
 	*to = new(big.Int).Quo(pico.Num(), pico.Denom()).Int64()
 	return true
+}
+
+func (s *settings) setMaxEpsilon(value string) bool {
+	s.capped = true
+	return setEpsilon(&s.maxEpsilonPico, value)
 }
 
 // setTarget reads an error that is asked for. Without one it is 0.

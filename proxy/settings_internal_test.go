@@ -59,7 +59,7 @@ func TestSettings(t *testing.T) {
 	}
 	sum := s.maxSum
 	s.maxSum = nil
-	if s != (settings{25e10, "laplace", 0.9, true, 12, 1, nil, planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, 5e11, true}) || sum.RatString() != "250" {
+	if s != (settings{25e10, "laplace", 0.9, true, 12, 1, nil, planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, 5e11, true, true}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
 	if err := s.parse("error", "OFF"); err != nil || s.target.Error != 0 {

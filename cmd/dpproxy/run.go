@@ -102,10 +102,14 @@ func (s *site) defaults() proxy.Defaults {
 	for n, a := range s.policy.Allowances {
 		tables[n] = proxy.Allowance(a)
 	}
+	defaults := map[catalog.Name]proxy.TableDefaults{}
+	for n, t := range s.policy.TableDefaults {
+		defaults[n] = proxy.TableDefaults(t)
+	}
 	return proxy.Defaults{
 		EpsilonPico: d.EpsilonPico, Mechanism: d.Mechanism, Confidence: d.Confidence, DeltaAtto: d.DeltaAtto,
 		Timeout: s.policy.Limits.StatementTimeout, MaxEpsilonPico: d.MaxEpsilonPico, Refine: d.Refine, Recycling: s.policy.Recycling,
-		Target: planner.Target{Relative: d.RelativeError, Fraction: d.TargetFraction}, Tables: tables,
+		Target: planner.Target{Relative: d.RelativeError, Fraction: d.TargetFraction}, Tables: tables, TableDefaults: defaults,
 	}
 }
 

@@ -1,0 +1,101 @@
+package proxy_test
+
+import (
+	"strings"
+	"testing"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+	"dpproxy/proxy"
+)
+
+// TestAnalystsInTurn holds that analysts who sharpen the same answer in turn have each paid for
+// all of it in the end, and for no part of it twice.
+func TestAnalystsInTurn(t *testing.T) {
+	own := func(name string) accountant.Limit {
+		return accountant.Limit{Scope: accountant.Scope{Kind: accountant.AnalystScope, Name: name}, Loss: large(t).Loss}
+	}
+	w := accurate(t, func(cfg *proxy.Config) {
+		for _, name := range []string{"ana", "bob"} {
+			cfg.Analysts[name] = proxy.Analyst{Tables: cfg.Analysts["ana"].Tables, Budget: true}
+		}
+	}, large(t), own("ana"), own("bob"))
+	exec(t, w.mirror, "GRANT SELECT ON patients TO bob")
+	ana, bob := w.client(t, "ana"), w.client(t, "bob")
+	for _, turn := range []struct {
+		who   *client
+		error string
+	}{{ana, "0.3"}, {bob, "0.2"}, {ana, "0.2"}, {ana, "0.1"}, {bob, "0.07"}, {bob, "0.05"}, {ana, "0.05"}, {bob, "0.05"}} {
+		turn.who.set(t, "dp.relative_error = "+turn.error)
+		turn.who.number(t, "SELECT count(*) FROM patients")
+	}
+	unit := w.spent(t, accountant.UnitScope, "patient")
+	for _, name := range []string{"ana", "bob"} {
+		if spent := w.spent(t, accountant.AnalystScope, name); spent < unit || spent > unit+50 { // a pico for each rounding
+			t.Errorf("%s has spent %d, the unit %d", name, spent, unit)
+		}
+	}
+}
+
+// TestCapBeyondWhatIsLeft holds that a chain for which the policy allows more than is left
+// takes what is left, and says so, and that an analyst's own cap is not lowered.
+func TestCapBeyondWhatIsLeft(t *testing.T) {
+	w := accurate(t, func(*proxy.Config) {}, limit(t, accountant.UnitScope, "patient", dp.ZCDP, 300))
+	ana := w.client(t, "ana")
+	const sql = "SELECT count(*) FROM patients"
+	refused := func(sql string) {
+		t.Helper()
+		before := w.spent(t, accountant.UnitScope, "patient")
+		var n float64
+		if err := ana.QueryRow(t.Context(), sql).Scan(&n); code(err) != "PB001" {
+			t.Errorf("%s: %v, %v", sql, n, err)
+		}
+		if after := w.spent(t, accountant.UnitScope, "patient"); after != before {
+			t.Errorf("refused for %d", after-before)
+		}
+	}
+	ana.set(t, "dp.relative_error = 0.0001", "dp.max_epsilon = 1")
+	refused(sql)
+	ana.set(t, "dp.max_epsilon = ''")
+	rows, err := ana.Query(t.Context(), "EXPLAIN "+sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan strings.Builder
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		plan.WriteString(line + "\n")
+	}
+	if !strings.Contains(plan.String(), "for at most ρ = 0.3, which is what is left") || !strings.Contains(plan.String(), "at most ρ=0.3 of unit patient, would leave ρ=0") {
+		t.Errorf("the plan is\n%s", &plan)
+	}
+	got := ana.number(t, sql)
+	if spent := w.spent(t, accountant.UnitScope, "patient"); spent > 3e11 || spent < 2.99e11 {
+		t.Errorf("it spends %d of 3e11", spent)
+	}
+	if !strings.Contains(ana.notice, "it could spend only what is left") || !strings.Contains(ana.notice, "was not reached within what") {
+		t.Errorf("notice %q", ana.notice)
+	}
+	if again := ana.number(t, sql); again != got {
+		t.Errorf("the same again: %v, not %v", again, got)
+	}
+	refused("SELECT count(*) FROM visits")
+}
+
+// TestManyLooks holds that a chain that has looked as often as it may says so, and does not
+// blame what it may spend.
+func TestManyLooks(t *testing.T) {
+	w := accurate(t, func(*proxy.Config) {}, large(t))
+	ana := w.client(t, "ana")
+	ana.set(t, "dp.relative_error = 0.01", "dp.max_epsilon = 100")
+	ana.number(t, "SELECT count(*) FROM patients WHERE birth_year = 1950")
+	if want := "was not reached within 100 looks"; !strings.Contains(ana.notice, want) {
+		t.Errorf("notice %q", ana.notice)
+	}
+	if spent := w.spent(t, accountant.UnitScope, "patient"); spent > 4000*dp.PicoPerUnit {
+		t.Errorf("it has spent %d, nearly all it may", spent)
+	}
+}
