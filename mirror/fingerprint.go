@@ -10,9 +10,10 @@ import (
 
 // FingerprintOf returns the query for (oid oid, digest text) of each of the OIDs
 // that is a relation. The digest changes with the name, columns, types, enum
-// labels, indexes (validity included), constraints and the triggers that enforce
+// labels, unique indexes (validity included), constraints and the triggers that enforce
 // them, row security (also whether it applies to the reader), inheritance and
-// partition links, policies and rules of the relation.
+// partition links, policies and rules of the relation. Other indexes prove nothing: they
+// come and go.
 //
 // It reads the catalogue under the transaction's snapshot, but Postgres plans with
 // the newest catalogue. So whoever relies on it first takes LOCK TABLE ... IN
@@ -62,7 +63,7 @@ SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
   (SELECT pg_catalog.string_agg(ROW(i.indexrelid, i.indisunique, i.indisprimary, i.indimmediate, i.indisvalid,
             i.indisready, i.indnkeyatts, i.indkey, i.indclass, i.indcollation, i.indpred, i.indexprs)::text,
             ',' ORDER BY i.indexrelid)
-     FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid),
+     FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisunique),
   (SELECT pg_catalog.string_agg(ROW(k.oid, k.conname, k.contype, k.condeferrable, k.convalidated, k.conindid,
             k.confrelid, k.conkey, k.confkey, k.conbin)::text, ',' ORDER BY k.oid)
      FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid),

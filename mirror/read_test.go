@@ -121,7 +121,7 @@ func TestFingerprint(t *testing.T) {
 	for _, change := range []string{
 		"ALTER TABLE visits ADD x int", "ALTER TABLE visits DROP qty", "ALTER TABLE visits RENAME qty TO quantity",
 		"ALTER TABLE visits ALTER qty TYPE bigint", "ALTER TABLE visits ALTER cost TYPE numeric(11,2)", "ALTER TABLE visits RENAME TO calls",
-		"ALTER TABLE visits SET SCHEMA lab", "ALTER TABLE visits DROP CONSTRAINT visits_pkey CASCADE", "CREATE INDEX ON visits (qty)",
+		"ALTER TABLE visits SET SCHEMA lab", "ALTER TABLE visits DROP CONSTRAINT visits_pkey CASCADE", "CREATE UNIQUE INDEX ON visits (id, qty)",
 		"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'visits_pkey'::regclass",
 		"ALTER TABLE visits ALTER patient_id DROP NOT NULL", "ALTER TABLE visits ENABLE ROW LEVEL SECURITY", "ALTER TABLE visits FORCE ROW LEVEL SECURITY",
 		"CREATE POLICY p ON visits USING (id > 1)", "CREATE TABLE child () INHERITS (visits)", "ALTER TABLE visits DROP CONSTRAINT visits_patient_id_fkey",
@@ -145,6 +145,7 @@ func TestFingerprint(t *testing.T) {
 	}
 	before := digests(t, conn)
 	run(t, conn, "VACUUM FULL visits")
+	run(t, conn, "CREATE INDEX ON visits (qty)")
 	run(t, conn, `DELETE FROM lab.labs; DELETE FROM visits WHERE id > 100; ANALYZE; REINDEX TABLE visits; CLUSTER visits USING visits_pkey;
 		COMMENT ON TABLE visits IS 'x'; GRANT SELECT ON visits TO reader; ALTER TABLE hospitals ADD y int; SET search_path = lab`)
 	if diff := cmp.Diff(before, digests(t, conn)); diff != "" {
