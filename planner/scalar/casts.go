@@ -208,6 +208,10 @@ func (w *Writer) provesCast(e *cast, i Interval) error {
 		if i.Least == nil || i.Least.Cmp(least4) < 0 {
 			return mayFail(e)
 		}
+	case to.OID == oidFloat8 && e.x.Type().decimal():
+		if i.Least == nil || i.Least.Cmp(leastFloat) < 0 { // the cast of a smaller number underflows
+			return mayFail(e)
+		}
 	case to.OID == oidNumeric && scaleOf(to) >= 0:
 		limit = power10(int((to.Mod-4)>>16) - scaleOf(to))
 		if roundedTo(i, scaleOf(to)).magnitude().Cmp(limit) >= 0 {

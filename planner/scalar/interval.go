@@ -185,7 +185,9 @@ func (i Interval) outward(t Type) Interval {
 	}
 	i.Low, i.High = ratOf(floatBelow(i.Low)), ratOf(floatAbove(i.High))
 	if i.Least != nil {
-		i.Least = ratOf(floatBelow(i.Least))
+		if f := floatBelow(i.Least); f != 0 { // fits refuses what is nearer to zero than any double
+			i.Least = ratOf(f)
+		}
 	}
 	if t.OID == oidFloat4 {
 		e := new(big.Rat).Mul(i.magnitude(), power2(-23))
@@ -202,6 +204,6 @@ func (i Interval) outward(t Type) Interval {
 // not smaller are multiples of it.
 func lowestBit(least *big.Rat) *big.Rat {
 	f, _ := least.Float64()
-	_, e := math.Frexp(f)
+	_, e := math.Frexp(max(f, math.SmallestNonzeroFloat64))
 	return power2(e - 1 - 53)
 }
