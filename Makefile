@@ -94,8 +94,9 @@ faults: setup-test ## break a shared ledger for long: make faults SEED=17
 	$(GO) test -count=1 -timeout 20m -v ./accountant/faulttest -args -seed $(SEED) -seeds 5 -duration 15s -cuts 150
 
 PAIRS ?= 20000
-property: setup-test ## compare many random databases: make property SEED=17 PAIRS=20000
+property: setup-test ## compare many random databases, and noise with its law: make property SEED=17 PAIRS=20000
 	DPPROXY_SEED=$(SEED) DPPROXY_PAIRS=$(PAIRS) $(GO) test -count=1 -timeout 120m -v -run 'TestSensitivity|TestEquivalence' ./integration/property
+	DPPROXY_DRAWS=20000 $(GO) test -count=1 -timeout 20m -v -run '^TestLaw$$' ./integration
 
 VARIANTS ?= 100000
 splicing: setup-test ## compare random statements with plain Postgres: make splicing SEED=17 VARIANTS=100000

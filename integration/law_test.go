@@ -3,6 +3,7 @@ package integration_test
 import (
 	"fmt"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,10 +12,21 @@ import (
 	"dpproxy/internal/stattest"
 )
 
-// draws is how often each statement is asked.
-const draws = 20_000
+// draws is how often each statement is asked: DPPROXY_DRAWS.
+func draws(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("DPPROXY_DRAWS")
+	if text == "" {
+		return 5000
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
 
-// TestLaw asks one COUNT and one SUM twenty thousand times on the real path and
+// TestLaw asks one COUNT and one SUM thousands of times on the real path and
 // compares the answers with the exact law of the noise that the plan states,
 // recomputed here from epsilon and the sensitivity: a count of patients changes by
 // 1, a sum of birth years by 2010. A law for a sensitivity that is off by 1.5 must
@@ -58,13 +70,13 @@ func TestLaw(t *testing.T) {
 func sample(t *testing.T, r *running, epsilon, sql string, truth int64) []int64 {
 	t.Helper()
 	const clients = 4
-	noise := make([]int64, draws)
+	noise := make([]int64, draws(t))
 	var all sync.WaitGroup
 	for i := range clients {
 		conn := dial(t, r.url("ana"))
 		must(t, conn, "SET dp.epsilon = "+epsilon)
 		all.Go(func() {
-			for k := i; k < draws; k += clients {
+			for k := i; k < len(noise); k += clients {
 				var n int64
 				if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
 					t.Errorf("answer %s: %v", strconv.Itoa(k), err)
