@@ -60,9 +60,9 @@ func KeyText(t Type, sql string) (string, error) {
 		return "", pgerr.New(pgerr.PrivateGroupKey, "values of a text with a non-deterministic collation can look different and be equal").
 			WithHint("Group by a column whose collation is deterministic.")
 	}
-	moment := func(template string) string {
-		return "CASE WHEN pg_catalog.isfinite(" + sql + ") AND " + sql + " OPERATOR(pg_catalog.>=) CAST('0001-01-01' AS " + t.SQL() + ") THEN pg_catalog.to_char(" +
-			sql + ", '" + template + "') ELSE CAST(" + sql + " AS pg_catalog.text) END"
+	moment := func(template string) string { // to_char makes a timestamp of a date, which the latest dates cannot become
+		return "CASE WHEN " + sql + " OPERATOR(pg_catalog.>=) CAST('0001-01-01' AS " + t.SQL() + ") AND " + sql + " OPERATOR(pg_catalog.<) CAST('10000-01-01' AS " + t.SQL() +
+			") THEN pg_catalog.to_char(" + sql + ", '" + template + "') ELSE CAST(" + sql + " AS pg_catalog.text) END"
 	}
 	switch t.Family() {
 	case NumericFamily:
