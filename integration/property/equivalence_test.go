@@ -77,12 +77,13 @@ func equivalent(w *world, st sqlgen.Statement, p *planned) error {
 		if len(mine[key]) < len(rows) {
 			return fmt.Errorf("the group %q occurs %d times, in Postgres %d times", key, len(mine[key]), len(rows))
 		}
-		for i, row := range rows {
-			if err := sameCells(st, row, mine[key][i]); err != nil {
-				return fmt.Errorf("the group %q: %w\nPostgres %q\ndpproxy  %q", key, err, row, mine[key][i])
+		for _, row := range rows {
+			i := slices.IndexFunc(mine[key], func(m []string) bool { return sameCells(st, row, m) == nil })
+			if i < 0 {
+				return fmt.Errorf("the group %q: %w\nPostgres %q\ndpproxy  %q", key, sameCells(st, row, mine[key][0]), row, mine[key])
 			}
+			mine[key] = slices.Delete(mine[key], i, i+1)
 		}
-		mine[key] = mine[key][len(rows):]
 	}
 	return nothingElse(st, mine)
 }
@@ -104,8 +105,8 @@ func nothingElse(st sqlgen.Statement, mine map[string][][]string) error {
 
 const null = "\x00NULL"
 
-// byKey sorts the rows of each group, as those of several grouping sets can have the
-// same key.
+// byKey returns the rows of each group: those of several grouping sets can have the same
+// key.
 func byKey(st sqlgen.Statement, res *pgconn.Result) map[string][][]string {
 	out := map[string][][]string{}
 	for _, r := range res.Rows {
@@ -123,19 +124,6 @@ func byKey(st sqlgen.Statement, res *pgconn.Result) map[string][][]string {
 		}
 		k := strings.Join(key, "|")
 		out[k] = append(out[k], row)
-	}
-	for _, rows := range out {
-		slices.SortFunc(rows, func(a, b []string) int {
-			for _, counts := range []bool{true, false} { // what is empty comes last
-				for i := range a {
-					c := math.Abs(number(b[i])) - math.Abs(number(a[i]))
-					if (st.Outputs[i] == sqlgen.Count) == counts && c != 0 && !math.IsNaN(c) {
-						return int(math.Copysign(1, c))
-					}
-				}
-			}
-			return 0
-		})
 	}
 	return out
 }

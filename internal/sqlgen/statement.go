@@ -113,13 +113,17 @@ func (g *Generator) aggregate(src source) aggregate {
 	if strings.HasPrefix(name, "stddev") {
 		spread = Deviation
 	}
+	y := g.number(src.cols, 1)
+	if strings.ContainsAny(y, "/-") { // its bounds can be so much wider than its values that the lattice of squares is too coarse for them
+		spread = Rank
+	}
 	a := one(g,
 		aggregate{"count(*)", Count, "count"},
 		aggregate{"count(" + one(g, src.cols...).name + ")", Count, "count of values"},
 		aggregate{"sum(" + x + ")", Sum, "sum"},
 		aggregate{"sum(" + x + ")", Sum, "sum"},
 		aggregate{"avg(" + x + ")", Average, "avg"},
-		aggregate{name + "(" + g.number(src.cols, 1) + ")", spread, "variance"},
+		aggregate{name + "(" + y + ")", spread, "variance"},
 		aggregate{one(g, "min", "max") + "(" + g.number(src.cols, 1) + ")", Rank, "extreme"},
 		aggregate{fmt.Sprintf("%s(%s) WITHIN GROUP (ORDER BY %s)", one(g, "percentile_cont", "percentile_disc"), one(g, "0.5", "0.25", "0.9"), g.number(src.cols, 1)), Rank, "percentile"},
 		aggregate{"count(DISTINCT " + one(g, src.cols...).name + ")", Count, "count of different values"},
