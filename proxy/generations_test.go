@@ -59,70 +59,103 @@ func (s *forgetful) Pay(_ context.Context, key answers.Key, _ *answers.Answer, a
 
 func (*forgetful) Close() error { return nil }
 
-// measured adds to a set the measurements of a count, which is all that an answer has: behind the
-// rows of payments, one of the part and one with their number, variances and values.
-func measured(a *answers.Answer, to map[string]*big.Int) {
-	row := a.Rows[len(a.Rows)-1]
-	for k := 1; k < len(row); k += 2 {
-		to[row[k].String()+" "+row[k+1].String()] = row[k]
+// measurements are the variances of what was measured of each partition of each part, by value.
+type measurements map[[2]int]map[string]*big.Int
+
+// add adds those of an answer to counts: behind a row with the number of the rows of payments, and
+// those, it has for each part a row with the number of its partitions, and one for each of these.
+func (m measurements) add(a *answers.Answer) {
+	rows := a.Rows[1+a.Rows[0][1].Int64():]
+	for part := 0; len(rows) > 0; part++ {
+		n := int(rows[0][0].Int64())
+		for i, row := range rows[1 : n+1] {
+			at := [2]int{part, i}
+			if m[at] == nil {
+				m[at] = map[string]*big.Int{}
+			}
+			for k := 1; k < len(row); k += 2 {
+				m[at][row[k].String()+" "+row[k+1].String()] = row[k]
+			}
+		}
+		rows = rows[n+1:]
 	}
 }
 
-// loss is what measurements of a count cost together, in 10⁻¹² of ρ.
-func loss(variances map[string]*big.Int) float64 {
-	sum := 0.0
-	for _, v := range variances {
-		f, _ := new(big.Float).SetInt(v).Float64()
-		sum += dp.PicoPerUnit / (2 * f)
+// loss is what the measurements cost a unit in 10⁻¹² of ρ, which is in one partition of each part.
+func (m measurements) loss() float64 {
+	parts := map[int]float64{}
+	for at, variances := range m {
+		sum := 0.0
+		for _, v := range variances {
+			f, _ := new(big.Float).SetInt(v).Float64()
+			sum += dp.PicoPerUnit / (2 * f)
+		}
+		parts[at[0]] = max(parts[at[0]], sum)
 	}
-	return sum
+	total := 0.0
+	for _, sum := range parts {
+		total += sum
+	}
+	return total
 }
 
 // TestForgetfulStore holds that the unit has paid for all that was drawn, and each analyst for all
 // that went into what he was shown, whatever is lost of what was known.
 func TestForgetfulStore(t *testing.T) {
-	store := &forgetful{rng: rand.New(rand.NewPCG(1, 2)), kept: map[answers.Key]*answers.Answer{}} //nolint:gosec // a test
 	names := []string{"ana", "bob"}
 	limits := []accountant.Limit{large(t)}
 	for _, name := range names {
 		limits = append(limits, accountant.Limit{Scope: accountant.Scope{Kind: accountant.AnalystScope, Name: name}, Loss: large(t).Loss})
 	}
-	w := accurate(t, func(cfg *proxy.Config) {
-		for _, name := range names {
-			cfg.Analysts[name] = proxy.Analyst{Tables: cfg.Analysts["ana"].Tables, Budget: true}
-		}
-		cfg.Answers.Store = store
-	}, limits...)
-	clients, seen, all := map[string]*client{}, map[string]map[string]*big.Int{}, map[string]*big.Int{}
+	for name, sql := range map[string]string{
+		"one number": "SELECT count(*) FROM patients",
+		"parts":      "SELECT count(*) FROM (SELECT sex, mood, count(*) FROM patients GROUP BY GROUPING SETS ((sex), (sex, mood), ())) AS t",
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &forgetful{rng: rand.New(rand.NewPCG(1, 2)), kept: map[answers.Key]*answers.Answer{}}
+			w := accurate(t, func(cfg *proxy.Config) {
+				for _, name := range names {
+					cfg.Analysts[name] = proxy.Analyst{Tables: cfg.Analysts["ana"].Tables, Budget: true}
+				}
+				cfg.Answers.Store = store
+			}, limits...)
+			exec(t, w.mirror, "GRANT SELECT ON patients TO bob")
+			askInTurn(t, w, store, names, sql)
+		})
+	}
+}
+
+// askInTurn lets analysts ask for errors by chance, and compares what was paid.
+func askInTurn(t *testing.T, w *world, store *forgetful, names []string, sql string) {
+	t.Helper()
+	clients, seen, all := map[string]*client{}, map[string]measurements{}, measurements{}
 	for _, name := range names {
-		if name != "ana" {
-			exec(t, w.mirror, "GRANT SELECT ON patients TO "+name)
-		}
-		clients[name], seen[name] = w.client(t, name), map[string]*big.Int{}
+		clients[name], seen[name] = w.client(t, name), measurements{}
 	}
-	paid := func(kind accountant.ScopeKind, name string, measurements map[string]*big.Int) {
+	paid := func(kind accountant.ScopeKind, name string, m measurements) {
 		t.Helper()
-		if spent := float64(w.spent(t, kind, name)); spent < loss(measurements)*(1-1e-9) {
-			t.Fatalf("%s %s has spent %.0f for %.0f", kind, name, spent, loss(measurements))
+		if spent := float64(w.spent(t, kind, name)); spent < m.loss()*(1-1e-9) {
+			t.Fatalf("%s %s has spent %.0f for %.0f", kind, name, spent, m.loss())
 		}
 	}
-	refined := 0
+	carried := 0
 	for range 150 {
-		name, target := names[store.rng.IntN(len(names))], []string{"0.3", "0.2", "0.15", "0.1", "0.07", "0.05", "0.04"}[store.rng.IntN(7)]
+		name := names[store.rng.IntN(len(names))]
+		target := []string{"0.3", "0.2", "0.15", "0.1", "0.07", "0.05", "0.04"}[store.rng.IntN(7)]
 		store.shown, store.drawn = nil, nil
 		clients[name].set(t, "dp.relative_error = "+target)
-		clients[name].number(t, "SELECT count(*) FROM patients")
+		clients[name].number(t, sql)
 		for _, a := range store.drawn {
-			measured(a, all)
-			if len(a.Rows) > 3 {
-				refined++
+			all.add(a)
+			if a.Rows[0][1].Sign() > 0 {
+				carried++
 			}
 		}
-		measured(store.shown, seen[name])
+		seen[name].add(store.shown)
 		paid(accountant.UnitScope, "patient", all)
 		paid(accountant.AnalystScope, name, seen[name])
 	}
-	if refined < 5 {
-		t.Errorf("only %d answers carry payments", refined)
+	if carried < 5 {
+		t.Errorf("only %d answers carry payments", carried)
 	}
 }
