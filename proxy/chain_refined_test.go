@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"dpproxy/accountant"
+	"dpproxy/answers"
 	"dpproxy/dp"
 	"dpproxy/proxy"
 )
@@ -97,5 +98,39 @@ func TestManyLooks(t *testing.T) {
 	}
 	if spent := w.spent(t, accountant.UnitScope, "patient"); spent > 4000*dp.PicoPerUnit {
 		t.Errorf("it has spent %d, nearly all it may", spent)
+	}
+}
+
+// TestBudgetGivenLater holds that an analyst who gets a budget of his own pays with it for what
+// he is shown, though he asked for the same before he had one.
+func TestBudgetGivenLater(t *testing.T) {
+	store, err := answers.OpenFiles(t.TempDir(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := accountant.Limit{Scope: accountant.Scope{Kind: accountant.AnalystScope, Name: "ana"}, Loss: large(t).Loss}
+	ask := func(t *testing.T, budget bool, limits ...accountant.Limit) *world {
+		t.Helper()
+		w := accurate(t, func(cfg *proxy.Config) {
+			cfg.Analysts["ana"] = proxy.Analyst{Tables: cfg.Analysts["ana"].Tables, Budget: budget}
+			cfg.Answers.Store = store
+		}, limits...)
+		ana := w.client(t, "ana")
+		for _, relative := range []string{"off", "0.2"} {
+			ana.set(t, "dp.relative_error = "+relative)
+			ana.number(t, "SELECT count(*) FROM patients")
+		}
+		return w
+	}
+	spent := ask(t, false, large(t)).spent(t, accountant.UnitScope, "patient")
+	if again := ask(t, false, large(t)).spent(t, accountant.UnitScope, "patient"); again != 0 {
+		t.Errorf("without a budget of his own the same costs %d", again)
+	}
+	w := ask(t, true, large(t), own)
+	if unit := w.spent(t, accountant.UnitScope, "patient"); unit != 0 {
+		t.Errorf("the unit pays %d for what is known", unit)
+	}
+	if paid := w.spent(t, accountant.AnalystScope, "ana"); paid < spent {
+		t.Errorf("with a budget of his own he pays %d of %d", paid, spent)
 	}
 }

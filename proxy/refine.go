@@ -100,7 +100,7 @@ func (a *answer) recallBlock(ctx context.Context, m *memory, i int, b *planner.B
 		return
 	}
 	var owed dp.ComposedEvent
-	if !last.PaidBy(a.analyst) {
+	if a.owes(last) {
 		owed = owedFor(parts, b, paid[payerOf(a.analyst)], a.p.cfg.Source)
 	}
 	released := make([]*planner.Released, len(b.Parts))
@@ -113,7 +113,7 @@ func (a *answer) recallBlock(ctx context.Context, m *memory, i int, b *planner.B
 	switch {
 	case enough || same:
 		m.known.keys[i], m.known.answers[i], m.known.released[i] = mem.key(mem.generation), last, released
-		if !last.PaidBy(a.analyst) {
+		if a.owes(last) {
 			m.known.owed, m.known.unpaid = append(m.known.owed, owed...), append(m.known.unpaid, i)
 		}
 	case refinable(b):
@@ -197,7 +197,7 @@ func (a *answer) rememberChains(ctx context.Context, c *chains) {
 			continue
 		}
 		answer := packChains(b, c.measurements(i, b), mem.paid.without(a.analyst))
-		answer.Paid = []string{a.analyst}
+		answer.Paid = a.payers()
 		err := store.Put(ctx, mem.key(mem.generation+1), answer)
 		if err == nil {
 			err = store.Put(ctx, mem.pointer, answers.Answer{Rows: [][]*big.Int{}})

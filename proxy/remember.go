@@ -64,12 +64,26 @@ func (a *answer) recall(ctx context.Context, plan *planner.Plan, values []scalar
 			continue
 		}
 		k.answers[i] = found
-		if !found.PaidBy(a.analyst) {
+		if a.owes(found) {
 			k.owed = append(k.owed, b.Event()...)
 			k.unpaid = append(k.unpaid, i)
 		}
 	}
 	return k
+}
+
+// payers are those who pay for an answer with a budget of their own: who has none, and gets one
+// later, has not paid with it for what he asked before.
+func (a *answer) payers() []string {
+	if !a.p.analyst(a.analyst).Budget {
+		return nil
+	}
+	return []string{a.analyst}
+}
+
+// owes reports whether the analyst has a budget with which he has not paid for an answer.
+func (a *answer) owes(found *answers.Answer) bool {
+	return len(a.payers()) > 0 && !found.PaidBy(a.analyst)
 }
 
 // pack writes what was released of a block as one answer: the rows of all its parts, and,
@@ -153,7 +167,7 @@ func (a *answer) remember(ctx context.Context, rest *planner.Plan, k *known, rel
 			continue
 		}
 		answer := pack(released[i])
-		answer.Paid = []string{a.analyst}
+		answer.Paid = a.payers()
 		if err := store.Put(ctx, k.keys[i], answer); err != nil {
 			a.p.cfg.Log.Warn("an answer is not remembered", "cause", err)
 		}

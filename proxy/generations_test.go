@@ -1,0 +1,161 @@
+package proxy_test
+
+import (
+	"context"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"dpproxy/accountant"
+	"dpproxy/answers"
+	"dpproxy/dp"
+	"dpproxy/proxy"
+)
+
+// forgetful is a store that loses answers, misses some that it has, as where two proxies race.
+// It notes which answer the last statement went by.
+type forgetful struct {
+	rng   *rand.Rand
+	kept  map[answers.Key]*answers.Answer
+	shown *answers.Answer
+	drawn []*answers.Answer
+}
+
+func (s *forgetful) Get(_ context.Context, key answers.Key) (*answers.Answer, error) {
+	switch s.rng.IntN(12) {
+	case 0:
+		delete(s.kept, key)
+	case 1:
+		return nil, nil
+	}
+	found := s.kept[key]
+	if found == nil {
+		return nil, nil
+	}
+	if len(found.Rows) > 0 {
+		s.shown = found
+	}
+	out := *found
+	out.Paid = append([]string{}, found.Paid...)
+	return &out, nil
+}
+
+func (s *forgetful) Put(_ context.Context, key answers.Key, a answers.Answer) error {
+	if len(a.Rows) > 0 {
+		s.shown, s.drawn = &a, append(s.drawn, &a)
+	}
+	if s.kept[key] == nil && s.rng.IntN(12) > 0 {
+		s.kept[key] = &a
+	}
+	return nil
+}
+
+func (s *forgetful) Pay(_ context.Context, key answers.Key, _ *answers.Answer, analyst string) error {
+	if there := s.kept[key]; there != nil && s.rng.IntN(6) > 0 {
+		there.Paid = append(there.Paid, analyst)
+	}
+	return nil
+}
+
+func (*forgetful) Close() error { return nil }
+
+// measurements are the variances of what was measured of each partition of each part, by value.
+type measurements map[[2]int]map[string]*big.Int
+
+// add adds those of an answer to counts: behind a row with the number of the rows of payments, and
+// those, it has for each part a row with the number of its partitions, and one for each of these.
+func (m measurements) add(a *answers.Answer) {
+	rows := a.Rows[1+a.Rows[0][1].Int64():]
+	for part := 0; len(rows) > 0; part++ {
+		n := int(rows[0][0].Int64())
+		for i, row := range rows[1 : n+1] {
+			at := [2]int{part, i}
+			if m[at] == nil {
+				m[at] = map[string]*big.Int{}
+			}
+			for k := 1; k < len(row); k += 2 {
+				m[at][row[k].String()+" "+row[k+1].String()] = row[k]
+			}
+		}
+		rows = rows[n+1:]
+	}
+}
+
+// loss is what the measurements cost a unit in 10⁻¹² of ρ, which is in one partition of each part.
+func (m measurements) loss() float64 {
+	parts := map[int]float64{}
+	for at, variances := range m {
+		sum := 0.0
+		for _, v := range variances {
+			f, _ := new(big.Float).SetInt(v).Float64()
+			sum += dp.PicoPerUnit / (2 * f)
+		}
+		parts[at[0]] = max(parts[at[0]], sum)
+	}
+	total := 0.0
+	for _, sum := range parts {
+		total += sum
+	}
+	return total
+}
+
+// TestForgetfulStore holds that the unit has paid for all that was drawn, and each analyst for all
+// that went into what he was shown, whatever is lost of what was known.
+func TestForgetfulStore(t *testing.T) {
+	names := []string{"ana", "bob"}
+	limits := []accountant.Limit{large(t)}
+	for _, name := range names {
+		limits = append(limits, accountant.Limit{Scope: accountant.Scope{Kind: accountant.AnalystScope, Name: name}, Loss: large(t).Loss})
+	}
+	for name, sql := range map[string]string{
+		"one number": "SELECT count(*) FROM patients",
+		"parts":      "SELECT count(*) FROM (SELECT sex, mood, count(*) FROM patients GROUP BY GROUPING SETS ((sex), (sex, mood), ())) AS t",
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &forgetful{rng: rand.New(rand.NewPCG(1, 2)), kept: map[answers.Key]*answers.Answer{}}
+			w := accurate(t, func(cfg *proxy.Config) {
+				for _, name := range names {
+					cfg.Analysts[name] = proxy.Analyst{Tables: cfg.Analysts["ana"].Tables, Budget: true}
+				}
+				cfg.Answers.Store = store
+			}, limits...)
+			exec(t, w.mirror, "GRANT SELECT ON patients TO bob")
+			askInTurn(t, w, store, names, sql)
+		})
+	}
+}
+
+// askInTurn lets analysts ask for errors by chance, and compares what was paid.
+func askInTurn(t *testing.T, w *world, store *forgetful, names []string, sql string) {
+	t.Helper()
+	clients, seen, all := map[string]*client{}, map[string]measurements{}, measurements{}
+	for _, name := range names {
+		clients[name], seen[name] = w.client(t, name), measurements{}
+	}
+	paid := func(kind accountant.ScopeKind, name string, m measurements) {
+		t.Helper()
+		if spent := float64(w.spent(t, kind, name)); spent < m.loss()*(1-1e-9) {
+			t.Fatalf("%s %s has spent %.0f for %.0f", kind, name, spent, m.loss())
+		}
+	}
+	carried := 0
+	for range 150 {
+		name := names[store.rng.IntN(len(names))]
+		target := []string{"0.3", "0.2", "0.15", "0.1", "0.07", "0.05", "0.04"}[store.rng.IntN(7)]
+		store.shown, store.drawn = nil, nil
+		clients[name].set(t, "dp.relative_error = "+target)
+		clients[name].number(t, sql)
+		for _, a := range store.drawn {
+			all.add(a)
+			if a.Rows[0][1].Sign() > 0 {
+				carried++
+			}
+		}
+		seen[name].add(store.shown)
+		paid(accountant.UnitScope, "patient", all)
+		paid(accountant.AnalystScope, name, seen[name])
+	}
+	if carried < 5 {
+		t.Errorf("only %d answers carry payments", carried)
+	}
+}
