@@ -127,13 +127,18 @@ const serialSQL = `SELECT s.relname FROM pg_attrdef d
 	WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum
 		AND pg_get_expr(d.adbin, d.adrelid) = format('nextval(%L::regclass)', s.oid::regclass)`
 
+// notNullSQL holds for a column a without NULL. From Postgres 18 on, attnotnull alone is also
+// set by a constraint that the rows from before were never checked against.
+const notNullSQL = `a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k
+	WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey))`
+
 func (r *reader) columns(ctx context.Context) error {
 	types, err := readTypes(ctx, r.tx, r.oids)
 	if err != nil {
 		return err
 	}
 	rows, err := r.tx.Query(ctx, `
-		SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+		SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod), `+notNullSQL+`,
 			coalesce(col_description(a.attrelid, a.attnum), ''), a.attgenerated <> '',
 			CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' ELSE '' END,
 			a.attcollation, coalesce(n.nspname, ''), coalesce(l.collname, ''), coalesce(l.collisdeterministic, true), coalesce((`+serialSQL+`), '')

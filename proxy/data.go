@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -200,7 +199,10 @@ func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*
 		return nil, err
 	}
 	c := &connection{data: d, conn: conn, leave: leave}
-	if err := c.prepare(ctx, plan); err != nil {
+	if err = c.prepare(ctx, plan); err == nil {
+		err = context.Cause(ctx) // which an answer that came all the same says nothing of
+	}
+	if err != nil {
 		// A cancel request may be under way, which must not hit the next statement.
 		_ = conn.Conn().Close(context.WithoutCancel(ctx))
 		conn.Release()
@@ -223,15 +225,19 @@ func (d *Data) turnedOff(tables []catalog.Name) (catalog.Name, bool) {
 // prepare makes the statement that checks the schema, unless this session has it. It
 // reads nothing.
 func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
-	c.unchanged = "unchanged"
 	want := map[uint32]string{}
 	for _, t := range plan.Relations {
 		source := c.data.catalog.Source(t)
 		want[source.OID] = source.Fingerprint
-		c.unchanged += "_" + strconv.FormatUint(uint64(source.OID), 10)
 	}
-	_, err := c.conn.Conn().Prepare(ctx, c.unchanged, mirror.Unchanged(want))
-	return err
+	sql := mirror.Unchanged(want)
+	// Its name is a digest: Postgres tells names apart by 63 bytes, which a list of OIDs exceeds.
+	prepared, err := c.conn.Conn().Prepare(ctx, sql, sql)
+	if err != nil {
+		return err
+	}
+	c.unchanged = prepared.Name
+	return nil
 }
 
 // release gives the session back to the pool, and its place to the next statement.

@@ -1,0 +1,96 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"dpproxy/catalog"
+	"dpproxy/internal/pgtemp"
+	"dpproxy/planner"
+)
+
+// A statement whose time is over while it gets a session is not charged, even if the
+// session has what it needs: a cancel request may be under way to it.
+func TestConnectInTime(t *testing.T) {
+	d, cancel := openData(t)
+	plan := &planner.Plan{Relations: views(d, 1)}
+	left := 0
+	connect := func(ctx context.Context) error {
+		c, err := d.connect(ctx, plan, func() { left++ })
+		if err == nil {
+			c.release()
+		}
+		return err
+	}
+	if err := connect(t.Context()); err != nil || left != 1 {
+		t.Fatalf("%v, %d places given back", err, left)
+	}
+	first := d.pool.Stat().NewConnsCount()
+	ctx, stop := context.WithCancelCause(t.Context())
+	*cancel = func() { stop(errTimeout) }
+	if err := connect(ctx); !errors.Is(err, errTimeout) {
+		t.Errorf("a session behind its time: %v", err)
+	}
+	*cancel = func() {}
+	if err := connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d.pool.Stat().NewConnsCount() != first+1 {
+		t.Error("the session is used again")
+	}
+}
+
+// Two sets of many relations are checked by two statements of a session.
+func TestManyRelations(t *testing.T) {
+	d, _ := openData(t)
+	for _, relations := range [][]catalog.Name{views(d, 19), views(d, 20)} {
+		c, err := d.connect(t.Context(), &planner.Plan{Relations: relations}, func() {})
+		if err != nil {
+			t.Fatalf("%d relations: %v", len(relations), err)
+		}
+		c.release()
+	}
+}
+
+// views gives Data a catalogue of n views.
+func views(d *Data, n int) (names []catalog.Name) {
+	s := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}}
+	for i := range n {
+		v := catalog.Name{Schema: "public", Name: strings.Repeat("v", i+1)}
+		s.Tables[v] = &catalog.Table{Name: v, Kind: 'v', View: "SELECT", OID: 1_000_000_000 + uint32(i)}
+		names = append(names, v)
+	}
+	d.catalog, _ = planner.NewCatalog(planner.Policy{}, s)
+	return names
+}
+
+// openData connects to an empty database, with one session; between is called when it is
+// taken.
+func openData(t *testing.T) (d *Data, between *func()) {
+	t.Helper()
+	server, err := pgtemp.Start(t.Context(), pgtemp.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	cfg, err := pgxpool.ParseConfig(server.URL("postgres", pgtemp.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.MaxConns = 1
+	call := func() {}
+	cfg.PrepareConn = func(context.Context, *pgx.Conn) (bool, error) {
+		call()
+		return true, nil
+	}
+	if d, err = OpenData(t.Context(), cfg, &planner.Catalog{}, make([]byte, 32)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	return d, &call
+}
