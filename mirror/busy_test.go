@@ -69,6 +69,8 @@ func TestSyncIsAtomic(t *testing.T) {
 	for _, change := range []string{
 		"UPDATE regions SET label = 'version 1'; UPDATE hospitals SET name = 'version 1'",
 		"UPDATE regions SET label = 'version 2'; UPDATE hospitals SET name = 'version 2'; ALTER TABLE hospitals ADD beds int",
+		"UPDATE regions SET label = 'version 3'; UPDATE hospitals SET name = 'version 3'; ALTER TABLE regions ADD area int",
+		"UPDATE regions SET label = 'version 4'; UPDATE hospitals SET name = 'version 4'; ALTER TABLE regions DROP area; ALTER TABLE hospitals DROP beds",
 	} {
 		run(t, p.upstream, change)
 		p.sync(t, plan())
