@@ -13,7 +13,7 @@ import (
 // labels, unique indexes (validity included), constraints and the triggers that enforce
 // them, row security (also whether it applies to the reader), inheritance and
 // partition links, policies and rules of the relation. Other indexes prove nothing: they
-// come and go.
+// come and go, and [Unchanged] asks for those that are relied on.
 //
 // It reads the catalogue under the transaction's snapshot, but Postgres plans with
 // the newest catalogue. So whoever relies on it first takes LOCK TABLE ... IN
@@ -31,18 +31,23 @@ func FingerprintOf(oids []uint32) string {
 }
 
 // Unchanged returns a query that ends in an error, of [NotUnchanged], unless each
-// relation of the OIDs has the digest of [FingerprintOf]: statements behind it in a
-// pipeline do not run then.
-func Unchanged(digests map[uint32]string) string {
+// relation of the OIDs has the digest of [FingerprintOf], and each of those that are looked
+// up, by OID, an index that finds rows by the column (see [Unindexed]): statements behind it
+// in a pipeline do not run then. Which index that is does not matter: it may be made anew.
+func Unchanged(digests, lookups map[uint32]string) string {
 	oids := slices.Sorted(maps.Keys(digests))
 	rows := make([]string, len(oids))
 	for i, oid := range oids {
 		rows[i] = "(" + strconv.FormatUint(uint64(oid), 10) + "::pg_catalog.oid, " + literal(digests[oid]) + ")"
 	}
+	indexed := ""
+	if len(lookups) > 0 {
+		indexed = " AND NOT EXISTS (" + Unindexed(lookups) + ")"
+	}
 	return fmt.Sprintf(`
-SELECT CAST(CASE WHEN pg_catalog.count(*) = %d THEN '0' ELSE 'changed' END AS pg_catalog.int4)
+SELECT CAST(CASE WHEN pg_catalog.count(*) = %d%s THEN '0' ELSE 'changed' END AS pg_catalog.int4)
 FROM (%s) AS have JOIN (VALUES %s) AS want(oid, digest) ON have.oid = want.oid AND have.digest = want.digest`,
-		len(oids), FingerprintOf(oids), strings.Join(rows, ", "))
+		len(oids), indexed, FingerprintOf(oids), strings.Join(rows, ", "))
 }
 
 // NotUnchanged is the SQLSTATE of the error in which [Unchanged] ends.

@@ -135,7 +135,7 @@ func TestFingerprint(t *testing.T) {
 		before := digests(t, conn)
 		run(t, conn, "BEGIN; "+change)
 		after := digests(t, conn)
-		if got := state(t, conn, mirror.Unchanged(before)); got != mirror.NotUnchanged {
+		if got := state(t, conn, mirror.Unchanged(before, nil)); got != mirror.NotUnchanged {
 			t.Errorf("%s: the check ended with %q", change, got)
 		}
 		run(t, conn, "ROLLBACK")
@@ -151,7 +151,7 @@ func TestFingerprint(t *testing.T) {
 	if diff := cmp.Diff(before, digests(t, conn)); diff != "" {
 		t.Errorf("the fingerprint changed without reason:\n%s", diff)
 	}
-	if got := state(t, conn, mirror.Unchanged(before)); got != "" {
+	if got := state(t, conn, mirror.Unchanged(before, nil)); got != "" {
 		t.Errorf("without a change the check ended with %q", got)
 	}
 }

@@ -32,6 +32,8 @@ type Data struct {
 
 	mu  sync.Mutex
 	off map[catalog.Name]bool // tables whose schema changed
+	// unindexed are the tables whose index on the unit is gone.
+	unindexed map[catalog.Name]bool
 }
 
 // sessionSettings are the settings that every session on the protected database
@@ -80,7 +82,7 @@ func OpenData(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, se
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{pool: pool, catalog: cat, off: map[catalog.Name]bool{}}
+	d := &Data{pool: pool, catalog: cat, off: map[catalog.Name]bool{}, unindexed: map[catalog.Name]bool{}}
 	d.pads[0], d.pads[1] = pads(secret)
 	return d, nil
 }
@@ -230,7 +232,7 @@ func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 		source := c.data.catalog.Source(t)
 		want[source.OID] = source.Fingerprint
 	}
-	sql := mirror.Unchanged(want)
+	sql := mirror.Unchanged(want, c.data.columns(plan.Lookups()))
 	// Its name is a digest: Postgres tells names apart by 63 bytes, which a list of OIDs exceeds.
 	prepared, err := c.conn.Conn().Prepare(ctx, sql, sql)
 	if err != nil {
@@ -289,7 +291,7 @@ func (c *connection) read(ctx context.Context, plan *planner.Plan, values []scal
 	}
 	switch {
 	case errors.Is(err, errChanged):
-		return nil, schemaChanged(r.changed)
+		return nil, r.changed
 	case errors.Is(cause, errTimeout):
 		return nil, errTimeout
 	}
@@ -303,7 +305,7 @@ var errTimeout = errors.New("proxy: statement timeout")
 type reading struct {
 	c       *connection
 	plan    *planner.Plan
-	changed catalog.Name
+	changed error // what is told if the schema is not the catalogue's
 }
 
 func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, error) {
@@ -330,7 +332,7 @@ func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, e
 	exacts, err := r.results(p)
 	if errors.Is(err, errChanged) {
 		_ = p.Close() // the error is known
-		r.changed = r.turnOffChanged(ctx)
+		r.changed = r.explainChange(ctx)
 	}
 	return exacts, err
 }
