@@ -221,8 +221,10 @@ func (w *world) serve(t testing.TB, p *proxy.Proxy) {
 		t.Fatal(err)
 	}
 	srv, err := wire.NewServer(wire.Config{
-		Handler:  p,
-		Verifier: func(user string) (string, bool) { return verifier, user == "ana" || user == "bob" },
+		Handler: p,
+		Verifier: func(_ context.Context, user string) (string, bool, error) {
+			return verifier, user == "ana" || user == "bob", nil
+		},
 		Dial: func(ctx context.Context, l wire.Login) (*pgconn.PgConn, error) {
 			cfg, err := pgconn.ParseConfig(w.mirror.URL("postgres", l.User))
 			if err != nil {
