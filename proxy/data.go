@@ -60,8 +60,13 @@ var sessionSettings = map[string]string{
 	"array_nulls":                         "on",
 }
 
-// pingTimeout is how long an idle session may take to answer before it is given up.
-const pingTimeout = 2 * time.Second
+// A session that died while it was idle must be found out before the charge. One that the
+// database or the system ended is not quiet; one that a network swallowed is found by a
+// ping, unless it answered pingIdle ago.
+const (
+	pingIdle    = time.Second
+	pingTimeout = 2 * time.Second // how long a session may take to answer before it is given up
+)
 
 // OpenData connects to the protected database. Secret is the key of the random
 // choices of contribution bounding (32 bytes or more).
@@ -71,9 +76,9 @@ func OpenData(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, se
 	cfg.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
 	}
-	// A session that died while it was idle must be found out before the charge,
-	// however short the time was.
-	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
+	cfg.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		return p.IdleDuration > pingIdle || !quiet(p.Conn.PgConn().Conn())
+	}
 	cfg.PingTimeout = pingTimeout
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		return checkSession(ctx, conn, cfg.ConnConfig.RuntimeParams)
@@ -242,6 +247,14 @@ func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 	return nil
 }
 
+// mark is what the session saw when the check last ended well, or nil.
+func (c *connection) mark() []byte {
+	mark, _ := c.conn.Conn().PgConn().CustomData()[c.unchanged].([]byte)
+	return mark
+}
+
+func (c *connection) setMark(mark []byte) { c.conn.Conn().PgConn().CustomData()[c.unchanged] = mark }
+
 // release gives the session back to the pool, and its place to the next statement.
 func (c *connection) release() {
 	c.conn.Release()
@@ -313,7 +326,7 @@ func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, e
 	defer func() { _ = p.Close() }() // the results are read; a session that is out of step is not reused
 	p.SendQueryParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
 	p.SendQueryParams(r.c.data.lockSQL(r.plan), nil, nil, nil, nil)
-	p.SendQueryPrepared(r.c.unchanged, nil, nil, nil)
+	p.SendQueryPrepared(r.c.unchanged, [][]byte{r.c.mark()}, nil, nil)
 	for _, read := range r.reads() {
 		before, after := settingsOf(read)
 		for _, sql := range before {
@@ -383,8 +396,8 @@ func (r *reading) results(p *pgconn.Pipeline) ([][]*exact, error) {
 	if err := done(p, 2); err != nil { // BEGIN, LOCK
 		return nil, err
 	}
-	if _, err := rows(p); err != nil {
-		return nil, orChanged(err)
+	if err := r.unchanged(p); err != nil {
+		return nil, err
 	}
 	exacts := make([][]*exact, len(r.plan.Blocks))
 	for i, b := range r.plan.Blocks {
@@ -398,6 +411,19 @@ func (r *reading) results(p *pgconn.Pipeline) ([][]*exact, error) {
 	}
 	_, err := rows(p)
 	return exacts, err
+}
+
+// unchanged reads the reply to the check of the schema.
+func (r *reading) unchanged(p *pgconn.Pipeline) error {
+	checked, err := rows(p)
+	if err != nil {
+		return orChanged(err)
+	}
+	if len(checked) != 1 || len(checked[0]) != 2 {
+		return errRead
+	}
+	r.c.setMark(checked[0][1])
+	return nil
 }
 
 // parts reads what was asked for a block.
