@@ -172,16 +172,22 @@ func (a *answer) acquire(ctx context.Context, plan *planner.Plan, timeout time.D
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
 		defer cancel()
 	}
-	err := a.p.queue.enter(ctx, a.analyst)
-	if err == nil {
-		leave := func() { a.p.queue.leave(a.analyst) }
-		var c *connection
-		if c, err = d.connect(ctx, plan, leave); err == nil {
-			return c, nil
-		}
-		leave()
+	if err := a.p.queue.enter(ctx, a.analyst); err != nil {
+		return nil, acquireError(ctx, err)
 	}
-	return nil, acquireError(ctx, err)
+	taken := false
+	leave := func() { a.p.queue.leave(a.analyst) }
+	defer func() {
+		if !taken { // also in a panic
+			leave()
+		}
+	}()
+	c, err := d.connect(ctx, plan, leave)
+	if err != nil {
+		return nil, acquireError(ctx, err)
+	}
+	taken = true
+	return c, nil
 }
 
 // acquireError tells a client why his statement has no session.
@@ -205,16 +211,22 @@ func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*
 	if err != nil {
 		return nil, err
 	}
+	ready := false
+	defer func() {
+		if !ready {
+			// A cancel request may be under way, which must not hit the next statement.
+			_ = conn.Conn().Close(context.WithoutCancel(ctx))
+			conn.Release()
+		}
+	}()
 	c := &connection{data: d, conn: conn, leave: leave}
 	if err = c.prepare(ctx, plan); err == nil {
 		err = context.Cause(ctx) // which an answer that came all the same says nothing of
 	}
 	if err != nil {
-		// A cancel request may be under way, which must not hit the next statement.
-		_ = conn.Conn().Close(context.WithoutCancel(ctx))
-		conn.Release()
 		return nil, err
 	}
+	ready = true
 	return c, nil
 }
 
