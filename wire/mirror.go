@@ -170,7 +170,9 @@ func (m *Mirror) describing(sql string, oids []uint32, edit errorEdit) *exchange
 	return e
 }
 
-func (c *capture) description() *Description { return &Description{ParamOIDs: c.oids, Fields: c.fields} }
+func (c *capture) description() *Description {
+	return &Description{ParamOIDs: c.oids, Fields: c.fields}
+}
 
 // describeWith describes a statement and, in the same round trip, asks a question unless
 // that is nil. The error is the statement's before it is the question's.
