@@ -92,7 +92,7 @@ func (p *peer) steps(ctx context.Context, ordered bool, list ...string) error {
 // wants the same names, types, typmods, formats, rows, order, tags and codes of errors.
 func TestSplicing(t *testing.T) {
 	want, seed := number(t, "DPPROXY_VARIANTS", 300), uint64(number(t, "DPPROXY_SEED", 1))
-	through, direct := newPeers(t)
+	through, direct := newPeers(t, dense)
 	run := &run{t: t, features: map[string]int{}, refusals: map[string]int{}}
 	mine, its := &peer{conn: dial(t, through), types: map[uint32]string{}}, &peer{conn: dial(t, direct), types: map[uint32]string{}}
 	for n := uint64(0); run.equal+run.differ < want && run.differ < 20; n++ {
