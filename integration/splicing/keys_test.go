@@ -192,3 +192,33 @@ func TestNeverKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestDomainsOfKeys makes tables of released keys and describes what set operations make of
+// them: a column keeps its domain, also where groups have NULL for a key and it takes none.
+func TestDomainsOfKeys(t *testing.T) {
+	through, direct := newPeers(t, keyed)
+	mine, its := &peer{conn: dial(t, through), types: map[uint32]string{}}, &peer{conn: dial(t, direct), types: map[uint32]string{}}
+	for _, query := range []string{
+		"SELECT p.rank, count(*) FROM people p GROUP BY p.rank HAVING count(*) > 0",
+		"SELECT p.rank, count(*) FROM people p GROUP BY ROLLUP (p.rank) HAVING count(*) > 0",
+		"SELECT p.rank, p.tier, count(*) FROM people p GROUP BY CUBE (p.rank, p.tier) HAVING count(*) > 0",
+		"SELECT k.rank, k.moment, k.price, k.ratio, count(*) FROM people p JOIN kinds k ON p.kind = k.kind GROUP BY 1, 2, 3, 4",
+		"SELECT rank, count(*) FROM (SELECT rank FROM people WHERE n > 0) p GROUP BY rank HAVING count(*) > 0",
+		"SELECT p.rank, count(*) FROM people p GROUP BY 1 HAVING count(*) > 0 UNION ALL SELECT 7, 8",
+		"SELECT p.rank, count(*) FROM people p GROUP BY 1 HAVING count(*) > 0 UNION ALL SELECT rank, kind FROM kinds WHERE kind < 3",
+		"SELECT p.rank + 1 AS next, count(*) FROM people p GROUP BY p.rank HAVING count(*) > 0",
+		"SELECT array_agg(rank ORDER BY rank) AS ranks, max(rank), min(tier) FROM (SELECT p.rank, p.tier, count(*) AS n FROM people p GROUP BY 1, 2) q WHERE n > 0",
+	} {
+		for _, p := range []*peer{mine, its} {
+			p.begin()
+			err := errors.Join(p.simple(t.Context(), query, false), p.prepared(t.Context(), query, nil, false), p.steps(t.Context(), false, "BEGIN", "CREATE TEMP TABLE made AS "+query, "SELECT * FROM made",
+				"SELECT attname, format_type(atttypid, atttypmod), attcollation FROM pg_attribute WHERE attrelid = 'made'::regclass AND attnum > 0 ORDER BY attnum", "ROLLBACK"))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if mine.failed != nil || !slices.Equal(mine.lines, its.lines) {
+			t.Errorf("%s\nPostgres: %s\ndpproxy:  %s", query, excerpt(its, mine), excerpt(mine, its))
+		}
+	}
+}
