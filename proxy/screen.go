@@ -71,8 +71,8 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 		w.Describe = t.stmt.Text
 		w.Run = a.empty
 	case parser.Execution:
-		w.Utility = t.stmt.Execute.Explained || t.stmt.Execute.Created
-		if !w.Utility {
+		w.Utility = t.stmt.Execute.Explained
+		if !w.Utility && !t.stmt.Execute.Created {
 			w.Describe = t.stmt.Text
 		}
 		w.Run = a.execute

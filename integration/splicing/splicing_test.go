@@ -56,11 +56,11 @@ var ways = []way{
 		return p.steps(ctx, q.Ordered, "DECLARE c NO SCROLL CURSOR WITH HOLD FOR "+q.Literal(), "FETCH ALL FROM c", "CLOSE c")
 	}},
 	{"EXECUTE", func(ctx context.Context, p *peer, q sqlgen.Query) error {
-		call := "EXECUTE e"
-		if len(q.Params) > 0 {
-			call += "('" + strings.Join(q.Params, "', '") + "')"
-		}
-		return p.steps(ctx, q.Ordered, "PREPARE e AS "+q.SQL(), call, "DEALLOCATE e")
+		return p.steps(ctx, q.Ordered, "PREPARE e AS "+q.SQL(), execution(q), "DEALLOCATE e")
+	}},
+	{"CREATE TABLE AS EXECUTE", func(ctx context.Context, p *peer, q sqlgen.Query) error {
+		return p.steps(ctx, q.Ordered, "PREPARE e AS "+q.SQL(), "BEGIN", "CREATE TEMP TABLE made AS "+execution(q), "SELECT * FROM made", "CREATE TEMP TABLE bare AS "+execution(q)+" WITH NO DATA",
+			"SELECT attname, format_type(atttypid, atttypmod), attcollation FROM pg_attribute WHERE attrelid IN ('made'::regclass, 'bare'::regclass) AND attnum > 0 ORDER BY attrelid, attnum", "ROLLBACK", "DEALLOCATE e")
 	}},
 	{"SELECT INTO", func(ctx context.Context, p *peer, q sqlgen.Query) error {
 		return p.steps(ctx, q.Ordered, "BEGIN", "SELECT * INTO TEMP made FROM ("+q.Literal()+"\n) q", "TABLE made", "ROLLBACK")
@@ -71,6 +71,14 @@ var ways = []way{
 	}},
 }
 
+// execution runs the query that is prepared as e.
+func execution(q sqlgen.Query) string {
+	if len(q.Params) == 0 {
+		return "EXECUTE e"
+	}
+	return "EXECUTE e('" + strings.Join(q.Params, "', '") + "')"
+}
+
 // steps sends messages until one fails.
 func (p *peer) steps(ctx context.Context, ordered bool, list ...string) error {
 	for i, sql := range list {
@@ -79,7 +87,7 @@ func (p *peer) steps(ctx context.Context, ordered bool, list ...string) error {
 			return err
 		}
 		if p.failed != nil {
-			if strings.HasPrefix(list[i], "EXECUTE") {
+			if strings.HasPrefix(list[0], "PREPARE") && i > 0 {
 				return p.simple(ctx, "DEALLOCATE e", true)
 			}
 			return nil
