@@ -125,7 +125,7 @@ func (a *answer) executed(ctx context.Context, m *wire.Mirror, outer *parser.Sta
 	var rw wire.Rewrite
 	switch {
 	case x.Explained:
-		return a.explain(ctx, m, bound)
+		rw, err = a.explain(ctx, m, bound)
 	case x.Created:
 		rw, err = a.created(ctx, m, outer, bound)
 	default:

@@ -85,9 +85,15 @@ func (l *unlimited) Charge(context.Context, accountant.Charge) (accountant.Charg
 // dozen aggregates share. All groups that a few people are in pass selection then.
 const exactly = 4000 * dp.PicoPerUnit
 
-// newPeers starts dpproxy before a database. It returns the URLs of dpproxy and of the
-// database itself, for the same analyst.
-func newPeers(t testing.TB, d database) (through, direct string) {
+// peers are two ways to a database, for the same analyst: the URLs of dpproxy and of the
+// database itself.
+type peers struct {
+	through, direct string
+	ledger          *unlimited // of dpproxy
+}
+
+// newPeers starts dpproxy before a database.
+func newPeers(t testing.TB, d database) *peers {
 	t.Helper()
 	server, err := pgtemp.Start(t.Context(), pgtemp.Options{Settings: []string{"jit=off"}})
 	if err != nil {
@@ -110,7 +116,27 @@ func newPeers(t testing.TB, d database) (through, direct string) {
 	for _, n := range d.relations() {
 		must(t, up, "GRANT SELECT ON "+n.String()+" TO "+analyst)
 	}
-	return serve(t, server, newProxy(t, d, server, up, down)), server.URL(original, analyst)
+	ledger := newLedger(t)
+	return &peers{serve(t, server, newProxy(t, d, ledger, server, up, down)), server.URL(original, analyst), ledger}
+}
+
+// sessions opens a session with each.
+func (p *peers) sessions(t testing.TB) (mine, its *peer) {
+	t.Helper()
+	return &peer{conn: dial(t, p.through), types: map[uint32]string{}}, &peer{conn: dial(t, p.direct), types: map[uint32]string{}}
+}
+
+func newLedger(t testing.TB) *unlimited {
+	t.Helper()
+	budget, err := dp.NewLoss(dp.ZCDP, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := memledger.New([]accountant.Limit{{Scope: accountant.Scope{Kind: accountant.UnitScope, Name: "person"}, Loss: budget}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &unlimited{Ledger: ledger}
 }
 
 const policyHead = `data: postgres://d/d
@@ -119,7 +145,7 @@ ledger: {dir: /nowhere}
 privacy_unit: {name: person, budget: {epsilon: 1000, delta: 0.001}}
 `
 
-func newProxy(t testing.TB, d database, server *pgtemp.Server, up, down *pgx.Conn) *proxy.Proxy {
+func newProxy(t testing.TB, d database, ledger *unlimited, server *pgtemp.Server, up, down *pgx.Conn) *proxy.Proxy {
 	t.Helper()
 	policy, err := config.Parse("policy.yaml", []byte(policyHead+d.policy))
 	if err != nil {
@@ -145,20 +171,12 @@ func newProxy(t testing.TB, d database, server *pgtemp.Server, up, down *pgx.Con
 		t.Fatal(err)
 	}
 	t.Cleanup(data.Close)
-	budget, err := dp.NewLoss(dp.ZCDP, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ledger, err := memledger.New([]accountant.Limit{{Scope: accountant.Scope{Kind: accountant.UnitScope, Name: "person"}, Loss: budget}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	oids := map[catalog.Name]uint32{}
 	for _, n := range d.relations() {
 		oids[n] = oid(t, down, n.String())
 	}
 	p, err := proxy.New(t.Context(), proxy.Config{
-		Catalog: cat, Ledger: &unlimited{Ledger: ledger}, Data: data, Source: mechanisms.NewSource(),
+		Catalog: cat, Ledger: ledger, Data: data, Source: mechanisms.NewSource(),
 		Relations: func(context.Context) (map[catalog.Name]uint32, error) { return oids, nil },
 		Analysts:  map[string]proxy.Analyst{analyst: {Tables: map[catalog.Name]bool{people: true}}},
 		Defaults:  proxy.Defaults{EpsilonPico: exactly, DeltaAtto: 1_000_000_000, Mechanism: "laplace", Confidence: 0.95, Timeout: time.Minute},

@@ -153,9 +153,9 @@ var joins = []string{
 // TestPublicKeys groups by keys of each type and wants the rows that Postgres gives, shown
 // as Postgres shows them in the session.
 func TestPublicKeys(t *testing.T) {
-	through, direct := newPeers(t, keyed)
+	peers := newPeers(t, keyed)
 	for _, settings := range sessionSettings {
-		mine, its := &peer{conn: dial(t, through), types: map[uint32]string{}}, &peer{conn: dial(t, direct), types: map[uint32]string{}}
+		mine, its := peers.sessions(t)
 		must(t, mine.conn, settings)
 		must(t, its.conn, settings)
 		for _, k := range keys {
@@ -180,8 +180,7 @@ func TestPublicKeys(t *testing.T) {
 
 // TestNeverKeys refuses what can be no key.
 func TestNeverKeys(t *testing.T) {
-	through, _ := newPeers(t, keyed)
-	p := &peer{conn: dial(t, through), types: map[uint32]string{}}
+	p, _ := newPeers(t, keyed).sessions(t)
 	for _, k := range neverKeys {
 		p.begin()
 		if err := p.simple(t.Context(), "SELECT "+k+", count(*) FROM "+joins[0]+" GROUP BY 1", false); err != nil {
@@ -196,8 +195,7 @@ func TestNeverKeys(t *testing.T) {
 // TestDomainsOfKeys makes tables of released keys and describes what set operations make of
 // them: a column keeps its domain, also where groups have NULL for a key and it takes none.
 func TestDomainsOfKeys(t *testing.T) {
-	through, direct := newPeers(t, keyed)
-	mine, its := &peer{conn: dial(t, through), types: map[uint32]string{}}, &peer{conn: dial(t, direct), types: map[uint32]string{}}
+	mine, its := newPeers(t, keyed).sessions(t)
 	for _, query := range []string{
 		"SELECT p.rank, count(*) FROM people p GROUP BY p.rank HAVING count(*) > 0",
 		"SELECT p.rank, count(*) FROM people p GROUP BY ROLLUP (p.rank) HAVING count(*) > 0",
