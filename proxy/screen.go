@@ -61,10 +61,10 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 	switch t.stmt.Class {
 	case parser.Release:
 		w.Describe, w.Utility = t.stmt.InnerText(), t.stmt.Form == parser.Utility
-		w.Run = a.release
+		w.Run, w.Early = a.release, a.early
 	case parser.Explain:
 		w.Describe = t.stmt.Text
-		w.Run = a.explain
+		w.Run, w.Early = a.explain, a.early
 	case parser.Refused:
 		w.Run = a.refuse
 	case parser.Empty:
