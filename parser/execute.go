@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -12,11 +13,12 @@ type Execute struct {
 	Name string
 	// Args are the texts of the arguments, without comments around them.
 	Args []string
-	At   int
+	// At and End are where it begins and ends in the statement's text.
+	At, End int
 	// Explained says that it stands in EXPLAIN, Measured that EXPLAIN would run it.
 	Explained, Measured bool
-	// Created says that it stands in CREATE TABLE AS.
-	Created bool
+	// Created says that it stands in CREATE TABLE AS, NoData that nothing is run there.
+	Created, NoData bool
 }
 
 // MentionsExecute reports whether a text may hold EXECUTE.
@@ -39,7 +41,7 @@ func execution(st *Statement, stmt *pg.Node, l *locator) bool {
 		stmt = e.Query
 	}
 	if c := stmt.GetCreateTableAsStmt(); c != nil {
-		x.Created = true
+		x.Created, x.NoData = true, c.Into.GetSkipData()
 		stmt = c.Query
 	}
 	e := stmt.GetExecuteStmt()
@@ -50,7 +52,9 @@ func execution(st *Statement, stmt *pg.Node, l *locator) bool {
 	if i < 0 {
 		return false
 	}
-	x.Name, x.At, x.Args = e.Name, l.toks[i].start, l.arguments(l.toks.name(i+1))
+	next := l.toks.name(i + 1)
+	x.Name, x.At, x.Args = e.Name, l.toks[i].start, l.arguments(next)
+	x.End = l.between(i, max(l.brackets(next), next)).End
 	st.Class, st.Execute = Execution, x
 	return true
 }
@@ -92,6 +96,35 @@ func (l *locator) arguments(i int) []string {
 		from = j + 1
 	}
 	return args
+}
+
+// Creating returns what is before and behind the query in the CREATE TABLE AS that does what
+// s does, a CREATE TABLE AS EXECUTE of that query. Ok is false if no text does, as of what is
+// no SELECT: the texts are put together with the query, parsed, and compared with the trees of
+// both.
+func (s *Statement) Creating(query *Statement) (before, after string, ok bool) {
+	before, after = s.Text[:s.Execute.At], "\n"+s.Text[s.Execute.End:]
+	spliced := query.Splice(func(int) string { return "(SELECT)" })
+	inner, isOne := canonicalText(spliced)
+	original, execution := createTableAs(s.Text)
+	rewritten, created := createTableAs(before + spliced + after)
+	if !isOne || query.Form != Query || execution == nil || created == nil {
+		return "", "", false
+	}
+	put, _, _ := canonical(&pg.RawStmt{Stmt: created.Query})
+	created.Query = execution.Query
+	got, _, _ := canonical(&pg.RawStmt{Stmt: rewritten.Stmt})
+	want, _, _ := canonical(&pg.RawStmt{Stmt: original.Stmt})
+	return before, after, bytes.Equal(put, inner) && bytes.Equal(got, want)
+}
+
+// createTableAs returns the only statement of the text, if that is CREATE TABLE AS.
+func createTableAs(text string) (*pg.RawStmt, *pg.CreateTableAsStmt) {
+	tree, err := pg.Parse(uncommented(text))
+	if err != nil || len(tree.Stmts) != 1 {
+		return nil, nil
+	}
+	return tree.Stmts[0], tree.Stmts[0].Stmt.GetCreateTableAsStmt()
 }
 
 // PreparedText returns the text of the query that PREPARE name AS prepares. Text is

@@ -246,23 +246,27 @@ func (q *Query) enumerateDeclared(b *block, keys []int, cols []*scalar.Column, c
 }
 
 // enumerate adds the constant that holds the different values of keys as JSON, in the
-// order of their types.
+// order of their types. A value has one spelling in it, whatever it is combined with: read
+// from several, a row would be of several partitions.
 func (q *Query) enumerate(b *block, keys []int, from, where string, column func(*scalar.Column) string) int {
-	var values, texts, order []string
+	var values, texts, names, results []string
 	for n, i := range keys {
 		k := b.keys[i]
-		name := "k" + strconv.Itoa(n+1)
+		name, text := "k"+strconv.Itoa(n+1), "t"+strconv.Itoa(n+1)
 		value, _ := scalar.Native(k.expr, column, q.constants) // a key has no sub-select
-		values = append(values, value+" AS "+name)
-		text, _ := scalar.KeyText(k.typ, "d."+name) // newKey has seen that there is one
-		texts = append(texts, text)
-		order = append(order, "d."+name)
+		values, names = append(values, value+" AS "+name), append(names, "v."+name)
+		spelling := scalar.Enumerated(k.typ, "v."+name)
+		if k.typ.Respelled() {
+			spelling = "pg_catalog.min(pg_catalog.min(" + spelling + " COLLATE pg_catalog.\"C\")) OVER (PARTITION BY v." + name + ")"
+		}
+		texts, results = append(texts, spelling+" AS "+text), append(results, "d."+text)
 	}
 	if where != "" {
 		where = " WHERE " + where
 	}
-	sql := fmt.Sprintf("(SELECT CAST(pg_catalog.json_agg(pg_catalog.json_build_array(%s) ORDER BY %s) AS pg_catalog.text) FROM (SELECT DISTINCT %s FROM %s%s LIMIT %d) AS d)",
-		strings.Join(texts, ", "), strings.Join(order, ", "), strings.Join(values, ", "), from, where, maxGroups+1)
+	by := strings.Join(names, ", ")
+	sql := fmt.Sprintf("(SELECT CAST(pg_catalog.json_agg(pg_catalog.json_build_array(%s) ORDER BY %s) AS pg_catalog.text) FROM (SELECT %s, %s FROM (SELECT %s FROM %s%s) AS v GROUP BY %s LIMIT %d) AS d)",
+		strings.Join(results, ", "), strings.ReplaceAll(by, "v.", "d."), by, strings.Join(texts, ", "), strings.Join(values, ", "), from, where, by, maxGroups+1)
 	return q.constants.Add(scalar.Fold{SQL: sql, Type: scalar.Builtin(oidText), At: b.keys[keys[0]].at})
 }
 
@@ -323,13 +327,34 @@ func (bd *binding) enumerated(f *factor) ([][]*string, error) {
 	if text == nil {
 		return nil, nil
 	}
-	if err := json.Unmarshal(text, &rows); err != nil {
-		return nil, pgerr.New(pgerr.Internal, "the values of a grouping key cannot be read").At(bd.b.keys[f.keys[0]].at)
+	at := bd.b.keys[f.keys[0]].at
+	if err := json.Unmarshal(text, &rows); err != nil || !bd.spell(f, rows) {
+		return nil, pgerr.New(pgerr.Internal, "the values of a grouping key cannot be read").At(at)
 	}
 	if len(rows) > maxGroups {
-		return nil, tooManyGroups(bd.b.keys[f.keys[0]].at)
+		return nil, tooManyGroups(at)
 	}
 	return rows, nil
+}
+
+// spell turns what was enumerated into texts that every session reads alike.
+func (bd *binding) spell(f *factor, rows [][]*string) bool {
+	for _, row := range rows {
+		if len(row) != len(f.keys) {
+			return false
+		}
+		for i, cell := range row {
+			if cell == nil {
+				continue
+			}
+			text, ok := scalar.EnumeratedText(bd.b.keys[f.keys[i]].typ, *cell)
+			if !ok {
+				return false
+			}
+			row[i] = &text
+		}
+	}
+	return true
 }
 
 func tooManyGroups(at int) error {

@@ -116,24 +116,26 @@ func (p *Part) grouping(args []int) int {
 func (q *Query) Relation(block int, array func(column int) string) string {
 	b := q.blocks[block]
 	var names, cells, arrays []string
-	column := func(name, elem, cast string) {
+	column := func(name, elem, cell string) {
 		arrays = append(arrays, "pg_catalog.unnest(CAST("+array(len(arrays))+" AS "+elem+"[]))")
-		cells = append(cells, "CAST(u."+name+" AS "+cast+") AS "+name)
+		cells = append(cells, cell+" AS "+name)
 		names = append(names, name)
 	}
 	for i, k := range b.keys {
-		column("g"+strconv.Itoa(i+1), k.typ.SQL(), k.typ.Modified())
-		cells[len(cells)-1] = "CAST(u.g" + strconv.Itoa(i+1) + " AS " + k.shown() + ")" + collate(k.typ) + " AS g" + strconv.Itoa(i+1)
+		name := "g" + strconv.Itoa(i+1)
+		column(name, k.typ.SQL(), k.shown("u."+name))
 	}
 	for i := range b.groupings {
-		column("s"+strconv.Itoa(i+1), "pg_catalog.int4", "pg_catalog.int4")
+		name := "s" + strconv.Itoa(i+1)
+		column(name, "pg_catalog.int4", "CAST(u."+name+" AS pg_catalog.int4)")
 	}
 	for i, a := range b.aggregates {
 		elem, cast := a.result.SQL(), a.result.SQL()
 		if a.array { // an array of arrays cannot be ragged: each is the text of one
 			elem, cast = "pg_catalog.text", cast+"[]"
 		}
-		column("a"+strconv.Itoa(i+1), elem, cast)
+		name := "a" + strconv.Itoa(i+1)
+		column(name, elem, "CAST(u."+name+" AS "+cast+")")
 	}
 	if len(names) == 0 {
 		return "(SELECT 1 AS a0)"
@@ -141,15 +143,17 @@ func (q *Query) Relation(block int, array func(column int) string) string {
 	return "(SELECT " + strings.Join(cells, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
 }
 
-// shown writes the type of a key above the block: a column keeps its domain there, which
-// tables made of it have, and which set operations resolve differently.
-func (k *key) shown() string {
+// shown writes a key in the type that it has above the block: a column keeps its domain
+// there, which tables made of it have, and which set operations resolve differently. A
+// domain need not take the NULL that a group can have for a key, so that no NULL is cast.
+func (k *key) shown(cell string) string {
 	if ref, ok := k.expr.(*scalar.Ref); ok {
 		if d := ref.Column.Base().Domain; d.Name != "" {
-			return parser.QuoteIdent(d.Schema) + "." + parser.QuoteIdent(d.Name)
+			domain := parser.QuoteIdent(d.Schema) + "." + parser.QuoteIdent(d.Name)
+			return "(SELECT CAST(" + cell + " AS " + domain + ")" + collate(k.typ) + " WHERE " + cell + " IS NOT NULL)"
 		}
 	}
-	return k.typ.Modified()
+	return "CAST(" + cell + " AS " + k.typ.Modified() + ")" + collate(k.typ)
 }
 
 func collate(t scalar.Type) string {

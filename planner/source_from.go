@@ -174,10 +174,9 @@ func (b *builder) table(t *table, name string, at int) (*relation, error) {
 	return r, nil
 }
 
-// domainOf names the domain that a type is, unless it refuses the NULL that a group can
-// have for a key.
+// domainOf names the domain that a type is, if it is one.
 func domainOf(t catalog.TypeRef) catalog.Name {
-	if t.Kind != 'd' || t.NotNull {
+	if t.Kind != 'd' {
 		return catalog.Name{}
 	}
 	return t.Name

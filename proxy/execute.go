@@ -49,7 +49,7 @@ func (a *answer) execute(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	rw := relay
 	switch st.text.stmt.Class {
 	case parser.Release:
-		rw, err = inner.executed(ctx, m, x, st, b)
+		rw, err = inner.executed(ctx, m, a.text.stmt, st, b)
 	case parser.Refused:
 		rw, err = inner.refuse(ctx, m, b)
 	case parser.Empty:
@@ -108,12 +108,9 @@ func (a *answer) prepared(ctx context.Context, m *wire.Mirror, x *parser.Execute
 }
 
 // executed releases a prepared statement, or explains what that would cost.
-func (a *answer) executed(ctx context.Context, m *wire.Mirror, x *parser.Execute, st *prepared, b wire.Bound) (wire.Rewrite, error) {
-	switch {
-	case x.Created:
-		return wire.Rewrite{}, pgerr.New(pgerr.FeatureNotSupported, "CREATE TABLE AS EXECUTE of a protected statement is not supported").
-			WithHint("Write the query itself: CREATE TABLE ... AS SELECT ...")
-	case x.Measured:
+func (a *answer) executed(ctx context.Context, m *wire.Mirror, outer *parser.Statement, st *prepared, b wire.Bound) (wire.Rewrite, error) {
+	x := outer.Execute
+	if x.Measured {
 		return wire.Rewrite{}, pgerr.New(pgerr.NotAllowed, "EXPLAIN ANALYZE of protected data is not allowed").
 			WithHint("Use EXPLAIN without ANALYZE: it shows the privacy plan and its cost.")
 	}
@@ -125,10 +122,15 @@ func (a *answer) executed(ctx context.Context, m *wire.Mirror, x *parser.Execute
 	if len(st.oids) > 0 {
 		bound.Formats = []int16{1}
 	}
-	if x.Explained {
-		return a.explain(ctx, m, bound)
+	var rw wire.Rewrite
+	switch {
+	case x.Explained:
+		rw, err = a.explain(ctx, m, bound)
+	case x.Created:
+		rw, err = a.created(ctx, m, outer, bound)
+	default:
+		rw, err = a.release(ctx, m, bound)
 	}
-	rw, err := a.release(ctx, m, bound)
 	if err != nil || rw.Relay || len(st.oids) == 0 {
 		return rw, err
 	}
@@ -137,6 +139,30 @@ func (a *answer) executed(ctx context.Context, m *wire.Mirror, x *parser.Execute
 	rw.Extra = slices.Concat(bound.Params, rw.Extra)
 	rw.ExtraOIDs = slices.Concat(st.oids, rw.ExtraOIDs)
 	rw.Inline = ""
+	return rw, nil
+}
+
+// created releases a prepared query into a table: in CREATE TABLE AS, the rewritten query
+// stands for EXECUTE. With NO DATA the query itself does, of which Postgres takes the columns.
+func (a *answer) created(ctx context.Context, m *wire.Mirror, outer *parser.Statement, b wire.Bound) (wire.Rewrite, error) {
+	query := a.text.stmt
+	before, after, ok := outer.Creating(query)
+	if !ok {
+		return wire.Rewrite{}, pgerr.New(pgerr.FeatureNotSupported, "CREATE TABLE AS EXECUTE is of a prepared SELECT alone").
+			WithHint("Prepare a query, or write it: CREATE TABLE ... AS SELECT ...")
+	}
+	rw := wire.Rewrite{SQL: query.Text, Tag: "SELECT 0"}
+	if !outer.Execute.NoData {
+		d, err := m.Describe(ctx, query.Text, b.ParamOIDs)
+		if err != nil {
+			return wire.Rewrite{}, err
+		}
+		b.Fields = d.Fields
+		if rw, err = a.release(ctx, m, b); err != nil || rw.Relay {
+			return rw, err
+		}
+	}
+	rw.SQL, rw.Inline = before+rw.SQL+after, ""
 	return rw, nil
 }
 

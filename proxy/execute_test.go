@@ -61,7 +61,36 @@ func testExecute(t *testing.T, w *world) {
 		charged("what is refused or explained", 0)
 		testExecuteOfShadow(t, ana, mode)
 		charged("one's own table", 0)
+		testExecuteIntoTable(t, ana, mode, charged)
 	}
+}
+
+// A table of what a prepared query releases is charged as the query is, and one without data
+// not at all.
+func testExecuteIntoTable(t *testing.T, ana *pgx.Conn, mode pgx.QueryExecMode, charged func(what string, times int64)) {
+	t.Helper()
+	run := func(sql, want string) {
+		t.Helper()
+		if tag, err := ana.Exec(t.Context(), sql, mode); err != nil || tag.String() != want {
+			t.Errorf("%v: %s: %v, %v", mode, sql, tag, err)
+		}
+	}
+	run("CREATE TEMP TABLE none (many) AS EXECUTE born(1900, 2100) WITH NO DATA", "SELECT 0")
+	run("EXPLAIN CREATE TEMP TABLE never AS EXECUTE born(1900, 2100)", "EXPLAIN")
+	charged("a table without data", 0)
+	run("CREATE TEMP TABLE made AS EXECUTE born(1900, 2101)", "SELECT 1")
+	charged("a table", 1)
+	run("CREATE TEMP TABLE exactly (n) AS EXECUTE f(0.1234567890123)", "SELECT 1")
+	charged("a table of a float", 1)
+	var none, made, digits int
+	if err := ana.QueryRow(t.Context(), "SELECT (SELECT count(many) FROM none), (SELECT count FROM made), (SELECT n FROM exactly)", mode).Scan(&none, &made, &digits); err != nil || none != 0 || made < 990 || made > 1010 || digits != 1 {
+		t.Errorf("%v: tables of %d, %d and %d, %v", mode, none, made, digits, err)
+	}
+	must(t, ana, "PREPARE kept AS INSERT INTO made SELECT count(*) FROM patients RETURNING count")
+	if _, err := ana.Exec(t.Context(), "CREATE TEMP TABLE x AS EXECUTE kept", mode); code(err) != "0A000" {
+		t.Errorf("%v: a table of an INSERT: %v", mode, err)
+	}
+	charged("no query", 0)
 }
 
 // What EXECUTE runs for nothing, or not at all.
@@ -81,7 +110,7 @@ func testExecuteForFree(t *testing.T, ana *pgx.Conn, mode pgx.QueryExecMode) {
 		"EXECUTE rows":                                   "PB002",
 		"EXPLAIN EXECUTE rows":                           "PB002",
 		"CREATE TEMP TABLE x AS EXECUTE rows":            "PB002",
-		"CREATE TEMP TABLE x AS EXECUTE born(1, 2)":      "0A000",
+		"CREATE TEMP TABLE x AS EXECUTE born(1)":         "42601",
 		"EXPLAIN ANALYZE EXECUTE born(1, 2)":             "PB004",
 		"EXECUTE born(generate_series(1, 2), 3)":         "0A000",
 		"EXECUTE born((SELECT max(id) FROM patients),1)": "PB010",

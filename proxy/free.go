@@ -2,9 +2,14 @@ package proxy
 
 import (
 	"context"
+	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"dpproxy/accountant"
 	"dpproxy/parser"
@@ -42,27 +47,59 @@ func (a *answer) shadowed(ctx context.Context, m *wire.Mirror) (bool, error) {
 	return a.p.relations.shadowed(ctx, tables, res.Rows[0])
 }
 
-// explain answers EXPLAIN with the plan and its price. It reads and charges
-// nothing.
+// explain answers EXPLAIN with the plan and its price, in the column that Postgres has for the
+// format that is asked for. It reads and charges nothing.
 func (a *answer) explain(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
 	lines, shadowed, err := a.explained(ctx, m, b)
 	if err != nil || shadowed {
 		return wire.Rewrite{Relay: true}, err
 	}
+	text, sql, err := planText(lines, b.Fields)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	return wire.Rewrite{
+		SQL:       fmt.Sprintf(sql, "$"+strconv.Itoa(len(b.ParamOIDs)+1)),
+		Extra:     [][]byte{[]byte(text)},
+		ExtraOIDs: []uint32{0},
+		Inline:    fmt.Sprintf(sql, parser.Quote(text)),
+		Tag:       "EXPLAIN",
+	}, nil
+}
+
+// planText writes the lines of a plan as a value for the column that EXPLAIN has, and the
+// statement that shows it: a row for each line, or one document.
+func planText(lines []string, fields []pgproto3.FieldDescription) (text, sql string, err error) {
+	format := uint32(pgtype.TextOID)
+	if len(fields) == 1 {
+		format = fields[0].DataTypeOID
+	}
+	switch format {
+	case pgtype.JSONOID:
+		type plan struct {
+			Node  string   `json:"Node Type"`
+			Lines []string `json:"Lines"`
+		}
+		document, err := json.MarshalIndent([]map[string]plan{{"Plan": {Node: planNode, Lines: lines}}}, "", "  ")
+		return string(document), `SELECT CAST(%s AS pg_catalog.json) AS "QUERY PLAN"`, err
+	case pgtype.XMLOID:
+		type plan struct {
+			XMLName xml.Name `xml:"http://www.postgresql.org/2009/explain explain"`
+			Node    string   `xml:"Query>Plan>Node-Type"`
+			Lines   []string `xml:"Query>Plan>Lines>Item"`
+		}
+		document, err := xml.MarshalIndent(plan{Node: planNode, Lines: lines}, "", "  ")
+		return string(document), `SELECT CAST(%s AS pg_catalog.xml) AS "QUERY PLAN"`, err
+	}
 	cells := make([]*string, len(lines))
 	for i := range lines {
 		cells[i] = &lines[i]
 	}
-	array := planner.ArrayText(cells)
-	const sql = `SELECT * FROM pg_catalog.unnest(CAST(%s AS pg_catalog.text[])) AS "QUERY PLAN"`
-	return wire.Rewrite{
-		SQL:       fmt.Sprintf(sql, "$"+strconv.Itoa(len(b.ParamOIDs)+1)),
-		Extra:     [][]byte{[]byte(array)},
-		ExtraOIDs: []uint32{0},
-		Inline:    fmt.Sprintf(sql, parser.Quote(array)),
-		Tag:       "EXPLAIN",
-	}, nil
+	return planner.ArrayText(cells), `SELECT * FROM pg_catalog.unnest(CAST(%s AS pg_catalog.text[])) AS "QUERY PLAN"`, nil
 }
+
+// planNode is what a document of EXPLAIN calls the plan, where Postgres has the type of a node.
+const planNode = "Release"
 
 // explained returns the lines of EXPLAIN; shadowed says that the statement is of other
 // relations than the protected ones.

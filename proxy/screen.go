@@ -59,20 +59,19 @@ func lexable(s *wire.Session) error {
 func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 	a := &answer{p: p, session: s, analyst: s.User(), text: t}
 	switch t.stmt.Class {
-	case parser.Release, parser.Explain:
+	case parser.Release:
 		w.Describe, w.Utility = t.stmt.InnerText(), t.stmt.Form == parser.Utility
 		w.Run, w.Early = a.release, a.early
-		if t.stmt.Class == parser.Explain {
-			w.Run = a.explain
-		}
+	case parser.Explain:
+		w.Describe = t.stmt.Text
+		w.Run, w.Early = a.explain, a.early
 	case parser.Refused:
 		w.Run = a.refuse
 	case parser.Empty:
 		w.Describe = t.stmt.Text
 		w.Run = a.empty
 	case parser.Execution:
-		w.Utility = t.stmt.Execute.Explained || t.stmt.Execute.Created
-		if !w.Utility {
+		if t.stmt.Execute.Explained || !t.stmt.Execute.Created {
 			w.Describe = t.stmt.Text
 		}
 		w.Run = a.execute

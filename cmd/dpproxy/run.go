@@ -50,7 +50,7 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer func() { err = errors.Join(err, ledger.Close()) }()
-	cat, err := s.serveCatalog(ctx)
+	cat, err := s.serveCatalog(ctx, log)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
 	"dpproxy/mirror"
 	"dpproxy/planner"
 	"dpproxy/proxy"
@@ -15,6 +19,79 @@ import (
 // schemaInterval is how often the schema of the protected database is compared with the
 // one that the policy was checked against. Each read compares it too.
 const schemaInterval = 15 * time.Second
+
+// serveCatalog checks the policy against the protected database, for serving. A relation that
+// has changed since the last sync is taken as the mirror has it, which is how it was when it
+// was confirmed: the policy has to fit then. It is refused nevertheless (refuseUnconfirmed), so
+// that nothing is planned or proved by what it was; what does not fit of it is logged.
+func (s *site) serveCatalog(ctx context.Context, log *slog.Logger) (*planner.Catalog, error) {
+	schema, err := s.readSchema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.connectMirror(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	plan := s.mirrorPlan()
+	if _, problems := s.fit(plan, schema); len(problems) > 0 {
+		if plan, err = s.asConfirmed(ctx, conn, plan, schema); err != nil {
+			return nil, err
+		}
+		if _, left := s.fit(plan, schema); len(left) > 0 {
+			return nil, s.annotate(left)
+		}
+		for _, p := range problems {
+			log.Error("the policy does not fit the protected database any more: statements about what changed are refused", "problem", p.String(), "to do", confirmHint)
+		}
+	}
+	if schema.PublicRows, err = mirror.CountRows(ctx, conn, plan.Public); err != nil {
+		return nil, fmt.Errorf("%w (is the mirror in order? dpproxy sync makes it)", err)
+	}
+	cat, problems := s.fit(plan, schema)
+	return cat, s.annotate(problems)
+}
+
+// asConfirmed gives the tables that have changed since the last sync the columns and keys that
+// the mirror has of them, and neither the OID nor the fingerprint of any relation: a read cannot
+// find them as they should be. It returns the plan without the views that have changed and do
+// not fit, of which the mirror knows the columns alone; it refuses them itself. What was never
+// confirmed stays as it is.
+func (s *site) asConfirmed(ctx context.Context, conn *pgx.Conn, plan mirror.Plan, schema *catalog.Schema) (mirror.Plan, error) {
+	confirmed, err := mirror.Confirmed(ctx, conn)
+	if err != nil {
+		return plan, err
+	}
+	was, err := plan.Read(ctx, conn)
+	if err != nil {
+		return plan, err
+	}
+	changed := func(n catalog.Name) bool {
+		fingerprint, ok := confirmed[n]
+		return ok && was.Tables[n] != nil && (schema.Tables[n] == nil || schema.Tables[n].Fingerprint != fingerprint)
+	}
+	for _, p := range plan.Problems(schema) {
+		isView := func(v mirror.View) bool { return v.Name == p.Table }
+		if changed(p.Table) && slices.ContainsFunc(plan.Views, isView) {
+			plan.Views = slices.DeleteFunc(slices.Clone(plan.Views), isView)
+			delete(schema.Tables, p.Table)
+		}
+	}
+	for _, t := range s.policy.Tables.Tables {
+		if changed(t.Name) {
+			off := was.Tables[t.Name]
+			off.OID, off.Fingerprint, off.PartitionOf = 0, "", s.policy.PartitionOf[t.Name]
+			schema.Tables[t.Name] = off
+		}
+	}
+	for n, t := range was.Types {
+		if schema.Types[n] == nil {
+			schema.Types[n] = t
+		}
+	}
+	return plan, nil
+}
 
 // refuseUnconfirmed turns off the tables whose schema has changed since the last sync:
 // who ran that has seen how the policy fits.
@@ -32,7 +109,7 @@ func (s *site) refuseUnconfirmed(ctx context.Context, cat *planner.Catalog, data
 		return errors.New("the mirror was not made by this version of dpproxy: run dpproxy sync")
 	}
 	for _, n := range cat.Relations() {
-		if confirmed[n] == cat.Source(n).Fingerprint {
+		if has := cat.Source(n).Fingerprint; has != "" && has == confirmed[n] {
 			continue
 		}
 		data.TurnOff(n)

@@ -82,24 +82,14 @@ func connect(ctx context.Context, what, url, password string) (*pgx.Conn, error)
 	return conn, nil
 }
 
-// readSchema reads what the protected database says about the relations of the policy,
-// and checks that its views and partitions are what the policy takes them for.
+// readSchema reads what the protected database says about the relations of the policy.
 func (s *site) readSchema(ctx context.Context) (*catalog.Schema, error) {
 	conn, err := s.connectData(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close(ctx)
-	plan := s.mirrorPlan()
-	schema, err := plan.Read(ctx, conn)
-	if err != nil {
-		return nil, err
-	}
-	var all error
-	for _, p := range plan.Problems(schema) {
-		all = errors.Join(all, s.policy.Annotate([]string{"tables", p.Table.String(), p.Key}, p.Message))
-	}
-	return schema, all
+	return s.mirrorPlan().Read(ctx, conn)
 }
 
 // readCatalog checks the policy against the protected database.
@@ -108,34 +98,25 @@ func (s *site) readCatalog(ctx context.Context) (*planner.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.checkCatalog(schema)
+	cat, problems := s.fit(s.mirrorPlan(), schema)
+	return cat, s.annotate(problems)
 }
 
-// serveCatalog is readCatalog with the rows of public tables on the mirror.
-func (s *site) serveCatalog(ctx context.Context) (*planner.Catalog, error) {
-	schema, err := s.readSchema(ctx)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := s.connectMirror(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close(ctx)
-	if schema.PublicRows, err = mirror.CountRows(ctx, conn, s.mirrorPlan().Public); err != nil {
-		return nil, fmt.Errorf("%w (is the mirror in order? dpproxy sync makes it)", err)
-	}
-	return s.checkCatalog(schema)
-}
-
-func (s *site) checkCatalog(schema *catalog.Schema) (*planner.Catalog, error) {
+// fit checks the policy against the schema: its tables, and that the views and partitions of
+// the plan are what it takes them for. With problems the catalogue must not be used.
+func (s *site) fit(plan mirror.Plan, schema *catalog.Schema) (*planner.Catalog, []planner.Problem) {
 	cat, problems := planner.NewCatalog(s.policy.Tables, schema)
-	if len(problems) == 0 {
-		return cat, nil
+	for _, p := range plan.Problems(schema) {
+		problems = append(problems, planner.Problem{Path: []string{"tables", p.Table.String(), p.Key}, Message: p.Message})
 	}
+	return cat, problems
+}
+
+// annotate returns the problems as one error that quotes the policy, nil if there are none.
+func (s *site) annotate(problems []planner.Problem) error {
 	var all error
 	for _, p := range problems {
 		all = errors.Join(all, s.policy.Annotate(p.Path, p.Message))
 	}
-	return nil, all
+	return all
 }

@@ -36,10 +36,24 @@ const (
 	mirrored = "mirror"
 )
 
-var (
-	people = catalog.Name{Schema: "public", Name: "people"}
-	places = catalog.Name{Schema: "public", Name: "places"}
-)
+// people is the protected table of each database.
+var people = catalog.Name{Schema: "public", Name: "people"}
+
+// A database is one that statements are compared about: its protected table is people.
+type database struct {
+	ddl, policy string
+	columns     map[string]mirror.Column // of people
+	public      []catalog.Name
+}
+
+// dense is the database for random statements.
+var dense = database{
+	ddl: sqlgen.DenseDDL, policy: sqlgen.DensePolicy,
+	columns: map[string]mirror.Column{"mood": {AllLabels: true}},
+	public:  []catalog.Name{{Schema: "public", Name: "places"}},
+}
+
+func (d database) relations() []catalog.Name { return append([]catalog.Name{people}, d.public...) }
 
 // number reads a setting of the run.
 func number(t testing.TB, name string, otherwise int) int {
@@ -68,12 +82,18 @@ func (l *unlimited) Charge(context.Context, accountant.Charge) (accountant.Charg
 
 // exactly is an ε for which discrete Laplace noise on counts, and on sums of values up to
 // 4, is nothing: 0 has all but 2e^-ε/Δ of the probability, less than 2⁻¹⁰⁰ for an ε that a
-// dozen aggregates share.
+// dozen aggregates share. All groups that a few people are in pass selection then.
 const exactly = 4000 * dp.PicoPerUnit
 
-// newPeers starts dpproxy before a dense database. It returns the URLs of dpproxy and of
-// the database itself, for the same analyst.
-func newPeers(t testing.TB) (through, direct string) {
+// peers are two ways to a database, for the same analyst: the URLs of dpproxy and of the
+// database itself.
+type peers struct {
+	through, direct string
+	ledger          *unlimited // of dpproxy
+}
+
+// newPeers starts dpproxy before a database.
+func newPeers(t testing.TB, d database) *peers {
 	t.Helper()
 	server, err := pgtemp.Start(t.Context(), pgtemp.Options{Settings: []string{"jit=off"}})
 	if err != nil {
@@ -84,17 +104,39 @@ func newPeers(t testing.TB) (through, direct string) {
 	must(t, super, "CREATE DATABASE "+original)
 	must(t, super, "CREATE DATABASE "+mirrored)
 	up, down := dial(t, server.URL(original, pgtemp.Superuser)), dial(t, server.URL(mirrored, pgtemp.Superuser))
-	must(t, up, sqlgen.DenseDDL)
+	must(t, up, d.ddl)
 	plan := mirror.Plan{
-		Protected: []mirror.Protected{{Name: people, Columns: map[string]mirror.Column{"mood": {AllLabels: true}}}},
-		Public:    []catalog.Name{places},
+		Protected: []mirror.Protected{{Name: people, Columns: d.columns}},
+		Public:    d.public,
 		Analysts:  []mirror.Analyst{{Name: analyst, Password: "x", Tables: []catalog.Name{people}}},
 	}
 	if err := mirror.Sync(t.Context(), up, down, plan, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	must(t, up, "GRANT SELECT ON people, places TO "+analyst)
-	return serve(t, server, newProxy(t, server, up, down)), server.URL(original, analyst)
+	for _, n := range d.relations() {
+		must(t, up, "GRANT SELECT ON "+n.String()+" TO "+analyst)
+	}
+	ledger := newLedger(t)
+	return &peers{serve(t, server, newProxy(t, d, ledger, server, up, down)), server.URL(original, analyst), ledger}
+}
+
+// sessions opens a session with each.
+func (p *peers) sessions(t testing.TB) (mine, its *peer) {
+	t.Helper()
+	return &peer{conn: dial(t, p.through), types: map[uint32]string{}}, &peer{conn: dial(t, p.direct), types: map[uint32]string{}}
+}
+
+func newLedger(t testing.TB) *unlimited {
+	t.Helper()
+	budget, err := dp.NewLoss(dp.ZCDP, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := memledger.New([]accountant.Limit{{Scope: accountant.Scope{Kind: accountant.UnitScope, Name: "person"}, Loss: budget}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &unlimited{Ledger: ledger}
 }
 
 const policyHead = `data: postgres://d/d
@@ -103,17 +145,19 @@ ledger: {dir: /nowhere}
 privacy_unit: {name: person, budget: {epsilon: 1000, delta: 0.001}}
 `
 
-func newProxy(t testing.TB, server *pgtemp.Server, up, down *pgx.Conn) *proxy.Proxy {
+func newProxy(t testing.TB, d database, ledger *unlimited, server *pgtemp.Server, up, down *pgx.Conn) *proxy.Proxy {
 	t.Helper()
-	policy, err := config.Parse("policy.yaml", []byte(policyHead+sqlgen.DensePolicy))
+	policy, err := config.Parse("policy.yaml", []byte(policyHead+d.policy))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := mirror.Read(t.Context(), up, []catalog.Name{people, places})
+	s, err := mirror.Read(t.Context(), up, d.relations())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.PublicRows = map[catalog.Name]int64{places: 4}
+	if s.PublicRows, err = mirror.CountRows(t.Context(), down, d.public); err != nil {
+		t.Fatal(err)
+	}
 	cat, problems := planner.NewCatalog(policy.Tables, s)
 	if problems != nil {
 		t.Fatal(problems)
@@ -127,20 +171,15 @@ func newProxy(t testing.TB, server *pgtemp.Server, up, down *pgx.Conn) *proxy.Pr
 		t.Fatal(err)
 	}
 	t.Cleanup(data.Close)
-	budget, err := dp.NewLoss(dp.PureDP, 1, 0)
-	if err != nil {
-		t.Fatal(err)
+	oids := map[catalog.Name]uint32{}
+	for _, n := range d.relations() {
+		oids[n] = oid(t, down, n.String())
 	}
-	ledger, err := memledger.New([]accountant.Limit{{Scope: accountant.Scope{Kind: accountant.UnitScope, Name: "person"}, Loss: budget}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	oids := map[catalog.Name]uint32{people: oid(t, down, "people"), places: oid(t, down, "places")}
 	p, err := proxy.New(t.Context(), proxy.Config{
-		Catalog: cat, Ledger: &unlimited{Ledger: ledger}, Data: data, Source: mechanisms.NewSource(),
+		Catalog: cat, Ledger: ledger, Data: data, Source: mechanisms.NewSource(),
 		Relations: func(context.Context) (map[catalog.Name]uint32, error) { return oids, nil },
 		Analysts:  map[string]proxy.Analyst{analyst: {Tables: map[catalog.Name]bool{people: true}}},
-		Defaults:  proxy.Defaults{EpsilonPico: exactly, Mechanism: "laplace", Confidence: 0.95, Timeout: time.Minute},
+		Defaults:  proxy.Defaults{EpsilonPico: exactly, DeltaAtto: 1_000_000_000, Mechanism: "laplace", Confidence: 0.95, Timeout: time.Minute},
 		Limits:    planner.Limits{PublicFanout: 1000, Work: 1_000_000},
 	})
 	if err != nil {

@@ -3,6 +3,8 @@ package splicing_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -204,6 +206,108 @@ func (p *peer) copied(ctx context.Context, sql string, ordered bool) error {
 		slices.Sort(lines)
 	}
 	p.note("%q %s", lines, tag)
+	return nil
+}
+
+// copiedBinary asks for rows by COPY in the binary format, or as CSV where a value carries the
+// OID of a type.
+func (p *peer) copiedBinary(ctx context.Context, query string, ordered bool) error {
+	d, err := p.conn.PgConn().Prepare(ctx, "", query, nil)
+	if err != nil {
+		return p.end(ctx, err)
+	}
+	if outFormat(d.Fields) == pgtype.TextFormatCode {
+		return p.copied(ctx, "COPY ("+query+"\n) TO STDOUT CSV", ordered)
+	}
+	var out bytes.Buffer
+	tag, err := p.conn.PgConn().CopyTo(ctx, &out, "COPY ("+query+"\n) TO STDOUT (FORMAT binary)")
+	if err != nil {
+		return p.end(ctx, err)
+	}
+	rows, err := tuples(out.Bytes())
+	if err != nil {
+		return err
+	}
+	p.rows(rows, ordered)
+	p.note("%s", tag)
+	return nil
+}
+
+// tuples reads the binary format of COPY: a header, rows of values with their lengths, and an
+// end.
+func tuples(b []byte) (rows [][][]byte, err error) {
+	const header = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	rest, ok := bytes.CutPrefix(b, []byte(header))
+	for ok && len(rest) >= 2 {
+		n := int16(binary.BigEndian.Uint16(rest))
+		rest = rest[2:]
+		if n < 0 && len(rest) == 0 {
+			return rows, nil
+		}
+		row := make([][]byte, max(n, 0))
+		for i := range row {
+			if len(rest) < 4 {
+				return nil, errors.New("a row of COPY ends early")
+			}
+			size := int32(binary.BigEndian.Uint32(rest))
+			rest = rest[4:]
+			if size < 0 {
+				continue
+			}
+			if int(size) > len(rest) {
+				return nil, errors.New("a value of COPY ends early")
+			}
+			row[i], rest = rest[:size:size], rest[size:]
+		}
+		rows = append(rows, row)
+	}
+	return nil, fmt.Errorf("COPY sent what is not its binary format: %q", b[:min(len(b), 40)])
+}
+
+// explained notes the columns of EXPLAIN, and that it has rows: they are another plan's.
+func (p *peer) explained(ctx context.Context, sql string) error {
+	results, err := p.conn.PgConn().Exec(ctx, sql).ReadAll()
+	for _, r := range results {
+		if err := p.plan(ctx, r); err != nil {
+			return err
+		}
+	}
+	if len(results) > 0 && results[len(results)-1].Err != nil {
+		err = nil // it is that of the result
+	}
+	return p.end(ctx, err)
+}
+
+// explainedPrepared is explained with parameters.
+func (p *peer) explainedPrepared(ctx context.Context, sql string, params []string) error {
+	d, err := p.conn.PgConn().Prepare(ctx, "", sql, nil)
+	if err != nil {
+		return p.end(ctx, err)
+	}
+	if err := p.fields(ctx, d.Fields); err != nil {
+		return err
+	}
+	texts := make([][]byte, len(params))
+	for i, v := range params {
+		texts[i] = []byte(v)
+	}
+	return p.plan(ctx, p.conn.PgConn().ExecPrepared(ctx, "", texts, nil, nil).Read())
+}
+
+// plan notes a result of EXPLAIN. Plans of the formats that are one document are one row.
+func (p *peer) plan(ctx context.Context, r *pgconn.Result) error {
+	if r.Err != nil {
+		return p.end(ctx, r.Err)
+	}
+	if err := p.fields(ctx, r.FieldDescriptions); err != nil {
+		return err
+	}
+	p.note("one row: %t, %s", len(r.Rows) == 1 && len(r.FieldDescriptions) == 1 && r.FieldDescriptions[0].DataTypeOID != pgtype.TextOID, r.CommandTag)
+	for _, row := range r.Rows {
+		if oid := r.FieldDescriptions[0].DataTypeOID; oid == pgtype.JSONOID && !json.Valid(row[0]) {
+			p.note("not JSON: %s", row[0])
+		}
+	}
 	return nil
 }
 

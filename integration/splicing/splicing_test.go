@@ -2,6 +2,7 @@ package splicing_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -18,6 +19,9 @@ type way struct {
 	name string
 	send func(ctx context.Context, p *peer, q sqlgen.Query) error
 }
+
+// free are ways that charge nothing.
+var free = []string{"EXPLAIN", "EXPLAIN of others", "EXPLAIN, prepared"}
 
 // ways leave the session as it was.
 var ways = []way{
@@ -40,6 +44,24 @@ var ways = []way{
 	{"COPY CSV", func(ctx context.Context, p *peer, q sqlgen.Query) error {
 		return p.copied(ctx, "copy("+q.Literal()+"\n)to stdout (FORMAT csv, HEADER, FORCE_QUOTE *)", q.Ordered)
 	}},
+	{"COPY BINARY", func(ctx context.Context, p *peer, q sqlgen.Query) error {
+		return p.copiedBinary(ctx, q.Literal(), q.Ordered)
+	}},
+	{"EXPLAIN", func(ctx context.Context, p *peer, q sqlgen.Query) error {
+		return p.explained(ctx, "EXPLAIN "+option(q)+q.Literal())
+	}},
+	{"EXPLAIN of others", func(ctx context.Context, p *peer, q sqlgen.Query) error {
+		var err error
+		for _, sql := range []string{"PREPARE e AS " + q.SQL(), "EXPLAIN " + option(q) + execution(q), "EXPLAIN " + option(q) + "CREATE TABLE never AS " + q.Literal(), "EXPLAIN " + option(q) + "DECLARE c CURSOR FOR " + q.Literal()} {
+			if err == nil && p.failed == nil {
+				err = p.explained(ctx, sql)
+			}
+		}
+		return errors.Join(err, p.simple(ctx, "DEALLOCATE ALL", true))
+	}},
+	{"EXPLAIN, prepared", func(ctx context.Context, p *peer, q sqlgen.Query) error {
+		return p.explainedPrepared(ctx, "EXPLAIN "+option(q)+q.SQL(), q.Params)
+	}},
 	{"CREATE TABLE AS", func(ctx context.Context, p *peer, q sqlgen.Query) error {
 		return p.steps(ctx, q.Ordered, "BEGIN", "CREATE TEMP TABLE made AS "+q.Literal(), "SELECT * FROM made", "SELECT attname, format_type(atttypid, atttypmod), attcollation FROM pg_attribute WHERE attrelid = 'made'::regclass AND attnum > 0 ORDER BY attnum", "ROLLBACK")
 	}},
@@ -56,11 +78,11 @@ var ways = []way{
 		return p.steps(ctx, q.Ordered, "DECLARE c NO SCROLL CURSOR WITH HOLD FOR "+q.Literal(), "FETCH ALL FROM c", "CLOSE c")
 	}},
 	{"EXECUTE", func(ctx context.Context, p *peer, q sqlgen.Query) error {
-		call := "EXECUTE e"
-		if len(q.Params) > 0 {
-			call += "('" + strings.Join(q.Params, "', '") + "')"
-		}
-		return p.steps(ctx, q.Ordered, "PREPARE e AS "+q.SQL(), call, "DEALLOCATE e")
+		return p.steps(ctx, q.Ordered, "PREPARE e AS "+q.SQL(), execution(q), "DEALLOCATE e")
+	}},
+	{"CREATE TABLE AS EXECUTE", func(ctx context.Context, p *peer, q sqlgen.Query) error {
+		return p.steps(ctx, q.Ordered, "PREPARE e AS "+q.SQL(), "BEGIN", "CREATE TEMP TABLE made AS "+execution(q), "SELECT * FROM made", "CREATE TEMP TABLE bare AS "+execution(q)+" WITH NO DATA",
+			"SELECT attname, format_type(atttypid, atttypmod), attcollation FROM pg_attribute WHERE attrelid IN ('made'::regclass, 'bare'::regclass) AND attnum > 0 ORDER BY attrelid, attnum", "ROLLBACK", "DEALLOCATE e")
 	}},
 	{"SELECT INTO", func(ctx context.Context, p *peer, q sqlgen.Query) error {
 		return p.steps(ctx, q.Ordered, "BEGIN", "SELECT * INTO TEMP made FROM ("+q.Literal()+"\n) q", "TABLE made", "ROLLBACK")
@@ -71,6 +93,20 @@ var ways = []way{
 	}},
 }
 
+// execution runs the query that is prepared as e.
+func execution(q sqlgen.Query) string {
+	if len(q.Params) == 0 {
+		return "EXECUTE e"
+	}
+	return "EXECUTE e('" + strings.Join(q.Params, "', '") + "')"
+}
+
+// option is one of EXPLAIN.
+func option(q sqlgen.Query) string {
+	options := []string{"", "VERBOSE ", "(COSTS off) ", "(ANALYZE off, FORMAT text) ", "(FORMAT json) ", "(FORMAT yaml, VERBOSE) ", "(FORMAT xml) "}
+	return options[len(q.Literal())%len(options)]
+}
+
 // steps sends messages until one fails.
 func (p *peer) steps(ctx context.Context, ordered bool, list ...string) error {
 	for i, sql := range list {
@@ -79,7 +115,7 @@ func (p *peer) steps(ctx context.Context, ordered bool, list ...string) error {
 			return err
 		}
 		if p.failed != nil {
-			if strings.HasPrefix(list[i], "EXECUTE") {
+			if strings.HasPrefix(list[0], "PREPARE") && i > 0 {
 				return p.simple(ctx, "DEALLOCATE e", true)
 			}
 			return nil
@@ -92,12 +128,13 @@ func (p *peer) steps(ctx context.Context, ordered bool, list ...string) error {
 // wants the same names, types, typmods, formats, rows, order, tags and codes of errors.
 func TestSplicing(t *testing.T) {
 	want, seed := number(t, "DPPROXY_VARIANTS", 300), uint64(number(t, "DPPROXY_SEED", 1))
-	through, direct := newPeers(t)
+	peers := newPeers(t, dense)
 	run := &run{t: t, features: map[string]int{}, refusals: map[string]int{}}
-	mine, its := &peer{conn: dial(t, through), types: map[uint32]string{}}, &peer{conn: dial(t, direct), types: map[uint32]string{}}
+	mine, its := peers.sessions(t)
 	for n := uint64(0); run.equal+run.differ < want && run.differ < 20; n++ {
 		g := sqlgen.New(seed + n)
 		q, w := g.Query(), ways[rand.New(rand.NewPCG(seed+n, 1)).IntN(len(ways))]
+		before := peers.ledger.charges.Load()
 		for _, p := range []*peer{mine, its} {
 			p.begin()
 			if err := w.send(t.Context(), p, q); err != nil {
@@ -105,8 +142,14 @@ func TestSplicing(t *testing.T) {
 			}
 		}
 		run.compare(seed+n, w, q, mine, its)
+		if slices.Contains(free, w.name) && peers.ledger.charges.Load() != before {
+			t.Errorf("seed %d, %s: it is charged\n%s", seed+n, w.name, q.Literal())
+		}
 	}
 	run.report()
+	if peers.ledger.charges.Load() == 0 {
+		t.Error("nothing was charged")
+	}
 }
 
 // A run counts what happened.

@@ -22,7 +22,7 @@ type Column struct {
 	// a plain column of a table is like that column. The derived table's select list
 	// writes them with [Writer.Target].
 	Of []Expr
-	// Domain names the domain that a column of a table is of, if that takes NULL; Type is
+	// Domain names the domain that a column of a table is of, if there is one; Type is
 	// what is below it.
 	Domain catalog.Name
 	// PerUnit says that the column has one value in all rows of a privacy unit.

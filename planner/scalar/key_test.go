@@ -1,42 +1,81 @@
 package scalar_test
 
 import (
+	"strings"
 	"testing"
 
 	"dpproxy/catalog"
 	"dpproxy/planner/scalar"
 )
 
+// keyValues are values of each type that may be a key, some of them equal.
+var keyValues = []struct {
+	t      scalar.Type
+	values []string
+}{
+	{scalar.Builtin(16), []string{"true", "false"}},
+	{scalar.Builtin(21), []string{"-32768", "0", "7"}},
+	{scalar.Builtin(23), []string{"-2147483648", "0", "7"}},
+	{scalar.Builtin(20), []string{"-9223372036854775808", "0", "7"}},
+	{scalar.Builtin(1700), []string{"1", "1.0", "1.000", "100", "1e2", "-0.0", "0", "0.10", "'NaN'", "'Infinity'", "'-Infinity'", "1e-20"}},
+	{scalar.Builtin(700), []string{"'0'", "'-0'", "0.1", "'NaN'", "'Infinity'", "1e-45"}},
+	{scalar.Builtin(701), []string{"'0'", "'-0'", "0.1", "0.30000000000000004", "0.3", "'NaN'", "'-Infinity'", "5e-324", "1e308"}},
+	{scalar.Builtin(25), []string{"''", "'a'", "'a '", "'NULL'", `'\x'`, "'ß'"}},
+	{scalar.Builtin(1082), []string{"'2020-01-01'", "'infinity'", "'-infinity'", "'0044-03-15 BC'", "'9999-12-31'", "'10000-01-01'", "'12345-01-01'", "'294277-01-01'", "'5874897-12-31'", "'4714-11-24 BC'"}},
+	{scalar.Builtin(1114), []string{"'2020-01-01'", "'2020-01-01 00:00:00.000001'", "'infinity'", "'0044-03-15 01:02:03 BC'", "'12345-01-01 23:59:59'", "'294276-12-31 23:59:59.999999'", "'4714-11-24 BC'"}},
+	{scalar.Builtin(1184), []string{"'2020-01-01 00:00+00'", "'2020-01-01 02:00+02'", "'-infinity'", "'0044-03-15 01:02:03+00 BC'", "'2020-06-01 00:00:00.5+00'", "'294276-12-31 23:59:59.999999+00'", "'4714-11-24+00 BC'"}},
+	{scalar.Builtin(1083), []string{"'00:00'", "'12:34:56.5'", "'24:00'"}},
+	{scalar.Builtin(2950), []string{"'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-00000000000A'"}},
+	{moodType, []string{"'sad'", "'ok'"}},
+}
+
+var moodType = scalar.Type{Enum: catalog.Name{Schema: "public", Name: "mood"}, Mod: -1, Deterministic: true}
+
 // TestKeys writes values of each type as key texts and as bytes: the same for equal values and
 // different ones for others; a text reads as the value again.
 func TestKeys(t *testing.T) {
 	db := open(t)
-	mood := scalar.Type{Enum: catalog.Name{Schema: "public", Name: "mood"}, Mod: -1, Deterministic: true}
-	for _, c := range []struct {
-		t      scalar.Type
-		values []string
-	}{
-		{scalar.Builtin(16), []string{"true", "false"}},
-		{scalar.Builtin(21), []string{"-32768", "0", "7"}},
-		{scalar.Builtin(23), []string{"-2147483648", "0", "7"}},
-		{scalar.Builtin(20), []string{"-9223372036854775808", "0", "7"}},
-		{scalar.Builtin(1700), []string{"1", "1.0", "1.000", "100", "1e2", "-0.0", "0", "0.10", "'NaN'", "'Infinity'", "'-Infinity'", "1e-20"}},
-		{scalar.Builtin(700), []string{"'0'", "'-0'", "0.1", "'NaN'", "'Infinity'", "1e-45"}},
-		{scalar.Builtin(701), []string{"'0'", "'-0'", "0.1", "0.30000000000000004", "0.3", "'NaN'", "'-Infinity'", "5e-324", "1e308"}},
-		{scalar.Builtin(25), []string{"''", "'a'", "'a '", "'NULL'", `'\x'`, "'ß'"}},
-		{scalar.Builtin(1082), []string{"'2020-01-01'", "'infinity'", "'-infinity'", "'0044-03-15 BC'", "'9999-12-31'", "'10000-01-01'", "'12345-01-01'", "'294277-01-01'", "'5874897-12-31'", "'4714-11-24 BC'"}},
-		{scalar.Builtin(1114), []string{"'2020-01-01'", "'2020-01-01 00:00:00.000001'", "'infinity'", "'0044-03-15 01:02:03 BC'", "'12345-01-01 23:59:59'", "'294276-12-31 23:59:59.999999'", "'4714-11-24 BC'"}},
-		{scalar.Builtin(1184), []string{"'2020-01-01 00:00+00'", "'2020-01-01 02:00+02'", "'-infinity'", "'0044-03-15 01:02:03+00 BC'", "'2020-06-01 00:00:00.5+00'", "'294276-12-31 23:59:59.999999+00'", "'4714-11-24+00 BC'"}},
-		{scalar.Builtin(1083), []string{"'00:00'", "'12:34:56.5'", "'24:00'"}},
-		{scalar.Builtin(2950), []string{"'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-00000000000A'"}},
-		{mood, []string{"'sad'", "'ok'"}},
-	} {
+	for _, c := range keyValues {
 		for _, a := range c.values {
 			for _, b := range c.values {
 				db.compareKeys(t, c.t, a, b)
 			}
 		}
 	}
+}
+
+// TestEnumerated writes values of each type as the mirror lists keys: whatever the session's
+// settings are, it is the same text, and it reads as the value again.
+func TestEnumerated(t *testing.T) {
+	db := open(t)
+	for _, c := range keyValues {
+		for _, v := range c.values {
+			x := "CAST(" + v + " AS " + c.t.SQL() + ")"
+			plain := db.under(t, "SET LOCAL extra_float_digits = 1", scalar.Enumerated(c.t, x))
+			other := db.under(t, "SET LOCAL TimeZone = 'Asia/Kathmandu'; SET LOCAL DateStyle = 'SQL, DMY'; SET LOCAL extra_float_digits = -15", scalar.Enumerated(c.t, x))
+			text, ok := scalar.EnumeratedText(c.t, plain)
+			if plain != other || !ok {
+				t.Errorf("%s: %q, and %q in another session", x, plain, other)
+				continue
+			}
+			again := "CAST('" + strings.ReplaceAll(text, "'", "''") + "' AS " + c.t.SQL() + ")"
+			for _, style := range []string{"ISO, YMD", "German", "SQL, DMY", "Postgres, MDY"} {
+				if same := db.under(t, "SET LOCAL TimeZone = 'America/St_Johns'; SET LOCAL DateStyle = '"+style+"'", again+" = "+x); same != "t" {
+					t.Errorf("%s is read as another value than %s with DateStyle %s", again, x, style)
+				}
+			}
+		}
+	}
+}
+
+// under evaluates an expression in the analyst's session, with settings of one transaction.
+func (db *database) under(t *testing.T, settings, sql string) string {
+	t.Helper()
+	results, err := db.analyst.PgConn().Exec(t.Context(), "BEGIN; "+settings+"; SELECT "+sql+"; ROLLBACK").ReadAll()
+	if err != nil {
+		t.Fatalf("%s; %s: %v", settings, sql, err)
+	}
+	return string(results[len(results)-2].Rows[0][0])
 }
 
 func (db *database) compareKeys(t *testing.T, typ scalar.Type, a, b string) {

@@ -1,0 +1,104 @@
+package scalar
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Enumerated writes a group key that the mirror evaluates as text. No setting of the session,
+// such as TimeZone, DateStyle or extra_float_digits, changes it: floats, dates and times are
+// their bytes in hexadecimal. [EnumeratedText] reads it.
+//
+// Equal values have one text, but for zeros of floats and decimals of numerics (see
+// [Type.Respelled]).
+func Enumerated(t Type, sql string) string {
+	if t.float() {
+		sql = "CAST(" + sql + " AS pg_catalog.float8)"
+	}
+	if size := fixedSizes[t.sent()]; size > 0 {
+		return "pg_catalog.encode(pg_catalog." + typeInfos[t.sent()].send + "(" + sql + "), 'hex')"
+	}
+	return "CAST(" + sql + " AS pg_catalog.text)"
+}
+
+// Respelled reports whether values of the type can be equal and look different where they
+// are grouped by: 1.5 and 1.50, 0 and -0.
+func (t Type) Respelled() bool { return t.float() || t.decimal() }
+
+// sent is the type whose bytes stand for a value, 0 if its text does.
+func (t Type) sent() uint32 {
+	switch {
+	case t.Array:
+	case t.float():
+		return oidFloat8
+	case moment(t):
+		return t.OID
+	}
+	return 0
+}
+
+// EnumeratedText turns what [Enumerated] writes into the spelling that Postgres reads as the
+// same value, whatever a session's settings are. ok is false for anything else.
+func EnumeratedText(t Type, text string) (spelling string, ok bool) {
+	size := fixedSizes[t.sent()]
+	if size == 0 {
+		return text, true
+	}
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != size {
+		return "", false
+	}
+	switch t.sent() {
+	case oidFloat8:
+		return floatText(math.Float64frombits(binary.BigEndian.Uint64(b))), true
+	case oidDate:
+		days := int32(binary.BigEndian.Uint32(b))
+		return dayText(int64(days), "", days == math.MinInt32, days == math.MaxInt32), true
+	}
+	micros := int64(binary.BigEndian.Uint64(b))
+	clock := timeOf(micros).Format(" 15:04:05.999999")
+	if zoned(t) {
+		clock += "+00"
+	}
+	return dayText(floorDiv(micros, microsPerDay), clock, micros == math.MinInt64, micros == math.MaxInt64), true
+}
+
+// floatText writes a float so that it is read as the same.
+func floatText(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 0):
+		return map[bool]string{true: "-Infinity", false: "Infinity"}[f < 0]
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// dayText writes a day, counted from 2000-01-01, with a time of it. Before the year 1 are
+// years BC.
+func dayText(days int64, clock string, lowest, highest bool) string {
+	switch {
+	case lowest:
+		return "-infinity"
+	case highest:
+		return "infinity"
+	}
+	era := ""
+	year, month, day := epoch.AddDate(0, 0, int(days)).Date()
+	if year < 1 {
+		year, era = 1-year, " BC"
+	}
+	return fmt.Sprintf("%04d-%02d-%02d%s%s", year, month, day, clock, era)
+}
+
+// floorDiv divides and rounds down.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
