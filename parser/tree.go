@@ -141,6 +141,8 @@ type Block struct {
 	// Aggregates are the distinct aggregate calls of targets, HAVING, ORDER BY
 	// and windows; column aN of the released relation is Aggregates[N-1].
 	Aggregates []*Aggregate
+	// Offsets are parameters that stand after OFFSET in sub-selects: they must be 0.
+	Offsets []Expr
 	// Grouped says that there is a GROUP BY. Without one there is always exactly one row.
 	Grouped bool
 	// Err refuses the content of the block (unknown syntax, function, node).
