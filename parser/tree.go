@@ -87,6 +87,8 @@ type Statement struct {
 	Protected []TableRef
 	// Refusal is set when Class is Refused; its position counts from the start of Text.
 	Refusal *pgerr.Error
+	// OnlyRows says that nothing but rows of protected tables in its answer is refused.
+	OnlyRows bool
 	// Setting is set when Class is Set.
 	Setting *Setting
 	// Execute is set when Class is Execution.

@@ -67,6 +67,9 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 		}
 	case parser.Refused:
 		w.Run = a.refuse
+		if t.stmt.OnlyRows {
+			w.Run = a.refuseRows
+		}
 	case parser.Empty:
 		w.Describe = t.stmt.Text
 		w.Run = a.empty

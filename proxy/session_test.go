@@ -38,7 +38,7 @@ func must(t *testing.T, conn *pgx.Conn, sql string) {
 func TestSessions(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]func(*testing.T, *world){
-		"answers": testAnswers, "refusals": testRefusals, "charges": testWhatIsCharged, "portal": testPortalInPieces,
+		"answers": testAnswers, "refusals": testRefusals, "charges": testWhatIsCharged, "portal": testPortalInPieces, "rows": testWithoutRows,
 		"separate": testSessionsAreSeparate, "backstop": testBackstop, "EXECUTE": testExecute, "EXECUTE elsewhere": testExecuteElsewhere,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
