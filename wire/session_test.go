@@ -55,6 +55,38 @@ func waitForSleep(t *testing.T) {
 	})
 }
 
+// TestPromptCancel cancels statements as soon as they are sent: the request, on its own
+// connection, must not be done before the session has read the statement. Postgres, too,
+// can be faster with the request than with the statement, but seldom.
+func TestPromptCancel(t *testing.T) {
+	p := start(t, nil)
+	c := p.connect(t)
+	const tries, least = 20, 15
+	canceled := 0
+	for range tries {
+		c.PgConn().Frontend().SendQuery(&pgproto3.Query{String: "SELECT pg_sleep(0.2)"})
+		if err := c.PgConn().Frontend().Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.PgConn().CancelRequest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for ready := false; !ready; {
+			m, err := c.PgConn().Frontend().Receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e, failed := m.(*pgproto3.ErrorResponse); failed && e.Code == "57014" {
+				canceled++
+			}
+			_, ready = m.(*pgproto3.ReadyForQuery)
+		}
+	}
+	if canceled < least {
+		t.Errorf("%d of %d statements were canceled, at least %d should be", canceled, tries, least)
+	}
+}
+
 // TestCancelDuringRun cancels while the handler works, and while it asks the
 // mirror, in both protocols.
 func TestCancelDuringRun(t *testing.T) {
