@@ -44,7 +44,8 @@ func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
 // lexable refuses sessions in which the mirror's lexer and ours would read the
 // same bytes differently.
 func lexable(s *wire.Session) error {
-	if s.Parameter("client_encoding") != "UTF8" {
+	// Postgres keeps the older name of UTF8 as it was given.
+	if e := s.Parameter("client_encoding"); e != "UTF8" && e != "UNICODE" {
 		return pgerr.New(pgerr.FeatureNotSupported, "protected tables need client_encoding UTF8").
 			WithHint("SET client_encoding = UTF8.")
 	}

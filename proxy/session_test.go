@@ -110,6 +110,10 @@ func testWhatIsCharged(t *testing.T, w *world) {
 		t.Error("a bad parameter was accepted")
 	}
 	charged("a bad parameter", 0)
+
+	must(t, ana, "SET client_encoding = 'UNICODE'")
+	must(t, ana, "SELECT count(*) FROM patients")
+	charged("a count with the older name of UTF8", 1)
 }
 
 // A portal that is executed in pieces is one release.
