@@ -170,26 +170,7 @@ func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database stri
 			return "", err
 		}
 	}
-	return database, showNoRecords(ctx, tx)
-}
-
-// showNoRecords lets analysts name the tables of dpproxy's records, and read no row of
-// them: pg_dump locks every table that there is.
-func showNoRecords(ctx context.Context, tx pgx.Tx) error {
-	for _, table := range []string{"dp.made", "dp.confirmed"} {
-		var done bool
-		err := tx.QueryRow(ctx, "SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass($1)", table).Scan(&done)
-		if err == nil && !done {
-			_, err = tx.Exec(ctx, fmt.Sprintf("ALTER TABLE %s ENABLE ROW LEVEL SECURITY", table))
-		}
-		if err == nil && !done {
-			_, err = tx.Exec(ctx, fmt.Sprintf("GRANT SELECT ON %s TO PUBLIC", table))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return database, nil
 }
 
 // foundation is made once and never dropped.

@@ -118,19 +118,13 @@ func checkPublicRows(t *testing.T, p pair) {
 func checkRights(t *testing.T, p pair) {
 	ana := p.as(t, "ana")
 	for _, sql := range []string{
-		"CREATE TABLE public.x(i int)", "CREATE TABLE lab.x(i int)", "CREATE TABLE dp.x(i int)", "CREATE SCHEMA x", "DELETE FROM dp.made",
+		"CREATE TABLE public.x(i int)", "CREATE TABLE lab.x(i int)", "CREATE TABLE dp.x(i int)", "CREATE SCHEMA x", "TABLE dp.made",
 		"INSERT INTO hospitals(id) VALUES (1)", "DELETE FROM patients", "TRUNCATE visits", "SET session_replication_role = replica",
 		"SELECT lo_create(0)", "SELECT pg_logical_emit_message(false, 'a', 'b')", "SET ROLE dpproxy_owner", "ALTER TABLE visits DISABLE ROW LEVEL SECURITY",
 	} {
 		if got := state(t, ana, sql); got != "42501" {
 			t.Errorf("%s ended with %q", sql, got)
 		}
-	}
-	if got := value(t, ana, "SELECT (SELECT count(*) FROM dp.made) + (SELECT count(*) FROM dp.confirmed)"); got != "0" {
-		t.Errorf("%s rows of dpproxy's records", got)
-	}
-	if got := state(t, ana, "BEGIN; LOCK TABLE dp.made, dp.confirmed IN ACCESS SHARE MODE; ROLLBACK"); got != "" {
-		t.Errorf("locking as pg_dump does ended with %q", got)
 	}
 	if got := state(t, ana, "CREATE TEMP TABLE t AS SELECT * FROM hospitals; SELECT count(*) FROM t"); got != "" {
 		t.Errorf("a temp table ended with %q", got)
