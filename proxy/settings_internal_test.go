@@ -49,7 +49,8 @@ func TestSettings(t *testing.T) {
 		{"target_fraction", "0.9"},
 		{"max_epsilon", "0.5"},
 		{"refine", "on"},
-		{"rows", "REFUSE"}, {"rows", "none"},
+		{"rows", "REFUSE"},
+		{"rows", "none"},
 	} {
 		if err := s.parse(set[0], set[1]); err != nil {
 			t.Error(err)
