@@ -93,15 +93,16 @@ func (s *source) conditionsOver(cols []*scalar.Column) []scalar.Expr {
 	})
 }
 
-// allConjuncts returns the conjuncts, and those of derived tables that are no UNION ALL.
+// allConjuncts returns the conjuncts of derived tables that are no UNION ALL, and after
+// them, as they can guard them, those of this level.
 func (s *source) allConjuncts() []scalar.Expr {
-	out := s.conjuncts()
+	var out []scalar.Expr
 	for _, r := range kept(s.root) {
 		if r.rows != nil && len(r.rows.branches) == 1 {
 			out = append(out, r.rows.branches[0].source.allConjuncts()...)
 		}
 	}
-	return out
+	return append(out, s.conjuncts()...)
 }
 
 // kept returns the relations that have a row in every row of the item.
