@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	catchUpTime  = 20 * time.Millisecond // how long a cancel request waits at most
 	catchUpPause = 200 * time.Microsecond
+	catchUpTries = 100 // of pauses: 20 ms
 )
 
 // catchUp waits until the session has passed on what its client sent before a cancel
@@ -18,7 +18,10 @@ const (
 // libpq does, has sent nothing behind it that could be meant.
 func (s *Session) catchUp() {
 	quiet := 0
-	for end := time.Now().Add(catchUpTime); quiet < 2 && time.Now().Before(end) && !s.running.active(); {
+	for range catchUpTries {
+		if quiet == 2 || s.running.active() {
+			return
+		}
 		if s.waiting.Load() && !arrived(s.client.conn) {
 			quiet++ // twice, since the bytes may be on their way from the one to the other
 		} else {
