@@ -27,8 +27,10 @@ func (d *decoder) checkLogins(p *Policy) {
 	if p.ClientCA != "" {
 		return
 	}
-	for _, a := range d.passwordless {
-		a.need("password")
+	if p.AuthQuery == nil {
+		for _, a := range d.passwordless {
+			a.need("password")
+		}
 	}
 	for _, a := range p.Analysts {
 		if len(a.Certificates) > 0 {

@@ -156,7 +156,10 @@ func TestPolicy(t *testing.T) {
 			PasswordFile: "/etc/dpproxy/redis.password", Replicas: 1, AssertedDurable: "appendfsync is always; checked by carol, 2026-05-04",
 		},
 		SecretFile: "/etc/dpproxy/secret",
-		Unit:       accountant.Budget{EpsilonPico: 3e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
+		AuthQuery: &config.AuthQuery{
+			Connection: "postgres://dpproxy_auth@db/clinic", PasswordFile: "/etc/dpproxy/auth.password", Query: "SELECT verifier FROM auth.of($1)",
+		},
+		Unit: accountant.Budget{EpsilonPico: 3e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
 		TableBudgets: map[catalog.Name]accountant.Budget{
 			public("patients"): {EpsilonPico: 2e12, DeltaAtto: 1e12}, // rounded down; selection_delta is 0 where it is stated
 			public("visits"):   {EpsilonPico: 3e12},
@@ -434,4 +437,16 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%+v: %v", p, err)
 		}
 	})
+}
+
+// TestAuthQuery reads one that leaves its query out.
+func TestAuthQuery(t *testing.T) {
+	p := load(t, "testdata/auth-data.good.yaml")
+	want := &config.AuthQuery{Connection: "data", Query: "SELECT passwd, valuntil FROM pg_catalog.pg_shadow WHERE usename = $1"}
+	if diff := cmp.Diff(want, p.AuthQuery); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if p.Analysts[0].Verifier != "" {
+		t.Error("an analyst without a password has a verifier")
+	}
 }

@@ -118,12 +118,19 @@ func (v value) list(each func(value)) {
 }
 
 // text reads a scalar as it is written; a number keeps its digits.
-func (v value) text() string {
+func (v value) text() string { return v.textWithout(unicode.IsControl) }
+
+// sql reads text that may have several lines.
+func (v value) sql() string {
+	return v.textWithout(func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
+}
+
+func (v value) textWithout(refused func(rune) bool) string {
 	s, ok := scalarText(v.node)
 	switch {
 	case !ok:
 		v.fail("text is needed, not %s", kind(v.node))
-	case strings.ContainsFunc(s, unicode.IsControl):
+	case strings.ContainsFunc(s, refused):
 		v.fail("a control character cannot be used")
 	case s == "":
 		v.fail("is empty")

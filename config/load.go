@@ -131,6 +131,7 @@ func (p *Policy) read(v value) {
 		"privacy_unit":         func(v value) { p.Tables.Unit, p.Unit = v.unit() },
 		"tables":               func(v value) { v.tables(p) },
 		"analysts":             func(v value) { p.Analysts = v.analysts() },
+		"auth_query":           func(v value) { p.AuthQuery = v.authQuery() },
 		"defaults":             func(v value) { v.defaults(&p.Defaults) },
 		"limits":               func(v value) { v.limits(&p.Limits) },
 		"answers":              func(v value) { v.answers(&p.Answers) },

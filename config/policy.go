@@ -41,9 +41,11 @@ type Policy struct {
 	// TableBudgets are the sub-limits of tables.
 	TableBudgets map[catalog.Name]accountant.Budget
 	Analysts     []Analyst
-	Defaults     Defaults
-	Limits       Limits
-	Answers      Answers
+	// AuthQuery finds the verifiers of analysts who have none here; nil: there is no query.
+	AuthQuery *AuthQuery
+	Defaults  Defaults
+	Limits    Limits
+	Answers   Answers
 	// Recycling says that mechanisms may draw noise anew that is out of its bounds.
 	Recycling bool
 	// Allowances are what single tables, partitions included, allow beside.
@@ -77,7 +79,7 @@ type Ledger struct {
 // An Analyst is a login.
 type Analyst struct {
 	Name     string
-	Verifier string // SCRAM-SHA-256, in Postgres's form; empty: no password logs in
+	Verifier string // SCRAM-SHA-256, in Postgres's form; empty: that of AuthQuery, or none
 	// Certificates are the common names of certificates that log in without a
 	// password, where there is a ClientCA.
 	Certificates []string

@@ -13,7 +13,7 @@ import (
 var secretLine = regexp.MustCompile(`(?i)(password|passwd|pwd)["']?[\s\v]*[:=]` +
 	`|://.*:.*@` +
 	`|^["']?(data|mirror|mirror_admin)["']?\s*:` +
-	`|redis["']?\s*:` +
+	`|(redis|connection)["']?\s*:` +
 	`|SCRAM-SHA-256\$`)
 
 // secretLines marks the lines that may hold a secret, with the lines indented below

@@ -13,7 +13,7 @@ import (
 // labels, unique indexes (validity included), constraints and the triggers that enforce
 // them, row security (also whether it applies to the reader), inheritance and
 // partition links, policies and rules of the relation. Other indexes prove nothing: they
-// come and go.
+// come and go, and [Unchanged] asks for those that are relied on.
 //
 // It reads the catalogue under the transaction's snapshot, but Postgres plans with
 // the newest catalogue. So whoever relies on it first takes LOCK TABLE ... IN
@@ -30,19 +30,39 @@ func FingerprintOf(oids []uint32) string {
 	return strings.ReplaceAll(fingerprintSQL, "$1", "'{"+strings.Join(list, ",")+"}'")
 }
 
-// Unchanged returns a query that ends in an error, of [NotUnchanged], unless each
-// relation of the OIDs has the digest of [FingerprintOf]: statements behind it in a
-// pipeline do not run then.
-func Unchanged(digests map[uint32]string) string {
+// Unchanged returns a query of one row for (0, text mark), which ends in an error of
+// [NotUnchanged] unless each relation of the OIDs has the digest of [FingerprintOf], and each
+// of those that are looked up, by OID, an index that finds rows by the column (see
+// [Unindexed]): statements behind it in a pipeline do not run then. Which index that is does
+// not matter: it may be made anew.
+//
+// The mark names what the transaction sees of the database, and is NULL where that has no
+// name. A query with the mark of an earlier one, of the same text and on the same session,
+// as its parameter $1 looks at nothing else if its mark is the same. NULL always looks.
+// The transaction must have changed nothing itself.
+//
+// Transactions of one server with equal snapshots see the same rows of the catalogue: a
+// transaction's outcome is visible if it is before the snapshot's end and not among those
+// that were in progress (Postgres, "pg_snapshot Components"). A standby lists none of
+// these, so its snapshots are no marks. The start of the server tells servers apart.
+func Unchanged(digests, lookups map[uint32]string) string {
 	oids := slices.Sorted(maps.Keys(digests))
 	rows := make([]string, len(oids))
 	for i, oid := range oids {
 		rows[i] = "(" + strconv.FormatUint(uint64(oid), 10) + "::pg_catalog.oid, " + literal(digests[oid]) + ")"
 	}
+	indexed := ""
+	if len(lookups) > 0 {
+		indexed = " AND NOT EXISTS (" + Unindexed(lookups) + ")"
+	}
 	return fmt.Sprintf(`
-SELECT CAST(CASE WHEN pg_catalog.count(*) = %d THEN '0' ELSE 'changed' END AS pg_catalog.int4)
-FROM (%s) AS have JOIN (VALUES %s) AS want(oid, digest) ON have.oid = want.oid AND have.digest = want.digest`,
-		len(oids), FingerprintOf(oids), strings.Join(rows, ", "))
+SELECT CASE WHEN seen.mark OPERATOR(pg_catalog.=) $1 THEN 0 ELSE CAST(CASE WHEN (
+    SELECT pg_catalog.count(*)
+      FROM (%s) AS have JOIN (VALUES %s) AS want(oid, digest) ON have.oid = want.oid AND have.digest = want.digest
+  ) = %d%s THEN '0' ELSE 'changed' END AS pg_catalog.int4) END, seen.mark
+FROM (SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.concat_ws(' ',
+    pg_catalog.pg_current_snapshot(), pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time())) END OFFSET 0) AS seen(mark)`,
+		FingerprintOf(oids), strings.Join(rows, ", "), len(oids), indexed)
 }
 
 // NotUnchanged is the SQLSTATE of the error in which [Unchanged] ends.
@@ -50,8 +70,7 @@ const NotUnchanged = "22P02"
 
 // fingerprintSQL is the query of FingerprintOf with the OIDs as its parameter. It
 // reads columns of the catalogue and deparses nothing, so that it is cheap enough
-// to run before each protected read. (The sub-select in its last line hides the
-// number of relations from Postgres, which then keeps one plan.)
+// to run before each protected read.
 const fingerprintSQL = `
 SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
   ROW(n.nspname, c.relname, c.relkind, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity,
@@ -79,7 +98,7 @@ SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
      FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid)
 )) AS digest
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = ANY (ARRAY(SELECT pg_catalog.unnest($1::pg_catalog.oid[])))`
+WHERE c.oid = ANY ($1::pg_catalog.oid[])`
 
 // typeText describes the type of column a where it is not built in, with the enum
 // labels, and the type directly under a domain or array. What a domain is over

@@ -2,7 +2,10 @@ package mirror
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,13 +37,10 @@ func (r *reader) indexes(ctx context.Context) error {
 func (r *reader) sorted(ctx context.Context) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT i.indrelid, c.relname, array_agg(a.attname::text ORDER BY k.n)
-		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 		CROSS JOIN generate_series(0, i.indnatts - 1) AS k(n)
 		JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n]
-		JOIN pg_attribute f ON f.attrelid = i.indrelid AND f.attnum = i.indkey[0]
-		JOIN pg_opclass o ON o.oid = i.indclass[0]
-		WHERE i.indrelid = ANY ($1) AND i.indisvalid AND i.indisready AND i.indislive AND i.indpred IS NULL AND i.indexprs IS NULL
-			AND m.amname = 'btree' AND o.opcdefault AND i.indcollation[0] = f.attcollation
+		WHERE i.indrelid = ANY ($1) AND `+sortedIndex+`
 		GROUP BY i.indexrelid, i.indrelid, c.relname ORDER BY i.indrelid, c.relname`, r.oids)
 	if err != nil {
 		return err
@@ -53,6 +53,27 @@ func (r *reader) sorted(ctx context.Context) error {
 		return nil
 	})
 	return err
+}
+
+// sortedIndex holds for an index i that has all rows in the order of its first column, as
+// Postgres compares it, and that can be used.
+const sortedIndex = `i.indisvalid AND i.indisready AND i.indislive AND i.indpred IS NULL AND i.indexprs IS NULL AND EXISTS (
+	SELECT FROM pg_catalog.pg_class r JOIN pg_catalog.pg_am m ON m.oid = r.relam
+	JOIN pg_catalog.pg_attribute f ON f.attrelid = i.indrelid AND f.attnum = i.indkey[0]
+	JOIN pg_catalog.pg_opclass o ON o.oid = i.indclass[0]
+	WHERE r.oid = i.indexrelid AND m.amname = 'btree' AND o.opcdefault AND i.indcollation[0] = f.attcollation)`
+
+// Unindexed returns the query for (oid oid) of those relations, by OID, whose column has no
+// index that begins with it and has all rows in its order.
+func Unindexed(columns map[uint32]string) string {
+	var rows []string
+	for _, oid := range slices.Sorted(maps.Keys(columns)) {
+		rows = append(rows, "("+strconv.FormatUint(uint64(oid), 10)+"::pg_catalog.oid, "+literal(columns[oid])+"::pg_catalog.name)")
+	}
+	return `
+SELECT l.oid FROM (VALUES ` + strings.Join(rows, ", ") + `) AS l(oid, attname) WHERE NOT EXISTS (
+  SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+  WHERE i.indrelid = l.oid AND a.attname = l.attname AND ` + sortedIndex + ")"
 }
 
 // plainIndex holds for an index i that needs nothing but its columns' types and what

@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,4 +107,76 @@ func lines(t *testing.T, conn *pgx.Conn, query string) []string {
 		t.Errorf("%s: no rows", query)
 	}
 	return found
+}
+
+// TestUnindexed holds by which indexes Postgres finds the rows of one value.
+func TestUnindexed(t *testing.T) {
+	conn := connect(t, start(t).URL("postgres", pgtemp.Superuser))
+	run(t, conn, `CREATE TABLE t (k int, "Ü'x" text, y int)`)
+	var oid uint32
+	if err := conn.QueryRow(t.Context(), "SELECT 't'::regclass::oid").Scan(&oid); err != nil {
+		t.Fatal(err)
+	}
+	for sql, want := range map[string]string{
+		"":                                           "k x",
+		"CREATE INDEX ON t (k)":                      "x",
+		"CREATE UNIQUE INDEX ON t (k)":               "x",
+		"CREATE INDEX ON t (k DESC, y)":              "x",
+		`CREATE INDEX ON t ("Ü'x")`:                  "k",
+		"ALTER TABLE t ADD UNIQUE (k)":               "x",
+		"CREATE INDEX ON t (y, k)":                   "k x",
+		"CREATE INDEX ON t (y) INCLUDE (k)":          "k x",
+		"CREATE INDEX ON t ((k + 0))":                "k x",
+		"CREATE INDEX ON t (k, (y + 0))":             "k x",
+		"CREATE INDEX ON t (k) WHERE y > 0":          "k x",
+		"CREATE INDEX ON t USING hash (k)":           "k x",
+		"CREATE INDEX ON t USING brin (k)":           "k x",
+		`CREATE INDEX ON t ("Ü'x" text_pattern_ops)`: "k x",
+		`CREATE INDEX ON t ("Ü'x" COLLATE "C")`:      "k x",
+		"CREATE INDEX i ON t (k); UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'i'::regclass": "k x",
+		"CREATE INDEX i ON t (k); UPDATE pg_index SET indisready = false WHERE indexrelid = 'i'::regclass": "k x",
+		"CREATE TABLE u (k int); CREATE INDEX ON u (k)":                                                    "k x",
+		`ALTER TABLE t ALTER "Ü'x" TYPE text COLLATE "C"; CREATE INDEX ON t ("Ü'x")`:                       "k",
+	} {
+		run(t, conn, "BEGIN; "+sql)
+		var got []string
+		for short, column := range map[string]string{"k": "k", "x": "Ü'x"} {
+			looked := map[uint32]string{oid: column}
+			rows, err := conn.Query(t.Context(), mirror.Unindexed(looked), pgx.QueryExecModeExec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := pgx.CollectRows(rows, pgx.RowTo[uint32])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found) > 0 {
+				got = append(got, short)
+			}
+			want := ""
+			if len(found) > 0 {
+				want = mirror.NotUnchanged
+			}
+			run(t, conn, "SAVEPOINT s")
+			if _, got := checkWith(t, conn, digestsOf(t, conn, oid), looked, nil); got != want {
+				t.Errorf("%s: the check of %s ends with %q, want %q", sql, column, got, want)
+			}
+			run(t, conn, "ROLLBACK TO s")
+		}
+		slices.Sort(got)
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s: no index finds %q, want %q", sql, got, want)
+		}
+		run(t, conn, "ROLLBACK")
+	}
+}
+
+// digestsOf returns the digest of one relation by its OID.
+func digestsOf(t *testing.T, conn *pgx.Conn, oid uint32) map[uint32]string {
+	t.Helper()
+	var digest string
+	if err := conn.QueryRow(t.Context(), mirror.FingerprintOf([]uint32{oid}), pgx.QueryExecModeExec).Scan(&oid, &digest); err != nil {
+		t.Fatal(err)
+	}
+	return map[uint32]string{oid: digest}
 }

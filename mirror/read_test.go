@@ -1,13 +1,17 @@
 package mirror_test
 
 import (
+	"errors"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
+	"dpproxy/internal/pgtemp"
 	"dpproxy/mirror"
 )
 
@@ -135,7 +139,7 @@ func TestFingerprint(t *testing.T) {
 		before := digests(t, conn)
 		run(t, conn, "BEGIN; "+change)
 		after := digests(t, conn)
-		if got := state(t, conn, mirror.Unchanged(before)); got != mirror.NotUnchanged {
+		if _, got := check(t, conn, before, nil); got != mirror.NotUnchanged {
 			t.Errorf("%s: the check ended with %q", change, got)
 		}
 		run(t, conn, "ROLLBACK")
@@ -151,8 +155,78 @@ func TestFingerprint(t *testing.T) {
 	if diff := cmp.Diff(before, digests(t, conn)); diff != "" {
 		t.Errorf("the fingerprint changed without reason:\n%s", diff)
 	}
-	if got := state(t, conn, mirror.Unchanged(before)); got != "" {
+	if _, got := check(t, conn, before, nil); got != "" {
 		t.Errorf("without a change the check ended with %q", got)
+	}
+}
+
+// check runs the check of a schema with a mark. It returns the new mark, or the SQLSTATE
+// of the error.
+func check(t *testing.T, conn *pgx.Conn, digests map[uint32]string, mark []byte) (next []byte, state string) {
+	t.Helper()
+	return checkWith(t, conn, digests, nil, mark)
+}
+
+// checkWith looks for indexes too.
+func checkWith(t *testing.T, conn *pgx.Conn, digests, lookups map[uint32]string, mark []byte) (next []byte, state string) {
+	t.Helper()
+	r := conn.PgConn().ExecParams(t.Context(), mirror.Unchanged(digests, lookups), [][]byte{mark}, nil, nil, nil).Read()
+	if refused, ok := errors.AsType[*pgconn.PgError](r.Err); ok {
+		return nil, refused.Code
+	}
+	if r.Err != nil || len(r.Rows) != 1 || string(r.Rows[0][0]) != "0" {
+		t.Fatalf("the check returned %q, %v", r.Rows, r.Err)
+	}
+	return r.Rows[0][1], ""
+}
+
+// TestMark looks at the schema again whenever another transaction has ended, and only
+// then: also when it was in progress at the look before, or is older than what ended
+// meanwhile.
+func TestMark(t *testing.T) {
+	s := start(t)
+	conn := clinic(t, s)
+	other, third := connect(t, s.URL("clinic", pgtemp.Superuser)), connect(t, s.URL("clinic", pgtemp.Superuser))
+	have := digests(t, conn)
+	mark, _ := check(t, conn, have, nil)
+	if len(mark) == 0 {
+		t.Fatal("there is no mark")
+	}
+	stale := maps.Clone(have)
+	for oid := range stale {
+		stale[oid] = "another"
+	}
+	if again, state := check(t, conn, stale, mark); state != "" || string(again) != string(mark) {
+		t.Errorf("where nothing happened it was looked again: %s, %q", state, again)
+	}
+	if _, state := check(t, conn, stale, []byte("another")); state != mirror.NotUnchanged {
+		t.Errorf("another mark was taken for the same: %q", state)
+	}
+	run(t, other, "BEGIN; ALTER TABLE visits ADD late int")
+	run(t, third, "CREATE TABLE elsewhere ()") // ends behind the one in progress
+	before, state := check(t, conn, have, mark)
+	if state != "" || string(before) == string(mark) {
+		t.Fatalf("a transaction elsewhere left the mark: %s", state)
+	}
+	run(t, other, "COMMIT")
+	if _, state := check(t, conn, have, before); state != mirror.NotUnchanged {
+		t.Errorf("a change in progress at the look before was missed: %q", state)
+	}
+
+	run(t, other, "CREATE TABLE looked (k int); CREATE INDEX looked_k ON looked (k)")
+	var oid uint32
+	if err := conn.QueryRow(t.Context(), "SELECT 'looked'::regclass::oid").Scan(&oid); err != nil {
+		t.Fatal(err)
+	}
+	looked := map[uint32]string{oid: "k"}
+	of := digestsOf(t, conn, oid)
+	before, state = checkWith(t, conn, of, looked, nil)
+	if state != "" {
+		t.Fatalf("with an index the check ended with %q", state)
+	}
+	run(t, other, "DROP INDEX CONCURRENTLY looked_k")
+	if _, state := checkWith(t, conn, of, looked, before); state != mirror.NotUnchanged {
+		t.Errorf("an index that is gone was missed: %q", state)
 	}
 }
 

@@ -21,7 +21,7 @@ var (
 	AdminShutdown         = declare("57P01", "admin_shutdown", "dpproxy is shutting down.")
 	IdleSession           = declare("57P05", "idle_session_timeout", "The session was idle for longer than the policy allows.")
 	IdleTransaction       = declare("25P03", "idle_in_transaction_session_timeout", "A transaction was open without a statement for longer than the policy allows.")
-	CannotConnectNow      = declare("57P03", "cannot_connect_now", "The mirror database cannot be reached.")
+	CannotConnectNow      = declare("57P03", "cannot_connect_now", "The mirror database cannot be reached, or the one that knows the passwords of auth_query.")
 	Internal              = declare("XX000", "internal_error", "A defect of dpproxy. Nothing was released by the statement.")
 )
 

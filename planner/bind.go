@@ -46,6 +46,9 @@ type Settings struct {
 	Mechanisms []string
 	// Limits bound the work of a statement.
 	Limits Limits
+	// Unindexed are tables whose index on the unit is gone since the catalogue was read: no
+	// rows are looked up in them.
+	Unindexed []catalog.Name
 }
 
 // A Plan is everything that will happen to answer one statement, decided.

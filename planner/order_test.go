@@ -1,10 +1,12 @@
 package planner_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"dpproxy/catalog"
+	"dpproxy/planner"
 )
 
 // TestIndexes holds that an index changes how rows are found and not which: with it and
@@ -28,6 +30,43 @@ func TestIndexes(t *testing.T) {
 		run(t, conn, "RESET ALL")
 	}
 	run(t, conn, "ROLLBACK")
+	if looked == 0 {
+		t.Error("no statement looks rows up")
+	}
+}
+
+// TestUnindexed holds that nothing is looked up in a table whose index is gone, and that a
+// plan says which indexes it relies on.
+func TestUnindexed(t *testing.T) {
+	cat, conn := indexedClinic(t), connect(t)
+	visits := []planner.Lookup{{Table: name("visits"), Column: "patient_id"}}
+	if got := cat.Lookups(); !slices.Equal(got, visits) {
+		t.Errorf("rows can be looked up by %v", got)
+	}
+	looked := 0
+	for _, sql := range sensitivityStatements {
+		with := plan(t, conn, cat, sql)
+		want := visits
+		if lookups(with) == 0 {
+			want = nil
+		}
+		if got := with.Lookups(); !slices.Equal(got, want) {
+			t.Errorf("%s: looks up by %v, want %v", sql, got, want)
+		}
+		if got := with.Rest([]bool{true}).Lookups(); got != nil {
+			t.Errorf("%s: what is known looks up by %v", sql, got)
+		}
+		without := planWith(t, conn, cat, sql, func(s *planner.Settings) { s.Unindexed = []catalog.Name{name("visits")} })
+		if lookups(without) > 0 || without.Lookups() != nil {
+			t.Errorf("%s: looks up without an index", sql)
+		}
+		for _, r := range without.Blocks[0].Parts[0].Reads {
+			if r.Ordered {
+				t.Errorf("%s: is read in the order of an index that is gone", sql)
+			}
+		}
+		looked += len(want)
+	}
 	if looked == 0 {
 		t.Error("no statement looks rows up")
 	}

@@ -22,6 +22,7 @@ type Read struct {
 	part     *Part
 	measures []*measureOf
 	units    bool // the first integer is the number of units
+	lookup   bool // an index finds the rows of a unit that has too many
 }
 
 // reader writes the statements of one part. Contributions are bounded per unit, first
@@ -194,7 +195,7 @@ func (r *reader) rows(whole bool) (string, error) {
 // reading all rows to join them.
 func (r *reader) end(whole bool) string {
 	const fence = "\n  OFFSET 0"
-	if whole && r.bd.b.source.unitIndexed() {
+	if whole && r.bd.unitIndexed() {
 		return " AND " + r.bd.b.source.unit().SQL + " OPERATOR(pg_catalog.=) x.u" + fence
 	}
 	uses := map[*measureOf]int{}

@@ -173,6 +173,12 @@ type bound struct {
 
 func plan(t testing.TB, conn *pgconn.PgConn, cat *planner.Catalog, sql string) bound {
 	t.Helper()
+	return planWith(t, conn, cat, sql, func(*planner.Settings) {})
+}
+
+// planWith changes the settings first.
+func planWith(t testing.TB, conn *pgconn.PgConn, cat *planner.Catalog, sql string, change func(*planner.Settings)) bound {
+	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {
 		t.Fatal(err)
@@ -182,10 +188,12 @@ func plan(t testing.TB, conn *pgconn.PgConn, cat *planner.Catalog, sql string) b
 		t.Fatalf("%s: %v", sql, err)
 	}
 	vals := evaluate(t, conn, q, nil, nil)
-	p, err := q.Bind(vals, planner.Settings{
+	s := planner.Settings{
 		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: "laplace", Alpha: 0.05,
 		Limits: planner.Limits{PublicFanout: 1000, Work: 1_000_000},
-	})
+	}
+	change(&s)
+	p, err := q.Bind(vals, s)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

@@ -21,7 +21,7 @@ func (s *stages) sql() (string, error) {
 	if s.part.contribution.unique {
 		return s.once()
 	}
-	s.read.Ordered = s.extra() == nil && s.bd.b.source.unitOrdered()
+	s.read.Ordered = s.extra() == nil && s.bd.unitOrdered()
 	var with []string
 	parts := []func() (string, error){s.perUnit, s.bounded}
 	chooses := s.part.choosesPartitions(s.bd.b)
@@ -224,13 +224,13 @@ func (s *stages) cut(by names, rows int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	looked := s.bd.b.source.unitIndexed()
-	if !looked {
+	s.read.lookup = s.bd.unitIndexed()
+	if !s.read.lookup {
 		from = only("r", from, "x")
 	}
 	ranked := fmt.Sprintf("SELECT r.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s, bytes) AS o FROM %s",
 		by.list(), s.hmac(tagRow, "bytes"), from)
-	if looked {
+	if s.read.lookup {
 		ranked = "SELECT r.* FROM x CROSS JOIN LATERAL (" + ranked + ") AS r"
 	}
 	by = join(by, s.extra())

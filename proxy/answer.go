@@ -135,7 +135,7 @@ func (a *answer) plan(analysed *analysed, pre *prelude) (*planner.Plan, error) {
 		Pure:        a.p.pure(scopes),
 		Alpha:       1 - pre.settings.confidence,
 		MaxRows:     pre.settings.maxRows, MaxPartitions: pre.settings.maxPartitions, MaxSum: pre.settings.maxSum,
-		Limits: a.p.cfg.Limits,
+		Limits: a.p.cfg.Limits, Unindexed: a.p.cfg.Data.withoutIndex(),
 	})
 	if err != nil {
 		return nil, err

@@ -81,8 +81,11 @@ func (a *analysed) plan(values []scalar.Value, s planner.Settings) (*planner.Pla
 // planKey writes all that a plan depends on beside its query. Limits and time zones are
 // those of the proxy.
 func planKey(values []scalar.Value, s planner.Settings) string {
-	key := fmt.Appendf(nil, "%d %d %d %s %t %g %d %d %v %+v %d %q", s.EpsilonPico, s.LeftPico, s.DeltaAtto, s.Mechanism, s.Pure, s.Alpha, s.MaxRows, s.MaxPartitions, s.MaxSum,
-		s.Target, s.TypicalPico, s.Mechanisms)
+	key := fmt.Appendf(nil, "%d %d %d %s %t %g %d %d %+v %d %q %q", s.EpsilonPico, s.LeftPico, s.DeltaAtto, s.Mechanism, s.Pure, s.Alpha, s.MaxRows, s.MaxPartitions,
+		s.Target, s.TypicalPico, s.Mechanisms, s.Unindexed)
+	if s.MaxSum != nil {
+		key = append(append(key, ' '), s.MaxSum.RatString()...)
+	}
 	for _, v := range values {
 		key = fmt.Appendf(key, "\x00%d %t %t %d ", v.OID, v.Binary, v.Bytes == nil, len(v.Bytes))
 		key = append(key, v.Bytes...)

@@ -32,6 +32,8 @@ type Data struct {
 
 	mu  sync.Mutex
 	off map[catalog.Name]bool // tables whose schema changed
+	// unindexed are the tables whose index on the unit is gone.
+	unindexed map[catalog.Name]bool
 }
 
 // sessionSettings are the settings that every session on the protected database
@@ -58,8 +60,13 @@ var sessionSettings = map[string]string{
 	"array_nulls":                         "on",
 }
 
-// pingTimeout is how long an idle session may take to answer before it is given up.
-const pingTimeout = 2 * time.Second
+// A session that died while it was idle must be found out before the charge. One that the
+// database or the system ended is not quiet; one that a network swallowed is found by a
+// ping, unless it answered pingIdle ago.
+const (
+	pingIdle    = time.Second
+	pingTimeout = 2 * time.Second // how long a session may take to answer before it is given up
+)
 
 // OpenData connects to the protected database. Secret is the key of the random
 // choices of contribution bounding (32 bytes or more).
@@ -69,9 +76,9 @@ func OpenData(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, se
 	cfg.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
 	}
-	// A session that died while it was idle must be found out before the charge,
-	// however short the time was.
-	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
+	cfg.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		return p.IdleDuration > pingIdle || !quiet(p.Conn.PgConn().Conn())
+	}
 	cfg.PingTimeout = pingTimeout
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		return checkSession(ctx, conn, cfg.ConnConfig.RuntimeParams)
@@ -80,7 +87,7 @@ func OpenData(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, se
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{pool: pool, catalog: cat, off: map[catalog.Name]bool{}}
+	d := &Data{pool: pool, catalog: cat, off: map[catalog.Name]bool{}, unindexed: map[catalog.Name]bool{}}
 	d.pads[0], d.pads[1] = pads(secret)
 	return d, nil
 }
@@ -165,16 +172,22 @@ func (a *answer) acquire(ctx context.Context, plan *planner.Plan, timeout time.D
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
 		defer cancel()
 	}
-	err := a.p.queue.enter(ctx, a.analyst)
-	if err == nil {
-		leave := func() { a.p.queue.leave(a.analyst) }
-		var c *connection
-		if c, err = d.connect(ctx, plan, leave); err == nil {
-			return c, nil
-		}
-		leave()
+	if err := a.p.queue.enter(ctx, a.analyst); err != nil {
+		return nil, acquireError(ctx, err)
 	}
-	return nil, acquireError(ctx, err)
+	taken := false
+	leave := func() { a.p.queue.leave(a.analyst) }
+	defer func() {
+		if !taken { // also in a panic
+			leave()
+		}
+	}()
+	c, err := d.connect(ctx, plan, leave)
+	if err != nil {
+		return nil, acquireError(ctx, err)
+	}
+	taken = true
+	return c, nil
 }
 
 // acquireError tells a client why his statement has no session.
@@ -198,16 +211,22 @@ func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*
 	if err != nil {
 		return nil, err
 	}
+	ready := false
+	defer func() {
+		if !ready {
+			// A cancel request may be under way, which must not hit the next statement.
+			_ = conn.Conn().Close(context.WithoutCancel(ctx))
+			conn.Release()
+		}
+	}()
 	c := &connection{data: d, conn: conn, leave: leave}
 	if err = c.prepare(ctx, plan); err == nil {
 		err = context.Cause(ctx) // which an answer that came all the same says nothing of
 	}
 	if err != nil {
-		// A cancel request may be under way, which must not hit the next statement.
-		_ = conn.Conn().Close(context.WithoutCancel(ctx))
-		conn.Release()
 		return nil, err
 	}
+	ready = true
 	return c, nil
 }
 
@@ -230,7 +249,7 @@ func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 		source := c.data.catalog.Source(t)
 		want[source.OID] = source.Fingerprint
 	}
-	sql := mirror.Unchanged(want)
+	sql := mirror.Unchanged(want, c.data.columns(plan.Lookups()))
 	// Its name is a digest: Postgres tells names apart by 63 bytes, which a list of OIDs exceeds.
 	prepared, err := c.conn.Conn().Prepare(ctx, sql, sql)
 	if err != nil {
@@ -239,6 +258,14 @@ func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 	c.unchanged = prepared.Name
 	return nil
 }
+
+// mark is what the session saw when the check last ended well, or nil.
+func (c *connection) mark() []byte {
+	mark, _ := c.conn.Conn().PgConn().CustomData()[c.unchanged].([]byte)
+	return mark
+}
+
+func (c *connection) setMark(mark []byte) { c.conn.Conn().PgConn().CustomData()[c.unchanged] = mark }
 
 // release gives the session back to the pool, and its place to the next statement.
 func (c *connection) release() {
@@ -289,7 +316,7 @@ func (c *connection) read(ctx context.Context, plan *planner.Plan, values []scal
 	}
 	switch {
 	case errors.Is(err, errChanged):
-		return nil, schemaChanged(r.changed)
+		return nil, r.changed
 	case errors.Is(cause, errTimeout):
 		return nil, errTimeout
 	}
@@ -303,7 +330,7 @@ var errTimeout = errors.New("proxy: statement timeout")
 type reading struct {
 	c       *connection
 	plan    *planner.Plan
-	changed catalog.Name
+	changed error // what is told if the schema is not the catalogue's
 }
 
 func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, error) {
@@ -311,7 +338,7 @@ func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, e
 	defer func() { _ = p.Close() }() // the results are read; a session that is out of step is not reused
 	p.SendQueryParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
 	p.SendQueryParams(r.c.data.lockSQL(r.plan), nil, nil, nil, nil)
-	p.SendQueryPrepared(r.c.unchanged, nil, nil, nil)
+	p.SendQueryPrepared(r.c.unchanged, [][]byte{r.c.mark()}, nil, nil)
 	for _, read := range r.reads() {
 		before, after := settingsOf(read)
 		for _, sql := range before {
@@ -330,7 +357,7 @@ func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, e
 	exacts, err := r.results(p)
 	if errors.Is(err, errChanged) {
 		_ = p.Close() // the error is known
-		r.changed = r.turnOffChanged(ctx)
+		r.changed = r.explainChange(ctx)
 	}
 	return exacts, err
 }
@@ -381,8 +408,8 @@ func (r *reading) results(p *pgconn.Pipeline) ([][]*exact, error) {
 	if err := done(p, 2); err != nil { // BEGIN, LOCK
 		return nil, err
 	}
-	if _, err := rows(p); err != nil {
-		return nil, orChanged(err)
+	if err := r.unchanged(p); err != nil {
+		return nil, err
 	}
 	exacts := make([][]*exact, len(r.plan.Blocks))
 	for i, b := range r.plan.Blocks {
@@ -396,6 +423,19 @@ func (r *reading) results(p *pgconn.Pipeline) ([][]*exact, error) {
 	}
 	_, err := rows(p)
 	return exacts, err
+}
+
+// unchanged reads the reply to the check of the schema.
+func (r *reading) unchanged(p *pgconn.Pipeline) error {
+	checked, err := rows(p)
+	if err != nil {
+		return orChanged(err)
+	}
+	if len(checked) != 1 || len(checked[0]) != 2 {
+		return errRead
+	}
+	r.c.setMark(checked[0][1])
+	return nil
 }
 
 // parts reads what was asked for a block.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -42,6 +43,27 @@ func TestConnectInTime(t *testing.T) {
 	}
 	if d.pool.Stat().NewConnsCount() != first+1 {
 		t.Error("the session is used again")
+	}
+}
+
+// A defect behind the taking of a session keeps neither it nor its place.
+func TestConnectPanics(t *testing.T) {
+	d, _ := openData(t)
+	views(d, 1)
+	a := &answer{p: &Proxy{cfg: Config{Data: d}, queue: newQueue(1, Sharing{})}, analyst: "ana"}
+	unknown := &planner.Plan{Relations: []catalog.Name{{Schema: "public", Name: "unknown"}}}
+	for range 3 { // of one session
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("there is no defect any more: find another")
+				}
+			}()
+			_, _ = a.acquire(t.Context(), unknown, time.Minute)
+		}()
+	}
+	if a.p.queue.running != 0 {
+		t.Errorf("%d places are kept", a.p.queue.running)
 	}
 }
 

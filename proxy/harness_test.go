@@ -40,6 +40,7 @@ CREATE TABLE hospitals (id int PRIMARY KEY, name text NOT NULL);
 CREATE TABLE patients (id int PRIMARY KEY, name text NOT NULL, sex text NOT NULL, birth_year int NOT NULL, smoker bool, mood mood);
 CREATE TABLE visits (id int PRIMARY KEY, patient_id int REFERENCES patients, hospital_id int NOT NULL REFERENCES hospitals, day date NOT NULL,
   diagnosis text COLLATE "C" NOT NULL, cost numeric(10,2), score float8);
+CREATE INDEX visits_unit ON visits (patient_id);
 CREATE TABLE labs (id int PRIMARY KEY, visit_id int NOT NULL REFERENCES visits, test varchar(10) NOT NULL, value float8);
 INSERT INTO hospitals SELECT g, 'hospital ' || g FROM generate_series(1, 5) g;
 INSERT INTO patients SELECT g, 'name ' || g, (ARRAY['f','m','x'])[g % 3 + 1], 1930 + g % 80, CASE WHEN g % 7 > 0 THEN g % 2 = 0 END,
@@ -220,8 +221,10 @@ func (w *world) serve(t testing.TB, p *proxy.Proxy) {
 		t.Fatal(err)
 	}
 	srv, err := wire.NewServer(wire.Config{
-		Handler:  p,
-		Verifier: func(user string) (string, bool) { return verifier, user == "ana" || user == "bob" },
+		Handler: p,
+		Verifier: func(_ context.Context, user string) (string, bool, error) {
+			return verifier, user == "ana" || user == "bob", nil
+		},
 		Dial: func(ctx context.Context, l wire.Login) (*pgconn.PgConn, error) {
 			cfg, err := pgconn.ParseConfig(w.mirror.URL("postgres", l.User))
 			if err != nil {

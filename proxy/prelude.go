@@ -50,13 +50,9 @@ const (
 // parameters and failing constants are reported by Postgres itself here, before
 // anything is charged.
 func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) (*prelude, error) {
-	tables := slices.Concat(a.text.stmt.Protected, q.Public())
-	res, err := m.Query(ctx, preludeSQL(q, tables, len(b.ParamOIDs)), b.ParamOIDs, b.Params, b.Formats, preludeFormats(q, tables, len(b.ParamOIDs)))
+	res, err := a.ask(ctx, m, q, b)
 	if err != nil {
 		return nil, err
-	}
-	if len(res.Rows) != 1 {
-		return nil, fmt.Errorf("proxy: the prelude returned %d rows", len(res.Rows))
 	}
 	row := res.Rows[0]
 	p := &prelude{settings: a.p.defaults(q.Tables())}
@@ -73,6 +69,7 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	if err := searchesCatalogFirst(string(fixed[preludeSchemas])); err != nil {
 		return nil, err
 	}
+	tables := a.relations(q)
 	relations := fixed[preludeFixed:][:len(tables)]
 	protected := len(a.text.stmt.Protected)
 	if p.shadowed, err = a.p.relations.shadowed(ctx, tables[:protected], relations[:protected]); err != nil || p.shadowed {
@@ -87,6 +84,38 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	first := len(knownSettings) + preludeFixed + len(relations)
 	p.values, err = values(res.Fields[first:], row[first:], len(q.Folds()))
 	return p, err
+}
+
+// ask asks what the prelude asks, unless that was done early. The answer has one row.
+func (a *answer) ask(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) (*wire.Result, error) {
+	res := b.Early
+	if res == nil {
+		tables, params := a.relations(q), len(b.ParamOIDs)
+		var err error
+		if res, err = m.Query(ctx, preludeSQL(q, tables, params), b.ParamOIDs, b.Params, b.Formats, preludeFormats(q, tables, params)); err != nil {
+			return nil, err
+		}
+	}
+	if len(res.Rows) != 1 {
+		return nil, fmt.Errorf("proxy: the prelude returned %d rows", len(res.Rows))
+	}
+	return res, nil
+}
+
+// early is the prelude of a Query, whose text alone says what it asks: it goes to the mirror
+// together with the text. A statement that is refused asks nothing.
+func (a *answer) early() *wire.Question {
+	analysed, err := a.analyse(wire.Bound{})
+	if err != nil {
+		return nil
+	}
+	tables := a.relations(analysed.query)
+	return &wire.Question{SQL: preludeSQL(analysed.query, tables, 0), ResultFormats: preludeFormats(analysed.query, tables, 0)}
+}
+
+// relations lists the relations whose names the prelude asks about: protected ones first.
+func (a *answer) relations(q *planner.Query) []parser.TableRef {
+	return slices.Concat(a.text.stmt.Protected, q.Public())
 }
 
 // defaults returns the settings of a session that set none, for a statement about some tables.

@@ -60,14 +60,22 @@ func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.
 	}), err
 }
 
-// turnOffChanged turns off what has changed, and returns one of it. Where that cannot be
-// told any more, it turns off all that the statement reads.
-func (r *reading) turnOffChanged(ctx context.Context) catalog.Name {
+// explainChange turns off what has changed, and returns what is told of it. If only an
+// index is gone, the tables stay on, and the next statement is planned without it. Where
+// that cannot be told any more, it turns off all that the statement reads.
+func (r *reading) explainChange(ctx context.Context) error {
 	d, conn := r.c.data, r.c.conn.Conn()
-	var changed []catalog.Name
+	var changed, gone []catalog.Name
 	_, err := conn.Exec(ctx, "ROLLBACK")
 	if err == nil {
 		changed, err = d.compare(ctx, conn, r.plan.Relations)
+	}
+	if err == nil && len(changed) == 0 {
+		gone, err = d.missing(ctx, conn, r.plan.Lookups())
+	}
+	if err == nil && len(gone) > 0 {
+		d.noteIndexes(r.plan.Lookups(), gone)
+		return indexGone(gone[0])
 	}
 	if err != nil || len(changed) == 0 {
 		changed = r.plan.Relations
@@ -75,7 +83,7 @@ func (r *reading) turnOffChanged(ctx context.Context) catalog.Name {
 	for _, n := range changed {
 		d.turnOff(n)
 	}
-	return changed[0]
+	return schemaChanged(changed[0])
 }
 
 // checkSchema refuses a statement about something that is off, also where that makes it

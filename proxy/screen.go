@@ -62,7 +62,7 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 	switch t.stmt.Class {
 	case parser.Release, parser.Explain:
 		w.Describe, w.Utility = t.stmt.InnerText(), t.stmt.Form == parser.Utility
-		w.Run = a.release
+		w.Run, w.Early = a.release, a.early
 		if t.stmt.Class == parser.Explain {
 			w.Run = a.explain
 		}

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
@@ -40,7 +41,7 @@ func TestFailedLogins(t *testing.T) {
 func TestLimitsOfConnections(t *testing.T) {
 	both := func(c *wire.Config) {
 		verifier := c.Verifier
-		c.Verifier = func(string) (string, bool) { v, _ := verifier("ana"); return v, true }
+		c.Verifier = func(ctx context.Context, _ string) (string, bool, error) { return verifier(ctx, "ana") }
 	}
 	p := start(t, func(c *wire.Config) { both(c); c.Limits.UserConnections = 1 })
 	other := strings.Replace(p.url(""), "user=ana", "user=postgres", 1)
@@ -239,7 +240,7 @@ func TestReload(t *testing.T) {
 	p := start(t, func(c *wire.Config) { config = *c })
 	c := p.connect(t)
 	gone := config
-	gone.Verifier = func(string) (string, bool) { return "", false }
+	gone.Verifier = func(context.Context, string) (string, bool, error) { return "", false, nil }
 	if err := p.Reload(gone); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,10 @@ type Config struct {
 	// Handler sees the statements; nil relays everything.
 	Handler Handler
 	// Verifier returns the stored SCRAM verifier of a user in Postgres's form
-	// (see [MakeVerifier]), and whether there is such a user.
-	Verifier func(user string) (verifier string, known bool)
+	// (see [MakeVerifier]), and whether there is such a user. It is asked when a client
+	// begins to prove that he is the user, whoever that is; an error ends the log-in, and
+	// must not depend on the user. Nor may the time that it takes.
+	Verifier func(ctx context.Context, user string) (verifier string, known bool, err error)
 	// Dial opens the mirror session of a client that has logged in. A
 	// *pgerr.Error goes to the client; any other error is logged and the client
 	// is told that the mirror cannot be reached.

@@ -69,7 +69,7 @@ func FuzzSession(f *testing.F) {
 		f.Fatal(err)
 	}
 	p := start(f, func(c *wire.Config) {
-		c.Verifier = func(string) (string, bool) { return verifier, true }
+		c.Verifier = func(context.Context, string) (string, bool, error) { return verifier, true, nil }
 		c.Handler = newFakeHandler()
 		c.Dial = func(ctx context.Context, _ wire.Login) (*pgconn.PgConn, error) {
 			return pgconn.Connect(ctx, "sslmode=disable user=ana host=127.0.0.1 port="+mirror)

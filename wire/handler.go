@@ -22,6 +22,9 @@ type Statement struct {
 	// Describe is the query that the mirror describes before Run: SQL itself, or
 	// the query inside a utility statement. Empty: nothing is described.
 	Describe string
+	// Early returns what Run will ask the mirror first, where that can be told without the
+	// description, or nil. A Query asks both in one round trip. Nil: nothing is asked early.
+	Early func() *Question
 	// Utility statements take no parameters: their rewrite is Inline.
 	Utility bool
 	// Run is called when the statement would run: once for a Query, once for
@@ -39,6 +42,8 @@ type Bound struct {
 	ParamOIDs []uint32 // types of Params, as the mirror resolved them
 	Fields    []pgproto3.FieldDescription
 	Simple    bool // came in a Query message
+	// Early is the answer to the statement's early question, or nil if it was not asked.
+	Early *Result
 }
 
 // Rewrite is what runs instead of a statement.

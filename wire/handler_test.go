@@ -56,6 +56,15 @@ func (h *fakeHandler) statement(sql string, offset int) wire.Statement {
 	if strings.HasPrefix(sql, "CREATE") || strings.HasPrefix(sql, "DECLARE") {
 		st.Utility = true
 	}
+	st.Early = func() *wire.Question {
+		switch {
+		case strings.Contains(sql, "early nonsense"):
+			return &wire.Question{SQL: "SELECT nothing FROM nowhere"}
+		case strings.Contains(sql, "asked late"):
+			return nil
+		}
+		return &wire.Question{SQL: "SELECT current_setting('TimeZone'), 'ö'::text"}
+	}
 	st.Run = func(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
 		h.runs.Add(1)
 		return h.run(ctx, m, b, sql)
@@ -103,7 +112,10 @@ func (h *fakeHandler) run(ctx context.Context, m *wire.Mirror, b wire.Bound, sql
 // rewrite puts a constant relation in the place of the table. It asks the mirror
 // first, in the client's own transaction, as the product does.
 func (h *fakeHandler) rewrite(ctx context.Context, m *wire.Mirror, b wire.Bound, sql string) (wire.Rewrite, error) {
-	r, err := m.Query(ctx, "SELECT current_setting('TimeZone'), $1::text", []uint32{25}, [][]byte{[]byte("ö")}, nil, nil)
+	r, err := b.Early, error(nil)
+	if r == nil {
+		r, err = m.Query(ctx, "SELECT current_setting('TimeZone'), $1::text", []uint32{25}, [][]byte{[]byte("ö")}, nil, nil)
+	}
 	if err != nil {
 		return wire.Rewrite{}, err
 	}

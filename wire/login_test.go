@@ -83,6 +83,32 @@ func TestUnknownUserLooksKnown(t *testing.T) {
 	}
 }
 
+// TestVerifierFails holds that everybody is told the same when verifiers cannot be read, and
+// that nobody is blamed for it.
+func TestVerifierFails(t *testing.T) {
+	var asked []string
+	p := start(t, func(c *wire.Config) {
+		c.Verifier = func(_ context.Context, user string) (string, bool, error) {
+			asked = append(asked, user)
+			return "", false, errors.New("the reason")
+		}
+		c.Limits.FailedLogins = 1
+	})
+	users := []string{"ana", "nobody", "ana", "nobody"}
+	for _, user := range users {
+		got := connectError(t, strings.Replace(p.url(""), "user=ana", "user="+user, 1))
+		if want := "FATAL 57P03 passwords cannot be checked now"; got != want {
+			t.Errorf("%s: %s, want %s", user, got, want)
+		}
+	}
+	if diff := cmp.Diff(users, asked); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+	if log := p.log.String(); !strings.Contains(log, `error="the reason"`) {
+		t.Errorf("the log reads %s", log)
+	}
+}
+
 // challenge returns salt and iterations of the first SCRAM message for a user.
 func challenge(t *testing.T, p *proxy, user string) string {
 	t.Helper()
@@ -152,7 +178,7 @@ func TestVerifierIsPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := start(t, func(c *wire.Config) {
-		c.Verifier = func(string) (string, bool) { return theirs, true }
+		c.Verifier = func(context.Context, string) (string, bool, error) { return theirs, true, nil }
 	})
 	p.connect(t)
 }

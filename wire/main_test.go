@@ -136,10 +136,12 @@ func start(t testing.TB, edit func(*wire.Config)) *proxy {
 	}
 	p := &proxy{done: make(chan error, 1), log: &lockedBuffer{}}
 	c := wire.Config{
-		Verifier: func(user string) (string, bool) { return verifier, user == "ana" || user == "postgres" },
-		Dial:     dialMirror,
-		Logger:   slog.New(slog.NewTextHandler(p.log, nil)),
-		Limits:   wire.Limits{DrainTime: 5 * time.Second},
+		Verifier: func(_ context.Context, user string) (string, bool, error) {
+			return verifier, user == "ana" || user == "postgres", nil
+		},
+		Dial:   dialMirror,
+		Logger: slog.New(slog.NewTextHandler(p.log, nil)),
+		Limits: wire.Limits{DrainTime: 5 * time.Second},
 	}
 	if edit != nil {
 		edit(&c)

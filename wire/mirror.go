@@ -45,25 +45,26 @@ func (e *exchange) add(m pgproto3.Message, kind replyKind) {
 	}})
 }
 
-// ask sends an exchange and waits for its end. If ctx ends meanwhile, the mirror
-// gets a cancel request, and is waited for all the same.
-func (s *Session) ask(ctx context.Context, e *exchange) (*capture, error) {
-	e.replies[len(e.replies)-1].ends = true
+// ask sends exchanges and waits for the end of the last, whose capture it returns. The
+// error is that of the first that failed. If ctx ends meanwhile, the mirror gets a cancel
+// request, and is waited for all the same.
+func (s *Session) ask(ctx context.Context, exchanges ...*exchange) (*capture, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	for i, m := range e.messages {
-		if err := s.sendMessage(m, e.replies[i]); err != nil {
+	for _, e := range exchanges {
+		if err := s.sendExchange(e); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.sendFlush(); err != nil {
 		return nil, err
 	}
+	last := exchanges[len(exchanges)-1].capture
 	canceled := make(chan struct{})
 	keep := context.AfterFunc(ctx, func() {
 		defer close(canceled)
-		s.cancelQuestion(e.capture)
+		s.cancelQuestion(last)
 	})
 	defer func() {
 		if !keep() {
@@ -72,11 +73,26 @@ func (s *Session) ask(ctx context.Context, e *exchange) (*capture, error) {
 		}
 	}()
 	select {
-	case <-e.capture.done:
-		return e.capture, e.capture.err
+	case <-last.done:
 	case <-s.ctx.Done():
 		return nil, context.Cause(s.ctx)
 	}
+	for _, e := range exchanges {
+		if e.capture.err != nil {
+			return nil, e.capture.err
+		}
+	}
+	return last, nil
+}
+
+func (s *Session) sendExchange(e *exchange) error {
+	e.replies[len(e.replies)-1].ends = true
+	for i, m := range e.messages {
+		if err := s.sendMessage(m, e.replies[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cancelQuestion cancels until the question has its answer, or the session ends.
@@ -93,29 +109,41 @@ func (s *Session) cancelQuestion(c *capture) {
 	}
 }
 
+// A Question is a query without parameters. ResultFormats is as in a Bind message.
+type Question struct {
+	SQL           string
+	ResultFormats []int16
+}
+
 // Query runs sql with parameters of the types oids and returns all its rows.
 // Formats and resultFormats are as in a Bind message. A *MirrorError is the
 // mirror's refusal; after any error of the mirror, nothing more can be asked.
 // When ctx ends the mirror is told to cancel.
 func (m *Mirror) Query(ctx context.Context, sql string, oids []uint32, params [][]byte, formats, resultFormats []int16) (*Result, error) {
-	name := m.s.private
 	e := newExchange(errorEdit{private: true})
-	e.add(&pgproto3.Close{ObjectType: 'S', Name: name}, replyClose)
-	e.add(&pgproto3.Parse{Name: name, Query: sql, ParameterOIDs: oids}, replyParse)
-	e.add(&pgproto3.Bind{
-		DestinationPortal: name, PreparedStatement: name, ParameterFormatCodes: formats,
-		Parameters: params, ResultFormatCodes: resultFormats,
-	}, replyBind)
-	e.add(&pgproto3.Describe{ObjectType: 'P', Name: name}, replyDescribePortal)
-	e.add(&pgproto3.Execute{Portal: name}, replyExecute)
-	e.add(&pgproto3.Close{ObjectType: 'P', Name: name}, replyClose)
-	e.add(&pgproto3.Close{ObjectType: 'S', Name: name}, replyClose)
+	e.query(m.s.private, sql, oids, &pgproto3.Bind{
+		ParameterFormatCodes: formats, Parameters: params, ResultFormatCodes: resultFormats,
+	})
 	c, err := m.ask(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Fields: c.fields, Rows: c.rows}, nil
+	return c.result(), nil
 }
+
+// query adds the requests that run a query under a name.
+func (e *exchange) query(name, sql string, oids []uint32, bind *pgproto3.Bind) {
+	bind.DestinationPortal, bind.PreparedStatement = name, name
+	e.add(&pgproto3.Close{ObjectType: 'S', Name: name}, replyClose)
+	e.add(&pgproto3.Parse{Name: name, Query: sql, ParameterOIDs: oids}, replyParse)
+	e.add(bind, replyBind)
+	e.add(&pgproto3.Describe{ObjectType: 'P', Name: name}, replyDescribePortal)
+	e.add(&pgproto3.Execute{Portal: name}, replyExecute)
+	e.add(&pgproto3.Close{ObjectType: 'P', Name: name}, replyClose)
+	e.add(&pgproto3.Close{ObjectType: 'S', Name: name}, replyClose)
+}
+
+func (c *capture) result() *Result { return &Result{Fields: c.fields, Rows: c.rows} }
 
 // Describe parses sql, with parameters of the types oids as far as they are
 // given, and returns what Postgres resolved. Errors are as of [Mirror.Query].
@@ -124,22 +152,47 @@ func (m *Mirror) Describe(ctx context.Context, sql string, oids []uint32) (*Desc
 }
 
 func (m *Mirror) describe(ctx context.Context, sql string, oids []uint32, edit errorEdit) (*Description, error) {
+	c, err := m.ask(ctx, m.describing(sql, oids, edit))
+	if err != nil {
+		return nil, err
+	}
+	return c.description(), nil
+}
+
+// describing returns the requests that describe a statement.
+func (m *Mirror) describing(sql string, oids []uint32, edit errorEdit) *exchange {
 	name := m.s.private
 	e := newExchange(edit)
 	e.add(&pgproto3.Close{ObjectType: 'S', Name: name}, replyClose)
 	e.add(&pgproto3.Parse{Name: name, Query: sql, ParameterOIDs: oids}, replyParse)
 	e.add(&pgproto3.Describe{ObjectType: 'S', Name: name}, replyDescribeStatement)
 	e.add(&pgproto3.Close{ObjectType: 'S', Name: name}, replyClose)
-	c, err := m.ask(ctx, e)
-	if err != nil {
-		return nil, err
+	return e
+}
+
+func (c *capture) description() *Description {
+	return &Description{ParamOIDs: c.oids, Fields: c.fields}
+}
+
+// describeWith describes a statement and, in the same round trip, asks a question unless
+// that is nil. The error is the statement's before it is the question's.
+func (m *Mirror) describeWith(ctx context.Context, sql string, q *Question, edit errorEdit) (*Description, *Result, error) {
+	if q == nil {
+		d, err := m.describe(ctx, sql, nil, edit)
+		return d, nil, err
 	}
-	return &Description{ParamOIDs: c.oids, Fields: c.fields}, nil
+	first, second := m.describing(sql, nil, edit), newExchange(errorEdit{private: true})
+	second.query(m.s.private, q.SQL, nil, &pgproto3.Bind{ResultFormatCodes: q.ResultFormats})
+	c, err := m.ask(ctx, first, second)
+	if err != nil {
+		return nil, nil, err
+	}
+	return first.capture.description(), c.result(), nil
 }
 
 // ask remembers the error that puts the session into a failed state.
-func (m *Mirror) ask(ctx context.Context, e *exchange) (*capture, error) {
-	c, err := m.s.ask(ctx, e)
+func (m *Mirror) ask(ctx context.Context, exchanges ...*exchange) (*capture, error) {
+	c, err := m.s.ask(ctx, exchanges...)
 	var refused *MirrorError
 	if m.failed == nil && (errors.As(err, &refused) || errors.Is(err, errPipeline)) {
 		m.failed = err

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -102,11 +103,19 @@ func parseVerifier(v string) (scram.StoredCredentials, error) {
 
 // credentials returns those of a user, or for an unknown one such as look the
 // same each time and fit no password.
-func (v *Server) credentials(config *Config, user string) scram.StoredCredentials {
-	if verifier, known := config.Verifier(user); known {
+func (v *Server) credentials(ctx context.Context, config *Config, user string) (scram.StoredCredentials, error) {
+	verifier, known, err := config.Verifier(ctx, user)
+	if ctx.Err() != nil {
+		return scram.StoredCredentials{}, errDone // the time to log in is over, or the server stops
+	}
+	if err != nil {
+		v.log.Error("the verifiers cannot be read: nobody can log in with a password", "error", err)
+		return scram.StoredCredentials{}, fatal(pgerr.CannotConnectNow, "passwords cannot be checked now")
+	}
+	if known {
 		c, err := parseVerifier(verifier)
 		if err == nil {
-			return c
+			return c, nil
 		}
 		v.log.Error("the stored verifier is not usable", "user", user)
 	}
@@ -119,20 +128,20 @@ func (v *Server) credentials(config *Config, user string) scram.StoredCredential
 		KeyFactors: scram.KeyFactors{Salt: string(derive("salt")[:saltBytes]), Iters: config.Limits.MockIterations},
 		StoredKey:  derive("stored"),
 		ServerKey:  derive("server"),
-	}
+	}, nil
 }
 
 // authenticate lets the client prove who it is: by its certificate, or by a
 // password. An address from which too many proofs were wrong must wait, whoever
 // it says it is.
-func (v *Server) authenticate(c *connection, p *peer) error {
+func (v *Server) authenticate(ctx context.Context, c *connection, p *peer) error {
 	if !v.admission.mayTry(c.address, c.config.Limits) {
 		return fatal(pgerr.InvalidAuthorization, "too many log-ins from this address have failed")
 	}
 	if c.shown != nil && c.config.Certificate != nil && c.config.Certificate(c.user, c.shown) {
 		return p.say(&pgproto3.AuthenticationOk{})
 	}
-	err := v.checkPassword(c, p)
+	err := v.checkPassword(ctx, c, p)
 	if f, ok := errors.AsType[*fatalError](err); ok && f.told.Code == pgerr.InvalidPassword {
 		v.admission.failed(c.address, c.config.Limits)
 	}
@@ -140,7 +149,7 @@ func (v *Server) authenticate(c *connection, p *peer) error {
 }
 
 // checkPassword is SCRAM-SHA-256 (RFC 7677), with channel binding where TLS has one.
-func (v *Server) checkPassword(c *connection, p *peer) error {
+func (v *Server) checkPassword(ctx context.Context, c *connection, p *peer) error {
 	denied := fatal(pgerr.InvalidPassword, "password authentication failed for user %q", c.user)
 	mechanisms := []string{mechanism}
 	if c.binding.IsSupported() {
@@ -149,17 +158,19 @@ func (v *Server) checkPassword(c *connection, p *peer) error {
 	if err := p.say(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms}); err != nil {
 		return err
 	}
-	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) {
-		return v.credentials(c.config, c.user), nil
-	})
-	if err != nil {
-		return err
-	}
-	conversation := server.NewConversationWithChannelBinding(c.binding)
 	first, err := p.saslInitial(c.binding.IsSupported())
 	if err != nil {
 		return err
 	}
+	stored, err := v.credentials(ctx, c.config, c.user)
+	if err != nil {
+		return err
+	}
+	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return stored, nil })
+	if err != nil {
+		return err
+	}
+	conversation := server.NewConversationWithChannelBinding(c.binding)
 	challenge, err := conversation.Step(first)
 	if err != nil {
 		return denied

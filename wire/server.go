@@ -192,7 +192,7 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*Session, error) 
 	if c.config.RequireTLS && !c.tls {
 		return nil, fatal(pgerr.InvalidAuthorization, "this server takes encrypted connections only")
 	}
-	if err := v.authenticate(c, p); err != nil {
+	if err := v.authenticate(ctx, c, p); err != nil {
 		return nil, err
 	}
 	if err := v.admission.admit(c.address, c.user, c.config.Limits); err != nil {

@@ -159,7 +159,10 @@ func TestClientLeavesMirrorAtWork(t *testing.T) {
 // does, though the client has gone.
 func TestGoodbyeFinishesWork(t *testing.T) {
 	p := start(t, func(c *wire.Config) {
-		c.Verifier = func(string) (string, bool) { v, err := verifierOnce(); return v, err == nil }
+		c.Verifier = func(context.Context, string) (string, bool, error) {
+			v, err := verifierOnce()
+			return v, err == nil, nil
+		}
 	})
 	config := p.config(t)
 	config.User = "postgres"
@@ -398,7 +401,7 @@ func TestLateCancel(t *testing.T) {
 func TestNotify(t *testing.T) {
 	p := start(t, func(c *wire.Config) {
 		verifier := c.Verifier
-		c.Verifier = func(string) (string, bool) { v, _ := verifier("ana"); return v, true }
+		c.Verifier = func(ctx context.Context, _ string) (string, bool, error) { return verifier(ctx, "ana") }
 	})
 	other, err := pgx.Connect(t.Context(), strings.Replace(p.url(""), "user=ana", "user=postgres", 1))
 	if err != nil {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -39,17 +40,26 @@ var errRelay = errors.New("wire: relay the statement")
 func (s *Session) runSimple(m *Mirror, text string, st Statement) (Rewrite, *origin, error) {
 	b := Bound{Simple: true}
 	if st.Describe != "" {
-		d, err := m.describe(s.ctx, st.Describe, nil, st.place(text))
+		d, early, err := m.describeWith(s.ctx, st.Describe, st.early(), st.place(text))
 		if err != nil {
 			return Rewrite{}, nil, err
 		}
 		if len(d.ParamOIDs) > 0 {
 			return Rewrite{}, nil, errRelay
 		}
-		b.Fields = d.Fields
+		b.Fields, b.Early = d.Fields, early
 	}
 	rw, err := s.run(st, m, b)
 	return rw, &origin{fields: b.Fields, tag: rw.Tag}, err
+}
+
+// early returns what may be asked before a statement is described. One with parameters
+// is relayed, in a session that nothing has failed.
+func (st Statement) early() *Question {
+	if st.Early == nil || strings.Contains(st.Describe, "$") {
+		return nil
+	}
+	return st.Early()
 }
 
 // queryOne runs the only statement of a Query. What it comes to runs as a Query

@@ -38,8 +38,9 @@ func open(ctx context.Context, d disk, limits []accountant.Limit, o Options) (*L
 		files: files{log: o.Log, disk: d},
 		now:   o.Now,
 		boot:  rand.Text(), every: uint64(max(0, o.CheckpointEvery)),
-		batch: newBatch(), kick: make(chan struct{}, 1), stopped: make(chan struct{}),
+		batch: newBatch(),
 	}
+	l.idle.L = &l.mu
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -52,7 +53,6 @@ func open(ctx context.Context, d disk, limits []accountant.Limit, o Options) (*L
 	if err := l.begin(ctx, limits, o.Create); err != nil {
 		return nil, errors.Join(err, l.closeFiles())
 	}
-	go l.commitLoop()
 	return l, nil
 }
 

@@ -24,10 +24,15 @@ func (c *checkCommand) Run(ctx context.Context) error {
 	}
 	fmt.Printf("%s: the file is well formed: %d tables, %d analysts, privacy unit %q\n",
 		c.Policy, len(policy.Tables.Tables), len(policy.Analysts), policy.Tables.Unit)
+	s := &site{policy: policy}
+	if policy.AuthQuery != nil {
+		if err := s.checkAuthQuery(); err != nil {
+			return err
+		}
+	}
 	if c.Offline {
 		return nil
 	}
-	s := &site{policy: policy}
 	conn, err := s.connectData(ctx)
 	if err != nil && c.Online {
 		return err
@@ -44,5 +49,9 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
-	return nil
+	report, err := s.tryAuthQuery(ctx)
+	for _, line := range report {
+		fmt.Printf("%s: %s\n", c.Policy, line)
+	}
+	return err
 }

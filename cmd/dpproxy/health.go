@@ -58,11 +58,11 @@ func (v *service) serveHealth(ctx context.Context) (stop func(), err error) {
 	return func() { _ = server.Close() }, nil
 }
 
-// checks are the ledger and the two databases. They are asked over connections of
+// checks are the ledger, the two databases, and the one that log-ins ask. They are asked over connections of
 // their own, so that statements which take all others do not count as a failure.
 func (v *service) checks() []check {
 	site := v.site // a reload does not change how databases are reached
-	return []check{
+	checks := []check{
 		{"ledger", func(ctx context.Context) error {
 			_, err := v.ledger.Balances(ctx)
 			return err
@@ -70,6 +70,10 @@ func (v *service) checks() []check {
 		{"data", func(ctx context.Context) error { return closing(ctx, site.connectData) }},
 		{"mirror", func(ctx context.Context) error { return closing(ctx, site.connectMirror) }},
 	}
+	if v.auth != nil {
+		checks = append(checks, check{"auth_query", v.auth.Check})
+	}
+	return checks
 }
 
 // closing reports whether a connection can be opened.

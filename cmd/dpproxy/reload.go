@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -12,7 +13,7 @@ import (
 // reload reads the policy and the certificates anew. Either all of it holds from now
 // on, or nothing of it. What makes the ledger, the catalogue or the connections cannot
 // change while dpproxy runs.
-func (v *service) reload() error {
+func (v *service) reload(ctx context.Context) error {
 	policy, err := config.Load(v.site.path)
 	if err != nil {
 		return err
@@ -22,7 +23,7 @@ func (v *service) reload() error {
 		return fmt.Errorf("%s changed: that needs a restart", strings.Join(fixed, ", "))
 	}
 	next := &site{path: v.site.path, policy: policy, secret: v.site.secret}
-	cfg, err := next.wireConfig(v.proxy, v.log)
+	cfg, err := next.wireConfig(ctx, v.proxy, v.auth, v.log)
 	if err != nil {
 		return err
 	}
@@ -48,6 +49,7 @@ func fixedKeys(old, policy *config.Policy) []string {
 		{"health", old.Health, policy.Health},
 		{"data", []string{old.Data, old.DataPasswordFile}, []string{policy.Data, policy.DataPasswordFile}},
 		{"mirror", []string{old.Mirror, old.MirrorAdmin, old.MirrorPasswordFile}, []string{policy.Mirror, policy.MirrorAdmin, policy.MirrorPasswordFile}},
+		{"auth_query", old.AuthQuery, policy.AuthQuery},
 		{"ledger", old.Ledger, policy.Ledger},
 		{"secret_file", old.SecretFile, policy.SecretFile},
 		{"privacy_unit", []any{old.Tables.Unit, old.Unit}, []any{policy.Tables.Unit, policy.Unit}},

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"dpproxy/authquery"
 	"dpproxy/catalog"
-	"dpproxy/config"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
 	"dpproxy/proxy"
@@ -84,7 +84,14 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	if err != nil {
 		return err
 	}
-	cfg, err := s.wireConfig(p, log)
+	auth, err := s.openAuthQuery(ctx)
+	if err != nil {
+		return err
+	}
+	if auth != nil {
+		defer auth.Close()
+	}
+	cfg, err := s.wireConfig(ctx, p, auth, log)
 	if err != nil {
 		return err
 	}
@@ -92,7 +99,7 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	if err != nil {
 		return err
 	}
-	v := &service{site: s, proxy: p, server: server, ledger: ledger, data: data, log: log}
+	v := &service{site: s, proxy: p, server: server, ledger: ledger, data: data, auth: auth, log: log}
 	return v.serve(ctx, ready)
 }
 
@@ -184,29 +191,37 @@ func (s *site) relations(names []catalog.Name) func(ctx context.Context) (map[ca
 	}
 }
 
-// wireConfig says how analysts are served. It reads the certificates.
-func (s *site) wireConfig(h wire.Handler, log *slog.Logger) (wire.Config, error) {
-	logins := map[string]config.Analyst{}
+// wireConfig says how analysts are served. It reads the certificates, and asks auth_query
+// for every analyst who needs it.
+func (s *site) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Query, log *slog.Logger) (wire.Config, error) {
+	logins := s.logins(auth, log)
+	verifiers, missing, err := logins.verifiers(ctx)
+	if err != nil {
+		return wire.Config{}, err
+	}
+	for name, reason := range missing {
+		log.Warn("an analyst cannot log in with a password", "user", name, "reason", reason)
+	}
+	certificates := map[string][]string{}
 	for _, a := range s.policy.Analysts {
-		logins[a.Name] = a
+		certificates[a.Name] = a.Certificates
 	}
 	limits := s.policy.Limits
 	cfg := wire.Config{
 		Handler:  h,
 		Logger:   log,
-		Verifier: func(user string) (string, bool) { a := logins[user]; return a.Verifier, a.Verifier != "" },
+		Verifier: logins.verifier,
 		Certificate: func(user string, shown *x509.Certificate) bool {
-			return slices.Contains(logins[user].Certificates, shown.Subject.CommonName)
+			return slices.Contains(certificates[user], shown.Subject.CommonName)
 		},
 		Dial:    s.dialMirror,
 		MockKey: s.derive("mock log-in"),
 		Limits: wire.Limits{
 			Connections: limits.Connections, UserConnections: limits.AnalystConnections, AddressConnections: limits.AddressConnections,
 			FailedLogins: limits.FailedLogins, IdleTime: limits.IdleSession, IdleTransaction: limits.IdleTransaction,
-			MockIterations: mockIterations(s.policy.Analysts),
+			MockIterations: mockIterations(verifiers),
 		},
 	}
-	var err error
 	if s.policy.TLSCert != "" {
 		cfg.RequireTLS = true
 		cfg.TLS, err = s.tls()
@@ -233,21 +248,6 @@ func (s *site) tls() (*tls.Config, error) {
 		return nil, fmt.Errorf("tls.client_ca %s: there is no certificate in it", s.policy.ClientCA)
 	}
 	return cfg, nil
-}
-
-// mockIterations returns the iterations that most verifiers of the policy have, so
-// that those shown for a login that does not exist tell it from few others.
-func mockIterations(analysts []config.Analyst) int {
-	count := map[int]int{}
-	most := 0
-	for _, a := range analysts {
-		n := wire.Iterations(a.Verifier)
-		count[n]++
-		if n > 0 && (count[n] > count[most] || most == 0) {
-			most = n
-		}
-	}
-	return most
 }
 
 // dialMirror opens an analyst's own session on the mirror.

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"dpproxy/accountant"
+	"dpproxy/authquery"
 	"dpproxy/proxy"
 	"dpproxy/wire"
 )
@@ -20,6 +21,7 @@ type service struct {
 	server *wire.Server
 	ledger accountant.Ledger
 	data   *proxy.Data
+	auth   *authquery.Query // nil: the policy has none
 	log    *slog.Logger
 }
 
@@ -52,7 +54,7 @@ func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
 		case <-ctx.Done():
 			return
 		case <-hup:
-			if err := v.reload(); err != nil {
+			if err := v.reload(ctx); err != nil {
 				v.log.Error("the policy was not reloaded: the old one stays", "error", err)
 			} else {
 				v.log.Info("the policy was reloaded")

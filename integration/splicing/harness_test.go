@@ -167,7 +167,7 @@ func serve(t testing.TB, server *pgtemp.Server, p *proxy.Proxy) string {
 	srv, err := wire.NewServer(wire.Config{
 		Handler:  p,
 		Logger:   slog.New(slog.DiscardHandler),
-		Verifier: func(user string) (string, bool) { return verifier, user == analyst },
+		Verifier: func(_ context.Context, user string) (string, bool, error) { return verifier, user == analyst, nil },
 		Dial: func(ctx context.Context, l wire.Login) (*pgconn.PgConn, error) {
 			cfg, err := pgconn.ParseConfig(server.URL(mirrored, l.User))
 			if err != nil {

@@ -38,6 +38,7 @@ var allowed = map[string]string{
 	"accountant/accountanttest": "dp accountant",
 	"accountant/faulttest":      "",
 	"answers":                   "",
+	"authquery":                 "",
 	"advice":                    "catalog",
 	"parser":                    "pgerr",
 	"planner":                   "dp pgerr catalog parser mechanisms brdp estimate planner/scalar",

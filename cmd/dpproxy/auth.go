@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"dpproxy/authquery"
+	"dpproxy/catalog"
+	"dpproxy/config"
+	"dpproxy/parser"
+	"dpproxy/wire"
+)
+
+// openAuthQuery returns the policy's auth_query, or nil if it has none. It does not connect.
+func (s *site) openAuthQuery(ctx context.Context) (*authquery.Query, error) {
+	q := s.policy.AuthQuery
+	if q == nil {
+		return nil, nil
+	}
+	if err := s.checkAuthQuery(); err != nil {
+		return nil, err
+	}
+	url, variable, file := q.Connection, "DPPROXY_AUTH_PASSWORD", q.PasswordFile
+	switch q.Connection {
+	case config.AuthData:
+		url, variable, file = s.policy.Data, "DPPROXY_DATA_PASSWORD", s.policy.DataPasswordFile
+	case config.AuthMirror:
+		url, variable, file = cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror), "DPPROXY_MIRROR_PASSWORD", s.policy.MirrorPasswordFile
+	}
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("connection of auth_query: %w", err)
+	}
+	p, err := password(variable, file)
+	if err != nil {
+		return nil, err
+	}
+	if p != "" {
+		cfg.ConnConfig.Password = p
+	}
+	return authquery.Open(ctx, cfg, q.Query)
+}
+
+// checkAuthQuery checks the text of auth_query: it is to read one verifier, and nothing that
+// is protected.
+func (s *site) checkAuthQuery() error {
+	fault := func(message string) error { return s.policy.Annotate([]string{"auth_query", "query"}, message) }
+	text := s.policy.AuthQuery.Query
+	o, ok := parser.OutlineOf(text)
+	if !ok {
+		return fault("one SELECT is needed that only reads")
+	}
+	if !slices.Equal(o.Params, []int{1}) {
+		return fault("the query takes the parameter $1, the name of a role, and no other")
+	}
+	for _, r := range o.Relations {
+		if s.mayBeProtected(r) {
+			return fault("the query must not read " + r.Name + ", which is protected")
+		}
+		passwords := r.Name == "pg_shadow" || r.Name == "pg_authid"
+		if passwords && !strings.Contains(strings.ToLower(text), "valuntil") && !strings.Contains(strings.ToLower(text), "rolvaliduntil") {
+			return fault("passwords that have expired would log in: let the query return valuntil (of pg_shadow) or rolvaliduntil (of pg_authid) as well")
+		}
+	}
+	return nil
+}
+
+// mayBeProtected reports whether a name could be that of a protected table, or of a view over
+// some.
+func (s *site) mayBeProtected(r parser.TableRef) bool {
+	named := func(n catalog.Name) bool { return n.Name == r.Name && (r.Schema == "" || r.Schema == n.Schema) }
+	for _, t := range s.policy.Tables.Tables {
+		if !t.Public && named(t.Name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.views(), named)
+}
+
+// logins finds the verifiers of analysts: in the policy, or by auth_query.
+type logins struct {
+	site  *site
+	query *authquery.Query // nil: there is none
+	own   map[string]string
+	asked []string // analysts whom the query is asked for
+	log   *slog.Logger
+}
+
+func (s *site) logins(q *authquery.Query, log *slog.Logger) *logins {
+	l := &logins{site: s, query: q, own: map[string]string{}, log: log}
+	for _, a := range s.policy.Analysts {
+		switch {
+		case a.Verifier != "":
+			l.own[a.Name] = a.Verifier
+		case q != nil:
+			l.asked = append(l.asked, a.Name)
+		}
+	}
+	return l
+}
+
+// verifier returns that of a user. If any analyst's verifier must be asked for, the database
+// is asked whoever the user is, so that neither the time nor a failure tells who is known. It
+// is not asked for names that the policy does not have: what anybody says of himself before
+// he has logged in does not reach it.
+func (l *logins) verifier(ctx context.Context, user string) (verifier string, known bool, err error) {
+	verifier = l.own[user]
+	if len(l.asked) == 0 {
+		return verifier, verifier != "", nil
+	}
+	role := user
+	if !slices.Contains(l.asked, user) {
+		role = l.standIn(user)
+	}
+	found, reason, err := l.query.Verifier(ctx, role)
+	if err != nil {
+		return "", false, err
+	}
+	if role == user {
+		verifier = found
+		if reason != "" {
+			l.log.Warn("auth_query has no verifier for an analyst", "user", user, "reason", reason)
+		}
+	}
+	return verifier, verifier != "", nil
+}
+
+// standIn returns the analyst for whom the query is asked in place of a user, always the same.
+func (l *logins) standIn(user string) string {
+	n := binary.BigEndian.Uint64(l.site.derive("auth_query for:" + user))
+	return l.asked[n%uint64(len(l.asked))]
+}
+
+// verifiers returns the verifiers of all analysts as they are now, and why there is none of
+// an analyst for whom the query was asked.
+func (l *logins) verifiers(ctx context.Context) (verifiers []string, missing map[string]string, err error) {
+	missing = map[string]string{}
+	for _, a := range l.site.policy.Analysts {
+		if a.Verifier != "" {
+			verifiers = append(verifiers, a.Verifier)
+		}
+	}
+	for _, name := range l.asked {
+		v, reason, err := l.query.Verifier(ctx, name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("asking auth_query: %w", err)
+		}
+		if reason == "" && wire.CheckVerifier(v) != nil {
+			reason = "what the query returns is no SCRAM-SHA-256 verifier"
+		}
+		if reason != "" {
+			missing[name] = reason
+			continue
+		}
+		verifiers = append(verifiers, v)
+	}
+	return verifiers, missing, nil
+}
+
+// mockIterations returns the iterations that most verifiers have, so that those shown for a
+// login that does not exist tell it from few others.
+func mockIterations(verifiers []string) int {
+	count := map[int]int{}
+	most := 0
+	for _, v := range verifiers {
+		n := wire.Iterations(v)
+		count[n]++
+		if n > 0 && (count[n] > count[most] || most == 0) {
+			most = n
+		}
+	}
+	return most
+}
+
+// tryAuthQuery asks the query for every analyst who needs it, and reports whom it has a
+// verifier for.
+func (s *site) tryAuthQuery(ctx context.Context) (report []string, err error) {
+	q, err := s.openAuthQuery(ctx)
+	if err != nil || q == nil {
+		return nil, err
+	}
+	defer q.Close()
+	if err := q.Check(ctx); err != nil {
+		if form, ok := errors.AsType[*authquery.FormError](err); ok {
+			return nil, s.policy.Annotate([]string{"auth_query", "query"}, form.Reason)
+		}
+		return nil, fmt.Errorf("connecting for auth_query: %w", err)
+	}
+	l := s.logins(q, nil)
+	_, missing, err := l.verifiers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	report = []string{fmt.Sprintf("auth_query has verifiers for %d of %d analysts without a password in the policy", len(l.asked)-len(missing), len(l.asked))}
+	for _, name := range l.asked {
+		if reason, ok := missing[name]; ok {
+			report = append(report, fmt.Sprintf("%s cannot log in with a password: %s", name, reason))
+		}
+	}
+	return report, nil
+}

@@ -1,0 +1,48 @@
+package parser
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// An Outline says what a SELECT names.
+type Outline struct {
+	// Params are the numbers of its parameters, sorted, each once.
+	Params []int
+	// Relations are the tables and views after FROM, those of sub-selects too; nothing of
+	// them is resolved. Names of WITH queries are among them.
+	Relations []TableRef
+}
+
+// OutlineOf reads the text of one SELECT that only reads. It is not ok for any other text:
+// several statements, SELECT INTO, FOR UPDATE, and WITH queries that write among them. What
+// functions do is not looked at.
+func OutlineOf(sql string) (o Outline, ok bool) {
+	if len(sql) > maxText {
+		return o, false
+	}
+	_, tree, ok := viewQuery(sql)
+	var visit func(*pg.Node)
+	visit = func(n *pg.Node) {
+		switch x := n.Node.(type) {
+		case *pg.Node_ParamRef:
+			o.Params = append(o.Params, int(x.ParamRef.Number))
+		case *pg.Node_RangeVar:
+			o.Relations = append(o.Relations, TableRef{Schema: x.RangeVar.Schemaname, Name: x.RangeVar.Relname, At: int(x.RangeVar.Location)})
+		case *pg.Node_InsertStmt, *pg.Node_UpdateStmt, *pg.Node_DeleteStmt, *pg.Node_MergeStmt, *pg.Node_LockingClause, *pg.Node_IntoClause:
+			ok = false
+		case *pg.Node_SelectStmt:
+			ok = ok && into(x.SelectStmt) == nil
+			reflected(x.SelectStmt.ProtoReflect(), visit)
+			return
+		}
+		children(n, visit)
+	}
+	if ok {
+		visit(tree)
+	}
+	slices.Sort(o.Params)
+	o.Params = slices.Compact(o.Params)
+	return o, ok
+}
