@@ -41,6 +41,7 @@ say_line('page:', $rows, 'rows', value($charges) - $before, 'charge');
 
 my $slow = $db->prepare('SELECT pg_sleep(60)', { pg_async => PG_ASYNC });
 $slow->execute;
+select(undef, undef, undef, 0.3);    # Postgres ignores a request that is faster than the statement
 $slow->pg_cancel;
 say_line('cancel:', $db->state);
 $db->do('SELECT * FROM patients');

@@ -39,7 +39,7 @@ before = charges.call
 puts "page: #{sequel[PAGES].use_cursor(rows_per_fetch: 1).count} rows #{charges.call - before} charge"
 
 connection.send_query('SELECT pg_sleep(60)')
-connection.cancel
+connection.cancel until connection.block(0.3) # Postgres ignores a request that is faster than the statement
 begin
   connection.get_last_result
 rescue PG::Error => e
