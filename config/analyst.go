@@ -133,6 +133,7 @@ var ownSettings = fields{
 	"dp.target_fraction": func(v value) { v.between(leastFraction, 1) },
 	"dp.max_epsilon":     func(v value) { v.epsilon(maxSettingEpsilon) },
 	"dp.refine":          func(v value) { v.oneOf("on", "off") },
+	"dp.rows":            func(v value) { v.oneOf("refuse", "none") },
 }
 
 func (v value) settings() map[string]string {

@@ -183,7 +183,7 @@ func TestPolicy(t *testing.T) {
 			},
 			{
 				Name: "eve", Certificates: []string{"eve@clinic", "the dashboard"},
-				Settings:  map[string]string{"dp.error": "50", "dp.relative_error": "off", "dp.target_fraction": "0.5", "dp.max_epsilon": "0.2", "dp.refine": "off"},
+				Settings:  map[string]string{"dp.error": "50", "dp.relative_error": "off", "dp.target_fraction": "0.5", "dp.max_epsilon": "0.2", "dp.refine": "off", "dp.rows": "none"},
 				Allowance: config.Allowance{MaxEpsilonPico: 25e10, Mechanisms: []string{"laplace"}},
 			},
 			{Name: "Bob Ross", Certificates: []string{"Bob Ross"}, Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys},

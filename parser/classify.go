@@ -119,6 +119,7 @@ func (a *analysis) analyse(st *Statement, query *pg.Node, form Form) {
 		return
 	}
 	if r.kind == rows {
+		st.OnlyRows = sel != nil && form == Query && a.refusal == nil && !a.modifies
 		a.refuse(rowAccess(r))
 	}
 	if a.refusal != nil && !a.native {

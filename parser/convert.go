@@ -16,6 +16,10 @@ type converter struct {
 	// grouped says that aggregates of that level may stand here.
 	grouped bool
 	depth   int // levels that enclose this one, the block's own aside
+	// exists is the sub-select of the EXISTS that is being converted.
+	exists *pg.SelectStmt
+	// offsets are parameters after OFFSET.
+	offsets []Expr
 }
 
 // What the blocks of a statement may hold in all, and how deep queries may be nested in one.
@@ -42,7 +46,7 @@ func (a *analysis) convert(c *candidate, m *matcher) *Block {
 		b.Aggregates = append(b.Aggregates, v.aggregate(n))
 	}
 	v.strays(m)
-	b.Err = v.err
+	b.Err, b.Offsets = v.err, v.offsets
 	return b
 }
 

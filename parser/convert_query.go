@@ -58,7 +58,7 @@ func (v *converter) union(sel *pg.SelectStmt, location int32) Rows {
 func (v *converter) tail(sel *pg.SelectStmt, location int32) {
 	const above = "Leave it out here; it can stand above the aggregate."
 	switch {
-	case sel.LimitCount != nil || sel.LimitOffset != nil:
+	case !v.unlimited(sel) || !v.fromFirst(sel.LimitOffset):
 		v.forbid(location, "LIMIT or OFFSET below an aggregate", above)
 	case len(sel.DistinctClause) > 0 && !isDistinct(sel):
 		v.forbid(location, "DISTINCT ON", "Group by the column of the privacy unit instead.")
@@ -69,6 +69,30 @@ func (v *converter) tail(sel *pg.SelectStmt, location int32) {
 	case slices.ContainsFunc(sel.SortClause, computes):
 		v.forbid(location, "ORDER BY an expression below an aggregate", "Leave ORDER BY out: the order means nothing here.")
 	}
+}
+
+// unlimited reports whether LIMIT leaves out no row that matters: LIMIT ALL, and LIMIT 1 or
+// more where only the existence of rows is asked for.
+func (v *converter) unlimited(sel *pg.SelectStmt) bool {
+	if sel.LimitCount == nil || sel.LimitCount.GetAConst().GetIsnull() {
+		return true
+	}
+	n, ok := position(sel.LimitCount)
+	return ok && n >= 1 && sel == v.exists
+}
+
+// fromFirst reports whether OFFSET skips nothing: OFFSET 0, and a parameter, of which
+// the block notes that it must be 0.
+func (v *converter) fromFirst(offset *pg.Node) bool {
+	if offset == nil || offset.GetAConst().GetIsnull() {
+		return true
+	}
+	if offset.GetParamRef() != nil {
+		v.offsets = append(v.offsets, v.expr(offset))
+		return true
+	}
+	n, ok := position(offset)
+	return ok && n == 0
 }
 
 // computes reports an item of ORDER BY that is no column and no position. It could change the
@@ -173,6 +197,7 @@ func (v *converter) subLink(s *pg.SubLink) Expr {
 	}
 	switch {
 	case s.SubLinkType == pg.SubLinkType_EXISTS_SUBLINK:
+		v.exists = sel
 		return &Exists{Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "="):
 		return &InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}

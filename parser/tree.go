@@ -87,6 +87,8 @@ type Statement struct {
 	Protected []TableRef
 	// Refusal is set when Class is Refused; its position counts from the start of Text.
 	Refusal *pgerr.Error
+	// OnlyRows says that nothing but rows of protected tables in its answer is refused.
+	OnlyRows bool
 	// Setting is set when Class is Set.
 	Setting *Setting
 	// Execute is set when Class is Execution.
@@ -141,6 +143,8 @@ type Block struct {
 	// Aggregates are the distinct aggregate calls of targets, HAVING, ORDER BY
 	// and windows; column aN of the released relation is Aggregates[N-1].
 	Aggregates []*Aggregate
+	// Offsets are parameters that stand after OFFSET in sub-selects: they must be 0.
+	Offsets []Expr
 	// Grouped says that there is a GROUP BY. Without one there is always exactly one row.
 	Grouped bool
 	// Err refuses the content of the block (unknown syntax, function, node).

@@ -33,6 +33,7 @@ type block struct {
 	sets       [][]int
 	groupings  [][]int
 	aggregates []*aggregate
+	offsets    []scalar.Expr // constants that must be 0
 	at         int
 }
 
@@ -134,6 +135,13 @@ func (q *Query) block(b *parser.Block) (*block, error) {
 			return nil, err
 		}
 		out.aggregates = append(out.aggregates, agg)
+	}
+	for _, e := range b.Offsets {
+		x, err := r.Whole(e)
+		if err != nil {
+			return nil, err
+		}
+		out.offsets = append(out.offsets, x)
 	}
 	return out, q.domains(out)
 }

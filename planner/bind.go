@@ -101,6 +101,9 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 		if err := b.checkLevels(s); err != nil {
 			return nil, err
 		}
+		if err := b.checkOffsets(env); err != nil {
+			return nil, err
+		}
 		bp, err := q.bind(b, env, s)
 		if err != nil {
 			return nil, err
@@ -117,6 +120,21 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 		p.Event = append(p.Event, bp.Event()...)
 	}
 	return p, nil
+}
+
+// checkOffsets refuses an OFFSET below an aggregate that would skip rows.
+func (b *block) checkOffsets(env *scalar.Env) error {
+	for _, x := range b.offsets {
+		skips, err := env.Floats(x)
+		if err != nil {
+			return err
+		}
+		if n := skips[0]; n != nil && *n != 0 {
+			return pgerr.New(pgerr.NotAllowed, "LIMIT or OFFSET below an aggregate cannot be used on protected rows").At(x.Pos()).
+				WithHint("Leave it out here; it can stand above the aggregate.")
+		}
+	}
+	return nil
 }
 
 func (q *Query) readsHiddenView() bool {

@@ -54,7 +54,7 @@ func (q *Query) domains(b *block) error {
 		switch {
 		case len(cols) == 0:
 			continue
-		case every(cols, b.source.isPublic):
+		case every(cols, b.source.showsPublic):
 			q.publicFactor(b, i, done)
 		case listable(k):
 			q.declaredFactor(b, i, done)
@@ -113,7 +113,7 @@ func listable(k *key) bool {
 	if !every(cols, declared) || k.typ.Family() == scalar.InstantFamily {
 		return false
 	}
-	if c, plain := scalar.PlainColumn(k.expr); plain && c.Values == nil {
+	if c, plain := scalar.PlainColumn(k.expr); plain && c.Base().Values == nil {
 		return false
 	}
 	product := int64(1)
@@ -136,7 +136,7 @@ func (q *Query) publicFactor(b *block, first int, done []bool) {
 	f := &factor{}
 	for i := first; i < len(b.keys); i++ {
 		cols := b.keys[i].expr.Columns()
-		if done[i] || len(cols) == 0 || !every(cols, b.source.isPublic) {
+		if done[i] || len(cols) == 0 || !every(cols, b.source.showsPublic) {
 			continue
 		}
 		if also, cond, ok, err := b.source.publicPart(w, cols); ok && err == nil && also == from && cond == where {
@@ -178,12 +178,7 @@ func (q *Query) declaredFactor(b *block, first int, done []bool) {
 		}
 	}
 	slices.Sort(f.keys)
-	var conditions []scalar.Expr
-	for _, c := range b.source.conjuncts() {
-		if used := c.Columns(); len(used) > 0 && every(used, func(u *scalar.Column) bool { return slices.Contains(cols, u) }) {
-			conditions = append(conditions, c)
-		}
-	}
+	conditions := b.source.conditionsOver(cols)
 	if c, plain := scalar.PlainColumn(b.keys[first].expr); plain && len(f.keys) == 1 && len(conditions) == 0 {
 		f.rows = declaredRows(c)
 	} else {
@@ -231,11 +226,13 @@ func (q *Query) enumerateDeclared(b *block, keys []int, cols []*scalar.Column, c
 	var items []string
 	names := map[*scalar.Column]string{}
 	for i, c := range cols {
-		name := "v" + strconv.Itoa(i+1)
-		names[c] = name + ".x"
-		items = append(items, listOf(c)+" AS "+name+"(x)")
+		if names[c.Base()] == "" {
+			name := "v" + strconv.Itoa(i+1)
+			names[c.Base()] = name + ".x"
+			items = append(items, listOf(c)+" AS "+name+"(x)")
+		}
 	}
-	column := func(c *scalar.Column) string { return names[c] }
+	column := func(c *scalar.Column) string { return names[c.Base()] }
 	var where []string
 	for _, c := range conditions {
 		if sql, ok := scalar.Native(c, column, q.constants); ok {

@@ -62,6 +62,61 @@ func (s *source) connect(d *domain) {
 	}
 }
 
+// showsPublic reports whether the values of a column are those of a public relation: of
+// this level, or of one that a derived table shows as it is.
+func (s *source) showsPublic(c *scalar.Column) bool {
+	r := s.home[c]
+	switch {
+	case r == nil:
+		return false
+	case !r.protected():
+		return true
+	case r.rows == nil:
+		return false
+	}
+	i := slices.Index(r.columns, c)
+	return i >= 0 && !slices.ContainsFunc(r.rows.branches, func(b *branch) bool {
+		ref, plain := b.targets[i].(*scalar.Ref)
+		return !plain || !b.source.showsPublic(ref.Column)
+	})
+}
+
+// conditionsOver returns the conditions over no other columns than those, each of this
+// level or what one of this level stands for. They hold on every row.
+func (s *source) conditionsOver(cols []*scalar.Column) []scalar.Expr {
+	among := func(c *scalar.Column) bool {
+		return slices.ContainsFunc(cols, func(o *scalar.Column) bool { return o.Base() == c.Base() })
+	}
+	return slices.DeleteFunc(s.allConjuncts(), func(e scalar.Expr) bool {
+		used := e.Columns()
+		return len(used) == 0 || !every(used, among)
+	})
+}
+
+// allConjuncts returns the conjuncts of derived tables that are no UNION ALL, and after
+// them, as they can guard them, those of this level.
+func (s *source) allConjuncts() []scalar.Expr {
+	var out []scalar.Expr
+	for _, r := range kept(s.root) {
+		if r.rows != nil && len(r.rows.branches) == 1 {
+			out = append(out, r.rows.branches[0].source.allConjuncts()...)
+		}
+	}
+	return append(out, s.conjuncts()...)
+}
+
+// kept returns the relations that have a row in every row of the item.
+func kept(n node) []*relation {
+	j, ok := n.(*joined)
+	switch {
+	case !ok:
+		return relationsOf(n)
+	case j.outer || j.declares:
+		return kept(j.left)
+	}
+	return slices.Concat(kept(j.left), kept(j.right))
+}
+
 // innerPairs returns the equalities of all joins that drop rows without a match.
 func innerPairs(n node) []pair {
 	j, ok := n.(*joined)

@@ -51,7 +51,11 @@ func (a *answer) execute(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	case parser.Release:
 		rw, err = inner.executed(ctx, m, a.text.stmt, st, b)
 	case parser.Refused:
-		rw, err = inner.refuse(ctx, m, b)
+		if st.text.stmt.OnlyRows && !x.Explained && !x.Created {
+			rw, err = inner.refuseRows(ctx, m, b)
+		} else {
+			rw, err = inner.refuse(ctx, m, b)
+		}
 	case parser.Empty:
 		if !x.Explained && !x.Created {
 			rw, err = inner.empty(ctx, m, b)

@@ -31,6 +31,59 @@ func (a *answer) refuse(ctx context.Context, m *wire.Mirror, _ wire.Bound) (wire
 	return wire.Rewrite{}, a.text.stmt.Refusal
 }
 
+// refuseRows refuses a statement that asks for rows of protected tables, unless the
+// session wants none in their place.
+func (a *answer) refuseRows(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+	s, err := a.rowSettings(ctx, m)
+	switch {
+	case err != nil:
+		return wire.Rewrite{}, err
+	case s.noRows:
+		return a.withoutRows(ctx, m, b, s.notices)
+	}
+	return a.refuse(ctx, m, b)
+}
+
+// rowSettings reads the settings that say what becomes of a statement that asks for rows.
+func (a *answer) rowSettings(ctx context.Context, m *wire.Mirror) (*settings, error) {
+	names := []string{"rows", "notice"}
+	res, err := m.Query(ctx, "SELECT pg_catalog.current_setting('dp.rows', true), pg_catalog.current_setting('dp.notice', true)", nil, nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(res.Rows) != 1 {
+		return nil, errMirror
+	}
+	s := &settings{notices: true}
+	for i, name := range names {
+		if err := s.parse(name, string(res.Rows[0][i])); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.parseComments(a.text.stmt.Text); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// withoutRows answers a statement that asks for rows of protected tables with its columns
+// and none, for tools that read a row to learn the columns. It looks at nothing but the
+// statement: the answer is the same whatever the tables hold.
+func (a *answer) withoutRows(ctx context.Context, m *wire.Mirror, b wire.Bound, notice bool) (wire.Rewrite, error) {
+	if len(b.Fields) == 0 {
+		d, err := m.Describe(ctx, a.text.stmt.Text, b.ParamOIDs)
+		if err != nil {
+			return wire.Rewrite{}, err
+		}
+		b.Fields = d.Fields
+	}
+	rw, err := a.empty(ctx, m, b)
+	if err == nil && notice && !rw.Relay {
+		rw.Notices = append(rw.Notices, wire.Notice{Message: a.text.stmt.Refusal.Message + ": none are shown"})
+	}
+	return rw, err
+}
+
 // shadowed asks the session what the statement's names mean.
 func (a *answer) shadowed(ctx context.Context, m *wire.Mirror) (bool, error) {
 	tables := a.text.stmt.Protected

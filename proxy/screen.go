@@ -44,7 +44,8 @@ func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
 // lexable refuses sessions in which the mirror's lexer and ours would read the
 // same bytes differently.
 func lexable(s *wire.Session) error {
-	if s.Parameter("client_encoding") != "UTF8" {
+	// Postgres keeps the older name of UTF8 as it was given.
+	if e := s.Parameter("client_encoding"); e != "UTF8" && e != "UNICODE" {
 		return pgerr.New(pgerr.FeatureNotSupported, "protected tables need client_encoding UTF8").
 			WithHint("SET client_encoding = UTF8.")
 	}
@@ -67,6 +68,9 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 		w.Run, w.Early = a.explain, a.early
 	case parser.Refused:
 		w.Run = a.refuse
+		if t.stmt.OnlyRows {
+			w.Run = a.refuseRows
+		}
 	case parser.Empty:
 		w.Describe = t.stmt.Text
 		w.Run = a.empty

@@ -38,7 +38,7 @@ func must(t *testing.T, conn *pgx.Conn, sql string) {
 func TestSessions(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]func(*testing.T, *world){
-		"answers": testAnswers, "refusals": testRefusals, "charges": testWhatIsCharged, "portal": testPortalInPieces,
+		"answers": testAnswers, "refusals": testRefusals, "charges": testWhatIsCharged, "portal": testPortalInPieces, "rows": testWithoutRows,
 		"separate": testSessionsAreSeparate, "backstop": testBackstop, "EXECUTE": testExecute, "EXECUTE elsewhere": testExecuteElsewhere,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
@@ -110,6 +110,10 @@ func testWhatIsCharged(t *testing.T, w *world) {
 		t.Error("a bad parameter was accepted")
 	}
 	charged("a bad parameter", 0)
+
+	must(t, ana, "SET client_encoding = 'UNICODE'")
+	must(t, ana, "SELECT count(*) FROM patients")
+	charged("a count with the older name of UTF8", 1)
 }
 
 // A portal that is executed in pieces is one release.

@@ -28,6 +28,7 @@ type settings struct {
 	maxEpsilonPico int64
 	capped         bool // maxEpsilonPico is the analyst's own
 	refine         bool
+	noRows         bool // rows of protected tables are shown as none, not refused
 }
 
 // A setting is one of them: its name without the prefix, what it takes, in words, and
@@ -51,6 +52,7 @@ var knownSettings = []setting{
 	{"target_fraction", "a number from 0.01 to 1", func(s *settings, value string) bool { return setFraction(&s.target.Fraction, value) }},
 	{"max_epsilon", "a number from 1e-12 to 1000", (*settings).setMaxEpsilon},
 	{"refine", "on or off", func(s *settings, value string) bool { return setSwitch(&s.refine, value) }},
+	{"rows", "refuse or none", (*settings).setRows},
 }
 
 // Limits of the settings. An epsilon above the largest could not be told from no
@@ -147,6 +149,11 @@ func (s *settings) setConfidence(value string) bool {
 	c, ok := decimal(value)
 	s.confidence, _ = c.Float64()
 	return ok && s.confidence >= minConfidence && s.confidence <= maxConfidence
+}
+
+func (s *settings) setRows(value string) bool {
+	s.noRows = strings.EqualFold(value, "none")
+	return s.noRows || strings.EqualFold(value, "refuse")
 }
 
 func setSwitch(to *bool, value string) bool {

@@ -49,6 +49,8 @@ func TestSettings(t *testing.T) {
 		{"target_fraction", "0.9"},
 		{"max_epsilon", "0.5"},
 		{"refine", "on"},
+		{"rows", "REFUSE"},
+		{"rows", "none"},
 	} {
 		if err := s.parse(set[0], set[1]); err != nil {
 			t.Error(err)
@@ -59,7 +61,7 @@ func TestSettings(t *testing.T) {
 	}
 	sum := s.maxSum
 	s.maxSum = nil
-	if s != (settings{25e10, "laplace", 0.9, true, 12, 1, nil, planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, 5e11, true, true}) || sum.RatString() != "250" {
+	if s != (settings{25e10, "laplace", 0.9, true, 12, 1, nil, planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, 5e11, true, true, true}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
 	if err := s.parse("error", "OFF"); err != nil || s.target.Error != 0 {
@@ -107,6 +109,7 @@ func TestBadSettings(t *testing.T) {
 		{"max_epsilon", "0"},
 		{"max_epsilon", "1e9"},
 		{"refine", "perhaps"},
+		{"rows", "some"},
 	} {
 		err := checkSetting(&parser.Setting{Name: "dp." + bad[0], Value: bad[1]})
 		if err == nil || !strings.Contains(err.Error(), `"dp.`+bad[0]+`"`) {

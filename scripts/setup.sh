@@ -32,6 +32,19 @@ for group in "$@"; do
 		need libpostgresql-jdbc-java /usr/share/java/postgresql.jar
 		command -v javac >/dev/null || missing="$missing default-jdk-headless"
 		command -v npm >/dev/null || missing="$missing npm"
+		need libdbd-pg-perl /usr/share/doc/libdbd-pg-perl
+		command -v php >/dev/null || missing="$missing php-cli"
+		need php-pgsql /usr/share/doc/php-pgsql
+		need ruby-pg /usr/share/doc/ruby-pg
+		need ruby-sequel /usr/share/doc/ruby-sequel
+		need ruby-activerecord /usr/share/doc/ruby-activerecord
+		need python3-django $python/django
+		need tcl8.6-tdbc-postgres /usr/share/doc/tcl8.6-tdbc-postgres
+		need libpgtcl /usr/share/doc/libpgtcl
+		command -v tclsh >/dev/null || missing="$missing tcl"
+		need r-base-core /usr/bin/Rscript
+		need r-cran-rpostgresql /usr/lib/R/site-library/RPostgreSQL
+		need r-cran-dbplyr /usr/lib/R/site-library/dbplyr
 		;;
 	bench)
 		need pgbouncer /usr/sbin/pgbouncer

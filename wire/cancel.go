@@ -22,6 +22,7 @@ var errCanceled = errors.New("wire: a cancel request came")
 // the mirror, and where the mirror owes nothing none is sent: so a request that
 // comes late never hits the next statement.
 func (s *Session) cancel(cause error) {
+	s.catchUp()
 	s.canceling.Lock()
 	defer s.canceling.Unlock()
 	if !s.running.stop(cause) && !s.pipeline.idle() {
@@ -63,6 +64,12 @@ func (r *running) stop(cause error) bool {
 	if r.end != nil {
 		r.end(cause)
 	}
+	return r.end != nil
+}
+
+func (r *running) active() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.end != nil
 }
 

@@ -49,6 +49,7 @@ type Session struct {
 	draining  atomic.Bool
 	leaving   atomic.Bool // the client has said good-bye
 	working   atomic.Bool // an intercepted statement is not yet sent to the mirror
+	waiting   atomic.Bool // all that was read was passed on
 	watching  bool        // something was intercepted: names matter. The requests goroutine's own
 
 	prepared int // statements by SQL's PREPARE. The replies goroutine's own
@@ -212,6 +213,7 @@ func (s *Session) relayRequests(replies <-chan error) error {
 			if err := s.mirror.flush(); err != nil {
 				return errMirrorLost
 			}
+			s.waiting.Store(true)
 		}
 		err := s.nextRequest()
 		if errors.Is(err, errTerminate) {
@@ -225,6 +227,7 @@ func (s *Session) relayRequests(replies <-chan error) error {
 
 func (s *Session) nextRequest() error {
 	typ, size, err := s.client.in.head()
+	s.waiting.Store(false)
 	switch {
 	case errors.Is(err, errTooLong):
 		return fatal(pgerr.ProgramLimitExceeded, "a message is longer than %d bytes", s.limits.MessageBytes)

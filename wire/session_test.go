@@ -55,6 +55,44 @@ func waitForSleep(t *testing.T) {
 	})
 }
 
+// TestPromptCancel cancels statements as soon as they are sent: the request, on its own
+// connection, must not be done before the session has read the statement. Postgres, too,
+// can be faster with the request than with the statement, but seldom.
+func TestPromptCancel(t *testing.T) {
+	p := start(t, nil)
+	c := p.connect(t)
+	const tries, least = 20, 10
+	canceled := 0
+	request, err := (&pgproto3.CancelRequest{ProcessID: c.PgConn().PID(), SecretKey: c.PgConn().SecretKey()}).Encode(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range tries {
+		fast := p.dialTCP(t) // already there when the statement goes
+		c.PgConn().Frontend().SendQuery(&pgproto3.Query{String: "SELECT pg_sleep(0.2)"})
+		if err := c.PgConn().Frontend().Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fast.Write(request); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, fast) // until it is done
+		for ready := false; !ready; {
+			m, err := c.PgConn().Frontend().Receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e, failed := m.(*pgproto3.ErrorResponse); failed && e.Code == "57014" {
+				canceled++
+			}
+			_, ready = m.(*pgproto3.ReadyForQuery)
+		}
+	}
+	if canceled < least {
+		t.Errorf("%d of %d statements were canceled, at least %d should be", canceled, tries, least)
+	}
+}
+
 // TestCancelDuringRun cancels while the handler works, and while it asks the
 // mirror, in both protocols.
 func TestCancelDuringRun(t *testing.T) {

@@ -20,6 +20,8 @@ type client struct {
 	// how to get it.
 	needs   []string
 	install string
+	// slow is a client that the long run alone drives.
+	slow bool
 	// want are regular expressions, one for each line of the output that is not a
 	// line of the list.
 	want []string
@@ -86,6 +88,15 @@ func goClient(name string, want ...string) client {
 	}
 }
 
+// scriptClient is a program in a language that its interpreter runs; needs are arguments
+// with which the interpreter loads the driver.
+func scriptClient(folder, interpreter, program string, needs []string, packages string, want ...string) client {
+	return client{
+		name: folder, command: []string{interpreter, filepath.Join(folder, program)}, slow: true,
+		needs: append([]string{interpreter}, needs...), install: "apt-get install " + packages, want: want,
+	}
+}
+
 // matrix is every client that is installed from a package registry.
 var matrix = []client{
 	shellClient("psql", "postgresql-client-15", `aggregate: asthma/text #/bigint #/numeric`, "aggregate: cold/.*", "aggregate: flu/.*",
@@ -118,6 +129,24 @@ var matrix = []client{
 		`error: PB002 rows of protected table "patients" cannot be read at \d+`, "recover: 1"),
 	nodeClient("sequelize", "sequelize", groupRows, groupRows, charged, canceled, refused, "recover: 1"),
 	nodeClient("postgresjs", "postgres", groupRows, charged, "pipeline: string string number", canceled, refused, "recover: 1"),
+	scriptClient("perl", "perl", "client.pl", []string{"-MDBD::Pg", "-e", "1"}, "libdbd-pg-perl",
+		"aggregate: asthma text int8 numeric", "aggregate: cold .*", "aggregate: flu .*", "aggregate: asthma .*", "aggregate: cold .*", "aggregate: flu .*",
+		charged, canceled, `error: PB002 rows of protected table "patients" cannot be read`, "recover: 1"),
+	scriptClient("php", "php", "client.php", []string{"-r", "exit((int)!(extension_loaded('pdo_pgsql') && extension_loaded('pgsql')));"}, "php-cli php-pgsql",
+		"aggregate: asthma/string #/integer #/string", "aggregate: cold.*", "aggregate: flu.*", "aggregate: asthma.*", "aggregate: cold.*", "aggregate: flu.*",
+		charged, canceled, refused, "recover: 1"),
+	scriptClient("ruby", "ruby", "client.rb", []string{"-rpg", "-rsequel", "-e", ""}, "ruby-pg ruby-sequel",
+		"aggregate: asthma/String #/Integer #/BigDecimal", "aggregate: cold.*", "aggregate: flu.*", "binary: Integer Float", charged, charged, canceled, refused, "recover: 1"),
+	scriptClient("activerecord", "ruby", "client.rb", []string{"-rpg", "-ractive_record", "-e", ""}, "ruby-pg ruby-activerecord",
+		"aggregate: asthma/String #/Integer #/BigDecimal", "aggregate: cold.*", "aggregate: flu.*", "group: asthma cold flu", "join: 5", "count: Integer BigDecimal Integer",
+		canceled, `error: PB002 rows of protected table "visits" cannot be read`, "recover: 1"),
+	scriptClient("django", python, "client.py", []string{"-c", "import django, psycopg2"}, "python3-django python3-psycopg2",
+		groupRows, "join: 5", "years: 5", charged, canceled, `error: PB002 rows of protected table "visits" cannot be read`, "recover: 1"),
+	scriptClient("tcl", "tclsh", "client.tcl", []string{"tcl/needs.tcl"}, "tcl tcl8.6-tdbc-postgres libpgtcl",
+		"aggregate: asthma 3", "aggregate: cold 3", "aggregate: flu 3", charged, canceled, `error: PB002 rows of protected table "patients" cannot be read`, "recover: 1"),
+	scriptClient("r", "Rscript", "client.R", []string{"-e", "library(RPostgreSQL); library(dbplyr)"}, "r-base-core r-cran-rpostgresql r-cran-dbplyr",
+		"aggregate: asthma numeric numeric", "aggregate: cold.*", "aggregate: flu.*", charged, "dplyr: asthma cold flu", "dplyr join: 5",
+		`error: rows of protected table "visits" cannot be read`, "recover: 1"),
 	nodeClient("cube", "@cubejs-backend/postgres-driver", groupRows, charged, `types: \["text","bigint"\]`, refused, "recover: 1"),
 }
 
@@ -128,6 +157,9 @@ func TestMatrix(t *testing.T) {
 	s := newSite(t, clinicSetup())
 	for _, c := range matrix {
 		t.Run(c.name, func(t *testing.T) {
+			if c.slow && !*long {
+				t.Skip("-clients drives it")
+			}
 			if out, err := exec.CommandContext(t.Context(), c.needs[0], c.needs[1:]...).CombinedOutput(); err != nil {
 				c.missing(t, out)
 			}

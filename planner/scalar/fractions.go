@@ -24,6 +24,18 @@ func (r *Resolver) Fractions(e parser.Expr) (x Expr, array bool, err error) {
 	return x, t.Array, err
 }
 
+// Whole resolves a constant whole number.
+func (r *Resolver) Whole(e parser.Expr) (Expr, error) {
+	o, err := r.resolve(e)
+	if err != nil {
+		return nil, err
+	}
+	if !o.free() {
+		return nil, pgerr.New(pgerr.NotAllowed, "a constant number must stand here").At(o.at)
+	}
+	return r.expr(free(castSQL(o.sql, typ(oidInt8)), typ(oidInt8), o.at))
+}
+
 // Floats returns the numbers of a constant float8 or float8[]; nil elements are NULL, as
 // is a number that is not finite.
 func (env *Env) Floats(e Expr) ([]*float64, error) {
