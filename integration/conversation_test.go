@@ -1,7 +1,6 @@
 package integration_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
@@ -13,11 +12,10 @@ import (
 
 // TestConversations plays each script with dpproxy and with the protected database
 // itself: every message of the two must be the same. The scripts ask with so large
-// an ε that the noise of a count is zero but for once in ten thousand million answers. No
-// column is hidden: a field's description has the number of its column in the table.
+// an ε that the noise of a count is zero but for once in ten thousand million answers.
 func TestConversations(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, clinicSchema, strings.Replace(clinicPolicy, "name: hidden, ", "", 1))
+	s := newSite(t, clinicSchema, shownPolicy)
 	r := s.run(t)
 	open := func(t *testing.T, url string) *wiretest.Conn {
 		t.Helper()
