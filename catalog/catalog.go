@@ -93,6 +93,8 @@ type Column struct {
 	Collation     Name
 	Deterministic bool
 	Generated     bool
+	// From are the columns of the table that the expression of a generated column names.
+	From []string
 	// Serial is the sequence that the column owns and that its default asks, as that of a
 	// serial column does. It is of the table's schema.
 	Serial string
@@ -130,8 +132,12 @@ type Type struct {
 	Multirange Name
 }
 
-// A Definition is a constraint or an index with the text that Postgres prints of it.
-type Definition struct{ Name, Text string }
+// A Definition is a constraint or an index with the text that Postgres prints of it, and
+// the columns that it is about, those of INCLUDE among them.
+type Definition struct {
+	Name, Text string
+	Columns    []string
+}
 
 // An Index is a valid B-tree without predicate and expressions whose first column is in
 // the order of its type.

@@ -15,7 +15,7 @@ import (
 // an ε that the noise of a count is zero but for once in ten thousand million answers.
 func TestConversations(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, clinicSchema, clinicPolicy)
+	s := newSite(t, clinicSchema, shownPolicy)
 	r := s.run(t)
 	open := func(t *testing.T, url string) *wiretest.Conn {
 		t.Helper()

@@ -22,7 +22,7 @@ import (
 
 // TestExtended speaks the extended protocol as drivers do, binary where they do.
 func TestExtended(t *testing.T) {
-	policy := clinicPolicy
+	policy := shownPolicy
 	for _, name := range []string{"poor", "std"} {
 		policy += "  " + name + ": {password: \"VERIFIER\", tables: [patients, visits], budget: {epsilon: 1}}\n"
 	}

@@ -51,7 +51,7 @@ func TestPsql(t *testing.T) {
 		{"databases", `\l`, []string{`postgres`}},
 		{"a table", `\d visits`, []string{`patient_id +\| integer`, `numeric\(10,2\)`, `"visits_pkey" PRIMARY KEY`, `REFERENCES hospitals\(id\)`}},
 		{"a table with its policy", `\d+ visits`, []string{`clamped to \[2020-01-01, 2024-12-31\]`, `public values: flu, cold, asthma`, `clamped to \[0, 100\]`}},
-		{"a hidden column", `\d+ patients`, []string{`name .*hidden`}},
+		{"a table with a hidden column", `\d+ patients`, []string{`Column .*\n-.*\n id .*\n sex .*\n birth_year .*clamped.*\n region `}},
 		{"the tab key", completions, []string{`patients`, `birth_year`, `work_mem`, `postgres`}},
 		{"types and roles", "\\dT\n\\du\n\\dn\n\\df\n\\dx", []string{`ana`, `public`, `plpgsql`}},
 		{"a count", "SELECT count(*) FROM patients;", []string{`NOTICE: +cost ε=0.1 \(laplace\); error at 95 %: count\(\*\) ± `, `left of unit patient, about \d+ more like this`, `count`, `\(1 row\)`}},

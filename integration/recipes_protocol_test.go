@@ -57,7 +57,7 @@ func TestProtocolRecipes(t *testing.T) {
 func testSecondStatement(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	k.unread(t, func() {
-		for _, sql := range []string{"SELECT 1; SELECT name FROM patients", "SELECT 1;;; TABLE patients", "BEGIN; SELECT 1; SELECT name FROM patients; COMMIT"} {
+		for _, sql := range []string{"SELECT 1; SELECT sex FROM patients", "SELECT 1;;; TABLE patients", "BEGIN; SELECT 1; SELECT sex FROM patients; COMMIT"} {
 			results, err := ana.PgConn().Exec(t.Context(), sql).ReadAll()
 			fails(t, err, "PB002", "cannot be read")
 			for _, r := range results {
@@ -124,7 +124,7 @@ func testStartupOptions(t *testing.T, k *kitchen) {
 		if err != nil {
 			continue
 		}
-		if _, err := conn.Exec(t.Context(), "SELECT name FROM public.patients").ReadAll(); err == nil {
+		if _, err := conn.Exec(t.Context(), "SELECT sex FROM public.patients").ReadAll(); err == nil {
 			t.Errorf("with %s rows are read", options)
 		}
 		meter, answers := newMeter(t, k.site), 0
@@ -273,7 +273,7 @@ func testPortalPieces(t *testing.T, k *kitchen) {
 func testDescribeAlone(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	k.unread(t, func() {
-		for _, sql := range []string{count, "SELECT name FROM patients", "SELECT birth_year, count(*) FROM patients GROUP BY 1", "SELECT max(birth_year) FROM patients WHERE id = $1"} {
+		for _, sql := range []string{count, "SELECT sex FROM patients", "SELECT birth_year, count(*) FROM patients GROUP BY 1", "SELECT max(birth_year) FROM patients WHERE id = $1"} {
 			if d, err := ana.Prepare(t.Context(), "", sql); err != nil || len(d.Fields) == 0 {
 				t.Errorf("%s: %v, %v", sql, d, err)
 			}
@@ -285,7 +285,7 @@ func testTags(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	for _, sql := range []string{
 		"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "SELECT diagnosis, count(*) FROM visits GROUP BY 1 HAVING count(*) > 1000",
-		"SELECT birth_year, count(*) FROM patients GROUP BY 1", "SELECT region, count(*) FROM patients WHERE name = 'nobody' GROUP BY 1 LIMIT 1",
+		"SELECT birth_year, count(*) FROM patients GROUP BY 1", "SELECT region, count(*) FROM patients WHERE sex = 'nobody' GROUP BY 1 LIMIT 1",
 	} {
 		res := ana.PgConn().ExecParams(t.Context(), sql, nil, nil, nil, nil).Read()
 		if res.Err == nil && res.CommandTag.String() != fmt.Sprintf("SELECT %d", len(res.Rows)) {
@@ -346,7 +346,7 @@ func testLexerSettings(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	must(t, ana, "SET standard_conforming_strings = off")
 	k.unread(t, func() {
-		_, err := ana.PgConn().Exec(t.Context(), `SELECT count(*) FROM patients WHERE name = '\' OR 1=1 --'`).ReadAll()
+		_, err := ana.PgConn().Exec(t.Context(), `SELECT count(*) FROM patients WHERE sex = '\' OR 1=1 --'`).ReadAll()
 		fails(t, err, "0A000", "protected tables need")
 	})
 }
@@ -358,7 +358,7 @@ func testEncodings(t *testing.T, k *kitchen) {
 			continue
 		}
 		k.unread(t, func() {
-			for _, sql := range []string{"SELECT count(*) FROM patients WHERE name = '\x81\x5c' OR 1=1 --'", count} {
+			for _, sql := range []string{"SELECT count(*) FROM patients WHERE sex = '\x81\x5c' OR 1=1 --'", count} {
 				if _, err := ana.PgConn().Exec(t.Context(), sql).ReadAll(); sqlstate(err) == "" {
 					t.Errorf("in %s: %v", encoding, err)
 				}
@@ -432,13 +432,13 @@ func testCancelTimes(t *testing.T, k *kitchen) {
 func testSubProtocols(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	k.unread(t, func() {
-		for _, sql := range []string{"COPY patients TO STDOUT", "COPY (SELECT name FROM patients) TO STDOUT", "COPY patients FROM STDIN", "COPY (TABLE patients) TO PROGRAM 'cat'"} {
+		for _, sql := range []string{"COPY patients TO STDOUT", "COPY (SELECT sex FROM patients) TO STDOUT", "COPY patients FROM STDIN", "COPY (TABLE patients) TO PROGRAM 'cat'"} {
 			var out bytes.Buffer
 			if _, err := ana.PgConn().CopyTo(t.Context(), &out, sql); err == nil || out.Len() > 0 {
 				t.Errorf("%s: %q, %v", sql, out.String(), err)
 			}
 		}
-		if _, err := ana.Exec(t.Context(), "DECLARE c CURSOR WITH HOLD FOR SELECT name FROM patients"); sqlstate(err) != "PB002" {
+		if _, err := ana.Exec(t.Context(), "DECLARE c CURSOR WITH HOLD FOR SELECT sex FROM patients"); sqlstate(err) != "PB002" {
 			t.Errorf("a cursor over rows: %v", err)
 		}
 		must(t, ana, "LISTEN changes")

@@ -19,7 +19,7 @@ CREATE TABLE sales (uid int NOT NULL, day date NOT NULL, amount int) PARTITION B
 CREATE TABLE sales_2024 PARTITION OF sales FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
 CREATE TABLE sales_2025 PARTITION OF sales FOR VALUES FROM ('2025-01-01') TO ('2026-01-01');
 INSERT INTO sales SELECT g % 1000 + 1, date '2024-01-01' + g % 700, g % 50 FROM generate_series(1, 2000) g;
-CREATE VIEW adults AS SELECT id, sex, birth_year FROM patients WHERE birth_year < 2000 AND name <> 'name 13';
+CREATE VIEW adults AS SELECT id, sex, birth_year FROM patients WHERE birth_year < 2000 AND region <> 'name 13';
 CREATE VIEW bills (patient, amount) WITH (security_barrier) AS SELECT v.patient_id, v.cost FROM visits v JOIN hospitals h ON h.id = v.hospital_id;`
 
 var surfacePolicy = strings.NewReplacer(

@@ -20,6 +20,12 @@
 // does not list may all hold data, or say something about it, so they stay upstream. A
 // comment on the mirror shows the policy.
 //
+// A column that the policy hides does not exist on the mirror: tables are made without it,
+// and without the keys, foreign keys and indexes that are about it and the types that nothing
+// else uses; a generated column whose expression names it is a plain one; a view lacks the
+// columns that show it, and then its definition too. Names are copied as they are, also of
+// an index that is called after a hidden column and about another.
+//
 // # The backstop
 //
 // Every protected relation on the mirror has row security enabled and forced, with

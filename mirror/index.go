@@ -16,7 +16,7 @@ import (
 // alone.
 func (r *reader) constraints(ctx context.Context) error {
 	return r.definitions(ctx, `
-		SELECT k.conrelid, k.conname, pg_get_constraintdef(k.oid) FROM pg_constraint k JOIN pg_index i ON i.indexrelid = k.conindid
+		SELECT k.conrelid, k.conname, pg_get_constraintdef(k.oid), `+indexColumns+` FROM pg_constraint k JOIN pg_index i ON i.indexrelid = k.conindid
 		WHERE k.conrelid = ANY ($1) AND k.contype IN ('p', 'u') AND i.indisvalid
 		ORDER BY k.conrelid, k.contype, k.conname`,
 		func(t *catalog.Table, d catalog.Definition) { t.Constraints = append(t.Constraints, d) })
@@ -26,7 +26,7 @@ func (r *reader) constraints(ctx context.Context) error {
 // alone.
 func (r *reader) indexes(ctx context.Context) error {
 	return r.definitions(ctx, `
-		SELECT i.indrelid, c.relname, pg_get_indexdef(i.indexrelid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+		SELECT i.indrelid, c.relname, pg_get_indexdef(i.indexrelid), `+indexColumns+` FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 		WHERE i.indrelid = ANY ($1) AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL AND `+plainIndex+`
 			AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
 		ORDER BY i.indrelid, c.relname`,
@@ -85,8 +85,12 @@ const plainIndex = `NOT EXISTS (SELECT FROM pg_opclass o
 		JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n]
 		WHERE i.indcollation[n] >= 16384 AND i.indcollation[n] <> a.attcollation)`
 
-// definitions runs a query for (relation oid, name, text), and adds each row to its
-// relation.
+// indexColumns selects the names of the columns that an index i is about.
+const indexColumns = `(SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a
+	WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey))`
+
+// definitions runs a query for (relation oid, name, text, columns), and adds each row to
+// its relation.
 func (r *reader) definitions(ctx context.Context, query string, add func(*catalog.Table, catalog.Definition)) error {
 	rows, err := r.tx.Query(ctx, query, r.oids)
 	if err != nil {
@@ -94,8 +98,10 @@ func (r *reader) definitions(ctx context.Context, query string, add func(*catalo
 	}
 	var relation uint32
 	var d catalog.Definition
-	_, err = pgx.ForEachRow(rows, []any{&relation, &d.Name, &d.Text}, func() error {
-		add(r.byOID[relation], d)
+	_, err = pgx.ForEachRow(rows, []any{&relation, &d.Name, &d.Text, &d.Columns}, func() error {
+		found := d
+		found.Columns = slices.Clone(d.Columns)
+		add(r.byOID[relation], found)
 		return nil
 	})
 	return err

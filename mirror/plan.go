@@ -43,15 +43,18 @@ type Protected struct {
 type View struct {
 	Name    catalog.Name
 	Comment string
-	// Shown gives the view its definition on the mirror; otherwise the mirror has a
-	// view with the same columns that tells nothing.
+	// Shown gives the view its definition on the mirror; otherwise, and where columns are
+	// hidden, the mirror has a view with the same columns that tells nothing.
 	Shown bool
+	// Hidden are columns that the mirror does not have, since they show hidden columns
+	// of tables.
+	Hidden []string
 }
 
 // A Column of a protected relation, as far as the policy speaks of it.
 type Column struct {
 	Comment string
-	// Hidden columns exist with their type and say that they are hidden.
+	// Hidden columns do not exist on the mirror.
 	Hidden bool
 	// Labels are those of the column's enum type that the mirror may show. A type
 	// gets the labels that any of its columns lists, in upstream order; without

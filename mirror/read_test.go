@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 			{Name: "visits_hospital_id_fkey", Columns: []string{"hospital_id"}, References: name("hospitals"), Target: []string{"id"}, Definition: "FOREIGN KEY (hospital_id) REFERENCES public.hospitals(id)"},
 			{Name: "visits_patient_id_fkey", Columns: []string{"patient_id"}, References: name("patients"), Target: []string{"id"}, Definition: "FOREIGN KEY (patient_id) REFERENCES public.patients(id)"},
 		},
-		Constraints: []catalog.Definition{{Name: "visits_pkey", Text: "PRIMARY KEY (id)"}},
+		Constraints: []catalog.Definition{{Name: "visits_pkey", Text: "PRIMARY KEY (id)", Columns: []string{"id"}}},
 		Sorted:      []catalog.Index{{Name: "visits_pkey", Columns: []string{"id"}}},
 	}
 	ignore := cmp.Options{

@@ -190,11 +190,7 @@ func (t Protected) commentObject(table *catalog.Table) object {
 	var set strings.Builder
 	fmt.Fprintf(&set, "COMMENT ON TABLE %s IS %s;\n", name, literal(t.Comment))
 	for _, c := range table.Columns {
-		text := t.Columns[c.Name].Comment
-		if text == "" && t.Columns[c.Name].Hidden {
-			text = "hidden"
-		}
-		fmt.Fprintf(&set, "COMMENT ON COLUMN %s.%s IS %s;\n", name, ident(c.Name), literal(text))
+		fmt.Fprintf(&set, "COMMENT ON COLUMN %s.%s IS %s;\n", name, ident(c.Name), literal(t.Columns[c.Name].Comment))
 	}
 	return object{
 		key: key{"comments", t.Name.String()}, create: set.String(), drop: "", needs: []key{tableKey(t.Name)},

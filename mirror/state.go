@@ -29,7 +29,7 @@ func stateViews() []object {
 			measure text, cost numeric, error text, remark text`),
 		stateView("tables", "dp.state_tables", `schema text, name text, unit text, max_rows bigint, max_partitions bigint,
 			measure text, spent numeric, held numeric, remaining numeric, epsilon double precision, questions bigint`),
-		stateView("columns", "dp.state_columns", `schema text, "table" text, name text, type text, hidden boolean,
+		stateView("columns", "dp.state_columns", `schema text, "table" text, name text, type text,
 			low text, high text, "values" text[]`),
 	}
 }

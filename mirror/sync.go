@@ -59,6 +59,7 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 	if err := plan.guard(ctx, from, schema); err != nil {
 		return err
 	}
+	schema = plan.visible(schema)
 	for n := 1; ; n++ {
 		changes, err := try(ctx, from, mirror, plan, schema, sameServer)
 		if busy(err) && n < tries {

@@ -32,10 +32,14 @@ var rules = []rule{
 		WHERE c.oid = ANY ($1) AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND c.relforcerowsecurity)`},
 }
 
-// verify proves on the mirror as it is that no analyst reads a protected relation.
+// verify proves on the mirror as it is that no analyst reads a protected relation, and that
+// it has no hidden column.
 func verify(ctx context.Context, tx pgx.Tx, p Plan) error {
 	reaching, err := reaching(ctx, tx, p)
 	if err != nil {
+		return err
+	}
+	if err := unseen(ctx, tx, p); err != nil {
 		return err
 	}
 	for _, r := range rules {

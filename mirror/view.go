@@ -154,7 +154,7 @@ func (p Plan) viewObject(v View, t *catalog.Table, types map[catalog.Name]*catal
 		o.needs = append(o.needs, typesIn(c.Type.Display, types)...)
 	}
 	query := stubSQL(t)
-	if v.Shown {
+	if v.Shown && len(v.Hidden) == 0 {
 		query = t.View
 		for _, n := range t.Reads {
 			o.needs = append(o.needs, p.relationKey(n))

@@ -31,7 +31,6 @@ var (
 	RowAccess         = declare("PB002", "protected_row_access", "The statement asks for rows of a protected table. Ask for an aggregate: count, sum, avg.")
 	NoBounds          = declare("PB003", "no_value_bounds", "A column is summed or averaged that has no bounds in the policy.")
 	NotAllowed        = declare("PB004", "not_allowed_on_protected_data", "A function, operator, type or clause is not on the list of those that may touch protected rows.")
-	HiddenColumn      = declare("PB005", "hidden_column", "The policy hides this column: it can be described but not used.")
 	NoContribution    = declare("PB006", "no_contribution_bound", "The policy does not say how many rows or groups one privacy unit may contribute (max_rows, max_partitions), and the keys do not prove it.")
 	Ownership         = declare("PB007", "ownership_unclear", "The rows of the statement do not each belong to exactly one privacy unit.")
 	PrivateGroupKey   = declare("PB008", "private_group_key", "A grouping column has no public values in the policy.")

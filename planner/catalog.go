@@ -17,9 +17,12 @@ type Catalog struct {
 	unit   string
 	tables map[catalog.Name]*table
 	byName map[string]*table // by unqualified name, protected tables first
-	views  map[catalog.Name]*catalog.Table
+	// views are as analysts see them: without the columns that show what is hidden.
+	views map[catalog.Name]*catalog.Table
 	// timeZones are the names that the protected database accepts.
 	timeZones map[string]bool
+	// withheld are the columns of views that show hidden ones.
+	withheld map[catalog.Name][]string
 	// publicRows are the sizes of public tables.
 	publicRows map[catalog.Name]int64
 
@@ -43,6 +46,7 @@ type table struct {
 // column is a column with its policy.
 type column struct {
 	catalog.Column
+	// hidden columns do not exist for a statement.
 	hidden bool
 	bounds *Bounds
 	domain []string // public values; nil if it has none
@@ -78,16 +82,13 @@ func (p Problem) String() string { return strings.Join(p.Path, ".") + ": " + p.M
 func NewCatalog(p Policy, s *catalog.Schema) (*Catalog, []Problem) {
 	c := &checker{schema: s, policy: p, cat: &Catalog{
 		unit: p.Unit, tables: map[catalog.Name]*table{}, byName: map[string]*table{}, views: map[catalog.Name]*catalog.Table{},
+		withheld:  map[catalog.Name][]string{},
 		timeZones: s.TimeZones, publicRows: s.PublicRows,
 	}}
-	for n, t := range s.Tables {
-		if t.View != "" {
-			c.cat.views[n] = t
-		}
-	}
 	for i := range p.Tables {
 		c.table(&p.Tables[i])
 	}
+	c.views()
 	for i := range p.Tables {
 		if t := c.cat.tables[p.Tables[i].Name]; t != nil && !t.public {
 			c.path(t, &p.Tables[i], 0)
@@ -157,11 +158,13 @@ func (c *Catalog) Relation(schema, name string) (parser.Relation, bool) {
 		return c.view(schema, name)
 	}
 	r := parser.Relation{Schema: t.name.Schema, Name: t.name.Name, Protected: !t.public}
-	if len(t.unit.steps) == 0 {
+	if len(t.unit.steps) == 0 && !t.hides(t.unit.column) {
 		r.Unit = t.unit.column
 	}
 	for i := range t.columns {
-		r.Columns = append(r.Columns, t.columns[i].Name)
+		if !t.columns[i].hidden {
+			r.Columns = append(r.Columns, t.columns[i].Name)
+		}
 	}
 	return r, true
 }

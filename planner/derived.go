@@ -18,7 +18,7 @@ type derived struct {
 // A branch is one SELECT below a block.
 type branch struct {
 	source *source
-	// targets are what the columns of the relation stand for, hidden ones left out.
+	// targets are what the columns of the relation stand for.
 	targets []scalar.Expr
 	// keys are the grouping expressions; the unit is one of them.
 	keys    []scalar.Expr
@@ -30,10 +30,9 @@ type branch struct {
 
 // An outputColumn is one column of a branch.
 type outputColumn struct {
-	name   string
-	x      scalar.Expr
-	hidden bool
-	at     int
+	name string
+	x    scalar.Expr
+	at   int
 }
 
 func (r *relation) branches() []*branch {
@@ -137,14 +136,10 @@ func unite(a, b scalar.Type, first bool) (scalar.Type, bool) {
 func (r *relation) unite(outputs [][]outputColumn) ([]field, error) {
 	var fields []field
 	for i, first := range outputs[0] {
-		f := field{name: first.name}
 		c := &scalar.Column{Name: first.name, NotNull: true, SQL: r.alias + ".c" + strconv.Itoa(len(r.columns)+1)}
 		for n, out := range outputs {
 			if len(out) != len(outputs[0]) {
 				return nil, notHere(first.at, "Name the same number of columns in each branch.", "the branches of UNION ALL have %d and %d columns", len(outputs[0]), len(out))
-			}
-			if f.hidden = f.hidden || out[i].hidden; out[i].hidden {
-				continue
 			}
 			t, ok := unite(c.Type, out[i].x.Type(), len(c.Of) == 0)
 			if !ok {
@@ -153,14 +148,11 @@ func (r *relation) unite(outputs [][]outputColumn) ([]field, error) {
 			c.Type, c.NotNull = t, c.NotNull && r.rows.branches[n].notNull(out[i].x)
 			c.Of = append(c.Of, out[i].x)
 		}
-		if !f.hidden {
-			f.column = c
-			r.columns = append(r.columns, c)
-			for n, out := range outputs {
-				r.rows.branches[n].targets = append(r.rows.branches[n].targets, out[i].x)
-			}
+		r.columns = append(r.columns, c)
+		for n, out := range outputs {
+			r.rows.branches[n].targets = append(r.rows.branches[n].targets, out[i].x)
 		}
-		fields = append(fields, f)
+		fields = append(fields, field{first.name, c})
 	}
 	return fields, nil
 }
@@ -258,7 +250,7 @@ func (s *source) unbounded(r *relation, at int) error {
 		WithHint("The administrator can set max_rows.")
 }
 
-// targets resolves a SELECT list; hidden columns keep their place in it.
+// targets resolves a SELECT list.
 func (s *source) targets(list []parser.Target, r *scalar.Resolver) ([]outputColumn, error) {
 	var out []outputColumn
 	for _, t := range list {
@@ -267,7 +259,7 @@ func (s *source) targets(list []parser.Target, r *scalar.Resolver) ([]outputColu
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, outputColumn{t.Name, x, false, t.At})
+			out = append(out, outputColumn{t.Name, x, t.At})
 			continue
 		}
 		fields, err := s.frame.star(t)
@@ -275,15 +267,13 @@ func (s *source) targets(list []parser.Target, r *scalar.Resolver) ([]outputColu
 			return nil, err
 		}
 		for _, f := range fields {
-			o := outputColumn{name: f.name, hidden: f.hidden, at: t.At}
-			if !f.hidden {
-				ref := &parser.Column{Name: f.name, At: t.At}
-				s.pinned[ref] = f.column
-				if o.x, err = r.Expr(ref); err != nil {
-					return nil, err
-				}
+			ref := &parser.Column{Name: f.name, At: t.At}
+			s.pinned[ref] = f.column
+			x, err := r.Expr(ref)
+			if err != nil {
+				return nil, err
 			}
-			out = append(out, o)
+			out = append(out, outputColumn{f.name, x, t.At})
 		}
 	}
 	return out, nil
@@ -295,10 +285,7 @@ func (b *branch) distinctUnits(sel *parser.Select, out []outputColumn) error {
 	unit := b.source.b.q.cat.unit
 	keyed := false
 	for _, o := range out {
-		switch {
-		case o.hidden:
-			return hiddenColumn(o.name, o.at)
-		case !exact(o.x.Type()):
+		if !exact(o.x.Type()) {
 			return notHere(o.at, "Cast it to a type whose equal values look the same, such as numeric(12,2).", "DISTINCT on protected rows cannot compare %s", o.x.Type())
 		}
 		keyed = keyed || b.source.isUnit(o.x)

@@ -13,7 +13,8 @@ type TableName = catalog.Name
 // A TableDescription is what analysts may know of a protected table: its policy.
 type TableDescription struct {
 	Name TableName
-	// Unit is how a row reaches its privacy unit, e.g. "id" or "visit_id -> visits".
+	// Unit is how a row reaches its privacy unit, e.g. "id" or "visit_id -> visits -> id".
+	// A column that the policy hides is written as an ellipsis.
 	Unit                   string
 	MaxRows, MaxPartitions int64 // 0 is undeclared
 	Columns                []ColumnDescription
@@ -22,19 +23,20 @@ type TableDescription struct {
 // A ColumnDescription is the policy of a column.
 type ColumnDescription struct {
 	Name, Type string
-	Hidden     bool
 	Bounds     *Bounds
 	Values     []string // nil if it has no public values
 }
 
-// Describe lists the protected tables by name.
+// Describe lists the protected tables by name, without the columns that the policy hides.
 func (c *Catalog) Describe() []TableDescription {
 	var out []TableDescription
 	for _, name := range c.Protected() {
 		t := c.tables[name]
-		d := TableDescription{Name: name, Unit: t.unit.String(), MaxRows: t.maxRows, MaxPartitions: t.maxPartitions}
+		d := TableDescription{Name: name, Unit: t.path(), MaxRows: t.maxRows, MaxPartitions: t.maxPartitions}
 		for _, col := range t.columns {
-			d.Columns = append(d.Columns, ColumnDescription{Name: col.Name, Type: col.Type.Display, Hidden: col.hidden, Bounds: col.bounds, Values: col.domain})
+			if !col.hidden {
+				d.Columns = append(d.Columns, ColumnDescription{Name: col.Name, Type: col.Type.Display, Bounds: col.bounds, Values: col.domain})
+			}
 		}
 		out = append(out, d)
 	}
@@ -42,11 +44,13 @@ func (c *Catalog) Describe() []TableDescription {
 	return out
 }
 
-// String writes the path as "visit_id -> visits -> patient_id".
-func (p path) String() string {
+// path writes the path to the unit as "visit_id -> visits -> patient_id".
+func (t *table) path() string {
 	var s []string
-	for _, step := range p.steps {
-		s = append(s, step.from, step.to.name.Name)
+	at := t
+	for _, step := range t.unit.steps {
+		s = append(s, at.shown(step.from), step.to.name.Name)
+		at = step.to
 	}
-	return strings.Join(append(s, p.column), " -> ")
+	return strings.Join(append(s, at.shown(t.unit.column)), " -> ")
 }

@@ -79,14 +79,14 @@ func (s *source) unitPath() string {
 	t := s.owner.table
 	path := t.unit
 	if len(path.steps) == 0 {
-		return path.column
+		return t.shown(path.column)
 	}
 	var b strings.Builder
 	for _, step := range path.steps {
-		b.WriteString(t.name.Name + "." + step.from + " -> ")
+		b.WriteString(t.name.Name + "." + t.shown(step.from) + " -> ")
 		t = step.to
 	}
-	return b.String() + t.name.Name + "." + path.column
+	return b.String() + t.name.Name + "." + t.shown(path.column)
 }
 
 // labels names the keys of the part.
@@ -147,7 +147,7 @@ func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
 		} else {
 			w.line(depth, "sql")
 		}
-		for line := range strings.SplitSeq(r.SQL, "\n") {
+		for line := range strings.SplitSeq(b.source.veil().Replace(r.SQL), "\n") {
 			w.line(depth+1, "%s", line)
 		}
 	}

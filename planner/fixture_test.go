@@ -121,9 +121,28 @@ func indexedClinic(t *testing.T, indexes ...catalog.Index) *planner.Catalog {
 	return checked(t, s)
 }
 
+// hiddenClinic is a clinic whose protected tables hide the columns.
+func hiddenClinic(t *testing.T, columns ...string) *planner.Catalog {
+	t.Helper()
+	p, s := clinicPolicy(), clinicSchema()
+	for _, table := range p.Tables {
+		for _, c := range columns {
+			if _, ok := s.Tables[table.Name].Column(c); ok && !table.Public {
+				table.Columns[c] = planner.ColumnPolicy{Hidden: true}
+			}
+		}
+	}
+	return checkedBy(t, p, s)
+}
+
 func checked(t *testing.T, s *catalog.Schema) *planner.Catalog {
 	t.Helper()
-	c, problems := planner.NewCatalog(clinicPolicy(), s)
+	return checkedBy(t, clinicPolicy(), s)
+}
+
+func checkedBy(t *testing.T, p planner.Policy, s *catalog.Schema) *planner.Catalog {
+	t.Helper()
+	c, problems := planner.NewCatalog(p, s)
 	for _, p := range problems {
 		t.Errorf("%v", p)
 	}

@@ -247,7 +247,7 @@ func (s *source) untied(l, r *relation) error {
 // unitName writes the column that a statement can name as the unit; "" if there is none.
 func (r *relation) unitName() string {
 	if r.rows == nil {
-		if len(r.table.unit.steps) > 0 || r.hides(r.table.unit.column) {
+		if len(r.table.unit.steps) > 0 || r.table.hides(r.table.unit.column) {
 			return ""
 		}
 		return r.name + "." + r.table.unit.column
@@ -260,18 +260,15 @@ func (r *relation) unitName() string {
 	return ""
 }
 
-func (r *relation) hides(name string) bool {
-	return slices.ContainsFunc(r.table.columns, func(c column) bool { return c.Name == name && c.hidden })
-}
-
-// joinAlong writes the declared step between two tables, in either direction; "" if there is none.
+// joinAlong writes the declared step between two tables, in either direction; "" if there is none
+// that a statement can name.
 func joinAlong(l, r *relation) string {
 	for _, two := range [][2]*relation{{l, r}, {r, l}} {
 		from, to := two[0], two[1]
 		if from.rows != nil || to.rows != nil || len(from.table.unit.steps) == 0 {
 			continue
 		}
-		if st := from.table.unit.steps[0]; st.to == to.table {
+		if st := from.table.unit.steps[0]; st.to == to.table && !from.table.hides(st.from) && !to.table.hides(st.key) {
 			return fmt.Sprintf("%s.%s = %s.%s", from.name, st.from, to.name, st.key)
 		}
 	}

@@ -39,6 +39,7 @@ type ColumnName struct {
 
 // A ColumnPolicy is the policy of one column.
 type ColumnPolicy struct {
+	// Hidden columns do not exist for analysts.
 	Hidden bool
 	// Bounds are the limits that values are clamped to, or nil.
 	Bounds *Bounds

@@ -128,16 +128,13 @@ func (s *source) selected(e *parser.InQuery) (x, where parser.Expr, err error) {
 	if err := s.from(&parser.Derived{Query: e.Query, At: e.At}); err != nil {
 		return nil, nil, err
 	}
-	switch fields := s.frame.visible; {
-	case len(fields) != 1:
+	fields := s.frame.visible
+	if len(fields) != 1 {
 		return nil, nil, notHere(e.At, "Select the column that is compared.", "the sub-select of IN has %d columns", len(fields))
-	case fields[0].hidden:
-		return nil, nil, hiddenColumn(fields[0].name, e.At)
-	default:
-		ref := &parser.Column{Name: fields[0].name, At: e.At}
-		s.pinned[ref] = fields[0].column
-		return ref, nil, nil
 	}
+	ref := &parser.Column{Name: fields[0].name, At: e.At}
+	s.pinned[ref] = fields[0].column
+	return ref, nil, nil
 }
 
 // correlation allows references to the level around in equalities of plain columns alone.

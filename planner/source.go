@@ -238,19 +238,24 @@ func (s *source) tables() []*table {
 
 // eachTable visits the tables of this level and of those below it.
 func (s *source) eachTable(visit func(*table)) {
+	s.eachRelation(func(r *relation) { visit(r.table) })
+}
+
+// eachRelation visits the relations that are tables, likewise.
+func (s *source) eachRelation(visit func(*relation)) {
 	for _, r := range s.relations {
 		if r.rows == nil {
-			visit(r.table)
+			visit(r)
 		}
 		for _, h := range r.hops {
-			visit(h.table)
+			visit(h)
 		}
 		for _, b := range r.branches() {
-			b.source.eachTable(visit)
+			b.source.eachRelation(visit)
 		}
 	}
 	for _, j := range s.semijoins {
-		j.inner.eachTable(visit)
+		j.inner.eachRelation(visit)
 	}
 }
 

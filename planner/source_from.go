@@ -16,6 +16,8 @@ type relation struct {
 	alias string // in the SQL that we write
 	at    int
 
+	// columns of a table are all that it has: those that the policy hides are used by
+	// proofs and by SQL of our own, and have no name in the statement.
 	columns []*scalar.Column
 	// unit is the column that identifies the privacy unit; nil if it is public.
 	unit *scalar.Column
@@ -140,7 +142,9 @@ func (s *source) scan(f *parser.Table) (node, frame, error) {
 		it.schema = t.name.Schema
 	}
 	for i := range t.columns {
-		it.fields = append(it.fields, field{t.columns[i].Name, r.columns[i], t.columns[i].hidden})
+		if !t.columns[i].hidden {
+			it.fields = append(it.fields, field{t.columns[i].Name, r.columns[i]})
+		}
 	}
 	err = it.rename(f.Columns, f.Ref.At)
 	return r, frame{[]*item{it}, it.fields}, err
@@ -316,7 +320,7 @@ func (s *source) using(f *parser.Join, j *joined, lf, rf frame) ([]field, error)
 		if f.Kind == parser.Right {
 			l = r
 		}
-		merged = append(merged, field{name: n, column: l})
+		merged = append(merged, field{n, l})
 	}
 	return merged, nil
 }

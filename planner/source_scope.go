@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"dpproxy/parser"
-	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
 
@@ -26,8 +25,6 @@ type item struct {
 type field struct {
 	name   string
 	column *scalar.Column
-	// hidden by the policy: the name is taken, the column cannot be used.
-	hidden bool
 }
 
 // reference resolves a column reference of the level, or of the level around it.
@@ -75,9 +72,6 @@ func (s *source) lookup(f frame, c *parser.Column) (*scalar.Column, error) {
 		}
 		return nil, err
 	}
-	if found.hidden {
-		return nil, hiddenColumn(c.Name, c.At)
-	}
 	s.use(found.column)
 	return found.column, nil
 }
@@ -116,11 +110,6 @@ func (f frame) unknown(c *parser.Column) error {
 		return notHere(c.At, hint, "the whole row %q cannot be used on protected data", c.Name)
 	}
 	return notHere(c.At, hint, "%q is no column that can be used on protected data", c.Name)
-}
-
-func hiddenColumn(name string, at int) error {
-	return pgerr.New(pgerr.HiddenColumn, "column %q is hidden by the privacy policy", name).At(at).
-		WithHint("It can be described but not used. Use another column.")
 }
 
 // beside puts two frames side by side; merged are the columns of USING.

@@ -96,7 +96,7 @@ func testExecuteIntoTable(t *testing.T, ana *pgx.Conn, mode pgx.QueryExecMode, c
 // What EXECUTE runs for nothing, or not at all.
 func testExecuteForFree(t *testing.T, ana *pgx.Conn, mode pgx.QueryExecMode) {
 	t.Helper()
-	must(t, ana, "PREPARE rows AS SELECT id, name FROM patients")
+	must(t, ana, "PREPARE rows AS SELECT id, sex FROM patients")
 	must(t, ana, "PREPARE probe AS SELECT id FROM patients LIMIT 0")
 	must(t, ana, "PREPARE state AS SELECT count(*) FROM dp.budget")
 	var n int

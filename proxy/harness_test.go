@@ -183,6 +183,7 @@ func (w *world) sync(t testing.TB) *planner.Catalog {
 		plan.Protected = append(plan.Protected, mirror.Protected{Name: n, Columns: map[string]mirror.Column{"mood": {AllLabels: true}}})
 	}
 	plan.Protected[1].Columns, plan.Protected[2].Columns = nil, nil
+	plan.Protected[0].Columns["name"] = mirror.Column{Hidden: true}
 	if err := mirror.Sync(ctx, up, down, plan, func(string) {}); err != nil {
 		t.Fatal(err)
 	}

@@ -194,7 +194,7 @@ func testBackstop(t *testing.T, w *world) {
 		CREATE FUNCTION pg_temp.f() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM patients';
 		CREATE FUNCTION pg_temp.g() RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN EXECUTE 'SELECT count(*) FROM pat' || 'ients' INTO n; RETURN n; END $$;
 		PREPARE p AS SELECT count(*) FROM v; PREPARE q AS SELECT count(*) FROM patients;
-		DO $$ BEGIN EXECUTE 'PREPARE r AS SELECT count(*) FROM patients; PREPARE r2 AS SELECT name FROM patients'; END $$`)
+		DO $$ BEGIN EXECUTE 'PREPARE r AS SELECT count(*) FROM patients; PREPARE r2 AS SELECT sex FROM patients'; END $$`)
 	for _, sql := range []string{
 		"SELECT * FROM v", "SELECT count(*) FROM v", "SELECT pg_temp.f()", "SELECT pg_temp.g()", "EXECUTE p", "EXECUTE r2", "DO $$ BEGIN EXECUTE 'EXECUTE q'; END $$", "CREATE TEMP TABLE y AS EXECUTE p", "EXPLAIN EXECUTE p",
 		"DO $$ BEGIN PERFORM * FROM patients; END $$",

@@ -183,7 +183,6 @@ type columnRow struct {
 	Table  string   `json:"table"`
 	Name   string   `json:"name"`
 	Type   string   `json:"type"`
-	Hidden bool     `json:"hidden"`
 	Low    *string  `json:"low"`
 	High   *string  `json:"high"`
 	Values []string `json:"values"`
@@ -193,7 +192,7 @@ func (a *answer) columnRows() []columnRow {
 	rows := []columnRow{}
 	for _, t := range a.described() {
 		for _, c := range t.Columns {
-			row := columnRow{Schema: t.Name.Schema, Table: t.Name.Name, Name: c.Name, Type: c.Type, Hidden: c.Hidden, Values: c.Values}
+			row := columnRow{Schema: t.Name.Schema, Table: t.Name.Name, Name: c.Name, Type: c.Type, Values: c.Values}
 			if c.Bounds != nil {
 				row.Low, row.High = &c.Bounds.LowText, &c.Bounds.HighText
 			}

@@ -27,7 +27,7 @@ func TestState(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT string_agg(name || ': ' || unit || coalesce(', ' || max_rows || ' rows', ''), '; ' ORDER BY name) FROM dp.tables", "labs: visit_id -> visits -> patient_id, 20 rows; patients: id; visits: patient_id, 10 rows"},
 		{"SELECT string_agg(c.name || ' ' || c.low || '-' || c.high, ', ' ORDER BY c.name) FROM dp.columns c JOIN dp.tables t ON t.name = c.\"table\" WHERE t.name = 'visits'", "cost 0-400, score 0-10"},
-		{"SELECT name || ' ' || hidden || ' ' || type FROM dp.columns WHERE \"table\" = 'patients' AND hidden", "name true text"},
+		{"SELECT count(*) || ' ' || min(type) FROM dp.columns WHERE \"table\" = 'patients' AND name IN ('name', 'sex')", "1 text"},
 		{"SELECT array_to_string(\"values\", ',') FROM dp.columns WHERE name = 'sex'", "f,m,x"},
 		{"SELECT statement || ' ' || mechanism FROM dp.history", "SELECT count(*), avg(birth_year) FROM patients WHERE sex = 'f' laplace"},
 		{"SELECT (h.cost = b.spent AND b.held = 0 AND b.epsilon > 0 AND b.questions > 0)::text FROM dp.history h, dp.budget b WHERE b.kind = 'unit'", "true"},

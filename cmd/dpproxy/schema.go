@@ -93,8 +93,9 @@ func (s *site) asConfirmed(ctx context.Context, conn *pgx.Conn, plan mirror.Plan
 	return plan, nil
 }
 
-// refuseUnconfirmed turns off the tables whose schema has changed since the last sync:
-// who ran that has seen how the policy fits.
+// refuseUnconfirmed turns off the tables whose schema has changed since the last sync, as
+// who ran that has seen how the policy fits, and those that hide other columns than the
+// mirror.
 func (s *site) refuseUnconfirmed(ctx context.Context, cat *planner.Catalog, data *proxy.Data, log *slog.Logger) error {
 	conn, err := s.connectMirror(ctx)
 	if err != nil {
@@ -115,7 +116,22 @@ func (s *site) refuseUnconfirmed(ctx context.Context, cat *planner.Catalog, data
 		data.TurnOff(n)
 		log.Error("the schema of a table has changed since the last sync: statements about it are refused", "table", n.String(), "to do", confirmHint)
 	}
-	return nil
+	return s.refuseOtherColumns(ctx, cat, data, conn, log)
+}
+
+// refuseOtherColumns turns off the relations of which the mirror shows a column that the
+// policy hides by now, or lacks one that it hides no more.
+func (s *site) refuseOtherColumns(ctx context.Context, cat *planner.Catalog, data *proxy.Data, conn *pgx.Conn, log *slog.Logger) error {
+	schema := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}}
+	for _, n := range cat.Relations() {
+		schema.Tables[n] = cat.Source(n)
+	}
+	others, err := s.mirrorPlanOf(cat).OtherColumns(ctx, conn, schema)
+	for _, n := range others {
+		data.TurnOff(n)
+		log.Error("the mirror has other columns than the policy shows: statements about the table are refused", "table", n.String(), "to do", confirmHint)
+	}
+	return err
 }
 
 const confirmHint = "dpproxy check, dpproxy sync, and a restart"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"dpproxy/catalog"
@@ -37,7 +38,8 @@ func (c *syncCommand) Run(ctx context.Context) error {
 // sync checks the policy against the database, makes the mirror, and proves that
 // no protected relation can be read there.
 func (s *site) sync(ctx context.Context, report func(string)) error {
-	if _, err := s.readCatalog(ctx); err != nil {
+	cat, err := s.readCatalog(ctx)
+	if err != nil {
 		return err
 	}
 	up, err := s.connectData(ctx)
@@ -50,7 +52,7 @@ func (s *site) sync(ctx context.Context, report func(string)) error {
 		return err
 	}
 	defer down.Close(ctx)
-	return mirror.Sync(ctx, up, down, s.mirrorPlan(), report)
+	return mirror.Sync(ctx, up, down, s.mirrorPlanOf(cat), report)
 }
 
 func (s *site) mirrorPlan() mirror.Plan {
@@ -81,13 +83,18 @@ func (s *site) mirrorPlan() mirror.Plan {
 	return plan
 }
 
+// mirrorPlanOf is the plan with the columns of views that show hidden ones.
+func (s *site) mirrorPlanOf(cat *planner.Catalog) mirror.Plan {
+	plan := s.mirrorPlan()
+	for i, v := range plan.Views {
+		plan.Views[i].Hidden = cat.Withheld(v.Name)
+	}
+	return plan
+}
+
 // protected describes a table to analysts: \d+ shows these texts.
 func (s *site) protected(t planner.TablePolicy) mirror.Protected {
-	unit := t.UnitColumn
-	if unit == "" {
-		unit = fmt.Sprintf("%s -> %s.%s", t.Via, t.To.Table.Name, t.To.Column)
-	}
-	parts := []string{fmt.Sprintf("protected: aggregates only; privacy unit %s by %s", s.policy.Tables.Unit, unit)}
+	parts := []string{"protected: aggregates only; privacy unit " + s.policy.Tables.Unit + s.unitOf(t)}
 	if t.MaxRows > 0 {
 		parts = append(parts, fmt.Sprintf("at most %d rows of one %s count in a group", t.MaxRows, s.policy.Tables.Unit))
 	}
@@ -102,8 +109,8 @@ func (s *site) protected(t planner.TablePolicy) mirror.Protected {
 	if b, ok := s.policy.TableBudgets[table]; ok {
 		parts = append(parts, fmt.Sprintf("budget epsilon %s, delta %s", dp.Decimal(b.EpsilonPico, 12), dp.Scientific(b.DeltaAtto, 18)))
 	}
-	if len(t.NotProtected) > 0 {
-		parts = append(parts, "people behind "+strings.Join(t.NotProtected, ", ")+" are not protected by this table")
+	if others := s.shown(t.Name, t.NotProtected...); len(others) > 0 {
+		parts = append(parts, "people behind "+strings.Join(others, ", ")+" are not protected by this table")
 	}
 	p := mirror.Protected{
 		Name: t.Name, PartitionOf: s.policy.PartitionOf[t.Name], Comment: strings.Join(parts, "; "), Columns: map[string]mirror.Column{},
@@ -114,12 +121,26 @@ func (s *site) protected(t planner.TablePolicy) mirror.Protected {
 	return p
 }
 
+// unitOf says by which columns a row reaches its unit, as far as the policy shows them.
+func (s *site) unitOf(t planner.TablePolicy) string {
+	switch {
+	case t.UnitColumn == "" && len(s.shown(t.Name, t.Via)) > 0 && len(s.shown(t.To.Table, t.To.Column)) > 0:
+		return fmt.Sprintf(" by %s -> %s.%s", t.Via, t.To.Table.Name, t.To.Column)
+	case t.UnitColumn != "" && len(s.shown(t.Name, t.UnitColumn)) > 0:
+		return " by " + t.UnitColumn
+	}
+	return ""
+}
+
+// shown leaves those of the columns that the policy does not hide.
+func (s *site) shown(table catalog.Name, columns ...string) []string {
+	i := slices.IndexFunc(s.policy.Tables.Tables, func(t planner.TablePolicy) bool { return t.Name == table })
+	return slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return i >= 0 && s.policy.Tables.Tables[i].Columns[c].Hidden })
+}
+
 func mirrorColumn(c planner.ColumnPolicy) mirror.Column {
 	m := mirror.Column{Hidden: c.Hidden, Labels: c.Values, AllLabels: c.EnumValues}
-	switch {
-	case c.Hidden:
-		m.Comment = "hidden: cannot be used"
-	case c.Bounds != nil:
+	if c.Bounds != nil {
 		m.Comment = fmt.Sprintf("values are clamped to [%s, %s]", c.Bounds.LowText, c.Bounds.HighText)
 	}
 	if len(c.Values) > 0 {

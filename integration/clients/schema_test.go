@@ -1,7 +1,7 @@
 package clients_test
 
 // clinicSchema is the clinic that the programs see. Nothing in it is of the kind
-// that the mirror leaves out (defaults, comments, CHECK texts), so that every client
+// that the mirror leaves out (defaults, comments, CHECK texts, hidden columns), so that every client
 // must list the same through dpproxy as from the real database.
 const clinicSchema = `
 CREATE TYPE sex AS ENUM ('f', 'm');
@@ -27,7 +27,7 @@ privacy_unit: {name: patient, budget: {epsilon: 9000}}
 tables:
   patients:
     unit: id
-    columns: {name: hidden, sex: {values: enum}, birth_year: {bounds: [1920, 2010]}}
+    columns: {sex: {values: enum}, birth_year: {bounds: [1920, 2010]}}
   visits:
     unit: patient_id
     max_rows: 5

@@ -10,9 +10,10 @@ CREATE DOMAIN required AS text NOT NULL;
 COMMENT ON TYPE mood IS 'secret mood';
 CREATE TABLE regions (code varchar(10) PRIMARY KEY, label text NOT NULL);
 INSERT INTO regions VALUES ('n', 'north'), ('s', 'south');
-CREATE TABLE customers (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL, age smallint DEFAULT 4711 CHECK (age < 4711),
+CREATE TABLE customers (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, age smallint DEFAULT 4711 CHECK (age < 4711),
 	mood mood, home address, aliases text[], region varchar(10) REFERENCES regions ON DELETE SET NULL, born date, "Größe (cm)" real,
-	ref uuid UNIQUE, extra jsonb, seen tstzrange, code char(3), flag bool, pic bytea, loc point, ip inet, moods mood[], note required);
+	ref uuid UNIQUE, extra jsonb, seen tstzrange, code char(3), flag bool, pic bytea, loc point, ip inet, moods mood[], note required,
+	name text NOT NULL); -- the policy hides it; it is the last, so that the others have their numbers
 COMMENT ON TABLE customers IS 'secret: Bob is one';
 COMMENT ON COLUMN customers.age IS 'secret: the oldest is 108';
 CREATE TABLE orders (id bigserial PRIMARY KEY, customer_id int NOT NULL REFERENCES customers ON UPDATE CASCADE ON DELETE CASCADE,

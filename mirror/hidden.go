@@ -1,0 +1,152 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
+)
+
+// This file holds what the mirror leaves out because the policy hides a column: the column
+// itself, and all that names it or is of use to it alone.
+
+// hidden returns the columns of a relation that the mirror does not have.
+func (p Plan) hidden(n catalog.Name) []string {
+	for _, t := range p.Protected {
+		if t.Name == n {
+			return t.hidden()
+		}
+	}
+	for _, v := range p.Views {
+		if v.Name == n {
+			return v.Hidden
+		}
+	}
+	return nil
+}
+
+func (t Protected) hidden() []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(t.Columns)) {
+		if t.Columns[name].Hidden {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// visible returns the schema as the mirror has it: without hidden columns, the keys,
+// indexes and foreign keys that are about one, and the types that nothing else uses. A
+// generated column whose expression names a hidden one is a plain column.
+func (p Plan) visible(s *catalog.Schema) *catalog.Schema {
+	if !slices.ContainsFunc(p.barred(), func(n catalog.Name) bool { return len(p.hidden(n)) > 0 }) {
+		return s
+	}
+	rest := *s
+	rest.Tables, rest.Types = map[catalog.Name]*catalog.Table{}, map[catalog.Name]*catalog.Type{}
+	for n, t := range s.Tables {
+		rest.Tables[n] = p.visibleTable(t)
+	}
+	for _, t := range rest.Tables {
+		for _, c := range t.Columns {
+			addTypes(rest.Types, c.Type.Display, s.Types)
+		}
+	}
+	return &rest
+}
+
+func (p Plan) visibleTable(t *catalog.Table) *catalog.Table {
+	names := p.hidden(t.Name)
+	hides := func(columns, of []string) bool {
+		return slices.ContainsFunc(columns, func(c string) bool { return slices.Contains(of, c) })
+	}
+	about := func(d catalog.Definition) bool { return hides(d.Columns, names) }
+	rest := *t
+	rest.Columns = nil
+	for _, c := range t.Columns {
+		c.Generated = c.Generated && !hides(c.From, names)
+		if !slices.Contains(names, c.Name) {
+			rest.Columns = append(rest.Columns, c)
+		}
+	}
+	rest.Keys = slices.DeleteFunc(slices.Clone(t.Keys), func(k catalog.Key) bool {
+		gone := func(d catalog.Definition) bool { return d.Name == k.Name && about(d) }
+		return hides(k.Columns, names) || slices.ContainsFunc(slices.Concat(t.Constraints, t.Indexes), gone)
+	})
+	rest.Constraints = slices.DeleteFunc(slices.Clone(t.Constraints), about)
+	rest.Indexes = slices.DeleteFunc(slices.Clone(t.Indexes), about)
+	rest.Foreign = slices.DeleteFunc(slices.Clone(t.Foreign), func(f catalog.ForeignKey) bool {
+		return hides(f.Columns, names) || hides(f.Target, p.hidden(f.References))
+	})
+	return &rest
+}
+
+// addTypes adds the user types that a type's text mentions, and those they are made of.
+func addTypes(into map[catalog.Name]*catalog.Type, display string, all map[catalog.Name]*catalog.Type) {
+	for _, k := range typesIn(display, all) {
+		for n, t := range all {
+			if typeKey(n) != k || into[n] != nil {
+				continue
+			}
+			into[n] = t
+			addTypes(into, t.Base.Display, all)
+			for _, a := range t.Attributes {
+				addTypes(into, a.Type.Display, all)
+			}
+		}
+	}
+}
+
+// OtherColumns returns the relations of the plan whose columns on the mirror are not those
+// that the plan shows, in the order of the plan: since the mirror was made, a column was
+// hidden, or is hidden no more.
+func (p Plan) OtherColumns(ctx context.Context, mirror *pgx.Conn, s *catalog.Schema) ([]catalog.Name, error) {
+	rows, err := mirror.Query(ctx, `SELECT n.nspname, c.relname, coalesce(array_agg(a.attname::text ORDER BY a.attnum)
+			FILTER (WHERE a.attnum > 0 AND NOT a.attisdropped), '{}')
+		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+		WHERE c.relkind IN ('r', 'v') GROUP BY n.nspname, c.relname`)
+	if err != nil {
+		return nil, fmt.Errorf("mirror: read its columns: %w", err)
+	}
+	have := map[catalog.Name][]string{}
+	var n catalog.Name
+	var columns []string
+	_, err = pgx.ForEachRow(rows, []any{&n.Schema, &n.Name, &columns}, func() error {
+		have[n] = slices.Clone(columns)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mirror: read its columns: %w", err)
+	}
+	visible := p.visible(s)
+	return slices.DeleteFunc(p.names(), func(n catalog.Name) bool {
+		var want []string
+		if t := visible.Tables[n]; t != nil {
+			for _, c := range t.Columns {
+				want = append(want, c.Name)
+			}
+		}
+		return slices.Equal(want, have[n])
+	}), nil
+}
+
+// unseen proves on the mirror that no relation of the plan has a hidden column.
+func unseen(ctx context.Context, tx pgx.Tx, p Plan) error {
+	for _, n := range p.barred() {
+		var found *string
+		err := tx.QueryRow(ctx, "SELECT min(attname::text) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = ANY ($2)",
+			qualified(n), p.hidden(n)).Scan(&found)
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			return fmt.Errorf("self-test: %v has the hidden column %s", n, *found)
+		}
+	}
+	return nil
+}
