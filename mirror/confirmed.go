@@ -1,10 +1,12 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -12,58 +14,92 @@ import (
 	"dpproxy/catalog"
 )
 
-// Confirmed returns the fingerprints that the relations of the real database had when the
-// mirror was last made: with these the administrator took the policy to fit. It is empty
-// for a mirror that never was.
-func Confirmed(ctx context.Context, mirror *pgx.Conn) (map[catalog.Name]string, error) {
-	found, err := confirmed(ctx, mirror)
+// Confirmed returns what the relations of the real database were when the mirror was last
+// made, hidden columns and all: with that the administrator took the policy to fit. It is
+// nil for a mirror that never was. Time zones and rows are not recorded.
+func Confirmed(ctx context.Context, mirror *pgx.Conn) (*catalog.Schema, error) {
+	text, err := confirmed(ctx, mirror)
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	if ok && refused.Code == undefinedTable {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there is none
 	}
-	if err != nil {
-		return nil, fmt.Errorf("mirror: read what was confirmed: %w", err)
+	if err != nil || text == "" {
+		return nil, wrapConfirmed(err)
 	}
-	return found, nil
+	var r confirmation
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return nil, wrapConfirmed(err)
+	}
+	s := &catalog.Schema{
+		ServerVersion: r.ServerVersion, Database: r.Database,
+		Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{},
+	}
+	for _, t := range r.Tables {
+		s.Tables[t.Name] = t
+	}
+	for _, t := range r.Types {
+		s.Types[t.Name] = t
+	}
+	return s, nil
+}
+
+func wrapConfirmed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("mirror: read what was confirmed: %w", err)
+}
+
+// confirmation is the JSON of dp.confirmed, which only superusers read.
+type confirmation struct {
+	Database      string
+	ServerVersion int
+	Tables        []*catalog.Table // by name
+	Types         []*catalog.Type  // by name
 }
 
 type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-func confirmed(ctx context.Context, q querier) (map[catalog.Name]string, error) {
-	rows, err := q.Query(ctx, "SELECT schema, name, fingerprint FROM dp.confirmed")
-	if err != nil {
-		return nil, err
+// confirmed returns the text of what is recorded, empty if nothing is.
+func confirmed(ctx context.Context, q querier) (text string, err error) {
+	err = q.QueryRow(ctx, "SELECT definition FROM dp.confirmed").Scan(&text)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
 	}
-	found := map[catalog.Name]string{}
-	var n catalog.Name
-	var fingerprint string
-	_, err = pgx.ForEachRow(rows, []any{&n.Schema, &n.Name, &fingerprint}, func() error {
-		found[n] = fingerprint
-		return nil
-	})
-	return found, err
+	return text, err
 }
 
-// confirm records the fingerprints of what Sync has read.
+// confirm records the schema that Sync has read.
 func confirm(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema, report func(string)) error {
-	want := map[catalog.Name]string{}
+	r := confirmation{Database: s.Database, ServerVersion: s.ServerVersion}
 	for _, n := range p.names() {
-		want[n] = s.Tables[n].Fingerprint
+		r.Tables = append(r.Tables, s.Tables[n])
+	}
+	for _, t := range s.Types {
+		r.Types = append(r.Types, t)
+	}
+	slices.SortFunc(r.Tables, func(x, y *catalog.Table) int { return compareNames(x.Name, y.Name) })
+	slices.SortFunc(r.Types, func(x, y *catalog.Type) int { return compareNames(x.Name, y.Name) })
+	want, err := json.Marshal(r)
+	if err != nil {
+		return err
 	}
 	have, err := confirmed(ctx, tx)
-	if err != nil || maps.Equal(have, want) {
+	if err != nil || have == string(want) {
 		return err
 	}
 	if _, err := tx.Exec(ctx, "DELETE FROM dp.confirmed"); err != nil {
 		return err
 	}
-	for n, fingerprint := range want {
-		if _, err := tx.Exec(ctx, "INSERT INTO dp.confirmed VALUES ($1, $2, $3)", n.Schema, n.Name, fingerprint); err != nil {
-			return err
-		}
+	if _, err := tx.Exec(ctx, "INSERT INTO dp.confirmed VALUES ($1)", string(want)); err != nil {
+		return err
 	}
 	report("confirm the schema of the real database")
 	return nil
+}
+
+func compareNames(x, y catalog.Name) int {
+	return cmp.Or(cmp.Compare(x.Schema, y.Schema), cmp.Compare(x.Name, y.Name))
 }

@@ -59,7 +59,6 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 	if err := plan.guard(ctx, from, schema); err != nil {
 		return err
 	}
-	schema = plan.visible(schema)
 	for n := 1; ; n++ {
 		changes, err := try(ctx, from, mirror, plan, schema, sameServer)
 		if busy(err) && n < tries {
@@ -114,7 +113,8 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	if err != nil {
 		return err
 	}
-	objects, err := plan.objects(schema, database)
+	shown := plan.visible(schema)
+	objects, err := plan.objects(shown, database)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 		return err
 	}
 	// A foreign key can only be made when the rows that it is about are there.
-	rows := func() error { return copyRows(ctx, from, to, schema, plan.Public, report) }
+	rows := func() error { return copyRows(ctx, from, to, shown, plan.Public, report) }
 	if err := reconcile(ctx, to, objects, rows, report); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ var foundation = []object{
 	},
 	{
 		key:    key{"table", "dp.confirmed"},
-		create: `CREATE TABLE dp.confirmed (schema text, name text, fingerprint text NOT NULL, PRIMARY KEY (schema, name)); ALTER TABLE dp.confirmed OWNER TO ` + Owner,
+		create: `CREATE TABLE dp.confirmed (definition text NOT NULL); ALTER TABLE dp.confirmed OWNER TO ` + Owner,
 		state:  "SELECT relowner::regrole::text, relkind = 'r' FROM pg_class WHERE oid = to_regclass('dp.confirmed')",
 	},
 }

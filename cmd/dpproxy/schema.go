@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,9 +20,9 @@ import (
 const schemaInterval = 15 * time.Second
 
 // serveCatalog checks the policy against the protected database, for serving. A relation that
-// has changed since the last sync is taken as the mirror has it, which is how it was when it
-// was confirmed: the policy has to fit then. It is refused nevertheless (refuseUnconfirmed), so
-// that nothing is planned or proved by what it was; what does not fit of it is logged.
+// has changed since the last sync is taken as it was when it was confirmed: the policy has to
+// fit then. It is refused nevertheless (refuseUnconfirmed), so that nothing is planned or proved
+// by what it was; what does not fit of it is logged.
 func (s *site) serveCatalog(ctx context.Context, log *slog.Logger) (*planner.Catalog, error) {
 	schema, err := s.readSchema(ctx)
 	if err != nil {
@@ -36,7 +35,7 @@ func (s *site) serveCatalog(ctx context.Context, log *slog.Logger) (*planner.Cat
 	defer conn.Close(ctx)
 	plan := s.mirrorPlan()
 	if _, problems := s.fit(plan, schema); len(problems) > 0 {
-		if plan, err = s.asConfirmed(ctx, conn, plan, schema); err != nil {
+		if err := asConfirmed(ctx, conn, schema); err != nil {
 			return nil, err
 		}
 		if _, left := s.fit(plan, schema); len(left) > 0 {
@@ -53,36 +52,18 @@ func (s *site) serveCatalog(ctx context.Context, log *slog.Logger) (*planner.Cat
 	return cat, s.annotate(problems)
 }
 
-// asConfirmed gives the tables that have changed since the last sync the columns and keys that
-// the mirror has of them, and neither the OID nor the fingerprint of any relation: a read cannot
-// find them as they should be. It returns the plan without the views that have changed and do
-// not fit, of which the mirror knows the columns alone; it refuses them itself. What was never
-// confirmed stays as it is.
-func (s *site) asConfirmed(ctx context.Context, conn *pgx.Conn, plan mirror.Plan, schema *catalog.Schema) (mirror.Plan, error) {
-	confirmed, err := mirror.Confirmed(ctx, conn)
-	if err != nil {
-		return plan, err
+// asConfirmed makes the relations that have changed since the last sync what they were then,
+// but with neither an OID nor a fingerprint: a read cannot find them as they should be. What
+// was never confirmed stays as it is.
+func asConfirmed(ctx context.Context, conn *pgx.Conn, schema *catalog.Schema) error {
+	was, err := mirror.Confirmed(ctx, conn)
+	if err != nil || was == nil {
+		return err
 	}
-	was, err := plan.Read(ctx, conn)
-	if err != nil {
-		return plan, err
-	}
-	changed := func(n catalog.Name) bool {
-		fingerprint, ok := confirmed[n]
-		return ok && was.Tables[n] != nil && (schema.Tables[n] == nil || schema.Tables[n].Fingerprint != fingerprint)
-	}
-	for _, p := range plan.Problems(schema) {
-		isView := func(v mirror.View) bool { return v.Name == p.Table }
-		if changed(p.Table) && slices.ContainsFunc(plan.Views, isView) {
-			plan.Views = slices.DeleteFunc(slices.Clone(plan.Views), isView)
-			delete(schema.Tables, p.Table)
-		}
-	}
-	for _, t := range s.policy.Tables.Tables {
-		if changed(t.Name) {
-			off := was.Tables[t.Name]
-			off.OID, off.Fingerprint, off.PartitionOf = 0, "", s.policy.PartitionOf[t.Name]
-			schema.Tables[t.Name] = off
+	for n, t := range was.Tables {
+		if has := schema.Tables[n]; has == nil || has.Fingerprint != t.Fingerprint {
+			t.OID, t.Fingerprint = 0, ""
+			schema.Tables[n] = t
 		}
 	}
 	for n, t := range was.Types {
@@ -90,7 +71,7 @@ func (s *site) asConfirmed(ctx context.Context, conn *pgx.Conn, plan mirror.Plan
 			schema.Types[n] = t
 		}
 	}
-	return plan, nil
+	return nil
 }
 
 // refuseUnconfirmed turns off the tables whose schema has changed since the last sync, as
@@ -106,11 +87,12 @@ func (s *site) refuseUnconfirmed(ctx context.Context, cat *planner.Catalog, data
 	if err != nil {
 		return err
 	}
-	if len(confirmed) == 0 {
+	if confirmed == nil {
 		return errors.New("the mirror was not made by this version of dpproxy: run dpproxy sync")
 	}
 	for _, n := range cat.Relations() {
-		if has := cat.Source(n).Fingerprint; has != "" && has == confirmed[n] {
+		was, has := confirmed.Tables[n], cat.Source(n).Fingerprint
+		if was != nil && has != "" && has == was.Fingerprint {
 			continue
 		}
 		data.TurnOff(n)
