@@ -44,7 +44,9 @@ func FingerprintOf(oids []uint32) string {
 // Transactions of one server with equal snapshots see the same rows of the catalogue: a
 // transaction's outcome is visible if it is before the snapshot's end and not among those
 // that were in progress (Postgres, "pg_snapshot Components"). A standby lists none of
-// these, so its snapshots are no marks. The start of the server tells servers apart.
+// these, so its snapshots are no marks. The start of the server and the process of the
+// session tell servers apart, and a server from itself before a crash, which forgets
+// transactions that nobody had to be told of.
 func Unchanged(digests, lookups map[uint32]string) string {
 	oids := slices.Sorted(maps.Keys(digests))
 	rows := make([]string, len(oids))
@@ -61,7 +63,7 @@ SELECT CASE WHEN seen.mark OPERATOR(pg_catalog.=) $1 THEN 0 ELSE CAST(CASE WHEN 
       FROM (%s) AS have JOIN (VALUES %s) AS want(oid, digest) ON have.oid = want.oid AND have.digest = want.digest
   ) = %d%s THEN '0' ELSE 'changed' END AS pg_catalog.int4) END, seen.mark
 FROM (SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.concat_ws(' ',
-    pg_catalog.pg_current_snapshot(), pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time())) END OFFSET 0) AS seen(mark)`,
+    pg_catalog.pg_current_snapshot(), pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()), pg_catalog.pg_backend_pid()) END OFFSET 0) AS seen(mark)`,
 		FingerprintOf(oids), strings.Join(rows, ", "), len(oids), indexed)
 }
 

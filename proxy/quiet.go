@@ -22,10 +22,9 @@ func quiet(conn net.Conn) bool {
 		return false
 	}
 	nothing := false
-	err = raw.Read(func(fd uintptr) bool {
+	err = raw.Control(func(fd uintptr) { // not Read, which waits for another reader
 		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		nothing = errors.Is(err, syscall.EAGAIN)
-		return true
 	})
 	return err == nil && nothing
 }

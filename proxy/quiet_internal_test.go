@@ -68,3 +68,31 @@ func TestQuiet(t *testing.T) {
 		t.Error("a connection that is no socket is quiet")
 	}
 }
+
+// TestQuietBesideRead looks at a connection while somebody reads from it, as pgconn can do
+// behind a slow write. It does not wait for that read.
+func TestQuietBesideRead(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	near, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer near.Close()
+	go near.Read(make([]byte, 1))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 10_000 { // before and after the other has begun
+			quiet(near)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Error("it waits for the other read")
+	}
+}

@@ -79,14 +79,19 @@ func (r *running) set(end context.CancelCauseFunc) {
 	r.end = end
 }
 
-// run calls Run. A cancel request, a client that goes away and the end of the
-// session end its context.
+// run calls Run.
 func (s *Session) run(st Statement, m *Mirror, b Bound) (Rewrite, error) {
+	return s.attended(m, func(ctx context.Context) (Rewrite, error) { return st.Run(ctx, m, b) })
+}
+
+// attended works on a statement. A cancel request, a client that goes away and the end of
+// the session end the work's context.
+func (s *Session) attended(m *Mirror, work func(ctx context.Context) (Rewrite, error)) (Rewrite, error) {
 	ctx, end := context.WithCancelCause(s.ctx)
 	defer end(nil)
 	s.running.set(end)
 	unwatch := s.watchClient()
-	rewrite, err := st.Run(ctx, m, b)
+	rewrite, err := work(ctx)
 	unwatch()
 	s.running.set(nil)
 	if ctx.Err() != nil {

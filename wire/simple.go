@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -39,17 +40,19 @@ var errRelay = errors.New("wire: relay the statement")
 // runSimple describes a statement of a Query and runs it.
 func (s *Session) runSimple(m *Mirror, text string, st Statement) (Rewrite, *origin, error) {
 	b := Bound{Simple: true}
-	if st.Describe != "" {
-		d, early, err := m.describeWith(s.ctx, st.Describe, st.early(), st.place(text))
-		if err != nil {
-			return Rewrite{}, nil, err
+	rw, err := s.attended(m, func(ctx context.Context) (Rewrite, error) {
+		if st.Describe != "" {
+			d, early, err := m.describeWith(ctx, st.Describe, st.early(), st.place(text))
+			if err != nil {
+				return Rewrite{}, err
+			}
+			if len(d.ParamOIDs) > 0 {
+				return Rewrite{}, errRelay
+			}
+			b.Fields, b.Early = d.Fields, early
 		}
-		if len(d.ParamOIDs) > 0 {
-			return Rewrite{}, nil, errRelay
-		}
-		b.Fields, b.Early = d.Fields, early
-	}
-	rw, err := s.run(st, m, b)
+		return st.Run(ctx, m, b)
+	})
 	return rw, &origin{fields: b.Fields, tag: rw.Tag}, err
 }
 

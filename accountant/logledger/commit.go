@@ -27,7 +27,7 @@ func (b *batch) finish(err error) {
 	close(b.done)
 }
 
-// A store is the open files of a ledger. Only who commits uses it.
+// A store is the open files of a ledger. Only one goroutine uses it.
 type store struct {
 	id   ledgerID
 	log  file
@@ -57,7 +57,6 @@ func (l *Ledger) record(ctx context.Context, e history.Entry) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	l.work(ctx)
 	select {
 	case <-b.done:
 		if b.err != nil {
@@ -87,6 +86,10 @@ func (l *Ledger) enqueue(ctx context.Context, e history.Entry) (*batch, uint64, 
 	b, seq := l.batch, l.at.seq
 	if seq-l.checkpoint >= l.every {
 		l.appendCheckpoint()
+	}
+	select {
+	case l.kick <- struct{}{}:
+	default: // the committer has been told already
 	}
 	return b, seq, nil
 }
@@ -146,49 +149,20 @@ func (l *Ledger) append(b *batch, e history.Entry, body history.Body) error {
 	return nil
 }
 
-// work makes what is collected durable, unless somebody is at it. A caller that cannot
-// give up does so itself for the first batch, which spares two changes of goroutine.
-func (l *Ledger) work(ctx context.Context) {
-	if !l.begun() {
+// commitLoop makes one batch after another durable, until Close.
+func (l *Ledger) commitLoop() {
+	defer close(l.stopped)
+	for range l.kick {
+		l.commitNext()
+	}
+	l.commitNext()
+}
+
+func (l *Ledger) commitNext() {
+	b := l.takeBatch()
+	if len(b.frames) == 0 {
 		return
 	}
-	if ctx.Done() != nil || l.commitNext() {
-		go l.commitAll()
-	}
-}
-
-// begun makes the caller the one that commits, unless there is one.
-func (l *Ledger) begun() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.committing {
-		return false
-	}
-	l.committing = true
-	return true
-}
-
-func (l *Ledger) commitAll() {
-	for l.commitNext() {
-	}
-}
-
-// commitNext makes the next batch durable. It reports whether there is more to do;
-// otherwise another may commit.
-func (l *Ledger) commitNext() bool {
-	if b := l.takeBatch(); len(b.frames) > 0 {
-		l.commitBatch(b)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.committing = len(l.batch.frames) > 0
-	if !l.committing {
-		l.idle.Broadcast()
-	}
-	return l.committing
-}
-
-func (l *Ledger) commitBatch(b *batch) {
 	if err := l.store.commit(b); err != nil {
 		b.finish(l.fail(err))
 		return

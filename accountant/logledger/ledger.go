@@ -46,8 +46,8 @@ type Options struct {
 // Its methods are safe for concurrent use.
 type Ledger struct {
 	// The files' state, at and checkpoint count all admitted entries, the
-	// undurable ones too, under mu. Their store belongs to who set committing, and to
-	// Close in the end.
+	// undurable ones too, under mu. Their store is the committer's, and Close's
+	// after stopped.
 	files
 	now   func() time.Time
 	boot  string // the run
@@ -57,9 +57,9 @@ type Ledger struct {
 	batch  *batch // to be written next
 	err    error  // of every call, once the ledger failed or closed
 	failed bool
-	// committing is set while somebody makes batches durable; idle is told when he is done.
-	committing bool
-	idle       sync.Cond
+
+	kick    chan struct{} // tells the committer that the batch has entries
+	stopped chan struct{} // closed when the committer has ended
 
 	closing  sync.Once
 	closeErr error
@@ -174,12 +174,9 @@ func (l *Ledger) close() error {
 		}
 		l.err = fmt.Errorf("%w: it is closed", accountant.ErrUnavailable)
 	}
-	for l.committing {
-		l.idle.Wait()
-	}
-	l.committing = true // nothing is admitted any more, so nobody else will
+	close(l.kick) // no call sends on it once l.err is set
 	l.mu.Unlock()
-	l.commitAll()
+	<-l.stopped
 	var err error
 	if !l.failed {
 		err = l.store.mark.sync()

@@ -1,7 +1,6 @@
 package logledger_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -298,7 +297,7 @@ func benchmarkCharge(b *testing.B, clients int) {
 	b.SetParallelism(max(1, clients/runtime.GOMAXPROCS(0)))
 	if clients == 1 {
 		for b.Loop() {
-			if _, err := l.Charge(context.WithoutCancel(b.Context()), c); err != nil {
+			if _, err := l.Charge(b.Context(), c); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -306,7 +305,7 @@ func benchmarkCharge(b *testing.B, clients int) {
 	}
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			if _, err := l.Charge(context.WithoutCancel(b.Context()), c); err != nil {
+			if _, err := l.Charge(b.Context(), c); err != nil {
 				b.Error(err)
 				return
 			}

@@ -38,9 +38,8 @@ func open(ctx context.Context, d disk, limits []accountant.Limit, o Options) (*L
 		files: files{log: o.Log, disk: d},
 		now:   o.Now,
 		boot:  rand.Text(), every: uint64(max(0, o.CheckpointEvery)),
-		batch: newBatch(),
+		batch: newBatch(), kick: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
-	l.idle.L = &l.mu
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -53,6 +52,7 @@ func open(ctx context.Context, d disk, limits []accountant.Limit, o Options) (*L
 	if err := l.begin(ctx, limits, o.Create); err != nil {
 		return nil, errors.Join(err, l.closeFiles())
 	}
+	go l.commitLoop()
 	return l, nil
 }
 
