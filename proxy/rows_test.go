@@ -24,7 +24,7 @@ func testWithoutRows(t *testing.T, w *world) {
 		}
 		must(t, ana, "SET dp.rows = none")
 		for sql, want := range map[string]int{
-			"SELECT id, lower(sex) AS n FROM patients LIMIT 1":   2,
+			"SELECT id, lower(sex) AS n FROM patients LIMIT 1":    2,
 			"SELECT p.id, count(*) FROM patients p GROUP BY p.id": 2,
 			"EXECUTE rows":                               2,
 			"EXPLAIN EXECUTE rows":                       -1,
@@ -35,7 +35,7 @@ func testWithoutRows(t *testing.T, w *world) {
 			"SELECT id FROM patients UNION ALL SELECT 1": -1,
 			"DELETE FROM patients":                       -1,
 			"WITH d AS (DELETE FROM hospitals RETURNING 1) SELECT p.id FROM patients p": -1,
-			"SELECT (SELECT sex FROM patients LIMIT 1)":                                -1,
+			"SELECT (SELECT sex FROM patients LIMIT 1)":                                 -1,
 		} {
 			checkRows(t, ana, mode, sql, want)
 		}
