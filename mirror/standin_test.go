@@ -95,8 +95,8 @@ func TestStandIns(t *testing.T) {
 func checkWarnings(t *testing.T, report []string) {
 	var got []string
 	for _, r := range report {
-		if strings.HasPrefix(r, mirror.Warning) {
-			got = append(got, strings.TrimPrefix(r, mirror.Warning))
+		if w, ok := strings.CutPrefix(r, mirror.Warning); ok {
+			got = append(got, w)
 		}
 	}
 	slices.Sort(got)
