@@ -17,6 +17,8 @@ func (n Name) String() string { return n.Schema + "." + n.Name }
 type Schema struct {
 	Tables map[Name]*Table
 	Types  map[Name]*Type // types made by users that the tables use
+	// Collations are those of columns that not every server has.
+	Collations map[Name]*Collation
 	// ServerVersion is server_version_num of the real database.
 	ServerVersion int
 	Database      string
@@ -130,6 +132,16 @@ type Type struct {
 	Attributes []Column
 	// Multirange is the type that Postgres made with a range.
 	Multirange Name
+}
+
+// A Collation was made by a user, or from the locales of the server's system.
+type Collation struct {
+	Name          Name
+	Provider      byte // pg_collation.collprovider: 'c' libc, 'i' ICU, 'b' Postgres itself
+	Deterministic bool
+	// Collate and Ctype are the locales of libc; the other providers have Locale, and ICU
+	// may have Rules.
+	Collate, Ctype, Locale, Rules string
 }
 
 // A Definition is a constraint or an index with the text that Postgres prints of it, and

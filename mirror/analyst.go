@@ -51,16 +51,14 @@ func (p Plan) roleObjects() []object {
 
 // grantObjects let each analyst connect, make temporary tables, use the schemas, read
 // the public tables, the views of dp and the named protected tables, and nothing else.
-func (p Plan) grantObjects(database string) []object {
-	schemas := map[string]bool{reserved: true}
-	for _, n := range p.names() {
-		schemas[n.Schema] = true
-	}
+func (p Plan) grantObjects(of *catalog.Schema, database string) []object {
+	schemas := append(p.schemas(of), reserved)
+	slices.Sort(schemas)
 	var objects []object
 	for _, a := range p.Analysts {
 		objects = append(objects, grantObject(a.Name, "CONNECT, TEMPORARY ON DATABASE "+ident(database), key{}, fmt.Sprintf(
 			"pg_database o, aclexplode(o.datacl) x WHERE x.privilege_type = 'TEMPORARY' AND o.datname = %s", literal(database))))
-		for _, s := range slices.Sorted(maps.Keys(schemas)) {
+		for _, s := range schemas {
 			objects = append(objects, grantObject(a.Name, "USAGE ON SCHEMA "+ident(s), key{"schema", s}, fmt.Sprintf(
 				"pg_namespace o, aclexplode(o.nspacl) x WHERE x.privilege_type = 'USAGE' AND o.nspname = %s", literal(s))))
 		}

@@ -11,7 +11,7 @@
 //
 // Schemas, tables (partitioned tables, listed partitions and public views as plain
 // tables), views over protected tables (without their definitions, unless the policy
-// shows them), columns with type, typmod, collation, NOT NULL and whether they are
+// shows them), columns with type, typmod, collation (those made by users too), NOT NULL and whether they are
 // identity, serial (from sequences that begin at 1) or generated columns (without the
 // expression), unique and foreign keys, indexes whose text holds names alone,
 // enum, domain, composite and range types, and the rows of public tables. Nothing
@@ -19,6 +19,12 @@
 // their bounds, function bodies, row security texts and the enum labels that the policy
 // does not list may all hold data, or say something about it, so they stay upstream. A
 // comment on the mirror shows the policy.
+//
+// What the server of the mirror cannot have, [Sync] does without, and says so: a column of a
+// type that is not there is a text, without the keys and indexes that are about it, and so is
+// a range whose values it cannot order; a collation that it cannot make compares as its
+// database does; an index that it cannot make is left out. What is proved
+// and refused goes by the real database alone.
 //
 // A column that the policy hides does not exist on the mirror: tables are made without it,
 // and without the keys, foreign keys and indexes that are about it and the types that nothing

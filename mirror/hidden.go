@@ -61,26 +61,35 @@ func (p Plan) visible(s *catalog.Schema) *catalog.Schema {
 
 func (p Plan) visibleTable(t *catalog.Table) *catalog.Table {
 	names := p.hidden(t.Name)
-	hides := func(columns, of []string) bool {
-		return slices.ContainsFunc(columns, func(c string) bool { return slices.Contains(of, c) })
-	}
-	about := func(d catalog.Definition) bool { return hides(d.Columns, names) }
-	rest := *t
+	rest := apart(t, p.hidden)
 	rest.Columns = nil
 	for _, c := range t.Columns {
-		c.Generated = c.Generated && !hides(c.From, names)
+		c.Generated = c.Generated && !anyOf(c.From, names)
 		if !slices.Contains(names, c.Name) {
 			rest.Columns = append(rest.Columns, c)
 		}
 	}
+	return rest
+}
+
+func anyOf(columns, of []string) bool {
+	return slices.ContainsFunc(columns, func(c string) bool { return slices.Contains(of, c) })
+}
+
+// apart returns the table without the keys, indexes and foreign keys that are about one of
+// some columns of their relations.
+func apart(t *catalog.Table, of func(catalog.Name) []string) *catalog.Table {
+	names := of(t.Name)
+	about := func(d catalog.Definition) bool { return anyOf(d.Columns, names) }
+	rest := *t
 	rest.Keys = slices.DeleteFunc(slices.Clone(t.Keys), func(k catalog.Key) bool {
 		gone := func(d catalog.Definition) bool { return d.Name == k.Name && about(d) }
-		return hides(k.Columns, names) || slices.ContainsFunc(slices.Concat(t.Constraints, t.Indexes), gone)
+		return anyOf(k.Columns, names) || slices.ContainsFunc(slices.Concat(t.Constraints, t.Indexes), gone)
 	})
 	rest.Constraints = slices.DeleteFunc(slices.Clone(t.Constraints), about)
 	rest.Indexes = slices.DeleteFunc(slices.Clone(t.Indexes), about)
 	rest.Foreign = slices.DeleteFunc(slices.Clone(t.Foreign), func(f catalog.ForeignKey) bool {
-		return hides(f.Columns, names) || hides(f.Target, p.hidden(f.References))
+		return anyOf(f.Columns, names) || anyOf(f.Target, of(f.References))
 	})
 	return &rest
 }

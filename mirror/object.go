@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // A key identifies an object of the mirror.
@@ -29,11 +31,25 @@ type object struct {
 	// adopt keeps an existing object that is ours although this database has no
 	// record of it: roles belong to the whole server.
 	adopt bool
+	// otherwise is made where the server cannot make create, for want of something that
+	// is not installed; loss says what is lost then.
+	otherwise, loss string
+	// beside are made after create where the server can make them.
+	beside []definition
+	// warnings are reported when it is made.
+	warnings []string
 }
 
-// digest of the script, as dp.made records it.
+// A definition is a script for something of that name.
+type definition struct{ name, script string }
+
+// digest of the scripts, as dp.made records it.
 func (o object) digest() string {
-	sum := sha256.Sum256([]byte(o.create + "\x00" + o.drop))
+	scripts := []string{o.create, o.drop}
+	for _, d := range o.beside {
+		scripts = append(scripts, d.script)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(scripts, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -175,7 +191,7 @@ func (r *reconciler) make(ctx context.Context, o object) error {
 		return nil
 	}
 	if r.stale[o.key] {
-		if err := r.exec(ctx, o.key, o.create); err != nil {
+		if err := r.create(ctx, o); err != nil {
 			return err
 		}
 		verb := "create "
@@ -188,6 +204,62 @@ func (r *reconciler) make(ctx context.Context, o object) error {
 		ON CONFLICT (kind, name) DO NOTHING`, o.kind, o.name, o.digest(), o.drop, o.state)
 	return err
 }
+
+// create makes an object as far as the server can.
+func (r *reconciler) create(ctx context.Context, o object) error {
+	warnings := slices.Clone(o.warnings)
+	if o.otherwise == "" {
+		if err := r.exec(ctx, o.key, o.create); err != nil {
+			return err
+		}
+	} else {
+		why, err := r.attempt(ctx, o.key, o.create)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			warnings = append(warnings, fmt.Sprintf("%v: %s, as the mirror cannot make it: %s", o.key, o.loss, why))
+			if err := r.exec(ctx, o.key, o.otherwise); err != nil {
+				return err
+			}
+		}
+	}
+	for _, d := range o.beside {
+		why, err := r.attempt(ctx, o.key, d.script)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			warnings = append(warnings, fmt.Sprintf("%v: %s is left out, as the mirror cannot make it: %s", o.key, d.name, why))
+		}
+	}
+	for _, w := range warnings {
+		r.report(Warning + w)
+	}
+	return nil
+}
+
+// attempt runs a script, and undoes it where the server says that it cannot do such a
+// thing: why is what it says.
+func (r *reconciler) attempt(ctx context.Context, k key, script string) (why string, err error) {
+	savepoint, err := r.tx.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	err = r.exec(ctx, k, script)
+	if err == nil {
+		return "", savepoint.Commit(ctx)
+	}
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || !slices.Contains(cannot, refused.Code[:2]) {
+		return "", err
+	}
+	return refused.Message, savepoint.Rollback(ctx)
+}
+
+// cannot are the classes of the errors of a server that lacks something: 0A is a feature
+// that is not supported, 22 a parameter that has no such value, 42 a name that is not known.
+var cannot = []string{"0A", "22", "42"}
 
 // exec runs a script of several statements.
 func (r *reconciler) exec(ctx context.Context, k key, script string) error {

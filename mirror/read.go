@@ -58,7 +58,7 @@ func (p Plan) read(ctx context.Context, tx pgx.Tx) (*catalog.Schema, error) {
 	if err := r.tables(ctx, p.names()); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{r.columns, r.keys, r.constraints, r.indexes, r.sorted, r.foreignKeys, r.links, r.partitions, r.views, r.reads, r.fingerprints} {
+	for _, step := range []func(context.Context) error{r.columns, r.collations, r.keys, r.constraints, r.indexes, r.sorted, r.foreignKeys, r.links, r.partitions, r.views, r.reads, r.fingerprints} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -18,13 +18,13 @@ func (p Plan) objects(s *catalog.Schema, database string) ([]object, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(p.roleObjects(), backstopObjects(), p.schemaObjects(), types)
+	all := slices.Concat(p.roleObjects(), backstopObjects(), p.schemaObjects(s), p.collationObjects(s), types)
 	protected := map[catalog.Name]bool{}
 	for _, t := range p.Protected {
 		protected[t.Name] = true
 	}
 	for _, n := range p.tables() {
-		all = append(all, tableObject(s.Tables[n], s.Types, protected[n]))
+		all = append(all, tableObject(s.Tables[n], s, protected[n]))
 	}
 	for _, n := range p.tables() {
 		all = append(all, foreignKeyObjects(s, s.Tables[n])...)
@@ -36,16 +36,27 @@ func (p Plan) objects(s *catalog.Schema, database string) ([]object, error) {
 	for _, v := range p.Views {
 		all = append(all, v.commentObject())
 	}
-	return append(all, p.grantObjects(database)...), nil
+	return append(all, p.grantObjects(s, database)...), nil
 }
 
-func (p Plan) schemaObjects() []object {
+// schemas returns those of all relations, types and collations.
+func (p Plan) schemas(s *catalog.Schema) []string {
+	names := slices.AppendSeq(p.names(), maps.Keys(s.Types))
+	for _, l := range p.usedCollations(s) {
+		names = append(names, l.Name)
+	}
 	schemas := map[string]bool{}
-	for _, n := range p.names() {
+	for _, n := range names {
 		schemas[n.Schema] = true
 	}
+	delete(schemas, "pg_catalog")
+	delete(schemas, reserved)
+	return slices.Sorted(maps.Keys(schemas))
+}
+
+func (p Plan) schemaObjects(of *catalog.Schema) []object {
 	var objects []object
-	for _, s := range slices.Sorted(maps.Keys(schemas)) {
+	for _, s := range p.schemas(of) {
 		if s == "public" {
 			continue // every database has it
 		}
@@ -63,13 +74,13 @@ func tableKey(n catalog.Name) key { return key{"table", n.String()} }
 
 // tableObject is a plain table with the columns, keys and indexes of t. Its state compares
 // the columns too, so that a hand-made change does not last.
-func tableObject(t *catalog.Table, types map[catalog.Name]*catalog.Type, protected bool) object {
+func tableObject(t *catalog.Table, s *catalog.Schema, protected bool) object {
 	parts, shape := make([]string, 0, len(t.Columns)), make([]string, 0, len(t.Columns))
 	o := object{key: tableKey(t.Name)}
 	for _, c := range t.Columns {
 		parts = append(parts, columnSQL(c, protected))
 		shape = append(shape, fmt.Sprintf("%s %s %t", c.Name, c.Type.Display, c.NotNull))
-		o.needs = append(o.needs, typesIn(c.Type.Display, types)...)
+		o.needs = append(o.needs, neededBy(c, s)...)
 	}
 	for _, c := range t.Constraints {
 		parts = append(parts, "CONSTRAINT "+ident(c.Name)+" "+c.Text)
@@ -79,7 +90,7 @@ func tableObject(t *catalog.Table, types map[catalog.Name]*catalog.Type, protect
 		name, strings.Join(parts, ",\n  "), name, Owner)
 	o.create += serialsSQL(t)
 	for _, i := range t.Indexes {
-		o.create += i.Text + ";\n"
+		o.beside = append(o.beside, definition{"index " + i.Name, i.Text})
 	}
 	if protected {
 		o.create += backstopSQL(t.Name)
@@ -132,6 +143,15 @@ func serialsSQL(t *catalog.Table) string {
 			sequence, typ, Owner, qualified(t.Name), ident(c.Name), literal(sequence))
 	}
 	return sql.String()
+}
+
+// neededBy returns the keys of the user types and of the collation of a column.
+func neededBy(c catalog.Column, s *catalog.Schema) []key {
+	keys := typesIn(c.Type.Display, s.Types)
+	if s.Collations[c.Collation] != nil {
+		keys = append(keys, collationKey(c.Collation))
+	}
+	return keys
 }
 
 // typesIn returns the keys of the user types that a type's text mentions, as itself

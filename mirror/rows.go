@@ -83,11 +83,15 @@ func copyTable(ctx context.Context, from, to pgx.Tx, t *catalog.Table) (int64, e
 	return tag.RowsAffected(), err
 }
 
+// textOID is the OID of type text on every server.
+const textOID = 25
+
 // format is binary unless a value would carry a type's OID, which differs between
-// the servers for types made by users: arrays and composites of them.
+// the servers for types made by users: arrays and composites of them; or where a text
+// stands in for another type.
 func format(t *catalog.Table) string {
 	for _, c := range t.Columns {
-		if c.Type.BaseOID >= firstUserOID && c.Type.Kind != 'e' {
+		if c.Type.BaseOID >= firstUserOID && c.Type.Kind != 'e' || c.Type.Display == standIn && c.Type.OID != textOID {
 			return "text"
 		}
 	}

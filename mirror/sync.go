@@ -18,6 +18,10 @@ const (
 	undefinedTable   = "42P01"
 )
 
+// Warning begins what Sync reports of something that the mirror's server cannot have as the
+// real one has it: a collation, an index, a type. It is said when the thing is made.
+const Warning = "warning: "
+
 // Sync makes the mirror as the plan and the upstream catalogue say, copies the rows
 // of public tables, and proves that no protected relation can be read. It reports
 // each change. What is as it should be keeps its OID and its rows: a second run writes
@@ -113,10 +117,16 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	if err != nil {
 		return err
 	}
-	shown := plan.visible(schema)
+	shown, warnings, err := plan.standIns(ctx, to, plan.visible(schema))
+	if err != nil {
+		return err
+	}
 	objects, err := plan.objects(shown, database)
 	if err != nil {
 		return err
+	}
+	for i := range objects {
+		objects[i].warnings = warnings[objects[i].key]
 	}
 	if err := harden(ctx, to, sameServer, report); err != nil {
 		return err

@@ -151,6 +151,11 @@ func compositeObject(t *catalog.Type, types map[catalog.Name]*catalog.Type) obje
 // rangeObject leaves out the functions of a range: they compute on values.
 func rangeObject(t *catalog.Type, types map[catalog.Name]*catalog.Type) object {
 	o := typeObject(t.Name, "TYPE", fmt.Sprintf("AS RANGE (SUBTYPE = %s, MULTIRANGE_TYPE_NAME = %s)", t.Base.Display, qualified(t.Multirange)))
+	o.drop += fmt.Sprintf(";\nDROP TYPE IF EXISTS %s CASCADE", qualified(t.Multirange))
+	for _, n := range []catalog.Name{t.Name, t.Multirange} {
+		o.otherwise += fmt.Sprintf("CREATE DOMAIN %[1]s AS %[2]s;\nALTER DOMAIN %[1]s OWNER TO %[3]s;\n", qualified(n), standIn, Owner)
+	}
+	o.loss = "it is a text"
 	o.needs = typesIn(t.Base.Display, types)
 	return o
 }

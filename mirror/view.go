@@ -138,20 +138,20 @@ func (p Plan) relationKey(n catalog.Name) key {
 func (p Plan) viewObjects(s *catalog.Schema) []object {
 	var objects []object
 	for _, v := range p.Views {
-		objects = append(objects, p.viewObject(v, s.Tables[v.Name], s.Types))
+		objects = append(objects, p.viewObject(v, s.Tables[v.Name], s))
 	}
 	return afterNeeds(objects)
 }
 
 // viewObject is a view with the columns of t. Either way it runs with the rights of
 // whoever reads it, so that the row security of what it reads holds for him too.
-func (p Plan) viewObject(v View, t *catalog.Table, types map[catalog.Name]*catalog.Type) object {
+func (p Plan) viewObject(v View, t *catalog.Table, s *catalog.Schema) object {
 	name := qualified(v.Name)
 	o := object{key: viewKey(v.Name), needs: []key{protectedFunction}}
 	var columns, shape []string
 	for _, c := range t.Columns {
 		columns, shape = append(columns, c.Name), append(shape, c.Name+" "+c.Type.Display)
-		o.needs = append(o.needs, typesIn(c.Type.Display, types)...)
+		o.needs = append(o.needs, neededBy(c, s)...)
 	}
 	query := stubSQL(t)
 	if v.Shown && len(v.Hidden) == 0 {
@@ -160,8 +160,14 @@ func (p Plan) viewObject(v View, t *catalog.Table, types map[catalog.Name]*catal
 			o.needs = append(o.needs, p.relationKey(n))
 		}
 	}
-	o.create = fmt.Sprintf("CREATE VIEW %s (%s) WITH (security_invoker = true) AS\n%s;\nALTER VIEW %s OWNER TO %s;\n",
-		name, idents(columns), query, name, Owner)
+	as := func(query string) string {
+		return fmt.Sprintf("CREATE VIEW %s (%s) WITH (security_invoker = true) AS\n%s;\nALTER VIEW %s OWNER TO %s;\n",
+			name, idents(columns), query, name, Owner)
+	}
+	o.create = as(query)
+	if v.Shown {
+		o.otherwise, o.loss = as(stubSQL(t)), "its definition is not shown"
+	}
 	o.drop = fmt.Sprintf("DROP VIEW %s CASCADE", name)
 	o.state = fmt.Sprintf(`SELECT c.relowner::regrole::text, c.reloptions @> '{security_invoker=true}'
 			AND %[2]s = coalesce((SELECT string_agg(format('%%s %%s', attname, format_type(atttypid, atttypmod)), E'\n' ORDER BY attnum)

@@ -13,8 +13,9 @@ import (
 // with them, under every condition over them alone. ok is false if one of the columns is
 // not public. The columns are called as in the source itself.
 //
-// A relation that is kept for an outer join shows all its rows; the rows of its
-// nullable side show NULL as well, which the columns tell (NotNull).
+// The nullable side of an outer join shows NULL as well, in all its columns at once. Where
+// protected rows decide which rows have a match, both are among the values: with and
+// without. Rows that a condition takes out of either are in neither.
 func (s *source) publicPart(w *scalar.Writer, cols []*scalar.Column) (from, where string, ok bool, err error) {
 	d := &domain{w: w, constants: s.b.q.constants, wanted: map[*relation][]*scalar.Column{}}
 	for _, c := range cols {
@@ -29,7 +30,8 @@ func (s *source) publicPart(w *scalar.Writer, cols []*scalar.Column) (from, wher
 	if err != nil || from == "" || d.failed {
 		return "", "", false, err
 	}
-	return from, d.where(slices.Concat(conds, d.inside(s.where))), true, nil
+	where, _ = d.where(slices.Concat(conds, d.inside(s.where)))
+	return from, where, true, nil
 }
 
 // A domain is a source without its protected relations.
@@ -39,6 +41,8 @@ type domain struct {
 	// wanted are the relations that are kept and the columns of theirs that are shown.
 	wanted map[*relation][]*scalar.Column
 	failed bool
+	// doubled counts the outer joins that are written with and without a match.
+	doubled int
 }
 
 // connect keeps every public relation that an equality connects with one that is kept, and
@@ -145,22 +149,39 @@ func (d *domain) covers(c condition) bool {
 	return true
 }
 
+// has reports whether the column is in what is written.
 func (d *domain) has(c *scalar.Column) bool {
-	for r := range d.wanted {
-		if !r.protected() && slices.Contains(r.columns, c) {
+	for r, shown := range d.wanted {
+		if r.protected() && slices.Contains(shown, c) || !r.protected() && slices.Contains(r.columns, c) {
 			return true
 		}
 	}
 	return false
 }
 
+// inside returns what the conditions say about what is written alone. A column that equals
+// one that is not written is at least not NULL.
 func (d *domain) inside(conds []condition) []condition {
-	return slices.DeleteFunc(slices.Clone(conds), func(c condition) bool { return !d.covers(c) })
+	var in []condition
+	for _, c := range conds {
+		if d.covers(c) {
+			in = append(in, c)
+			continue
+		}
+		for _, p := range equalities([]condition{c}) {
+			for _, col := range []*scalar.Column{p.a, p.b} {
+				if d.has(col) && !col.NotNull {
+					in = append(in, condition{x: scalar.NotNull(col)})
+				}
+			}
+		}
+	}
+	return in
 }
 
 // where writes conditions as the client meant them. One that only the protected database
-// can evaluate is left out: there are more groups then, not fewer.
-func (d *domain) where(conds []condition) string {
+// can evaluate is left out, and whole is false: there are more groups then, not fewer.
+func (d *domain) where(conds []condition) (sql string, whole bool) {
 	var parts []string
 	for _, c := range conds {
 		if sql, ok := scalar.Native(c.x, func(c *scalar.Column) string { return c.SQL }, d.constants); ok {
@@ -168,9 +189,9 @@ func (d *domain) where(conds []condition) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "TRUE"
+		return "TRUE", len(conds) == 0
 	}
-	return strings.Join(parts, " AND ")
+	return strings.Join(parts, " AND "), len(parts) == len(conds)
 }
 
 // node writes what is kept of an item; conds must hold on what is written.
@@ -198,12 +219,32 @@ func (d *domain) node(n node) (text string, conds []condition, err error) {
 		return left, lc, nil
 	case right == "":
 		return left, slices.Concat(lc, kept), nil
+	case j.outer:
+		return d.outerJoin(j, left, right, rc), lc, nil
 	case left == "":
 		return right, slices.Concat(rc, kept), nil
-	case j.outer || j.declares:
-		return left + "\n  LEFT JOIN " + right + " ON " + d.where(slices.Concat(rc, kept)), lc, nil
+	case j.declares:
+		on, _ := d.where(slices.Concat(rc, kept))
+		return left + "\n  LEFT JOIN " + right + " ON " + on, lc, nil
 	}
 	return left + "\n  CROSS JOIN " + right, slices.Concat(lc, rc, kept), nil
+}
+
+// outerJoin writes a join that keeps the rows of its left side, of which nothing may be
+// written. Each has its matches, and none where public rows alone do not decide that.
+func (d *domain) outerJoin(j *joined, left, right string, below []condition) string {
+	on, whole := d.where(slices.Concat(below, d.inside(j.on)))
+	r, single := j.right.(*relation)
+	outside := func(c condition) bool { return !d.covers(c) }
+	if left != "" && whole && single && !r.protected() && !slices.ContainsFunc(j.on, outside) {
+		return left + "\n  LEFT JOIN " + right + " ON " + on
+	}
+	d.doubled++
+	m := "m" + strconv.Itoa(d.doubled)
+	if left != "" {
+		left += "\n  CROSS JOIN "
+	}
+	return left + "(VALUES (TRUE), (FALSE)) AS " + m + "(matched)\n  LEFT JOIN " + right + " ON " + m + ".matched AND " + on
 }
 
 // relation writes a public relation, or the public part of a derived table.

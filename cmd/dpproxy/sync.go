@@ -26,7 +26,9 @@ func (c *syncCommand) Run(ctx context.Context) error {
 	}
 	changes := 0
 	err = s.sync(ctx, func(change string) {
-		changes++
+		if !strings.HasPrefix(change, mirror.Warning) {
+			changes++
+		}
 		fmt.Println(change)
 	})
 	if err == nil {

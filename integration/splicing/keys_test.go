@@ -148,6 +148,7 @@ var joins = []string{
 	"people p JOIN kinds k ON p.kind = k.kind",
 	"kinds k LEFT JOIN people p ON p.kind = k.kind",
 	"people p JOIN (SELECT * FROM kinds WHERE kind > 0) k ON p.kind = k.kind",
+	"people p LEFT JOIN kinds k ON p.kind = k.kind AND k.kind < 5",
 }
 
 // TestPublicKeys groups by keys of each type and wants the rows that Postgres gives, shown

@@ -36,8 +36,11 @@ func (a *above) rows() (with, from string, keys scope) {
 		from = "places l JOIN people p ON p.place = l.place"
 		keys = append(slices.Clone(keys), column{name: "l.zone", kind: text})
 	case 2:
-		from = "(SELECT * FROM people) AS p"
+		from = one(a.Generator, "people LEFT JOIN places l ON l.place = people.place AND l.place < 3", "places l RIGHT JOIN people p ON l.place = p.place AND l.label = 'Place 1'")
+		keys = append(slices.Clone(keys), column{name: "l.zone", kind: text}, column{name: "l.label", kind: text}, column{name: "coalesce(l.zone, 'none')", kind: text}, column{name: "l.best", kind: mood})
 	case 3:
+		from = "(SELECT * FROM people) AS p"
+	case 4:
 		with, from = "WITH w AS (SELECT * FROM people WHERE n > 0) ", "w"
 	default:
 		from = one(a.Generator, "people", "people AS p", "public.people", "ONLY people")

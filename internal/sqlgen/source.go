@@ -26,7 +26,7 @@ func (g *Generator) source(s *Schema, depth int) source {
 	if depth > 0 && g.chance(45) {
 		return one(g, g.derived, g.common, g.union, g.perUnit)(s, depth-1)
 	}
-	return one(g, g.single, g.single, g.withPublic, g.onUnit, g.alongPath, g.toItself, g.publicFirst)(s)
+	return one(g, g.single, g.single, g.withPublic, g.publicOuter, g.publicBelow, g.onUnit, g.alongPath, g.toItself, g.publicFirst)(s)
 }
 
 func (g *Generator) single(s *Schema) source {
@@ -48,6 +48,45 @@ func (g *Generator) withPublic(s *Schema) source {
 	}
 	src.feature = "public " + join
 	return src
+}
+
+// publicOuter keeps rows without a public one: by one join or two, written either way
+// round, with a condition in ON and one above.
+func (g *Generator) publicOuter(s *Schema) source {
+	src := source{cols: tableScope(s.events, "e"), units: []string{"e.uid"}, keysOnly: tableScope(s.places, "l"), feature: "public outer"}
+	on := " ON l.place = " + one(g, "e.place", "e.place", "e.n") + one(g, "", "", " AND l.fee > 1", " AND l.zone = 'hill'", " AND e.n > 1", " AND l.fee < e.n")
+	src.from = one(g, "events e LEFT JOIN places l", "places l RIGHT JOIN events e") + on
+	if g.chance(35) {
+		src.feature = "public outer twice"
+		other := " JOIN places o ON o.place = " + one(g, "e.n", "e.place + 1", "l.fee", "l.fee + 1") + one(g, "", " AND o.fee > 1", " AND o.zone = l.zone")
+		src.from += " " + one(g, "LEFT", "LEFT", "INNER") + other
+		src.cols = append(src.cols, tableScope(s.places, "o")...)
+	}
+	if g.chance(40) {
+		src.where = one(g, "l.zone IS NULL", "l.fee IS NOT NULL", "l.zone = 'hill'", "l.zone <> 'hill' OR l.zone IS NULL", "l.place = e.place", "l.fee <= e.n", "coalesce(l.fee, 7) > 2")
+	}
+	return src
+}
+
+// publicBelow hides such a join in a derived table, which shows the public columns.
+func (g *Generator) publicBelow(s *Schema) source {
+	src := g.publicOuter(s)
+	inner := "SELECT e.uid AS u, e.day AS c1, e.n AS c2, l.zone AS zone, l.fee AS fee FROM " + src.from + g.whereClause(src)
+	cols := scope{
+		{name: "c1", kind: date, typ: "date", low: "2020-01-01", high: "2020-12-31"},
+		{name: "c2", kind: integer, low: "0", high: "1"},
+		{name: "zone", kind: text, typ: "text"},
+		{name: "fee", kind: integer, typ: "int"},
+	}
+	below := source{cols: cols.as("d"), units: []string{"d.u"}, feature: src.feature + " below"}
+	if g.chance(40) {
+		below.where = one(g, "d.zone IS NULL", "d.fee IS NOT NULL", "d.zone = 'hill'", "d.fee < d.c2")
+	}
+	below.from = "(" + inner + ") d"
+	if g.chance(50) {
+		below.with, below.from = "WITH w AS ("+inner+") ", "w d"
+	}
+	return below
 }
 
 func (g *Generator) onUnit(s *Schema) source {

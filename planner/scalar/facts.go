@@ -44,6 +44,9 @@ func shared(branches []Expr) []Expr {
 	return common
 }
 
+// NotNull returns column IS NOT NULL.
+func NotNull(c *Column) Expr { return &null{boolean(0), &Ref{Column: c}, true} }
+
 // Equality returns the columns of a condition a = b that compares them as they are, by
 // an equality that means the same value: of one type, or of two integer types, or
 // of text and varchar in one deterministic collation.

@@ -1,0 +1,106 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
+)
+
+// standIn is the type of what has a type that the mirror lacks: every value has a text.
+const standIn = "text"
+
+// A replacer puts texts in the places of types that the mirror neither has nor is given,
+// such as those of an extension that is not installed there.
+type replacer struct {
+	lacking []string
+	// warnings say what was replaced, by the object that it is part of.
+	warnings map[key][]string
+}
+
+// standIns returns the schema with texts for lacking types, and what to say of it. Keys and
+// indexes that are about such a column are left out: of texts they would say something else.
+func (p Plan) standIns(ctx context.Context, to pgx.Tx, s *catalog.Schema) (*catalog.Schema, map[key][]string, error) {
+	lacking, err := p.lackingTypes(ctx, to, s)
+	if err != nil || len(lacking) == 0 {
+		return s, nil, err
+	}
+	r := &replacer{lacking, map[key][]string{}}
+	rest := *s
+	rest.Tables, rest.Types = map[catalog.Name]*catalog.Table{}, map[catalog.Name]*catalog.Type{}
+	for n, t := range s.Types {
+		made := *t
+		r.replace(typeKey(n), "what it is made of", &made.Base)
+		made.Attributes, _ = r.columns(typeKey(n), t.Attributes)
+		rest.Types[n] = &made
+	}
+	replaced := map[catalog.Name][]string{}
+	for n, t := range s.Tables {
+		made := *t
+		made.Columns, replaced[n] = r.columns(p.relationKey(n), t.Columns)
+		rest.Tables[n] = &made
+	}
+	for n, t := range rest.Tables {
+		rest.Tables[n] = apart(t, func(n catalog.Name) []string { return replaced[n] })
+	}
+	return &rest, r.warnings, nil
+}
+
+// columns returns the columns with texts for lacking types, and the names of those.
+func (r *replacer) columns(of key, columns []catalog.Column) (made []catalog.Column, replaced []string) {
+	made = slices.Clone(columns)
+	for i := range made {
+		if r.replace(of, "column "+made[i].Name, &made[i].Type) {
+			replaced = append(replaced, made[i].Name)
+		}
+	}
+	return made, replaced
+}
+
+func (r *replacer) replace(of key, what string, t *catalog.TypeRef) bool {
+	if !slices.Contains(r.lacking, t.Display) {
+		return false
+	}
+	r.warnings[of] = append(r.warnings[of], fmt.Sprintf("%v: %s is of type %s, as the mirror has no type %s", of, what, standIn, t.Display))
+	t.Display = standIn
+	return true
+}
+
+// lackingTypes returns the texts of the types that are used, not made by us, and not on the
+// mirror. The type of a table's rows is as good as lacking: it comes and goes with the table.
+func (p Plan) lackingTypes(ctx context.Context, to pgx.Tx, s *catalog.Schema) ([]string, error) {
+	var used, lacking []string
+	use := func(t catalog.TypeRef) {
+		if t.Display != "" && len(typesIn(t.Display, s.Types)) == 0 {
+			used = append(used, t.Display)
+		}
+	}
+	for _, t := range s.Types {
+		use(t.Base)
+		for _, a := range t.Attributes {
+			use(a.Type)
+		}
+	}
+	for _, t := range s.Tables {
+		for _, c := range t.Columns {
+			use(c.Type)
+		}
+	}
+	for _, d := range used {
+		for n := range s.Tables {
+			if mentions(strings.ReplaceAll(d, `"`, ""), n) {
+				lacking = append(lacking, d)
+			}
+		}
+	}
+	rows, err := to.Query(ctx, "SELECT DISTINCT d FROM unnest($1::text[]) AS d WHERE to_regtype(d) IS NULL", used)
+	if err != nil {
+		return nil, err
+	}
+	others, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return append(lacking, others...), err
+}
