@@ -189,13 +189,16 @@ func compare(t *testing.T, sql string, direct, through answer) string {
 	}
 	only := func(sign string, a, b []string) {
 		left := slices.Clone(b)
+		var missing []string
 		for _, row := range a {
 			if i := slices.Index(left, row); i >= 0 {
 				left = slices.Delete(left, i, i+1)
 				continue
 			}
-			fmt.Fprintf(&out, "%s %s\n", sign, row)
+			missing = append(missing, fmt.Sprintf("%s %s\n", sign, row))
 		}
+		slices.Sort(missing) // without an order, Postgres's is that of OIDs
+		out.WriteString(strings.Join(missing, ""))
 	}
 	only("-", direct.rows, through.rows)
 	only("+", through.rows, direct.rows)
