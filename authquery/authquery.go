@@ -20,7 +20,7 @@ import (
 const (
 	// Deadline is how long one question may take, with the wait for a connection.
 	Deadline = 3 * time.Second
-	// connections are few: a question is a look at one row.
+	// connections of log-ins are few: a question is a look at one row.
 	connections = 4
 )
 
@@ -28,11 +28,12 @@ const (
 // valid. Nothing that it returned is kept: what changes in the database holds from the next
 // log-in on.
 type Query struct {
-	sql  string
-	pool *pgxpool.Pool
+	sql           string
+	logins, apart *pgxpool.Pool
 }
 
-// Open returns the query that sql is on the database of cfg. It connects when it is asked.
+// Open returns the query that sql is on the database of cfg. It connects when it is asked:
+// with four connections for log-ins, and one for what they must not hold up.
 //
 // Sessions read only, find nothing but pg_catalog without a schema, and give up when
 // [Deadline] is over.
@@ -50,12 +51,23 @@ func Open(ctx context.Context, cfg *pgxpool.Config, sql string) (*Query, error) 
 	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
 	cfg.AfterConnect = q.describe
 	var err error
-	q.pool, err = pgxpool.NewWithConfig(ctx, cfg)
-	return q, err
+	if q.logins, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+		return nil, err
+	}
+	one := cfg.Copy()
+	one.MaxConns = 1
+	if q.apart, err = pgxpool.NewWithConfig(ctx, one); err != nil {
+		q.logins.Close()
+		return nil, err
+	}
+	return q, nil
 }
 
 // Close ends the connections.
-func (q *Query) Close() { q.pool.Close() }
+func (q *Query) Close() {
+	q.logins.Close()
+	q.apart.Close()
+}
 
 // A FormError says what is wrong with the query itself.
 type FormError struct{ Reason string }
@@ -64,11 +76,11 @@ type FormError struct{ Reason string }
 func (e *FormError) Error() string { return e.Reason }
 
 // Check reports whether the database can be reached and takes the query: a [*FormError] if
-// it does not.
+// it does not. It does not wait for log-ins.
 func (q *Query) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, Deadline)
 	defer cancel()
-	return q.pool.Ping(ctx)
+	return q.apart.Ping(ctx)
 }
 
 // texts are the types that a role's name and a verifier may have.
@@ -100,13 +112,23 @@ func (q *Query) describe(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// Verifier returns what the query says of a role: empty if it has no row or several, NULL, or
-// a verifier that is valid no more. An error says that the database could not be asked,
-// whatever the role; where it refuses to answer, there is no verifier, and the reason says why.
+// Verifier returns, for a log-in, what the query says of a role: empty if it has no row or
+// several, NULL, or a verifier that is valid no more. An error says that the database could
+// not be asked, whatever the role, or a [*FormError] that it does not take the query any
+// more; where it refuses to answer for the role, there is no verifier, and the reason says why.
 func (q *Query) Verifier(ctx context.Context, role string) (verifier, reason string, err error) {
+	return q.verifier(ctx, q.logins, role)
+}
+
+// VerifierApart is Verifier for whoever administers dpproxy: it does not wait for log-ins.
+func (q *Query) VerifierApart(ctx context.Context, role string) (verifier, reason string, err error) {
+	return q.verifier(ctx, q.apart, role)
+}
+
+func (q *Query) verifier(ctx context.Context, pool *pgxpool.Pool, role string) (verifier, reason string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, Deadline)
 	defer cancel()
-	conn, err := q.pool.Acquire(ctx)
+	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return "", "", fmt.Errorf("authquery: %w", err)
 	}
@@ -115,10 +137,14 @@ func (q *Query) Verifier(ctx context.Context, role string) (verifier, reason str
 	if err != nil {
 		// What has been prepared may not fit any more.
 		_ = conn.Conn().Close(context.WithoutCancel(ctx))
-		if refused, ok := errors.AsType[*pgconn.PgError](err); ok && !unavailable(refused) {
-			return "", "Postgres refused the query with SQLSTATE " + refused.Code, nil
+		refused, ok := errors.AsType[*pgconn.PgError](err)
+		switch {
+		case !ok || unavailable(refused):
+			return "", "", fmt.Errorf("authquery: %w", err)
+		case misfit(refused):
+			return "", "", &FormError{refusal(refused)}
 		}
-		return "", "", fmt.Errorf("authquery: %w", err)
+		return "", refusal(refused), nil
 	}
 	verifier, reason = usable(rows, now)
 	return verifier, reason, nil
@@ -165,6 +191,17 @@ func usable(rows []found, now time.Time) (verifier, reason string) {
 
 // unavailable reports whether Postgres could not answer at all, whatever was asked: its class
 // is one of connections, resources, shutdown, timeouts and failures of the system.
-func unavailable(e *pgconn.PgError) bool {
-	return slices.ContainsFunc([]string{"08", "53", "57", "58", "XX"}, func(class string) bool { return strings.HasPrefix(e.Code, class) })
+func unavailable(e *pgconn.PgError) bool { return ofClass(e, "08", "53", "57", "58", "XX") }
+
+// misfit reports whether Postgres does not take the query, whatever was asked: a function that
+// was dropped, a right that was taken away, a statement that was prepared for what is not so
+// any more.
+func misfit(e *pgconn.PgError) bool { return ofClass(e, "0A", "26", "3F", "42") }
+
+func ofClass(e *pgconn.PgError, classes ...string) bool {
+	return slices.ContainsFunc(classes, func(class string) bool { return strings.HasPrefix(e.Code, class) })
 }
+
+// refusal says that Postgres refused the query, without its message, which a function may
+// have made of what it read.
+func refusal(e *pgconn.PgError) string { return "Postgres refused the query with SQLSTATE " + e.Code }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -122,6 +123,72 @@ func TestRefusals(t *testing.T) {
 	_, _, _ = q.Verifier(t.Context(), "ana") // what was prepared may not fit any more
 	if v, reason, err := q.Verifier(t.Context(), "ana"); v != "a" || err != nil {
 		t.Errorf("after a change of the table: %q (%s), %v", v, reason, err)
+	}
+}
+
+// TestMisfit changes the database so that it does not take the query any more: that is not
+// the fault of who asks.
+func TestMisfit(t *testing.T) {
+	s := start(t)
+	admin := connect(t, s)
+	create := `CREATE OR REPLACE FUNCTION public.verifier(name) RETURNS text LANGUAGE sql AS 'SELECT ''a''::text'`
+	run(t, admin, "CREATE ROLE low LOGIN; "+create)
+	cfg, err := pgxpool.ParseConfig(s.URL("postgres", "low"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := authquery.Open(t.Context(), cfg, "SELECT public.verifier($1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	for change, back := range map[string]string{
+		"DROP FUNCTION public.verifier":                          create,
+		"REVOKE EXECUTE ON FUNCTION public.verifier FROM PUBLIC": "GRANT EXECUTE ON FUNCTION public.verifier TO PUBLIC",
+		"REVOKE USAGE ON SCHEMA public FROM PUBLIC":              "GRANT USAGE ON SCHEMA public TO PUBLIC",
+		"ALTER SCHEMA public RENAME TO gone":                     "ALTER SCHEMA gone RENAME TO public",
+	} {
+		if v, _, err := q.Verifier(t.Context(), "ana"); v != "a" || err != nil {
+			t.Fatalf("before %s: %q, %v", change, v, err)
+		}
+		run(t, admin, change)
+		for range 2 { // on the connection from before, and on a new one
+			v, reason, err := q.Verifier(t.Context(), "ana")
+			if _, ok := errors.AsType[*authquery.FormError](err); !ok || v != "" || reason != "" {
+				t.Errorf("after %s: %q (%s), %v", change, v, reason, err)
+			}
+		}
+		run(t, admin, back)
+	}
+}
+
+// TestApart fills all connections of log-ins: whoever administers is answered all the same.
+func TestApart(t *testing.T) {
+	s := start(t)
+	admin := connect(t, s)
+	run(t, admin, "CREATE FUNCTION public.verifier(name) RETURNS text LANGUAGE sql VOLATILE AS 'SELECT CASE WHEN $1 = ''slow'' THEN pg_sleep(60)::text ELSE ''a'' END'")
+	q := open(t, s, "SELECT public.verifier($1)")
+	var all sync.WaitGroup
+	defer all.Wait()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	for range 20 {
+		all.Go(func() { _, _, _ = q.Verifier(ctx, "slow") })
+	}
+	begun := time.Now()
+	for n := 0; n < 4; {
+		if err := admin.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dpproxy' AND wait_event = 'PgSleep'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if time.Since(begun) > authquery.Deadline {
+			t.Fatal("log-ins do not take four connections")
+		}
+	}
+	if err := q.Check(t.Context()); err != nil {
+		t.Errorf("the check beside log-ins: %v", err)
+	}
+	if v, reason, err := q.VerifierApart(t.Context(), "ana"); v != "a" || err != nil {
+		t.Errorf("an administrator's question beside log-ins: %q (%s), %v", v, reason, err)
 	}
 }
 

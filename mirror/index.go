@@ -57,7 +57,18 @@ func (r *reader) sorted(ctx context.Context) error {
 
 // sortedIndex holds for an index i that has all rows in the order of its first column, as
 // Postgres compares it, and that can be used.
-const sortedIndex = `i.indisvalid AND i.indisready AND i.indislive AND i.indpred IS NULL AND i.indexprs IS NULL AND EXISTS (
+//
+// An index that was built while a transaction could still see rows as they had been before
+// an update (indcheckxmin) is left out by Postgres until the row of pg_index is older than
+// all that the transaction can see (TransactionXmin). That has no function: it is the xmin
+// of the snapshot, or older by what ended between a look at the catalogue and the snapshot,
+// such as while LOCK waited, which lock_timeout bounds. A margin of 100,000 transactions is
+// more than end in that time. As all of it depends on the snapshot and the catalogue alone,
+// equal snapshots decide alike.
+const sortedIndex = `i.indisvalid AND i.indisready AND i.indislive AND i.indpred IS NULL AND i.indexprs IS NULL
+	AND (NOT i.indcheckxmin OR pg_catalog.age(i.xmin) >
+		pg_catalog.age(pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::pg_catalog.xid) + 100000)
+	AND EXISTS (
 	SELECT FROM pg_catalog.pg_class r JOIN pg_catalog.pg_am m ON m.oid = r.relam
 	JOIN pg_catalog.pg_attribute f ON f.attrelid = i.indrelid AND f.attnum = i.indkey[0]
 	JOIN pg_catalog.pg_opclass o ON o.oid = i.indclass[0]

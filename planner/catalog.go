@@ -41,6 +41,8 @@ type table struct {
 	maxRows       int64
 	maxPartitions int64
 	source        *catalog.Table
+	// sorted are the indexes that plans may rely on.
+	sorted []catalog.Index
 }
 
 // column is a column with its policy.
@@ -208,6 +210,9 @@ func (c *checker) table(p *TablePolicy) {
 		return
 	}
 	t := &table{name: p.Name, public: p.Public, maxRows: p.MaxRows, maxPartitions: p.MaxPartitions, source: src}
+	if c.schema.ServerVersion >= indexVersion {
+		t.sorted = src.Sorted
+	}
 	if !p.Public {
 		c.protectable(p, src)
 	}

@@ -66,7 +66,7 @@ func clinicSchema() *catalog.Schema {
 			column("id", int4, true), column("name", text, true), column("region", text, true),
 		}},
 	}
-	s := &catalog.Schema{TimeZones: map[string]bool{"etc/utc": true}, PublicRows: map[catalog.Name]int64{name("hospitals"): 3}, Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{
+	s := &catalog.Schema{ServerVersion: 150000, TimeZones: map[string]bool{"etc/utc": true}, PublicRows: map[catalog.Name]int64{name("hospitals"): 3}, Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{
 		name("mood"): {Name: name("mood"), Kind: 'e', Labels: []string{"sad", "ok", "happy"}},
 	}}
 	for _, t := range tables {

@@ -7,6 +7,11 @@ import (
 	"dpproxy/catalog"
 )
 
+// indexVersion is the server_version_num from which plans rely on indexes. Before it, Postgres
+// changes the flags of an index in place, so that a snapshot does not tell what they are: a
+// check of the index in the snapshot of a read could be passed and the index not be used.
+const indexVersion = 140000
+
 // A Lookup is what a plan needs an index for: the rows of one unit are found by the column
 // of the table that names it. Which rows are found does not depend on the index, only how
 // long that takes.
@@ -88,7 +93,7 @@ func (t *table) unitIndex(columns []string) bool {
 	if c, ok := t.source.Column(t.unit.column); !ok || c.Type.Kind == 'd' {
 		return false
 	}
-	return slices.ContainsFunc(t.source.Sorted, func(i catalog.Index) bool {
+	return slices.ContainsFunc(t.sorted, func(i catalog.Index) bool {
 		return i.Columns[0] == t.unit.column && !slices.ContainsFunc(columns, func(c string) bool { return !slices.Contains(i.Columns, c) })
 	})
 }

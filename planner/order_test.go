@@ -116,6 +116,21 @@ func TestOrderedOtherwise(t *testing.T) {
 	}
 }
 
+// TestOldServer holds that plans rely on no index of a server that changes its flags in place.
+func TestOldServer(t *testing.T) {
+	conn := connect(t)
+	for version, want := range map[int]bool{130022: false, 140000: true} {
+		s := clinicSchema()
+		s.ServerVersion = version
+		s.Tables[name("visits")].Sorted = []catalog.Index{{Columns: []string{"patient_id"}}}
+		cat := checked(t, s)
+		p := plan(t, conn, cat, "SELECT sum(cost) FROM visits")
+		if got := lookups(p) > 0; got != want || len(cat.Lookups()) > 0 != want || len(p.Lookups()) > 0 != want {
+			t.Errorf("rows are looked up on %d: %t, want %t", version, got, want)
+		}
+	}
+}
+
 // lookups counts the reads of a plan that look rows up.
 func lookups(p bound) (n int) {
 	for _, part := range p.Blocks[0].Parts {

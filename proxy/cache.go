@@ -79,9 +79,9 @@ func (a *analysed) plan(values []scalar.Value, s planner.Settings) (*planner.Pla
 }
 
 // planKey writes all that a plan depends on beside its query. Limits and time zones are
-// those of the proxy.
+// those of the proxy. Names are written part by part: a dot can be in either.
 func planKey(values []scalar.Value, s planner.Settings) string {
-	key := fmt.Appendf(nil, "%d %d %d %s %t %g %d %d %+v %d %q %q", s.EpsilonPico, s.LeftPico, s.DeltaAtto, s.Mechanism, s.Pure, s.Alpha, s.MaxRows, s.MaxPartitions,
+	key := fmt.Appendf(nil, "%d %d %d %s %t %g %d %d %+v %d %q %#v", s.EpsilonPico, s.LeftPico, s.DeltaAtto, s.Mechanism, s.Pure, s.Alpha, s.MaxRows, s.MaxPartitions,
 		s.Target, s.TypicalPico, s.Mechanisms, s.Unindexed)
 	if s.MaxSum != nil {
 		key = append(append(key, ' '), s.MaxSum.RatString()...)

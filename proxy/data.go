@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -32,8 +33,11 @@ type Data struct {
 
 	mu  sync.Mutex
 	off map[catalog.Name]bool // tables whose schema changed
-	// unindexed are the tables whose index on the unit is gone.
-	unindexed map[catalog.Name]bool
+	// looks counts the looks at indexes that have begun.
+	looks int
+	// unindexed are the tables whose index on the unit is gone, with the number of looks that
+	// had begun when that was noted.
+	unindexed map[catalog.Name]int
 }
 
 // sessionSettings are the settings that every session on the protected database
@@ -87,7 +91,7 @@ func OpenData(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, se
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{pool: pool, catalog: cat, off: map[catalog.Name]bool{}, unindexed: map[catalog.Name]bool{}}
+	d := &Data{pool: pool, catalog: cat, off: map[catalog.Name]bool{}, unindexed: map[catalog.Name]int{}}
 	d.pads[0], d.pads[1] = pads(secret)
 	return d, nil
 }
@@ -155,6 +159,7 @@ type connection struct {
 	// unchanged is the prepared statement that checks the schema of what the statement reads.
 	unchanged string
 	leave     func() // the queue
+	log       *slog.Logger
 }
 
 // acquire waits for the turn of a statement and takes a session for it before the
@@ -187,6 +192,7 @@ func (a *answer) acquire(ctx context.Context, plan *planner.Plan, timeout time.D
 		return nil, acquireError(ctx, err)
 	}
 	taken = true
+	c.log = a.p.cfg.Log
 	return c, nil
 }
 

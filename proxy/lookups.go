@@ -21,26 +21,49 @@ import (
 // A read makes sure of the indexes that its plan relies on too, in its own transaction, but
 // after its charge.
 func (d *Data) RecheckIndexes(ctx context.Context, conn *pgx.Conn) (gone, back []catalog.Name, err error) {
-	lookups := d.catalog.Lookups()
-	missing, err := d.missing(ctx, conn, lookups)
-	if err != nil {
-		return nil, nil, err
-	}
-	gone, back = d.noteIndexes(lookups, missing)
-	return gone, back, nil
+	look, err := d.lookAtIndexes(ctx, conn, d.catalog.Lookups())
+	return look.gone, look.back, err
 }
 
-// noteIndexes remembers which of the tables have no index on the unit now.
-func (d *Data) noteIndexes(lookups []planner.Lookup, missing []catalog.Name) (gone, back []catalog.Name) {
+// An indexLook is what one look at the indexes on the unit has found.
+type indexLook struct {
+	missing    []catalog.Name // tables without one
+	gone, back []catalog.Name // tables of which that was not known
+}
+
+// lookAtIndexes finds out which of the tables have no index on the unit, and remembers it.
+func (d *Data) lookAtIndexes(ctx context.Context, conn *pgx.Conn, lookups []planner.Lookup) (look indexLook, err error) {
+	begun := d.beginLook()
+	if look.missing, err = d.missing(ctx, conn, lookups); err != nil {
+		return indexLook{}, err
+	}
+	look.gone, look.back = d.noteIndexes(begun, lookups, look.missing)
+	return look, nil
+}
+
+// beginLook returns the number of a look at indexes that begins now.
+func (d *Data) beginLook() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.looks++
+	return d.looks
+}
+
+// noteIndexes remembers which of the tables have no index on the unit, as a look has found
+// it. One that began before another noted that an index is gone may have seen it still, and
+// does not bring it back.
+func (d *Data) noteIndexes(begun int, lookups []planner.Lookup, missing []catalog.Name) (gone, back []catalog.Name) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range lookups {
-		was, is := d.unindexed[l.Table], slices.Contains(missing, l.Table)
-		switch {
-		case is && !was:
-			d.unindexed[l.Table] = true
-			gone = append(gone, l.Table)
-		case was && !is:
+		noted, was := d.unindexed[l.Table]
+		switch is := slices.Contains(missing, l.Table); {
+		case is:
+			d.unindexed[l.Table] = d.looks
+			if !was {
+				gone = append(gone, l.Table)
+			}
+		case was && begun > noted:
 			delete(d.unindexed, l.Table)
 			back = append(back, l.Table)
 		}

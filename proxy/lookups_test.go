@@ -1,8 +1,11 @@
 package proxy_test
 
 import (
+	"bytes"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -68,6 +71,93 @@ func TestIndexGone(t *testing.T) {
 	recheck(visits, nil)
 	looksUp(false)
 	must(t, ana, sql) // found out before anybody was charged
+}
+
+// TestIndexGoneIsLogged holds that the log warns also where a statement finds an index gone
+// before the look does, once.
+func TestIndexGoneIsLogged(t *testing.T) {
+	var out lockedBuffer
+	w := newWorldWith(t, func(c *proxy.Config) { c.Log = slog.New(slog.NewTextHandler(&out, nil)) })
+	exec(t, w.data, "DROP INDEX visits_unit")
+	ana := connect(t, w.url("ana"))
+	if _, err := ana.Exec(t.Context(), "SELECT sum(cost) FROM visits"); code(err) != "PB013" {
+		t.Errorf("without the index: %v", err)
+	}
+	must(t, ana, "SELECT sum(cost) FROM visits")
+	const want = `level=WARN msg="a statement found the index on the unit of a table gone: statements about it take longer" table=public.visits`
+	if got := out.String(); strings.Count(got, want) != 1 || strings.Contains(got, "SELECT") {
+		t.Errorf("the log reads\n%s", got)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestChangedAndBack holds that a table stays on whose schema, or index, is as it was checked
+// again when a statement looks what has changed.
+func TestChangedAndBack(t *testing.T) {
+	for change, back := range map[string]string{
+		"DROP INDEX visits_unit":                             "CREATE INDEX another ON visits (patient_id)",
+		"ALTER TABLE visits ALTER hospital_id DROP NOT NULL": "ALTER TABLE visits ALTER hospital_id SET NOT NULL",
+	} {
+		var once sync.Once
+		var w *world
+		p := &tap{before: func(sql string) {
+			if strings.HasPrefix(sql, "ROLLBACK") {
+				once.Do(func() { exec(t, w.data, back) })
+			}
+		}}
+		w = newWorldOver(t, p.put, func(*proxy.Config) {})
+		ana := connect(t, w.url("ana"))
+		exec(t, w.data, change)
+		const sql = "SELECT sum(cost) FROM visits"
+		before := w.spent(t, accountant.UnitScope, "patient")
+		if _, err := ana.Exec(t.Context(), sql); code(err) != "PB013" || !strings.Contains(err.Error(), "was not the one") {
+			t.Errorf("%s: %v", change, err)
+		}
+		if w.spent(t, accountant.UnitScope, "patient") == before {
+			t.Errorf("%s: a read that was refused behind its charge cost nothing", change)
+		}
+		if _, err := ana.Exec(t.Context(), sql); err != nil {
+			t.Errorf("%s, and back: %v", change, err)
+		}
+	}
+}
+
+// TestChangeThatCannotBeCompared holds that a table is off when nobody can tell what changed.
+func TestChangeThatCannotBeCompared(t *testing.T) {
+	var once sync.Once
+	var w *world
+	p := &tap{before: func(sql string) {
+		if strings.HasPrefix(sql, "ROLLBACK") {
+			once.Do(func() {
+				exec(t, w.data, "CREATE INDEX another ON visits (patient_id)")
+				exec(t, w.data, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'dpproxy'")
+			})
+		}
+	}}
+	w = newWorldOver(t, p.put, func(*proxy.Config) {})
+	ana := connect(t, w.url("ana"))
+	exec(t, w.data, "DROP INDEX visits_unit")
+	for range 2 {
+		if _, err := ana.Exec(t.Context(), "SELECT sum(cost) FROM visits"); code(err) != "PB013" {
+			t.Errorf("of a schema that could not be compared: %v", err)
+		}
+	}
 }
 
 // TestIndexAndTableGone holds that a changed table stays off, whatever its indexes are.

@@ -12,6 +12,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/mirror"
 	"dpproxy/parser"
+	"dpproxy/pgerr"
 	"dpproxy/planner"
 )
 
@@ -61,29 +62,40 @@ func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.
 }
 
 // explainChange turns off what has changed, and returns what is told of it. If only an
-// index is gone, the tables stay on, and the next statement is planned without it. Where
-// that cannot be told any more, it turns off all that the statement reads.
+// index is gone, the tables stay on, and the next statement is planned without it. They stay
+// on as well if all is again as it was checked: the next statement checks it anew. Where the
+// schema cannot be compared any more, all that the statement reads is turned off.
 func (r *reading) explainChange(ctx context.Context) error {
 	d, conn := r.c.data, r.c.conn.Conn()
-	var changed, gone []catalog.Name
+	var changed []catalog.Name
 	_, err := conn.Exec(ctx, "ROLLBACK")
 	if err == nil {
 		changed, err = d.compare(ctx, conn, r.plan.Relations)
 	}
-	if err == nil && len(changed) == 0 {
-		gone, err = d.missing(ctx, conn, r.plan.Lookups())
-	}
-	if err == nil && len(gone) > 0 {
-		d.noteIndexes(r.plan.Lookups(), gone)
-		return indexGone(gone[0])
-	}
-	if err != nil || len(changed) == 0 {
+	if err != nil {
 		changed = r.plan.Relations
+	}
+	if len(changed) == 0 {
+		return r.explainIndexes(ctx)
 	}
 	for _, n := range changed {
 		d.turnOff(n)
 	}
 	return schemaChanged(changed[0])
+}
+
+// explainIndexes returns what is told where the relations are as they were checked.
+func (r *reading) explainIndexes(ctx context.Context) error {
+	look, err := r.c.data.lookAtIndexes(ctx, r.c.conn.Conn(), r.plan.Lookups())
+	for _, n := range look.gone {
+		r.c.log.Warn("a statement found the index on the unit of a table gone: statements about it take longer", "table", n.String())
+	}
+	if err == nil && len(look.missing) > 0 {
+		return indexGone(look.missing[0])
+	}
+	return pgerr.New(pgerr.SchemaChanged, "the schema was not the one that the policy was checked against when the statement was to be read").
+		WithDetail(chargeStays).
+		WithHint("It may be by now: send the statement again.")
 }
 
 // checkSchema refuses a statement about something that is off, also where that makes it

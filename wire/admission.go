@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"sync"
@@ -10,20 +11,28 @@ import (
 )
 
 // admission counts who is connected, so that neither one address nor one user
-// can keep the others out, and passwords cannot be tried at will.
+// can keep the others out, and neither passwords be tried nor verifiers be asked
+// for at will.
 type admission struct {
 	mu        sync.Mutex
-	logins    int // connections that have not logged in
+	settled   *sync.Cond // a proof has come, or will not
+	logins    int        // connections that have not logged in
 	sessions  int
 	byUser    map[string]int // sessions
 	byAddress map[string]*visitor
 }
 
 // visitor is what is known of one address.
-type visitor struct{ logins, sessions, failures int }
+type visitor struct {
+	logins, sessions int
+	proving          int // log-ins for whom the verifier was asked, and no proof has come
+	failures         int // those that ended without the right proof, a while ago at most
+}
 
 func newAdmission() *admission {
-	return &admission{byUser: map[string]int{}, byAddress: map[string]*visitor{}}
+	a := &admission{byUser: map[string]int{}, byAddress: map[string]*visitor{}}
+	a.settled = sync.NewCond(&a.mu)
+	return a
 }
 
 // change edits what is known of an address, and forgets one of which nothing is.
@@ -95,23 +104,68 @@ func (a *admission) leave(address, user string) {
 	a.change(address, func(v *visitor) { v.sessions-- })
 }
 
-// failed remembers a wrong password for a while.
-func (a *admission) failed(address string, l Limits) {
-	count := func(by int) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.change(address, func(v *visitor) { v.failures += by })
-	}
-	count(1)
-	time.AfterFunc(l.FailedTime, func() { count(-1) })
-}
-
-// mayTry reports whether an address may offer one more password.
-func (a *admission) mayTry(address string, l Limits) bool {
+// mayTry refuses an address from which too many log-ins have failed.
+func (a *admission) mayTry(address string, l Limits) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	v := a.byAddress[address]
-	return v == nil || v.failures < l.FailedLogins
+	return a.tried(address, l)
+}
+
+// tried is mayTry for callers that hold the lock.
+func (a *admission) tried(address string, l Limits) error {
+	if v := a.byAddress[address]; v != nil && v.failures >= l.FailedLogins {
+		return fatal(pgerr.InvalidAuthorization, "too many log-ins from this address have failed")
+	}
+	return nil
+}
+
+// prove lets a client see a challenge; settle must follow. As each that is under way may
+// fail, there are never more of them than may: the others of the address wait for their
+// proofs, which clients that know their password send at once.
+func (a *admission) prove(ctx context.Context, address string, l Limits) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer context.AfterFunc(ctx, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.settled.Broadcast()
+	})()
+	for ctx.Err() == nil {
+		if err := a.tried(address, l); err != nil {
+			return err
+		}
+		if v := a.byAddress[address]; v == nil || v.failures+v.proving < l.FailedLogins {
+			a.change(address, func(v *visitor) { v.proving++ })
+			return nil
+		}
+		a.settled.Wait()
+	}
+	return errDone // the time to log in is over, or the server stops
+}
+
+// settle ends what prove began. A log-in without the right proof is remembered for a while,
+// whether there was a wrong one or none.
+func (a *admission) settle(address string, failed bool, l Limits) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.change(address, func(v *visitor) {
+		v.proving--
+		if failed {
+			v.failures++
+		}
+	})
+	a.settled.Broadcast()
+	if failed {
+		time.AfterFunc(l.FailedTime, func() { a.forgive(address) })
+	}
+}
+
+// forgive forgets a log-in that failed.
+func (a *admission) forgive(address string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.change(address, func(v *visitor) { v.failures-- })
+	a.settled.Broadcast()
 }
 
 // addressOf names whom a connection comes from: a host of IPv4, or the network

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +38,107 @@ func TestFailedLogins(t *testing.T) {
 		}
 	}
 	eventually(t, "the address may try again", func() bool { return connectError(t, p.url("")) == "" })
+}
+
+// TestUnfinishedLogins begins log-ins that never prove anything: they count as wrong ones, so
+// that an address has few questions for verifiers.
+func TestUnfinishedLogins(t *testing.T) {
+	var asked atomic.Int64
+	p := start(t, func(c *wire.Config) {
+		verifier := c.Verifier
+		c.Verifier = func(ctx context.Context, user string) (string, bool, error) {
+			asked.Add(1)
+			return verifier(ctx, user)
+		}
+		c.Limits.FailedLogins, c.Limits.FailedTime = 3, time.Second
+	})
+	for range 10 {
+		if got := connectError(t, p.url("")); got != "" {
+			t.Fatalf("who is right is counted: %s", got)
+		}
+	}
+	asked.Store(0)
+	for range 50 {
+		c := p.dialTCP(t)
+		c.Write(startupPacket(3<<16, "user", "nobody"))
+		c.Write(packet('p', append([]byte("SCRAM-SHA-256\x00\x00\x00\x00\x20"), []byte("n,,n=,r=abcdefghijklmnopqrstuvwx")...)))
+		if typ, _ := readMessage(t, c); typ == 'R' {
+			readMessage(t, c) // a challenge, or that there were too many
+		}
+		c.Close()
+	}
+	if n := asked.Load(); n != 3 {
+		t.Errorf("%d questions, of an address that may have 3", n)
+	}
+	if got, want := connectError(t, p.url("")), "FATAL 28000 too many log-ins from this address have failed"; got != want {
+		t.Errorf("after too many: %s, want %s", got, want)
+	}
+	eventually(t, "the address may try again", func() bool { return connectError(t, p.url("")) == "" })
+}
+
+// TestLoginsAtOnce lets many clients log in at a time from one address, more than may fail:
+// those of them who are right wait for each other, and none is refused.
+func TestLoginsAtOnce(t *testing.T) {
+	var asking, most atomic.Int64
+	p := start(t, func(c *wire.Config) {
+		verifier := c.Verifier
+		c.Verifier = func(ctx context.Context, user string) (string, bool, error) {
+			for n := asking.Add(1); ; {
+				if was := most.Load(); n <= was || most.CompareAndSwap(was, n) {
+					break
+				}
+			}
+			defer asking.Add(-1)
+			return verifier(ctx, user)
+		}
+		c.Limits.FailedLogins = 2
+	})
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if got := connectError(t, p.url("")); got != "" {
+				t.Errorf("who is right reads %s", got)
+			}
+		})
+	}
+	all.Wait()
+	if n := most.Load(); n > 2 {
+		t.Errorf("%d questions at a time", n)
+	}
+}
+
+// TestLoginsInAnOutage holds that clients are not to blame where verifiers cannot be read.
+func TestLoginsInAnOutage(t *testing.T) {
+	var down atomic.Bool
+	p := start(t, func(c *wire.Config) {
+		verifier := c.Verifier
+		c.Verifier = func(ctx context.Context, user string) (string, bool, error) {
+			if down.Load() {
+				return "", false, errors.New("down")
+			}
+			return verifier(ctx, user)
+		}
+		c.Limits.FailedLogins = 2
+	})
+	down.Store(true)
+	for range 5 {
+		if got := connectError(t, p.url("")); got != "FATAL 57P03 passwords cannot be checked now" {
+			t.Errorf("in an outage: %s", got)
+		}
+	}
+	down.Store(false)
+	if got := connectError(t, p.url("")); got != "" {
+		t.Errorf("behind it: %s", got)
+	}
+}
+
+// TestWaitForProofs holds that a log-in that waits for others' proofs ends in time.
+func TestWaitForProofs(t *testing.T) {
+	p := start(t, func(c *wire.Config) { c.Limits.FailedLogins, c.Limits.LoginTime = 1, time.Second })
+	challenge(t, p, "ana") // and nothing more, as long as it may
+	if got := connectError(t, p.url("")); got == "" {
+		t.Error("a second challenge is shown beside the only one that may fail")
+	}
 }
 
 // TestLimitsOfConnections fills up what one user and one address may have.

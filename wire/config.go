@@ -54,7 +54,7 @@ type Limits struct {
 	AddressConnections int           // sessions from one address; default as Connections
 	Logins             int           // connections not yet logged in; default 200
 	AddressLogins      int           // of these, from one address; default 100
-	FailedLogins       int           // wrong passwords from one address in FailedTime; default 20
+	FailedLogins       int           // wrong passwords and proofs that did not come, from one address in FailedTime; default 20
 	FailedTime         time.Duration // default 1 min
 	LoginTime          time.Duration // from accept to the end of log-in; default 10 s
 	DialTime           time.Duration // for opening the mirror session; default 10 s

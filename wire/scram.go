@@ -132,25 +132,20 @@ func (v *Server) credentials(ctx context.Context, config *Config, user string) (
 }
 
 // authenticate lets the client prove who it is: by its certificate, or by a
-// password. An address from which too many proofs were wrong must wait, whoever
-// it says it is.
+// password. An address from which too many proofs were wrong or did not come must
+// wait, whoever it says it is.
 func (v *Server) authenticate(ctx context.Context, c *connection, p *peer) error {
-	if !v.admission.mayTry(c.address, c.config.Limits) {
-		return fatal(pgerr.InvalidAuthorization, "too many log-ins from this address have failed")
+	if err := v.admission.mayTry(c.address, c.config.Limits); err != nil {
+		return err
 	}
 	if c.shown != nil && c.config.Certificate != nil && c.config.Certificate(c.user, c.shown) {
 		return p.say(&pgproto3.AuthenticationOk{})
 	}
-	err := v.checkPassword(ctx, c, p)
-	if f, ok := errors.AsType[*fatalError](err); ok && f.told.Code == pgerr.InvalidPassword {
-		v.admission.failed(c.address, c.config.Limits)
-	}
-	return err
+	return v.checkPassword(ctx, c, p)
 }
 
 // checkPassword is SCRAM-SHA-256 (RFC 7677), with channel binding where TLS has one.
 func (v *Server) checkPassword(ctx context.Context, c *connection, p *peer) error {
-	denied := fatal(pgerr.InvalidPassword, "password authentication failed for user %q", c.user)
 	mechanisms := []string{mechanism}
 	if c.binding.IsSupported() {
 		mechanisms = []string{mechanismPlus, mechanism}
@@ -162,35 +157,54 @@ func (v *Server) checkPassword(ctx context.Context, c *connection, p *peer) erro
 	if err != nil {
 		return err
 	}
-	stored, err := v.credentials(ctx, c.config, c.user)
+	signature, err := v.prove(ctx, c, p, first)
 	if err != nil {
 		return err
-	}
-	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return stored, nil })
-	if err != nil {
-		return err
-	}
-	conversation := server.NewConversationWithChannelBinding(c.binding)
-	challenge, err := conversation.Step(first)
-	if err != nil {
-		return denied
-	}
-	if err := p.say(&pgproto3.AuthenticationSASLContinue{Data: []byte(challenge)}); err != nil {
-		return err
-	}
-	proof, err := p.password()
-	if err != nil {
-		return err
-	}
-	signature, err := conversation.Step(string(proof))
-	if err != nil || !conversation.Valid() {
-		return denied
 	}
 	final := encode(nil, &pgproto3.AuthenticationSASLFinal{Data: []byte(signature)})
 	if err := p.write(encode(final, &pgproto3.AuthenticationOk{})); err != nil {
 		return err
 	}
 	return p.flush()
+}
+
+// prove answers the client's first message with a challenge, and returns the signature that
+// answers the right proof. Who sees a challenge and does not prove anything counts as one who
+// was wrong; while verifiers cannot be read, that is not the client's fault.
+func (v *Server) prove(ctx context.Context, c *connection, p *peer, first string) (signature string, err error) {
+	if err := v.admission.prove(ctx, c.address, c.config.Limits); err != nil {
+		return "", err
+	}
+	failed := true
+	defer func() { v.admission.settle(c.address, failed, c.config.Limits) }()
+	denied := fatal(pgerr.InvalidPassword, "password authentication failed for user %q", c.user)
+	stored, err := v.credentials(ctx, c.config, c.user)
+	if err != nil {
+		failed = errors.Is(err, errDone)
+		return "", err
+	}
+	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return stored, nil })
+	if err != nil {
+		return "", err
+	}
+	conversation := server.NewConversationWithChannelBinding(c.binding)
+	challenge, err := conversation.Step(first)
+	if err != nil {
+		return "", denied
+	}
+	if err := p.say(&pgproto3.AuthenticationSASLContinue{Data: []byte(challenge)}); err != nil {
+		return "", err
+	}
+	proof, err := p.password()
+	if err != nil {
+		return "", err
+	}
+	signature, err = conversation.Step(string(proof))
+	if err != nil || !conversation.Valid() {
+		return "", denied
+	}
+	failed = false
+	return signature, nil
 }
 
 // say sends one message at once.

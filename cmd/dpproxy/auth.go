@@ -15,6 +15,7 @@ import (
 	"dpproxy/authquery"
 	"dpproxy/catalog"
 	"dpproxy/config"
+	"dpproxy/mirror"
 	"dpproxy/parser"
 	"dpproxy/wire"
 )
@@ -26,6 +27,9 @@ func (s *site) openAuthQuery(ctx context.Context) (*authquery.Query, error) {
 		return nil, nil
 	}
 	if err := s.checkAuthQuery(); err != nil {
+		return nil, err
+	}
+	if err := s.checkAuthDescendants(ctx); err != nil {
 		return nil, err
 	}
 	url, variable, file := q.Connection, "DPPROXY_AUTH_PASSWORD", q.PasswordFile
@@ -73,10 +77,42 @@ func (s *site) checkAuthQuery() error {
 	return nil
 }
 
+// checkAuthDescendants refuses an auth_query that names a partition of a protected table, or a
+// table that inherits from one: the policy need not name them.
+func (s *site) checkAuthDescendants(ctx context.Context) error {
+	conn, err := s.connectData(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	var protected []catalog.Name
+	for _, t := range s.policy.Tables.Tables {
+		if !t.Public {
+			protected = append(protected, t.Name)
+		}
+	}
+	descendants, err := mirror.Descendants(ctx, conn, protected)
+	if err != nil {
+		return fmt.Errorf("reading what inherits from protected tables: %w", err)
+	}
+	o, _ := parser.OutlineOf(s.policy.AuthQuery.Query)
+	for _, r := range o.Relations {
+		if slices.ContainsFunc(descendants, func(n catalog.Name) bool { return refersTo(r, n) }) {
+			return s.policy.Annotate([]string{"auth_query", "query"}, "the query must not read "+r.Name+", which has rows of a protected table")
+		}
+	}
+	return nil
+}
+
+// refersTo reports whether a name in a query could be that of a relation.
+func refersTo(r parser.TableRef, n catalog.Name) bool {
+	return n.Name == r.Name && (r.Schema == "" || r.Schema == n.Schema)
+}
+
 // mayBeProtected reports whether a name could be that of a protected table, or of a view over
 // some.
 func (s *site) mayBeProtected(r parser.TableRef) bool {
-	named := func(n catalog.Name) bool { return n.Name == r.Name && (r.Schema == "" || r.Schema == n.Schema) }
+	named := func(n catalog.Name) bool { return refersTo(r, n) }
 	for _, t := range s.policy.Tables.Tables {
 		if !t.Public && named(t.Name) {
 			return true
@@ -149,7 +185,7 @@ func (l *logins) verifiers(ctx context.Context) (verifiers []string, missing map
 		}
 	}
 	for _, name := range l.asked {
-		v, reason, err := l.query.Verifier(ctx, name)
+		v, reason, err := l.query.VerifierApart(ctx, name)
 		if err != nil {
 			return nil, nil, fmt.Errorf("asking auth_query: %w", err)
 		}
@@ -163,6 +199,14 @@ func (l *logins) verifiers(ctx context.Context) (verifiers []string, missing map
 		verifiers = append(verifiers, v)
 	}
 	return verifiers, missing, nil
+}
+
+// annotateForm says where in the policy the query is, if it is wrong.
+func (s *site) annotateForm(err error) error {
+	if form, ok := errors.AsType[*authquery.FormError](err); ok {
+		return s.policy.Annotate([]string{"auth_query", "query"}, form.Reason)
+	}
+	return err
 }
 
 // mockIterations returns the iterations that most verifiers have, so that those shown for a
@@ -189,15 +233,12 @@ func (s *site) tryAuthQuery(ctx context.Context) (report []string, err error) {
 	}
 	defer q.Close()
 	if err := q.Check(ctx); err != nil {
-		if form, ok := errors.AsType[*authquery.FormError](err); ok {
-			return nil, s.policy.Annotate([]string{"auth_query", "query"}, form.Reason)
-		}
-		return nil, fmt.Errorf("connecting for auth_query: %w", err)
+		return nil, s.annotateForm(fmt.Errorf("connecting for auth_query: %w", err))
 	}
 	l := s.logins(q, nil)
 	_, missing, err := l.verifiers(ctx)
 	if err != nil {
-		return nil, err
+		return nil, s.annotateForm(err)
 	}
 	report = []string{fmt.Sprintf("auth_query has verifiers for %d of %d analysts without a password in the policy", len(l.asked)-len(missing), len(l.asked))}
 	for _, name := range l.asked {

@@ -58,8 +58,9 @@ func (v *service) serveHealth(ctx context.Context) (stop func(), err error) {
 	return func() { _ = server.Close() }, nil
 }
 
-// checks are the ledger, the two databases, and the one that log-ins ask. They are asked over connections of
-// their own, so that statements which take all others do not count as a failure.
+// checks are the ledger, the two databases, and the one that log-ins ask. They are asked over
+// connections that neither statements nor log-ins use, so that those which take all others do
+// not count as a failure.
 func (v *service) checks() []check {
 	site := v.site // a reload does not change how databases are reached
 	checks := []check{
