@@ -71,7 +71,7 @@ func (a *answer) rowSettings(ctx context.Context, m *wire.Mirror) (*settings, er
 // statement: the answer is the same whatever the tables hold.
 func (a *answer) withoutRows(ctx context.Context, m *wire.Mirror, b wire.Bound, notice bool) (wire.Rewrite, error) {
 	if len(b.Fields) == 0 {
-		d, err := m.Describe(ctx, a.text.stmt.Text, b.ParamOIDs)
+		d, err := m.DescribeOwn(ctx, a.text.stmt.Text, b.ParamOIDs)
 		if err != nil {
 			return wire.Rewrite{}, err
 		}
