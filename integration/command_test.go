@@ -138,6 +138,19 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v\n%s", what, err, out)
 		}
 	}
+	must(t, dial(t, s.data.URL("postgres", pgtemp.Superuser)), "CREATE VIEW ill AS SELECT id FROM patients")
+	public := strings.Replace(string(text), "  hospitals:", "  ill: {public: true}\n  hospitals:", 1)
+	out, err := check(public)
+	if err == nil || !strings.Contains(out, "public.ill references, inherits from or is a view over the protected public.patients") {
+		t.Errorf("a public view of protected rows: %v\n%s", err, out)
+	}
+	if err := os.WriteFile(s.policy, []byte(public), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused, err := exec.CommandContext(t.Context(), program(t), "sync", s.policy).CombinedOutput()
+	if err == nil || !strings.HasSuffix(out, "\n"+string(refused)) {
+		t.Errorf("sync: %v\n%s\ncheck:\n%s", err, refused, out)
+	}
 	s.data.Crash()
 	if out, err := check(string(text)); err != nil || !strings.Contains(out, "NOT checked against the database") {
 		t.Errorf("without a database: %v\n%s", err, out)

@@ -27,6 +27,32 @@ WITH RECURSIVE reach(start, oid) AS (
 	) AS e(oid))
 SELECT DISTINCT start, oid FROM reach WHERE oid = ANY ($2::oid[]) ORDER BY 1, 2`
 
+// Check refuses what [Sync] refuses in the real database, and changes nothing: relations
+// that are missing, and those that the rules of ownership cannot hold for.
+func Check(ctx context.Context, upstream *pgx.Conn, plan Plan) error {
+	from, err := upstream.BeginTx(ctx, snapshot)
+	if err != nil {
+		return fmt.Errorf("mirror: %w", err)
+	}
+	defer from.Rollback(ctx)
+	if _, err := plan.fit(ctx, from); err != nil {
+		return fmt.Errorf("mirror: %w", err)
+	}
+	return nil
+}
+
+// fit reads the schema of a real database that the plan fits.
+func (p Plan) fit(ctx context.Context, tx pgx.Tx) (*catalog.Schema, error) {
+	schema, err := p.read(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	if err := complete(schema, p.names()); err != nil {
+		return nil, err
+	}
+	return schema, p.guard(ctx, tx, schema)
+}
+
 // guard refuses relations that the rules of ownership cannot hold for.
 func (p Plan) guard(ctx context.Context, tx pgx.Tx, s *catalog.Schema) error {
 	var faults []error

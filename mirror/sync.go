@@ -53,14 +53,8 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 		return err
 	}
 	defer from.Rollback(ctx)
-	schema, err := plan.read(ctx, from)
+	schema, err := plan.fit(ctx, from)
 	if err != nil {
-		return err
-	}
-	if err := complete(schema, plan.names()); err != nil {
-		return err
-	}
-	if err := plan.guard(ctx, from, schema); err != nil {
 		return err
 	}
 	for n := 1; ; n++ {

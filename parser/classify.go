@@ -25,6 +25,7 @@ func (a *analysis) classify(st *Statement, stmt *pg.Node) {
 			a.explain(st, stmt, x.ExplainStmt)
 		}
 	default:
+		st.Unless = unless(stmt)
 		if execution(st, stmt, a.l) {
 			return
 		}
@@ -57,6 +58,23 @@ func executed(stmt *pg.Node) (query *pg.Node, form Form, ok bool) {
 		return c.Query, Utility, runs
 	}
 	return nil, 0, false
+}
+
+// temporarySchema is the schema of temporary tables, and a temporary table's mark in the tree.
+const temporarySchema, temporary = "pg_temp", "t"
+
+// unless returns the table of CREATE TABLE IF NOT EXISTS AS.
+func unless(stmt *pg.Node) *NewTable {
+	c := stmt.GetCreateTableAsStmt()
+	rel := c.GetInto().GetRel()
+	if !c.GetIfNotExists() || rel.GetCatalogname() != "" {
+		return nil
+	}
+	t := &NewTable{Schema: rel.Schemaname, Name: rel.Relname}
+	if t.Schema == "" && rel.Relpersistence == temporary {
+		t.Schema = temporarySchema
+	}
+	return t
 }
 
 // cursorHold is the option WITH HOLD in DeclareCursorStmt (CURSOR_OPT_HOLD).

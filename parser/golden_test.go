@@ -110,6 +110,9 @@ func drawStatement(b *strings.Builder, s *parser.Statement) {
 	for _, p := range s.Protected {
 		fmt.Fprintf(b, " %s@%d", p.Name, p.At)
 	}
+	if s.Unless != nil {
+		fmt.Fprintf(b, " unless %q.%q exists", s.Unless.Schema, s.Unless.Name)
+	}
 	b.WriteString("\n")
 	switch s.Class {
 	case parser.Relay, parser.Empty:

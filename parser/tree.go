@@ -93,6 +93,8 @@ type Statement struct {
 	Setting *Setting
 	// Execute is set when Class is Execution.
 	Execute *Execute
+	// Unless is set in CREATE TABLE IF NOT EXISTS AS: nothing is run if it exists.
+	Unless *NewTable
 	// Plans are the calls of dp.plan.
 	Plans []PlanCall
 
@@ -111,6 +113,9 @@ type TableRef struct {
 	Resolved Relation
 	At       int
 }
+
+// A NewTable is the name of a table to be made. An empty Schema is the current one.
+type NewTable struct{ Schema, Name string }
 
 // A Setting is an assignment to a dp. setting.
 type Setting struct {

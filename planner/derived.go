@@ -33,6 +33,8 @@ type outputColumn struct {
 	name string
 	x    scalar.Expr
 	at   int
+	// untyped says that it is a literal that has the type of what it is combined with.
+	untyped bool
 }
 
 func (r *relation) branches() []*branch {
@@ -126,7 +128,7 @@ func unite(a, b scalar.Type, first bool) (scalar.Type, bool) {
 		a.Mod = -1
 		return a, true
 	case unpadded(a) && unpadded(b):
-		a.OID, a.Mod = oidText, -1
+		a.Mod = -1 // the first branch names the type: each of the two becomes the other
 		return a, true
 	}
 	return a, false
@@ -141,7 +143,11 @@ func (r *relation) unite(outputs [][]outputColumn) ([]field, error) {
 			if len(out) != len(outputs[0]) {
 				return nil, notHere(first.at, "Name the same number of columns in each branch.", "the branches of UNION ALL have %d and %d columns", len(outputs[0]), len(out))
 			}
-			t, ok := unite(c.Type, out[i].x.Type(), len(c.Of) == 0)
+			left, right := c.Type, out[i].x.Type()
+			if n == 1 && first.untyped {
+				left, right = right, left
+			}
+			t, ok := unite(left, right, n == 0)
 			if !ok {
 				return nil, notHere(out[i].at, "Cast one of them.", "column %d of UNION ALL has the types %s and %s", i+1, c.Type, out[i].x.Type())
 			}
@@ -250,6 +256,12 @@ func (s *source) unbounded(r *relation, at int) error {
 		WithHint("The administrator can set max_rows.")
 }
 
+// untyped reports whether the expression is a literal without a type.
+func untyped(e parser.Expr) bool {
+	c, ok := e.(*parser.Const)
+	return ok && (c.Kind == parser.String || c.Kind == parser.Null)
+}
+
 // targets resolves a SELECT list.
 func (s *source) targets(list []parser.Target, r *scalar.Resolver) ([]outputColumn, error) {
 	var out []outputColumn
@@ -259,7 +271,7 @@ func (s *source) targets(list []parser.Target, r *scalar.Resolver) ([]outputColu
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, outputColumn{t.Name, x, t.At})
+			out = append(out, outputColumn{t.Name, x, t.At, untyped(t.X)})
 			continue
 		}
 		fields, err := s.frame.star(t)
@@ -273,7 +285,7 @@ func (s *source) targets(list []parser.Target, r *scalar.Resolver) ([]outputColu
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, outputColumn{f.name, x, t.At})
+			out = append(out, outputColumn{name: f.name, x: x, at: t.At})
 		}
 	}
 	return out, nil

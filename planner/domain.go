@@ -157,7 +157,8 @@ func (q *Query) inlined() *scalar.Writer {
 }
 
 // declaredFactor joins the keys over the same columns with declared values, under the
-// conditions on those columns alone.
+// conditions on those columns alone. Two columns of a derived table that stand for one
+// below it are the same.
 func (q *Query) declaredFactor(b *block, first int, done []bool) {
 	f := &factor{fold: -1}
 	var cols []*scalar.Column
@@ -165,13 +166,14 @@ func (q *Query) declaredFactor(b *block, first int, done []bool) {
 		grown = false
 		for i := first; i < len(b.keys); i++ {
 			mine := b.keys[i].expr.Columns()
-			if done[i] || len(mine) == 0 || !listable(b.keys[i]) || len(cols) > 0 && !slices.ContainsFunc(mine, func(c *scalar.Column) bool { return slices.Contains(cols, c) }) {
+			among := func(c *scalar.Column) bool { return contains(cols, c) }
+			if done[i] || len(mine) == 0 || !listable(b.keys[i]) || len(cols) > 0 && !slices.ContainsFunc(mine, among) {
 				continue
 			}
 			done[i], grown = true, true
 			f.keys = append(f.keys, i)
 			for _, c := range mine {
-				if !slices.Contains(cols, c) {
+				if !contains(cols, c) {
 					cols = append(cols, c)
 				}
 			}
@@ -185,6 +187,11 @@ func (q *Query) declaredFactor(b *block, first int, done []bool) {
 		f.fold = q.enumerateDeclared(b, f.keys, cols, conditions)
 	}
 	b.factors = append(b.factors, f)
+}
+
+// contains reports whether one of the columns stands for what c stands for.
+func contains(cols []*scalar.Column, c *scalar.Column) bool {
+	return slices.ContainsFunc(cols, func(o *scalar.Column) bool { return o.Base() == c.Base() })
 }
 
 // declaredRows lists the declared values of a column, and NULL where it can be.
@@ -226,11 +233,9 @@ func (q *Query) enumerateDeclared(b *block, keys []int, cols []*scalar.Column, c
 	var items []string
 	names := map[*scalar.Column]string{}
 	for i, c := range cols {
-		if names[c.Base()] == "" {
-			name := "v" + strconv.Itoa(i+1)
-			names[c.Base()] = name + ".x"
-			items = append(items, listOf(c)+" AS "+name+"(x)")
-		}
+		name := "v" + strconv.Itoa(i+1)
+		names[c.Base()] = name + ".x"
+		items = append(items, listOf(c)+" AS "+name+"(x)")
 	}
 	column := func(c *scalar.Column) string { return names[c.Base()] }
 	var where []string

@@ -88,9 +88,7 @@ func (s *source) showsPublic(c *scalar.Column) bool {
 // conditionsOver returns the conditions over no other columns than those, each of this
 // level or what one of this level stands for. They hold on every row.
 func (s *source) conditionsOver(cols []*scalar.Column) []scalar.Expr {
-	among := func(c *scalar.Column) bool {
-		return slices.ContainsFunc(cols, func(o *scalar.Column) bool { return o.Base() == c.Base() })
-	}
+	among := func(c *scalar.Column) bool { return contains(cols, c) }
 	return slices.DeleteFunc(s.allConjuncts(), func(e scalar.Expr) bool {
 		used := e.Columns()
 		return len(used) == 0 || !every(used, among)

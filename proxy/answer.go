@@ -27,6 +27,9 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
+	if skipped, err := a.skipped(ctx, m); err != nil || skipped {
+		return wire.Rewrite{Relay: true}, err
+	}
 	query := analysed.query
 	pre, err := a.prelude(ctx, m, query, b)
 	if err != nil || pre.shadowed {

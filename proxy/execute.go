@@ -41,6 +41,9 @@ type prepared struct {
 func (a *answer) execute(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
 	x := a.text.stmt.Execute
 	relay := wire.Rewrite{Relay: true}
+	if skipped, err := a.skipped(ctx, m); err != nil || skipped {
+		return relay, err
+	}
 	st, err := a.prepared(ctx, m, x)
 	if err != nil || st == nil || len(st.oids) > 0 && len(st.oids) != len(x.Args) {
 		return relay, elsewhere(err) // Postgres says what is wrong with the rest

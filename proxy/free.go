@@ -71,7 +71,7 @@ func (a *answer) rowSettings(ctx context.Context, m *wire.Mirror) (*settings, er
 // statement: the answer is the same whatever the tables hold.
 func (a *answer) withoutRows(ctx context.Context, m *wire.Mirror, b wire.Bound, notice bool) (wire.Rewrite, error) {
 	if len(b.Fields) == 0 {
-		d, err := m.Describe(ctx, a.text.stmt.Text, b.ParamOIDs)
+		d, err := m.DescribeOwn(ctx, a.text.stmt.Text, b.ParamOIDs)
 		if err != nil {
 			return wire.Rewrite{}, err
 		}
@@ -98,6 +98,28 @@ func (a *answer) shadowed(ctx context.Context, m *wire.Mirror) (bool, error) {
 		return false, errMirror
 	}
 	return a.p.relations.shadowed(ctx, tables, res.Rows[0])
+}
+
+// skipped asks the session whether Postgres runs nothing of CREATE TABLE IF NOT EXISTS AS:
+// the table is there, in the schema in which it would be made.
+func (a *answer) skipped(ctx context.Context, m *wire.Mirror) (bool, error) {
+	t := a.text.stmt.Unless
+	if t == nil {
+		return false, nil
+	}
+	schema := "pg_catalog.quote_ident(pg_catalog.current_schema())"
+	if t.Schema != "" {
+		schema = parser.Quote(parser.QuoteIdent(t.Schema))
+	}
+	res, err := m.Query(ctx, "SELECT pg_catalog.to_regclass("+schema+" OPERATOR(pg_catalog.||) "+
+		parser.Quote("."+parser.QuoteIdent(t.Name))+") IS NOT NULL", nil, nil, nil, nil)
+	if err != nil {
+		return false, err
+	}
+	if len(res.Rows) != 1 {
+		return false, errMirror
+	}
+	return string(res.Rows[0][0]) == "t", nil
 }
 
 // explain answers EXPLAIN with the plan and its price, in the column that Postgres has for the

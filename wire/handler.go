@@ -30,8 +30,8 @@ type Statement struct {
 	// Run is called when the statement would run: once for a Query, once for
 	// each Bind. Nil: the statement runs as it is. An error that is a
 	// *pgerr.Error goes to the client, its position counted in SQL; a
-	// *MirrorError goes to the client without its position; any other is logged
-	// and becomes an internal error.
+	// *MirrorError goes to the client, with a position if it is of the client's own text
+	// ([Mirror.DescribeOwn]); any other is logged and becomes an internal error.
 	Run func(ctx context.Context, m *Mirror, b Bound) (Rewrite, error)
 }
 

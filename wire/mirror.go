@@ -14,6 +14,7 @@ import (
 type Mirror struct {
 	s      *Session
 	failed error // the error that put the session into a failed state
+	shift  int   // characters that the client's text has before the statement
 }
 
 // Result is the answer to a private query.
@@ -149,6 +150,12 @@ func (c *capture) result() *Result { return &Result{Fields: c.fields, Rows: c.ro
 // given, and returns what Postgres resolved. Errors are as of [Mirror.Query].
 func (m *Mirror) Describe(ctx context.Context, sql string, oids []uint32) (*Description, error) {
 	return m.describe(ctx, sql, oids, errorEdit{private: true})
+}
+
+// DescribeOwn describes the whole of the statement that runs, which is the client's own
+// text: an error of the mirror keeps its position.
+func (m *Mirror) DescribeOwn(ctx context.Context, sql string, oids []uint32) (*Description, error) {
+	return m.describe(ctx, sql, oids, errorEdit{shift: m.shift})
 }
 
 func (m *Mirror) describe(ctx context.Context, sql string, oids []uint32, edit errorEdit) (*Description, error) {

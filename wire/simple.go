@@ -40,6 +40,7 @@ var errRelay = errors.New("wire: relay the statement")
 // runSimple describes a statement of a Query and runs it.
 func (s *Session) runSimple(m *Mirror, text string, st Statement) (Rewrite, *origin, error) {
 	b := Bound{Simple: true}
+	m.shift = characters(text, st.Offset)
 	rw, err := s.attended(m, func(ctx context.Context) (Rewrite, error) {
 		if st.Describe != "" {
 			d, early, err := m.describeWith(ctx, st.Describe, st.early(), st.place(text))

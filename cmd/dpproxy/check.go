@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"dpproxy/config"
+	"dpproxy/mirror"
 )
 
 // checkCommand checks a policy.
@@ -41,11 +42,12 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		fmt.Fprintf(os.Stderr, "%s: NOT checked against the database: %v\n", c.Policy, err)
 		return nil
 	}
-	if err := conn.Close(ctx); err != nil {
-		return err
-	}
+	defer conn.Close(ctx)
 	cat, err := s.readCatalog(ctx)
 	if err != nil {
+		return err
+	}
+	if err := mirror.Check(ctx, conn, s.mirrorPlanOf(cat)); err != nil {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))

@@ -43,6 +43,8 @@ CREATE TABLE people (id int PRIMARY KEY, kind int NOT NULL REFERENCES kinds, moo
 INSERT INTO people SELECT g, 1 + g % 6, CASE g % 5 WHEN 0 THEN 'sad' ELSE 'ok' END::mood, CASE WHEN g % 7 > 1 THEN 'x ' END, 'v"' || g % 2, NULLIF(g % 3, 0) = 1,
 	'2024-02-28'::date + g % 3, g % 4, g % 2, CASE WHEN g % 4 > 0 THEN 'gold' END, timestamptz '2024-03-30 22:30:00+00' + g % 3 * interval '1 hour',
 	'2024-02-28'::date + g % 3, g % 3 * 0.1, g % 3 * 0.1 FROM generate_series(1, 96) g;
+ALTER TABLE kinds ADD hundreds numeric(3,-2);
+UPDATE kinds SET hundreds = NULLIF(kind, 2) * 1234.5;
 ANALYZE;`,
 	policy: `
 tables:
@@ -98,6 +100,7 @@ var keys = []struct{ shown, by string }{
 	{"k.rank", ""},
 	{"k.tier", ""},
 	{"k.price", ""},
+	{"k.hundreds", ""},
 	{"k.moment", ""},
 	{"k.ratio", ""},
 	{"k.kind, trim_scale(k.mixed)", "k.kind, k.mixed"},

@@ -221,12 +221,12 @@ func scaleOf(t Type) int {
 	if t.Mod < 4 {
 		return -1
 	}
-	scale := int((t.Mod - 4) & 0x7ff)
-	if scale >= 1024 { // a negative scale, stored in eleven bits
-		return 0
-	}
-	return scale
+	return max(signedScale(t), 0)
 }
+
+// signedScale returns the scale in a numeric's modifier, which has eleven bits for it: a
+// negative one rounds before the decimal point.
+func signedScale(t Type) int { return int((t.Mod-4)&0x7ff^1024) - 1024 }
 
 // declaredEnds returns the declared bounds as they are written, rounded outward.
 func declaredEnds(c *Column) (low, high *big.Rat) {

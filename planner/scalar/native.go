@@ -132,7 +132,7 @@ func (t Type) Modified() string {
 	case oidVarchar, oidBpchar:
 		return fmt.Sprintf("%s(%d)", t.SQL(), t.Mod-4)
 	case oidNumeric:
-		return fmt.Sprintf("%s(%d, %d)", t.SQL(), (t.Mod-4)>>16, scaleOf(t))
+		return fmt.Sprintf("%s(%d, %d)", t.SQL(), (t.Mod-4)>>16, signedScale(t))
 	case oidTimestamp, oidTimestamptz, oidTime:
 		return fmt.Sprintf("%s(%d)", t.SQL(), t.Mod)
 	}

@@ -1,0 +1,25 @@
+package integration_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// TestRowsNonePosition wants the position that Postgres gives for a name that does not exist,
+// in a Query of one statement and of several.
+func TestRowsNonePosition(t *testing.T) {
+	r := newSite(t, clinicSchema, clinicPolicy).run(t)
+	defer r.stop()
+	ana := dial(t, r.url("ana"))
+	must(t, ana, "SET dp.rows = none")
+	for _, sql := range []string{"SELECT nope FROM visits", "  SELECT 'é', nope FROM visits", "SELECT 'é'; SELECT nope FROM visits"} {
+		_, err := ana.PgConn().Exec(t.Context(), sql).ReadAll()
+		want := int32(len([]rune(sql[:strings.Index(sql, "nope")])) + 1)
+		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "42703" || e.Position != want {
+			t.Errorf("%s: want position %d: %+v", sql, want, err)
+		}
+	}
+}
