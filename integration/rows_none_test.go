@@ -17,7 +17,8 @@ func TestRowsNonePosition(t *testing.T) {
 	must(t, ana, "SET dp.rows = none")
 	for _, sql := range []string{"SELECT nope FROM visits", "  SELECT 'é', nope FROM visits", "SELECT 'é'; SELECT nope FROM visits"} {
 		_, err := ana.PgConn().Exec(t.Context(), sql).ReadAll()
-		want := int32(len([]rune(sql[:strings.Index(sql, "nope")])) + 1)
+		before, _, _ := strings.Cut(sql, "nope")
+		want := int32(len([]rune(before)) + 1)
 		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "42703" || e.Position != want {
 			t.Errorf("%s: want position %d: %+v", sql, want, err)
 		}
