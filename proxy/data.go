@@ -64,13 +64,8 @@ var sessionSettings = map[string]string{
 	"array_nulls":                         "on",
 }
 
-// A session that died while it was idle must be found out before the charge. One that the
-// database or the system ended is not quiet; one that a network swallowed is found by a
-// ping, unless it answered pingIdle ago.
-const (
-	pingIdle    = time.Second
-	pingTimeout = 2 * time.Second // how long a session may take to answer before it is given up
-)
+// pingTimeout is how long an idle session may take to answer before it is given up.
+const pingTimeout = 2 * time.Second
 
 // OpenData connects to the protected database. Secret is the key of the random
 // choices of contribution bounding (32 bytes or more).
@@ -80,9 +75,9 @@ func OpenData(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, se
 	cfg.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
 	}
-	cfg.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-		return p.IdleDuration > pingIdle || !quiet(p.Conn.PgConn().Conn())
-	}
+	// A session that died or hangs must be found out before the charge, however short the
+	// time was that it was idle.
+	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
 	cfg.PingTimeout = pingTimeout
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		return checkSession(ctx, conn, cfg.ConnConfig.RuntimeParams)
