@@ -139,8 +139,10 @@ func (q *Query) verifier(ctx context.Context, pool *pgxpool.Pool, role string) (
 		_ = conn.Conn().Close(context.WithoutCancel(ctx))
 		refused, ok := errors.AsType[*pgconn.PgError](err)
 		switch {
-		case !ok || unavailable(refused):
+		case !ok:
 			return "", "", fmt.Errorf("authquery: %w", err)
+		case unavailable(refused):
+			return "", "", errors.New("authquery: " + refusal(refused))
 		case misfit(refused):
 			return "", "", &FormError{refusal(refused)}
 		}

@@ -106,6 +106,7 @@ func TestRefusals(t *testing.T) {
 		CREATE FUNCTION public.strict(name text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
 			IF name = 'bob' THEN RAISE 'there is no bob'; END IF;
 			IF name = 'eve' THEN DELETE FROM public.logins; END IF;
+			IF name = 'sick' THEN RAISE 'the verifier is SCRAM-SHA-256$4096' USING ERRCODE = '58000'; END IF;
 			RETURN name; END $$`)
 	q := open(t, s, "SELECT verifier FROM public.logins WHERE name = public.strict($1)")
 	for range 2 {
@@ -118,6 +119,9 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s has %q (%s), %v, want %s", role, v, reason, err, want)
 			}
 		}
+	}
+	if _, _, err := q.Verifier(t.Context(), "sick"); err == nil || strings.Contains(err.Error(), "SCRAM") || !strings.Contains(err.Error(), "58000") {
+		t.Errorf("a function that says what it has read: %v", err)
 	}
 	run(t, admin, "ALTER TABLE logins ALTER verifier TYPE varchar")
 	_, _, _ = q.Verifier(t.Context(), "ana") // what was prepared may not fit any more
