@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +15,7 @@ import (
 
 // Confirmed returns what the relations of the real database were when the mirror was last
 // made, hidden columns and all: with that the administrator took the policy to fit. It is
-// nil for a mirror that never was. Time zones and rows are not recorded.
+// nil for a mirror that never was. Time zones, collations and rows are not recorded.
 func Confirmed(ctx context.Context, mirror *pgx.Conn) (*catalog.Schema, error) {
 	text, err := confirmed(ctx, mirror)
 	refused, ok := errors.AsType[*pgconn.PgError](err)
@@ -80,8 +79,8 @@ func confirm(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema, report f
 	for _, t := range s.Types {
 		r.Types = append(r.Types, t)
 	}
-	slices.SortFunc(r.Tables, func(x, y *catalog.Table) int { return compareNames(x.Name, y.Name) })
-	slices.SortFunc(r.Types, func(x, y *catalog.Type) int { return compareNames(x.Name, y.Name) })
+	slices.SortFunc(r.Tables, func(x, y *catalog.Table) int { return byName(x.Name, y.Name) })
+	slices.SortFunc(r.Types, func(x, y *catalog.Type) int { return byName(x.Name, y.Name) })
 	want, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -98,8 +97,4 @@ func confirm(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema, report f
 	}
 	report("confirm the schema of the real database")
 	return nil
-}
-
-func compareNames(x, y catalog.Name) int {
-	return cmp.Or(cmp.Compare(x.Schema, y.Schema), cmp.Compare(x.Name, y.Name))
 }

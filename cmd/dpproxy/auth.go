@@ -20,7 +20,8 @@ import (
 	"dpproxy/wire"
 )
 
-// openAuthQuery returns the policy's auth_query, or nil if it has none. It does not connect.
+// openAuthQuery returns the policy's auth_query, or nil if it has none. It asks the protected
+// database what inherits from protected tables; the query connects when it is asked.
 func (s *site) openAuthQuery(ctx context.Context) (*authquery.Query, error) {
 	q := s.policy.AuthQuery
 	if q == nil {
