@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/internal/demo"
+	"dpproxy/internal/logtest"
 )
 
 // demonstration is dpproxy demo, as it serves.
@@ -30,7 +31,7 @@ func startDemo(t *testing.T, args ...string) *demonstration {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	log, exited := &lockedBuffer{}, make(chan struct{})
+	log, exited := &logtest.Buffer{}, make(chan struct{})
 	cmd := exec.Command(program(t), append([]string{"demo", "--listen", "127.0.0.1:0", "--keep", dir}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Stderr = log

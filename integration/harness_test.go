@@ -1,7 +1,6 @@
 package integration_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpproxy/internal/logtest"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/wire"
 )
@@ -125,25 +125,8 @@ func (s *site) command(t testing.TB, args ...string) string {
 type running struct {
 	cmd    *exec.Cmd
 	addr   string
-	log    *lockedBuffer
+	log    *logtest.Buffer
 	exited chan struct{}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
@@ -161,7 +144,7 @@ func (s *site) run(t testing.TB) *running {
 // start starts dpproxy and waits until it serves, or ends: then it has no address.
 func (s *site) start(t testing.TB) *running {
 	t.Helper()
-	r := &running{cmd: exec.Command(program(t), "run", s.policy), log: &lockedBuffer{}, exited: make(chan struct{})}
+	r := &running{cmd: exec.Command(program(t), "run", s.policy), log: &logtest.Buffer{}, exited: make(chan struct{})}
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	r.cmd.Stderr = r.log
 	if err := r.cmd.Start(); err != nil {

@@ -1,7 +1,6 @@
 package proxy_test
 
 import (
-	"bytes"
 	"log/slog"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/catalog"
+	"dpproxy/internal/logtest"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/proxy"
 )
@@ -76,7 +76,7 @@ func TestIndexGone(t *testing.T) {
 // TestIndexGoneIsLogged holds that the log warns also where a statement finds an index gone
 // before the look does, once.
 func TestIndexGoneIsLogged(t *testing.T) {
-	var out lockedBuffer
+	var out logtest.Buffer
 	w := newWorldWith(t, func(c *proxy.Config) { c.Log = slog.New(slog.NewTextHandler(&out, nil)) })
 	exec(t, w.data, "DROP INDEX visits_unit")
 	ana := connect(t, w.url("ana"))
@@ -88,23 +88,6 @@ func TestIndexGoneIsLogged(t *testing.T) {
 	if got := out.String(); strings.Count(got, want) != 1 || strings.Contains(got, "SELECT") {
 		t.Errorf("the log reads\n%s", got)
 	}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // TestChangedAndBack holds that a table stays on whose schema, or index, is as it was checked

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpproxy/internal/logtest"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/wiretest"
 	"dpproxy/wire"
@@ -100,31 +101,7 @@ type proxy struct {
 	addr string
 	stop context.CancelFunc // graceful
 	done chan error
-	log  *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-// reset forgets what a test has expected.
-func (l *lockedBuffer) reset() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.b.Reset()
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log  *logtest.Buffer
 }
 
 // start serves with a config that edit may change.
@@ -134,7 +111,7 @@ func start(t testing.TB, edit func(*wire.Config)) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{done: make(chan error, 1), log: &lockedBuffer{}}
+	p := &proxy{done: make(chan error, 1), log: &logtest.Buffer{}}
 	c := wire.Config{
 		Verifier: func(_ context.Context, user string) (string, bool, error) {
 			return verifier, user == "ana" || user == "postgres", nil

@@ -247,7 +247,7 @@ func TestPanicEndsOneSession(t *testing.T) {
 	if !strings.Contains(log, "fakeHandler") || strings.Contains(log, "(0x") {
 		t.Errorf("the stack in the log reads %s", log)
 	}
-	p.log.reset()
+	p.log.Reset()
 }
 
 // TestPipelineLimit sends far more than the limit without a Sync: the mirror is

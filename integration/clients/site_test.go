@@ -1,7 +1,6 @@
 package clients_test
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpproxy/internal/logtest"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/wire"
 )
@@ -79,7 +79,7 @@ type site struct {
 	policyFile   string
 	authority    *authority
 	addr         string
-	log          lockedBuffer
+	log          logtest.Buffer
 }
 
 // password is that of all analysts here.
@@ -145,24 +145,6 @@ func (s *site) command(t *testing.T, name string) {
 	if err != nil {
 		t.Fatalf("dpproxy %s: %v\n%s", name, err, out)
 	}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 var serving = regexp.MustCompile(`msg=serving address=(\S+)`)

@@ -52,6 +52,7 @@ var allowed = map[string]string{
 	"internal/stattest":         "",
 	"internal/gausssum":         "",
 	"internal/pgtemp":           "",
+	"internal/logtest":          "",
 	"internal/wiretest":         "",
 	"internal/demo":             "",
 	"internal/tpch":             "internal/demo",
