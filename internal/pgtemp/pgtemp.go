@@ -90,7 +90,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		s.cleanup()
 		return nil, err
 	}
-	if err := s.initdb(ctx, bin, attr); err != nil {
+	if err := s.makeCluster(ctx, bin, attr); err != nil {
 		s.cleanup()
 		return nil, err
 	}
@@ -130,19 +130,6 @@ func (s *Server) prepare() (*syscall.SysProcAttr, error) {
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
-
-func (s *Server) initdb(ctx context.Context, bin string, attr *syscall.SysProcAttr) error {
-	if _, err := os.Stat(filepath.Join(s.data(), "PG_VERSION")); err == nil {
-		return nil
-	}
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", s.data(), "-U", Superuser,
-		"-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
-	cmd.Dir, cmd.SysProcAttr = s.dir, attr
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("pgtemp: initdb: %w\n%s", err, out)
-	}
-	return nil
-}
 
 // launch starts the server. It outlives ctx: Stop ends it.
 func (s *Server) launch(ctx context.Context, bin string, attr *syscall.SysProcAttr, o Options) error {

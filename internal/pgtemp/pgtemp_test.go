@@ -8,21 +8,32 @@ import (
 	"dpproxy/internal/pgtemp"
 )
 
+// TestStart starts servers, of which the later ones are made in another way than the first.
 func TestStart(t *testing.T) {
-	s, err := pgtemp.Start(t.Context(), pgtemp.Options{Port: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Stop()
-	for _, url := range []string{s.URL("postgres", pgtemp.Superuser), s.TCP("postgres", pgtemp.Superuser)} {
-		conn, err := pgx.Connect(t.Context(), url)
+	identities := map[int64]bool{}
+	for range 3 {
+		s, err := pgtemp.Start(t.Context(), pgtemp.Options{Port: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var one int
-		if err := conn.QueryRow(t.Context(), "SELECT 1").Scan(&one); err != nil || one != 1 {
-			t.Errorf("SELECT 1 = %d, %v", one, err)
+		defer s.Stop()
+		for _, url := range []string{s.URL("postgres", pgtemp.Superuser), s.TCP("template1", pgtemp.Superuser)} {
+			conn, err := pgx.Connect(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close(t.Context())
+			var id int64
+			if err := conn.QueryRow(t.Context(), "SELECT system_identifier FROM pg_control_system()").Scan(&id); err != nil {
+				t.Fatal(err)
+			}
+			identities[id] = true
+			if _, err := conn.Exec(t.Context(), "CREATE TABLE t AS SELECT generate_series(1, 1000); CHECKPOINT"); err != nil {
+				t.Error(err)
+			}
 		}
-		conn.Close(t.Context())
+	}
+	if len(identities) != 3 {
+		t.Errorf("three servers have %d identities", len(identities))
 	}
 }
