@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	cancelTime     = 5 * time.Second // bounds a cancel request to the mirror
-	cancelPause    = 20 * time.Millisecond
-	cancelAttempts = 5
+	cancelTime  = 5 * time.Second // bounds a cancel request to the mirror, and how long they are repeated
+	cancelPause = 20 * time.Millisecond
 )
 
 var errCanceled = errors.New("wire: a cancel request came")
@@ -39,15 +38,17 @@ func (s *Session) cancelMirror() {
 	}
 }
 
-// stopMirror cancels until the mirror owes nothing. One request can be lost: the
-// mirror ignores it if it comes before the statement.
+// stopMirror cancels until the mirror owes nothing. Requests can be lost: the mirror
+// forgets those that came while it parsed, when it reads what is to be executed.
 func (s *Session) stopMirror() {
-	for range cancelAttempts {
-		if s.pipeline.idle() {
+	enough := time.After(cancelTime) //nolint:forbidigo // bounds waits for another program
+	for pause := cancelPause; !s.pipeline.idle(); pause *= 2 {
+		s.cancelMirror()
+		select {
+		case <-time.After(pause): //nolint:forbidigo // a pause for another program, on no clock of ours
+		case <-enough:
 			return
 		}
-		s.cancelMirror()
-		<-time.After(cancelPause) //nolint:forbidigo // a pause for another program, on no clock of ours
 	}
 }
 
