@@ -27,7 +27,8 @@ import (
 // Options of a server.
 type Options struct {
 	// Dir is the folder to live in; it must be empty, or hold an earlier
-	// server's files. Empty: a new temporary folder, removed by Stop.
+	// server's files. Empty: a new temporary folder, removed by Stop, in memory
+	// where the machine has room there and TMPDIR says nothing else.
 	Dir string
 	// Port is a TCP port on 127.0.0.1; 0 listens on the socket only, -1 on a
 	// free port.
@@ -80,7 +81,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	s := &Server{dir: o.Dir, exited: make(chan struct{})}
 	if s.dir == "" {
-		if s.dir, err = os.MkdirTemp("", "dpproxy-pg"); err != nil {
+		if s.dir, err = os.MkdirTemp(temporary(), "dpproxy-pg"); err != nil {
 			return nil, err
 		}
 		s.remove = true
@@ -103,6 +104,19 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("pgtemp: %w\n%s", err, s.output.String())
 	}
 	return s, nil
+}
+
+const (
+	memory = "/dev/shm" // where Linux keeps files in memory
+	room   = 6 << 30    // bytes, more than the servers of all tests that run at a time
+)
+
+func temporary() string {
+	var fs syscall.Statfs_t
+	if os.Getenv("TMPDIR") == "" && syscall.Statfs(memory, &fs) == nil && fs.Bavail*uint64(fs.Bsize) >= room {
+		return memory
+	}
+	return os.TempDir()
 }
 
 // prepare makes the folder fit for the account that Postgres runs as: Postgres
