@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	cancelTime  = 5 * time.Second // bounds a cancel request to the mirror, and how long they are repeated
-	cancelPause = 20 * time.Millisecond
+	cancelTime     = 5 * time.Second // bounds a cancel request to the mirror, and how long they are repeated
+	cancelPause    = 20 * time.Millisecond
+	cancelAttempts = 5
 )
 
 var errCanceled = errors.New("wire: a cancel request came")
@@ -38,18 +39,18 @@ func (s *Session) cancelMirror() {
 	}
 }
 
-// stopMirror cancels until the mirror owes nothing. Requests can be lost: the mirror
-// forgets those that came while it parsed, when it reads what is to be executed.
+// stopMirror cancels until the mirror owes nothing, or what it owes is not worth more:
+// it may wait for a Flush that will not come. A private question is canceled to its end.
 func (s *Session) stopMirror() {
-	enough := time.After(cancelTime) //nolint:forbidigo // bounds waits for another program
-	for pause := cancelPause; !s.pipeline.idle(); pause *= 2 {
-		s.cancelMirror()
-		select {
-		case <-time.After(pause): //nolint:forbidigo // a pause for another program, on no clock of ours
-		case <-enough:
+	for range cancelAttempts {
+		if s.pipeline.idle() {
 			return
 		}
+		s.cancelMirror()
+		<-time.After(cancelPause) //nolint:forbidigo // a pause for another program, on no clock of ours
 	}
+	s.asking.Lock()
+	s.asking.Unlock() //nolint:staticcheck // it waits for cancelQuestion
 }
 
 // running is the Run in progress, if any.

@@ -53,6 +53,8 @@ func (s *Session) ask(ctx context.Context, exchanges ...*exchange) (*capture, er
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	s.asking.Lock()
+	defer s.asking.Unlock()
 	for _, e := range exchanges {
 		if err := s.sendExchange(e); err != nil {
 			return nil, err
@@ -96,14 +98,16 @@ func (s *Session) sendExchange(e *exchange) error {
 	return nil
 }
 
-// cancelQuestion cancels until the question has its answer, or the session ends.
+// cancelQuestion cancels until the question has its answer. Requests can be lost: the
+// mirror forgets those that came while it parsed, when it reads what is to be executed.
 func (s *Session) cancelQuestion(c *capture) {
+	enough := time.After(cancelTime) //nolint:forbidigo // bounds waits for another program
 	for {
 		s.cancelMirror()
 		select {
 		case <-c.done:
 			return
-		case <-s.ctx.Done():
+		case <-enough:
 			return
 		case <-time.After(cancelPause): //nolint:forbidigo // a pause for another program, on no clock of ours
 		}

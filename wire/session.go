@@ -46,11 +46,13 @@ type Session struct {
 	running running
 	// canceling is held while a cancel request is under way.
 	canceling sync.Mutex
-	draining  atomic.Bool
-	leaving   atomic.Bool // the client has said good-bye
-	working   atomic.Bool // an intercepted statement is not yet sent to the mirror
-	waiting   atomic.Bool // all that was read was passed on
-	watching  bool        // something was intercepted: names matter. The requests goroutine's own
+	// asking is held while a private question is under way.
+	asking   sync.Mutex
+	draining atomic.Bool
+	leaving  atomic.Bool // the client has said good-bye
+	working  atomic.Bool // an intercepted statement is not yet sent to the mirror
+	waiting  atomic.Bool // all that was read was passed on
+	watching bool        // something was intercepted: names matter. The requests goroutine's own
 
 	prepared int // statements by SQL's PREPARE. The replies goroutine's own
 
