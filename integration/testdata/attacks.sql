@@ -8,9 +8,9 @@ INSERT INTO cust SELECT i, 'user'||i, 'r'||(i%8), 20+i%60, 20000+(i*37)%80000, (
 INSERT INTO cust VALUES (1001,'Bob','r3',47,12345,3.5,'hello');
 CREATE TABLE orders(oid int PRIMARY KEY, uid int REFERENCES cust, amount numeric(12,2), ts date, status text);
 INSERT INTO orders SELECT i, 1+i%1000, (i%10000)/100.0, date '2024-01-01' + i%365, (ARRAY['new','paid','sent'])[1+i%3]
-  FROM generate_series(1,20000) i;
+  FROM generate_series(1,2000) i;
 CREATE TABLE items(iid int PRIMARY KEY, oid int REFERENCES orders, qty int);
-INSERT INTO items SELECT i, 1+i%20000, 1+i%7 FROM generate_series(1,60000) i;
+INSERT INTO items SELECT i, 1+i%2000, 1+i%7 FROM generate_series(1,6000) i;
 CREATE VIEW v_cust AS SELECT * FROM cust;
 CREATE TABLE sales(uid int, d date, amt int) PARTITION BY RANGE(d);
 CREATE TABLE sales_2024 PARTITION OF sales FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
