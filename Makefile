@@ -26,7 +26,7 @@ demo: build ## play a conversation with a demo database, then stop
 
 test: setup-test ## run all tests (under 10 minutes)
 	$(GO) vet ./...
-	$(GO) test -timeout 20m ./...
+	$(GO) test -parallel 4 -timeout 20m ./... # of a package; many wait rather than work
 
 clients: setup-test ## drive every client, and run the suites of pgx and lib/pq (15 minutes)
 	@scripts/setup.sh clients

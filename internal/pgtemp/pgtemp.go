@@ -163,7 +163,7 @@ func (s *Server) launch(ctx context.Context, bin string, attr *syscall.SysProcAt
 	args := []string{
 		"-D", s.data(), "-k", s.SocketDir, "-p", strconv.Itoa(s.Port),
 		"-c", "listen_addresses=" + listen, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
-		"-c", "shared_buffers=64MB", "-c", "logging_collector=off", "-c", "max_connections=300",
+		"-c", "shared_buffers=64MB", "-c", "jit=off", "-c", "logging_collector=off", "-c", "max_connections=300",
 	}
 	for _, setting := range o.Settings {
 		args = append(args, "-c", setting)
