@@ -114,7 +114,7 @@ func (g *Generator) aggregate(src source) aggregate {
 		spread = Deviation
 	}
 	y := g.number(src.cols, 1)
-	if strings.Contains(y, " / ") || strings.Contains(y, " - ") { // its bounds can be so much wider than its values that the lattice of squares is too coarse for them
+	if strings.Contains(y, " / ") || strings.Contains(y, " - ") || strings.Contains(y, " * ") { // its bounds can be so much wider than its values that the lattice of squares is too coarse for them
 		spread = Rank
 	}
 	a := one(g,
