@@ -92,7 +92,8 @@ func (s *Server) copyCluster(ctx context.Context, bin string, attr *syscall.SysP
 }
 
 func (f file) write(dir string, owner *syscall.Credential) error {
-	path, err := filepath.Join(dir, f.path), error(nil)
+	path := filepath.Join(dir, f.path)
+	var err error
 	if f.folder {
 		err = os.Mkdir(path, 0o700)
 	} else {
