@@ -47,7 +47,17 @@ func TestWeight(t *testing.T) {
 		}
 		return "SELECT count(*) FROM patients p WHERE CASE id WHEN 1 THEN " + strings.Join(terms, " OR ") + " END"
 	}
+	terms := func(n int, term string) string {
+		return "SELECT count(*) FROM patients WHERE CASE id WHEN 1 THEN " + strings.Repeat(term+" OR ", n) + "false END"
+	}
+	made := "strpos(CASE sex WHEN 'f' THEN repeat('a', 65536) ELSE '' END, 'b' || repeat('a', 200)) > 0"
 	for sql, fits := range map[string]bool{
+		terms(20, "sex LIKE '%zz%'"): true, terms(300, "sex LIKE '%zz%'"): false, terms(4, "sex LIKE '%_____z%'"): true, terms(4, "sex LIKE '%e' || repeat('_', 200) || 'z%'"): false,
+		terms(20, "md5(sex) = ''"): true, terms(300, "md5(sex) = ''"): false, terms(20, "strpos(sex, 'zz') > 0"): true, terms(300, "strpos(sex, 'zz') > 0"): false,
+		terms(400, "sex = 'f'"): true, terms(400, "sex > 'f'"): true, terms(5, "sex > lower(sex)"): true, terms(100, "sex > sex"): false, terms(100, "sex = sex"): false,
+		terms(100, "sex BETWEEN sex AND 'z'"): false, terms(100, "greatest(sex, lower(sex)) = 'x'"): false, terms(2, made): false,
+		terms(100, "lower(left(sex, 10)) LIKE '%aaaa%'"): false, terms(20, "lower(left(sex, 10)) LIKE '%aaaa%'"): true,
+		terms(200, "weight * 1.5 > 2"): true, terms(9, "least(greatest(weight, 1), 9) * 1e140 + 1e-250 > 2"): true,
 		nested(8): true, nested(14): false, nested(40): false,
 		wide(300, 10): true, wide(3, 100_000): true, wide(300, 100_000): false,
 		slow(1): true, slow(50): false,

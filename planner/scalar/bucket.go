@@ -28,6 +28,11 @@ var bucket = &rule{
 const maxWidthBuckets = 1_000_000
 
 func writeBucket(w *Writer, c *call) (fragment, error) {
+	for _, limit := range c.args[1:3] {
+		if _, err := w.write(limit, exact); err != nil {
+			return fragment{}, err
+		}
+	}
 	low, high := w.Env.interval(c.args[1]), w.Env.interval(c.args[2])
 	n, ok, err := w.Env.integer(c.args[3])
 	switch {

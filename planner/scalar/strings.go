@@ -92,6 +92,9 @@ func (env *Env) castLength(e *cast) int {
 		n = env.textLength(e.x)
 	case from.decimal(): // 131072 digits before the point and 16383 behind it
 		n = 1 << 18
+		if ref, ok := e.x.(*Ref); ok && len(ref.Column.Of) == 0 && ref.Column.Type.Mod >= 4 {
+			n = 1 << 11 // a precision and a scale of 1000 at most
+		}
 	}
 	if m := int(e.typ.Mod); m >= 4 {
 		if e.typ.OID == oidBpchar {

@@ -34,6 +34,9 @@ func (env *Env) datum(c *constant) (datum, error) {
 	if v.Bytes == nil {
 		return datum{null: true}, nil
 	}
+	if err := v.tooLong(c); err != nil {
+		return datum{}, err
+	}
 	var d datum
 	ok := true
 	switch {
@@ -47,6 +50,25 @@ func (env *Env) datum(c *constant) (datum, error) {
 		return datum{}, pgerr.New(pgerr.Internal, "the value of a constant of type %s cannot be read", c.typ).At(c.at)
 	}
 	return d, nil
+}
+
+// tooLong refuses a numeric of so many digits that computing with it takes long, here and on
+// DATA, where a condition can aim width_bucket, mod, div or a cast to text at one row. It looks
+// at the header alone.
+func (v Value) tooLong(c *constant) error {
+	const weight, decimals = 50, 300 // of digits to the base 10000; about those of largestExact and leastExact
+	switch {
+	case !c.typ.decimal() || c.typ.Array:
+		return nil
+	case v.Binary && len(v.Bytes) >= 8:
+		if int16(binary.BigEndian.Uint16(v.Bytes[2:])) <= weight && binary.BigEndian.Uint16(v.Bytes[6:])&0x3fff <= decimals {
+			return nil
+		}
+	case len(v.Bytes) <= 4*weight+decimals:
+		return nil
+	}
+	return pgerr.New(pgerr.NotAllowed, "a constant of so many digits is not allowed on protected data").At(c.at).
+		WithHint("Use a number below 1e200 with at most 300 decimals.")
 }
 
 // text returns the value of a constant text, nil if it is NULL.

@@ -14,8 +14,8 @@ const charsPerStep = 64
 const queryWeight = 1 << 13
 
 // Weight bounds the work of computing e for one row, in steps: its nodes, those of derived
-// columns at each of their references (Postgres puts them there), and the texts that are
-// made. A condition can aim all of it at one row.
+// columns at each of their references (Postgres puts them there), the texts that are made or
+// read, and long arithmetic. A condition can aim all of it at one row.
 func (env *Env) Weight(e Expr) int64 {
 	n := int64(1)
 	switch e := e.(type) { //nolint:gochecksumtype // the others weigh what is below them
@@ -31,11 +31,13 @@ func (env *Env) Weight(e Expr) int64 {
 			n += int64(env.textLength(e)) / charsPerStep
 		}
 	case *call:
-		if e.fn.over != nil && e.fn.over.length != nil {
-			n += int64(e.fn.over.length(env, e)) / charsPerStep
-		}
+		n = added(n, env.callWeight(e))
+	case *like:
+		n = added(n, env.likeWeight(e))
+	case *comparison, *distinct, *between, *choice, *anyOf:
+		n = added(n, env.comparisonWeight(e))
 	case *cast:
-		if e.typ.OID == oidBpchar {
+		if e.typ.OID == oidBpchar || e.x.Type().decimal() && e.typ.Family() == TextFamily {
 			n += int64(env.castLength(e)) / charsPerStep
 		}
 	}
@@ -51,17 +53,24 @@ func (env *Env) arrayWeight(c *constant) int64 {
 	if c.fold >= len(env.Values) {
 		return math.MaxInt64
 	}
+	return int64(len(env.Values[c.fold].Bytes))/charsPerStep + env.elements(c)
+}
+
+// elements counts those of a constant array.
+func (env *Env) elements(c *constant) int64 {
+	if c.fold >= len(env.Values) {
+		return math.MaxInt64
+	}
 	v := env.Values[c.fold]
-	n := int64(len(v.Bytes)) / charsPerStep
 	if !v.Binary {
-		return n + int64(bytes.Count(v.Bytes, []byte(",")))
+		return int64(bytes.Count(v.Bytes, []byte(","))) + 1
 	}
 	const header, dimension = 12, 8 // array_send in src/backend/utils/adt/arrayfuncs.c
-	elements := int64(0)
+	n := int64(0)
 	for i := header; i+dimension <= len(v.Bytes) && i < header+dimension*int(binary.BigEndian.Uint32(v.Bytes)); i += dimension {
-		elements = max(elements, 1) * int64(binary.BigEndian.Uint32(v.Bytes[i:]))
+		n = max(n, 1) * int64(binary.BigEndian.Uint32(v.Bytes[i:]))
 	}
-	return n + elements
+	return n
 }
 
 func (env *Env) columnWeight(c *Column) int64 {

@@ -320,6 +320,11 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 		text.Array = e.typ.Array
 		return fragment{sql: castSQL(castSQL(p, text), e.typ), typ: e.typ}, nil
 	}
+	if e.fold < len(w.Env.Values) {
+		if err := w.Env.Values[e.fold].tooLong(e); err != nil {
+			return fragment{}, err
+		}
+	}
 	f := fragment{sql: castSQL(p, e.typ), typ: e.typ}
 	if m == bounded && (e.typ.number() || moment(e.typ)) {
 		d, err := w.Env.datum(e)
