@@ -18,6 +18,9 @@ func TestPipelines(t *testing.T) {
 	bind := func(portal, name string) string {
 		return message('B', portal+"\x00"+name+"\x00\x00\x00\x00\x00\x00\x00")
 	}
+	bound := func(portal, name, value string) string {
+		return message('B', portal+"\x00"+name+"\x00\x00\x00\x00\x01"+number(len(value))+value+"\x00\x00")
+	}
 	execute := func(portal string, rows int) string { return message('E', portal+"\x00"+number(rows)) }
 	describe := func(name string) string { return message('D', name+"\x00") }
 	closing := func(name string) string { return message('C', name+"\x00") }
@@ -47,6 +50,11 @@ func TestPipelines(t *testing.T) {
 		"CREATE TABLE AS":                                parse("a", "CREATE TEMP TABLE z AS "+grouped) + describe("Sa") + bind("p", "a") + describe("Pp") + execute("p", 0),
 		"COPY":                                           parse("a", "COPY (SELECT count(*) FROM patients WHERE birth_year>3000) TO STDOUT") + bind("p", "a") + execute("p", 0),
 		"DECLARE":                                        parse("b", "BEGIN") + bind("", "b") + execute("", 0) + parse("a", "DECLARE k CURSOR FOR "+grouped) + bind("p", "a") + execute("p", 0) + query("FETCH 1 FROM k"),
+		"DECLARE with a parameter":                       query("BEGIN") + parse("a", "DECLARE k CURSOR FOR SELECT $1 * count(*) FROM patients WHERE birth_year < $1") + describe("Sa") + bound("p", "a", "0") + execute("p", 0) + query("FETCH ALL FROM k"),
+		"DECLARE with a parameter of the block alone":    query("BEGIN") + parse("a", "DECLARE k CURSOR FOR SELECT count(*) FROM patients WHERE birth_year > $1") + bound("p", "a", "3000") + execute("p", 0) + query("FETCH ALL FROM k"),
+		"DECLARE with a bad parameter":                   query("BEGIN") + parse("a", "DECLARE k CURSOR FOR SELECT $1::int, count(*) FROM patients") + bound("p", "a", "x") + execute("p", 0),
+		"CREATE TABLE AS with a parameter":               parse("a", "CREATE TEMP TABLE zp AS SELECT $1::text AS x, count(*) AS n FROM patients WHERE birth_year > $2::int") + bound("p", "a", "x") + synced + parse("b", "CREATE TEMP TABLE zp AS SELECT count(*) * 0 + $1 AS n FROM patients") + bound("p", "b", "7") + execute("p", 0) + query("SELECT * FROM zp"),
+		"COPY with a parameter":                          parse("a", "COPY (SELECT $1::int, count(*) FROM patients) TO STDOUT") + describe("Sa") + bound("p", "a", "1") + execute("p", 0),
 		"no row of anybody":                              parse("a", count+" WHERE false") + describe("Sa") + bind("p", "a") + describe("Pp") + execute("p", 0),
 		"COMMIT before Execute":                          query("BEGIN") + parse("a", grouped) + bind("p", "a") + synced + query("COMMIT") + execute("p", 0),
 		"ROLLBACK TO before Execute":                     query("BEGIN") + query("SAVEPOINT s") + parse("a", grouped) + bind("p", "a") + synced + query("ROLLBACK TO s") + execute("p", 0),

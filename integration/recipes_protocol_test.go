@@ -349,6 +349,18 @@ func testLexerSettings(t *testing.T, k *kitchen) {
 		_, err := ana.PgConn().Exec(t.Context(), `SELECT count(*) FROM patients WHERE sex = '\' OR 1=1 --'`).ReadAll()
 		fails(t, err, "0A000", "protected tables need")
 	})
+	for _, set := range []string{"standard_conforming_strings = off", "client_encoding = LATIN1"} {
+		pipelined := k.dial(t, "ana")
+		k.unread(t, func() {
+			batch := pipelined.PgConn().StartPipeline(t.Context())
+			batch.SendQueryParams("SET "+set, nil, nil, nil, nil)
+			batch.SendQueryParams("SELECT count(*) FROM patients WHERE sex <> 'é'", nil, nil, nil, nil)
+			if err := batch.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			fails(t, batch.Close(), "0A000", "protected tables need")
+		})
+	}
 }
 
 func testEncodings(t *testing.T, k *kitchen) {

@@ -86,7 +86,7 @@ func (v *converter) column(ref *pg.ColumnRef) Expr {
 	case 3:
 		out.Schema, out.Qualifier = names[0], names[1]
 	default:
-		return v.notAllowed(ref.Location, "a column name with a database")
+		out.Schema, out.Qualifier = names[1], names[2]
 	}
 	return out
 }

@@ -81,9 +81,6 @@ func (v *converter) tableItem(r *pg.RangeVar) From {
 		Ref:   TableRef{Schema: r.Schemaname, Name: r.Relname, At: v.a.pos(r.Location)},
 		Alias: r.Relname, Columns: columnNames(r.Alias.GetColnames()), Only: !r.Inh,
 	}
-	if r.Catalogname != "" {
-		v.notAllowed(r.Location, "a table name with a database")
-	}
 	if resolved, known := v.a.cat.Relation(r.Schemaname, r.Relname); known {
 		t.Ref.Resolved = resolved
 	}

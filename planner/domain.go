@@ -56,7 +56,7 @@ func (q *Query) domains(b *block) error {
 			continue
 		case every(cols, b.source.showsPublic):
 			q.publicFactor(b, i, done)
-		case listable(k):
+		case q.listable(k):
 			q.declaredFactor(b, i, done)
 		}
 	}
@@ -108,12 +108,12 @@ const maxListed = 50_000
 // listable reports whether the mirror can list the values of a key: an expression, other
 // than the beginning of a period in the session's time zone, over columns with few
 // values together.
-func listable(k *key) bool {
-	cols := k.expr.Columns()
-	if !every(cols, declared) || k.typ.Family() == scalar.InstantFamily {
+func (q *Query) listable(k *key) bool {
+	cols := q.leaves(k.expr)
+	if len(cols) == 0 || !every(cols, declared) || k.typ.Family() == scalar.InstantFamily {
 		return false
 	}
-	if c, plain := scalar.PlainColumn(k.expr); plain && c.Base().Values == nil {
+	if c, plain := scalar.PlainColumn(k.expr); plain && c.Base().Values == nil && computation(c) == nil {
 		return false
 	}
 	product := int64(1)
@@ -144,7 +144,11 @@ func (q *Query) publicFactor(b *block, first int, done []bool) {
 			done[i] = true
 		}
 	}
-	f.fold = q.enumerate(b, f.keys, from, where, func(c *scalar.Column) string { return c.SQL })
+	write := func(e scalar.Expr) string {
+		sql, _ := scalar.Native(e, func(c *scalar.Column) string { return c.SQL }, q.constants) // a key has no sub-select
+		return sql
+	}
+	f.fold = q.enumerate(b, f.keys, from, where, write)
 	b.factors = append(b.factors, f)
 }
 
@@ -165,9 +169,9 @@ func (q *Query) declaredFactor(b *block, first int, done []bool) {
 	for grown := true; grown; {
 		grown = false
 		for i := first; i < len(b.keys); i++ {
-			mine := b.keys[i].expr.Columns()
+			mine := q.leaves(b.keys[i].expr)
 			among := func(c *scalar.Column) bool { return contains(cols, c) }
-			if done[i] || len(mine) == 0 || !listable(b.keys[i]) || len(cols) > 0 && !slices.ContainsFunc(mine, among) {
+			if done[i] || !q.listable(b.keys[i]) || len(cols) > 0 && !slices.ContainsFunc(mine, among) {
 				continue
 			}
 			done[i], grown = true, true
@@ -180,8 +184,8 @@ func (q *Query) declaredFactor(b *block, first int, done []bool) {
 		}
 	}
 	slices.Sort(f.keys)
-	conditions := b.source.conditionsOver(cols)
-	if c, plain := scalar.PlainColumn(b.keys[first].expr); plain && len(f.keys) == 1 && len(conditions) == 0 {
+	conditions := q.conditionsOver(b.source, cols)
+	if c, plain := scalar.PlainColumn(b.keys[first].expr); plain && c.Base().Values != nil && len(f.keys) == 1 && len(conditions) == 0 {
 		f.rows = declaredRows(c)
 	} else {
 		f.fold = q.enumerateDeclared(b, f.keys, cols, conditions)
@@ -237,26 +241,25 @@ func (q *Query) enumerateDeclared(b *block, keys []int, cols []*scalar.Column, c
 		names[c.Base()] = name + ".x"
 		items = append(items, listOf(c)+" AS "+name+"(x)")
 	}
-	column := func(c *scalar.Column) string { return names[c.Base()] }
+	w := &unfolding{constants: q.constants, leaf: func(c *scalar.Column) string { return names[c.Base()] }}
 	var where []string
 	for _, c := range conditions {
-		if sql, ok := scalar.Native(c, column, q.constants); ok {
-			where = append(where, sql)
-		}
+		sql, _ := w.write(c)
+		where = append(where, sql)
 	}
-	return q.enumerate(b, keys, strings.Join(items, ", "), strings.Join(where, " AND "), column)
+	write := func(e scalar.Expr) string { sql, _ := w.write(e); return sql }
+	return q.enumerate(b, keys, strings.Join(items, ", "), strings.Join(where, " AND "), write)
 }
 
 // enumerate adds the constant that holds the different values of keys as JSON, in the
 // order of their types. A value has one spelling in it, whatever it is combined with: read
 // from several, a row would be of several partitions.
-func (q *Query) enumerate(b *block, keys []int, from, where string, column func(*scalar.Column) string) int {
+func (q *Query) enumerate(b *block, keys []int, from, where string, write func(scalar.Expr) string) int {
 	var values, texts, names, results []string
 	for n, i := range keys {
 		k := b.keys[i]
 		name, text := "k"+strconv.Itoa(n+1), "t"+strconv.Itoa(n+1)
-		value, _ := scalar.Native(k.expr, column, q.constants) // a key has no sub-select
-		values, names = append(values, value+" AS "+name), append(names, "v."+name)
+		values, names = append(values, write(k.expr)+" AS "+name), append(names, "v."+name)
 		spelling := scalar.Enumerated(k.typ, "v."+name)
 		if k.typ.Respelled() {
 			spelling = "pg_catalog.min(pg_catalog.min(" + spelling + " COLLATE pg_catalog.\"C\")) OVER (PARTITION BY v." + name + ")"

@@ -87,10 +87,10 @@ func (s *source) showsPublic(c *scalar.Column) bool {
 
 // conditionsOver returns the conditions over no other columns than those, each of this
 // level or what one of this level stands for. They hold on every row.
-func (s *source) conditionsOver(cols []*scalar.Column) []scalar.Expr {
+func (q *Query) conditionsOver(s *source, cols []*scalar.Column) []scalar.Expr {
 	among := func(c *scalar.Column) bool { return contains(cols, c) }
 	return slices.DeleteFunc(s.allConjuncts(), func(e scalar.Expr) bool {
-		used := e.Columns()
+		used := q.leaves(e)
 		return len(used) == 0 || !every(used, among)
 	})
 }

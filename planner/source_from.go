@@ -284,7 +284,7 @@ func (s *source) kind(f *parser.Join, left, right node) (*joined, error) {
 func (r *relation) setNullable(read bool) {
 	r.nullable = r.nullable || read
 	for _, c := range r.columns {
-		c.NotNull = false
+		c.NotNull, c.Outer = false, true
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"dpproxy/parser"
-	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/wire"
 )
@@ -115,10 +114,6 @@ func (a *answer) analyse(b wire.Bound) (*analysed, error) {
 	}
 	if analysed.err != nil {
 		return nil, analysed.err
-	}
-	if a.text.stmt.Form == parser.Utility && len(b.Params) > 0 {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "a utility statement over protected data takes no parameters").
-			WithHint("Write the values as constants.")
 	}
 	return analysed, granted
 }

@@ -21,7 +21,7 @@ func TestClientGoneEarly(t *testing.T) {
 	admin := connect(t, w.mirror.URL("postgres", pgtemp.Superuser))
 	works := func() (works bool) {
 		if err := admin.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_stat_activity
-			WHERE usename = 'ana' AND state = 'active' AND query LIKE '%current_setting%generate_series%'`).Scan(&works); err != nil {
+			WHERE usename = 'ana' AND state = 'active' AND query LIKE '%current_setting(''dp.%'`).Scan(&works); err != nil {
 			t.Fatal(err)
 		}
 		return works

@@ -10,10 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgproto3"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
@@ -43,6 +41,8 @@ const (
 	preludeTimeout = iota
 	preludeMessages
 	preludeSchemas
+	preludeEncoding
+	preludeStrings
 	preludeFixed
 )
 
@@ -69,6 +69,10 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	if err := searchesCatalogFirst(string(fixed[preludeSchemas])); err != nil {
 		return nil, err
 	}
+	// A SET that stands before the statement in one pipeline was not known when it came.
+	if err := lexable(string(fixed[preludeEncoding]), string(fixed[preludeStrings])); err != nil {
+		return nil, err
+	}
 	tables := a.relations(q)
 	relations := fixed[preludeFixed:][:len(tables)]
 	protected := len(a.text.stmt.Protected)
@@ -82,17 +86,19 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 		return nil, err
 	}
 	first := len(knownSettings) + preludeFixed + len(relations)
-	p.values, err = values(res.Fields[first:], row[first:], len(q.Folds()))
-	return p, err
+	p.values = values(res.Fields[first:], row[first:], len(q.Folds()))
+	return p, nil
 }
 
 // ask asks what the prelude asks, unless that was done early. The answer has one row.
+// Postgres reads all parameters when they are bound, also those that only the text around
+// the blocks uses: a bad value fails here and not after the charge.
 func (a *answer) ask(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) (*wire.Result, error) {
 	res := b.Early
 	if res == nil {
-		tables, params := a.relations(q), len(b.ParamOIDs)
+		tables := a.relations(q)
 		var err error
-		if res, err = m.Query(ctx, preludeSQL(q, tables, params), b.ParamOIDs, b.Params, b.Formats, preludeFormats(q, tables, params)); err != nil {
+		if res, err = m.Query(ctx, preludeSQL(q, tables), b.ParamOIDs, b.Params, b.Formats, preludeFormats(q, tables)); err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +116,7 @@ func (a *answer) early() *wire.Question {
 		return nil
 	}
 	tables := a.relations(analysed.query)
-	return &wire.Question{SQL: preludeSQL(analysed.query, tables, 0), ResultFormats: preludeFormats(analysed.query, tables, 0)}
+	return &wire.Question{SQL: preludeSQL(analysed.query, tables), ResultFormats: preludeFormats(analysed.query, tables)}
 }
 
 // relations lists the relations whose names the prelude asks about: protected ones first.
@@ -133,7 +139,7 @@ func (p *Proxy) defaults(tables []catalog.Name) settings {
 	return s
 }
 
-func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
+func preludeSQL(q *planner.Query, tables []parser.TableRef) string {
 	var cols []string
 	for _, name := range settingNames() {
 		cols = append(cols, "pg_catalog.current_setting('dp."+name+"', true)")
@@ -141,15 +147,12 @@ func preludeSQL(q *planner.Query, tables []parser.TableRef, params int) string {
 	cols = append(cols,
 		"pg_catalog.current_setting('statement_timeout')",
 		"pg_catalog.current_setting('client_min_messages')",
-		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')")
+		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')",
+		"pg_catalog.current_setting('client_encoding')",
+		"pg_catalog.current_setting('standard_conforming_strings')")
 	cols = append(cols, relationColumns(tables)...)
 	for _, f := range q.Folds() {
 		cols = append(cols, "("+f.SQL+")")
-	}
-	// Parameters that only the text around the blocks uses are evaluated too, so
-	// that a bad value fails here and not after the charge.
-	for i := range params {
-		cols = append(cols, "$"+strconv.Itoa(i+1))
 	}
 	return "SELECT " + strings.Join(cols, ", ")
 }
@@ -169,37 +172,22 @@ func relationColumns(tables []parser.TableRef) []string {
 
 // preludeFormats asks for text, and for binary where a value travels on: binary
 // values do not depend on the session's settings.
-func preludeFormats(q *planner.Query, tables []parser.TableRef, params int) []int16 {
+func preludeFormats(q *planner.Query, tables []parser.TableRef) []int16 {
 	formats := make([]int16, len(knownSettings)+preludeFixed+len(tables))
 	for _, f := range q.Folds() {
 		formats = append(formats, f.Format())
 	}
-	return append(formats, make([]int16, params)...)
+	return formats
 }
 
-// values reads the constants. A session may have changed its encoding behind the
-// statement before, in the same message: the protected database would refuse such
-// texts, after the charge.
-func values(fields []pgproto3.FieldDescription, cells [][]byte, n int) ([]scalar.Value, error) {
+// values reads the first n cells: the constants.
+func values(fields []pgproto3.FieldDescription, cells [][]byte, n int) []scalar.Value {
 	out := make([]scalar.Value, n)
 	for i := range out {
 		out[i] = scalar.Value{OID: fields[i].DataTypeOID, Binary: fields[i].Format == 1, Bytes: cells[i]}
-		if isText(out[i].OID) && !utf8.Valid(cells[i]) {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, "protected tables need client_encoding UTF8").
-				WithHint("SET client_encoding = UTF8.")
-		}
 	}
-	return out, nil
+	return out
 }
-
-// isText reports whether the binary form of a type is its text: so it is for
-// text, varchar, character(n) and enums.
-func isText(oid uint32) bool {
-	return oid == pgtype.TextOID || oid == pgtype.VarcharOID || oid == pgtype.BPCharOID || oid >= firstUserOID
-}
-
-// firstUserOID is where the OIDs of types begin that are not built in.
-const firstUserOID = 16384
 
 // duration reads a setting as Postgres shows it: 0, 200ms, 5s, 1min, 2h or 1d.
 func duration(setting []byte) time.Duration {

@@ -16,7 +16,7 @@ func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
 	if !named && !parser.MentionsExecute(sql) {
 		return nil, nil
 	}
-	err := lexable(s)
+	err := lexable(s.Parameter("client_encoding"), s.Parameter("standard_conforming_strings"))
 	var texts []*text
 	if err == nil {
 		texts, err = p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, p.cfg.Catalog) })
@@ -43,13 +43,13 @@ func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
 
 // lexable refuses sessions in which the mirror's lexer and ours would read the
 // same bytes differently.
-func lexable(s *wire.Session) error {
+func lexable(encoding, conforming string) error {
 	// Postgres keeps the older name of UTF8 as it was given.
-	if e := s.Parameter("client_encoding"); e != "UTF8" && e != "UNICODE" {
+	if encoding != "UTF8" && encoding != "UNICODE" {
 		return pgerr.New(pgerr.FeatureNotSupported, "protected tables need client_encoding UTF8").
 			WithHint("SET client_encoding = UTF8.")
 	}
-	if s.Parameter("standard_conforming_strings") != "on" {
+	if conforming != "on" {
 		return pgerr.New(pgerr.FeatureNotSupported, "protected tables need standard_conforming_strings on").
 			WithHint("SET standard_conforming_strings = on, and write E'...' for strings with escapes.")
 	}

@@ -108,18 +108,16 @@ func (s *Session) bindIntercepted(raw []byte, portal, name string) error {
 	if !ready || st == nil || b.Decode(raw[headerBytes:]) != nil || !s.bindable(st, &b) {
 		return s.relayBind(raw, portal)
 	}
-	bound := Bound{
-		Params: b.Parameters, Formats: b.ParameterFormatCodes,
-		ParamOIDs: st.description.oids, Fields: st.description.fields,
-	}
-	bound.Fields, err = s.innerFields(m, st.statement, st.text, bound.Fields)
+	fields, err := s.innerFields(m, st)
 	if errors.Is(err, errRelay) {
 		return s.relayBind(raw, portal)
 	}
 	if err != nil {
 		return s.failBind(err, st)
 	}
-	rewrite, err := s.run(st.statement, m, bound)
+	rewrite, err := s.run(st.statement, m, Bound{
+		Params: b.Parameters, Formats: b.ParameterFormatCodes, ParamOIDs: st.description.oids, Fields: fields,
+	})
 	if err != nil {
 		return s.failBind(err, st)
 	}
@@ -142,18 +140,18 @@ func (s *Session) bindable(st *prepared, b *pgproto3.Bind) bool {
 		(b.DestinationPortal == "" || !taken)
 }
 
-// innerFields describes the query inside a utility statement, which has no
-// description of its own. It may have no parameters either: errRelay lets
-// Postgres say so.
-func (s *Session) innerFields(m *Mirror, st Statement, text string, own []pgproto3.FieldDescription) ([]pgproto3.FieldDescription, error) {
-	if st.Describe == "" || st.Describe == st.SQL {
-		return own, nil
+// innerFields describes the query inside a utility statement, which has no description of
+// its own but for its parameters. Where it can have none, errRelay lets Postgres say so.
+func (s *Session) innerFields(m *Mirror, st *prepared) ([]pgproto3.FieldDescription, error) {
+	own, inner := st.description, st.statement.Describe
+	if inner == "" || inner == st.statement.SQL {
+		return own.fields, nil
 	}
-	d, err := m.describe(s.ctx, st.Describe, nil, st.place(text))
+	d, err := m.describe(s.ctx, inner, own.oids, st.statement.place(st.text))
 	if err != nil {
 		return nil, err
 	}
-	if len(d.ParamOIDs) > 0 {
+	if len(d.ParamOIDs) > len(own.oids) {
 		return nil, errRelay
 	}
 	return d.Fields, nil
@@ -171,15 +169,15 @@ func (st Statement) place(text string) errorEdit {
 // bindRewritten binds the client's portal to a statement of our own, which is
 // closed again; the portal stays.
 func (s *Session) bindRewritten(st *prepared, b *pgproto3.Bind, rw Rewrite) error {
+	if st.statement.Utility {
+		rw = Rewrite{SQL: rw.Inline, Notices: rw.Notices, Tag: rw.Tag}
+	}
 	sql, oids := rw.SQL, append(append([]uint32(nil), st.description.oids...), rw.ExtraOIDs...)
 	bind := &pgproto3.Bind{
 		DestinationPortal: b.DestinationPortal, PreparedStatement: s.private,
 		ParameterFormatCodes: extendFormats(b.ParameterFormatCodes, len(b.Parameters), rw),
 		Parameters:           append(append([][]byte(nil), b.Parameters...), rw.Extra...),
 		ResultFormatCodes:    b.ResultFormatCodes,
-	}
-	if st.statement.Utility {
-		sql, oids, bind.Parameters, bind.ParameterFormatCodes = rw.Inline, nil, nil, nil
 	}
 	return s.sendRewritten(sql, oids, bind, &detail{
 		portal: b.DestinationPortal, prefix: encodeNotices(rw.Notices),

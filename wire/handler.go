@@ -25,7 +25,7 @@ type Statement struct {
 	// Early returns what Run will ask the mirror first, where that can be told without the
 	// description, or nil. A Query asks both in one round trip. Nil: nothing is asked early.
 	Early func() *Question
-	// Utility statements take no parameters: their rewrite is Inline.
+	// Utility statements take no parameters of ours: their rewrite is Inline.
 	Utility bool
 	// Run is called when the statement would run: once for a Query, once for
 	// each Bind. Nil: the statement runs as it is. An error that is a
@@ -58,7 +58,8 @@ type Rewrite struct {
 	ExtraOIDs    []uint32
 	ExtraFormats []int16
 	// Inline is the same statement with literals in place of Extra, for the
-	// simple protocol and for utility statements. Empty: SQL runs there too.
+	// simple protocol, and for utility statements with the client's parameters. Empty:
+	// SQL runs there too.
 	Inline string
 	// Notices go to the client before the replies of the statement.
 	Notices []Notice

@@ -177,7 +177,7 @@ func (env *Env) declared(c *Column) Interval {
 			list[k] = env.interval(e)
 		}
 		i := hull(list...)
-		i.Null = !c.NotNull
+		i.Null = c.Outer || i.Null && !c.NotNull
 		return i
 	}
 	i := Interval{Null: !c.NotNull}

@@ -13,6 +13,8 @@ type Column struct {
 	Name    string
 	Type    Type
 	NotNull bool
+	// Outer says that a join adds rows in which the column is NULL.
+	Outer bool
 	// Declared bounds of values, or nil: a column of a table of the policy.
 	Bounds *Bounds
 	// Values are declared public values, in the order that they are shown in, or nil.

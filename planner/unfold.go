@@ -1,0 +1,81 @@
+package planner
+
+import (
+	"slices"
+
+	"dpproxy/planner/scalar"
+)
+
+// maxUnfolded bounds the text of an expression of columns that derived tables compute from
+// one another: each can double it.
+const maxUnfolded = 1 << 15
+
+// An unfolding writes expressions for the mirror with Postgres's own semantics, and columns
+// that derived tables compute as what they are computed from.
+type unfolding struct {
+	constants *scalar.Constants
+	// leaf writes the columns that nothing is known below of.
+	leaf func(*scalar.Column) string
+	// leaves are those that were written, each once by what it stands for.
+	leaves []*scalar.Column
+	texts  map[*scalar.Column]string
+	failed bool
+}
+
+// write returns ok false for expressions that only the protected database can evaluate,
+// and for those that get too long.
+func (u *unfolding) write(e scalar.Expr) (sql string, ok bool) {
+	sql, ok = scalar.Native(e, u.column, u.constants)
+	if !ok || len(sql) > maxUnfolded {
+		u.failed = true
+	}
+	if u.failed {
+		return "NULL", false
+	}
+	return sql, true
+}
+
+func (u *unfolding) column(c *scalar.Column) string {
+	x := computation(c)
+	if x == nil {
+		if !contains(u.leaves, c) {
+			u.leaves = append(u.leaves, c)
+		}
+		return u.leaf(c)
+	}
+	sql, known := u.texts[c]
+	if !known {
+		sql, _ = u.write(x)
+		sql = "(" + sql + ")"
+		if u.texts == nil {
+			u.texts = map[*scalar.Column]string{}
+		}
+		u.texts[c] = sql
+	}
+	return sql
+}
+
+// computation returns what a column of a derived table is computed from, row by row; nil
+// where it is a plain column, one of several branches, or NULL in rows that a join adds.
+func computation(c *scalar.Column) scalar.Expr {
+	for {
+		if c.Outer || len(c.Of) != 1 {
+			return nil
+		}
+		ref, plain := c.Of[0].(*scalar.Ref)
+		if !plain {
+			return c.Of[0]
+		}
+		c = ref.Column
+	}
+}
+
+// leaves returns the columns below derived tables that an expression is computed from; nil
+// for expressions that cannot be written for the mirror.
+func (q *Query) leaves(e scalar.Expr) []*scalar.Column {
+	u := &unfolding{constants: q.constants, leaf: func(*scalar.Column) string { return "" }}
+	if _, ok := u.write(e); !ok {
+		return nil
+	}
+	return slices.Clip(u.leaves)
+}
