@@ -54,6 +54,7 @@ func TestWeight(t *testing.T) {
 	for sql, fits := range map[string]bool{
 		terms(20, "sex LIKE '%zz%'"): true, terms(300, "sex LIKE '%zz%'"): false, terms(4, "sex LIKE '%_____z%'"): true, terms(4, "sex LIKE '%e' || repeat('_', 200) || 'z%'"): false,
 		terms(20, "md5(sex) = ''"): true, terms(300, "md5(sex) = ''"): false, terms(20, "strpos(sex, 'zz') > 0"): true, terms(300, "strpos(sex, 'zz') > 0"): false,
+		terms(60, "sex LIKE '%zz%'"): true, terms(300, "region LIKE '%zz%'"): true, terms(300, "md5(region) = ''"): true,
 		terms(400, "sex = 'f'"): true, terms(400, "sex > 'f'"): true, terms(5, "sex > lower(sex)"): true, terms(100, "sex > sex"): false, terms(100, "sex = sex"): false,
 		terms(100, "sex BETWEEN sex AND 'z'"): false, terms(100, "greatest(sex, lower(sex)) = 'x'"): false, terms(2, made): false,
 		terms(100, "lower(left(sex, 10)) LIKE '%aaaa%'"): false, terms(20, "lower(left(sex, 10)) LIKE '%aaaa%'"): true,

@@ -279,7 +279,7 @@ func (s *Session) refuseCopy(size int) error {
 		return err
 	}
 	s.pipeline.refuseHead(&refusal{any: true, message: encodeError(pgerr.New(
-		pgerr.FeatureNotSupported, "COPY FROM STDIN is not supported"), "", 0)})
+		pgerr.FeatureNotSupported, "COPY FROM STDIN is not supported").WithHint("Use INSERT to fill a temporary table."), "", 0)})
 	s.mirror.mu.Lock()
 	defer s.mirror.mu.Unlock()
 	out := encode(nil, &pgproto3.CopyFail{Message: "refused"})
