@@ -1,6 +1,7 @@
 package property_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -77,6 +78,7 @@ func equivalent(w *world, st sqlgen.Statement, p *planned) error {
 		if len(mine[key]) < len(rows) {
 			return fmt.Errorf("the group %q occurs %d times, in Postgres %d times", key, len(mine[key]), len(rows))
 		}
+		slices.SortStableFunc(rows, func(a, b []string) int { return cmp.Compare(nulls(a), nulls(b)) }) // NULL can be anything
 		for _, row := range rows {
 			i := slices.IndexFunc(mine[key], func(m []string) bool { return sameCells(st, row, m) == nil })
 			if i < 0 {
@@ -126,6 +128,15 @@ func byKey(st sqlgen.Statement, res *pgconn.Result) map[string][][]string {
 		out[k] = append(out[k], row)
 	}
 	return out
+}
+
+func nulls(row []string) (n int) {
+	for _, cell := range row {
+		if cell == null {
+			n++
+		}
+	}
+	return n
 }
 
 // canonical writes a numeric key without zeros at its end, as private keys are shown.
