@@ -67,7 +67,7 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 		w.Describe = t.stmt.Text
 		w.Run, w.Early = a.explain, a.early
 	case parser.Refused:
-		w.Run = a.refuse
+		w.Describe, w.Run = t.stmt.Text, a.refuse
 		if t.stmt.OnlyRows {
 			w.Run = a.refuseRows
 		}
