@@ -86,21 +86,26 @@ func (r *Resolver) explicit(e *parser.Cast) (operand, error) {
 	if err != nil {
 		return operand{}, err
 	}
-	t, ok := typeNamed(e.Type)
+	return r.convert(o, e.Type, e.At)
+}
+
+// convert casts an operand to a type that the client named.
+func (r *Resolver) convert(o operand, to parser.TypeName, at int) (operand, error) {
+	t, ok := typeNamed(to)
 	if !ok {
-		return operand{}, notAllowed("a cast to this type", e.At)
+		return operand{}, notAllowed("a cast to this type", at)
 	}
 	if o.free() {
 		name := t.SQL()
-		if len(e.Type.Mods) > 0 {
-			name = withModifiers(name, e.Type.Mods)
+		if len(to.Mods) > 0 {
+			name = withModifiers(name, to.Mods)
 		}
-		return free("CAST("+o.sql+" AS "+name+")", t, e.At), nil
+		return free("CAST("+o.sql+" AS "+name+")", t, at), nil
 	}
 	if o.typ.same(t) && t.Mod < 0 {
 		return o, nil
 	}
-	return r.cast(o, t, e.At)
+	return r.cast(o, t, at)
 }
 
 func withModifiers(name string, mods []int32) string {

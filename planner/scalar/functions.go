@@ -80,6 +80,9 @@ var functions = index(false,
 		"substring text text > text; substring text text text > text; repeat text int4 > text; lpad text int4 > text; lpad text int4 text > text; rpad text int4 > text; rpad text int4 text > text"},
 )
 
+// castFunctions are types whose names Postgres takes as functions too: date(x) is a cast.
+var castFunctions = []string{"date", "numeric", "float8", "float4", "int8", "int4", "int2", "text"}
+
 // A group of functions that are computed alike.
 type group struct {
 	rule       *rule

@@ -240,6 +240,9 @@ func (r *Resolver) function(e *parser.Func) (operand, error) {
 		return r.concat(ops, e.At)
 	}
 	candidates := functions[e.Name]
+	if candidates == nil && len(ops) == 1 && slices.Contains(castFunctions, e.Name) {
+		return r.convert(ops[0], parser.TypeName{Schema: "pg_catalog", Name: e.Name}, e.At)
+	}
 	if candidates == nil {
 		return operand{}, pgerr.New(pgerr.NotAllowed, "the function %s() is not allowed on protected data", e.Name).At(e.At).
 			WithHint("Apply it to the result of the aggregate, or compute the value first and write it as a constant.")
