@@ -37,6 +37,7 @@ func TestExtended(t *testing.T) {
 		{"null parameters", testNullParameters},
 		{"formats", testFormats},
 		{"result types", testResultTypes},
+		{"date styles", testDateStyles},
 		{"batch", testBatch},
 		{"a batch that runs out of budget", testPoorBatch},
 		{"pieces", testPieces},
@@ -479,6 +480,40 @@ func testCursors(t *testing.T, s *site, r *running) {
 		}
 	}
 	meter.ticks("fetching and closing", 0)
+}
+
+// testDateStyles groups by dates as texts, which look as the session's DateStyle says in the
+// list of groups and in what is read.
+func testDateStyles(t *testing.T, s *site, r *running) {
+	const sql = "SELECT CAST(day AS %s) AS d, count(*) FROM visits WHERE day BETWEEN date '2020-02-01' AND date '2020-02-20' GROUP BY 1 ORDER BY 1"
+	plain := dial(t, s.data.URL("postgres", pgtemp.Superuser))
+	for _, style := range []string{"ISO, DMY", "SQL, DMY", "SQL, MDY", "Postgres, DMY", "Postgres, MDY", "German, YMD"} {
+		for _, typ := range []string{"text", "varchar(5)"} {
+			ana := dial(t, r.url("ana"))
+			must(t, ana, "SET dp.epsilon = 20; SET DateStyle = '"+style+"'")
+			must(t, plain, "SET DateStyle = '"+style+"'")
+			got, counted := days(t, ana, fmt.Sprintf(sql, typ))
+			want, rows := days(t, plain, fmt.Sprintf(sql, typ))
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, %s: groups %q, want %q", style, typ, got, want)
+			}
+			near(t, style+", "+typ, float64(counted), float64(rows), 40)
+		}
+	}
+}
+
+func days(t *testing.T, conn *pgx.Conn, sql string) (keys []string, total int64) {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var key string
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&key, &n}, func() error { keys, total = append(keys, key), total+n; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return keys, total
 }
 
 func fetch(t *testing.T, conn *pgx.Conn, sql string) (out string) {

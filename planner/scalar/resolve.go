@@ -120,8 +120,11 @@ func (r *Resolver) coerce(o operand, t Type) (operand, error) {
 // cast converts an operand over columns.
 func (r *Resolver) cast(o operand, t Type, at int) (operand, error) {
 	if !convertible(o.typ, t) {
-		return operand{}, pgerr.New(pgerr.NotAllowed, "a cast from %s to %s is not allowed on protected data", o.typ, t).At(at).
-			WithHint("A cast must not be able to fail: cast the constant beside it instead.")
+		hint := "A cast must not be able to fail: cast the constant beside it instead."
+		if moment(o.typ) && t.Family() == TextFamily {
+			hint = "Use to_char()."
+		}
+		return operand{}, pgerr.New(pgerr.NotAllowed, "a cast from %s to %s is not allowed on protected data", o.typ, t).At(at).WithHint("%s", hint)
 	}
 	if t.Family() == TextFamily {
 		t.Collation, t.Deterministic = o.typ.Collation, o.typ.Deterministic

@@ -533,3 +533,22 @@ func formatted(w *Writer, c *call) (fragment, error) {
 	p, err := w.write(c.args[1], exact)
 	return fragment{sql: "pg_catalog.to_char(" + sql + ", " + p.sql + ")", typ: typ(oidText)}, err
 }
+
+// dateFormat is that of dates as texts in the session's DateStyle.
+const dateFormat = "(SELECT CASE WHEN pg_catalog.starts_with(s, 'ISO') THEN 'YYYY-MM-DD' WHEN pg_catalog.starts_with(s, 'German') THEN 'DD.MM.YYYY' " +
+	"WHEN pg_catalog.starts_with(s, 'SQL, DMY') THEN 'DD/MM/YYYY' WHEN pg_catalog.starts_with(s, 'SQL') THEN 'MM/DD/YYYY' " +
+	"WHEN pg_catalog.starts_with(s, 'Postgres, DMY') THEN 'DD-MM-YYYY' ELSE 'MM-DD-YYYY' END FROM pg_catalog.current_setting('DateStyle') AS s)"
+
+// dateText casts a date to a text type.
+func (r *Resolver) dateText(o operand, t Type, at int) (operand, error) {
+	local, err := r.cast(o, typ(oidTimestamp), at)
+	if err != nil {
+		return operand{}, err
+	}
+	ops := []operand{local, free(dateFormat, typ(oidText), at)}
+	text, err := r.apply(pick(functions["to_char"], types(ops)), ops, at)
+	if err != nil || t.OID == oidText {
+		return text, err
+	}
+	return r.cast(text, t, at)
+}
