@@ -170,6 +170,12 @@ func (h *hunt) try(t *testing.T, s shape) (v finding) {
 		if len(compare(samples)) > 0 {
 			h.sample(t, samples, s.SQL, way, allSamples-firstSamples)
 		}
+		for range 2 {
+			if timely(samples) {
+				break
+			}
+			h.sample(t, samples, s.SQL, way, allSamples)
+		}
 		for _, b := range compare(samples) {
 			v.breaches = append(v.breaches, way+": "+b)
 		}
