@@ -117,10 +117,10 @@ func (bd *binding) interval(a *aggregate) (scalar.Interval, error) {
 	return in, nil
 }
 
-// lattice returns the grid of an argument's values.
-func (bd *binding) lattice(p *Part, a *aggregate, in scalar.Interval) (lattice, error) {
+// lattice returns the grid of an argument's values, of which a unit adds up some rows.
+func (bd *binding) lattice(a *aggregate, in scalar.Interval, rows int64) (lattice, error) {
 	digits, known := bd.env.Scale(a.arg)
-	l, err := latticeOf(a.arg, digits, known, in, p.contribution.Rows)
+	l, err := latticeOf(a.arg, digits, known, in, rows)
 	if err != nil {
 		return l, tooWide(a.arg.Pos())
 	}
@@ -138,7 +138,7 @@ func (bd *binding) sum(p *Part, o *output) error {
 		o.measures, err = bd.countOf(p, o.aggregate)
 		return err
 	}
-	if o.values, err = bd.lattice(p, o.aggregate, in); err != nil {
+	if o.values, err = bd.lattice(o.aggregate, in, p.contribution.Rows); err != nil {
 		return err
 	}
 	i, err := bd.measure(p, measure{kind: sumValues, arg: o.arg, filter: o.filter, values: o.values}, o.at)
@@ -152,7 +152,7 @@ func (bd *binding) moments(p *Part, o *output, squares bool) error {
 	if err != nil {
 		return err
 	}
-	if o.values, err = bd.lattice(p, o.aggregate, in); err != nil {
+	if o.values, err = bd.lattice(o.aggregate, in, p.contribution.Rows); err != nil {
 		return err
 	}
 	if squares {
@@ -189,7 +189,7 @@ func (bd *binding) tree(p *Part, o *output) error {
 	if err != nil {
 		return err
 	}
-	if o.values, err = bd.lattice(p, o.aggregate, in); err != nil {
+	if o.values, err = bd.lattice(o.aggregate, in, 1); err != nil { // values are counted, never added up
 		return err
 	}
 	if o.fraction != nil {

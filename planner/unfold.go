@@ -10,6 +10,10 @@ import (
 // one another: each can double it.
 const maxUnfolded = 1 << 15
 
+// longestName is as long as any name that a column has on the mirror: what fits with it there
+// fits where it is written.
+const longestName = "v99999.x"
+
 // An unfolding writes expressions for the mirror with Postgres's own semantics, and columns
 // that derived tables compute as what they are computed from.
 type unfolding struct {
@@ -73,7 +77,7 @@ func computation(c *scalar.Column) scalar.Expr {
 // leaves returns the columns below derived tables that an expression is computed from; nil
 // for expressions that cannot be written for the mirror.
 func (q *Query) leaves(e scalar.Expr) []*scalar.Column {
-	u := &unfolding{constants: q.constants, leaf: func(*scalar.Column) string { return "" }}
+	u := &unfolding{constants: q.constants, leaf: func(*scalar.Column) string { return longestName }}
 	if _, ok := u.write(e); !ok {
 		return nil
 	}

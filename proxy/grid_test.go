@@ -105,7 +105,7 @@ func TestReplyGridOfFailures(t *testing.T) {
 	ana := connect(t, w.url("ana"))
 	lock := connect(t, w.data.URL("postgres", "postgres"))
 	must(t, lock, "BEGIN; LOCK TABLE patients IN ACCESS EXCLUSIVE MODE")
-	must(t, ana, "SET statement_timeout = '30ms'")
+	must(t, ana, "SET statement_timeout = '500ms'")
 	if _, err := ana.Exec(t.Context(), "SELECT count(*) FROM patients"); code(err) != "57014" {
 		t.Errorf("a read that runs into the session's timeout: %v", err)
 	}

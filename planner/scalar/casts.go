@@ -36,7 +36,7 @@ func (env *Env) cast(e *cast) Interval {
 	case to.number() && from.number():
 		return castNumber(i, from, to)
 	case moment(from) && moment(to):
-		return castMoment(i, from, to)
+		return env.castMoment(i, e)
 	case to.Family() == BoolFamily && from.Family() != BoolFamily:
 		return Interval{Low: rat(0), High: rat(1), Null: i.Null}
 	case from.Family() == BoolFamily && to.whole():
@@ -101,13 +101,14 @@ func roundedTo(i Interval, digits int) Interval {
 	return i
 }
 
-func castMoment(i Interval, from, to Type) Interval {
-	day := rat(microsPerDay)
+func (env *Env) castMoment(i Interval, e *cast) Interval {
+	from, to, day := e.x.Type(), e.typ, rat(microsPerDay)
 	if from.OID == oidDate && to.OID != oidDate {
 		i.Low, i.High = new(big.Rat).Mul(i.Low, day), new(big.Rat).Mul(i.High, day)
 	}
-	if zoned(from) != zoned(to) { // offsets are less than a day
-		i.Low, i.High = new(big.Rat).Sub(i.Low, day), new(big.Rat).Add(i.High, day)
+	if zoned(from) != zoned(to) {
+		offset := rat(env.offset(&constant{node{typ(oidText), e.at}, e.zone}))
+		i.Low, i.High = new(big.Rat).Sub(i.Low, offset), new(big.Rat).Add(i.High, offset)
 	}
 	if to.OID == oidDate && from.OID != oidDate {
 		i.Low, i.High = floor(new(big.Rat).Quo(i.Low, day)), floor(new(big.Rat).Quo(i.High, day))

@@ -26,12 +26,33 @@ func (r *Resolver) operator(e *parser.Op) (operand, error) {
 	case e.Left != nil && strings.Contains(e.Name, "~"):
 		return r.like(e.Name, ops, e.At)
 	}
+	if e.Name == "||" && len(ops) == 2 {
+		if ops, err = r.joined(ops, e.At); err != nil {
+			return operand{}, err
+		}
+	}
 	fn := pickOperator(keep(operators[e.Name], func(f *function) bool { return len(f.args) == len(ops) }), types(ops))
 	if fn == nil {
 		return operand{}, pgerr.New(pgerr.NotAllowed, "the operator %s%s is not allowed on protected data", e.Name, signature(ops)).At(e.At).
 			WithHint("Cast the operands to types that the operator takes.")
 	}
 	return r.apply(fn, ops, e.At)
+}
+
+// joined casts to text what is beside a text in ||, as anynonarray || text does.
+func (r *Resolver) joined(ops []operand, at int) ([]operand, error) {
+	for i, o := range ops {
+		other := ops[1-i].typ
+		if o.free() || o.typ.Family() == TextFamily || other.Family() != TextFamily && argOID(other) != oidUnknown {
+			continue
+		}
+		text, err := r.convert(o, parser.TypeName{Schema: "pg_catalog", Name: "text"}, at)
+		if err != nil {
+			return nil, err
+		}
+		ops[i] = text
+	}
+	return ops, nil
 }
 
 func (r *Resolver) compare(op string, ops []operand, at int) (operand, error) {

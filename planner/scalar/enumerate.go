@@ -41,8 +41,101 @@ func (env *Env) values(e Expr, in Interval, where []Expr, most int) ([]string, b
 		if x.fn.name == "date_trunc" {
 			return env.truncated(x, where, most)
 		}
+		if texts, ok := env.tens(x, in, most); ok {
+			return texts, true
+		}
+		if texts, ok := env.stepped(x, in, where, most); ok {
+			return texts, true
+		}
+	case *cast:
+		if texts, ok := env.firstDays(x, where, most); ok {
+			return texts, true
+		}
 	}
 	return listed(e, in, env.integral(e), most)
+}
+
+// stepped lists the values of a sum, difference or product of an exact number that can be
+// listed and a constant: the bins of floor(x / 12.5) * 12.5 are their lower ends, not all
+// whole numbers in between.
+func (env *Env) stepped(c *call, in Interval, where []Expr, most int) ([]string, bool) {
+	apply := map[string]func(z, x, y *big.Rat) *big.Rat{"+": (*big.Rat).Add, "-": (*big.Rat).Sub, "*": (*big.Rat).Mul}[c.fn.name]
+	if apply == nil || len(c.args) != 2 || !c.typ.whole() && !c.typ.decimal() {
+		return nil, false
+	}
+	x, k := c.args[0], env.interval(c.args[1])
+	swapped := !k.Constant()
+	if swapped {
+		x, k = c.args[1], env.interval(c.args[0])
+	}
+	if !k.Constant() || k.Null || k.Low.Sign() == 0 || env.interval(x).Constant() {
+		return nil, false
+	}
+	texts, ok := env.values(x, env.Narrowed(x, where), where, most)
+	if !ok {
+		return nil, false
+	}
+	return mapped(texts, in, func(x *big.Rat) *big.Rat {
+		if swapped {
+			return apply(new(big.Rat), k.Low, x)
+		}
+		return apply(new(big.Rat), x, k.Low)
+	})
+}
+
+// mapped applies a function, under which no two numbers are one, to numbers, and keeps what
+// lies in the interval.
+func mapped(texts []string, in Interval, f func(*big.Rat) *big.Rat) (out []string, ok bool) {
+	for _, t := range texts {
+		x, ok := new(big.Rat).SetString(t)
+		if !ok {
+			return nil, false
+		}
+		y := f(x)
+		if in.Low != nil && y.Cmp(in.Low) < 0 || in.High != nil && y.Cmp(in.High) > 0 {
+			continue
+		}
+		text := decimalText(y, keptDigits)
+		if !equalText(text, y) {
+			return nil, false
+		}
+		out = append(out, text)
+	}
+	return out, true
+}
+
+// tens lists the values of round(x, -2) and trunc(x, -2).
+func (env *Env) tens(c *call, in Interval, most int) ([]string, bool) {
+	if len(c.args) != 2 || c.fn.over != roundingTo || !in.Bounded() {
+		return nil, false
+	}
+	digits, known, err := env.integer(c.args[1])
+	if err != nil || !known || digits >= 0 {
+		return nil, false
+	}
+	step := power10(int(-digits))
+	steps := Interval{Low: new(big.Rat).Quo(in.Low, step), High: new(big.Rat).Quo(in.High, step)}
+	texts, ok := listed(&call{node: node{typ: typ(oidNumeric)}}, steps, true, most)
+	if !ok {
+		return nil, false
+	}
+	return mapped(texts, in, func(x *big.Rat) *big.Rat { return x.Mul(x, step) })
+}
+
+// firstDays lists the dates on which the periods of date_trunc begin.
+func (env *Env) firstDays(c *cast, where []Expr, most int) ([]string, bool) {
+	x, ok := c.x.(*call)
+	if !ok || c.typ.OID != oidDate || x.fn.name != "date_trunc" {
+		return nil, false
+	}
+	texts, ok := env.truncated(x, where, most)
+	if !ok {
+		return nil, false
+	}
+	for i, t := range texts {
+		texts[i], _, _ = strings.Cut(t, " ")
+	}
+	return slices.Compact(texts), true
 }
 
 // single is the value of a constant.
@@ -140,7 +233,8 @@ func listed(e Expr, in Interval, integral bool, most int) ([]string, bool) {
 		return nil, false
 	}
 	var texts []string
-	for n := low.Int64(); n <= high.Int64(); n++ {
+	for i := range span.Int64() + 1 {
+		n := low.Int64() + i
 		if t.OID == oidDate {
 			texts = append(texts, epoch.AddDate(0, 0, int(n)).Format(time.DateOnly))
 			continue
@@ -168,7 +262,11 @@ func (env *Env) truncated(c *call, where []Expr, most int) ([]string, bool) {
 	if err != nil || field == nil || len(c.args) > 2 {
 		return nil, false
 	}
-	of, slack := localOf(c.args[1])
+	of, zoned := localOf(c.args[1])
+	slack := int64(0)
+	if zoned {
+		slack = env.offset(&constant{node{typ(oidText), c.at}, c.zone})
+	}
 	in := env.Narrowed(of, where)
 	p, known := periods[strings.ToLower(*field)]
 	if !known || !in.Bounded() || slack > 0 && strings.EqualFold(*field, "hour") {
@@ -194,15 +292,12 @@ func (env *Env) truncated(c *call, where []Expr, most int) ([]string, bool) {
 }
 
 // localOf returns the date or local time that an argument of date_trunc was made from, or
-// the instant itself, and how far an instant is from its local time at most.
-func localOf(e Expr) (local Expr, slack int64) {
+// the instant itself.
+func localOf(e Expr) (local Expr, instant bool) {
 	if c, ok := e.(*cast); ok && zoned(c.typ) && c.x.Type().Family() == DateFamily {
-		return c.x, 0
+		return c.x, false
 	}
-	if zoned(e.Type()) {
-		return e, microsPerDay
-	}
-	return e, 0
+	return e, zoned(e.Type())
 }
 
 // A period of date_trunc: where the one begins that holds a time, and the next one.

@@ -41,7 +41,7 @@ func (env *Env) narrow(constants *Env, cond Expr) {
 		case "<>":
 			return
 		}
-		env.limit(x, i)
+		env.limit(x, i.strictly(op, x.Type()))
 	case *between:
 		low, okLow := c.low.(*constant)
 		high, okHigh := c.high.(*constant)
@@ -65,6 +65,21 @@ func (env *Env) narrow(constants *Env, cond Expr) {
 		}
 		env.limit(c.x, hull(list...))
 	}
+}
+
+// strictly leaves out the end that < or > excludes, of values that are whole: numbers, days,
+// microseconds.
+func (i Interval) strictly(op string, t Type) Interval {
+	if !t.whole() && !moment(t) {
+		return i
+	}
+	if op == "<" && i.High != nil {
+		i.High = new(big.Rat).Sub(ceil(i.High), rat(1))
+	}
+	if op == ">" && i.Low != nil {
+		i.Low = new(big.Rat).Add(floor(i.Low), rat(1))
+	}
+	return i
 }
 
 // mirrored turns a comparison around.

@@ -58,8 +58,8 @@ var (
 		constants: []int{0},
 		bounds: func(env *Env, c *call) Interval {
 			i := env.interval(c.args[1])
-			if i.Bounded() {
-				i.Low, i.High = new(big.Rat).Sub(i.Low, rat(microsPerDay)), new(big.Rat).Add(i.High, rat(microsPerDay))
+			if offset := rat(env.offset(c.args[0])); i.Bounded() {
+				i.Low, i.High = new(big.Rat).Sub(i.Low, offset), new(big.Rat).Add(i.High, offset)
 			}
 			return i
 		},
@@ -273,6 +273,23 @@ func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 
 // Time zones.
 
+// offset bounds how far a local time of a constant time zone is from the instant: a day, but
+// for universal time.
+func (env *Env) offset(zone Expr) int64 {
+	if c, ok := zone.(*constant); !ok || c.fold < 0 {
+		return microsPerDay
+	}
+	name, err := env.text(zone)
+	if err != nil || name == nil {
+		return microsPerDay
+	}
+	switch strings.ToLower(*name) {
+	case "utc", "etc/utc", "gmt", "etc/gmt", "uct", "etc/uct", "universal", "etc/universal", "zulu", "etc/zulu":
+		return 0
+	}
+	return microsPerDay
+}
+
 // zone writes a constant time zone.
 func (w *Writer) zone(e Expr) (string, error) {
 	name, err := w.Env.text(e)
@@ -416,7 +433,7 @@ func partBounds(name string, x Interval, from Type) Interval {
 		unit = rat(1)
 	}
 	low, high := new(big.Rat).Quo(x.Low, unit), new(big.Rat).Quo(x.High, unit) // in days
-	if zoned(from) {
+	if zoned(from) && name != "epoch" {
 		low, high = low.Sub(low, rat(1)), high.Add(high, rat(1))
 	}
 	year := func(r *big.Rat) int64 { return int64(epoch.AddDate(0, 0, int(floor(r).Num().Int64())).Year()) }

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -101,6 +102,39 @@ func (db *database) check(ctx context.Context, text string) error {
 		if err := inBounds(r[3], bounds, t.Family() == scalar.FloatFamily); err != nil {
 			return fmt.Errorf("row %s: %w\n\t%s", *r[0], err, within)
 		}
+	}
+	return db.listed(ctx, res)
+}
+
+// listed reports values of an expression that are not among those that it is said to have, of
+// rows within the bounds of columns.
+func (db *database) listed(ctx context.Context, res *resolved) error {
+	texts, null, ok := res.env.Enumerate(res.x, nil, 2000)
+	if !ok {
+		return nil
+	}
+	key, t, err := res.writer().Key(res.x)
+	if err != nil {
+		return fmt.Errorf("listed, but not written: %w", err)
+	}
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = parser.Quote(text)
+	}
+	among := "(" + key + ") = ANY (CAST(ARRAY[" + strings.Join(quoted, ", ") + "]::text[] AS " + t.SQL() + "[]))"
+	if null {
+		among += " OR (" + key + ") IS NULL"
+	}
+	missing, err := db.query(ctx, res.env, "SELECT k, CAST("+key+" AS text) FROM public.t AS t0 WHERE inside AND ("+among+") IS NOT TRUE LIMIT 1")
+	if err != nil {
+		return fmt.Errorf("listed %q: %w", texts, err)
+	}
+	for _, r := range missing {
+		value := "NULL"
+		if r[1] != nil {
+			value = *r[1]
+		}
+		return fmt.Errorf("row %s: %s is not among %q", *r[0], value, texts)
 	}
 	return nil
 }
