@@ -97,6 +97,7 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 	}
 	p := &Plan{Tables: q.Tables(), Relations: q.Relations(), unit: q.cat.unit, settings: s, Shape: shape, designer: &q.cat.designer, hidden: q.readsHiddenView()}
 	env := &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true} // the proxy reads from no other encoding
+	weight := int64(0)
 	for _, b := range q.blocks {
 		if err := b.checkLevels(s); err != nil {
 			return nil, err
@@ -104,7 +105,7 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 		if err := b.checkOffsets(env); err != nil {
 			return nil, err
 		}
-		bp, err := q.bind(b, env, s)
+		bp, err := q.bind(b, env, s, &weight)
 		if err != nil {
 			return nil, err
 		}
@@ -145,9 +146,13 @@ func (q *Query) readsHiddenView() bool {
 }
 
 // bind plans one block but for its mechanisms.
-func (q *Query) bind(b *block, env *scalar.Env, s Settings) (*BlockPlan, error) {
+func (q *Query) bind(b *block, env *scalar.Env, s Settings, weight *int64) (*BlockPlan, error) {
 	bd := &binding{q: q, b: b, env: env, settings: s}
 	bp := &BlockPlan{block: b, alpha: s.Alpha}
+	n, err := bd.weigh()
+	if err != nil {
+		return nil, err
+	}
 	for _, set := range b.sets {
 		p, err := bd.part(set)
 		if err != nil {
@@ -160,10 +165,8 @@ func (q *Query) bind(b *block, env *scalar.Env, s Settings) (*BlockPlan, error) 
 	}
 	limits := s.Limits
 	limits.PublicRows = q.cat.publicRows
-	if err := b.source.work(limits); err != nil {
-		return nil, err
-	}
-	if err := bd.weigh(); err != nil {
+	rows, err := b.source.work(limits)
+	if err != nil {
 		return nil, err
 	}
 	for _, p := range bp.Parts {
@@ -171,7 +174,7 @@ func (q *Query) bind(b *block, env *scalar.Env, s Settings) (*BlockPlan, error) 
 			return nil, err
 		}
 	}
-	return bp, nil
+	return bp, bd.weighReads(n, bp.Parts, rows, weight)
 }
 
 // withinLimits refuses statements that would release too many numbers of public groups.

@@ -31,7 +31,7 @@ func DrawSource(cat *Catalog, b *parser.Block, limits Limits, values func([]scal
 			}
 		}
 	}
-	if err := s.work(limits); err != nil {
+	if _, err := s.work(limits); err != nil {
 		return "", err
 	}
 	folds := q.constants.Folds()

@@ -7,12 +7,15 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// maxWeight bounds the work of computing the expressions of a block for one row
+// maxWeight bounds the work of computing the expressions of a statement for one row
 // ([scalar.Env.Weight]): what takes long on one row alone tells that it is there.
 const maxWeight = 1 << 16
 
-// weigh refuses a block whose expressions could take long on one row.
-func (bd *binding) weigh() error {
+// maxJoined bounds it for the rows that joins make of one.
+const maxJoined = 1 << 18
+
+// weigh bounds the work of the expressions of a block for one row.
+func (bd *binding) weigh() (int64, error) {
 	w := weigher{env: bd.env}
 	for _, k := range bd.b.keys {
 		w.add(k.expr)
@@ -22,10 +25,28 @@ func (bd *binding) weigh() error {
 	}
 	w.source(bd.b.source)
 	if w.total > maxWeight {
-		return pgerr.New(pgerr.StatementTooComplex, "the expressions over protected rows are too large").At(bd.b.at).
-			WithHint("Use fewer, or shorter texts; a column of a sub-select counts at each reference.")
+		return 0, bd.tooLarge()
+	}
+	return max(w.total, 1), nil
+}
+
+// weighReads refuses a block whose reads, each of which computes what weighs n, could take
+// long on one row beside those of the blocks before it, or on the rows that joins make of it.
+func (bd *binding) weighReads(n int64, parts []*Part, rows int64, total *int64) error {
+	reads := int64(0)
+	for _, p := range parts {
+		reads += int64(len(p.Reads))
+	}
+	n = saturating(n, reads)
+	if *total = min(*total, maxWeight) + min(n, maxWeight+1); *total > maxWeight || saturating(n, rows) > maxJoined {
+		return bd.tooLarge()
 	}
 	return nil
+}
+
+func (bd *binding) tooLarge() error {
+	return pgerr.New(pgerr.StatementTooComplex, "the expressions over protected rows are too large").At(bd.b.at).
+		WithHint("Use fewer, or shorter texts; a column of a sub-select counts at each reference, and all of them in each grouping set, percentile and count(DISTINCT).")
 }
 
 type weigher struct {
@@ -54,6 +75,7 @@ func (w *weigher) source(s *source) {
 	w.joins(s.root)
 	for _, c := range s.used() {
 		w.add(&scalar.Ref{Column: c})
+		w.total = min(w.total, math.MaxInt64-1<<32) + w.env.HashWeight(c)
 	}
 	for _, r := range s.relations {
 		for _, b := range r.branches() {

@@ -108,12 +108,9 @@ func (s *source) cut(r *relation) error {
 	return nil
 }
 
-// work refuses a source whose joins could take too long. What it decides depends on
+// work refuses a source whose joins could take too long, and returns what factor does. What it decides depends on
 // the statement, the policy and public sizes alone.
-func (s *source) work(limits Limits) error {
-	_, err := s.factor(limits)
-	return err
-}
+func (s *source) work(limits Limits) (rows int64, err error) { return s.factor(limits) }
 
 // factor bounds how many rows one row that is read can become.
 func (s *source) factor(limits Limits) (int64, error) {

@@ -41,8 +41,6 @@ const (
 	preludeTimeout = iota
 	preludeMessages
 	preludeSchemas
-	preludeEncoding
-	preludeStrings
 	preludeFixed
 )
 
@@ -70,7 +68,7 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 		return nil, err
 	}
 	// A SET that stands before the statement in one pipeline was not known when it came.
-	if err := lexable(string(fixed[preludeEncoding]), string(fixed[preludeStrings])); err != nil {
+	if err := lexable(string(row[len(row)-2]), string(row[len(row)-1])); err != nil {
 		return nil, err
 	}
 	tables := a.relations(q)
@@ -147,13 +145,13 @@ func preludeSQL(q *planner.Query, tables []parser.TableRef) string {
 	cols = append(cols,
 		"pg_catalog.current_setting('statement_timeout')",
 		"pg_catalog.current_setting('client_min_messages')",
-		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')",
-		"pg_catalog.current_setting('client_encoding')",
-		"pg_catalog.current_setting('standard_conforming_strings')")
+		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')")
 	cols = append(cols, relationColumns(tables)...)
 	for _, f := range q.Folds() {
 		cols = append(cols, "("+f.SQL+")")
 	}
+	// Last, since a constant can be one of set_config.
+	cols = append(cols, "pg_catalog.current_setting('client_encoding')", "pg_catalog.current_setting('standard_conforming_strings')")
 	return "SELECT " + strings.Join(cols, ", ")
 }
 
@@ -177,7 +175,7 @@ func preludeFormats(q *planner.Query, tables []parser.TableRef) []int16 {
 	for _, f := range q.Folds() {
 		formats = append(formats, f.Format())
 	}
-	return formats
+	return append(formats, 0, 0)
 }
 
 // values reads the first n cells: the constants.

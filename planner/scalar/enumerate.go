@@ -35,7 +35,7 @@ func (env *Env) values(e Expr, in Interval, where []Expr, most int) ([]string, b
 		case b.Values != nil:
 			return spellings(b.Type, b.Values), true
 		case len(b.Of) > 0 && b.Type.Family() != InstantFamily:
-			return env.union(b.Of, nil, most)
+			return env.columnValues(b, most)
 		}
 	case *call:
 		if x.fn.name == "date_trunc" {
@@ -53,6 +53,25 @@ func (env *Env) values(e Expr, in Interval, where []Expr, most int) ([]string, b
 		}
 	}
 	return listed(e, in, env.integral(e), most)
+}
+
+// columnValues are those of a column of a derived table, found once: its references can be many.
+func (env *Env) columnValues(c *Column, most int) ([]string, bool) {
+	v, known := env.listed[c]
+	if !known {
+		v.texts, v.ok = env.union(c.Of, nil, most)
+		if env.listed == nil {
+			env.listed = map[*Column]enumerated{}
+		}
+		env.listed[c] = v
+	}
+	return v.texts, v.ok
+}
+
+// enumerated are the values of a column, if they can be listed.
+type enumerated struct {
+	texts []string
+	ok    bool
 }
 
 // stepped lists the values of a sum, difference or product of an exact number that can be

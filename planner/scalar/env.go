@@ -18,6 +18,12 @@ type Env struct {
 	narrowed map[*Column]Interval
 	// weights are those of derived columns.
 	weights map[*Column]int64
+	// listed are the values of derived columns.
+	listed map[*Column]enumerated
+	// made are the characters of derived columns that the statement has made.
+	made map[*Column]int
+	// zones are the time zones that were weighed.
+	zones map[string]bool
 }
 
 // Bounds returns where the values of e lie, from declared bounds and constants.

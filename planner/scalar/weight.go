@@ -34,7 +34,7 @@ func (env *Env) Weight(e Expr) int64 {
 		n = added(n, env.callWeight(e))
 	case *like:
 		n = added(n, env.likeWeight(e))
-	case *comparison, *distinct, *between, *choice, *anyOf:
+	case *comparison, *distinct, *between, *choice, *anyOf, *among, *nullIf, *branches:
 		n = added(n, env.comparisonWeight(e))
 	case *cast:
 		if e.typ.OID == oidBpchar || e.x.Type().decimal() && e.typ.Family() == TextFamily {
@@ -53,7 +53,11 @@ func (env *Env) arrayWeight(c *constant) int64 {
 	if c.fold >= len(env.Values) {
 		return math.MaxInt64
 	}
-	return int64(len(env.Values[c.fold].Bytes))/charsPerStep + env.elements(c)
+	n := env.elements(c)
+	if c.typ.Enum.Name != "" { // read as texts for each row
+		n = product(n, 8)
+	}
+	return added(int64(len(env.Values[c.fold].Bytes))/charsPerStep, n)
 }
 
 // elements counts those of a constant array.

@@ -9,10 +9,18 @@ import (
 
 func (env *Env) callWeight(e *call) int64 {
 	n := added(env.readWeight(e.args...), env.digitsWeight(e))
+	switch {
+	case e.fn.over == atZone:
+		n = added(n, env.zoneWeight(e.args[0]))
+	case e.fn.over == truncate && len(e.args) == 3:
+		n = added(n, env.zoneWeight(e.args[2]))
+	}
 	switch rule := e.fn.over; rule {
 	case nil:
 		return n
-	case find, replace, splitPart, trimOf:
+	case trimOf:
+		n = added(n, env.trimWeight(e.args[0], e.args[1]))
+	case find, replace, splitPart:
 		n = added(n, env.searchWeight(e.args[0], e.args[1]))
 		fallthrough
 	default:
@@ -21,6 +29,20 @@ func (env *Env) callWeight(e *call) int64 {
 		}
 	}
 	return n
+}
+
+// zoneWeight is that of the first use of a time zone in a session, which reads a file.
+func (env *Env) zoneWeight(zone Expr) int64 {
+	const load = 1 << 11
+	s, err := env.text(zone)
+	if err != nil || s == nil || env.zones[*s] {
+		return 0
+	}
+	if env.zones == nil {
+		env.zones = map[string]bool{}
+	}
+	env.zones[*s] = true
+	return load
 }
 
 // readWeight is that of reading texts from end to end, which functions, LIKE and an order by a
@@ -44,13 +66,44 @@ func (env *Env) searchWeight(x, sought Expr) int64 {
 	return int64(env.madeLength(x)) * int64(len(*s)) / charsPerStep
 }
 
+// trimWeight is that of comparing each character of a text with each of a set: any text can
+// consist of those that stand last in it.
+func (env *Env) trimWeight(x, set Expr) int64 {
+	const compared = 16 // characters of the set in a step
+	s, err := env.text(set)
+	if err != nil || s == nil {
+		return 0
+	}
+	return int64(env.textLength(x)) * int64(len(*s)) / compared
+}
+
 // likeWeight is that of reading a text for LIKE. Wildcards of one character can make a
 // pattern nearly match at many places of any text.
 func (env *Env) likeWeight(e *like) int64 {
 	n := added(env.readWeight(e.x), env.searchWeight(e.x, e.pattern))
+	if strings.Contains(e.op, "*") { // lower() of both
+		n = product(n, 6)
+	}
 	if s, err := env.text(e.pattern); err == nil && s != nil {
 		n = added(n, int64(env.textLength(e.x))*int64(strings.Count(*s, "_"))/charsPerStep)
 	}
+	return n
+}
+
+// madeColumn is madeLength of a column of a derived table.
+func (env *Env) madeColumn(c *Column) (n int) {
+	if n, known := env.made[c]; known {
+		return n
+	}
+	for _, e := range c.Of {
+		if e.Type().Family() == TextFamily {
+			n = max(n, env.madeLength(e))
+		}
+	}
+	if env.made == nil {
+		env.made = map[*Column]int{}
+	}
+	env.made[c] = n
 	return n
 }
 
@@ -60,7 +113,10 @@ func (env *Env) madeLength(e Expr) (n int) {
 	list := operands(e)
 	switch e := e.(type) { //nolint:gochecksumtype // of the others, the longest operand
 	case *Ref:
-		list = e.Column.Of
+		if e.Column.Type.OID == oidBpchar && len(e.Column.Of) == 0 { // padded with blanks
+			return env.textLength(e)
+		}
+		return env.madeColumn(e.Column)
 	case *constant:
 		return env.textLength(e)
 	case *call:
@@ -77,7 +133,10 @@ func (env *Env) madeLength(e Expr) (n int) {
 			return min(env.madeLength(list[0]), env.textLength(e))
 		}
 	case *cast:
-		if e.x.Type().Family() != TextFamily {
+		switch {
+		case e.typ.OID == oidBpchar && e.typ.Mod >= 4: // padded with blanks
+			return env.textLength(e)
+		case e.x.Type().Family() != TextFamily:
 			return 0 // no text of a number or a date is long and even
 		}
 	}
@@ -89,8 +148,18 @@ func (env *Env) madeLength(e Expr) (n int) {
 	return n
 }
 
+// HashWeight is that of hashing a column that the statement has made, where rows of a unit
+// are chosen.
+func (env *Env) HashWeight(c *Column) int64 {
+	const hashed = 8 // characters in a step
+	if len(c.Of) == 0 || c.Type.Family() != TextFamily {
+		return 0
+	}
+	return int64(env.madeLength(&Ref{Column: c})) / hashed
+}
+
 // comparisonWeight is that of comparing texts.
-func (env *Env) comparisonWeight(e Expr) int64 {
+func (env *Env) comparisonWeight(e Expr) (n int64) {
 	switch e := e.(type) { //nolint:gochecksumtype // those that compare
 	case *comparison:
 		if e.op == "=" || e.op == "<>" {
@@ -99,6 +168,18 @@ func (env *Env) comparisonWeight(e Expr) int64 {
 		return env.orderWeight(e.left, e.right)
 	case *distinct:
 		return env.equalityWeight(e.left, e.right)
+	case *nullIf:
+		return env.equalityWeight(e.left, e.right)
+	case *among:
+		for _, x := range e.list {
+			n = added(n, env.equalityWeight(e.x, x))
+		}
+	case *branches:
+		for _, w := range e.whens {
+			if e.x != nil {
+				n = added(n, env.equalityWeight(e.x, w.cond))
+			}
+		}
 	case *between:
 		return added(env.orderWeight(e.x, e.low), env.orderWeight(e.x, e.high))
 	case *choice:
@@ -110,7 +191,7 @@ func (env *Env) comparisonWeight(e Expr) int64 {
 			return product(env.orderWeight(e.x), env.elements(array))
 		}
 	}
-	return 0
+	return n
 }
 
 // equalityWeight is that of reading both texts: unless one is a constant, whose length the
