@@ -246,7 +246,7 @@ func (s *source) hasValue(c *scalar.Column) bool {
 // existsSQL writes that there is a row.
 func (s *source) existsSQL(w *scalar.Writer) (string, error) {
 	from, where, err := s.write(w, nil)
-	return "EXISTS (SELECT 1\n  FROM " + from + "\n  WHERE " + where + ")", err
+	return "EXISTS (SELECT 1\n  FROM " + from + "\n  WHERE " + where + s.fence() + ")", err
 }
 
 // inSQL writes IN with the values that it has: NULL where no row is equal and the
@@ -262,7 +262,7 @@ func (s *source) inSQL(w *scalar.Writer) (string, error) {
 	}
 	match, err := w.Expr(s.match)
 	return "(CASE WHEN " + equal + " THEN TRUE WHEN EXISTS (SELECT 1\n  FROM " + from + "\n  WHERE " + where +
-		" AND (" + match + ") IS NULL) THEN NULL ELSE FALSE END)", err
+		" AND (" + match + ") IS NULL" + s.fence() + ") THEN NULL ELSE FALSE END)", err
 }
 
 func prefixed(prefix string, sql func(*scalar.Writer) (string, error), w *scalar.Writer) (string, error) {

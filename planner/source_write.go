@@ -22,6 +22,9 @@ const cutTag = `'\x03'`
 type sourceWriter struct {
 	w     *scalar.Writer
 	keyed keyed
+	// present are columns that are not NULL in rows of the joins that are meant; rest are
+	// conditions of theirs.
+	present, rest []string
 }
 
 // write writes the level for SELECT ... FROM <from> WHERE <where>. keyed may be nil for a
@@ -41,7 +44,7 @@ func (s *source) writeUnmatched(w *scalar.Writer) (from, where string, err error
 }
 
 func (s *source) writeLevel(w *scalar.Writer, keyed keyed) (from, where string, err error) {
-	p := &sourceWriter{w, keyed}
+	p := &sourceWriter{w: w, keyed: keyed}
 	if from, err = p.node(s.root, s.where); err != nil {
 		return "", "", err
 	}
@@ -52,10 +55,7 @@ func (s *source) writeLevel(w *scalar.Writer, keyed keyed) (from, where string, 
 		}
 	}
 	conds, err := p.conditions(s.where)
-	if parts = append(parts, conds...); len(parts) == 0 {
-		parts = []string{"TRUE"}
-	}
-	return from, strings.Join(parts, " AND "), err
+	return from, p.where(append(parts, conds...)), err
 }
 
 func and(a, b string) string { return a + " AND " + b }
@@ -94,7 +94,11 @@ func (p *sourceWriter) join(j *joined, conds []condition) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	right, err := p.node(j.right, onRight)
+	inner := p
+	if j.outer {
+		inner = &sourceWriter{w: p.w, keyed: p.keyed}
+	}
+	right, err := inner.node(j.right, onRight)
 	if err != nil {
 		return "", err
 	}
@@ -102,9 +106,16 @@ func (p *sourceWriter) join(j *joined, conds []condition) (string, error) {
 		right = "(" + right + ")"
 	}
 	on, err := p.conditions(j.on)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
+	}
+	if j.outer && len(inner.present) > 0 {
+		on = append(on, inner.where(nil))
+	}
+	text, ok, err := p.full(j, left, right, on, below)
+	switch {
+	case ok || err != nil:
+		return text, err
 	case j.outer && len(on) == 0:
 		return left + "\n  LEFT JOIN " + right + " ON TRUE", nil
 	case j.outer:
@@ -122,11 +133,15 @@ func (p *sourceWriter) compound(n node) bool {
 }
 
 func (p *sourceWriter) relation(r *relation, conds []condition) (string, error) {
-	text, err := p.uncut(r)
-	if err != nil || r.cut == 0 {
-		return text, err
+	if r.cut == 0 {
+		return p.uncut(r)
 	}
-	return p.cut(r, text, conds)
+	inner := &sourceWriter{w: p.w, keyed: p.keyed}
+	text, err := inner.uncut(r)
+	if err != nil {
+		return "", err
+	}
+	return inner.cut(r, text, conds)
 }
 
 func (p *sourceWriter) uncut(r *relation) (string, error) {
@@ -135,22 +150,9 @@ func (p *sourceWriter) uncut(r *relation) (string, error) {
 		query, err := p.derived(r)
 		return "(" + query + ") AS " + r.alias, err
 	case r.cut > 0: // the unit is needed, whoever else has it
-		return r.scanSQL(r.hops), nil
+		return p.scan(r, r.hops), nil
 	}
-	return r.scanSQL(r.joins()), nil
-}
-
-// scanSQL writes a table, joined with those on the path to its unit.
-func (r *relation) scanSQL(hops []*relation) string {
-	var b strings.Builder
-	b.WriteString(tableSQL(r))
-	from := r
-	for i, h := range hops {
-		st := r.table.unit.steps[i]
-		fmt.Fprintf(&b, "\n  JOIN %s ON %s OPERATOR(pg_catalog.=) %s", tableSQL(h), h.sql(st.key), from.sql(st.from))
-		from = h
-	}
-	return b.String()
+	return p.scan(r, r.joins()), nil
 }
 
 func tableSQL(r *relation) string {
@@ -264,7 +266,7 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 	message := concatenated(bytes)
 	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, r.cut)
 	return fmt.Sprintf("(SELECT m.* FROM (SELECT m.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s%s END, %s%s END) AS %s\n  FROM (SELECT %s\n  FROM %s\n  WHERE %s) AS m) AS m\n  WHERE %s <= %d) AS %s",
-		u, many, p.keyed.hmac(cutTag, message), many, message, o, strings.Join(columns, ", "), text, strings.Join(where, " AND "), o, r.cut, r.alias), nil
+		u, many, p.keyed.hmac(cutTag, message), many, message, o, strings.Join(columns, ", "), text, p.where(where), o, r.cut, r.alias), nil
 }
 
 // outputName is the name of a column of the relation in its sub-select.

@@ -30,7 +30,7 @@ type unfolding struct {
 // and for those that get too long.
 func (u *unfolding) write(e scalar.Expr) (sql string, ok bool) {
 	sql, ok = scalar.Native(e, u.column, u.constants)
-	if !ok || len(sql) > maxUnfolded {
+	if !ok || len(sql) > maxUnfolded || scalar.Divides(e) {
 		u.failed = true
 	}
 	if u.failed {
@@ -75,7 +75,7 @@ func computation(c *scalar.Column) scalar.Expr {
 }
 
 // leaves returns the columns below derived tables that an expression is computed from; nil
-// for expressions that cannot be written for the mirror.
+// for expressions that cannot be written for the mirror, or divide there by what can be zero.
 func (q *Query) leaves(e scalar.Expr) []*scalar.Column {
 	u := &unfolding{constants: q.constants, leaf: func(*scalar.Column) string { return longestName }}
 	if _, ok := u.write(e); !ok {

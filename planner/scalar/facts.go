@@ -44,6 +44,16 @@ func shared(branches []Expr) []Expr {
 	return common
 }
 
+// Divides reports whether a number is divided by another than a constant.
+func Divides(e Expr) bool {
+	if c, ok := e.(*call); ok && (c.fn.over == divided || c.fn.over == modulo || c.fn.over == quotient) {
+		if _, constant := c.args[1].(*constant); !constant {
+			return true
+		}
+	}
+	return slices.ContainsFunc(operands(e), Divides)
+}
+
 // NotNull returns column IS NOT NULL.
 func NotNull(c *Column) Expr { return &null{boolean(0), &Ref{Column: c}, true} }
 
