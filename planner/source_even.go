@@ -49,12 +49,31 @@ func (p *sourceWriter) full(j *joined, left, right string, on []string, below []
 func linking(j *joined, conds []condition) []condition {
 	var links []condition
 	for _, c := range conds {
-		a, b, ok := scalar.Equality(c.x)
-		if ok && (holdsColumn(j.left, a) && holdsColumn(j.right, b) || holdsColumn(j.left, b) && holdsColumn(j.right, a)) {
-			links = append(links, c)
+		for _, x := range scalar.Conjuncts(c.x) {
+			a, b, ok := scalar.Equality(x)
+			if ok && (holdsColumn(j.left, a) && holdsColumn(j.right, b) || holdsColumn(j.left, b) && holdsColumn(j.right, a)) {
+				links = append(links, condition{x: x})
+			}
 		}
 	}
 	return links
+}
+
+// between writes the conditions on both sides of a join, and on nothing else. Where no equality
+// links the sides, Postgres has to know them to find the rows.
+func (p *sourceWriter) between(j *joined, conds []condition) ([]string, error) {
+	var both []condition
+	for _, c := range conds {
+		var left, right, other bool
+		for _, col := range c.x.Columns() {
+			l, r := holdsColumn(j.left, col), holdsColumn(j.right, col)
+			left, right, other = left || l, right || r, other || !l && !r
+		}
+		if left && right && !other && !c.query {
+			both = append(both, c)
+		}
+	}
+	return p.conditions(both)
 }
 
 func holdsColumn(n node, c *scalar.Column) bool {

@@ -112,10 +112,22 @@ func (p *sourceWriter) join(j *joined, conds []condition) (string, error) {
 	if j.outer && len(inner.present) > 0 {
 		on = append(on, inner.where(nil))
 	}
-	text, ok, err := p.full(j, left, right, on, below)
-	switch {
-	case ok || err != nil:
+	if text, ok, err := p.full(j, left, right, on, below); ok || err != nil {
 		return text, err
+	}
+	return p.plain(j, left, right, on, conds)
+}
+
+// plain writes a join as it is.
+func (p *sourceWriter) plain(j *joined, left, right string, on []string, conds []condition) (string, error) {
+	if p.keyed != nil && !j.outer {
+		both, err := p.between(j, conds)
+		if err != nil {
+			return "", err
+		}
+		on = append(on, both...)
+	}
+	switch {
 	case j.outer && len(on) == 0:
 		return left + "\n  LEFT JOIN " + right + " ON TRUE", nil
 	case j.outer:

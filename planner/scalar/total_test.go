@@ -125,16 +125,12 @@ func (db *database) listed(ctx context.Context, res *resolved) error {
 	if null {
 		among += " OR (" + key + ") IS NULL"
 	}
-	missing, err := db.query(ctx, res.env, "SELECT k, CAST("+key+" AS text) FROM public.t AS t0 WHERE inside AND ("+among+") IS NOT TRUE LIMIT 1")
-	if err != nil {
+	missing, err := db.query(ctx, res.env, "SELECT k, coalesce(CAST("+key+" AS text), 'NULL') FROM public.t AS t0 WHERE inside AND ("+among+") IS NOT TRUE LIMIT 1")
+	switch {
+	case err != nil:
 		return fmt.Errorf("listed %q: %w", texts, err)
-	}
-	for _, r := range missing {
-		value := "NULL"
-		if r[1] != nil {
-			value = *r[1]
-		}
-		return fmt.Errorf("row %s: %s is not among %q", *r[0], value, texts)
+	case len(missing) > 0:
+		return fmt.Errorf("row %s: %s is not among %q", *missing[0][0], *missing[0][1], texts)
 	}
 	return nil
 }
