@@ -181,7 +181,7 @@ func (r *reader) rows(whole bool) (string, error) {
 		cols = append(cols, x+" AS f"+strconv.Itoa(i+1))
 	}
 	if whole {
-		cols = append(cols, r.rowBytes()+" AS bytes")
+		cols = append(cols, r.rowBytes()+" AS bytes", r.tables()+" AS tables")
 	}
 	if len(cols) == 0 {
 		cols = []string{"1 AS one"}
@@ -223,6 +223,23 @@ func (r *reader) rowBytes() string {
 		parts = append(parts, scalar.Spelled(r.w.Physical(c), c.SQL))
 	}
 	return concatenated(parts)
+}
+
+// tables writes a number that a column of each table is needed for.
+func (r *reader) tables() string {
+	s := r.bd.b.source
+	list := []string{s.unit().SQL}
+	var seen []*relation
+	for _, c := range s.used() {
+		if home := s.home[c]; home != nil && !slices.Contains(seen, home) {
+			seen, list = append(seen, home), append(list, c.SQL)
+		}
+	}
+	var parts []string
+	for some := range slices.Chunk(list, 50) { // a function takes 100 arguments at most
+		parts = append(parts, "pg_catalog.num_nulls("+strings.Join(some, ", ")+")")
+	}
+	return strings.Join(parts, " + ")
 }
 
 // keys lists the names of the key columns.

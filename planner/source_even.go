@@ -8,14 +8,16 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// Joins of protected rows are written as full joins: of an inner join, Postgres does not read
-// one side if no row of the other is left, and the time of a statement would tell whether any
-// row meets a condition. What is no row of the join that is meant is left out at the end, in
-// a way from which Postgres cannot conclude that a lesser join will do.
+// The time of a statement must not tell whether any row meets a condition. Of an inner join
+// Postgres does not read one side if no row of the other is left. So conditions on rows of a
+// join come after it, in a form that Postgres cannot split; and where a side is a query with
+// conditions of its own, the join is a full join, which reads both sides, and what is no row
+// of the join that is meant is left out after it.
 
-// full writes a join as a full join, if an equality of columns links its sides; ok is false
-// where none does. left, right and on are its texts, below the conditions on its rows.
-func (p *sourceWriter) full(j *joined, left, right string, on []string, below []condition) (text string, ok bool, err error) {
+// even writes a join of protected rows that reads both sides whole, if an equality of columns
+// links them; ok is false where none does. left and right are the texts of its sides, on are
+// conditions on matches of the right one, below are those on the rows of the join.
+func (p *sourceWriter) even(j *joined, left, right string, on func(rest []string) []string, below []condition) (text string, ok bool, err error) {
 	if p.keyed == nil || !holdsProtected(j) {
 		return "", false, nil
 	}
@@ -26,23 +28,53 @@ func (p *sourceWriter) full(j *joined, left, right string, on []string, below []
 	if len(links) == 0 || j.outer && !holdsProtected(j.left) {
 		return "", false, nil
 	}
-	if j.outer {
-		p.present = append(p.present, ownerOf(j.left).unit.SQL)
-		return left + "\n  FULL JOIN " + right + " ON " + strings.Join(on, " AND "), true, nil
-	}
 	equal, err := p.conditions(links)
 	if err != nil {
 		return "", false, err
 	}
-	for _, pair := range equalities(links) {
-		p.present = append(p.present, pair.a.SQL, pair.b.SQL)
+	rest, err := p.conditions(j.on)
+	if err != nil {
+		return "", false, err
 	}
-	for _, c := range on {
-		if !slices.Contains(equal, c) {
-			p.rest = append(p.rest, c)
+	rest = slices.DeleteFunc(rest, func(c string) bool { return slices.Contains(equal, c) })
+	kind := p.meant(j, links)
+	if j.outer {
+		equal = append(equal, on(rest)...)
+	} else {
+		p.rest = append(p.rest, rest...)
+	}
+	return left + "\n  " + kind + " " + right + " ON " + strings.Join(equal, " AND "), true, nil
+}
+
+// meant notes what tells the rows of the join that is meant, and returns how it is written.
+func (p *sourceWriter) meant(j *joined, links []condition) string {
+	pairs := equalities(links)
+	switch {
+	case !j.outer:
+		for _, pair := range pairs {
+			p.present = append(p.present, pair.a.SQL, pair.b.SQL)
 		}
+		if steady(j.left) && steady(j.right) {
+			return "JOIN"
+		}
+		return "FULL JOIN"
+	case steady(j.left):
+		p.mentioned = append(p.mentioned, pairs[0].a.SQL, pairs[0].b.SQL)
+		return "LEFT JOIN"
 	}
-	return left + "\n  FULL JOIN " + right + " ON " + strings.Join(equal, " AND "), true, nil
+	p.present = append(p.present, ownerOf(j.left).unit.SQL)
+	return "FULL JOIN"
+}
+
+// steady reports whether the rows of an item are those of tables, whatever conditions there are.
+func steady(n node) bool {
+	switch n := n.(type) {
+	case *relation:
+		return n.rows == nil && n.cut == 0
+	case *joined:
+		return steady(n.left) && (n.outer || steady(n.right))
+	}
+	return false
 }
 
 // linking returns the conditions that are equalities of a column of each side.
@@ -94,34 +126,35 @@ func (p *sourceWriter) scan(r *relation, hops []*relation) string {
 	for i, h := range hops {
 		step := r.table.unit.steps[i]
 		key, foreign := h.sql(step.key), from.sql(step.from)
-		join := "JOIN"
 		if p.keyed != nil {
-			join = "FULL JOIN"
 			p.present = append(p.present, key, foreign)
 		}
-		b.WriteString("\n  " + join + " " + tableSQL(h) + " ON " + key + " OPERATOR(pg_catalog.=) " + foreign)
+		b.WriteString("\n  JOIN " + tableSQL(h) + " ON " + key + " OPERATOR(pg_catalog.=) " + foreign)
 		from = h
 	}
 	return b.String()
 }
 
-// where writes what rows of the join that is meant have to meet.
+// where writes what rows of the join that is meant have to meet: after the join, of which it
+// mentions every table.
 func (p *sourceWriter) where(conds []string) string {
 	conds = append(slices.Clip(p.rest), conds...)
 	if len(conds) == 0 {
 		conds = []string{"TRUE"}
 	}
 	text := strings.Join(conds, " AND ")
-	if len(p.present) == 0 {
+	if len(p.present) == 0 && len(p.mentioned) == 0 {
 		return text
 	}
 	var absent []string
 	for _, c := range p.present {
-		if x := c + " IS NULL"; !slices.Contains(absent, x) {
-			absent = append(absent, x)
-		}
+		absent = append(absent, "pg_catalog.num_nulls("+c+") OPERATOR(pg_catalog.>) 0")
 	}
-	return "CASE WHEN " + strings.Join(absent, " OR ") + " THEN FALSE ELSE " + text + " END"
+	for _, c := range p.mentioned {
+		absent = append(absent, "pg_catalog.num_nulls("+c+") OPERATOR(pg_catalog.<) 0")
+	}
+	slices.Sort(absent)
+	return "CASE WHEN " + strings.Join(slices.Compact(absent), " OR ") + " THEN FALSE ELSE " + text + " END"
 }
 
 // fence ends a sub-select of a condition whose rows an index finds: Postgres would else read

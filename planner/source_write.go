@@ -22,9 +22,9 @@ const cutTag = `'\x03'`
 type sourceWriter struct {
 	w     *scalar.Writer
 	keyed keyed
-	// present are columns that are not NULL in rows of the joins that are meant; rest are
-	// conditions of theirs.
-	present, rest []string
+	// present are columns that are not NULL in rows of the joins that are meant, mentioned
+	// others of its tables; rest are conditions on these rows.
+	present, mentioned, rest []string
 }
 
 // write writes the level for SELECT ... FROM <from> WHERE <where>. keyed may be nil for a
@@ -105,15 +105,21 @@ func (p *sourceWriter) join(j *joined, conds []condition) (string, error) {
 	if p.compound(j.right) {
 		right = "(" + right + ")"
 	}
+	onMatches := func(rest []string) []string {
+		if len(rest)+len(inner.rest)+len(inner.present)+len(inner.mentioned) == 0 {
+			return nil
+		}
+		return []string{inner.where(rest)}
+	}
+	if text, ok, err := p.even(j, left, right, onMatches, below); ok || err != nil {
+		return text, err
+	}
 	on, err := p.conditions(j.on)
 	if err != nil {
 		return "", err
 	}
-	if j.outer && len(inner.present) > 0 {
-		on = append(on, inner.where(nil))
-	}
-	if text, ok, err := p.full(j, left, right, on, below); ok || err != nil {
-		return text, err
+	if j.outer {
+		on = onMatches(on)
 	}
 	return p.plain(j, left, right, on, conds)
 }

@@ -226,7 +226,7 @@ func (s *stages) cut(by names, rows int64) (string, error) {
 	}
 	s.read.lookup = s.bd.unitIndexed()
 	if !s.read.lookup {
-		from = only("r", from, "x")
+		from = only("r", from, "x", "r.tables OPERATOR(pg_catalog.<) 0 OR ")
 	}
 	ranked := fmt.Sprintf("SELECT r.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s, bytes) AS o FROM %s",
 		by.list(), s.hmac(tagRow, "bytes"), from)
@@ -252,7 +252,7 @@ func (s *stages) partitions() (string, error) {
 	}
 	return fmt.Sprintf("y AS (SELECT u FROM %s GROUP BY u HAVING pg_catalog.count(*) > %d),\n", all, most) +
 		"q AS (SELECT p.*, 1 AS o FROM p WHERE NOT (u IN (SELECT u FROM y))\n  UNION ALL SELECT * FROM (SELECT p.*, pg_catalog.dense_rank() OVER (PARTITION BY p.u\n    ORDER BY " +
-		s.hmac(tagPartition, unit+" || "+bytes) + ", " + bytes + ") AS o FROM " + only("p", "p", "y") + ") AS o" + fmt.Sprintf(" WHERE o <= %d)", most), nil
+		s.hmac(tagPartition, unit+" || "+bytes) + ", " + bytes + ") AS o FROM " + only("p", "p", "y", "") + ") AS o" + fmt.Sprintf(" WHERE o <= %d)", most), nil
 }
 
 // total adds the units up.
@@ -365,10 +365,12 @@ func (s *stages) onceTotal(grouped string, numbers []string, joins, where string
 
 // only restricts a relation to the units that have too much, such that Postgres reads the
 // relation whole also if there are none: else the time of a statement would tell whether
-// one unit has more than may count. The fence keeps it from ordering the rows before.
-func only(name, relation, units string) string {
-	return fmt.Sprintf("(SELECT %[1]s.* FROM %[2]s LEFT JOIN %[3]s ON %[3]s.u = %[1]s.u\n  WHERE CASE WHEN %[3]s.u IS NULL THEN false ELSE true END OFFSET 0) AS %[1]s",
-		name, relation, units)
+// one unit has more than may count. never is a condition that never holds, for which the
+// tables of a join have to be joined first. The fence keeps Postgres from ordering the rows
+// before.
+func only(name, relation, units, never string) string {
+	return fmt.Sprintf("(SELECT %[1]s.* FROM %[2]s LEFT JOIN %[3]s ON %[3]s.u = %[1]s.u\n  WHERE CASE WHEN %[4]s%[3]s.u IS NULL THEN false ELSE true END OFFSET 0) AS %[1]s",
+		name, relation, units, never)
 }
 
 // names are columns.
