@@ -15,6 +15,9 @@ type Mirror struct {
 	s      *Session
 	failed error // the error that put the session into a failed state
 	shift  int   // characters that the client's text has before the statement
+	// again describes the prepared statement that is bound once more; nil where that was done,
+	// and for a Query.
+	again *exchange
 }
 
 // Result is the answer to a private query.
@@ -129,11 +132,34 @@ func (m *Mirror) Query(ctx context.Context, sql string, oids []uint32, params []
 	e.query(m.s.private, sql, oids, &pgproto3.Bind{
 		ParameterFormatCodes: formats, Parameters: params, ResultFormatCodes: resultFormats,
 	})
-	c, err := m.ask(ctx, e)
+	c, err := m.ask(ctx, append(m.revalidation(), e)...)
 	if err != nil {
 		return nil, err
 	}
 	return c.result(), nil
+}
+
+// revalidation returns once what asks whether the client's prepared statement still means what
+// it meant when it was described.
+func (m *Mirror) revalidation() []*exchange {
+	if m.again == nil {
+		return nil
+	}
+	e := m.again
+	m.again = nil
+	return []*exchange{e}
+}
+
+// redescribe makes the mirror look again at what a prepared statement refers to, as it would
+// for its Bind, before anything else is asked: it refuses what is gone or has other columns.
+// Of a statement without rows it looks at nothing that it has prepared.
+func (m *Mirror) redescribe(name string, st *prepared) {
+	if len(st.description.fields) == 0 {
+		m.again = m.describing(st.text, st.description.oids, errorEdit{})
+		return
+	}
+	m.again = newExchange(errorEdit{})
+	m.again.add(&pgproto3.Describe{ObjectType: 'S', Name: name}, replyDescribeStatement)
 }
 
 // query adds the requests that run a query under a name.
