@@ -108,7 +108,7 @@ func (s *Session) bindIntercepted(raw []byte, portal, name string) error {
 	if !ready || st == nil || b.Decode(raw[headerBytes:]) != nil || !s.bindable(st, &b) {
 		return s.relayBind(raw, portal)
 	}
-	m.redescribe(name, st)
+	m.bound = st // what it refers to may be gone: the mirror is asked again
 	fields, err := s.innerFields(m, st)
 	if errors.Is(err, errRelay) {
 		return s.relayBind(raw, portal)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpproxy/pgerr"
 )
 
 // A Mirror asks the client's mirror session private questions, inside the
@@ -15,9 +17,9 @@ type Mirror struct {
 	s      *Session
 	failed error // the error that put the session into a failed state
 	shift  int   // characters that the client's text has before the statement
-	// again describes the prepared statement that is bound once more; nil where that was done,
-	// and for a Query.
-	again *exchange
+	// bound is the prepared statement that is bound, until the mirror was asked about it again;
+	// nil for a Query.
+	bound *prepared
 }
 
 // Result is the answer to a private query.
@@ -132,35 +134,39 @@ func (m *Mirror) Query(ctx context.Context, sql string, oids []uint32, params []
 	e.query(m.s.private, sql, oids, &pgproto3.Bind{
 		ParameterFormatCodes: formats, Parameters: params, ResultFormatCodes: resultFormats,
 	})
-	c, err := m.ask(ctx, append(m.revalidation(), e)...)
+	if m.bound == nil {
+		c, err := m.ask(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		return c.result(), nil
+	}
+	bound := m.bound
+	m.bound = nil
+	again := m.describing(bound.text, bound.description.oids, errorEdit{})
+	c, err := m.ask(ctx, again, e)
 	if err != nil {
 		return nil, err
 	}
-	return c.result(), nil
+	return c.result(), bound.description.same(again.capture.fields)
 }
 
-// revalidation returns once what asks whether the client's prepared statement still means what
-// it meant when it was described.
-func (m *Mirror) revalidation() []*exchange {
-	if m.again == nil {
-		return nil
+// same refuses a prepared statement that has other columns by now than when it was described,
+// in the words of Postgres. A type of the user's that `dpproxy sync` has made anew is the same.
+func (c *capture) same(now []pgproto3.FieldDescription) error {
+	changed := len(now) != len(c.fields)
+	for i := 0; i < len(now) && !changed; i++ {
+		was, is := c.fields[i], now[i]
+		changed = string(was.Name) != string(is.Name) || was.DataTypeOID != is.DataTypeOID && min(was.DataTypeOID, is.DataTypeOID) < firstUserOID
 	}
-	e := m.again
-	m.again = nil
-	return []*exchange{e}
+	if changed {
+		return pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+	}
+	return nil
 }
 
-// redescribe makes the mirror look again at what a prepared statement refers to, as it would
-// for its Bind, before anything else is asked: it refuses what is gone or has other columns.
-// Of a statement without rows it looks at nothing that it has prepared.
-func (m *Mirror) redescribe(name string, st *prepared) {
-	if len(st.description.fields) == 0 {
-		m.again = m.describing(st.text, st.description.oids, errorEdit{})
-		return
-	}
-	m.again = newExchange(errorEdit{})
-	m.again.add(&pgproto3.Describe{ObjectType: 'S', Name: name}, replyDescribeStatement)
-}
+// firstUserOID is where the OIDs of types begin that are not built in.
+const firstUserOID = 16384
 
 // query adds the requests that run a query under a name.
 func (e *exchange) query(name, sql string, oids []uint32, bind *pgproto3.Bind) {
