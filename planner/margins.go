@@ -100,10 +100,9 @@ func keyString(keys []*string) string { return ArrayText(keys) }
 // reconcile makes one measure agree over all parts.
 func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
 	f := b.Parts[finest]
-	at := f.measures[m].first
 	cells := make([]*big.Int, f.size)
 	for c := range cells {
-		cells[c] = out[finest].Rows[c][at]
+		cells[c] = out[finest].Rows[c][f.measures[m].first]
 	}
 	var margins []estimate.Margin
 	for i, p := range b.Parts {
@@ -112,12 +111,13 @@ func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
 		}
 		margin := estimate.Margin{Rows: rows[i], Variance: variance(p.measures[m])}
 		for _, row := range out[i].Rows {
-			margin.Values = append(margin.Values, row[at])
+			margin.Values = append(margin.Values, row[p.measures[m].first])
 		}
 		margins = append(margins, margin)
 	}
 	cells = must(estimate.Margins(cells, variance(f.measures[m]), margins))
 	for i, p := range b.Parts {
+		at := p.measures[m].first // histograms before it can have other numbers of buckets
 		for row := range p.size {
 			out[i].Rows[row][at] = new(big.Int)
 		}

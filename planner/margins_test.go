@@ -1,0 +1,54 @@
+package planner_test
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+
+	"dpproxy/planner"
+)
+
+// A histogram has fewer buckets where a grouping set has more groups, so that what follows
+// it begins elsewhere in each set. Totals that agree with their parts stay, and so do the
+// parts and the histogram.
+func TestTotalsBesideHistograms(t *testing.T) {
+	p := plan(t, connect(t), clinic(t), "SELECT day, percentile_cont(0.5) WITHIN GROUP (ORDER BY cost), avg(cost) FROM visits GROUP BY ROLLUP (day)")
+	block := p.Blocks[0]
+	days := int64(max(block.Parts[0].Size(), block.Parts[1].Size()))
+	var released []*planner.Released
+	for _, part := range block.Parts {
+		r := &planner.Released{}
+		each := days / int64(part.Size())
+		for range part.Size() {
+			row := make([]*big.Int, len(part.Mechanisms))
+			for i := range row {
+				row[i] = new(big.Int)
+			}
+			for _, m := range part.Measures() {
+				switch {
+				case strings.HasPrefix(m.Name, "sum"): // every day has one visit, of cost 0
+					row[m.First].SetInt64(-2_000_000 * each)
+				case strings.HasPrefix(m.Name, "count"):
+					row[m.First].SetInt64(each)
+				default:
+					first := m.First
+					for _, nodes := range m.Levels {
+						row[first].SetInt64(each)
+						first += nodes
+					}
+				}
+			}
+			r.Rows = append(r.Rows, row)
+		}
+		released = append(released, r)
+	}
+	columns := block.Columns(released)
+	for i, name := range []string{"median", "average"} {
+		for row, cell := range strings.Split(strings.Trim(columns[1+i], "{}"), ",") {
+			got, ok := new(big.Rat).SetString(strings.Trim(cell, `"`))
+			if !ok || got.Cmp(big.NewRat(20000/64, 1)) > 0 || name == "average" && got.Sign() != 0 {
+				t.Fatalf("row %d: the %s is %s", row, name, cell)
+			}
+		}
+	}
+}
