@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -19,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/internal/demo"
+	"dpproxy/internal/needs"
 	"dpproxy/internal/pgtemp"
 )
 
@@ -80,8 +82,11 @@ func datasets() []dataset {
 func loadStudy(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	study, err := demo.OpenStudy(t.Context())
+	if errors.Is(err, demo.ErrNeedsR) {
+		needs.Missing(t, err.Error(), "r-base-core", "r-cran-survival")
+	}
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer study.Close()
 	if err := demo.Load(t.Context(), conn, study, nil); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"dpproxy/internal/demo"
 	"dpproxy/internal/logtest"
+	"dpproxy/internal/needs"
 )
 
 // demonstration is dpproxy demo, as it serves.
@@ -50,7 +51,7 @@ func startDemo(t *testing.T, args ...string) *demonstration {
 		select {
 		case <-exited:
 			if strings.Contains(log.String(), demo.ErrNeedsR.Error()) {
-				t.Skip(demo.ErrNeedsR)
+				needs.Missing(t, demo.ErrNeedsR.Error(), "r-base-core", "r-cran-survival")
 			}
 			t.Fatalf("dpproxy demo ended:\n%s", log)
 		case <-tick.C:

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -192,8 +193,8 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 		t.Fatal(pids, err)
 	}
 	// Before a statement that is noticed, and costs nothing.
-	signal(t, "STOP", pids...)
-	defer signal(t, "CONT", pids...)
+	signal(t, syscall.SIGSTOP, pids...)
+	defer signal(t, syscall.SIGCONT, pids...)
 	must(t, ana, count)
 	meter.ticks("a read on another session", 1)
 
@@ -208,8 +209,8 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	eventually(t, "the read waits", func() bool {
 		return super.QueryRow(t.Context(), "SELECT pid FROM pg_stat_activity WHERE application_name = 'dpproxy' AND wait_event_type = 'Lock'").Scan(&reading) == nil
 	})
-	signal(t, "STOP", reading)
-	defer signal(t, "CONT", reading)
+	signal(t, syscall.SIGSTOP, reading)
+	defer signal(t, syscall.SIGCONT, reading)
 	unlock()
 	fails(t, <-failed, "PB009", "did not finish")
 	meter.ticks("a read that hangs", 1)
@@ -219,11 +220,11 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	r.silent(t)
 }
 
-func signal(t *testing.T, name string, pids ...int32) {
+func signal(t *testing.T, what syscall.Signal, pids ...int32) {
 	t.Helper()
 	for _, pid := range pids {
-		if out, err := exec.Command("kill", "-"+name, strconv.Itoa(int(pid))).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
+		if err := syscall.Kill(int(pid), what); err != nil {
+			t.Fatalf("%v for process %d: %v", what, pid, err)
 		}
 	}
 }
@@ -435,7 +436,7 @@ func TestTerminate(t *testing.T) {
 		answered <- err
 	}()
 	eventually(t, "the read waits", func() bool { return readers(t, s) == 1 })
-	signal(t, "TERM", int32(r.cmd.Process.Pid))
+	signal(t, syscall.SIGTERM, int32(r.cmd.Process.Pid))
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()
 	_, err := idle.PgConn().ReceiveMessage(ctx)

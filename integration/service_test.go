@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -90,7 +91,7 @@ func TestHealth(t *testing.T) {
 		answered <- err
 	}()
 	eventually(t, "the read waits", func() bool { return readers(t, s) == 1 })
-	signal(t, "TERM", int32(r.cmd.Process.Pid))
+	signal(t, syscall.SIGTERM, int32(r.cmd.Process.Pid))
 	if got := told(); got != "STOPPING=1" {
 		t.Errorf("systemd is told %q", got)
 	}
@@ -118,7 +119,7 @@ func TestHealth(t *testing.T) {
 func (r *running) hangUp(t *testing.T, want string) {
 	t.Helper()
 	before := len(r.log.String())
-	signal(t, "HUP", int32(r.cmd.Process.Pid))
+	signal(t, syscall.SIGHUP, int32(r.cmd.Process.Pid))
 	eventually(t, "the policy is read anew: "+want, func() bool {
 		log := r.log.String()[before:]
 		if strings.Contains(log, "reloaded") && !strings.Contains(log, want) {

@@ -2,13 +2,17 @@ package clients_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"dpproxy/internal/needs"
 )
 
 // A client is a program that talks to dpproxy as it would to Postgres.
@@ -16,10 +20,10 @@ type client struct {
 	name    string
 	command []string
 	env     []string
-	// needs is a command that succeeds where the client is installed; install says
-	// how to get it.
-	needs   []string
-	install string
+	// needs is a command that succeeds where the client is installed, by these Debian
+	// packages of scripts/setup.sh; those of other clients are left out.
+	needs    []string
+	packages string
 	// slow is a client that the long run alone drives.
 	slow bool
 	// want are regular expressions, one for each line of the output that is not a
@@ -37,20 +41,21 @@ aggregate: flu/.*`
 	refused  = `error: PB002 rows of protected table "patients" cannot be read at 15`
 )
 
-const python = "/usr/bin/python3" // Debian's, which its packages are for
+// python is Debian's, which its packages are for. It is isolated (-I): what is not
+// installed must not be found in the working directory, whose folders have the clients' names.
+var python = []string{"/usr/bin/python3", "-I"}
 
 func pythonClient(folder, module, packages string, want ...string) client {
 	return client{
-		name: folder, command: []string{python, filepath.Join(folder, "client.py")},
-		needs: []string{python, "-c", "import " + module}, install: "apt-get install " + packages, want: want,
+		name: folder, command: append(slices.Clip(python), filepath.Join(folder, "client.py")),
+		needs: append(slices.Clip(python), "-c", "import "+module), packages: packages, want: want,
 	}
 }
 
 func nodeClient(name, module string, want ...string) client {
 	return client{
 		name: name, command: []string{"node", filepath.Join("node", name+".js")},
-		needs: []string{"node", "-e", "require.resolve('" + module + "', {paths: ['node']})"}, install: "npm ci --prefix integration/clients/node",
-		want: want,
+		needs: []string{"node", "-e", "require.resolve('" + module + "', {paths: ['node']})"}, packages: "npm", want: want,
 	}
 }
 
@@ -59,7 +64,7 @@ const jdbcJar = "/usr/share/java/postgresql.jar"
 func jdbcClient(name string, env, want []string) client {
 	return client{
 		name: name, command: []string{"java", "-cp", jdbcJar, filepath.Join("jdbc", "Client.java")}, env: env,
-		needs: []string{"test", "-e", jdbcJar}, install: "apt-get install libpostgresql-jdbc-java default-jdk-headless", want: want,
+		needs: []string{"sh", "-c", "command -v java && test -e " + jdbcJar}, packages: "libpostgresql-jdbc-java default-jdk-headless", want: want,
 	}
 }
 
@@ -67,8 +72,8 @@ const odbcDriver = "/usr/lib/x86_64-linux-gnu/odbc/psqlodbcw.so"
 
 func odbcClient(name, options string) client {
 	return client{
-		name: name, command: []string{python, "odbc/client.py"}, env: []string{"ODBC_DRIVER=" + odbcDriver, "ODBC_OPTIONS=" + options},
-		needs: []string{python, "-c", "import pyodbc, os; os.stat('" + odbcDriver + "')"}, install: "apt-get install odbc-postgresql python3-pyodbc",
+		name: name, command: append(slices.Clip(python), "odbc/client.py"), env: []string{"ODBC_DRIVER=" + odbcDriver, "ODBC_OPTIONS=" + options},
+		needs: append(slices.Clip(python), "-c", "import pyodbc, os; os.stat('"+odbcDriver+"')"), packages: "odbc-postgresql python3-pyodbc",
 		want: []string{groupRows, charged, canceled, `error: PB002 rows of protected table "patients" cannot be read`, "recover: 1"},
 	}
 }
@@ -76,7 +81,7 @@ func odbcClient(name, options string) client {
 func shellClient(name, pkg string, want ...string) client {
 	return client{
 		name: name, command: []string{"sh", filepath.Join(name, "client.sh")}, needs: []string{"which", name},
-		install: "apt-get install " + pkg, want: want,
+		packages: pkg, want: want,
 	}
 }
 
@@ -84,7 +89,7 @@ func shellClient(name, pkg string, want ...string) client {
 func goClient(name string, want ...string) client {
 	return client{
 		name: name, command: []string{"go", "-C", "suites", "run", "./" + name + "client"},
-		needs: []string{"go", "-C", "suites", "build", "-o", os.DevNull, "./" + name + "client"}, install: "go mod download", want: want,
+		needs: []string{"go", "-C", "suites", "build", "-o", os.DevNull, "./" + name + "client"}, want: want,
 	}
 }
 
@@ -93,8 +98,14 @@ func goClient(name string, want ...string) client {
 func scriptClient(folder, interpreter, program string, needs []string, packages string, want ...string) client {
 	return client{
 		name: folder, command: []string{interpreter, filepath.Join(folder, program)}, slow: true,
-		needs: append([]string{interpreter}, needs...), install: "apt-get install " + packages, want: want,
+		needs: append([]string{interpreter}, needs...), packages: packages, want: want,
 	}
+}
+
+// slow makes a client one that the long run alone drives.
+func slow(c client) client {
+	c.slow = true
+	return c
 }
 
 // matrix is every client that is installed from a package registry.
@@ -110,7 +121,7 @@ var matrix = []client{
 	pythonClient("psycopg2", "psycopg2", "python3-psycopg2", groupRows, charged, canceled, refused, "failed transaction: 25P02", "recover: 1"),
 	pythonClient("psycopg3", "psycopg", "python3-psycopg", groupRows, groupRows, charged, "pipeline: int int int", "copy: asthma cold flu", canceled, refused, "recover: 1"),
 	pythonClient("asyncpg", "asyncpg", "python3-asyncpg", groupRows, "enum: f m", charged, canceled, refused, "recover: 1"),
-	pythonClient("sqlalchemy", "sqlalchemy, pandas, psycopg2", "python3-sqlalchemy python3-pandas python3-psycopg2",
+	pythonClient("sqlalchemy", "sqlalchemy, pandas, psycopg2", "python3-sqlalchemy python3-pandas",
 		groupRows, "pandas: object int64 (object|float64) 3", charged, canceled, refused, "recover: 1"),
 	pythonClient("pgcli", "pgcli", "pgcli", charged, refused, "recover: 1"),
 	odbcClient("odbc", ""),
@@ -140,8 +151,8 @@ var matrix = []client{
 	scriptClient("activerecord", "ruby", "client.rb", []string{"-rpg", "-ractive_record", "-e", ""}, "ruby-pg ruby-activerecord",
 		"aggregate: asthma/String #/Integer #/BigDecimal", "aggregate: cold.*", "aggregate: flu.*", "group: asthma cold flu", "join: 5", "count: Integer BigDecimal Integer",
 		canceled, `error: PB002 rows of protected table "visits" cannot be read`, "recover: 1"),
-	scriptClient("django", python, "client.py", []string{"-c", "import django, psycopg2"}, "python3-django python3-psycopg2",
-		groupRows, "join: 5", "years: 5", charged, canceled, `error: PB002 rows of protected table "visits" cannot be read`, "recover: 1"),
+	slow(pythonClient("django", "django, psycopg2", "python3-django",
+		groupRows, "join: 5", "years: 5", charged, canceled, `error: PB002 rows of protected table "visits" cannot be read`, "recover: 1")),
 	scriptClient("tcl", "tclsh", "client.tcl", []string{"tcl/needs.tcl"}, "tcl tcl8.6-tdbc-postgres libpgtcl",
 		"aggregate: asthma 3", "aggregate: cold 3", "aggregate: flu 3", charged, canceled, `error: PB002 rows of protected table "patients" cannot be read`, "recover: 1"),
 	scriptClient("r", "Rscript", "client.R", []string{"-e", "library(RPostgreSQL); library(dbplyr)"}, "r-base-core r-cran-rpostgresql r-cran-dbplyr",
@@ -157,11 +168,9 @@ func TestMatrix(t *testing.T) {
 	s := newSite(t, clinicSetup())
 	for _, c := range matrix {
 		t.Run(c.name, func(t *testing.T) {
-			if c.slow && !*long {
-				t.Skip("-clients drives it")
-			}
+			needs.Asked(t, *long || !c.slow, "clients")
 			if out, err := exec.CommandContext(t.Context(), c.needs[0], c.needs[1:]...).CombinedOutput(); err != nil {
-				c.missing(t, out)
+				c.missing(t, fmt.Sprintf("%v\n%s", err, out))
 			}
 			direct, _ := c.run(t, s.realEnv(), "list")
 			through, rest := c.run(t, s.clientEnv(t), "all")
@@ -176,13 +185,24 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// missing skips the client, loudly; the long run has no excuse.
-func (c client) missing(t *testing.T, why []byte) {
+// missing ends the test of a client that is not installed; the long run has no excuse.
+func (c client) missing(t *testing.T, why string) {
 	t.Helper()
 	if *long {
-		t.Fatalf("%s is not installed (%s): %s", c.name, c.install, why)
+		t.Fatalf("%s is not installed: %s", c.name, why)
 	}
-	t.Skipf("%s is NOT TESTED: it is not installed (%s)", c.name, c.install)
+	needs.Missing(t, why, strings.Fields(c.packages)...)
+}
+
+// TestMissingModule looks for modules that are not installed and are named as folders of
+// the working directory are.
+func TestMissingModule(t *testing.T) {
+	for _, folder := range []string{"perl", "suites", "testdata"} {
+		c := pythonClient(folder, folder, "")
+		if out, err := exec.CommandContext(t.Context(), c.needs[0], c.needs[1:]...).CombinedOutput(); err == nil || !strings.Contains(string(out), "ModuleNotFoundError") {
+			t.Errorf("the module %s is found: %v\n%s", folder, err, out)
+		}
+	}
 }
 
 // run returns the lines that list the schema, and the others.

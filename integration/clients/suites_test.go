@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"dpproxy/internal/needs"
 )
 
 // suiteSetup is a database with nothing but what the suites ask for.
@@ -140,9 +142,7 @@ const pgxObjects = `CREATE EXTENSION hstore; CREATE EXTENSION ltree; CREATE DOMA
 
 // TestPgxSuite runs the tests of pgx 5 with dpproxy in the place of Postgres.
 func TestPgxSuite(t *testing.T) {
-	if !*long {
-		t.Skip("takes minutes: make clients")
-	}
+	needs.Asked(t, *long, "clients")
 	s := newSite(t, suiteSetup("pgx_test", "ana", pgxObjects))
 	host, port := s.hostPort(t)
 	env := []string{fmt.Sprintf("PGX_TEST_DATABASE=host=%s port=%s user=ana password=%s dbname=pgx_test", host, port, password)}
@@ -153,9 +153,7 @@ func TestPgxSuite(t *testing.T) {
 
 // TestPqSuite runs the tests of lib/pq with dpproxy in the place of Postgres.
 func TestPqSuite(t *testing.T) {
-	if !*long {
-		t.Skip("takes minutes: make clients")
-	}
+	needs.Asked(t, *long, "clients")
 	s := newSite(t, suiteSetup("pqgo", "pqgo", "CREATE EXTENSION hstore"))
 	_, port := s.hostPort(t)
 	passwords := filepath.Join(s.dir, "pgpass") // tests compare the parameters of the environment with theirs

@@ -53,6 +53,7 @@ var allowed = map[string]string{
 	"internal/gausssum":         "",
 	"internal/pgtemp":           "",
 	"internal/logtest":          "",
+	"internal/needs":            "",
 	"internal/wiretest":         "",
 	"internal/demo":             "",
 	"internal/tpch":             "internal/demo",
@@ -170,6 +171,30 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 	})
 }
 
+// TestSkipsAreFew keeps to one package what skips a test.
+func TestSkipsAreFew(t *testing.T) {
+	found := 0
+	walkAll(t, func(name string, src []byte) {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, name, src, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, s.Sel.Name) {
+				found++
+				if path.Dir(name) != "internal/needs" {
+					t.Errorf("%v: package %s must not skip a test: internal/needs does", fset.Position(s.Pos()), path.Dir(name))
+				}
+			}
+			return true
+		})
+	})
+	if found == 0 {
+		t.Error("no test skips")
+	}
+}
+
 func TestLengths(t *testing.T) {
 	const longestFile, longestFunction = 600, 70
 	fset := token.NewFileSet()
@@ -244,11 +269,22 @@ func eachFile(t *testing.T, visit func(name, pkg string, f *ast.File)) {
 	})
 }
 
+// walk reads every file that is no test.
 func walk(t *testing.T, visit func(name string, src []byte)) {
+	t.Helper()
+	walkAll(t, func(name string, src []byte) {
+		if !strings.HasSuffix(name, "_test.go") {
+			visit(name, src)
+		}
+	})
+}
+
+// walkAll reads every file of this module.
+func walkAll(t *testing.T, visit func(name string, src []byte)) {
 	t.Helper()
 	root := os.DirFS("../..")
 	err := fs.WalkDir(root, ".", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "tools/") || strings.HasPrefix(name, "bench/") ||
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasPrefix(name, "tools/") || strings.HasPrefix(name, "bench/") ||
 			strings.HasPrefix(name, "integration/clients/suites/") {
 			return err
 		}

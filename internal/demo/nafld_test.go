@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dpproxy/internal/demo"
+	"dpproxy/internal/needs"
 )
 
 // invented holds a study of seven records of nobody, with each defect that the
@@ -150,7 +151,7 @@ func TestOpenStudy(t *testing.T) {
 	t.Setenv("TMPDIR", temporary)
 	s, err := demo.OpenStudy(t.Context())
 	if errors.Is(err, demo.ErrNeedsR) {
-		t.Skip(err)
+		needs.Missing(t, err.Error(), "r-base-core", "r-cran-survival")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import sys
 
 import asyncpg
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
 from steps import AGGREGATE, CHARGES, LIST_ONLY, PAGES, REFUSED, SLOW, say, say_rows, tls  # noqa: E402
 
 

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection, models, transaction
 from django.db.models import Avg, Count
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
 from steps import CHARGES, LIST_ONLY, say, say_rows  # noqa: E402
 
 e = os.environ

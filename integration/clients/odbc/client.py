@@ -5,7 +5,7 @@ import threading
 
 import pyodbc
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
 from steps import AGGREGATE, CHARGES, PAGES, REFUSED, SLOW, say, say_rows  # noqa: E402
 
 e = os.environ

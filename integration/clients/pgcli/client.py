@@ -5,7 +5,7 @@ import sys
 from pgcli.pgexecute import PGExecute
 from pgspecial.main import PGSpecial
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
 from steps import CHARGES, LIST_ONLY, PAGES, REFUSED, say  # noqa: E402
 
 engine = PGExecute(database=os.environ["PGDATABASE"], user=os.environ["PGUSER"], password=os.environ["PGPASSWORD"],

@@ -6,7 +6,7 @@ import threading
 import pandas
 import sqlalchemy
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
 from steps import AGGREGATE, CHARGES, LIST_ONLY, PAGES, REFUSED, SLOW, dsn, say, say_rows  # noqa: E402
 
 engine = sqlalchemy.create_engine("postgresql+psycopg2://" + dsn())
