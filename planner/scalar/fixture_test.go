@@ -208,6 +208,9 @@ func start(ctx context.Context) error {
 	}
 	statements := []string{
 		"CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')",
+		"CREATE TYPE pair AS (a int4, b text)",
+		"CREATE DOMAIN pairs AS pair",
+		"CREATE TYPE nested AS (p pair, q int4)",
 		"CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
 		createTable(),
 	}

@@ -5,44 +5,52 @@ import "dpproxy/pgerr"
 // Canonical writes a value of a type as bytes, for an order that only the secret knows:
 // the same bytes for the same value, different ones for different ones, and
 // self-delimiting. Values that are equal but look different, as intervals can, may
-// differ. Of a type that cannot be compared it is only whether the value is NULL; a
-// composite value whose fields are all NULL is not.
+// differ. Of a value that cannot be compared it is what the tests for NULL tell.
 func Canonical(t Type, sql string) string {
 	if t.Family() == NoFamily {
-		return "pg_catalog.int4send(pg_catalog.num_nulls(" + sql + "))"
+		return "pg_catalog.int4send(pg_catalog.num_nulls(" + sql + ")) || pg_catalog.boolsend(" + nullSQL(t, sql, false) + ") || pg_catalog.boolsend(" + nullSQL(t, sql, true) + ")"
 	}
-	return "COALESCE('\\x01'::pg_catalog.bytea || " + bytesOf(t, sql) + ", '\\x00')"
+	return orNothing(bytesOf(t, sql))
 }
 
 // Spelled is Canonical with different bytes also for equal values that look different:
 // numerics of different scales, and texts of character(n) with blanks behind them. Rows
 // with the same bytes are identical for every expression.
 func Spelled(t Type, sql string) string {
-	send := ""
 	switch {
 	case t.decimal():
-		send = "pg_catalog.numeric_send(" + sql + ")"
+		return orNothing("pg_catalog.numeric_send(" + sql + ")")
 	case t.OID == oidBpchar:
-		send = "pg_catalog.bpcharsend(" + sql + ") || '\\x00'::pg_catalog.bytea"
-	default:
-		return Canonical(t, sql)
+		return orNothing(delimited(t, "pg_catalog.bpcharsend("+sql+")"))
 	}
-	return "COALESCE('\\x01'::pg_catalog.bytea || " + send + ", '\\x00')"
+	return Canonical(t, sql)
 }
 
-// Bytes is Canonical for a value that is not NULL.
-func Bytes(t Type, sql string) string { return bytesOf(t, sql) }
+// orNothing marks bytes as those of a value that is not NULL.
+func orNothing(bytes string) string {
+	return "COALESCE('\\x01'::pg_catalog.bytea || " + bytes + ", '\\x00')"
+}
 
 func bytesOf(t Type, x string) string {
 	switch {
 	case t.Family() == TextFamily, t.Family() == EnumFamily:
-		return "pg_catalog.textsend(CAST(" + x + " AS pg_catalog.text)) || '\\x00'::pg_catalog.bytea"
+		return delimited(t, "pg_catalog.textsend(CAST("+x+" AS pg_catalog.text))")
 	case t.decimal():
 		x = "pg_catalog.trim_scale(" + x + ")"
 	case t.float():
 		x = oneSpelling(x)
 	}
 	return "pg_catalog." + typeInfos[t.OID].send + "(" + x + ")"
+}
+
+// delimited tells where the bytes of a text end. Those of one that can be long are hashed
+// first: the bytes of a row stay short, whatever texts it has.
+func delimited(t Type, bytes string) string {
+	const short = 255 // characters
+	if t.Family() == TextFamily && (t.Mod < 4 || t.Mod-4 > short) {
+		return "pg_catalog.sha256(" + bytes + ")"
+	}
+	return bytes + " || '\\x00'::pg_catalog.bytea"
 }
 
 // oneSpelling writes a float with one zero and one NaN.

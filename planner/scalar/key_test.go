@@ -114,7 +114,11 @@ func TestCanonicalNull(t *testing.T) {
 		{scalar.Builtin(1186), "interval '1 day'", "interval '2 days'", "f"},
 		{scalar.Type{OID: 3802}, "CAST(NULL AS jsonb)", "jsonb '{}'", "f"},
 		{scalar.Type{OID: 3802}, "jsonb '[]'", "jsonb '{}'", "t"},
-		{scalar.Type{OID: 16390}, "ROW(NULL, NULL)", "ROW(1, 2)", "t"},
+		{scalar.Type{OID: 16390}, "ROW(1, 2)", "ROW(3, 4)", "t"},
+		{scalar.Type{OID: 16390}, "ROW(NULL, NULL)", "ROW(1, 2)", "f"},
+		{scalar.Type{OID: 16390}, "ROW(NULL, 2)", "ROW(1, 2)", "f"},
+		{scalar.Type{OID: 16390}, "ROW(NULL, 2)", "ROW(NULL, NULL)", "f"},
+		{scalar.Type{OID: 16390}, "ROW(NULL, NULL)", "CAST(NULL AS public.pair)", "f"},
 	} {
 		got, err := db.query(t.Context(), &scalar.Env{}, "SELECT "+scalar.Canonical(c.t, c.x)+" = "+scalar.Canonical(c.t, c.y))
 		if err != nil {

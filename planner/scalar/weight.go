@@ -13,6 +13,10 @@ const charsPerStep = 64
 // row that a condition picks, it can read a table.
 const queryWeight = 1 << 13
 
+// fieldsWeight is the weight of looking at the fields of a composite value, which can be
+// stored compressed.
+const fieldsWeight = 1 << 8
+
 // Weight bounds the work of computing e for one row, in steps: its nodes, those of derived
 // columns at each of their references (Postgres puts them there), the texts that are made or
 // read, and long arithmetic. A condition can aim all of it at one row.
@@ -32,6 +36,10 @@ func (env *Env) Weight(e Expr) int64 {
 		}
 	case *call:
 		n = added(n, env.callWeight(e))
+	case *null:
+		if e.x.Type().Family() == NoFamily {
+			n = added(n, fieldsWeight)
+		}
 	case *like:
 		n = added(n, env.likeWeight(e))
 	case *comparison, *distinct, *between, *choice, *anyOf, *among, *nullIf, *branches:

@@ -1,6 +1,9 @@
 package scalar
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // test writes a condition.
 func (w *Writer) test(e Expr) (string, error) {
@@ -22,11 +25,25 @@ func (w *Writer) test(e Expr) (string, error) {
 	case *logic:
 		return logicSQL(e.kind, parts), nil
 	case *null:
-		return "(" + parts[0] + " IS" + negated(e.not) + " NULL)", nil
+		return nullSQL(e.x.Type(), parts[0], e.not), nil
 	case *truth:
 		return "(" + parts[0] + " IS " + e.kind + ")", nil
 	}
 	return "", notAllowed("this condition", e.Pos())
+}
+
+// storedFields bounds the bytes, as they are stored, of a composite value whose fields are
+// looked at. One without a value in any field has fewer.
+const storedFields = 2048
+
+// nullSQL writes IS [NOT] NULL. Of a composite value Postgres looks at the fields, and reads
+// all of it for that: so a large one is neither NULL nor has a field that is.
+func nullSQL(t Type, x string, not bool) string {
+	test := "(" + x + " IS" + negated(not) + " NULL)"
+	if t.Family() != NoFamily {
+		return test
+	}
+	return "CASE WHEN pg_catalog.pg_column_size(" + x + ") OPERATOR(pg_catalog.>) " + strconv.Itoa(storedFields) + " THEN " + strings.ToUpper(strconv.FormatBool(not)) + " ELSE " + test + " END"
 }
 
 // compared writes operands that are compared as they are: what they are computed in
