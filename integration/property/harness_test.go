@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"os"
 	"strconv"
 	"sync"
@@ -100,7 +101,12 @@ func database(t testing.TB) *pgx.Conn {
 
 func connect(t testing.TB, name string) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(context.Background(), server.URL(name, pgtemp.Superuser))
+	cfg, err := pgx.ParseConfig(server.URL(name, pgtemp.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(cfg.RuntimeParams, map[string]string{"TimeZone": "UTC", "max_parallel_workers_per_gather": "0"})
+	conn, err := pgx.ConnectConfig(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +149,6 @@ func newWorld(t testing.TB, seed uint64, p sqlgen.Profile) *world {
 		t.Fatal(problems)
 	}
 	w.cat = cat
-	run(t, w.conn, "SET TimeZone = 'UTC'; SET max_parallel_workers_per_gather = 0")
 	return w
 }
 
