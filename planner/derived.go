@@ -134,6 +134,8 @@ func unite(a, b scalar.Type, first bool) (scalar.Type, bool) {
 	return a, false
 }
 
+func unpadded(t scalar.Type) bool { return t.OID == oidText || t.OID == oidVarchar }
+
 // unite makes the columns of the relation of those of its branches.
 func (r *relation) unite(outputs [][]outputColumn) ([]field, error) {
 	var fields []field
@@ -223,7 +225,7 @@ func (b *branch) group(sel *parser.Select, r *scalar.Resolver) error {
 		if err != nil {
 			return err
 		}
-		if !exact(x.Type()) {
+		if !scalar.OneSpelling(x) {
 			return notHere(g.Pos(), "Cast it to a type whose equal values look the same, such as numeric(12,2).", "a sub-select on protected rows cannot be grouped by %s", x.Type())
 		}
 		keyed = keyed || s.isUnit(x)
@@ -297,7 +299,7 @@ func (b *branch) distinctUnits(sel *parser.Select, out []outputColumn) error {
 	unit := b.source.b.q.cat.unit
 	keyed := false
 	for _, o := range out {
-		if !exact(o.x.Type()) {
+		if !scalar.OneSpelling(o.x) {
 			return notHere(o.at, "Cast it to a type whose equal values look the same, such as numeric(12,2).", "DISTINCT on protected rows cannot compare %s", o.x.Type())
 		}
 		keyed = keyed || b.source.isUnit(o.x)

@@ -108,12 +108,12 @@ func (f *facts) add(on []condition, g *guarded) {
 	f.fixed = append(f.fixed, fixed(on)...)
 }
 
-// fixed returns the columns that conditions make equal to a constant.
+// fixed returns the columns that conditions make identical to a constant.
 func fixed(conds []condition) []*scalar.Column {
 	var all []*scalar.Column
 	for _, c := range conds {
 		for _, x := range scalar.Conjuncts(c.x) {
-			if col, ok := scalar.Fixed(x); ok && exact(col.Type) {
+			if col, ok := scalar.Fixed(x); ok {
 				all = append(all, col)
 			}
 		}
@@ -121,34 +121,10 @@ func fixed(conds []condition) []*scalar.Column {
 	return all
 }
 
-// identical keeps the pairs in which equal values are the same in every respect.
+// identical keeps the pairs of columns that are identical where they are equal.
 func identical(pairs []pair) []pair {
-	return slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool {
-		a, b := p.a.Type, p.b.Type
-		whole := a.Family() == scalar.IntFamily && b.Family() == scalar.IntFamily
-		text := unpadded(a) && unpadded(b) && a.Collation == b.Collation
-		return !exact(a) || !exact(b) || !whole && !text && (a.OID != b.OID || a.Enum != b.Enum || a.Mod != b.Mod || a.Collation != b.Collation)
-	})
+	return slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return !scalar.Identical(p.a, p.b) })
 }
-
-// exact reports whether equal values of the type cannot be told apart.
-func exact(t scalar.Type) bool {
-	if t.Array || !t.Deterministic {
-		return false
-	}
-	switch t.Family() {
-	case scalar.BoolFamily, scalar.IntFamily, scalar.DateFamily, scalar.InstantFamily, scalar.TimeFamily, scalar.UUIDFamily, scalar.EnumFamily:
-		return true
-	case scalar.NumericFamily: // 1 and 1.0 differ unless the scale is declared
-		return t.Mod >= 0
-	case scalar.TextFamily: // padding differs unless the length is declared
-		return unpadded(t) || t.Mod >= 0
-	case scalar.NoFamily, scalar.FloatFamily, scalar.IntervalFamily:
-	}
-	return false
-}
-
-func unpadded(t scalar.Type) bool { return t.OID == oidText || t.OID == oidVarchar }
 
 // known is what a set of columns determines: columns, by what they stand for, and rows.
 type known struct {
@@ -254,10 +230,10 @@ func (r *relation) determine(k *known) {
 	}
 }
 
-// perUnitKnown is what is the same in all rows of a unit that agree in the columns and
-// rows given.
+// perUnitKnown is what is identical in all rows of a unit that agree in the columns and
+// rows given. The unit's own column is so only if it has one spelling.
 func (s *source) perUnitKnown(cols []*scalar.Column, rows ...*relation) *known {
-	if s.protected() {
+	if s.protected() && scalar.OneSpelling(&scalar.Ref{Column: s.unit()}) {
 		cols = append([]*scalar.Column{s.unit()}, cols...)
 	}
 	return s.facts.closure(cols, rows...)
@@ -278,7 +254,7 @@ func (s *source) fixes(keys []scalar.Expr) bool {
 	}
 	var cols []*scalar.Column
 	for _, e := range keys {
-		if c, ok := scalar.PlainColumn(e); ok && exact(c.Type) {
+		if c, ok := scalar.PlainColumn(e); ok && scalar.OneSpelling(e) {
 			cols = append(cols, c)
 		}
 	}
@@ -288,17 +264,4 @@ func (s *source) fixes(keys []scalar.Expr) bool {
 // perUnit reports whether the expression has one value in all rows of a unit.
 func (s *source) perUnit(e scalar.Expr) bool {
 	return s.protected() && s.perUnitKnown(nil).hasAll(e.Columns())
-}
-
-// markPerUnit tells expressions which columns have one value for each unit.
-func (s *source) markPerUnit() {
-	if !s.protected() {
-		return
-	}
-	k := s.perUnitKnown(nil)
-	for _, r := range s.relations {
-		for _, c := range r.columns {
-			c.PerUnit = k.has(c)
-		}
-	}
 }

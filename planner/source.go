@@ -181,7 +181,6 @@ func (s *source) finish() error {
 		}
 	}
 	s.facts = s.dependencies()
-	s.markPerUnit()
 	return s.boundJoins()
 }
 

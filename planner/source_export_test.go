@@ -120,6 +120,7 @@ type ReadSource struct {
 	// What is proved: of the rows, of the rows with one value of a column, of a column.
 	Unique                    bool
 	Fixes, PerUnit, NeverNull []bool
+	OneSpelling               []bool
 	// Domains select the values of public columns; "" for others.
 	Domains  []string
 	Declares bool
@@ -155,7 +156,7 @@ func SourceRead(cat *Catalog, b *parser.Block, values func([]scalar.Fold) []scal
 		return nil, err
 	}
 	w := &scalar.Writer{
-		Env:  &scalar.Env{Values: values(q.constants.Folds()), UTF8: true},
+		Env:  &scalar.Env{Values: values(q.constants.Folds()), TimeZones: cat.timeZones, UTF8: true},
 		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
 	}
 	for _, x := range exprs {
@@ -180,6 +181,7 @@ func (r *ReadSource) column(s *source, w *scalar.Writer, x scalar.Expr) error {
 	r.Columns, r.Domains = append(r.Columns, sql), append(r.Domains, domain)
 	r.Fixes = append(r.Fixes, s.fixes([]scalar.Expr{x}))
 	r.PerUnit = append(r.PerUnit, s.perUnit(x))
+	r.OneSpelling = append(r.OneSpelling, scalar.OneSpelling(x))
 	r.NeverNull = append(r.NeverNull, scalar.NeverNull(s.conjuncts(), x))
 	return err
 }

@@ -192,11 +192,16 @@ func (r *relation) sql(name string) string {
 	return r.read(&r.table.columns[i])
 }
 
-// read writes a column of a table, below its domain.
+// read writes a column of a table, below its domain. What is no table may show values that are
+// not as the modifiers of its types say.
 func (r *relation) read(c *column) string {
 	sql := r.alias + "." + parser.QuoteIdent(c.Name)
-	if base := scalar.TypeOf(c.Type, c.Collation, c.Deterministic).SQL(); c.Type.Kind == 'd' && base != "" {
-		return "CAST(" + sql + " AS " + base + ")"
+	t := scalar.TypeOf(c.Type, c.Collation, c.Deterministic)
+	if c.Type.Kind == 'd' && t.SQL() != "" {
+		sql = "CAST(" + sql + " AS " + t.SQL() + ")"
+	}
+	if kind := r.table.source.Kind; kind != 'r' && kind != 'p' {
+		sql = scalar.Modify(t, sql)
 	}
 	return sql
 }

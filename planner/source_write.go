@@ -200,7 +200,11 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	list, err := p.targets(r, b, n)
+	w, keys, err := p.w.Grouped(b.keys)
+	if err != nil {
+		return "", err
+	}
+	list, err := r.targets(w, b, n)
 	if err != nil {
 		return "", err
 	}
@@ -212,25 +216,22 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
 	if !b.grouped {
 		return text, nil
 	}
-	keys := []string{b.source.unit().SQL}
-	for _, k := range b.keys {
-		sql, err := p.w.Expr(k)
-		if err != nil {
-			return "", err
-		}
-		if len(k.Columns()) > 0 && !slices.Contains(keys, sql) {
-			keys = append(keys, sql)
+	by := []string{b.source.unit().SQL}
+	for _, k := range keys {
+		if !slices.Contains(by, k) {
+			by = append(by, k)
 		}
 	}
-	text += "\n  GROUP BY " + strings.Join(keys, ", ")
+	text += "\n  GROUP BY " + strings.Join(by, ", ")
 	if b.having == nil {
 		return text, nil
 	}
-	having, err := p.w.Expr(b.having)
+	having, err := w.Expr(b.having)
 	return text + "\n  HAVING " + having, err
 }
 
-func (p *sourceWriter) targets(r *relation, b *branch, n int) ([]string, error) {
+// targets writes the SELECT list of a branch.
+func (r *relation) targets(w *scalar.Writer, b *branch, n int) ([]string, error) {
 	var list []string
 	if r.unit != nil {
 		list = append(list, b.source.unit().SQL+" AS u")
@@ -239,7 +240,7 @@ func (p *sourceWriter) targets(r *relation, b *branch, n int) ([]string, error) 
 		if !r.mentioned[c] && !b.distinct {
 			continue
 		}
-		sql, err := p.w.Target(c, n)
+		sql, err := w.Target(c, n)
 		if err != nil {
 			return nil, err
 		}

@@ -154,9 +154,8 @@ func (w *Writer) castNumber(e *cast, m mode) (fragment, error) {
 		if err != nil {
 			return fragment{}, err
 		}
-		t := typ(to.OID)
-		sql, err := w.as(f, t, e.at)
-		return fragment{sql: sql, typ: t}, err
+		sql, err := w.as(f, typ(to.OID), e.at)
+		return fragment{sql: Modify(to, sql), typ: to}, err
 	}
 	f, err := w.operand(e.x)
 	if err != nil {
@@ -180,13 +179,10 @@ func (w *Writer) castNumber(e *cast, m mode) (fragment, error) {
 		return fragment{sql: castSQL(f.sql, typ(oidInt8)), typ: typ(oidInt8)}, nil
 	}
 	sql, err := w.as(f, t, e.at)
-	switch {
-	case to.OID == oidFloat4 && from.OID != oidFloat4:
+	if to.OID == oidFloat4 && from.OID != oidFloat4 {
 		sql = castSQL(castSQL(sql, to), t)
-	case to.OID == oidNumeric && scaleOf(to) >= 0:
-		sql = "pg_catalog.round(" + sql + ", " + strconv.Itoa(scaleOf(to)) + ")"
 	}
-	return fragment{sql: sql, typ: t}, err
+	return fragment{sql: Modify(to, sql), typ: t}, err
 }
 
 // provesCast refuses a cast that some value within the bounds could fail.

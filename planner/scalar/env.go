@@ -194,7 +194,7 @@ func (env *Env) declared(c *Column) Interval {
 	case t.whole():
 		i.Least = rat(1)
 	case t.decimal():
-		i.Least = power10(-digitsOf(c))
+		i.Least = power10(-digitsOf(t))
 	case t.float():
 		i.Least = tiny(t)
 	}
@@ -205,21 +205,11 @@ func (env *Env) declared(c *Column) Interval {
 }
 
 // digitsOf returns the decimals of a numeric column within its bounds.
-func digitsOf(c *Column) int {
-	digits := scaleOf(c.Type)
-	if digits < 0 {
-		return keptDigits
+func digitsOf(t Type) int {
+	if digits := scaleOf(t); digits >= 0 {
+		return digits
 	}
-	if c.Bounds != nil && c.Bounds.Low != nil {
-		for _, end := range []*big.Rat{c.Bounds.Low, c.Bounds.High} {
-			n, exact := end.FloatPrec()
-			if !exact {
-				n = keptDigits
-			}
-			digits = max(digits, min(n, keptDigits))
-		}
-	}
-	return digits
+	return keptDigits
 }
 
 // scaleOf returns the scale in a numeric's modifier, -1 if it has none.
@@ -244,7 +234,8 @@ func declaredEnds(c *Column) (low, high *big.Rat) {
 	case c.Type.whole():
 		return larger(floor(b.Low), lowestInt8), smaller(ceil(b.High), highestInt8)
 	case c.Type.decimal():
-		return scaled(b.Low, keptDigits, floor), scaled(b.High, keptDigits, ceil)
+		digits := digitsOf(c.Type)
+		return scaled(b.Low, digits, floor), scaled(b.High, digits, ceil)
 	case c.Type.float():
 		return floatEnds(b, c.Type)
 	}

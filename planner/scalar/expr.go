@@ -27,8 +27,6 @@ type Column struct {
 	// Domain names the domain that a column of a table is of, if there is one; Type is
 	// what is below it.
 	Domain catalog.Name
-	// PerUnit says that the column has one value in all rows of a privacy unit.
-	PerUnit bool
 	// SQL is how the column is written where it is in scope, e.g. t0."cost"; a column
 	// of a domain with a cast to the domain's base type.
 	SQL string

@@ -82,7 +82,8 @@ func sameEquality(a, b Type) bool {
 	return a.same(b)
 }
 
-// Fixed returns the column of a condition column = constant.
+// Fixed returns the column of a condition column = constant that has one value, in one
+// spelling, wherever it is true.
 func Fixed(e Expr) (*Column, bool) {
 	c, ok := e.(*comparison)
 	if !ok || c.op != "=" {
@@ -94,7 +95,7 @@ func Fixed(e Expr) (*Column, bool) {
 	}
 	col, okColumn := PlainColumn(x)
 	_, okConstant := y.(*constant)
-	return col, okColumn && okConstant && sameEquality(col.Type, asColumn(y.Type(), col.Type))
+	return col, okColumn && okConstant && OneSpelling(x) && sameEquality(col.Type, asColumn(y.Type(), col.Type))
 }
 
 // asColumn gives the type of a constant the collation that it is compared in.

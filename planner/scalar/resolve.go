@@ -101,20 +101,21 @@ func untyped(at int) error {
 
 func castSQL(sql string, t Type) string { return "CAST(" + sql + " AS " + t.SQL() + ")" }
 
-// coerce gives an operand the type that its place needs, by an implied cast.
+// coerce gives an operand the type that its place needs, by an implied cast. A constant
+// has no modifier then: nothing makes its value one of that.
 func (r *Resolver) coerce(o operand, t Type) (operand, error) {
 	if o.typ.same(t) && !o.bare {
 		return o, nil
 	}
+	if !o.free() {
+		return r.cast(o, t, o.at)
+	}
+	t.Mod, t.Collation, t.Deterministic = -1, typ(0).Collation, true
 	if o.bare && t.Family() != TextFamily && t.Family() != EnumFamily {
 		r.Constants.assumed = true
 		return free(o.sql, t, o.at), nil
 	}
-	if o.free() {
-		t.Mod, t.Collation, t.Deterministic = -1, typ(0).Collation, true
-		return free(castSQL(o.sql, t), t, o.at), nil
-	}
-	return r.cast(o, t, o.at)
+	return free(castSQL(o.sql, t), t, o.at), nil
 }
 
 // cast converts an operand over columns.

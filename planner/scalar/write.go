@@ -17,6 +17,8 @@ type Writer struct {
 	Env *Env
 	// Fold returns the placeholder of a fold's value, e.g. $3.
 	Fold func(i int) string
+
+	groupings []grouping
 }
 
 // fragment is SQL with the type that it has there. That may differ from the type of the
@@ -92,13 +94,7 @@ func (w *Writer) Target(c *Column, branch int) (string, error) {
 	if from, to := e.Type().Family(), c.Type.Family(); from != to && (from != IntFamily || !c.Type.number()) {
 		return "", pgerr.New(pgerr.Internal, "a column of type %s stands for a value of type %s", c.Type, e.Type()).At(e.Pos())
 	}
-	var f fragment
-	var err error
-	if c.Type.number() || moment(c.Type) {
-		f, err = w.operand(e)
-	} else {
-		f, err = w.write(e, exact)
-	}
+	f, err := w.spelled(e)
 	if err != nil {
 		return "", err
 	}
@@ -117,6 +113,9 @@ func (w *Writer) write(e Expr, m mode) (fragment, error) {
 }
 
 func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
+	if f, ok := w.grouped(e, m); ok {
+		return f, nil
+	}
 	switch e := e.(type) {
 	case *Ref:
 		return w.column(e, m)
@@ -281,7 +280,8 @@ func literals(i Interval, t Type) (low, high string, ok bool) {
 	case oidInt8:
 		return intLiteral(larger(floor(i.Low), lowestInt8)), intLiteral(smaller(ceil(i.High), highestInt8)), true
 	case oidNumeric:
-		return numericLiteral(scaled(i.Low, keptDigits, floor)), numericLiteral(scaled(i.High, keptDigits, ceil)), true
+		digits := max(keptDigits, scaleOf(t))
+		return numericLiteral(scaled(i.Low, digits, floor), scaleOf(t)), numericLiteral(scaled(i.High, digits, ceil), scaleOf(t)), true
 	case oidFloat8:
 		return floatLiteral(ratOf(floatBelow(i.Low))), floatLiteral(ratOf(floatAbove(i.High))), true
 	case oidDate, oidTimestamp, oidTimestamptz:
@@ -292,9 +292,14 @@ func literals(i Interval, t Type) (low, high string, ok bool) {
 
 func intLiteral(r *big.Rat) string { return "CAST('" + r.Num().String() + "' AS pg_catalog.int8)" }
 
-func numericLiteral(r *big.Rat) string {
-	s := r.FloatString(keptDigits)
-	return "CAST('" + strings.TrimSuffix(strings.TrimRight(s, "0"), ".") + "' AS pg_catalog.numeric)"
+// numericLiteral writes a number with as many decimals as it has, and no fewer than scale:
+// what chooses between it and a value of that scale has one spelling.
+func numericLiteral(r *big.Rat, scale int) string {
+	text, decimals, _ := strings.Cut(r.FloatString(max(keptDigits, scale)), ".")
+	if kept := max(len(strings.TrimRight(decimals, "0")), scale); kept > 0 {
+		text += "." + decimals[:kept]
+	}
+	return "CAST('" + text + "' AS pg_catalog.numeric)"
 }
 
 func floatLiteral(r *big.Rat) string {

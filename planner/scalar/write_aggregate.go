@@ -144,7 +144,8 @@ func (w *Writer) floatSum(e *aggregate, x, filter string) string {
 	return "(CAST(pg_catalog." + e.name + "(" + steps + ")" + filter + " AS pg_catalog.float8) OPERATOR(pg_catalog.*) " + floatLiteral(power2(int(l))) + ")"
 }
 
-// extreme writes min and max. Equal numerics of different scales are one.
+// extreme writes min and max. Which of equal values they return depends on the order of the
+// rows, so that numerics get one spelling.
 func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	t := e.x.Type()
 	i := w.Env.interval(e.x)
@@ -166,7 +167,10 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 		return fragment{}, err
 	}
 	sql = "pg_catalog." + e.name + "(" + sql + ")" + filter
-	if physical.OID == oidNumeric {
+	switch {
+	case t.modified():
+		sql = Modify(t, sql)
+	case physical.OID == oidNumeric:
 		sql = "pg_catalog.trim_scale(" + sql + ")"
 	}
 	return fragment{sql: sql, typ: physical}, nil

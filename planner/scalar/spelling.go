@@ -1,0 +1,128 @@
+package scalar
+
+import "strconv"
+
+// Values can be equal and look different: 6 and 6.00, or texts of character(n) that end in
+// more or fewer blanks. A proof that goes from equal to identical asks here. What is said
+// holds of a column of a table by its type, as Postgres stores no other values, and of
+// anything else because the [Writer] writes it so: [Writer.Target] columns of derived
+// tables, [Writer.Grouped] what rows are grouped by.
+
+// OneSpelling reports whether equal values of an expression are identical, where it is a
+// column, or is written as one or as a key.
+func OneSpelling(e Expr) bool {
+	t := e.Type()
+	if t.Array || !t.Deterministic {
+		return false
+	}
+	switch t.Family() {
+	case BoolFamily, IntFamily, DateFamily, InstantFamily, TimeFamily, UUIDFamily, EnumFamily:
+		return true
+	case NumericFamily, TextFamily:
+		return !t.respelled() || t.modified()
+	case NoFamily, FloatFamily, IntervalFamily:
+	}
+	return false
+}
+
+// Identical reports whether two columns are identical wherever they are equal by the
+// equality of their types.
+func Identical(a, b *Column) bool {
+	if !OneSpelling(&Ref{Column: a}) || !OneSpelling(&Ref{Column: b}) || a.Type.Collation != b.Type.Collation {
+		return false
+	}
+	s, t := a.Type, b.Type
+	if s.whole() || s.Family() == TextFamily && !s.respelled() {
+		return s.Family() == t.Family() && !t.respelled()
+	}
+	return s.same(t) && s.Mod == t.Mod
+}
+
+// respelled reports whether the values of a number or text have several spellings, unless a
+// modifier tells which.
+func (t Type) respelled() bool { return t.decimal() || t.OID == oidBpchar }
+
+// modified reports whether a modifier tells the spelling of the type's values.
+func (t Type) modified() bool { return t.respelled() && t.Mod >= 4 && !t.Array }
+
+// Modify writes a value in the spelling that the modifier of its type tells, if it does. It
+// changes no value of the type and cannot raise.
+func Modify(t Type, sql string) string {
+	switch {
+	case !t.modified():
+		return sql
+	case t.decimal():
+		return "pg_catalog.round(" + sql + ", " + strconv.Itoa(scaleOf(t)) + ")"
+	}
+	return "CAST(" + sql + " AS pg_catalog.bpchar(" + strconv.Itoa(int(t.Mod)-4) + "))"
+}
+
+// spelled writes an expression for where its equal values must be identical if [OneSpelling]
+// says so: as what a column of a derived table shows, and as a key. Numbers and times are
+// within their bounds. A cast is written with its modifier in any case, and columns have it.
+func (w *Writer) spelled(e Expr) (fragment, error) {
+	if f, ok := w.grouped(e, exact); ok {
+		return f, nil
+	}
+	m := exact
+	if e.Type().number() || moment(e.Type()) {
+		m = bounded
+	}
+	f, err := w.write(e, m)
+	if err != nil {
+		return fragment{}, err
+	}
+	t := w.Env.physical(e)
+	sql, err := w.as(f, t, e.Pos())
+	switch e.(type) { //nolint:gochecksumtype // nothing else is written with its modifier
+	case *Ref, *cast:
+	default:
+		if sql = Modify(e.Type(), sql); t.decimal() && e.Type().whole() {
+			sql = "pg_catalog.trunc(" + sql + ")"
+		}
+	}
+	return fragment{sql: sql, typ: t}, err
+}
+
+// A grouping is what rows are grouped by, as it is written.
+type grouping struct {
+	key Expr
+	fragment
+}
+
+// Grouped returns the SQL of grouping expressions, each once, and a writer of what is
+// computed from the groups: it writes a grouping expression as that SQL wherever it occurs.
+func (w *Writer) Grouped(keys []Expr) (*Writer, []string, error) {
+	inner := &Writer{Env: w.Env, Fold: w.Fold}
+	var list []string
+	for _, k := range keys {
+		if len(k.Columns()) == 0 {
+			continue
+		}
+		if c, plain := PlainColumn(k); plain {
+			list = append(list, c.SQL)
+			continue
+		}
+		f, err := w.spelled(k)
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, f.sql)
+		inner.groupings = append(inner.groupings, grouping{k, f})
+	}
+	return inner, list, nil
+}
+
+// grouped returns what an expression is written as if it is one that rows are grouped by.
+func (w *Writer) grouped(e Expr, m mode) (fragment, bool) {
+	for _, g := range w.groupings {
+		if !Equal(g.key, e) {
+			continue
+		}
+		if m == bounded && e.Type().Family() == TextFamily {
+			return cut(g.fragment), true
+		}
+		return g.fragment, true
+	}
+	return fragment{}, false
+}
