@@ -37,7 +37,9 @@ var hiddenPolicy = strings.NewReplacer(
 // made up, and that all else works as if it were not there.
 func TestHiddenColumns(t *testing.T) {
 	t.Parallel()
-	r := newSite(t, hiddenSchema, hiddenPolicy).run(t)
+	s := newSite(t, hiddenSchema, hiddenPolicy)
+	sent := s.tapMirror(t, "ana")
+	r := s.run(t)
 	defer r.stop()
 	for script, want := range map[string][]string{
 		`\d patients`:                        {"id ", "sex ", "patients_pkey"},
@@ -68,6 +70,9 @@ func TestHiddenColumns(t *testing.T) {
 				t.Errorf("%s: no %q in\n%s", script, w, out)
 			}
 		}
+	}
+	if text := strings.ReplaceAll(sent.String(), "1 AS zq_called", ""); strings.Contains(text, "zq") || text == "" {
+		t.Errorf("dpproxy sends to the analyst's sessions %q", text)
 	}
 	for _, script := range []string{
 		"SELECT count(*) FROM visits WHERE % = 1", "SELECT count(%) FROM visits", "SELECT visits.% FROM visits", "SELECT count(DISTINCT v.%) FROM visits v",

@@ -35,7 +35,7 @@ func (a *analysis) convert(c *candidate, m *matcher) *Block {
 	v := &converter{a: a}
 	b := &Block{
 		At: a.l.client(c.at), Grouped: len(m.groupNodes) > 0 || m.sets != nil,
-		Sets: m.sets, Groupings: m.groupings,
+		Sets: m.sets, Groupings: m.groupings, Concealed: a.l.concealed(c.at),
 	}
 	b.From = v.from(c.sel.FromClause)
 	if c.sel.WhereClause != nil {
@@ -59,7 +59,7 @@ func (v *converter) strays(m *matcher) {
 		if len(names) > 0 {
 			name = names[len(names)-1]
 		}
-		v.fail(pgerr.New(pgerr.NotAllowed, "column %q is neither grouped nor aggregated", name).At(v.a.pos(m.stray.Location)).
+		v.failAt(m.stray.Location, pgerr.New(pgerr.NotAllowed, "column %q is neither grouped nor aggregated", name).
 			WithHint("Add the column to GROUP BY."))
 	}
 	if m.ungrouped != nil {
@@ -73,6 +73,20 @@ func (v *converter) fail(e *pgerr.Error) {
 	}
 }
 
+// failAt is fail, but for what would tell of the query of a view that no client may see.
+func (v *converter) failAt(location int32, e *pgerr.Error) {
+	if view := v.a.l.concealed(v.a.at(location)); view != "" {
+		e = ConcealedRefusal(view)
+	}
+	v.fail(e.At(v.a.pos(location)))
+}
+
+// ConcealedRefusal refuses a view because of something in a query that no client may see.
+func ConcealedRefusal(view string) *pgerr.Error {
+	return pgerr.New(pgerr.NotAllowed, "what the definition of view %q holds cannot be used on protected rows, or not here", view).
+		WithHint("The definition is not shown: ask the administrator, or use another table.")
+}
+
 // notAllowed refuses a construct by its name.
 func (v *converter) notAllowed(location int32, what string) Expr {
 	v.forbid(location, what, "Write the query without it, or apply it to the result of the aggregate.")
@@ -80,14 +94,12 @@ func (v *converter) notAllowed(location int32, what string) Expr {
 }
 
 func (v *converter) forbid(location int32, what, hint string) {
-	v.fail(pgerr.New(pgerr.NotAllowed, "%s cannot be used on protected rows", what).
-		At(v.a.pos(location)).WithHint("%s", hint))
+	v.failAt(location, pgerr.New(pgerr.NotAllowed, "%s cannot be used on protected rows", what).WithHint("%s", hint))
 }
 
 // notYet refuses a construct that could be supported but is not.
 func (v *converter) notYet(location int32, what, hint string) {
-	v.fail(pgerr.New(pgerr.FeatureNotSupported, "%s over protected rows is not supported", what).
-		At(v.a.pos(location)).WithHint("%s", hint))
+	v.failAt(location, pgerr.New(pgerr.FeatureNotSupported, "%s over protected rows is not supported", what).WithHint("%s", hint))
 }
 
 // tooLarge refuses a block that is too large when its WITH queries stand at each reference.

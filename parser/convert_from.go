@@ -59,7 +59,7 @@ func (v *converter) derived(s *pg.RangeSubselect) From {
 		v.forbid(at, "LATERAL", "Write a sub-select that does not refer to its neighbours, and join with it ON their columns.")
 		return nil
 	}
-	out := &Derived{Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()), At: v.a.pos(at)}
+	out := &Derived{Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()), At: v.a.pos(at), Concealed: v.a.l.concealed(v.a.at(at))}
 	out.Query = v.rows(s.Subquery.GetSelectStmt(), at)
 	return out
 }
@@ -78,7 +78,7 @@ func (v *converter) tableItem(r *pg.RangeVar) From {
 		return v.reference(r, c)
 	}
 	t := &Table{
-		Ref:   TableRef{Schema: r.Schemaname, Name: r.Relname, At: v.a.pos(r.Location)},
+		Ref:   TableRef{Schema: r.Schemaname, Name: r.Relname, At: v.a.pos(r.Location), Within: v.a.l.within(v.a.at(r.Location))},
 		Alias: r.Relname, Columns: columnNames(r.Alias.GetColnames()), Only: !r.Inh,
 	}
 	if resolved, known := v.a.cat.Relation(r.Schemaname, r.Relname); known {

@@ -109,12 +109,16 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 	if !ref.Resolved.Protected {
 		return result{at: -1}
 	}
-	return result{kind: rows, at: ref.At, table: ref.Name}
+	r := result{kind: rows, at: ref.At, table: ref.Name}
+	if view := a.l.concealed(a.at(v.Location)); view != "" {
+		r.table = view // which table it reads is not told
+	}
+	return r
 }
 
 // table looks the relation up and notes it if it is protected.
 func (a *analysis) table(v *pg.RangeVar) (TableRef, bool) {
-	ref := TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.pos(v.Location)}
+	ref := TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.pos(v.Location), Within: a.l.within(a.at(v.Location))}
 	resolved, known := a.cat.Relation(v.Schemaname, v.Relname)
 	if known {
 		ref.Resolved = resolved

@@ -1,6 +1,8 @@
 package parser
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 )
 
@@ -22,6 +24,22 @@ type locator struct {
 
 // client returns the offset in the client's text for one in this text.
 func (l *locator) client(at int) int { return l.origin.client(at) }
+
+// within reports whether the text there is of a view.
+func (l *locator) within(at int) bool { return !l.origin.stretch(at).own }
+
+// concealed returns the view that the text there is of, if no client may see its query, or
+// "". Of a place that is not known it is any such view of the text.
+func (l *locator) concealed(at int) string {
+	s := l.origin.stretch(at)
+	if i := slices.IndexFunc(l.origin, func(s stretch) bool { return s.view != nil }); at < 0 && i >= 0 {
+		s = l.origin[i]
+	}
+	if s.view == nil {
+		return ""
+	}
+	return s.view.Name
+}
 
 // span returns the text range of a node that is an aggregate call or a
 // grouping expression.

@@ -14,6 +14,7 @@ import (
 type piece struct {
 	text  string
 	block int // -1 for text
+	view  int // that it is of, as an index into Statement.Concealed; -1 for none
 }
 
 // Splice returns the text of the statement with block i replaced by
@@ -24,7 +25,7 @@ func (s *Statement) Splice(relation func(i int) string) string {
 	if s.whole == nil {
 		return s.Text
 	}
-	return fill(s.whole, relation)
+	return fill(s.whole, relation, nil)
 }
 
 // SpliceInner is Splice for the Inner query alone. An INTO clause is left out,
@@ -33,7 +34,7 @@ func (s *Statement) SpliceInner(relation func(i int) string) string {
 	if s.inner == nil {
 		return s.InnerText()
 	}
-	return fill(s.inner, relation)
+	return fill(s.inner, relation, nil)
 }
 
 // InnerText is the client's own text of the Inner query, without an INTO clause.
@@ -44,12 +45,46 @@ func (s *Statement) InnerText() string {
 	return s.Text[s.Inner.Start:s.into.Start] + s.Text[s.into.End:s.Inner.End]
 }
 
-func fill(pieces []piece, relation func(i int) string) string {
+// Unconcealed is Splice, or SpliceInner, with view(i), a sub-select in parentheses, in the
+// place of what is left of the view Concealed[i]. A statement without blocks is its own text.
+func (s *Statement) Unconcealed(inner bool, relation, view func(i int) string) string {
+	switch {
+	case inner && s.inner != nil:
+		return fill(s.inner, relation, view)
+	case inner:
+		return s.InnerText()
+	case s.whole != nil:
+		return fill(s.whole, relation, view)
+	}
+	return s.Text
+}
+
+// ConcealedQuery returns what is left of the view Concealed[i], a sub-select in parentheses,
+// with its blocks replaced.
+func (s *Statement) ConcealedQuery(i int, relation func(i int) string) string {
+	var own []piece
+	for _, p := range s.whole {
+		if p.view == i {
+			own = append(own, p)
+		}
+	}
+	return fill(own, relation, nil)
+}
+
+// fill writes the pieces. Without view, those of views are written as well.
+func fill(pieces []piece, relation, view func(i int) string) string {
 	var b strings.Builder
+	last := -1
 	for _, p := range pieces {
-		if p.block >= 0 {
+		begins := p.view >= 0 && p.view != last
+		last = p.view
+		switch {
+		case view != nil && begins:
+			b.WriteString(view(p.view))
+		case view != nil && p.view >= 0:
+		case p.block >= 0:
 			b.WriteString(relation(p.block))
-		} else {
+		default:
 			b.WriteString(p.text)
 		}
 	}
@@ -83,8 +118,12 @@ func (a *analysis) splice(st *Statement, stmt *pg.Node) *pgerr.Error {
 		edits = append(edits, edit{Span: l.target, block: -1, inner: true})
 	}
 	edits = outermost(edits)
-	st.whole = assemble(l.text, Span{0, len(l.text)}, edits, false)
-	st.inner = assemble(l.text, l.query, edits, true)
+	views := l.concealedSpans(edits)
+	for _, v := range views {
+		st.Concealed = append(st.Concealed, *v.view)
+	}
+	st.whole = assemble(l.text, Span{0, len(l.text)}, edits, views, false)
+	st.inner = assemble(l.text, l.query, edits, views, true)
 	if !proved(st, stmt) {
 		return l.internal(changes[0].at)
 	}
@@ -196,25 +235,55 @@ func nullQuery(n int) *pg.Node {
 
 // assemble applies the edits within the range. What is put in gets a space
 // where it would run into its neighbour.
-func assemble(text string, within Span, edits []edit, inner bool) []piece {
-	var out []piece
-	var b strings.Builder
+func assemble(text string, within Span, edits []edit, views []concealedSpan, inner bool) []piece {
+	out := &assembly{view: -1}
 	at := within.Start
 	for _, e := range edits {
 		if e.Start < within.Start || e.End > within.End || e.inner && !inner {
 			continue
 		}
-		write(&b, text[at:e.Start])
-		write(&b, e.before)
+		out.copied(text, Span{at, e.Start}, views)
+		write(&out.text, e.before)
 		if e.block >= 0 {
-			out = append(out, piece{b.String(), -1}, piece{"", e.block})
-			b.Reset()
-			write(&b, e.after)
+			out.end()
+			out.pieces = append(out.pieces, piece{block: e.block, view: out.view})
+			write(&out.text, e.after)
 		}
 		at = e.End
 	}
-	write(&b, text[at:within.End])
-	return append(out, piece{b.String(), -1})
+	out.copied(text, Span{at, within.End}, views)
+	out.end()
+	return out.pieces
+}
+
+// An assembly is a spliced text on its way.
+type assembly struct {
+	pieces []piece
+	text   strings.Builder // of the piece that has not ended
+	view   int             // that it is of
+}
+
+func (a *assembly) end() {
+	a.pieces = append(a.pieces, piece{a.text.String(), -1, a.view})
+	a.text.Reset()
+}
+
+// copied adds a stretch of the text, and begins a piece where a view begins or ends.
+func (a *assembly) copied(text string, s Span, views []concealedSpan) {
+	at := s.Start
+	for i, v := range views {
+		if v.Start >= s.Start && v.Start <= s.End {
+			write(&a.text, text[at:v.Start])
+			a.end()
+			at, a.view = v.Start, i
+		}
+		if v.End > s.Start && v.End <= s.End {
+			write(&a.text, text[at:v.End])
+			a.end()
+			at, a.view = v.End, -1
+		}
+	}
+	write(&a.text, text[at:s.End])
 }
 
 // write appends the text, after a space if it would run into what is there.

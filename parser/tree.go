@@ -1,6 +1,10 @@
 package parser
 
-import "dpproxy/pgerr"
+import (
+	"slices"
+
+	"dpproxy/pgerr"
+)
 
 // A Catalog tells the parser which relations are protected and what columns
 // relations have. A name that it does not know is a relation of the mirror
@@ -24,6 +28,8 @@ type Relation struct {
 	// View is the query of a view, as the real database's catalogue prints it; it
 	// takes the view's place. Empty for tables.
 	View string
+	// Concealed says that no client may see that query.
+	Concealed bool
 }
 
 // A Script is the text of one Query or Parse message.
@@ -98,9 +104,18 @@ type Statement struct {
 	// Plans are the calls of dp.plan.
 	Plans []PlanCall
 
+	// Concealed are the views whose queries no client may see and that are left in the
+	// spliced text, since they aggregate themselves, in text order.
+	Concealed []TableRef
+
 	// whole and inner are the text and the inner query with places for the relations.
 	whole, inner []piece
 	into         Span // the INTO clause of SELECT INTO
+}
+
+// Named returns those of Protected that the client wrote.
+func (s *Statement) Named() []TableRef {
+	return slices.DeleteFunc(slices.Clone(s.Protected), func(t TableRef) bool { return t.Within })
 }
 
 // A Span is a range of byte offsets [Start, End).
@@ -112,6 +127,8 @@ type TableRef struct {
 	// Resolved is what the catalogue said.
 	Resolved Relation
 	At       int
+	// Within says that the query of a view names it, with its schema, and not the client.
+	Within bool
 }
 
 // A NewTable is the name of a table to be made. An empty Schema is the current one.
@@ -152,6 +169,8 @@ type Block struct {
 	Offsets []Expr
 	// Grouped says that there is a GROUP BY. Without one there is always exactly one row.
 	Grouped bool
+	// Concealed is the view that the block is of, if no client may see its query.
+	Concealed string
 	// Err refuses the content of the block (unknown syntax, function, node).
 	// Then the trees have gaps: nil where something was refused.
 	Err *pgerr.Error
@@ -207,6 +226,8 @@ type Derived struct {
 	Alias   string   // the name its columns are reached by, or empty
 	Columns []string // new names of its first columns
 	At      int
+	// Concealed is the view that the query is of, if no client may see that.
+	Concealed string
 }
 
 // Rows are what a query below a block yields: *Select or *UnionAll.

@@ -40,7 +40,7 @@ func (a *analysis) noteView(n *pg.Node, s *scope) {
 		return // an expression that GROUP BY names by position is walked twice
 	}
 	query, tree, _ := viewQuery(r.View)
-	ref := TableRef{Schema: v.Schemaname, Name: v.Relname, Resolved: r, At: a.pos(v.Location)}
+	ref := TableRef{Schema: v.Schemaname, Name: v.Relname, Resolved: r, At: a.pos(v.Location), Within: a.l.within(a.at(v.Location))}
 	a.views = append(a.views, viewRef{n, ref, query, tree})
 }
 
@@ -174,18 +174,29 @@ func (a *analysis) expandText() (string, origin, bool) {
 		if l.toks.kind(end) == star {
 			end++ // v * is v with its children
 		}
-		query, place := "("+v.query+")", l.client(l.toks[i].start)
-		if l.toks.kind(i-1) == pg.Token_TABLE {
-			i-- // the command TABLE v
-			query = "SELECT * FROM " + query
+		place := stretch{client: l.client(l.toks[i].start), view: l.origin.stretch(l.toks[i].start).view}
+		query := place
+		if place.view == nil && v.ref.Resolved.Concealed {
+			query.view = &v.ref
+		}
+		put := func(s stretch, text string) {
+			s.start = b.Len()
+			from = append(from, s)
+			b.WriteString(text)
+		}
+		command := l.toks.kind(i-1) == pg.Token_TABLE // TABLE v
+		if command {
+			i--
 		}
 		name := l.between(i, end)
 		from = append(from, l.origin.copied(Span{at, name.Start}, b.Len())...)
 		b.WriteString(l.text[at:name.Start])
-		from = append(from, stretch{start: b.Len(), client: place})
-		b.WriteString(query)
+		if command {
+			put(place, "SELECT * FROM ")
+		}
+		put(query, "("+v.query+")")
 		if v.node.GetRangeVar().Alias == nil {
-			b.WriteString(" AS " + QuoteIdent(v.ref.Name))
+			put(place, " AS "+QuoteIdent(v.ref.Name))
 		}
 		at = name.End
 	}
@@ -203,27 +214,32 @@ type origin []stretch
 type stretch struct {
 	start, client int
 	own           bool
+	// view is the view whose text no client may see, if it is of one, or in one.
+	view *TableRef
 }
 
 // client returns the client's offset.
 func (o origin) client(at int) int {
-	i := sort.Search(len(o), func(i int) bool { return o[i].start > at }) - 1
-	switch {
-	case i < 0:
-		return at
-	case o[i].own:
-		return o[i].client + at - o[i].start
+	s := o.stretch(at)
+	if s.own {
+		return s.client + at - s.start
 	}
-	return o[i].client
+	return s.client
+}
+
+// stretch returns that which holds the offset.
+func (o origin) stretch(at int) stretch {
+	i := sort.Search(len(o), func(i int) bool { return o[i].start > at }) - 1
+	if i < 0 {
+		return stretch{own: true}
+	}
+	return o[i]
 }
 
 // copied returns the origin of a copy of the span that begins at to.
 func (o origin) copied(s Span, to int) []stretch {
-	first := stretch{start: to, client: o.client(s.Start), own: true}
-	if i := sort.Search(len(o), func(i int) bool { return o[i].start > s.Start }) - 1; i >= 0 {
-		first.own = o[i].own
-	}
-	out := []stretch{first}
+	of := o.stretch(s.Start)
+	out := []stretch{{start: to, client: o.client(s.Start), own: of.own, view: of.view}}
 	for _, part := range o {
 		if part.start > s.Start && part.start < s.End {
 			part.start += to - s.Start
@@ -231,4 +247,29 @@ func (o origin) copied(s Span, to int) []stretch {
 		}
 	}
 	return out
+}
+
+// A concealedSpan is the text of a view that no client may see, with its brackets.
+type concealedSpan struct {
+	Span
+	view *TableRef
+}
+
+// concealedSpans returns those that are not in text which an edit replaces.
+func (l *locator) concealedSpans(edits []edit) []concealedSpan {
+	var spans []concealedSpan
+	for i, s := range l.origin {
+		end := len(l.text)
+		if i+1 < len(l.origin) {
+			end = l.origin[i+1].start
+		}
+		switch last := len(spans) - 1; {
+		case s.view == nil:
+		case i > 0 && l.origin[i-1].view == s.view:
+			spans[last].End = end
+		default:
+			spans = append(spans, concealedSpan{Span{s.start, end}, s.view})
+		}
+	}
+	return slices.DeleteFunc(spans, func(s concealedSpan) bool { return covered(edits, s.Start) })
 }

@@ -53,6 +53,9 @@ func Analyze(cat *Catalog, stmt *parser.Statement, params []uint32) (*Query, err
 			return nil, b.Err
 		}
 		rb, err := q.block(b)
+		if err != nil && b.Concealed != "" {
+			err = parser.ConcealedRefusal(b.Concealed).At(b.At)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +109,7 @@ func (q *Query) Relations() []catalog.Name {
 func (b *block) reads() bool { return len(b.aggregates) > 0 || b.private() }
 
 func (q *Query) block(b *parser.Block) (*block, error) {
-	src, err := q.source(b.From, b.Where)
+	src, err := q.source(b)
 	if err != nil {
 		return nil, err
 	}

@@ -140,8 +140,7 @@ func (b *block) checkOffsets(env *scalar.Env) error {
 
 func (q *Query) readsHiddenView() bool {
 	return slices.ContainsFunc(q.stmt.Protected, func(t parser.TableRef) bool {
-		v := q.cat.views[catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name}]
-		return v != nil && !v.ViewShown
+		return q.cat.conceals(catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name})
 	})
 }
 

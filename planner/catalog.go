@@ -177,7 +177,7 @@ func (c *Catalog) view(schema, name string) (parser.Relation, bool) {
 		if n.Name != name || schema != "" && n.Schema != schema {
 			continue
 		}
-		r := parser.Relation{Schema: n.Schema, Name: n.Name, View: v.View}
+		r := parser.Relation{Schema: n.Schema, Name: n.Name, View: v.View, Concealed: c.conceals(n)}
 		for _, col := range v.Columns {
 			r.Columns = append(r.Columns, col.Name)
 		}

@@ -44,13 +44,26 @@ func (r *relation) branches() []*branch {
 	return r.rows.branches
 }
 
-// derived resolves a query in FROM.
+// derived resolves a query in FROM. What is wrong in one that is concealed is not told.
 func (s *source) derived(f *parser.Derived) (node, frame, error) {
+	n, all, err := s.derivedRows(f)
+	if err != nil && f.Concealed != "" {
+		err = parser.ConcealedRefusal(f.Concealed).At(f.At)
+	}
+	return n, all, err
+}
+
+func (s *source) derivedRows(f *parser.Derived) (node, frame, error) {
 	r, err := s.b.newRelation(f.Alias, f.At)
 	if err != nil {
 		return nil, frame{}, err
 	}
 	r.rows = &derived{}
+	if f.Concealed != "" {
+		s.b.conceals = true
+		s.b.concealed++
+		defer func() { s.b.concealed-- }()
+	}
 	var outputs [][]outputColumn
 	for _, sel := range selects(f.Query) {
 		b, out, err := s.b.branch(sel)

@@ -128,7 +128,7 @@ func (q *Query) listable(k *key) bool {
 
 // publicFactor joins the keys over the same public relations.
 func (q *Query) publicFactor(b *block, first int, done []bool) {
-	w := q.inlined()
+	w := q.inlined(b)
 	from, where, ok, err := b.source.publicPart(w, b.keys[first].expr.Columns())
 	if !ok || err != nil {
 		return
@@ -145,7 +145,7 @@ func (q *Query) publicFactor(b *block, first int, done []bool) {
 		}
 	}
 	write := func(e scalar.Expr) string {
-		sql, _ := scalar.Native(e, func(c *scalar.Column) string { return c.SQL }, q.constants) // a key has no sub-select
+		sql, _ := scalar.Native(e, func(c *scalar.Column) string { return c.SQL }, q.constantsFor(b)) // a key has no sub-select
 		return sql
 	}
 	f.fold = q.enumerate(b, f.keys, from, where, write)
@@ -153,11 +153,20 @@ func (q *Query) publicFactor(b *block, first int, done []bool) {
 }
 
 // inlined writes expressions for the mirror, with the constants in the text.
-func (q *Query) inlined() *scalar.Writer {
+func (q *Query) inlined(b *block) *scalar.Writer {
+	constants := q.constantsFor(b)
 	return &scalar.Writer{
 		Env:  &scalar.Env{TimeZones: q.cat.timeZones},
-		Fold: func(i int) string { return "(" + q.Folds()[i].SQL + ")" },
+		Fold: func(i int) string { return "(" + constants.Folds()[i].SQL + ")" },
 	}
+}
+
+// constantsFor returns the constants as text about the block can hold them.
+func (q *Query) constantsFor(b *block) *scalar.Constants {
+	if b.source.b.conceals {
+		return q.constants.Apart()
+	}
+	return q.constants
 }
 
 // declaredFactor joins the keys over the same columns with declared values, under the
@@ -241,7 +250,7 @@ func (q *Query) enumerateDeclared(b *block, keys []int, cols []*scalar.Column, c
 		names[c.Base()] = name + ".x"
 		items = append(items, listOf(c)+" AS "+name+"(x)")
 	}
-	w := &unfolding{constants: q.constants, leaf: func(c *scalar.Column) string { return names[c.Base()] }}
+	w := &unfolding{constants: q.constantsFor(b), leaf: func(c *scalar.Column) string { return names[c.Base()] }}
 	var where []string
 	for _, c := range conditions {
 		sql, _ := w.write(c)
@@ -272,7 +281,7 @@ func (q *Query) enumerate(b *block, keys []int, from, where string, write func(s
 	by := strings.Join(names, ", ")
 	sql := fmt.Sprintf("(SELECT CAST(pg_catalog.json_agg(pg_catalog.json_build_array(%s) ORDER BY %s) AS pg_catalog.text) FROM (SELECT %s, %s FROM (SELECT %s FROM %s%s) AS v GROUP BY %s LIMIT %d) AS d)",
 		strings.Join(results, ", "), strings.ReplaceAll(by, "v.", "d."), by, strings.Join(texts, ", "), strings.Join(values, ", "), from, where, by, maxGroups+1)
-	return q.constants.Add(scalar.Fold{SQL: sql, Type: scalar.Builtin(oidText), At: b.keys[keys[0]].at})
+	return q.constants.Add(scalar.Fold{SQL: sql, Type: scalar.Builtin(oidText), At: b.keys[keys[0]].at, Concealed: b.source.b.conceals})
 }
 
 // private reports whether a key surely has no public values: then rows are read even

@@ -43,6 +43,13 @@ func (s *source) veil() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
+// conceals reports whether no analyst may see the query of a view: the policy does not show
+// it, or what is shown of the view lacks columns.
+func (c *Catalog) conceals(view catalog.Name) bool {
+	v := c.views[view]
+	return v != nil && (!v.ViewShown || len(c.withheld[view]) > 0)
+}
+
 // Withheld returns the columns of a view of the policy that its analysts do not see, since
 // they show hidden columns, in the order of the view.
 func (c *Catalog) Withheld(view catalog.Name) []string { return c.withheld[view] }

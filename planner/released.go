@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/planner/scalar"
 )
@@ -143,6 +144,32 @@ func (q *Query) Relation(block int, array func(column int) string) string {
 	return "(SELECT " + strings.Join(cells, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
 }
 
+// Concealed returns how many views are left in the rewritten statement whose queries no
+// analyst may see.
+func (q *Query) Concealed() int { return len(q.stmt.Concealed) }
+
+// ConcealedColumns returns the columns of such a view.
+func (q *Query) ConcealedColumns(view int) []catalog.Column {
+	r := q.stmt.Concealed[view].Resolved
+	return q.cat.views[catalog.Name{Schema: r.Schema, Name: r.Name}].Columns
+}
+
+// ConcealedRelation returns the sub-select of the rows of such a view. Array writes the
+// array of a column, whose elements are texts.
+func (q *Query) ConcealedRelation(view int, array func(column int) string) string {
+	var names, cells, arrays []string
+	for i, c := range q.ConcealedColumns(view) {
+		name := "c" + strconv.Itoa(i+1)
+		names, arrays = append(names, name), append(arrays, "pg_catalog.unnest(CAST("+array(i)+" AS pg_catalog.text[]))")
+		cell := "CAST(u." + name + " AS " + c.Type.Display + ")" + collateAs(c.Collation)
+		if c.Type.Kind == 'd' { // as of a key
+			cell = "(SELECT " + cell + " WHERE u." + name + " IS NOT NULL)"
+		}
+		cells = append(cells, cell+" AS "+parser.QuoteIdent(c.Name))
+	}
+	return "(SELECT " + strings.Join(cells, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
+}
+
 // shown writes a key in the type that it has above the block: a column keeps its domain
 // there, which tables made of it have, and which set operations resolve differently. A
 // domain need not take the NULL that a group can have for a key, so that no NULL is cast.
@@ -156,11 +183,13 @@ func (k *key) shown(cell string) string {
 	return "CAST(" + cell + " AS " + k.typ.Modified() + ")" + collate(k.typ)
 }
 
-func collate(t scalar.Type) string {
-	if t.Collation.Name == "" {
+func collate(t scalar.Type) string { return collateAs(t.Collation) }
+
+func collateAs(c catalog.Name) string {
+	if c.Name == "" {
 		return ""
 	}
-	return " COLLATE " + parser.QuoteIdent(t.Collation.Schema) + "." + parser.QuoteIdent(t.Collation.Name)
+	return " COLLATE " + parser.QuoteIdent(c.Schema) + "." + parser.QuoteIdent(c.Name)
 }
 
 // Columns returns how many columns the released relation of a block has.

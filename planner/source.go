@@ -40,6 +40,8 @@ type source struct {
 	declares  bool
 	// inside says that the level is below a sub-select of a condition.
 	inside bool
+	// concealed says that the level is of a view whose query no analyst may see.
+	concealed bool
 
 	// What finish has proved.
 	finished bool
@@ -54,8 +56,11 @@ type builder struct {
 	q *Query
 	// aliases counts the relations of all levels.
 	aliases int
-	// inside counts the sub-selects of conditions around the level that is built.
-	inside int
+	// inside counts the sub-selects of conditions around the level that is built, and
+	// concealed the views around it whose queries no analyst may see.
+	inside, concealed int
+	// conceals says that there is such a view in the block.
+	conceals bool
 }
 
 // maxRelations bounds the relations of one block, those of paths to the unit included.
@@ -89,13 +94,17 @@ type condition struct {
 }
 
 // source resolves FROM and WHERE of a block.
-func (q *Query) source(from parser.From, where parser.Expr) (*source, error) {
-	s := newSource(&builder{q: q})
-	return s, s.build(from, where)
+func (q *Query) source(b *parser.Block) (*source, error) {
+	levels := &builder{q: q, conceals: b.Concealed != ""}
+	if levels.conceals {
+		levels.concealed = 1
+	}
+	s := newSource(levels)
+	return s, s.build(b.From, b.Where)
 }
 
 func newSource(b *builder) *source {
-	return &source{b: b, inside: b.inside > 0, home: map[*scalar.Column]*relation{}, pinned: map[*parser.Column]*scalar.Column{}}
+	return &source{b: b, inside: b.inside > 0, concealed: b.concealed > 0, home: map[*scalar.Column]*relation{}, pinned: map[*parser.Column]*scalar.Column{}}
 }
 
 func (s *source) build(from parser.From, where parser.Expr) error {
@@ -160,7 +169,7 @@ func (s *source) truth(e parser.Expr) (scalar.Expr, error) {
 
 // resolver resolves expressions of this level, and of what is computed from its rows.
 func (s *source) resolver() *scalar.Resolver {
-	return &scalar.Resolver{Constants: s.b.q.constants, Params: s.b.q.params, Column: s.reference, Condition: s.subselect}
+	return &scalar.Resolver{Constants: s.b.q.constants, Concealed: s.concealed, Params: s.b.q.params, Column: s.reference, Condition: s.subselect}
 }
 
 // finish proves what the rows are. Nothing is decided about rows before all equalities

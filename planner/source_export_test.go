@@ -12,7 +12,7 @@ import (
 // DrawSource resolves FROM and WHERE of a block and draws what is proved of the rows.
 func DrawSource(cat *Catalog, b *parser.Block, limits Limits, values func([]scalar.Fold) []scalar.Value) (string, error) {
 	q := &Query{cat: cat, constants: &scalar.Constants{}}
-	s, err := q.source(b.From, b.Where)
+	s, err := q.source(b)
 	if err != nil {
 		return "", err
 	}
@@ -131,7 +131,7 @@ type ReadSource struct {
 // SourceRead resolves FROM and WHERE of a block and writes its SQL.
 func SourceRead(cat *Catalog, b *parser.Block, values func([]scalar.Fold) []scalar.Value) (*ReadSource, error) {
 	q := &Query{cat: cat, constants: &scalar.Constants{}}
-	s, err := q.source(b.From, b.Where)
+	s, err := q.source(b)
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,7 @@ func (s *source) scan(f *parser.Table) (node, frame, error) {
 		return nil, frame{}, notHere(f.Ref.At, "Aggregate the protected rows in a sub-select of their own and join the result with it.",
 			"%q is no table of the privacy policy and cannot be joined with protected rows", f.Ref.Name)
 	}
-	if t.public {
+	if t.public && !f.Ref.Within {
 		s.b.q.public = append(s.b.q.public, f.Ref)
 	}
 	r, err := s.b.table(t, f.Alias, f.Ref.At)

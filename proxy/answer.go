@@ -34,7 +34,7 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if err != nil || pre.shadowed {
 		return wire.Rewrite{Relay: true}, err
 	}
-	if err := a.describe(ctx, m, query, b); err != nil {
+	if err := a.describe(ctx, m, query, pre, b); err != nil {
 		return wire.Rewrite{}, err
 	}
 	if err := a.rehearse(ctx, m); err != nil {
@@ -45,14 +45,17 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 		return wire.Rewrite{}, err
 	}
 	if !plan.Reads() {
-		return a.rewrite(query, columns(plan, nil), b), nil
+		return a.rewrite(ctx, query, pre, columns(plan, nil), b)
 	}
 	pre.arrived = arrived
 	released, receipt, err := a.draw(ctx, plan, pre)
 	if err != nil {
 		return wire.Rewrite{}, a.leave(ctx, arrived, receipt, err)
 	}
-	rw := a.rewrite(query, columns(plan, released), b)
+	rw, err := a.rewrite(ctx, query, pre, columns(plan, released), b)
+	if err != nil {
+		return wire.Rewrite{}, a.leave(ctx, arrived, receipt, err)
+	}
 	a.p.history.add(a.analyst, a.text.stmt.Text, plan, released, receipt)
 	if pre.settings.notices {
 		rw.Notices = append(rw.Notices, receipt.notice(plan, released, pre.settings.confidence))
@@ -155,20 +158,28 @@ func columns(plan *planner.Plan, released [][]*planner.Released) [][]string {
 	return out
 }
 
-// rewrite puts the released relations in the places of the blocks.
-func (a *answer) rewrite(query *planner.Query, released [][]string, b wire.Bound) wire.Rewrite {
-	rw := wire.Rewrite{Inline: a.text.stmt.Splice(func(block int) string {
-		return query.Relation(block, func(col int) string { return parser.Quote(released[block][col]) })
-	})}
-	if a.text.stmt.Form == parser.Utility || b.Simple {
-		return rw
+// rewrite puts the released relations in the places of the blocks, and the rows of views that
+// are concealed in theirs.
+func (a *answer) rewrite(ctx context.Context, query *planner.Query, pre *prelude, released [][]string, b wire.Bound) (wire.Rewrite, error) {
+	rows, err := a.concealedRows(ctx, query, pre, released)
+	if err != nil {
+		return wire.Rewrite{}, err
 	}
-	rw.SQL = a.parameterised(query, len(b.ParamOIDs))
-	for _, cols := range released {
-		for _, c := range cols {
-			rw.Extra = append(rw.Extra, []byte(c))
-			rw.ExtraOIDs = append(rw.ExtraOIDs, 0)
+	array := func(p place) string {
+		if p.view {
+			return rows[p.of][p.column]
 		}
+		return released[p.of][p.column]
 	}
-	return rw
+	rw := wire.Rewrite{Inline: a.spliced(query, false, func(p place) string { return parser.Quote(array(p)) })}
+	if a.text.stmt.Form == parser.Utility || b.Simple {
+		return rw, nil
+	}
+	var places []place
+	rw.SQL, places = a.parameterised(query, len(b.ParamOIDs))
+	for _, p := range places {
+		rw.Extra = append(rw.Extra, []byte(array(p)))
+		rw.ExtraOIDs = append(rw.ExtraOIDs, 0)
+	}
+	return rw, nil
 }

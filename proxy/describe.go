@@ -22,13 +22,17 @@ const keptProofs = 200
 // describe proves on the mirror, before the charge, that the rewritten statement
 // has the columns of the original. What was proved in a session holds there for
 // the same text while the original has the same columns.
-func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) error {
+func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query, p *prelude, b wire.Bound) error {
 	key := a.text.stmt.Text + "\x00" + columnKey(b)
 	proved, _ := a.session.Value().(map[string]bool)
 	if proved[key] {
 		return nil
 	}
-	d, err := m.Describe(ctx, a.parameterised(q, len(b.ParamOIDs)), b.ParamOIDs)
+	if err := a.describeConcealed(ctx, q, p); err != nil {
+		return err
+	}
+	sql, _ := a.parameterised(q, len(b.ParamOIDs))
+	d, err := m.Describe(ctx, sql, b.ParamOIDs)
 	// A cancel request that was sent while the client's own text was described may arrive now.
 	if refused, ok := errors.AsType[*wire.MirrorError](err); ok && refused.Code != pgerr.QueryCanceled.String() {
 		return fmt.Errorf("proxy: the mirror refused a rewritten statement with SQLSTATE %s", refused.Code)
@@ -79,19 +83,30 @@ func columnKey(b wire.Bound) string {
 	return string(key)
 }
 
-// parameterised returns the rewritten query with the released arrays as the
-// parameters after the client's own.
-func (a *answer) parameterised(q *planner.Query, params int) string {
-	next := make([]int, q.Blocks())
-	for i, n := 0, params; i < len(next); i++ {
-		next[i] = n
-		n += q.Columns(i)
+// A place is that of an array in a rewritten query: a column of the relation of a block, or
+// of the rows of a view that is concealed.
+type place struct {
+	view       bool
+	of, column int
+}
+
+// spliced returns the rewritten query, or what is inside a utility statement, with an array
+// in each place. The places are asked for in the order in which they stand there.
+func (a *answer) spliced(q *planner.Query, inner bool, array func(place) string) string {
+	relation := func(i int) string {
+		return q.Relation(i, func(col int) string { return array(place{of: i, column: col}) })
 	}
-	relation := func(block int) string {
-		return q.Relation(block, func(col int) string { return "$" + strconv.Itoa(next[block]+col+1) })
-	}
-	if a.text.stmt.Form == parser.Utility {
-		return a.text.stmt.SpliceInner(relation)
-	}
-	return a.text.stmt.Splice(relation)
+	return a.text.stmt.Unconcealed(inner, relation, func(i int) string {
+		return q.ConcealedRelation(i, func(col int) string { return array(place{view: true, of: i, column: col}) })
+	})
+}
+
+// parameterised returns the rewritten query with the arrays as the parameters after the
+// client's own, and their places.
+func (a *answer) parameterised(q *planner.Query, params int) (sql string, places []place) {
+	sql = a.spliced(q, a.text.stmt.Form == parser.Utility, func(p place) string {
+		places = append(places, p)
+		return "$" + strconv.Itoa(params+len(places))
+	})
+	return sql, places
 }

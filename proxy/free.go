@@ -86,7 +86,7 @@ func (a *answer) withoutRows(ctx context.Context, m *wire.Mirror, b wire.Bound, 
 
 // shadowed asks the session what the statement's names mean.
 func (a *answer) shadowed(ctx context.Context, m *wire.Mirror) (bool, error) {
-	tables := a.text.stmt.Protected
+	tables := a.text.stmt.Named()
 	if len(tables) == 0 {
 		return false, nil
 	}

@@ -32,6 +32,7 @@ type prelude struct {
 	// a temporary table.
 	shadowed bool
 	values   []scalar.Value
+	carried  []byte // settings of the session, as carriedSQL tells them
 	// leftPico is what a chain may spend where no more is left; 0: what its settings say.
 	leftPico int64
 }
@@ -43,6 +44,10 @@ const (
 	preludeSchemas
 	preludeFixed
 )
+
+// preludeLast is the number of the columns after the constants, since one of these can be
+// a set_config: encoding and strings, and the settings that a session of our own takes over.
+const preludeLast = 3
 
 // prelude asks the mirror, in the client's own session and transaction. Invalid
 // parameters and failing constants are reported by Postgres itself here, before
@@ -68,12 +73,13 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 		return nil, err
 	}
 	// A SET that stands before the statement in one pipeline was not known when it came.
-	if err := lexable(string(row[len(row)-2]), string(row[len(row)-1])); err != nil {
+	last := row[len(row)-preludeLast:]
+	if err := lexable(string(last[0]), string(last[1])); err != nil {
 		return nil, err
 	}
 	tables := a.relations(q)
 	relations := fixed[preludeFixed:][:len(tables)]
-	protected := len(a.text.stmt.Protected)
+	protected := len(a.text.stmt.Named())
 	if p.shadowed, err = a.p.relations.shadowed(ctx, tables[:protected], relations[:protected]); err != nil || p.shadowed {
 		return p, err
 	}
@@ -84,8 +90,8 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 		return nil, err
 	}
 	first := len(knownSettings) + preludeFixed + len(relations)
-	p.values = values(res.Fields[first:], row[first:], len(q.Folds()))
-	return p, nil
+	p.values, p.carried = values(res.Fields[first:], row[first:], q.Folds()), last[2]
+	return p, a.concealedValues(ctx, q, p)
 }
 
 // ask asks what the prelude asks, unless that was done early. The answer has one row.
@@ -119,7 +125,7 @@ func (a *answer) early() *wire.Question {
 
 // relations lists the relations whose names the prelude asks about: protected ones first.
 func (a *answer) relations(q *planner.Query) []parser.TableRef {
-	return slices.Concat(a.text.stmt.Protected, q.Public())
+	return slices.Concat(a.text.stmt.Named(), q.Public())
 }
 
 // defaults returns the settings of a session that set none, for a statement about some tables.
@@ -148,10 +154,11 @@ func preludeSQL(q *planner.Query, tables []parser.TableRef) string {
 		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')")
 	cols = append(cols, relationColumns(tables)...)
 	for _, f := range q.Folds() {
-		cols = append(cols, "("+f.SQL+")")
+		if !f.Concealed {
+			cols = append(cols, "("+f.SQL+")")
+		}
 	}
-	// Last, since a constant can be one of set_config.
-	cols = append(cols, "pg_catalog.current_setting('client_encoding')", "pg_catalog.current_setting('standard_conforming_strings')")
+	cols = append(cols, "pg_catalog.current_setting('client_encoding')", "pg_catalog.current_setting('standard_conforming_strings')", carriedSQL)
 	return "SELECT " + strings.Join(cols, ", ")
 }
 
@@ -173,16 +180,21 @@ func relationColumns(tables []parser.TableRef) []string {
 func preludeFormats(q *planner.Query, tables []parser.TableRef) []int16 {
 	formats := make([]int16, len(knownSettings)+preludeFixed+len(tables))
 	for _, f := range q.Folds() {
-		formats = append(formats, f.Format())
+		if !f.Concealed {
+			formats = append(formats, f.Format())
+		}
 	}
-	return append(formats, 0, 0)
+	return append(formats, make([]int16, preludeLast)...)
 }
 
-// values reads the first n cells: the constants.
-func values(fields []pgproto3.FieldDescription, cells [][]byte, n int) []scalar.Value {
-	out := make([]scalar.Value, n)
-	for i := range out {
-		out[i] = scalar.Value{OID: fields[i].DataTypeOID, Binary: fields[i].Format == 1, Bytes: cells[i]}
+// values reads the first cells: the constants, but for those that are concealed.
+func values(fields []pgproto3.FieldDescription, cells [][]byte, folds []scalar.Fold) []scalar.Value {
+	out, next := make([]scalar.Value, len(folds)), 0
+	for i, f := range folds {
+		if !f.Concealed {
+			out[i] = scalar.Value{OID: fields[next].DataTypeOID, Binary: fields[next].Format == 1, Bytes: cells[next]}
+			next++
+		}
 	}
 	return out
 }

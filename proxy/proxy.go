@@ -17,14 +17,16 @@ import (
 	"dpproxy/wire"
 )
 
-// Config is what a Proxy is made of. All fields but Views, Answers, Grid, Sharing, Log and
-// Now are required.
+// Config is what a Proxy is made of. All fields but Views, Aside, Answers, Grid, Sharing, Log
+// and Now are required.
 type Config struct {
 	Catalog *planner.Catalog
 	// Views are the views over protected tables.
 	Views  []catalog.Name
 	Ledger accountant.Ledger
 	Data   *Data
+	// Aside computes what no analyst may see; nil if the policy conceals nothing.
+	Aside *Aside
 	// Relations returns the OIDs that the protected relations and views have on the
 	// mirror. It is called at start and when a session reports another OID.
 	Relations func(ctx context.Context) (map[catalog.Name]uint32, error)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -67,8 +68,13 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer func() { err = errors.Join(err, remembered.Close()) }()
+	aside, err := s.openAside(ctx)
+	if err != nil {
+		return err
+	}
+	defer aside.Close()
 	p, err := proxy.New(ctx, proxy.Config{
-		Catalog: cat, Views: s.views(), Ledger: ledger, Answers: remembered, Data: data,
+		Catalog: cat, Views: s.views(), Ledger: ledger, Answers: remembered, Data: data, Aside: aside,
 		Relations: s.relations(slices.Concat(cat.Protected(), cat.Public(), s.views())),
 		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: s.defaults(), Now: time.Now,
 		Limits: planner.Limits{PublicFanout: s.policy.Limits.MaxPublicFanout, Work: s.policy.Limits.MaxWork},
@@ -144,6 +150,23 @@ func (s *site) openData(ctx context.Context, cat *planner.Catalog) (*proxy.Data,
 		return nil, fmt.Errorf("connecting to the protected database: %w", err)
 	}
 	return data, nil
+}
+
+// openAside returns sessions of the mirror's superuser, for what analysts may not see.
+func (s *site) openAside(ctx context.Context) (*proxy.Aside, error) {
+	cfg, err := pgxpool.ParseConfig(cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror))
+	if err != nil {
+		return nil, fmt.Errorf("connection to the mirror: %w", err)
+	}
+	p, err := password("DPPROXY_MIRROR_PASSWORD", s.policy.MirrorPasswordFile)
+	if err != nil {
+		return nil, err
+	}
+	if p != "" {
+		cfg.ConnConfig.Password = p
+	}
+	cfg.ConnConfig.ConnectTimeout = connectTimeout
+	return proxy.OpenAside(ctx, cfg)
 }
 
 const connectTimeout = 5 * time.Second

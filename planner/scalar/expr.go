@@ -2,6 +2,8 @@ package scalar
 
 import (
 	"math/big"
+	"slices"
+	"strconv"
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
@@ -61,6 +63,9 @@ type Fold struct {
 	SQL  string
 	Type Type
 	At   int
+	// Concealed says that the text holds what no analyst may see, and is evaluated in a
+	// session of our own. It may name the values of the others: $1 is that of the first fold.
+	Concealed bool
 }
 
 // Constants collects the folds of a statement, equal ones once.
@@ -73,7 +78,7 @@ type Constants struct {
 // Add returns the index of the fold.
 func (c *Constants) Add(f Fold) int {
 	for i, have := range c.folds {
-		if have.SQL == f.SQL && have.Type == f.Type {
+		if have.SQL == f.SQL && have.Type == f.Type && have.Concealed == f.Concealed {
 			return i
 		}
 	}
@@ -83,6 +88,19 @@ func (c *Constants) Add(f Fold) int {
 
 // Folds returns what is to be evaluated, in order.
 func (c *Constants) Folds() []Fold { return c.folds }
+
+// Apart returns the constants as text that is concealed can hold them: those that are not
+// concealed themselves by the parameters of their values. The analyst's own text never
+// runs beside what he may not see.
+func (c *Constants) Apart() *Constants {
+	apart := &Constants{folds: slices.Clone(c.folds)}
+	for i := range apart.folds {
+		if f := &apart.folds[i]; !f.Concealed {
+			f.SQL = "$" + strconv.Itoa(i+1)
+		}
+	}
+	return apart
+}
 
 // A Value is a constant as the mirror evaluated it: nil Bytes are NULL. Values of
 // user-defined types come as text.
@@ -96,6 +114,8 @@ type Value struct {
 // *pgerr.Error with positions in the statement.
 type Resolver struct {
 	Constants *Constants
+	// Concealed says that no analyst may see what is resolved.
+	Concealed bool
 	// Params are the types of $1, $2, ...
 	Params []uint32
 	// Column resolves a reference. Its error is the refusal of the name.

@@ -91,7 +91,7 @@ func (r *Resolver) expr(o operand) (Expr, error) {
 	if o.typ.named() {
 		return nil, notAllowed("a constant of a user-defined type that is compared with no column of the type", o.at)
 	}
-	return &constant{node{o.typ, o.at}, r.Constants.Add(Fold{SQL: o.sql, Type: o.typ, At: o.at})}, nil
+	return &constant{node{o.typ, o.at}, r.Constants.Add(Fold{SQL: o.sql, Type: o.typ, At: o.at, Concealed: r.Concealed})}, nil
 }
 
 func untyped(at int) error {

@@ -1,0 +1,115 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+)
+
+// An Aside holds sessions of dpproxy's own on the mirror, where what no analyst may see is
+// computed: constants of views whose definition is not shown. What runs in a session of his
+// an analyst can read, its text and its parameters: from another session, from a function
+// that is called in it, from the notices and contexts of errors.
+type Aside struct{ pool *pgxpool.Pool }
+
+// OpenAside returns the sessions of a superuser. None is opened before it is needed.
+func OpenAside(ctx context.Context, cfg *pgxpool.Config) (*Aside, error) {
+	cfg.MaxConns = asideSessions
+	maps.Copy(cfg.ConnConfig.RuntimeParams, asideSettings)
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Aside{pool}, nil
+}
+
+// asideSessions is how many there are at most.
+const asideSessions = 4
+
+// asideSettings are those in which values are written: any session reads them alike.
+var asideSettings = map[string]string{
+	"application_name": "dpproxy", "client_encoding": "UTF8", "DateStyle": "ISO, MDY", "IntervalStyle": "iso_8601", "TimeZone": "UTC",
+	"extra_float_digits": "1", "bytea_output": "hex", "standard_conforming_strings": "on",
+}
+
+// Close ends all sessions.
+func (s *Aside) Close() { s.pool.Close() }
+
+// carried are the settings on which the value of an expression depends.
+var carried = []string{
+	"TimeZone", "DateStyle", "IntervalStyle", "lc_monetary", "lc_numeric", "lc_time", "extra_float_digits", "bytea_output",
+	"xmloption", "xmlbinary", "default_text_search_config", "timezone_abbreviations", "array_nulls",
+}
+
+// carriedSQL asks a session for them.
+var carriedSQL = func() string {
+	var pairs []string
+	for _, name := range carried {
+		pairs = append(pairs, parser.Quote(name)+", pg_catalog.current_setting("+parser.Quote(name)+")")
+	}
+	return "CAST(pg_catalog.json_build_object(" + strings.Join(pairs, ", ") + ") AS pg_catalog.text)"
+}()
+
+// as runs f in a transaction with the rights of an analyst, and with the settings of his
+// session as [carriedSQL] tells them; then, unless that is nil, after with neither.
+func (s *Aside) as(ctx context.Context, analyst string, settings []byte, limit time.Duration, f, after func(*pgconn.PgConn) error) error {
+	if s == nil {
+		return errMirror
+	}
+	session, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Release()
+	values := map[string]string{}
+	if err := json.Unmarshal(settings, &values); err != nil {
+		return errMirror
+	}
+	values["search_path"], values["statement_timeout"] = "", fmt.Sprint(limit.Milliseconds())
+	err = pgx.BeginFunc(ctx, session, func(tx pgx.Tx) error {
+		for name, value := range values {
+			if _, err := tx.Exec(ctx, "SELECT pg_catalog.set_config($1, $2, true)", name, value); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, "SET LOCAL SESSION AUTHORIZATION "+parser.QuoteIdent(analyst)); err != nil {
+			return err
+		}
+		return f(tx.Conn().PgConn())
+	})
+	if err != nil || after == nil {
+		return err
+	}
+	return after(session.Conn().PgConn())
+}
+
+// aside runs f, and then after, in such a session.
+func (a *answer) aside(ctx context.Context, p *prelude, f, after func(*pgconn.PgConn) error) error {
+	limit := a.p.policy.Load().defaults.Timeout
+	return a.concealedError(ctx, a.p.cfg.Aside.as(ctx, a.analyst, p.carried, limit, f, after))
+}
+
+// concealedError says that something failed, but not what: the mirror's words could quote it.
+func (a *answer) concealedError(ctx context.Context, err error) error {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !ok:
+		return err
+	}
+	a.p.cfg.Log.Error("what a view holds cannot be computed", "analyst", a.analyst, "code", refused.Code)
+	return pgerr.New(pgerr.FeatureNotSupported, "what the definition of a view holds cannot be computed").
+		WithHint("Ask the administrator: the definition is not shown.")
+}

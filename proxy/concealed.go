@@ -1,0 +1,130 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/parser"
+	"dpproxy/planner"
+	"dpproxy/planner/scalar"
+)
+
+// This file holds what is computed of views whose definition is not shown: their constants,
+// and the rows of those that aggregate themselves, of which a part of the query is left
+// around their blocks.
+
+// concealedValues computes the constants that are concealed, of which some name the values
+// of the others.
+func (a *answer) concealedValues(ctx context.Context, q *planner.Query, p *prelude) error {
+	concealed := func(f scalar.Fold) bool { return f.Concealed }
+	folds := q.Folds()
+	if !slices.ContainsFunc(folds, concealed) {
+		return nil
+	}
+	var cols []string
+	var results []int16
+	params, oids, formats := make([][]byte, len(folds)), make([]uint32, len(folds)), make([]int16, len(folds))
+	for i, f := range folds {
+		if f.Concealed {
+			cols, results = append(cols, "("+f.SQL+")"), append(results, f.Format())
+			oids[i] = boolOID // nobody names it
+			continue
+		}
+		params[i], oids[i], formats[i] = p.values[i].Bytes, p.values[i].OID, f.Format()
+	}
+	return a.aside(ctx, p, func(conn *pgconn.PgConn) error {
+		res := conn.ExecParams(ctx, "SELECT "+strings.Join(cols, ", "), params, oids, formats, results).Read()
+		if res.Err != nil {
+			return res.Err
+		}
+		next := 0
+		for i, f := range folds {
+			if f.Concealed {
+				d := res.FieldDescriptions[next]
+				p.values[i] = scalar.Value{OID: d.DataTypeOID, Binary: d.Format == 1, Bytes: slices.Clone(res.Rows[0][next])}
+				next++
+			}
+		}
+		return nil
+	}, nil)
+}
+
+const boolOID = 16
+
+// describeConcealed proves, before the charge, that the views that are left in the rewritten
+// statement have the columns that they have on the mirror.
+func (a *answer) describeConcealed(ctx context.Context, q *planner.Query, p *prelude) error {
+	if q.Concealed() == 0 {
+		return nil
+	}
+	return a.aside(ctx, p, func(conn *pgconn.PgConn) error {
+		for i := range q.Concealed() {
+			view := a.text.stmt.Concealed[i].Resolved
+			got, err := conn.Prepare(ctx, "", concealedSQL(a.text.stmt, q, i, func(int, int) string { return "NULL" }), nil)
+			if err != nil {
+				return err
+			}
+			want, err := conn.Prepare(ctx, "", "SELECT * FROM "+parser.QuoteIdent(view.Schema)+"."+parser.QuoteIdent(view.Name), nil)
+			if err != nil {
+				return err
+			}
+			if !slices.EqualFunc(got.Fields, want.Fields, func(x, y pgconn.FieldDescription) bool {
+				return x.Name == y.Name && x.DataTypeOID == y.DataTypeOID && x.TypeModifier == y.TypeModifier
+			}) {
+				return errors.New("proxy: the query of a view has other columns than the view")
+			}
+		}
+		return nil
+	}, nil)
+}
+
+// concealedSQL writes what is left of the query of a view.
+func concealedSQL(st *parser.Statement, q *planner.Query, view int, array func(block, column int) string) string {
+	return "SELECT * FROM " + st.ConcealedQuery(view, func(block int) string {
+		return q.Relation(block, func(col int) string { return array(block, col) })
+	}) + " AS v"
+}
+
+// concealedRows returns the rows of those views, as the arrays of their columns' texts. The
+// cursor is filled with the settings of the analyst's session and read without them, so that
+// the texts mean the same in any.
+func (a *answer) concealedRows(ctx context.Context, q *planner.Query, p *prelude, released [][]string) ([][]string, error) {
+	out := make([][]string, q.Concealed())
+	for i := range out {
+		sql := concealedSQL(a.text.stmt, q, i, func(block, col int) string { return parser.Quote(released[block][col]) })
+		err := a.aside(ctx, p, func(conn *pgconn.PgConn) error {
+			_, err := conn.Exec(ctx, "CLOSE ALL; DECLARE dp NO SCROLL CURSOR WITH HOLD FOR "+sql).ReadAll()
+			return err
+		}, func(conn *pgconn.PgConn) error {
+			results, err := conn.Exec(ctx, "FETCH ALL FROM dp; CLOSE dp").ReadAll()
+			if err == nil {
+				out[i] = arraysOf(results[0])
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// arraysOf returns the columns of a result as arrays.
+func arraysOf(r *pgconn.Result) []string {
+	out := make([]string, len(r.FieldDescriptions))
+	for i := range out {
+		cells := make([]*string, len(r.Rows))
+		for j, row := range r.Rows {
+			if row[i] != nil {
+				text := string(row[i])
+				cells[j] = &text
+			}
+		}
+		out[i] = planner.ArrayText(cells)
+	}
+	return out
+}
