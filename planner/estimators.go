@@ -1,13 +1,17 @@
 package planner
 
-import "dpproxy/estimate"
+import (
+	"sync"
+
+	"dpproxy/estimate"
+)
 
 // estimators remembers what is computed from the shape and the noise of a tree alone, and
-// takes long: it is the same in all rows. It is filled once there are rows, when the noise
-// is decided.
+// takes long: it is the same in all rows, and for all sessions that share the plan. It is
+// filled once there are rows, when the noise is decided.
 type estimators struct {
-	extremes map[estimatorOf]*estimate.Extreme
-	ranks    map[estimatorOf]*estimate.RankError
+	extremes onceEach[*estimate.Extreme]
+	ranks    onceEach[*estimate.RankError]
 }
 
 // estimatorOf is what an estimator depends on.
@@ -18,24 +22,27 @@ type estimatorOf struct {
 	alpha    float64
 }
 
-func newEstimators() estimators {
-	return estimators{extremes: map[estimatorOf]*estimate.Extreme{}, ranks: map[estimatorOf]*estimate.RankError{}}
+// onceEach has a value for each estimator, computed for the first goroutine that asks while
+// others wait. The zero value is empty.
+type onceEach[T any] struct{ all sync.Map }
+
+func (o *onceEach[T]) get(of estimatorOf, compute func() T) T {
+	once, ok := o.all.Load(of)
+	if !ok {
+		once, _ = o.all.LoadOrStore(of, sync.OnceValue(compute))
+	}
+	return once.(func() T)()
 }
 
 // extreme returns the estimator of MIN or MAX.
 func (p *Part) extreme(o *output) *estimate.Extreme {
 	of := estimatorOf{measure: o.measures[0], least: o.kind == minimum, alpha: p.alpha}
-	e := p.estimators.extremes[of]
-	if e == nil {
-		t := p.tree(o)
+	return p.estimators.extremes.get(of, func() *estimate.Extreme {
 		if of.least {
-			e = must(t.Min(p.alpha))
-		} else {
-			e = must(t.Max(p.alpha))
+			return must(p.tree(o).Min(p.alpha))
 		}
-		p.estimators.extremes[of] = e
-	}
-	return e
+		return must(p.tree(o).Max(p.alpha))
+	})
 }
 
 // rankError returns the estimator of the interval of a percentile.
@@ -44,10 +51,5 @@ func (p *Part) rankError(o *output, fraction float64) *estimate.RankError {
 		fraction = 1 - fraction
 	}
 	of := estimatorOf{measure: o.measures[0], fraction: fraction, alpha: p.alpha}
-	r := p.estimators.ranks[of]
-	if r == nil {
-		r = must(p.tree(o).RankError(fraction, p.alpha))
-		p.estimators.ranks[of] = r
-	}
-	return r
+	return p.estimators.ranks.get(of, func() *estimate.RankError { return must(p.tree(o).RankError(fraction, p.alpha)) })
 }

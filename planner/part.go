@@ -31,7 +31,7 @@ type Part struct {
 	measures     []*measureOf
 	outputs      []output
 	alpha        float64 // one minus the confidence of error statements
-	estimators   estimators
+	estimators   *estimators
 }
 
 // measureOf is a measure with its place among the integers of a partition.
@@ -101,7 +101,7 @@ func (p *Part) publicKeys(partition int) []*string {
 
 // part decides everything of one grouping set but its mechanisms.
 func (bd *binding) part(set []int) (*Part, error) {
-	p := &Part{set: set, alpha: bd.settings.Alpha, estimators: newEstimators()}
+	p := &Part{set: set, alpha: bd.settings.Alpha, estimators: &estimators{}}
 	lists, public, err := bd.lists(set)
 	if err != nil {
 		return nil, err
