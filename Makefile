@@ -4,6 +4,8 @@
 GO ?= go
 BIN := bin/dpproxy
 TOOL := $(GO) tool -modfile=tools/go.mod
+# "go test", and in the end what was skipped and why
+TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test build demo test race lint fmt golden nafld accuracy bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients
@@ -24,9 +26,9 @@ build: setup ## build bin/dpproxy
 demo: build ## play a conversation with a demo database, then stop
 	@$(BIN) demo --play
 
-test: setup-test ## run all tests (under 10 minutes)
+test: setup-test ## run all tests (under 10 minutes); list those skipped
 	$(GO) vet ./...
-	$(GO) test -parallel 4 -timeout 20m ./... # of a package; many wait rather than work
+	$(TESTS) -parallel 4 -timeout 20m ./... # of a package; many wait rather than work
 
 clients: setup-test ## drive every client, and run the suites of pgx and lib/pq (15 minutes)
 	@scripts/setup.sh clients
