@@ -231,12 +231,17 @@ func (r *relation) determine(k *known) {
 }
 
 // perUnitKnown is what is identical in all rows of a unit that agree in the columns and
-// rows given. The unit's own column is so only if it has one spelling.
+// rows given.
 func (s *source) perUnitKnown(cols []*scalar.Column, rows ...*relation) *known {
+	return s.facts.closure(append(s.identity(), cols...), rows...)
+}
+
+// identity returns the column of the unit, unless a unit can be spelled in several ways.
+func (s *source) identity() []*scalar.Column {
 	if s.protected() && scalar.OneSpelling(&scalar.Ref{Column: s.unit()}) {
-		cols = append([]*scalar.Column{s.unit()}, cols...)
+		return []*scalar.Column{s.unit()}
 	}
-	return s.facts.closure(cols, rows...)
+	return nil
 }
 
 // unique reports whether a unit has at most one row.

@@ -179,6 +179,10 @@ func TestGroupedKeys(t *testing.T) {
 		t.Run("", func(t *testing.T) { plan(t, conn, cat, sql).read(t, conn) })
 		run(t, conn, "ROLLBACK TO s")
 	}
+	for _, x := range settled {
+		plan(t, conn, cat, fmt.Sprintf("SELECT count(*) FROM (SELECT uid, coalesce(%[1]s, %[1]s) AS x, count(*) AS k FROM events GROUP BY uid, %[1]s "+
+			"HAVING CASE WHEN %[1]s IS NULL THEN count(*) > 1 ELSE TRUE END) q WHERE x IS NOT NULL AND k > 0", x)).read(t, conn)
+	}
 }
 
 // settled are expressions over events whose equal values are identical in a derived table.

@@ -8,7 +8,6 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/pgerr"
-	"dpproxy/planner/scalar"
 )
 
 // Limits bound the work of reading one block, from what is known before: the size
@@ -72,7 +71,7 @@ func (s *source) addsRows(r *relation, before []*relation) bool {
 	if !r.nullable {
 		return false
 	}
-	k := s.facts.matched().closure([]*scalar.Column{s.unit()}, r)
+	k := s.facts.matched().closure(s.identity(), r)
 	return !slices.ContainsFunc(before, func(b *relation) bool { return !k.rows[b] })
 }
 

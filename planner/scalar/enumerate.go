@@ -18,6 +18,9 @@ func (env *Env) Enumerate(e Expr, where []Expr, most int) (texts []string, null,
 }
 
 func (env *Env) values(e Expr, in Interval, where []Expr, most int) ([]string, bool) {
+	if _, computed := e.(*call); !computed && zoned(e.Type()) { // of date_trunc alone local times are the keys
+		return nil, false
+	}
 	switch x := e.(type) { //nolint:gochecksumtype // the others are told by their bounds
 	case *constant:
 		return env.single(x)
@@ -152,7 +155,9 @@ func (env *Env) firstDays(c *cast, where []Expr, most int) ([]string, bool) {
 		return nil, false
 	}
 	for i, t := range texts {
-		texts[i], _, _ = strings.Cut(t, " ")
+		day, clock, _ := strings.Cut(t, " ")
+		_, era, _ := strings.Cut(clock, " ")
+		texts[i] = strings.TrimSpace(day + " " + era)
 	}
 	return slices.Compact(texts), true
 }
@@ -253,12 +258,12 @@ func listed(e Expr, in Interval, integral bool, most int) ([]string, bool) {
 	}
 	var texts []string
 	for i := range span.Int64() + 1 {
-		n := low.Int64() + i
+		n := new(big.Int).Add(low, big.NewInt(i))
 		if t.OID == oidDate {
-			texts = append(texts, epoch.AddDate(0, 0, int(n)).Format(time.DateOnly))
+			texts = append(texts, dayText(n.Int64(), "", false, false))
 			continue
 		}
-		texts = append(texts, big.NewInt(n).String())
+		texts = append(texts, n.String())
 	}
 	return texts, true
 }
@@ -305,7 +310,7 @@ func (env *Env) truncated(c *call, where []Expr, most int) ([]string, bool) {
 		if len(texts) >= most {
 			return nil, false
 		}
-		texts = append(texts, at.Format("2006-01-02 15:04:05.999999"))
+		texts = append(texts, dayText(floorDiv(at.Unix()-epoch.Unix(), 24*60*60), at.Format(" 15:04:05.999999"), false, false))
 	}
 	return texts, true
 }

@@ -451,7 +451,7 @@ func shown(t scalar.Type, sql string) string {
 // measured writes a value as a number in the units of an Interval.
 func measured(t scalar.Type, sql string) string {
 	micros := func(zero string) string {
-		return "CAST(pg_catalog.date_part('epoch', (" + sql + ") - CAST('2000-01-01 00:00:00+00' AS " + zero + "))::numeric * 1000000 AS pg_catalog.text)"
+		return "CAST(EXTRACT(epoch FROM (" + sql + ") - CAST('2000-01-01 00:00:00+00' AS " + zero + "))::numeric * 1000000 AS pg_catalog.text)"
 	}
 	switch t.OID {
 	case 1082:

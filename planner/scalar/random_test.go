@@ -12,10 +12,10 @@ var kinds = []string{"int", "numeric", "float", "bool", "text", "date", "timesta
 // leaves are columns and constants by kind.
 var leaves = map[string][]string{
 	"int":         {"i2", "i4", "nn", "i8", "iu", "0", "1", "-1", "7", "3000000000", "$1", "NULL", "'5'", "i2", "i4", "i4", "9223372036854775807", "-9223372036854775808", "-2147483648"},
-	"numeric":     {"num", "nf", "nu", "0.0", "2.5", "-0.01", "$3", "1e10", "num", "num", "1e200", "1e-300", "repeat('9', 131072)::numeric", "1e131071", "'NaN'::numeric", "-1e-16383"},
+	"numeric":     {"num", "nf", "nu", "0.0", "2.5", "-0.01", "$3", "1e10", "num", "num", "6::numeric(12,2)", "1e200", "1e-300", "repeat('9', 131072)::numeric", "1e131071", "'NaN'::numeric", "-1e-16383"},
 	"float":       {"f8", "f4", "fw", "fu", "f8", "f8", "'1e-5'::float8", "2.5::float4", "'1e150'::float8", "'1e308'::float8", "'-5e-324'::float8", "'3.4e38'::float4", "'-0'::float8", "'NaN'::float8"},
 	"bool":        {"b", "true", "false", "b", "NULL::bool"},
-	"text":        {"s", "v", "c", "''", "'a b'", "'%'", "v", "v", "$2", "cc"},
+	"text":        {"s", "v", "c", "''", "'a b'", "'%'", "v", "v", "$2", "cc", "c", "'ab'::char(5)"},
 	"date":        {"d", "du", "'2022-02-28'::date", "d", "d", "current_date", "'5874897-12-31'::date", "'4713-01-01 BC'::date", "'9999-12-31'::date", "'0001-01-01'::date", "'-infinity'::date"},
 	"timestamp":   {"ts", "'2021-11-07 01:30:00'::timestamp", "ts", "ts", "'294276-12-31 23:59:59'::timestamp", "'4713-01-01 BC'::timestamp", "'9999-12-31 23:59:59'::timestamp", "'0001-01-01'::timestamp", "'infinity'::timestamp"},
 	"timestamptz": {"tz", "$4", "tz", "tz", "'294276-12-31 23:59:59+00'::timestamptz", "'4713-01-01 00:00+00 BC'::timestamptz", "'9999-12-31 23:59:59+00'::timestamptz", "'0001-01-01 00:00+00'::timestamptz"},
@@ -31,7 +31,7 @@ var forms = map[string][]string{
 	"numeric": {
 		"{numeric} + {number}", "{numeric} - {numeric}", "{numeric} * {numeric}", "{numeric} / {numeric}", "{numeric} % {numeric}", "-{numeric}", "abs({numeric})",
 		"round({numeric})", "round({numeric}, 2)", "trunc({numeric}, 1)", "floor({numeric})", "ceil({numeric})", "({int})::numeric",
-		"({numeric})::numeric(20,3)", "extract(year from {date})", "extract(epoch from {timestamp})", "extract(hour from {timestamptz})",
+		"({numeric})::numeric(20,3)", "({int})::numeric(12,2)", "({numeric})::numeric(12,2)", "NULLIF((SELECT 6::numeric), {numeric})", "COALESCE({numeric}, (SELECT 6.00))", "extract(year from {date})", "extract(epoch from {timestamp})", "extract(hour from {timestamptz})",
 		"extract(epoch from {timestamp} - {timestamp})", "sign({numeric})", "div({numeric}, {numeric})", "{int} * {numeric}",
 	},
 	"float": {
@@ -46,7 +46,7 @@ var forms = map[string][]string{
 	},
 	"text": {
 		"lower({text})", "upper({text})", "left({text}, 3)", "right({text}, 2)", "substring({text} from 2 for 2)", "{text} || {text}", "btrim({text})",
-		"replace({text}, 'a', 'bb')", "split_part({text}, ' ', 1)", "({int})::text", "({bool})::text", "({text})::varchar(3)", "({text})::char(4)", "md5({text})",
+		"replace({text}, 'a', 'bb')", "split_part({text}, ' ', 1)", "({int})::text", "({bool})::text", "({text})::varchar(3)", "({text})::char(4)", "({text})::char(5)", "md5({text})",
 		"to_char({timestamp}, 'YYYY-MM')", "concat({text}, {text})", "reverse({text})",
 	},
 	"date": {

@@ -103,6 +103,9 @@ func (db *database) check(ctx context.Context, text string) error {
 			return fmt.Errorf("row %s: %w\n\t%s", *r[0], err, within)
 		}
 	}
+	if err := db.spelled(ctx, res, text); err != nil {
+		return err
+	}
 	return db.listed(ctx, res)
 }
 
