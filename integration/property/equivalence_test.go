@@ -141,10 +141,14 @@ func nulls(row []string) (n int) {
 	return n
 }
 
-// canonical writes a numeric key without zeros at its end, as private keys are shown.
+// canonical writes a key as private keys are shown: a numeric without zeros at its end, a
+// character without a length without blanks there.
 func canonical(f pgconn.FieldDescription, cell string) string {
-	if f.DataTypeOID == pgtype.NumericOID && strings.Contains(cell, ".") {
+	switch {
+	case f.DataTypeOID == pgtype.NumericOID && strings.Contains(cell, "."):
 		return strings.TrimSuffix(strings.TrimRight(cell, "0"), ".")
+	case f.DataTypeOID == pgtype.BPCharOID && cell != null:
+		return strings.TrimRight(cell, " ")
 	}
 	return cell
 }

@@ -44,6 +44,11 @@ func TestSensitivity(t *testing.T) {
 	for _, f := range slices.Sorted(maps.Keys(s.features)) {
 		t.Logf("made %5d, accepted %5d, executed %5d: %s", s.features[f].made, s.features[f].accepted, s.features[f].executed, f)
 	}
+	for _, f := range sqlgen.Forms {
+		if n := s.features[f]; want >= 500 && (n == nil || n.executed == 0) {
+			t.Errorf("no statement with %s was executed", f)
+		}
+	}
 	for _, kind := range slices.Sorted(maps.Keys(s.reached)) {
 		t.Logf("reached %.3f of the declared sensitivity: %s", s.reached[kind], kind)
 		if s.reached[kind] < 0.99 && want >= 500 {

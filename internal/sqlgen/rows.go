@@ -3,6 +3,7 @@ package sqlgen
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -25,6 +26,9 @@ func (g *Generator) fill(s *Schema, p Profile) {
 			f.person(u, ordinary)
 			for range g.r.IntN(6) {
 				f.event(u, ordinary, g.r.IntN(4))
+			}
+			for range g.r.IntN(6) {
+				f.reading(u)
 			}
 		}
 	} else {
@@ -82,7 +86,13 @@ func (f *filler) adversaries() {
 		f.event(4, strange, i%6)
 		f.event(noUnit, strange, i%6)
 	}
+	for _, u := range []int{1, 2, 3, 4, noUnit} {
+		for range s.MaxRows*s.MaxPartitions + 5 {
+			f.reading(u)
+		}
+	}
 	for u := 5; u <= manyUnits; u++ {
+		f.reading(u)
 		f.person(u, one(f.Generator, ordinary, strange))
 		for range f.r.IntN(4) {
 			f.event(u, one(f.Generator, ordinary, ordinary, strange), f.r.IntN(6))
@@ -96,7 +106,10 @@ func (f *filler) unit(u int) string {
 		return "NULL"
 	}
 	switch f.schema.unitType {
-	case "text":
+	case "char(9)", "bpchar":
+		// Blanks behind it tell nobody apart.
+		return quote(fmt.Sprintf("u%d", u) + strings.Repeat(" ", f.r.IntN(3)))
+	case "text", "varchar(9)":
 		// Spellings that differ by little are different people.
 		return fmt.Sprintf([]string{"'u%d'", "'U%d'", "' u%d'", "'u%d '"}[u%4], u/4)
 	case "uuid":

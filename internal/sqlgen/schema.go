@@ -40,9 +40,9 @@ type table struct {
 	rows    [][]string // literals
 }
 
-// A Schema is a database and the policy that protects it. Tables people, events and
-// parts belong to people; events is reached by its own column, parts by the event;
-// places is public.
+// A Schema is a database and the policy that protects it. Tables people, events, parts
+// and readings belong to people; events and readings are reached by their own columns,
+// parts by the event; places is public.
 type Schema struct {
 	// MaxRows and MaxPartitions bound what a unit contributes.
 	MaxRows, MaxPartitions int
@@ -52,6 +52,8 @@ type Schema struct {
 	unitType       string
 	people, events *table
 	parts, places  *table
+	readings       *table
+	readingKey     string // with the unit a key of readings; or empty
 	uniquePeople   bool
 	indexes        []string
 }
@@ -70,7 +72,7 @@ const (
 func (g *Generator) Schema(p Profile) *Schema {
 	s := &Schema{
 		MaxRows: one(g, 1, 2, 3, 5), MaxPartitions: one(g, 1, 2, 3),
-		unitType: one(g, "int", "bigint", "text", "uuid"), uniquePeople: p == Honest || g.chance(75),
+		unitType: one(g, "int", "int", "bigint", "text", "uuid", "varchar(9)", "char(9)", "bpchar"), uniquePeople: p == Honest || g.chance(75),
 	}
 	if p == Honest {
 		s.MaxRows, s.MaxPartitions = 500, 500
@@ -118,6 +120,7 @@ func (g *Generator) Schema(p Profile) *Schema {
 		{name: "zone", kind: text, typ: "text", notNull: g.chance(50)},
 		{name: "fee", kind: integer, typ: "int", notNull: true},
 	}}
+	s.readings = g.readingsTable(s)
 	if p == Honest {
 		for _, t := range []*table{s.people, s.events, s.parts} {
 			for i := range t.columns {
@@ -127,7 +130,7 @@ func (g *Generator) Schema(p Profile) *Schema {
 			}
 		}
 	}
-	for _, index := range []string{"events (uid)", "events (uid) INCLUDE (kind, day, amount, n)", "events (kind, n)", "parts (event)", "events (amount)"} {
+	for _, index := range []string{"events (uid)", "events (uid) INCLUDE (kind, day, amount, n)", "events (kind, n)", "parts (event)", "events (amount)", "readings (uid)", "readings (n2)"} {
 		if g.chance(50) {
 			s.indexes = append(s.indexes, index)
 		}
@@ -191,6 +194,7 @@ func (s *Schema) DDL() string {
 		}
 		fmt.Fprintf(&b, "CREATE TABLE %s (%s);\n", t.name, strings.Join(cols, ", "))
 	}
+	b.WriteString(s.readingsDDL())
 	for _, i := range s.indexes {
 		fmt.Fprintf(&b, "CREATE INDEX ON %s;\n", i)
 	}
@@ -211,7 +215,7 @@ func (s *Schema) Policy() string {
 	var b strings.Builder
 	limits := fmt.Sprintf("    max_rows: %d\n    max_partitions: %d\n", s.MaxRows, s.MaxPartitions)
 	b.WriteString("tables:\n")
-	for _, t := range []*table{s.people, s.events, s.parts} {
+	for _, t := range []*table{s.people, s.events, s.parts, s.readings} {
 		b.WriteString("  " + t.name + ":\n")
 		if t == s.parts {
 			b.WriteString("    unit: {via: event, to: events.id}\n")
@@ -252,16 +256,16 @@ func instantBound(c column, b string) string {
 
 // Without deletes all rows of a unit.
 func (s *Schema) Without(unit string) string {
-	return fmt.Sprintf("DELETE FROM parts WHERE event IN (SELECT id FROM events WHERE uid = %[1]s); DELETE FROM events WHERE uid = %[1]s; DELETE FROM people WHERE uid = %[1]s", unit)
+	return fmt.Sprintf("DELETE FROM parts WHERE event IN (SELECT id FROM events WHERE uid = %[1]s); DELETE FROM events WHERE uid = %[1]s; DELETE FROM readings WHERE uid = %[1]s; DELETE FROM people WHERE uid = %[1]s", unit)
 }
 
 // Shuffle writes every heap anew, in another order.
 func (s *Schema) Shuffle() string {
 	var b strings.Builder
-	for _, t := range []string{"parts", "events", "people"} {
+	for _, t := range []string{"parts", "events", "readings", "people"} {
 		fmt.Fprintf(&b, "CREATE TEMP TABLE s_%[1]s AS SELECT * FROM %[1]s ORDER BY random(); DELETE FROM %[1]s; ", t)
 	}
-	for _, t := range []string{"people", "events", "parts"} {
+	for _, t := range []string{"people", "readings", "events", "parts"} {
 		fmt.Fprintf(&b, "INSERT INTO %[1]s SELECT * FROM s_%[1]s; DROP TABLE s_%[1]s; ", t)
 	}
 	return b.String()

@@ -44,6 +44,9 @@ type aggregate struct {
 
 // Statement makes a statement over the schema.
 func (g *Generator) Statement(s *Schema) Statement {
+	if g.chance(45) {
+		return g.respelling(s)
+	}
 	src := g.source(s, 2)
 	st := Statement{Features: []string{src.feature}}
 	var targets []string
