@@ -63,7 +63,7 @@ func restart(t *testing.T, s *pgtemp.Server) *pgtemp.Server {
 	var again *pgtemp.Server
 	eventually(t, "the server starts again", func() bool {
 		var err error
-		again, err = pgtemp.Start(t.Context(), pgtemp.Options{Dir: s.SocketDir})
+		again, err = pgtemp.Start(t.Context(), pgtemp.Options{Dir: s.SocketDir, Mirror: s.Mirror})
 		return err == nil
 	})
 	t.Cleanup(again.Stop)

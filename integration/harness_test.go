@@ -76,7 +76,7 @@ func newSite(t testing.TB, schema, policy string) *site {
 // newSiteOn makes a site with a protected database on a server that runs.
 func newSiteOn(t testing.TB, data *pgtemp.Server, policy string, fill func(*pgx.Conn)) *site {
 	t.Helper()
-	s := &site{dir: t.TempDir(), data: data, mirror: startPostgres(t)}
+	s := &site{dir: t.TempDir(), data: data, mirror: startMirror(t)}
 	s.policy = filepath.Join(s.dir, "policy.yaml")
 	fill(dial(t, s.data.URL("postgres", pgtemp.Superuser)))
 	verifier, err := wire.MakeVerifier(password, 4096)
@@ -101,9 +101,15 @@ func newSiteOn(t testing.TB, data *pgtemp.Server, policy string, fill func(*pgx.
 	return s
 }
 
-func startPostgres(t testing.TB) *pgtemp.Server {
+func startPostgres(t testing.TB) *pgtemp.Server { return startServer(t, pgtemp.Options{}) }
+
+func startMirror(t testing.TB) *pgtemp.Server {
+	return startServer(t, pgtemp.Options{Mirror: true})
+}
+
+func startServer(t testing.TB, o pgtemp.Options) *pgtemp.Server {
 	t.Helper()
-	s, err := pgtemp.Start(t.Context(), pgtemp.Options{})
+	s, err := pgtemp.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ GRANT USAGE ON SCHEMA dp TO ana`
 
 func startOracle(t *testing.T) *oracle {
 	t.Helper()
-	server, err := pgtemp.Start(t.Context(), pgtemp.Options{})
+	server, err := pgtemp.Start(t.Context(), pgtemp.Options{Mirror: true})
 	if err != nil {
 		t.Fatal(err)
 	}

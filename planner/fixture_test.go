@@ -47,6 +47,9 @@ func references(col, table string) catalog.ForeignKey {
 	return catalog.ForeignKey{Name: col + "_fkey", Columns: []string{col}, References: name(table), Target: []string{"id"}}
 }
 
+// servedVersion is the server_version_num that plans are made for.
+var servedVersion = 150000
+
 func clinicSchema() *catalog.Schema {
 	tables := []*catalog.Table{
 		{Name: name("patients"), Kind: 'r', Keys: primary(), Columns: []catalog.Column{
@@ -66,7 +69,7 @@ func clinicSchema() *catalog.Schema {
 			column("id", int4, true), column("name", text, true), column("region", text, true),
 		}},
 	}
-	s := &catalog.Schema{ServerVersion: 150000, TimeZones: map[string]bool{"etc/utc": true}, PublicRows: map[catalog.Name]int64{name("hospitals"): 3}, Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{
+	s := &catalog.Schema{ServerVersion: servedVersion, TimeZones: map[string]bool{"etc/utc": true}, PublicRows: map[catalog.Name]int64{name("hospitals"): 3}, Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{
 		name("mood"): {Name: name("mood"), Kind: 'e', Labels: []string{"sad", "ok", "happy"}},
 	}}
 	for _, t := range tables {

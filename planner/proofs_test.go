@@ -48,6 +48,7 @@ func TestProofs(t *testing.T) {
 func provedWorld(t *testing.T, seed uint64, claims map[string]int) {
 	t.Helper()
 	g := sqlgen.New(seed)
+	g.FiniteNumerics = !server.InfiniteNumerics()
 	schema := g.Schema(sqlgen.Adversarial)
 	name := fmt.Sprintf("proofs%d", seed)
 	run(t, connect(t), "CREATE DATABASE "+name)
@@ -57,6 +58,10 @@ func provedWorld(t *testing.T, seed uint64, claims map[string]int) {
 	}
 	defer conn.Close(context.Background())
 	run(t, conn.PgConn(), schema.DDL())
+	if mirrorServer != server {
+		run(t, connectTo(t, mirrorServer, "postgres"), "CREATE DATABASE "+name)
+		run(t, connectTo(t, mirrorServer, name), schema.DDL())
+	}
 	cat := randomCatalog(t, conn, schema)
 	for range provedStatements {
 		sql := g.Statement(schema).SQL

@@ -46,7 +46,7 @@ INSERT INTO hospitals SELECT g, 'hospital ' || g FROM generate_series(1, 5) g;
 INSERT INTO patients SELECT g, 'name ' || g, (ARRAY['f','m','x'])[g % 3 + 1], 1930 + g % 80, CASE WHEN g % 7 > 0 THEN g % 2 = 0 END,
   (ARRAY['sad','ok','happy'])[g % 3 + 1]::mood FROM generate_series(1, 1000) g;
 INSERT INTO visits SELECT g, CASE WHEN g % 50 > 0 THEN g % 1000 + 1 END, g % 5 + 1, date '2020-01-01' + g % 900, (ARRAY['flu','cold','asthma'])[g % 3 + 1],
-  (g * 7 % 1000) / 3.0, CASE g % 5 WHEN 0 THEN NULL WHEN 1 THEN 'NaN' WHEN 2 THEN 'infinity' ELSE g * 0.001 END FROM generate_series(1, 5000) g;
+  (g * 7 % 1000) / 3.0, CASE g % 5 WHEN 0 THEN NULL WHEN 1 THEN 'NaN' WHEN 2 THEN 'infinity' ELSE (g * 0.001)::float8 END FROM generate_series(1, 5000) g;
 INSERT INTO labs SELECT g, g % 5000 + 1, (ARRAY['chol','hdl'])[g % 2 + 1], g % 300 FROM generate_series(1, 10000) g;
 ANALYZE;`
 
@@ -99,7 +99,7 @@ func newWorldWith(t testing.TB, change func(*proxy.Config), limits ...accountant
 func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.Config), limits ...accountant.Limit) *world {
 	t.Helper()
 	ctx := t.Context()
-	w := &world{data: server(t), mirror: server(t)}
+	w := &world{data: server(t), mirror: start(t, pgtemp.Options{Mirror: true})}
 	exec(t, w.data, schema)
 	if limits == nil {
 		limits = []accountant.Limit{limit(t, accountant.UnitScope, "patient", dp.ZCDP, 9_000_000)}
@@ -142,9 +142,12 @@ func (l logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func server(t testing.TB) *pgtemp.Server {
+// server starts one for the protected database.
+func server(t testing.TB) *pgtemp.Server { return start(t, pgtemp.Options{}) }
+
+func start(t testing.TB, o pgtemp.Options) *pgtemp.Server {
 	t.Helper()
-	s, err := pgtemp.Start(t.Context(), pgtemp.Options{})
+	s, err := pgtemp.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

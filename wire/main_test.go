@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 
 func runTests(m *testing.M) (int, error) {
 	var err error
-	postgres, err = pgtemp.Start(context.Background(), pgtemp.Options{})
+	postgres, err = pgtemp.Start(context.Background(), pgtemp.Options{Mirror: true})
 	if err != nil {
 		return 1, err
 	}

@@ -90,7 +90,7 @@ func (c *demoCommand) start(ctx context.Context) (*demonstration, error) {
 		d.stop()
 		return nil, err
 	}
-	if d.mirror, err = pgtemp.Start(ctx, pgtemp.Options{Dir: filepath.Join(d.dir, "mirror")}); err != nil {
+	if d.mirror, err = pgtemp.Start(ctx, pgtemp.Options{Dir: filepath.Join(d.dir, "mirror"), Mirror: true}); err != nil {
 		d.stop()
 		return nil, err
 	}

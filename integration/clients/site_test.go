@@ -87,7 +87,7 @@ const password = "secret"
 
 func newSite(t *testing.T, o setup) *site {
 	t.Helper()
-	s := &site{setup: o, dir: t.TempDir(), data: startPostgres(t), mirror: startPostgres(t)}
+	s := &site{setup: o, dir: t.TempDir(), data: startPostgres(t, false), mirror: startPostgres(t, true)}
 	s.policyFile = filepath.Join(s.dir, "policy.yaml")
 	s.createDatabases(t)
 	s.writePolicy(t)
@@ -101,9 +101,9 @@ func newSite(t *testing.T, o setup) *site {
 	return s
 }
 
-func startPostgres(t *testing.T) *pgtemp.Server {
+func startPostgres(t *testing.T, mirror bool) *pgtemp.Server {
 	t.Helper()
-	s, err := pgtemp.Start(t.Context(), pgtemp.Options{Port: -1})
+	s, err := pgtemp.Start(t.Context(), pgtemp.Options{Port: -1, Mirror: mirror})
 	if err != nil {
 		t.Fatal(err)
 	}

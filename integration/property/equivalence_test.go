@@ -46,7 +46,7 @@ func TestEquivalence(t *testing.T) {
 				break
 			}
 		}
-		w.conn.Close(t.Context())
+		w.close()
 	}
 	t.Logf("%d statements equal, %d refused", compared, refused)
 	for _, f := range slices.Sorted(maps.Keys(features)) {

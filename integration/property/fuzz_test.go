@@ -20,8 +20,8 @@ func FuzzPlan(f *testing.F) {
 	for _, sql := range attacks(f) {
 		f.Add(sql)
 	}
-	reader := &world{t: f, conn: connect(f, w.conn.Config().Database)}
-	run(f, w.conn, "CREATE ROLE fuzz; GRANT SELECT ON places TO fuzz; SET ROLE fuzz; SET statement_timeout = '2s'; SET default_transaction_read_only = on")
+	reader := &world{t: f, conn: connect(f, server.Server, w.conn.Config().Database)}
+	run(f, w.client, "CREATE ROLE fuzz; GRANT SELECT ON places TO fuzz; SET ROLE fuzz; SET statement_timeout = '2s'; SET default_transaction_read_only = on")
 	f.Fuzz(func(t *testing.T, sql string) {
 		p, err := w.plan(sql)
 		if err != nil || !p.plan.Reads() {

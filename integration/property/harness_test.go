@@ -61,6 +61,9 @@ type world struct {
 	schema *sqlgen.Schema
 	cat    *planner.Catalog
 	conn   *pgx.Conn
+	// client is a session on the mirror, which has the same rows here: constants are evaluated
+	// there, and it says what plain Postgres answers. It is conn unless the versions differ.
+	client *pgx.Conn
 	// publicRows are the numbers of rows of public tables.
 	publicRows map[catalog.Name]int64
 }
@@ -68,40 +71,53 @@ type world struct {
 var server = struct {
 	sync.Mutex
 	*pgtemp.Server
+	mirror    *pgtemp.Server
 	databases int
 }{}
 
 func TestMain(m *testing.M) {
 	status := m.Run()
+	if server.mirror != server.Server {
+		server.mirror.Stop()
+	}
 	if server.Server != nil {
 		server.Stop()
 	}
 	os.Exit(status)
 }
 
-// database makes an empty database on the server that all tests share.
-func database(t testing.TB) *pgx.Conn {
+// databases make an empty database on the servers that all tests share.
+func databases(t testing.TB) (data, client *pgx.Conn) {
 	t.Helper()
 	server.Lock()
 	defer server.Unlock()
 	if server.Server == nil {
-		s, err := pgtemp.Start(context.Background(), pgtemp.Options{Settings: []string{"jit=off"}})
+		var err error
+		server.Server, server.mirror, err = pgtemp.StartPair(context.Background(), pgtemp.Options{Settings: []string{"jit=off"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		server.Server = s
 	}
 	server.databases++
 	name := fmt.Sprintf("w%d", server.databases)
-	super := connect(t, "postgres")
-	run(t, super, "CREATE DATABASE "+name)
-	super.Close(context.Background())
-	return connect(t, name)
+	data = database(t, server.Server, name)
+	if server.mirror == server.Server {
+		return data, data
+	}
+	return data, database(t, server.mirror, name)
 }
 
-func connect(t testing.TB, name string) *pgx.Conn {
+func database(t testing.TB, s *pgtemp.Server, name string) *pgx.Conn {
 	t.Helper()
-	cfg, err := pgx.ParseConfig(server.URL(name, pgtemp.Superuser))
+	super := connect(t, s, "postgres")
+	run(t, super, "CREATE DATABASE "+name)
+	super.Close(context.Background())
+	return connect(t, s, name)
+}
+
+func connect(t testing.TB, s *pgtemp.Server, name string) *pgx.Conn {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(s.URL(name, pgtemp.Superuser))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,9 +145,14 @@ privacy_unit: {name: person, budget: {epsilon: 1000, delta: 0.001}}
 
 func newWorld(t testing.TB, seed uint64, p sqlgen.Profile) *world {
 	t.Helper()
-	w := &world{t: t, gen: sqlgen.New(seed), conn: database(t), publicRows: map[catalog.Name]int64{{Schema: "public", Name: "places"}: 5}}
+	data, client := databases(t)
+	w := &world{t: t, gen: sqlgen.New(seed), conn: data, client: client, publicRows: map[catalog.Name]int64{{Schema: "public", Name: "places"}: 5}}
+	w.gen.FiniteNumerics = !server.InfiniteNumerics()
 	w.schema = w.gen.Schema(p)
 	run(t, w.conn, w.schema.DDL())
+	if w.client != w.conn {
+		run(t, w.client, w.schema.DDL())
+	}
 	policy, err := config.Parse("policy.yaml", []byte(policyHead+w.schema.Policy()))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, w.schema.Policy())
@@ -165,8 +186,18 @@ func refusal(t testing.TB, sql string, err error) *pgerr.Error {
 	return refused
 }
 
-// query runs a statement and returns its rows as texts.
+// close ends the sessions.
+func (w *world) close() {
+	w.conn.Close(context.Background())
+	w.client.Close(context.Background())
+}
+
+// query runs a statement of the client and returns its rows as texts.
 func (w *world) query(sql string, params [][]byte, formats []int16) (*pgconn.Result, error) {
-	res := w.conn.PgConn().ExecParams(context.Background(), sql, params, nil, formats, nil).Read()
+	return query(w.client, sql, params, formats)
+}
+
+func query(conn *pgx.Conn, sql string, params [][]byte, formats []int16) (*pgconn.Result, error) {
+	res := conn.PgConn().ExecParams(context.Background(), sql, params, nil, formats, nil).Read()
 	return res, res.Err
 }

@@ -73,7 +73,7 @@ func (w *world) constants(q *planner.Query) ([]scalar.Value, error) {
 	if len(cols) == 0 {
 		return nil, nil
 	}
-	res := w.conn.PgConn().ExecParams(context.Background(), "SELECT "+strings.Join(cols, ", "), nil, nil, nil, formats).Read()
+	res := w.client.PgConn().ExecParams(context.Background(), "SELECT "+strings.Join(cols, ", "), nil, nil, nil, formats).Read()
 	if res.Err != nil {
 		return nil, fmt.Errorf("constants: %w", res.Err)
 	}
@@ -185,7 +185,7 @@ func (p *planned) each(take func(block, part int, keys [][]byte, cell planner.Ce
 		for j, part := range b.Parts {
 			for _, read := range part.Reads {
 				params, formats := p.params(read.Params)
-				res, err := p.w.query(read.SQL, params, formats)
+				res, err := query(p.w.conn, read.SQL, params, formats)
 				if err != nil {
 					return fmt.Errorf("%w\n%s", err, read.SQL)
 				}

@@ -18,7 +18,7 @@ var forced = []string{
 	"SET enable_seqscan = off; SET enable_bitmapscan = off",
 	"RESET ALL; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SET enable_hashagg = off; SET enable_hashjoin = off; SET enable_nestloop = off",
 	"RESET ALL; SET enable_sort = off; SET enable_mergejoin = off; SET enable_nestloop = off",
-	"RESET ALL; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET force_parallel_mode = on",
+	"RESET ALL; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')",
 	"RESET ALL; SET work_mem = '64kB'; SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off",
 }
 
@@ -38,7 +38,7 @@ func TestSensitivity(t *testing.T) {
 	for n := uint64(0); s.pairs < want; n++ {
 		w := newWorld(t, first+n, sqlgen.Adversarial)
 		s.world(w, first+n)
-		w.conn.Close(t.Context())
+		w.close()
 	}
 	t.Logf("%d pairs, %d statements accepted, %d refused", s.pairs, s.statements, s.refusals)
 	for _, f := range slices.Sorted(maps.Keys(s.features)) {

@@ -15,12 +15,12 @@ import (
 	"syscall"
 )
 
-// pristine is the first cluster of this process as initdb left it. Those after it are
-// copies: initdb takes many times as long.
-var pristine struct {
+// pristine has the first cluster of this process as initdb left it, for each folder of
+// programs. Those after it are copies: initdb takes many times as long.
+var pristine = struct {
 	sync.Mutex
-	files []file
-}
+	files map[string][]file
+}{files: map[string][]file{}}
 
 // file is a file of a cluster, or a folder: then it has no content.
 type file struct {
@@ -36,14 +36,15 @@ func (s *Server) makeCluster(ctx context.Context, bin string, attr *syscall.SysP
 	}
 	pristine.Lock()
 	defer pristine.Unlock()
-	if pristine.files != nil {
-		return s.copyCluster(ctx, bin, attr)
+	if files := pristine.files[bin]; files != nil {
+		return s.copyCluster(ctx, bin, files, attr)
 	}
 	err := s.command(ctx, attr, filepath.Join(bin, "initdb"), "-D", s.data(), "-U", Superuser,
-		"-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
-	if err == nil {
-		pristine.files, err = filesOf(os.DirFS(s.data()))
+		"-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	if _, absent := os.Stat(filepath.Join(bin, "pg_resetwal")); err != nil || absent != nil {
+		return err
 	}
+	pristine.files[bin], err = filesOf(os.DirFS(s.data()))
 	return err
 }
 
@@ -79,8 +80,8 @@ func filesOf(cluster fs.FS) ([]file, error) {
 }
 
 // copyCluster makes a cluster like the first one, with an identity of its own.
-func (s *Server) copyCluster(ctx context.Context, bin string, attr *syscall.SysProcAttr) error {
-	for _, f := range pristine.files {
+func (s *Server) copyCluster(ctx context.Context, bin string, files []file, attr *syscall.SysProcAttr) error {
+	for _, f := range files {
 		if err := f.write(s.data(), attr.Credential); err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -35,6 +36,27 @@ type Options struct {
 	Port int
 	// Settings are passed as -c name=value.
 	Settings []string
+	// Mirror says that the server is to be a mirror, which may have another version
+	// than the real database: see [DataBin] and [MirrorBin].
+	Mirror bool
+}
+
+// DataBin and MirrorBin are variables of the environment with a folder that holds initdb
+// and postgres, for servers with the real database and for mirrors; unset, it is that of [Bin].
+const (
+	DataBin   = "DPPROXY_PG_DATA"
+	MirrorBin = "DPPROXY_PG_MIRROR"
+)
+
+func (o Options) bin() (string, error) {
+	name := DataBin
+	if o.Mirror {
+		name = MirrorBin
+	}
+	if dir := os.Getenv(name); dir != "" {
+		return dir, nil
+	}
+	return Bin()
 }
 
 // A Server is a running Postgres.
@@ -42,6 +64,8 @@ type Server struct {
 	// SocketDir and Port make the address; Port is also the TCP port when one was asked for.
 	SocketDir string
 	Port      int
+	// Mirror is that of the options.
+	Mirror bool
 
 	dir    string
 	remove bool
@@ -53,7 +77,7 @@ type Server struct {
 // Superuser is the role that owns every server of this package.
 const Superuser = "postgres"
 
-// Bin returns the folder with initdb and postgres, the newest version installed.
+// Bin returns the folder with initdb, postgres and the client programs, the newest version installed.
 func Bin() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	slices.SortFunc(found, func(a, b string) int { return version(b) - version(a) })
@@ -75,11 +99,11 @@ func version(initdb string) int {
 // Start makes a database cluster if the folder has none and starts it. It
 // returns when the server takes connections.
 func Start(ctx context.Context, o Options) (*Server, error) {
-	bin, err := Bin()
+	bin, err := o.bin()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: o.Dir, exited: make(chan struct{})}
+	s := &Server{dir: o.Dir, Mirror: o.Mirror, exited: make(chan struct{})}
 	if s.dir == "" {
 		if s.dir, err = os.MkdirTemp(temporary(), "dpproxy-pg"); err != nil {
 			return nil, err
@@ -104,6 +128,19 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("pgtemp: %w\n%s", err, s.output.String())
 	}
 	return s, nil
+}
+
+// StartPair starts a server for the real database and one for its mirror, which are one
+// where both have the same programs.
+func StartPair(ctx context.Context, o Options) (data, mirror *Server, err error) {
+	if data, err = Start(ctx, o); err != nil || os.Getenv(DataBin) == os.Getenv(MirrorBin) {
+		return data, data, err
+	}
+	o.Mirror = true
+	if mirror, err = Start(ctx, o); err != nil {
+		data.Stop()
+	}
+	return data, mirror, err
 }
 
 const (
@@ -199,6 +236,21 @@ func (s *Server) waitReady(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// Version returns the server's major version, such as 15.
+func (s *Server) Version() (int, error) {
+	text, err := os.ReadFile(filepath.Join(s.data(), "PG_VERSION"))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(text)))
+}
+
+// InfiniteNumerics reports whether numerics can be infinite there, as they can from 14 on.
+func (s *Server) InfiniteNumerics() bool {
+	version, err := s.Version()
+	return err == nil && version >= 14
 }
 
 // URL returns a connection string over the server's socket.

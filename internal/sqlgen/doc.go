@@ -15,11 +15,13 @@ import (
 // A Generator makes schemas and statements from one stream of random numbers.
 type Generator struct {
 	r *rand.Rand
+	// FiniteNumerics leaves out infinite numerics, which Postgres has from 14 on.
+	FiniteNumerics bool
 }
 
 // New returns a generator that repeats itself with the same seed.
 func New(seed uint64) *Generator {
-	return &Generator{rand.New(rand.NewPCG(seed, 0x5eed))}
+	return &Generator{r: rand.New(rand.NewPCG(seed, 0x5eed))}
 }
 
 // one returns one of some values.

@@ -257,7 +257,7 @@ func (f *filler) beyond(c column, up bool) string {
 	case "float8":
 		return "'" + sign + one(f.Generator, "1e308", "Infinity") + "'"
 	}
-	return "'" + sign + one(f.Generator, "1e100", "Infinity") + "'"
+	return "'" + sign + f.numeric("1e100", "Infinity") + "'"
 }
 
 func (f *filler) strangeNumber(c column) string {
@@ -270,11 +270,20 @@ func (f *filler) strangeNumber(c column) string {
 		return "'" + one(f.Generator, "NaN", "Infinity", "-Infinity", tiny, "-"+tiny, "-0", "0.30000001", "0.1") + "'"
 	case c.typ == "numeric":
 		// Equal values with other spellings, digits without end.
-		return "'" + one(f.Generator, "NaN", "Infinity", "-Infinity", "1.0", "1.00", "1", "1e-100", "-1e200", "0.333333333333333333333333") + "'"
+		return "'" + f.numeric("NaN", "Infinity", "-Infinity", "1.0", "1.00", "1", "1e-100", "-1e200", "0.333333333333333333333333") + "'"
 	case c.kind == decimal:
 		return one(f.Generator, "0", "'NaN'", "0.01", "-0.01")
 	}
 	return one(f.Generator, "0", "-1", f.beyond(c, true), f.beyond(c, false), "(-32768)")
+}
+
+// numeric returns one of some numerics.
+func (f *filler) numeric(of ...string) string {
+	text := one(f.Generator, of...)
+	if f.FiniteNumerics && strings.HasSuffix(text, "Infinity") {
+		return strings.Replace(text, "Infinity", "1e1000", 1)
+	}
+	return text
 }
 
 func (f *filler) word(c column, m manner, n int) string {
