@@ -38,6 +38,9 @@ type Table struct {
 	Columns []Column // in attnum order, dropped ones left out
 	Keys    []Key
 	Foreign []ForeignKey
+	// Loose are foreign keys that rows need not satisfy: not validated, not enforced, or of
+	// periods. They say what rows are about, and prove nothing.
+	Loose []ForeignKey
 	// Constraints are the primary-key and unique constraints, Indexes the other
 	// indexes, as the mirror shows them: those whose text could hold values, in a
 	// predicate or an expression, are left out. They prove nothing: see Keys.
@@ -95,6 +98,8 @@ type Column struct {
 	Collation     Name
 	Deterministic bool
 	Generated     bool
+	// Virtual says that a generated column is computed when it is read.
+	Virtual bool
 	// From are the columns of the table that the expression of a generated column names.
 	From []string
 	// Serial is the sequence that the column owns and that its default asks, as that of a

@@ -27,7 +27,7 @@ func backstopObjects() []object {
 		functionObject(protectedFunction, "dp.protected(text)", `
 			RAISE EXCEPTION USING ERRCODE = '`+pgerr.Backstop.String()+`',
 				MESSAGE = pg_catalog.format('relation "%s" is protected: it cannot be read here', $1),
-				HINT = 'write the aggregate in the statement itself';`),
+				HINT = 'write the aggregate in the statement itself, in the syntax of Postgres 16';`),
 		functionObject(key{"function", "dp.raise"}, "dp.raise(text)", `
 			RAISE EXCEPTION USING ERRCODE = 'PB000', MESSAGE = coalesce($1, '');`),
 		planFunction,

@@ -18,3 +18,6 @@ var (
 	NewVerifier = newVerifier
 	Verifies    = verifies
 )
+
+// CheckData and CheckMirror take a server_version_num.
+var CheckData, CheckMirror = checkData, checkMirror

@@ -13,7 +13,8 @@ import (
 // labels, unique indexes (validity included), constraints and the triggers that enforce
 // them, row security (also whether it applies to the reader), inheritance and
 // partition links, policies and rules of the relation. Other indexes prove nothing: they
-// come and go, and [Unchanged] asks for those that are relied on.
+// come and go, and [Unchanged] asks for those that are relied on. Of the constraints that
+// NOT NULL is from Postgres 18 on, it is the columns that count, and whether rows were checked.
 //
 // It reads the catalogue under the transaction's snapshot, but Postgres plans with
 // the newest catalogue. So whoever relies on it first takes LOCK TABLE ... IN
@@ -85,9 +86,11 @@ SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
             i.indisready, i.indnkeyatts, i.indkey, i.indclass, i.indcollation, i.indpred, i.indexprs)::text,
             ',' ORDER BY i.indexrelid)
      FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisunique),
-  (SELECT pg_catalog.string_agg(ROW(k.oid, k.conname, k.contype, k.condeferrable, k.convalidated, k.conindid,
+  (SELECT pg_catalog.string_agg(ROW(k.oid, k.conname, k.contype, pg_catalog.to_jsonb(k) OPERATOR(pg_catalog.->>) 'conperiod', k.condeferrable, k.convalidated, k.conindid,
             k.confrelid, k.conkey, k.confkey, k.conbin)::text, ',' ORDER BY k.oid)
-     FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid),
+     FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype <> 'n'),
+  (SELECT pg_catalog.string_agg(k.conkey::text, ',' ORDER BY k.conkey)
+     FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND NOT k.convalidated),
   (SELECT pg_catalog.string_agg(ROW(t.oid, t.tgconstraint, t.tgenabled)::text, ',' ORDER BY t.oid)
      FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgconstraint <> 0),
   (SELECT pg_catalog.string_agg(h.inhparent::text, ',' ORDER BY h.inhparent)

@@ -21,7 +21,7 @@ const reachingOut = `^(lo_.*|loread|lowrite|pg_ls_.*|pg_read_.*|pg_stat_file|pg_
 const wholeServer = `^(pg_stat_get_db_.*|pg_stat_get_activity|pg_stat_get_backend_.*|pg_stat_get_progress_info` +
 	`|pg_stat_get_wal.*|pg_stat_get_bgwriter.*|pg_stat_get_checkpoint.*|pg_stat_get_buf_.*|pg_stat_get_archiver` +
 	`|pg_stat_get_slru|pg_stat_get_io|pg_stat_get_replication_.*|pg_stat_get_subscription.*|pg_stat_get_snapshot_timestamp` +
-	`|pg_database_size|pg_tablespace_size|pg_current_wal_.*|pg_last_wal_.*|pg_get_wal_.*|pg_control_.*|pg_lock_status` +
+	`|pg_database_size|pg_tablespace_size|pg_current_wal_.*|pg_last_wal_.*|pg_get_wal_.*|pg_available_wal_summaries|pg_wal_summary_contents|pg_control_.*|pg_lock_status` +
 	`|pg_prepared_xact|pg_get_replication_slots|pg_get_replication_origin.*|pg_last_committed_xact|pg_xact_.*` +
 	`|pg_current_snapshot|pg_current_xact_id.*|pg_snapshot_.*|txid_current.*)$`
 

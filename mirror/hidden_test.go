@@ -39,7 +39,7 @@ CREATE TABLE parts (no int NOT NULL, secret_day date NOT NULL, PRIMARY KEY (no, 
 CREATE TABLE parts_2024 PARTITION OF parts FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
 CREATE VIEW seen AS SELECT no, secret_number AS other, a FROM people;
 CREATE VIEW over AS SELECT no, a FROM seen;
-COMMENT ON COLUMN people.secret_id IS 'secret'`
+COMMENT ON COLUMN people.secret_id IS 'secret_'`
 
 // hiddenPlan hides the columns that are called so.
 func hiddenPlan() mirror.Plan {
@@ -63,7 +63,7 @@ func hiddenPlan() mirror.Plan {
 }
 
 func hiddenServers(t *testing.T) pair {
-	s, up := start(t), start(t)
+	s, up := startMirror(t), start(t)
 	p := pair{connect(t, up.URL("postgres", pgtemp.Superuser)), connect(t, s.URL("postgres", pgtemp.Superuser)), s, "postgres"}
 	run(t, p.upstream, hiddenSchema)
 	return p
@@ -77,7 +77,7 @@ func TestHiddenColumns(t *testing.T) {
 	if again := p.sync(t, hiddenPlan()); len(again) != 0 {
 		t.Errorf("a second run: %q", again)
 	}
-	if tried := naming(t, p, "secret"); tried < 150 {
+	if tried := naming(t, p, "secret_"); tried < 150 {
 		t.Errorf("%d relations of the catalogue were read", tried)
 	}
 	for query, want := range map[string]string{
@@ -85,7 +85,7 @@ func TestHiddenColumns(t *testing.T) {
 			FROM pg_attribute WHERE attrelid IN ('people'::regclass, 'calls'::regclass, 'parts'::regclass, 'parts_2024'::regclass, 'seen'::regclass, 'over'::regclass) AND attnum > 0`: "calls.id integer,calls.no integer,calls.a integer,calls.day date,over.no integer,over.a integer,parts.no integer,parts_2024.no integer," +
 			"people.no integer,people.kind common,people.a integer,people.b integer,people.sum integers,people.twice integer,people.mine integer,seen.no integer,seen.a integer",
 		`SELECT string_agg(format('%s %s', conname, pg_get_constraintdef(oid)), ',' ORDER BY conname) FROM pg_constraint
-			WHERE conrelid IN ('people'::regclass, 'calls'::regclass, 'parts'::regclass)`: "calls_no_fkey FOREIGN KEY (no) REFERENCES people(no),calls_pkey PRIMARY KEY (id),people_no_key UNIQUE (no)",
+			WHERE conrelid IN ('people'::regclass, 'calls'::regclass, 'parts'::regclass) AND contype <> 'n'`: "calls_no_fkey FOREIGN KEY (no) REFERENCES people(no),calls_pkey PRIMARY KEY (id),people_no_key UNIQUE (no)",
 		`SELECT string_agg(indexrelid::regclass::text, ',' ORDER BY 1) FROM pg_index WHERE indrelid = 'people'::regclass`:                               "people_no_key,plain",
 		`SELECT string_agg(typname, ',' ORDER BY typname) FROM pg_type WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd', 'r', 'm')`: "common",
 		`SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace`:                  "people_mine_seq",

@@ -12,12 +12,12 @@ import (
 	"dpproxy/catalog"
 )
 
-// constraints reads the primary-key and unique constraints. Their texts hold names
-// alone.
+// constraints reads the primary-key and unique constraints, but for temporal ones, which not
+// every mirror has. Their texts hold names alone.
 func (r *reader) constraints(ctx context.Context) error {
 	return r.definitions(ctx, `
 		SELECT k.conrelid, k.conname, pg_get_constraintdef(k.oid), `+indexColumns+` FROM pg_constraint k JOIN pg_index i ON i.indexrelid = k.conindid
-		WHERE k.conrelid = ANY ($1) AND k.contype IN ('p', 'u') AND i.indisvalid
+		WHERE k.conrelid = ANY ($1) AND k.contype IN ('p', 'u') AND i.indisvalid AND NOT i.indisexclusion
 		ORDER BY k.conrelid, k.contype, k.conname`,
 		func(t *catalog.Table, d catalog.Definition) { t.Constraints = append(t.Constraints, d) })
 }

@@ -53,9 +53,10 @@ var listed = []string{
 // TestShapes holds that the mirror shows what tools list: identities, composites,
 // ranges, keys with their actions, indexes; and nothing whose text could hold a value.
 func TestShapes(t *testing.T) {
-	s := start(t)
-	p := pair{connect(t, start(t).URL("postgres", pgtemp.Superuser)), connect(t, s.URL("postgres", pgtemp.Superuser)), s, "postgres"}
-	run(t, p.upstream, shapes)
+	s := startMirror(t)
+	up := start(t)
+	p := pair{connect(t, up.URL("postgres", pgtemp.Superuser)), connect(t, s.URL("postgres", pgtemp.Superuser)), s, "postgres"}
+	run(t, p.upstream, as(t, up, shapes))
 	plan := mirror.Plan{
 		Protected: []mirror.Protected{{Name: catalog.Name{Schema: "Sçhéma two", Name: "Große Tabelle"}}, {Name: name("child")}},
 		Public:    []catalog.Name{name("given")},
@@ -64,6 +65,7 @@ func TestShapes(t *testing.T) {
 	plan.Protected[0].Columns = map[string]mirror.Column{}
 	p.sync(t, plan)
 	for _, query := range listed {
+		query = as(t, up, query)
 		if diff := cmp.Diff(lines(t, p.upstream, query), lines(t, p.mirror, query)); diff != "" {
 			t.Errorf("%s (-real +mirror):\n%s", query, diff)
 		}

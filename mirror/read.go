@@ -75,8 +75,12 @@ func (r *reader) begin(ctx context.Context) error {
 	if _, err := r.tx.Conn().PgConn().Exec(ctx, plainText).ReadAll(); err != nil {
 		return err
 	}
-	return r.tx.QueryRow(ctx, "SELECT pg_catalog.current_database(), pg_catalog.current_setting('server_version_num')::int").
+	err := r.tx.QueryRow(ctx, "SELECT pg_catalog.current_database(), pg_catalog.current_setting('server_version_num')::int").
 		Scan(&r.schema.Database, &r.schema.ServerVersion)
+	if err != nil {
+		return err
+	}
+	return checkData(r.schema.ServerVersion)
 }
 
 func (r *reader) tables(ctx context.Context, names []catalog.Name) error {
@@ -147,7 +151,7 @@ func (r *reader) columns(ctx context.Context) error {
 	}
 	rows, err := r.tx.Query(ctx, `
 		SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod), `+notNullSQL+`,
-			coalesce(col_description(a.attrelid, a.attnum), ''), a.attgenerated <> '',
+			coalesce(col_description(a.attrelid, a.attnum), ''), a.attgenerated <> '', a.attgenerated = 'v',
 			CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' ELSE '' END,
 			a.attcollation, coalesce(n.nspname, ''), coalesce(l.collname, ''), coalesce(l.collisdeterministic, true), coalesce((`+serialSQL+`), ''), (`+fromSQL+`)
 		FROM pg_attribute a
@@ -160,7 +164,7 @@ func (r *reader) columns(ctx context.Context) error {
 	var relation, collation uint32
 	var c catalog.Column
 	into := []any{
-		&relation, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display, &c.NotNull, &c.Comment, &c.Generated, &c.Identity,
+		&relation, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display, &c.NotNull, &c.Comment, &c.Generated, &c.Virtual, &c.Identity,
 		&collation, &c.Collation.Schema, &c.Collation.Name, &c.Deterministic, &c.Serial, &c.From,
 	}
 	_, err = pgx.ForEachRow(rows, into, func() error {
@@ -182,7 +186,8 @@ func (r *reader) columns(ctx context.Context) error {
 }
 
 // keys lists what proves uniqueness. An index with an operator class or collation
-// of its own may call other values equal than the column's type does.
+// of its own may call other values equal than the column's type does; that of a temporal
+// key (WITHOUT OVERLAPS) says only that periods do not overlap.
 func (r *reader) keys(ctx context.Context) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT i.indrelid, c.relname, i.indisprimary, array_agg(a.attname::text ORDER BY k.n)
@@ -191,7 +196,7 @@ func (r *reader) keys(ctx context.Context) error {
 		JOIN pg_opclass o ON o.oid = i.indclass[k.n]
 		JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n]
 		WHERE i.indrelid = ANY ($1) AND i.indisunique AND i.indisvalid AND i.indisready AND i.indislive AND i.indimmediate
-			AND i.indpred IS NULL AND i.indexprs IS NULL
+			AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL
 		GROUP BY i.indexrelid, i.indrelid, c.relname, i.indisprimary
 		HAVING bool_and(o.opcdefault AND i.indcollation[k.n] = a.attcollation)
 		ORDER BY i.indrelid, i.indisprimary DESC, c.relname`, r.oids)
@@ -208,8 +213,10 @@ func (r *reader) keys(ctx context.Context) error {
 	return err
 }
 
-// foreignKeys lists validated foreign keys whose triggers all fire. A key to a
-// partitioned table has one more entry for each partition; those are left out.
+// foreignKeys lists foreign keys: those that hold are validated ones whose triggers all fire.
+// One that is not enforced is never validated; one of periods (PERIOD) says that rows cover
+// a time, not that there is one. A key to a partitioned table has one more entry for each
+// partition; those are left out.
 func (r *reader) foreignKeys(ctx context.Context) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT k.conrelid, k.conname, n.nspname, c.relname,
@@ -217,23 +224,29 @@ func (r *reader) foreignKeys(ctx context.Context) error {
 				JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.num),
 			(SELECT array_agg(a.attname::text ORDER BY u.i) FROM unnest(k.confkey) WITH ORDINALITY u(num, i)
 				JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.num),
-			pg_get_constraintdef(k.oid)
+			pg_get_constraintdef(k.oid),
+			k.convalidated AND to_jsonb(k) ->> 'conperiod' IS DISTINCT FROM 'true'
+				AND NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgconstraint = k.oid AND t.tgenabled NOT IN ('O', 'A'))
 		FROM pg_constraint k JOIN pg_class c ON c.oid = k.confrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE k.conrelid = ANY ($1) AND k.contype = 'f' AND k.convalidated
+		WHERE k.conrelid = ANY ($1) AND k.contype = 'f'
 			AND NOT EXISTS (SELECT FROM pg_constraint up WHERE up.oid = k.conparentid AND up.conrelid = k.conrelid)
-			AND NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgconstraint = k.oid AND t.tgenabled NOT IN ('O', 'A'))
 		ORDER BY k.conrelid, k.conname`, r.oids)
 	if err != nil {
 		return err
 	}
 	var relation uint32
 	var f catalog.ForeignKey
-	into := []any{&relation, &f.Name, &f.References.Schema, &f.References.Name, &f.Columns, &f.Target, &f.Definition}
+	var holds bool
+	into := []any{&relation, &f.Name, &f.References.Schema, &f.References.Name, &f.Columns, &f.Target, &f.Definition, &holds}
 	_, err = pgx.ForEachRow(rows, into, func() error {
 		found := f
 		found.Columns, found.Target = slices.Clone(f.Columns), slices.Clone(f.Target)
 		t := r.byOID[relation]
-		t.Foreign = append(t.Foreign, found)
+		if holds {
+			t.Foreign = append(t.Foreign, found)
+		} else {
+			t.Loose = append(t.Loose, found)
+		}
 		return nil
 	})
 	return err

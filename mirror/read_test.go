@@ -21,7 +21,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Database != "clinic" || s.ServerVersion < 150000 {
+	if s.Database != "clinic" || s.ServerVersion < 130000 {
 		t.Errorf("database %s, version %d", s.Database, s.ServerVersion)
 	}
 	builtin := func(n, display string, oid uint32, mod int32) catalog.TypeRef {

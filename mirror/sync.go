@@ -141,9 +141,6 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	return verify(ctx, to, plan)
 }
 
-// oldest is the first Postgres whose views can be security_invoker.
-const oldest = 150000
-
 // prepare makes the session fit and sees to what the record of objects needs: the
 // owner, the schema dp and its tables, which only superusers read.
 func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database string, err error) {
@@ -154,8 +151,8 @@ func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database stri
 	switch {
 	case err != nil:
 		return "", err
-	case version < oldest:
-		return "", fmt.Errorf("the mirror is Postgres %d; 15 or newer is needed", version/10000)
+	case checkMirror(version) != nil:
+		return "", checkMirror(version)
 	case !super:
 		return "", errors.New("the connection to the mirror must be a superuser's")
 	}

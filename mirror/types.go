@@ -34,6 +34,9 @@ type pgType struct {
 // typeSet holds the types that the columns use, with all types below them.
 type typeSet map[uint32]pgType
 
+// multirangeSQL is the OID of a range g's multirange, NULL before Postgres 14.
+const multirangeSQL = `(to_jsonb(g) ->> 'rngmultitypid')::oid`
+
 func readTypes(ctx context.Context, tx pgx.Tx, relations []uint32) (typeSet, error) {
 	rows, err := tx.Query(ctx, `
 		WITH RECURSIVE used(oid) AS (
@@ -42,7 +45,7 @@ func readTypes(ctx context.Context, tx pgx.Tx, relations []uint32) (typeSet, err
 			SELECT d.oid FROM used u JOIN pg_type t ON t.oid = u.oid
 			CROSS JOIN LATERAL (VALUES (t.typbasetype), (t.typelem)
 				UNION ALL SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
-				UNION ALL SELECT unnest(ARRAY[g.rngtypid, g.rngsubtype]) FROM pg_range g WHERE t.oid IN (g.rngtypid, g.rngmultitypid)
+				UNION ALL SELECT unnest(ARRAY[g.rngtypid, g.rngsubtype]) FROM pg_range g WHERE t.oid IN (g.rngtypid, `+multirangeSQL+`)
 			) AS d(oid) WHERE d.oid <> 0)
 		SELECT t.oid, n.nspname, t.typname, t.typtype, coalesce(g.rngsubtype, t.typbasetype), t.typtypmod,
 			CASE WHEN t.typtype IN ('d', 'r') THEN format_type(coalesce(g.rngsubtype, t.typbasetype), t.typtypmod) ELSE '' END,
@@ -52,7 +55,7 @@ func readTypes(ctx context.Context, tx pgx.Tx, relations []uint32) (typeSet, err
 			coalesce(c.relkind, ' '), coalesce(mn.nspname, ''), coalesce(m.typname, '')
 		FROM used u JOIN pg_type t ON t.oid = u.oid JOIN pg_namespace n ON n.oid = t.typnamespace
 		LEFT JOIN pg_class c ON c.oid = t.typrelid LEFT JOIN pg_range g ON g.rngtypid = t.oid
-		LEFT JOIN pg_type m ON m.oid = g.rngmultitypid LEFT JOIN pg_namespace mn ON mn.oid = m.typnamespace`, relations)
+		LEFT JOIN pg_type m ON m.oid = `+multirangeSQL+` LEFT JOIN pg_namespace mn ON mn.oid = m.typnamespace`, relations)
 	if err != nil {
 		return nil, err
 	}

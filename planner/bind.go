@@ -96,7 +96,7 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Tables: q.Tables(), Relations: q.Relations(), unit: q.cat.unit, settings: s, Shape: shape, designer: &q.cat.designer, hidden: q.readsHiddenView()}
-	env := &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true} // the proxy reads from no other encoding
+	env := &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true, Before14: q.cat.before14} // the proxy reads from no other encoding
 	weight := int64(0)
 	for _, b := range q.blocks {
 		if err := b.checkLevels(s); err != nil {

@@ -21,6 +21,8 @@ type Catalog struct {
 	views map[catalog.Name]*catalog.Table
 	// timeZones are the names that the protected database accepts.
 	timeZones map[string]bool
+	// before14 says that the protected database is a Postgres before 14.
+	before14 bool
 	// withheld are the columns of views that show hidden ones.
 	withheld map[catalog.Name][]string
 	// publicRows are the sizes of public tables.
@@ -85,7 +87,7 @@ func NewCatalog(p Policy, s *catalog.Schema) (*Catalog, []Problem) {
 	c := &checker{schema: s, policy: p, cat: &Catalog{
 		unit: p.Unit, tables: map[catalog.Name]*table{}, byName: map[string]*table{}, views: map[catalog.Name]*catalog.Table{},
 		withheld:  map[catalog.Name][]string{},
-		timeZones: s.TimeZones, publicRows: s.PublicRows,
+		timeZones: s.TimeZones, publicRows: s.PublicRows, before14: s.ServerVersion < 140000,
 	}}
 	for i := range p.Tables {
 		c.table(&p.Tables[i])
@@ -249,6 +251,8 @@ func (c *checker) column(p *TablePolicy, src catalog.Column) column {
 	where := "columns." + src.Name
 	fam := columnFamily(src.Type)
 	switch {
+	case src.Virtual && !p.Public && !pol.Hidden:
+		c.problem(p.Name, where, "a virtual generated column is computed when it is read, which can fail on a row: make it STORED, or hide it")
 	case pol.Bounds != nil && pol.Bounds.Low != nil && fam != intFamily && fam != numericFamily && fam != floatFamily:
 		c.problem(p.Name, where+".bounds", "numbers as bounds of a column of type %s", src.Type.Display)
 	case pol.Bounds != nil && pol.Bounds.Low == nil && fam != dateFamily && fam != instantFamily:
@@ -291,6 +295,9 @@ func (c *checker) path(t *table, p *TablePolicy, depth int) {
 	case !ok:
 		c.problem(p.Name, "unit.via", "there is no column %q", p.Via)
 		return
+	case col.Virtual:
+		c.problem(p.Name, "unit.via", "%q is a virtual generated column, which is computed when it is read: make it STORED", p.Via)
+		return
 	case to == nil || to.public:
 		c.problem(p.Name, "unit.to", "%s is not a protected table of the policy", p.To.Table)
 		return
@@ -327,6 +334,10 @@ func (c *checker) ownColumn(t *table, p *TablePolicy) {
 		c.problem(p.Name, "unit", "there is no column %q", p.UnitColumn)
 		return
 	}
+	if col.Virtual {
+		c.problem(p.Name, "unit", "%q is a virtual generated column, which is computed when it is read: make it STORED", p.UnitColumn)
+		return
+	}
 	fam := columnFamily(col.Type)
 	if fam != intFamily && fam != textFamily && fam != uuidFamily || !col.Deterministic {
 		c.problem(p.Name, "unit", "a unit is identified by an integer, a text with a deterministic collation, or a uuid, not by %s", col.Type.Display)
@@ -348,7 +359,7 @@ func hasKey(t *catalog.Table, name string) bool {
 // otherPeople refuses rows about two people, and public tables that depend on
 // protected ones.
 func (c *checker) otherPeople(t *table, p *TablePolicy) {
-	for _, fk := range t.source.Foreign {
+	for _, fk := range slices.Concat(t.source.Foreign, t.source.Loose) {
 		target := c.cat.tables[fk.References]
 		if target == nil || target.public {
 			continue

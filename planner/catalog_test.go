@@ -41,6 +41,23 @@ func TestNewCatalogRefuses(t *testing.T) {
 			v.Columns = append(v.Columns, column("doctor_id", int4, true))
 			v.Foreign = append(v.Foreign, references("doctor_id", "patients"))
 		}, "second way"},
+		{"second person by a key that is not enforced", func(_ *planner.Policy, s *catalog.Schema) {
+			v := s.Tables[name("visits")]
+			v.Columns = append(v.Columns, column("doctor_id", int4, true))
+			v.Loose = append(v.Loose, references("doctor_id", "patients"))
+		}, "second way"},
+		{"public table about people by a key that is not enforced", func(_ *planner.Policy, s *catalog.Schema) {
+			s.Tables[name("hospitals")].Loose = []catalog.ForeignKey{references("id", "patients")}
+		}, "references the protected table"},
+		{"column that is computed when it is read", func(_ *planner.Policy, s *catalog.Schema) { virtual(s, "visits", "cost") }, "make it STORED, or hide it"},
+		{"unit that is computed when it is read", func(p *planner.Policy, s *catalog.Schema) {
+			virtual(s, "visits", "patient_id")
+			p.Tables[1].Columns["patient_id"] = planner.ColumnPolicy{Hidden: true}
+		}, `"patient_id" is a virtual generated column`},
+		{"path that is computed when it is read", func(p *planner.Policy, s *catalog.Schema) {
+			virtual(s, "labs", "visit_id")
+			p.Tables[2].Columns["visit_id"] = planner.ColumnPolicy{Hidden: true}
+		}, `"visit_id" is a virtual generated column`},
 		{"public table about people", func(_ *planner.Policy, s *catalog.Schema) {
 			s.Tables[name("hospitals")].Foreign = []catalog.ForeignKey{references("id", "patients")}
 		}, "references the protected table"},
@@ -78,6 +95,22 @@ func TestNewCatalogRefuses(t *testing.T) {
 			}
 			t.Errorf("problems %v, want one with %q", problems, c.want)
 		})
+	}
+}
+
+func virtual(s *catalog.Schema, table, column string) {
+	c, _ := s.Tables[name(table)].Column(column)
+	c.Generated, c.Virtual = true, true
+}
+
+// A virtual column may be hidden, and public tables may have any.
+func TestVirtualColumns(t *testing.T) {
+	p, s := clinicPolicy(), clinicSchema()
+	virtual(s, "visits", "tip")
+	virtual(s, "hospitals", "region")
+	p.Tables[1].Columns["tip"] = planner.ColumnPolicy{Hidden: true}
+	if _, problems := planner.NewCatalog(p, s); problems != nil {
+		t.Error(problems)
 	}
 }
 

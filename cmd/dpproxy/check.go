@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -50,10 +51,26 @@ func (c *checkCommand) Run(ctx context.Context) error {
 	if err := mirror.Check(ctx, conn, s.mirrorPlanOf(cat)); err != nil {
 		return err
 	}
+	if err := s.checkMirror(ctx); err != nil {
+		return err
+	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
 	report, err := s.tryAuthQuery(ctx)
 	for _, line := range report {
 		fmt.Printf("%s: %s\n", c.Policy, line)
 	}
 	return err
+}
+
+// checkMirror refuses a mirror of a version that is not served; one that cannot be reached yet
+// is sync's affair.
+func (s *site) checkMirror(ctx context.Context) error {
+	conn, err := s.connectMirror(ctx)
+	if unserved, ok := errors.AsType[*mirror.VersionError](err); ok {
+		return unserved
+	}
+	if err == nil {
+		conn.Close(ctx)
+	}
+	return nil
 }

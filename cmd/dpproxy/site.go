@@ -58,13 +58,20 @@ func (s *site) connectData(ctx context.Context) (*pgx.Conn, error) {
 	return connect(ctx, "the protected database", s.policy.Data, p)
 }
 
-// connectMirror connects as the mirror's superuser.
+// connectMirror connects as the mirror's superuser, to a mirror of a version that is served.
 func (s *site) connectMirror(ctx context.Context) (*pgx.Conn, error) {
 	p, err := password("DPPROXY_MIRROR_PASSWORD", s.policy.MirrorPasswordFile)
 	if err != nil {
 		return nil, err
 	}
-	return connect(ctx, "the mirror", cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror), p)
+	conn, err := connect(ctx, "the mirror", cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror), p)
+	if err != nil {
+		return nil, err
+	}
+	if err := mirror.CheckServer(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	return conn, nil
 }
 
 func connect(ctx context.Context, what, url, password string) (*pgx.Conn, error) {

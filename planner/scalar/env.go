@@ -10,6 +10,9 @@ type Env struct {
 	// UTF8 says that the protected database is encoded in UTF8; letters are turned
 	// into upper or lower case only there.
 	UTF8 bool
+	// Before14 says that the SQL is for a Postgres before 14: its EXTRACT is of doubles, and
+	// its numerics are finite.
+	Before14 bool
 
 	// known are the intervals of columns, computed those of expressions, each once.
 	known    map[*Column]Interval

@@ -165,20 +165,21 @@ func resolver() *scalar.Resolver {
 type database struct {
 	analyst, data *pgx.Conn
 	zones         map[string]bool
+	version       int // of data, such as 15
 }
 
 const analystZone = "America/New_York"
 
-// server is the one that all tests of the package share.
+// server is what all tests of the package share.
 var server struct {
-	*pgtemp.Server
-	db *database
+	servers []*pgtemp.Server
+	db      *database
 }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if server.Server != nil {
-		server.Stop()
+	for _, s := range server.servers {
+		s.Stop()
 	}
 	os.Exit(code)
 }
@@ -194,35 +195,31 @@ func open(t *testing.T) *database {
 }
 
 func start(ctx context.Context) error {
-	s, err := pgtemp.Start(ctx, pgtemp.Options{})
+	data, mirror, err := pgtemp.StartPair(ctx, pgtemp.Options{})
 	if err != nil {
 		return err
 	}
-	server.Server = s
-	connect := func(settings string) (*pgx.Conn, error) {
-		return pgx.Connect(ctx, s.URL("postgres", pgtemp.Superuser)+" options='"+settings+"'")
-	}
-	db := &database{zones: map[string]bool{}}
-	if db.analyst, err = connect("-c TimeZone=" + analystZone); err != nil {
+	server.servers = []*pgtemp.Server{data}
+	version, err := data.Version()
+	if err != nil {
 		return err
 	}
-	statements := []string{
-		"CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')",
-		"CREATE TYPE pair AS (a int4, b text)",
-		"CREATE DOMAIN pairs AS pair",
-		"CREATE TYPE nested AS (p pair, q int4)",
-		"CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
-		createTable(),
+	if mirror != data {
+		server.servers = append(server.servers, mirror)
 	}
-	for i, r := range rows {
-		statements = append(statements, r.insert(i))
-	}
-	for _, sql := range statements {
-		if _, err := db.analyst.Exec(ctx, sql); err != nil {
-			return fmt.Errorf("%s: %w", sql, err)
+	for _, s := range server.servers {
+		if err := fill(ctx, s, data.InfiniteNumerics()); err != nil {
+			return err
 		}
 	}
-	if db.data, err = connect("-c search_path=pg_catalog -c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=postgres"); err != nil {
+	connect := func(s *pgtemp.Server, settings string) (*pgx.Conn, error) {
+		return pgx.Connect(ctx, s.URL("postgres", pgtemp.Superuser)+" options='"+settings+"'")
+	}
+	db := &database{zones: map[string]bool{}, version: version}
+	if db.analyst, err = connect(mirror, "-c TimeZone="+analystZone); err != nil {
+		return err
+	}
+	if db.data, err = connect(data, "-c search_path=pg_catalog -c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=postgres"); err != nil {
 		return err
 	}
 	names, err := db.data.Query(ctx, "SELECT name FROM pg_timezone_names")
@@ -237,6 +234,32 @@ func start(ctx context.Context) error {
 	return err
 }
 
+// fill makes the table and its rows, with infinite numerics where they are to be.
+func fill(ctx context.Context, s *pgtemp.Server, infinite bool) error {
+	conn, err := pgx.Connect(ctx, s.URL("postgres", pgtemp.Superuser)+" options='-c TimeZone="+analystZone+"'")
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	statements := []string{
+		"CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')",
+		"CREATE TYPE pair AS (a int4, b text)",
+		"CREATE DOMAIN pairs AS pair",
+		"CREATE TYPE nested AS (p pair, q int4)",
+		"CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+		createTable(),
+	}
+	for i, r := range rows {
+		statements = append(statements, r.insert(i, infinite))
+	}
+	for _, sql := range statements {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("%s: %w", sql, err)
+		}
+	}
+	return nil
+}
+
 func createTable() string {
 	cols := []string{"k int4 PRIMARY KEY", "inside bool NOT NULL"}
 	for _, f := range fields {
@@ -246,9 +269,12 @@ func createTable() string {
 }
 
 // insert writes the row's INSERT.
-func (r row) insert(k int) string {
+func (r row) insert(k int, infinite bool) string {
 	names, values := []string{"k", "inside"}, []string{strconv.Itoa(k), strconv.FormatBool(!r.outside)}
 	for name, v := range r.values {
+		if !infinite && (name == "nf" || name == "nu") {
+			v = strings.Replace(v, "Infinity", "1e1000", 1)
+		}
 		names, values = append(names, name), append(values, v)
 	}
 	return "INSERT INTO t (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(values, ", ") + ")"
@@ -333,7 +359,7 @@ func (db *database) resolve(ctx context.Context, r *scalar.Resolver, e parser.Ex
 	if err := r.Constants.Check(values); err != nil {
 		return nil, err
 	}
-	return &resolved{x: x, env: &scalar.Env{Values: values, TimeZones: db.zones, UTF8: true}}, nil
+	return &resolved{x: x, env: &scalar.Env{Values: values, TimeZones: db.zones, UTF8: true, Before14: db.version < 14}}, nil
 }
 
 // paramTexts are the values of $1, $2, ... in the analyst's session.

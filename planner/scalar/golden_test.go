@@ -56,6 +56,7 @@ func (db *database) draw(t *testing.T, d *datadriven.TestData) (string, error) {
 	if err != nil {
 		return refusal(sql, err), err
 	}
+	res.env.Before14 = false
 	w := res.writer()
 	value, physical, err := w.Value(res.x)
 	if err != nil {
@@ -117,6 +118,7 @@ func (db *database) drawNarrowed(t *testing.T, d *datadriven.TestData, r *scalar
 	if err != nil {
 		d.Fatalf(t, "%v", err)
 	}
+	res.env.Before14 = false
 	narrowed := res.env.Narrowed(res.x, []scalar.Expr{cond})
 	out := drawInterval(res.env.Bounds(res.x)) + " -> " + drawInterval(narrowed) + "\n"
 	sql, _, err := res.writer().Bounded(res.x, narrowed)

@@ -1,6 +1,7 @@
 package scalar_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,8 +37,11 @@ var moodType = scalar.Type{Enum: catalog.Name{Schema: "public", Name: "mood"}, M
 func TestKeys(t *testing.T) {
 	db := open(t)
 	for _, c := range keyValues {
-		for _, a := range c.values {
-			for _, b := range c.values {
+		values := slices.DeleteFunc(slices.Clone(c.values), func(v string) bool {
+			return db.version < 14 && c.t.OID == 1700 && strings.Contains(v, "Infinity")
+		})
+		for _, a := range values {
+			for _, b := range values {
 				db.compareKeys(t, c.t, a, b)
 			}
 		}

@@ -6,7 +6,7 @@ import "math/big"
 // true. It may bound a sensitivity, but proves nothing about what can raise:
 // Postgres evaluates conditions in any order.
 func (env *Env) Narrowed(e Expr, where []Expr) Interval {
-	inner := &Env{Values: env.Values, TimeZones: env.TimeZones, UTF8: env.UTF8, narrowed: map[*Column]Interval{}}
+	inner := &Env{Values: env.Values, TimeZones: env.TimeZones, UTF8: env.UTF8, Before14: env.Before14, narrowed: map[*Column]Interval{}}
 	for _, cond := range where {
 		for _, c := range Conjuncts(cond) {
 			inner.narrow(env, c)

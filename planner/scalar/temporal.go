@@ -161,7 +161,7 @@ func shiftBounds(env *Env, c *call) Interval {
 		return Interval{Null: true}
 	}
 	d, err := env.datum(by)
-	if err != nil {
+	if err != nil || !d.null && d.number == nil {
 		return Interval{Null: true}
 	}
 	return momentBounds(func(c *call, i ...Interval) Interval {
@@ -242,6 +242,9 @@ func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 	d, err := w.Env.datum(c.args[by].(*constant))
 	if err != nil {
 		return fragment{}, err
+	}
+	if !d.null && d.number == nil {
+		return fragment{}, outOfRange(c)
 	}
 	sign := 1
 	if c.fn.name == "-" {
@@ -518,6 +521,9 @@ func extracted(w *Writer, c *call) (fragment, error) {
 			return fragment{}, err
 		}
 		f.sql = "pg_catalog.timezone(" + zone + ", " + f.sql + ")"
+	}
+	if w.Env.Before14 && c.fn.name == "extract" {
+		return fragment{sql: exactPart(name, field, f.sql, from), typ: c.typ}, nil
 	}
 	return fragment{sql: c.fn.sql(field, f.sql), typ: c.typ}, nil
 }

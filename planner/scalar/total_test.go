@@ -70,6 +70,9 @@ func TestTotalRandom(t *testing.T) {
 
 // check compares the planner's SQL of an expression with plain Postgres.
 func (db *database) check(ctx context.Context, text string) error {
+	if db.version < 15 && strings.Contains(text, "2562047788 hours") {
+		return errMirror // it has no text there
+	}
 	e, _, err := parse(text)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/big"
@@ -69,6 +70,19 @@ func (v Value) tooLong(c *constant) error {
 	}
 	return pgerr.New(pgerr.NotAllowed, "a constant of so many digits is not allowed on protected data").At(c.at).
 		WithHint("Use a number below 1e200 with at most 300 decimals.")
+}
+
+// infinite reports whether a numeric is infinite, or whether one of an array of them may be.
+func (v Value) infinite(t Type) bool {
+	switch {
+	case !t.decimal() && !(t.Array && t.OID == oidNumeric):
+		return false
+	case !v.Binary:
+		return strings.Contains(string(v.Bytes), "Infinity")
+	case t.Array:
+		return bytes.Contains(v.Bytes, []byte{0, 8, 0, 0, 0, 0, 0xd0, 0, 0}) || bytes.Contains(v.Bytes, []byte{0, 8, 0, 0, 0, 0, 0xf0, 0, 0})
+	}
+	return len(v.Bytes) >= 8 && (binary.BigEndian.Uint16(v.Bytes[4:]) == 0xd000 || binary.BigEndian.Uint16(v.Bytes[4:]) == 0xf000)
 }
 
 // text returns the value of a constant text, nil if it is NULL.
@@ -145,8 +159,13 @@ func float(f float64) datum {
 	return datum{number: new(big.Rat).SetFloat64(f)}
 }
 
-// interval has the length that Postgres compares intervals by.
+// interval has the length that Postgres compares intervals by. From Postgres 17 on the largest
+// and the smallest are infinite.
 func interval(micros int64, days, months int32) datum {
+	if micros == math.MaxInt64 && days == math.MaxInt32 && months == math.MaxInt32 ||
+		micros == math.MinInt64 && days == math.MinInt32 && months == math.MinInt32 {
+		return datum{}
+	}
 	n := new(big.Int).Mul(big.NewInt(int64(months)*30+int64(days)), big.NewInt(microsPerDay))
 	n.Add(n, big.NewInt(micros))
 	return datum{number: new(big.Rat).SetInt(n), months: months, days: days, micros: micros}

@@ -329,6 +329,10 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 		if err := w.Env.Values[e.fold].tooLong(e); err != nil {
 			return fragment{}, err
 		}
+		if w.Env.Before14 && w.Env.Values[e.fold].infinite(e.typ) {
+			return fragment{}, pgerr.New(pgerr.NotAllowed, "an infinite numeric is not allowed on protected data: the protected database has none, as Postgres before 14").
+				At(e.at).WithHint("Use a finite value, or a double.")
+		}
 	}
 	f := fragment{sql: castSQL(p, e.typ), typ: e.typ}
 	if m == bounded && (e.typ.number() || moment(e.typ)) {

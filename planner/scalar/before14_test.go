@@ -1,0 +1,110 @@
+package scalar_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"dpproxy/pgerr"
+)
+
+// TestBefore14 writes parts of dates and times for a Postgres whose EXTRACT is of doubles:
+// the same numerics, to the last decimal.
+func TestBefore14(t *testing.T) {
+	db := open(t)
+	for _, x := range []string{"d", "ts", "tz", "(ts - d)"} {
+		for _, field := range []string{
+			"microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "isoyear", "decade", "century",
+			"millennium", "dow", "isodow", "doy", "epoch",
+		} {
+			text := fmt.Sprintf("extract(%s from %s)", field, x)
+			e, _, err := parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := db.resolve(t.Context(), resolver(), e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.env.Before14 = true
+			sql, err := value(res.writer(), res.x)
+			if refused, ok := errors.AsType[*pgerr.Error](err); ok && refused.Code == pgerr.NotAllowed {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours, err := db.query(t.Context(), res.env, "SELECT k, inside, CAST("+sql+" AS text) FROM public.t AS t0 ORDER BY k")
+			if err != nil {
+				t.Fatal(err)
+			}
+			native, err := db.native(t.Context(), "SELECT k, CAST("+text+" AS text) FROM t WHERE inside ORDER BY k")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{}
+			for _, r := range native {
+				want[*r[0]] = orNull(r[1])
+			}
+			for _, r := range ours {
+				if w, ok := want[*r[0]]; ok && w != orNull(r[2]) {
+					t.Errorf("%s in row %s: %s, in Postgres %s\n%s", text, *r[0], orNull(r[2]), w, sql)
+				}
+			}
+		}
+	}
+}
+
+// TestInfiniteNumerics refuses constants that a Postgres before 14 cannot read.
+func TestInfiniteNumerics(t *testing.T) {
+	db := open(t)
+	for text, refused := range map[string]bool{
+		"nu = 'Infinity'": true, "nu < '-Infinity'": true, "nu = ANY ('{1,Infinity}')": true, "nu = ANY (ARRAY[1.5, '-Infinity'])": true,
+		"nu = 'NaN'": false, "nu = ANY ('{1,NaN}')": false, "fu = 'Infinity'": false, "fu = ANY ('{Infinity}')": false, "nu < 1e10": false,
+	} {
+		for _, before := range []bool{true, false} {
+			e, _, err := parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := db.resolve(t.Context(), resolver(), e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.env.Before14 = before
+			if _, err := value(res.writer(), res.x); (err != nil) != (refused && before) {
+				t.Errorf("%s before 14 %t: %v", text, before, err)
+			}
+		}
+	}
+}
+
+// TestInfiniteIntervals computes nothing with the infinite intervals of Postgres 17, and compares
+// with them.
+func TestInfiniteIntervals(t *testing.T) {
+	db := open(t)
+	// Before 17, the first is finite and the same bytes, and the others are none.
+	const largest = "interval '178956970 years 7 mons 2147483647 days 2562047788:00:54.775807'"
+	for _, i := range []string{largest, "interval 'infinity'", "interval '-infinity'"} {
+		for text, refused := range map[string]bool{
+			"ts + %s": true, "d - %s": true, "tz + %s": true, "%s + ts": true,
+			"ts - d < %s": false, "iv = %s": false, "CASE WHEN ts - d > %s THEN 1 ELSE 0 END": false,
+		} {
+			text := fmt.Sprintf(text, i)
+			e, _, err := parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := db.resolve(t.Context(), resolver(), e)
+			if errors.Is(err, errMirror) && i != largest {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := value(res.writer(), res.x); (err != nil) != refused {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
