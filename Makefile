@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race lint fmt golden nafld accuracy bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients
+.PHONY: help setup setup-test build demo test race lint fmt golden nafld accuracy bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients versions
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,14 @@ clients: setup-test ## drive every client, and run the suites of pgx and lib/pq 
 	@scripts/setup.sh clients
 	npm ci --prefix integration/clients/node --no-audit --no-fund --ignore-scripts
 	$(GO) test -count=1 -timeout 40m -v ./integration/clients -args -clients
+
+ONLY ?=
+PAIRS_EACH ?= 1000
+versions: setup-test ## run the tests on Postgres 13 to 18 (hours): make versions ONLY=13/18,18/15
+	@scripts/setup.sh versions
+	npm ci --prefix integration/versions --no-audit --no-fund --ignore-scripts
+	@for p in integration/versions/node_modules/postgres*; do (cd "$$p" && node scripts/hydrate-symlinks.js); done
+	DPPROXY_PAIRS=$(PAIRS_EACH) $(GO) test -count=1 -timeout 0 -run '^TestVersions$$' -v ./integration/versions -args -versions -only '$(ONLY)'
 
 race: setup-test ## run the tests of concurrent packages under the race detector
 	$(GO) test -race -timeout 15m ./accountant/... ./wire/... ./proxy/... ./mechanisms/...

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that dpproxy's build, tests and benchmarks need and
-# that are not there yet. Safe to repeat. Usage: setup.sh base|test|clients|bench ...
+# that are not there yet. Safe to repeat. Usage: setup.sh base|test|clients|versions|bench ...
 set -eu
 
 missing=""
@@ -48,6 +48,9 @@ for group in "$@"; do
 		;;
 	bench)
 		need pgbouncer /usr/sbin/pgbouncer
+		;;
+	versions)
+		command -v npm >/dev/null || missing="$missing npm"
 		;;
 	nafld)
 		need r-base-core /usr/bin/Rscript
