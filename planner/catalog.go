@@ -45,6 +45,8 @@ type table struct {
 	source        *catalog.Table
 	// sorted are the indexes that plans may rely on.
 	sorted []catalog.Index
+	// identifiers are the columns by which rows are told to be a unit's.
+	identifiers map[string]bool
 }
 
 // column is a column with its policy.
@@ -104,6 +106,7 @@ func NewCatalog(p Policy, s *catalog.Schema) (*Catalog, []Problem) {
 		}
 	}
 	c.sameUnit()
+	c.identifiers()
 	if len(c.problems) > 0 {
 		return nil, c.problems
 	}
@@ -211,7 +214,7 @@ func (c *checker) table(p *TablePolicy) {
 		c.problem(p.Name, "", "the table does not exist in the database, or may not be read")
 		return
 	}
-	t := &table{name: p.Name, public: p.Public, maxRows: p.MaxRows, maxPartitions: p.MaxPartitions, source: src}
+	t := &table{name: p.Name, public: p.Public, maxRows: p.MaxRows, maxPartitions: p.MaxPartitions, source: src, identifiers: map[string]bool{}}
 	if c.schema.ServerVersion >= indexVersion {
 		t.sorted = src.Sorted
 	}
@@ -390,6 +393,18 @@ func (c *checker) sameUnit() {
 		} else if familyOf(first.unit.oid, 'b') != familyOf(t.unit.oid, 'b') {
 			c.problem(t.name, "unit", "its type differs from that of %s: both must identify the same unit", first.name)
 		}
+	}
+}
+
+// identifiers notes the columns of the paths to the unit.
+func (c *checker) identifiers() {
+	for _, t := range c.cat.tables {
+		last := t
+		for _, st := range t.unit.steps {
+			last.identifiers[st.from], st.to.identifiers[st.key] = true, true
+			last = st.to
+		}
+		last.identifiers[t.unit.column] = true
 	}
 }
 

@@ -169,6 +169,7 @@ func (r *relation) unite(outputs [][]outputColumn) ([]field, error) {
 			c.Type, c.NotNull = t, c.NotNull && r.rows.branches[n].notNull(out[i].x)
 			c.Of = append(c.Of, out[i].x)
 		}
+		c.Reach = reachOf(c)
 		r.columns = append(r.columns, c)
 		for n, out := range outputs {
 			r.rows.branches[n].targets = append(r.rows.branches[n].targets, out[i].x)
@@ -176,6 +177,22 @@ func (r *relation) unite(outputs [][]outputColumn) ([]field, error) {
 		fields = append(fields, field{first.name, c})
 	}
 	return fields, nil
+}
+
+// reachOf tells how much is read of a column that stands for plain columns. Any other text has
+// been cut where it was made.
+func reachOf(c *scalar.Column) scalar.Reach {
+	reach := scalar.Whole
+	for _, x := range c.Of {
+		col, plain := scalar.PlainColumn(x)
+		switch {
+		case !plain || !c.Type.Long():
+			return scalar.Whole
+		case col.Reach == scalar.Beginning:
+			reach = col.Reach
+		}
+	}
+	return reach
 }
 
 func (b *branch) notNull(x scalar.Expr) bool {

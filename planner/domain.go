@@ -145,7 +145,7 @@ func (q *Query) publicFactor(b *block, first int, done []bool) {
 		}
 	}
 	write := func(e scalar.Expr) string {
-		sql, _ := scalar.Native(e, func(c *scalar.Column) string { return c.SQL }, q.constantsFor(b)) // a key has no sub-select
+		sql, _ := scalar.Native(e, (*scalar.Column).Read, q.constantsFor(b)) // a key has no sub-select
 		return sql
 	}
 	f.fold = q.enumerate(b, f.keys, from, where, write)

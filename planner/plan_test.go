@@ -136,6 +136,7 @@ func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *planner.Catalog, d *datadr
 	if err != nil {
 		return refusal(st.Text, err), err
 	}
+	wholeTexts(t, plan, d.Input)
 	return strings.Join(plan.Explain(costs(t, plan, d)), "\n") + "\n", nil
 }
 

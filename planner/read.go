@@ -152,7 +152,7 @@ func (r *reader) rows(whole bool) (string, error) {
 	var cols []string
 	unit := r.bd.b.source.unit()
 	if !r.part.contribution.unique {
-		cols = append(cols, unit.SQL+" AS u")
+		cols = append(cols, unit.Read()+" AS u")
 	}
 	for n, i := range r.part.set {
 		x, _, err := r.w.Key(r.bd.b.keys[i].expr)
@@ -196,7 +196,7 @@ func (r *reader) rows(whole bool) (string, error) {
 func (r *reader) end(whole bool) string {
 	const fence = "\n  OFFSET 0"
 	if whole && r.bd.unitIndexed() {
-		return " AND " + r.bd.b.source.unit().SQL + " OPERATOR(pg_catalog.=) x.u" + fence
+		return " AND " + r.bd.b.source.unit().Read() + " OPERATOR(pg_catalog.=) x.u" + fence
 	}
 	uses := map[*measureOf]int{}
 	for _, m := range r.part.measures {
@@ -218,9 +218,9 @@ func (r *reader) end(whole bool) string {
 // are identical for the block.
 func (r *reader) rowBytes() string {
 	unit := r.bd.b.source.unit()
-	parts := []string{scalar.Canonical(r.w.Physical(unit), unit.SQL)}
+	parts := []string{scalar.Canonical(r.w.Physical(unit), unit.Read())}
 	for _, c := range r.bd.b.source.used() {
-		parts = append(parts, scalar.Spelled(r.w.Physical(c), c.SQL))
+		parts = append(parts, scalar.Spelled(r.w.Physical(c), c.Read()))
 	}
 	return concatenated(parts)
 }
@@ -228,11 +228,11 @@ func (r *reader) rowBytes() string {
 // tables writes a number that a column of each table is needed for.
 func (r *reader) tables() string {
 	s := r.bd.b.source
-	list := []string{s.unit().SQL}
+	list := []string{s.unit().Read()}
 	var seen []*relation
 	for _, c := range s.used() {
 		if home := s.home[c]; home != nil && !slices.Contains(seen, home) {
-			seen, list = append(seen, home), append(list, c.SQL)
+			seen, list = append(seen, home), append(list, c.Presence())
 		}
 	}
 	var parts []string

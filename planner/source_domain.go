@@ -182,7 +182,7 @@ func (d *domain) inside(conds []condition) []condition {
 func (d *domain) where(conds []condition) (sql string, whole bool) {
 	var parts []string
 	for _, c := range conds {
-		if sql, ok := scalar.Native(c.x, func(c *scalar.Column) string { return c.SQL }, d.constants); ok {
+		if sql, ok := scalar.Native(c.x, (*scalar.Column).Read, d.constants); ok {
 			parts = append(parts, sql)
 		}
 	}

@@ -52,17 +52,17 @@ func (p *sourceWriter) meant(j *joined, links []condition) string {
 	switch {
 	case !j.outer:
 		for _, pair := range pairs {
-			p.present = append(p.present, pair.a.SQL, pair.b.SQL)
+			p.present = append(p.present, pair.a.Presence(), pair.b.Presence())
 		}
 		if steady(j.left) && steady(j.right) {
 			return "JOIN"
 		}
 		return "FULL JOIN"
 	case steady(j.left):
-		p.mentioned = append(p.mentioned, pairs[0].a.SQL, pairs[0].b.SQL)
+		p.mentioned = append(p.mentioned, pairs[0].a.Presence(), pairs[0].b.Presence())
 		return "LEFT JOIN"
 	}
-	p.present = append(p.present, ownerOf(j.left).unit.SQL)
+	p.present = append(p.present, ownerOf(j.left).unit.Read())
 	return "FULL JOIN"
 }
 

@@ -170,9 +170,10 @@ func (b *builder) table(t *table, name string, at int) (*relation, error) {
 	r.table = t
 	for i := range t.columns {
 		c := &t.columns[i]
+		reach := t.reach(c)
 		r.columns = append(r.columns, &scalar.Column{
-			Name: c.Name, Type: scalar.TypeOf(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull,
-			Bounds: c.bounds.scalar(), Values: c.domain, SQL: r.read(c), Domain: domainOf(c.Type),
+			Name: c.Name, Type: scalar.TypeOf(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && reach != scalar.Short,
+			Bounds: c.bounds.scalar(), Values: c.domain, SQL: r.read(c), Reach: reach, Domain: domainOf(c.Type),
 		})
 	}
 	return r, nil
@@ -186,10 +187,29 @@ func domainOf(t catalog.TypeRef) catalog.Name {
 	return t.Name
 }
 
-// sql writes the column of that name where the table is read.
+// sql writes the value of the column of that name where the table is read.
 func (r *relation) sql(name string) string {
 	i := slices.IndexFunc(r.table.columns, func(c column) bool { return c.Name == name })
-	return r.read(&r.table.columns[i])
+	c := &r.table.columns[i]
+	return r.table.reach(c).Read(r.read(c))
+}
+
+// reach tells how much of a column is read.
+func (t *table) reach(c *column) scalar.Reach {
+	if t.indexed(c.Name) {
+		return scalar.Whole
+	}
+	return scalar.ReachOf(scalar.TypeOf(c.Type, c.Collation, c.Deterministic), t.identifiers[c.Name])
+}
+
+// indexed reports whether an index holds all values of the column: Postgres keeps them below
+// a third of a page, compressed.
+func (t *table) indexed(name string) bool {
+	if t.source.Kind != 'r' || len(t.source.Children) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(t.source.Keys, func(k catalog.Key) bool { return slices.Contains(k.Columns, name) }) ||
+		slices.ContainsFunc(t.sorted, func(i catalog.Index) bool { return slices.Contains(i.Columns, name) })
 }
 
 // read writes a column of a table, below its domain. What is no table may show values that are

@@ -51,7 +51,7 @@ func (s *source) writeLevel(w *scalar.Writer, keyed keyed) (from, where string, 
 	var parts []string
 	for _, r := range region(s.root) {
 		if r.rows == nil && r.protected() && r.follows == nil && r.cut == 0 && !r.unit.NotNull {
-			parts = append(parts, r.unit.SQL+" IS NOT NULL")
+			parts = append(parts, r.unit.Read()+" IS NOT NULL")
 		}
 	}
 	conds, err := p.conditions(s.where)
@@ -216,7 +216,7 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
 	if !b.grouped {
 		return text, nil
 	}
-	by := []string{b.source.unit().SQL}
+	by := []string{b.source.unit().Read()}
 	for _, k := range keys {
 		if !slices.Contains(by, k) {
 			by = append(by, k)
@@ -234,13 +234,13 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
 func (r *relation) targets(w *scalar.Writer, b *branch, n int) ([]string, error) {
 	var list []string
 	if r.unit != nil {
-		list = append(list, b.source.unit().SQL+" AS u")
+		list = append(list, b.source.unit().Read()+" AS u")
 	}
 	for i, c := range r.columns {
 		if !r.mentioned[c] && !b.distinct {
 			continue
 		}
-		sql, err := w.Target(c, n)
+		sql, err := b.target(w, c, n)
 		if err != nil {
 			return nil, err
 		}
@@ -250,6 +250,15 @@ func (r *relation) targets(w *scalar.Writer, b *branch, n int) ([]string, error)
 		list = []string{"1 AS one"}
 	}
 	return list, nil
+}
+
+// target writes what a column stands for. A long text passes as it is, to be read where its
+// value matters.
+func (b *branch) target(w *scalar.Writer, c *scalar.Column, n int) (string, error) {
+	if col, plain := scalar.PlainColumn(c.Of[n]); plain && c.Reach == scalar.Beginning && col.Reach == c.Reach && !b.grouped && !b.distinct {
+		return col.SQL, nil
+	}
+	return w.Target(c, n)
 }
 
 // cut writes the rows of a relation, at most so many of each unit: where there are more,
@@ -279,7 +288,7 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 		if name != u {
 			columns = append(columns, r.alias+"."+name)
 		}
-		bytes = append(bytes, scalar.Spelled(p.w.Physical(c), name))
+		bytes = append(bytes, scalar.Spelled(p.w.Physical(c), c.Reach.Read(name)))
 	}
 	columns = append(columns, "pg_catalog.count(*) OVER (PARTITION BY "+unit+") AS "+n)
 	message := concatenated(bytes)
@@ -299,7 +308,7 @@ func (r *relation) outputName(c *scalar.Column) string {
 // rawUnit writes the unit where the relation is read.
 func (r *relation) rawUnit() string {
 	if r.rows != nil || len(r.hops) == 0 {
-		return r.unit.SQL
+		return r.unit.Read()
 	}
 	return r.hops[len(r.hops)-1].sql(r.table.unit.column)
 }

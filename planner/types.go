@@ -1,6 +1,9 @@
 package planner
 
-import "dpproxy/catalog"
+import (
+	"dpproxy/catalog"
+	"dpproxy/planner/scalar"
+)
 
 // OIDs of the built-in types that may meet protected rows. They are the same in
 // every Postgres.
@@ -75,6 +78,9 @@ func baseOID(t catalog.TypeRef) uint32 {
 
 // columnFamily returns the family a column compares in.
 func columnFamily(t catalog.TypeRef) family {
+	if scalar.TypeOf(t, catalog.Name{}, true).Family() == scalar.NoFamily {
+		return noFamily
+	}
 	if t.Kind == 'd' {
 		return familyOf(t.BaseOID, 'b')
 	}

@@ -8,6 +8,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
 )
 
 // Limits bound the work of reading one block, from what is known before: the size
@@ -102,7 +103,7 @@ func (s *source) cut(r *relation) error {
 		return s.unbounded(r, r.at)
 	}
 	if len(r.hops) > 0 && r.follows == nil {
-		r.unit.SQL = r.alias + "." + r.unitAlias()
+		r.unit.SQL, r.unit.Reach = r.alias+"."+r.unitAlias(), scalar.Whole
 	}
 	return nil
 }

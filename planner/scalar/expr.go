@@ -30,8 +30,10 @@ type Column struct {
 	// what is below it.
 	Domain catalog.Name
 	// SQL is how the column is written where it is in scope, e.g. t0."cost"; a column
-	// of a domain with a cast to the domain's base type.
+	// of a domain with a cast to the domain's base type. Its value is [Column.Read].
 	SQL string
+	// Reach is how much of a text is read.
+	Reach Reach
 }
 
 // Base returns the column of a table that c stands for, if it does for nothing

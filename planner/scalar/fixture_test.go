@@ -79,6 +79,9 @@ func columns() map[string]*scalar.Column {
 			t.Collation = catalog.Name{Schema: "public", Name: "nocase"}
 		}
 		c := &scalar.Column{Name: f.name, Type: t, NotNull: f.notNull, SQL: "t0." + parser.QuoteIdent(f.name)}
+		if f.name == "s" {
+			c.Reach = scalar.Beginning
+		}
 		if f.low != "" {
 			c.Bounds = &scalar.Bounds{LowText: f.low, HighText: f.high}
 			low, okLow := new(big.Rat).SetString(f.low)

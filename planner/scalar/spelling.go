@@ -100,7 +100,10 @@ func (w *Writer) Grouped(keys []Expr) (*Writer, []string, error) {
 			continue
 		}
 		if c, plain := PlainColumn(k); plain {
-			list = append(list, c.SQL)
+			list = append(list, c.Read())
+			if c.Reach == Beginning {
+				inner.groupings = append(inner.groupings, grouping{k, fragment{sql: c.Read(), typ: c.Type}})
+			}
 			continue
 		}
 		f, err := w.spelled(k)
@@ -119,7 +122,7 @@ func (w *Writer) grouped(e Expr, m mode) (fragment, bool) {
 		if !Equal(g.key, e) {
 			continue
 		}
-		if m == bounded && e.Type().Family() == TextFamily {
+		if _, plain := e.(*Ref); !plain && m == bounded && e.Type().Family() == TextFamily {
 			return cut(g.fragment), true
 		}
 		return g.fragment, true

@@ -10,11 +10,9 @@ import (
 	"dpproxy/pgerr"
 )
 
-// The rules of texts. What makes a new text of a value sees at most cutLength characters of
-// it, and makes at most longestText: Postgres raises where a text gets too long, and a long
-// one takes long.
+// The rules of texts. A function sees at most cutLength characters of a column, and makes at
+// most longestText: Postgres raises where a text gets too long, and a long one takes long.
 const (
-	cutLength   = 1 << 16
 	longestText = 1 << 20
 	// longestArgument bounds a constant that is searched for, in bytes.
 	longestArgument = 256
@@ -70,7 +68,7 @@ func (env *Env) textLength(e Expr) int {
 	case *cast:
 		return env.castLength(e)
 	case *aggregate:
-		return cutLength
+		return env.textLength(e.x)
 	case *branches:
 		n := env.textLength(e.otherwise)
 		for _, w := range e.whens {
@@ -118,15 +116,12 @@ func textual(env *Env, c *call) Interval {
 }
 
 func lengthBounds(env *Env, c *call) Interval {
-	i := span(0, 1<<30) // no value is larger than a gigabyte
-	i.Null = textual(env, c).Null
-	if ref, ok := c.args[0].(*Ref); ok && ref.Column.Type.Mod >= 4 {
-		n := int64(ref.Column.Type.Mod) - 4
-		if c.fn.name == "octet_length" {
-			n *= 4
-		}
-		i.High = rat(n)
+	n := int64(max(env.textLength(c.args[0]), 1)) // an empty text is found at the first character
+	if c.fn.name == "octet_length" {
+		n *= 4
 	}
+	i := span(0, n)
+	i.Null = textual(env, c).Null
 	return i
 }
 
@@ -161,10 +156,9 @@ func sumOfLengths(env *Env, c *call) int {
 	return n
 }
 
-// counted writes a function of a text whose result is no larger than a word: the text
-// may be of any length.
+// counted writes a function of a text whose result is no larger than a word.
 func counted(w *Writer, c *call) (fragment, error) {
-	x, err := w.textArguments(c, exact)
+	x, err := w.textArguments(c)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -181,7 +175,7 @@ func textFunction(w *Writer, c *call) (fragment, error) {
 		return fragment{}, pgerr.New(pgerr.NotAllowed, "the result of %s can have more than %d characters", c.fn.title(), longestText).At(c.at).
 			WithHint("Shorten the operands: left(x, 100).")
 	}
-	x, err := w.textArguments(c, bounded)
+	x, err := w.textArguments(c)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -196,7 +190,7 @@ func spelled(w *Writer, c *call) (fragment, error) {
 	return textFunction(w, c)
 }
 
-func (w *Writer) textArguments(c *call, m mode) ([]string, error) {
+func (w *Writer) textArguments(c *call) ([]string, error) {
 	x := make([]string, len(c.args))
 	for i, a := range c.args {
 		if slices.Contains(c.fn.over.constants, i) {
@@ -204,7 +198,7 @@ func (w *Writer) textArguments(c *call, m mode) ([]string, error) {
 				return nil, err
 			}
 		}
-		f, err := w.write(a, m)
+		f, err := w.write(a, bounded)
 		if err != nil {
 			return nil, err
 		}

@@ -134,7 +134,8 @@ type Type struct {
 }
 
 // TypeOf returns the type that a column of type t has in expressions: below a domain,
-// its base type. The collation is that of catalog.Column.
+// its base type. The collation is that of catalog.Column. A text that is padded to very
+// many characters has no family: Postgres reads all of it for whatever it does.
 func TypeOf(t catalog.TypeRef, collation catalog.Name, deterministic bool) Type {
 	out := Type{OID: t.OID, Mod: t.Mod, Collation: collation, Deterministic: deterministic}
 	switch t.Kind {
@@ -142,6 +143,9 @@ func TypeOf(t catalog.TypeRef, collation catalog.Name, deterministic bool) Type 
 		out.OID, out.Mod = t.BaseOID, t.BaseMod
 	case 'e':
 		out.OID, out.Enum = 0, t.Name
+	}
+	if out.OID == oidBpchar && out.Mod-4 > cutLength {
+		out.OID = 0
 	}
 	if out.Family() == NoFamily {
 		out.Display = t.Display

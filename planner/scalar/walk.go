@@ -49,6 +49,18 @@ func (e *branches) operands() []Expr {
 	return append(all, present(e.otherwise)...)
 }
 
+// compared returns what CASE compares with each other: nothing where it has conditions.
+func (e *branches) compared() []Expr {
+	if e.x == nil {
+		return nil
+	}
+	all := []Expr{e.x}
+	for _, w := range e.whens {
+		all = append(all, w.cond)
+	}
+	return all
+}
+
 // present leaves out what is nil.
 func present(list ...Expr) []Expr {
 	return slices.DeleteFunc(list, func(e Expr) bool { return e == nil })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // charsPerStep is how many characters of a text count as one step of work.
@@ -12,6 +13,9 @@ const charsPerStep = 64
 // queryWeight is the weight of a sub-select, beside that of the conditions in it: for the one
 // row that a condition picks, it can read a table.
 const queryWeight = 1 << 13
+
+// briefWeight is the weight of reading what matters of a long text beside short constants.
+const briefWeight = 1 << 6
 
 // fieldsWeight is the weight of looking at the fields of a composite value, which can be
 // stored compressed.
@@ -24,7 +28,7 @@ func (env *Env) Weight(e Expr) int64 {
 	n := int64(1)
 	switch e := e.(type) { //nolint:gochecksumtype // the others weigh what is below them
 	case *Ref:
-		return env.columnWeight(e.Column)
+		return added(env.columnWeight(e.Column), longWeight(e.Column))
 	case *Query:
 		return queryWeight
 	case *constant:
@@ -50,9 +54,38 @@ func (env *Env) Weight(e Expr) int64 {
 		}
 	}
 	for _, o := range operands(e) {
-		n = added(n, env.Weight(o))
+		n = added(n, env.operandWeight(e, o))
 	}
 	return n
+}
+
+// operandWeight is the weight of o below e, which need not read all of a long text.
+func (env *Env) operandWeight(e, o Expr) int64 {
+	list := operands(e)
+	switch e := e.(type) { //nolint:gochecksumtype // the others read their operands
+	case *null:
+		if ref, ok := o.(*Ref); ok {
+			return env.columnWeight(ref.Column)
+		}
+		list = nil
+	case *comparison, *distinct, *among, *between, *anyOf:
+	case *branches:
+		list = e.compared()
+	default:
+		list = nil
+	}
+	if slices.Contains(list, o) && env.brief(o, list) != nil {
+		return briefWeight
+	}
+	return env.Weight(o)
+}
+
+// longWeight is the weight of reading a text that may have any length.
+func longWeight(c *Column) int64 {
+	if !c.long() && c.Reach != Short {
+		return 0
+	}
+	return cutLength / charsPerStep
 }
 
 // arrayWeight is a step for each element of a constant array, and for the texts in it: ALL
@@ -86,7 +119,7 @@ func (env *Env) elements(c *constant) int64 {
 }
 
 func (env *Env) columnWeight(c *Column) int64 {
-	if len(c.Of) == 0 {
+	if len(c.Of) == 0 || c.long() {
 		return 1
 	}
 	if n, ok := env.weights[c]; ok {

@@ -2,13 +2,14 @@ package scalar
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
 // What a call or a comparison adds to the weight of its operands.
 
 func (env *Env) callWeight(e *call) int64 {
-	n := added(env.readWeight(e.args...), env.digitsWeight(e))
+	n := added(env.readWeight(besideLong(e.args...)...), env.digitsWeight(e))
 	switch {
 	case e.fn.over == atZone:
 		n = added(n, env.zoneWeight(e.args[0]))
@@ -56,6 +57,14 @@ func (env *Env) readWeight(list ...Expr) (n int64) {
 	return n
 }
 
+// besideLong leaves out the columns whose weight is that of reading them.
+func besideLong(list ...Expr) []Expr {
+	return slices.DeleteFunc(slices.Clone(list), func(e Expr) bool {
+		ref, plain := e.(*Ref)
+		return plain && ref.Column.long()
+	})
+}
+
 // searchWeight is that of looking for a constant in a text that the statement has made so
 // that it nearly occurs at every place.
 func (env *Env) searchWeight(x, sought Expr) int64 {
@@ -80,7 +89,7 @@ func (env *Env) trimWeight(x, set Expr) int64 {
 // likeWeight is that of reading a text for LIKE. Wildcards of one character can make a
 // pattern nearly match at many places of any text.
 func (env *Env) likeWeight(e *like) int64 {
-	n := added(env.readWeight(e.x), env.searchWeight(e.x, e.pattern))
+	n := added(env.readWeight(besideLong(e.x)...), env.searchWeight(e.x, e.pattern))
 	if strings.Contains(e.op, "*") { // lower() of both
 		n = product(n, 6)
 	}
@@ -149,7 +158,7 @@ func (env *Env) madeLength(e Expr) (n int) {
 }
 
 // HashWeight is that of hashing a column that the statement has made, where rows of a unit
-// are chosen.
+// are chosen, beside that of reading it.
 func (env *Env) HashWeight(c *Column) int64 {
 	const hashed = 8 // characters in a step
 	if len(c.Of) == 0 || c.Type.Family() != TextFamily {
@@ -200,7 +209,7 @@ func (env *Env) equalityWeight(list ...Expr) int64 {
 	if variable(list) < 2 {
 		return 0
 	}
-	return env.readWeight(list...)
+	return env.readWeight(besideLong(list...)...)
 }
 
 // orderWeight is that of reading texts as far as they are alike. Beside a constant that is

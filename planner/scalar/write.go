@@ -98,6 +98,9 @@ func (w *Writer) Target(c *Column, branch int) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if f.typ.Family() == TextFamily && w.Env.textLength(e) > cutLength {
+		f = cut(f)
+	}
 	return w.as(f, w.Env.physical(&Ref{Column: c}), e.Pos())
 }
 
@@ -216,7 +219,7 @@ func (env *Env) beyondInt8(e Expr) bool {
 
 func (w *Writer) column(e *Ref, m mode) (fragment, error) {
 	c := e.Column
-	f := fragment{sql: c.SQL, typ: c.Type}
+	f := fragment{sql: c.Read(), typ: c.Type}
 	if c.derived() {
 		f.typ = w.Env.physical(e)
 	}
@@ -224,8 +227,8 @@ func (w *Writer) column(e *Ref, m mode) (fragment, error) {
 		return f, nil
 	}
 	switch {
-	case c.Type.Family() == TextFamily:
-		return cut(f), nil
+	case c.Type.cuttable() && c.Reach == Whole && !c.derived():
+		return fragment{sql: Beginning.Read(c.SQL), typ: typ(oidText)}, nil
 	case c.derived() || !c.Type.number() && !moment(c.Type):
 		return f, nil
 	}

@@ -101,6 +101,9 @@ func (w *Writer) count(e *aggregate, filter string) (fragment, error) {
 		if err != nil {
 			return fragment{}, err
 		}
+		if ref, ok := e.x.(*Ref); ok && !e.distinct {
+			sql = ref.Column.Presence()
+		}
 		x = sql
 	}
 	if e.distinct {

@@ -52,13 +52,27 @@ func (w *Writer) compared(e Expr) ([]string, error) {
 	list := operands(e)
 	parts := make([]string, len(list))
 	for i, o := range list {
-		f, err := w.write(o, exact)
+		f, err := w.tested(e, o, list)
 		if err != nil {
 			return nil, err
 		}
 		parts[i] = w.instant(f).sql
 	}
 	return parts, nil
+}
+
+// tested writes an operand of a condition.
+func (w *Writer) tested(e, o Expr, list []Expr) (fragment, error) {
+	switch e.(type) { //nolint:gochecksumtype // the others take their operands as they are
+	case *null:
+		ref, plain := o.(*Ref)
+		if _, key := w.grouped(o, exact); plain && !key {
+			return fragment{sql: ref.Column.Presence(), typ: o.Type()}, nil
+		}
+	case *comparison, *distinct, *among, *between, *anyOf:
+		return w.comparand(o, list, equality(e))
+	}
+	return w.write(o, exact)
 }
 
 // oneOf writes an expression whose value is one of several.
@@ -100,8 +114,9 @@ func (w *Writer) choose(e *choice, t Type, result func(Expr) (string, error)) (f
 
 func (w *Writer) branches(e *branches, t Type, result func(Expr) (string, error)) (fragment, error) {
 	var tested, results []string
+	compared := e.compared()
 	add := func(o Expr) error {
-		f, err := w.write(o, exact)
+		f, err := w.comparand(o, compared, false)
 		tested = append(tested, w.instant(f).sql)
 		return err
 	}

@@ -1,0 +1,128 @@
+package scalar
+
+import "strconv"
+
+// A Reach says how much of a value a column is read for. Postgres keeps a long text apart
+// from its row, and takes as long to read as it is long: one row must not tell by that that
+// it is there.
+type Reach uint8
+
+const (
+	// Whole is all of it: its type or an index bounds how long it is.
+	Whole Reach = iota
+	// Beginning is what comes first, of a text that may have any length: the column counts
+	// as that wherever its value matters.
+	Beginning
+	// Short is all of a text that has at most so many bytes; a longer one counts as NULL.
+	// Equal ones are the same.
+	Short
+)
+
+const (
+	// cutLength bounds the characters of a text that are read.
+	cutLength = 1 << 16
+	// briefLength bounds them where a text is compared with constants that are shorter.
+	briefLength = 1 << 10
+)
+
+// Long reports whether the type leaves open how many characters a text has. One of bpchar
+// cannot be read in part.
+func (t Type) Long() bool { return t.cuttable() || t.OID == oidBpchar && !t.Array && t.Mod < 4 }
+
+// cuttable reports whether the beginning of a text that may be long can be read alone.
+func (t Type) cuttable() bool {
+	return !t.Array && (t.OID == oidText || t.OID == oidVarchar) && (t.Mod < 4 || t.Mod-4 > cutLength)
+}
+
+// ReachOf tells how much is read of a column of a table that no index bounds; with whole,
+// texts that differ must not count as equal.
+func ReachOf(t Type, whole bool) Reach {
+	switch {
+	case !t.Long():
+		return Whole
+	case whole || !t.cuttable():
+		return Short
+	}
+	return Beginning
+}
+
+// Read writes what is read of x. Postgres knows the bytes of a text without reading it, and
+// left() reads no more than it returns, unless the text is compressed by lz4.
+func (r Reach) Read(x string) string {
+	switch r {
+	case Beginning:
+		return beginning(x, cutLength)
+	case Short:
+		return "CASE WHEN pg_catalog.octet_length(" + x + ") OPERATOR(pg_catalog.<=) " + strconv.Itoa(cutLength) + " THEN " + x + " END"
+	case Whole:
+	}
+	return x
+}
+
+// beginning writes the first n characters of a text.
+func beginning(x string, n int) string {
+	limit := strconv.Itoa(n)
+	return "CASE WHEN pg_catalog.octet_length(" + x + ") OPERATOR(pg_catalog.>) " + limit + " THEN pg_catalog.left(" + x + ", " + limit + ") ELSE " + x + " END"
+}
+
+// long reports whether a reference to the column reads a text of a table that may be long.
+func (c *Column) long() bool { return c.Type.cuttable() && (c.Reach == Beginning || !c.derived()) }
+
+// Read writes the value of the column.
+func (c *Column) Read() string { return c.Reach.Read(c.SQL) }
+
+// Presence writes what is NULL where the value is, without reading it.
+func (c *Column) Presence() string {
+	if c.Reach == Beginning {
+		return c.SQL
+	}
+	return c.Read()
+}
+
+// comparand writes an operand of a comparison. A text that is compared with short constants
+// alone is read as far as that can matter; one that an index finds stays as it is for an
+// equality.
+func (w *Writer) comparand(o Expr, list []Expr, equality bool) (fragment, error) {
+	c := w.Env.brief(o, list)
+	if _, key := w.grouped(o, exact); key || c == nil || equality && c.Reach == Whole {
+		return w.write(o, exact)
+	}
+	return fragment{sql: beginning(c.SQL, briefLength), typ: typ(oidText)}, nil
+}
+
+// brief returns the column of a long text that an operand is, if all others are constants
+// that are short, or NULL.
+func (env *Env) brief(o Expr, list []Expr) *Column {
+	ref, ok := o.(*Ref)
+	if c, text := o.(*cast); text && c.typ.OID == oidText && c.x.Type().OID == oidVarchar {
+		ref, ok = c.x.(*Ref)
+	}
+	if !ok || !ref.Column.long() || !ref.Column.Type.Deterministic || ref.Column.Reach == Short {
+		return nil
+	}
+	short := func(other Expr) bool {
+		c, ok := other.(*constant)
+		return ok && c.fold < len(env.Values) && len(env.Values[c.fold].Bytes) < briefLength
+	}
+	for _, other := range list {
+		if other != o && !short(other) {
+			return nil
+		}
+	}
+	return ref.Column
+}
+
+// equality reports whether operands are compared one by one, and only for being equal: an
+// index finds them, and texts of other lengths are not read.
+func equality(e Expr) bool {
+	const hashed = 9       // so many constants of a list, and Postgres hashes what is compared with them
+	switch e := e.(type) { //nolint:gochecksumtype // the others compare in another way
+	case *comparison:
+		return e.op == "=" || e.op == "<>"
+	case *distinct:
+		return true
+	case *among:
+		return len(e.list) < hashed
+	}
+	return false
+}
