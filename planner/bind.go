@@ -97,7 +97,8 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 	}
 	p := &Plan{Tables: q.Tables(), Relations: q.Relations(), unit: q.cat.unit, settings: s, Shape: shape, designer: &q.cat.designer, hidden: q.readsHiddenView()}
 	env := &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true, Before14: q.cat.before14} // the proxy reads from no other encoding
-	weight := int64(0)
+	var cells int
+	var weight int64
 	for _, b := range q.blocks {
 		if err := b.checkLevels(s); err != nil {
 			return nil, err
@@ -105,14 +106,11 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 		if err := b.checkOffsets(env); err != nil {
 			return nil, err
 		}
-		bp, err := q.bind(b, env, s, &weight)
+		bp, err := q.bind(b, env, s, &cells, &weight)
 		if err != nil {
 			return nil, err
 		}
 		p.Blocks = append(p.Blocks, bp)
-	}
-	if err := p.withinLimits(); err != nil {
-		return nil, err
 	}
 	if err := p.assign(); err != nil {
 		return nil, err
@@ -144,9 +142,10 @@ func (q *Query) readsHiddenView() bool {
 	})
 }
 
-// bind plans one block but for its mechanisms.
-func (q *Query) bind(b *block, env *scalar.Env, s Settings, weight *int64) (*BlockPlan, error) {
-	bd := &binding{q: q, b: b, env: env, settings: s}
+// bind plans one block but for its mechanisms. It adds to the numbers that the statement
+// releases of public groups, and to the weight of its reads.
+func (q *Query) bind(b *block, env *scalar.Env, s Settings, cells *int, weight *int64) (*BlockPlan, error) {
+	bd := &binding{q: q, b: b, env: env, settings: s, domains: domains{map[*factor][][]*string{}, map[string]*list{}}}
 	bp := &BlockPlan{block: b, alpha: s.Alpha}
 	n, err := bd.weigh()
 	if err != nil {
@@ -156,6 +155,9 @@ func (q *Query) bind(b *block, env *scalar.Env, s Settings, weight *int64) (*Blo
 		p, err := bd.part(set)
 		if err != nil {
 			return nil, err
+		}
+		if *cells += p.size * (len(p.Mechanisms) + len(p.set)); *cells > maxCells {
+			return nil, tooManyCells()
 		}
 		bp.Parts = append(bp.Parts, p)
 	}
@@ -176,19 +178,9 @@ func (q *Query) bind(b *block, env *scalar.Env, s Settings, weight *int64) (*Blo
 	return bp, bd.weighReads(n, bp.Parts, rows, weight)
 }
 
-// withinLimits refuses statements that would release too many numbers of public groups.
-func (p *Plan) withinLimits() error {
-	cells := 0
-	for _, b := range p.Blocks {
-		for _, part := range b.Parts {
-			cells += part.size * (len(part.Mechanisms) + len(part.set))
-		}
-	}
-	if cells > maxCells {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "the statement would release %d numbers, at most %d are allowed", cells, maxCells).
-			WithHint("Ask for fewer groups or fewer aggregates.")
-	}
-	return nil
+func tooManyCells() error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "the statement would release more than %d numbers", maxCells).
+		WithHint("Ask for fewer groups or fewer aggregates.")
 }
 
 // Reads reports whether the plan reads protected data at all.

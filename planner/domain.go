@@ -301,9 +301,16 @@ type list struct {
 	// elements are the different values of each key, without NULL, in order of
 	// appearance: what the read numbers them by. index finds a row by those numbers.
 	elements [][]*string
+	arrays   []string // the elements as arrays of Postgres
 	numbers  []map[string]int
 	null     []bool
 	index    map[string]int
+}
+
+// domains keeps the public values of keys: grouping sets with the same keys share them.
+type domains struct {
+	factors map[*factor][][]*string
+	lists   map[string]*list // by their keys; nil of private ones
 }
 
 // lists returns the public values of the keys in the set, or ok false if one of them
@@ -311,27 +318,81 @@ type list struct {
 func (bd *binding) lists(set []int) (lists []*list, ok bool, err error) {
 	b := bd.b
 	for _, f := range b.factors {
-		rows := f.rows
-		if f.fold >= 0 {
-			if rows, err = bd.enumerated(f); err != nil {
-				return nil, false, err
-			}
+		keys := slices.DeleteFunc(slices.Clone(f.keys), func(k int) bool { return !slices.Contains(set, k) })
+		if len(keys) == 0 {
+			continue
 		}
-		if l := newList(f.keys, rows, set); len(l.keys) > 0 {
-			lists = append(lists, l)
+		l, err := bd.shared(keys, func() ([][]*string, bool, error) {
+			rows, err := bd.rowsOf(f, keys)
+			return rows, true, err
+		})
+		if err != nil {
+			return nil, false, err
 		}
+		lists = append(lists, l)
 	}
 	for _, i := range set {
 		if slices.ContainsFunc(b.factors, func(f *factor) bool { return slices.Contains(f.keys, i) }) {
 			continue
 		}
-		rows, finite := bd.finite(b.keys[i])
-		if !finite {
-			return nil, false, nil
+		l, err := bd.shared([]int{i}, func() ([][]*string, bool, error) {
+			rows, finite := bd.finite(b.keys[i])
+			return rows, finite, nil
+		})
+		if l == nil || err != nil {
+			return nil, false, err
 		}
-		lists = append(lists, newList([]int{i}, rows, set))
+		lists = append(lists, l)
 	}
 	return lists, true, nil
+}
+
+// shared returns the list of the keys, made of their rows at the first time; nil if they are
+// private.
+func (bd *binding) shared(keys []int, rows func() (rows [][]*string, public bool, err error)) (*list, error) {
+	id := ordinals(keys)
+	l, have := bd.domains.lists[id]
+	if have {
+		return l, nil
+	}
+	values, public, err := rows()
+	if err != nil {
+		return nil, err
+	}
+	if public {
+		l = newList(keys, values)
+	}
+	bd.domains.lists[id] = l
+	return l, nil
+}
+
+// rowsOf returns the rows of a factor, restricted to some of its keys.
+func (bd *binding) rowsOf(f *factor, keys []int) ([][]*string, error) {
+	rows, err := bd.factorRows(f)
+	if err != nil || len(keys) == len(f.keys) {
+		return rows, err
+	}
+	restricted := make([][]*string, len(rows))
+	for n, row := range rows {
+		for i, k := range f.keys {
+			if slices.Contains(keys, k) {
+				restricted[n] = append(restricted[n], row[i])
+			}
+		}
+	}
+	return restricted, nil
+}
+
+func (bd *binding) factorRows(f *factor) ([][]*string, error) {
+	if f.fold < 0 {
+		return f.rows, nil
+	}
+	if rows, have := bd.domains.factors[f]; have {
+		return rows, nil
+	}
+	rows, err := bd.enumerated(f)
+	bd.domains.factors[f] = rows
+	return rows, err
 }
 
 // enumerated reads what the mirror has enumerated.
@@ -396,35 +457,25 @@ func (bd *binding) finite(k *key) ([][]*string, bool) {
 // partition selection.
 const maxFinite = 2000
 
-// newList restricts the rows of a factor to the keys that are in the set.
-func newList(keys []int, rows [][]*string, set []int) *list {
-	l := &list{index: map[string]int{}}
-	var at []int
-	for i, k := range keys {
-		if slices.Contains(set, k) {
-			l.keys = append(l.keys, k)
-			at = append(at, i)
-		}
-	}
-	if len(at) == 0 {
-		return l
-	}
-	l.elements, l.null = make([][]*string, len(at)), make([]bool, len(at))
-	for range at {
+// newList makes a list of rows, each once.
+func newList(keys []int, rows [][]*string) *list {
+	l := &list{keys: keys, index: map[string]int{}, elements: make([][]*string, len(keys)), null: make([]bool, len(keys))}
+	for range keys {
 		l.numbers = append(l.numbers, map[string]int{})
 	}
 	for _, row := range rows {
-		cells := make([]*string, len(at))
-		numbers := make([]int, len(at))
-		for i, j := range at {
-			cells[i] = row[j]
-			numbers[i] = l.number(i, row[j])
+		numbers := make([]int, len(keys))
+		for i, cell := range row {
+			numbers[i] = l.number(i, cell)
 		}
 		id := ordinals(numbers)
 		if _, have := l.index[id]; !have {
 			l.index[id] = len(l.rows)
-			l.rows = append(l.rows, cells)
+			l.rows = append(l.rows, row)
 		}
+	}
+	for _, elements := range l.elements {
+		l.arrays = append(l.arrays, ArrayText(elements))
 	}
 	return l
 }

@@ -28,6 +28,7 @@ type binding struct {
 	b        *block
 	env      *scalar.Env
 	settings Settings
+	domains  domains
 }
 
 // outputs says what each aggregate is computed from, and adds what it needs to the

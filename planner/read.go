@@ -124,7 +124,7 @@ func (r *reader) dropOthers() error {
 			return err
 		}
 		l := lists[0]
-		cond := fmt.Sprintf("%s = ANY (CAST(%s AS %s[]))", x, r.add(Param{Kind: TextParam, Text: ArrayText(l.elements[0])}), t.SQL())
+		cond := fmt.Sprintf("%s = ANY (CAST(%s AS %s[]))", x, r.add(Param{Kind: TextParam, Text: l.arrays[0]}), t.SQL())
 		if l.null[0] {
 			cond += " OR " + x + " IS NULL"
 		}
@@ -286,7 +286,7 @@ func (r *reader) numbered(alias string) (cols []string, joins, where string, err
 		}
 		d := "d" + strconv.Itoa(n+1)
 		k := alias + ".k" + strconv.Itoa(n+1)
-		array := r.add(Param{Kind: TextParam, Text: ArrayText(l.elements[at])})
+		array := r.add(Param{Kind: TextParam, Text: l.arrays[at]})
 		joins += fmt.Sprintf("\n  LEFT JOIN pg_catalog.unnest(CAST(%s AS %s[])) WITH ORDINALITY AS %s(x, o) ON %s.x = %s", array, t.SQL(), d, d, k)
 		number := "CAST(" + d + ".o AS pg_catalog.int4)"
 		if l.null[at] {

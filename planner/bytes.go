@@ -1,0 +1,41 @@
+package planner
+
+// Sizes of what a plan holds, about: of a Go string or slice header, and of an entry of a map.
+const (
+	headerBytes = 24
+	entryBytes  = 64
+)
+
+// Bytes returns about how much memory the plan takes beside its query. Texts of parameters are
+// those of the lists.
+func (p *Plan) Bytes() int {
+	n := 4 << 10
+	counted := map[*list]bool{}
+	for _, b := range p.Blocks {
+		for _, part := range b.Parts {
+			n += headerBytes * len(part.Mechanisms)
+			for _, r := range part.Reads {
+				n += len(r.SQL)
+				n += entryBytes * len(r.Params)
+			}
+			for _, l := range part.lists {
+				if !counted[l] {
+					counted[l] = true
+					n += l.bytes()
+				}
+			}
+		}
+	}
+	return n
+}
+
+func (l *list) bytes() int {
+	n := len(l.rows) * (headerBytes*(1+len(l.keys)) + entryBytes)
+	for i, elements := range l.elements {
+		n += len(elements)*entryBytes + len(l.arrays[i])
+		for _, e := range elements {
+			n += 2 * len(*e)
+		}
+	}
+	return n
+}
