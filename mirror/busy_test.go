@@ -35,6 +35,82 @@ func TestSyncWaitsForSessions(t *testing.T) {
 	run(t, ana, "ROLLBACK")
 }
 
+// TestSyncBesideLocks holds that no lock that an analyst can take stops a sync, or only for
+// as long as it waits: then it says whose session is in the way.
+func TestSyncBesideLocks(t *testing.T) {
+	p := twoServers(t)
+	p.sync(t, plan())
+	defer mirror.SetTries(2)()
+	run(t, p.mirror, "SET statement_timeout = '20s'")
+	ana := p.as(t, "ana")
+	for locks, want := range map[string]string{
+		"SELECT pg_advisory_lock(hashtext('dpproxy')), pg_advisory_lock(n) FROM generate_series(-100, 100) n":        "",
+		"BEGIN; SELECT pg_advisory_xact_lock(hashtext('dpproxy')); SELECT FROM regions, dp.budget, pg_user_mappings": "",
+		"BEGIN; LOCK TABLE hospitals IN ACCESS SHARE MODE; CREATE TEMP TABLE t AS TABLE regions":                     "ana (process ",
+		"BEGIN; DO 'BEGIN ALTER ROLE ana PASSWORD ''x''; END'":                                                       "ana (process ",
+	} {
+		q := plan()
+		if want != "" { // there is something to do
+			run(t, p.upstream, "ALTER TABLE hospitals ADD IF NOT EXISTS beds int")
+			q.Analysts[0].Password = "another"
+		}
+		run(t, ana, locks)
+		_, err := p.trySync(t, q)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", locks, err)
+		}
+		run(t, ana, "ROLLBACK; SELECT pg_advisory_unlock_all()")
+		for _, sql := range []string{"LOCK TABLE pg_user_mapping IN ACCESS SHARE MODE", "SELECT FROM pg_user_mapping FOR KEY SHARE"} {
+			if got := state(t, ana, "BEGIN; "+sql); got != "42501" {
+				t.Errorf("%s ended with %q", sql, got)
+			}
+			run(t, ana, "ROLLBACK")
+		}
+	}
+}
+
+// TestKeepLogin holds that what an analyst does to his own role is undone: password and
+// settings, also while another session of his keeps a change of them open.
+func TestKeepLogin(t *testing.T) {
+	p := twoServers(t)
+	q := plan()
+	p.sync(t, q)
+	ana, other := p.as(t, "ana"), p.as(t, "ana")
+	kept := func(want bool) {
+		t.Helper()
+		changed, err := mirror.KeepLogin(t.Context(), p.mirror, q.Analysts[0])
+		if err != nil || changed != want {
+			t.Errorf("changed: %t, %v", changed, err)
+		}
+	}
+	kept(false)
+	const stored = `SELECT concat((SELECT rolconfig FROM pg_roles WHERE rolname = 'ana'), ' ', (SELECT rolconnlimit FROM pg_roles WHERE rolname = 'ana'), ' ',
+		(SELECT array_agg(c ORDER BY c) FROM pg_db_role_setting, unnest(setconfig) c WHERE setrole = 'ana'::regrole))`
+	want := value(t, p.mirror, stored)
+	for _, sql := range []string{
+		"ALTER ROLE ana PASSWORD 'mine'", "ALTER ROLE ana PASSWORD NULL", "ALTER USER CURRENT_USER SET role = 'dpproxy_owner'",
+		"ALTER ROLE SESSION_USER SET local_preload_libraries = 'nothing'", "ALTER ROLE ana IN DATABASE postgres SET statement_timeout = 1",
+		"ALTER ROLE ana IN DATABASE postgres RESET ALL", "DO 'BEGIN EXECUTE ''ALTER ROLE '' || current_user || '' SET client_encoding = latin1''; END'",
+		"DROP OWNED BY CURRENT_USER; ALTER ROLE ana SET default_transaction_read_only = on",
+	} {
+		run(t, ana, sql)
+		run(t, other, "BEGIN; DO 'BEGIN ALTER ROLE ana SET lock_timeout = 1; ALTER ROLE ana PASSWORD ''his''; END'")
+		kept(true)
+		kept(false)
+		if got := value(t, p.mirror, stored); got != want {
+			t.Errorf("%s leaves %s, not %s", sql, got, want)
+		}
+		other.Close(t.Context())
+		other = p.as(t, "ana")
+		if got := value(t, other, "SELECT current_setting('statement_timeout') || has_table_privilege('visits', 'SELECT')"); got != "30strue" {
+			t.Errorf("after %s a session has %s", sql, got)
+		}
+	}
+	if got := changed(p.sync(t, q)); len(got) != 0 {
+		t.Errorf("a sync does %q", got)
+	}
+}
+
 // TestSyncIsAtomic reads two public tables in one statement, over and over, while syncs
 // change their rows and their columns together: it sees both as before or both as after.
 func TestSyncIsAtomic(t *testing.T) {

@@ -46,5 +46,6 @@
 // Statistics of a server are about all its databases. When both databases are on
 // one server, Sync withdraws from PUBLIC the functions that show them (harden.go
 // lists them); what it cannot withdraw are the transaction counters in pg_database
-// (datfrozenxid). A server of its own is the better choice.
+// (datfrozenxid), those in rows (xmin) and the numbers of new files. dpproxy check and
+// sync warn of it: a server of its own is the better choice.
 package mirror

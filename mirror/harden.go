@@ -107,9 +107,12 @@ func revokeFunctions(ctx context.Context, tx pgx.Tx, pattern string, report func
 	return err
 }
 
-// onSameServer compares what initdb gave the servers. A replica has its primary's
-// identifier, and shares its statistics' causes. Not being able to tell is yes.
-func onSameServer(ctx context.Context, upstream, mirror *pgx.Conn) bool {
+// OnSameServer reports whether the mirror is on the server of the real database, or on a
+// replica of it, whose counters tell of what is written there: the mirror should have a
+// server of its own.
+//
+// It compares what initdb gave the servers. Not being able to tell is yes.
+func OnSameServer(ctx context.Context, upstream, mirror *pgx.Conn) bool {
 	var ids [2]int64
 	for i, conn := range []*pgx.Conn{upstream, mirror} {
 		if conn.QueryRow(ctx, "SELECT system_identifier FROM pg_catalog.pg_control_system()").Scan(&ids[i]) != nil {

@@ -1,9 +1,11 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,6 +18,7 @@ const (
 	lockNotAvailable = "55P03"
 	deadlockDetected = "40P01"
 	undefinedTable   = "42P01"
+	internalError    = "XX000"
 )
 
 // Warning begins what Sync reports of something that the mirror's server cannot have as the
@@ -47,7 +50,7 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 	if err := plan.check(); err != nil {
 		return err
 	}
-	sameServer := onSameServer(ctx, upstream, mirror)
+	sameServer := OnSameServer(ctx, upstream, mirror)
 	from, err := upstream.BeginTx(ctx, snapshot)
 	if err != nil {
 		return err
@@ -65,7 +68,10 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 		for _, c := range changes {
 			report(c)
 		}
-		return inUse(err)
+		if busy(err) {
+			return inUse(ctx, mirror, err)
+		}
+		return err
 	}
 }
 
@@ -97,12 +103,20 @@ func busy(err error) bool {
 	return ok && (refused.Code == lockNotAvailable || refused.Code == deadlockDetected)
 }
 
-// inUse says in our words that sessions were in the way.
-func inUse(err error) error {
-	if !busy(err) {
-		return err
+// inUse says in our words that sessions were in the way, and which have a transaction open.
+func inUse(ctx context.Context, mirror *pgx.Conn, err error) error {
+	rows, failed := mirror.Query(ctx, `SELECT format('%s (process %s, since %s)', usename, pid, to_char(xact_start, 'YYYY-MM-DD HH24:MI:SS'))
+		FROM pg_catalog.pg_stat_activity WHERE datname = pg_catalog.current_database() AND xact_start IS NOT NULL
+			AND pid <> pg_catalog.pg_backend_pid() AND backend_type = 'client backend' ORDER BY xact_start LIMIT 5`)
+	if failed != nil {
+		return errors.Join(err, failed)
 	}
-	return fmt.Errorf("a session on the mirror has a transaction open that uses what must change: try again when it has ended, or end it (%w)", err)
+	sessions, failed := pgx.CollectRows(rows, pgx.RowTo[string])
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	return fmt.Errorf("a session on the mirror has a transaction open that uses what must change: try again when it has ended, "+
+		"or end it with pg_terminate_backend. Transactions are open of %s (%w)", cmp.Or(strings.Join(sessions, ", "), "nobody any more"), err)
 }
 
 // build runs the steps on the mirror, the proof last.
@@ -156,12 +170,14 @@ func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database stri
 	case !super:
 		return "", errors.New("the connection to the mirror must be a superuser's")
 	}
-	_, err = tx.Exec(ctx, `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext('dpproxy')),
-		set_config('search_path', '', true), set_config('standard_conforming_strings', 'on', true),
+	_, err = tx.Exec(ctx, `SELECT set_config('search_path', '', true), set_config('standard_conforming_strings', 'on', true),
 		set_config('client_encoding', 'UTF8', true), set_config('row_security', 'on', true),
 		set_config('check_function_bodies', 'on', true),
 		set_config('lock_timeout', (SELECT setting::int / 2 FROM pg_settings WHERE name = 'deadlock_timeout')::text, true)`)
 	if err != nil {
+		return "", err
+	}
+	if _, err := tx.Exec(ctx, lockOut); err != nil {
 		return "", err
 	}
 	if _, err := tx.Conn().PgConn().Exec(ctx, plainText).ReadAll(); err != nil {
@@ -174,6 +190,10 @@ func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database stri
 	}
 	return database, nil
 }
+
+// lockOut lets one Sync at a time make the mirror. An advisory lock could be taken by any
+// analyst; nobody but a superuser has a right on this catalogue, and nobody else needs it.
+const lockOut = "LOCK TABLE pg_catalog.pg_user_mapping IN SHARE UPDATE EXCLUSIVE MODE"
 
 // foundation is made once and never dropped.
 var foundation = []object{

@@ -14,8 +14,9 @@ func (a *analysis) classify(st *Statement, stmt *pg.Node) {
 	switch x := stmt.GetNode().(type) {
 	case *pg.Node_VariableSetStmt:
 		setting(st, x.VariableSetStmt, a.l)
-	case *pg.Node_AlterRoleSetStmt:
-		setting(st, x.AlterRoleSetStmt.Setstmt, a.l)
+	case *pg.Node_AlterRoleStmt, *pg.Node_AlterRoleSetStmt:
+		st.refuse(pgerr.New(pgerr.InsufficientPrivilege, "roles cannot be altered here").At(a.l.first()).
+			WithHint("SET changes a setting of the session. Passwords, and the settings that sessions begin with, are the administrator's (the policy)."))
 	case *pg.Node_AlterDatabaseSetStmt:
 		setting(st, x.AlterDatabaseSetStmt.Setstmt, a.l)
 	case *pg.Node_AlterSystemStmt:

@@ -21,12 +21,19 @@ type Execute struct {
 	Created, NoData bool
 }
 
-// MentionsExecute reports whether a text may hold EXECUTE.
-func MentionsExecute(sql string) bool {
-	const word = "execute"
-	for i := 0; i+len(word) <= len(sql); i++ {
-		if (sql[i] == 'e' || sql[i] == 'E') && hasPrefixFold(sql[i:], word) {
-			return true
+// Mentions reports whether a text that names nothing protected may hold a statement that is
+// not Postgres's alone to run: EXECUTE, or ALTER of a role.
+func Mentions(sql string) bool {
+	for i := range len(sql) {
+		switch sql[i] {
+		case 'e', 'E':
+			if hasPrefixFold(sql[i:], "execute") {
+				return true
+			}
+		case 'a', 'A':
+			if hasPrefixFold(sql[i:], "alter") {
+				return true
+			}
 		}
 	}
 	return false

@@ -31,11 +31,12 @@ func TestPreparedText(t *testing.T) {
 	}
 }
 
-func TestMentionsExecute(t *testing.T) {
+func TestMentions(t *testing.T) {
 	for sql, want := range map[string]bool{
+		"alter/**/user x": true, "SELECT 1;\nAlTeR ROLE x": true, "ALTE R": false, "SELECT altered": true, "al ter": false,
 		"EXECUTE p": true, "/**/ExEcUtE p": true, "SELECT 1; execute p": true, "execut": false, "": false, "SELECT exec, ute": false,
 	} {
-		if got := parser.MentionsExecute(sql); got != want {
+		if got := parser.Mentions(sql); got != want {
 			t.Errorf("%s: %t", sql, got)
 		}
 	}

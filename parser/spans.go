@@ -25,6 +25,14 @@ type locator struct {
 // client returns the offset in the client's text for one in this text.
 func (l *locator) client(at int) int { return l.origin.client(at) }
 
+// first returns where the client's statement begins.
+func (l *locator) first() int {
+	if len(l.toks) == 0 {
+		return 0
+	}
+	return l.client(l.toks[0].start)
+}
+
 // within reports whether the text there is of a view.
 func (l *locator) within(at int) bool { return !l.origin.stretch(at).own }
 

@@ -14,6 +14,9 @@ import (
 // ellipsis stands where people would read the name of a hidden column.
 const ellipsis = "…"
 
+// unshown ends names of our own that are others since a hidden column is called so.
+const unshown = "$dp"
+
 func (t *table) hides(name string) bool {
 	return slices.ContainsFunc(t.columns, func(c column) bool { return c.Name == name && c.hidden })
 }
@@ -28,7 +31,7 @@ func (t *table) shown(name string) string {
 
 // veil replaces the hidden columns in SQL that is shown to an analyst.
 func (s *source) veil() *strings.Replacer {
-	var pairs []string
+	pairs := []string{unshown, ""}
 	s.eachRelation(func(r *relation) {
 		for i := range r.table.columns {
 			if c := &r.table.columns[i]; c.hidden {

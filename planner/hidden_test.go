@@ -54,6 +54,30 @@ func TestHiddenColumnsAreUsed(t *testing.T) {
 	}
 }
 
+// TestNamesOfHiddenColumns holds that EXPLAIN shows the same whatever a hidden column is
+// called, also where SQL of our own has that name for something else.
+func TestNamesOfHiddenColumns(t *testing.T) {
+	conn := connect(t)
+	explained := func(called string) string {
+		p, s := clinicPolicy(), clinicSchema()
+		visits := s.Tables[name("visits")]
+		visits.Columns = append(visits.Columns, column(called, int4, false))
+		p.Tables[1].Columns[called] = planner.ColumnPolicy{Hidden: true}
+		cat := checkedBy(t, p, s)
+		plan, err := makePlan(t, conn, cat, parsed(t, cat, "SELECT count(*) FROM visits v JOIN visits w USING (patient_id)"), &datadriven.TestData{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(plan.Explain(nil), "\n")
+	}
+	want := explained("secret")
+	for _, called := range []string{"u", "n", "o", "u_"} {
+		if d := cmp.Diff(want, explained(called)); d != "" {
+			t.Errorf("a hidden column is called %s (-want +got):\n%s", called, d)
+		}
+	}
+}
+
 func parsed(t *testing.T, cat *planner.Catalog, sql string) *parser.Statement {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)

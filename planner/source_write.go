@@ -321,10 +321,15 @@ func (r *relation) unitAlias() string {
 	return r.fresh("u")
 }
 
-// fresh returns a name that no column has.
+// fresh returns a name that no column has. Where it is one of a hidden column it ends with
+// what is not shown.
 func (r *relation) fresh(name string) string {
 	for r.rows == nil && r.column(name) != nil {
-		name += "_"
+		if r.table.hides(name) {
+			name += unshown
+		} else {
+			name += "_"
+		}
 	}
 	return name
 }

@@ -40,11 +40,16 @@ const asideSessions = 4
 // asideSettings are those in which values are written: any session reads them alike.
 var asideSettings = map[string]string{
 	"application_name": "dpproxy", "client_encoding": "UTF8", "DateStyle": "ISO, MDY", "IntervalStyle": "iso_8601", "TimeZone": "UTC",
-	"extra_float_digits": "1", "bytea_output": "hex", "standard_conforming_strings": "on",
+	"search_path": "", "extra_float_digits": "1", "bytea_output": "hex", "standard_conforming_strings": "on",
 }
 
 // Close ends all sessions.
 func (s *Aside) Close() { s.pool.Close() }
+
+// Session runs f in one of the sessions.
+func (s *Aside) Session(ctx context.Context, f func(*pgx.Conn) error) error {
+	return s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return f(c.Conn()) })
+}
 
 // carried are the settings on which the value of an expression depends.
 var carried = []string{

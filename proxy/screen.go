@@ -13,7 +13,7 @@ import (
 // and refuses to plan a read of a protected relation.
 func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
 	named := p.filter.Matches(sql)
-	if !named && !parser.MentionsExecute(sql) {
+	if !named && !parser.Mentions(sql) {
 		return nil, nil
 	}
 	err := lexable(s.Parameter("client_encoding"), s.Parameter("standard_conforming_strings"))

@@ -55,6 +55,12 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
+	if down, err := s.connectMirror(ctx); err == nil {
+		defer down.Close(ctx)
+		if mirror.OnSameServer(ctx, conn, down) {
+			fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, sameServer)
+		}
+	}
 	report, err := s.tryAuthQuery(ctx)
 	for _, line := range report {
 		fmt.Printf("%s: %s\n", c.Policy, line)

@@ -19,6 +19,7 @@ import (
 	"dpproxy/authquery"
 	"dpproxy/catalog"
 	"dpproxy/mechanisms"
+	"dpproxy/mirror"
 	"dpproxy/planner"
 	"dpproxy/proxy"
 	"dpproxy/wire"
@@ -68,13 +69,12 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer func() { err = errors.Join(err, remembered.Close()) }()
-	aside, err := s.openAside(ctx)
-	if err != nil {
+	if s.aside, err = s.openAside(ctx); err != nil {
 		return err
 	}
-	defer aside.Close()
+	defer s.aside.Close()
 	p, err := proxy.New(ctx, proxy.Config{
-		Catalog: cat, Views: s.views(), Ledger: ledger, Answers: remembered, Data: data, Aside: aside,
+		Catalog: cat, Views: s.views(), Ledger: ledger, Answers: remembered, Data: data, Aside: s.aside,
 		Relations: s.relations(slices.Concat(cat.Protected(), cat.Public(), s.views())),
 		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: s.defaults(), Now: time.Now,
 		Limits: planner.Limits{PublicFanout: s.policy.Limits.MaxPublicFanout, Work: s.policy.Limits.MaxWork},
@@ -237,7 +237,12 @@ func (s *site) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Q
 		Certificate: func(user string, shown *x509.Certificate) bool {
 			return slices.Contains(certificates[user], shown.Subject.CommonName)
 		},
-		Dial:    s.dialMirror,
+		Dial: func(ctx context.Context, login wire.Login) (*pgconn.PgConn, error) {
+			if err := s.keepLogin(ctx, login.User, log); err != nil {
+				return nil, err
+			}
+			return s.dialMirror(ctx, login)
+		},
 		MockKey: s.derive("mock log-in"),
 		Limits: wire.Limits{
 			Connections: limits.Connections, UserConnections: limits.AnalystConnections, AddressConnections: limits.AddressConnections,
@@ -271,6 +276,26 @@ func (s *site) tls() (*tls.Config, error) {
 		return nil, fmt.Errorf("tls.client_ca %s: there is no certificate in it", s.policy.ClientCA)
 	}
 	return cfg, nil
+}
+
+// keepLogin gives an analyst's role on the mirror back what `dpproxy sync` gave it: whoever
+// has a session can change its password and its settings, and so lock others out.
+func (s *site) keepLogin(ctx context.Context, user string, log *slog.Logger) error {
+	plan := s.mirrorPlan()
+	i := slices.IndexFunc(plan.Analysts, func(a mirror.Analyst) bool { return a.Name == user })
+	if i < 0 {
+		return nil
+	}
+	return s.aside.Session(ctx, func(conn *pgx.Conn) error {
+		changed, err := mirror.KeepLogin(ctx, conn, plan.Analysts[i])
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return nil // there was no sync since the policy has the analyst: the mirror says so
+		case err == nil && changed:
+			log.Warn("the role of an analyst on the mirror was changed, and has been put right", "user", user)
+		}
+		return err
+	})
 }
 
 // dialMirror opens an analyst's own session on the mirror.

@@ -15,6 +15,7 @@ import (
 	"dpproxy/config"
 	"dpproxy/mirror"
 	"dpproxy/planner"
+	"dpproxy/proxy"
 )
 
 // site is a policy with what is needed to act on it.
@@ -22,6 +23,7 @@ type site struct {
 	path   string // of the policy
 	policy *config.Policy
 	secret []byte
+	aside  *proxy.Aside // of one that serves
 }
 
 // openSite reads the policy and the secret.

@@ -54,8 +54,15 @@ func (s *site) sync(ctx context.Context, report func(string)) error {
 		return err
 	}
 	defer down.Close(ctx)
+	if mirror.OnSameServer(ctx, up, down) {
+		report(mirror.Warning + sameServer)
+	}
 	return mirror.Sync(ctx, up, down, s.mirrorPlanOf(cat), report)
 }
+
+// sameServer is what is wrong with a mirror on the server of the protected database.
+const sameServer = "the mirror is on the server of the protected database, or that cannot be ruled out: " +
+	"analysts can count what is written there (docs/operations.md); give the mirror a server of its own"
 
 func (s *site) mirrorPlan() mirror.Plan {
 	var plan mirror.Plan

@@ -1,0 +1,62 @@
+package integration_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"dpproxy/internal/pgtemp"
+)
+
+// TestLockingOut has an analyst change what his role has on the mirror, in every way that
+// Postgres has: what can be seen is refused, and nothing changes a session that begins later.
+func TestLockingOut(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, clinicSchema, clinicPolicy)
+	r := s.run(t)
+	ana := dial(t, r.url("ana"))
+	for _, sql := range []string{
+		"ALTER ROLE ana PASSWORD 'mine'", "ALTER USER ana PASSWORD 'SCRAM-SHA-256$4096:x'", "ALTER ROLE CURRENT_USER SET statement_timeout = 1",
+		"ALTER USER SESSION_USER SET dp.epsilon = 1", "ALTER ROLE ana IN DATABASE postgres RESET ALL", "ALTER ROLE ALL SET work_mem = '1MB'",
+		"SELECT 1; /* x */ aLtEr/**/RoLe ana PASSWORD NULL", `ALTER ROLE "ana" RESET statement_timeout`, "EXPLAIN SELECT 1; ALTER USER ana SET search_path = dp",
+	} {
+		if _, err := ana.PgConn().Exec(t.Context(), sql).ReadAll(); sqlstate(err) != "42501" || !strings.Contains(err.Error(), "roles cannot be altered here") {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	for _, what := range []string{
+		"PASSWORD NULL", "PASSWORD 'mine'", "SET statement_timeout = 1", "SET local_preload_libraries = 'nothing'", "SET role = 'dpproxy_owner'",
+		"IN DATABASE postgres SET client_encoding = latin1", "SET standard_conforming_strings = off", "SET search_path = nowhere",
+	} {
+		must(t, ana, "DO $$ BEGIN EXECUTE 'ALTER RO' || 'LE ana "+strings.ReplaceAll(what, "'", "''")+"'; END $$")
+		again := dial(t, r.url("ana"))
+		must(t, again, count)
+		if got := dashboard(t, again, "SELECT current_setting('search_path'), current_user"); got != `"$user", public|ana` {
+			t.Errorf("after %s a session has %s", what, got)
+		}
+	}
+	if !strings.Contains(r.log.String(), "was changed, and has been put right") {
+		t.Errorf("the log says nothing:\n%s", r.log)
+	}
+	must(t, ana, "SELECT pg_advisory_lock(hashtext('dpproxy'))")
+	if out := s.command(t, "sync", s.policy); !strings.Contains(out, "0 changes") {
+		t.Errorf("the sync says\n%s", out)
+	}
+}
+
+// TestMirrorOnTheSameServer holds that check and sync warn of a mirror beside the real database.
+func TestMirrorOnTheSameServer(t *testing.T) {
+	t.Parallel()
+	const warning = "warning: the mirror is on the server of the protected database"
+	s := newSite(t, clinicSchema, clinicPolicy)
+	if out := s.command(t, "check", s.policy) + s.command(t, "sync", s.policy); strings.Contains(out, warning) {
+		t.Errorf("two servers:\n%s", out)
+	}
+	must(t, dial(t, s.data.URL("postgres", pgtemp.Superuser)), "CREATE DATABASE mirror")
+	s.edit(t, "mirror: \""+s.mirror.URL("postgres", pgtemp.Superuser), "mirror: \""+s.data.URL("mirror", pgtemp.Superuser))
+	for _, command := range []string{"check", "sync"} {
+		if out, err := exec.CommandContext(t.Context(), program(t), command, s.policy).CombinedOutput(); err != nil || !strings.Contains(string(out), warning) {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
+	}
+}
