@@ -32,7 +32,7 @@ var Forms = []string{
 	"coalesce of columns", "nullif of columns", "greatest of columns", "least of columns", "CASE of columns", "a constant in two spellings", "a bare sub-select",
 	"grouped by a computed number", "grouped by a computed text", "grouped by a computed time",
 	"DISTINCT of computed values", "UNION ALL of columns", "computed columns", "told apart by spelling", "readings on the unit", "readings to themselves",
-	"a condition on the spelling", "a column with one value", "a long text", "the end of a long text", "an interval", "IS NULL of a composite", "count of a composite", "a domain", "a computed key",
+	"a condition on the spelling", "a column with one value", "a long text", "the end of a long text", "an interval", "IS NULL of a composite", "count of a composite", "a composite alone", "a domain", "a computed key",
 }
 
 // A respeller writes expressions whose equal values may look different.

@@ -144,6 +144,9 @@ func (g *Generator) unionOf(src source) source {
 // respelling makes a statement over readings.
 func (g *Generator) respelling(s *Schema) Statement {
 	src := g.respelled(s, g.r.IntN(4))
+	if c, ok := g.respeller(src).plain(composite); ok && g.chance(12) {
+		return compositeAlone(src, c)
+	}
 	st := Statement{Features: []string{src.feature}}
 	var targets, keys []string
 	if g.chance(35) {
@@ -163,6 +166,14 @@ func (g *Generator) respelling(s *Schema) Statement {
 	sql, of := forms(sql)
 	st.SQL, st.Features = sql, append(st.Features, of...)
 	return st
+}
+
+// compositeAlone makes a statement whose rows differ in a composite alone.
+func compositeAlone(src source, c column) Statement {
+	name := mention(c)
+	null := form("IS NULL of a composite", "count(*) FILTER (WHERE "+name+" IS NULL)")
+	sql, of := forms("SELECT " + null + ", count(" + name + "), count(*) FILTER (WHERE " + name + " IS NOT NULL) FROM " + form("a composite alone", src.from))
+	return Statement{SQL: sql, Features: append(of, src.feature), Outputs: []Output{Count, Count, Count}}
 }
 
 func (g *Generator) respelledAggregate(src source) aggregate {
