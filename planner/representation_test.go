@@ -27,7 +27,9 @@ CREATE TABLE tags (u bpchar NOT NULL, x int NOT NULL);
 CREATE TABLE narrow (u char(3) NOT NULL, x int NOT NULL);
 INSERT INTO tags SELECT CASE WHEN g % 2 = 0 THEN bpchar 'p' ELSE bpchar 'p ' END, g FROM generate_series(1, 6) g;
 INSERT INTO tags SELECT 'q' || g, g FROM generate_series(1, 60) g;
-INSERT INTO narrow SELECT CASE WHEN g < 4 THEN 'p' ELSE 'q' || g END, g FROM generate_series(1, 60) g;`
+INSERT INTO narrow SELECT CASE WHEN g < 4 THEN 'p' ELSE 'q' || g END, g FROM generate_series(1, 60) g;
+CREATE TABLE prices (id int NOT NULL, x numeric NOT NULL, s bpchar NOT NULL);
+INSERT INTO prices SELECT g, CASE WHEN g % 2 = 0 THEN 6 ELSE 6.00 END, CASE WHEN g % 2 = 0 THEN bpchar 'a' ELSE bpchar 'a  ' END FROM generate_series(1, 8) g;`
 
 func scaled(precision, scale int32) catalog.TypeRef {
 	return builtin("numeric", "numeric", 1700, (precision<<16|scale)+4)
@@ -54,7 +56,9 @@ func events(t *testing.T) *planner.Catalog {
 	t.Helper()
 	price := scaled(10, 2)
 	price.Name, price.Kind, price.OID, price.Mod = name("price"), 'd', 20003, -1
-	s := &catalog.Schema{ServerVersion: 150000, TimeZones: map[string]bool{"etc/utc": true}, Tables: map[catalog.Name]*catalog.Table{
+	s := &catalog.Schema{ServerVersion: 150000, TimeZones: map[string]bool{"etc/utc": true}, PublicRows: map[catalog.Name]int64{name("prices"): 8}, Tables: map[catalog.Name]*catalog.Table{
+		// What is no table shows other values than its types say.
+		name("prices"): {Name: name("prices"), Kind: 'm', Columns: []catalog.Column{column("id", int4, true), column("x", scaled(10, 2), true), column("s", char(3), true)}},
 		name("events"): {Name: name("events"), Kind: 'r', Keys: primary(), Columns: []catalog.Column{
 			column("id", int4, true), column("uid", int4, true), column("a", scaled(10, 2), false), column("b", scaled(10, 2), false), column("c", scaled(10, 3), false),
 			column("p", price, false), column("z", numeric, false), column("h", scaled(6, 0), false), column("s", char(3), false), column("w", char(5), false),
@@ -67,6 +71,7 @@ func events(t *testing.T) *planner.Catalog {
 			"a": bounds("1", "6"), "b": bounds("0", "6"), "c": bounds("0", "6"), "p": bounds("0", "6"), "z": bounds("0", "6"), "h": bounds("0.5", "6.5"),
 			"n": bounds("1", "6"), "m": bounds("0", "6"), "big": bounds("0", "9223372036854775807"), "day": bounds("2023-12-30", "2024-01-01"), "at": bounds("2023-12-31", "2024-01-01"), "f": bounds("0", "6"),
 		}},
+		{Name: name("prices"), Public: true},
 	}}, s)
 }
 
@@ -100,6 +105,8 @@ var respelled = []string{
 	"SELECT count(*) FROM (SELECT x.uid, x.b::text, y.c::text FROM events x JOIN events y ON x.uid = y.uid AND x.id = y.id WHERE CAST(y.c AS numeric(10,2)) = x.b GROUP BY x.uid, x.b::text, y.c::text) q",
 	"SELECT count(*) FROM (SELECT DISTINCT uid, octet_length(x) AS l FROM (SELECT uid, s AS x FROM events UNION ALL SELECT uid, w FROM events) t WHERE x = 'a') q",
 	"SELECT count(*) FROM (SELECT DISTINCT uid, octet_length(x) AS l FROM (SELECT uid, coalesce(s, w) AS x FROM events) t WHERE x = 'a') q",
+	"SELECT count(*) FROM (SELECT DISTINCT e.uid, p.x::text FROM events e JOIN prices p ON p.id = e.n WHERE p.x = 6) q",
+	"SELECT count(*) FROM (SELECT DISTINCT e.uid, octet_length(p.s) FROM events e JOIN prices p ON p.id = e.n WHERE p.s = 'a') q",
 	"SELECT count(*) FROM (SELECT DISTINCT uid, z::text AS x FROM events WHERE z = 6) q",
 	"SELECT count(*) FROM (SELECT DISTINCT uid, z::text AS x FROM events WHERE z IN (6)) q",
 	"SELECT count(*) FROM (SELECT DISTINCT uid, a::text AS x FROM events WHERE a BETWEEN 6 AND 6) q",
