@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"sort"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
@@ -35,6 +36,7 @@ func Parse(sql string, cat Catalog) (*Script, error) {
 	for _, raw := range tree.Stmts {
 		script.Statements = append(script.Statements, statement(sql, raw, toks, cat))
 	}
+	script.place(sql, comments, toks)
 	return script, nil
 }
 
@@ -52,6 +54,26 @@ func statement(sql string, raw *pg.RawStmt, toks []token, cat Catalog) *Statemen
 	st.Plans = planCalls(st.Text, raw.Stmt)
 	read(st, raw.Stmt, &locator{text: st.Text, base: start, toks: slice(toks, start, end)}, cat)
 	return st
+}
+
+// place gives each comment to its statement, but for those that a statement begins with. Those
+// behind the last statement are its own.
+func (s *Script) place(text string, comments []token, toks tokens) {
+	for _, c := range comments {
+		i := len(s.Statements) - 1
+		for i > 0 && s.Statements[i].Offset > c.start {
+			i--
+		}
+		st := s.Statements[i]
+		next := sort.Search(len(toks), func(i int) bool { return toks[i].start >= c.end })
+		if next == 0 || toks[next-1].start < st.Offset {
+			continue
+		}
+		st.Comments = append(st.Comments, Comment{
+			At: c.start - st.Offset, Text: text[c.start:c.end],
+			Query: st.Class == Explain && next < len(toks) && toks[next].start-st.Offset == st.Inner.Start,
+		})
+	}
 }
 
 // read classifies a statement and rewrites its blocks. It begins again as long as there

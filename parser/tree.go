@@ -103,6 +103,8 @@ type Statement struct {
 	Unless *NewTable
 	// Plans are the calls of dp.plan.
 	Plans []PlanCall
+	// Comments are those behind the first word.
+	Comments []Comment
 
 	// Concealed are the views whose queries no client may see and that are left in the
 	// spliced text, since they aggregate themselves, in text order.
@@ -116,6 +118,15 @@ type Statement struct {
 // Named returns those of Protected that the client wrote.
 func (s *Statement) Named() []TableRef {
 	return slices.DeleteFunc(slices.Clone(s.Protected), func(t TableRef) bool { return t.Within })
+}
+
+// A Comment is one with its marks. Its place counts from the start of the statement's Text,
+// and can be behind that.
+type Comment struct {
+	Text string
+	At   int
+	// Query says that it stands before the query of an EXPLAIN.
+	Query bool
 }
 
 // A Span is a range of byte offsets [Start, End).

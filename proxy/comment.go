@@ -1,33 +1,87 @@
 package proxy
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
+	"dpproxy/parser"
 	"dpproxy/pgerr"
 )
 
-// parseComments reads the settings in the comments that a statement begins with, for
-// tools that can send nothing but one statement:
+// readComments reads the settings in the comments that a statement begins with, and in
+// those before the query of an EXPLAIN, for tools that can send nothing but one statement:
 //
 //	/* dp: epsilon=0.5, mechanism=laplace */ SELECT count(*) FROM visits
 //
 // They hold for that statement alone. Comments that do not begin with dp: are
 // anybody's. Positions are those in the statement.
+func (s *settings) readComments(st *parser.Statement) *pgerr.Error {
+	if err := s.parseComments(st.Text); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, c := range st.Comments {
+		size, end := commentSize(c.Text)
+		body := c.Text[len("--") : size-end]
+		if _, ours := settingsIn(body); ours && !c.Query {
+			return pgerr.New(pgerr.Syntax, "a comment that begins with dp: stands where it sets nothing").At(c.At).
+				WithHint("Write it before the statement, or, with EXPLAIN, before the query.")
+		}
+		if err := s.parseComment(c.At+len("--"), body, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noComments refuses EXECUTE with a comment that would set something: what it runs is
+// another statement, with comments of its own.
+func noComments(st *parser.Statement) error {
+	places := map[int]string{}
+	for at, body := range leadingComments(st.Text) {
+		places[at-len("--")] = body
+	}
+	for _, c := range st.Comments {
+		places[c.At] = c.Text[len("--"):]
+	}
+	for _, at := range slices.Sorted(maps.Keys(places)) {
+		if _, ours := settingsIn(places[at]); ours {
+			return pgerr.New(pgerr.Syntax, "EXECUTE takes no settings from a comment").At(at).
+				WithHint("Use SET, or send the statement itself with the comment before it.")
+		}
+	}
+	return nil
+}
+
+// parseComments reads those that a statement begins with.
 func (s *settings) parseComments(statement string) *pgerr.Error {
 	seen := map[string]bool{}
 	for at, body := range leadingComments(statement) {
-		trimmed := strings.TrimLeft(body, spaces)
-		list, ours := cutPrefixFold(trimmed, "dp:")
-		if !ours {
-			continue
+		if err := s.parseComment(at, body, seen); err != nil {
+			return err
 		}
-		at += len(body) - len(list)
-		for entry := range strings.SplitSeq(list, ",") {
-			if err := s.parseEntry(entry, seen); err != nil {
-				return err.At(at + len(entry) - len(strings.TrimLeft(entry, spaces)))
-			}
-			at += len(entry) + len(",")
+	}
+	return nil
+}
+
+// settingsIn returns what stands in a comment of ours.
+func settingsIn(body string) (list string, ours bool) {
+	return cutPrefixFold(strings.TrimLeft(body, spaces), "dp:")
+}
+
+// parseComment reads what is inside one comment.
+func (s *settings) parseComment(at int, body string, seen map[string]bool) *pgerr.Error {
+	list, ours := settingsIn(body)
+	if !ours {
+		return nil
+	}
+	at += len(body) - len(list)
+	for entry := range strings.SplitSeq(list, ",") {
+		if err := s.parseEntry(entry, seen); err != nil {
+			return err.At(at + len(entry) - len(strings.TrimLeft(entry, spaces)))
 		}
+		at += len(entry) + len(",")
 	}
 	return nil
 }

@@ -48,6 +48,11 @@ func (a *answer) execute(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if err != nil || st == nil || len(st.oids) > 0 && len(st.oids) != len(x.Args) {
 		return relay, elsewhere(err) // Postgres says what is wrong with the rest
 	}
+	if class := st.text.stmt.Class; class == parser.Release || class == parser.Refused {
+		if err := noComments(a.text.stmt); err != nil {
+			return wire.Rewrite{}, err
+		}
+	}
 	inner := &answer{p: a.p, session: a.session, analyst: a.analyst, text: st.text}
 	rw := relay
 	switch st.text.stmt.Class {

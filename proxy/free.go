@@ -60,7 +60,7 @@ func (a *answer) rowSettings(ctx context.Context, m *wire.Mirror) (*settings, er
 			return nil, err
 		}
 	}
-	if err := s.parseComments(a.text.stmt.Text); err != nil {
+	if err := s.readComments(a.text.stmt); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -86,7 +86,7 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 	if err := a.p.relations.checkPublic(ctx, tables[protected:], relations[protected:]); err != nil {
 		return nil, err
 	}
-	if err := p.settings.parseComments(a.text.stmt.Text); err != nil {
+	if err := p.settings.readComments(a.text.stmt); err != nil {
 		return nil, err
 	}
 	first := len(knownSettings) + preludeFixed + len(relations)
