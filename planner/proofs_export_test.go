@@ -60,7 +60,7 @@ func (s *source) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 				continue
 			}
 			x := &scalar.Ref{Column: c}
-			l.Columns = append(l.Columns, LevelColumn{c.SQL, scalar.OneSpelling(x), s.perUnit(x), fixed.has(c), s.fixes([]scalar.Expr{x})})
+			l.Columns = append(l.Columns, LevelColumn{c.Read(), scalar.OneSpelling(x), s.perUnit(x), fixed.has(c), s.fixes([]scalar.Expr{x})})
 		}
 	}
 	_, written, err := w.Grouped(keys)
@@ -87,7 +87,7 @@ func (s *source) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 // equate adds the pairs of columns that the level has.
 func (l *Level) equate(pairs []pair) {
 	place := func(c *scalar.Column) int {
-		return slices.IndexFunc(l.Columns, func(lc LevelColumn) bool { return lc.SQL == c.SQL })
+		return slices.IndexFunc(l.Columns, func(lc LevelColumn) bool { return lc.SQL == c.Read() })
 	}
 	for _, p := range pairs {
 		if a, b := place(p.a), place(p.b); a >= 0 && b >= 0 {
