@@ -56,7 +56,10 @@ func TestAttacks(t *testing.T) {
 	}
 	for _, name := range []string{"attacks", "attacks-more"} {
 		t.Run(name, func(t *testing.T) {
-			compareGolden(t, "testdata/"+name+".replies", h.shapes(t, "testdata/"+name+".json"))
+			got := h.shapes(t, "testdata/"+name+".json")
+			if h.golden() {
+				compareGolden(t, "testdata/"+name+".replies", got)
+			}
 		})
 	}
 	h.conversations(t, "testdata/attacks")
@@ -64,6 +67,12 @@ func TestAttacks(t *testing.T) {
 
 // A hunt runs attacks in all worlds.
 type hunt struct{ attackers []*attacker }
+
+// golden reports whether the mirror is of the version whose words the golden files have. Of
+// another, the worlds are compared all the same.
+func (h *hunt) golden() bool {
+	return strings.HasPrefix(h.attackers[0].conn.ParameterStatus("server_version"), "15.")
+}
 
 func startWorlds(t *testing.T) []*attacker {
 	t.Helper()

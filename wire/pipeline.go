@@ -81,6 +81,7 @@ type detail struct {
 	prefix    []byte // messages to the client before the first of this reply
 	quiet     bool   // Describe: no NoData for the client
 	loud      bool   // an error of a private reply is the client's all the same
+	unready   bool   // Query: the client gets the ReadyForQuery of the Sync behind it
 }
 
 // origin is what the client may see of a rewritten statement.

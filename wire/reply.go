@@ -56,6 +56,10 @@ func (s *Session) forward(size int) error {
 
 // pass brings a reply to the client, or to the capture of a private question.
 func (s *Session) pass(head reply, typ byte, size int) error {
+	if typ == 'Z' && head.detail != nil && head.unready {
+		s.pipeline.ready(true, false)
+		return s.mirror.in.skip(size)
+	}
 	if head.detail == nil && !head.private && typ != 'Z' && typ != 'C' {
 		return s.forward(size)
 	}

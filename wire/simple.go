@@ -67,7 +67,9 @@ func (st Statement) early() *Question {
 }
 
 // queryOne runs the only statement of a Query. What it comes to runs as a Query
-// too, in the transaction that the private questions have begun.
+// too, in the transaction that the private questions have begun. From Postgres 18 on that
+// one ends with a Sync alone, as any that messages of the extended protocol begin, and with
+// that only if such a message is between the Query and the Sync.
 func (s *Session) queryOne(text string, st Statement) error {
 	rw, from, err := s.runSimple(&Mirror{s: s}, text, st)
 	if errors.Is(err, errRelay) {
@@ -79,12 +81,21 @@ func (s *Session) queryOne(text string, st Statement) error {
 	if !rw.Relay && rw.Inline == "" {
 		return s.queryWithParameters(rw, from)
 	}
-	d := &detail{prefix: encodeNotices(rw.Notices)}
+	d := &detail{prefix: encodeNotices(rw.Notices), unready: true}
 	sql := text
 	if !rw.Relay {
 		sql, d.origin, d.errors = rw.Inline, from, errorEdit{private: true}
 	}
-	return s.sendMessage(&pgproto3.Query{String: sql}, reply{kind: replyQuery, detail: d})
+	if err := s.sendMessage(&pgproto3.Query{String: sql}, reply{kind: replyQuery, detail: d}); err != nil {
+		return err
+	}
+	if err := s.sendMessage(&pgproto3.Parse{}, reply{kind: replyParse, private: true}); err != nil {
+		return err
+	}
+	if err := s.forgetUnnamed(); err != nil {
+		return err
+	}
+	return s.endQuery()
 }
 
 // queryWithParameters runs what stands for a Query in the extended protocol, since
