@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race lint fmt golden nafld accuracy bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients versions
+.PHONY: help setup setup-test build demo test race lint fmt golden nafld accuracy bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients versions bare
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ demo: build ## play a conversation with a demo database, then stop
 test: setup-test ## run all tests (under 10 minutes); list those skipped
 	$(GO) vet ./...
 	$(TESTS) -parallel 4 -timeout 20m ./... # of a package; many wait rather than work
+
+bare: ## prove on a bare Debian 12 what README.md says, as root and as a user with sudo
+	scripts/bare.sh scripts/two-minutes.sh
+	scripts/bare.sh --user scripts/two-minutes.sh
 
 clients: setup-test ## drive every client, and run the suites of pgx and lib/pq (15 minutes)
 	@scripts/setup.sh clients
