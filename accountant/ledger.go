@@ -52,7 +52,8 @@ type Limit struct {
 }
 
 // A Balance is the state of one scope. What is held counts against the limit like
-// what is spent, but can be given back.
+// what is spent, but can be given back. What the steps of a hold have spent is still
+// among what is held until the hold is settled: how far its chain is shows only then.
 type Balance struct {
 	Scope              Scope
 	Limit, Spent, Held dp.Loss
@@ -105,7 +106,7 @@ type Ledger interface {
 	// with its errors; Analyst, Shape and Events are those of the chain.
 	Hold(ctx context.Context, c Charge) (ChargeID, error)
 	// Step spends a part of a hold, before the next draw of its chain. What was
-	// spent is never given back. It returns ErrNotHeld (wrapped) where the hold
+	// spent is never given back; balances show it when the hold is settled. It returns ErrNotHeld (wrapped) where the hold
 	// does not go on or has too little left; nothing may be drawn then.
 	Step(ctx context.Context, hold ChargeID, events []string, debits []Debit) error
 	// Settle ends a hold and gives back what no step spent.

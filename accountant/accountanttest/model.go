@@ -18,7 +18,8 @@ type model struct {
 	charges map[accountant.ChargeID][]accountant.Debit
 	sent    map[accountant.ChargeID]bool
 	holds   map[accountant.ChargeID][]accountant.Debit // what is left of each
-	steps   map[accountant.ChargeID][]accountant.Debit // what was spent of each, also of settled ones
+	steps   map[accountant.ChargeID][]accountant.Debit // what was spent of each that is settled
+	going   map[accountant.ChargeID][]accountant.Debit // what was spent of each that goes on
 	failed  int                                        // incidents
 }
 
@@ -26,6 +27,7 @@ func newModel() *model {
 	return &model{
 		charges: map[accountant.ChargeID][]accountant.Debit{}, sent: map[accountant.ChargeID]bool{},
 		holds: map[accountant.ChargeID][]accountant.Debit{}, steps: map[accountant.ChargeID][]accountant.Debit{},
+		going: map[accountant.ChargeID][]accountant.Debit{},
 	}
 }
 
@@ -44,8 +46,11 @@ func sum(s accountant.Scope, all ...map[accountant.ChargeID][]accountant.Debit) 
 	return pico, atto
 }
 
-// spent returns what was spent of a scope.
+// spent returns what is shown as spent of a scope.
 func (m *model) spent(s accountant.Scope) (pico, atto int64) { return sum(s, m.charges, m.steps) }
+
+// held returns what is shown as held of a scope.
+func (m *model) held(s accountant.Scope) (pico, atto int64) { return sum(s, m.holds, m.going) }
 
 // admits says whether each debit fits into what the limits leave.
 func (m *model) admits(debits []accountant.Debit) bool {
@@ -55,7 +60,7 @@ func (m *model) admits(debits []accountant.Debit) bool {
 			return false
 		}
 		limit := Limits()[i].Loss
-		pico, atto := sum(d.Scope, m.charges, m.steps, m.holds)
+		pico, atto := sum(d.Scope, m.charges, m.steps, m.holds, m.going)
 		if d.Loss.Measure() != limit.Measure() || pico+d.Loss.Pico() > limit.Pico() || atto+d.Loss.Atto() > limit.Atto() {
 			return false
 		}
@@ -144,7 +149,7 @@ func (m *model) step(r *rapid.T, t *testing.T, l accountant.Ledger) {
 	}
 	if err == nil {
 		m.holds[id] = left
-		m.steps[id] = append(m.steps[id], debits...)
+		m.going[id] = append(m.going[id], debits...)
 	}
 }
 
@@ -172,6 +177,8 @@ func (m *model) settle(r *rapid.T, t *testing.T, l accountant.Ledger) {
 		r.Fatalf("Settle(%d) = %v; the model disagrees", id, err)
 	}
 	delete(m.holds, id)
+	m.steps[id] = m.going[id]
+	delete(m.going, id)
 }
 
 // drawID draws the ID of a charge that was made, or one off.
@@ -215,12 +222,17 @@ func (m *model) clear(r *rapid.T, t *testing.T, l accountant.Ledger) {
 }
 
 func (m *model) compare(r *rapid.T, t *testing.T, l accountant.Ledger) {
-	var want []dp.Loss
+	var spent, held []dp.Loss
 	for _, limit := range Limits() {
 		pico, atto := m.spent(limit.Scope)
-		want = append(want, loss(limit.Loss.Measure(), pico, atto))
+		spent = append(spent, loss(limit.Loss.Measure(), pico, atto))
+		pico, atto = m.held(limit.Scope)
+		held = append(held, loss(limit.Loss.Measure(), pico, atto))
 	}
-	if got := Spent(t, l); !slices.Equal(got, want) {
-		r.Fatalf("spent %v, the model says %v", got, want)
+	if got := Spent(t, l); !slices.Equal(got, spent) {
+		r.Fatalf("spent %v, the model says %v", got, spent)
+	}
+	if got := Held(t, l); !slices.Equal(got, held) {
+		r.Fatalf("held %v, the model says %v", got, held)
 	}
 }

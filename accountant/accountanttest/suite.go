@@ -69,6 +69,20 @@ func Spent(t *testing.T, l accountant.Ledger) []dp.Loss {
 	return spent
 }
 
+// Held returns what is held of each of the scopes of [Limits], in their order.
+func Held(t *testing.T, l accountant.Ledger) []dp.Loss {
+	t.Helper()
+	balances, err := l.Balances(t.Context(), unit, table, analyst)
+	if err != nil {
+		t.Fatalf("Balances: %v", err)
+	}
+	var held []dp.Loss
+	for _, b := range balances {
+		held = append(held, b.Held)
+	}
+	return held
+}
+
 // TestLedger runs the suite on one back end.
 func TestLedger(t *testing.T, open OpenFunc) {
 	for _, test := range []struct {
@@ -112,6 +126,13 @@ func wantSpent(t *testing.T, l accountant.Ledger, want ...dp.Loss) {
 	t.Helper()
 	if got := Spent(t, l); !slices.Equal(got, want) {
 		t.Errorf("spent %v, want %v", got, want)
+	}
+}
+
+func wantHeld(t *testing.T, l accountant.Ledger, want ...dp.Loss) {
+	t.Helper()
+	if got := Held(t, l); !slices.Equal(got, want) {
+		t.Errorf("held %v, want %v", got, want)
 	}
 }
 
@@ -233,7 +254,8 @@ func testVoid(t *testing.T, open OpenFunc) {
 	wantSpent(t, l, ZCDP(100, 10), ZCDP(0, 0), Pure(0))
 }
 
-// testHolds spends a hold in steps, which counts in full until it is settled.
+// testHolds spends a hold in steps. It counts in full until it is settled, and until then
+// nothing shows how much of it is spent.
 func testHolds(t *testing.T, open OpenFunc) {
 	l := open(t, Limits())
 	debits := func(pico, epsilon int64) []accountant.Debit {
@@ -249,7 +271,8 @@ func testHolds(t *testing.T, open OpenFunc) {
 	if err := l.Step(t.Context(), id, []string{"first"}, debits(20, 10)); err != nil {
 		t.Fatalf("Step: %v", err)
 	}
-	wantSpent(t, l, ZCDP(20, 0), ZCDP(0, 0), Pure(10))
+	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
+	wantHeld(t, l, ZCDP(60, 0), ZCDP(0, 0), Pure(30))
 	for name, step := range map[string][]accountant.Debit{"more than is held": debits(41, 1), "a scope that is not": {{Scope: table, Loss: ZCDP(1, 0)}}} {
 		if err := l.Step(t.Context(), id, nil, step); !errors.Is(err, accountant.ErrNotHeld) {
 			t.Errorf("a step of %s: %v, want ErrNotHeld", name, err)
@@ -261,6 +284,8 @@ func testHolds(t *testing.T, open OpenFunc) {
 	if err := l.Settle(t.Context(), id); err != nil {
 		t.Fatalf("Settle: %v", err)
 	}
+	wantSpent(t, l, ZCDP(20, 0), ZCDP(0, 0), Pure(10))
+	wantHeld(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
 	for name, err := range map[string]error{
 		"a second Settle":    l.Settle(t.Context(), id),
 		"a Settle of none":   l.Settle(t.Context(), 0),

@@ -49,10 +49,11 @@ type tally struct {
 	voided             map[string]bool
 }
 
-// A taken is what one charge has taken or one hold still holds.
+// A taken is what one charge has taken, or what one hold still holds and its steps have taken.
 type taken struct {
 	run, op string
 	left    map[accountant.Scope]int64
+	stepped map[accountant.Scope]int64
 }
 
 func newTally() *tally {
@@ -89,11 +90,11 @@ func (y *tally) entry(r history.Record) {
 		}
 	case history.ChargeEntry:
 		y.operation(r, e.Shape)
-		y.charges[r.Seq] = &taken{r.Run, e.Shape, picos(e.Debits)}
+		y.charges[r.Seq] = &taken{r.Run, e.Shape, picos(e.Debits), nil}
 		y.take(r, y.spent, e.Debits)
 	case history.HoldEntry:
 		y.operation(r, e.Shape)
-		y.holds[r.Seq] = &taken{r.Run, e.Shape, picos(e.Debits)}
+		y.holds[r.Seq] = &taken{r.Run, e.Shape, picos(e.Debits), map[accountant.Scope]int64{}}
 		y.take(r, y.held, e.Debits)
 	case history.StepEntry:
 		y.step(r, e)
@@ -146,6 +147,7 @@ func (y *tally) step(r history.Record, e history.StepEntry) {
 	y.operation(r, e.Events[0])
 	for scope, pico := range picos(e.Debits) {
 		h.left[scope] -= pico
+		h.stepped[scope] += pico
 		y.held[scope] -= pico
 		y.spent[scope] += pico
 		if h.left[scope] < 0 {
@@ -188,6 +190,14 @@ func (y *tally) fence(boot string) {
 	delete(y.runs, boot)
 }
 
+// stepping is what the steps of holds that go on have taken: balances show it as held.
+func (y *tally) stepping(scope accountant.Scope) (sum int64) {
+	for _, h := range y.holds {
+		sum += h.stepped[scope]
+	}
+	return sum
+}
+
 // balances compares the tally with what the ledger says.
 func (y *tally) balances(all []accountant.Balance) {
 	if len(all) != len(y.limit) {
@@ -195,7 +205,8 @@ func (y *tally) balances(all []accountant.Balance) {
 	}
 	for _, b := range all {
 		got := [3]int64{b.Limit.Pico(), b.Spent.Pico(), b.Held.Pico()}
-		want := [3]int64{y.limit[b.Scope], y.spent[b.Scope], y.held[b.Scope]}
+		stepping := y.stepping(b.Scope)
+		want := [3]int64{y.limit[b.Scope], y.spent[b.Scope] - stepping, y.held[b.Scope] + stepping}
 		if got != want {
 			y.add("balances differ from the replay", "%v has limit, spent and held %v, the entries add up to %v", b.Scope, got, want)
 		}

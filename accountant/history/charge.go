@@ -15,7 +15,7 @@ func (s *State) charge(run string, c accountant.Charge) error {
 		return err
 	}
 	s.putBalances(next)
-	s.keepVoidable(accountant.ChargeID(s.seq+1), open{run, slices.Clone(c.Debits)})
+	s.keepVoidable(accountant.ChargeID(s.seq+1), open{run: run, debits: slices.Clone(c.Debits)})
 	return nil
 }
 
@@ -25,7 +25,7 @@ func (s *State) hold(run string, c accountant.Charge) error {
 		return err
 	}
 	s.putBalances(next)
-	put(s, s.holds, accountant.ChargeID(s.seq+1), open{run, slices.Clone(c.Debits)})
+	put(s, s.holds, accountant.ChargeID(s.seq+1), open{run: run, debits: slices.Clone(c.Debits)})
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (s *State) step(run string, e StepEntry) error {
 		return err
 	}
 	s.putBalances(next)
-	put(s, s.holds, e.Hold, open{run, left})
+	put(s, s.holds, e.Hold, open{run, left, slices.Concat(h.stepped, e.Debits)})
 	return nil
 }
 

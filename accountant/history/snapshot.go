@@ -132,7 +132,7 @@ func restoreOpens(into map[accountant.ChargeID]open, all []openJSON) error {
 		if err != nil {
 			return fmt.Errorf("history: the open charge %d of the snapshot: %w", o.ID, err)
 		}
-		into[accountant.ChargeID(o.ID)] = open{o.Run, debits}
+		into[accountant.ChargeID(o.ID)] = open{run: o.Run, debits: debits}
 	}
 	return nil
 }

@@ -32,10 +32,11 @@ type State struct {
 }
 
 // An open charge or hold belongs to a run. Of a hold, debits are what no step has
-// spent.
+// spent, and stepped what the steps have that this state has seen: a snapshot leaves that
+// out.
 type open struct {
-	run    string
-	debits []accountant.Debit
+	run             string
+	debits, stepped []accountant.Debit
 }
 
 // NewState returns the state before the first entry: no scope has a budget and
@@ -359,7 +360,9 @@ func checkText(texts ...string) error {
 // ordered by kind and name, when none is given.
 func (s *State) Balances(scopes ...accountant.Scope) ([]accountant.Balance, error) {
 	if len(scopes) == 0 {
-		return slices.SortedFunc(maps.Values(s.balances), byScope), nil
+		for _, b := range slices.SortedFunc(maps.Values(s.balances), byScope) {
+			scopes = append(scopes, b.Scope)
+		}
 	}
 	balances := make([]accountant.Balance, 0, len(scopes))
 	for _, scope := range scopes {
@@ -367,9 +370,26 @@ func (s *State) Balances(scopes ...accountant.Scope) ([]accountant.Balance, erro
 		if !known {
 			return nil, fmt.Errorf("%w: %v", accountant.ErrUnknownScope, scope)
 		}
-		balances = append(balances, b)
+		balances = append(balances, s.shown(b))
 	}
 	return balances, nil
+}
+
+// shown returns a balance as it was before the steps of the holds that go on.
+func (s *State) shown(b accountant.Balance) accountant.Balance {
+	for _, h := range s.holds {
+		for _, d := range h.stepped {
+			if d.Scope != b.Scope {
+				continue
+			}
+			spent, err := b.Spent.Minus(d.Loss)
+			held, err2 := b.Held.Plus(d.Loss)
+			if err == nil && err2 == nil { // always: the steps moved it from one to the other
+				b.Spent, b.Held = spent, held
+			}
+		}
+	}
+	return b
 }
 
 func byScope(a, b accountant.Balance) int {

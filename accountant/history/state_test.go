@@ -202,7 +202,7 @@ func TestStateHolds(t *testing.T) {
 	wantRefused(t, s, history.HoldEntry(chargeAnn(pure(t, 21))), nil)
 	mustApply(t, s, chargeAnn(pure(t, 20)))
 	mustApply(t, s, step(id, 10))
-	held(t, s, pure(t, 20), pure(t, 30))
+	held(t, s, pure(t, 30), pure(t, 20)) // how much of a hold is spent shows in the end
 	wantRefused(t, s, step(id, 21), accountant.ErrNotHeld)
 	wantRefused(t, s, step(id+1, 1), accountant.ErrNotHeld)
 	wantRefused(t, s, history.StepEntry{Hold: id}, nil)
@@ -210,8 +210,9 @@ func TestStateHolds(t *testing.T) {
 	wantRefused(t, s, history.VoidEntry{Charge: id}, accountant.ErrNotVoidable)
 	mustApply(t, s, history.LimitsEntry{{Scope: ann, Loss: pure(t, 5)}})
 	mustApply(t, s, step(id, 20)) // the hold's admission counts
-	held(t, s, pure(t, 0), pure(t, 50))
+	held(t, s, pure(t, 30), pure(t, 20))
 	mustApply(t, s, history.SettleEntry{Hold: id})
+	held(t, s, pure(t, 0), pure(t, 50))
 	wantRefused(t, s, history.SettleEntry{Hold: id}, accountant.ErrNotHeld)
 	wantRefused(t, s, step(id, 0), accountant.ErrNotHeld)
 }
@@ -278,6 +279,8 @@ func TestStateDecisions(t *testing.T) {
 	lost := []accountant.Debit{{Scope: ann, Loss: pure(t, 100)}}
 	wantRefused(t, s, history.RestoreEntry{Debits: lost}, nil)
 	mustApply(t, s, history.RestoreEntry{Debits: lost, Who: "carol", Reason: "found in a journal"})
+	held(t, s, pure(t, 10), pure(t, 101))
+	mustApply(t, s, history.SettleEntry{Hold: id})
 	held(t, s, pure(t, 0), pure(t, 111))
 	wantRefused(t, s, history.NoteEntry{Who: "carol"}, nil)
 	mustApply(t, s, history.NoteEntry{Who: "carol", Text: "the server hides its settings; they were checked"})
