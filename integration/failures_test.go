@@ -70,28 +70,14 @@ func restart(t *testing.T, s *pgtemp.Server) *pgtemp.Server {
 	return again
 }
 
-// lockPatients holds a protected table, so that reads of it wait. The
-// read is given up after dpproxy's lock_timeout of two seconds.
-func lockPatients(t *testing.T, s *site) (unlock func()) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), s.data.URL("postgres", pgtemp.Superuser))
-	if err != nil {
-		t.Fatal(err)
-	}
-	must(t, conn, "BEGIN; LOCK TABLE patients IN ACCESS EXCLUSIVE MODE")
-	return func() { conn.Close(context.Background()) }
+// stopReads makes reads wait that are charged.
+func stopReads(s *site) (let func()) {
+	s.gate.Shut()
+	return s.gate.Open
 }
 
-// readers counts the reads of dpproxy that wait on the protected database.
-func readers(t *testing.T, s *site) (n int) {
-	t.Helper()
-	conn := dial(t, s.data.URL("postgres", pgtemp.Superuser))
-	defer conn.Close(t.Context())
-	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dpproxy' AND wait_event_type = 'Lock'").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
+// readers counts the reads that wait.
+func readers(s *site) int { return s.gate.Waiting() }
 
 // fails checks what a client reads of a failure.
 func fails(t *testing.T, err error, code, message string) *pgconn.PgError {
@@ -107,7 +93,7 @@ func fails(t *testing.T, err error, code, message string) *pgconn.PgError {
 // TestProtectedDatabaseFails takes the protected database away.
 func TestProtectedDatabaseFails(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, clinicSchema, analysts("bob", "eve"))
+	s := newSite(t, clinicSchema, analysts("bob", "eve")).gated(t)
 	r := s.run(t)
 	ana, bob, eve := dial(t, r.url("ana")), dial(t, r.url("bob")), dial(t, r.url("eve"))
 	for _, c := range []*pgx.Conn{ana, bob} {
@@ -125,8 +111,8 @@ func TestProtectedDatabaseFails(t *testing.T) {
 	}
 	meter.ticks("counts after crashes", 9)
 
-	// A read that waits too long, in a transaction.
-	unlock := lockPatients(t, s)
+	// A read whose session ends, in a transaction.
+	s.gate.Break()
 	must(t, eve, "BEGIN")
 	_, err := eve.Exec(t.Context(), "SELECT count(*) FROM patients WHERE sex = 'f'")
 	fails(t, err, "PB009", "did not finish")
@@ -136,18 +122,19 @@ func TestProtectedDatabaseFails(t *testing.T) {
 	_, err = eve.Exec(t.Context(), "SELECT 1")
 	fails(t, err, "25P02", "aborted")
 	must(t, eve, "ROLLBACK")
-	meter.ticks("a read that waited too long", 1)
+	meter.ticks("a read whose session ended", 1)
 	_, err = ana.Exec(t.Context(), "SELECT count(*) FROM patients WHERE sex = 'f'")
 	fails(t, err, "PB011", "shape")
 	meter.ticks("a statement in quarantine", 0)
 
 	// It crashes during a read: the same words.
+	unlock := stopReads(s)
 	failed := make(chan error)
 	go func() {
 		_, err := bob.Exec(t.Context(), "SELECT count(*) FROM patients WHERE birth_year > 1950")
 		failed <- err
 	}()
-	eventually(t, "the read waits", func() bool { return readers(t, s) == 1 })
+	eventually(t, "the read waits", func() bool { return readers(s) == 1 })
 	crash(t, s.data)
 	fails(t, <-failed, "PB009", "did not finish")
 	unlock()
@@ -178,7 +165,7 @@ func TestProtectedDatabaseFails(t *testing.T) {
 func TestProtectedDatabaseHangs(t *testing.T) {
 	t.Parallel()
 	policy := strings.Replace(clinicPolicy, "privacy_unit:", "limits: {statement_timeout: 1s}\nprivacy_unit:", 1)
-	s := newSite(t, clinicSchema, policy)
+	s := newSite(t, clinicSchema, policy).gated(t)
 	r := s.run(t)
 	ana := dial(t, r.url("ana"))
 	must(t, ana, count)
@@ -199,7 +186,7 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	meter.ticks("a read on another session", 1)
 
 	// While a read is under way it is a failed read.
-	unlock := lockPatients(t, s)
+	unlock := stopReads(s)
 	failed := make(chan error)
 	go func() {
 		_, err := ana.Exec(t.Context(), count)
@@ -207,7 +194,7 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	}()
 	var reading int32
 	eventually(t, "the read waits", func() bool {
-		return super.QueryRow(t.Context(), "SELECT pid FROM pg_stat_activity WHERE application_name = 'dpproxy' AND wait_event_type = 'Lock'").Scan(&reading) == nil
+		return super.QueryRow(t.Context(), "SELECT pid FROM pg_stat_activity WHERE application_name = 'dpproxy' AND state = 'idle in transaction'").Scan(&reading) == nil && readers(s) == 1
 	})
 	signal(t, syscall.SIGSTOP, reading)
 	defer signal(t, syscall.SIGCONT, reading)
@@ -297,24 +284,24 @@ func TestLedgerFails(t *testing.T) {
 // that goes away, dpproxy's own end. The charge stays; the read ends.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, clinicSchema, clinicPolicy)
+	s := newSite(t, clinicSchema, clinicPolicy).gated(t)
 	r := s.run(t)
 	conns := []*pgx.Conn{dial(t, r.url("ana")), dial(t, r.url("ana"))}
 	must(t, conns[0], count)
 	meter := newMeter(t, s)
-	unlock := lockPatients(t, s)
+	unlock := stopReads(s)
 	failed := make(chan error, 10)
 	for i, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec} {
 		go func() {
 			_, err := conns[i].Exec(t.Context(), count, mode)
 			failed <- err
 		}()
-		eventually(t, "the read waits", func() bool { return readers(t, s) == 1 })
+		eventually(t, "the read waits", func() bool { return readers(s) == 1 })
 		if err := conns[i].PgConn().CancelRequest(t.Context()); err != nil {
 			t.Error(err)
 		}
 		fails(t, <-failed, "57014", "canceling statement due to user request")
-		eventually(t, "the read ends", func() bool { return readers(t, s) == 0 })
+		eventually(t, "the read ends", func() bool { return readers(s) == 0 })
 		must(t, conns[i], "SELECT 1")
 		meter.ticks("a cancelled read", 1)
 	}
@@ -328,9 +315,9 @@ func TestCancel(t *testing.T) {
 			t.Fatal(err)
 		}
 		go conn.Exec(context.Background(), count)
-		eventually(t, "the read waits", func() bool { return readers(t, s) == 1 })
+		eventually(t, "the read waits", func() bool { return readers(s) == 1 })
 		conn.PgConn().Conn().Close()
-		eventually(t, "the read ends", func() bool { return readers(t, s) == 0 })
+		eventually(t, "the read ends", func() bool { return readers(s) == 0 })
 	}
 	meter.ticks("clients that went away", gone)
 	eventually(t, "their mirror sessions end", func() bool { return backends(t, s) <= before })
@@ -341,13 +328,13 @@ func TestCancel(t *testing.T) {
 		_, err := ended.Exec(t.Context(), count)
 		failed <- err
 	}()
-	eventually(t, "the read waits", func() bool { return readers(t, s) == 1 })
+	eventually(t, "the read waits", func() bool { return readers(s) == 1 })
 	super := dial(t, s.mirror.URL("postgres", pgtemp.Superuser))
 	must(t, super, "SELECT CASE WHEN usename = 'ana' THEN pg_terminate_backend(pid) END FROM pg_stat_activity")
 	if pg := fails(t, <-failed, "57P01", "mirror session has ended"); pg.Severity != "FATAL" {
 		t.Errorf("severity %q", pg.Severity)
 	}
-	eventually(t, "the read ends", func() bool { return readers(t, s) == 0 })
+	eventually(t, "the read ends", func() bool { return readers(s) == 0 })
 	meter.ticks("a session that the mirror ended", 1)
 	unlock()
 	conns = []*pgx.Conn{dial(t, r.url("ana")), dial(t, r.url("ana"))}
@@ -363,19 +350,19 @@ func TestCancel(t *testing.T) {
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	policy := strings.Replace(clinicPolicy, "privacy_unit:", "limits: {data_connections: 1}\nprivacy_unit:", 1)
-	s := newSite(t, clinicSchema, policy)
+	s := newSite(t, clinicSchema, policy).gated(t)
 	r := s.run(t)
 	first, second, third := dial(t, r.url("ana")), dial(t, r.url("ana")), dial(t, r.url("ana"))
 	must(t, first, count)
 	meter := newMeter(t, s)
-	unlock := lockPatients(t, s)
+	unlock := stopReads(s)
 	answers := make(chan error, 2)
 	ask := func(conn *pgx.Conn) {
 		_, err := conn.Exec(t.Context(), count)
 		answers <- err
 	}
 	go ask(first)
-	eventually(t, "the read waits", func() bool { return readers(t, s) == 1 })
+	eventually(t, "the read waits", func() bool { return readers(s) == 1 })
 	meter.ticks("a read that waits", 1)
 
 	canceled := make(chan error)
@@ -426,16 +413,16 @@ func backends(t *testing.T, s *site) (n int) {
 // its answer delivered, and idle sessions are told why they end.
 func TestTerminate(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, clinicSchema, clinicPolicy)
+	s := newSite(t, clinicSchema, clinicPolicy).gated(t)
 	r := s.run(t)
 	idle, busy := dial(t, r.url("ana")), dial(t, r.url("ana"))
-	unlock := lockPatients(t, s)
+	unlock := stopReads(s)
 	answered := make(chan error)
 	go func() {
 		_, err := busy.Exec(t.Context(), count)
 		answered <- err
 	}()
-	eventually(t, "the read waits", func() bool { return readers(t, s) == 1 })
+	eventually(t, "the read waits", func() bool { return readers(s) == 1 })
 	signal(t, syscall.SIGTERM, int32(r.cmd.Process.Pid))
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()

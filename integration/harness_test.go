@@ -62,6 +62,7 @@ type site struct {
 	dir          string
 	data, mirror *pgtemp.Server
 	policy       string
+	gate         *pgtemp.Gate // between dpproxy and the protected database, if gated
 }
 
 const password = "secret"
@@ -98,6 +99,26 @@ func newSiteOn(t testing.TB, data *pgtemp.Server, policy string, fill func(*pgx.
 	s.command(t, "check", s.policy)
 	s.command(t, "init", s.policy)
 	s.command(t, "sync", s.policy)
+	return s
+}
+
+// gated puts a gate before the protected database, for a dpproxy that is not yet started.
+func (s *site) gated(t testing.TB) *site {
+	t.Helper()
+	gate, err := s.data.Gate(context.WithoutCancel(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(gate.Close)
+	text, err := os.ReadFile(s.policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.gate = gate
+	through := strings.Replace(string(text), s.data.URL("postgres", pgtemp.Superuser), gate.URL("postgres", pgtemp.Superuser), 1)
+	if err := os.WriteFile(s.policy, []byte(through), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 

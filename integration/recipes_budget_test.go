@@ -102,7 +102,7 @@ func testRolledBack(t *testing.T, k *kitchen) {
 }
 
 func testGoneBefore(t *testing.T, k *kitchen) {
-	unlock := lockPatients(t, k.site)
+	unlock := stopReads(k.site)
 	defer unlock()
 	ask := func(end func(*pgx.Conn)) {
 		conn := k.dial(t, "cancels")
@@ -111,17 +111,17 @@ func testGoneBefore(t *testing.T, k *kitchen) {
 			conn.Exec(t.Context(), count)
 			close(done)
 		}()
-		eventually(t, "the read waits", func() bool { return readers(t, k.site) == 1 })
+		eventually(t, "the read waits", func() bool { return readers(k.site) == 1 })
 		end(conn)
 		<-done
-		eventually(t, "the read ends", func() bool { return readers(t, k.site) == 0 })
+		eventually(t, "the read ends", func() bool { return readers(k.site) == 0 })
 	}
 	k.charged(t, 1, func() { ask(func(c *pgx.Conn) { c.PgConn().CancelRequest(t.Context()) }) })
 	k.charged(t, 1, func() { ask(func(c *pgx.Conn) { c.PgConn().Conn().Close() }) })
 }
 
 func testShortTimeout(t *testing.T, k *kitchen) {
-	unlock := lockPatients(t, k.site)
+	unlock := stopReads(k.site)
 	defer unlock()
 	slow := k.dial(t, "slow")
 	must(t, slow, "SET statement_timeout = '100ms'")

@@ -301,8 +301,8 @@ func testTags(t *testing.T, k *kitchen) {
 
 // A read that fails says one thing, in dpproxy's own words.
 func testErrorFields(t *testing.T, k *kitchen) {
-	unlock := lockPatients(t, k.site)
-	defer unlock()
+	k.gate.Break()
+	defer k.gate.Open()
 	slow := k.dial(t, "slow")
 	_, err := slow.Exec(t.Context(), "SELECT sum(birth_year) FROM patients")
 	pg := fails(t, err, "PB009", "did not finish")

@@ -57,7 +57,7 @@ func cook(t *testing.T, policy string, recipes []recipe) {
 	}
 	t.Cleanup(data.Stop)
 	must(t, dial(t, data.URL("template1", pgtemp.Superuser)), "CREATE EXTENSION pg_stat_statements")
-	s := newSiteOn(t, data, policy, func(conn *pgx.Conn) { must(t, conn, clinicSchema) })
+	s := newSiteOn(t, data, policy, func(conn *pgx.Conn) { must(t, conn, clinicSchema) }).gated(t)
 	k := &kitchen{site: s, r: s.run(t)}
 	for _, rec := range recipes {
 		t.Run(rec.id+" "+rec.title, func(t *testing.T) { rec.test(t, k) })

@@ -54,7 +54,7 @@ func (r *running) page(t *testing.T, name string) (status int, text string) {
 // TestHealth asks how dpproxy is while it serves, without its mirror, and while it
 // stops; systemd is told too.
 func TestHealth(t *testing.T) {
-	s := newSite(t, clinicSchema, clinicPolicy+"health: 127.0.0.1:0\n")
+	s := newSite(t, clinicSchema, clinicPolicy+"health: 127.0.0.1:0\n").gated(t)
 	socket := filepath.Join(t.TempDir(), "notify")
 	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {
@@ -84,13 +84,13 @@ func TestHealth(t *testing.T) {
 		t.Errorf("another page: %d", status)
 	}
 	busy := dial(t, r.url("ana"))
-	unlock := lockPatients(t, s)
+	unlock := stopReads(s)
 	answered := make(chan error, 1)
 	go func() {
 		_, err := busy.Exec(t.Context(), count)
 		answered <- err
 	}()
-	eventually(t, "the read waits", func() bool { return readers(t, s) == 1 })
+	eventually(t, "the read waits", func() bool { return readers(s) == 1 })
 	signal(t, syscall.SIGTERM, int32(r.cmd.Process.Pid))
 	if got := told(); got != "STOPPING=1" {
 		t.Errorf("systemd is told %q", got)

@@ -21,7 +21,6 @@ type answer struct {
 // a protected row, and a refusal costs nothing. From the charge on, nothing is
 // taken back.
 func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
-	arrived := a.p.cfg.Grid.arrival()
 	analysed, err := a.analyse(b)
 	if err != nil {
 		return wire.Rewrite{}, err
@@ -47,50 +46,67 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if !plan.Reads() {
 		return a.rewrite(ctx, query, pre, columns(plan, nil), b)
 	}
-	pre.arrived = arrived
-	released, receipt, err := a.draw(ctx, plan, pre)
+	released, receipt, err := a.veiled(ctx, plan, pre)
 	if err != nil {
-		return wire.Rewrite{}, a.leave(ctx, arrived, receipt, err)
+		return wire.Rewrite{}, err
 	}
 	rw, err := a.rewrite(ctx, query, pre, columns(plan, released), b)
 	if err != nil {
-		return wire.Rewrite{}, a.leave(ctx, arrived, receipt, err)
-	}
-	a.p.history.add(a.analyst, a.text.stmt.Text, plan, released, receipt)
-	if pre.settings.notices {
-		rw.Notices = append(rw.Notices, receipt.notice(plan, released, pre.settings.confidence))
-	}
-	if err := a.leave(ctx, arrived, receipt, nil); err != nil {
 		return wire.Rewrite{}, err
 	}
+	if pre.settings.notices {
+		rw.Notices = append(rw.Notices, a.notice(ctx, receipt, plan, released, pre.settings.confidence))
+	}
 	return rw, nil
+}
+
+// veiled draws what is released, and returns at the statement's point of the grid.
+//
+// A cancel request does not shorten the wait for it, and is then the reply: else it would tell
+// whether the read was over when it came. The answer is paid for, and remembered.
+func (a *answer) veiled(ctx context.Context, plan *planner.Plan, pre *prelude) ([][]*planner.Released, *receipt, error) {
+	v := &veil{grid: a.p.cfg.Grid}
+	defer v.lift() // also in a panic
+	released, receipt, err := a.draw(ctx, plan, pre, v)
+	if err == nil {
+		v.then(func() { a.p.history.add(a.analyst, a.text.stmt.Text, plan, released, receipt) })
+	}
+	v.lift()
+	if err == nil && ctx.Err() != nil {
+		err = canceled(receipt)
+	}
+	return released, receipt, err
 }
 
 // draw returns what is released of each part of each block: what is known, and the others
 // after they were charged, read and given their noise. With an error behind the charge it
 // returns the receipt.
-func (a *answer) draw(ctx context.Context, plan *planner.Plan, pre *prelude) ([][]*planner.Released, *receipt, error) {
+func (a *answer) draw(ctx context.Context, plan *planner.Plan, pre *prelude, v *veil) ([][]*planner.Released, *receipt, error) {
 	if plan.Chained() != 0 {
-		return a.chained(ctx, plan, pre)
+		return a.chained(ctx, plan, pre, v)
 	}
 	known := a.recall(ctx, plan, pre.values)
 	rest := plan.Rest(known.blocks())
 	if !rest.Reads() {
-		receipt, err := a.charge(ctx, rest, known)
+		receipt, err := a.owed(ctx, rest, known, v)
 		return known.released, receipt, err
 	}
-	conn, err := a.acquire(ctx, rest, pre.timeout)
+	if err := a.covered(ctx, rest, known.owed, chargeError); err != nil {
+		return nil, nil, err
+	}
+	r, err := a.open(ctx, rest, pre, v)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer conn.release()
-	receipt, err := a.charge(ctx, rest, known)
+	receipt, err := a.charge(ctx, rest, known, v)
 	if err != nil {
 		return nil, nil, err
 	}
-	exacts, err := conn.read(ctx, rest, pre.values, a.p.policy.Load().defaults.Timeout, a.p.cfg.Grid.limit(pre.arrived, pre.timeout))
+	cut, done := v.cut(ctx, pre.timeout)
+	defer done()
+	exacts, err := r.read(cut, a.p.policy.Load().defaults.Timeout)
 	if err != nil {
-		return nil, receipt, a.failed(ctx, receipt, plan, err)
+		return nil, receipt, a.failed(ctx, v, receipt, plan, err)
 	}
 	released := known.released
 	for i, block := range exacts {
@@ -102,8 +118,14 @@ func (a *answer) draw(ctx context.Context, plan *planner.Plan, pre *prelude) ([]
 			released[i][j] = e.release(a.p.cfg.Source)
 		}
 	}
-	a.remember(ctx, rest, known, released)
+	v.then(func() { a.remember(ctx, rest, known, released) })
 	return released, receipt, nil
+}
+
+// owed charges for what is known already: nothing is read.
+func (a *answer) owed(ctx context.Context, rest *planner.Plan, known *known, v *veil) (*receipt, error) {
+	v.fall()
+	return a.charge(ctx, rest, known, v)
 }
 
 // analyse resolves the statement and checks that it is the analyst's to ask.

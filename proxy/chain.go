@@ -29,7 +29,6 @@ type chains struct {
 	parts   []*chainPart
 	hold    accountant.ChargeID
 	receipt *receipt
-	settled bool
 	// tired says that the looks ended because there were so many.
 	tired bool
 }
@@ -67,18 +66,18 @@ func (*reductionLooks) looker() {}
 
 // chained answers a plan with chains, from memory where that is precise enough. With an error behind
 // the first charge it returns the receipt.
-func (a *answer) chained(ctx context.Context, plan *planner.Plan, pre *prelude) ([][]*planner.Released, *receipt, error) {
+func (a *answer) chained(ctx context.Context, plan *planner.Plan, pre *prelude, v *veil) ([][]*planner.Released, *receipt, error) {
 	memory := a.recallChains(ctx, plan, pre)
 	rest := plan.Rest(memory.known.blocks())
 	if !rest.Reads() {
-		receipt, err := a.charge(ctx, rest, memory.known)
+		receipt, err := a.owed(ctx, rest, memory.known, v)
 		return memory.known.released, receipt, err
 	}
 	c := &chains{a: a, plan: rest, memory: memory}
 	if err := c.prepare(); err != nil {
 		return nil, nil, err
 	}
-	receipt, err := c.run(ctx, pre)
+	receipt, err := c.run(ctx, pre, v)
 	if err != nil {
 		return nil, receipt, err
 	}
@@ -89,7 +88,7 @@ func (a *answer) chained(ctx context.Context, plan *planner.Plan, pre *prelude) 
 		}
 		released[p.block][p.index] = p.released
 	}
-	a.rememberChains(ctx, c)
+	v.then(func() { a.rememberChains(ctx, c) })
 	return released, receipt, nil
 }
 
@@ -122,36 +121,38 @@ func (c *chains) prepare() error {
 }
 
 // run holds, pays and reads, and then looks until every part has ended.
-func (c *chains) run(ctx context.Context, pre *prelude) (*receipt, error) {
-	conn, err := c.a.acquire(ctx, c.plan, pre.timeout)
+func (c *chains) run(ctx context.Context, pre *prelude, v *veil) (*receipt, error) {
+	if err := c.a.covered(ctx, c.plan, c.memory.known.owed, holdError); err != nil {
+		return nil, err
+	}
+	r, err := c.a.open(ctx, c.plan, pre, v)
 	if err != nil {
 		return nil, err
 	}
-	release := conn.release
-	defer func() { release() }()
 	if err := c.reserve(ctx); err != nil {
+		v.onPoint = true
 		return nil, err
 	}
-	defer c.settle(ctx)
+	v.paid = true
+	v.then(func() { c.settle(ctx) })
 	if err := c.payFirst(ctx); err != nil {
 		return c.receipt, err
 	}
-	exacts, err := conn.read(ctx, c.plan, pre.values, c.a.p.policy.Load().defaults.Timeout, c.a.p.cfg.Grid.limit(pre.arrived, pre.timeout))
+	cut, done := v.cut(ctx, pre.timeout)
+	defer done()
+	exacts, err := r.read(cut, c.a.p.policy.Load().defaults.Timeout)
 	if err != nil {
-		return c.receipt, c.a.failed(ctx, c.receipt, c.plan, err)
+		return c.receipt, c.a.failed(ctx, v, c.receipt, c.plan, err)
 	}
-	release() // the looks need no session
-	release = func() {}
 	for _, p := range c.parts {
 		if err := p.begin(exacts[p.block][p.index], c); err != nil {
 			return c.receipt, err
 		}
 	}
-	if err := c.look(ctx); err != nil {
+	if err := c.look(cut, v); err != nil {
 		return c.receipt, err
 	}
-	c.settle(ctx)
-	c.conclude(ctx)
+	c.conclude()
 	return c.receipt, nil
 }
 
@@ -175,10 +176,11 @@ func (p *chainPart) begin(e *exact, c *chains) error {
 }
 
 // look takes looks until no part needs one more.
-func (c *chains) look(ctx context.Context) error {
+func (c *chains) look(ctx context.Context, v *veil) error {
 	for c.receipt.looks < mostLooks {
-		if ctx.Err() != nil {
-			return canceled(c.receipt)
+		if cause := context.Cause(ctx); cause != nil {
+			v.onPoint = true
+			return stopped(cause, c.receipt)
 		}
 		var events dp.ComposedEvent
 		var drawn []*chainPart
@@ -336,24 +338,15 @@ func (c *chains) pay(ctx context.Context, events, owed dp.ComposedEvent) error {
 	return nil
 }
 
-// settle gives back what no look has cost, once. If it fails, that stays held.
+// settle gives back what no look has cost. If it fails, that stays held.
 func (c *chains) settle(ctx context.Context) {
-	if c.settled {
-		return
-	}
-	c.settled = true
 	if err := c.a.p.cfg.Ledger.Settle(context.WithoutCancel(ctx), c.hold); err != nil {
 		c.a.p.cfg.Log.Warn("a hold is not given back", "error", err)
 	}
 }
 
-// conclude completes the receipt: what is left, and where the target was not reached.
-func (c *chains) conclude(ctx context.Context) {
-	scopes := make([]accountant.Scope, len(c.receipt.debits))
-	for i, d := range c.receipt.debits {
-		scopes[i] = d.Scope
-	}
-	c.receipt.left, _ = c.a.p.cfg.Ledger.Balances(context.WithoutCancel(ctx), scopes...)
+// conclude notes where the target was not reached.
+func (c *chains) conclude() {
 	open, all := 0, 0
 	for _, p := range c.parts {
 		if p.look != nil {

@@ -17,7 +17,6 @@ import (
 type receipt struct {
 	id     accountant.ChargeID
 	debits []accountant.Debit
-	left   []accountant.Balance
 	looks  int      // of a chain; 0 without one
 	notes  []string // what else the analyst should know
 }
@@ -51,7 +50,13 @@ func (a *answer) debits(plan *planner.Plan, owed dp.ComposedEvent) ([]accountant
 // charge records the cost, durably, before anything is read. A client that gives
 // up meanwhile does not stop it. What costs nothing has no receipt, and needs a ledger
 // that would have admitted it.
-func (a *answer) charge(ctx context.Context, plan *planner.Plan, known *known) (*receipt, error) {
+func (a *answer) charge(ctx context.Context, plan *planner.Plan, known *known, v *veil) (*receipt, error) {
+	r, err := a.recorded(ctx, plan, known)
+	v.paid, v.onPoint = err == nil, err != nil
+	return r, err
+}
+
+func (a *answer) recorded(ctx context.Context, plan *planner.Plan, known *known) (*receipt, error) {
 	debits, err := a.debits(plan, known.owed)
 	if err != nil {
 		return nil, err
@@ -72,23 +77,48 @@ func (a *answer) charge(ctx context.Context, plan *planner.Plan, known *known) (
 		return nil, chargeError(err)
 	}
 	a.paid(ctx, known)
-	r := &receipt{id: id, debits: debits}
+	return &receipt{id: id, debits: debits}, nil
+}
+
+// covered refuses what a charge would be refused for, as it is now. The protected database then
+// hears nothing of the statement: how long it takes to plan one would be told, often, at no cost.
+func (a *answer) covered(ctx context.Context, plan *planner.Plan, owed dp.ComposedEvent, tell func(error) error) error {
+	debits, err := a.debits(plan, owed)
+	if err != nil {
+		return err
+	}
+	if err := a.p.cfg.Ledger.Admit(ctx, a.analyst, plan.Shape); err != nil {
+		return tell(err)
+	}
+	balances, err := a.p.cfg.Ledger.Balances(ctx, scopesOf(debits)...)
+	if err != nil {
+		return tell(err)
+	}
+	for i, b := range balances {
+		switch left := b.Remaining(); {
+		case b.Frozen:
+			return tell(accountant.ErrFrozen)
+		case !debits[i].Loss.Fits(left):
+			return tell(&accountant.InsufficientError{Scope: b.Scope, Requested: debits[i].Loss, Remaining: left})
+		}
+	}
+	return nil
+}
+
+func scopesOf(debits []accountant.Debit) []accountant.Scope {
 	scopes := make([]accountant.Scope, len(debits))
 	for i, d := range debits {
 		scopes[i] = d.Scope
 	}
-	// The balances are for the notice only; an answer that is paid for is given
-	// without them.
-	r.left, _ = a.p.cfg.Ledger.Balances(ctx, scopes...)
-	return r, nil
+	return scopes
 }
 
 // notice tells what the answer cost, how wrong it may be, and what is left.
-func (r *receipt) notice(plan *planner.Plan, released [][]*planner.Released, confidence float64) wire.Notice {
+func (a *answer) notice(ctx context.Context, r *receipt, plan *planner.Plan, released [][]*planner.Released, confidence float64) wire.Notice {
 	n := wire.Notice{
 		Code: "00000",
 		Message: fmt.Sprintf("cost %s; error at %s %%: %s%s", r.cost(plan.Mechanism),
-			planner.Number(100*confidence), strings.Join(errorBars(plan, released), ", "), r.remaining()+r.remarks()),
+			planner.Number(100*confidence), strings.Join(errorBars(plan, released), ", "), a.remaining(ctx, r)+r.remarks()),
 	}
 	if bounds := plan.Clamped(); bounds != "" {
 		n.Detail = "Values are clamped: " + bounds + ". The error does not include what clamping and contribution limits leave out."
@@ -129,14 +159,19 @@ func (r *receipt) remarks() string {
 	return strings.Join(append([]string{""}, r.notes...), "; ")
 }
 
-// remaining names the budget that will be exhausted first by more of the same.
-func (r *receipt) remaining() string {
+// remaining names the budget that will be exhausted first by more of the same. An answer that
+// is paid for is given without it where the ledger does not say.
+func (a *answer) remaining(ctx context.Context, r *receipt) string {
 	if r == nil {
+		return ""
+	}
+	left, err := a.p.cfg.Ledger.Balances(context.WithoutCancel(ctx), scopesOf(r.debits)...)
+	if err != nil {
 		return ""
 	}
 	var scope accountant.Balance
 	fewest := int64(-1)
-	for i, b := range r.left {
+	for i, b := range left {
 		n := more(b, r.debits[i].Loss)
 		if fewest < 0 || n < fewest {
 			fewest, scope = n, b
@@ -145,8 +180,7 @@ func (r *receipt) remaining() string {
 	if fewest < 0 {
 		return ""
 	}
-	left := scope.Remaining()
-	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(left), scope.Scope.Kind, scope.Scope.Name, fewest)
+	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(scope.Remaining()), scope.Scope.Kind, scope.Scope.Name, fewest)
 }
 
 // brief writes a loss for people: its main parameter with four digits.

@@ -12,15 +12,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/catalog"
 	"dpproxy/mirror"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
-	"dpproxy/planner/scalar"
 )
 
 // Data reads exact aggregates from the protected database. Only SQL of the
@@ -59,7 +56,7 @@ var sessionSettings = map[string]string{
 	// A read aggregates per unit first: many groups, which parallel workers are worth.
 	"parallel_tuple_cost":                 "0.01",
 	"lock_timeout":                        "2000",
-	"idle_in_transaction_session_timeout": "5000", // a transaction comes in one piece
+	"idle_in_transaction_session_timeout": "60000", // a transaction waits for a charge alone
 	"transform_null_equals":               "off",
 	"array_nulls":                         "on",
 }
@@ -67,14 +64,14 @@ var sessionSettings = map[string]string{
 // pingTimeout is how long an idle session may take to answer before it is given up.
 const pingTimeout = 2 * time.Second
 
+// dropTimeout is how long the end of a session may take that is given up.
+const dropTimeout = 5 * time.Second
+
 // OpenData connects to the protected database. Secret is the key of the random
 // choices of contribution bounding (32 bytes or more).
 func OpenData(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, secret []byte) (*Data, error) {
 	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)
 	cfg.ConnConfig.RuntimeParams["application_name"] = "dpproxy"
-	cfg.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
-	}
 	// A session that died or hangs must be found out before the charge, however short the
 	// time was that it was idle.
 	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
@@ -155,6 +152,8 @@ type connection struct {
 	unchanged string
 	leave     func() // the queue
 	log       *slog.Logger
+	// spoiled says that the session is in an unknown state, or busy with what nobody waits for.
+	spoiled bool
 }
 
 // acquire waits for the turn of a statement and takes a session for it before the
@@ -191,19 +190,19 @@ func (a *answer) acquire(ctx context.Context, plan *planner.Plan, timeout time.D
 	return c, nil
 }
 
+const nothingCharged = "Nothing was charged. Try again later."
+
 // acquireError tells a client why his statement has no session.
 func acquireError(ctx context.Context, err error) error {
-	const nothing = "Nothing was charged. Try again later."
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(err, errQueueFull):
-		return pgerr.New(pgerr.TooManyConnections, "too many statements are waiting for the protected database").WithHint(nothing)
-	case errors.Is(cause, errTimeout):
-		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
+		return pgerr.New(pgerr.TooManyConnections, "too many statements are waiting for the protected database").
+			WithHint(nothingCharged)
 	case cause != nil:
-		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+		return stopped(cause, nil)
 	}
-	return pgerr.New(pgerr.DataUnavailable, "the protected database cannot be reached").WithHint(nothing)
+	return unavailable("the protected database cannot be reached")
 }
 
 // connect takes a session out of the pool.
@@ -268,10 +267,32 @@ func (c *connection) mark() []byte {
 
 func (c *connection) setMark(mark []byte) { c.conn.Conn().PgConn().CustomData()[c.unchanged] = mark }
 
-// release gives the session back to the pool, and its place to the next statement.
+// release gives the session back to the pool, and its place to the next statement. Both are
+// noticed by who waits for them, or opens a session for want of one.
 func (c *connection) release() {
+	defer c.leave()
+	if c.spoiled {
+		c.drop()
+		return
+	}
+	if c.conn.Conn().PgConn().TxStatus() != 'I' {
+		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+		defer cancel()
+		_, _ = c.conn.Exec(ctx, "ROLLBACK") // the pool closes what is in a transaction still
+	}
 	c.conn.Release()
-	c.leave()
+}
+
+// drop ends the session, and what it does now. Nobody waits for that: how long it takes is a
+// matter of the rows that it looks at.
+func (c *connection) drop() {
+	conn := c.conn.Hijack()
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
+		defer cancel()
+		_ = conn.PgConn().CancelRequest(ctx)
+		_ = conn.Close(ctx)
+	}()
 }
 
 func (d *Data) turnOff(t catalog.Name) {
@@ -283,214 +304,4 @@ func (d *Data) turnOff(t catalog.Name) {
 func schemaChanged(t catalog.Name) error {
 	return pgerr.New(pgerr.SchemaChanged, "the schema of %s is not the one that its policy was checked against", t).
 		WithHint("The administrator must check the policy, run dpproxy sync and restart dpproxy.")
-}
-
-// errRead is the only thing that is told of a failed read.
-var errRead = errors.New("proxy: the read of protected data failed")
-
-// read runs the plan's statements in one transaction and one round trip: the
-// tables are locked against changes of their schema, it is compared with the catalogue's
-// in the snapshot of the reads, and the reads follow unless that fails. It returns the
-// exact aggregates of each part of each block.
-//
-// The policy's limit and the session's own statement_timeout (0 is none) bound its
-// time. The cause of a failure is discarded here: it may depend on protected rows.
-// Only that the session's own limit ended it is told, with errTimeout: an analyst
-// who asks for that learns no more than from a clock.
-func (c *connection) read(ctx context.Context, plan *planner.Plan, values []scalar.Value, policy, session time.Duration) ([][]*exact, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, policy, errRead)
-	defer cancel()
-	if session > 0 {
-		ctx, cancel = context.WithTimeoutCause(ctx, session, errTimeout)
-		defer cancel()
-	}
-	r := &reading{c: c, plan: plan}
-	exacts, err := r.run(ctx, values)
-	cause := context.Cause(ctx) // before time passes that could turn a failure into a timeout
-	if err != nil || cause != nil {
-		// The session is in an unknown state, or a cancel request is still under way that
-		// would hit the next statement: it is closed, not reused.
-		_ = c.conn.Conn().Close(context.WithoutCancel(ctx))
-	}
-	if err == nil {
-		return exacts, nil
-	}
-	switch {
-	case errors.Is(err, errChanged):
-		return nil, r.changed
-	case errors.Is(cause, errTimeout):
-		return nil, errTimeout
-	}
-	return nil, errRead
-}
-
-// errTimeout says that the session's own statement_timeout ended a read.
-var errTimeout = errors.New("proxy: statement timeout")
-
-// reading is one transaction.
-type reading struct {
-	c       *connection
-	plan    *planner.Plan
-	changed error // what is told if the schema is not the catalogue's
-}
-
-func (r *reading) run(ctx context.Context, values []scalar.Value) ([][]*exact, error) {
-	p := r.c.conn.Conn().PgConn().StartPipeline(ctx)
-	defer func() { _ = p.Close() }() // the results are read; a session that is out of step is not reused
-	p.SendQueryParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
-	p.SendQueryParams(r.c.data.lockSQL(r.plan), nil, nil, nil, nil)
-	p.SendQueryPrepared(r.c.unchanged, [][]byte{r.c.mark()}, nil, nil)
-	for _, read := range r.reads() {
-		before, after := settingsOf(read)
-		for _, sql := range before {
-			p.SendQueryParams(sql, nil, nil, nil, nil)
-		}
-		params, formats := r.params(read, values)
-		p.SendQueryParams(read.SQL, params, nil, formats, nil)
-		for _, sql := range after {
-			p.SendQueryParams(sql, nil, nil, nil, nil)
-		}
-	}
-	p.SendQueryParams("COMMIT", nil, nil, nil, nil)
-	if err := p.Sync(); err != nil {
-		return nil, err
-	}
-	exacts, err := r.results(p)
-	if errors.Is(err, errChanged) {
-		_ = p.Close() // the error is known
-		r.changed = r.explainChange(ctx)
-	}
-	return exacts, err
-}
-
-// settingsOf lists the statements before and after a read. They depend on the plan alone.
-func settingsOf(r *planner.Read) (before, after []string) {
-	if !r.Ordered {
-		return nil, nil
-	}
-	return []string{"SET LOCAL enable_hashagg = off"}, []string{"SET LOCAL enable_hashagg TO DEFAULT"}
-}
-
-// reads lists the statements of all parts, in order.
-func (r *reading) reads() []*planner.Read {
-	var all []*planner.Read
-	for _, b := range r.plan.Blocks {
-		if !b.Known {
-			for _, p := range b.Parts {
-				all = append(all, p.Reads...)
-			}
-		}
-	}
-	return all
-}
-
-func (r *reading) params(read *planner.Read, values []scalar.Value) (params [][]byte, formats []int16) {
-	for _, p := range read.Params {
-		value, format := []byte(p.Text), int16(0)
-		switch p.Kind {
-		case planner.FoldParam:
-			value = values[p.Fold].Bytes
-			if values[p.Fold].Binary {
-				format = 1
-			}
-		case planner.InnerPadParam:
-			value, format = r.c.data.pads[0], 1
-		case planner.OuterPadParam:
-			value, format = r.c.data.pads[1], 1
-		case planner.TextParam:
-		}
-		params, formats = append(params, value), append(formats, format)
-	}
-	return params, formats
-}
-
-// results reads the replies in the order in which the statements were sent.
-func (r *reading) results(p *pgconn.Pipeline) ([][]*exact, error) {
-	if err := done(p, 2); err != nil { // BEGIN, LOCK
-		return nil, err
-	}
-	if err := r.unchanged(p); err != nil {
-		return nil, err
-	}
-	exacts := make([][]*exact, len(r.plan.Blocks))
-	for i, b := range r.plan.Blocks {
-		if !b.Reads() {
-			continue
-		}
-		var err error
-		if exacts[i], err = parts(p, b); err != nil {
-			return nil, err
-		}
-	}
-	_, err := rows(p)
-	return exacts, err
-}
-
-// unchanged reads the reply to the check of the schema.
-func (r *reading) unchanged(p *pgconn.Pipeline) error {
-	checked, err := rows(p)
-	if err != nil {
-		return orChanged(err)
-	}
-	if len(checked) != 1 || len(checked[0]) != 2 {
-		return errRead
-	}
-	r.c.setMark(checked[0][1])
-	return nil
-}
-
-// parts reads what was asked for a block.
-func parts(p *pgconn.Pipeline, b *planner.BlockPlan) ([]*exact, error) {
-	out := make([]*exact, len(b.Parts))
-	for i, part := range b.Parts {
-		var reads [][][][]byte
-		for _, r := range part.Reads {
-			read, err := rowsOf(p, r)
-			if err != nil {
-				return nil, err
-			}
-			reads = append(reads, read)
-		}
-		var err error
-		if out[i], err = protect(part, reads); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// rowsOf reads the rows of one read, and the replies to the settings around it.
-func rowsOf(p *pgconn.Pipeline, r *planner.Read) ([][][]byte, error) {
-	before, after := settingsOf(r)
-	if err := done(p, len(before)); err != nil {
-		return nil, err
-	}
-	read, err := rows(p)
-	if err != nil {
-		return nil, err
-	}
-	return read, done(p, len(after))
-}
-
-// done reads the replies to n statements that return no rows.
-func done(p *pgconn.Pipeline, n int) error {
-	for range n {
-		if _, err := rows(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func rows(p *pgconn.Pipeline) ([][][]byte, error) {
-	res, err := p.GetResults()
-	if err != nil {
-		return nil, err
-	}
-	reader, ok := res.(*pgconn.ResultReader)
-	if !ok {
-		return nil, errRead
-	}
-	read := reader.Read()
-	return read.Rows, read.Err
 }

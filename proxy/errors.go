@@ -36,23 +36,43 @@ const chargeStays = "The charge of the statement stays."
 
 // failed tells a client that a read of protected data did not finish: always the
 // same, whatever the cause, and after the incident is on record. Only what the
-// analyst did himself is named: a cancel request, and his own statement_timeout.
-func (a *answer) failed(ctx context.Context, r *receipt, plan *planner.Plan, err error) error {
-	switch {
-	case context.Cause(ctx) != nil:
-		return canceled(r)
-	case errors.Is(err, errTimeout):
-		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout").WithDetail(chargeStays)
+// analyst did himself is named: a cancel request, and his own statement_timeout. Both
+// end a read on a point of the grid.
+func (a *answer) failed(ctx context.Context, v *veil, r *receipt, plan *planner.Plan, err error) error {
+	if !errors.Is(err, errRead) {
+		v.onPoint = true
+		return stopped(err, r)
 	}
-	if changed, ok := errors.AsType[*pgerr.Error](err); ok && changed.Code == pgerr.SchemaChanged {
-		return err
-	}
-	in := accountant.Incident{Charge: r.id, Analyst: a.analyst, Shape: plan.Shape}
-	if err := a.p.incidents.record(context.WithoutCancel(ctx), in); err != nil {
-		a.p.cfg.Log.Error("an incident could not be recorded", "analyst", a.analyst, "error", err)
-	}
+	v.then(func() {
+		in := accountant.Incident{Charge: r.id, Analyst: a.analyst, Shape: plan.Shape}
+		if err := a.p.incidents.record(context.WithoutCancel(ctx), in); err != nil {
+			a.p.cfg.Log.Error("an incident could not be recorded", "analyst", a.analyst, "error", err)
+		}
+	})
 	a.p.cfg.Log.Warn("a read of protected data failed", "analyst", a.analyst, "shape", plan.Shape)
 	return pgerr.New(pgerr.ReadFailed, "the read of protected data did not finish").
 		WithDetail(chargeStays).
 		WithHint("Statements of this shape are refused until the administrator clears the incident.")
+}
+
+// stopped tells a client that he ended a statement himself, by a timeout or a cancel request.
+func stopped(cause error, r *receipt) error {
+	if !errors.Is(cause, errTimeout) {
+		return canceled(r)
+	}
+	err := pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
+	if r == nil {
+		return err
+	}
+	return err.WithDetail(chargeStays)
+}
+
+// canceled tells a client that his own cancel request ended a statement that was, or
+// was not, charged.
+func canceled(r *receipt) error {
+	err := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+	if r == nil {
+		return err
+	}
+	return err.WithDetail(chargeStays)
 }

@@ -1,11 +1,17 @@
 package proxy_test
 
 import (
+	"fmt"
+	"io"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"dpproxy/accountant"
+	"dpproxy/dp"
 	"dpproxy/proxy"
 )
 
@@ -37,6 +43,13 @@ func (c *fakeClock) wait(d time.Duration) {
 	}
 }
 
+// pass lets time pass.
+func (c *fakeClock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 // set changes what the clock does from now on, and returns the waits so far.
 func (c *fakeClock) set(tick time.Duration, during func()) []time.Duration {
 	c.mu.Lock()
@@ -49,31 +62,35 @@ func (c *fakeClock) set(tick time.Duration, during func()) []time.Duration {
 func TestReplyGrid(t *testing.T) {
 	clock := &fakeClock{now: time.Unix(1000, 0)}
 	grid := proxy.Grid{Quantum: 20 * time.Millisecond, Now: clock.look, Wait: clock.wait}
-	w := newWorldWith(t, func(c *proxy.Config) { c.Grid = grid })
+	w := newWorldWith(t, func(c *proxy.Config) { c.Grid = grid },
+		limit(t, accountant.UnitScope, "patient", dp.ZCDP, 9_000_000), limit(t, accountant.TableScope, "public.labs", dp.ZCDP, 1))
 	ana := connect(t, w.url("ana"))
 	const count = "SELECT count(*) FROM patients"
 	once := func(what string, want ...time.Duration) {
 		t.Helper()
-		waited := clock.set(0, nil)
-		if len(waited) != len(want) || len(want) == 1 && waited[0] != want[0] {
+		if waited := clock.set(0, nil); !slices.Equal(waited, want) {
 			t.Errorf("%s waited %v, want %v", what, waited, want)
 		}
 	}
+	const charge, rest = 2500 * time.Microsecond, 17500 * time.Microsecond
 
 	must(t, ana, count)
-	once("an answer at once", 20*time.Millisecond)
+	once("an answer at once", charge, rest)
 	clock.set(7*time.Millisecond, nil)
 	must(t, ana, count)
-	once("an answer after 7 ms", 13*time.Millisecond)
+	once("a charge after 7 ms, an answer after 7 more", 71068*time.Nanosecond, 13*time.Millisecond-7071068*time.Nanosecond)
 	clock.set(33*time.Millisecond, nil)
 	must(t, ana, count)
-	once("an answer after 33 ms", 7*time.Millisecond)
+	once("a charge after 33 ms, an answer after 33 more", 7*time.Millisecond, 7*time.Millisecond)
 
 	for _, free := range []string{"EXPLAIN " + count, "SELECT 1", "SELECT * FROM dp.budget"} {
 		must(t, ana, free)
 		once(free)
 	}
-	for _, refused := range []string{"SELECT * FROM patients", "/* dp: epsilon=1000 */ SELECT count(*) FROM labs WHERE nothing = 1"} {
+	for _, refused := range []string{
+		"SELECT * FROM patients", "/* dp: epsilon=1000 */ SELECT count(*) FROM labs WHERE nothing = 1",
+		"SELECT count(*) FROM labs", // for its price
+	} {
 		if _, err := ana.Exec(t.Context(), refused); err == nil {
 			t.Errorf("%s was answered", refused)
 		}
@@ -81,43 +98,120 @@ func TestReplyGrid(t *testing.T) {
 	}
 
 	before := w.spent(t, accountant.UnitScope, "patient")
-	clock.set(0, func() {
-		if err := ana.PgConn().CancelRequest(t.Context()); err != nil {
-			t.Error(err)
+	cancelIn := func(wait int) {
+		t.Helper()
+		clock.set(0, func() {
+			if wait--; wait > 0 {
+				return
+			}
+			if err := ana.PgConn().CancelRequest(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		if _, err := ana.Exec(t.Context(), count); code(err) != "57014" {
+			t.Errorf("a cancel request while the reply is held back: %v", err)
 		}
-	})
-	if _, err := ana.Exec(t.Context(), count); code(err) != "57014" {
-		t.Errorf("a cancel request while the reply is held back: %v", err)
 	}
-	once("a canceled answer", 20*time.Millisecond)
+	cancelIn(1)
+	once("a statement that is canceled before its charge", charge)
+	if w.spent(t, accountant.UnitScope, "patient") != before {
+		t.Error("it was charged")
+	}
+	cancelIn(2)
+	once("a canceled answer", charge, rest)
 	if w.spent(t, accountant.UnitScope, "patient") == before {
 		t.Error("the charge was taken back")
 	}
 	must(t, ana, count)
-	once("the answer behind it", 20*time.Millisecond)
+	once("the answer behind it", charge, rest)
 }
 
-// A read that fails leaves on the grid, as does one that the session's own timeout ends.
+// A read that fails leaves on the grid. One that the session's own timeout ends is ended there.
 func TestReplyGridOfFailures(t *testing.T) {
 	clock := &fakeClock{now: time.Unix(1000, 0)}
 	grid := proxy.Grid{Quantum: 20 * time.Millisecond, Now: clock.look, Wait: clock.wait}
 	w := newWorldWith(t, func(c *proxy.Config) { c.Grid = grid })
 	ana := connect(t, w.url("ana"))
-	lock := connect(t, w.data.URL("postgres", "postgres"))
-	must(t, lock, "BEGIN; LOCK TABLE patients IN ACCESS EXCLUSIVE MODE")
 	must(t, ana, "SET statement_timeout = '500ms'")
+	w.gate.Shut()
+	start := time.Now()
 	if _, err := ana.Exec(t.Context(), "SELECT count(*) FROM patients"); code(err) != "57014" {
 		t.Errorf("a read that runs into the session's timeout: %v", err)
 	}
-	if waited := clock.set(0, nil); len(waited) != 1 {
-		t.Errorf("a timeout waited %v", waited)
+	if waited, took := clock.set(0, nil), time.Since(start); len(waited) != 1 || took < 630*time.Millisecond {
+		t.Errorf("a timeout after %v waited %v", took, waited) // 640 ms is a point, and the charge's wait takes no time
 	}
 	must(t, ana, "SET statement_timeout = 0")
+	w.gate.Break()
 	if _, err := ana.Exec(t.Context(), "SELECT count(*) FROM patients"); code(err) != "PB009" {
-		t.Errorf("a read that meets a lock: %v", err)
+		t.Errorf("a read that fails: %v", err)
 	}
-	if waited := clock.set(0, nil); len(waited) != 1 {
+	if waited := clock.set(0, nil); len(waited) != 2 {
 		t.Errorf("a failed read waited %v", waited)
 	}
-	must(t, lock, "ROLLBACK")
+	w.gate.Open()
+	admin := connect(t, w.data.URL("postgres", "postgres"))
+	lock(t, admin, "patients")
+	if _, err := ana.Exec(t.Context(), "SELECT count(*) FROM patients WHERE smoker"); code(err) != "PB015" {
+		t.Errorf("a statement that meets a lock: %v", err)
+	}
+	if waited := clock.set(0, nil); len(waited) != 1 || waited[0] != 2500*time.Microsecond {
+		t.Errorf("what fails before its charge waited %v", waited)
+	}
+	unlock(t, admin)
+}
+
+// TestReplyGridCannotBeAimed holds that nothing an analyst can make take long lies between the
+// points of time that a reply is counted from and at which it leaves.
+func TestReplyGridCannotBeAimed(t *testing.T) {
+	const quantum, pause = 20 * time.Millisecond, 13 * time.Millisecond
+	clock := &fakeClock{now: time.Unix(1000, 0)}
+	grid := proxy.Grid{Quantum: quantum, Now: clock.look, Wait: clock.wait}
+	w := newWorldWith(t, func(c *proxy.Config) { c.Grid = grid })
+	asked := 0
+	w.tap = &tap{before: func(string) { // the mirror takes its time
+		asked++
+		clock.pass(pause)
+	}}
+	ana := connect(t, w.url("ana"))
+	must(t, ana, "PREPARE slow AS SELECT count(*) FROM patients WHERE birth_year > $1")
+	const sql = "SELECT count(*) FROM patients WHERE birth_year > (SELECT %s + length(pg_sleep(0)::text))"
+	for name, ask := range map[string]func() error{
+		"a constant": func() error {
+			_, err := ana.Exec(t.Context(), fmt.Sprintf(sql, "1930"), pgx.QueryExecModeSimpleProtocol)
+			return err
+		},
+		"a parameter": func() error {
+			return ana.PgConn().ExecParams(t.Context(), fmt.Sprintf(sql, "$1"), [][]byte{[]byte("1931")}, []uint32{23}, nil, nil).Read().Err
+		},
+		"an argument": func() error {
+			_, err := ana.Exec(t.Context(), "EXECUTE slow((SELECT 1932 + length(pg_sleep(0)::text)))", pgx.QueryExecModeSimpleProtocol)
+			return err
+		},
+		"CREATE TABLE AS": func() error {
+			_, err := ana.Exec(t.Context(), "CREATE TEMP TABLE slow AS "+fmt.Sprintf(sql, "1933"), pgx.QueryExecModeSimpleProtocol)
+			return err
+		},
+		"COPY": func() error {
+			_, err := ana.PgConn().CopyTo(t.Context(), io.Discard, "COPY ("+fmt.Sprintf(sql, "1934")+") TO STDOUT")
+			return err
+		},
+		"a cursor": func() error {
+			_, err := ana.Exec(t.Context(), "BEGIN; DECLARE c CURSOR FOR "+fmt.Sprintf(sql, "1935")+"; COMMIT", pgx.QueryExecModeSimpleProtocol)
+			return err
+		},
+	} {
+		clock.set(0, nil)
+		asked = 0
+		if err := ask(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var sum time.Duration
+		for _, d := range clock.set(0, nil) {
+			sum += d
+		}
+		if asked == 0 || sum != quantum {
+			t.Errorf("%s: the mirror was asked %d times for %v each, and the reply waited %v, want %v", name, asked, pause, sum, quantum)
+		}
+	}
 }

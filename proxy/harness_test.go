@@ -29,6 +29,7 @@ import (
 // world is a whole dpproxy in this process, between two throwaway servers.
 type world struct {
 	data, mirror *pgtemp.Server
+	gate         *pgtemp.Gate // between dpproxy and the protected database
 	ledger       accountant.Ledger
 	addr         string
 	tap          *tap // to the mirror, if set
@@ -109,7 +110,11 @@ func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.
 		t.Fatal(err)
 	}
 	cat := w.sync(t)
-	cfg, err := pgxpool.ParseConfig(w.data.URL("postgres", pgtemp.Superuser))
+	if w.gate, err = w.data.Gate(context.WithoutCancel(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.gate.Close)
+	cfg, err := pgxpool.ParseConfig(w.gate.URL("postgres", pgtemp.Superuser))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ type history struct {
 	now func() time.Time // nil: no times are shown
 
 	mu   sync.Mutex
-	last int64
+	last map[string]int64 // numbers, by analyst: that of another tells nothing
 	rows map[string][]historyRow
 }
 
@@ -67,11 +67,11 @@ func (h *history) add(analyst, statement string, plan *planner.Plan, released []
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.last++
-	row.Number = h.last
 	if h.rows == nil {
-		h.rows = map[string][]historyRow{}
+		h.last, h.rows = map[string]int64{}, map[string][]historyRow{}
 	}
+	h.last[analyst]++
+	row.Number = h.last[analyst]
 	h.rows[analyst] = append(h.rows[analyst], row)
 	h.rows[analyst] = h.rows[analyst][max(0, len(h.rows[analyst])-historyKept):]
 }

@@ -18,8 +18,7 @@ import (
 // it again once there is one. It returns the tables whose index is gone and those where one
 // is back, each since the last time.
 //
-// A read makes sure of the indexes that its plan relies on too, in its own transaction, but
-// after its charge.
+// A read makes sure of the indexes that its plan relies on too, in its own transaction.
 func (d *Data) RecheckIndexes(ctx context.Context, conn *pgx.Conn) (gone, back []catalog.Name, err error) {
 	look, err := d.lookAtIndexes(ctx, conn, d.catalog.Lookups())
 	return look.gone, look.back, err
@@ -115,6 +114,5 @@ func (d *Data) missing(ctx context.Context, conn *pgx.Conn, lookups []planner.Lo
 // unit with too many rows would cost a scan of the table, which the time would tell.
 func indexGone(t catalog.Name) error {
 	return pgerr.New(pgerr.SchemaChanged, "the index is gone by which rows of %s were to be looked up", t).
-		WithDetail(chargeStays).
 		WithHint("From now on statements about the table are planned without it.")
 }

@@ -27,7 +27,6 @@ import (
 type prelude struct {
 	settings settings
 	timeout  time.Duration // the session's statement_timeout; 0 is none
-	arrived  time.Time     // when the statement did; zero without a grid
 	// shadowed says that a name means another relation in this session, such as
 	// a temporary table.
 	shadowed bool

@@ -21,8 +21,7 @@ func (d *Data) TurnOff(t catalog.Name) { d.turnOff(t) }
 
 // Recheck compares the schema of every relation of the policy with the one that the policy
 // was checked against, and turns off those that changed. It returns those that it turned
-// off now. A read compares the schema of what it reads too, in its own snapshot, but after
-// its charge.
+// off now. A read compares the schema of what it reads too, in its own snapshot.
 //
 // It takes a connection of the caller's, so that no statement waits for it.
 func (d *Data) Recheck(ctx context.Context, conn *pgx.Conn) ([]catalog.Name, error) {
@@ -94,7 +93,6 @@ func (r *reading) explainIndexes(ctx context.Context) error {
 		return indexGone(look.missing[0])
 	}
 	return pgerr.New(pgerr.SchemaChanged, "the schema was not the one that the policy was checked against when the statement was to be read").
-		WithDetail(chargeStays).
 		WithHint("It may be by now: send the statement again.")
 }
 

@@ -277,16 +277,15 @@ func TestMixedMeasures(t *testing.T) {
 func TestFailedReads(t *testing.T) {
 	w := newWorld(t)
 	ana := connect(t, w.url("ana"))
-	admin := connect(t, w.data.URL("postgres", pgtemp.Superuser))
 	want := ""
 	before := w.spent(t, accountant.UnitScope, "patient")
 	for i, sql := range []string{"SELECT count(*) FROM labs", "SELECT count(*) FROM labs WHERE test = 'chol'", "SELECT sum(value) FROM labs"} {
-		lock(t, admin, "labs")
+		w.gate.Break()
 		_, err := ana.Exec(t.Context(), sql)
-		unlock(t, admin)
+		w.gate.Open()
 		var pg *pgconn.PgError
 		if !errors.As(err, &pg) || pg.Code != "PB009" {
-			t.Fatalf("%s while locked: %v", sql, err)
+			t.Fatalf("%s while reads fail: %v", sql, err)
 		}
 		if text := pg.Message + pg.Detail + pg.Hint; want == "" {
 			want = text
@@ -316,9 +315,9 @@ func TestFailedReads(t *testing.T) {
 func TestOwnTimeout(t *testing.T) {
 	w := newWorld(t)
 	ana := connect(t, w.url("ana"))
-	admin := connect(t, w.data.URL("postgres", pgtemp.Superuser))
+	must(t, ana, "SELECT count(*) FROM visits") // opens its session
 	must(t, ana, "SET statement_timeout = '400ms'")
-	lock(t, admin, "visits")
+	w.gate.Shut()
 	for range 4 {
 		before := w.spent(t, accountant.UnitScope, "patient")
 		if _, err := ana.Exec(t.Context(), "SELECT count(*) FROM visits"); code(err) != "57014" {
@@ -328,7 +327,7 @@ func TestOwnTimeout(t *testing.T) {
 			t.Error("a statement that timed out was not charged")
 		}
 	}
-	unlock(t, admin)
+	w.gate.Open()
 	must(t, ana, "RESET statement_timeout; SELECT count(*) FROM visits")
 }
 

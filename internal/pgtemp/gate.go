@@ -1,0 +1,141 @@
+package pgtemp
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"sync"
+)
+
+// A Gate stands before a server and relays. It can stop what executes a named portal: a
+// statement that is planned and bound, and has not read a row.
+type Gate struct {
+	server   *Server
+	listener net.Listener
+
+	mu      sync.Mutex
+	change  sync.Cond
+	shut    bool
+	breaks  bool
+	waiting int
+}
+
+// Gate opens a gate before the server.
+func (s *Server) Gate(ctx context.Context) (*Gate, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	g := &Gate{server: s, listener: l}
+	g.change.L = &g.mu
+	go g.serve(ctx)
+	return g, nil
+}
+
+// URL returns a connection string through the gate.
+func (g *Gate) URL(database, role string) string {
+	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", role, g.listener.Addr(), database)
+}
+
+// Shut makes executions wait.
+func (g *Gate) Shut() { g.set(true, false) }
+
+// Break ends the sessions whose executions wait, and those of executions to come.
+func (g *Gate) Break() { g.set(true, true) }
+
+// Open lets executions pass.
+func (g *Gate) Open() { g.set(false, false) }
+
+// Close ends the gate.
+func (g *Gate) Close() {
+	_ = g.listener.Close()
+	g.Open()
+}
+
+// Waiting returns how many executions wait.
+func (g *Gate) Waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.waiting
+}
+
+func (g *Gate) set(shut, breaks bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut, g.breaks = shut, breaks
+	g.change.Broadcast()
+}
+
+// pass waits until an execution may pass. It reports false if its session is to end.
+func (g *Gate) pass(gone *bool) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting++
+	defer func() { g.waiting-- }()
+	for g.shut && !g.breaks && !*gone {
+		g.change.Wait()
+	}
+	return !g.breaks && !*gone
+}
+
+func (g *Gate) serve(ctx context.Context) {
+	for {
+		client, err := g.listener.Accept()
+		if err != nil {
+			return
+		}
+		go g.relay(ctx, client)
+	}
+}
+
+func (g *Gate) relay(ctx context.Context, client net.Conn) {
+	defer client.Close()
+	socket := filepath.Join(g.server.SocketDir, fmt.Sprintf(".s.PGSQL.%d", g.server.Port))
+	server, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() {
+		_, _ = io.Copy(client, server)
+		client.Close()
+	}()
+	messages, gone := make(chan []byte, 1000), false
+	go func() {
+		read(bufio.NewReader(client), messages)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		gone = true
+		g.change.Broadcast()
+	}()
+	for m := range messages {
+		named := len(m) > 5 && m[0] == 'E' && m[5] != 0
+		if named && !g.pass(&gone) {
+			break
+		}
+		if _, err := server.Write(m); err != nil {
+			break
+		}
+	}
+}
+
+// read reads the messages of a session: the first has no type.
+func read(r *bufio.Reader, messages chan<- []byte) {
+	defer close(messages)
+	for head := 4; ; head = 5 {
+		m := make([]byte, head)
+		if _, err := io.ReadFull(r, m); err != nil {
+			return
+		}
+		size := int(binary.BigEndian.Uint32(m[head-4:])) - 4
+		m = append(m, make([]byte, max(size, 0))...)
+		if _, err := io.ReadFull(r, m[head:]); err != nil {
+			return
+		}
+		messages <- m
+	}
+}

@@ -1,0 +1,89 @@
+package proxy
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// requests are messages to the protected database that go in one piece. A pipeline of pgconn
+// cannot bind a portal without executing it.
+type requests []pgproto3.FrontendMessage
+
+// run adds a statement without parameters.
+func (r *requests) run(sql string) {
+	*r = append(*r, &pgproto3.Parse{Query: sql}, &pgproto3.Bind{}, &pgproto3.Execute{})
+}
+
+// runPrepared adds a prepared statement, with parameters as text.
+func (r *requests) runPrepared(name string, params ...[]byte) {
+	*r = append(*r, &pgproto3.Bind{PreparedStatement: name, Parameters: params}, &pgproto3.Execute{})
+}
+
+// bind adds a statement that is parsed, planned and bound to a portal, and not executed.
+func (r *requests) bind(portal, sql string, params [][]byte, formats []int16) {
+	*r = append(*r, &pgproto3.Parse{Query: sql},
+		&pgproto3.Bind{DestinationPortal: portal, Parameters: params, ParameterFormatCodes: formats})
+}
+
+// execute adds the execution of a portal.
+func (r *requests) execute(portal string) { *r = append(*r, &pgproto3.Execute{Portal: portal}) }
+
+// exchange sends requests and returns the rows of each that was executed, in order, also with
+// an error: those before it. When ctx ends it returns at once, and the session is out of step.
+func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn) ([][][][]byte, error) {
+	watcher := ctxwatch.NewContextWatcher(&pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()})
+	watcher.Watch(ctx)
+	defer watcher.Unwatch()
+	frontend := conn.Frontend()
+	for _, m := range *r {
+		frontend.Send(m)
+	}
+	frontend.Send(&pgproto3.Sync{})
+	if err := frontend.Flush(); err != nil {
+		return nil, err
+	}
+	return replies(conn)
+}
+
+// replies reads up to the end of an exchange.
+func replies(conn *pgconn.PgConn) (results [][][][]byte, failed error) {
+	var rows [][][]byte
+	for {
+		message, err := conn.ReceiveMessage(context.Background())
+		if err != nil {
+			if failed == nil {
+				failed = err
+			}
+			return results, failed
+		}
+		switch m := message.(type) {
+		case *pgproto3.DataRow:
+			rows = append(rows, copied(m.Values))
+		case *pgproto3.CommandComplete:
+			results, rows = append(results, rows), nil
+		case *pgproto3.ErrorResponse:
+			failed = pgconn.ErrorResponseToPgError(m)
+		case *pgproto3.ReadyForQuery:
+			return results, failed
+		}
+	}
+}
+
+// copied returns the values of a row, whose memory is the next message's.
+func copied(values [][]byte) [][]byte {
+	size := 0
+	for _, v := range values {
+		size += len(v)
+	}
+	all, out := make([]byte, 0, size), make([][]byte, len(values))
+	for i, v := range values {
+		if v != nil {
+			all = append(all, v...)
+			out[i] = all[len(all)-len(v) : len(all) : len(all)]
+		}
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package proxy
+
+import (
+	"context"
+	"time"
+)
+
+// A veil hangs before one statement, from the moment at which the protected database first
+// hears of it to the point of the grid at which its reply leaves. Nothing changes meanwhile
+// that an analyst can see, in any session, but for the charge, whose moment is a point of time
+// too (docs/decisions/0013-the-clock-of-the-grid.md). A veil is used by one goroutine.
+type veil struct {
+	grid   Grid
+	fallen bool
+	start  time.Time
+	// behind is what happens when the veil is lifted.
+	behind []func()
+	// paid says that the charge is on record, or that there is none to be.
+	paid bool
+	// onPoint says that the statement ended at a moment that tells nothing.
+	onPoint bool
+}
+
+// fall starts the clock. All that an analyst can make take long lies before.
+func (v *veil) fall() { v.fallen, v.start = true, v.grid.now() }
+
+// then lets something that analysts can see happen when the veil is lifted.
+func (v *veil) then(f func()) { v.behind = append(v.behind, f) }
+
+// points are those at which the statement can leave now.
+func (v *veil) points() Grid {
+	if v.paid {
+		return v.grid
+	}
+	return v.grid.charging()
+}
+
+// charge waits for the moment of a charge: what was done before has looked at statistics of
+// protected tables. It fails if the statement is canceled.
+func (v *veil) charge(ctx context.Context) error {
+	v.points().wait(v.start)
+	if ctx.Err() == nil {
+		return nil
+	}
+	v.onPoint = true
+	return canceled(nil)
+}
+
+// lift waits for the next point, unless the statement need not, and lets what was hidden
+// happen, once.
+func (v *veil) lift() {
+	if v.fallen && !v.onPoint {
+		v.points().wait(v.start)
+	}
+	v.fallen = false
+	for _, f := range v.behind {
+		f()
+	}
+	v.behind = nil
+}
+
+// cut returns a context for what is done behind the veil. It ends at the first point after ctx
+// has ended, or after the session's own timeout (0 is none), then with errTimeout as its cause:
+// an analyst who cancels could otherwise see, by what became of the statement, whether it was
+// over.
+func (v *veil) cut(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if v.grid.off() {
+		return withTimeout(ctx, timeout)
+	}
+	points, start := v.points(), v.start
+	late, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		points.wait(start)
+		end(context.Cause(ctx))
+	})
+	late, cancel := withTimeout(late, points.limit(start, timeout))
+	return late, func() {
+		stop()
+		cancel()
+		end(nil)
+	}
+}
+
+// withTimeout ends a context with errTimeout after a time, unless that is 0.
+func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, timeout, errTimeout)
+}
