@@ -45,7 +45,7 @@ func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn) ([][][][]b
 	if err := frontend.Flush(); err != nil {
 		return nil, err
 	}
-	return replies(conn)
+	return replies(conn) //nolint:contextcheck // the watcher ends its reads with ctx
 }
 
 // replies reads up to the end of an exchange.
