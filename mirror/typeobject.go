@@ -148,11 +148,18 @@ func compositeObject(t *catalog.Type, types map[catalog.Name]*catalog.Type) obje
 	return o
 }
 
-// rangeObject leaves out the functions of a range: they compute on values.
+// rangeObject leaves out the functions of a range: they compute on values. Before Postgres 14 a
+// range has no multirange, and that of the mirror gets a name that Postgres makes.
 func rangeObject(t *catalog.Type, types map[catalog.Name]*catalog.Type) object {
-	o := typeObject(t.Name, "TYPE", fmt.Sprintf("AS RANGE (SUBTYPE = %s, MULTIRANGE_TYPE_NAME = %s)", t.Base.Display, qualified(t.Multirange)))
-	o.drop += fmt.Sprintf(";\nDROP TYPE IF EXISTS %s CASCADE", qualified(t.Multirange))
-	for _, n := range []catalog.Name{t.Name, t.Multirange} {
+	names, multirange, drop := []catalog.Name{t.Name}, "", ""
+	if t.Multirange != (catalog.Name{}) {
+		names = append(names, t.Multirange)
+		multirange = ", MULTIRANGE_TYPE_NAME = " + qualified(t.Multirange)
+		drop = fmt.Sprintf(";\nDROP TYPE IF EXISTS %s CASCADE", qualified(t.Multirange))
+	}
+	o := typeObject(t.Name, "TYPE", fmt.Sprintf("AS RANGE (SUBTYPE = %s%s)", t.Base.Display, multirange))
+	o.drop += drop
+	for _, n := range names {
 		o.otherwise += fmt.Sprintf("CREATE DOMAIN %[1]s AS %[2]s;\nALTER DOMAIN %[1]s OWNER TO %[3]s;\n", qualified(n), standIn, Owner)
 	}
 	o.loss = "it is a text"

@@ -47,6 +47,7 @@ var newerSchemas = []struct {
 	keys, notNull, holds, loose, vir string
 }{
 	{13, "CREATE TABLE t (a int UNIQUE, b int REFERENCES patients); ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES patients NOT VALID", "a", "", "b", "a", ""},
+	{13, "CREATE TYPE span AS RANGE (subtype = numeric); CREATE TABLE t (a span NOT NULL)", "", "a", "", "", ""},
 	{13, "CREATE TABLE t (a int, b int GENERATED ALWAYS AS (a + 1) STORED NOT NULL)", "", "b", "", "", ""},
 	{15, "CREATE TABLE t (a int, b int NOT NULL, UNIQUE NULLS NOT DISTINCT (a))", "a", "b", "", "", ""},
 	{18, "CREATE TABLE t (a int, b int); ALTER TABLE t ADD CONSTRAINT n NOT NULL a NOT VALID, ADD NOT NULL b", "", "b", "", "", ""},
