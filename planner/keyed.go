@@ -12,6 +12,9 @@ type Param struct {
 	Kind ParamKind
 	Fold int    // for FoldParam: index into the fold values
 	Text string // for TextParam
+	// Type is that of a TextParam, as SQL: Postgres takes a parameter for what it is first
+	// cast to, so that one text of two types is two.
+	Type string
 }
 
 // A ParamKind is where the value of a parameter comes from.

@@ -124,7 +124,7 @@ func (r *reader) dropOthers() error {
 			return err
 		}
 		l := lists[0]
-		cond := fmt.Sprintf("%s = ANY (CAST(%s AS %s[]))", x, r.add(Param{Kind: TextParam, Text: l.arrays[0]}), t.SQL())
+		cond := fmt.Sprintf("%s = ANY (%s)", x, r.array(l, 0, t))
 		if l.null[0] {
 			cond += " OR " + x + " IS NULL"
 		}
@@ -286,8 +286,7 @@ func (r *reader) numbered(alias string) (cols []string, joins, where string, err
 		}
 		d := "d" + strconv.Itoa(n+1)
 		k := alias + ".k" + strconv.Itoa(n+1)
-		array := r.add(Param{Kind: TextParam, Text: l.arrays[at]})
-		joins += fmt.Sprintf("\n  LEFT JOIN pg_catalog.unnest(CAST(%s AS %s[])) WITH ORDINALITY AS %s(x, o) ON %s.x = %s", array, t.SQL(), d, d, k)
+		joins += fmt.Sprintf("\n  LEFT JOIN pg_catalog.unnest(%s) WITH ORDINALITY AS %s(x, o) ON %s.x = %s", r.array(l, at, t), d, d, k)
 		number := "CAST(" + d + ".o AS pg_catalog.int4)"
 		if l.null[at] {
 			number = "CASE WHEN " + k + " IS NULL THEN 0 ELSE " + number + " END"
@@ -299,6 +298,12 @@ func (r *reader) numbered(alias string) (cols []string, joins, where string, err
 		where = "\n  WHERE " + strings.Join(conds, " AND ")
 	}
 	return cols, joins, where, nil
+}
+
+// array writes the values of a key of a list, without NULL, as an array of its type.
+func (r *reader) array(l *list, at int, t scalar.Type) string {
+	array := t.SQL() + "[]"
+	return "CAST(" + r.add(Param{Kind: TextParam, Text: l.arrays[at], Type: array}) + " AS " + array + ")"
 }
 
 // listWith returns the list that has the key, and its place there.

@@ -77,7 +77,7 @@ func (g *Generator) groupedBy(src source) source {
 	name := "grouped by a computed " + map[kind]string{decimal: "number", text: "text", instant: "time"}[cols[0].kind]
 	if g.chance(40) {
 		x := g.number(src.cols.where(func(c column) bool { return c.kind != float }), 0) // no float leaves a group
-		list = append(list, one(g, "count(*)", "max("+x+")", "sum("+x+")")+" AS a")
+		list = append(list, one(g, "count(*)", "round(max("+x+"), 2)", "sum("+x+")")+" AS a") // the spelling of a maximum depends on the order of rows
 		cols = append(cols, column{name: "a", kind: decimal, low: "0", high: "10"})
 	}
 	sql := "SELECT " + strings.Join(list, ", ") + " FROM " + src.from + g.restricted(src) + " GROUP BY " + src.units[0] + ", " + strings.Join(values, ", ")
