@@ -80,8 +80,9 @@ var (
 	errorBar = regexp.MustCompile(`± \S+`)
 	left     = regexp.MustCompile(`\S+ left of .*`)
 	leave    = regexp.MustCompile(`would leave .*`)
-	// given are names that differ between sessions for reasons of their own.
-	given = regexp.MustCompile(`(pg_temp_|_dp)[0-9A-Z]+`)
+	// given are names that differ between sessions and mirrors for reasons of their own: the
+	// number of a file counts what was tried to make on the mirror before.
+	given = regexp.MustCompile(`(pg_temp_|_dp|base/\d+/)[0-9A-Z]+`)
 	// failedRead is told of a read of protected data that raised, of a statement
 	// that is refused because it did, or of an analyst whom that has suspended.
 	failedRead = regexp.MustCompile(`PB(009|011|012)`)
