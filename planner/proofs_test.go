@@ -155,22 +155,13 @@ func bytesOrNull(b []byte) string {
 	return "=" + string(b)
 }
 
-// A functional finds out whether one thing has always the same other beside it.
-type functional map[string]string
-
-func (f functional) broken(of, value string) bool {
-	first, ok := f[of]
-	f[of] = value
-	return ok && first != value
-}
-
 // proved compares what is proved of a level with its rows.
 func proved(ctx context.Context, conn *pgconn.PgConn, l planner.Level, claims map[string]int) error {
 	rows, err := levelRows(ctx, conn, l)
 	if err != nil {
 		return err
 	}
-	row := func(n int) string { return strconv.Itoa(n) }
+	row := strconv.Itoa
 	unit := func(n int) string { return rows[n].unit }
 	holds := func(claim string, of, value func(n int) string) error {
 		claims[claim]++

@@ -72,6 +72,13 @@ func TestCommentsInSessions(t *testing.T) {
 	if executed := cost("/* a tool */ EXECUTE q -- dp"); executed != plain {
 		t.Errorf("EXECUTE costs %d, want %d", executed, plain)
 	}
+}
+
+// TestMisplacedComments holds that a comment that sets nothing is an error.
+func TestMisplacedComments(t *testing.T) {
+	const count = "SELECT count(*) FROM patients"
+	ana := connect(t, newWorld(t).url("ana"))
+	must(t, ana, "PREPARE q AS "+count)
 	for sql, want := range map[string]pgconn.PgError{
 		"/* dp: epsilon=0.1 */ EXECUTE q":                                       {Code: "42601", Position: 1},
 		"EXPLAIN /* dp: epsilon=0.1 */ EXECUTE q":                               {Code: "42601", Position: 9},

@@ -127,7 +127,7 @@ func (g *Generator) condition(s scope, depth int) string {
 		return g.compareTime(c)
 	case mood:
 		return c.name + one(g, " = 'sad'", " <> 'ok'", " > 'sad'", " IN ('ok', 'happy')")
-	case unit:
+	case unit, span, composite:
 		return c.name + " IS NOT NULL"
 	}
 	return "true"
@@ -192,7 +192,7 @@ func (g *Generator) key(s scope) string {
 		return one(g, c.name, c.name, "upper("+c.name+")", "lower("+c.name+")", c.name+" = 'a'", "coalesce("+c.name+", 'none')")
 	case date, instant:
 		return one(g, c.name, "date_trunc('month', "+c.name+")", "extract(month FROM "+c.name+")", "date_trunc('year', "+c.name+")", c.name+"::date")
-	case boolean, mood, unit:
+	case boolean, mood, span, composite, unit:
 	}
 	if c.kind == unit {
 		return "(" + c.name + " IS NULL)"

@@ -48,7 +48,8 @@ func (g *Generator) readingsTable(s *Schema) *table {
 		text("c3", "char(3)"), text("c8", "char(8)"), text("code", "code"), text("v", "varchar(8)"), text("word", "word"), text("long", "text"),
 		day("day", "date"), day("moment", "moment"), at("ts", "timestamp"), at("tz", "timestamptz"),
 		{name: "span", kind: span, typ: "interval"},
-		{name: "pair", kind: composite, typ: "pair"}, {name: "twin", kind: composite, typ: "twin"},
+		{name: "pair", kind: composite, typ: "pair"},
+		{name: "twin", kind: composite, typ: "twin"},
 	}}
 	s.readingKey = one(g, "", "", "n2", "n", "c3", "code", "moment", "v", "f")
 	if s.readingKey != "" {

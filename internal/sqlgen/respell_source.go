@@ -76,7 +76,7 @@ func (g *Generator) groupedBy(src source) source {
 	list, values, cols := g.targets(src, 1+g.r.IntN(2))
 	name := "grouped by a computed " + map[kind]string{decimal: "number", text: "text", instant: "time"}[cols[0].kind]
 	if g.chance(40) {
-		x := g.number(src.cols.where(func(c column) bool { return c.kind != float }), 0) // no float leaves a group
+		x := g.number(src.cols.where(func(c column) bool { return c.kind != float }), 0)      // no float leaves a group
 		list = append(list, one(g, "count(*)", "round(max("+x+"), 2)", "sum("+x+")")+" AS a") // the spelling of a maximum depends on the order of rows
 		cols = append(cols, column{name: "a", kind: decimal, low: "0", high: "10"})
 	}

@@ -180,7 +180,7 @@ func (f *filler) value(c column, m manner, n int) string {
 		return one(f.Generator, "'sad'", "'ok'", "'happy'")
 	case date, instant:
 		return f.time(c, m, n)
-	case unit:
+	case span, composite, unit:
 	}
 	return "NULL"
 }

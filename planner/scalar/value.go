@@ -75,7 +75,7 @@ func (v Value) tooLong(c *constant) error {
 // infinite reports whether a numeric is infinite, or whether one of an array of them may be.
 func (v Value) infinite(t Type) bool {
 	switch {
-	case !t.decimal() && !(t.Array && t.OID == oidNumeric):
+	case !t.decimal() && (!t.Array || t.OID != oidNumeric):
 		return false
 	case !v.Binary:
 		return strings.Contains(string(v.Bytes), "Infinity")
