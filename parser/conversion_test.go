@@ -74,6 +74,9 @@ var conditions = []string{
 	"SELECT count(*) FROM visits WHERE (patient_id IN (SELECT id FROM patients WHERE smoker) OR patient_id <> ALL (SELECT id FROM patients WHERE sex = 'f')) AND NOT (NOT hospital_id IN (SELECT id FROM hospitals WHERE id < 6))",
 	"SELECT count(*) FROM patients p JOIN visits w ON w.patient_id = p.id AND EXISTS (SELECT FROM visits v WHERE v.patient_id = p.id AND v.id <> w.id) WHERE NOT EXISTS (SELECT v.* FROM visits v WHERE v.patient_id = p.id AND cost > birth_year / 8)",
 	"SELECT count(*) FROM patients WHERE id IN (SELECT patient_id FROM visits GROUP BY patient_id HAVING count(*) > 4) AND birth_year > (SELECT max(id) FROM hospitals) + 1940",
+	"SELECT count(*) FROM visits WHERE (qty, day, cost) < (3, '2020-03-01', NULL) OR (qty, NULL) >= (5, 1) OR NOT (NULL, qty) <= (1, 2) AND (qty, hospital_id) IN ((1, 2), (3, NULL), (4, qty)) AND ROW(qty) = ROW(4)",
+	"SELECT count(*), count(*) FILTER (WHERE (qty, hospital_id) NOT IN ((1, 2), (3, NULL)) IS UNKNOWN), sum(CASE WHEN (qty, cost) <> (3, NULL) THEN 1 WHEN (qty, cost) IS NOT DISTINCT FROM (3, 50) THEN 2 END) FROM visits WHERE (qty, NULL) IS DISTINCT FROM (3, NULL)",
+	"SELECT count(*), count(*) FILTER (WHERE diagnosis NOT LIKE ALL (ARRAY['f%', NULL])), count(*) FILTER (WHERE diagnosis ILIKE ANY (ARRAY['F%', '%S']::varchar[])), count(*) FILTER (WHERE diagnosis LIKE ALL (ARRAY['%u', 'f%'])) FROM visits WHERE diagnosis NOT LIKE ANY (ARRAY['a%', 'f%'])",
 	"SELECT count(*) FROM patients WHERE sex = 'f'::sex_t AND \"Größe\" > 160.5 AND name::varchar(3) = 'p10'",
 }
 

@@ -62,9 +62,11 @@ func (v *converter) other(n *pg.Node) Expr {
 	at := firstLocation(n)
 	switch x := n.GetNode().(type) {
 	case *pg.Node_CollateClause:
-		return v.notAllowed(x.CollateClause.Location, "COLLATE")
+		v.forbid(x.CollateClause.Location, "COLLATE", "Leave it out: texts compare in the collation of their column. ORDER BY above the aggregate can have one.")
+		return nil
 	case *pg.Node_RowExpr:
-		return v.notAllowed(x.RowExpr.Location, "a row value")
+		v.forbid(x.RowExpr.Location, "a row value", columnsOneByOne)
+		return nil
 	case *pg.Node_GroupingFunc:
 		return v.notAllowed(x.GroupingFunc.Location, "GROUPING")
 	case *pg.Node_AIndirection:
@@ -141,19 +143,15 @@ func typeName(t *pg.TypeName) (TypeName, bool) {
 }
 
 func (v *converter) operation(e *pg.A_Expr) Expr {
-	at := v.a.pos(e.Location)
 	switch e.Kind {
 	case pg.A_Expr_Kind_AEXPR_OP, pg.A_Expr_Kind_AEXPR_LIKE, pg.A_Expr_Kind_AEXPR_ILIKE:
 		return v.operator(e)
 	case pg.A_Expr_Kind_AEXPR_DISTINCT, pg.A_Expr_Kind_AEXPR_NOT_DISTINCT:
-		return &Distinct{
-			Left: v.expr(e.Lexpr), Right: v.expr(e.Rexpr),
-			Not: e.Kind == pg.A_Expr_Kind_AEXPR_NOT_DISTINCT, At: at,
-		}
+		return v.distinct(e)
 	case pg.A_Expr_Kind_AEXPR_NULLIF:
 		return v.syntaxCall("nullif", []*pg.Node{e.Lexpr, e.Rexpr}, e.Location)
 	case pg.A_Expr_Kind_AEXPR_IN:
-		return &In{X: v.expr(e.Lexpr), List: v.exprs(e.Rexpr.GetList().GetItems()), Not: operatorName(e) == "<>", At: at}
+		return v.in(e)
 	case pg.A_Expr_Kind_AEXPR_BETWEEN, pg.A_Expr_Kind_AEXPR_NOT_BETWEEN,
 		pg.A_Expr_Kind_AEXPR_BETWEEN_SYM, pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
 		return v.between(e)
@@ -192,8 +190,11 @@ func (v *converter) listed(e *pg.A_Expr) (name string, ok bool) {
 
 func (v *converter) anyOf(e *pg.A_Expr) Expr {
 	name, ok := v.listed(e)
-	if !ok {
+	switch {
+	case !ok:
 		return nil
+	case strings.Contains(name, "~"):
+		return v.anyPattern(name, e)
 	}
 	return &AnyOf{
 		Op: name, Left: v.expr(e.Lexpr), Array: v.expr(e.Rexpr),
@@ -218,8 +219,11 @@ func (v *converter) conditional(c *pg.CaseExpr) Expr {
 
 func (v *converter) operator(e *pg.A_Expr) Expr {
 	name, ok := v.listed(e)
-	if !ok {
+	switch {
+	case !ok:
 		return nil
+	case e.Lexpr.GetRowExpr() != nil && e.Rexpr.GetRowExpr() != nil:
+		return v.rowComparison(name, e.Lexpr, e.Rexpr, e.Location)
 	}
 	out := &Op{Name: name, Right: v.expr(e.Rexpr), At: v.a.pos(e.Location)}
 	if e.Lexpr != nil {

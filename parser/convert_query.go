@@ -199,6 +199,9 @@ func (v *converter) subLink(s *pg.SubLink) Expr {
 	case s.SubLinkType == pg.SubLinkType_EXISTS_SUBLINK:
 		v.exists = sel
 		return &Exists{Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
+	case s.Testexpr.GetRowExpr() != nil:
+		v.forbid(s.Location, "a row beside a sub-select", "Write EXISTS (SELECT ... WHERE x = a AND y = b).")
+		return nil
 	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "="):
 		return &InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_ALL_SUBLINK && operator == "<>":

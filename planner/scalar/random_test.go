@@ -41,7 +41,10 @@ var forms = map[string][]string{
 	"bool": {
 		"{number} < {number}", "{number} = {number}", "{text} = {text}", "{text} < {text}", "{date} >= {date}", "{timestamp} < {date}", "{timestamptz} > {timestamptz}",
 		"{timestamptz} > {date}", "{bool} AND {bool}", "{bool} OR {bool}", "NOT ({bool})", "({number}) IS NULL", "({text}) IS NOT NULL", "({bool}) IS TRUE",
-		"{int} BETWEEN {int} AND {number}", "{int} IN ({int}, {number}, 3)", "{text} LIKE '%a_'", "{text} ILIKE 'A%'", "{number} IS DISTINCT FROM {number}",
+		"{int} BETWEEN {int} AND {number}", "{int} IN ({int}, {number}, 3)", "{text} LIKE '%a_'", "{text} ILIKE 'A%'", "{text} NOT LIKE ALL (ARRAY['a%', '_', $2])", "{text} ILIKE ANY (ARRAY['A%', NULL])",
+		"({int}, {text}) < ({int}, {text})", "({number}, {date}, {bool}) >= ({number}, {date}, {bool})", "({int}, {text}) <> ({number}, {text})", "({int}, {bool}) IN (({int}, true), ({int}, {bool}))",
+		"({int}, {bool}) NOT IN (({int}, true), ({int}, {bool}))", "({float}, {date}) IS DISTINCT FROM ({float}, {date})", "({float}, {date}) IS NOT DISTINCT FROM ({float}, {date})",
+		"{number} IS DISTINCT FROM {number}",
 		"{int} = ANY (ARRAY[1, 2, 7])", "({int})::bool", "starts_with({text}, 'a')", "{interval} < {interval}", "{timestamp} - {timestamp} > {interval}",
 	},
 	"text": {

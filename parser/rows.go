@@ -1,0 +1,137 @@
+package parser
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// Comparisons of row values, and LIKE with several patterns, become conditions on their parts:
+// what Postgres makes of them (make_row_comparison_op in src/backend/parser/parse_expr.c). A part
+// that stands in several of them is converted, and counted, each time.
+
+const columnsOneByOne = "Rows can be compared with = <> < <= > >= and IN, as in (a, b) = (1, 2); elsewhere write their columns one by one."
+
+// fields returns what a row value consists of, nil for any other expression.
+func fields(n *pg.Node) []*pg.Node { return n.GetRowExpr().GetArgs() }
+
+// rowComparison converts a comparison of two row values.
+func (v *converter) rowComparison(op string, left, right *pg.Node, location int32) Expr {
+	l, r := fields(left), fields(right)
+	at := v.a.pos(location)
+	switch {
+	case len(l) == 0 || len(l) != len(r):
+		v.forbid(location, "a comparison of a row with anything but a row of as many columns", columnsOneByOne)
+		return nil
+	case op == "=":
+		return v.columnwise(And, l, r, at, v.comparing(op, at))
+	case op == "<>":
+		return v.columnwise(Or, l, r, at, v.comparing(op, at))
+	case slices.Contains([]string{"<", "<=", ">", ">="}, op):
+		return v.rowOrder(op, l, r, at)
+	}
+	v.forbid(location, "operator "+op+" of row values", columnsOneByOne)
+	return nil
+}
+
+// comparing returns what compares two expressions.
+func (v *converter) comparing(op string, at int) func(l, r *pg.Node) Expr {
+	return func(l, r *pg.Node) Expr { return &Op{Name: op, Left: v.expr(l), Right: v.expr(r), At: at} }
+}
+
+// columnwise is a condition on each pair of columns, all of them joined by AND or OR.
+func (v *converter) columnwise(kind BoolKind, l, r []*pg.Node, at int, pair func(l, r *pg.Node) Expr) Expr {
+	parts := make([]Expr, len(l))
+	for i := range l {
+		parts[i] = pair(l[i], r[i])
+	}
+	return combined(kind, parts, at)
+}
+
+// combined joins conditions by AND or OR.
+func combined(kind BoolKind, parts []Expr, at int) Expr {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return &Bool{Kind: kind, Args: parts, At: at}
+}
+
+// rowOrder compares two rows by the first columns that differ: a < x OR a = x AND b < y. It is
+// NULL where Postgres's is: if one of these two columns is.
+func (v *converter) rowOrder(op string, l, r []*pg.Node, at int) Expr {
+	last := len(l) - 1
+	out := v.comparing(op, at)(l[last], r[last])
+	for i := last - 1; i >= 0; i-- {
+		differ := v.comparing(op[:1], at)(l[i], r[i])
+		equal := v.comparing("=", at)(l[i], r[i])
+		out = &Bool{Kind: Or, At: at, Args: []Expr{differ, &Bool{Kind: And, Args: []Expr{equal, out}, At: at}}}
+	}
+	return out
+}
+
+// distinct converts IS [NOT] DISTINCT FROM.
+func (v *converter) distinct(e *pg.A_Expr) Expr {
+	at := v.a.pos(e.Location)
+	not := e.Kind == pg.A_Expr_Kind_AEXPR_NOT_DISTINCT
+	pair := func(l, r *pg.Node) Expr { return &Distinct{Left: v.expr(l), Right: v.expr(r), Not: not, At: at} }
+	l, r := fields(e.Lexpr), fields(e.Rexpr)
+	switch {
+	case len(l) == 0 || len(l) != len(r):
+		return pair(e.Lexpr, e.Rexpr)
+	case not:
+		return v.columnwise(And, l, r, at, pair)
+	}
+	return v.columnwise(Or, l, r, at, pair)
+}
+
+// in converts X [NOT] IN (list), of rows as a comparison with each of them.
+func (v *converter) in(e *pg.A_Expr) Expr {
+	at, op := v.a.pos(e.Location), operatorName(e)
+	items := e.Rexpr.GetList().GetItems()
+	if e.Lexpr.GetRowExpr() == nil {
+		return &In{X: v.expr(e.Lexpr), List: v.exprs(items), Not: op == "<>", At: at}
+	}
+	var parts []Expr
+	for _, item := range items {
+		parts = append(parts, v.rowComparison(op, e.Lexpr, item, e.Location))
+	}
+	if op == "<>" {
+		return combined(And, parts, at)
+	}
+	return combined(Or, parts, at)
+}
+
+// anyPattern converts X [NOT] [I]LIKE ANY (ARRAY[...]), or ALL.
+func (v *converter) anyPattern(op string, e *pg.A_Expr) Expr {
+	patterns, element := v.patterns(e.Rexpr)
+	if len(patterns) == 0 {
+		v.forbid(e.Location, "LIKE with ANY or ALL of anything but ARRAY[...]", "Write the patterns one by one: LIKE ANY (ARRAY['a%', 'b%']).")
+		return nil
+	}
+	at := v.a.pos(e.Location)
+	var parts []Expr
+	for _, p := range patterns {
+		parts = append(parts, &Op{Name: op, Left: v.expr(e.Lexpr), Right: element(p), At: at})
+	}
+	if e.Kind == pg.A_Expr_Kind_AEXPR_OP_ALL {
+		return combined(And, parts, at)
+	}
+	return combined(Or, parts, at)
+}
+
+// patterns returns the elements of ARRAY[...], also with a cast to an array of texts, and what
+// converts one.
+func (v *converter) patterns(array *pg.Node) ([]*pg.Node, func(*pg.Node) Expr) {
+	cast := array.GetTypeCast()
+	if cast == nil {
+		return array.GetAArrayExpr().GetElements(), v.expr
+	}
+	t, ok := typeName(cast.TypeName)
+	if !ok || !t.Array || t.Name != "text" && t.Name != "varchar" || len(t.Mods) > 0 {
+		return nil, nil
+	}
+	t.Array = false
+	return cast.Arg.GetAArrayExpr().GetElements(), func(n *pg.Node) Expr {
+		return &Cast{X: v.expr(n), Type: t, At: v.a.pos(cast.Location)}
+	}
+}
