@@ -173,9 +173,11 @@ func (a *aggregate) typed(name string) error {
 		a.result = scalar.Builtin(sumType(arg.OID))
 	case a.kind == percentileCont:
 		a.result = scalar.Builtin(oidFloat8)
+	case a.kind == percentileDisc && arg.Domain.Name != "" && arg.Mod >= 0: // the result is of the domain, with its modifier
+		return pgerr.New(pgerr.NotAllowed, "%s over a domain is not supported on protected data", name).At(a.at).
+			WithHint("Cast the value to the type below the domain, as in CAST(x AS numeric).")
 	case ordered:
-		a.result = arg
-		a.result.Mod = -1
+		a.result = arg.Unmodified()
 	default:
 		a.result = scalar.Builtin(meanType(arg.OID))
 	}

@@ -77,7 +77,7 @@ func (s *source) derivedRows(f *parser.Derived) (node, frame, error) {
 		return nil, frame{}, err
 	}
 	it := &item{alias: f.Alias}
-	if it.fields, err = r.unite(outputs); err != nil {
+	if it.fields, err = r.unite(f.Query, outputs); err != nil {
 		return nil, frame{}, err
 	}
 	s.add(r)
@@ -124,12 +124,17 @@ func (r *relation) supplyUnit(rows parser.Rows, unit string) error {
 // unionPosition returns the place of the i-th branch.
 func unionPosition(rows parser.Rows, i int) int { return selects(rows)[i].At }
 
-// unite finds the common type of a column of a UNION ALL.
+// unite finds the common type of a column of two queries
+// (transformSetOperationTree in src/backend/parser/analyze.c).
 func unite(a, b scalar.Type, first bool) (scalar.Type, bool) {
 	af, bf := a.Family(), b.Family()
 	switch {
 	case first || a == b:
 		return b, true
+	case a.Domain != b.Domain || a.Undeclared != b.Undeclared:
+		a, b = a.Below(), b.Below()
+		a.Undeclared, b.Undeclared = true, true
+		return unite(a, b, false)
 	case a.Array || b.Array || a.Collation != b.Collation || a.Deterministic != b.Deterministic:
 		return a, false
 	case af == scalar.IntFamily && bf == scalar.IntFamily:
@@ -149,24 +154,72 @@ func unite(a, b scalar.Type, first bool) (scalar.Type, bool) {
 
 func unpadded(t scalar.Type) bool { return t.OID == oidText || t.OID == oidVarchar }
 
+// A unitedColumn is a column of a query or a UNION ALL of them: untyped if the query has a literal
+// without a type there, which takes that of what it is combined with first.
+type unitedColumn struct {
+	name    string
+	typ     scalar.Type
+	untyped bool
+	at      int
+}
+
+// unitedColumns gives the columns of a query the types that Postgres gives them, which follow the
+// nesting of its UNION ALL. It returns the outputs of the branches behind it.
+func unitedColumns(rows parser.Rows, outputs [][]outputColumn) ([]unitedColumn, [][]outputColumn, error) {
+	u, nested := rows.(*parser.UnionAll)
+	if !nested {
+		var list []unitedColumn
+		for _, out := range outputs[0] {
+			list = append(list, unitedColumn{out.name, out.x.Type(), out.untyped, out.at})
+		}
+		return list, outputs[1:], nil
+	}
+	left, outputs, err := unitedColumns(u.Left, outputs)
+	if err != nil {
+		return nil, nil, err
+	}
+	right, outputs, err := unitedColumns(u.Right, outputs)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(left) != len(right) {
+		return nil, nil, notHere(u.At, "Name the same number of columns in each branch.", "the branches of UNION ALL have %d and %d columns", len(left), len(right))
+	}
+	for i := range left {
+		if left[i], err = left[i].with(right[i], i); err != nil {
+			return nil, nil, err
+		}
+	}
+	return left, outputs, nil
+}
+
+// with combines two columns; the first one names the result.
+func (c unitedColumn) with(d unitedColumn, i int) (unitedColumn, error) {
+	a, b := c.typ, d.typ
+	if c.untyped {
+		a, b = b, a
+	}
+	t, ok := unite(a, b, false)
+	if !ok {
+		return c, notHere(d.at, "Cast one of them.", "column %d of UNION ALL has the types %s and %s", i+1, c.typ, d.typ)
+	}
+	if c.untyped != d.untyped { // a literal has no modifier
+		t = t.Unmodified()
+	}
+	return unitedColumn{c.name, t, false, c.at}, nil
+}
+
 // unite makes the columns of the relation of those of its branches.
-func (r *relation) unite(outputs [][]outputColumn) ([]field, error) {
+func (r *relation) unite(rows parser.Rows, outputs [][]outputColumn) ([]field, error) {
 	var fields []field
-	for i, first := range outputs[0] {
-		c := &scalar.Column{Name: first.name, NotNull: true, SQL: r.alias + ".c" + strconv.Itoa(len(r.columns)+1)}
+	united, _, err := unitedColumns(rows, outputs)
+	if err != nil {
+		return nil, err
+	}
+	for i, first := range united {
+		c := &scalar.Column{Name: first.name, Type: first.typ, NotNull: true, SQL: r.alias + ".c" + strconv.Itoa(len(r.columns)+1)}
 		for n, out := range outputs {
-			if len(out) != len(outputs[0]) {
-				return nil, notHere(first.at, "Name the same number of columns in each branch.", "the branches of UNION ALL have %d and %d columns", len(outputs[0]), len(out))
-			}
-			left, right := c.Type, out[i].x.Type()
-			if n == 1 && first.untyped {
-				left, right = right, left
-			}
-			t, ok := unite(left, right, n == 0)
-			if !ok {
-				return nil, notHere(out[i].at, "Cast one of them.", "column %d of UNION ALL has the types %s and %s", i+1, c.Type, out[i].x.Type())
-			}
-			c.Type, c.NotNull = t, c.NotNull && r.rows.branches[n].notNull(out[i].x)
+			c.NotNull = c.NotNull && r.rows.branches[n].notNull(out[i].x)
 			c.Of = append(c.Of, out[i].x)
 		}
 		c.Reach = reachOf(c)

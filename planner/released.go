@@ -174,11 +174,9 @@ func (q *Query) ConcealedRelation(view int, array func(column int) string) strin
 // there, which tables made of it have, and which set operations resolve differently. A
 // domain need not take the NULL that a group can have for a key, so that no NULL is cast.
 func (k *key) shown(cell string) string {
-	if ref, ok := k.expr.(*scalar.Ref); ok {
-		if d := ref.Column.Base().Domain; d.Name != "" {
-			domain := parser.QuoteIdent(d.Schema) + "." + parser.QuoteIdent(d.Name)
-			return "(SELECT CAST(" + cell + " AS " + domain + ")" + collate(k.typ) + " WHERE " + cell + " IS NOT NULL)"
-		}
+	if d := k.typ.Domain; d.Name != "" {
+		domain := parser.QuoteIdent(d.Schema) + "." + parser.QuoteIdent(d.Name)
+		return "(SELECT CAST(" + cell + " AS " + domain + ")" + collate(k.typ) + " WHERE " + cell + " IS NOT NULL)"
 	}
 	return "CAST(" + cell + " AS " + k.typ.Modified() + ")" + collate(k.typ)
 }

@@ -173,18 +173,10 @@ func (b *builder) table(t *table, name string, at int) (*relation, error) {
 		reach := t.reach(c)
 		r.columns = append(r.columns, &scalar.Column{
 			Name: c.Name, Type: scalar.TypeOf(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && reach != scalar.Short,
-			Bounds: c.bounds.scalar(), Values: c.domain, SQL: r.read(c), Reach: reach, Domain: domainOf(c.Type),
+			Bounds: c.bounds.scalar(), Values: c.domain, SQL: r.read(c), Reach: reach,
 		})
 	}
 	return r, nil
-}
-
-// domainOf names the domain that a type is, if it is one.
-func domainOf(t catalog.TypeRef) catalog.Name {
-	if t.Kind != 'd' {
-		return catalog.Name{}
-	}
-	return t.Name
 }
 
 // sql writes the value of the column of that name where the table is read.

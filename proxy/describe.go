@@ -40,11 +40,8 @@ func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query,
 	if err != nil {
 		return err
 	}
-	same := slices.EqualFunc(d.Fields, b.Fields, func(x, y pgproto3.FieldDescription) bool {
-		return string(x.Name) == string(y.Name) && x.DataTypeOID == y.DataTypeOID && x.TypeModifier == y.TypeModifier
-	})
-	if !same {
-		return errors.New("proxy: a rewritten statement has other columns than the original")
+	if err := sameColumns(d.Fields, b.Fields); err != nil {
+		return err
 	}
 	// The map belongs to the one goroutine of the session that runs statements.
 	if proved == nil || len(proved) >= keptProofs {
@@ -52,6 +49,21 @@ func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query,
 		a.session.SetValue(proved)
 	}
 	proved[key] = true
+	return nil
+}
+
+// sameColumns compares the columns of the rewritten statement with those of the original.
+func sameColumns(rewritten, original []pgproto3.FieldDescription) error {
+	named := func(x, y pgproto3.FieldDescription) bool { return string(x.Name) == string(y.Name) }
+	if !slices.EqualFunc(rewritten, original, named) {
+		return errors.New("proxy: a rewritten statement has other columns than the original")
+	}
+	for i, x := range rewritten {
+		if y := original[i]; x.DataTypeOID != y.DataTypeOID || x.TypeModifier != y.TypeModifier {
+			return pgerr.New(pgerr.FeatureNotSupported, "the type of column %q of the result cannot be kept over protected rows", x.Name).
+				WithHint("Cast the column where it is selected: CAST(x AS text).")
+		}
+	}
 	return nil
 }
 

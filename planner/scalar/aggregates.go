@@ -62,8 +62,7 @@ func (e *aggregate) resolve() error {
 		}
 	case "min", "max":
 		ok = ordered(t)
-		e.typ = t
-		e.typ.Mod = -1
+		e.typ = t.Unmodified()
 		if t.OID == oidVarchar {
 			e.typ.OID = oidText
 		}

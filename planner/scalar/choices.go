@@ -65,7 +65,7 @@ func (r *Resolver) nullIf(ops []operand, at int) (operand, error) {
 	if err != nil {
 		return operand{}, err
 	}
-	t := ops[0].typ
+	t := ops[0].typ.Below()
 	if err := r.collate(&t, ops, false, at); err != nil {
 		return operand{}, err
 	}

@@ -102,9 +102,13 @@ func (r *Resolver) convert(o operand, to parser.TypeName, at int) (operand, erro
 		}
 		return free("CAST("+o.sql+" AS "+name+")", t, at), nil
 	}
+	if o.typ.same(t) && t.Mod < 0 {
+		if o.typ.Domain.Name == "" {
+			return o, nil
+		}
+		t.Mod, t.Undeclared = o.typ.Mod, true
+	}
 	switch {
-	case o.typ.same(t) && t.Mod < 0:
-		return o, nil
 	case o.typ.OID == oidDate && (t.OID == oidText || t.OID == oidVarchar):
 		return r.dateText(o, t, at)
 	}

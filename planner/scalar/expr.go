@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"dpproxy/catalog"
 	"dpproxy/parser"
 )
 
@@ -26,9 +25,6 @@ type Column struct {
 	// a plain column of a table is like that column. The derived table's select list
 	// writes them with [Writer.Target].
 	Of []Expr
-	// Domain names the domain that a column of a table is of, if there is one; Type is
-	// what is below it.
-	Domain catalog.Name
 	// SQL is how the column is written where it is in scope, e.g. t0."cost"; a column
 	// of a domain with a cast to the domain's base type. Its value is [Column.Read].
 	SQL string

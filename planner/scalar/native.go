@@ -125,7 +125,7 @@ func (n *native) branches(e *branches) string {
 
 // Modified writes the type with its modifier, as a cast to it takes it.
 func (t Type) Modified() string {
-	if t.Mod < 0 || t.Array {
+	if t.Mod < 0 || t.Array || t.Undeclared {
 		return t.SQL()
 	}
 	switch t.OID {

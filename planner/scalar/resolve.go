@@ -110,7 +110,8 @@ func (r *Resolver) coerce(o operand, t Type) (operand, error) {
 	if !o.free() {
 		return r.cast(o, t, o.at)
 	}
-	t.Mod, t.Collation, t.Deterministic = -1, typ(0).Collation, true
+	t = t.Unmodified()
+	t.Collation, t.Deterministic = typ(0).Collation, true
 	if o.bare && t.Family() != TextFamily && t.Family() != EnumFamily {
 		r.Constants.assumed = true
 		return free(o.sql, t, o.at), nil

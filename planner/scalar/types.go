@@ -128,6 +128,11 @@ type Type struct {
 	Deterministic bool
 	// Display is what people call a type that has no family.
 	Display string
+	// Domain names the domain that the values are of, if they are; the other fields describe
+	// what is below it.
+	Domain catalog.Name
+	// Undeclared says that the values are as Mod tells, but Postgres gives them no modifier.
+	Undeclared bool
 	// Array says that it is an array of the type that the other fields describe:
 	// of constants only.
 	Array bool
@@ -140,7 +145,7 @@ func TypeOf(t catalog.TypeRef, collation catalog.Name, deterministic bool) Type 
 	out := Type{OID: t.OID, Mod: t.Mod, Collation: collation, Deterministic: deterministic}
 	switch t.Kind {
 	case 'd':
-		out.OID, out.Mod = t.BaseOID, t.BaseMod
+		out.OID, out.Mod, out.Domain = t.BaseOID, t.BaseMod, t.Name
 	case 'e':
 		out.OID, out.Enum = 0, t.Name
 	}
@@ -229,7 +234,22 @@ func typeOfOID(oid uint32) (Type, bool) {
 	return Type{}, false
 }
 
-// same reports whether two types are one, modifiers and collations aside.
+// Below returns the type below a domain. Postgres forgets the domain's modifier there, though
+// the values are the same.
+func (t Type) Below() Type {
+	if t.Domain.Name != "" {
+		t.Domain, t.Undeclared = catalog.Name{}, true
+	}
+	return t
+}
+
+// Unmodified returns the type without modifier and domain.
+func (t Type) Unmodified() Type {
+	t.Mod, t.Domain, t.Undeclared = -1, catalog.Name{}, false
+	return t
+}
+
+// same reports whether two types are one, modifiers, domains and collations aside.
 func (t Type) same(o Type) bool { return t.OID == o.OID && t.Enum == o.Enum && t.Array == o.Array }
 
 // whole reports whether values are whole numbers.

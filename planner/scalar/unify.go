@@ -3,6 +3,7 @@ package scalar
 import (
 	"slices"
 
+	"dpproxy/catalog"
 	"dpproxy/pgerr"
 )
 
@@ -162,8 +163,11 @@ func common(ops []operand) (Type, bool) {
 		if !o.typ.same(t) && !implicit(argOID(o.typ), argOID(t)) {
 			return Type{}, false
 		}
-		if len(known) < len(ops) || !o.typ.same(t) || o.typ.Mod != t.Mod {
-			t.Mod = -1
+		switch {
+		case len(known) < len(ops) || !o.typ.same(t) || o.typ.Mod != t.Mod:
+			t = t.Unmodified()
+		case o.typ.Domain != t.Domain || o.typ.Undeclared != t.Undeclared:
+			t.Domain, t.Undeclared = catalog.Name{}, true
 		}
 	}
 	return t, true
