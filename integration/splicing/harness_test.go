@@ -69,7 +69,8 @@ func number(t testing.TB, name string, otherwise int) int {
 	return n
 }
 
-// An unlimited ledger grants every charge. It is what a test has instead of a budget.
+// An unlimited ledger grants every charge, and has spent nothing after it. It is what a test has
+// instead of a budget.
 type unlimited struct {
 	accountant.Ledger
 	charges atomic.Uint64
@@ -128,7 +129,7 @@ func (p *peers) sessions(t testing.TB) (mine, its *peer) {
 
 func newLedger(t testing.TB) *unlimited {
 	t.Helper()
-	budget, err := dp.NewLoss(dp.ZCDP, 1, 1)
+	budget, err := dp.NewLoss(dp.ZCDP, dp.MaxPico, dp.AttoPerUnit)
 	if err != nil {
 		t.Fatal(err)
 	}

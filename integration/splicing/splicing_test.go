@@ -133,7 +133,7 @@ func TestSplicing(t *testing.T) {
 	peers := newPeers(t, dense)
 	run := &run{t: t, features: map[string]int{}, refusals: map[string]int{}}
 	mine, its := peers.sessions(t)
-	for n := uint64(0); run.equal+run.differ < want && run.differ < 20; n++ {
+	for n := uint64(0); run.equal+run.differ < want && run.differ < 20 && run.refused <= want; n++ {
 		g := sqlgen.New(seed + n)
 		q, w := g.Query(), ways[rand.New(rand.NewPCG(seed+n, 1)).IntN(len(ways))]
 		before := peers.ledger.charges.Load()
