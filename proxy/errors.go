@@ -17,6 +17,8 @@ func chargeError(err error) error {
 			WithHint("Ask for less precision (SET dp.epsilon), or ask the administrator for budget. SELECT * FROM dp.budget shows what is left.")
 	}
 	switch {
+	case errors.Is(err, context.Canceled): // by the client; a charge itself goes on without him
+		return canceled(nil)
 	case errors.Is(err, accountant.ErrSuspended):
 		return pgerr.New(pgerr.Suspended, "this login is suspended: %d of its statements failed while they read protected data", accountant.MaxIncidents).
 			WithHint("The administrator can clear the incidents.")

@@ -238,8 +238,11 @@ func (a *answer) costs(ctx context.Context, rest *planner.Plan, known *known) ([
 	var costs []planner.Cost
 	for _, d := range debits {
 		balances, err := a.p.cfg.Ledger.Balances(ctx, d.Scope)
-		if err != nil || len(balances) != 1 {
-			return nil, chargeError(accountant.ErrUnavailable)
+		if err == nil && len(balances) != 1 {
+			err = accountant.ErrUnavailable
+		}
+		if err != nil {
+			return nil, chargeError(err)
 		}
 		left := balances[0].Remaining()
 		c := planner.Cost{Scope: fmt.Sprintf("%s %s", d.Scope.Kind, d.Scope.Name), Loss: d.Loss, Remaining: left, Fits: d.Loss.Fits(left)}
