@@ -62,6 +62,7 @@ var conditions = []string{
 	"SELECT extract(dow from day), position('u' in diagnosis), overlay(diagnosis placing 'x' from 2 for 1), day::timestamp AT TIME ZONE 'UTC', count(*) FROM visits GROUP BY 1, 2, 3, 4",
 	"SELECT count(*) FROM ONLY public.visits WHERE (public.visits.f8 < 1e300 AND visits.f8 >= .5) IS TRUE AND big > 3000000000 - 2999999000 AND current_date > day",
 	"SELECT sum(CASE qty WHEN 1 THEN 2 WHEN 3 THEN NULL ELSE -qty END), count(CASE WHEN qty > 3 THEN cost END) FROM visits WHERE diagnosis ILIKE 'F%' OR diagnosis NOT ILIKE 'c!%' ESCAPE '!' AND qty ^ 2 > +1",
+	"SELECT count(*), count(*) FILTER (WHERE qty NOT IN (VALUES (1), (NULL))) FROM visits WHERE qty IN (VALUES (1), (3), (2.5)) OR diagnosis IN (VALUES ('flu'), (NULL))",
 	"SELECT count(*) FROM visits WHERE qty = ANY (ARRAY[1, qty]) AND qty <> ALL ('{1,2}'::int[]) AND (ARRAY[ARRAY[1], ARRAY[2]]::int[] IS NOT NULL) AND NOT hospital_id > ALL (ARRAY[7, 8])",
 	"SELECT mode() WITHIN GROUP (ORDER BY qty DESC), percentile_cont(0.3) WITHIN GROUP (ORDER BY cost) FILTER (WHERE qty > 2), percentile_disc(0.3) WITHIN GROUP (ORDER BY cost DESC) FROM visits",
 	"SELECT avg(n), sum(t.s) FILTER (WHERE n > 3) FROM (SELECT patient_id, count(*) AS n, sum(cost) + max(qty) AS s FROM visits WHERE qty > 1 GROUP BY 1 HAVING count(DISTINCT day) > 2 ORDER BY 2, patient_id) t WHERE n < 10",

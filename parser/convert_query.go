@@ -199,6 +199,8 @@ func (v *converter) subLink(s *pg.SubLink) Expr {
 	case s.SubLinkType == pg.SubLinkType_EXISTS_SUBLINK:
 		v.exists = sel
 		return &Exists{Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
+	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && len(names) == 0 && constantList(sel) != nil:
+		return v.inValues(s, constantList(sel))
 	case s.Testexpr.GetRowExpr() != nil:
 		v.forbid(s.Location, "a row beside a sub-select", "Write EXISTS (SELECT ... WHERE x = a AND y = b).")
 		return nil

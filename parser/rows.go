@@ -101,6 +101,46 @@ func (v *converter) in(e *pg.A_Expr) Expr {
 	return combined(Or, parts, at)
 }
 
+// constantList returns the values of VALUES with one column of literals and parameters, nil of any
+// other query.
+func constantList(sel *pg.SelectStmt) (list []*pg.Node) {
+	if sel.GetLimitCount() != nil || sel.GetLimitOffset() != nil || len(sel.GetSortClause()) > 0 || sel.GetWithClause() != nil || len(sel.GetLockingClause()) > 0 {
+		return nil
+	}
+	for _, row := range sel.GetValuesLists() {
+		items := row.GetList().GetItems()
+		if len(items) != 1 || !isLiteral(items[0]) {
+			return nil
+		}
+		list = append(list, items[0])
+	}
+	return list
+}
+
+// isLiteral reports whether a node is a literal or a parameter, also with a cast.
+func isLiteral(n *pg.Node) bool {
+	if c := n.GetTypeCast(); c != nil {
+		n = c.Arg
+	}
+	return n.GetAConst() != nil || n.GetParamRef() != nil
+}
+
+// inValues converts X IN (VALUES ...) as a list. Literals without a type are texts there, unless one
+// has a type.
+func (v *converter) inValues(s *pg.SubLink, items []*pg.Node) Expr {
+	list := v.exprs(items)
+	untyped := func(e Expr) bool {
+		c, ok := e.(*Const)
+		return ok && (c.Kind == String || c.Kind == Null)
+	}
+	if !slices.ContainsFunc(list, func(e Expr) bool { return !untyped(e) }) {
+		for i, e := range list {
+			list[i] = &Cast{X: e, Type: TypeName{Schema: "pg_catalog", Name: "text"}, At: e.Pos()}
+		}
+	}
+	return &In{X: v.expr(s.Testexpr), List: list, At: v.a.pos(s.Location)}
+}
+
 // anyPattern converts X [NOT] [I]LIKE ANY (ARRAY[...]), or ALL.
 func (v *converter) anyPattern(op string, e *pg.A_Expr) Expr {
 	patterns, element := v.patterns(e.Rexpr)

@@ -129,11 +129,17 @@ func logicSQL(kind parser.BoolKind, parts []string) string {
 
 func (r *Resolver) in(e *parser.In) (operand, error) {
 	ops, err := r.all(append([]parser.Expr{e.X}, e.List...)...)
-	if err == nil {
-		ops, err = r.unify(ops, e.At)
-	}
 	if err != nil {
 		return operand{}, err
+	}
+	bare := slices.ContainsFunc(ops, operand.isBare) // has its own type, which an array would hide
+	if ops, err = r.unify(ops, e.At); err != nil {
+		return operand{}, err
+	}
+	if !bare {
+		if x, ok, err := r.longList(ops, e.Not, e.At); ok || err != nil {
+			return x, err
+		}
 	}
 	if allFree(ops) {
 		return condition(inSQL(texts(ops), e.Not), e.At), nil
@@ -258,7 +264,7 @@ func (r *Resolver) anyOf(e *parser.AnyOf) (operand, error) {
 	if err != nil {
 		return operand{}, err
 	}
-	return over(&anyOf{boolean(e.At), e.Op, list[0], list[1], e.All}), nil
+	return over(&anyOf{boolean(e.At), e.Op, list[0], list[1], e.All, false}), nil
 }
 
 func anySQL(x, op, array string, all bool) string {

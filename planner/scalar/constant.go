@@ -2,6 +2,7 @@ package scalar
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -180,13 +181,18 @@ func (r *Resolver) array(e *parser.Array) (operand, error) {
 		return operand{}, pgerr.New(pgerr.NotAllowed, "an array of values of different types is not allowed on protected data").At(e.At).
 			WithHint("Cast the elements to one type.")
 	}
+	bare := slices.ContainsFunc(ops, operand.isBare)
 	for i := range ops {
 		if ops[i], err = r.coerce(ops[i], t); err != nil {
 			return operand{}, err
 		}
 	}
 	t.Array = true
-	return free("CAST(ARRAY["+strings.Join(texts(ops), ", ")+"] AS "+t.SQL()+")", t, e.At), nil
+	sql := "ARRAY[" + strings.Join(texts(ops), ", ") + "]"
+	if !bare { // a cast would hide of what type a sub-select is
+		sql = "CAST(" + sql + " AS " + t.SQL() + ")"
+	}
+	return free(sql, t, e.At), nil
 }
 
 // sql writes a call of constants for the mirror.

@@ -23,6 +23,8 @@ type Env struct {
 	weights map[*Column]int64
 	// listed are the values of derived columns.
 	listed map[*Column]enumerated
+	// hulls are the bounds of the elements of constant arrays, by their folds.
+	hulls map[int]Interval
 	// made are the characters of derived columns that the statement has made.
 	made map[*Column]int
 	// zones are the time zones that were weighed.
@@ -85,6 +87,9 @@ func (env *Env) compute(e Expr) Interval {
 		i.Null = true
 		for _, o := range operands(e) {
 			i.Null = i.Null || env.interval(o).Null
+		}
+		if a, ok := e.(*anyOf); ok {
+			i.Null = i.Null || env.holdsNull(a.array)
 		}
 		return i
 	}

@@ -236,6 +236,7 @@ type (
 		op       string
 		x, array Expr
 		all      bool
+		filled   bool // the array has an element
 	}
 	// logic is AND, OR or NOT.
 	logic struct {

@@ -144,7 +144,7 @@ func sameNode(a, b Expr) bool {
 		return ok && a.op == b.op
 	case *anyOf:
 		b, ok := b.(*anyOf)
-		return ok && a.op == b.op && a.all == b.all
+		return ok && a.op == b.op && a.all == b.all && a.filled == b.filled
 	case *logic:
 		b, ok := b.(*logic)
 		return ok && a.kind == b.kind
@@ -241,7 +241,7 @@ func strict(e, x Expr) bool {
 	case *like:
 		return some(e.x)
 	case *anyOf:
-		return false // ALL of an empty array is true, ANY of it false
+		return e.filled && some(e.x) // ALL of an empty array is true, ANY of it false
 	case *call:
 		return e.fn.name != "concat" && some(e.args...)
 	case *cast:

@@ -51,6 +51,12 @@ func (env *Env) narrow(constants *Env, cond Expr) {
 			env.limit(c.x, inUnits(l, low.typ, c.x.Type()))
 			env.limit(c.x, inUnits(h, high.typ, c.x.Type()))
 		}
+	case *anyOf:
+		array, ok := c.array.(*constant)
+		if !ok || c.op != "=" || c.all {
+			return
+		}
+		env.limit(c.x, inUnits(constants.elementHull(array), array.typ.element(), c.x.Type()))
 	case *among:
 		if c.not {
 			return

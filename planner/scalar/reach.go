@@ -102,7 +102,7 @@ func (env *Env) brief(o Expr, list []Expr) *Column {
 	}
 	short := func(other Expr) bool {
 		c, ok := other.(*constant)
-		return ok && c.fold < len(env.Values) && len(env.Values[c.fold].Bytes) < briefLength
+		return ok && env.short(c)
 	}
 	for _, other := range list {
 		if other != o && !short(other) {

@@ -261,6 +261,12 @@ func (t Type) decimal() bool { return t.Family() == NumericFamily }
 // float reports whether values are floating-point numbers.
 func (t Type) float() bool { return t.Family() == FloatFamily }
 
+// element returns the type of an array's elements.
+func (t Type) element() Type {
+	t.Array = false
+	return t
+}
+
 // number reports whether values are numbers.
 func (t Type) number() bool {
 	return t.whole() || t.decimal() || t.float()
