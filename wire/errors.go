@@ -52,9 +52,10 @@ func (f *refusal) replaces(e mirrorReport) bool {
 // missed reports whether a reply shows that dp.raise did not fail.
 func (f *refusal) missed(typ byte) bool { return f != nil && f.nonce != "" && typ != 'Z' }
 
-// mirrorReport is what matters of an ErrorResponse.
+// mirrorReport is what matters of an ErrorResponse or NoticeResponse.
 type mirrorReport struct {
 	severity, code, message string
+	routine                 string // of the server's source that made it
 	raw                     []byte
 }
 
@@ -68,6 +69,8 @@ func readReport(raw []byte) mirrorReport {
 			e.code = value
 		case 'M':
 			e.message = value
+		case 'R':
+			e.routine = value
 		}
 	})
 	return e
@@ -75,6 +78,11 @@ func readReport(raw []byte) mirrorReport {
 
 // ends reports whether the mirror closes the session after this error.
 func (e mirrorReport) ends() bool { return e.severity == "FATAL" || e.severity == "PANIC" }
+
+// logged reports whether a notice is for the server's log, and not raised by a statement.
+func (e mirrorReport) logged() bool {
+	return (e.severity == "DEBUG" || e.severity == "LOG") && e.routine != "exec_stmt_raise"
+}
 
 func eachField(raw []byte, f func(code byte, value string)) {
 	b := raw[headerBytes:]

@@ -173,18 +173,23 @@ func (s *Session) countPrepared(tag string) {
 	}
 }
 
-// notice passes a notice on unless it belongs to a private question.
+// notice passes a notice on unless it belongs to a private question, or is what the server
+// logs of its own work: which files it reads, how it plans what stands for a statement.
 func (s *Session) notice(size int) error {
 	head, owed := s.pipeline.head()
 	if owed && head.private {
 		return s.mirror.in.skip(size)
+	}
+	raw, err := s.mirror.in.take(size)
+	if err != nil || readReport(raw).logged() {
+		return err
 	}
 	if owed && head.detail != nil && len(head.prefix) > 0 {
 		if err := s.client.write(head.withPrefix(nil)); err != nil {
 			return err
 		}
 	}
-	return s.forward(size)
+	return s.client.write(raw)
 }
 
 // notification passes a notification on if it comes from a session of the same
