@@ -25,6 +25,9 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
+	if err := a.rehearse(ctx, m); err != nil {
+		return wire.Rewrite{}, err
+	}
 	if skipped, err := a.skipped(ctx, m); err != nil || skipped {
 		return wire.Rewrite{Relay: true}, err
 	}
@@ -34,9 +37,6 @@ func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wir
 		return wire.Rewrite{Relay: true}, err
 	}
 	if err := a.describe(ctx, m, query, pre, b); err != nil {
-		return wire.Rewrite{}, err
-	}
-	if err := a.rehearse(ctx, m); err != nil {
 		return wire.Rewrite{}, err
 	}
 	plan, err := a.affordable(ctx, analysed, pre)

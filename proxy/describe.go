@@ -68,10 +68,14 @@ func sameColumns(rewritten, original []pgproto3.FieldDescription) error {
 }
 
 // rehearse lets the mirror refuse, before the charge, a cursor that needs a
-// transaction where there is none.
+// transaction where there is none. It comes before other private questions: from Postgres 18
+// on they begin a transaction that would do. Mistakes in the text come before it.
 func (a *answer) rehearse(ctx context.Context, m *wire.Mirror) error {
 	if !a.text.stmt.InTransaction {
 		return nil
+	}
+	if err := new(settings).readComments(a.text.stmt); err != nil {
+		return err
 	}
 	for _, sql := range []string{"DECLARE _dp_rehearsal CURSOR FOR SELECT", "CLOSE _dp_rehearsal"} {
 		if _, err := m.Query(ctx, sql, nil, nil, nil, nil); err != nil {

@@ -115,7 +115,7 @@ func (a *answer) ask(ctx context.Context, m *wire.Mirror, q *planner.Query, b wi
 // together with the text. A statement that is refused asks nothing.
 func (a *answer) early() *wire.Question {
 	analysed, err := a.analyse(wire.Bound{})
-	if err != nil {
+	if err != nil || a.text.stmt.InTransaction { // such a statement is rehearsed first
 		return nil
 	}
 	tables := a.relations(analysed.query)
