@@ -109,8 +109,7 @@ func (r *Resolver) convert(o operand, to parser.TypeName, at int) (operand, erro
 		}
 		t.Mod, t.Undeclared = o.typ.Mod, true
 	}
-	switch {
-	case o.typ.OID == oidDate && (t.OID == oidText || t.OID == oidVarchar):
+	if o.typ.OID == oidDate && (t.OID == oidText || t.OID == oidVarchar) {
 		return r.dateText(o, t, at)
 	}
 	return r.cast(o, t, at)
