@@ -22,7 +22,7 @@ func (v *service) reload(ctx context.Context) error {
 	if fixed := fixedKeys(old, policy); len(fixed) > 0 {
 		return fmt.Errorf("%s changed: that needs a restart", strings.Join(fixed, ", "))
 	}
-	next := &site{path: v.site.path, policy: policy, secret: v.site.secret, aside: v.site.aside}
+	next := &site{path: v.site.path, policy: policy, secret: v.site.secret, aside: v.site.aside, keeper: v.site.keeper}
 	cfg, err := next.wireConfig(ctx, v.proxy, v.auth, v.log)
 	if err != nil {
 		return err

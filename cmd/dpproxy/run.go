@@ -19,7 +19,6 @@ import (
 	"dpproxy/authquery"
 	"dpproxy/catalog"
 	"dpproxy/mechanisms"
-	"dpproxy/mirror"
 	"dpproxy/planner"
 	"dpproxy/proxy"
 	"dpproxy/wire"
@@ -69,6 +68,10 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer func() { err = errors.Join(err, remembered.Close()) }()
+	if s.keeper.sessions, err = s.openAside(ctx); err != nil {
+		return err
+	}
+	defer s.keeper.sessions.Close()
 	if s.aside, err = s.openAside(ctx); err != nil {
 		return err
 	}
@@ -238,7 +241,7 @@ func (s *site) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Q
 			return slices.Contains(certificates[user], shown.Subject.CommonName)
 		},
 		Dial: func(ctx context.Context, login wire.Login) (*pgconn.PgConn, error) {
-			if err := s.keepLogin(ctx, login.User, log); err != nil {
+			if err := s.keeper.keep(ctx, s.mirrorPlan(), login.User, log); err != nil {
 				return nil, err
 			}
 			return s.dialMirror(ctx, login)
@@ -276,26 +279,6 @@ func (s *site) tls() (*tls.Config, error) {
 		return nil, fmt.Errorf("tls.client_ca %s: there is no certificate in it", s.policy.ClientCA)
 	}
 	return cfg, nil
-}
-
-// keepLogin gives an analyst's role on the mirror back what `dpproxy sync` gave it: whoever
-// has a session can change its password and its settings, and so lock others out.
-func (s *site) keepLogin(ctx context.Context, user string, log *slog.Logger) error {
-	plan := s.mirrorPlan()
-	i := slices.IndexFunc(plan.Analysts, func(a mirror.Analyst) bool { return a.Name == user })
-	if i < 0 {
-		return nil
-	}
-	return s.aside.Session(ctx, func(conn *pgx.Conn) error {
-		changed, err := mirror.KeepLogin(ctx, conn, plan.Analysts[i])
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			return nil // there was no sync since the policy has the analyst: the mirror says so
-		case err == nil && changed:
-			log.Warn("the role of an analyst on the mirror was changed, and has been put right", "user", user)
-		}
-		return err
-	})
 }
 
 // dialMirror opens an analyst's own session on the mirror.

@@ -24,6 +24,7 @@ type site struct {
 	policy *config.Policy
 	secret []byte
 	aside  *proxy.Aside // of one that serves
+	keeper *keeper      // likewise
 }
 
 // openSite reads the policy and the secret.
@@ -39,7 +40,7 @@ func openSite(path string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &site{path: path, policy: policy, secret: secret}, nil
+	return &site{path: path, policy: policy, secret: secret, keeper: &keeper{}}, nil
 }
 
 // password returns the password of a connection: from the environment, or from a
