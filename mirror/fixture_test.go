@@ -85,7 +85,10 @@ var older = []struct {
 	{14, "many span_multirange", `many "span"`},
 	{14, ", multirange_type_name = spans", ""},
 	{14, "many spans", "many span"},
+	{14, "rngmultitypid::regtype::text", "''"},
 	{14, "rngmultitypid::regtype", "NULL"},
+	{14, "ways way_multirange", "ways way"},
+	{14, "'{}', '{Ab", "NULL, '{Ab"},
 }
 
 // as rewrites SQL for the server of a real database.

@@ -55,8 +55,9 @@ func foreignPlan() mirror.Plan {
 // a warning, and stops nothing.
 func TestStandIns(t *testing.T) {
 	s := startMirror(t)
-	p := pair{connect(t, start(t).URL("postgres", pgtemp.Superuser)), connect(t, s.URL("postgres", pgtemp.Superuser)), s, "postgres"}
-	run(t, p.upstream, foreignSchema)
+	up := start(t)
+	p := pair{connect(t, up.URL("postgres", pgtemp.Superuser)), connect(t, s.URL("postgres", pgtemp.Superuser)), s, "postgres"}
+	run(t, p.upstream, as(t, up, foreignSchema))
 	report := p.sync(t, foreignPlan())
 	checkWarnings(t, report)
 	checkCollations(t, p)
@@ -67,7 +68,7 @@ func TestStandIns(t *testing.T) {
 		"SELECT count(*) FROM pg_constraint WHERE contype = 'f'":                                                                                   "0",
 		"SELECT pg_get_viewdef('adults') LIKE '%dp.protected%'":                                                                                    "true",
 	} {
-		query = strings.TrimPrefix(query, "SELECT ")
+		query, want = strings.TrimPrefix(query, "SELECT "), as(t, up, want)
 		if got := value(t, p.mirror, "SELECT "+query); got != want {
 			t.Errorf("%s\nis   %s\nwant %s", query, got, want)
 		}

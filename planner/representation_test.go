@@ -48,7 +48,7 @@ func tags(t *testing.T) *planner.Catalog {
 	return checkedBy(t, planner.Policy{Unit: "person", Tables: []planner.TablePolicy{
 		{Name: name("tags"), UnitColumn: "u", MaxRows: 10, MaxPartitions: 3},
 		{Name: name("narrow"), UnitColumn: "u", MaxRows: 10, MaxPartitions: 3},
-	}}, &catalog.Schema{ServerVersion: 150000, Tables: tables})
+	}}, &catalog.Schema{ServerVersion: servedVersion, Tables: tables})
 }
 
 // events is the catalogue of that table.
@@ -56,7 +56,7 @@ func events(t *testing.T) *planner.Catalog {
 	t.Helper()
 	price := scaled(10, 2)
 	price.Name, price.Kind, price.OID, price.Mod = name("price"), 'd', 20003, -1
-	s := &catalog.Schema{ServerVersion: 150000, TimeZones: map[string]bool{"etc/utc": true}, PublicRows: map[catalog.Name]int64{name("prices"): 8}, Tables: map[catalog.Name]*catalog.Table{
+	s := &catalog.Schema{ServerVersion: servedVersion, TimeZones: map[string]bool{"etc/utc": true}, PublicRows: map[catalog.Name]int64{name("prices"): 8}, Tables: map[catalog.Name]*catalog.Table{
 		// What is no table shows other values than its types say.
 		name("prices"): {Name: name("prices"), Kind: 'm', Columns: []catalog.Column{column("id", int4, true), column("x", scaled(10, 2), true), column("s", char(3), true)}},
 		name("events"): {Name: name("events"), Kind: 'r', Keys: primary(), Columns: []catalog.Column{

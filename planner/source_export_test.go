@@ -156,7 +156,7 @@ func SourceRead(cat *Catalog, b *parser.Block, values func([]scalar.Fold) []scal
 		return nil, err
 	}
 	w := &scalar.Writer{
-		Env:  &scalar.Env{Values: values(q.constants.Folds()), TimeZones: cat.timeZones, UTF8: true},
+		Env:  &scalar.Env{Values: values(q.constants.Folds()), TimeZones: cat.timeZones, UTF8: true, Before14: cat.before14},
 		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
 	}
 	for _, x := range exprs {

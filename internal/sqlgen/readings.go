@@ -94,6 +94,9 @@ func (f *filler) spelling(c column) string {
 		return f.honestSpelling(c)
 	}
 	all := spellings[c.name]
+	if f.FiniteNumerics && c.typ == "numeric" {
+		all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return strings.Contains(v, "Infinity") })
+	}
 	if f.honest || f.chance(75) { // long ones take time
 		all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return strings.Contains(v, "repeat") })
 	}

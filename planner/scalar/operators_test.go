@@ -196,6 +196,9 @@ func TestBytesOfRows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range samples {
 		n := 0
+		s.values = slices.DeleteFunc(slices.Clone(s.values), func(v string) bool { // which an older server has not
+			return db.version < 14 && s.typ.OID == 1700 && strings.Contains(v, "Infinity")
+		})
 		db.accepted(t, s, func(text string, res *resolved) {
 			w := res.writer()
 			sql, typ, err := w.Value(res.x)

@@ -2,10 +2,13 @@ package scalar_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,11 +71,18 @@ func TestTotalRandom(t *testing.T) {
 	t.Logf("%d expressions accepted", accepted)
 }
 
+// vast reports whether a constant is an interval of so many hours, or an infinite one, that
+// it has no text before Postgres 15.
+func vast(v scalar.Value) bool {
+	if v.OID != 1186 || !v.Binary || len(v.Bytes) < 8 {
+		return false
+	}
+	hours := int64(binary.BigEndian.Uint64(v.Bytes)) / 3_600_000_000
+	return hours > math.MaxInt32 || hours < -math.MaxInt32
+}
+
 // check compares the planner's SQL of an expression with plain Postgres.
 func (db *database) check(ctx context.Context, text string) error {
-	if db.version < 15 && strings.Contains(text, "2562047788 hours") {
-		return errMirror // it has no text there
-	}
 	e, _, err := parse(text)
 	if err != nil {
 		return err
@@ -80,6 +90,9 @@ func (db *database) check(ctx context.Context, text string) error {
 	res, err := db.resolve(ctx, resolver(), e)
 	if err != nil {
 		return err
+	}
+	if db.version < 15 && slices.ContainsFunc(res.env.Values, vast) {
+		return errMirror
 	}
 	w := res.writer()
 	sql, err := value(w, res.x)
