@@ -2,10 +2,14 @@ package mirror_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/internal/pgtemp"
 	"dpproxy/mirror"
 )
 
@@ -157,5 +161,44 @@ func TestSyncIsAtomic(t *testing.T) {
 		if n := <-reads; n < 4 {
 			t.Errorf("only %d reads", n)
 		}
+	}
+}
+
+// TestSyncBetweenReaders changes a table that others refer to while one session after the other
+// reads it, and another both: Sync gets at both tables, though it may wait for one in another
+// order than they do.
+func TestSyncBetweenReaders(t *testing.T) {
+	p := twoServers(t)
+	p.sync(t, plan())
+	run(t, p.upstream, "ALTER TABLE hospitals ADD beds int")
+	one, both, watch := p.as(t, "ana"), p.as(t, "ana"), connect(t, p.server.URL("postgres", pgtemp.Superuser))
+	// waits blocks until the session waits for a lock, or c has a value, which stays there.
+	waits := func(conn *pgx.Conn, c chan error) {
+		for len(c) == 0 && value(t, watch, fmt.Sprintf("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = %d", conn.PgConn().PID())) == "0" {
+		}
+	}
+	synced := make(chan error, 1)
+	for n := 0; len(synced) == 0; n++ {
+		run(t, one, "BEGIN; TABLE hospitals")
+		if n == 0 {
+			go func() {
+				_, err := p.trySync(t, plan())
+				synced <- err
+			}()
+		}
+		waits(p.mirror, synced)
+		read := make(chan error, 1)
+		go func() {
+			_, err := both.Exec(t.Context(), "SELECT (SELECT max(label) FROM regions), (SELECT max(name) FROM hospitals)")
+			read <- err
+		}()
+		waits(both, read)
+		run(t, one, "COMMIT")
+		if err := <-read; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-synced; err != nil {
+		t.Error(err)
 	}
 }

@@ -83,7 +83,11 @@ func reconcile(ctx context.Context, tx pgx.Tx, wanted []object, rows func() erro
 			return err
 		}
 	}
-	if err := r.dropOld(ctx, wanted); err != nil {
+	old := r.old(wanted)
+	if err := r.lock(ctx, old); err != nil {
+		return err
+	}
+	if err := r.dropOld(ctx, old, wanted); err != nil {
 		return err
 	}
 	keys := slices.IndexFunc(wanted, func(o object) bool { return o.kind == foreignKeyKind })
@@ -153,16 +157,57 @@ func (r *reconciler) look(ctx context.Context, k key, state string) (there, soun
 	return true, sound, nil
 }
 
-func (r *reconciler) dropOld(ctx context.Context, wanted []object) error {
+// old returns what is to be dropped, the last that was made first.
+func (r *reconciler) old(wanted []object) []record {
+	var old []record
 	for _, m := range slices.Backward(r.made) {
-		keep := slices.ContainsFunc(wanted, func(o object) bool { return o.key == m.key })
-		if keep && !r.stale[m.key] {
-			continue
+		if r.stale[m.key] || !isWanted(wanted, m.key) {
+			old = append(old, m)
 		}
+	}
+	return old
+}
+
+func isWanted(wanted []object, k key) bool {
+	return slices.ContainsFunc(wanted, func(o object) bool { return o.key == k })
+}
+
+// locked are the tables of a list of tables and foreign keys, with those at the other end of
+// their foreign keys. Sessions that read several lock them in orders of their own, so each try
+// takes another.
+const locked = `WITH k AS (SELECT k.conrelid, k.confrelid, n.nspname || '.' || c.relname AS name, k.conname
+		FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE k.contype = 'f'),
+	t AS (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relkind = 'r' AND n.nspname || '.' || c.relname = ANY ($1)),
+	ends AS (SELECT conrelid, confrelid FROM k
+		WHERE name || '.' || conname = ANY ($1) OR conrelid IN (TABLE t) OR confrelid IN (TABLE t))
+	SELECT coalesce(string_agg(oid::regclass::text, ', ' ORDER BY random()), '')
+	FROM (TABLE t UNION SELECT conrelid FROM ends UNION SELECT confrelid FROM ends) AS tables`
+
+// lock takes all locks that dropping needs one right after the other. Were one held while
+// other work is done, sessions that read several tables would have time to take the next and
+// to wait for the first.
+func (r *reconciler) lock(ctx context.Context, old []record) error {
+	var names []string
+	for _, m := range old {
+		if m.kind == tableKind || m.kind == foreignKeyKind {
+			names = append(names, m.name)
+		}
+	}
+	var tables string
+	if err := r.tx.QueryRow(ctx, locked, names).Scan(&tables); err != nil || tables == "" {
+		return err
+	}
+	_, err := r.tx.Exec(ctx, "LOCK TABLE "+tables)
+	return err
+}
+
+func (r *reconciler) dropOld(ctx context.Context, old []record, wanted []object) error {
+	for _, m := range old {
 		if err := r.drop(ctx, m); err != nil {
 			return err
 		}
-		if !keep {
+		if !isWanted(wanted, m.key) {
 			r.report("drop " + m.String())
 		}
 	}

@@ -70,7 +70,9 @@ func (p Plan) schemaObjects(of *catalog.Schema) []object {
 	return objects
 }
 
-func tableKey(n catalog.Name) key { return key{"table", n.String()} }
+const tableKind = "table"
+
+func tableKey(n catalog.Name) key { return key{tableKind, n.String()} }
 
 // tableObject is a plain table with the columns, keys and indexes of t. Its state compares
 // the columns too, so that a hand-made change does not last.
