@@ -10,13 +10,15 @@ import (
 	"dpproxy/internal/wiretest"
 )
 
-// TestConversations plays each script with dpproxy and with the protected database
-// itself: every message of the two must be the same. The scripts ask with so large
+// TestConversations plays each script with dpproxy and with the tables on a plain Postgres of
+// the mirror's version: every message of the two must be the same. The scripts ask with so large
 // an ε that the noise of a count is zero but for once in ten thousand million answers.
 func TestConversations(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, clinicSchema, shownPolicy)
 	r := s.run(t)
+	plain := startMirror(t)
+	must(t, dial(t, plain.URL("postgres", pgtemp.Superuser)), clinicSchema)
 	open := func(t *testing.T, url string) *wiretest.Conn {
 		t.Helper()
 		config, err := pgconn.ParseConfig(url)
@@ -28,7 +30,7 @@ func TestConversations(t *testing.T) {
 		return wiretest.Open(t, config)
 	}
 	datadriven.Walk(t, "testdata/conversation", func(t *testing.T, path string) {
-		ours, theirs := open(t, r.url("ana")), open(t, s.data.URL("postgres", pgtemp.Superuser))
+		ours, theirs := open(t, r.url("ana")), open(t, plain.URL("postgres", pgtemp.Superuser))
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			return wiretest.Compare(t, d, theirs, ours)
 		})

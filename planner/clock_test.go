@@ -11,13 +11,10 @@ import (
 // A condition that no row meets saves reading no other table: else the time would tell
 // whether a row does.
 func TestReadsWhole(t *testing.T) {
-	if !relyOnIndexes() {
-		return
-	}
 	cat := indexedClinic(t)
 	conn := connect(t)
 	run(t, conn, "ANALYZE")
-	for _, sql := range []string{
+	statements := []string{
 		"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE CASE WHEN p.id = -1 THEN true ELSE p.birth_year = 1 END",
 		"SELECT count(*) FROM patients p, visits v WHERE v.patient_id = p.id AND v.cost < 0",
 		"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id JOIN labs l ON l.visit_id = v.id WHERE CASE WHEN p.id = -1 THEN p.smoker END AND l.value <> 5",
@@ -31,8 +28,11 @@ func TestReadsWhole(t *testing.T) {
 		"SELECT count(*) FROM visits a JOIN visits b USING (patient_id) WHERE a.id = -1",
 		"SELECT avg(n) FROM (SELECT p.id, count(v.id) AS n FROM patients p JOIN visits v ON v.patient_id = p.id WHERE p.id = -1 GROUP BY p.id) t",
 		"SELECT count(*) FROM patients p WHERE p.id = -1 AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id)",
-		"SELECT count(*) FROM patients p WHERE CASE WHEN p.id = -1 THEN p.id IN (SELECT patient_id FROM visits WHERE cost > 5) ELSE false END",
-	} {
+	}
+	if relyOnIndexes() { // else one that is no join is read for the first row that asks
+		statements = append(statements, "SELECT count(*) FROM patients p WHERE CASE WHEN p.id = -1 THEN p.id IN (SELECT patient_id FROM visits WHERE cost > 5) ELSE false END")
+	}
+	for _, sql := range statements {
 		p := plan(t, conn, cat, sql)
 		for _, f := range forced {
 			run(t, conn, f)
