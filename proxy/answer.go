@@ -102,11 +102,10 @@ func (a *answer) draw(ctx context.Context, plan *planner.Plan, pre *prelude, v *
 	if err != nil {
 		return nil, nil, err
 	}
-	cut, done := v.cut(ctx, pre.timeout)
-	defer done()
-	exacts, err := r.read(cut, a.p.policy.Load().defaults.Timeout)
+	through := a.watch(ctx, plan, v, receipt)
+	exacts, err := a.read(ctx, r, pre, v, receipt)
 	if err != nil {
-		return nil, receipt, a.failed(ctx, v, receipt, plan, err)
+		return nil, receipt, err
 	}
 	released := known.released
 	for i, block := range exacts {
@@ -118,6 +117,7 @@ func (a *answer) draw(ctx context.Context, plan *planner.Plan, pre *prelude, v *
 			released[i][j] = e.release(a.p.cfg.Source)
 		}
 	}
+	through()
 	v.then(func() { a.remember(ctx, rest, known, released) })
 	return released, receipt, nil
 }

@@ -29,6 +29,8 @@ type chains struct {
 	parts   []*chainPart
 	hold    accountant.ChargeID
 	receipt *receipt
+	// through says that nothing that fails from here on depends on a row.
+	through func()
 	// tired says that the looks ended because there were so many.
 	tired bool
 }
@@ -130,7 +132,6 @@ func (c *chains) run(ctx context.Context, pre *prelude, v *veil) (*receipt, erro
 		return nil, err
 	}
 	if err := c.reserve(ctx); err != nil {
-		v.onPoint = true
 		return nil, err
 	}
 	v.paid = true
@@ -138,20 +139,20 @@ func (c *chains) run(ctx context.Context, pre *prelude, v *veil) (*receipt, erro
 	if err := c.payFirst(ctx); err != nil {
 		return c.receipt, err
 	}
-	cut, done := v.cut(ctx, pre.timeout)
-	defer done()
-	exacts, err := r.read(cut, c.a.p.policy.Load().defaults.Timeout)
+	c.through = c.a.watch(ctx, c.plan, v, c.receipt)
+	exacts, err := c.a.read(ctx, r, pre, v, c.receipt)
 	if err != nil {
-		return c.receipt, c.a.failed(ctx, v, c.receipt, c.plan, err)
+		return c.receipt, err
 	}
 	for _, p := range c.parts {
 		if err := p.begin(exacts[p.block][p.index], c); err != nil {
 			return c.receipt, err
 		}
 	}
-	if err := c.look(cut, v); err != nil {
+	if err := c.look(ctx, v); err != nil {
 		return c.receipt, err
 	}
+	c.through()
 	c.conclude()
 	return c.receipt, nil
 }
@@ -175,32 +176,23 @@ func (p *chainPart) begin(e *exact, c *chains) error {
 	return nil
 }
 
-// look takes looks until no part needs one more.
+// look takes looks until no part needs one more: whoever cancels meanwhile does not stop them.
+// They begin at a point of the grid. When they are paid, and when the last of them ends, then
+// tells of the read no more than that point and what they have released.
 func (c *chains) look(ctx context.Context, v *veil) error {
 	for c.receipt.looks < mostLooks {
-		if cause := context.Cause(ctx); cause != nil {
-			v.onPoint = true
-			return stopped(cause, c.receipt)
-		}
-		var events dp.ComposedEvent
-		var drawn []*chainPart
-		for _, p := range c.parts {
-			if p.look == nil || len(p.released.Rows) == 0 {
-				continue
-			}
-			e, err := p.look.next()
-			if err != nil {
-				return internalChain(err)
-			}
-			if len(e) > 0 {
-				p.pays(c.a.p.prices, e)
-				events, drawn = append(events, e...), append(drawn, p)
-			}
+		events, drawn, err := c.next()
+		if err != nil {
+			return internalChain(err)
 		}
 		if len(drawn) == 0 {
 			return nil
 		}
+		if c.receipt.looks == 1 {
+			v.pause()
+		}
 		if err := c.pay(ctx, events, nil); err != nil {
+			c.through()
 			return lookUnpaid(err)
 		}
 		c.receipt.looks++
@@ -213,6 +205,24 @@ func (c *chains) look(ctx context.Context, v *veil) error {
 	}
 	c.tired = true
 	return nil
+}
+
+// next returns what another look of all parts releases, and the parts that take it.
+func (c *chains) next() (events dp.ComposedEvent, drawn []*chainPart, err error) {
+	for _, p := range c.parts {
+		if p.look == nil || len(p.released.Rows) == 0 {
+			continue
+		}
+		e, err := p.look.next()
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(e) > 0 {
+			p.pays(c.a.p.prices, e)
+			events, drawn = append(events, e...), append(drawn, p)
+		}
+	}
+	return events, drawn, nil
 }
 
 // lookUnpaid says that a look could not be recorded. It is not drawn, and what was drawn

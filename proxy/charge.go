@@ -52,7 +52,7 @@ func (a *answer) debits(plan *planner.Plan, owed dp.ComposedEvent) ([]accountant
 // that would have admitted it.
 func (a *answer) charge(ctx context.Context, plan *planner.Plan, known *known, v *veil) (*receipt, error) {
 	r, err := a.recorded(ctx, plan, known)
-	v.paid, v.onPoint = err == nil, err != nil
+	v.paid = err == nil
 	return r, err
 }
 

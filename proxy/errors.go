@@ -6,7 +6,6 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/pgerr"
-	"dpproxy/planner"
 )
 
 // chargeError tells a client why a charge was not recorded.
@@ -36,22 +35,10 @@ func chargeError(err error) error {
 // chargeStays is the detail of an error behind a charge.
 const chargeStays = "The charge of the statement stays."
 
-// failed tells a client that a read of protected data did not finish: always the
-// same, whatever the cause, and after the incident is on record. Only what the
-// analyst did himself is named: a cancel request, and his own statement_timeout. Both
-// end a read on a point of the grid.
-func (a *answer) failed(ctx context.Context, v *veil, r *receipt, plan *planner.Plan, err error) error {
-	if !errors.Is(err, errRead) {
-		v.onPoint = true
-		return stopped(err, r)
-	}
-	v.then(func() {
-		in := accountant.Incident{Charge: r.id, Analyst: a.analyst, Shape: plan.Shape}
-		if err := a.p.incidents.record(context.WithoutCancel(ctx), in); err != nil {
-			a.p.cfg.Log.Error("an incident could not be recorded", "analyst", a.analyst, "error", err)
-		}
-	})
-	a.p.cfg.Log.Warn("a read of protected data failed", "analyst", a.analyst, "shape", plan.Shape)
+// readFailed tells a client that a read of protected data did not finish: always the same,
+// whatever the cause. Only what the analyst did himself is named: a cancel request, and his own
+// statement_timeout.
+func readFailed() error {
 	return pgerr.New(pgerr.ReadFailed, "the read of protected data did not finish").
 		WithDetail(chargeStays).
 		WithHint("Statements of this shape are refused until the administrator clears the incident.")

@@ -12,10 +12,11 @@ import (
 type Grid struct {
 	// Quantum is q; 0 lets replies leave at once.
 	Quantum time.Duration
-	// Now is the clock, and Wait waits for so long on it. They are needed unless the
-	// quantum is 0.
-	Now  func() time.Time
-	Wait func(d time.Duration)
+	// Now is the clock, Wait waits for so long on it, and After calls f after so long unless
+	// it is stopped. They are needed unless the quantum is 0.
+	Now   func() time.Time
+	Wait  func(d time.Duration)
+	After func(d time.Duration, f func()) (stop func() bool)
 }
 
 func (g Grid) off() bool { return g.Quantum <= 0 }

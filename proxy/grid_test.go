@@ -22,6 +22,48 @@ type fakeClock struct {
 	tick   time.Duration // what passes with each look at the clock
 	waited []time.Duration
 	during func() // runs in each wait
+	timers []*fakeTimer
+}
+
+type fakeTimer struct {
+	at  time.Time
+	run func()
+}
+
+// grid is a grid on the clock.
+func (c *fakeClock) grid(quantum time.Duration) proxy.Grid {
+	return proxy.Grid{Quantum: quantum, Now: c.look, Wait: c.wait, After: c.after}
+}
+
+func (c *fakeClock) after(d time.Duration, f func()) (stop func() bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	timer := &fakeTimer{c.now.Add(d), f}
+	c.timers = append(c.timers, timer)
+	return func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		n := len(c.timers)
+		c.timers = slices.DeleteFunc(c.timers, func(other *fakeTimer) bool { return other == timer })
+		return len(c.timers) < n
+	}
+}
+
+// due runs the timers whose time has come.
+func (c *fakeClock) due() {
+	c.mu.Lock()
+	var due []*fakeTimer
+	c.timers = slices.DeleteFunc(c.timers, func(timer *fakeTimer) bool {
+		is := !timer.at.After(c.now)
+		if is {
+			due = append(due, timer)
+		}
+		return is
+	})
+	c.mu.Unlock()
+	for _, timer := range due {
+		timer.run()
+	}
 }
 
 func (c *fakeClock) look() time.Time {
@@ -38,6 +80,7 @@ func (c *fakeClock) wait(d time.Duration) {
 	c.waited = append(c.waited, d)
 	during := c.during
 	c.mu.Unlock()
+	c.due()
 	if during != nil {
 		during()
 	}
@@ -46,8 +89,9 @@ func (c *fakeClock) wait(d time.Duration) {
 // pass lets time pass.
 func (c *fakeClock) pass(d time.Duration) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
+	c.mu.Unlock()
+	c.due()
 }
 
 // set changes what the clock does from now on, and returns the waits so far.
@@ -61,8 +105,7 @@ func (c *fakeClock) set(tick time.Duration, during func()) []time.Duration {
 
 func TestReplyGrid(t *testing.T) {
 	clock := &fakeClock{now: time.Unix(1000, 0)}
-	grid := proxy.Grid{Quantum: 20 * time.Millisecond, Now: clock.look, Wait: clock.wait}
-	w := newWorldWith(t, func(c *proxy.Config) { c.Grid = grid },
+	w := newWorldWith(t, func(c *proxy.Config) { c.Grid = clock.grid(20 * time.Millisecond) },
 		limit(t, accountant.UnitScope, "patient", dp.ZCDP, 9_000_000), limit(t, accountant.TableScope, "public.labs", dp.ZCDP, 1))
 	ana := connect(t, w.url("ana"))
 	const count = "SELECT count(*) FROM patients"
@@ -129,7 +172,8 @@ func TestReplyGrid(t *testing.T) {
 // A read that fails leaves on the grid. One that the session's own timeout ends is ended there.
 func TestReplyGridOfFailures(t *testing.T) {
 	clock := &fakeClock{now: time.Unix(1000, 0)}
-	grid := proxy.Grid{Quantum: 20 * time.Millisecond, Now: clock.look, Wait: clock.wait}
+	grid := clock.grid(20 * time.Millisecond)
+	grid.After = func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 	w := newWorldWith(t, func(c *proxy.Config) { c.Grid = grid })
 	ana := connect(t, w.url("ana"))
 	must(t, ana, "SET statement_timeout = '500ms'")
@@ -166,8 +210,7 @@ func TestReplyGridOfFailures(t *testing.T) {
 func TestReplyGridCannotBeAimed(t *testing.T) {
 	const quantum, pause = 20 * time.Millisecond, 13 * time.Millisecond
 	clock := &fakeClock{now: time.Unix(1000, 0)}
-	grid := proxy.Grid{Quantum: quantum, Now: clock.look, Wait: clock.wait}
-	w := newWorldWith(t, func(c *proxy.Config) { c.Grid = grid })
+	w := newWorldWith(t, func(c *proxy.Config) { c.Grid = clock.grid(quantum) })
 	asked := 0
 	w.tap = &tap{before: func(string) { // the mirror takes its time
 		asked++

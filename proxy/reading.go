@@ -34,17 +34,40 @@ func (a *answer) open(ctx context.Context, plan *planner.Plan, pre *prelude, v *
 	v.then(c.release)
 	v.fall()
 	r := &reading{c: c, plan: plan}
-	cut, done := v.cut(ctx, pre.timeout)
-	err = r.bind(cut, pre.values, a.p.policy.Load().defaults.Timeout)
-	v.onPoint = context.Cause(cut) != nil
-	done()
-	if err != nil {
+	if err := a.bind(ctx, r, pre, v); err != nil {
 		return nil, err
 	}
 	if err := v.charge(ctx); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// bind has a reading planned, until the statement is cut.
+func (a *answer) bind(ctx context.Context, r *reading, pre *prelude, v *veil) error {
+	cut, done := v.cut(ctx, pre.timeout)
+	defer done()
+	err := r.bind(cut, pre.values, a.p.policy.Load().defaults.Timeout)
+	if cause, ok := errors.AsType[*cutError](err); ok {
+		return v.stopped(cause.by, nil)
+	}
+	return err
+}
+
+// read executes a reading, until the statement is cut. The cut ends nothing that comes behind:
+// how far that is would be told by what it has left.
+func (a *answer) read(ctx context.Context, r *reading, pre *prelude, v *veil, charged *receipt) ([][]*exact, error) {
+	cut, done := v.cut(ctx, pre.timeout)
+	defer done()
+	exacts, err := r.read(cut, a.p.policy.Load().defaults.Timeout)
+	if cause, ok := errors.AsType[*cutError](err); ok {
+		return nil, v.stopped(cause.by, charged)
+	}
+	if err != nil {
+		a.p.cfg.Log.Warn("a read of protected data failed", "analyst", a.analyst, "shape", r.plan.Shape)
+		return nil, readFailed()
+	}
+	return exacts, nil
 }
 
 // settingsOf lists the statements before and after a read is planned. They depend on the plan
@@ -115,6 +138,7 @@ func (r *reading) bind(ctx context.Context, values []scalar.Value, policy time.D
 			q.run(sql)
 		}
 	}
+	r.c.spoiled = true // also in a panic
 	results, err := q.exchange(ctx, r.c.conn.Conn().PgConn())
 	cause := context.Cause(ctx) // before time passes that could turn a failure into a timeout
 	r.c.spoiled = cause != nil
@@ -127,7 +151,7 @@ func (r *reading) bind(ctx context.Context, values []scalar.Value, policy time.D
 	var refused *pgconn.PgError
 	switch {
 	case cause != nil && !errors.Is(cause, errRead):
-		return stopped(cause, nil)
+		return &cutError{cause}
 	case cause != nil || !errors.As(err, &refused):
 		r.c.spoiled = true
 		return unavailable("the protected database cannot be reached")
@@ -157,12 +181,17 @@ var errRead = errors.New("proxy: the read of protected data failed")
 // errTimeout says that the session's own statement_timeout ended a statement.
 var errTimeout = errors.New("proxy: statement timeout")
 
+// cutError says that the statement was cut, at a point of the grid.
+type cutError struct{ by error }
+
+// Error implements error.
+func (e *cutError) Error() string { return e.by.Error() }
+
 // read is the second exchange, behind the charge. It returns the exact aggregates of each part
 // of each block.
 //
 // The policy's limit bounds its time. The cause of a failure is discarded here: it may depend
-// on protected rows. Only that ctx ended is told, with its cause: it ends on a point of the
-// grid.
+// on protected rows. Only that ctx ended is told, with its cause, as a *cutError.
 func (r *reading) read(ctx context.Context, policy time.Duration) ([][]*exact, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, policy, errRead)
 	defer cancel()
@@ -171,6 +200,7 @@ func (r *reading) read(ctx context.Context, policy time.Duration) ([][]*exact, e
 		q.execute(portal(i))
 	}
 	q.run("COMMIT")
+	r.c.spoiled = true // also in a panic
 	results, err := q.exchange(bounded, r.c.conn.Conn().PgConn())
 	cause := context.Cause(ctx)
 	r.c.spoiled = err != nil || context.Cause(bounded) != nil
@@ -181,7 +211,7 @@ func (r *reading) read(ctx context.Context, policy time.Duration) ([][]*exact, e
 		}
 	}
 	if cause != nil {
-		return nil, cause
+		return nil, &cutError{cause}
 	}
 	return nil, errRead
 }

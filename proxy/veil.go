@@ -17,8 +17,8 @@ type veil struct {
 	behind []func()
 	// paid says that the charge is on record, or that there is none to be.
 	paid bool
-	// onPoint says that the statement ended at a moment that tells nothing.
-	onPoint bool
+	// ended says that the statement was stopped at a point, and does nothing more.
+	ended bool
 }
 
 // fall starts the clock. All that an analyst can make take long lies before.
@@ -35,34 +35,51 @@ func (v *veil) points() Grid {
 	return v.grid.charging()
 }
 
+// pause waits for the next point. What follows begins there, whatever there was before.
+func (v *veil) pause() { v.points().wait(v.start) }
+
 // charge waits for the moment of a charge: what was done before has looked at statistics of
 // protected tables. It fails if the statement is canceled.
 func (v *veil) charge(ctx context.Context) error {
-	v.points().wait(v.start)
+	v.pause()
 	if ctx.Err() == nil {
 		return nil
 	}
-	v.onPoint = true
-	return canceled(nil)
+	return v.stopped(context.Canceled, nil)
 }
 
-// lift waits for the next point, unless the statement need not, and lets what was hidden
-// happen, once.
+// stopped ends the statement at a point: it was waited for, or cut has ended at it. The cause is
+// that of the end of cut.
+func (v *veil) stopped(cause error, r *receipt) error {
+	v.ended = true
+	return stopped(cause, r)
+}
+
+// lift waits for the next point, unless the statement was stopped at one, and lets what was
+// hidden happen, once.
 func (v *veil) lift() {
-	if v.fallen && !v.onPoint {
-		v.points().wait(v.start)
+	if v.fallen && !v.ended {
+		v.pause()
 	}
 	v.fallen = false
-	for _, f := range v.behind {
-		f()
-	}
-	v.behind = nil
+	v.reveal()
 }
 
-// cut returns a context for what is done behind the veil. It ends at the first point after ctx
-// has ended, or after the session's own timeout (0 is none), then with errTimeout as its cause:
-// an analyst who cancels could otherwise see, by what became of the statement, whether it was
-// over.
+// reveal lets what was hidden happen, the rest also where one panics.
+func (v *veil) reveal() {
+	if len(v.behind) == 0 {
+		return
+	}
+	defer v.reveal()
+	f := v.behind[0]
+	v.behind = v.behind[1:]
+	f()
+}
+
+// cut returns a context for what the protected database does behind the veil. It ends at the
+// first point after ctx has ended, or after the session's own timeout (0 is none), then with
+// errTimeout as its cause: an analyst who cancels could otherwise see, by what became of the
+// statement, whether it was over.
 func (v *veil) cut(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if v.grid.off() {
 		return withTimeout(ctx, timeout)
@@ -73,10 +90,13 @@ func (v *veil) cut(ctx context.Context, timeout time.Duration) (context.Context,
 		points.wait(start)
 		end(context.Cause(ctx))
 	})
-	late, cancel := withTimeout(late, points.limit(start, timeout))
+	stopTimer := func() bool { return true }
+	if timeout > 0 {
+		stopTimer = points.After(points.limit(start, timeout), func() { end(errTimeout) })
+	}
 	return late, func() {
 		stop()
-		cancel()
+		stopTimer()
 		end(nil)
 	}
 }

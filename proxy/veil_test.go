@@ -118,7 +118,7 @@ func TestVeil(t *testing.T) {
 	w := accurate(t, func(c *proxy.Config) {
 		ledger.Ledger = c.Ledger
 		c.Ledger, c.Now = ledger, clock.look
-		c.Grid = proxy.Grid{Quantum: quantum, Now: clock.look, Wait: clock.wait}
+		c.Grid = clock.grid(quantum)
 	}, accountant.Limit{Scope: accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}, Loss: budget},
 		limit(t, accountant.TableScope, "public.labs", dp.ZCDP, 1)) // of which everything is too expensive
 	for name, c := range map[string]struct {

@@ -87,7 +87,8 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		},
 		Grid: proxy.Grid{
 			Quantum: s.policy.Limits.ReplyGrid, Now: time.Now,
-			Wait: func(d time.Duration) { <-time.NewTimer(d).C },
+			Wait:  func(d time.Duration) { <-time.NewTimer(d).C },
+			After: func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop },
 		},
 	})
 	if err != nil {
