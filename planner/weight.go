@@ -46,7 +46,7 @@ func (bd *binding) weighReads(n int64, parts []*Part, rows int64, total *int64) 
 
 func (bd *binding) tooLarge() error {
 	return pgerr.New(pgerr.StatementTooComplex, "the expressions over protected rows are too large").At(bd.b.at).
-		WithHint("Use fewer, or shorter texts; a column of a sub-select counts at each reference, and all of them in each grouping set, percentile and count(DISTINCT).")
+		WithHint("Use fewer, or shorter texts and patterns: left(x, 1000), or a varchar(n); a column of a sub-select counts at each reference, and all of them in each grouping set, percentile and count(DISTINCT).")
 }
 
 type weigher struct {

@@ -50,6 +50,7 @@ func TestWeight(t *testing.T) {
 	terms := func(n int, term string) string {
 		return "SELECT count(*) FROM patients WHERE CASE id WHEN 1 THEN " + strings.Repeat(term+" OR ", n) + "false END"
 	}
+	alike := "'%' || repeat('a', 240) || 'b%'"
 	made := "strpos(CASE sex WHEN 'f' THEN repeat('a', 65536) ELSE '' END, 'b' || repeat('a', 200)) > 0"
 	for sql, fits := range map[string]bool{
 		terms(20, "sex LIKE '%zz%'"): true, terms(300, "sex LIKE '%zz%'"): false, terms(4, "sex LIKE '%_____z%'"): true, terms(4, "sex LIKE '%e' || repeat('_', 200) || 'z%'"): false,
@@ -58,6 +59,10 @@ func TestWeight(t *testing.T) {
 		terms(400, "sex = 'f'"): true, terms(400, "sex > 'f'"): true, terms(5, "sex > lower(sex)"): true, terms(100, "sex > sex"): false, terms(100, "sex = sex"): false,
 		terms(100, "sex BETWEEN sex AND 'z'"): false, terms(100, "greatest(sex, lower(sex)) = 'x'"): false, terms(2, made): false,
 		terms(100, "lower(left(sex, 10)) LIKE '%aaaa%'"): false, terms(20, "lower(left(sex, 10)) LIKE '%aaaa%'"): true,
+		terms(3, "sex LIKE "+alike): true, terms(4, "sex LIKE "+alike): false, terms(3, "sex ILIKE "+alike): true, terms(4, "sex NOT ILIKE "+alike): false,
+		terms(3, "strpos(sex, "+alike+") > 0"): true, terms(50, "strpos(sex, "+alike+") > 0"): false, terms(4, "position("+alike+" IN sex) > 0"): false,
+		terms(50, "length(replace(sex, "+alike+", '')) = 1"): false, terms(50, "split_part(sex, "+alike+", 2) = 'x'"): false, terms(10, "lower(left(sex, 1000)) LIKE "+alike): true,
+		terms(20, "sex LIKE '%special%requests%'"): true, terms(60, "sex LIKE 'a' || repeat('b', 200) || '%'"): true, terms(300, "sex || region LIKE '%zz%'"): false,
 		terms(200, "weight * 1.5 > 2"): true, terms(9, "least(greatest(weight, 1), 9) * 1e140 + 1e-250 > 2"): true,
 		nested(8): true, nested(14): false, nested(40): false,
 		strings.Replace(nested(40), "count(c)", "c, count(*)", 1) + " GROUP BY c": false,

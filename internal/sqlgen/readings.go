@@ -117,7 +117,7 @@ func (f *filler) honestSpelling(c column) string {
 }
 
 // spellings are the values of the columns of readings. Some of the long texts agree in
-// their first 65,536 characters.
+// their first 16,384 characters.
 var spellings = map[string][]string{
 	"whole":  {"6", "1", "5", "0", "7", "-2147483648"},
 	"n":      {"6", "6.00", "6.0", "1", "1.000", "5", "0", "0.00", "7.00", "100.0", "'1e2'", "'NaN'", "'Infinity'", "6.004"},
@@ -130,7 +130,7 @@ var spellings = map[string][]string{
 	"code":   {"'a'", "'a '", "'b'", "'6'"},
 	"v":      {"'a'", "'a '", "'a  '", "'b'", "''", "'6'", "'6.00'"},
 	"word":   {"'a'", "'a '", "'A'", "'b'", "''", "'6'"},
-	"long":   {"'a'", "''", "repeat('x', 65536) || 'a'", "repeat('x', 65536) || 'b'", "repeat('x', 65536)"},
+	"long":   {"'a'", "''", "repeat('x', 16384) || 'a'", "repeat('x', 16384) || 'b'", "repeat('x', 16384)"},
 	"day":    {"'2020-06-15'", "'2020-06-16'", "'2020-12-31'", "'2021-06-15'", "'infinity'", "'2019-01-01'"},
 	"moment": {"'2020-06-15'", "'2020-12-31'", "'2021-06-15'"},
 	"ts":     {"'2020-06-15'", "'2020-06-15 12:00'", "'2020-12-31'", "'2021-06-15'", "'-infinity'"},

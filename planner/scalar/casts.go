@@ -263,14 +263,14 @@ func (w *Writer) castMoment(e *cast) (fragment, error) {
 
 // castText writes a conversion between texts.
 func (w *Writer) castText(e *cast, m mode) (fragment, error) {
-	f, err := w.write(e.x, m)
+	f, err := w.write(e.x, cutting(e.x, m))
 	if err != nil {
 		return fragment{}, err
 	}
 	to := e.typ
 	switch {
-	case to.OID == oidBpchar && to.Mod-4 > cutLength:
-		return fragment{}, notAllowed("padding to more than "+strconv.Itoa(cutLength)+" characters", e.at)
+	case to.OID == oidBpchar && to.Mod-4 > longestPadded:
+		return fragment{}, notAllowed("padding to more than "+strconv.Itoa(longestPadded)+" characters", e.at)
 	case to.OID == oidBpchar && to.Mod >= 4:
 		return fragment{sql: "CAST(" + f.sql + " AS pg_catalog.bpchar(" + strconv.Itoa(int(to.Mod)-4) + "))", typ: to}, nil
 	case to.OID == oidBpchar:

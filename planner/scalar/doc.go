@@ -16,7 +16,7 @@
 //   - a value outside of its column's bounds counts as the nearest bound, and NaN as the upper one;
 //   - a floating-point column's value below 2⁻¹⁰⁰ (of float4, 2⁻⁴⁰) counts as 0, and a numeric's
 //     decimals end after 30, so that no product or quotient gets too small or too long;
-//   - a text counts as its first 65536 characters ([Reach]).
+//   - a text counts as its first 16384 characters ([Reach]).
 //
 // Parts without columns are constants: they are evaluated once, on the mirror, in
 // the analyst's own session, and reach the protected database as parameters. Their

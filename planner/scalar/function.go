@@ -29,9 +29,9 @@ type rule struct {
 	zoned bool
 	// bounds returns where the values lie.
 	bounds func(env *Env, c *call) Interval
-	// length returns the largest number of characters, -1 if there is none; nil for
-	// functions whose result is no text.
-	length func(env *Env, c *call) int
+	// length returns the largest number of characters or octets; nil for functions whose
+	// result is no text.
+	length func(env *Env, c *call, u unit) int
 	// write returns SQL that cannot raise.
 	write func(w *Writer, c *call) (fragment, error)
 }

@@ -69,14 +69,10 @@ func (w *Writer) like(e *like) (fragment, error) {
 			return fragment{}, err
 		}
 	}
-	m := exact
-	if strings.Contains(e.op, "*") { // turns all of the text into lower case
-		m = bounded
-		if !w.Env.UTF8 {
-			return fragment{}, notUTF8("ILIKE", e.at)
-		}
+	if strings.Contains(e.op, "*") && !w.Env.UTF8 { // turns all of the text into lower case
+		return fragment{}, notUTF8("ILIKE", e.at)
 	}
-	x, err := w.write(e.x, m)
+	x, err := w.write(e.x, bounded)
 	if err != nil {
 		return fragment{}, err
 	}

@@ -19,8 +19,10 @@ const (
 )
 
 const (
-	// cutLength bounds the characters of a text that are read.
-	cutLength = 1 << 16
+	// cutBytes bounds the bytes of a text that are read.
+	cutBytes = 1 << 16
+	// cutLength bounds its characters, whatever these are.
+	cutLength = cutBytes / 4
 	// briefLength bounds them where a text is compared with constants that are shorter.
 	briefLength = 1 << 10
 )
@@ -53,7 +55,7 @@ func (r Reach) Read(x string) string {
 	case Beginning:
 		return beginning(x, cutLength)
 	case Short:
-		return "CASE WHEN pg_catalog.octet_length(" + x + ") OPERATOR(pg_catalog.<=) " + strconv.Itoa(cutLength) + " THEN " + x + " END"
+		return "CASE WHEN pg_catalog.octet_length(" + x + ") OPERATOR(pg_catalog.<=) " + strconv.Itoa(cutBytes) + " THEN " + x + " END"
 	case Whole:
 	}
 	return x
@@ -83,21 +85,41 @@ func (c *Column) Presence() string {
 // alone is read as far as that can matter; one that an index finds stays as it is for an
 // equality.
 func (w *Writer) comparand(o Expr, list []Expr, equality bool) (fragment, error) {
-	c := w.Env.brief(o, list)
-	if _, key := w.grouped(o, exact); key || c == nil || equality && c.Reach == Whole {
+	if _, key := w.grouped(o, exact); key {
 		return w.write(o, exact)
 	}
-	return fragment{sql: beginning(c.SQL, briefLength), typ: typ(oidText)}, nil
+	if ref := relabelled(o); ref != nil && equality && ref.Column.Reach == Whole {
+		return w.write(ref, exact)
+	}
+	if c := w.Env.brief(o, list); c != nil {
+		return fragment{sql: beginning(c.SQL, briefLength), typ: typ(oidText)}, nil
+	}
+	return w.write(o, cutting(o, exact))
+}
+
+// cutting is the mode in which an operand is written where a text is read.
+func cutting(o Expr, m mode) mode {
+	if o.Type().Family() == TextFamily {
+		return bounded
+	}
+	return m
+}
+
+// relabelled returns the column that an operand is, a varchar also where it is taken as text;
+// nil if it is none.
+func relabelled(o Expr) *Ref {
+	if c, text := o.(*cast); text && c.typ.OID == oidText && c.x.Type().OID == oidVarchar {
+		o = c.x
+	}
+	ref, _ := o.(*Ref)
+	return ref
 }
 
 // brief returns the column of a long text that an operand is, if all others are constants
 // that are short, or NULL.
 func (env *Env) brief(o Expr, list []Expr) *Column {
-	ref, ok := o.(*Ref)
-	if c, text := o.(*cast); text && c.typ.OID == oidText && c.x.Type().OID == oidVarchar {
-		ref, ok = c.x.(*Ref)
-	}
-	if !ok || !ref.Column.long() || !ref.Column.Type.Deterministic || ref.Column.Reach == Short {
+	ref := relabelled(o)
+	if ref == nil || !ref.Column.long() || !ref.Column.Type.Deterministic || ref.Column.Reach == Short {
 		return nil
 	}
 	short := func(other Expr) bool {

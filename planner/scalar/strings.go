@@ -11,11 +11,21 @@ import (
 )
 
 // The rules of texts. A function sees at most cutLength characters of a column, and makes at
-// most longestText: Postgres raises where a text gets too long, and a long one takes long.
+// most longestText bytes: Postgres raises where a text gets too long, and a long one takes long.
 const (
 	longestText = 1 << 20
+	// longestPadded bounds the n of a char(n) whose value is read.
+	longestPadded = 1 << 16
 	// longestArgument bounds a constant that is searched for, in bytes.
 	longestArgument = 256
+)
+
+// A unit is what the length of a text is counted in: as many of it as a character can have.
+type unit int
+
+const (
+	characters unit = 1
+	octets     unit = 4
 )
 
 var (
@@ -31,7 +41,7 @@ var (
 	prefix    = &rule{texts: true, bounds: textual, constants: []int{1}, write: counted}
 	replace   = &rule{texts: true, bounds: textual, length: replacedLength, constants: []int{1, 2}, write: textFunction}
 	splitPart = &rule{texts: true, bounds: textual, length: firstLength(1), constants: []int{1, 2}, least: map[int]int64{2: 1}, write: textFunction}
-	hash      = &rule{bounds: textual, length: func(*Env, *call) int { return 32 }, write: counted}
+	hash      = &rule{bounds: textual, length: func(*Env, *call, unit) int { return 32 }, write: counted}
 	// concatenate is || and concat().
 	concatenate = &rule{bounds: textual, length: sumOfLengths, write: textFunction}
 )
@@ -47,47 +57,50 @@ func cut(f fragment) fragment {
 	return fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(cutLength) + ")", typ: typ(oidText)}
 }
 
-// textLength bounds the characters of a text that is written in bounded mode.
-func (env *Env) textLength(e Expr) int {
+// textLength bounds the characters or octets of a text that is written in bounded mode.
+func (env *Env) textLength(e Expr, u unit) int {
 	switch e := e.(type) { //nolint:gochecksumtype // of the others, the longest operand
 	case *Ref:
 		if m := int(e.Column.Type.Mod); m >= 4 {
-			return min(m-4, cutLength)
+			return min(m-4, cutLength) * int(u)
 		}
-		return cutLength
+		return cutLength * int(u)
 	case *constant:
 		d, err := env.datum(e)
 		if err != nil || e.typ.Family() != TextFamily {
 			return longestText
 		}
+		if u == octets {
+			return len(d.text)
+		}
 		return utf8.RuneCountInString(d.text)
 	case *call:
 		if e.fn.over.length != nil {
-			return e.fn.over.length(env, e)
+			return e.fn.over.length(env, e, u)
 		}
 	case *cast:
-		return env.castLength(e)
+		return env.castLength(e, u)
 	case *aggregate:
-		return env.textLength(e.x)
+		return env.textLength(e.x, u)
 	case *branches:
-		n := env.textLength(e.otherwise)
+		n := env.textLength(e.otherwise, u)
 		for _, w := range e.whens {
-			n = max(n, env.textLength(w.then))
+			n = max(n, env.textLength(w.then, u))
 		}
 		return n
 	}
 	n := 0
 	for _, o := range operands(e) {
-		n = max(n, env.textLength(o))
+		n = max(n, env.textLength(o, u))
 	}
 	return n
 }
 
-func (env *Env) castLength(e *cast) int {
+func (env *Env) castLength(e *cast, u unit) int {
 	n := 64
 	switch from := e.x.Type(); {
 	case from.Family() == TextFamily:
-		n = env.textLength(e.x)
+		n = env.textLength(e.x, u)
 	case from.decimal(): // 131072 digits before the point and 16383 behind it
 		n = 1 << 18
 		if ref, ok := e.x.(*Ref); ok && len(ref.Column.Of) == 0 && ref.Column.Type.Mod >= 4 {
@@ -96,9 +109,9 @@ func (env *Env) castLength(e *cast) int {
 	}
 	if m := int(e.typ.Mod); m >= 4 {
 		if e.typ.OID == oidBpchar {
-			return m - 4
+			return (m - 4) * int(u)
 		}
-		n = min(n, m-4)
+		n = min(n, (m-4)*int(u))
 	}
 	return n
 }
@@ -116,7 +129,7 @@ func textual(env *Env, c *call) Interval {
 }
 
 func lengthBounds(env *Env, c *call) Interval {
-	n := int64(max(env.textLength(c.args[0]), 1)) // an empty text is found at the first character
+	n := int64(max(env.textLength(c.args[0], characters), 1)) // an empty text is found at the first character
 	if c.fn.name == "octet_length" {
 		n *= 4
 	}
@@ -125,33 +138,33 @@ func lengthBounds(env *Env, c *call) Interval {
 	return i
 }
 
-func firstLength(factor int) func(*Env, *call) int {
-	return func(env *Env, c *call) int { return factor * env.textLength(c.args[0]) }
+func firstLength(factor int) func(*Env, *call, unit) int {
+	return func(env *Env, c *call, u unit) int { return factor * env.textLength(c.args[0], u) }
 }
 
 // argumentLength is the value of a constant argument.
-func argumentLength(arg int) func(*Env, *call) int {
-	return func(env *Env, c *call) int {
+func argumentLength(arg int) func(*Env, *call, unit) int {
+	return func(env *Env, c *call, u unit) int {
 		n, _, err := env.integer(c.args[arg])
 		if err != nil || n < 0 {
 			return longestText
 		}
-		return int(min(n, int64(env.textLength(c.args[0]))))
+		return int(min(n*int64(u), int64(env.textLength(c.args[0], u))))
 	}
 }
 
-func replacedLength(env *Env, c *call) int {
+func replacedLength(env *Env, c *call, u unit) int {
 	to, err := env.text(c.args[2])
 	if err != nil || to == nil {
 		return 0
 	}
-	return env.textLength(c.args[0]) * max(1, len(*to))
+	return env.textLength(c.args[0], u) * max(1, len(*to))
 }
 
-func sumOfLengths(env *Env, c *call) int {
+func sumOfLengths(env *Env, c *call, u unit) int {
 	n := 0
 	for _, a := range c.args {
-		n += env.textLength(a)
+		n += env.textLength(a, u)
 	}
 	return n
 }
@@ -171,8 +184,8 @@ func counted(w *Writer, c *call) (fragment, error) {
 
 // textFunction writes a function that makes a text of a bounded one.
 func textFunction(w *Writer, c *call) (fragment, error) {
-	if n := c.fn.over.length(w.Env, c); n > longestText {
-		return fragment{}, pgerr.New(pgerr.NotAllowed, "the result of %s can have more than %d characters", c.fn.title(), longestText).At(c.at).
+	if n := c.fn.over.length(w.Env, c, octets); n > longestText {
+		return fragment{}, pgerr.New(pgerr.NotAllowed, "the result of %s can have more than %d bytes", c.fn.title(), longestText).At(c.at).
 			WithHint("Shorten the operands: left(x, 100).")
 	}
 	x, err := w.textArguments(c)

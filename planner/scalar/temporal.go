@@ -75,7 +75,7 @@ var (
 			return fragment{sql: "pg_catalog.timezone(" + zone + ", " + x.sql + ")", typ: c.typ}, err
 		},
 	}
-	format = &rule{constants: []int{1}, zoned: true, bounds: textual, length: func(*Env, *call) int { return 1000 }, write: formatted}
+	format = &rule{constants: []int{1}, zoned: true, bounds: textual, length: func(*Env, *call, unit) int { return 1000 }, write: formatted}
 )
 
 // years are the moments that can be computed with.

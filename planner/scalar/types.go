@@ -149,7 +149,7 @@ func TypeOf(t catalog.TypeRef, collation catalog.Name, deterministic bool) Type 
 	case 'e':
 		out.OID, out.Enum = 0, t.Name
 	}
-	if out.OID == oidBpchar && out.Mod-4 > cutLength {
+	if out.OID == oidBpchar && out.Mod-4 > longestPadded {
 		out.OID = 0
 	}
 	if out.Family() == NoFamily {

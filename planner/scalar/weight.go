@@ -7,8 +7,17 @@ import (
 	"slices"
 )
 
-// charsPerStep is how many characters of a text count as one step of work.
-const charsPerStep = 64
+// octetsPerStep is how many octets of a text count as one step of work, which is 0.3 µs at most:
+// Postgres 15 takes 2 ns for an octet in md5, 3 in lower and reverse, 4 where left finds where
+// a long text ends.
+const octetsPerStep = 64
+
+// The weight of reading a text that may have any length, wherever its value matters, and where
+// it is looked for something whose weight comes beside.
+const (
+	longWeight     = cutBytes / octetsPerStep
+	searchedWeight = longWeight * 5 / 8
+)
 
 // queryWeight is the weight of a sub-select, beside that of the conditions in it: for the one
 // row that a condition picks, it can read a table.
@@ -28,7 +37,7 @@ func (env *Env) Weight(e Expr) int64 {
 	n := int64(1)
 	switch e := e.(type) { //nolint:gochecksumtype // the others weigh what is below them
 	case *Ref:
-		return added(env.columnWeight(e.Column), longWeight(e.Column))
+		return added(env.columnWeight(e.Column), readWeight(e.Column))
 	case *Query:
 		return queryWeight
 	case *constant:
@@ -36,7 +45,7 @@ func (env *Env) Weight(e Expr) int64 {
 		case e.typ.Array:
 			n = added(n, env.arrayWeight(e))
 		case e.typ.Family() == TextFamily:
-			n += int64(env.textLength(e)) / charsPerStep
+			n += int64(env.textLength(e, octets)) / octetsPerStep
 		}
 	case *call:
 		n = added(n, env.callWeight(e))
@@ -50,7 +59,7 @@ func (env *Env) Weight(e Expr) int64 {
 		n = added(n, env.comparisonWeight(e))
 	case *cast:
 		if e.typ.OID == oidBpchar || e.x.Type().decimal() && e.typ.Family() == TextFamily {
-			n += int64(env.castLength(e)) / charsPerStep
+			n += int64(env.castLength(e, octets)) / octetsPerStep
 		}
 	}
 	for _, o := range operands(e) {
@@ -61,6 +70,9 @@ func (env *Env) Weight(e Expr) int64 {
 
 // operandWeight is the weight of o below e, which need not read all of a long text.
 func (env *Env) operandWeight(e, o Expr) int64 {
+	if ref, plain := o.(*Ref); plain && ref.Column.long() && searches(e, o) {
+		return added(env.columnWeight(ref.Column), searchedWeight)
+	}
 	list := operands(e)
 	switch e := e.(type) { //nolint:gochecksumtype // the others read their operands
 	case *null:
@@ -80,12 +92,23 @@ func (env *Env) operandWeight(e, o Expr) int64 {
 	return env.Weight(o)
 }
 
-// longWeight is the weight of reading a text that may have any length.
-func longWeight(c *Column) int64 {
+// readWeight is the weight of reading a text that may have any length.
+func readWeight(c *Column) int64 {
 	if !c.long() && c.Reach != Short {
 		return 0
 	}
-	return cutLength / charsPerStep
+	return longWeight
+}
+
+// searches reports whether e looks for something in o.
+func searches(e, o Expr) bool {
+	switch e := e.(type) { //nolint:gochecksumtype // the others read their operands
+	case *like:
+		return o == e.x
+	case *call:
+		return o == e.args[0] && (e.fn.over == find || e.fn.over == replace || e.fn.over == splitPart)
+	}
+	return false
 }
 
 // arrayWeight is a step for each element of a constant array, and for the texts in it: ALL
@@ -98,7 +121,7 @@ func (env *Env) arrayWeight(c *constant) int64 {
 	if c.typ.Enum.Name != "" { // read as texts for each row
 		n = product(n, 8)
 	}
-	return added(int64(len(env.Values[c.fold].Bytes))/charsPerStep, n)
+	return added(int64(len(env.Values[c.fold].Bytes))/octetsPerStep, n)
 }
 
 // elements counts those of a constant array.

@@ -98,7 +98,7 @@ func (w *Writer) Target(c *Column, branch int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if f.typ.Family() == TextFamily && w.Env.textLength(e) > cutLength {
+	if f.typ.Family() == TextFamily && w.Env.textLength(e, characters) > cutLength {
 		f = cut(f)
 	}
 	return w.as(f, w.Env.physical(&Ref{Column: c}), e.Pos())

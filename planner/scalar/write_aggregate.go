@@ -155,7 +155,7 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	if t.float() && !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(e.x)
 	}
-	m := exact
+	m := cutting(e.x, exact)
 	if i.Bounded() {
 		m = bounded
 	}

@@ -77,7 +77,7 @@ func (w *Writer) tested(e, o Expr, list []Expr) (fragment, error) {
 
 // oneOf writes an expression whose value is one of several.
 func (w *Writer) oneOf(e Expr, m mode) (fragment, error) {
-	t := w.Env.physical(e)
+	t, m := w.Env.physical(e), cutting(e, m)
 	result := func(o Expr) (string, error) {
 		f, err := w.write(o, m)
 		if err != nil {
@@ -93,7 +93,7 @@ func (w *Writer) oneOf(e Expr, m mode) (fragment, error) {
 		if err != nil {
 			return fragment{}, err
 		}
-		right, err := w.write(e.right, exact)
+		right, err := w.write(e.right, cutting(e.right, exact))
 		return fragment{sql: "NULLIF(" + left + ", " + w.instant(right).sql + ")", typ: t}, err
 	case *branches:
 		return w.branches(e, t, result)
