@@ -59,7 +59,7 @@ func Modify(t Type, sql string) string {
 
 // spelled writes an expression for where its equal values must be identical if [OneSpelling]
 // says so: as what a column of a derived table shows, and as a key. Numbers and times are
-// within their bounds. A cast is written with its modifier in any case, and columns have it.
+// within their bounds, texts cut. A cast is written with its modifier in any case, and columns have it.
 func (w *Writer) spelled(e Expr) (fragment, error) {
 	if f, ok := w.grouped(e, exact); ok {
 		return f, nil
@@ -68,7 +68,7 @@ func (w *Writer) spelled(e Expr) (fragment, error) {
 	if e.Type().number() || moment(e.Type()) {
 		m = bounded
 	}
-	f, err := w.write(e, m)
+	f, err := w.write(e, cutting(e, m))
 	if err != nil {
 		return fragment{}, err
 	}
