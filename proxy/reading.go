@@ -157,7 +157,7 @@ func (r *reading) bind(ctx context.Context, values []scalar.Value, policy time.D
 		return unavailable("the protected database cannot be reached")
 	case len(results) == checkAt:
 		if err := orChanged(err); errors.Is(err, errChanged) {
-			return r.explainChange(ctx)
+			return r.explainChange(ctx, policy)
 		}
 	case len(results) > checkAt && !passing(refused.Code):
 		return fmt.Errorf("proxy: the protected database does not plan a statement of shape %s: SQLSTATE %s", r.plan.Shape, refused.Code)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -64,7 +65,12 @@ func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.
 // index is gone, the tables stay on, and the next statement is planned without it. They stay
 // on as well if all is again as it was checked: the next statement checks it anew. Where the
 // schema cannot be compared any more, all that the statement reads is turned off.
-func (r *reading) explainChange(ctx context.Context) error {
+//
+// The policy's limit bounds its time, not the statement's own: an analyst's timeout must not turn
+// tables off.
+func (r *reading) explainChange(ctx context.Context, policy time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), policy)
+	defer cancel()
 	d, conn := r.c.data, r.c.conn.Conn()
 	var changed []catalog.Name
 	_, err := conn.Exec(ctx, "ROLLBACK")
