@@ -164,6 +164,9 @@ func negated(not bool) string {
 
 func (r *Resolver) between(e *parser.Between) (operand, error) {
 	ops, err := r.all(e.X, e.Low, e.High)
+	if err == nil && r.comparesApart(ops, e.At) {
+		return r.resolve(inTwo(e))
+	}
 	if err == nil {
 		ops, err = r.unify(ops, e.At)
 	}
@@ -178,6 +181,35 @@ func (r *Resolver) between(e *parser.Between) (operand, error) {
 		return operand{}, err
 	}
 	return over(&between{boolean(e.At), list[0], list[1], list[2], e.Not, e.Symmetric}), nil
+}
+
+// comparesApart reports whether the value of a BETWEEN is compared with its ends by operators
+// that can tell other values apart: a bigint with a bigint, and as a float with a float.
+func (r *Resolver) comparesApart(ops []operand, at int) bool {
+	low, err := r.unify([]operand{ops[0], ops[1]}, at)
+	if err != nil {
+		return false
+	}
+	high, err := r.unify([]operand{ops[0], ops[2]}, at)
+	a, b := low[0].typ, high[0].typ
+	return err == nil && (a.float() != b.float() || (a.OID == oidBpchar) != (b.OID == oidBpchar))
+}
+
+// inTwo writes a BETWEEN as Postgres defines it, by two comparisons.
+func inTwo(e *parser.Between) parser.Expr {
+	within := func(low, high parser.Expr) parser.Expr {
+		return &parser.Bool{Kind: parser.And, At: e.At, Args: []parser.Expr{
+			&parser.Op{Name: ">=", Left: e.X, Right: low, At: e.At}, &parser.Op{Name: "<=", Left: e.X, Right: high, At: e.At},
+		}}
+	}
+	x := within(e.Low, e.High)
+	if e.Symmetric {
+		x = &parser.Bool{Kind: parser.Or, At: e.At, Args: []parser.Expr{x, within(e.High, e.Low)}}
+	}
+	if e.Not {
+		x = &parser.Bool{Kind: parser.Not, At: e.At, Args: []parser.Expr{x}}
+	}
+	return x
 }
 
 func betweenSQL(parts []string, not, symmetric bool) string {
