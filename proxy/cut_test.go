@@ -117,14 +117,14 @@ func (c *cutWorld) ask(conn *pgx.Conn, read, look time.Duration, then func(step 
 	c.t.Helper()
 	c.noise.again()
 	c.ledger.expect(read, look, then)
-	before, start := c.world.spent(c.t, accountant.UnitScope, "patient"), c.clock.look()
+	before, start := c.spent(c.t, accountant.UnitScope, "patient"), c.clock.look()
 	_, err := conn.Exec(c.t.Context(), "SELECT count(*) FROM patients", pgx.QueryExecModeSimpleProtocol)
 	select {
 	case <-c.ledger.settled:
 	case <-time.After(20 * time.Second):
 		c.t.Fatalf("the looks do not end: %v", err)
 	}
-	return chainEnd{c.ledger.taken(), c.world.spent(c.t, accountant.UnitScope, "patient") - before, c.clock.look().Sub(start), code(err)}
+	return chainEnd{c.ledger.taken(), c.spent(c.t, accountant.UnitScope, "patient") - before, c.clock.look().Sub(start), code(err)}
 }
 
 // TestCutAmongLooks holds that what ends a statement early ends its read alone: timeouts, cancel
