@@ -20,7 +20,7 @@ type answer struct {
 // decided by the statement, the policy and the session; nothing of it depends on
 // a protected row, and a refusal costs nothing. From the charge on, nothing is
 // taken back.
-func (a *answer) release(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+func (a *answer) release(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	analysed, err := a.analyse(b)
 	if err != nil {
 		return wire.Rewrite{}, err
@@ -129,7 +129,7 @@ func (a *answer) owed(ctx context.Context, rest *planner.Plan, known *known, v *
 }
 
 // analyse resolves the statement and checks that it is the analyst's to ask.
-func (a *answer) analyse(b wire.Bound) (*analysed, error) {
+func (a *answer) analyse(b wire.BindRequest) (*analysed, error) {
 	analysed := a.text.analyse(a.p.cfg.Catalog, b.ParamOIDs)
 	granted := checkGrants(a.text.stmt.Protected, a.p.analyst(a.analyst).Tables)
 	if granted == nil {
@@ -182,7 +182,9 @@ func columns(plan *planner.Plan, released [][]*planner.Released) [][]string {
 
 // rewrite puts the released relations in the places of the blocks, and the rows of views that
 // are concealed in theirs.
-func (a *answer) rewrite(ctx context.Context, query *planner.Query, pre *prelude, released [][]string, b wire.Bound) (wire.Rewrite, error) {
+func (a *answer) rewrite(
+	ctx context.Context, query *planner.Query, pre *prelude, released [][]string, b wire.BindRequest,
+) (wire.Rewrite, error) {
 	rows, err := a.concealedRows(ctx, query, pre, released)
 	if err != nil {
 		return wire.Rewrite{}, err

@@ -22,7 +22,7 @@ const keptProofs = 200
 // describe proves on the mirror, before the charge, that the rewritten statement
 // has the columns of the original. What was proved in a session holds there for
 // the same text while the original has the same columns.
-func (a *answer) describe(ctx context.Context, m *wire.Mirror, q *planner.Query, p *prelude, b wire.Bound) error {
+func (a *answer) describe(ctx context.Context, m *wire.Asker, q *planner.Query, p *prelude, b wire.BindRequest) error {
 	key := a.text.stmt.Text + "\x00" + columnKey(b)
 	proved, _ := a.session.Value().(map[string]bool)
 	if proved[key] {
@@ -70,7 +70,7 @@ func sameColumns(rewritten, original []pgproto3.FieldDescription) error {
 // rehearse lets the mirror refuse, before the charge, a cursor that needs a
 // transaction where there is none. It comes before other private questions: from Postgres 18
 // on they begin a transaction that would do. Mistakes in the text come before it.
-func (a *answer) rehearse(ctx context.Context, m *wire.Mirror) error {
+func (a *answer) rehearse(ctx context.Context, m *wire.Asker) error {
 	if !a.text.stmt.InTransaction {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (a *answer) rehearse(ctx context.Context, m *wire.Mirror) error {
 }
 
 // columnKey writes the types of parameters and the names and types of columns.
-func columnKey(b wire.Bound) string {
+func columnKey(b wire.BindRequest) string {
 	var key []byte
 	for _, oid := range b.ParamOIDs {
 		key = binary.BigEndian.AppendUint32(key, oid)

@@ -38,7 +38,7 @@ type prepared struct {
 }
 
 // execute runs EXECUTE. What is not protected runs as the client wrote it.
-func (a *answer) execute(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+func (a *answer) execute(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	x := a.text.stmt.Execute
 	relay := wire.Rewrite{Relay: true}
 	if skipped, err := a.skipped(ctx, m); err != nil || skipped {
@@ -89,7 +89,7 @@ func elsewhere(err error) error {
 
 // prepared looks a statement up. It is nil if there is none, or if its text does not
 // tell what it is.
-func (a *answer) prepared(ctx context.Context, m *wire.Mirror, x *parser.Execute) (*prepared, error) {
+func (a *answer) prepared(ctx context.Context, m *wire.Asker, x *parser.Execute) (*prepared, error) {
 	res, err := m.Query(ctx, preparedSQL, []uint32{pgtype.TextOID}, [][]byte{[]byte(x.Name)}, nil, nil)
 	if err != nil || len(res.Rows) == 0 {
 		return nil, err
@@ -120,13 +120,15 @@ func (a *answer) prepared(ctx context.Context, m *wire.Mirror, x *parser.Execute
 }
 
 // executed releases a prepared statement, or explains what that would cost.
-func (a *answer) executed(ctx context.Context, m *wire.Mirror, outer *parser.Statement, st *prepared, b wire.Bound) (wire.Rewrite, error) {
+func (a *answer) executed(
+	ctx context.Context, m *wire.Asker, outer *parser.Statement, st *prepared, b wire.BindRequest,
+) (wire.Rewrite, error) {
 	x := outer.Execute
 	if x.Measured {
 		return wire.Rewrite{}, pgerr.New(pgerr.NotAllowed, "EXPLAIN ANALYZE of protected data is not allowed").
 			WithHint("Use EXPLAIN without ANALYZE: it shows the privacy plan and its cost.")
 	}
-	bound := wire.Bound{Fields: b.Fields, ParamOIDs: st.oids}
+	bound := wire.BindRequest{Fields: b.Fields, ParamOIDs: st.oids}
 	var err error
 	if bound.Params, err = arguments(ctx, m, x, st); err != nil {
 		return wire.Rewrite{}, err
@@ -156,7 +158,7 @@ func (a *answer) executed(ctx context.Context, m *wire.Mirror, outer *parser.Sta
 
 // created releases a prepared query into a table: in CREATE TABLE AS, the rewritten query
 // stands for EXECUTE. With NO DATA the query itself does, of which Postgres takes the columns.
-func (a *answer) created(ctx context.Context, m *wire.Mirror, outer *parser.Statement, b wire.Bound) (wire.Rewrite, error) {
+func (a *answer) created(ctx context.Context, m *wire.Asker, outer *parser.Statement, b wire.BindRequest) (wire.Rewrite, error) {
 	query := a.text.stmt
 	before, after, ok := outer.Creating(query)
 	if !ok {
@@ -180,7 +182,7 @@ func (a *answer) created(ctx context.Context, m *wire.Mirror, outer *parser.Stat
 
 // arguments evaluates the arguments in the session, as values of the parameters'
 // types in binary, which do not depend on the session's settings.
-func arguments(ctx context.Context, m *wire.Mirror, x *parser.Execute, st *prepared) ([][]byte, error) {
+func arguments(ctx context.Context, m *wire.Asker, x *parser.Execute, st *prepared) ([][]byte, error) {
 	if len(st.oids) == 0 {
 		return nil, nil // Postgres takes arguments that nobody asks for, and forgets them
 	}

@@ -23,7 +23,7 @@ import (
 
 // refuse raises what the parser found, unless the names mean other relations in
 // this session, such as temporary tables.
-func (a *answer) refuse(ctx context.Context, m *wire.Mirror, _ wire.Bound) (wire.Rewrite, error) {
+func (a *answer) refuse(ctx context.Context, m *wire.Asker, _ wire.BindRequest) (wire.Rewrite, error) {
 	shadowed, err := a.shadowed(ctx, m)
 	if err != nil || shadowed {
 		return wire.Rewrite{Relay: true}, err
@@ -33,7 +33,7 @@ func (a *answer) refuse(ctx context.Context, m *wire.Mirror, _ wire.Bound) (wire
 
 // refuseRows refuses a statement that asks for rows of protected tables, unless the
 // session wants none in their place.
-func (a *answer) refuseRows(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+func (a *answer) refuseRows(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	s, err := a.rowSettings(ctx, m)
 	switch {
 	case err != nil:
@@ -45,7 +45,7 @@ func (a *answer) refuseRows(ctx context.Context, m *wire.Mirror, b wire.Bound) (
 }
 
 // rowSettings reads the settings that say what becomes of a statement that asks for rows.
-func (a *answer) rowSettings(ctx context.Context, m *wire.Mirror) (*settings, error) {
+func (a *answer) rowSettings(ctx context.Context, m *wire.Asker) (*settings, error) {
 	names := []string{"rows", "notice"}
 	res, err := m.Query(ctx, "SELECT pg_catalog.current_setting('dp.rows', true), pg_catalog.current_setting('dp.notice', true)", nil, nil, nil, nil)
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *answer) rowSettings(ctx context.Context, m *wire.Mirror) (*settings, er
 // withoutRows answers a statement that asks for rows of protected tables with its columns
 // and none, for tools that read a row to learn the columns. It looks at nothing but the
 // statement: the answer is the same whatever the tables hold.
-func (a *answer) withoutRows(ctx context.Context, m *wire.Mirror, b wire.Bound, notice bool) (wire.Rewrite, error) {
+func (a *answer) withoutRows(ctx context.Context, m *wire.Asker, b wire.BindRequest, notice bool) (wire.Rewrite, error) {
 	if len(b.Fields) == 0 {
 		d, err := m.DescribeOwn(ctx, a.text.stmt.Text, b.ParamOIDs)
 		if err != nil {
@@ -85,7 +85,7 @@ func (a *answer) withoutRows(ctx context.Context, m *wire.Mirror, b wire.Bound, 
 }
 
 // shadowed asks the session what the statement's names mean.
-func (a *answer) shadowed(ctx context.Context, m *wire.Mirror) (bool, error) {
+func (a *answer) shadowed(ctx context.Context, m *wire.Asker) (bool, error) {
 	tables := a.text.stmt.Named()
 	if len(tables) == 0 {
 		return false, nil
@@ -102,7 +102,7 @@ func (a *answer) shadowed(ctx context.Context, m *wire.Mirror) (bool, error) {
 
 // skipped asks the session whether Postgres runs nothing of CREATE TABLE IF NOT EXISTS AS:
 // the table is there, in the schema in which it would be made.
-func (a *answer) skipped(ctx context.Context, m *wire.Mirror) (bool, error) {
+func (a *answer) skipped(ctx context.Context, m *wire.Asker) (bool, error) {
 	t := a.text.stmt.Unless
 	if t == nil {
 		return false, nil
@@ -124,7 +124,7 @@ func (a *answer) skipped(ctx context.Context, m *wire.Mirror) (bool, error) {
 
 // explain answers EXPLAIN with the plan and its price, in the column that Postgres has for the
 // format that is asked for. It reads and charges nothing.
-func (a *answer) explain(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+func (a *answer) explain(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	lines, shadowed, err := a.explained(ctx, m, b)
 	if err != nil || shadowed {
 		return wire.Rewrite{Relay: true}, err
@@ -178,8 +178,8 @@ const planNode = "Release"
 
 // explained returns the lines of EXPLAIN; shadowed says that the statement is of other
 // relations than the protected ones.
-func (a *answer) explained(ctx context.Context, m *wire.Mirror, b wire.Bound) (lines []string, shadowed bool, err error) {
-	analysed, err := a.analyse(wire.Bound{ParamOIDs: b.ParamOIDs})
+func (a *answer) explained(ctx context.Context, m *wire.Asker, b wire.BindRequest) (lines []string, shadowed bool, err error) {
+	analysed, err := a.analyse(wire.BindRequest{ParamOIDs: b.ParamOIDs})
 	if err != nil {
 		return nil, false, err
 	}
@@ -255,7 +255,7 @@ func (a *answer) costs(ctx context.Context, rest *planner.Plan, known *known) ([
 }
 
 // empty answers a probe for columns with those columns and no rows.
-func (a *answer) empty(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+func (a *answer) empty(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	if shadowed, err := a.shadowed(ctx, m); err != nil || shadowed {
 		return wire.Rewrite{Relay: true}, err
 	}

@@ -51,7 +51,7 @@ const preludeLast = 3
 // prelude asks the mirror, in the client's own session and transaction. Invalid
 // parameters and failing constants are reported by Postgres itself here, before
 // anything is charged.
-func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) (*prelude, error) {
+func (a *answer) prelude(ctx context.Context, m *wire.Asker, q *planner.Query, b wire.BindRequest) (*prelude, error) {
 	res, err := a.ask(ctx, m, q, b)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (a *answer) prelude(ctx context.Context, m *wire.Mirror, q *planner.Query, 
 // ask asks what the prelude asks, unless that was done early. The answer has one row.
 // Postgres reads all parameters when they are bound, also those that only the text around
 // the blocks uses: a bad value fails here and not after the charge.
-func (a *answer) ask(ctx context.Context, m *wire.Mirror, q *planner.Query, b wire.Bound) (*wire.Result, error) {
+func (a *answer) ask(ctx context.Context, m *wire.Asker, q *planner.Query, b wire.BindRequest) (*wire.Result, error) {
 	res := b.Early
 	if res == nil {
 		tables := a.relations(q)
@@ -114,7 +114,7 @@ func (a *answer) ask(ctx context.Context, m *wire.Mirror, q *planner.Query, b wi
 // early is the prelude of a Query, whose text alone says what it asks: it goes to the mirror
 // together with the text. A statement that is refused asks nothing.
 func (a *answer) early() *wire.Question {
-	analysed, err := a.analyse(wire.Bound{})
+	analysed, err := a.analyse(wire.BindRequest{})
 	if err != nil || a.text.stmt.InTransaction { // such a statement is rehearsed first
 		return nil
 	}

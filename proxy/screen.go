@@ -80,7 +80,7 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 		}
 		w.Run = a.execute
 	case parser.Set:
-		w.Run = func(context.Context, *wire.Mirror, wire.Bound) (wire.Rewrite, error) {
+		w.Run = func(context.Context, *wire.Asker, wire.BindRequest) (wire.Rewrite, error) {
 			return wire.Rewrite{Relay: true}, checkSetting(t.stmt.Setting)
 		}
 	case parser.Relay:

@@ -20,7 +20,7 @@ import (
 // analyst what concerns him, and cost nothing.
 
 // state fills the settings, and runs the statement as it is.
-func (a *answer) state(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+func (a *answer) state(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	balances, err := a.p.cfg.Ledger.Balances(ctx)
 	if err != nil {
 		return wire.Rewrite{}, chargeError(err)
@@ -211,7 +211,7 @@ type planRow struct {
 }
 
 // plans explains the statements in calls of dp.plan, by their texts.
-func (a *answer) plans(ctx context.Context, m *wire.Mirror, b wire.Bound) (map[string][]planRow, error) {
+func (a *answer) plans(ctx context.Context, m *wire.Asker, b wire.BindRequest) (map[string][]planRow, error) {
 	out := map[string][]planRow{}
 	for _, call := range a.text.stmt.Plans {
 		sql := call.Text
@@ -231,7 +231,7 @@ func (a *answer) plans(ctx context.Context, m *wire.Mirror, b wire.Bound) (map[s
 }
 
 // planOf explains one statement.
-func (a *answer) planOf(ctx context.Context, m *wire.Mirror, sql string) ([]planRow, error) {
+func (a *answer) planOf(ctx context.Context, m *wire.Asker, sql string) ([]planRow, error) {
 	texts, err := a.p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, a.p.cfg.Catalog) })
 	if err != nil {
 		return nil, err
@@ -249,7 +249,7 @@ func (a *answer) planOf(ctx context.Context, m *wire.Mirror, sql string) ([]plan
 	case parser.Relay, parser.Empty, parser.Set, parser.Execution:
 		return nil, notOne
 	}
-	lines, shadowed, err := inner.explained(ctx, m, wire.Bound{})
+	lines, shadowed, err := inner.explained(ctx, m, wire.BindRequest{})
 	if err == nil && shadowed {
 		err = notOne
 	}

@@ -82,13 +82,13 @@ func (r *running) set(end context.CancelCauseFunc) {
 }
 
 // run calls Run.
-func (s *Session) run(st Statement, m *Mirror, b Bound) (Rewrite, error) {
+func (s *Session) run(st Statement, m *Asker, b BindRequest) (Rewrite, error) {
 	return s.attended(m, func(ctx context.Context) (Rewrite, error) { return st.Run(ctx, m, b) })
 }
 
 // attended works on a statement. A cancel request, a client that goes away and the end of
 // the session end the work's context.
-func (s *Session) attended(m *Mirror, work func(ctx context.Context) (Rewrite, error)) (Rewrite, error) {
+func (s *Session) attended(m *Asker, work func(ctx context.Context) (Rewrite, error)) (Rewrite, error) {
 	ctx, end := context.WithCancelCause(s.ctx)
 	defer end(nil)
 	s.running.set(end)

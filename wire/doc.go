@@ -15,7 +15,7 @@
 // A [Handler] looks at the text of each Query and Parse message. A statement
 // that it claims is not run as it is: when it would run (a Query, or a Bind of
 // the prepared statement), [Statement.Run] is called, may ask the mirror private
-// questions inside the client's own transaction ([Mirror]), and says which text
+// questions inside the client's own transaction ([Asker]), and says which text
 // runs instead ([Rewrite]). The client's portal is then bound to that text, so
 // that row limits, suspended portals and Describe stay Postgres's own.
 //

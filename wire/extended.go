@@ -56,7 +56,7 @@ func (s *Session) statementRoom() bool {
 	if ok, err := s.settle(); !ok || err != nil || !s.pipeline.isStale() {
 		return s.pipeline.statementRoom(s.limits.Statements)
 	}
-	if s.refreshNames(&Mirror{s: s}) != nil {
+	if s.refreshNames(&Asker{s: s}) != nil {
 		return false
 	}
 	return s.pipeline.statementRoom(s.limits.Statements)
@@ -97,7 +97,7 @@ func (s *Session) bindIntercepted(raw []byte, portal, name string) error {
 	if err != nil {
 		return err
 	}
-	m := &Mirror{s: s}
+	m := &Asker{s: s}
 	if ready && s.pipeline.isStale() {
 		if err := s.refreshNames(m); err != nil {
 			return s.failBind(err, nil)
@@ -116,7 +116,7 @@ func (s *Session) bindIntercepted(raw []byte, portal, name string) error {
 	if err != nil {
 		return s.failBind(err, st)
 	}
-	rewrite, err := s.run(st.statement, m, Bound{
+	rewrite, err := s.run(st.statement, m, BindRequest{
 		Params: b.Parameters, Formats: b.ParameterFormatCodes, ParamOIDs: st.description.oids, Fields: fields,
 	})
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Session) bindable(st *prepared, b *pgproto3.Bind) bool {
 
 // innerFields describes the query inside a utility statement, which has no description of
 // its own but for its parameters. Where it can have none, errRelay lets Postgres say so.
-func (s *Session) innerFields(m *Mirror, st *prepared) ([]pgproto3.FieldDescription, error) {
+func (s *Session) innerFields(m *Asker, st *prepared) ([]pgproto3.FieldDescription, error) {
 	own, inner := st.description, st.statement.Describe
 	if inner == "" || inner == st.statement.SQL {
 		return own.fields, nil

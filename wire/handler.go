@@ -31,12 +31,13 @@ type Statement struct {
 	// each Bind. Nil: the statement runs as it is. An error that is a
 	// *pgerr.Error goes to the client, its position counted in SQL; a
 	// *MirrorError goes to the client, with a position if it is of the client's own text
-	// ([Mirror.DescribeOwn]); any other is logged and becomes an internal error.
-	Run func(ctx context.Context, m *Mirror, b Bound) (Rewrite, error)
+	// ([Asker.DescribeOwn]); any other is logged and becomes an internal error.
+	Run func(ctx context.Context, m *Asker, b BindRequest) (Rewrite, error)
 }
 
-// Bound is what is known of a statement when it runs.
-type Bound struct {
+// A BindRequest is a statement with the values that it runs with: those of a Bind message, or of a Query,
+// which has none.
+type BindRequest struct {
 	Params    [][]byte // values as the client sent them, nil for NULL
 	Formats   []int16  // as the client sent them: none, one for all, or one each
 	ParamOIDs []uint32 // types of Params, as the mirror resolved them

@@ -65,14 +65,14 @@ func (h *fakeHandler) statement(sql string, offset int) wire.Statement {
 		}
 		return &wire.Question{SQL: "SELECT current_setting('TimeZone'), 'ö'::text"}
 	}
-	st.Run = func(ctx context.Context, m *wire.Mirror, b wire.Bound) (wire.Rewrite, error) {
+	st.Run = func(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 		h.runs.Add(1)
 		return h.run(ctx, m, b, sql)
 	}
 	return st
 }
 
-func (h *fakeHandler) run(ctx context.Context, m *wire.Mirror, b wire.Bound, sql string) (wire.Rewrite, error) {
+func (h *fakeHandler) run(ctx context.Context, m *wire.Asker, b wire.BindRequest, sql string) (wire.Rewrite, error) {
 	if i := strings.Index(sql, "forbidden"); i >= 0 {
 		return wire.Rewrite{}, pgerr.New(pgerr.RowAccess, "rows of a protected table").At(i).
 			WithDetail("a detail").WithHint("ask for an aggregate")
@@ -111,7 +111,7 @@ func (h *fakeHandler) run(ctx context.Context, m *wire.Mirror, b wire.Bound, sql
 
 // rewrite puts a constant relation in the place of the table. It asks the mirror
 // first, in the client's own transaction, as the product does.
-func (h *fakeHandler) rewrite(ctx context.Context, m *wire.Mirror, b wire.Bound, sql string) (wire.Rewrite, error) {
+func (h *fakeHandler) rewrite(ctx context.Context, m *wire.Asker, b wire.BindRequest, sql string) (wire.Rewrite, error) {
 	r, err := b.Early, error(nil)
 	if r == nil {
 		r, err = m.Query(ctx, "SELECT current_setting('TimeZone'), $1::text", []uint32{25}, [][]byte{[]byte("ö")}, nil, nil)

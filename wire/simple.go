@@ -38,8 +38,8 @@ func (s *Session) query(raw []byte) error {
 var errRelay = errors.New("wire: relay the statement")
 
 // runSimple describes a statement of a Query and runs it.
-func (s *Session) runSimple(m *Mirror, text string, st Statement) (Rewrite, *origin, error) {
-	b := Bound{Simple: true}
+func (s *Session) runSimple(m *Asker, text string, st Statement) (Rewrite, *origin, error) {
+	b := BindRequest{Simple: true}
 	m.shift = characters(text, st.Offset)
 	rw, err := s.attended(m, func(ctx context.Context) (Rewrite, error) {
 		if st.Describe != "" {
@@ -71,7 +71,7 @@ func (st Statement) early() *Question {
 // one ends with a Sync alone, as any that messages of the extended protocol begin, and with
 // that only if such a message is between the Query and the Sync.
 func (s *Session) queryOne(text string, st Statement) error {
-	rw, from, err := s.runSimple(&Mirror{s: s}, text, st)
+	rw, from, err := s.runSimple(&Asker{s: s}, text, st)
 	if errors.Is(err, errRelay) {
 		rw, err = Rewrite{Relay: true}, nil
 	}
@@ -172,7 +172,7 @@ func (s *Session) queryIntercepted(text string, st Statement) error {
 	if !ready {
 		return errPipeline
 	}
-	rw, from, err := s.runSimple(&Mirror{s: s}, text, st)
+	rw, from, err := s.runSimple(&Asker{s: s}, text, st)
 	if errors.Is(err, errRelay) {
 		return s.sendPlain(text, st)
 	}

@@ -10,10 +10,10 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A Mirror asks the client's mirror session private questions, inside the
+// An Asker asks the client's mirror session private questions, inside the
 // client's transaction. The client sees nothing of them. It is valid during one
 // Run and used by one goroutine.
-type Mirror struct {
+type Asker struct {
 	s      *Session
 	failed error // the error that put the session into a failed state
 	shift  int   // characters that the client's text has before the statement
@@ -129,7 +129,7 @@ type Question struct {
 // Formats and resultFormats are as in a Bind message. A *MirrorError is the
 // mirror's refusal; after any error of the mirror, nothing more can be asked.
 // When ctx ends the mirror is told to cancel.
-func (m *Mirror) Query(ctx context.Context, sql string, oids []uint32, params [][]byte, formats, resultFormats []int16) (*Result, error) {
+func (m *Asker) Query(ctx context.Context, sql string, oids []uint32, params [][]byte, formats, resultFormats []int16) (*Result, error) {
 	e := newExchange(errorEdit{private: true})
 	e.query(m.s.private, sql, oids, &pgproto3.Bind{
 		ParameterFormatCodes: formats, Parameters: params, ResultFormatCodes: resultFormats,
@@ -183,18 +183,18 @@ func (e *exchange) query(name, sql string, oids []uint32, bind *pgproto3.Bind) {
 func (c *capture) result() *Result { return &Result{Fields: c.fields, Rows: c.rows} }
 
 // Describe parses sql, with parameters of the types oids as far as they are
-// given, and returns what Postgres resolved. Errors are as of [Mirror.Query].
-func (m *Mirror) Describe(ctx context.Context, sql string, oids []uint32) (*Description, error) {
+// given, and returns what Postgres resolved. Errors are as of [Asker.Query].
+func (m *Asker) Describe(ctx context.Context, sql string, oids []uint32) (*Description, error) {
 	return m.describe(ctx, sql, oids, errorEdit{private: true})
 }
 
 // DescribeOwn describes the whole of the statement that runs, which is the client's own
 // text: an error of the mirror keeps its position.
-func (m *Mirror) DescribeOwn(ctx context.Context, sql string, oids []uint32) (*Description, error) {
+func (m *Asker) DescribeOwn(ctx context.Context, sql string, oids []uint32) (*Description, error) {
 	return m.describe(ctx, sql, oids, errorEdit{shift: m.shift})
 }
 
-func (m *Mirror) describe(ctx context.Context, sql string, oids []uint32, edit errorEdit) (*Description, error) {
+func (m *Asker) describe(ctx context.Context, sql string, oids []uint32, edit errorEdit) (*Description, error) {
 	c, err := m.ask(ctx, m.describing(sql, oids, edit))
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (m *Mirror) describe(ctx context.Context, sql string, oids []uint32, edit e
 }
 
 // describing returns the requests that describe a statement.
-func (m *Mirror) describing(sql string, oids []uint32, edit errorEdit) *exchange {
+func (m *Asker) describing(sql string, oids []uint32, edit errorEdit) *exchange {
 	name := m.s.private
 	e := newExchange(edit)
 	e.add(&pgproto3.Close{ObjectType: 'S', Name: name}, replyClose)
@@ -219,7 +219,7 @@ func (c *capture) description() *Description {
 
 // describeWith describes a statement and, in the same round trip, asks a question unless
 // that is nil. The error is the statement's before it is the question's.
-func (m *Mirror) describeWith(ctx context.Context, sql string, q *Question, edit errorEdit) (*Description, *Result, error) {
+func (m *Asker) describeWith(ctx context.Context, sql string, q *Question, edit errorEdit) (*Description, *Result, error) {
 	if q == nil {
 		d, err := m.describe(ctx, sql, nil, edit)
 		return d, nil, err
@@ -234,7 +234,7 @@ func (m *Mirror) describeWith(ctx context.Context, sql string, q *Question, edit
 }
 
 // ask remembers the error that puts the session into a failed state.
-func (m *Mirror) ask(ctx context.Context, exchanges ...*exchange) (*capture, error) {
+func (m *Asker) ask(ctx context.Context, exchanges ...*exchange) (*capture, error) {
 	c, err := m.s.ask(ctx, exchanges...)
 	var refused *MirrorError
 	if m.failed == nil && (errors.As(err, &refused) || errors.Is(err, errPipeline)) {
@@ -266,7 +266,7 @@ func (s *Session) settle() (bool, error) {
 
 // refreshNames learns from the mirror which prepared statements are left after
 // a DEALLOCATE or DISCARD.
-func (s *Session) refreshNames(m *Mirror) error {
+func (s *Session) refreshNames(m *Asker) error {
 	const list = `SELECT name, statement FROM pg_catalog.pg_prepared_statements WHERE NOT from_sql`
 	r, err := m.Query(s.ctx, list, nil, nil, nil, nil)
 	if err != nil {
