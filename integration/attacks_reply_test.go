@@ -15,6 +15,7 @@ import (
 
 	"dpproxy/internal/pgtemp"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 )
 
 // An attacker has one session in one world.
@@ -193,7 +194,7 @@ func statements(sql string) []string {
 
 type noCatalog struct{}
 
-func (noCatalog) Relation(string, string) (parser.Relation, bool) { return parser.Relation{}, false }
+func (noCatalog) Relation(string, string) (ast.Relation, bool) { return ast.Relation{}, false }
 
 // noisy are the types of columns that can hold noise.
 var noisy = map[uint32]bool{20: true, 21: true, 23: true, 700: true, 701: true, 1700: true}

@@ -5,6 +5,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
@@ -53,10 +54,10 @@ type analysis struct {
 	levels    map[*pg.SelectStmt]*level
 	found     []*candidate
 	bodies    []*pg.CommonTableExpr // CTEs whose queries read protected rows
-	protected []TableRef
+	protected []ast.TableRef
 	cteRefs   map[*pg.RangeVar]*cte // those that name a CTE
 	views     []viewRef             // views that must be expanded before the analysis means anything
-	expanded  []TableRef            // those that were
+	expanded  []ast.TableRef        // those that were
 	reads     map[string]bool       // whether the query of a view reads protected rows
 	refusal   *pgerr.Error
 	// inside counts the enclosing parts of a block that are not executed on the

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 )
 
 // TestConversion: the tree of a block, printed, means what the client wrote. Both
@@ -82,28 +83,28 @@ var conditions = []string{
 }
 
 // printBlock writes a query from the trees of a block alone.
-func printBlock(b *parser.Block) string {
+func printBlock(b *ast.Block) string {
 	var targets, positions []string
 	for i, g := range b.Groups {
-		targets = append(targets, fmt.Sprintf("%s AS g%d", parser.Print(g), i+1))
+		targets = append(targets, fmt.Sprintf("%s AS g%d", printed(g), i+1))
 		positions = append(positions, fmt.Sprint(i+1))
 	}
 	for i, a := range b.Aggregates {
-		targets = append(targets, fmt.Sprintf("%s AS a%d", parser.Print(a), i+1))
+		targets = append(targets, fmt.Sprintf("%s AS a%d", printed(a), i+1))
 	}
 	for i, call := range b.Groupings {
 		var args []string
 		for _, g := range call {
-			args = append(args, parser.Print(b.Groups[g]))
+			args = append(args, printed(b.Groups[g]))
 		}
 		targets = append(targets, fmt.Sprintf("GROUPING(%s) AS s%d", strings.Join(args, ", "), i+1))
 	}
 	if len(targets) == 0 {
 		return "SELECT 1 AS g1"
 	}
-	sql := "SELECT " + strings.Join(targets, ", ") + " FROM " + parser.PrintFrom(b.From)
+	sql := "SELECT " + strings.Join(targets, ", ") + " FROM " + printedFrom(b.From)
 	if b.Where != nil {
-		sql += " WHERE " + parser.Print(b.Where)
+		sql += " WHERE " + printed(b.Where)
 	}
 	switch {
 	case b.Sets != nil:

@@ -3,6 +3,7 @@ package parser
 import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
@@ -19,7 +20,7 @@ type converter struct {
 	// exists is the sub-select of the EXISTS that is being converted.
 	exists *pg.SelectStmt
 	// offsets are parameters after OFFSET.
-	offsets []Expr
+	offsets []ast.Expr
 }
 
 // What the blocks of a statement may hold in all, and how deep queries may be nested in one.
@@ -31,9 +32,9 @@ const (
 )
 
 // convert makes the Block of a candidate.
-func (a *analysis) convert(c *candidate, m *matcher) *Block {
+func (a *analysis) convert(c *candidate, m *matcher) *ast.Block {
 	v := &converter{a: a}
-	b := &Block{
+	b := &ast.Block{
 		At: a.l.client(c.at), Grouped: len(m.groupNodes) > 0 || m.sets != nil,
 		Sets: m.sets, Groupings: m.groupings, Concealed: a.l.concealed(c.at),
 	}
@@ -88,7 +89,7 @@ func ConcealedRefusal(view string) *pgerr.Error {
 }
 
 // notAllowed refuses a construct by its name.
-func (v *converter) notAllowed(location int32, what string) Expr {
+func (v *converter) notAllowed(location int32, what string) ast.Expr {
 	v.forbid(location, what, "Write the query without it, or apply it to the result of the aggregate.")
 	return nil
 }
@@ -111,11 +112,11 @@ func (v *converter) tooLarge(location int32) {
 const otherAggregate = "Use an aggregate of Postgres itself without this clause, such as count, sum or avg."
 
 // aggregate converts an aggregate call of the block's level or of the one below it that is being converted.
-func (v *converter) aggregate(n *pg.Node) *Aggregate {
+func (v *converter) aggregate(n *pg.Node) *ast.Aggregate {
 	f := n.GetFuncCall()
 	if f == nil {
 		v.forbid(firstLocation(n), "an SQL/JSON aggregate", otherAggregate)
-		return &Aggregate{}
+		return &ast.Aggregate{}
 	}
 	if isReport(f) {
 		return v.report(f)
@@ -124,7 +125,7 @@ func (v *converter) aggregate(n *pg.Node) *Aggregate {
 	v.grouped = false
 	defer func() { v.grouped = grouped }()
 	schema, name := callee(f)
-	out := &Aggregate{Func: name, Star: f.AggStar, Distinct: f.AggDistinct, At: v.a.pos(f.Location)}
+	out := &ast.Aggregate{Func: name, Star: f.AggStar, Distinct: f.AggDistinct, At: v.a.pos(f.Location)}
 	switch {
 	case schema != "" && schema != "pg_catalog":
 		v.forbid(f.Location, "an aggregate of schema "+schema, otherAggregate)
@@ -158,7 +159,7 @@ func (l *level) owns(aggregate *pg.Node) bool {
 }
 
 // within converts WITHIN GROUP (ORDER BY x [DESC]).
-func (v *converter) within(f *pg.FuncCall) (x Expr, descending bool) {
+func (v *converter) within(f *pg.FuncCall) (x ast.Expr, descending bool) {
 	by := f.AggOrder[0].GetSortBy()
 	switch {
 	case len(f.AggOrder) > 1:
@@ -170,7 +171,7 @@ func (v *converter) within(f *pg.FuncCall) (x Expr, descending bool) {
 }
 
 // report converts a call that asks for the error of an aggregate.
-func (v *converter) report(f *pg.FuncCall) *Aggregate {
+func (v *converter) report(f *pg.FuncCall) *ast.Aggregate {
 	out := v.aggregate(f.Args[0])
 	_, name := callee(f)
 	switch {

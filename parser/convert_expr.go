@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
 )
 
 // operators are those that a block may use; each must be that of pg_catalog.
 var operators = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "^", "||", "~~", "!~~", "~~*", "!~~*"}
 
 // expr converts an expression by the type of its node.
-func (v *converter) expr(n *pg.Node) Expr {
+func (v *converter) expr(n *pg.Node) ast.Expr {
 	if v.a.nodes++; v.a.nodes > maxNodes {
 		v.tooLarge(-1)
 		return nil
@@ -27,7 +29,7 @@ func (v *converter) expr(n *pg.Node) Expr {
 		if x.ParamRef.Number == 0 {
 			return v.notAllowed(x.ParamRef.Location, "a ? parameter")
 		}
-		return &Param{N: int(x.ParamRef.Number), At: v.a.pos(x.ParamRef.Location)}
+		return &ast.Param{N: int(x.ParamRef.Number), At: v.a.pos(x.ParamRef.Location)}
 	case *pg.Node_TypeCast:
 		return v.cast(x.TypeCast)
 	case *pg.Node_AExpr:
@@ -35,10 +37,10 @@ func (v *converter) expr(n *pg.Node) Expr {
 	case *pg.Node_BoolExpr:
 		return v.boolean(x.BoolExpr)
 	case *pg.Node_NullTest:
-		return &IsNull{X: v.expr(x.NullTest.Arg), Not: x.NullTest.Nulltesttype == pg.NullTestType_IS_NOT_NULL, At: v.a.pos(x.NullTest.Location)}
+		return &ast.IsNull{X: v.expr(x.NullTest.Arg), Not: x.NullTest.Nulltesttype == pg.NullTestType_IS_NOT_NULL, At: v.a.pos(x.NullTest.Location)}
 	case *pg.Node_BooleanTest:
 		kind := strings.ReplaceAll(strings.TrimPrefix(x.BooleanTest.Booltesttype.String(), "IS_"), "_", " ")
-		return &BoolTest{X: v.expr(x.BooleanTest.Arg), Kind: kind, At: v.a.pos(x.BooleanTest.Location)}
+		return &ast.BoolTest{X: v.expr(x.BooleanTest.Arg), Kind: kind, At: v.a.pos(x.BooleanTest.Location)}
 	case *pg.Node_FuncCall:
 		return v.call(n, x.FuncCall)
 	case *pg.Node_CoalesceExpr:
@@ -50,7 +52,7 @@ func (v *converter) expr(n *pg.Node) Expr {
 	case *pg.Node_CaseExpr:
 		return v.conditional(x.CaseExpr)
 	case *pg.Node_AArrayExpr:
-		return &Array{Elems: v.exprs(x.AArrayExpr.Elements), At: v.a.pos(x.AArrayExpr.Location)}
+		return &ast.Array{Elems: v.exprs(x.AArrayExpr.Elements), At: v.a.pos(x.AArrayExpr.Location)}
 	case *pg.Node_SubLink:
 		return v.subLink(x.SubLink)
 	}
@@ -58,7 +60,7 @@ func (v *converter) expr(n *pg.Node) Expr {
 }
 
 // other names a construct that is not on the list.
-func (v *converter) other(n *pg.Node) Expr {
+func (v *converter) other(n *pg.Node) ast.Expr {
 	at := firstLocation(n)
 	switch x := n.GetNode().(type) {
 	case *pg.Node_CollateClause:
@@ -75,12 +77,12 @@ func (v *converter) other(n *pg.Node) Expr {
 	return v.notAllowed(at, "this expression")
 }
 
-func (v *converter) column(ref *pg.ColumnRef) Expr {
+func (v *converter) column(ref *pg.ColumnRef) ast.Expr {
 	names, plain := stringsOf(ref.Fields)
 	if !plain {
 		return v.notAllowed(ref.Location, "a whole row")
 	}
-	out := &Column{Name: names[len(names)-1], At: v.a.pos(ref.Location)}
+	out := &ast.Column{Name: names[len(names)-1], At: v.a.pos(ref.Location)}
 	switch len(names) {
 	case 1:
 	case 2:
@@ -93,25 +95,25 @@ func (v *converter) column(ref *pg.ColumnRef) Expr {
 	return out
 }
 
-func (v *converter) literal(c *pg.A_Const) Expr {
+func (v *converter) literal(c *pg.A_Const) ast.Expr {
 	at := v.a.pos(c.Location)
 	if c.Isnull {
-		return &Const{Kind: Null, At: at}
+		return &ast.Const{Kind: ast.Null, At: at}
 	}
 	switch x := c.Val.(type) {
 	case *pg.A_Const_Ival:
-		return &Const{Kind: Integer, Text: strconv.Itoa(int(x.Ival.GetIval())), At: at}
+		return &ast.Const{Kind: ast.Integer, Text: strconv.Itoa(int(x.Ival.GetIval())), At: at}
 	case *pg.A_Const_Fval:
-		return &Const{Kind: Number, Text: x.Fval.GetFval(), At: at}
+		return &ast.Const{Kind: ast.Number, Text: x.Fval.GetFval(), At: at}
 	case *pg.A_Const_Sval:
-		return &Const{Kind: String, Text: x.Sval.GetSval(), At: at}
+		return &ast.Const{Kind: ast.String, Text: x.Sval.GetSval(), At: at}
 	case *pg.A_Const_Boolval:
-		return &Const{Kind: Boolean, Text: strconv.FormatBool(x.Boolval.GetBoolval()), At: at}
+		return &ast.Const{Kind: ast.Boolean, Text: strconv.FormatBool(x.Boolval.GetBoolval()), At: at}
 	}
 	return v.notAllowed(c.Location, "a bit string")
 }
 
-func (v *converter) cast(c *pg.TypeCast) Expr {
+func (v *converter) cast(c *pg.TypeCast) ast.Expr {
 	t, ok := typeName(c.TypeName)
 	if !ok {
 		return v.notAllowed(c.TypeName.GetLocation(), "this type")
@@ -120,29 +122,29 @@ func (v *converter) cast(c *pg.TypeCast) Expr {
 	if at < 0 {
 		at = c.TypeName.Location
 	}
-	return &Cast{X: v.expr(c.Arg), Type: t, At: v.a.pos(at)}
+	return &ast.Cast{X: v.expr(c.Arg), Type: t, At: v.a.pos(at)}
 }
 
-func typeName(t *pg.TypeName) (TypeName, bool) {
+func typeName(t *pg.TypeName) (ast.TypeName, bool) {
 	names, plain := stringsOf(t.GetNames())
 	if !plain || len(names) == 0 || len(names) > 2 || t.Setof || t.PctType || len(t.ArrayBounds) > 1 {
-		return TypeName{}, false
+		return ast.TypeName{}, false
 	}
-	out := TypeName{Name: names[len(names)-1], Array: len(t.ArrayBounds) == 1}
+	out := ast.TypeName{Name: names[len(names)-1], Array: len(t.ArrayBounds) == 1}
 	if len(names) == 2 {
 		out.Schema = names[0]
 	}
 	for _, m := range t.Typmods {
 		i, ok := position(m)
 		if !ok {
-			return TypeName{}, false
+			return ast.TypeName{}, false
 		}
 		out.Mods = append(out.Mods, int32(i))
 	}
 	return out, true
 }
 
-func (v *converter) operation(e *pg.A_Expr) Expr {
+func (v *converter) operation(e *pg.A_Expr) ast.Expr {
 	switch e.Kind {
 	case pg.A_Expr_Kind_AEXPR_OP, pg.A_Expr_Kind_AEXPR_LIKE, pg.A_Expr_Kind_AEXPR_ILIKE:
 		return v.operator(e)
@@ -188,7 +190,7 @@ func (v *converter) listed(e *pg.A_Expr) (name string, ok bool) {
 	return "", false
 }
 
-func (v *converter) anyOf(e *pg.A_Expr) Expr {
+func (v *converter) anyOf(e *pg.A_Expr) ast.Expr {
 	name, ok := v.listed(e)
 	switch {
 	case !ok:
@@ -196,20 +198,20 @@ func (v *converter) anyOf(e *pg.A_Expr) Expr {
 	case strings.Contains(name, "~"):
 		return v.anyPattern(name, e)
 	}
-	return &AnyOf{
+	return &ast.AnyOf{
 		Op: name, Left: v.expr(e.Lexpr), Array: v.expr(e.Rexpr),
 		All: e.Kind == pg.A_Expr_Kind_AEXPR_OP_ALL, At: v.a.pos(e.Location),
 	}
 }
 
-func (v *converter) conditional(c *pg.CaseExpr) Expr {
-	out := &Case{At: v.a.pos(c.Location)}
+func (v *converter) conditional(c *pg.CaseExpr) ast.Expr {
+	out := &ast.Case{At: v.a.pos(c.Location)}
 	if c.Arg != nil {
 		out.X = v.expr(c.Arg)
 	}
 	for _, n := range c.Args {
 		w := n.GetCaseWhen()
-		out.Whens = append(out.Whens, When{If: v.expr(w.GetExpr()), Then: v.expr(w.GetResult())})
+		out.Whens = append(out.Whens, ast.When{If: v.expr(w.GetExpr()), Then: v.expr(w.GetResult())})
 	}
 	if c.Defresult != nil {
 		out.Else = v.expr(c.Defresult)
@@ -217,7 +219,7 @@ func (v *converter) conditional(c *pg.CaseExpr) Expr {
 	return out
 }
 
-func (v *converter) operator(e *pg.A_Expr) Expr {
+func (v *converter) operator(e *pg.A_Expr) ast.Expr {
 	name, ok := v.listed(e)
 	switch {
 	case !ok:
@@ -225,33 +227,33 @@ func (v *converter) operator(e *pg.A_Expr) Expr {
 	case e.Lexpr.GetRowExpr() != nil && e.Rexpr.GetRowExpr() != nil:
 		return v.rowComparison(name, e.Lexpr, e.Rexpr, e.Location)
 	}
-	out := &Op{Name: name, Right: v.expr(e.Rexpr), At: v.a.pos(e.Location)}
+	out := &ast.Op{Name: name, Right: v.expr(e.Rexpr), At: v.a.pos(e.Location)}
 	if e.Lexpr != nil {
 		out.Left = v.expr(e.Lexpr)
 	}
 	return out
 }
 
-func (v *converter) between(e *pg.A_Expr) Expr {
+func (v *converter) between(e *pg.A_Expr) ast.Expr {
 	limits := v.exprs(e.Rexpr.GetList().GetItems())
 	if len(limits) != 2 {
 		return v.notAllowed(e.Location, "this BETWEEN")
 	}
-	return &Between{
+	return &ast.Between{
 		X: v.expr(e.Lexpr), Low: limits[0], High: limits[1], At: v.a.pos(e.Location),
 		Not:       e.Kind == pg.A_Expr_Kind_AEXPR_NOT_BETWEEN || e.Kind == pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM,
 		Symmetric: e.Kind == pg.A_Expr_Kind_AEXPR_BETWEEN_SYM || e.Kind == pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM,
 	}
 }
 
-func (v *converter) boolean(b *pg.BoolExpr) Expr {
-	out := &Bool{Kind: And, Args: v.exprs(b.Args), At: v.a.pos(b.Location)}
+func (v *converter) boolean(b *pg.BoolExpr) ast.Expr {
+	out := &ast.Bool{Kind: ast.And, Args: v.exprs(b.Args), At: v.a.pos(b.Location)}
 	switch b.Boolop {
 	case pg.BoolExprType_OR_EXPR:
-		out.Kind = Or
+		out.Kind = ast.Or
 	case pg.BoolExprType_NOT_EXPR:
-		out.Kind = Not
-		if in, ok := out.Args[0].(*InQuery); ok && !in.Not {
+		out.Kind = ast.Not
+		if in, ok := out.Args[0].(*ast.InQuery); ok && !in.Not {
 			in.Not = true // the grammar has no NOT IN (query) of its own
 			return in
 		}
@@ -259,18 +261,18 @@ func (v *converter) boolean(b *pg.BoolExpr) Expr {
 	return out
 }
 
-func (v *converter) exprs(list []*pg.Node) []Expr {
+func (v *converter) exprs(list []*pg.Node) []ast.Expr {
 	if len(list) == 0 {
 		return nil
 	}
-	out := make([]Expr, 0, len(list))
+	out := make([]ast.Expr, 0, len(list))
 	for _, n := range list {
 		out = append(out, v.expr(n))
 	}
 	return out
 }
 
-func (v *converter) call(n *pg.Node, f *pg.FuncCall) Expr {
+func (v *converter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
 	schema, name := callee(f)
 	switch {
 	case isAggregate(n) && v.grouped:
@@ -286,7 +288,7 @@ func (v *converter) call(n *pg.Node, f *pg.FuncCall) Expr {
 	case isSyntaxCall(name):
 		return v.notAllowed(f.Location, fmt.Sprintf("function %q", name))
 	}
-	return &Func{Name: name, Args: v.exprs(f.Args), At: v.a.pos(f.Location)}
+	return &ast.Func{Name: name, Args: v.exprs(f.Args), At: v.a.pos(f.Location)}
 }
 
 // isSyntaxCall names what looks like a function in Func but is syntax.
@@ -298,14 +300,14 @@ func isSyntaxCall(name string) bool {
 	return false
 }
 
-func (v *converter) syntaxCall(name string, args []*pg.Node, location int32) Expr {
-	return &Func{Name: name, Args: v.exprs(args), At: v.a.pos(location)}
+func (v *converter) syntaxCall(name string, args []*pg.Node, location int32) ast.Expr {
+	return &ast.Func{Name: name, Args: v.exprs(args), At: v.a.pos(location)}
 }
 
-func (v *converter) valueFunction(f *pg.SQLValueFunction) Expr {
+func (v *converter) valueFunction(f *pg.SQLValueFunction) ast.Expr {
 	name := valueFunctionName(f.Op)
 	if strings.HasSuffix(f.Op.String(), "_N") {
 		name += "(" + strconv.Itoa(int(f.Typmod)) + ")"
 	}
-	return &ValueFunc{Name: name, At: v.a.pos(f.Location)}
+	return &ast.ValueFunc{Name: name, At: v.a.pos(f.Location)}
 }

@@ -2,34 +2,36 @@ package parser
 
 import (
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
 )
 
-func (v *converter) from(list []*pg.Node) From {
-	var out From
+func (v *converter) from(list []*pg.Node) ast.From {
+	var out ast.From
 	for i, n := range list {
 		next := v.fromItem(n)
 		if i == 0 {
 			out = next
 			continue
 		}
-		out = &Join{Kind: Cross, Left: out, Right: next, At: fromPosition(next)}
+		out = &ast.Join{Kind: ast.Cross, Left: out, Right: next, At: fromPosition(next)}
 	}
 	return out
 }
 
-func fromPosition(f From) int {
+func fromPosition(f ast.From) int {
 	switch x := f.(type) {
-	case *Table:
+	case *ast.Table:
 		return x.Ref.At
-	case *Join:
+	case *ast.Join:
 		return x.At
-	case *Derived:
+	case *ast.Derived:
 		return x.At
 	}
 	return 0
 }
 
-func (v *converter) fromItem(n *pg.Node) From {
+func (v *converter) fromItem(n *pg.Node) ast.From {
 	if v.a.tables++; v.a.tables > maxTables {
 		v.tooLarge(firstLocation(n))
 		return nil
@@ -53,13 +55,13 @@ func (v *converter) fromItem(n *pg.Node) From {
 }
 
 // derived converts a sub-select in FROM.
-func (v *converter) derived(s *pg.RangeSubselect) From {
+func (v *converter) derived(s *pg.RangeSubselect) ast.From {
 	at := selectLocation(s.Subquery.GetSelectStmt())
 	if s.Lateral {
 		v.forbid(at, "LATERAL", "Write a sub-select that does not refer to its neighbours, and join with it ON their columns.")
 		return nil
 	}
-	out := &Derived{Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()), At: v.a.pos(at), Concealed: v.a.l.concealed(v.a.at(at))}
+	out := &ast.Derived{Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()), At: v.a.pos(at), Concealed: v.a.l.concealed(v.a.at(at))}
 	out.Query = v.rows(s.Subquery.GetSelectStmt(), at)
 	return out
 }
@@ -73,12 +75,12 @@ func columnNames(list []*pg.Node) []string {
 	return names
 }
 
-func (v *converter) tableItem(r *pg.RangeVar) From {
+func (v *converter) tableItem(r *pg.RangeVar) ast.From {
 	if c := v.a.cteRefs[r]; c != nil {
 		return v.reference(r, c)
 	}
-	t := &Table{
-		Ref:   TableRef{Schema: r.Schemaname, Name: r.Relname, At: v.a.pos(r.Location), Within: v.a.l.within(v.a.at(r.Location))},
+	t := &ast.Table{
+		Ref:   ast.TableRef{Schema: r.Schemaname, Name: r.Relname, At: v.a.pos(r.Location), Within: v.a.l.within(v.a.at(r.Location))},
 		Alias: r.Relname, Columns: columnNames(r.Alias.GetColnames()), Only: !r.Inh,
 	}
 	if resolved, known := v.a.cat.Relation(r.Schemaname, r.Relname); known {
@@ -91,7 +93,7 @@ func (v *converter) tableItem(r *pg.RangeVar) From {
 }
 
 // reference converts a reference to a WITH query, which stands where it is referred to.
-func (v *converter) reference(r *pg.RangeVar, with *cte) From {
+func (v *converter) reference(r *pg.RangeVar, with *cte) ast.From {
 	c := with.node
 	sel := c.Ctequery.GetSelectStmt()
 	switch {
@@ -106,7 +108,7 @@ func (v *converter) reference(r *pg.RangeVar, with *cte) From {
 		v.forbid(r.Location, "a WITH query that refers to the query around it", "Write its query in place of the name.")
 		return nil
 	}
-	out := &Derived{Alias: r.Relname, Columns: columnNames(c.Aliascolnames), At: v.a.pos(r.Location)}
+	out := &ast.Derived{Alias: r.Relname, Columns: columnNames(c.Aliascolnames), At: v.a.pos(r.Location)}
 	if r.Alias != nil {
 		out.Alias = r.Alias.Aliasname
 		own := columnNames(r.Alias.Colnames)
@@ -129,22 +131,22 @@ func itemLocation(n *pg.Node) int32 {
 	return firstLocation(n)
 }
 
-func (v *converter) join(j *pg.JoinExpr) From {
+func (v *converter) join(j *pg.JoinExpr) ast.From {
 	at := itemLocation(j.Rarg)
-	out := &Join{Left: v.fromItem(j.Larg), Right: v.fromItem(j.Rarg), Natural: j.IsNatural, Using: columnNames(j.UsingClause)}
+	out := &ast.Join{Left: v.fromItem(j.Larg), Right: v.fromItem(j.Rarg), Natural: j.IsNatural, Using: columnNames(j.UsingClause)}
 	out.At = v.a.pos(at)
 	switch j.Jointype {
 	case pg.JoinType_JOIN_INNER:
-		out.Kind = Inner
+		out.Kind = ast.Inner
 		if j.Quals == nil && len(j.UsingClause) == 0 && !j.IsNatural {
-			out.Kind = Cross
+			out.Kind = ast.Cross
 		}
 	case pg.JoinType_JOIN_LEFT:
-		out.Kind = Left
+		out.Kind = ast.Left
 	case pg.JoinType_JOIN_RIGHT:
-		out.Kind = Right
+		out.Kind = ast.Right
 	case pg.JoinType_JOIN_FULL:
-		out.Kind = Full
+		out.Kind = ast.Full
 	default:
 		v.notAllowed(at, "this join")
 	}

@@ -6,11 +6,12 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
 // rows converts a query below the block; location is where to point at in doubt.
-func (v *converter) rows(sel *pg.SelectStmt, location int32) Rows {
+func (v *converter) rows(sel *pg.SelectStmt, location int32) ast.Rows {
 	level := v.a.levels[sel]
 	switch {
 	case level == nil:
@@ -42,13 +43,13 @@ func (v *converter) rows(sel *pg.SelectStmt, location int32) Rows {
 	return v.query(sel, location)
 }
 
-func (v *converter) union(sel *pg.SelectStmt, location int32) Rows {
+func (v *converter) union(sel *pg.SelectStmt, location int32) ast.Rows {
 	if sel.Op != pg.SetOperation_SETOP_UNION || !sel.All {
 		v.forbid(location, strings.TrimPrefix(sel.Op.String(), "SETOP_")+" below an aggregate",
 			"Write UNION ALL, or IN (SELECT ...) and NOT EXISTS (SELECT ...) on the column of the privacy unit.")
 		return nil
 	}
-	out := &UnionAll{Left: v.rows(sel.Larg, location), Right: v.rows(sel.Rarg, location)}
+	out := &ast.UnionAll{Left: v.rows(sel.Larg, location), Right: v.rows(sel.Rarg, location)}
 	out.At = v.a.pos(location)
 	return out
 }
@@ -118,8 +119,8 @@ func selectLocation(sel *pg.SelectStmt) int32 {
 }
 
 // query converts a SELECT below the block.
-func (v *converter) query(sel *pg.SelectStmt, location int32) *Select {
-	out := &Select{Distinct: len(sel.DistinctClause) > 0, At: v.a.pos(location)}
+func (v *converter) query(sel *pg.SelectStmt, location int32) *ast.Select {
+	out := &ast.Select{Distinct: len(sel.DistinctClause) > 0, At: v.a.pos(location)}
 	out.From = v.from(sel.FromClause)
 	if sel.WhereClause != nil {
 		out.Where = v.expr(sel.WhereClause)
@@ -139,7 +140,7 @@ func (v *converter) query(sel *pg.SelectStmt, location int32) *Select {
 }
 
 // groups converts GROUP BY below the block, and refuses what is neither grouped nor aggregated.
-func (v *converter) groups(sel *pg.SelectStmt) []Expr {
+func (v *converter) groups(sel *pg.SelectStmt) []ast.Expr {
 	g, err := v.a.grouping(sel, v.level.scope)
 	if err != nil {
 		v.fail(err)
@@ -167,8 +168,8 @@ func (v *converter) groups(sel *pg.SelectStmt) []Expr {
 	return v.exprs(m.groupNodes)
 }
 
-func (v *converter) target(t *pg.ResTarget) Target {
-	out := Target{At: v.a.pos(t.GetLocation())}
+func (v *converter) target(t *pg.ResTarget) ast.Target {
+	out := ast.Target{At: v.a.pos(t.GetLocation())}
 	if !isStar(t.GetVal()) {
 		name, known := outputName(t)
 		if !known {
@@ -188,7 +189,7 @@ func (v *converter) target(t *pg.ResTarget) Target {
 }
 
 // subLink converts a sub-select in an expression.
-func (v *converter) subLink(s *pg.SubLink) Expr {
+func (v *converter) subLink(s *pg.SubLink) ast.Expr {
 	sel := s.Subselect.GetSelectStmt()
 	names, _ := stringsOf(s.OperName)
 	operator := ""
@@ -198,16 +199,16 @@ func (v *converter) subLink(s *pg.SubLink) Expr {
 	switch {
 	case s.SubLinkType == pg.SubLinkType_EXISTS_SUBLINK:
 		v.exists = sel
-		return &Exists{Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
+		return &ast.Exists{Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && len(names) == 0 && constantList(sel) != nil:
 		return v.inValues(s, constantList(sel))
 	case s.Testexpr.GetRowExpr() != nil:
 		v.forbid(s.Location, "a row beside a sub-select", "Write EXISTS (SELECT ... WHERE x = a AND y = b).")
 		return nil
 	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "="):
-		return &InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
+		return &ast.InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_ALL_SUBLINK && operator == "<>":
-		return &InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), Not: true, At: v.a.pos(s.Location)}
+		return &ast.InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), Not: true, At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_EXPR_SUBLINK:
 		return v.subquery(s, sel)
 	}
@@ -215,7 +216,7 @@ func (v *converter) subLink(s *pg.SubLink) Expr {
 }
 
 // subquery keeps the client's text of a sub-select that the mirror can answer by itself.
-func (v *converter) subquery(s *pg.SubLink, sel *pg.SelectStmt) Expr {
+func (v *converter) subquery(s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
 	level := v.a.levels[sel]
 	if level == nil {
 		return v.notAllowed(s.Location, "this sub-select")
@@ -231,5 +232,5 @@ func (v *converter) subquery(s *pg.SubLink, sel *pg.SelectStmt) Expr {
 		return v.notAllowed(s.Location, "this sub-select")
 	}
 	text := v.a.l.between(i, end)
-	return &Subquery{Text: v.a.l.text[text.Start:text.End], At: v.a.pos(s.Location)}
+	return &ast.Subquery{Text: v.a.l.text[text.Start:text.End], At: v.a.pos(s.Location)}
 }

@@ -12,7 +12,7 @@
 //     distinct, and whether it refers to a query around it (blocks.go, from.go, ctes.go, groups.go, scope.go);
 //   - match what stands above the grouping with the grouping expressions, the aggregates
 //     and the calls of GROUPING (match.go);
-//   - convert what stands below it into our own trees (convert.go, convert_from.go,
+//   - convert what stands below it into the trees of package ast (convert.go, convert_from.go,
 //     convert_query.go, convert_expr.go);
 //   - find the places of all that in the text (spans.go, inner.go), and list the edits (edits.go);
 //   - apply the edits to the text and to the tree, parse the new text, and compare (splice.go).
@@ -21,13 +21,4 @@
 // a tree: what is outside of blocks stays byte for byte what the client wrote, or the
 // text of a view. Offsets that leave the package count in the client's text; those of what
 // stands in a view are where the client named it.
-//
-// # What a block holds
-//
-// Block, From, Rows and Expr (tree.go) are all that there is. A query below a block is a
-// SELECT without LIMIT, DISTINCT ON, windows and locks, or UNION ALL of such; a WITH query
-// stands at each reference to it. Names of columns are as the client wrote them, and mean what
-// they mean in Postgres: a column of the same level of query first, then one of a level
-// around it; an item of FROM does not see its neighbours. That the tree is allowed syntax does not
-// make it allowed meaning: functions, types and what belongs to whom are judged by the planner.
 package parser

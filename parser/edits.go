@@ -5,6 +5,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
@@ -112,7 +113,7 @@ func (l *locator) edits(c *candidate, m *matcher, block int) ([]edit, *pgerr.Err
 		if !ok {
 			return nil, l.internal(c.at)
 		}
-		out = append(out, edit{Span: s, before: QuoteIdent(alias(block)) + "." + o.column, block: -1})
+		out = append(out, edit{Span: s, before: ast.QuoteIdent(alias(block)) + "." + o.column, block: -1})
 	}
 	named, err := l.names(c, k, out)
 	if err != nil {
@@ -121,7 +122,7 @@ func (l *locator) edits(c *candidate, m *matcher, block int) ([]edit, *pgerr.Err
 	out = append(out, named...)
 	out = append(out, edit{
 		Span:   l.between(k.from, k.next),
-		before: "FROM ", block: block, after: " AS " + QuoteIdent(alias(block)),
+		before: "FROM ", block: block, after: " AS " + ast.QuoteIdent(alias(block)),
 	})
 	if k.having >= 0 {
 		out = append(out, edit{Span: l.between(k.having, k.having+1), before: "WHERE", block: -1})
@@ -144,7 +145,7 @@ func (l *locator) names(c *candidate, k clauses, changed []edit) ([]edit, *pgerr
 		s := l.between(from, to)
 		name, known := outputName(t)
 		if known {
-			out = append(out, edit{Span: Span{s.End, s.End}, before: " AS " + QuoteIdent(name), block: -1})
+			out = append(out, edit{Span: Span{s.End, s.End}, before: " AS " + ast.QuoteIdent(name), block: -1})
 			continue
 		}
 		for _, e := range changed {

@@ -1,7 +1,6 @@
 package parser
 
 import (
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,30 +164,4 @@ func SameTree(a, b string) bool {
 	x, okX := canonicalText(a)
 	y, okY := canonicalText(b)
 	return okX && okY && string(x) == string(y)
-}
-
-// Equal reports whether the expressions are the same but for their positions.
-func Equal(a, b Expr) bool {
-	if isNil(a) || isNil(b) {
-		return isNil(a) && isNil(b)
-	}
-	return reflect.TypeOf(a) == reflect.TypeOf(b) && Print(a) == Print(b) && sameConstants(a, b)
-}
-
-func isNil(x Expr) bool { return x == nil || reflect.ValueOf(x).IsNil() }
-
-// sameConstants compares the kinds of literals, which Print can show alike.
-func sameConstants(a, b Expr) bool {
-	x, okX := a.(*Const)
-	y, okY := b.(*Const)
-	if okX != okY || okX && x.Kind != y.Kind {
-		return false
-	}
-	l, r := operands(a), operands(b)
-	for i := range l {
-		if i >= len(r) || !sameConstants(l[i], r[i]) {
-			return false
-		}
-	}
-	return len(l) == len(r)
 }

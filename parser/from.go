@@ -3,6 +3,7 @@ package parser
 import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
@@ -117,8 +118,8 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 }
 
 // table looks the relation up and notes it if it is protected.
-func (a *analysis) table(v *pg.RangeVar) (TableRef, bool) {
-	ref := TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.pos(v.Location), Within: a.l.within(a.at(v.Location))}
+func (a *analysis) table(v *pg.RangeVar) (ast.TableRef, bool) {
+	ref := ast.TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.pos(v.Location), Within: a.l.within(a.at(v.Location))}
 	resolved, known := a.cat.Relation(v.Schemaname, v.Relname)
 	if known {
 		ref.Resolved = resolved

@@ -10,23 +10,24 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
 // schema is a Catalog of a few tables.
-type schema []parser.Relation
+type schema []ast.Relation
 
-func (s schema) Relation(namespace, name string) (parser.Relation, bool) {
+func (s schema) Relation(namespace, name string) (ast.Relation, bool) {
 	for _, r := range s {
 		if r.Name == name && (namespace == "" || namespace == r.Schema) {
 			return r, true
 		}
 	}
-	return parser.Relation{}, false
+	return ast.Relation{}, false
 }
 
-func table(name, unit, columns string) parser.Relation {
-	return parser.Relation{
+func table(name, unit, columns string) ast.Relation {
+	return ast.Relation{
 		Schema: "public", Name: name, Protected: unit != "public",
 		Unit: strings.Trim(unit, "-"), Columns: strings.Fields(columns),
 	}
@@ -37,12 +38,12 @@ func table(name, unit, columns string) parser.Relation {
 //go:embed testdata/views/*.sql
 var viewTexts embed.FS
 
-func view(name, columns string) parser.Relation {
+func view(name, columns string) ast.Relation {
 	text, err := viewTexts.ReadFile("testdata/views/" + name + ".sql")
 	if err != nil {
 		panic(err)
 	}
-	return parser.Relation{Schema: "public", Name: name, View: string(text), Columns: strings.Fields(columns)}
+	return ast.Relation{Schema: "public", Name: name, View: string(text), Columns: strings.Fields(columns)}
 }
 
 // clinic is the schema of testdata/clinic.sql; shop that of the attacks.
@@ -140,23 +141,23 @@ func indent(s string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ") + "\n"
 }
 
-func drawBlock(text string, block *parser.Block) string {
+func drawBlock(text string, block *ast.Block) string {
 	if block.Err != nil {
 		return drawError(text, block.Err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "from %s\n", parser.PrintFrom(block.From))
+	fmt.Fprintf(&b, "from %s\n", printedFrom(block.From))
 	if block.Where != nil {
-		fmt.Fprintf(&b, "where %s\n", parser.Print(block.Where))
+		fmt.Fprintf(&b, "where %s\n", printed(block.Where))
 	}
 	if block.Grouped {
 		b.WriteString("grouped\n")
 	}
 	for i, g := range block.Groups {
-		fmt.Fprintf(&b, "g%d %s\n", i+1, parser.Print(g))
+		fmt.Fprintf(&b, "g%d %s\n", i+1, printed(g))
 	}
 	for i, a := range block.Aggregates {
-		fmt.Fprintf(&b, "a%d %s\n", i+1, parser.Print(a))
+		fmt.Fprintf(&b, "a%d %s\n", i+1, printed(a))
 	}
 	for _, set := range block.Sets {
 		fmt.Fprintf(&b, "set%s\n", numbered(set))

@@ -16,6 +16,7 @@ import (
 
 	"dpproxy/internal/pgtemp"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 )
 
 // An oracle holds two databases with the schema of the clinic: one with its
@@ -167,7 +168,7 @@ func (o *oracle) relation(t *testing.T, core string) string {
 			target += " COLLATE " + a.collation
 		}
 		targets = append(targets, target+" AS "+a.name)
-		arrays = append(arrays, "pg_catalog.unnest("+parser.Quote(values)+"::text[])")
+		arrays = append(arrays, "pg_catalog.unnest("+ast.Quote(values)+"::text[])")
 		names = append(names, a.name)
 	}
 	return "(SELECT " + strings.Join(targets, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"

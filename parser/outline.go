@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
 )
 
 // An Outline says what a SELECT names.
@@ -12,7 +14,7 @@ type Outline struct {
 	Params []int
 	// Relations are the tables and views after FROM, those of sub-selects too; nothing of
 	// them is resolved. Names of WITH queries are among them.
-	Relations []TableRef
+	Relations []ast.TableRef
 }
 
 // OutlineOf reads the text of one SELECT that only reads. It is not ok for any other text:
@@ -29,7 +31,7 @@ func OutlineOf(sql string) (o Outline, ok bool) {
 		case *pg.Node_ParamRef:
 			o.Params = append(o.Params, int(x.ParamRef.Number))
 		case *pg.Node_RangeVar:
-			o.Relations = append(o.Relations, TableRef{Schema: x.RangeVar.Schemaname, Name: x.RangeVar.Relname, At: int(x.RangeVar.Location)})
+			o.Relations = append(o.Relations, ast.TableRef{Schema: x.RangeVar.Schemaname, Name: x.RangeVar.Relname, At: int(x.RangeVar.Location)})
 		case *pg.Node_InsertStmt, *pg.Node_UpdateStmt, *pg.Node_DeleteStmt, *pg.Node_MergeStmt, *pg.Node_LockingClause, *pg.Node_IntoClause:
 			ok = false
 		case *pg.Node_SelectStmt:

@@ -6,6 +6,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
@@ -79,7 +80,7 @@ func (s *Script) place(text string, comments []token, toks tokens) {
 // read classifies a statement and rewrites its blocks. It begins again as long as there
 // are views to expand.
 func read(st *Statement, stmt *pg.Node, l *locator, cat Catalog) {
-	var views []TableRef
+	var views []ast.TableRef
 	for depth := 0; ; depth++ {
 		a := newAnalysis(l, cat)
 		a.protected, a.expanded = views, views

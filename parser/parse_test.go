@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 )
 
 // FuzzParse: no text makes the parser panic, every statement's text is where it
@@ -61,7 +62,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // wellFormed reports a block whose tree has gaps, or offsets outside of the statement.
-func wellFormed(t *testing.T, s *parser.Statement, block *parser.Block) {
+func wellFormed(t *testing.T, s *parser.Statement, block *ast.Block) {
 	t.Helper()
 	offsets := []int{block.At}
 	for _, p := range s.Protected {

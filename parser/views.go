@@ -8,6 +8,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
@@ -21,7 +22,7 @@ const maxViews = 16
 // A viewRef is a name in FROM that stands for a view over protected rows.
 type viewRef struct {
 	node  *pg.Node // its range variable
-	ref   TableRef
+	ref   ast.TableRef
 	query string   // of the view
 	tree  *pg.Node // of that query
 }
@@ -40,13 +41,13 @@ func (a *analysis) noteView(n *pg.Node, s *scope) {
 		return // an expression that GROUP BY names by position is walked twice
 	}
 	query, tree, _ := viewQuery(r.View)
-	ref := TableRef{Schema: v.Schemaname, Name: v.Relname, Resolved: r, At: a.pos(v.Location), Within: a.l.within(a.at(v.Location))}
+	ref := ast.TableRef{Schema: v.Schemaname, Name: v.Relname, Resolved: r, At: a.pos(v.Location), Within: a.l.within(a.at(v.Location))}
 	a.views = append(a.views, viewRef{n, ref, query, tree})
 }
 
 // readsProtected reports whether the view names a protected relation, itself or through
 // other views. In doubt it does.
-func (a *analysis) readsProtected(view Relation, depth int) bool {
+func (a *analysis) readsProtected(view ast.Relation, depth int) bool {
 	if known, ok := a.reads[view.View]; ok {
 		return known
 	}
@@ -145,7 +146,7 @@ func (a *analysis) reference(c *pg.ColumnRef) {
 	for _, v := range a.expanded {
 		if v.Resolved.Schema == names[0] && v.Name == names[1] {
 			a.refusal = pgerr.New(pgerr.FeatureNotSupported, "a column of view %q is named with its schema", v.Name).
-				At(a.pos(c.Location)).WithHint("Write %s.column, or give the view an alias.", QuoteIdent(v.Name))
+				At(a.pos(c.Location)).WithHint("Write %s.column, or give the view an alias.", ast.QuoteIdent(v.Name))
 		}
 	}
 }
@@ -196,7 +197,7 @@ func (a *analysis) expandText() (string, origin, bool) {
 		}
 		put(query, "("+v.query+")")
 		if v.node.GetRangeVar().Alias == nil {
-			put(place, " AS "+QuoteIdent(v.ref.Name))
+			put(place, " AS "+ast.QuoteIdent(v.ref.Name))
 		}
 		at = name.End
 	}
@@ -215,7 +216,7 @@ type stretch struct {
 	start, client int
 	own           bool
 	// view is the view whose text no client may see, if it is of one, or in one.
-	view *TableRef
+	view *ast.TableRef
 }
 
 // client returns the client's offset.
@@ -252,7 +253,7 @@ func (o origin) copied(s Span, to int) []stretch {
 // A concealedSpan is the text of a view that no client may see, with its brackets.
 type concealedSpan struct {
 	Span
-	view *TableRef
+	view *ast.TableRef
 }
 
 // concealedSpans returns those that are not in text which an edit replaces.

@@ -3,7 +3,7 @@ package planner
 import (
 	"slices"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -58,7 +58,7 @@ var kinds = map[string]aggregateKind{
 
 const aggregatesHint = "Use count, sum, avg, variance, stddev, min, max, percentile_cont or percentile_disc."
 
-func newAggregate(r *scalar.Resolver, src *source, a *parser.Aggregate) (*aggregate, error) {
+func newAggregate(r *scalar.Resolver, src *source, a *ast.Aggregate) (*aggregate, error) {
 	kind, ok := kinds[a.Func]
 	if !ok {
 		return nil, pgerr.New(pgerr.NotAllowed, "the aggregate %s is not supported on protected data", a.Func).At(a.At).
@@ -100,7 +100,7 @@ func newAggregate(r *scalar.Resolver, src *source, a *parser.Aggregate) (*aggreg
 
 // distinct refuses DISTINCT but in COUNT, where it counts units or values. In MIN and
 // MAX it means nothing.
-func (a *aggregate) distinct(src *source, call *parser.Aggregate) error {
+func (a *aggregate) distinct(src *source, call *ast.Aggregate) error {
 	switch {
 	case !call.Distinct || a.kind == minimum || a.kind == maximum:
 		return nil
@@ -135,8 +135,8 @@ func (a *aggregate) onNullRows(src *source) error {
 }
 
 // percentile resolves percentile_cont(fraction) WITHIN GROUP (ORDER BY x).
-func (a *aggregate) percentile(r *scalar.Resolver, call *parser.Aggregate) (err error) {
-	if call.Within == nil || len(call.Args) != 1 || !parser.ColumnFree(call.Args[0]) {
+func (a *aggregate) percentile(r *scalar.Resolver, call *ast.Aggregate) (err error) {
+	if call.Within == nil || len(call.Args) != 1 || !ast.ColumnFree(call.Args[0]) {
 		return pgerr.New(pgerr.NotAllowed, "%s needs constant fractions and WITHIN GROUP (ORDER BY ...) of one expression", call.Func).At(call.At)
 	}
 	if a.arg, err = r.Expr(call.Within); err != nil {
@@ -204,7 +204,7 @@ func meanType(oid uint32) uint32 {
 }
 
 // label names an aggregate for people.
-func label(a *parser.Aggregate, out *aggregate) string {
+func label(a *ast.Aggregate, out *aggregate) string {
 	arg := "*"
 	if out.arg != nil {
 		arg = "..."

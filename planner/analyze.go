@@ -5,6 +5,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -18,7 +19,7 @@ type Query struct {
 	params    []uint32
 	blocks    []*block
 	constants *scalar.Constants
-	public    []parser.TableRef
+	public    []ast.TableRef
 }
 
 // block is one release block, resolved.
@@ -73,7 +74,7 @@ func (q *Query) Folds() []scalar.Fold { return q.constants.Folds() }
 
 // Public returns the public relations that the blocks name, as the client wrote them:
 // they must mean the policy's in the session, too.
-func (q *Query) Public() []parser.TableRef { return q.public }
+func (q *Query) Public() []ast.TableRef { return q.public }
 
 // Tables returns the protected tables that the statement's reads touch, path
 // tables and views included, each once.
@@ -108,7 +109,7 @@ func (q *Query) Relations() []catalog.Name {
 // public keys are shown and nothing is read.
 func (b *block) reads() bool { return len(b.aggregates) > 0 || b.private() }
 
-func (q *Query) block(b *parser.Block) (*block, error) {
+func (q *Query) block(b *ast.Block) (*block, error) {
 	src, err := q.source(b)
 	if err != nil {
 		return nil, err

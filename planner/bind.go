@@ -9,7 +9,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -137,7 +137,7 @@ func (b *block) checkOffsets(env *scalar.Env) error {
 }
 
 func (q *Query) readsHiddenView() bool {
-	return slices.ContainsFunc(q.stmt.Protected, func(t parser.TableRef) bool {
+	return slices.ContainsFunc(q.stmt.Protected, func(t ast.TableRef) bool {
 		return q.cat.conceals(catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"dpproxy/brdp"
 	"dpproxy/catalog"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 )
 
 // A Catalog is a policy that was checked against the catalogue of the real
@@ -156,7 +157,7 @@ func (c *Catalog) Source(n catalog.Name) *catalog.Table {
 }
 
 // Relation implements parser.Catalog.
-func (c *Catalog) Relation(schema, name string) (parser.Relation, bool) {
+func (c *Catalog) Relation(schema, name string) (ast.Relation, bool) {
 	t := c.tables[catalog.Name{Schema: schema, Name: name}]
 	if schema == "" {
 		t = c.byName[name]
@@ -164,7 +165,7 @@ func (c *Catalog) Relation(schema, name string) (parser.Relation, bool) {
 	if t == nil {
 		return c.view(schema, name)
 	}
-	r := parser.Relation{Schema: t.name.Schema, Name: t.name.Name, Protected: !t.public}
+	r := ast.Relation{Schema: t.name.Schema, Name: t.name.Name, Protected: !t.public}
 	if len(t.unit.steps) == 0 && !t.hides(t.unit.column) {
 		r.Unit = t.unit.column
 	}
@@ -177,18 +178,18 @@ func (c *Catalog) Relation(schema, name string) (parser.Relation, bool) {
 }
 
 // view returns a view of the policy.
-func (c *Catalog) view(schema, name string) (parser.Relation, bool) {
+func (c *Catalog) view(schema, name string) (ast.Relation, bool) {
 	for n, v := range c.views {
 		if n.Name != name || schema != "" && n.Schema != schema {
 			continue
 		}
-		r := parser.Relation{Schema: n.Schema, Name: n.Name, View: v.View, Concealed: c.conceals(n)}
+		r := ast.Relation{Schema: n.Schema, Name: n.Name, View: v.View, Concealed: c.conceals(n)}
 		for _, col := range v.Columns {
 			r.Columns = append(r.Columns, col.Name)
 		}
 		return r, true
 	}
-	return parser.Relation{}, false
+	return ast.Relation{}, false
 }
 
 var _ parser.Catalog = (*Catalog)(nil)
@@ -420,5 +421,5 @@ func (c *Catalog) whole(t *table) *table {
 
 // qualified writes the name of the table.
 func qualified(t *table) string {
-	return parser.QuoteIdent(t.name.Schema) + "." + parser.QuoteIdent(t.name.Name)
+	return ast.QuoteIdent(t.name.Schema) + "." + ast.QuoteIdent(t.name.Name)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -45,7 +46,7 @@ func (r *relation) branches() []*branch {
 }
 
 // derived resolves a query in FROM. What is wrong in one that is concealed is not told.
-func (s *source) derived(f *parser.Derived) (node, frame, error) {
+func (s *source) derived(f *ast.Derived) (node, frame, error) {
 	n, all, err := s.derivedRows(f)
 	if err != nil && f.Concealed != "" {
 		err = parser.ConcealedRefusal(f.Concealed).At(f.At)
@@ -53,7 +54,7 @@ func (s *source) derived(f *parser.Derived) (node, frame, error) {
 	return n, all, err
 }
 
-func (s *source) derivedRows(f *parser.Derived) (node, frame, error) {
+func (s *source) derivedRows(f *ast.Derived) (node, frame, error) {
 	r, err := s.b.newRelation(f.Alias, f.At)
 	if err != nil {
 		return nil, frame{}, err
@@ -86,18 +87,18 @@ func (s *source) derivedRows(f *parser.Derived) (node, frame, error) {
 }
 
 // selects returns the branches of a query.
-func selects(rows parser.Rows) []*parser.Select {
+func selects(rows ast.Rows) []*ast.Select {
 	switch rows := rows.(type) {
-	case *parser.Select:
-		return []*parser.Select{rows}
-	case *parser.UnionAll:
+	case *ast.Select:
+		return []*ast.Select{rows}
+	case *ast.UnionAll:
 		return slices.Concat(selects(rows.Left), selects(rows.Right))
 	}
 	return nil
 }
 
 // supplyUnit gives the relation its hidden unit column: every branch has one, or none.
-func (r *relation) supplyUnit(rows parser.Rows, unit string) error {
+func (r *relation) supplyUnit(rows ast.Rows, unit string) error {
 	u := &scalar.Column{NotNull: true, SQL: r.alias + ".u"}
 	for i, b := range r.rows.branches {
 		switch {
@@ -122,7 +123,7 @@ func (r *relation) supplyUnit(rows parser.Rows, unit string) error {
 }
 
 // unionPosition returns the place of the i-th branch.
-func unionPosition(rows parser.Rows, i int) int { return selects(rows)[i].At }
+func unionPosition(rows ast.Rows, i int) int { return selects(rows)[i].At }
 
 // unite finds the common type of a column of two queries
 // (transformSetOperationTree in src/backend/parser/analyze.c).
@@ -165,8 +166,8 @@ type unitedColumn struct {
 
 // unitedColumns gives the columns of a query the types that Postgres gives them, which follow the
 // nesting of its UNION ALL. It returns the outputs of the branches behind it.
-func unitedColumns(rows parser.Rows, outputs [][]outputColumn) ([]unitedColumn, [][]outputColumn, error) {
-	u, nested := rows.(*parser.UnionAll)
+func unitedColumns(rows ast.Rows, outputs [][]outputColumn) ([]unitedColumn, [][]outputColumn, error) {
+	u, nested := rows.(*ast.UnionAll)
 	if !nested {
 		var list []unitedColumn
 		for _, out := range outputs[0] {
@@ -210,7 +211,7 @@ func (c unitedColumn) with(d unitedColumn, i int) (unitedColumn, error) {
 }
 
 // unite makes the columns of the relation of those of its branches.
-func (r *relation) unite(rows parser.Rows, outputs [][]outputColumn) ([]field, error) {
+func (r *relation) unite(rows ast.Rows, outputs [][]outputColumn) ([]field, error) {
 	var fields []field
 	united, _, err := unitedColumns(rows, outputs)
 	if err != nil {
@@ -254,7 +255,7 @@ func (b *branch) notNull(x scalar.Expr) bool {
 }
 
 // branch resolves a SELECT below a block.
-func (b *builder) branch(sel *parser.Select) (*branch, []outputColumn, error) {
+func (b *builder) branch(sel *ast.Select) (*branch, []outputColumn, error) {
 	if sel.From == nil {
 		return nil, nil, notHere(sel.At, "Write the values into the query around it.", "a sub-select without FROM cannot be joined with protected rows")
 	}
@@ -288,7 +289,7 @@ func (b *builder) branch(sel *parser.Select) (*branch, []outputColumn, error) {
 }
 
 // allowed refuses what only the level of the block can have.
-func (b *branch) allowed(sel *parser.Select) error {
+func (b *branch) allowed(sel *ast.Select) error {
 	switch {
 	case b.source.declares:
 		return notHere(sel.At, "Use INNER JOIN there.", "a public relation that is outer-joined with protected rows can only stand in FROM of the aggregate itself")
@@ -299,7 +300,7 @@ func (b *branch) allowed(sel *parser.Select) error {
 }
 
 // group resolves a GROUP BY that contains the unit.
-func (b *branch) group(sel *parser.Select, r *scalar.Resolver) error {
+func (b *branch) group(sel *ast.Select, r *scalar.Resolver) error {
 	s := b.source
 	unit := s.b.q.cat.unit
 	keyed := false
@@ -342,13 +343,13 @@ func (s *source) unbounded(r *relation, at int) error {
 }
 
 // untyped reports whether the expression is a literal without a type.
-func untyped(e parser.Expr) bool {
-	c, ok := e.(*parser.Const)
-	return ok && (c.Kind == parser.String || c.Kind == parser.Null)
+func untyped(e ast.Expr) bool {
+	c, ok := e.(*ast.Const)
+	return ok && (c.Kind == ast.String || c.Kind == ast.Null)
 }
 
 // targets resolves a SELECT list.
-func (s *source) targets(list []parser.Target, r *scalar.Resolver) ([]outputColumn, error) {
+func (s *source) targets(list []ast.Target, r *scalar.Resolver) ([]outputColumn, error) {
 	var out []outputColumn
 	for _, t := range list {
 		if t.X != nil {
@@ -364,7 +365,7 @@ func (s *source) targets(list []parser.Target, r *scalar.Resolver) ([]outputColu
 			return nil, err
 		}
 		for _, f := range fields {
-			ref := &parser.Column{Name: f.name, At: t.At}
+			ref := &ast.Column{Name: f.name, At: t.At}
 			s.pinned[ref] = f.column
 			x, err := r.Expr(ref)
 			if err != nil {
@@ -378,7 +379,7 @@ func (s *source) targets(list []parser.Target, r *scalar.Resolver) ([]outputColu
 
 // distinctUnits refuses DISTINCT over rows of several units, and of values that can be
 // equal and different.
-func (b *branch) distinctUnits(sel *parser.Select, out []outputColumn) error {
+func (b *branch) distinctUnits(sel *ast.Select, out []outputColumn) error {
 	unit := b.source.b.q.cat.unit
 	keyed := false
 	for _, o := range out {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -19,7 +19,7 @@ type key struct {
 	at   int
 }
 
-func newKey(r *scalar.Resolver, e parser.Expr) (*key, error) {
+func newKey(r *scalar.Resolver, e ast.Expr) (*key, error) {
 	x, err := r.Expr(e)
 	if err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func listOf(c *scalar.Column) string {
 	for _, row := range declaredRows(c) {
 		cells = append(cells, row[0])
 	}
-	return fmt.Sprintf("pg_catalog.unnest(CAST(%s AS %s[]))", parser.Quote(ArrayText(cells)), c.Type.SQL())
+	return fmt.Sprintf("pg_catalog.unnest(CAST(%s AS %s[]))", ast.Quote(ArrayText(cells)), c.Type.SQL())
 }
 
 // enumerateDeclared computes the values of keys on the mirror, over all combinations of

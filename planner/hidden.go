@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 )
 
 // This file holds what a column is that the policy hides: one that does not exist for a
@@ -35,7 +36,7 @@ func (s *source) veil() *strings.Replacer {
 	s.eachRelation(func(r *relation) {
 		for i := range r.table.columns {
 			if c := &r.table.columns[i]; c.hidden {
-				quoted := parser.QuoteIdent(c.Name)
+				quoted := ast.QuoteIdent(c.Name)
 				pairs = append(pairs, r.alias+"."+quoted, r.alias+"."+ellipsis)
 				if r.cut > 0 && r.columns[i] == r.unit { // the rows are ordered by it as well
 					pairs = append(pairs, quoted, ellipsis)

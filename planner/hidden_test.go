@@ -10,6 +10,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner"
 )
 
@@ -146,7 +147,7 @@ func TestViewsOfHiddenColumns(t *testing.T) {
 		"bills":  {[]string{"c1", "c2"}, nil, "SELECT visits.cost, visits.day FROM public.visits"},
 	} {
 		r, _ := cat.Relation("public", view)
-		if d := cmp.Diff(parser.Relation{Schema: "public", Name: view, Columns: want.columns, View: want.query, Concealed: true}, r); d != "" {
+		if d := cmp.Diff(ast.Relation{Schema: "public", Name: view, Columns: want.columns, View: want.query, Concealed: true}, r); d != "" {
 			t.Errorf("%s (-want +got):\n%s", view, d)
 		}
 		if d := cmp.Diff(want.withheld, cat.Withheld(name(view))); d != "" {

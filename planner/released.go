@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"dpproxy/catalog"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
 )
 
@@ -165,7 +165,7 @@ func (q *Query) ConcealedRelation(view int, array func(column int) string) strin
 		if c.Type.Kind == 'd' { // as of a key
 			cell = "(SELECT " + cell + " WHERE u." + name + " IS NOT NULL)"
 		}
-		cells = append(cells, cell+" AS "+parser.QuoteIdent(c.Name))
+		cells = append(cells, cell+" AS "+ast.QuoteIdent(c.Name))
 	}
 	return "(SELECT " + strings.Join(cells, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
 }
@@ -175,7 +175,7 @@ func (q *Query) ConcealedRelation(view int, array func(column int) string) strin
 // domain need not take the NULL that a group can have for a key, so that no NULL is cast.
 func (k *key) shown(cell string) string {
 	if d := k.typ.Domain; d.Name != "" {
-		domain := parser.QuoteIdent(d.Schema) + "." + parser.QuoteIdent(d.Name)
+		domain := ast.QuoteIdent(d.Schema) + "." + ast.QuoteIdent(d.Name)
 		return "(SELECT CAST(" + cell + " AS " + domain + ")" + collate(k.typ) + " WHERE " + cell + " IS NOT NULL)"
 	}
 	return "CAST(" + cell + " AS " + k.typ.Modified() + ")" + collate(k.typ)
@@ -187,7 +187,7 @@ func collateAs(c catalog.Name) string {
 	if c.Name == "" {
 		return ""
 	}
-	return " COLLATE " + parser.QuoteIdent(c.Schema) + "." + parser.QuoteIdent(c.Name)
+	return " COLLATE " + ast.QuoteIdent(c.Schema) + "." + ast.QuoteIdent(c.Name)
 }
 
 // Columns returns how many columns the released relation of a block has.

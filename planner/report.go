@@ -5,13 +5,13 @@ import (
 	"math/big"
 	"strconv"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
 
 // reports makes the aggregate one that asks for its error, as a double.
-func (a *aggregate) reports(call *parser.Aggregate) error {
+func (a *aggregate) reports(call *ast.Aggregate) error {
 	odd := a.array || isTime(a.result)
 	a.report, a.result, a.array = call.Report, scalar.Builtin(oidFloat8), false
 	if a.ranked() && (odd || a.report != "lower" && a.report != "upper") {
@@ -21,7 +21,7 @@ func (a *aggregate) reports(call *parser.Aggregate) error {
 	if call.Level == nil {
 		return nil
 	}
-	c, ok := call.Level.(*parser.Const)
+	c, ok := call.Level.(*ast.Const)
 	if ok {
 		a.level, _ = strconv.ParseFloat(c.Text, 64)
 	}

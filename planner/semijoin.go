@@ -3,7 +3,7 @@ package planner
 import (
 	"slices"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -18,11 +18,11 @@ type semijoin struct {
 }
 
 // subselect resolves a condition with a query inside, wherever it stands.
-func (s *source) subselect(e parser.Expr) (scalar.Expr, error) {
+func (s *source) subselect(e ast.Expr) (scalar.Expr, error) {
 	switch e := e.(type) { //nolint:gochecksumtype // the others have no query inside
-	case *parser.InQuery:
+	case *ast.InQuery:
 		return s.in(e, false)
-	case *parser.Exists:
+	case *ast.Exists:
 		return s.exists(e)
 	}
 	return nil, pgerr.New(pgerr.Internal, "a condition without a query").At(e.Pos())
@@ -37,8 +37,8 @@ func (s *source) below() (inner *source, done func()) {
 }
 
 // exists resolves EXISTS.
-func (s *source) exists(e *parser.Exists) (scalar.Expr, error) {
-	sel, ok := e.Query.(*parser.Select)
+func (s *source) exists(e *ast.Exists) (scalar.Expr, error) {
+	sel, ok := e.Query.(*ast.Select)
 	if !ok || len(sel.Groups) > 0 || sel.Having != nil || sel.From == nil {
 		return nil, notHere(e.At, "Use IN: patient_id IN (SELECT patient_id ... GROUP BY patient_id HAVING ...).",
 			"EXISTS on protected data takes a plain SELECT without GROUP BY and UNION")
@@ -62,7 +62,7 @@ func (s *source) exists(e *parser.Exists) (scalar.Expr, error) {
 
 // in resolves X IN (query) and X NOT IN (query). Where it must be true, NULL is as good as
 // false.
-func (s *source) in(e *parser.InQuery, mustBeTrue bool) (scalar.Expr, error) {
+func (s *source) in(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	inner, done := s.below()
 	defer done()
 	left, err := s.compared(e, inner)
@@ -74,7 +74,7 @@ func (s *source) in(e *parser.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 		return nil, err
 	}
 	inner.outer = nil // only the condition may refer to the level around
-	inner.match, err = inner.resolver().Boolean(&parser.Op{Name: "=", Left: left, Right: right, At: e.At})
+	inner.match, err = inner.resolver().Boolean(&ast.Op{Name: "=", Left: left, Right: right, At: e.At})
 	inner.outer = s
 	if err != nil {
 		return nil, err
@@ -100,10 +100,10 @@ func (s *source) in(e *parser.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 }
 
 // compared resolves the left side of IN: a column of the level around, or a constant.
-func (s *source) compared(e *parser.InQuery, inner *source) (parser.Expr, error) {
-	ref, ok := e.X.(*parser.Column)
+func (s *source) compared(e *ast.InQuery, inner *source) (ast.Expr, error) {
+	ref, ok := e.X.(*ast.Column)
 	if !ok {
-		if parser.ColumnFree(e.X) {
+		if ast.ColumnFree(e.X) {
 			return e.X, nil
 		}
 		return nil, notHere(e.X.Pos(), "Compute the expression in a sub-select in FROM and compare its column.", "IN (SELECT ...) on protected data takes a plain column on its left")
@@ -112,7 +112,7 @@ func (s *source) compared(e *parser.InQuery, inner *source) (parser.Expr, error)
 	if err != nil {
 		return nil, err
 	}
-	pin := &parser.Column{Name: ref.Name, At: ref.At}
+	pin := &ast.Column{Name: ref.Name, At: ref.At}
 	inner.pinned[pin] = col
 	inner.foreign = append(inner.foreign, col)
 	return pin, nil
@@ -120,19 +120,19 @@ func (s *source) compared(e *parser.InQuery, inner *source) (parser.Expr, error)
 
 // selected resolves FROM of the query of IN, and returns what it selects and its WHERE. A
 // query that is more than a plain SELECT of one column is a derived table.
-func (s *source) selected(e *parser.InQuery) (x, where parser.Expr, err error) {
-	sel, ok := e.Query.(*parser.Select)
+func (s *source) selected(e *ast.InQuery) (x, where ast.Expr, err error) {
+	sel, ok := e.Query.(*ast.Select)
 	if ok && len(sel.Groups) == 0 && sel.Having == nil && sel.From != nil && len(sel.Targets) == 1 && sel.Targets[0].X != nil {
 		return sel.Targets[0].X, sel.Where, s.from(sel.From)
 	}
-	if err := s.from(&parser.Derived{Query: e.Query, At: e.At}); err != nil {
+	if err := s.from(&ast.Derived{Query: e.Query, At: e.At}); err != nil {
 		return nil, nil, err
 	}
 	fields := s.frame.visible
 	if len(fields) != 1 {
 		return nil, nil, notHere(e.At, "Select the column that is compared.", "the sub-select of IN has %d columns", len(fields))
 	}
-	ref := &parser.Column{Name: fields[0].name, At: e.At}
+	ref := &ast.Column{Name: fields[0].name, At: e.At}
 	s.pinned[ref] = fields[0].column
 	return ref, nil, nil
 }

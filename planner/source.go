@@ -3,7 +3,7 @@ package planner
 import (
 	"slices"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -27,7 +27,7 @@ type source struct {
 	// outer is the level that the WHERE of a semi-join may refer to; nil otherwise.
 	outer *source
 	// pinned are references whose meaning is known without a name.
-	pinned map[*parser.Column]*scalar.Column
+	pinned map[*ast.Column]*scalar.Column
 	// foreign are the columns of outer that are mentioned; ties make some equal to
 	// columns of this level, in this order: ours, theirs.
 	foreign []*scalar.Column
@@ -94,7 +94,7 @@ type condition struct {
 }
 
 // source resolves FROM and WHERE of a block.
-func (q *Query) source(b *parser.Block) (*source, error) {
+func (q *Query) source(b *ast.Block) (*source, error) {
 	levels := &builder{q: q, conceals: b.Concealed != ""}
 	if levels.conceals {
 		levels.concealed = 1
@@ -104,10 +104,10 @@ func (q *Query) source(b *parser.Block) (*source, error) {
 }
 
 func newSource(b *builder) *source {
-	return &source{b: b, inside: b.inside > 0, concealed: b.concealed > 0, home: map[*scalar.Column]*relation{}, pinned: map[*parser.Column]*scalar.Column{}}
+	return &source{b: b, inside: b.inside > 0, concealed: b.concealed > 0, home: map[*scalar.Column]*relation{}, pinned: map[*ast.Column]*scalar.Column{}}
 }
 
-func (s *source) build(from parser.From, where parser.Expr) error {
+func (s *source) build(from ast.From, where ast.Expr) error {
 	if err := s.from(from); err != nil {
 		return err
 	}
@@ -117,12 +117,12 @@ func (s *source) build(from parser.From, where parser.Expr) error {
 	return s.finish()
 }
 
-func (s *source) from(f parser.From) (err error) {
+func (s *source) from(f ast.From) (err error) {
 	s.root, s.frame, err = s.item(f)
 	return err
 }
 
-func (s *source) filter(where parser.Expr) error {
+func (s *source) filter(where ast.Expr) error {
 	for _, e := range conjunction(where) {
 		c, err := s.condition(e)
 		if err != nil {
@@ -137,15 +137,15 @@ func (s *source) filter(where parser.Expr) error {
 }
 
 // conjunction returns the conditions that must all be true, as they were written.
-func conjunction(e parser.Expr) []parser.Expr {
+func conjunction(e ast.Expr) []ast.Expr {
 	if e == nil {
 		return nil
 	}
-	b, ok := e.(*parser.Bool)
-	if !ok || b.Kind != parser.And {
-		return []parser.Expr{e}
+	b, ok := e.(*ast.Bool)
+	if !ok || b.Kind != ast.And {
+		return []ast.Expr{e}
 	}
-	var all []parser.Expr
+	var all []ast.Expr
 	for _, arg := range b.Args {
 		all = append(all, conjunction(arg)...)
 	}
@@ -153,15 +153,15 @@ func conjunction(e parser.Expr) []parser.Expr {
 }
 
 // condition resolves a condition that must be true.
-func (s *source) condition(e parser.Expr) (condition, error) {
+func (s *source) condition(e ast.Expr) (condition, error) {
 	before := len(s.semijoins)
 	x, err := s.truth(e)
 	return condition{x, len(s.semijoins) > before}, err
 }
 
 // truth knows of a sub-select that it must be true, so that NULL counts as false there.
-func (s *source) truth(e parser.Expr) (scalar.Expr, error) {
-	if in, ok := e.(*parser.InQuery); ok && !in.Not {
+func (s *source) truth(e ast.Expr) (scalar.Expr, error) {
+	if in, ok := e.(*ast.InQuery); ok && !in.Not {
 		return s.in(in, true)
 	}
 	return s.resolver().Boolean(e)

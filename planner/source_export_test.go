@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"dpproxy/catalog"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
 )
 
 // DrawSource resolves FROM and WHERE of a block and draws what is proved of the rows.
-func DrawSource(cat *Catalog, b *parser.Block, limits Limits, values func([]scalar.Fold) []scalar.Value) (string, error) {
+func DrawSource(cat *Catalog, b *ast.Block, limits Limits, values func([]scalar.Fold) []scalar.Value) (string, error) {
 	q := &Query{cat: cat, constants: &scalar.Constants{}}
 	s, err := q.source(b)
 	if err != nil {
@@ -129,7 +129,7 @@ type ReadSource struct {
 }
 
 // SourceRead resolves FROM and WHERE of a block and writes its SQL.
-func SourceRead(cat *Catalog, b *parser.Block, values func([]scalar.Fold) []scalar.Value) (*ReadSource, error) {
+func SourceRead(cat *Catalog, b *ast.Block, values func([]scalar.Fold) []scalar.Value) (*ReadSource, error) {
 	q := &Query{cat: cat, constants: &scalar.Constants{}}
 	s, err := q.source(b)
 	if err != nil {

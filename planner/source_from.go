@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"dpproxy/catalog"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -106,20 +106,20 @@ func (s *source) add(r *relation) {
 }
 
 // item resolves an item of FROM.
-func (s *source) item(f parser.From) (node, frame, error) {
+func (s *source) item(f ast.From) (node, frame, error) {
 	switch f := f.(type) {
-	case *parser.Table:
+	case *ast.Table:
 		return s.scan(f)
-	case *parser.Join:
+	case *ast.Join:
 		return s.join(f)
-	case *parser.Derived:
+	case *ast.Derived:
 		return s.derived(f)
 	}
 	return nil, frame{}, pgerr.New(pgerr.Internal, "a query over protected rows without FROM")
 }
 
 // scan resolves a table.
-func (s *source) scan(f *parser.Table) (node, frame, error) {
+func (s *source) scan(f *ast.Table) (node, frame, error) {
 	t := s.b.q.cat.tables[catalog.Name{Schema: f.Ref.Resolved.Schema, Name: f.Ref.Resolved.Name}]
 	if t == nil {
 		return nil, frame{}, notHere(f.Ref.At, "Aggregate the protected rows in a sub-select of their own and join the result with it.",
@@ -207,7 +207,7 @@ func (t *table) indexed(name string) bool {
 // read writes a column of a table, below its domain. What is no table may show values that are
 // not as the modifiers of its types say.
 func (r *relation) read(c *column) string {
-	sql := r.alias + "." + parser.QuoteIdent(c.Name)
+	sql := r.alias + "." + ast.QuoteIdent(c.Name)
 	t := scalar.TypeOf(c.Type, c.Collation, c.Deterministic)
 	if c.Type.Kind == 'd' && t.SQL() != "" {
 		sql = "CAST(" + sql + " AS " + t.SQL() + ")"
@@ -245,7 +245,7 @@ func (b *builder) path(r *relation) error {
 }
 
 // join resolves a join.
-func (s *source) join(f *parser.Join) (node, frame, error) {
+func (s *source) join(f *ast.Join) (node, frame, error) {
 	left, lf, err := s.item(f.Left)
 	if err != nil {
 		return nil, frame{}, err
@@ -277,17 +277,17 @@ func (s *source) join(f *parser.Join) (node, frame, error) {
 }
 
 // kind makes the join, with the side that is kept on the left.
-func (s *source) kind(f *parser.Join, left, right node) (*joined, error) {
+func (s *source) kind(f *ast.Join, left, right node) (*joined, error) {
 	j := &joined{left: left, right: right}
 	switch f.Kind {
-	case parser.Inner, parser.Cross:
+	case ast.Inner, ast.Cross:
 		return j, nil
-	case parser.Full:
+	case ast.Full:
 		return nil, pgerr.New(pgerr.Ownership, "FULL JOIN cannot be used on protected data").At(f.At).
 			WithHint("Use LEFT JOIN, or UNION ALL of two queries.")
-	case parser.Right:
+	case ast.Right:
 		j.left, j.right = right, left
-	case parser.Left:
+	case ast.Left:
 	}
 	j.outer = true
 	if !holdsProtected(j.left) && holdsProtected(j.right) {
@@ -306,7 +306,7 @@ func (r *relation) setNullable(read bool) {
 }
 
 // using resolves USING and NATURAL to equalities, and returns the merged columns.
-func (s *source) using(f *parser.Join, j *joined, lf, rf frame) ([]field, error) {
+func (s *source) using(f *ast.Join, j *joined, lf, rf frame) ([]field, error) {
 	names := f.Using
 	if f.Natural {
 		names = nil
@@ -334,7 +334,7 @@ func (s *source) using(f *parser.Join, j *joined, lf, rf frame) ([]field, error)
 			return nil, err
 		}
 		j.on = append(j.on, condition{x: x})
-		if f.Kind == parser.Right {
+		if f.Kind == ast.Right {
 			l = r
 		}
 		merged = append(merged, field{n, l})
@@ -344,7 +344,7 @@ func (s *source) using(f *parser.Join, j *joined, lf, rf frame) ([]field, error)
 
 // sideColumn returns the column that a name of USING means on one side.
 func (s *source) sideColumn(f frame, name string, at int) (*scalar.Column, error) {
-	c := &parser.Column{Name: name, At: at}
+	c := &ast.Column{Name: name, At: at}
 	col, err := s.lookup(f, c)
 	if col == nil && err == nil {
 		return nil, f.unknown(c)
@@ -354,13 +354,13 @@ func (s *source) sideColumn(f frame, name string, at int) (*scalar.Column, error
 
 // equality resolves a = b.
 func (s *source) equality(a, b *scalar.Column, at int) (scalar.Expr, error) {
-	l, r := &parser.Column{Name: a.Name, At: at}, &parser.Column{Name: b.Name, At: at}
+	l, r := &ast.Column{Name: a.Name, At: at}, &ast.Column{Name: b.Name, At: at}
 	s.pinned[l], s.pinned[r] = a, b
-	return s.resolver().Boolean(&parser.Op{Name: "=", Left: l, Right: r, At: at})
+	return s.resolver().Boolean(&ast.Op{Name: "=", Left: l, Right: r, At: at})
 }
 
 // on resolves the condition of a join, in which only its two sides can be named.
-func (s *source) on(f *parser.Join, j *joined, all frame) error {
+func (s *source) on(f *ast.Join, j *joined, all frame) error {
 	whole, outer := s.frame, s.outer
 	s.frame, s.outer = all, nil
 	defer func() { s.frame, s.outer = whole, outer }()

@@ -3,7 +3,7 @@ package planner
 import (
 	"slices"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
 )
 
@@ -28,7 +28,7 @@ type field struct {
 }
 
 // reference resolves a column reference of the level, or of the level around it.
-func (s *source) reference(c *parser.Column) (*scalar.Column, error) {
+func (s *source) reference(c *ast.Column) (*scalar.Column, error) {
 	if col, ok := s.pinned[c]; ok {
 		s.use(col)
 		return col, nil
@@ -47,7 +47,7 @@ func (s *source) reference(c *parser.Column) (*scalar.Column, error) {
 }
 
 // known resolves a reference that must be of this level.
-func (s *source) known(c *parser.Column) (*scalar.Column, error) {
+func (s *source) known(c *ast.Column) (*scalar.Column, error) {
 	col, err := s.lookup(s.frame, c)
 	if col == nil && err == nil {
 		return nil, s.frame.unknown(c)
@@ -56,7 +56,7 @@ func (s *source) known(c *parser.Column) (*scalar.Column, error) {
 }
 
 // lookup returns the column that a reference means, or nil if the frame has none.
-func (s *source) lookup(f frame, c *parser.Column) (*scalar.Column, error) {
+func (s *source) lookup(f frame, c *ast.Column) (*scalar.Column, error) {
 	fields := f.visible
 	if c.Qualifier != "" {
 		it := f.named(c.Schema, c.Qualifier)
@@ -77,7 +77,7 @@ func (s *source) lookup(f frame, c *parser.Column) (*scalar.Column, error) {
 }
 
 // one returns the field of that name, nil if there is none.
-func one(fields []field, c *parser.Column) (*field, error) {
+func one(fields []field, c *ast.Column) (*field, error) {
 	var found *field
 	for i := range fields {
 		if fields[i].name != c.Name {
@@ -101,7 +101,7 @@ func (f frame) named(schema, name string) *item {
 }
 
 // unknown refuses a name that is nowhere in the frame.
-func (f frame) unknown(c *parser.Column) error {
+func (f frame) unknown(c *ast.Column) error {
 	const hint = "Name a column of the relations in FROM; system columns and whole rows are not available, nor are columns of a query around the block."
 	switch {
 	case c.Qualifier != "" && f.named(c.Schema, c.Qualifier) == nil:
@@ -123,7 +123,7 @@ func (f frame) beside(g frame, merged []field) frame {
 }
 
 // star returns what a star stands for: all that is visible, or the columns of one item.
-func (f frame) star(t parser.Target) ([]field, error) {
+func (f frame) star(t ast.Target) ([]field, error) {
 	if t.Qualifier == "" {
 		return f.visible, nil
 	}

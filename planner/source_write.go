@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
 )
 
@@ -300,7 +300,7 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 // outputName is the name of a column of the relation in its sub-select.
 func (r *relation) outputName(c *scalar.Column) string {
 	if r.rows == nil {
-		return parser.QuoteIdent(c.Name)
+		return ast.QuoteIdent(c.Name)
 	}
 	return strings.TrimPrefix(c.SQL, r.alias+".")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner"
 	"dpproxy/wire"
 )
@@ -195,7 +196,7 @@ func (a *answer) rewrite(
 		}
 		return released[p.of][p.column]
 	}
-	rw := wire.Rewrite{Inline: a.spliced(query, false, func(p place) string { return parser.Quote(array(p)) })}
+	rw := wire.Rewrite{Inline: a.spliced(query, false, func(p place) string { return ast.Quote(array(p)) })}
 	if a.text.stmt.Form == parser.Utility || b.Simple {
 		return rw, nil
 	}

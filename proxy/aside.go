@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
@@ -61,7 +61,7 @@ var carried = []string{
 var carriedSQL = func() string {
 	var pairs []string
 	for _, name := range carried {
-		pairs = append(pairs, parser.Quote(name)+", pg_catalog.current_setting("+parser.Quote(name)+")")
+		pairs = append(pairs, ast.Quote(name)+", pg_catalog.current_setting("+ast.Quote(name)+")")
 	}
 	return "CAST(pg_catalog.json_build_object(" + strings.Join(pairs, ", ") + ") AS pg_catalog.text)"
 }()
@@ -88,7 +88,7 @@ func (s *Aside) as(ctx context.Context, analyst string, settings []byte, limit t
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, "SET LOCAL SESSION AUTHORIZATION "+parser.QuoteIdent(analyst)); err != nil {
+		if _, err := tx.Exec(ctx, "SET LOCAL SESSION AUTHORIZATION "+ast.QuoteIdent(analyst)); err != nil {
 			return err
 		}
 		return f(tx.Conn().PgConn())

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner"
 	"dpproxy/planner/scalar"
 )
@@ -68,7 +69,7 @@ func (a *answer) describeConcealed(ctx context.Context, q *planner.Query, p *pre
 			if err != nil {
 				return err
 			}
-			want, err := conn.Prepare(ctx, "", "SELECT * FROM "+parser.QuoteIdent(view.Schema)+"."+parser.QuoteIdent(view.Name), nil)
+			want, err := conn.Prepare(ctx, "", "SELECT * FROM "+ast.QuoteIdent(view.Schema)+"."+ast.QuoteIdent(view.Name), nil)
 			if err != nil {
 				return err
 			}
@@ -95,7 +96,7 @@ func concealedSQL(st *parser.Statement, q *planner.Query, view int, array func(b
 func (a *answer) concealedRows(ctx context.Context, q *planner.Query, p *prelude, released [][]string) ([][]string, error) {
 	out := make([][]string, q.Concealed())
 	for i := range out {
-		sql := concealedSQL(a.text.stmt, q, i, func(block, col int) string { return parser.Quote(released[block][col]) })
+		sql := concealedSQL(a.text.stmt, q, i, func(block, col int) string { return ast.Quote(released[block][col]) })
 		err := a.aside(ctx, p, func(conn *pgconn.PgConn) error {
 			_, err := conn.Exec(ctx, "CLOSE ALL; DECLARE dp NO SCROLL CURSOR WITH HOLD FOR "+sql).ReadAll()
 			return err

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"dpproxy/accountant"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/wire"
@@ -109,10 +109,10 @@ func (a *answer) skipped(ctx context.Context, m *wire.Asker) (bool, error) {
 	}
 	schema := "pg_catalog.quote_ident(pg_catalog.current_schema())"
 	if t.Schema != "" {
-		schema = parser.Quote(parser.QuoteIdent(t.Schema))
+		schema = ast.Quote(ast.QuoteIdent(t.Schema))
 	}
 	res, err := m.Query(ctx, "SELECT pg_catalog.to_regclass("+schema+" OPERATOR(pg_catalog.||) "+
-		parser.Quote("."+parser.QuoteIdent(t.Name))+") IS NOT NULL", nil, nil, nil, nil)
+		ast.Quote("."+ast.QuoteIdent(t.Name))+") IS NOT NULL", nil, nil, nil, nil)
 	if err != nil {
 		return false, err
 	}
@@ -137,7 +137,7 @@ func (a *answer) explain(ctx context.Context, m *wire.Asker, b wire.BindRequest)
 		SQL:       fmt.Sprintf(sql, "$"+strconv.Itoa(len(b.ParamOIDs)+1)),
 		Extra:     [][]byte{[]byte(text)},
 		ExtraOIDs: []uint32{0},
-		Inline:    fmt.Sprintf(sql, parser.Quote(text)),
+		Inline:    fmt.Sprintf(sql, ast.Quote(text)),
 		Tag:       "EXPLAIN",
 	}, nil
 }
@@ -275,7 +275,7 @@ func (a *answer) empty(ctx context.Context, m *wire.Asker, b wire.BindRequest) (
 	}
 	var cols []string
 	for i, f := range b.Fields {
-		cols = append(cols, "CAST(NULL AS "+string(res.Rows[0][i])+") AS "+parser.QuoteIdent(string(f.Name)))
+		cols = append(cols, "CAST(NULL AS "+string(res.Rows[0][i])+") AS "+ast.QuoteIdent(string(f.Name)))
 	}
 	sql := "SELECT " + strings.Join(cols, ", ") + " WHERE false"
 	return wire.Rewrite{SQL: sql, Inline: sql}, nil

@@ -2,14 +2,14 @@ package proxy
 
 import (
 	"dpproxy/catalog"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
 // checkGrants refuses relations that the analyst may not ask about. Whoever may ask
 // about a view needs no right to what it reads, as in Postgres: those names stand where
 // the view's does, behind it.
-func checkGrants(named []parser.TableRef, granted map[catalog.Name]bool) error {
+func checkGrants(named []ast.TableRef, granted map[catalog.Name]bool) error {
 	views := map[int]bool{} // the places of the views that the client wrote
 	for _, t := range named {
 		if views[t.At] {

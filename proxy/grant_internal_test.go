@@ -7,14 +7,15 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
 // shop has tables and views over views.
 type shop struct{}
 
-func (shop) Relation(_, name string) (parser.Relation, bool) {
-	r := parser.Relation{Schema: "public", Name: name, Columns: []string{"id", "n"}}
+func (shop) Relation(_, name string) (ast.Relation, bool) {
+	r := ast.Relation{Schema: "public", Name: name, Columns: []string{"id", "n"}}
 	switch name {
 	case "buyers", "sales":
 		r.Protected, r.Unit = true, "id"
@@ -23,7 +24,7 @@ func (shop) Relation(_, name string) (parser.Relation, bool) {
 	case "pairs":
 		r.View = "SELECT b.id, b.n FROM public.buyers b JOIN public.big g ON g.id = b.id"
 	default:
-		return parser.Relation{}, false
+		return ast.Relation{}, false
 	}
 	return r, true
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpproxy/catalog"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/scalar"
@@ -123,7 +123,7 @@ func (a *answer) early() *wire.Question {
 }
 
 // relations lists the relations whose names the prelude asks about: protected ones first.
-func (a *answer) relations(q *planner.Query) []parser.TableRef {
+func (a *answer) relations(q *planner.Query) []ast.TableRef {
 	return slices.Concat(a.text.stmt.Named(), q.Public())
 }
 
@@ -142,7 +142,7 @@ func (p *Proxy) defaults(tables []catalog.Name) settings {
 	return s
 }
 
-func preludeSQL(q *planner.Query, tables []parser.TableRef) string {
+func preludeSQL(q *planner.Query, tables []ast.TableRef) string {
 	var cols []string
 	for _, name := range settingNames() {
 		cols = append(cols, "pg_catalog.current_setting('dp."+name+"', true)")
@@ -162,21 +162,21 @@ func preludeSQL(q *planner.Query, tables []parser.TableRef) string {
 }
 
 // relationColumns asks which relations names mean in the session.
-func relationColumns(tables []parser.TableRef) []string {
+func relationColumns(tables []ast.TableRef) []string {
 	var cols []string
 	for _, t := range tables {
-		name := parser.QuoteIdent(t.Name)
+		name := ast.QuoteIdent(t.Name)
 		if t.Schema != "" {
-			name = parser.QuoteIdent(t.Schema) + "." + name
+			name = ast.QuoteIdent(t.Schema) + "." + name
 		}
-		cols = append(cols, "CAST(pg_catalog.to_regclass("+parser.Quote(name)+") AS pg_catalog.oid)")
+		cols = append(cols, "CAST(pg_catalog.to_regclass("+ast.Quote(name)+") AS pg_catalog.oid)")
 	}
 	return cols
 }
 
 // preludeFormats asks for text, and for binary where a value travels on: binary
 // values do not depend on the session's settings.
-func preludeFormats(q *planner.Query, tables []parser.TableRef) []int16 {
+func preludeFormats(q *planner.Query, tables []ast.TableRef) []int16 {
 	formats := make([]int16, len(knownSettings)+preludeFixed+len(tables))
 	for _, f := range q.Folds() {
 		if !f.Concealed {
@@ -250,7 +250,7 @@ func (r *relations) reload(ctx context.Context) error {
 // shadowed reports whether one of the names means another relation in the
 // session than the protected one. The OIDs are read again once before that is
 // believed: a new sync may have made the tables anew.
-func (r *relations) shadowed(ctx context.Context, tables []parser.TableRef, oids [][]byte) (bool, error) {
+func (r *relations) shadowed(ctx context.Context, tables []ast.TableRef, oids [][]byte) (bool, error) {
 	if r.match(tables, oids) {
 		return false, nil
 	}
@@ -262,7 +262,7 @@ func (r *relations) shadowed(ctx context.Context, tables []parser.TableRef, oids
 
 // checkPublic refuses names of public tables that mean other relations in the session: the
 // protected database would read the policy's.
-func (r *relations) checkPublic(ctx context.Context, tables []parser.TableRef, oids [][]byte) error {
+func (r *relations) checkPublic(ctx context.Context, tables []ast.TableRef, oids [][]byte) error {
 	for i, t := range tables {
 		shadowed, err := r.shadowed(ctx, tables[i:i+1], oids[i:i+1])
 		if err != nil {
@@ -278,7 +278,7 @@ func (r *relations) checkPublic(ctx context.Context, tables []parser.TableRef, o
 
 var errMirror = errors.New("proxy: the mirror's relations cannot be read")
 
-func (r *relations) match(tables []parser.TableRef, oids [][]byte) bool {
+func (r *relations) match(tables []ast.TableRef, oids [][]byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, t := range tables {
@@ -290,6 +290,6 @@ func (r *relations) match(tables []parser.TableRef, oids [][]byte) bool {
 	return true
 }
 
-func tableName(t parser.TableRef) catalog.Name {
+func tableName(t ast.TableRef) catalog.Name {
 	return catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name}
 }

@@ -12,7 +12,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/mirror"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 )
@@ -134,7 +134,7 @@ func (d *Data) lockSQL(plan *planner.Plan) string {
 	var names []string
 	for _, t := range plan.Relations {
 		if kind := d.catalog.Source(t).Kind; kind == 'r' || kind == 'p' || slices.Contains(plan.Tables, t) {
-			names = append(names, parser.QuoteIdent(t.Schema)+"."+parser.QuoteIdent(t.Name))
+			names = append(names, ast.QuoteIdent(t.Schema)+"."+ast.QuoteIdent(t.Name))
 		}
 	}
 	return "LOCK TABLE " + strings.Join(names, ", ") + " IN ACCESS SHARE MODE"

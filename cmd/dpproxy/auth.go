@@ -17,6 +17,7 @@ import (
 	"dpproxy/config"
 	"dpproxy/mirror"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/wire"
 )
 
@@ -106,13 +107,13 @@ func (s *site) checkAuthDescendants(ctx context.Context) error {
 }
 
 // refersTo reports whether a name in a query could be that of a relation.
-func refersTo(r parser.TableRef, n catalog.Name) bool {
+func refersTo(r ast.TableRef, n catalog.Name) bool {
 	return n.Name == r.Name && (r.Schema == "" || r.Schema == n.Schema)
 }
 
 // mayBeProtected reports whether a name could be that of a protected table, or of a view over
 // some.
-func (s *site) mayBeProtected(r parser.TableRef) bool {
+func (s *site) mayBeProtected(r ast.TableRef) bool {
 	named := func(n catalog.Name) bool { return refersTo(r, n) }
 	for _, t := range s.policy.Tables.Tables {
 		if !t.Public && named(t.Name) {

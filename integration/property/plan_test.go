@@ -12,6 +12,7 @@ import (
 
 	"dpproxy/dp"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner"
 	"dpproxy/planner/scalar"
 )
@@ -271,7 +272,7 @@ func (p *planned) spliced() (string, error) {
 		arrays[i] = b.Columns(released[i])
 	}
 	return p.stmt.Splice(func(block int) string {
-		return p.query.Relation(block, func(col int) string { return parser.Quote(arrays[block][col]) })
+		return p.query.Relation(block, func(col int) string { return ast.Quote(arrays[block][col]) })
 	}), nil
 }
 

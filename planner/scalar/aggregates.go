@@ -1,12 +1,12 @@
 package scalar
 
 import (
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
 // aggregate resolves an aggregate over one unit's rows.
-func (r *Resolver) aggregate(e *parser.Aggregate) (operand, error) {
+func (r *Resolver) aggregate(e *ast.Aggregate) (operand, error) {
 	if r.Unit == nil {
 		return operand{}, pgerr.New(pgerr.NotAllowed, "an aggregate is not allowed here").At(e.At).
 			WithHint("Aggregate in a sub-select that is grouped by the privacy unit, or above the release.")

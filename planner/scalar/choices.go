@@ -3,7 +3,7 @@ package scalar
 import (
 	"strings"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
@@ -90,8 +90,8 @@ func (r *Resolver) concat(ops []operand, at int) (operand, error) {
 }
 
 // caseOf resolves CASE. Postgres takes the ELSE first when it looks for the type.
-func (r *Resolver) caseOf(e *parser.Case) (operand, error) {
-	var conds, results []parser.Expr
+func (r *Resolver) caseOf(e *ast.Case) (operand, error) {
+	var conds, results []ast.Expr
 	if e.Else != nil {
 		results = append(results, e.Else)
 	}
@@ -120,7 +120,7 @@ func (r *Resolver) caseOf(e *parser.Case) (operand, error) {
 }
 
 // tested resolves what CASE compares or tests: first the operand if there is one.
-func (r *Resolver) tested(e *parser.Case, conds []parser.Expr) ([]operand, error) {
+func (r *Resolver) tested(e *ast.Case, conds []ast.Expr) ([]operand, error) {
 	if e.X == nil {
 		ops, err := r.all(conds...)
 		for i := range ops {
@@ -130,14 +130,14 @@ func (r *Resolver) tested(e *parser.Case, conds []parser.Expr) ([]operand, error
 		}
 		return ops, err
 	}
-	ops, err := r.all(append([]parser.Expr{e.X}, conds...)...)
+	ops, err := r.all(append([]ast.Expr{e.X}, conds...)...)
 	if err != nil {
 		return nil, err
 	}
 	return r.unify(ops, e.At)
 }
 
-func (r *Resolver) branches(e *parser.Case, tested, results []operand, t Type) (operand, error) {
+func (r *Resolver) branches(e *ast.Case, tested, results []operand, t Type) (operand, error) {
 	conds, err := r.exprs(tested)
 	if err != nil {
 		return operand{}, err

@@ -4,17 +4,17 @@ import (
 	"slices"
 	"strings"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
 var comparisons = []string{"=", "<>", "<", "<=", ">", ">="}
 
 // operator resolves an operator: a comparison, LIKE, or one that computes.
-func (r *Resolver) operator(e *parser.Op) (operand, error) {
-	list := []parser.Expr{e.Right}
+func (r *Resolver) operator(e *ast.Op) (operand, error) {
+	list := []ast.Expr{e.Right}
 	if e.Left != nil {
-		list = []parser.Expr{e.Left, e.Right}
+		list = []ast.Expr{e.Left, e.Right}
 	}
 	ops, err := r.all(list...)
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *Resolver) joined(ops []operand, at int) ([]operand, error) {
 		if o.free() || o.typ.Family() == TextFamily || other.Family() != TextFamily && argOID(other) != oidUnknown {
 			continue
 		}
-		text, err := r.convert(o, parser.TypeName{Schema: "pg_catalog", Name: "text"}, at)
+		text, err := r.convert(o, ast.TypeName{Schema: "pg_catalog", Name: "text"}, at)
 		if err != nil {
 			return nil, err
 		}
@@ -76,27 +76,27 @@ func boolean(at int) node { return node{typ(oidBool), at} }
 func condition(sql string, at int) operand { return free(sql, typ(oidBool), at) }
 
 // test resolves the conditions that have a syntax of their own.
-func (r *Resolver) test(e parser.Expr) (operand, error) {
+func (r *Resolver) test(e ast.Expr) (operand, error) {
 	switch e := e.(type) { //nolint:gochecksumtype // resolve hands over these alone
-	case *parser.Bool:
+	case *ast.Bool:
 		return r.logic(e)
-	case *parser.In:
+	case *ast.In:
 		return r.in(e)
-	case *parser.Between:
+	case *ast.Between:
 		return r.between(e)
-	case *parser.IsNull:
+	case *ast.IsNull:
 		return r.isNull(e)
-	case *parser.BoolTest:
+	case *ast.BoolTest:
 		return r.truth(e)
-	case *parser.Distinct:
+	case *ast.Distinct:
 		return r.distinct(e)
-	case *parser.AnyOf:
+	case *ast.AnyOf:
 		return r.anyOf(e)
 	}
 	return operand{}, notAllowed("this condition", e.Pos())
 }
 
-func (r *Resolver) logic(e *parser.Bool) (operand, error) {
+func (r *Resolver) logic(e *ast.Bool) (operand, error) {
 	ops, err := r.all(e.Args...)
 	if err != nil {
 		return operand{}, err
@@ -116,19 +116,19 @@ func (r *Resolver) logic(e *parser.Bool) (operand, error) {
 	return over(&logic{boolean(e.At), e.Kind, args}), nil
 }
 
-func logicSQL(kind parser.BoolKind, parts []string) string {
+func logicSQL(kind ast.BoolKind, parts []string) string {
 	switch kind {
-	case parser.Not:
+	case ast.Not:
 		return "(NOT " + parts[0] + ")"
-	case parser.And:
+	case ast.And:
 		return "(" + strings.Join(parts, " AND ") + ")"
-	case parser.Or:
+	case ast.Or:
 	}
 	return "(" + strings.Join(parts, " OR ") + ")"
 }
 
-func (r *Resolver) in(e *parser.In) (operand, error) {
-	ops, err := r.all(append([]parser.Expr{e.X}, e.List...)...)
+func (r *Resolver) in(e *ast.In) (operand, error) {
+	ops, err := r.all(append([]ast.Expr{e.X}, e.List...)...)
 	if err != nil {
 		return operand{}, err
 	}
@@ -162,7 +162,7 @@ func negated(not bool) string {
 	return ""
 }
 
-func (r *Resolver) between(e *parser.Between) (operand, error) {
+func (r *Resolver) between(e *ast.Between) (operand, error) {
 	ops, err := r.all(e.X, e.Low, e.High)
 	if err == nil && r.comparesApart(ops, e.At) {
 		return r.resolve(inTwo(e))
@@ -196,18 +196,18 @@ func (r *Resolver) comparesApart(ops []operand, at int) bool {
 }
 
 // inTwo writes a BETWEEN as Postgres defines it, by two comparisons.
-func inTwo(e *parser.Between) parser.Expr {
-	within := func(low, high parser.Expr) parser.Expr {
-		return &parser.Bool{Kind: parser.And, At: e.At, Args: []parser.Expr{
-			&parser.Op{Name: ">=", Left: e.X, Right: low, At: e.At}, &parser.Op{Name: "<=", Left: e.X, Right: high, At: e.At},
+func inTwo(e *ast.Between) ast.Expr {
+	within := func(low, high ast.Expr) ast.Expr {
+		return &ast.Bool{Kind: ast.And, At: e.At, Args: []ast.Expr{
+			&ast.Op{Name: ">=", Left: e.X, Right: low, At: e.At}, &ast.Op{Name: "<=", Left: e.X, Right: high, At: e.At},
 		}}
 	}
 	x := within(e.Low, e.High)
 	if e.Symmetric {
-		x = &parser.Bool{Kind: parser.Or, At: e.At, Args: []parser.Expr{x, within(e.High, e.Low)}}
+		x = &ast.Bool{Kind: ast.Or, At: e.At, Args: []ast.Expr{x, within(e.High, e.Low)}}
 	}
 	if e.Not {
-		x = &parser.Bool{Kind: parser.Not, At: e.At, Args: []parser.Expr{x}}
+		x = &ast.Bool{Kind: ast.Not, At: e.At, Args: []ast.Expr{x}}
 	}
 	return x
 }
@@ -220,7 +220,7 @@ func betweenSQL(parts []string, not, symmetric bool) string {
 	return "(" + parts[0] + negated(not) + word + parts[1] + " AND " + parts[2] + ")"
 }
 
-func (r *Resolver) isNull(e *parser.IsNull) (operand, error) {
+func (r *Resolver) isNull(e *ast.IsNull) (operand, error) {
 	o, err := r.resolve(e.X)
 	if err != nil {
 		return operand{}, err
@@ -231,7 +231,7 @@ func (r *Resolver) isNull(e *parser.IsNull) (operand, error) {
 	return over(&null{boolean(e.At), o.x, e.Not}), nil
 }
 
-func (r *Resolver) truth(e *parser.BoolTest) (operand, error) {
+func (r *Resolver) truth(e *ast.BoolTest) (operand, error) {
 	o, err := r.resolve(e.X)
 	if err == nil {
 		o, err = r.condition(o)
@@ -248,7 +248,7 @@ func (r *Resolver) truth(e *parser.BoolTest) (operand, error) {
 	return over(&truth{boolean(e.At), o.x, e.Kind}), nil
 }
 
-func (r *Resolver) distinct(e *parser.Distinct) (operand, error) {
+func (r *Resolver) distinct(e *ast.Distinct) (operand, error) {
 	ops, err := r.all(e.Left, e.Right)
 	if err == nil {
 		ops, err = r.unify(ops, e.At)
@@ -266,7 +266,7 @@ func (r *Resolver) distinct(e *parser.Distinct) (operand, error) {
 	return over(&distinct{boolean(e.At), list[0], list[1], e.Not}), nil
 }
 
-func (r *Resolver) anyOf(e *parser.AnyOf) (operand, error) {
+func (r *Resolver) anyOf(e *ast.AnyOf) (operand, error) {
 	if !slices.Contains(comparisons, e.Op) {
 		return operand{}, notAllowed("the operator "+e.Op+" with ANY or ALL", e.At)
 	}

@@ -7,17 +7,17 @@ import (
 	"strings"
 
 	"dpproxy/catalog"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
 // literal types a literal as Postgres does.
-func literal(c *parser.Const) operand {
+func literal(c *ast.Const) operand {
 	t := typ(oidUnknown)
 	switch c.Kind {
-	case parser.Integer:
+	case ast.Integer:
 		t = typ(oidInt4)
-	case parser.Number:
+	case ast.Number:
 		t = typ(oidNumeric)
 		if n, err := strconv.ParseInt(c.Text, 10, 64); err == nil {
 			t = typ(oidInt8)
@@ -25,14 +25,14 @@ func literal(c *parser.Const) operand {
 				t = typ(oidInt4)
 			}
 		}
-	case parser.Boolean:
+	case ast.Boolean:
 		t = typ(oidBool)
-	case parser.String, parser.Null:
+	case ast.String, ast.Null:
 	}
-	return free(parser.Print(c), t, c.At)
+	return free(c.SQL(), t, c.At)
 }
 
-func (r *Resolver) param(p *parser.Param) (operand, error) {
+func (r *Resolver) param(p *ast.Param) (operand, error) {
 	if p.N < 1 || p.N > len(r.Params) {
 		return operand{}, pgerr.New(pgerr.Internal, "a parameter without a type").At(p.At)
 	}
@@ -62,7 +62,7 @@ func (t Type) mayBe(column Type) bool {
 }
 
 // valueFunction types CURRENT_DATE and its kin.
-func valueFunction(e *parser.ValueFunc) (operand, error) {
+func valueFunction(e *ast.ValueFunc) (operand, error) {
 	name, _, _ := strings.Cut(e.Name, "(")
 	switch name {
 	case "CURRENT_DATE":
@@ -82,7 +82,7 @@ func valueFunction(e *parser.ValueFunc) (operand, error) {
 }
 
 // explicit resolves a cast that the client wrote.
-func (r *Resolver) explicit(e *parser.Cast) (operand, error) {
+func (r *Resolver) explicit(e *ast.Cast) (operand, error) {
 	o, err := r.resolve(e.X)
 	if err != nil {
 		return operand{}, err
@@ -91,7 +91,7 @@ func (r *Resolver) explicit(e *parser.Cast) (operand, error) {
 }
 
 // convert casts an operand to a type that the client named.
-func (r *Resolver) convert(o operand, to parser.TypeName, at int) (operand, error) {
+func (r *Resolver) convert(o operand, to ast.TypeName, at int) (operand, error) {
 	t, ok := typeNamed(to)
 	if !ok {
 		return operand{}, notAllowed("a cast to this type", at)
@@ -130,7 +130,7 @@ func withModifiers(name string, mods []int32) string {
 
 // typeNamed returns the type that a cast names. A name that is not of pg_catalog
 // is a user-defined type.
-func typeNamed(n parser.TypeName) (Type, bool) {
+func typeNamed(n ast.TypeName) (Type, bool) {
 	t := Type{Mod: -1, Deterministic: true, Array: n.Array}
 	if n.Schema == "" || n.Schema == "pg_catalog" {
 		for oid, info := range typeInfos {
@@ -167,7 +167,7 @@ func modifier(oid uint32, mods []int32) int32 {
 }
 
 // array resolves ARRAY[...] of constants.
-func (r *Resolver) array(e *parser.Array) (operand, error) {
+func (r *Resolver) array(e *ast.Array) (operand, error) {
 	ops, err := r.all(e.Elems...)
 	if err != nil {
 		return operand{}, err
@@ -198,7 +198,7 @@ func (r *Resolver) array(e *parser.Array) (operand, error) {
 func (f *function) sql(args ...string) string {
 	switch {
 	case !f.operator:
-		return "pg_catalog." + parser.QuoteIdent(f.name) + "(" + strings.Join(args, ", ") + ")"
+		return "pg_catalog." + ast.QuoteIdent(f.name) + "(" + strings.Join(args, ", ") + ")"
 	case len(args) == 1:
 		return "(OPERATOR(pg_catalog." + f.name + ") " + args[0] + ")"
 	}

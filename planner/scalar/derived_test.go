@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -31,7 +31,7 @@ func (db *database) derived(ctx context.Context, text string, branches ...string
 	}
 	x.Type = x.Of[0].Type()
 	outer := *r
-	outer.Column = func(*parser.Column) (*scalar.Column, error) { return x, nil }
+	outer.Column = func(*ast.Column) (*scalar.Column, error) { return x, nil }
 	e, _, err := parse(text)
 	if err != nil {
 		return err

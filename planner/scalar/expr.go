@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 )
 
 // A Column is a column of a relation in scope. Two columns are the same if their
@@ -117,10 +117,10 @@ type Resolver struct {
 	// Params are the types of $1, $2, ...
 	Params []uint32
 	// Column resolves a reference. Its error is the refusal of the name.
-	Column func(*parser.Column) (*Column, error)
+	Column func(*ast.Column) (*Column, error)
 	// Condition resolves conditions with a query inside (InQuery, Exists); nil
 	// refuses them.
-	Condition func(parser.Expr) (Expr, error)
+	Condition func(ast.Expr) (Expr, error)
 	// Unit is set where rows are grouped by their privacy unit: aggregates of one
 	// unit's rows are allowed there, and columns that are neither grouped nor
 	// aggregated are not.
@@ -241,7 +241,7 @@ type (
 	// logic is AND, OR or NOT.
 	logic struct {
 		node
-		kind parser.BoolKind
+		kind ast.BoolKind
 		args []Expr
 	}
 	// null is IS [NOT] NULL.

@@ -3,7 +3,7 @@ package scalar
 import (
 	"slices"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 )
 
 // PlainColumn returns the column that e is, if it is nothing but a column. What
@@ -19,10 +19,10 @@ func PlainColumn(e Expr) (*Column, bool) {
 // an OR what is part of each of its branches.
 func Conjuncts(e Expr) []Expr {
 	l, ok := e.(*logic)
-	if !ok || l.kind == parser.Not {
+	if !ok || l.kind == ast.Not {
 		return []Expr{e}
 	}
-	if l.kind == parser.Or {
+	if l.kind == ast.Or {
 		return append([]Expr{e}, shared(l.args)...)
 	}
 	var all []Expr
@@ -197,11 +197,11 @@ func excludesNull(cond, x Expr) bool {
 		}
 	case *logic:
 		switch c.kind {
-		case parser.And:
+		case ast.And:
 			return slices.ContainsFunc(c.args, func(a Expr) bool { return excludesNull(a, x) })
-		case parser.Or:
+		case ast.Or:
 			return !slices.ContainsFunc(c.args, func(a Expr) bool { return !excludesNull(a, x) })
-		case parser.Not:
+		case ast.Not:
 			return neverFalse(c.args[0], x)
 		}
 	}
@@ -212,11 +212,11 @@ func excludesNull(cond, x Expr) bool {
 func neverFalse(cond, x Expr) bool {
 	if c, ok := cond.(*logic); ok {
 		switch c.kind {
-		case parser.Or: // false if all are
+		case ast.Or: // false if all are
 			return slices.ContainsFunc(c.args, func(a Expr) bool { return neverFalse(a, x) })
-		case parser.And: // false if one is
+		case ast.And: // false if one is
 			return !slices.ContainsFunc(c.args, func(a Expr) bool { return !neverFalse(a, x) })
-		case parser.Not:
+		case ast.Not:
 			return excludesNull(c.args[0], x)
 		}
 	}
@@ -249,7 +249,7 @@ func strict(e, x Expr) bool {
 	case *nullIf:
 		return some(e.left)
 	case *logic:
-		return e.kind == parser.Not && some(e.args...)
+		return e.kind == ast.Not && some(e.args...)
 	case *Ref, *Query, *constant, *distinct, *null, *truth, *choice, *branches, *aggregate:
 	}
 	return false

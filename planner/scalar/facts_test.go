@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
 )
 
@@ -173,7 +173,7 @@ func TestColumns(t *testing.T) {
 func TestConditionHook(t *testing.T) {
 	r := resolver()
 	uses := columns()["i4"]
-	r.Condition = func(e parser.Expr) (scalar.Expr, error) {
+	r.Condition = func(e ast.Expr) (scalar.Expr, error) {
 		return &scalar.Query{SQL: func(*scalar.Writer) (string, error) { return "EXISTS (SELECT)", nil }, Uses: []*scalar.Column{uses}, At: e.Pos()}, nil
 	}
 	x := mustResolve(t, r, "EXISTS (SELECT FROM pg_class) AND b")

@@ -16,6 +16,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -78,7 +79,7 @@ func columns() map[string]*scalar.Column {
 		case "nd":
 			t.Collation = catalog.Name{Schema: "public", Name: "nocase"}
 		}
-		c := &scalar.Column{Name: f.name, Type: t, NotNull: f.notNull, SQL: "t0." + parser.QuoteIdent(f.name)}
+		c := &scalar.Column{Name: f.name, Type: t, NotNull: f.notNull, SQL: "t0." + ast.QuoteIdent(f.name)}
 		if f.name == "s" {
 			c.Reach = scalar.Beginning
 		}
@@ -98,11 +99,11 @@ func columns() map[string]*scalar.Column {
 // relations is the catalogue of the parser.
 type relations struct{}
 
-func (relations) Relation(_, name string) (parser.Relation, bool) {
+func (relations) Relation(_, name string) (ast.Relation, bool) {
 	if name != "t" {
-		return parser.Relation{}, false
+		return ast.Relation{}, false
 	}
-	r := parser.Relation{Schema: "public", Name: "t", Protected: true, Unit: "u"}
+	r := ast.Relation{Schema: "public", Name: "t", Protected: true, Unit: "u"}
 	for _, f := range fields {
 		r.Columns = append(r.Columns, f.name)
 	}
@@ -110,7 +111,7 @@ func (relations) Relation(_, name string) (parser.Relation, bool) {
 }
 
 // parse returns the tree of an expression, and the statement that holds it.
-func parse(text string) (parser.Expr, string, error) {
+func parse(text string) (ast.Expr, string, error) {
 	sql := "SELECT count(" + text + ") FROM t"
 	b, err := block(sql)
 	if err != nil {
@@ -120,17 +121,17 @@ func parse(text string) (parser.Expr, string, error) {
 }
 
 // parseInner returns the tree of an expression over the rows of one unit.
-func parseInner(text, by string) (x parser.Expr, keys []parser.Expr, sql string, err error) {
+func parseInner(text, by string) (x ast.Expr, keys []ast.Expr, sql string, err error) {
 	sql = "SELECT count(x) FROM (SELECT " + text + " AS x FROM t GROUP BY u" + by + ") s"
 	b, err := block(sql)
 	if err != nil {
 		return nil, nil, sql, err
 	}
-	s := b.From.(*parser.Derived).Query.(*parser.Select)
+	s := b.From.(*ast.Derived).Query.(*ast.Select)
 	return s.Targets[0].X, s.Groups, sql, nil
 }
 
-func block(sql string) (*parser.Block, error) {
+func block(sql string) (*ast.Block, error) {
 	script, err := parser.Parse(sql, relations{})
 	if err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func resolver() *scalar.Resolver {
 	return &scalar.Resolver{
 		Constants: &scalar.Constants{},
 		Params:    []uint32{23, 25, 1700, 1184, 1007},
-		Column: func(c *parser.Column) (*scalar.Column, error) {
+		Column: func(c *ast.Column) (*scalar.Column, error) {
 			if col := all[c.Name]; col != nil {
 				return col, nil
 			}
@@ -350,7 +351,7 @@ type resolved struct {
 }
 
 // resolve resolves the text of an expression and evaluates its constants.
-func (db *database) resolve(ctx context.Context, r *scalar.Resolver, e parser.Expr) (*resolved, error) {
+func (db *database) resolve(ctx context.Context, r *scalar.Resolver, e ast.Expr) (*resolved, error) {
 	x, err := r.Expr(e)
 	if err != nil {
 		return nil, err

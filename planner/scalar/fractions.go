@@ -4,13 +4,13 @@ import (
 	"encoding/binary"
 	"math"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
 // Fractions resolves the direct argument of a percentile: a constant number, or an array
 // of them.
-func (r *Resolver) Fractions(e parser.Expr) (x Expr, array bool, err error) {
+func (r *Resolver) Fractions(e ast.Expr) (x Expr, array bool, err error) {
 	o, err := r.resolve(e)
 	if err != nil {
 		return nil, false, err
@@ -25,7 +25,7 @@ func (r *Resolver) Fractions(e parser.Expr) (x Expr, array bool, err error) {
 }
 
 // Whole resolves a constant whole number.
-func (r *Resolver) Whole(e parser.Expr) (Expr, error) {
+func (r *Resolver) Whole(e ast.Expr) (Expr, error) {
 	o, err := r.resolve(e)
 	if err != nil {
 		return nil, err

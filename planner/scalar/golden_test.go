@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -80,7 +80,7 @@ func (db *database) draw(t *testing.T, d *datadriven.TestData) (string, error) {
 }
 
 // parseUnit parses an expression over the rows of a unit and sets the resolver to it.
-func parseUnit(t *testing.T, d *datadriven.TestData, r *scalar.Resolver) (parser.Expr, string, error) {
+func parseUnit(t *testing.T, d *datadriven.TestData, r *scalar.Resolver) (ast.Expr, string, error) {
 	t.Helper()
 	by := ""
 	for _, arg := range d.CmdArgs {
@@ -104,7 +104,7 @@ func parseUnit(t *testing.T, d *datadriven.TestData, r *scalar.Resolver) (parser
 	return e, sql, nil
 }
 
-func (db *database) drawNarrowed(t *testing.T, d *datadriven.TestData, r *scalar.Resolver, e parser.Expr, text string) (string, error) {
+func (db *database) drawNarrowed(t *testing.T, d *datadriven.TestData, r *scalar.Resolver, e ast.Expr, text string) (string, error) {
 	t.Helper()
 	where, _, err := parse(strings.Join(d.CmdArgs[0].Vals, ", "))
 	if err != nil {

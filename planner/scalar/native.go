@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 )
 
 // Native writes an expression as the client meant it, with Postgres's own semantics, for
@@ -99,11 +99,11 @@ func (n *native) like(e *like) string {
 
 func (n *native) logic(e *logic) string {
 	switch e.kind {
-	case parser.Not:
+	case ast.Not:
 		return "(NOT " + n.expr(e.args[0]) + ")"
-	case parser.And:
+	case ast.And:
 		return "(" + n.exprs(e.args, " AND ") + ")"
-	case parser.Or:
+	case ast.Or:
 	}
 	return "(" + n.exprs(e.args, " OR ") + ")"
 }

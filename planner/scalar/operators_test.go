@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"dpproxy/catalog"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -175,7 +175,7 @@ func (db *database) accepted(t *testing.T, s sample, use func(text string, res *
 			continue
 		}
 		r := resolver()
-		r.Column = func(*parser.Column) (*scalar.Column, error) { return c, nil }
+		r.Column = func(*ast.Column) (*scalar.Column, error) { return c, nil }
 		res, err := db.resolve(t.Context(), r, e)
 		if err != nil {
 			if refusal, ok := err.(*pgerr.Error); ok && refusal.Code == pgerr.Internal { //nolint:errorlint // as it is returned

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
@@ -32,7 +32,7 @@ func allFree(ops []operand) bool {
 }
 
 // Expr resolves an expression of any type.
-func (r *Resolver) Expr(e parser.Expr) (Expr, error) {
+func (r *Resolver) Expr(e ast.Expr) (Expr, error) {
 	o, err := r.resolve(e)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (r *Resolver) Expr(e parser.Expr) (Expr, error) {
 }
 
 // Boolean resolves a condition; an expression of another type is refused.
-func (r *Resolver) Boolean(e parser.Expr) (Expr, error) {
+func (r *Resolver) Boolean(e ast.Expr) (Expr, error) {
 	o, err := r.resolve(e)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (r *Resolver) zone(at int) int {
 }
 
 // all resolves a list.
-func (r *Resolver) all(list ...parser.Expr) ([]operand, error) {
+func (r *Resolver) all(list ...ast.Expr) ([]operand, error) {
 	ops := make([]operand, len(list))
 	for i, e := range list {
 		o, err := r.resolve(e)
@@ -174,39 +174,39 @@ func (r *Resolver) exprs(ops []operand) ([]Expr, error) {
 	return list, nil
 }
 
-func (r *Resolver) resolve(e parser.Expr) (operand, error) {
+func (r *Resolver) resolve(e ast.Expr) (operand, error) {
 	switch e := e.(type) {
 	case nil:
 		return operand{}, pgerr.New(pgerr.Internal, "an expression with a gap")
-	case *parser.Column:
+	case *ast.Column:
 		c, err := r.Column(e)
 		if err != nil {
 			return operand{}, err
 		}
 		return over(&Ref{c, e.At}), nil
-	case *parser.Const:
+	case *ast.Const:
 		return literal(e), nil
-	case *parser.Param:
+	case *ast.Param:
 		return r.param(e)
-	case *parser.ValueFunc:
+	case *ast.ValueFunc:
 		return valueFunction(e)
-	case *parser.Subquery:
+	case *ast.Subquery:
 		return operand{sql: e.Text, typ: typ(oidUnknown), bare: true, at: e.At}, nil
-	case *parser.Cast:
+	case *ast.Cast:
 		return r.explicit(e)
-	case *parser.Op:
+	case *ast.Op:
 		return r.operator(e)
-	case *parser.Func:
+	case *ast.Func:
 		return r.function(e)
-	case *parser.Case:
+	case *ast.Case:
 		return r.caseOf(e)
-	case *parser.Array:
+	case *ast.Array:
 		return r.array(e)
-	case *parser.InQuery, *parser.Exists:
+	case *ast.InQuery, *ast.Exists:
 		return r.query(e)
-	case *parser.Aggregate:
+	case *ast.Aggregate:
 		return r.aggregate(e)
-	case *parser.Bool, *parser.In, *parser.Between, *parser.IsNull, *parser.BoolTest, *parser.Distinct, *parser.AnyOf:
+	case *ast.Bool, *ast.In, *ast.Between, *ast.IsNull, *ast.BoolTest, *ast.Distinct, *ast.AnyOf:
 		return r.test(e)
 	}
 	return operand{}, notAllowed("this expression", e.Pos())
@@ -217,7 +217,7 @@ func notAllowed(what string, at int) *pgerr.Error {
 		WithHint("Write the condition without it, or apply it to the result of the aggregate.")
 }
 
-func (r *Resolver) query(e parser.Expr) (operand, error) {
+func (r *Resolver) query(e ast.Expr) (operand, error) {
 	if r.Condition == nil {
 		return operand{}, notAllowed("a sub-select here", e.Pos())
 	}
@@ -228,7 +228,7 @@ func (r *Resolver) query(e parser.Expr) (operand, error) {
 	return over(x), nil
 }
 
-func (r *Resolver) function(e *parser.Func) (operand, error) {
+func (r *Resolver) function(e *ast.Func) (operand, error) {
 	ops, err := r.all(e.Args...)
 	if err != nil {
 		return operand{}, err
@@ -246,7 +246,7 @@ func (r *Resolver) function(e *parser.Func) (operand, error) {
 	}
 	candidates := functions[e.Name]
 	if candidates == nil && len(ops) == 1 && slices.Contains(castFunctions, e.Name) {
-		return r.convert(ops[0], parser.TypeName{Schema: "pg_catalog", Name: e.Name}, e.At)
+		return r.convert(ops[0], ast.TypeName{Schema: "pg_catalog", Name: e.Name}, e.At)
 	}
 	if candidates == nil {
 		return operand{}, pgerr.New(pgerr.NotAllowed, "the function %s() is not allowed on protected data", e.Name).At(e.At).

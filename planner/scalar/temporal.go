@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
@@ -342,7 +342,7 @@ func (w *Writer) field(e Expr, ok func(string) bool) (string, error) {
 		return "", pgerr.New(pgerr.NotAllowed, "the field %q is not allowed here on protected data", *name).At(e.Pos()).
 			WithHint("Use year, quarter, month, week, day, hour, minute or second, in the singular.")
 	}
-	return parser.Quote(f), nil
+	return ast.Quote(f), nil
 }
 
 func truncatedBounds(env *Env, c *call) Interval {

@@ -15,7 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -138,7 +138,7 @@ func (db *database) listed(ctx context.Context, res *resolved) error {
 	}
 	quoted := make([]string, len(texts))
 	for i, text := range texts {
-		quoted[i] = parser.Quote(text)
+		quoted[i] = ast.Quote(text)
 	}
 	among := "(" + key + ") = ANY (CAST(ARRAY[" + strings.Join(quoted, ", ") + "]::text[] AS " + t.SQL() + "[]))"
 	if null {

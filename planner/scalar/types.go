@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"dpproxy/catalog"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 )
 
 // OIDs of the built-in types that expressions may have. They are the same in every
@@ -191,9 +191,9 @@ func (t Type) SQL() string {
 
 func qualifiedName(n catalog.Name) string {
 	if n.Schema == "" {
-		return parser.QuoteIdent(n.Name)
+		return ast.QuoteIdent(n.Name)
 	}
-	return parser.QuoteIdent(n.Schema) + "." + parser.QuoteIdent(n.Name)
+	return ast.QuoteIdent(n.Schema) + "." + ast.QuoteIdent(n.Name)
 }
 
 // String names the type for people.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
 )
 
@@ -113,7 +113,7 @@ func (db *database) weight(t *testing.T, s sample, text string) (int64, bool) {
 		t.Fatal(err)
 	}
 	r, c := resolver(), s.column()
-	r.Column = func(*parser.Column) (*scalar.Column, error) { return c, nil }
+	r.Column = func(*ast.Column) (*scalar.Column, error) { return c, nil }
 	res, err := db.resolve(t.Context(), r, e)
 	if err != nil {
 		return 0, false

@@ -1,31 +1,28 @@
-package parser
+package parser_test
 
-import "strings"
+import (
+	"strings"
 
-// PrintRows returns the SQL text of a query below a block.
-func PrintRows(r Rows) string {
-	var p printer
-	p.rows(r)
-	return p.String()
-}
+	"dpproxy/parser/ast"
+)
 
-// PrintFrom returns the SQL text of an item of FROM, its tables named as the client did.
-func PrintFrom(f From) string {
+// printedFrom returns the SQL text of an item of FROM, its tables named as the client did.
+func printedFrom(f ast.From) string {
 	var p printer
 	p.from(f)
 	return p.String()
 }
 
-func (p *printer) rows(r Rows) {
+func (p *printer) rows(r ast.Rows) {
 	switch x := r.(type) {
-	case *Select:
+	case *ast.Select:
 		p.query(x)
-	case *UnionAll:
+	case *ast.UnionAll:
 		p.seq("(", x.Left, ") UNION ALL (", x.Right, ")")
 	}
 }
 
-func (p *printer) query(s *Select) {
+func (p *printer) query(s *ast.Select) {
 	p.put("SELECT", word(s.Distinct, " DISTINCT"))
 	for i, t := range s.Targets {
 		p.put(word(i > 0, ","), " ")
@@ -47,46 +44,46 @@ func (p *printer) query(s *Select) {
 	}
 }
 
-func (p *printer) target(t Target) {
+func (p *printer) target(t ast.Target) {
 	switch {
 	case t.X != nil:
-		p.seq(t.X, " AS ", QuoteIdent(t.Name))
+		p.seq(t.X, " AS ", ast.QuoteIdent(t.Name))
 	case t.Qualifier != "":
-		p.put(QuoteIdent(t.Qualifier), ".*")
+		p.put(ast.QuoteIdent(t.Qualifier), ".*")
 	default:
 		p.put("*")
 	}
 }
 
-func (p *printer) from(f From) {
+func (p *printer) from(f ast.From) {
 	switch x := f.(type) {
-	case *Table:
+	case *ast.Table:
 		p.put(word(x.Only, "ONLY "))
 		if x.Ref.Schema != "" {
-			p.put(QuoteIdent(x.Ref.Schema), ".")
+			p.put(ast.QuoteIdent(x.Ref.Schema), ".")
 		}
-		p.put(QuoteIdent(x.Ref.Name))
+		p.put(ast.QuoteIdent(x.Ref.Name))
 		if x.Alias != x.Ref.Name || x.Columns != nil {
 			p.alias(x.Alias, x.Columns)
 		}
-	case *Derived:
+	case *ast.Derived:
 		p.seq("(", x.Query, ")")
 		if x.Alias != "" {
 			p.alias(x.Alias, x.Columns)
 		}
-	case *Join:
+	case *ast.Join:
 		p.join(x)
 	}
 }
 
 func (p *printer) alias(name string, columns []string) {
-	p.put(" AS ", QuoteIdent(name))
+	p.put(" AS ", ast.QuoteIdent(name))
 	if columns != nil {
 		p.put("(", quoteList(columns), ")")
 	}
 }
 
-func (p *printer) join(x *Join) {
+func (p *printer) join(x *ast.Join) {
 	p.put("(")
 	p.from(x.Left)
 	p.put(word(x.Natural, " NATURAL"), " ", joinWord(x.Kind), " ")
@@ -100,17 +97,17 @@ func (p *printer) join(x *Join) {
 	p.put(")")
 }
 
-func joinWord(k JoinKind) string {
+func joinWord(k ast.JoinKind) string {
 	switch k {
-	case Inner:
+	case ast.Inner:
 		return "JOIN"
-	case Left:
+	case ast.Left:
 		return "LEFT JOIN"
-	case Right:
+	case ast.Right:
 		return "RIGHT JOIN"
-	case Full:
+	case ast.Full:
 		return "FULL JOIN"
-	case Cross:
+	case ast.Cross:
 		return "CROSS JOIN"
 	}
 	return ""
@@ -119,7 +116,7 @@ func joinWord(k JoinKind) string {
 func quoteList(names []string) string {
 	quoted := make([]string, 0, len(names))
 	for _, n := range names {
-		quoted = append(quoted, QuoteIdent(n))
+		quoted = append(quoted, ast.QuoteIdent(n))
 	}
 	return strings.Join(quoted, ", ")
 }

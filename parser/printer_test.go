@@ -1,29 +1,16 @@
-package parser
+package parser_test
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"dpproxy/parser/ast"
 )
 
-// Quote returns the literal as an SQL string, right under both settings of
-// standard_conforming_strings.
-func Quote(literal string) string {
-	quoted := "'" + strings.ReplaceAll(literal, "'", "''") + "'"
-	if strings.Contains(literal, `\`) {
-		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
-	}
-	return quoted
-}
-
-// QuoteIdent returns the name as a quoted identifier.
-func QuoteIdent(name string) string {
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-}
-
-// Print returns the SQL text of an expression. Operators and functions are
+// printed returns the SQL text of an expression. Operators and functions are
 // those of pg_catalog whatever the search path; every operation is in parentheses.
-func Print(x Expr) string {
+func printed(x ast.Expr) string {
 	var p printer
 	p.expr(x)
 	return p.String()
@@ -43,64 +30,64 @@ func (p *printer) seq(parts ...any) {
 		switch x := part.(type) {
 		case string:
 			p.put(x)
-		case Expr:
+		case ast.Expr:
 			p.expr(x)
-		case Rows:
+		case ast.Rows:
 			p.rows(x)
 		}
 	}
 }
 
-func (p *printer) expr(x Expr) {
+func (p *printer) expr(x ast.Expr) {
 	switch x := x.(type) {
-	case *Column:
+	case *ast.Column:
 		for _, part := range []string{x.Schema, x.Qualifier} {
 			if part != "" {
-				p.put(QuoteIdent(part), ".")
+				p.put(ast.QuoteIdent(part), ".")
 			}
 		}
-		p.put(QuoteIdent(x.Name))
-	case *Const:
-		p.literal(x)
-	case *Param:
+		p.put(ast.QuoteIdent(x.Name))
+	case *ast.Const:
+		p.put(x.SQL())
+	case *ast.Param:
 		p.put("$", strconv.Itoa(x.N))
-	case *Cast:
+	case *ast.Cast:
 		p.seq("CAST(", x.X, " AS ", printType(x.Type), ")")
-	case *Op:
+	case *ast.Op:
 		p.operator(x)
-	case *Bool:
+	case *ast.Bool:
 		p.boolean(x)
-	case *In:
+	case *ast.In:
 		p.seq("(", x.X, not(x.Not), " IN (")
 		p.list(x.List, ", ")
 		p.put("))")
-	case *Between:
+	case *ast.Between:
 		p.seq("(", x.X, not(x.Not), " BETWEEN ", word(x.Symmetric, "SYMMETRIC "), x.Low, " AND ", x.High, ")")
-	case *IsNull:
+	case *ast.IsNull:
 		p.seq("(", x.X, " IS", not(x.Not), " NULL)")
-	case *BoolTest:
+	case *ast.BoolTest:
 		p.seq("(", x.X, " IS ", x.Kind, ")")
-	case *Distinct:
+	case *ast.Distinct:
 		p.seq("(", x.Left, " IS", not(x.Not), " DISTINCT FROM ", x.Right, ")")
-	case *Func:
+	case *ast.Func:
 		p.call(x)
-	case *ValueFunc:
+	case *ast.ValueFunc:
 		p.put(x.Name)
-	case *Case:
+	case *ast.Case:
 		p.conditional(x)
-	case *Array:
+	case *ast.Array:
 		p.put("ARRAY[")
 		p.list(x.Elems, ", ")
 		p.put("]")
-	case *AnyOf:
+	case *ast.AnyOf:
 		p.seq("(", x.Left, " OPERATOR(pg_catalog.", x.Op, ") ", quantifier(x.All), " (", x.Array, "))")
-	case *InQuery:
+	case *ast.InQuery:
 		p.seq("(", x.X, not(x.Not), " IN (", x.Query, "))")
-	case *Exists:
+	case *ast.Exists:
 		p.seq("EXISTS (", x.Query, ")")
-	case *Subquery:
+	case *ast.Subquery:
 		p.put(x.Text)
-	case *Aggregate:
+	case *ast.Aggregate:
 		p.aggregate(x)
 	}
 }
@@ -121,7 +108,7 @@ func word(yes bool, w string) string {
 
 func not(yes bool) string { return word(yes, " NOT") }
 
-func (p *printer) list(list []Expr, between string) {
+func (p *printer) list(list []ast.Expr, between string) {
 	for i, x := range list {
 		if i > 0 {
 			p.put(between)
@@ -130,24 +117,7 @@ func (p *printer) list(list []Expr, between string) {
 	}
 }
 
-func (p *printer) literal(x *Const) {
-	switch x.Kind {
-	case Integer, Number:
-		if strings.HasPrefix(x.Text, "-") {
-			p.put("(", x.Text, ")")
-			return
-		}
-		p.put(x.Text)
-	case String:
-		p.put(Quote(x.Text))
-	case Boolean:
-		p.put(strings.ToUpper(x.Text))
-	case Null:
-		p.put("NULL")
-	}
-}
-
-func (p *printer) operator(x *Op) {
+func (p *printer) operator(x *ast.Op) {
 	p.put("(")
 	if x.Left != nil {
 		p.seq(x.Left, " ")
@@ -155,15 +125,15 @@ func (p *printer) operator(x *Op) {
 	p.seq("OPERATOR(pg_catalog.", x.Name, ") ", x.Right, ")")
 }
 
-func (p *printer) boolean(x *Bool) {
+func (p *printer) boolean(x *ast.Bool) {
 	p.put("(")
 	switch x.Kind {
-	case Not:
+	case ast.Not:
 		p.put("NOT ")
 		p.list(x.Args, " ")
-	case And:
+	case ast.And:
 		p.list(x.Args, " AND ")
-	case Or:
+	case ast.Or:
 		p.list(x.Args, " OR ")
 	}
 	p.put(")")
@@ -171,18 +141,18 @@ func (p *printer) boolean(x *Bool) {
 
 // call prints a function call. The four that are syntax and no functions are
 // found in no schema.
-func (p *printer) call(x *Func) {
+func (p *printer) call(x *ast.Func) {
 	switch x.Name {
 	case "coalesce", "nullif", "greatest", "least":
 		p.put(strings.ToUpper(x.Name), "(")
 	default:
-		p.put("pg_catalog.", QuoteIdent(x.Name), "(")
+		p.put("pg_catalog.", ast.QuoteIdent(x.Name), "(")
 	}
 	p.list(x.Args, ", ")
 	p.put(")")
 }
 
-func (p *printer) conditional(x *Case) {
+func (p *printer) conditional(x *ast.Case) {
 	p.put("(CASE")
 	if x.X != nil {
 		p.seq(" ", x.X)
@@ -196,8 +166,8 @@ func (p *printer) conditional(x *Case) {
 	p.put(" END)")
 }
 
-func (p *printer) aggregate(x *Aggregate) {
-	p.put("pg_catalog.", QuoteIdent(x.Func), "(", word(x.Star, "*"), word(x.Distinct, "DISTINCT "))
+func (p *printer) aggregate(x *ast.Aggregate) {
+	p.put("pg_catalog.", ast.QuoteIdent(x.Func), "(", word(x.Star, "*"), word(x.Distinct, "DISTINCT "))
 	p.list(x.Args, ", ")
 	p.put(")")
 	if x.Within != nil {
@@ -208,12 +178,12 @@ func (p *printer) aggregate(x *Aggregate) {
 	}
 }
 
-func printType(t TypeName) string {
+func printType(t ast.TypeName) string {
 	var b strings.Builder
 	if t.Schema != "" {
-		b.WriteString(QuoteIdent(t.Schema) + ".")
+		b.WriteString(ast.QuoteIdent(t.Schema) + ".")
 	}
-	b.WriteString(QuoteIdent(t.Name))
+	b.WriteString(ast.QuoteIdent(t.Name))
 	for i, m := range t.Mods {
 		fmt.Fprintf(&b, "%s%d", []string{"(", ", "}[min(i, 1)], m)
 	}

@@ -1,8 +1,8 @@
-package parser
+package ast
 
-// operands returns the expressions directly below x, at its query level: those of a
+// Operands returns the expressions directly below x, at its query level: those of a
 // query in x are not among them.
-func operands(x Expr) []Expr {
+func Operands(x Expr) []Expr {
 	switch x := x.(type) {
 	case *Column, *Const, *Param, *ValueFunc, *Exists, *Subquery:
 		return nil
@@ -66,7 +66,7 @@ func ColumnFree(x Expr) bool {
 	case *Const, *Param, *ValueFunc, *Subquery, *Cast, *Op, *Bool, *In, *Between, *IsNull, *BoolTest, *Distinct,
 		*Func, *Case, *Array, *AnyOf:
 	}
-	for _, o := range operands(x) {
+	for _, o := range Operands(x) {
 		if !ColumnFree(o) {
 			return false
 		}

@@ -1,0 +1,166 @@
+package ast
+
+import "dpproxy/pgerr"
+
+// A Relation is what the parser must know of a table.
+type Relation struct {
+	Schema, Name string
+	Protected    bool
+	// Unit is the column that identifies the privacy unit, or empty.
+	Unit    string
+	Columns []string
+	// View is the query of a view, as the real database's catalogue prints it; it
+	// takes the view's place. Empty for tables.
+	View string
+	// Concealed says that no client may see that query.
+	Concealed bool
+}
+
+// A TableRef is a relation as the client wrote it.
+type TableRef struct {
+	Schema, Name string // as written, case folded; Schema may be empty
+	// Resolved is what the catalogue said.
+	Resolved Relation
+	At       int
+	// Within says that the query of a view names it, with its schema, and not the client.
+	Within bool
+}
+
+// A Block is a release block: the smallest SELECT level that aggregates
+// protected rows. Its expressions are small trees of our own; nothing outside
+// this allow-listed subset exists in them. Offsets count from the start of the
+// statement's Text.
+type Block struct {
+	// From is the FROM item; in a block whose Err is nil it is allowed syntax,
+	// not yet allowed meaning.
+	From From
+	// Where is nil when there is none.
+	Where Expr
+	// Groups are the distinct grouping expressions, positions and aliases
+	// resolved; column gN of the released relation is Groups[N-1]. A SELECT DISTINCT
+	// without aggregates is grouped by its targets.
+	Groups []Expr
+	// Sets are the grouping sets, as indices into Groups, in the order in which
+	// Postgres expands them; nil for a plain GROUP BY, which has one set of all.
+	Sets [][]int
+	// Groupings are the distinct calls of GROUPING, as indices into Groups; column sN
+	// of the released relation is Groupings[N-1].
+	Groupings [][]int
+	// Aggregates are the distinct aggregate calls of targets, HAVING, ORDER BY
+	// and windows; column aN of the released relation is Aggregates[N-1].
+	Aggregates []*Aggregate
+	// Offsets are parameters that stand after OFFSET in sub-selects: they must be 0.
+	Offsets []Expr
+	// Grouped says that there is a GROUP BY. Without one there is always exactly one row.
+	Grouped bool
+	// Concealed is the view that the block is of, if no client may see its query.
+	Concealed string
+	// Err refuses the content of the block (unknown syntax, function, node).
+	// Then the trees have gaps: nil where something was refused.
+	Err *pgerr.Error
+	At  int
+}
+
+// An Aggregate is one aggregate call.
+type Aggregate struct {
+	Func     string // lower case, without schema: count, sum, avg
+	Star     bool   // count(*)
+	Distinct bool
+	Args     []Expr
+	// Within is the expression of WITHIN GROUP (ORDER BY ...), nil if there is none;
+	// Descending is its direction.
+	Within     Expr
+	Descending bool
+	Filter     Expr // nil if none
+	// Report is the function of the schema dp that asks for the error of the aggregate
+	// instead of its value: stderr, lower, upper or noise_scale; empty for the value.
+	// Level is its second argument, nil if there is none.
+	Report string
+	Level  Expr
+	At     int
+}
+
+// A From is an item of a FROM clause: *Table, *Join or *Derived.
+//
+//sumtype:decl
+type From interface{ from() }
+
+// A Table in FROM.
+type Table struct {
+	Ref     TableRef
+	Alias   string   // the name its columns are reached by; never empty
+	Columns []string // new names of its first columns
+	Only    bool
+}
+
+// A Join of two items.
+type Join struct {
+	Kind        JoinKind
+	Left, Right From
+	On          Expr     // nil if none
+	Using       []string // nil if none
+	Natural     bool
+	At          int
+}
+
+// A Derived table is a query in FROM, or a reference to a WITH query, whose query
+// then stands here.
+type Derived struct {
+	Query   Rows
+	Alias   string   // the name its columns are reached by, or empty
+	Columns []string // new names of its first columns
+	At      int
+	// Concealed is the view that the query is of, if no client may see that.
+	Concealed string
+}
+
+// Rows are what a query below a block yields: *Select or *UnionAll.
+//
+//sumtype:decl
+type Rows interface{ rows() }
+
+// A Select is one level of a query below a block. It aggregates if it has Groups or Having, or
+// an Aggregate in Targets. Then each column of its own in Targets and Having stands in an
+// aggregate or in one of Groups.
+type Select struct {
+	Targets  []Target
+	Distinct bool
+	From     From // nil if none
+	Where    Expr // nil if none
+	Groups   []Expr
+	Having   Expr // nil if none
+	At       int
+}
+
+// A Target is one item of a SELECT list: an expression, or all columns of the items of
+// FROM (of those that Qualifier names, if it is not empty).
+type Target struct {
+	X         Expr   // nil for a star
+	Name      string // of the output column; empty for a star
+	Qualifier string
+	At        int
+}
+
+// A UnionAll is UNION ALL of two queries.
+type UnionAll struct {
+	Left, Right Rows
+	At          int
+}
+
+// A JoinKind is a kind of join.
+type JoinKind uint8
+
+// The kinds of joins.
+const (
+	Inner JoinKind = iota + 1
+	Left
+	Right
+	Full
+	Cross
+)
+
+func (*Table) from()    {}
+func (*Join) from()     {}
+func (*Derived) from()  {}
+func (*Select) rows()   {}
+func (*UnionAll) rows() {}

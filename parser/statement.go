@@ -1,0 +1,131 @@
+package parser
+
+import (
+	"slices"
+
+	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
+)
+
+// A Catalog tells the parser which relations are protected and what columns
+// relations have. A name that it does not know is a relation of the mirror
+// (a system catalogue, a temporary table) and public.
+type Catalog interface {
+	// Relation returns what is known of the relation that a range variable
+	// names. Schema is empty when the client did not write one; then ok is true
+	// if a relation of that name is known in any schema, a protected one first.
+	// Whether the name really means that relation is checked in the session,
+	// before anything is charged.
+	Relation(schema, name string) (r ast.Relation, ok bool)
+}
+
+// A Script is the text of one Query or Parse message.
+type Script struct {
+	Statements []*Statement
+}
+
+// A Class says what becomes of a statement.
+type Class uint8
+
+const (
+	// Relay means that the mirror gets the client's text unchanged.
+	Relay Class = iota + 1
+	// Release means that the statement holds release blocks and executes now.
+	Release
+	// Explain is EXPLAIN of a statement with release blocks.
+	Explain
+	// Refused has a Refusal that says why; it is raised when the statement would run.
+	Refused
+	// Empty means that the statement reads protected relations only as a metadata probe
+	// (constant-false WHERE, or LIMIT 0): its answer has no rows.
+	Empty
+	// Set is SET, SET LOCAL, RESET or ALTER of a setting named dp.something.
+	Set
+	// Execution is EXECUTE of a prepared statement, which the session alone knows.
+	Execution
+)
+
+// A Form is the shape of a statement of class Release or Explain.
+type Form uint8
+
+const (
+	// Query is SELECT, VALUES, TABLE, or INSERT, UPDATE, DELETE, MERGE: it can
+	// be described as it is and takes parameters.
+	Query Form = iota + 1
+	// Utility is COPY TO, DECLARE CURSOR, CREATE TABLE AS, SELECT INTO,
+	// REFRESH: the query inside it is described, and literals are used instead of parameters.
+	Utility
+)
+
+// A Statement is one statement of a Script.
+type Statement struct {
+	// Text is the statement's own bytes; Offset is where they begin in the
+	// message.
+	Text   string
+	Offset int
+	Class  Class
+	Form   Form
+	// Inner is the query inside a Utility or Explain, as offsets into Text; the
+	// whole of Text for a Query.
+	Inner Span
+	// Blocks are the release blocks, in text order. The refusal of one block's
+	// content is in its Err; such a statement still has class Release.
+	Blocks []*ast.Block
+	// InTransaction says that Postgres takes the statement in a transaction block
+	// only: a cursor without HOLD.
+	InTransaction bool
+	// Protected are the protected relations that the statement names anywhere, and
+	// the views over them, whose queries took their places. A relation that a
+	// view reads is there too, as its query names it.
+	Protected []ast.TableRef
+	// Refusal is set when Class is Refused; its position counts from the start of Text.
+	Refusal *pgerr.Error
+	// OnlyRows says that nothing but rows of protected tables in its answer is refused.
+	OnlyRows bool
+	// Setting is set when Class is Set.
+	Setting *Setting
+	// Execute is set when Class is Execution.
+	Execute *Execute
+	// Unless is set in CREATE TABLE IF NOT EXISTS AS: nothing is run if it exists.
+	Unless *NewTable
+	// Plans are the calls of dp.plan.
+	Plans []PlanCall
+	// Comments are those behind the first word.
+	Comments []Comment
+
+	// Concealed are the views whose queries no client may see and that are left in the
+	// spliced text, since they aggregate themselves, in text order.
+	Concealed []ast.TableRef
+
+	// whole and inner are the text and the inner query with places for the relations.
+	whole, inner []piece
+	into         Span // the INTO clause of SELECT INTO
+}
+
+// Named returns those of Protected that the client wrote.
+func (s *Statement) Named() []ast.TableRef {
+	return slices.DeleteFunc(slices.Clone(s.Protected), func(t ast.TableRef) bool { return t.Within })
+}
+
+// A Comment is one with its marks. Its place counts from the start of the statement's Text,
+// and can be behind that.
+type Comment struct {
+	Text string
+	At   int
+	// Query says that it stands before the query of an EXPLAIN.
+	Query bool
+}
+
+// A Span is a range of byte offsets [Start, End).
+type Span struct{ Start, End int }
+
+// A NewTable is the name of a table to be made. An empty Schema is the current one.
+type NewTable struct{ Schema, Name string }
+
+// A Setting is an assignment to a dp. setting.
+type Setting struct {
+	Name  string // with the "dp." prefix, lower case
+	Value string // text of the single argument; meaningless if Reset
+	Reset bool   // RESET, SET ... TO DEFAULT
+	At    int
+}
