@@ -16,7 +16,7 @@ const leastUseful = 100
 // less is left, it may spend that. It reads and charges nothing.
 func (a *answer) affordable(ctx context.Context, analysed *analysed, pre *prelude) (*planner.Plan, error) {
 	plan, err := a.plan(analysed, pre)
-	if err != nil || plan.Chained() != dp.ZCDP || pre.settings.capped {
+	if err != nil || plan.Chained() != dp.ZCDP || pre.settings.Capped {
 		return plan, err
 	}
 	if _, fits := a.left(ctx, plan, nil); fits {

@@ -52,14 +52,3 @@ func (a Allowance) most(epsilonPico int64) int64 {
 	}
 	return epsilonPico
 }
-
-// spend returns what the statement wants to spend, or, to reach a target, at most.
-func (s settings) spend() int64 {
-	switch {
-	case s.maxEpsilonPico == 0:
-		return s.epsilonPico
-	case s.target.Error > 0 || s.target.Relative > 0:
-		return s.maxEpsilonPico
-	}
-	return min(s.epsilonPico, s.maxEpsilonPico)
-}

@@ -55,8 +55,8 @@ func (a *answer) release(ctx context.Context, m *wire.Asker, b wire.BindRequest)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
-	if pre.settings.notices {
-		rw.Notices = append(rw.Notices, a.notice(ctx, receipt, plan, released, pre.settings.confidence))
+	if pre.settings.Notices {
+		rw.Notices = append(rw.Notices, a.notice(ctx, receipt, plan, released, pre.settings.Confidence))
 	}
 	return rw, nil
 }
@@ -149,16 +149,16 @@ func (a *answer) plan(analysed *analysed, pre *prelude) (*planner.Plan, error) {
 	scopes := a.p.scopes(a.analyst, analysed.query.Tables())
 	allowed := a.allowance(analysed.query.Tables())
 	plan, err := analysed.plan(pre.values, planner.Settings{
-		EpsilonPico: allowed.most(pre.settings.spend()),
+		EpsilonPico: allowed.most(pre.settings.Spend()),
 		DeltaAtto:   a.p.policy.Load().defaults.DeltaAtto,
-		Mechanism:   pre.settings.mechanism,
+		Mechanism:   pre.settings.Mechanism,
 		Mechanisms:  allowed.Mechanisms,
-		Target:      pre.settings.target,
+		Target:      pre.settings.Target,
 		LeftPico:    pre.leftPico,
 		TypicalPico: a.p.policy.Load().defaults.EpsilonPico,
 		Pure:        a.p.pure(scopes),
-		Alpha:       1 - pre.settings.confidence,
-		MaxRows:     pre.settings.maxRows, MaxPartitions: pre.settings.maxPartitions, MaxSum: pre.settings.maxSum,
+		Alpha:       1 - pre.settings.Confidence,
+		MaxRows:     pre.settings.MaxRows, MaxPartitions: pre.settings.MaxPartitions, MaxSum: pre.settings.MaxSum,
 		Limits: a.p.cfg.Limits, Unindexed: a.p.cfg.Data.withoutIndex(),
 	})
 	if err != nil {

@@ -104,14 +104,12 @@ type planKey struct {
 	digest [sha256.Size]byte
 }
 
-// newPlanKey digests constants and settings. Limits and time zones are those of the proxy.
-// Names are written part by part: a dot can be in either.
+// newPlanKey digests constants and settings. The settings are written whole, in the syntax of
+// Go, so that none of them can be forgotten here.
 func newPlanKey(q *planner.Query, values []scalar.Value, s planner.Settings) planKey {
-	key := fmt.Appendf(nil, "%d %d %d %s %t %g %d %d %+v %d %q %#v", s.EpsilonPico, s.LeftPico, s.DeltaAtto, s.Mechanism, s.Pure, s.Alpha, s.MaxRows, s.MaxPartitions,
-		s.Target, s.TypicalPico, s.Mechanisms, s.Unindexed)
-	if s.MaxSum != nil {
-		key = append(append(key, ' '), s.MaxSum.RatString()...)
-	}
+	sum := s.MaxSum
+	s.MaxSum = nil // it would be written as its address
+	key := fmt.Appendf(nil, "%v %#v", sum, s)
 	for _, v := range values {
 		key = fmt.Appendf(key, "\x00%d %t %t %d ", v.OID, v.Binary, v.Bytes == nil, len(v.Bytes))
 		key = append(key, v.Bytes...)

@@ -13,6 +13,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
 
@@ -74,7 +75,7 @@ func (a *answer) rehearse(ctx context.Context, m *wire.Asker) error {
 	if !a.text.stmt.InTransaction {
 		return nil
 	}
-	if err := new(settings).readComments(a.text.stmt); err != nil {
+	if err := new(settings.Settings).ReadComments(a.text.stmt); err != nil {
 		return err
 	}
 	for _, sql := range []string{"DECLARE _dp_rehearsal CURSOR FOR SELECT", "CLOSE _dp_rehearsal"} {

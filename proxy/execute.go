@@ -11,6 +11,7 @@ import (
 
 	"dpproxy/parser"
 	"dpproxy/pgerr"
+	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
 
@@ -49,7 +50,7 @@ func (a *answer) execute(ctx context.Context, m *wire.Asker, b wire.BindRequest)
 		return relay, elsewhere(err) // Postgres says what is wrong with the rest
 	}
 	if class := st.text.stmt.Class; class == parser.Release || class == parser.Refused {
-		if err := noComments(a.text.stmt); err != nil {
+		if err := settings.RefuseComments(a.text.stmt); err != nil {
 			return wire.Rewrite{}, err
 		}
 	}

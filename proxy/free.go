@@ -15,6 +15,7 @@ import (
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
 
@@ -38,14 +39,14 @@ func (a *answer) refuseRows(ctx context.Context, m *wire.Asker, b wire.BindReque
 	switch {
 	case err != nil:
 		return wire.Rewrite{}, err
-	case s.noRows:
-		return a.withoutRows(ctx, m, b, s.notices)
+	case s.NoRows:
+		return a.withoutRows(ctx, m, b, s.Notices)
 	}
 	return a.refuse(ctx, m, b)
 }
 
 // rowSettings reads the settings that say what becomes of a statement that asks for rows.
-func (a *answer) rowSettings(ctx context.Context, m *wire.Asker) (*settings, error) {
+func (a *answer) rowSettings(ctx context.Context, m *wire.Asker) (*settings.Settings, error) {
 	names := []string{"rows", "notice"}
 	res, err := m.Query(ctx, "SELECT pg_catalog.current_setting('dp.rows', true), pg_catalog.current_setting('dp.notice', true)", nil, nil, nil, nil)
 	if err != nil {
@@ -54,13 +55,13 @@ func (a *answer) rowSettings(ctx context.Context, m *wire.Asker) (*settings, err
 	if len(res.Rows) != 1 {
 		return nil, errMirror
 	}
-	s := &settings{notices: true}
+	s := &settings.Settings{Notices: true}
 	for i, name := range names {
-		if err := s.parse(name, string(res.Rows[0][i])); err != nil {
+		if err := s.Parse(name, string(res.Rows[0][i])); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.readComments(a.text.stmt); err != nil {
+	if err := s.ReadComments(a.text.stmt); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -213,7 +214,7 @@ func (a *answer) compared(plan *planner.Plan, analysed *analysed, pre *prelude) 
 	out := *plan
 	for _, name := range []string{"gaussian", "laplace"} {
 		other := *pre
-		other.settings.mechanism = name
+		other.settings.Mechanism = name
 		c := planner.Candidate{Mechanism: name, Note: "not possible in these budgets, or not allowed by the policy", Chosen: name == plan.Mechanism}
 		if p, err := a.plan(analysed, &other); err == nil {
 			if loss, err := a.p.prices.price(p.Event, a.p.measures[a.p.scopes(a.analyst, p.Tables)[0]]); err == nil {

@@ -34,13 +34,3 @@ func TestStaleLook(t *testing.T) {
 		t.Error("the index is gone for good")
 	}
 }
-
-// Plans of two tables whose names are alike with their schemas are two.
-func TestPlanKeyOfNames(t *testing.T) {
-	key := func(n catalog.Name) planKey {
-		return newPlanKey(nil, nil, planner.Settings{Unindexed: []catalog.Name{n}})
-	}
-	if key(catalog.Name{Schema: "a.b", Name: "c"}) == key(catalog.Name{Schema: "a", Name: "b.c"}) {
-		t.Error("they have one plan")
-	}
-}

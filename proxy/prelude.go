@@ -18,6 +18,7 @@ import (
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/scalar"
+	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
 
@@ -25,7 +26,7 @@ import (
 // decided: the settings, what the relation names mean, and the values of the
 // statement's constants.
 type prelude struct {
-	settings settings
+	settings settings.Settings
 	timeout  time.Duration // the session's statement_timeout; 0 is none
 	// shadowed says that a name means another relation in this session, such as
 	// a temporary table.
@@ -58,15 +59,15 @@ func (a *answer) prelude(ctx context.Context, m *wire.Asker, q *planner.Query, b
 	}
 	row := res.Rows[0]
 	p := &prelude{settings: a.p.defaults(q.Tables())}
-	for i, name := range settingNames() {
-		if err := p.settings.parse(name, string(row[i])); err != nil {
+	for i, name := range settings.Names() {
+		if err := p.settings.Parse(name, string(row[i])); err != nil {
 			return nil, err
 		}
 	}
-	fixed := row[len(knownSettings):]
+	fixed := row[len(settings.Names()):]
 	p.timeout = duration(fixed[preludeTimeout])
 	if slices.Contains([]string{"warning", "error", "log"}, string(fixed[preludeMessages])) {
-		p.settings.notices = false
+		p.settings.Notices = false
 	}
 	if err := searchesCatalogFirst(string(fixed[preludeSchemas])); err != nil {
 		return nil, err
@@ -85,10 +86,10 @@ func (a *answer) prelude(ctx context.Context, m *wire.Asker, q *planner.Query, b
 	if err := a.p.relations.checkPublic(ctx, tables[protected:], relations[protected:]); err != nil {
 		return nil, err
 	}
-	if err := p.settings.readComments(a.text.stmt); err != nil {
+	if err := p.settings.ReadComments(a.text.stmt); err != nil {
 		return nil, err
 	}
-	first := len(knownSettings) + preludeFixed + len(relations)
+	first := len(settings.Names()) + preludeFixed + len(relations)
 	p.values, p.carried = values(res.Fields[first:], row[first:], q.Folds()), last[2]
 	return p, a.concealedValues(ctx, q, p)
 }
@@ -128,23 +129,23 @@ func (a *answer) relations(q *planner.Query) []ast.TableRef {
 }
 
 // defaults returns the settings of a session that set none, for a statement about some tables.
-func (p *Proxy) defaults(tables []catalog.Name) settings {
+func (p *Proxy) defaults(tables []catalog.Name) settings.Settings {
 	d := p.policy.Load().defaults
 	var own TableDefaults
 	for _, t := range tables {
 		own = own.and(d.TableDefaults[t])
 	}
-	s := settings{
-		epsilonPico: cmp.Or(own.EpsilonPico, d.EpsilonPico), mechanism: d.Mechanism, confidence: d.Confidence, notices: true,
-		target: d.Target, maxEpsilonPico: cmp.Or(own.MaxEpsilonPico, d.MaxEpsilonPico), refine: d.Refine,
+	s := settings.Settings{
+		EpsilonPico: cmp.Or(own.EpsilonPico, d.EpsilonPico), Mechanism: d.Mechanism, Confidence: d.Confidence, Notices: true,
+		Target: d.Target, MaxEpsilonPico: cmp.Or(own.MaxEpsilonPico, d.MaxEpsilonPico), Refine: d.Refine,
 	}
-	s.target.Relative, s.target.Fraction = cmp.Or(own.RelativeError, d.Target.Relative), cmp.Or(own.TargetFraction, d.Target.Fraction)
+	s.Target.Relative, s.Target.Fraction = cmp.Or(own.RelativeError, d.Target.Relative), cmp.Or(own.TargetFraction, d.Target.Fraction)
 	return s
 }
 
 func preludeSQL(q *planner.Query, tables []ast.TableRef) string {
 	var cols []string
-	for _, name := range settingNames() {
+	for _, name := range settings.Names() {
 		cols = append(cols, "pg_catalog.current_setting('dp."+name+"', true)")
 	}
 	cols = append(cols,
@@ -177,7 +178,7 @@ func relationColumns(tables []ast.TableRef) []string {
 // preludeFormats asks for text, and for binary where a value travels on: binary
 // values do not depend on the session's settings.
 func preludeFormats(q *planner.Query, tables []ast.TableRef) []int16 {
-	formats := make([]int16, len(knownSettings)+preludeFixed+len(tables))
+	formats := make([]int16, len(settings.Names())+preludeFixed+len(tables))
 	for _, f := range q.Folds() {
 		if !f.Concealed {
 			formats = append(formats, f.Format())

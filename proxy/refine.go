@@ -76,7 +76,7 @@ func (a *answer) recallChains(ctx context.Context, plan *planner.Plan, pre *prel
 func (a *answer) recallBlock(ctx context.Context, m *memory, i int, b *planner.BlockPlan, pre *prelude) {
 	cfg := a.p.cfg.Answers
 	question := b.ChainQuestion(pre.values)
-	if !pre.settings.refine {
+	if !pre.settings.Refine {
 		question = append(question, []byte("alone"), b.Request())
 	}
 	mem := &blockMemory{generation: -1, pointer: answers.KeyOf(append([][]byte{[]byte("chain")}, question...)...)}

@@ -5,6 +5,7 @@ import (
 
 	"dpproxy/parser"
 	"dpproxy/pgerr"
+	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
 
@@ -81,7 +82,7 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 		w.Run = a.execute
 	case parser.Set:
 		w.Run = func(context.Context, *wire.Asker, wire.BindRequest) (wire.Rewrite, error) {
-			return wire.Rewrite{Relay: true}, checkSetting(t.stmt.Setting)
+			return wire.Rewrite{Relay: true}, settings.Check(t.stmt.Setting)
 		}
 	case parser.Relay:
 		if mentionsState(t.stmt.Text) {

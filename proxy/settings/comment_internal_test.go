@@ -1,4 +1,4 @@
-package proxy
+package settings
 
 import (
 	"strings"
@@ -6,13 +6,13 @@ import (
 )
 
 func TestComments(t *testing.T) {
-	for statement, want := range map[string]settings{
+	for statement, want := range map[string]Settings{
 		"SELECT 1":                                            {},
-		"/* dp: epsilon=0.5 */ SELECT 1":                      {epsilonPico: 5e11},
-		"  \n/*dp:EPSILON = 2,mechanism=Gaussian*/ ":          {epsilonPico: 2e12, mechanism: "gaussian"},
-		"/* a tool */ -- dp: max_rows=7\nSELECT 1":            {maxRows: 7},
-		"--dp: max_partitions=1000000":                        {maxPartitions: 1_000_000},
-		"/* DP: notice=on */ /* dp: confidence=0.5 */ SELECT": {notices: true, confidence: 0.5},
+		"/* dp: epsilon=0.5 */ SELECT 1":                      {EpsilonPico: 5e11},
+		"  \n/*dp:EPSILON = 2,mechanism=Gaussian*/ ":          {EpsilonPico: 2e12, Mechanism: "gaussian"},
+		"/* a tool */ -- dp: max_rows=7\nSELECT 1":            {MaxRows: 7},
+		"--dp: max_partitions=1000000":                        {MaxPartitions: 1_000_000},
+		"/* DP: notice=on */ /* dp: confidence=0.5 */ SELECT": {Notices: true, Confidence: 0.5},
 		"/* /* dp: epsilon=1 */ */ SELECT 1":                  {},
 		"/* for dp: epsilon=1 */ SELECT 1":                    {},
 		"SELECT /* dp: epsilon=1 */ 1":                        {},
@@ -20,14 +20,14 @@ func TestComments(t *testing.T) {
 		"/* dp: /* nested */ epsilon=1":                       {},
 		"":                                                    {},
 	} {
-		var got settings
+		var got Settings
 		if err := got.parseComments(statement); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", statement, got, err)
 		}
 	}
-	var s settings
-	if err := s.parseComments("/* dp: max_sum=1e6 */ SELECT"); err != nil || s.maxSum.RatString() != "1000000" {
-		t.Errorf("max_sum is %v, %v", s.maxSum, err)
+	var s Settings
+	if err := s.parseComments("/* dp: max_sum=1e6 */ SELECT"); err != nil || s.MaxSum.RatString() != "1000000" {
+		t.Errorf("max_sum is %v, %v", s.MaxSum, err)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestBadComments(t *testing.T) {
 		"/* dp: max_sum=1e31 */":                          {"22023", "max_sum"},
 		"/* dp: state=x */":                               {"42704", "state"},
 	} {
-		err := new(settings).parseComments(statement)
+		err := new(Settings).parseComments(statement)
 		if err == nil {
 			t.Errorf("%q was taken", statement)
 			continue

@@ -1,4 +1,4 @@
-package proxy
+package settings
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 // TestSettingsAreDocumented holds that docs/settings.md has each setting, and that its
 // examples of comments are understood.
 func TestSettingsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../docs/settings.md")
+	text, err := os.ReadFile("../../docs/settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,15 +27,15 @@ func TestSettingsAreDocumented(t *testing.T) {
 		t.Fatal("there is no example")
 	}
 	for example := range strings.SplitSeq(strings.TrimSuffix(examples, ";\n"), ";\n") {
-		var s settings
-		if err := s.parseComments(example); err != nil || s == (settings{}) {
+		var s Settings
+		if err := s.parseComments(example); err != nil || s == (Settings{}) {
 			t.Errorf("%s: %+v, %v", example, s, err)
 		}
 	}
 }
 
 func TestSettings(t *testing.T) {
-	var s settings
+	var s Settings
 	for _, set := range [][2]string{
 		{"epsilon", " 0.25 "},
 		{"mechanism", "LAPLACE"},
@@ -52,22 +52,22 @@ func TestSettings(t *testing.T) {
 		{"rows", "REFUSE"},
 		{"rows", "none"},
 	} {
-		if err := s.parse(set[0], set[1]); err != nil {
+		if err := s.Parse(set[0], set[1]); err != nil {
 			t.Error(err)
 		}
-		if err := checkSetting(&parser.Setting{Name: "dp." + set[0], Value: set[1]}); err != nil {
+		if err := Check(&parser.Setting{Name: "dp." + set[0], Value: set[1]}); err != nil {
 			t.Error(err)
 		}
 	}
-	sum := s.maxSum
-	s.maxSum = nil
-	if s != (settings{25e10, "laplace", 0.9, true, 12, 1, nil, planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, 5e11, true, true, true}) || sum.RatString() != "250" {
+	sum := s.MaxSum
+	s.MaxSum = nil
+	if s != (Settings{25e10, "laplace", 0.9, true, 12, 1, nil, planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, 5e11, true, true, true}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
-	if err := s.parse("error", "OFF"); err != nil || s.target.Error != 0 {
+	if err := s.Parse("error", "OFF"); err != nil || s.Target.Error != 0 {
 		t.Errorf("off: %+v, %v", s, err)
 	}
-	if err := checkSetting(&parser.Setting{Name: "dp.max_rows", Value: "0", Reset: true}); err != nil {
+	if err := Check(&parser.Setting{Name: "dp.max_rows", Value: "0", Reset: true}); err != nil {
 		t.Errorf("RESET: %v", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestBadSettings(t *testing.T) {
 		{"refine", "perhaps"},
 		{"rows", "some"},
 	} {
-		err := checkSetting(&parser.Setting{Name: "dp." + bad[0], Value: bad[1]})
+		err := Check(&parser.Setting{Name: "dp." + bad[0], Value: bad[1]})
 		if err == nil || !strings.Contains(err.Error(), `"dp.`+bad[0]+`"`) {
 			t.Errorf("%v: %v", bad, err)
 		}

@@ -1,4 +1,4 @@
-package proxy
+package settings
 
 import (
 	"maps"
@@ -9,14 +9,14 @@ import (
 	"dpproxy/pgerr"
 )
 
-// readComments reads the settings in the comments that a statement begins with, and in
+// ReadComments reads the settings in the comments that a statement begins with, and in
 // those before the query of an EXPLAIN, for tools that can send nothing but one statement:
 //
 //	/* dp: epsilon=0.5, mechanism=laplace */ SELECT count(*) FROM visits
 //
 // They hold for that statement alone. Comments that do not begin with dp: are
 // anybody's. Positions are those in the statement.
-func (s *settings) readComments(st *parser.Statement) *pgerr.Error {
+func (s *Settings) ReadComments(st *parser.Statement) *pgerr.Error {
 	if err := s.parseComments(st.Text); err != nil {
 		return err
 	}
@@ -35,9 +35,9 @@ func (s *settings) readComments(st *parser.Statement) *pgerr.Error {
 	return nil
 }
 
-// noComments refuses EXECUTE with a comment that would set something: what it runs is
-// another statement, with comments of its own.
-func noComments(st *parser.Statement) error {
+// RefuseComments refuses EXECUTE with a comment that would set something: it runs
+// another statement, which has comments of its own.
+func RefuseComments(st *parser.Statement) error {
 	places := map[int]string{}
 	for at, body := range leadingComments(st.Text) {
 		places[at-len("--")] = body
@@ -55,7 +55,7 @@ func noComments(st *parser.Statement) error {
 }
 
 // parseComments reads those that a statement begins with.
-func (s *settings) parseComments(statement string) *pgerr.Error {
+func (s *Settings) parseComments(statement string) *pgerr.Error {
 	seen := map[string]bool{}
 	for at, body := range leadingComments(statement) {
 		if err := s.parseComment(at, body, seen); err != nil {
@@ -71,7 +71,7 @@ func settingsIn(body string) (list string, ours bool) {
 }
 
 // parseComment reads what is inside one comment.
-func (s *settings) parseComment(at int, body string, seen map[string]bool) *pgerr.Error {
+func (s *Settings) parseComment(at int, body string, seen map[string]bool) *pgerr.Error {
 	list, ours := settingsIn(body)
 	if !ours {
 		return nil
@@ -87,7 +87,7 @@ func (s *settings) parseComment(at int, body string, seen map[string]bool) *pger
 }
 
 // parseEntry reads name = value.
-func (s *settings) parseEntry(entry string, seen map[string]bool) *pgerr.Error {
+func (s *Settings) parseEntry(entry string, seen map[string]bool) *pgerr.Error {
 	name, value, assigned := strings.Cut(entry, "=")
 	name, value = strings.ToLower(strings.Trim(name, spaces)), strings.Trim(value, spaces)
 	if !assigned || value == "" || seen[name] {
@@ -95,7 +95,7 @@ func (s *settings) parseEntry(entry string, seen map[string]bool) *pgerr.Error {
 			WithHint("Write /* dp: epsilon=0.5, mechanism=laplace */.")
 	}
 	seen[name] = true
-	return s.parse(name, value)
+	return s.Parse(name, value)
 }
 
 // spaces are those of Postgres's lexer.

@@ -1,0 +1,232 @@
+// Package settings reads the dp. settings of a session, and those that stand in the comments
+// of a statement. It knows their names and limits, and nothing of how they are used.
+package settings
+
+import (
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpproxy/dp"
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner"
+)
+
+// Settings are the values of the dp. settings in one session, or for one statement.
+type Settings struct {
+	EpsilonPico int64 // 10⁻¹² of ε
+	Mechanism   string
+	Confidence  float64
+	Notices     bool
+	// MaxRows, MaxPartitions and MaxSum are the limits that the analyst puts on contributions:
+	// where the policy has lower ones, those hold. 0 and nil are none.
+	MaxRows, MaxPartitions int64
+	MaxSum                 *big.Rat
+	// Target is the error that is asked for, and MaxEpsilonPico the price of reaching it at most;
+	// 0: EpsilonPico.
+	Target         planner.Target
+	MaxEpsilonPico int64
+	Capped         bool // MaxEpsilonPico is the analyst's own
+	Refine         bool
+	NoRows         bool // rows of protected tables are shown as none, not refused
+}
+
+// Spend returns the ε that the statement wants to spend, or, to reach a target, at most, in 10⁻¹².
+func (s *Settings) Spend() int64 {
+	switch {
+	case s.MaxEpsilonPico == 0:
+		return s.EpsilonPico
+	case s.Target.Error > 0 || s.Target.Relative > 0:
+		return s.MaxEpsilonPico
+	}
+	return min(s.EpsilonPico, s.MaxEpsilonPico)
+}
+
+// A setting is one of them: its name without the prefix, the values that it takes, in words, and
+// a function that sets it, and reports whether the value is one of these.
+type setting struct {
+	name, want string
+	set        func(s *Settings, value string) bool
+}
+
+// knownSettings are in the order in which the prelude asks for them.
+var knownSettings = []setting{
+	{"epsilon", "a number from 1e-12 to 1000", func(s *Settings, value string) bool { return setEpsilon(&s.EpsilonPico, value) }},
+	{"mechanism", strings.Join(planner.MechanismNames(), ", "), (*Settings).setMechanism},
+	{"confidence", "a number from 0.5 to 0.999999", (*Settings).setConfidence},
+	{"notice", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Notices, value) }},
+	{"max_rows", "a whole number from 1 to 1000000", func(s *Settings, value string) bool { return setCount(&s.MaxRows, value) }},
+	{"max_partitions", "a whole number from 1 to 1000000", func(s *Settings, value string) bool { return setCount(&s.MaxPartitions, value) }},
+	{"max_sum", "a number from 1e-15 to 1e30", (*Settings).setMaxSum},
+	{"error", "a number from 1e-15 to 1e30, or off", func(s *Settings, value string) bool { return setTarget(&s.Target.Error, value, 1e-15, 1e30) }},
+	{"relative_error", "a number from 0.0001 to 1, or off", func(s *Settings, value string) bool { return setTarget(&s.Target.Relative, value, 1e-4, 1) }},
+	{"target_fraction", "a number from 0.01 to 1", func(s *Settings, value string) bool { return setFraction(&s.Target.Fraction, value) }},
+	{"max_epsilon", "a number from 1e-12 to 1000", (*Settings).setMaxEpsilon},
+	{"refine", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Refine, value) }},
+	{"rows", "refuse or none", (*Settings).setRows},
+}
+
+// Limits of the settings. An epsilon above the largest could not be told from no
+// privacy at all; the unit's budget refuses it long before.
+const (
+	maxEpsilonPico = 1000 * dp.PicoPerUnit
+	minConfidence  = 0.5
+	maxConfidence  = 0.999999
+	maxCount       = 1_000_000
+	minFraction    = 0.01
+)
+
+// Limits of dp.max_sum.
+var (
+	minSum = new(big.Rat).SetFrac(big.NewInt(1), power(10, 15))
+	maxSum = new(big.Rat).SetInt(power(10, 30))
+)
+
+func power(base, exponent int64) *big.Int {
+	return new(big.Int).Exp(big.NewInt(base), big.NewInt(exponent), nil)
+}
+
+// Names returns the names of the settings, without the prefix, in the order of the prelude.
+func Names() []string {
+	names := make([]string, len(knownSettings))
+	for i, k := range knownSettings {
+		names[i] = k.name
+	}
+	return names
+}
+
+// Parse reads a setting from text. An empty value is the default, since RESET and
+// DISCARD leave an empty string behind. Its errors are UndefinedObject and InvalidParameterValue.
+func (s *Settings) Parse(name, value string) *pgerr.Error {
+	i := slices.Index(Names(), name)
+	if i < 0 {
+		return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", "dp."+clip(name)).
+			WithHint("The settings are dp.%s.", strings.Join(Names(), ", dp."))
+	}
+	value = strings.TrimSpace(value)
+	if value == "" || knownSettings[i].set(s, value) {
+		return nil
+	}
+	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "dp."+name, clip(value)).
+		WithHint("Use %s.", knownSettings[i].want)
+}
+
+func setEpsilon(to *int64, value string) bool {
+	e, ok := decimal(value)
+	pico := new(big.Rat).Mul(e, big.NewRat(dp.PicoPerUnit, 1))
+	if !ok || pico.Cmp(big.NewRat(1, 1)) < 0 || pico.Cmp(big.NewRat(maxEpsilonPico, 1)) > 0 {
+		return false
+	}
+	*to = new(big.Int).Quo(pico.Num(), pico.Denom()).Int64()
+	return true
+}
+
+func (s *Settings) setMaxEpsilon(value string) bool {
+	s.Capped = true
+	return setEpsilon(&s.MaxEpsilonPico, value)
+}
+
+// setTarget reads an error that is asked for. Without one it is 0.
+func setTarget(to *float64, value string, least, most float64) bool {
+	if strings.EqualFold(value, "off") {
+		*to = 0
+		return true
+	}
+	x, ok := decimal(value)
+	f, _ := x.Float64()
+	if !ok || f < least || f > most {
+		return false
+	}
+	*to = f
+	return true
+}
+
+func setFraction(to *float64, value string) bool {
+	x, ok := decimal(value)
+	f, _ := x.Float64()
+	if !ok || f < minFraction || f > 1 {
+		return false
+	}
+	*to = f
+	return true
+}
+
+func (s *Settings) setMechanism(value string) bool {
+	s.Mechanism = strings.ToLower(value)
+	return slices.Contains(planner.MechanismNames(), s.Mechanism)
+}
+
+func (s *Settings) setConfidence(value string) bool {
+	c, ok := decimal(value)
+	s.Confidence, _ = c.Float64()
+	return ok && s.Confidence >= minConfidence && s.Confidence <= maxConfidence
+}
+
+func (s *Settings) setRows(value string) bool {
+	s.NoRows = strings.EqualFold(value, "none")
+	return s.NoRows || strings.EqualFold(value, "refuse")
+}
+
+func setSwitch(to *bool, value string) bool {
+	on, ok := map[string]bool{
+		"on": true, "true": true, "yes": true, "1": true, "off": false, "false": false, "no": false, "0": false,
+	}[strings.ToLower(value)]
+	*to = on
+	return ok
+}
+
+func setCount(n *int64, value string) bool {
+	var err error
+	*n, err = strconv.ParseInt(value, 10, 64)
+	return err == nil && *n >= 1 && *n <= maxCount
+}
+
+func (s *Settings) setMaxSum(value string) bool {
+	var ok bool
+	s.MaxSum, ok = decimal(value)
+	return ok && s.MaxSum.Cmp(minSum) >= 0 && s.MaxSum.Cmp(maxSum) <= 0
+}
+
+// decimal reads a plain decimal number, exactly. Fractions, hexadecimal digits,
+// infinities, and exponents that would make a number of many digits are refused.
+func decimal(s string) (*big.Rat, bool) {
+	const longest = 30
+	if len(s) > longest || strings.Trim(s, "0123456789.eE+-") != "" {
+		return new(big.Rat), false
+	}
+	if i := strings.IndexAny(s, "eE"); i >= 0 && len(strings.Trim(s[i+1:], "+-")) > 2 {
+		return new(big.Rat), false
+	}
+	if r, ok := new(big.Rat).SetString(s); ok {
+		return r, true
+	}
+	return new(big.Rat), false
+}
+
+// clip shortens a value of the analyst's own for an error message.
+func clip(s string) string {
+	const longest = 60
+	if len(s) > longest {
+		return strings.ToValidUTF8(s[:longest], "") + "..."
+	}
+	return s
+}
+
+// Check refuses an assignment to a dp. setting that does not exist, or a
+// value that it cannot have; Postgres itself accepts any name with a dot.
+func Check(set *parser.Setting) error {
+	value := set.Value
+	if set.Reset {
+		value = ""
+	}
+	switch err := new(Settings).Parse(strings.TrimPrefix(set.Name, "dp."), value); {
+	case err == nil:
+		return nil
+	case err.Code == pgerr.UndefinedObject:
+		return err.At(set.At)
+	default:
+		return err
+	}
+}
