@@ -77,24 +77,7 @@ func (w *Writer) like(e *like) (fragment, error) {
 		return fragment{}, err
 	}
 	p, err := w.write(e.pattern, exact)
-	return operatorSQL(e.op, withoutStatistics(e.x, x.sql), p.sql, typ(oidBool)), err
-}
-
-// withoutStatistics writes a searched text so that Postgres knows no statistics of it. It would
-// try the pattern on values of the table, one person's among them, when it plans the read: that
-// comes before the charge, and takes as long as the values make it.
-func withoutStatistics(e Expr, sql string) string {
-	for {
-		c, ok := e.(*cast)
-		if !ok {
-			break
-		}
-		e = c.x
-	}
-	if _, column := e.(*Ref); !column || strings.HasPrefix(sql, "CASE ") {
-		return sql
-	}
-	return "CASE WHEN " + sql + " IS NOT NULL THEN " + sql + " END"
+	return operatorSQL(e.op, unestimated(e.x, x).sql, p.sql, typ(oidBool)), err
 }
 
 func notUTF8(what string, at int) error {

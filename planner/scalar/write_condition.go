@@ -70,7 +70,11 @@ func (w *Writer) tested(e, o Expr, list []Expr) (fragment, error) {
 			return fragment{sql: ref.Column.Presence(), typ: o.Type()}, nil
 		}
 	case *comparison, *distinct, *among, *between, *anyOf:
-		return w.comparand(o, list, equality(e))
+		f, err := w.comparand(o, list, equality(e))
+		if byOrder(e) {
+			f = unestimated(o, f)
+		}
+		return f, err
 	}
 	return w.write(o, exact)
 }

@@ -1,0 +1,42 @@
+package scalar
+
+// unestimated writes an operand so that Postgres knows no statistics of it. Where it plans a read,
+// it would compare values of the table, one person's among them, with constants, or try a pattern
+// on them: before the charge, and for as long as those values are. It knows statistics of columns,
+// and of expressions that have an index or statistics of their own; and constant conditions and
+// NULLs fall away before it looks.
+func unestimated(e Expr, f fragment) fragment {
+	switch ref := relabelled(e); {
+	case ref != nil && (ref.Column.long() || ref.Column.Reach != Whole): // written as a CASE on its length
+	case variable([]Expr{e}) == 0, !e.Type().unwieldy():
+	default:
+		f.sql = "GREATEST(" + f.sql + ")"
+	}
+	return f
+}
+
+// unwieldy reports whether values of the type can take long to compare by order.
+func (t Type) unwieldy() bool {
+	const brief = 64 // digits
+	switch {
+	case t.Family() == TextFamily:
+		return true
+	case t.decimal():
+		return t.Mod < 4 || int(t.Mod-4)>>16 > brief || scaleOf(t) > brief
+	}
+	return false
+}
+
+// byOrder reports whether operands are compared by order. For equality, Postgres compares long
+// values only if they are equally long.
+func byOrder(e Expr) bool {
+	switch e := e.(type) { //nolint:gochecksumtype // the others compare for equality, or not
+	case *comparison:
+		return e.op != "=" && e.op != "<>"
+	case *between:
+		return true
+	case *anyOf:
+		return e.op != "=" && e.op != "<>"
+	}
+	return false
+}
