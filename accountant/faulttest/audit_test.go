@@ -16,7 +16,7 @@ import (
 	"dpproxy/accountant/redisledger"
 )
 
-// Findings are violations of what docs/GUARANTEES.md promises.
+// Findings are violations of what docs/ledger.md promises.
 type findings struct{ all []string }
 
 func (f *findings) add(what, format string, args ...any) {

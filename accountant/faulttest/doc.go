@@ -4,6 +4,6 @@
 // of older copies and stale replicas; and of the same with seeded bugs, which must
 // be found.
 //
-// docs/GUARANTEES.md says what is checked where. "make faults" runs the long
+// docs/ledger.md says what is checked where. "make faults" runs the long
 // version.
 package faulttest

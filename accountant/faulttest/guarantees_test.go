@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestGuaranteesNameTests checks that the tests that docs/GUARANTEES.md names exist,
+// TestGuaranteesNameTests checks that the tests that docs/ledger.md names exist,
 // and that every invariant names one.
 func TestGuaranteesNameTests(t *testing.T) {
-	text, err := os.ReadFile("../../docs/GUARANTEES.md")
+	text, err := os.ReadFile("../../docs/ledger.md")
 	if err != nil {
 		t.Fatal(err)
 	}
