@@ -1,0 +1,172 @@
+package archtest_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"dpproxy/internal/shape"
+)
+
+// The limits, each with how it is measured.
+const (
+	mostMethods    = 40 // of one type
+	mostTypeFiles  = 6  // with methods of one type
+	mostCircle     = 60 // percent of a package's files that all use each other; an exception counts files
+	mostWhats      = 3  // of 1,000 words of comments of the module: a comment names its subject with a noun
+	mostLongLines  = 0  // of the module, above 140 columns
+	smallPackage   = 5  // files; they are read as one, in whatever order
+	mostLooseness  = 20 // percent by which the number of an exception may be larger than measured
+	wholeModule    = "the module"
+	ruleMethods    = "methods"
+	ruleTypeFiles  = "files with methods"
+	ruleCircle     = "files in one circle"
+	ruleWhats      = `"what" in 1,000 words of comments`
+	ruleLongLines  = "lines above 140 columns"
+	exceptionsFile = "internal/archtest/exceptions_test.go"
+)
+
+// exception lets a package, a type of a package or the module be beyond a limit.
+type exception struct {
+	of   string // "planner", "planner.source"
+	rule string
+	most int
+	why  string
+}
+
+var measured = sync.OnceValues(func() ([]shape.Package, error) { return shape.Measure(context.Background(), "../..") })
+
+func measure(t *testing.T) []shape.Package {
+	t.Helper()
+	packages, err := measured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
+// place is a package, a type or the module under one of the rules.
+type place struct{ of, rule string }
+
+// beyond has every place that is beyond its limit, with its number.
+func beyond(packages []shape.Package) map[place]int {
+	found := map[place]int{}
+	note := func(of, rule string, n, limit int) {
+		if n > limit {
+			found[place{of, rule}] = n
+		}
+	}
+	words, whats, long := 0, 0, 0
+	for _, p := range packages {
+		for _, typ := range p.Types {
+			note(p.Path+"."+typ.Name, ruleMethods, typ.Methods, mostMethods)
+			note(p.Path+"."+typ.Name, ruleTypeFiles, typ.Files, mostTypeFiles)
+		}
+		if len(p.Files) > smallPackage && p.CircleShare() > mostCircle {
+			note(p.Path, ruleCircle, len(p.Circle), 0)
+		}
+		words, whats, long = words+p.Words, whats+p.Whats, long+p.LongLines
+	}
+	note(wholeModule, ruleWhats, (1000*whats+words-1)/words, mostWhats)
+	note(wholeModule, ruleLongLines, long, mostLongLines)
+	return found
+}
+
+// TestShape keeps the walls inside packages: types that fit on a page, files that can be read
+// in some order, words that are the field's.
+func TestShape(t *testing.T) {
+	for _, complaint := range judge(beyond(measure(t)), exceptions) {
+		t.Error(complaint)
+	}
+}
+
+// judge compares what is beyond a limit with the exceptions.
+func judge(found map[place]int, exceptions []exception) (complaints []string) {
+	complain := func(format string, args ...any) { complaints = append(complaints, fmt.Sprintf(format, args...)) }
+	listed := map[place]bool{}
+	for _, e := range exceptions {
+		n := found[place{e.of, e.rule}]
+		switch {
+		case e.why == "" || listed[place{e.of, e.rule}]:
+			complain("%s: %s: an exception has a reason and is listed once", e.of, e.rule)
+		case n == 0:
+			complain("%s: %s: within the limit now: take its line out of %s", e.of, e.rule, exceptionsFile)
+		case n > e.most:
+			complain("%s: %d %s, at most %d: an exception can only shrink", e.of, n, e.rule, e.most)
+		case 100*e.most > (100+mostLooseness)*n+100:
+			complain("%s: %d %s: its exception says %d: lower that in %s", e.of, n, e.rule, e.most, exceptionsFile)
+		}
+		listed[place{e.of, e.rule}] = true
+	}
+	for p, n := range found {
+		if !listed[p] {
+			complain("%s: %d %s, beyond the limit, and no exception in %s", p.of, n, p.rule, exceptionsFile)
+		}
+	}
+	slices.Sort(complaints)
+	return complaints
+}
+
+func TestJudge(t *testing.T) {
+	found := map[place]int{{"a", "x"}: 100}
+	for _, c := range []struct {
+		most int
+		of   string
+		want string
+	}{
+		{100, "a", ""},
+		{121, "a", ""},
+		{122, "a", "lower"},
+		{99, "a", "only shrink"},
+		{100, "b", "no exception"},
+	} {
+		got := strings.Join(judge(found, []exception{{c.of, "x", c.most, "reason"}}), "\n")
+		if !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
+			t.Errorf("%s %d: %q, want %q", c.of, c.most, got, c.want)
+		}
+	}
+	if got := judge(nil, []exception{{"a", "x", 1, "reason"}}); len(got) != 1 || !strings.Contains(got[0], "within the limit") {
+		t.Errorf("an exception that nobody needs: %q", got)
+	}
+	if got := judge(found, []exception{{"a", "x", 100, ""}}); len(got) != 1 || !strings.Contains(got[0], "reason") {
+		t.Errorf("an exception without a reason: %q", got)
+	}
+}
+
+// TestFoldersFormNoCircle looks at the folders of the top, which packages of several may share:
+// Go forbids circles of packages alone.
+func TestFoldersFormNoCircle(t *testing.T) {
+	edges := map[string][]string{}
+	for _, p := range measure(t) {
+		from := folder(p.Path)
+		if from == "cmd" || from == "integration" {
+			continue // they put everything together
+		}
+		edges[from] = append(edges[from], nil...)
+		for _, imp := range p.Imports {
+			if to := folder(imp); to != from {
+				edges[from] = append(edges[from], to)
+			}
+		}
+	}
+	for _, circle := range shape.Circles(edges) {
+		t.Errorf("folders that import each other: %s", strings.Join(circle, " "))
+	}
+	if len(edges) < 10 {
+		t.Errorf("only %v", slices.Sorted(maps.Keys(edges)))
+	}
+}
+
+// folder is the part of a package's path that names its subject.
+func folder(pkg string) string {
+	first, rest, _ := strings.Cut(pkg, "/")
+	if first == "internal" {
+		second, _, _ := strings.Cut(rest, "/")
+		return first + "/" + second
+	}
+	return first
+}
