@@ -8,19 +8,13 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// An aggregate is one aggregate call of a block, resolved. What is read for it is
-// decided when constants have values (measures.go).
+// An aggregate is one aggregate call of a block, resolved. What is read for it is decided
+// when constants have values (Part.outputs).
 type aggregate struct {
-	kind aggregateKind
-	arg  scalar.Expr // nil for count(*)
-	// fraction is the direct argument of a percentile, a constant; array says that it
-	// has several.
-	fraction scalar.Expr
-	array    bool
-	// descending is the order of WITHIN GROUP.
-	descending bool
-	filter     scalar.Expr // nil if none
-	result     scalar.Type
+	form   form
+	result scalar.Type // of what is shown: the form's own, or a double for an error
+	// array says that what is shown is an array of the result type.
+	array bool
 	// report is the error that is asked for instead of the value, empty for the value; level
 	// is its confidence, 0 for that of the statement.
 	report string
@@ -29,159 +23,152 @@ type aggregate struct {
 	at     int
 }
 
-type aggregateKind uint8
+// A form is a resolved aggregate function with its arguments: an aggregate as a value. All that
+// sets one aggregate apart from the others is in its form and the estimator that it binds.
+type form interface {
+	// resultType is the type that Postgres gives the value, and whether it is an array of it.
+	resultType() (t scalar.Type, array bool)
+	// reports says which errors of the value can be asked for.
+	reports() reports
+	// overRows are the expressions that are computed for each row.
+	overRows() []scalar.Expr
+	// bind adds the statistics that the value is computed from to a part, for known constants.
+	bind(bd *binding, p *Part) (estimator, error)
+}
 
-const (
-	countStar aggregateKind = iota + 1
-	countArg
-	countUnits    // COUNT(DISTINCT unit)
-	countDistinct // COUNT(DISTINCT anything else)
-	sumOf
-	averageOf
-	varPop
-	varSamp
-	stddevPop
-	stddevSamp
-	minimum
-	maximum
-	percentileCont
-	percentileDisc
-)
+// An overRow is what most forms have: an argument that is computed for each row, nil for none,
+// and a filter, nil for none.
+type overRow struct {
+	arg, filter scalar.Expr
+	at          int
+}
 
-// kinds are the aggregates by name, as far as the name says.
-var kinds = map[string]aggregateKind{
-	"count": countArg, "sum": sumOf, "avg": averageOf, "min": minimum, "max": maximum,
-	"var_pop": varPop, "var_samp": varSamp, "variance": varSamp,
-	"stddev_pop": stddevPop, "stddev_samp": stddevSamp, "stddev": stddevSamp,
-	"percentile_cont": percentileCont, "percentile_disc": percentileDisc,
+func (f overRow) overRows() []scalar.Expr { return []scalar.Expr{f.arg, f.filter} }
+
+// A function resolves calls of one aggregate function.
+type function func(*call) (form, error)
+
+// functions are the aggregates by name. Each is in a file with its form.
+var functions = map[string]function{
+	"count":           newCount,
+	"sum":             newSum,
+	"avg":             newAverage,
+	"var_pop":         spreads(spreadOf{}),
+	"var_samp":        spreads(spreadOf{sample: true}),
+	"variance":        spreads(spreadOf{sample: true}),
+	"stddev_pop":      spreads(spreadOf{root: true}),
+	"stddev_samp":     spreads(spreadOf{sample: true, root: true}),
+	"stddev":          spreads(spreadOf{sample: true, root: true}),
+	"min":             extremes(true),
+	"max":             extremes(false),
+	"percentile_cont": percentiles(false),
+	"percentile_disc": percentiles(true),
 }
 
 const aggregatesHint = "Use count, sum, avg, variance, stddev, min, max, percentile_cont or percentile_disc."
 
+// A call is an aggregate call while it is resolved.
+type call struct {
+	*ast.Aggregate
+	resolver *scalar.Resolver
+	source   *source
+	filter   scalar.Expr // nil if none
+	// shown is the argument that names the call, nil for count(*).
+	shown scalar.Expr
+}
+
 func newAggregate(r *scalar.Resolver, src *source, a *ast.Aggregate) (*aggregate, error) {
-	kind, ok := kinds[a.Func]
+	resolve, ok := functions[a.Func]
 	if !ok {
 		return nil, pgerr.New(pgerr.NotAllowed, "the aggregate %s is not supported on protected data", a.Func).At(a.At).
 			WithHint(aggregatesHint)
 	}
-	out := &aggregate{kind: kind, at: a.At}
+	c := &call{Aggregate: a, resolver: r, source: src}
 	var err error
 	if a.Filter != nil {
-		if out.filter, err = r.Boolean(a.Filter); err != nil {
+		if c.filter, err = r.Boolean(a.Filter); err != nil {
 			return nil, err
 		}
 	}
-	switch {
-	case a.Star:
-		out.kind = countStar
-	case kind == percentileCont || kind == percentileDisc:
-		err = out.percentile(r, a)
-	case len(a.Args) != 1 || a.Within != nil:
-		return nil, pgerr.New(pgerr.NotAllowed, "the aggregate %s with these arguments is not supported on protected data", a.Func).At(a.At).
-			WithHint(aggregatesHint)
-	default:
-		out.arg, err = r.Expr(a.Args[0])
-	}
-	if err != nil {
+	out := &aggregate{at: a.At}
+	if out.form, err = resolve(c); err != nil {
 		return nil, err
 	}
-	if err := out.distinct(src, a); err != nil {
-		return nil, err
+	out.result, out.array = out.form.resultType()
+	out.label = c.label()
+	if a.Report == "" {
+		return out, nil
 	}
-	if err := out.onNullRows(src); err != nil {
-		return nil, err
-	}
-	out.label = label(a, out)
-	if err := out.typed(a.Func); err != nil || a.Report == "" {
-		return out, err
-	}
-	return out, out.reports(a)
+	return out, out.asReport(a)
 }
 
-// distinct refuses DISTINCT but in COUNT, where it counts units or values. In MIN and
-// MAX it means nothing.
-func (a *aggregate) distinct(src *source, call *ast.Aggregate) error {
-	switch {
-	case !call.Distinct || a.kind == minimum || a.kind == maximum:
-		return nil
-	case a.kind == countArg && src.isUnit(a.arg):
-		a.kind = countUnits
-		return nil
-	case a.kind == countArg && len(a.arg.Columns()) > 0:
-		a.kind = countDistinct
-		if t := a.arg.Type(); t.Family() == scalar.NoFamily || !t.Deterministic {
-			return pgerr.New(pgerr.NotAllowed, "values of type %s cannot be counted once each on protected data", a.arg.Type()).At(a.at).
-				WithHint("Cast the value to text or numeric.")
-		}
+// argument resolves the only argument.
+func (c *call) argument() (scalar.Expr, error) {
+	if c.Star || len(c.Args) != 1 || c.Within != nil {
+		return nil, c.wrongArguments()
+	}
+	x, err := c.resolver.Expr(c.Args[0])
+	c.shown = x
+	return x, err
+}
+
+func (c *call) wrongArguments() error {
+	return pgerr.New(pgerr.NotAllowed, "the aggregate %s with these arguments is not supported on protected data", c.Func).At(c.At).
+		WithHint(aggregatesHint)
+}
+
+// plain refuses DISTINCT.
+func (c *call) plain() error {
+	if !c.Distinct {
 		return nil
 	}
-	return pgerr.New(pgerr.NotAllowed, "%s(DISTINCT) of protected data is not supported", call.Func).At(a.at).
+	return pgerr.New(pgerr.NotAllowed, "%s(DISTINCT) of protected data is not supported", c.Func).At(c.At).
 		WithHint("One row could add or remove any value. COUNT(DISTINCT column) is supported.")
 }
 
-// onNullRows refuses, where a public table declares the keys by an outer join,
-// aggregates that count the rows without a partner: those are nobody's, and are left out.
-func (a *aggregate) onNullRows(src *source) error {
-	if !src.declaresKeys() {
+// number resolves the only argument of a function of numbers.
+func (c *call) number() (scalar.Expr, error) {
+	x, err := c.argument()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.plain(); err != nil {
+		return nil, err
+	}
+	return x, c.check(x, numbers)
+}
+
+var (
+	numbers = []scalar.Family{scalar.IntFamily, scalar.NumericFamily, scalar.FloatFamily}
+	// ordered are the families of what has bounds and an order.
+	ordered = append(slices.Clip(numbers), scalar.DateFamily, scalar.InstantFamily)
+)
+
+// check refuses a call over rows that belong to nobody, and an argument of another family.
+func (c *call) check(x scalar.Expr, families []scalar.Family) error {
+	if err := c.onNullRows(x); err != nil {
+		return err
+	}
+	if t := x.Type(); !slices.Contains(families, t.Family()) {
+		return pgerr.New(pgerr.NotAllowed, "%s over type %s is not supported on protected data", c.Func, t).At(c.At).
+			WithHint("Use %s over a number.", c.Func)
+	}
+	return nil
+}
+
+// onNullRows refuses, where a public table declares the keys by an outer join, aggregates
+// that count the rows without a partner: those are nobody's, and are left out.
+func (c *call) onNullRows(x scalar.Expr) error {
+	if !c.source.declaresKeys() {
 		return nil
 	}
-	if a.arg != nil {
-		if c, plain := scalar.PlainColumn(a.arg); plain && src.ofUnit(c) {
+	if x != nil {
+		if column, plain := scalar.PlainColumn(x); plain && c.source.ofUnit(column) {
 			return nil
 		}
 	}
-	return pgerr.New(pgerr.Ownership, "this aggregate also counts rows of the outer join that belong to nobody").At(a.at).
+	return pgerr.New(pgerr.Ownership, "this aggregate also counts rows of the outer join that belong to nobody").At(c.At).
 		WithHint("Aggregate a column of the protected table: count(column) instead of count(*).")
-}
-
-// percentile resolves percentile_cont(fraction) WITHIN GROUP (ORDER BY x).
-func (a *aggregate) percentile(r *scalar.Resolver, call *ast.Aggregate) (err error) {
-	if call.Within == nil || len(call.Args) != 1 || !ast.ColumnFree(call.Args[0]) {
-		return pgerr.New(pgerr.NotAllowed, "%s needs constant fractions and WITHIN GROUP (ORDER BY ...) of one expression", call.Func).At(call.At)
-	}
-	if a.arg, err = r.Expr(call.Within); err != nil {
-		return err
-	}
-	a.descending = call.Descending
-	if a.fraction, a.array, err = r.Fractions(call.Args[0]); err != nil {
-		return err
-	}
-	return nil
-}
-
-// typed gives the aggregate the result type that Postgres gives it, or refuses its
-// argument.
-func (a *aggregate) typed(name string) error {
-	switch a.kind {
-	case countStar, countArg, countUnits, countDistinct:
-		a.result = scalar.Builtin(oidInt8)
-		return nil
-	case sumOf, averageOf, varPop, varSamp, stddevPop, stddevSamp, minimum, maximum, percentileCont, percentileDisc:
-	}
-	arg := a.arg.Type()
-	families := []scalar.Family{scalar.IntFamily, scalar.NumericFamily, scalar.FloatFamily}
-	ordered := a.kind == minimum || a.kind == maximum || a.kind == percentileDisc
-	if ordered {
-		families = append(families, scalar.DateFamily, scalar.InstantFamily)
-	}
-	if !slices.Contains(families, arg.Family()) {
-		return pgerr.New(pgerr.NotAllowed, "%s over type %s is not supported on protected data", name, arg).At(a.at).
-			WithHint("Use %s over a number.", name)
-	}
-	switch {
-	case a.kind == sumOf:
-		a.result = scalar.Builtin(sumType(arg.OID))
-	case a.kind == percentileCont:
-		a.result = scalar.Builtin(oidFloat8)
-	case a.kind == percentileDisc && arg.Domain.Name != "" && arg.Mod >= 0: // the result is of the domain, with its modifier
-		return pgerr.New(pgerr.NotAllowed, "%s over a domain is not supported on protected data", name).At(a.at).
-			WithHint("Cast the value to the type below the domain, as in CAST(x AS numeric).")
-	case ordered:
-		a.result = arg.Unmodified()
-	default:
-		a.result = scalar.Builtin(meanType(arg.OID))
-	}
-	return nil
 }
 
 // sumType is the result type of Postgres's sum over a type.
@@ -203,20 +190,20 @@ func meanType(oid uint32) uint32 {
 	return oidNumeric
 }
 
-// label names an aggregate for people.
-func label(a *ast.Aggregate, out *aggregate) string {
+// label names the call for people.
+func (c *call) label() string {
 	arg := "*"
-	if out.arg != nil {
+	if c.shown != nil {
 		arg = "..."
-		if c, plain := scalar.PlainColumn(out.arg); plain {
-			arg = c.Name
+		if column, plain := scalar.PlainColumn(c.shown); plain {
+			arg = column.Name
 		}
 	}
-	if a.Distinct {
+	if c.Distinct {
 		arg = "DISTINCT " + arg
 	}
-	s := a.Func + "(" + arg + ")"
-	if out.filter != nil {
+	s := c.Func + "(" + arg + ")"
+	if c.filter != nil {
 		s += " FILTER"
 	}
 	return s

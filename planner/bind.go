@@ -391,7 +391,7 @@ func noDelta(p *Plan) error {
 func (p *Plan) better(a, b share, alpha float64) (share, error) {
 	ratio := 0.0
 	for _, part := range p.parts() {
-		for _, m := range part.measures {
+		for _, m := range part.statistics {
 			ma, err := a.mechanism(m.sensitivity)
 			if err != nil {
 				return share{}, imprecise()

@@ -44,7 +44,7 @@ type budgeted struct {
 func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 	for _, part := range p.parts() {
 		for i := range part.outputs {
-			if o := &part.outputs[i]; !o.linear() && !o.momentous() {
+			if o := &part.outputs[i]; !part.refinable(o) {
 				return pgerr.New(pgerr.FeatureNotSupported, "an error cannot be asked for with %s", o.label).At(o.at).
 					WithHint("SET dp.error = off, dp.relative_error = off: it is answered with what dp.epsilon allows.")
 			}
@@ -71,17 +71,6 @@ func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 	return b.chooseChain()
 }
 
-// momentous reports whether an aggregate is computed from sums and counts, so that its
-// error follows from theirs.
-func (o *output) momentous() bool {
-	switch o.kind {
-	case averageOf, varPop, varSamp, stddevPop, stddevSamp:
-		return true
-	case countStar, countArg, countUnits, countDistinct, sumOf, minimum, maximum, percentileCont, percentileDisc:
-	}
-	return false
-}
-
 // known reports whether every error is known before the answer.
 func (b *budgeted) known() bool {
 	s := b.settings
@@ -90,7 +79,7 @@ func (b *budgeted) known() bool {
 	}
 	for _, part := range b.parts() {
 		for i := range part.outputs {
-			if !part.outputs[i].linear() {
+			if _, linear := part.outputs[i].linear(); !linear {
 				return false
 			}
 		}
@@ -125,11 +114,11 @@ func (b *budgeted) chooseChain() error {
 	parts := b.parts()
 	pool = (pool - b.selections*pool/max(b.shares(), 1)) / int64(len(parts))
 	for _, part := range parts {
-		if len(part.measures) == 0 {
+		if len(part.statistics) == 0 {
 			continue
 		}
-		if pool < int64(len(part.measures)) {
-			return pgerr.New(pgerr.Imprecise, "what the statement may spend is too small for a first look at %d numbers", len(part.measures)).
+		if pool < int64(len(part.statistics)) {
+			return pgerr.New(pgerr.Imprecise, "what the statement may spend is too small for a first look at %d numbers", len(part.statistics)).
 				WithHint("Raise dp.max_epsilon.")
 		}
 		var err error
@@ -150,7 +139,8 @@ func (b *budgeted) checkChained(kind string) error {
 	}
 	for _, part := range b.parts() {
 		for i := range part.outputs {
-			if o := &part.outputs[i]; !o.linear() {
+			o := &part.outputs[i]
+			if _, linear := o.linear(); !linear {
 				return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s cannot reach an error of %s: that needs several looks", kind, o.label).At(o.at).
 					WithHint("SET dp.mechanism = auto, or dp.error = off.")
 			}
@@ -203,7 +193,7 @@ func (b *budgeted) chooseNoise() error {
 	}
 	b.Mechanism = best.Mechanism
 	for i, part := range b.parts() {
-		for k, m := range part.measures {
+		for k, m := range part.statistics {
 			m.levels = []mechanisms.Mechanism{best.designs[i][k]}
 			part.Mechanisms[m.first] = best.designs[i][k]
 		}
@@ -253,7 +243,7 @@ func (b *budgeted) candidate(kind string) Candidate {
 	total, saved := b.sharePico*b.selections, false
 	for _, part := range b.parts() {
 		var designs []mechanisms.Mechanism
-		for i := range part.measures {
+		for i := range part.statistics {
 			d, recycled, ok := b.design(kind, part, i)
 			if total += d.Loss.Pico(); !ok || total > dp.MaxPico {
 				return without("cannot be so narrow at any price")
@@ -277,7 +267,7 @@ func (b *budgeted) candidate(kind string) Candidate {
 // design returns the cheapest noise of one kind for a measure, and whether it recycles.
 func (b *budgeted) design(kind string, part *Part, measure int) (d brdp.Design, recycles, ok bool) {
 	goal := brdp.Goal{
-		Sensitivity: part.measures[measure].sensitivity, Boundary: part.boundary(measure, b.settings.Target.Error),
+		Sensitivity: part.statistics[measure].sensitivity, Boundary: part.boundary(measure, b.settings.Target.Error),
 		Acceptance: 1 - b.settings.Alpha, Measure: b.measure,
 	}
 	options, err := b.designer.Options(goal, Recycles(kind))
@@ -311,8 +301,9 @@ func (p *Part) boundary(measure int, most float64) int64 {
 	const largest = 1 << 52
 	least := float64(largest)
 	for i := range p.outputs {
-		if o := &p.outputs[i]; slices.Contains(o.measures, measure) {
-			least = math.Min(least, math.Floor(most/o.unit()))
+		if o := &p.outputs[i]; slices.Contains(o.statistics(), measure) {
+			factor, _ := o.linear()
+			least = math.Min(least, math.Floor(most/factor))
 		}
 	}
 	return int64(least)
@@ -326,7 +317,8 @@ func (p *Part) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 		if o.report != "" {
 			continue
 		}
-		half := designs[o.measures[0]].Quantile(p.alpha) * o.unit()
+		factor, _ := o.linear()
+		half := designs[o.statistics()[0]].Quantile(p.alpha) * factor
 		bars = append(bars, ErrorBar{Label: o.label, Least: half, Most: half})
 	}
 	return bars

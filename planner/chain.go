@@ -84,19 +84,19 @@ const (
 // newChain returns the chain of a part. The boundary depends on the part and the policy
 // alone, so that whoever asks for another error can go on from where this one ends.
 func (p *Part) newChain(mechanism string, poolPico int64, s Settings) (*Chain, error) {
-	c := &Chain{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.measures))), AskedPico: s.EpsilonPico, target: s.Target, part: p}
-	typical := float64(halfSquare(max(s.TypicalPico, 1))) / dp.PicoPerUnit / float64(len(p.measures))
-	for i, m := range p.measures {
+	c := &Chain{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.statistics))), AskedPico: s.EpsilonPico, target: s.Target, part: p}
+	typical := float64(halfSquare(max(s.TypicalPico, 1))) / dp.PicoPerUnit / float64(len(p.statistics))
+	for i, m := range p.statistics {
 		cm := ChainMeasure{Sensitivity: m.sensitivity, beta: s.Alpha / float64(p.together(i))}
 		var err error
 		if mechanism == brownian {
 			l2 := math.Sqrt(float64(m.sensitivity.L0)) * float64(m.sensitivity.LInf)
 			err = cm.stopAt(p.shows(i), s.Target.Relative, l2/math.Sqrt(2*expected*math.Max(typical, 1e-12)))
-			if _, tooWide := mechanisms.GaussianFor(m.sensitivity, c.PilotPico/int64(len(p.measures))); tooWide != nil {
+			if _, tooWide := mechanisms.GaussianFor(m.sensitivity, c.PilotPico/int64(len(p.statistics))); tooWide != nil {
 				return nil, imprecise() // no first look, which would be noticed behind its charge
 			}
 		} else {
-			cm.Reduction, err = newReduction(m.sensitivity, poolPico/int64(len(p.measures)))
+			cm.Reduction, err = newReduction(m.sensitivity, poolPico/int64(len(p.statistics)))
 		}
 		if err != nil {
 			return nil, imprecise()
@@ -123,7 +123,10 @@ func (m *ChainMeasure) stopAt(shown bool, relative, sigma float64) (err error) {
 
 // shows reports whether a measure's integer is, but for its unit, a value that is shown.
 func (p *Part) shows(measure int) bool {
-	return slices.ContainsFunc(p.outputs, func(o output) bool { return o.report == "" && o.linear() && o.measures[0] == measure })
+	return slices.ContainsFunc(p.outputs, func(o output) bool {
+		_, linear := o.linear()
+		return o.report == "" && linear && o.statistics()[0] == measure
+	})
 }
 
 // newReduction returns the path that may cost so much. The price of each level is rounded
@@ -142,8 +145,8 @@ func newReduction(s dp.Sensitivity, poolPico int64) (mechanisms.LaplaceReduction
 func (p *Part) together(i int) int {
 	most := 1
 	for k := range p.outputs {
-		if slices.Contains(p.outputs[k].measures, i) {
-			most = max(most, len(p.outputs[k].measures))
+		if of := p.outputs[k].statistics(); slices.Contains(of, i) {
+			most = max(most, len(of))
 		}
 	}
 	return most
@@ -246,7 +249,7 @@ func (w Want) least() float64 { return slices.Min(w.Factors) }
 // probability that the interval is wrong.
 func (c *Chain) Open(r *Released) []Want {
 	var open []Want
-	for i, row := range r.numbers() {
+	for i, row := range r.integers() {
 		if w := c.want(row); w.least() < 1 {
 			w.Partition = i
 			open = append(open, w)
@@ -274,31 +277,42 @@ func (c *Chain) Open(r *Released) []Want {
 }
 
 // want compares the errors of one row with the target.
-func (c *Chain) want(row numbers) Want {
+func (c *Chain) want(row integers) Want {
 	w := Want{Factors: slices.Repeat([]float64{1}, len(c.Measures))}
 	for i := range c.part.outputs {
 		o := &c.part.outputs[i]
 		if o.report != "" {
 			continue
 		}
-		half, size := c.part.halfWidth(o, row), c.part.magnitude(o, row)
-		if c.met(half, size) || o.linear() && row.margins[c.part.place(o, 0)].Close {
+		r := c.part.of(row)
+		half, size := o.radius(r), math.Abs(o.number(r))
+		if math.IsNaN(size) { // NULL
+			size = 0
+		}
+		if c.met(half, size) || c.close(o, row) {
 			continue
 		}
 		factor := math.Min(c.factor(o, row, half, size+half), 1/leastGain)
-		for _, m := range o.measures {
+		for _, m := range o.statistics() {
 			w.Factors[m] = math.Min(w.Factors[m], factor)
 		}
 	}
 	return w
 }
 
+// close reports whether the relative error of a linear output is reached.
+func (c *Chain) close(o *output, row integers) bool {
+	_, linear := o.linear()
+	return linear && row.margins[c.part.statistics[o.statistics()[0]].first].Close
+}
+
 // factor is what the standard deviations of an output must be at most, as a part of what they
 // are, if its value is of this size.
-func (c *Chain) factor(o *output, row numbers, half, size float64) float64 {
+func (c *Chain) factor(o *output, row integers, half, size float64) float64 {
 	factor := math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative)) / half
-	if m := c.Measures[o.measures[0]]; o.linear() && m.stop != nil {
-		factor = math.Max(factor, m.stop.Need(size/o.unit())/row.margins[c.part.place(o, 0)].Sigma)
+	at := o.statistics()[0]
+	if unit, linear := o.linear(); linear && c.Measures[at].stop != nil {
+		factor = math.Max(factor, c.Measures[at].stop.Need(size/unit)/row.margins[c.part.statistics[at].first].Sigma)
 	}
 	return factor
 }
@@ -306,25 +320,6 @@ func (c *Chain) factor(o *output, row numbers, half, size float64) float64 {
 // met reports whether an error of a value of that size meets the target.
 func (c *Chain) met(half, size float64) bool {
 	return half <= c.target.Error || c.target.Relative > 0 && mechanisms.MeetsRelative(half, c.target.Relative, size)
-}
-
-// magnitude returns the absolute value of what is shown.
-func (p *Part) magnitude(o *output, row numbers) float64 {
-	var v *big.Rat
-	switch o.kind { //nolint:exhaustive // the others are linear, or have no chain
-	case averageOf:
-		v = p.average(o, row).Value(row.ints[p.place(o, 0)], row.ints[p.place(o, 1)])
-	case varPop, varSamp, stddevPop, stddevSamp:
-		v = o.spread(p, row)
-	default:
-		n, _ := new(big.Float).SetInt(row.ints[p.place(o, 0)]).Float64()
-		return math.Abs(n) * o.unit()
-	}
-	if v == nil {
-		return 0
-	}
-	f, _ := v.Float64()
-	return math.Abs(f)
 }
 
 // Targets returns what the estimates of a measure must come to.

@@ -1,7 +1,5 @@
 package planner
 
-import "math"
-
 // An ErrorBar is the error of one aggregate at the plan's confidence, for each row
 // of the released relation alone.
 type ErrorBar struct {
@@ -34,9 +32,9 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 		}
 		var bar ErrorBar
 		for j, p := range b.Parts {
-			var rows []numbers
+			var rows []integers
 			if released != nil {
-				rows = released[j].numbers()
+				rows = released[j].integers()
 			}
 			one := p.errorBar(&p.outputs[i], rows)
 			if j == 0 {
@@ -51,110 +49,30 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 }
 
 // errorBar is the error of one output of the part.
-func (p *Part) errorBar(o *output, rows []numbers) ErrorBar {
+func (p *Part) errorBar(o *output, rows []integers) ErrorBar {
 	bar := ErrorBar{Label: o.label, Least: -1, Most: -1}
-	switch {
-	case o.linear() && p.Chain == nil:
-		bar.Least = p.halfWidth(o, numbers{})
+	if _, linear := o.linear(); linear && p.Chain == nil {
+		bar.Least = o.radius(p.of(integers{}))
 		bar.Most = bar.Least
-	default:
-		for i, row := range rows {
-			half := p.halfWidth(o, row)
-			if i == 0 {
-				bar.Least = half
-			}
-			bar.Least, bar.Most = min(bar.Least, half), max(bar.Most, half)
+		return bar
+	}
+	for i, row := range rows {
+		half := o.radius(p.of(row))
+		if i == 0 {
+			bar.Least = half
 		}
+		bar.Least, bar.Most = min(bar.Least, half), max(bar.Most, half)
 	}
 	return bar
 }
 
-// linear reports whether an aggregate is a number that is released times a constant, so
-// that its error does not depend on the answer.
-func (o *output) linear() bool {
-	switch o.kind {
-	case countStar, countArg, countUnits, countDistinct, sumOf:
-		return true
-	case averageOf, varPop, varSamp, stddevPop, stddevSamp, minimum, maximum, percentileCont, percentileDisc:
-	}
-	return false
-}
-
-// unit is what one of the released number of a linear aggregate stands for.
-func (o *output) unit() float64 {
-	step := o.values.step
-	switch {
-	case o.kind != sumOf:
-		return 1
-	case o.factor != nil:
-		step = o.factor
-	}
-	f, _ := step.Float64()
-	return math.Abs(f)
-}
-
-// halfWidth is the largest distance of an answer from the ends of its interval.
-func (p *Part) halfWidth(o *output, row numbers) float64 {
-	if o.linear() {
-		return p.noise(o, 0, row).Quantile(p.alpha) * o.unit()
-	}
-	switch o.kind { //nolint:exhaustive // the others are linear, or quantiles
-	case averageOf:
-		a, sum, count := p.average(o, row), row.ints[p.place(o, 0)], row.ints[p.place(o, 1)]
-		return a.Interval(sum, count).Radius(a.Value(sum, count))
-	case varPop, stddevPop, varSamp, stddevSamp:
-		return p.spreadError(o, row)
-	case minimum, maximum:
-		e, d := p.extreme(o), o.distribution(p, row)
-		x, ok := e.Value(d)
-		low, high := e.Interval(d)
-		return p.distance(o, x, ok, low, high)
-	}
-	return p.quantileError(o, row)
-}
-
-func (p *Part) spreadError(o *output, row numbers) float64 {
-	v, m := p.variance(o, row), o.moments(p, row)
-	x := o.spread(p, row)
-	in := v.PopulationInterval(m)
-	if o.kind == varSamp || o.kind == stddevSamp {
-		in = v.SampleInterval(m)
-	}
-	if o.kind == stddevPop || o.kind == stddevSamp {
-		in = in.Sqrt()
-	}
-	if x == nil {
-		x = in.Lower
-	}
-	return in.Radius(x)
-}
-
-// quantileError is the widest error of the fractions.
-func (p *Part) quantileError(o *output, row numbers) float64 {
-	d, widest := o.distribution(p, row), 0.0
-	for _, f := range o.fractions {
-		if f == nil {
-			continue
+// refinable reports whether an output is computed from sums and counts, so that its error
+// follows from theirs, and gets smaller with it.
+func (p *Part) refinable(o *output) bool {
+	for _, i := range o.statistics() {
+		if len(p.statistics[i].shape()) > 1 {
+			return false
 		}
-		q := *f
-		if o.descending {
-			q = 1 - q
-		}
-		low, high := p.rankError(o, *f).Interval(d)
-		x, ok := d.QuantileDisc(q)
-		widest = max(widest, p.distance(o, x, ok, low, high))
 	}
-	return widest
-}
-
-// distance is how far an interval of lattice integers reaches from a value in it.
-func (p *Part) distance(o *output, x int64, ok bool, low, high int64) float64 {
-	if !ok {
-		x = low
-	}
-	step, _ := o.values.step.Float64()
-	if t := o.result; isTime(t) && t.OID != oidDate {
-		step = 1e-6 // in seconds
-	}
-	return max(float64(high)-float64(x), float64(x)-float64(low)) * step
+	return true
 }

@@ -15,17 +15,19 @@ func (c *Chain) expectedAt(size float64) (float64, bool) {
 	prices := make([]float64, len(c.Measures))
 	for i := range c.part.outputs {
 		o := &c.part.outputs[i]
-		if !o.linear() {
+		unit, linear := o.linear()
+		if !linear {
 			return 0, false
 		}
-		m := c.Measures[o.measures[0]]
-		price := m.price(math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative))/o.unit(), c.Mechanism)
+		at := o.statistics()[0]
+		m := c.Measures[at]
+		price := m.price(math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative))/unit, c.Mechanism)
 		if m.stop != nil {
-			if sigma := m.stop.Need(size / o.unit()); sigma > 0 {
+			if sigma := m.stop.Need(size / unit); sigma > 0 {
 				price = math.Min(price, m.priceAt(sigma))
 			}
 		}
-		prices[o.measures[0]] = math.Max(prices[o.measures[0]], price)
+		prices[at] = math.Max(prices[at], price)
 	}
 	total := 0.0
 	for _, price := range prices {

@@ -128,14 +128,14 @@ func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
 		case bar.Least < 0:
 			half = "known with the answer"
 		}
-		w.line(depth, "%s: error at %s %%: %s%s", o.label, Number(100*(1-p.alpha)), half, o.clamped())
+		w.line(depth, "%s: error at %s %%: %s%s", o.label, Number(100*(1-p.alpha)), half, o.clampedTo())
 	}
-	for i, m := range p.measures {
+	for i, m := range p.statistics {
 		noise := m.noise()
 		if p.Chain != nil {
 			noise = "as precise as needed"
 		}
-		w.line(depth, "measure %d: %s, l0=%d linf=%d, %s", i+1, &m.measure, m.sensitivity.L0, m.sensitivity.LInf, noise)
+		w.line(depth, "measure %d: %s, l0=%d linf=%d, %s", i+1, m, m.sensitivity.L0, m.sensitivity.LInf, noise)
 	}
 	if hidden {
 		w.line(depth, "sql: not shown, as is the definition of the view")
@@ -225,9 +225,9 @@ func (p *Plan) cap() string {
 func (p *Plan) Lessened() bool { return p.settings.LeftPico > 0 }
 
 // noise writes the mechanism of a measure, of a histogram those of its levels.
-func (m *measureOf) noise() string {
+func (s *statistic) noise() string {
 	var out []string
-	for _, mech := range m.levels {
+	for _, mech := range s.levels {
 		out = append(out, mech.String())
 	}
 	return strings.Join(slices.Compact(out), ", ")
@@ -248,25 +248,31 @@ func (p *Part) contributes() string {
 	return rows + fmt.Sprintf(" a group, at most %d groups", c.Partitions)
 }
 
-// clamped says to what values are clamped.
-func (o *output) clamped() string {
-	if o.values.step == nil {
+// clampedTo says to what values are clamped.
+func (o *output) clampedTo() string {
+	var bounds []string
+	for _, t := range o.clamped() {
+		bounds = append(bounds, t.bounds())
+	}
+	if bounds == nil {
 		return ""
 	}
-	return ", values clamped to [" + *o.bound(o.values.low) + ", " + *o.bound(o.values.high) + "]"
+	return ", values clamped to " + strings.Join(bounds, " and ")
 }
 
-// bound writes a limit of the values.
-func (o *output) bound(n int64) *string {
-	if t := o.arg.Type(); isTime(t) {
-		s := timeOf(t, n)
-		return &s
+// bounds writes the bounds of the values.
+func (t term) bounds() string {
+	return "[" + t.bound(t.values.low) + ", " + t.bound(t.values.high) + "]"
+}
+
+func (t term) bound(n int64) string {
+	if of := t.arg.Type(); isTime(of) {
+		return timeOf(of, n)
 	}
-	s := strings.TrimSuffix(strings.TrimRight(o.values.value(n).FloatString(o.values.digits), "0"), ".")
-	if o.values.digits == 0 {
-		s = strconv.FormatInt(n, 10)
+	if t.values.digits == 0 {
+		return strconv.FormatInt(n, 10)
 	}
-	return &s
+	return strings.TrimSuffix(strings.TrimRight(t.values.value(n).FloatString(t.values.digits), "0"), ".")
 }
 
 func isTime(t scalar.Type) bool {
@@ -287,13 +293,10 @@ func (p *Plan) Clamped() string {
 	var parts []string
 	for _, part := range p.parts() {
 		for i := range part.outputs {
-			o := &part.outputs[i]
-			if o.values.step == nil {
-				continue
-			}
-			s := fmt.Sprintf("%s to [%s, %s]", describe(o.arg), *o.bound(o.values.low), *o.bound(o.values.high))
-			if !slices.Contains(parts, s) {
-				parts = append(parts, s)
+			for _, t := range part.outputs[i].clamped() {
+				if s := describe(t.arg) + " to " + t.bounds(); !slices.Contains(parts, s) {
+					parts = append(parts, s)
+				}
 			}
 		}
 	}

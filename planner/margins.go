@@ -29,22 +29,12 @@ func (b *BlockPlan) consistent(released []*Released) []*Released {
 		}
 	}
 	rows := b.rowsOf(finest)
-	for m, measure := range b.Parts[finest].measures {
-		if measure.additive() {
+	for m, s := range b.Parts[finest].statistics {
+		if s.additive() {
 			b.reconcile(out, rows, finest, m)
 		}
 	}
 	return out
-}
-
-// additive reports whether the measure of a group is the sum of its parts'.
-func (m *measure) additive() bool {
-	switch m.kind {
-	case countRows, countValues, sumValues, sumCentred, sumSquares:
-		return true
-	case countUnits1, countDifferent, histogram:
-	}
-	return false
 }
 
 // finest returns the part that has all keys of the others, or -1.
@@ -97,27 +87,27 @@ func (b *BlockPlan) rowsOf(finest int) [][]int {
 
 func keyString(keys []*string) string { return ArrayText(keys) }
 
-// reconcile makes one measure agree over all parts.
+// reconcile makes one statistic agree over all parts.
 func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
 	f := b.Parts[finest]
 	cells := make([]*big.Int, f.size)
 	for c := range cells {
-		cells[c] = out[finest].Rows[c][f.measures[m].first]
+		cells[c] = out[finest].Rows[c][f.statistics[m].first]
 	}
 	var margins []estimate.Margin
 	for i, p := range b.Parts {
 		if i == finest {
 			continue
 		}
-		margin := estimate.Margin{Rows: rows[i], Variance: variance(p.measures[m])}
+		margin := estimate.Margin{Rows: rows[i], Variance: variance(p.statistics[m])}
 		for _, row := range out[i].Rows {
-			margin.Values = append(margin.Values, row[p.measures[m].first])
+			margin.Values = append(margin.Values, row[p.statistics[m].first])
 		}
 		margins = append(margins, margin)
 	}
-	cells = must(estimate.Margins(cells, variance(f.measures[m]), margins))
+	cells = must(estimate.Margins(cells, variance(f.statistics[m]), margins))
 	for i, p := range b.Parts {
-		at := p.measures[m].first // histograms before it can have other numbers of buckets
+		at := p.statistics[m].first // histograms before it can have other numbers of buckets
 		for row := range p.size {
 			out[i].Rows[row][at] = new(big.Int)
 		}
@@ -132,7 +122,7 @@ func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
 // the variance of discrete Laplace noise at a large ε is too small for a float64.
 const leastVariance = 1e-30
 
-func variance(m *measureOf) float64 {
-	s := m.levels[0].StdDev()
-	return max(s*s, leastVariance)
+func variance(s *statistic) float64 {
+	sigma := s.levels[0].StdDev()
+	return max(sigma*sigma, leastVariance)
 }

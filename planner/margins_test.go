@@ -24,7 +24,7 @@ func TestTotalsBesideHistograms(t *testing.T) {
 			for i := range row {
 				row[i] = new(big.Int)
 			}
-			for _, m := range part.Measures() {
+			for _, m := range part.Statistics() {
 				switch {
 				case strings.HasPrefix(m.Name, "sum"): // every day has one visit, of cost 0
 					row[m.First].SetInt64(-2_000_000 * each)

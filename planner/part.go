@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"math/big"
 	"slices"
 
 	"dpproxy/dp"
@@ -28,17 +29,38 @@ type Part struct {
 	lists        []*list // nil if the keys are private
 	size         int     // number of partitions, 0 if the keys are private
 	contribution contribution
-	measures     []*measureOf
+	statistics   []*statistic
 	outputs      []output
 	alpha        float64 // one minus the confidence of error statements
 	estimators   *estimators
 }
 
-// measureOf is a measure with its place among the integers of a partition.
-type measureOf struct {
-	measure
-	first  int
-	levels []mechanisms.Mechanism // of a histogram, by level; else one
+// An output is one aggregate of the released relation, with what it is computed from.
+type output struct {
+	*aggregate
+	estimator
+}
+
+// A contribution says what a unit may add in one grouping set.
+type contribution struct {
+	dp.Contribution
+	// unique says that a unit has at most one row in all, by a proof.
+	unique bool
+	// chosen says that rows of a unit must be chosen: nothing proves that it has at
+	// most Rows of them in a partition.
+	chosen bool
+	// maxSum bounds the sum that a unit adds to a partition, in the unit of the value;
+	// nil without.
+	maxSum *big.Rat
+}
+
+// binding builds the parts of a block for known constants.
+type binding struct {
+	q        *Query
+	b        *block
+	env      *scalar.Env
+	settings Settings
+	domains  domains
 }
 
 // Private reports whether the keys of the part are private: it shows the partitions
@@ -60,7 +82,7 @@ func (p *Part) Event() dp.ComposedEvent {
 	if p.Chain != nil {
 		return append(e, p.Chain.worst()...)
 	}
-	for _, m := range p.measures {
+	for _, m := range p.statistics {
 		for _, mech := range m.levels {
 			e = append(e, mech.Event())
 		}
@@ -123,10 +145,14 @@ func (bd *binding) part(set []int) (*Part, error) {
 	if err := bd.bound(p); err != nil {
 		return nil, err
 	}
-	if p.outputs, err = bd.outputs(p); err != nil {
-		return nil, err
+	for _, a := range bd.b.aggregates {
+		e, err := a.form.bind(bd, p)
+		if err != nil {
+			return nil, err
+		}
+		p.outputs = append(p.outputs, output{a, e})
 	}
-	for _, m := range p.measures {
+	for _, m := range p.statistics {
 		m.first = len(p.Mechanisms)
 		p.Mechanisms = append(p.Mechanisms, make([]mechanisms.Mechanism, m.nodes())...)
 	}
@@ -192,19 +218,19 @@ func (p *Part) selects() bool { return p.Private() }
 
 // shares returns among how many releases of equal cost a budget is divided.
 func (p *Part) shares() int64 {
-	n := int64(len(p.measures))
+	n := int64(len(p.statistics))
 	if p.selects() {
 		n++
 	}
 	return n
 }
 
-// assign gives every measure its mechanism.
+// assign gives every statistic its mechanism.
 func (p *Part) assign(s share) error {
 	if err := p.selecting(s); err != nil {
 		return err
 	}
-	for _, m := range p.measures {
+	for _, m := range p.statistics {
 		if err := p.assignTo(m, s); err != nil {
 			return err
 		}
@@ -225,28 +251,23 @@ func (p *Part) selecting(s share) error {
 	return nil
 }
 
-func (p *Part) assignTo(m *measureOf, s share) error {
-	if m.kind != histogram {
-		mech, err := s.mechanism(m.sensitivity)
+// assignTo gives a statistic its mechanism, of a histogram one for each level.
+func (p *Part) assignTo(s *statistic, of share) error {
+	picos := []int64{of.pico()}
+	if h, ok := s.statisticForm.(histogram); ok {
+		var err error
+		if picos, err = h.tree.Split(of.measure(), of.pico()); err != nil {
+			return imprecise()
+		}
+	}
+	at := s.first
+	for level, nodes := range s.shape() {
+		mech, err := of.of(picos[level]).mechanism(s.sensitivity)
 		if err != nil {
 			return imprecise()
 		}
-		m.levels = []mechanisms.Mechanism{mech}
-		p.Mechanisms[m.first] = mech
-		return nil
-	}
-	parts, err := m.shape.Split(s.measure(), s.pico())
-	if err != nil {
-		return imprecise()
-	}
-	at := m.first
-	for level, pico := range parts {
-		mech, err := s.of(pico).mechanism(m.sensitivity)
-		if err != nil {
-			return imprecise()
-		}
-		m.levels = append(m.levels, mech)
-		for range m.shape.Nodes(level) {
+		s.levels = append(s.levels, mech)
+		for range nodes {
 			p.Mechanisms[at] = mech
 			at++
 		}

@@ -19,10 +19,10 @@ type Read struct {
 	// they come rather than in a hash table: the statement is for enable_hashagg = off.
 	Ordered bool
 
-	part     *Part
-	measures []*measureOf
-	units    bool // the first integer is the number of units
-	lookup   bool // an index finds the rows of a unit that has too many
+	part       *Part
+	statistics []*statistic
+	units      bool // the first integer is the number of units
+	lookup     bool // an index finds the rows of a unit that has too many
 }
 
 // reader writes the statements of one part. Contributions are bounded per unit, first
@@ -44,30 +44,30 @@ type reader struct {
 	w    *scalar.Writer
 	from string
 	cond string
-	// args and filters are the different expressions over rows that measures need.
+	// args and filters are the different expressions over rows that statistics need.
 	args, filters []scalar.Expr
-	// integers are measures whose lattice integers are the columns l of the rows.
-	integers []*measureOf
+	// integers are the terms whose integers are the columns l of the rows.
+	integers []term
 }
 
 // read writes the statements of a part.
 func (bd *binding) read(p *Part) error {
-	var plain []*measureOf
-	var own [][]*measureOf
-	for _, m := range p.measures {
-		if m.kind == countDifferent || m.kind == histogram {
-			own = append(own, []*measureOf{m})
+	var plain []*statistic
+	var own [][]*statistic
+	for _, s := range p.statistics {
+		if s.own() != nil {
+			own = append(own, []*statistic{s})
 		} else {
-			plain = append(plain, m)
+			plain = append(plain, s)
 		}
 	}
 	if len(plain) > 0 || p.selects() {
-		own = append([][]*measureOf{plain}, own...)
+		own = append([][]*statistic{plain}, own...)
 	}
-	for i, measures := range own {
+	for i, statistics := range own {
 		r := &reader{bd: bd, part: p}
 		r.w = &scalar.Writer{Env: bd.env, Fold: r.fold}
-		read := &Read{part: p, measures: measures, units: i == 0 && p.selects()}
+		read := &Read{part: p, statistics: statistics, units: i == 0 && p.selects()}
 		sql, err := r.write(read)
 		if err != nil {
 			return err
@@ -86,17 +86,18 @@ func (r *reader) write(read *Read) (string, error) {
 	if err := r.dropOthers(); err != nil {
 		return "", err
 	}
-	r.integers = sums(read.measures)
-	for _, m := range read.measures {
-		if slices.ContainsFunc(r.integers, m.sameValue) {
-			r.filters = including(r.filters, m.filter)
-			continue
+	r.integers = summedTerms(read.statistics)
+	for _, st := range read.statistics {
+		r.filters = including(r.filters, st.filter)
+		for _, t := range st.terms() {
+			if !slices.ContainsFunc(r.integers, t.sameInteger) {
+				r.args = including(r.args, t.arg)
+			}
 		}
-		r.args, r.filters = including(r.args, m.arg), including(r.filters, m.filter)
 	}
 	s := &stages{reader: r, read: read}
-	if len(read.measures) == 1 {
-		s.kind = read.measures[0].kind
+	if len(read.statistics) == 1 {
+		s.own = read.statistics[0].own()
 	}
 	return s.sql()
 }
@@ -145,7 +146,7 @@ func indexOf(list []scalar.Expr, e scalar.Expr) int {
 	return slices.IndexFunc(list, func(have scalar.Expr) bool { return scalar.Equal(have, e) })
 }
 
-// rows selects the unit, the keys and what the measures need of every row that the
+// rows selects the unit, the keys and what the statistics need of every row that the
 // condition keeps; with whole, also the bytes of all columns that the level uses, and if an
 // index finds them, only those of a unit of x.
 func (r *reader) rows(whole bool) (string, error) {
@@ -190,7 +191,7 @@ func (r *reader) rows(whole bool) (string, error) {
 }
 
 // end writes what follows the condition. A fence keeps Postgres from computing an integer
-// anew for each measure that uses it. Where the bytes of rows are asked for, few of the rows
+// anew for each statistic that uses it. Where the bytes of rows are asked for, few of the rows
 // are needed, and it would compute all; if those are looked up, it keeps Postgres from
 // reading all rows to join them.
 func (r *reader) end(whole bool) string {
@@ -198,20 +199,22 @@ func (r *reader) end(whole bool) string {
 	if whole && r.bd.unitIndexed() {
 		return " AND " + r.bd.b.source.unit().Read() + " OPERATOR(pg_catalog.=) x.u" + fence
 	}
-	uses := map[*measureOf]int{}
-	for _, m := range r.part.measures {
-		for _, i := range r.integers {
-			if i.sameValue(m) {
-				uses[i]++
-			}
-		}
-	}
-	for _, n := range uses {
-		if n > 1 && !whole {
+	for _, t := range r.integers {
+		if !whole && r.part.uses(t) > 1 {
 			return fence
 		}
 	}
 	return ""
+}
+
+// uses returns how many statistics need the integers of a term.
+func (p *Part) uses(t term) (n int) {
+	for _, s := range p.statistics {
+		if slices.ContainsFunc(s.terms(), t.sameInteger) {
+			n++
+		}
+	}
+	return n
 }
 
 // rowBytes writes the unit and every column that the level uses: rows with equal bytes

@@ -22,14 +22,14 @@ type Released struct {
 	Margins [][]Margin
 }
 
-// numbers are the integers of one row with what is known of their noise.
-type numbers struct {
+// integers are those of one row with what is known of their noise.
+type integers struct {
 	ints    []*big.Int
 	margins []Margin // nil: the part's mechanisms tell
 }
 
-func (r *Released) numbers() []numbers {
-	out := make([]numbers, len(r.Rows))
+func (r *Released) integers() []integers {
+	out := make([]integers, len(r.Rows))
 	for i, row := range r.Rows {
 		out[i].ints = row
 		if r.Margins != nil {
@@ -49,9 +49,9 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 	outputs = make([][]*string, len(b.block.aggregates))
 	consistent := b.consistent(released)
 	for i, p := range b.Parts {
-		var rows []numbers
+		var rows []integers
 		if consistent[i] != nil {
-			rows = consistent[i].numbers()
+			rows = consistent[i].integers()
 		}
 		for row := range p.rows(released[i]) {
 			p.appendKeys(keys, p.keysOf(released[i], row))
@@ -60,7 +60,7 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 				groupings[g] = append(groupings[g], &text)
 			}
 			for o := range outputs {
-				outputs[o] = append(outputs[o], p.outputs[o].text(p, rows[row]))
+				outputs[o] = append(outputs[o], p.text(o, rows[row]))
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"math"
-	"math/big"
 	"strconv"
 
 	"dpproxy/parser/ast"
@@ -10,11 +9,20 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// reports makes the aggregate one that asks for its error, as a double.
-func (a *aggregate) reports(call *ast.Aggregate) error {
+// reports says which errors of a value can be asked for.
+type reports uint8
+
+const (
+	allReports reports = iota
+	// endsOnly: the noise is in ranks, so that dp.lower and dp.upper alone say something.
+	endsOnly
+)
+
+// asReport makes the aggregate one that asks for its error, as a double.
+func (a *aggregate) asReport(call *ast.Aggregate) error {
 	odd := a.array || isTime(a.result)
 	a.report, a.result, a.array = call.Report, scalar.Builtin(oidFloat8), false
-	if a.ranked() && (odd || a.report != "lower" && a.report != "upper") {
+	if a.form.reports() == endsOnly && (odd || a.report != "lower" && a.report != "upper") {
 		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, a.label).At(a.at).
 			WithHint("MIN, MAX and percentiles have dp.lower and dp.upper, of one number; count, sum, avg, variance and stddev have all of them.")
 	}
@@ -31,11 +39,6 @@ func (a *aggregate) reports(call *ast.Aggregate) error {
 	return nil
 }
 
-// ranked reports whether an aggregate is one of the values themselves.
-func (a *aggregate) ranked() bool {
-	return a.kind == minimum || a.kind == maximum || a.kind == percentileCont || a.kind == percentileDisc
-}
-
 // checkLevels refuses a confidence that a chain was not begun for: it is chosen before
 // anything is measured.
 func (b *block) checkLevels(s Settings) error {
@@ -48,21 +51,16 @@ func (b *block) checkLevels(s Settings) error {
 	return nil
 }
 
-// reportText is the error of an aggregate in a row; nil is NULL.
-func (o *output) reportText(p *Part, row numbers) *string {
-	at := *p
+// text writes an output of a partition, its value or its error; nil is NULL.
+func (p *Part) text(output int, row integers) *string {
+	o, r := &p.outputs[output], p.of(row)
+	if o.report == "" {
+		return o.text(r)
+	}
 	if o.level > 0 {
-		at.alpha = 1 - o.level
+		r.alpha = 1 - o.level
 	}
-	var f float64
-	switch o.report {
-	case "lower":
-		f, _ = at.ends(o, row)
-	case "upper":
-		_, f = at.ends(o, row)
-	default:
-		f = at.standardError(o, row)
-	}
+	f := o.reported(r)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
 	}
@@ -70,63 +68,15 @@ func (o *output) reportText(p *Part, row numbers) *string {
 	return &s
 }
 
-// ends are those of the interval of an output, NaN where its value is NULL.
-func (p *Part) ends(o *output, row numbers) (low, high float64) {
-	if !o.ranked() {
-		value, half := p.signed(o, row), p.halfWidth(o, row)
-		return value - half, value + half
+// reported is the error of an output.
+func (o *output) reported(r observation) float64 {
+	switch o.report {
+	case "lower":
+		low, _ := o.ends(r)
+		return low
+	case "upper":
+		_, high := o.ends(r)
+		return high
 	}
-	d := o.distribution(p, row)
-	var from, to int64
-	if o.kind == minimum || o.kind == maximum {
-		e := p.extreme(o)
-		if _, ok := e.Value(d); !ok {
-			return math.NaN(), math.NaN()
-		}
-		from, to = e.Interval(d)
-	} else {
-		if _, ok := d.QuantileDisc(0.5); !ok || o.fractions[0] == nil {
-			return math.NaN(), math.NaN()
-		}
-		from, to = p.rankError(o, *o.fractions[0]).Interval(d)
-	}
-	step, _ := o.values.step.Float64()
-	return float64(from) * step, float64(to) * step
-}
-
-// signed is the value that is shown.
-func (p *Part) signed(o *output, row numbers) float64 {
-	var v *big.Rat
-	switch o.kind { //nolint:exhaustive // others have no report
-	case averageOf:
-		v = p.average(o, row).Value(row.ints[p.place(o, 0)], row.ints[p.place(o, 1)])
-	case varPop, varSamp, stddevPop, stddevSamp:
-		v = o.spread(p, row)
-	case sumOf:
-		v, _ = o.sumValue(p, row)
-	default:
-		v = new(big.Rat).SetInt(row.ints[p.place(o, 0)])
-	}
-	if v == nil {
-		return math.NaN()
-	}
-	f, _ := v.Float64()
-	return f
-}
-
-// standardError is the standard deviation of the noise in what is shown: of an average to
-// first order in the noise; of a variance and its root what it would be if the interval
-// were of a normal error.
-func (p *Part) standardError(o *output, row numbers) float64 {
-	if o.linear() {
-		return p.noise(o, 0, row).StdDev() * o.unit()
-	}
-	if o.kind != averageOf {
-		return p.halfWidth(o, row) / (math.Sqrt2 * math.Erfinv(1-p.alpha))
-	}
-	sum, _ := new(big.Float).SetInt(row.ints[p.place(o, 0)]).Float64()
-	count, _ := new(big.Float).SetInt(row.ints[p.place(o, 1)]).Float64()
-	count = math.Max(count, 1)
-	unit, _ := o.bounds().Unit.Float64()
-	return unit * math.Hypot(p.noise(o, 0, row).StdDev(), sum/count*p.noise(o, 1, row).StdDev()) / count
+	return o.standardError(r)
 }

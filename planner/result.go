@@ -19,10 +19,16 @@ func (r *Read) Parse(row [][]byte) (keys [][]byte, cells []Cell, ok bool) {
 		return nil, nil, false
 	}
 	keys, row = row[:n], row[n:]
-	if len(r.measures) == 1 && r.measures[0].kind == histogram {
-		return r.parseNode(keys, row)
+	if len(r.statistics) == 1 {
+		if own := r.statistics[0].own(); own != nil {
+			cells, ok = own.places(row)
+			for i := range cells {
+				cells[i].At += r.statistics[0].first
+			}
+			return keys, cells, ok
+		}
 	}
-	want := len(r.measures)
+	want := len(r.statistics)
 	if r.units {
 		want++
 	}
@@ -33,28 +39,10 @@ func (r *Read) Parse(row [][]byte) (keys [][]byte, cells []Cell, ok bool) {
 		cells = append(cells, Cell{Units, row[0]})
 		row = row[1:]
 	}
-	for i, m := range r.measures {
-		cells = append(cells, Cell{m.first, row[i]})
+	for i, s := range r.statistics {
+		cells = append(cells, Cell{s.first, row[i]})
 	}
 	return keys, cells, true
-}
-
-// parseNode reads level, node and count.
-func (r *Read) parseNode(keys, row [][]byte) ([][]byte, []Cell, bool) {
-	m := r.measures[0]
-	if len(row) != 3 {
-		return nil, nil, false
-	}
-	level, ok1 := smallInt(row[0])
-	node, ok2 := smallInt(row[1])
-	if !ok1 || !ok2 || level >= m.shape.Levels() || node >= m.shape.Nodes(level) {
-		return nil, nil, false
-	}
-	at := m.first + node
-	for l := range level {
-		at += m.shape.Nodes(l)
-	}
-	return keys, []Cell{{at, row[2]}}, true
 }
 
 // smallInt reads digits.
@@ -102,28 +90,21 @@ func (p *Part) numbered(place, n int) bool {
 	return false
 }
 
-// A Measure is one exact aggregate of a part: Count integers of each partition, from First
-// on, which one unit can change by the sensitivity. Of a histogram, that is the
+// A Statistic is one exact aggregate of a part, from First on among the integers of each
+// partition, which one unit can change by the sensitivity. Of a histogram, that is the
 // sensitivity of each level: in ℓ₁ and ℓ₂ norm over the nodes of one partition, LInf.
-type Measure struct {
+type Statistic struct {
 	Name        string
 	First       int
 	Levels      []int // how many integers each level has; one level unless it is a histogram
 	Sensitivity dp.Sensitivity
 }
 
-// Measures lists what the part reads.
-func (p *Part) Measures() []Measure {
-	var out []Measure
-	for _, m := range p.measures {
-		levels := []int{1}
-		if m.kind == histogram {
-			levels = levels[:0]
-			for l := range m.shape.Levels() {
-				levels = append(levels, m.shape.Nodes(l))
-			}
-		}
-		out = append(out, Measure{m.String(), m.first, levels, m.sensitivity})
+// Statistics lists what the part reads.
+func (p *Part) Statistics() []Statistic {
+	var out []Statistic
+	for _, s := range p.statistics {
+		out = append(out, Statistic{s.String(), s.first, s.shape(), s.sensitivity})
 	}
 	return out
 }

@@ -293,7 +293,7 @@ func (p bound) bounded(t *testing.T, what string, with, without vector, reached 
 			}
 			return out
 		}
-		for _, m := range part.Measures() {
+		for _, m := range part.Statistics() {
 			kind, _, _ := strings.Cut(m.Name, " ")
 			at := m.First
 			for _, n := range m.Levels {

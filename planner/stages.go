@@ -2,19 +2,19 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"dpproxy/planner/scalar"
 )
 
-// stages writes the SQL of one read. A read of plain measures has one row for each unit
-// and partition; one of a histogram has a row for each node b, and one of different
-// values a row for each value b.
+// stages writes the SQL of one read. A read of plain statistics has one row for each unit
+// and partition; one of a valueForm has a row for each value b as well.
 type stages struct {
 	*reader
 	read *Read
-	kind measureKind // of a read of one measure
+	own  valueForm // nil for plain statistics
 }
 
 func (s *stages) sql() (string, error) {
@@ -48,41 +48,31 @@ func (s *stages) sql() (string, error) {
 
 // extra names the column beside the keys, or nothing.
 func (s *stages) extra() []string {
-	if s.kind == histogram || s.kind == countDifferent {
+	if s.own != nil {
 		return []string{"b"}
 	}
 	return nil
 }
 
-// source writes the rows, with the b of a histogram or of different values: NULL in rows
-// that do not count. Those take part in the choice of rows and partitions nevertheless,
-// which is the same for all measures.
+// source writes the rows, with the b of a valueForm: NULL in rows that do not count. Those
+// take part in the choice of rows and partitions nevertheless, which is the same for all
+// statistics.
 func (s *stages) source(whole bool) (string, error) {
 	rows, err := s.rows(whole)
-	if err != nil || s.extra() == nil {
+	if err != nil || s.own == nil {
 		return "(" + rows + ") AS r", err
 	}
-	m := s.read.measures[0]
-	c := s.arg(m)
-	cond := c + " IS NOT NULL"
-	if m.filter != nil {
-		cond += " AND " + s.filter(m)
+	st := s.read.statistics[0]
+	cond := s.column(st.terms()[0].arg) + " IS NOT NULL"
+	if st.filter != nil {
+		cond += " AND " + s.filter(st)
 	}
-	b := c
-	if s.kind == histogram {
-		x, err := s.lattice(m)
-		if err != nil {
-			return "", err
-		}
-		b = fmt.Sprintf("(%s - (%d)) / %d", x, m.values.low, m.shape.Width())
-	}
-	return "(SELECT r.*, CASE WHEN " + cond + " THEN " + b + " END AS b FROM (" + rows + ") AS r) AS r", nil
+	b, err := s.own.value(s.reader)
+	return "(SELECT r.*, CASE WHEN " + cond + " THEN " + b + " END AS b FROM (" + rows + ") AS r) AS r", err
 }
 
-func (s *stages) arg(m *measureOf) string { return "c" + strconv.Itoa(indexOf(s.args, m.arg)+1) }
-
-func (s *stages) filter(m *measureOf) string {
-	return "f" + strconv.Itoa(indexOf(s.filters, m.filter)+1)
+func (s *stages) filter(st *statistic) string {
+	return "f" + strconv.Itoa(indexOf(s.filters, st.filter)+1)
 }
 
 // perUnit is g: what each unit has in each partition.
@@ -99,51 +89,30 @@ func (s *stages) perUnit() (string, error) {
 	return "g AS (SELECT " + join(by, []string{"pg_catalog.count(*) AS n"}, sums).list() + "\n  FROM " + from + groupBy(by) + ")", nil
 }
 
-// sums writes the plain measures over rows.
+// sums writes plain statistics over rows.
 func (s *stages) sums() ([]string, error) {
-	if s.extra() != nil {
+	if s.own != nil {
 		return nil, nil
 	}
 	var out []string
-	for i, m := range s.read.measures {
-		x, err := s.sum(m)
+	for i, st := range s.read.statistics {
+		x, err := st.ofRows(s.reader)
 		if err != nil {
 			return nil, err
+		}
+		if st.filter != nil {
+			x += " FILTER (WHERE " + s.filter(st) + ")"
 		}
 		out = append(out, x+" AS m"+strconv.Itoa(i+1))
 	}
 	return out, nil
 }
 
-// sum writes a measure over rows of one partition.
-func (s *stages) sum(m *measureOf) (string, error) {
-	var conds []string
-	if m.filter != nil {
-		conds = append(conds, s.filter(m))
-	}
-	x := "pg_catalog.count(*)"
-	switch m.kind { //nolint:exhaustive // the others have statements of their own
-	case countValues:
-		x = "pg_catalog.count(" + s.arg(m) + ")"
-	case sumValues, sumCentred, sumSquares:
-		value, err := s.lattice(m)
-		if err != nil {
-			return "", err
-		}
-		x = "pg_catalog.sum(" + value + ")"
-	}
-	if len(conds) > 0 {
-		x += " FILTER (WHERE " + strings.Join(conds, " AND ") + ")"
-	}
-	return x, nil
-}
-
-// clamped writes a plain measure of one unit and partition within its sensitivity (S15).
-func clamped(m *measureOf, i int) string {
+// ofUnit writes a plain statistic of one unit and partition within its sensitivity (S15).
+func ofUnit(st *statistic, i int) string {
 	x := "m" + strconv.Itoa(i+1)
-	limit := m.sensitivity.LInf
-	switch m.kind { //nolint:exhaustive // the others have statements of their own
-	case countRows, countUnits1, countValues:
+	limit := st.sensitivity.LInf
+	if st.counts() {
 		return fmt.Sprintf("LEAST(%s, %d) AS %s", x, limit, x)
 	}
 	return fmt.Sprintf("CAST(LEAST(GREATEST(COALESCE(%s, 0), -%d), %d) AS pg_catalog.int8) AS %s", x, limit, limit, x)
@@ -152,18 +121,8 @@ func clamped(m *measureOf, i int) string {
 // chooses reports whether it matters which rows of a unit are kept: not when rows are
 // only counted, nor when dp.max_sum bounds what a unit adds up to.
 func (s *stages) chooses() bool {
-	c := &s.part.contribution
-	if !c.chosen {
-		return false
-	}
-	for _, m := range s.read.measures {
-		counts := m.kind == countRows || m.kind == countUnits1
-		sums := c.maxSum != nil && (counts || m.kind == countValues || m.kind == sumValues)
-		if !sums && (!counts || m.filter != nil) {
-			return true
-		}
-	}
-	return false
+	c := s.part.contribution
+	return c.chosen && slices.ContainsFunc(s.read.statistics, func(st *statistic) bool { return st.choosesRows(c, st.filter != nil) })
 }
 
 // bounded is p, after x where rows are chosen: within the limits of rows, with public
@@ -177,15 +136,15 @@ func (s *stages) bounded() (string, error) {
 	for i, k := range s.keys() {
 		cols = append(cols, numbers[i]+" AS "+k)
 	}
-	switch s.kind { //nolint:exhaustive // the others have plain measures
-	case histogram:
-		cols = append(cols, "g.b", "g.n")
-	case countDifferent:
-		cols = append(cols, "g.b")
-	default:
-		for i, m := range s.read.measures {
-			cols = append(cols, clamped(m, i))
+	switch {
+	case s.own == nil:
+		for i, st := range s.read.statistics {
+			cols = append(cols, ofUnit(st, i))
 		}
+	case s.own.perValue():
+		cols = append(cols, "g.b", "g.n")
+	default:
+		cols = append(cols, "g.b")
 	}
 	from, x := "g", ""
 	if s.chooses() {
@@ -257,34 +216,17 @@ func (s *stages) partitions() (string, error) {
 
 // total adds the units up.
 func (s *stages) total(keys []string, from string) string {
-	by := names(s.keys())
-	switch s.kind { //nolint:exhaustive // the others have plain measures
-	case histogram:
-		return s.levels(keys, from)
-	case countDifferent:
-		return "SELECT " + join(keys, names{"pg_catalog.count(DISTINCT b)"}).list() + "\nFROM " + from + groupBy(by)
+	if s.own != nil {
+		return s.own.total(s, keys, from)
 	}
 	var cols names
 	if s.read.units {
 		cols = append(cols, "pg_catalog.count(*)")
 	}
-	for i := range s.read.measures {
+	for i := range s.read.statistics {
 		cols = append(cols, "COALESCE(pg_catalog.sum(m"+strconv.Itoa(i+1)+"), 0)")
 	}
-	return "SELECT " + join(keys, cols).list() + "\nFROM " + from + groupBy(by)
-}
-
-// levels adds a histogram up at each level of its tree.
-func (s *stages) levels(keys []string, from string) string {
-	shape := s.read.measures[0].shape
-	var divisors []string
-	for level := range shape.Levels() {
-		divisors = append(divisors, fmt.Sprintf("(%d, %d)", level, shape.Divisor(level)/shape.Width()))
-	}
-	by := join(s.keys(), names{"l.level", "node"})
-	return "SELECT " + join(keys, names{"l.level", "b / l.divisor AS node", "pg_catalog.sum(n)"}).list() +
-		"\nFROM (SELECT " + join(s.keys(), names{"b", "pg_catalog.sum(n) AS n"}).list() + " FROM " + from + " WHERE b IS NOT NULL" + groupBy(join(s.keys(), names{"b"})) + ") AS h" +
-		"\n  CROSS JOIN (VALUES " + strings.Join(divisors, ", ") + ") AS l(level, divisor)" + groupBy(by)
+	return "SELECT " + join(keys, cols).list() + "\nFROM " + from + groupBy(s.keys())
 }
 
 // once writes a read of a source with one row for each unit: nothing is bounded.
@@ -293,24 +235,12 @@ func (s *stages) once() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var cols names
-	switch s.kind { //nolint:exhaustive // the others have plain measures
-	case histogram:
-		cols = names{"b", "pg_catalog.count(*) AS n"}
-	case countDifferent:
-		cols = names{"pg_catalog.count(DISTINCT b) AS m1"}
-	default:
-		sums, err := s.sums()
-		if err != nil {
-			return "", err
-		}
-		if s.read.units {
-			cols = append(cols, "pg_catalog.count(*) AS n")
-		}
-		cols = append(cols, sums...)
+	cols, err := s.ofGroups()
+	if err != nil {
+		return "", err
 	}
 	by := names(s.keys())
-	if s.kind == histogram {
+	if s.own != nil && s.own.perValue() {
 		by = join(by, names{"b"})
 	}
 	if len(by) == 0 {
@@ -322,6 +252,18 @@ func (s *stages) once() (string, error) {
 	}
 	grouped := "(SELECT " + join(s.keys(), cols).list() + "\n  FROM " + from + groupBy(by) + ") AS g"
 	return s.onceTotal(grouped, numbers, joins, where)
+}
+
+// ofGroups writes what once reads of each group.
+func (s *stages) ofGroups() (names, error) {
+	if s.own != nil {
+		return s.own.ofGroups(), nil
+	}
+	sums, err := s.sums()
+	if s.read.units {
+		return join(names{"pg_catalog.count(*) AS n"}, sums), err
+	}
+	return sums, err
 }
 
 // nulls makes sums over no rows zero, and drops their names.
@@ -345,19 +287,19 @@ func (s *stages) onceTotal(grouped string, numbers []string, joins, where string
 			return "", err
 		}
 	}
-	if s.kind == histogram {
+	if s.own != nil && s.own.perValue() {
 		var cols names
 		for i, k := range s.keys() {
 			cols = append(cols, numbers[i]+" AS "+k)
 		}
 		p := "(SELECT " + join(cols, names{"g.b", "g.n"}).list() + " FROM " + grouped + joins + where + ") AS p"
-		return s.levels(s.keys(), p), nil
+		return s.own.total(s, s.keys(), p), nil
 	}
 	var cols names
 	if s.read.units {
 		cols = append(cols, "g.n")
 	}
-	for i := range s.read.measures {
+	for i := range s.read.statistics {
 		cols = append(cols, "COALESCE(g.m"+strconv.Itoa(i+1)+", 0)")
 	}
 	return "SELECT " + join(numbers, cols).list() + "\nFROM " + grouped + joins + where, nil

@@ -21,7 +21,7 @@ func (bd *binding) weigh() (int64, error) {
 		w.add(k.expr)
 	}
 	for _, a := range bd.b.aggregates {
-		w.add(a.arg, a.filter)
+		w.add(a.form.overRows()...)
 	}
 	w.source(bd.b.source)
 	if w.total > maxWeight {

@@ -116,9 +116,9 @@ func sensitivityOf(e dp.Event) dp.Sensitivity {
 	return dp.Sensitivity{}
 }
 
-func (p *planned) measure(v vector) planner.Measure {
-	all := p.plan.Blocks[v.block].Parts[v.part].Measures()
-	return all[slices.IndexFunc(all, func(m planner.Measure) bool { return m.First == v.first })]
+func (p *planned) measure(v vector) planner.Statistic {
+	all := p.plan.Blocks[v.block].Parts[v.part].Statistics()
+	return all[slices.IndexFunc(all, func(m planner.Statistic) bool { return m.First == v.first })]
 }
 
 // kind names a vector for the statistics of what was reached.
@@ -155,7 +155,7 @@ func (p *planned) exact() (answer, error) {
 // partition.
 func (p *planned) place(block, part, at int) (v vector, coordinate string) {
 	v = vector{block, part, at, 0}
-	for _, m := range p.plan.Blocks[block].Parts[part].Measures() {
+	for _, m := range p.plan.Blocks[block].Parts[part].Statistics() {
 		first := m.First
 		for level, n := range m.Levels {
 			if at >= first && at < first+n {

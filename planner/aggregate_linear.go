@@ -1,0 +1,180 @@
+package planner
+
+import (
+	"math"
+	"math/big"
+
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// A countOf is COUNT of rows, values, units or different values. One unit changes it by its
+// rows, at most; units by one.
+type countOf struct {
+	overRow
+	units     bool // COUNT(DISTINCT unit)
+	different bool // COUNT(DISTINCT anything else)
+}
+
+func newCount(c *call) (form, error) {
+	f := countOf{overRow: overRow{filter: c.filter, at: c.At}}
+	if c.Star {
+		return f, c.onNullRows(nil)
+	}
+	x, err := c.argument()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !c.Distinct:
+		f.arg = x
+	case c.source.isUnit(x):
+		f.units = true
+	case len(x.Columns()) == 0:
+		return nil, c.plain()
+	default:
+		if t := x.Type(); t.Family() == scalar.NoFamily || !t.Deterministic {
+			return nil, pgerr.New(pgerr.NotAllowed, "values of type %s cannot be counted once each on protected data", t).At(c.At).
+				WithHint("Cast the value to text or numeric.")
+		}
+		f.arg, f.different = x, true
+	}
+	return f, c.onNullRows(x)
+}
+
+func (countOf) resultType() (scalar.Type, bool) { return scalar.Builtin(oidInt8), false }
+
+func (countOf) reports() reports { return allReports }
+
+func (f countOf) bind(bd *binding, p *Part) (estimator, error) {
+	var at int
+	var err error
+	switch {
+	case f.units && p.contribution.unique: // one row, one unit
+		at, err = bd.statistic(p, rowCount{}, f.filter, f.at)
+	case f.units:
+		at, err = bd.statistic(p, unitCount{}, f.filter, f.at)
+	case f.different:
+		at, err = bd.statistic(p, differentCount{arg: f.arg}, f.filter, f.at)
+	case f.arg == nil:
+		at, err = bd.statistic(p, rowCount{}, f.filter, f.at)
+	default:
+		if value, constant := bd.env.ConstantText(f.arg); constant && value == nil {
+			return nil, pgerr.New(pgerr.NotAllowed, "count of NULL is always zero").At(f.at).
+				WithHint("Use count(*).")
+		}
+		at, err = bd.valueCount(p, f.arg, f.filter, f.at)
+	}
+	return counted{at}, err
+}
+
+// valueCount returns the statistic that counts the values of an argument: the rows, if it
+// is never NULL.
+func (bd *binding) valueCount(p *Part, x, filter scalar.Expr, at int) (int, error) {
+	if !bd.env.Narrowed(x, bd.b.source.conjuncts()).Null {
+		return bd.statistic(p, rowCount{}, filter, at)
+	}
+	return bd.statistic(p, valueCount{arg: x}, filter, at)
+}
+
+// A counted is the estimator of a count: the statistic itself.
+type counted struct{ statistic int }
+
+func (c counted) statistics() []int            { return []int{c.statistic} }
+func (c counted) linear() (float64, bool)      { return 1, true }
+func (c counted) clamped() []term              { return nil }
+func (c counted) number(r observation) float64 { return float(c.value(r)) }
+func (c counted) value(r observation) *big.Rat { return new(big.Rat).SetInt(r.integer(c.statistic)) }
+
+func (c counted) radius(r observation) float64        { return r.noise(c.statistic).Quantile(r.alpha) }
+func (c counted) standardError(r observation) float64 { return r.noise(c.statistic).StdDev() }
+
+func (c counted) text(r observation) *string {
+	s := clampInt64(r.integer(c.statistic)).String()
+	return &s
+}
+
+func (c counted) ends(r observation) (low, high float64) {
+	return c.number(r) - c.radius(r), c.number(r) + c.radius(r)
+}
+
+// A sumOf is SUM of clamped values.
+type sumOf struct{ overRow }
+
+func newSum(c *call) (form, error) {
+	x, err := c.number()
+	return sumOf{overRow{x, c.filter, c.At}}, err
+}
+
+func (f sumOf) resultType() (scalar.Type, bool) {
+	return scalar.Builtin(sumType(f.arg.Type().OID)), false
+}
+
+func (sumOf) reports() reports { return allReports }
+
+// bind reads one sum, or, of a constant, a count, which the constant is multiplied with.
+func (f sumOf) bind(bd *binding, p *Part) (estimator, error) {
+	t, _ := f.resultType()
+	in, err := bd.interval(f.arg)
+	if err != nil {
+		return nil, err
+	}
+	if in.Constant() {
+		at, err := bd.valueCount(p, f.arg, f.filter, f.at)
+		return summed{counted: counted{at}, result: t, factor: in.Low, digits: decimals(in.Low)}, err
+	}
+	x, err := bd.term(f.arg, in, p.contribution.Rows)
+	if err != nil {
+		return nil, err
+	}
+	at, err := bd.statistic(p, valueSum{summation{term: x}}, f.filter, f.at)
+	return summed{counted: counted{at}, result: t, factor: x.values.step, digits: x.values.digits, of: []term{x}}, err
+}
+
+// decimals is how many decimals a number has, at most maxDigits.
+func decimals(x *big.Rat) int {
+	digits := 0
+	for f := new(big.Rat).Set(x); !f.IsInt() && digits < maxDigits; digits++ {
+		f.Mul(f, big.NewRat(10, 1))
+	}
+	return digits
+}
+
+// A summed is the estimator of a sum: the statistic times a factor.
+type summed struct {
+	counted
+	result scalar.Type
+	factor *big.Rat
+	digits int
+	of     []term // nil for a constant
+}
+
+func (s summed) linear() (float64, bool) { return math.Abs(float(s.factor)), true }
+
+func (s summed) clamped() []term { return s.of }
+
+func (s summed) value(r observation) *big.Rat {
+	v := s.counted.value(r)
+	return v.Mul(v, s.factor)
+}
+
+func (s summed) text(r observation) *string {
+	text := numberText(s.value(r), s.result.OID, s.digits)
+	return &text
+}
+
+func (s summed) number(r observation) float64 { return float(s.value(r)) }
+
+func (s summed) radius(r observation) float64 {
+	factor, _ := s.linear()
+	return s.counted.radius(r) * factor
+}
+
+func (s summed) standardError(r observation) float64 {
+	factor, _ := s.linear()
+	return s.counted.standardError(r) * factor
+}
+
+func (s summed) ends(r observation) (low, high float64) {
+	return s.number(r) - s.radius(r), s.number(r) + s.radius(r)
+}

@@ -1,0 +1,187 @@
+package planner
+
+import (
+	"math"
+	"math/big"
+
+	"dpproxy/estimate"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// Sizes of histograms: the buckets of one partition, and of all.
+const (
+	maxBuckets   = 4096
+	minBuckets   = 64
+	branching    = 16
+	maxAllLeaves = 1 << 18
+)
+
+// histogramOf returns the statistic that values by their rank are read off: a tree of counts
+// over the bounds of an argument.
+func (bd *binding) histogramOf(p *Part, x, filter scalar.Expr, at int) (ranked, error) {
+	t, err := bd.boundedTerm(x, 1) // values are counted, never added up
+	if err != nil {
+		return ranked{}, err
+	}
+	buckets := maxBuckets
+	if p.size > 0 {
+		buckets = min(maxBuckets, max(minBuckets, maxAllLeaves/p.size))
+	}
+	shape, err := estimate.NewShape(t.values.low, t.values.high, buckets, branching)
+	if err != nil {
+		return ranked{}, tooWide(at)
+	}
+	i, err := bd.statistic(p, histogram{t, shape}, filter, at)
+	return ranked{of: t, shape: shape, histogram: i}, err
+}
+
+// A ranked is what estimators have in common that read values off a histogram.
+type ranked struct {
+	of        term
+	shape     estimate.Shape
+	histogram int
+	result    scalar.Type
+}
+
+func (k ranked) statistics() []int { return []int{k.histogram} }
+
+func (k ranked) clamped() []term { return []term{k.of} }
+
+func (ranked) linear() (float64, bool) { return 0, false }
+
+// number is of no use: a value by its rank may be a date.
+func (ranked) number(observation) float64 { return math.NaN() }
+
+// standardError is not known: the noise is in ranks.
+func (ranked) standardError(observation) float64 { return math.NaN() }
+
+// tree returns the estimator of quantiles.
+func (k ranked) tree(p *Part) *estimate.Tree {
+	s := p.statistics[k.histogram]
+	noise := make([]estimate.Noise, len(s.levels))
+	for i, l := range s.levels {
+		noise[i] = l
+	}
+	return must(estimate.NewTree(k.shape, noise, nil))
+}
+
+// distribution fits the counts of one partition.
+func (k ranked) distribution(r observation) *estimate.Distribution {
+	var counts [][]*big.Int
+	at := r.part.statistics[k.histogram].first
+	for level := range k.shape.Levels() {
+		n := k.shape.Nodes(level)
+		counts = append(counts, r.ints[at:at+n])
+		at += n
+	}
+	return must(k.tree(r.part).Fit(counts, nil))
+}
+
+// text writes a value given in steps of the lattice.
+func (k ranked) valueText(x *big.Rat) *string {
+	var s string
+	switch k.result.Family() { //nolint:exhaustive // numbers follow
+	case scalar.DateFamily, scalar.InstantFamily:
+		n, _ := toInt64(floorRat(x))
+		s = timeOf(k.result, n)
+	case scalar.IntFamily:
+		s = floorRat(x).String()
+	default:
+		s = numberText(new(big.Rat).Mul(x, k.of.values.step), k.result.OID, k.of.values.digits)
+	}
+	return &s
+}
+
+// distance is how far an interval of lattice integers reaches from a value in it.
+func (k ranked) distance(x int64, ok bool, low, high int64) float64 {
+	if !ok {
+		x = low
+	}
+	step := float(k.of.values.step)
+	if isTime(k.result) && k.result.OID != oidDate {
+		step = 1e-6 // in seconds
+	}
+	return max(float64(high)-float64(x), float64(x)-float64(low)) * step
+}
+
+// inUnits returns the ends of an interval of lattice integers in the unit of the values.
+func (k ranked) inUnits(low, high int64) (float64, float64) {
+	step := float(k.of.values.step)
+	return float64(low) * step, float64(high) * step
+}
+
+// An extremeOf is MIN or MAX.
+type extremeOf struct {
+	overRow
+	least bool
+}
+
+// extremes resolves MIN or MAX, in which DISTINCT means nothing.
+func extremes(least bool) function {
+	return func(c *call) (form, error) {
+		x, err := c.argument()
+		if err != nil {
+			return nil, err
+		}
+		return extremeOf{overRow{x, c.filter, c.At}, least}, c.check(x, ordered)
+	}
+}
+
+func (f extremeOf) resultType() (scalar.Type, bool) { return f.arg.Type().Unmodified(), false }
+
+func (extremeOf) reports() reports { return endsOnly }
+
+func (f extremeOf) bind(bd *binding, p *Part) (estimator, error) {
+	k, err := bd.histogramOf(p, f.arg, f.filter, f.at)
+	k.result, _ = f.resultType()
+	return extremeEstimator{k, f.least}, err
+}
+
+type extremeEstimator struct {
+	ranked
+	least bool
+}
+
+// estimator returns what is computed once for all partitions.
+func (e extremeEstimator) estimator(r observation) *estimate.Extreme {
+	of := estimatorOf{statistic: e.histogram, least: e.least, alpha: r.alpha}
+	return r.part.estimators.extremes.get(of, func() *estimate.Extreme {
+		if e.least {
+			return must(e.tree(r.part).Min(r.alpha))
+		}
+		return must(e.tree(r.part).Max(r.alpha))
+	})
+}
+
+func (e extremeEstimator) text(r observation) *string {
+	x, ok := e.estimator(r).Value(e.distribution(r))
+	if !ok {
+		return nil
+	}
+	return e.valueText(new(big.Rat).SetInt64(x))
+}
+
+func (e extremeEstimator) radius(r observation) float64 {
+	d := e.distribution(r)
+	x, ok := e.estimator(r).Value(d)
+	low, high := e.estimator(r).Interval(d)
+	return e.distance(x, ok, low, high)
+}
+
+func (e extremeEstimator) ends(r observation) (low, high float64) {
+	d := e.distribution(r)
+	if _, ok := e.estimator(r).Value(d); !ok {
+		return math.NaN(), math.NaN()
+	}
+	return e.inUnits(e.estimator(r).Interval(d))
+}
+
+// wholeDomain refuses the values of a domain with a modifier.
+func wholeDomain(c *call, t scalar.Type) error {
+	if t.Domain.Name == "" || t.Mod < 0 {
+		return nil
+	}
+	return pgerr.New(pgerr.NotAllowed, "%s over a domain is not supported on protected data", c.Func).At(c.At).
+		WithHint("Cast the value to the type below the domain, as in CAST(x AS numeric).")
+}

@@ -1,0 +1,108 @@
+package planner
+
+import (
+	"math/big"
+
+	"dpproxy/dp"
+	"dpproxy/estimate"
+	"dpproxy/planner/scalar"
+)
+
+// A spreadOf is a variance or standard deviation of clamped values, of a population or a sample.
+type spreadOf struct {
+	overRow
+	sample, root bool
+}
+
+func spreads(f spreadOf) function {
+	return func(c *call) (form, error) {
+		x, err := c.number()
+		return spreadOf{overRow{x, c.filter, c.At}, f.sample, f.root}, err
+	}
+}
+
+func (f spreadOf) resultType() (scalar.Type, bool) {
+	return scalar.Builtin(meanType(f.arg.Type().OID)), false
+}
+
+func (spreadOf) reports() reports { return allReports }
+
+// bind reads the squares, the centred sum and the count.
+func (f spreadOf) bind(bd *binding, p *Part) (estimator, error) {
+	x, err := bd.boundedTerm(f.arg, p.contribution.Rows)
+	if err != nil {
+		return nil, err
+	}
+	// An even range has a middle on the lattice, so that no square is rounded.
+	x.values.high += (x.values.high - x.values.low) % 2
+	out := dispersion{spreadOf: f, of: newSquareSum(x)}
+	if out.squares, err = bd.statistic(p, out.of, f.filter, f.at); err != nil {
+		return nil, err
+	}
+	if out.sum, err = bd.statistic(p, centredSum{summation{term: x}}, f.filter, f.at); err != nil {
+		return nil, err
+	}
+	if out.count, err = bd.valueCount(p, f.arg, f.filter, f.at); err != nil {
+		return nil, err
+	}
+	t, _ := f.resultType()
+	return estimated{out, t, 2*x.values.digits + 6}, nil
+}
+
+// squareUnit is what squares of distances up to half the range count in: the largest has
+// some 2³⁰ of them, so that rounding to one is far below any noise.
+func squareUnit(r dp.Range) int64 {
+	h := new(big.Int).SetUint64(r.Half())
+	h.Mul(h, h).Rsh(h, 30)
+	if !h.IsInt64() || h.Int64() < 1 {
+		return 1
+	}
+	return h.Int64()
+}
+
+// A dispersion is the quantity of a spread.
+type dispersion struct {
+	spreadOf
+	of                  squareSum
+	squares, sum, count int
+}
+
+func (d dispersion) statistics() []int { return []int{d.squares, d.sum, d.count} }
+
+func (d dispersion) clamped() []term { return d.of.terms() }
+
+func (d dispersion) moments(r observation) estimate.Moments {
+	return estimate.Moments{Squares: r.integer(d.squares), Sum: r.integer(d.sum), Count: r.integer(d.count)}
+}
+
+func (d dispersion) estimator(r observation) estimate.Variance {
+	noise := estimate.MomentNoise{Squares: r.noise(d.squares), Sum: r.noise(d.sum), Count: r.noise(d.count)}
+	return must(estimate.NewVariance(d.of.centred(), d.of.squares(), noise, r.alpha))
+}
+
+func (d dispersion) value(r observation) *big.Rat {
+	v, m := d.estimator(r), d.moments(r)
+	x := v.Population(m)
+	if d.sample {
+		var ok bool
+		if x, ok = v.Sample(m); !ok {
+			return nil // of one row
+		}
+	}
+	if d.root {
+		return estimate.Sqrt(x)
+	}
+	return x
+}
+
+func (d dispersion) interval(r observation) estimate.Interval {
+	v, m := d.estimator(r), d.moments(r)
+	in := v.PopulationInterval(m)
+	if d.sample {
+		in = v.SampleInterval(m)
+	}
+	if d.root {
+		return in.Sqrt()
+	}
+	return in
+}

@@ -1,0 +1,117 @@
+package planner
+
+import (
+	"reflect"
+	"slices"
+
+	"dpproxy/dp"
+	"dpproxy/mechanisms"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// A statistic is one exact aggregate that is read: an integer for each partition or, of a
+// histogram, one for each of its nodes. What an analyst asks for is computed from one to
+// three statistics; equal statistics are read and drawn once.
+type statistic struct {
+	statisticForm
+	filter      scalar.Expr // nil if none
+	sensitivity dp.Sensitivity
+	first       int                    // place among the integers of a partition
+	levels      []mechanisms.Mechanism // one, or of a histogram one for each level
+}
+
+// A statisticForm is a kind of statistic with its arguments: how it is written in SQL, and how
+// far one unit can change it. A form that is not read beside others is a [valueForm].
+type statisticForm interface {
+	// String names the statistic for people, but for its filter.
+	String() string
+	// terms are the arguments that it is computed from.
+	terms() []term
+	// bound computes its sensitivity from integer limits alone (S15).
+	bound(c contribution) (dp.Sensitivity, error)
+	// counts says that it is never negative.
+	counts() bool
+	// additive says that the statistic of a group is the sum of its parts'.
+	additive() bool
+	// choosesRows says that it matters which rows of a unit are kept, where a unit has too many.
+	choosesRows(c contribution, filtered bool) bool
+	// shape is how many integers it has at each level.
+	shape() []int
+	// ofRows writes it over the rows of one partition, without the filter.
+	ofRows(r *reader) (string, error)
+}
+
+// A valueForm is a statistic that is read by a statement of its own, with a column b that its
+// rows are grouped by as well.
+type valueForm interface {
+	statisticForm
+	// value writes b of a row that counts.
+	value(r *reader) (string, error)
+	// perValue says that the rows of a unit with the same b are added up: they have a column n.
+	perValue() bool
+	// total writes the integers of all units from a relation with the keys, b and n.
+	total(s *stages, keys []string, from string) string
+	// ofGroups writes the columns of a group of rows of which each is another unit's.
+	ofGroups() names
+	// places returns the integers of a row of the read, counted from the first of the
+	// statistic; false for a row that its SQL cannot have returned.
+	places(row [][]byte) ([]Cell, bool)
+}
+
+// String names a statistic.
+func (s *statistic) String() string {
+	if s.filter != nil {
+		return s.statisticForm.String() + " where a filter holds"
+	}
+	return s.statisticForm.String()
+}
+
+// equal reports whether two statistics read the same.
+func (s *statistic) equal(o *statistic) bool {
+	return reflect.TypeOf(s.statisticForm) == reflect.TypeOf(o.statisticForm) && sameExpr(s.filter, o.filter) &&
+		slices.EqualFunc(s.terms(), o.terms(), term.equal)
+}
+
+func sameExpr(a, b scalar.Expr) bool {
+	return a == nil && b == nil || a != nil && b != nil && scalar.Equal(a, b)
+}
+
+// nodes returns how many integers the statistic is.
+func (s *statistic) nodes() int {
+	n := 0
+	for _, level := range s.shape() {
+		n += level
+	}
+	return n
+}
+
+// own returns the statistic as one that is read by a statement of its own, or nil.
+func (s *statistic) own() valueForm {
+	v, _ := s.statisticForm.(valueForm)
+	return v
+}
+
+// statistic returns the index of a statistic in the part, which it adds if it is new.
+func (bd *binding) statistic(p *Part, form statisticForm, filter scalar.Expr, at int) (int, error) {
+	s := &statistic{statisticForm: form, filter: filter}
+	if i := slices.IndexFunc(p.statistics, s.equal); i >= 0 {
+		return i, nil
+	}
+	var err error
+	if s.sensitivity, err = form.bound(p.contribution); err != nil {
+		return 0, tooWide(at)
+	}
+	p.statistics = append(p.statistics, s)
+	return len(p.statistics) - 1, nil
+}
+
+func tooWide(at int) error {
+	return pgerr.New(pgerr.Imprecise, "the bounds of the values are too wide to sum").At(at).
+		WithHint("Narrow them: least(greatest(x, low), high). The administrator can declare narrower bounds or a lower max_rows.")
+}
+
+// A single is what statistics of one integer have in common.
+type single struct{}
+
+func (single) shape() []int { return []int{1} }

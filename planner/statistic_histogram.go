@@ -1,0 +1,76 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"dpproxy/dp"
+	"dpproxy/estimate"
+)
+
+// A histogram is the number of rows by a tree over the bounds of an argument. One unit changes
+// each of its levels by its rows.
+type histogram struct {
+	term
+	tree estimate.Shape
+}
+
+// String names the statistic.
+func (f histogram) String() string {
+	return fmt.Sprintf("histogram of %s in %d buckets of %d steps of %s", describe(f.arg), f.tree.Buckets(), f.tree.Width(), f.values.step.RatString())
+}
+
+func (histogram) bound(c contribution) (dp.Sensitivity, error) { return c.Count() }
+func (f histogram) terms() []term                              { return []term{f.term} }
+func (histogram) counts() bool                                 { return true }
+func (histogram) additive() bool                               { return false }
+func (histogram) choosesRows(contribution, bool) bool          { return true }
+
+func (f histogram) shape() []int {
+	levels := make([]int, f.tree.Levels())
+	for l := range levels {
+		levels[l] = f.tree.Nodes(l)
+	}
+	return levels
+}
+
+func (histogram) ofRows(*reader) (string, error) { return "pg_catalog.count(*)", nil }
+
+// value is the bucket.
+func (f histogram) value(r *reader) (string, error) {
+	x, err := r.integer(f.term)
+	return fmt.Sprintf("(%s - (%d)) / %d", x, f.values.low, f.tree.Width()), err
+}
+
+func (histogram) perValue() bool { return true }
+
+func (histogram) ofGroups() names { return names{"b", "pg_catalog.count(*) AS n"} }
+
+// total adds the histogram up at each level of its tree.
+func (f histogram) total(s *stages, keys []string, from string) string {
+	var divisors []string
+	for level := range f.tree.Levels() {
+		divisors = append(divisors, fmt.Sprintf("(%d, %d)", level, f.tree.Divisor(level)/f.tree.Width()))
+	}
+	by := join(s.keys(), names{"l.level", "node"})
+	return "SELECT " + join(keys, names{"l.level", "b / l.divisor AS node", "pg_catalog.sum(n)"}).list() +
+		"\nFROM (SELECT " + join(s.keys(), names{"b", "pg_catalog.sum(n) AS n"}).list() + " FROM " + from + " WHERE b IS NOT NULL" + groupBy(join(s.keys(), names{"b"})) + ") AS h" +
+		"\n  CROSS JOIN (VALUES " + strings.Join(divisors, ", ") + ") AS l(level, divisor)" + groupBy(by)
+}
+
+// places reads level, node and count.
+func (f histogram) places(row [][]byte) ([]Cell, bool) {
+	if len(row) != 3 {
+		return nil, false
+	}
+	level, ok1 := smallInt(row[0])
+	node, ok2 := smallInt(row[1])
+	if !ok1 || !ok2 || level >= f.tree.Levels() || node >= f.tree.Nodes(level) {
+		return nil, false
+	}
+	at := node
+	for l := range level {
+		at += f.tree.Nodes(l)
+	}
+	return []Cell{{at, row[2]}}, true
+}

@@ -1,0 +1,131 @@
+package planner
+
+import (
+	"fmt"
+	"math/big"
+
+	"dpproxy/dp"
+	"dpproxy/estimate"
+)
+
+// A valueSum is the sum of clamped values, in steps of their lattice.
+type valueSum struct{ summation }
+
+// String names the statistic.
+func (f valueSum) String() string {
+	return "sum of " + describe(f.arg) + " in steps of " + f.values.step.RatString()
+}
+
+func (f valueSum) bound(c contribution) (dp.Sensitivity, error) {
+	s, err := c.Sum(dp.Range{Lower: f.values.low, Upper: f.values.high})
+	if err == nil && c.maxSum != nil {
+		s.LInf = min(s.LInf, f.values.steps(c.maxSum))
+	}
+	return s, err
+}
+
+// choosesRows: where dp.max_sum bounds what a unit adds up to, its rows are all read.
+func (valueSum) choosesRows(c contribution, _ bool) bool { return c.maxSum == nil }
+
+// ofRows clamps the only row that a unit has to what the unit may add to a sum. Where a unit
+// can have several rows, what they add up to is clamped.
+func (f valueSum) ofRows(r *reader) (string, error) {
+	x, err := r.integer(f.term)
+	if c := r.part.contribution; err == nil && c.unique && c.maxSum != nil {
+		limit := must(f.bound(c)).LInf
+		x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, literalOf(-limit, f.whole()), literalOf(limit, f.whole()))
+	}
+	return sumSQL(x), err
+}
+
+// A centredSum is the sum of the distances of clamped values from the middle of their bounds,
+// in half steps.
+type centredSum struct{ summation }
+
+// String names the statistic.
+func (f centredSum) String() string {
+	return "sum of " + describe(f.arg) + " from the middle of its bounds in half steps of " + f.values.step.RatString()
+}
+
+func (f centredSum) bound(c contribution) (dp.Sensitivity, error) { return c.CentredSum(f.halfSteps()) }
+
+func (f centredSum) ofRows(r *reader) (string, error) {
+	x, err := r.distance(f.term)
+	return sumSQL(x), err
+}
+
+// A squareSum is the sum of the squares of those distances, less half the largest.
+type squareSum struct {
+	summation
+	unit int64 // what a square counts in, of half steps squared
+}
+
+func newSquareSum(t term) squareSum {
+	t.wide = true
+	return squareSum{summation{term: t}, squareUnit(t.halfSteps())}
+}
+
+// String names the statistic.
+func (f squareSum) String() string {
+	return fmt.Sprintf("sum of squares of %s from the middle of its bounds in %d squared half steps of %s",
+		describe(f.arg), f.unit, f.values.step.RatString())
+}
+
+func (f squareSum) bound(c contribution) (dp.Sensitivity, error) {
+	s, _, err := c.CentredSquares(f.halfSteps(), f.unit)
+	return s, err
+}
+
+// offset is what is taken from each square. It does not depend on how many a unit has.
+func (f squareSum) offset() (int64, error) {
+	_, offset, err := dp.Contribution{Partitions: 1, Rows: 1}.CentredSquares(f.halfSteps(), f.unit)
+	return offset, err
+}
+
+// ofRows writes squares of at most 2⁶² where int8 is used.
+func (f squareSum) ofRows(r *reader) (string, error) {
+	offset, err := f.offset()
+	if err != nil {
+		return "", err
+	}
+	d, err := r.distance(f.term)
+	d = "(" + d + ")"
+	if f.values.high-f.values.low < 1<<31 {
+		return sumSQL(fmt.Sprintf("%s * %s / %s - %s", d, d, int8Literal(f.unit), int8Literal(offset))), err
+	}
+	return sumSQL(fmt.Sprintf("CAST(pg_catalog.div(CAST(%s AS pg_catalog.numeric) * %s, %d) AS pg_catalog.int8) - %s", d, d, f.unit, int8Literal(offset))), err
+}
+
+// squares says what is public about the squares. Where they are rounded it is down, and the
+// offset may be a half too small.
+func (f squareSum) squares() estimate.Squares {
+	unit := f.centred().Unit
+	s := estimate.Squares{Unit: new(big.Rat).Mul(unit, unit), Rounding: new(big.Rat)}
+	s.Unit.Mul(s.Unit, new(big.Rat).SetInt64(f.unit))
+	if f.unit > 1 {
+		s.Rounding.Mul(s.Unit, big.NewRat(2, 1))
+	}
+	return s
+}
+
+// A summation is what sums over one argument have in common.
+type summation struct {
+	term
+	single
+}
+
+func (f summation) terms() []term { return []term{f.term} }
+
+func (summation) counts() bool { return false }
+
+func (summation) additive() bool { return true }
+
+func (summation) choosesRows(contribution, bool) bool { return true }
+
+func sumSQL(x string) string { return "pg_catalog.sum(" + x + ")" }
+
+// distance writes the distance of a value from the middle of its bounds, in half steps.
+func (r *reader) distance(t term) (string, error) {
+	x, err := r.integer(t)
+	return fmt.Sprintf("2 * %s - (%s)", x, literalOf(t.values.low+t.values.high, t.whole())), err
+}
