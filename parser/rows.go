@@ -142,7 +142,7 @@ func (v *converter) inValues(s *pg.SubLink, items []*pg.Node) ast.Expr {
 			list[i] = &ast.Cast{X: e, Type: ast.TypeName{Schema: "pg_catalog", Name: "text"}, At: e.Pos()}
 		}
 	}
-	return &ast.In{X: v.expr(s.Testexpr), List: list, At: v.a.pos(s.Location)}
+	return &ast.In{X: v.expr(s.Testexpr), List: list, Values: true, At: v.a.pos(s.Location)}
 }
 
 // anyPattern converts X [NOT] [I]LIKE ANY (ARRAY[...]), or ALL.

@@ -47,12 +47,12 @@ type (
 		Args []Expr
 		At   int
 	}
-	// An In is X [NOT] IN (list).
+	// An In is X [NOT] IN (list), with Values X IN (VALUES ...).
 	In struct {
-		X    Expr
-		List []Expr
-		Not  bool
-		At   int
+		X           Expr
+		List        []Expr
+		Not, Values bool
+		At          int
 	}
 	// A Between is X [NOT] BETWEEN [SYMMETRIC] Low AND High.
 	Between struct {

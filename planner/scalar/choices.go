@@ -98,7 +98,7 @@ func (r *Resolver) caseOf(e *ast.Case) (operand, error) {
 	for _, w := range e.Whens {
 		conds, results = append(conds, w.If), append(results, w.Then)
 	}
-	tested, err := r.tested(e, conds)
+	tested, simple, err := r.tested(e, conds)
 	if err != nil {
 		return operand{}, err
 	}
@@ -114,13 +114,13 @@ func (r *Resolver) caseOf(e *ast.Case) (operand, error) {
 		return operand{}, err
 	}
 	if allFree(tested) && allFree(ops) {
-		return free(caseSQL(e.X != nil, texts(tested), texts(ops)), t, e.At), nil
+		return free(caseSQL(simple, texts(tested), texts(ops)), t, e.At), nil
 	}
-	return r.branches(e, tested, ops, t)
+	return r.branches(simple, tested, ops, node{t, e.At})
 }
 
-// tested resolves what CASE compares or tests: first the operand if there is one.
-func (r *Resolver) tested(e *ast.Case, conds []ast.Expr) ([]operand, error) {
+// tested resolves what CASE compares or tests: first the operand if it is a simple CASE.
+func (r *Resolver) tested(e *ast.Case, conds []ast.Expr) (ops []operand, simple bool, err error) {
 	if e.X == nil {
 		ops, err := r.all(conds...)
 		for i := range ops {
@@ -128,16 +128,15 @@ func (r *Resolver) tested(e *ast.Case, conds []ast.Expr) ([]operand, error) {
 				ops[i], err = r.condition(ops[i])
 			}
 		}
-		return ops, err
+		return ops, false, err
 	}
-	ops, err := r.all(append([]ast.Expr{e.X}, conds...)...)
-	if err != nil {
-		return nil, err
+	if ops, err = r.all(append([]ast.Expr{e.X}, conds...)...); err != nil {
+		return nil, false, err
 	}
-	return r.unify(ops, e.At)
+	return r.whens(ops, e.At)
 }
 
-func (r *Resolver) branches(e *ast.Case, tested, results []operand, t Type) (operand, error) {
+func (r *Resolver) branches(simple bool, tested, results []operand, n node) (operand, error) {
 	conds, err := r.exprs(tested)
 	if err != nil {
 		return operand{}, err
@@ -146,8 +145,8 @@ func (r *Resolver) branches(e *ast.Case, tested, results []operand, t Type) (ope
 	if err != nil {
 		return operand{}, err
 	}
-	b := &branches{node: node{t, e.At}, otherwise: thens[0]}
-	if e.X != nil {
+	b := &branches{node: n, otherwise: thens[0]}
+	if simple {
 		b.x, conds = conds[0], conds[1:]
 	}
 	for i, c := range conds {

@@ -106,14 +106,19 @@ func (r *Resolver) logic(e *ast.Bool) (operand, error) {
 			return operand{}, err
 		}
 	}
+	return r.combined(e.Kind, ops, e.At)
+}
+
+// combined joins conditions.
+func (r *Resolver) combined(kind ast.BoolKind, ops []operand, at int) (operand, error) {
 	if allFree(ops) {
-		return condition(logicSQL(e.Kind, texts(ops)), e.At), nil
+		return condition(logicSQL(kind, texts(ops)), at), nil
 	}
 	args, err := r.exprs(ops)
 	if err != nil {
 		return operand{}, err
 	}
-	return over(&logic{boolean(e.At), e.Kind, args}), nil
+	return over(&logic{boolean(at), kind, args}), nil
 }
 
 func logicSQL(kind ast.BoolKind, parts []string) string {
@@ -125,30 +130,6 @@ func logicSQL(kind ast.BoolKind, parts []string) string {
 	case ast.Or:
 	}
 	return "(" + strings.Join(parts, " OR ") + ")"
-}
-
-func (r *Resolver) in(e *ast.In) (operand, error) {
-	ops, err := r.all(append([]ast.Expr{e.X}, e.List...)...)
-	if err != nil {
-		return operand{}, err
-	}
-	bare := slices.ContainsFunc(ops, operand.isBare) // has its own type, which an array would hide
-	if ops, err = r.unify(ops, e.At); err != nil {
-		return operand{}, err
-	}
-	if !bare {
-		if x, ok, err := r.longList(ops, e.Not, e.At); ok || err != nil {
-			return x, err
-		}
-	}
-	if allFree(ops) {
-		return condition(inSQL(texts(ops), e.Not), e.At), nil
-	}
-	list, err := r.exprs(ops)
-	if err != nil {
-		return operand{}, err
-	}
-	return over(&among{boolean(e.At), list[0], list[1:], e.Not}), nil
 }
 
 func inSQL(parts []string, not bool) string {
@@ -164,13 +145,13 @@ func negated(not bool) string {
 
 func (r *Resolver) between(e *ast.Between) (operand, error) {
 	ops, err := r.all(e.X, e.Low, e.High)
-	if err == nil && r.comparesApart(ops, e.At) {
-		return r.resolve(inTwo(e))
-	}
-	if err == nil {
-		ops, err = r.unify(ops, e.At)
-	}
 	if err != nil {
+		return operand{}, err
+	}
+	if apart(ops, ops[:2], []operand{ops[0], ops[2]}) {
+		return r.inTwo(e, ops)
+	}
+	if ops, err = r.unify(ops, e.At); err != nil {
 		return operand{}, err
 	}
 	if allFree(ops) {
@@ -181,35 +162,6 @@ func (r *Resolver) between(e *ast.Between) (operand, error) {
 		return operand{}, err
 	}
 	return over(&between{boolean(e.At), list[0], list[1], list[2], e.Not, e.Symmetric}), nil
-}
-
-// comparesApart reports whether the value of a BETWEEN is compared with its ends by operators
-// that can tell other values apart: a bigint with a bigint, and as a float with a float.
-func (r *Resolver) comparesApart(ops []operand, at int) bool {
-	low, err := r.unify([]operand{ops[0], ops[1]}, at)
-	if err != nil {
-		return false
-	}
-	high, err := r.unify([]operand{ops[0], ops[2]}, at)
-	a, b := low[0].typ, high[0].typ
-	return err == nil && (a.float() != b.float() || (a.OID == oidBpchar) != (b.OID == oidBpchar))
-}
-
-// inTwo writes a BETWEEN as Postgres defines it, by two comparisons.
-func inTwo(e *ast.Between) ast.Expr {
-	within := func(low, high ast.Expr) ast.Expr {
-		return &ast.Bool{Kind: ast.And, At: e.At, Args: []ast.Expr{
-			&ast.Op{Name: ">=", Left: e.X, Right: low, At: e.At}, &ast.Op{Name: "<=", Left: e.X, Right: high, At: e.At},
-		}}
-	}
-	x := within(e.Low, e.High)
-	if e.Symmetric {
-		x = &ast.Bool{Kind: ast.Or, At: e.At, Args: []ast.Expr{x, within(e.High, e.Low)}}
-	}
-	if e.Not {
-		x = &ast.Bool{Kind: ast.Not, At: e.At, Args: []ast.Expr{x}}
-	}
-	return x
 }
 
 func betweenSQL(parts []string, not, symmetric bool) string {

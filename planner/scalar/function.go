@@ -78,11 +78,11 @@ func pickOperator(candidates []*function, args []uint32) *function {
 	return pick(candidates, args)
 }
 
-func keep(list []*function, ok func(*function) bool) []*function {
-	var kept []*function
-	for _, f := range list {
-		if ok(f) {
-			kept = append(kept, f)
+func keep[T any](list []T, ok func(T) bool) []T {
+	var kept []T
+	for _, x := range list {
+		if ok(x) {
+			kept = append(kept, x)
 		}
 	}
 	return kept

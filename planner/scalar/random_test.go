@@ -41,7 +41,7 @@ var forms = map[string][]string{
 	"bool": {
 		"{number} < {number}", "{number} = {number}", "{text} = {text}", "{text} < {text}", "{date} >= {date}", "{timestamp} < {date}", "{timestamptz} > {timestamptz}",
 		"{timestamptz} > {date}", "{bool} AND {bool}", "{bool} OR {bool}", "NOT ({bool})", "({number}) IS NULL", "({text}) IS NOT NULL", "({bool}) IS TRUE",
-		"{int} BETWEEN {int} AND {number}", "{int} IN ({int}, {number}, 3)", "{text} LIKE '%a_'", "{text} ILIKE 'A%'", "{text} NOT LIKE ALL (ARRAY['a%', '_', $2])", "{text} ILIKE ANY (ARRAY['A%', NULL])",
+		"{int} BETWEEN {int} AND {number}", "{int} IN ({int}, {number}, 3)", "{number} NOT IN ({number}, {number}, 0.1, 9223372036854775806)", "{text} IN ({text}, 'a ', {text})", "{date} NOT IN ({timestamp}, '2020-02-29', {timestamptz})", "{text} LIKE '%a_'", "{text} ILIKE 'A%'", "{text} NOT LIKE ALL (ARRAY['a%', '_', $2])", "{text} ILIKE ANY (ARRAY['A%', NULL])",
 		"({int}, {text}) < ({int}, {text})", "({number}, {date}, {bool}) >= ({number}, {date}, {bool})", "({int}, {text}) <> ({number}, {text})", "({int}, {bool}) IN (({int}, true), ({int}, {bool}))",
 		"({int}, {bool}) NOT IN (({int}, true), ({int}, {bool}))", "({float}, {date}) IS DISTINCT FROM ({float}, {date})", "({float}, {date}) IS NOT DISTINCT FROM ({float}, {date})",
 		"{number} IS DISTINCT FROM {number}",
@@ -70,7 +70,7 @@ var forms = map[string][]string{
 // general are forms of any kind.
 var general = []string{
 	"COALESCE({}, {})", "CASE WHEN {bool} THEN {} ELSE {} END", "CASE WHEN {bool} THEN {} END", "GREATEST({}, {})", "LEAST({}, {}, {})", "NULLIF({}, {})",
-	"CASE {int} WHEN 0 THEN {} WHEN {int} THEN {} END", "LEAST(GREATEST({}, {}), {})",
+	"CASE {int} WHEN 0 THEN {} WHEN {int} THEN {} END", "CASE {number} WHEN {number} THEN {} WHEN {number} THEN {} END", "LEAST(GREATEST({}, {}), {})",
 }
 
 func randomExpr(r *rapid.T, kind string, depth int) string {
