@@ -52,7 +52,7 @@ race: setup-test ## run the tests of concurrent packages under the race detector
 
 FOR ?= 10m
 soak: setup-test ## let 200 clients do all that clients do for long: make soak FOR=1h
-	$(GO) test -count=1 -timeout 0 -run '^TestSoak$$' -v ./integration -args -soak $(FOR)
+	$(GO) test -count=1 -timeout 0 -run '^TestSoak$$' -v ./integration/faults -args -soak $(FOR)
 
 shape: ## measure packages: circles of files, wide types, long functions, unreachable code, words
 	@$(GO) run ./internal/shape/print $(TOOL) deadcode ./cmd/dpproxy
@@ -66,19 +66,20 @@ fmt: ## format the source
 
 golden: setup-test ## rewrite the golden files; read the diff
 	$(GO) test ./parser ./planner -rewrite
-	$(GO) test ./integration -run 'TestAttacks$$|TestConversations$$' -rewrite
+	$(GO) test ./integration/attacks -run 'TestAttacks$$' -rewrite
+	$(GO) test ./integration/protocol -run 'TestConversations$$' -rewrite
 	$(GO) test ./wire -rewrite
 	$(GO) test ./integration/clients -run TestIntrospection -rewrite
 	$(GO) test ./config -update
 
 nafld: setup-test ## ask ten questions about a real study; print answers beside the truth
 	@scripts/setup.sh nafld
-	$(GO) test -count=1 -run '^TestNAFLD$$' -v ./integration
+	$(GO) test -count=1 -run '^TestNAFLD$$' -v ./integration/bench
 
 accuracy: setup-test ## print what an error costs, and how often stated errors hold (10 minutes)
 	@scripts/setup.sh nafld
 	$(GO) test -count=1 -run '^TestCoverage$$' -v ./proxy
-	$(GO) test -count=1 -timeout 60m -run '^TestAccuracy' -v ./integration -args -accuracy
+	$(GO) test -count=1 -timeout 60m -run '^TestAccuracy' -v ./integration/bench -args -accuracy
 
 generate: ## regenerate docs/errors.md
 	$(GO) generate ./pgerr
@@ -86,7 +87,7 @@ generate: ## regenerate docs/errors.md
 bench: setup-test ## measure dpproxy against Postgres and pgbouncer on this machine
 	@scripts/setup.sh bench
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./planner ./parser ./mechanisms ./accountant/logledger
-	$(GO) test -count=1 -timeout 20m -run '^TestBench' -v ./integration -args -bench
+	$(GO) test -count=1 -timeout 20m -run '^TestBench' -v ./integration/bench -args -bench
 
 bench-noise: ## measure the noise beside Google's library, a module of its own
 	cd bench && $(GO) test -count=1 -v -run '^TestTable$$' -benchtime 100ms .
@@ -96,10 +97,10 @@ bench-ledger: setup-test ## compare the ledgers with raw fsynced appends and a b
 
 SF ?= 0.1
 bench-tpch: setup-test ## ask TPC-H-derived queries of dpproxy and of Postgres: make bench-tpch SF=1
-	$(GO) test -count=1 -timeout 60m -run '^TestBenchTPCH$$' -v ./integration -args -tpch $(SF)
+	$(GO) test -count=1 -timeout 60m -run '^TestBenchTPCH$$' -v ./integration/bench -args -tpch $(SF)
 
 bench-plain: setup-test ## compare times with plain Postgres on 5,000,000 rows
-	$(GO) test -count=1 -timeout 60m -run '^TestBenchPlainTime$$' -v ./integration -args -plaintime 5000000
+	$(GO) test -count=1 -timeout 60m -run '^TestBenchPlainTime$$' -v ./integration/bench -args -plaintime 5000000
 
 T ?= FuzzParse
 P ?= ./parser
@@ -114,7 +115,7 @@ PAIRS ?= 20000
 property: setup-test ## compare many random databases, and noise with its law: make property SEED=17 PAIRS=20000
 	DPPROXY_SEED=$(SEED) DPPROXY_PAIRS=$(PAIRS) $(GO) test -count=1 -timeout 120m -v -run 'TestSensitivity|TestEquivalence' ./integration/property
 	DPPROXY_SEED=$(SEED) DPPROXY_PROOFS=100 $(GO) test -count=1 -timeout 60m -v -run '^TestProofs$$' ./planner
-	DPPROXY_DRAWS=20000 $(GO) test -count=1 -timeout 20m -v -run '^TestLaw$$' ./integration
+	DPPROXY_DRAWS=20000 $(GO) test -count=1 -timeout 20m -v -run '^TestLaw$$' ./integration/privacy
 
 VARIANTS ?= 100000
 splicing: setup-test ## compare random statements with plain Postgres: make splicing SEED=17 VARIANTS=100000

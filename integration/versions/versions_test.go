@@ -41,9 +41,9 @@ var suites = []suite{
 	{"expressions", "planner/scalar", "."},
 	{"planner", "planner", "."},
 	{"proxy", "proxy", "."},
-	{"attacks", "integration", "^TestAttacks$"},
-	{"recipes", "integration", "Recipes$"},
-	{"conversations", "integration", "^TestConversations$"},
+	{"attacks", "integration/attacks", "^TestAttacks$"},
+	{"recipes", "integration/attacks", "Recipes$"},
+	{"conversations", "integration/protocol", "^TestConversations$"},
 	{"catalogue", "integration/clients", "^TestCatalogue$"},
 	{"properties", "integration/property", "^(TestSensitivity|TestEquivalence)$"},
 }

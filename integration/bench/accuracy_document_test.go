@@ -1,0 +1,96 @@
+package bench_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/sitetest"
+)
+
+const accuracyDocument = "../../docs/accuracy.md"
+
+var (
+	psqlBlock = regexp.MustCompile("(?ms)^```psql\n(.*?)^```$")
+	prompted  = regexp.MustCompile(`(?m)^demo=> .*(?:\ndemo-> .*)*$`)
+	figure    = regexp.MustCompile(`-?[0-9]+(?:[.:eE+-]*[0-9]+)*`)
+	spacing   = regexp.MustCompile(`[ ]+`)
+	ruling    = regexp.MustCompile(`-[-+]*`)
+)
+
+// TestAccuracyDocument plays the conversations of docs/accuracy.md with psql, all in one session:
+// what comes back is what stands there, but for the figures. With -rewrite it is written down.
+func TestAccuracyDocument(t *testing.T) {
+	text, err := os.ReadFile(accuracyDocument)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := psqlBlock.FindAllStringSubmatch(string(text), -1)
+	if len(blocks) < 4 {
+		t.Fatalf("%s has %d conversations", accuracyDocument, len(blocks))
+	}
+	var script strings.Builder
+	const end = "-- the block ends"
+	for _, block := range blocks {
+		for _, statement := range prompted.FindAllString(block[1], -1) {
+			for line := range strings.Lines(statement) {
+				script.WriteString(`\echo '` + strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "'", "''") + "'\n")
+			}
+			script.WriteString(strings.NewReplacer("demo=> ", "", "demo-> ", "").Replace(statement) + "\n")
+		}
+		script.WriteString(`\echo '` + end + "'\n")
+	}
+	played := strings.Split(converse(t, sitetest.StartDemo(t, "--small").Analyst, script.String()), end+"\n")
+	t.Logf("\n%s", strings.Join(played, "\n"))
+	if sitetest.Rewriting() {
+		rest := played
+		out := psqlBlock.ReplaceAllStringFunc(string(text), func(string) string {
+			block := "```psql\n" + strings.TrimRight(rest[0], "\n") + "\n```"
+			rest = rest[1:]
+			return block
+		})
+		if err := os.WriteFile(accuracyDocument, []byte(out), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for i, block := range blocks {
+		if want, got := figureless(block[1]), figureless(played[i]); want != got {
+			t.Errorf("%s says\n%s\npsql shows\n%s", accuracyDocument, block[1], played[i])
+		}
+	}
+}
+
+// converse lets one psql run a script, and returns what it shows, in order.
+func converse(t *testing.T, conninfo, script string) string {
+	t.Helper()
+	bin, err := pgtemp.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// By lines, so that notices stand where they came.
+	cmd := exec.CommandContext(t.Context(), "stdbuf", "-oL", filepath.Join(bin, "psql"), "--no-psqlrc", "--pset=pager=off", conninfo)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	cmd.Stdin = strings.NewReader(script)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("psql: %v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// figureless leaves out figures, and how wide they make columns.
+func figureless(s string) string {
+	var lines []string
+	for line := range strings.Lines(s) {
+		line = figure.ReplaceAllString(strings.TrimSpace(line), "N")
+		if line = ruling.ReplaceAllString(spacing.ReplaceAllString(line, " "), "-"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,76 @@
+package faults_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/dp"
+	"dpproxy/internal/sitetest"
+)
+
+// kills is how often the proxy is killed.
+const kills = 100
+
+// TestKill kills dpproxy at random moments while a client asks. Every answer that
+// the client saw must be in the ledger when dpproxy comes back, and the ledger's
+// sums must be those of its entries.
+func TestKill(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
+	seen := 0
+	for range kills {
+		r := s.Run(t)
+		answers := make(chan int)
+		ctx, stop := context.WithCancel(t.Context())
+		go func() { answers <- ask(ctx, r.URL("ana")) }()
+		sitetest.Pause(t, 60*time.Millisecond)
+		r.Kill()
+		stop()
+		seen += <-answers
+	}
+	charges, spent := sitetest.Charges(t, s)
+	t.Logf("%d kills, %d answers seen, %d charges recorded", kills, seen, charges)
+	if seen < kills {
+		t.Errorf("only %d answers in %d runs: the test sees too little", seen, kills)
+	}
+	if charges < seen {
+		t.Errorf("%d answers were seen, but only %d charges are recorded", seen, charges)
+	}
+	if charges > seen+kills {
+		t.Errorf("%d charges for %d answers: more than one lost answer a kill", charges, seen)
+	}
+	r := s.Run(t)
+	conn := sitetest.Dial(t, r.URL("ana"))
+	var shown string
+	if err := conn.QueryRow(t.Context(), "SELECT spent::text FROM dp.budget WHERE kind = 'unit'").Scan(&shown); err != nil {
+		t.Fatal(err)
+	}
+	if want := dp.Decimal(spent, 12); trimZeros(shown) != want {
+		t.Errorf("dp.budget shows %s spent, the entries sum to %s", shown, want)
+	}
+}
+
+// ask counts the answers that it gets before the connection breaks.
+func ask(ctx context.Context, url string) int {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return 0
+	}
+	defer conn.Close(context.Background())
+	for n := 0; ; n++ {
+		var v int64
+		if conn.QueryRow(ctx, "SELECT count(*) FROM patients WHERE birth_year > $1", 1940+n%50).Scan(&v) != nil {
+			return n
+		}
+	}
+}
+
+func trimZeros(s string) string {
+	if strings.Contains(s, ".") {
+		return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}

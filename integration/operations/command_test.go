@@ -1,0 +1,162 @@
+package operations_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/sitetest"
+	"dpproxy/wire"
+)
+
+// TestIncidents lets a read fail, and follows the incident through a restart to
+// the administrator's clearing it.
+func TestIncidents(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy).Gated(t)
+	shared := s.OnRedis(t, sitetest.StartRedis(t, sitetest.Durable...), "")
+	s.Command(t, "init", shared.Policy)
+	for name, s := range map[string]*sitetest.Site{"embedded": s, "Redis": shared} {
+		t.Run(name, func(t *testing.T) { testIncidents(t, s) })
+	}
+}
+
+func testIncidents(t *testing.T, s *sitetest.Site) {
+	r := s.Run(t)
+	ana := sitetest.Dial(t, r.URL("ana"))
+	s.Gate.Break()
+	if _, err := ana.Exec(t.Context(), "SELECT count(*) FROM patients"); sitetest.SQLState(err) != "PB009" {
+		t.Fatalf("a read whose session ends: %v", err)
+	}
+	s.Gate.Open()
+	r.Stop()
+
+	var listed []struct {
+		Charge         uint64
+		Analyst, Shape string
+	}
+	if s.JSON(t, &listed, "incidents", "list", s.Policy); len(listed) != 1 || listed[0].Analyst != "ana" || listed[0].Charge == 0 || listed[0].Shape == "" {
+		t.Errorf("list says %+v", listed)
+	}
+	if out := s.Command(t, "incidents", "list", s.Policy); !strings.HasPrefix(out, "CHARGE  ANALYST  SHAPE\n") || strings.Count(out, "\n") != 2 {
+		t.Errorf("list says %s", out)
+	}
+	r = s.Run(t)
+	if _, err := sitetest.Dial(t, r.URL("ana")).Exec(t.Context(), "SELECT count(*) FROM patients"); sitetest.SQLState(err) != "PB011" {
+		t.Errorf("a quarantined statement after a restart: %v", err)
+	}
+	sitetest.Exec(t, sitetest.Dial(t, r.URL("ana")), "SELECT count(*) FROM visits")
+	r.Stop()
+
+	if out := s.Command(t, "incidents", "clear", s.Policy, "--reason", "the network failed"); !strings.HasPrefix(out, "cleared 1 incidents\n") {
+		t.Errorf("clear says %s", out)
+	}
+	r = s.Run(t)
+	sitetest.Exec(t, sitetest.Dial(t, r.URL("ana")), "SELECT count(*) FROM patients")
+}
+
+// TestVerifier makes a verifier that the wire accepts.
+func TestVerifier(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), sitetest.Program(t), "verifier")
+	cmd.Stdin = strings.NewReader("correct horse\n")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wire.CheckVerifier(strings.TrimSpace(string(out))); err != nil {
+		t.Errorf("%s: %v", out, err)
+	}
+}
+
+// TestDocumentedCommands checks that every dpproxy command and make target that
+// the documents show exists; the commands themselves run in the other tests.
+func TestDocumentedCommands(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`(?m)^    (?:bin/)?(dpproxy|make) ([a-z-]+)(?: ([a-z]+)\b)?`)
+	grouped := []string{"budget", "ledger", "incidents"}
+	for _, doc := range append(docs, "../../README.md", "../../CONTRIBUTING.md") {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range shown.FindAllStringSubmatch(string(text), -1) {
+			if m[1] == "make" {
+				if !strings.Contains(string(makefile), "\n"+m[2]+":") {
+					t.Errorf("%s: make %s does not exist", doc, m[2])
+				}
+				continue
+			}
+			args := []string{m[2], "--help"}
+			if slices.Contains(grouped, m[2]) {
+				args = []string{m[2], m[3], "--help"}
+			}
+			if out, err := exec.CommandContext(t.Context(), sitetest.Program(t), args...).CombinedOutput(); err != nil {
+				t.Errorf("%s: dpproxy %s: %v\n%s", doc, args, err, out)
+			}
+		}
+	}
+}
+
+// TestCheck tells a policy that fits from one that does not, and both from one
+// whose database cannot be reached.
+func TestCheck(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
+	text, err := os.ReadFile(s.Policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(policy string, args ...string) (string, error) {
+		path := filepath.Join(t.TempDir(), "policy.yaml")
+		if err := os.WriteFile(path, []byte(policy), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), sitetest.Program(t), append([]string{"check", path}, args...)...).CombinedOutput()
+		return string(out), err
+	}
+	if out, err := check(string(text)); err != nil || !strings.Contains(out, "it fits the database") {
+		t.Errorf("a good policy: %v\n%s", err, out)
+	}
+	for what, c := range map[string]struct{ old, new, want string }{
+		"an unknown table":  {"  hospitals:", "  clinics:", "does not exist"},
+		"an unknown column": {"sex: {values", "gender: {values", `no such column`},
+		"an unknown key":    {"max_rows", "max_row", "max_row"},
+		"a wrong type":      {"cost: {bounds: [0, 100]}", "cost: {bounds: [2020-01-01, 2020-02-01]}", "dates as bounds"},
+		"no path":           {"to: visits.id", "to: hospitals.id", "public"},
+	} {
+		out, err := check(strings.Replace(string(text), c.old, c.new, 1))
+		if err == nil || !strings.Contains(out, c.want) || !regexp.MustCompile(`policy\.yaml:\d+`).MatchString(out) {
+			t.Errorf("%s: %v\n%s", what, err, out)
+		}
+	}
+	sitetest.Exec(t, sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)), "CREATE VIEW ill AS SELECT id FROM patients")
+	public := strings.Replace(string(text), "  hospitals:", "  ill: {public: true}\n  hospitals:", 1)
+	out, err := check(public)
+	if err == nil || !strings.Contains(out, "public.ill references, inherits from or is a view over the protected public.patients") {
+		t.Errorf("a public view of protected rows: %v\n%s", err, out)
+	}
+	if err := os.WriteFile(s.Policy, []byte(public), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused, err := exec.CommandContext(t.Context(), sitetest.Program(t), "sync", s.Policy).CombinedOutput()
+	if err == nil || !strings.HasSuffix(out, "\n"+string(refused)) {
+		t.Errorf("sync: %v\n%s\ncheck:\n%s", err, refused, out)
+	}
+	s.Data.Crash()
+	if out, err := check(string(text)); err != nil || !strings.Contains(out, "NOT checked against the database") {
+		t.Errorf("without a database: %v\n%s", err, out)
+	}
+	if out, err := check(string(text), "--online"); err == nil {
+		t.Errorf("--online without a database: %s", out)
+	}
+}

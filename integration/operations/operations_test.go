@@ -1,0 +1,241 @@
+package operations_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/sitetest"
+)
+
+// TestOperations are the steps of an administrator, the wrong ones too.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, *sitetest.Site)
+	}{
+		{"two at once", testTwoAtOnce},
+		{"init", testInit},
+		{"sync", testSync},
+		{"log in", testLogIn},
+		{"TLS", testTLS},
+		{"budgets", testBudgets}, // the last: lowered budgets stay
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+	}
+}
+
+func testTwoAtOnce(t *testing.T, s *sitetest.Site) {
+	r := s.Run(t)
+	defer r.Stop()
+	for _, args := range [][]string{
+		{"run", s.Policy},
+		{"init", s.Policy},
+		{"incidents", "clear", s.Policy, "--reason", "x"},
+		{"budget", "freeze", s.Policy, "--scope", "unit:patient", "--reason", "x"},
+	} {
+		if out, failed := s.Attempt(t, args...); !failed || !strings.Contains(out, "another process has the ledger open") || !strings.Contains(out, "stop dpproxy first") {
+			t.Errorf("dpproxy %s beside one that runs: %s", args, out)
+		}
+	}
+	for _, args := range [][]string{{"incidents", "list"}, {"budget", "list"}, {"ledger", "verify"}, {"ledger", "export"}} {
+		s.Command(t, append(args, s.Policy)...)
+	}
+	sitetest.Exec(t, sitetest.Dial(t, r.URL("ana")), sitetest.CountPatients)
+}
+
+func testInit(t *testing.T, s *sitetest.Site) {
+	if out, failed := s.Attempt(t, "init", s.Policy); !failed || !strings.Contains(out, "there is a ledger") {
+		t.Errorf("init, twice: %s", out)
+	}
+	bare := s.Variant(t, filepath.Join(s.Dir, "ledger"), filepath.Join(t.TempDir(), "ledger"))
+	for _, command := range []string{"run", "sync"} {
+		if out, failed := bare.Attempt(t, command, bare.Policy); !failed || !strings.Contains(out, "dpproxy init makes it, once") {
+			t.Errorf("%s without init: %s", command, out)
+		}
+	}
+	// The secret alone does not make a ledger.
+	other := s.Variant(t, filepath.Join(s.Dir, "ledger"), filepath.Join(t.TempDir(), "ledger")+", secret_file: x")
+	if out, failed := other.Attempt(t, "run", other.Policy); !failed {
+		t.Errorf("run with a policy that does not parse: %s", out)
+	}
+	lost := filepath.Join(s.Dir, "ledger", "secret")
+	alone := s.Variant(t, filepath.Join(s.Dir, "ledger"), filepath.Join(t.TempDir(), "ledger"), "privacy_unit:", "secret_file: "+lost+"\nprivacy_unit:")
+	if out, failed := alone.Attempt(t, "run", alone.Policy); !failed || !strings.Contains(out, "dpproxy init makes it, once") {
+		t.Errorf("run with a ledger that vanished: %s", out)
+	}
+}
+
+// A second sync finds nothing to do; one that runs beside dpproxy does no harm.
+func testSync(t *testing.T, s *sitetest.Site) {
+	r := s.Run(t)
+	defer r.Stop()
+	ana := sitetest.Dial(t, r.URL("ana"))
+	sitetest.Exec(t, ana, sitetest.CountPatients)
+	for range 2 {
+		if out := s.Command(t, "sync", s.Policy); out != "the mirror is in order, 0 changes\n" {
+			t.Errorf("a second sync says %q", out)
+		}
+	}
+	sitetest.Exec(t, ana, sitetest.CountPatients)
+	super := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
+	sitetest.Exec(t, super, "ALTER TABLE visits ADD note text")
+	_, err := ana.Exec(t.Context(), "SELECT count(*) FROM visits WHERE diagnosis = 'flu'")
+	sitetest.Fails(t, err, "PB013", "schema of public.visits")
+	sitetest.Exec(t, ana, sitetest.CountPatients)
+	sitetest.Exec(t, super, "ALTER TABLE visits DROP note")
+}
+
+// A budget can be lowered and never raised.
+func testBudgets(t *testing.T, s *sitetest.Site) {
+	lower := s.Variant(t, "epsilon: 9000", "epsilon: 8000")
+	r := lower.Run(t)
+	var limit string
+	if err := sitetest.Dial(t, r.URL("ana")).QueryRow(t.Context(), `SELECT "limit"::text FROM dp.budget WHERE kind = 'unit'`).Scan(&limit); err != nil || !strings.HasPrefix(limit, "8000") {
+		t.Errorf("the lowered budget is %s, %v", limit, err)
+	}
+	r.Stop()
+	for _, epsilon := range []string{"9000", "8000.000000000001"} {
+		raised := s.Variant(t, "epsilon: 9000", "epsilon: "+epsilon+" ")
+		if out, failed := raised.Attempt(t, "run", raised.Policy); !failed || !strings.Contains(out, "rais") {
+			t.Errorf("a budget raised to %s: %s", epsilon, out)
+		}
+	}
+	// Below what is spent there is nothing left, but nothing is lost either.
+	spentOut := s.Variant(t, "epsilon: 9000", "epsilon: 0.15")
+	r = spentOut.Run(t)
+	_, err := sitetest.Dial(t, r.URL("ana")).Exec(t.Context(), sitetest.CountPatients)
+	sitetest.Fails(t, err, "PB001", "exhausted")
+	r.Stop()
+}
+
+// A wrong password and an unknown user look the same.
+func testLogIn(t *testing.T, s *sitetest.Site) {
+	r := s.Run(t)
+	defer r.Stop()
+	messages := map[string]bool{}
+	for _, user := range []string{"ana", "nobody", "postgres", "dpproxy_owner", "ana "} {
+		url := strings.Replace(r.URL("ana"), "ana:"+sitetest.Password, "ana:wrong", 1)
+		cfg, err := pgx.ParseConfig(url + "?sslmode=disable")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.User = user
+		_, err = pgx.ConnectConfig(t.Context(), cfg)
+		pg := sitetest.Fails(t, err, "28P01", "password authentication failed")
+		messages[strings.ReplaceAll(pg.Message, user, "USER")+pg.Detail+pg.Hint] = true
+	}
+	if len(messages) != 1 {
+		t.Errorf("different words for different users: %v", messages)
+	}
+	r.Silent(t)
+}
+
+func testTLS(t *testing.T, s *sitetest.Site) {
+	cert, key := certificate(t)
+	secure := s.Variant(t, "privacy_unit:", "tls: {cert: "+cert+", key: "+key+"}\nprivacy_unit:")
+	r := secure.Run(t)
+	host, port, err := net.SplitHostPort(r.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "host=" + host + " port=" + port + " dbname=postgres user=ana password=" + sitetest.Password
+	// With TLS, psql binds its password proof to the certificate.
+	for _, c := range []struct{ options, want string }{
+		{"sslmode=require channel_binding=require", "TLSv1.3"},
+		{"sslmode=verify-ca sslrootcert=" + cert, "TLSv1.3"},
+		{"sslmode=require ssl_min_protocol_version=TLSv1.2 ssl_max_protocol_version=TLSv1.2", "TLSv1.2"},
+		{"sslmode=verify-full sslrootcert=" + cert + " host=localhost", "TLSv1.3"},
+	} {
+		out, err := tryPsql(t, address+" "+c.options, "\\conninfo\nSELECT 1 AS one;")
+		if err != nil || !strings.Contains(out, c.want) || !strings.Contains(out, "one") {
+			t.Errorf("psql with %s: %v\n%s", c.options, err, out)
+		}
+	}
+	if out, err := tryPsql(t, address+" sslmode=disable", "SELECT 1;"); err == nil {
+		t.Errorf("psql without TLS where there is a certificate:\n%s", out)
+	}
+	if out, err := tryPsql(t, address+" sslmode=disable", "SELECT 1;"); err == nil || !strings.Contains(out, "encrypted connections only") {
+		t.Errorf("psql without TLS: %v\n%s", err, out)
+	}
+	r.Stop()
+
+	plain := s.Run(t)
+	defer plain.Stop()
+	host, port, err = net.SplitHostPort(plain.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = "host=" + host + " port=" + port + " dbname=postgres user=ana password=" + sitetest.Password
+	if out, err := tryPsql(t, address+" sslmode=require", "SELECT 1;"); err == nil || !strings.Contains(out, "does not support SSL") {
+		t.Errorf("psql asks for TLS that is not there: %v\n%s", err, out)
+	}
+	if out, err := tryPsql(t, address+" sslmode=prefer gssencmode=prefer", "SELECT 1;"); err != nil {
+		t.Errorf("psql prefers TLS: %v\n%s", err, out)
+	}
+}
+
+// tryPsql runs psql, which may fail.
+func tryPsql(t *testing.T, conninfo, script string) (string, error) {
+	t.Helper()
+	bin, err := pgtemp.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "psql"), "--no-psqlrc", "--pset=pager=off", conninfo)
+	cmd.Stdin = strings.NewReader(script)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// certificate writes a self-signed certificate for localhost.
+func certificate(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER},
+	} {
+		var b bytes.Buffer
+		if err := pem.Encode(&b, block); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}

@@ -1,0 +1,253 @@
+package operations_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/internal/sitetest"
+	"dpproxy/wire"
+)
+
+// TestHealth asks how dpproxy is while it serves, without its mirror, and while it
+// stops; systemd is told too.
+func TestHealth(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy+"health: 127.0.0.1:0\n").Gated(t)
+	socket := filepath.Join(t.TempDir(), "notify")
+	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer systemd.Close()
+	systemd.SetReadDeadline(time.Now().Add(time.Minute))
+	told := func() string {
+		state := make([]byte, 100)
+		n, err := systemd.Read(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(state[:n])
+	}
+	t.Setenv("NOTIFY_SOCKET", socket)
+	r := s.Run(t)
+	if got := told(); got != "READY=1" {
+		t.Errorf("systemd is told %q", got)
+	}
+	for name, want := range map[string]string{"/livez": "ok\n", "/readyz": "ledger ok\ndata ok\nmirror ok\n"} {
+		if status, text := r.Page(t, name); status != 200 || text != want {
+			t.Errorf("%s: %d %q", name, status, text)
+		}
+	}
+	if status, _ := r.Page(t, "/"); status != 404 {
+		t.Errorf("another page: %d", status)
+	}
+	busy := sitetest.Dial(t, r.URL("ana"))
+	unlock := sitetest.StopReads(s)
+	answered := make(chan error, 1)
+	go func() {
+		_, err := busy.Exec(t.Context(), sitetest.CountPatients)
+		answered <- err
+	}()
+	sitetest.Eventually(t, "the read waits", func() bool { return sitetest.WaitingReads(s) == 1 })
+	sitetest.Signal(t, syscall.SIGTERM, int32(r.Cmd.Process.Pid))
+	if got := told(); got != "STOPPING=1" {
+		t.Errorf("systemd is told %q", got)
+	}
+	if status, text := r.Page(t, "/readyz"); status != 503 || text != "stopping\n" {
+		t.Errorf("while it stops: %d %q", status, text)
+	}
+	if status, _ := r.Page(t, "/livez"); status != 200 {
+		t.Errorf("while it stops it lives: %d", status)
+	}
+	unlock()
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+	<-r.Exited
+
+	r = s.Run(t)
+	s.Mirror.Stop()
+	sitetest.Eventually(t, "the mirror is missed", func() bool {
+		status, text := r.Page(t, "/readyz")
+		return status == 503 && text == "ledger ok\ndata ok\nmirror failed\n"
+	})
+}
+
+// TestReload changes the policy of a dpproxy that runs.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy+"  bob: {password: \"VERIFIER\", tables: [patients]}\n")
+	text, err := os.ReadFile(s.Policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	original := string(text)
+	write := func(edits ...string) {
+		t.Helper()
+		edited := strings.NewReplacer(edits...).Replace(original)
+		if len(edits) > 0 && edited == original {
+			t.Fatalf("nothing to edit: %q", edits)
+		}
+		if err := os.WriteFile(s.Policy, []byte(edited), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := s.Run(t)
+	ana, bob := sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("bob"))
+	if _, err := bob.Prepare(t.Context(), "p", sitetest.CountPatients); err != nil {
+		t.Fatal(err)
+	}
+	sitetest.Exec(t, bob, "p")
+
+	// What cannot be, and what cannot change, leaves everything as it is.
+	write("privacy_unit:", "colour: red\nprivacy_unit:")
+	r.HangUp(t, "policy.yaml:6:1: unknown key \\\"colour\\\"")
+	write("9000", "8000", "max_rows: 5", "max_rows: 4")
+	r.HangUp(t, "privacy_unit, tables changed: that needs a restart")
+	write("tables: [patients]}", "tables: [patients], budget: {epsilon: 1}}")
+	r.HangUp(t, "budget of an analyst changed: that needs a restart")
+	write("privacy_unit:", "tls: {cert: /nowhere, key: /nowhere}\nprivacy_unit:")
+	r.HangUp(t, "tls.cert /nowhere")
+	sitetest.Exec(t, bob, "p")
+
+	// A table that is taken away is gone from sessions and prepared statements too.
+	write("tables: [patients]}", "tables: [visits]}")
+	r.HangUp(t, "the policy was reloaded")
+	if _, err := bob.Exec(t.Context(), "p"); sitetest.SQLState(err) != "42501" {
+		t.Errorf("a table that was taken away: %v", err)
+	}
+	sitetest.Exec(t, ana, sitetest.CountPatients)
+
+	// A password that changed ends the sessions of its analyst, and no others.
+	verifier, err := wire.MakeVerifier("new", 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, bobs, _ := strings.Cut(original, "\n  bob:")
+	bobs, _, _ = strings.Cut(bobs, "\n")
+	write("bob:"+bobs, "bob: {password: \""+verifier+"\", tables: [patients]}")
+	r.HangUp(t, "the policy was reloaded")
+	_, err = bob.Exec(t.Context(), "SELECT 1")
+	sitetest.Fails(t, err, "57P01", "administrator command")
+	sitetest.Exec(t, ana, sitetest.CountPatients)
+	if _, err := pgx.Connect(t.Context(), r.URL("bob")); sitetest.SQLState(err) != "28P01" {
+		t.Errorf("the old password: %v", err)
+	}
+	sitetest.Exec(t, sitetest.Dial(t, strings.Replace(r.URL("bob"), sitetest.Password, "new", 1)), sitetest.CountPatients)
+
+	// An analyst who is gone.
+	write("\n  bob:", "\n  carol:")
+	r.HangUp(t, "the policy was reloaded")
+	if _, err := pgx.Connect(t.Context(), strings.Replace(r.URL("bob"), sitetest.Password, "new", 1)); sitetest.SQLState(err) != "28P01" {
+		t.Errorf("an analyst who is gone: %v", err)
+	}
+}
+
+// TestClientCertificates logs in with a certificate that the policy names, and renews
+// the server's own while it runs.
+func TestClientCertificates(t *testing.T) {
+	t.Parallel()
+	cert, key := certificate(t)
+	ca, sign := authority(t)
+	policy := strings.Replace(sitetest.ClinicPolicy, "privacy_unit:", "tls: {cert: "+cert+", key: "+key+", client_ca: "+ca+"}\nprivacy_unit:", 1)
+	policy += "  dashboard: {certificates: [grafana.example], tables: [patients]}\n"
+	s := sitetest.New(t, sitetest.ClinicSchema, policy)
+	r := s.Run(t)
+	connect := func(user, password string, shown ...tls.Certificate) (*pgx.Conn, error) {
+		config, err := pgx.ParseConfig(r.URL(user) + "?sslmode=require")
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Password, config.TLSConfig.Certificates = password, shown
+		return pgx.ConnectConfig(t.Context(), config)
+	}
+	for _, c := range []struct {
+		user, password, name, want string
+	}{
+		{"ana", "", "ana", ""},
+		{"dashboard", "", "grafana.example", ""},
+		{"dashboard", "", "dashboard", "28P01"},
+		{"dashboard", sitetest.Password, "ana", "28P01"},
+		{"ana", sitetest.Password, "grafana.example", ""},
+		{"ana", "", "grafana.example", "28P01"},
+	} {
+		conn, err := connect(c.user, c.password, sign(c.name))
+		if sitetest.SQLState(err) != c.want || c.want == "" && err != nil {
+			t.Errorf("%s with the certificate of %s: %v", c.user, c.name, err)
+		}
+		if err == nil {
+			sitetest.Exec(t, conn, sitetest.CountPatients)
+			conn.Close(t.Context())
+		}
+	}
+	// A new certificate of the server, in the same files.
+	served := func() []byte {
+		conn, err := connect("ana", sitetest.Password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(t.Context())
+		return conn.PgConn().Conn().(*tls.Conn).ConnectionState().PeerCertificates[0].Raw
+	}
+	before := served()
+	newCert, newKey := certificate(t)
+	for from, to := range map[string]string{newCert: cert, newKey: key} {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.HangUp(t, "the policy was reloaded")
+	if bytes.Equal(served(), before) {
+		t.Error("the old certificate is shown after a reload")
+	}
+}
+
+// authority writes the certificate of an authority, and returns what signs with it.
+func authority(t *testing.T) (file string, sign func(name string) tls.Certificate) {
+	t.Helper()
+	issue := func(template, parent *x509.Certificate, signer *ecdsa.PrivateKey) ([]byte, *ecdsa.PrivateKey) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if signer == nil {
+			signer = key
+		}
+		der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return der, key
+	}
+	root := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, rootKey := issue(root, root, nil)
+	file = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, func(name string) tls.Certificate {
+		leaf, key := issue(&x509.Certificate{
+			SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
+			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		}, root, rootKey)
+		return tls.Certificate{Certificate: [][]byte{leaf}, PrivateKey: key}
+	}
+}

@@ -1,0 +1,9 @@
+package privacy_test
+
+import (
+	"testing"
+
+	"dpproxy/internal/sitetest"
+)
+
+func TestMain(m *testing.M) { sitetest.Main(m) }

@@ -1,0 +1,96 @@
+package sitetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var binary = struct {
+	sync.Once
+	path string
+	err  error
+}{}
+
+// Program builds the command once for all tests.
+func Program(t testing.TB) string {
+	t.Helper()
+	binary.Do(func() {
+		dir, err := os.MkdirTemp("", "dpproxy-bin")
+		if err != nil {
+			binary.err = err
+			return
+		}
+		binary.path = filepath.Join(dir, "dpproxy")
+		if out, err := exec.Command("go", "build", "-o", binary.path, "dpproxy/cmd/dpproxy").CombinedOutput(); err != nil {
+			binary.err = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if binary.err != nil {
+		t.Fatal(binary.err)
+	}
+	return binary.path
+}
+
+// Main runs the tests of a package, and removes the command that they built.
+func Main(m *testing.M) {
+	status := m.Run()
+	if binary.path != "" {
+		os.RemoveAll(filepath.Dir(binary.path))
+	}
+	os.Exit(status)
+}
+
+// Command runs dpproxy to its end and returns its output.
+func (s *Site) Command(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), Program(t), args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("dpproxy %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// Says runs a command that succeeds and prints the text wanted.
+func (s *Site) Says(t *testing.T, want string, args ...string) {
+	t.Helper()
+	if out := s.Command(t, args...); !strings.Contains(out, want) {
+		t.Errorf("dpproxy %s says %s, want %q", strings.Join(args, " "), out, want)
+	}
+}
+
+// Refuses runs a command that fails and prints the text wanted.
+func (s *Site) Refuses(t *testing.T, want string, args ...string) {
+	t.Helper()
+	if out, failed := s.Attempt(t, args...); !failed || !strings.Contains(out, want) {
+		t.Errorf("dpproxy %s: failed is %t, it says %s, want %q", strings.Join(args, " "), failed, out, want)
+	}
+}
+
+// Attempt runs dpproxy to its end, which may be an error.
+func (s *Site) Attempt(t *testing.T, args ...string) (output string, failed bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // a command that serves instead is not to the point
+	defer cancel()
+	out, err := exec.CommandContext(ctx, Program(t), args...).CombinedOutput()
+	return string(out), err != nil && ctx.Err() == nil
+}
+
+// JSON runs a command with -o json and reads what it says.
+func (s *Site) JSON(t testing.TB, into any, args ...string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), Program(t), append(args, "-o", "json")...).Output()
+	if err != nil {
+		t.Fatalf("dpproxy %s: %v", strings.Join(args, " "), err)
+	}
+	if err := json.Unmarshal(out, into); err != nil {
+		t.Fatalf("dpproxy %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}

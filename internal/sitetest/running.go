@@ -1,0 +1,152 @@
+package sitetest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dpproxy/internal/logtest"
+)
+
+// ResidentKiB returns the resident memory of a process.
+func ResidentKiB(t *testing.T, r *Running) (kib int) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.Cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		t.Fatal(err)
+	}
+	return kib
+}
+
+// Signal sends a signal to processes.
+func Signal(t *testing.T, what syscall.Signal, pids ...int32) {
+	t.Helper()
+	for _, pid := range pids {
+		if err := syscall.Kill(int(pid), what); err != nil {
+			t.Fatalf("%v for process %d: %v", what, pid, err)
+		}
+	}
+}
+
+// Files counts the files and connections that dpproxy has open.
+func (r *Running) Files(t *testing.T) int {
+	t.Helper()
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.Cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(open)
+}
+
+// Running is a dpproxy process that serves.
+type Running struct {
+	Cmd    *exec.Cmd
+	Addr   string
+	Log    *logtest.Buffer
+	Exited chan struct{}
+}
+
+var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
+
+// Run starts dpproxy and waits until it serves.
+func (s *Site) Run(t testing.TB) *Running {
+	t.Helper()
+	r := s.Start(t)
+	if r.Addr == "" {
+		t.Fatalf("dpproxy run ended:\n%s", r.Log)
+	}
+	return r
+}
+
+// Start starts dpproxy and waits until it serves, or ends: then it has no address.
+func (s *Site) Start(t testing.TB) *Running {
+	t.Helper()
+	r := &Running{Cmd: exec.Command(Program(t), "run", s.Policy), Log: &logtest.Buffer{}, Exited: make(chan struct{})}
+	r.Cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	r.Cmd.Stderr = r.Log
+	if err := r.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { r.Cmd.Wait(); close(r.Exited) }()
+	t.Cleanup(r.Stop)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.Exited:
+			return r
+		case <-tick.C:
+			if m := serving.FindStringSubmatch(r.Log.String()); m != nil {
+				r.Addr = m[1]
+				return r
+			}
+		}
+	}
+}
+
+// Stop asks dpproxy to end, and waits for it.
+func (r *Running) Stop() {
+	r.Cmd.Process.Signal(syscall.SIGTERM)
+	<-r.Exited
+}
+
+// Kill ends the process as a crash would.
+func (r *Running) Kill() {
+	r.Cmd.Process.Kill()
+	<-r.Exited
+}
+
+// URL is the address for a user.
+func (r *Running) URL(user string) string {
+	return fmt.Sprintf("postgres://%s:%s@%s/postgres", user, Password, r.Addr)
+}
+
+var healthy = regexp.MustCompile(`msg=health address=(\S+)`)
+
+// Page reads a page of health.
+func (r *Running) Page(t *testing.T, name string) (status int, text string) {
+	t.Helper()
+	address := healthy.FindStringSubmatch(r.Log.String())
+	if address == nil {
+		t.Fatalf("there is no health page:\n%s", r.Log)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address[1]+name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
+}
+
+// HangUp sends SIGHUP and waits for the line in the log that says what came of it.
+func (r *Running) HangUp(t *testing.T, want string) {
+	t.Helper()
+	before := len(r.Log.String())
+	Signal(t, syscall.SIGHUP, int32(r.Cmd.Process.Pid))
+	Eventually(t, "the policy is read anew: "+want, func() bool {
+		log := r.Log.String()[before:]
+		if strings.Contains(log, "reloaded") && !strings.Contains(log, want) {
+			t.Fatalf("the log says %s, want %s", log, want)
+		}
+		return strings.Contains(log, want)
+	})
+}

@@ -1,0 +1,98 @@
+package sitetest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/internal/pgtemp"
+)
+
+// Rows asks what a dashboard refreshes, and returns its rows as one text.
+func Rows(t *testing.T, conn *pgx.Conn, sql string, args ...any) string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), sql, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (string, error) {
+		values := r.RawValues()
+		var cells []string
+		for _, v := range values {
+			cells = append(cells, string(v))
+		}
+		return strings.Join(cells, "|"), nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return strings.Join(text, "\n")
+}
+
+// Spent returns what dp.budget says was spent of each budget.
+func Spent(t *testing.T, conn *pgx.Conn) string {
+	t.Helper()
+	return Rows(t, conn, "SELECT CAST(b AS text) FROM dp.budget b ORDER BY 1")
+}
+
+// Fails checks what a client reads of a failure.
+func Fails(t *testing.T, err error, code, message string) *pgconn.PgError {
+	t.Helper()
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) || pg.Code != code || !strings.Contains(pg.Message, message) {
+		t.Errorf("%v, want %s: %s", err, code, message)
+		return &pgconn.PgError{}
+	}
+	return pg
+}
+
+// Dial opens a session that ends with the test.
+func Dial(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+// Exec runs one statement.
+func Exec(t testing.TB, conn *pgx.Conn, sql string) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// SQLState returns the code of an error of Postgres, or "".
+func SQLState(err error) string {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code
+	}
+	return ""
+}
+
+// Psql runs a script in psql and returns what a person would see.
+func Psql(t *testing.T, r *Running, script string, args ...string) string {
+	t.Helper()
+	bin, err := pgtemp.Bin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "psql"), append([]string{"--no-psqlrc", "--pset=pager=off", r.URL("ana")}, args...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	cmd.Stdin = strings.NewReader(script)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("psql: %v\n%s", err, out)
+	}
+	return string(out)
+}
