@@ -115,7 +115,7 @@ func (a *answer) draw(ctx context.Context, plan *planner.Plan, pre *prelude, v *
 		}
 		released[i] = make([]*planner.Released, len(plan.Blocks[i].Parts))
 		for j, e := range block {
-			released[i][j] = e.release(a.p.cfg.Source)
+			released[i][j] = e.Release(a.p.cfg.Source)
 		}
 	}
 	through()
@@ -159,7 +159,7 @@ func (a *answer) plan(analysed *analysed, pre *prelude) (*planner.Plan, error) {
 		Pure:        a.p.pure(scopes),
 		Alpha:       1 - pre.settings.Confidence,
 		MaxRows:     pre.settings.MaxRows, MaxPartitions: pre.settings.MaxPartitions, MaxSum: pre.settings.MaxSum,
-		Limits: a.p.cfg.Limits, Unindexed: a.p.cfg.Data.withoutIndex(),
+		Limits: a.p.cfg.Limits, Unindexed: a.p.cfg.Data.WithoutIndex(),
 	})
 	if err != nil {
 		return nil, err

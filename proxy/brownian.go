@@ -7,6 +7,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
+	"dpproxy/proxy/reader"
 )
 
 // brownianLooks measure each integer of each partition by itself, as precisely as it needs.
@@ -34,9 +35,9 @@ func (l *brownianLooks) first() (dp.ComposedEvent, error) {
 	if l.known == nil {
 		return dp.ComposedEvent{priced(l.pilot() * int64(len(l.part.Chain.Measures)))}, nil
 	}
-	nothing := make([]*partition, l.part.Size())
+	nothing := make([]*reader.Partition, l.part.Size())
 	for i := range nothing {
-		nothing[i] = &partition{}
+		nothing[i] = &reader.Partition{}
 	}
 	rehearsal := newBrownianLooks(l.part, l.known, l.src)
 	if err := rehearsal.prepare(nil, nothing); err != nil {
@@ -57,7 +58,7 @@ func priced(pico int64) dp.Event {
 }
 
 // prepare makes the chains.
-func (l *brownianLooks) prepare(keys [][]*string, partitions []*partition) error {
+func (l *brownianLooks) prepare(keys [][]*string, partitions []*reader.Partition) error {
 	l.keys = keys
 	l.fresh = make([][][]mechanisms.Measurement, len(partitions))
 	for i := range l.fresh {
@@ -66,7 +67,7 @@ func (l *brownianLooks) prepare(keys [][]*string, partitions []*partition) error
 	for m, measure := range l.part.Chain.Measures {
 		exact := make([]mechanisms.Private, len(partitions))
 		for i, p := range partitions {
-			exact[i] = p.at(m)
+			exact[i] = p.At(m)
 		}
 		b, err := mechanisms.NewBrownian(measure.Sensitivity, exact, l.part.Chain.PoolPico)
 		if err != nil {
@@ -85,7 +86,7 @@ func (l *brownianLooks) prepare(keys [][]*string, partitions []*partition) error
 }
 
 // begin implements looker.
-func (l *brownianLooks) begin(keys [][]*string, partitions []*partition) error {
+func (l *brownianLooks) begin(keys [][]*string, partitions []*reader.Partition) error {
 	if err := l.prepare(keys, partitions); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/proxy/reader"
 )
 
 // This file holds the path of a statement that looks again and again until an error is
@@ -53,7 +54,7 @@ type looker interface {
 	// first returns what the first look releases at most. Nothing has been read.
 	first() (dp.ComposedEvent, error)
 	// begin takes the partitions that are shown, and draws the first look.
-	begin(keys [][]*string, partitions []*partition) error
+	begin(keys [][]*string, partitions []*reader.Partition) error
 	// next returns what another look releases, or nothing if there is none: the target is
 	// met, or the pool is empty. It decides by what was released.
 	next() (dp.ComposedEvent, error)
@@ -158,13 +159,13 @@ func (c *chains) run(ctx context.Context, pre *prelude, v *veil) (*receipt, erro
 }
 
 // begin draws the first look of a part, or all of a part without a chain.
-func (p *chainPart) begin(e *exact, c *chains) error {
+func (p *chainPart) begin(e *reader.Exact, c *chains) error {
 	src := c.a.p.cfg.Source
 	if p.look == nil {
-		p.released = e.release(src)
+		p.released = e.Release(src)
 		return nil
 	}
-	keys, partitions := e.shown(src)
+	keys, partitions := e.Shown(src)
 	if len(partitions) == 0 {
 		p.released = p.part.Chain.Estimated(keys, nil)
 		return nil

@@ -15,6 +15,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/proxy"
+	"dpproxy/proxy/reader"
 )
 
 // A database whose texts may not be UTF-8 would fail on the rows that hold such
@@ -27,7 +28,7 @@ func TestOtherEncodings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := proxy.OpenData(t.Context(), cfg, nil, []byte("a secret of thirty-two bytes here"))
+		data, err := reader.Open(t.Context(), cfg, nil, []byte("a secret of thirty-two bytes here"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +74,7 @@ func pingData(t *testing.T, s *pgtemp.Server, p *tap) error {
 	}
 	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "30000"
 	p.put(cfg)
-	data, err := proxy.OpenData(t.Context(), cfg, nil, []byte("a secret of thirty-two bytes here"))
+	data, err := reader.Open(t.Context(), cfg, nil, []byte("a secret of thirty-two bytes here"))
 	if err != nil {
 		t.Fatal(err)
 	}

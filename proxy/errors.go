@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/pgerr"
+	"dpproxy/proxy/reader"
 )
 
 // chargeError tells a client why a charge was not recorded.
@@ -46,7 +47,7 @@ func readFailed() error {
 
 // stopped tells a client that he ended a statement himself, by a timeout or a cancel request.
 func stopped(cause error, r *receipt) error {
-	if !errors.Is(cause, errTimeout) {
+	if !errors.Is(cause, reader.ErrTimeout) {
 		return canceled(r)
 	}
 	err := pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")

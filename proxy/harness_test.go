@@ -23,6 +23,7 @@ import (
 	"dpproxy/mirror"
 	"dpproxy/planner"
 	"dpproxy/proxy"
+	"dpproxy/proxy/reader"
 	"dpproxy/wire"
 )
 
@@ -119,7 +120,7 @@ func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.
 		t.Fatal(err)
 	}
 	reach(cfg)
-	data, err := proxy.OpenData(ctx, cfg, cat, []byte("a secret of thirty-two bytes here"))
+	data, err := reader.Open(ctx, cfg, cat, []byte("a secret of thirty-two bytes here"))
 	if err != nil {
 		t.Fatal(err)
 	}

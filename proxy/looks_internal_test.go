@@ -7,41 +7,29 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/dp"
+	"dpproxy/internal/plantest"
 	"dpproxy/internal/stattest"
 	"dpproxy/mechanisms"
-	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/proxy/reader"
 )
 
 // chainPlan plans a count with a target.
 func chainPlan(t *testing.T, sql string, change func(*planner.Settings)) *planner.Part {
 	t.Helper()
-	cat := twoGroups(t)
-	script, err := parser.Parse(sql, cat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := planner.Analyze(cat, script.Statements[0], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := planner.Settings{
 		EpsilonPico: 4 * dp.PicoPerUnit, TypicalPico: dp.PicoPerUnit / 10, Mechanism: "auto", Alpha: 0.05,
 		Target: planner.Target{Relative: 0.1}, Limits: planner.Limits{PublicFanout: 1, Work: 1},
 	}
 	change(&s)
-	plan, err := q.Bind(nil, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan.Blocks[0].Parts[0]
+	return plantest.Part(t, sql, s)
 }
 
 // exactly are partitions with these exact counts.
-func exactly(counts ...int64) []*partition {
-	out := make([]*partition, len(counts))
+func exactly(counts ...int64) []*reader.Partition {
+	out := make([]*reader.Partition, len(counts))
 	for i, n := range counts {
-		out[i] = &partition{row: map[int]mechanisms.Private{0: mechanisms.Protect(big.NewInt(n))}}
+		out[i] = &reader.Partition{Row: map[int]mechanisms.Private{0: mechanisms.Protect(big.NewInt(n))}}
 	}
 	return out
 }
@@ -56,7 +44,7 @@ type transcript struct {
 }
 
 // lookOn runs the looks of a part over exact counts, as chains do.
-func lookOn(t *testing.T, l looker, m dp.Measure, partitions []*partition) transcript {
+func lookOn(t *testing.T, l looker, m dp.Measure, partitions []*reader.Partition) transcript {
 	t.Helper()
 	var tr transcript
 	pay := func(e dp.ComposedEvent, err error) {

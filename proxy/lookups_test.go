@@ -14,12 +14,13 @@ import (
 	"dpproxy/internal/logtest"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/proxy"
+	"dpproxy/proxy/reader"
 )
 
 // TestIndexGone drops the index by which rows of a unit are looked up, while statements
 // come: none looks rows up without it.
 func TestIndexGone(t *testing.T) {
-	var data *proxy.Data
+	var data *reader.Data
 	w := newWorldWith(t, func(c *proxy.Config) { data = c.Data })
 	if !w.reliesOnIndexes(t) {
 		return

@@ -14,6 +14,7 @@ import (
 	"dpproxy/mechanisms"
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/proxy/reader"
 	"dpproxy/wire"
 )
 
@@ -24,7 +25,7 @@ type Config struct {
 	// Views are the views over protected tables.
 	Views  []catalog.Name
 	Ledger accountant.Ledger
-	Data   *Data
+	Data   *reader.Data
 	// Aside computes what no analyst may see; nil if the policy conceals nothing.
 	Aside *Aside
 	// Relations returns the OIDs that the protected relations and views have on the
@@ -35,7 +36,7 @@ type Config struct {
 	Answers   Answers
 	Grid      Grid
 	// Sharing says how statements share the sessions of Data.
-	Sharing Sharing
+	Sharing reader.Sharing
 	// Limits bound the work of a statement.
 	Limits planner.Limits
 	Source mechanisms.Source
@@ -124,7 +125,7 @@ type Proxy struct {
 	incidents *incidents
 	history   *history
 	prices    *prices
-	queue     *queue
+	reader    *reader.Reader
 	measures  map[accountant.Scope]dp.Measure
 }
 
@@ -133,7 +134,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{cfg: cfg, texts: newCache(), prices: &prices{}, queue: newQueue(cfg.Data.sessions(), cfg.Sharing), measures: map[accountant.Scope]dp.Measure{}}
+	p := &Proxy{cfg: cfg, texts: newCache(), prices: &prices{}, reader: reader.New(cfg.Data, cfg.Sharing, cfg.Log), measures: map[accountant.Scope]dp.Measure{}}
 	p.Reload(cfg.Analysts, cfg.Defaults)
 	var names []string
 	for _, n := range append(cfg.Catalog.Protected(), cfg.Views...) {

@@ -7,6 +7,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
+	"dpproxy/proxy/reader"
 )
 
 // reductionLooks reveal a path of Laplace noise, level by level, for all partitions alike.
@@ -49,7 +50,7 @@ func newReductionLooks(p *planner.Part, src mechanisms.Source) (*reductionLooks,
 func (l *reductionLooks) first() (dp.ComposedEvent, error) { return l.events[0], nil }
 
 // begin implements looker.
-func (l *reductionLooks) begin(keys [][]*string, partitions []*partition) error {
+func (l *reductionLooks) begin(keys [][]*string, partitions []*reader.Partition) error {
 	l.keys, l.rows = keys, make([][]*big.Int, len(partitions))
 	for i := range l.rows {
 		l.rows[i] = make([]*big.Int, len(l.part.Chain.Measures))
@@ -57,7 +58,7 @@ func (l *reductionLooks) begin(keys [][]*string, partitions []*partition) error 
 	for m, measure := range l.part.Chain.Measures {
 		exact := make([]mechanisms.Private, len(partitions))
 		for i, p := range partitions {
-			exact[i] = p.at(m)
+			exact[i] = p.At(m)
 		}
 		path, err := measure.Reduction.Begin(l.src, exact)
 		if err != nil {

@@ -8,11 +8,12 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/proxy"
+	"dpproxy/proxy/reader"
 )
 
 // TestRecheck finds what has changed before anybody asks, so that it costs nothing.
 func TestRecheck(t *testing.T) {
-	var data *proxy.Data
+	var data *reader.Data
 	w := newWorldWith(t, func(c *proxy.Config) { data = c.Data })
 	ana := connect(t, w.url("ana"))
 	admin := connect(t, w.data.URL("postgres", pgtemp.Superuser))

@@ -3,6 +3,8 @@ package proxy
 import (
 	"context"
 	"time"
+
+	"dpproxy/proxy/reader"
 )
 
 // A veil hangs before one statement, from the moment at which the protected database first
@@ -78,7 +80,7 @@ func (v *veil) reveal() {
 
 // cut returns a context for what the protected database does behind the veil. It ends at the
 // first point after ctx has ended, or after the session's own timeout (0 is none), then with
-// errTimeout as its cause: an analyst who cancels could otherwise see, by what became of the
+// reader.ErrTimeout as its cause: an analyst who cancels could otherwise see, by what became of the
 // statement, whether it was over.
 func (v *veil) cut(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if v.grid.off() {
@@ -92,7 +94,7 @@ func (v *veil) cut(ctx context.Context, timeout time.Duration) (context.Context,
 	})
 	stopTimer := func() bool { return true }
 	if timeout > 0 {
-		stopTimer = points.After(points.limit(start, timeout), func() { end(errTimeout) })
+		stopTimer = points.After(points.limit(start, timeout), func() { end(reader.ErrTimeout) })
 	}
 	return late, func() {
 		stop()
@@ -101,10 +103,10 @@ func (v *veil) cut(ctx context.Context, timeout time.Duration) (context.Context,
 	}
 }
 
-// withTimeout ends a context with errTimeout after a time, unless that is 0.
+// withTimeout ends a context with reader.ErrTimeout after a time, unless that is 0.
 func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, timeout, errTimeout)
+	return context.WithTimeoutCause(ctx, timeout, reader.ErrTimeout)
 }

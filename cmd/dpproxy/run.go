@@ -21,6 +21,7 @@ import (
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
 	"dpproxy/proxy"
+	"dpproxy/proxy/reader"
 	"dpproxy/wire"
 )
 
@@ -81,7 +82,7 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		Relations: s.relations(slices.Concat(cat.Protected(), cat.Public(), s.views())),
 		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: s.defaults(), Now: time.Now,
 		Limits: planner.Limits{PublicFanout: s.policy.Limits.MaxPublicFanout, Work: s.policy.Limits.MaxWork},
-		Sharing: proxy.Sharing{
+		Sharing: reader.Sharing{
 			AnalystSessions: s.policy.Limits.AnalystDataConnections,
 			Waiting:         s.policy.Limits.DataQueue, AnalystWaiting: s.policy.Limits.AnalystDataQueue,
 		},
@@ -130,7 +131,7 @@ func (s *site) defaults() proxy.Defaults {
 	}
 }
 
-func (s *site) openData(ctx context.Context, cat *planner.Catalog) (*proxy.Data, error) {
+func (s *site) openData(ctx context.Context, cat *planner.Catalog) (*reader.Data, error) {
 	cfg, err := pgxpool.ParseConfig(s.policy.Data)
 	if err != nil {
 		return nil, fmt.Errorf("connection to the protected database: %w", err)
@@ -145,7 +146,7 @@ func (s *site) openData(ctx context.Context, cat *planner.Catalog) (*proxy.Data,
 	cfg.MaxConns = int32(s.policy.Limits.DataConnections)
 	cfg.ConnConfig.ConnectTimeout = connectTimeout
 	cfg.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(s.policy.Limits.StatementTimeout.Milliseconds())
-	data, err := proxy.OpenData(ctx, cfg, cat, s.secret)
+	data, err := reader.Open(ctx, cfg, cat, s.secret)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/mirror"
 	"dpproxy/planner"
-	"dpproxy/proxy"
+	"dpproxy/proxy/reader"
 )
 
 // schemaInterval is how often the schema of the protected database is compared with the
@@ -77,7 +77,7 @@ func asConfirmed(ctx context.Context, conn *pgx.Conn, schema *catalog.Schema) er
 // refuseUnconfirmed turns off the tables whose schema has changed since the last sync, as
 // who ran that has seen how the policy fits, and those that hide other columns than the
 // mirror.
-func (s *site) refuseUnconfirmed(ctx context.Context, cat *planner.Catalog, data *proxy.Data, log *slog.Logger) error {
+func (s *site) refuseUnconfirmed(ctx context.Context, cat *planner.Catalog, data *reader.Data, log *slog.Logger) error {
 	conn, err := s.connectMirror(ctx)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *site) refuseUnconfirmed(ctx context.Context, cat *planner.Catalog, data
 
 // refuseOtherColumns turns off the relations of which the mirror shows a column that the
 // policy hides by now, or lacks one that it hides no more.
-func (s *site) refuseOtherColumns(ctx context.Context, cat *planner.Catalog, data *proxy.Data, conn *pgx.Conn, log *slog.Logger) error {
+func (s *site) refuseOtherColumns(ctx context.Context, cat *planner.Catalog, data *reader.Data, conn *pgx.Conn, log *slog.Logger) error {
 	schema := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}}
 	for _, n := range cat.Relations() {
 		schema.Tables[n] = cat.Source(n)

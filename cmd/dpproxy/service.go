@@ -11,6 +11,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/authquery"
 	"dpproxy/proxy"
+	"dpproxy/proxy/reader"
 	"dpproxy/wire"
 )
 
@@ -20,7 +21,7 @@ type service struct {
 	proxy  *proxy.Proxy
 	server *wire.Server
 	ledger accountant.Ledger
-	data   *proxy.Data
+	data   *reader.Data
 	auth   *authquery.Query // nil: the policy has none
 	log    *slog.Logger
 }

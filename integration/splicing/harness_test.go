@@ -26,6 +26,7 @@ import (
 	"dpproxy/mirror"
 	"dpproxy/planner"
 	"dpproxy/proxy"
+	"dpproxy/proxy/reader"
 	"dpproxy/wire"
 )
 
@@ -167,7 +168,7 @@ func newProxy(t testing.TB, d database, ledger *unlimited, server *pgtemp.Server
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := proxy.OpenData(t.Context(), cfg, cat, []byte("a secret of thirty-two bytes here"))
+	data, err := reader.Open(t.Context(), cfg, cat, []byte("a secret of thirty-two bytes here"))
 	if err != nil {
 		t.Fatal(err)
 	}

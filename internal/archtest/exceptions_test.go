@@ -33,7 +33,7 @@ var exceptions = []exception{
 		"an expression is printed where it is resolved",
 	},
 	{
-		"proxy", ruleCircle, 32,
+		"proxy", ruleCircle, 25,
 		"one path, whose steps share the state of an execution",
 	},
 	{

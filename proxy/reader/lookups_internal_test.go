@@ -1,4 +1,4 @@
-package proxy
+package reader
 
 import (
 	"slices"
@@ -23,14 +23,14 @@ func TestStaleLook(t *testing.T) {
 	watch, statement := d.beginLook(), d.beginLook()
 	note("a statement", statement, missing, missing, nil)
 	note("a look that began before it", watch, nil, nil, nil)
-	if !slices.Equal(d.withoutIndex(), missing) {
+	if !slices.Equal(d.WithoutIndex(), missing) {
 		t.Error("the index is back by a look that began before it was gone")
 	}
 	older, newer := d.beginLook(), d.beginLook()
 	note("another statement", older, missing, nil, nil)
 	note("a look that ended after it", newer, nil, nil, nil)
 	note("the next look", d.beginLook(), nil, nil, missing)
-	if d.withoutIndex() != nil {
+	if d.WithoutIndex() != nil {
 		t.Error("the index is gone for good")
 	}
 }

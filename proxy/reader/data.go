@@ -1,9 +1,8 @@
-package proxy
+package reader
 
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -67,9 +66,9 @@ const pingTimeout = 2 * time.Second
 // dropTimeout is how long the end of a session may take that is given up.
 const dropTimeout = 5 * time.Second
 
-// OpenData connects to the protected database. Secret is the key of the random
+// Open connects to the protected database. Secret is the key of the random
 // choices of contribution bounding (32 bytes or more).
-func OpenData(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, secret []byte) (*Data, error) {
+func Open(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, secret []byte) (*Data, error) {
 	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)
 	cfg.ConnConfig.RuntimeParams["application_name"] = "dpproxy"
 	// A session that died or hangs must be found out before the charge, however short the
@@ -156,55 +155,6 @@ type connection struct {
 	spoiled bool
 }
 
-// acquire waits for the turn of a statement and takes a session for it before the
-// charge, so that an unreachable database costs nothing. Nothing has been sent to it for
-// the statement.
-//
-// It waits as long as the analyst's own timeout allows.
-func (a *answer) acquire(ctx context.Context, plan *planner.Plan, timeout time.Duration) (*connection, error) {
-	d := a.p.cfg.Data
-	if t, off := d.turnedOff(plan.Relations); off {
-		return nil, schemaChanged(t)
-	}
-	if timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
-		defer cancel()
-	}
-	if err := a.p.queue.enter(ctx, a.analyst); err != nil {
-		return nil, acquireError(ctx, err)
-	}
-	taken := false
-	leave := func() { a.p.queue.leave(a.analyst) }
-	defer func() {
-		if !taken { // also in a panic
-			leave()
-		}
-	}()
-	c, err := d.connect(ctx, plan, leave)
-	if err != nil {
-		return nil, acquireError(ctx, err)
-	}
-	taken = true
-	c.log = a.p.cfg.Log
-	return c, nil
-}
-
-const nothingCharged = "Nothing was charged. Try again later."
-
-// acquireError tells a client why his statement has no session.
-func acquireError(ctx context.Context, err error) error {
-	cause := context.Cause(ctx)
-	switch {
-	case errors.Is(err, errQueueFull):
-		return pgerr.New(pgerr.TooManyConnections, "too many statements are waiting for the protected database").
-			WithHint(nothingCharged)
-	case cause != nil:
-		return stopped(cause, nil)
-	}
-	return unavailable("the protected database cannot be reached")
-}
-
 // connect takes a session out of the pool.
 func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*connection, error) {
 	conn, err := d.pool.Acquire(ctx)
@@ -230,7 +180,8 @@ func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*
 	return c, nil
 }
 
-func (d *Data) turnedOff(tables []catalog.Name) (catalog.Name, bool) {
+// TurnedOff returns one of the relations that are refused, if there is one.
+func (d *Data) TurnedOff(tables []catalog.Name) (catalog.Name, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range tables {
@@ -301,7 +252,8 @@ func (d *Data) turnOff(t catalog.Name) {
 	d.off[t] = true
 }
 
-func schemaChanged(t catalog.Name) error {
+// SchemaChanged refuses a statement about a relation whose schema is another one by now.
+func SchemaChanged(t catalog.Name) error {
 	return pgerr.New(pgerr.SchemaChanged, "the schema of %s is not the one that its policy was checked against", t).
 		WithHint("The administrator must check the policy, run dpproxy sync and restart dpproxy.")
 }

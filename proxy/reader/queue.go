@@ -1,4 +1,4 @@
-package proxy
+package reader
 
 import (
 	"context"
@@ -14,7 +14,7 @@ type Sharing struct {
 	AnalystWaiting  int // of these, of one analyst; default as Waiting
 }
 
-var errQueueFull = errors.New("proxy: too many statements wait for the protected database")
+var errQueueFull = errors.New("reader: too many statements wait for the protected database")
 
 // A queue lets as many statements through as there are sessions on the protected
 // database. One that becomes free goes to the analyst who has the fewest, and of several

@@ -1,4 +1,4 @@
-package proxy
+package reader
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func (d *Data) Recheck(ctx context.Context, conn *pgx.Conn) ([]catalog.Name, err
 	if err != nil {
 		return nil, err
 	}
-	changed = slices.DeleteFunc(changed, func(n catalog.Name) bool { _, off := d.turnedOff([]catalog.Name{n}); return off })
+	changed = slices.DeleteFunc(changed, func(n catalog.Name) bool { _, off := d.TurnedOff([]catalog.Name{n}); return off })
 	for _, n := range changed {
 		d.turnOff(n)
 	}
@@ -68,7 +68,7 @@ func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.
 //
 // The policy's limit bounds its time, not the statement's own: an analyst's timeout must not turn
 // tables off.
-func (r *reading) explainChange(ctx context.Context, policy time.Duration) error {
+func (r *Reading) explainChange(ctx context.Context, policy time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), policy)
 	defer cancel()
 	d, conn := r.c.data, r.c.conn.Conn()
@@ -86,11 +86,11 @@ func (r *reading) explainChange(ctx context.Context, policy time.Duration) error
 	for _, n := range changed {
 		d.turnOff(n)
 	}
-	return schemaChanged(changed[0])
+	return SchemaChanged(changed[0])
 }
 
 // explainIndexes returns what is told where the relations are as they were checked.
-func (r *reading) explainIndexes(ctx context.Context) error {
+func (r *Reading) explainIndexes(ctx context.Context) error {
 	look, err := r.c.data.lookAtIndexes(ctx, r.c.conn.Conn(), r.plan.Lookups())
 	for _, n := range look.gone {
 		r.c.log.Warn("a statement found the index on the unit of a table gone: statements about it take longer", "table", n.String())
@@ -102,23 +102,7 @@ func (r *reading) explainIndexes(ctx context.Context) error {
 		WithHint("It may be by now: send the statement again.")
 }
 
-// checkSchema refuses a statement about something that is off, also where that makes it
-// wrong: what Postgres or the planner would say of it is of no use then.
-func (a *answer) checkSchema(analysed *analysed) error {
-	var names []catalog.Name
-	for _, t := range a.text.stmt.Protected {
-		names = append(names, tableName(t))
-	}
-	if analysed.err == nil {
-		names = append(names, analysed.query.Relations()...)
-	}
-	if t, off := a.p.cfg.Data.turnedOff(names); off {
-		return schemaChanged(t)
-	}
-	return nil
-}
-
-var errChanged = errors.New("proxy: the schema changed")
+var errChanged = errors.New("reader: the schema changed")
 
 // orChanged returns errChanged for the error in which the check of the schema ends.
 func orChanged(err error) error {

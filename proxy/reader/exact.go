@@ -1,4 +1,4 @@
-package proxy
+package reader
 
 import (
 	"math/big"
@@ -9,30 +9,30 @@ import (
 	"dpproxy/planner"
 )
 
-// exact holds the exact aggregates of one part of a block, by partition. No code but the
-// mechanisms sees its values; which private partitions there are, release alone may tell.
-type exact struct {
+// Exact holds the exact aggregates of one part of a block, by partition. No code but the
+// mechanisms sees its values; which private partitions there are, Release alone may tell.
+type Exact struct {
 	part *planner.Part
 	// partitions are those of public keys, in order, or those of private keys that have
 	// rows.
-	partitions []*partition
-	byKey      map[string]*partition // of private keys
+	partitions []*Partition
+	byKey      map[string]*Partition // of private keys
 	seen       map[[2]int]bool       // integers of public partitions that were read
 }
 
-// partition is one group with its exact integers. Those that were not read are zero: of a
+// A Partition is one group with its exact integers. Those that were not read are zero: of a
 // histogram these are most, and there can be very many private partitions that are never
 // shown.
-type partition struct {
+type Partition struct {
 	keys  []*string // private ones
 	units mechanisms.Private
-	row   map[int]mechanisms.Private
+	Row   map[int]mechanisms.Private
 }
 
 // protect takes what was read for a part. A partition without rows has zeros. Rows that
 // the part's SQL cannot have produced are a failed read.
-func protect(p *planner.Part, reads [][][][]byte) (*exact, error) {
-	e := &exact{part: p, byKey: map[string]*partition{}, seen: map[[2]int]bool{}}
+func protect(p *planner.Part, reads [][][][]byte) (*Exact, error) {
+	e := &Exact{part: p, byKey: map[string]*Partition{}, seen: map[[2]int]bool{}}
 	if !p.Private() {
 		for range p.Size() {
 			e.partitions = append(e.partitions, newPartition(nil))
@@ -48,22 +48,22 @@ func protect(p *planner.Part, reads [][][][]byte) (*exact, error) {
 	return e, nil
 }
 
-func newPartition(keys []*string) *partition {
-	return &partition{keys: keys, units: zero, row: map[int]mechanisms.Private{}}
+func newPartition(keys []*string) *Partition {
+	return &Partition{keys: keys, units: zero, Row: map[int]mechanisms.Private{}}
 }
 
 var zero = mechanisms.Protect(new(big.Int))
 
-// at returns the exact integer of a place.
-func (p *partition) at(i int) mechanisms.Private {
-	if v, ok := p.row[i]; ok {
+// At returns the exact integer of a place.
+func (p *Partition) At(i int) mechanisms.Private {
+	if v, ok := p.Row[i]; ok {
 		return v
 	}
 	return zero
 }
 
 // add takes a row of read i.
-func (e *exact) add(i int, row [][]byte) error {
+func (e *Exact) add(i int, row [][]byte) error {
 	keys, cells, ok := e.part.Reads[i].Parse(row)
 	if !ok {
 		return errRead
@@ -80,7 +80,7 @@ func (e *exact) add(i int, row [][]byte) error {
 		case c.At == planner.Units:
 			to.units = mechanisms.Protect(n)
 		default:
-			to.row[c.At] = mechanisms.Protect(n)
+			to.Row[c.At] = mechanisms.Protect(n)
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (e *exact) add(i int, row [][]byte) error {
 // place finds the partition of a row, or nil if the row is of none that is shown: of
 // public keys that are not public together, or of a private partition that has rows only
 // for units that were bounded to others.
-func (e *exact) place(i int, keys [][]byte, cells []planner.Cell) (*partition, error) {
+func (e *Exact) place(i int, keys [][]byte, cells []planner.Cell) (*Partition, error) {
 	if !e.part.Private() {
 		at, ok := e.part.Partition(keys)
 		switch {
@@ -121,30 +121,30 @@ func (e *exact) place(i int, keys [][]byte, cells []planner.Cell) (*partition, e
 	return to, nil
 }
 
-// release is where exact aggregates become released ones: partitions of private keys that
+// Release is where exact aggregates become released ones: partitions of private keys that
 // selection keeps, in the order of their keys, and all of public keys, each integer with
 // its noise.
-func (e *exact) release(src mechanisms.Source) *planner.Released {
-	keys, partitions := e.shown(src)
+func (e *Exact) Release(src mechanisms.Source) *planner.Released {
+	keys, partitions := e.Shown(src)
 	out := &planner.Released{Keys: keys}
 	for _, p := range partitions {
 		row := make([]*big.Int, len(e.part.Mechanisms))
 		for i, m := range e.part.Mechanisms {
-			row[i] = mechanisms.Release(m, src, p.at(i)).Int()
+			row[i] = mechanisms.Release(m, src, p.At(i)).Int()
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	return out
 }
 
-// shown returns the partitions that are shown: those of private keys that selection keeps,
+// Shown returns the partitions that are shown: those of private keys that selection keeps,
 // with their keys and in their order, and all of public keys.
-func (e *exact) shown(src mechanisms.Source) ([][]*string, []*partition) {
+func (e *Exact) Shown(src mechanisms.Source) ([][]*string, []*Partition) {
 	if !e.part.Private() {
 		return nil, e.partitions
 	}
-	slices.SortFunc(e.partitions, func(a, b *partition) int { return slices.CompareFunc(a.keys, b.keys, compareKeys) })
-	keys, kept := [][]*string{}, []*partition{}
+	slices.SortFunc(e.partitions, func(a, b *Partition) int { return slices.CompareFunc(a.keys, b.keys, compareKeys) })
+	keys, kept := [][]*string{}, []*Partition{}
 	for _, p := range e.partitions {
 		if _, ok := e.part.Selection.Select(src, p.units); ok {
 			keys, kept = append(keys, p.keys), append(kept, p)

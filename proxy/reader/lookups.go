@@ -1,4 +1,4 @@
-package proxy
+package reader
 
 import (
 	"context"
@@ -70,8 +70,8 @@ func (d *Data) noteIndexes(begun int, lookups []planner.Lookup, missing []catalo
 	return gone, back
 }
 
-// withoutIndex returns the tables whose index on the unit is gone, sorted.
-func (d *Data) withoutIndex() []catalog.Name {
+// WithoutIndex returns the tables whose index on the unit is gone, sorted.
+func (d *Data) WithoutIndex() []catalog.Name {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var names []catalog.Name

@@ -1,4 +1,4 @@
-package proxy
+package reader
 
 import (
 	"context"
@@ -14,61 +14,20 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A reading is one transaction on the protected database, in two exchanges. The first locks
+// A Reading is one transaction on the protected database, in two exchanges. The first locks
 // the tables against changes of their schema, compares it with the catalogue's in the snapshot
 // of the reads, and plans the reads: it executes none of them, and comes before the charge. The
 // second executes them.
-type reading struct {
+type Reading struct {
 	c    *connection
 	plan *planner.Plan
 }
 
-// open takes a session for what a plan reads, lets the veil fall, and has all of it planned. It
-// returns at the moment of the charge. What fails here has read no row: it costs nothing, and
-// nobody is blamed.
-func (a *answer) open(ctx context.Context, plan *planner.Plan, pre *prelude, v *veil) (*reading, error) {
-	c, err := a.acquire(ctx, plan, pre.timeout)
-	if err != nil {
-		return nil, err
-	}
-	v.then(c.release)
-	v.fall()
-	r := &reading{c: c, plan: plan}
-	if err := a.bind(ctx, r, pre, v); err != nil {
-		return nil, err
-	}
-	if err := v.charge(ctx); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
+// Shape names the shape of the statement.
+func (r *Reading) Shape() string { return r.plan.Shape }
 
-// bind has a reading planned, until the statement is cut.
-func (a *answer) bind(ctx context.Context, r *reading, pre *prelude, v *veil) error {
-	cut, done := v.cut(ctx, pre.timeout)
-	defer done()
-	err := r.bind(cut, pre.values, a.p.policy.Load().defaults.Timeout)
-	if cause, ok := errors.AsType[*cutError](err); ok {
-		return v.stopped(cause.by, nil)
-	}
-	return err
-}
-
-// read executes a reading, until the statement is cut. The cut ends nothing that comes behind:
-// how far that is would be told by what it has left.
-func (a *answer) read(ctx context.Context, r *reading, pre *prelude, v *veil, charged *receipt) ([][]*exact, error) {
-	cut, done := v.cut(ctx, pre.timeout)
-	defer done()
-	exacts, err := r.read(cut, a.p.policy.Load().defaults.Timeout)
-	if cause, ok := errors.AsType[*cutError](err); ok {
-		return nil, v.stopped(cause.by, charged)
-	}
-	if err != nil {
-		a.p.cfg.Log.Warn("a read of protected data failed", "analyst", a.analyst, "shape", r.plan.Shape)
-		return nil, readFailed()
-	}
-	return exacts, nil
-}
+// Close gives the session back, and its place to the next statement.
+func (r *Reading) Close() { r.c.release() }
 
 // settingsOf lists the statements before and after a read is planned. They depend on the plan
 // alone.
@@ -80,7 +39,7 @@ func settingsOf(r *planner.Read) (before, after []string) {
 }
 
 // reads lists the statements of all parts, in order.
-func (r *reading) reads() []*planner.Read {
+func (r *Reading) reads() []*planner.Read {
 	var all []*planner.Read
 	for _, b := range r.plan.Blocks {
 		if !b.Known {
@@ -94,7 +53,7 @@ func (r *reading) reads() []*planner.Read {
 
 func portal(i int) string { return "r" + strconv.Itoa(i) }
 
-func (r *reading) params(read *planner.Read, values []scalar.Value) (params [][]byte, formats []int16) {
+func (r *Reading) params(read *planner.Read, values []scalar.Value) (params [][]byte, formats []int16) {
 	for _, p := range read.Params {
 		value, format := []byte(p.Text), int16(0)
 		switch p.Kind {
@@ -118,9 +77,9 @@ func (r *reading) params(read *planner.Read, values []scalar.Value) (params [][]
 // behind BEGIN and LOCK.
 const checkAt = 2
 
-// bind is the first exchange. The policy's limit bounds its time; its error is what the client
+// Bind is the first exchange. The policy's limit bounds its time; its error is what the client
 // is told.
-func (r *reading) bind(ctx context.Context, values []scalar.Value, policy time.Duration) error {
+func (r *Reading) Bind(ctx context.Context, values []scalar.Value, policy time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, policy, errRead)
 	defer cancel()
 	q := &requests{}
@@ -151,7 +110,7 @@ func (r *reading) bind(ctx context.Context, values []scalar.Value, policy time.D
 	var refused *pgconn.PgError
 	switch {
 	case cause != nil && !errors.Is(cause, errRead):
-		return &cutError{cause}
+		return &CutError{By: cause}
 	case cause != nil || !errors.As(err, &refused):
 		r.c.spoiled = true
 		return unavailable("the protected database cannot be reached")
@@ -160,7 +119,7 @@ func (r *reading) bind(ctx context.Context, values []scalar.Value, policy time.D
 			return r.explainChange(ctx, policy)
 		}
 	case len(results) > checkAt && !passing(refused.Code):
-		return fmt.Errorf("proxy: the protected database does not plan a statement of shape %s: SQLSTATE %s", r.plan.Shape, refused.Code)
+		return fmt.Errorf("reader: the protected database does not plan a statement of shape %s: SQLSTATE %s", r.plan.Shape, refused.Code)
 	}
 	return unavailable("the protected database does not take the statement now")
 }
@@ -176,23 +135,23 @@ func passing(sqlstate string) bool {
 }
 
 // errRead is the only thing that is told of a failed read.
-var errRead = errors.New("proxy: the read of protected data failed")
+var errRead = errors.New("reader: the read of protected data failed")
 
-// errTimeout says that the session's own statement_timeout ended a statement.
-var errTimeout = errors.New("proxy: statement timeout")
+// ErrTimeout says that the session's own statement_timeout ended a statement.
+var ErrTimeout = errors.New("reader: statement timeout")
 
-// cutError says that the statement was cut, at a point of the grid.
-type cutError struct{ by error }
+// CutError says that the statement was cut, at a point of the grid.
+type CutError struct{ By error }
 
 // Error implements error.
-func (e *cutError) Error() string { return e.by.Error() }
+func (e *CutError) Error() string { return e.By.Error() }
 
-// read is the second exchange, behind the charge. It returns the exact aggregates of each part
+// Read is the second exchange, behind the charge. It returns the exact aggregates of each part
 // of each block.
 //
 // The policy's limit bounds its time. The cause of a failure is discarded here: it may depend
-// on protected rows. Only that ctx ended is told, with its cause, as a *cutError.
-func (r *reading) read(ctx context.Context, policy time.Duration) ([][]*exact, error) {
+// on protected rows. Only that ctx ended is told, with its cause, as a *CutError.
+func (r *Reading) Read(ctx context.Context, policy time.Duration) ([][]*Exact, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, policy, errRead)
 	defer cancel()
 	q := &requests{}
@@ -205,25 +164,25 @@ func (r *reading) read(ctx context.Context, policy time.Duration) ([][]*exact, e
 	cause := context.Cause(ctx)
 	r.c.spoiled = err != nil || context.Cause(bounded) != nil
 	if err == nil {
-		var exacts [][]*exact
+		var exacts [][]*Exact
 		if exacts, err = r.results(results); err == nil {
 			return exacts, nil
 		}
 	}
 	if cause != nil {
-		return nil, &cutError{cause}
+		return nil, &CutError{By: cause}
 	}
 	return nil, errRead
 }
 
 // results puts what was read in its places.
-func (r *reading) results(results [][][][]byte) ([][]*exact, error) {
-	exacts := make([][]*exact, len(r.plan.Blocks))
+func (r *Reading) results(results [][][][]byte) ([][]*Exact, error) {
+	exacts := make([][]*Exact, len(r.plan.Blocks))
 	for i, b := range r.plan.Blocks {
 		if !b.Reads() {
 			continue
 		}
-		exacts[i] = make([]*exact, len(b.Parts))
+		exacts[i] = make([]*Exact, len(b.Parts))
 		for j, part := range b.Parts {
 			n := len(part.Reads)
 			if n > len(results) {

@@ -1,8 +1,9 @@
-package proxy
+package reader
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -33,8 +34,8 @@ func TestConnectInTime(t *testing.T) {
 	}
 	first := d.pool.Stat().NewConnsCount()
 	ctx, stop := context.WithCancelCause(t.Context())
-	*cancel = func() { stop(errTimeout) }
-	if err := connect(ctx); !errors.Is(err, errTimeout) {
+	*cancel = func() { stop(ErrTimeout) }
+	if err := connect(ctx); !errors.Is(err, ErrTimeout) {
 		t.Errorf("a session behind its time: %v", err)
 	}
 	*cancel = func() {}
@@ -50,7 +51,7 @@ func TestConnectInTime(t *testing.T) {
 func TestConnectPanics(t *testing.T) {
 	d, _ := openData(t)
 	views(d, 1)
-	a := &answer{p: &Proxy{cfg: Config{Data: d}, queue: newQueue(1, Sharing{})}, analyst: "ana"}
+	r := New(d, Sharing{}, slog.New(slog.DiscardHandler))
 	unknown := &planner.Plan{Relations: []catalog.Name{{Schema: "public", Name: "unknown"}}}
 	for range 3 { // of one session
 		func() {
@@ -59,11 +60,11 @@ func TestConnectPanics(t *testing.T) {
 					t.Error("there is no defect any more: find another")
 				}
 			}()
-			_, _ = a.acquire(t.Context(), unknown, time.Minute)
+			_, _ = r.Open(t.Context(), "ana", unknown, time.Minute)
 		}()
 	}
-	if a.p.queue.running != 0 {
-		t.Errorf("%d places are kept", a.p.queue.running)
+	if r.queue.running != 0 {
+		t.Errorf("%d places are kept", r.queue.running)
 	}
 }
 
@@ -110,7 +111,7 @@ func openData(t *testing.T) (d *Data, between *func()) {
 		call()
 		return true, nil
 	}
-	if d, err = OpenData(t.Context(), cfg, &planner.Catalog{}, make([]byte, 32)); err != nil {
+	if d, err = Open(t.Context(), cfg, &planner.Catalog{}, make([]byte, 32)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.Close)

@@ -1,0 +1,72 @@
+package reader
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"dpproxy/pgerr"
+	"dpproxy/planner"
+)
+
+// A Reader lets the statements of analysts read, in turn.
+type Reader struct {
+	data  *Data
+	queue *queue
+	log   *slog.Logger
+}
+
+// New returns the Reader of a protected database.
+func New(data *Data, sharing Sharing, log *slog.Logger) *Reader {
+	return &Reader{data: data, queue: newQueue(data.sessions(), sharing), log: log}
+}
+
+// Open waits for the turn of a statement and takes a session for it before the
+// charge, so that an unreachable database costs nothing. Nothing has been sent to it for
+// the statement.
+//
+// It waits as long as the analyst's own timeout (0: none) allows, and tells by a *CutError that
+// this is over, or that ctx has ended.
+func (r *Reader) Open(ctx context.Context, analyst string, plan *planner.Plan, timeout time.Duration) (*Reading, error) {
+	if t, off := r.data.TurnedOff(plan.Relations); off {
+		return nil, SchemaChanged(t)
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, ErrTimeout)
+		defer cancel()
+	}
+	if err := r.queue.enter(ctx, analyst); err != nil {
+		return nil, openError(ctx, err)
+	}
+	taken := false
+	leave := func() { r.queue.leave(analyst) }
+	defer func() {
+		if !taken { // also in a panic
+			leave()
+		}
+	}()
+	c, err := r.data.connect(ctx, plan, leave)
+	if err != nil {
+		return nil, openError(ctx, err)
+	}
+	taken = true
+	c.log = r.log
+	return &Reading{c: c, plan: plan}, nil
+}
+
+const nothingCharged = "Nothing was charged. Try again later."
+
+// openError tells why a statement has no session.
+func openError(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(err, errQueueFull):
+		return pgerr.New(pgerr.TooManyConnections, "too many statements are waiting for the protected database").
+			WithHint(nothingCharged)
+	case cause != nil:
+		return &CutError{By: cause}
+	}
+	return unavailable("the protected database cannot be reached")
+}
