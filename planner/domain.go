@@ -145,7 +145,7 @@ func (q *Query) publicFactor(b *block, first int, done []bool) {
 		}
 	}
 	write := func(e scalar.Expr) string {
-		sql, _ := scalar.Native(e, (*scalar.Column).Read, q.constantsFor(b)) // a key has no sub-select
+		sql, _ := scalar.Native(e, (*scalar.Column).Read, b.source.b.inlined()) // a key has no sub-select
 		return sql
 	}
 	f.fold = q.enumerate(b, f.keys, from, where, write)
@@ -154,20 +154,11 @@ func (q *Query) publicFactor(b *block, first int, done []bool) {
 
 // inlined writes expressions for the mirror, with the constants in the text.
 func (q *Query) inlined(b *block) *scalar.Writer {
-	constants := q.constantsFor(b)
-	return &scalar.Writer{
-		Env:  &scalar.Env{TimeZones: q.cat.timeZones},
-		Fold: func(i int) string { return "(" + constants.Folds()[i].SQL + ")" },
-	}
+	return &scalar.Writer{Env: &scalar.Env{TimeZones: q.cat.timeZones}, Fold: b.source.b.inlined().SQL}
 }
 
-// constantsFor returns the constants as text about the block can hold them.
-func (q *Query) constantsFor(b *block) *scalar.Constants {
-	if b.source.b.conceals {
-		return q.constants.Apart()
-	}
-	return q.constants
-}
+// inlined returns the constants as text about the block can hold them.
+func (b *builder) inlined() scalar.Inlined { return b.q.constants.Inlined(b.conceals) }
 
 // declaredFactor joins the keys over the same columns with declared values, under the
 // conditions on those columns alone. Two columns of a derived table that stand for one
@@ -250,7 +241,7 @@ func (q *Query) enumerateDeclared(b *block, keys []int, cols []*scalar.Column, c
 		names[c.Base()] = name + ".x"
 		items = append(items, listOf(c)+" AS "+name+"(x)")
 	}
-	w := &unfolding{constants: q.constantsFor(b), leaf: func(c *scalar.Column) string { return names[c.Base()] }}
+	w := &unfolding{constants: b.source.b.inlined(), leaf: func(c *scalar.Column) string { return names[c.Base()] }}
 	var where []string
 	for _, c := range conditions {
 		sql, _ := w.write(c)

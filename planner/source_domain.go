@@ -17,7 +17,7 @@ import (
 // protected rows decide which rows have a match, both are among the values: with and
 // without. Rows that a condition takes out of either are in neither.
 func (s *source) publicPart(w *scalar.Writer, cols []*scalar.Column) (from, where string, ok bool, err error) {
-	d := &domain{w: w, constants: s.b.q.constants, wanted: map[*relation][]*scalar.Column{}}
+	d := &domain{w: w, constants: s.b.inlined(), wanted: map[*relation][]*scalar.Column{}}
 	for _, c := range cols {
 		r := s.home[c]
 		if r == nil {
@@ -37,7 +37,7 @@ func (s *source) publicPart(w *scalar.Writer, cols []*scalar.Column) (from, wher
 // A domain is a source without its protected relations.
 type domain struct {
 	w         *scalar.Writer
-	constants *scalar.Constants
+	constants scalar.Inlined
 	// wanted are the relations that are kept and the columns of theirs that are shown.
 	wanted map[*relation][]*scalar.Column
 	failed bool

@@ -17,7 +17,7 @@ const longestName = "v99999.x"
 // An unfolding writes expressions for the mirror with Postgres's own semantics, and columns
 // that derived tables compute as what they are computed from.
 type unfolding struct {
-	constants *scalar.Constants
+	constants scalar.Inlined
 	// leaf writes the columns that nothing is known below of.
 	leaf func(*scalar.Column) string
 	// leaves are those that were written, each once by what it stands for.
@@ -77,7 +77,7 @@ func computation(c *scalar.Column) scalar.Expr {
 // leaves returns the columns below derived tables that an expression is computed from; nil
 // for expressions that cannot be written for the mirror, or divide there by what can be zero.
 func (q *Query) leaves(e scalar.Expr) []*scalar.Column {
-	u := &unfolding{constants: q.constants, leaf: func(*scalar.Column) string { return longestName }}
+	u := &unfolding{constants: q.constants.Inlined(false), leaf: func(*scalar.Column) string { return longestName }}
 	if _, ok := u.write(e); !ok {
 		return nil
 	}

@@ -129,6 +129,52 @@ func TestConcealedDefinitions(t *testing.T) {
 	}
 }
 
+// TestOwnTextApart holds that no text of an analyst runs in the sessions of a superuser in which
+// what is concealed is computed, beside a view or in a key over one: only its values go there.
+// There it could end the analyst's rights, or call a function of his with others.
+func TestOwnTextApart(t *testing.T) {
+	s := newSite(t, concealedSchema, concealedPolicy)
+	sent := s.tapMirror(t, pgtemp.Superuser)
+	r := s.run(t)
+	ana := dial(t, r.url("ana"))
+	must(t, ana, "CREATE FUNCTION pg_temp.own() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN set_config('my.own', concat(current_setting('my.own', true), session_user, ' '), false); END $$")
+	own := "(SELECT " + strings.Join([]string{
+		"(SELECT length(set_config('session_authorization', concat('an', 'a'), length('own4712') = 0)))",
+		"(SELECT length(set_config('role', concat('no', 'ne'), length('own4712') = 0)))",
+		"(SELECT length(pg_temp.own()) + length('own4712'))",
+		"(SELECT count(*) + length('own4712') FROM pg_class WHERE pg_temp.own() IS NULL)::int",
+	}, " + ") + ")"
+	for _, sql := range []string{
+		"SELECT cohort, count(*) FROM old WHERE birth_year <> X GROUP BY cohort",
+		"SELECT mark + X, count(*) FROM old GROUP BY 1",
+		"SELECT mark % (X + 5), count(*) FROM old WHERE mark > X GROUP BY 1",
+		"SELECT place, count(*) FROM ranked WHERE place <> X GROUP BY place",
+		"SELECT CASE WHEN place > X THEN place ELSE X END, count(*) FROM ranked WHERE place <> X GROUP BY 1",
+		"SELECT place, cohort, count(*) FROM ranked JOIN old USING (id) WHERE mark <> X GROUP BY place, cohort",
+		"SELECT place, count(*) FROM (SELECT id, place FROM ranked WHERE place <> X) q GROUP BY place",
+		"SELECT h.id, place, count(*) FROM ranked r JOIN hospitals h ON h.id = r.place AND h.id <> X GROUP BY 1, 2",
+		"SELECT h.id, count(r.id) FROM hospitals h LEFT JOIN ranked r ON r.place = h.id AND h.id <> X WHERE h.id <> X GROUP BY 1",
+		"SELECT place, count(*) FROM ranked WHERE id IN (SELECT id FROM old WHERE mark <> X) GROUP BY ROLLUP (place)",
+		"SELECT n + X FROM sums WHERE n <> X",
+		"SELECT CASE WHEN X > 0 THEN region END, sum(n) FROM sums GROUP BY 1",
+	} {
+		before := len(sent.String())
+		if _, err := ana.Exec(t.Context(), strings.ReplaceAll(sql, "X", own)); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+		beside := sent.String()[before:]
+		if i := strings.Index(beside, "4712"); i >= 0 {
+			t.Errorf("%s\nruns as a superuser: %.300s", sql, beside[max(i-200, 0):])
+		}
+		if !strings.Contains(beside, "AUTHORIZATION") {
+			t.Errorf("%s is not computed apart", sql)
+		}
+	}
+	if got := dashboard(t, ana, "SELECT DISTINCT regexp_split_to_table(trim(current_setting('my.own')), ' ')"); strings.TrimSpace(got) != "ana" {
+		t.Errorf("the function has run as %q", got)
+	}
+}
+
 // TestConcealedRows holds that the rows of a view that aggregates itself have the values and
 // the types that they would have in the analyst's session, whatever its settings.
 func TestConcealedRows(t *testing.T) {

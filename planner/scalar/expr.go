@@ -2,7 +2,6 @@ package scalar
 
 import (
 	"math/big"
-	"slices"
 	"strconv"
 
 	"dpproxy/parser/ast"
@@ -87,18 +86,25 @@ func (c *Constants) Add(f Fold) int {
 // Folds returns what is to be evaluated, in order.
 func (c *Constants) Folds() []Fold { return c.folds }
 
-// Apart returns the constants as text that is concealed can hold them: those that are not
-// concealed themselves by the parameters of their values. The analyst's own text never
-// runs beside what he may not see.
-func (c *Constants) Apart() *Constants {
-	apart := &Constants{folds: slices.Clone(c.folds)}
-	for i := range apart.folds {
-		if f := &apart.folds[i]; !f.Concealed {
-			f.SQL = "$" + strconv.Itoa(i+1)
+// Inlined are constants as text for the mirror holds them.
+type Inlined struct{ texts []string }
+
+// Inlined returns the constants for text that is, or is not, concealed. One that is holds those
+// that are not concealed themselves by the parameters of their values: the analyst's own text
+// never runs beside what he may not see, in a session that has other rights than he.
+func (c *Constants) Inlined(concealed bool) Inlined {
+	texts := make([]string, len(c.folds))
+	for i, f := range c.folds {
+		texts[i] = "(" + f.SQL + ")"
+		if concealed && !f.Concealed {
+			texts[i] = "($" + strconv.Itoa(i+1) + ")"
 		}
 	}
-	return apart
+	return Inlined{texts}
 }
+
+// SQL writes the i-th constant.
+func (in Inlined) SQL(i int) string { return in.texts[i] }
 
 // A Value is a constant as the mirror evaluated it: nil Bytes are NULL. Values of
 // user-defined types come as text.

@@ -10,16 +10,16 @@ import (
 // Native writes an expression as the client meant it, with Postgres's own semantics, for
 // the mirror: it may raise there, before anything is charged. Column writes the columns;
 // ok is false for expressions that only the protected database can evaluate.
-func Native(e Expr, column func(*Column) string, constants *Constants) (sql string, ok bool) {
-	n := &native{column: column, folds: constants.folds, ok: true}
+func Native(e Expr, column func(*Column) string, constants Inlined) (sql string, ok bool) {
+	n := &native{column: column, constants: constants, ok: true}
 	sql = n.expr(e)
 	return sql, n.ok
 }
 
 type native struct {
-	column func(*Column) string
-	folds  []Fold
-	ok     bool
+	column    func(*Column) string
+	constants Inlined
+	ok        bool
 }
 
 func (n *native) exprs(list []Expr, between string) string {
@@ -35,7 +35,7 @@ func (n *native) expr(e Expr) string {
 	case *Ref:
 		return n.column(e.Column)
 	case *constant:
-		return "(" + n.folds[e.fold].SQL + ")"
+		return n.constants.SQL(e.fold)
 	case *comparison:
 		return "(" + n.expr(e.left) + " OPERATOR(pg_catalog." + e.op + ") " + n.expr(e.right) + ")"
 	case *distinct:
