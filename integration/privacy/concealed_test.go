@@ -133,11 +133,11 @@ func TestConcealedDefinitions(t *testing.T) {
 // what is concealed is computed, beside a view or in a key over one: only its values go there.
 // There it could end the analyst's rights, or call a function of his with others.
 func TestOwnTextApart(t *testing.T) {
-	s := newSite(t, concealedSchema, concealedPolicy)
-	sent := s.tapMirror(t, pgtemp.Superuser)
-	r := s.run(t)
-	ana := dial(t, r.url("ana"))
-	must(t, ana, "CREATE FUNCTION pg_temp.own() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN set_config('my.own', concat(current_setting('my.own', true), session_user, ' '), false); END $$")
+	s := sitetest.New(t, concealedSchema, concealedPolicy)
+	sent := tapMirror(t, s, pgtemp.Superuser)
+	r := s.Run(t)
+	ana := sitetest.Dial(t, r.URL("ana"))
+	sitetest.Exec(t, ana, "CREATE FUNCTION pg_temp.own() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN set_config('my.own', concat(current_setting('my.own', true), session_user, ' '), false); END $$")
 	own := "(SELECT " + strings.Join([]string{
 		"(SELECT length(set_config('session_authorization', concat('an', 'a'), length('own4712') = 0)))",
 		"(SELECT length(set_config('role', concat('no', 'ne'), length('own4712') = 0)))",
@@ -170,7 +170,7 @@ func TestOwnTextApart(t *testing.T) {
 			t.Errorf("%s is not computed apart", sql)
 		}
 	}
-	if got := dashboard(t, ana, "SELECT DISTINCT regexp_split_to_table(trim(current_setting('my.own')), ' ')"); strings.TrimSpace(got) != "ana" {
+	if got := sitetest.Rows(t, ana, "SELECT DISTINCT regexp_split_to_table(trim(current_setting('my.own')), ' ')"); strings.TrimSpace(got) != "ana" {
 		t.Errorf("the function has run as %q", got)
 	}
 }
