@@ -3,54 +3,83 @@ package wire
 import (
 	"context"
 	"errors"
+	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"dpproxy/pgerr"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
 	cancelTime     = 5 * time.Second // bounds a cancel request to the mirror, and how long they are repeated
 	cancelPause    = 20 * time.Millisecond
 	cancelAttempts = 5
+
+	catchUpPause = 200 * time.Microsecond
+	catchUpTries = 100 // of pauses: 20 ms
 )
 
 var errCanceled = errors.New("wire: a cancel request came")
 
-// cancel stops what the session does now. It returns when the mirror has taken
+// A canceler stops the work of a session.
+type canceler struct {
+	session  *Session
+	pipeline *pipeline
+	backend  *pgconn.PgConn // hijacked
+	client   net.Conn
+
+	running running
+	waiting atomic.Bool // all that was read of the client was passed on
+	// canceling is held while a cancel request of the client's is under way.
+	canceling sync.Mutex
+}
+
+// cancel stops the session's present work. It returns when the mirror has taken
 // the request, if one is sent. Until then no further request of the client goes to
 // the mirror, and where the mirror owes nothing none is sent: so a request that
 // comes late never hits the next statement.
-func (s *Session) cancel(cause error) {
-	s.catchUp()
-	s.canceling.Lock()
-	defer s.canceling.Unlock()
-	if !s.running.stop(cause) && !s.pipeline.idle() {
-		s.cancelMirror()
+func (c *canceler) cancel(cause error) {
+	c.catchUp()
+	c.canceling.Lock()
+	defer c.canceling.Unlock()
+	if !c.running.stop(cause) && !c.pipeline.idle() {
+		c.cancelMirror()
 	}
 }
 
-// cancelMirror stops what the mirror does now.
-func (s *Session) cancelMirror() {
-	ctx, done := context.WithTimeout(context.WithoutCancel(s.ctx), cancelTime)
+// await waits until no cancel request is under way.
+func (c *canceler) await() {
+	c.canceling.Lock()
+	c.canceling.Unlock() //nolint:staticcheck // to have had it is enough
+}
+
+// cancelMirror stops the mirror's present work.
+func (c *canceler) cancelMirror() {
+	ctx, done := context.WithTimeout(context.WithoutCancel(c.session.ctx), cancelTime)
 	defer done()
-	if err := s.backend.CancelRequest(ctx); err != nil {
-		s.log.Warn("a cancel request did not reach the mirror")
+	if err := c.backend.CancelRequest(ctx); err != nil {
+		c.session.log.Warn("a cancel request did not reach the mirror")
 	}
 }
 
-// stopMirror cancels until the mirror owes nothing, or what it owes is not worth more:
-// it may wait for a Flush that will not come. A private question is canceled to its end.
-func (s *Session) stopMirror() {
-	for range cancelAttempts {
-		if s.pipeline.idle() {
+// catchUp waits until the session has passed on the requests that its client sent before a
+// cancel request, which comes on a connection of its own and can be the faster one. A Run in
+// progress needs no wait. A client that waits for the end of its cancel request, as
+// libpq does, has sent nothing behind it that could be meant.
+func (c *canceler) catchUp() {
+	quiet := 0
+	for range catchUpTries {
+		if quiet == 2 || c.running.active() {
 			return
 		}
-		s.cancelMirror()
-		<-time.After(cancelPause) //nolint:forbidigo // a pause for another program, on no clock of ours
+		if c.waiting.Load() && !arrived(c.client) {
+			quiet++ // twice, since the bytes may be on their way from the one to the other
+		} else {
+			quiet = 0
+		}
+		<-time.After(catchUpPause) //nolint:forbidigo // a pause for another goroutine's read, which tells nobody
 	}
-	s.asking.Lock()
-	s.asking.Unlock() //nolint:staticcheck // it waits for cancelQuestion
 }
 
 // running is the Run in progress, if any.
@@ -79,67 +108,4 @@ func (r *running) set(end context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.end = end
-}
-
-// run calls Run.
-func (s *Session) run(st Statement, m *Asker, b BindRequest) (Rewrite, error) {
-	return s.attended(m, func(ctx context.Context) (Rewrite, error) { return st.Run(ctx, m, b) })
-}
-
-// attended works on a statement. A cancel request, a client that goes away and the end of
-// the session end the work's context.
-func (s *Session) attended(m *Asker, work func(ctx context.Context) (Rewrite, error)) (Rewrite, error) {
-	ctx, end := context.WithCancelCause(s.ctx)
-	defer end(nil)
-	s.running.set(end)
-	unwatch := s.watchClient()
-	rewrite, err := work(ctx)
-	unwatch()
-	s.running.set(nil)
-	if ctx.Err() != nil {
-		err = canceledError(context.Cause(ctx), err)
-	}
-	if m.failed != nil && (err == nil || errors.Is(err, errPipeline)) {
-		err = m.failed
-	}
-	return rewrite, err
-}
-
-// canceledError is what a Run whose context has ended comes to. A Run that
-// finished in spite of it stands: its answer is paid for.
-func canceledError(cause, err error) error {
-	var own *pgerr.Error
-	switch {
-	case err == nil || errors.As(err, &own):
-		return err
-	case errors.Is(cause, errCanceled):
-		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
-	}
-	return cause
-}
-
-// watchClient ends the session when the client goes away while nobody reads from it.
-func (s *Session) watchClient() (stop func()) {
-	s.client.in.release()
-	r := s.client.in.r
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer s.recover("watch")
-		_, err := r.Peek(r.Buffered() + 1)
-		if err != nil && !isTimeout(err) && r.Buffered() < r.Size() {
-			s.end(errClientGone)
-		}
-	}()
-	return func() {
-		// A connection that takes no deadline is closed: the read has ended, and so will the next one.
-		_ = s.client.conn.SetReadDeadline(time.Unix(1, 0))
-		<-done
-		_ = s.client.conn.SetReadDeadline(time.Time{})
-	}
-}
-
-func isTimeout(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.As(err, &t) && t.Timeout()
 }

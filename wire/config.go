@@ -39,13 +39,6 @@ type Config struct {
 	Limits Limits
 }
 
-// Login is what a client said of itself at start-up, proved by its password.
-type Login struct {
-	User     string
-	Database string            // as the client asked; the user's name if it did not
-	Params   map[string]string // settings for the session's start, allowed ones only
-}
-
 // Limits bound what one server and one session may hold. A zero is replaced by
 // the default.
 type Limits struct {
@@ -69,6 +62,9 @@ type Limits struct {
 	PrivateBytes       int           // the replies to one private query; default 64 MiB
 	MockIterations     int           // SCRAM iterations shown for unknown users; default 4096
 }
+
+// defaultIterations is Postgres's own number of SCRAM iterations.
+const defaultIterations = 4096
 
 func (l Limits) withDefaults() Limits {
 	number := func(n *int, d int) {

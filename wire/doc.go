@@ -5,10 +5,15 @@
 //
 // After log-in every client session is a session of its own on a mirror, an
 // ordinary Postgres. Two goroutines copy messages: requests from the client to
-// the mirror, replies from the mirror to the client. What the mirror answers,
+// the mirror, replies from the mirror to the client. The mirror's answers,
 // its errors, its transaction state and its rule of skipping to the next Sync,
-// reaches the client as it is. A queue of expected replies tells the second
-// goroutine what each reply belongs to.
+// reach the client as they are. The two share a pipeline, the queue of the replies
+// that the mirror owes, each with its treatment when it comes.
+//
+// Inside, a relay has one type for each direction and for each that comes between:
+// requests (with the runner of intercepted statements), replies, questions (asked by an
+// [Asker]) and canceler. Fields of one are its goroutine's own, unless they are locked or
+// atomic. A handler sees of all that the [Session] and the Asker.
 //
 // # Interception
 //
@@ -32,7 +37,7 @@
 // certificate; only verifiers are stored ([MakeVerifier]). A user who does not exist is
 // refused as one whose password is wrong, after as long a conversation.
 //
-// # What is spoken
+// # Protocol
 //
 // Protocol 3.0 and 3.2; newer versions are negotiated down. TLS may begin at once
 // (ALPN "postgresql") or after an SSLRequest. GSSAPI, replication, COPY FROM STDIN and

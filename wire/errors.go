@@ -3,12 +3,27 @@ package wire
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpproxy/pgerr"
+)
+
+// The causes of a session's end, and of a connection's before there is one.
+var (
+	// errDone ends a connection that has got all it asked for.
+	errDone       = errors.New("wire: nothing more to do")
+	errClientGone = errors.New("wire: the client went away")
+	errTerminate  = errors.New("wire: the client said good-bye")
+	errMirrorLost = fatal(pgerr.AdminShutdown, "terminating connection: the mirror session has ended")
+	errOutOfStep  = fatal(pgerr.Internal, "the mirror session is out of step")
+	errShutdown   = fatal(pgerr.AdminShutdown, "terminating connection due to administrator command")
 )
 
 // raisedCode is the SQLSTATE of dp.raise; its message is a refusal's nonce.
@@ -31,12 +46,10 @@ type errorEdit struct {
 	private bool // the text was ours: positions and context mean nothing
 }
 
-// A refusal is the ErrorResponse that takes the place of one of the mirror.
+// A refusal is the ErrorResponse that takes the place of that of dp.raise.
 type refusal struct {
-	nonce   string // of dp.raise
-	any     bool   // takes the place of whatever error comes
+	nonce   string // that dp.raise is called with
 	message []byte
-	defect  bool // worth a line in the log
 }
 
 func newRefusal(message []byte) *refusal {
@@ -45,14 +58,9 @@ func newRefusal(message []byte) *refusal {
 
 func (f *refusal) sql() string { return "SELECT dp.raise('" + f.nonce + "')" }
 
-func (f *refusal) replaces(e mirrorReport) bool {
-	return f != nil && (f.any || e.code == raisedCode && e.message == f.nonce)
-}
+func (f *refusal) replaces(e mirrorReport) bool { return e.code == raisedCode && e.message == f.nonce }
 
-// missed reports whether a reply shows that dp.raise did not fail.
-func (f *refusal) missed(typ byte) bool { return f != nil && f.nonce != "" && typ != 'Z' }
-
-// mirrorReport is what matters of an ErrorResponse or NoticeResponse.
+// mirrorReport is an ErrorResponse or NoticeResponse with the fields that are looked at.
 type mirrorReport struct {
 	severity, code, message string
 	routine                 string // of the server's source that made it
@@ -98,6 +106,9 @@ func eachField(raw []byte, f func(code byte, value string)) {
 
 // edit returns a copy of an ErrorResponse as the client may see it.
 func (d errorEdit) edit(raw []byte) []byte {
+	if d == (errorEdit{}) {
+		return bytes.Clone(raw)
+	}
 	out := append(make([]byte, 0, len(raw)+8), 'E', 0, 0, 0, 0)
 	eachField(raw, func(code byte, value string) {
 		switch {
@@ -153,5 +164,20 @@ func fatal(c pgerr.Code, format string, args ...any) error {
 
 // Error is the error that the client reads.
 func (e *fatalError) Error() string { return e.told.Error() }
+
+// logDefect logs where a panic came from, but not its value, which may quote
+// a client's text, nor the arguments of the calls.
+func logDefect(log *slog.Logger, where string) {
+	const deepest = 32
+	callers := make([]uintptr, deepest)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	var stack []string
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		stack = append(stack, fmt.Sprintf("%s:%d", f.Function, f.Line))
+	}
+	log.Error("a connection was ended by a defect", "where", where, "stack", stack)
+}
 
 func internalError() *pgerr.Error { return pgerr.New(pgerr.Internal, "internal error") }

@@ -13,142 +13,145 @@ import (
 
 // parse relays a Parse. Behind that of an intercepted statement goes a Describe
 // of our own, so that its Bind knows the types.
-func (s *Session) parse(raw []byte) error {
+func (r *requests) parse(raw []byte) error {
 	name, rest, ok := cstring(raw[headerBytes:])
 	text, _, ok2 := cstring(rest)
 	if !ok || !ok2 {
-		return s.send(raw, reply{kind: replyParse})
+		return r.pipeline.send(raw, replyParse)
 	}
-	statements, refused := s.screen(text)
-	if refused == nil && name != "" && !s.statementRoom() {
+	statements, refused := r.screen(text)
+	if refused == nil && name != "" && !r.statementRoom() {
 		refused = encodeError(pgerr.New(pgerr.ProgramLimitExceeded,
-			"a session may hold %d prepared statements", s.limits.Statements), "", 0)
+			"a session may hold %d prepared statements", r.limits.Statements), "", 0)
 	}
-	if refused != nil {
-		return s.refuse(refused)
+	switch {
+	case refused != nil:
+		return r.refuse(refused)
+	case len(statements) == 1:
+		return r.prepare(raw, name, &prepared{statement: statements[0], text: text, description: newCapture()})
+	case name != "" || r.watching:
+		// Several statements in a Parse are relayed: Postgres refuses them itself.
+		return r.pipeline.send(raw, &parseReply{statement: name})
 	}
-	r := reply{kind: replyParse}
-	if len(statements) == 1 {
-		s.watching = true
-		st := &prepared{statement: statements[0], text: text, description: newCapture()}
-		r.detail = &detail{statement: name, prepared: st}
-		if err := s.send(raw, r); err != nil {
-			return err
-		}
-		return s.sendMessage(&pgproto3.Describe{ObjectType: 'S', Name: name}, reply{
-			kind: replyDescribeStatement, private: true,
-			detail: &detail{capture: st.description, ends: true, loud: true},
-		})
+	return r.pipeline.send(raw, replyParse)
+}
+
+// prepare relays the Parse of an intercepted statement, and has it described.
+func (r *requests) prepare(raw []byte, name string, st *prepared) error {
+	r.watching = true
+	if err := r.pipeline.send(raw, &parseReply{statement: name, prepared: st}); err != nil {
+		return err
 	}
-	// Several statements in a Parse are relayed: Postgres refuses them itself.
-	if name != "" || s.watching {
-		r.detail = &detail{statement: name}
-	}
-	return s.send(raw, r)
+	return r.pipeline.sendMessage(&pgproto3.Describe{ObjectType: 'S', Name: name},
+		&capturedReply{replyKind: replyDescribeStatement, capture: st.description, ends: true, loud: true})
 }
 
 // statementRoom reports whether one more named statement fits. Statements that
 // SQL has taken away are forgotten before a client is refused.
-func (s *Session) statementRoom() bool {
-	if s.pipeline.statementRoom(s.limits.Statements) {
+func (r *requests) statementRoom() bool {
+	names := r.pipeline.names
+	if names.statementRoom(r.limits.Statements) {
 		return true
 	}
-	if ok, err := s.settle(); !ok || err != nil || !s.pipeline.isStale() {
-		return s.pipeline.statementRoom(s.limits.Statements)
+	if ok, err := r.questions.settle(); !ok || err != nil || !names.isStale() {
+		return names.statementRoom(r.limits.Statements)
 	}
-	if s.refreshNames(&Asker{s: s}) != nil {
+	if r.newAsker().refreshNames(r.session.ctx) != nil {
 		return false
 	}
-	return s.pipeline.statementRoom(s.limits.Statements)
+	return names.statementRoom(r.limits.Statements)
 }
 
 // bind relays a Bind, or runs an intercepted statement and binds the client's
-// portal to what it comes to.
-func (s *Session) bind(raw []byte) error {
+// portal to its rewrite.
+func (r *requests) bind(raw []byte) error {
 	portal, rest, ok := cstring(raw[headerBytes:])
 	name, _, ok2 := cstring(rest)
 	if !ok || !ok2 {
-		return s.send(raw, reply{kind: replyBind})
+		return r.pipeline.send(raw, replyBind)
 	}
-	if portal != "" && !s.pipeline.portalRoom(s.limits.Portals) {
-		return s.refuse(encodeError(pgerr.New(pgerr.ProgramLimitExceeded,
-			"a session may hold %d portals", s.limits.Portals), "", 0))
+	if portal != "" && !r.pipeline.names.portalRoom(r.limits.Portals) {
+		return r.refuse(encodeError(pgerr.New(pgerr.ProgramLimitExceeded,
+			"a session may hold %d portals", r.limits.Portals), "", 0))
 	}
-	if s.watching && s.pipeline.intercepted(name) {
-		return s.bindIntercepted(bytes.Clone(raw), portal, name)
+	if r.watching && r.pipeline.names.intercepted(name) {
+		return r.bindIntercepted(bytes.Clone(raw), portal, name)
 	}
-	return s.relayBind(raw, portal)
+	return r.relayBind(raw, portal)
 }
 
-func (s *Session) relayBind(raw []byte, portal string) error {
-	r := reply{kind: replyBind}
-	if portal != "" || s.watching {
-		r.detail = &detail{portal: portal}
+func (r *requests) relayBind(raw []byte, portal string) error {
+	if portal != "" || r.watching {
+		return r.pipeline.send(raw, &bindReply{portal: portal})
 	}
-	return s.send(raw, r)
+	return r.pipeline.send(raw, replyBind)
 }
 
-// bindIntercepted runs an intercepted statement. Whatever Postgres would refuse
+// bindIntercepted runs an intercepted statement. A Bind that Postgres would refuse
 // before running it is relayed, so that it does.
-func (s *Session) bindIntercepted(raw []byte, portal, name string) error {
-	s.working.Store(true)
-	defer s.working.Store(false)
-	ready, err := s.settle()
+func (r *requests) bindIntercepted(raw []byte, portal, name string) error {
+	r.idle.working.Store(true)
+	defer r.idle.working.Store(false)
+	ready, err := r.questions.settle()
 	if err != nil {
 		return err
 	}
-	m := &Asker{s: s}
-	if ready && s.pipeline.isStale() {
-		if err := s.refreshNames(m); err != nil {
-			return s.failBind(err, nil)
+	a := r.newAsker()
+	if ready && r.pipeline.names.isStale() {
+		if err := a.refreshNames(r.session.ctx); err != nil {
+			return r.failBind(err, nil)
 		}
 	}
-	st := s.pipeline.statement(name)
+	st := r.pipeline.names.statement(name)
 	var b pgproto3.Bind
-	if !ready || st == nil || b.Decode(raw[headerBytes:]) != nil || !s.bindable(st, &b) {
-		return s.relayBind(raw, portal)
+	if !ready || st == nil || b.Decode(raw[headerBytes:]) != nil || !r.bindable(st, &b) {
+		return r.relayBind(raw, portal)
 	}
-	m.bound = st // what it refers to may be gone: the mirror is asked again
-	fields, err := s.innerFields(m, st)
-	if errors.Is(err, errRelay) {
-		return s.relayBind(raw, portal)
+	a.unchecked = st // the tables that it refers to may be gone: the mirror is asked again
+	rewrite, err := r.runBound(a, st, &b)
+	switch {
+	case errors.Is(err, errRelay):
+		return r.relayBind(raw, portal)
+	case err != nil:
+		return r.failBind(err, st)
+	case rewrite.Relay:
+		return r.pipeline.send(raw, &bindReply{portal: portal, notices: encodeNotices(rewrite.Notices)})
 	}
-	if err != nil {
-		return s.failBind(err, st)
-	}
-	rewrite, err := s.run(st.statement, m, BindRequest{
-		Params: b.Parameters, Formats: b.ParameterFormatCodes, ParamOIDs: st.description.oids, Fields: fields,
-	})
-	if err != nil {
-		return s.failBind(err, st)
-	}
-	if rewrite.Relay {
-		return s.send(raw, reply{kind: replyBind, detail: &detail{
-			portal: portal, prefix: encodeNotices(rewrite.Notices),
-		}})
-	}
-	return s.bindRewritten(st, &b, rewrite)
+	return r.bindRewritten(st, &b, rewrite)
 }
 
 // bindable reports whether Postgres would take the Bind as far as it can be
 // told without running the statement.
-func (s *Session) bindable(st *prepared, b *pgproto3.Bind) bool {
+func (r *requests) bindable(st *prepared, b *pgproto3.Bind) bool {
 	formats := len(b.ParameterFormatCodes)
-	_, taken := s.pipeline.portal(b.DestinationPortal)
+	_, taken := r.pipeline.names.portal(b.DestinationPortal)
 	return st.description.err == nil &&
 		len(b.Parameters) == len(st.description.oids) &&
 		(formats <= 1 || formats == len(b.Parameters)) &&
 		(b.DestinationPortal == "" || !taken)
 }
 
+// runBound runs a prepared statement with the values of a Bind.
+func (r *requests) runBound(a *Asker, st *prepared, b *pgproto3.Bind) (Rewrite, error) {
+	fields, err := a.innerFields(r.session.ctx, st)
+	if err != nil {
+		return Rewrite{}, err
+	}
+	return r.attended(a, func(ctx context.Context) (Rewrite, error) {
+		return st.statement.Run(ctx, a, BindRequest{
+			Params: b.Parameters, Formats: b.ParameterFormatCodes, ParamOIDs: st.description.oids, Fields: fields,
+		})
+	})
+}
+
 // innerFields describes the query inside a utility statement, which has no description of
 // its own but for its parameters. Where it can have none, errRelay lets Postgres say so.
-func (s *Session) innerFields(m *Asker, st *prepared) ([]pgproto3.FieldDescription, error) {
+func (a *Asker) innerFields(ctx context.Context, st *prepared) ([]pgproto3.FieldDescription, error) {
 	own, inner := st.description, st.statement.Describe
 	if inner == "" || inner == st.statement.SQL {
 		return own.fields, nil
 	}
-	d, err := m.describe(s.ctx, inner, own.oids, st.statement.place(st.text))
+	d, err := a.describe(ctx, inner, own.oids, st.statement.place(st.text))
 	if err != nil {
 		return nil, err
 	}
@@ -168,49 +171,28 @@ func (st Statement) place(text string) errorEdit {
 }
 
 // bindRewritten binds the client's portal to a statement of our own, which is
-// closed again; the portal stays.
-func (s *Session) bindRewritten(st *prepared, b *pgproto3.Bind, rw Rewrite) error {
+// closed again; the portal stays. The client sees the Bind alone.
+func (r *requests) bindRewritten(st *prepared, b *pgproto3.Bind, rw Rewrite) error {
 	if st.statement.Utility {
 		rw = Rewrite{SQL: rw.Inline, Notices: rw.Notices, Tag: rw.Tag}
 	}
-	sql, oids := rw.SQL, append(append([]uint32(nil), st.description.oids...), rw.ExtraOIDs...)
-	bind := &pgproto3.Bind{
-		DestinationPortal: b.DestinationPortal, PreparedStatement: s.private,
+	s := newScript(r.questions.name, hide)
+	s.parse(rw.SQL, append(append([]uint32(nil), st.description.oids...), rw.ExtraOIDs...), rewrittenParse())
+	s.bind(b.DestinationPortal, &pgproto3.Bind{
 		ParameterFormatCodes: extendFormats(b.ParameterFormatCodes, len(b.Parameters), rw),
 		Parameters:           append(append([][]byte(nil), b.Parameters...), rw.Extra...),
 		ResultFormatCodes:    b.ResultFormatCodes,
-	}
-	return s.sendRewritten(sql, oids, bind, &detail{
-		portal: b.DestinationPortal, prefix: encodeNotices(rw.Notices),
+	}, &bindReply{
+		portal: b.DestinationPortal, notices: encodeNotices(rw.Notices),
 		origin: &origin{fields: st.description.fields, tag: rw.Tag},
-		errors: errorEdit{private: true},
 	})
+	s.close('S')
+	return r.pipeline.sendScript(s)
 }
 
-// sendRewritten sends Parse, Bind and Close of a statement of our own, of which
-// the client sees only the Bind.
-func (s *Session) sendRewritten(sql string, oids []uint32, bind *pgproto3.Bind, d *detail) error {
-	name := bind.PreparedStatement
-	defect := &refusal{any: true, defect: true, message: encodeError(internalError(), "", 0)}
-	closing := &pgproto3.Close{ObjectType: 'S', Name: name}
-	for _, step := range []struct {
-		message pgproto3.Message
-		reply   reply
-	}{
-		{closing, reply{kind: replyClose, private: true}},
-		{
-			&pgproto3.Parse{Name: name, Query: sql, ParameterOIDs: oids},
-			reply{kind: replyParse, private: true, detail: &detail{refusal: defect}},
-		},
-		{bind, reply{kind: replyBind, detail: d}},
-		{closing, reply{kind: replyClose, private: true}},
-	} {
-		if err := s.sendMessage(step.message, step.reply); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// rewrittenParse is the reply to the Parse of a rewritten statement, which Postgres takes
+// unless we are wrong.
+func rewrittenParse() reply { return &hiddenReply{replyKind: replyParse, defect: true} }
 
 // extendFormats adds the formats of a rewrite's parameters behind n of the client's.
 func extendFormats(formats []int16, n int, rw Rewrite) []int16 {
@@ -228,48 +210,18 @@ func extendFormats(formats []int16, n int, rw Rewrite) []int16 {
 }
 
 // failBind answers a Bind whose statement cannot run.
-func (s *Session) failBind(err error, st *prepared) error {
+func (r *requests) failBind(err error, st *prepared) error {
 	var message []byte
 	if st == nil {
-		message = s.errorMessage(err, "", 0)
+		message = r.errorMessage(err, "", 0)
 	} else {
-		message = s.errorMessage(err, st.text, st.statement.Offset)
+		message = r.errorMessage(err, st.text, st.statement.Offset)
 	}
 	switch {
 	case message == nil:
-		return s.ending(err)
-	case s.pipeline.failed():
-		return s.client.write(message)
+		return r.ending(err)
+	case r.pipeline.failed():
+		return r.tell(message)
 	}
-	return s.refuse(message)
-}
-
-// errorMessage is what the client gets for an error of Screen or Run. It is nil
-// if the client has its answer, or the session is ending.
-func (s *Session) errorMessage(err error, text string, offset int) []byte {
-	var own *pgerr.Error
-	var mirror *MirrorError
-	switch {
-	case errors.Is(err, errPipeline) || s.ctx.Err() != nil:
-		return nil
-	case errors.Is(err, errClientGone):
-		return nil
-	case errors.As(err, &own):
-		return encodeError(own, text, offset)
-	case errors.As(err, &mirror) && mirror.message != nil:
-		return mirror.message
-	}
-	s.log.Error("a statement failed inside", "error", err)
-	return encodeError(internalError(), "", 0)
-}
-
-// ending returns the error that ends the session, or nil if none does.
-func (s *Session) ending(err error) error {
-	if s.ctx.Err() != nil {
-		return context.Cause(s.ctx)
-	}
-	if errors.Is(err, errClientGone) {
-		return err
-	}
-	return nil
+	return r.refuse(message)
 }

@@ -142,6 +142,13 @@ func (p *peer) flush() error {
 	return p.out.Flush()
 }
 
+// copyFrom passes a message on without looking at it.
+func (p *peer) copyFrom(in *reader, size int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return in.copyTo(p.out, size)
+}
+
 // lingerTime bounds the wait for a client to read its last message.
 const lingerTime = time.Second
 
@@ -155,6 +162,13 @@ func closeWrite(c net.Conn) {
 
 // discard reads until the peer is silent, for whatever reason.
 func discard(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
+
+func remote(c net.Conn) string {
+	if a := c.RemoteAddr(); a != nil {
+		return a.String()
+	}
+	return ""
+}
 
 // encode appends a message that is known to fit the protocol's limits.
 func encode(dst []byte, m pgproto3.Message) []byte {

@@ -88,10 +88,10 @@ func (n Notice) encode(dst []byte) []byte {
 	return encode(dst, &m)
 }
 
-func encodeNotices(notices []Notice) []byte {
+func encodeNotices(all []Notice) notices {
 	var out []byte
-	for _, n := range notices {
+	for _, n := range all {
 		out = n.encode(out)
 	}
-	return out
+	return notices{encoded: out}
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dpproxy/pgerr"
@@ -12,49 +13,72 @@ var (
 	errIdleTransaction = fatal(pgerr.IdleTransaction, "terminating connection due to idle-in-transaction timeout")
 )
 
-// idleTimer ends a session that asks for nothing. The mirror's own timeouts are
-// settings, which a client can turn off.
-type idleTimer struct {
-	s     *Session
+// idleWatch ends a session that asks for nothing: after a while, or at once when the server
+// stops. The mirror's own timeouts are settings, which a client can turn off.
+type idleWatch struct {
+	session     *Session
+	pipeline    *pipeline
+	outside     time.Duration // that a session may be idle, outside a transaction
+	transaction time.Duration // in one
+
+	working  atomic.Bool // an intercepted statement is not yet sent to the mirror
+	draining atomic.Bool // the server stops
+
 	mu    sync.Mutex
 	timer *time.Timer
 	limit time.Duration
 	cause error
 }
 
-func newIdleTimer(s *Session) *idleTimer { return &idleTimer{s: s} }
+func newIdleWatch(s *Session, p *pipeline, l Limits) *idleWatch {
+	return &idleWatch{session: s, pipeline: p, outside: l.IdleTime, transaction: l.IdleTransaction}
+}
+
+func (w *idleWatch) isIdle() bool { return w.pipeline.idle() && !w.working.Load() }
 
 // ready starts the clock when the mirror is ready for a request. Status is that
 // of the ReadyForQuery.
-func (t *idleTimer) ready(status byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.limit, t.cause = t.s.limits.IdleTransaction, errIdleTransaction
+func (w *idleWatch) ready(status byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.limit, w.cause = w.transaction, errIdleTransaction
 	if status == 'I' {
-		t.limit, t.cause = t.s.limits.IdleTime, errIdle
+		w.limit, w.cause = w.outside, errIdle
 	}
-	if t.timer == nil {
-		t.timer = time.AfterFunc(t.limit, t.expire)
+	if w.timer == nil {
+		w.timer = time.AfterFunc(w.limit, w.expire)
 	} else {
-		t.timer.Reset(t.limit)
+		w.timer.Reset(w.limit)
 	}
 }
 
 // expire ends the session unless it is at work.
-func (t *idleTimer) expire() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (w *idleWatch) expire() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	switch {
-	case t.s.ctx.Err() != nil:
-	case t.s.pipeline.idle() && !t.s.working.Load():
-		t.s.end(t.cause)
+	case w.session.ctx.Err() != nil:
+	case w.isIdle():
+		w.session.end(w.cause)
 	default:
-		t.timer.Reset(t.limit)
+		w.timer.Reset(w.limit)
 	}
 }
 
-func (t *idleTimer) stop() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.timer.Stop()
+func (w *idleWatch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer.Stop()
+}
+
+// drain ends the session when the statement in progress is done.
+func (w *idleWatch) drain() {
+	w.draining.Store(true)
+	w.endIfDrained()
+}
+
+func (w *idleWatch) endIfDrained() {
+	if w.draining.Load() && w.isIdle() {
+		w.session.end(errShutdown)
+	}
 }

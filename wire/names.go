@@ -1,9 +1,11 @@
 package wire
 
+import "sync"
+
 // names are the prepared statements and portals of a session as the mirror has
 // them: they change only with its ParseComplete, BindComplete and CloseComplete.
-// All of it is guarded by the pipeline's lock.
 type names struct {
+	mu         sync.Mutex
 	statements map[string]*prepared // nil: a plain one
 	special    map[string]int       // intercepted Parses not yet answered, by name
 	parses     int                  // named Parses not yet answered
@@ -19,168 +21,154 @@ type prepared struct {
 	description *capture
 }
 
-func newNames() names {
-	return names{
+func newNames() *names {
+	return &names{
 		statements: map[string]*prepared{},
 		special:    map[string]int{},
 		portals:    map[string]*origin{},
 	}
 }
 
-// sent counts what is not answered yet.
+// sent counts the requests that are not answered yet.
 func (n *names) sent(r reply) {
-	if r.kind == replyParse && r.prepared != nil {
-		n.special[r.statement]++
-	}
-	if r.kind == replyParse && r.statement != "" {
-		n.parses++
-	}
-	if r.kind == replyBind && r.portal != "" {
-		n.binds++
-	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.count(r, 1)
 }
 
 // dropped undoes sent: the mirror skips the request.
 func (n *names) dropped(r reply) {
-	switch r.kind {
-	case replyParse:
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.count(r, -1)
+}
+
+func (n *names) count(r reply, change int) {
+	switch r := r.(type) {
+	case *parseReply:
 		if r.statement != "" {
-			n.parses--
+			n.parses += change
 		}
 		if r.prepared == nil {
 			return
 		}
-		if n.special[r.statement]--; n.special[r.statement] == 0 {
+		if n.special[r.statement] += change; n.special[r.statement] == 0 {
 			delete(n.special, r.statement)
 		}
-	case replyBind:
+	case *bindReply:
 		if r.portal != "" {
-			n.binds--
+			n.binds += change
 		}
-	case replyClose, replyDescribeStatement, replyDescribePortal, replyExecute, replySync, replyQuery: // not counted
+	case replyKind, *closeReply, *portalReply, *substituteReply, *hiddenReply, *capturedReply, *refusalReply: // they make no name
 	}
 }
 
 // done follows the last message of a reply.
 func (n *names) done(r reply) {
-	n.dropped(r)
-	if r.private && r.closes == 0 {
-		return
-	}
-	switch r.kind {
-	case replyParse:
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.count(r, -1)
+	switch r := r.(type) {
+	case *parseReply:
 		if r.statement == "" && r.prepared == nil {
 			delete(n.statements, "")
 		} else {
 			n.statements[r.statement] = r.prepared
 		}
-	case replyBind:
+	case *bindReply:
 		if r.portal == "" && r.origin == nil {
 			delete(n.portals, "")
 		} else {
 			n.portals[r.portal] = r.origin
 		}
-	case replyClose:
-		switch r.closes {
+	case *closeReply:
+		switch r.object {
 		case 'S':
-			delete(n.statements, r.statement)
+			delete(n.statements, r.name)
 		case 'P':
-			delete(n.portals, r.portal)
+			delete(n.portals, r.name)
 		}
-	case replyDescribeStatement, replyDescribePortal, replyExecute, replySync, replyQuery: // they name nothing
+	case replyKind, *portalReply, *substituteReply, *hiddenReply, *capturedReply, *refusalReply: // they name nothing
 	}
 }
 
-// queried forgets the unnamed statement and portal, which every Query replaces.
-func (n *names) queried() {
-	if len(n.statements) > 0 {
+// ready follows a ReadyForQuery, of a Query or not, inside a transaction or not. Every Query
+// replaces the unnamed statement and portal, and portals end with their transaction.
+func (n *names) ready(query, outside bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if query && len(n.statements) > 0 {
 		delete(n.statements, "")
 	}
-	if len(n.portals) > 0 {
+	if query && len(n.portals) > 0 {
 		delete(n.portals, "")
 	}
-}
-
-// transactionEnded forgets the portals, which end with it.
-func (n *names) transactionEnded() {
-	if len(n.portals) > 0 {
+	if outside && len(n.portals) > 0 {
 		clear(n.portals)
-	}
-}
-
-// ready follows a ReadyForQuery, of a Query or not, inside a transaction or not.
-func (p *pipeline) ready(query, outside bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if query {
-		p.names.queried()
-	}
-	if outside {
-		p.names.transactionEnded()
 	}
 }
 
 // intercepted returns whether a Bind of the name may be of an intercepted
 // statement.
-func (p *pipeline) intercepted(name string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.names.special[name] > 0 || p.names.statements[name] != nil
+func (n *names) intercepted(name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.special[name] > 0 || n.statements[name] != nil
 }
 
 // statement returns the intercepted statement of that name, nil if it is plain
 // or unknown.
-func (p *pipeline) statement(name string) *prepared {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.names.statements[name]
+func (n *names) statement(name string) *prepared {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.statements[name]
 }
 
-// portal returns what a portal was bound to, nil if it is plain, and whether
-// there is one.
-func (p *pipeline) portal(name string) (*origin, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	o, ok := p.names.portals[name]
+// portal returns the origin of the statement that a portal was bound to, nil if it is
+// the client's own, and whether there is such a portal.
+func (n *names) portal(name string) (*origin, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	o, ok := n.portals[name]
 	return o, ok
 }
 
 // statementRoom reports whether one more named statement is allowed.
-func (p *pipeline) statementRoom(limit int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.names.statements)+p.names.parses < limit
+func (n *names) statementRoom(limit int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.statements)+n.parses < limit
 }
 
 // portalRoom reports whether one more named portal is allowed.
-func (p *pipeline) portalRoom(limit int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.names.portals)+p.names.binds < limit
+func (n *names) portalRoom(limit int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.portals)+n.binds < limit
 }
 
 // markStale remembers that statements may have gone by DEALLOCATE or DISCARD.
-func (p *pipeline) markStale() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.names.stale = p.names.stale || len(p.names.statements) > 0
+func (n *names) markStale() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stale = n.stale || len(n.statements) > 0
 }
 
-func (p *pipeline) isStale() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.names.stale
+func (n *names) isStale() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.stale
 }
 
 // keep forgets every statement that the mirror does not list with the same text.
-func (p *pipeline) keep(listed map[string]string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name, st := range p.names.statements {
+func (n *names) keep(listed map[string]string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for name, st := range n.statements {
 		text, ok := listed[name]
 		if name != "" && (!ok || st != nil && st.text != text) {
-			delete(p.names.statements, name)
+			delete(n.statements, name)
 		}
 	}
-	p.names.stale = false
+	n.stale = false
 }

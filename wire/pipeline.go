@@ -3,121 +3,48 @@ package wire
 import (
 	"errors"
 	"sync"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // errPipeline is what private questions get when the mirror skips to the next
 // Sync because of an error that was answered elsewhere.
 var errPipeline = errors.New("wire: an earlier request of the pipeline failed")
 
-type replyKind uint8
-
-const (
-	replyParse replyKind = iota
-	replyBind
-	replyClose
-	replyDescribeStatement
-	replyDescribePortal
-	replyExecute
-	replySync
-	replyQuery
-)
-
-// takes reports whether a message type belongs to a reply of this kind, and
-// whether it is the last one.
-func (k replyKind) takes(typ byte) (ok, last bool) {
-	switch k {
-	case replyParse:
-		return typ == '1', true
-	case replyBind:
-		return typ == '2', true
-	case replyClose:
-		return typ == '3', true
-	case replyDescribeStatement:
-		return typ == 't' || typ == 'T' || typ == 'n', typ != 't'
-	case replyDescribePortal:
-		return typ == 'T' || typ == 'n', true
-	case replySync:
-		return typ == 'Z', true
-	case replyExecute:
-		switch typ {
-		case 'C', 'I', 's':
-			return true, true
-		case 'D', 'H', 'd', 'c', 'G':
-			return true, false
-		}
-	case replyQuery:
-		switch typ {
-		case 'Z':
-			return true, true
-		case 'T', 'D', 'C', 'I', 'H', 'd', 'c', 'G':
-			return true, false
-		}
-	}
-	return false, false
-}
-
-// A reply is one expected reply of the mirror.
-type reply struct {
-	kind    replyKind
-	private bool // the client sees none of it, unless it is an error
-	endCopy bool // a CopyFail was sent behind the request
-	*detail      // nil for the ordinary reply
-}
-
-// detail is what the few replies need that are more than relayed.
-type detail struct {
-	statement string    // the client's name: Parse, Close
-	prepared  *prepared // what a ParseComplete gives that name
-	closes    byte      // Close: 'S' or 'P'
-	portal    string    // the client's name: Bind, Describe, Execute, Close
-	byPortal  bool      // origin is that of the portal when the reply comes
-	origin    *origin   // what a BindComplete binds the portal to; also of a rewritten Query
-	capture   *capture  // collects a private reply
-	ends      bool      // the capture is complete after this reply
-	refusal   *refusal  // replaces an error
-	errors    errorEdit
-	prefix    []byte // messages to the client before the first of this reply
-	quiet     bool   // Describe: no NoData for the client
-	loud      bool   // an error of a private reply is the client's all the same
-	unready   bool   // Query: the client gets the ReadyForQuery of the Sync behind it
-}
-
-// origin is what the client may see of a rewritten statement.
-type origin struct {
-	fields []pgproto3.FieldDescription // of the statement as the client wrote it
-	tag    string
-}
-
-// A pipeline is the queue of replies the mirror owes, oldest first. It follows
-// Postgres's own rule: an error outside a Query skips what was asked up to the
-// next Sync.
+// A pipeline is the way of requests to the mirror and the queue of replies that it owes,
+// oldest first. It follows Postgres's own rule: an error outside a Query skips the requests
+// up to the next Sync.
 type pipeline struct {
+	names  *names
+	mirror *peer // to write to
+	limit  int   // of replies owed
+
 	mu      sync.Mutex
 	changed sync.Cond
-	queue   []reply
+	queue   []owed
 	first   int
 	skip    bool // an error came and no Sync has been sent since
-	names   names
 }
 
-func newPipeline() *pipeline {
-	p := &pipeline{names: newNames()}
+// owed is a reply in the queue, with what befell it since its request was sent.
+type owed struct {
+	reply      reply
+	copyFailed bool   // a CopyFail was sent behind the request
+	instead    []byte // the ErrorResponse in place of any that comes; nil for none
+}
+
+func newPipeline(mirror *peer, limit int) *pipeline {
+	p := &pipeline{names: newNames(), mirror: mirror, limit: limit}
 	p.changed.L = &p.mu
 	return p
 }
 
 func (p *pipeline) len() int { return len(p.queue) - p.first }
 
-// push adds what is owed for a request that is being sent.
+// push adds the reply owed for a request that is being sent.
 func (p *pipeline) push(r reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.skip && r.kind != replySync {
-		if r.detail != nil {
-			r.capture.finish(errPipeline)
-		}
+	if p.skip && r.kind() != replySync {
+		finish(r, errPipeline)
 		return
 	}
 	p.skip = false
@@ -125,18 +52,31 @@ func (p *pipeline) push(r reply) {
 		p.queue = p.queue[:copy(p.queue, p.queue[p.first:])]
 		p.first = 0
 	}
-	p.queue = append(p.queue, r)
-	if r.detail != nil {
+	p.queue = append(p.queue, owed{reply: r})
+	if !relayed(r) {
 		p.names.sent(r)
 	}
 }
 
+// relayed reports whether a reply is passed on as it is: most are.
+func relayed(r reply) bool {
+	_, ok := r.(replyKind)
+	return ok
+}
+
+// finish ends a private question that the reply belongs to.
+func finish(r reply, err error) {
+	if r, ok := r.(*capturedReply); ok {
+		r.capture.finish(err)
+	}
+}
+
 // head returns the oldest reply owed.
-func (p *pipeline) head() (reply, bool) {
+func (p *pipeline) head() (owed, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.len() == 0 {
-		return reply{}, false
+		return owed{}, false
 	}
 	return p.queue[p.first], true
 }
@@ -146,17 +86,18 @@ func (p *pipeline) pop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.remove()
-	if r.detail != nil {
-		p.names.done(r)
-		if r.ends {
-			r.capture.finish(nil)
-		}
+	if relayed(r) {
+		return
+	}
+	p.names.done(r)
+	if c, ok := r.(*capturedReply); ok && c.ends {
+		c.capture.finish(nil)
 	}
 }
 
 func (p *pipeline) remove() reply {
-	r := p.queue[p.first]
-	p.queue[p.first] = reply{}
+	r := p.queue[p.first].reply
+	p.queue[p.first] = owed{}
 	p.first++
 	if p.first == len(p.queue) {
 		p.queue, p.first = p.queue[:0], 0
@@ -165,17 +106,15 @@ func (p *pipeline) remove() reply {
 	return r
 }
 
-// fail drops what the mirror will not answer after an error: everything before
+// fail drops the replies that the mirror will not send after an error: all before
 // the next Sync. The error is cause to the request that met it.
 func (p *pipeline) fail(cause error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.len() > 0 && p.queue[p.first].kind != replySync {
+	for p.len() > 0 && p.queue[p.first].reply.kind() != replySync {
 		r := p.remove()
-		if r.detail != nil {
-			p.names.dropped(r)
-			r.capture.finish(cause)
-		}
+		p.names.dropped(r)
+		finish(r, cause)
 		cause = errPipeline
 	}
 	p.skip = p.len() == 0
@@ -194,12 +133,12 @@ func (p *pipeline) idle() bool {
 	return p.len() == 0
 }
 
-// endCopy remembers that a CopyFail was sent behind the newest request.
-func (p *pipeline) endCopy() {
+// markCopyFailed remembers that a CopyFail was sent behind the newest request.
+func (p *pipeline) markCopyFailed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.len() > 0 {
-		p.queue[len(p.queue)-1].endCopy = true
+		p.queue[len(p.queue)-1].copyFailed = true
 	}
 }
 
@@ -212,16 +151,30 @@ func (p *pipeline) copyAteSync() bool {
 		return false
 	}
 	head, next := p.queue[p.first], p.queue[p.first+1]
-	return head.kind == replyExecute && !head.endCopy && next.kind == replySync
+	return head.reply.kind() == replyExecute && !head.copyFailed && next.reply.kind() == replySync
 }
 
-// waitRoom waits until fewer than limit replies are owed.
-func (p *pipeline) waitRoom(limit int) {
+// full reports whether as many replies are owed as may be.
+func (p *pipeline) full() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.len() >= limit {
+	return p.len() >= p.limit
+}
+
+// waitRoom waits until fewer replies are owed than may be.
+func (p *pipeline) waitRoom() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.len() >= p.limit {
 		p.changed.Wait()
 	}
+}
+
+// answerInstead makes the reply now coming in end in the ErrorResponse of ours.
+func (p *pipeline) answerInstead(message []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue[p.first].instead = message
 }
 
 // close ends every wait: the mirror will not answer any more.
@@ -229,49 +182,7 @@ func (p *pipeline) close(cause error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.len() > 0 {
-		if r := p.remove(); r.detail != nil {
-			r.capture.finish(cause)
-		}
+		finish(p.remove(), cause)
 	}
 	p.changed.Broadcast()
-}
-
-// A capture collects the replies to a private question.
-type capture struct {
-	oids   []uint32
-	fields []pgproto3.FieldDescription
-	rows   [][][]byte
-	size   int
-	err    error
-	done   chan struct{}
-	ended  bool
-}
-
-func newCapture() *capture { return &capture{done: make(chan struct{})} }
-
-// finish completes the capture once. Callers hold the pipeline's lock, or are
-// the only user.
-func (c *capture) finish(err error) {
-	if c == nil || c.ended {
-		return
-	}
-	c.ended, c.err = true, err
-	close(c.done)
-}
-
-func (p *pipeline) full(limit int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.len() >= limit
-}
-
-// refuseHead makes the reply now coming in end in the refusal's error.
-func (p *pipeline) refuseHead(f *refusal) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	h := &p.queue[p.first]
-	if h.detail == nil {
-		h.detail = &detail{}
-	}
-	h.refusal = f
 }

@@ -1,332 +1,151 @@
 package wire
 
-import (
-	"bytes"
-	"slices"
+import "github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/jackc/pgx/v5/pgproto3"
+// A reply is one that the mirror owes, by its treatment when it comes: a replyKind
+// is relayed as it is; the others differ from that.
+//
+//sumtype:decl
+type reply interface{ kind() replyKind }
 
-	"dpproxy/pgerr"
+// A replyKind names the request that a reply answers.
+type replyKind uint8
+
+const (
+	replyParse replyKind = iota
+	replyBind
+	replyClose
+	replyDescribeStatement
+	replyDescribePortal
+	replyExecute
+	replySync
+	replyQuery
 )
 
-// reply passes one message of the mirror on, or keeps it.
-func (s *Session) reply(typ byte, size int) error {
-	switch typ {
-	case 'N':
-		return s.notice(size)
-	case 'S':
-		return s.parameterStatus(size)
-	case 'A':
-		return s.notification(size)
-	case 'E':
-		return s.errorResponse(size)
-	}
-	head, owed := s.pipeline.head()
-	if !owed {
-		return errOutOfStep
-	}
-	belongs, last := head.kind.takes(typ)
-	if !belongs || head.detail != nil && head.refusal.missed(typ) {
-		return errOutOfStep
-	}
-	if typ == 'G' {
-		return s.refuseCopy(size)
-	}
-	if err := s.pass(head, typ, size); err != nil {
-		return err
-	}
-	if s.prepared > s.limits.Statements {
-		return fatal(pgerr.ProgramLimitExceeded, "a session may hold %d prepared statements", s.limits.Statements)
-	}
-	if last {
-		s.pipeline.pop()
-		if typ == 'Z' {
-			s.endIfDrained()
+func (k replyKind) kind() replyKind { return k }
+
+// takes reports whether a message type belongs to a reply of this kind, and
+// whether it is the last one.
+func (k replyKind) takes(typ byte) (ok, last bool) {
+	switch k {
+	case replyParse:
+		return typ == '1', true
+	case replyBind:
+		return typ == '2', true
+	case replyClose:
+		return typ == '3', true
+	case replyDescribeStatement:
+		return typ == 't' || typ == 'T' || typ == 'n', typ != 't'
+	case replyDescribePortal:
+		return typ == 'T' || typ == 'n', true
+	case replySync:
+		return typ == 'Z', true
+	case replyExecute:
+		switch typ {
+		case 'C', 'I', 's':
+			return true, true
+		case 'D', 'H', 'd', 'c', 'G':
+			return true, false
+		}
+	case replyQuery:
+		switch typ {
+		case 'Z':
+			return true, true
+		case 'T', 'D', 'C', 'I', 'H', 'd', 'c', 'G':
+			return true, false
 		}
 	}
-	return nil
+	return false, false
 }
 
-// forward copies a message to the client without looking at it.
-func (s *Session) forward(size int) error {
-	s.client.mu.Lock()
-	defer s.client.mu.Unlock()
-	return s.mirror.in.copyTo(s.client.out, size)
+// parseReply answers a Parse of the client's, and gives the statement its name.
+type parseReply struct {
+	statement string
+	prepared  *prepared // nil for a statement that is not intercepted
 }
 
-// pass brings a reply to the client, or to the capture of a private question.
-func (s *Session) pass(head reply, typ byte, size int) error {
-	if typ == 'Z' && head.detail != nil && head.unready {
-		s.pipeline.ready(true, false)
-		return s.mirror.in.skip(size)
-	}
-	if head.detail == nil && !head.private && typ != 'Z' && typ != 'C' {
-		return s.forward(size)
-	}
-	if typ == 'D' && !head.private {
-		return s.forward(size)
-	}
-	if head.private && (head.detail == nil || head.capture == nil) {
-		return s.mirror.in.skip(size)
-	}
-	if head.private && size > s.limits.PrivateBytes {
-		return errOutOfStep
-	}
-	raw, err := s.mirror.in.take(size)
-	if err != nil {
-		return err
-	}
-	if head.private {
-		return s.collect(head.capture, typ, raw)
-	}
-	return s.client.write(s.editReply(head, typ, raw))
+func (*parseReply) kind() replyKind { return replyParse }
+
+// bindReply answers a Bind of the client's, and gives the portal its name.
+type bindReply struct {
+	portal string
+	origin *origin // nil where the client's own statement is bound
+	notices
 }
 
-// editReply returns what the client gets for a reply, which may be nothing.
-func (s *Session) editReply(head reply, typ byte, raw []byte) []byte {
-	switch typ {
-	case 'Z':
-		s.ready(head, raw)
-	case 'C':
-		s.noteTag(raw)
-	}
-	if head.detail == nil {
-		return raw
-	}
-	switch {
-	case typ == 'n' && head.quiet:
-		raw = nil
-	case typ == 'T':
-		raw = withOrigins(raw, s.originOf(head))
-	case typ == 'C':
-		if o := s.originOf(head); o != nil && o.tag != "" {
-			raw = encode(nil, &pgproto3.CommandComplete{CommandTag: []byte(o.tag)})
-		}
-	}
-	return head.withPrefix(raw)
+func (*bindReply) kind() replyKind { return replyBind }
+
+// closeReply answers a Close of the client's, or one that stands for a part of a Query.
+type closeReply struct {
+	object byte // 'S' or 'P'
+	name   string
+	hidden bool
 }
 
-// withPrefix puts before raw, once, what must come before the reply.
-func (d *detail) withPrefix(raw []byte) []byte {
-	if d == nil || len(d.prefix) == 0 {
-		return raw
-	}
-	out := slices.Concat(d.prefix, raw)
-	d.prefix = nil
+func (*closeReply) kind() replyKind { return replyClose }
+
+// portalReply answers a Describe or Execute of a client's portal, which may by then be
+// bound to a rewritten statement.
+type portalReply struct {
+	replyKind
+	portal string
+}
+
+// substituteReply answers for a statement that runs in place of one of the client's.
+type substituteReply struct {
+	replyKind
+	origin  *origin // nil where it is the client's own statement
+	errors  errorEdit
+	quiet   bool // no NoData for the client, since a Query has none
+	unready bool // the client gets the ReadyForQuery of the Sync behind it
+	notices
+}
+
+// hiddenReply answers a request of ours. The client sees an error of it alone.
+type hiddenReply struct {
+	replyKind
+	errors errorEdit
+	defect bool // an error is a defect of the rewritten statement
+}
+
+// capturedReply answers a part of a private question. The client sees none of it.
+type capturedReply struct {
+	replyKind
+	capture *capture
+	errors  errorEdit // of a [MirrorError]
+	ends    bool      // the capture is complete after this reply
+	loud    bool      // an error is the client's all the same
+}
+
+// refusalReply answers dp.raise, with an error that the refusal replaces.
+type refusalReply struct {
+	replyKind
+	refusal *refusal
+}
+
+// hide returns the reply of a request of ours that nothing is to be seen of.
+func hide(k replyKind) reply { return &hiddenReply{replyKind: k} }
+
+// origin is the part of the client's statement that shows in the replies of the rewritten one.
+type origin struct {
+	fields []pgproto3.FieldDescription
+	tag    string // empty: the rewritten statement's
+}
+
+// notices are messages that go to the client before the first of a reply.
+type notices struct{ encoded []byte }
+
+// takeNotices returns them once.
+func (n *notices) takeNotices() []byte {
+	out := n.encoded
+	n.encoded = nil
 	return out
 }
 
-// originOf returns what the client wrote where a rewritten statement replies.
-func (s *Session) originOf(head reply) *origin {
-	if !head.byPortal {
-		return head.origin
-	}
-	o, _ := s.pipeline.portal(head.portal)
-	return o
-}
-
-// withOrigins gives a RowDescription the table columns of the statement that
-// the client wrote.
-func withOrigins(raw []byte, o *origin) []byte {
-	var m pgproto3.RowDescription
-	if o == nil || m.Decode(raw[headerBytes:]) != nil || len(m.Fields) != len(o.fields) {
-		return raw
-	}
-	for i := range m.Fields {
-		m.Fields[i].TableOID = o.fields[i].TableOID
-		m.Fields[i].TableAttributeNumber = o.fields[i].TableAttributeNumber
-	}
-	return encode(nil, &m)
-}
-
-// ready follows a ReadyForQuery.
-func (s *Session) ready(head reply, raw []byte) {
-	status := byte('I')
-	if len(raw) > headerBytes {
-		status = raw[headerBytes]
-	}
-	s.pipeline.ready(head.kind == replyQuery, status == 'I')
-	s.idle.ready(status)
-}
-
-// noteTag follows commands that take prepared statements away.
-func (s *Session) noteTag(raw []byte) {
-	tag := raw[headerBytes:]
-	s.countPrepared(string(bytes.TrimRight(tag, "\x00")))
-	for _, takes := range []string{"DEALLOCATE", "DISCARD ALL", "DO", "CALL"} {
-		if bytes.HasPrefix(tag, []byte(takes)) {
-			s.pipeline.markStale()
-		}
-	}
-}
-
-// countPrepared counts the statements that SQL prepares. They can be counted only when
-// they are there: one too many ends the session.
-func (s *Session) countPrepared(tag string) {
-	switch tag {
-	case "PREPARE":
-		s.prepared++
-	case "DEALLOCATE":
-		s.prepared = max(0, s.prepared-1)
-	case "DEALLOCATE ALL", "DISCARD ALL":
-		s.prepared = 0
-	}
-}
-
-// notice passes a notice on unless it belongs to a private question, or is what the server
-// logs of its own work: which files it reads, how it plans what stands for a statement.
-func (s *Session) notice(size int) error {
-	head, owed := s.pipeline.head()
-	if owed && head.private {
-		return s.mirror.in.skip(size)
-	}
-	raw, err := s.mirror.in.take(size)
-	if err != nil || readReport(raw).logged() {
-		return err
-	}
-	if owed && head.detail != nil && len(head.prefix) > 0 {
-		if err := s.client.write(head.withPrefix(nil)); err != nil {
-			return err
-		}
-	}
-	return s.client.write(raw)
-}
-
-// notification passes a notification on if it comes from a session of the same
-// user: analysts are not to talk to each other through the mirror.
-func (s *Session) notification(size int) error {
-	raw, err := s.mirror.in.take(size)
-	if err != nil {
-		return err
-	}
-	var m pgproto3.NotificationResponse
-	if m.Decode(raw[headerBytes:]) != nil {
-		return errOutOfStep
-	}
-	from, known := s.siblings.sender(m.PID)
-	if !known || from.user != s.login.User {
-		return nil
-	}
-	m.PID = from.pid
-	return s.client.write(encode(nil, &m))
-}
-
-// parameterStatus follows the mirror's settings. The client is told that it is
-// no superuser, as at log-in.
-func (s *Session) parameterStatus(size int) error {
-	raw, err := s.mirror.in.take(size)
-	if err != nil {
-		return err
-	}
-	name, rest, _ := cstring(raw[headerBytes:])
-	value, _, _ := cstring(rest)
-	s.mu.Lock()
-	s.params[name] = value
-	s.mu.Unlock()
-	if name == "is_superuser" {
-		return nil
-	}
-	return s.client.write(raw)
-}
-
-// errorResponse passes an error on, replaced or edited as the request it
-// answers asks for, and drops what the mirror will skip.
-func (s *Session) errorResponse(size int) error {
-	raw, err := s.mirror.in.take(size)
-	if err != nil {
-		return err
-	}
-	report := readReport(raw)
-	if report.ends() {
-		return errMirrorLost
-	}
-	head, owed := s.pipeline.head()
-	if !owed || head.kind != replyQuery && head.kind != replySync {
-		defer s.pipeline.fail(s.mirrorError(head, report))
-	}
-	if owed && head.private && head.detail != nil && head.capture != nil && !head.loud {
-		return nil
-	}
-	return s.client.write(s.editError(head, report))
-}
-
-func (s *Session) editError(head reply, report mirrorReport) []byte {
-	d := head.detail
-	if d == nil {
-		return report.raw
-	}
-	if d.refusal.replaces(report) {
-		if d.refusal.defect && report.code == pgerr.QueryCanceled.String() {
-			return d.withPrefix(errorEdit{private: true}.edit(report.raw)) // a cancel request that came late
-		}
-		if d.refusal.defect {
-			s.log.Error("the mirror refused a rewritten statement", "code", report.code)
-		}
-		return d.withPrefix(d.refusal.message)
-	}
-	edit := d.errors
-	if head.kind == replyExecute {
-		edit.private = s.originOf(head) != nil
-	}
-	if edit == (errorEdit{}) {
-		return d.withPrefix(report.raw)
-	}
-	return d.withPrefix(edit.edit(report.raw))
-}
-
-func (s *Session) mirrorError(head reply, report mirrorReport) error {
-	if head.detail == nil || head.capture == nil {
-		return errPipeline
-	}
-	return &MirrorError{Code: report.code, Message: report.message, message: head.errors.edit(report.raw)}
-}
-
-// refuseCopy answers a COPY FROM STDIN: the mirror is told that the client
-// failed, and the client that it cannot.
-func (s *Session) refuseCopy(size int) error {
-	if err := s.mirror.in.skip(size); err != nil {
-		return err
-	}
-	s.pipeline.refuseHead(&refusal{any: true, message: encodeError(pgerr.New(
-		pgerr.FeatureNotSupported, "COPY FROM STDIN is not supported").WithHint("Use INSERT to fill a temporary table."), "", 0)})
-	s.mirror.mu.Lock()
-	defer s.mirror.mu.Unlock()
-	out := encode(nil, &pgproto3.CopyFail{Message: "refused"})
-	if s.pipeline.copyAteSync() {
-		out = encode(out, &pgproto3.Sync{})
-	}
-	if _, err := s.mirror.out.Write(out); err != nil {
-		return errMirrorLost
-	}
-	if s.mirror.out.Flush() != nil {
-		return errMirrorLost
-	}
-	return nil
-}
-
-// collect keeps a message of the reply to a private question.
-func (s *Session) collect(c *capture, typ byte, raw []byte) error {
-	body := raw[headerBytes:]
-	if c.size += len(raw); c.size > s.limits.PrivateBytes {
-		return errOutOfStep
-	}
-	var err error
-	switch typ {
-	case 't':
-		var m pgproto3.ParameterDescription
-		err = m.Decode(body)
-		c.oids = append([]uint32(nil), m.ParameterOIDs...)
-	case 'T':
-		var m pgproto3.RowDescription
-		err = m.Decode(bytes.Clone(body))
-		c.fields = m.Fields
-	case 'D':
-		var m pgproto3.DataRow
-		err = m.Decode(bytes.Clone(body))
-		c.rows = append(c.rows, m.Values)
-	}
-	if err != nil {
-		return errOutOfStep
+// noticesOf returns the messages that must come before the reply, once.
+func noticesOf(r reply) []byte {
+	if r, ok := r.(interface{ takeNotices() []byte }); ok {
+		return r.takeNotices()
 	}
 	return nil
 }

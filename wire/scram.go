@@ -21,14 +21,9 @@ const (
 	mechanism     = "SCRAM-SHA-256"
 	mechanismPlus = "SCRAM-SHA-256-PLUS"
 	saltBytes     = 16
-	// defaultIterations is Postgres's own.
-	defaultIterations = 4096
 )
 
 var errVerifier = errors.New("wire: not a verifier of the form SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>")
-
-// channelBinding is what ties a log-in to its TLS connection.
-type channelBinding = scram.ChannelBinding
 
 // MakeVerifier returns what a server stores of a password, in Postgres's form
 // SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>, with a fresh salt.

@@ -4,16 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpproxy/pgerr"
 )
@@ -58,8 +55,8 @@ func (v *Server) Reload(c Config) error {
 // Disconnect ends the sessions of a user, in the middle of a statement too.
 func (v *Server) Disconnect(user string) {
 	for _, s := range v.sessions.all() {
-		if s.login.User == user {
-			s.end(errShutdown)
+		if s.session.User() == user {
+			s.session.end(errShutdown)
 		}
 	}
 }
@@ -122,7 +119,7 @@ func isTemporary(err error) bool {
 // drain asks every session to end.
 func (v *Server) drain() {
 	for _, s := range v.sessions.all() {
-		s.drain()
+		s.idle.drain()
 	}
 }
 
@@ -138,14 +135,14 @@ func (v *Server) handle(serving, running context.Context, c *connection) {
 	defer v.admission.leave(c.address, c.user)
 	defer v.sessions.remove(s)
 	if serving.Err() != nil {
-		s.drain()
+		s.idle.drain()
 	}
 	s.serve(running)
 }
 
 // login takes a connection to where its first statement can come. An error has
 // been answered.
-func (v *Server) login(ctx context.Context, c *connection) (*Session, error) {
+func (v *Server) login(ctx context.Context, c *connection) (*relay, error) {
 	defer v.admission.gone(c.address)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -171,14 +168,14 @@ func (v *Server) login(ctx context.Context, c *connection) (*Session, error) {
 	return s, err
 }
 
-func (v *Server) tryLogin(ctx context.Context, c *connection) (*Session, error) {
+func (v *Server) tryLogin(ctx context.Context, c *connection) (*relay, error) {
 	start, err := c.negotiate(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if start.code == codeCancel {
 		if s := v.sessions.find(start.cancel); s != nil {
-			s.cancel(errCanceled)
+			s.canceler.cancel(errCanceled)
 		}
 		return nil, errDone
 	}
@@ -213,7 +210,7 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*Session, error) 
 }
 
 // open dials the mirror for a client that has proved who it is.
-func (v *Server) open(ctx context.Context, c *connection, p *peer, start startup) (*Session, error) {
+func (v *Server) open(ctx context.Context, c *connection, p *peer, start startup) (*relay, error) {
 	login := Login{User: start.user(), Database: start.database(), Params: allowedSettings(start.params)}
 	ctx, stop := context.WithTimeout(ctx, c.config.Limits.DialTime)
 	defer stop()
@@ -230,7 +227,7 @@ func (v *Server) open(ctx context.Context, c *connection, p *peer, start startup
 		return nil, v.dialError(login.User, err)
 	}
 	p.in.limit = c.config.Limits.MessageBytes
-	s := newSession(c.config, v.log, login, p, backend, hijacked)
+	s := newRelay(c.config, v.log, login, p, backend, hijacked, v.sessions.senders)
 	v.sessions.add(s, start.version(), hijacked.PID)
 	return s, nil
 }
@@ -259,36 +256,4 @@ func (v *Server) recover(where string) {
 	if r := recover(); r != nil {
 		logDefect(v.log, where)
 	}
-}
-
-// logDefect logs where a panic came from, but not its value, which may quote
-// what a client sent, nor the arguments of the calls.
-func logDefect(log *slog.Logger, where string) {
-	const deepest = 32
-	callers := make([]uintptr, deepest)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
-	var stack []string
-	for more := true; more; {
-		var f runtime.Frame
-		f, more = frames.Next()
-		stack = append(stack, fmt.Sprintf("%s:%d", f.Function, f.Line))
-	}
-	log.Error("a connection was ended by a defect", "where", where, "stack", stack)
-}
-
-func remote(c net.Conn) string {
-	if a := c.RemoteAddr(); a != nil {
-		return a.String()
-	}
-	return ""
-}
-
-// greeting is what a client gets when its session is open.
-func (s *Session) greeting() []byte {
-	var out []byte
-	for _, name := range s.parameterNames() {
-		out = encode(out, &pgproto3.ParameterStatus{Name: name, Value: s.Parameter(name)})
-	}
-	out = encode(out, &pgproto3.BackendKeyData{ProcessID: s.key.pid, SecretKey: s.key.secret})
-	return encode(out, &pgproto3.ReadyForQuery{TxStatus: 'I'})
 }

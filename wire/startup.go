@@ -2,9 +2,9 @@ package wire
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/x509"
 	"encoding/binary"
-	"errors"
 	"io"
 	"net"
 	"slices"
@@ -23,14 +23,30 @@ const (
 	protocol30 = 3 << 16
 	protocol32 = 3<<16 | 2
 
-	maxStartup  = loginMessageBytes
-	maxSettings = 256
+	maxStartup    = loginMessageBytes
+	maxSettings   = 256
+	shortKeyBytes = 4 // of a cancel key in protocol 3.0
+	longKeyBytes  = 32
 	// maxCancelKey is the longest key that protocol 3.2 allows.
 	maxCancelKey = 256
 )
 
-// errDone ends a connection that has got all it asked for.
-var errDone = errors.New("wire: nothing more to do")
+// cancelKey is the pair of numbers that a client must show to cancel.
+type cancelKey struct {
+	pid    uint32
+	secret []byte
+}
+
+// newCancelKey returns a key of the length that the protocol's version has.
+func newCancelKey(version, pid uint32) cancelKey {
+	length := shortKeyBytes
+	if version >= protocol32 {
+		length = longKeyBytes
+	}
+	k := cancelKey{pid: pid, secret: make([]byte, length)}
+	rand.Read(k.secret)
+	return k
+}
 
 // startup is a client's start-up packet.
 type startup struct {

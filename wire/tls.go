@@ -18,6 +18,9 @@ const (
 	alpnPostgres = "postgresql"
 )
 
+// channelBinding ties a log-in to its TLS connection.
+type channelBinding = scram.ChannelBinding
+
 // acceptTLS says yes to an SSLRequest. Bytes that came behind the request are
 // not set aside: they are read as the client's hello, and fail.
 func (c *connection) acceptTLS(ctx context.Context) error {
@@ -63,6 +66,9 @@ func (u *unread) Read(p []byte) (int, error) {
 	u.bytes = u.bytes[n:]
 	return n, nil
 }
+
+// NetConn returns the connection itself.
+func (u *unread) NetConn() net.Conn { return u.Conn }
 
 // CloseWrite says that nothing more comes, where the connection can.
 func (u *unread) CloseWrite() error {
