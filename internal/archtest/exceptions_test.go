@@ -37,10 +37,6 @@ var exceptions = []exception{
 		"one path, whose steps share the state of an execution",
 	},
 	{
-		"wire", ruleCircle, 20,
-		"a session holds both directions",
-	},
-	{
 		"cmd/dpproxy.site", ruleMethods, 60,
 		"what every command takes is one type",
 	},
@@ -143,14 +139,6 @@ var exceptions = []exception{
 	{
 		"proxy.answer", ruleTypeFiles, 18,
 		"every step of the path is a method of one type",
-	},
-	{
-		"wire.Session", ruleMethods, 83,
-		"requests, replies and private questions share one type",
-	},
-	{
-		"wire.Session", ruleTypeFiles, 9,
-		"requests, replies and private questions share one type",
 	},
 	{
 		wholeModule, ruleWhats, 10,
