@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
@@ -84,7 +83,7 @@ func startWorlds(t *testing.T) []*attacker {
 			t.Fatal(err)
 		}
 		t.Cleanup(data.Stop)
-		s := sitetest.NewOn(t, data, policy, func(conn *pgx.Conn) { sitetest.Exec(t, conn, schema+change) })
+		s := sitetest.Make(t, sitetest.Options{Data: data, Schema: schema + change, Policy: policy})
 		// What a deletion leaves behind must not tell by its time.
 		sitetest.Exec(t, sitetest.Dial(t, data.URL("postgres", pgtemp.Superuser)), "VACUUM ANALYZE")
 		attackers[i] = newAttacker(t, s)

@@ -104,7 +104,7 @@ func testRolledBack(t *testing.T, k *kitchen) {
 }
 
 func testGoneBefore(t *testing.T, k *kitchen) {
-	unlock := sitetest.StopReads(k.Site)
+	unlock := k.StopReads()
 	defer unlock()
 	ask := func(end func(*pgx.Conn)) {
 		conn := k.dial(t, "cancels")
@@ -113,17 +113,17 @@ func testGoneBefore(t *testing.T, k *kitchen) {
 			conn.Exec(t.Context(), sitetest.CountPatients)
 			close(done)
 		}()
-		sitetest.Eventually(t, "the read waits", func() bool { return sitetest.WaitingReads(k.Site) == 1 })
+		sitetest.Eventually(t, "the read waits", func() bool { return k.WaitingReads() == 1 })
 		end(conn)
 		<-done
-		sitetest.Eventually(t, "the read ends", func() bool { return sitetest.WaitingReads(k.Site) == 0 })
+		sitetest.Eventually(t, "the read ends", func() bool { return k.WaitingReads() == 0 })
 	}
 	k.charged(t, 1, func() { ask(func(c *pgx.Conn) { c.PgConn().CancelRequest(t.Context()) }) })
 	k.charged(t, 1, func() { ask(func(c *pgx.Conn) { c.PgConn().Conn().Close() }) })
 }
 
 func testShortTimeout(t *testing.T, k *kitchen) {
-	unlock := sitetest.StopReads(k.Site)
+	unlock := k.StopReads()
 	defer unlock()
 	slow := k.dial(t, "slow")
 	sitetest.Exec(t, slow, "SET statement_timeout = '100ms'")

@@ -2,19 +2,11 @@ package attacks_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	endian "encoding/binary"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"math"
-	"math/big"
 	"net"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -150,33 +142,8 @@ func testStartupOptions(t *testing.T, k *kitchen) {
 // price is nonsense.
 var changesMeaning = regexp.MustCompile(`search_path|strings|encoding|epsilon`)
 
-// certify writes a certificate for 127.0.0.1 and its key.
-func certify(t *testing.T, dir string) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key
-}
-
 func testPlainBehindTLS(t *testing.T, k *kitchen) {
-	cert, key := certify(t, t.TempDir())
+	cert, key := sitetest.NewAuthority(t).Server(t)
 	s := k.Variant(t, "listen:", fmt.Sprintf("tls: {cert: %q, key: %q}\nlisten:", cert, key))
 	s = s.Variant(t, "ledger: {dir: \""+k.Dir, "ledger: {dir: \""+t.TempDir())
 	s.Command(t, "init", s.Policy)

@@ -58,7 +58,7 @@ func cook(t *testing.T, policy string, recipes []recipe) {
 	}
 	t.Cleanup(data.Stop)
 	sitetest.Exec(t, sitetest.Dial(t, data.URL("template1", pgtemp.Superuser)), "CREATE EXTENSION pg_stat_statements")
-	s := sitetest.NewOn(t, data, policy, func(conn *pgx.Conn) { sitetest.Exec(t, conn, sitetest.ClinicSchema) }).Gated(t)
+	s := sitetest.Make(t, sitetest.Options{Data: data, Schema: sitetest.ClinicSchema, Policy: policy}).Gated(t)
 	k := &kitchen{Site: s, r: s.Run(t)}
 	for _, rec := range recipes {
 		t.Run(rec.id+" "+rec.title, func(t *testing.T) { rec.test(t, k) })

@@ -277,7 +277,9 @@ func countAnswers(t *testing.T, data dataset, epsilon int) {
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "budget\terror\tstrategy\tasked\tanswered\twithin the error\t")
-	s := sitetest.NewOn(t, sitetest.StartPostgres(t), fmt.Sprintf(data.policy, epsilon, epsilonOf(capRho)), func(conn *pgx.Conn) { data.fill(t, conn) })
+	server := sitetest.StartPostgres(t)
+	data.fill(t, sitetest.Dial(t, server.URL("postgres", pgtemp.Superuser)))
+	s := sitetest.Make(t, sitetest.Options{Data: server, Policy: fmt.Sprintf(data.policy, epsilon, epsilonOf(capRho))})
 	questions := truths(t, s, data.questions)
 	for _, r := range []float64{0.1, 0.05} {
 		for _, strategy := range []struct {

@@ -15,14 +15,7 @@ import (
 
 var plainTimeRows = flag.Int("plaintime", 0, "compare the times of statements with those of plain Postgres, on so many rows")
 
-// TestBenchPlainTime asks for groups of a table whose key is the unit, and of one with many
-// rows for each unit and an index on the unit, of dpproxy and of its database, in
-// turns. Replies keep to no grid.
-func TestBenchPlainTime(t *testing.T) {
-	if *plainTimeRows == 0 {
-		return // a measurement, not a test: make bench-plain runs it
-	}
-	s := sitetest.NewOn(t, measuredPostgres(t), `
+const plainTimePolicy = `
 privacy_unit: {name: person, budget: {epsilon: 9000, delta: 1e-6}}
 tables:
   people:
@@ -37,17 +30,21 @@ analysts:
   ana: {password: VERIFIER, tables: [people, events]}
 answers: {remember: false}
 limits: {statement_timeout: 10m, reply_grid: 0}
-`, func(conn *pgx.Conn) {
-		n := *plainTimeRows
-		sitetest.Exec(t, conn, `CREATE TABLE people (id int PRIMARY KEY, grp int NOT NULL, w int NOT NULL, v numeric(10,2) NOT NULL);
-CREATE TABLE events (id int PRIMARY KEY, uid int NOT NULL, grp int NOT NULL, w int NOT NULL, v numeric(10,2) NOT NULL)`)
-		sitetest.Exec(t, conn, fmt.Sprintf("INSERT INTO people SELECT i, i %% 16, i %% 1000, (i %% 100000) / 100.0 FROM generate_series(1, %d) i", n))
-		sitetest.Exec(t, conn, fmt.Sprintf("INSERT INTO events SELECT i, (i * 7919::bigint) %% %d, i %% 10, i %% 1000, (i %% 100000) / 100.0 FROM generate_series(1, %d) i", n/25, n))
-		sitetest.Exec(t, conn, "CREATE INDEX ON events (uid) INCLUDE (grp, w, v)")
-		sitetest.Exec(t, conn, "VACUUM ANALYZE")
-	})
+`
+
+// TestBenchPlainTime asks for groups of a table whose key is the unit, and of one with many
+// rows for each unit and an index on the unit, of dpproxy and of its database, in
+// turns. Replies keep to no grid.
+func TestBenchPlainTime(t *testing.T) {
+	if *plainTimeRows == 0 {
+		return // a measurement, not a test: make bench-plain runs it
+	}
+	data := measuredPostgres(t)
+	plain := sitetest.Dial(t, data.URL("postgres", pgtemp.Superuser))
+	fillPlainTime(t, plain, *plainTimeRows)
+	s := sitetest.Make(t, sitetest.Options{Data: data, Policy: plainTimePolicy})
 	r := s.Run(t)
-	plain, ours := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)), sitetest.Dial(t, r.URL("ana"))
+	ours := sitetest.Dial(t, r.URL("ana"))
 	sitetest.Exec(t, ours, "SET dp.notice = off")
 	for _, sql := range []string{
 		"SELECT grp, count(*) FROM people GROUP BY grp",
@@ -74,6 +71,22 @@ CREATE TABLE events (id int PRIMARY KEY, uid int NOT NULL, grp int NOT NULL, w i
 		slices.Sort(times[1])
 		a, b := percentile(times[0], 50), percentile(times[1], 50)
 		t.Logf("×%.2f  Postgres p50 %v, dpproxy p50 %v  %s", float64(b)/float64(a), a.Round(time.Millisecond), b.Round(time.Millisecond), sql)
+	}
+}
+
+// fillPlainTime makes the tables with n rows each.
+func fillPlainTime(t *testing.T, conn *pgx.Conn, n int) {
+	t.Helper()
+	for _, sql := range []string{
+		"CREATE TABLE people (id int PRIMARY KEY, grp int NOT NULL, w int NOT NULL, v numeric(10,2) NOT NULL)",
+		"CREATE TABLE events (id int PRIMARY KEY, uid int NOT NULL, grp int NOT NULL, w int NOT NULL, v numeric(10,2) NOT NULL)",
+		fmt.Sprintf("INSERT INTO people SELECT i, i %% 16, i %% 1000, (i %% 100000) / 100.0 FROM generate_series(1, %d) i", n),
+		fmt.Sprintf(`INSERT INTO events SELECT i, (i * 7919::bigint) %% %d, i %% 10, i %% 1000, (i %% 100000) / 100.0
+FROM generate_series(1, %d) i`, n/25, n),
+		"CREATE INDEX ON events (uid) INCLUDE (grp, w, v)",
+		"VACUUM ANALYZE",
+	} {
+		sitetest.Exec(t, conn, sql)
 	}
 }
 

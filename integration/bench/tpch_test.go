@@ -62,14 +62,14 @@ func tpchSite(t *testing.T) *sitetest.Site {
 		t.Fatal(err)
 	}
 	policy := tpch.Policy(tpch.PolicyValues{Epsilon: 9000, Verifier: "VERIFIER"}) + "\nlimits: {statement_timeout: 10m, reply_grid: 0}\n"
-	return sitetest.NewOn(t, measuredPostgres(t), policy, func(conn *pgx.Conn) {
-		start := time.Now()
-		if err := demo.Load(t.Context(), conn, g, nil); err != nil {
-			t.Fatal(err)
-		}
-		sitetest.Exec(t, conn, "VACUUM ANALYZE") // the visibility map, too: index-only scans need it
-		t.Logf("TPC-H-derived, scale factor %v: loaded in %v", *tpchScale, time.Since(start).Round(time.Millisecond))
-	})
+	data, start := measuredPostgres(t), time.Now()
+	conn := sitetest.Dial(t, data.URL("postgres", pgtemp.Superuser))
+	if err := demo.Load(t.Context(), conn, g, nil); err != nil {
+		t.Fatal(err)
+	}
+	sitetest.Exec(t, conn, "VACUUM ANALYZE") // the visibility map, too: index-only scans need it
+	t.Logf("TPC-H-derived, scale factor %v: loaded in %v", *tpchScale, time.Since(start).Round(time.Millisecond))
+	return sitetest.Make(t, sitetest.Options{Data: data, Policy: policy})
 }
 
 func compareQuery(t *testing.T, q tpch.Query, plain, ours *pgx.Conn) {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/internal/sitetest"
 )
 
 // withoutUnit removes all rows of one patient. What it leaves is analysed anew, so
@@ -27,14 +29,14 @@ ANALYZE;`
 // lists with the reason. Asked of the two real databases, the same questions must
 // tell them apart.
 func TestCatalogue(t *testing.T) {
-	full := newSite(t, setup{database: "clinic", schema: clinicSchema, policy: clinicPolicy})
-	less := newSite(t, setup{database: "clinic", schema: clinicSchema + withoutUnit, policy: clinicPolicy})
+	full := newSite(t, sitetest.Options{Database: "clinic", Schema: clinicSchema, Policy: clinicPolicy}, "")
+	less := newSite(t, sitetest.Options{Database: "clinic", Schema: clinicSchema + withoutUnit, Policy: clinicPolicy}, "")
 	volatile := readRules(t, "testdata/catalogue/volatile")
 	skip := readRules(t, "testdata/catalogue/skip")
 
-	lister := dial(t, full.url()) // the sessions that are compared do the same, and nothing else
+	lister := sitetest.Dial(t, full.URL("ana")) // the sessions that are compared do the same, and nothing else
 	questions := append(relations(t, lister), functions(t, lister, skip)...)
-	through, throughLess := dial(t, full.url()), dial(t, less.url())
+	through, throughLess := sitetest.Dial(t, full.URL("ana")), sitetest.Dial(t, less.URL("ana"))
 	t.Logf("%d questions", len(questions))
 	for _, q := range questions {
 		a, b := replyTo(t, through, q), replyTo(t, throughLess, q)
@@ -43,7 +45,7 @@ func TestCatalogue(t *testing.T) {
 		}
 	}
 
-	direct, directLess := dial(t, full.data.URL("clinic", "ana")), dial(t, less.data.URL("clinic", "ana"))
+	direct, directLess := sitetest.Dial(t, full.Data.URL("clinic", "ana")), sitetest.Dial(t, less.Data.URL("clinic", "ana"))
 	told := 0
 	for _, q := range questions {
 		if volatile.match(q) == "" && replyTo(t, direct, q) != replyTo(t, directLess, q) {

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/sitetest"
 )
 
 // shopPolicy protects the shop of testdata/shop.sql.
@@ -47,9 +48,9 @@ func TestIntrospection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, setup{database: "shop", schema: string(schema), policy: shopPolicy})
-	direct := newServer(t, "real", s.data.URL("shop", "ana"), s.data.URL("shop", pgtemp.Superuser))
-	through := newServer(t, "dpproxy", s.url(), s.mirror.URL("shop", pgtemp.Superuser))
+	s := newSite(t, sitetest.Options{Database: "shop", Schema: string(schema), Policy: shopPolicy}, "")
+	direct := newServer(t, "real", s.Data.URL("shop", "ana"), s.Data.URL("shop", pgtemp.Superuser))
+	through := newServer(t, "dpproxy", s.URL("ana"), s.Mirror.URL("shop", pgtemp.Superuser))
 	datadriven.Walk(t, filepath.Join("testdata", "introspection"), func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			return compare(t, d.Input, direct.ask(t, d.Input), through.ask(t, d.Input))
@@ -66,8 +67,8 @@ type server struct {
 // newServer connects as the analyst, and reads the OIDs as the superuser.
 func newServer(t *testing.T, name, url, superuser string) *server {
 	t.Helper()
-	s := &server{conn: dial(t, url), names: map[string]string{}}
-	rows, err := dial(t, superuser).Query(t.Context(), `
+	s := &server{conn: sitetest.Dial(t, url), names: map[string]string{}}
+	rows, err := sitetest.Dial(t, superuser).Query(t.Context(), `
 		SELECT oid, 'class ' || oid::regclass::text FROM pg_class WHERE oid >= 16384
 		UNION ALL SELECT oid, 'type ' || oid::regtype::text FROM pg_type WHERE oid >= 16384
 		UNION ALL SELECT oid, 'constraint ' || conname FROM pg_constraint WHERE oid >= 16384

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dpproxy/internal/needs"
+	"dpproxy/internal/sitetest"
 )
 
 // A client is a program that talks to dpproxy as it would to Postgres.
@@ -165,7 +166,7 @@ var matrix = []client{
 // lists the schema, which must be what it lists in the real database, aggregates with
 // a parameter, reads pages of one answer, cancels, is refused and goes on.
 func TestMatrix(t *testing.T) {
-	s := newSite(t, clinicSetup())
+	s := newSite(t, clinicOptions(), "")
 	for _, c := range matrix {
 		t.Run(c.name, func(t *testing.T) {
 			needs.Asked(t, *long || !c.slow, "clients")
@@ -232,9 +233,9 @@ func (c client) run(t *testing.T, env []string, what string) (list, rest string)
 func (s *site) clientEnv(t *testing.T) []string {
 	t.Helper()
 	host, port := s.hostPort(t)
-	env := []string{"PGHOST=" + host, "PGPORT=" + port, "PGDATABASE=" + s.database, "PGUSER=ana", "PGPASSWORD=" + password}
-	if !s.tls {
+	env := []string{"PGHOST=" + host, "PGPORT=" + port, "PGDATABASE=" + s.Database, "PGUSER=ana", "PGPASSWORD=" + sitetest.Password}
+	if s.Authority == nil {
 		return append(env, "PGSSLMODE=disable")
 	}
-	return append(env, "PGSSLMODE=verify-full", "PGSSLROOTCERT="+s.authority.root, "NODE_EXTRA_CA_CERTS="+s.authority.root)
+	return append(env, "PGSSLMODE=verify-full", "PGSSLROOTCERT="+s.Authority.Root, "NODE_EXTRA_CA_CERTS="+s.Authority.Root)
 }

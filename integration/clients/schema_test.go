@@ -1,5 +1,7 @@
 package clients_test
 
+import "dpproxy/internal/sitetest"
+
 // clinicSchema is the clinic that the programs see. Nothing in it is of the kind
 // that the mirror leaves out (defaults, comments, CHECK texts, hidden columns), so that every client
 // must list the same through dpproxy as from the real database.
@@ -43,6 +45,6 @@ analysts:
   ana: {password: "VERIFIER", tables: [patients, visits, labs]}
 `
 
-func clinicSetup() setup {
-	return setup{database: "clinic", schema: clinicSchema, policy: clinicPolicy, tls: true}
+func clinicOptions() sitetest.Options {
+	return sitetest.Options{Database: "clinic", Schema: clinicSchema, Policy: clinicPolicy, TLS: true}
 }

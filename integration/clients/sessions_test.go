@@ -1,22 +1,20 @@
 package clients_test
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpproxy/internal/sitetest"
 	"dpproxy/pgerr"
 )
 
 // TestOwnSessions holds that an analyst sees and ends his own sessions as in Postgres,
 // and nobody else's.
 func TestOwnSessions(t *testing.T) {
-	s := newSite(t, setup{database: "clinic", schema: clinicSchema, policy: clinicPolicy + "  bob: {password: \"VERIFIER\"}\n"})
-	mine, other := dial(t, s.url()), dial(t, s.url())
-	bob := dial(t, strings.Replace(s.url(), "ana:", "bob:", 1))
+	s := newSite(t, sitetest.Options{Database: "clinic", Schema: clinicSchema, Policy: clinicPolicy + "  bob: {password: \"VERIFIER\"}\n"}, "")
+	mine, other := sitetest.Dial(t, s.URL("ana")), sitetest.Dial(t, s.URL("ana"))
+	bob := sitetest.Dial(t, s.URL("bob"))
 	pid := scalar[int](t, mine, "SELECT pg_backend_pid()")
 
 	failed := make(chan error, 1)
@@ -32,14 +30,14 @@ func TestOwnSessions(t *testing.T) {
 		t.Error("an analyst sees the statement of another")
 	}
 	for _, function := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
-		if _, err := bob.Exec(t.Context(), "SELECT "+function+"($1)", pid); code(err) != pgerr.InsufficientPrivilege.String() {
+		if _, err := bob.Exec(t.Context(), "SELECT "+function+"($1)", pid); sitetest.SQLState(err) != pgerr.InsufficientPrivilege.String() {
 			t.Errorf("%s of another analyst's session: %v", function, err)
 		}
 	}
 	if !scalar[bool](t, other, "SELECT pg_cancel_backend($1)", pid) {
 		t.Error("pg_cancel_backend is false")
 	}
-	if err := <-failed; code(err) != pgerr.QueryCanceled.String() {
+	if err := <-failed; sitetest.SQLState(err) != pgerr.QueryCanceled.String() {
 		t.Errorf("the cancelled statement: %v", err)
 	}
 	if !scalar[bool](t, other, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1", pid) {
@@ -52,8 +50,8 @@ func TestOwnSessions(t *testing.T) {
 
 // TestPrivileges holds that what Postgres says about rights is what dpproxy grants.
 func TestPrivileges(t *testing.T) {
-	s := newSite(t, setup{database: "clinic", schema: clinicSchema, policy: clinicPolicy + "  bob: {password: \"VERIFIER\", tables: [patients]}\n"})
-	ana, bob := dial(t, s.url()), dial(t, strings.Replace(s.url(), "ana:", "bob:", 1))
+	s := newSite(t, sitetest.Options{Database: "clinic", Schema: clinicSchema, Policy: clinicPolicy + "  bob: {password: \"VERIFIER\", tables: [patients]}\n"}, "")
+	ana, bob := sitetest.Dial(t, s.URL("ana")), sitetest.Dial(t, s.URL("bob"))
 	cases := []struct {
 		sql      string
 		ana, bob string
@@ -88,7 +86,7 @@ func TestPrivileges(t *testing.T) {
 			}
 		}
 	}
-	if _, err := bob.Exec(t.Context(), "SELECT count(*) FROM visits"); code(err) != pgerr.InsufficientPrivilege.String() {
+	if _, err := bob.Exec(t.Context(), "SELECT count(*) FROM visits"); sitetest.SQLState(err) != pgerr.InsufficientPrivilege.String() {
 		t.Errorf("an aggregate over a table without a right: %v", err)
 	}
 }
@@ -101,12 +99,4 @@ func scalar[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) T {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return value
-}
-
-// code is the SQLSTATE of an error of Postgres, or "".
-func code(err error) string {
-	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return refused.Code
-	}
-	return ""
 }

@@ -16,15 +16,15 @@ import (
 	"testing"
 
 	"dpproxy/internal/needs"
+	"dpproxy/internal/sitetest"
 )
 
-// suiteSetup is a database with nothing but what the suites ask for.
-func suiteSetup(database, analyst, onMirror string) setup {
-	return setup{
-		database: database,
-		schema:   "CREATE TABLE people (id int PRIMARY KEY)",
-		onMirror: onMirror,
-		policy: `privacy_unit: {name: person, budget: {epsilon: 1}}
+// suiteOptions is a database with no more than a suite asks for.
+func suiteOptions(database, analyst string) sitetest.Options {
+	return sitetest.Options{
+		Database: database,
+		Schema:   "CREATE TABLE people (id int PRIMARY KEY)",
+		Policy: `privacy_unit: {name: person, budget: {epsilon: 1}}
 tables: {people: {unit: id}}
 analysts: {` + analyst + `: {password: "VERIFIER", tables: [people]}}`,
 	}
@@ -143,9 +143,9 @@ const pgxObjects = `CREATE EXTENSION hstore; CREATE EXTENSION ltree; CREATE DOMA
 // TestPgxSuite runs the tests of pgx 5 with dpproxy in the place of Postgres.
 func TestPgxSuite(t *testing.T) {
 	needs.Asked(t, *long, "clients")
-	s := newSite(t, suiteSetup("pgx_test", "ana", pgxObjects))
+	s := newSite(t, suiteOptions("pgx_test", "ana"), pgxObjects)
 	host, port := s.hostPort(t)
-	env := []string{fmt.Sprintf("PGX_TEST_DATABASE=host=%s port=%s user=ana password=%s dbname=pgx_test", host, port, password)}
+	env := []string{fmt.Sprintf("PGX_TEST_DATABASE=host=%s port=%s user=ana password=%s dbname=pgx_test", host, port, sitetest.Password)}
 	const pgxModule = "github.com/jackc/pgx/v5"
 	o, printed := runSuite(t, env, pgxModule, pgxModule+"/pgconn", pgxModule+"/pgxpool", pgxModule+"/stdlib", pgxModule+"/pgtype", pgxModule+"/pgproto3")
 	checkSuite(t, "pgx", o, printed)
@@ -154,10 +154,10 @@ func TestPgxSuite(t *testing.T) {
 // TestPqSuite runs the tests of lib/pq with dpproxy in the place of Postgres.
 func TestPqSuite(t *testing.T) {
 	needs.Asked(t, *long, "clients")
-	s := newSite(t, suiteSetup("pqgo", "pqgo", "CREATE EXTENSION hstore"))
+	s := newSite(t, suiteOptions("pqgo", "pqgo"), "CREATE EXTENSION hstore")
 	_, port := s.hostPort(t)
-	passwords := filepath.Join(s.dir, "pgpass") // tests compare the parameters of the environment with theirs
-	if err := os.WriteFile(passwords, []byte("*:*:*:pqgo:"+password+"\n"), 0o600); err != nil {
+	passwords := filepath.Join(s.Dir, "pgpass") // tests compare the parameters of the environment with theirs
+	if err := os.WriteFile(passwords, []byte("*:*:*:pqgo:"+sitetest.Password+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env := []string{"PGHOST=localhost", "PGPORT=" + port, "PGDATABASE=pqgo", "PGUSER=pqgo", "PGPASSFILE=" + passwords, "PGSSLMODE=disable"}

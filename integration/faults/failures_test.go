@@ -66,13 +66,13 @@ func TestProtectedDatabaseFails(t *testing.T) {
 	meter.Ticks("a statement in quarantine", 0)
 
 	// It crashes during a read: the same words.
-	unlock := sitetest.StopReads(s)
+	unlock := s.StopReads()
 	failed := make(chan error)
 	go func() {
 		_, err := bob.Exec(t.Context(), "SELECT count(*) FROM patients WHERE birth_year > 1950")
 		failed <- err
 	}()
-	sitetest.Eventually(t, "the read waits", func() bool { return sitetest.WaitingReads(s) == 1 })
+	sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
 	sitetest.Crash(t, s.Data)
 	sitetest.Fails(t, <-failed, "PB009", "did not finish")
 	unlock()
@@ -124,7 +124,7 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	meter.Ticks("a read on another session", 1)
 
 	// While a read is under way it is a failed read.
-	unlock := sitetest.StopReads(s)
+	unlock := s.StopReads()
 	failed := make(chan error)
 	go func() {
 		_, err := ana.Exec(t.Context(), sitetest.CountPatients)
@@ -132,7 +132,7 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	}()
 	var reading int32
 	sitetest.Eventually(t, "the read waits", func() bool {
-		return super.QueryRow(t.Context(), "SELECT pid FROM pg_stat_activity WHERE application_name = 'dpproxy' AND state = 'idle in transaction'").Scan(&reading) == nil && sitetest.WaitingReads(s) == 1
+		return super.QueryRow(t.Context(), "SELECT pid FROM pg_stat_activity WHERE application_name = 'dpproxy' AND state = 'idle in transaction'").Scan(&reading) == nil && s.WaitingReads() == 1
 	})
 	sitetest.Signal(t, syscall.SIGSTOP, reading)
 	defer sitetest.Signal(t, syscall.SIGCONT, reading)
@@ -218,19 +218,19 @@ func TestCancel(t *testing.T) {
 	conns := []*pgx.Conn{sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("ana"))}
 	sitetest.Exec(t, conns[0], sitetest.CountPatients)
 	meter := sitetest.NewMeter(t, s)
-	unlock := sitetest.StopReads(s)
+	unlock := s.StopReads()
 	failed := make(chan error, 10)
 	for i, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec} {
 		go func() {
 			_, err := conns[i].Exec(t.Context(), sitetest.CountPatients, mode)
 			failed <- err
 		}()
-		sitetest.Eventually(t, "the read waits", func() bool { return sitetest.WaitingReads(s) == 1 })
+		sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
 		if err := conns[i].PgConn().CancelRequest(t.Context()); err != nil {
 			t.Error(err)
 		}
 		sitetest.Fails(t, <-failed, "57014", "canceling statement due to user request")
-		sitetest.Eventually(t, "the read ends", func() bool { return sitetest.WaitingReads(s) == 0 })
+		sitetest.Eventually(t, "the read ends", func() bool { return s.WaitingReads() == 0 })
 		sitetest.Exec(t, conns[i], "SELECT 1")
 		meter.Ticks("a cancelled read", 1)
 	}
@@ -244,9 +244,9 @@ func TestCancel(t *testing.T) {
 			t.Fatal(err)
 		}
 		go conn.Exec(context.Background(), sitetest.CountPatients)
-		sitetest.Eventually(t, "the read waits", func() bool { return sitetest.WaitingReads(s) == 1 })
+		sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
 		conn.PgConn().Conn().Close()
-		sitetest.Eventually(t, "the read ends", func() bool { return sitetest.WaitingReads(s) == 0 })
+		sitetest.Eventually(t, "the read ends", func() bool { return s.WaitingReads() == 0 })
 	}
 	meter.Ticks("clients that went away", gone)
 	sitetest.Eventually(t, "their mirror sessions end", func() bool { return backends(t, s) <= before })
@@ -257,13 +257,13 @@ func TestCancel(t *testing.T) {
 		_, err := ended.Exec(t.Context(), sitetest.CountPatients)
 		failed <- err
 	}()
-	sitetest.Eventually(t, "the read waits", func() bool { return sitetest.WaitingReads(s) == 1 })
+	sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
 	super := sitetest.Dial(t, s.Mirror.URL("postgres", pgtemp.Superuser))
 	sitetest.Exec(t, super, "SELECT CASE WHEN usename = 'ana' THEN pg_terminate_backend(pid) END FROM pg_stat_activity")
 	if pg := sitetest.Fails(t, <-failed, "57P01", "mirror session has ended"); pg.Severity != "FATAL" {
 		t.Errorf("severity %q", pg.Severity)
 	}
-	sitetest.Eventually(t, "the read ends", func() bool { return sitetest.WaitingReads(s) == 0 })
+	sitetest.Eventually(t, "the read ends", func() bool { return s.WaitingReads() == 0 })
 	meter.Ticks("a session that the mirror ended", 1)
 	unlock()
 	conns = []*pgx.Conn{sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("ana"))}
@@ -284,14 +284,14 @@ func TestQueue(t *testing.T) {
 	first, second, third := sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("ana"))
 	sitetest.Exec(t, first, sitetest.CountPatients)
 	meter := sitetest.NewMeter(t, s)
-	unlock := sitetest.StopReads(s)
+	unlock := s.StopReads()
 	answers := make(chan error, 2)
 	ask := func(conn *pgx.Conn) {
 		_, err := conn.Exec(t.Context(), sitetest.CountPatients)
 		answers <- err
 	}
 	go ask(first)
-	sitetest.Eventually(t, "the read waits", func() bool { return sitetest.WaitingReads(s) == 1 })
+	sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
 	meter.Ticks("a read that waits", 1)
 
 	canceled := make(chan error)
@@ -345,13 +345,13 @@ func TestTerminate(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy).Gated(t)
 	r := s.Run(t)
 	idle, busy := sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("ana"))
-	unlock := sitetest.StopReads(s)
+	unlock := s.StopReads()
 	answered := make(chan error)
 	go func() {
 		_, err := busy.Exec(t.Context(), sitetest.CountPatients)
 		answered <- err
 	}()
-	sitetest.Eventually(t, "the read waits", func() bool { return sitetest.WaitingReads(s) == 1 })
+	sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
 	sitetest.Signal(t, syscall.SIGTERM, int32(r.Cmd.Process.Pid))
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()

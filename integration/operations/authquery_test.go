@@ -42,7 +42,7 @@ health: 127.0.0.1:0
 limits: {failed_logins: 1000, reply_grid: 0}
 auth_query: {connection: "` + data.URL("postgres", "dpproxy_auth") + `", query: "SELECT * FROM auth.verifier($1)"}
 `
-	return sitetest.NewOn(t, data, policy, func(conn *pgx.Conn) { sitetest.Exec(t, conn, authSchema) })
+	return sitetest.Make(t, sitetest.Options{Data: data, Schema: authSchema, Policy: policy})
 }
 
 // TestAuthQuery logs in with passwords that the protected database knows.

@@ -1,21 +1,11 @@
 package operations_test
 
 import (
-	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -149,7 +139,8 @@ func testLogIn(t *testing.T, s *sitetest.Site) {
 }
 
 func testTLS(t *testing.T, s *sitetest.Site) {
-	cert, key := certificate(t)
+	authority := sitetest.NewAuthority(t)
+	cert, key := authority.Server(t)
 	secure := s.Variant(t, "privacy_unit:", "tls: {cert: "+cert+", key: "+key+"}\nprivacy_unit:")
 	r := secure.Run(t)
 	host, port, err := net.SplitHostPort(r.Addr)
@@ -160,9 +151,9 @@ func testTLS(t *testing.T, s *sitetest.Site) {
 	// With TLS, psql binds its password proof to the certificate.
 	for _, c := range []struct{ options, want string }{
 		{"sslmode=require channel_binding=require", "TLSv1.3"},
-		{"sslmode=verify-ca sslrootcert=" + cert, "TLSv1.3"},
+		{"sslmode=verify-ca sslrootcert=" + authority.Root, "TLSv1.3"},
 		{"sslmode=require ssl_min_protocol_version=TLSv1.2 ssl_max_protocol_version=TLSv1.2", "TLSv1.2"},
-		{"sslmode=verify-full sslrootcert=" + cert + " host=localhost", "TLSv1.3"},
+		{"sslmode=verify-full sslrootcert=" + authority.Root + " host=localhost", "TLSv1.3"},
 	} {
 		out, err := tryPsql(t, address+" "+c.options, "\\conninfo\nSELECT 1 AS one;")
 		if err != nil || !strings.Contains(out, c.want) || !strings.Contains(out, "one") {
@@ -203,39 +194,4 @@ func tryPsql(t *testing.T, conninfo, script string) (string, error) {
 	cmd.Stdin = strings.NewReader(script)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
-}
-
-// certificate writes a self-signed certificate for localhost.
-func certificate(t *testing.T) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{
-		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER},
-	} {
-		var b bytes.Buffer
-		if err := pem.Encode(&b, block); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key
 }

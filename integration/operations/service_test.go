@@ -2,14 +2,7 @@ package operations_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -57,13 +50,13 @@ func TestHealth(t *testing.T) {
 		t.Errorf("another page: %d", status)
 	}
 	busy := sitetest.Dial(t, r.URL("ana"))
-	unlock := sitetest.StopReads(s)
+	unlock := s.StopReads()
 	answered := make(chan error, 1)
 	go func() {
 		_, err := busy.Exec(t.Context(), sitetest.CountPatients)
 		answered <- err
 	}()
-	sitetest.Eventually(t, "the read waits", func() bool { return sitetest.WaitingReads(s) == 1 })
+	sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
 	sitetest.Signal(t, syscall.SIGTERM, int32(r.Cmd.Process.Pid))
 	if got := told(); got != "STOPPING=1" {
 		t.Errorf("systemd is told %q", got)
@@ -162,9 +155,9 @@ func TestReload(t *testing.T) {
 // the server's own while it runs.
 func TestClientCertificates(t *testing.T) {
 	t.Parallel()
-	cert, key := certificate(t)
-	ca, sign := authority(t)
-	policy := strings.Replace(sitetest.ClinicPolicy, "privacy_unit:", "tls: {cert: "+cert+", key: "+key+", client_ca: "+ca+"}\nprivacy_unit:", 1)
+	authority := sitetest.NewAuthority(t)
+	cert, key := authority.Server(t)
+	policy := strings.Replace(sitetest.ClinicPolicy, "privacy_unit:", "tls: {cert: "+cert+", key: "+key+", client_ca: "+authority.Root+"}\nprivacy_unit:", 1)
 	policy += "  dashboard: {certificates: [grafana.example], tables: [patients]}\n"
 	s := sitetest.New(t, sitetest.ClinicSchema, policy)
 	r := s.Run(t)
@@ -186,7 +179,7 @@ func TestClientCertificates(t *testing.T) {
 		{"ana", sitetest.Password, "grafana.example", ""},
 		{"ana", "", "grafana.example", "28P01"},
 	} {
-		conn, err := connect(c.user, c.password, sign(c.name))
+		conn, err := connect(c.user, c.password, authority.Client(t, c.name))
 		if sitetest.SQLState(err) != c.want || c.want == "" && err != nil {
 			t.Errorf("%s with the certificate of %s: %v", c.user, c.name, err)
 		}
@@ -205,7 +198,7 @@ func TestClientCertificates(t *testing.T) {
 		return conn.PgConn().Conn().(*tls.Conn).ConnectionState().PeerCertificates[0].Raw
 	}
 	before := served()
-	newCert, newKey := certificate(t)
+	newCert, newKey := authority.Server(t)
 	for from, to := range map[string]string{newCert: cert, newKey: key} {
 		if err := os.Rename(from, to); err != nil {
 			t.Fatal(err)
@@ -214,40 +207,5 @@ func TestClientCertificates(t *testing.T) {
 	r.HangUp(t, "the policy was reloaded")
 	if bytes.Equal(served(), before) {
 		t.Error("the old certificate is shown after a reload")
-	}
-}
-
-// authority writes the certificate of an authority, and returns what signs with it.
-func authority(t *testing.T) (file string, sign func(name string) tls.Certificate) {
-	t.Helper()
-	issue := func(template, parent *x509.Certificate, signer *ecdsa.PrivateKey) ([]byte, *ecdsa.PrivateKey) {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if signer == nil {
-			signer = key
-		}
-		der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return der, key
-	}
-	root := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, rootKey := issue(root, root, nil)
-	file = filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file, func(name string) tls.Certificate {
-		leaf, key := issue(&x509.Certificate{
-			SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
-			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		}, root, rootKey)
-		return tls.Certificate{Certificate: [][]byte{leaf}, PrivateKey: key}
 	}
 }

@@ -164,7 +164,7 @@ func TestReplyGrid(t *testing.T) {
 	if d := time.Since(start); d < 50*time.Millisecond {
 		t.Errorf("an answer came after %v", d)
 	}
-	sitetest.StopReads(s)
+	s.StopReads()
 	sitetest.Exec(t, conn, "SET statement_timeout = '60ms'")
 	start = time.Now()
 	_, err := conn.Exec(t.Context(), "SELECT count(*) FROM patients")

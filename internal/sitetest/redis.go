@@ -91,13 +91,9 @@ func (r *Redis) URL(user string) string {
 // a journal of its own, and the ledger "clinic" in Redis.
 func (s *Site) OnRedis(t testing.TB, r *Redis, user string, more ...string) *Site {
 	t.Helper()
-	text, err := os.ReadFile(s.Policy)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var lines []string
 	dir := t.TempDir()
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(s.read(t)) {
 		if strings.HasPrefix(line, "ledger:") {
 			line = "ledger: {" + strings.Join(append([]string{
 				"dir: " + filepath.Join(dir, "journal"), `redis: "` + r.URL(user) + `"`, "name: clinic",
@@ -109,8 +105,6 @@ func (s *Site) OnRedis(t testing.TB, r *Redis, user string, more ...string) *Sit
 	}
 	v := *s
 	v.Policy = filepath.Join(dir, "policy.yaml")
-	if err := os.WriteFile(v.Policy, []byte(strings.Join(lines, "")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	v.write(t, strings.Join(lines, ""))
 	return &v
 }

@@ -54,7 +54,9 @@ type Running struct {
 	Cmd    *exec.Cmd
 	Addr   string
 	Log    *logtest.Buffer
-	Exited chan struct{}
+	Exited chan struct{} // closed when the process has ended
+
+	site *Site
 }
 
 var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
@@ -72,7 +74,7 @@ func (s *Site) Run(t testing.TB) *Running {
 // Start starts dpproxy and waits until it serves, or ends: then it has no address.
 func (s *Site) Start(t testing.TB) *Running {
 	t.Helper()
-	r := &Running{Cmd: exec.Command(Program(t), "run", s.Policy), Log: &logtest.Buffer{}, Exited: make(chan struct{})}
+	r := &Running{Cmd: exec.Command(Program(t), "run", s.Policy), Log: &logtest.Buffer{}, Exited: make(chan struct{}), site: s}
 	r.Cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	r.Cmd.Stderr = r.Log
 	if err := r.Cmd.Start(); err != nil {
@@ -107,9 +109,13 @@ func (r *Running) Kill() {
 	<-r.Exited
 }
 
-// URL is the address for a user.
+// URL is the address for a user, who checks the certificate where the site has an authority.
 func (r *Running) URL(user string) string {
-	return fmt.Sprintf("postgres://%s:%s@%s/postgres", user, Password, r.Addr)
+	url := fmt.Sprintf("postgres://%s:%s@%s/%s", user, Password, r.Addr, r.site.Database)
+	if r.site.Authority != nil {
+		url += "?sslmode=verify-full&sslrootcert=" + r.site.Authority.Root
+	}
+	return url
 }
 
 var healthy = regexp.MustCompile(`msg=health address=(\S+)`)

@@ -29,14 +29,15 @@ func Restart(t *testing.T, s *pgtemp.Server) *pgtemp.Server {
 }
 
 // StartPostgres starts a server for a protected database.
-func StartPostgres(t testing.TB) *pgtemp.Server { return startServer(t, pgtemp.Options{}) }
+func StartPostgres(t testing.TB) *pgtemp.Server { return StartServer(t, pgtemp.Options{}) }
 
 // StartMirror starts a server for a mirror.
 func StartMirror(t testing.TB) *pgtemp.Server {
-	return startServer(t, pgtemp.Options{Mirror: true})
+	return StartServer(t, pgtemp.Options{Mirror: true})
 }
 
-func startServer(t testing.TB, o pgtemp.Options) *pgtemp.Server {
+// StartServer starts a server that ends with the test.
+func StartServer(t testing.TB, o pgtemp.Options) *pgtemp.Server {
 	t.Helper()
 	s, err := pgtemp.Start(t.Context(), o)
 	if err != nil {

@@ -8,63 +8,92 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"dpproxy/internal/pgtemp"
 	"dpproxy/wire"
 )
-
-// Edit changes the policy.
-func (s *Site) Edit(t *testing.T, before, after string) {
-	t.Helper()
-	text, err := os.ReadFile(s.Policy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.Policy, []byte(strings.Replace(string(text), before, after, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// StopReads makes reads wait that are charged.
-func StopReads(s *Site) (let func()) {
-	s.Gate.Shut()
-	return s.Gate.Open
-}
-
-// WaitingReads counts the reads that wait.
-func WaitingReads(s *Site) int { return s.Gate.Waiting() }
 
 // A Site is a dpproxy installation: two servers, a policy, a ledger.
 type Site struct {
 	Dir          string
 	Data, Mirror *pgtemp.Server
-	Policy       string
+	Database     string       // on both servers
+	Policy       string       // the file
 	Gate         *pgtemp.Gate // between dpproxy and the protected database, if gated
+	Authority    *Authority   // of dpproxy's certificate, if it has one
 }
 
 // Password is that of every analyst.
 const Password = "secret"
 
-// New loads the schema into a protected database and makes the mirror. The
-// policy's text is completed with addresses.
-func New(t testing.TB, schema, policy string) *Site {
-	t.Helper()
-	return NewOn(t, StartPostgres(t), policy, func(conn *pgx.Conn) { Exec(t, conn, schema) })
+// Options of a site.
+type Options struct {
+	// Data is a server that runs, with rows perhaps, for the protected database; nil starts one.
+	Data *pgtemp.Server
+	// Database is made on both servers; empty: it is postgres, which every server has.
+	Database string
+	// Schema is run in the protected database, by its superuser.
+	Schema string
+	// Policy lacks the addresses. VERIFIER in it stands for the verifier of [Password].
+	Policy string
+	// TCP has the servers that are started listen on ports of 127.0.0.1 as well.
+	TCP bool
+	// TLS has dpproxy show a certificate of the site's authority.
+	TLS bool
 }
 
-// NewOn makes a site with a protected database on a server that runs.
-func NewOn(t testing.TB, data *pgtemp.Server, policy string, fill func(*pgx.Conn)) *Site {
+// New makes a site with a schema and a policy, and nothing else that is special.
+func New(t testing.TB, schema, policy string) *Site {
 	t.Helper()
-	s := &Site{Dir: t.TempDir(), Data: data, Mirror: StartMirror(t)}
+	return Make(t, Options{Schema: schema, Policy: policy})
+}
+
+// Make makes a site that is ready to run: its ledger is made, and its mirror synchronised.
+func Make(t testing.TB, o Options) *Site {
+	t.Helper()
+	server := pgtemp.Options{}
+	if o.TCP {
+		server.Port = -1
+	}
+	s := &Site{Dir: t.TempDir(), Database: o.Database, Data: o.Data}
+	if s.Data == nil {
+		s.Data = StartServer(t, server)
+	}
+	server.Mirror = true
+	s.Mirror = StartServer(t, server)
+	if s.Database == "" {
+		s.Database = "postgres"
+	} else {
+		for _, server := range []*pgtemp.Server{s.Data, s.Mirror} {
+			Exec(t, Dial(t, server.URL("postgres", pgtemp.Superuser)), "CREATE DATABASE "+s.Database)
+		}
+	}
+	if o.Schema != "" {
+		Exec(t, Dial(t, s.Data.URL(s.Database, pgtemp.Superuser)), o.Schema)
+	}
+	if o.TLS {
+		s.Authority = NewAuthority(t)
+	}
 	s.Policy = filepath.Join(s.Dir, "policy.yaml")
-	fill(Dial(t, s.Data.URL("postgres", pgtemp.Superuser)))
+	s.write(t, s.complete(t, o.Policy))
+	for _, command := range []string{"check", "init", "sync"} {
+		s.Command(t, command, s.Policy)
+	}
+	return s
+}
+
+// complete returns the text of a policy with the addresses of the site.
+func (s *Site) complete(t testing.TB, policy string) string {
+	t.Helper()
 	verifier, err := wire.MakeVerifier(Password, 4096)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := fmt.Sprintf("listen: 127.0.0.1:0\ndata: %q\nmirror: %q\nledger: {dir: %q}\n",
-		s.Data.URL("postgres", pgtemp.Superuser), s.Mirror.URL("postgres", pgtemp.Superuser), filepath.Join(s.Dir, "ledger"))
+		s.Data.URL(s.Database, pgtemp.Superuser), s.Mirror.URL(s.Database, pgtemp.Superuser), filepath.Join(s.Dir, "ledger"))
+	if s.Authority != nil {
+		cert, key := s.Authority.Server(t)
+		text += fmt.Sprintf("tls: {cert: %q, key: %q}\n", cert, key)
+	}
 	text += strings.ReplaceAll(policy, "VERIFIER", verifier)
 	if !strings.Contains(policy, "\nlimits:") {
 		text += "\nlimits: {reply_grid: 0}\n" // tests ask many small questions, and have no use for waiting
@@ -72,13 +101,23 @@ func NewOn(t testing.TB, data *pgtemp.Server, policy string, fill func(*pgx.Conn
 	if !strings.Contains(policy, "\nanswers:") {
 		text += "\nanswers: {remember: false}\n" // most tests want noise of its own for each answer
 	}
-	if err := os.WriteFile(s.Policy, []byte(text), 0o600); err != nil {
+	return text
+}
+
+func (s *Site) read(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(s.Policy)
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.Command(t, "check", s.Policy)
-	s.Command(t, "init", s.Policy)
-	s.Command(t, "sync", s.Policy)
-	return s
+	return string(text)
+}
+
+func (s *Site) write(t testing.TB, policy string) {
+	t.Helper()
+	if err := os.WriteFile(s.Policy, []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Gated puts a gate before the protected database, for a dpproxy that is not yet started.
@@ -89,33 +128,36 @@ func (s *Site) Gated(t testing.TB) *Site {
 		t.Fatal(err)
 	}
 	t.Cleanup(gate.Close)
-	text, err := os.ReadFile(s.Policy)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s.Gate = gate
-	through := strings.Replace(string(text), s.Data.URL("postgres", pgtemp.Superuser), gate.URL("postgres", pgtemp.Superuser), 1)
-	if err := os.WriteFile(s.Policy, []byte(through), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	s.Edit(t, s.Data.URL(s.Database, pgtemp.Superuser), gate.URL(s.Database, pgtemp.Superuser))
 	return s
 }
 
-// Variant returns the site with another policy: a list of pairs old, new.
-func (s *Site) Variant(t *testing.T, edits ...string) *Site {
+// StopReads makes reads wait once they are charged, until let is called.
+func (s *Site) StopReads() (let func()) {
+	s.Gate.Shut()
+	return s.Gate.Open
+}
+
+// WaitingReads counts the reads that wait at the gate.
+func (s *Site) WaitingReads() int { return s.Gate.Waiting() }
+
+// Edit changes the policy where a text stands first.
+func (s *Site) Edit(t testing.TB, before, after string) {
 	t.Helper()
-	text, err := os.ReadFile(s.Policy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edited := strings.NewReplacer(edits...).Replace(string(text))
-	if edited == string(text) {
+	s.write(t, strings.Replace(s.read(t), before, after, 1))
+}
+
+// Variant returns the site with another policy: a list of pairs old, new.
+func (s *Site) Variant(t testing.TB, edits ...string) *Site {
+	t.Helper()
+	text := s.read(t)
+	edited := strings.NewReplacer(edits...).Replace(text)
+	if edited == text {
 		t.Fatalf("nothing to edit: %q", edits)
 	}
 	v := *s
 	v.Policy = filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(v.Policy, []byte(edited), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	v.write(t, edited)
 	return &v
 }
