@@ -32,10 +32,18 @@ type branch struct {
 // An outputColumn is one column of a branch.
 type outputColumn struct {
 	name string
-	x    scalar.Expr
+	x    scalar.Expr // nil before a literal has a type
 	at   int
-	// untyped says that it is a literal that has the type of what it is combined with.
-	untyped bool
+	// as gives a literal the type of what it is combined with; nil for anything else.
+	as func(scalar.Type) (scalar.Expr, error)
+}
+
+// become gives a literal a type; of nil there is none.
+func (o *outputColumn) become(t scalar.Type) (err error) {
+	if o != nil {
+		o.x, err = o.as(t)
+	}
+	return err
 }
 
 func (r *relation) branches() []*branch {
@@ -155,12 +163,12 @@ func unite(a, b scalar.Type, first bool) (scalar.Type, bool) {
 
 func unpadded(t scalar.Type) bool { return t.OID == oidText || t.OID == oidVarchar }
 
-// A unitedColumn is a column of a query or a UNION ALL of them: untyped if the query has a literal
-// without a type there, which takes that of what it is combined with first.
+// A unitedColumn is a column of a query or a UNION ALL of them. A literal without a type takes
+// that of what it is combined with first.
 type unitedColumn struct {
 	name    string
 	typ     scalar.Type
-	untyped bool
+	literal *outputColumn // nil if it has a type
 	at      int
 }
 
@@ -169,11 +177,7 @@ type unitedColumn struct {
 func unitedColumns(rows ast.Rows, outputs [][]outputColumn) ([]unitedColumn, [][]outputColumn, error) {
 	u, nested := rows.(*ast.UnionAll)
 	if !nested {
-		var list []unitedColumn
-		for _, out := range outputs[0] {
-			list = append(list, unitedColumn{out.name, out.x.Type(), out.untyped, out.at})
-		}
-		return list, outputs[1:], nil
+		return columnsAlone(outputs[0]), outputs[1:], nil
 	}
 	left, outputs, err := unitedColumns(u.Left, outputs)
 	if err != nil {
@@ -194,20 +198,54 @@ func unitedColumns(rows ast.Rows, outputs [][]outputColumn) ([]unitedColumn, [][
 	return left, outputs, nil
 }
 
+// columnsAlone are those of a query without UNION ALL.
+func columnsAlone(outputs []outputColumn) []unitedColumn {
+	list := make([]unitedColumn, len(outputs))
+	for i := range outputs {
+		o := &outputs[i]
+		list[i] = unitedColumn{name: o.name, at: o.at}
+		if o.x == nil {
+			list[i].literal = o
+		} else {
+			list[i].typ = o.x.Type()
+		}
+	}
+	return list
+}
+
 // with combines two columns; the first one names the result.
-func (c unitedColumn) with(d unitedColumn, i int) (unitedColumn, error) {
-	a, b := c.typ, d.typ
-	if c.untyped {
-		a, b = b, a
+func (c unitedColumn) with(d unitedColumn, i int) (_ unitedColumn, err error) {
+	t, ok := c.typ, true
+	switch {
+	case c.literal != nil && d.literal != nil:
+		t = scalar.Builtin(oidText)
+	case c.literal != nil:
+		t, ok = beside(d.typ)
+	case d.literal != nil:
+		t, ok = beside(c.typ)
+	default:
+		t, ok = unite(c.typ, d.typ, false)
 	}
-	t, ok := unite(a, b, false)
 	if !ok {
-		return c, notHere(d.at, "Cast one of them.", "column %d of UNION ALL has the types %s and %s", i+1, c.typ, d.typ)
+		return c, notHere(d.at, "Cast one of them.", "column %d of UNION ALL has the types %s and %s", i+1, c.typeName(), d.typeName())
 	}
-	if c.untyped != d.untyped { // a literal has no modifier
-		t = t.Unmodified()
+	if err = c.literal.become(t); err == nil {
+		err = d.literal.become(t)
 	}
-	return unitedColumn{c.name, t, false, c.at}, nil
+	return unitedColumn{c.name, t, nil, c.at}, err
+}
+
+func (c unitedColumn) typeName() string {
+	if c.literal != nil {
+		return "unknown"
+	}
+	return c.typ.String()
+}
+
+// beside is the type of a column that has a literal in another branch: no domain, and without a
+// modifier. Values that are only counted have no literals.
+func beside(t scalar.Type) (scalar.Type, bool) {
+	return t.Unmodified(), t.Family() != scalar.NoFamily
 }
 
 // unite makes the columns of the relation of those of its branches.
@@ -218,6 +256,12 @@ func (r *relation) unite(rows ast.Rows, outputs [][]outputColumn) ([]field, erro
 		return nil, err
 	}
 	for i, first := range united {
+		if first.literal != nil {
+			first.typ = scalar.Builtin(oidText)
+			if err := first.literal.become(first.typ); err != nil {
+				return nil, err
+			}
+		}
 		c := &scalar.Column{Name: first.name, Type: first.typ, NotNull: true, SQL: r.alias + ".c" + strconv.Itoa(len(r.columns)+1)}
 		for n, out := range outputs {
 			c.NotNull = c.NotNull && r.rows.branches[n].notNull(out[i].x)
@@ -349,15 +393,16 @@ func untyped(e ast.Expr) bool {
 }
 
 // targets resolves a SELECT list.
-func (s *source) targets(list []ast.Target, r *scalar.Resolver) ([]outputColumn, error) {
-	var out []outputColumn
+func (s *source) targets(list []ast.Target, r *scalar.Resolver) (out []outputColumn, err error) {
 	for _, t := range list {
 		if t.X != nil {
-			x, err := r.Expr(t.X)
-			if err != nil {
+			o := outputColumn{name: t.Name, at: t.At}
+			if untyped(t.X) {
+				o.as = func(typ scalar.Type) (scalar.Expr, error) { return r.Literal(t.X, typ) }
+			} else if o.x, err = r.Expr(t.X); err != nil {
 				return nil, err
 			}
-			out = append(out, outputColumn{t.Name, x, t.At, untyped(t.X)})
+			out = append(out, o)
 			continue
 		}
 		fields, err := s.frame.star(t)
@@ -382,7 +427,13 @@ func (s *source) targets(list []ast.Target, r *scalar.Resolver) ([]outputColumn,
 func (b *branch) distinctUnits(sel *ast.Select, out []outputColumn) error {
 	unit := b.source.b.q.cat.unit
 	keyed := false
-	for _, o := range out {
+	for i := range out {
+		o := &out[i]
+		if o.x == nil {
+			if err := o.become(scalar.Builtin(oidText)); err != nil { // so that it can be compared
+				return err
+			}
+		}
 		if !scalar.OneSpelling(o.x) {
 			return notHere(o.at, "Cast it to a type whose equal values look the same, such as numeric(12,2).", "DISTINCT on protected rows cannot compare %s", o.x.Type())
 		}

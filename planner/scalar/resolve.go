@@ -44,6 +44,18 @@ func (r *Resolver) Expr(e ast.Expr) (Expr, error) {
 	return x, r.grouped(x)
 }
 
+// Literal resolves a constant without a type as one of a type.
+func (r *Resolver) Literal(e ast.Expr, t Type) (Expr, error) {
+	o, err := r.resolve(e)
+	if err == nil {
+		o, err = r.coerce(o, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.expr(o)
+}
+
 // Boolean resolves a condition; an expression of another type is refused.
 func (r *Resolver) Boolean(e ast.Expr) (Expr, error) {
 	o, err := r.resolve(e)
