@@ -32,6 +32,7 @@ var Forms = []string{
 	"coalesce of columns", "nullif of columns", "greatest of columns", "least of columns", "CASE of columns", "a constant in two spellings", "a bare sub-select",
 	"grouped by a computed number", "grouped by a computed text", "grouped by a computed time",
 	"DISTINCT of computed values", "UNION ALL of columns", "computed columns", "told apart by spelling", "readings on the unit", "readings to themselves",
+	"a comparison of rows", "a row in a list", "a list with columns", "a long list", "LIKE ANY", "LIKE ALL", "a literal in UNION ALL",
 	"a condition on the spelling", "a column with one value", "a long text", "the end of a long text", "an interval", "IS NULL of a composite", "count of a composite", "a composite alone", "a domain", "a computed key",
 }
 
@@ -210,6 +211,11 @@ func (r respeller) condition() string {
 	}
 	if c, ok := r.plain(span); ok && r.chance(10) {
 		return form("an interval", c.name+one(r.Generator, " = interval '1 mon'", " <> interval '30 days'", " IS NULL", " >= interval '720 hours'"))
+	}
+	if r.chance(40) {
+		if sql, ok := r.several(r.cols); ok {
+			return sql
+		}
 	}
 	x := r.text(2)
 	return form("a condition on the spelling", one(r.Generator, x+" = '6'", x+" = '6.00'", x+" = 'a'", "length("+x+") > 1", x+" = '2020-06-15'", "octet_length("+x+") < 4", x+" <> 'a  '", x+" LIKE '%a'", x+" LIKE '_'"))

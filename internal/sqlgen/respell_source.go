@@ -123,12 +123,19 @@ func (g *Generator) unionOf(src source) source {
 		whole = n.name
 	}
 	var branches []string
-	for range 2 + g.r.IntN(2) {
+	for i := range 2 + g.r.IntN(2) {
 		of, ok := r.plain(c.kind)
 		if !ok {
 			return src
 		}
-		branches = append(branches, fmt.Sprintf("SELECT %s AS u, %s AS k1, %s AS k2 FROM %s%s", src.units[0], mention(of), whole, src.from, g.restricted(src)))
+		k1, k2 := mention(of), whole
+		if i > 0 && g.chance(30) {
+			k1 = form("a literal in UNION ALL", one(g, "NULL", map[kind]string{decimal: "'6.00'", text: "'a '", date: "'2020-06-15'"}[c.kind]))
+		}
+		if i > 0 && g.chance(30) {
+			k2 = form("a literal in UNION ALL", one(g, "NULL", "'6'"))
+		}
+		branches = append(branches, fmt.Sprintf("SELECT %s AS u, %s AS k1, %s AS k2 FROM %s%s", src.units[0], k1, k2, src.from, g.restricted(src)))
 	}
 	switch c.kind { //nolint:exhaustive // the kinds above
 	case decimal:

@@ -1,0 +1,75 @@
+package sqlgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// constants are values that are compared with columns, by the kinds of these.
+var constants = map[kind][]string{
+	integer: {"0", "1", "6", "5", "NULL", "'6'", "6.5", "9007199254740993"},
+	decimal: {"0", "1.00", "6", "6.00", "'5'", "NULL", "99999999.99", "9007199254740993"},
+	float:   {"0", "0.1", "6", "6.5", "'-0'", "NULL"},
+	text:    {"'a'", "'a '", "'b'", "'6'", "''", "NULL", "CAST('a' AS char(3))", "'a '::text"},
+	date:    {"'2020-06-15'", "date '2020-12-31'", "NULL", "timestamp '2020-06-15 12:00'"},
+	instant: {"'2020-06-15'", "timestamp '2020-12-31'", "NULL"},
+	boolean: {"true", "NULL", "'f'"},
+}
+
+// several writes a condition that compares columns with several values; ok is false if there are
+// no columns for it.
+func (g *Generator) several(s scope) (sql string, ok bool) {
+	s = s.where(func(c column) bool { return constants[c.kind] != nil })
+	if len(s) == 0 {
+		return "", false
+	}
+	a, b := one(g, s...), one(g, s...)
+	row := func() string { return fmt.Sprintf("(%s, %s)", g.comparand(s, a), g.comparand(s, b)) }
+	both, not := fmt.Sprintf("(%s, %s)", a.name, b.name), one(g, "", " NOT")
+	switch g.r.IntN(6) {
+	case 0:
+		return form("a comparison of rows", both+one(g, " = ", " <> ", " < ", " <= ", " > ", " >= ", " IS DISTINCT FROM ", " IS NOT DISTINCT FROM ")+row()), true
+	case 1:
+		return form("a row in a list", both+not+" IN ("+row()+", "+row()+")"), true
+	case 2:
+		return form("a list with columns", fmt.Sprintf("%s%s IN (%s, %s, %s)", a.name, not, g.comparand(s, a), one(g, constants[a.kind]...), g.comparand(s, a))), true
+	case 3:
+		return form("a long list", a.name+not+" IN ("+g.longList(a)+")"), true
+	}
+	texts := s.of(text)
+	if len(texts) == 0 {
+		return "", false
+	}
+	patterns := "(ARRAY[" + one(g, "'a%', 'b'", "'_', NULL", "'%a', '6%', '%.%'", "'A%', 'b_'") + "])"
+	x := one(g, texts...).name + not + one(g, " LIKE ", " ILIKE ")
+	if g.chance(50) {
+		return form("LIKE ANY", x+"ANY "+patterns), true
+	}
+	return form("LIKE ALL", x+"ALL "+patterns), true
+}
+
+// comparand writes what a column is compared with: another one or a constant.
+func (g *Generator) comparand(s scope, c column) string {
+	same := []kind{c.kind}
+	if slices.Contains(numbers, c.kind) {
+		same = numbers
+	}
+	if g.chance(40) {
+		return one(g, s.of(same...)...).name
+	}
+	return one(g, constants[c.kind]...)
+}
+
+// longList writes more constants than are compared one by one.
+func (g *Generator) longList(c column) string {
+	template := map[kind]string{
+		integer: "%d", decimal: one(g, "%d", "%d.00", "6.%02d"), float: one(g, "%d", "%d.5"), text: one(g, "'a%d'", "'%d'", "'%d.00'"),
+		date: "date '2020-06-01' + %d", instant: "timestamp '2020-06-01' + interval '%d day'", boolean: "%d = 1",
+	}[c.kind]
+	list := []string{one(g, constants[c.kind]...)}
+	for i := range 101 + g.r.IntN(40) {
+		list = append(list, fmt.Sprintf(template, i))
+	}
+	return strings.Join(list, ", ")
+}
