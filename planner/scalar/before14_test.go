@@ -1,12 +1,22 @@
 package scalar_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 
 	"dpproxy/pgerr"
 )
+
+// resolved is an expression with the values of its constants.
+func (db *database) resolved(ctx context.Context, text string) (*resolved, error) {
+	e, _, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return db.resolve(ctx, resolver(), e)
+}
 
 // TestBefore14 writes parts of dates and times for a Postgres whose EXTRACT is of doubles:
 // the same numerics, to the last decimal.
@@ -18,11 +28,7 @@ func TestBefore14(t *testing.T) {
 			"millennium", "dow", "isodow", "doy", "epoch",
 		} {
 			text := fmt.Sprintf("extract(%s from %s)", field, x)
-			e, _, err := parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			res, err := db.resolve(t.Context(), resolver(), e)
+			res, err := db.resolved(t.Context(), text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,11 +69,7 @@ func TestInfiniteNumerics(t *testing.T) {
 		"nu = 'NaN'": false, "nu = ANY ('{1,NaN}')": false, "fu = 'Infinity'": false, "fu = ANY ('{Infinity}')": false, "nu < 1e10": false,
 	} {
 		for _, before := range []bool{true, false} {
-			e, _, err := parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			res, err := db.resolve(t.Context(), resolver(), e)
+			res, err := db.resolved(t.Context(), text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,11 +93,7 @@ func TestInfiniteIntervals(t *testing.T) {
 			"ts - d < %s": false, "iv = %s": false, "CASE WHEN ts - d > %s THEN 1 ELSE 0 END": false,
 		} {
 			text := fmt.Sprintf(text, i)
-			e, _, err := parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			res, err := db.resolve(t.Context(), resolver(), e)
+			res, err := db.resolved(t.Context(), text)
 			if errors.Is(err, errMirror) && i != largest {
 				continue
 			}
