@@ -57,7 +57,7 @@ func read() ([]byte, error) {
 	}
 }
 
-// excuse says which target installs the packages. It is an error if "make test" installs
+// excuse says which target installs the packages, and, of npm, modules. It is an error if "make test" installs
 // one of them, or no target all of them.
 func excuse(script string, packages []string) (string, error) {
 	if len(packages) == 0 {
@@ -78,7 +78,7 @@ func excuse(script string, packages []string) (string, error) {
 	if len(targets) == 0 {
 		return "", fmt.Errorf("no group of %s installs %s", setup, strings.Join(packages, ", "))
 	}
-	return fmt.Sprintf("not installed: %s (%s installs it)", strings.Join(packages, ", "), strings.Join(targets, " or ")), nil
+	return fmt.Sprintf("not installed: a program or module of %s (%s installs it)", strings.Join(packages, ", "), strings.Join(targets, " or ")), nil
 }
 
 // A group of packages, which the target of its name installs.

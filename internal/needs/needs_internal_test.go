@@ -44,9 +44,9 @@ func TestExcuse(t *testing.T) {
 		;;
 `
 	for _, c := range []struct{ packages, want string }{
-		{"pgcli", "not installed: pgcli (make clients installs it)"},
-		{"r-base-core", "not installed: r-base-core (make clients or make nafld installs it)"},
-		{"r-base-core pgcli", "not installed: r-base-core, pgcli (make clients installs it)"},
+		{"pgcli", "not installed: a program or module of pgcli (make clients installs it)"},
+		{"r-base-core", "not installed: a program or module of r-base-core (make clients or make nafld installs it)"},
+		{"r-base-core pgcli", "not installed: a program or module of r-base-core, pgcli (make clients installs it)"},
 		{"gcc", "error: gcc is not installed, though scripts/setup.sh base installs it"},
 		{"pgcli redis-server", "error: redis-server is not installed, though scripts/setup.sh test installs it"},
 		{"pgcli other", "error: no group of scripts/setup.sh installs pgcli, other"},
