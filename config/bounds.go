@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // bounds reads [low, high].
-func (v value) bounds() *planner.Bounds {
+func (v value) bounds() *policy.Bounds {
 	faults := len(v.d.faults)
 	var ends []bound
 	v.list(func(c value) { ends = append(ends, c.bound()) })
@@ -27,7 +27,7 @@ func (v value) bounds() *planner.Bounds {
 	case low.order.Cmp(high.order) > 0:
 		v.fail("the bounds are inverted: %s is above %s", low.text, high.text)
 	}
-	b := &planner.Bounds{LowText: low.text, HighText: high.text}
+	b := &policy.Bounds{LowText: low.text, HighText: high.text}
 	if low.kind == numberBound {
 		b.Low, b.High = low.order, high.order
 	}

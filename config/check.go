@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"dpproxy/catalog"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // check finds what is missing, and references between parts of the file that lead
@@ -43,8 +43,8 @@ func (d *decoder) complain(message string, path ...string) {
 	d.faults = append(d.faults, d.src.fault(d.src.find(path), label(path, message)))
 }
 
-func (p *Policy) table(n catalog.Name) *planner.TablePolicy {
-	i := slices.IndexFunc(p.Tables.Tables, func(t planner.TablePolicy) bool { return t.Name == n })
+func (p *Policy) table(n catalog.Name) *policy.TablePolicy {
+	i := slices.IndexFunc(p.Tables.Tables, func(t policy.TablePolicy) bool { return t.Name == n })
 	if i < 0 {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (p *Policy) partitionsOf(n catalog.Name) []catalog.Name {
 
 // checkPath follows the tables that lead to the unit. A hidden column may be on the
 // path: analysts do not name it.
-func (d *decoder) checkPath(p *Policy, t *planner.TablePolicy) {
+func (d *decoder) checkPath(p *Policy, t *policy.TablePolicy) {
 	seen := map[catalog.Name]bool{}
 	for at := t; at.Via != "" && at.To.Column != ""; {
 		seen[at.Name] = true

@@ -3,11 +3,11 @@ package config
 import (
 	"strings"
 
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
-func (v value) columns() map[string]planner.ColumnPolicy {
-	columns := map[string]planner.ColumnPolicy{}
+func (v value) columns() map[string]policy.ColumnPolicy {
+	columns := map[string]policy.ColumnPolicy{}
 	v.entries(func(name string, c value, place position) {
 		c.at(place).identifier(name)
 		columns[name] = c.column()
@@ -16,8 +16,8 @@ func (v value) columns() map[string]planner.ColumnPolicy {
 }
 
 // column reads hidden, or a mapping of bounds and values, each optional.
-func (v value) column() planner.ColumnPolicy {
-	var c planner.ColumnPolicy
+func (v value) column() policy.ColumnPolicy {
+	var c policy.ColumnPolicy
 	if s, ok := scalarText(v.node); ok || kind(v.node) == "nothing" {
 		c.Hidden = s == "hidden"
 		if !c.Hidden {

@@ -19,7 +19,7 @@ import (
 	"dpproxy/config"
 	"dpproxy/dp"
 	"dpproxy/internal/demo"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 var update = flag.Bool("update", false, "write the expected error texts anew")
@@ -86,10 +86,10 @@ func TestGood(t *testing.T) {
 
 func public(name string) catalog.Name { return catalog.Name{Schema: "public", Name: name} }
 
-func numbers(low, high string) *planner.Bounds {
+func numbers(low, high string) *policy.Bounds {
 	l, _ := new(big.Rat).SetString(low)
 	h, _ := new(big.Rat).SetString(high)
-	return &planner.Bounds{Low: l, High: h, LowText: low, HighText: high}
+	return &policy.Bounds{Low: l, High: h, LowText: low, HighText: high}
 }
 
 var sameNumbers = cmp.Comparer(func(a, b *big.Rat) bool {
@@ -98,8 +98,8 @@ var sameNumbers = cmp.Comparer(func(a, b *big.Rat) bool {
 
 func TestTables(t *testing.T) {
 	labs := catalog.Name{Schema: "lab", Name: "labs"}
-	want := planner.Policy{Unit: "patient", Tables: []planner.TablePolicy{
-		{Name: public("patients"), UnitColumn: "id", Columns: map[string]planner.ColumnPolicy{
+	want := policy.Policy{Unit: "patient", Tables: []policy.TablePolicy{
+		{Name: public("patients"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
 			"age":       {Bounds: numbers("0", "110")},
 			"sex":       {Values: []string{"f", "m", "true", "01", "2", ""}},
 			"ward":      {EnumValues: true},
@@ -110,22 +110,22 @@ func TestTables(t *testing.T) {
 		}},
 		{
 			Name: public("visits"), UnitColumn: "patient_id", MaxRows: 20, MaxPartitions: 4, NotProtected: []string{"doctor_id"},
-			Columns: map[string]planner.ColumnPolicy{
+			Columns: map[string]policy.ColumnPolicy{
 				"cost": {Bounds: numbers("0.10000000000000000000000000000000000001", "20000")},
-				"day":  {Bounds: &planner.Bounds{LowText: "2020-01-01", HighText: "2024-12-31"}},
-				"seen": {Bounds: &planner.Bounds{LowText: "2020-01-01 00:00:00", HighText: "2024-12-31 23:59:59.999"}},
-				"left": {Bounds: &planner.Bounds{LowText: "2020-01-01T00:00:00Z", HighText: "2020-01-01T00:00:00-01:30"}},
+				"day":  {Bounds: &policy.Bounds{LowText: "2020-01-01", HighText: "2024-12-31"}},
+				"seen": {Bounds: &policy.Bounds{LowText: "2020-01-01 00:00:00", HighText: "2024-12-31 23:59:59.999"}},
+				"left": {Bounds: &policy.Bounds{LowText: "2020-01-01T00:00:00Z", HighText: "2020-01-01T00:00:00-01:30"}},
 				"flag": {Bounds: numbers("1", "1")},
 			},
 		},
-		{Name: labs, Via: "visit_id", To: planner.ColumnName{Table: public("visits"), Column: "id"}},
-		{Name: catalog.Name{Schema: "lab", Name: "parts"}, Via: "lab_id", To: planner.ColumnName{Table: labs, Column: "id"}},
+		{Name: labs, Via: "visit_id", To: policy.ColumnName{Table: public("visits"), Column: "id"}},
+		{Name: catalog.Name{Schema: "lab", Name: "parts"}, Via: "lab_id", To: policy.ColumnName{Table: labs, Column: "id"}},
 		{Name: public("hospitals"), Public: true},
 	}}
 	archive := catalog.Name{Schema: "archive", Name: "sales_2023"}
 	for _, name := range []catalog.Name{public("sales"), public("sales_2024"), archive} {
-		amount := map[string]planner.ColumnPolicy{"amount": {Bounds: numbers("0", "10")}}
-		want.Tables = append(want.Tables, planner.TablePolicy{Name: name, UnitColumn: "patient_id", Columns: amount})
+		amount := map[string]policy.ColumnPolicy{"amount": {Bounds: numbers("0", "10")}}
+		want.Tables = append(want.Tables, policy.TablePolicy{Name: name, UnitColumn: "patient_id", Columns: amount})
 	}
 	p := load(t, "testdata/clinic.good.yaml")
 	if diff := cmp.Diff(want, p.Tables, sameNumbers); diff != "" {

@@ -3,7 +3,7 @@
 // error that shows the file, the line and the line itself.
 //
 // It fills the types of the packages that use them; whether tables, columns and
-// keys exist is checked by planner.NewCatalog, whose problems [Policy.Annotate]
+// keys exist is checked by policy.Check, whose problems [Policy.Annotate]
 // shows in the file.
 //
 // The file's syntax tree is walked, rather than decoded into structs, so that

@@ -6,7 +6,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/catalog"
 	"dpproxy/dp"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // A Policy is the content of a policy file, checked by itself.
@@ -31,7 +31,7 @@ type Policy struct {
 
 	// Tables is what the planner needs of the policy. Listed partitions are in it, each
 	// with all that the policy says of its table.
-	Tables planner.Policy
+	Tables policy.Policy
 	// PartitionOf names the table of each listed partition.
 	PartitionOf map[catalog.Name]catalog.Name
 	// Views over protected tables stand for their queries.

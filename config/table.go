@@ -9,7 +9,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/catalog"
 	"dpproxy/dp"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // defaultSchema is that of tables that are named without one.
@@ -141,7 +141,7 @@ func (p *Policy) lists(n catalog.Name) bool {
 
 // A table is an entry of tables.
 type table struct {
-	planner.TablePolicy
+	policy.TablePolicy
 	budget      *accountant.Budget // nil: none
 	partitions  []partition
 	view, shown bool
@@ -231,7 +231,7 @@ func (v value) partitions() (all []partition) {
 }
 
 // unitPath reads a column, or {via: column, to: table.column}.
-func (v value) unitPath(t *planner.TablePolicy) {
+func (v value) unitPath(t *policy.TablePolicy) {
 	if _, ok := v.node.(ast.MapNode); !ok {
 		t.UnitColumn = v.columnName()
 		return
@@ -244,18 +244,18 @@ func (v value) unitPath(t *planner.TablePolicy) {
 }
 
 // target reads [schema.]table.column.
-func (v value) target() planner.ColumnName {
+func (v value) target() policy.ColumnName {
 	s := v.text()
 	i := strings.LastIndexByte(s, '.')
 	switch {
 	case s == "":
-		return planner.ColumnName{}
+		return policy.ColumnName{}
 	case i <= 0:
 		v.fail("the target is table.column or schema.table.column")
-		return planner.ColumnName{}
+		return policy.ColumnName{}
 	}
 	v.identifier(s[i+1:])
-	return planner.ColumnName{Table: v.tableName(s[:i]), Column: s[i+1:]}
+	return policy.ColumnName{Table: v.tableName(s[:i]), Column: s[i+1:]}
 }
 
 // columnNames reads a list of columns, each once.

@@ -5,6 +5,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -174,20 +175,20 @@ func (c *call) onNullRows(x scalar.Expr) error {
 // sumType is the result type of Postgres's sum over a type.
 func sumType(oid uint32) uint32 {
 	switch oid {
-	case oidInt2, oidInt4:
-		return oidInt8
-	case oidFloat4, oidFloat8:
+	case pgtype.Int2, pgtype.Int4:
+		return pgtype.Int8
+	case pgtype.Float4, pgtype.Float8:
 		return oid
 	}
-	return oidNumeric
+	return pgtype.Numeric
 }
 
 // meanType is the result type of avg, variance and stddev over a type.
 func meanType(oid uint32) uint32 {
-	if oid == oidFloat4 || oid == oidFloat8 {
-		return oidFloat8
+	if oid == pgtype.Float4 || oid == pgtype.Float8 {
+		return pgtype.Float8
 	}
-	return oidNumeric
+	return pgtype.Numeric
 }
 
 // label names the call for people.

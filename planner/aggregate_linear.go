@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -42,7 +43,7 @@ func newCount(c *call) (form, error) {
 	return f, c.onNullRows(x)
 }
 
-func (countOf) resultType() (scalar.Type, bool) { return scalar.Builtin(oidInt8), false }
+func (countOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.Int8), false }
 
 func (countOf) reports() reports { return allReports }
 

@@ -7,6 +7,7 @@ import (
 	"dpproxy/estimate"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -51,7 +52,7 @@ func (f percentileOf) resultType() (scalar.Type, bool) {
 	if f.discrete {
 		return f.arg.Type().Unmodified(), f.array
 	}
-	return scalar.Builtin(oidFloat8), f.array
+	return scalar.Builtin(pgtype.Float8), f.array
 }
 
 func (percentileOf) reports() reports { return endsOnly }

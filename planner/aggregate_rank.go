@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/estimate"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -99,7 +100,7 @@ func (k ranked) distance(x int64, ok bool, low, high int64) float64 {
 		x = low
 	}
 	step := float(k.of.values.step)
-	if isTime(k.result) && k.result.OID != oidDate {
+	if isTime(k.result) && k.result.OID != pgtype.Date {
 		step = 1e-6 // in seconds
 	}
 	return max(float64(high)-float64(x), float64(x)-float64(low)) * step

@@ -7,6 +7,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -14,7 +15,7 @@ import (
 // allowed. It holds no value of any constant and can be cached by text and types of
 // parameters.
 type Query struct {
-	cat       *Catalog
+	cat       *policy.Model
 	stmt      *parser.Statement
 	params    []uint32
 	blocks    []*block
@@ -47,7 +48,7 @@ const (
 
 // Analyze resolves a statement of class Release or Explain; params are the types of
 // its parameters. Its errors are *pgerr.Error with positions in the statement's text.
-func Analyze(cat *Catalog, stmt *parser.Statement, params []uint32) (*Query, error) {
+func Analyze(cat *policy.Model, stmt *parser.Statement, params []uint32) (*Query, error) {
 	q := &Query{cat: cat, stmt: stmt, params: params, constants: &scalar.Constants{}}
 	for _, b := range stmt.Blocks {
 		if b.Err != nil {
@@ -79,7 +80,7 @@ func (q *Query) Public() []ast.TableRef { return q.public }
 // Tables returns the protected tables that the statement's reads touch, path
 // tables and views included, each once.
 func (q *Query) Tables() []catalog.Name {
-	return slices.DeleteFunc(q.Relations(), func(n catalog.Name) bool { t := q.cat.tables[n]; return t != nil && t.public })
+	return slices.DeleteFunc(q.Relations(), func(n catalog.Name) bool { t := q.cat.Table(n); return t != nil && t.Public })
 }
 
 // Relations returns what the statement's reads name: Tables and the public ones.
@@ -89,9 +90,9 @@ func (q *Query) Relations() []catalog.Name {
 		if !b.reads() {
 			continue
 		}
-		b.source.eachTable(func(t *table) {
-			if !slices.Contains(names, t.name) {
-				names = append(names, t.name)
+		b.source.eachTable(func(t *policy.Table) {
+			if !slices.Contains(names, t.Name) {
+				names = append(names, t.Name)
 			}
 		})
 	}

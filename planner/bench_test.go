@@ -6,13 +6,14 @@ import (
 	"dpproxy/dp"
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 const benchmarkSQL = `SELECT diagnosis, count(*), avg(cost) FROM visits WHERE day >= '2023-01-01' AND cost > 10 GROUP BY diagnosis HAVING count(*) > 5 ORDER BY 2 DESC`
 
 // BenchmarkUncached plans a statement that was never seen: text to plan.
 func BenchmarkUncached(b *testing.B) {
-	cat, _ := planner.NewCatalog(clinicPolicy(), clinicSchema())
+	cat, _ := policy.Check(clinicPolicy(), clinicSchema())
 	values := evaluate(b, connect(b), analyze(b, cat), nil, nil)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -25,7 +26,7 @@ func BenchmarkUncached(b *testing.B) {
 // BenchmarkSeen plans a statement whose text was seen before: only the values of
 // its constants and the settings are new.
 func BenchmarkSeen(b *testing.B) {
-	cat, _ := planner.NewCatalog(clinicPolicy(), clinicSchema())
+	cat, _ := policy.Check(clinicPolicy(), clinicSchema())
 	q := analyze(b, cat)
 	values := evaluate(b, connect(b), q, nil, nil)
 	b.ReportAllocs()
@@ -40,7 +41,7 @@ var benchmarkSettings = planner.Settings{
 	EpsilonPico: dp.PicoPerUnit / 10, Mechanism: "auto", Alpha: 0.05, Limits: planner.Limits{PublicFanout: 1000, Work: 1_000_000},
 }
 
-func analyze(b *testing.B, cat *planner.Catalog) *planner.Query {
+func analyze(b *testing.B, cat *policy.Model) *planner.Query {
 	b.Helper()
 	script, err := parser.Parse(benchmarkSQL, cat)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"dpproxy/brdp"
 	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
@@ -70,7 +69,6 @@ type Plan struct {
 
 	unit     string
 	settings Settings
-	designer *brdp.Designer
 	// hidden says that a view is read whose definition the policy hides: EXPLAIN does not
 	// show the SQL then.
 	hidden bool
@@ -95,8 +93,8 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Tables: q.Tables(), Relations: q.Relations(), unit: q.cat.unit, settings: s, Shape: shape, designer: &q.cat.designer, hidden: q.readsHiddenView()}
-	env := &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true, Before14: q.cat.before14} // the proxy reads from no other encoding
+	p := &Plan{Tables: q.Tables(), Relations: q.Relations(), unit: q.cat.Unit(), settings: s, Shape: shape, hidden: q.readsHiddenView()}
+	env := &scalar.Env{Values: values, TimeZones: q.cat.TimeZones(), UTF8: true, Before14: q.cat.Before14()} // the proxy reads from no other encoding
 	var cells int
 	var weight int64
 	for _, b := range q.blocks {
@@ -138,7 +136,7 @@ func (b *block) checkOffsets(env *scalar.Env) error {
 
 func (q *Query) readsHiddenView() bool {
 	return slices.ContainsFunc(q.stmt.Protected, func(t ast.TableRef) bool {
-		return q.cat.conceals(catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name})
+		return q.cat.Conceals(catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name})
 	})
 }
 
@@ -165,7 +163,7 @@ func (q *Query) bind(b *block, env *scalar.Env, s Settings, cells *int, weight *
 		return bp, nil
 	}
 	limits := s.Limits
-	limits.PublicRows = q.cat.publicRows
+	limits.PublicRows = q.cat.PublicRows()
 	rows, err := b.source.work(limits)
 	if err != nil {
 		return nil, err

@@ -264,13 +264,16 @@ func (b *budgeted) candidate(kind string) Candidate {
 	return c
 }
 
+// designer remembers the noise that reaches an error. A design is a function of its goal alone.
+var designer brdp.Designer
+
 // design returns the cheapest noise of one kind for a measure, and whether it recycles.
 func (b *budgeted) design(kind string, part *Part, measure int) (d brdp.Design, recycles, ok bool) {
 	goal := brdp.Goal{
 		Sensitivity: part.statistics[measure].sensitivity, Boundary: part.boundary(measure, b.settings.Target.Error),
 		Acceptance: 1 - b.settings.Alpha, Measure: b.measure,
 	}
-	options, err := b.designer.Options(goal, Recycles(kind))
+	options, err := designer.Options(goal, Recycles(kind))
 	if err != nil {
 		return brdp.Design{}, false, false
 	}

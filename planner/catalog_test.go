@@ -5,87 +5,87 @@ import (
 	"testing"
 
 	"dpproxy/catalog"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // spoilt are cases that spoil a valid policy or schema in one way; every one of them would
 // break ownership or a proof of sensitivity if it went unseen.
 var spoilt = []struct {
 	name  string
-	spoil func(p *planner.Policy, s *catalog.Schema)
+	spoil func(p *policy.Policy, s *catalog.Schema)
 	want  string
 }{
-	{"missing table", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Name = name("nobody") }, "does not exist"},
-	{"missing column", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["age"] = values("1") }, "no such column"},
-	{"view", func(_ *planner.Policy, s *catalog.Schema) { s.Tables[name("visits")].Kind = 'v' }, "only tables can be protected"},
-	{"materialised view", func(_ *planner.Policy, s *catalog.Schema) { s.Tables[name("visits")].Kind = 'm' }, "only tables can be protected"},
-	{"row security", func(_ *planner.Policy, s *catalog.Schema) { s.Tables[name("visits")].RowSecurity = true }, "row security"},
-	{"inheritance", func(_ *planner.Policy, s *catalog.Schema) {
+	{"missing table", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Name = name("nobody") }, "does not exist"},
+	{"missing column", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["age"] = values("1") }, "no such column"},
+	{"view", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].Kind = 'v' }, "only tables can be protected"},
+	{"materialised view", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].Kind = 'm' }, "only tables can be protected"},
+	{"row security", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].RowSecurity = true }, "row security"},
+	{"inheritance", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("patients")].Children = []catalog.Name{name("old_patients")}
 	}, "inheritance children"},
-	{"unit missing", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[1].UnitColumn = "person" }, "no column \"person\""},
-	{"unit of a float", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].UnitColumn = "weight" }, "a unit is identified by"},
-	{"via a column that is no key", func(_ *planner.Policy, s *catalog.Schema) { s.Tables[name("visits")].Keys = nil }, "proves it a key"},
-	{"via a nullable key", func(_ *planner.Policy, s *catalog.Schema) { s.Tables[name("visits")].Columns[0].NotNull = false }, "proves it a key"},
-	{"via itself", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[2].To.Table = name("labs") }, "does not reach the privacy unit"},
-	{"via a public table", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[2].To.Table = name("hospitals") }, "not a protected table"},
-	{"via a column with another collation", func(_ *planner.Policy, s *catalog.Schema) {
+	{"unit missing", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[1].UnitColumn = "person" }, "no column \"person\""},
+	{"unit of a float", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].UnitColumn = "weight" }, "a unit is identified by"},
+	{"via a column that is no key", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].Keys = nil }, "proves it a key"},
+	{"via a nullable key", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].Columns[0].NotNull = false }, "proves it a key"},
+	{"via itself", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[2].To.Table = name("labs") }, "does not reach the privacy unit"},
+	{"via a public table", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[2].To.Table = name("hospitals") }, "not a protected table"},
+	{"via a column with another collation", func(_ *policy.Policy, s *catalog.Schema) {
 		collated(s, "C", true)
 	}, "same, deterministic collation"},
-	{"via a column with a loose collation", func(_ *planner.Policy, s *catalog.Schema) {
+	{"via a column with a loose collation", func(_ *policy.Policy, s *catalog.Schema) {
 		collated(s, "", false)
 	}, "same, deterministic collation"},
-	{"second person", func(_ *planner.Policy, s *catalog.Schema) {
+	{"second person", func(_ *policy.Policy, s *catalog.Schema) {
 		v := s.Tables[name("visits")]
 		v.Columns = append(v.Columns, column("doctor_id", int4, true))
 		v.Foreign = append(v.Foreign, references("doctor_id", "patients"))
 	}, "second way"},
-	{"second person by a key that is not enforced", func(_ *planner.Policy, s *catalog.Schema) {
+	{"second person by a key that is not enforced", func(_ *policy.Policy, s *catalog.Schema) {
 		v := s.Tables[name("visits")]
 		v.Columns = append(v.Columns, column("doctor_id", int4, true))
 		v.Loose = append(v.Loose, references("doctor_id", "patients"))
 	}, "second way"},
-	{"public table about people by a key that is not enforced", func(_ *planner.Policy, s *catalog.Schema) {
+	{"public table about people by a key that is not enforced", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("hospitals")].Loose = []catalog.ForeignKey{references("id", "patients")}
 	}, "references the protected table"},
-	{"column that is computed when it is read", func(_ *planner.Policy, s *catalog.Schema) { virtual(s, "visits", "cost") }, "make it STORED, or hide it"},
-	{"unit that is computed when it is read", func(p *planner.Policy, s *catalog.Schema) {
+	{"column that is computed when it is read", func(_ *policy.Policy, s *catalog.Schema) { virtual(s, "visits", "cost") }, "make it STORED, or hide it"},
+	{"unit that is computed when it is read", func(p *policy.Policy, s *catalog.Schema) {
 		virtual(s, "visits", "patient_id")
-		p.Tables[1].Columns["patient_id"] = planner.ColumnPolicy{Hidden: true}
+		p.Tables[1].Columns["patient_id"] = policy.ColumnPolicy{Hidden: true}
 	}, `"patient_id" is a virtual generated column`},
-	{"path that is computed when it is read", func(p *planner.Policy, s *catalog.Schema) {
+	{"path that is computed when it is read", func(p *policy.Policy, s *catalog.Schema) {
 		virtual(s, "labs", "visit_id")
-		p.Tables[2].Columns["visit_id"] = planner.ColumnPolicy{Hidden: true}
+		p.Tables[2].Columns["visit_id"] = policy.ColumnPolicy{Hidden: true}
 	}, `"visit_id" is a virtual generated column`},
-	{"public table about people", func(_ *planner.Policy, s *catalog.Schema) {
+	{"public table about people", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("hospitals")].Foreign = []catalog.ForeignKey{references("id", "patients")}
 	}, "references the protected table"},
-	{"units of two types", func(_ *planner.Policy, s *catalog.Schema) { s.Tables[name("visits")].Columns[1].Type = text }, "must identify the same unit"},
-	{"number bounds of text", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = bounds("0", "1") }, "numbers as bounds"},
-	{"bounds upside down", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = bounds("2010", "1920") }, "above the upper"},
-	{"values beyond the type", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = values("3000000000") }, "no integer"},
-	{"values twice", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = values("f", "f") }, "listed twice"},
-	{"values with blanks that mean nothing", func(p *planner.Policy, s *catalog.Schema) {
+	{"units of two types", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].Columns[1].Type = text }, "must identify the same unit"},
+	{"number bounds of text", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = bounds("0", "1") }, "numbers as bounds"},
+	{"bounds upside down", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = bounds("2010", "1920") }, "above the upper"},
+	{"values beyond the type", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = values("3000000000") }, "no integer"},
+	{"values twice", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = values("f", "f") }, "listed twice"},
+	{"values with blanks that mean nothing", func(p *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("patients")].Columns[2].Type = builtin("bpchar", "character(3)", 1042, 7)
 		p.Tables[0].Columns["sex"] = values("f", "f ")
 	}, "ends with blanks"},
-	{"values of an instant", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[1].Columns["at"] = values("now") }, "cannot have declared values"},
-	{"values of a float", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["weight"] = values("1.5") }, "cannot have declared values"},
-	{"values spelled oddly", func(p *planner.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = values("0x7c6") }, "no integer"},
-	{"enum values of a text", func(p *planner.Policy, _ *catalog.Schema) {
-		p.Tables[0].Columns["sex"] = planner.ColumnPolicy{EnumValues: true}
+	{"values of an instant", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[1].Columns["at"] = values("now") }, "cannot have declared values"},
+	{"values of a float", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["weight"] = values("1.5") }, "cannot have declared values"},
+	{"values spelled oddly", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = values("0x7c6") }, "no integer"},
+	{"enum values of a text", func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[0].Columns["sex"] = policy.ColumnPolicy{EnumValues: true}
 	}, "is no enum"},
-	{"values under a loose collation", func(_ *planner.Policy, s *catalog.Schema) {
+	{"values under a loose collation", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("patients")].Columns[2].Deterministic = false
 	}, "cannot have declared values"},
 }
 
-func TestNewCatalogRefuses(t *testing.T) {
+func TestCheckRefuses(t *testing.T) {
 	for _, c := range spoilt {
 		t.Run(c.name, func(t *testing.T) {
 			p, s := clinicPolicy(), clinicSchema()
 			c.spoil(&p, s)
-			cat, problems := planner.NewCatalog(p, s)
+			cat, problems := policy.Check(p, s)
 			if cat != nil {
 				t.Fatal("accepted")
 			}
@@ -109,8 +109,8 @@ func TestVirtualColumns(t *testing.T) {
 	p, s := clinicPolicy(), clinicSchema()
 	virtual(s, "visits", "tip")
 	virtual(s, "hospitals", "region")
-	p.Tables[1].Columns["tip"] = planner.ColumnPolicy{Hidden: true}
-	if _, problems := planner.NewCatalog(p, s); problems != nil {
+	p.Tables[1].Columns["tip"] = policy.ColumnPolicy{Hidden: true}
+	if _, problems := policy.Check(p, s); problems != nil {
 		t.Error(problems)
 	}
 }
@@ -131,7 +131,7 @@ func TestSecondPersonMayBeExcused(t *testing.T) {
 	v.Columns = append(v.Columns, column("doctor_id", int4, true))
 	v.Foreign = append(v.Foreign, references("doctor_id", "patients"))
 	p.Tables[1].NotProtected = []string{"doctor_id"}
-	if _, problems := planner.NewCatalog(p, s); problems != nil {
+	if _, problems := policy.Check(p, s); problems != nil {
 		t.Error(problems)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -82,7 +83,7 @@ func (s *source) derivedRows(f *ast.Derived) (node, frame, error) {
 		r.rows.branches = append(r.rows.branches, b)
 		outputs = append(outputs, out)
 	}
-	if err := r.supplyUnit(f.Query, s.b.q.cat.unit); err != nil {
+	if err := r.supplyUnit(f.Query, s.b.q.cat.Unit()); err != nil {
 		return nil, frame{}, err
 	}
 	it := &item{alias: f.Alias}
@@ -147,7 +148,7 @@ func unite(a, b scalar.Type, first bool) (scalar.Type, bool) {
 	case a.Array || b.Array || a.Collation != b.Collation || a.Deterministic != b.Deterministic:
 		return a, false
 	case af == scalar.IntFamily && bf == scalar.IntFamily:
-		if a.OID == oidInt8 || b.OID == oidInt2 {
+		if a.OID == pgtype.Int8 || b.OID == pgtype.Int2 {
 			return a, true
 		}
 		return b, true
@@ -161,7 +162,7 @@ func unite(a, b scalar.Type, first bool) (scalar.Type, bool) {
 	return a, false
 }
 
-func unpadded(t scalar.Type) bool { return t.OID == oidText || t.OID == oidVarchar }
+func unpadded(t scalar.Type) bool { return t.OID == pgtype.Text || t.OID == pgtype.Varchar }
 
 // A unitedColumn is a column of a query or a UNION ALL of them. A literal without a type takes
 // that of what it is combined with first.
@@ -218,7 +219,7 @@ func (c unitedColumn) with(d unitedColumn, i int) (_ unitedColumn, err error) {
 	t, ok := c.typ, true
 	switch {
 	case c.literal != nil && d.literal != nil:
-		t = scalar.Builtin(oidText)
+		t = scalar.Builtin(pgtype.Text)
 	case c.literal != nil:
 		t, ok = beside(d.typ)
 	case d.literal != nil:
@@ -257,7 +258,7 @@ func (r *relation) unite(rows ast.Rows, outputs [][]outputColumn) ([]field, erro
 	}
 	for i, first := range united {
 		if first.literal != nil {
-			first.typ = scalar.Builtin(oidText)
+			first.typ = scalar.Builtin(pgtype.Text)
 			if err := first.literal.become(first.typ); err != nil {
 				return nil, err
 			}
@@ -346,7 +347,7 @@ func (b *branch) allowed(sel *ast.Select) error {
 // group resolves a GROUP BY that contains the unit.
 func (b *branch) group(sel *ast.Select, r *scalar.Resolver) error {
 	s := b.source
-	unit := s.b.q.cat.unit
+	unit := s.b.q.cat.Unit()
 	keyed := false
 	for _, g := range sel.Groups {
 		x, err := r.Expr(g)
@@ -382,7 +383,7 @@ func (s *source) isUnit(x scalar.Expr) bool {
 
 // unbounded refuses a relation whose rows nothing bounds.
 func (s *source) unbounded(r *relation, at int) error {
-	return pgerr.New(pgerr.NoContribution, "the policy does not bound how many rows of %q one %s may contribute", r.name, s.b.q.cat.unit).At(at).
+	return pgerr.New(pgerr.NoContribution, "the policy does not bound how many rows of %q one %s may contribute", r.name, s.b.q.cat.Unit()).At(at).
 		WithHint("The administrator can set max_rows.")
 }
 
@@ -425,12 +426,12 @@ func (s *source) targets(list []ast.Target, r *scalar.Resolver) (out []outputCol
 // distinctUnits refuses DISTINCT over rows of several units, and of values that can be
 // equal and different.
 func (b *branch) distinctUnits(sel *ast.Select, out []outputColumn) error {
-	unit := b.source.b.q.cat.unit
+	unit := b.source.b.q.cat.Unit()
 	keyed := false
 	for i := range out {
 		o := &out[i]
 		if o.x == nil {
-			if err := o.become(scalar.Builtin(oidText)); err != nil { // so that it can be compared
+			if err := o.become(scalar.Builtin(pgtype.Text)); err != nil { // so that it can be compared
 				return err
 			}
 		}

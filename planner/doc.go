@@ -1,7 +1,7 @@
 // Package planner turns a parsed statement into a [Plan]: everything that will
 // happen to answer it, decided before any protected row is read.
 //
-// It is pure: a [Catalog] (the policy joined with what the real database's
+// It is pure: a [policy.Model] (the policy joined with what the real database's
 // catalogue proves) and a statement go in; SQL for the protected database,
 // sensitivities, mechanisms and the shape of the released relation come out.
 //

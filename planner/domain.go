@@ -9,6 +9,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -90,7 +91,7 @@ func declared(c *scalar.Column) bool { return c.Base().Values != nil || spanOf(c
 // columns, and for those that have too many to list.
 func spanOf(c *scalar.Column) int64 {
 	in := (&scalar.Env{}).Bounds(&scalar.Ref{Column: c})
-	if len(c.Of) > 0 || !in.Bounded() || c.Type.Family() != scalar.IntFamily && c.Type.OID != oidDate {
+	if len(c.Of) > 0 || !in.Bounded() || c.Type.Family() != scalar.IntFamily && c.Type.OID != pgtype.Date {
 		return 0
 	}
 	low, ok1 := toInt64(floorRat(in.Low))
@@ -154,7 +155,7 @@ func (q *Query) publicFactor(b *block, first int, done []bool) {
 
 // inlined writes expressions for the mirror, with the constants in the text.
 func (q *Query) inlined(b *block) *scalar.Writer {
-	return &scalar.Writer{Env: &scalar.Env{TimeZones: q.cat.timeZones}, Fold: b.source.b.inlined().SQL}
+	return &scalar.Writer{Env: &scalar.Env{TimeZones: q.cat.TimeZones()}, Fold: b.source.b.inlined().SQL}
 }
 
 // inlined returns the constants as text about the block can hold them.
@@ -216,7 +217,7 @@ func listOf(c *scalar.Column) string {
 		in := (&scalar.Env{}).Bounds(&scalar.Ref{Column: c.Base()})
 		low, high := floorRat(in.Low), ceilRat(in.High)
 		series := fmt.Sprintf("SELECT CAST(i AS %s) FROM pg_catalog.generate_series(%d, %d) AS i", c.Type.SQL(), low, high)
-		if c.Type.OID == oidDate {
+		if c.Type.OID == pgtype.Date {
 			series = fmt.Sprintf("SELECT CAST('2000-01-01' AS pg_catalog.date) + i FROM pg_catalog.generate_series(%d, %d) AS i", low, high)
 		}
 		if !c.NotNull {
@@ -272,7 +273,7 @@ func (q *Query) enumerate(b *block, keys []int, from, where string, write func(s
 	by := strings.Join(names, ", ")
 	sql := fmt.Sprintf("(SELECT CAST(pg_catalog.json_agg(pg_catalog.json_build_array(%s) ORDER BY %s) AS pg_catalog.text) FROM (SELECT %s, %s FROM (SELECT %s FROM %s%s) AS v GROUP BY %s LIMIT %d) AS d)",
 		strings.Join(results, ", "), strings.ReplaceAll(by, "v.", "d."), by, strings.Join(texts, ", "), strings.Join(values, ", "), from, where, by, maxGroups+1)
-	return q.constants.Add(scalar.Fold{SQL: sql, Type: scalar.Builtin(oidText), At: b.keys[keys[0]].at, Concealed: b.source.b.conceals})
+	return q.constants.Add(scalar.Fold{SQL: sql, Type: scalar.Builtin(pgtype.Text), At: b.keys[keys[0]].at, Concealed: b.source.b.conceals})
 }
 
 // private reports whether a key surely has no public values: then rows are read even

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"dpproxy/estimate"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -126,13 +127,13 @@ func must[T any](v T, err error) T {
 // numberText writes a number as a type's input takes it.
 func numberText(v *big.Rat, oid uint32, digits int) string {
 	switch oid {
-	case oidInt8:
+	case pgtype.Int8:
 		return clampInt64(floorRat(new(big.Rat).Add(v, big.NewRat(1, 2)))).String()
-	case oidFloat4:
+	case pgtype.Float4:
 		f, _ := v.Float32()
 		f = min(max(f, -math.MaxFloat32), math.MaxFloat32)
 		return strconv.FormatFloat(float64(f), 'g', -1, 32)
-	case oidFloat8:
+	case pgtype.Float8:
 		f, _ := v.Float64()
 		f = min(max(f, -math.MaxFloat64), math.MaxFloat64)
 		return strconv.FormatFloat(f, 'g', -1, 64)

@@ -56,7 +56,7 @@ func (b *BlockPlan) explain(w *tree, hidden bool) {
 	src := b.block.source
 	var read []string
 	for _, t := range src.tables() {
-		read = append(read, t.name.String())
+		read = append(read, t.Name.String())
 	}
 	w.line(2, "protected tables: %s", strings.Join(read, ", "))
 	w.line(2, "privacy unit: %s", src.unitPath())
@@ -68,25 +68,6 @@ func (b *BlockPlan) explain(w *tree, hidden bool) {
 		w.line(2, "grouping set (%s)", strings.Join(p.labels(b.block), ", "))
 		p.explain(w, b.block, 3, hidden)
 	}
-}
-
-// unitPath says how rows reach their unit: by a column, or along foreign keys, as in
-// "labs.visit_id -> visits.patient_id".
-func (s *source) unitPath() string {
-	if s.owner.rows != nil {
-		return s.owner.rows.branches[0].source.unitPath()
-	}
-	t := s.owner.table
-	path := t.unit
-	if len(path.steps) == 0 {
-		return t.shown(path.column)
-	}
-	var b strings.Builder
-	for _, step := range path.steps {
-		b.WriteString(t.name.Name + "." + t.shown(step.from) + " -> ")
-		t = step.to
-	}
-	return b.String() + t.name.Name + "." + t.shown(path.column)
 }
 
 // labels names the keys of the part.

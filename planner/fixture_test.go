@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"dpproxy/catalog"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // The fixture is a clinic: patients have one row each, visits many, labs belong
@@ -78,43 +78,43 @@ func clinicSchema() *catalog.Schema {
 	return s
 }
 
-func bounds(low, high string) planner.ColumnPolicy {
+func bounds(low, high string) policy.ColumnPolicy {
 	l, okLow := new(big.Rat).SetString(low)
 	h, okHigh := new(big.Rat).SetString(high)
-	b := &planner.Bounds{LowText: low, HighText: high}
+	b := &policy.Bounds{LowText: low, HighText: high}
 	if okLow && okHigh {
 		b.Low, b.High = l, h
 	}
-	return planner.ColumnPolicy{Bounds: b}
+	return policy.ColumnPolicy{Bounds: b}
 }
 
-func values(v ...string) planner.ColumnPolicy { return planner.ColumnPolicy{Values: v} }
+func values(v ...string) policy.ColumnPolicy { return policy.ColumnPolicy{Values: v} }
 
-func clinicPolicy() planner.Policy {
-	return planner.Policy{Unit: "patient", Tables: []planner.TablePolicy{
-		{Name: name("patients"), UnitColumn: "id", Columns: map[string]planner.ColumnPolicy{
+func clinicPolicy() policy.Policy {
+	return policy.Policy{Unit: "patient", Tables: []policy.TablePolicy{
+		{Name: name("patients"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
 			"name": {Hidden: true}, "sex": values("f", "m", "x"), "birth_year": bounds("1920", "2010"),
 			"region": values("north", "south"), "mood": {EnumValues: true}, "weight": bounds("0.5", "300"),
 		}},
-		{Name: name("visits"), UnitColumn: "patient_id", MaxRows: 20, MaxPartitions: 2, Columns: map[string]planner.ColumnPolicy{
+		{Name: name("visits"), UnitColumn: "patient_id", MaxRows: 20, MaxPartitions: 2, Columns: map[string]policy.ColumnPolicy{
 			"diagnosis": values("asthma", "flu", "it's \"so\""), "cost": bounds("0", "20000"), "day": bounds("2020-01-01", "2024-12-31"),
 			"tip": bounds("-1.5", "99"), "score": bounds("-1", "1"), "steps": bounds("0", "100000"),
 		}},
-		{Name: name("labs"), Via: "visit_id", To: planner.ColumnName{Table: name("visits"), Column: "id"}, MaxRows: 40, Columns: map[string]planner.ColumnPolicy{
+		{Name: name("labs"), Via: "visit_id", To: policy.ColumnName{Table: name("visits"), Column: "id"}, MaxRows: 40, Columns: map[string]policy.ColumnPolicy{
 			"test": values("chol", "hdl"), "value": bounds("0", "400"),
 		}},
 		{Name: name("hospitals"), Public: true},
 	}}
 }
 
-func clinic(t *testing.T) *planner.Catalog {
+func clinic(t *testing.T) *policy.Model {
 	t.Helper()
 	return checked(t, clinicSchema())
 }
 
 // indexedClinic is a clinic where one index begins with the unit, and another covers some
 // columns.
-func indexedClinic(t *testing.T, indexes ...catalog.Index) *planner.Catalog {
+func indexedClinic(t *testing.T, indexes ...catalog.Index) *policy.Model {
 	t.Helper()
 	if indexes == nil {
 		indexes = []catalog.Index{{Name: "alone", Columns: []string{"patient_id"}}, {Name: "covering", Columns: []string{"patient_id", "diagnosis", "cost"}}}
@@ -125,27 +125,27 @@ func indexedClinic(t *testing.T, indexes ...catalog.Index) *planner.Catalog {
 }
 
 // hiddenClinic is a clinic whose protected tables hide the columns.
-func hiddenClinic(t *testing.T, columns ...string) *planner.Catalog {
+func hiddenClinic(t *testing.T, columns ...string) *policy.Model {
 	t.Helper()
 	p, s := clinicPolicy(), clinicSchema()
 	for _, table := range p.Tables {
 		for _, c := range columns {
 			if _, ok := s.Tables[table.Name].Column(c); ok && !table.Public {
-				table.Columns[c] = planner.ColumnPolicy{Hidden: true}
+				table.Columns[c] = policy.ColumnPolicy{Hidden: true}
 			}
 		}
 	}
 	return checkedBy(t, p, s)
 }
 
-func checked(t *testing.T, s *catalog.Schema) *planner.Catalog {
+func checked(t *testing.T, s *catalog.Schema) *policy.Model {
 	t.Helper()
 	return checkedBy(t, clinicPolicy(), s)
 }
 
-func checkedBy(t *testing.T, p planner.Policy, s *catalog.Schema) *planner.Catalog {
+func checkedBy(t *testing.T, p policy.Policy, s *catalog.Schema) *policy.Model {
 	t.Helper()
-	c, problems := planner.NewCatalog(p, s)
+	c, problems := policy.Check(p, s)
 	for _, p := range problems {
 		t.Errorf("%v", p)
 	}

@@ -11,7 +11,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // TestHiddenColumnsAreUsed holds that a hidden column changes nothing in what is proved and
@@ -25,7 +25,7 @@ func TestHiddenColumnsAreUsed(t *testing.T) {
 		"SELECT test, avg(value) FROM labs GROUP BY ROLLUP (test)",
 		"SELECT region, count(*) FROM (SELECT region, sex FROM patients) p GROUP BY region",
 	} {
-		draw := func(cat *planner.Catalog) (reads []string, explained string) {
+		draw := func(cat *policy.Model) (reads []string, explained string) {
 			plan, err := makePlan(t, conn, cat, parsed(t, cat, sql), &datadriven.TestData{})
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
@@ -63,7 +63,7 @@ func TestNamesOfHiddenColumns(t *testing.T) {
 		p, s := clinicPolicy(), clinicSchema()
 		visits := s.Tables[name("visits")]
 		visits.Columns = append(visits.Columns, column(called, int4, false))
-		p.Tables[1].Columns[called] = planner.ColumnPolicy{Hidden: true}
+		p.Tables[1].Columns[called] = policy.ColumnPolicy{Hidden: true}
 		cat := checkedBy(t, p, s)
 		plan, err := makePlan(t, conn, cat, parsed(t, cat, "SELECT count(*) FROM visits v JOIN visits w USING (patient_id)"), &datadriven.TestData{})
 		if err != nil {
@@ -79,7 +79,7 @@ func TestNamesOfHiddenColumns(t *testing.T) {
 	}
 }
 
-func parsed(t *testing.T, cat *planner.Catalog, sql string) *parser.Statement {
+func parsed(t *testing.T, cat *policy.Model, sql string) *parser.Statement {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {
@@ -134,7 +134,7 @@ func TestViewsOfHiddenColumns(t *testing.T) {
 		"called": "SELECT adults.c2, adults.c1 FROM public.adults",
 		"bills":  "SELECT visits.cost, visits.day FROM public.visits",
 	})
-	cat, problems := planner.NewCatalog(clinicPolicy(), s)
+	cat, problems := policy.Check(clinicPolicy(), s)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -163,7 +163,7 @@ func TestViewsOfHiddenColumns(t *testing.T) {
 	} {
 		s := clinicSchema()
 		viewsOf(s, map[string]string{"adults": query})
-		_, problems := planner.NewCatalog(clinicPolicy(), s)
+		_, problems := policy.Check(clinicPolicy(), s)
 		if len(problems) != 1 || !strings.HasPrefix(problems[0].String(), "tables.public.adults.view: the ") || !strings.Contains(problems[0].Message, want) {
 			t.Errorf("%s: %v", query, problems)
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -71,7 +72,7 @@ func (r *reader) onLattice(x string, physical scalar.Type, t term, whole string)
 		if l.digits == 0 && l.scale.IsInt64() && l.scale.Int64() == 1 {
 			return wholeNumber(x, physical, l, whole)
 		}
-		return r.onLattice("CAST("+x+" AS pg_catalog.numeric)", scalar.Builtin(oidNumeric), t, whole)
+		return r.onLattice("CAST("+x+" AS pg_catalog.numeric)", scalar.Builtin(pgtype.Numeric), t, whole)
 	case scalar.NumericFamily:
 		if r.fits(t) {
 			return fromTop(x, l, whole)
@@ -122,7 +123,7 @@ func fromTop(x string, l *lattice, whole string) string {
 func (r *reader) since2000(x string, t scalar.Type, l *lattice, whole string) string {
 	low, high := timeText(t, l.low), timeText(t, l.high)
 	x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, low, high)
-	if t.OID == oidDate {
+	if t.OID == pgtype.Date {
 		return "CAST((" + x + " OPERATOR(pg_catalog.-) " + timeText(t, 0) + ") AS " + whole + ")"
 	}
 	return "CAST(pg_catalog.round(pg_catalog.date_part('epoch', " + x + ") * 1000000) AS pg_catalog.int8) - 946684800000000"
@@ -130,10 +131,10 @@ func (r *reader) since2000(x string, t scalar.Type, l *lattice, whole string) st
 
 // wholeNumber brings an integer into the limits in its own type before it is cast.
 func wholeNumber(x string, t scalar.Type, l *lattice, whole string) string {
-	if t.OID == oidInt8 && whole == "pg_catalog.int4" {
+	if t.OID == pgtype.Int8 && whole == "pg_catalog.int4" {
 		x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, int8Literal(l.low), int8Literal(l.high))
 	}
-	if t.OID == oidInt4 && whole == "pg_catalog.int4" {
+	if t.OID == pgtype.Int4 && whole == "pg_catalog.int4" {
 		return x
 	}
 	return "CAST(" + x + " AS " + whole + ")"

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -37,7 +38,7 @@ func (f *facts) matched() *facts {
 // indexes whose columns are all NOT NULL. An index of a partitioned table or of one with
 // inheritance children is not taken as a proof.
 func (r *relation) keys() [][]int {
-	src := r.table.source
+	src := r.table.Source
 	if src.Kind != 'r' || len(src.Children) > 0 {
 		return nil
 	}
@@ -45,7 +46,7 @@ func (r *relation) keys() [][]int {
 	for _, k := range src.Keys {
 		var key []int
 		for _, name := range k.Columns {
-			i := slices.IndexFunc(r.table.columns, func(c column) bool { return c.Name == name && c.NotNull })
+			i := slices.IndexFunc(r.table.Columns, func(c policy.Column) bool { return c.Name == name && c.NotNull })
 			if i < 0 {
 				key = nil
 				break

@@ -7,10 +7,11 @@ import (
 	"dpproxy/dp"
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // bindWith binds a statement under changed settings.
-func bindWith(t *testing.T, cat *planner.Catalog, sql string, change func(*planner.Settings)) bound {
+func bindWith(t *testing.T, cat *policy.Model, sql string, change func(*planner.Settings)) bound {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {

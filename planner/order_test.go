@@ -7,6 +7,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // TestIndexes holds that an index changes how rows are found and not which: with it and
@@ -45,7 +46,7 @@ func TestUnindexed(t *testing.T) {
 		return
 	}
 	cat, conn := indexedClinic(t), connect(t)
-	visits := []planner.Lookup{{Table: name("visits"), Column: "patient_id"}}
+	visits := []policy.Lookup{{Table: name("visits"), Column: "patient_id"}}
 	if got := cat.Lookups(); !slices.Equal(got, visits) {
 		t.Errorf("rows can be looked up by %v", got)
 	}

@@ -148,8 +148,8 @@ func (r *relation) links() []pair {
 	var all []pair
 	from := r
 	for i, h := range r.joins() {
-		st := r.table.unit.steps[i]
-		all = append(all, pair{from.column(st.from), h.column(st.key)})
+		st := r.table.Unit.Steps[i]
+		all = append(all, pair{from.column(st.From), h.column(st.Key)})
 		from = h
 	}
 	return all
@@ -181,9 +181,9 @@ func follow(rs, among []*relation, c *classes) {
 		if len(r.hops) == 0 {
 			continue
 		}
-		st := r.table.unit.steps[0]
+		st := r.table.Unit.Steps[0]
 		for _, to := range among {
-			if to != r && to.rows == nil && to.table == st.to && c.same(r.column(st.from), to.column(st.key)) {
+			if to != r && to.rows == nil && to.table == st.To && c.same(r.column(st.From), to.column(st.Key)) {
 				r.follows = to
 				break
 			}
@@ -233,7 +233,7 @@ func declaresKeys(n node) bool {
 
 // untied refuses two protected relations that are not joined on the unit.
 func (s *source) untied(l, r *relation) error {
-	e := pgerr.New(pgerr.Ownership, "rows of %q and %q are joined that need not belong to the same %s", l.name, r.name, s.b.q.cat.unit).At(r.at)
+	e := pgerr.New(pgerr.Ownership, "rows of %q and %q are joined that need not belong to the same %s", l.name, r.name, s.b.q.cat.Unit()).At(r.at)
 	ln, rn := l.unitName(), r.unitName()
 	if ln != "" && rn != "" {
 		return e.WithHint("Join them on the unit: %s = %s.", ln, rn)
@@ -241,16 +241,16 @@ func (s *source) untied(l, r *relation) error {
 	if path := joinAlong(l, r); path != "" {
 		return e.WithHint("Join them along the path to the unit: %s.", path)
 	}
-	return e.WithHint("Both sides must have the column that identifies the %s, and be joined on it.", s.b.q.cat.unit)
+	return e.WithHint("Both sides must have the column that identifies the %s, and be joined on it.", s.b.q.cat.Unit())
 }
 
 // unitName writes the column that a statement can name as the unit; "" if there is none.
 func (r *relation) unitName() string {
 	if r.rows == nil {
-		if len(r.table.unit.steps) > 0 || r.table.hides(r.table.unit.column) {
+		if len(r.table.Unit.Steps) > 0 || r.table.Hides(r.table.Unit.Column) {
 			return ""
 		}
-		return r.name + "." + r.table.unit.column
+		return r.name + "." + r.table.Unit.Column
 	}
 	for _, p := range r.rows.equal(r) {
 		if p.b == r.unit && r.name != "" {
@@ -265,11 +265,11 @@ func (r *relation) unitName() string {
 func joinAlong(l, r *relation) string {
 	for _, two := range [][2]*relation{{l, r}, {r, l}} {
 		from, to := two[0], two[1]
-		if from.rows != nil || to.rows != nil || len(from.table.unit.steps) == 0 {
+		if from.rows != nil || to.rows != nil || len(from.table.Unit.Steps) == 0 {
 			continue
 		}
-		if st := from.table.unit.steps[0]; st.to == to.table && !from.table.hides(st.from) && !to.table.hides(st.key) {
-			return fmt.Sprintf("%s.%s = %s.%s", from.name, st.from, to.name, st.key)
+		if st := from.table.Unit.Steps[0]; st.To == to.table && !from.table.Hides(st.From) && !to.table.Hides(st.Key) {
+			return fmt.Sprintf("%s.%s = %s.%s", from.name, st.From, to.name, st.Key)
 		}
 	}
 	return ""

@@ -177,15 +177,15 @@ func (bd *binding) bound(p *Part) error {
 		c.chosen = true
 		c.Rows = lower(src.maxRows(), bd.settings.MaxRows)
 		if c.Rows < 1 {
-			return pgerr.New(pgerr.NoContribution, "nothing bounds how many rows of one %s may count", bd.q.cat.unit).At(bd.b.at).
-				WithHint("The administrator can set max_rows for %s.", src.tables()[0].name)
+			return pgerr.New(pgerr.NoContribution, "nothing bounds how many rows of one %s may count", bd.q.cat.Unit()).At(bd.b.at).
+				WithHint("The administrator can set max_rows for %s.", src.tables()[0].Name)
 		}
 	}
 	if slices.ContainsFunc(of, func(k *key) bool { return !src.perUnit(k.expr) }) {
 		most := lower(src.maxPartitions(), bd.settings.MaxPartitions)
 		if most < 1 && p.size < 1 {
-			return pgerr.New(pgerr.NoContribution, "nothing bounds in how many groups one %s may count", bd.q.cat.unit).At(of[0].at).
-				WithHint("The administrator can set max_partitions for %s.", src.tables()[0].name)
+			return pgerr.New(pgerr.NoContribution, "nothing bounds in how many groups one %s may count", bd.q.cat.Unit()).At(of[0].at).
+				WithHint("The administrator can set max_partitions for %s.", src.tables()[0].Name)
 		}
 		c.Partitions = max(1, lower(most, int64(p.size)))
 	}

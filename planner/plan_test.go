@@ -19,6 +19,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -114,7 +115,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *planner.Catalog, d *datadriven.TestData) (string, error) {
+func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, d *datadriven.TestData) (string, error) {
 	if d.HasArg("indexed") {
 		cat = indexedClinic(t)
 	}
@@ -140,7 +141,7 @@ func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *planner.Catalog, d *datadr
 	return strings.Join(plan.Explain(costs(t, plan, d)), "\n") + "\n", nil
 }
 
-func makePlan(t *testing.T, conn *pgconn.PgConn, cat *planner.Catalog, st *parser.Statement, d *datadriven.TestData) (*planner.Plan, error) {
+func makePlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, st *parser.Statement, d *datadriven.TestData) (*planner.Plan, error) {
 	var params []uint32
 	for _, p := range list(d, "params") {
 		n, _ := strconv.ParseUint(p, 10, 32)

@@ -29,7 +29,7 @@ type LevelColumn struct {
 // the given values.
 func (q *Query) Levels(values []scalar.Value) ([]Level, error) {
 	w := &scalar.Writer{
-		Env:  &scalar.Env{Values: values, TimeZones: q.cat.timeZones, UTF8: true, Before14: q.cat.before14},
+		Env:  &scalar.Env{Values: values, TimeZones: q.cat.TimeZones(), UTF8: true, Before14: q.cat.Before14()},
 		Fold: func(i int) string { return "(" + q.Folds()[i].SQL + ")" },
 	}
 	var all []Level

@@ -21,6 +21,7 @@ import (
 	"dpproxy/mirror"
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // provedStatements is how many statements one random database is asked.
@@ -74,7 +75,7 @@ func provedWorld(t *testing.T, seed uint64, claims map[string]int) {
 }
 
 // randomCatalog reads the catalogue of a random database.
-func randomCatalog(t *testing.T, conn *pgx.Conn, schema *sqlgen.Schema) *planner.Catalog {
+func randomCatalog(t *testing.T, conn *pgx.Conn, schema *sqlgen.Schema) *policy.Model {
 	t.Helper()
 	const head = "data: postgres://d/d\nmirror: postgres://m/m\nledger: {dir: /nowhere}\nprivacy_unit: {name: person, budget: {epsilon: 1000, delta: 0.001}}\n"
 	policy, err := config.Parse("policy.yaml", []byte(head+schema.Policy()))
@@ -93,7 +94,7 @@ func randomCatalog(t *testing.T, conn *pgx.Conn, schema *sqlgen.Schema) *planner
 }
 
 // levelsOf returns the levels of a statement, none if it is refused.
-func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *planner.Catalog, sql string) []planner.Level {
+func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) []planner.Level {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil || script.Statements[0].Refusal != nil {

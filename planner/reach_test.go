@@ -7,6 +7,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // Every statement of the golden files reads no more than the beginning of a text that may have
@@ -64,7 +65,7 @@ func wholeTexts(t *testing.T, p *planner.Plan, sql string) int {
 func TestIdentifiers(t *testing.T) {
 	const first = `CASE WHEN pg_catalog.octet_length(t0."patient_id") OPERATOR(pg_catalog.<=) 65536 THEN t0."patient_id" END`
 	const key = `CASE WHEN pg_catalog.octet_length(t0."visit_id") OPERATOR(pg_catalog.<=) 65536 THEN t0."visit_id" END`
-	textual := func(indexes ...catalog.Index) *planner.Catalog {
+	textual := func(indexes ...catalog.Index) *policy.Model {
 		s := clinicSchema()
 		for n, columns := range map[catalog.Name][]int{name("patients"): {0}, name("visits"): {0, 1}, name("labs"): {1}} {
 			for _, i := range columns {
@@ -101,7 +102,7 @@ func TestIdentifiers(t *testing.T) {
 // TestPaddedTexts holds that of a padded text of any length only a short one has a value, and
 // that one of very many characters has no family.
 func TestPaddedTexts(t *testing.T) {
-	padded := func(mod int32) *planner.Catalog {
+	padded := func(mod int32) *policy.Model {
 		p, s := clinicPolicy(), clinicSchema()
 		s.Tables[name("visits")].Columns[5].Type = builtin("bpchar", "bpchar", 1042, mod)
 		delete(p.Tables[1].Columns, "diagnosis")

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -258,7 +259,7 @@ func (r *reader) keys() []string {
 func (r *reader) keyBytes() (string, error) {
 	var types []scalar.Type
 	for _, i := range r.part.set {
-		t := scalar.Builtin(oidInt4)
+		t := scalar.Builtin(pgtype.Int4)
 		if r.part.Private() {
 			var err error
 			if _, t, err = r.w.Key(r.bd.b.keys[i].expr); err != nil {

@@ -151,7 +151,7 @@ func (q *Query) Concealed() int { return len(q.stmt.Concealed) }
 // ConcealedColumns returns the columns of such a view.
 func (q *Query) ConcealedColumns(view int) []catalog.Column {
 	r := q.stmt.Concealed[view].Resolved
-	return q.cat.views[catalog.Name{Schema: r.Schema, Name: r.Name}].Columns
+	return q.cat.Source(catalog.Name{Schema: r.Schema, Name: r.Name}).Columns
 }
 
 // ConcealedRelation returns the sub-select of the rows of such a view. Array writes the

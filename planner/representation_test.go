@@ -10,7 +10,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/internal/pgtemp"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // Events have values that are equal and look different wherever a type lets them: beyond
@@ -39,20 +39,20 @@ func char(n int32) catalog.TypeRef { return builtin("bpchar", "character", 1042,
 
 // tags is the catalogue of tables whose unit is a text with blanks behind it, as many as a
 // row likes, or as its type says.
-func tags(t *testing.T) *planner.Catalog {
+func tags(t *testing.T) *policy.Model {
 	t.Helper()
 	tables := map[catalog.Name]*catalog.Table{
 		name("tags"):   {Name: name("tags"), Kind: 'r', Columns: []catalog.Column{column("u", builtin("bpchar", "bpchar", 1042, -1), true), column("x", int4, true)}},
 		name("narrow"): {Name: name("narrow"), Kind: 'r', Columns: []catalog.Column{column("u", char(3), true), column("x", int4, true)}},
 	}
-	return checkedBy(t, planner.Policy{Unit: "person", Tables: []planner.TablePolicy{
+	return checkedBy(t, policy.Policy{Unit: "person", Tables: []policy.TablePolicy{
 		{Name: name("tags"), UnitColumn: "u", MaxRows: 10, MaxPartitions: 3},
 		{Name: name("narrow"), UnitColumn: "u", MaxRows: 10, MaxPartitions: 3},
 	}}, &catalog.Schema{ServerVersion: servedVersion, Tables: tables})
 }
 
 // events is the catalogue of that table.
-func events(t *testing.T) *planner.Catalog {
+func events(t *testing.T) *policy.Model {
 	t.Helper()
 	price := scaled(10, 2)
 	price.Name, price.Kind, price.OID, price.Mod = name("price"), 'd', 20003, -1
@@ -66,8 +66,8 @@ func events(t *testing.T) *planner.Catalog {
 			column("day", date, false), column("at", instant, false), column("f", float8, false),
 		}},
 	}}
-	return checkedBy(t, planner.Policy{Unit: "person", Tables: []planner.TablePolicy{
-		{Name: name("events"), UnitColumn: "uid", MaxRows: 100, MaxPartitions: 3, Columns: map[string]planner.ColumnPolicy{
+	return checkedBy(t, policy.Policy{Unit: "person", Tables: []policy.TablePolicy{
+		{Name: name("events"), UnitColumn: "uid", MaxRows: 100, MaxPartitions: 3, Columns: map[string]policy.ColumnPolicy{
 			"a": bounds("1", "6"), "b": bounds("0", "6"), "c": bounds("0", "6"), "p": bounds("0", "6"), "z": bounds("0", "6"), "h": bounds("0.5", "6.5"),
 			"n": bounds("1", "6"), "m": bounds("0", "6"), "big": bounds("0", "9223372036854775807"), "day": bounds("2023-12-30", "2024-01-01"), "at": bounds("2023-12-31", "2024-01-01"), "f": bounds("0", "6"),
 		}},

@@ -175,7 +175,7 @@ func (s *source) semijoin(j *semijoin, sql func(*scalar.Writer) (string, error))
 // tied refuses a sub-select whose rows need not be of the unit of the row around it.
 func (j *semijoin) tied(s *source) error {
 	inner := j.inner
-	unit := s.b.q.cat.unit
+	unit := s.b.q.cat.Unit()
 	switch {
 	case inner.declares:
 		return notHere(j.at, "Use INNER JOIN there.", "a public relation that is outer-joined with protected rows can only stand in FROM of the aggregate itself")

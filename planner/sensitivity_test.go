@@ -15,6 +15,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -145,7 +146,7 @@ func removeUnit(t *testing.T, conn *pgconn.PgConn, unit int) {
 }
 
 // Rows without a value add nothing to a sum, not even a bound.
-func nullsAddNothing(t *testing.T, conn *pgconn.PgConn, cat *planner.Catalog) {
+func nullsAddNothing(t *testing.T, conn *pgconn.PgConn, cat *policy.Model) {
 	t.Helper()
 	const sums = "SELECT sum(weight), avg(weight) FROM patients WHERE id > 1000"
 	const tips = "SELECT sum(tip), avg(tip) FROM visits WHERE id > 10000"
@@ -180,13 +181,13 @@ type bound struct {
 	values []scalar.Value
 }
 
-func plan(t testing.TB, conn *pgconn.PgConn, cat *planner.Catalog, sql string) bound {
+func plan(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string) bound {
 	t.Helper()
 	return planWith(t, conn, cat, sql, func(*planner.Settings) {})
 }
 
 // planWith changes the settings first.
-func planWith(t testing.TB, conn *pgconn.PgConn, cat *planner.Catalog, sql string, change func(*planner.Settings)) bound {
+func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, change func(*planner.Settings)) bound {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -234,10 +235,10 @@ func exprs(conds []condition) []scalar.Expr {
 
 // tables returns the protected tables that are read, those on paths to the unit
 // included, each once. A partition counts as the table that it is part of.
-func (s *source) tables() []*table {
-	var all []*table
-	s.eachTable(func(t *table) {
-		if t = s.b.q.cat.whole(t); !t.public && !slices.Contains(all, t) {
+func (s *source) tables() []*policy.Table {
+	var all []*policy.Table
+	s.eachTable(func(t *policy.Table) {
+		if t = s.b.q.cat.Whole(t); !t.Public && !slices.Contains(all, t) {
 			all = append(all, t)
 		}
 	})
@@ -245,7 +246,7 @@ func (s *source) tables() []*table {
 }
 
 // eachTable visits the tables of this level and of those below it.
-func (s *source) eachTable(visit func(*table)) {
+func (s *source) eachTable(visit func(*policy.Table)) {
 	s.eachRelation(func(r *relation) { visit(r.table) })
 }
 
@@ -282,7 +283,7 @@ func (s *source) maxPartitions() int64 {
 	most := int64(0)
 	for _, r := range s.relations {
 		if r.table != nil {
-			most = max(most, r.table.maxPartitions)
+			most = max(most, r.table.MaxPartitions)
 		}
 		for _, b := range r.branches() {
 			most = max(most, b.source.maxPartitions())
@@ -314,4 +315,14 @@ func (s *source) use(c *scalar.Column) {
 // notHere refuses a clause or relation inside a block.
 func notHere(at int, hint, format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.NotAllowed, format, args...).At(at).WithHint("%s", hint)
+}
+
+// scanned returns the relation whose rows are all that the level reads, or nil: a join, a
+// derived table, a path to the unit and a sub-select read more.
+func (s *source) scanned() *relation {
+	r, ok := s.root.(*relation)
+	if !ok || r.rows != nil || r.cut > 0 || len(r.hops) > 0 || len(s.semijoins) > 0 {
+		return nil
+	}
+	return r
 }

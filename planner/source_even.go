@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"dpproxy/catalog"
 	"dpproxy/planner/scalar"
 )
 
@@ -124,8 +123,8 @@ func (p *sourceWriter) scan(r *relation, hops []*relation) string {
 	b.WriteString(tableSQL(r))
 	from := r
 	for i, h := range hops {
-		step := r.table.unit.steps[i]
-		key, foreign := h.sql(step.key), from.sql(step.from)
+		step := r.table.Unit.Steps[i]
+		key, foreign := h.sql(step.Key), from.sql(step.From)
 		if p.keyed != nil {
 			p.present = append(p.present, key, foreign)
 		}
@@ -162,16 +161,9 @@ func (p *sourceWriter) where(conds []string) string {
 func (s *source) fence() string {
 	for _, t := range s.ties {
 		r := s.home[t.a]
-		if r != nil && r.rows == nil && r.table.begins(t.a.Name) {
+		if r != nil && r.rows == nil && r.table.Begins(t.a.Name) {
 			return "\n  OFFSET 0"
 		}
 	}
 	return ""
-}
-
-// begins reports whether an index of the table begins with the column.
-func (t *table) begins(column string) bool {
-	c, ok := t.source.Column(column)
-	return ok && t.source.Kind == 'r' && c.Type.Kind != 'd' &&
-		slices.ContainsFunc(t.sorted, func(i catalog.Index) bool { return i.Columns[0] == column })
 }

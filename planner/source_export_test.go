@@ -6,11 +6,12 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
 // DrawSource resolves FROM and WHERE of a block and draws what is proved of the rows.
-func DrawSource(cat *Catalog, b *ast.Block, limits Limits, values func([]scalar.Fold) []scalar.Value) (string, error) {
+func DrawSource(cat *policy.Model, b *ast.Block, limits Limits, values func([]scalar.Fold) []scalar.Value) (string, error) {
 	q := &Query{cat: cat, constants: &scalar.Constants{}}
 	s, err := q.source(b)
 	if err != nil {
@@ -49,7 +50,7 @@ func drawSource(s *source, keys []scalar.Expr, w *scalar.Writer, limits Limits) 
 	}
 	var names []string
 	for _, t := range s.tables() {
-		names = append(names, t.name.String())
+		names = append(names, t.Name.String())
 	}
 	fmt.Fprintf(&out, "reads: %s\nrows of a unit: %s", strings.Join(names, ", "), drawRows(s, keys))
 	factor, err := s.factor(limits)
@@ -129,7 +130,7 @@ type ReadSource struct {
 }
 
 // SourceRead resolves FROM and WHERE of a block and writes its SQL.
-func SourceRead(cat *Catalog, b *ast.Block, values func([]scalar.Fold) []scalar.Value) (*ReadSource, error) {
+func SourceRead(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []scalar.Value) (*ReadSource, error) {
 	q := &Query{cat: cat, constants: &scalar.Constants{}}
 	s, err := q.source(b)
 	if err != nil {
@@ -146,17 +147,15 @@ func SourceRead(cat *Catalog, b *ast.Block, values func([]scalar.Fold) []scalar.
 		}
 	}
 	limits := Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: map[catalog.Name]int64{}}
-	for n, t := range cat.tables {
-		if t.public {
-			limits.PublicRows[n] = 100
-		}
+	for _, n := range cat.Public() {
+		limits.PublicRows[n] = 100
 	}
 	out := &ReadSource{Unique: s.unique(), Declares: s.declaresKeys(), Unit: s.unit().SQL, Relations: int64(s.b.aliases)}
 	if out.Factor, err = s.factor(limits); err != nil {
 		return nil, err
 	}
 	w := &scalar.Writer{
-		Env:  &scalar.Env{Values: values(q.constants.Folds()), TimeZones: cat.timeZones, UTF8: true, Before14: cat.before14},
+		Env:  &scalar.Env{Values: values(q.constants.Folds()), TimeZones: cat.TimeZones(), UTF8: true, Before14: cat.Before14()},
 		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
 	}
 	for _, x := range exprs {

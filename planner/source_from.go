@@ -7,6 +7,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -31,7 +32,7 @@ type relation struct {
 	cut int64
 
 	// Of a table:
-	table *table
+	table *policy.Table
 	only  bool
 	// hops are the tables on the path to the unit, in order.
 	hops []*relation
@@ -62,7 +63,7 @@ func (r *relation) protected() bool { return r.unit != nil }
 // sum; 0 if there is none.
 func (r *relation) maxRows() int64 {
 	if r.rows == nil {
-		return r.table.maxRows
+		return r.table.MaxRows
 	}
 	total := int64(0)
 	for _, b := range r.rows.branches {
@@ -120,12 +121,12 @@ func (s *source) item(f ast.From) (node, frame, error) {
 
 // scan resolves a table.
 func (s *source) scan(f *ast.Table) (node, frame, error) {
-	t := s.b.q.cat.tables[catalog.Name{Schema: f.Ref.Resolved.Schema, Name: f.Ref.Resolved.Name}]
+	t := s.b.q.cat.Table(catalog.Name{Schema: f.Ref.Resolved.Schema, Name: f.Ref.Resolved.Name})
 	if t == nil {
 		return nil, frame{}, notHere(f.Ref.At, "Aggregate the protected rows in a sub-select of their own and join the result with it.",
 			"%q is no table of the privacy policy and cannot be joined with protected rows", f.Ref.Name)
 	}
-	if t.public && !f.Ref.Within {
+	if t.Public && !f.Ref.Within {
 		s.b.q.public = append(s.b.q.public, f.Ref)
 	}
 	r, err := s.b.table(t, f.Alias, f.Ref.At)
@@ -138,12 +139,12 @@ func (s *source) scan(f *ast.Table) (node, frame, error) {
 	}
 	s.add(r)
 	it := &item{alias: f.Alias}
-	if f.Alias == t.name.Name {
-		it.schema = t.name.Schema
+	if f.Alias == t.Name.Name {
+		it.schema = t.Name.Schema
 	}
-	for i := range t.columns {
-		if !t.columns[i].hidden {
-			it.fields = append(it.fields, field{t.columns[i].Name, r.columns[i]})
+	for i := range t.Columns {
+		if !t.Columns[i].Hidden {
+			it.fields = append(it.fields, field{t.Columns[i].Name, r.columns[i]})
 		}
 	}
 	err = it.rename(f.Columns, f.Ref.At)
@@ -162,18 +163,18 @@ func (it *item) rename(names []string, at int) error {
 }
 
 // table makes a relation of a table, without its path.
-func (b *builder) table(t *table, name string, at int) (*relation, error) {
+func (b *builder) table(t *policy.Table, name string, at int) (*relation, error) {
 	r, err := b.newRelation(name, at)
 	if err != nil {
 		return nil, err
 	}
 	r.table = t
-	for i := range t.columns {
-		c := &t.columns[i]
-		reach := t.reach(c)
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		reach := columnReach(t, c)
 		r.columns = append(r.columns, &scalar.Column{
 			Name: c.Name, Type: scalar.TypeOf(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && reach != scalar.Short,
-			Bounds: c.bounds.scalar(), Values: c.domain, SQL: r.read(c), Reach: reach,
+			Bounds: scalarBounds(c.Bounds), Values: c.Values, SQL: r.read(c), Reach: reach,
 		})
 	}
 	return r, nil
@@ -181,45 +182,35 @@ func (b *builder) table(t *table, name string, at int) (*relation, error) {
 
 // sql writes the value of the column of that name where the table is read.
 func (r *relation) sql(name string) string {
-	i := slices.IndexFunc(r.table.columns, func(c column) bool { return c.Name == name })
-	c := &r.table.columns[i]
-	return r.table.reach(c).Read(r.read(c))
+	i := slices.IndexFunc(r.table.Columns, func(c policy.Column) bool { return c.Name == name })
+	c := &r.table.Columns[i]
+	return columnReach(r.table, c).Read(r.read(c))
 }
 
-// reach tells how much of a column is read.
-func (t *table) reach(c *column) scalar.Reach {
-	if t.indexed(c.Name) {
+// columnReach tells how much of a column of a table is read.
+func columnReach(t *policy.Table, c *policy.Column) scalar.Reach {
+	if t.Indexed(c.Name) {
 		return scalar.Whole
 	}
-	return scalar.ReachOf(scalar.TypeOf(c.Type, c.Collation, c.Deterministic), t.identifiers[c.Name])
-}
-
-// indexed reports whether an index holds all values of the column: Postgres keeps them below
-// a third of a page, compressed.
-func (t *table) indexed(name string) bool {
-	if t.source.Kind != 'r' || len(t.source.Children) > 0 {
-		return false
-	}
-	return slices.ContainsFunc(t.source.Keys, func(k catalog.Key) bool { return slices.Contains(k.Columns, name) }) ||
-		slices.ContainsFunc(t.sorted, func(i catalog.Index) bool { return slices.Contains(i.Columns, name) })
+	return scalar.ReachOf(scalar.TypeOf(c.Type, c.Collation, c.Deterministic), t.Identifies(c.Name))
 }
 
 // read writes a column of a table, below its domain. What is no table may show values that are
 // not as the modifiers of its types say.
-func (r *relation) read(c *column) string {
+func (r *relation) read(c *policy.Column) string {
 	sql := r.alias + "." + ast.QuoteIdent(c.Name)
 	t := scalar.TypeOf(c.Type, c.Collation, c.Deterministic)
 	if c.Type.Kind == 'd' && t.SQL() != "" {
 		sql = "CAST(" + sql + " AS " + t.SQL() + ")"
 	}
-	if kind := r.table.source.Kind; kind != 'r' && kind != 'p' {
+	if kind := r.table.Source.Kind; kind != 'r' && kind != 'p' {
 		sql = scalar.Modify(t, sql)
 	}
 	return sql
 }
 
-// scalar returns the bounds as an expression knows them.
-func (b *Bounds) scalar() *scalar.Bounds {
+// scalarBounds returns the bounds of a column as an expression knows them; nil without.
+func scalarBounds(b *policy.Bounds) *scalar.Bounds {
 	if b == nil {
 		return nil
 	}
@@ -228,19 +219,19 @@ func (b *Bounds) scalar() *scalar.Bounds {
 
 // path adds the tables on the path to the unit, as hidden relations.
 func (b *builder) path(r *relation) error {
-	if r.table.public {
+	if r.table.Public {
 		return nil
 	}
 	last := r
-	for _, st := range r.table.unit.steps {
-		h, err := b.table(st.to, r.name, r.at)
+	for _, st := range r.table.Unit.Steps {
+		h, err := b.table(st.To, r.name, r.at)
 		if err != nil {
 			return err
 		}
 		r.hops = append(r.hops, h)
 		last = h
 	}
-	r.unit = last.column(r.table.unit.column)
+	r.unit = last.column(r.table.Unit.Column)
 	return nil
 }
 

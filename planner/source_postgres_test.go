@@ -16,6 +16,7 @@ import (
 	"dpproxy/internal/pgtemp"
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -125,7 +126,7 @@ func query(t *testing.T, conn *pgx.Conn, sql string, values []scalar.Value) []sh
 }
 
 // readShop resolves a statement as if the server were its mirror.
-func readShop(t *testing.T, conn *pgx.Conn, cat *planner.Catalog, sql string) (*planner.ReadSource, []scalar.Value, error) {
+func readShop(t *testing.T, conn *pgx.Conn, cat *policy.Model, sql string) (*planner.ReadSource, []scalar.Value, error) {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {

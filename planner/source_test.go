@@ -12,6 +12,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -65,23 +66,23 @@ func shopSchema() *catalog.Schema {
 	return s
 }
 
-func shop(t *testing.T) *planner.Catalog {
+func shop(t *testing.T) *policy.Model {
 	t.Helper()
-	hidden := planner.ColumnPolicy{Hidden: true}
-	c, problems := planner.NewCatalog(planner.Policy{Unit: "customer", Tables: []planner.TablePolicy{
-		{Name: name("customers"), UnitColumn: "id", Columns: map[string]planner.ColumnPolicy{"name": hidden}},
-		{Name: name("orders"), UnitColumn: "customer_id", MaxRows: 10, MaxPartitions: 3, Columns: map[string]planner.ColumnPolicy{"total": bounds("0", "5000")}},
+	hidden := policy.ColumnPolicy{Hidden: true}
+	c, problems := policy.Check(policy.Policy{Unit: "customer", Tables: []policy.TablePolicy{
+		{Name: name("customers"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{"name": hidden}},
+		{Name: name("orders"), UnitColumn: "customer_id", MaxRows: 10, MaxPartitions: 3, Columns: map[string]policy.ColumnPolicy{"total": bounds("0", "5000")}},
 		{
-			Name: name("items"), Via: "order_id", To: planner.ColumnName{Table: name("orders"), Column: "id"}, MaxRows: 30,
-			Columns: map[string]planner.ColumnPolicy{"qty": bounds("0", "100")},
+			Name: name("items"), Via: "order_id", To: policy.ColumnName{Table: name("orders"), Column: "id"}, MaxRows: 30,
+			Columns: map[string]policy.ColumnPolicy{"qty": bounds("0", "100")},
 		},
-		{Name: name("profiles"), UnitColumn: "customer_id", Columns: map[string]planner.ColumnPolicy{"score": bounds("0", "1")}},
+		{Name: name("profiles"), UnitColumn: "customer_id", Columns: map[string]policy.ColumnPolicy{"score": bounds("0", "1")}},
 		{Name: name("emails"), UnitColumn: "customer_id", MaxRows: 3},
 		{Name: name("cards"), UnitColumn: "customer_id"},
 		{Name: name("logins"), UnitColumn: "customer_id", MaxRows: 50},
 		{Name: name("logins_2024"), UnitColumn: "customer_id", MaxRows: 50},
 		{Name: name("parts"), Public: true},
-		{Name: name("makers"), Public: true, Columns: map[string]planner.ColumnPolicy{"secret": hidden}},
+		{Name: name("makers"), Public: true, Columns: map[string]policy.ColumnPolicy{"secret": hidden}},
 		{Name: name("rates"), Public: true},
 		{Name: name("old_parts"), Public: true},
 	}}, shopSchema())
@@ -115,7 +116,7 @@ func TestSources(t *testing.T) {
 	})
 }
 
-func drawSource(t *testing.T, cat *planner.Catalog, d *datadriven.TestData) (string, error) {
+func drawSource(t *testing.T, cat *policy.Model, d *datadriven.TestData) (string, error) {
 	t.Helper()
 	limits := planner.Limits{PublicFanout: 100, Work: 1_000_000, PublicRows: map[catalog.Name]int64{
 		name("parts"): 2000, name("makers"): 50, name("rates"): 1000,
@@ -194,7 +195,7 @@ func TestSourceRelations(t *testing.T) {
 	}
 }
 
-func readUnevaluated(t *testing.T, cat *planner.Catalog, sql string) (*planner.ReadSource, error) {
+func readUnevaluated(t *testing.T, cat *policy.Model, sql string) (*planner.ReadSource, error) {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {

@@ -178,7 +178,7 @@ func tableSQL(r *relation) string {
 	if r.only {
 		only = "ONLY "
 	}
-	return only + qualified(r.table) + " AS " + r.alias
+	return only + r.table.SQL() + " AS " + r.alias
 }
 
 // derived writes a query in FROM: the unit, and the columns that are used. The others
@@ -310,7 +310,7 @@ func (r *relation) rawUnit() string {
 	if r.rows != nil || len(r.hops) == 0 {
 		return r.unit.Read()
 	}
-	return r.hops[len(r.hops)-1].sql(r.table.unit.column)
+	return r.hops[len(r.hops)-1].sql(r.table.Unit.Column)
 }
 
 // unitAlias names the unit in a sub-select of the relation.
@@ -325,7 +325,7 @@ func (r *relation) unitAlias() string {
 // what is not shown.
 func (r *relation) fresh(name string) string {
 	for r.rows == nil && r.column(name) != nil {
-		if r.table.hides(name) {
+		if r.table.Hides(name) {
 			name += unshown
 		} else {
 			name += "_"

@@ -10,6 +10,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 const thingsTable = `
@@ -20,7 +21,7 @@ CREATE TABLE things (id int PRIMARY KEY, t text, v varchar, v10 varchar(10), v5 
   n numeric(10,2), n3 numeric(10,3), m numeric, a amount, i2 int2, i4 int4, i8 int8, d date, ts timestamp, k text COLLATE "C")`
 
 // things is a protected table with a column of each type that is nearly another one's.
-func things(t *testing.T) *planner.Catalog {
+func things(t *testing.T) *policy.Model {
 	t.Helper()
 	domain := func(n string, base catalog.TypeRef) catalog.TypeRef {
 		base.Name, base.Display, base.OID, base.Mod, base.BaseMod, base.Kind = name(n), n, 20100, -1, base.Mod, 'd'
@@ -36,7 +37,7 @@ func things(t *testing.T) *planner.Catalog {
 		column("a", domain("amount", numeric10), false), column("i2", builtin("int2", "smallint", 21, -1), false), column("i4", int4, false), column("i8", bigint, false),
 		column("d", date, false), column("ts", builtin("timestamp", "timestamp without time zone", 1114, -1), false), byteOrder,
 	}}
-	c, problems := planner.NewCatalog(planner.Policy{Unit: "thing", Tables: []planner.TablePolicy{{Name: table.Name, UnitColumn: "id"}}},
+	c, problems := policy.Check(policy.Policy{Unit: "thing", Tables: []policy.TablePolicy{{Name: table.Name, UnitColumn: "id"}}},
 		&catalog.Schema{Tables: map[catalog.Name]*catalog.Table{table.Name: table}})
 	for _, p := range problems {
 		t.Fatal(p)
@@ -140,7 +141,7 @@ var literalsNested = []string{
 }
 
 // released returns the relation that a block is released as.
-func released(cat *planner.Catalog, sql string) (string, error) {
+func released(cat *policy.Model, sql string) (string, error) {
 	script, err := parser.Parse(sql, cat)
 	if err != nil {
 		return "", err

@@ -9,6 +9,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // What takes long, or much memory, on one row of the client's choice is refused, however
@@ -80,7 +81,7 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-func bindDefault(t *testing.T, cat *planner.Catalog, sql string) error {
+func bindDefault(t *testing.T, cat *policy.Model, sql string) error {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/pgerr"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -202,8 +203,8 @@ func (r *relation) publicRows(limits Limits) int64 {
 }
 
 // sizeOf returns the rows of a public table; one whose size is not known may have any.
-func sizeOf(t *table, limits Limits) int64 {
-	if n, ok := limits.PublicRows[t.name]; ok {
+func sizeOf(t *policy.Table, limits Limits) int64 {
+	if n, ok := limits.PublicRows[t.Name]; ok {
 		return max(n, 1)
 	}
 	return math.MaxInt64

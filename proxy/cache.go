@@ -8,6 +8,7 @@ import (
 
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -65,7 +66,7 @@ type analysed struct {
 }
 
 // analyse resolves the statement, once for each types of its parameters.
-func (t *text) analyse(cat *planner.Catalog, params []uint32) *analysed {
+func (t *text) analyse(cat *policy.Model, params []uint32) *analysed {
 	key := make([]byte, 0, 4*len(params))
 	for _, oid := range params {
 		key = binary.BigEndian.AppendUint32(key, oid)

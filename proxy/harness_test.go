@@ -22,6 +22,7 @@ import (
 	"dpproxy/mechanisms"
 	"dpproxy/mirror"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
 	"dpproxy/wire"
@@ -54,21 +55,21 @@ ANALYZE;`
 
 func public(n string) catalog.Name { return catalog.Name{Schema: "public", Name: n} }
 
-func bounds(low, high int64) planner.ColumnPolicy {
-	return planner.ColumnPolicy{Bounds: &planner.Bounds{Low: big.NewRat(low, 1), High: big.NewRat(high, 1), LowText: fmt.Sprint(low), HighText: fmt.Sprint(high)}}
+func bounds(low, high int64) policy.ColumnPolicy {
+	return policy.ColumnPolicy{Bounds: &policy.Bounds{Low: big.NewRat(low, 1), High: big.NewRat(high, 1), LowText: fmt.Sprint(low), HighText: fmt.Sprint(high)}}
 }
 
-func policy() planner.Policy {
-	return planner.Policy{Unit: "patient", Tables: []planner.TablePolicy{
-		{Name: public("patients"), UnitColumn: "id", Columns: map[string]planner.ColumnPolicy{
+func hospitalPolicy() policy.Policy {
+	return policy.Policy{Unit: "patient", Tables: []policy.TablePolicy{
+		{Name: public("patients"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
 			"name": {Hidden: true}, "sex": {Values: []string{"f", "m", "x"}}, "birth_year": bounds(1920, 2010), "mood": {EnumValues: true},
 		}},
-		{Name: public("visits"), UnitColumn: "patient_id", MaxRows: 10, MaxPartitions: 2, Columns: map[string]planner.ColumnPolicy{
+		{Name: public("visits"), UnitColumn: "patient_id", MaxRows: 10, MaxPartitions: 2, Columns: map[string]policy.ColumnPolicy{
 			"diagnosis": {Values: []string{"asthma", "cold", "flu"}}, "cost": bounds(0, 400), "score": bounds(0, 10),
 		}},
 		{
-			Name: public("labs"), Via: "visit_id", To: planner.ColumnName{Table: public("visits"), Column: "id"}, MaxRows: 20, MaxPartitions: 2,
-			Columns: map[string]planner.ColumnPolicy{"test": {Values: []string{"chol", "hdl"}}, "value": bounds(0, 300)},
+			Name: public("labs"), Via: "visit_id", To: policy.ColumnName{Table: public("visits"), Column: "id"}, MaxRows: 20, MaxPartitions: 2,
+			Columns: map[string]policy.ColumnPolicy{"test": {Values: []string{"chol", "hdl"}}, "value": bounds(0, 300)},
 		},
 		{Name: public("hospitals"), Public: true},
 	}}
@@ -180,7 +181,7 @@ func connect(t testing.TB, url string) *pgx.Conn {
 }
 
 // sync makes the mirror and returns the checked catalogue.
-func (w *world) sync(t testing.TB) *planner.Catalog {
+func (w *world) sync(t testing.TB) *policy.Model {
 	t.Helper()
 	ctx := t.Context()
 	up, down := connect(t, w.data.URL("postgres", pgtemp.Superuser)), connect(t, w.mirror.URL("postgres", pgtemp.Superuser))
@@ -200,7 +201,7 @@ func (w *world) sync(t testing.TB) *planner.Catalog {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cat, problems := planner.NewCatalog(policy(), s)
+	cat, problems := policy.Check(hospitalPolicy(), s)
 	if problems != nil {
 		t.Fatal(problems)
 	}

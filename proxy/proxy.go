@@ -14,6 +14,7 @@ import (
 	"dpproxy/mechanisms"
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/proxy/reader"
 	"dpproxy/wire"
 )
@@ -21,7 +22,7 @@ import (
 // Config is what a Proxy is made of. All fields but Views, Aside, Answers, Grid, Sharing, Log
 // and Now are required.
 type Config struct {
-	Catalog *planner.Catalog
+	Catalog *policy.Model
 	// Views are the views over protected tables.
 	Views  []catalog.Name
 	Ledger accountant.Ledger
@@ -54,8 +55,8 @@ type Analyst struct {
 	Allowance
 }
 
-// policy is the part of the configuration that can change while statements run.
-type policy struct {
+// reloadable is the part of the configuration that can change while statements run.
+type reloadable struct {
 	analysts map[string]Analyst
 	defaults Defaults
 }
@@ -63,7 +64,7 @@ type policy struct {
 // Reload replaces what the policy allows analysts, and the defaults, for every
 // statement to come, in sessions that are open too.
 func (p *Proxy) Reload(analysts map[string]Analyst, defaults Defaults) {
-	p.policy.Store(&policy{analysts, defaults})
+	p.policy.Store(&reloadable{analysts, defaults})
 }
 
 // analyst returns what the policy allows a login: nothing, if it knows none.
@@ -118,7 +119,7 @@ func lesser[T int64 | float64](a, b T) T {
 // A Proxy answers statements about protected tables. It implements wire.Handler.
 type Proxy struct {
 	cfg       Config // but for what policy holds
-	policy    atomic.Pointer[policy]
+	policy    atomic.Pointer[reloadable]
 	filter    *parser.Filter
 	texts     *cache
 	relations *relations

@@ -8,7 +8,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/catalog"
 	"dpproxy/dp"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // TestPartitionsShareABudget holds that a partition debits the budget of its table, and
@@ -20,8 +20,8 @@ func TestPartitionsShareABudget(t *testing.T) {
 		Name: "uid", NotNull: true, Deterministic: true,
 		Type: catalog.TypeRef{Name: integer, OID: 23, Mod: -1, Base: integer, BaseOID: 23, BaseMod: -1, Kind: 'b'},
 	}}
-	cat, problems := planner.NewCatalog(
-		planner.Policy{Unit: "person", Tables: []planner.TablePolicy{{Name: sales, UnitColumn: "uid"}, {Name: partition, UnitColumn: "uid"}}},
+	cat, problems := policy.Check(
+		policy.Policy{Unit: "person", Tables: []policy.TablePolicy{{Name: sales, UnitColumn: "uid"}, {Name: partition, UnitColumn: "uid"}}},
 		&catalog.Schema{Tables: map[catalog.Name]*catalog.Table{
 			sales:     {Name: sales, Kind: 'p', Columns: columns, Children: []catalog.Name{partition}},
 			partition: {Name: partition, Kind: 'r', Columns: columns, Parents: []catalog.Name{sales}, PartitionOf: sales},

@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"dpproxy/accountant"
+	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/wire"
 )
 
@@ -147,7 +148,7 @@ func (a *answer) tableRows(balances []accountant.Balance) []tableRow {
 	rows := []tableRow{}
 	for _, t := range a.described() {
 		row := tableRow{Schema: t.Name.Schema, Name: t.Name.Name, Unit: t.Unit, MaxRows: declared(t.MaxRows), MaxPartitions: declared(t.MaxPartitions), Questions: -1}
-		for _, s := range a.p.scopes(a.analyst, []planner.TableName{t.Name}) {
+		for _, s := range a.p.scopes(a.analyst, []catalog.Name{t.Name}) {
 			i := slices.IndexFunc(balances, func(b accountant.Balance) bool { return b.Scope == s })
 			if i < 0 {
 				continue
@@ -173,8 +174,8 @@ func declared(n int64) *int64 {
 }
 
 // described lists the tables that the analyst may ask about.
-func (a *answer) described() []planner.TableDescription {
-	return slices.DeleteFunc(a.p.cfg.Catalog.Describe(), func(t planner.TableDescription) bool { return !a.p.analyst(a.analyst).Tables[t.Name] })
+func (a *answer) described() []policy.TableDescription {
+	return slices.DeleteFunc(a.p.cfg.Catalog.Describe(), func(t policy.TableDescription) bool { return !a.p.analyst(a.analyst).Tables[t.Name] })
 }
 
 // columnRow is a row of dp.columns.

@@ -12,12 +12,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"dpproxy/answers"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 )
 
 // answers opens what remembers answers: beside the ledger, where that is.
-func (s *site) answers(ctx context.Context, cat *planner.Catalog) (proxy.Answers, error) {
+func (s *site) answers(ctx context.Context, cat *policy.Model) (proxy.Answers, error) {
 	a := s.policy.Answers
 	if !a.Remember {
 		return proxy.Answers{}, nil
@@ -58,7 +58,7 @@ const answerFormat = "2"
 
 // version is a digest of the policy of the tables, of their schema and of the
 // secret: when one of them changes, all answers are new.
-func (s *site) version(cat *planner.Catalog) ([]byte, error) {
+func (s *site) version(cat *policy.Model) ([]byte, error) {
 	h := sha256.New()
 	h.Write([]byte(answerFormat))
 	if err := json.NewEncoder(h).Encode(s.policy.Tables); err != nil {

@@ -20,6 +20,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
 	"dpproxy/wire"
@@ -131,7 +132,7 @@ func (s *site) defaults() proxy.Defaults {
 	}
 }
 
-func (s *site) openData(ctx context.Context, cat *planner.Catalog) (*reader.Data, error) {
+func (s *site) openData(ctx context.Context, cat *policy.Model) (*reader.Data, error) {
 	cfg, err := pgxpool.ParseConfig(s.policy.Data)
 	if err != nil {
 		return nil, fmt.Errorf("connection to the protected database: %w", err)

@@ -14,7 +14,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/config"
 	"dpproxy/mirror"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 )
 
@@ -103,7 +103,7 @@ func (s *site) readSchema(ctx context.Context) (*catalog.Schema, error) {
 }
 
 // readCatalog checks the policy against the protected database.
-func (s *site) readCatalog(ctx context.Context) (*planner.Catalog, error) {
+func (s *site) readCatalog(ctx context.Context) (*policy.Model, error) {
 	schema, err := s.readSchema(ctx)
 	if err != nil {
 		return nil, err
@@ -114,16 +114,16 @@ func (s *site) readCatalog(ctx context.Context) (*planner.Catalog, error) {
 
 // fit checks the policy against the schema: its tables, and that the views and partitions of
 // the plan are what it takes them for. With problems the catalogue must not be used.
-func (s *site) fit(plan mirror.Plan, schema *catalog.Schema) (*planner.Catalog, []planner.Problem) {
-	cat, problems := planner.NewCatalog(s.policy.Tables, schema)
+func (s *site) fit(plan mirror.Plan, schema *catalog.Schema) (*policy.Model, []policy.Problem) {
+	cat, problems := policy.Check(s.policy.Tables, schema)
 	for _, p := range plan.Problems(schema) {
-		problems = append(problems, planner.Problem{Path: []string{"tables", p.Table.String(), p.Key}, Message: p.Message})
+		problems = append(problems, policy.Problem{Path: []string{"tables", p.Table.String(), p.Key}, Message: p.Message})
 	}
 	return cat, problems
 }
 
 // annotate returns the problems as one error that quotes the policy, nil if there are none.
-func (s *site) annotate(problems []planner.Problem) error {
+func (s *site) annotate(problems []policy.Problem) error {
 	var all error
 	for _, p := range problems {
 		all = errors.Join(all, s.policy.Annotate(p.Path, p.Message))

@@ -10,7 +10,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/mirror"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // syncCommand makes or refreshes the mirror.
@@ -93,7 +93,7 @@ func (s *site) mirrorPlan() mirror.Plan {
 }
 
 // mirrorPlanOf is the plan with the columns of views that show hidden ones.
-func (s *site) mirrorPlanOf(cat *planner.Catalog) mirror.Plan {
+func (s *site) mirrorPlanOf(cat *policy.Model) mirror.Plan {
 	plan := s.mirrorPlan()
 	for i, v := range plan.Views {
 		plan.Views[i].Hidden = cat.Withheld(v.Name)
@@ -102,7 +102,7 @@ func (s *site) mirrorPlanOf(cat *planner.Catalog) mirror.Plan {
 }
 
 // protected describes a table to analysts: \d+ shows these texts.
-func (s *site) protected(t planner.TablePolicy) mirror.Protected {
+func (s *site) protected(t policy.TablePolicy) mirror.Protected {
 	parts := []string{"protected: aggregates only; privacy unit " + s.policy.Tables.Unit + s.unitOf(t)}
 	if t.MaxRows > 0 {
 		parts = append(parts, fmt.Sprintf("at most %d rows of one %s count in a group", t.MaxRows, s.policy.Tables.Unit))
@@ -131,7 +131,7 @@ func (s *site) protected(t planner.TablePolicy) mirror.Protected {
 }
 
 // unitOf says by which columns a row reaches its unit, as far as the policy shows them.
-func (s *site) unitOf(t planner.TablePolicy) string {
+func (s *site) unitOf(t policy.TablePolicy) string {
 	switch {
 	case t.UnitColumn == "" && len(s.shown(t.Name, t.Via)) > 0 && len(s.shown(t.To.Table, t.To.Column)) > 0:
 		return fmt.Sprintf(" by %s -> %s.%s", t.Via, t.To.Table.Name, t.To.Column)
@@ -143,11 +143,11 @@ func (s *site) unitOf(t planner.TablePolicy) string {
 
 // shown leaves those of the columns that the policy does not hide.
 func (s *site) shown(table catalog.Name, columns ...string) []string {
-	i := slices.IndexFunc(s.policy.Tables.Tables, func(t planner.TablePolicy) bool { return t.Name == table })
+	i := slices.IndexFunc(s.policy.Tables.Tables, func(t policy.TablePolicy) bool { return t.Name == table })
 	return slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return i >= 0 && s.policy.Tables.Tables[i].Columns[c].Hidden })
 }
 
-func mirrorColumn(c planner.ColumnPolicy) mirror.Column {
+func mirrorColumn(c policy.ColumnPolicy) mirror.Column {
 	m := mirror.Column{Hidden: c.Hidden, Labels: c.Values, AllLabels: c.EnumValues}
 	if c.Bounds != nil {
 		m.Comment = fmt.Sprintf("values are clamped to [%s, %s]", c.Bounds.LowText, c.Bounds.HighText)

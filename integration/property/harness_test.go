@@ -21,7 +21,7 @@ import (
 	"dpproxy/internal/stattest"
 	"dpproxy/mirror"
 	"dpproxy/pgerr"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // seed is the first of a run: DPPROXY_SEED, or always the same. A text that is no number
@@ -59,7 +59,7 @@ type world struct {
 	t      testing.TB
 	gen    *sqlgen.Generator
 	schema *sqlgen.Schema
-	cat    *planner.Catalog
+	cat    *policy.Model
 	conn   *pgx.Conn
 	// client is a session on the mirror, which has the same rows here: constants are evaluated
 	// there, and it says what plain Postgres answers. It is conn unless the versions differ.
@@ -153,19 +153,19 @@ func newWorld(t testing.TB, seed uint64, p sqlgen.Profile) *world {
 	if w.client != w.conn {
 		run(t, w.client, w.schema.DDL())
 	}
-	policy, err := config.Parse("policy.yaml", []byte(policyHead+w.schema.Policy()))
+	site, err := config.Parse("policy.yaml", []byte(policyHead+w.schema.Policy()))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, w.schema.Policy())
 	}
 	var names []catalog.Name
-	for _, table := range policy.Tables.Tables {
+	for _, table := range site.Tables.Tables {
 		names = append(names, table.Name)
 	}
 	s, err := mirror.Read(context.Background(), w.conn, names)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cat, problems := planner.NewCatalog(policy.Tables, s)
+	cat, problems := policy.Check(site.Tables, s)
 	if problems != nil {
 		t.Fatal(problems)
 	}

@@ -25,6 +25,7 @@ import (
 	"dpproxy/mechanisms"
 	"dpproxy/mirror"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
 	"dpproxy/wire"
@@ -149,7 +150,7 @@ privacy_unit: {name: person, budget: {epsilon: 1000, delta: 0.001}}
 
 func newProxy(t testing.TB, d database, ledger *unlimited, server *pgtemp.Server, up, down *pgx.Conn) *proxy.Proxy {
 	t.Helper()
-	policy, err := config.Parse("policy.yaml", []byte(policyHead+d.policy))
+	site, err := config.Parse("policy.yaml", []byte(policyHead+d.policy))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func newProxy(t testing.TB, d database, ledger *unlimited, server *pgtemp.Server
 	if s.PublicRows, err = mirror.CountRows(t.Context(), down, d.public); err != nil {
 		t.Fatal(err)
 	}
-	cat, problems := planner.NewCatalog(policy.Tables, s)
+	cat, problems := policy.Check(site.Tables, s)
 	if problems != nil {
 		t.Fatal(problems)
 	}

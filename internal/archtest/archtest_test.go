@@ -42,14 +42,16 @@ var allowed = map[string]string{
 	"advice":                    "catalog",
 	"parser":                    "pgerr parser/ast",
 	"parser/ast":                "pgerr",
-	"planner":                   "dp pgerr catalog parser parser/ast mechanisms brdp estimate planner/scalar",
+	"planner":                   "dp pgerr catalog parser parser/ast mechanisms brdp estimate planner/pgtype planner/policy planner/scalar",
+	"planner/pgtype":            "",
+	"planner/policy":            "catalog parser parser/ast planner/pgtype planner/scalar",
 	"planner/scalar":            "pgerr catalog parser/ast",
 	"wire":                      "pgerr",
 	"mirror":                    "pgerr catalog",
-	"proxy":                     "dp pgerr catalog parser parser/ast mechanisms brdp estimate accountant answers planner planner/scalar wire mirror proxy/reader proxy/settings",
-	"proxy/reader":              "dp pgerr catalog parser parser/ast mechanisms planner planner/scalar mirror",
+	"proxy":                     "dp pgerr catalog parser parser/ast mechanisms brdp estimate accountant answers planner planner/policy planner/scalar wire mirror proxy/reader proxy/settings",
+	"proxy/reader":              "dp pgerr catalog parser parser/ast mechanisms planner planner/policy planner/scalar mirror",
 	"proxy/settings":            "dp pgerr parser planner",
-	"config":                    "dp catalog planner accountant",
+	"config":                    "dp catalog planner planner/policy accountant",
 	"cmd/dpproxy":               anything,
 	"internal/archtest":         "internal/shape",
 	"internal/shape":            "",
@@ -59,7 +61,7 @@ var allowed = map[string]string{
 	"internal/pgtemp":           "",
 	"internal/logtest":          "",
 	"internal/needs":            "",
-	"internal/plantest":         "catalog parser planner",
+	"internal/plantest":         "catalog parser planner planner/policy",
 	"internal/wiretest":         "",
 	"internal/demo":             "",
 	"internal/tpch":             "internal/demo",
@@ -92,7 +94,7 @@ var onlyImporter = map[string]string{
 var repeatable = []string{"internal/demo", "internal/sqlgen", "internal/stattest"}
 
 // core packages know no Postgres.
-var core = []string{"dp", "mechanisms", "brdp", "estimate", "accountant", "accountant/pld", "accountant/realized", "accountant/history", "accountant/memledger", "accountant/logledger", "accountant/redisledger", "catalog", "planner", "planner/scalar"}
+var core = []string{"dp", "mechanisms", "brdp", "estimate", "accountant", "accountant/pld", "accountant/realized", "accountant/history", "accountant/memledger", "accountant/logledger", "accountant/redisledger", "catalog", "planner", "planner/pgtype", "planner/policy", "planner/scalar"}
 
 func TestImports(t *testing.T) {
 	eachFile(t, func(name, pkg string, f *ast.File) {

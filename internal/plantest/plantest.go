@@ -8,6 +8,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // Part plans a statement over people that has one block of one grouping set.
@@ -30,17 +31,17 @@ func Part(t testing.TB, sql string, s planner.Settings) *planner.Part {
 }
 
 // People returns the catalogue of a table of people with two public values of sex.
-func People(t testing.TB) *planner.Catalog {
+func People(t testing.TB) *policy.Model {
 	t.Helper()
 	name := catalog.Name{Schema: "public", Name: "people"}
 	builtin := func(typ string, oid uint32) catalog.TypeRef {
 		n := catalog.Name{Schema: "pg_catalog", Name: typ}
 		return catalog.TypeRef{Name: n, OID: oid, Mod: -1, Display: typ, Base: n, BaseOID: oid, BaseMod: -1, Kind: 'b'}
 	}
-	cat, problems := planner.NewCatalog(
-		planner.Policy{Unit: "person", Tables: []planner.TablePolicy{{
-			Name: name, UnitColumn: "id", Columns: map[string]planner.ColumnPolicy{
-				"sex": {Values: []string{"f", "m"}}, "height": {Bounds: &planner.Bounds{Low: new(big.Rat), High: big.NewRat(5000, 1), LowText: "0", HighText: "5000"}},
+	cat, problems := policy.Check(
+		policy.Policy{Unit: "person", Tables: []policy.TablePolicy{{
+			Name: name, UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
+				"sex": {Values: []string{"f", "m"}}, "height": {Bounds: &policy.Bounds{Low: new(big.Rat), High: big.NewRat(5000, 1), LowText: "0", HighText: "5000"}},
 			},
 		}}},
 		&catalog.Schema{Tables: map[catalog.Name]*catalog.Table{name: {

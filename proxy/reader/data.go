@@ -17,6 +17,7 @@ import (
 	"dpproxy/mirror"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // Data reads exact aggregates from the protected database. Only SQL of the
@@ -24,7 +25,7 @@ import (
 // schema is checked to be the one that the policy was checked against.
 type Data struct {
 	pool    *pgxpool.Pool
-	catalog *planner.Catalog
+	catalog *policy.Model
 	pads    [2][]byte
 
 	mu  sync.Mutex
@@ -68,7 +69,7 @@ const dropTimeout = 5 * time.Second
 
 // Open connects to the protected database. Secret is the key of the random
 // choices of contribution bounding (32 bytes or more).
-func Open(ctx context.Context, cfg *pgxpool.Config, cat *planner.Catalog, secret []byte) (*Data, error) {
+func Open(ctx context.Context, cfg *pgxpool.Config, cat *policy.Model, secret []byte) (*Data, error) {
 	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)
 	cfg.ConnConfig.RuntimeParams["application_name"] = "dpproxy"
 	// A session that died or hangs must be found out before the charge, however short the

@@ -14,6 +14,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // A statement whose time is over while it gets a session is not charged, even if the
@@ -88,7 +89,7 @@ func views(d *Data, n int) (names []catalog.Name) {
 		s.Tables[v] = &catalog.Table{Name: v, Kind: 'v', View: "SELECT", OID: 1_000_000_000 + uint32(i)}
 		names = append(names, v)
 	}
-	d.catalog, _ = planner.NewCatalog(planner.Policy{}, s)
+	d.catalog, _ = policy.Check(policy.Policy{}, s)
 	return names
 }
 
@@ -111,7 +112,7 @@ func openData(t *testing.T) (d *Data, between *func()) {
 		call()
 		return true, nil
 	}
-	if d, err = Open(t.Context(), cfg, &planner.Catalog{}, make([]byte, 32)); err != nil {
+	if d, err = Open(t.Context(), cfg, &policy.Model{}, make([]byte, 32)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.Close)

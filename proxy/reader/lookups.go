@@ -10,7 +10,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/mirror"
 	"dpproxy/pgerr"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // RecheckIndexes looks whether the indexes are there by which plans look up the rows of a
@@ -31,7 +31,7 @@ type indexLook struct {
 }
 
 // lookAtIndexes finds out which of the tables have no index on the unit, and remembers it.
-func (d *Data) lookAtIndexes(ctx context.Context, conn *pgx.Conn, lookups []planner.Lookup) (look indexLook, err error) {
+func (d *Data) lookAtIndexes(ctx context.Context, conn *pgx.Conn, lookups []policy.Lookup) (look indexLook, err error) {
 	begun := d.beginLook()
 	if look.missing, err = d.missing(ctx, conn, lookups); err != nil {
 		return indexLook{}, err
@@ -51,7 +51,7 @@ func (d *Data) beginLook() int {
 // noteIndexes remembers which of the tables have no index on the unit, as a look has found
 // it. One that began before another noted that an index is gone may have seen it still, and
 // does not bring it back.
-func (d *Data) noteIndexes(begun int, lookups []planner.Lookup, missing []catalog.Name) (gone, back []catalog.Name) {
+func (d *Data) noteIndexes(begun int, lookups []policy.Lookup, missing []catalog.Name) (gone, back []catalog.Name) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range lookups {
@@ -83,7 +83,7 @@ func (d *Data) WithoutIndex() []catalog.Name {
 }
 
 // columns returns the unit's column of each table by its OID.
-func (d *Data) columns(lookups []planner.Lookup) map[uint32]string {
+func (d *Data) columns(lookups []policy.Lookup) map[uint32]string {
 	columns := map[uint32]string{}
 	for _, l := range lookups {
 		columns[d.catalog.Source(l.Table).OID] = l.Column
@@ -92,7 +92,7 @@ func (d *Data) columns(lookups []planner.Lookup) map[uint32]string {
 }
 
 // missing returns those of the tables that have no index on the unit.
-func (d *Data) missing(ctx context.Context, conn *pgx.Conn, lookups []planner.Lookup) ([]catalog.Name, error) {
+func (d *Data) missing(ctx context.Context, conn *pgx.Conn, lookups []policy.Lookup) ([]catalog.Name, error) {
 	if len(lookups) == 0 {
 		return nil, nil
 	}

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"dpproxy/catalog"
-	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // A look that began before a statement found an index gone does not bring it back.
 func TestStaleLook(t *testing.T) {
 	visits := catalog.Name{Schema: "public", Name: "visits"}
-	lookups, missing := []planner.Lookup{{Table: visits, Column: "patient_id"}}, []catalog.Name{visits}
+	lookups, missing := []policy.Lookup{{Table: visits, Column: "patient_id"}}, []catalog.Name{visits}
 	d := &Data{unindexed: map[catalog.Name]int{}}
 	note := func(what string, begun int, missing, wantGone, wantBack []catalog.Name) {
 		t.Helper()

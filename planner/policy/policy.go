@@ -1,4 +1,4 @@
-package planner
+package policy
 
 import (
 	"math/big"

@@ -1,4 +1,4 @@
-package planner
+package policy
 
 import (
 	"slices"
@@ -7,12 +7,9 @@ import (
 	"dpproxy/catalog"
 )
 
-// A TableName is the name of a table.
-type TableName = catalog.Name
-
 // A TableDescription is what analysts may know of a protected table: its policy.
 type TableDescription struct {
-	Name TableName
+	Name catalog.Name
 	// Unit is how a row reaches its privacy unit, e.g. "id" or "visit_id -> visits -> id".
 	// A column that the policy hides is written as an ellipsis.
 	Unit                   string
@@ -28,14 +25,14 @@ type ColumnDescription struct {
 }
 
 // Describe lists the protected tables by name, without the columns that the policy hides.
-func (c *Catalog) Describe() []TableDescription {
+func (m *Model) Describe() []TableDescription {
 	var out []TableDescription
-	for _, name := range c.Protected() {
-		t := c.tables[name]
-		d := TableDescription{Name: name, Unit: t.path(), MaxRows: t.maxRows, MaxPartitions: t.maxPartitions}
-		for _, col := range t.columns {
-			if !col.hidden {
-				d.Columns = append(d.Columns, ColumnDescription{Name: col.Name, Type: col.Type.Display, Bounds: col.bounds, Values: col.domain})
+	for _, name := range m.Protected() {
+		t := m.tables[name]
+		d := TableDescription{Name: name, Unit: t.path(), MaxRows: t.MaxRows, MaxPartitions: t.MaxPartitions}
+		for _, col := range t.Columns {
+			if !col.Hidden {
+				d.Columns = append(d.Columns, ColumnDescription{Name: col.Name, Type: col.Type.Display, Bounds: col.Bounds, Values: col.Values})
 			}
 		}
 		out = append(out, d)
@@ -45,12 +42,12 @@ func (c *Catalog) Describe() []TableDescription {
 }
 
 // path writes the path to the unit as "visit_id -> visits -> patient_id".
-func (t *table) path() string {
+func (t *Table) path() string {
 	var s []string
 	at := t
-	for _, step := range t.unit.steps {
-		s = append(s, at.shown(step.from), step.to.name.Name)
-		at = step.to
+	for _, step := range t.Unit.Steps {
+		s = append(s, at.Shown(step.From), step.To.Name.Name)
+		at = step.To
 	}
-	return strings.Join(append(s, at.shown(t.unit.column)), " -> ")
+	return strings.Join(append(s, at.Shown(t.Unit.Column)), " -> ")
 }

@@ -1,0 +1,2 @@
+// Package pgtype names the built-in types of Postgres that may meet protected rows.
+package pgtype

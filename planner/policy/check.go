@@ -1,0 +1,277 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"dpproxy/catalog"
+	"dpproxy/planner/pgtype"
+	"dpproxy/planner/scalar"
+)
+
+// A Problem is a contradiction between the policy and the database.
+type Problem struct {
+	// Path is where in the policy, e.g. ["tables", "visits", "unit"].
+	Path    []string
+	Message string
+}
+
+// String returns the problem as one line, e.g. "tables.visits.unit: ...".
+func (p Problem) String() string { return strings.Join(p.Path, ".") + ": " + p.Message }
+
+// Check joins the policy with the schema. The model is nil if there are problems.
+func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
+	c := &checker{schema: s, policy: p, model: &Model{
+		unit: p.Unit, tables: map[catalog.Name]*Table{}, byName: map[string]*Table{}, views: map[catalog.Name]*catalog.Table{},
+		withheld:  map[catalog.Name][]string{},
+		timeZones: s.TimeZones, publicRows: s.PublicRows, before14: s.ServerVersion < 140000,
+	}}
+	for i := range p.Tables {
+		c.table(&p.Tables[i])
+	}
+	c.views()
+	for i := range p.Tables {
+		if t := c.model.tables[p.Tables[i].Name]; t != nil && !t.Public {
+			c.path(t, &p.Tables[i], 0)
+		}
+	}
+	for i := range p.Tables {
+		if t := c.model.tables[p.Tables[i].Name]; t != nil {
+			c.otherPeople(t, &p.Tables[i])
+		}
+	}
+	c.sameUnit()
+	c.identifiers()
+	if len(c.problems) > 0 {
+		return nil, c.problems
+	}
+	return c.model, nil
+}
+
+// checker builds a Model and collects what is wrong.
+type checker struct {
+	schema   *catalog.Schema
+	policy   Policy
+	model    *Model
+	problems []Problem
+}
+
+// problem notes what is wrong in a table's part of the policy; rest is the place
+// there, with dots.
+func (c *checker) problem(n catalog.Name, rest, format string, args ...any) {
+	where := append([]string{"tables", n.String()}, strings.FieldsFunc(rest, func(r rune) bool { return r == '.' })...)
+	c.problems = append(c.problems, Problem{where, fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) table(p *TablePolicy) {
+	src := c.schema.Tables[p.Name]
+	if src == nil {
+		c.problem(p.Name, "", "the table does not exist in the database, or may not be read")
+		return
+	}
+	t := &Table{Name: p.Name, Public: p.Public, MaxRows: p.MaxRows, MaxPartitions: p.MaxPartitions, Source: src, identifiers: map[string]bool{}}
+	if c.schema.ServerVersion >= indexVersion {
+		t.sorted = src.Sorted
+	}
+	if !p.Public {
+		c.protectable(p, src)
+	}
+	for _, col := range src.Columns {
+		t.Columns = append(t.Columns, c.column(p, col))
+	}
+	for name := range p.Columns {
+		if _, ok := src.Column(name); !ok {
+			c.problem(p.Name, "columns."+name, "there is no such column")
+		}
+	}
+	c.model.tables[p.Name] = t
+	if other := c.model.byName[p.Name.Name]; other == nil || other.Public {
+		c.model.byName[p.Name.Name] = t
+	}
+}
+
+// protectable refuses relations whose rows cannot be told apart by unit for
+// certain.
+func (c *checker) protectable(p *TablePolicy, src *catalog.Table) {
+	switch {
+	case src.Kind != 'r' && src.Kind != 'p':
+		c.problem(p.Name, "", "only tables can be protected, not views, materialised views or foreign tables")
+	case src.RowSecurity:
+		c.problem(p.Name, "", "row security applies to dpproxy's reader: what it reads would depend on policies of the database")
+	case src.Kind == 'r' && len(src.Children) > 0:
+		c.problem(p.Name, "", "the table has inheritance children, so that its keys prove nothing")
+	}
+}
+
+func (c *checker) column(p *TablePolicy, src catalog.Column) Column {
+	pol := p.Columns[src.Name]
+	col := Column{Column: src, Hidden: pol.Hidden, Bounds: pol.Bounds, Values: pol.Values}
+	where := "columns." + src.Name
+	fam := familyOf(src.Type)
+	switch {
+	case src.Virtual && !p.Public && !pol.Hidden:
+		c.problem(p.Name, where, "a virtual generated column is computed when it is read, which can fail on a row: make it STORED, or hide it")
+	case pol.Bounds != nil && pol.Bounds.Low != nil && fam != scalar.IntFamily && fam != scalar.NumericFamily && fam != scalar.FloatFamily:
+		c.problem(p.Name, where+".bounds", "numbers as bounds of a column of type %s", src.Type.Display)
+	case pol.Bounds != nil && pol.Bounds.Low == nil && fam != scalar.DateFamily && fam != scalar.InstantFamily:
+		c.problem(p.Name, where+".bounds", "dates as bounds of a column of type %s", src.Type.Display)
+	case pol.Bounds != nil && pol.Bounds.Low != nil && pol.Bounds.Low.Cmp(pol.Bounds.High) > 0:
+		c.problem(p.Name, where+".bounds", "the lower bound is above the upper one")
+	}
+	if pol.EnumValues {
+		typ := c.schema.Types[src.Type.Name]
+		if src.Type.Kind != 'e' || typ == nil {
+			c.problem(p.Name, where+".values", "the column's type %s is no enum", src.Type.Display)
+			return col
+		}
+		col.Values = typ.Labels
+	}
+	if fam == scalar.BoolFamily && col.Values == nil && !pol.Hidden {
+		col.Values = []string{"false", "true"}
+	}
+	if col.Values != nil && (!src.Deterministic || fam == scalar.DateFamily && baseOID(src.Type) != pgtype.Date) {
+		c.problem(p.Name, where+".values", "a column of type %s with this collation cannot have declared values", src.Type.Display)
+		return col
+	}
+	if err := checkDomain(baseOID(src.Type), fam, col.Values); err != "" {
+		c.problem(p.Name, where+".values", "%s", err)
+	}
+	return col
+}
+
+func (c *checker) path(t *Table, p *TablePolicy, depth int) {
+	if t.Unit.Column != "" || depth > len(c.model.tables) {
+		return
+	}
+	if p.UnitColumn != "" {
+		c.ownColumn(t, p)
+		return
+	}
+	to := c.model.tables[p.To.Table]
+	col, ok := t.Source.Column(p.Via)
+	switch {
+	case !ok:
+		c.problem(p.Name, "unit.via", "there is no column %q", p.Via)
+		return
+	case col.Virtual:
+		c.problem(p.Name, "unit.via", "%q is a virtual generated column, which is computed when it is read: make it STORED", p.Via)
+		return
+	case to == nil || to.Public:
+		c.problem(p.Name, "unit.to", "%s is not a protected table of the policy", p.To.Table)
+		return
+	case !hasKey(to.Source, p.To.Column):
+		c.problem(p.Name, "unit.to", "%s.%s has no unique index over NOT NULL columns that proves it a key", p.To.Table, p.To.Column)
+		return
+	}
+	target, _ := to.Source.Column(p.To.Column)
+	if baseOID(target.Type) != baseOID(col.Type) {
+		c.problem(p.Name, "unit.to", "%s and %s.%s have different types", p.Via, p.To.Table, p.To.Column)
+		return
+	}
+	if !col.Deterministic || !target.Deterministic || col.Collation != target.Collation {
+		c.problem(p.Name, "unit.to", "%s and %s.%s must have the same, deterministic collation", p.Via, p.To.Table, p.To.Column)
+		return
+	}
+	c.path(to, c.policyOf(to), depth+1)
+	if to.Unit.Column == "" {
+		c.problem(p.Name, "unit", "the path does not reach the privacy unit")
+		return
+	}
+	t.Unit = Path{append([]Step{{p.Via, to, p.To.Column}}, to.Unit.Steps...), to.Unit.Column, to.Unit.OID}
+}
+
+// policyOf returns the policy that a table of the catalogue was made from.
+func (c *checker) policyOf(t *Table) *TablePolicy {
+	i := slices.IndexFunc(c.policy.Tables, func(p TablePolicy) bool { return p.Name == t.Name })
+	return &c.policy.Tables[i]
+}
+
+func (c *checker) ownColumn(t *Table, p *TablePolicy) {
+	col, ok := t.Source.Column(p.UnitColumn)
+	if !ok {
+		c.problem(p.Name, "unit", "there is no column %q", p.UnitColumn)
+		return
+	}
+	if col.Virtual {
+		c.problem(p.Name, "unit", "%q is a virtual generated column, which is computed when it is read: make it STORED", p.UnitColumn)
+		return
+	}
+	fam := familyOf(col.Type)
+	if fam != scalar.IntFamily && fam != scalar.TextFamily && fam != scalar.UUIDFamily || !col.Deterministic {
+		c.problem(p.Name, "unit", "a unit is identified by an integer, a text with a deterministic collation, or a uuid, not by %s", col.Type.Display)
+		return
+	}
+	t.Unit = Path{nil, p.UnitColumn, baseOID(col.Type)}
+}
+
+// hasKey reports whether one column alone is a key: a unique index over it, and
+// NOT NULL.
+func hasKey(t *catalog.Table, name string) bool {
+	col, ok := t.Column(name)
+	return ok && col.NotNull && slices.ContainsFunc(t.Keys, func(k catalog.Key) bool {
+		return len(k.Columns) == 1 && k.Columns[0] == name
+	})
+}
+
+// otherPeople refuses rows about two people, and public tables that depend on
+// protected ones.
+func (c *checker) otherPeople(t *Table, p *TablePolicy) {
+	for _, fk := range slices.Concat(t.Source.Foreign, t.Source.Loose) {
+		target := c.model.tables[fk.References]
+		if target == nil || target.Public {
+			continue
+		}
+		if t.Public {
+			c.problem(p.Name, "public", "the table references the protected table %s", fk.References)
+			continue
+		}
+		along := len(fk.Columns) == 1 && (fk.Columns[0] == p.UnitColumn || fk.Columns[0] == p.Via)
+		excused := slices.ContainsFunc(fk.Columns, func(col string) bool { return slices.Contains(p.NotProtected, col) })
+		if !along && !excused {
+			c.problem(p.Name, "unit", "the foreign key %s (%s) is a second way from a row to a unit: a row about two people protects only one of them; "+
+				"name the column under not_protected to accept that", fk.Name, strings.Join(fk.Columns, ", "))
+		}
+	}
+}
+
+// sameUnit checks that all paths end in the same kind of identifier.
+func (c *checker) sameUnit() {
+	var first *Table
+	for _, n := range c.model.Protected() {
+		t := c.model.tables[n]
+		if t.Unit.Column == "" {
+			continue
+		}
+		if first == nil {
+			first = t
+		} else if scalar.Builtin(first.Unit.OID).Family() != scalar.Builtin(t.Unit.OID).Family() {
+			c.problem(t.Name, "unit", "its type differs from that of %s: both must identify the same unit", first.Name)
+		}
+	}
+}
+
+// identifiers notes the columns of the paths to the unit.
+func (c *checker) identifiers() {
+	for _, t := range c.model.tables {
+		last := t
+		for _, st := range t.Unit.Steps {
+			last.identifiers[st.From], st.To.identifiers[st.Key] = true, true
+			last = st.To
+		}
+		last.identifiers[t.Unit.Column] = true
+	}
+}
+
+// baseOID returns the OID below a domain.
+func baseOID(t catalog.TypeRef) uint32 {
+	if t.Kind == 'd' {
+		return t.BaseOID
+	}
+	return t.OID
+}
+
+// familyOf returns the family that a column compares in.
+func familyOf(t catalog.TypeRef) scalar.Family {
+	return scalar.TypeOf(t, catalog.Name{}, true).Family()
+}

@@ -1,0 +1,179 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"dpproxy/catalog"
+	"dpproxy/parser"
+	"dpproxy/parser/ast"
+)
+
+// A Model is a policy with what the real database's catalogue proves of its tables. It is made by
+// [Check] and immutable, as are its tables.
+type Model struct {
+	unit   string
+	tables map[catalog.Name]*Table
+	byName map[string]*Table // by unqualified name, protected tables first
+	// views are as analysts see them: without the columns that show what is hidden.
+	views map[catalog.Name]*catalog.Table
+	// timeZones are the names that the protected database accepts.
+	timeZones map[string]bool
+	// before14 says that the protected database is a Postgres before 14.
+	before14 bool
+	// withheld are the columns of views that show hidden ones.
+	withheld map[catalog.Name][]string
+	// publicRows are the sizes of public tables.
+	publicRows map[catalog.Name]int64
+}
+
+// A Table is a table of the policy with what is proved of it.
+type Table struct {
+	Name    catalog.Name
+	Public  bool
+	Columns []Column
+	// Unit is the path from a row to its privacy unit.
+	Unit          Path
+	MaxRows       int64
+	MaxPartitions int64
+	Source        *catalog.Table
+	// sorted are the indexes that plans may rely on.
+	sorted []catalog.Index
+	// identifiers are the columns by which rows are told to be a unit's.
+	identifiers map[string]bool
+}
+
+// A Column is a column with its policy.
+type Column struct {
+	catalog.Column
+	// Hidden columns do not exist for a statement.
+	Hidden bool
+	Bounds *Bounds
+	Values []string // public values; nil if it has none
+}
+
+// A Path leads from a row of a table to its unit: along steps of foreign keys to
+// a table that has the unit's own column.
+type Path struct {
+	Steps  []Step
+	Column string // of the last table
+	OID    uint32 // type of the unit's identifier
+}
+
+// A Step joins one more table: its key column equals the previous table's column.
+type Step struct {
+	From string
+	To   *Table
+	Key  string
+}
+
+// Table returns a table of the policy, or nil.
+func (m *Model) Table(n catalog.Name) *Table { return m.tables[n] }
+
+// TimeZones returns the names of time zones that the protected database accepts, in lower case.
+func (m *Model) TimeZones() map[string]bool { return m.timeZones }
+
+// Before14 reports whether the protected database is a Postgres before 14.
+func (m *Model) Before14() bool { return m.before14 }
+
+// PublicRows returns the sizes of public tables; one that is not in it may have any.
+func (m *Model) PublicRows() map[catalog.Name]int64 { return m.publicRows }
+
+// Unit returns the name of the privacy unit.
+func (m *Model) Unit() string { return m.unit }
+
+// Protected returns the names of the protected tables, sorted.
+func (m *Model) Protected() []catalog.Name {
+	var names []catalog.Name
+	for n, t := range m.tables {
+		if !t.Public {
+			names = append(names, n)
+		}
+	}
+	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) })
+	return names
+}
+
+// Public returns the names of the public tables, sorted.
+func (m *Model) Public() []catalog.Name {
+	var names []catalog.Name
+	for n, t := range m.tables {
+		if t.Public {
+			names = append(names, n)
+		}
+	}
+	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) })
+	return names
+}
+
+// Relations returns the names of all tables and views of the policy, sorted.
+func (m *Model) Relations() []catalog.Name {
+	names := slices.Concat(m.Protected(), m.Public(), slices.Collect(maps.Keys(m.views)))
+	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) })
+	return names
+}
+
+// Source returns what the real database's catalogue said of a table or view.
+func (m *Model) Source(n catalog.Name) *catalog.Table {
+	if t := m.tables[n]; t != nil {
+		return t.Source
+	}
+	return m.views[n]
+}
+
+// Relation implements parser.Catalog.
+func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
+	t := m.tables[catalog.Name{Schema: schema, Name: name}]
+	if schema == "" {
+		t = m.byName[name]
+	}
+	if t == nil {
+		return m.view(schema, name)
+	}
+	r := ast.Relation{Schema: t.Name.Schema, Name: t.Name.Name, Protected: !t.Public}
+	if len(t.Unit.Steps) == 0 && !t.Hides(t.Unit.Column) {
+		r.Unit = t.Unit.Column
+	}
+	for i := range t.Columns {
+		if !t.Columns[i].Hidden {
+			r.Columns = append(r.Columns, t.Columns[i].Name)
+		}
+	}
+	return r, true
+}
+
+// view returns a view of the policy.
+func (m *Model) view(schema, name string) (ast.Relation, bool) {
+	for n, v := range m.views {
+		if n.Name != name || schema != "" && n.Schema != schema {
+			continue
+		}
+		r := ast.Relation{Schema: n.Schema, Name: n.Name, View: v.View, Concealed: m.Conceals(n)}
+		for _, col := range v.Columns {
+			r.Columns = append(r.Columns, col.Name)
+		}
+		return r, true
+	}
+	return ast.Relation{}, false
+}
+
+var _ parser.Catalog = (*Model)(nil)
+
+// Whole returns the table of the policy that a partition belongs to, or the table itself.
+func (m *Model) Whole(t *Table) *Table {
+	for _, up := range t.Source.Parents {
+		if parent := m.tables[up]; parent != nil && !parent.Public {
+			return m.Whole(parent)
+		}
+	}
+	return t
+}
+
+// SQL writes the qualified name of the table.
+func (t *Table) SQL() string {
+	return ast.QuoteIdent(t.Name.Schema) + "." + ast.QuoteIdent(t.Name.Name)
+}
+
+// Identifies reports whether rows are told to be a unit's by the column of that name.
+func (t *Table) Identifies(column string) bool { return t.identifiers[column] }

@@ -1,0 +1,49 @@
+package planner
+
+import (
+	"slices"
+
+	"dpproxy/planner/policy"
+)
+
+// Lookups are those that the reads of the plan make.
+func (p *Plan) Lookups() []policy.Lookup {
+	var out []policy.Lookup
+	for _, b := range p.Blocks {
+		if !b.looksUp() {
+			continue
+		}
+		t := b.block.source.scanned().table
+		if l := (policy.Lookup{Table: t.Name, Column: t.Unit.Column}); !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func (b *BlockPlan) looksUp() bool {
+	return !b.Known && slices.ContainsFunc(b.Parts, func(p *Part) bool {
+		return slices.ContainsFunc(p.Reads, func(r *Read) bool { return r.lookup })
+	})
+}
+
+// unitIndexed reports whether an index finds the rows of one unit. It is known from the
+// schema alone, as are all choices among statements: what the rows are must not decide.
+func (bd *binding) unitIndexed() bool { return bd.unitIndex(nil) }
+
+// unitOrdered reports whether an index alone has all that the level uses, unit by unit. If
+// the rows had to be looked up as well, one after the other, a sort would be faster.
+func (bd *binding) unitOrdered() bool {
+	var names []string
+	for _, c := range bd.b.source.used() {
+		names = append(names, c.Name)
+	}
+	return bd.unitIndex(names)
+}
+
+// unitIndex reports whether an index of the only table begins with the unit and has the
+// columns.
+func (bd *binding) unitIndex(columns []string) bool {
+	r := bd.b.source.scanned()
+	return r != nil && !slices.Contains(bd.settings.Unindexed, r.table.Name) && r.table.UnitIndex(columns)
+}
