@@ -119,25 +119,6 @@ func Epsilon(rho, delta float64) float64 {
 	return high
 }
 
-// Rho returns the largest ρ for which [Delta] is at most δ, for ε > 0 and δ from
-// above 0 to below 1, correct to a relative 10⁻¹⁰. It is for reports and plans; a
-// limit comes from [RhoMax].
-func Rho(epsilon, delta float64) float64 {
-	low, high := 0.0, 1.0
-	for Delta(high, epsilon) <= delta {
-		high *= 2
-	}
-	for range 100 {
-		mid := (low + high) / 2
-		if Delta(mid, epsilon) <= delta {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return low
-}
-
 // logDeltaAt returns the logarithm of Delta's bound at the order α = 1 + a, and
 // the sum of the absolute summands. With ln(1−1/α) = −ln(1+1/a) the bound is
 //

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/papertest"
 	"dpproxy/dp"
 )
 
@@ -28,7 +29,7 @@ func TestSimpleConversionIsWorse(t *testing.T) {
 			if d := accountant.Delta(rho, simple); d >= standardDelta(rho, simple) {
 				t.Errorf("ρ = %v, ε = %v: δ = %v, the simple one gives %v", rho, simple, d, standardDelta(rho, simple))
 			}
-			if r := accountant.Rho(got, delta); !near(r, rho, 1e-9) {
+			if r := papertest.Rho(got, delta); !near(r, rho, 1e-9) {
 				t.Errorf("ε = %v, δ = %v: ρ = %v, want %v", got, delta, r, rho)
 			}
 		}

@@ -13,8 +13,8 @@ import (
 func init() {
 	register(map[string]func(inputs) any{
 		"brdp_laplace_acceptance": numbers(func(in map[string]float64) []float64 {
-			g := brdp.LaplaceLimit{Scale: 1 / in["eps_y"], Theta: in["theta_over_delta"], Recycle: -math.Expm1(in["eps_y"] - in["eps"])}
-			plain := brdp.LaplaceLimit{Scale: 1 / in["eps"], Theta: in["theta_over_delta"]}
+			g := papertest.LaplaceLimit{Scale: 1 / in["eps_y"], Theta: in["theta_over_delta"], Recycle: -math.Expm1(in["eps_y"] - in["eps"])}
+			plain := papertest.LaplaceLimit{Scale: 1 / in["eps"], Theta: in["theta_over_delta"]}
 			return []float64{g.Acceptance(), g.Recycle, plain.Acceptance()}
 		}),
 		"brdp_laplace_opt_eps_y": number(func(in map[string]float64) float64 {
@@ -22,15 +22,15 @@ func init() {
 			if !given {
 				epsilon = math.Inf(1)
 			}
-			return brdp.LaplaceShare(in["theta_over_delta"], 1, epsilon)
+			return papertest.LaplaceShare(in["theta_over_delta"], 1, epsilon)
 		}),
 		"brdp_laplace_pure_eps": number(func(in map[string]float64) float64 {
-			return brdp.LaplaceLimit{Scale: 1 / in["eps_y"], Theta: 1, Recycle: in["q"]}.Epsilon(1)
+			return papertest.LaplaceLimit{Scale: 1 / in["eps_y"], Theta: 1, Recycle: in["q"]}.Epsilon(1)
 		}),
 		"brdp_gauss_exact_delta": exactDelta,
 		"brdp_gauss_safe_design": func(in inputs) any {
 			v := decode[struct{ Sigma, Theta, L, Eps float64 }](in)
-			g, delta, err := brdp.SafeGaussian(v.Sigma, v.Theta, v.L, v.Eps)
+			g, delta, err := papertest.SafeGaussian(v.Sigma, v.Theta, v.L, v.Eps)
 			if err != nil {
 				in.t.Fatal(err)
 			}
@@ -41,14 +41,14 @@ func init() {
 				Sigma, Theta, Q float64
 				Y               []float64
 			}](in)
-			return density(brdp.GaussianLimit{Sigma: v.Sigma, Theta: v.Theta, Recycle: v.Q}, v.Y)
+			return density(papertest.GaussianLimit{Sigma: v.Sigma, Theta: v.Theta, Recycle: v.Q}, v.Y)
 		},
 		"brdp_laplace_pdf": func(in inputs) any {
 			v := decode[struct {
 				B, Theta, Q float64
 				Y           []float64
 			}](in)
-			return density(brdp.LaplaceLimit{Scale: v.B, Theta: v.Theta, Recycle: v.Q}, v.Y)
+			return density(papertest.LaplaceLimit{Scale: v.B, Theta: v.Theta, Recycle: v.Q}, v.Y)
 		},
 		"brdp_lattice":     latticeLaw,
 		"brdp_lattice_rho": recycledRho,
@@ -76,7 +76,7 @@ func density(l limit, ys []float64) any {
 // another; on a fine lattice the product gives the true one.
 func exactDelta(in inputs) any {
 	v := decode[struct{ Sigma, Theta, Q, Eps, Shift float64 }](in)
-	g := brdp.GaussianLimit{Sigma: v.Sigma, Theta: v.Theta, Recycle: v.Q}
+	g := papertest.GaussianLimit{Sigma: v.Sigma, Theta: v.Theta, Recycle: v.Q}
 	exact, stated := g.Delta(v.Eps, v.Shift), papertest.Delta(g, v.Eps, v.Shift)
 	const unit = 1 << 12
 	variance, _ := big.NewFloat(v.Sigma * v.Sigma * unit * unit).Int(nil)

@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/papertest"
 	"dpproxy/dp"
 )
 
@@ -30,7 +31,7 @@ func init() {
 			return []float64{math.Log1p(in["p"] * math.Expm1(in["eps"])), in["p"] * in["delta"]}
 		}),
 
-		"filter_cks":    func(in inputs) any { return filter(in, accountant.Rho) },
+		"filter_cks":    func(in inputs) any { return filter(in, papertest.Rho) },
 		"filter_simple": func(in inputs) any { return filter(in, simpleRho) },
 		"thm3_split": func(in inputs) any {
 			both := decode[struct {
@@ -59,7 +60,7 @@ func simpleRho(epsilon, delta float64) float64 {
 // rhoMax checks the limit in integers, and returns the one in doubles.
 func rhoMax(in inputs) any {
 	v := decode[rhoDelta](in)
-	rho := accountant.Rho(v.Eps, v.Delta)
+	rho := papertest.Rho(v.Eps, v.Delta)
 	limit := float64(accountant.RhoMax(integer(v.Eps, 12), integer(v.Delta, 18))) * pico
 	if limit > rho*(1+1e-9) || limit < rho*(1-1e-9)-3*pico {
 		in.t.Errorf("the limit is %.13f, where ρ = %.13f", limit, rho)

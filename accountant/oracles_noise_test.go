@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"dpproxy/accountant/papertest"
 	"dpproxy/dp"
 	"dpproxy/internal/gausssum"
 	"dpproxy/internal/stattest"
@@ -20,7 +21,7 @@ func init() {
 	register(map[string]func(inputs) any{
 		"analytic_gaussian_sigma": func(in inputs) any {
 			v := decode[map[string]float64](in)
-			sigma, err := mechanisms.GaussianSigma(v["l2"], v["eps"], v["delta"])
+			sigma, err := papertest.GaussianSigma(v["l2"], v["eps"], v["delta"])
 			return orFail(in, sigma, err)
 		},
 		"analytic_gaussian_delta": func(in inputs) any {

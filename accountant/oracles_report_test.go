@@ -6,11 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"dpproxy/accountant"
+	"dpproxy/accountant/papertest"
 	"dpproxy/accountant/pld"
 	"dpproxy/accountant/realized"
 	"dpproxy/dp"
-	"dpproxy/mechanisms"
 )
 
 // Sensitivities, reports and the local model.
@@ -21,16 +20,16 @@ func init() {
 
 		"brownian_linear_boundary": func(in inputs) any {
 			v := decode[struct{ T, L2, Delta, A float64 }](in)
-			return boundary(in, accountant.Boundary{L2: v.L2, Delta: v.Delta, Slope: v.A}, v.T)
+			return boundary(in, papertest.Boundary{L2: v.L2, Delta: v.Delta, Slope: v.A}, v.T)
 		},
 		"brownian_mixture_boundary": func(in inputs) any {
 			v := decode[struct{ T, L2, Delta, Tuning float64 }](in)
-			return boundary(in, accountant.Boundary{L2: v.L2, Delta: v.Delta, Tuning: v.Tuning}, v.T)
+			return boundary(in, papertest.Boundary{L2: v.L2, Delta: v.Delta, Tuning: v.Tuning}, v.T)
 		},
 		"brownian_linear_opt_at_t": func(in inputs) any {
 			v := decode[struct{ T, L2, Delta float64 }](in)
-			slope := accountant.BestSlope(v.T, v.Delta)
-			at := boundary(in, accountant.Boundary{L2: v.L2, Delta: v.Delta, Slope: slope}, v.T)
+			slope := papertest.BestSlope(v.T, v.Delta)
+			at := boundary(in, papertest.Boundary{L2: v.L2, Delta: v.Delta, Slope: slope}, v.T)
 			return []any{slope, at, simpleEpsilon(v.L2*v.L2/(2*v.T), v.Delta)}
 		},
 		"laplace_1000fold": func(in inputs) any {
@@ -40,7 +39,7 @@ func init() {
 		},
 		"gauss_1000fold": func(in inputs) any {
 			v := decode[fold](in)
-			sigma, err := mechanisms.GaussianSigma(1, v.Eps, v.Delta)
+			sigma, err := papertest.GaussianSigma(1, v.Eps, v.Delta)
 			if err != nil {
 				in.t.Fatal(err)
 			}
@@ -63,7 +62,7 @@ func init() {
 	})
 }
 
-func boundary(in inputs, b accountant.Boundary, t float64) any {
+func boundary(in inputs, b papertest.Boundary, t float64) any {
 	in.t.Helper()
 	epsilon, err := b.At(t)
 	return orFail(in, epsilon, err)

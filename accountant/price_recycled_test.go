@@ -98,7 +98,7 @@ func TestRecycledPriceCoversTheTrueDelta(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := brdp.GaussianLimit{Sigma: c.sigma, Theta: c.theta, Recycle: c.q}
+		g := papertest.GaussianLimit{Sigma: c.sigma, Theta: c.theta, Recycle: c.q}
 		exact, claimed := g.Delta(c.epsilon, c.shift), papertest.Delta(g, c.epsilon, c.shift)
 		if lattice := law.Delta(c.epsilon); math.Abs(lattice-exact) > 2e-3*exact {
 			t.Errorf("%+v: δ = %v on the lattice, %v on the line", c, lattice, exact)

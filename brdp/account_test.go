@@ -114,7 +114,7 @@ func TestLatticeOracles(t *testing.T) {
 func TestGaussianOracles(t *testing.T) {
 	type inputs struct{ Sigma, Theta, Q, Eps, Shift, L float64 }
 	eachOracle(t, "brdp_gauss_exact_delta", func(o oracle, in inputs, want []float64) {
-		g := brdp.GaussianLimit{Sigma: in.Sigma, Theta: in.Theta, Recycle: in.Q}
+		g := papertest.GaussianLimit{Sigma: in.Sigma, Theta: in.Theta, Recycle: in.Q}
 		got := []float64{g.Delta(in.Eps, in.Shift), papertest.Delta(g, in.Eps, in.Shift)}
 		if !all(got, want, o.Tolerance) {
 			t.Errorf("%s: %v, want %v", o.Name, got, want)
@@ -124,7 +124,7 @@ func TestGaussianOracles(t *testing.T) {
 		}
 	})
 	eachOracle(t, "brdp_gauss_safe_design", func(o oracle, in inputs, want []float64) {
-		g, delta, err := brdp.SafeGaussian(in.Sigma, in.Theta, in.L, in.Eps)
+		g, delta, err := papertest.SafeGaussian(in.Sigma, in.Theta, in.L, in.Eps)
 		if got := []float64{g.Recycle, delta, g.Acceptance()}; err != nil || !all(got, want, o.Tolerance) {
 			t.Errorf("%s: %v, %v; want %v", o.Name, got, err, want)
 		}
@@ -137,7 +137,7 @@ func TestGaussianOracles(t *testing.T) {
 		Y                  []float64
 	}
 	eachOracle(t, "brdp_gauss_pdf", func(o oracle, in points, want []float64) {
-		g := brdp.GaussianLimit{Sigma: in.Sigma, Theta: in.Theta, Recycle: in.Q}
+		g := papertest.GaussianLimit{Sigma: in.Sigma, Theta: in.Theta, Recycle: in.Q}
 		got := []float64{}
 		for _, y := range in.Y {
 			got = append(got, g.PDF(y))
@@ -147,7 +147,7 @@ func TestGaussianOracles(t *testing.T) {
 		}
 	})
 	eachOracle(t, "brdp_laplace_pdf", func(o oracle, in points, want []float64) {
-		l := brdp.LaplaceLimit{Scale: in.B, Theta: in.Theta, Recycle: in.Q}
+		l := papertest.LaplaceLimit{Scale: in.B, Theta: in.Theta, Recycle: in.Q}
 		got := []float64{}
 		for _, y := range in.Y {
 			got = append(got, l.PDF(y))
@@ -166,24 +166,24 @@ func TestLaplaceOracles(t *testing.T) {
 		Q    float64
 	}
 	eachOracle(t, "brdp_laplace_acceptance", func(o oracle, in inputs, want []float64) {
-		l := brdp.LaplaceLimit{Scale: 1 / in.EpsY, Theta: in.A, Recycle: -math.Expm1(in.EpsY - in.Eps)}
-		plain := brdp.LaplaceLimit{Scale: 1 / in.Eps, Theta: in.A}
+		l := papertest.LaplaceLimit{Scale: 1 / in.EpsY, Theta: in.A, Recycle: -math.Expm1(in.EpsY - in.Eps)}
+		plain := papertest.LaplaceLimit{Scale: 1 / in.Eps, Theta: in.A}
 		if got := []float64{l.Acceptance(), l.Recycle, plain.Acceptance()}; !all(got, want, o.Tolerance) {
 			t.Errorf("%s: %v, want %v", o.Name, got, want)
 		}
 	})
 	eachOracle(t, "brdp_laplace_opt_eps_y", func(o oracle, in inputs, want float64) {
-		if got := brdp.LaplaceShare(in.A, 1, 100); !near(got, want, o.Tolerance) {
+		if got := papertest.LaplaceShare(in.A, 1, 100); !near(got, want, o.Tolerance) {
 			t.Errorf("%s: %v, want %v", o.Name, got, want)
 		}
 	})
 	eachOracle(t, "brdp_laplace_pure_eps", func(o oracle, in inputs, want float64) {
-		if got := (brdp.LaplaceLimit{Scale: 1 / in.EpsY, Theta: 1, Recycle: in.Q}).Epsilon(1); !near(got, want, o.Tolerance) {
+		if got := (papertest.LaplaceLimit{Scale: 1 / in.EpsY, Theta: 1, Recycle: in.Q}).Epsilon(1); !near(got, want, o.Tolerance) {
 			t.Errorf("%s: %v, want %v", o.Name, got, want)
 		}
 	})
 	for a, want := range map[float64]float64{1: 3, 7: 3, 0: 1, 0.5: 2 * math.Ln2} {
-		if got := brdp.LaplaceShare(a, 1, 3); !near(got, want, 1e-12) {
+		if got := papertest.LaplaceShare(a, 1, 3); !near(got, want, 1e-12) {
 			t.Errorf("share at %v: %v, want %v", a, got, want)
 		}
 	}
@@ -384,8 +384,8 @@ func TestRepairedTheorem(t *testing.T) {
 	r := rand.New(stattest.Source(t))
 	worst, without := 0.0, 0.0
 	for range 4000 {
-		g := brdp.GaussianLimit{Sigma: math.Exp(4*r.Float64() - 2), Theta: 5 * r.Float64(), Recycle: 0.99 * r.Float64()}
-		kernel := brdp.GaussianLimit{Sigma: g.Sigma, Theta: g.Theta}
+		g := papertest.GaussianLimit{Sigma: math.Exp(4*r.Float64() - 2), Theta: 5 * r.Float64(), Recycle: 0.99 * r.Float64()}
+		kernel := papertest.GaussianLimit{Sigma: g.Sigma, Theta: g.Theta}
 		least := 1 / (2 * g.Sigma * g.Sigma)
 		epsilon := 8 * r.Float64() * math.Sqrt(2*least)
 		delta := kernel.Delta(epsilon, 1)

@@ -276,7 +276,7 @@ func safeAbovePlain(shift, theta, epsilon, delta float64) float64 {
 	low, high := 0.01*shift, 100*shift
 	for range 100 {
 		mid := (low + high) / 2
-		if (brdp.GaussianLimit{Sigma: mid, Theta: theta}).Delta(epsilon, shift) <= delta {
+		if (papertest.GaussianLimit{Sigma: mid, Theta: theta}).Delta(epsilon, shift) <= delta {
 			high = mid
 		} else {
 			low = mid
@@ -284,7 +284,7 @@ func safeAbovePlain(shift, theta, epsilon, delta float64) float64 {
 	}
 	best := 0.0
 	for sigma := high; sigma < 20*high; sigma *= 1.0005 {
-		if g, own, err := brdp.SafeGaussian(sigma, theta, shift, epsilon); err == nil && own <= delta {
+		if g, own, err := papertest.SafeGaussian(sigma, theta, shift, epsilon); err == nil && own <= delta {
 			best = max(best, g.Acceptance())
 		}
 	}

@@ -162,7 +162,7 @@ func (g gaussian) logSum(h, a, b float64) float64 {
 	}
 	if g.smooth {
 		unit := g.sigma * math.Sqrt2
-		return math.Log(g.sigma * math.Sqrt(2*math.Pi) * normalBetween((a-0.5-h)/unit, (b+0.5-h)/unit))
+		return math.Log(g.sigma * math.Sqrt(2*math.Pi) * gausssum.NormalBetween((a-0.5-h)/unit, (b+0.5-h)/unit))
 	}
 	whole := math.Floor(h)
 	return math.Log(sumGaussian(g.v, h-whole, a-whole, b-whole))
@@ -186,16 +186,4 @@ func (g gaussian) tailSquare(m float64) float64 {
 	}
 	x := m - 0.5
 	return g.v * (math.Exp(g.logMass(m, math.Inf(1))) + x*math.Exp(-x*x/(2*g.v)-g.logTotal))
-}
-
-// normalBetween returns the mass between a ≤ b, in units of √2 standard
-// deviations, of the normal law, on the side where no digits cancel.
-func normalBetween(a, b float64) float64 {
-	switch {
-	case b <= 0:
-		return normalBetween(-b, -a)
-	case a >= 0:
-		return (math.Erfc(a) - math.Erfc(b)) / 2
-	}
-	return (math.Erf(b) - math.Erf(a)) / 2
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dpproxy/brdp"
+	"dpproxy/brdp/papertest"
 	"dpproxy/dp"
 	"dpproxy/internal/stattest"
 	"dpproxy/mechanisms"
@@ -152,8 +153,8 @@ func TestWideLaw(t *testing.T) {
 	q := big.NewRat(3, 5)
 	g := recycled(t, gaussian(t, unit, 4*unit*unit), 3*unit, q)
 	l := recycled(t, laplace(t, unit, big.NewRat(2*unit, 1)), 3*unit, q)
-	gLimit := brdp.GaussianLimit{Sigma: 2, Theta: 3, Recycle: 0.6}
-	lLimit := brdp.LaplaceLimit{Scale: 2, Theta: 3, Recycle: 0.6}
+	gLimit := papertest.GaussianLimit{Sigma: 2, Theta: 3, Recycle: 0.6}
+	lLimit := papertest.LaplaceLimit{Scale: 2, Theta: 3, Recycle: 0.6}
 	for _, tt := range []struct {
 		n          brdp.Noise
 		pdf        func(float64) float64

@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"dpproxy/brdp"
 	"dpproxy/brdp/papertest"
 )
 
@@ -46,9 +45,9 @@ func TestPaperUnderestimates(t *testing.T) {
 
 // TestPaperCompositionLeavesOutATerm: with T = 1, Theorem 3 should be Proposition 2.
 func TestPaperCompositionLeavesOutATerm(t *testing.T) {
-	g := brdp.GaussianLimit{Sigma: 2, Theta: 1, Recycle: 0.5}
+	g := papertest.GaussianLimit{Sigma: 2, Theta: 1, Recycle: 0.5}
 	whole, composed := papertest.Delta(g, 1, 1), papertest.ComposedDelta(g, 1, 1, 1)
-	kernel := brdp.GaussianLimit{Sigma: 2, Theta: 1}.Delta(1, 1)
+	kernel := papertest.GaussianLimit{Sigma: 2, Theta: 1}.Delta(1, 1)
 	if missing := (1 - papertest.Mixed(g, 1)) * kernel; !near(whole-composed, missing, 1e-9) {
 		t.Errorf("%v and %v differ by other than %v", whole, composed, missing)
 	}

@@ -169,8 +169,6 @@ func TestParametersAreRefused(t *testing.T) {
 		"alpha NaN":          func() error { _, err := estimate.NewAverage(percent, silent{}, silent{}, math.NaN()); return err },
 		"alpha 2":            func() error { _, err := estimate.NewAverage(percent, silent{}, silent{}, 2); return err },
 		"endless noise":      func() error { _, err := estimate.NewAverage(percent, endless, silent{}, alpha); return err },
-		"negative noise":     func() error { _, err := estimate.NewCount(constant(-1), alpha); return err },
-		"noise NaN":          func() error { _, err := estimate.NewCount(constant(math.NaN()), alpha); return err },
 		"variance, bounds":   func() error { _, err := estimate.NewVariance(inverted, squares, quiet, alpha); return err },
 		"variance, unit": func() error {
 			_, err := estimate.NewVariance(percent, estimate.Squares{Unit: rat(0, 1), Rounding: rat(0, 1)}, quiet, alpha)
@@ -189,24 +187,5 @@ func TestParametersAreRefused(t *testing.T) {
 		if err := build(); !errors.Is(err, estimate.ErrParameter) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestCount(t *testing.T) {
-	m := gaussian(1, 0.005)
-	src := stattest.Source(t)
-	for _, n := range []int64{0, 5, 1000} {
-		trial := func(noise estimate.Tail) func() bool {
-			c := must(estimate.NewCount(noise, alpha))
-			return func() bool {
-				noisy := released(m, src, n)
-				i := c.Interval(noisy)
-				if i.Lower.Sign() < 0 || !i.Contains(new(big.Rat).SetInt(c.Value(noisy))) {
-					t.Fatalf("interval %v of %v", i, noisy)
-				}
-				return i.Contains(rat(n, 1))
-			}
-		}
-		checkCoverage(t, trial(m), trial(understated{m}))
 	}
 }

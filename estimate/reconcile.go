@@ -9,23 +9,6 @@ import (
 // the number is known, +Inf where it was not measured.
 type Estimate struct{ Value, Variance float64 }
 
-// Combine merges independent estimates of one number: the mean weighted by
-// 1/variance, which has the least variance of all weighted means, and
-// 1/variance = Σ 1/varianceᵢ. At least one must have been measured.
-func Combine(estimates ...Estimate) (Estimate, error) {
-	merged := Estimate{Variance: math.Inf(1)}
-	for _, e := range estimates {
-		if err := e.check(); err != nil {
-			return Estimate{}, err
-		}
-		merged = merge(merged, e)
-	}
-	if math.IsInf(merged.Variance, 1) {
-		return Estimate{}, fmt.Errorf("%w: nothing was measured", ErrParameter)
-	}
-	return merged, nil
-}
-
 // maxStdDev bounds numbers and standard deviations, such that no sum of squares
 // overflows.
 const maxStdDev = 1e150

@@ -166,35 +166,6 @@ func TestReconcileMixedNoise(t *testing.T) {
 	}
 }
 
-func TestCombine(t *testing.T) {
-	inf := math.Inf(1)
-	for name, c := range map[string]struct {
-		of   []estimate.Estimate
-		want estimate.Estimate
-	}{
-		"equal":         {[]estimate.Estimate{{10, 4}, {20, 4}}, estimate.Estimate{15, 2}},
-		"by precision":  {[]estimate.Estimate{{10, 1}, {20, 3}, {0, 1.5}}, estimate.Estimate{Value: (10 + 20/3.0) / 2, Variance: 0.5}},
-		"one":           {[]estimate.Estimate{{7, 3}}, estimate.Estimate{7, 3}},
-		"unmeasured":    {[]estimate.Estimate{{1, inf}, {7, 3}, {2, inf}}, estimate.Estimate{7, 3}},
-		"exact":         {[]estimate.Estimate{{1, 2}, {7, 0}, {2, 5}}, estimate.Estimate{7, 0}},
-		"contradiction": {[]estimate.Estimate{{1, 0}, {7, 0}}, estimate.Estimate{1, 0}},
-	} {
-		got, err := estimate.Combine(c.of...)
-		if err != nil || math.Abs(got.Value-c.want.Value) > 1e-12 || math.Abs(got.Variance-c.want.Variance) > 1e-12 {
-			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)
-		}
-	}
-	nan := math.NaN()
-	for name, of := range map[string][]estimate.Estimate{
-		"none": nil, "unmeasured": {{1, inf}}, "negative": {{1, -1}}, "variance NaN": {{1, nan}},
-		"NaN": {{nan, 1}}, "infinite": {{inf, 1}}, "too large": {{1e200, 1}}, "variance too large": {{1, 1e301}},
-	} {
-		if got, err := estimate.Combine(of...); !errors.Is(err, estimate.ErrParameter) {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
-	}
-}
-
 // TestExactPartsKeepTheirPlace has parts without variance, which share what is
 // left equally.
 func TestExactPartsKeepTheirPlace(t *testing.T) {

@@ -109,37 +109,6 @@ func GaussianDelta(sigma, l2, epsilon float64) (float64, error) {
 	return normalDelta(l2/sigma, epsilon), nil
 }
 
-// GaussianSigma returns the least standard deviation with which continuous
-// Gaussian noise on an answer of sensitivity l2 is (ε, δ)-DP, rounded up by at
-// most a relative 10⁻⁹. δ is from 10⁻²⁵⁰ to below 1.
-func GaussianSigma(l2, epsilon, delta float64) (float64, error) {
-	if !positiveFinite(l2) || !(epsilon >= 0) || math.IsInf(epsilon, 1) || !(delta >= 1e-250) || delta >= 1 {
-		return 0, fmt.Errorf("%w: Gaussian noise for a sensitivity of %v at ε = %v, δ = %v", ErrParameter, l2, epsilon, delta)
-	}
-	limit := delta * (1 - gaussSlack)
-	// δ falls as the noise grows, and grows with the shift s = Δ/σ.
-	low := 1.0
-	for normalDelta(low, epsilon) > limit {
-		low /= 2
-	}
-	for normalDelta(2*low, epsilon) <= limit {
-		low *= 2
-	}
-	high := 2 * low
-	for range 64 {
-		mid := low + (high-low)/2
-		if normalDelta(mid, epsilon) <= limit {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	if sigma := l2 / low * (1 + gaussSlack); positiveFinite(sigma) {
-		return sigma, nil
-	}
-	return 0, fmt.Errorf("%w: no double holds the noise for a sensitivity of %v at ε = %v, δ = %v", ErrParameter, l2, epsilon, delta)
-}
-
 // normalDelta is GaussianDelta for the shift s = Δ/σ. With x = ε/s − s/2, the
 // density φ(x) is exp(ε)·φ(x+s), so that δ = φ(x)·(R(x) − R(x+s)), R Mills's ratio.
 func normalDelta(s, epsilon float64) float64 {

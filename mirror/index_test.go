@@ -206,7 +206,7 @@ func TestIndexNotYetUsable(t *testing.T) {
 			t.Errorf("%s: Postgres uses the index: %t, want %t, %v", when, got, used, err)
 		}
 		run(t, conn, "COMMIT")
-		schema, err := mirror.Read(t.Context(), conn, []catalog.Name{name("looked")})
+		schema, err := mirror.Plan{Public: []catalog.Name{name("looked")}}.Read(t.Context(), conn)
 		if err != nil || (len(schema.Tables[name("looked")].Sorted) > 0) != (want == "") {
 			t.Errorf("%s: the catalogue has the wrong indexes, %v", when, err)
 		}

@@ -14,12 +14,6 @@ import (
 // snapshot is how both the catalogue and public rows are read.
 var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// Read returns what the catalogue behind conn says about the named tables, from one
-// snapshot. Those that do not exist are missing in it.
-func Read(ctx context.Context, conn *pgx.Conn, names []catalog.Name) (*catalog.Schema, error) {
-	return Plan{Public: names}.Read(ctx, conn)
-}
-
 // Read returns what the catalogue behind conn says about the relations of the plan,
 // from one snapshot. Those that do not exist are missing in it. Whether they are what
 // the plan takes them for, [Plan.Problems] says.

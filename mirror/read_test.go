@@ -17,7 +17,7 @@ import (
 
 func TestRead(t *testing.T) {
 	conn := clinic(t, start(t))
-	s, err := mirror.Read(t.Context(), conn, []catalog.Name{name("visits"), name("patients"), name("sales"), name("sales_2024")})
+	s, err := mirror.Plan{Public: []catalog.Name{name("visits"), name("patients"), name("sales"), name("sales_2024")}}.Read(t.Context(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestReadKeys(t *testing.T) {
 		ALTER TABLE f ADD CONSTRAINT unsure FOREIGN KEY (b) REFERENCES patients NOT VALID;
 		ALTER TABLE f ADD CONSTRAINT idle FOREIGN KEY (b) REFERENCES patients;
 		UPDATE pg_trigger SET tgenabled = 'D' WHERE tgconstraint = (SELECT oid FROM pg_constraint WHERE conname = 'idle')`)
-	s, err := mirror.Read(t.Context(), conn, []catalog.Name{name("k"), name("f")})
+	s, err := mirror.Plan{Public: []catalog.Name{name("k"), name("f")}}.Read(t.Context(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func tableOIDs(t testing.TB, conn *pgx.Conn) []uint32 {
 
 func TestReadFingerprintIsFingerprintSQL(t *testing.T) {
 	conn := clinic(t, start(t))
-	s, err := mirror.Read(t.Context(), conn, []catalog.Name{name("visits")})
+	s, err := mirror.Plan{Public: []catalog.Name{name("visits")}}.Read(t.Context(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}

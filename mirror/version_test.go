@@ -71,7 +71,7 @@ func TestNewerCatalogue(t *testing.T) {
 		}
 		conn := connect(t, up.URL("postgres", "postgres"))
 		run(t, conn, "DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE TABLE patients (id int PRIMARY KEY);"+c.sql)
-		s, err := mirror.Read(t.Context(), conn, []catalog.Name{name("t"), name("patients")})
+		s, err := mirror.Plan{Public: []catalog.Name{name("t"), name("patients")}}.Read(t.Context(), conn)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,7 @@ func TestReadViews(t *testing.T) {
 		t.Errorf("%d time zones", len(s.TimeZones))
 	}
 	// A view that is read as a table of rows has no query.
-	if s, err = mirror.Read(t.Context(), p.upstream, []catalog.Name{name("towns")}); err != nil || s.Tables[name("towns")].View != "" {
+	if s, err = (mirror.Plan{Public: []catalog.Name{name("towns")}}).Read(t.Context(), p.upstream); err != nil || s.Tables[name("towns")].View != "" {
 		t.Errorf("towns: %+v, %v", s.Tables[name("towns")], err)
 	}
 }

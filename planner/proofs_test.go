@@ -86,7 +86,7 @@ func randomCatalog(t *testing.T, conn *pgx.Conn, schema *sqlgen.Schema) *policy.
 	for _, table := range policy.Tables.Tables {
 		names = append(names, table.Name)
 	}
-	s, err := mirror.Read(t.Context(), conn, names)
+	s, err := mirror.Plan{Public: names}.Read(t.Context(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/accountant"
-	"dpproxy/accountant/memledger"
 	"dpproxy/catalog"
 	"dpproxy/dp"
+	"dpproxy/internal/memledger"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/mechanisms"
 	"dpproxy/mirror"
@@ -197,7 +197,7 @@ func (w *world) sync(t testing.TB) *policy.Model {
 	if err := mirror.Sync(ctx, up, down, plan, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := mirror.Read(ctx, up, append(tables, public("hospitals")))
+	s, err := mirror.Plan{Public: append(tables, public("hospitals"))}.Read(ctx, up)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/papertest"
 	"dpproxy/accountant/pld"
 	"dpproxy/dp"
 	"dpproxy/internal/stattest"
@@ -35,7 +36,7 @@ func report(t *testing.T, delta float64, events ...dp.Event) float64 {
 // with the exact formula for Gaussian noise, and holds the time to a second.
 func TestThousandfold(t *testing.T) {
 	const lattice = 1_000_000 // so fine that the noise is as good as continuous
-	sigma, err := mechanisms.GaussianSigma(1, 0.1, 1e-5)
+	sigma, err := papertest.GaussianSigma(1, 0.1, 1e-5)
 	if err != nil {
 		t.Fatal(err)
 	}

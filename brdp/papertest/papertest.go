@@ -1,6 +1,8 @@
 // Package papertest computes what [Jiang-Du-Sharma-Yan 2024] states about the
 // privacy of its recycled noise. The statements are false: the true δ is up to 144
 // times what they say. They are kept only to show by how much they underestimate.
+// [GaussianLimit] and [LaplaceLimit] are recycled noise on the real line, where the
+// paper's formulas live and which the law on a fine lattice tends to.
 // Never import the package outside tests.
 //
 // The mistake of Theorem 1 is to take the loss of recycled noise for a mixture of
@@ -8,11 +10,7 @@
 // depend on Z. In truth the shift happens on a fixed band of outputs.
 package papertest
 
-import (
-	"math"
-
-	"dpproxy/brdp"
-)
+import "math"
 
 // steps is how often a search halves its interval.
 const steps = 200
@@ -20,20 +18,20 @@ const steps = 200
 // Mixed is the weight W of the shifted loss in Theorem 1: the kernel's mass from
 // −θ to min(θ, shift−θ), where an output is within the boundary for one neighbour
 // and not for the other.
-func Mixed(g brdp.GaussianLimit, shift float64) float64 {
+func Mixed(g GaussianLimit, shift float64) float64 {
 	return normal(min(g.Theta, shift-g.Theta)/g.Sigma) - normal(-g.Theta/g.Sigma)
 }
 
 // Delta is δ(ε) by Proposition 2, (1−W)·δ_G(ε) + W·δ_G(ε + ln(1−q)), where δ_G is
 // the kernel's.
-func Delta(g brdp.GaussianLimit, epsilon, shift float64) float64 {
+func Delta(g GaussianLimit, epsilon, shift float64) float64 {
 	w := Mixed(g, shift)
 	return (1-w)*kernelDelta(g.Sigma, epsilon, shift) + w*kernelDelta(g.Sigma, epsilon+math.Log1p(-g.Recycle), shift)
 }
 
 // Allocate is Algorithm 1: the kernel with δ_G(kernelEpsilon) = delta, and the
 // largest q for which Proposition 2 says (epsilon, delta).
-func Allocate(theta, shift, epsilon, delta, kernelEpsilon float64) brdp.GaussianLimit {
+func Allocate(theta, shift, epsilon, delta, kernelEpsilon float64) GaussianLimit {
 	low, high := 1e-6*shift, 1e6*shift
 	for range steps {
 		mid := math.Sqrt(low * high)
@@ -43,7 +41,7 @@ func Allocate(theta, shift, epsilon, delta, kernelEpsilon float64) brdp.Gaussian
 			low = mid
 		}
 	}
-	g := brdp.GaussianLimit{Sigma: high, Theta: theta}
+	g := GaussianLimit{Sigma: high, Theta: theta}
 	least, most := 0.0, 50.0 // of −ln(1−q)
 	for range steps {
 		mid := (least + most) / 2
@@ -60,7 +58,7 @@ func Allocate(theta, shift, epsilon, delta, kernelEpsilon float64) brdp.Gaussian
 
 // Budget is Algorithm 2: a ternary search over kernelEpsilon for the allocation
 // with the largest acceptance.
-func Budget(theta, shift, epsilon, delta float64) (kernelEpsilon float64, g brdp.GaussianLimit) {
+func Budget(theta, shift, epsilon, delta float64) (kernelEpsilon float64, g GaussianLimit) {
 	low, high := 0.0, epsilon
 	for range steps / 2 {
 		left, right := low+(high-low)/3, high-(high-low)/3
@@ -75,7 +73,7 @@ func Budget(theta, shift, epsilon, delta float64) (kernelEpsilon float64, g brdp
 
 // ComposedDelta is δ(ε) of times releases by Theorem 3 and Algorithm 3: a binomial
 // mixture over how many of the losses are shifted, without the term of none.
-func ComposedDelta(g brdp.GaussianLimit, epsilon, shift float64, times int) float64 {
+func ComposedDelta(g GaussianLimit, epsilon, shift float64, times int) float64 {
 	w, shifted := Mixed(g, shift), -math.Log1p(-g.Recycle)
 	sigma := g.Sigma / math.Sqrt(float64(times))
 	all, _ := math.Lgamma(float64(times) + 1)

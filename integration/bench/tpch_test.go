@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"dpproxy/accountant"
+	"dpproxy/dp"
 	"dpproxy/internal/demo"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
@@ -42,7 +43,7 @@ func TestBenchTPCH(t *testing.T) {
 	s := tpchSite(t)
 	r := s.Run(t)
 	// A statement pays in ρ, which is half the square of dp.epsilon.
-	spend := math.Sqrt(2 * accountant.Rho(tpchEpsilon, tpchDelta))
+	spend := math.Sqrt(2 * float64(accountant.RhoMax(tpchEpsilon*dp.PicoPerUnit, tpchDelta*dp.AttoPerUnit)) / dp.PicoPerUnit)
 	for _, q := range tpch.Queries() {
 		t.Run(q.Name, func(t *testing.T) {
 			plain, ours := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)), sitetest.Dial(t, r.URL("ana"))

@@ -161,7 +161,7 @@ func newWorld(t testing.TB, seed uint64, p sqlgen.Profile) *world {
 	for _, table := range site.Tables.Tables {
 		names = append(names, table.Name)
 	}
-	s, err := mirror.Read(context.Background(), w.conn, names)
+	s, err := mirror.Plan{Public: names}.Read(context.Background(), w.conn)
 	if err != nil {
 		t.Fatal(err)
 	}

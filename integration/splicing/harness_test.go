@@ -16,10 +16,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/accountant"
-	"dpproxy/accountant/memledger"
 	"dpproxy/catalog"
 	"dpproxy/config"
 	"dpproxy/dp"
+	"dpproxy/internal/memledger"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sqlgen"
 	"dpproxy/mechanisms"
@@ -154,7 +154,7 @@ func newProxy(t testing.TB, d database, ledger *unlimited, server *pgtemp.Server
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := mirror.Read(t.Context(), up, d.relations())
+	s, err := mirror.Plan{Public: d.relations()}.Read(t.Context(), up)
 	if err != nil {
 		t.Fatal(err)
 	}

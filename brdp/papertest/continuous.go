@@ -1,9 +1,12 @@
-package brdp
+package papertest
 
 import (
 	"fmt"
 	"math"
 	"slices"
+
+	"dpproxy/brdp"
+	"dpproxy/internal/gausssum"
 )
 
 // GaussianLimit is recycled Gaussian noise on the real line, to which the law on a
@@ -59,8 +62,8 @@ func (g GaussianLimit) Delta(epsilon, shift float64) float64 {
 		if !(a < b) {
 			continue
 		}
-		mass := w * normalBetween(a/unit, b/unit)
-		moved := math.Exp(epsilon) * before * normalBetween((a-shift)/unit, (b-shift)/unit)
+		mass := w * gausssum.NormalBetween(a/unit, b/unit)
+		moved := math.Exp(epsilon) * before * gausssum.NormalBetween((a-shift)/unit, (b-shift)/unit)
 		delta += max(0, mass-moved+1e-13*(mass+moved))
 	}
 	return min(1, g.normaliser()*delta)
@@ -78,7 +81,7 @@ func (g GaussianLimit) Delta(epsilon, shift float64) float64 {
 func SafeGaussian(sigma, theta, shift, epsilon float64) (g GaussianLimit, delta float64, err error) {
 	z := shift * (shift + 2*theta) / (2 * sigma * sigma)
 	if !(sigma > 0 && theta >= 0 && shift > 0 && z < epsilon) {
-		return g, 0, fmt.Errorf("%w: no q is safe for σ = %v, θ = %v, Δ = %v at ε = %v", ErrParameter, sigma, theta, shift, epsilon)
+		return g, 0, fmt.Errorf("%w: no q is safe for σ = %v, θ = %v, Δ = %v at ε = %v", brdp.ErrParameter, sigma, theta, shift, epsilon)
 	}
 	g = GaussianLimit{Sigma: sigma, Theta: theta, Recycle: -math.Expm1(z - epsilon)}
 	kernel := GaussianLimit{Sigma: sigma, Theta: theta}.Delta(epsilon, shift)

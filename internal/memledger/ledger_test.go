@@ -5,7 +5,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/accountanttest"
-	"dpproxy/accountant/memledger"
+	"dpproxy/internal/memledger"
 )
 
 func open(t *testing.T, limits []accountant.Limit) accountant.Ledger {
