@@ -25,7 +25,7 @@ var exceptions = []exception{
 		"conversion and analysis walk one tree from both ends",
 	},
 	{
-		"planner", ruleCircle, 38,
+		"planner", ruleCircle, 49,
 		"policy, source and plan are still one package",
 	},
 	{
@@ -53,11 +53,11 @@ var exceptions = []exception{
 		"a decoder with a method for each key",
 	},
 	{
-		"internal/sqlgen.Generator", ruleMethods, 49,
+		"internal/sqlgen.Generator", ruleMethods, 54,
 		"one source of random choices for all forms of statements",
 	},
 	{
-		"internal/sqlgen.Generator", ruleTypeFiles, 9,
+		"internal/sqlgen.Generator", ruleTypeFiles, 11,
 		"one source of random choices for all forms of statements",
 	},
 	{
@@ -81,12 +81,12 @@ var exceptions = []exception{
 		"the plan of a block is bound, read and shown by one type",
 	},
 	{
-		"planner.Part", ruleMethods, 43,
+		"planner.Part", ruleTypeFiles, 10,
 		"an aggregate is a case of switches in its grouping set",
 	},
 	{
-		"planner.Part", ruleTypeFiles, 10,
-		"an aggregate is a case of switches in its grouping set",
+		"planner.binding", ruleTypeFiles, 10,
+		"every statistic is bound by methods of one type",
 	},
 	{
 		"planner.Query", ruleTypeFiles, 7,
@@ -113,11 +113,11 @@ var exceptions = []exception{
 		"every rule of a function is a method of the environment",
 	},
 	{
-		"planner/scalar.Resolver", ruleMethods, 47,
+		"planner/scalar.Resolver", ruleMethods, 58,
 		"one resolver for all forms of expressions",
 	},
 	{
-		"planner/scalar.Resolver", ruleTypeFiles, 10,
+		"planner/scalar.Resolver", ruleTypeFiles, 11,
 		"one resolver for all forms of expressions",
 	},
 	{
