@@ -14,6 +14,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/sitetest"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
 )
@@ -21,7 +22,7 @@ import (
 // A database whose texts may not be UTF-8 would fail on the rows that hold such
 // texts, and on no others.
 func TestOtherEncodings(t *testing.T) {
-	s := server(t)
+	s := sitetest.StartPostgres(t)
 	exec(t, s, "CREATE DATABASE ascii TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
 	for database, want := range map[string]string{"postgres": "", "ascii": "encoding SQL_ASCII"} {
 		cfg, err := pgxpool.ParseConfig(s.URL(database, pgtemp.Superuser))
@@ -43,7 +44,7 @@ func TestOtherEncodings(t *testing.T) {
 // What loses a setting between dpproxy and the database, such as a pooler, is found out
 // before anything is read.
 func TestSessionSettings(t *testing.T) {
-	s := server(t)
+	s := sitetest.StartPostgres(t)
 	for name, other := range map[string]string{
 		"default_transaction_read_only": "off", "default_transaction_isolation": "read committed", "default_transaction_deferrable": "on",
 		"search_path": "public", "client_encoding": "LATIN1", "standard_conforming_strings": "off", "TimeZone": "Asia/Tokyo",

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/accountant"
@@ -19,16 +18,17 @@ import (
 	"dpproxy/dp"
 	"dpproxy/internal/memledger"
 	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/sitetest"
 	"dpproxy/mechanisms"
 	"dpproxy/mirror"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
-	"dpproxy/wire"
 )
 
-// world is a whole dpproxy in this process, between two throwaway servers.
+// world is a whole dpproxy in this process, between two throwaway servers. It is no site: its tests
+// change the configuration of the proxy, hold back what it sends, and read its ledger in memory.
 type world struct {
 	data, mirror *pgtemp.Server
 	gate         *pgtemp.Gate // between dpproxy and the protected database
@@ -102,7 +102,7 @@ func newWorldWith(t testing.TB, change func(*proxy.Config), limits ...accountant
 func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.Config), limits ...accountant.Limit) *world {
 	t.Helper()
 	ctx := t.Context()
-	w := &world{data: server(t), mirror: start(t, pgtemp.Options{Mirror: true})}
+	w := &world{data: sitetest.StartPostgres(t), mirror: sitetest.StartMirror(t)}
 	exec(t, w.data, schema)
 	if limits == nil {
 		limits = []accountant.Limit{limit(t, accountant.UnitScope, "patient", dp.ZCDP, 9_000_000)}
@@ -149,35 +149,14 @@ func (l logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// server starts one for the protected database.
-func server(t testing.TB) *pgtemp.Server { return start(t, pgtemp.Options{}) }
-
-func start(t testing.TB, o pgtemp.Options) *pgtemp.Server {
-	t.Helper()
-	s, err := pgtemp.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	return s
-}
-
 func exec(t testing.TB, s *pgtemp.Server, sql string) {
 	t.Helper()
-	conn := connect(t, s.URL("postgres", pgtemp.Superuser))
-	if _, err := conn.Exec(t.Context(), sql); err != nil {
-		t.Fatal(err)
-	}
+	sitetest.Exec(t, connect(t, s.URL("postgres", pgtemp.Superuser)), sql)
 }
 
 func connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close(context.Background()) })
-	return conn
+	return sitetest.Dial(t, url)
 }
 
 // sync makes the mirror and returns the checked catalogue.
@@ -227,44 +206,25 @@ func (w *world) relations(ctx context.Context) (map[catalog.Name]uint32, error) 
 
 func (w *world) serve(t testing.TB, p *proxy.Proxy) {
 	t.Helper()
-	verifier, err := wire.MakeVerifier("secret", 4096)
-	if err != nil {
-		t.Fatal(err)
+	w.addr = sitetest.InProcess{
+		Handler:    p,
+		Analysts:   []string{"ana", "bob"},
+		Mirror:     func(role string) string { return w.mirror.URL("postgres", role) },
+		DialMirror: w.dialMirror,
+		Logger:     slog.New(slog.NewTextHandler(logWriter{t}, nil)),
+	}.Serve(t)
+}
+
+// dialMirror goes through the tap that a test has put there by then.
+func (w *world) dialMirror(ctx context.Context, network, addr string) (net.Conn, error) {
+	if w.tap != nil {
+		return w.tap.dial(ctx, network, addr)
 	}
-	srv, err := wire.NewServer(wire.Config{
-		Handler: p,
-		Verifier: func(_ context.Context, user string) (string, bool, error) {
-			return verifier, user == "ana" || user == "bob", nil
-		},
-		Dial: func(ctx context.Context, l wire.Login) (*pgconn.PgConn, error) {
-			cfg, err := pgconn.ParseConfig(w.mirror.URL("postgres", l.User))
-			if err != nil {
-				return nil, err
-			}
-			cfg.RuntimeParams = l.Params
-			if w.tap != nil {
-				cfg.DialFunc = w.tap.dial
-			}
-			return pgconn.ConnectConfig(ctx, cfg)
-		},
-		Logger: slog.New(slog.NewTextHandler(logWriter{t}, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.addr = l.Addr().String()
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); srv.Serve(ctx, l) }()
-	t.Cleanup(func() { stop(); <-done })
+	return new(net.Dialer).DialContext(ctx, network, addr)
 }
 
 func (w *world) url(user string) string {
-	return "postgres://" + user + ":secret@" + w.addr + "/postgres"
+	return "postgres://" + user + ":" + sitetest.Password + "@" + w.addr + "/postgres"
 }
 
 // spent returns what one scope has spent, in picos.

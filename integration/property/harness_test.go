@@ -54,7 +54,8 @@ func setting(name, otherwise string) string {
 	return otherwise
 }
 
-// A world is a database with a policy, and the random statements over it.
+// A world is a database with a policy, and the random statements over it. No dpproxy runs there: plans are
+// made and compared in this process.
 type world struct {
 	t      testing.TB
 	gen    *sqlgen.Generator

@@ -3,8 +3,6 @@ package splicing_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net"
 	"os"
 	"strconv"
 	"sync/atomic"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/accountant"
@@ -21,6 +18,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/internal/memledger"
 	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/sitetest"
 	"dpproxy/internal/sqlgen"
 	"dpproxy/mechanisms"
 	"dpproxy/mirror"
@@ -28,12 +26,10 @@ import (
 	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
-	"dpproxy/wire"
 )
 
 const (
 	analyst  = "ana"
-	password = "secret"
 	original = "clinic"
 	mirrored = "mirror"
 )
@@ -98,16 +94,12 @@ type peers struct {
 // newPeers starts dpproxy before a database.
 func newPeers(t testing.TB, d database) *peers {
 	t.Helper()
-	server, err := pgtemp.Start(t.Context(), pgtemp.Options{Settings: []string{"jit=off"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Stop)
-	super := dial(t, server.URL("postgres", pgtemp.Superuser))
-	must(t, super, "CREATE DATABASE "+original)
-	must(t, super, "CREATE DATABASE "+mirrored)
-	up, down := dial(t, server.URL(original, pgtemp.Superuser)), dial(t, server.URL(mirrored, pgtemp.Superuser))
-	must(t, up, d.ddl)
+	server := sitetest.StartServer(t, pgtemp.Options{Settings: []string{"jit=off"}})
+	super := sitetest.Dial(t, server.URL("postgres", pgtemp.Superuser))
+	sitetest.Exec(t, super, "CREATE DATABASE "+original)
+	sitetest.Exec(t, super, "CREATE DATABASE "+mirrored)
+	up, down := sitetest.Dial(t, server.URL(original, pgtemp.Superuser)), sitetest.Dial(t, server.URL(mirrored, pgtemp.Superuser))
+	sitetest.Exec(t, up, d.ddl)
 	plan := mirror.Plan{
 		Protected: []mirror.Protected{{Name: people, Columns: d.columns}},
 		Public:    d.public,
@@ -117,16 +109,22 @@ func newPeers(t testing.TB, d database) *peers {
 		t.Fatal(err)
 	}
 	for _, n := range d.relations() {
-		must(t, up, "GRANT SELECT ON "+n.String()+" TO "+analyst)
+		sitetest.Exec(t, up, "GRANT SELECT ON "+n.String()+" TO "+analyst)
 	}
 	ledger := newLedger(t)
-	return &peers{serve(t, server, newProxy(t, d, ledger, server, up, down)), server.URL(original, analyst), ledger}
+	addr := sitetest.InProcess{
+		Handler:  newProxy(t, d, ledger, server, up, down),
+		Analysts: []string{analyst},
+		Mirror:   func(role string) string { return server.URL(mirrored, role) },
+	}.Serve(t)
+	through := fmt.Sprintf("postgres://%s:%s@%s/%s", analyst, sitetest.Password, addr, mirrored)
+	return &peers{through, server.URL(original, analyst), ledger}
 }
 
 // sessions opens a session with each.
 func (p *peers) sessions(t testing.TB) (mine, its *peer) {
 	t.Helper()
-	return &peer{conn: dial(t, p.through), types: map[uint32]string{}}, &peer{conn: dial(t, p.direct), types: map[uint32]string{}}
+	return &peer{conn: sitetest.Dial(t, p.through), types: map[uint32]string{}}, &peer{conn: sitetest.Dial(t, p.direct), types: map[uint32]string{}}
 }
 
 func newLedger(t testing.TB) *unlimited {
@@ -197,60 +195,4 @@ func oid(t testing.TB, conn *pgx.Conn, relation string) (oid uint32) {
 		t.Fatal(err)
 	}
 	return oid
-}
-
-// serve returns the URL at which the analyst finds the proxy.
-func serve(t testing.TB, server *pgtemp.Server, p *proxy.Proxy) string {
-	t.Helper()
-	verifier, err := wire.MakeVerifier(password, 4096)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv, err := wire.NewServer(wire.Config{
-		Handler:  p,
-		Logger:   slog.New(slog.DiscardHandler),
-		Verifier: func(_ context.Context, user string) (string, bool, error) { return verifier, user == analyst, nil },
-		Dial: func(ctx context.Context, l wire.Login) (*pgconn.PgConn, error) {
-			cfg, err := pgconn.ParseConfig(server.URL(mirrored, l.User))
-			if err != nil {
-				return nil, err
-			}
-			cfg.RuntimeParams = l.Params
-			return pgconn.ConnectConfig(ctx, cfg)
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := srv.Serve(ctx, l); err != nil {
-			t.Error(err)
-		}
-	}()
-	t.Cleanup(func() { stop(); <-done })
-	return fmt.Sprintf("postgres://%s:%s@%s/%s", analyst, password, l.Addr(), mirrored)
-}
-
-func dial(t testing.TB, url string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close(context.Background()) })
-	return conn
-}
-
-func must(t testing.TB, conn *pgx.Conn, sql string) {
-	t.Helper()
-	if _, err := conn.Exec(t.Context(), sql); err != nil {
-		t.Fatalf("%v\n%s", err, sql)
-	}
 }

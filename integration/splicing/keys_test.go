@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dpproxy/catalog"
+	"dpproxy/internal/sitetest"
 	"dpproxy/mirror"
 	"dpproxy/pgerr"
 )
@@ -160,8 +161,8 @@ func TestPublicKeys(t *testing.T) {
 	peers := newPeers(t, keyed)
 	for _, settings := range sessionSettings {
 		mine, its := peers.sessions(t)
-		must(t, mine.conn, settings)
-		must(t, its.conn, settings)
+		sitetest.Exec(t, mine.conn, settings)
+		sitetest.Exec(t, its.conn, settings)
 		for _, k := range keys {
 			for n, from := range joins {
 				if n > 0 && strings.Contains(k.shown, "p.") {
