@@ -42,7 +42,7 @@ func FuzzPlan(f *testing.F) {
 func attacks(f *testing.F) []string {
 	f.Helper()
 	var all []string
-	for _, path := range []string{"../testdata/attacks.json", "../testdata/attacks-more.json"} {
+	for _, path := range []string{"../attacks/testdata/attacks.json", "../attacks/testdata/attacks-more.json"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)
