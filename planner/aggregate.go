@@ -60,13 +60,16 @@ var functions = map[string]function{
 	"stddev_pop":      spreads(spreadOf{root: true}),
 	"stddev_samp":     spreads(spreadOf{sample: true, root: true}),
 	"stddev":          spreads(spreadOf{sample: true, root: true}),
+	"bool_and":        bools(false),
+	"every":           bools(false),
+	"bool_or":         bools(true),
 	"min":             extremes(true),
 	"max":             extremes(false),
 	"percentile_cont": percentiles(false),
 	"percentile_disc": percentiles(true),
 }
 
-const aggregatesHint = "Use count, sum, avg, variance, stddev, min, max, percentile_cont or percentile_disc."
+const aggregatesHint = "Use count, sum, avg, variance, stddev, corr, bool_and, min, max, percentile_cont or percentile_disc."
 
 // A call is an aggregate call while it is resolved.
 type call struct {
@@ -76,6 +79,8 @@ type call struct {
 	filter   scalar.Expr // nil if none
 	// shown is the argument that names the call, nil for count(*).
 	shown scalar.Expr
+	// counts names the number that errors are of, if it is not the value: "rows against ".
+	counts string
 }
 
 func newAggregate(r *scalar.Resolver, src *source, a *ast.Aggregate) (*aggregate, error) {
@@ -203,7 +208,7 @@ func (c *call) label() string {
 	if c.Distinct {
 		arg = "DISTINCT " + arg
 	}
-	s := c.Func + "(" + arg + ")"
+	s := c.counts + c.Func + "(" + arg + ")"
 	if c.filter != nil {
 		s += " FILTER"
 	}

@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"math/big"
+	"slices"
 	"testing"
 
 	"dpproxy/planner"
@@ -34,5 +35,29 @@ func TestAverageErrorByGroup(t *testing.T) {
 	}
 	if got, want := (planner.ErrorBar{Label: "count(*)", Least: 20, Most: 20}).String(), "count(*) ± 20"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A verdict goes against a boolean aggregate only where more rows than its error are against
+// it.
+func TestVerdict(t *testing.T) {
+	p := plan(t, connect(t), clinic(t), "SELECT bool_and(smoker), bool_or(smoker) FROM patients")
+	bar := p.Blocks[0].Errors(nil)[0]
+	if bar.Label != "rows against bool_and(smoker)" || bar.Least < 1 {
+		t.Fatalf("the error is %v", bar)
+	}
+	for _, tt := range []struct {
+		against int64
+		want    [2]string
+	}{
+		{-100, [2]string{"t", "f"}},
+		{0, [2]string{"t", "f"}},
+		{int64(bar.Least), [2]string{"t", "f"}},
+		{int64(bar.Least) + 1, [2]string{"f", "t"}},
+	} {
+		got := p.Blocks[0].Columns([]*planner.Released{{Rows: [][]*big.Int{{big.NewInt(tt.against), big.NewInt(tt.against)}}}})
+		if want := []string{`{"` + tt.want[0] + `"}`, `{"` + tt.want[1] + `"}`}; !slices.Equal(got, want) {
+			t.Errorf("%d rows against: %v, want %v", tt.against, got, want)
+		}
 	}
 }

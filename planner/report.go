@@ -17,6 +17,8 @@ const (
 	allReports reports = iota
 	// endsOnly: the noise is in ranks, so that dp.lower and dp.upper alone say something.
 	endsOnly
+	// noReports: the value is no number.
+	noReports
 )
 
 // asReport makes the aggregate one that asks for its error, as a double.
@@ -26,6 +28,10 @@ func (a *aggregate) asReport(call *ast.Aggregate) error {
 	if a.form.reports() == endsOnly && (odd || a.report != "lower" && a.report != "upper") {
 		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, a.label).At(a.at).
 			WithHint("MIN, MAX and percentiles have dp.lower and dp.upper, of one number; count, sum, avg, variance and stddev have all of them.")
+	}
+	if a.form.reports() == noReports {
+		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, call.Func).At(a.at).
+			WithHint("Ask for the rows that decide it: count(*) FILTER (WHERE NOT x), which has an error.")
 	}
 	if call.Level == nil {
 		return nil

@@ -38,7 +38,12 @@ var (
 	// released are shapes that need no refusal, as what they want to read is released
 	// with noise, and charged, before they get it.
 	released = map[string]string{
-		"E15": "the counts of the inner level are released; HAVING and sum run over released counts",
+		"E15":  "the counts of the inner level are released; HAVING and sum run over released counts",
+		"MA7":  "a boolean aggregate is decided by a noisy count",
+		"MA8":  "a boolean aggregate is decided by a noisy count",
+		"A10":  "statistics of pairs are computed from noisy sums of bounded products",
+		"MC17": "statistics of pairs are computed from noisy sums of bounded products",
+		"MC18": "statistics of pairs are computed from noisy sums of bounded products",
 	}
 )
 

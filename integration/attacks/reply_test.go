@@ -200,6 +200,9 @@ func (noCatalog) Relation(string, string) (ast.Relation, bool) { return ast.Rela
 // noisy are the types of columns that can hold noise.
 var noisy = map[uint32]bool{20: true, 21: true, 23: true, 700: true, 701: true, 1700: true}
 
+// verdicts are the names of columns of booleans that noisy counts decide.
+var verdicts = map[string]bool{"every": true, "bool_and": true, "bool_or": true}
+
 func (a *attacker) add(r *reply, res *pgconn.Result) {
 	tag := res.CommandTag.String()
 	if tag == "" && len(res.Rows) == 0 {
@@ -208,7 +211,7 @@ func (a *attacker) add(r *reply, res *pgconn.Result) {
 	var out result
 	for _, f := range res.FieldDescriptions {
 		out.columns = append(out.columns, fmt.Sprintf("%s:%d", f.Name, f.DataTypeOID))
-		out.numeric = append(out.numeric, noisy[f.DataTypeOID])
+		out.numeric = append(out.numeric, noisy[f.DataTypeOID] || verdicts[f.Name])
 	}
 	for _, row := range res.Rows {
 		var cells []string

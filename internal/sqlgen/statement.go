@@ -31,6 +31,10 @@ const (
 	Variance
 	// Deviation is the root of a variance.
 	Deviation
+	// All is bool_and. Over no rows it is true, and Any false.
+	All
+	// Any is bool_or.
+	Any
 	// Rank is an extreme or a percentile: of a bucket.
 	Rank
 )
@@ -130,6 +134,8 @@ func (g *Generator) aggregate(src source) aggregate {
 		aggregate{one(g, "min", "max") + "(" + g.number(src.cols, 1) + ")", Rank, "extreme"},
 		aggregate{fmt.Sprintf("%s(%s) WITHIN GROUP (ORDER BY %s)", one(g, "percentile_cont", "percentile_disc"), one(g, "0.5", "0.25", "0.9"), g.number(src.cols, 1)), Rank, "percentile"},
 		aggregate{"count(DISTINCT " + one(g, src.cols...).name + ")", Count, "count of different values"},
+		aggregate{one(g, "bool_and", "every") + "(" + g.condition(src.cols, 1) + ")", All, "bool_and"},
+		aggregate{"bool_or(" + g.condition(src.cols, 1) + ")", Any, "bool_or"},
 		g.countUnits(src),
 	)
 	if g.chance(20) {
