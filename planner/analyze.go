@@ -73,6 +73,9 @@ func Analyze(cat *policy.Model, stmt *parser.Statement, params []uint32) (*Query
 // Folds returns the constants to be evaluated on the mirror, in order.
 func (q *Query) Folds() []scalar.Fold { return q.constants.Folds() }
 
+// Check compares the types of the constants' values with those that they must have.
+func (q *Query) Check(values []scalar.Value) error { return q.constants.Check(values) }
+
 // Public returns the public relations that the blocks name, as the client wrote them:
 // they must mean the policy's in the session, too.
 func (q *Query) Public() []ast.TableRef { return q.public }

@@ -86,7 +86,7 @@ type BlockPlan struct {
 
 // Bind decides everything about the statement for known constants and settings.
 func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
-	if err := q.constants.Check(values); err != nil {
+	if err := q.Check(values); err != nil {
 		return nil, err
 	}
 	shape, err := q.stmt.Fingerprint()

@@ -175,6 +175,27 @@ func TestOwnTextApart(t *testing.T) {
 	}
 }
 
+// TestOwnTypesApart holds that no type of an analyst is read in those sessions, whose check calls
+// a function of his.
+func TestOwnTypesApart(t *testing.T) {
+	r := sitetest.New(t, concealedSchema, concealedPolicy).Run(t)
+	ana := sitetest.Dial(t, r.URL("ana"))
+	sitetest.Exec(t, ana, "CREATE FUNCTION pg_temp.checks(v int) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN IF current_setting('application_name') = 'dpproxy' THEN RAISE 'own'; END IF; RETURN true; END $$; "+
+		"CREATE DOMAIN pg_temp.own AS int CHECK (pg_temp.checks(VALUE)); CREATE TYPE pg_temp.owns AS (a pg_temp.own); "+
+		"CREATE FUNCTION pg_temp.number(pg_temp.owns) RETURNS int LANGUAGE sql AS 'SELECT 1'; CREATE CAST (pg_temp.owns AS int) WITH FUNCTION pg_temp.number(pg_temp.owns) AS IMPLICIT")
+	for _, own := range []string{
+		"(SELECT ROW(1)::pg_temp.owns)", "(SELECT '(1)'::pg_temp.owns)", "ANY ((SELECT '{1}'::pg_temp.own[]))", "ANY ('{1}'::pg_temp.own[])",
+		"CAST(1 AS pg_temp.own)", "(SELECT 1::pg_temp.own)", "'(1)'::pg_temp.owns", "(SELECT int4range(1, 2))",
+	} {
+		for _, sql := range []string{"SELECT place, count(*) FROM ranked WHERE place = X GROUP BY place", "SELECT mark, count(*) FROM old WHERE birth_year = X GROUP BY mark"} {
+			_, err := ana.Exec(t.Context(), strings.ReplaceAll(sql, "X", own))
+			if sitetest.SQLState(err) == "0A000" {
+				t.Errorf("%s with %s is read as a superuser: %v", sql, own, err)
+			}
+		}
+	}
+}
+
 // TestConcealedRows holds that the rows of a view that aggregates itself have the values and
 // the types that they would have in the analyst's session, whatever its settings.
 func TestConcealedRows(t *testing.T) {

@@ -97,10 +97,20 @@ func (c *Constants) Inlined(concealed bool) Inlined {
 	for i, f := range c.folds {
 		texts[i] = "(" + f.SQL + ")"
 		if concealed && !f.Concealed {
-			texts[i] = "($" + strconv.Itoa(i+1) + ")"
+			texts[i] = f.apart(i)
 		}
 	}
 	return Inlined{texts}
+}
+
+// apart writes the parameter of a fold's value, which is a text where its type is user-defined:
+// that can be one of the analyst's own, whose checks call his functions.
+func (f Fold) apart(i int) string {
+	p := "($" + strconv.Itoa(i+1) + ")"
+	if f.Type.Enum.Name == "" || f.Type.named() {
+		return p
+	}
+	return castSQL(castSQL(p, typ(oidText)), f.Type)
 }
 
 // SQL writes the i-th constant.
