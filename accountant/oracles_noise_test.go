@@ -123,13 +123,9 @@ func optimalKeep(in inputs) any {
 		Eps, Delta float64
 		N          []int64
 	}](in)
-	s, err := mechanisms.NewOptimalSelection(1, decimal(v.Eps), decimal(v.Delta))
-	if err != nil {
-		in.t.Fatal(err)
-	}
 	var keep []any
 	for _, n := range v.N {
-		keep = append(keep, s.Keep(n))
+		keep = append(keep, papertest.OptimalKeep(v.Eps, v.Delta, n))
 	}
 	return keep
 }

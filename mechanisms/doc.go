@@ -9,8 +9,7 @@
 //   - [Exponential] and [NoisyMax] choose among candidates by private scores.
 //   - [RandomizedResponse] and [BoundedMean] answer for one unit.
 //   - [AboveThreshold] searches for the first answer above a threshold.
-//   - [GaussianSelection], [LaplaceSelection] and [OptimalSelection] tell which
-//     groups of private keys may be shown.
+//   - [GaussianSelection] tells which groups of private keys may be shown.
 //   - [Brownian], driven by a [Refinement], and [LaplaceReduction] sharpen an
 //     answer until it is good enough, and cost what the last one costs.
 //

@@ -40,9 +40,3 @@ func Unwiped(src Source) (words int) {
 	}
 	return words
 }
-
-// Digits returns ⌊π(n)·2ᵖ⌋ for a precision p, by an enclosure far narrower.
-func (s OptimalSelection) Digits(n int64, precision uint) *big.Int {
-	c := s.curve(precision + 256)
-	return new(big.Int).Rsh(c.at(n).lo, c.precision-precision)
-}

@@ -16,7 +16,7 @@ const maxThreshold = 1 << 62
 // number of units of a partition, and keeps the partition if the sum reaches the
 // threshold T. The noisy number is released with it, at no further cost. It is
 // the selection to choose unless a unit touches few partitions and nobody wants
-// the number, see [OptimalSelection].
+// the number, where that of [Desfontaines-Voss-Gipson-Mandayam 2022] keeps more.
 //
 // The guarantee: for a unit in at most k partitions, all of its partitions but
 // those where it is alone are kept by post-processing of Gaussian noise; where it
@@ -96,100 +96,6 @@ func (s GaussianSelection) Select(src Source, units Private) (noisy Released, ke
 
 // String writes the selection for plans.
 func (s GaussianSelection) String() string {
-	return fmt.Sprintf("selection threshold=%d noise=(%v)", s.threshold, s.noise)
-}
-
-// LaplaceSelection is [GaussianSelection] with discrete Laplace noise. The step is
-// δ-approximately ε-DP, ε = k/scale, for a unit in at most k partitions.
-//
-// The tail is P(noise ≥ m) = pᵐ/(1+p) for m ≥ 0, p = exp(−1/scale). T may be one
-// more than the least where that is within a relative 10⁻¹¹ of its limit, and
-// relatively 10⁻⁹ more above 2⁴⁰ [Korolova et al. 2009].
-type LaplaceSelection struct {
-	noise     Laplace
-	threshold int64
-	delta     *big.Rat
-}
-
-// NewLaplaceSelection returns the selection with the given scale > 0 for units in
-// at most maxPartitions partitions, at δ = deltaAtto·10⁻¹⁸.
-func NewLaplaceSelection(maxPartitions int64, scale *big.Rat, deltaAtto int64) (LaplaceSelection, error) {
-	noise, err := NewLaplace(dp.Sensitivity{L0: maxPartitions, LInf: 1}, scale)
-	if err != nil {
-		return LaplaceSelection{}, err
-	}
-	return thresholdLaplace(noise, deltaAtto)
-}
-
-// LaplaceSelectionFor returns the selection with the least noise for
-// ε = epsilonPico·10⁻¹² and δ = deltaAtto·10⁻¹⁸: its scale is maxPartitions/ε,
-// rounded up as by [LaplaceFor].
-func LaplaceSelectionFor(maxPartitions, epsilonPico, deltaAtto int64) (LaplaceSelection, error) {
-	noise, err := LaplaceFor(dp.Sensitivity{L0: maxPartitions, LInf: 1}, epsilonPico)
-	if err != nil {
-		return LaplaceSelection{}, err
-	}
-	return thresholdLaplace(noise, deltaAtto)
-}
-
-func thresholdLaplace(noise Laplace, deltaAtto int64) (LaplaceSelection, error) {
-	delta, err := deltaOf(deltaAtto)
-	if err != nil {
-		return LaplaceSelection{}, err
-	}
-	scale, _ := noise.scale.Float64()
-	limit := math.Log(aloneLimit(delta, noise.sensitivity.L0))
-	logTail := func(m float64) float64 { return -m/scale - math.Log1p(math.Exp(-1/scale)) }
-	m := math.Max(0, math.Floor(scale*(logTail(0)-limit))-2)
-	if m > exactDouble {
-		m = math.Ceil(m*(1+1e-9)) + 3
-	}
-	for m <= exactDouble && logTail(m)+tailSlack > limit {
-		m++
-	}
-	threshold, err := thresholdAbove(m)
-	if err != nil {
-		return LaplaceSelection{}, err
-	}
-	return LaplaceSelection{noise, threshold, delta}, nil
-}
-
-// laplaceTail returns P(noise ≥ m) for an integer m.
-func laplaceTail(scale, m float64) float64 {
-	both := 1 + math.Exp(-1/scale)
-	if m >= 0 {
-		return math.Exp(-m/scale) / both
-	}
-	return 1 - math.Exp((m-1)/scale)/both
-}
-
-// Event describes the selection of all partitions, and the release of the noisy
-// numbers of those that are kept.
-func (s LaplaceSelection) Event() dp.Event {
-	return dp.ApproximateEvent{Of: s.noise.Event(), Delta: new(big.Rat).Set(s.delta)}
-}
-
-// Threshold returns T.
-func (s LaplaceSelection) Threshold() int64 { return s.threshold }
-
-// Keep returns the probability that a partition of n units is kept, to a relative
-// 10⁻¹¹: P(noise ≥ T−n). It is 0 for n ≤ 0, as no such partition may be tried.
-func (s LaplaceSelection) Keep(n int64) float64 {
-	if n <= 0 {
-		return 0
-	}
-	scale, _ := s.noise.scale.Float64()
-	return laplaceTail(scale, float64(s.threshold-n))
-}
-
-// Select tries one partition with its number of units. If it is kept, noisy is
-// that number with noise; else the zero Released, which says nothing.
-func (s LaplaceSelection) Select(src Source, units Private) (noisy Released, kept bool) {
-	return selectAbove(s.noise, src, units, s.threshold)
-}
-
-// String writes the selection for plans.
-func (s LaplaceSelection) String() string {
 	return fmt.Sprintf("selection threshold=%d noise=(%v)", s.threshold, s.noise)
 }
 
