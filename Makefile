@@ -60,6 +60,7 @@ shape: ## measure packages: circles of files, wide types, long functions, unreac
 lint: ## check style (builds the pinned tools at first)
 	$(TOOL) golangci-lint fmt --diff
 	$(TOOL) golangci-lint run ./...
+	scripts/unreachable.sh $(TOOL) deadcode
 
 fmt: ## format the source
 	$(TOOL) golangci-lint fmt

@@ -60,6 +60,7 @@ var allowed = map[string]string{
 	"internal/stattest":         "",
 	"internal/gausssum":         "",
 	"internal/pgtemp":           "",
+	"internal/kept":             "dp mechanisms brdp accountant accountant/pld accountant/realized internal/pgtemp",
 	"internal/logtest":          "",
 	"internal/needs":            "",
 	"internal/plantest":         "catalog parser planner planner/policy",

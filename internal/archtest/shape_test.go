@@ -161,6 +161,29 @@ func TestFoldersFormNoCircle(t *testing.T) {
 	}
 }
 
+// TestPackagesAreReached keeps nothing on a shelf: a package is linked into the command, or
+// serves tests, or internal/kept names its use.
+func TestPackagesAreReached(t *testing.T) {
+	packages := measure(t)
+	reached := map[string]bool{}
+	for _, p := range packages {
+		if p.Path == "cmd/dpproxy" || p.Path == "internal/kept" {
+			for _, pkg := range p.Reaches {
+				reached[pkg] = true
+			}
+		}
+	}
+	if !reached["proxy"] || !reached["accountant/pld"] {
+		t.Fatalf("commands reach %v", slices.Sorted(maps.Keys(reached)))
+	}
+	for _, p := range packages {
+		forTests := folder(p.Path) == "integration" || strings.HasPrefix(p.Path, "internal/") || strings.HasSuffix(p.Path, "test")
+		if !reached[p.Path] && !forTests && !p.Command {
+			t.Errorf("%s: no command reaches it", p.Path)
+		}
+	}
+}
+
 // folder is the part of a package's path that names its subject.
 func folder(pkg string) string {
 	first, rest, _ := strings.Cut(pkg, "/")

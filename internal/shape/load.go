@@ -18,7 +18,7 @@ import (
 
 // listed is one package as "go list" describes it.
 type listed struct {
-	ImportPath, Dir, Export            string
+	ImportPath, Name, Dir, Export      string
 	GoFiles, TestGoFiles, XTestGoFiles []string
 	Imports, Deps                      []string
 	Module                             *struct {
@@ -31,7 +31,7 @@ type listed struct {
 // export data of a compiled package is all that the type checker needs of it.
 func list(ctx context.Context, dir string) (own []listed, exports map[string]string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-export",
-		"-json=ImportPath,Dir,Export,GoFiles,TestGoFiles,XTestGoFiles,Imports,Deps,Module", "./...")
+		"-json=ImportPath,Name,Dir,Export,GoFiles,TestGoFiles,XTestGoFiles,Imports,Deps,Module", "./...")
 	cmd.Dir = dir
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -21,6 +21,7 @@ const Columns = 140
 // code; tests count in TestLines alone.
 type Package struct {
 	Path      string     // in its module: "planner/scalar"
+	Command   bool       // package main
 	Files     []string   // of code
 	Circle    []string   // the largest set of files that all use each other, over any number of steps
 	Types     []Type     // with methods, the widest first
@@ -86,7 +87,7 @@ func measure(p listed, k checker) (Package, error) {
 		}
 		return all
 	}
-	m := Package{Path: strings.TrimPrefix(p.ImportPath, root), Files: p.GoFiles, Imports: ours(p.Imports)}
+	m := Package{Path: strings.TrimPrefix(p.ImportPath, root), Command: p.Name == "main", Files: p.GoFiles, Imports: ours(p.Imports)}
 	m.Reaches = append(ours(p.Deps), m.Path)
 	c, err := k.check(p)
 	if err != nil {

@@ -1,0 +1,61 @@
+// Command kept names the functions that no command reaches and that stay, each with its use.
+// It is never run: "make lint" takes it for a command when it looks for unreachable code, so
+// that a function is reached by a command, named here, or gone. A line leaves this file once
+// a command reaches the function.
+package main
+
+import (
+	"dpproxy/accountant"
+	"dpproxy/accountant/pld"
+	"dpproxy/accountant/realized"
+	"dpproxy/brdp"
+	"dpproxy/dp"
+	"dpproxy/internal/pgtemp"
+	"dpproxy/mechanisms"
+)
+
+func main() {
+	keep(
+		// Percentiles, mode() and the largest groups, chosen by private scores.
+		mechanisms.NewExponential, mechanisms.Exponential.Event, mechanisms.Exponential.Select, mechanisms.Exponential.SelectPoint,
+		mechanisms.Exponential.String, mechanisms.Exponential.Law, dp.BoundedRangeEvent.String,
+		mechanisms.NewNoisyMax, mechanisms.NoisyMax.Event, mechanisms.NoisyMax.Select, mechanisms.NoisyMax.String,
+
+		// Surveys in the local model: each object answers for itself, under a budget of its own.
+		mechanisms.NewRandomizedResponse, mechanisms.RandomizedResponse.Event, mechanisms.RandomizedResponse.String,
+		mechanisms.RandomizedResponse.Respond, mechanisms.RandomizedResponse.Law, mechanisms.RandomizedResponse.Frequency,
+		mechanisms.NewBoundedMean, mechanisms.BoundedMean.Event, mechanisms.BoundedMean.String, mechanisms.BoundedMean.Respond,
+		mechanisms.BoundedMean.Mean, dp.PureEvent.String,
+		realized.NewResponses, (*realized.Responses).Observe, (*realized.Responses).Loss, (*realized.Responses).Sums,
+		realized.NewFinite, (*realized.Finite).Observe, (*realized.Finite).Loss, (*realized.Finite).LogLikelihood,
+		(*realized.Bits).Observe, (*realized.Bits).Loss, (*realized.Bits).LogLikelihood,
+		(*realized.Moments).ObserveMean, (*realized.Moments).ObserveSquare, (*realized.Moments).Loss,
+		(*realized.Moments).LogLikelihood, realized.Admits[int64], realized.Admits[float64], realized.ExpectedQueries,
+
+		// A report of what was spent as an (ε, δ), which is tighter than the ledger's sum, and for groups of units.
+		pld.Report, pld.Distribution.Delta, pld.Compose, pld.FromPair, accountant.GroupPrivacy,
+
+		// Standing alerts, which search for the first answer above a threshold.
+		mechanisms.NewAboveThreshold, mechanisms.AboveThreshold.Event, mechanisms.AboveThreshold.String,
+		mechanisms.AboveThreshold.Begin, (*mechanisms.Search).Above, (*mechanisms.Search).Halted,
+
+		// Noise reduction as it is proved, with its schedules and rules, on which the path of a release is to stand.
+		mechanisms.NewRefinement, (*mechanisms.Refinement).Next, (*mechanisms.Refinement).Looks, (*mechanisms.Refinement).Answers,
+		mechanisms.NewGeometric, mechanisms.Geometric.Looks, mechanisms.Geometric.Boundary,
+		mechanisms.NewJump, mechanisms.Jump.Boundary, mechanisms.NewLooks,
+		mechanisms.NewRelativeError, mechanisms.RelativeError.Met, mechanisms.RelativeError.Within,
+		mechanisms.RelativeError.HalfWidth, mechanisms.RelativeError.Need,
+		mechanisms.AbsoluteError.Met, mechanisms.AbsoluteError.Within, mechanisms.AbsoluteError.HalfWidth,
+
+		// The cheapest and the most accepted of all recycled noise, with which bench/ compares what the planner chooses.
+		(*brdp.Designer).Cheapest, (*brdp.Designer).MostAccepted, (*brdp.Designer).MostAcceptedApproximate,
+
+		// Reference numbers of partition selection are given for a variance.
+		mechanisms.NewGaussianSelection,
+
+		// Tests of several packages start a server for each side.
+		pgtemp.StartPair,
+	)
+}
+
+func keep(...any) {}
