@@ -213,7 +213,7 @@ func (r respeller) condition() string {
 		return form("an interval", c.name+one(r.Generator, " = interval '1 mon'", " <> interval '30 days'", " IS NULL", " >= interval '720 hours'"))
 	}
 	if r.chance(40) {
-		if sql, ok := r.several(r.cols); ok {
+		if sql, ok := r.several(); ok {
 			return sql
 		}
 	}

@@ -19,13 +19,13 @@ var constants = map[kind][]string{
 
 // several writes a condition that compares columns with several values; ok is false if there are
 // no columns for it.
-func (g *Generator) several(s scope) (sql string, ok bool) {
-	s = s.where(func(c column) bool { return constants[c.kind] != nil })
-	if len(s) == 0 {
+func (r respeller) several() (sql string, ok bool) {
+	g, cols := r.Generator, r.cols.where(func(c column) bool { return constants[c.kind] != nil })
+	if len(cols) == 0 {
 		return "", false
 	}
-	a, b := one(g, s...), one(g, s...)
-	row := func() string { return fmt.Sprintf("(%s, %s)", g.comparand(s, a), g.comparand(s, b)) }
+	a, b := one(g, cols...), one(g, cols...)
+	row := func() string { return fmt.Sprintf("(%s, %s)", r.comparand(a), r.comparand(b)) }
 	both, not := fmt.Sprintf("(%s, %s)", a.name, b.name), one(g, "", " NOT")
 	switch g.r.IntN(6) {
 	case 0:
@@ -33,11 +33,11 @@ func (g *Generator) several(s scope) (sql string, ok bool) {
 	case 1:
 		return form("a row in a list", both+not+" IN ("+row()+", "+row()+")"), true
 	case 2:
-		return form("a list with columns", fmt.Sprintf("%s%s IN (%s, %s, %s)", a.name, not, g.comparand(s, a), one(g, constants[a.kind]...), g.comparand(s, a))), true
+		return form("a list with columns", fmt.Sprintf("%s%s IN (%s, %s, %s)", a.name, not, r.comparand(a), one(g, constants[a.kind]...), r.comparand(a))), true
 	case 3:
-		return form("a long list", a.name+not+" IN ("+g.longList(a)+")"), true
+		return form("a long list", a.name+not+" IN ("+r.longList(a)+")"), true
 	}
-	texts := s.of(text)
+	texts := cols.of(text)
 	if len(texts) == 0 {
 		return "", false
 	}
@@ -50,25 +50,25 @@ func (g *Generator) several(s scope) (sql string, ok bool) {
 }
 
 // comparand writes what a column is compared with: another one or a constant.
-func (g *Generator) comparand(s scope, c column) string {
+func (r respeller) comparand(c column) string {
 	same := []kind{c.kind}
 	if slices.Contains(numbers, c.kind) {
 		same = numbers
 	}
-	if g.chance(40) {
-		return one(g, s.of(same...)...).name
+	if r.chance(40) {
+		return one(r.Generator, r.cols.of(same...)...).name
 	}
-	return one(g, constants[c.kind]...)
+	return one(r.Generator, constants[c.kind]...)
 }
 
 // longList writes more constants than are compared one by one.
-func (g *Generator) longList(c column) string {
+func (r respeller) longList(c column) string {
 	template := map[kind]string{
-		integer: "%d", decimal: one(g, "%d", "%d.00", "6.%02d"), float: one(g, "%d", "%d.5"), text: one(g, "'a%d'", "'%d'", "'%d.00'"),
+		integer: "%d", decimal: one(r.Generator, "%d", "%d.00", "6.%02d"), float: one(r.Generator, "%d", "%d.5"), text: one(r.Generator, "'a%d'", "'%d'", "'%d.00'"),
 		date: "date '2020-06-01' + %d", instant: "timestamp '2020-06-01' + interval '%d day'", boolean: "%d = 1",
 	}[c.kind]
-	list := []string{one(g, constants[c.kind]...)}
-	for i := range 101 + g.r.IntN(40) {
+	list := []string{one(r.Generator, constants[c.kind]...)}
+	for i := range 101 + r.r.IntN(40) {
 		list = append(list, fmt.Sprintf(template, i))
 	}
 	return strings.Join(list, ", ")

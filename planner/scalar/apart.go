@@ -10,6 +10,12 @@ import (
 // Postgres takes an operator for each comparison by the types of its two sides. One written for
 // all of them would compare as floats what is compared as whole numbers beside another.
 
+// severally compares one value with several.
+type severally struct {
+	*Resolver
+	at int
+}
+
 // apart reports whether groups of operands, each compared by itself, compare as other values than
 // all of them together do. It is false where the operands of a group do not compare.
 func apart(all []operand, groups ...[]operand) bool {
@@ -43,7 +49,7 @@ func (o operand) comparesAlike(a, b Type) bool {
 }
 
 // in resolves IN.
-func (r *Resolver) in(e *ast.In) (operand, error) {
+func (r severally) in(e *ast.In) (operand, error) {
 	ops, err := r.all(append([]ast.Expr{e.X}, e.List...)...)
 	if err != nil {
 		return operand{}, err
@@ -57,7 +63,7 @@ func (r *Resolver) in(e *ast.In) (operand, error) {
 	}
 	parts := make([]operand, len(groups))
 	for i, group := range groups {
-		if parts[i], err = r.among(group, e.Not, e.At); err != nil {
+		if parts[i], err = r.among(group, e.Not); err != nil {
 			return operand{}, err
 		}
 	}
@@ -68,14 +74,14 @@ func (r *Resolver) in(e *ast.In) (operand, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
-	return r.combined(kind, parts, e.At)
+	return r.combined(kind, parts, r.at)
 }
 
 // alternatives splits the value of IN and its list as Postgres does: several constants are one
 // array, if they have a type in common with the value, and all else is compared by itself
 // (transformAExprIn in src/backend/parser/parse_expr.c). The constants of VALUES have a type in
 // common without it. In ops, too, it gives constants that type.
-func (r *Resolver) alternatives(ops []operand, values bool) ([][]operand, error) {
+func (r severally) alternatives(ops []operand, values bool) ([][]operand, error) {
 	typed := keep(ops[1:], operand.free)
 	several := len(typed) > 1
 	if !values {
@@ -99,7 +105,7 @@ func (r *Resolver) alternatives(ops []operand, values bool) ([][]operand, error)
 
 // literals gives constants a type, but for those that compare alike without, and sub-selects, which
 // have one.
-func (r *Resolver) literals(ops []operand, t Type) (err error) {
+func (r severally) literals(ops []operand, t Type) (err error) {
 	if t.OID == oidVarchar { // compared as text
 		t = typ(oidText)
 	}
@@ -115,67 +121,89 @@ func (r *Resolver) literals(ops []operand, t Type) (err error) {
 }
 
 // among resolves an IN whose comparisons are alike.
-func (r *Resolver) among(ops []operand, not bool, at int) (operand, error) {
+func (r severally) among(ops []operand, not bool) (operand, error) {
 	bare := slices.ContainsFunc(ops, operand.isBare) // has its own type, which an array would hide
-	ops, err := r.unify(ops, at)
+	ops, err := r.unify(ops, r.at)
 	if err != nil {
 		return operand{}, err
 	}
 	if !bare {
-		if x, ok, err := r.longList(ops, not, at); ok || err != nil {
+		if x, ok, err := r.longList(ops, not, r.at); ok || err != nil {
 			return x, err
 		}
 	}
 	if allFree(ops) {
-		return condition(inSQL(texts(ops), not), at), nil
+		return condition(inSQL(texts(ops), not), r.at), nil
 	}
 	list, err := r.exprs(ops)
 	if err != nil {
 		return operand{}, err
 	}
-	return over(&among{boolean(at), list[0], list[1:], not}), nil
+	return over(&among{boolean(r.at), list[0], list[1:], not}), nil
+}
+
+// between resolves BETWEEN.
+func (r severally) between(e *ast.Between) (operand, error) {
+	ops, err := r.all(e.X, e.Low, e.High)
+	if err != nil {
+		return operand{}, err
+	}
+	if apart(ops, ops[:2], []operand{ops[0], ops[2]}) {
+		return r.inTwo(e, ops)
+	}
+	if ops, err = r.unify(ops, r.at); err != nil {
+		return operand{}, err
+	}
+	if allFree(ops) {
+		return condition(betweenSQL(texts(ops), e.Not, e.Symmetric), r.at), nil
+	}
+	list, err := r.exprs(ops)
+	if err != nil {
+		return operand{}, err
+	}
+	return over(&between{boolean(r.at), list[0], list[1], list[2], e.Not, e.Symmetric}), nil
 }
 
 // inTwo resolves a BETWEEN as Postgres defines it, by two comparisons.
-func (r *Resolver) inTwo(e *ast.Between, ops []operand) (operand, error) {
-	x, err := r.within(ops[0], ops[1], ops[2], e.At)
+func (r severally) inTwo(e *ast.Between, ops []operand) (operand, error) {
+	x, err := r.within(ops[0], ops[1], ops[2])
 	if err == nil && e.Symmetric {
 		var other operand
-		if other, err = r.within(ops[0], ops[2], ops[1], e.At); err == nil {
-			x, err = r.combined(ast.Or, []operand{x, other}, e.At)
+		if other, err = r.within(ops[0], ops[2], ops[1]); err == nil {
+			x, err = r.combined(ast.Or, []operand{x, other}, r.at)
 		}
 	}
 	if err == nil && e.Not {
-		return r.combined(ast.Not, []operand{x}, e.At)
+		return r.combined(ast.Not, []operand{x}, r.at)
 	}
 	return x, err
 }
 
-func (r *Resolver) within(x, low, high operand, at int) (operand, error) {
-	above, err := r.compare(">=", []operand{x, low}, at)
+func (r severally) within(x, low, high operand) (operand, error) {
+	above, err := r.compare(">=", []operand{x, low}, r.at)
 	if err != nil {
 		return operand{}, err
 	}
-	below, err := r.compare("<=", []operand{x, high}, at)
+	below, err := r.compare("<=", []operand{x, high}, r.at)
 	if err != nil {
 		return operand{}, err
 	}
-	return r.combined(ast.And, []operand{above, below}, at)
+	return r.combined(ast.And, []operand{above, below}, r.at)
 }
 
 // whens resolves the operand of CASE and what it is compared with. Where these comparisons are
 // unlike, they become conditions, and the operand is none any more.
-func (r *Resolver) whens(ops []operand, at int) (list []operand, simple bool, err error) {
+func (r severally) whens(ops []operand) (list []operand, simple bool, err error) {
 	var pairs [][]operand
 	for _, o := range ops[1:] {
 		pairs = append(pairs, []operand{ops[0], o})
 	}
 	if !apart(ops, pairs...) {
-		list, err = r.unify(ops, at)
+		list, err = r.unify(ops, r.at)
 		return list, true, err
 	}
 	for _, pair := range pairs {
-		c, err := r.compare("=", pair, at)
+		c, err := r.compare("=", pair, r.at)
 		if err != nil {
 			return nil, false, err
 		}

@@ -133,7 +133,7 @@ func (r *Resolver) tested(e *ast.Case, conds []ast.Expr) (ops []operand, simple 
 	if ops, err = r.all(append([]ast.Expr{e.X}, conds...)...); err != nil {
 		return nil, false, err
 	}
-	return r.whens(ops, e.At)
+	return severally{r, e.At}.whens(ops)
 }
 
 func (r *Resolver) branches(simple bool, tested, results []operand, n node) (operand, error) {

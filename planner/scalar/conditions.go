@@ -81,9 +81,9 @@ func (r *Resolver) test(e ast.Expr) (operand, error) {
 	case *ast.Bool:
 		return r.logic(e)
 	case *ast.In:
-		return r.in(e)
+		return severally{r, e.At}.in(e)
 	case *ast.Between:
-		return r.between(e)
+		return severally{r, e.At}.between(e)
 	case *ast.IsNull:
 		return r.isNull(e)
 	case *ast.BoolTest:
@@ -141,27 +141,6 @@ func negated(not bool) string {
 		return " NOT"
 	}
 	return ""
-}
-
-func (r *Resolver) between(e *ast.Between) (operand, error) {
-	ops, err := r.all(e.X, e.Low, e.High)
-	if err != nil {
-		return operand{}, err
-	}
-	if apart(ops, ops[:2], []operand{ops[0], ops[2]}) {
-		return r.inTwo(e, ops)
-	}
-	if ops, err = r.unify(ops, e.At); err != nil {
-		return operand{}, err
-	}
-	if allFree(ops) {
-		return condition(betweenSQL(texts(ops), e.Not, e.Symmetric), e.At), nil
-	}
-	list, err := r.exprs(ops)
-	if err != nil {
-		return operand{}, err
-	}
-	return over(&between{boolean(e.At), list[0], list[1], list[2], e.Not, e.Symmetric}), nil
 }
 
 func betweenSQL(parts []string, not, symmetric bool) string {
