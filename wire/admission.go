@@ -22,11 +22,11 @@ type admission struct {
 	byAddress map[string]*visitor
 }
 
-// visitor is what is known of one address.
+// visitor is an address with its log-ins and sessions.
 type visitor struct {
 	logins, sessions int
 	proving          int // log-ins for whom the verifier was asked, and no proof has come
-	failures         int // those that ended without the right proof, a while ago at most
+	failures         int // log-ins that ended without the right proof, a while ago at most
 }
 
 func newAdmission() *admission {
@@ -35,7 +35,7 @@ func newAdmission() *admission {
 	return a
 }
 
-// change edits what is known of an address, and forgets one of which nothing is.
+// change edits the visitor of an address, and forgets one of whom nothing is known.
 // Callers hold the lock.
 func (a *admission) change(address string, edit func(*visitor)) {
 	v := a.byAddress[address]
@@ -143,7 +143,7 @@ func (a *admission) prove(ctx context.Context, address string, l Limits) error {
 	return errDone // the time to log in is over, or the server stops
 }
 
-// settle ends what prove began. A log-in without the right proof is remembered for a while,
+// settle ends a proof that prove let begin. A log-in without the right proof is remembered for a while,
 // whether there was a wrong one or none.
 func (a *admission) settle(address string, failed bool, l Limits) {
 	a.mu.Lock()

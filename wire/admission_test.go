@@ -77,7 +77,7 @@ func TestUnfinishedLogins(t *testing.T) {
 }
 
 // TestLoginsAtOnce lets many clients log in at a time from one address, more than may fail:
-// those of them who are right wait for each other, and none is refused.
+// the log-ins with the right password wait for each other, and none is refused.
 func TestLoginsAtOnce(t *testing.T) {
 	var asking, most atomic.Int64
 	p := start(t, func(c *wire.Config) {
@@ -141,7 +141,7 @@ func TestWaitForProofs(t *testing.T) {
 	}
 }
 
-// TestLimitsOfConnections fills up what one user and one address may have.
+// TestLimitsOfConnections fills up the sessions that one user and one address may have.
 func TestLimitsOfConnections(t *testing.T) {
 	both := func(c *wire.Config) {
 		verifier := c.Verifier
@@ -196,7 +196,8 @@ func TestIdleTransaction(t *testing.T) {
 	p := start(t, func(c *wire.Config) { c.Limits.IdleTransaction = 30 * time.Millisecond })
 	c := openRaw(t, p.config(t))
 	c.Write(encodeAll(t, &pgproto3.Query{String: "BEGIN"}))
-	want := "CommandComplete BEGIN\nReadyForQuery T\nErrorResponse FATAL 25P03 terminating connection due to idle-in-transaction timeout\nconnection: unexpected EOF\n"
+	want := "CommandComplete BEGIN\nReadyForQuery T\n" +
+		"ErrorResponse FATAL 25P03 terminating connection due to idle-in-transaction timeout\nconnection: unexpected EOF\n"
 	if got := read(t, c, 2); got != want {
 		t.Errorf("the client reads %s", got)
 	}
@@ -251,7 +252,7 @@ func TestDirectTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close(t.Context())
-	if got := one(t, c, "SELECT 1"); got != "1" {
+	if got := queryInt(t, c, "SELECT 1"); got != "1" {
 		t.Errorf("SELECT 1 = %s", got)
 	}
 	// Without the protocol's name, and with another one, nothing is said.
@@ -338,7 +339,7 @@ func TestClientCertificate(t *testing.T) {
 	}
 }
 
-// TestReload changes who may log in, and lets the others go on.
+// TestReload changes the users that may log in, and lets the others go on.
 func TestReload(t *testing.T) {
 	var config wire.Config
 	p := start(t, func(c *wire.Config) { config = *c })
@@ -351,7 +352,7 @@ func TestReload(t *testing.T) {
 	if got := connectError(t, p.url("")); !strings.Contains(got, "28P01") {
 		t.Errorf("who has lost his login reads %s", got)
 	}
-	if got := one(t, c, "SELECT 1"); got != "1" {
+	if got := queryInt(t, c, "SELECT 1"); got != "1" {
 		t.Errorf("the session goes on with %s", got)
 	}
 	bad := config
@@ -360,7 +361,7 @@ func TestReload(t *testing.T) {
 		t.Error("a configuration that cannot be is taken")
 	}
 	p.Disconnect("eve")
-	if got := one(t, c, "SELECT 1"); got != "1" {
+	if got := queryInt(t, c, "SELECT 1"); got != "1" {
 		t.Errorf("another user's end: %s", got)
 	}
 	p.Disconnect("ana")

@@ -51,7 +51,7 @@ func (a *Asker) Query(ctx context.Context, sql string, oids []uint32, params [][
 }
 
 // Describe parses sql, with parameters of the types oids as far as they are
-// given, and returns what Postgres resolved. Errors are as of [Asker.Query].
+// given, and returns the types that Postgres resolved. Errors are as of [Asker.Query].
 func (a *Asker) Describe(ctx context.Context, sql string, oids []uint32) (*Description, error) {
 	return a.describe(ctx, sql, oids, errorEdit{private: true})
 }

@@ -98,7 +98,7 @@ func (r *replies) errorResponse(size int) error {
 	return r.client.write(behindNotices(head.reply, r.editError(head, report)))
 }
 
-// questionError is the error that who asked a private question gets of it.
+// questionError is the error that a private question fails with.
 func questionError(owed reply, report mirrorReport) error {
 	c, ok := owed.(*capturedReply)
 	if !ok {

@@ -62,7 +62,7 @@ func roundTrips(b *testing.B, config *pgconn.Config, request []byte, clients int
 	}
 }
 
-// roundTrip reads until a ReadyForQuery ends what has come.
+// roundTrip reads until a ReadyForQuery is the last that has come.
 func roundTrip(c net.Conn, request []byte) error {
 	if _, err := c.Write(request); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 )
 
 // A capture collects the replies to a private question. The goroutine of replies fills it;
-// who asked reads it when done is closed.
+// the asker reads it when done is closed.
 type capture struct {
 	oids   []uint32
 	fields []pgproto3.FieldDescription

@@ -16,7 +16,7 @@ type Config struct {
 	Handler Handler
 	// Verifier returns the stored SCRAM verifier of a user in Postgres's form
 	// (see [MakeVerifier]), and whether there is such a user. It is asked when a client
-	// begins to prove that he is the user, whoever that is; an error ends the log-in, and
+	// begins to prove that they are the user, known or not; an error ends the log-in, and
 	// must not depend on the user. Nor may the time that it takes.
 	Verifier func(ctx context.Context, user string) (verifier string, known bool, err error)
 	// Dial opens the mirror session of a client that has logged in. A
@@ -24,7 +24,7 @@ type Config struct {
 	// is told that the mirror cannot be reached.
 	Dial func(ctx context.Context, login Login) (*pgconn.PgConn, error)
 	// MockKey derives the salts that unknown users are shown. With the same key they
-	// stay the same over a restart, as those of known users do. Empty: a random one.
+	// stay the same over a restart, as the salts of known users do. Empty: a random one.
 	MockKey []byte
 	// TLS is offered to clients that ask for it; nil answers no. Its ClientCAs and
 	// ClientAuth say which certificates of clients are taken.
@@ -39,8 +39,8 @@ type Config struct {
 	Limits Limits
 }
 
-// Limits bound what one server and one session may hold. A zero is replaced by
-// the default.
+// Limits are the largest numbers that one server and one session may hold. A zero is replaced
+// by the default.
 type Limits struct {
 	Connections        int           // logged-in sessions; default 200
 	UserConnections    int           // sessions of one user; default as Connections

@@ -42,6 +42,6 @@
 // Protocol 3.0 and 3.2; newer versions are negotiated down. TLS may begin at once
 // (ALPN "postgresql") or after an SSLRequest. GSSAPI, replication, COPY FROM STDIN and
 // function calls are refused, and the session goes on. A notification reaches the
-// sessions of the user who sent it. Everything that a client can make grow has a limit
+// sessions of the user who sent it. All that a client can make grow has a limit
 // ([Limits]); where a peer does not read, the other one waits.
 package wire

@@ -30,7 +30,7 @@ var (
 const raisedCode = "PB000"
 
 // A MirrorError is an ErrorResponse of the mirror to a private question. It
-// quotes nothing but what the client may read: the mirror has no protected rows.
+// quotes nothing that the client may not read: the mirror has no protected rows.
 type MirrorError struct {
 	Code    string // SQLSTATE
 	Message string

@@ -10,7 +10,7 @@ func ParseStartup(body []byte) error {
 	return err
 }
 
-// AllowedSettings lets tests see what reaches the mirror.
+// AllowedSettings lets tests see the settings that reach the mirror.
 var AllowedSettings = allowedSettings
 
 // Owed returns how many replies the mirror owes to all sessions.

@@ -38,7 +38,7 @@ func newReader(r io.Reader, limit int) *reader {
 	return &reader{r: bufio.NewReaderSize(r, readBuffer), limit: limit}
 }
 
-// release gives back what the last take lent out.
+// release gives back the bytes that the last take lent out.
 func (r *reader) release() {
 	if r.taken > 0 {
 		_, _ = r.r.Discard(r.taken) // it is in the buffer, since it was lent out
@@ -153,14 +153,14 @@ func (p *peer) copyFrom(in *reader, size int) error {
 const lingerTime = time.Second
 
 // closeWrite says that nothing more comes. A connection that is closed while
-// the peer still sends is reset, and the peer may not read what it was told.
+// the peer still sends is reset, and the peer may not read its last message.
 func closeWrite(c net.Conn) {
 	if w, ok := c.(interface{ CloseWrite() error }); ok {
 		_ = w.CloseWrite() // it fails where the peer has gone
 	}
 }
 
-// discard reads until the peer is silent, for whatever reason.
+// discard reads until the peer is silent, for any reason.
 func discard(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
 func remote(c net.Conn) string {

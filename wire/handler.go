@@ -22,7 +22,7 @@ type Statement struct {
 	// Describe is the query that the mirror describes before Run: SQL itself, or
 	// the query inside a utility statement. Empty: nothing is described.
 	Describe string
-	// Early returns what Run will ask the mirror first, where that can be told without the
+	// Early returns the question that Run will ask the mirror first, where that can be told without the
 	// description, or nil. A Query asks both in one round trip. Nil: nothing is asked early.
 	Early func() *Question
 	// Utility statements take no parameters of ours: their rewrite is Inline.
@@ -35,8 +35,8 @@ type Statement struct {
 	Run func(ctx context.Context, m *Asker, b BindRequest) (Rewrite, error)
 }
 
-// A BindRequest is a statement with the values that it runs with: those of a Bind message, or of a Query,
-// which has none.
+// A BindRequest is the values and types that a statement runs with: those of a Bind message, or none
+// for a statement of a Query.
 type BindRequest struct {
 	Params    [][]byte // values as the client sent them, nil for NULL
 	Formats   []int16  // as the client sent them: none, one for all, or one each
@@ -47,7 +47,7 @@ type BindRequest struct {
 	Early *Result
 }
 
-// Rewrite is what runs instead of a statement.
+// Rewrite is the statement that runs instead of one of the client's.
 type Rewrite struct {
 	// Relay runs the client's own text after all; only Notices count beside it.
 	Relay bool

@@ -122,7 +122,8 @@ func (h *fakeHandler) rewrite(ctx context.Context, m *wire.Asker, b wire.BindReq
 	if len(r.Rows) != 1 || string(r.Rows[0][1]) != "ö" || len(r.Fields) != 2 {
 		return wire.Rewrite{}, fmt.Errorf("the mirror answered %v", r)
 	}
-	const relation = "(SELECT u.id::int AS id, u.name::varchar(10) AS name FROM ROWS FROM (pg_catalog.unnest(%s::int[]), pg_catalog.unnest(%s::varchar[])) AS u(id, name)) AS secret"
+	const relation = "(SELECT u.id::int AS id, u.name::varchar(10) AS name " +
+		"FROM ROWS FROM (pg_catalog.unnest(%s::int[]), pg_catalog.unnest(%s::varchar[])) AS u(id, name)) AS secret"
 	ids, names := "{1,2,3}", "{one,zwei,trois}"
 	n := len(b.Params)
 	rw := wire.Rewrite{
@@ -135,7 +136,10 @@ func (h *fakeHandler) rewrite(ctx context.Context, m *wire.Asker, b wire.BindReq
 		rw.Inline, rw.ExtraFormats = "", []int16{0, 0}
 	}
 	if strings.Contains(sql, "notice me") {
-		rw.Notices = []wire.Notice{{Message: "it cost 0.1", Detail: "a detail", Hint: "a hint"}, {Severity: "WARNING", Code: "01000", Message: "nearly gone"}}
+		rw.Notices = []wire.Notice{
+			{Message: "it cost 0.1", Detail: "a detail", Hint: "a hint"},
+			{Severity: "WARNING", Code: "01000", Message: "nearly gone"},
+		}
 		rw.Tag = "PAID 3"
 	}
 	return rw, nil

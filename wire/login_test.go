@@ -49,7 +49,7 @@ func connectError(t *testing.T, url string) string {
 // the two failures must read the same.
 func TestLoginIsScram(t *testing.T) {
 	p := start(t, nil)
-	if got := one(t, p.connect(t), "SELECT 1"); got != "1" {
+	if got := queryInt(t, p.connect(t), "SELECT 1"); got != "1" {
 		t.Errorf("SELECT 1 = %s", got)
 	}
 	wrong := strings.Replace(p.url(""), password, "wrong", 1)
@@ -237,7 +237,7 @@ func TestTLS(t *testing.T) {
 	defer c.Close(t.Context())
 	// The watch for a client that goes away must not hurt the TLS connection.
 	for range 3 {
-		if got := one(t, c, "SELECT count(*) FROM secret"); got != "3" {
+		if got := queryInt(t, c, "SELECT count(*) FROM secret"); got != "3" {
 			t.Errorf("count = %s", got)
 		}
 	}
@@ -281,7 +281,8 @@ func TestDialErrors(t *testing.T) {
 
 func TestStartupParameters(t *testing.T) {
 	p := start(t, nil)
-	options := `options='-c dp.epsilon=0.5 -csearch_path=pg_catalog --statement-timeout=7s -c role=postgres -c session_replication_role=replica -c nonsense=1' ` +
+	options := `options='-c dp.epsilon=0.5 -csearch_path=pg_catalog --statement-timeout=7s ` +
+		`-c role=postgres -c session_replication_role=replica -c nonsense=1' ` +
 		`application_name=test timezone=Asia/Tokyo unknown_thing=1 role=postgres`
 	c, err := pgx.Connect(t.Context(), p.url(options))
 	if err != nil {

@@ -225,7 +225,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-func one(t testing.TB, c *pgx.Conn, sql string) string {
+func queryInt(t testing.TB, c *pgx.Conn, sql string) string {
 	t.Helper()
 	var n int
 	if err := c.QueryRow(t.Context(), sql).Scan(&n); err != nil {

@@ -168,7 +168,7 @@ func TestMalformedAfterLogin(t *testing.T) {
 		if _, err := io.ReadAll(c.Conn); err != nil && !strings.Contains(err.Error(), "reset") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := one(t, other, "SELECT 1"); got != "1" {
+		if got := queryInt(t, other, "SELECT 1"); got != "1" {
 			t.Fatalf("after %s the other session answers %s", name, got)
 		}
 	}

@@ -3,7 +3,7 @@ package wire
 import "strings"
 
 // plainSettings are the start-up parameters that reach the mirror, besides
-// those of class dp. None of them changes who the session is or what it may read.
+// those of class dp. None of them changes the session's user or privileges.
 var plainSettings = map[string]bool{
 	"application_name": true, "client_encoding": true, "datestyle": true, "timezone": true,
 	"intervalstyle": true, "extra_float_digits": true, "search_path": true, "bytea_output": true,

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// errPipeline is what private questions get when the mirror skips to the next
+// errPipeline is the error of private questions when the mirror skips to the next
 // Sync because of an error that was answered elsewhere.
 var errPipeline = errors.New("wire: an earlier request of the pipeline failed")
 
@@ -24,7 +24,7 @@ type pipeline struct {
 	skip    bool // an error came and no Sync has been sent since
 }
 
-// owed is a reply in the queue, with what befell it since its request was sent.
+// owed is a reply in the queue, with the events since its request was sent.
 type owed struct {
 	reply      reply
 	copyFailed bool   // a CopyFail was sent behind the request

@@ -25,7 +25,7 @@ const (
 
 var errVerifier = errors.New("wire: not a verifier of the form SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>")
 
-// MakeVerifier returns what a server stores of a password, in Postgres's form
+// MakeVerifier returns a password as servers store it, in Postgres's form
 // SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>, with a fresh salt.
 // No iterations means Postgres's default of 4096.
 func MakeVerifier(password string, iterations int) (string, error) {
@@ -61,7 +61,7 @@ func CheckVerifier(verifier string) error {
 	return err
 }
 
-// Iterations returns those of a verifier, or 0 if it is none.
+// Iterations returns the number that a verifier names, or 0 if it is none.
 func Iterations(verifier string) int {
 	c, err := parseVerifier(verifier)
 	if err != nil {
@@ -96,7 +96,7 @@ func parseVerifier(v string) (scram.StoredCredentials, error) {
 	return c, nil
 }
 
-// credentials returns those of a user, or for an unknown one such as look the
+// credentials returns the stored keys of a user, or for an unknown one such as look the
 // same each time and fit no password.
 func (v *Server) credentials(ctx context.Context, config *Config, user string) (scram.StoredCredentials, error) {
 	verifier, known, err := config.Verifier(ctx, user)
@@ -114,9 +114,9 @@ func (v *Server) credentials(ctx context.Context, config *Config, user string) (
 		}
 		v.log.Error("the stored verifier is not usable", "user", user)
 	}
-	derive := func(what string) []byte {
+	derive := func(purpose string) []byte {
 		h := hmac.New(sha256.New, config.MockKey)
-		h.Write([]byte(what + "\x00" + user))
+		h.Write([]byte(purpose + "\x00" + user))
 		return h.Sum(nil)
 	}
 	return scram.StoredCredentials{
@@ -126,9 +126,9 @@ func (v *Server) credentials(ctx context.Context, config *Config, user string) (
 	}, nil
 }
 
-// authenticate lets the client prove who it is: by its certificate, or by a
+// authenticate lets the client prove that they are the user: by a certificate, or by a
 // password. An address from which too many proofs were wrong or did not come must
-// wait, whoever it says it is.
+// wait, for any user.
 func (v *Server) authenticate(ctx context.Context, c *connection, p *peer) error {
 	if err := v.admission.mayTry(c.address, c.config.Limits); err != nil {
 		return err
@@ -164,8 +164,8 @@ func (v *Server) checkPassword(ctx context.Context, c *connection, p *peer) erro
 }
 
 // prove answers the client's first message with a challenge, and returns the signature that
-// answers the right proof. Who sees a challenge and does not prove anything counts as one who
-// was wrong; while verifiers cannot be read, that is not the client's fault.
+// answers the right proof. A client that sees a challenge and does not prove anything counts as one
+// that was wrong; while verifiers cannot be read, that is not the client's fault.
 func (v *Server) prove(ctx context.Context, c *connection, p *peer, first string) (signature string, err error) {
 	if err := v.admission.prove(ctx, c.address, c.config.Limits); err != nil {
 		return "", err

@@ -23,10 +23,10 @@ type sender struct {
 
 func newSenders() *senders { return &senders{byProcess: map[uint32]*sender{}} }
 
-func (s *senders) add(process uint32, who sender) {
+func (s *senders) add(process uint32, named sender) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.byProcess[process] = &who
+	s.byProcess[process] = &named
 }
 
 // forget forgets a process a while after its session has ended, unless it works for another
@@ -48,8 +48,8 @@ func (s *senders) forget(process uint32) {
 func (s *senders) find(process uint32) (sender, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if who := s.byProcess[process]; who != nil {
-		return *who, true
+	if found := s.byProcess[process]; found != nil {
+		return *found, true
 	}
 	return sender{}, false
 }

@@ -107,8 +107,8 @@ func (v *Server) accept(ctx, running context.Context, l net.Listener, all *sync.
 	}
 }
 
-// longestName is that of Postgres's names: what anybody says of himself is not to fill
-// the log.
+// longestName is the length of Postgres's names: the claims of anybody who connects are not to
+// fill the log.
 const longestName = 63
 
 func isTemporary(err error) bool {
@@ -161,7 +161,7 @@ func (v *Server) login(ctx context.Context, c *connection) (*relay, error) {
 		v.log.Info("a log-in failed", "user", c.user[:min(len(c.user), longestName)], "remote", remote(conn), "code", f.told.Code.String())
 		linger := time.AfterFunc(lingerTime, func() { conn.Close() })
 		defer linger.Stop()
-		_, _ = c.conn.Write(encodeFatal(f.told)) // who has gone does not hear it
+		_, _ = c.conn.Write(encodeFatal(f.told)) // a client that has gone does not hear it
 		closeWrite(c.conn)
 		discard(c.conn)
 	}
@@ -197,7 +197,7 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*relay, error) {
 	}
 	s, err := v.open(ctx, c, p, start)
 	if err == nil && c.config != v.config.Load() {
-		// Disconnect may have missed it, and what let it in may not hold any more.
+		// Disconnect may have missed it, and the rule that let it in may not hold any more.
 		s.mirror.conn.Close()
 		v.sessions.remove(s)
 		err = fatal(pgerr.AdminShutdown, "the configuration has changed: log in again")
@@ -209,7 +209,7 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*relay, error) {
 	return s, nil
 }
 
-// open dials the mirror for a client that has proved who it is.
+// open dials the mirror for a client that has proved to be the user.
 func (v *Server) open(ctx context.Context, c *connection, p *peer, start startup) (*relay, error) {
 	login := Login{User: start.user(), Database: start.database(), Params: allowedSettings(start.params)}
 	ctx, stop := context.WithTimeout(ctx, c.config.Limits.DialTime)

@@ -66,7 +66,7 @@ func (s *Session) parameterNames() []string {
 	return slices.Sorted(maps.Keys(s.params))
 }
 
-// Value returns what SetValue stored, or nil.
+// Value returns the value that SetValue stored, or nil.
 func (s *Session) Value() any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

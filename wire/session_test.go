@@ -38,7 +38,7 @@ func TestCancelInMirror(t *testing.T) {
 	if err := c.PgConn().CancelRequest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := one(t, c, "SELECT 1"); got != "1" {
+	if got := queryInt(t, c, "SELECT 1"); got != "1" {
 		t.Errorf("SELECT 1 = %s", got)
 	}
 }
@@ -51,7 +51,7 @@ func waitForSleep(t *testing.T) {
 	}
 	defer c.Close(t.Context())
 	eventually(t, "the mirror sleeps", func() bool {
-		return one(t, c, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") != "0"
+		return queryInt(t, c, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") != "0"
 	})
 }
 
@@ -116,7 +116,7 @@ func TestCancelDuringRun(t *testing.T) {
 			if got, want := code(<-failed), "ERROR 57014 canceling statement due to user request"; got != want {
 				t.Errorf("%s, %v: got %s, want %s", what, mode, got, want)
 			}
-			if got := one(t, c, "SELECT count(*) FROM secret"); got != "3" {
+			if got := queryInt(t, c, "SELECT count(*) FROM secret"); got != "3" {
 				t.Errorf("%s, %v: then count = %s", what, mode, got)
 			}
 			c.Close(t.Context())
@@ -137,7 +137,7 @@ func TestClientLeavesDuringRun(t *testing.T) {
 	}
 }
 
-// TestClientLeavesMirrorAtWork cancels what nobody waits for.
+// TestClientLeavesMirrorAtWork cancels a statement that nobody waits for.
 func TestClientLeavesMirrorAtWork(t *testing.T) {
 	p := start(t, nil)
 	c := openRaw(t, p.config(t))
@@ -151,11 +151,11 @@ func TestClientLeavesMirrorAtWork(t *testing.T) {
 	}
 	defer su.Close(t.Context())
 	eventually(t, "the mirror stops sleeping", func() bool {
-		return one(t, su, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "0"
+		return queryInt(t, su, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "0"
 	})
 }
 
-// TestGoodbyeFinishesWork does what was asked before a Terminate, as Postgres
+// TestGoodbyeFinishesWork does the work asked for before a Terminate, as Postgres
 // does, though the client has gone.
 func TestGoodbyeFinishesWork(t *testing.T) {
 	p := start(t, func(c *wire.Config) {
@@ -215,7 +215,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestShutdownIsNotForEver cuts off what takes too long.
+// TestShutdownIsNotForEver cuts off a statement that takes too long.
 func TestShutdownIsNotForEver(t *testing.T) {
 	h := newFakeHandler()
 	p := start(t, func(c *wire.Config) { c.Handler, c.Limits.DrainTime = h, 50*time.Millisecond })
@@ -236,7 +236,7 @@ func TestPanicEndsOneSession(t *testing.T) {
 	if got, want := code(err), "FATAL XX000 internal error"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := one(t, other, "SELECT 1"); got != "1" {
+	if got := queryInt(t, other, "SELECT 1"); got != "1" {
 		t.Errorf("the other session answers %s", got)
 	}
 	log := p.log.String()
@@ -251,7 +251,7 @@ func TestPanicEndsOneSession(t *testing.T) {
 }
 
 // TestPipelineLimit sends far more than the limit without a Sync: the mirror is
-// asked for what it holds back, and nothing is lost.
+// asked for the replies it holds back, and nothing is lost.
 func TestPipelineLimit(t *testing.T) {
 	p := start(t, func(c *wire.Config) { c.Limits.Pipeline = 3 })
 	c := openRaw(t, p.config(t))
@@ -265,7 +265,7 @@ func TestPipelineLimit(t *testing.T) {
 	}
 }
 
-// whoHandler remembers what a session says of itself.
+// whoHandler remembers the session's user, database and settings.
 type whoHandler struct{ seen chan string }
 
 func (h whoHandler) Screen(s *wire.Session, _ string) ([]wire.Statement, error) {
@@ -389,7 +389,7 @@ func TestLateCancel(t *testing.T) {
 		t.Errorf("the statement that was done in time: %v", err)
 	}
 	close(finished)
-	if got := one(t, c, "SELECT count(*) FROM pg_sleep(1)"); got != "1" {
+	if got := queryInt(t, c, "SELECT count(*) FROM pg_sleep(1)"); got != "1" {
 		t.Errorf("the next one: %s", got)
 	}
 	if err := <-canceled; err != nil {
@@ -476,7 +476,7 @@ func waitForWrite(t *testing.T) {
 	}
 	defer c.Close(t.Context())
 	eventually(t, "the mirror waits for its reader", func() bool {
-		return one(t, c, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'ClientWrite'") != "0"
+		return queryInt(t, c, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'ClientWrite'") != "0"
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// sessions are those that are logged in.
+// sessions are the clients that have logged in, by the number that a cancel request names.
 type sessions struct {
 	mu      sync.Mutex
 	byPID   map[uint32]*relay // as clients know them

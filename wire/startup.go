@@ -69,8 +69,8 @@ func (s startup) database() string {
 	return s.user()
 }
 
-// readStartup reads one packet and not a byte more: what follows an SSLRequest
-// belongs to TLS.
+// readStartup reads one packet and not a byte more: the bytes behind an SSLRequest
+// belong to TLS.
 func readStartup(r io.Reader) (startup, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
