@@ -15,8 +15,8 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// worlds are what an attacker must not tell apart: all data, the data without
-// Bob, and the data in which he earns another salary.
+// worlds are the databases that an attacker must not tell apart: all data, the data without
+// Bob, and the data in which they earn another salary.
 var worlds = []string{
 	"",
 	"DELETE FROM cust WHERE uid = 1001; DELETE FROM sales WHERE uid = 1001; DELETE FROM odd WHERE uid = 1001;",
@@ -48,7 +48,7 @@ var (
 )
 
 // TestAttacks runs every shape of a file in all worlds, in the simple protocol, as
-// one message, and in the extended one, statement by statement. What an analyst can
+// one message, and in the extended one, statement by statement. All that an analyst can
 // see, noise left out, must be the same in all worlds. DPPROXY_ATTACKS names another
 // file of the same form.
 func TestAttacks(t *testing.T) {
@@ -89,7 +89,7 @@ func startWorlds(t *testing.T) []*attacker {
 		}
 		t.Cleanup(data.Stop)
 		s := sitetest.Make(t, sitetest.Options{Data: data, Schema: schema + change, Policy: policy})
-		// What a deletion leaves behind must not tell by its time.
+		// Dead rows that a deletion leaves behind must not tell by their time.
 		sitetest.Exec(t, sitetest.Dial(t, data.URL("postgres", pgtemp.Superuser)), "VACUUM ANALYZE")
 		attackers[i] = newAttacker(t, s)
 	}
@@ -120,7 +120,7 @@ func compareGolden(t *testing.T, path, got string) {
 	}
 }
 
-// shapes runs a file's shapes and returns what became of each.
+// shapes runs a file's shapes and returns the fate of each.
 func (h *hunt) shapes(t *testing.T, path string) string {
 	t.Helper()
 	var file struct{ Shapes []shape }
@@ -144,7 +144,7 @@ func (h *hunt) shapes(t *testing.T, path string) string {
 	return out.String()
 }
 
-// A fate is what became of a shape.
+// A fate is the outcome of a shape.
 type fate string
 
 const (

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// compare looks for what tells worlds apart: samples[w] are the replies of world w to
-// the same messages. What never differs within the first world must not differ at all;
-// what noise moves must be moved as often in every world.
+// compare looks for differences that tell worlds apart: samples[w] are the replies of world w to
+// the same messages. Parts that never differ within the first world must not differ at all;
+// parts that noise moves must be moved as often in every world.
 func compare(samples [][]reply) (breaches []string) {
 	for w := 1; w < len(samples); w++ {
 		for _, b := range comparePair(samples[0], samples[w]) {

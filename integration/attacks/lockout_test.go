@@ -9,8 +9,8 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// TestLockingOut has an analyst change what his role has on the mirror, in every way that
-// Postgres has: what can be seen is refused, and nothing changes a session that begins later.
+// TestLockingOut has an analyst change their own role on the mirror, in every way that
+// Postgres has: visible changes are refused, and nothing changes a session that begins later.
 func TestLockingOut(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)

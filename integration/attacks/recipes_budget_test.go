@@ -215,7 +215,7 @@ func testRestAround(t *testing.T, k *kitchen) {
 	}
 }
 
-// What a threshold decides costs delta, each time.
+// The decision of a threshold costs delta, each time.
 func testDeltaIsSpent(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	delta := func() string {

@@ -503,7 +503,7 @@ func testOwnNames(t *testing.T, k *kitchen) {
 }
 
 // A constant key behind a grouping merges what was bounded by group; then a person
-// counts for all his groups. Either it is refused, or the plan counts them all.
+// counts for all their groups. Either it is refused, or the plan counts them all.
 func testMergedGroups(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	for _, sql := range []string{

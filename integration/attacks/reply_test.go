@@ -116,7 +116,7 @@ func (a *attacker) refresh(t *testing.T) error {
 	return err
 }
 
-// spent returns what was spent of each budget, a line each.
+// spent returns the amounts spent of each budget, a line each.
 func (a *attacker) spent(t *testing.T) []string {
 	rows, err := a.ledger.Query(t.Context(), "SELECT concat_ws(' ', kind, scope, spent, delta_spent) FROM dp.budget ORDER BY kind, scope")
 	if err != nil {
@@ -269,7 +269,7 @@ func (r reply) worse(f fate) fate {
 	return f
 }
 
-// skeleton is what of a reply no noise may change.
+// skeleton is the part of a reply that no noise may change.
 func (r reply) skeleton() string {
 	var out strings.Builder
 	for _, res := range r.results {
@@ -283,7 +283,7 @@ func (r result) verb() string {
 	return strings.TrimSuffix(r.tag, fmt.Sprintf(" %d", len(r.rows)))
 }
 
-// outline is what the golden files hold of a reply.
+// outline is the part of a reply that golden files hold.
 func (r reply) outline() string {
 	var out []string
 	for _, res := range r.results {

@@ -27,7 +27,7 @@ import (
 
 var accuracy = flag.Bool("accuracy", false, "count the questions that a budget answers at a stated error")
 
-// capRho bounds what one question may cost.
+// capRho bounds the cost of one question.
 const capRho = 0.004
 
 // generated has groups whose sizes are lognormal with median 1,000, as counts of pages or
@@ -60,7 +60,7 @@ analysts:
 defaults: {epsilon: %s}
 `
 
-// dataset is what is asked about.
+// dataset is a database and the questions about it.
 type dataset struct {
 	name, policy string
 	fill         func(*testing.T, *pgx.Conn)
@@ -193,7 +193,7 @@ func meets(t *testing.T, value, notice string, r float64) bool {
 	return half(t, notice)*(1+r) <= r*math.Abs(y)
 }
 
-// reduction asks for the error itself. What a question may cost is the policy's default.
+// reduction asks for the error itself. The most that a question may cost is the policy's default.
 func reduction(p psqlClient, questions []question, r float64) (s score) {
 	for _, q := range questions {
 		value, notice, ok := p.ask(q.sql, fmt.Sprintf("dp.relative_error=%v", r))

@@ -23,7 +23,7 @@ import (
 
 var tpchScale = flag.Float64("tpch", 0, "run the TPC-H-derived benchmark at this scale factor")
 
-// What each query may spend: an epsilon of 1 at a delta of 1e-6.
+// Each query may spend an epsilon of 1 at a delta of 1e-6.
 const (
 	tpchEpsilon = 1
 	tpchDelta   = 1e-6

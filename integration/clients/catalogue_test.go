@@ -15,7 +15,7 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// withoutUnit removes all rows of one patient. What it leaves is analysed anew, so
+// withoutUnit removes all rows of one patient. The rest is analysed anew, so
 // that the statistics of the real database differ too.
 const withoutUnit = `
 DELETE FROM labs WHERE visit_id IN (SELECT id FROM visits WHERE patient_id = 7);

@@ -9,7 +9,7 @@ import (
 	"dpproxy/pgerr"
 )
 
-// TestOwnSessions holds that an analyst sees and ends his own sessions as in Postgres,
+// TestOwnSessions holds that analysts see and end their own sessions as in Postgres,
 // and nobody else's.
 func TestOwnSessions(t *testing.T) {
 	s := newSite(t, sitetest.Options{Database: "clinic", Schema: clinicSchema, Policy: clinicPolicy + "  bob: {password: \"VERIFIER\"}\n"}, "")

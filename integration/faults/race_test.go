@@ -19,7 +19,7 @@ const (
 )
 
 // TestRace lets two clients of an analyst ask at the same time for six tenths of
-// what is left of his budget: there is enough for one of them, each time.
+// the rest of their budget: there is enough for one of them, each time.
 func TestRace(t *testing.T) {
 	policy := sitetest.ClinicPolicy
 	for i := range racers {

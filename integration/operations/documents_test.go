@@ -2,6 +2,7 @@ package operations_test
 
 import (
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,7 +47,7 @@ func readExamples(t *testing.T, document string) []example {
 }
 
 // TestDocumentedSQL runs all examples of docs/sql.md on the clinic of the demonstration, one
-// after the other in one session, as a reader would. What is refused costs nothing.
+// after the other in one session, as a reader would. A refused statement costs nothing.
 func TestDocumentedSQL(t *testing.T) {
 	conn := sitetest.Dial(t, sitetest.StartDemo(t, "--small").Analyst)
 	sitetest.Exec(t, conn, "SET dp.epsilon = 0.002") // the budget is for a few questions
@@ -123,6 +124,20 @@ func TestReadme(t *testing.T) {
 			if !regexp.MustCompile(`(?m)^ +.*\b` + field.Name + `\b`).MatchString(strings.SplitN(shown, "rows)", 2)[0]) {
 				t.Errorf("%s has a column %s that README.md does not show", m[1], field.Name)
 			}
+		}
+	}
+}
+
+// TestDemo plays the demo with less data: the conversation must go as its text
+// says, to the end.
+func TestDemo(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), sitetest.Program(t), "demo", "--play", "--small").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"List of relations", "clamped to", "NOTICE:  cost", "cannot be read", "QUERY PLAN", "is exhausted", "analyst"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func TestReload(t *testing.T) {
 	}
 	sitetest.Exec(t, bob, "p")
 
-	// What cannot be, and what cannot change, leaves everything as it is.
+	// A policy that is wrong, or changes keys that cannot change, leaves everything as it is.
 	write("privacy_unit:", "colour: red\nprivacy_unit:")
 	r.HangUp(t, "policy.yaml:6:1: unknown key \\\"colour\\\"")
 	write("9000", "8000", "max_rows: 5", "max_rows: 4")

@@ -64,7 +64,7 @@ func TestRepeatsAreFree(t *testing.T) {
 	}
 }
 
-// testOthersPay lets another analyst ask: it costs his own budget alone, once.
+// testOthersPay lets another analyst ask: it costs their own budget alone, once.
 func testOthersPay(t *testing.T, ana, bob *pgx.Conn, first string) {
 	t.Helper()
 	own := regexp.MustCompile(`(?m)^.*analyst.*$`)

@@ -74,7 +74,7 @@ func TestClocks(t *testing.T) {
 		"SELECT count(*) FROM visits",
 		"/* dp: relative_error=0.02 */ SELECT sex, count(*) FROM patients GROUP BY 1",
 	} {
-		// What may change before the reply, once: the charge.
+		// The charge alone may change before the reply, once.
 		const price = "SELECT coalesce(string_agg(value, ' '), '') FROM dp.plan($$"
 		pollers := map[string]*poller{
 			"the history":     {ask: "SELECT count(*)::text FROM dp.history"},
@@ -108,5 +108,23 @@ func TestClocks(t *testing.T) {
 				t.Errorf("%s: %s has changed %d times in the first %v, the reply came after %v", sql, name, n, first, replied.Sub(start))
 			}
 		}
+	}
+}
+
+// TestReplyGrid runs dpproxy with a grid, on the real clock.
+func TestReplyGrid(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy+"\nlimits: {reply_grid: 50ms}\n").Gated(t)
+	conn := sitetest.Dial(t, s.Run(t).URL("ana"))
+	start := time.Now()
+	sitetest.Exec(t, conn, "SELECT count(*) FROM patients")
+	if d := time.Since(start); d < 50*time.Millisecond {
+		t.Errorf("an answer came after %v", d)
+	}
+	s.StopReads()
+	sitetest.Exec(t, conn, "SET statement_timeout = '60ms'")
+	start = time.Now()
+	_, err := conn.Exec(t.Context(), "SELECT count(*) FROM patients")
+	if d := time.Since(start); sitetest.SQLState(err) != "57014" || d < 71*time.Millisecond { // 50·√2 is where its time ends
+		t.Errorf("after %v: %v", d, err)
 	}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // The definitions of these views are not shown, but for that of open, which reads one of them.
-// What is theirs alone is marked: constants with 4711 or zq, and the public table lists, which
+// Their own parts are marked: constants with 4711 or zq, and the public table lists, which
 // only they read.
 const (
 	concealedSchema = sitetest.ClinicSchema + `
@@ -51,7 +51,7 @@ var concealedPolicy = strings.NewReplacer(
 	"tables: [patients,", "tables: [patients, old, ranked, sums, wide, open,",
 ).Replace(sitetest.ClinicPolicy)
 
-// mark is what tells the text of a definition.
+// mark finds the text of a definition.
 var mark = regexp.MustCompile(`4711|zq|lists`)
 
 // spied makes the current_query() of what runs a setting of the session.
@@ -131,7 +131,7 @@ func TestConcealedDefinitions(t *testing.T) {
 
 // TestOwnTextApart holds that no text of an analyst runs in the sessions of a superuser in which
 // what is concealed is computed, beside a view or in a key over one: only its values go there.
-// There it could end the analyst's rights, or call a function of his with others.
+// There it could end the analyst's rights, or call a function of theirs with others.
 func TestOwnTextApart(t *testing.T) {
 	s := sitetest.New(t, concealedSchema, concealedPolicy)
 	sent := tapMirror(t, s, pgtemp.Superuser)

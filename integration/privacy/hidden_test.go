@@ -34,7 +34,7 @@ var hiddenPolicy = strings.NewReplacer(
 	"tables: [patients,", "tables: [patients, people,",
 ).Replace(sitetest.ClinicPolicy)
 
-// TestHiddenColumns holds that a person at psql cannot tell a hidden column from one that he
+// TestHiddenColumns holds that a person at psql cannot tell a hidden column from one that they
 // made up, and that all else works as if it were not there.
 func TestHiddenColumns(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 )
 
 // TestEquivalence asks Postgres itself and the planner, without noise, the same of data
-// that no bound changes. What differs is documented: of no rows a sum is 0 and an
+// that no bound changes. The differences are documented: of no rows a sum is 0 and an
 // average the middle of its bounds; sums are of values on a lattice; extremes and
 // percentiles are of buckets; public keys appear without rows, too.
 func TestEquivalence(t *testing.T) {

@@ -141,7 +141,7 @@ func centred(name string) string {
 // exact reads what the plan reads, without noise.
 func (p *planned) exact() (answer, error) {
 	a := answer{}
-	err := p.each(func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int) {
+	err := p.readIntegers(func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int) {
 		v, coordinate := p.place(block, part, cell.At)
 		if a[v] == nil {
 			a[v] = map[string]*big.Int{}
@@ -180,8 +180,8 @@ func texts(keys [][]byte) [][]byte {
 	return out
 }
 
-// each reads everything and hands over integer by integer.
-func (p *planned) each(take func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int)) error {
+// readIntegers reads everything and hands over integer by integer.
+func (p *planned) readIntegers(take func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int)) error {
 	for i, b := range p.plan.Blocks {
 		for j, part := range b.Parts {
 			for _, read := range part.Reads {
@@ -246,7 +246,7 @@ func (p *planned) spliced() (string, error) {
 			released[i] = append(released[i], r)
 		}
 	}
-	err := p.each(func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int) {
+	err := p.readIntegers(func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int) {
 		pt, r := p.plan.Blocks[block].Parts[part], released[block][part]
 		if !pt.Private() {
 			if at, _ := pt.Partition(keys); at >= 0 {

@@ -180,7 +180,7 @@ func distance(a, b map[string]*big.Int) norms {
 	}
 	maps.Copy(keys, b)
 	for k := range keys {
-		d := new(big.Int).Sub(at(a, k), at(b, k))
+		d := new(big.Int).Sub(valueOrZero(a, k), valueOrZero(b, k))
 		d.Abs(d)
 		n.l1.Add(n.l1, d)
 		n.l2.Add(n.l2, new(big.Int).Mul(d, d))
@@ -191,7 +191,7 @@ func distance(a, b map[string]*big.Int) norms {
 	return n
 }
 
-func at(v map[string]*big.Int, key string) *big.Int {
+func valueOrZero(v map[string]*big.Int, key string) *big.Int {
 	if n, ok := v[key]; ok {
 		return n
 	}

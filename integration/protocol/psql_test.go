@@ -1,7 +1,6 @@
 package protocol_test
 
 import (
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -88,19 +87,5 @@ func TestRollbackKeepsTheCharge(t *testing.T) {
 	sitetest.Psql(t, r, "BEGIN;\nSELECT count(*) FROM patients;\nROLLBACK;")
 	if out := sitetest.Psql(t, r, "SELECT spent = 0.1 AS charged FROM dp.budget WHERE kind = 'unit'", "-At"); !strings.Contains(out, "t") {
 		t.Errorf("the charge was rolled back: %s", out)
-	}
-}
-
-// TestDemo plays the demo with less data: the conversation must go as its text
-// says, to the end.
-func TestDemo(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), sitetest.Program(t), "demo", "--play", "--small").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, want := range []string{"List of relations", "clamped to", "NOTICE:  cost", "cannot be read", "QUERY PLAN", "is exhausted", "analyst"} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("%q is missing in\n%s", want, out)
-		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// hit is one attack on the shell, and what came of it.
+// hit is one attack on the shell, and its outcome.
 type hit struct{ class, name, got, want string }
 
 // TestHardShell sends what has ended other servers and prints what each piece got. After

@@ -18,13 +18,13 @@ import (
 	"dpproxy/internal/needs"
 )
 
-// A Demo is dpproxy demo, as it serves.
+// A Demo is a dpproxy demo that serves.
 type Demo struct {
 	Analyst, Data string // where psql connects to
 	Conn          *pgx.Conn
 }
 
-// StartDemo skips the test if the data are R's and there is no R.
+// StartDemo starts a demo with further arguments of the command. It skips the test if the data are R's and there is no R.
 func StartDemo(t *testing.T, args ...string) *Demo {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "dpproxy-demo") // t.TempDir is closed to the account that Postgres runs as

@@ -10,7 +10,7 @@ import (
 	"dpproxy/accountant/logledger"
 )
 
-// A Meter counts the charges that a step records.
+// A Meter counts the charges that a step of a test records.
 type Meter struct {
 	t    *testing.T
 	s    *Site
@@ -34,7 +34,8 @@ func (m *Meter) Ticks(what string, want int) {
 	m.last = n
 }
 
-// Charges reads the ledger's entries: how many charges, and what they sum to.
+// Charges reads the entries of a ledger in files: the number of charges, and the sum of what they debit
+// from the privacy unit, in picos.
 func Charges(t *testing.T, s *Site) (n int, spent int64) {
 	t.Helper()
 	for rec, err := range logledger.Entries(t.Context(), s.Dir+"/ledger") {
@@ -63,7 +64,7 @@ type Balance struct {
 	Frozen                        bool
 }
 
-// UnitSpent returns the ε that the unit has spent.
+// UnitSpent returns the loss that the unit has spent, as a decimal number.
 func (s *Site) UnitSpent(t *testing.T) string {
 	t.Helper()
 	var all []Balance
@@ -77,5 +78,5 @@ func (s *Site) UnitSpent(t *testing.T) string {
 	return ""
 }
 
-// Journal is the folder of the proxy's journal.
+// Journal is the folder of the journal of a proxy on Redis.
 func (s *Site) Journal() string { return filepath.Join(filepath.Dir(s.Policy), "journal") }

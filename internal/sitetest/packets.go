@@ -8,8 +8,9 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Replies reads to the given number of ReadyForQuery messages and writes
-// down a letter for each message, notices left out.
+// Replies reads to the given number of ReadyForQuery messages. It returns a letter for each
+// message: T RowDescription, D DataRow, C CommandComplete, s PortalSuspended, E with the SQLSTATE,
+// and the transaction status of ReadyForQuery. Others are left out.
 func Replies(t *testing.T, f *pgproto3.Frontend, syncs int) string {
 	t.Helper()
 	seen := ""
@@ -37,17 +38,17 @@ func Replies(t *testing.T, f *pgproto3.Frontend, syncs int) string {
 	return seen
 }
 
-// Message writes a message with any type and a body.
+// Message is a message of the protocol, of any type: TYPE, length, body.
 func Message(typ byte, body string) string {
 	return string(typ) + Int32(4+len(body)) + body
 }
 
-// Int32 writes four bytes, the highest first.
+// Int32 is a number as the protocol has it: four bytes, the highest first.
 func Int32(n int) string {
 	return string([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 }
 
-// StartUp writes a packet without a type.
+// StartUp is a packet without a type, as sessions begin with: length, code, body.
 func StartUp(code int, body string) string {
 	return Int32(8+len(body)) + Int32(code) + body
 }

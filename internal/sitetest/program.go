@@ -13,37 +13,42 @@ import (
 	"time"
 )
 
-var binary = struct {
-	sync.Once
-	path string
-	err  error
-}{}
+// built is the command, for all tests of a package.
+var built = sync.OnceValues(build)
 
-// Program builds the command once for all tests.
+// Program returns the path of the command.
 func Program(t testing.TB) string {
 	t.Helper()
-	binary.Do(func() {
-		dir, err := os.MkdirTemp("", "dpproxy-bin")
-		if err != nil {
-			binary.err = err
-			return
-		}
-		binary.path = filepath.Join(dir, "dpproxy")
-		if out, err := exec.Command("go", "build", "-o", binary.path, "dpproxy/cmd/dpproxy").CombinedOutput(); err != nil {
-			binary.err = fmt.Errorf("%w\n%s", err, out)
-		}
-	})
-	if binary.err != nil {
-		t.Fatal(binary.err)
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return binary.path
+	return path
+}
+
+// folder is where the command is, "" if no test has asked for it.
+var folder string
+
+// build makes the command. Linking takes seconds: go run keeps what it has linked, so that one
+// package of tests does it for all. A copy stays the same while the source changes.
+func build() (string, error) {
+	dir, err := os.MkdirTemp("", "dpproxy-bin")
+	if err != nil {
+		return "", err
+	}
+	folder = dir
+	path := filepath.Join(dir, "dpproxy")
+	if out, err := exec.Command("go", "run", "-exec", "cp -t "+dir, "dpproxy/cmd/dpproxy").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, nil
 }
 
 // Main runs the tests of a package, and removes the command that they built.
 func Main(m *testing.M) {
 	status := m.Run()
-	if binary.path != "" {
-		os.RemoveAll(filepath.Dir(binary.path))
+	if folder != "" {
+		os.RemoveAll(folder)
 	}
 	os.Exit(status)
 }

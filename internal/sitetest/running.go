@@ -120,7 +120,7 @@ func (r *Running) URL(user string) string {
 
 var healthy = regexp.MustCompile(`msg=health address=(\S+)`)
 
-// Page reads a page of health.
+// Page reads a page of the health listener, such as /readyz.
 func (r *Running) Page(t *testing.T, name string) (status int, text string) {
 	t.Helper()
 	address := healthy.FindStringSubmatch(r.Log.String())

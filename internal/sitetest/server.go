@@ -6,7 +6,7 @@ import (
 	"dpproxy/internal/pgtemp"
 )
 
-// Crash kills a server. What was written before is kept, although pgtemp's servers
+// Crash kills a server. Earlier writes are kept, although pgtemp's servers
 // do not wait for their disks.
 func Crash(t *testing.T, s *pgtemp.Server) {
 	t.Helper()

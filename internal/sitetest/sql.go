@@ -15,7 +15,7 @@ import (
 	"dpproxy/internal/pgtemp"
 )
 
-// Rows asks what a dashboard refreshes, and returns its rows as one text.
+// Rows runs a query and returns its rows as one text: a line each, with | between the values.
 func Rows(t *testing.T, conn *pgx.Conn, sql string, args ...any) string {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), sql, args...)
@@ -36,13 +36,13 @@ func Rows(t *testing.T, conn *pgx.Conn, sql string, args ...any) string {
 	return strings.Join(text, "\n")
 }
 
-// Spent returns what dp.budget says was spent of each budget.
+// Spent returns the rows of dp.budget, as [Rows] does.
 func Spent(t *testing.T, conn *pgx.Conn) string {
 	t.Helper()
 	return Rows(t, conn, "SELECT CAST(b AS text) FROM dp.budget b ORDER BY 1")
 }
 
-// Fails checks what a client reads of a failure.
+// Fails fails the test unless an error has a SQLSTATE and a message that contains a text.
 func Fails(t *testing.T, err error, code, message string) *pgconn.PgError {
 	t.Helper()
 	var pg *pgconn.PgError
@@ -72,7 +72,7 @@ func Exec(t testing.TB, conn *pgx.Conn, sql string) {
 	}
 }
 
-// SQLState returns the code of an error of Postgres, or "".
+// SQLState returns the SQLSTATE of an error of Postgres; "" for others.
 func SQLState(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code
@@ -80,7 +80,7 @@ func SQLState(err error) string {
 	return ""
 }
 
-// Psql runs a script in psql and returns what a person would see.
+// Psql runs a script in psql and returns all that a person would see.
 func Psql(t *testing.T, r *Running, script string, args ...string) string {
 	t.Helper()
 	bin, err := pgtemp.Bin()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Eventually asks until ok, for at most ten seconds.
+// Eventually fails the test unless ok is true within ten seconds.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -47,7 +47,7 @@ func IsTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// Pause lets a random time pass: the kill must come at a random point of the path.
+// Pause lets 20 ms and a random time below most pass, for a kill at a random point of the path.
 func Pause(t *testing.T, most time.Duration) {
 	t.Helper()
 	n, err := rand.Int(rand.Reader, big.NewInt(int64(most)))

@@ -39,13 +39,13 @@ func run(ctx context.Context) error {
 		return err
 	}
 	fmt.Println("connect: ok")
-	if err := each(ctx, db, columns, func(row []any) { fmt.Printf("list: %s\n", row) }); err != nil {
+	if err := forEachRow(ctx, db, columns, func(row []any) { fmt.Printf("list: %s\n", row) }); err != nil {
 		return err
 	}
 	if slices.Equal(os.Args[1:], []string{"list"}) {
 		return nil
 	}
-	err = each(ctx, db, aggregate, func(row []any) { fmt.Printf("aggregate: %v/%T #/%T #/%T\n", row[0], row[0], row[1], row[2]) }, 0)
+	err = forEachRow(ctx, db, aggregate, func(row []any) { fmt.Printf("aggregate: %v/%T #/%T #/%T\n", row[0], row[0], row[1], row[2]) }, 0)
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func run(ctx context.Context) error {
 	return fail(ctx, db)
 }
 
-// each calls f with the values of each row.
-func each(ctx context.Context, db interface {
+// forEachRow calls f with the values of each row.
+func forEachRow(ctx context.Context, db interface {
 	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
 }, query string, f func([]any), args ...any,
 ) error {
@@ -96,7 +96,7 @@ func page(ctx context.Context, db *sql.DB) error {
 	}
 	for more := true; more; {
 		more = false
-		if err := each(ctx, tx, "FETCH 1 FROM pages", func([]any) { more = true; rows++ }); err != nil {
+		if err := forEachRow(ctx, tx, "FETCH 1 FROM pages", func([]any) { more = true; rows++ }); err != nil {
 			return err
 		}
 	}
