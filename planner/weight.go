@@ -59,7 +59,7 @@ func (w *weigher) add(list ...scalar.Expr) {
 		if e == nil {
 			continue
 		}
-		n := w.env.Weight(e)
+		n := w.env.EvalCost(e)
 		if w.total > math.MaxInt64-n {
 			n = math.MaxInt64 - w.total
 		}
@@ -75,7 +75,7 @@ func (w *weigher) source(s *source) {
 	w.joins(s.root)
 	for _, c := range s.used() {
 		w.add(&scalar.Ref{Column: c})
-		w.total = min(w.total, math.MaxInt64-1<<32) + w.env.HashWeight(c)
+		w.total = min(w.total, math.MaxInt64-1<<32) + w.env.HashCost(c)
 	}
 	for _, r := range s.relations {
 		for _, b := range r.branches() {

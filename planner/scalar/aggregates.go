@@ -5,22 +5,31 @@ import (
 	"dpproxy/pgerr"
 )
 
+// A UnitGroup is a grouping of rows by their privacy unit, and perhaps more.
+type UnitGroup struct {
+	// Keys are the grouping expressions.
+	Keys []Expr
+	// Rows bounds how many rows of a unit are aggregated: values of counts and sums
+	// are clamped to what so many rows can reach.
+	Rows int64
+}
+
 // aggregate resolves an aggregate over one unit's rows.
-func (r *Resolver) aggregate(e *ast.Aggregate) (operand, error) {
+func (r *resolution) aggregate(e *ast.Aggregate) (Expr, error) {
 	if r.Unit == nil {
-		return operand{}, pgerr.New(pgerr.NotAllowed, "an aggregate is not allowed here").At(e.At).
+		return nil, pgerr.New(pgerr.NotAllowed, "an aggregate is not allowed here").At(e.At).
 			WithHint("Aggregate in a sub-select that is grouped by the privacy unit, or above the release.")
 	}
 	if e.Within != nil {
-		return operand{}, notAllowed("WITHIN GROUP below a release", e.At)
+		return nil, notAllowed("WITHIN GROUP below a release", e.At)
 	}
-	rows := *r
+	rows := *r.Resolver
 	rows.Unit = nil
 	a := &aggregate{node: node{at: e.At}, name: e.Func, distinct: e.Distinct, rows: r.Unit.Rows}
 	if e.Filter != nil {
 		var err error
 		if a.filter, err = rows.Boolean(e.Filter); err != nil {
-			return operand{}, err
+			return nil, err
 		}
 	}
 	switch {
@@ -28,15 +37,15 @@ func (r *Resolver) aggregate(e *ast.Aggregate) (operand, error) {
 	case len(e.Args) == 1:
 		var err error
 		if a.x, err = rows.Expr(e.Args[0]); err != nil {
-			return operand{}, err
+			return nil, err
 		}
 	default:
-		return operand{}, notAllowed("the aggregate "+e.Func+" of several values", e.At)
+		return nil, notAllowed("the aggregate "+e.Func+" of several values", e.At)
 	}
 	if err := a.resolve(); err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	return over(a), nil
+	return a, nil
 }
 
 // resolve sets the type of the result, that of Postgres.
@@ -109,7 +118,7 @@ func averageType(t Type) Type {
 }
 
 // grouped refuses a column that is neither grouped nor below an aggregate.
-func (r *Resolver) grouped(e Expr) error {
+func (r *resolution) grouped(e Expr) error {
 	if r.Unit == nil {
 		return nil
 	}

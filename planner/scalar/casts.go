@@ -71,10 +71,6 @@ func castNumber(i Interval, from, to Type) Interval {
 	return i
 }
 
-// halfDown and halfUp round to the nearest whole number, a half either way.
-func halfDown(r *big.Rat) *big.Rat { return ceil(new(big.Rat).Sub(r, big.NewRat(1, 2))) }
-func halfUp(r *big.Rat) *big.Rat   { return floor(new(big.Rat).Add(r, big.NewRat(1, 2))) }
-
 // fromFloat bounds the numeric that a float becomes: of 15 digits, of a float4 of 6.
 func fromFloat(i Interval, from Type) Interval {
 	i.Least = power10(-keptDigits)
@@ -90,24 +86,13 @@ func fromFloat(i Interval, from Type) Interval {
 	return i
 }
 
-// roundedTo bounds a numeric that is rounded to some decimals.
-func roundedTo(i Interval, digits int) Interval {
-	if i.Bounded() {
-		i.Low, i.High = scaled(i.Low, digits, halfDown), scaled(i.High, digits, halfUp)
-	}
-	if least := power10(-max(digits, 0)); i.Least == nil || i.Least.Cmp(least) < 0 {
-		i.Least = least
-	}
-	return i
-}
-
 func (env *Env) castMoment(i Interval, e *cast) Interval {
 	from, to, day := e.x.Type(), e.typ, rat(microsPerDay)
 	if from.OID == oidDate && to.OID != oidDate {
 		i.Low, i.High = new(big.Rat).Mul(i.Low, day), new(big.Rat).Mul(i.High, day)
 	}
 	if zoned(from) != zoned(to) {
-		offset := rat(env.offset(&constant{node{typ(oidText), e.at}, e.zone}))
+		offset := rat(env.offset(zoneConstant(e.zone, e.at)))
 		i.Low, i.High = new(big.Rat).Sub(i.Low, offset), new(big.Rat).Add(i.High, offset)
 	}
 	if to.OID == oidDate && from.OID != oidDate {

@@ -1,170 +1,141 @@
 package scalar
 
 import (
-	"strings"
+	"slices"
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
 // choice resolves COALESCE, GREATEST and LEAST.
-func (r *Resolver) choice(kind string, ops []operand, at int) (operand, error) {
-	ops, t, err := r.alike(ops, at)
+func (b *builder) choice(kind choiceKind, args []Expr, at int) (Expr, error) {
+	args, t, err := b.alike(args, at)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	if allFree(ops) {
-		return free(strings.ToUpper(kind)+"("+strings.Join(texts(ops), ", ")+")", t, at), nil
-	}
-	args, err := r.exprs(ops)
-	if err != nil {
-		return operand{}, err
-	}
-	return over(&choice{node{t, at}, kind, args}), nil
+	args, free, err := b.beside(args)
+	return &choice{node: node{t, at, free}, kind: kind, results: args}, err
 }
 
 // alike gives the possible results of an expression one type.
-func (r *Resolver) alike(ops []operand, at int) ([]operand, Type, error) {
-	t, ok := common(ops)
-	if !ok || len(ops) == 0 {
-		return nil, Type{}, pgerr.New(pgerr.NotAllowed, "the results %s have no common type on protected data", signature(ops)).At(at).
+func (b *builder) alike(list []Expr, at int) ([]Expr, Type, error) {
+	t, ok := common(list)
+	if !ok || len(list) == 0 {
+		return nil, Type{}, pgerr.New(pgerr.NotAllowed, "the results %s have no common type on protected data", signature(list)).At(at).
 			WithHint("Cast them to one type.")
 	}
-	if !allFree(ops) && t.Family() == NoFamily {
+	if !allFree(list) && t.Family() == NoFamily {
 		return nil, Type{}, notAllowed("a choice between values of type "+t.String(), at)
 	}
-	out := make([]operand, len(ops))
-	for i, o := range ops {
-		var err error
-		if out[i], err = r.coerce(o, t); err != nil {
-			return nil, Type{}, err
-		}
+	out, err := b.coerceAll(list, func(Expr) Type { return t })
+	if err != nil {
+		return nil, Type{}, err
 	}
-	return out, t, r.collate(&t, out, false, at)
+	return out, t, b.collate(&t, out, false, at)
 }
 
 // nullIf resolves NULLIF: its result is the left side as it is compared.
-func (r *Resolver) nullIf(ops []operand, at int) (operand, error) {
-	left := ops[0].typ
-	ops, err := r.unify(ops, at)
+func (b *builder) nullIf(args []Expr, at int) (Expr, error) {
+	left := args[0].Type()
+	args, err := b.unify(args, at)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	if moment(left) && !left.same(ops[0].typ) { // Postgres compares them without a cast
-		return operand{}, notAllowed("NULLIF of a "+left.String()+" and an instant", at)
+	if moment(left) && !left.same(args[0].Type()) { // Postgres compares them without a cast
+		return nil, notAllowed("NULLIF of a "+left.String()+" and an instant", at)
 	}
-	if ops[0].typ.OID == oidVarchar { // compared as text
-		if ops[0], err = r.coerce(ops[0], typ(oidText)); err != nil {
-			return operand{}, err
+	if args[0].Type().OID == oidVarchar { // compared as text
+		if args[0], err = b.coerce(args[0], typ(oidText)); err != nil {
+			return nil, err
 		}
 	}
-	if allFree(ops) {
-		return free("NULLIF("+ops[0].sql+", "+ops[1].sql+")", ops[0].typ, at), nil
+	t := args[0].Type().Below()
+	if err := b.collate(&t, args, false, at); err != nil {
+		return nil, err
 	}
-	args, err := r.exprs(ops)
+	args, free, err := b.beside(args)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	t := ops[0].typ.Below()
-	if err := r.collate(&t, ops, false, at); err != nil {
-		return operand{}, err
-	}
-	return over(&nullIf{node{t, at}, args[0], args[1]}), nil
+	return &choice{node: node{t, at, free}, kind: nullIf, results: args[:1:1], tests: args[1:]}, nil
 }
 
 // concat is || that passes NULL over.
-func (r *Resolver) concat(ops []operand, at int) (operand, error) {
+func (b *builder) concat(args []Expr, at int) (Expr, error) {
 	fn := &function{name: "concat", result: oidText, over: concatenate}
-	for i, o := range ops {
-		f := o.typ.Family()
-		if o.typ.OID == oidBpchar || !o.unknown() && f != TextFamily && f != IntFamily && f != NumericFamily {
-			return operand{}, notAllowed("concat() of a value of type "+o.typ.String(), at)
+	for i, x := range args {
+		f := x.Type().Family()
+		if x.Type().OID == oidBpchar || !unknown(x) && f != TextFamily && f != IntFamily && f != NumericFamily {
+			return nil, notAllowed("concat() of a value of type "+x.Type().String(), at)
 		}
 		var err error
-		if ops[i], err = r.coerce(o, typ(oidText)); err != nil {
-			return operand{}, err
+		if args[i], err = b.coerce(x, typ(oidText)); err != nil {
+			return nil, err
 		}
 		fn.args = append(fn.args, oidText)
 	}
-	return r.apply(fn, ops, at)
+	return b.apply(fn, args, at)
 }
 
 // caseOf resolves CASE. Postgres takes the ELSE first when it looks for the type.
-func (r *Resolver) caseOf(e *ast.Case) (operand, error) {
-	var conds, results []ast.Expr
-	if e.Else != nil {
-		results = append(results, e.Else)
-	}
+func (r *resolution) caseOf(e *ast.Case) (Expr, error) {
+	var conds, thens []ast.Expr
 	for _, w := range e.Whens {
-		conds, results = append(conds, w.If), append(results, w.Then)
+		conds, thens = append(conds, w.If), append(thens, w.Then)
 	}
-	tested, simple, err := r.tested(e, conds)
+	tests, simple, err := r.tested(e, conds)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	ops, err := r.all(results...)
+	results := []Expr{mirrorTerm("NULL", typ(oidUnknown), e.At)}
+	if e.Else != nil {
+		if results, err = r.all(e.Else); err != nil {
+			return nil, err
+		}
+	}
+	list, err := r.all(thens...)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	if e.Else == nil {
-		ops = append([]operand{free("NULL", typ(oidUnknown), e.At)}, ops...)
-	}
-	ops, t, err := r.alike(ops, e.At)
+	results, t, err := r.alike(append(results, list...), e.At)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	if allFree(tested) && allFree(ops) {
-		return free(caseSQL(simple, texts(tested), texts(ops)), t, e.At), nil
-	}
-	return r.branches(simple, tested, ops, node{t, e.At})
+	return r.branches(simple, tests, results, node{typ: t, at: e.At})
 }
 
 // tested resolves what CASE compares or tests: first the operand if it is a simple CASE.
-func (r *Resolver) tested(e *ast.Case, conds []ast.Expr) (ops []operand, simple bool, err error) {
+func (r *resolution) tested(e *ast.Case, conds []ast.Expr) (tests []Expr, simple bool, err error) {
 	if e.X == nil {
-		ops, err := r.all(conds...)
-		for i := range ops {
-			if err == nil {
-				ops[i], err = r.condition(ops[i])
-			}
-		}
-		return ops, false, err
+		tests, err = r.conditions(conds)
+		return tests, false, err
 	}
-	if ops, err = r.all(append([]ast.Expr{e.X}, conds...)...); err != nil {
+	if tests, err = r.all(append([]ast.Expr{e.X}, conds...)...); err != nil {
 		return nil, false, err
 	}
-	return severally{r, e.At}.whens(ops)
+	return r.whens(tests, e.At)
 }
 
-func (r *Resolver) branches(simple bool, tested, results []operand, n node) (operand, error) {
-	conds, err := r.exprs(tested)
-	if err != nil {
-		return operand{}, err
+// branches makes a CASE of its tests, the operand of a simple one first, and its results, the
+// ELSE first.
+func (b *builder) branches(simple bool, tests, results []Expr, n node) (Expr, error) {
+	n.forMirror = allFree(tests) && allFree(results)
+	c := &choice{node: n, kind: caseWhen}
+	for _, list := range [][]Expr{tests, results} {
+		for i := range list {
+			if n.forMirror {
+				break
+			}
+			x, err := b.fold(list[i])
+			if err != nil {
+				return nil, err
+			}
+			list[i] = x
+		}
 	}
-	thens, err := r.exprs(results)
-	if err != nil {
-		return operand{}, err
-	}
-	b := &branches{node: n, otherwise: thens[0]}
 	if simple {
-		b.x, conds = conds[0], conds[1:]
+		c.x, tests = tests[0], tests[1:]
 	}
-	for i, c := range conds {
-		b.whens = append(b.whens, when{c, thens[i+1]})
-	}
-	return over(b), nil
-}
-
-// caseSQL writes CASE; of results the first is the ELSE.
-func caseSQL(operand bool, tested, results []string) string {
-	var b strings.Builder
-	b.WriteString("CASE")
-	if operand {
-		b.WriteString(" " + tested[0])
-		tested = tested[1:]
-	}
-	for i, c := range tested {
-		b.WriteString(" WHEN " + c + " THEN " + results[i+1])
-	}
-	return b.String() + " ELSE " + results[0] + " END"
+	c.tests, c.results = tests, slices.Concat(results[1:], results[:1])
+	return c, nil
 }

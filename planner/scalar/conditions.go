@@ -11,79 +11,43 @@ import (
 var comparisons = []string{"=", "<>", "<", "<=", ">", ">="}
 
 // operator resolves an operator: a comparison, LIKE, or one that computes.
-func (r *Resolver) operator(e *ast.Op) (operand, error) {
+func (r *resolution) operator(e *ast.Op) (Expr, error) {
 	list := []ast.Expr{e.Right}
 	if e.Left != nil {
 		list = []ast.Expr{e.Left, e.Right}
 	}
-	ops, err := r.all(list...)
+	args, err := r.all(list...)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
 	switch {
 	case e.Left != nil && slices.Contains(comparisons, e.Name):
-		return r.compare(e.Name, ops, e.At)
+		return r.compare(e.Name, args, e.At)
 	case e.Left != nil && strings.Contains(e.Name, "~"):
-		return r.like(e.Name, ops, e.At)
+		return r.like(e.Name, args, e.At)
 	}
-	if e.Name == "||" && len(ops) == 2 {
-		if ops, err = r.joined(ops, e.At); err != nil {
-			return operand{}, err
-		}
-	}
-	fn := pickOperator(keep(operators[e.Name], func(f *function) bool { return len(f.args) == len(ops) }), types(ops))
-	if fn == nil {
-		return operand{}, pgerr.New(pgerr.NotAllowed, "the operator %s%s is not allowed on protected data", e.Name, signature(ops)).At(e.At).
-			WithHint("Cast the operands to types that the operator takes.")
-	}
-	return r.apply(fn, ops, e.At)
-}
-
-// joined casts to text what is beside a text in ||, as anynonarray || text does.
-func (r *Resolver) joined(ops []operand, at int) ([]operand, error) {
-	for i, o := range ops {
-		other := ops[1-i].typ
-		if o.free() || o.typ.Family() == TextFamily || other.Family() != TextFamily && argOID(other) != oidUnknown {
-			continue
-		}
-		text, err := r.convert(o, ast.TypeName{Schema: "pg_catalog", Name: "text"}, at)
-		if err != nil {
+	if e.Name == "||" && len(args) == 2 {
+		if args, err = r.joined(args, e.At); err != nil {
 			return nil, err
 		}
-		ops[i] = text
 	}
-	return ops, nil
+	fn := pickOperator(keep(operators[e.Name], func(f *function) bool { return len(f.args) == len(args) }), types(args))
+	if fn == nil {
+		return nil, pgerr.New(pgerr.NotAllowed, "the operator %s%s is not allowed on protected data", e.Name, signature(args)).At(e.At).
+			WithHint("Cast the operands to types that the operator takes.")
+	}
+	return r.apply(fn, args, e.At)
 }
 
-func (r *Resolver) compare(op string, ops []operand, at int) (operand, error) {
-	ops, err := r.unify(ops, at)
-	if err != nil {
-		return operand{}, err
-	}
-	if allFree(ops) {
-		return condition("("+ops[0].sql+" OPERATOR(pg_catalog."+op+") "+ops[1].sql+")", at), nil
-	}
-	list, err := r.exprs(ops)
-	if err != nil {
-		return operand{}, err
-	}
-	return over(&comparison{boolean(at), op, list[0], list[1]}), nil
-}
-
-func boolean(at int) node { return node{typ(oidBool), at} }
-
-// condition is a constant condition.
-func condition(sql string, at int) operand { return free(sql, typ(oidBool), at) }
-
-// test resolves the conditions that have a syntax of their own.
-func (r *Resolver) test(e ast.Expr) (operand, error) {
+// syntax resolves the conditions that have a syntax of their own.
+func (r *resolution) syntax(e ast.Expr) (Expr, error) {
 	switch e := e.(type) { //nolint:gochecksumtype // resolve hands over these alone
 	case *ast.Bool:
 		return r.logic(e)
 	case *ast.In:
-		return severally{r, e.At}.in(e)
+		return r.in(e)
 	case *ast.Between:
-		return severally{r, e.At}.between(e)
+		return r.between(e)
 	case *ast.IsNull:
 		return r.isNull(e)
 	case *ast.BoolTest:
@@ -93,147 +57,91 @@ func (r *Resolver) test(e ast.Expr) (operand, error) {
 	case *ast.AnyOf:
 		return r.anyOf(e)
 	}
-	return operand{}, notAllowed("this condition", e.Pos())
+	return nil, notAllowed("this condition", e.Pos())
 }
 
-func (r *Resolver) logic(e *ast.Bool) (operand, error) {
-	ops, err := r.all(e.Args...)
-	if err != nil {
-		return operand{}, err
-	}
-	for i := range ops {
-		if ops[i], err = r.condition(ops[i]); err != nil {
-			return operand{}, err
+// conditions resolves a list of them.
+func (r *resolution) conditions(list []ast.Expr) ([]Expr, error) {
+	out, err := r.all(list...)
+	for i := range out {
+		if err == nil {
+			out[i], err = r.condition(out[i], nil)
 		}
 	}
-	return r.combined(e.Kind, ops, e.At)
+	return out, err
 }
 
-// combined joins conditions.
-func (r *Resolver) combined(kind ast.BoolKind, ops []operand, at int) (operand, error) {
-	if allFree(ops) {
-		return condition(logicSQL(kind, texts(ops)), at), nil
-	}
-	args, err := r.exprs(ops)
+func (r *resolution) logic(e *ast.Bool) (Expr, error) {
+	args, err := r.conditions(e.Args)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	return over(&logic{boolean(at), kind, args}), nil
+	return r.combined(e.Kind, args, e.At)
 }
 
-func logicSQL(kind ast.BoolKind, parts []string) string {
-	switch kind {
-	case ast.Not:
-		return "(NOT " + parts[0] + ")"
-	case ast.And:
-		return "(" + strings.Join(parts, " AND ") + ")"
-	case ast.Or:
-	}
-	return "(" + strings.Join(parts, " OR ") + ")"
-}
-
-func inSQL(parts []string, not bool) string {
-	return "(" + parts[0] + negated(not) + " IN (" + strings.Join(parts[1:], ", ") + "))"
-}
-
-func negated(not bool) string {
-	if not {
-		return " NOT"
-	}
-	return ""
-}
-
-func betweenSQL(parts []string, not, symmetric bool) string {
-	word := " BETWEEN "
-	if symmetric {
-		word = " BETWEEN SYMMETRIC "
-	}
-	return "(" + parts[0] + negated(not) + word + parts[1] + " AND " + parts[2] + ")"
-}
-
-func (r *Resolver) isNull(e *ast.IsNull) (operand, error) {
-	o, err := r.resolve(e.X)
+func (r *resolution) between(e *ast.Between) (Expr, error) {
+	args, err := r.all(e.X, e.Low, e.High)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	if o.free() {
-		return condition("("+o.sql+" IS"+negated(e.Not)+" NULL)", e.At), nil
+	if apart(args, args[:2], []Expr{args[0], args[2]}) {
+		return r.inTwo(e, args)
 	}
-	return over(&null{boolean(e.At), o.x, e.Not}), nil
+	word := negated(e.Not, "BETWEEN")
+	if e.Symmetric {
+		word += " SYMMETRIC"
+	}
+	return r.compared(&function{name: word, syntax: rangeSQL, over: inRange, strict: 1}, args, e.At)
 }
 
-func (r *Resolver) truth(e *ast.BoolTest) (operand, error) {
-	o, err := r.resolve(e.X)
-	if err == nil {
-		o, err = r.condition(o)
-	}
+func (r *resolution) isNull(e *ast.IsNull) (Expr, error) {
+	x, err := r.resolve(e.X)
 	if err != nil {
-		return operand{}, err
+		return nil, err
+	}
+	return r.test(testForNull(e.Not), e.At, x)
+}
+
+func (r *resolution) truth(e *ast.BoolTest) (Expr, error) {
+	x, err := r.condition(r.resolve(e.X))
+	if err != nil {
+		return nil, err
 	}
 	if !slices.Contains([]string{"TRUE", "NOT TRUE", "FALSE", "NOT FALSE", "UNKNOWN", "NOT UNKNOWN"}, e.Kind) {
-		return operand{}, notAllowed("IS "+e.Kind, e.At)
+		return nil, notAllowed("IS "+e.Kind, e.At)
 	}
-	if o.free() {
-		return condition("("+o.sql+" IS "+e.Kind+")", e.At), nil
-	}
-	return over(&truth{boolean(e.At), o.x, e.Kind}), nil
+	return r.test(&function{name: "IS " + e.Kind, syntax: postfixSQL, over: truthTest}, e.At, x)
 }
 
-func (r *Resolver) distinct(e *ast.Distinct) (operand, error) {
-	ops, err := r.all(e.Left, e.Right)
-	if err == nil {
-		ops, err = r.unify(ops, e.At)
-	}
+func (r *resolution) distinct(e *ast.Distinct) (Expr, error) {
+	args, err := r.all(e.Left, e.Right)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	if allFree(ops) {
-		return condition("("+ops[0].sql+" IS"+negated(e.Not)+" DISTINCT FROM "+ops[1].sql+")", e.At), nil
-	}
-	list, err := r.exprs(ops)
-	if err != nil {
-		return operand{}, err
-	}
-	return over(&distinct{boolean(e.At), list[0], list[1], e.Not}), nil
+	return r.compared(&function{name: "IS " + negated(e.Not, "DISTINCT FROM"), syntax: infixSQL, over: distinctness}, args, e.At)
 }
 
-func (r *Resolver) anyOf(e *ast.AnyOf) (operand, error) {
+func (r *resolution) anyOf(e *ast.AnyOf) (Expr, error) {
 	if !slices.Contains(comparisons, e.Op) {
-		return operand{}, notAllowed("the operator "+e.Op+" with ANY or ALL", e.At)
+		return nil, notAllowed("the operator "+e.Op+" with ANY or ALL", e.At)
 	}
-	ops, err := r.all(e.Left, e.Array)
+	args, err := r.all(e.Left, e.Array)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	x, array := ops[0], ops[1]
-	if !array.free() || !array.unknown() && !array.typ.Array || x.unknown() {
-		return operand{}, notAllowed("ANY or ALL of anything but a constant array", e.At)
+	x, array := args[0], args[1]
+	if !array.free() || !unknown(array) && !array.Type().Array || unknown(x) {
+		return nil, notAllowed("ANY or ALL of anything but a constant array", e.At)
 	}
-	elem := array
-	elem.typ.Array = false
-	both, err := r.unify([]operand{x, elem}, e.At)
+	element := &term{node: node{array.Type().element(), array.Pos(), true}, bare: bare(array)}
+	both, err := r.unify([]Expr{x, element}, e.At)
 	if err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	t := both[1].typ
+	t := both[1].Type()
 	t.Array = true
 	if array, err = r.coerce(array, t); err != nil {
-		return operand{}, err
+		return nil, err
 	}
-	if both[0].free() {
-		return condition(anySQL(both[0].sql, e.Op, array.sql, e.All), e.At), nil
-	}
-	list, err := r.exprs([]operand{both[0], array})
-	if err != nil {
-		return operand{}, err
-	}
-	return over(&anyOf{boolean(e.At), e.Op, list[0], list[1], e.All, false}), nil
-}
-
-func anySQL(x, op, array string, all bool) string {
-	word := " ANY ("
-	if all {
-		word = " ALL ("
-	}
-	return "(" + x + " OPERATOR(pg_catalog." + op + ")" + word + array + "))"
+	return r.test(elements(e.Op, e.All), e.At, both[0], array)
 }

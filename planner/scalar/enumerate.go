@@ -24,14 +24,14 @@ func (env *Env) values(e Expr, in Interval, where []Expr, most int) ([]string, b
 	switch x := e.(type) { //nolint:gochecksumtype // the others are told by their bounds
 	case *constant:
 		return env.single(x)
-	case *branches:
-		return env.union(x.results(), where, most)
 	case *choice:
-		if x.kind == "coalesce" {
-			return env.union(x.args, where, most)
+		switch x.kind {
+		case caseWhen, coalesce:
+			return env.union(x.results, where, most)
+		case nullIf:
+			return env.values(x.results[0], in, where, most)
+		case greatest, least:
 		}
-	case *nullIf:
-		return env.values(x.left, in, where, most)
 	case *Ref:
 		b := x.Column.Base()
 		switch {
@@ -289,7 +289,7 @@ func (env *Env) truncated(c *call, where []Expr, most int) ([]string, bool) {
 	of, zoned := localOf(c.args[1])
 	slack := int64(0)
 	if zoned {
-		slack = env.offset(&constant{node{typ(oidText), c.at}, c.zone})
+		slack = env.offset(zoneConstant(c.zone, c.at))
 	}
 	in := env.Narrowed(of, where)
 	p, known := periods[strings.ToLower(*field)]
@@ -374,10 +374,4 @@ func (w *Writer) Key(e Expr) (string, Type, error) {
 		x.sql = "pg_catalog.timezone(" + zone + ", " + x.sql + ")"
 	}
 	return "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ(oidTimestamp), nil
-}
-
-// constantScale returns the decimals of a constant.
-func (env *Env) constantScale(c *constant) (digits int, ok bool) {
-	d, err := env.datum(c)
-	return d.digits, err == nil && d.number != nil
 }

@@ -2,9 +2,9 @@ package scalar
 
 import "math/big"
 
-// An Env knows the values of the constants. It is for one goroutine.
+// An Env knows the values of the constants, and what follows from them. It is for one goroutine.
 type Env struct {
-	Values []Value
+	Values
 	// TimeZones are the names that the protected database accepts.
 	TimeZones map[string]bool
 	// UTF8 says that the protected database is encoded in UTF8; letters are turned
@@ -19,16 +19,11 @@ type Env struct {
 	computed map[Expr]Interval
 	// narrowed are what conditions say of columns.
 	narrowed map[*Column]Interval
-	// weights are those of derived columns.
-	weights map[*Column]int64
 	// listed are the values of derived columns.
 	listed map[*Column]enumerated
 	// hulls are the bounds of the elements of constant arrays, by their folds.
-	hulls map[int]Interval
-	// made are the characters of derived columns that the statement has made.
-	made map[*Column]int
-	// zones are the time zones that were weighed.
-	zones map[string]bool
+	hulls   map[int]Interval
+	costing *costing
 }
 
 // Bounds returns where the values of e lie, from declared bounds and constants.
@@ -68,32 +63,20 @@ func (env *Env) compute(e Expr) Interval {
 		return env.cast(e)
 	case *choice:
 		return env.choice(e)
-	case *nullIf:
-		i := env.interval(e.left)
-		i.Null = true
-		return i
-	case *branches:
-		var list []Interval
-		for _, w := range e.whens {
-			list = append(list, env.interval(w.then))
-		}
-		return hull(append(list, env.interval(e.otherwise))...)
 	case *aggregate:
 		return env.aggregate(e)
-	case *null, *truth, *distinct:
-		return span(0, 1)
-	case *Query, *among, *anyOf, *like, *between, *comparison, *logic:
-		i := span(0, 1)
-		i.Null = true
-		for _, o := range operands(e) {
-			i.Null = i.Null || env.interval(o).Null
-		}
-		if a, ok := e.(*anyOf); ok {
-			i.Null = i.Null || env.holdsNull(a.array)
-		}
-		return i
+	case *Query, *logic:
+		return truthValue()
+	case *term:
 	}
 	return Interval{Null: true}
+}
+
+// truthValue is false, true or NULL.
+func truthValue() Interval {
+	i := span(0, 1)
+	i.Null = true
+	return i
 }
 
 func (env *Env) constant(e *constant) Interval {
@@ -116,22 +99,30 @@ func (env *Env) constant(e *constant) Interval {
 	return i
 }
 
-// choice bounds COALESCE, and GREATEST and LEAST, which pass NULL over: what may be
+// choice bounds one of several results. COALESCE, GREATEST and LEAST pass NULL over: what may be
 // NULL only adds to what is possible.
 func (env *Env) choice(e *choice) Interval {
-	list := make([]Interval, len(e.args))
+	list := make([]Interval, len(e.results))
 	null := true
-	for i, a := range e.args {
-		list[i] = env.interval(a)
+	for i, x := range e.results {
+		list[i] = env.interval(x)
 		null = null && list[i].Null
 	}
 	out := hull(list...)
+	switch e.kind {
+	case caseWhen:
+		return out
+	case nullIf:
+		out.Null = true
+		return out
+	case coalesce, greatest, least:
+	}
 	for _, i := range list {
 		switch {
 		case i.empty:
-		case e.kind == "greatest":
+		case e.kind == greatest:
 			out.Low = furthest(out.Low, i, i.Low, larger)
-		case e.kind == "least":
+		case e.kind == least:
 			out.High = furthest(out.High, i, i.High, smaller)
 		}
 	}
@@ -212,26 +203,6 @@ func (env *Env) declared(c *Column) Interval {
 	return i
 }
 
-// digitsOf returns the decimals of a numeric column within its bounds.
-func digitsOf(t Type) int {
-	if digits := scaleOf(t); digits >= 0 {
-		return digits
-	}
-	return keptDigits
-}
-
-// scaleOf returns the scale in a numeric's modifier, -1 if it has none.
-func scaleOf(t Type) int {
-	if t.Mod < 4 {
-		return -1
-	}
-	return max(signedScale(t), 0)
-}
-
-// signedScale returns the scale in a numeric's modifier, which has eleven bits for it: a
-// negative one rounds before the decimal point.
-func signedScale(t Type) int { return int((t.Mod-4)&0x7ff^1024) - 1024 }
-
 // declaredEnds returns the declared bounds as they are written, rounded outward.
 func declaredEnds(c *Column) (low, high *big.Rat) {
 	b := c.Bounds
@@ -275,14 +246,3 @@ func momentEnds(c *Column) (low, high *big.Rat) {
 	}
 	return floor(low), ceil(high)
 }
-
-var (
-	lowestInt8   = new(big.Rat).SetInt64(-1 << 63)
-	highestInt8  = new(big.Rat).SetInt64(1<<63 - 1)
-	largestFloat = power10(300)
-	leastFloat   = power10(-290)
-	largest4     = power10(38)
-	least4       = power2(-125)
-	largestExact = power10(200)
-	leastExact   = power10(-300)
-)

@@ -2,7 +2,7 @@ package scalar
 
 import (
 	"math/big"
-	"strconv"
+	"slices"
 
 	"dpproxy/parser/ast"
 )
@@ -54,104 +54,6 @@ type Bounds struct {
 	LowText, HighText string
 }
 
-// A Fold is a column-free expression, printed by us. It is evaluated once on the
-// mirror, in the analyst's session; only its value goes further.
-type Fold struct {
-	SQL  string
-	Type Type
-	At   int
-	// Concealed says that the text holds what no analyst may see, and is evaluated in a
-	// session of our own. It may name the values of the others: $1 is that of the first fold.
-	Concealed bool
-}
-
-// Constants collects the folds of a statement, equal ones once.
-type Constants struct {
-	folds []Fold
-	// assumed says that a sub-select was taken to have the type of what is beside it.
-	assumed bool
-}
-
-// Add returns the index of the fold.
-func (c *Constants) Add(f Fold) int {
-	for i, have := range c.folds {
-		if have.SQL == f.SQL && have.Type == f.Type && have.Concealed == f.Concealed {
-			return i
-		}
-	}
-	c.folds = append(c.folds, f)
-	return len(c.folds) - 1
-}
-
-// Folds returns what is to be evaluated, in order.
-func (c *Constants) Folds() []Fold { return c.folds }
-
-// Inlined are constants as text for the mirror holds them.
-type Inlined struct{ texts []string }
-
-// Inlined returns the constants for text that is, or is not, concealed. One that is holds those
-// that are not concealed themselves by the parameters of their values: the analyst's own text
-// never runs beside what he may not see, in a session that has other rights than he.
-func (c *Constants) Inlined(concealed bool) Inlined {
-	texts := make([]string, len(c.folds))
-	for i, f := range c.folds {
-		texts[i] = "(" + f.SQL + ")"
-		if concealed && !f.Concealed {
-			texts[i] = f.apart(i)
-		}
-	}
-	return Inlined{texts}
-}
-
-// apart writes the parameter of a fold's value, which is a text where its type is user-defined:
-// that can be one of the analyst's own, whose checks call his functions.
-func (f Fold) apart(i int) string {
-	p := "($" + strconv.Itoa(i+1) + ")"
-	if f.Type.Enum.Name == "" || f.Type.named() {
-		return p
-	}
-	return castSQL(castSQL(p, typ(oidText)), f.Type)
-}
-
-// SQL writes the i-th constant.
-func (in Inlined) SQL(i int) string { return in.texts[i] }
-
-// A Value is a constant as the mirror evaluated it: nil Bytes are NULL. Values of
-// user-defined types come as text.
-type Value struct {
-	OID    uint32
-	Binary bool
-	Bytes  []byte
-}
-
-// A Resolver gives the parser's expressions their meaning. Its errors are
-// *pgerr.Error with positions in the statement.
-type Resolver struct {
-	Constants *Constants
-	// Concealed says that no analyst may see what is resolved.
-	Concealed bool
-	// Params are the types of $1, $2, ...
-	Params []uint32
-	// Column resolves a reference. Its error is the refusal of the name.
-	Column func(*ast.Column) (*Column, error)
-	// Condition resolves conditions with a query inside (InQuery, Exists); nil
-	// refuses them.
-	Condition func(ast.Expr) (Expr, error)
-	// Unit is set where rows are grouped by their privacy unit: aggregates of one
-	// unit's rows are allowed there, and columns that are neither grouped nor
-	// aggregated are not.
-	Unit *UnitGroup
-}
-
-// A UnitGroup is a grouping of rows by their privacy unit, and perhaps more.
-type UnitGroup struct {
-	// Keys are the grouping expressions.
-	Keys []Expr
-	// Rows bounds how many rows of a unit are aggregated: values of counts and sums
-	// are clamped to what so many rows can reach.
-	Rows int64
-}
-
 // An Expr is a resolved expression.
 //
 //sumtype:decl
@@ -161,13 +63,16 @@ type Expr interface {
 	Pos() int
 	// Columns returns the columns in it, each once; those below an inner aggregate as well.
 	Columns() []*Column
-	scalar()
+	// free reports whether it is one for the mirror: of literals, parameters and sub-selects. Where
+	// it meets a column it becomes a fold, printed as a whole.
+	free() bool
 }
 
 // node is what all expressions have.
 type node struct {
-	typ Type
-	at  int
+	typ       Type
+	at        int
+	forMirror bool // see [Expr]
 }
 
 // Type implements Expr.
@@ -176,7 +81,7 @@ func (n node) Type() Type { return n.typ }
 // Pos implements Expr.
 func (n node) Pos() int { return n.at }
 
-func (node) scalar() {}
+func (n node) free() bool { return n.forMirror }
 
 // A Ref is a column.
 type Ref struct {
@@ -190,7 +95,7 @@ func (r *Ref) Type() Type { return r.Column.Type }
 // Pos implements Expr.
 func (r *Ref) Pos() int { return r.At }
 
-func (*Ref) scalar() {}
+func (*Ref) free() bool { return false }
 
 // A Query is a condition made of a sub-select, resolved by whoever knows relations.
 type Query struct {
@@ -207,72 +112,21 @@ func (*Query) Type() Type { return typ(oidBool) }
 // Pos implements Expr.
 func (q *Query) Pos() int { return q.At }
 
-func (*Query) scalar() {}
+func (*Query) free() bool { return false }
 
 type (
+	// term is a literal, a parameter, a sub-select or CURRENT_DATE and its kin: SQL of the mirror.
+	term struct {
+		node
+		sql  string
+		bare bool // a sub-select, whose type nobody has said
+	}
 	// constant is a fold by its index.
 	constant struct {
 		node
 		fold int
 	}
-	// comparison is = <> < <= > >=.
-	comparison struct {
-		node
-		op          string
-		left, right Expr
-	}
-	// distinct is IS [NOT] DISTINCT FROM.
-	distinct struct {
-		node
-		left, right Expr
-		not         bool
-	}
-	// among is X [NOT] IN (list).
-	among struct {
-		node
-		x    Expr
-		list []Expr
-		not  bool
-	}
-	// between is X [NOT] BETWEEN [SYMMETRIC] low AND high.
-	between struct {
-		node
-		x, low, high   Expr
-		not, symmetric bool
-	}
-	// like is [NOT] LIKE or ILIKE, by its operator; the pattern is a constant.
-	like struct {
-		node
-		op         string
-		x, pattern Expr
-	}
-	// anyOf compares with the elements of a constant array: op ANY, or ALL.
-	anyOf struct {
-		node
-		op       string
-		x, array Expr
-		all      bool
-		filled   bool // the array has an element
-	}
-	// logic is AND, OR or NOT.
-	logic struct {
-		node
-		kind ast.BoolKind
-		args []Expr
-	}
-	// null is IS [NOT] NULL.
-	null struct {
-		node
-		x   Expr
-		not bool
-	}
-	// truth is IS [NOT] TRUE, FALSE or UNKNOWN.
-	truth struct {
-		node
-		x    Expr
-		kind string
-	}
-	// call is an operator or a function with arguments of its own types.
+	// call is an operator, a function or a test with arguments of its own types.
 	call struct {
 		node
 		fn   *function
@@ -284,25 +138,24 @@ type (
 	cast struct {
 		node
 		x    Expr
+		mods []int32 // the type's modifiers as the client wrote them
 		zone int
 	}
-	// choice is COALESCE, GREATEST or LEAST.
-	choice struct {
+	// logic is AND, OR or NOT.
+	logic struct {
 		node
-		kind string
+		kind ast.BoolKind
 		args []Expr
 	}
-	// nullIf is NULLIF.
-	nullIf struct {
+	// choice has the value of one of its results, or is NULL.
+	choice struct {
 		node
-		left, right Expr
-	}
-	// branches is CASE.
-	branches struct {
-		node
-		x         Expr // nil in CASE WHEN condition
-		whens     []when
-		otherwise Expr // nil for NULL
+		kind    choiceKind
+		results []Expr // of CASE one for each test, and the ELSE
+		// tests are the conditions of CASE, or values that x is compared with; of NULLIF
+		// the value that makes it NULL.
+		tests []Expr
+		x     Expr // of CASE x WHEN value, else nil
 	}
 	// aggregate is an aggregate over the rows of one group of one unit.
 	aggregate struct {
@@ -315,7 +168,16 @@ type (
 	}
 )
 
-type when struct{ cond, then Expr }
+// A choiceKind is the keyword of a choice.
+type choiceKind string
+
+const (
+	coalesce choiceKind = "COALESCE"
+	greatest choiceKind = "GREATEST"
+	least    choiceKind = "LEAST"
+	nullIf   choiceKind = "NULLIF"
+	caseWhen choiceKind = "CASE"
+)
 
 // Columns implements Expr.
 func (r *Ref) Columns() []*Column { return columnsOf(r) }
@@ -324,34 +186,10 @@ func (r *Ref) Columns() []*Column { return columnsOf(r) }
 func (q *Query) Columns() []*Column { return columnsOf(q) }
 
 // Columns implements Expr.
-func (e *constant) Columns() []*Column { return nil }
+func (*term) Columns() []*Column { return nil }
 
 // Columns implements Expr.
-func (e *comparison) Columns() []*Column { return columnsOf(e) }
-
-// Columns implements Expr.
-func (e *distinct) Columns() []*Column { return columnsOf(e) }
-
-// Columns implements Expr.
-func (e *among) Columns() []*Column { return columnsOf(e) }
-
-// Columns implements Expr.
-func (e *between) Columns() []*Column { return columnsOf(e) }
-
-// Columns implements Expr.
-func (e *like) Columns() []*Column { return columnsOf(e) }
-
-// Columns implements Expr.
-func (e *anyOf) Columns() []*Column { return columnsOf(e) }
-
-// Columns implements Expr.
-func (e *logic) Columns() []*Column { return columnsOf(e) }
-
-// Columns implements Expr.
-func (e *null) Columns() []*Column { return columnsOf(e) }
-
-// Columns implements Expr.
-func (e *truth) Columns() []*Column { return columnsOf(e) }
+func (*constant) Columns() []*Column { return nil }
 
 // Columns implements Expr.
 func (e *call) Columns() []*Column { return columnsOf(e) }
@@ -360,13 +198,87 @@ func (e *call) Columns() []*Column { return columnsOf(e) }
 func (e *cast) Columns() []*Column { return columnsOf(e) }
 
 // Columns implements Expr.
+func (e *logic) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
 func (e *choice) Columns() []*Column { return columnsOf(e) }
 
 // Columns implements Expr.
-func (e *nullIf) Columns() []*Column { return columnsOf(e) }
-
-// Columns implements Expr.
-func (e *branches) Columns() []*Column { return columnsOf(e) }
-
-// Columns implements Expr.
 func (e *aggregate) Columns() []*Column { return columnsOf(e) }
+
+// operands returns the expressions directly below e.
+func operands(e Expr) []Expr {
+	switch e := e.(type) {
+	case *Ref, *Query, *term, *constant:
+		return nil
+	case *call:
+		return e.args
+	case *cast:
+		return []Expr{e.x}
+	case *logic:
+		return e.args
+	case *choice:
+		return e.operands()
+	case *aggregate:
+		return present(e.x, e.filter)
+	}
+	return nil
+}
+
+// operands are in the order in which SQL has them.
+func (e *choice) operands() []Expr {
+	if e.kind != caseWhen {
+		return append(slices.Clone(e.results), e.tests...)
+	}
+	all := present(e.x)
+	for i, t := range e.tests {
+		all = append(all, t, e.results[i])
+	}
+	return append(all, e.results[len(e.tests)])
+}
+
+// compared returns what CASE compares with each other: nothing where it has conditions.
+func (e *choice) compared() []Expr {
+	if e.x == nil {
+		return nil
+	}
+	return append([]Expr{e.x}, e.tests...)
+}
+
+// present leaves out what is nil.
+func present(list ...Expr) []Expr {
+	return slices.DeleteFunc(list, func(e Expr) bool { return e == nil })
+}
+
+func columnsOf(e Expr) []*Column {
+	var all []*Column
+	add := func(cols ...*Column) {
+		for _, c := range cols {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	switch e := e.(type) { //nolint:gochecksumtype // the others have columns only below
+	case *Ref:
+		add(e.Column)
+	case *Query:
+		add(e.Uses...)
+	}
+	for _, o := range operands(e) {
+		add(columnsOf(o)...)
+	}
+	return all
+}
+
+// zoneConstant is the fold with a time zone.
+func zoneConstant(fold, at int) *constant { return &constant{node{typ: typ(oidText), at: at}, fold} }
+
+func isConstant(e Expr) bool {
+	_, ok := e.(*constant)
+	return ok
+}
+
+func allConstant(list []Expr) bool {
+	return !slices.ContainsFunc(list, func(e Expr) bool { return !isConstant(e) })
+}

@@ -54,19 +54,25 @@ func Divides(e Expr) bool {
 	return slices.ContainsFunc(operands(e), Divides)
 }
 
-// NotNull returns column IS NOT NULL.
-func NotNull(c *Column) Expr { return &null{boolean(0), &Ref{Column: c}, true} }
+// equated returns the sides of a = b.
+func equated(e Expr) (a, b Expr, ok bool) {
+	c, ok := e.(*call)
+	if !ok || !c.fn.operator || c.fn.name != "=" {
+		return nil, nil, false
+	}
+	return c.args[0], c.args[1], true
+}
 
 // Equality returns the columns of a condition a = b that compares them as they are, by
 // an equality that means the same value: of one type, or of two integer types, or
 // of text and varchar in one deterministic collation.
 func Equality(e Expr) (a, b *Column, ok bool) {
-	c, ok := e.(*comparison)
-	if !ok || c.op != "=" {
+	x, y, ok := equated(e)
+	if !ok {
 		return nil, nil, false
 	}
-	a, okA := PlainColumn(c.left)
-	b, okB := PlainColumn(c.right)
+	a, okA := PlainColumn(x)
+	b, okB := PlainColumn(y)
 	return a, b, okA && okB && sameEquality(a.Type, b.Type)
 }
 
@@ -85,17 +91,15 @@ func sameEquality(a, b Type) bool {
 // Fixed returns the column of a condition column = constant that has one value, in one
 // spelling, wherever it is true.
 func Fixed(e Expr) (*Column, bool) {
-	c, ok := e.(*comparison)
-	if !ok || c.op != "=" {
+	x, y, ok := equated(e)
+	if !ok {
 		return nil, false
 	}
-	x, y := c.left, c.right
-	if _, ok := x.(*constant); ok {
+	if isConstant(x) {
 		x, y = y, x
 	}
 	col, okColumn := PlainColumn(x)
-	_, okConstant := y.(*constant)
-	return col, okColumn && okConstant && OneSpelling(x) && sameEquality(col.Type, asColumn(y.Type(), col.Type))
+	return col, okColumn && isConstant(y) && OneSpelling(x) && sameEquality(col.Type, asColumn(y.Type(), col.Type))
 }
 
 // asColumn gives the type of a constant the collation that it is compared in.
@@ -127,48 +131,20 @@ func sameNode(a, b Expr) bool {
 	case *constant:
 		b, ok := b.(*constant)
 		return ok && a.fold == b.fold
-	case *comparison:
-		b, ok := b.(*comparison)
-		return ok && a.op == b.op
-	case *distinct:
-		b, ok := b.(*distinct)
-		return ok && a.not == b.not
-	case *among:
-		b, ok := b.(*among)
-		return ok && a.not == b.not
-	case *between:
-		b, ok := b.(*between)
-		return ok && a.not == b.not && a.symmetric == b.symmetric
-	case *like:
-		b, ok := b.(*like)
-		return ok && a.op == b.op
-	case *anyOf:
-		b, ok := b.(*anyOf)
-		return ok && a.op == b.op && a.all == b.all && a.filled == b.filled
+	case *term:
+		return a == b
 	case *logic:
 		b, ok := b.(*logic)
 		return ok && a.kind == b.kind
-	case *null:
-		b, ok := b.(*null)
-		return ok && a.not == b.not
-	case *truth:
-		b, ok := b.(*truth)
-		return ok && a.kind == b.kind
 	case *call:
 		b, ok := b.(*call)
-		return ok && a.fn.name == b.fn.name && slices.Equal(a.fn.args, b.fn.args) && a.zone == b.zone
+		return ok && a.fn.same(b.fn) && a.zone == b.zone
 	case *cast:
 		b, ok := b.(*cast)
 		return ok && a.zone == b.zone
 	case *choice:
 		b, ok := b.(*choice)
-		return ok && a.kind == b.kind
-	case *nullIf:
-		_, ok := b.(*nullIf)
-		return ok
-	case *branches:
-		b, ok := b.(*branches)
-		return ok && (a.x == nil) == (b.x == nil) && len(a.whens) == len(b.whens)
+		return ok && a.kind == b.kind && (a.x == nil) == (b.x == nil)
 	case *aggregate:
 		b, ok := b.(*aggregate)
 		return ok && a.name == b.name && a.distinct == b.distinct && a.rows == b.rows && (a.x == nil) == (b.x == nil)
@@ -187,12 +163,8 @@ func NeverNull(conditions []Expr, e Expr) bool {
 // excludesNull reports whether the condition is never true where x is NULL.
 func excludesNull(cond, x Expr) bool {
 	switch c := cond.(type) { //nolint:gochecksumtype // of the others, strictness decides
-	case *null:
-		return c.not && strict(c.x, x)
-	case *truth:
-		return c.kind == "TRUE" && excludesNull(c.x, x)
-	case *between:
-		if !c.not && !c.symmetric && (strict(c.low, x) || strict(c.high, x)) {
+	case *call:
+		if c.fn.over.excludesNull != nil && c.fn.over.excludesNull(c, x) {
 			return true
 		}
 	case *logic:
@@ -232,25 +204,15 @@ func strict(e, x Expr) bool {
 		return slices.ContainsFunc(list, func(o Expr) bool { return strict(o, x) })
 	}
 	switch e := e.(type) {
-	case *comparison:
-		return some(e.left, e.right)
-	case *among:
-		return some(e.x)
-	case *between:
-		return some(e.x)
-	case *like:
-		return some(e.x)
-	case *anyOf:
-		return e.filled && some(e.x) // ALL of an empty array is true, ANY of it false
 	case *call:
-		return e.fn.name != "concat" && some(e.args...)
+		return some(e.args[:e.fn.strict]...)
 	case *cast:
 		return some(e.x)
-	case *nullIf:
-		return some(e.left)
+	case *choice:
+		return e.kind == nullIf && some(e.results...)
 	case *logic:
 		return e.kind == ast.Not && some(e.args...)
-	case *Ref, *Query, *constant, *distinct, *null, *truth, *choice, *branches, *aggregate:
+	case *Ref, *Query, *term, *constant, *aggregate:
 	}
 	return false
 }
@@ -259,6 +221,6 @@ func strict(e, x Expr) bool {
 // are written, lie within its Bounds, since its operands are brought into theirs. A
 // column, and what only chooses among values, such as COALESCE, can hold anything.
 func Computed(e Expr) bool {
-	_, ok := e.(*call)
-	return ok
+	c, ok := e.(*call)
+	return ok && c.typ.Family() != BoolFamily
 }

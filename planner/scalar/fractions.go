@@ -11,39 +11,41 @@ import (
 // Fractions resolves the direct argument of a percentile: a constant number, or an array
 // of them.
 func (r *Resolver) Fractions(e ast.Expr) (x Expr, array bool, err error) {
-	o, err := r.resolve(e)
+	at := r.resolution()
+	x, err = at.resolve(e)
 	if err != nil {
 		return nil, false, err
 	}
-	if !o.free() {
-		return nil, false, pgerr.New(pgerr.NotAllowed, "the fraction of a percentile must be a constant").At(o.at)
+	if !x.free() {
+		return nil, false, pgerr.New(pgerr.NotAllowed, "the fraction of a percentile must be a constant").At(x.Pos())
 	}
 	t := typ(oidFloat8)
-	t.Array = o.typ.Array
-	x, err = r.expr(free(castSQL(o.sql, t), t, o.at))
+	t.Array = x.Type().Array
+	x, err = at.fold(mirrorCast(x, t, x.Pos(), nil))
 	return x, t.Array, err
 }
 
 // Whole resolves a constant whole number.
 func (r *Resolver) Whole(e ast.Expr) (Expr, error) {
-	o, err := r.resolve(e)
+	at := r.resolution()
+	x, err := at.resolve(e)
 	if err != nil {
 		return nil, err
 	}
-	if !o.free() {
-		return nil, pgerr.New(pgerr.NotAllowed, "a constant number must stand here").At(o.at)
+	if !x.free() {
+		return nil, pgerr.New(pgerr.NotAllowed, "a constant number must stand here").At(x.Pos())
 	}
-	return r.expr(free(castSQL(o.sql, typ(oidInt8)), typ(oidInt8), o.at))
+	return at.fold(mirrorCast(x, typ(oidInt8), x.Pos(), nil))
 }
 
 // Floats returns the numbers of a constant float8 or float8[]; nil elements are NULL, as
 // is a number that is not finite.
-func (env *Env) Floats(e Expr) ([]*float64, error) {
+func (values Values) Floats(e Expr) ([]*float64, error) {
 	c, ok := e.(*constant)
-	if !ok || c.fold >= len(env.Values) {
+	if !ok || c.fold >= len(values) {
 		return nil, pgerr.New(pgerr.Internal, "a constant was expected").At(e.Pos())
 	}
-	v := env.Values[c.fold]
+	v := values[c.fold]
 	if c.typ.Array {
 		if v.Bytes == nil {
 			return nil, pgerr.New(pgerr.NotAllowed, "the fractions of a percentile are NULL").At(e.Pos())
@@ -54,7 +56,7 @@ func (env *Env) Floats(e Expr) ([]*float64, error) {
 		}
 		return list, nil
 	}
-	d, err := env.datum(c)
+	d, err := values.datum(c)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +103,12 @@ func decodeFloats(b []byte) ([]*float64, bool) {
 
 // ConstantText reports whether e is a constant, and whether it is NULL: then the text is
 // nil. Of a text, the text is its value.
-func (env *Env) ConstantText(e Expr) (text *string, constantly bool) {
+func (values Values) ConstantText(e Expr) (text *string, constantly bool) {
 	c, ok := e.(*constant)
 	if !ok {
 		return nil, false
 	}
-	d, err := env.datum(c)
+	d, err := values.datum(c)
 	if err != nil || d.null {
 		return nil, err == nil
 	}

@@ -1,6 +1,9 @@
 package scalar
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A function is an operator or a function of pg_catalog that takes arguments of
 // certain types.
@@ -12,6 +15,10 @@ type function struct {
 	// over says how it is computed over columns; nil where constants alone may be
 	// its arguments.
 	over *rule
+	// syntax writes a call that does not look like one of a function or an operator, else nil.
+	syntax func(name string, args []string) string
+	// strict counts the first arguments of which each makes the result NULL where it is.
+	strict int
 }
 
 // A rule says how a function is computed over columns, for every row.
@@ -32,9 +39,32 @@ type rule struct {
 	// length returns the largest number of characters or octets; nil for functions whose
 	// result is no text.
 	length func(env *Env, c *call, u unit) int
+	// reads says how much is read of an argument that is a long text.
+	reads reading
+	// cost bounds what the call adds to the cost of its arguments, in steps; nil for that of
+	// functions.
+	cost func(c *costing, e *call) int64
+	// makes returns how many octets of a text are not those of a column; nil for as many as of the
+	// first argument.
+	makes func(c *costing, e *call) int
+	// narrow notes what a test that is true says of columns; nil where it says nothing.
+	narrow func(n *narrowing, c *call)
+	// excludesNull reports whether a test is never true where x is NULL; nil where strictness
+	// decides.
+	excludesNull func(c *call, x Expr) bool
 	// write returns SQL that cannot raise.
 	write func(w *Writer, c *call) (fragment, error)
 }
+
+// A reading says how much is read of an argument.
+type reading uint8
+
+const (
+	readsAll      reading = iota
+	readsFirst            // something is looked for in the first argument
+	readsCompared         // as far as can matter beside the others, with which it is compared
+	readsPresence         // whether it is NULL
+)
 
 // argOID is how a type appears in the argument lists of functions.
 func argOID(t Type) uint32 {
@@ -181,3 +211,19 @@ func sameAsOthers(list []*function, args []uint32) []*function {
 	}
 	return keep(list, func(f *function) bool { return f.takes(same) })
 }
+
+// title names the function in a refusal.
+func (f *function) title() string {
+	if f.operator {
+		return "the operator " + f.name
+	}
+	return f.name + "()"
+}
+
+// same reports whether two calls of other arguments compute alike.
+func (f *function) same(o *function) bool {
+	return f.name == o.name && f.over == o.over && f.strict == o.strict && slices.Equal(f.args, o.args)
+}
+
+// ignoresCase reports whether LIKE is ILIKE.
+func (f *function) ignoresCase() bool { return strings.Contains(f.name, "*") }

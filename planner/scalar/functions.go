@@ -104,6 +104,7 @@ func index(operator bool, groups ...group) map[string][]*function {
 			for _, a := range words[1:] {
 				f.args = append(f.args, oids[a])
 			}
+			f.strict = len(f.args)
 			all[f.name] = append(all[f.name], f)
 		}
 	}

@@ -207,3 +207,48 @@ func lowestBit(least *big.Rat) *big.Rat {
 	_, e := math.Frexp(max(f, math.SmallestNonzeroFloat64))
 	return power2(e - 1 - 53)
 }
+
+// halfDown and halfUp round to the nearest whole number, a half either way.
+func halfDown(r *big.Rat) *big.Rat { return ceil(new(big.Rat).Sub(r, big.NewRat(1, 2))) }
+func halfUp(r *big.Rat) *big.Rat   { return floor(new(big.Rat).Add(r, big.NewRat(1, 2))) }
+
+// roundedTo bounds a numeric that is rounded to some decimals.
+func roundedTo(i Interval, digits int) Interval {
+	if i.Bounded() {
+		i.Low, i.High = scaled(i.Low, digits, halfDown), scaled(i.High, digits, halfUp)
+	}
+	if least := power10(-max(digits, 0)); i.Least == nil || i.Least.Cmp(least) < 0 {
+		i.Least = least
+	}
+	return i
+}
+
+func (i Interval) negative() Interval {
+	return Interval{Low: new(big.Rat).Neg(i.High), High: new(big.Rat).Neg(i.Low), Null: i.Null, Least: i.Least}
+}
+
+// roundedQuotient allows for the rounding of numeric division: to at least 12 significant
+// digits, and at most 24 decimals more than the size of the quotient asks for, or as many as the operands have
+// (select_div_scale in src/backend/utils/adt/numeric.c).
+func roundedQuotient(i, a, b Interval) Interval {
+	widen := func(r *big.Rat, sign int64) *big.Rat {
+		e := new(big.Rat).Mul(new(big.Rat).Abs(r), power10(-12))
+		return e.Add(r, e.Mul(e, rat(sign)))
+	}
+	least := new(big.Rat).Quo(a.Least, b.magnitude())
+	digits := max(decimals(least)+24, decimals(a.Least), decimals(b.Least))
+	i.Low, i.High = scaled(widen(i.Low, -1), digits, floor), scaled(widen(i.High, 1), digits, ceil)
+	i.Least = power10(-digits)
+	return i
+}
+
+var (
+	lowestInt8   = new(big.Rat).SetInt64(-1 << 63)
+	highestInt8  = new(big.Rat).SetInt64(1<<63 - 1)
+	largestFloat = power10(300)
+	leastFloat   = power10(-290)
+	largest4     = power10(38)
+	least4       = power2(-125)
+	largestExact = power10(200)
+	leastExact   = power10(-300)
+)

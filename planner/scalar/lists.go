@@ -1,11 +1,10 @@
 package scalar
 
 import (
+	"bytes"
 	"encoding/binary"
+	"math"
 	"slices"
-	"strings"
-
-	"dpproxy/pgerr"
 )
 
 const (
@@ -16,46 +15,13 @@ const (
 	longestList = 10_000
 )
 
-// longList compares with a long list of constants as with an array; ok is false for another list.
-func (r *Resolver) longList(ops []operand, not bool, at int) (x operand, ok bool, err error) {
-	list := ops[1:]
-	if len(list) <= shortList || ops[0].free() || !allFree(list) {
-		return operand{}, false, nil
-	}
-	if len(list) > longestList {
-		return operand{}, false, pgerr.New(pgerr.ProgramLimitExceeded, "IN over protected rows has a list of %d values, at most %d are allowed", len(list), longestList).At(at).
-			WithHint("Use fewer values, or a range.")
-	}
-	t, ok := common(list)
-	if !ok || t.Array {
-		return operand{}, false, nil
-	}
-	parts := slices.Clone(list)
-	for i := range parts {
-		if parts[i], err = r.coerce(parts[i], t); err != nil {
-			return operand{}, false, err
-		}
-	}
-	t = t.Unmodified()
-	t.Array = true
-	args, err := r.exprs([]operand{ops[0], free("CAST(ARRAY["+strings.Join(texts(parts), ", ")+"] AS "+t.SQL()+")", t, at)})
-	if err != nil {
-		return operand{}, false, err
-	}
-	op := "="
-	if not {
-		op = "<>"
-	}
-	return over(&anyOf{boolean(at), op, args[0], args[1], not, true}), true, nil
-}
-
 // items returns the elements of a constant array in binary, nil for NULL.
-func (env *Env) items(c *constant) (list [][]byte, ok bool) {
-	if c.fold >= len(env.Values) || !env.Values[c.fold].Binary {
+func (values Values) items(c *constant) (list [][]byte, ok bool) {
+	if c.fold >= len(values) || !values[c.fold].Binary {
 		return nil, false
 	}
 	const header, dimension, length = 12, 8, 4 // array_send in src/backend/utils/adt/arrayfuncs.c
-	b := env.Values[c.fold].Bytes
+	b := values[c.fold].Bytes
 	if len(b) < header || uint64(header)+dimension*uint64(binary.BigEndian.Uint32(b)) > uint64(len(b)) {
 		return nil, false
 	}
@@ -75,14 +41,21 @@ func (env *Env) items(c *constant) (list [][]byte, ok bool) {
 	return list, len(b) == 0
 }
 
-// holdsNull reports whether an element of a constant array may be NULL.
-func (env *Env) holdsNull(array Expr) bool {
-	c, ok := array.(*constant)
-	if !ok {
-		return true
+// elements counts those of a constant array.
+func (values Values) elements(c *constant) int64 {
+	if c.fold >= len(values) {
+		return math.MaxInt64
 	}
-	items, ok := env.items(c)
-	return !ok || slices.ContainsFunc(items, func(b []byte) bool { return b == nil })
+	v := values[c.fold]
+	if !v.Binary {
+		return int64(bytes.Count(v.Bytes, []byte(","))) + 1
+	}
+	const header, dimension = 12, 8 // array_send in src/backend/utils/adt/arrayfuncs.c
+	n := int64(0)
+	for i := header; i+dimension <= len(v.Bytes) && i < header+dimension*int(binary.BigEndian.Uint32(v.Bytes)); i += dimension {
+		n = max(n, 1) * int64(binary.BigEndian.Uint32(v.Bytes[i:]))
+	}
+	return n
 }
 
 // elementHull bounds the elements of a constant array, found once; without ends where they are
@@ -90,7 +63,7 @@ func (env *Env) holdsNull(array Expr) bool {
 func (env *Env) elementHull(c *constant) Interval {
 	in, known := env.hulls[c.fold]
 	if !known {
-		in = env.hullOf(c)
+		in = env.hull(c)
 		if env.hulls == nil {
 			env.hulls = map[int]Interval{}
 		}
@@ -99,9 +72,9 @@ func (env *Env) elementHull(c *constant) Interval {
 	return in
 }
 
-func (env *Env) hullOf(c *constant) Interval {
-	element := &constant{node: node{c.typ.element(), c.at}}
-	items, ok := env.items(c)
+func (values Values) hull(c *constant) Interval {
+	element := &constant{node: node{typ: c.typ.element(), at: c.at}}
+	items, ok := values.items(c)
 	if !ok || len(items) > longestList || !element.typ.number() && !moment(element.typ) {
 		return Interval{}
 	}
@@ -123,12 +96,12 @@ func (env *Env) hullOf(c *constant) Interval {
 }
 
 // short reports whether a constant, and each element of an array, is a short text, or NULL.
-func (env *Env) short(c *constant) bool {
-	if c.fold >= len(env.Values) {
+func (values Values) short(c *constant) bool {
+	if c.fold >= len(values) {
 		return false
 	}
-	if items, ok := env.items(c); ok && c.typ.Array {
+	if items, ok := values.items(c); ok && c.typ.Array {
 		return !slices.ContainsFunc(items, func(b []byte) bool { return len(b) >= briefLength })
 	}
-	return len(env.Values[c.fold].Bytes) < briefLength
+	return len(values[c.fold].Bytes) < briefLength
 }

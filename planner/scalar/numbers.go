@@ -154,10 +154,6 @@ func arithmetic(f func(c *call, i ...Interval) Interval) func(*Env, *call) Inter
 	}
 }
 
-func (i Interval) negative() Interval {
-	return Interval{Low: new(big.Rat).Neg(i.High), High: new(big.Rat).Neg(i.Low), Null: i.Null, Least: i.Least}
-}
-
 // leastOfSum bounds a sum that is not zero. Whole numbers and decimals are multiples of
 // the finer unit, doubles of the last bit of the smaller one.
 func leastOfSum(c *call, i []Interval) *big.Rat {
@@ -212,21 +208,6 @@ func quotientBounds(c *call, a, b Interval) Interval {
 		out.Least = divide(a.Least, b.magnitude())
 	}
 	return out
-}
-
-// roundedQuotient allows for the rounding of numeric division: to at least 12 significant
-// digits, and at most 24 decimals more than the size of the quotient asks for, or as many as the operands have
-// (select_div_scale in src/backend/utils/adt/numeric.c).
-func roundedQuotient(i, a, b Interval) Interval {
-	widen := func(r *big.Rat, sign int64) *big.Rat {
-		e := new(big.Rat).Mul(new(big.Rat).Abs(r), power10(-12))
-		return e.Add(r, e.Mul(e, rat(sign)))
-	}
-	least := new(big.Rat).Quo(a.Least, b.magnitude())
-	digits := max(decimals(least)+24, decimals(a.Least), decimals(b.Least))
-	i.Low, i.High = scaled(widen(i.Low, -1), digits, floor), scaled(widen(i.High, 1), digits, ceil)
-	i.Least = power10(-digits)
-	return i
 }
 
 // nonZero writes a divisor, NULL where it is zero.

@@ -133,18 +133,3 @@ func (env *Env) brief(o Expr, list []Expr) *Column {
 	}
 	return ref.Column
 }
-
-// equality reports whether operands are compared one by one, and only for being equal: an
-// index finds them, and texts of other lengths are not read.
-func equality(e Expr) bool {
-	const hashed = 9       // so many constants of a list, and Postgres hashes what is compared with them
-	switch e := e.(type) { //nolint:gochecksumtype // the others compare in another way
-	case *comparison:
-		return e.op == "=" || e.op == "<>"
-	case *distinct:
-		return true
-	case *among:
-		return len(e.list) < hashed
-	}
-	return false
-}

@@ -14,7 +14,7 @@ func (env *Env) Scale(e Expr) (digits int, ok bool) {
 	case *Ref:
 		return env.columnScale(e.Column)
 	case *constant:
-		return env.constantScale(e)
+		return env.scale(e)
 	case *call:
 		return env.callScale(e)
 	case *cast:
@@ -23,26 +23,13 @@ func (env *Env) Scale(e Expr) (digits int, ok bool) {
 		}
 		return env.Scale(e.x)
 	case *choice:
-		return env.largestScale(e.args)
-	case *nullIf:
-		return env.Scale(e.left)
-	case *branches:
-		return env.largestScale(e.results())
+		return env.largestScale(e.results)
 	case *aggregate:
 		if e.x != nil && e.name != "avg" {
 			return env.Scale(e.x)
 		}
 	}
 	return 0, false
-}
-
-// results are what a CASE can yield; NULL aside.
-func (e *branches) results() []Expr {
-	var all []Expr
-	for _, w := range e.whens {
-		all = append(all, w.then)
-	}
-	return append(all, present(e.otherwise)...)
 }
 
 func (env *Env) largestScale(list []Expr) (digits int, ok bool) {

@@ -26,17 +26,3 @@ func (t Type) unwieldy() bool {
 	}
 	return false
 }
-
-// byOrder reports whether operands are compared by order. For equality, Postgres compares long
-// values only if they are equally long.
-func byOrder(e Expr) bool {
-	switch e := e.(type) { //nolint:gochecksumtype // the others compare for equality, or not
-	case *comparison:
-		return e.op != "=" && e.op != "<>"
-	case *between:
-		return true
-	case *anyOf:
-		return e.op != "=" && e.op != "<>"
-	}
-	return false
-}

@@ -3,9 +3,7 @@ package scalar
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"dpproxy/pgerr"
 )
@@ -14,107 +12,33 @@ import (
 // most longestText bytes: Postgres raises where a text gets too long, and a long one takes long.
 const (
 	longestText = 1 << 20
-	// longestPadded bounds the n of a char(n) whose value is read.
-	longestPadded = 1 << 16
 	// longestArgument bounds a constant that is searched for, in bytes.
 	longestArgument = 256
 )
 
-// A unit is what the length of a text is counted in: as many of it as a character can have.
-type unit int
-
-const (
-	characters unit = 1
-	octets     unit = 4
-)
-
 var (
-	length    = &rule{bounds: lengthBounds, write: counted}
-	letters   = &rule{bounds: textual, length: firstLength(3), write: spelled}
-	reverse   = &rule{bounds: textual, length: firstLength(1), write: textFunction}
-	trim      = &rule{bounds: textual, length: firstLength(1), write: textFunction}
-	trimOf    = &rule{bounds: textual, length: firstLength(1), constants: []int{1}, write: textFunction}
-	part      = &rule{bounds: textual, length: argumentLength(2), constants: []int{1, 2}, least: map[int]int64{1: math.MinInt32}, write: textFunction}
-	end       = &rule{bounds: textual, length: argumentLength(1), constants: []int{1}, write: textFunction}
-	rest      = &rule{bounds: textual, length: firstLength(1), constants: []int{1}, least: map[int]int64{1: math.MinInt32}, write: textFunction}
-	find      = &rule{texts: true, bounds: lengthBounds, constants: []int{1}, write: counted}
-	prefix    = &rule{texts: true, bounds: textual, constants: []int{1}, write: counted}
-	replace   = &rule{texts: true, bounds: textual, length: replacedLength, constants: []int{1, 2}, write: textFunction}
-	splitPart = &rule{texts: true, bounds: textual, length: firstLength(1), constants: []int{1, 2}, least: map[int]int64{2: 1}, write: textFunction}
-	hash      = &rule{bounds: textual, length: func(*Env, *call, unit) int { return 32 }, write: counted}
+	length  = &rule{bounds: lengthBounds, write: counted}
+	letters = &rule{bounds: textual, length: firstLength(3), write: spelled}
+	reverse = &rule{bounds: textual, length: firstLength(1), write: textFunction}
+	trim    = &rule{bounds: textual, length: firstLength(1), write: textFunction}
+	trimOf  = &rule{bounds: textual, length: firstLength(1), constants: []int{1}, cost: trimCost, write: textFunction}
+	part    = &rule{bounds: textual, length: argumentLength(2), constants: []int{1, 2}, least: map[int]int64{1: math.MinInt32}, write: textFunction}
+	end     = &rule{bounds: textual, length: argumentLength(1), constants: []int{1}, write: textFunction}
+	rest    = &rule{bounds: textual, length: firstLength(1), constants: []int{1}, least: map[int]int64{1: math.MinInt32}, write: textFunction}
+	find    = &rule{texts: true, bounds: lengthBounds, constants: []int{1}, reads: readsFirst, cost: searchCost, write: counted}
+	prefix  = &rule{texts: true, bounds: textual, constants: []int{1}, write: counted}
+	replace = &rule{
+		texts: true, bounds: textual, length: replacedLength, constants: []int{1, 2}, reads: readsFirst, cost: searchCost, write: textFunction,
+		makes: func(c *costing, e *call) int { return c.env.textLength(e, octets) },
+	}
+	splitPart = &rule{
+		texts: true, bounds: textual, length: firstLength(1), constants: []int{1, 2}, least: map[int]int64{2: 1},
+		reads: readsFirst, cost: searchCost, write: textFunction,
+	}
+	hash = &rule{bounds: textual, length: func(*Env, *call, unit) int { return 32 }, write: counted}
 	// concatenate is || and concat().
-	concatenate = &rule{bounds: textual, length: sumOfLengths, write: textFunction}
+	concatenate = &rule{bounds: textual, length: sumOfLengths, makes: madeOfAll, write: textFunction}
 )
-
-// cut limits the length of a text.
-func cut(f fragment) fragment {
-	switch {
-	case f.typ.Mod >= 4 && f.typ.Mod-4 <= cutLength:
-		return f
-	case f.typ.OID == oidBpchar:
-		return fragment{sql: castSQL(cut(fragment{sql: castSQL(f.sql, typ(oidText)), typ: typ(oidText)}).sql, typ(oidBpchar)), typ: typ(oidBpchar)}
-	}
-	return fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(cutLength) + ")", typ: typ(oidText)}
-}
-
-// textLength bounds the characters or octets of a text that is written in bounded mode.
-func (env *Env) textLength(e Expr, u unit) int {
-	switch e := e.(type) { //nolint:gochecksumtype // of the others, the longest operand
-	case *Ref:
-		if m := int(e.Column.Type.Mod); m >= 4 {
-			return min(m-4, cutLength) * int(u)
-		}
-		return cutLength * int(u)
-	case *constant:
-		d, err := env.datum(e)
-		if err != nil || e.typ.Family() != TextFamily {
-			return longestText
-		}
-		if u == octets {
-			return len(d.text)
-		}
-		return utf8.RuneCountInString(d.text)
-	case *call:
-		if e.fn.over.length != nil {
-			return e.fn.over.length(env, e, u)
-		}
-	case *cast:
-		return env.castLength(e, u)
-	case *aggregate:
-		return env.textLength(e.x, u)
-	case *branches:
-		n := env.textLength(e.otherwise, u)
-		for _, w := range e.whens {
-			n = max(n, env.textLength(w.then, u))
-		}
-		return n
-	}
-	n := 0
-	for _, o := range operands(e) {
-		n = max(n, env.textLength(o, u))
-	}
-	return n
-}
-
-func (env *Env) castLength(e *cast, u unit) int {
-	n := 64
-	switch from := e.x.Type(); {
-	case from.Family() == TextFamily:
-		n = env.textLength(e.x, u)
-	case from.decimal(): // 131072 digits before the point and 16383 behind it
-		n = 1 << 18
-		if ref, ok := e.x.(*Ref); ok && len(ref.Column.Of) == 0 && ref.Column.Type.Mod >= 4 {
-			n = 1 << 11 // a precision and a scale of 1000 at most
-		}
-	}
-	if m := int(e.typ.Mod); m >= 4 {
-		if e.typ.OID == oidBpchar {
-			return (m - 4) * int(u)
-		}
-		n = min(n, (m-4)*int(u))
-	}
-	return n
-}
 
 // textual is the interval of a function whose result has none.
 func textual(env *Env, c *call) Interval {

@@ -51,11 +51,20 @@ var (
 			return fragment{sql: c.fn.sql(x[0].sql, x[1].sql), typ: typ(oidInterval)}, nil
 		}),
 	}
-	truncate = &rule{constants: []int{0, 2}, zoned: true, bounds: truncatedBounds, write: truncated}
-	extract  = &rule{constants: []int{0}, zoned: true, bounds: extractBounds, write: extracted}
+	truncate = &rule{
+		constants: []int{0, 2}, zoned: true, bounds: truncatedBounds, write: truncated,
+		cost: func(c *costing, e *call) int64 {
+			if len(e.args) < 3 {
+				return functionCost(c, e)
+			}
+			return added(functionCost(c, e), c.zone(e.args[2]))
+		},
+	}
+	extract = &rule{constants: []int{0}, zoned: true, bounds: extractBounds, write: extracted}
 	// atZone is AT TIME ZONE.
 	atZone = &rule{
 		constants: []int{0},
+		cost:      func(c *costing, e *call) int64 { return added(functionCost(c, e), c.zone(e.args[0])) },
 		bounds: func(env *Env, c *call) Interval {
 			i := env.interval(c.args[1])
 			if offset := rat(env.offset(c.args[0])); i.Bounded() {
@@ -77,26 +86,6 @@ var (
 	}
 	format = &rule{constants: []int{1}, zoned: true, bounds: textual, length: func(*Env, *call, unit) int { return 1000 }, write: formatted}
 )
-
-// years are the moments that can be computed with.
-func years(t Type) Interval {
-	low, high := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-	day := int64(24 * 60 * 60)
-	i := span((low.Unix()-epoch.Unix())/day, (high.Unix()-epoch.Unix())/day)
-	if t.OID != oidDate {
-		i.Low, i.High = i.Low.Mul(i.Low, rat(microsPerDay)), i.High.Mul(i.High, rat(microsPerDay))
-	}
-	return i
-}
-
-// remote reports whether the day of a moment is outside of these years. Postgres has more of
-// them, not the same for each type.
-func remote(at *big.Rat, t Type) bool {
-	if t.OID != oidDate {
-		at = floor(new(big.Rat).Quo(at, rat(microsPerDay)))
-	}
-	return !Interval{Low: at, High: at}.within(years(typ(oidDate)))
-}
 
 // momentBounds bounds a function by its arguments, which must have bounds.
 func momentBounds(f func(c *call, i ...Interval) Interval) func(*Env, *call) Interval {
@@ -276,50 +265,6 @@ func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 
 // Time zones.
 
-// offset bounds how far a local time of a constant time zone is from the instant: a day, but
-// for universal time.
-func (env *Env) offset(zone Expr) int64 {
-	if c, ok := zone.(*constant); !ok || c.fold < 0 {
-		return microsPerDay
-	}
-	name, err := env.text(zone)
-	if err != nil || name == nil {
-		return microsPerDay
-	}
-	switch strings.ToLower(*name) {
-	case "utc", "etc/utc", "gmt", "etc/gmt", "uct", "etc/uct", "universal", "etc/universal", "zulu", "etc/zulu":
-		return 0
-	}
-	return microsPerDay
-}
-
-// zone writes a constant time zone.
-func (w *Writer) zone(e Expr) (string, error) {
-	name, err := w.Env.text(e)
-	if err != nil {
-		return "", err
-	}
-	f, err := w.write(e, exact)
-	if err != nil || name == nil {
-		return f.sql, err
-	}
-	if w.Env.TimeZones[*name] {
-		return f.sql, nil
-	}
-	for known := range w.Env.TimeZones {
-		if strings.EqualFold(known, *name) {
-			return f.sql, nil
-		}
-	}
-	return "", pgerr.New(pgerr.NotAllowed, "the time zone %q is not one that the protected database knows by name", *name).At(e.Pos()).
-		WithHint("Use a name like Europe/Vienna: SET TimeZone = 'Europe/Vienna'.")
-}
-
-// sessionZone writes the session's time zone.
-func (w *Writer) sessionZone(fold, at int) (string, error) {
-	return w.zone(&constant{node{typ(oidText), at}, fold})
-}
-
 // date_trunc.
 
 // units are the fields of date_trunc with the longest time that they drop, in days.
@@ -478,9 +423,7 @@ func elapsed(e Expr) bool {
 	case *Ref:
 		return len(e.Column.Of) > 0 && all(e.Column.Of)
 	case *choice:
-		return all(e.args)
-	case *nullIf:
-		return elapsed(e.left)
+		return e.kind != caseWhen && all(e.results)
 	case *aggregate:
 		return elapsed(e.x)
 	}
@@ -555,23 +498,4 @@ func formatted(w *Writer, c *call) (fragment, error) {
 	}
 	p, err := w.write(c.args[1], exact)
 	return fragment{sql: "pg_catalog.to_char(" + sql + ", " + p.sql + ")", typ: typ(oidText)}, err
-}
-
-// dateFormat is that of dates as texts in the session's DateStyle.
-const dateFormat = "(SELECT CASE WHEN pg_catalog.starts_with(s, 'ISO') THEN 'YYYY-MM-DD' WHEN pg_catalog.starts_with(s, 'German') THEN 'DD.MM.YYYY' " +
-	"WHEN pg_catalog.starts_with(s, 'SQL, DMY') THEN 'DD/MM/YYYY' WHEN pg_catalog.starts_with(s, 'SQL') THEN 'MM/DD/YYYY' " +
-	"WHEN pg_catalog.starts_with(s, 'Postgres, DMY') THEN 'DD-MM-YYYY' ELSE 'MM-DD-YYYY' END FROM pg_catalog.current_setting('DateStyle') AS s)"
-
-// dateText casts a date to a text type.
-func (r *Resolver) dateText(o operand, t Type, at int) (operand, error) {
-	local, err := r.cast(o, typ(oidTimestamp), at)
-	if err != nil {
-		return operand{}, err
-	}
-	ops := []operand{local, free(dateFormat, typ(oidText), at)}
-	text, err := r.apply(pick(functions["to_char"], types(ops)), ops, at)
-	if err != nil || t.OID == oidText {
-		return text, err
-	}
-	return r.cast(text, t, at)
 }

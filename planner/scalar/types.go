@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -271,3 +272,61 @@ func (t Type) element() Type {
 func (t Type) number() bool {
 	return t.whole() || t.decimal() || t.float()
 }
+
+// Modified writes the type with its modifier, as a cast to it takes it.
+func (t Type) Modified() string {
+	if t.Mod < 0 || t.Array || t.Undeclared {
+		return t.SQL()
+	}
+	switch t.OID {
+	case oidVarchar, oidBpchar:
+		return fmt.Sprintf("%s(%d)", t.SQL(), t.Mod-4)
+	case oidNumeric:
+		return fmt.Sprintf("%s(%d, %d)", t.SQL(), (t.Mod-4)>>16, signedScale(t))
+	case oidTimestamp, oidTimestamptz, oidTime:
+		return fmt.Sprintf("%s(%d)", t.SQL(), t.Mod)
+	}
+	return t.SQL()
+}
+
+// moment reports whether values are dates or points in time.
+func moment(t Type) bool { return t.Family() == DateFamily || t.Family() == InstantFamily }
+
+func zoned(t Type) bool { return t.Family() == InstantFamily }
+
+// anyName stands for the name of a parameter's user-defined type: only its OID on the
+// mirror is known.
+const anyName = "(user-defined)"
+
+// named reports whether a user-defined type is one that the client has named: what
+// there is of it on the mirror need not be in the protected database.
+func (t Type) named() bool { return t.OID == firstUserOID }
+
+// mayBe reports whether a type that the client has named could be that of a column. The
+// mirror finds out: it casts the constant to the column's type.
+func (t Type) mayBe(column Type) bool {
+	return t.Enum.Name == anyName || t.Enum.Name == column.Enum.Name && (t.Enum.Schema == "" || t.Enum.Schema == column.Enum.Schema)
+}
+
+// digitsOf returns the decimals of a numeric column within its bounds.
+func digitsOf(t Type) int {
+	if digits := scaleOf(t); digits >= 0 {
+		return digits
+	}
+	return keptDigits
+}
+
+// scaleOf returns the scale in a numeric's modifier, -1 if it has none.
+func scaleOf(t Type) int {
+	if t.Mod < 4 {
+		return -1
+	}
+	return max(signedScale(t), 0)
+}
+
+// signedScale returns the scale in a numeric's modifier, which has eleven bits for it: a
+// negative one rounds before the decimal point.
+func signedScale(t Type) int { return int((t.Mod-4)&0x7ff^1024) - 1024 }
+
+// longestPadded bounds the n of a char(n) whose value is read.
+const longestPadded = 1 << 16

@@ -10,35 +10,28 @@ import (
 // unify gives operands that are compared with each other types with a common
 // comparison. It casts integers to numeric or float, and constants, but nothing that
 // could raise: a numeric column beside a float needs bounds.
-func (r *Resolver) unify(ops []operand, at int) ([]operand, error) {
+func (b *builder) unify(ops []Expr, at int) ([]Expr, error) {
 	target, ok := together(ops)
 	if !ok {
 		return nil, mismatch(ops, at)
 	}
 	var ignored Type
-	if err := r.collate(&ignored, ops, false, at); err != nil {
+	if err := b.collate(&ignored, ops, false, at); err != nil {
 		return nil, err
 	}
-	out := make([]operand, len(ops))
-	for i, o := range ops {
-		var err error
-		if out[i], err = r.coerce(o, target(o)); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return b.coerceAll(ops, target)
 }
 
-func mismatch(ops []operand, at int) error {
-	name := func(o operand) string {
+func mismatch(ops []Expr, at int) error {
+	name := func(o Expr) string {
 		if o.free() {
-			return "a constant of type " + o.typ.String()
+			return "a constant of type " + o.Type().String()
 		}
-		return "a value of type " + o.typ.String()
+		return "a value of type " + o.Type().String()
 	}
 	one := ops[0]
 	for _, o := range ops[1:] {
-		if !o.unknown() && (one.unknown() || o.typ.Family() != one.typ.Family() || o.typ.Enum != one.typ.Enum) {
+		if !unknown(o) && (unknown(one) || o.Type().Family() != one.Type().Family() || o.Type().Enum != one.Type().Enum) {
 			return pgerr.New(pgerr.NotAllowed, "a comparison of %s with %s is not allowed on protected data", name(one), name(o)).At(at).
 				WithHint("Cast the constant to the column's type.")
 		}
@@ -49,21 +42,21 @@ func mismatch(ops []operand, at int) error {
 
 // together returns the type that each operand takes in a comparison of all, or
 // false if they do not compare.
-func together(ops []operand) (func(operand) Type, bool) {
-	known := slices.DeleteFunc(slices.Clone(ops), operand.unknown)
+func together(ops []Expr) (func(Expr) Type, bool) {
+	known := slices.DeleteFunc(slices.Clone(ops), unknown)
 	if len(known) == 0 {
-		return func(operand) Type { return typ(oidText) }, !slices.ContainsFunc(ops, operand.isBare)
+		return func(Expr) Type { return typ(oidText) }, !slices.ContainsFunc(ops, bare)
 	}
 	families := map[Family]bool{}
 	for _, o := range known {
-		families[o.typ.Family()] = true
+		families[o.Type().Family()] = true
 	}
-	first := known[0].typ
-	asIs := func(o operand) Type {
-		if o.unknown() {
+	first := known[0].Type()
+	asIs := func(o Expr) Type {
+		if unknown(o) {
 			return first
 		}
-		return o.typ
+		return o.Type()
 	}
 	switch {
 	case families[NoFamily]:
@@ -75,7 +68,7 @@ func together(ops []operand) (func(operand) Type, bool) {
 	case only(families, TextFamily):
 		return comparableTexts(known), true
 	case only(families, DateFamily, InstantFamily) && families[InstantFamily]:
-		return func(operand) Type { return typ(oidTimestamptz) }, true
+		return func(Expr) Type { return typ(oidTimestamptz) }, true
 	}
 	return asIs, len(families) == 1
 }
@@ -89,8 +82,8 @@ func only(families map[Family]bool, allowed ...Family) bool {
 	return true
 }
 
-func comparableNumbers(families map[Family]bool, asIs func(operand) Type) func(operand) Type {
-	return func(o operand) Type {
+func comparableNumbers(families map[Family]bool, asIs func(Expr) Type) func(Expr) Type {
+	return func(o Expr) Type {
 		t := asIs(o)
 		switch {
 		case families[FloatFamily] && t.Family() != FloatFamily:
@@ -104,69 +97,69 @@ func comparableNumbers(families map[Family]bool, asIs func(operand) Type) func(o
 
 // comparableTexts follows Postgres: character(n) beside text is text, beside
 // varchar it compares as character(n), without trailing spaces.
-func comparableTexts(known []operand) func(operand) Type {
+func comparableTexts(known []Expr) func(Expr) Type {
 	has := func(oid uint32) bool {
-		return slices.ContainsFunc(known, func(o operand) bool { return o.typ.OID == oid })
+		return slices.ContainsFunc(known, func(o Expr) bool { return o.Type().OID == oid })
 	}
 	target := typ(oidText)
 	if has(oidBpchar) && !has(oidText) {
 		target = typ(oidBpchar)
 	}
-	return func(o operand) Type {
-		if o.typ.OID == oidVarchar && target.OID == oidText && !o.free() {
-			return o.typ
+	return func(o Expr) Type {
+		if o.Type().OID == oidVarchar && target.OID == oidText && !o.free() {
+			return o.Type()
 		}
 		t := target
-		t.Collation, t.Deterministic = o.typ.Collation, o.typ.Deterministic
+		t.Collation, t.Deterministic = o.Type().Collation, o.Type().Deterministic
 		return t
 	}
 }
 
 // comparableEnums takes operands of one enum type. A constant of a type that the analyst has
 // made may have a cast to any type on the mirror: only a cast there makes it one of the enum.
-func comparableEnums(known []operand, enums bool) (func(operand) Type, bool) {
-	target := known[0].typ
+func comparableEnums(known []Expr, enums bool) (func(Expr) Type, bool) {
+	target := known[0].Type()
 	for _, o := range known {
-		if !o.typ.named() {
-			target = o.typ
+		if !o.Type().named() {
+			target = o.Type()
 		}
 	}
 	ok := enums
 	for _, o := range known {
-		ok = ok && (o.typ.same(target) || o.typ.named() && o.typ.mayBe(target))
+		ok = ok && (o.Type().same(target) || o.Type().named() && o.Type().mayBe(target))
 	}
-	return func(operand) Type { return target }, ok
+	return func(Expr) Type { return target }, ok
 }
 
 // common returns the type that the results of CASE, COALESCE, GREATEST and LEAST have
 // together (select_common_type in src/backend/parser/parse_coerce.c).
-func common(ops []operand) (Type, bool) {
-	known := slices.DeleteFunc(slices.Clone(ops), operand.unknown)
+func common(ops []Expr) (Type, bool) {
+	known := slices.DeleteFunc(slices.Clone(ops), unknown)
 	if len(known) == 0 {
-		return typ(oidText), !slices.ContainsFunc(ops, operand.isBare)
+		return typ(oidText), !slices.ContainsFunc(ops, bare)
 	}
-	if known[0].typ.Family() == EnumFamily {
+	if known[0].Type().Family() == EnumFamily {
 		target, ok := comparableEnums(known, true)
 		return target(known[0]), ok
 	}
-	t := known[0].typ
+	t := known[0].Type()
 	for _, o := range known[1:] {
 		switch {
-		case o.typ.same(t):
-		case category(argOID(o.typ)) != category(argOID(t)) || argOID(t) == 0:
+		case o.Type().same(t):
+		case category(argOID(o.Type())) != category(argOID(t)) || argOID(t) == 0:
 			return Type{}, false
-		case !preferred(t.OID) && implicit(t.OID, o.typ.OID) && !implicit(o.typ.OID, t.OID):
-			t = o.typ
+		case !preferred(t.OID) && implicit(t.OID, o.Type().OID) && !implicit(o.Type().OID, t.OID):
+			t = o.Type()
 		}
 	}
 	for _, o := range known {
-		if !o.typ.same(t) && !implicit(argOID(o.typ), argOID(t)) {
+		if !o.Type().same(t) && !implicit(argOID(o.Type()), argOID(t)) {
 			return Type{}, false
 		}
 		switch {
-		case len(known) < len(ops) || !o.typ.same(t) || o.typ.Mod != t.Mod:
+		case len(known) < len(ops) || !o.Type().same(t) || o.Type().Mod != t.Mod:
 			t = t.Unmodified()
-		case o.typ.Domain != t.Domain || o.typ.Undeclared != t.Undeclared:
+		case o.Type().Domain != t.Domain || o.Type().Undeclared != t.Undeclared:
 			t.Domain, t.Undeclared = catalog.Name{}, true
 		}
 	}

@@ -27,11 +27,11 @@ type datum struct {
 }
 
 // datum decodes the value of a constant.
-func (env *Env) datum(c *constant) (datum, error) {
-	if c.fold >= len(env.Values) {
+func (values Values) datum(c *constant) (datum, error) {
+	if c.fold >= len(values) {
 		return datum{}, pgerr.New(pgerr.Internal, "a constant without a value").At(c.at)
 	}
-	v := env.Values[c.fold]
+	v := values[c.fold]
 	if v.Bytes == nil {
 		return datum{null: true}, nil
 	}
@@ -86,12 +86,12 @@ func (v Value) infinite(t Type) bool {
 }
 
 // text returns the value of a constant text, nil if it is NULL.
-func (env *Env) text(e Expr) (*string, error) {
+func (values Values) text(e Expr) (*string, error) {
 	c, ok := e.(*constant)
 	if !ok {
 		return nil, pgerr.New(pgerr.Internal, "a constant was expected").At(e.Pos())
 	}
-	d, err := env.datum(c)
+	d, err := values.datum(c)
 	if err != nil || d.null {
 		return nil, err
 	}
@@ -99,16 +99,31 @@ func (env *Env) text(e Expr) (*string, error) {
 }
 
 // integer returns the value of a constant integer, or false if it is NULL.
-func (env *Env) integer(e Expr) (n int64, ok bool, err error) {
+func (values Values) integer(e Expr) (n int64, ok bool, err error) {
 	c, isConstant := e.(*constant)
 	if !isConstant {
 		return 0, false, pgerr.New(pgerr.Internal, "a constant was expected").At(e.Pos())
 	}
-	d, err := env.datum(c)
+	d, err := values.datum(c)
 	if err != nil || d.null || d.number == nil {
 		return 0, false, err
 	}
 	return d.number.Num().Int64(), true, nil
+}
+
+// octets counts those of a constant text.
+func (values Values) octets(e Expr) int {
+	s, err := values.text(e)
+	if err != nil || s == nil {
+		return 0
+	}
+	return len(*s)
+}
+
+// constantScale returns the decimals of a constant.
+func (values Values) scale(c *constant) (digits int, ok bool) {
+	d, err := values.datum(c)
+	return d.digits, err == nil && d.number != nil
 }
 
 // decodeBinary reads Postgres's binary format.

@@ -131,15 +131,13 @@ func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
 		return e.fn.over.write(w, e)
 	case *cast:
 		return w.cast(e, m)
-	case *choice, *nullIf, *branches:
-		return w.oneOf(e, m)
-	case *like:
-		return w.like(e)
+	case *choice:
+		return w.choice(e, m)
+	case *logic:
+		return w.logic(e)
 	case *aggregate:
 		return w.aggregate(e)
-	case *comparison, *distinct, *among, *between, *anyOf, *logic, *null, *truth:
-		sql, err := w.test(e)
-		return fragment{sql: sql, typ: typ(oidBool)}, err
+	case *term:
 	}
 	return fragment{}, pgerr.New(pgerr.Internal, "an expression that cannot be written").At(e.Pos())
 }
@@ -205,7 +203,7 @@ func (env *Env) beyondInt8(e Expr) bool {
 	case *call, *aggregate:
 		i := env.interval(e)
 		return i.Bounded() && !i.within(Interval{Low: lowestInt8, High: highestInt8})
-	case *choice, *nullIf, *branches:
+	case *choice:
 		for _, o := range operands(e) {
 			if o.Type().whole() && env.beyondInt8(o) {
 				return true
@@ -382,9 +380,4 @@ func (w *Writer) unbounded(e Expr) *Ref {
 		}
 	}
 	return nil
-}
-
-// operatorSQL writes a binary operator.
-func operatorSQL(op, left, right string, t Type) fragment {
-	return fragment{sql: "(" + left + " OPERATOR(pg_catalog." + op + ") " + right + ")", typ: t}
 }

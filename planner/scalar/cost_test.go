@@ -121,5 +121,5 @@ func (db *database) weight(t *testing.T, s sample, text string) (int64, bool) {
 	if _, _, err := res.writer().Value(res.x); err != nil {
 		return 0, false
 	}
-	return res.env.Weight(res.x), true
+	return res.env.EvalCost(res.x), true
 }

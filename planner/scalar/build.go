@@ -1,0 +1,211 @@
+package scalar
+
+import (
+	"slices"
+	"strings"
+
+	"dpproxy/pgerr"
+)
+
+// A builder makes expressions of others: it gives them the types that their place needs, and makes
+// folds of the constants among columns.
+type builder struct {
+	constants *Constants
+	concealed bool
+}
+
+// unknown reports whether an expression is an untyped literal or sub-select.
+func unknown(e Expr) bool { return e.Type().OID == oidUnknown }
+
+// bare reports whether an expression is a sub-select whose type nobody has said.
+func bare(e Expr) bool {
+	t, ok := e.(*term)
+	return ok && t.bare
+}
+
+func allFree(list []Expr) bool {
+	return !slices.ContainsFunc(list, func(e Expr) bool { return !e.free() })
+}
+
+// condition is an expression that is true or false.
+func (b *builder) condition(x Expr, err error) (Expr, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case unknown(x):
+		return b.coerce(x, typ(oidBool))
+	case x.Type().Family() != BoolFamily:
+		return nil, pgerr.New(pgerr.NotAllowed, "a condition of type %s is not boolean", x.Type()).At(x.Pos()).
+			WithHint("Compare it with something.")
+	}
+	return x, nil
+}
+
+// fold makes a constant of an expression without columns.
+func (b *builder) fold(x Expr) (Expr, error) {
+	switch {
+	case !x.free():
+		return x, nil
+	case bare(x):
+		return nil, untyped(x.Pos())
+	case unknown(x):
+		x = mirrorCast(x, typ(oidText), x.Pos(), nil)
+	case x.Type().named():
+		return nil, notAllowed("a constant of a user-defined type that is compared with no column of the type", x.Pos())
+	}
+	f := Fold{SQL: mirrorSQL(x), Type: x.Type(), At: x.Pos(), Concealed: b.concealed}
+	return &constant{node{typ: f.Type, at: f.At}, b.constants.Add(f)}, nil
+}
+
+// beside folds the constants in a list, unless it has nothing else: then all of it stays
+// for the mirror.
+func (b *builder) beside(list []Expr) (folded []Expr, free bool, err error) {
+	if allFree(list) {
+		return list, true, nil
+	}
+	folded = make([]Expr, len(list))
+	for i, x := range list {
+		if folded[i], err = b.fold(x); err != nil {
+			return nil, false, err
+		}
+	}
+	return folded, false, nil
+}
+
+// coerce gives an expression the type that its place needs, by an implied cast. A constant
+// has no modifier then: nothing makes its value one of that.
+func (b *builder) coerce(x Expr, t Type) (Expr, error) {
+	switch {
+	case x.Type().same(t) && !bare(x):
+		return x, nil
+	case !x.free():
+		return b.cast(x, t, x.Pos(), nil)
+	}
+	t = t.Unmodified()
+	t.Collation, t.Deterministic = typ(0).Collation, true
+	if bare(x) && t.Family() != TextFamily && t.Family() != EnumFamily {
+		b.constants.assumed = true
+		return mirrorTerm(mirrorSQL(x), t, x.Pos()), nil
+	}
+	return mirrorCast(x, t, x.Pos(), nil), nil
+}
+
+// coerceAll gives each expression of a list the type that its place needs.
+func (b *builder) coerceAll(list []Expr, to func(Expr) Type) ([]Expr, error) {
+	out := make([]Expr, len(list))
+	for i, x := range list {
+		var err error
+		if out[i], err = b.coerce(x, to(x)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// cast converts an expression over columns.
+func (b *builder) cast(x Expr, t Type, at int, mods []int32) (Expr, error) {
+	from := x.Type()
+	if !convertible(from, t) {
+		hint := "A cast must not be able to fail: cast the constant beside it instead."
+		if moment(from) && t.Family() == TextFamily {
+			hint = "Use to_char()."
+		}
+		return nil, pgerr.New(pgerr.NotAllowed, "a cast from %s to %s is not allowed on protected data", from, t).At(at).WithHint("%s", hint)
+	}
+	if t.Family() == TextFamily {
+		t.Collation, t.Deterministic = from.Collation, from.Deterministic
+	}
+	c := &cast{node: node{typ: t, at: at}, x: x, mods: mods, zone: -1}
+	if zoned(from) != zoned(t) && (moment(from) && moment(t)) {
+		c.zone = b.zone(at)
+	}
+	return c, nil
+}
+
+// zone returns the fold with the session's time zone.
+func (b *builder) zone(at int) int {
+	return b.constants.Add(Fold{SQL: "pg_catalog.current_setting('TimeZone')", Type: typ(oidText), At: at})
+}
+
+// apply calls a function or an operator.
+func (b *builder) apply(fn *function, args []Expr, at int) (Expr, error) {
+	for i := range args {
+		x, err := b.coerce(args[i], typ(fn.args[i]))
+		if err != nil {
+			return nil, err
+		}
+		args[i] = x
+	}
+	if allFree(args) {
+		return b.call(fn, typ(fn.result), at, args...)
+	}
+	if fn.over == nil {
+		return nil, pgerr.New(pgerr.NotAllowed, "%s over a column is not allowed on protected data", fn.title()).At(at).
+			WithHint("It can be applied to constants alone.")
+	}
+	for i, x := range args {
+		if !x.free() && (slices.Contains(fn.over.constants, i) || fn.args[i] == fn.over.constantOf) {
+			return nil, pgerr.New(pgerr.NotAllowed, "argument %d of %s must be a constant on protected data", i+1, fn.title()).At(x.Pos()).
+				WithHint("Write it as a literal or a parameter.")
+		}
+	}
+	t := typ(fn.result)
+	if err := b.collate(&t, args, fn.over.texts, at); err != nil {
+		return nil, err
+	}
+	return b.call(fn, t, at, args...)
+}
+
+// call makes a call with arguments of the types that it takes.
+func (b *builder) call(fn *function, t Type, at int, args ...Expr) (Expr, error) {
+	args, free, err := b.beside(args)
+	if err != nil {
+		return nil, err
+	}
+	c := &call{node: node{t, at, free}, fn: fn, args: args, zone: -1}
+	if !free && fn.over.zoned && slices.ContainsFunc(args, func(e Expr) bool { return zoned(e.Type()) }) {
+		c.zone = b.zone(at)
+	}
+	return c, nil
+}
+
+// collate gives a text the collation of the columns in it, which must have the same,
+// and one where equal texts are the same bytes if texts are compared or searched.
+func (b *builder) collate(t *Type, list []Expr, compared bool, at int) error {
+	first := true
+	for _, x := range list {
+		of := x.Type()
+		if x.free() || of.Family() != TextFamily {
+			continue
+		}
+		if !of.Deterministic && compared {
+			return notAllowed("a function of a text with a non-deterministic collation", at)
+		}
+		if !first && t.Collation != of.Collation {
+			return notAllowed("an expression of texts with different collations", at)
+		}
+		first = false
+		t.Collation, t.Deterministic = of.Collation, of.Deterministic
+	}
+	if t.Family() != TextFamily {
+		t.Collation, t.Deterministic = typ(0).Collation, true
+	}
+	return nil
+}
+
+func types(list []Expr) []uint32 {
+	oids := make([]uint32, len(list))
+	for i, x := range list {
+		oids[i] = argOID(x.Type())
+	}
+	return oids
+}
+
+// signature writes the types of arguments, e.g. (date, unknown).
+func signature(args []Expr) string {
+	names := make([]string, len(args))
+	for i, x := range args {
+		names[i] = x.Type().String()
+	}
+	return "(" + strings.Join(names, ", ") + ")"
+}

@@ -1,0 +1,73 @@
+package scalar
+
+import (
+	"math/big"
+	"strings"
+	"time"
+
+	"dpproxy/pgerr"
+)
+
+// years are the moments that can be computed with.
+func years(t Type) Interval {
+	low, high := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	day := int64(24 * 60 * 60)
+	i := span((low.Unix()-epoch.Unix())/day, (high.Unix()-epoch.Unix())/day)
+	if t.OID != oidDate {
+		i.Low, i.High = i.Low.Mul(i.Low, rat(microsPerDay)), i.High.Mul(i.High, rat(microsPerDay))
+	}
+	return i
+}
+
+// remote reports whether the day of a moment is outside of these years. Postgres has more of
+// them, not the same for each type.
+func remote(at *big.Rat, t Type) bool {
+	if t.OID != oidDate {
+		at = floor(new(big.Rat).Quo(at, rat(microsPerDay)))
+	}
+	return !Interval{Low: at, High: at}.within(years(typ(oidDate)))
+}
+
+// offset bounds how far a local time of a constant time zone is from the instant: a day, but
+// for universal time.
+func (values Values) offset(zone Expr) int64 {
+	if c, ok := zone.(*constant); !ok || c.fold < 0 {
+		return microsPerDay
+	}
+	name, err := values.text(zone)
+	if err != nil || name == nil {
+		return microsPerDay
+	}
+	switch strings.ToLower(*name) {
+	case "utc", "etc/utc", "gmt", "etc/gmt", "uct", "etc/uct", "universal", "etc/universal", "zulu", "etc/zulu":
+		return 0
+	}
+	return microsPerDay
+}
+
+// zone writes a constant time zone.
+func (w *Writer) zone(e Expr) (string, error) {
+	name, err := w.Env.text(e)
+	if err != nil {
+		return "", err
+	}
+	f, err := w.write(e, exact)
+	if err != nil || name == nil {
+		return f.sql, err
+	}
+	if w.Env.TimeZones[*name] {
+		return f.sql, nil
+	}
+	for known := range w.Env.TimeZones {
+		if strings.EqualFold(known, *name) {
+			return f.sql, nil
+		}
+	}
+	return "", pgerr.New(pgerr.NotAllowed, "the time zone %q is not one that the protected database knows by name", *name).At(e.Pos()).
+		WithHint("Use a name like Europe/Vienna: SET TimeZone = 'Europe/Vienna'.")
+}
+
+// sessionZone writes the session's time zone.
+func (w *Writer) sessionZone(fold, at int) (string, error) {
+	return w.zone(zoneConstant(fold, at))
+}

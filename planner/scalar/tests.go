@@ -1,0 +1,230 @@
+package scalar
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// The rules of tests. Values that are compared are written as they are: what they are computed
+// in compares within each family, and an instant is compared as one.
+
+var (
+	// comparison is = <> < <= > >=.
+	comparison = &rule{
+		reads: readsCompared, bounds: maybeNull, narrow: narrowedByComparison,
+		cost: func(c *costing, e *call) int64 {
+			if forEquality(e) {
+				return c.equality(e.args...)
+			}
+			return c.order(e.args...)
+		},
+		write: comparing(forEquality, forOrder),
+	}
+	// distinctness is IS [NOT] DISTINCT FROM.
+	distinctness = &rule{
+		reads: readsCompared, bounds: neverNull,
+		cost:  func(c *costing, e *call) int64 { return c.equality(e.args...) },
+		write: comparing(always, never),
+	}
+	// inList is [NOT] IN.
+	inList = &rule{
+		reads: readsCompared, bounds: maybeNull, narrow: narrowedByList,
+		cost: func(c *costing, e *call) (n int64) {
+			for _, x := range e.args[1:] {
+				n = added(n, c.equality(e.args[0], x))
+			}
+			return n
+		},
+		write: comparing(func(c *call) bool { return len(c.args)-1 < hashedList }, never),
+	}
+	// inRange is [NOT] BETWEEN [SYMMETRIC].
+	inRange = &rule{
+		reads: readsCompared, bounds: maybeNull, narrow: narrowedByRange,
+		cost: func(c *costing, e *call) int64 {
+			return added(c.order(e.args[0], e.args[1]), c.order(e.args[0], e.args[2]))
+		},
+		excludesNull: func(c *call, x Expr) bool {
+			return c.fn.name == between && (strict(c.args[1], x) || strict(c.args[2], x))
+		},
+		write: comparing(never, always),
+	}
+	// ofArray compares with the elements of a constant array: ANY and ALL.
+	ofArray = &rule{
+		reads: readsCompared, bounds: maybeNull, narrow: narrowedByArray,
+		cost: func(c *costing, e *call) int64 {
+			if array, constant := e.args[1].(*constant); constant && forOrder(e) {
+				return product(c.order(e.args[0]), c.env.elements(array))
+			}
+			return 0
+		},
+		write: comparing(never, forOrder),
+	}
+	// nullTest is IS [NOT] NULL.
+	nullTest = &rule{
+		reads: readsPresence, bounds: neverNull, write: writeNullTest,
+		cost: func(_ *costing, e *call) int64 {
+			if e.args[0].Type().Family() == NoFamily {
+				return fieldsCost
+			}
+			return 0
+		},
+		excludesNull: func(c *call, x Expr) bool { return c.fn.name == isNotNull && strict(c.args[0], x) },
+	}
+	// truthTest is IS [NOT] TRUE, FALSE or UNKNOWN.
+	truthTest = &rule{
+		bounds:       neverNull,
+		cost:         func(*costing, *call) int64 { return 0 },
+		excludesNull: func(c *call, x Expr) bool { return c.fn.name == "IS TRUE" && excludesNull(c.args[0], x) },
+		write: func(w *Writer, c *call) (fragment, error) {
+			f, err := w.write(c.args[0], exact)
+			return fragment{sql: c.fn.sql(f.sql), typ: c.typ}, err
+		},
+	}
+)
+
+const (
+	between   = "BETWEEN"
+	in        = "IN"
+	isNotNull = "IS NOT NULL"
+	// hashedList is how many constants of a list Postgres hashes what is compared with them for.
+	hashedList = 9
+)
+
+func testForNull(not bool) *function {
+	return &function{name: "IS " + negated(not, "NULL"), syntax: postfixSQL, over: nullTest}
+}
+
+func neverNull(*Env, *call) Interval { return span(0, 1) }
+func maybeNull(*Env, *call) Interval { return truthValue() }
+
+func always(*call) bool { return true }
+func never(*call) bool  { return false }
+
+// comparator returns the operator of a comparison, also of one with elements of an array.
+func (f *function) comparator() string {
+	op, _, _ := strings.Cut(f.name, " ")
+	return op
+}
+
+func forEquality(c *call) bool { return c.fn.comparator() == "=" || c.fn.comparator() == "<>" }
+func forOrder(c *call) bool    { return !forEquality(c) }
+
+// comparing writes a test that compares its arguments. With equality, that is one by one, and only
+// for being equal: an index finds them, and texts of other lengths are not read. By order,
+// Postgres would compare long values also where it plans.
+func comparing(equality, order func(*call) bool) func(*Writer, *call) (fragment, error) {
+	return func(w *Writer, c *call) (fragment, error) {
+		parts := make([]string, len(c.args))
+		for i, o := range c.args {
+			f, err := w.comparand(o, c.args, equality(c))
+			if err != nil {
+				return fragment{}, err
+			}
+			if order(c) {
+				f = unestimated(o, f)
+			}
+			parts[i] = w.instant(f).sql
+		}
+		return fragment{sql: c.fn.sql(parts...), typ: c.typ}, nil
+	}
+}
+
+// storedFields bounds the bytes, as they are stored, of a composite value whose fields are
+// looked at. One without a value in any field has fewer.
+const storedFields = 2048
+
+// nullSQL writes IS [NOT] NULL. Of a composite value Postgres looks at the fields, and reads
+// all of it for that: so a large one is neither NULL nor has a field that is.
+func nullSQL(t Type, x string, not bool) string {
+	test := postfixSQL("IS "+negated(not, "NULL"), []string{x})
+	if t.Family() != NoFamily {
+		return test
+	}
+	return "CASE WHEN pg_catalog.pg_column_size(" + x + ") OPERATOR(pg_catalog.>) " + strconv.Itoa(storedFields) + " THEN " + strings.ToUpper(strconv.FormatBool(not)) + " ELSE " + test + " END"
+}
+
+func writeNullTest(w *Writer, c *call) (fragment, error) {
+	x, not := c.args[0], c.fn.name == isNotNull
+	_, key := w.grouped(x, exact)
+	if ref, plain := x.(*Ref); plain && !key {
+		return fragment{sql: nullSQL(x.Type(), ref.Column.Presence(), not), typ: c.typ}, nil
+	}
+	f, err := w.write(x, exact)
+	return fragment{sql: nullSQL(x.Type(), w.instant(f).sql, not), typ: c.typ}, err
+}
+
+// Conditions that are true bound columns.
+
+func narrowedByComparison(n *narrowing, c *call) {
+	x, to, op := c.args[0], c.args[1], c.fn.name
+	if _, ok := x.(*constant); ok {
+		x, to, op = to, x, mirrored[op]
+	}
+	if _, ok := to.(*constant); !ok {
+		return
+	}
+	i := inUnits(n.constants.interval(to), to.Type(), x.Type())
+	switch op {
+	case "<", "<=":
+		i.Low = nil
+	case ">", ">=":
+		i.High = nil
+	case "<>":
+		return
+	}
+	n.limit(x, i.strictly(op, x.Type()))
+}
+
+// mirrored turns a comparison around.
+var mirrored = map[string]string{"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+func narrowedByRange(n *narrowing, c *call) {
+	x, low, high := c.args[0], c.args[1], c.args[2]
+	if c.fn.name != between || !isConstant(low) || !isConstant(high) {
+		return
+	}
+	l, h := n.constants.interval(low), n.constants.interval(high)
+	l.High, h.Low = nil, nil
+	n.limit(x, inUnits(l, low.Type(), x.Type()))
+	n.limit(x, inUnits(h, high.Type(), x.Type()))
+}
+
+func narrowedByArray(n *narrowing, c *call) {
+	array, ok := c.args[1].(*constant)
+	if ok && c.fn.name == "= ANY" {
+		n.limit(c.args[0], inUnits(n.constants.elementHull(array), array.typ.element(), c.args[0].Type()))
+	}
+}
+
+func narrowedByList(n *narrowing, c *call) {
+	x, items := c.args[0], c.args[1:]
+	if c.fn.name != in || !allConstant(items) {
+		return
+	}
+	list := make([]Interval, len(items))
+	for i, item := range items {
+		list[i] = inUnits(n.constants.interval(item), item.Type(), x.Type())
+	}
+	n.limit(x, hull(list...))
+}
+
+// strictly leaves out the end that < or > excludes, of values that are whole: numbers, days,
+// microseconds.
+func (i Interval) strictly(op string, t Type) Interval {
+	if !t.whole() && !moment(t) {
+		return i
+	}
+	if op == "<" && i.High != nil {
+		i.High = new(big.Rat).Sub(ceil(i.High), rat(1))
+	}
+	if op == ">" && i.Low != nil {
+		i.Low = new(big.Rat).Add(floor(i.Low), rat(1))
+	}
+	return i
+}
+
+// NotNull returns column IS NOT NULL.
+func NotNull(c *Column) Expr {
+	return &call{node: node{typ: typ(oidBool)}, fn: testForNull(true), args: []Expr{&Ref{Column: c}}, zone: -1}
+}
