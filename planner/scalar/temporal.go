@@ -346,8 +346,8 @@ type datePart struct {
 var parts = map[string]datePart{
 	"microseconds": {-60_000_000, 60_000_000, 0, true}, "milliseconds": {-60_000, 60_000, 3, true}, "second": {-60, 60, 6, true},
 	"minute": {-59, 59, 0, true}, "hour": {-1 << 40, 1 << 40, 0, true}, "day": {1, 31, 0, false}, "week": {1, 53, 0, false},
-	"month": {1, 12, 0, false}, "quarter": {1, 4, 0, false}, "year": {0, 10000, 0, false}, "isoyear": {0, 10000, 0, false},
-	"decade": {0, 1000, 0, false}, "century": {0, 101, 0, false}, "millennium": {0, 11, 0, false},
+	"month": {1, 12, 0, false}, "quarter": {1, 4, 0, false}, "year": {-1, 10000, 0, false}, "isoyear": {-1, 10000, 0, false},
+	"decade": {0, 1000, 0, false}, "century": {-1, 101, 0, false}, "millennium": {-1, 11, 0, false},
 	"dow": {0, 6, 0, false}, "isodow": {1, 7, 0, false}, "doy": {1, 366, 0, false}, "epoch": {-1 << 40, 1 << 40, 6, false},
 }
 
@@ -385,6 +385,12 @@ func partBounds(name string, x Interval, from Type) Interval {
 		low, high = low.Sub(low, rat(1)), high.Add(high, rat(1))
 	}
 	year := func(r *big.Rat) int64 { return int64(epoch.AddDate(0, 0, int(floor(r).Num().Int64())).Year()) }
+	numbered := func(n int64) *big.Rat { // there is no year 0
+		if n <= 0 {
+			n--
+		}
+		return rat(n)
+	}
 	switch {
 	case name == "epoch":
 		seconds := rat(86400)
@@ -403,9 +409,9 @@ func partBounds(name string, x Interval, from Type) Interval {
 			out.High = rat(23)
 		}
 	case name == "year":
-		out.Low, out.High = rat(year(low)), rat(year(high))
+		out.Low, out.High = numbered(year(low)), numbered(year(high))
 	case name == "isoyear":
-		out.Low, out.High = rat(year(low)-1), rat(year(high)+1)
+		out.Low, out.High = numbered(year(low)-1), numbered(year(high)+1)
 	}
 	out.Least = power10(-p.digits)
 	return out
