@@ -10,59 +10,47 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"dpproxy/catalog"
-	"dpproxy/dp"
 	"dpproxy/planner"
 )
 
-func (v value) analysts() []Analyst {
+func readAnalysts(v value) []Analyst {
 	var analysts []Analyst
 	v.entries(func(name string, c value, place position) {
-		c.at(place).roleName(name)
-		a := c.analyst()
+		checkRoleName(c.at(place), name)
+		a := readAnalyst(c)
 		a.Name = name
 		analysts = append(analysts, a)
 	})
 	return analysts
 }
 
-// roleName checks that a role of the mirror can have the name, and that it is not
+// checkRoleName checks that a role of the mirror can have the name, and that it is not
 // one of dpproxy's own.
-func (v value) roleName(s string) {
-	v.identifier(s)
+func checkRoleName(v value, s string) {
+	checkIdentifier(v, s)
 	lower := strings.ToLower(s)
 	if strings.HasPrefix(lower, "pg_") || strings.HasPrefix(lower, "dpproxy_") || lower == "public" || lower == "none" {
 		v.fail("this name is reserved: an analyst cannot be public or none, nor begin with pg_ or dpproxy_")
 	}
 }
 
-func (v value) analyst() (a Analyst) {
-	v.object(fields{
-		"password": func(v value) { a.Verifier = v.verifier() },
-		"certificates": func(v value) {
-			v.list(func(c value) { a.Certificates = append(a.Certificates, c.text()) })
-		},
-		"tables":   func(v value) { a.Tables = v.tableNames() },
-		"budget":   func(v value) { a.Budget = new(v.budget()) },
-		"settings": func(v value) { a.Settings = v.settings() },
-
-		"max_epsilon": func(v value) { a.MaxEpsilonPico = v.epsilon(maxSettingEpsilon) },
-		"mechanisms":  func(v value) { a.Mechanisms = v.mechanisms() },
-	})
-	if m, ok := v.node.(ast.MapNode); ok && !states(m, "password") {
+func readAnalyst(v value) (a Analyst) {
+	stated := decode(v, analystKeys, &a)
+	if _, ok := v.node.(ast.MapNode); ok && !slices.Contains(stated, "password") {
 		v.d.passwordless = append(v.d.passwordless, v)
 	}
 	return a
 }
 
-// tableNames reads a list of tables; those that are no names are left out.
-func (v value) tableNames() (names []catalog.Name) {
+// readTableNames reads a list of tables; those that are no names are left out.
+func readTableNames(v value) (names []catalog.Name) {
 	v.list(func(c value) {
 		faults := len(c.d.faults)
 		s := c.text()
 		if len(c.d.faults) > faults {
 			return
 		}
-		if n := c.tableName(s); len(c.d.faults) == faults {
+		if n := readTableName(c, s); len(c.d.faults) == faults {
 			names = append(names, n)
 		}
 	})
@@ -71,8 +59,8 @@ func (v value) tableNames() (names []catalog.Name) {
 
 var verifierText = regexp.MustCompile(`^SCRAM-SHA-256\$([1-9][0-9]{0,8}):([^:$]+)\$([^:$]+):([^:$]+)$`)
 
-// verifier reads a SCRAM verifier. It never repeats the text in a fault.
-func (v value) verifier() string {
+// readVerifier reads a SCRAM verifier. It never repeats the text in a fault.
+func readVerifier(v value) string {
 	v.conceal()
 	s := v.text()
 	if s != "" && !isVerifier(s) {
@@ -115,13 +103,10 @@ var fixedSettings = []string{
 
 var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$`)
 
-// maxSettingEpsilon is the largest ε of one statement that a session can ask for.
-const maxSettingEpsilon = 1000 * dp.PicoPerUnit
-
 // ownSettings checks the values of dpproxy's own settings.
-var ownSettings = fields{
+var ownSettings = map[string]func(value){
 	"dp.epsilon":        func(v value) { v.epsilon(maxSettingEpsilon) },
-	"dp.confidence":     func(v value) { v.confidence() },
+	"dp.confidence":     func(v value) { readConfidence(v) },
 	"dp.mechanism":      func(v value) { v.oneOf(planner.MechanismNames()...) },
 	"dp.notice":         func(v value) { v.oneOf("on", "off") },
 	"dp.max_rows":       func(v value) { v.count(maxContribution) },
@@ -136,7 +121,7 @@ var ownSettings = fields{
 	"dp.rows":            func(v value) { v.oneOf("refuse", "none") },
 }
 
-func (v value) settings() map[string]string {
+func readSettings(v value) map[string]string {
 	settings := map[string]string{}
 	v.entries(func(name string, c value, place position) {
 		check, own := ownSettings[name]

@@ -20,17 +20,8 @@ const maxAnswers = 10_000_000
 // longest is the longest span for which data can count as the same.
 const longest = 366 * 24 * time.Hour
 
-func (v value) answers(a *Answers) {
-	v.object(fields{
-		"remember": func(v value) { a.Remember = v.bool() },
-		"keep":     func(v value) { a.Keep = int(v.count(maxAnswers)) },
-		"refresh":  func(v value) { a.Refresh = v.span() },
-		"epoch":    func(v value) { a.Epoch = v.text() },
-	})
-}
-
-// span reads a time such as 24h.
-func (v value) span() time.Duration {
+// readSpan reads a time such as 24h.
+func readSpan(v value) time.Duration {
 	s, _ := scalarText(v.node)
 	d, err := time.ParseDuration(s)
 	if err != nil || d < time.Minute || d > longest {

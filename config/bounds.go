@@ -8,11 +8,11 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// bounds reads [low, high].
-func (v value) bounds() *policy.Bounds {
+// readBounds reads [low, high].
+func readBounds(v value) *policy.Bounds {
 	faults := len(v.d.faults)
 	var ends []bound
-	v.list(func(c value) { ends = append(ends, c.bound()) })
+	v.list(func(c value) { ends = append(ends, readBound(c)) })
 	switch {
 	case len(v.d.faults) > faults:
 		return nil
@@ -53,8 +53,8 @@ var timeLayouts = []struct{ kind, layout string }{
 	{"timestamp with time zone", "2006-01-02T15:04:05Z07:00"},
 }
 
-// bound reads an unquoted number, a date or a timestamp.
-func (v value) bound() bound {
+// readBound reads an unquoted number, a date or a timestamp.
+func readBound(v value) bound {
 	if s, r, ok := plainDecimal(v.node); ok {
 		return bound{numberBound, s, r}
 	}

@@ -30,7 +30,7 @@ func ParseBudget(epsilon, delta, selectionDelta string) (accountant.Budget, erro
 	if err != nil {
 		return accountant.Budget{}, err
 	}
-	b := value{d: d, node: root, pos: position{1, 1}}.budget()
+	b := readBudget(value{d: d, node: root, pos: position{1, 1}})
 	if len(d.faults) > 0 {
 		return accountant.Budget{}, fmt.Errorf("the budget cannot be used: %s", d.faults[0].Text)
 	}

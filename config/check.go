@@ -9,8 +9,7 @@ import (
 
 // check finds what is missing, and references between parts of the file that lead
 // nowhere.
-func (d *decoder) check(root value, p *Policy) {
-	root.need("data", "mirror", "ledger", "privacy_unit", "tables")
+func (d *decoder) check(p *Policy) {
 	for i := range p.Tables.Tables {
 		if t := &p.Tables.Tables[i]; p.PartitionOf[t.Name] == (catalog.Name{}) {
 			d.checkPath(p, t)
@@ -41,14 +40,6 @@ func (d *decoder) checkLogins(p *Policy) {
 
 func (d *decoder) complain(message string, path ...string) {
 	d.faults = append(d.faults, d.src.fault(d.src.find(path), label(path, message)))
-}
-
-func (p *Policy) table(n catalog.Name) *policy.TablePolicy {
-	i := slices.IndexFunc(p.Tables.Tables, func(t policy.TablePolicy) bool { return t.Name == n })
-	if i < 0 {
-		return nil
-	}
-	return &p.Tables.Tables[i]
 }
 
 // checkTables leaves an analyst's protected tables and views: public tables are

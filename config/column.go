@@ -6,17 +6,17 @@ import (
 	"dpproxy/planner/policy"
 )
 
-func (v value) columns() map[string]policy.ColumnPolicy {
+func readColumns(v value) map[string]policy.ColumnPolicy {
 	columns := map[string]policy.ColumnPolicy{}
 	v.entries(func(name string, c value, place position) {
-		c.at(place).identifier(name)
-		columns[name] = c.column()
+		checkIdentifier(c.at(place), name)
+		columns[name] = readColumn(c)
 	})
 	return columns
 }
 
-// column reads hidden, or a mapping of bounds and values, each optional.
-func (v value) column() policy.ColumnPolicy {
+// readColumn reads hidden, or a mapping of bounds and values, each optional.
+func readColumn(v value) policy.ColumnPolicy {
 	var c policy.ColumnPolicy
 	if s, ok := scalarText(v.node); ok || kind(v.node) == "nothing" {
 		c.Hidden = s == "hidden"
@@ -25,18 +25,15 @@ func (v value) column() policy.ColumnPolicy {
 		}
 		return c
 	}
-	v.object(fields{
-		"bounds": func(v value) { c.Bounds = v.bounds() },
-		"values": func(v value) { c.Values, c.EnumValues = v.values() },
-	})
+	decode(v, columnKeys, &c)
 	return c
 }
 
 // maxValues is the longest list of values; a longer one is a public table.
 const maxValues = 10_000
 
-// values reads a list of scalars, each by its text in the file, or enum.
-func (v value) values() (values []string, enum bool) {
+// readValues reads a list of scalars, each by its text in the file, or enum.
+func readValues(v value) (values []string, enum bool) {
 	if s, ok := scalarText(v.node); ok {
 		if s != "enum" {
 			v.fail("values are a list, or enum")

@@ -141,6 +141,24 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// TestFormerNames reads a policy with the names that keys had, and with those they have.
+func TestFormerNames(t *testing.T) {
+	const file = "testdata/clinic.good.yaml"
+	former := string(read(t, file))
+	renamed := strings.NewReplacer("    max_rows: ", "    max_rows_per_group: ", "    max_partitions: ", "    max_groups_contributed: ")
+	text := renamed.Replace(former)
+	if strings.Count(text, "max_rows_per_group: 20") != 1 || strings.Count(text, "max_groups_contributed: 4") != 1 {
+		t.Fatal(text)
+	}
+	p, err := config.Parse(file, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(load(t, file), p, sameNumbers, cmpopts.IgnoreUnexported(config.Policy{})); diff != "" {
+		t.Errorf("former names (-), names (+):\n%s", diff)
+	}
+}
+
 func TestPolicy(t *testing.T) {
 	p := load(t, "testdata/clinic.good.yaml")
 	keys := strings.Repeat("A", 43) + "="

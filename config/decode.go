@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,7 +9,10 @@ import (
 	"time"
 	"unicode"
 
+	yaml "github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // A value is a node of the file with its path.
@@ -69,21 +73,6 @@ func (v value) child(name string, key position, node ast.Node) value {
 	}
 	v.d.src.places[placeKey(c.path)] = c.pos
 	return c
-}
-
-// fields maps each allowed key of a mapping to what reads it.
-type fields map[string]func(value)
-
-// object reads a mapping with the given keys; any other key is a fault.
-func (v value) object(known fields) {
-	v.entries(func(name string, c value, key position) {
-		if read, ok := known[name]; ok {
-			read(c)
-			return
-		}
-		c.path = v.path
-		c.at(key).fail("unknown key %q", name)
-	})
 }
 
 // entries reads a mapping with any keys. The parser has refused equal ones.
@@ -212,4 +201,52 @@ func kind(n ast.Node) string {
 		return "true or false"
 	}
 	return "an anchor, alias or tag"
+}
+
+// parse returns the root of the only document.
+func (d *decoder) parse(src []byte) (ast.Node, error) {
+	file, err := parser.ParseBytes(src, 0)
+	if err != nil {
+		return nil, d.syntax(err)
+	}
+	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+		return nil, d.src.fault(position{1, 1}, "a policy is one YAML document")
+	}
+	return file.Docs[0].Body, nil
+}
+
+// syntax turns an error of the parser into ours: the parser's own excerpt, which
+// has the lines around the fault, may show secrets.
+func (d *decoder) syntax(err error) error {
+	e, ok := errors.AsType[yaml.Error](err)
+	if !ok {
+		return d.src.fault(position{1, 1}, "this is not YAML")
+	}
+	place := at(e.GetToken())
+	if d.src.secretNear(place.line) {
+		fault := d.src.fault(place, quotedText.ReplaceAllString(e.GetMessage(), `"..."`))
+		fault.excerpt = withheld
+		return fault
+	}
+	return d.src.show(d.src.fault(place, e.GetMessage()))
+}
+
+// conceal marks all lines of the value's text, wherever it goes on.
+func (v value) conceal() {
+	n := v.node
+	if literal, ok := n.(*ast.LiteralNode); ok {
+		n = literal.Value
+	}
+	var t *token.Token
+	if n != nil {
+		t = n.GetToken()
+	}
+	if t == nil || t.Position == nil {
+		return
+	}
+	first := min(v.pos.line, t.Position.Line)
+	last := max(v.pos.line, t.Position.Line) + strings.Count(strings.TrimSpace(t.Origin), "\n")
+	for i := max(first-1, 0); i < min(last, len(v.d.src.secret)); i++ {
+		v.d.src.secret[i] = true
+	}
 }

@@ -5,40 +5,14 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
 // maxReplicas is more than a Redis has that is waited for.
 const maxReplicas = 16
 
-// ledger reads where the ledger is.
-func (v value) ledger() (l Ledger) {
-	var shared []string // the keys that only a ledger in Redis has
-	of := func(key string, read func(value)) func(value) {
-		return func(v value) { shared = append(shared, key); read(v) }
-	}
-	v.object(fields{
-		"dir":                 func(v value) { l.Dir = v.text() },
-		"redis":               func(v value) { l.Redis = v.redis() },
-		"name":                of("name", func(v value) { l.Name = v.ledgerName() }),
-		"redis_password_file": of("redis_password_file", func(v value) { l.PasswordFile = v.text() }),
-		"replicas":            of("replicas", func(v value) { l.Replicas = int(v.count(maxReplicas)) }),
-		"asserted_durable":    of("asserted_durable", func(v value) { l.AssertedDurable = v.text() }),
-	})
-	v.need("dir")
-	switch m, ok := v.node.(ast.MapNode); {
-	case ok && states(m, "redis"):
-		v.need("name")
-	case len(shared) > 0:
-		v.fail("%s is for a ledger in redis, and redis is missing", shared[0])
-	}
-	return l
-}
-
 var ledgerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
 
-func (v value) ledgerName() string {
+func readLedgerName(v value) string {
 	s := v.text()
 	if s != "" && !ledgerName.MatchString(s) {
 		v.fail("the name of a ledger is 1 to 63 letters, digits, underscores, dots and dashes, and begins with a letter or a digit")
@@ -46,8 +20,8 @@ func (v value) ledgerName() string {
 	return s
 }
 
-// redis reads the URL of a Redis. It never repeats the URL in a fault.
-func (v value) redis() string {
+// readRedis reads the URL of a Redis. It never repeats the URL in a fault.
+func readRedis(v value) string {
 	v.conceal()
 	s := v.text()
 	const instead = "a password must not stand here: give it in the environment (DPPROXY_REDIS_PASSWORD) or in a file (redis_password_file)"

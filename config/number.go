@@ -111,3 +111,28 @@ func (v value) delta() int64 {
 	}
 	return n.Int64()
 }
+
+// between reads a number in a range. It sets accuracy and no loss, so that it may be
+// rounded.
+func (v value) between(least, most float64) float64 {
+	r, ok := v.number()
+	if !ok {
+		return 0
+	}
+	f, _ := r.Float64()
+	if f < least || f > most {
+		v.fail("must be from %v to %v", least, most)
+	}
+	return f
+}
+
+// targetOr reads a number in a range, or off.
+func (v value) targetOr(least, most float64) {
+	if s, ok := scalarText(v.node); ok && s == "off" {
+		return
+	}
+	v.between(least, most)
+}
+
+// maxSettingEpsilon is the largest ε of one statement that a session can ask for.
+const maxSettingEpsilon = 1000 * dp.PicoPerUnit

@@ -1,11 +1,12 @@
 package config
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	"dpproxy/accountant"
 	"dpproxy/catalog"
-	"dpproxy/dp"
 	"dpproxy/planner/policy"
 )
 
@@ -191,8 +192,26 @@ func (p *Policy) Scopes() ([]accountant.Limit, error) {
 	return out, nil
 }
 
-// defaultEpsilon is 0.1, and defaultDelta 10⁻¹⁰.
-const (
-	defaultEpsilon = dp.PicoPerUnit / 10
-	defaultDelta   = dp.AttoPerUnit / 10_000_000_000
-)
+// Annotate returns an error that shows message where the policy file states path,
+// such as tables, public.visits, columns, cost, bounds; or at the nearest key above
+// it that the file has. A table is found with and without the schema public.
+func (p *Policy) Annotate(path []string, message string) error {
+	text := label(path, message)
+	if p.source == nil { // a policy that was not read from a file
+		return errors.New(redact(text))
+	}
+	return p.source.show(p.source.fault(p.source.find(path), text))
+}
+
+func (p *Policy) table(n catalog.Name) *policy.TablePolicy {
+	i := slices.IndexFunc(p.Tables.Tables, func(t policy.TablePolicy) bool { return t.Name == n })
+	if i < 0 {
+		return nil
+	}
+	return &p.Tables.Tables[i]
+}
+
+// lists reports whether a table, partition or view of that name was read.
+func (p *Policy) lists(n catalog.Name) bool {
+	return p.table(n) != nil || slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == n })
+}

@@ -3,9 +3,6 @@ package config
 import (
 	"regexp"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
 )
 
 // secretLine matches lines that may hold a secret: a key of a password or of a
@@ -33,37 +30,6 @@ func secretLines(lines []string) []bool {
 		}
 	}
 	return secret
-}
-
-// conceal marks all lines of the value's text, wherever it goes on.
-func (v value) conceal() {
-	n := v.node
-	if literal, ok := n.(*ast.LiteralNode); ok {
-		n = literal.Value
-	}
-	var t *token.Token
-	if n != nil {
-		t = n.GetToken()
-	}
-	if t == nil || t.Position == nil {
-		return
-	}
-	first := min(v.pos.line, t.Position.Line)
-	last := max(v.pos.line, t.Position.Line) + strings.Count(strings.TrimSpace(t.Origin), "\n")
-	for i := max(first-1, 0); i < min(last, len(v.d.src.secret)); i++ {
-		v.d.src.secret[i] = true
-	}
-}
-
-// secretNear reports whether a secret may stand within two lines of a place: where
-// the syntax is broken, texts may end elsewhere than they seem to.
-func (s *source) secretNear(line int) bool {
-	for i := max(line-3, 0); i < min(line+2, len(s.secret)); i++ {
-		if s.secret[i] {
-			return true
-		}
-	}
-	return false
 }
 
 var (

@@ -11,6 +11,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
+// defaultSchema is that of tables that are named without one.
+const defaultSchema = "public"
+
 // A position is a line and a column, both counted from one.
 type position struct{ line, column int }
 
@@ -120,17 +123,6 @@ func (s *source) find(path []string) position {
 	return position{1, 1}
 }
 
-// Annotate returns an error that shows message where the policy file states path,
-// such as tables, public.visits, columns, cost, bounds; or at the nearest key above
-// it that the file has. A table is found with and without the schema public.
-func (p *Policy) Annotate(path []string, message string) error {
-	text := label(path, message)
-	if p.source == nil { // a policy that was not read from a file
-		return errors.New(redact(text))
-	}
-	return p.source.show(p.source.fault(p.source.find(path), text))
-}
-
 // label writes the path before a message.
 func label(path []string, message string) string {
 	if len(path) == 0 {
@@ -144,4 +136,15 @@ func at(t *token.Token) position {
 		return position{1, 1}
 	}
 	return position{t.Position.Line, t.Position.Column}
+}
+
+// secretNear reports whether a secret may stand within two lines of a place: where
+// the syntax is broken, texts may end elsewhere than they seem to.
+func (s *source) secretNear(line int) bool {
+	for i := max(line-3, 0); i < min(line+2, len(s.secret)); i++ {
+		if s.secret[i] {
+			return true
+		}
+	}
+	return false
 }

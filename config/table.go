@@ -8,33 +8,14 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/catalog"
-	"dpproxy/dp"
 	"dpproxy/planner/policy"
 )
 
-// defaultSchema is that of tables that are named without one.
-const defaultSchema = "public"
-
-// unit reads the privacy unit: its name and the guarantee.
-func (v value) unit() (name string, b accountant.Budget) {
-	v.object(fields{
-		"name":   func(v value) { name = v.text() },
-		"budget": func(v value) { b = v.budget() },
-	})
-	v.need("name", "budget")
-	return name, b
-}
-
-// budget reads a budget; selection_delta is half of delta unless it is stated.
-func (v value) budget() accountant.Budget {
+// readBudget reads a budget; selection_delta is half of delta unless it is stated.
+func readBudget(v value) accountant.Budget {
 	b := accountant.Budget{SelectionDeltaAtto: -1}
 	faults := len(v.d.faults)
-	v.object(fields{
-		"epsilon":         func(v value) { b.EpsilonPico = v.epsilon(dp.MaxPico) },
-		"delta":           func(v value) { b.DeltaAtto = v.delta() },
-		"selection_delta": func(v value) { b.SelectionDeltaAtto = v.delta() },
-	})
-	v.need("epsilon")
+	decode(v, budgetKeys, &b)
 	if b.SelectionDeltaAtto < 0 {
 		b.SelectionDeltaAtto = b.DeltaAtto / 2
 	}
@@ -55,8 +36,8 @@ func (v value) budget() accountant.Budget {
 // longestName is Postgres's limit, in bytes.
 const longestName = 63
 
-// identifier checks the name of a column, a table, a schema or a role.
-func (v value) identifier(s string) {
+// checkIdentifier checks the name of a column, a table, a schema or a role.
+func checkIdentifier(v value, s string) {
 	if s == "" || len(s) > longestName || strings.Trim(s, " ") != s || strings.ContainsFunc(s, unprintable) {
 		v.fail("a name is 1 to %d bytes of text", longestName)
 	}
@@ -64,17 +45,17 @@ func (v value) identifier(s string) {
 
 func unprintable(r rune) bool { return printable(r) != r || r == '"' }
 
-// columnName reads the name of a column.
-func (v value) columnName() string {
+// readColumnName reads the name of a column.
+func readColumnName(v value) string {
 	s := v.text()
 	if s != "" {
-		v.identifier(s)
+		checkIdentifier(v, s)
 	}
 	return s
 }
 
-// tableName reads [schema.]name.
-func (v value) tableName(s string) catalog.Name {
+// readTableName reads [schema.]name.
+func readTableName(v value, s string) catalog.Name {
 	schema, name, found := strings.Cut(s, ".")
 	if !found {
 		schema, name = defaultSchema, s
@@ -85,20 +66,20 @@ func (v value) tableName(s string) catalog.Name {
 	case schema == "dp" || schema == "information_schema" || strings.HasPrefix(schema, "pg_"):
 		v.fail("schema %s cannot be in a policy", schema)
 	default:
-		v.identifier(schema)
-		v.identifier(name)
+		checkIdentifier(v, schema)
+		checkIdentifier(v, name)
 	}
 	return catalog.Name{Schema: schema, Name: name}
 }
 
-// tables fills the policy with the tables, in the order of the file.
-func (v value) tables(p *Policy) {
+// readTables fills the policy with the tables, in the order of the file.
+func readTables(v value, p *Policy) {
 	v.entries(func(key string, c value, place position) {
-		name := c.at(place).tableName(key)
+		name := readTableName(c.at(place), key)
 		if p.lists(name) {
 			c.at(place).fail("the table %v is listed twice", name)
 		}
-		t := c.table()
+		t := readTable(c)
 		t.Name = name
 		if t.view {
 			p.Views = append(p.Views, View{name, t.shown})
@@ -134,11 +115,6 @@ func (p *Policy) allow(n catalog.Name, t table) {
 	}
 }
 
-// lists reports whether a table, partition or view of that name was read.
-func (p *Policy) lists(n catalog.Name) bool {
-	return p.table(n) != nil || slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == n })
-}
-
 // A table is an entry of tables.
 type table struct {
 	policy.TablePolicy
@@ -155,29 +131,13 @@ type partition struct {
 	name catalog.Name
 }
 
-// table reads an entry of tables. A public table and a view have no keys of protected
+// readTable reads an entry of tables. A public table and a view have no keys of protected
 // ones.
-func (v value) table() (t table) {
-	var protected, ofView []string
-	noting := func(keys *[]string, key string, read func(value)) func(value) {
-		return func(v value) { *keys = append(*keys, key); read(v) }
-	}
-	note := func(key string, read func(value)) func(value) { return noting(&protected, key, read) }
-	v.object(fields{
-		"public":         func(v value) { t.Public = v.bool() },
-		"view":           func(v value) { t.view = v.bool() },
-		"definition":     noting(&ofView, "definition", func(v value) { t.shown = v.oneOf("hidden", "shown") == "shown" }),
-		"columns":        note("columns", func(v value) { t.Columns = v.columns() }),
-		"unit":           note("unit", func(v value) { v.unitPath(&t.TablePolicy) }),
-		"budget":         note("budget", func(v value) { t.budget = new(v.budget()) }),
-		"max_rows":       note("max_rows", func(v value) { t.MaxRows = v.count(maxContribution) }),
-		"max_partitions": note("max_partitions", func(v value) { t.MaxPartitions = v.count(maxContribution) }),
-		"not_protected":  note("not_protected", func(v value) { t.NotProtected = v.columnNames() }),
-		"partitions":     note("partitions", func(v value) { t.partitions = v.partitions() }),
-		"max_epsilon":    note("max_epsilon", func(v value) { t.allowance.MaxEpsilonPico = v.epsilon(maxSettingEpsilon) }),
-		"mechanisms":     note("mechanisms", func(v value) { t.allowance.Mechanisms = v.mechanisms() }),
-		"defaults":       note("defaults", func(v value) { v.tableDefaults(&t.defaults) }),
-		"model":          func(v value) { v.fail("the local model is not available in this version: leave model out") },
+func readTable(v value) (t table) {
+	stated := decode(v, tableKeys, &t)
+	ofView := slices.Contains(stated, "definition")
+	protected := slices.DeleteFunc(stated, func(name string) bool {
+		return slices.Contains([]string{"public", "view", "definition", "model"}, name)
 	})
 	_, isMapping := v.node.(ast.MapNode)
 	switch {
@@ -185,8 +145,8 @@ func (v value) table() (t table) {
 		v.fail("a table is a view or public, not both; a public view is public: true")
 	case t.view && len(protected) > 0:
 		v.fail("a view has no %s: that of the tables it reads holds", protected[0])
-	case !t.view && len(ofView) > 0:
-		v.fail("%s is for a view, and view: true is missing", ofView[0])
+	case !t.view && ofView:
+		v.fail("definition is for a view, and view: true is missing")
 	case t.Public && len(protected) > 0:
 		v.fail("a public table has no %s", protected[0])
 	case isMapping && !t.Public && !t.view && !slices.Contains(protected, "unit"):
@@ -195,28 +155,18 @@ func (v value) table() (t table) {
 	return t
 }
 
-// tableDefaults reads the defaults of a table.
-func (v value) tableDefaults(d *TableDefaults) {
-	v.object(fields{
-		"epsilon":         func(v value) { d.EpsilonPico = v.epsilon(maxSettingEpsilon) },
-		"max_epsilon":     func(v value) { d.MaxEpsilonPico = v.epsilon(maxSettingEpsilon) },
-		"relative_error":  func(v value) { d.RelativeError = v.between(leastRelativeError, 1) },
-		"target_fraction": func(v value) { d.TargetFraction = v.between(leastFraction, 1) },
-	})
-}
-
 // maxListed is the longest list of partitions.
 const maxListed = 10_000
 
-// partitions reads a list of partitions, each once.
-func (v value) partitions() (all []partition) {
+// readPartitions reads a list of partitions, each once.
+func readPartitions(v value) (all []partition) {
 	v.list(func(c value) {
 		faults := len(c.d.faults)
 		s := c.text()
 		if len(c.d.faults) > faults {
 			return
 		}
-		name := c.tableName(s)
+		name := readTableName(c, s)
 		if slices.ContainsFunc(all, func(p partition) bool { return p.name == name }) {
 			c.fail("the partition %v is listed twice", name)
 		}
@@ -230,21 +180,17 @@ func (v value) partitions() (all []partition) {
 	return all
 }
 
-// unitPath reads a column, or {via: column, to: table.column}.
-func (v value) unitPath(t *policy.TablePolicy) {
+// readUnitPath reads a column, or {via: column, to: table.column}.
+func readUnitPath(v value, t *policy.TablePolicy) {
 	if _, ok := v.node.(ast.MapNode); !ok {
-		t.UnitColumn = v.columnName()
+		t.UnitColumn = readColumnName(v)
 		return
 	}
-	v.object(fields{
-		"via": func(v value) { t.Via = v.columnName() },
-		"to":  func(v value) { t.To = v.target() },
-	})
-	v.need("via", "to")
+	decode(v, unitKeys, t)
 }
 
-// target reads [schema.]table.column.
-func (v value) target() policy.ColumnName {
+// readTarget reads [schema.]table.column.
+func readTarget(v value) policy.ColumnName {
 	s := v.text()
 	i := strings.LastIndexByte(s, '.')
 	switch {
@@ -254,14 +200,14 @@ func (v value) target() policy.ColumnName {
 		v.fail("the target is table.column or schema.table.column")
 		return policy.ColumnName{}
 	}
-	v.identifier(s[i+1:])
-	return policy.ColumnName{Table: v.tableName(s[:i]), Column: s[i+1:]}
+	checkIdentifier(v, s[i+1:])
+	return policy.ColumnName{Table: readTableName(v, s[:i]), Column: s[i+1:]}
 }
 
-// columnNames reads a list of columns, each once.
-func (v value) columnNames() (names []string) {
+// readColumnNames reads a list of columns, each once.
+func readColumnNames(v value) (names []string) {
 	v.list(func(c value) {
-		s := c.columnName()
+		s := readColumnName(c)
 		if slices.Contains(names, s) {
 			c.fail("the column %q is listed twice", s)
 		}

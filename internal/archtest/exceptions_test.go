@@ -9,10 +9,6 @@ var exceptions = []exception{
 		"the open log, its writer and its checkpoints hold each other",
 	},
 	{
-		"config", ruleCircle, 13,
-		"values know every part of the policy that they may be decoded into",
-	},
-	{
 		"internal/tpch", ruleCircle, 6,
 		"one generator makes all tables",
 	},
@@ -39,14 +35,6 @@ var exceptions = []exception{
 	{
 		"cmd/dpproxy.site", ruleTypeFiles, 13,
 		"what every command takes is one type",
-	},
-	{
-		"config.value", ruleMethods, 59,
-		"a decoder with a method for each key",
-	},
-	{
-		"config.value", ruleTypeFiles, 11,
-		"a decoder with a method for each key",
 	},
 	{
 		"internal/sqlgen.Generator", ruleMethods, 54,

@@ -1,0 +1,403 @@
+package config
+
+import (
+	"slices"
+	"time"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+	"dpproxy/planner"
+	"dpproxy/planner/policy"
+)
+
+var policyKeys = []key[Policy]{
+	{"listen", "", part(func(v value, p *Policy) { p.Listen = readAddress(v) }), "`127.0.0.1:6432`", "Where analysts connect: host:port."},
+	{
+		"health", "", part(func(v value, p *Policy) { p.Health = readAddress(v) }), "none",
+		"Where `/livez` and `/readyz` are (docs/operations.md): host:port, not for analysts.",
+	},
+	{
+		"tls", "", part(func(v value, p *Policy) { decode(v, tlsKeys, p) }), "none",
+		"With a certificate, clients without TLS are refused. See below.",
+	},
+	{
+		"data", "", part(func(v value, p *Policy) { p.Data = readConnection(v) }), needed,
+		"The protected database: a URL, or `host=... dbname=... user=...`.",
+	},
+	{
+		"data_password_file", "", text(func(p *Policy, s string) { p.DataPasswordFile = s }), "none",
+		"The file with its password, if it is not in `DPPROXY_DATA_PASSWORD`.",
+	},
+	{"mirror", "", part(func(v value, p *Policy) { p.Mirror = readConnection(v) }), needed, "The mirror, written like `data`."},
+	{
+		"mirror_admin", "", part(func(v value, p *Policy) { p.MirrorAdmin = readConnection(v) }), "as `mirror`",
+		"The connection that makes and refreshes the mirror.",
+	},
+	{
+		"mirror_password_file", "", text(func(p *Policy, s string) { p.MirrorPasswordFile = s }), "none",
+		"The file with its password, if it is not in `DPPROXY_MIRROR_PASSWORD`.",
+	},
+	{"ledger", "", part(func(v value, p *Policy) { p.Ledger = readLedger(v) }), needed, "Where charges are recorded, see below."},
+	{
+		"secret_file", "", text(func(p *Policy, s string) { p.SecretFile = s }), "the file `secret` in `ledger.dir`",
+		"The key that decides whose rows are kept when there are too many.",
+	},
+	{"privacy_unit", "", part(func(v value, p *Policy) { decode(v, privacyUnitKeys, p) }), needed, "See [Budgets](#budgets)."},
+	{"tables", "", part(func(v value, p *Policy) { readTables(v, p) }), needed, "By name, see [Tables](#tables)."},
+	{"analysts", "", part(func(v value, p *Policy) { p.Analysts = readAnalysts(v) }), "none", "By name, see [Analysts](#analysts)."},
+	{
+		"auth_query", "", part(func(v value, p *Policy) { p.AuthQuery = readAuthQuery(v) }), "none",
+		"See [Passwords that a database knows](#passwords-that-a-database-knows).",
+	},
+	{
+		"answers", "", part(func(v value, p *Policy) { decode(v, answerKeys, &p.Answers) }), "",
+		"See [Remembered answers](#remembered-answers).",
+	},
+	{
+		"defaults", "", part(func(v value, p *Policy) { decode(v, defaultKeys, &p.Defaults) }), "",
+		"See [Defaults and limits](#defaults-and-limits).",
+	},
+	{
+		"limits", "", part(func(v value, p *Policy) { decode(v, limitKeys, &p.Limits) }), "",
+		"See [Defaults and limits](#defaults-and-limits).",
+	},
+	{
+		"brdp", "", toggle(func(p *Policy, b bool) { p.Recycling = b }), "`false`",
+		"`true`: noise beyond a bound may be drawn anew (`brdp_laplace`, `brdp_gaussian`), where that is cheaper. " +
+			"US patent 12,547,767 may cover it: whether you may use it is for you to find out.",
+	},
+}
+
+var tlsKeys = []key[Policy]{
+	{"cert", "", text(func(p *Policy, s string) { p.TLSCert = s }), needed, "The file with the certificate."},
+	{"key", "", text(func(p *Policy, s string) { p.TLSKey = s }), needed, "The file with its key."},
+	{
+		"client_ca", "", text(func(p *Policy, s string) { p.ClientCA = s }), "none",
+		"The file with the authorities that sign certificates of clients.",
+	},
+}
+
+// readLedger reads where the ledger is.
+func readLedger(v value) (l Ledger) {
+	stated := decode(v, ledgerKeys, &l)
+	shared := slices.DeleteFunc(slices.Clone(stated), func(name string) bool { return name == "dir" || name == "redis" })
+	switch {
+	case slices.Contains(stated, "redis"):
+		v.need("name")
+	case len(shared) > 0:
+		v.fail("%s is for a ledger in redis, and redis is missing", shared[0])
+	}
+	return l
+}
+
+var ledgerKeys = []key[Ledger]{
+	{
+		"dir", "", text(func(l *Ledger, s string) { l.Dir = s }), needed,
+		"The folder of the embedded ledger; with `redis`, of this dpproxy's own journal, which no other shares. " +
+			"On a local disk that honours fsync.",
+	},
+	{
+		"redis", "", part(func(v value, l *Ledger) { l.Redis = readRedis(v) }), "none",
+		"`redis://user@host:port/number`, `rediss://` likewise for TLS, or `unix://user@/path?db=number`. " +
+			"User, port (6379) and number (0) can be left out. No other options.",
+	},
+	{
+		"name", "", part(func(v value, l *Ledger) { l.Name = readLedgerName(v) }), "needed with `redis`",
+		"The name that all its proxies give the ledger: 1 to 63 letters, digits, `_`, `.` and `-`. Its key in Redis is `dp:` and the name.",
+	},
+	{
+		"redis_password_file", "", text(func(l *Ledger, s string) { l.PasswordFile = s }), "none",
+		"The file with the user's password, if it is not in `DPPROXY_REDIS_PASSWORD`.",
+	},
+	{
+		"replicas", "", count(maxReplicas, func(l *Ledger, n int) { l.Replicas = n }), "none",
+		"How many replicas must have an entry before it counts as written, %s.",
+	},
+	{
+		"asserted_durable", "", text(func(l *Ledger, s string) { l.AssertedDurable = s }), "none",
+		"For a managed Redis that hides its settings: who has checked that they are as docs/operations.md wants them, and how. " +
+			"It is recorded in the ledger at each start. Settings that can be seen are checked all the same.",
+	},
+}
+
+var answerKeys = []key[Answers]{
+	{"remember", "", toggle(func(a *Answers, b bool) { a.Remember = b }), "`true`", "`false`: every answer is new, and costs."},
+	{
+		"refresh", "", part(func(v value, a *Answers) { a.Refresh = readSpan(v) }), "`24h`",
+		"How long the data count as the same, 1m to 8784h. The clock is divided into such spans, in UTC.",
+	},
+	{
+		"epoch", "", text(func(a *Answers, s string) { a.Epoch = s }), "none",
+		"A name for the data. Another name makes all answers new: change it after a load, and start dpproxy anew.",
+	},
+	{
+		"keep", "", count(maxAnswers, func(a *Answers, n int) { a.Keep = n }), "`10000`",
+		"How many are kept, %s; those used longest ago are forgotten first, and cost again.",
+	},
+}
+
+var budgetKeys = []key[accountant.Budget]{
+	{
+		"epsilon", "", part(func(v value, b *accountant.Budget) { b.EpsilonPico = v.epsilon(dp.MaxPico) }), needed,
+		"From 1e-12 to 9007.199254740992.",
+	},
+	{
+		"delta", "", part(func(v value, b *accountant.Budget) { b.DeltaAtto = v.delta() }), "`0`",
+		"From 1e-18 to below 1, or 0: a budget of pure ε.",
+	},
+	{
+		"selection_delta", "", part(func(v value, b *accountant.Budget) { b.SelectionDeltaAtto = v.delta() }), "half of `delta`",
+		"The part of `delta` for releases that may fail, such as private keys; below `delta`. 0 admits public keys only.",
+	},
+}
+
+var privacyUnitKeys = []key[Policy]{
+	{"name", "", text(func(p *Policy, s string) { p.Tables.Unit = s }), needed, "What is protected: a patient, a person."},
+	{
+		"budget", "", part(func(v value, p *Policy) { p.Unit = readBudget(v) }), needed,
+		"The guarantee. It bounds what all analysts together learn of one unit.",
+	},
+}
+
+var tableKeys = []key[table]{
+	{
+		"public", "", toggle(func(t *table, b bool) { t.Public = b }), "`false`",
+		"The rows are copied to the mirror and are nobody's secret.",
+	},
+	{
+		"unit", "", part(func(v value, t *table) { readUnitPath(v, &t.TablePolicy) }), "needed of a protected table",
+		"The column that identifies the unit of a row, or `{via: column, to: table.column}`: the column refers to a protected table, " +
+			"which leads to the unit. A text of more than 65,536 bytes identifies nobody, unless an index has the column: " +
+			"such rows are left out.",
+	},
+	{
+		"max_rows_per_group", "max_rows", count(maxContribution, func(t *table, n int64) { t.MaxRows = n }), "none",
+		"Rows of one unit counted in one group, the L∞ of what it contributes; %s.",
+	},
+	{
+		"max_groups_contributed", "max_partitions", count(maxContribution, func(t *table, n int64) { t.MaxPartitions = n }), "none",
+		"Groups that one unit counts in, the L0 of what it contributes; %s.",
+	},
+	{
+		"budget", "", part(func(v value, t *table) { t.budget = new(readBudget(v)) }), "none",
+		"A limit under the unit's. It promises nothing by itself.",
+	},
+	{
+		"max_epsilon", "", epsilon(func(t *table, n int64) { t.allowance.MaxEpsilonPico = n }), "none",
+		"What one statement about the table may spend, %s; less if the analyst or the session says less.",
+	},
+	{
+		"mechanisms", "", part(func(v value, t *table) { t.allowance.Mechanisms = readMechanisms(v) }), "all",
+		"A list of those that may answer about the table, from docs/settings.md; without them a statement is refused. " +
+			"`brdp_gaussian` alone does not allow `gaussian` where drawing anew gains nothing, nor `brdp_laplace` `laplace`.",
+	},
+	{
+		"defaults", "", part(func(v value, t *table) { decode(v, tableDefaultKeys, &t.defaults) }), "those of the policy",
+		"`{epsilon, max_epsilon, relative_error, target_fraction}`, as under [Defaults](#defaults-and-limits), of statements about the " +
+			"table that a session says nothing else for. Of several tables, those that spend less.",
+	},
+	{
+		"not_protected", "", part(func(v value, t *table) { t.NotProtected = readColumnNames(v) }), "none",
+		"Columns that refer to other people, whom this table's rows knowingly do not protect.",
+	},
+	{"columns", "", part(func(v value, t *table) { t.Columns = readColumns(v) }), "none", "By name, see below."},
+	{
+		"partitions", "", part(func(v value, t *table) { t.partitions = readPartitions(v) }), "none",
+		"Partitions that analysts may name, see below.",
+	},
+	{"view", "", toggle(func(t *table, b bool) { t.view = b }), "`false`", "A view over protected tables, see below."},
+	{
+		"definition", "", oneOf([]string{"hidden", "shown"}, func(t *table, s string) { t.shown = s == "shown" }), "`hidden`",
+		"`shown`: analysts see the definition of the view.",
+	},
+	{
+		"model", "", part(func(v value, _ *table) { v.fail("the local model is not available in this version: leave model out") }), "",
+		"The local model is not available in this version: leave it out.",
+	},
+}
+
+var unitKeys = []key[policy.TablePolicy]{
+	{"via", "", part(func(v value, t *policy.TablePolicy) { t.Via = readColumnName(v) }), needed, ""},
+	{"to", "", part(func(v value, t *policy.TablePolicy) { t.To = readTarget(v) }), needed, ""},
+}
+
+var columnKeys = []key[policy.ColumnPolicy]{
+	{"bounds", "", part(func(v value, c *policy.ColumnPolicy) { c.Bounds = readBounds(v) }), "", ""},
+	{"values", "", part(func(v value, c *policy.ColumnPolicy) { c.Values, c.EnumValues = readValues(v) }), "", ""},
+}
+
+var tableDefaultKeys = []key[TableDefaults]{
+	{"epsilon", "", epsilon(func(d *TableDefaults, n int64) { d.EpsilonPico = n }), "", ""},
+	{"max_epsilon", "", epsilon(func(d *TableDefaults, n int64) { d.MaxEpsilonPico = n }), "", ""},
+	{"relative_error", "", between(leastRelativeError, 1, func(d *TableDefaults, x float64) { d.RelativeError = x }), "", ""},
+	{"target_fraction", "", between(leastFraction, 1, func(d *TableDefaults, x float64) { d.TargetFraction = x }), "", ""},
+}
+
+var analystKeys = []key[Analyst]{
+	{
+		"password", "", part(func(v value, a *Analyst) { a.Verifier = readVerifier(v) }), "needed without `tls.client_ca` and `auth_query`",
+		"What `dpproxy verifier` makes of the password: `SCRAM-SHA-256$...`, of at most 10000000 iterations. A password itself is refused.",
+	},
+	{
+		"certificates", "", part(func(v value, a *Analyst) {
+			v.list(func(c value) { a.Certificates = append(a.Certificates, c.text()) })
+		}), "the analyst's name",
+		"With `tls.client_ca`: the common names of the certificates that log in as this analyst, without a password. " +
+			"A client that shows another one, or none, is asked for the password.",
+	},
+	{
+		"tables", "", part(func(v value, a *Analyst) { a.Tables = readTableNames(v) }), "none",
+		"Protected tables and views of the policy, each once. Partitions come with their table. " +
+			"Public tables are everybody's; naming them here changes nothing.",
+	},
+	{
+		"budget", "", part(func(v value, a *Analyst) { a.Budget = new(readBudget(v)) }), "none",
+		"A limit under the unit's. Analysts who share what they learn are bounded by the unit's budget alone.",
+	},
+	{
+		"max_epsilon", "", epsilon(func(a *Analyst, n int64) { a.MaxEpsilonPico = n }), "none",
+		"As of a table: what one of the analyst's statements may spend, %s.",
+	},
+	{
+		"mechanisms", "", part(func(v value, a *Analyst) { a.Mechanisms = readMechanisms(v) }), "all",
+		"As of a table: those that may answer the analyst's statements.",
+	},
+	{
+		"settings", "", part(func(v value, a *Analyst) { a.Settings = readSettings(v) }), "none",
+		"Settings that the analyst's sessions begin with, in small letters, see below.",
+	},
+}
+
+// readAuthQuery reads how the verifiers of analysts are found.
+func readAuthQuery(v value) *AuthQuery {
+	q := &AuthQuery{}
+	decode(v, authQueryKeys, q)
+	switch q.Connection {
+	case AuthMirror:
+		v.need("query") // the roles there have passwords of dpproxy's own
+		fallthrough
+	case AuthData:
+		if q.PasswordFile != "" {
+			v.fail("password_file belongs to a connection of its own: %s has one", q.Connection)
+		}
+	}
+	return q
+}
+
+// The usual query leaves out roles that may not log in, as pg_shadow does.
+var authQueryKeys = []key[AuthQuery]{
+	{
+		"connection", "", part(func(v value, q *AuthQuery) { q.Connection = readAuthConnection(v) }), needed,
+		"Where the query runs: a connection written like `data`, or the word `data` or `mirror` for the one of that key " +
+			"(`mirror_admin`, if there is one).",
+	},
+	{
+		"password_file", "", text(func(q *AuthQuery, s string) { q.PasswordFile = s }), "none",
+		"The file with the password of a connection of its own, if that is not in `DPPROXY_AUTH_PASSWORD`.",
+	},
+	{
+		"query", "", part(func(v value, q *AuthQuery) { q.Query = v.sql() }),
+		"`SELECT passwd, valuntil FROM pg_catalog.pg_shadow WHERE usename = $1`; needed with `mirror`",
+		"One SELECT that only reads and has the parameter `$1`, the name of the role. It returns the verifier, and the time until which " +
+			"that is valid or NULL, a `timestamptz`; or the verifier alone. Names outside of pg_catalog need their schema.",
+	},
+}
+
+// readAuthConnection reads a connection, or the word for one of the policy.
+func readAuthConnection(v value) string {
+	if s, _ := scalarText(v.node); s == AuthData || s == AuthMirror {
+		return s
+	}
+	return readConnection(v)
+}
+
+var defaultKeys = []key[Defaults]{
+	{
+		"epsilon", "", epsilon(func(d *Defaults, n int64) { d.EpsilonPico = n }), "`0.1`",
+		"What a statement spends unless the session sets `dp.epsilon`; %s.",
+	},
+	{
+		"confidence", "", between(minConfidence, maxConfidence, func(d *Defaults, x float64) { d.Confidence = x }), "`0.95`",
+		"The confidence of error bars, %s.",
+	},
+	{
+		"mechanism", "", oneOf(planner.MechanismNames(), func(d *Defaults, s string) { d.Mechanism = s }), "`auto`",
+		"One of those in docs/settings.md.",
+	},
+	{
+		"relative_error", "", between(leastRelativeError, 1, func(d *Defaults, x float64) { d.RelativeError = x }), "none",
+		"The error that statements ask for, %s; a session says `dp.relative_error = off` for none.",
+	},
+	{
+		"target_fraction", "", between(leastFraction, 1, func(d *Defaults, x float64) { d.TargetFraction = x }), "`1`",
+		"The share of the groups that must meet it, %s.",
+	},
+	{
+		"max_epsilon", "", epsilon(func(d *Defaults, n int64) { d.MaxEpsilonPico = n }), "as `defaults.epsilon`",
+		"What a statement may spend to reach an error, %s.",
+	},
+	{"refine", "", toggle(func(d *Defaults, b bool) { d.Refine = b }), "`true`", "Whether remembered measurements are sharpened."},
+	{
+		"delta", "", part(func(v value, d *Defaults) { d.DeltaAtto = v.delta() }), "`1e-10`",
+		"What one statement may spend of δ to select private groups.",
+	},
+}
+
+var limitKeys = []key[Limits]{
+	{
+		"statement_timeout", "", duration(func(l *Limits, d time.Duration) { l.StatementTimeout = d }), "`30s`",
+		"For one read of protected data, %s.",
+	},
+	{"connections", "", count(maxConnections, func(l *Limits, n int) { l.Connections = n }), "`100`", "Sessions, %s."},
+	{
+		"analyst_connections", "", count(maxConnections, func(l *Limits, n int) { l.AnalystConnections = n }), "as `connections`",
+		"Sessions of one analyst, %s.",
+	},
+	{
+		"address_connections", "", count(maxConnections, func(l *Limits, n int) { l.AddressConnections = n }), "as `connections`",
+		"Sessions from one address, one of IPv4 or a /64 of IPv6; %s.",
+	},
+	{
+		"failed_logins", "", count(maxFailedLogins, func(l *Limits, n int) { l.FailedLogins = n }), "`20`",
+		"Log-ins from one address within a minute with a wrong password, or with none behind the challenge, %s; " +
+			"after these it must wait, whoever it says it is.",
+	},
+	{
+		"idle_session_timeout", "", duration(func(l *Limits, d time.Duration) { l.IdleSession = d }), "`24h`",
+		"After which a session that asks for nothing is ended, %s.",
+	},
+	{
+		"idle_in_transaction_session_timeout", "", duration(func(l *Limits, d time.Duration) { l.IdleTransaction = d }), "`1h`",
+		"The same inside a transaction, %s. Sessions cannot change either.",
+	},
+	{
+		"data_connections", "", count(maxDataConnections, func(l *Limits, n int) { l.DataConnections = n }), "`8`",
+		"Connections to the protected database, %s.",
+	},
+	{
+		"analyst_data_connections", "", count(maxDataConnections, func(l *Limits, n int) { l.AnalystDataConnections = n }),
+		"as `data_connections`",
+		"How many of them one analyst has at a time, %s.",
+	},
+	{
+		"data_queue", "", count(maxConnections, func(l *Limits, n int) { l.DataQueue = n }), "`1000`",
+		"Statements that may wait for one, %s; one more is refused with `53300`, at no cost. Analysts take turns, whoever asks for much.",
+	},
+	{
+		"analyst_data_queue", "", count(maxConnections, func(l *Limits, n int) { l.AnalystDataQueue = n }), "as `data_queue`",
+		"How many of these one analyst may have, %s.",
+	},
+	{
+		"max_public_fanout", "", count(maxFanout, func(l *Limits, n int64) { l.MaxPublicFanout = n }), "`1000`",
+		"Rows of a public table that one row may be joined with, unless a key proves fewer; %s.",
+	},
+	{
+		"max_work", "", count(maxWork, func(l *Limits, n int64) { l.MaxWork = n }), "`1000000`",
+		"Rows that the joins of a statement may make of those of one unit, %s.",
+	},
+	{
+		"reply_grid", "", part(func(v value, l *Limits) { l.ReplyGrid = readGrid(v) }), "`20ms`",
+		"The first of the points of time at which answers leave, `1ms` to `10s`, or `0` to let them leave at once; " +
+			"see docs/attack-model.md.",
+	},
+}
