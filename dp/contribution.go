@@ -80,17 +80,46 @@ func (c Contribution) CentredSquares(r Range, unit int64) (s Sensitivity, offset
 	if unit < 1 {
 		return Sensitivity{}, 0, fmt.Errorf("%w: squares in units of %d", ErrContribution, unit)
 	}
-	// ⌈h²/unit⌉ = ⌊(h² + unit − 1)/unit⌋, in 128 bits: h² is at most 2¹²⁶.
-	hi, lo := bits.Mul64(r.Half(), r.Half())
-	lo, carry := bits.Add64(lo, uint64(unit)-1, 0)
-	if hi += carry; hi >= uint64(unit) {
+	q, ok := productIn(r.Half(), r.Half(), uint64(unit))
+	if !ok {
 		return Sensitivity{}, 0, fmt.Errorf("%w: the squares of values from %d to %d do not fit", ErrContribution, r.Lower, r.Upper)
 	}
-	q, _ := bits.Div64(hi, lo, uint64(unit))
 	if s, err = c.sensitivity(q - q/2); err != nil {
 		return Sensitivity{}, 0, err
 	}
 	return s, int64(q / 2), nil
+}
+
+// CentredProducts returns the sensitivity of Σ(x − c)(y − d)/unit, c and d the centres, each
+// product rounded to an integer either way, in units of unit lattice units of x times y:
+// m·⌈h·k/unit⌉, with h and k the halves. Products have either sign, so that no offset halves
+// it.
+func (c Contribution) CentredProducts(x, y Range, unit int64) (Sensitivity, error) {
+	for _, r := range []Range{x, y} {
+		if err := r.check(); err != nil {
+			return Sensitivity{}, err
+		}
+	}
+	if unit < 1 {
+		return Sensitivity{}, fmt.Errorf("%w: products in units of %d", ErrContribution, unit)
+	}
+	q, ok := productIn(x.Half(), y.Half(), uint64(unit))
+	if !ok {
+		return Sensitivity{}, fmt.Errorf("%w: the products of values from %d to %d and %d to %d do not fit", ErrContribution, x.Lower, x.Upper, y.Lower, y.Upper)
+	}
+	return c.sensitivity(q)
+}
+
+// productIn returns ⌈h·k/unit⌉ = ⌊(h·k + unit − 1)/unit⌋, computed in 128 bits, false if it does
+// not fit: h and k are at most 2⁶³.
+func productIn(h, k, unit uint64) (q uint64, ok bool) {
+	hi, lo := bits.Mul64(h, k)
+	lo, carry := bits.Add64(lo, unit-1, 0)
+	if hi += carry; hi >= unit {
+		return 0, false
+	}
+	q, _ = bits.Div64(hi, lo, unit)
+	return q, true
 }
 
 // sensitivity returns that of a sum to which a row adds at most each.

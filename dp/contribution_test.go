@@ -328,3 +328,45 @@ func FuzzContribution(f *testing.F) {
 		}
 	})
 }
+
+// TestCentredProducts tries every pair of values: none moves the sum further than declared, in
+// either rounding, and one does for the upward.
+func TestCentredProducts(t *testing.T) {
+	ranges := []dp.Range{{-2, 10}, {0, 1}, {-7, 8}, {5, 5}, {-100, -93}}
+	for _, x := range ranges {
+		for _, y := range ranges {
+			for _, unit := range []int64{1, 2, 7, 50} {
+				c := dp.Contribution{Partitions: 2, Rows: 3}
+				s := sensitivity(t)(c.CentredProducts(x, y, unit))
+				most := int64(0)
+				for a := x.Lower; a <= x.Upper; a++ {
+					for b := y.Lower; b <= y.Upper; b++ {
+						product := (a - x.Centre()) * (b - y.Centre())
+						if product < 0 {
+							product = -product
+						}
+						most = max(most, (product+unit-1)/unit)
+					}
+				}
+				if want := 3 * max(most, 1); s.L0 != 2 || s.LInf != want {
+					t.Errorf("%+v times %+v by %d: %+v, the largest change is %d", x, y, unit, s, want)
+				}
+			}
+		}
+	}
+	c := dp.Contribution{Partitions: 1, Rows: 1}
+	all := dp.Range{Lower: math.MinInt64, Upper: math.MaxInt64}
+	for name, err := range map[string]error{
+		"too large":  second(c.CentredProducts(all, all, 1)),
+		"no unit":    second(c.CentredProducts(ranges[0], ranges[0], 0)),
+		"turned":     second(c.CentredProducts(ranges[0], dp.Range{Lower: 1, Upper: 0}, 1)),
+		"no rows":    second(dp.Contribution{Partitions: 1}.CentredProducts(ranges[0], ranges[0], 1)),
+		"large, yet": second(c.CentredProducts(all, ranges[1], 1<<20)),
+	} {
+		if fits := name == "large, yet"; fits != (err == nil) || err != nil && !errors.Is(err, dp.ErrContribution) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func second(_ dp.Sensitivity, err error) error { return err }

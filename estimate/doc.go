@@ -10,7 +10,7 @@
 // alpha with which its intervals may fail, and then applied to each row of the
 // released relation:
 //
-//   - [Average], [Variance] and [Count] from noisy sums and counts. Their
+//   - [Average], [Variance], [Pairs] and [Count] from noisy sums and counts. Their
 //     arithmetic is exact, in rational numbers.
 //   - [Tree] and [Distribution]: quantiles, the median, minimum and maximum from
 //     noisy counts over a public grid of buckets, a [Shape].

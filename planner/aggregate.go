@@ -63,6 +63,15 @@ var functions = map[string]function{
 	"bool_and":        bools(false),
 	"every":           bools(false),
 	"bool_or":         bools(true),
+	"covar_pop":       pairs(covarPop),
+	"covar_samp":      pairs(covarSamp),
+	"corr":            pairs(corr),
+	"regr_slope":      pairs(regrSlope),
+	"regr_intercept":  pairs(regrIntercept),
+	"regr_r2":         pairs(regrR2),
+	"regr_count":      newPairCount,
+	"regr_avgx":       pairAverages(true),
+	"regr_avgy":       pairAverages(false),
 	"min":             extremes(true),
 	"max":             extremes(false),
 	"percentile_cont": percentiles(false),
@@ -77,8 +86,8 @@ type call struct {
 	resolver *scalar.Resolver
 	source   *source
 	filter   scalar.Expr // nil if none
-	// shown is the argument that names the call, nil for count(*).
-	shown scalar.Expr
+	// shown are the arguments that name the call, none for count(*).
+	shown []scalar.Expr
 	// counts names the number that errors are of, if it is not the value: "rows against ".
 	counts string
 }
@@ -114,7 +123,7 @@ func (c *call) argument() (scalar.Expr, error) {
 		return nil, c.wrongArguments()
 	}
 	x, err := c.resolver.Expr(c.Args[0])
-	c.shown = x
+	c.shown = []scalar.Expr{x}
 	return x, err
 }
 
@@ -199,11 +208,16 @@ func meanType(oid uint32) uint32 {
 // label names the call for people.
 func (c *call) label() string {
 	arg := "*"
-	if c.shown != nil {
-		arg = "..."
-		if column, plain := scalar.PlainColumn(c.shown); plain {
-			arg = column.Name
+	for i, x := range c.shown {
+		name := "..."
+		if column, plain := scalar.PlainColumn(x); plain {
+			name = column.Name
 		}
+		if i == 0 {
+			arg = name
+			continue
+		}
+		arg += ", " + name
 	}
 	if c.Distinct {
 		arg = "DISTINCT " + arg

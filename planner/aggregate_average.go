@@ -10,15 +10,21 @@ import (
 
 // An averageOf is AVG of clamped values: a noisy sum of distances from the middle of their
 // bounds over a noisy count.
-type averageOf struct{ overRow }
+type averageOf struct {
+	overRow
+	result uint32
+}
 
 func newAverage(c *call) (form, error) {
 	x, err := c.number()
-	return averageOf{overRow{x, c.filter, c.At}}, err
+	if err != nil {
+		return nil, err
+	}
+	return averageOf{overRow{x, c.filter, c.At}, meanType(x.Type().OID)}, nil
 }
 
 func (f averageOf) resultType() (scalar.Type, bool) {
-	return scalar.Builtin(meanType(f.arg.Type().OID)), false
+	return scalar.Builtin(f.result), false
 }
 
 func (averageOf) reports() reports { return allReports }
@@ -57,8 +63,8 @@ func (a averaged) value(r observation) *big.Rat {
 	return a.estimator(r).Value(r.integer(a.sum), r.integer(a.count))
 }
 
-func (a averaged) interval(r observation) estimate.Interval {
-	return a.estimator(r).Interval(r.integer(a.sum), r.integer(a.count))
+func (a averaged) interval(r observation) (estimate.Interval, bool) {
+	return a.estimator(r).Interval(r.integer(a.sum), r.integer(a.count)), true
 }
 
 // An averageEstimator knows the standard error of an average.

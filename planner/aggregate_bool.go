@@ -23,7 +23,7 @@ func bools(or bool) function {
 		if err != nil {
 			return nil, err
 		}
-		c.shown, c.counts = x, "rows against "
+		c.shown, c.counts = []scalar.Expr{x}, "rows against "
 		against := c.Args[0]
 		if !or {
 			against = &ast.Bool{Kind: ast.Not, Args: []ast.Expr{against}, At: against.Pos()}

@@ -72,7 +72,7 @@ func (f countOf) bind(bd *binding, p *Part) (estimator, error) {
 // valueCount returns the statistic that counts the values of an argument: the rows, if it
 // is never NULL.
 func (bd *binding) valueCount(p *Part, x, filter scalar.Expr, at int) (int, error) {
-	if !bd.env.Narrowed(x, bd.b.source.conjuncts()).Null {
+	if !bd.nullable(x) {
 		return bd.statistic(p, rowCount{}, filter, at)
 	}
 	return bd.statistic(p, valueCount{arg: x}, filter, at)

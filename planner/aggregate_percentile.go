@@ -34,7 +34,7 @@ func percentiles(discrete bool) function {
 		if f.fraction, f.array, err = c.resolver.Fractions(c.Args[0]); err != nil {
 			return nil, err
 		}
-		c.shown = f.arg
+		c.shown = []scalar.Expr{f.arg}
 		if err := c.plain(); err != nil {
 			return nil, err
 		}

@@ -33,8 +33,7 @@ func (f spreadOf) bind(bd *binding, p *Part) (estimator, error) {
 	if err != nil {
 		return nil, err
 	}
-	// An even range has a middle on the lattice, so that no square is rounded.
-	x.values.high += (x.values.high - x.values.low) % 2
+	x.even()
 	out := dispersion{spreadOf: f, of: newSquareSum(x)}
 	if out.squares, err = bd.statistic(p, out.of, f.filter, f.at); err != nil {
 		return nil, err
@@ -95,14 +94,14 @@ func (d dispersion) value(r observation) *big.Rat {
 	return x
 }
 
-func (d dispersion) interval(r observation) estimate.Interval {
+func (d dispersion) interval(r observation) (estimate.Interval, bool) {
 	v, m := d.estimator(r), d.moments(r)
 	in := v.PopulationInterval(m)
 	if d.sample {
 		in = v.SampleInterval(m)
 	}
 	if d.root {
-		return in.Sqrt()
+		return in.Sqrt(), true
 	}
-	return in
+	return in, true
 }

@@ -79,6 +79,8 @@ const (
 	stopShare = 0.8
 	// leastGain is by how much a look makes an error smaller, at least.
 	leastGain = 1.09
+	// boundlessGain is by what the errors are multiplied where nothing bounds that of a value yet.
+	boundlessGain = 0.5
 )
 
 // newChain returns the chain of a part. The boundary depends on the part and the policy
@@ -292,7 +294,10 @@ func (c *Chain) want(row integers) Want {
 		if c.met(half, size) || c.close(o, row) {
 			continue
 		}
-		factor := math.Min(c.factor(o, row, half, size+half), 1/leastGain)
+		factor := boundlessGain
+		if !math.IsInf(half, 1) {
+			factor = math.Min(c.factor(o, row, half, size+half), 1/leastGain)
+		}
 		for _, m := range o.statistics() {
 			w.Factors[m] = math.Min(w.Factors[m], factor)
 		}

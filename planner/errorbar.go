@@ -1,5 +1,7 @@
 package planner
 
+import "math"
+
 // An ErrorBar is the error of one aggregate at the plan's confidence, for each row
 // of the released relation alone.
 type ErrorBar struct {
@@ -14,6 +16,9 @@ type ErrorBar struct {
 func (e ErrorBar) String() string {
 	if e.Least < 0 {
 		return e.Label + " within bounds"
+	}
+	if math.IsInf(e.Least, 1) {
+		return e.Label + " of unknown error"
 	}
 	s := e.Label + " ± " + Number(e.Least)
 	if most := Number(e.Most); most != Number(e.Least) {

@@ -64,7 +64,8 @@ type quantity interface {
 	statistics() []int
 	// value is in the units of the result; nil is NULL.
 	value(r observation) *big.Rat
-	interval(r observation) estimate.Interval
+	// interval holds the value; false where nothing bounds it.
+	interval(r observation) (estimate.Interval, bool)
 	clamped() []term
 }
 
@@ -89,7 +90,11 @@ func (e estimated) text(r observation) *string {
 func (e estimated) number(r observation) float64 { return float(e.value(r)) }
 
 func (e estimated) radius(r observation) float64 {
-	in, v := e.interval(r), e.value(r)
+	in, bounded := e.interval(r)
+	if !bounded {
+		return math.Inf(1)
+	}
+	v := e.value(r)
 	if v == nil {
 		v = in.Lower
 	}

@@ -38,7 +38,7 @@ func (r *reader) integerColumns() ([]string, error) {
 			return nil, err
 		}
 		sql := r.clamped(x, physical, t)
-		if r.bd.env.Narrowed(t.arg, r.bd.b.source.conjuncts()).Null {
+		if r.bd.nullable(t.arg) {
 			sql = "CASE WHEN " + x + " IS NOT NULL THEN " + sql + " END"
 		}
 		cols = append(cols, sql+" AS l"+strconv.Itoa(i+1))

@@ -73,6 +73,9 @@ var sensitivityStatements = []string{
 	"SELECT d.c > 5, d.c, count(*) FROM (SELECT id, CASE WHEN smoker THEN birth_year / 100 END AS c FROM patients) d WHERE (d.c < 100) IS UNKNOWN GROUP BY 1, 2", // one empty list of two types
 	"SELECT diagnosis, min(cost), percentile_cont(0.5) WITHIN GROUP (ORDER BY steps) FROM visits GROUP BY 1",
 	"SELECT max(day), var_pop(score), stddev(cost) FILTER (WHERE hospital_id > 2) FROM visits",
+	"SELECT corr(weight, birth_year), regr_count(birth_year, weight), bool_and(smoker) FROM patients",
+	"SELECT diagnosis, covar_pop(cost, score), regr_slope(steps, cost) FILTER (WHERE hospital_id > 2), regr_r2(tip, score), regr_avgx(tip, score) FROM visits GROUP BY 1",
+	"SELECT covar_samp(cost, cost), regr_intercept(cost, v.cost) FROM visits v",
 	"SELECT count(DISTINCT hospital_id), count(DISTINCT patient_id), count(DISTINCT tip) FROM visits",
 	"SELECT diagnosis, count(DISTINCT hospital_id) FROM visits GROUP BY 1",
 	"SELECT diagnosis, extract(year FROM day), count(*), sum(cost) FROM visits GROUP BY CUBE (1, 2)",

@@ -90,7 +90,7 @@ func (f squareSum) ofRows(r *reader) (string, error) {
 	}
 	d, err := r.distance(f.term)
 	d = "(" + d + ")"
-	if f.values.high-f.values.low < 1<<31 {
+	if narrow(f.term) {
 		return sumSQL(fmt.Sprintf("%s * %s / %s - %s", d, d, int8Literal(f.unit), int8Literal(offset))), err
 	}
 	return sumSQL(fmt.Sprintf("CAST(pg_catalog.div(CAST(%s AS pg_catalog.numeric) * %s, %d) AS pg_catalog.int8) - %s", d, d, f.unit, int8Literal(offset))), err

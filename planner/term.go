@@ -52,6 +52,10 @@ func (t term) centred() estimate.Values {
 	}
 }
 
+// even widens the range by a step, if need be, so that its middle is on the lattice: then no
+// square or product of distances from it is rounded.
+func (t *term) even() { t.values.high += (t.values.high - t.values.low) % 2 }
+
 // interval returns the bounds of an argument.
 func (bd *binding) interval(x scalar.Expr) (scalar.Interval, error) {
 	in := bd.env.Narrowed(x, bd.b.source.conjuncts())
@@ -78,6 +82,11 @@ func (bd *binding) boundedTerm(x scalar.Expr, rows int64) (term, error) {
 		return term{}, err
 	}
 	return bd.term(x, in, rows)
+}
+
+// nullable reports whether an argument can be NULL in a row that counts.
+func (bd *binding) nullable(x scalar.Expr) bool {
+	return bd.env.Narrowed(x, bd.b.source.conjuncts()).Null
 }
 
 func noBounds(x scalar.Expr) error {

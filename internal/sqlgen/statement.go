@@ -135,6 +135,7 @@ func (g *Generator) aggregate(src source) aggregate {
 		aggregate{fmt.Sprintf("%s(%s) WITHIN GROUP (ORDER BY %s)", one(g, "percentile_cont", "percentile_disc"), one(g, "0.5", "0.25", "0.9"), g.number(src.cols, 1)), Rank, "percentile"},
 		aggregate{"count(DISTINCT " + one(g, src.cols...).name + ")", Count, "count of different values"},
 		aggregate{one(g, "bool_and", "every") + "(" + g.condition(src.cols, 1) + ")", All, "bool_and"},
+		g.ofPairs(src),
 		aggregate{"bool_or(" + g.condition(src.cols, 1) + ")", Any, "bool_or"},
 		g.countUnits(src),
 	)
@@ -143,6 +144,26 @@ func (g *Generator) aggregate(src source) aggregate {
 		a.feature += " FILTER"
 	}
 	return a
+}
+
+// ofPairs writes an aggregate of two arguments. Correlations and lines divide by a variance, which
+// rounding to a lattice can make much of.
+func (g *Generator) ofPairs(src source) aggregate {
+	name := one(g, "covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept", "regr_r2", "regr_count", "regr_avgx", "regr_avgy")
+	kind := Rank
+	switch name {
+	case "covar_pop", "covar_samp":
+		kind = Variance
+	case "regr_count":
+		kind = Count
+	case "regr_avgx", "regr_avgy":
+		kind = Average
+	}
+	y, x := g.number(src.cols, 1), g.number(src.cols, 1)
+	if strings.ContainsAny(x+y, "/-*") && kind == Variance {
+		kind = Rank
+	}
+	return aggregate{name + "(" + y + ", " + x + ")", kind, "pairs"}
 }
 
 func (g *Generator) countUnits(src source) aggregate {

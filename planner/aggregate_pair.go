@@ -1,0 +1,255 @@
+package planner
+
+import (
+	"math/big"
+
+	"dpproxy/estimate"
+	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
+	"dpproxy/planner/scalar"
+)
+
+// A pairForm is what the aggregates of two arguments have in common: they are over the rows where
+// neither is NULL.
+type pairForm struct {
+	y, x scalar.Expr
+	// filter is that of the call, and ofY and ofX are it with the condition that the other
+	// argument is not NULL.
+	filter, ofY, ofX scalar.Expr
+	at               int
+}
+
+func (f pairForm) overRows() []scalar.Expr { return []scalar.Expr{f.y, f.x, f.ofY, f.ofX} }
+
+// pair resolves the two arguments.
+func (c *call) pair() (f pairForm, err error) {
+	if c.Star || len(c.Args) != 2 || c.Within != nil {
+		return f, c.wrongArguments()
+	}
+	if err := c.plain(); err != nil {
+		return f, err
+	}
+	f.filter, f.at = c.filter, c.At
+	if f.y, err = c.resolver.Expr(c.Args[0]); err != nil {
+		return f, err
+	}
+	if f.x, err = c.resolver.Expr(c.Args[1]); err != nil {
+		return f, err
+	}
+	for _, x := range []scalar.Expr{f.y, f.x} {
+		if err := c.check(x, numbers); err != nil {
+			return f, err
+		}
+	}
+	c.shown = []scalar.Expr{f.y, f.x}
+	if f.ofY, err = c.where(c.Args[1]); err != nil {
+		return f, err
+	}
+	f.ofX, err = c.where(c.Args[0])
+	return f, err
+}
+
+// where resolves the filter with the condition that an argument is not NULL.
+func (c *call) where(arg ast.Expr) (scalar.Expr, error) {
+	var cond ast.Expr = &ast.IsNull{X: arg, Not: true, At: arg.Pos()}
+	if c.Filter != nil {
+		cond = &ast.Bool{Kind: ast.And, Args: []ast.Expr{c.Filter, cond}, At: arg.Pos()}
+	}
+	return c.resolver.Boolean(cond)
+}
+
+// filters returns ofY and ofX. Where the other argument is never NULL that is the filter of the
+// call, so that more statistics are equal.
+func (f pairForm) filters(bd *binding) (ofY, ofX scalar.Expr) {
+	ofY, ofX = f.filter, f.filter
+	if bd.nullable(f.x) {
+		ofY = f.ofY
+	}
+	if bd.nullable(f.y) {
+		ofX = f.ofX
+	}
+	return ofY, ofX
+}
+
+// A pairCountOf is REGR_COUNT.
+type pairCountOf struct{ pairForm }
+
+func newPairCount(c *call) (form, error) {
+	f, err := c.pair()
+	return pairCountOf{f}, err
+}
+
+func (pairCountOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.Int8), false }
+
+func (pairCountOf) reports() reports { return allReports }
+
+func (f pairCountOf) bind(bd *binding, p *Part) (estimator, error) {
+	ofY, _ := f.filters(bd)
+	return countOf{overRow: overRow{f.y, ofY, f.at}}.bind(bd, p)
+}
+
+// A pairAverageOf is REGR_AVGY or REGR_AVGX.
+type pairAverageOf struct {
+	pairForm
+	overX bool
+}
+
+func pairAverages(overX bool) function {
+	return func(c *call) (form, error) {
+		f, err := c.pair()
+		return pairAverageOf{f, overX}, err
+	}
+}
+
+func (pairAverageOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.Float8), false }
+
+func (pairAverageOf) reports() reports { return allReports }
+
+func (f pairAverageOf) bind(bd *binding, p *Part) (estimator, error) {
+	ofY, ofX := f.filters(bd)
+	if f.overX {
+		return averageOf{overRow{f.x, ofX, f.at}, pgtype.Float8}.bind(bd, p)
+	}
+	return averageOf{overRow{f.y, ofY, f.at}, pgtype.Float8}.bind(bd, p)
+}
+
+// A pairOf is a function of the moments of pairs.
+type pairOf struct {
+	pairForm
+	of pairFunction
+}
+
+// A pairFunction is COVAR_POP and its kin: which squares it needs, and how it is estimated. A
+// value that is not there is NULL, an interval that is not there has no bounds.
+type pairFunction struct {
+	squaresX, squaresY bool
+	value              func(estimate.Pairs, estimate.PairMoments) (*big.Rat, bool)
+	interval           func(estimate.Pairs, estimate.PairMoments) (estimate.Interval, bool)
+}
+
+var (
+	covarPop = pairFunction{
+		value: func(p estimate.Pairs, m estimate.PairMoments) (*big.Rat, bool) { return p.Covariance(m), true },
+		interval: func(p estimate.Pairs, m estimate.PairMoments) (estimate.Interval, bool) {
+			return p.CovarianceInterval(m), true
+		},
+	}
+	covarSamp = pairFunction{
+		value: estimate.Pairs.Sample,
+		interval: func(p estimate.Pairs, m estimate.PairMoments) (estimate.Interval, bool) {
+			return p.SampleInterval(m), true
+		},
+	}
+	regrSlope     = pairFunction{squaresX: true, value: estimate.Pairs.Slope, interval: estimate.Pairs.SlopeInterval}
+	regrIntercept = pairFunction{squaresX: true, value: estimate.Pairs.Intercept, interval: estimate.Pairs.InterceptInterval}
+	corr          = pairFunction{
+		squaresX: true, squaresY: true, value: estimate.Pairs.Correlation,
+		interval: func(p estimate.Pairs, m estimate.PairMoments) (estimate.Interval, bool) {
+			return p.CorrelationInterval(m), true
+		},
+	}
+	regrR2 = pairFunction{
+		squaresX: true, squaresY: true, value: estimate.Pairs.Determination,
+		interval: func(p estimate.Pairs, m estimate.PairMoments) (estimate.Interval, bool) {
+			return p.DeterminationInterval(m), true
+		},
+	}
+)
+
+func pairs(of pairFunction) function {
+	return func(c *call) (form, error) {
+		f, err := c.pair()
+		return pairOf{f, of}, err
+	}
+}
+
+func (pairOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.Float8), false }
+
+func (pairOf) reports() reports { return allReports }
+
+// bind reads the number of pairs, both centred sums, the products, and the squares that the
+// function needs.
+func (f pairOf) bind(bd *binding, p *Part) (estimator, error) {
+	y, err := bd.boundedTerm(f.y, p.contribution.Rows)
+	if err != nil {
+		return nil, err
+	}
+	x, err := bd.boundedTerm(f.x, p.contribution.Rows)
+	if err != nil {
+		return nil, err
+	}
+	y.even()
+	x.even()
+	out := association{function: f.of, productSum: newProductSum(y, x)}
+	ofY, ofX := f.filters(bd)
+	add := func(to *int, form statisticForm, filter scalar.Expr) {
+		if err == nil {
+			*to, err = bd.statistic(p, form, filter, f.at)
+			out.all = append(out.all, *to)
+		}
+	}
+	add(&out.products, out.productSum, f.filter)
+	if f.of.squaresX {
+		add(&out.squaresX, newSquareSum(x), ofX)
+	}
+	if f.of.squaresY {
+		add(&out.squaresY, newSquareSum(y), ofY)
+	}
+	add(&out.sumX, centredSum{summation{term: x}}, ofX)
+	add(&out.sumY, centredSum{summation{term: y}}, ofY)
+	if err != nil {
+		return nil, err
+	}
+	out.count, err = bd.valueCount(p, f.y, ofY, f.at)
+	out.all = append(out.all, out.count)
+	t, _ := f.resultType()
+	return estimated{out, t, 0}, err
+}
+
+// An association is the quantity of a pairOf.
+type association struct {
+	productSum
+	function                                        pairFunction
+	count, sumX, sumY, products, squaresX, squaresY int
+	all                                             []int
+}
+
+func (a association) statistics() []int { return a.all }
+
+func (a association) clamped() []term { return a.terms() }
+
+func (a association) moments(r observation) estimate.PairMoments {
+	m := estimate.PairMoments{Count: r.integer(a.count), SumX: r.integer(a.sumX), SumY: r.integer(a.sumY), Products: r.integer(a.products)}
+	if a.function.squaresX {
+		m.SquaresX = r.integer(a.squaresX)
+	}
+	if a.function.squaresY {
+		m.SquaresY = r.integer(a.squaresY)
+	}
+	return m
+}
+
+func (a association) estimator(r observation) estimate.Pairs {
+	v := estimate.PairValues{X: a.x.centred(), Y: a.y.centred(), Products: a.productSum.public()}
+	noise := estimate.PairNoise{Count: r.noise(a.count), SumX: r.noise(a.sumX), SumY: r.noise(a.sumY), Products: r.noise(a.products)}
+	if a.function.squaresX {
+		squares := newSquareSum(a.x).squares()
+		v.SquaresX, noise.SquaresX = &squares, r.noise(a.squaresX)
+	}
+	if a.function.squaresY {
+		squares := newSquareSum(a.y).squares()
+		v.SquaresY, noise.SquaresY = &squares, r.noise(a.squaresY)
+	}
+	return must(estimate.NewPairs(v, noise, r.alpha))
+}
+
+func (a association) value(r observation) *big.Rat {
+	if v, ok := a.function.value(a.estimator(r), a.moments(r)); ok {
+		return v
+	}
+	return nil
+}
+
+func (a association) interval(r observation) (estimate.Interval, bool) {
+	return a.function.interval(a.estimator(r), a.moments(r))
+}

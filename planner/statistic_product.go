@@ -1,0 +1,76 @@
+package planner
+
+import (
+	"fmt"
+	"math/big"
+
+	"dpproxy/dp"
+	"dpproxy/estimate"
+)
+
+// A productSum is the sum of the products of two values' distances from the middles of their
+// bounds, over the rows where neither is NULL.
+type productSum struct {
+	single
+	y, x term
+	unit int64 // what a product counts in, of half steps of y times half steps of x
+}
+
+// newProductSum chooses the unit such that the largest product has some 2³⁰ of them: rounding to
+// one is far below any noise.
+func newProductSum(y, x term) productSum {
+	y.wide, x.wide = true, true
+	h := new(big.Int).SetUint64(y.halfSteps().Half())
+	h.Mul(h, new(big.Int).SetUint64(x.halfSteps().Half())).Rsh(h, 30)
+	unit := int64(1)
+	if h.IsInt64() {
+		unit = max(unit, h.Int64())
+	}
+	return productSum{y: y, x: x, unit: unit}
+}
+
+// String names the statistic.
+func (f productSum) String() string {
+	return fmt.Sprintf("sum of products of %s and %s from the middles of their bounds in %d half steps of %s times half steps of %s",
+		describe(f.y.arg), describe(f.x.arg), f.unit, f.y.values.step.RatString(), f.x.values.step.RatString())
+}
+
+func (f productSum) terms() []term { return []term{f.y, f.x} }
+
+func (f productSum) bound(c contribution) (dp.Sensitivity, error) {
+	return c.CentredProducts(f.y.halfSteps(), f.x.halfSteps(), f.unit)
+}
+
+func (productSum) counts() bool                        { return false }
+func (productSum) additive() bool                      { return true }
+func (productSum) choosesRows(contribution, bool) bool { return true }
+
+// ofRows writes products of at most 2⁶² where int8 is used.
+func (f productSum) ofRows(r *reader) (string, error) {
+	y, err := r.distance(f.y)
+	if err != nil {
+		return "", err
+	}
+	x, err := r.distance(f.x)
+	if err != nil {
+		return "", err
+	}
+	if narrow(f.y) && narrow(f.x) {
+		return sumSQL(fmt.Sprintf("(%s) * (%s) / %s", y, x, int8Literal(f.unit))), nil
+	}
+	return sumSQL(fmt.Sprintf("CAST(pg_catalog.div(CAST(%s AS pg_catalog.numeric) * (%s), %d) AS pg_catalog.int8)", y, x, f.unit)), nil
+}
+
+// narrow says that distances from the middle, in half steps, are below 2³¹.
+func narrow(t term) bool { return t.values.high-t.values.low < 1<<31 }
+
+// public says what is public about the products, which are rounded towards zero.
+func (f productSum) public() estimate.Products {
+	unit := new(big.Rat).Mul(f.y.centred().Unit, f.x.centred().Unit)
+	unit.Mul(unit, new(big.Rat).SetInt64(f.unit))
+	p := estimate.Products{Unit: unit, Rounding: new(big.Rat)}
+	if f.unit > 1 {
+		p.Rounding.Set(unit)
+	}
+	return p
+}
