@@ -191,7 +191,9 @@ func (t told) Quantile(alpha float64) float64 { return t.Mechanism.Quantile(alph
 
 func noisyPairs(noise estimate.PairNoise, src mechanisms.Source, p points) estimate.PairMoments {
 	n, s, t, products, x, y := p.moments()
-	draw := func(tail estimate.Tail, exact int64) *big.Int { return released(tail.(mechanisms.Mechanism), src, exact) }
+	draw := func(tail estimate.Tail, exact int64) *big.Int {
+		return released(tail.(mechanisms.Mechanism), src, exact)
+	}
 	return estimate.PairMoments{
 		Count: draw(noise.Count, n), SumX: draw(noise.SumX, s), SumY: draw(noise.SumY, t),
 		Products: draw(noise.Products, products), SquaresX: draw(noise.SquaresX, x), SquaresY: draw(noise.SquaresY, y),

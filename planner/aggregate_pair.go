@@ -230,7 +230,7 @@ func (a association) moments(r observation) estimate.PairMoments {
 }
 
 func (a association) estimator(r observation) estimate.Pairs {
-	v := estimate.PairValues{X: a.x.centred(), Y: a.y.centred(), Products: a.productSum.public()}
+	v := estimate.PairValues{X: a.x.centred(), Y: a.y.centred(), Products: a.public()}
 	noise := estimate.PairNoise{Count: r.noise(a.count), SumX: r.noise(a.sumX), SumY: r.noise(a.sumY), Products: r.noise(a.products)}
 	if a.function.squaresX {
 		squares := newSquareSum(a.x).squares()

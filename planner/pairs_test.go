@@ -32,7 +32,7 @@ func TestPairsOfPostgres(t *testing.T) {
 		columns := p.Blocks[0].Columns([]*planner.Released{{Rows: [][]*big.Int{exact[:len(exact)-1]}}})
 		for i, want := range results[0].Rows[0] {
 			got := strings.Trim(columns[i], `{}"`)
-			if name := string(results[0].FieldDescriptions[i].Name); !nearly(got, want, name == "regr_avgx" || name == "regr_avgy" || name == "covar_pop") {
+			if name := results[0].FieldDescriptions[i].Name; !nearly(got, want, name == "regr_avgx" || name == "regr_avgy" || name == "covar_pop") {
 				t.Errorf("%s, %s: %s, Postgres says %s", where, name, got, want)
 			}
 		}

@@ -44,6 +44,7 @@ var (
 		"A10":  "statistics of pairs are computed from noisy sums of bounded products",
 		"MC17": "statistics of pairs are computed from noisy sums of bounded products",
 		"MC18": "statistics of pairs are computed from noisy sums of bounded products",
+		"MC20": "statistics of pairs are computed from noisy sums of bounded products",
 	}
 )
 
