@@ -89,14 +89,6 @@ var exceptions = []exception{
 		"phases of a source are not yet types of their own",
 	},
 	{
-		"planner/scalar.Env", ruleTypeFiles, 11,
-		"every rule of a function is a method of the environment",
-	},
-	{
-		"planner/scalar.Writer", ruleTypeFiles, 12,
-		"one writer for all forms of expressions",
-	},
-	{
 		"proxy.answer", ruleMethods, 66,
 		"every step of the path is a method of one type",
 	},

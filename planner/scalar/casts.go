@@ -26,8 +26,8 @@ func convertible(from, to Type) bool {
 	return from.same(to) && f != IntervalFamily && f != TimeFamily
 }
 
-// cast bounds a conversion.
-func (env *Env) cast(e *cast) Interval {
+// castBounds are those of a conversion.
+func castBounds(env *Env, e *cast) Interval {
 	i := env.interval(e.x)
 	from, to := e.x.Type(), e.typ
 	switch {
@@ -36,7 +36,7 @@ func (env *Env) cast(e *cast) Interval {
 	case to.number() && from.number():
 		return castNumber(i, from, to)
 	case moment(from) && moment(to):
-		return env.castMoment(i, e)
+		return momentCastBounds(env, i, e)
 	case to.Family() == BoolFamily && from.Family() != BoolFamily:
 		return Interval{Low: rat(0), High: rat(1), Null: i.Null}
 	case from.Family() == BoolFamily && to.whole():
@@ -86,7 +86,7 @@ func fromFloat(i Interval, from Type) Interval {
 	return i
 }
 
-func (env *Env) castMoment(i Interval, e *cast) Interval {
+func momentCastBounds(env *Env, i Interval, e *cast) Interval {
 	from, to, day := e.x.Type(), e.typ, rat(microsPerDay)
 	if from.OID == oidDate && to.OID != oidDate {
 		i.Low, i.High = new(big.Rat).Mul(i.Low, day), new(big.Rat).Mul(i.High, day)
@@ -101,16 +101,16 @@ func (env *Env) castMoment(i Interval, e *cast) Interval {
 	return i
 }
 
-// cast writes a conversion.
-func (w *Writer) cast(e *cast, m mode) (fragment, error) {
+// writeCast writes a conversion.
+func writeCast(w *Writer, e *cast, m mode) (fragment, error) {
 	from, to := e.x.Type(), e.typ
 	switch {
 	case from.number() && to.number():
-		return w.castNumber(e, m)
+		return writeNumberCast(w, e, m)
 	case moment(from) && moment(to):
-		return w.castMoment(e)
+		return writeMomentCast(w, e)
 	case from.Family() == TextFamily && to.Family() == TextFamily:
-		return w.castText(e, m)
+		return writeTextCast(w, e, m)
 	}
 	f, err := w.write(e.x, exact)
 	if err != nil {
@@ -129,9 +129,9 @@ func (w *Writer) cast(e *cast, m mode) (fragment, error) {
 	return f, nil
 }
 
-// castNumber writes a conversion between numbers. To integers and floats, bounds have to
+// writeNumberCast writes a conversion between numbers. To integers and floats, bounds have to
 // prove that the value fits.
-func (w *Writer) castNumber(e *cast, m mode) (fragment, error) {
+func writeNumberCast(w *Writer, e *cast, m mode) (fragment, error) {
 	from, to := e.x.Type(), e.typ
 	widens := from.whole() && to.Family() != IntFamily || from.Family() == to.Family() && to.OID != oidFloat4 && !to.whole() && scaleOf(to) < 0
 	if m == exact && widens && to.OID != oidFloat4 { // nothing can go wrong, whatever the value is
@@ -148,7 +148,7 @@ func (w *Writer) castNumber(e *cast, m mode) (fragment, error) {
 	}
 	i := w.Env.interval(e.x)
 	if !i.empty && (!widens || to.OID == oidFloat4 && i.Bounded()) {
-		if err := w.provesCast(e, i); err != nil {
+		if err := provesCast(w, e, i); err != nil {
 			return fragment{}, err
 		}
 	}
@@ -171,7 +171,7 @@ func (w *Writer) castNumber(e *cast, m mode) (fragment, error) {
 }
 
 // provesCast refuses a cast that some value within the bounds could fail.
-func (w *Writer) provesCast(e *cast, i Interval) error {
+func provesCast(w *Writer, e *cast, i Interval) error {
 	if !i.Bounded() {
 		return w.noBounds(e.x)
 	}
@@ -214,9 +214,9 @@ func mayFail(e *cast) error {
 		WithHint("Values within the declared bounds need not fit: narrow them with LEAST and GREATEST, or use a wider type.")
 }
 
-// castMoment writes a conversion between dates and times. A date or local time becomes
+// writeMomentCast writes a conversion between dates and times. A date or local time becomes
 // an instant only where one is needed.
-func (w *Writer) castMoment(e *cast) (fragment, error) {
+func writeMomentCast(w *Writer, e *cast) (fragment, error) {
 	from, to := e.x.Type(), e.typ
 	if i := w.Env.interval(e.x); !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(e.x)
@@ -246,8 +246,8 @@ func (w *Writer) castMoment(e *cast) (fragment, error) {
 	return f, nil
 }
 
-// castText writes a conversion between texts.
-func (w *Writer) castText(e *cast, m mode) (fragment, error) {
+// writeTextCast writes a conversion between texts.
+func writeTextCast(w *Writer, e *cast, m mode) (fragment, error) {
 	f, err := w.write(e.x, cutting(e.x, m))
 	if err != nil {
 		return fragment{}, err

@@ -152,7 +152,7 @@ func (c *costing) operand(e, o Expr) int64 {
 		return added(c.column(ref.Column), searchedCost)
 	case plain && reads == readsPresence:
 		return c.column(ref.Column)
-	case slices.Contains(compared, o) && c.env.brief(o, compared) != nil:
+	case slices.Contains(compared, o) && briefColumn(c.env.Values, o, compared) != nil:
 		return briefCost
 	}
 	return c.expr(o)

@@ -13,23 +13,31 @@ import (
 // false where there may be more than most values, or any.
 func (env *Env) Enumerate(e Expr, where []Expr, most int) (texts []string, null, ok bool) {
 	in := env.Narrowed(e, where)
-	texts, ok = env.values(e, in, where, most)
+	list := &enumeration{env: env, most: most, columns: map[*Column]enumerated{}}
+	texts, ok = list.values(e, in, where)
 	return texts, in.Null, ok && len(texts) <= most
 }
 
-func (env *Env) values(e Expr, in Interval, where []Expr, most int) ([]string, bool) {
+// An enumeration lists at most so many values of expressions, of each column once.
+type enumeration struct {
+	env     *Env
+	most    int
+	columns map[*Column]enumerated
+}
+
+func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool) {
 	if _, computed := e.(*call); !computed && zoned(e.Type()) { // of date_trunc alone local times are the keys
 		return nil, false
 	}
 	switch x := e.(type) { //nolint:gochecksumtype // the others are told by their bounds
 	case *constant:
-		return env.single(x)
+		return n.single(x)
 	case *choice:
 		switch x.kind {
 		case caseWhen, coalesce:
-			return env.union(x.results, where, most)
+			return n.union(x.results, where)
 		case nullIf:
-			return env.values(x.results[0], in, where, most)
+			return n.values(x.results[0], in, where)
 		case greatest, least:
 		}
 	case *Ref:
@@ -38,35 +46,32 @@ func (env *Env) values(e Expr, in Interval, where []Expr, most int) ([]string, b
 		case b.Values != nil:
 			return spellings(b.Type, b.Values), true
 		case len(b.Of) > 0 && b.Type.Family() != InstantFamily:
-			return env.columnValues(b, most)
+			return n.columnValues(b)
 		}
 	case *call:
 		if x.fn.name == "date_trunc" {
-			return env.truncated(x, where, most)
+			return n.truncated(x, where)
 		}
-		if texts, ok := env.tens(x, in, most); ok {
+		if texts, ok := n.tens(x, in); ok {
 			return texts, true
 		}
-		if texts, ok := env.stepped(x, in, where, most); ok {
+		if texts, ok := n.stepped(x, in, where); ok {
 			return texts, true
 		}
 	case *cast:
-		if texts, ok := env.firstDays(x, where, most); ok {
+		if texts, ok := n.firstDays(x, where); ok {
 			return texts, true
 		}
 	}
-	return listed(e, in, env.integral(e), most)
+	return listed(e, in, n.integral(e), n.most)
 }
 
 // columnValues are those of a column of a derived table, found once: its references can be many.
-func (env *Env) columnValues(c *Column, most int) ([]string, bool) {
-	v, known := env.listed[c]
+func (n *enumeration) columnValues(c *Column) ([]string, bool) {
+	v, known := n.columns[c]
 	if !known {
-		v.texts, v.ok = env.union(c.Of, nil, most)
-		if env.listed == nil {
-			env.listed = map[*Column]enumerated{}
-		}
-		env.listed[c] = v
+		v.texts, v.ok = n.union(c.Of, nil)
+		n.columns[c] = v
 	}
 	return v.texts, v.ok
 }
@@ -80,20 +85,20 @@ type enumerated struct {
 // stepped lists the values of a sum, difference or product of an exact number that can be
 // listed and a constant: the bins of floor(x / 12.5) * 12.5 are their lower ends, not all
 // whole numbers in between.
-func (env *Env) stepped(c *call, in Interval, where []Expr, most int) ([]string, bool) {
+func (n *enumeration) stepped(c *call, in Interval, where []Expr) ([]string, bool) {
 	apply := map[string]func(z, x, y *big.Rat) *big.Rat{"+": (*big.Rat).Add, "-": (*big.Rat).Sub, "*": (*big.Rat).Mul}[c.fn.name]
 	if apply == nil || len(c.args) != 2 || !c.typ.whole() && !c.typ.decimal() {
 		return nil, false
 	}
-	x, k := c.args[0], env.interval(c.args[1])
+	x, k := c.args[0], n.env.interval(c.args[1])
 	swapped := !k.Constant()
 	if swapped {
-		x, k = c.args[1], env.interval(c.args[0])
+		x, k = c.args[1], n.env.interval(c.args[0])
 	}
-	if !k.Constant() || k.Null || k.Low.Sign() == 0 || env.interval(x).Constant() {
+	if !k.Constant() || k.Null || k.Low.Sign() == 0 || n.env.interval(x).Constant() {
 		return nil, false
 	}
-	texts, ok := env.values(x, env.Narrowed(x, where), where, most)
+	texts, ok := n.values(x, n.env.Narrowed(x, where), where)
 	if !ok {
 		return nil, false
 	}
@@ -127,17 +132,17 @@ func mapped(texts []string, in Interval, f func(*big.Rat) *big.Rat) (out []strin
 }
 
 // tens lists the values of round(x, -2) and trunc(x, -2).
-func (env *Env) tens(c *call, in Interval, most int) ([]string, bool) {
+func (n *enumeration) tens(c *call, in Interval) ([]string, bool) {
 	if len(c.args) != 2 || c.fn.over != roundingTo || !in.Bounded() {
 		return nil, false
 	}
-	digits, known, err := env.integer(c.args[1])
+	digits, known, err := n.env.integer(c.args[1])
 	if err != nil || !known || digits >= 0 {
 		return nil, false
 	}
 	step := power10(int(-digits))
 	steps := Interval{Low: new(big.Rat).Quo(in.Low, step), High: new(big.Rat).Quo(in.High, step)}
-	texts, ok := listed(&call{node: node{typ: typ(oidNumeric)}}, steps, true, most)
+	texts, ok := listed(&call{node: node{typ: typ(oidNumeric)}}, steps, true, n.most)
 	if !ok {
 		return nil, false
 	}
@@ -145,12 +150,12 @@ func (env *Env) tens(c *call, in Interval, most int) ([]string, bool) {
 }
 
 // firstDays lists the dates on which the periods of date_trunc begin.
-func (env *Env) firstDays(c *cast, where []Expr, most int) ([]string, bool) {
+func (n *enumeration) firstDays(c *cast, where []Expr) ([]string, bool) {
 	x, ok := c.x.(*call)
 	if !ok || c.typ.OID != oidDate || x.fn.name != "date_trunc" {
 		return nil, false
 	}
-	texts, ok := env.truncated(x, where, most)
+	texts, ok := n.truncated(x, where)
 	if !ok {
 		return nil, false
 	}
@@ -163,8 +168,8 @@ func (env *Env) firstDays(c *cast, where []Expr, most int) ([]string, bool) {
 }
 
 // single is the value of a constant.
-func (env *Env) single(c *constant) ([]string, bool) {
-	d, err := env.datum(c)
+func (n *enumeration) single(c *constant) ([]string, bool) {
+	d, err := n.env.datum(c)
 	switch {
 	case err != nil:
 		return nil, false
@@ -173,7 +178,7 @@ func (env *Env) single(c *constant) ([]string, bool) {
 	case c.typ.Family() == TextFamily:
 		return spellings(c.typ, []string{d.text}), true
 	case c.typ.Family() == EnumFamily:
-		return []string{string(env.Values[c.fold].Bytes)}, true
+		return []string{string(n.env.Values[c.fold].Bytes)}, true
 	case d.number == nil:
 		return nil, false
 	case c.typ.Family() == NumericFamily:
@@ -211,11 +216,11 @@ func equalText(s string, r *big.Rat) bool {
 }
 
 // union is what several expressions can have, sorted.
-func (env *Env) union(list, where []Expr, most int) ([]string, bool) {
+func (n *enumeration) union(list, where []Expr) ([]string, bool) {
 	var all []string
 	for _, e := range list {
-		texts, ok := env.values(e, env.Narrowed(e, where), where, most)
-		if !ok || len(all)+len(texts) > 2*most {
+		texts, ok := n.values(e, n.env.Narrowed(e, where), where)
+		if !ok || len(all)+len(texts) > 2*n.most {
 			return nil, false
 		}
 		for _, t := range texts {
@@ -228,12 +233,12 @@ func (env *Env) union(list, where []Expr, most int) ([]string, bool) {
 }
 
 // integral reports whether the values of a numeric expression are whole.
-func (env *Env) integral(e Expr) bool {
+func (n *enumeration) integral(e Expr) bool {
 	if c, ok := e.(*call); ok && c.fn.name == "extract" {
-		field, err := env.text(c.args[0])
+		field, err := n.env.text(c.args[0])
 		return err == nil && field != nil && slices.Contains(wholeFields, *field)
 	}
-	digits, known := env.Scale(e)
+	digits, known := n.env.Scale(e)
 	return known && digits == 0
 }
 
@@ -281,17 +286,17 @@ func boolTexts(in Interval) []string {
 
 // truncated lists the beginnings of the periods in an interval of local times. Those
 // of an instant begin a day early and end a day late, wherever the session is.
-func (env *Env) truncated(c *call, where []Expr, most int) ([]string, bool) {
-	field, err := env.text(c.args[0])
+func (n *enumeration) truncated(c *call, where []Expr) ([]string, bool) {
+	field, err := n.env.text(c.args[0])
 	if err != nil || field == nil || len(c.args) > 2 {
 		return nil, false
 	}
 	of, zoned := localOf(c.args[1])
 	slack := int64(0)
 	if zoned {
-		slack = env.offset(zoneConstant(c.zone, c.at))
+		slack = n.env.offset(zoneConstant(c.zone, c.at))
 	}
-	in := env.Narrowed(of, where)
+	in := n.env.Narrowed(of, where)
 	p, known := periods[strings.ToLower(*field)]
 	if !known || !in.Bounded() || slack > 0 && strings.EqualFold(*field, "hour") {
 		return nil, false
@@ -307,7 +312,7 @@ func (env *Env) truncated(c *call, where []Expr, most int) ([]string, bool) {
 	end := timeOf(high.Int64()*unit + slack)
 	var texts []string
 	for at := p.begin(timeOf(low.Int64()*unit - slack)); !at.After(end); at = p.next(at) {
-		if len(texts) >= most {
+		if len(texts) >= n.most {
 			return nil, false
 		}
 		texts = append(texts, dayText(floorDiv(at.Unix()-epoch.Unix(), 24*60*60), at.Format(" 15:04:05.999999"), false, false))
@@ -346,32 +351,4 @@ var periods = map[string]period{
 		func(t time.Time) time.Time { return time.Date(t.Year(), (t.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC) }, after(0, 3, 0),
 	},
 	"year": {func(t time.Time) time.Time { return time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC) }, after(1, 0, 0)},
-}
-
-// Key writes an expression that rows are grouped by. What date_trunc makes of an instant
-// stays a local time: it stands for the instant that it is in the session's time zone.
-func (w *Writer) Key(e Expr) (string, Type, error) {
-	c, ok := e.(*call)
-	if !ok || c.fn.name != "date_trunc" || len(c.args) != 2 || c.typ.OID != oidTimestamptz {
-		return w.Value(e)
-	}
-	field, err := w.field(c.args[0], func(s string) bool { return units[s] > 0 })
-	if err != nil {
-		return "", Type{}, err
-	}
-	if i := w.Env.interval(c.args[1]); !i.Bounded() && !i.empty {
-		return "", Type{}, w.noBounds(c.args[1])
-	}
-	x, err := w.write(c.args[1], bounded)
-	if err != nil {
-		return "", Type{}, err
-	}
-	if x.zone == "" {
-		zone, err := w.sessionZone(c.zone, c.at)
-		if err != nil {
-			return "", Type{}, err
-		}
-		x.sql = "pg_catalog.timezone(" + zone + ", " + x.sql + ")"
-	}
-	return "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ(oidTimestamp), nil
 }

@@ -19,8 +19,6 @@ type Env struct {
 	computed map[Expr]Interval
 	// narrowed are what conditions say of columns.
 	narrowed map[*Column]Interval
-	// listed are the values of derived columns.
-	listed map[*Column]enumerated
 	// hulls are the bounds of the elements of constant arrays, by their folds.
 	hulls   map[int]Interval
 	costing *costing
@@ -60,11 +58,11 @@ func (env *Env) compute(e Expr) Interval {
 	case *call:
 		return e.fn.over.bounds(env, e)
 	case *cast:
-		return env.cast(e)
+		return castBounds(env, e)
 	case *choice:
 		return env.choice(e)
 	case *aggregate:
-		return env.aggregate(e)
+		return aggregateBounds(env, e)
 	case *Query, *logic:
 		return truthValue()
 	case *term:
@@ -245,4 +243,40 @@ func momentEnds(c *Column) (low, high *big.Rat) {
 		return floor(low.Quo(low, day)), ceil(high.Quo(high, day))
 	}
 	return floor(low), ceil(high)
+}
+
+// physical returns the type that an expression is computed in.
+func (env *Env) physical(e Expr) Type {
+	t := e.Type()
+	switch {
+	case t.float():
+		return typ(oidFloat8)
+	case t.whole() && env.beyondInt8(e):
+		return typ(oidNumeric)
+	case t.whole():
+		return typ(oidInt8)
+	}
+	return t
+}
+
+// beyondInt8 reports whether whole numbers are computed as numeric.
+func (env *Env) beyondInt8(e Expr) bool {
+	switch e := e.(type) { //nolint:gochecksumtype // the others fit
+	case *Ref:
+		for _, of := range e.Column.Of {
+			if of.Type().whole() && env.beyondInt8(of) {
+				return true
+			}
+		}
+	case *call, *aggregate:
+		i := env.interval(e)
+		return i.Bounded() && !i.within(Interval{Low: lowestInt8, High: highestInt8})
+	case *choice:
+		for _, o := range operands(e) {
+			if o.Type().whole() && env.beyondInt8(o) {
+				return true
+			}
+		}
+	}
+	return false
 }

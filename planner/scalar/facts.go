@@ -46,10 +46,8 @@ func shared(branches []Expr) []Expr {
 
 // Divides reports whether a number is divided by another than a constant.
 func Divides(e Expr) bool {
-	if c, ok := e.(*call); ok && (c.fn.over == divided || c.fn.over == modulo || c.fn.over == quotient) {
-		if _, constant := c.args[1].(*constant); !constant {
-			return true
-		}
+	if c, ok := e.(*call); ok && c.fn.over.divides && !isConstant(c.args[1]) {
+		return true
 	}
 	return slices.ContainsFunc(operands(e), Divides)
 }

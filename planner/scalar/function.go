@@ -52,6 +52,10 @@ type rule struct {
 	// excludesNull reports whether a test is never true where x is NULL; nil where strictness
 	// decides.
 	excludesNull func(c *call, x Expr) bool
+	// key writes a group key that is another value than the expression, and stands for it; else nil.
+	key func(w *Writer, c *call) (fragment, error)
+	// divides says that the second argument is a divisor.
+	divides bool
 	// write returns SQL that cannot raise.
 	write func(w *Writer, c *call) (fragment, error)
 }

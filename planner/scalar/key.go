@@ -91,12 +91,3 @@ func KeyText(t Type, sql string) (string, error) {
 	return "", pgerr.New(pgerr.PrivateGroupKey, "values of type %s can look different and be equal, or cannot be compared", t).
 		WithHint("Group by an expression of another type.")
 }
-
-// Physical returns the type that a column has where it is read: what is computed in a
-// derived table may be wider than its type says.
-func (w *Writer) Physical(c *Column) Type {
-	if c.derived() {
-		return w.Env.physical(&Ref{Column: c})
-	}
-	return c.Type
-}

@@ -58,20 +58,6 @@ func (values Values) elements(c *constant) int64 {
 	return n
 }
 
-// elementHull bounds the elements of a constant array, found once; without ends where they are
-// too many, too long, or not finite.
-func (env *Env) elementHull(c *constant) Interval {
-	in, known := env.hulls[c.fold]
-	if !known {
-		in = env.hull(c)
-		if env.hulls == nil {
-			env.hulls = map[int]Interval{}
-		}
-		env.hulls[c.fold] = in
-	}
-	return in
-}
-
 func (values Values) hull(c *constant) Interval {
 	element := &constant{node: node{typ: c.typ.element(), at: c.at}}
 	items, ok := values.items(c)

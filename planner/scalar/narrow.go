@@ -61,3 +61,17 @@ func inUnits(i Interval, from, to Type) Interval {
 	i.Low, i.High = each(i.Low, floor), each(i.High, ceil)
 	return i
 }
+
+// elements bounds the elements of a constant array, found once; without ends where they are
+// too many, too long, or not finite.
+func (n *narrowing) elements(c *constant) Interval {
+	in, known := n.constants.hulls[c.fold]
+	if !known {
+		in = n.constants.hull(c)
+		if n.constants.hulls == nil {
+			n.constants.hulls = map[int]Interval{}
+		}
+		n.constants.hulls[c.fold] = in
+	}
+	return in
+}

@@ -38,9 +38,10 @@ var (
 		write: plus.write,
 	}
 	divided = &rule{
-		bounds: arithmetic(func(c *call, i ...Interval) Interval { return quotientBounds(c, i[0], i[1]) }),
+		divides: true,
+		bounds:  arithmetic(func(c *call, i ...Interval) Interval { return quotientBounds(c, i[0], i[1]) }),
 		write: computed(func(w *Writer, c *call, t Type, x []string) string {
-			divisor := w.nonZero(c.args[1], x[1])
+			divisor := nonZero(w, c.args[1], x[1])
 			if c.typ.whole() && t.OID == oidNumeric {
 				return "pg_catalog.div(" + x[0] + ", " + divisor + ")"
 			}
@@ -49,16 +50,18 @@ var (
 	}
 	// quotient is div(): a quotient without its fraction.
 	quotient = &rule{
+		divides: true,
 		bounds: arithmetic(func(c *call, i ...Interval) Interval {
 			out := quotientBounds(c, i[0], i[1])
 			out.Low, out.High, out.Least = towardZero(out.Low), towardZero(out.High), rat(1)
 			return out
 		}),
 		write: computed(func(w *Writer, c *call, _ Type, x []string) string {
-			return "pg_catalog.div(" + x[0] + ", " + w.nonZero(c.args[1], x[1]) + ")"
+			return "pg_catalog.div(" + x[0] + ", " + nonZero(w, c.args[1], x[1]) + ")"
 		}),
 	}
 	modulo = &rule{
+		divides: true,
 		bounds: arithmetic(func(_ *call, i ...Interval) Interval {
 			m := smaller(i[0].magnitude(), i[1].magnitude())
 			out := Interval{Low: new(big.Rat), High: m, Null: i[1].holdsZero(), Least: smaller(i[0].Least, i[1].Least)}
@@ -71,7 +74,7 @@ var (
 			return out
 		}),
 		write: computed(func(w *Writer, c *call, t Type, x []string) string {
-			return operatorSQL("%", x[0], w.nonZero(c.args[1], x[1]), t).sql
+			return operatorSQL("%", x[0], nonZero(w, c.args[1], x[1]), t).sql
 		}),
 	}
 	absolute = &rule{
@@ -211,7 +214,7 @@ func quotientBounds(c *call, a, b Interval) Interval {
 }
 
 // nonZero writes a divisor, NULL where it is zero.
-func (w *Writer) nonZero(e Expr, sql string) string {
+func nonZero(w *Writer, e Expr, sql string) string {
 	if i := w.Env.interval(e); i.Bounded() && !i.holdsZero() {
 		return sql
 	}
@@ -221,7 +224,7 @@ func (w *Writer) nonZero(e Expr, sql string) string {
 // computed writes arithmetic: arguments within bounds, in a type in which the result fits.
 func computed(sql func(w *Writer, c *call, t Type, x []string) string) func(*Writer, *call) (fragment, error) {
 	return func(w *Writer, c *call) (fragment, error) {
-		if err := w.fits(c); err != nil {
+		if err := fits(w, c); err != nil {
 			return fragment{}, err
 		}
 		parts := make([]fragment, len(c.args))
@@ -257,7 +260,7 @@ func computed(sql func(w *Writer, c *call, t Type, x []string) string) func(*Wri
 
 // fits refuses arithmetic whose arguments have no bounds, or whose result could be too
 // large, too small or too long.
-func (w *Writer) fits(c *call) error {
+func fits(w *Writer, c *call) error {
 	for _, a := range c.args {
 		if i := w.Env.interval(a); !i.finite() && !i.empty {
 			return w.noBounds(a)

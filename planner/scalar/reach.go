@@ -91,7 +91,7 @@ func (w *Writer) comparand(o Expr, list []Expr, equality bool) (fragment, error)
 	if ref := relabelled(o); ref != nil && equality && ref.Column.Reach == Whole {
 		return w.write(ref, exact)
 	}
-	if c := w.Env.brief(o, list); c != nil {
+	if c := briefColumn(w.Env.Values, o, list); c != nil {
 		return fragment{sql: beginning(c.SQL, briefLength), typ: typ(oidText)}, nil
 	}
 	return w.write(o, cutting(o, exact))
@@ -115,16 +115,16 @@ func relabelled(o Expr) *Ref {
 	return ref
 }
 
-// brief returns the column of a long text that an operand is, if all others are constants
+// briefColumn returns the column of a long text that an operand is, if all others are constants
 // that are short, or NULL.
-func (env *Env) brief(o Expr, list []Expr) *Column {
+func briefColumn(values Values, o Expr, list []Expr) *Column {
 	ref := relabelled(o)
 	if ref == nil || !ref.Column.long() || !ref.Column.Type.Deterministic || ref.Column.Reach == Short {
 		return nil
 	}
 	short := func(other Expr) bool {
 		c, ok := other.(*constant)
-		return ok && env.short(c)
+		return ok && values.short(c)
 	}
 	for _, other := range list {
 		if other != o && !short(other) {

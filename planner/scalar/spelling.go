@@ -129,3 +129,12 @@ func (w *Writer) grouped(e Expr, m mode) (fragment, bool) {
 	}
 	return fragment{}, false
 }
+
+// Physical returns the type that a column has where it is read: what is computed in a
+// derived table may be wider than its type says.
+func (w *Writer) Physical(c *Column) Type {
+	if c.derived() {
+		return w.Env.physical(&Ref{Column: c})
+	}
+	return c.Type
+}

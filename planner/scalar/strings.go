@@ -95,7 +95,7 @@ func sumOfLengths(env *Env, c *call, u unit) int {
 
 // counted writes a function of a text whose result is no larger than a word.
 func counted(w *Writer, c *call) (fragment, error) {
-	x, err := w.textArguments(c)
+	x, err := textArguments(w, c)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -112,7 +112,7 @@ func textFunction(w *Writer, c *call) (fragment, error) {
 		return fragment{}, pgerr.New(pgerr.NotAllowed, "the result of %s can have more than %d bytes", c.fn.title(), longestText).At(c.at).
 			WithHint("Shorten the operands: left(x, 100).")
 	}
-	x, err := w.textArguments(c)
+	x, err := textArguments(w, c)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -127,11 +127,11 @@ func spelled(w *Writer, c *call) (fragment, error) {
 	return textFunction(w, c)
 }
 
-func (w *Writer) textArguments(c *call) ([]string, error) {
+func textArguments(w *Writer, c *call) ([]string, error) {
 	x := make([]string, len(c.args))
 	for i, a := range c.args {
 		if slices.Contains(c.fn.over.constants, i) {
-			if err := w.checkArgument(c, i); err != nil {
+			if err := checkArgument(w, c, i); err != nil {
 				return nil, err
 			}
 		}
@@ -156,7 +156,7 @@ func textOr(t Type, arg uint32) Type {
 }
 
 // checkArgument refuses constants that a function raises on, or that make it slow.
-func (w *Writer) checkArgument(c *call, arg int) error {
+func checkArgument(w *Writer, c *call, arg int) error {
 	if c.fn.args[arg] == oidInt4 {
 		n, ok, err := w.Env.integer(c.args[arg])
 		least := c.fn.over.least[arg]

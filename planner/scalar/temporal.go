@@ -52,7 +52,7 @@ var (
 		}),
 	}
 	truncate = &rule{
-		constants: []int{0, 2}, zoned: true, bounds: truncatedBounds, write: truncated,
+		constants: []int{0, 2}, zoned: true, bounds: truncatedBounds, write: truncated, key: truncatedKey,
 		cost: func(c *costing, e *call) int64 {
 			if len(e.args) < 3 {
 				return functionCost(c, e)
@@ -273,8 +273,8 @@ var units = map[string]int64{
 	"year": 366, "decade": 3660, "century": 36600, "millennium": 366000,
 }
 
-// field returns a constant that names a part of a date, if it is one of those that are known.
-func (w *Writer) field(e Expr, ok func(string) bool) (string, error) {
+// writeField writes a constant that names a part of a date, if it is one of those that are known.
+func writeField(w *Writer, e Expr, ok func(string) bool) (string, error) {
 	name, err := w.Env.text(e)
 	if err != nil {
 		return "", err
@@ -314,7 +314,7 @@ func truncated(w *Writer, c *call) (fragment, error) {
 	if i := w.Env.interval(c.args[1]); !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(c.args[1])
 	}
-	field, err := w.field(c.args[0], func(s string) bool { return units[s] > 0 })
+	field, err := writeField(w, c.args[0], func(s string) bool { return units[s] > 0 })
 	if err != nil {
 		return fragment{}, err
 	}
@@ -332,6 +332,32 @@ func truncated(w *Writer, c *call) (fragment, error) {
 		zone, err = w.sessionZone(c.zone, c.at)
 	}
 	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + w.instant(x).sql + ", " + zone + ")", typ: typ(oidTimestamptz)}, err
+}
+
+// truncatedKey writes date_trunc of an instant as a local time.
+func truncatedKey(w *Writer, c *call) (fragment, error) {
+	if len(c.args) != 2 {
+		return w.write(c, exact)
+	}
+	field, err := writeField(w, c.args[0], func(s string) bool { return units[s] > 0 })
+	if err != nil {
+		return fragment{}, err
+	}
+	if i := w.Env.interval(c.args[1]); !i.Bounded() && !i.empty {
+		return fragment{}, w.noBounds(c.args[1])
+	}
+	x, err := w.write(c.args[1], bounded)
+	if err != nil {
+		return fragment{}, err
+	}
+	if x.zone == "" {
+		zone, err := w.sessionZone(c.zone, c.at)
+		if err != nil {
+			return fragment{}, err
+		}
+		x.sql = "pg_catalog.timezone(" + zone + ", " + x.sql + ")"
+	}
+	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ: typ(oidTimestamp)}, nil
 }
 
 // extract and date_part.
@@ -446,7 +472,7 @@ func extracted(w *Writer, c *call) (fragment, error) {
 		return fragment{}, notAllowed("a part of an interval that is no difference of two times", c.at)
 	}
 	var name string
-	field, err := w.field(c.args[0], func(s string) bool {
+	field, err := writeField(w, c.args[0], func(s string) bool {
 		p, ok := parts[s]
 		name = s
 		switch {

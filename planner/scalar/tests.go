@@ -193,7 +193,7 @@ func narrowedByRange(n *narrowing, c *call) {
 func narrowedByArray(n *narrowing, c *call) {
 	array, ok := c.args[1].(*constant)
 	if ok && c.fn.name == "= ANY" {
-		n.limit(c.args[0], inUnits(n.constants.elementHull(array), array.typ.element(), c.args[0].Type()))
+		n.limit(c.args[0], inUnits(n.elements(array), array.typ.element(), c.args[0].Type()))
 	}
 }
 

@@ -130,7 +130,7 @@ func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
 	case *call:
 		return e.fn.over.write(w, e)
 	case *cast:
-		return w.cast(e, m)
+		return writeCast(w, e, m)
 	case *choice:
 		return w.choice(e, m)
 	case *logic:
@@ -175,42 +175,6 @@ func (w *Writer) as(f fragment, t Type, at int) (string, error) {
 		return castSQL(f.sql, t), nil
 	}
 	return "", pgerr.New(pgerr.Internal, "%s cannot be written as %s", f.typ, t).At(at)
-}
-
-// physical returns the type that an expression is computed in.
-func (env *Env) physical(e Expr) Type {
-	t := e.Type()
-	switch {
-	case t.float():
-		return typ(oidFloat8)
-	case t.whole() && env.beyondInt8(e):
-		return typ(oidNumeric)
-	case t.whole():
-		return typ(oidInt8)
-	}
-	return t
-}
-
-// beyondInt8 reports whether whole numbers are computed as numeric.
-func (env *Env) beyondInt8(e Expr) bool {
-	switch e := e.(type) { //nolint:gochecksumtype // the others fit
-	case *Ref:
-		for _, of := range e.Column.Of {
-			if of.Type().whole() && env.beyondInt8(of) {
-				return true
-			}
-		}
-	case *call, *aggregate:
-		i := env.interval(e)
-		return i.Bounded() && !i.within(Interval{Low: lowestInt8, High: highestInt8})
-	case *choice:
-		for _, o := range operands(e) {
-			if o.Type().whole() && env.beyondInt8(o) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Columns and constants.
@@ -380,4 +344,15 @@ func (w *Writer) unbounded(e Expr) *Ref {
 		}
 	}
 	return nil
+}
+
+// Key writes an expression that rows are grouped by. What date_trunc makes of an instant
+// stays a local time: it stands for the instant that it is in the session's time zone.
+func (w *Writer) Key(e Expr) (string, Type, error) {
+	c, ok := e.(*call)
+	if !ok || c.fn.over.key == nil || c.typ.OID != oidTimestamptz {
+		return w.Value(e)
+	}
+	f, err := c.fn.over.key(w, c)
+	return f.sql, f.typ, err
 }

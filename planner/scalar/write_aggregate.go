@@ -6,8 +6,8 @@ import "math/big"
 // that the sum of integers does not depend on the order of the rows.
 const sumBits = 30
 
-// aggregate bounds an aggregate over at most rows rows.
-func (env *Env) aggregate(e *aggregate) Interval {
+// aggregateBounds are those of an aggregate over at most rows rows.
+func aggregateBounds(env *Env, e *aggregate) Interval {
 	rows := rat(e.rows)
 	if e.name == "count" {
 		return Interval{Low: new(big.Rat), High: rows, Least: rat(1)}
