@@ -1,15 +1,14 @@
 // Package answers remembers what was released, so that the same question costs
 // nothing the second time: a dashboard that refreshes all day pays once.
 //
-// An answer is the released integers of one release block, with the keys of its
-// groups where those were released too, under a [Key], which
-// covers all that the answer depends on: what was read and with which constants,
-// the noise, the policy and the schema, the secret, and the data epoch. A second
-// draw for the same key would be a second release; a remembered one is
-// post-processing of the first.
+// A [Release] has the released integers of one release block, with the keys of its
+// groups where those were released too, under a [Key], which covers all that they depend
+// on: the SQL of the read and its constants, the noise, the policy and the schema, the
+// secret, and the data epoch. A second draw for the same key would be a second release; a
+// remembered one is post-processing of the first. It is kept as JSON with a version.
 //
-// A [Store] may forget at any time, and keeps a bounded number of answers, the
+// A [Store] may forget at any time, and keeps a bounded number of releases, the
 // latest used. That costs budget later and never privacy. What it returns was put
-// there whole: a damaged answer is none. Who may write to its files or keys can
+// there whole: a damaged release is none. Who may write to its files or keys can
 // make it lie to analysts, but not learn from it anything that was not released.
 package answers

@@ -98,13 +98,13 @@ func checksum(body []byte, paid []string) uint32 {
 }
 
 // Get implements Store.
-func (f *Files) Get(_ context.Context, key Key) (*Answer, error) {
+func (f *Files) Get(_ context.Context, key Key) (*Release, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.get(key)
 }
 
-func (f *Files) get(key Key) (*Answer, error) {
+func (f *Files) get(key Key) (*Release, error) {
 	e, ok := f.at[key]
 	if !ok {
 		return nil, nil
@@ -120,7 +120,7 @@ func (f *Files) get(key Key) (*Answer, error) {
 	return a, nil
 }
 
-func (f *Files) read(key Key) (*Answer, error) {
+func (f *Files) read(key Key) (*Release, error) {
 	text, err := os.ReadFile(f.path(key))
 	if err != nil {
 		return nil, fmt.Errorf("answers: %w", err)
@@ -141,7 +141,7 @@ func (f *Files) read(key Key) (*Answer, error) {
 }
 
 // Put implements Store.
-func (f *Files) Put(_ context.Context, key Key, a Answer) error {
+func (f *Files) Put(_ context.Context, key Key, a Release) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, ok := f.at[key]; ok {
@@ -155,7 +155,7 @@ func (f *Files) Put(_ context.Context, key Key, a Answer) error {
 }
 
 // Pay implements Store.
-func (f *Files) Pay(_ context.Context, key Key, a *Answer, analyst string) error {
+func (f *Files) Pay(_ context.Context, key Key, a *Release, analyst string) error {
 	paid, err := encode(a)
 	if err != nil {
 		return fmt.Errorf("answers: %w", err)
@@ -173,7 +173,7 @@ func (f *Files) Pay(_ context.Context, key Key, a *Answer, analyst string) error
 	return f.write(key, there)
 }
 
-func (f *Files) write(key Key, a *Answer) error {
+func (f *Files) write(key Key, a *Release) error {
 	body, err := encode(a)
 	if err != nil {
 		return fmt.Errorf("answers: %w", err)

@@ -36,7 +36,7 @@ func (r *Redis) body(key Key) string { return r.prefix + ":" + key.String() }
 func (r *Redis) paid(key Key) string { return r.prefix + ":" + key.String() + ":paid" }
 
 // Get implements Store.
-func (r *Redis) Get(ctx context.Context, key Key) (*Answer, error) {
+func (r *Redis) Get(ctx context.Context, key Key) (*Release, error) {
 	pipe := r.client.Pipeline()
 	text, paid := pipe.Get(ctx, r.body(key)), pipe.SMembers(ctx, r.paid(key))
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -64,7 +64,7 @@ func (r *Redis) touch(ctx context.Context, key Key) error {
 }
 
 // Put implements Store.
-func (r *Redis) Put(ctx context.Context, key Key, a Answer) error {
+func (r *Redis) Put(ctx context.Context, key Key, a Release) error {
 	text, err := encode(&a)
 	if err != nil {
 		return fmt.Errorf("answers: %w", err)
@@ -84,7 +84,7 @@ func (r *Redis) Put(ctx context.Context, key Key, a Answer) error {
 }
 
 // Pay implements Store. Who has paid is noted with the digest of what was paid for.
-func (r *Redis) Pay(ctx context.Context, key Key, a *Answer, analyst string) error {
+func (r *Redis) Pay(ctx context.Context, key Key, a *Release, analyst string) error {
 	text, err := encode(a)
 	if err != nil {
 		return fmt.Errorf("answers: %w", err)
@@ -100,7 +100,7 @@ func (r *Redis) Pay(ctx context.Context, key Key, a *Answer, analyst string) err
 
 // Probe tries what the store needs of Redis, such as permissions.
 func (r *Redis) Probe(ctx context.Context) error {
-	key, probe := KeyOf(), Answer{Paid: []string{"probe"}}
+	key, probe := KeyOf(), Release{Paid: []string{"probe"}}
 	err := r.forget(ctx, key.String())
 	if err == nil {
 		err = r.Put(ctx, key, probe)

@@ -2,36 +2,45 @@ package answers_test
 
 import (
 	"context"
+	"fmt"
+	"hash/crc32"
 	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/redis/go-redis/v9"
 
 	"dpproxy/answers"
 )
 
-var integers = cmp.Comparer(func(a, b *big.Int) bool { return a.Cmp(b) == 0 })
+var integers = cmp.Options{cmp.Comparer(func(a, b *big.Int) bool { return a.Cmp(b) == 0 }), cmpopts.IgnoreUnexported(answers.Release{})}
 
 func key(name string) answers.Key { return answers.KeyOf([]byte(name)) }
 
-func answer(n int64, paid ...string) answers.Answer {
-	return answers.Answer{Rows: [][]*big.Int{{big.NewInt(n), new(big.Int).Lsh(big.NewInt(-1), 100)}, {}}, Paid: paid}
+func answer(n int64, paid ...string) answers.Release {
+	values := []*big.Int{big.NewInt(n), new(big.Int).Lsh(big.NewInt(-1), 100)}
+	return answers.Release{Sets: []answers.GroupingSet{{Partitions: []answers.Partition{{Values: values}, {}}}}, Paid: paid}
 }
 
-// keyed is an answer whose groups were released too.
-func keyed(n int64, paid ...string) answers.Answer {
-	a := answer(n, paid...)
-	a.Keys = [][]*string{{new("é <\u2028\"\\"), nil}, {new(""), new("NULL")}}
-	return a
+// keyed is a release whose groups were released too, and which was refined.
+func keyed(n int64, paid ...string) answers.Release {
+	r := answer(n, paid...)
+	groups := r.Sets[0].Partitions
+	groups[0].Key, groups[1].Key = []*string{new("é <\u2028\"\\"), nil}, []*string{new(""), new("NULL")}
+	groups[1].Measured = [][]answers.Measurement{{}, {{Variance: big.NewInt(7), Value: big.NewInt(-1)}}}
+	r.Sets = append(r.Sets, answers.GroupingSet{Level: 3, PaidPico: 5, Partitions: []answers.Partition{}})
+	r.Request, r.Payments = []byte{1, 2}, []answers.Payment{{Analyst: []byte{3}, Pico: []int64{4, 0}}}
+	return r
 }
 
-func want(t *testing.T, s answers.Store, name string, a *answers.Answer) {
+func want(t *testing.T, s answers.Store, name string, a *answers.Release) {
 	t.Helper()
 	got, err := s.Get(t.Context(), key(name))
 	if err != nil {
@@ -87,12 +96,13 @@ func testKeyed(t *testing.T, s answers.Store) {
 	must(t, s.Pay(t.Context(), key("d"), &d, "bob"))
 	d.Paid = []string{"ann", "bob"}
 	want(t, s, "d", &d)
-	none := answers.Answer{Rows: [][]*big.Int{}, Keys: [][]*string{}}
+	none := answers.Release{Sets: []answers.GroupingSet{{Partitions: []answers.Partition{}}}}
 	must(t, s.Put(t.Context(), key("none"), none)) // no group was released, which is an answer
 	want(t, s, "none", &none)
-	short, odd := keyed(5), keyed(5)
-	short.Keys, odd.Keys[1][0] = short.Keys[:1], new("\xff")
-	for what, bad := range map[string]answers.Answer{"a key too few": short, "a key that is not UTF-8": odd} {
+	short, odd, half := keyed(5), keyed(5), keyed(5)
+	short.Sets[0].Partitions[0].Values[1], odd.Sets[0].Partitions[1].Key[0] = nil, new("\xff")
+	half.Sets[0].Partitions[1].Measured[1][0].Variance = nil
+	for what, bad := range map[string]answers.Release{"a value too few": short, "a key that is not UTF-8": odd, "a measurement of no variance": half} {
 		if err := s.Put(t.Context(), key(what), bad); err == nil {
 			t.Errorf("%s was taken", what)
 		}
@@ -185,6 +195,8 @@ func TestRedis(t *testing.T) {
 	for _, damaged := range []string{
 		`[["1"]]`, `{"format":1,"rows":[["1"]]}`, `{"rows":[["1"]]}`, `{"format":2,"rows":[[1]]}`, `{"format":2,"rows":[["x"]]}`,
 		`{"format":2,"rows":[["1"]],"keys":[["a"],["b"]]}`, `{"format":2,"rows":[["1"]],"keys":[]}`,
+		`{"version":2,"sets":[]}`, `{"version":3,"format":2,"sets":[]}`, `{"version":3,"sets":[{"partitions":[{"values":[null]}]}]}`,
+		`{"version":3,"sets":[{"partitions":[{"values":["1"]}]}]}`, `{"version":3,"sets":[{"partitions":[{"measured":[[{"value":1}]]}]}]}`,
 	} {
 		must(t, client.Set(ctx, "dp:clinic:answer:"+key("a").String(), damaged, 0).Err())
 		if got, err := s.Get(ctx, key("a")); got != nil || err == nil {
@@ -193,4 +205,22 @@ func TestRedis(t *testing.T) {
 		want(t, s, "a", nil)
 	}
 	must(t, s.Close())
+}
+
+// TestFormat2 holds that a release of format 2 is read, is paid by others as well, and stays as it
+// is.
+func TestFormat2(t *testing.T) {
+	dir := t.TempDir()
+	const file = `{"answer":{"format":2,"rows":[["332","-7"]],"keys":[["0","a",null]]},"paid":["ann"],"crc":%d}`
+	body := file[len(`{"answer":`):strings.Index(file, `,"paid"`)]
+	crc := crc32.ChecksumIEEE([]byte(body + "|ann"))
+	must(t, os.WriteFile(filepath.Join(dir, key("a").String()+".answer"), fmt.Appendf(nil, file, crc), 0o600))
+	s, err := answers.OpenFiles(dir, 2)
+	must(t, err)
+	old := &answers.Format2{Rows: [][]*big.Int{{big.NewInt(332), big.NewInt(-7)}}, Keys: [][]*string{{new("0"), new("a"), nil}}}
+	want(t, s, "a", &answers.Release{Format2: old, Paid: []string{"ann"}})
+	found, err := s.Get(t.Context(), key("a"))
+	must(t, err)
+	must(t, s.Pay(t.Context(), key("a"), found, "bob"))
+	want(t, s, "a", &answers.Release{Format2: old, Paid: []string{"ann", "bob"}})
 }

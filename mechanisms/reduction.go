@@ -94,8 +94,8 @@ func (r LaplaceReduction) Level(k int) (Laplace, error) {
 	return r.levels[k], nil
 }
 
-// event describes the reveal of level k after that of level k−1.
-func (r LaplaceReduction) event(k int) dp.Event {
+// Event describes the reveal of level k, counted from 0, after that of level k−1, for a pricer.
+func (r LaplaceReduction) Event(k int) dp.Event {
 	rate := func(k int) *big.Rat { return new(big.Rat).Inv(r.levels[k].scale) }
 	e := dp.ReductionEvent{Sensitivity: r.sensitivity, Before: new(big.Rat), After: rate(k), Cap: rate(len(r.levels) - 1)}
 	if k > 0 {
@@ -163,7 +163,7 @@ type Level struct {
 
 // Event describes the reveal of the level after that of the one before, for a
 // pricer.
-func (l *Level) Event() dp.Event { return l.path.reduction.event(l.number) }
+func (l *Level) Event() dp.Event { return l.path.reduction.Event(l.number) }
 
 // Reveal returns the vector with the noise of the level. The caller must have
 // charged l.Event(), durably, before; the guarantee is that of [LaplaceReduction].

@@ -166,25 +166,21 @@ func (c *Chain) worst() dp.ComposedEvent {
 	}
 	var e dp.ComposedEvent
 	for _, m := range c.Measures {
-		e = append(e, m.levels()...)
+		for level := range m.Reduction.Levels() {
+			e = append(e, m.Reduction.Event(level))
+		}
 	}
 	return e
 }
 
-// levels are the releases of a whole path, one by one: each is paid for by itself, and
-// rounded up by itself, so that all of them may cost a little more than the last alone.
-func (m ChainMeasure) levels() dp.ComposedEvent {
-	rates := make([]*big.Rat, m.Reduction.Levels())
-	for k := range rates {
-		if level, ok := must(m.Reduction.Level(k)).Event().(dp.LaplaceEvent); ok {
-			rates[k] = new(big.Rat).Inv(level.Scale)
-		}
-	}
+// Revealing returns the releases of the levels from one to another, counted from 0, of a
+// reduction.
+func (c *Chain) Revealing(from, to int) dp.ComposedEvent {
 	var e dp.ComposedEvent
-	before := new(big.Rat)
-	for _, rate := range rates {
-		e = append(e, dp.ReductionEvent{Sensitivity: m.Sensitivity, Before: before, After: rate, Cap: rates[len(rates)-1]})
-		before = rate
+	for level := from; level <= to; level++ {
+		for _, m := range c.Measures {
+			e = append(e, m.Reduction.Event(level))
+		}
 	}
 	return e
 }

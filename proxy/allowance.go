@@ -18,17 +18,17 @@ type Allowance struct {
 
 // allowance returns what all that is concerned allows together: the analyst, each table
 // that is read, and the policy as a whole. Its Mechanisms are never nil.
-func (a *answer) allowance(tables []catalog.Name) Allowance {
-	p := a.p.policy.Load()
+func (p *Proxy) allowance(analyst string, tables []catalog.Name) Allowance {
+	policy := p.policy.Load()
 	out := Allowance{Mechanisms: []string{}}
 	for _, m := range planner.Mechanisms() {
-		if p.defaults.Recycling || !planner.Recycles(m) {
+		if policy.defaults.Recycling || !planner.Recycles(m) {
 			out.Mechanisms = append(out.Mechanisms, m)
 		}
 	}
-	out = out.and(p.analysts[a.analyst].Allowance)
+	out = out.and(policy.analysts[analyst].Allowance)
 	for _, t := range tables {
-		out = out.and(p.defaults.Tables[t])
+		out = out.and(policy.defaults.Tables[t])
 	}
 	return out
 }

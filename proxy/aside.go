@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/parser/ast"
-	"dpproxy/pgerr"
 )
 
 // An Aside holds sessions of dpproxy's own on the mirror, where what no analyst may see is
@@ -97,24 +95,4 @@ func (s *Aside) as(ctx context.Context, analyst string, settings []byte, limit t
 		return err
 	}
 	return after(session.Conn().PgConn())
-}
-
-// aside runs f, and then after, in such a session.
-func (a *answer) aside(ctx context.Context, p *prelude, f, after func(*pgconn.PgConn) error) error {
-	limit := a.p.policy.Load().defaults.Timeout
-	return a.concealedError(ctx, a.p.cfg.Aside.as(ctx, a.analyst, p.carried, limit, f, after))
-}
-
-// concealedError says that something failed, but not what: the mirror's words could quote it.
-func (a *answer) concealedError(ctx context.Context, err error) error {
-	refused, ok := errors.AsType[*pgconn.PgError](err)
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case !ok:
-		return err
-	}
-	a.p.cfg.Log.Error("what a view holds cannot be computed", "analyst", a.analyst, "code", refused.Code)
-	return pgerr.New(pgerr.FeatureNotSupported, "what the definition of a view holds cannot be computed").
-		WithHint("Ask the administrator: the definition is not shown.")
 }

@@ -10,6 +10,7 @@ import (
 
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/scalar"
 )
@@ -20,7 +21,7 @@ import (
 
 // concealedValues computes the constants that are concealed, of which some name the values
 // of the others.
-func (a *answer) concealedValues(ctx context.Context, q *planner.Query, p *prelude) error {
+func (e *execution) concealedValues(ctx context.Context, q *planner.Query, p *prelude) error {
 	concealed := func(f scalar.Fold) bool { return f.Concealed }
 	folds := q.Folds()
 	if !slices.ContainsFunc(folds, concealed) {
@@ -43,7 +44,7 @@ func (a *answer) concealedValues(ctx context.Context, q *planner.Query, p *prelu
 			oids[i] = textOID
 		}
 	}
-	return a.aside(ctx, p, func(conn *pgconn.PgConn) error {
+	return e.aside(ctx, p, func(conn *pgconn.PgConn) error {
 		res := conn.ExecParams(ctx, "SELECT "+strings.Join(cols, ", "), params, oids, formats, results).Read()
 		if res.Err != nil {
 			return res.Err
@@ -69,14 +70,14 @@ const (
 
 // describeConcealed proves, before the charge, that the views that are left in the rewritten
 // statement have the columns that they have on the mirror.
-func (a *answer) describeConcealed(ctx context.Context, q *planner.Query, p *prelude) error {
+func (e *execution) describeConcealed(ctx context.Context, q *planner.Query, p *prelude) error {
 	if q.Concealed() == 0 {
 		return nil
 	}
-	return a.aside(ctx, p, func(conn *pgconn.PgConn) error {
+	return e.aside(ctx, p, func(conn *pgconn.PgConn) error {
 		for i := range q.Concealed() {
-			view := a.text.stmt.Concealed[i].Resolved
-			got, err := conn.Prepare(ctx, "", concealedSQL(a.text.stmt, q, i, func(int, int) string { return "NULL" }), nil)
+			view := e.text.stmt.Concealed[i].Resolved
+			got, err := conn.Prepare(ctx, "", concealedSQL(e.text.stmt, q, i, func(int, int) string { return "NULL" }), nil)
 			if err != nil {
 				return err
 			}
@@ -104,11 +105,11 @@ func concealedSQL(st *parser.Statement, q *planner.Query, view int, array func(b
 // concealedRows returns the rows of those views, as the arrays of their columns' texts. The
 // cursor is filled with the settings of the analyst's session and read without them, so that
 // the texts mean the same in any.
-func (a *answer) concealedRows(ctx context.Context, q *planner.Query, p *prelude, released [][]string) ([][]string, error) {
+func (e *execution) concealedRows(ctx context.Context, q *planner.Query, p *prelude, released [][]string) ([][]string, error) {
 	out := make([][]string, q.Concealed())
 	for i := range out {
-		sql := concealedSQL(a.text.stmt, q, i, func(block, col int) string { return ast.Quote(released[block][col]) })
-		err := a.aside(ctx, p, func(conn *pgconn.PgConn) error {
+		sql := concealedSQL(e.text.stmt, q, i, func(block, col int) string { return ast.Quote(released[block][col]) })
+		err := e.aside(ctx, p, func(conn *pgconn.PgConn) error {
 			_, err := conn.Exec(ctx, "CLOSE ALL; DECLARE dp NO SCROLL CURSOR WITH HOLD FOR "+sql).ReadAll()
 			return err
 		}, func(conn *pgconn.PgConn) error {
@@ -139,4 +140,24 @@ func arraysOf(r *pgconn.Result) []string {
 		out[i] = planner.ArrayText(cells)
 	}
 	return out
+}
+
+// aside runs f, and then after, in such a session.
+func (e *execution) aside(ctx context.Context, p *prelude, f, after func(*pgconn.PgConn) error) error {
+	limit := e.p.policy.Load().defaults.Timeout
+	return e.concealedError(ctx, e.p.cfg.Aside.as(ctx, e.analyst, p.carried, limit, f, after))
+}
+
+// concealedError says that something failed, but not what: the mirror's words could quote it.
+func (e *execution) concealedError(ctx context.Context, err error) error {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !ok:
+		return err
+	}
+	e.p.cfg.Log.Error("what a view holds cannot be computed", "analyst", e.analyst, "code", refused.Code)
+	return pgerr.New(pgerr.FeatureNotSupported, "what the definition of a view holds cannot be computed").
+		WithHint("Ask the administrator: the definition is not shown.")
 }

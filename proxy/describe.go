@@ -23,16 +23,17 @@ const keptProofs = 200
 // describe proves on the mirror, before the charge, that the rewritten statement
 // has the columns of the original. What was proved in a session holds there for
 // the same text while the original has the same columns.
-func (a *answer) describe(ctx context.Context, m *wire.Asker, q *planner.Query, p *prelude, b wire.BindRequest) error {
-	key := a.text.stmt.Text + "\x00" + columnKey(b)
-	proved, _ := a.session.Value().(map[string]bool)
+func (e *execution) describe(ctx context.Context, m *wire.Asker, q *planner.Query, p *prelude, b wire.BindRequest) error {
+	e.enter(stepDescribe)
+	key := e.text.stmt.Text + "\x00" + columnKey(b)
+	proved, _ := e.session.Value().(map[string]bool)
 	if proved[key] {
 		return nil
 	}
-	if err := a.describeConcealed(ctx, q, p); err != nil {
+	if err := e.describeConcealed(ctx, q, p); err != nil {
 		return err
 	}
-	sql, _ := a.parameterised(q, len(b.ParamOIDs))
+	sql, _ := e.parameterised(q, len(b.ParamOIDs))
 	d, err := m.Describe(ctx, sql, b.ParamOIDs)
 	// A cancel request that was sent while the client's own text was described may arrive now.
 	if refused, ok := errors.AsType[*wire.MirrorError](err); ok && refused.Code != pgerr.QueryCanceled.String() {
@@ -47,7 +48,7 @@ func (a *answer) describe(ctx context.Context, m *wire.Asker, q *planner.Query, 
 	// The map belongs to the one goroutine of the session that runs statements.
 	if proved == nil || len(proved) >= keptProofs {
 		proved = map[string]bool{}
-		a.session.SetValue(proved)
+		e.session.SetValue(proved)
 	}
 	proved[key] = true
 	return nil
@@ -68,14 +69,14 @@ func sameColumns(rewritten, original []pgproto3.FieldDescription) error {
 	return nil
 }
 
-// rehearse lets the mirror refuse, before the charge, a cursor that needs a
+// checkTransaction lets the mirror refuse, before the charge, a cursor that needs a
 // transaction where there is none. It comes before other private questions: from Postgres 18
 // on they begin a transaction that would do. Mistakes in the text come before it.
-func (a *answer) rehearse(ctx context.Context, m *wire.Asker) error {
-	if !a.text.stmt.InTransaction {
+func (e *execution) checkTransaction(ctx context.Context, m *wire.Asker) error {
+	if !e.text.stmt.InTransaction {
 		return nil
 	}
-	if err := new(settings.Settings).ReadComments(a.text.stmt); err != nil {
+	if err := new(settings.Settings).ReadComments(e.text.stmt); err != nil {
 		return err
 	}
 	for _, sql := range []string{"DECLARE _dp_rehearsal CURSOR FOR SELECT", "CLOSE _dp_rehearsal"} {
@@ -109,19 +110,19 @@ type place struct {
 
 // spliced returns the rewritten query, or what is inside a utility statement, with an array
 // in each place. The places are asked for in the order in which they stand there.
-func (a *answer) spliced(q *planner.Query, inner bool, array func(place) string) string {
+func (e *execution) spliced(q *planner.Query, inner bool, array func(place) string) string {
 	relation := func(i int) string {
 		return q.Relation(i, func(col int) string { return array(place{of: i, column: col}) })
 	}
-	return a.text.stmt.Unconcealed(inner, relation, func(i int) string {
+	return e.text.stmt.Unconcealed(inner, relation, func(i int) string {
 		return q.ConcealedRelation(i, func(col int) string { return array(place{view: true, of: i, column: col}) })
 	})
 }
 
 // parameterised returns the rewritten query with the arrays as the parameters after the
 // client's own, and their places.
-func (a *answer) parameterised(q *planner.Query, params int) (sql string, places []place) {
-	sql = a.spliced(q, a.text.stmt.Form == parser.Utility, func(p place) string {
+func (e *execution) parameterised(q *planner.Query, params int) (sql string, places []place) {
+	sql = e.spliced(q, e.text.stmt.Form == parser.Utility, func(p place) string {
 		places = append(places, p)
 		return "$" + strconv.Itoa(params+len(places))
 	})

@@ -1,5 +1,5 @@
 // Package proxy is the path of a statement: text, plan, charge, read, release,
-// rewrite. The path itself is answer.release in answer.go, and its order is the
+// rewrite. The path itself is execution.release in execution.go, and its order is the
 // product: a statement is refused before it is charged, charged before a row is
 // read, and rewritten with released values only.
 //

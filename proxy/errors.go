@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/pgerr"
+	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/reader"
 )
 
@@ -33,6 +34,19 @@ func chargeError(err error) error {
 		WithHint("Nothing was read. The administrator must look at the ledger.")
 }
 
+// reserveError tells a client why a bill was not reserved.
+func reserveError(b cashier.Bill, err error) error {
+	if own, ok := errors.AsType[*pgerr.Error](err); ok {
+		return own
+	}
+	if short, ok := errors.AsType[*accountant.InsufficientError](err); ok && b.Rounds {
+		return pgerr.New(pgerr.BudgetExhausted, "privacy budget of %s %q is too small for what the statement may cost", short.Scope.Kind, short.Scope.Name).
+			WithDetail("The statement costs at most %s; %s is left.", short.Requested, short.Remaining).
+			WithHint("Allow it less (SET dp.max_epsilon), or ask the administrator for budget. SELECT * FROM dp.budget shows what is left.")
+	}
+	return chargeError(err)
+}
+
 // chargeStays is the detail of an error behind a charge.
 const chargeStays = "The charge of the statement stays."
 
@@ -46,7 +60,7 @@ func readFailed() error {
 }
 
 // stopped tells a client that he ended a statement himself, by a timeout or a cancel request.
-func stopped(cause error, r *receipt) error {
+func stopped(cause error, r *cashier.Receipt) error {
 	if !errors.Is(cause, reader.ErrTimeout) {
 		return canceled(r)
 	}
@@ -59,10 +73,25 @@ func stopped(cause error, r *receipt) error {
 
 // canceled tells a client that his own cancel request ended a statement that was, or
 // was not, charged.
-func canceled(r *receipt) error {
+func canceled(r *cashier.Receipt) error {
 	err := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 	if r == nil {
 		return err
 	}
 	return err.WithDetail(chargeStays)
+}
+
+// unpaidRound says that a round could not be recorded. It is not drawn, and what was drawn
+// before stays with us.
+func unpaidRound(err error) error {
+	if errors.Is(err, cashier.ErrRound) {
+		return defectiveRound()
+	}
+	return pgerr.New(pgerr.LedgerUnavailable, "the privacy ledger is not available").WithDetail(chargeStays).
+		WithHint("The administrator must look at the ledger.")
+}
+
+// defectiveRound is the error of a round that cannot be: what was charged stays.
+func defectiveRound() error {
+	return pgerr.New(pgerr.Internal, "the chain of looks did not go on").WithDetail(chargeStays)
 }

@@ -38,48 +38,51 @@ type prepared struct {
 	types []string
 }
 
-// execute runs EXECUTE. What is not protected runs as the client wrote it.
-func (a *answer) execute(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
-	x := a.text.stmt.Execute
+// An executeStatement is the execution of EXECUTE.
+type executeStatement struct{ *execution }
+
+// run runs EXECUTE. A statement that is not protected runs as the client wrote it.
+func (e executeStatement) run(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
+	x := e.text.stmt.Execute
 	relay := wire.Rewrite{Relay: true}
-	if skipped, err := a.skipped(ctx, m); err != nil || skipped {
+	if skipped, err := skips(ctx, m, e.text.stmt); err != nil || skipped {
 		return relay, err
 	}
-	st, err := a.prepared(ctx, m, x)
+	st, err := e.prepared(ctx, m, x)
 	if err != nil || st == nil || len(st.oids) > 0 && len(st.oids) != len(x.Args) {
-		return relay, elsewhere(err) // Postgres says what is wrong with the rest
+		return relay, withoutPosition(err) // Postgres says what is wrong with the rest
 	}
 	if class := st.text.stmt.Class; class == parser.Release || class == parser.Refused {
-		if err := settings.RefuseComments(a.text.stmt); err != nil {
+		if err := settings.RefuseComments(e.text.stmt); err != nil {
 			return wire.Rewrite{}, err
 		}
 	}
-	inner := &answer{p: a.p, session: a.session, analyst: a.analyst, text: st.text}
+	inner := preparedQuery{&execution{p: e.p, session: e.session, analyst: e.analyst, text: st.text}, st}
 	rw := relay
 	switch st.text.stmt.Class {
 	case parser.Release:
-		rw, err = inner.executed(ctx, m, a.text.stmt, st, b)
+		rw, err = inner.run(ctx, m, e.text.stmt, b)
 	case parser.Refused:
 		if st.text.stmt.OnlyRows && !x.Explained && !x.Created {
-			rw, err = inner.refuseRows(ctx, m, b)
+			rw, err = refusal{inner.execution}.refuseRows(ctx, m, b)
 		} else {
-			rw, err = inner.refuse(ctx, m, b)
+			rw, err = refusal{inner.execution}.refuse(ctx, m, b)
 		}
 	case parser.Empty:
 		if !x.Explained && !x.Created {
-			rw, err = inner.empty(ctx, m, b)
+			rw, err = probe{inner.execution}.empty(ctx, m, b)
 		}
 	case parser.Relay:
 		if mentionsState(st.text.stmt.Text) {
-			rw, err = inner.state(ctx, m, b)
+			rw, err = stateView{inner.execution}.show(ctx, m, b)
 		}
 	case parser.Explain, parser.Set, parser.Execution: // none of them can be prepared
 	}
-	return rw, elsewhere(err)
+	return rw, withoutPosition(err)
 }
 
-// elsewhere takes the position out of an error: it counts in the text of PREPARE.
-func elsewhere(err error) error {
+// withoutPosition takes the position out of an error: it counts in the text of PREPARE.
+func withoutPosition(err error) error {
 	if own, ok := errors.AsType[*pgerr.Error](err); ok {
 		moved := *own
 		moved.Position = 0
@@ -90,7 +93,7 @@ func elsewhere(err error) error {
 
 // prepared looks a statement up. It is nil if there is none, or if its text does not
 // tell what it is.
-func (a *answer) prepared(ctx context.Context, m *wire.Asker, x *parser.Execute) (*prepared, error) {
+func (e executeStatement) prepared(ctx context.Context, m *wire.Asker, x *parser.Execute) (*prepared, error) {
 	res, err := m.Query(ctx, preparedSQL, []uint32{pgtype.TextOID}, [][]byte{[]byte(x.Name)}, nil, nil)
 	if err != nil || len(res.Rows) == 0 {
 		return nil, err
@@ -102,7 +105,7 @@ func (a *answer) prepared(ctx context.Context, m *wire.Asker, x *parser.Execute)
 	if !ok {
 		return nil, nil //nolint:nilnil // the mirror refuses it if it is protected
 	}
-	texts, err := a.p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, a.p.cfg.Catalog) })
+	texts, err := e.p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, e.p.cfg.Catalog) })
 	if err != nil || len(texts) != 1 {
 		return nil, err
 	}
@@ -120,10 +123,16 @@ func (a *answer) prepared(ctx context.Context, m *wire.Asker, x *parser.Execute)
 	return st, nil
 }
 
-// executed releases a prepared statement, or explains what that would cost.
-func (a *answer) executed(
-	ctx context.Context, m *wire.Asker, outer *parser.Statement, st *prepared, b wire.BindRequest,
-) (wire.Rewrite, error) {
+// A preparedQuery is the execution of a prepared statement over protected tables.
+type preparedQuery struct {
+	*execution
+
+	prepared *prepared
+}
+
+// run releases a prepared statement, or explains the cost of that.
+func (e preparedQuery) run(ctx context.Context, m *wire.Asker, outer *parser.Statement, b wire.BindRequest) (wire.Rewrite, error) {
+	st := e.prepared
 	x := outer.Execute
 	if x.Measured {
 		return wire.Rewrite{}, pgerr.New(pgerr.NotAllowed, "EXPLAIN ANALYZE of protected data is not allowed").
@@ -140,11 +149,11 @@ func (a *answer) executed(
 	var rw wire.Rewrite
 	switch {
 	case x.Explained:
-		rw, err = a.explain(ctx, m, bound)
+		rw, err = explanation{e.execution}.explain(ctx, m, bound)
 	case x.Created:
-		rw, err = a.created(ctx, m, outer, bound)
+		rw, err = e.created(ctx, m, outer, bound)
 	default:
-		rw, err = a.release(ctx, m, bound)
+		rw, err = e.release(ctx, m, bound)
 	}
 	if err != nil || rw.Relay || len(st.oids) == 0 {
 		return rw, err
@@ -159,8 +168,8 @@ func (a *answer) executed(
 
 // created releases a prepared query into a table: in CREATE TABLE AS, the rewritten query
 // stands for EXECUTE. With NO DATA the query itself does, of which Postgres takes the columns.
-func (a *answer) created(ctx context.Context, m *wire.Asker, outer *parser.Statement, b wire.BindRequest) (wire.Rewrite, error) {
-	query := a.text.stmt
+func (e preparedQuery) created(ctx context.Context, m *wire.Asker, outer *parser.Statement, b wire.BindRequest) (wire.Rewrite, error) {
+	query := e.text.stmt
 	before, after, ok := outer.Creating(query)
 	if !ok {
 		return wire.Rewrite{}, pgerr.New(pgerr.FeatureNotSupported, "CREATE TABLE AS EXECUTE is of a prepared SELECT alone").
@@ -173,7 +182,7 @@ func (a *answer) created(ctx context.Context, m *wire.Asker, outer *parser.State
 			return wire.Rewrite{}, err
 		}
 		b.Fields = d.Fields
-		if rw, err = a.release(ctx, m, b); err != nil || rw.Relay {
+		if rw, err = e.release(ctx, m, b); err != nil || rw.Relay {
 			return rw, err
 		}
 	}

@@ -65,16 +65,16 @@ func (s *renamed) name(key answers.Key) answers.Key {
 	return key
 }
 
-func (s *renamed) Get(ctx context.Context, key answers.Key) (*answers.Answer, error) {
+func (s *renamed) Get(ctx context.Context, key answers.Key) (*answers.Release, error) {
 	return s.Store.Get(ctx, s.name(key))
 }
 
-func (s *renamed) Put(ctx context.Context, key answers.Key, a answers.Answer) error {
+func (s *renamed) Put(ctx context.Context, key answers.Key, a answers.Release) error {
 	s.written = append(s.written, key)
 	return s.Store.Put(ctx, s.name(key), a)
 }
 
-func (s *renamed) Pay(ctx context.Context, key answers.Key, a *answers.Answer, analyst string) error {
+func (s *renamed) Pay(ctx context.Context, key answers.Key, a *answers.Release, analyst string) error {
 	return s.Store.Pay(ctx, s.name(key), a, analyst)
 }
 
@@ -142,7 +142,9 @@ func TestAnswersOfFormat2(t *testing.T) {
 				if got := clients[q.User].rows(t, q.SQL); !slices.Equal(got, q.Rows) {
 					t.Errorf("%s: %v, was %v", q.SQL, got, q.Rows)
 				}
-				for _, s := range []accountant.Scope{{Kind: accountant.UnitScope, Name: "patient"}, {Kind: accountant.AnalystScope, Name: q.User}} {
+				unit := accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}
+				own := accountant.Scope{Kind: accountant.AnalystScope, Name: q.User}
+				for _, s := range []accountant.Scope{unit, own} {
 					if n := w.spent(t, s.Kind, s.Name); n != 0 {
 						t.Fatalf("%s: %v has spent %d", q.SQL, s, n)
 					}

@@ -16,12 +16,12 @@ import (
 // It notes which answer the last statement went by.
 type forgetful struct {
 	rng   *rand.Rand
-	kept  map[answers.Key]*answers.Answer
-	shown *answers.Answer
-	drawn []*answers.Answer
+	kept  map[answers.Key]*answers.Release
+	shown *answers.Release
+	drawn []*answers.Release
 }
 
-func (s *forgetful) Get(_ context.Context, key answers.Key) (*answers.Answer, error) {
+func (s *forgetful) Get(_ context.Context, key answers.Key) (*answers.Release, error) {
 	switch s.rng.IntN(12) {
 	case 0:
 		delete(s.kept, key)
@@ -32,7 +32,7 @@ func (s *forgetful) Get(_ context.Context, key answers.Key) (*answers.Answer, er
 	if found == nil {
 		return nil, nil
 	}
-	if len(found.Rows) > 0 {
+	if len(found.Sets) > 0 {
 		s.shown = found
 	}
 	out := *found
@@ -40,8 +40,8 @@ func (s *forgetful) Get(_ context.Context, key answers.Key) (*answers.Answer, er
 	return &out, nil
 }
 
-func (s *forgetful) Put(_ context.Context, key answers.Key, a answers.Answer) error {
-	if len(a.Rows) > 0 {
+func (s *forgetful) Put(_ context.Context, key answers.Key, a answers.Release) error {
+	if len(a.Sets) > 0 {
 		s.shown, s.drawn = &a, append(s.drawn, &a)
 	}
 	if s.kept[key] == nil && s.rng.IntN(12) > 0 {
@@ -50,7 +50,7 @@ func (s *forgetful) Put(_ context.Context, key answers.Key, a answers.Answer) er
 	return nil
 }
 
-func (s *forgetful) Pay(_ context.Context, key answers.Key, _ *answers.Answer, analyst string) error {
+func (s *forgetful) Pay(_ context.Context, key answers.Key, _ *answers.Release, analyst string) error {
 	if there := s.kept[key]; there != nil && s.rng.IntN(6) > 0 {
 		there.Paid = append(there.Paid, analyst)
 	}
@@ -62,22 +62,20 @@ func (*forgetful) Close() error { return nil }
 // measurements are the variances of what was measured of each partition of each part, by value.
 type measurements map[[2]int]map[string]*big.Int
 
-// add adds those of an answer to counts: behind a row with the number of the rows of payments, and
-// those, it has for each part a row with the number of its partitions, and one for each of these.
-func (m measurements) add(a *answers.Answer) {
-	rows := a.Rows[1+a.Rows[0][1].Int64():]
-	for part := 0; len(rows) > 0; part++ {
-		n := int(rows[0][0].Int64())
-		for i, row := range rows[1 : n+1] {
-			at := [2]int{part, i}
+// add adds those of a release.
+func (m measurements) add(r *answers.Release) {
+	for set, s := range r.Sets {
+		for i, group := range s.Partitions {
+			at := [2]int{set, i}
 			if m[at] == nil {
 				m[at] = map[string]*big.Int{}
 			}
-			for k := 1; k < len(row); k += 2 {
-				m[at][row[k].String()+" "+row[k+1].String()] = row[k]
+			for _, list := range group.Measured {
+				for _, x := range list {
+					m[at][x.Variance.String()+" "+x.Value.String()] = x.Variance
+				}
 			}
 		}
-		rows = rows[n+1:]
 	}
 }
 
@@ -112,7 +110,7 @@ func TestForgetfulStore(t *testing.T) {
 		"parts":      "SELECT count(*) FROM (SELECT sex, mood, count(*) FROM patients GROUP BY GROUPING SETS ((sex), (sex, mood), ())) AS t",
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := &forgetful{rng: rand.New(rand.NewPCG(1, 2)), kept: map[answers.Key]*answers.Answer{}}
+			store := &forgetful{rng: rand.New(rand.NewPCG(1, 2)), kept: map[answers.Key]*answers.Release{}}
 			w := accurate(t, func(cfg *proxy.Config) {
 				for _, name := range names {
 					cfg.Analysts[name] = proxy.Analyst{Tables: cfg.Analysts["ana"].Tables, Budget: true}
@@ -147,7 +145,7 @@ func askInTurn(t *testing.T, w *world, store *forgetful, names []string, sql str
 		clients[name].number(t, sql)
 		for _, a := range store.drawn {
 			all.add(a)
-			if a.Rows[0][1].Sign() > 0 {
+			if len(a.Payments) > 0 {
 				carried++
 			}
 		}

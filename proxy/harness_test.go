@@ -34,6 +34,7 @@ type world struct {
 	gate         *pgtemp.Gate // between dpproxy and the protected database
 	ledger       accountant.Ledger
 	addr         string
+	proxy        *proxy.Proxy
 	tap          *tap // to the mirror, if set
 }
 
@@ -138,6 +139,7 @@ func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.proxy = p
 	w.serve(t, p)
 	return w
 }

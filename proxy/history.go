@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dpproxy/planner"
+	"dpproxy/proxy/cashier"
 )
 
 // historyKept bounds the statements that are shown, of one analyst.
@@ -49,15 +50,15 @@ type history struct {
 }
 
 // add notes a statement that was answered.
-func (h *history) add(analyst, statement string, plan *planner.Plan, released [][]*planner.Released, r *receipt) {
+func (h *history) add(analyst, statement string, plan *planner.Plan, released [][]*planner.Released, r *cashier.Receipt) {
 	row := historyRow{Statement: abridged(statement), Mechanism: plan.Mechanism, Cost: "0", Error: abridged(strings.Join(errorBars(plan, released), ", "))}
 	if r != nil {
-		measure := r.debits[0].Loss.Measure().String()
-		row.Measure, row.Cost = &measure, pico(r.debits[0].Loss.Pico())
-		if r.looks > 0 {
-			row.Looks = &r.looks
+		measure := r.Debits[0].Loss.Measure().String()
+		row.Measure, row.Cost = &measure, pico(r.Debits[0].Loss.Pico())
+		if r.Rounds > 0 {
+			row.Looks = &r.Rounds
 		}
-		if remark := strings.Join(r.notes, "; "); remark != "" {
+		if remark := strings.Join(r.Notes, "; "); remark != "" {
 			row.Remark = &remark
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"dpproxy/accountant"
-	"dpproxy/planner"
 )
 
 // incidents records which statements failed while they read protected data. A
@@ -47,20 +46,4 @@ func (i *incidents) record(ctx context.Context, in accountant.Incident) error {
 		i.unrecorded = append(i.unrecorded, in)
 	}
 	return err
-}
-
-// watch records an incident when the veil is lifted, unless the statement is through by then, or
-// was cut: what fails behind a charge, also by a panic, may depend on a row.
-func (a *answer) watch(ctx context.Context, plan *planner.Plan, v *veil, charged *receipt) (through func()) {
-	failed := true
-	v.then(func() {
-		if !failed || v.ended {
-			return
-		}
-		in := accountant.Incident{Charge: charged.id, Analyst: a.analyst, Shape: plan.Shape}
-		if err := a.p.incidents.record(context.WithoutCancel(ctx), in); err != nil {
-			a.p.cfg.Log.Error("an incident could not be recorded", "analyst", a.analyst, "error", err)
-		}
-	})
-	return func() { failed = false }
 }

@@ -3,12 +3,10 @@ package proxy
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -52,13 +50,14 @@ const preludeLast = 3
 // prelude asks the mirror, in the client's own session and transaction. Invalid
 // parameters and failing constants are reported by Postgres itself here, before
 // anything is charged.
-func (a *answer) prelude(ctx context.Context, m *wire.Asker, q *planner.Query, b wire.BindRequest) (*prelude, error) {
-	res, err := a.ask(ctx, m, q, b)
+func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query, b wire.BindRequest) (*prelude, error) {
+	e.enter(stepPrelude)
+	res, err := e.ask(ctx, m, q, b)
 	if err != nil {
 		return nil, err
 	}
 	row := res.Rows[0]
-	p := &prelude{settings: a.p.defaults(q.Tables())}
+	p := &prelude{settings: e.p.defaults(q.Tables())}
 	for i, name := range settings.Names() {
 		if err := p.settings.Parse(name, string(row[i])); err != nil {
 			return nil, err
@@ -77,30 +76,30 @@ func (a *answer) prelude(ctx context.Context, m *wire.Asker, q *planner.Query, b
 	if err := lexable(string(last[0]), string(last[1])); err != nil {
 		return nil, err
 	}
-	tables := a.relations(q)
+	tables := e.relations(q)
 	relations := fixed[preludeFixed:][:len(tables)]
-	protected := len(a.text.stmt.Named())
-	if p.shadowed, err = a.p.relations.shadowed(ctx, tables[:protected], relations[:protected]); err != nil || p.shadowed {
+	protected := len(e.text.stmt.Named())
+	if p.shadowed, err = e.p.relations.shadowed(ctx, tables[:protected], relations[:protected]); err != nil || p.shadowed {
 		return p, err
 	}
-	if err := a.p.relations.checkPublic(ctx, tables[protected:], relations[protected:]); err != nil {
+	if err := e.p.relations.checkPublic(ctx, tables[protected:], relations[protected:]); err != nil {
 		return nil, err
 	}
-	if err := p.settings.ReadComments(a.text.stmt); err != nil {
+	if err := p.settings.ReadComments(e.text.stmt); err != nil {
 		return nil, err
 	}
 	first := len(settings.Names()) + preludeFixed + len(relations)
 	p.values, p.carried = values(res.Fields[first:], row[first:], q.Folds()), last[2]
-	return p, a.concealedValues(ctx, q, p)
+	return p, e.concealedValues(ctx, q, p)
 }
 
 // ask asks what the prelude asks, unless that was done early. The answer has one row.
 // Postgres reads all parameters when they are bound, also those that only the text around
 // the blocks uses: a bad value fails here and not after the charge.
-func (a *answer) ask(ctx context.Context, m *wire.Asker, q *planner.Query, b wire.BindRequest) (*wire.Result, error) {
+func (e *execution) ask(ctx context.Context, m *wire.Asker, q *planner.Query, b wire.BindRequest) (*wire.Result, error) {
 	res := b.Early
 	if res == nil {
-		tables := a.relations(q)
+		tables := e.relations(q)
 		var err error
 		if res, err = m.Query(ctx, preludeSQL(q, tables), b.ParamOIDs, b.Params, b.Formats, preludeFormats(q, tables)); err != nil {
 			return nil, err
@@ -114,18 +113,18 @@ func (a *answer) ask(ctx context.Context, m *wire.Asker, q *planner.Query, b wir
 
 // early is the prelude of a Query, whose text alone says what it asks: it goes to the mirror
 // together with the text. A statement that is refused asks nothing.
-func (a *answer) early() *wire.Question {
-	analysed, err := a.analyse(wire.BindRequest{})
-	if err != nil || a.text.stmt.InTransaction { // such a statement is rehearsed first
+func (e *execution) early() *wire.Question {
+	analysed, err := e.resolve(wire.BindRequest{})
+	if err != nil || e.text.stmt.InTransaction { // such a statement is rehearsed first
 		return nil
 	}
-	tables := a.relations(analysed.query)
+	tables := e.relations(analysed.query)
 	return &wire.Question{SQL: preludeSQL(analysed.query, tables), ResultFormats: preludeFormats(analysed.query, tables)}
 }
 
 // relations lists the relations whose names the prelude asks about: protected ones first.
-func (a *answer) relations(q *planner.Query) []ast.TableRef {
-	return slices.Concat(a.text.stmt.Named(), q.Public())
+func (e *execution) relations(q *planner.Query) []ast.TableRef {
+	return slices.Concat(e.text.stmt.Named(), q.Public())
 }
 
 // defaults returns the settings of a session that set none, for a statement about some tables.
@@ -160,19 +159,6 @@ func preludeSQL(q *planner.Query, tables []ast.TableRef) string {
 	}
 	cols = append(cols, "pg_catalog.current_setting('client_encoding')", "pg_catalog.current_setting('standard_conforming_strings')", carriedSQL)
 	return "SELECT " + strings.Join(cols, ", ")
-}
-
-// relationColumns asks which relations names mean in the session.
-func relationColumns(tables []ast.TableRef) []string {
-	var cols []string
-	for _, t := range tables {
-		name := ast.QuoteIdent(t.Name)
-		if t.Schema != "" {
-			name = ast.QuoteIdent(t.Schema) + "." + name
-		}
-		cols = append(cols, "CAST(pg_catalog.to_regclass("+ast.Quote(name)+") AS pg_catalog.oid)")
-	}
-	return cols
 }
 
 // preludeFormats asks for text, and for binary where a value travels on: binary
@@ -227,70 +213,4 @@ func searchesCatalogFirst(schemas string) error {
 	}
 	return pgerr.New(pgerr.FeatureNotSupported, "protected tables need pg_catalog first in search_path").
 		WithHint("Leave pg_catalog out of search_path; Postgres searches it first then.")
-}
-
-// relations knows the OIDs of the protected relations on the mirror.
-type relations struct {
-	load func(ctx context.Context) (map[catalog.Name]uint32, error)
-
-	mu   sync.Mutex
-	oids map[catalog.Name]uint32
-}
-
-func (r *relations) reload(ctx context.Context) error {
-	oids, err := r.load(ctx)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.oids = oids
-	return nil
-}
-
-// shadowed reports whether one of the names means another relation in the
-// session than the protected one. The OIDs are read again once before that is
-// believed: a new sync may have made the tables anew.
-func (r *relations) shadowed(ctx context.Context, tables []ast.TableRef, oids [][]byte) (bool, error) {
-	if r.match(tables, oids) {
-		return false, nil
-	}
-	if err := r.reload(ctx); err != nil {
-		return false, errMirror
-	}
-	return !r.match(tables, oids), nil
-}
-
-// checkPublic refuses names of public tables that mean other relations in the session: the
-// protected database would read the policy's.
-func (r *relations) checkPublic(ctx context.Context, tables []ast.TableRef, oids [][]byte) error {
-	for i, t := range tables {
-		shadowed, err := r.shadowed(ctx, tables[i:i+1], oids[i:i+1])
-		if err != nil {
-			return err
-		}
-		if shadowed {
-			return pgerr.New(pgerr.NotAllowed, "%q is another relation in this session than the table of the privacy policy", t.Name).At(t.At).
-				WithHint("Drop or rename the temporary relation, or write %s.%s.", t.Resolved.Schema, t.Resolved.Name)
-		}
-	}
-	return nil
-}
-
-var errMirror = errors.New("proxy: the mirror's relations cannot be read")
-
-func (r *relations) match(tables []ast.TableRef, oids [][]byte) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i, t := range tables {
-		oid, err := strconv.ParseUint(string(oids[i]), 10, 32)
-		if err != nil || uint32(oid) != r.oids[tableName(t)] {
-			return false
-		}
-	}
-	return true
-}
-
-func tableName(t ast.TableRef) catalog.Name {
-	return catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name}
 }

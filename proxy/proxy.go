@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"dpproxy/accountant"
+	"dpproxy/answers"
 	"dpproxy/catalog"
-	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/parser"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
+	"dpproxy/proxy/cashier"
+	"dpproxy/proxy/memory"
 	"dpproxy/proxy/reader"
 	"dpproxy/wire"
 )
@@ -44,6 +46,24 @@ type Config struct {
 	Log    *slog.Logger
 	// Now is the clock of dp.history; nil: it shows no times.
 	Now func() time.Time
+}
+
+// Answers are what a Proxy remembers answers in, and for how long they answer the
+// same question.
+type Answers struct {
+	Store answers.Store // nil: nothing is remembered
+	// Version covers the policy, the schema and the secret.
+	Version []byte
+	// Epoch names the data: an answer is of one epoch.
+	Epoch func() string
+}
+
+// Close closes the store, if there is one.
+func (a Answers) Close() error {
+	if a.Store == nil {
+		return nil
+	}
+	return a.Store.Close()
 }
 
 // An Analyst is what the policy allows one login.
@@ -125,9 +145,10 @@ type Proxy struct {
 	relations *relations
 	incidents *incidents
 	history   *history
-	prices    *prices
 	reader    *reader.Reader
-	measures  map[accountant.Scope]dp.Measure
+	cashier   *cashier.Cashier
+	memory    *memory.Memory
+	trace     func(step) // in tests
 }
 
 // New returns a Proxy. It reads the state of the ledger and of the mirror.
@@ -135,19 +156,19 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{cfg: cfg, texts: newCache(), prices: &prices{}, reader: reader.New(cfg.Data, cfg.Sharing, cfg.Log), measures: map[accountant.Scope]dp.Measure{}}
+	p := &Proxy{
+		cfg: cfg, texts: newCache(), reader: reader.New(cfg.Data, cfg.Sharing, cfg.Log),
+		memory: memory.New(cfg.Answers.Store, cfg.Answers.Version, cfg.Answers.Epoch, cfg.Log),
+	}
 	p.Reload(cfg.Analysts, cfg.Defaults)
 	var names []string
 	for _, n := range append(cfg.Catalog.Protected(), cfg.Views...) {
 		names = append(names, n.Name)
 	}
 	p.filter = parser.NewFilter(names)
-	balances, err := cfg.Ledger.Balances(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading the ledger: %w", err)
-	}
-	for _, b := range balances {
-		p.measures[b.Scope] = b.Limit.Measure()
+	var err error
+	if p.cashier, err = cashier.New(ctx, cfg.Ledger, cfg.Catalog, cfg.Log); err != nil {
+		return nil, err
 	}
 	p.incidents = &incidents{ledger: cfg.Ledger}
 	p.history = &history{now: cfg.Now}
@@ -159,31 +180,6 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 }
 
 var _ wire.Handler = (*Proxy)(nil)
-
-// scopes lists the budgets that a statement on the tables debits.
-func (p *Proxy) scopes(analyst string, tables []catalog.Name) []accountant.Scope {
-	scopes := []accountant.Scope{{Kind: accountant.UnitScope, Name: p.cfg.Catalog.Unit()}}
-	for _, t := range p.budgetTables(tables) {
-		s := accountant.Scope{Kind: accountant.TableScope, Name: t.String()}
-		if _, ok := p.measures[s]; ok {
-			scopes = append(scopes, s)
-		}
-	}
-	if p.analyst(analyst).Budget {
-		scopes = append(scopes, accountant.Scope{Kind: accountant.AnalystScope, Name: analyst})
-	}
-	return scopes
-}
-
-// pure reports whether one of the budgets is of pure differential privacy.
-func (p *Proxy) pure(scopes []accountant.Scope) bool {
-	for _, s := range scopes {
-		if p.measures[s] == dp.PureDP {
-			return true
-		}
-	}
-	return false
-}
 
 // mentionsState reports whether a text may read dp.budget or its kin.
 func mentionsState(sql string) bool {

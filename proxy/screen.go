@@ -59,34 +59,34 @@ func lexable(encoding, conforming string) error {
 
 // route says how a statement is run.
 func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
-	a := &answer{p: p, session: s, analyst: s.User(), text: t}
+	e := &execution{p: p, session: s, analyst: s.User(), text: t}
 	switch t.stmt.Class {
 	case parser.Release:
 		w.Describe, w.Utility = t.stmt.InnerText(), t.stmt.Form == parser.Utility
-		w.Run, w.Early = a.release, a.early
+		w.Run, w.Early = e.release, e.early
 	case parser.Explain:
 		w.Describe = t.stmt.Text
-		w.Run, w.Early = a.explain, a.early
+		w.Run, w.Early = explanation{e}.explain, e.early
 	case parser.Refused:
-		w.Describe, w.Run = t.stmt.Text, a.refuse
+		w.Describe, w.Run = t.stmt.Text, refusal{e}.refuse
 		if t.stmt.OnlyRows {
-			w.Run = a.refuseRows
+			w.Run = refusal{e}.refuseRows
 		}
 	case parser.Empty:
 		w.Describe = t.stmt.Text
-		w.Run = a.empty
+		w.Run = probe{e}.empty
 	case parser.Execution:
 		if t.stmt.Execute.Explained || !t.stmt.Execute.Created {
 			w.Describe = t.stmt.Text
 		}
-		w.Run = a.execute
+		w.Run = executeStatement{e}.run
 	case parser.Set:
 		w.Run = func(context.Context, *wire.Asker, wire.BindRequest) (wire.Rewrite, error) {
 			return wire.Rewrite{Relay: true}, settings.Check(t.stmt.Setting)
 		}
 	case parser.Relay:
 		if mentionsState(t.stmt.Text) {
-			w.Run = a.state
+			w.Run = stateView{e}.show
 		}
 	}
 }

@@ -20,25 +20,28 @@ import (
 // settings of the session, which are filled when a statement mentions them. They tell an
 // analyst what concerns him, and cost nothing.
 
-// state fills the settings, and runs the statement as it is.
-func (a *answer) state(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
-	balances, err := a.p.cfg.Ledger.Balances(ctx)
+// A stateView is the execution of a statement that may read the relations of the schema dp.
+type stateView struct{ *execution }
+
+// show fills the settings, and runs the statement as it is.
+func (s stateView) show(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
+	balances, err := s.p.cfg.Ledger.Balances(ctx)
 	if err != nil {
 		return wire.Rewrite{}, chargeError(err)
 	}
-	mentions := strings.ToLower(a.text.stmt.Text)
-	fill := map[string]any{"dp.state": a.budgetRows(balances)}
+	mentions := strings.ToLower(s.text.stmt.Text)
+	fill := map[string]any{"dp.state": s.budgetRows(balances)}
 	if strings.Contains(mentions, "tables") {
-		fill["dp.state_tables"] = a.tableRows(balances)
+		fill["dp.state_tables"] = s.tableRows(balances)
 	}
 	if strings.Contains(mentions, "columns") {
-		fill["dp.state_columns"] = a.columnRows()
+		fill["dp.state_columns"] = s.columnRows()
 	}
 	if strings.Contains(mentions, "history") {
-		fill["dp.state_history"] = a.p.history.of(a.analyst)
+		fill["dp.state_history"] = s.p.history.of(s.analyst)
 	}
 	if strings.Contains(mentions, "plan") { // also where no text is known: none of before must be shown
-		if fill["dp.state_plans"], err = a.plans(ctx, m, b); err != nil {
+		if fill["dp.state_plans"], err = s.plans(ctx, m, b); err != nil {
 			return wire.Rewrite{}, err
 		}
 	}
@@ -69,21 +72,21 @@ type budgetRow struct {
 	Questions int64       `json:"questions"`
 }
 
-func (a *answer) budgetRows(balances []accountant.Balance) []budgetRow {
+func (s stateView) budgetRows(balances []accountant.Balance) []budgetRow {
 	var tables []string
-	for t := range a.p.analyst(a.analyst).Tables {
+	for t := range s.p.analyst(s.analyst).Tables {
 		tables = append(tables, t.String())
 	}
 	rows := []budgetRow{}
 	for _, b := range balances {
-		if !visible(b.Scope, a.analyst, tables) {
+		if !visible(b.Scope, s.analyst, tables) {
 			continue
 		}
 		rows = append(rows, budgetRow{
 			Scope: b.Scope.Name, Kind: string(b.Scope.Kind), Measure: b.Limit.Measure().String(),
 			Limit: pico(b.Limit.Pico()), Spent: pico(b.Spent.Pico()), Remaining: pico(b.Remaining().Pico()),
 			DeltaMax: json.Number(dp.Decimal(b.Limit.Atto(), 18)), Delta: json.Number(dp.Decimal(b.Spent.Atto(), 18)),
-			Held: pico(b.Held.Pico()), Epsilon: epsilonLeft(b), Questions: a.p.questions(b),
+			Held: pico(b.Held.Pico()), Epsilon: epsilonLeft(b), Questions: s.p.questions(b),
 		})
 	}
 	return rows
@@ -144,18 +147,18 @@ type tableRow struct {
 
 // tableRows describe the protected tables that the analyst may ask about, each with the
 // budget of which the fewest questions are left.
-func (a *answer) tableRows(balances []accountant.Balance) []tableRow {
+func (s stateView) tableRows(balances []accountant.Balance) []tableRow {
 	rows := []tableRow{}
-	for _, t := range a.described() {
+	for _, t := range s.described() {
 		row := tableRow{Schema: t.Name.Schema, Name: t.Name.Name, Unit: t.Unit, MaxRows: declared(t.MaxRows), MaxPartitions: declared(t.MaxPartitions), Questions: -1}
-		for _, s := range a.p.scopes(a.analyst, []catalog.Name{t.Name}) {
-			i := slices.IndexFunc(balances, func(b accountant.Balance) bool { return b.Scope == s })
+		for _, scope := range s.scopes([]catalog.Name{t.Name}) {
+			i := slices.IndexFunc(balances, func(b accountant.Balance) bool { return b.Scope == scope })
 			if i < 0 {
 				continue
 			}
-			if b := balances[i]; row.Questions < 0 || a.p.questions(b) < row.Questions {
+			if b := balances[i]; row.Questions < 0 || s.p.questions(b) < row.Questions {
 				row.Measure, row.Spent, row.Held, row.Remaining = b.Limit.Measure().String(), pico(b.Spent.Pico()), pico(b.Held.Pico()), pico(b.Remaining().Pico())
-				row.Epsilon, row.Questions = epsilonLeft(b), a.p.questions(b)
+				row.Epsilon, row.Questions = epsilonLeft(b), s.p.questions(b)
 			}
 		}
 		if row.Questions >= 0 {
@@ -174,8 +177,8 @@ func declared(n int64) *int64 {
 }
 
 // described lists the tables that the analyst may ask about.
-func (a *answer) described() []policy.TableDescription {
-	return slices.DeleteFunc(a.p.cfg.Catalog.Describe(), func(t policy.TableDescription) bool { return !a.p.analyst(a.analyst).Tables[t.Name] })
+func (s stateView) described() []policy.TableDescription {
+	return slices.DeleteFunc(s.p.cfg.Catalog.Describe(), func(t policy.TableDescription) bool { return !s.p.analyst(s.analyst).Tables[t.Name] })
 }
 
 // columnRow is a row of dp.columns.
@@ -189,9 +192,9 @@ type columnRow struct {
 	Values []string `json:"values"`
 }
 
-func (a *answer) columnRows() []columnRow {
+func (s stateView) columnRows() []columnRow {
 	rows := []columnRow{}
-	for _, t := range a.described() {
+	for _, t := range s.described() {
 		for _, c := range t.Columns {
 			row := columnRow{Schema: t.Name.Schema, Table: t.Name.Name, Name: c.Name, Type: c.Type, Values: c.Values}
 			if c.Bounds != nil {
@@ -212,9 +215,9 @@ type planRow struct {
 }
 
 // plans explains the statements in calls of dp.plan, by their texts.
-func (a *answer) plans(ctx context.Context, m *wire.Asker, b wire.BindRequest) (map[string][]planRow, error) {
+func (s stateView) plans(ctx context.Context, m *wire.Asker, b wire.BindRequest) (map[string][]planRow, error) {
 	out := map[string][]planRow{}
-	for _, call := range a.text.stmt.Plans {
+	for _, call := range s.text.stmt.Plans {
 		sql := call.Text
 		if call.Param > 0 {
 			if call.Param > len(b.Params) || b.Params[call.Param-1] == nil {
@@ -222,9 +225,9 @@ func (a *answer) plans(ctx context.Context, m *wire.Asker, b wire.BindRequest) (
 			}
 			sql = string(b.Params[call.Param-1]) // a text is the same in both formats
 		}
-		lines, err := a.planOf(ctx, m, sql)
+		lines, err := s.planOf(ctx, m, sql)
 		if err != nil {
-			return nil, elsewhere(err)
+			return nil, withoutPosition(err)
 		}
 		out[sql] = lines
 	}
@@ -232,8 +235,8 @@ func (a *answer) plans(ctx context.Context, m *wire.Asker, b wire.BindRequest) (
 }
 
 // planOf explains one statement.
-func (a *answer) planOf(ctx context.Context, m *wire.Asker, sql string) ([]planRow, error) {
-	texts, err := a.p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, a.p.cfg.Catalog) })
+func (s stateView) planOf(ctx context.Context, m *wire.Asker, sql string) ([]planRow, error) {
+	texts, err := s.p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, s.p.cfg.Catalog) })
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +245,7 @@ func (a *answer) planOf(ctx context.Context, m *wire.Asker, sql string) ([]planR
 	if len(texts) != 1 {
 		return nil, notOne
 	}
-	inner := &answer{p: a.p, session: a.session, analyst: a.analyst, text: texts[0]}
+	inner := explanation{&execution{p: s.p, session: s.session, analyst: s.analyst, text: texts[0]}}
 	switch texts[0].stmt.Class {
 	case parser.Release, parser.Explain:
 	case parser.Refused:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/reader"
 )
 
@@ -52,7 +53,7 @@ func (v *veil) charge(ctx context.Context) error {
 
 // stopped ends the statement at a point: it was waited for, or cut has ended at it. The cause is
 // that of the end of cut.
-func (v *veil) stopped(cause error, r *receipt) error {
+func (v *veil) stopped(cause error, r *cashier.Receipt) error {
 	v.ended = true
 	return stopped(cause, r)
 }

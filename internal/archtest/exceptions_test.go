@@ -25,10 +25,6 @@ var exceptions = []exception{
 		"policy, source and plan are still one package",
 	},
 	{
-		"proxy", ruleCircle, 25,
-		"one path, whose steps share the state of an execution",
-	},
-	{
 		"cmd/dpproxy.site", ruleMethods, 60,
 		"what every command takes is one type",
 	},
@@ -87,14 +83,6 @@ var exceptions = []exception{
 	{
 		"planner.source", ruleTypeFiles, 14,
 		"phases of a source are not yet types of their own",
-	},
-	{
-		"proxy.answer", ruleMethods, 66,
-		"every step of the path is a method of one type",
-	},
-	{
-		"proxy.answer", ruleTypeFiles, 18,
-		"every step of the path is a method of one type",
 	},
 	{
 		wholeModule, ruleWhats, 10,

@@ -1,4 +1,4 @@
-package proxy
+package release
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"dpproxy/proxy/reader"
 )
 
-// brownianLooks measure each integer of each partition by itself, as precisely as it needs.
-type brownianLooks struct {
+// brownian measures each integer of each partition by itself, as precisely as it needs.
+type brownian struct {
 	part *planner.Part
 	src  mechanisms.Source
 	// known are the measurements of earlier reads, by partition and measure; nil: none.
@@ -20,45 +20,40 @@ type brownianLooks struct {
 	fresh  [][][]mechanisms.Measurement
 	keys   [][]*string
 	chains []*mechanisms.Brownian // by measure
-	steps  []*mechanisms.Step     // the next look, by measure; nil where it has none
-	// excess is what was charged for the first look and not needed.
+	steps  []*mechanisms.Step     // the next round, by measure; nil where it has none
+	// excess is the part of the charge of the first round that it did not need.
 	excess int64
 }
 
-func newBrownianLooks(p *planner.Part, known [][][]mechanisms.Measurement, src mechanisms.Source) *brownianLooks {
-	return &brownianLooks{part: p, known: known, src: src}
+func newBrownian(p *planner.Part, known [][][]mechanisms.Measurement, src mechanisms.Source) *brownian {
+	return &brownian{part: p, known: known, src: src}
 }
 
-// first implements looker. The pilot of a new chain costs a fixed price at most; how a
+// first implements method. The pilot of a new chain costs a fixed price at most; how a
 // remembered one goes on follows from what is known.
-func (l *brownianLooks) first() (dp.ComposedEvent, error) {
+func (l *brownian) first() (dp.ComposedEvent, error) {
 	if l.known == nil {
-		return dp.ComposedEvent{priced(l.pilot() * int64(len(l.part.Chain.Measures)))}, nil
+		return dp.ComposedEvent{Priced(l.pilot() * int64(len(l.part.Chain.Measures)))}, nil
 	}
 	nothing := make([]*reader.Partition, l.part.Size())
 	for i := range nothing {
 		nothing[i] = &reader.Partition{}
 	}
-	rehearsal := newBrownianLooks(l.part, l.known, l.src)
+	rehearsal := newBrownian(l.part, l.known, l.src)
 	if err := rehearsal.prepare(nil, nothing); err != nil {
 		return nil, err
 	}
 	return rehearsal.next()
 }
 
-// pilot is what the first look of one measure costs at most.
-func (l *brownianLooks) pilot() int64 {
+// pilot is the price of the first round of one measure at most.
+func (l *brownian) pilot() int64 {
 	c := l.part.Chain
 	return max(1, c.PilotPico/int64(len(c.Measures)))
 }
 
-// priced is an event of a refinement with a price.
-func priced(pico int64) dp.Event {
-	return dp.RefinementEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}, Before: new(big.Rat), After: big.NewRat(2*pico, dp.PicoPerUnit)}
-}
-
 // prepare makes the chains.
-func (l *brownianLooks) prepare(keys [][]*string, partitions []*reader.Partition) error {
+func (l *brownian) prepare(keys [][]*string, partitions []*reader.Partition) error {
 	l.keys = keys
 	l.fresh = make([][][]mechanisms.Measurement, len(partitions))
 	for i := range l.fresh {
@@ -85,8 +80,15 @@ func (l *brownianLooks) prepare(keys [][]*string, partitions []*reader.Partition
 	return nil
 }
 
-// begin implements looker.
-func (l *brownianLooks) begin(keys [][]*string, partitions []*reader.Partition) error {
+// begin implements method.
+func (l *brownian) begin(e *reader.Exact) error { return l.start(e.Shown(l.src)) }
+
+// start draws the first round of the partitions that are shown.
+func (l *brownian) start(keys [][]*string, partitions []*reader.Partition) error {
+	if len(partitions) == 0 {
+		l.keys = keys
+		return nil
+	}
 	if err := l.prepare(keys, partitions); err != nil {
 		return err
 	}
@@ -112,7 +114,7 @@ func (l *brownianLooks) begin(keys [][]*string, partitions []*reader.Partition) 
 }
 
 // estimates of each measure.
-func (l *brownianLooks) estimates() [][]mechanisms.Estimate {
+func (l *brownian) estimates() [][]mechanisms.Estimate {
 	out := make([][]mechanisms.Estimate, len(l.chains))
 	for m, b := range l.chains {
 		out[m] = b.Estimates()
@@ -120,13 +122,13 @@ func (l *brownianLooks) estimates() [][]mechanisms.Estimate {
 	return out
 }
 
-func (l *brownianLooks) released() *planner.Released {
+func (l *brownian) released() *planner.Released {
 	return l.part.Chain.Estimated(l.keys, l.estimates())
 }
 
-// next implements looker: what is open goes straight to where it is needed, or, where that
+// next implements method: what is open goes straight to where it is needed, or, where that
 // costs more than is left, as far as that reaches.
-func (l *brownianLooks) next() (dp.ComposedEvent, error) {
+func (l *brownian) next() (dp.ComposedEvent, error) {
 	estimates := l.estimates()
 	open := l.part.Chain.Open(l.part.Chain.Estimated(l.keys, estimates))
 	l.steps = make([]*mechanisms.Step, len(l.chains))
@@ -174,7 +176,7 @@ func share(room int64, s *mechanisms.Step, want int64) int64 {
 }
 
 // plan plans the steps to the targets, up to a level of each chain, and returns their price.
-func (l *brownianLooks) plan(targets [][]mechanisms.Target, levels []int64) (price int64, err error) {
+func (l *brownian) plan(targets [][]mechanisms.Target, levels []int64) (price int64, err error) {
 	for m, b := range l.chains {
 		l.steps[m] = nil
 		if len(targets[m]) == 0 || levels[m] < 1 {
@@ -193,8 +195,8 @@ func (l *brownianLooks) plan(targets [][]mechanisms.Target, levels []int64) (pri
 	return price, nil
 }
 
-// draw implements looker.
-func (l *brownianLooks) draw() error {
+// draw implements method.
+func (l *brownian) draw() error {
 	for m, s := range l.steps {
 		if s == nil {
 			continue
@@ -208,4 +210,18 @@ func (l *brownianLooks) draw() error {
 		}
 	}
 	return nil
+}
+
+// keep implements method: the measurements of all reads.
+func (l *brownian) keep(s *Set) {
+	s.Keys, s.Measured = l.keys, make([][][]mechanisms.Measurement, len(l.fresh))
+	for i, measures := range l.fresh {
+		s.Measured[i] = make([][]mechanisms.Measurement, len(measures))
+		for m, fresh := range measures {
+			if l.known != nil {
+				s.Measured[i][m] = append(s.Measured[i][m], l.known[i][m]...)
+			}
+			s.Measured[i][m] = append(s.Measured[i][m], fresh...)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package proxy
+package release
 
 import (
 	"math"
@@ -43,8 +43,14 @@ type transcript struct {
 	pico   int64
 }
 
-// lookOn runs the looks of a part over exact counts, as chains do.
-func lookOn(t *testing.T, l looker, m dp.Measure, partitions []*reader.Partition) transcript {
+// A reducer is a method that reduces noise.
+type reducer interface {
+	method
+	start(keys [][]*string, partitions []*reader.Partition) error
+}
+
+// lookOn runs the rounds of a part over exact counts, as a Run does.
+func lookOn(t *testing.T, l reducer, m dp.Measure, partitions []*reader.Partition) transcript {
 	t.Helper()
 	var tr transcript
 	pay := func(e dp.ComposedEvent, err error) {
@@ -60,7 +66,7 @@ func lookOn(t *testing.T, l looker, m dp.Measure, partitions []*reader.Partition
 		tr.looks++
 	}
 	pay(l.first())
-	if err := l.begin(nil, partitions); err != nil {
+	if err := l.start(nil, partitions); err != nil {
 		t.Fatal(err)
 	}
 	for {
@@ -85,6 +91,13 @@ func lookOn(t *testing.T, l looker, m dp.Measure, partitions []*reader.Partition
 	return tr
 }
 
+// measured returns all measurements of a method.
+func measured(l method) [][][]mechanisms.Measurement {
+	var s Set
+	l.keep(&s)
+	return s.Measured
+}
+
 const oneCount = "SELECT count(*) FROM people"
 
 // TestCoverage holds that the interval at the look where a chain stops is as confident as it
@@ -98,14 +111,10 @@ func TestCoverage(t *testing.T) {
 		for _, truth := range []int64{20, 35, 50, 100, 200, 500, 3000, 10_000} {
 			missed, naive, met, wrong, looks, pico := 0, 0, 0, 0, 0, int64(0)
 			for range runs {
-				var l looker = newBrownianLooks(part, nil, src)
+				var l reducer = newBrownian(part, nil, src)
 				measure := dp.ZCDP
 				if pure {
-					measure = dp.PureDP
-					var err error
-					if l, err = newReductionLooks(part, src); err != nil {
-						t.Fatal(err)
-					}
+					measure, l = dp.PureDP, newReduction(part, src)
 				}
 				tr := lookOn(t, l, measure, exactly(truth))
 				off := math.Abs(float64(tr.values[0] - truth))
@@ -143,7 +152,7 @@ func TestPrice(t *testing.T) {
 	src := stattest.Source(t)
 	part := chainPlan(t, oneCount, func(*planner.Settings) {})
 	for range 200 {
-		tr := lookOn(t, newBrownianLooks(part, nil, src), dp.ZCDP, exactly(300))
+		tr := lookOn(t, newBrownian(part, nil, src), dp.ZCDP, exactly(300))
 		last := dp.PicoPerUnit / (2 * tr.sigmas[0] * tr.sigmas[0])
 		if diff := float64(tr.pico) - last; diff < -1 || diff > float64(tr.looks)+last*1e-9 {
 			t.Fatalf("%d looks cost %d, the last precision %.1f", tr.looks, tr.pico, last)
@@ -152,7 +161,7 @@ func TestPrice(t *testing.T) {
 			t.Fatalf("it costs %d of %d", tr.pico, part.Chain.PoolPico)
 		}
 	}
-	empty := lookOn(t, newBrownianLooks(part, nil, src), dp.ZCDP, exactly(0))
+	empty := lookOn(t, newBrownian(part, nil, src), dp.ZCDP, exactly(0))
 	if pool := part.Chain.PoolPico; empty.pico > pool || empty.pico < pool/100*99 {
 		t.Errorf("what is never reached costs %d of %d", empty.pico, pool)
 	}
@@ -165,9 +174,9 @@ func TestRefinedPrice(t *testing.T) {
 	coarse := chainPlan(t, oneCount, func(s *planner.Settings) { s.Target.Relative = 0.3 })
 	fine := chainPlan(t, oneCount, func(s *planner.Settings) { s.Target.Relative = 0.05 })
 	for range 100 {
-		l := newBrownianLooks(coarse, nil, src)
+		l := newBrownian(coarse, nil, src)
 		first := lookOn(t, l, dp.ZCDP, exactly(500))
-		again := newBrownianLooks(fine, l.all(), src)
+		again := newBrownian(fine, measured(l), src)
 		second := lookOn(t, again, dp.ZCDP, exactly(500))
 		last := dp.PicoPerUnit / (2 * second.sigmas[0] * second.sigmas[0])
 		if diff := float64(first.pico+second.pico) - last; diff < -1 || diff > float64(first.looks+second.looks)+last*1e-9 {
@@ -183,9 +192,9 @@ func TestRefinedGroupsPrice(t *testing.T) {
 	src := stattest.Source(t)
 	coarse := chainPlan(t, groups, func(s *planner.Settings) { s.Target.Relative = 0.3 })
 	fine := chainPlan(t, groups, func(s *planner.Settings) { s.Target.Relative = 0.05 })
-	l := newBrownianLooks(coarse, nil, src)
+	l := newBrownian(coarse, nil, src)
 	first := lookOn(t, l, dp.ZCDP, exactly(100, 5000))
-	again := newBrownianLooks(fine, l.all(), src)
+	again := newBrownian(fine, measured(l), src)
 	second := lookOn(t, again, dp.ZCDP, exactly(5000, 100))
 	// The precision that each read has given to each group.
 	lost := func(fresh [][][]mechanisms.Measurement, group int) (pico float64) {
@@ -219,7 +228,7 @@ func TestNeighbours(t *testing.T) {
 		seen := map[[2]int]float64{}
 		for sign, truth := range map[float64]int64{1: with, -1: without} {
 			for range runs {
-				tr := lookOn(t, newBrownianLooks(part, nil, src), dp.ZCDP, exactly(truth))
+				tr := lookOn(t, newBrownian(part, nil, src), dp.ZCDP, exactly(truth))
 				seen[[2]int{int(tr.values[0]) / 4, int(tr.pico) * 4 / int(part.Chain.PoolPico)}] += sign / runs
 			}
 		}

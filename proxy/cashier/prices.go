@@ -1,4 +1,4 @@
-package proxy
+package cashier
 
 import (
 	"sync"

@@ -1,4 +1,4 @@
-package proxy
+package cashier
 
 import (
 	"testing"
@@ -31,10 +31,9 @@ func TestPartitionsShareABudget(t *testing.T) {
 	}
 	unit := accountant.Scope{Kind: accountant.UnitScope, Name: "person"}
 	table := accountant.Scope{Kind: accountant.TableScope, Name: "public.sales"}
-	p := &Proxy{cfg: Config{Catalog: cat}, measures: map[accountant.Scope]dp.Measure{unit: dp.ZCDP, table: dp.ZCDP}}
-	p.Reload(nil, Defaults{})
+	c := &Cashier{catalog: cat, measures: map[accountant.Scope]dp.Measure{unit: dp.ZCDP, table: dp.ZCDP}}
 	for _, tables := range [][]catalog.Name{{sales}, {partition}, {sales, partition}, {partition, sales}} {
-		if d := cmp.Diff([]accountant.Scope{unit, table}, p.scopes("ana", tables)); d != "" {
+		if d := cmp.Diff([]accountant.Scope{unit, table}, c.Scopes("ana", false, tables)); d != "" {
 			t.Errorf("%v (-want +got):\n%s", tables, d)
 		}
 	}

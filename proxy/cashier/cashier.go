@@ -1,0 +1,200 @@
+package cashier
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+	"dpproxy/pgerr"
+	"dpproxy/planner"
+	"dpproxy/planner/policy"
+)
+
+// A Cashier debits the budgets of a ledger. It is safe for concurrent use.
+type Cashier struct {
+	ledger   accountant.Ledger
+	catalog  *policy.Model
+	measures map[accountant.Scope]dp.Measure
+	prices   prices
+	log      *slog.Logger
+}
+
+// New returns the Cashier of a ledger, whose budgets it reads.
+func New(ctx context.Context, ledger accountant.Ledger, cat *policy.Model, log *slog.Logger) (*Cashier, error) {
+	balances, err := ledger.Balances(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ledger: %w", err)
+	}
+	c := &Cashier{ledger: ledger, catalog: cat, measures: map[accountant.Scope]dp.Measure{}, log: log}
+	for _, b := range balances {
+		c.measures[b.Scope] = b.Limit.Measure()
+	}
+	return c, nil
+}
+
+// Pure reports whether one of the budgets is of pure differential privacy.
+func (c *Cashier) Pure(scopes []accountant.Scope) bool {
+	for _, s := range scopes {
+		if c.measures[s] == dp.PureDP {
+			return true
+		}
+	}
+	return false
+}
+
+// Price returns the cost of a release in a measure.
+func (c *Cashier) Price(e dp.ComposedEvent, m dp.Measure) (dp.Loss, error) {
+	return c.prices.price(e, m)
+}
+
+// PriceIn returns the cost of a release in the measure of a budget.
+func (c *Cashier) PriceIn(e dp.ComposedEvent, s accountant.Scope) (dp.Loss, error) {
+	return c.prices.price(e, c.measures[s])
+}
+
+// A Bill is the most that a statement releases, and who pays for it.
+type Bill struct {
+	Analyst string
+	Shape   string // of the statement, for incidents
+	Scopes  []accountant.Scope
+	Event   dp.ComposedEvent
+	// Owed was released before, and not paid by the analyst: it debits their own budget alone.
+	Owed dp.ComposedEvent
+	// Rounds says that the statement is paid round by round.
+	Rounds bool
+}
+
+// events is what a scope pays for.
+func (b Bill) events(s accountant.Scope) dp.ComposedEvent { return b.debited(b.Event, b.Owed, s) }
+
+// debited is what a scope pays for of a release, and of what the analyst owes.
+func (Bill) debited(event, owed dp.ComposedEvent, s accountant.Scope) dp.ComposedEvent {
+	if s.Kind != accountant.AnalystScope || len(owed) == 0 {
+		return event
+	}
+	return append(slices.Clip(event), owed...)
+}
+
+// Debits prices a bill in the measure of each budget that it touches. Its errors are
+// BudgetExhausted, of a budget that there is not, and Imprecise, of a price that is not finite.
+func (c *Cashier) Debits(b Bill) ([]accountant.Debit, error) {
+	var out []accountant.Debit
+	for _, s := range b.Scopes {
+		event := b.events(s)
+		if len(event) == 0 {
+			continue
+		}
+		measure, ok := c.measures[s]
+		if !ok {
+			return nil, pgerr.New(pgerr.BudgetExhausted, "there is no budget for %s", s)
+		}
+		loss, err := c.prices.price(event, measure)
+		if err != nil {
+			return nil, pgerr.New(pgerr.Imprecise, "the mechanism has no finite cost in the budget of %s", s).
+				WithHint("SET dp.mechanism = laplace.")
+		}
+		out = append(out, accountant.Debit{Scope: s, Loss: loss})
+	}
+	return out, nil
+}
+
+// Covered refuses a bill that would not be reserved, as the ledger is now: the protected database
+// then hears nothing of the statement. How long it takes to plan one would be told, often, at no
+// cost.
+func (c *Cashier) Covered(ctx context.Context, b Bill) error {
+	debits, err := c.Debits(b)
+	if err != nil {
+		return err
+	}
+	if err := c.ledger.Admit(ctx, b.Analyst, b.Shape); err != nil {
+		return err
+	}
+	balances, err := c.ledger.Balances(ctx, scopesOf(debits)...)
+	if err != nil {
+		return err
+	}
+	for i, b := range balances {
+		switch left := b.Remaining(); {
+		case b.Frozen:
+			return accountant.ErrFrozen
+		case !debits[i].Loss.Fits(left):
+			return &accountant.InsufficientError{Scope: b.Scope, Requested: debits[i].Loss, Remaining: left}
+		}
+	}
+	return nil
+}
+
+// Left returns the price, in 10⁻¹² of ρ, for which every budget of a bill of zCDP has room beside
+// what the analyst owes, and whether all of the bill fits. A ledger that does not say leaves that
+// to the reservation: it fits.
+func (c *Cashier) Left(ctx context.Context, b Bill) (pico int64, fits bool) {
+	debits, err := c.Debits(b)
+	if err != nil {
+		return 0, true // a reason that the reservation tells
+	}
+	pico, fits = dp.MaxPico, true
+	for _, d := range debits {
+		balance, err := c.balance(ctx, d.Scope)
+		if err != nil {
+			return 0, true
+		}
+		room := balance.Remaining()
+		fits = fits && d.Loss.Fits(room)
+		free := room.Pico()
+		if d.Scope.Kind == accountant.AnalystScope && len(b.Owed) > 0 {
+			loss, err := c.prices.price(b.Owed, dp.ZCDP)
+			if err != nil {
+				return 0, true
+			}
+			free -= loss.Pico()
+		}
+		pico = min(pico, free)
+	}
+	return pico, fits
+}
+
+// Costs says what a bill would debit, and what would be left.
+func (c *Cashier) Costs(ctx context.Context, b Bill) ([]planner.Cost, error) {
+	debits, err := c.Debits(b)
+	if err != nil {
+		return nil, err
+	}
+	var costs []planner.Cost
+	for _, d := range debits {
+		balance, err := c.balance(ctx, d.Scope)
+		if err != nil {
+			return nil, err
+		}
+		left := balance.Remaining()
+		cost := planner.Cost{Loss: d.Loss, Remaining: left, Fits: d.Loss.Fits(left)}
+		cost.Scope = fmt.Sprintf("%s %s", d.Scope.Kind, d.Scope.Name)
+		if after, err := left.Minus(d.Loss); err == nil {
+			cost.Remaining = after
+		}
+		costs = append(costs, cost)
+	}
+	return costs, nil
+}
+
+// balance returns the balance of one budget.
+func (c *Cashier) balance(ctx context.Context, s accountant.Scope) (accountant.Balance, error) {
+	balances, err := c.ledger.Balances(ctx, s)
+	if err == nil && len(balances) != 1 {
+		err = accountant.ErrUnavailable
+	}
+	if err != nil {
+		return accountant.Balance{}, err
+	}
+	return balances[0], nil
+}
+
+func scopesOf(debits []accountant.Debit) []accountant.Scope {
+	scopes := make([]accountant.Scope, len(debits))
+	for i, d := range debits {
+		scopes[i] = d.Scope
+	}
+	return scopes
+}

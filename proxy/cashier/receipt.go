@@ -1,0 +1,83 @@
+package cashier
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+	"dpproxy/planner"
+)
+
+// A Receipt is a charge that was recorded. The nil Receipt is that of a statement that cost
+// nothing.
+type Receipt struct {
+	ID     accountant.ChargeID
+	Debits []accountant.Debit
+	Rounds int      // of noise reduction; 0 without it
+	Notes  []string // further remarks for the analyst
+}
+
+// Cost says what was charged.
+func (r *Receipt) Cost(mechanism string) string {
+	if r == nil {
+		return "nothing, the same was answered before"
+	}
+	if r.Rounds > 0 {
+		mechanism += fmt.Sprintf(", %d looks", r.Rounds)
+	}
+	return fmt.Sprintf("%s (%s)", brief(r.Debits[0].Loss), mechanism)
+}
+
+// Note adds a remark.
+func (r *Receipt) Note(remarks ...string) {
+	if r != nil {
+		r.Notes = append(r.Notes, remarks...)
+	}
+}
+
+// Remarks are further remarks for the analyst, each behind a semicolon.
+func (r *Receipt) Remarks() string {
+	if r == nil {
+		return ""
+	}
+	return strings.Join(append([]string{""}, r.Notes...), "; ")
+}
+
+// Remaining names the budget that will be exhausted first by more of the same. An answer that
+// is paid for is given without it where the ledger does not say.
+func (c *Cashier) Remaining(ctx context.Context, r *Receipt) string {
+	if r == nil {
+		return ""
+	}
+	left, err := c.ledger.Balances(context.WithoutCancel(ctx), scopesOf(r.Debits)...)
+	if err != nil {
+		return ""
+	}
+	var scope accountant.Balance
+	fewest := int64(-1)
+	for i, b := range left {
+		n := more(b, r.Debits[i].Loss)
+		if fewest < 0 || n < fewest {
+			fewest, scope = n, b
+		}
+	}
+	if fewest < 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(scope.Remaining()), scope.Scope.Kind, scope.Scope.Name, fewest)
+}
+
+// brief writes a loss for people: its main parameter with four digits.
+func brief(l dp.Loss) string {
+	return l.Measure().Symbol() + "=" + planner.Number(float64(l.Pico())/dp.PicoPerUnit)
+}
+
+// more returns how often the loss fits what is left.
+func more(b accountant.Balance, loss dp.Loss) int64 {
+	if loss.Pico() == 0 {
+		return 0
+	}
+	return b.Remaining().Pico() / loss.Pico()
+}

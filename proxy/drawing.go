@@ -1,0 +1,213 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+	"dpproxy/planner"
+	"dpproxy/proxy/cashier"
+	"dpproxy/proxy/memory"
+	"dpproxy/proxy/release"
+)
+
+// maxRounds bounds the rounds of a statement: each is an entry in the ledger.
+const maxRounds = 100
+
+// behindVeil draws what is released, and returns at the statement's point of the grid.
+//
+// A cancel request does not shorten the wait for it, and is then the reply: else it would tell
+// whether the read was over when it came. The answer is paid for, and remembered.
+func (e *execution) behindVeil(ctx context.Context, plan *planner.Plan, pre *prelude) ([][]*planner.Released, *cashier.Receipt, error) {
+	v := &veil{grid: e.p.cfg.Grid}
+	defer v.lift() // also in a panic
+	released, receipt, err := e.draw(ctx, plan, pre, v)
+	if err == nil {
+		v.then(func() { e.p.history.add(e.analyst, e.text.stmt.Text, plan, released, receipt) })
+	}
+	e.enter(stepLeave)
+	v.lift()
+	if err == nil && ctx.Err() != nil {
+		err = canceled(receipt)
+	}
+	return released, receipt, err
+}
+
+// draw returns what is released of each grouping set of each block: what is known, and the others
+// after they were reserved, read and given their noise. With an error behind the charge it
+// returns the receipt.
+func (e *execution) draw(ctx context.Context, plan *planner.Plan, pre *prelude, v *veil) ([][]*planner.Released, *cashier.Receipt, error) {
+	known := e.recall(ctx, plan, pre)
+	rest := plan.Rest(known.Known())
+	d := &drawing{
+		execution: e, plan: rest, pre: pre, veil: v, known: known, bill: e.bill(rest, known.Owed), payment: &cashier.Payment{},
+		run: release.New(rest, known.Before, e.p.cashier.Price, e.p.cfg.Source),
+	}
+	if !rest.Reads() {
+		v.fall()
+		err := d.reserve(ctx)
+		return known.Released, d.payment.Receipt, err
+	}
+	if err := d.draw(ctx); err != nil {
+		return nil, d.payment.Receipt, err
+	}
+	released := known.Released
+	for i := range released {
+		if released[i] == nil {
+			released[i] = d.run.Released(i)
+		}
+	}
+	v.then(func() {
+		e.enter(stepRemember)
+		e.p.memory.Remember(ctx, rest, known, d.run.Kept)
+	})
+	return released, d.payment.Receipt, nil
+}
+
+// A drawing reads what is not known and releases it, round by round. Its cost is reserved before
+// anything is read; each round is charged, durably, before it is drawn; and the rest is given back
+// in the end. Most statements have one round, whose reservation is its charge. Values leave only in
+// the end, so that whoever goes away, cancels, or makes a round fail has paid for what was drawn and
+// has seen nothing.
+type drawing struct {
+	*execution
+
+	plan    *planner.Plan // what is not known
+	pre     *prelude
+	veil    *veil
+	known   *memory.Recalled
+	bill    cashier.Bill
+	payment *cashier.Payment
+	run     *release.Run
+}
+
+// draw reserves, reads, and releases until every grouping set has ended.
+func (d *drawing) draw(ctx context.Context) error {
+	if err := d.p.cashier.Covered(ctx, d.bill); err != nil {
+		return reserveError(d.bill, err)
+	}
+	reading, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.reserve(ctx); err != nil {
+		return err
+	}
+	through := d.watch(ctx)
+	exacts, err := d.read(ctx, reading)
+	if err != nil {
+		return err
+	}
+	d.enter(stepRelease)
+	if err := d.run.Begin(exacts); err != nil {
+		return defectiveRound()
+	}
+	if err := d.rounds(ctx, through); err != nil {
+		return err
+	}
+	through()
+	return nil
+}
+
+// reserve records what the statement may cost at most, and pays for its first round, and for what
+// the analyst owes, out of it.
+func (d *drawing) reserve(ctx context.Context) error {
+	d.enter(stepReserve)
+	payment, err := d.p.cashier.Reserve(ctx, d.bill)
+	if err != nil {
+		return reserveError(d.bill, err)
+	}
+	d.payment, d.veil.paid = payment, true
+	if d.bill.Rounds {
+		d.remark()
+	}
+	d.veil.then(func() {
+		d.enter(stepSettle)
+		payment.Settle(ctx)
+	})
+	first, err := d.run.First()
+	if err != nil {
+		return defectiveRound()
+	}
+	switch err := payment.Round(ctx, first, d.known.Owed); {
+	case errors.Is(err, cashier.ErrRound):
+		return defectiveRound()
+	case err != nil:
+		return chargeError(err)
+	}
+	d.p.memory.Pay(ctx, d.known)
+	return nil
+}
+
+// remark notes what the analyst should know of noise reduction.
+func (d *drawing) remark() {
+	d.payment.Note(d.known.Notes...)
+	zcdp := func(d accountant.Debit) bool { return d.Loss.Measure() == dp.ZCDP }
+	if d.plan.Chained() == dp.PureDP && slices.ContainsFunc(d.payment.Debits, zcdp) {
+		d.payment.Note("budgets of zCDP have paid for the whole path at its first look")
+	}
+	if d.plan.Lessened() {
+		d.payment.Note("it could spend only what is left")
+	}
+}
+
+// watch records an incident when the veil is lifted, unless the statement is through by then, or
+// was cut: what fails behind a charge, also by a panic, may depend on a row.
+func (d *drawing) watch(ctx context.Context) (through func()) {
+	failed := true
+	d.veil.then(func() {
+		if !failed || d.veil.ended {
+			return
+		}
+		in := accountant.Incident{Charge: d.payment.ID, Analyst: d.analyst, Shape: d.plan.Shape}
+		if err := d.p.incidents.record(context.WithoutCancel(ctx), in); err != nil {
+			d.p.cfg.Log.Error("an incident could not be recorded", "analyst", d.analyst, "error", err)
+		}
+	})
+	return func() { failed = false }
+}
+
+// rounds takes rounds until no grouping set needs one more: whoever cancels meanwhile does not stop
+// them. They begin at a point of the grid. When they are paid, and when the last of them ends, then
+// tells of the read no more than that point and what they have released. Nothing that fails behind
+// through depends on a row.
+func (d *drawing) rounds(ctx context.Context, through func()) error {
+	for round := 1; round < maxRounds; round++ {
+		events, err := d.run.Next()
+		switch {
+		case err != nil:
+			return defectiveRound()
+		case len(events) == 0:
+			d.conclude("what the statement may spend")
+			return nil
+		case round == 1:
+			d.veil.pause()
+		}
+		if err := d.payment.Round(ctx, events, nil); err != nil {
+			through()
+			return unpaidRound(err)
+		}
+		d.payment.Rounds++
+		if err := d.run.Draw(); err != nil {
+			return defectiveRound()
+		}
+	}
+	d.conclude(fmt.Sprintf("%d looks, the most that a statement takes", maxRounds))
+	return nil
+}
+
+// conclude notes where the target was not reached.
+func (d *drawing) conclude(within string) {
+	open, all := d.run.Open()
+	if open == 0 {
+		return
+	}
+	where := ""
+	if all > 1 {
+		where = fmt.Sprintf(" in %d of %d groups", open, all)
+	}
+	d.payment.Note("the error asked for was not reached" + where + " within " + within)
+}

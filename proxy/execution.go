@@ -1,0 +1,229 @@
+package proxy
+
+import (
+	"context"
+
+	"dpproxy/accountant"
+	"dpproxy/catalog"
+	"dpproxy/dp"
+	"dpproxy/parser"
+	"dpproxy/parser/ast"
+	"dpproxy/planner"
+	"dpproxy/proxy/cashier"
+	"dpproxy/proxy/memory"
+	"dpproxy/proxy/reader"
+	"dpproxy/wire"
+)
+
+// execution runs one statement of one analyst.
+type execution struct {
+	p       *Proxy
+	session *wire.Session
+	analyst string
+	text    *text
+}
+
+// release is the path of a protected statement. Up to the charge, everything is
+// decided by the statement, the policy and the session; nothing of it depends on
+// a protected row, and a refusal costs nothing. From the charge on, nothing is
+// taken back. The steps, and what each may do, stand in path.go.
+func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
+	analysed, err := e.resolve(b)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	if err := e.checkTransaction(ctx, m); err != nil {
+		return wire.Rewrite{}, err
+	}
+	if skipped, err := skips(ctx, m, e.text.stmt); err != nil || skipped {
+		return wire.Rewrite{Relay: true}, err
+	}
+	query := analysed.query
+	pre, err := e.prelude(ctx, m, query, b)
+	if err != nil || pre.shadowed {
+		return wire.Rewrite{Relay: true}, err
+	}
+	if err := e.describe(ctx, m, query, pre, b); err != nil {
+		return wire.Rewrite{}, err
+	}
+	plan, err := e.planWithinBudget(ctx, analysed, pre)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	if !plan.Reads() {
+		return e.rewrite(ctx, query, pre, columns(plan, nil), b)
+	}
+	released, receipt, err := e.behindVeil(ctx, plan, pre)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	rw, err := e.rewrite(ctx, query, pre, columns(plan, released), b)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	if pre.settings.Notices {
+		rw.Notices = append(rw.Notices, notice(ctx, e.p.cashier, receipt, plan, released, pre.settings.Confidence))
+	}
+	return rw, nil
+}
+
+// resolve resolves the statement and checks that it is the analyst's to ask.
+func (e *execution) resolve(b wire.BindRequest) (*analysed, error) {
+	e.enter(stepResolve)
+	analysed := e.text.analyse(e.p.cfg.Catalog, b.ParamOIDs)
+	granted := checkGrants(e.text.stmt.Protected, e.p.analyst(e.analyst).Tables)
+	if granted == nil {
+		if err := e.checkSchema(analysed); err != nil {
+			return nil, err
+		}
+	}
+	if analysed.err != nil {
+		return nil, analysed.err
+	}
+	return analysed, granted
+}
+
+// checkSchema refuses a statement about something that is off, also where that makes it
+// wrong: what Postgres or the planner would say of it is of no use then.
+func (e *execution) checkSchema(analysed *analysed) error {
+	var names []catalog.Name
+	for _, t := range e.text.stmt.Protected {
+		names = append(names, tableName(t))
+	}
+	if analysed.err == nil {
+		names = append(names, analysed.query.Relations()...)
+	}
+	if t, off := e.p.cfg.Data.TurnedOff(names); off {
+		return reader.SchemaChanged(t)
+	}
+	return nil
+}
+
+// plan decides everything, with the values of the constants and the settings.
+func (e *execution) plan(analysed *analysed, pre *prelude) (*planner.Plan, error) {
+	tables := analysed.query.Tables()
+	allowed := e.p.allowance(e.analyst, tables)
+	plan, err := analysed.plan(pre.values, planner.Settings{
+		EpsilonPico: allowed.most(pre.settings.Spend()),
+		DeltaAtto:   e.p.policy.Load().defaults.DeltaAtto,
+		Mechanism:   pre.settings.Mechanism,
+		Mechanisms:  allowed.Mechanisms,
+		Target:      pre.settings.Target,
+		LeftPico:    pre.leftPico,
+		TypicalPico: e.p.policy.Load().defaults.EpsilonPico,
+		Pure:        e.p.cashier.Pure(e.scopes(tables)),
+		Alpha:       1 - pre.settings.Confidence,
+		MaxRows:     pre.settings.MaxRows, MaxPartitions: pre.settings.MaxPartitions, MaxSum: pre.settings.MaxSum,
+		Limits: e.p.cfg.Limits, Unindexed: e.p.cfg.Data.WithoutIndex(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return plan, e.p.incidents.admit(e.analyst, plan.Shape)
+}
+
+// leastUseful is the part of its pool that must be left for noise reduction to begin: with
+// less, its error is more than ten times as large.
+const leastUseful = 100
+
+// planWithinBudget plans the statement. Where only the policy says what noise reduction may spend,
+// and less is left, it may spend that. It reads and charges nothing.
+func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pre *prelude) (*planner.Plan, error) {
+	e.enter(stepPlan)
+	plan, err := e.plan(analysed, pre)
+	if err != nil || plan.Chained() != dp.ZCDP || pre.settings.Capped {
+		return plan, err
+	}
+	if _, fits := e.p.cashier.Left(ctx, e.bill(plan, nil)); fits {
+		return plan, nil
+	}
+	known := e.recall(ctx, plan, pre)
+	rest := plan.Rest(known.Known())
+	if !rest.Reads() {
+		return plan, nil
+	}
+	left, fits := e.p.cashier.Left(ctx, e.bill(rest, known.Owed))
+	most, err := e.p.cashier.Price(rest.Event, dp.ZCDP)
+	if err != nil {
+		return nil, err
+	}
+	if fits || left < most.Pico()/leastUseful {
+		return plan, nil // the ledger refuses what does not fit
+	}
+	lessened := *pre
+	lessened.leftPico = left
+	if smaller, err := e.plan(analysed, &lessened); err == nil {
+		return smaller, nil
+	}
+	return plan, nil
+}
+
+// recall looks for what is known of a plan.
+func (e *execution) recall(ctx context.Context, plan *planner.Plan, pre *prelude) *memory.Recalled {
+	e.enter(stepRecall)
+	who := memory.Analyst{Name: e.analyst, Budget: e.p.analyst(e.analyst).Budget}
+	return e.p.memory.Recall(ctx, plan, pre.values, who, pre.settings.Refine)
+}
+
+// bill is the cost of what a plan reads, and of what the analyst owes.
+func (e *execution) bill(plan *planner.Plan, owed dp.ComposedEvent) cashier.Bill {
+	return cashier.Bill{
+		Analyst: e.analyst, Shape: plan.Shape, Scopes: e.scopes(plan.Tables),
+		Event: plan.Event, Owed: owed, Rounds: plan.Reads() && plan.Chained() != 0,
+	}
+}
+
+// scopes lists the budgets that a statement on the tables debits.
+func (e *execution) scopes(tables []catalog.Name) []accountant.Scope {
+	return e.p.cashier.Scopes(e.analyst, e.p.analyst(e.analyst).Budget, tables)
+}
+
+// columns returns the arrays of each block's released relation. Blocks that read nothing
+// have released nothing.
+func columns(plan *planner.Plan, released [][]*planner.Released) [][]string {
+	out := make([][]string, len(plan.Blocks))
+	for i, b := range plan.Blocks {
+		parts := make([]*planner.Released, len(b.Parts))
+		if released != nil && released[i] != nil {
+			parts = released[i]
+		}
+		out[i] = b.Columns(parts)
+	}
+	return out
+}
+
+// rewrite puts the released relations in the places of the blocks, and the rows of views that
+// are concealed in theirs.
+func (e *execution) rewrite(
+	ctx context.Context, query *planner.Query, pre *prelude, released [][]string, b wire.BindRequest,
+) (wire.Rewrite, error) {
+	e.enter(stepRewrite)
+	rows, err := e.concealedRows(ctx, query, pre, released)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	array := func(p place) string {
+		if p.view {
+			return rows[p.of][p.column]
+		}
+		return released[p.of][p.column]
+	}
+	rw := wire.Rewrite{Inline: e.spliced(query, false, func(p place) string { return ast.Quote(array(p)) })}
+	if e.text.stmt.Form == parser.Utility || b.Simple {
+		return rw, nil
+	}
+	var places []place
+	rw.SQL, places = e.parameterised(query, len(b.ParamOIDs))
+	for _, p := range places {
+		rw.Extra = append(rw.Extra, []byte(array(p)))
+		rw.ExtraOIDs = append(rw.ExtraOIDs, 0)
+	}
+	return rw, nil
+}
+
+// enter notes that an execution comes to a step.
+func (e *execution) enter(s step) {
+	if e.p.trace != nil {
+		e.p.trace(s)
+	}
+}

@@ -1,0 +1,122 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"dpproxy/parser/ast"
+	"dpproxy/planner"
+	"dpproxy/wire"
+)
+
+// An explanation is the execution of EXPLAIN.
+type explanation struct{ *execution }
+
+// explain answers EXPLAIN with the plan and its price, in the column that Postgres has for the
+// format that is asked for. It reads and charges nothing.
+func (x explanation) explain(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
+	lines, shadowed, err := x.explained(ctx, m, b)
+	if err != nil || shadowed {
+		return wire.Rewrite{Relay: true}, err
+	}
+	text, sql, err := planText(lines, b.Fields)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	return wire.Rewrite{
+		SQL:       fmt.Sprintf(sql, "$"+strconv.Itoa(len(b.ParamOIDs)+1)),
+		Extra:     [][]byte{[]byte(text)},
+		ExtraOIDs: []uint32{0},
+		Inline:    fmt.Sprintf(sql, ast.Quote(text)),
+		Tag:       "EXPLAIN",
+	}, nil
+}
+
+// planText writes the lines of a plan as a value for the column that EXPLAIN has, and the
+// statement that shows it: a row for each line, or one document.
+func planText(lines []string, fields []pgproto3.FieldDescription) (text, sql string, err error) {
+	format := uint32(pgtype.TextOID)
+	if len(fields) == 1 {
+		format = fields[0].DataTypeOID
+	}
+	switch format {
+	case pgtype.JSONOID:
+		type plan struct {
+			Node  string   `json:"Node Type"`
+			Lines []string `json:"Lines"`
+		}
+		document, err := json.MarshalIndent([]map[string]plan{{"Plan": {Node: planNode, Lines: lines}}}, "", "  ")
+		return string(document), `SELECT CAST(%s AS pg_catalog.json) AS "QUERY PLAN"`, err
+	case pgtype.XMLOID:
+		type plan struct {
+			XMLName xml.Name `xml:"http://www.postgresql.org/2009/explain explain"`
+			Node    string   `xml:"Query>Plan>Node-Type"`
+			Lines   []string `xml:"Query>Plan>Lines>Item"`
+		}
+		document, err := xml.MarshalIndent(plan{Node: planNode, Lines: lines}, "", "  ")
+		return string(document), `SELECT CAST(%s AS pg_catalog.xml) AS "QUERY PLAN"`, err
+	}
+	cells := make([]*string, len(lines))
+	for i := range lines {
+		cells[i] = &lines[i]
+	}
+	return planner.ArrayText(cells), `SELECT * FROM pg_catalog.unnest(CAST(%s AS pg_catalog.text[])) AS "QUERY PLAN"`, nil
+}
+
+// planNode is what a document of EXPLAIN calls the plan, where Postgres has the type of a node.
+const planNode = "Release"
+
+// explained returns the lines of EXPLAIN; shadowed says that the statement is of other
+// relations than the protected ones.
+func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRequest) (lines []string, shadowed bool, err error) {
+	analysed, err := x.resolve(wire.BindRequest{ParamOIDs: b.ParamOIDs})
+	if err != nil {
+		return nil, false, err
+	}
+	pre, err := x.prelude(ctx, m, analysed.query, b)
+	if err != nil || pre.shadowed {
+		return nil, err == nil, err
+	}
+	plan, err := x.planWithinBudget(ctx, analysed, pre)
+	if err != nil {
+		return nil, false, err
+	}
+	known := x.recall(ctx, plan, pre)
+	bill := x.bill(plan.Rest(known.Known()), known.Owed)
+	costs, err := x.p.cashier.Costs(ctx, bill)
+	if err != nil {
+		bill.Rounds = false // nothing is reserved
+		return nil, false, reserveError(bill, err)
+	}
+	if plan.Candidates == nil && plan.Reads() {
+		plan = x.compared(plan, analysed, pre)
+	}
+	return plan.Explain(costs), false, nil
+}
+
+// compared returns the plan with what else it could have been: with what dp.epsilon allows,
+// noise of either kind.
+func (x explanation) compared(plan *planner.Plan, analysed *analysed, pre *prelude) *planner.Plan {
+	out := *plan
+	for _, name := range []string{"gaussian", "laplace"} {
+		other := *pre
+		other.settings.Mechanism = name
+		c := planner.Candidate{Mechanism: name, Note: "not possible in these budgets, or not allowed by the policy", Chosen: name == plan.Mechanism}
+		if p, err := x.plan(analysed, &other); err == nil {
+			if loss, err := x.p.cashier.PriceIn(p.Event, x.scopes(p.Tables)[0]); err == nil {
+				c = planner.Candidate{Mechanism: name, Loss: loss, Errors: []planner.ErrorBar{}, Chosen: c.Chosen}
+				for _, b := range p.Blocks {
+					c.Errors = append(c.Errors, b.Errors(nil)...)
+				}
+			}
+		}
+		out.Candidates = append(out.Candidates, c)
+	}
+	return &out
+}

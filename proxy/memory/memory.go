@@ -1,0 +1,229 @@
+package memory
+
+import (
+	"context"
+	"log/slog"
+
+	"dpproxy/answers"
+	"dpproxy/dp"
+	"dpproxy/planner"
+	"dpproxy/planner/scalar"
+	"dpproxy/proxy/release"
+)
+
+// A Memory remembers releases in a store. A store that fails knows none, and what it does not keep
+// costs budget when the question comes again, no more.
+type Memory struct {
+	store   answers.Store // nil: nothing is remembered
+	version []byte
+	epoch   func() string
+	log     *slog.Logger
+}
+
+// New returns the Memory of a store, nil for none. The version covers the policy, the schema and
+// the secret; the epoch names the data: a release is of one epoch.
+func New(store answers.Store, version []byte, epoch func() string, log *slog.Logger) *Memory {
+	return &Memory{store: store, version: version, epoch: epoch, log: log}
+}
+
+// An Analyst asks. One without a budget, who gets one later, has not paid with it for what they
+// asked before.
+type Analyst struct {
+	Name   string
+	Budget bool // of their own
+}
+
+// owes reports whether the analyst has a budget with which they have not paid for a release.
+func (a Analyst) owes(found *answers.Release) bool { return a.Budget && !found.PaidBy(a.Name) }
+
+// payers lists the analyst if they pay with a budget of their own.
+func (a Analyst) payers() []string {
+	if !a.Budget {
+		return nil
+	}
+	return []string{a.Name}
+}
+
+// Recalled is all that is known of a plan.
+type Recalled struct {
+	// Released is known of each block and its grouping sets, nil of a block that must be read.
+	Released [][]*planner.Released
+	// Owed is what the analyst is shown and has not paid for.
+	Owed dp.ComposedEvent
+	// Notes tell the analyst how it is used.
+	Notes []string
+
+	analyst Analyst
+	blocks  []*block // nil where nothing is remembered
+}
+
+// block is one block as it was left.
+type block struct {
+	question *question
+	found    *answers.Release // the last generation; nil if there is none
+	sets     []*release.Set   // that the next read goes on from; nil: it begins anew
+	paid     payments         // for sets
+	unpaid   bool             // the analyst is shown what they have not paid for
+}
+
+// Known reports which blocks need not be read.
+func (r *Recalled) Known() []bool {
+	known := make([]bool, len(r.Released))
+	for i, released := range r.Released {
+		known[i] = released != nil
+	}
+	return known
+}
+
+// Before returns the sets that the read of a block goes on from, nil if it begins anew.
+func (r *Recalled) Before(i int) []*release.Set {
+	if r.blocks[i] == nil {
+		return nil
+	}
+	return r.blocks[i].sets
+}
+
+// Recall looks for releases of the blocks of a plan. Without refine, one answers the same request
+// alone.
+func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, values []scalar.Value, analyst Analyst, refine bool) *Recalled {
+	r := &Recalled{Released: make([][]*planner.Released, len(plan.Blocks)), analyst: analyst, blocks: make([]*block, len(plan.Blocks))}
+	if m.store == nil {
+		return r
+	}
+	for i, b := range plan.Blocks {
+		if b.Reads() {
+			r.blocks[i] = &block{question: m.question(plan, b, values, refine)}
+			m.recallBlock(ctx, r, i, b)
+		}
+	}
+	return r
+}
+
+func (m *Memory) recallBlock(ctx context.Context, r *Recalled, i int, b *planner.BlockPlan) {
+	known := r.blocks[i]
+	known.found = known.question.last(func(key answers.Key) *answers.Release { return m.get(ctx, key) })
+	if known.found == nil {
+		if q := known.question; q.refined() && m.has(ctx, q.pointer) {
+			r.Notes = append(r.Notes, "begun anew: what was measured before is of other data, or under another policy")
+		}
+		return
+	}
+	kept := known.question.read(known.found, b)
+	sets := setsOf(kept, b)
+	if sets == nil {
+		return
+	}
+	paid, owes := paymentsOf(kept), r.analyst.owes(known.found)
+	var owed dp.ComposedEvent
+	if owes {
+		owed = owedFor(sets, b, paid[payerOf(r.analyst.Name)])
+	}
+	released, enough := released(sets, b)
+	switch {
+	case enough || same(kept, b):
+		r.Released[i], known.unpaid = released, owes
+	case refinable(b):
+		known.sets, known.paid = sets, paid.with(known.found.Paid, sets)
+		r.Notes = append(r.Notes, "refined what was measured before")
+	default:
+		return
+	}
+	r.Owed = append(r.Owed, owed...)
+}
+
+// get returns the release of a key, nil if there is none.
+func (m *Memory) get(ctx context.Context, key answers.Key) *answers.Release {
+	found, err := m.store.Get(ctx, key)
+	if err != nil {
+		m.log.Warn("an answer is forgotten", "cause", err)
+	}
+	return found
+}
+
+// has reports whether a key has a release.
+func (m *Memory) has(ctx context.Context, key answers.Key) bool {
+	found, err := m.store.Get(ctx, key)
+	return err == nil && found != nil
+}
+
+// released is what the sets show, and whether that is as precise as is asked for.
+func released(sets []*release.Set, b *planner.BlockPlan) (out []*planner.Released, enough bool) {
+	out, enough = make([]*planner.Released, len(b.Parts)), true
+	for j, part := range b.Parts {
+		out[j] = sets[j].Released(part)
+		enough = enough && (part.Chain == nil || len(part.Chain.Open(out[j])) == 0)
+	}
+	return out, enough
+}
+
+// refinable reports whether a later read can go on from what is known: from independent
+// measurements of the same partitions. Which private ones there are is selected anew.
+func refinable(b *planner.BlockPlan) bool {
+	for _, p := range b.Parts {
+		if p.Private() || p.Chain == nil && len(p.Reads) > 0 || p.Chain != nil && !p.Chain.Independent() {
+			return false
+		}
+	}
+	return true
+}
+
+// owedFor is what an analyst owes for the block in their own budget: all that was paid, but for
+// what they have paid of each grouping set.
+func owedFor(sets []*release.Set, b *planner.BlockPlan, paid []int64) dp.ComposedEvent {
+	var events dp.ComposedEvent
+	for j, part := range b.Parts {
+		if part.Selection != nil {
+			events = append(events, part.Selection.Event())
+		}
+		switch {
+		case part.Chain == nil:
+			for _, m := range part.Mechanisms {
+				events = append(events, m.Event())
+			}
+		case part.Chain.Independent():
+			owed := sets[j].PaidPico
+			if paid != nil {
+				owed -= paid[j]
+			}
+			if owed > 0 {
+				events = append(events, release.Priced(owed))
+			}
+		default:
+			events = append(events, part.Chain.Revealing(0, sets[j].Level)...)
+		}
+	}
+	return events
+}
+
+// Remember keeps the sets of each block that was read, as a new generation, and that the analyst
+// has paid for them. One that comes after another one's is forgotten.
+func (m *Memory) Remember(ctx context.Context, rest *planner.Plan, known *Recalled, kept func(block int) []*release.Set) {
+	ctx = context.WithoutCancel(ctx)
+	for i, b := range rest.Blocks {
+		before := known.blocks[i]
+		if !b.Reads() || before == nil {
+			continue
+		}
+		r := before.question.write(kept(i), b, before.paid.without(known.analyst.Name))
+		r.Paid = known.analyst.payers()
+		err := m.store.Put(ctx, before.question.next(), r)
+		if err == nil && before.question.refined() {
+			err = m.store.Put(ctx, before.question.pointer, answers.Release{})
+		}
+		if err != nil {
+			m.log.Warn("an answer is not remembered", "cause", err)
+		}
+	}
+}
+
+// Pay notes that the analyst has paid for what others had asked before.
+func (m *Memory) Pay(ctx context.Context, known *Recalled) {
+	for _, b := range known.blocks {
+		if b == nil || !b.unpaid {
+			continue
+		}
+		if err := m.store.Pay(ctx, b.question.key(b.question.generation), b.found, known.analyst.Name); err != nil {
+			m.log.Warn("a payment is not remembered", "cause", err)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"dpproxy/planner"
+	"dpproxy/proxy/cashier"
+	"dpproxy/wire"
+)
+
+// notice tells what the answer cost, how wrong it may be, and what is left.
+func notice(
+	ctx context.Context, c *cashier.Cashier, r *cashier.Receipt, plan *planner.Plan, released [][]*planner.Released, confidence float64,
+) wire.Notice {
+	n := wire.Notice{
+		Code: "00000",
+		Message: fmt.Sprintf("cost %s; error at %s %%: %s%s", r.Cost(plan.Mechanism),
+			planner.Number(100*confidence), strings.Join(errorBars(plan, released), ", "), c.Remaining(ctx, r)+r.Remarks()),
+	}
+	if bounds := plan.Clamped(); bounds != "" {
+		n.Detail = "Values are clamped: " + bounds + ". The error does not include what clamping and contribution limits leave out."
+	}
+	return n
+}
+
+// errorBars are the errors of the answers, each once.
+func errorBars(plan *planner.Plan, released [][]*planner.Released) []string {
+	var bars []string
+	for i, b := range plan.Blocks {
+		for _, bar := range b.Errors(released[i]) {
+			s := bar.String()
+			if len(bars) == 0 || bars[len(bars)-1] != s {
+				bars = append(bars, s)
+			}
+		}
+	}
+	return bars
+}

@@ -1,0 +1,125 @@
+package proxy
+
+// A step is one step of the path of a protected statement, by its place there.
+type step int
+
+const (
+	stepScreen step = iota
+	stepParse
+	stepResolve
+	stepPrelude
+	stepDescribe
+	stepPlan
+	stepRecall
+	stepOpen
+	stepReserve
+	stepRead
+	stepRelease
+	stepLeave
+	stepSettle
+	stepRemember
+	stepRewrite
+	stepBind
+)
+
+// sight is how much of protected rows a step may see.
+type sight string
+
+const (
+	nothing    sight = "no"
+	statistics sight = "statistics"
+	rows       sight = "**yes**"
+	noise      sight = "ends here"
+)
+
+// A rule says what a step does, and what it may do.
+type rule struct {
+	name string
+	does string
+	// where are the files and packages of it.
+	where []string
+	// charges says that the step may debit budgets.
+	charges bool
+	sees    sight
+}
+
+// path has the rule of each step. A test holds executions to it, and writes the table in
+// ARCHITECTURE.md from it.
+var path = [...]rule{
+	stepScreen: {
+		"screen", "read the message, find statements that mention a protected name; leading comments set, EXECUTE is looked up",
+		[]string{"wire/requests.go", "wire/run.go", "proxy/screen.go", "proxy/settings", "proxy/execute.go"},
+		false, nothing,
+	},
+	stepParse: {
+		"parse", "expand views, find the *release blocks* (smallest SELECT that aggregates protected rows), prove the splice",
+		[]string{"parser/parse.go", "parser/views.go", "parser/blocks.go", "parser/splice.go"},
+		false, nothing,
+	},
+	stepResolve: {
+		"resolve", "FROM and WHERE become a *source* whose rows each belong to one unit; resolve expressions, bound them, " +
+			"make them total; allow or refuse every node",
+		[]string{"planner/analyze.go", "planner/source.go", "planner/ownership.go", "planner/keys.go", "planner/scalar"},
+		false, nothing,
+	},
+	stepPrelude: {
+		"prelude", "settings, relation OIDs, constants and the lists of public groups, evaluated in the client's own mirror session",
+		[]string{"proxy/prelude.go", "planner/domain.go"},
+		false, nothing,
+	},
+	stepDescribe: {
+		"describe", "the rewritten statement has the columns of the original, says the mirror",
+		[]string{"proxy/describe.go"},
+		false, nothing,
+	},
+	stepPlan: {
+		"plan", "a *part* for each grouping set: contributions, statistics, mechanisms, then the SQL for DATA in stages",
+		[]string{"planner/bind.go", "planner/part.go", "planner/statistic.go", "planner/read.go", "planner/stages.go"},
+		false, nothing,
+	},
+	stepRecall: {
+		"recall", "look for what was released before: it is not read again",
+		[]string{"proxy/memory", "answers"},
+		false, nothing,
+	},
+	stepOpen: {
+		"open", "have the rest planned by DATA, in the snapshot of the read, unless the schema's fingerprint in it is another; " +
+			"from here on a *veil* hides what changes (decision 13)",
+		[]string{"proxy/read.go", "proxy/reader", "proxy/veil.go"},
+		false, statistics,
+	},
+	stepReserve: {
+		"reserve", "**charge** every budget, durably, all or nothing: the whole cost, or a hold of which each round takes its part",
+		[]string{"proxy/drawing.go", "proxy/cashier", "accountant/logledger"},
+		true, nothing,
+	},
+	stepRead: {
+		"read", "read exact integers, and put them in their partitions",
+		[]string{"proxy/reader/reading.go", "proxy/reader/exact.go"},
+		false, rows,
+	},
+	stepRelease: {
+		"release", "select private partitions, add noise, round by round: nothing outside `mechanisms` looks into a `Private`; " +
+			"each further round is charged before it is drawn",
+		[]string{"proxy/drawing.go", "proxy/release", "proxy/reader/exact.go"},
+		true, noise,
+	},
+	stepLeave: {
+		"leave", "hold the reply back until the next point of the grid of times, and with it all that analysts can see: " +
+			"history, memory, balances, incidents, the queue",
+		[]string{"proxy/grid.go", "proxy/veil.go"},
+		false, nothing,
+	},
+	stepSettle:   {"settle", "give back what no round has cost", []string{"proxy/cashier/payment.go"}, false, nothing},
+	stepRemember: {"remember", "keep what was released, for the same question", []string{"proxy/memory", "answers"}, false, nothing},
+	stepRewrite: {
+		"rewrite", "make totals agree, compute each cell from the released integers, with its error",
+		[]string{"planner/margins.go", "planner/released.go", "planner/estimator.go", "planner/errorbar.go", "estimate"},
+		false, nothing,
+	},
+	stepBind: {
+		"bind", "bind the client's portal to the rewritten statement; Postgres does the rest on the mirror",
+		[]string{"wire/extended.go", "wire/simple.go"},
+		false, nothing,
+	},
+}

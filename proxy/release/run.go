@@ -1,0 +1,257 @@
+package release
+
+import (
+	"math/big"
+
+	"dpproxy/dp"
+	"dpproxy/mechanisms"
+	"dpproxy/planner"
+	"dpproxy/proxy/reader"
+)
+
+// A Set is all that was released of one grouping set.
+type Set struct {
+	Keys [][]*string // of private groups
+	// Rows are the integers of each group, that were released at once or at Level of a path of
+	// noise.
+	Rows  [][]*big.Int
+	Level int
+	// Measured are the independent measurements of each group's statistics.
+	Measured [][][]mechanisms.Measurement
+	// PaidPico is the price of noise reduction, of all reads together, in the measure of its chain.
+	PaidPico int64
+}
+
+// Released returns the relation that a set shows.
+func (s *Set) Released(p *planner.Part) *planner.Released {
+	switch {
+	case p.Chain == nil:
+		return &planner.Released{Keys: s.Keys, Rows: s.Rows}
+	case !p.Chain.Independent():
+		return p.Chain.Revealed(s.Keys, s.Rows, s.Level)
+	}
+	estimates := make([][]mechanisms.Estimate, len(p.Chain.Measures))
+	for k := range estimates {
+		for _, partition := range s.Measured {
+			estimates[k] = append(estimates[k], mechanisms.Combined(partition[k]))
+		}
+	}
+	return p.Chain.Estimated(s.Keys, estimates)
+}
+
+// Priced is a refinement of a price, in 10⁻¹² of ρ.
+func Priced(pico int64) dp.Event {
+	return dp.RefinementEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}, Before: new(big.Rat), After: big.NewRat(2*pico, dp.PicoPerUnit)}
+}
+
+// A method releases one grouping set, round by round. It wraps exact values, and lets out only
+// released ones.
+//
+//sumtype:decl
+type method interface {
+	// first returns what the first round releases at most. Nothing has been read.
+	first() (dp.ComposedEvent, error)
+	// begin takes the exact values, and draws the first round.
+	begin(e *reader.Exact) error
+	// next returns what another round releases, or nothing if there is none: the target is
+	// met, or the pool is empty. It decides by what was released.
+	next() (dp.ComposedEvent, error)
+	// draw draws that round.
+	draw() error
+	// released returns what is known now.
+	released() *planner.Released
+	// keep adds what is known now to a set.
+	keep(s *Set)
+}
+
+var (
+	_ method = (*once)(nil)
+	_ method = (*brownian)(nil)
+	_ method = (*reduction)(nil)
+)
+
+// A Run releases all that a plan reads, round by round. Its errors are defects.
+type Run struct {
+	plan  *planner.Plan
+	price Pricer
+	sets  []*set
+	drawn []*set // that take the next round
+}
+
+// A Pricer returns the cost of a release in a measure.
+type Pricer func(e dp.ComposedEvent, m dp.Measure) (dp.Loss, error)
+
+// set is one grouping set on its way.
+type set struct {
+	block, index int
+	part         *planner.Part
+	method       method
+	paidPico     int64
+}
+
+// New returns the Run of what a plan reads. Where before has the sets of a block, it goes on from
+// them.
+func New(plan *planner.Plan, before func(block int) []*Set, price Pricer, src mechanisms.Source) *Run {
+	r := &Run{plan: plan, price: price}
+	for i, b := range plan.Blocks {
+		if !b.Reads() {
+			continue
+		}
+		sets := before(i)
+		for j, part := range b.Parts {
+			s := &set{block: i, index: j, part: part}
+			var known [][][]mechanisms.Measurement
+			if sets != nil {
+				known, s.paidPico = sets[j].Measured, sets[j].PaidPico
+			}
+			switch {
+			case part.Chain == nil:
+				s.method = &once{part: part, src: src}
+			case part.Chain.Independent():
+				s.method = newBrownian(part, known, src)
+			default:
+				s.method = newReduction(part, src)
+			}
+			r.sets = append(r.sets, s)
+		}
+	}
+	return r
+}
+
+// First returns what the first round releases at most. Nothing has been read.
+func (r *Run) First() (dp.ComposedEvent, error) {
+	var events dp.ComposedEvent
+	for _, s := range r.sets {
+		if s.part.Selection != nil {
+			events = append(events, s.part.Selection.Event())
+		}
+		first, err := s.method.first()
+		if err != nil {
+			return nil, err
+		}
+		s.pays(r.price, first)
+		events = append(events, first...)
+	}
+	return events, nil
+}
+
+// Begin takes the exact values, by block and grouping set, and draws the first round. It was
+// paid for.
+func (r *Run) Begin(exacts [][]*reader.Exact) error {
+	for _, s := range r.sets {
+		if err := s.method.begin(exacts[s.block][s.index]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Next returns what another round releases, or nothing if no grouping set needs one.
+func (r *Run) Next() (dp.ComposedEvent, error) {
+	r.drawn = nil
+	var events dp.ComposedEvent
+	for _, s := range r.sets {
+		e, err := s.method.next()
+		if err != nil {
+			return nil, err
+		}
+		if len(e) > 0 {
+			s.pays(r.price, e)
+			events, r.drawn = append(events, e...), append(r.drawn, s)
+		}
+	}
+	return events, nil
+}
+
+// Draw draws the round that Next has returned. It was paid for.
+func (r *Run) Draw() error {
+	for _, s := range r.drawn {
+		if err := s.method.draw(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Released returns what is known of the grouping sets of a block, nil if the plan does not read it.
+func (r *Run) Released(block int) []*planner.Released {
+	var out []*planner.Released
+	for _, s := range r.sets {
+		if s.block == block {
+			out = append(out, s.method.released())
+		}
+	}
+	return out
+}
+
+// Kept returns all that was released of a block so far.
+func (r *Run) Kept(block int) []*Set {
+	var out []*Set
+	for _, s := range r.sets {
+		if s.block == block {
+			kept := &Set{PaidPico: s.paidPico}
+			s.method.keep(kept)
+			out = append(out, kept)
+		}
+	}
+	return out
+}
+
+// Open counts the groups whose target is not reached, and those that have one.
+func (r *Run) Open() (open, all int) {
+	for _, s := range r.sets {
+		if s.part.Chain != nil {
+			released := s.method.released()
+			open, all = open+len(s.part.Chain.Open(released)), all+len(released.Rows)
+		}
+	}
+	return open, all
+}
+
+// pays notes the cost of a round in the measure of the set's chain.
+func (s *set) pays(price Pricer, e dp.ComposedEvent) {
+	if s.part.Chain == nil {
+		return
+	}
+	measure := dp.ZCDP
+	if !s.part.Chain.Independent() {
+		measure = dp.PureDP
+	}
+	if loss, err := price(e, measure); err == nil {
+		s.paidPico += loss.Pico()
+	}
+}
+
+// once releases each integer with its noise, in one round.
+type once struct {
+	part *planner.Part
+	src  mechanisms.Source
+	out  *planner.Released
+}
+
+// first implements method.
+func (o *once) first() (dp.ComposedEvent, error) {
+	var events dp.ComposedEvent
+	for _, m := range o.part.Mechanisms {
+		events = append(events, m.Event())
+	}
+	return events, nil
+}
+
+// begin implements method.
+func (o *once) begin(e *reader.Exact) error {
+	o.out = e.Release(o.src)
+	return nil
+}
+
+// next implements method.
+func (*once) next() (dp.ComposedEvent, error) { return nil, nil }
+
+// draw implements method.
+func (*once) draw() error { return nil }
+
+// released implements method.
+func (o *once) released() *planner.Released { return o.out }
+
+// keep implements method.
+func (o *once) keep(s *Set) { s.Keys, s.Rows = o.out.Keys, o.out.Rows }
