@@ -9,6 +9,20 @@ import (
 	"syscall"
 )
 
+// The files of a ledger in its directory.
+const (
+	logName      = "ledger.log"
+	markName     = "ledger.mark"
+	snapshotName = "ledger.snapshot"
+	newSuffix    = ".new" // until a file is complete
+)
+
+// ErrNoLedger is wrapped where a directory holds no ledger.
+var ErrNoLedger = errors.New("logledger: there is no ledger")
+
+// ErrLocked is wrapped where another process has the ledger open.
+var ErrLocked = errors.New("logledger: another process has the ledger open")
+
 // A disk is what a ledger needs of its directory. Tests put a faulty one here.
 type disk interface {
 	// lock takes the directory for this process until close.

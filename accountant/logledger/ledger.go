@@ -4,43 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
 )
-
-// The files of a ledger in its directory.
-const (
-	logName      = "ledger.log"
-	markName     = "ledger.mark"
-	snapshotName = "ledger.snapshot"
-	newSuffix    = ".new" // until a file is complete
-)
-
-// ErrNoLedger is wrapped where a directory holds no ledger.
-var ErrNoLedger = errors.New("logledger: there is no ledger")
-
-// ErrLocked is wrapped where another process has the ledger open.
-var ErrLocked = errors.New("logledger: another process has the ledger open")
-
-// Options are the ways in which one Open can differ from another. The zero
-// value opens an existing ledger and says nothing.
-type Options struct {
-	// Create lets Open begin a new ledger where there is none. Without it a
-	// directory that vanished, or a volume that was not mounted, is an error
-	// rather than a fresh budget.
-	Create bool
-	// Log hears of repairs and failures.
-	Log *slog.Logger
-	// Now dates the entries, for people. Nothing depends on it.
-	Now func() time.Time
-	// CheckpointEvery is after how many entries the ledger writes its state, so
-	// that a start reads only the entries since; 0 is a good number.
-	CheckpointEvery int
-}
 
 // A Ledger is an [accountant.Ledger] in a directory that it has locked.
 // Its methods are safe for concurrent use.

@@ -15,6 +15,22 @@ import (
 	"dpproxy/accountant/history"
 )
 
+// Options are the ways in which one Open can differ from another. The zero
+// value opens an existing ledger and says nothing.
+type Options struct {
+	// Create lets Open begin a new ledger where there is none. Without it a
+	// directory that vanished, or a volume that was not mounted, is an error
+	// rather than a fresh budget.
+	Create bool
+	// Log hears of repairs and failures.
+	Log *slog.Logger
+	// Now dates the entries, for people. Nothing depends on it.
+	Now func() time.Time
+	// CheckpointEvery is after how many entries the ledger writes its state, so
+	// that a start reads only the entries since; 0 is a good number.
+	CheckpointEvery int
+}
+
 // Open opens the ledger in a directory, locks it against other processes, checks it
 // from its latest snapshot on ([Verify] checks all of it), and records the limits of the configuration: it can add budgets
 // and lower limits, but not raise one ([accountant.ErrLimitRaise]) or change its

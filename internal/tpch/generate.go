@@ -17,8 +17,6 @@ type Generator struct {
 	suppliers, parts, customers, orders int
 }
 
-var _ demo.Source = (*Generator)(nil)
-
 // Rows of the tables at scale factor 1; the lineitems of an order are one to seven.
 const (
 	suppliersAt1 = 10_000
@@ -43,14 +41,6 @@ func Generate(seed uint64, scale float64) (*Generator, error) {
 		customers: rows(customersAt1),
 		orders:    rows(ordersAt1),
 	}, nil
-}
-
-// Tables returns the eight tables, each after those that it references.
-func (g *Generator) Tables() []demo.Table {
-	return []demo.Table{
-		regionTable(), nationTable(), g.supplierTable(), g.partTable(), g.supplyTable(),
-		g.customerTable(), g.orderTable(), g.lineTable(),
-	}
 }
 
 // columns reads "name type" pairs; every column is NOT NULL.
