@@ -266,7 +266,10 @@ func TestDialErrors(t *testing.T) {
 		want string
 	}{
 		{errors.New("connection refused to 10.1.2.3"), "FATAL 57P03 the mirror database cannot be reached"},
-		{&pgconn.PgError{Code: "3D000", Message: "database \"internal\" does not exist"}, "FATAL 57P03 the mirror database cannot be reached"},
+		{
+			&pgconn.PgError{Code: "3D000", Message: "database \"internal\" does not exist"},
+			"FATAL 57P03 the mirror database cannot be reached",
+		},
 		{&pgconn.PgError{Code: "53300"}, "FATAL 53300 sorry, too many clients already"},
 		{pgerr.New(pgerr.InvalidAuthorization, "not today"), "FATAL 28000 not today"},
 	} {
