@@ -33,7 +33,7 @@ func (c *adviseCommand) Run(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(ctx)
-	tables := s.advised()
+	tables := advised(policy)
 	names := make([]catalog.Name, len(tables))
 	for i, t := range tables {
 		names[i] = t.Name
@@ -56,10 +56,10 @@ func (c *adviseCommand) Run(ctx context.Context) error {
 }
 
 // advised lists the protected tables for advice; a partition is stored as its table is.
-func (s *site) advised() []advice.Table {
+func advised(policy *config.Policy) []advice.Table {
 	var tables []advice.Table
-	for _, t := range s.policy.Tables.Tables {
-		if _, partition := s.policy.PartitionOf[t.Name]; t.Public || partition {
+	for _, t := range policy.Tables.Tables {
+		if _, partition := policy.PartitionOf[t.Name]; t.Public || partition {
 			continue
 		}
 		a := advice.Table{Name: t.Name, Unit: t.UnitColumn, Via: t.Via, To: t.To.Table, Key: t.To.Column, OneRow: t.MaxRows == 1}

@@ -17,7 +17,7 @@ import (
 )
 
 // answers opens what remembers answers: beside the ledger, where that is.
-func (s *site) answers(ctx context.Context, cat *policy.Model) (proxy.Answers, error) {
+func (s *host) answers(ctx context.Context, cat *policy.Model) (proxy.Answers, error) {
 	a := s.policy.Answers
 	if !a.Remember {
 		return proxy.Answers{}, nil
@@ -31,8 +31,8 @@ func (s *site) answers(ctx context.Context, cat *policy.Model) (proxy.Answers, e
 	return proxy.Answers{Store: store, Version: version, Epoch: epoch}, err
 }
 
-func (s *site) answerStore(ctx context.Context, keep int) (answers.Store, error) {
-	if !s.shared() {
+func (s *host) answerStore(ctx context.Context, keep int) (answers.Store, error) {
+	if !s.books.shared() {
 		return answers.OpenFiles(filepath.Join(s.policy.Ledger.Dir, "answers"), keep)
 	}
 	opts, err := redis.ParseURL(s.policy.Ledger.Redis)
@@ -58,7 +58,7 @@ const answerFormat = "2"
 
 // version is a digest of the policy of the tables, of their schema and of the
 // secret: when one of them changes, all answers are new.
-func (s *site) version(cat *policy.Model) ([]byte, error) {
+func (s *host) version(cat *policy.Model) ([]byte, error) {
 	h := sha256.New()
 	h.Write([]byte(answerFormat))
 	if err := json.NewEncoder(h).Encode(s.policy.Tables); err != nil {

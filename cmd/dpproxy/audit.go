@@ -35,7 +35,7 @@ type runJSON struct {
 }
 
 // audit reads and verifies the whole ledger.
-func (s *site) audit(ctx context.Context, log *slog.Logger) (*audit, error) {
+func (s *books) audit(ctx context.Context, log *slog.Logger) (*audit, error) {
 	a := newAudit()
 	return a, s.entries(ctx, log, a.add)
 }
@@ -101,7 +101,7 @@ func amountOf(l dp.Loss) json.Number { return json.Number(dp.Decimal(l.Pico(), 1
 func deltaOf(l dp.Loss) json.Number  { return json.Number(dp.Decimal(l.Atto(), 18)) }
 
 // stated returns what the policy says about a scope.
-func (s *site) stated(scope accountant.Scope) (dp.Loss, bool, error) {
+func (s *books) stated(scope accountant.Scope) (dp.Loss, bool, error) {
 	limits, err := s.policy.Scopes()
 	if err != nil {
 		return dp.Loss{}, false, err
@@ -113,7 +113,7 @@ func (s *site) stated(scope accountant.Scope) (dp.Loss, bool, error) {
 	return limits[i].Loss, true, nil
 }
 
-func (s *site) balancesJSON(balances []accountant.Balance) ([]balanceJSON, error) {
+func (s *books) balancesJSON(balances []accountant.Balance) ([]balanceJSON, error) {
 	all := []balanceJSON{}
 	for _, b := range balances {
 		left := b.Remaining()
@@ -134,7 +134,7 @@ func (s *site) balancesJSON(balances []accountant.Balance) ([]balanceJSON, error
 	return all, nil
 }
 
-func (s *site) balanceRows(balances []accountant.Balance) ([][]string, error) {
+func (s *books) balanceRows(balances []accountant.Balance) ([][]string, error) {
 	rows := [][]string{{"SCOPE", "LIMIT", "SPENT", "HELD", "REMAINING", "NOTE"}}
 	for _, b := range balances {
 		l, ok, err := s.stated(b.Scope)

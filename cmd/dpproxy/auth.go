@@ -21,9 +21,12 @@ import (
 	"dpproxy/wire"
 )
 
+// An authSite is a site with its auth_query.
+type authSite struct{ *site }
+
 // openAuthQuery returns the policy's auth_query, or nil if it has none. It asks the protected
 // database what inherits from protected tables; the query connects when it is asked.
-func (s *site) openAuthQuery(ctx context.Context) (*authquery.Query, error) {
+func (s authSite) openAuthQuery(ctx context.Context) (*authquery.Query, error) {
 	q := s.policy.AuthQuery
 	if q == nil {
 		return nil, nil
@@ -57,7 +60,7 @@ func (s *site) openAuthQuery(ctx context.Context) (*authquery.Query, error) {
 
 // checkAuthQuery checks the text of auth_query: it is to read one verifier, and nothing that
 // is protected.
-func (s *site) checkAuthQuery() error {
+func (s authSite) checkAuthQuery() error {
 	fault := func(message string) error { return s.policy.Annotate([]string{"auth_query", "query"}, message) }
 	text := s.policy.AuthQuery.Query
 	o, ok := parser.OutlineOf(text)
@@ -81,7 +84,7 @@ func (s *site) checkAuthQuery() error {
 
 // checkAuthDescendants refuses an auth_query that names a partition of a protected table, or a
 // table that inherits from one: the policy need not name them.
-func (s *site) checkAuthDescendants(ctx context.Context) error {
+func (s authSite) checkAuthDescendants(ctx context.Context) error {
 	conn, err := s.connectData(ctx)
 	if err != nil {
 		return err
@@ -113,14 +116,14 @@ func refersTo(r ast.TableRef, n catalog.Name) bool {
 
 // mayBeProtected reports whether a name could be that of a protected table, or of a view over
 // some.
-func (s *site) mayBeProtected(r ast.TableRef) bool {
+func (s authSite) mayBeProtected(r ast.TableRef) bool {
 	named := func(n catalog.Name) bool { return refersTo(r, n) }
 	for _, t := range s.policy.Tables.Tables {
 		if !t.Public && named(t.Name) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.views(), named)
+	return slices.ContainsFunc(viewNames(s.policy), named)
 }
 
 // logins finds the verifiers of analysts: in the policy, or by auth_query.
@@ -132,8 +135,8 @@ type logins struct {
 	log   *slog.Logger
 }
 
-func (s *site) logins(q *authquery.Query, log *slog.Logger) *logins {
-	l := &logins{site: s, query: q, own: map[string]string{}, log: log}
+func (s authSite) logins(q *authquery.Query, log *slog.Logger) *logins {
+	l := &logins{site: s.site, query: q, own: map[string]string{}, log: log}
 	for _, a := range s.policy.Analysts {
 		switch {
 		case a.Verifier != "":
@@ -173,7 +176,7 @@ func (l *logins) verifier(ctx context.Context, user string) (verifier string, kn
 
 // standIn returns the analyst for whom the query is asked in place of a user, always the same.
 func (l *logins) standIn(user string) string {
-	n := binary.BigEndian.Uint64(l.site.derive("auth_query for:" + user))
+	n := binary.BigEndian.Uint64(l.site.secret.derive("auth_query for:" + user))
 	return l.asked[n%uint64(len(l.asked))]
 }
 
@@ -204,7 +207,7 @@ func (l *logins) verifiers(ctx context.Context) (verifiers []string, missing map
 }
 
 // annotateForm says where in the policy the query is, if it is wrong.
-func (s *site) annotateForm(err error) error {
+func (s authSite) annotateForm(err error) error {
 	if form, ok := errors.AsType[*authquery.FormError](err); ok {
 		return s.policy.Annotate([]string{"auth_query", "query"}, form.Reason)
 	}
@@ -228,7 +231,7 @@ func mockIterations(verifiers []string) int {
 
 // tryAuthQuery asks the query for every analyst who needs it, and reports whom it has a
 // verifier for.
-func (s *site) tryAuthQuery(ctx context.Context) (report []string, err error) {
+func (s authSite) tryAuthQuery(ctx context.Context) (report []string, err error) {
 	q, err := s.openAuthQuery(ctx)
 	if err != nil || q == nil {
 		return nil, err

@@ -28,7 +28,7 @@ type budgetList struct {
 
 // Run implements the command.
 func (c *budgetList) Run(ctx context.Context, log *slog.Logger) error {
-	s, err := loadSite(c.Policy)
+	s, err := loadBooks(c.Policy)
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func (c *scopeArgs) scope() (accountant.Scope, error) {
 
 // decide records what the command decides about its scope, and returns the balance
 // after it.
-func (c *scopeArgs) decide(ctx context.Context, log *slog.Logger, entry func(scope accountant.Scope, who string) (history.Entry, error)) (s *site, b accountant.Balance, err error) {
-	if s, err = loadSite(c.Policy); err != nil {
+func (c *scopeArgs) decide(ctx context.Context, log *slog.Logger, entry func(scope accountant.Scope, who string) (history.Entry, error)) (s *books, b accountant.Balance, err error) {
+	if s, err = loadBooks(c.Policy); err != nil {
 		return nil, b, err
 	}
 	scope, err := c.scope()
@@ -139,7 +139,7 @@ func (c *limitArgs) text() string {
 }
 
 // report says what the limit is now, and what the policy must say by the next start.
-func (c *limitArgs) report(s *site, b accountant.Balance, otherwise string) error {
+func (c *limitArgs) report(s *books, b accountant.Balance, otherwise string) error {
 	fmt.Printf("%v is limited to %v; %v is spent, %v is left\n", b.Scope, b.Limit, b.Spent, b.Remaining())
 	stated, ok, err := s.stated(b.Scope)
 	switch {

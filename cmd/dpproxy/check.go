@@ -28,7 +28,7 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		c.Policy, len(policy.Tables.Tables), len(policy.Analysts), policy.Tables.Unit)
 	s := &site{policy: policy}
 	if policy.AuthQuery != nil {
-		if err := s.checkAuthQuery(); err != nil {
+		if err := (authSite{s}).checkAuthQuery(); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (c *checkCommand) Run(ctx context.Context) error {
 			fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, sameServer)
 		}
 	}
-	report, err := s.tryAuthQuery(ctx)
+	report, err := authSite{s}.tryAuthQuery(ctx)
 	for _, line := range report {
 		fmt.Printf("%s: %s\n", c.Policy, line)
 	}

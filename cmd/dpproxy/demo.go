@@ -110,7 +110,7 @@ func (d *demonstration) stop() {
 
 // prepare loads the data, writes the policy and makes ledger and mirror, as far
 // as an earlier run in the same folder has not.
-func (d *demonstration) prepare(ctx context.Context, log *slog.Logger) (*site, error) {
+func (d *demonstration) prepare(ctx context.Context, log *slog.Logger) (*host, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
 	}
@@ -123,11 +123,11 @@ func (d *demonstration) prepare(ctx context.Context, log *slog.Logger) (*site, e
 		return nil, err
 	}
 	if _, err := os.Stat(policy.SecretFile); errors.Is(err, fs.ErrNotExist) {
-		if err := (&site{policy: policy}).init(ctx, log); err != nil {
+		if err := (&books{policy: policy}).init(ctx, log); err != nil {
 			return nil, err
 		}
 	}
-	s, err := openSite(path)
+	s, err := openHost(path)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ type check struct {
 
 // serveHealth serves the pages until stop is called.
 func (v *service) serveHealth(ctx context.Context) (stop func(), err error) {
-	address := v.site.policy.Health
+	address := v.host.policy.Health
 	if address == "" {
 		return func() {}, nil
 	}
@@ -62,14 +62,14 @@ func (v *service) serveHealth(ctx context.Context) (stop func(), err error) {
 // connections that neither statements nor log-ins use, so that those which take all others do
 // not count as a failure.
 func (v *service) checks() []check {
-	site := v.site // a reload does not change how databases are reached
+	host := v.host // a reload does not change how databases are reached
 	checks := []check{
 		{"ledger", func(ctx context.Context) error {
 			_, err := v.ledger.Balances(ctx)
 			return err
 		}},
-		{"data", func(ctx context.Context) error { return closing(ctx, site.connectData) }},
-		{"mirror", func(ctx context.Context) error { return closing(ctx, site.connectMirror) }},
+		{"data", func(ctx context.Context) error { return closing(ctx, host.connectData) }},
+		{"mirror", func(ctx context.Context) error { return closing(ctx, host.connectMirror) }},
 	}
 	if v.auth != nil {
 		checks = append(checks, check{"auth_query", v.auth.Check})

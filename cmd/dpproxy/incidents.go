@@ -27,7 +27,7 @@ type incidentJSON struct {
 
 // Run implements the command.
 func (c *incidentsList) Run(ctx context.Context, log *slog.Logger) error {
-	s, err := loadSite(c.Policy)
+	s, err := loadBooks(c.Policy)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ type incidentsClear struct {
 
 // Run implements the command.
 func (c *incidentsClear) Run(ctx context.Context, log *slog.Logger) (err error) {
-	s, err := loadSite(c.Policy)
+	s, err := loadBooks(c.Policy)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type initCommand struct {
 
 // Run implements the command.
 func (c *initCommand) Run(ctx context.Context, log *slog.Logger) error {
-	s, err := loadSite(c.Policy)
+	s, err := loadBooks(c.Policy)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (c *initCommand) Run(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-func (s *site) init(ctx context.Context, log *slog.Logger) error {
+func (s *books) init(ctx context.Context, log *slog.Logger) error {
 	if s.shared() {
 		return s.initShared(ctx, log)
 	}
@@ -60,7 +60,7 @@ func (s *site) init(ctx context.Context, log *slog.Logger) error {
 
 // initShared makes the ledger in Redis, notes the secret's fingerprint in it, and
 // begins this proxy's journal.
-func (s *site) initShared(ctx context.Context, log *slog.Logger) error {
+func (s *books) initShared(ctx context.Context, log *slog.Logger) error {
 	o, err := s.redisOptions(log)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *site) initShared(ctx context.Context, log *slog.Logger) error {
 
 // refuseSecondInit says what is left to do where another proxy, or an earlier call,
 // has made the ledger in Redis.
-func (s *site) refuseSecondInit(ctx context.Context, o redisledger.Options) error {
+func (s *books) refuseSecondInit(ctx context.Context, o redisledger.Options) error {
 	there := fmt.Sprintf("there is a ledger %q in Redis already, and nothing was made", o.Name)
 	secret, err := readSecret(s.policy.SecretFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +106,7 @@ func (s *site) refuseSecondInit(ctx context.Context, o redisledger.Options) erro
 }
 
 // provideSecret reads the secret, after making it where there is none.
-func (s *site) provideSecret() error {
+func (s *books) provideSecret() error {
 	if err := makeSecret(s.policy.SecretFile); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}

@@ -22,21 +22,26 @@ type decider interface {
 	Decide(ctx context.Context, decision history.Entry) error
 }
 
-// loadSite reads the policy alone: who looks at the ledger, or decides about it,
-// needs no secret.
-func loadSite(path string) (*site, error) {
+// books are the ledger of a policy. Who looks at it, or decides about it, needs no secret.
+type books struct {
+	policy *config.Policy
+	secret secret // nil: it was not read
+}
+
+// loadBooks reads the policy alone.
+func loadBooks(path string) (*books, error) {
 	policy, err := config.Load(path)
 	if err != nil {
 		return nil, err
 	}
-	return &site{policy: policy}, nil
+	return &books{policy: policy}, nil
 }
 
 // shared reports whether the ledger is in Redis.
-func (s *site) shared() bool { return s.policy.Ledger.Redis != "" }
+func (s *books) shared() bool { return s.policy.Ledger.Redis != "" }
 
 // where names the ledger to people.
-func (s *site) where() string {
+func (s *books) where() string {
 	if s.shared() {
 		return fmt.Sprintf("the ledger %q in Redis", s.policy.Ledger.Name)
 	}
@@ -44,7 +49,7 @@ func (s *site) where() string {
 }
 
 // place names the ledger to programs: a folder, or a key of Redis.
-func (s *site) place() string {
+func (s *books) place() string {
 	if s.shared() {
 		return "dp:" + s.policy.Ledger.Name
 	}
@@ -53,7 +58,7 @@ func (s *site) place() string {
 
 // openLedger opens the ledger to charge. It must exist: one that vanished would be
 // a budget born again.
-func (s *site) openLedger(ctx context.Context, log *slog.Logger) (accountant.Ledger, error) {
+func (s *books) openLedger(ctx context.Context, log *slog.Logger) (accountant.Ledger, error) {
 	limits, err := s.policy.Scopes()
 	if err != nil {
 		return nil, err
@@ -68,13 +73,13 @@ func (s *site) openLedger(ctx context.Context, log *slog.Logger) (accountant.Led
 	return l, nil
 }
 
-func (s *site) openEmbedded(ctx context.Context, log *slog.Logger, limits []accountant.Limit, create bool) (*logledger.Ledger, error) {
+func (s *books) openEmbedded(ctx context.Context, log *slog.Logger, limits []accountant.Limit, create bool) (*logledger.Ledger, error) {
 	return logledger.Open(ctx, s.policy.Ledger.Dir, limits, logledger.Options{Create: create, Log: log, Now: time.Now})
 }
 
 // openShared opens the ledger in Redis. A proxy that has no journal yet first makes
 // sure that it has the secret of the others.
-func (s *site) openShared(ctx context.Context, log *slog.Logger, limits []accountant.Limit) (accountant.Ledger, error) {
+func (s *books) openShared(ctx context.Context, log *slog.Logger, limits []accountant.Limit) (accountant.Ledger, error) {
 	o, err := s.redisOptions(log)
 	if err != nil {
 		return nil, err
@@ -91,7 +96,7 @@ func (s *site) openShared(ctx context.Context, log *slog.Logger, limits []accoun
 	return l, nil
 }
 
-func (s *site) redisOptions(log *slog.Logger) (redisledger.Options, error) {
+func (s *books) redisOptions(log *slog.Logger) (redisledger.Options, error) {
 	l := s.policy.Ledger
 	redis.SetLogger(redisLog{log})
 	p, err := password("DPPROXY_REDIS_PASSWORD", l.PasswordFile)
@@ -103,7 +108,7 @@ func (s *site) redisOptions(log *slog.Logger) (redisledger.Options, error) {
 
 // openDecider opens the ledger for decisions. What the policy says about limits is
 // left for the next start of dpproxy.
-func (s *site) openDecider(ctx context.Context, log *slog.Logger) (decider, error) {
+func (s *books) openDecider(ctx context.Context, log *slog.Logger) (decider, error) {
 	if !s.shared() {
 		l, err := s.openEmbedded(ctx, log, nil, false)
 		if err != nil {
@@ -124,7 +129,7 @@ func (s *site) openDecider(ctx context.Context, log *slog.Logger) (decider, erro
 
 // entries shows every entry of the ledger, verified, to visit. It works beside a
 // dpproxy that runs.
-func (s *site) entries(ctx context.Context, log *slog.Logger, visit func(history.Record) error) error {
+func (s *books) entries(ctx context.Context, log *slog.Logger, visit func(history.Record) error) error {
 	if !s.shared() {
 		for r, err := range logledger.Entries(ctx, s.policy.Ledger.Dir) {
 			if err != nil {
@@ -153,7 +158,7 @@ func (s *site) entries(ctx context.Context, log *slog.Logger, visit func(history
 }
 
 // advise says which ledger failed, and what an administrator can do about it.
-func (s *site) advise(err error) error {
+func (s *books) advise(err error) error {
 	var advice string
 	switch {
 	case errors.Is(err, logledger.ErrNoLedger), errors.Is(err, redisledger.ErrNoLedger):

@@ -46,7 +46,7 @@ type verdictJSON struct {
 
 // Run implements the command.
 func (c *ledgerVerify) Run(ctx context.Context, log *slog.Logger) error {
-	s, err := loadSite(c.Policy)
+	s, err := loadBooks(c.Policy)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (c *ledgerVerify) Run(ctx context.Context, log *slog.Logger) error {
 // verify reads the whole ledger, and compares one in Redis with this proxy's journal,
 // if there is one. The journal is read first: Redis may pass it meanwhile, never fall
 // behind it.
-func (s *site) verify(ctx context.Context, log *slog.Logger) (a *audit, journal *uint64, err error) {
+func (s *books) verify(ctx context.Context, log *slog.Logger) (a *audit, journal *uint64, err error) {
 	var j logledger.Summary
 	if s.shared() {
 		switch _, err := logledger.JournalID(s.policy.Ledger.Dir); {
@@ -128,7 +128,7 @@ type ledgerExport struct {
 
 // Run implements the command.
 func (c *ledgerExport) Run(ctx context.Context, log *slog.Logger) error {
-	s, err := loadSite(c.Policy)
+	s, err := loadBooks(c.Policy)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ type ledgerRuns struct {
 
 // Run implements the command.
 func (c *ledgerRuns) Run(ctx context.Context, log *slog.Logger) error {
-	s, err := loadSite(c.Policy)
+	s, err := loadBooks(c.Policy)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ var errEmbedded = errors.New("this command is for a ledger in Redis")
 
 // Run implements the command.
 func (c *ledgerFence) Run(ctx context.Context, log *slog.Logger) (err error) {
-	s, err := loadSite(c.Policy)
+	s, err := loadBooks(c.Policy)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ type ledgerRepair struct {
 
 // Run implements the command.
 func (c *ledgerRepair) Run(ctx context.Context, log *slog.Logger) error {
-	s, err := loadSite(c.Policy)
+	s, err := loadBooks(c.Policy)
 	if err != nil {
 		return err
 	}

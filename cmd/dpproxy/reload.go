@@ -14,15 +14,15 @@ import (
 // on, or nothing of it. What makes the ledger, the catalogue or the connections cannot
 // change while dpproxy runs.
 func (v *service) reload(ctx context.Context) error {
-	policy, err := config.Load(v.site.path)
+	policy, err := config.Load(v.host.path)
 	if err != nil {
 		return err
 	}
-	old := v.site.policy
+	old := v.host.policy
 	if fixed := fixedKeys(old, policy); len(fixed) > 0 {
 		return fmt.Errorf("%s changed: that needs a restart", strings.Join(fixed, ", "))
 	}
-	next := &site{path: v.site.path, policy: policy, secret: v.site.secret, aside: v.site.aside, keeper: v.site.keeper}
+	next := newHost(&site{path: v.host.path, policy: policy, secret: v.host.secret}, v.host.aside, v.host.keeper)
 	cfg, err := next.wireConfig(ctx, v.proxy, v.auth, v.log)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (v *service) reload(ctx context.Context) error {
 	if err := v.server.Reload(cfg); err != nil {
 		return err
 	}
-	v.site = next
+	v.host = next
 	v.proxy.Reload(next.analysts(), next.defaults())
 	for _, name := range changedLogins(old, policy) {
 		v.server.Disconnect(name)

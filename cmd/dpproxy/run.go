@@ -18,6 +18,7 @@ import (
 
 	"dpproxy/authquery"
 	"dpproxy/catalog"
+	"dpproxy/config"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
@@ -34,7 +35,7 @@ type runCommand struct {
 
 // Run implements the command.
 func (c *runCommand) Run(ctx context.Context, log *slog.Logger) error {
-	s, err := openSite(c.Policy)
+	s, err := openHost(c.Policy)
 	if err != nil {
 		return err
 	}
@@ -46,9 +47,31 @@ func (c *runCommand) Run(ctx context.Context, log *slog.Logger) error {
 	return s.serve(ctx, log, func(addr string) { log.Info("serving", "address", addr) })
 }
 
+// A host is a site that serves.
+type host struct {
+	*site
+
+	books  *books
+	aside  *proxy.Aside
+	keeper *keeper
+}
+
+// openHost reads the policy and the secret.
+func openHost(path string) (*host, error) {
+	s, err := openSite(path)
+	if err != nil {
+		return nil, err
+	}
+	return newHost(s, nil, &keeper{}), nil
+}
+
+func newHost(s *site, aside *proxy.Aside, keeper *keeper) *host {
+	return &host{site: s, books: &books{policy: s.policy, secret: s.secret}, aside: aside, keeper: keeper}
+}
+
 // serve runs until the context ends; ready is told the address.
-func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr string)) (err error) {
-	ledger, err := s.openLedger(ctx, log)
+func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr string)) (err error) {
+	ledger, err := s.books.openLedger(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -79,8 +102,8 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	}
 	defer s.aside.Close()
 	p, err := proxy.New(ctx, proxy.Config{
-		Catalog: cat, Views: s.views(), Ledger: ledger, Answers: remembered, Data: data, Aside: s.aside,
-		Relations: s.relations(slices.Concat(cat.Protected(), cat.Public(), s.views())),
+		Catalog: cat, Views: viewNames(s.policy), Ledger: ledger, Answers: remembered, Data: data, Aside: s.aside,
+		Relations: s.relations(slices.Concat(cat.Protected(), cat.Public(), viewNames(s.policy))),
 		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: s.defaults(), Now: time.Now,
 		Limits: planner.Limits{PublicFanout: s.policy.Limits.MaxPublicFanout, Work: s.policy.Limits.MaxWork},
 		Sharing: reader.Sharing{
@@ -96,7 +119,7 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	if err != nil {
 		return err
 	}
-	auth, err := s.openAuthQuery(ctx)
+	auth, err := authSite{s.site}.openAuthQuery(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,11 +134,11 @@ func (s *site) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	if err != nil {
 		return err
 	}
-	v := &service{site: s, proxy: p, server: server, ledger: ledger, data: data, auth: auth, log: log}
+	v := &service{host: s, proxy: p, server: server, ledger: ledger, data: data, auth: auth, log: log}
 	return v.serve(ctx, ready)
 }
 
-func (s *site) defaults() proxy.Defaults {
+func (s *host) defaults() proxy.Defaults {
 	d := s.policy.Defaults
 	tables := map[catalog.Name]proxy.Allowance{}
 	for n, a := range s.policy.Allowances {
@@ -132,7 +155,7 @@ func (s *site) defaults() proxy.Defaults {
 	}
 }
 
-func (s *site) openData(ctx context.Context, cat *policy.Model) (*reader.Data, error) {
+func (s *host) openData(ctx context.Context, cat *policy.Model) (*reader.Data, error) {
 	cfg, err := pgxpool.ParseConfig(s.policy.Data)
 	if err != nil {
 		return nil, fmt.Errorf("connection to the protected database: %w", err)
@@ -159,7 +182,7 @@ func (s *site) openData(ctx context.Context, cat *policy.Model) (*reader.Data, e
 }
 
 // openAside returns sessions of the mirror's superuser, for what analysts may not see.
-func (s *site) openAside(ctx context.Context) (*proxy.Aside, error) {
+func (s *host) openAside(ctx context.Context) (*proxy.Aside, error) {
 	cfg, err := pgxpool.ParseConfig(cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror))
 	if err != nil {
 		return nil, fmt.Errorf("connection to the mirror: %w", err)
@@ -177,7 +200,7 @@ func (s *site) openAside(ctx context.Context) (*proxy.Aside, error) {
 
 const connectTimeout = 5 * time.Second
 
-func (s *site) analysts() map[string]proxy.Analyst {
+func (s *host) analysts() map[string]proxy.Analyst {
 	out := map[string]proxy.Analyst{}
 	for _, a := range s.policy.Analysts {
 		granted := map[catalog.Name]bool{}
@@ -189,16 +212,17 @@ func (s *site) analysts() map[string]proxy.Analyst {
 	return out
 }
 
-func (s *site) views() []catalog.Name {
+// viewNames lists the views over protected tables.
+func viewNames(policy *config.Policy) []catalog.Name {
 	var names []catalog.Name
-	for _, v := range s.policy.Views {
+	for _, v := range policy.Views {
 		names = append(names, v.Name)
 	}
 	return names
 }
 
 // relations returns what reads the OIDs of relations on the mirror.
-func (s *site) relations(names []catalog.Name) func(ctx context.Context) (map[catalog.Name]uint32, error) {
+func (s *host) relations(names []catalog.Name) func(ctx context.Context) (map[catalog.Name]uint32, error) {
 	return func(ctx context.Context) (map[catalog.Name]uint32, error) {
 		conn, err := s.connectMirror(ctx)
 		if err != nil {
@@ -222,8 +246,8 @@ func (s *site) relations(names []catalog.Name) func(ctx context.Context) (map[ca
 
 // wireConfig says how analysts are served. It reads the certificates, and asks auth_query
 // for every analyst who needs it.
-func (s *site) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Query, log *slog.Logger) (wire.Config, error) {
-	logins := s.logins(auth, log)
+func (s *host) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Query, log *slog.Logger) (wire.Config, error) {
+	logins := authSite{s.site}.logins(auth, log)
 	verifiers, missing, err := logins.verifiers(ctx)
 	if err != nil {
 		return wire.Config{}, err
@@ -249,7 +273,7 @@ func (s *site) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Q
 			}
 			return s.dialMirror(ctx, login)
 		},
-		MockKey: s.derive("mock log-in"),
+		MockKey: s.secret.derive("mock log-in"),
 		Limits: wire.Limits{
 			Connections: limits.Connections, UserConnections: limits.AnalystConnections, AddressConnections: limits.AddressConnections,
 			FailedLogins: limits.FailedLogins, IdleTime: limits.IdleSession, IdleTransaction: limits.IdleTransaction,
@@ -264,7 +288,7 @@ func (s *site) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Q
 }
 
 // tls reads the certificate of the server, and the authorities of its clients.
-func (s *site) tls() (*tls.Config, error) {
+func (s *host) tls() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(s.policy.TLSCert, s.policy.TLSKey)
 	if err != nil {
 		return nil, fmt.Errorf("tls.cert %s, tls.key %s: %w", s.policy.TLSCert, s.policy.TLSKey, err)
@@ -285,12 +309,12 @@ func (s *site) tls() (*tls.Config, error) {
 }
 
 // dialMirror opens an analyst's own session on the mirror.
-func (s *site) dialMirror(ctx context.Context, login wire.Login) (*pgconn.PgConn, error) {
+func (s *host) dialMirror(ctx context.Context, login wire.Login) (*pgconn.PgConn, error) {
 	cfg, err := pgconn.ParseConfig(s.policy.Mirror)
 	if err != nil {
 		return nil, err
 	}
-	cfg.User, cfg.Password = login.User, s.mirrorPassword(login.User)
+	cfg.User, cfg.Password = login.User, s.secret.mirrorPassword(login.User)
 	cfg.RuntimeParams = login.Params
 	return pgconn.ConnectConfig(ctx, cfg)
 }

@@ -23,7 +23,7 @@ const schemaInterval = 15 * time.Second
 // has changed since the last sync is taken as it was when it was confirmed: the policy has to
 // fit then. It is refused nevertheless (refuseUnconfirmed), so that nothing is planned or proved
 // by what it was; what does not fit of it is logged.
-func (s *site) serveCatalog(ctx context.Context, log *slog.Logger) (*policy.Model, error) {
+func (s *host) serveCatalog(ctx context.Context, log *slog.Logger) (*policy.Model, error) {
 	schema, err := s.readSchema(ctx)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func asConfirmed(ctx context.Context, conn *pgx.Conn, schema *catalog.Schema) er
 // refuseUnconfirmed turns off the tables whose schema has changed since the last sync, as
 // who ran that has seen how the policy fits, and those that hide other columns than the
 // mirror.
-func (s *site) refuseUnconfirmed(ctx context.Context, cat *policy.Model, data *reader.Data, log *slog.Logger) error {
+func (s *host) refuseUnconfirmed(ctx context.Context, cat *policy.Model, data *reader.Data, log *slog.Logger) error {
 	conn, err := s.connectMirror(ctx)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *site) refuseUnconfirmed(ctx context.Context, cat *policy.Model, data *r
 
 // refuseOtherColumns turns off the relations of which the mirror shows a column that the
 // policy hides by now, or lacks one that it hides no more.
-func (s *site) refuseOtherColumns(ctx context.Context, cat *policy.Model, data *reader.Data, conn *pgx.Conn, log *slog.Logger) error {
+func (s *host) refuseOtherColumns(ctx context.Context, cat *policy.Model, data *reader.Data, conn *pgx.Conn, log *slog.Logger) error {
 	schema := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}}
 	for _, n := range cat.Relations() {
 		schema.Tables[n] = cat.Source(n)
@@ -137,7 +137,7 @@ func (v *service) watchSchema(ctx context.Context) {
 func (v *service) recheckSchema(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, schemaInterval)
 	defer cancel()
-	conn, err := v.site.connectData(ctx)
+	conn, err := v.host.connectData(ctx)
 	if err != nil {
 		return fmt.Errorf("recheck: %w", err)
 	}

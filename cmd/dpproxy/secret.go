@@ -19,24 +19,27 @@ import (
 
 const secretBytes = 32
 
-// readSecret reads the key of everything that must be random but repeatable: the
-// choice of rows in contribution bounding, and the passwords of mirror roles.
-func readSecret(path string) ([]byte, error) {
+// A secret is the key of everything that must be random but repeatable: the choice of rows in
+// contribution bounding, and the passwords of mirror roles.
+type secret []byte
+
+// readSecret reads the secret from its file.
+func readSecret(path string) (secret, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	secret, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(secret) < secretBytes {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) < secretBytes {
 		return nil, fmt.Errorf("%s is no secret of dpproxy: %d random bytes in base64 are expected", path, secretBytes)
 	}
-	return secret, nil
+	return key, nil
 }
 
 // makeSecret writes a new secret; it never overwrites one.
 func makeSecret(path string) error {
-	secret := make([]byte, secretBytes)
-	if _, err := rand.Read(secret); err != nil {
+	key := make([]byte, secretBytes)
+	if _, err := rand.Read(key); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -46,19 +49,19 @@ func makeSecret(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(secret) + "\n")
+	_, err = f.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // mirrorPassword is the password of an analyst's role on the mirror. Analysts do
 // not know it: they log in to dpproxy with their own.
-func (s *site) mirrorPassword(analyst string) string {
+func (s secret) mirrorPassword(analyst string) string {
 	return base64.RawURLEncoding.EncodeToString(s.derive("mirror role:" + analyst))
 }
 
 // derive returns a key that the secret gives for one purpose.
-func (s *site) derive(purpose string) []byte {
-	mac := hmac.New(sha256.New, s.secret)
+func (s secret) derive(purpose string) []byte {
+	mac := hmac.New(sha256.New, s)
 	mac.Write([]byte(purpose))
 	return mac.Sum(nil)
 }
@@ -69,7 +72,7 @@ const (
 	secretNoter = "dpproxy"
 )
 
-func (s *site) fingerprint() string { return hex.EncodeToString(s.derive("fingerprint")[:8]) }
+func (s secret) fingerprint() string { return hex.EncodeToString(s.derive("fingerprint")[:8]) }
 
 // errSecret is wrapped where a proxy has another secret than the others. Its
 // answers would choose other rows of a person, and its sessions could not log in
@@ -78,7 +81,7 @@ var errSecret = errors.New("this proxy has another secret than the one that made
 
 // agree compares the secret with the one that the ledger notes. Where it notes
 // none yet, it does so from then on.
-func (s *site) agree(ctx context.Context, o redisledger.Options) error {
+func (s *books) agree(ctx context.Context, o redisledger.Options) error {
 	noted := ""
 	l, err := redisledger.OpenReader(ctx, o, func(r history.Record) {
 		if n, ok := r.Entry.(history.NoteEntry); ok && noted == "" && n.Who == secretNoter && strings.HasPrefix(n.Text, secretNoted) {
@@ -89,9 +92,9 @@ func (s *site) agree(ctx context.Context, o redisledger.Options) error {
 		return s.advise(err)
 	}
 	switch noted {
-	case s.fingerprint():
+	case s.secret.fingerprint():
 	case "":
-		err = l.Decide(ctx, history.NoteEntry{Who: secretNoter, Text: secretNoted + s.fingerprint()})
+		err = l.Decide(ctx, history.NoteEntry{Who: secretNoter, Text: secretNoted + s.secret.fingerprint()})
 	default:
 		err = fmt.Errorf("%s: %w: copy that proxy's secret to %s", s.where(), errSecret, s.policy.SecretFile)
 	}

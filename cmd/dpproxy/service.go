@@ -17,7 +17,7 @@ import (
 
 // service is a dpproxy that serves.
 type service struct {
-	site   *site
+	host   *host
 	proxy  *proxy.Proxy
 	server *wire.Server
 	ledger accountant.Ledger
@@ -31,7 +31,7 @@ func (v *service) serve(ctx context.Context, ready func(addr string)) error {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", v.site.policy.Listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", v.host.policy.Listen)
 	if err != nil {
 		return err
 	}

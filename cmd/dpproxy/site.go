@@ -15,16 +15,13 @@ import (
 	"dpproxy/config"
 	"dpproxy/mirror"
 	"dpproxy/planner/policy"
-	"dpproxy/proxy"
 )
 
 // site is a policy with what is needed to act on it.
 type site struct {
 	path   string // of the policy
 	policy *config.Policy
-	secret []byte
-	aside  *proxy.Aside // of one that serves
-	keeper *keeper      // likewise
+	secret secret
 }
 
 // openSite reads the policy and the secret.
@@ -40,7 +37,7 @@ func openSite(path string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &site{path: path, policy: policy, secret: secret, keeper: &keeper{}}, nil
+	return &site{path: path, policy: policy, secret: secret}, nil
 }
 
 // password returns the password of a connection: from the environment, or from a

@@ -81,7 +81,7 @@ func (s *site) mirrorPlan() mirror.Plan {
 		})
 	}
 	for _, a := range s.policy.Analysts {
-		m := mirror.Analyst{Name: a.Name, Password: s.mirrorPassword(a.Name), Settings: a.Settings}
+		m := mirror.Analyst{Name: a.Name, Password: s.secret.mirrorPassword(a.Name), Settings: a.Settings}
 		for _, t := range a.Tables {
 			if !public[t] {
 				m.Tables = append(m.Tables, t)

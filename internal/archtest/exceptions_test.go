@@ -17,14 +17,6 @@ var exceptions = []exception{
 		"policy, source and plan are still one package",
 	},
 	{
-		"cmd/dpproxy.site", ruleMethods, 60,
-		"what every command takes is one type",
-	},
-	{
-		"cmd/dpproxy.site", ruleTypeFiles, 13,
-		"what every command takes is one type",
-	},
-	{
 		"internal/sqlgen.Generator", ruleMethods, 54,
 		"one source of random choices for all forms of statements",
 	},
