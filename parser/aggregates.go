@@ -75,12 +75,12 @@ func holds(such func(*pg.Node) bool, list ...*pg.Node) bool {
 		case such(n):
 			found = true
 		case n.GetSubLink() != nil:
-			one(n.GetSubLink().Testexpr, visit)
+			visitNode(n.GetSubLink().Testexpr, visit)
 		case n.GetSelectStmt() != nil:
 		default:
 			children(n, visit)
 		}
 	}
-	each(list, visit)
+	visitNodes(list, visit)
 	return found
 }

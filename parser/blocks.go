@@ -9,7 +9,7 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A kind says what the rows of a query are; a larger one is more protected.
+// A kind of the rows of a query; a larger one is more protected.
 type kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	rows                 // rows of protected tables
 )
 
-// A result is what a query or a FROM clause yields.
+// A result of a query or a FROM clause.
 type result struct {
 	kind    kind
 	columns []column
@@ -39,7 +39,7 @@ type candidate struct {
 	at      int      // of the first target, in the analysed text
 }
 
-// A level is what is known of a SELECT after its analysis.
+// A level is a SELECT after its analysis.
 type level struct {
 	scope   *scope
 	kind    kind
@@ -50,7 +50,7 @@ type level struct {
 // An analysis finds the release blocks of one statement.
 type analysis struct {
 	l         *locator
-	cat       Catalog
+	cat       Names
 	levels    map[*pg.SelectStmt]*level
 	found     []*candidate
 	bodies    []*pg.CommonTableExpr // CTEs whose queries read protected rows
@@ -61,28 +61,28 @@ type analysis struct {
 	reads     map[string]bool       // whether the query of a view reads protected rows
 	refusal   *pgerr.Error
 	// inside counts the enclosing parts of a block that are not executed on the
-	// mirror. What they hold is judged when the block is converted.
+	// mirror. Their content is judged when the block is converted.
 	inside int
 	// native is set when Postgres itself refuses the statement: the analyst has no
 	// right to change protected tables.
 	native bool
-	// items counts the items of FROM clauses; tables and nodes count what was converted.
+	// items counts the items of FROM clauses; tables and nodes count converted ones.
 	items, tables, nodes int
 	// modifies is set by INSERT, UPDATE, DELETE and MERGE.
 	modifies bool
 }
 
-func newAnalysis(l *locator, cat Catalog) *analysis {
+func newAnalysis(l *locator, cat Names) *analysis {
 	return &analysis{
 		l: l, cat: cat, levels: map[*pg.SelectStmt]*level{}, cteRefs: map[*pg.RangeVar]*cte{},
 	}
 }
 
-// at turns a location of the tree into an offset in the analysed text.
-func (a *analysis) at(location int32) int { return int(location) - a.l.base }
+// offsetOf turns a location of the tree into an offset in the analysed text.
+func (a *analysis) offsetOf(location int32) int { return int(location) - a.l.base }
 
 // pos turns a location of the tree into an offset in the client's statement.
-func (a *analysis) pos(location int32) int { return a.l.client(max(a.at(location), 0)) }
+func (a *analysis) pos(location int32) int { return a.l.client(max(a.offsetOf(location), 0)) }
 
 // refuse notes the first reason to refuse the statement.
 func (a *analysis) refuse(e *pgerr.Error) {
@@ -109,7 +109,7 @@ func rowAccess(r result) *pgerr.Error {
 func (a *analysis) query(sel *pg.SelectStmt, outer *scope) result {
 	s := newScope(outer, false)
 	before := len(a.found)
-	a.with(sel.WithClause, s)
+	a.openCTEs(sel.WithClause, s)
 	var r result
 	switch {
 	case sel.Op > pg.SetOperation_SETOP_NONE:
@@ -158,13 +158,13 @@ func (a *analysis) tail(sel *pg.SelectStmt, s *scope) {
 }
 
 func (a *analysis) limits(sel *pg.SelectStmt, s *scope) {
-	one(sel.LimitOffset, func(n *pg.Node) { a.expr(n, s) })
-	one(sel.LimitCount, func(n *pg.Node) { a.expr(n, s) })
+	visitNode(sel.LimitOffset, func(n *pg.Node) { a.expr(n, s) })
+	visitNode(sel.LimitCount, func(n *pg.Node) { a.expr(n, s) })
 }
 
 // plain analyses a SELECT that is no set operation.
 func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
-	from := a.from(sel.FromClause, s)
+	from := a.fromClause(sel.FromClause, s)
 	outputs := outputNames(sel)
 	if from.kind != rows {
 		a.exprs([]*pg.Node{sel.WhereClause}, s)
@@ -234,12 +234,12 @@ func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups grouping, outputs 
 	}
 	a.found = append(a.found, &candidate{
 		sel: sel, scope: s, groups: groups, outputs: outputs,
-		at: a.at(sel.TargetList[0].GetResTarget().GetLocation()),
+		at: a.offsetOf(sel.TargetList[0].GetResTarget().GetLocation()),
 	})
 	return r
 }
 
-// above walks what is evaluated above grouping. A bare name in ORDER BY and
+// above walks the expressions that are evaluated above grouping. A bare name in ORDER BY and
 // DISTINCT ON is an output column first.
 func (a *analysis) above(sel *pg.SelectStmt, s *scope, outputs []string) {
 	for _, n := range sel.TargetList {
@@ -282,7 +282,7 @@ func outputNames(sel *pg.SelectStmt) []string {
 }
 
 func (a *analysis) exprs(list []*pg.Node, s *scope) {
-	each(list, func(n *pg.Node) { a.expr(n, s) })
+	visitNodes(list, func(n *pg.Node) { a.expr(n, s) })
 }
 
 // expr looks for sub-selects and for references that leave their query.
@@ -292,7 +292,7 @@ func (a *analysis) expr(n *pg.Node, s *scope) {
 		a.reference(x.ColumnRef)
 		s.refer(x.ColumnRef, a.pos(x.ColumnRef.Location))
 	case *pg.Node_SubLink:
-		one(x.SubLink.Testexpr, func(n *pg.Node) { a.expr(n, s) })
+		visitNode(x.SubLink.Testexpr, func(n *pg.Node) { a.expr(n, s) })
 		a.subquery(x.SubLink.Subselect.GetSelectStmt(), s)
 	case *pg.Node_SelectStmt:
 		a.subquery(x.SelectStmt, s)

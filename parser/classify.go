@@ -6,9 +6,9 @@ import (
 	"dpproxy/pgerr"
 )
 
-// classify decides what becomes of a statement. Only statements that execute
+// classify decides the class of a statement. Only statements that execute
 // their query now are analysed. PREPARE, CREATE VIEW, functions and DO are relayed:
-// the mirror's row security answers when they read protected rows. What EXECUTE runs
+// the mirror's row security answers when they read protected rows. A statement that EXECUTE runs
 // is known to the session alone.
 func (a *analysis) classify(st *Statement, stmt *pg.Node) {
 	switch x := stmt.GetNode().(type) {

@@ -7,7 +7,7 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A converter turns the content of a block into our own trees. What is not on
+// A converter turns the content of a block into our own trees. Syntax that is not on
 // its list of node types becomes nil and leaves the reason in err.
 type converter struct {
 	a   *analysis
@@ -23,7 +23,7 @@ type converter struct {
 	offsets []ast.Expr
 }
 
-// What the blocks of a statement may hold in all, and how deep queries may be nested in one.
+// Limits on the blocks of a statement in all, and on how deep queries may be nested in one.
 // A WITH query counts at each of its references.
 const (
 	maxNodes  = 200_000 // expressions
@@ -38,7 +38,7 @@ func (a *analysis) convert(c *candidate, m *matcher) *ast.Block {
 		At: a.l.client(c.at), Grouped: len(m.groupNodes) > 0 || m.sets != nil,
 		Sets: m.sets, Groupings: m.groupings, Concealed: a.l.concealed(c.at),
 	}
-	b.From = v.from(c.sel.FromClause)
+	b.From = v.fromItems(c.sel.FromClause)
 	if c.sel.WhereClause != nil {
 		b.Where = v.expr(c.sel.WhereClause)
 	}
@@ -51,7 +51,7 @@ func (a *analysis) convert(c *candidate, m *matcher) *ast.Block {
 	return b
 }
 
-// strays refuses what stands above the grouping and is neither grouped nor aggregated.
+// strays refuses expressions above the grouping that are neither grouped nor aggregated.
 // Postgres takes a column that depends on a grouped key.
 func (v *converter) strays(m *matcher) {
 	if m.stray != nil {
@@ -74,9 +74,9 @@ func (v *converter) fail(e *pgerr.Error) {
 	}
 }
 
-// failAt is fail, but for what would tell of the query of a view that no client may see.
+// failAt is fail, but for a message that would tell of the query of a view that no client may see.
 func (v *converter) failAt(location int32, e *pgerr.Error) {
-	if view := v.a.l.concealed(v.a.at(location)); view != "" {
+	if view := v.a.l.concealed(v.a.offsetOf(location)); view != "" {
 		e = ConcealedRefusal(view)
 	}
 	v.fail(e.At(v.a.pos(location)))

@@ -153,7 +153,7 @@ func (v *converter) operation(e *pg.A_Expr) ast.Expr {
 	case pg.A_Expr_Kind_AEXPR_NULLIF:
 		return v.syntaxCall("nullif", []*pg.Node{e.Lexpr, e.Rexpr}, e.Location)
 	case pg.A_Expr_Kind_AEXPR_IN:
-		return v.in(e)
+		return v.inTest(e)
 	case pg.A_Expr_Kind_AEXPR_BETWEEN, pg.A_Expr_Kind_AEXPR_NOT_BETWEEN,
 		pg.A_Expr_Kind_AEXPR_BETWEEN_SYM, pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
 		return v.between(e)
@@ -291,7 +291,7 @@ func (v *converter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
 	return &ast.Func{Name: name, Args: v.exprs(f.Args), At: v.a.pos(f.Location)}
 }
 
-// isSyntaxCall names what looks like a function in Func but is syntax.
+// isSyntaxCall names syntax that looks like a function in Func.
 func isSyntaxCall(name string) bool {
 	switch name {
 	case "coalesce", "nullif", "greatest", "least":

@@ -6,7 +6,7 @@ import (
 	"dpproxy/parser/ast"
 )
 
-func (v *converter) from(list []*pg.Node) ast.From {
+func (v *converter) fromItems(list []*pg.Node) ast.From {
 	var out ast.From
 	for i, n := range list {
 		next := v.fromItem(n)
@@ -61,7 +61,7 @@ func (v *converter) derived(s *pg.RangeSubselect) ast.From {
 		v.forbid(at, "LATERAL", "Write a sub-select that does not refer to its neighbours, and join with it ON their columns.")
 		return nil
 	}
-	out := &ast.Derived{Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()), At: v.a.pos(at), Concealed: v.a.l.concealed(v.a.at(at))}
+	out := &ast.Derived{Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()), At: v.a.pos(at), Concealed: v.a.l.concealed(v.a.offsetOf(at))}
 	out.Query = v.rows(s.Subquery.GetSelectStmt(), at)
 	return out
 }
@@ -80,7 +80,7 @@ func (v *converter) tableItem(r *pg.RangeVar) ast.From {
 		return v.reference(r, c)
 	}
 	t := &ast.Table{
-		Ref:   ast.TableRef{Schema: r.Schemaname, Name: r.Relname, At: v.a.pos(r.Location), Within: v.a.l.within(v.a.at(r.Location))},
+		Ref:   ast.TableRef{Schema: r.Schemaname, Name: r.Relname, At: v.a.pos(r.Location), Within: v.a.l.within(v.a.offsetOf(r.Location))},
 		Alias: r.Relname, Columns: columnNames(r.Alias.GetColnames()), Only: !r.Inh,
 	}
 	if resolved, known := v.a.cat.Relation(r.Schemaname, r.Relname); known {

@@ -54,7 +54,7 @@ func (v *converter) union(sel *pg.SelectStmt, location int32) ast.Rows {
 	return out
 }
 
-// tail refuses what would make the rows of one privacy unit depend on those of others. The order
+// tail refuses clauses that would make the rows of one privacy unit depend on those of others. The order
 // of rows means nothing below an aggregate.
 func (v *converter) tail(sel *pg.SelectStmt, location int32) {
 	const above = "Leave it out here; it can stand above the aggregate."
@@ -121,7 +121,7 @@ func selectLocation(sel *pg.SelectStmt) int32 {
 // query converts a SELECT below the block.
 func (v *converter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 	out := &ast.Select{Distinct: len(sel.DistinctClause) > 0, At: v.a.pos(location)}
-	out.From = v.from(sel.FromClause)
+	out.From = v.fromItems(sel.FromClause)
 	if sel.WhereClause != nil {
 		out.Where = v.expr(sel.WhereClause)
 	}
@@ -139,7 +139,7 @@ func (v *converter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 	return out
 }
 
-// groups converts GROUP BY below the block, and refuses what is neither grouped nor aggregated.
+// groups converts GROUP BY below the block, and refuses columns that are neither grouped nor aggregated.
 func (v *converter) groups(sel *pg.SelectStmt) []ast.Expr {
 	g, err := v.a.grouping(sel, v.level.scope)
 	if err != nil {
@@ -226,7 +226,7 @@ func (v *converter) subquery(s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
 			WithHint("Join with it (GROUP BY the column of the privacy unit), or compute the value first and write it as a literal."))
 		return nil
 	}
-	i := v.a.l.toks.at(v.a.at(s.Location))
+	i := v.a.l.toks.indexAt(v.a.offsetOf(s.Location))
 	end := v.a.l.brackets(i)
 	if end < 0 {
 		return v.notAllowed(s.Location, "this sub-select")

@@ -20,7 +20,7 @@ func TestCreating(t *testing.T) {
 		{"EXPLAIN CREATE TABLE t AS EXECUTE p", "SELECT count(*) FROM patients", ""},
 		{"EXECUTE p", "SELECT count(*) FROM patients", ""},
 	} {
-		before, after, ok := one(t, c.statement).Creating(one(t, c.query))
+		before, after, ok := visitNode(t, c.statement).Creating(visitNode(t, c.query))
 		got := ""
 		if ok {
 			got = before + "..." + after
@@ -31,7 +31,7 @@ func TestCreating(t *testing.T) {
 	}
 }
 
-func one(t *testing.T, sql string) *parser.Statement {
+func visitNode(t *testing.T, sql string) *parser.Statement {
 	t.Helper()
 	script, err := parser.Parse(sql, clinic)
 	if err != nil || len(script.Statements) != 1 {

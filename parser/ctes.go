@@ -44,8 +44,8 @@ func (s *cteScope) find(name string) *cte {
 	return nil
 }
 
-// with opens the CTEs of a WITH clause in the level s.
-func (a *analysis) with(w *pg.WithClause, s *scope) {
+// openCTEs opens the CTEs of a WITH clause in the level s.
+func (a *analysis) openCTEs(w *pg.WithClause, s *scope) {
 	if w == nil {
 		return
 	}
@@ -70,7 +70,7 @@ func (a *analysis) with(w *pg.WithClause, s *scope) {
 	}
 }
 
-// cte analyses the query of a CTE once and returns what is known of it.
+// cte analyses the query of a CTE once and returns its level.
 func (a *analysis) cte(c *cte) result {
 	switch c.state {
 	case cteOpen:

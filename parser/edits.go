@@ -30,7 +30,7 @@ type clauses struct {
 // clauses finds the clauses of a block. Its anchor is the first target, the
 // only place of a SELECT that the tree tells.
 func (l *locator) clauses(c *candidate) (clauses, bool) {
-	first := l.toks.at(c.at)
+	first := l.toks.indexAt(c.at)
 	if first < 0 {
 		return clauses{}, false
 	}
@@ -98,7 +98,7 @@ func (l *locator) endOfSelect(i, depth int) int {
 	return len(l.toks)
 }
 
-// alias is what the relation of the block of that index is called.
+// alias is the name of the relation of the block of that index.
 func alias(block int) string { return "dp$" + strconv.Itoa(block+1) }
 
 // edits lists the changes to the text of a block; nil if a place was not found.
@@ -161,7 +161,7 @@ func (l *locator) names(c *candidate, k clauses, changed []edit) ([]edit, *pgerr
 // targetTokens returns the range of tokens of a target without alias.
 func (l *locator) targetTokens(c *candidate, k clauses, i int) (from, to int) {
 	start := func(i int) int {
-		return l.toks.at(int(c.sel.TargetList[i].GetResTarget().GetLocation()) - l.base)
+		return l.toks.indexAt(int(c.sel.TargetList[i].GetResTarget().GetLocation()) - l.base)
 	}
 	switch {
 	case i+1 < len(c.sel.TargetList):
@@ -180,7 +180,7 @@ func (l *locator) internal(at int) *pgerr.Error {
 
 // body returns the span of the query of a CTE, without its brackets.
 func (l *locator) body(c *pg.CommonTableExpr) (Span, bool) {
-	i := l.toks.at(int(c.Location) - l.base)
+	i := l.toks.indexAt(int(c.Location) - l.base)
 	if i < 0 {
 		return Span{}, false
 	}

@@ -105,7 +105,7 @@ func (l *locator) arguments(i int) []string {
 	return args
 }
 
-// Creating returns what is before and behind the query in the CREATE TABLE AS that does what
+// Creating returns the text before and behind the query in the CREATE TABLE AS that does as
 // s does, a CREATE TABLE AS EXECUTE of that query. Ok is false if no text does, as of what is
 // no SELECT: the texts are put together with the query, parsed, and compared with the trees of
 // both.

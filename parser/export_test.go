@@ -24,7 +24,7 @@ func Tokens(sql string) ([]Span, error) {
 
 // Cores returns for each block of each statement a query that computes the
 // relation of the block from the rows themselves, made of the client's own text.
-func Cores(sql string, cat Catalog) ([][]string, error) {
+func Cores(sql string, cat Names) ([][]string, error) {
 	toks, comments, err := scan(sql)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func Cores(sql string, cat Catalog) ([][]string, error) {
 	return out, nil
 }
 
-func cores(stmt *pg.Node, l *locator, cat Catalog) []string {
+func cores(stmt *pg.Node, l *locator, cat Names) []string {
 	query, _, ok := executed(stmt)
 	if !ok {
 		return nil
@@ -121,7 +121,7 @@ func setTexts(sets [][]int) []string {
 
 func (l *locator) textOf(n *pg.Node) string {
 	if at := n.GetAConst(); at != nil {
-		i := l.toks.at(int(at.Location) - l.base)
+		i := l.toks.indexAt(int(at.Location) - l.base)
 		return l.text[l.toks[i].start:l.toks[i].end]
 	}
 	s, _ := l.span(n)
@@ -132,9 +132,9 @@ func (l *locator) with(s *cteScope) string {
 	var ctes []string
 	for ; s != nil; s = s.parent {
 		for _, c := range slices.Backward(s.ctes) {
-			start := l.toks.at(int(c.node.Location) - l.base)
+			start := l.toks.indexAt(int(c.node.Location) - l.base)
 			body, _ := l.body(c.node)
-			end := l.toks.at(body.End)
+			end := l.toks.indexAt(body.End)
 			ctes = append(ctes, l.text[l.toks[start].start:l.toks[end].end])
 		}
 	}
@@ -146,7 +146,7 @@ func (l *locator) with(s *cteScope) string {
 }
 
 // ParseTampered is Parse of one statement that is misled about where token i ends.
-func ParseTampered(sql string, cat Catalog, i, shift int) (*Statement, error) {
+func ParseTampered(sql string, cat Names, i, shift int) (*Statement, error) {
 	toks, comments, err := scan(sql)
 	if err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"dpproxy/pgerr"
 )
 
-// from analyses a FROM clause and adds its items to the level.
-func (a *analysis) from(list []*pg.Node, s *scope) result {
+// fromClause analyses a FROM clause and adds its items to the level.
+func (a *analysis) fromClause(list []*pg.Node, s *scope) result {
 	r := result{at: -1}
 	for _, n := range list {
 		r = a.joined(r, a.fromItem(n, s))
@@ -56,7 +56,7 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 	case *pg.Node_RangeTableSample:
 		r := a.relation(x.RangeTableSample.Relation, s)
 		a.exprs(x.RangeTableSample.Args, s)
-		one(x.RangeTableSample.Repeatable, func(n *pg.Node) { a.expr(n, s) })
+		visitNode(x.RangeTableSample.Repeatable, func(n *pg.Node) { a.expr(n, s) })
 		return r
 	case *pg.Node_RangeFunction:
 		children(n, func(n *pg.Node) { a.expr(n, s) })
@@ -71,7 +71,7 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 	}
 }
 
-// functionItem is what a function in FROM can be called by. A function without
+// functionItem is the item of a function in FROM. A function without
 // alias is named after itself; that is also the column of one that returns a
 // scalar. Other columns are not known.
 func functionItem(f *pg.RangeFunction) *item {
@@ -111,7 +111,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 		return result{at: -1}
 	}
 	r := result{kind: rows, at: ref.At, table: ref.Name}
-	if view := a.l.concealed(a.at(v.Location)); view != "" {
+	if view := a.l.concealed(a.offsetOf(v.Location)); view != "" {
 		r.table = view // which table it reads is not told
 	}
 	return r
@@ -119,7 +119,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 
 // table looks the relation up and notes it if it is protected.
 func (a *analysis) table(v *pg.RangeVar) (ast.TableRef, bool) {
-	ref := ast.TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.pos(v.Location), Within: a.l.within(a.at(v.Location))}
+	ref := ast.TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.pos(v.Location), Within: a.l.within(a.offsetOf(v.Location))}
 	resolved, known := a.cat.Relation(v.Schemaname, v.Relname)
 	if known {
 		ref.Resolved = resolved
@@ -145,7 +145,7 @@ func (a *analysis) condition(quals *pg.Node, s *scope, k kind) {
 		a.inside++
 		defer func() { a.inside-- }()
 	}
-	one(quals, func(n *pg.Node) { a.expr(n, s) })
+	visitNode(quals, func(n *pg.Node) { a.expr(n, s) })
 }
 
 func (a *analysis) join(j *pg.JoinExpr, s *scope) result {

@@ -9,7 +9,7 @@ import (
 // The C parser recurses once per link of a chain of operators and has no stack
 // guard, so a long chain would take the process down. It is safe from about
 // 1,000 links on a stack of 1 MiB; brackets and prefixes are stopped by the
-// grammar itself, but are bounded here so that what follows stays cheap.
+// grammar itself, but are bounded here so that the steps behind stay cheap.
 const (
 	maxText  = 256 << 10
 	maxChain = 1000

@@ -63,7 +63,7 @@ func (l *locator) withoutData(end int) int {
 
 // into returns the span of INTO [TEMP] [TABLE] name in SELECT INTO.
 func (l *locator) into(clause *pg.IntoClause) Span {
-	name := l.toks.at(int(clause.Rel.GetLocation()) - l.base)
+	name := l.toks.indexAt(int(clause.Rel.GetLocation()) - l.base)
 	for i := name - 1; i >= 0; i-- {
 		if l.toks[i].kind == pg.Token_INTO {
 			return l.between(i, l.toks.dotted(name))

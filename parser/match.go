@@ -51,7 +51,7 @@ func match(c *candidate) *matcher {
 		m.addGroup(g)
 	}
 	m.addSets(c)
-	each(remaining, m.visit)
+	visitNodes(remaining, m.visit)
 	return m
 }
 
@@ -129,7 +129,7 @@ func (m *matcher) resolve(list []*pg.Node) (restore func()) {
 			ref.Fields = []*pg.Node{pg.MakeStrNode("\x00" + strconv.Itoa(it)), pg.MakeStrNode(c.name)}
 		}
 	}
-	each(list, visit)
+	visitNodes(list, visit)
 	return func() {
 		for _, s := range changed {
 			s.ref.Fields = s.fields
@@ -142,7 +142,7 @@ func (m *matcher) resolve(list []*pg.Node) (restore func()) {
 func opaque(n *pg.Node) func(visit func(*pg.Node)) {
 	switch x := n.Node.(type) {
 	case *pg.Node_SubLink:
-		return func(visit func(*pg.Node)) { one(x.SubLink.Testexpr, visit) }
+		return func(visit func(*pg.Node)) { visitNode(x.SubLink.Testexpr, visit) }
 	case *pg.Node_SelectStmt:
 		return func(func(*pg.Node)) {}
 	}

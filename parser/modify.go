@@ -13,7 +13,7 @@ func (a *analysis) modify(n *pg.Node, outer *scope) {
 		a.insert(x.InsertStmt, s)
 	case *pg.Node_UpdateStmt:
 		u := x.UpdateStmt
-		a.with(u.WithClause, s)
+		a.openCTEs(u.WithClause, s)
 		a.target(u.Relation, s)
 		a.source(u.FromClause, s)
 		a.exprs(u.TargetList, s)
@@ -21,14 +21,14 @@ func (a *analysis) modify(n *pg.Node, outer *scope) {
 		a.exprs(u.ReturningList, s)
 	case *pg.Node_DeleteStmt:
 		d := x.DeleteStmt
-		a.with(d.WithClause, s)
+		a.openCTEs(d.WithClause, s)
 		a.target(d.Relation, s)
 		a.source(d.UsingClause, s)
 		a.exprs([]*pg.Node{d.WhereClause}, s)
 		a.exprs(d.ReturningList, s)
 	case *pg.Node_MergeStmt:
 		m := x.MergeStmt
-		a.with(m.WithClause, s)
+		a.openCTEs(m.WithClause, s)
 		a.target(m.Relation, s)
 		a.source([]*pg.Node{m.SourceRelation}, s)
 		a.exprs([]*pg.Node{m.JoinCondition}, s)
@@ -37,7 +37,7 @@ func (a *analysis) modify(n *pg.Node, outer *scope) {
 }
 
 func (a *analysis) insert(i *pg.InsertStmt, s *scope) {
-	a.with(i.WithClause, s)
+	a.openCTEs(i.WithClause, s)
 	if sel := i.SelectStmt.GetSelectStmt(); sel != nil {
 		if r := a.query(sel, newScope(s, true)); r.kind == rows {
 			a.refuse(rowAccess(r))
@@ -67,7 +67,7 @@ func (a *analysis) target(v *pg.RangeVar, s *scope) {
 
 // source analyses FROM or USING, whose rows must not be protected.
 func (a *analysis) source(list []*pg.Node, s *scope) {
-	if r := a.from(list, s); r.kind == rows {
+	if r := a.fromClause(list, s); r.kind == rows {
 		a.refuse(rowAccess(r))
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"dpproxy/parser/ast"
 )
 
-// An Outline says what a SELECT names.
+// An Outline lists the names in a SELECT.
 type Outline struct {
 	// Params are the numbers of its parameters, sorted, each once.
 	Params []int

@@ -10,11 +10,11 @@ import (
 	"dpproxy/pgerr"
 )
 
-// Parse splits the text into statements and says what becomes of each. An
+// Parse splits the text into statements and classifies each. An
 // error is a *pgerr.Error of a text that must be refused as a whole, since
 // parsing it is not safe. Text that does not parse is one statement to relay:
 // Postgres reports the mistake in its own words.
-func Parse(sql string, cat Catalog) (*Script, error) {
+func Parse(sql string, cat Names) (*Script, error) {
 	if len(sql) > maxText {
 		return nil, pgerr.New(pgerr.StatementTooComplex, "statement is longer than %d bytes", maxText).
 			WithHint("Split the statement.")
@@ -46,7 +46,7 @@ func relayed(sql string) *Script {
 }
 
 // statement cuts one statement out of the text and classifies it.
-func statement(sql string, raw *pg.RawStmt, toks []token, cat Catalog) *Statement {
+func statement(sql string, raw *pg.RawStmt, toks []token, cat Names) *Statement {
 	start, end := int(raw.StmtLocation), len(sql)
 	if raw.StmtLen > 0 {
 		end = start + int(raw.StmtLen)
@@ -79,7 +79,7 @@ func (s *Script) place(text string, comments []token, toks tokens) {
 
 // read classifies a statement and rewrites its blocks. It begins again as long as there
 // are views to expand.
-func read(st *Statement, stmt *pg.Node, l *locator, cat Catalog) {
+func read(st *Statement, stmt *pg.Node, l *locator, cat Names) {
 	var views []ast.TableRef
 	for depth := 0; ; depth++ {
 		a := newAnalysis(l, cat)

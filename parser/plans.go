@@ -35,7 +35,7 @@ func planCalls(text string, stmt *pg.Node) []PlanCall {
 		}
 		children(n, visit)
 	}
-	one(stmt, visit)
+	visitNode(stmt, visit)
 	return calls
 }
 

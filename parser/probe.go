@@ -8,7 +8,7 @@ import (
 
 // isProbe reports whether the answer of a query has no rows whatever the data:
 // LIMIT 0, or a constant-false WHERE without grouping. BI tools ask such
-// queries for the columns. What the WHERE of a block filters is not its answer.
+// queries for the columns. Rows that the WHERE of a block filters are not its answer.
 func isProbe(sel *pg.SelectStmt, k kind) bool {
 	if n, ok := position(sel.LimitCount); ok && n == 0 && sel.LimitOption == pg.LimitOption_LIMIT_OPTION_COUNT {
 		return true

@@ -14,7 +14,7 @@ import (
 
 const columnsOneByOne = "Rows can be compared with = <> < <= > >= and IN, as in (a, b) = (1, 2); elsewhere write their columns one by one."
 
-// fields returns what a row value consists of, nil for any other expression.
+// fields returns the parts of a row value, nil for any other expression.
 func fields(n *pg.Node) []*pg.Node { return n.GetRowExpr().GetArgs() }
 
 // rowComparison converts a comparison of two row values.
@@ -36,7 +36,7 @@ func (v *converter) rowComparison(op string, left, right *pg.Node, location int3
 	return nil
 }
 
-// comparing returns what compares two expressions.
+// comparing returns a function that compares two expressions.
 func (v *converter) comparing(op string, at int) func(l, r *pg.Node) ast.Expr {
 	return func(l, r *pg.Node) ast.Expr { return &ast.Op{Name: op, Left: v.expr(l), Right: v.expr(r), At: at} }
 }
@@ -88,8 +88,8 @@ func (v *converter) distinct(e *pg.A_Expr) ast.Expr {
 	return v.columnwise(ast.Or, l, r, at, pair)
 }
 
-// in converts X [NOT] IN (list), of rows as a comparison with each of them.
-func (v *converter) in(e *pg.A_Expr) ast.Expr {
+// inTest converts X [NOT] IN (list), of rows as a comparison with each of them.
+func (v *converter) inTest(e *pg.A_Expr) ast.Expr {
 	at, op := v.a.pos(e.Location), operatorName(e)
 	items := e.Rexpr.GetList().GetItems()
 	if e.Lexpr.GetRowExpr() == nil {

@@ -2,7 +2,7 @@ package parser
 
 import pg "github.com/pganalyze/pg_query_go/v5"
 
-// A scope is one query level: what its column references and table names can mean.
+// A scope is one query level, with the meanings of its column references and table names.
 type scope struct {
 	parent *scope
 	ctes   *cteScope
@@ -21,7 +21,7 @@ type scope struct {
 	foreign bool
 }
 
-// An item is what one name in FROM stands for.
+// An item of FROM, by its name.
 type item struct {
 	schema  string // as written; only of a table without alias
 	name    string // the alias, or the table's name
@@ -241,17 +241,17 @@ func (s *scope) own(ref *pg.ColumnRef) (it int, c column, ok bool) {
 		if it < 0 {
 			return 0, column{}, false
 		}
-		return it, s.items[it].get(name), true
+		return it, s.items[it].columnNamed(name), true
 	}
 	found := s.find(name)
 	if found.count != 1 {
 		return 0, column{}, false
 	}
-	return found.first, s.items[found.first].get(name), true
+	return found.first, s.items[found.first].columnNamed(name), true
 }
 
-// get returns the column of that name, which need not be known.
-func (it *item) get(name string) column {
+// columnNamed returns the column of that name, which need not be known.
+func (it *item) columnNamed(name string) column {
 	if i := it.column(name); i >= 0 {
 		return it.columns[i]
 	}
@@ -273,7 +273,7 @@ func (s *scope) isUnit(n *pg.Node) bool {
 		return false
 	}
 	for _, it := range s.items {
-		if it.get(name).unit {
+		if it.columnNamed(name).unit {
 			return true
 		}
 	}

@@ -54,7 +54,7 @@ func (l *locator) concealed(at int) string {
 func (l *locator) span(n *pg.Node) (Span, bool) {
 	switch x := n.Node.(type) {
 	case *pg.Node_ColumnRef:
-		i := l.toks.at(int(x.ColumnRef.Location) - l.base)
+		i := l.toks.indexAt(int(x.ColumnRef.Location) - l.base)
 		if i < 0 {
 			return Span{}, false
 		}
@@ -77,7 +77,7 @@ func (l *locator) between(from, to int) Span {
 
 // call spans name(...) with WITHIN GROUP (...) and FILTER (...).
 func (l *locator) call(at int) (Span, bool) {
-	i := l.toks.at(at)
+	i := l.toks.indexAt(at)
 	if i < 0 {
 		return Span{}, false
 	}
@@ -112,7 +112,7 @@ func (l *locator) brackets(i int) int {
 func (l *locator) expression(n *pg.Node) (Span, bool) {
 	_, first, last := canonical(n)
 	want, _, _ := canonical(&pg.RawStmt{Stmt: selecting(n)})
-	from, to := l.toks.at(first-l.base), l.toks.at(last-l.base)
+	from, to := l.toks.indexAt(first-l.base), l.toks.indexAt(last-l.base)
 	if first < 0 || from < 0 || to < 0 {
 		return Span{}, false
 	}

@@ -46,7 +46,7 @@ func (s *Statement) InnerText() string {
 }
 
 // Unconcealed is Splice, or SpliceInner, with view(i), a sub-select in parentheses, in the
-// place of what is left of the view Concealed[i]. A statement without blocks is its own text.
+// place of the rest of the view Concealed[i]. A statement without blocks is its own text.
 func (s *Statement) Unconcealed(inner bool, relation, view func(i int) string) string {
 	switch {
 	case inner && s.inner != nil:
@@ -59,7 +59,7 @@ func (s *Statement) Unconcealed(inner bool, relation, view func(i int) string) s
 	return s.Text
 }
 
-// ConcealedQuery returns what is left of the view Concealed[i], a sub-select in parentheses,
+// ConcealedQuery returns the rest of the view Concealed[i], a sub-select in parentheses,
 // with its blocks replaced.
 func (s *Statement) ConcealedQuery(i int, relation func(i int) string) string {
 	var own []piece
@@ -91,7 +91,7 @@ func fill(pieces []piece, relation, view func(i int) string) string {
 	return b.String()
 }
 
-// A change is a block with what was found in it.
+// A change is a block with its candidate and its matches.
 type change struct {
 	*candidate
 	*matcher
@@ -165,7 +165,7 @@ func (a *analysis) bodyEdits() ([]edit, *pgerr.Error) {
 	for _, c := range a.bodies {
 		s, ok := a.l.body(c)
 		if !ok {
-			return nil, a.l.internal(a.at(c.Location))
+			return nil, a.l.internal(a.offsetOf(c.Location))
 		}
 		out = append(out, edit{Span: s, before: nullText(len(c.Aliascolnames)), block: -1})
 	}
@@ -194,7 +194,7 @@ func outermost(edits []edit) []edit {
 	return out
 }
 
-// substitute does to the tree of a block what its edits do to the text.
+// substitute changes the tree of a block as its edits change the text.
 func substitute(c *candidate, m *matcher, block int) {
 	for _, n := range c.sel.TargetList {
 		t := n.GetResTarget()
@@ -233,7 +233,7 @@ func nullQuery(n int) *pg.Node {
 	return emptySelect(targets)
 }
 
-// assemble applies the edits within the range. What is put in gets a space
+// assemble applies the edits within the range. New text gets a space
 // where it would run into its neighbour.
 func assemble(text string, within Span, edits []edit, views []concealedSpan, inner bool) []piece {
 	out := &assembly{view: -1}
@@ -286,7 +286,7 @@ func (a *assembly) copied(text string, s Span, views []concealedSpan) {
 	write(&a.text, text[at:s.End])
 }
 
-// write appends the text, after a space if it would run into what is there.
+// write appends the text, after a space if it would run into the text before it.
 func write(b *strings.Builder, next string) {
 	written := b.String()
 	if written != "" && next != "" && isWord(written[len(written)-1]) && isWord(next[0]) {

@@ -7,11 +7,11 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A Catalog tells the parser which relations are protected and what columns
+// Names tell the parser which relations are protected and which columns
 // relations have. A name that it does not know is a relation of the mirror
 // (a system catalogue, a temporary table) and public.
-type Catalog interface {
-	// Relation returns what is known of the relation that a range variable
+type Names interface {
+	// Relation returns the relation that a range variable
 	// names. Schema is empty when the client did not write one; then ok is true
 	// if a relation of that name is known in any schema, a protected one first.
 	// Whether the name really means that relation is checked in the session,
@@ -24,7 +24,7 @@ type Script struct {
 	Statements []*Statement
 }
 
-// A Class says what becomes of a statement.
+// A Class is the way that a statement takes.
 type Class uint8
 
 const (

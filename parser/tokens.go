@@ -10,7 +10,7 @@ import (
 )
 
 // A token is a lexical token that is no comment. Depth counts the brackets
-// around it; a bracket has the depth of what is outside it.
+// around it; a bracket has the depth outside of it.
 type token struct {
 	start, end int
 	kind       pg.Token
@@ -160,9 +160,9 @@ func slice(toks []token, start, end int) []token {
 // tokens is the token list of one statement.
 type tokens []token
 
-// at returns the index of the token that begins at the offset or holds it; -1
+// indexAt returns the index of the token that begins at the offset or holds it; -1
 // if there is none.
-func (ts tokens) at(offset int) int {
+func (ts tokens) indexAt(offset int) int {
 	i := sort.Search(len(ts), func(i int) bool { return ts[i].end > offset })
 	if i < len(ts) && ts[i].start <= offset {
 		return i

@@ -41,7 +41,7 @@ func (a *analysis) noteView(n *pg.Node, s *scope) {
 		return // an expression that GROUP BY names by position is walked twice
 	}
 	query, tree, _ := viewQuery(r.View)
-	ref := ast.TableRef{Schema: v.Schemaname, Name: v.Relname, Resolved: r, At: a.pos(v.Location), Within: a.l.within(a.at(v.Location))}
+	ref := ast.TableRef{Schema: v.Schemaname, Name: v.Relname, Resolved: r, At: a.pos(v.Location), Within: a.l.within(a.offsetOf(v.Location))}
 	a.views = append(a.views, viewRef{n, ref, query, tree})
 }
 
@@ -53,7 +53,7 @@ func (a *analysis) readsProtected(view ast.Relation, depth int) bool {
 	}
 	_, tree, ok := viewQuery(view.View)
 	if !ok {
-		return false // it stays a name, and the mirror refuses what it may read
+		return false // it stays a name, and the mirror refuses to read it
 	}
 	found := depth >= maxViews
 	var visit func(*pg.Node)
@@ -76,7 +76,7 @@ func (a *analysis) readsProtected(view ast.Relation, depth int) bool {
 	return found
 }
 
-// viewQuery returns the query of a view without what stands around it, and its tree.
+// viewQuery returns the query of a view without the text around it, and its tree.
 func viewQuery(text string) (query string, tree *pg.Node, ok bool) {
 	toks, comments, err := scan(text)
 	if err != nil || guard(toks) != nil {
@@ -151,7 +151,7 @@ func (a *analysis) reference(c *pg.ColumnRef) {
 	}
 }
 
-// substitute does to the tree what expandText does to the text.
+// substitute changes the tree as expandText changes the text.
 func (v viewRef) substitute() {
 	alias := v.node.GetRangeVar().Alias
 	if alias == nil {
@@ -167,7 +167,7 @@ func (a *analysis) expandText() (string, origin, bool) {
 	var from origin
 	at := 0
 	for _, v := range a.views {
-		i := l.toks.at(a.at(v.node.GetRangeVar().Location))
+		i := l.toks.indexAt(a.offsetOf(v.node.GetRangeVar().Location))
 		if i < 0 || b.Len() > maxText {
 			return b.String(), nil, i >= 0
 		}

@@ -16,67 +16,67 @@ func children(n *pg.Node, visit func(*pg.Node)) {
 	case *pg.Node_ColumnRef, *pg.Node_AConst, *pg.Node_ParamRef, *pg.Node_String_, *pg.Node_TypeName,
 		*pg.Node_SqlvalueFunction, *pg.Node_RangeVar, *pg.Node_Integer, *pg.Node_AStar:
 	case *pg.Node_ResTarget:
-		each(x.ResTarget.Indirection, visit)
-		one(x.ResTarget.Val, visit)
+		visitNodes(x.ResTarget.Indirection, visit)
+		visitNode(x.ResTarget.Val, visit)
 	case *pg.Node_AExpr:
-		one(x.AExpr.Lexpr, visit)
-		one(x.AExpr.Rexpr, visit)
+		visitNode(x.AExpr.Lexpr, visit)
+		visitNode(x.AExpr.Rexpr, visit)
 	case *pg.Node_BoolExpr:
-		each(x.BoolExpr.Args, visit)
+		visitNodes(x.BoolExpr.Args, visit)
 	case *pg.Node_List:
-		each(x.List.Items, visit)
+		visitNodes(x.List.Items, visit)
 	case *pg.Node_TypeCast:
-		one(x.TypeCast.Arg, visit)
+		visitNode(x.TypeCast.Arg, visit)
 	case *pg.Node_NullTest:
-		one(x.NullTest.Arg, visit)
+		visitNode(x.NullTest.Arg, visit)
 	case *pg.Node_BooleanTest:
-		one(x.BooleanTest.Arg, visit)
+		visitNode(x.BooleanTest.Arg, visit)
 	case *pg.Node_SortBy:
-		one(x.SortBy.Node, visit)
+		visitNode(x.SortBy.Node, visit)
 	case *pg.Node_CoalesceExpr:
-		each(x.CoalesceExpr.Args, visit)
+		visitNodes(x.CoalesceExpr.Args, visit)
 	case *pg.Node_CaseExpr:
-		one(x.CaseExpr.Arg, visit)
-		each(x.CaseExpr.Args, visit)
-		one(x.CaseExpr.Defresult, visit)
+		visitNode(x.CaseExpr.Arg, visit)
+		visitNodes(x.CaseExpr.Args, visit)
+		visitNode(x.CaseExpr.Defresult, visit)
 	case *pg.Node_CaseWhen:
-		one(x.CaseWhen.Expr, visit)
-		one(x.CaseWhen.Result, visit)
+		visitNode(x.CaseWhen.Expr, visit)
+		visitNode(x.CaseWhen.Result, visit)
 	case *pg.Node_FuncCall:
 		callChildren(x.FuncCall, visit)
 	case *pg.Node_SubLink:
-		one(x.SubLink.Testexpr, visit)
-		one(x.SubLink.Subselect, visit)
+		visitNode(x.SubLink.Testexpr, visit)
+		visitNode(x.SubLink.Subselect, visit)
 	default:
 		reflected(n.ProtoReflect(), visit)
 	}
 }
 
 func callChildren(f *pg.FuncCall, visit func(*pg.Node)) {
-	each(f.Args, visit)
-	each(f.AggOrder, visit)
-	one(f.AggFilter, visit)
+	visitNodes(f.Args, visit)
+	visitNodes(f.AggOrder, visit)
+	visitNode(f.AggFilter, visit)
 	if f.Over != nil {
 		windowChildren(f.Over, visit)
 	}
 }
 
 func windowChildren(w *pg.WindowDef, visit func(*pg.Node)) {
-	each(w.PartitionClause, visit)
-	each(w.OrderClause, visit)
-	one(w.StartOffset, visit)
-	one(w.EndOffset, visit)
+	visitNodes(w.PartitionClause, visit)
+	visitNodes(w.OrderClause, visit)
+	visitNode(w.StartOffset, visit)
+	visitNode(w.EndOffset, visit)
 }
 
-func one(n *pg.Node, visit func(*pg.Node)) {
+func visitNode(n *pg.Node, visit func(*pg.Node)) {
 	if n != nil && n.Node != nil {
 		visit(n)
 	}
 }
 
-func each(list []*pg.Node, visit func(*pg.Node)) {
+func visitNodes(list []*pg.Node, visit func(*pg.Node)) {
 	for _, n := range list {
-		one(n, visit)
+		visitNode(n, visit)
 	}
 }
 
@@ -99,7 +99,7 @@ func reflected(m protoreflect.Message, visit func(*pg.Node)) {
 func reflectedOne(m protoreflect.Message, visit func(*pg.Node)) {
 	switch x := m.Interface().(type) {
 	case *pg.Node:
-		one(x, visit)
+		visitNode(x, visit)
 	case *pg.SelectStmt:
 		visit(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: x}})
 	default:

@@ -2,7 +2,7 @@ package ast
 
 import "dpproxy/pgerr"
 
-// A Relation is what the parser must know of a table.
+// A Relation is a table as the parser knows it.
 type Relation struct {
 	Schema, Name string
 	Protected    bool
@@ -19,7 +19,7 @@ type Relation struct {
 // A TableRef is a relation as the client wrote it.
 type TableRef struct {
 	Schema, Name string // as written, case folded; Schema may be empty
-	// Resolved is what the catalogue said.
+	// Resolved is the relation in the catalogue.
 	Resolved Relation
 	At       int
 	// Within says that the query of a view names it, with its schema, and not the client.
@@ -114,7 +114,7 @@ type Derived struct {
 	Concealed string
 }
 
-// Rows are what a query below a block yields: *Select or *UnionAll.
+// Rows are those of a query below a block: *Select or *UnionAll.
 //
 //sumtype:decl
 type Rows interface{ rows() }

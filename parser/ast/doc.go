@@ -3,8 +3,8 @@
 //
 // Block, From, Rows and Expr are all that there is. A query below a block is a
 // SELECT without LIMIT, DISTINCT ON, windows and locks, or UNION ALL of such; a WITH query
-// stands at each reference to it. Names of columns are as the client wrote them, and mean what
-// they mean in Postgres: a column of the same level of query first, then one of a level
+// stands at each reference to it. Names of columns are as the client wrote them, and have the
+// meaning of Postgres: a column of the same level of query first, then one of a level
 // around it; an item of FROM does not see its neighbours. That the tree is allowed syntax does not
-// make it allowed meaning: functions, types and what belongs to whom are judged by the planner.
+// make it allowed meaning: functions, types and the owners of rows are judged by the planner.
 package ast

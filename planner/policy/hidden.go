@@ -61,7 +61,7 @@ func (c *checker) view(v *catalog.Table) *catalog.Table {
 	if !slices.ContainsFunc(v.Reads, func(n catalog.Name) bool { return len(c.hiddenOf(n.Schema, n.Name)) > 0 }) {
 		return v
 	}
-	query, withheld, err := parser.Withhold(v.View, c.hiddenOf)
+	query, withheld, err := parser.DropHidden(v.View, c.hiddenOf)
 	switch {
 	case err != nil:
 		c.problem(v.Name, "view", "%s", err)

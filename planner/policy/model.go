@@ -122,7 +122,7 @@ func (m *Model) Source(n catalog.Name) *catalog.Table {
 	return m.views[n]
 }
 
-// Relation implements parser.Catalog.
+// Relation implements parser.Names.
 func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 	t := m.tables[catalog.Name{Schema: schema, Name: name}]
 	if schema == "" {
@@ -158,7 +158,7 @@ func (m *Model) view(schema, name string) (ast.Relation, bool) {
 	return ast.Relation{}, false
 }
 
-var _ parser.Catalog = (*Model)(nil)
+var _ parser.Names = (*Model)(nil)
 
 // Whole returns the table of the policy that a partition belongs to, or the table itself.
 func (m *Model) Whole(t *Table) *Table {

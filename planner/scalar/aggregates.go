@@ -10,7 +10,7 @@ type UnitGroup struct {
 	// Keys are the grouping expressions.
 	Keys []Expr
 	// Rows bounds how many rows of a unit are aggregated: values of counts and sums
-	// are clamped to what so many rows can reach.
+	// are clamped to the most that so many rows can reach.
 	Rows int64
 }
 

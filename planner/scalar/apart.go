@@ -9,7 +9,7 @@ import (
 
 // Conditions that compare one value with several others: IN, BETWEEN, and CASE with an operand.
 // Postgres takes an operator for each comparison by the types of its two sides. One written for
-// all of them would compare as floats what is compared as whole numbers beside another.
+// all of them would compare as floats a number that is compared as whole beside another.
 
 // apart reports whether groups of operands, each compared by itself, compare as other values than
 // all of them together do. It is false where the operands of a group do not compare.
@@ -43,9 +43,9 @@ func comparesAlike(x Expr, a, b Type) bool {
 	return a.Family() == b.Family() || exact(a) && exact(b)
 }
 
-// in resolves IN.
-func (r *resolution) in(e *ast.In) (Expr, error) {
-	ops, err := r.all(append([]ast.Expr{e.X}, e.List...)...)
+// listTest resolves IN.
+func (r *resolution) listTest(e *ast.In) (Expr, error) {
+	ops, err := r.resolveAll(append([]ast.Expr{e.X}, e.List...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (b *builder) within(x, low, high Expr, at int) (Expr, error) {
 	return b.combined(ast.And, []Expr{above, below}, at)
 }
 
-// whens resolves the operand of CASE and what it is compared with. Where these comparisons are
+// whens resolves the operand of CASE and the values that it is compared with. Where these comparisons are
 // unlike, they become conditions, and the operand is none any more.
 func (b *builder) whens(ops []Expr, at int) (list []Expr, simple bool, err error) {
 	var pairs [][]Expr

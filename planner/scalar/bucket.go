@@ -29,7 +29,7 @@ const maxWidthBuckets = 1_000_000
 
 func writeBucket(w *Writer, c *call) (fragment, error) {
 	for _, limit := range c.args[1:3] {
-		if _, err := w.write(limit, exact); err != nil {
+		if _, err := w.write(limit, asIs); err != nil {
 			return fragment{}, err
 		}
 	}
@@ -54,7 +54,7 @@ func writeBucket(w *Writer, c *call) (fragment, error) {
 	}
 	args := []string{x.sql}
 	for _, a := range c.args[1:] {
-		f, err := w.write(a, exact)
+		f, err := w.write(a, asIs)
 		if err != nil {
 			return fragment{}, err
 		}

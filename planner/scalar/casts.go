@@ -112,7 +112,7 @@ func writeCast(w *Writer, e *cast, m mode) (fragment, error) {
 	case from.Family() == TextFamily && to.Family() == TextFamily:
 		return writeTextCast(w, e, m)
 	}
-	f, err := w.write(e.x, exact)
+	f, err := w.write(e.x, asIs)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -134,12 +134,12 @@ func writeCast(w *Writer, e *cast, m mode) (fragment, error) {
 func writeNumberCast(w *Writer, e *cast, m mode) (fragment, error) {
 	from, to := e.x.Type(), e.typ
 	widens := from.whole() && to.Family() != IntFamily || from.Family() == to.Family() && to.OID != oidFloat4 && !to.whole() && scaleOf(to) < 0
-	if m == exact && widens && to.OID != oidFloat4 { // nothing can go wrong, whatever the value is
-		f, err := w.write(e.x, exact)
+	if m == asIs && widens && to.OID != oidFloat4 { // nothing can go wrong, whatever the value is
+		f, err := w.write(e.x, asIs)
 		if err != nil {
 			return fragment{}, err
 		}
-		sql, err := w.as(f, typ(to.OID), e.at)
+		sql, err := w.convertTo(f, typ(to.OID), e.at)
 		return fragment{sql: Modify(to, sql), typ: to}, err
 	}
 	f, err := w.operand(e.x)
@@ -163,7 +163,7 @@ func writeNumberCast(w *Writer, e *cast, m mode) (fragment, error) {
 	case to.whole() && !from.whole():
 		return fragment{sql: castSQL(f.sql, typ(oidInt8)), typ: typ(oidInt8)}, nil
 	}
-	sql, err := w.as(f, t, e.at)
+	sql, err := w.convertTo(f, t, e.at)
 	if to.OID == oidFloat4 && from.OID != oidFloat4 {
 		sql = castSQL(castSQL(sql, to), t)
 	}

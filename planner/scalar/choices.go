@@ -89,11 +89,11 @@ func (r *resolution) caseOf(e *ast.Case) (Expr, error) {
 	}
 	results := []Expr{mirrorTerm("NULL", typ(oidUnknown), e.At)}
 	if e.Else != nil {
-		if results, err = r.all(e.Else); err != nil {
+		if results, err = r.resolveAll(e.Else); err != nil {
 			return nil, err
 		}
 	}
-	list, err := r.all(thens...)
+	list, err := r.resolveAll(thens...)
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +104,13 @@ func (r *resolution) caseOf(e *ast.Case) (Expr, error) {
 	return r.branches(simple, tests, results, node{typ: t, at: e.At})
 }
 
-// tested resolves what CASE compares or tests: first the operand if it is a simple CASE.
+// tested resolves the tests of CASE: first the operand if it is a simple CASE.
 func (r *resolution) tested(e *ast.Case, conds []ast.Expr) (tests []Expr, simple bool, err error) {
 	if e.X == nil {
 		tests, err = r.conditions(conds)
 		return tests, false, err
 	}
-	if tests, err = r.all(append([]ast.Expr{e.X}, conds...)...); err != nil {
+	if tests, err = r.resolveAll(append([]ast.Expr{e.X}, conds...)...); err != nil {
 		return nil, false, err
 	}
 	return r.whens(tests, e.At)

@@ -2,7 +2,7 @@ package scalar
 
 import "dpproxy/parser/ast"
 
-// joined casts to text what is beside a text in ||, as anynonarray || text does.
+// joined casts to text the value beside a text in ||, as anynonarray || text does.
 func (b *builder) joined(args []Expr, at int) ([]Expr, error) {
 	for i, x := range args {
 		other := args[1-i].Type()

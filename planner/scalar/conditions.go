@@ -16,7 +16,7 @@ func (r *resolution) operator(e *ast.Op) (Expr, error) {
 	if e.Left != nil {
 		list = []ast.Expr{e.Left, e.Right}
 	}
-	args, err := r.all(list...)
+	args, err := r.resolveAll(list...)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +45,9 @@ func (r *resolution) syntax(e ast.Expr) (Expr, error) {
 	case *ast.Bool:
 		return r.logic(e)
 	case *ast.In:
-		return r.in(e)
+		return r.listTest(e)
 	case *ast.Between:
-		return r.between(e)
+		return r.rangeTest(e)
 	case *ast.IsNull:
 		return r.isNull(e)
 	case *ast.BoolTest:
@@ -62,7 +62,7 @@ func (r *resolution) syntax(e ast.Expr) (Expr, error) {
 
 // conditions resolves a list of them.
 func (r *resolution) conditions(list []ast.Expr) ([]Expr, error) {
-	out, err := r.all(list...)
+	out, err := r.resolveAll(list...)
 	for i := range out {
 		if err == nil {
 			out[i], err = r.condition(out[i], nil)
@@ -79,8 +79,8 @@ func (r *resolution) logic(e *ast.Bool) (Expr, error) {
 	return r.combined(e.Kind, args, e.At)
 }
 
-func (r *resolution) between(e *ast.Between) (Expr, error) {
-	args, err := r.all(e.X, e.Low, e.High)
+func (r *resolution) rangeTest(e *ast.Between) (Expr, error) {
+	args, err := r.resolveAll(e.X, e.Low, e.High)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (r *resolution) truth(e *ast.BoolTest) (Expr, error) {
 }
 
 func (r *resolution) distinct(e *ast.Distinct) (Expr, error) {
-	args, err := r.all(e.Left, e.Right)
+	args, err := r.resolveAll(e.Left, e.Right)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (r *resolution) anyOf(e *ast.AnyOf) (Expr, error) {
 	if !slices.Contains(comparisons, e.Op) {
 		return nil, notAllowed("the operator "+e.Op+" with ANY or ALL", e.At)
 	}
-	args, err := r.all(e.Left, e.Array)
+	args, err := r.resolveAll(e.Left, e.Array)
 	if err != nil {
 		return nil, err
 	}

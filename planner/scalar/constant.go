@@ -78,7 +78,7 @@ func (r *resolution) explicit(e *ast.Cast) (Expr, error) {
 
 // array resolves ARRAY[...] of constants.
 func (r *resolution) array(e *ast.Array) (Expr, error) {
-	list, err := r.all(e.Elems...)
+	list, err := r.resolveAll(e.Elems...)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (r *resolution) array(e *ast.Array) (Expr, error) {
 	}
 	bare := slices.ContainsFunc(list, bare)
 	x, err := r.arrayOf(list, t, e.At)
-	if err != nil || bare { // a cast would hide of what type a sub-select is
+	if err != nil || bare { // a cast would hide the type of a sub-select
 		return x, err
 	}
 	return mirrorCast(x, x.Type(), e.At, nil), nil

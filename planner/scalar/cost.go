@@ -21,7 +21,7 @@ const (
 // row that a condition picks, it can read a table.
 const queryCost = 1 << 13
 
-// briefCost is the cost of reading what matters of a long text beside short constants.
+// briefCost is the cost of reading the beginning of a long text beside short constants.
 const briefCost = 1 << 6
 
 // fieldsCost is the cost of looking at the fields of a composite value, which can be
@@ -92,7 +92,7 @@ func (c *costing) expr(e Expr) int64 {
 // octets is the cost of the octets that a text can have.
 func (c *costing) octets(e Expr) int64 { return int64(c.env.textLength(e, octets)) / octetsPerStep }
 
-// call is what a call adds to the cost of its arguments.
+// call is the cost that a call adds to the cost of its arguments.
 func (c *costing) call(e *call) int64 {
 	if cost := e.fn.over.cost; cost != nil {
 		return cost(c, e)

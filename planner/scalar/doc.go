@@ -4,7 +4,7 @@
 // every function and operator is one of those that are allowed, and every node has
 // the type that Postgres would give it. Whatever is not known is refused.
 //
-// What is allowed is total: written by a [Writer], an expression has a value or is
+// An expression that is allowed is total: written by a [Writer], it has a value or is
 // NULL for every row that a table can hold, whatever its columns hold; it cannot
 // raise, and it takes no time that a value could stretch. Where Postgres would raise
 // (a division by zero, an integer overflow) the result is NULL, or is computed in a

@@ -110,8 +110,8 @@ func (n *enumeration) stepped(c *call, in Interval, where []Expr) ([]string, boo
 	})
 }
 
-// mapped applies a function, under which no two numbers are one, to numbers, and keeps what
-// lies in the interval.
+// mapped applies a function, under which no two numbers are one, to numbers, and keeps those
+// in the interval.
 func mapped(texts []string, in Interval, f func(*big.Rat) *big.Rat) (out []string, ok bool) {
 	for _, t := range texts {
 		x, ok := new(big.Rat).SetString(t)
@@ -215,7 +215,7 @@ func equalText(s string, r *big.Rat) bool {
 	return ok && x.Cmp(r) == 0
 }
 
-// union is what several expressions can have, sorted.
+// union are the values of several expressions.
 func (n *enumeration) union(list, where []Expr) ([]string, bool) {
 	var all []string
 	for _, e := range list {

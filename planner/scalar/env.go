@@ -2,7 +2,7 @@ package scalar
 
 import "math/big"
 
-// An Env knows the values of the constants, and what follows from them. It is for one goroutine.
+// An Env knows the values of the constants, and the bounds that follow from them. It is for one goroutine.
 type Env struct {
 	Values
 	// TimeZones are the names that the protected database accepts.
@@ -17,7 +17,7 @@ type Env struct {
 	// known are the intervals of columns, computed those of expressions, each once.
 	known    map[*Column]Interval
 	computed map[Expr]Interval
-	// narrowed are what conditions say of columns.
+	// narrowed are the intervals of columns on rows that meet conditions.
 	narrowed map[*Column]Interval
 	// hulls are the bounds of the elements of constant arrays, by their folds.
 	hulls   map[int]Interval
@@ -97,8 +97,8 @@ func (env *Env) constant(e *constant) Interval {
 	return i
 }
 
-// choice bounds one of several results. COALESCE, GREATEST and LEAST pass NULL over: what may be
-// NULL only adds to what is possible.
+// choice bounds one of several results. COALESCE, GREATEST and LEAST pass NULL over: an argument that
+// may be NULL only adds possible values.
 func (env *Env) choice(e *choice) Interval {
 	list := make([]Interval, len(e.results))
 	null := true
@@ -139,7 +139,7 @@ func furthest(have *big.Rat, i Interval, end *big.Rat, pick func(a, b *big.Rat) 
 	return pick(have, end)
 }
 
-// What columns hold after they were brought into their bounds.
+// The values of columns after they were brought into their bounds.
 
 // Tiny values of floating-point columns count as 0, so that products and quotients of
 // several can neither underflow nor overflow, which Postgres raises on.
@@ -219,7 +219,7 @@ func declaredEnds(c *Column) (low, high *big.Rat) {
 	return nil, nil
 }
 
-// floatEnds rounds bounds; one that is tiny becomes 0, or as large as what is not tiny.
+// floatEnds rounds bounds; one that is tiny becomes 0, or as large as the least that is not.
 func floatEnds(b *Bounds, t Type) (low, high *big.Rat) {
 	low, high = ratOf(floatBelow(b.Low)), ratOf(floatAbove(b.High))
 	least := tiny(t)

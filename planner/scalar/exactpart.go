@@ -1,6 +1,6 @@
 package scalar
 
-// exactPart writes what EXTRACT is from Postgres 14 on, a numeric, of the date_part of doubles
+// exactPart writes EXTRACT as it is from Postgres 14 on, a numeric, of the date_part of doubles
 // that it was before. Doubles hold whole numbers of these sizes as they are; those with
 // decimals are put together from them.
 func exactPart(name, field, x string, from Type) string {

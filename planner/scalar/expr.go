@@ -68,7 +68,7 @@ type Expr interface {
 	free() bool
 }
 
-// node is what all expressions have.
+// node has the fields of all expressions.
 type node struct {
 	typ       Type
 	at        int
@@ -237,7 +237,7 @@ func (e *choice) operands() []Expr {
 	return append(all, e.results[len(e.tests)])
 }
 
-// compared returns what CASE compares with each other: nothing where it has conditions.
+// compared returns the values that CASE compares with each other: nothing where it has conditions.
 func (e *choice) compared() []Expr {
 	if e.x == nil {
 		return nil
@@ -245,7 +245,7 @@ func (e *choice) compared() []Expr {
 	return append([]Expr{e.x}, e.tests...)
 }
 
-// present leaves out what is nil.
+// present leaves out nils.
 func present(list ...Expr) []Expr {
 	return slices.DeleteFunc(list, func(e Expr) bool { return e == nil })
 }

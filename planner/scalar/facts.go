@@ -6,8 +6,8 @@ import (
 	"dpproxy/parser/ast"
 )
 
-// PlainColumn returns the column that e is, if it is nothing but a column. What
-// that stands for is its Base.
+// PlainColumn returns the column that e is, if it is nothing but a column. Its
+// Base is the column that it stands for.
 func PlainColumn(e Expr) (*Column, bool) {
 	if ref, ok := e.(*Ref); ok {
 		return ref.Column, true
@@ -16,7 +16,7 @@ func PlainColumn(e Expr) (*Column, bool) {
 }
 
 // Conjuncts returns conditions that must all be true for e to be true: its parts, and of
-// an OR what is part of each of its branches.
+// an OR the parts of each of its branches.
 func Conjuncts(e Expr) []Expr {
 	l, ok := e.(*logic)
 	if !ok || l.kind == ast.Not {
@@ -217,7 +217,7 @@ func strict(e, x Expr) bool {
 
 // Computed reports whether an expression is arithmetic or a function: its values, as they
 // are written, lie within its Bounds, since its operands are brought into theirs. A
-// column, and what only chooses among values, such as COALESCE, can hold anything.
+// column, and a choice among values, such as COALESCE, can hold anything.
 func Computed(e Expr) bool {
 	c, ok := e.(*call)
 	return ok && c.typ.Family() != BoolFamily

@@ -12,7 +12,7 @@ type Fold struct {
 	SQL  string
 	Type Type
 	At   int
-	// Concealed says that the text holds what no analyst may see, and is evaluated in a
+	// Concealed says that the text is one that no analyst may see, and is evaluated in a
 	// session of our own. It may name the values of the others: $1 is that of the first fold.
 	Concealed bool
 }
@@ -20,7 +20,7 @@ type Fold struct {
 // Constants collects the folds of a statement, equal ones once.
 type Constants struct {
 	folds []Fold
-	// assumed says that a sub-select was taken to have the type of what is beside it.
+	// assumed says that a sub-select was taken to have the type of its neighbour.
 	assumed bool
 }
 
@@ -35,7 +35,7 @@ func (c *Constants) Add(f Fold) int {
 	return len(c.folds) - 1
 }
 
-// Folds returns what is to be evaluated, in order.
+// Folds returns the constants to evaluate, in order.
 func (c *Constants) Folds() []Fold { return c.folds }
 
 // Inlined are constants as text for the mirror holds them.
@@ -43,7 +43,7 @@ type Inlined struct{ texts []string }
 
 // Inlined returns the constants for text that is, or is not, concealed. One that is holds those
 // that are not concealed themselves by the parameters of their values: the analyst's own text
-// never runs beside what he may not see, in a session that has other rights than he.
+// never runs beside a secret, in a session that has other rights than theirs.
 func (c *Constants) Inlined(concealed bool) Inlined {
 	texts := make([]string, len(c.folds))
 	for i, f := range c.folds {
@@ -56,7 +56,7 @@ func (c *Constants) Inlined(concealed bool) Inlined {
 }
 
 // apart writes the parameter of a fold's value, which is a text where its type is user-defined:
-// that can be one of the analyst's own, whose checks call his functions.
+// that can be one of the analyst's own, whose checks call their functions.
 func (f Fold) apart(i int) string {
 	p := "($" + strconv.Itoa(i+1) + ")"
 	if f.Type.Enum.Name == "" || f.Type.named() {
@@ -81,8 +81,8 @@ type Values []Value
 
 // Check compares the types of the values with those that the folds must have. A
 // difference is a defect: the folds were typed otherwise than Postgres does. With a
-// sub-select, it may be that it does not have the type of what is beside it. Those that are
-// concealed are computed from the others, and need have no value yet.
+// sub-select, it may be that it does not have the type of its neighbour. Concealed ones
+// are computed from the others, and need have no value yet.
 func (c *Constants) Check(values []Value) error {
 	if len(values) != len(c.folds) {
 		return pgerr.New(pgerr.Internal, "%d constants were evaluated, not %d", len(values), len(c.folds))

@@ -47,7 +47,7 @@ type rule struct {
 	// makes returns how many octets of a text are not those of a column; nil for as many as of the
 	// first argument.
 	makes func(c *costing, e *call) int
-	// narrow notes what a test that is true says of columns; nil where it says nothing.
+	// narrow notes the intervals of columns where a test is true; nil where it tells none.
 	narrow func(n *narrowing, c *call)
 	// excludesNull reports whether a test is never true where x is NULL; nil where strictness
 	// decides.

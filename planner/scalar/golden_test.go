@@ -73,7 +73,7 @@ func (db *database) draw(t *testing.T, d *datadriven.TestData) (string, error) {
 		fmt.Fprintf(&b, "$%d: %s %s\n", i+1, f.Type, f.SQL)
 	}
 	fmt.Fprintf(&b, "sql: %s\n", value)
-	if bounded, _, err := w.Bounded(res.x, bounds); err == nil && bounded != value {
+	if bounded, _, err := w.Clamped(res.x, bounds); err == nil && bounded != value {
 		fmt.Fprintf(&b, "bounded: %s\n", bounded)
 	}
 	return b.String(), nil
@@ -121,7 +121,7 @@ func (db *database) drawNarrowed(t *testing.T, d *datadriven.TestData, r *scalar
 	res.env.Before14 = false
 	narrowed := res.env.Narrowed(res.x, []scalar.Expr{cond})
 	out := drawInterval(res.env.Bounds(res.x)) + " -> " + drawInterval(narrowed) + "\n"
-	sql, _, err := res.writer().Bounded(res.x, narrowed)
+	sql, _, err := res.writer().Clamped(res.x, narrowed)
 	if err != nil {
 		return out + refusal(text, err), nil
 	}

@@ -29,7 +29,7 @@ func (i Interval) Constant() bool { return i.Bounded() && i.Low.Cmp(i.High) == 0
 // Bounded reports whether there are bounds.
 func (i Interval) Bounded() bool { return i.Low != nil && i.High != nil }
 
-// bounded is finite, for arithmetic.
+// finite reports whether there are bounds for arithmetic.
 func (i Interval) finite() bool { return i.Bounded() && i.Least != nil }
 
 // magnitude is the largest absolute value.
@@ -62,7 +62,7 @@ func larger(a, b *big.Rat) *big.Rat {
 	return b
 }
 
-// between returns an interval of whole numbers that is never NULL.
+// span returns an interval of whole numbers that is never NULL.
 func span(low, high int64) Interval {
 	return Interval{Low: rat(low), High: rat(high), Least: rat(1)}
 }
@@ -92,7 +92,7 @@ func pickEnd(a, b *big.Rat, pick func(a, b *big.Rat) *big.Rat) *big.Rat {
 	return pick(a, b)
 }
 
-// intersect keeps what both intervals allow; where that is nothing, one value.
+// intersect keeps the values in both intervals; where there are none, one value.
 func (i Interval) intersect(o Interval) Interval {
 	out := i
 	if out.Low == nil || o.Low != nil && o.Low.Cmp(out.Low) > 0 {
@@ -185,7 +185,7 @@ func (i Interval) outward(t Type) Interval {
 	}
 	i.Low, i.High = ratOf(floatBelow(i.Low)), ratOf(floatAbove(i.High))
 	if i.Least != nil {
-		if f := floatBelow(i.Least); f != 0 { // fits refuses what is nearer to zero than any double
+		if f := floatBelow(i.Least); f != 0 { // fits refuses values nearer to zero than any double
 			i.Least = ratOf(f)
 		}
 	}

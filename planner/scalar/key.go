@@ -5,7 +5,7 @@ import "dpproxy/pgerr"
 // Canonical writes a value of a type as bytes, for an order that only the secret knows:
 // the same bytes for the same value, different ones for different ones, and
 // self-delimiting. Values that are equal but look different, as intervals can, may
-// differ. Of a value that cannot be compared it is what the tests for NULL tell.
+// differ. Of a value that cannot be compared it has the results of the tests for NULL.
 func Canonical(t Type, sql string) string {
 	if t.Family() == NoFamily {
 		return "pg_catalog.int4send(pg_catalog.num_nulls(" + sql + ")) || pg_catalog.boolsend(" + nullSQL(t, sql, false) + ") || pg_catalog.boolsend(" + nullSQL(t, sql, true) + ")"

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A unit is what the length of a text is counted in: as many of it as a character can have.
+// A unit of the length of a text: as many of it as a character can have.
 type unit int
 
 const (
@@ -24,7 +24,7 @@ func cut(f fragment) fragment {
 	return fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(cutLength) + ")", typ: typ(oidText)}
 }
 
-// textLength bounds the characters or octets of a text that is written in bounded mode.
+// textLength bounds the characters or octets of a text that is written clamped.
 func (env *Env) textLength(e Expr, u unit) int {
 	list := operands(e)
 	switch e := e.(type) { //nolint:gochecksumtype // of the others, the longest operand

@@ -43,10 +43,10 @@ func writeLike(w *Writer, c *call) (fragment, error) {
 	if c.fn.ignoresCase() && !w.Env.UTF8 { // turns all of the text into lower case
 		return fragment{}, notUTF8("ILIKE", c.at)
 	}
-	f, err := w.write(x, bounded)
+	f, err := w.write(x, clamped)
 	if err != nil {
 		return fragment{}, err
 	}
-	p, err := w.write(pattern, exact)
+	p, err := w.write(pattern, asIs)
 	return fragment{sql: c.fn.sql(unestimated(x, f).sql, p.sql), typ: c.typ}, err
 }

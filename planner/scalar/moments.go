@@ -51,7 +51,7 @@ func (w *Writer) zone(e Expr) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := w.write(e, exact)
+	f, err := w.write(e, asIs)
 	if err != nil || name == nil {
 		return f.sql, err
 	}

@@ -2,14 +2,14 @@ package scalar
 
 import "math/big"
 
-// A narrowing is what conditions say of columns.
+// A narrowing has the intervals of columns on rows that meet conditions.
 type narrowing struct {
 	constants *Env
 	columns   map[*Column]Interval
 }
 
 // Narrowed returns where the values of e lie in rows on which all conditions are
-// true. It may bound a sensitivity, but proves nothing about what can raise:
+// true. It may bound a sensitivity, but never proves that an operator cannot raise:
 // Postgres evaluates conditions in any order.
 func (env *Env) Narrowed(e Expr, where []Expr) Interval {
 	n := &narrowing{env, map[*Column]Interval{}}

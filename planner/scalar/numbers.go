@@ -243,7 +243,7 @@ func computed(sql func(w *Writer, c *call, t Type, x []string) string) func(*Wri
 		x := make([]string, len(parts))
 		for i, f := range parts {
 			var err error
-			if x[i], err = w.as(f, in, c.at); err != nil {
+			if x[i], err = w.convertTo(f, in, c.at); err != nil {
 				return fragment{}, err
 			}
 		}
@@ -309,6 +309,6 @@ func roundTo(w *Writer, c *call) (fragment, error) {
 	if err != nil {
 		return fragment{}, err
 	}
-	n, err := w.write(c.args[1], exact)
+	n, err := w.write(c.args[1], asIs)
 	return fragment{sql: c.fn.sql(x.sql, n.sql), typ: typ(oidNumeric)}, err
 }

@@ -10,7 +10,7 @@ type Reach uint8
 const (
 	// Whole is all of it: its type or an index bounds how long it is.
 	Whole Reach = iota
-	// Beginning is what comes first, of a text that may have any length: the column counts
+	// Beginning is a first part, of a text that may have any length: the column counts
 	// as that wherever its value matters.
 	Beginning
 	// Short is all of a text that has at most so many bytes; a longer one counts as NULL.
@@ -48,7 +48,7 @@ func ReachOf(t Type, whole bool) Reach {
 	return Beginning
 }
 
-// Read writes what is read of x. Postgres knows the bytes of a text without reading it, and
+// Read writes the part of x that is read. Postgres knows the bytes of a text without reading it, and
 // left() reads no more than it returns, unless the text is compressed by lz4.
 func (r Reach) Read(x string) string {
 	switch r {
@@ -73,7 +73,7 @@ func (c *Column) long() bool { return c.Type.cuttable() && (c.Reach == Beginning
 // Read writes the value of the column.
 func (c *Column) Read() string { return c.Reach.Read(c.SQL) }
 
-// Presence writes what is NULL where the value is, without reading it.
+// Presence writes SQL that is NULL where the value is, without reading it.
 func (c *Column) Presence() string {
 	if c.Reach == Beginning {
 		return c.SQL
@@ -85,22 +85,22 @@ func (c *Column) Presence() string {
 // alone is read as far as that can matter; one that an index finds stays as it is for an
 // equality.
 func (w *Writer) comparand(o Expr, list []Expr, equality bool) (fragment, error) {
-	if _, key := w.grouped(o, exact); key {
-		return w.write(o, exact)
+	if _, key := w.grouped(o, asIs); key {
+		return w.write(o, asIs)
 	}
 	if ref := relabelled(o); ref != nil && equality && ref.Column.Reach == Whole {
-		return w.write(ref, exact)
+		return w.write(ref, asIs)
 	}
 	if c := briefColumn(w.Env.Values, o, list); c != nil {
 		return fragment{sql: beginning(c.SQL, briefLength), typ: typ(oidText)}, nil
 	}
-	return w.write(o, cutting(o, exact))
+	return w.write(o, cutting(o, asIs))
 }
 
 // cutting is the mode in which an operand is written where a text is read.
 func cutting(o Expr, m mode) mode {
 	if o.Type().Family() == TextFamily {
-		return bounded
+		return clamped
 	}
 	return m
 }

@@ -12,7 +12,7 @@ import (
 // *pgerr.Error with positions in the statement.
 type Resolver struct {
 	Constants *Constants
-	// Concealed says that no analyst may see what is resolved.
+	// Concealed says that no analyst may see the expressions.
 	Concealed bool
 	// Params are the types of $1, $2, ...
 	Params []uint32
@@ -73,8 +73,8 @@ func (r *resolution) rowExpr(x Expr, err error) (Expr, error) {
 	return x, r.grouped(x)
 }
 
-// all resolves a list.
-func (r *resolution) all(list ...ast.Expr) ([]Expr, error) {
+// resolveAll resolves a list.
+func (r *resolution) resolveAll(list ...ast.Expr) ([]Expr, error) {
 	out := make([]Expr, len(list))
 	for i, e := range list {
 		x, err := r.resolve(e)
@@ -132,7 +132,7 @@ func (r *resolution) query(e ast.Expr) (Expr, error) {
 }
 
 func (r *resolution) function(e *ast.Func) (Expr, error) {
-	args, err := r.all(e.Args...)
+	args, err := r.resolveAll(e.Args...)
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func Magnitude(e Expr) (digits int, ok bool) {
 	return max(int((c.Type.Mod-4)>>16)-scaleOf(c.Type), 0), true
 }
 
-// callScale follows what Postgres does with the scales of operands.
+// callScale treats the scales of operands as Postgres does.
 func (env *Env) callScale(c *call) (digits int, ok bool) {
 	switch c.fn.name {
 	case "+", "-", "%", "mod", "abs":

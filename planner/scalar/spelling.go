@@ -3,10 +3,10 @@ package scalar
 import "strconv"
 
 // Values can be equal and look different: 6 and 6.00, or texts of character(n) that end in
-// more or fewer blanks. A proof that goes from equal to identical asks here. What is said
+// more or fewer blanks. A proof that goes from equal to identical asks here. The answer
 // holds of a column of a table by its type, as Postgres stores no other values, and of
 // anything else because the [Writer] writes it so: [Writer.Target] columns of derived
-// tables, [Writer.Grouped] what rows are grouped by.
+// tables, [Writer.Grouped] grouping expressions.
 
 // OneSpelling reports whether equal values of an expression are identical, where it is a
 // column, or is written as one or as a key.
@@ -58,22 +58,22 @@ func Modify(t Type, sql string) string {
 }
 
 // spelled writes an expression for where its equal values must be identical if [OneSpelling]
-// says so: as what a column of a derived table shows, and as a key. Numbers and times are
+// says so: as a column of a derived table, and as a key. Numbers and times are
 // within their bounds, texts cut. A cast is written with its modifier in any case, and columns have it.
 func (w *Writer) spelled(e Expr) (fragment, error) {
-	if f, ok := w.grouped(e, exact); ok {
+	if f, ok := w.grouped(e, asIs); ok {
 		return f, nil
 	}
-	m := exact
+	m := asIs
 	if e.Type().number() || moment(e.Type()) {
-		m = bounded
+		m = clamped
 	}
 	f, err := w.write(e, cutting(e, m))
 	if err != nil {
 		return fragment{}, err
 	}
 	t := w.Env.physical(e)
-	sql, err := w.as(f, t, e.Pos())
+	sql, err := w.convertTo(f, t, e.Pos())
 	switch e.(type) { //nolint:gochecksumtype // nothing else is written with its modifier
 	case *Ref, *cast:
 	default:
@@ -84,14 +84,14 @@ func (w *Writer) spelled(e Expr) (fragment, error) {
 	return fragment{sql: sql, typ: t}, err
 }
 
-// A grouping is what rows are grouped by, as it is written.
+// A grouping is a grouping expression as it is written.
 type grouping struct {
 	key Expr
 	fragment
 }
 
-// Grouped returns the SQL of grouping expressions, each once, and a writer of what is
-// computed from the groups: it writes a grouping expression as that SQL wherever it occurs.
+// Grouped returns the SQL of grouping expressions, each once, and a writer of expressions
+// over the groups: it writes a grouping expression as that SQL wherever it occurs.
 func (w *Writer) Grouped(keys []Expr) (*Writer, []string, error) {
 	inner := &Writer{Env: w.Env, Fold: w.Fold}
 	var list []string
@@ -116,13 +116,13 @@ func (w *Writer) Grouped(keys []Expr) (*Writer, []string, error) {
 	return inner, list, nil
 }
 
-// grouped returns what an expression is written as if it is one that rows are grouped by.
+// grouped returns the SQL of an expression that rows are grouped by.
 func (w *Writer) grouped(e Expr, m mode) (fragment, bool) {
 	for _, g := range w.groupings {
 		if !Equal(g.key, e) {
 			continue
 		}
-		if _, plain := e.(*Ref); !plain && m == bounded && e.Type().Family() == TextFamily {
+		if _, plain := e.(*Ref); !plain && m == clamped && e.Type().Family() == TextFamily {
 			return cut(g.fragment), true
 		}
 		return g.fragment, true
@@ -130,7 +130,7 @@ func (w *Writer) grouped(e Expr, m mode) (fragment, bool) {
 	return fragment{}, false
 }
 
-// Physical returns the type that a column has where it is read: what is computed in a
+// Physical returns the type that a column has where it is read: a computed one of a
 // derived table may be wider than its type says.
 func (w *Writer) Physical(c *Column) Type {
 	if c.derived() {

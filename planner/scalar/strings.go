@@ -135,11 +135,11 @@ func textArguments(w *Writer, c *call) ([]string, error) {
 				return nil, err
 			}
 		}
-		f, err := w.write(a, bounded)
+		f, err := w.write(a, clamped)
 		if err != nil {
 			return nil, err
 		}
-		if x[i], err = w.as(f, textOr(f.typ, c.fn.args[i]), c.at); err != nil {
+		if x[i], err = w.convertTo(f, textOr(f.typ, c.fn.args[i]), c.at); err != nil {
 			return nil, err
 		}
 	}

@@ -183,9 +183,9 @@ func outOfRange(c *call) error {
 	return pgerr.New(pgerr.NotAllowed, "the result of %s can be out of range", c.fn.title()).At(c.at).WithHint("Use a smaller interval.")
 }
 
-// strays reports whether a moment within i leaves the years that can be computed with while an
+// leavesYears reports whether a moment within i leaves the years that can be computed with while an
 // interval is added to it: months come first, then days, then time.
-func (d datum) strays(i Interval, t Type, sign int) bool {
+func (d datum) leavesYears(i Interval, t Type, sign int) bool {
 	low, high := i.Low, i.High
 	if t.OID == oidDate {
 		low, high = new(big.Rat).Mul(low, rat(microsPerDay)), new(big.Rat).Mul(high, rat(microsPerDay))
@@ -239,7 +239,7 @@ func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 	if c.fn.name == "-" {
 		sign = -1
 	}
-	if i := w.Env.interval(c.args[at]); i.Bounded() && !d.null && d.strays(i, c.args[at].Type(), sign) {
+	if i := w.Env.interval(c.args[at]); i.Bounded() && !d.null && d.leavesYears(i, c.args[at].Type(), sign) {
 		return fragment{}, outOfRange(c)
 	}
 	if !zoned(c.typ) {
@@ -309,7 +309,7 @@ func truncatedBounds(env *Env, c *call) Interval {
 }
 
 // truncated writes date_trunc. Of a date that became an instant at midnight it stays local: no
-// group then depends on what the time zone's clocks did.
+// group then depends on the time zone's clocks.
 func truncated(w *Writer, c *call) (fragment, error) {
 	if i := w.Env.interval(c.args[1]); !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(c.args[1])
@@ -318,7 +318,7 @@ func truncated(w *Writer, c *call) (fragment, error) {
 	if err != nil {
 		return fragment{}, err
 	}
-	x, err := w.write(c.args[1], bounded)
+	x, err := w.write(c.args[1], clamped)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -337,7 +337,7 @@ func truncated(w *Writer, c *call) (fragment, error) {
 // truncatedKey writes date_trunc of an instant as a local time.
 func truncatedKey(w *Writer, c *call) (fragment, error) {
 	if len(c.args) != 2 {
-		return w.write(c, exact)
+		return w.write(c, asIs)
 	}
 	field, err := writeField(w, c.args[0], func(s string) bool { return units[s] > 0 })
 	if err != nil {
@@ -346,7 +346,7 @@ func truncatedKey(w *Writer, c *call) (fragment, error) {
 	if i := w.Env.interval(c.args[1]); !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(c.args[1])
 	}
-	x, err := w.write(c.args[1], bounded)
+	x, err := w.write(c.args[1], clamped)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -516,7 +516,7 @@ func formatted(w *Writer, c *call) (fragment, error) {
 		return fragment{}, pgerr.New(pgerr.NotAllowed, "this to_char template is not allowed on protected data").At(c.args[1].Pos()).
 			WithHint("Use YYYY, MM, DD, HH24, MI, SS, Q, IW, Mon, Day and punctuation.")
 	}
-	x, err := w.write(c.args[0], bounded)
+	x, err := w.write(c.args[0], clamped)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -528,6 +528,6 @@ func formatted(w *Writer, c *call) (fragment, error) {
 		}
 		sql = "pg_catalog.timezone(" + zone + ", " + sql + ")"
 	}
-	p, err := w.write(c.args[1], exact)
+	p, err := w.write(c.args[1], asIs)
 	return fragment{sql: "pg_catalog.to_char(" + sql + ", " + p.sql + ")", typ: typ(oidText)}, err
 }

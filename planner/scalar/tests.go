@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The rules of tests. Values that are compared are written as they are: what they are computed
-// in compares within each family, and an instant is compared as one.
+// The rules of tests. Values that are compared are written as they are: the types that they are
+// computed in compare within each family, and an instant is compared as one.
 
 var (
 	// comparison is = <> < <= > >=.
@@ -45,7 +45,7 @@ var (
 			return added(c.order(e.args[0], e.args[1]), c.order(e.args[0], e.args[2]))
 		},
 		excludesNull: func(c *call, x Expr) bool {
-			return c.fn.name == between && (strict(c.args[1], x) || strict(c.args[2], x))
+			return c.fn.name == wordBetween && (strict(c.args[1], x) || strict(c.args[2], x))
 		},
 		write: comparing(never, always),
 	}
@@ -77,17 +77,17 @@ var (
 		cost:         func(*costing, *call) int64 { return 0 },
 		excludesNull: func(c *call, x Expr) bool { return c.fn.name == "IS TRUE" && excludesNull(c.args[0], x) },
 		write: func(w *Writer, c *call) (fragment, error) {
-			f, err := w.write(c.args[0], exact)
+			f, err := w.write(c.args[0], asIs)
 			return fragment{sql: c.fn.sql(f.sql), typ: c.typ}, err
 		},
 	}
 )
 
 const (
-	between   = "BETWEEN"
-	in        = "IN"
-	isNotNull = "IS NOT NULL"
-	// hashedList is how many constants of a list Postgres hashes what is compared with them for.
+	wordBetween = "BETWEEN"
+	wordIn      = "IN"
+	isNotNull   = "IS NOT NULL"
+	// hashedList is the length of a list from which on Postgres hashes the value beside it.
 	hashedList = 9
 )
 
@@ -146,11 +146,11 @@ func nullSQL(t Type, x string, not bool) string {
 
 func writeNullTest(w *Writer, c *call) (fragment, error) {
 	x, not := c.args[0], c.fn.name == isNotNull
-	_, key := w.grouped(x, exact)
+	_, key := w.grouped(x, asIs)
 	if ref, plain := x.(*Ref); plain && !key {
 		return fragment{sql: nullSQL(x.Type(), ref.Column.Presence(), not), typ: c.typ}, nil
 	}
-	f, err := w.write(x, exact)
+	f, err := w.write(x, asIs)
 	return fragment{sql: nullSQL(x.Type(), w.instant(f).sql, not), typ: c.typ}, err
 }
 
@@ -181,7 +181,7 @@ var mirrored = map[string]string{"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">"
 
 func narrowedByRange(n *narrowing, c *call) {
 	x, low, high := c.args[0], c.args[1], c.args[2]
-	if c.fn.name != between || !isConstant(low) || !isConstant(high) {
+	if c.fn.name != wordBetween || !isConstant(low) || !isConstant(high) {
 		return
 	}
 	l, h := n.constants.interval(low), n.constants.interval(high)
@@ -199,7 +199,7 @@ func narrowedByArray(n *narrowing, c *call) {
 
 func narrowedByList(n *narrowing, c *call) {
 	x, items := c.args[0], c.args[1:]
-	if c.fn.name != in || !allConstant(items) {
+	if c.fn.name != wordIn || !allConstant(items) {
 		return
 	}
 	list := make([]Interval, len(items))

@@ -65,8 +65,8 @@ func trimCost(c *costing, e *call) int64 {
 	return added(c.arguments(e), int64(c.env.textLength(x, characters))*int64(c.env.octets(set))/compared)
 }
 
-// likeCost is that of reading a text for LIKE, and of looking in it for what stands behind
-// the first wildcard for any text. Those for one character take longest.
+// likeCost is that of reading a text for LIKE, and of looking in it for the part behind
+// the first wildcard for any text. Wildcards for one character take longest.
 func likeCost(c *costing, e *call) int64 {
 	const lowered = 6 // reads that lower() takes as long as, of a text that is not long
 	x := e.args[0]
@@ -132,7 +132,7 @@ func (c *costing) madeLength(e Expr) (n int) {
 	return n
 }
 
-// madeOfAll is the made length of what all arguments are part of.
+// madeOfAll is the made length of a text that all arguments are part of.
 func madeOfAll(c *costing, e *call) (n int) {
 	for _, a := range e.args {
 		n += c.madeLength(a)
@@ -160,7 +160,7 @@ func (c *costing) order(list ...Expr) int64 {
 	return n
 }
 
-// variable counts what is no constant.
+// variable counts expressions that are no constants.
 func variable(list []Expr) (n int) {
 	for _, e := range list {
 		if !isConstant(e) {

@@ -168,7 +168,7 @@ func value(w *scalar.Writer, x scalar.Expr) (string, error) {
 func (db *database) within(w *scalar.Writer, x scalar.Expr, bounds scalar.Interval) (string, error) {
 	switch x.Type().Family() { //nolint:exhaustive // the others have no bounds
 	case scalar.IntFamily, scalar.NumericFamily, scalar.FloatFamily, scalar.DateFamily, scalar.InstantFamily:
-		sql, physical, err := w.Bounded(x, bounds)
+		sql, physical, err := w.Clamped(x, bounds)
 		return measured(physical, sql), err
 	case scalar.BoolFamily, scalar.IntervalFamily:
 		sql, physical, err := w.Value(x)

@@ -55,7 +55,7 @@ const (
 	EnumFamily
 )
 
-// typeInfo is what has to be known of a built-in type.
+// typeInfo describes a built-in type.
 type typeInfo struct {
 	name     string // in pg_catalog
 	family   Family
@@ -127,10 +127,10 @@ type Type struct {
 	Collation catalog.Name
 	// Deterministic is false where equal texts can differ in their bytes.
 	Deterministic bool
-	// Display is what people call a type that has no family.
+	// Display is the name for people of a type that has no family.
 	Display string
 	// Domain names the domain that the values are of, if they are; the other fields describe
-	// what is below it.
+	// the type below it.
 	Domain catalog.Name
 	// Undeclared says that the values are as Mod tells, but Postgres gives them no modifier.
 	Undeclared bool
@@ -298,8 +298,8 @@ func zoned(t Type) bool { return t.Family() == InstantFamily }
 // mirror is known.
 const anyName = "(user-defined)"
 
-// named reports whether a user-defined type is one that the client has named: what
-// there is of it on the mirror need not be in the protected database.
+// named reports whether a user-defined type is one that the client has named: its
+// values on the mirror need not be in the protected database.
 func (t Type) named() bool { return t.OID == firstUserOID }
 
 // mayBe reports whether a type that the client has named could be that of a column. The

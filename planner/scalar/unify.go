@@ -52,7 +52,7 @@ func together(ops []Expr) (func(Expr) Type, bool) {
 		families[o.Type().Family()] = true
 	}
 	first := known[0].Type()
-	asIs := func(o Expr) Type {
+	ownType := func(o Expr) Type {
 		if unknown(o) {
 			return first
 		}
@@ -64,13 +64,13 @@ func together(ops []Expr) (func(Expr) Type, bool) {
 	case families[EnumFamily]:
 		return comparableEnums(known, len(families) == 1)
 	case only(families, IntFamily, NumericFamily, FloatFamily):
-		return comparableNumbers(families, asIs), true
+		return comparableNumbers(families, ownType), true
 	case only(families, TextFamily):
 		return comparableTexts(known), true
 	case only(families, DateFamily, InstantFamily) && families[InstantFamily]:
 		return func(Expr) Type { return typ(oidTimestamptz) }, true
 	}
-	return asIs, len(families) == 1
+	return ownType, len(families) == 1
 }
 
 func only(families map[Family]bool, allowed ...Family) bool {
@@ -82,9 +82,9 @@ func only(families map[Family]bool, allowed ...Family) bool {
 	return true
 }
 
-func comparableNumbers(families map[Family]bool, asIs func(Expr) Type) func(Expr) Type {
+func comparableNumbers(families map[Family]bool, ownType func(Expr) Type) func(Expr) Type {
 	return func(o Expr) Type {
-		t := asIs(o)
+		t := ownType(o)
 		switch {
 		case families[FloatFamily] && t.Family() != FloatFamily:
 			return typ(oidFloat8)

@@ -32,21 +32,21 @@ type fragment struct {
 	zone string
 }
 
-// mode says what becomes of the columns in an expression.
+// mode is the way that columns in an expression are written.
 type mode uint8
 
 const (
-	// exact leaves plain columns as they are: for comparing, counting and grouping.
-	exact mode = iota
-	// bounded brings values into their interval, so that operators cannot raise; of
+	// asIs leaves plain columns as they are: for comparing, counting and grouping.
+	asIs mode = iota
+	// clamped brings values into their interval, so that operators cannot raise; of
 	// texts, into a length.
-	bounded
+	clamped
 )
 
 // Expr writes an expression as it is: a plain column unclamped. It may be compared,
 // counted and grouped.
 func (w *Writer) Expr(e Expr) (string, error) {
-	f, err := w.write(e, exact)
+	f, err := w.write(e, asIs)
 	return f.sql, err
 }
 
@@ -55,14 +55,14 @@ func (w *Writer) Expr(e Expr) (string, error) {
 // float4 as float8. A timestamp with time zone that depends on no time of day (of
 // date_trunc over a date) is written as the timestamp that it is in the session's zone.
 func (w *Writer) Value(e Expr) (string, Type, error) {
-	f, err := w.write(e, exact)
+	f, err := w.write(e, asIs)
 	return f.sql, f.typ, err
 }
 
-// Bounded writes a number, date or time that lies within the interval, or is NULL. The
+// Clamped writes a number, date or time that lies within the interval, or is NULL. The
 // type of the SQL is as for Value; a timestamp with time zone is one. The interval is
 // [Env.Bounds] or [Env.Narrowed] of e; without bounds e is refused.
-func (w *Writer) Bounded(e Expr, within Interval) (string, Type, error) {
+func (w *Writer) Clamped(e Expr, within Interval) (string, Type, error) {
 	if !within.Bounded() {
 		return "", Type{}, w.noBounds(e)
 	}
@@ -84,7 +84,7 @@ func (w *Writer) Bounded(e Expr, within Interval) (string, Type, error) {
 	return "CASE WHEN " + f.sql + " IS NOT NULL THEN " + clampSQL(f.sql, low, high) + " END", f.typ, nil
 }
 
-// Target writes what column c of a derived table stands for in a branch of its query,
+// Target writes the expression that column c of a derived table stands for in a branch of its query,
 // in the type that references to the column expect: numbers and times within their bounds.
 func (w *Writer) Target(c *Column, branch int) (string, error) {
 	e := c.Of[branch]
@@ -101,10 +101,10 @@ func (w *Writer) Target(c *Column, branch int) (string, error) {
 	if f.typ.Family() == TextFamily && w.Env.textLength(e, characters) > cutLength {
 		f = cut(f)
 	}
-	return w.as(f, w.Env.physical(&Ref{Column: c}), e.Pos())
+	return w.convertTo(f, w.Env.physical(&Ref{Column: c}), e.Pos())
 }
 
-// longest bounds the SQL of one expression: CASE and bounds repeat what they are about.
+// longest bounds the SQL of one expression: CASE and bounds repeat their operand.
 const longest = 1 << 20
 
 func (w *Writer) write(e Expr, m mode) (fragment, error) {
@@ -144,7 +144,7 @@ func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
 
 // operand writes a bounded value as an instant where its type is one.
 func (w *Writer) operand(e Expr) (fragment, error) {
-	f, err := w.write(e, bounded)
+	f, err := w.write(e, clamped)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -159,8 +159,8 @@ func (w *Writer) instant(f fragment) fragment {
 	return fragment{sql: "pg_catalog.timezone(" + f.zone + ", " + f.sql + ")", typ: typ(oidTimestamptz)}
 }
 
-// as converts SQL to a type without being able to raise.
-func (w *Writer) as(f fragment, t Type, at int) (string, error) {
+// convertTo converts SQL to a type without being able to raise.
+func (w *Writer) convertTo(f fragment, t Type, at int) (string, error) {
 	f = w.instant(f)
 	from, to := f.typ.Family(), t.Family()
 	switch {
@@ -168,7 +168,7 @@ func (w *Writer) as(f fragment, t Type, at int) (string, error) {
 		return f.sql, nil
 	case from == IntFamily && to == IntFamily && t.OID == oidInt8,
 		from == IntFamily && (to == NumericFamily || t.OID == oidFloat8),
-		from == NumericFamily && (t.OID == oidFloat8 || t.OID == oidInt8), // what calls this has proved that it fits
+		from == NumericFamily && (t.OID == oidFloat8 || t.OID == oidInt8), // the caller has proved that it fits
 		from == FloatFamily && t.OID == oidFloat8,
 		from == TextFamily && to == TextFamily,
 		f.typ.OID == oidDate && t.OID == oidTimestamp:
@@ -185,7 +185,7 @@ func (w *Writer) column(e *Ref, m mode) (fragment, error) {
 	if c.derived() {
 		f.typ = w.Env.physical(e)
 	}
-	if m == exact {
+	if m == asIs {
 		return f, nil
 	}
 	switch {
@@ -207,7 +207,7 @@ func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 	case c.Type.float():
 		f.typ = typ(oidFloat8)
 	}
-	sql, err := w.as(fragment{sql: f.sql, typ: c.Type}, f.typ, e.At)
+	sql, err := w.convertTo(fragment{sql: f.sql, typ: c.Type}, f.typ, e.At)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -258,7 +258,7 @@ func literals(i Interval, t Type) (low, high string, ok bool) {
 func intLiteral(r *big.Rat) string { return "CAST('" + r.Num().String() + "' AS pg_catalog.int8)" }
 
 // numericLiteral writes a number with as many decimals as it has, and no fewer than scale:
-// what chooses between it and a value of that scale has one spelling.
+// a choice between it and a value of that scale has one spelling.
 func numericLiteral(r *big.Rat, scale int) string {
 	text, decimals, _ := strings.Cut(r.FloatString(max(keptDigits, scale)), ".")
 	if kept := max(len(strings.TrimRight(decimals, "0")), scale); kept > 0 {
@@ -300,7 +300,7 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 		}
 	}
 	f := fragment{sql: castSQL(p, e.typ), typ: e.typ}
-	if m == bounded && (e.typ.number() || moment(e.typ)) {
+	if m == clamped && (e.typ.number() || moment(e.typ)) {
 		d, err := w.Env.datum(e)
 		if err != nil {
 			return fragment{}, err
@@ -346,8 +346,8 @@ func (w *Writer) unbounded(e Expr) *Ref {
 	return nil
 }
 
-// Key writes an expression that rows are grouped by. What date_trunc makes of an instant
-// stays a local time: it stands for the instant that it is in the session's time zone.
+// Key writes an expression that rows are grouped by. date_trunc of an instant
+// stays a local time, which stands for the instant that it is in the session's time zone.
 func (w *Writer) Key(e Expr) (string, Type, error) {
 	c, ok := e.(*call)
 	if !ok || c.fn.over.key == nil || c.typ.OID != oidTimestamptz {

@@ -155,9 +155,9 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	if t.float() && !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(e.x)
 	}
-	m := cutting(e.x, exact)
+	m := cutting(e.x, asIs)
 	if i.Bounded() {
-		m = bounded
+		m = clamped
 	}
 	f, err := w.write(e.x, m)
 	if err != nil {
@@ -165,7 +165,7 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	}
 	f = w.instant(f)
 	physical := w.Env.physical(e)
-	sql, err := w.as(f, physical, e.at)
+	sql, err := w.convertTo(f, physical, e.at)
 	if err != nil {
 		return fragment{}, err
 	}

@@ -4,7 +4,7 @@ package scalar
 func (w *Writer) logic(e *logic) (fragment, error) {
 	parts := make([]string, len(e.args))
 	for i, x := range e.args {
-		f, err := w.write(x, exact)
+		f, err := w.write(x, asIs)
 		if err != nil {
 			return fragment{}, err
 		}
@@ -21,7 +21,7 @@ func (w *Writer) choice(e *choice, m mode) (fragment, error) {
 		if err != nil {
 			return "", err
 		}
-		return w.as(f, t, o.Pos())
+		return w.convertTo(f, t, o.Pos())
 	}
 	if e.kind == caseWhen {
 		return w.branches(e, t, result)
@@ -35,7 +35,7 @@ func (w *Writer) choice(e *choice, m mode) (fragment, error) {
 		parts = append(parts, sql)
 	}
 	for _, x := range e.tests {
-		f, err := w.write(x, cutting(x, exact))
+		f, err := w.write(x, cutting(x, asIs))
 		if err != nil {
 			return fragment{}, err
 		}

@@ -10,19 +10,19 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 )
 
-// Withhold returns the query of a view without the columns that show hidden ones, and the
+// DropHidden returns the query of a view without the columns that show hidden ones, and the
 // places of these in its list, from 0. The query is one that Postgres prints: it names every
 // relation with its schema, and no star. Hidden returns the hidden columns of a relation.
 //
 // A column of a view shows a hidden one where its expression names it. It is an error if the
-// query names a hidden column anywhere else, or would have other rows without what shows
-// it: then analysts could ask about the hidden column through the view.
-func Withhold(query string, hidden func(schema, name string) []string) (rest string, withheld []int, err error) {
+// query names a hidden column anywhere else, or would have other rows without the columns
+// that show it: then analysts could ask about the hidden column through the view.
+func DropHidden(query string, hidden func(schema, name string) []string) (rest string, withheld []int, err error) {
 	query, tree, ok := viewQuery(query)
 	if !ok {
-		return "", nil, errWithhold
+		return "", nil, errDropHidden
 	}
-	w := &withholding{hidden: hidden, named: map[string][]string{}}
+	w := &hiding{hidden: hidden, named: map[string][]string{}}
 	w.collect(tree)
 	if len(w.all) == 0 {
 		return query, nil, nil
@@ -46,15 +46,15 @@ func Withhold(query string, hidden func(schema, name string) []string) (rest str
 	}
 	want, _, _ := canonical(&pg.RawStmt{Stmt: tree})
 	if got, _, _ := canonical(&pg.RawStmt{Stmt: again}); string(got) != string(want) {
-		return "", nil, errWithhold
+		return "", nil, errDropHidden
 	}
 	return rest, withheld, nil
 }
 
-var errWithhold = errors.New("the columns of the view that show hidden ones cannot be told from its other text")
+var errDropHidden = errors.New("the columns of the view that show hidden ones cannot be told from its other text")
 
-// A withholding finds what a query names of hidden columns. In doubt it does.
-type withholding struct {
+// hiding finds the hidden columns that a query names. In doubt it does.
+type hiding struct {
 	hidden func(schema, name string) []string
 	// named are the hidden columns of the relations that are called so, at any level.
 	named map[string][]string
@@ -64,15 +64,15 @@ type withholding struct {
 }
 
 // parse scans and parses a query whose locations are then those of its own text.
-func (w *withholding) parse(query string) (string, *pg.Node, error) {
+func (w *hiding) parse(query string) (string, *pg.Node, error) {
 	query, _, ok := viewQuery(query)
 	toks, comments, err := scan(query)
 	if !ok || err != nil {
-		return "", nil, errWithhold
+		return "", nil, errDropHidden
 	}
 	parsed, err := pg.Parse(blank(query, toks, comments))
 	if err != nil {
-		return "", nil, errWithhold
+		return "", nil, errDropHidden
 	}
 	w.toks = toks
 	return query, parsed.Stmts[0].Stmt, nil
@@ -88,7 +88,7 @@ func below(n *pg.Node, visit func(*pg.Node)) {
 }
 
 // collect notes the relations with hidden columns.
-func (w *withholding) collect(n *pg.Node) {
+func (w *hiding) collect(n *pg.Node) {
 	if v := n.GetRangeVar(); v != nil {
 		name := v.Relname
 		if v.Alias != nil {
@@ -103,7 +103,7 @@ func (w *withholding) collect(n *pg.Node) {
 }
 
 // mention returns a hidden column that may be named at the node or below it, or "".
-func (w *withholding) mention(n *pg.Node) (name string) {
+func (w *hiding) mention(n *pg.Node) (name string) {
 	switch x := n.GetNode().(type) {
 	case *pg.Node_ColumnRef:
 		return w.reference(x.ColumnRef)
@@ -128,11 +128,11 @@ func (w *withholding) mention(n *pg.Node) (name string) {
 	return name
 }
 
-func (w *withholding) isHidden(name string) bool { return slices.Contains(w.all, name) }
+func (w *hiding) isHidden(name string) bool { return slices.Contains(w.all, name) }
 
 // reference returns the hidden column that a reference may mean, or "". A whole row names
 // all of its columns.
-func (w *withholding) reference(c *pg.ColumnRef) string {
+func (w *hiding) reference(c *pg.ColumnRef) string {
 	names, plain := stringsOf(c.Fields)
 	first := func(columns []string) string {
 		if len(columns) == 0 {
@@ -156,7 +156,7 @@ func (w *withholding) reference(c *pg.ColumnRef) string {
 }
 
 // shows returns the places of the columns that show hidden ones.
-func (w *withholding) shows(sel *pg.SelectStmt) ([]int, error) {
+func (w *hiding) shows(sel *pg.SelectStmt) ([]int, error) {
 	found := map[int]bool{}
 	for _, arm := range arms(sel) {
 		for i, t := range arm.TargetList {
@@ -198,7 +198,7 @@ func onlyUnionAll(sel *pg.SelectStmt) bool {
 }
 
 // leave takes the columns out of the lists of the query, in the tree and in its text.
-func (w *withholding) leave(query string, sel *pg.SelectStmt, withheld []int) (string, error) {
+func (w *hiding) leave(query string, sel *pg.SelectStmt, withheld []int) (string, error) {
 	var b strings.Builder
 	at := 0
 	for _, arm := range arms(sel) {
@@ -207,7 +207,7 @@ func (w *withholding) leave(query string, sel *pg.SelectStmt, withheld []int) (s
 		}
 		texts, span, ok := w.list(query, arm)
 		if !ok || withheld[len(withheld)-1] >= len(texts) {
-			return "", errWithhold
+			return "", errDropHidden
 		}
 		var kept []string
 		var targets []*pg.Node
@@ -226,15 +226,15 @@ func (w *withholding) leave(query string, sel *pg.SelectStmt, withheld []int) (s
 }
 
 // list returns the texts of the columns of a query, and the place of their list.
-func (w *withholding) list(query string, arm *pg.SelectStmt) (texts []string, whole Span, ok bool) {
+func (w *hiding) list(query string, arm *pg.SelectStmt) (texts []string, whole Span, ok bool) {
 	for i, t := range arm.TargetList {
-		from := w.toks.at(int(t.GetResTarget().Location))
+		from := w.toks.indexAt(int(t.GetResTarget().Location))
 		if from < 0 {
 			return nil, Span{}, false
 		}
 		end := w.fromClause(from)
 		if i+1 < len(arm.TargetList) {
-			end = w.toks.at(int(arm.TargetList[i+1].GetResTarget().Location)) - 1 // the comma
+			end = w.toks.indexAt(int(arm.TargetList[i+1].GetResTarget().Location)) - 1 // the comma
 		}
 		if end <= from {
 			return nil, Span{}, false
@@ -251,7 +251,7 @@ func (w *withholding) list(query string, arm *pg.SelectStmt) (texts []string, wh
 
 // fromClause returns the index of FROM behind the last column of a list, which begins at
 // the token, or -1.
-func (w *withholding) fromClause(last int) int {
+func (w *hiding) fromClause(last int) int {
 	for i := last; ; i++ {
 		i = w.toks.keyword(pg.Token_FROM, i, len(w.toks), w.toks[last].depth)
 		if i < 0 || w.toks.kind(i-1) != pg.Token_DISTINCT {

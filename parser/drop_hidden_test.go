@@ -23,9 +23,9 @@ func hiddenColumns(schema, name string) []string {
 // TestWithhold draws the query of a view without the columns that show hidden ones, and
 // their places, or why there is none.
 func TestWithhold(t *testing.T) {
-	datadriven.Walk(t, "testdata/withhold", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/hidden", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
-			rest, withheld, err := parser.Withhold(d.Input, hiddenColumns)
+			rest, withheld, err := parser.DropHidden(d.Input, hiddenColumns)
 			if err != nil {
 				return "error: " + err.Error() + "\n"
 			}
