@@ -66,7 +66,7 @@ fmt: ## format the source
 	$(TOOL) golangci-lint fmt
 
 golden: setup-test ## rewrite the golden files; read the diff
-	$(GO) test ./parser ./planner -rewrite
+	$(GO) test ./parser ./planner ./planner/source -rewrite
 	$(GO) test ./integration/attacks -run 'TestAttacks$$' -rewrite
 	$(GO) test ./integration/protocol -run 'TestConversations$$' -rewrite
 	$(GO) test ./wire -rewrite
@@ -115,7 +115,7 @@ faults: setup-test ## break a shared ledger for long: make faults SEED=17
 PAIRS ?= 20000
 property: setup-test ## compare many random databases, and noise with its law: make property SEED=17 PAIRS=20000
 	DPPROXY_SEED=$(SEED) DPPROXY_PAIRS=$(PAIRS) $(GO) test -count=1 -timeout 120m -v -run 'TestSensitivity|TestEquivalence' ./integration/property
-	DPPROXY_SEED=$(SEED) DPPROXY_PROOFS=100 $(GO) test -count=1 -timeout 60m -v -run '^TestProofs$$' ./planner
+	DPPROXY_SEED=$(SEED) DPPROXY_PROOFS=100 $(GO) test -count=1 -timeout 60m -v -run '^TestProofs$$' ./planner/source
 	DPPROXY_DRAWS=20000 $(GO) test -count=1 -timeout 20m -v -run '^TestLaw$$' ./integration/privacy
 
 VARIANTS ?= 100000

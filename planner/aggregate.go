@@ -7,6 +7,7 @@ import (
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/source"
 )
 
 // An aggregate is one aggregate call of a block, resolved. What is read for it is decided
@@ -84,7 +85,7 @@ const aggregatesHint = "Use count, sum, avg, variance, stddev, corr, bool_and, m
 type call struct {
 	*ast.Aggregate
 	resolver *scalar.Resolver
-	source   *source
+	source   *source.Source
 	filter   scalar.Expr // nil if none
 	// shown are the arguments that name the call, none for count(*).
 	shown []scalar.Expr
@@ -92,7 +93,7 @@ type call struct {
 	counts string
 }
 
-func newAggregate(r *scalar.Resolver, src *source, a *ast.Aggregate) (*aggregate, error) {
+func newAggregate(r *scalar.Resolver, src *source.Source, a *ast.Aggregate) (*aggregate, error) {
 	resolve, ok := functions[a.Func]
 	if !ok {
 		return nil, pgerr.New(pgerr.NotAllowed, "the aggregate %s is not supported on protected data", a.Func).At(a.At).
@@ -174,11 +175,11 @@ func (c *call) check(x scalar.Expr, families []scalar.Family) error {
 // onNullRows refuses, where a public table declares the keys by an outer join, aggregates
 // that count the rows without a partner: those are nobody's, and are left out.
 func (c *call) onNullRows(x scalar.Expr) error {
-	if !c.source.declaresKeys() {
+	if !c.source.DeclaresKeys() {
 		return nil
 	}
 	if x != nil {
-		if column, plain := scalar.PlainColumn(x); plain && c.source.ofUnit(column) {
+		if column, plain := scalar.PlainColumn(x); plain && c.source.OfUnit(column) {
 			return nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"dpproxy/pgerr"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/source"
 )
 
 // A Query is an analysed statement: every name is resolved and every node is
@@ -25,7 +26,7 @@ type Query struct {
 
 // block is one release block, resolved.
 type block struct {
-	source *source
+	source *source.Source
 	keys   []*key
 	// factors say what the public values of keys are, as far as that does not
 	// depend on the values of constants.
@@ -93,11 +94,11 @@ func (q *Query) Relations() []catalog.Name {
 		if !b.reads() {
 			continue
 		}
-		b.source.eachTable(func(t *policy.Table) {
+		for _, t := range b.source.ReadTables() {
 			if !slices.Contains(names, t.Name) {
 				names = append(names, t.Name)
 			}
-		})
+		}
 	}
 	if len(names) > 0 {
 		for _, t := range q.stmt.Protected {
@@ -114,15 +115,16 @@ func (q *Query) Relations() []catalog.Name {
 func (b *block) reads() bool { return len(b.aggregates) > 0 || b.private() }
 
 func (q *Query) block(b *ast.Block) (*block, error) {
-	src, err := q.source(b)
+	src, err := source.Resolve(q.cat, q.constants, q.params, b)
 	if err != nil {
 		return nil, err
 	}
-	if !src.protected() {
+	q.public = append(q.public, src.PublicRefs()...)
+	if !src.Protected() {
 		return nil, pgerr.New(pgerr.Internal, "a release block without a protected table").At(b.At)
 	}
 	out := &block{source: src, sets: b.Sets, groupings: b.Groupings, at: b.At}
-	r := src.resolver()
+	r := src.Resolver()
 	for _, e := range b.Groups {
 		k, err := newKey(r, e)
 		if err != nil {

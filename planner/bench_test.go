@@ -38,7 +38,7 @@ func BenchmarkSeen(b *testing.B) {
 }
 
 var benchmarkSettings = planner.Settings{
-	EpsilonPico: dp.PicoPerUnit / 10, Mechanism: "auto", Alpha: 0.05, Limits: planner.Limits{PublicFanout: 1000, Work: 1_000_000},
+	EpsilonPico: dp.PicoPerUnit / 10, Mechanism: "auto", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 }
 
 func analyze(b *testing.B, cat *policy.Model) *planner.Query {

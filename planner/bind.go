@@ -10,6 +10,7 @@ import (
 	"dpproxy/mechanisms"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -44,7 +45,7 @@ type Settings struct {
 	// Mechanisms are those that the policy allows; nil allows all but recycling.
 	Mechanisms []string
 	// Limits bound the work of a statement.
-	Limits Limits
+	Limits policy.Limits
 	// Unindexed are tables whose index on the unit is gone since the catalogue was read: no
 	// rows are looked up in them.
 	Unindexed []catalog.Name
@@ -164,7 +165,7 @@ func (q *Query) bind(b *block, env *scalar.Env, s Settings, cells *int, weight *
 	}
 	limits := s.Limits
 	limits.PublicRows = q.cat.PublicRows()
-	rows, err := b.source.work(limits)
+	rows, err := b.source.Work(limits)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/source"
 )
 
 // A key is one grouping expression.
@@ -55,7 +56,7 @@ func (q *Query) domains(b *block) error {
 		switch {
 		case len(cols) == 0:
 			continue
-		case every(cols, b.source.showsPublic):
+		case every(cols, b.source.ShowsPublic):
 			q.publicFactor(b, i, done)
 		case q.listable(k):
 			q.declaredFactor(b, i, done)
@@ -66,12 +67,12 @@ func (q *Query) domains(b *block) error {
 
 // refusePrivateKeys refuses private keys where a public table is to declare them.
 func (q *Query) refusePrivateKeys(b *block) error {
-	if !b.source.declaresKeys() {
+	if !b.source.DeclaresKeys() {
 		return nil
 	}
 	for i, k := range b.keys {
 		known := slices.ContainsFunc(b.factors, func(f *factor) bool { return slices.Contains(f.keys, i) })
-		if !known || !every(k.expr.Columns(), b.source.isPublic) {
+		if !known || !every(k.expr.Columns(), b.source.IsPublic) {
 			return pgerr.New(pgerr.Ownership, "a public table that is joined with LEFT JOIN declares the groups: this key is not of it").At(k.at).
 				WithHint("Group by columns of the public table, or use an inner join.")
 		}
@@ -130,23 +131,23 @@ func (q *Query) listable(k *key) bool {
 // publicFactor joins the keys over the same public relations.
 func (q *Query) publicFactor(b *block, first int, done []bool) {
 	w := q.inlined(b)
-	from, where, ok, err := b.source.publicPart(w, b.keys[first].expr.Columns())
+	from, where, ok, err := b.source.PublicPart(w, b.keys[first].expr.Columns())
 	if !ok || err != nil {
 		return
 	}
 	f := &factor{}
 	for i := first; i < len(b.keys); i++ {
 		cols := b.keys[i].expr.Columns()
-		if done[i] || len(cols) == 0 || !every(cols, b.source.showsPublic) {
+		if done[i] || len(cols) == 0 || !every(cols, b.source.ShowsPublic) {
 			continue
 		}
-		if also, cond, ok, err := b.source.publicPart(w, cols); ok && err == nil && also == from && cond == where {
+		if also, cond, ok, err := b.source.PublicPart(w, cols); ok && err == nil && also == from && cond == where {
 			f.keys = append(f.keys, i)
 			done[i] = true
 		}
 	}
 	write := func(e scalar.Expr) string {
-		sql, _ := scalar.Native(e, (*scalar.Column).Read, b.source.b.inlined()) // a key has no sub-select
+		sql, _ := scalar.Native(e, (*scalar.Column).Read, b.source.Inlined()) // a key has no sub-select
 		return sql
 	}
 	f.fold = q.enumerate(b, f.keys, from, where, write)
@@ -155,11 +156,8 @@ func (q *Query) publicFactor(b *block, first int, done []bool) {
 
 // inlined writes expressions for the mirror, with the constants in the text.
 func (q *Query) inlined(b *block) *scalar.Writer {
-	return &scalar.Writer{Env: &scalar.Env{TimeZones: q.cat.TimeZones()}, Fold: b.source.b.inlined().SQL}
+	return &scalar.Writer{Env: &scalar.Env{TimeZones: q.cat.TimeZones()}, Fold: b.source.Inlined().SQL}
 }
-
-// inlined returns the constants as text about the block can hold them.
-func (b *builder) inlined() scalar.Inlined { return b.q.constants.Inlined(b.conceals) }
 
 // declaredFactor joins the keys over the same columns with declared values, under the
 // conditions on those columns alone. Two columns of a derived table that stand for one
@@ -192,6 +190,16 @@ func (q *Query) declaredFactor(b *block, first int, done []bool) {
 		f.fold = q.enumerateDeclared(b, f.keys, cols, conditions)
 	}
 	b.factors = append(b.factors, f)
+}
+
+// conditionsOver returns the conditions over no other columns than those, each of this
+// level or what one of this level stands for. They hold on every row.
+func (q *Query) conditionsOver(s *source.Source, cols []*scalar.Column) []scalar.Expr {
+	among := func(c *scalar.Column) bool { return contains(cols, c) }
+	return slices.DeleteFunc(s.AllConjuncts(), func(e scalar.Expr) bool {
+		used := q.leaves(e)
+		return len(used) == 0 || !every(used, among)
+	})
 }
 
 // contains reports whether one of the columns stands for what c stands for.
@@ -242,7 +250,7 @@ func (q *Query) enumerateDeclared(b *block, keys []int, cols []*scalar.Column, c
 		names[c.Base()] = name + ".x"
 		items = append(items, listOf(c)+" AS "+name+"(x)")
 	}
-	w := &unfolding{constants: b.source.b.inlined(), leaf: func(c *scalar.Column) string { return names[c.Base()] }}
+	w := &unfolding{constants: b.source.Inlined(), leaf: func(c *scalar.Column) string { return names[c.Base()] }}
 	var where []string
 	for _, c := range conditions {
 		sql, _ := w.write(c)
@@ -273,7 +281,7 @@ func (q *Query) enumerate(b *block, keys []int, from, where string, write func(s
 	by := strings.Join(names, ", ")
 	sql := fmt.Sprintf("(SELECT CAST(pg_catalog.json_agg(pg_catalog.json_build_array(%s) ORDER BY %s) AS pg_catalog.text) FROM (SELECT %s, %s FROM (SELECT %s FROM %s%s) AS v GROUP BY %s LIMIT %d) AS d)",
 		strings.Join(results, ", "), strings.ReplaceAll(by, "v.", "d."), by, strings.Join(texts, ", "), strings.Join(values, ", "), from, where, by, maxGroups+1)
-	return q.constants.Add(scalar.Fold{SQL: sql, Type: scalar.Builtin(pgtype.Text), At: b.keys[keys[0]].at, Concealed: b.source.b.conceals})
+	return q.constants.Add(scalar.Fold{SQL: sql, Type: scalar.Builtin(pgtype.Text), At: b.keys[keys[0]].at, Concealed: b.source.Concealing()})
 }
 
 // private reports whether a key surely has no public values: then rows are read even
@@ -431,7 +439,7 @@ func tooManyGroups(at int) error {
 
 // finite lists the values of a key that its bounds tell, NULL last.
 func (bd *binding) finite(k *key) ([][]*string, bool) {
-	texts, null, ok := bd.env.Enumerate(k.expr, bd.b.source.conjuncts(), maxFinite)
+	texts, null, ok := bd.env.Enumerate(k.expr, bd.b.source.Conjuncts(), maxFinite)
 	if !ok {
 		return nil, false
 	}

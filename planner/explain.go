@@ -55,11 +55,11 @@ func (p *Plan) Explain(costs []Cost) []string {
 func (b *BlockPlan) explain(w *tree, hidden bool) {
 	src := b.block.source
 	var read []string
-	for _, t := range src.tables() {
+	for _, t := range src.Tables() {
 		read = append(read, t.Name.String())
 	}
 	w.line(2, "protected tables: %s", strings.Join(read, ", "))
-	w.line(2, "privacy unit: %s", src.unitPath())
+	w.line(2, "privacy unit: %s", src.UnitPath())
 	for _, p := range b.Parts {
 		if len(b.Parts) == 1 {
 			p.explain(w, b.block, 2, hidden)
@@ -128,7 +128,7 @@ func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
 		} else {
 			w.line(depth, "sql")
 		}
-		for line := range strings.SplitSeq(b.source.veil().Replace(r.SQL), "\n") {
+		for line := range strings.SplitSeq(b.source.RedactHidden(r.SQL), "\n") {
 			w.line(depth+1, "%s", line)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // releases tell which row of docs/guarantee.md an event of a plan belongs to, by its first
@@ -116,7 +117,7 @@ func everyPlan(t *testing.T) func(yield func(*planner.Plan) bool) {
 						p, err := q.Bind(nil, planner.Settings{
 							EpsilonPico: 10 * dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: mechanism, Mechanisms: planner.Mechanisms(),
 							Pure: pure, Alpha: 0.05, Target: target, TypicalPico: dp.PicoPerUnit,
-							Limits: planner.Limits{PublicFanout: 1000, Work: 1_000_000},
+							Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 						})
 						if err == nil && !yield(p) {
 							return

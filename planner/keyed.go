@@ -79,12 +79,15 @@ func (ps *parameters) hmac(tag, message string) string {
 	return "pg_catalog.sha256(" + outer + " || pg_catalog.sha256(" + inner + " || " + tag + "::pg_catalog.bytea || " + message + "))"
 }
 
-// Tags keep the orders of different things apart.
+// Tags separate the orders of different things: an HMAC of one is none of another.
 const (
-	tagRow       = `'\x01'`
-	tagPartition = `'\x02'`
-	tagValue     = `'\x03'`
+	tagRow       = `'\x01'` // rows of a unit in a partition
+	tagPartition = `'\x02'` // partitions of a unit
+	tagJoin      = `'\x03'` // rows of a unit in a relation, before it is joined
 )
+
+// JoinOrder implements [keyed].
+func (ps *parameters) JoinOrder(message string) string { return ps.hmac(tagJoin, message) }
 
 // canonicalColumns writes values as bytes, one after the other.
 func canonicalColumns(types []scalar.Type, sql []string) string {
@@ -92,15 +95,5 @@ func canonicalColumns(types []scalar.Type, sql []string) string {
 	for i, t := range types {
 		parts[i] = scalar.Canonical(t, sql[i])
 	}
-	return concatenated(parts)
-}
-
-// concatenated joins bytes; many are joined in halves, so that the same bytes are not
-// copied once for each part.
-func concatenated(parts []string) string {
-	const few = 16
-	if n := len(parts) / 2; len(parts) > few {
-		return "(" + concatenated(parts[:n]) + ") || (" + concatenated(parts[n:]) + ")"
-	}
-	return strings.Join(parts, " || ")
+	return scalar.Concatenated(parts)
 }

@@ -23,7 +23,7 @@ func bindWith(t *testing.T, cat *policy.Model, sql string, change func(*planner.
 	}
 	settings := planner.Settings{
 		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: "laplace", Alpha: 0.05,
-		Limits: planner.Limits{PublicFanout: 1000, Work: 1_000_000},
+		Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 	}
 	change(&settings)
 	vals := evaluate(t, connect(t), q, nil, nil)

@@ -7,6 +7,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/planner"
+	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
 )
 
@@ -152,4 +153,4 @@ func lookups(p bound) (n int) {
 }
 
 // relyOnIndexes reports whether plans for the server do: before Postgres 14 none does.
-func relyOnIndexes() bool { return servedVersion >= 140000 }
+func relyOnIndexes() bool { return plannertest.ServedVersion >= 140000 }

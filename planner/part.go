@@ -170,22 +170,22 @@ func (bd *binding) bound(p *Part) error {
 	c := &p.contribution
 	c.Contribution = dp.Contribution{Partitions: 1, Rows: 1}
 	c.maxSum = bd.settings.MaxSum
-	if c.unique = src.unique(); c.unique {
+	if c.unique = src.Unique(); c.unique {
 		return nil
 	}
-	if !src.fixes(expressions(of)) {
+	if !src.Fixes(expressions(of)) {
 		c.chosen = true
-		c.Rows = lower(src.maxRows(), bd.settings.MaxRows)
+		c.Rows = lower(src.MaxRows(), bd.settings.MaxRows)
 		if c.Rows < 1 {
 			return pgerr.New(pgerr.NoContribution, "nothing bounds how many rows of one %s may count", bd.q.cat.Unit()).At(bd.b.at).
-				WithHint("The administrator can set max_rows for %s.", src.tables()[0].Name)
+				WithHint("The administrator can set max_rows for %s.", src.Tables()[0].Name)
 		}
 	}
-	if slices.ContainsFunc(of, func(k *key) bool { return !src.perUnit(k.expr) }) {
-		most := lower(src.maxPartitions(), bd.settings.MaxPartitions)
+	if slices.ContainsFunc(of, func(k *key) bool { return !src.PerUnit(k.expr) }) {
+		most := lower(src.MaxPartitions(), bd.settings.MaxPartitions)
 		if most < 1 && p.size < 1 {
 			return pgerr.New(pgerr.NoContribution, "nothing bounds in how many groups one %s may count", bd.q.cat.Unit()).At(of[0].at).
-				WithHint("The administrator can set max_partitions for %s.", src.tables()[0].Name)
+				WithHint("The administrator can set max_partitions for %s.", src.Tables()[0].Name)
 		}
 		c.Partitions = max(1, lower(most, int64(p.size)))
 	}
@@ -206,7 +206,7 @@ func (p *Part) choosesPartitions(b *block) bool {
 		return false
 	}
 	for _, i := range p.set {
-		if !b.source.perUnit(b.keys[i].expr) {
+		if !b.source.PerUnit(b.keys[i].expr) {
 			return p.Private() || p.contribution.Partitions < int64(p.size)
 		}
 	}

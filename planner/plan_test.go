@@ -2,7 +2,6 @@ package planner_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/big"
 	"os"
@@ -17,8 +16,8 @@ import (
 	"dpproxy/dp"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/parser"
-	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
@@ -46,7 +45,7 @@ func TestMain(m *testing.M) {
 			}
 		}
 		if version, err := server.Version(); err == nil {
-			servedVersion = version * 10000
+			plannertest.ServedVersion = version * 10000
 		}
 		return m.Run()
 	}())
@@ -62,27 +61,8 @@ func fill(ctx context.Context, s *pgtemp.Server) error {
 	return err
 }
 
-// connect opens a session on the protected database.
+// Connect opens a session on the protected database.
 func connect(t testing.TB) *pgconn.PgConn { return connectTo(t, server, "postgres") }
-
-func connectTo(t testing.TB, s *pgtemp.Server, database string) *pgconn.PgConn {
-	t.Helper()
-	conn, err := pgconn.Connect(t.Context(), s.URL(database, pgtemp.Superuser))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	return conn
-}
-
-func databaseOf(t testing.TB, conn *pgconn.PgConn) string {
-	t.Helper()
-	results, err := conn.Exec(t.Context(), "SELECT current_database()").ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(results[0].Rows[0][0])
-}
 
 // TestPlans draws the plan, or the refusal, of every statement in
 // testdata/plan and testdata/unsupported. A diff of these files is the review of
@@ -93,9 +73,9 @@ func databaseOf(t testing.TB, conn *pgconn.PgConn) string {
 // params are the types of the parameters, and args their values; indexed gives visits
 // indexes that begin with the unit; hide names columns that are hidden in every protected table.
 func TestPlans(t *testing.T) {
-	served := servedVersion
-	servedVersion = 150000 // of the golden files
-	defer func() { servedVersion = served }()
+	served := plannertest.ServedVersion
+	plannertest.ServedVersion = 150000 // of the golden files
+	defer func() { plannertest.ServedVersion = served }()
 	cat := clinic(t)
 	conn := connect(t)
 	for _, dir := range []string{"testdata/plan", "testdata/unsupported"} {
@@ -153,7 +133,7 @@ func makePlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, st *parser.S
 	}
 	vals := evaluate(t, conn, q, params, list(d, "args"))
 	s := planner.Settings{EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: "auto", Pure: d.HasArg("pure"), Alpha: 0.05}
-	s.Limits = planner.Limits{PublicFanout: 1000, Work: 1_000_000}
+	s.Limits = policy.Limits{PublicFanout: 1000, Work: 1_000_000}
 	number := func(key string) (f float64) {
 		if v := list(d, key); v != nil {
 			f, _ = strconv.ParseFloat(v[0], 64)
@@ -190,34 +170,14 @@ func list(d *datadriven.TestData, key string) []string {
 	return nil
 }
 
-// evaluate computes the constants as the prelude does. Parameters without a value are NULL.
+// evaluate computes the constants of a statement on the mirror of the database that the session is
+// of.
 func evaluate(t testing.TB, conn *pgconn.PgConn, q *planner.Query, params []uint32, args []string) []scalar.Value {
 	t.Helper()
-	if len(q.Folds()) == 0 {
-		return nil
-	}
-	var cols []string
-	var formats []int16
-	for _, f := range q.Folds() {
-		cols = append(cols, "("+f.SQL+")")
-		formats = append(formats, f.Format())
-	}
-	values := make([][]byte, len(params))
-	for i, a := range args {
-		values[i] = []byte(a)
-	}
-	if mirrorServer != server {
+	if mirrorServer != server && len(q.Folds()) > 0 {
 		conn = connectTo(t, mirrorServer, databaseOf(t, conn))
 	}
-	res := conn.ExecParams(t.Context(), "SELECT "+strings.Join(cols, ", "), values, params, nil, formats).Read()
-	if res.Err != nil {
-		t.Fatalf("the constants %v: %v", cols, res.Err)
-	}
-	out := make([]scalar.Value, len(cols))
-	for i, f := range res.FieldDescriptions {
-		out[i] = scalar.Value{OID: f.DataTypeOID, Binary: f.Format == 1, Bytes: res.Rows[0][i]}
-	}
-	return out
+	return plannertest.Evaluate(t, conn, q.Folds(), params, args)
 }
 
 // costs prices a plan in a full budget of 100.
@@ -242,35 +202,7 @@ func costs(t *testing.T, p *planner.Plan, d *datadriven.TestData) []planner.Cost
 	return []planner.Cost{{Scope: "unit patient", Loss: loss, Remaining: left, Fits: err == nil}}
 }
 
-func refusal(sql string, err error) string {
-	e, ok := errors.AsType[*pgerr.Error](err)
-	if !ok {
-		return "error without a SQLSTATE: " + err.Error()
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "error (%s): %s", e.Code, e.Message)
-	if e.Position > 0 {
-		at := e.Position - 1
-		start := strings.LastIndexByte(sql[:at], '\n') + 1
-		line, _, _ := strings.Cut(sql[start:], "\n")
-		fmt.Fprintf(&b, "\n  %s\n  %s^", line, strings.Repeat(" ", at-start))
-	}
-	if e.Hint != "" {
-		b.WriteString("\nhint: " + e.Hint)
-	}
-	return b.String()
-}
-
 func rat(s string) *big.Rat {
 	r, _ := new(big.Rat).SetString(s)
 	return r
-}
-
-// literal returns the content of the string literal in an expression of ours.
-func literal(sql string) string {
-	from, to := strings.IndexByte(sql, '\''), strings.LastIndexByte(sql, '\'')
-	if from == to {
-		return sql
-	}
-	return strings.NewReplacer("''", "'", `\\`, `\`).Replace(sql[from+1 : to])
 }

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/source"
 )
 
 // BareTexts lists the texts of any length that a read of the plan mentions otherwise than to
@@ -34,27 +36,18 @@ func BareTexts(p *Plan) (bare []string, mentions int) {
 
 // longTexts lists how the columns that may be long are written: where they are in scope, and,
 // in functions of the cut of a relation, by their names alone.
-func longTexts(s *source) []string {
+func longTexts(s *source.Source) []string {
 	var all []string
-	add := func(r *relation) {
-		for _, c := range r.columns {
-			if c.Reach == scalar.Beginning {
-				all = append(all, c.SQL, "("+r.outputName(c), "CAST("+r.outputName(c))
-			}
+	s.Computed(func(...scalar.Expr) {}, func(c *scalar.Column) {
+		if c.Reach != scalar.Beginning {
+			return
 		}
-	}
-	for _, r := range s.relations {
-		add(r)
-		for _, h := range r.hops {
-			add(h)
+		name := ast.QuoteIdent(c.Name)
+		if len(c.Of) > 0 { // of a derived table
+			_, name, _ = strings.Cut(c.SQL, ".")
 		}
-		for _, b := range r.branches() {
-			all = append(all, longTexts(b.source)...)
-		}
-	}
-	for _, j := range s.semijoins {
-		all = append(all, longTexts(j.inner)...)
-	}
+		all = append(all, c.SQL, "("+name, "CAST("+name)
+	})
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -81,7 +81,7 @@ func (bd *binding) read(p *Part) error {
 
 func (r *reader) write(read *Read) (string, error) {
 	var err error
-	if r.from, r.cond, err = r.bd.b.source.write(r.w, r); err != nil {
+	if r.from, r.cond, err = r.bd.b.source.Write(r.w, r); err != nil {
 		return "", err
 	}
 	if err := r.dropOthers(); err != nil {
@@ -152,7 +152,7 @@ func indexOf(list []scalar.Expr, e scalar.Expr) int {
 // index finds them, only those of a unit of x.
 func (r *reader) rows(whole bool) (string, error) {
 	var cols []string
-	unit := r.bd.b.source.unit()
+	unit := r.bd.b.source.Unit()
 	if !r.part.contribution.unique {
 		cols = append(cols, unit.Read()+" AS u")
 	}
@@ -198,7 +198,7 @@ func (r *reader) rows(whole bool) (string, error) {
 func (r *reader) end(whole bool) string {
 	const fence = "\n  OFFSET 0"
 	if whole && r.bd.unitIndexed() {
-		return " AND " + r.bd.b.source.unit().Read() + " OPERATOR(pg_catalog.=) x.u" + fence
+		return " AND " + r.bd.b.source.Unit().Read() + " OPERATOR(pg_catalog.=) x.u" + fence
 	}
 	for _, t := range r.integers {
 		if !whole && r.part.uses(t) > 1 {
@@ -221,23 +221,20 @@ func (p *Part) uses(t term) (n int) {
 // rowBytes writes the unit and every column that the level uses: rows with equal bytes
 // are identical for the block.
 func (r *reader) rowBytes() string {
-	unit := r.bd.b.source.unit()
+	unit := r.bd.b.source.Unit()
 	parts := []string{scalar.Canonical(r.w.Physical(unit), unit.Read())}
-	for _, c := range r.bd.b.source.used() {
+	for _, c := range r.bd.b.source.Used() {
 		parts = append(parts, scalar.Spelled(r.w.Physical(c), c.Read()))
 	}
-	return concatenated(parts)
+	return scalar.Concatenated(parts)
 }
 
 // tables writes a number that a column of each table is needed for.
 func (r *reader) tables() string {
 	s := r.bd.b.source
-	list := []string{s.unit().Read()}
-	var seen []*relation
-	for _, c := range s.used() {
-		if home := s.home[c]; home != nil && !slices.Contains(seen, home) {
-			seen, list = append(seen, home), append(list, c.Presence())
-		}
+	list := []string{s.Unit().Read()}
+	for _, c := range s.OneOfEach() {
+		list = append(list, c.Presence())
 	}
 	var parts []string
 	for some := range slices.Chunk(list, 50) { // a function takes 100 arguments at most

@@ -1,79 +1,11 @@
 package planner_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"dpproxy/catalog"
-	"dpproxy/internal/pgtemp"
-	"dpproxy/planner/policy"
 )
-
-// Events have values that are equal and look different wherever a type lets them: beyond
-// the bounds of a column, which are written without decimals in the policy, and of other scales.
-const eventTables = `
-CREATE DOMAIN price AS numeric(10,2);
-CREATE TABLE events (id int PRIMARY KEY, uid int NOT NULL, a numeric(10,2), b numeric(10,2), c numeric(10,3), p price, z numeric, h numeric(6,0),
-  s char(3), w char(5), t text, v varchar(4), n int, m int, big bigint, day date, at timestamptz, f float8);
-INSERT INTO events SELECT g, g % 40, CASE WHEN g % 3 > 0 THEN g % 9 END, CASE WHEN g % 4 > 0 THEN g % 8 END, CASE WHEN g % 5 > 0 THEN g % 7 END, g % 11,
-  CASE g % 3 WHEN 0 THEN 6 WHEN 1 THEN 6.0 ELSE g % 8 END, g % 12, (ARRAY['a','b','6'])[g % 3 + 1], (ARRAY['a','b ','6'])[g % 3 + 1], (ARRAY['a','6','6.00'])[g % 3 + 1], 'v' || g % 3,
-  CASE WHEN g % 6 > 0 THEN g % 13 END, g % 9, CASE WHEN g % 2 > 0 THEN 9223372036854775807 - g % 3 END, date '2023-12-29' + g % 6, timestamptz '2023-12-31 12:00+00' + g % 30 * interval '1 hour',
-  (ARRAY['-0','0','6','NaN'])[g % 4 + 1]::float8 FROM generate_series(1, 3000) g;
-CREATE TABLE tags (u bpchar NOT NULL, x int NOT NULL);
-CREATE TABLE narrow (u char(3) NOT NULL, x int NOT NULL);
-INSERT INTO tags SELECT CASE WHEN g % 2 = 0 THEN bpchar 'p' ELSE bpchar 'p ' END, g FROM generate_series(1, 6) g;
-INSERT INTO tags SELECT 'q' || g, g FROM generate_series(1, 60) g;
-INSERT INTO narrow SELECT CASE WHEN g < 4 THEN 'p' ELSE 'q' || g END, g FROM generate_series(1, 60) g;
-CREATE TABLE prices (id int NOT NULL, x numeric NOT NULL, s bpchar NOT NULL);
-INSERT INTO prices SELECT g, CASE WHEN g % 2 = 0 THEN 6 ELSE 6.00 END, CASE WHEN g % 2 = 0 THEN bpchar 'a' ELSE bpchar 'a  ' END FROM generate_series(1, 8) g;`
-
-func scaled(precision, scale int32) catalog.TypeRef {
-	return builtin("numeric", "numeric", 1700, (precision<<16|scale)+4)
-}
-
-func char(n int32) catalog.TypeRef { return builtin("bpchar", "character", 1042, n+4) }
-
-// tags is the catalogue of tables whose unit is a text with blanks behind it, as many as a
-// row likes, or as its type says.
-func tags(t *testing.T) *policy.Model {
-	t.Helper()
-	tables := map[catalog.Name]*catalog.Table{
-		name("tags"):   {Name: name("tags"), Kind: 'r', Columns: []catalog.Column{column("u", builtin("bpchar", "bpchar", 1042, -1), true), column("x", int4, true)}},
-		name("narrow"): {Name: name("narrow"), Kind: 'r', Columns: []catalog.Column{column("u", char(3), true), column("x", int4, true)}},
-	}
-	return checkedBy(t, policy.Policy{Unit: "person", Tables: []policy.TablePolicy{
-		{Name: name("tags"), UnitColumn: "u", MaxRows: 10, MaxPartitions: 3},
-		{Name: name("narrow"), UnitColumn: "u", MaxRows: 10, MaxPartitions: 3},
-	}}, &catalog.Schema{ServerVersion: servedVersion, Tables: tables})
-}
-
-// events is the catalogue of that table.
-func events(t *testing.T) *policy.Model {
-	t.Helper()
-	price := scaled(10, 2)
-	price.Name, price.Kind, price.OID, price.Mod = name("price"), 'd', 20003, -1
-	s := &catalog.Schema{ServerVersion: servedVersion, TimeZones: map[string]bool{"etc/utc": true}, PublicRows: map[catalog.Name]int64{name("prices"): 8}, Tables: map[catalog.Name]*catalog.Table{
-		// What is no table shows other values than its types say.
-		name("prices"): {Name: name("prices"), Kind: 'm', Columns: []catalog.Column{column("id", int4, true), column("x", scaled(10, 2), true), column("s", char(3), true)}},
-		name("events"): {Name: name("events"), Kind: 'r', Keys: primary(), Columns: []catalog.Column{
-			column("id", int4, true), column("uid", int4, true), column("a", scaled(10, 2), false), column("b", scaled(10, 2), false), column("c", scaled(10, 3), false),
-			column("p", price, false), column("z", numeric, false), column("h", scaled(6, 0), false), column("s", char(3), false), column("w", char(5), false),
-			column("t", text, false), column("v", builtin("varchar", "character varying", 1043, 8), false), column("n", int4, false), column("m", int4, false), column("big", bigint, false),
-			column("day", date, false), column("at", instant, false), column("f", float8, false),
-		}},
-	}}
-	return checkedBy(t, policy.Policy{Unit: "person", Tables: []policy.TablePolicy{
-		{Name: name("events"), UnitColumn: "uid", MaxRows: 100, MaxPartitions: 3, Columns: map[string]policy.ColumnPolicy{
-			"a": bounds("1", "6"), "b": bounds("0", "6"), "c": bounds("0", "6"), "p": bounds("0", "6"), "z": bounds("0", "6"), "h": bounds("0.5", "6.5"),
-			"n": bounds("1", "6"), "m": bounds("0", "6"), "big": bounds("0", "9223372036854775807"), "day": bounds("2023-12-30", "2024-01-01"), "at": bounds("2023-12-31", "2024-01-01"), "f": bounds("0", "6"),
-		}},
-		{Name: name("prices"), Public: true},
-	}}, s)
-}
 
 // eventServer opens a session in a transaction that has the table.
 func eventServer(t *testing.T) *pgconn.PgConn {
@@ -204,60 +136,5 @@ func TestGroupedKeys(t *testing.T) {
 	for _, x := range settled {
 		plan(t, conn, cat, fmt.Sprintf("SELECT count(*) FROM (SELECT uid, coalesce(%[1]s, %[1]s) AS x, count(*) AS k FROM events GROUP BY uid, %[1]s "+
 			"HAVING CASE WHEN %[1]s IS NULL THEN count(*) > 1 ELSE TRUE END) q WHERE x IS NOT NULL AND k > 0", x)).read(t, conn)
-	}
-}
-
-// settled are expressions over events whose equal values are identical in a derived table.
-var settled = []string{
-	"a", "p", "h", "coalesce(a, b)", "greatest(a, b)", "least(a, b)", "nullif(a, b)", "greatest(a, CAST(6 AS numeric(10,2)))", "coalesce(a, CAST(6 AS numeric(10,2)))",
-	"CASE WHEN n > 3 THEN a ELSE b END", "CASE m WHEN 3 THEN a WHEN 4 THEN CAST(6 AS numeric(10,2)) ELSE b END", "coalesce(nullif(a, b), greatest(a, b))",
-	"coalesce(p, a)", "nullif(p, CAST(3 AS numeric(10,2)))", "coalesce(h, CAST(1 AS numeric(6,0)))", "CAST(z AS numeric(10,2))", "CAST(n AS numeric(10,2))", "CAST(coalesce(z, n) AS numeric(8,3))",
-	"coalesce(CAST(z AS numeric(10,2)), a)", "CASE WHEN n > 3 THEN CAST(n AS numeric(10,2)) ELSE a END", "CAST(coalesce(a, b) * 2 AS numeric(8,2))", "CAST(c AS numeric(9,2))",
-	"s", "w", "coalesce(s, CAST('6' AS char(3)))", "nullif(s, w)", "CASE WHEN n > 3 THEN s ELSE CAST('6' AS char(3)) END", "CAST(t AS char(5))", "CAST(coalesce(s, w) AS char)", "greatest(w, CAST('6' AS char(5)))",
-	"t", "v", "coalesce(t, v)", "CAST(a AS text)", "CAST(z AS text)", "CAST(greatest(a, b) AS text)", "CAST(CAST(n AS numeric(10,2)) AS text)", "coalesce(v, CAST(s AS varchar))",
-	"n", "coalesce(n, m)", "n + m", "big + big", "coalesce(big + big, n)", "CASE WHEN n > 3 THEN big + 1 ELSE n END", "nullif(n, m)", "greatest(n, 3)", "a > 5",
-	"day", "coalesce(day, DATE '2023-12-31')", "greatest(day, DATE '2023-12-31')", "nullif(day, DATE '2023-12-31')", "least(at, TIMESTAMPTZ '2023-12-31 18:00+00')", "coalesce(at, day)",
-	"CASE WHEN n > 3 THEN at END", "date_trunc('day', day)",
-}
-
-// unsettled are others: no proof may use them.
-var unsettled = []string{
-	"z", "f", "coalesce(a, c)", "coalesce(a, 6)", "greatest(a, z)", "a + b", "a * 1", "round(z, 2)", "CASE WHEN n > 3 THEN a END", "coalesce(s, w)", "nullif((SELECT 6::numeric), a)",
-	"coalesce((SELECT 6::numeric), CAST(n AS numeric(10,2)))", "nullif((SELECT 6::numeric), CAST(5 AS numeric(10,2)))", "CAST(coalesce(s, w) AS bpchar)", "f + 1", "extract(day FROM day)",
-}
-
-// TestSpellings reads every column of a derived table on which proofs rely, computed in all
-// ways: equal values are identical.
-func TestSpellings(t *testing.T) {
-	cat := events(t)
-	conn, err := pgx.Connect(t.Context(), server.URL("postgres", pgtemp.Superuser))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	run(t, conn.PgConn(), "BEGIN; "+eventTables)
-	plain, tables := "SELECT uid, %s AS x FROM events", []string{
-		"SELECT uid, x FROM (SELECT uid, %s AS x FROM events) i", "SELECT uid, %[1]s AS x FROM events UNION ALL SELECT uid, %[1]s FROM events WHERE n > 2",
-		"SELECT DISTINCT uid, %s AS x FROM events", "SELECT uid, %[1]s AS x FROM events GROUP BY uid, %[1]s", "SELECT uid, coalesce(x, x) AS x FROM (SELECT DISTINCT uid, %s AS x FROM events) i",
-	}
-	for _, x := range settled {
-		for _, table := range append(tables, plain) {
-			sql := "SELECT count(x) FROM (" + fmt.Sprintf(table, x) + ") q"
-			s, values, err := readShop(t, conn, cat, sql)
-			if err != nil || !s.OneSpelling[0] {
-				t.Errorf("%s: no column for proofs: %v", sql, err)
-				continue
-			}
-			n := query(t, conn, fmt.Sprintf("SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s GROUP BY %[3]s HAVING count(DISTINCT record_send(ROW(%[3]s))) > 1) AS v", s.From, s.Where, s.Columns[0]), values)
-			if n[0][0] != "0" {
-				t.Errorf("%s: %s values have several spellings\nFROM %s", sql, n[0][0], s.From)
-			}
-		}
-	}
-	for _, x := range unsettled {
-		s, _, err := readShop(t, conn, cat, "SELECT count(x) FROM ("+fmt.Sprintf(plain, x)+") q")
-		if err != nil || s.OneSpelling[0] {
-			t.Errorf("%s is a column for proofs, or is refused: %v", x, err)
-		}
 	}
 }

@@ -203,7 +203,7 @@ func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, 
 	vals := evaluate(t, conn, q, nil, nil)
 	s := planner.Settings{
 		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: "laplace", Alpha: 0.05,
-		Limits: planner.Limits{PublicFanout: 1000, Work: 1_000_000},
+		Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 	}
 	change(&s)
 	p, err := q.Bind(vals, s)
@@ -360,13 +360,6 @@ func same(t *testing.T, what string, a, b vector) {
 				t.Errorf("%s: partition %s, measure %s differs", what, k, strconv.Itoa(i+1))
 			}
 		}
-	}
-}
-
-func run(t *testing.T, conn *pgconn.PgConn, sql string) {
-	t.Helper()
-	if _, err := conn.Exec(t.Context(), sql).ReadAll(); err != nil {
-		t.Fatalf("%s: %v", sql, err)
 	}
 }
 

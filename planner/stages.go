@@ -203,7 +203,7 @@ func (s *stages) partitions() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	unit := canonicalColumns([]scalar.Type{s.w.Physical(s.bd.b.source.unit())}, []string{"p.u"})
+	unit := canonicalColumns([]scalar.Type{s.w.Physical(s.bd.b.source.Unit())}, []string{"p.u"})
 	most := s.part.contribution.Partitions
 	all := "p"
 	if s.extra() != nil {

@@ -58,7 +58,7 @@ func (t *term) even() { t.values.high += (t.values.high - t.values.low) % 2 }
 
 // interval returns the bounds of an argument.
 func (bd *binding) interval(x scalar.Expr) (scalar.Interval, error) {
-	in := bd.env.Narrowed(x, bd.b.source.conjuncts())
+	in := bd.env.Narrowed(x, bd.b.source.Conjuncts())
 	if in.Low == nil {
 		return in, noBounds(x)
 	}
@@ -86,7 +86,7 @@ func (bd *binding) boundedTerm(x scalar.Expr, rows int64) (term, error) {
 
 // nullable reports whether an argument can be NULL in a row that counts.
 func (bd *binding) nullable(x scalar.Expr) bool {
-	return bd.env.Narrowed(x, bd.b.source.conjuncts()).Null
+	return bd.env.Narrowed(x, bd.b.source.Conjuncts()).Null
 }
 
 func noBounds(x scalar.Expr) error {

@@ -1,6 +1,8 @@
 package planner_test
 
-import "testing"
+import (
+	"testing"
+)
 
 // Rows that differ only in how a value is spelled are different rows: which of them are
 // kept must not depend on where they lie.

@@ -75,7 +75,7 @@ func union(r *rand.Rand, list []string, depth int) string {
 // TestUnionTypes compares the type of a released key over a UNION ALL with the one that Postgres
 // gives the client's own statement.
 func TestUnionTypes(t *testing.T) {
-	cat, conn := things(t), shopServer(t)
+	cat, conn := things(t), emptyServer(t)
 	run(t, conn.PgConn(), thingsTable)
 	r := rand.New(rand.NewChaCha8([32]byte{3}))
 	rows := slices.Concat(literalsBeside, literalsNested)

@@ -13,7 +13,7 @@ func (p *Plan) Lookups() []policy.Lookup {
 		if !b.looksUp() {
 			continue
 		}
-		t := b.block.source.scanned().table
+		t := b.block.source.ScannedTable()
 		if l := (policy.Lookup{Table: t.Name, Column: t.Unit.Column}); !slices.Contains(out, l) {
 			out = append(out, l)
 		}
@@ -35,7 +35,7 @@ func (bd *binding) unitIndexed() bool { return bd.unitIndex(nil) }
 // the rows had to be looked up as well, one after the other, a sort would be faster.
 func (bd *binding) unitOrdered() bool {
 	var names []string
-	for _, c := range bd.b.source.used() {
+	for _, c := range bd.b.source.Used() {
 		names = append(names, c.Name)
 	}
 	return bd.unitIndex(names)
@@ -44,6 +44,6 @@ func (bd *binding) unitOrdered() bool {
 // unitIndex reports whether an index of the only table begins with the unit and has the
 // columns.
 func (bd *binding) unitIndex(columns []string) bool {
-	r := bd.b.source.scanned()
-	return r != nil && !slices.Contains(bd.settings.Unindexed, r.table.Name) && r.table.UnitIndex(columns)
+	t := bd.b.source.ScannedTable()
+	return t != nil && !slices.Contains(bd.settings.Unindexed, t.Name) && t.UnitIndex(columns)
 }

@@ -23,7 +23,10 @@ func (bd *binding) weigh() (int64, error) {
 	for _, a := range bd.b.aggregates {
 		w.add(a.form.overRows()...)
 	}
-	w.source(bd.b.source)
+	bd.b.source.Computed(w.add, func(c *scalar.Column) {
+		w.add(&scalar.Ref{Column: c})
+		w.total = min(w.total, math.MaxInt64-1<<32) + w.env.HashCost(c)
+	})
 	if w.total > maxWeight {
 		return 0, bd.tooLarge()
 	}
@@ -37,8 +40,8 @@ func (bd *binding) weighReads(n int64, parts []*Part, rows int64, total *int64) 
 	for _, p := range parts {
 		reads += int64(len(p.Reads))
 	}
-	n = saturating(n, reads)
-	if *total = min(*total, maxWeight) + min(n, maxWeight+1); *total > maxWeight || saturating(n, rows) > maxJoined {
+	n *= reads
+	if *total = min(*total, maxWeight) + min(n, maxWeight+1); *total > maxWeight || n*min(rows, maxJoined+1) > maxJoined {
 		return bd.tooLarge()
 	}
 	return nil
@@ -64,38 +67,5 @@ func (w *weigher) add(list ...scalar.Expr) {
 			n = math.MaxInt64 - w.total
 		}
 		w.total += n
-	}
-}
-
-// source adds the conditions of a level, the columns that its rows are told apart by, and
-// the levels below it.
-func (w *weigher) source(s *source) {
-	w.add(exprs(s.where)...)
-	w.add(s.match)
-	w.joins(s.root)
-	for _, c := range s.used() {
-		w.add(&scalar.Ref{Column: c})
-		w.total = min(w.total, math.MaxInt64-1<<32) + w.env.HashCost(c)
-	}
-	for _, r := range s.relations {
-		for _, b := range r.branches() {
-			w.add(b.keys...)
-			w.add(b.having)
-			if b.distinct {
-				w.add(b.targets...)
-			}
-			w.source(b.source)
-		}
-	}
-	for _, j := range s.semijoins {
-		w.source(j.inner)
-	}
-}
-
-func (w *weigher) joins(n node) {
-	if j, ok := n.(*joined); ok {
-		w.add(exprs(j.on)...)
-		w.joins(j.left)
-		w.joins(j.right)
 	}
 }

@@ -21,7 +21,6 @@ import (
 	"dpproxy/internal/sitetest"
 	"dpproxy/mechanisms"
 	"dpproxy/mirror"
-	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
@@ -128,7 +127,7 @@ func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.
 	}
 	t.Cleanup(data.Close)
 	proxyConfig := proxy.Config{
-		Limits:  planner.Limits{PublicFanout: 1000, Work: 1_000_000},
+		Limits:  policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 		Catalog: cat, Ledger: w.ledger, Data: data, Relations: w.relations, Source: mechanisms.NewSource(),
 		Analysts: map[string]proxy.Analyst{"ana": {Tables: map[catalog.Name]bool{public("patients"): true, public("visits"): true, public("labs"): true}}, "bob": {}},
 		Defaults: proxy.Defaults{EpsilonPico: 40 * dp.PicoPerUnit, Mechanism: "auto", Confidence: 0.95, Timeout: 20 * time.Second},

@@ -59,7 +59,7 @@ var path = [...]rule{
 	stepResolve: {
 		"resolve", "FROM and WHERE become a *source* whose rows each belong to one unit; resolve expressions, bound them, " +
 			"make them total; allow or refuse every node",
-		[]string{"planner/analyze.go", "planner/source.go", "planner/ownership.go", "planner/keys.go", "planner/scalar"},
+		[]string{"planner/analyze.go", "planner/source", "planner/scalar"},
 		false, nothing,
 	},
 	stepPrelude: {

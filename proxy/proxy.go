@@ -41,7 +41,7 @@ type Config struct {
 	// Sharing says how statements share the sessions of Data.
 	Sharing reader.Sharing
 	// Limits bound the work of a statement.
-	Limits planner.Limits
+	Limits policy.Limits
 	Source mechanisms.Source
 	Log    *slog.Logger
 	// Now is the clock of dp.history; nil: it shows no times.

@@ -14,6 +14,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -54,7 +55,7 @@ func (w *world) plan(sql string) (*planned, error) {
 	}
 	p.plan, err = p.query.Bind(p.values, planner.Settings{
 		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1_000_000_000, Mechanism: "gaussian", Alpha: 0.05,
-		Limits: planner.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: w.publicRows},
+		Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: w.publicRows},
 	})
 	return p, err
 }

@@ -22,7 +22,6 @@ import (
 	"dpproxy/internal/sqlgen"
 	"dpproxy/mechanisms"
 	"dpproxy/mirror"
-	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
@@ -181,7 +180,7 @@ func newProxy(t testing.TB, d database, ledger *unlimited, server *pgtemp.Server
 		Relations: func(context.Context) (map[catalog.Name]uint32, error) { return oids, nil },
 		Analysts:  map[string]proxy.Analyst{analyst: {Tables: map[catalog.Name]bool{people: true}}},
 		Defaults:  proxy.Defaults{EpsilonPico: exactly, DeltaAtto: 1_000_000_000, Mechanism: "laplace", Confidence: 0.95, Timeout: time.Minute},
-		Limits:    planner.Limits{PublicFanout: 1000, Work: 1_000_000},
+		Limits:    policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ var suites = []suite{
 	{"mirror", "mirror", "."},
 	{"expressions", "planner/scalar", "."},
 	{"planner", "planner", "."},
+	{"source", "planner/source", "."},
 	{"proxy", "proxy", "."},
 	{"attacks", "integration/attacks", "^TestAttacks$"},
 	{"recipes", "integration/attacks", "Recipes$"},

@@ -43,7 +43,9 @@ var allowed = map[string]string{
 	"advice":                    "catalog",
 	"parser":                    "pgerr parser/ast",
 	"parser/ast":                "pgerr",
-	"planner":                   "dp pgerr catalog parser parser/ast mechanisms brdp estimate planner/pgtype planner/policy planner/scalar",
+	"planner":                   "dp pgerr catalog parser parser/ast mechanisms brdp estimate planner/pgtype planner/policy planner/scalar planner/source",
+	"planner/source":            "pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar",
+	"planner/plannertest":       "pgerr catalog planner/policy planner/scalar internal/pgtemp",
 	"planner/pgtype":            "",
 	"planner/policy":            "catalog parser parser/ast planner/pgtype planner/scalar",
 	"planner/scalar":            "pgerr catalog parser/ast",
@@ -102,7 +104,7 @@ var repeatable = []string{"internal/demo", "internal/sqlgen", "internal/stattest
 var core = []string{
 	"dp", "mechanisms", "brdp", "estimate", "accountant", "accountant/pld", "accountant/realized", "accountant/history",
 	"accountant/logledger", "accountant/redisledger", "internal/memledger",
-	"catalog", "planner", "planner/pgtype", "planner/policy", "planner/scalar",
+	"catalog", "planner", "planner/pgtype", "planner/policy", "planner/scalar", "planner/source",
 }
 
 func TestImports(t *testing.T) {

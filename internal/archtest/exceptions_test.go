@@ -13,8 +13,8 @@ var exceptions = []exception{
 		"conversion and analysis walk one tree from both ends",
 	},
 	{
-		"planner", ruleCircle, 49,
-		"policy, source and plan are still one package",
+		"planner", ruleCircle, 35,
+		"a plan is bound, written and shown by types that hold each other",
 	},
 	{
 		"internal/sqlgen.Generator", ruleMethods, 54,
@@ -53,20 +53,20 @@ var exceptions = []exception{
 		"every statistic is bound by methods of one type",
 	},
 	{
-		"planner.Query", ruleTypeFiles, 7,
-		"a query is resolved in one type",
+		"planner/source", ruleCircle, 12,
+		"phases of a source are not yet types of their own",
 	},
 	{
-		"planner.relation", ruleTypeFiles, 7,
+		"planner/source.Source", ruleMethods, 90,
+		"phases of a source are not yet types of their own",
+	},
+	{
+		"planner/source.Source", ruleTypeFiles, 14,
+		"phases of a source are not yet types of their own",
+	},
+	{
+		"planner/source.relation", ruleTypeFiles, 8,
 		"a relation is resolved, proved and written in one type",
-	},
-	{
-		"planner.source", ruleMethods, 85,
-		"phases of a source are not yet types of their own",
-	},
-	{
-		"planner.source", ruleTypeFiles, 14,
-		"phases of a source are not yet types of their own",
 	},
 	{
 		wholeModule, ruleWhats, 10,

@@ -6,6 +6,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/internal/plantest"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 func TestProtectRefusesWhatThePlanCannotReturn(t *testing.T) {
@@ -61,5 +62,5 @@ func groupedCount(t *testing.T) *planner.Part {
 // partOf plans a statement of one grouping set.
 func partOf(t *testing.T, sql string) *planner.Part {
 	t.Helper()
-	return plantest.Part(t, sql, planner.Settings{EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e9, Mechanism: "laplace", Alpha: 0.05, Limits: planner.Limits{PublicFanout: 1, Work: 1}})
+	return plantest.Part(t, sql, planner.Settings{EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e9, Mechanism: "laplace", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1, Work: 1}})
 }

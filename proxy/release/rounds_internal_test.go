@@ -11,6 +11,7 @@ import (
 	"dpproxy/internal/stattest"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/proxy/reader"
 )
 
@@ -19,7 +20,7 @@ func chainPlan(t *testing.T, sql string, change func(*planner.Settings)) *planne
 	t.Helper()
 	s := planner.Settings{
 		EpsilonPico: 4 * dp.PicoPerUnit, TypicalPico: dp.PicoPerUnit / 10, Mechanism: "auto", Alpha: 0.05,
-		Target: planner.Target{Relative: 0.1}, Limits: planner.Limits{PublicFanout: 1, Work: 1},
+		Target: planner.Target{Relative: 0.1}, Limits: policy.Limits{PublicFanout: 1, Work: 1},
 	}
 	change(&s)
 	return plantest.Part(t, sql, s)

@@ -1,4 +1,4 @@
-package planner_test
+package source_test
 
 import (
 	"context"
@@ -21,7 +21,10 @@ import (
 	"dpproxy/mirror"
 	"dpproxy/parser"
 	"dpproxy/planner"
+	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
+	"dpproxy/planner/scalar"
+	"dpproxy/planner/source"
 )
 
 // provedStatements is how many statements one random database is asked.
@@ -52,7 +55,7 @@ func provedWorld(t *testing.T, seed uint64, claims map[string]int) {
 	g.FiniteNumerics = !server.InfiniteNumerics()
 	schema := g.Schema(sqlgen.Adversarial)
 	name := fmt.Sprintf("proofs%d", seed)
-	run(t, connect(t), "CREATE DATABASE "+name)
+	run(t, connectTo(t, server, "postgres"), "CREATE DATABASE "+name)
 	conn, err := pgx.Connect(t.Context(), server.URL(name, pgtemp.Superuser))
 	if err != nil {
 		t.Fatal(err)
@@ -93,8 +96,17 @@ func randomCatalog(t *testing.T, conn *pgx.Conn, schema *sqlgen.Schema) *policy.
 	return checkedBy(t, policy.Tables, s)
 }
 
+// mirrorOf returns a session of the mirror of the database that the session is of.
+func mirrorOf(t *testing.T, conn *pgconn.PgConn) *pgconn.PgConn {
+	t.Helper()
+	if mirrorServer == server {
+		return conn
+	}
+	return connectTo(t, mirrorServer, databaseOf(t, conn))
+}
+
 // levelsOf returns the levels of a statement, none if it is refused.
-func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) []planner.Level {
+func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) []source.Level {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil || script.Statements[0].Refusal != nil {
@@ -104,16 +116,22 @@ func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) 
 	if err != nil {
 		return nil
 	}
-	values := evaluate(t, conn, q, nil, nil)
-	limits := planner.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: map[catalog.Name]int64{name("places"): 5}}
+	values := plannertest.Evaluate(t, mirrorOf(t, conn), q.Folds(), nil, nil)
+	limits := policy.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: map[catalog.Name]int64{name("places"): 5}}
 	if _, err := q.Bind(values, planner.Settings{EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1_000_000_000, Mechanism: "gaussian", Alpha: 0.05, Limits: limits}); err != nil {
 		return nil
 	}
-	levels, err := q.Levels(values)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
+	var all []source.Level
+	for _, b := range script.Statements[0].Blocks {
+		levels, err := source.Levels(cat, b, func(folds []scalar.Fold) []scalar.Value {
+			return plannertest.Evaluate(t, mirrorOf(t, conn), folds, nil, nil)
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		all = append(all, levels...)
 	}
-	return levels
+	return all
 }
 
 // A levelRow is a row of a level: which of the different units and of the different values
@@ -124,7 +142,7 @@ type levelRow struct {
 }
 
 // levelRows reads the rows of a level.
-func levelRows(ctx context.Context, conn *pgconn.PgConn, l planner.Level) ([]levelRow, error) {
+func levelRows(ctx context.Context, conn *pgconn.PgConn, l source.Level) ([]levelRow, error) {
 	rank := func(sql string) string { return "pg_catalog.dense_rank() OVER (ORDER BY " + sql + ")" }
 	list := []string{rank(l.Unit)}
 	for _, c := range l.Columns {
@@ -157,7 +175,7 @@ func bytesOrNull(b []byte) string {
 }
 
 // proved compares what is proved of a level with its rows.
-func proved(ctx context.Context, conn *pgconn.PgConn, l planner.Level, claims map[string]int) error {
+func proved(ctx context.Context, conn *pgconn.PgConn, l source.Level, claims map[string]int) error {
 	rows, err := levelRows(ctx, conn, l)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"fmt"
@@ -10,26 +10,24 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// keyed writes an order that only the secret knows: HMAC(secret, tag || bytes).
-type keyed interface {
-	hmac(tag, bytes string) string
+// Keyed writes the order, which only the secret knows, in which the rows of a unit are kept before
+// a join. It depends on the bytes of a message alone.
+type Keyed interface {
+	JoinOrder(message string) string
 }
-
-// cutTag separates the order of rows before a join from the orders of a block.
-const cutTag = `'\x03'`
 
 // A sourceWriter writes the levels of one block.
 type sourceWriter struct {
 	w     *scalar.Writer
-	keyed keyed
+	keyed Keyed
 	// present are columns that are not NULL in rows of the joins that are meant, mentioned
 	// others of its tables; rest are conditions on these rows.
 	present, mentioned, rest []string
 }
 
-// write writes the level for SELECT ... FROM <from> WHERE <where>. keyed may be nil for a
+// Write writes the level for SELECT ... FROM <from> WHERE <where>. keyed may be nil for a
 // sub-select of a condition, where nothing is cut.
-func (s *source) write(w *scalar.Writer, keyed keyed) (from, where string, err error) {
+func (s *Source) Write(w *scalar.Writer, keyed Keyed) (from, where string, err error) {
 	from, where, err = s.writeLevel(w, keyed)
 	if err != nil || s.match == nil {
 		return from, where, err
@@ -39,11 +37,11 @@ func (s *source) write(w *scalar.Writer, keyed keyed) (from, where string, err e
 }
 
 // writeUnmatched leaves out what IN compares.
-func (s *source) writeUnmatched(w *scalar.Writer) (from, where string, err error) {
+func (s *Source) writeUnmatched(w *scalar.Writer) (from, where string, err error) {
 	return s.writeLevel(w, nil)
 }
 
-func (s *source) writeLevel(w *scalar.Writer, keyed keyed) (from, where string, err error) {
+func (s *Source) writeLevel(w *scalar.Writer, keyed Keyed) (from, where string, err error) {
 	p := &sourceWriter{w: w, keyed: keyed}
 	if from, err = p.node(s.root, s.where); err != nil {
 		return "", "", err
@@ -196,7 +194,7 @@ func (p *sourceWriter) derived(r *relation) (string, error) {
 }
 
 func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
-	from, where, err := b.source.write(p.w, p.keyed)
+	from, where, err := b.source.Write(p.w, p.keyed)
 	if err != nil {
 		return "", err
 	}
@@ -216,7 +214,7 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
 	if !b.grouped {
 		return text, nil
 	}
-	by := []string{b.source.unit().Read()}
+	by := []string{b.source.Unit().Read()}
 	for _, k := range keys {
 		if !slices.Contains(by, k) {
 			by = append(by, k)
@@ -234,7 +232,7 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
 func (r *relation) targets(w *scalar.Writer, b *branch, n int) ([]string, error) {
 	var list []string
 	if r.unit != nil {
-		list = append(list, b.source.unit().Read()+" AS u")
+		list = append(list, b.source.Unit().Read()+" AS u")
 	}
 	for i, c := range r.columns {
 		if !r.mentioned[c] && !b.distinct {
@@ -291,10 +289,10 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 		bytes = append(bytes, scalar.Spelled(p.w.Physical(c), c.Reach.Read(name)))
 	}
 	columns = append(columns, "pg_catalog.count(*) OVER (PARTITION BY "+unit+") AS "+n)
-	message := concatenated(bytes)
+	message := scalar.Concatenated(bytes)
 	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, r.cut)
 	return fmt.Sprintf("(SELECT m.* FROM (SELECT m.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s%s END, %s%s END) AS %s\n  FROM (SELECT %s\n  FROM %s\n  WHERE %s) AS m) AS m\n  WHERE %s <= %d) AS %s",
-		u, many, p.keyed.hmac(cutTag, message), many, message, o, strings.Join(columns, ", "), text, p.where(where), o, r.cut, r.alias), nil
+		u, many, p.keyed.JoinOrder(message), many, message, o, strings.Join(columns, ", "), text, p.where(where), o, r.cut, r.alias), nil
 }
 
 // outputName is the name of a column of the relation in its sub-select.

@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"slices"
@@ -61,7 +61,7 @@ func (r *relation) keys() [][]int {
 }
 
 // dependencies collects the facts of the level, from its final tree.
-func (s *source) dependencies() *facts {
+func (s *Source) dependencies() *facts {
 	f := &facts{equal: identical(equalities(s.where)), fixed: fixed(s.where)}
 	f.gather(s.root, nil)
 	return f
@@ -233,29 +233,29 @@ func (r *relation) determine(k *known) {
 
 // perUnitKnown is what is identical in all rows of a unit that agree in the columns and
 // rows given.
-func (s *source) perUnitKnown(cols []*scalar.Column, rows ...*relation) *known {
+func (s *Source) perUnitKnown(cols []*scalar.Column, rows ...*relation) *known {
 	return s.facts.closure(append(s.identity(), cols...), rows...)
 }
 
 // identity returns the column of the unit, unless a unit can be spelled in several ways.
-func (s *source) identity() []*scalar.Column {
-	if s.protected() && scalar.OneSpelling(&scalar.Ref{Column: s.unit()}) {
-		return []*scalar.Column{s.unit()}
+func (s *Source) identity() []*scalar.Column {
+	if s.Protected() && scalar.OneSpelling(&scalar.Ref{Column: s.Unit()}) {
+		return []*scalar.Column{s.Unit()}
 	}
 	return nil
 }
 
-// unique reports whether a unit has at most one row.
-func (s *source) unique() bool { return s.protected() && s.one(s.perUnitKnown(nil)) }
+// Unique reports whether a unit has at most one row.
+func (s *Source) Unique() bool { return s.Protected() && s.one(s.perUnitKnown(nil)) }
 
 // one reports whether what is known leaves one row.
-func (s *source) one(k *known) bool {
+func (s *Source) one(k *known) bool {
 	return !slices.ContainsFunc(s.relations, func(r *relation) bool { return !k.rows[r] })
 }
 
-// fixes reports whether a unit has at most one row with the same values of the keys.
-func (s *source) fixes(keys []scalar.Expr) bool {
-	if !s.protected() {
+// Fixes reports whether a unit has at most one row with the same values of the keys.
+func (s *Source) Fixes(keys []scalar.Expr) bool {
+	if !s.Protected() {
 		return false
 	}
 	var cols []*scalar.Column
@@ -267,7 +267,7 @@ func (s *source) fixes(keys []scalar.Expr) bool {
 	return s.one(s.perUnitKnown(cols))
 }
 
-// perUnit reports whether the expression has one value in all rows of a unit.
-func (s *source) perUnit(e scalar.Expr) bool {
-	return s.protected() && s.perUnitKnown(nil).hasAll(e.Columns())
+// PerUnit reports whether the expression has one value in all rows of a unit.
+func (s *Source) PerUnit(e scalar.Expr) bool {
+	return s.Protected() && s.perUnitKnown(nil).hasAll(e.Columns())
 }

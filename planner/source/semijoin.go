@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"slices"
@@ -11,14 +11,14 @@ import (
 // A semijoin is a sub-select in a condition: IN or EXISTS. Whether it is true depends on
 // the row, on rows of the same unit, and on public rows.
 type semijoin struct {
-	inner *source
+	inner *Source
 	at    int
 	// units says that it was written as NOT IN: both sides must be units.
 	units bool
 }
 
 // subselect resolves a condition with a query inside, wherever it stands.
-func (s *source) subselect(e ast.Expr) (scalar.Expr, error) {
+func (s *Source) subselect(e ast.Expr) (scalar.Expr, error) {
 	switch e := e.(type) { //nolint:gochecksumtype // the others have no query inside
 	case *ast.InQuery:
 		return s.in(e, false)
@@ -29,7 +29,7 @@ func (s *source) subselect(e ast.Expr) (scalar.Expr, error) {
 }
 
 // below begins the level of a sub-select.
-func (s *source) below() (inner *source, done func()) {
+func (s *Source) below() (inner *Source, done func()) {
 	s.b.inside++
 	inner = newSource(s.b)
 	inner.outer = s
@@ -37,7 +37,7 @@ func (s *source) below() (inner *source, done func()) {
 }
 
 // exists resolves EXISTS.
-func (s *source) exists(e *ast.Exists) (scalar.Expr, error) {
+func (s *Source) exists(e *ast.Exists) (scalar.Expr, error) {
 	sel, ok := e.Query.(*ast.Select)
 	if !ok || len(sel.Groups) > 0 || sel.Having != nil || sel.From == nil {
 		return nil, notHere(e.At, "Use IN: patient_id IN (SELECT patient_id ... GROUP BY patient_id HAVING ...).",
@@ -52,7 +52,7 @@ func (s *source) exists(e *ast.Exists) (scalar.Expr, error) {
 		if t.X == nil {
 			continue
 		}
-		if _, err := inner.resolver().Expr(t.X); err != nil {
+		if _, err := inner.Resolver().Expr(t.X); err != nil {
 			return nil, err
 		}
 	}
@@ -62,7 +62,7 @@ func (s *source) exists(e *ast.Exists) (scalar.Expr, error) {
 
 // in resolves X IN (query) and X NOT IN (query). Where it must be true, NULL is as good as
 // false.
-func (s *source) in(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
+func (s *Source) in(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	inner, done := s.below()
 	defer done()
 	left, err := s.compared(e, inner)
@@ -74,7 +74,7 @@ func (s *source) in(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 		return nil, err
 	}
 	inner.outer = nil // only the condition may refer to the level around
-	inner.match, err = inner.resolver().Boolean(&ast.Op{Name: "=", Left: left, Right: right, At: e.At})
+	inner.match, err = inner.Resolver().Boolean(&ast.Op{Name: "=", Left: left, Right: right, At: e.At})
 	inner.outer = s
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (s *source) in(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 }
 
 // compared resolves the left side of IN: a column of the level around, or a constant.
-func (s *source) compared(e *ast.InQuery, inner *source) (ast.Expr, error) {
+func (s *Source) compared(e *ast.InQuery, inner *Source) (ast.Expr, error) {
 	ref, ok := e.X.(*ast.Column)
 	if !ok {
 		if ast.ColumnFree(e.X) {
@@ -120,7 +120,7 @@ func (s *source) compared(e *ast.InQuery, inner *source) (ast.Expr, error) {
 
 // selected resolves FROM of the query of IN, and returns what it selects and its WHERE. A
 // query that is more than a plain SELECT of one column is a derived table.
-func (s *source) selected(e *ast.InQuery) (x, where ast.Expr, err error) {
+func (s *Source) selected(e *ast.InQuery) (x, where ast.Expr, err error) {
 	sel, ok := e.Query.(*ast.Select)
 	if ok && len(sel.Groups) == 0 && sel.Having == nil && sel.From != nil && len(sel.Targets) == 1 && sel.Targets[0].X != nil {
 		return sel.Targets[0].X, sel.Where, s.from(sel.From)
@@ -138,7 +138,7 @@ func (s *source) selected(e *ast.InQuery) (x, where ast.Expr, err error) {
 }
 
 // correlation allows references to the level around in equalities of plain columns alone.
-func (s *source) correlation(x scalar.Expr) error {
+func (s *Source) correlation(x scalar.Expr) error {
 	if s.outer == nil || !slices.ContainsFunc(x.Columns(), s.isForeign) || s.tie(x) {
 		return nil
 	}
@@ -146,10 +146,10 @@ func (s *source) correlation(x scalar.Expr) error {
 		"a sub-select on protected data refers to the query around it by more than an equality of columns")
 }
 
-func (s *source) isForeign(c *scalar.Column) bool { return s.home[c] == nil }
+func (s *Source) isForeign(c *scalar.Column) bool { return s.home[c] == nil }
 
 // tie notes an equality of a column with one of the level around.
-func (s *source) tie(x scalar.Expr) bool {
+func (s *Source) tie(x scalar.Expr) bool {
 	a, b, ok := scalar.Equality(x)
 	if !ok || s.isForeign(a) == s.isForeign(b) {
 		return false
@@ -163,7 +163,7 @@ func (s *source) tie(x scalar.Expr) bool {
 
 // semijoin makes the condition. Its ties to the unit can be judged only when the level
 // around is known; conditions above it come later.
-func (s *source) semijoin(j *semijoin, sql func(*scalar.Writer) (string, error)) (scalar.Expr, error) {
+func (s *Source) semijoin(j *semijoin, sql func(*scalar.Writer) (string, error)) (scalar.Expr, error) {
 	s.semijoins = append(s.semijoins, j)
 	q := &scalar.Query{SQL: sql, Uses: j.inner.foreign, At: j.at}
 	if s.finished {
@@ -173,17 +173,17 @@ func (s *source) semijoin(j *semijoin, sql func(*scalar.Writer) (string, error))
 }
 
 // tied refuses a sub-select whose rows need not be of the unit of the row around it.
-func (j *semijoin) tied(s *source) error {
+func (j *semijoin) tied(s *Source) error {
 	inner := j.inner
-	unit := s.b.q.cat.Unit()
+	unit := s.b.model.Unit()
 	switch {
 	case inner.declares:
 		return notHere(j.at, "Use INNER JOIN there.", "a public relation that is outer-joined with protected rows can only stand in FROM of the aggregate itself")
-	case !inner.protected() && len(inner.ties) == 0 && inner.match == nil:
+	case !inner.Protected() && len(inner.ties) == 0 && inner.match == nil:
 		return notHere(j.at, "Compare a column of the sub-select with one of the query around it by =.", "a sub-select on protected data that says nothing of the row cannot be used")
-	case !inner.protected() && !j.units:
+	case !inner.Protected() && !j.units:
 		return nil
-	case inner.protected() && !s.protected():
+	case inner.Protected() && !s.Protected():
 		return pgerr.New(pgerr.Ownership, "whether a public row is kept depends on protected rows").At(j.at).
 			WithHint("Join the protected rows in FROM.")
 	}
@@ -191,7 +191,7 @@ func (j *semijoin) tied(s *source) error {
 		return notHere(j.at, "Use NOT EXISTS with an equality, or IN.", "NOT IN (SELECT ...) on protected data takes columns that identify the %s on both sides", unit)
 	}
 	c := newClasses(slices.Concat(inner.equal, s.equal), slices.Concat(region(inner.root), region(s.root)))
-	if !c.same(inner.unit(), s.unit()) {
+	if !c.same(inner.Unit(), s.Unit()) {
 		return pgerr.New(pgerr.Ownership, "rows of a sub-select need not belong to the same %s as the row around it", unit).At(j.at).
 			WithHint("Compare the columns that identify the %s on both sides.", unit)
 	}
@@ -201,9 +201,9 @@ func (j *semijoin) tied(s *source) error {
 
 // comparesUnits reports whether both sides of IN identify the unit, each by what its own
 // level says: neither is NULL then.
-func (j *semijoin) comparesUnits(s *source) bool {
+func (j *semijoin) comparesUnits(s *Source) bool {
 	inner := j.inner
-	if !inner.protected() || len(inner.match.Columns()) != 2 {
+	if !inner.Protected() || len(inner.match.Columns()) != 2 {
 		return false
 	}
 	a, b, ok := scalar.Equality(inner.match)
@@ -213,16 +213,16 @@ func (j *semijoin) comparesUnits(s *source) bool {
 	if inner.isForeign(b) {
 		a, b = b, a
 	}
-	return s.classes.same(a, s.unit()) && inner.selectsUnit(b)
+	return s.classes.same(a, s.Unit()) && inner.selectsUnit(b)
 }
 
 // selectsUnit reports whether the column is the unit by what the level says, IN aside.
-func (s *source) selectsUnit(c *scalar.Column) bool {
-	return s.protected() && newClasses(slices.Concat(holds(s.root), equalities(s.where)), region(s.root)).same(c, s.unit())
+func (s *Source) selectsUnit(c *scalar.Column) bool {
+	return s.Protected() && newClasses(slices.Concat(holds(s.root), equalities(s.where)), region(s.root)).same(c, s.Unit())
 }
 
 // neverNull reports whether what IN compares is never NULL.
-func (s *source) neverNull() bool {
+func (s *Source) neverNull() bool {
 	return !slices.ContainsFunc(s.match.Columns(), func(c *scalar.Column) bool {
 		if s.isForeign(c) {
 			return !c.NotNull && !s.outer.hasValue(c)
@@ -233,7 +233,7 @@ func (s *source) neverNull() bool {
 
 // hasValue reports whether a column is not NULL on every row by what the level says so far: it
 // equals another, or is the unit.
-func (s *source) hasValue(c *scalar.Column) bool {
+func (s *Source) hasValue(c *scalar.Column) bool {
 	if s.root == nil {
 		return false
 	}
@@ -244,14 +244,14 @@ func (s *source) hasValue(c *scalar.Column) bool {
 }
 
 // existsSQL writes that there is a row.
-func (s *source) existsSQL(w *scalar.Writer) (string, error) {
-	from, where, err := s.write(w, nil)
+func (s *Source) existsSQL(w *scalar.Writer) (string, error) {
+	from, where, err := s.Write(w, nil)
 	return "EXISTS (SELECT 1\n  FROM " + from + "\n  WHERE " + where + s.fence() + ")", err
 }
 
 // inSQL writes IN with the values that it has: NULL where no row is equal and the
 // comparison with some is NULL.
-func (s *source) inSQL(w *scalar.Writer) (string, error) {
+func (s *Source) inSQL(w *scalar.Writer) (string, error) {
 	equal, err := s.existsSQL(w)
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"strings"
@@ -10,8 +10,8 @@ import (
 // unshown ends names of our own that are others since a hidden column is called so.
 const unshown = "$dp"
 
-// veil replaces the hidden columns in SQL that is shown to an analyst.
-func (s *source) veil() *strings.Replacer {
+// RedactHidden replaces the hidden columns in SQL that is shown to an analyst.
+func (s *Source) RedactHidden(sql string) string {
 	pairs := []string{unshown, ""}
 	s.eachRelation(func(r *relation) {
 		for i := range r.table.Columns {
@@ -24,14 +24,14 @@ func (s *source) veil() *strings.Replacer {
 			}
 		}
 	})
-	return strings.NewReplacer(pairs...)
+	return strings.NewReplacer(pairs...).Replace(sql)
 }
 
-// unitPath says how rows reach their unit: by a column, or along foreign keys, as in
+// UnitPath says how rows reach their unit: by a column, or along foreign keys, as in
 // "labs.visit_id -> visits.patient_id".
-func (s *source) unitPath() string {
+func (s *Source) UnitPath() string {
 	if s.owner.rows != nil {
-		return s.owner.rows.branches[0].source.unitPath()
+		return s.owner.rows.branches[0].source.UnitPath()
 	}
 	t := s.owner.table
 	path := t.Unit

@@ -1,8 +1,10 @@
-package planner
+package source
 
 import (
 	"slices"
 
+	"dpproxy/parser/ast"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -25,34 +27,51 @@ type LevelColumn struct {
 	Exact, PerUnit, Fixed, Fixes bool
 }
 
-// Levels returns the levels with protected rows of the query's blocks, for constants with
-// the given values.
-func (q *Query) Levels(values []scalar.Value) ([]Level, error) {
-	w := &scalar.Writer{
-		Env:  &scalar.Env{Values: values, TimeZones: q.cat.TimeZones(), UTF8: true, Before14: q.cat.Before14()},
-		Fold: func(i int) string { return "(" + q.Folds()[i].SQL + ")" },
-	}
-	var all []Level
-	for _, b := range q.blocks {
-		below, err := b.source.levels(w, nil)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, below...)
-	}
-	return all, nil
-}
-
-// levels returns a level, whose rows are grouped by keys, and those below.
-func (s *source) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
-	if !s.protected() {
-		return nil, nil
-	}
-	from, where, err := s.write(w, testKeys{})
+// Levels returns the levels with protected rows of a block; values evaluates constants.
+func Levels(model *policy.Model, b *ast.Block, values func([]scalar.Fold) []scalar.Value) ([]Level, error) {
+	constants := &scalar.Constants{}
+	s, err := Resolve(model, constants, nil, b)
 	if err != nil {
 		return nil, err
 	}
-	l := Level{From: from, Where: where, Unit: s.unit().SQL, Unique: s.unique()}
+	r := s.Resolver()
+	for _, e := range b.Groups {
+		if _, err := r.Expr(e); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range b.Aggregates {
+		if a.Filter != nil {
+			if _, err := r.Boolean(a.Filter); err != nil {
+				return nil, err
+			}
+		}
+		for _, x := range append(slices.Clone(a.Args), a.Within) {
+			if x == nil {
+				continue
+			}
+			if _, err := r.Expr(x); err != nil {
+				return nil, err
+			}
+		}
+	}
+	w := &scalar.Writer{
+		Env:  &scalar.Env{Values: values(constants.Folds()), TimeZones: model.TimeZones(), UTF8: true, Before14: model.Before14()},
+		Fold: func(i int) string { return "(" + constants.Folds()[i].SQL + ")" },
+	}
+	return s.levels(w, nil)
+}
+
+// levels returns a level, whose rows are grouped by keys, and those below.
+func (s *Source) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
+	if !s.Protected() {
+		return nil, nil
+	}
+	from, where, err := s.Write(w, testKeys{})
+	if err != nil {
+		return nil, err
+	}
+	l := Level{From: from, Where: where, Unit: s.Unit().SQL, Unique: s.Unique()}
 	fixed := s.facts.closure(nil)
 	for _, r := range s.relations {
 		for _, c := range r.columns {
@@ -60,7 +79,7 @@ func (s *source) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 				continue
 			}
 			x := &scalar.Ref{Column: c}
-			l.Columns = append(l.Columns, LevelColumn{c.Read(), scalar.OneSpelling(x), s.perUnit(x), fixed.has(c), s.fixes([]scalar.Expr{x})})
+			l.Columns = append(l.Columns, LevelColumn{c.Read(), scalar.OneSpelling(x), s.PerUnit(x), fixed.has(c), s.Fixes([]scalar.Expr{x})})
 		}
 	}
 	_, written, err := w.Grouped(keys)

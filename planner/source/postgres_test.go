@@ -1,7 +1,6 @@
-package planner_test
+package source_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,11 +12,10 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/jackc/pgx/v5"
 
-	"dpproxy/internal/pgtemp"
 	"dpproxy/parser"
-	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/source"
 )
 
 const shopTables = `
@@ -62,18 +60,9 @@ DELETE FROM emails WHERE customer_id IS NULL;`
 
 func shopServer(t *testing.T) *pgx.Conn {
 	t.Helper()
-	srv, err := pgtemp.Start(t.Context(), pgtemp.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Stop)
-	conn, err := pgx.Connect(t.Context(), srv.URL("postgres", pgtemp.Superuser))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close(context.Background()) })
+	conn := emptyServer(t)
 	run(t, conn.PgConn(), shopTables+shopRows)
-	run(t, conn.PgConn(), "ANALYZE; SET jit = off")
+	run(t, conn.PgConn(), "ANALYZE")
 	return conn
 }
 
@@ -83,7 +72,7 @@ type shopRow []string
 func (r shopRow) unit() string { return r[0] }
 
 // readRows reads what a source yields, sorted.
-func readRows(t *testing.T, conn *pgx.Conn, s *planner.ReadSource, values []scalar.Value) []shopRow {
+func readRows(t *testing.T, conn *pgx.Conn, s *source.ReadSource, values []scalar.Value) []shopRow {
 	t.Helper()
 	list := []string{s.Unit}
 	list = append(list, s.Columns...)
@@ -126,7 +115,7 @@ func query(t *testing.T, conn *pgx.Conn, sql string, values []scalar.Value) []sh
 }
 
 // readShop resolves a statement as if the server were its mirror.
-func readShop(t *testing.T, conn *pgx.Conn, cat *policy.Model, sql string) (*planner.ReadSource, []scalar.Value, error) {
+func readShop(t *testing.T, conn *pgx.Conn, cat *policy.Model, sql string) (*source.ReadSource, []scalar.Value, error) {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {
@@ -142,7 +131,7 @@ func readShop(t *testing.T, conn *pgx.Conn, cat *policy.Model, sql string) (*pla
 		return nil, nil, st.Blocks[0].Err
 	}
 	var values []scalar.Value
-	s, err := planner.SourceRead(cat, st.Blocks[0], func(folds []scalar.Fold) []scalar.Value {
+	s, err := source.ReadBlock(cat, st.Blocks[0], func(folds []scalar.Fold) []scalar.Value {
 		for _, f := range folds {
 			var text *string
 			if err := conn.QueryRow(t.Context(), "SELECT CAST("+f.SQL+" AS text)").Scan(&text); err != nil {
@@ -162,7 +151,7 @@ func readShop(t *testing.T, conn *pgx.Conn, cat *policy.Model, sql string) (*pla
 // A readStatement is a statement whose source was read.
 type readStatement struct {
 	sql    string
-	source *planner.ReadSource
+	source *source.ReadSource
 	values []scalar.Value
 	rows   []shopRow
 }

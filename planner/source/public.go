@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// publicPart writes SQL for the mirror that has every value the public columns can show:
+// PublicPart writes SQL for the mirror that has every value the public columns can show:
 // the public relations that they come from, joined with those that equalities connect
 // with them, under every condition over them alone. ok is false if one of the columns is
 // not public. The columns are called as in the source itself.
@@ -16,8 +16,8 @@ import (
 // The nullable side of an outer join shows NULL as well, in all its columns at once. Where
 // protected rows decide which rows have a match, both are among the values: with and
 // without. Rows that a condition takes out of either are in neither.
-func (s *source) publicPart(w *scalar.Writer, cols []*scalar.Column) (from, where string, ok bool, err error) {
-	d := &domain{w: w, constants: s.b.inlined(), wanted: map[*relation][]*scalar.Column{}}
+func (s *Source) PublicPart(w *scalar.Writer, cols []*scalar.Column) (from, where string, ok bool, err error) {
+	d := &domain{w: w, constants: s.Inlined(), wanted: map[*relation][]*scalar.Column{}}
 	for _, c := range cols {
 		r := s.home[c]
 		if r == nil {
@@ -47,7 +47,7 @@ type domain struct {
 
 // connect keeps every public relation that an equality connects with one that is kept, and
 // what conditions over kept relations mention.
-func (s *source) connect(d *domain) {
+func (s *Source) connect(d *domain) {
 	pairs := slices.Concat(innerPairs(s.root), equalities(s.where))
 	for again := true; again; {
 		again = false
@@ -66,9 +66,9 @@ func (s *source) connect(d *domain) {
 	}
 }
 
-// showsPublic reports whether the values of a column are those of a public relation: of
+// ShowsPublic reports whether the values of a column are those of a public relation: of
 // this level, or of one that a derived table shows as it is.
-func (s *source) showsPublic(c *scalar.Column) bool {
+func (s *Source) ShowsPublic(c *scalar.Column) bool {
 	r := s.home[c]
 	switch {
 	case r == nil:
@@ -81,30 +81,20 @@ func (s *source) showsPublic(c *scalar.Column) bool {
 	i := slices.Index(r.columns, c)
 	return i >= 0 && !slices.ContainsFunc(r.rows.branches, func(b *branch) bool {
 		ref, plain := b.targets[i].(*scalar.Ref)
-		return !plain || !b.source.showsPublic(ref.Column)
+		return !plain || !b.source.ShowsPublic(ref.Column)
 	})
 }
 
-// conditionsOver returns the conditions over no other columns than those, each of this
-// level or what one of this level stands for. They hold on every row.
-func (q *Query) conditionsOver(s *source, cols []*scalar.Column) []scalar.Expr {
-	among := func(c *scalar.Column) bool { return contains(cols, c) }
-	return slices.DeleteFunc(s.allConjuncts(), func(e scalar.Expr) bool {
-		used := q.leaves(e)
-		return len(used) == 0 || !every(used, among)
-	})
-}
-
-// allConjuncts returns the conjuncts of derived tables that are no UNION ALL, and after
+// AllConjuncts returns the conjuncts of derived tables that are no UNION ALL, and after
 // them, as they can guard them, those of this level.
-func (s *source) allConjuncts() []scalar.Expr {
+func (s *Source) AllConjuncts() []scalar.Expr {
 	var out []scalar.Expr
 	for _, r := range kept(s.root) {
 		if r.rows != nil && len(r.rows.branches) == 1 {
-			out = append(out, r.rows.branches[0].source.allConjuncts()...)
+			out = append(out, r.rows.branches[0].source.AllConjuncts()...)
 		}
 	}
-	return append(out, s.conjuncts()...)
+	return append(out, s.Conjuncts()...)
 }
 
 // kept returns the relations that have a row in every row of the item.
@@ -285,6 +275,6 @@ func (d *domain) branch(r *relation, b *branch, n int) (text string, ok bool, er
 		}
 		list = append(list, sql+" AS c"+strconv.Itoa(i+1))
 	}
-	from, where, ok, err := b.source.publicPart(d.w, below)
+	from, where, ok, err := b.source.PublicPart(d.w, below)
 	return "SELECT DISTINCT " + strings.Join(list, ", ") + "\n  FROM " + from + "\n  WHERE " + where, ok && len(list) > 0, err
 }

@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"slices"
@@ -28,7 +28,7 @@ type field struct {
 }
 
 // reference resolves a column reference of the level, or of the level around it.
-func (s *source) reference(c *ast.Column) (*scalar.Column, error) {
+func (s *Source) reference(c *ast.Column) (*scalar.Column, error) {
 	if col, ok := s.pinned[c]; ok {
 		s.use(col)
 		return col, nil
@@ -47,7 +47,7 @@ func (s *source) reference(c *ast.Column) (*scalar.Column, error) {
 }
 
 // known resolves a reference that must be of this level.
-func (s *source) known(c *ast.Column) (*scalar.Column, error) {
+func (s *Source) known(c *ast.Column) (*scalar.Column, error) {
 	col, err := s.lookup(s.frame, c)
 	if col == nil && err == nil {
 		return nil, s.frame.unknown(c)
@@ -56,7 +56,7 @@ func (s *source) known(c *ast.Column) (*scalar.Column, error) {
 }
 
 // lookup returns the column that a reference means, or nil if the frame has none.
-func (s *source) lookup(f frame, c *ast.Column) (*scalar.Column, error) {
+func (s *Source) lookup(f frame, c *ast.Column) (*scalar.Column, error) {
 	fields := f.visible
 	if c.Qualifier != "" {
 		it := f.named(c.Schema, c.Qualifier)

@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"slices"
@@ -19,7 +19,7 @@ type derived struct {
 
 // A branch is one SELECT below a block.
 type branch struct {
-	source *source
+	source *Source
 	// targets are what the columns of the relation stand for.
 	targets []scalar.Expr
 	// keys are the grouping expressions; the unit is one of them.
@@ -55,7 +55,7 @@ func (r *relation) branches() []*branch {
 }
 
 // derived resolves a query in FROM. What is wrong in one that is concealed is not told.
-func (s *source) derived(f *ast.Derived) (node, frame, error) {
+func (s *Source) derived(f *ast.Derived) (node, frame, error) {
 	n, all, err := s.derivedRows(f)
 	if err != nil && f.Concealed != "" {
 		err = parser.ConcealedRefusal(f.Concealed).At(f.At)
@@ -63,7 +63,7 @@ func (s *source) derived(f *ast.Derived) (node, frame, error) {
 	return n, all, err
 }
 
-func (s *source) derivedRows(f *ast.Derived) (node, frame, error) {
+func (s *Source) derivedRows(f *ast.Derived) (node, frame, error) {
 	r, err := s.b.newRelation(f.Alias, f.At)
 	if err != nil {
 		return nil, frame{}, err
@@ -83,7 +83,7 @@ func (s *source) derivedRows(f *ast.Derived) (node, frame, error) {
 		r.rows.branches = append(r.rows.branches, b)
 		outputs = append(outputs, out)
 	}
-	if err := r.supplyUnit(f.Query, s.b.q.cat.Unit()); err != nil {
+	if err := r.supplyUnit(f.Query, s.b.model.Unit()); err != nil {
 		return nil, frame{}, err
 	}
 	it := &item{alias: f.Alias}
@@ -111,15 +111,15 @@ func (r *relation) supplyUnit(rows ast.Rows, unit string) error {
 	u := &scalar.Column{NotNull: true, SQL: r.alias + ".u"}
 	for i, b := range r.rows.branches {
 		switch {
-		case b.source.protected() != r.rows.branches[0].source.protected():
+		case b.source.Protected() != r.rows.branches[0].source.Protected():
 			return pgerr.New(pgerr.Ownership, "UNION ALL of protected and public rows: these belong to no %s", unit).At(unionPosition(rows, i)).
 				WithHint("Aggregate each branch by itself and combine the results.")
-		case !b.source.protected() && len(r.rows.branches) > 1:
+		case !b.source.Protected() && len(r.rows.branches) > 1:
 			return notHere(unionPosition(rows, i), "Combine the rows above the release.", "UNION ALL of public rows cannot be joined with protected rows")
-		case !b.source.protected():
+		case !b.source.Protected():
 			return nil
 		}
-		inner := b.source.unit()
+		inner := b.source.Unit()
 		t, ok := unite(u.Type, inner.Type, i == 0)
 		if !ok {
 			return notHere(unionPosition(rows, i), "Aggregate each branch by itself and combine the results.", "the branches of UNION ALL identify the %s by %s and %s", unit, u.Type, inner.Type)
@@ -216,10 +216,9 @@ func columnsAlone(outputs []outputColumn) []unitedColumn {
 
 // with combines two columns; the first one names the result.
 func (c unitedColumn) with(d unitedColumn, i int) (_ unitedColumn, err error) {
-	t, ok := c.typ, true
+	t, ok := scalar.Builtin(pgtype.Text), true
 	switch {
 	case c.literal != nil && d.literal != nil:
-		t = scalar.Builtin(pgtype.Text)
 	case c.literal != nil:
 		t, ok = beside(d.typ)
 	case d.literal != nil:
@@ -296,7 +295,7 @@ func reachOf(c *scalar.Column) scalar.Reach {
 
 func (b *branch) notNull(x scalar.Expr) bool {
 	ref, ok := x.(*scalar.Ref)
-	return ok && ref.Column.NotNull || scalar.NeverNull(b.source.conjuncts(), x)
+	return ok && ref.Column.NotNull || scalar.NeverNull(b.source.Conjuncts(), x)
 }
 
 // branch resolves a SELECT below a block.
@@ -312,7 +311,7 @@ func (b *builder) branch(sel *ast.Select) (*branch, []outputColumn, error) {
 	if err := br.allowed(sel); err != nil {
 		return nil, nil, err
 	}
-	r := s.resolver()
+	r := s.Resolver()
 	if br.grouped {
 		if err := br.group(sel, r); err != nil {
 			return nil, nil, err
@@ -338,7 +337,7 @@ func (b *branch) allowed(sel *ast.Select) error {
 	switch {
 	case b.source.declares:
 		return notHere(sel.At, "Use INNER JOIN there.", "a public relation that is outer-joined with protected rows can only stand in FROM of the aggregate itself")
-	case !b.source.protected() && (b.grouped || b.distinct):
+	case !b.source.Protected() && (b.grouped || b.distinct):
 		return notHere(sel.At, "Compute it in a query of its own and join the two results.", "an aggregate of public rows cannot be joined with protected rows")
 	}
 	return nil
@@ -347,7 +346,7 @@ func (b *branch) allowed(sel *ast.Select) error {
 // group resolves a GROUP BY that contains the unit.
 func (b *branch) group(sel *ast.Select, r *scalar.Resolver) error {
 	s := b.source
-	unit := s.b.q.cat.Unit()
+	unit := s.b.model.Unit()
 	keyed := false
 	for _, g := range sel.Groups {
 		x, err := r.Expr(g)
@@ -357,15 +356,15 @@ func (b *branch) group(sel *ast.Select, r *scalar.Resolver) error {
 		if !scalar.OneSpelling(x) {
 			return notHere(g.Pos(), "Cast it to a type whose equal values look the same, such as numeric(12,2).", "a sub-select on protected rows cannot be grouped by %s", x.Type())
 		}
-		keyed = keyed || s.isUnit(x)
+		keyed = keyed || s.IsUnit(x)
 		b.keys = append(b.keys, x)
 	}
 	if !keyed {
 		return pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).At(sel.At).
 			WithHint("Group by the column that identifies the %s as well.", unit)
 	}
-	rows := s.maxRows()
-	if s.fixes(b.keys) {
+	rows := s.MaxRows()
+	if s.Fixes(b.keys) {
 		rows = 1
 	}
 	if rows == 0 {
@@ -375,15 +374,15 @@ func (b *branch) group(sel *ast.Select, r *scalar.Resolver) error {
 	return nil
 }
 
-// isUnit reports whether the expression is a column that identifies the unit.
-func (s *source) isUnit(x scalar.Expr) bool {
+// IsUnit reports whether the expression is a column that identifies the unit.
+func (s *Source) IsUnit(x scalar.Expr) bool {
 	c, ok := scalar.PlainColumn(x)
-	return ok && s.protected() && s.classes.same(c, s.unit())
+	return ok && s.Protected() && s.classes.same(c, s.Unit())
 }
 
 // unbounded refuses a relation whose rows nothing bounds.
-func (s *source) unbounded(r *relation, at int) error {
-	return pgerr.New(pgerr.NoContribution, "the policy does not bound how many rows of %q one %s may contribute", r.name, s.b.q.cat.Unit()).At(at).
+func (s *Source) unbounded(r *relation, at int) error {
+	return pgerr.New(pgerr.NoContribution, "the policy does not bound how many rows of %q one %s may contribute", r.name, s.b.model.Unit()).At(at).
 		WithHint("The administrator can set max_rows.")
 }
 
@@ -394,7 +393,7 @@ func untyped(e ast.Expr) bool {
 }
 
 // targets resolves a SELECT list.
-func (s *source) targets(list []ast.Target, r *scalar.Resolver) (out []outputColumn, err error) {
+func (s *Source) targets(list []ast.Target, r *scalar.Resolver) (out []outputColumn, err error) {
 	for _, t := range list {
 		if t.X != nil {
 			o := outputColumn{name: t.Name, at: t.At}
@@ -426,7 +425,7 @@ func (s *source) targets(list []ast.Target, r *scalar.Resolver) (out []outputCol
 // distinctUnits refuses DISTINCT over rows of several units, and of values that can be
 // equal and different.
 func (b *branch) distinctUnits(sel *ast.Select, out []outputColumn) error {
-	unit := b.source.b.q.cat.Unit()
+	unit := b.source.b.model.Unit()
 	keyed := false
 	for i := range out {
 		o := &out[i]
@@ -438,7 +437,7 @@ func (b *branch) distinctUnits(sel *ast.Select, out []outputColumn) error {
 		if !scalar.OneSpelling(o.x) {
 			return notHere(o.at, "Cast it to a type whose equal values look the same, such as numeric(12,2).", "DISTINCT on protected rows cannot compare %s", o.x.Type())
 		}
-		keyed = keyed || b.source.isUnit(o.x)
+		keyed = keyed || b.source.IsUnit(o.x)
 	}
 	if keyed {
 		return nil
@@ -454,7 +453,7 @@ func (d *derived) equal(r *relation) []pair {
 	}
 	var all []pair
 	for i, c := range r.columns {
-		if !slices.ContainsFunc(d.branches, func(b *branch) bool { return !b.source.isUnit(b.targets[i]) }) {
+		if !slices.ContainsFunc(d.branches, func(b *branch) bool { return !b.source.IsUnit(b.targets[i]) }) {
 			all = append(all, pair{c, r.unit})
 		}
 	}
@@ -472,7 +471,7 @@ func (d *derived) determine(r *relation, k *known) {
 	below := k.inside(r, b.source.facts)
 	var cols []*scalar.Column
 	if r.unit != nil && k.has(r.unit) {
-		cols = append(cols, b.source.unit())
+		cols = append(cols, b.source.Unit())
 	}
 	for i, c := range r.columns {
 		if plain, ok := scalar.PlainColumn(b.targets[i]); ok && k.has(c) {

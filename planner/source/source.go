@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"slices"
@@ -9,13 +9,12 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A source is FROM and WHERE of one level, resolved: rows that each belong to exactly
+// A Source is FROM and WHERE of one level, resolved: rows that each belong to exactly
 // one privacy unit, known by a hidden column that is followed by provenance.
 //
-// It is built in one pass over the tree ([source.item], [source.condition]) and then
-// proved in [source.finish]: every two protected relations are joined on the unit, and
+// It is built in one pass over the tree and then proved in [Source.finish]: every two protected relations are joined on the unit, and
 // every one that could multiply the rows of a unit is cut.
-type source struct {
+type Source struct {
 	b     *builder
 	root  node
 	frame frame
@@ -26,7 +25,7 @@ type source struct {
 	where     []condition
 	semijoins []*semijoin
 	// outer is the level that the WHERE of a semi-join may refer to; nil otherwise.
-	outer *source
+	outer *Source
 	// pinned are references whose meaning is known without a name.
 	pinned map[*ast.Column]*scalar.Column
 	// foreign are the columns of outer that are mentioned; ties make some equal to
@@ -54,7 +53,11 @@ type source struct {
 
 // A builder makes the levels of one block.
 type builder struct {
-	q *Query
+	model     *policy.Model
+	constants *scalar.Constants
+	params    []uint32 // types of the statement's parameters
+	// public are the public relations that are named, as the statement wrote them.
+	public []ast.TableRef
 	// aliases counts the relations of all levels.
 	aliases int
 	// inside counts the sub-selects of conditions around the level that is built, and
@@ -94,21 +97,23 @@ type condition struct {
 	query bool
 }
 
-// source resolves FROM and WHERE of a block.
-func (q *Query) source(b *ast.Block) (*source, error) {
-	levels := &builder{q: q, conceals: b.Concealed != ""}
-	if levels.conceals {
-		levels.concealed = 1
+// Resolve resolves FROM and WHERE of a block and proves whose its rows are. Constants of the block
+// are added to those given; params are the types of the statement's parameters. Its errors are
+// *pgerr.Error with positions in the statement's text.
+func Resolve(model *policy.Model, constants *scalar.Constants, params []uint32, block *ast.Block) (*Source, error) {
+	b := &builder{model: model, constants: constants, params: params, conceals: block.Concealed != ""}
+	if b.conceals {
+		b.concealed = 1
 	}
-	s := newSource(levels)
-	return s, s.build(b.From, b.Where)
+	s := newSource(b)
+	return s, s.build(block.From, block.Where)
 }
 
-func newSource(b *builder) *source {
-	return &source{b: b, inside: b.inside > 0, concealed: b.concealed > 0, home: map[*scalar.Column]*relation{}, pinned: map[*ast.Column]*scalar.Column{}}
+func newSource(b *builder) *Source {
+	return &Source{b: b, inside: b.inside > 0, concealed: b.concealed > 0, home: map[*scalar.Column]*relation{}, pinned: map[*ast.Column]*scalar.Column{}}
 }
 
-func (s *source) build(from ast.From, where ast.Expr) error {
+func (s *Source) build(from ast.From, where ast.Expr) error {
 	if err := s.from(from); err != nil {
 		return err
 	}
@@ -118,12 +123,12 @@ func (s *source) build(from ast.From, where ast.Expr) error {
 	return s.finish()
 }
 
-func (s *source) from(f ast.From) (err error) {
+func (s *Source) from(f ast.From) (err error) {
 	s.root, s.frame, err = s.item(f)
 	return err
 }
 
-func (s *source) filter(where ast.Expr) error {
+func (s *Source) filter(where ast.Expr) error {
 	for _, e := range conjunction(where) {
 		c, err := s.condition(e)
 		if err != nil {
@@ -154,28 +159,28 @@ func conjunction(e ast.Expr) []ast.Expr {
 }
 
 // condition resolves a condition that must be true.
-func (s *source) condition(e ast.Expr) (condition, error) {
+func (s *Source) condition(e ast.Expr) (condition, error) {
 	before := len(s.semijoins)
 	x, err := s.truth(e)
 	return condition{x, len(s.semijoins) > before}, err
 }
 
 // truth knows of a sub-select that it must be true, so that NULL counts as false there.
-func (s *source) truth(e ast.Expr) (scalar.Expr, error) {
+func (s *Source) truth(e ast.Expr) (scalar.Expr, error) {
 	if in, ok := e.(*ast.InQuery); ok && !in.Not {
 		return s.in(in, true)
 	}
-	return s.resolver().Boolean(e)
+	return s.Resolver().Boolean(e)
 }
 
-// resolver resolves expressions of this level, and of what is computed from its rows.
-func (s *source) resolver() *scalar.Resolver {
-	return &scalar.Resolver{Constants: s.b.q.constants, Concealed: s.concealed, Params: s.b.q.params, Column: s.reference, Condition: s.subselect}
+// Resolver resolves expressions of this level, and of what is computed from its rows.
+func (s *Source) Resolver() *scalar.Resolver {
+	return &scalar.Resolver{Constants: s.b.constants, Concealed: s.concealed, Params: s.b.params, Column: s.reference, Condition: s.subselect}
 }
 
 // finish proves what the rows are. Nothing is decided about rows before all equalities
 // are known.
-func (s *source) finish() error {
+func (s *Source) finish() error {
 	where := s.where
 	if s.match != nil && !s.unmatched {
 		where = append(slices.Clone(where), condition{x: s.match})
@@ -194,23 +199,23 @@ func (s *source) finish() error {
 	return s.boundJoins()
 }
 
-// protected reports whether protected rows are read; without any there is no unit.
-func (s *source) protected() bool { return s.owner != nil }
+// Protected reports whether protected rows are read; without any there is no unit.
+func (s *Source) Protected() bool { return s.owner != nil }
 
-// unit returns the hidden column that identifies the privacy unit of each row.
-func (s *source) unit() *scalar.Column { return s.owner.unitColumn() }
+// Unit returns the hidden column that identifies the privacy unit of each row.
+func (s *Source) Unit() *scalar.Column { return s.owner.unitColumn() }
 
-// declaresKeys reports whether a public relation was LEFT JOINed with protected ones:
+// DeclaresKeys reports whether a public relation was LEFT JOINed with protected ones:
 // its rows without a match are dropped on DATA.
-func (s *source) declaresKeys() bool { return s.declares }
+func (s *Source) DeclaresKeys() bool { return s.declares }
 
-// used returns the columns that were mentioned anywhere in the level so far, in order of
+// Used returns the columns that were mentioned anywhere in the level so far, in order of
 // appearance.
-func (s *source) used() []*scalar.Column { return s.mentions }
+func (s *Source) Used() []*scalar.Column { return s.mentions }
 
-// conjuncts returns the conditions that hold on every row, those of an outer join that
+// Conjuncts returns the conditions that hold on every row, those of an outer join that
 // declares keys included.
-func (s *source) conjuncts() []scalar.Expr {
+func (s *Source) Conjuncts() []scalar.Expr {
 	return slices.Concat(conditionsOf(s.root), exprs(s.where))
 }
 
@@ -233,25 +238,85 @@ func exprs(conds []condition) []scalar.Expr {
 	return out
 }
 
-// tables returns the protected tables that are read, those on paths to the unit
+// Tables returns the protected tables that are read, those on paths to the unit
 // included, each once. A partition counts as the table that it is part of.
-func (s *source) tables() []*policy.Table {
+func (s *Source) Tables() []*policy.Table {
 	var all []*policy.Table
-	s.eachTable(func(t *policy.Table) {
-		if t = s.b.q.cat.Whole(t); !t.Public && !slices.Contains(all, t) {
+	s.eachRelation(func(r *relation) {
+		if t := s.b.model.Whole(r.table); !t.Public && !slices.Contains(all, t) {
 			all = append(all, t)
 		}
 	})
 	return all
 }
 
-// eachTable visits the tables of this level and of those below it.
-func (s *source) eachTable(visit func(*policy.Table)) {
-	s.eachRelation(func(r *relation) { visit(r.table) })
+// ReadTables returns the tables of this level and of those below it, those on paths to the unit
+// included, each once.
+func (s *Source) ReadTables() []*policy.Table {
+	var all []*policy.Table
+	s.eachRelation(func(r *relation) {
+		if !slices.Contains(all, r.table) {
+			all = append(all, r.table)
+		}
+	})
+	return all
+}
+
+// PublicRefs returns the public relations that the block names, as the statement wrote them.
+func (s *Source) PublicRefs() []ast.TableRef { return s.b.public }
+
+// Concealing reports whether the block reads a view whose query no analyst may see.
+func (s *Source) Concealing() bool { return s.b.conceals }
+
+// Inlined returns the constants as text about the block can hold them.
+func (s *Source) Inlined() scalar.Inlined { return s.b.constants.Inlined(s.b.conceals) }
+
+// OneOfEach returns the first column of each relation of the level that the block uses.
+func (s *Source) OneOfEach() []*scalar.Column {
+	var list []*scalar.Column
+	var seen []*relation
+	for _, c := range s.mentions {
+		if home := s.home[c]; home != nil && !slices.Contains(seen, home) {
+			seen, list = append(seen, home), append(list, c)
+		}
+	}
+	return list
+}
+
+// Computed visits every expression that is computed for a row of the level or of one below it, and
+// every column that their rows are told apart by.
+func (s *Source) Computed(expr func(...scalar.Expr), column func(*scalar.Column)) {
+	expr(exprs(s.where)...)
+	expr(s.match)
+	computedInJoins(s.root, expr)
+	for _, c := range s.mentions {
+		column(c)
+	}
+	for _, r := range s.relations {
+		for _, b := range r.branches() {
+			expr(b.keys...)
+			expr(b.having)
+			if b.distinct {
+				expr(b.targets...)
+			}
+			b.source.Computed(expr, column)
+		}
+	}
+	for _, j := range s.semijoins {
+		j.inner.Computed(expr, column)
+	}
+}
+
+func computedInJoins(n node, expr func(...scalar.Expr)) {
+	if j, ok := n.(*joined); ok {
+		expr(exprs(j.on)...)
+		computedInJoins(j.left, expr)
+		computedInJoins(j.right, expr)
+	}
 }
 
 // eachRelation visits the relations that are tables, likewise.
-func (s *source) eachRelation(visit func(*relation)) {
+func (s *Source) eachRelation(visit func(*relation)) {
 	for _, r := range s.relations {
 		if r.rows == nil {
 			visit(r)
@@ -268,8 +333,8 @@ func (s *source) eachRelation(visit func(*relation)) {
 	}
 }
 
-// maxRows returns the largest max_rows that a protected table of FROM declares; 0 without.
-func (s *source) maxRows() int64 {
+// MaxRows returns the largest max_rows that a protected table of FROM declares; 0 without.
+func (s *Source) MaxRows() int64 {
 	most := int64(0)
 	for _, r := range s.relations {
 		most = max(most, r.maxRows())
@@ -277,35 +342,35 @@ func (s *source) maxRows() int64 {
 	return most
 }
 
-// maxPartitions returns the largest max_partitions that a protected table of FROM
+// MaxPartitions returns the largest max_partitions that a protected table of FROM
 // declares; 0 without.
-func (s *source) maxPartitions() int64 {
+func (s *Source) MaxPartitions() int64 {
 	most := int64(0)
 	for _, r := range s.relations {
 		if r.table != nil {
 			most = max(most, r.table.MaxPartitions)
 		}
 		for _, b := range r.branches() {
-			most = max(most, b.source.maxPartitions())
+			most = max(most, b.source.MaxPartitions())
 		}
 	}
 	return most
 }
 
-// isPublic reports whether a column is of a public relation of this level.
-func (s *source) isPublic(c *scalar.Column) bool {
+// IsPublic reports whether a column is of a public relation of this level.
+func (s *Source) IsPublic(c *scalar.Column) bool {
 	r := s.home[c]
 	return r != nil && !r.protected()
 }
 
-// ofUnit reports whether a column is of a protected relation of this level.
-func (s *source) ofUnit(c *scalar.Column) bool {
+// OfUnit reports whether a column is of a protected relation of this level.
+func (s *Source) OfUnit(c *scalar.Column) bool {
 	r := s.home[c]
 	return r != nil && r.protected()
 }
 
 // use notes that the block mentions the column, if it is of this level.
-func (s *source) use(c *scalar.Column) {
+func (s *Source) use(c *scalar.Column) {
 	if r := s.home[c]; r != nil && !r.mentioned[c] {
 		r.mentioned[c] = true
 		s.mentions = append(s.mentions, c)
@@ -317,12 +382,12 @@ func notHere(at int, hint, format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.NotAllowed, format, args...).At(at).WithHint("%s", hint)
 }
 
-// scanned returns the relation whose rows are all that the level reads, or nil: a join, a
+// ScannedTable returns the table whose rows are all that the level reads, or nil: a join, a
 // derived table, a path to the unit and a sub-select read more.
-func (s *source) scanned() *relation {
+func (s *Source) ScannedTable() *policy.Table {
 	r, ok := s.root.(*relation)
 	if !ok || r.rows != nil || r.cut > 0 || len(r.hops) > 0 || len(s.semijoins) > 0 {
 		return nil
 	}
-	return r
+	return r.table
 }

@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"slices"
@@ -158,7 +158,7 @@ func (p *sourceWriter) where(conds []string) string {
 
 // fence ends a sub-select of a condition whose rows an index finds: Postgres would else read
 // it whole into a hash table for the first row that asks, or none if no row does.
-func (s *source) fence() string {
+func (s *Source) fence() string {
 	for _, t := range s.ties {
 		r := s.home[t.a]
 		if r != nil && r.rows == nil && r.table.Begins(t.a.Name) {

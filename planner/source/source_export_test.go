@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"fmt"
@@ -10,16 +10,16 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// DrawSource resolves FROM and WHERE of a block and draws what is proved of the rows.
-func DrawSource(cat *policy.Model, b *ast.Block, limits Limits, values func([]scalar.Fold) []scalar.Value) (string, error) {
-	q := &Query{cat: cat, constants: &scalar.Constants{}}
-	s, err := q.source(b)
+// Draw resolves FROM and WHERE of a block and draws what is proved of the rows.
+func Draw(cat *policy.Model, b *ast.Block, limits policy.Limits, values func([]scalar.Fold) []scalar.Value) (string, error) {
+	constants := &scalar.Constants{}
+	s, err := Resolve(cat, constants, nil, b)
 	if err != nil {
 		return "", err
 	}
 	var keys []scalar.Expr
 	for _, g := range b.Groups {
-		x, err := s.resolver().Expr(g)
+		x, err := s.Resolver().Expr(g)
 		if err != nil {
 			return "", err
 		}
@@ -27,15 +27,15 @@ func DrawSource(cat *policy.Model, b *ast.Block, limits Limits, values func([]sc
 	}
 	for _, a := range b.Aggregates {
 		for _, arg := range a.Args {
-			if _, err := s.resolver().Expr(arg); err != nil {
+			if _, err := s.Resolver().Expr(arg); err != nil {
 				return "", err
 			}
 		}
 	}
-	if _, err := s.work(limits); err != nil {
+	if _, err := s.Work(limits); err != nil {
 		return "", err
 	}
-	folds := q.constants.Folds()
+	folds := constants.Folds()
 	w := &scalar.Writer{
 		Env:  &scalar.Env{Values: values(folds), TimeZones: map[string]bool{"UTC": true}, UTF8: true},
 		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
@@ -43,13 +43,13 @@ func DrawSource(cat *policy.Model, b *ast.Block, limits Limits, values func([]sc
 	return drawSource(s, keys, w, limits)
 }
 
-func drawSource(s *source, keys []scalar.Expr, w *scalar.Writer, limits Limits) (string, error) {
+func drawSource(s *Source, keys []scalar.Expr, w *scalar.Writer, limits policy.Limits) (string, error) {
 	var out strings.Builder
-	if s.protected() {
-		fmt.Fprintf(&out, "unit: %s %s\n", s.unit().SQL, s.unit().Type)
+	if s.Protected() {
+		fmt.Fprintf(&out, "unit: %s %s\n", s.Unit().SQL, s.Unit().Type)
 	}
 	var names []string
-	for _, t := range s.tables() {
+	for _, t := range s.Tables() {
 		names = append(names, t.Name.String())
 	}
 	fmt.Fprintf(&out, "reads: %s\nrows of a unit: %s", strings.Join(names, ", "), drawRows(s, keys))
@@ -61,7 +61,7 @@ func drawSource(s *source, keys []scalar.Expr, w *scalar.Writer, limits Limits) 
 		fmt.Fprintf(&out, ", times %d", factor)
 	}
 	out.WriteString("\n")
-	if s.declaresKeys() {
+	if s.DeclaresKeys() {
 		out.WriteString("an outer join declares keys\n")
 	}
 	for i, k := range keys {
@@ -69,38 +69,38 @@ func drawSource(s *source, keys []scalar.Expr, w *scalar.Writer, limits Limits) 
 			return "", err
 		}
 	}
-	if len(s.used()) > 0 {
+	if len(s.Used()) > 0 {
 		names = nil
-		for _, c := range s.used() {
+		for _, c := range s.Used() {
 			names = append(names, c.SQL)
 		}
 		fmt.Fprintf(&out, "uses: %s\n", strings.Join(names, ", "))
 	}
-	from, where, err := s.write(w, drawnKeys{})
+	from, where, err := s.Write(w, drawnKeys{})
 	fmt.Fprintf(&out, "FROM %s\n  WHERE %s\n", from, where)
 	return out.String(), err
 }
 
-func drawRows(s *source, keys []scalar.Expr) string {
+func drawRows(s *Source, keys []scalar.Expr) string {
 	switch {
-	case s.unique():
+	case s.Unique():
 		return "one"
-	case len(keys) > 0 && s.fixes(keys):
+	case len(keys) > 0 && s.Fixes(keys):
 		return "one in each group"
 	}
-	return fmt.Sprintf("max_rows=%d max_partitions=%d", s.maxRows(), s.maxPartitions())
+	return fmt.Sprintf("max_rows=%d max_partitions=%d", s.MaxRows(), s.MaxPartitions())
 }
 
-func drawKey(out *strings.Builder, s *source, w *scalar.Writer, i int, k scalar.Expr) error {
+func drawKey(out *strings.Builder, s *Source, w *scalar.Writer, i int, k scalar.Expr) error {
 	null := ""
-	if !scalar.NeverNull(s.conjuncts(), k) {
+	if !scalar.NeverNull(s.Conjuncts(), k) {
 		null = " or NULL"
 	}
 	fmt.Fprintf(out, "key %d: %s%s", i+1, k.Type(), null)
-	if s.perUnit(k) {
+	if s.PerUnit(k) {
 		out.WriteString(", one for each unit")
 	}
-	from, where, ok, err := s.publicPart(w, k.Columns())
+	from, where, ok, err := s.PublicPart(w, k.Columns())
 	if ok {
 		fmt.Fprintf(out, ", public: FROM %s WHERE %s", from, where)
 	}
@@ -110,7 +110,7 @@ func drawKey(out *strings.Builder, s *source, w *scalar.Writer, i int, k scalar.
 
 type drawnKeys struct{}
 
-func (drawnKeys) hmac(tag, bytes string) string { return "hmac(" + tag + ", " + bytes + ")" }
+func (drawnKeys) JoinOrder(message string) string { return `hmac('\x03', ` + message + ")" }
 
 // A ReadSource is what a test needs to compare the rows of a source with what is proved of them.
 type ReadSource struct {
@@ -129,33 +129,33 @@ type ReadSource struct {
 	Factor, Relations int64
 }
 
-// SourceRead resolves FROM and WHERE of a block and writes its SQL.
-func SourceRead(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []scalar.Value) (*ReadSource, error) {
-	q := &Query{cat: cat, constants: &scalar.Constants{}}
-	s, err := q.source(b)
+// ReadBlock resolves FROM and WHERE of a block and writes its SQL.
+func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []scalar.Value) (*ReadSource, error) {
+	constants := &scalar.Constants{}
+	s, err := Resolve(cat, constants, nil, b)
 	if err != nil {
 		return nil, err
 	}
 	exprs := make([]scalar.Expr, 0, len(b.Aggregates))
 	for _, a := range b.Aggregates {
 		for _, arg := range a.Args {
-			x, err := s.resolver().Expr(arg)
+			x, err := s.Resolver().Expr(arg)
 			if err != nil {
 				return nil, err
 			}
 			exprs = append(exprs, x)
 		}
 	}
-	limits := Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: map[catalog.Name]int64{}}
+	limits := policy.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: map[catalog.Name]int64{}}
 	for _, n := range cat.Public() {
 		limits.PublicRows[n] = 100
 	}
-	out := &ReadSource{Unique: s.unique(), Declares: s.declaresKeys(), Unit: s.unit().SQL, Relations: int64(s.b.aliases)}
+	out := &ReadSource{Unique: s.Unique(), Declares: s.DeclaresKeys(), Unit: s.Unit().SQL, Relations: int64(s.b.aliases)}
 	if out.Factor, err = s.factor(limits); err != nil {
 		return nil, err
 	}
 	w := &scalar.Writer{
-		Env:  &scalar.Env{Values: values(q.constants.Folds()), TimeZones: cat.TimeZones(), UTF8: true, Before14: cat.Before14()},
+		Env:  &scalar.Env{Values: values(constants.Folds()), TimeZones: cat.TimeZones(), UTF8: true, Before14: cat.Before14()},
 		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
 	}
 	for _, x := range exprs {
@@ -163,31 +163,31 @@ func SourceRead(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []sc
 			return nil, err
 		}
 	}
-	out.From, out.Where, err = s.write(w, testKeys{})
+	out.From, out.Where, err = s.Write(w, testKeys{})
 	return out, err
 }
 
-func (r *ReadSource) column(s *source, w *scalar.Writer, x scalar.Expr) error {
+func (r *ReadSource) column(s *Source, w *scalar.Writer, x scalar.Expr) error {
 	sql, err := w.Expr(x)
 	if err != nil {
 		return err
 	}
 	domain := ""
-	from, where, ok, err := s.publicPart(w, x.Columns())
+	from, where, ok, err := s.PublicPart(w, x.Columns())
 	if ok && len(x.Columns()) > 0 {
 		domain = "SELECT DISTINCT " + sql + " FROM " + from + " WHERE " + where
 	}
 	r.Columns, r.Domains = append(r.Columns, sql), append(r.Domains, domain)
-	r.Fixes = append(r.Fixes, s.fixes([]scalar.Expr{x}))
-	r.PerUnit = append(r.PerUnit, s.perUnit(x))
+	r.Fixes = append(r.Fixes, s.Fixes([]scalar.Expr{x}))
+	r.PerUnit = append(r.PerUnit, s.PerUnit(x))
 	r.OneSpelling = append(r.OneSpelling, scalar.OneSpelling(x))
-	r.NeverNull = append(r.NeverNull, scalar.NeverNull(s.conjuncts(), x))
+	r.NeverNull = append(r.NeverNull, scalar.NeverNull(s.Conjuncts(), x))
 	return err
 }
 
 // testKeys is a keyed order whose secret is known.
 type testKeys struct{}
 
-func (testKeys) hmac(tag, bytes string) string {
-	return "pg_catalog.sha256('secret'::pg_catalog.bytea || " + tag + "::pg_catalog.bytea || " + bytes + ")"
+func (testKeys) JoinOrder(message string) string {
+	return "pg_catalog.sha256('secret'::pg_catalog.bytea || " + message + ")"
 }

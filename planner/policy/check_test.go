@@ -1,4 +1,4 @@
-package planner_test
+package policy_test
 
 import (
 	"strings"
@@ -26,7 +26,9 @@ var spoilt = []struct {
 	{"unit missing", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[1].UnitColumn = "person" }, "no column \"person\""},
 	{"unit of a float", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].UnitColumn = "weight" }, "a unit is identified by"},
 	{"via a column that is no key", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].Keys = nil }, "proves it a key"},
-	{"via a nullable key", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].Columns[0].NotNull = false }, "proves it a key"},
+	{"via a nullable key", func(_ *policy.Policy, s *catalog.Schema) {
+		s.Tables[name("visits")].Columns[0].NotNull = false
+	}, "proves it a key"},
 	{"via itself", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[2].To.Table = name("labs") }, "does not reach the privacy unit"},
 	{"via a public table", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[2].To.Table = name("hospitals") }, "not a protected table"},
 	{"via a column with another collation", func(_ *policy.Policy, s *catalog.Schema) {
@@ -60,10 +62,16 @@ var spoilt = []struct {
 	{"public table about people", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("hospitals")].Foreign = []catalog.ForeignKey{references("id", "patients")}
 	}, "references the protected table"},
-	{"units of two types", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].Columns[1].Type = text }, "must identify the same unit"},
+	{"units of two types", func(_ *policy.Policy, s *catalog.Schema) {
+		s.Tables[name("visits")].Columns[1].Type = text
+	}, "must identify the same unit"},
 	{"number bounds of text", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = bounds("0", "1") }, "numbers as bounds"},
-	{"bounds upside down", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = bounds("2010", "1920") }, "above the upper"},
-	{"values beyond the type", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = values("3000000000") }, "no integer"},
+	{"bounds upside down", func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[0].Columns["birth_year"] = bounds("2010", "1920")
+	}, "above the upper"},
+	{"values beyond the type", func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[0].Columns["birth_year"] = values("3000000000")
+	}, "no integer"},
 	{"values twice", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = values("f", "f") }, "listed twice"},
 	{"values with blanks that mean nothing", func(p *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("patients")].Columns[2].Type = builtin("bpchar", "character(3)", 1042, 7)
@@ -71,7 +79,9 @@ var spoilt = []struct {
 	}, "ends with blanks"},
 	{"values of an instant", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[1].Columns["at"] = values("now") }, "cannot have declared values"},
 	{"values of a float", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["weight"] = values("1.5") }, "cannot have declared values"},
-	{"values spelled oddly", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["birth_year"] = values("0x7c6") }, "no integer"},
+	{"values spelled oddly", func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[0].Columns["birth_year"] = values("0x7c6")
+	}, "no integer"},
 	{"enum values of a text", func(p *policy.Policy, _ *catalog.Schema) {
 		p.Tables[0].Columns["sex"] = policy.ColumnPolicy{EnumValues: true}
 	}, "is no enum"},

@@ -1,4 +1,4 @@
-package planner_test
+package source_test
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
-	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/source"
 )
 
 // The shop has customers with one row each; orders, of which items are lines; profiles, at
@@ -118,7 +118,7 @@ func TestSources(t *testing.T) {
 
 func drawSource(t *testing.T, cat *policy.Model, d *datadriven.TestData) (string, error) {
 	t.Helper()
-	limits := planner.Limits{PublicFanout: 100, Work: 1_000_000, PublicRows: map[catalog.Name]int64{
+	limits := policy.Limits{PublicFanout: 100, Work: 1_000_000, PublicRows: map[catalog.Name]int64{
 		name("parts"): 2000, name("makers"): 50, name("rates"): 1000,
 	}}
 	for _, a := range d.CmdArgs {
@@ -146,7 +146,7 @@ func drawSource(t *testing.T, cat *policy.Model, d *datadriven.TestData) (string
 	if st.Blocks[0].Err != nil {
 		return "", st.Blocks[0].Err
 	}
-	return planner.DrawSource(cat, st.Blocks[0], limits, literals)
+	return source.Draw(cat, st.Blocks[0], limits, literals)
 }
 
 // literals stands in for the mirror.
@@ -195,7 +195,7 @@ func TestSourceRelations(t *testing.T) {
 	}
 }
 
-func readUnevaluated(t *testing.T, cat *policy.Model, sql string) (*planner.ReadSource, error) {
+func readUnevaluated(t *testing.T, cat *policy.Model, sql string) (*source.ReadSource, error) {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {
@@ -205,5 +205,5 @@ func readUnevaluated(t *testing.T, cat *policy.Model, sql string) (*planner.Read
 	if b.Err != nil {
 		t.Fatal(b.Err)
 	}
-	return planner.SourceRead(cat, b, literals)
+	return source.ReadBlock(cat, b, literals)
 }

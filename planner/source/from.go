@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"slices"
@@ -67,8 +67,8 @@ func (r *relation) maxRows() int64 {
 	}
 	total := int64(0)
 	for _, b := range r.rows.branches {
-		n := b.source.maxRows()
-		if b.source.protected() && b.oneRow(b.source.perUnitKnown(nil)) {
+		n := b.source.MaxRows()
+		if b.source.Protected() && b.oneRow(b.source.perUnitKnown(nil)) {
 			n = 1
 		}
 		if n == 0 {
@@ -99,7 +99,7 @@ func (b *builder) newRelation(name string, at int) (*relation, error) {
 }
 
 // add makes the relation one of the level.
-func (s *source) add(r *relation) {
+func (s *Source) add(r *relation) {
 	s.relations = append(s.relations, r)
 	for _, c := range r.columns {
 		s.home[c], s.home[c.Base()] = r, r
@@ -107,7 +107,7 @@ func (s *source) add(r *relation) {
 }
 
 // item resolves an item of FROM.
-func (s *source) item(f ast.From) (node, frame, error) {
+func (s *Source) item(f ast.From) (node, frame, error) {
 	switch f := f.(type) {
 	case *ast.Table:
 		return s.scan(f)
@@ -120,14 +120,14 @@ func (s *source) item(f ast.From) (node, frame, error) {
 }
 
 // scan resolves a table.
-func (s *source) scan(f *ast.Table) (node, frame, error) {
-	t := s.b.q.cat.Table(catalog.Name{Schema: f.Ref.Resolved.Schema, Name: f.Ref.Resolved.Name})
+func (s *Source) scan(f *ast.Table) (node, frame, error) {
+	t := s.b.model.Table(catalog.Name{Schema: f.Ref.Resolved.Schema, Name: f.Ref.Resolved.Name})
 	if t == nil {
 		return nil, frame{}, notHere(f.Ref.At, "Aggregate the protected rows in a sub-select of their own and join the result with it.",
 			"%q is no table of the privacy policy and cannot be joined with protected rows", f.Ref.Name)
 	}
 	if t.Public && !f.Ref.Within {
-		s.b.q.public = append(s.b.q.public, f.Ref)
+		s.b.public = append(s.b.public, f.Ref)
 	}
 	r, err := s.b.table(t, f.Alias, f.Ref.At)
 	if err != nil {
@@ -236,7 +236,7 @@ func (b *builder) path(r *relation) error {
 }
 
 // join resolves a join.
-func (s *source) join(f *ast.Join) (node, frame, error) {
+func (s *Source) join(f *ast.Join) (node, frame, error) {
 	left, lf, err := s.item(f.Left)
 	if err != nil {
 		return nil, frame{}, err
@@ -268,7 +268,7 @@ func (s *source) join(f *ast.Join) (node, frame, error) {
 }
 
 // kind makes the join, with the side that is kept on the left.
-func (s *source) kind(f *ast.Join, left, right node) (*joined, error) {
+func (s *Source) kind(f *ast.Join, left, right node) (*joined, error) {
 	j := &joined{left: left, right: right}
 	switch f.Kind {
 	case ast.Inner, ast.Cross:
@@ -297,7 +297,7 @@ func (r *relation) setNullable(read bool) {
 }
 
 // using resolves USING and NATURAL to equalities, and returns the merged columns.
-func (s *source) using(f *ast.Join, j *joined, lf, rf frame) ([]field, error) {
+func (s *Source) using(f *ast.Join, j *joined, lf, rf frame) ([]field, error) {
 	names := f.Using
 	if f.Natural {
 		names = nil
@@ -334,7 +334,7 @@ func (s *source) using(f *ast.Join, j *joined, lf, rf frame) ([]field, error) {
 }
 
 // sideColumn returns the column that a name of USING means on one side.
-func (s *source) sideColumn(f frame, name string, at int) (*scalar.Column, error) {
+func (s *Source) sideColumn(f frame, name string, at int) (*scalar.Column, error) {
 	c := &ast.Column{Name: name, At: at}
 	col, err := s.lookup(f, c)
 	if col == nil && err == nil {
@@ -344,14 +344,14 @@ func (s *source) sideColumn(f frame, name string, at int) (*scalar.Column, error
 }
 
 // equality resolves a = b.
-func (s *source) equality(a, b *scalar.Column, at int) (scalar.Expr, error) {
+func (s *Source) equality(a, b *scalar.Column, at int) (scalar.Expr, error) {
 	l, r := &ast.Column{Name: a.Name, At: at}, &ast.Column{Name: b.Name, At: at}
 	s.pinned[l], s.pinned[r] = a, b
-	return s.resolver().Boolean(&ast.Op{Name: "=", Left: l, Right: r, At: at})
+	return s.Resolver().Boolean(&ast.Op{Name: "=", Left: l, Right: r, At: at})
 }
 
 // on resolves the condition of a join, in which only its two sides can be named.
-func (s *source) on(f *ast.Join, j *joined, all frame) error {
+func (s *Source) on(f *ast.Join, j *joined, all frame) error {
 	whole, outer := s.frame, s.outer
 	s.frame, s.outer = all, nil
 	defer func() { s.frame, s.outer = whole, outer }()

@@ -1,0 +1,13 @@
+package scalar
+
+import "strings"
+
+// Concatenated joins SQL of bytes; many are joined in halves, so that the same bytes are not
+// copied once for each part.
+func Concatenated(parts []string) string {
+	const few = 16
+	if n := len(parts) / 2; len(parts) > few {
+		return "(" + Concatenated(parts[:n]) + ") || (" + Concatenated(parts[n:]) + ")"
+	}
+	return strings.Join(parts, " || ")
+}

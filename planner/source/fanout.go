@@ -1,0 +1,129 @@
+package source
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+
+	"dpproxy/pgerr"
+	"dpproxy/planner/policy"
+)
+
+// Work refuses a source whose joins could take too long, and returns what factor does. What it decides depends on
+// the statement, the policy and public sizes alone.
+func (s *Source) Work(limits policy.Limits) (rows int64, err error) { return s.factor(limits) }
+
+// factor bounds how many rows one row that is read can become.
+func (s *Source) factor(limits policy.Limits) (int64, error) {
+	for _, j := range s.semijoins {
+		if _, err := j.inner.factor(limits); err != nil {
+			return 0, err
+		}
+	}
+	total := int64(1)
+	var joined []*relation
+	base := s.Protected() // otherwise the first public relation is what is read
+	for _, r := range s.protectedFirst() {
+		n, err := s.rowsOf(r, limits)
+		if err != nil {
+			return 0, err
+		}
+		known := s.perUnitKnown(nil, joined...).rows[r]
+		joined = append(joined, r)
+		switch {
+		case !base:
+			base = true
+			continue
+		case r.protected():
+		case known:
+			n = 1
+		case n > limits.PublicFanout:
+			return 0, pgerr.New(pgerr.ProgramLimitExceeded, "each row could be joined with all %srows of public relation %q", count(n), r.name).At(r.at).
+				WithHint("Join it by equality on its key; otherwise it may have at most %d rows (max_public_fanout).", limits.PublicFanout)
+		}
+		if total = saturating(total, n); total > limits.Work {
+			return 0, pgerr.New(pgerr.ProgramLimitExceeded, "the join with %q could make %d rows of each, at most %d are allowed", r.name, total, limits.Work).At(r.at).
+				WithHint("Join fewer relations, or aggregate them in sub-selects first.")
+		}
+	}
+	return total, nil
+}
+
+func (s *Source) protectedFirst() []*relation {
+	var first, then []*relation
+	for _, r := range s.relations {
+		if r.protected() {
+			first = append(first, r)
+		} else {
+			then = append(then, r)
+		}
+	}
+	return slices.Concat(first, then)
+}
+
+// rowsOf bounds the rows of a public relation, and by how much a protected one
+// multiplies the rows of a unit.
+func (s *Source) rowsOf(r *relation, limits policy.Limits) (int64, error) {
+	most := int64(1)
+	for _, b := range r.branches() {
+		factor, err := b.source.factor(limits)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, factor)
+	}
+	switch {
+	case r.cut > 0:
+		return r.cut, nil
+	case !r.protected():
+		return r.publicRows(limits), nil
+	}
+	return most, nil
+}
+
+// publicRows bounds the rows of a level without protected relations.
+func (s *Source) publicRows(limits policy.Limits) int64 {
+	total := int64(1)
+	var joined []*relation
+	for _, r := range s.relations {
+		if !s.facts.closure(nil, joined...).rows[r] {
+			total = saturating(total, r.publicRows(limits))
+		}
+		joined = append(joined, r)
+	}
+	return total
+}
+
+// publicRows bounds the rows of a public relation.
+func (r *relation) publicRows(limits policy.Limits) int64 {
+	if r.rows != nil {
+		return r.rows.branches[0].source.publicRows(limits)
+	}
+	return sizeOf(r.table, limits)
+}
+
+// sizeOf returns the rows of a public table; one whose size is not known may have any.
+func sizeOf(t *policy.Table, limits policy.Limits) int64 {
+	if n, ok := limits.PublicRows[t.Name]; ok {
+		return max(n, 1)
+	}
+	return math.MaxInt64
+}
+
+// count writes a number of rows, if it is known.
+func count(n int64) string {
+	if n == math.MaxInt64 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10) + " "
+}
+
+// saturating multiplies positive numbers.
+func saturating(a, b int64) int64 {
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	if high > 0 || low > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(low)
+}
