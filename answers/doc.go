@@ -1,4 +1,4 @@
-// Package answers remembers what was released, so that the same question costs
+// Package answers remembers releases, so that the same question costs
 // nothing the second time: a dashboard that refreshes all day pays once.
 //
 // A [Release] has the released integers of one release block, with the keys of its
@@ -8,7 +8,7 @@
 // remembered one is post-processing of the first. It is kept as JSON with a version.
 //
 // A [Store] may forget at any time, and keeps a bounded number of releases, the
-// latest used. That costs budget later and never privacy. What it returns was put
-// there whole: a damaged release is none. Who may write to its files or keys can
+// latest used. That costs budget later and never privacy. A release that it returns was put
+// there whole: a damaged one is none. Whoever may write to its files or keys can
 // make it lie to analysts, but not learn from it anything that was not released.
 package answers

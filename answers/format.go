@@ -12,11 +12,11 @@ import (
 // errDamaged says that a key has no release, but something else.
 var errDamaged = errors.New("answers: damaged")
 
-// version is that of [record]. Releases of format 2 are read too; what is kept in another form
+// version is that of [record]. Releases of format 2 are read too; text in another form
 // is no release.
 const version = 3
 
-// A record is a release as it is kept. Who has paid for it is kept beside.
+// A record is a release as it is kept. Its payers are kept beside.
 type record struct {
 	Version  int           `json:"version"`
 	Request  []byte        `json:"request,omitempty"`

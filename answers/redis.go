@@ -83,7 +83,7 @@ func (r *Redis) Put(ctx context.Context, key Key, a Release) error {
 	return errors.Join(r.touch(ctx, key), r.evict(ctx))
 }
 
-// Pay implements Store. Who has paid is noted with the digest of what was paid for.
+// Pay implements Store. Payers are noted with the digest of the release that they paid for.
 func (r *Redis) Pay(ctx context.Context, key Key, a *Release, analyst string) error {
 	text, err := encode(a)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *Redis) Pay(ctx context.Context, key Key, a *Release, analyst string) er
 	return r.client.SAdd(ctx, r.paid(key), digest(text)+" "+analyst).Err()
 }
 
-// Probe tries what the store needs of Redis, such as permissions.
+// Probe tries the store's needs of Redis, such as permissions.
 func (r *Redis) Probe(ctx context.Context) error {
 	key, probe := KeyOf(), Release{Paid: []string{"probe"}}
 	err := r.forget(ctx, key.String())

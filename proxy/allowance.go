@@ -7,16 +7,16 @@ import (
 	"dpproxy/planner"
 )
 
-// An Allowance is what the policy lets statements do at most, of one analyst or about one
+// An Allowance bounds the statements of one analyst, or about one
 // table.
 type Allowance struct {
-	// MaxEpsilonPico is what a statement may spend, in 10⁻¹² of ε; 0: no limit of its own.
+	// MaxEpsilonPico is the most that a statement may spend, in 10⁻¹² of ε; 0: no limit of its own.
 	MaxEpsilonPico int64
 	// Mechanisms are those that may be used; nil: all.
 	Mechanisms []string
 }
 
-// allowance returns what all that is concerned allows together: the analyst, each table
+// allowance returns the least of all allowances that are concerned: the analyst's, that of each table
 // that is read, and the policy as a whole. Its Mechanisms are never nil.
 func (p *Proxy) allowance(analyst string, tables []catalog.Name) Allowance {
 	policy := p.policy.Load()
@@ -33,7 +33,7 @@ func (p *Proxy) allowance(analyst string, tables []catalog.Name) Allowance {
 	return out
 }
 
-// and returns what both allow.
+// and returns the lesser of both.
 func (a Allowance) and(b Allowance) Allowance {
 	if b.MaxEpsilonPico > 0 {
 		a.MaxEpsilonPico = b.most(a.MaxEpsilonPico)
@@ -44,7 +44,7 @@ func (a Allowance) and(b Allowance) Allowance {
 	return a
 }
 
-// most returns the part of what a statement wants to spend that it may spend. Wanting
+// most returns the part of a wish to spend that is allowed. Wanting
 // nothing in particular is 0.
 func (a Allowance) most(epsilonPico int64) int64 {
 	if a.MaxEpsilonPico > 0 && (epsilonPico == 0 || epsilonPico > a.MaxEpsilonPico) {

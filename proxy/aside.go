@@ -15,9 +15,9 @@ import (
 	"dpproxy/parser/ast"
 )
 
-// An Aside holds sessions of dpproxy's own on the mirror, where what no analyst may see is
-// computed: constants of views whose definition is not shown. What runs in a session of his
-// an analyst can read, its text and its parameters: from another session, from a function
+// An Aside holds sessions of dpproxy's own on the mirror, for computations that no
+// analyst may see: constants of views whose definition is not shown. An analyst can read all that
+// runs in their own session, its text and its parameters: from another session, from a function
 // that is called in it, from the notices and contexts of errors.
 type Aside struct{ pool *pgxpool.Pool }
 
@@ -64,7 +64,7 @@ var carriedSQL = func() string {
 	return "CAST(pg_catalog.json_build_object(" + strings.Join(pairs, ", ") + ") AS pg_catalog.text)"
 }()
 
-// as runs f in a transaction with the rights of an analyst, and with the settings of his
+// as runs f in a transaction with the rights of an analyst, and with the settings of their
 // session as [carriedSQL] tells them; then, unless that is nil, after with neither.
 func (s *Aside) as(ctx context.Context, analyst string, settings []byte, limit time.Duration, f, after func(*pgconn.PgConn) error) error {
 	if s == nil {

@@ -48,7 +48,7 @@ func (c *cache) get(sql string, parse func() (*parser.Script, error)) ([]*text, 
 	return texts, nil
 }
 
-// text is one statement of a client's text with what was found out about it: all
+// text is one statement of a client's text with its analysis: all
 // of that depends on the text, the types of its parameters and the policy alone.
 type text struct {
 	stmt  *parser.Statement

@@ -15,7 +15,7 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// This file holds what is computed of views whose definition is not shown: their constants,
+// This file holds computations of views whose definition is not shown: of their constants,
 // and the rows of those that aggregate themselves, of which a part of the query is left
 // around their blocks.
 
@@ -40,7 +40,7 @@ func (e *execution) concealedValues(ctx context.Context, q *planner.Query, p *pr
 			continue
 		}
 		params[i], oids[i], formats[i] = p.values[i].Bytes, p.values[i].OID, f.Format()
-		if p.values[i].OID >= firstUserOID { // one of the analyst's own, perhaps: its input calls functions of his
+		if p.values[i].OID >= firstUserOID { // one of the analyst's own, perhaps: its input calls functions of theirs
 			oids[i] = textOID
 		}
 	}
@@ -61,7 +61,7 @@ func (e *execution) concealedValues(ctx context.Context, q *planner.Query, p *pr
 	}, nil)
 }
 
-// Types of Postgres, and the first of what is not its own.
+// Types of Postgres, and the first that is not its own.
 const (
 	boolOID      = 16
 	textOID      = 25
@@ -95,7 +95,7 @@ func (e *execution) describeConcealed(ctx context.Context, q *planner.Query, p *
 	}, nil)
 }
 
-// concealedSQL writes what is left of the query of a view.
+// concealedSQL writes the rest of the query of a view.
 func concealedSQL(st *parser.Statement, q *planner.Query, view int, array func(block, column int) string) string {
 	return "SELECT * FROM " + st.ConcealedQuery(view, func(block int) string {
 		return q.Relation(block, func(col int) string { return array(block, col) })
@@ -148,7 +148,7 @@ func (e *execution) aside(ctx context.Context, p *prelude, f, after func(*pgconn
 	return e.concealedError(ctx, e.p.cfg.Aside.as(ctx, e.analyst, p.carried, limit, f, after))
 }
 
-// concealedError says that something failed, but not what: the mirror's words could quote it.
+// concealedError says that something failed, and gives no cause: the mirror's words could quote it.
 func (e *execution) concealedError(ctx context.Context, err error) error {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	switch {

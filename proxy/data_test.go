@@ -41,7 +41,7 @@ func TestOtherEncodings(t *testing.T) {
 	}
 }
 
-// What loses a setting between dpproxy and the database, such as a pooler, is found out
+// A pooler that loses a setting between dpproxy and the database is found out
 // before anything is read.
 func TestSessionSettings(t *testing.T) {
 	s := sitetest.StartPostgres(t)

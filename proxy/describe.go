@@ -21,7 +21,7 @@ import (
 const keptProofs = 200
 
 // describe proves on the mirror, before the charge, that the rewritten statement
-// has the columns of the original. What was proved in a session holds there for
+// has the columns of the original. A proof holds in its session for
 // the same text while the original has the same columns.
 func (e *execution) describe(ctx context.Context, m *wire.Asker, q *planner.Query, p *prelude, b wire.BindRequest) error {
 	e.enter(stepDescribe)
@@ -108,7 +108,7 @@ type place struct {
 	of, column int
 }
 
-// spliced returns the rewritten query, or what is inside a utility statement, with an array
+// spliced returns the rewritten query, or the query inside a utility statement, with an array
 // in each place. The places are asked for in the order in which they stand there.
 func (e *execution) spliced(q *planner.Query, inner bool, array func(place) string) string {
 	relation := func(i int) string {

@@ -3,7 +3,6 @@
 // product: a statement is refused before it is charged, charged before a row is
 // read, and rewritten with released values only.
 //
-// Between the packages it joins, this one decides two things alone: what a client
-// reads when something fails (errors.go), and what may be remembered of a failure
-// (incidents.go).
+// Between the packages it joins, this one decides two things alone: the words that a
+// client reads when something fails (errors.go), and the memory of a failure (incidents.go).
 package proxy

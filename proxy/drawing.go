@@ -17,7 +17,7 @@ import (
 // maxRounds bounds the rounds of a statement: each is an entry in the ledger.
 const maxRounds = 100
 
-// behindVeil draws what is released, and returns at the statement's point of the grid.
+// behindVeil draws the release, and returns at the statement's point of the grid.
 //
 // A cancel request does not shorten the wait for it, and is then the reply: else it would tell
 // whether the read was over when it came. The answer is paid for, and remembered.
@@ -36,7 +36,7 @@ func (e *execution) behindVeil(ctx context.Context, plan *planner.Plan, pre *pre
 	return released, receipt, err
 }
 
-// draw returns what is released of each grouping set of each block: what is known, and the others
+// draw returns the released relation of each grouping set of each block: the known ones, and the others
 // after they were reserved, read and given their noise. With an error behind the charge it
 // returns the receipt.
 func (e *execution) draw(ctx context.Context, plan *planner.Plan, pre *prelude, v *veil) ([][]*planner.Released, *cashier.Receipt, error) {
@@ -67,15 +67,15 @@ func (e *execution) draw(ctx context.Context, plan *planner.Plan, pre *prelude, 
 	return released, d.payment.Receipt, nil
 }
 
-// A drawing reads what is not known and releases it, round by round. Its cost is reserved before
+// A drawing reads the blocks that are not known and releases them, round by round. Its cost is reserved before
 // anything is read; each round is charged, durably, before it is drawn; and the rest is given back
 // in the end. Most statements have one round, whose reservation is its charge. Values leave only in
-// the end, so that whoever goes away, cancels, or makes a round fail has paid for what was drawn and
-// has seen nothing.
+// the end, so that whoever goes away, cancels, or makes a round fail has paid for all
+// that was drawn and has seen nothing.
 type drawing struct {
 	*execution
 
-	plan    *planner.Plan // what is not known
+	plan    *planner.Plan // of the blocks that are not known
 	pre     *prelude
 	veil    *veil
 	known   *memory.Recalled
@@ -112,8 +112,8 @@ func (d *drawing) draw(ctx context.Context) error {
 	return nil
 }
 
-// reserve records what the statement may cost at most, and pays for its first round, and for what
-// the analyst owes, out of it.
+// reserve records the most that the statement may cost, and pays for its first round, and for the
+// analyst's debts, out of it.
 func (d *drawing) reserve(ctx context.Context) error {
 	d.enter(stepReserve)
 	payment, err := d.p.cashier.Reserve(ctx, d.bill)
@@ -142,7 +142,7 @@ func (d *drawing) reserve(ctx context.Context) error {
 	return nil
 }
 
-// remark notes what the analyst should know of noise reduction.
+// remark adds notes on noise reduction for the analyst.
 func (d *drawing) remark() {
 	d.payment.Note(d.known.Notes...)
 	zcdp := func(d accountant.Debit) bool { return d.Loss.Measure() == dp.ZCDP }
@@ -155,7 +155,7 @@ func (d *drawing) remark() {
 }
 
 // watch records an incident when the veil is lifted, unless the statement is through by then, or
-// was cut: what fails behind a charge, also by a panic, may depend on a row.
+// was cut: a failure behind a charge, also by a panic, may depend on a row.
 func (d *drawing) watch(ctx context.Context) (through func()) {
 	failed := true
 	d.veil.then(func() {
@@ -172,7 +172,7 @@ func (d *drawing) watch(ctx context.Context) (through func()) {
 
 // rounds takes rounds until no grouping set needs one more: whoever cancels meanwhile does not stop
 // them. They begin at a point of the grid. When they are paid, and when the last of them ends, then
-// tells of the read no more than that point and what they have released. Nothing that fails behind
+// tells of the read no more than that point and their releases. No failure behind
 // through depends on a row.
 func (d *drawing) rounds(ctx context.Context, through func()) error {
 	for round := 1; round < maxRounds; round++ {

@@ -18,7 +18,7 @@ func chargeError(err error) error {
 			WithHint("Ask for less precision (SET dp.epsilon), or ask the administrator for budget. SELECT * FROM dp.budget shows what is left.")
 	}
 	switch {
-	case errors.Is(err, context.Canceled): // by the client; a charge itself goes on without him
+	case errors.Is(err, context.Canceled): // by the client; a charge itself goes on without them
 		return canceled(nil)
 	case errors.Is(err, accountant.ErrSuspended):
 		return pgerr.New(pgerr.Suspended, "this login is suspended: %d of its statements failed while they read protected data", accountant.MaxIncidents).
@@ -51,7 +51,7 @@ func reserveError(b cashier.Bill, err error) error {
 const chargeStays = "The charge of the statement stays."
 
 // readFailed tells a client that a read of protected data did not finish: always the same,
-// whatever the cause. Only what the analyst did himself is named: a cancel request, and his own
+// whatever the cause. Only the analyst's own acts are named: a cancel request, and their own
 // statement_timeout.
 func readFailed() error {
 	return pgerr.New(pgerr.ReadFailed, "the read of protected data did not finish").
@@ -59,7 +59,7 @@ func readFailed() error {
 		WithHint("Statements of this shape are refused until the administrator clears the incident.")
 }
 
-// stopped tells a client that he ended a statement himself, by a timeout or a cancel request.
+// stopped tells clients that they ended a statement themselves, by a timeout or a cancel request.
 func stopped(cause error, r *cashier.Receipt) error {
 	if !errors.Is(cause, reader.ErrTimeout) {
 		return canceled(r)
@@ -71,7 +71,7 @@ func stopped(cause error, r *cashier.Receipt) error {
 	return err.WithDetail(chargeStays)
 }
 
-// canceled tells a client that his own cancel request ended a statement that was, or
+// canceled tells clients that their own cancel request ended a statement that was, or
 // was not, charged.
 func canceled(r *cashier.Receipt) error {
 	err := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
@@ -81,8 +81,8 @@ func canceled(r *cashier.Receipt) error {
 	return err.WithDetail(chargeStays)
 }
 
-// unpaidRound says that a round could not be recorded. It is not drawn, and what was drawn
-// before stays with us.
+// unpaidRound says that a round could not be recorded. It is not drawn, and earlier rounds stay
+// with us.
 func unpaidRound(err error) error {
 	if errors.Is(err, cashier.ErrRound) {
 		return defectiveRound()
@@ -91,7 +91,7 @@ func unpaidRound(err error) error {
 		WithHint("The administrator must look at the ledger.")
 }
 
-// defectiveRound is the error of a round that cannot be: what was charged stays.
+// defectiveRound is the error of a round that cannot be: the charge stays.
 func defectiveRound() error {
 	return pgerr.New(pgerr.Internal, "the chain of looks did not go on").WithDetail(chargeStays)
 }

@@ -15,7 +15,7 @@ import (
 	"dpproxy/wire"
 )
 
-// This file holds EXECUTE. What it runs is known to the session alone: the mirror is
+// This file holds EXECUTE. Its prepared statement is known to the session alone: the mirror is
 // asked for the text, and for the values of the arguments, and then the statement
 // goes the way of a Bind with these values.
 
@@ -50,7 +50,7 @@ func (e executeStatement) run(ctx context.Context, m *wire.Asker, b wire.BindReq
 	}
 	st, err := e.prepared(ctx, m, x)
 	if err != nil || st == nil || len(st.oids) > 0 && len(st.oids) != len(x.Args) {
-		return relay, withoutPosition(err) // Postgres says what is wrong with the rest
+		return relay, withoutPosition(err) // Postgres refuses the rest
 	}
 	if class := st.text.stmt.Class; class == parser.Release || class == parser.Refused {
 		if err := settings.RefuseComments(e.text.stmt); err != nil {
@@ -92,7 +92,7 @@ func withoutPosition(err error) error {
 }
 
 // prepared looks a statement up. It is nil if there is none, or if its text does not
-// tell what it is.
+// tell its kind.
 func (e executeStatement) prepared(ctx context.Context, m *wire.Asker, x *parser.Execute) (*prepared, error) {
 	res, err := m.Query(ctx, preparedSQL, []uint32{pgtype.TextOID}, [][]byte{[]byte(x.Name)}, nil, nil)
 	if err != nil || len(res.Rows) == 0 {

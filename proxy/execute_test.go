@@ -93,7 +93,7 @@ func testExecuteIntoTable(t *testing.T, ana *pgx.Conn, mode pgx.QueryExecMode, c
 	charged("no query", 0)
 }
 
-// What EXECUTE runs for nothing, or not at all.
+// Forms of EXECUTE that run for nothing, or not at all.
 func testExecuteForFree(t *testing.T, ana *pgx.Conn, mode pgx.QueryExecMode) {
 	t.Helper()
 	must(t, ana, "PREPARE rows AS SELECT id, sex FROM patients")

@@ -26,7 +26,7 @@ type execution struct {
 // release is the path of a protected statement. Up to the charge, everything is
 // decided by the statement, the policy and the session; nothing of it depends on
 // a protected row, and a refusal costs nothing. From the charge on, nothing is
-// taken back. The steps, and what each may do, stand in path.go.
+// taken back. The steps, and the rights of each, stand in path.go.
 func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	analysed, err := e.resolve(b)
 	if err != nil {
@@ -84,7 +84,7 @@ func (e *execution) resolve(b wire.BindRequest) (*analysed, error) {
 }
 
 // checkSchema refuses a statement about something that is off, also where that makes it
-// wrong: what Postgres or the planner would say of it is of no use then.
+// wrong: the errors of Postgres or the planner are of no use then.
 func (e *execution) checkSchema(analysed *analysed) error {
 	var names []catalog.Name
 	for _, t := range e.text.stmt.Protected {
@@ -126,7 +126,7 @@ func (e *execution) plan(analysed *analysed, pre *prelude) (*planner.Plan, error
 // less, its error is more than ten times as large.
 const leastUseful = 100
 
-// planWithinBudget plans the statement. Where only the policy says what noise reduction may spend,
+// planWithinBudget plans the statement. Where only the policy bounds the price of noise reduction,
 // and less is left, it may spend that. It reads and charges nothing.
 func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pre *prelude) (*planner.Plan, error) {
 	e.enter(stepPlan)
@@ -148,7 +148,7 @@ func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pr
 		return nil, err
 	}
 	if fits || left < most.Pico()/leastUseful {
-		return plan, nil // the ledger refuses what does not fit
+		return plan, nil // the ledger refuses a bill that does not fit
 	}
 	lessened := *pre
 	lessened.leftPico = left
@@ -158,14 +158,14 @@ func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pr
 	return plan, nil
 }
 
-// recall looks for what is known of a plan.
+// recall looks for releases of a plan's blocks.
 func (e *execution) recall(ctx context.Context, plan *planner.Plan, pre *prelude) *memory.Recalled {
 	e.enter(stepRecall)
 	who := memory.Analyst{Name: e.analyst, Budget: e.p.analyst(e.analyst).Budget}
 	return e.p.memory.Recall(ctx, plan, pre.values, who, pre.settings.Refine)
 }
 
-// bill is the cost of what a plan reads, and of what the analyst owes.
+// bill is the cost of a plan's reads, and of the analyst's debts.
 func (e *execution) bill(plan *planner.Plan, owed dp.ComposedEvent) cashier.Bill {
 	return cashier.Bill{
 		Analyst: e.analyst, Shape: plan.Shape, Scopes: e.scopes(plan.Tables),

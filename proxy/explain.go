@@ -69,7 +69,7 @@ func planText(lines []string, fields []pgproto3.FieldDescription) (text, sql str
 	return planner.ArrayText(cells), `SELECT * FROM pg_catalog.unnest(CAST(%s AS pg_catalog.text[])) AS "QUERY PLAN"`, nil
 }
 
-// planNode is what a document of EXPLAIN calls the plan, where Postgres has the type of a node.
+// planNode names the plan in a document of EXPLAIN, where Postgres has the type of a node.
 const planNode = "Release"
 
 // explained returns the lines of EXPLAIN; shadowed says that the statement is of other
@@ -100,7 +100,7 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 	return plan.Explain(costs), false, nil
 }
 
-// compared returns the plan with what else it could have been: with what dp.epsilon allows,
+// compared returns the plan with its alternatives, within dp.epsilon:
 // noise of either kind.
 func (x explanation) compared(plan *planner.Plan, analysed *analysed, pre *prelude) *planner.Plan {
 	out := *plan

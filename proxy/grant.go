@@ -7,7 +7,7 @@ import (
 )
 
 // checkGrants refuses relations that the analyst may not ask about. Whoever may ask
-// about a view needs no right to what it reads, as in Postgres: those names stand where
+// about a view needs no right to its tables, as in Postgres: their names stand where
 // the view's does, behind it.
 func checkGrants(named []ast.TableRef, granted map[catalog.Name]bool) error {
 	views := map[int]bool{} // the places of the views that the client wrote

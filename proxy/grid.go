@@ -61,7 +61,7 @@ func (g Grid) next(elapsed time.Duration) time.Duration {
 }
 
 // limit moves the session's own timeout (0 is none) to a point of the grid, and returns
-// what is left of it. An analyst could otherwise ask with timeouts, and see by which of
+// the rest of it. An analyst could otherwise ask with timeouts, and see by which of
 // them the read was over.
 func (g Grid) limit(start time.Time, timeout time.Duration) time.Duration {
 	if g.off() || timeout <= 0 {

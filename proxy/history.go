@@ -16,7 +16,7 @@ const historyKept = 1000
 // textKept bounds the texts that are kept of a statement, in bytes.
 const textKept = 4096
 
-// abridged is what is kept of a text: a statement, or its errors, which name expressions.
+// abridged shortens a text to be kept: a statement, or its errors, which name expressions.
 func abridged(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= textKept {
@@ -39,7 +39,7 @@ type historyRow struct {
 	Remark    *string     `json:"remark"`
 }
 
-// history remembers what analysts asked, since the proxy was started. Each is shown his own
+// history remembers the statements of analysts, since the proxy was started. Each is shown their own
 // statements alone.
 type history struct {
 	now func() time.Time // nil: no times are shown

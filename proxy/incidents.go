@@ -9,8 +9,8 @@ import (
 
 // incidents records which statements failed while they read protected data. A
 // failure may depend on a row, so the ledger refuses its shape for everybody, and
-// an analyst who causes several is suspended, until the administrator acts. What
-// the ledger could not record counts here until dpproxy ends.
+// an analyst who causes several is suspended, until the administrator acts. An
+// incident that the ledger could not record counts here until dpproxy ends.
 type incidents struct {
 	ledger accountant.Ledger
 
@@ -18,7 +18,7 @@ type incidents struct {
 	unrecorded []accountant.Incident
 }
 
-// admit refuses what has failed and is not on record.
+// admit refuses a shape that has failed, if that is not on record.
 func (i *incidents) admit(analyst, shape string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

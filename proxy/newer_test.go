@@ -69,7 +69,7 @@ func TestNewerSyntax(t *testing.T) {
 			}
 		}
 	}
-	// What reads no protected table is the mirror's affair.
+	// A statement that reads no protected table is the mirror's affair.
 	if version >= 17 {
 		must(t, ana, "SELECT a FROM JSON_TABLE('[1]', '$[*]' COLUMNS (a int PATH '$')) j, hospitals; SELECT JSON_VALUE('{\"patients\":1}', '$.patients')")
 	}

@@ -10,7 +10,7 @@ import (
 	"dpproxy/wire"
 )
 
-// notice tells what the answer cost, how wrong it may be, and what is left.
+// notice tells the cost of the answer, how wrong it may be, and the rest of the budget.
 func notice(
 	ctx context.Context, c *cashier.Cashier, r *cashier.Receipt, plan *planner.Plan, released [][]*planner.Released, confidence float64,
 ) wire.Notice {

@@ -32,7 +32,7 @@ const (
 	noise      sight = "ends here"
 )
 
-// A rule says what a step does, and what it may do.
+// A rule tells the work of a step, and its rights.
 type rule struct {
 	name string
 	does string

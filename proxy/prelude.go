@@ -20,8 +20,8 @@ import (
 	"dpproxy/wire"
 )
 
-// prelude is what the analyst's session on the mirror says before anything is
-// decided: the settings, what the relation names mean, and the values of the
+// prelude is the answer of the analyst's session on the mirror before anything is
+// decided: the settings, the relations of the names, and the values of the
 // statement's constants.
 type prelude struct {
 	settings settings.Settings
@@ -31,7 +31,7 @@ type prelude struct {
 	shadowed bool
 	values   []scalar.Value
 	carried  []byte // settings of the session, as carriedSQL tells them
-	// leftPico is what a chain may spend where no more is left; 0: what its settings say.
+	// leftPico is the room for noise reduction where no more is left; 0: as its settings say.
 	leftPico int64
 }
 
@@ -93,7 +93,7 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 	return p, e.concealedValues(ctx, q, p)
 }
 
-// ask asks what the prelude asks, unless that was done early. The answer has one row.
+// ask asks the questions of the prelude, unless that was done early. The answer has one row.
 // Postgres reads all parameters when they are bound, also those that only the text around
 // the blocks uses: a bad value fails here and not after the charge.
 func (e *execution) ask(ctx context.Context, m *wire.Asker, q *planner.Query, b wire.BindRequest) (*wire.Result, error) {
@@ -111,7 +111,7 @@ func (e *execution) ask(ctx context.Context, m *wire.Asker, q *planner.Query, b 
 	return res, nil
 }
 
-// early is the prelude of a Query, whose text alone says what it asks: it goes to the mirror
+// early is the prelude of a Query, which follows from its text alone: it goes to the mirror
 // together with the text. A statement that is refused asks nothing.
 func (e *execution) early() *wire.Question {
 	analysed, err := e.resolve(wire.BindRequest{})

@@ -21,7 +21,7 @@ import (
 	"dpproxy/wire"
 )
 
-// Config is what a Proxy is made of. All fields but Views, Aside, Answers, Grid, Sharing, Log
+// Config has the parts of a Proxy. All fields but Views, Aside, Answers, Grid, Sharing, Log
 // and Now are required.
 type Config struct {
 	Catalog *policy.Model
@@ -29,7 +29,7 @@ type Config struct {
 	Views  []catalog.Name
 	Ledger accountant.Ledger
 	Data   *reader.Data
-	// Aside computes what no analyst may see; nil if the policy conceals nothing.
+	// Aside computes constants that no analyst may see; nil if the policy conceals nothing.
 	Aside *Aside
 	// Relations returns the OIDs that the protected relations and views have on the
 	// mirror. It is called at start and when a session reports another OID.
@@ -48,7 +48,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Answers are what a Proxy remembers answers in, and for how long they answer the
+// Answers are the store of a Proxy's answers, and how long they answer the
 // same question.
 type Answers struct {
 	Store answers.Store // nil: nothing is remembered
@@ -66,11 +66,11 @@ func (a Answers) Close() error {
 	return a.Store.Close()
 }
 
-// An Analyst is what the policy allows one login.
+// An Analyst has the rights of one login by the policy.
 type Analyst struct {
 	// Tables are the protected tables the analyst may ask about.
 	Tables map[catalog.Name]bool
-	// Budget says that the analyst has a budget of his own.
+	// Budget says that the analyst has a budget of their own.
 	Budget bool
 	Allowance
 }
@@ -81,13 +81,13 @@ type reloadable struct {
 	defaults Defaults
 }
 
-// Reload replaces what the policy allows analysts, and the defaults, for every
+// Reload replaces the rights of analysts, and the defaults, for every
 // statement to come, in sessions that are open too.
 func (p *Proxy) Reload(analysts map[string]Analyst, defaults Defaults) {
 	p.policy.Store(&reloadable{analysts, defaults})
 }
 
-// analyst returns what the policy allows a login: nothing, if it knows none.
+// analyst returns the rights of a login: none, if the policy does not name it.
 func (p *Proxy) analyst(name string) Analyst { return p.policy.Load().analysts[name] }
 
 // Defaults of the settings, from the policy.
@@ -95,26 +95,26 @@ type Defaults struct {
 	EpsilonPico int64
 	Mechanism   string
 	Confidence  float64
-	// DeltaAtto is what a statement may spend on partition selection, in 10⁻¹⁸ of δ.
+	// DeltaAtto is the most that a statement may spend on partition selection, in 10⁻¹⁸ of δ.
 	DeltaAtto int64
 	// Timeout bounds one read of protected data.
 	Timeout time.Duration
-	// MaxEpsilonPico is what reaching a target may cost, in 10⁻¹² of ε; 0: EpsilonPico.
+	// MaxEpsilonPico is the most that reaching a target may cost, in 10⁻¹² of ε; 0: EpsilonPico.
 	MaxEpsilonPico int64
-	// Target is what statements ask for that do not say.
+	// Target is asked for by statements that do not say.
 	Target planner.Target
 	// Refine says that remembered measurements are refined.
 	Refine bool
 	// Recycling says that mechanisms may draw noise anew that is out of its bounds.
 	Recycling bool
-	// Tables are what single tables allow.
+	// Tables are the allowances of single tables.
 	Tables map[catalog.Name]Allowance
 	// TableDefaults are those of statements about single tables.
 	TableDefaults map[catalog.Name]TableDefaults
 }
 
 // TableDefaults are settings of statements about a table, where the session did not set them.
-// What is 0 is as for all tables.
+// A 0 is as for all tables.
 type TableDefaults struct {
 	EpsilonPico, MaxEpsilonPico   int64
 	RelativeError, TargetFraction float64
@@ -138,7 +138,7 @@ func lesser[T int64 | float64](a, b T) T {
 
 // A Proxy answers statements about protected tables. It implements wire.Handler.
 type Proxy struct {
-	cfg       Config // but for what policy holds
+	cfg       Config // but for the fields of policy
 	policy    atomic.Pointer[reloadable]
 	filter    *parser.Filter
 	texts     *cache

@@ -7,8 +7,8 @@ import (
 	"dpproxy/proxy/reader"
 )
 
-// open takes a session for what a plan reads, lets the veil fall, and has all of it planned. It
-// returns at the moment of the charge. What fails here has read no row: it costs nothing, and
+// open takes a session for a plan's reads, lets the veil fall, and has all of them planned. It
+// returns at the moment of the charge. A failure here has read no row: it costs nothing, and
 // nobody is blamed.
 func (d *drawing) open(ctx context.Context) (*reader.Reading, error) {
 	d.enter(stepOpen)
@@ -42,7 +42,7 @@ func (d *drawing) bind(ctx context.Context, r *reader.Reading) error {
 }
 
 // read executes a reading, until the statement is cut. The cut ends nothing that comes behind:
-// how far that is would be told by what it has left.
+// how far that is would be told by the rest.
 func (d *drawing) read(ctx context.Context, r *reader.Reading) ([][]*reader.Exact, error) {
 	d.enter(stepRead)
 	cut, done := d.veil.cut(ctx, d.pre.timeout)

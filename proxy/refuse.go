@@ -10,7 +10,7 @@ import (
 // A refusal is the execution of a statement that the parser refuses.
 type refusal struct{ *execution }
 
-// refuse raises what the parser found, unless the names mean other relations in
+// refuse raises the parser's refusal, unless the names mean other relations in
 // this session, such as temporary tables.
 func (r refusal) refuse(ctx context.Context, m *wire.Asker, _ wire.BindRequest) (wire.Rewrite, error) {
 	shadowed, err := r.p.relations.anyShadowed(ctx, m, r.text.stmt)
@@ -33,7 +33,7 @@ func (r refusal) refuseRows(ctx context.Context, m *wire.Asker, b wire.BindReque
 	return r.refuse(ctx, m, b)
 }
 
-// rowSettings reads the settings that say what becomes of a statement that asks for rows.
+// rowSettings reads the settings that decide on statements that ask for rows.
 func (r refusal) rowSettings(ctx context.Context, m *wire.Asker) (*settings.Settings, error) {
 	names := []string{"rows", "notice"}
 	const sql = "SELECT pg_catalog.current_setting('dp.rows', true), pg_catalog.current_setting('dp.notice', true)"

@@ -80,7 +80,7 @@ func tableName(t ast.TableRef) catalog.Name {
 	return catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name}
 }
 
-// anyShadowed asks the session what the statement's names mean, and reports whether one means
+// anyShadowed asks the session for the relations of the statement's names, and reports whether one means
 // another relation than the protected one.
 func (r *relations) anyShadowed(ctx context.Context, m *wire.Asker, st *parser.Statement) (bool, error) {
 	tables := st.Named()

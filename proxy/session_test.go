@@ -186,7 +186,7 @@ func testPublicTablesAreHidden(t *testing.T, w *world, ana *pgx.Conn) {
 	must(t, ana, "DROP TABLE pg_temp.hospitals")
 }
 
-// What dpproxy does not recognise meets the backstop: an error, never an answer.
+// A statement that dpproxy does not recognise meets the backstop: an error, never an answer.
 func testBackstop(t *testing.T, w *world) {
 	before := w.spent(t, accountant.UnitScope, "patient")
 	ana := connect(t, w.url("ana"))

@@ -18,7 +18,7 @@ import (
 
 // This file holds the relations of the schema dp: views and a function on the mirror over
 // settings of the session, which are filled when a statement mentions them. They tell an
-// analyst what concerns him, and cost nothing.
+// analyst of their own affairs, and cost nothing.
 
 // A stateView is the execution of a statement that may read the relations of the schema dp.
 type stateView struct{ *execution }
@@ -94,8 +94,8 @@ func (s stateView) budgetRows(balances []accountant.Balance) []budgetRow {
 
 func pico(n int64) json.Number { return json.Number(dp.Decimal(n, 12)) }
 
-// visible reports whether an analyst may see a budget: the unit's, his own, and
-// those of the tables he may ask about.
+// visible reports whether an analyst may see a budget: the unit's, their own, and
+// those of the tables they may ask about.
 func visible(s accountant.Scope, analyst string, tables []string) bool {
 	switch s.Kind {
 	case accountant.UnitScope:
@@ -108,10 +108,10 @@ func visible(s accountant.Scope, analyst string, tables []string) bool {
 	return false
 }
 
-// usualDelta is the δ at which what is left of a budget of zCDP is shown as an ε.
+// usualDelta is the δ at which the rest of a budget of zCDP is shown as an ε.
 const usualDelta = 1e-6
 
-// epsilonLeft returns what is left as ε, at the usual δ.
+// epsilonLeft returns the rest of a budget as ε, at the usual δ.
 func epsilonLeft(b accountant.Balance) *float64 {
 	e, err := accountant.Odometer(b.Remaining(), usualDelta)
 	if err != nil || math.IsInf(e, 0) || math.IsNaN(e) {
@@ -120,7 +120,7 @@ func epsilonLeft(b accountant.Balance) *float64 {
 	return &e
 }
 
-// questions returns how many statements with the default epsilon fit what is left.
+// questions returns how many statements with the default epsilon fit the rest of a budget.
 func (p *Proxy) questions(b accountant.Balance) int64 {
 	typical := p.policy.Load().defaults.EpsilonPico
 	if b.Limit.Measure() == dp.ZCDP {

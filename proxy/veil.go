@@ -16,7 +16,7 @@ type veil struct {
 	grid   Grid
 	fallen bool
 	start  time.Time
-	// behind is what happens when the veil is lifted.
+	// behind has the acts that wait until the veil is lifted.
 	behind []func()
 	// paid says that the charge is on record, or that there is none to be.
 	paid bool
@@ -38,10 +38,10 @@ func (v *veil) points() Grid {
 	return v.grid.charging()
 }
 
-// pause waits for the next point. What follows begins there, whatever there was before.
+// pause waits for the next point. All that follows begins there, whatever there was before.
 func (v *veil) pause() { v.points().wait(v.start) }
 
-// charge waits for the moment of a charge: what was done before has looked at statistics of
+// charge waits for the moment of a charge: the work before has looked at statistics of
 // protected tables. It fails if the statement is canceled.
 func (v *veil) charge(ctx context.Context) error {
 	v.pause()
@@ -58,8 +58,8 @@ func (v *veil) stopped(cause error, r *cashier.Receipt) error {
 	return stopped(cause, r)
 }
 
-// lift waits for the next point, unless the statement was stopped at one, and lets what was
-// hidden happen, once.
+// lift waits for the next point, unless the statement was stopped at one, and lets the hidden
+// acts happen, once.
 func (v *veil) lift() {
 	if v.fallen && !v.ended {
 		v.pause()
@@ -68,7 +68,7 @@ func (v *veil) lift() {
 	v.reveal()
 }
 
-// reveal lets what was hidden happen, the rest also where one panics.
+// reveal lets the hidden acts happen, the rest also where one panics.
 func (v *veil) reveal() {
 	if len(v.behind) == 0 {
 		return
@@ -79,9 +79,9 @@ func (v *veil) reveal() {
 	f()
 }
 
-// cut returns a context for what the protected database does behind the veil. It ends at the
+// cut returns a context for the work of the protected database behind the veil. It ends at the
 // first point after ctx has ended, or after the session's own timeout (0 is none), then with
-// reader.ErrTimeout as its cause: an analyst who cancels could otherwise see, by what became of the
+// reader.ErrTimeout as its cause: an analyst who cancels could otherwise see, by the fate of the
 // statement, whether it was over.
 func (v *veil) cut(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if v.grid.off() {

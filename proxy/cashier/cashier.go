@@ -67,10 +67,10 @@ type Bill struct {
 	Rounds bool
 }
 
-// events is what a scope pays for.
+// events are those that a scope pays for.
 func (b Bill) events(s accountant.Scope) dp.ComposedEvent { return b.debited(b.Event, b.Owed, s) }
 
-// debited is what a scope pays for of a release, and of what the analyst owes.
+// debited are the events of a release, and of the analyst's debts, that a scope pays for.
 func (Bill) debited(event, owed dp.ComposedEvent, s accountant.Scope) dp.ComposedEvent {
 	if s.Kind != accountant.AnalystScope || len(owed) == 0 {
 		return event
@@ -128,7 +128,7 @@ func (c *Cashier) Covered(ctx context.Context, b Bill) error {
 }
 
 // Left returns the price, in 10⁻¹² of ρ, for which every budget of a bill of zCDP has room beside
-// what the analyst owes, and whether all of the bill fits. A ledger that does not say leaves that
+// the analyst's debts, and whether all of the bill fits. A ledger that does not say leaves that
 // to the reservation: it fits.
 func (c *Cashier) Left(ctx context.Context, b Bill) (pico int64, fits bool) {
 	debits, err := c.Debits(b)
@@ -156,7 +156,7 @@ func (c *Cashier) Left(ctx context.Context, b Bill) (pico int64, fits bool) {
 	return pico, fits
 }
 
-// Costs says what a bill would debit, and what would be left.
+// Costs lists the debits of a bill, and the rest that each would leave.
 func (c *Cashier) Costs(ctx context.Context, b Bill) ([]planner.Cost, error) {
 	debits, err := c.Debits(b)
 	if err != nil {

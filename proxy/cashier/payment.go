@@ -16,14 +16,14 @@ var ErrRound = errors.New("cashier: the reservation does not cover the round")
 
 // A Payment is the cost of one statement: reserved, paid round by round, and settled.
 type Payment struct {
-	// Receipt is what was charged so far; nil for a statement that costs nothing.
+	// Receipt has the charges so far; nil for a statement that costs nothing.
 	*Receipt
 
 	cashier *Cashier
 	bill    Bill
 }
 
-// Reserve records, durably, what a statement may cost at most: as a hold, of which each round
+// Reserve records, durably, the most that a statement may cost: as a hold, of which each round
 // takes its part, or, of a bill without rounds, as the charge itself. A client that gives up
 // meanwhile does not stop it. A bill of nothing has no receipt, and needs a ledger that would
 // have admitted it.
@@ -53,7 +53,7 @@ func (c *Cashier) Reserve(ctx context.Context, b Bill) (*Payment, error) {
 	return p, nil
 }
 
-// Round pays for a round, durably, and for what the analyst owes, out of what is reserved. The
+// Round pays for a round, durably, and for the analyst's debts, out of the reservation. The
 // reservation of a bill without rounds has paid already.
 func (p *Payment) Round(ctx context.Context, event, owed dp.ComposedEvent) error {
 	if !p.bill.Rounds {
@@ -84,7 +84,7 @@ func (p *Payment) Round(ctx context.Context, event, owed dp.ComposedEvent) error
 	return err
 }
 
-// Settle gives back what no round has cost. If that fails, it stays reserved.
+// Settle gives back the part that no round has cost. If that fails, it stays reserved.
 func (p *Payment) Settle(ctx context.Context) {
 	if !p.bill.Rounds || p.Receipt == nil {
 		return

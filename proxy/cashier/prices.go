@@ -10,7 +10,7 @@ import (
 // cachedPrices bounds the prices that are remembered.
 const cachedPrices = 10_000
 
-// prices remembers what events cost: a price is a function of the event and the
+// prices remembers the costs of events: a price is a function of the event and the
 // measure, exact and slow to compute.
 type prices struct {
 	mu    sync.Mutex

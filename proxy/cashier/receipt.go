@@ -19,7 +19,7 @@ type Receipt struct {
 	Notes  []string // further remarks for the analyst
 }
 
-// Cost says what was charged.
+// Cost writes the charge for people.
 func (r *Receipt) Cost(mechanism string) string {
 	if r == nil {
 		return "nothing, the same was answered before"
@@ -74,7 +74,7 @@ func brief(l dp.Loss) string {
 	return l.Measure().Symbol() + "=" + planner.Number(float64(l.Pico())/dp.PicoPerUnit)
 }
 
-// more returns how often the loss fits what is left.
+// more returns how often the loss fits the rest of a budget.
 func more(b accountant.Balance, loss dp.Loss) int64 {
 	if loss.Pico() == 0 {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"dpproxy/proxy/release"
 )
 
-// A Memory remembers releases in a store. A store that fails knows none, and what it does not keep
+// A Memory remembers releases in a store. A store that fails knows none, and a release that it does not keep
 // costs budget when the question comes again, no more.
 type Memory struct {
 	store   answers.Store // nil: nothing is remembered
@@ -26,8 +26,8 @@ func New(store answers.Store, version []byte, epoch func() string, log *slog.Log
 	return &Memory{store: store, version: version, epoch: epoch, log: log}
 }
 
-// An Analyst asks. One without a budget, who gets one later, has not paid with it for what they
-// asked before.
+// An Analyst asks. One without a budget, who gets one later, has not paid with it for their
+// earlier questions.
 type Analyst struct {
 	Name   string
 	Budget bool // of their own
@@ -48,7 +48,7 @@ func (a Analyst) payers() []string {
 type Recalled struct {
 	// Released is known of each block and its grouping sets, nil of a block that must be read.
 	Released [][]*planner.Released
-	// Owed is what the analyst is shown and has not paid for.
+	// Owed are releases that the analyst is shown and has not paid for.
 	Owed dp.ComposedEvent
 	// Notes tell the analyst how it is used.
 	Notes []string
@@ -63,7 +63,7 @@ type block struct {
 	found    *answers.Release // the last generation; nil if there is none
 	sets     []*release.Set   // that the next read goes on from; nil: it begins anew
 	paid     payments         // for sets
-	unpaid   bool             // the analyst is shown what they have not paid for
+	unpaid   bool             // the analyst is shown it, and has not paid for it
 }
 
 // Known reports which blocks need not be read.
@@ -146,7 +146,7 @@ func (m *Memory) has(ctx context.Context, key answers.Key) bool {
 	return err == nil && found != nil
 }
 
-// released is what the sets show, and whether that is as precise as is asked for.
+// released returns the relations of the sets, and whether they are as precise as is asked for.
 func released(sets []*release.Set, b *planner.BlockPlan) (out []*planner.Released, enough bool) {
 	out, enough = make([]*planner.Released, len(b.Parts)), true
 	for j, part := range b.Parts {
@@ -156,7 +156,7 @@ func released(sets []*release.Set, b *planner.BlockPlan) (out []*planner.Release
 	return out, enough
 }
 
-// refinable reports whether a later read can go on from what is known: from independent
+// refinable reports whether a later read can go on from the sets: from independent
 // measurements of the same partitions. Which private ones there are is selected anew.
 func refinable(b *planner.BlockPlan) bool {
 	for _, p := range b.Parts {
@@ -167,8 +167,8 @@ func refinable(b *planner.BlockPlan) bool {
 	return true
 }
 
-// owedFor is what an analyst owes for the block in their own budget: all that was paid, but for
-// what they have paid of each grouping set.
+// owedFor is the debt of an analyst's own budget for the block: all that was paid, but for
+// their own payments for each grouping set.
 func owedFor(sets []*release.Set, b *planner.BlockPlan, paid []int64) dp.ComposedEvent {
 	var events dp.ComposedEvent
 	for j, part := range b.Parts {
@@ -216,7 +216,7 @@ func (m *Memory) Remember(ctx context.Context, rest *planner.Plan, known *Recall
 	}
 }
 
-// Pay notes that the analyst has paid for what others had asked before.
+// Pay notes that the analyst has paid for releases that others had asked for.
 func (m *Memory) Pay(ctx context.Context, known *Recalled) {
 	for _, b := range known.blocks {
 		if b == nil || !b.unpaid {

@@ -41,7 +41,7 @@ func (m *Memory) question(plan *planner.Plan, b *planner.BlockPlan, values []sca
 	}
 }
 
-// refined reports whether a smaller error goes on from what is known.
+// refined reports whether a smaller error goes on from an earlier release.
 func (q *question) refined() bool { return q.generations > 1 }
 
 // key of a generation.

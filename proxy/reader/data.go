@@ -98,7 +98,7 @@ func (d *Data) Ping(ctx context.Context) error { return d.pool.Ping(ctx) }
 // settingsSQL asks for settings as the session has them.
 const settingsSQL = "SELECT name, setting FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) ANY($1)"
 
-// checkSession checks the settings of a new session: what is between dpproxy and the
+// checkSession checks the settings of a new session: a pooler between dpproxy and the
 // database may have lost them. In a database of another encoding, texts that cannot be
 // written in UTF-8 would make the rows that hold them fail.
 func checkSession(ctx context.Context, conn *pgx.Conn, want map[string]string) error {
@@ -148,11 +148,11 @@ func (d *Data) sessions() int { return int(d.pool.Config().MaxConns) }
 type connection struct {
 	data *Data
 	conn *pgxpool.Conn
-	// unchanged is the prepared statement that checks the schema of what the statement reads.
+	// unchanged is the prepared statement that checks the schema of the statement's relations.
 	unchanged string
 	leave     func() // the queue
 	log       *slog.Logger
-	// spoiled says that the session is in an unknown state, or busy with what nobody waits for.
+	// spoiled says that the session is in an unknown state, or busy with work that nobody waits for.
 	spoiled bool
 }
 
@@ -211,7 +211,7 @@ func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 	return nil
 }
 
-// mark is what the session saw when the check last ended well, or nil.
+// mark is the session's state when the check last ended well, or nil.
 func (c *connection) mark() []byte {
 	mark, _ := c.conn.Conn().PgConn().CustomData()[c.unchanged].([]byte)
 	return mark
@@ -230,12 +230,12 @@ func (c *connection) release() {
 	if c.conn.Conn().PgConn().TxStatus() != 'I' {
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 		defer cancel()
-		_, _ = c.conn.Exec(ctx, "ROLLBACK") // the pool closes what is in a transaction still
+		_, _ = c.conn.Exec(ctx, "ROLLBACK") // the pool closes sessions that are in a transaction still
 	}
 	c.conn.Release()
 }
 
-// drop ends the session, and what it does now. Nobody waits for that: how long it takes is a
+// drop ends the session, and its work. Nobody waits for that: how long it takes is a
 // matter of the rows that it looks at.
 func (c *connection) drop() {
 	conn := c.conn.Hijack()

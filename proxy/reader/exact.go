@@ -20,7 +20,7 @@ type Exact struct {
 	seen       map[[2]int]bool       // integers of public partitions that were read
 }
 
-// A Partition is one group with its exact integers. Those that were not read are zero: of a
+// A Partition is one group with its exact integers. Integers that were not read are zero: of a
 // histogram these are most, and there can be very many private partitions that are never
 // shown.
 type Partition struct {
@@ -29,7 +29,7 @@ type Partition struct {
 	Row   map[int]mechanisms.Private
 }
 
-// protect takes what was read for a part. A partition without rows has zeros. Rows that
+// protect takes the rows that were read for a part. A partition without rows has zeros. Rows that
 // the part's SQL cannot have produced are a failed read.
 func protect(p *planner.Part, reads [][][][]byte) (*Exact, error) {
 	e := &Exact{part: p, byKey: map[string]*Partition{}, seen: map[[2]int]bool{}}

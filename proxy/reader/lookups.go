@@ -24,7 +24,7 @@ func (d *Data) RecheckIndexes(ctx context.Context, conn *pgx.Conn) (gone, back [
 	return look.gone, look.back, err
 }
 
-// An indexLook is what one look at the indexes on the unit has found.
+// An indexLook is the outcome of one look at the indexes on the unit.
 type indexLook struct {
 	missing    []catalog.Name // tables without one
 	gone, back []catalog.Name // tables of which that was not known

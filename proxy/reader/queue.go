@@ -31,10 +31,10 @@ type queue struct {
 	analysts map[string]*allotment // by analyst; of those who have a session or wait for one
 }
 
-// allotment is what one analyst has of the queue.
+// allotment is one analyst's share of the queue.
 type allotment struct {
 	running int
-	served  uint64  // when he was last served, or came
+	served  uint64  // when the analyst was last served, or came
 	waiting []*turn // oldest first
 }
 
@@ -77,7 +77,7 @@ func (q *queue) arrive(analyst string) (*turn, error) {
 		q.clock++
 		s = &allotment{served: q.clock} // behind who waits already
 	}
-	// Whoever waits cannot have a session now, and his waiting stops nobody else.
+	// Whoever waits cannot have a session now, and their waiting stops nobody else.
 	if !q.free(s) && q.full(s) {
 		return nil, errQueueFull
 	}
@@ -99,7 +99,7 @@ func (q *queue) full(s *allotment) bool {
 		q.limits.AnalystWaiting > 0 && len(s.waiting) >= q.limits.AnalystWaiting
 }
 
-// dispatch gives away what is free.
+// dispatch gives away free sessions.
 func (q *queue) dispatch() {
 	for s := q.next(); s != nil; s = q.next() {
 		t := s.waiting[0]

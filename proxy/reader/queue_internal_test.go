@@ -80,7 +80,7 @@ func TestQueueShares(t *testing.T) {
 	})
 }
 
-// What does not fit the queue is refused; what needs no waiting is not.
+// A statement that does not fit the queue is refused; one that needs no waiting is not.
 func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{q: newQueue(2, Sharing{AnalystSessions: 1, Waiting: 3, AnalystWaiting: 2})}
@@ -117,7 +117,7 @@ func TestQueueIsBounded(t *testing.T) {
 	})
 }
 
-// Who gives up makes room and takes nothing along.
+// A statement that gives up makes room and takes nothing along.
 func TestQueueAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{q: newQueue(1, Sharing{Waiting: 1})}

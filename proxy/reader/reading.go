@@ -73,12 +73,12 @@ func (r *Reading) params(read *planner.Read, values []scalar.Value) (params [][]
 	return params, formats
 }
 
-// checkAt is the place of the check of the schema among what the first exchange executes,
+// checkAt is the place of the check of the schema among the statements of the first exchange,
 // behind BEGIN and LOCK.
 const checkAt = 2
 
-// Bind is the first exchange. The policy's limit bounds its time; its error is what the client
-// is told.
+// Bind is the first exchange. The policy's limit bounds its time; its error is the
+// client's.
 func (r *Reading) Bind(ctx context.Context, values []scalar.Value, policy time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, policy, errRead)
 	defer cancel()
@@ -175,7 +175,7 @@ func (r *Reading) Read(ctx context.Context, policy time.Duration) ([][]*Exact, e
 	return nil, errRead
 }
 
-// results puts what was read in its places.
+// results puts rows in their places.
 func (r *Reading) results(results [][][][]byte) ([][]*Exact, error) {
 	exacts := make([][]*Exact, len(r.plan.Blocks))
 	for i, b := range r.plan.Blocks {

@@ -22,7 +22,7 @@ func (d *Data) TurnOff(t catalog.Name) { d.turnOff(t) }
 
 // Recheck compares the schema of every relation of the policy with the one that the policy
 // was checked against, and turns off those that changed. It returns those that it turned
-// off now. A read compares the schema of what it reads too, in its own snapshot.
+// off now. A read compares the schema of its relations too, in its own snapshot.
 //
 // It takes a connection of the caller's, so that no statement waits for it.
 func (d *Data) Recheck(ctx context.Context, conn *pgx.Conn) ([]catalog.Name, error) {
@@ -61,7 +61,7 @@ func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.
 	}), err
 }
 
-// explainChange turns off what has changed, and returns what is told of it. If only an
+// explainChange turns off the relations that have changed, and returns the client's error. If only an
 // index is gone, the tables stay on, and the next statement is planned without it. They stay
 // on as well if all is again as it was checked: the next statement checks it anew. Where the
 // schema cannot be compared any more, all that the statement reads is turned off.
@@ -89,7 +89,7 @@ func (r *Reading) explainChange(ctx context.Context, policy time.Duration) error
 	return SchemaChanged(changed[0])
 }
 
-// explainIndexes returns what is told where the relations are as they were checked.
+// explainIndexes returns the client's error where the relations are as they were checked.
 func (r *Reading) explainIndexes(ctx context.Context) error {
 	look, err := r.c.data.lookAtIndexes(ctx, r.c.conn.Conn(), r.plan.Lookups())
 	for _, n := range look.gone {
@@ -112,7 +112,7 @@ func orChanged(err error) error {
 	return err
 }
 
-// lockSQL locks what a plan reads against changes of its schema, but for public views and
+// lockSQL locks the relations of a plan against changes of their schema, but for public views and
 // foreign tables: nothing is proved by them, and not all of them can be locked.
 func (d *Data) lockSQL(plan *planner.Plan) string {
 	var names []string

@@ -30,7 +30,7 @@ func newBrownian(p *planner.Part, known [][][]mechanisms.Measurement, src mechan
 }
 
 // first implements method. The pilot of a new chain costs a fixed price at most; how a
-// remembered one goes on follows from what is known.
+// remembered one goes on follows from its measurements.
 func (l *brownian) first() (dp.ComposedEvent, error) {
 	if l.known == nil {
 		return dp.ComposedEvent{Priced(l.pilot() * int64(len(l.part.Chain.Measures)))}, nil
@@ -126,8 +126,8 @@ func (l *brownian) released() *planner.Released {
 	return l.part.Chain.Estimated(l.keys, l.estimates())
 }
 
-// next implements method: what is open goes straight to where it is needed, or, where that
-// costs more than is left, as far as that reaches.
+// next implements method: open partitions go straight to the precision that they need, or, where
+// that costs more than is left, as far as that reaches.
 func (l *brownian) next() (dp.ComposedEvent, error) {
 	estimates := l.estimates()
 	open := l.part.Chain.Open(l.part.Chain.Estimated(l.keys, estimates))
@@ -166,7 +166,7 @@ func (l *brownian) next() (dp.ComposedEvent, error) {
 	return events, nil
 }
 
-// share returns the part of what is left that a step wants of all that is wanted.
+// share divides the room in proportion to the prices of the steps.
 func share(room int64, s *mechanisms.Step, want int64) int64 {
 	if s == nil {
 		return 0

@@ -239,7 +239,7 @@ func TestNeighbours(t *testing.T) {
 		}
 		return sum
 	}
-	// What sampling adds, about √(bins/runs), is measured on equal databases.
+	// The part of sampling, about √(bins/runs), is measured on equal databases.
 	sampling := distance(20, 20)
 	if d := distance(20, 19); d > bound+2*sampling {
 		t.Errorf("the transcripts differ by %.3f, the budget allows %.3f", d, bound)

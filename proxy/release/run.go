@@ -49,18 +49,18 @@ func Priced(pico int64) dp.Event {
 //
 //sumtype:decl
 type method interface {
-	// first returns what the first round releases at most. Nothing has been read.
+	// first returns the most that the first round releases. Nothing has been read.
 	first() (dp.ComposedEvent, error)
 	// begin takes the exact values, and draws the first round.
 	begin(e *reader.Exact) error
-	// next returns what another round releases, or nothing if there is none: the target is
-	// met, or the pool is empty. It decides by what was released.
+	// next returns the release of another round, or nothing if there is none: the target is
+	// met, or the pool is empty. It decides by earlier releases.
 	next() (dp.ComposedEvent, error)
 	// draw draws that round.
 	draw() error
-	// released returns what is known now.
+	// released returns the relation as it is known now.
 	released() *planner.Released
-	// keep adds what is known now to a set.
+	// keep adds all that is known now to a set.
 	keep(s *Set)
 }
 
@@ -89,7 +89,7 @@ type set struct {
 	paidPico     int64
 }
 
-// New returns the Run of what a plan reads. Where before has the sets of a block, it goes on from
+// New returns the Run of a plan. Where before has the sets of a block, it goes on from
 // them.
 func New(plan *planner.Plan, before func(block int) []*Set, price Pricer, src mechanisms.Source) *Run {
 	r := &Run{plan: plan, price: price}
@@ -118,7 +118,7 @@ func New(plan *planner.Plan, before func(block int) []*Set, price Pricer, src me
 	return r
 }
 
-// First returns what the first round releases at most. Nothing has been read.
+// First returns the most that the first round releases. Nothing has been read.
 func (r *Run) First() (dp.ComposedEvent, error) {
 	var events dp.ComposedEvent
 	for _, s := range r.sets {
@@ -146,7 +146,7 @@ func (r *Run) Begin(exacts [][]*reader.Exact) error {
 	return nil
 }
 
-// Next returns what another round releases, or nothing if no grouping set needs one.
+// Next returns the release of another round, or nothing if no grouping set needs one.
 func (r *Run) Next() (dp.ComposedEvent, error) {
 	r.drawn = nil
 	var events dp.ComposedEvent
@@ -173,7 +173,7 @@ func (r *Run) Draw() error {
 	return nil
 }
 
-// Released returns what is known of the grouping sets of a block, nil if the plan does not read it.
+// Released returns the relations of the grouping sets of a block, nil if the plan does not read it.
 func (r *Run) Released(block int) []*planner.Released {
 	var out []*planner.Released
 	for _, s := range r.sets {

@@ -65,12 +65,12 @@ func (s *Settings) parseComments(statement string) *pgerr.Error {
 	return nil
 }
 
-// settingsIn returns what stands in a comment of ours.
+// settingsIn returns the list in a comment of ours.
 func settingsIn(body string) (list string, ours bool) {
 	return cutPrefixFold(strings.TrimLeft(body, spaces), "dp:")
 }
 
-// parseComment reads what is inside one comment.
+// parseComment reads the inside of one comment.
 func (s *Settings) parseComment(at int, body string, seen map[string]bool) *pgerr.Error {
 	list, ours := settingsIn(body)
 	if !ours {
@@ -101,7 +101,7 @@ func (s *Settings) parseEntry(entry string, seen map[string]bool) *pgerr.Error {
 // spaces are those of Postgres's lexer.
 const spaces = " \t\n\r\f\v"
 
-// leadingComments yields what is inside the comments before the first word of a
+// leadingComments yields the insides of the comments before the first word of a
 // statement, each with its place. An unfinished one is none: Postgres refuses it.
 func leadingComments(statement string) func(yield func(at int, body string) bool) {
 	return func(yield func(int, string) bool) {
