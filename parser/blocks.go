@@ -168,7 +168,7 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 	outputs := outputNames(sel)
 	if from.kind != rows {
 		a.exprs([]*pg.Node{sel.WhereClause}, s)
-		a.groupExprs(sel, s, outputs)
+		groupClause{a, sel, s}.analyse(outputs)
 		a.above(sel, s, outputs)
 		from.columns, from.known = a.columns(sel, s)
 		return from
@@ -178,7 +178,7 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 			At(from.at).WithHint("Split the statement.")
 		return from
 	}
-	groups, err := a.grouping(sel, s)
+	groups, err := groupClause{a, sel, s}.grouping()
 	if err != nil {
 		a.refuse(err)
 	}

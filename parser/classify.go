@@ -6,36 +6,43 @@ import (
 	"dpproxy/pgerr"
 )
 
+// A classification is of one statement.
+type classification struct {
+	*analysis
+	st   *Statement
+	stmt *pg.Node
+}
+
 // classify decides the class of a statement. Only statements that execute
 // their query now are analysed. PREPARE, CREATE VIEW, functions and DO are relayed:
 // the mirror's row security answers when they read protected rows. A statement that EXECUTE runs
 // is known to the session alone.
-func (a *analysis) classify(st *Statement, stmt *pg.Node) {
-	switch x := stmt.GetNode().(type) {
+func (s *classification) classify() {
+	switch x := s.stmt.GetNode().(type) {
 	case *pg.Node_VariableSetStmt:
-		setting(st, x.VariableSetStmt, a.l)
+		setting(s.st, x.VariableSetStmt, s.l)
 	case *pg.Node_AlterRoleStmt, *pg.Node_AlterRoleSetStmt:
-		st.refuse(pgerr.New(pgerr.InsufficientPrivilege, "roles cannot be altered here").At(a.l.first()).
+		s.st.refuse(pgerr.New(pgerr.InsufficientPrivilege, "roles cannot be altered here").At(s.l.first()).
 			WithHint("SET changes a setting of the session. Passwords, and the settings that sessions begin with, are the administrator's (the policy)."))
 	case *pg.Node_AlterDatabaseSetStmt:
-		setting(st, x.AlterDatabaseSetStmt.Setstmt, a.l)
+		setting(s.st, x.AlterDatabaseSetStmt.Setstmt, s.l)
 	case *pg.Node_AlterSystemStmt:
-		setting(st, x.AlterSystemStmt.Setstmt, a.l)
+		setting(s.st, x.AlterSystemStmt.Setstmt, s.l)
 	case *pg.Node_ExplainStmt:
-		if !execution(st, stmt, a.l) {
-			a.explain(st, stmt, x.ExplainStmt)
+		if !execution(s.st, s.stmt, s.l) {
+			s.explain(x.ExplainStmt)
 		}
 	default:
-		st.Unless = unless(stmt)
-		if execution(st, stmt, a.l) {
+		s.st.Unless = unless(s.stmt)
+		if execution(s.st, s.stmt, s.l) {
 			return
 		}
-		query, form, ok := executed(stmt)
+		query, form, ok := executed(s.stmt)
 		if !ok {
-			a.copied(st, stmt)
+			s.copied()
 			return
 		}
-		a.run(st, stmt, query, form)
+		s.run(query, form)
 	}
 }
 
@@ -43,7 +50,7 @@ func (a *analysis) classify(st *Statement, stmt *pg.Node) {
 func executed(stmt *pg.Node) (query *pg.Node, form Form, ok bool) {
 	switch x := stmt.GetNode().(type) {
 	case *pg.Node_SelectStmt:
-		if into(x.SelectStmt) != nil {
+		if intoClause(x.SelectStmt) != nil {
 			return stmt, Utility, true
 		}
 		return stmt, Query, true
@@ -86,63 +93,55 @@ func needsTransaction(stmt *pg.Node) bool {
 	return c != nil && c.Options&cursorHold == 0
 }
 
-// into returns the INTO clause of SELECT INTO, which belongs to its first SELECT.
-func into(sel *pg.SelectStmt) *pg.IntoClause {
-	for sel.Larg != nil {
-		sel = sel.Larg
-	}
-	return sel.IntoClause
-}
-
 // run analyses a query and gives the statement its class.
-func (a *analysis) run(st *Statement, stmt, query *pg.Node, form Form) {
-	st.Form = form
-	st.InTransaction = needsTransaction(stmt)
-	a.locate(st, stmt, query)
-	a.analyse(st, query, form)
-	if st.Class == Relay && len(a.found) > 0 && !a.native {
-		st.Class = Release
-		a.finish(st, stmt)
+func (s *classification) run(query *pg.Node, form Form) {
+	s.st.Form = form
+	s.st.InTransaction = needsTransaction(s.stmt)
+	s.locate(query)
+	s.analyse(query, form)
+	if s.st.Class == Relay && len(s.found) > 0 && !s.native {
+		s.st.Class = Release
+		s.finish()
 	}
-	a.refuseFile(st, stmt)
+	s.refuseFile()
 }
 
 // locate finds the query inside the statement, and INTO.
-func (a *analysis) locate(st *Statement, stmt, query *pg.Node) {
-	a.l.query = a.l.inner(stmt)
-	if sel := query.GetSelectStmt(); sel != nil && into(sel) != nil {
-		a.l.target = a.l.into(into(sel))
+func (s *classification) locate(query *pg.Node) {
+	s.l.query = s.l.inner(s.stmt)
+	if sel := query.GetSelectStmt(); sel != nil && intoClause(sel) != nil {
+		s.l.target = s.l.into(intoClause(sel))
 	}
-	if a.l.origin == nil {
-		st.Inner, st.into = a.l.query, a.l.target
+	if s.l.origin == nil {
+		s.st.Inner, s.st.into = s.l.query, s.l.target
 	}
 }
 
 // analyse sets the class as far as it is known before blocks are rewritten. Where there
 // are views to expand nothing is known yet, and the tree is left as it is.
-func (a *analysis) analyse(st *Statement, query *pg.Node, form Form) {
+func (s *classification) analyse(query *pg.Node, form Form) {
 	r := result{at: -1}
 	sel := query.GetSelectStmt()
 	if sel != nil {
-		r = a.query(sel, nil)
+		r = s.query(sel, nil)
 	} else {
-		a.modify(query, nil)
+		s.modify(query, nil)
 	}
-	if len(a.views) > 0 {
-		a.found = nil
+	if len(s.views) > 0 {
+		s.found = nil
 		return
 	}
-	st.Protected = a.protected
-	if sel != nil && form == Query && a.refusal == nil && r.kind != public && !a.modifies && isProbe(sel, r.kind) {
-		st.Class = Empty
+	s.st.Protected = s.protected
+	if sel != nil && form == Query && s.refusal == nil && r.kind != public && !s.modifies && isProbe(sel, r.kind) {
+		s.st.Class = Empty
 		return
 	}
 	if r.kind == rows {
-		st.OnlyRows = sel != nil && form == Query && a.refusal == nil && !a.modifies
-		a.refuse(rowAccess(r))
+		s.st.OnlyRows = sel != nil && form == Query && s.refusal == nil && !s.modifies
+		s.refuse(rowAccess(r))
 	}
-	if a.refusal != nil && !a.native {
-		st.refuse(a.refusal)
+	if s.refusal != nil && !s.native {
+		s.st.refuse(s.refusal)
 	}
 }
 
@@ -152,78 +151,55 @@ func (s *Statement) refuse(e *pgerr.Error) {
 }
 
 // finish rewrites the blocks of a statement.
-func (a *analysis) finish(st *Statement, stmt *pg.Node) {
-	err := a.splice(st, stmt)
+func (s *classification) finish() {
+	err := splice(s.analysis, s.st, s.stmt)
 	switch {
 	case err != nil:
-		st.refuse(err)
-	case len(st.Blocks) == 0:
-		st.Class = Relay
+		s.st.refuse(err)
+	case len(s.st.Blocks) == 0:
+		s.st.Class = Relay
 	}
 }
 
 // copied handles COPY of a table. Into a protected table Postgres refuses it.
-func (a *analysis) copied(st *Statement, stmt *pg.Node) {
-	c := stmt.GetCopyStmt()
+func (s *classification) copied() {
+	c := s.stmt.GetCopyStmt()
 	if c == nil || c.IsFrom || c.Relation == nil {
 		return
 	}
-	if ref, _ := a.table(c.Relation); ref.Resolved.Protected {
-		st.Form, st.Inner, st.Protected = Utility, a.l.inner(stmt), a.protected
-		st.refuse(rowAccess(result{at: ref.At, table: ref.Name}))
+	if ref, _ := s.table(c.Relation); ref.Resolved.Protected {
+		s.st.Form, s.st.Inner, s.st.Protected = Utility, s.l.inner(s.stmt), s.protected
+		s.st.refuse(rowAccess(result{at: ref.At, table: ref.Name}))
 	}
 }
 
 // refuseFile refuses to write released results into a file of the mirror's server.
-func (a *analysis) refuseFile(st *Statement, stmt *pg.Node) {
-	c := stmt.GetCopyStmt()
-	if c == nil || st.Class != Release || c.Filename == "" && !c.IsProgram {
+func (s *classification) refuseFile() {
+	c := s.stmt.GetCopyStmt()
+	if c == nil || s.st.Class != Release || c.Filename == "" && !c.IsProgram {
 		return
 	}
-	st.refuse(pgerr.New(pgerr.NotAllowed, "released results cannot be copied to a file or program of the server").
-		At(st.Inner.Start).WithHint("Use COPY (...) TO STDOUT, or \\copy in psql."))
+	s.st.refuse(pgerr.New(pgerr.NotAllowed, "released results cannot be copied to a file or program of the server").
+		At(s.st.Inner.Start).WithHint("Use COPY (...) TO STDOUT, or \\copy in psql."))
 }
 
 // explain handles EXPLAIN: of blocks it is answered with the privacy plan.
-func (a *analysis) explain(st *Statement, stmt *pg.Node, e *pg.ExplainStmt) {
+func (s *classification) explain(e *pg.ExplainStmt) {
 	query, _, ok := executed(e.Query)
 	if !ok {
 		return
 	}
-	st.Form = Utility
-	a.locate(st, stmt, query)
-	a.analyse(st, query, Utility)
-	if st.Class != Relay || len(a.found) == 0 || a.native {
+	s.st.Form = Utility
+	s.locate(query)
+	s.analyse(query, Utility)
+	if s.st.Class != Relay || len(s.found) == 0 || s.native {
 		return
 	}
 	if measures(e) {
-		st.refuse(pgerr.New(pgerr.NotAllowed, "EXPLAIN ANALYZE of protected data is not allowed").At(st.Inner.Start).
+		s.st.refuse(pgerr.New(pgerr.NotAllowed, "EXPLAIN ANALYZE of protected data is not allowed").At(s.st.Inner.Start).
 			WithHint("Use EXPLAIN without ANALYZE: it shows the privacy plan and its cost."))
 		return
 	}
-	st.Class = Explain
-	a.finish(st, stmt)
-}
-
-// measures reports whether EXPLAIN would execute the query.
-func measures(e *pg.ExplainStmt) bool {
-	on := false
-	for _, n := range e.Options {
-		d := n.GetDefElem()
-		if d.GetDefname() != "analyze" {
-			continue
-		}
-		switch x := d.GetArg().GetNode().(type) {
-		case *pg.Node_String_:
-			value := lower(x.String_.Sval)
-			on = value != "false" && value != "off"
-		case *pg.Node_Integer:
-			on = x.Integer.Ival != 0
-		case *pg.Node_Boolean:
-			on = x.Boolean.Boolval
-		default:
-			on = true
-		}
-	}
-	return on
+	s.st.Class = Explain
+	s.finish()
 }

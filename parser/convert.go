@@ -32,7 +32,7 @@ const (
 )
 
 // convert makes the Block of a candidate.
-func (a *analysis) convert(c *candidate, m *matcher) *ast.Block {
+func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 	v := &converter{a: a}
 	b := &ast.Block{
 		At: a.l.client(c.at), Grouped: len(m.groupNodes) > 0 || m.sets != nil,

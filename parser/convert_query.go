@@ -141,7 +141,7 @@ func (v *converter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 
 // groups converts GROUP BY below the block, and refuses columns that are neither grouped nor aggregated.
 func (v *converter) groups(sel *pg.SelectStmt) []ast.Expr {
-	g, err := v.a.grouping(sel, v.level.scope)
+	g, err := groupClause{v.a, sel, v.level.scope}.grouping()
 	if err != nil {
 		v.fail(err)
 		return nil

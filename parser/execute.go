@@ -167,3 +167,26 @@ func PreparedText(text, name string) (query string, ok bool) {
 	}
 	return strings.TrimSpace(text[start+own[as+1].start : end]), true
 }
+
+// measures reports whether EXPLAIN would execute the query.
+func measures(e *pg.ExplainStmt) bool {
+	on := false
+	for _, n := range e.Options {
+		d := n.GetDefElem()
+		if d.GetDefname() != "analyze" {
+			continue
+		}
+		switch x := d.GetArg().GetNode().(type) {
+		case *pg.Node_String_:
+			value := lower(x.String_.Sval)
+			on = value != "false" && value != "off"
+		case *pg.Node_Integer:
+			on = x.Integer.Ival != 0
+		case *pg.Node_Boolean:
+			on = x.Boolean.Boolval
+		default:
+			on = true
+		}
+	}
+	return on
+}

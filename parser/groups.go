@@ -23,21 +23,28 @@ type groupingSet []*pg.Node
 // maxSets bounds the grouping sets of one GROUP BY.
 const maxSets = 128
 
+// A groupClause is the GROUP BY of a SELECT, or its DISTINCT.
+type groupClause struct {
+	*analysis
+	sel   *pg.SelectStmt
+	scope *scope
+}
+
 // grouping returns how a SELECT groups. An integer in GROUP BY is the target at that
 // position; a bare name is an input column first, an output column second; anything
 // else is itself.
-func (a *analysis) grouping(sel *pg.SelectStmt, s *scope) (grouping, *pgerr.Error) {
+func (g groupClause) grouping() (grouping, *pgerr.Error) {
 	switch {
-	case aggregates(sel):
-		return a.groupBy(sel, s)
-	case isDistinct(sel) && !holds(isWindowCall, slices.Concat(sel.TargetList, sel.SortClause)...):
-		g := grouping{by: true, distinct: true}
-		for _, n := range sel.TargetList {
+	case aggregates(g.sel):
+		return g.groupBy()
+	case isDistinct(g.sel) && !holds(isWindowCall, slices.Concat(g.sel.TargetList, g.sel.SortClause)...):
+		out := grouping{by: true, distinct: true}
+		for _, n := range g.sel.TargetList {
 			if val := n.GetResTarget().GetVal(); val != nil && !isStar(val) {
-				g.exprs = append(g.exprs, val)
+				out.exprs = append(out.exprs, val)
 			}
 		}
-		return g, nil
+		return out, nil
 	}
 	return grouping{}, nil
 }
@@ -55,30 +62,29 @@ func isDistinct(sel *pg.SelectStmt) bool {
 
 func isWindowCall(n *pg.Node) bool { return n.GetFuncCall().GetOver() != nil }
 
-func (a *analysis) groupBy(sel *pg.SelectStmt, s *scope) (grouping, *pgerr.Error) {
-	g := grouping{by: true}
-	if len(sel.GroupClause) > maxColumns {
-		return g, a.tooManySets(sel.GroupClause[0])
+func (g groupClause) groupBy() (out grouping, err *pgerr.Error) {
+	out.by = true
+	if len(g.sel.GroupClause) > maxColumns {
+		return out, g.tooManySets(g.sel.GroupClause[0])
 	}
-	var err *pgerr.Error
-	if slices.ContainsFunc(sel.GroupClause, isGroupingSet) {
-		g.sets, err = a.groupingSets(sel, s)
-		g.exprs = union(g.sets)
+	if slices.ContainsFunc(g.sel.GroupClause, isGroupingSet) {
+		out.sets, err = g.groupingSets()
+		out.exprs = union(out.sets)
 	} else {
-		g.exprs, err = a.plainGroups(sel, s)
+		out.exprs, err = g.plainGroups()
 	}
-	if err == nil && len(g.exprs) > maxColumns {
-		err = a.tooManySets(sel.GroupClause[0])
+	if err == nil && len(out.exprs) > maxColumns {
+		err = g.tooManySets(g.sel.GroupClause[0])
 	}
-	return g, err
+	return out, err
 }
 
 func isGroupingSet(n *pg.Node) bool { return n.GetGroupingSet() != nil }
 
-func (a *analysis) plainGroups(sel *pg.SelectStmt, s *scope) (groupingSet, *pgerr.Error) {
+func (g groupClause) plainGroups() (groupingSet, *pgerr.Error) {
 	var out groupingSet
-	for _, n := range sel.GroupClause {
-		set, err := a.simpleSet(n, sel, s)
+	for _, n := range g.sel.GroupClause {
+		set, err := g.simpleSet(n)
 		if err != nil {
 			return nil, err
 		}
@@ -87,24 +93,24 @@ func (a *analysis) plainGroups(sel *pg.SelectStmt, s *scope) (groupingSet, *pger
 	return out, nil
 }
 
-func (a *analysis) groupingSets(sel *pg.SelectStmt, s *scope) ([]groupingSet, *pgerr.Error) {
+func (g groupClause) groupingSets() ([]groupingSet, *pgerr.Error) {
 	sets := []groupingSet{nil}
-	for _, n := range sel.GroupClause {
-		item, err := a.setsOf(n, sel, s)
+	for _, n := range g.sel.GroupClause {
+		item, err := g.setsOf(n)
 		if err != nil {
 			return nil, err
 		}
 		if len(sets)*len(item) > maxSets {
-			return nil, a.tooManySets(n)
+			return nil, g.tooManySets(n)
 		}
 		sets = product(sets, item)
 	}
 	return sets, nil
 }
 
-func (a *analysis) tooManySets(n *pg.Node) *pgerr.Error {
+func (g groupClause) tooManySets(n *pg.Node) *pgerr.Error {
 	return pgerr.New(pgerr.StatementTooComplex, "GROUP BY has more than %d grouping sets or %d expressions", maxSets, maxColumns).
-		At(a.pos(firstLocation(n))).WithHint("Split the statement.")
+		At(g.pos(firstLocation(n))).WithHint("Split the statement.")
 }
 
 // union returns the expressions of all sets, each once.
@@ -134,10 +140,10 @@ func product(l, r []groupingSet) []groupingSet {
 }
 
 // setsOf returns the grouping sets of one item of GROUP BY.
-func (a *analysis) setsOf(n *pg.Node, sel *pg.SelectStmt, s *scope) ([]groupingSet, *pgerr.Error) {
+func (g groupClause) setsOf(n *pg.Node) ([]groupingSet, *pgerr.Error) {
 	clause := n.GetGroupingSet()
 	if clause == nil {
-		set, err := a.simpleSet(n, sel, s)
+		set, err := g.simpleSet(n)
 		return []groupingSet{set}, err
 	}
 	if clause.Kind == pg.GroupingSetKind_GROUPING_SET_EMPTY {
@@ -145,7 +151,7 @@ func (a *analysis) setsOf(n *pg.Node, sel *pg.SelectStmt, s *scope) ([]groupingS
 	}
 	var items [][]groupingSet
 	for _, c := range clause.Content {
-		item, err := a.setsOf(c, sel, s)
+		item, err := g.setsOf(c)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +167,7 @@ func (a *analysis) setsOf(n *pg.Node, sel *pg.SelectStmt, s *scope) ([]groupingS
 		out = slices.Concat(items...)
 	}
 	if out == nil || len(out) > maxSets {
-		return nil, a.tooManySets(n)
+		return nil, g.tooManySets(n)
 	}
 	return out, nil
 }
@@ -197,15 +203,15 @@ func cube(items [][]groupingSet) []groupingSet {
 }
 
 // simpleSet opens (a, b) in GROUP BY, which is the same as a, b.
-func (a *analysis) simpleSet(n *pg.Node, sel *pg.SelectStmt, s *scope) (groupingSet, *pgerr.Error) {
+func (g groupClause) simpleSet(n *pg.Node) (groupingSet, *pgerr.Error) {
 	row := n.GetRowExpr()
 	if row == nil || row.RowFormat != pg.CoercionForm_COERCE_IMPLICIT_CAST {
-		x, err := a.group(n, sel, s)
+		x, err := g.group(n)
 		return groupingSet{x}, err
 	}
 	var out groupingSet
 	for _, arg := range row.Args {
-		inner, err := a.simpleSet(arg, sel, s)
+		inner, err := g.simpleSet(arg)
 		if err != nil {
 			return nil, err
 		}
@@ -214,28 +220,28 @@ func (a *analysis) simpleSet(n *pg.Node, sel *pg.SelectStmt, s *scope) (grouping
 	return out, nil
 }
 
-func (a *analysis) group(n *pg.Node, sel *pg.SelectStmt, s *scope) (*pg.Node, *pgerr.Error) {
+func (g groupClause) group(n *pg.Node) (*pg.Node, *pgerr.Error) {
 	if i, ok := position(n); ok {
-		if i >= 1 && i <= len(sel.TargetList) {
-			return sel.TargetList[i-1].GetResTarget().GetVal(), nil
+		if i >= 1 && i <= len(g.sel.TargetList) {
+			return g.sel.TargetList[i-1].GetResTarget().GetVal(), nil
 		}
-		return n, pgerr.New(pgerr.Syntax, "GROUP BY position %d is not in select list", i).At(a.pos(n.GetAConst().Location))
+		return n, pgerr.New(pgerr.Syntax, "GROUP BY position %d is not in select list", i).At(g.pos(n.GetAConst().Location))
 	}
 	name, bare := columnName(n)
 	if !bare {
 		return n, nil
 	}
-	has := s.has(name)
+	has := g.scope.has(name)
 	if has == present {
 		return n, nil
 	}
-	target := targetNamed(sel, name)
+	target := targetNamed(g.sel, name)
 	switch {
 	case target == nil:
 		return n, nil
 	case has == unsure:
 		return n, pgerr.New(pgerr.FeatureNotSupported, "%q in GROUP BY may be an input or an output column", name).
-			At(a.pos(n.GetColumnRef().Location)).WithHint("Write the expression itself, or its position.")
+			At(g.pos(n.GetColumnRef().Location)).WithHint("Write the expression itself, or its position.")
 	}
 	return target.Val, nil
 }
@@ -253,14 +259,14 @@ func targetNamed(sel *pg.SelectStmt, name string) *pg.ResTarget {
 	return nil
 }
 
-// groupExprs walks GROUP BY of a SELECT without protected rows.
-func (a *analysis) groupExprs(sel *pg.SelectStmt, s *scope, outputs []string) {
-	for _, n := range sel.GroupClause {
+// analyse walks GROUP BY of a SELECT without protected rows.
+func (g groupClause) analyse(outputs []string) {
+	for _, n := range g.sel.GroupClause {
 		if isOutput(n, outputs) {
-			if name, _ := columnName(n); s.has(name) == absent {
+			if name, _ := columnName(n); g.scope.has(name) == absent {
 				continue
 			}
 		}
-		a.exprs([]*pg.Node{n}, s)
+		g.exprs([]*pg.Node{n}, g.scope)
 	}
 }

@@ -35,7 +35,7 @@ func OutlineOf(sql string) (o Outline, ok bool) {
 		case *pg.Node_InsertStmt, *pg.Node_UpdateStmt, *pg.Node_DeleteStmt, *pg.Node_MergeStmt, *pg.Node_LockingClause, *pg.Node_IntoClause:
 			ok = false
 		case *pg.Node_SelectStmt:
-			ok = ok && into(x.SelectStmt) == nil
+			ok = ok && intoClause(x.SelectStmt) == nil
 			reflected(x.SelectStmt.ProtoReflect(), visit)
 			return
 		}

@@ -84,7 +84,7 @@ func read(st *Statement, stmt *pg.Node, l *locator, cat Names) {
 	for depth := 0; ; depth++ {
 		a := newAnalysis(l, cat)
 		a.protected, a.expanded = views, views
-		a.classify(st, stmt)
+		(&classification{a, st, stmt}).classify()
 		if len(a.views) == 0 {
 			return
 		}

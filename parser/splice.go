@@ -99,14 +99,14 @@ type change struct {
 
 // splice computes the edits of all blocks, applies them to the tree as well,
 // and proves that the new text means the new tree. The tree is spent afterwards.
-func (a *analysis) splice(st *Statement, stmt *pg.Node) *pgerr.Error {
+func splice(a *analysis, st *Statement, stmt *pg.Node) *pgerr.Error {
 	l := a.l
 	changes, edits, err := a.rewrite()
 	if err != nil || len(changes) == 0 {
 		return err
 	}
 	for _, c := range changes {
-		st.Blocks = append(st.Blocks, a.convert(c.candidate, c.matcher))
+		st.Blocks = append(st.Blocks, convert(a, c.candidate, c.matcher))
 	}
 	for i, c := range changes {
 		substitute(c.candidate, c.matcher, i)

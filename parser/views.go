@@ -90,7 +90,7 @@ func viewQuery(text string) (query string, tree *pg.Node, ok bool) {
 		return "", nil, false
 	}
 	sel := parsed.Stmts[0].Stmt.GetSelectStmt()
-	if sel == nil || into(sel) != nil {
+	if sel == nil || intoClause(sel) != nil {
 		return "", nil, false
 	}
 	return text[toks[0].start:toks[len(toks)-1].end], parsed.Stmts[0].Stmt, true

@@ -142,3 +142,11 @@ func position(n *pg.Node) (int, bool) {
 	}
 	return int(i.Ival.GetIval()), true
 }
+
+// intoClause returns the INTO clause of SELECT INTO, which belongs to its first SELECT.
+func intoClause(sel *pg.SelectStmt) *pg.IntoClause {
+	for sel.Larg != nil {
+		sel = sel.Larg
+	}
+	return sel.IntoClause
+}
