@@ -36,11 +36,11 @@ type Settings struct {
 	// Target is the error that is asked for; the zero Target asks for none, so that all
 	// of EpsilonPico is spent.
 	Target Target
-	// LeftPico is what a chain may spend, in 10⁻¹² of ρ, where that is less than EpsilonPico
+	// LeftPico is what noise reduction may spend, in 10⁻¹² of ρ, where that is less than EpsilonPico
 	// because no more is left; 0: it may spend EpsilonPico.
 	LeftPico int64
 	// TypicalPico is the ε of a typical statement of the policy, in 10⁻¹²: the confidence
-	// of chains is tuned to it.
+	// of noise reduction is tuned to it.
 	TypicalPico int64
 	// Mechanisms are those that the policy allows; nil allows all but recycling.
 	Mechanisms []string

@@ -13,7 +13,7 @@ import (
 // A Candidate is one way to reach a target, with its price.
 type Candidate struct {
 	Mechanism string
-	// Loss is what it costs under the measure of the budgets, of a chain at most; without a
+	// Loss is what it costs under the measure of the budgets, of noise reduction at most; without a
 	// measure it has no price.
 	Loss dp.Loss
 	// Errors are those of the values; nil where they are known with the answer.
@@ -40,7 +40,7 @@ type budgeted struct {
 }
 
 // reachTarget chooses how to reach the target: where the error is known before the answer,
-// the cheapest noise; else a chain.
+// the cheapest noise; else noise reduction.
 func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 	for _, part := range p.parts() {
 		for i := range part.outputs {
@@ -68,7 +68,7 @@ func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 	if b.known() {
 		return b.chooseNoise()
 	}
-	return b.chooseChain()
+	return b.chooseReduction()
 }
 
 // known reports whether every error is known before the answer.
@@ -87,10 +87,10 @@ func (b *budgeted) known() bool {
 	return true
 }
 
-// chooseChain begins a chain for each part, with equal parts of what the target may cost.
-func (b *budgeted) chooseChain() error {
+// chooseReduction begins noise reduction for each part, with equal parts of the cost of the target.
+func (b *budgeted) chooseReduction() error {
 	kind := b.settings.Mechanism
-	if err := b.checkChained(kind); err != nil {
+	if err := b.checkReduced(kind); err != nil {
 		return err
 	}
 	if kind == auto {
@@ -122,18 +122,18 @@ func (b *budgeted) chooseChain() error {
 				WithHint("Raise dp.max_epsilon.")
 		}
 		var err error
-		if part.Chain, err = part.newChain(kind, pool, b.settings); err != nil {
+		if part.Reduction, err = part.newNoiseReduction(kind, pool, b.settings); err != nil {
 			return err
 		}
 	}
 	b.Mechanism = kind
-	b.chainCandidates(kind, pool*int64(len(parts)))
+	b.reductionCandidates(kind, pool*int64(len(parts)))
 	return nil
 }
 
-// checkChained refuses a mechanism of one look for a value whose error only several looks
+// checkReduced refuses a mechanism of one round for a value whose error only several rounds
 // can tell.
-func (b *budgeted) checkChained(kind string) error {
+func (b *budgeted) checkReduced(kind string) error {
 	if kind == auto || kind == brownian || kind == laplaceReduction {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (b *budgeted) checkChained(kind string) error {
 			}
 		}
 	}
-	return noSeveralLooks(kind)
+	return noSeveralRounds(kind)
 }
 
 func (p *Plan) shares() (n int64) {
@@ -156,8 +156,8 @@ func (p *Plan) shares() (n int64) {
 	return n
 }
 
-// chainCandidates lists both kinds of chains.
-func (b *budgeted) chainCandidates(kind string, pool int64) {
+// reductionCandidates lists both kinds of noise reduction.
+func (b *budgeted) reductionCandidates(kind string, pool int64) {
 	for _, name := range []string{brownian, laplaceReduction} {
 		c := Candidate{Mechanism: name, Chosen: name == kind}
 		switch {
@@ -166,7 +166,7 @@ func (b *budgeted) chainCandidates(kind string, pool int64) {
 			if name == laplaceReduction && !b.settings.Pure {
 				c.Note = "pays for the whole path at its first look, since a budget of zCDP does not see where it stops"
 			}
-			c.Loss = must(dp.NewLoss(b.Chained(), pool, 0))
+			c.Loss = must(dp.NewLoss(b.Reduces(), pool, 0))
 		case !b.settings.allows(name):
 			c.Note = "not allowed by the policy"
 		case name == brownian && b.settings.Pure:

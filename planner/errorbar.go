@@ -56,7 +56,7 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 // errorBar is the error of one output of the part.
 func (p *Part) errorBar(o *output, rows []integers) ErrorBar {
 	bar := ErrorBar{Label: o.label, Least: -1, Most: -1}
-	if _, linear := o.linear(); linear && p.Chain == nil {
+	if _, linear := o.linear(); linear && p.Reduction == nil {
 		bar.Least = o.radius(p.of(integers{}))
 		bar.Most = bar.Least
 		return bar

@@ -8,11 +8,11 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// expectedAt returns what a chain would cost, in 10⁻¹² of ρ or ε, if every value were of
+// expectedAt returns the cost of a noise reduction, in 10⁻¹² of ρ or ε, if every value were of
 // this size, without what is paid for the target's being met a little later; false where
 // that follows from the answer alone.
-func (c *Chain) expectedAt(size float64) (float64, bool) {
-	prices := make([]float64, len(c.Measures))
+func (c *NoiseReduction) expectedAt(size float64) (float64, bool) {
+	prices := make([]float64, len(c.Statistics))
 	for i := range c.part.outputs {
 		o := &c.part.outputs[i]
 		unit, linear := o.linear()
@@ -20,7 +20,7 @@ func (c *Chain) expectedAt(size float64) (float64, bool) {
 			return 0, false
 		}
 		at := o.statistics()[0]
-		m := c.Measures[at]
+		m := c.Statistics[at]
 		price := m.price(math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative))/unit, c.Mechanism)
 		if m.stop != nil {
 			if sigma := m.stop.Need(size / unit); sigma > 0 {
@@ -37,10 +37,10 @@ func (c *Chain) expectedAt(size float64) (float64, bool) {
 }
 
 // price is what it costs to know one integer of each partition up to half, in ρ or ε.
-func (m ChainMeasure) price(half float64, mechanism string) float64 {
+func (m ReducedStatistic) price(half float64, mechanism string) float64 {
 	l0, linf := float64(m.Sensitivity.L0), float64(m.Sensitivity.LInf)
 	if mechanism != brownian {
-		return l0 * linf * math.Log(float64(m.Reduction.Levels())/m.beta) / half
+		return l0 * linf * math.Log(float64(m.Path.Levels())/m.beta) / half
 	}
 	rule, err := mechanisms.NewAbsoluteError(math.Max(half-0.5, 1e-9), m.within)
 	if err != nil {
@@ -50,12 +50,12 @@ func (m ChainMeasure) price(half float64, mechanism string) float64 {
 }
 
 // priceAt is what a standard deviation costs, in ρ.
-func (m ChainMeasure) priceAt(sigma float64) float64 {
+func (m ReducedStatistic) priceAt(sigma float64) float64 {
 	return float64(m.Sensitivity.L0) * float64(m.Sensitivity.LInf) * float64(m.Sensitivity.LInf) / (2 * sigma * sigma)
 }
 
-// expectation says what the chain costs for values of typical sizes.
-func (c *Chain) expectation(symbol string) string {
+// expectation writes the cost of noise reduction for values of typical sizes.
+func (c *NoiseReduction) expectation(symbol string) string {
 	var prices []string
 	for size := 1e2; size <= 1e6; size *= 10 {
 		pico, ok := c.expectedAt(size)
@@ -77,7 +77,7 @@ func (c *Chain) expectation(symbol string) string {
 }
 
 // affordable is the size of values from which on the pool reaches the target.
-func (c *Chain) affordable() float64 {
+func (c *NoiseReduction) affordable() float64 {
 	low, high := 1.0, 1e12
 	for range 100 {
 		mid := math.Sqrt(low * high)

@@ -104,8 +104,8 @@ func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
 		bar := p.errorBar(o, nil)
 		half := "± " + Number(bar.Least)
 		switch {
-		case p.Chain != nil:
-			half = p.Chain.Goal() + ", if that is reached"
+		case p.Reduction != nil:
+			half = p.Reduction.Goal() + ", if that is reached"
 		case bar.Least < 0:
 			half = "known with the answer"
 		}
@@ -113,7 +113,7 @@ func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
 	}
 	for i, m := range p.statistics {
 		noise := m.noise()
-		if p.Chain != nil {
+		if p.Reduction != nil {
 			noise = "as precise as needed"
 		}
 		w.line(depth, "measure %d: %s, l0=%d linf=%d, %s", i+1, m, m.sensitivity.L0, m.sensitivity.LInf, noise)
@@ -134,7 +134,7 @@ func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
 	}
 }
 
-// explainCandidates says what there was to choose from, and what a chain may be expected to
+// explainCandidates says what there was to choose from, and what noise reduction may be expected to
 // cost.
 func (p *Plan) explainCandidates(w *tree) {
 	if len(p.Candidates) > 0 {
@@ -144,8 +144,8 @@ func (p *Plan) explainCandidates(w *tree) {
 		w.line(3, "%s", c)
 	}
 	for _, part := range p.parts() {
-		if part.Chain != nil && (part.Chain.Independent() || p.settings.Pure) {
-			w.line(2, "expected price: %s", part.Chain.expectation(p.Chained().Symbol()))
+		if part.Reduction != nil && (part.Reduction.Independent() || p.settings.Pure) {
+			w.line(2, "expected price: %s", part.Reduction.expectation(p.Reduces().Symbol()))
 		}
 	}
 }
@@ -171,22 +171,22 @@ func (c Candidate) String() string {
 	return s
 }
 
-// atMost qualifies the cost of a chain in a budget of some measure. A path of Laplace noise
+// atMost qualifies the cost of noise reduction in a budget of some measure. A path of Laplace noise
 // costs a budget of zCDP all of it at once.
 func (p *Plan) atMost(m dp.Measure) string {
 	switch {
-	case p.Chained() == 0:
+	case p.Reduces() == 0:
 		return ""
-	case p.Chained() == dp.PureDP && m == dp.ZCDP:
+	case p.Reduces() == dp.PureDP && m == dp.ZCDP:
 		return "at once "
 	}
 	return "at most "
 }
 
-// Chained returns what the chains of the plan are paid in, zero if it has none.
-func (p *Plan) Chained() dp.Measure {
+// Reduces returns the measure in which noise reduction of the plan is paid, zero if it has none.
+func (p *Plan) Reduces() dp.Measure {
 	switch {
-	case !slices.ContainsFunc(p.parts(), func(part *Part) bool { return part.Chain != nil }):
+	case !slices.ContainsFunc(p.parts(), func(part *Part) bool { return part.Reduction != nil }):
 		return 0
 	case p.Mechanism == brownian:
 		return dp.ZCDP
@@ -202,7 +202,7 @@ func (p *Plan) cap() string {
 	return "ε = " + dp.Decimal(p.settings.EpsilonPico, 12)
 }
 
-// Lessened reports whether a chain may spend only what is left of the budgets.
+// Lessened reports whether noise reduction may spend only what is left of the budgets.
 func (p *Plan) Lessened() bool { return p.settings.LeftPico > 0 }
 
 // noise writes the mechanism of a measure, of a histogram those of its levels.

@@ -44,7 +44,7 @@ func (b *BlockPlan) finest() int {
 	}
 	best := 0
 	for i, p := range b.Parts {
-		if p.Private() || p.Chain != nil {
+		if p.Private() || p.Reduction != nil {
 			return -1
 		}
 		if len(p.set) > len(b.Parts[best].set) {

@@ -21,9 +21,9 @@ type Part struct {
 	Selection *mechanisms.GaussianSelection
 	// Mechanisms has the mechanism of each integer of a partition.
 	Mechanisms []mechanisms.Mechanism
-	// Chain is how the integers are released where the answer decides how much noise they
+	// Reduction is how the integers are released where the answer decides how much noise they
 	// need; Mechanisms are nil then. Else it is nil.
-	Chain *Chain
+	Reduction *NoiseReduction
 
 	set          []int
 	lists        []*list // nil if the keys are private
@@ -79,8 +79,8 @@ func (p *Part) Event() dp.ComposedEvent {
 	if p.Selection != nil {
 		e = append(e, p.Selection.Event())
 	}
-	if p.Chain != nil {
-		return append(e, p.Chain.worst()...)
+	if p.Reduction != nil {
+		return append(e, p.Reduction.worst()...)
 	}
 	for _, m := range p.statistics {
 		for _, mech := range m.levels {

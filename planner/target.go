@@ -69,13 +69,13 @@ func (s Settings) checkMechanism() error {
 		return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s needs an error to reach", m).
 			WithHint("SET dp.error or dp.relative_error, or dp.mechanism = auto.")
 	case m != brownian && m != laplaceReduction && s.Target.asked() && s.Target.Error == 0:
-		return noSeveralLooks(m)
+		return noSeveralRounds(m)
 	}
 	return nil
 }
 
-// noSeveralLooks refuses a mechanism of one look for a relative error.
-func noSeveralLooks(mechanism string) error {
+// noSeveralRounds refuses a mechanism of one round for a relative error.
+func noSeveralRounds(mechanism string) error {
 	return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s cannot reach a relative error: that needs several looks", mechanism).
 		WithHint("SET dp.mechanism = auto.")
 }

@@ -146,7 +146,7 @@ func (d *drawing) reserve(ctx context.Context) error {
 func (d *drawing) remark() {
 	d.payment.Note(d.known.Notes...)
 	zcdp := func(d accountant.Debit) bool { return d.Loss.Measure() == dp.ZCDP }
-	if d.plan.Chained() == dp.PureDP && slices.ContainsFunc(d.payment.Debits, zcdp) {
+	if d.plan.Reduces() == dp.PureDP && slices.ContainsFunc(d.payment.Debits, zcdp) {
 		d.payment.Note("budgets of zCDP have paid for the whole path at its first look")
 	}
 	if d.plan.Lessened() {

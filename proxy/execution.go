@@ -131,7 +131,7 @@ const leastUseful = 100
 func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pre *prelude) (*planner.Plan, error) {
 	e.enter(stepPlan)
 	plan, err := e.plan(analysed, pre)
-	if err != nil || plan.Chained() != dp.ZCDP || pre.settings.Capped {
+	if err != nil || plan.Reduces() != dp.ZCDP || pre.settings.Capped {
 		return plan, err
 	}
 	if _, fits := e.p.cashier.Left(ctx, e.bill(plan, nil)); fits {
@@ -169,7 +169,7 @@ func (e *execution) recall(ctx context.Context, plan *planner.Plan, pre *prelude
 func (e *execution) bill(plan *planner.Plan, owed dp.ComposedEvent) cashier.Bill {
 	return cashier.Bill{
 		Analyst: e.analyst, Shape: plan.Shape, Scopes: e.scopes(plan.Tables),
-		Event: plan.Event, Owed: owed, Rounds: plan.Reads() && plan.Chained() != 0,
+		Event: plan.Event, Owed: owed, Rounds: plan.Reads() && plan.Reduces() != 0,
 	}
 }
 

@@ -46,12 +46,12 @@ func blockOfFormat2(old *answers.Format2, b *planner.BlockPlan) *answers.Release
 	return out
 }
 
-// chainOfFormat2 reads a release of noise reduction, nil if it is none of the block: a row with a
+// reductionOfFormat2 reads a release of noise reduction, nil if it is none of the block: a row with a
 // digest of the errors that were asked for, and the number of payments; a row for each of those; a
 // row for each grouping set, with the number of its partitions, the price that was paid, and the
 // level; and one for each partition, with a list of variances and values for each measure, after
 // its length, or with the values of a level.
-func chainOfFormat2(old *answers.Format2, b *planner.BlockPlan) *answers.Release {
+func reductionOfFormat2(old *answers.Format2, b *planner.BlockPlan) *answers.Release {
 	r := &rowReader{rows: old.Rows, keys: old.Keys}
 	head, _ := r.next()
 	if len(head) != 2 || !head[1].IsInt64() || !isDigest(head[0]) {
@@ -127,9 +127,9 @@ func (r *rowReader) set(p *planner.Part) (s answers.GroupingSet, ok bool) {
 		if p.Private() {
 			group.Key = keys
 		}
-		if p.Chain != nil && p.Chain.Independent() {
+		if p.Reduction != nil && p.Reduction.Independent() {
 			group.Values = nil
-			if group.Measured, ok = measuredOfFormat2(row, len(p.Chain.Measures)); !ok {
+			if group.Measured, ok = measuredOfFormat2(row, len(p.Reduction.Statistics)); !ok {
 				return s, false
 			}
 		}

@@ -151,7 +151,7 @@ func released(sets []*release.Set, b *planner.BlockPlan) (out []*planner.Release
 	out, enough = make([]*planner.Released, len(b.Parts)), true
 	for j, part := range b.Parts {
 		out[j] = sets[j].Released(part)
-		enough = enough && (part.Chain == nil || len(part.Chain.Open(out[j])) == 0)
+		enough = enough && (part.Reduction == nil || len(part.Reduction.Open(out[j])) == 0)
 	}
 	return out, enough
 }
@@ -160,7 +160,7 @@ func released(sets []*release.Set, b *planner.BlockPlan) (out []*planner.Release
 // measurements of the same partitions. Which private ones there are is selected anew.
 func refinable(b *planner.BlockPlan) bool {
 	for _, p := range b.Parts {
-		if p.Private() || p.Chain == nil && len(p.Reads) > 0 || p.Chain != nil && !p.Chain.Independent() {
+		if p.Private() || p.Reduction == nil && len(p.Reads) > 0 || p.Reduction != nil && !p.Reduction.Independent() {
 			return false
 		}
 	}
@@ -176,11 +176,11 @@ func owedFor(sets []*release.Set, b *planner.BlockPlan, paid []int64) dp.Compose
 			events = append(events, part.Selection.Event())
 		}
 		switch {
-		case part.Chain == nil:
+		case part.Reduction == nil:
 			for _, m := range part.Mechanisms {
 				events = append(events, m.Event())
 			}
-		case part.Chain.Independent():
+		case part.Reduction.Independent():
 			owed := sets[j].PaidPico
 			if paid != nil {
 				owed -= paid[j]
@@ -189,7 +189,7 @@ func owedFor(sets []*release.Set, b *planner.BlockPlan, paid []int64) dp.Compose
 				events = append(events, release.Priced(owed))
 			}
 		default:
-			events = append(events, part.Chain.Revealing(0, sets[j].Level)...)
+			events = append(events, part.Reduction.Revealing(0, sets[j].Level)...)
 		}
 	}
 	return events

@@ -27,10 +27,10 @@ type question struct {
 // question returns that of a block.
 func (m *Memory) question(plan *planner.Plan, b *planner.BlockPlan, values []scalar.Value, refine bool) *question {
 	place := [][]byte{m.version, []byte(m.epoch())}
-	if plan.Chained() == 0 {
+	if plan.Reduces() == 0 {
 		return &question{parts: append(place, b.Question(values)...), generations: 1, generation: -1}
 	}
-	asked := b.ChainQuestion(values)
+	asked := b.ReductionQuestion(values)
 	if !refine {
 		asked = append(asked, []byte("alone"), b.Request())
 	}
@@ -100,7 +100,7 @@ func (q *question) read(found *answers.Release, b *planner.BlockPlan) *answers.R
 		return found
 	}
 	if q.refined() {
-		return chainOfFormat2(found.Format2, b)
+		return reductionOfFormat2(found.Format2, b)
 	}
 	return blockOfFormat2(found.Format2, b)
 }

@@ -59,8 +59,8 @@ func setOf(kept answers.GroupingSet, p *planner.Part) *release.Set {
 	} else if len(kept.Partitions) != p.Size() && len(p.Reads) > 0 {
 		return nil
 	}
-	independent := p.Chain != nil && p.Chain.Independent()
-	if p.Chain != nil && !independent && (s.Level < 0 || s.Level >= p.Chain.Levels()) {
+	independent := p.Reduction != nil && p.Reduction.Independent()
+	if p.Reduction != nil && !independent && (s.Level < 0 || s.Level >= p.Reduction.Levels()) {
 		return nil
 	}
 	for _, group := range kept.Partitions {
@@ -77,7 +77,7 @@ func setOf(kept answers.GroupingSet, p *planner.Part) *release.Set {
 			s.Rows = append(s.Rows, group.Values)
 			continue
 		}
-		measured := measurements(group.Measured, len(p.Chain.Measures))
+		measured := measurements(group.Measured, len(p.Reduction.Statistics))
 		if measured == nil {
 			return nil
 		}

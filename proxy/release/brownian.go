@@ -33,7 +33,7 @@ func newBrownian(p *planner.Part, known [][][]mechanisms.Measurement, src mechan
 // remembered one goes on follows from its measurements.
 func (l *brownian) first() (dp.ComposedEvent, error) {
 	if l.known == nil {
-		return dp.ComposedEvent{Priced(l.pilot() * int64(len(l.part.Chain.Measures)))}, nil
+		return dp.ComposedEvent{Priced(l.pilot() * int64(len(l.part.Reduction.Statistics)))}, nil
 	}
 	nothing := make([]*reader.Partition, l.part.Size())
 	for i := range nothing {
@@ -48,8 +48,8 @@ func (l *brownian) first() (dp.ComposedEvent, error) {
 
 // pilot is the price of the first round of one measure at most.
 func (l *brownian) pilot() int64 {
-	c := l.part.Chain
-	return max(1, c.PilotPico/int64(len(c.Measures)))
+	c := l.part.Reduction
+	return max(1, c.PilotPico/int64(len(c.Statistics)))
 }
 
 // prepare makes the chains.
@@ -57,14 +57,14 @@ func (l *brownian) prepare(keys [][]*string, partitions []*reader.Partition) err
 	l.keys = keys
 	l.fresh = make([][][]mechanisms.Measurement, len(partitions))
 	for i := range l.fresh {
-		l.fresh[i] = make([][]mechanisms.Measurement, len(l.part.Chain.Measures))
+		l.fresh[i] = make([][]mechanisms.Measurement, len(l.part.Reduction.Statistics))
 	}
-	for m, measure := range l.part.Chain.Measures {
+	for m, measure := range l.part.Reduction.Statistics {
 		exact := make([]mechanisms.Private, len(partitions))
 		for i, p := range partitions {
 			exact[i] = p.At(m)
 		}
-		b, err := mechanisms.NewBrownian(measure.Sensitivity, exact, l.part.Chain.PoolPico)
+		b, err := mechanisms.NewBrownian(measure.Sensitivity, exact, l.part.Reduction.PoolPico)
 		if err != nil {
 			return err
 		}
@@ -123,14 +123,14 @@ func (l *brownian) estimates() [][]mechanisms.Estimate {
 }
 
 func (l *brownian) released() *planner.Released {
-	return l.part.Chain.Estimated(l.keys, l.estimates())
+	return l.part.Reduction.Estimated(l.keys, l.estimates())
 }
 
 // next implements method: open partitions go straight to the precision that they need, or, where
 // that costs more than is left, as far as that reaches.
 func (l *brownian) next() (dp.ComposedEvent, error) {
 	estimates := l.estimates()
-	open := l.part.Chain.Open(l.part.Chain.Estimated(l.keys, estimates))
+	open := l.part.Reduction.Open(l.part.Reduction.Estimated(l.keys, estimates))
 	l.steps = make([]*mechanisms.Step, len(l.chains))
 	if len(open) == 0 {
 		return nil, nil
@@ -138,14 +138,14 @@ func (l *brownian) next() (dp.ComposedEvent, error) {
 	targets := make([][]mechanisms.Target, len(l.chains))
 	levels := make([]int64, len(l.chains))
 	for m := range l.chains {
-		targets[m] = l.part.Chain.Targets(m, estimates[m], open)
-		levels[m] = l.part.Chain.PoolPico
+		targets[m] = l.part.Reduction.Targets(m, estimates[m], open)
+		levels[m] = l.part.Reduction.PoolPico
 	}
 	want, err := l.plan(targets, levels)
 	if err != nil {
 		return nil, err
 	}
-	room := l.part.Chain.PoolPico - l.excess
+	room := l.part.Reduction.PoolPico - l.excess
 	for _, b := range l.chains {
 		room -= b.Paid()
 	}

@@ -26,7 +26,7 @@ func newReduction(p *planner.Part, src mechanisms.Source) *reduction {
 }
 
 // first implements method.
-func (l *reduction) first() (dp.ComposedEvent, error) { return l.part.Chain.Revealing(0, 0), nil }
+func (l *reduction) first() (dp.ComposedEvent, error) { return l.part.Reduction.Revealing(0, 0), nil }
 
 // begin implements method.
 func (l *reduction) begin(e *reader.Exact) error { return l.start(e.Shown(l.src)) }
@@ -38,14 +38,14 @@ func (l *reduction) start(keys [][]*string, partitions []*reader.Partition) erro
 	}
 	l.rows = make([][]*big.Int, len(partitions))
 	for i := range l.rows {
-		l.rows[i] = make([]*big.Int, len(l.part.Chain.Measures))
+		l.rows[i] = make([]*big.Int, len(l.part.Reduction.Statistics))
 	}
-	for m, measure := range l.part.Chain.Measures {
+	for m, measure := range l.part.Reduction.Statistics {
 		exact := make([]mechanisms.Private, len(partitions))
 		for i, p := range partitions {
 			exact[i] = p.At(m)
 		}
-		path, err := measure.Reduction.Begin(l.src, exact)
+		path, err := measure.Path.Begin(l.src, exact)
 		if err != nil {
 			return err
 		}
@@ -56,12 +56,12 @@ func (l *reduction) start(keys [][]*string, partitions []*reader.Partition) erro
 
 // next implements method.
 func (l *reduction) next() (dp.ComposedEvent, error) {
-	open := l.part.Chain.Open(l.released())
-	if len(open) == 0 || l.level+1 == l.part.Chain.Levels() {
+	open := l.part.Reduction.Open(l.released())
+	if len(open) == 0 || l.level+1 == l.part.Reduction.Levels() {
 		return nil, nil
 	}
-	l.to = l.part.Chain.NextLevel(l.level, open)
-	return l.part.Chain.Revealing(l.level+1, l.to), nil
+	l.to = l.part.Reduction.NextLevel(l.level, open)
+	return l.part.Reduction.Revealing(l.level+1, l.to), nil
 }
 
 // draw implements method.
@@ -97,9 +97,9 @@ func (l *reduction) reveal() error {
 // released implements method.
 func (l *reduction) released() *planner.Released {
 	if len(l.rows) == 0 { // no partition is shown
-		return l.part.Chain.Estimated(l.keys, nil)
+		return l.part.Reduction.Estimated(l.keys, nil)
 	}
-	return l.part.Chain.Revealed(l.keys, l.copied(), l.level)
+	return l.part.Reduction.Revealed(l.keys, l.copied(), l.level)
 }
 
 // keep implements method.

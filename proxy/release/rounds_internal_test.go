@@ -121,7 +121,7 @@ func TestCoverage(t *testing.T) {
 				off := math.Abs(float64(tr.values[0] - truth))
 				missed += truthIf(off > tr.halves[0])
 				naive += truthIf(off > 1.96*tr.sigmas[0])
-				reached := len(part.Chain.Open(l.released())) == 0
+				reached := len(part.Reduction.Open(l.released())) == 0
 				met += truthIf(reached)
 				wrong += truthIf(reached && off > 0.1*float64(truth))
 				looks, pico = looks+tr.looks, pico+tr.pico
@@ -129,9 +129,9 @@ func TestCoverage(t *testing.T) {
 			worst = max(worst, naive)
 			// Five standard deviations above 5 % of 2000 are 149.
 			if missed > 149 || wrong > 149 {
-				t.Errorf("%s, %d: the interval misses in %d of %d runs, the target in %d", part.Chain.Mechanism, truth, missed, runs, wrong)
+				t.Errorf("%s, %d: the interval misses in %d of %d runs, the target in %d", part.Reduction.Mechanism, truth, missed, runs, wrong)
 			}
-			t.Logf("%-17s true value %6d: covered %6.2f %%, target said to be reached %6.2f %%, wrongly %.2f %%, %4.1f looks, mean price %.3g; 1.96 sigma covers %.2f %%", part.Chain.Mechanism, truth,
+			t.Logf("%-17s true value %6d: covered %6.2f %%, target said to be reached %6.2f %%, wrongly %.2f %%, %4.1f looks, mean price %.3g; 1.96 sigma covers %.2f %%", part.Reduction.Mechanism, truth,
 				100-100*float64(missed)/runs, 100*float64(met)/runs, 100*float64(wrong)/runs, float64(looks)/runs, float64(pico)/runs/dp.PicoPerUnit, 100-100*float64(naive)/runs)
 		}
 	}
@@ -158,12 +158,12 @@ func TestPrice(t *testing.T) {
 		if diff := float64(tr.pico) - last; diff < -1 || diff > float64(tr.looks)+last*1e-9 {
 			t.Fatalf("%d looks cost %d, the last precision %.1f", tr.looks, tr.pico, last)
 		}
-		if tr.pico > part.Chain.PoolPico {
-			t.Fatalf("it costs %d of %d", tr.pico, part.Chain.PoolPico)
+		if tr.pico > part.Reduction.PoolPico {
+			t.Fatalf("it costs %d of %d", tr.pico, part.Reduction.PoolPico)
 		}
 	}
 	empty := lookOn(t, newBrownian(part, nil, src), dp.ZCDP, exactly(0))
-	if pool := part.Chain.PoolPico; empty.pico > pool || empty.pico < pool/100*99 {
+	if pool := part.Reduction.PoolPico; empty.pico > pool || empty.pico < pool/100*99 {
 		t.Errorf("what is never reached costs %d of %d", empty.pico, pool)
 	}
 }
@@ -224,13 +224,13 @@ func TestNeighbours(t *testing.T) {
 		s.EpsilonPico, s.Target.Relative = dp.PicoPerUnit/2, 0.5
 	})
 	// For ρ-zCDP the total variation is at most √(ρ/2), by Pinsker's inequality.
-	bound := math.Sqrt(float64(part.Chain.PoolPico) / dp.PicoPerUnit / 2)
+	bound := math.Sqrt(float64(part.Reduction.PoolPico) / dp.PicoPerUnit / 2)
 	distance := func(with, without int64) float64 {
 		seen := map[[2]int]float64{}
 		for sign, truth := range map[float64]int64{1: with, -1: without} {
 			for range runs {
 				tr := lookOn(t, newBrownian(part, nil, src), dp.ZCDP, exactly(truth))
-				seen[[2]int{int(tr.values[0]) / 4, int(tr.pico) * 4 / int(part.Chain.PoolPico)}] += sign / runs
+				seen[[2]int{int(tr.values[0]) / 4, int(tr.pico) * 4 / int(part.Reduction.PoolPico)}] += sign / runs
 			}
 		}
 		sum := 0.0

@@ -18,25 +18,25 @@ type Set struct {
 	Level int
 	// Measured are the independent measurements of each group's statistics.
 	Measured [][][]mechanisms.Measurement
-	// PaidPico is the price of noise reduction, of all reads together, in the measure of its chain.
+	// PaidPico is the price of noise reduction, of all reads together, in the measure of the noise reduction.
 	PaidPico int64
 }
 
 // Released returns the relation that a set shows.
 func (s *Set) Released(p *planner.Part) *planner.Released {
 	switch {
-	case p.Chain == nil:
+	case p.Reduction == nil:
 		return &planner.Released{Keys: s.Keys, Rows: s.Rows}
-	case !p.Chain.Independent():
-		return p.Chain.Revealed(s.Keys, s.Rows, s.Level)
+	case !p.Reduction.Independent():
+		return p.Reduction.Revealed(s.Keys, s.Rows, s.Level)
 	}
-	estimates := make([][]mechanisms.Estimate, len(p.Chain.Measures))
+	estimates := make([][]mechanisms.Estimate, len(p.Reduction.Statistics))
 	for k := range estimates {
 		for _, partition := range s.Measured {
 			estimates[k] = append(estimates[k], mechanisms.Combined(partition[k]))
 		}
 	}
-	return p.Chain.Estimated(s.Keys, estimates)
+	return p.Reduction.Estimated(s.Keys, estimates)
 }
 
 // Priced is a refinement of a price, in 10⁻¹² of ρ.
@@ -105,9 +105,9 @@ func New(plan *planner.Plan, before func(block int) []*Set, price Pricer, src me
 				known, s.paidPico = sets[j].Measured, sets[j].PaidPico
 			}
 			switch {
-			case part.Chain == nil:
+			case part.Reduction == nil:
 				s.method = &once{part: part, src: src}
-			case part.Chain.Independent():
+			case part.Reduction.Independent():
 				s.method = newBrownian(part, known, src)
 			default:
 				s.method = newReduction(part, src)
@@ -200,21 +200,21 @@ func (r *Run) Kept(block int) []*Set {
 // Open counts the groups whose target is not reached, and those that have one.
 func (r *Run) Open() (open, all int) {
 	for _, s := range r.sets {
-		if s.part.Chain != nil {
+		if s.part.Reduction != nil {
 			released := s.method.released()
-			open, all = open+len(s.part.Chain.Open(released)), all+len(released.Rows)
+			open, all = open+len(s.part.Reduction.Open(released)), all+len(released.Rows)
 		}
 	}
 	return open, all
 }
 
-// pays notes the cost of a round in the measure of the set's chain.
+// pays notes the cost of a round in the measure of its noise reduction.
 func (s *set) pays(price Pricer, e dp.ComposedEvent) {
-	if s.part.Chain == nil {
+	if s.part.Reduction == nil {
 		return
 	}
 	measure := dp.ZCDP
-	if !s.part.Chain.Independent() {
+	if !s.part.Reduction.Independent() {
 		measure = dp.PureDP
 	}
 	if loss, err := price(e, measure); err == nil {

@@ -13,43 +13,43 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A Chain says how the integers of a part are released where the answer decides how much
-// noise they need: they are measured again and again, ever more precisely, until what was
-// released shows that the target is met, or the pool is empty. It sees estimates and what
-// was released, and cannot see an exact value: nothing of this package can.
-type Chain struct {
+// A NoiseReduction says how the integers of a part are released where the answer decides how much
+// noise they need: they are measured again and again, ever more precisely, until the
+// releases show that the target is met, or the pool is empty. It sees estimates and
+// releases, and cannot see an exact value: nothing of this package can.
+type NoiseReduction struct {
 	// Mechanism is "brownian", independent measurements whose mean is the answer, each
 	// partition as precise as it needs; or "laplace_reduction", one path of noise for all
 	// partitions, with a finite price in a pure budget.
 	Mechanism string
-	// PoolPico is what all looks may cost together, and PilotPico the first, in 10⁻¹² of ρ
+	// PoolPico is the most that all rounds may cost together, and PilotPico the first, in 10⁻¹² of ρ
 	// or, for laplace_reduction, of ε.
 	PoolPico, PilotPico int64
-	// AskedPico is what the statement was allowed, of ε, however little is left.
+	// AskedPico is the allowance of the statement, of ε, however little is left.
 	AskedPico int64
-	// Measures are those of the part, in order.
-	Measures []ChainMeasure
+	// Statistics are those of the part, in order.
+	Statistics []ReducedStatistic
 
 	target Target
 	part   *Part
 }
 
-// A ChainMeasure is one integer of each partition.
-type ChainMeasure struct {
+// A ReducedStatistic is one integer of each partition.
+type ReducedStatistic struct {
 	Sensitivity dp.Sensitivity
-	// Reduction is the path of noise of laplace_reduction.
-	Reduction mechanisms.LaplaceReduction
+	// Path is the path of noise of laplace_reduction.
+	Path mechanisms.LaplaceReduction
 
 	within mechanisms.Boundary // of brownian
 	// stop tells where a relative error is reached, of an integer that is shown by itself; nil
 	// where none is asked for, or so large a one that within tells as soon.
 	stop *mechanisms.RelativeStop
-	beta float64 // the error probability of the measure, at all looks together
+	beta float64 // the error probability of the measure, at all rounds together
 }
 
-// A Margin is how far an integer may be off where a chain ended: by at most Half, with the
+// A Margin is how far an integer may be off where noise reduction ended: by at most Half, with the
 // confidence of the statement for whatever is computed of it; Sigma is its standard
-// deviation. What is shown is rounded, and Half has the half that this costs. Close says that the
+// deviation. The shown value is rounded, and Half has the half that this costs. Close says that the
 // relative error that was asked for is reached.
 type Margin struct {
 	Half, Sigma float64
@@ -58,7 +58,7 @@ type Margin struct {
 
 var _ estimate.Noise = Margin{}
 
-// Quantile implements estimate.Tail. The chain was begun for one error probability.
+// Quantile implements estimate.Tail. The noise reduction was begun for one error probability.
 func (m Margin) Quantile(float64) float64 { return m.Half }
 
 // StdDev implements estimate.Noise.
@@ -77,40 +77,40 @@ const (
 	// stopShare is the part of an error probability with which the relative error of an
 	// integer that is shown by itself may be missed; the rest is for its interval.
 	stopShare = 0.8
-	// leastGain is by how much a look makes an error smaller, at least.
+	// leastGain is by how much a round makes an error smaller, at least.
 	leastGain = 1.09
 	// boundlessGain is by what the errors are multiplied where nothing bounds that of a value yet.
 	boundlessGain = 0.5
 )
 
-// newChain returns the chain of a part. The boundary depends on the part and the policy
+// newNoiseReduction returns the noise reduction of a part. The boundary depends on the part and the policy
 // alone, so that whoever asks for another error can go on from where this one ends.
-func (p *Part) newChain(mechanism string, poolPico int64, s Settings) (*Chain, error) {
-	c := &Chain{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.statistics))), AskedPico: s.EpsilonPico, target: s.Target, part: p}
+func (p *Part) newNoiseReduction(mechanism string, poolPico int64, s Settings) (*NoiseReduction, error) {
+	c := &NoiseReduction{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.statistics))), AskedPico: s.EpsilonPico, target: s.Target, part: p}
 	typical := float64(halfSquare(max(s.TypicalPico, 1))) / dp.PicoPerUnit / float64(len(p.statistics))
 	for i, m := range p.statistics {
-		cm := ChainMeasure{Sensitivity: m.sensitivity, beta: s.Alpha / float64(p.together(i))}
+		cm := ReducedStatistic{Sensitivity: m.sensitivity, beta: s.Alpha / float64(p.together(i))}
 		var err error
 		if mechanism == brownian {
 			l2 := math.Sqrt(float64(m.sensitivity.L0)) * float64(m.sensitivity.LInf)
 			err = cm.stopAt(p.shows(i), s.Target.Relative, l2/math.Sqrt(2*expected*math.Max(typical, 1e-12)))
 			if _, tooWide := mechanisms.GaussianFor(m.sensitivity, c.PilotPico/int64(len(p.statistics))); tooWide != nil {
-				return nil, imprecise() // no first look, which would be noticed behind its charge
+				return nil, imprecise() // no first round, which would be noticed behind its charge
 			}
 		} else {
-			cm.Reduction, err = newReduction(m.sensitivity, poolPico/int64(len(p.statistics)))
+			cm.Path, err = newReduction(m.sensitivity, poolPico/int64(len(p.statistics)))
 		}
 		if err != nil {
 			return nil, imprecise()
 		}
-		c.Measures = append(c.Measures, cm)
+		c.Statistics = append(c.Statistics, cm)
 	}
 	return c, nil
 }
 
 // stopAt chooses the boundary, which is narrowest at sigma, and, for an integer that is shown by
 // itself, the rule of a relative error.
-func (m *ChainMeasure) stopAt(shown bool, relative, sigma float64) (err error) {
+func (m *ReducedStatistic) stopAt(shown bool, relative, sigma float64) (err error) {
 	beta := m.beta
 	if shown {
 		beta *= 1 - stopShare // whatever is asked for: the boundary is one for all errors
@@ -154,20 +154,20 @@ func (p *Part) together(i int) int {
 	return most
 }
 
-// Independent reports whether the looks are independent measurements, which a later read can
+// Independent reports whether the rounds are independent measurements, which a later read can
 // go on from. A path of noise cannot be taken up again.
-func (c *Chain) Independent() bool { return c.Mechanism == brownian }
+func (c *NoiseReduction) Independent() bool { return c.Mechanism == brownian }
 
-// worst is the most that the chain releases.
-func (c *Chain) worst() dp.ComposedEvent {
+// worst is the most that the noise reduction releases.
+func (c *NoiseReduction) worst() dp.ComposedEvent {
 	if c.Mechanism == brownian {
 		precision := big.NewRat(2*c.PoolPico, dp.PicoPerUnit)
 		return dp.ComposedEvent{dp.RefinementEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}, Before: new(big.Rat), After: precision}}
 	}
 	var e dp.ComposedEvent
-	for _, m := range c.Measures {
-		for level := range m.Reduction.Levels() {
-			e = append(e, m.Reduction.Event(level))
+	for _, m := range c.Statistics {
+		for level := range m.Path.Levels() {
+			e = append(e, m.Path.Event(level))
 		}
 	}
 	return e
@@ -175,26 +175,26 @@ func (c *Chain) worst() dp.ComposedEvent {
 
 // Revealing returns the releases of the levels from one to another, counted from 0, of a
 // reduction.
-func (c *Chain) Revealing(from, to int) dp.ComposedEvent {
+func (c *NoiseReduction) Revealing(from, to int) dp.ComposedEvent {
 	var e dp.ComposedEvent
 	for level := from; level <= to; level++ {
-		for _, m := range c.Measures {
-			e = append(e, m.Reduction.Event(level))
+		for _, m := range c.Statistics {
+			e = append(e, m.Path.Event(level))
 		}
 	}
 	return e
 }
 
-// Estimated returns what is known of the partitions after a look of a Brownian chain, from
+// Estimated returns the relation of the partitions after a round of a Brownian chain, from
 // the estimates of each measure.
-func (c *Chain) Estimated(keys [][]*string, estimates [][]mechanisms.Estimate) *Released {
+func (c *NoiseReduction) Estimated(keys [][]*string, estimates [][]mechanisms.Estimate) *Released {
 	r := &Released{Keys: keys, Margins: [][]Margin{}}
 	if len(estimates) == 0 { // no partition is shown
 		return r
 	}
 	for row := range estimates[0] {
-		ints, margins := make([]*big.Int, len(c.Measures)), make([]Margin, len(c.Measures))
-		for i, m := range c.Measures {
+		ints, margins := make([]*big.Int, len(c.Statistics)), make([]Margin, len(c.Statistics))
+		for i, m := range c.Statistics {
 			e := estimates[i][row]
 			ints[i] = floorRat(new(big.Rat).Add(e.Value, big.NewRat(1, 2)))
 			margins[i] = m.margin(ints[i], e.Sigma)
@@ -205,7 +205,7 @@ func (c *Chain) Estimated(keys [][]*string, estimates [][]mechanisms.Estimate) *
 }
 
 // margin is that of an integer that was rounded from an estimate.
-func (m ChainMeasure) margin(n *big.Int, sigma float64) Margin {
+func (m ReducedStatistic) margin(n *big.Int, sigma float64) Margin {
 	out := Margin{Half: m.within.HalfWidth(1, sigma) + 0.5, Sigma: sigma}
 	y, _ := new(big.Float).SetInt(n).Float64()
 	if m.stop != nil && m.stop.Met(y, sigma) {
@@ -214,13 +214,13 @@ func (m ChainMeasure) margin(n *big.Int, sigma float64) Margin {
 	return out
 }
 
-// Revealed returns what is known of the partitions at a level, counted from 0, of a
+// Revealed returns the relation of the partitions at a level, counted from 0, of a
 // reduction.
-func (c *Chain) Revealed(keys [][]*string, rows [][]*big.Int, level int) *Released {
-	margins := make([]Margin, len(c.Measures))
-	for i, m := range c.Measures {
-		noise := must(m.Reduction.Level(level))
-		margins[i] = Margin{Half: noise.Quantile(m.beta / float64(m.Reduction.Levels())), Sigma: noise.StdDev()}
+func (c *NoiseReduction) Revealed(keys [][]*string, rows [][]*big.Int, level int) *Released {
+	margins := make([]Margin, len(c.Statistics))
+	for i, m := range c.Statistics {
+		noise := must(m.Path.Level(level))
+		margins[i] = Margin{Half: noise.Quantile(m.beta / float64(m.Path.Levels())), Sigma: noise.StdDev()}
 	}
 	r := &Released{Keys: keys, Rows: rows, Margins: [][]Margin{}}
 	for range rows {
@@ -245,7 +245,7 @@ func (w Want) least() float64 { return slices.Min(w.Factors) }
 // No factor asks for more than what the target needs if the true value is at the far end of
 // its interval: so nothing is measured more precisely than it must be, except with the
 // probability that the interval is wrong.
-func (c *Chain) Open(r *Released) []Want {
+func (c *NoiseReduction) Open(r *Released) []Want {
 	var open []Want
 	for i, row := range r.integers() {
 		if w := c.want(row); w.least() < 1 {
@@ -275,8 +275,8 @@ func (c *Chain) Open(r *Released) []Want {
 }
 
 // want compares the errors of one row with the target.
-func (c *Chain) want(row integers) Want {
-	w := Want{Factors: slices.Repeat([]float64{1}, len(c.Measures))}
+func (c *NoiseReduction) want(row integers) Want {
+	w := Want{Factors: slices.Repeat([]float64{1}, len(c.Statistics))}
 	for i := range c.part.outputs {
 		o := &c.part.outputs[i]
 		if o.report != "" {
@@ -302,29 +302,29 @@ func (c *Chain) want(row integers) Want {
 }
 
 // close reports whether the relative error of a linear output is reached.
-func (c *Chain) close(o *output, row integers) bool {
+func (c *NoiseReduction) close(o *output, row integers) bool {
 	_, linear := o.linear()
 	return linear && row.margins[c.part.statistics[o.statistics()[0]].first].Close
 }
 
 // factor is what the standard deviations of an output must be at most, as a part of what they
 // are, if its value is of this size.
-func (c *Chain) factor(o *output, row integers, half, size float64) float64 {
+func (c *NoiseReduction) factor(o *output, row integers, half, size float64) float64 {
 	factor := math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative)) / half
 	at := o.statistics()[0]
-	if unit, linear := o.linear(); linear && c.Measures[at].stop != nil {
-		factor = math.Max(factor, c.Measures[at].stop.Need(size/unit)/row.margins[c.part.statistics[at].first].Sigma)
+	if unit, linear := o.linear(); linear && c.Statistics[at].stop != nil {
+		factor = math.Max(factor, c.Statistics[at].stop.Need(size/unit)/row.margins[c.part.statistics[at].first].Sigma)
 	}
 	return factor
 }
 
 // met reports whether an error of a value of that size meets the target.
-func (c *Chain) met(half, size float64) bool {
+func (c *NoiseReduction) met(half, size float64) bool {
 	return half <= c.target.Error || c.target.Relative > 0 && mechanisms.MeetsRelative(half, c.target.Relative, size)
 }
 
 // Targets returns what the estimates of a measure must come to.
-func (c *Chain) Targets(measure int, estimates []mechanisms.Estimate, open []Want) []mechanisms.Target {
+func (c *NoiseReduction) Targets(measure int, estimates []mechanisms.Estimate, open []Want) []mechanisms.Target {
 	var out []mechanisms.Target
 	for _, w := range open {
 		f := w.Factors[measure]
@@ -339,14 +339,14 @@ func (c *Chain) Targets(measure int, estimates []mechanisms.Estimate, open []Wan
 
 // NextLevel returns the level of a reduction to go to from one, which is not the last: the
 // finest that the open partitions surely need.
-func (c *Chain) NextLevel(level int, open []Want) int {
+func (c *NoiseReduction) NextLevel(level int, open []Want) int {
 	least := 1.0
 	for i, w := range open {
 		if f := w.least(); i == 0 || f > least {
 			least = f
 		}
 	}
-	r := c.Measures[0].Reduction
+	r := c.Statistics[0].Path
 	at := must(r.Level(level)).StdDev() * least
 	next := level + 1
 	for next+1 < r.Levels() && must(r.Level(next+1)).StdDev() >= at {
@@ -356,45 +356,45 @@ func (c *Chain) NextLevel(level int, open []Want) int {
 }
 
 // Levels is how many levels a reduction has.
-func (c *Chain) Levels() int { return c.Measures[0].Reduction.Levels() }
+func (c *NoiseReduction) Levels() int { return c.Statistics[0].Path.Levels() }
 
-// ChainQuestion returns all that tells what the chains of the block measure, and with
+// ReductionQuestion returns all that the measurements of the block depend on, and with
 // which boundary, but for the target and what it may cost: who asks for another error goes
 // on from there. Like [BlockPlan.Question] it says nothing of the secret and the data.
-func (b *BlockPlan) ChainQuestion(values []scalar.Value) [][]byte {
+func (b *BlockPlan) ReductionQuestion(values []scalar.Value) [][]byte {
 	q := b.reading(values)
 	for _, p := range b.Parts {
 		if p.Selection != nil {
 			q = append(q, []byte(dp.Exact(p.Selection.Event())))
 		}
-		if p.Chain == nil {
+		if p.Reduction == nil {
 			continue
 		}
-		q = append(q, fmt.Appendf(nil, "%s %v", p.Chain.Mechanism, p.alpha))
-		for _, m := range p.Chain.Measures {
+		q = append(q, fmt.Appendf(nil, "%s %v", p.Reduction.Mechanism, p.alpha))
+		for _, m := range p.Reduction.Statistics {
 			q = append(q, fmt.Appendf(nil, "%v %v %+v", m.Sensitivity, m.beta, m.within))
-			if p.Chain.Mechanism != brownian { // a path ends with its last level
-				q = append(q, fmt.Appendf(nil, "%d", p.Chain.PoolPico))
+			if p.Reduction.Mechanism != brownian { // a path ends with its last level
+				q = append(q, fmt.Appendf(nil, "%d", p.Reduction.PoolPico))
 			}
 		}
 	}
 	return q
 }
 
-// Request names what the chains of the block were asked to reach, and for what: whoever asks
+// Request names the targets of the block, and their allowance: whoever asks
 // for the same again gets the same, whether it was reached or not.
 func (b *BlockPlan) Request() []byte {
 	var s []byte
 	for _, p := range b.Parts {
-		if p.Chain != nil {
-			s = fmt.Appendf(s, "%+v %d ", p.Chain.target, p.Chain.AskedPico)
+		if p.Reduction != nil {
+			s = fmt.Appendf(s, "%+v %d ", p.Reduction.target, p.Reduction.AskedPico)
 		}
 	}
 	return s
 }
 
 // Goal writes the target for people.
-func (c *Chain) Goal() string { return c.target.String() }
+func (c *NoiseReduction) Goal() string { return c.target.String() }
 
 // String writes the target as "± 50 or 5 %".
 func (t Target) String() string {
