@@ -111,15 +111,16 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 		return result{at: -1}
 	}
 	r := result{kind: rows, at: ref.At, table: ref.Name}
-	if view := a.l.concealed(a.offsetOf(v.Location)); view != "" {
-		r.table = view // which table it reads is not told
+	if ref.Concealed != "" {
+		r.table = ref.Concealed // which table it reads is not told
 	}
 	return r
 }
 
 // table looks the relation up and notes it if it is protected.
 func (a *analysis) table(v *pg.RangeVar) (ast.TableRef, bool) {
-	ref := ast.TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.pos(v.Location), Within: a.l.within(a.offsetOf(v.Location))}
+	at := a.offsetOf(v.Location)
+	ref := ast.TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.pos(v.Location), Within: a.l.within(at), Concealed: a.l.concealed(at)}
 	resolved, known := a.cat.Relation(v.Schemaname, v.Relname)
 	if known {
 		ref.Resolved = resolved

@@ -41,7 +41,10 @@ func (a *analysis) noteView(n *pg.Node, s *scope) {
 		return // an expression that GROUP BY names by position is walked twice
 	}
 	query, tree, _ := viewQuery(r.View)
-	ref := ast.TableRef{Schema: v.Schemaname, Name: v.Relname, Resolved: r, At: a.pos(v.Location), Within: a.l.within(a.offsetOf(v.Location))}
+	at := a.offsetOf(v.Location)
+	ref := ast.TableRef{
+		Schema: v.Schemaname, Name: v.Relname, Resolved: r, At: a.pos(v.Location), Within: a.l.within(at), Concealed: a.l.concealed(at),
+	}
 	a.views = append(a.views, viewRef{n, ref, query, tree})
 }
 

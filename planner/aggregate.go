@@ -212,7 +212,7 @@ func (c *call) label() string {
 	for i, x := range c.shown {
 		name := "..."
 		if column, plain := scalar.PlainColumn(x); plain {
-			name = column.Name
+			name = column.Shown()
 		}
 		if i == 0 {
 			arg = name

@@ -94,11 +94,11 @@ func (q *Query) Relations() []catalog.Name {
 		if !b.reads() {
 			continue
 		}
-		for _, t := range b.source.ReadTables() {
+		b.source.EachTable(func(t *policy.Table, _ string) {
 			if !slices.Contains(names, t.Name) {
 				names = append(names, t.Name)
 			}
-		}
+		})
 	}
 	if len(names) > 0 {
 		for _, t := range q.stmt.Protected {
@@ -154,4 +154,18 @@ func (q *Query) block(b *ast.Block) (*block, error) {
 		out.offsets = append(out.offsets, x)
 	}
 	return out, q.domains(out)
+}
+
+// Untold returns the relations whose names are not told, those on paths to the unit and public
+// ones included.
+func (q *Query) Untold() Untold {
+	u, told := Untold{}, Untold{}
+	u.refs(q.stmt, told)
+	for _, b := range q.blocks {
+		b.source.EachTable(func(t *policy.Table, view string) {
+			u.note(t.Name, view, told)
+			u.note(q.cat.Whole(t).Name, view, told)
+		})
+	}
+	return u.but(told)
 }

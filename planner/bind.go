@@ -68,6 +68,9 @@ type Plan struct {
 	// Candidates are what there was to choose from to reach a target.
 	Candidates []Candidate
 
+	// Untold are the relations whose names are not told.
+	Untold Untold
+
 	unit     string
 	settings Settings
 	// hidden says that a view is read whose definition the policy hides: EXPLAIN does not
@@ -94,7 +97,7 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Tables: q.Tables(), Relations: q.Relations(), unit: q.cat.Unit(), settings: s, Shape: shape, hidden: q.readsHiddenView()}
+	p := &Plan{Tables: q.Tables(), Relations: q.Relations(), unit: q.cat.Unit(), settings: s, Shape: shape, hidden: q.readsHiddenView(), Untold: q.Untold()}
 	env := &scalar.Env{Values: values, TimeZones: q.cat.TimeZones(), UTF8: true, Before14: q.cat.Before14()} // the proxy reads from no other encoding
 	var cells int
 	var weight int64

@@ -54,11 +54,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 
 func (b *BlockPlan) explain(w *tree, hidden bool) {
 	src := b.block.source
-	var read []string
-	for _, t := range src.Tables() {
-		read = append(read, t.Name.String())
-	}
-	w.line(2, "protected tables: %s", strings.Join(read, ", "))
+	w.line(2, "protected tables: %s", strings.Join(src.Told(), ", "))
 	w.line(2, "privacy unit: %s", src.UnitPath())
 	for _, p := range b.Parts {
 		if len(b.Parts) == 1 {

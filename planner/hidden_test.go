@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 
+	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/planner/policy"
 )
@@ -83,4 +84,29 @@ func parsed(t *testing.T, cat *policy.Model, sql string) *parser.Statement {
 		t.Fatal(err)
 	}
 	return script.Statements[0]
+}
+
+// concealedClinic returns a clinic with views whose queries no analyst may see.
+func concealedClinic(t *testing.T) *policy.Model {
+	t.Helper()
+	s := clinicSchema()
+	for view, query := range map[string]string{
+		"bills": "SELECT v.patient_id AS c1, v.diagnosis AS c2, v.cost AS c3 FROM public.visits v JOIN public.hospitals h ON h.id = v.hospital_id",
+		"tests": "SELECT l.test AS c1, l.value AS c2 FROM public.labs l",
+		"large": "SELECT bills.c1, bills.c3 AS c2 FROM public.bills WHERE bills.c3 > 100",
+		"sites": "SELECT sum(v.hospital_id) AS c1 FROM public.visits v",
+		"risen": "SELECT v.patient_id AS c1, v.hospital_id * 2 AS c2 FROM public.visits v",
+		"pairs": "SELECT l.test AS c1 FROM public.labs l JOIN public.labs k ON k.visit_id = l.visit_id " +
+			"JOIN public.labs m ON m.visit_id = l.visit_id JOIN public.labs n ON n.visit_id = l.visit_id JOIN public.labs o ON o.visit_id = l.visit_id",
+		"alone": "SELECT v.diagnosis AS c1, count(*) AS c2 FROM public.visits v GROUP BY v.diagnosis",
+	} {
+		v := &catalog.Table{Name: name(view), Kind: 'v', View: query}
+		for _, c := range []string{"c1", "c2", "c3"} {
+			if strings.Contains(query, "AS "+c) || strings.Contains(query, "bills."+c+",") {
+				v.Columns = append(v.Columns, column(c, text, false))
+			}
+		}
+		s.Tables[v.Name] = v
+	}
+	return checkedBy(t, clinicPolicy(), s)
 }

@@ -178,14 +178,14 @@ func (bd *binding) bound(p *Part) error {
 		c.Rows = lower(src.MaxRows(), bd.settings.MaxRows)
 		if c.Rows < 1 {
 			return pgerr.New(pgerr.NoContribution, "nothing bounds how many rows of one %s may count", bd.q.cat.Unit()).At(bd.b.at).
-				WithHint("The administrator can set max_rows for %s.", src.Tables()[0].Name)
+				WithHint("The administrator can set max_rows for %s.", src.Told()[0])
 		}
 	}
 	if slices.ContainsFunc(of, func(k *key) bool { return !src.PerUnit(k.expr) }) {
 		most := lower(src.MaxPartitions(), bd.settings.MaxPartitions)
 		if most < 1 && p.size < 1 {
 			return pgerr.New(pgerr.NoContribution, "nothing bounds in how many groups one %s may count", bd.q.cat.Unit()).At(of[0].at).
-				WithHint("The administrator can set max_partitions for %s.", src.Tables()[0].Name)
+				WithHint("The administrator can set max_partitions for %s.", src.Told()[0])
 		}
 		c.Partitions = max(1, lower(most, int64(p.size)))
 	}

@@ -92,8 +92,8 @@ func (bd *binding) nullable(x scalar.Expr) bool {
 func noBounds(x scalar.Expr) error {
 	e := pgerr.New(pgerr.NoBounds, "the values have no bounds").At(x.Pos())
 	if c, ok := scalar.PlainColumn(x); ok {
-		return pgerr.New(pgerr.NoBounds, "column %q has no bounds", c.Name).At(x.Pos()).
-			WithHint("Write least(greatest(%s, low), high), or ask the administrator to declare bounds in the policy.", c.Name)
+		return pgerr.New(pgerr.NoBounds, "column %q has no bounds", c.Shown()).At(x.Pos()).
+			WithHint("Write least(greatest(%s, low), high), or ask the administrator to declare bounds in the policy.", c.Shown())
 	}
 	return e.WithHint("Write least(greatest(x, low), high) with constants, or ask the administrator to declare bounds of the columns.")
 }
@@ -101,7 +101,7 @@ func noBounds(x scalar.Expr) error {
 // describe names an expression for people.
 func describe(e scalar.Expr) string {
 	if c, ok := scalar.PlainColumn(e); ok {
-		return c.Name
+		return c.Shown()
 	}
 	return "an expression"
 }

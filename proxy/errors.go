@@ -39,12 +39,18 @@ func reserveError(b cashier.Bill, err error) error {
 	if own, ok := errors.AsType[*pgerr.Error](err); ok {
 		return own
 	}
-	if short, ok := errors.AsType[*accountant.InsufficientError](err); ok && b.Rounds {
-		return pgerr.New(pgerr.BudgetExhausted, "privacy budget of %s %q is too small for what the statement may cost", short.Scope.Kind, short.Scope.Name).
+	short, ok := errors.AsType[*accountant.InsufficientError](err)
+	if !ok {
+		return chargeError(err)
+	}
+	told := *short
+	told.Scope.Name = b.Untold.Scope(short.Scope.Name)
+	if b.Rounds {
+		return pgerr.New(pgerr.BudgetExhausted, "privacy budget of %s %q is too small for what the statement may cost", told.Scope.Kind, told.Scope.Name).
 			WithDetail("The statement costs at most %s; %s is left.", short.Requested, short.Remaining).
 			WithHint("Allow it less (SET dp.max_epsilon), or ask the administrator for budget. SELECT * FROM dp.budget shows what is left.")
 	}
-	return chargeError(err)
+	return chargeError(&told)
 }
 
 // chargeStays is the detail of an error behind a charge.

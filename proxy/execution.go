@@ -90,11 +90,12 @@ func (e *execution) checkSchema(analysed *analysed) error {
 	for _, t := range e.text.stmt.Protected {
 		names = append(names, tableName(t))
 	}
+	untold := planner.UntoldOf(e.text.stmt)
 	if analysed.err == nil {
-		names = append(names, analysed.query.Relations()...)
+		names, untold = append(names, analysed.query.Relations()...), analysed.query.Untold()
 	}
 	if t, off := e.p.cfg.Data.TurnedOff(names); off {
-		return reader.SchemaChanged(t)
+		return reader.SchemaChanged(untold.Name(t))
 	}
 	return nil
 }
@@ -170,6 +171,7 @@ func (e *execution) bill(plan *planner.Plan, owed dp.ComposedEvent) cashier.Bill
 	return cashier.Bill{
 		Analyst: e.analyst, Shape: plan.Shape, Scopes: e.scopes(plan.Tables),
 		Event: plan.Event, Owed: owed, Rounds: plan.Reads() && plan.Reduces() != 0,
+		Untold: plan.Untold,
 	}
 }
 

@@ -17,7 +17,7 @@ func notice(
 	n := wire.Notice{
 		Code: "00000",
 		Message: fmt.Sprintf("cost %s; error at %s %%: %s%s", r.Cost(plan.Mechanism),
-			planner.Number(100*confidence), strings.Join(errorBars(plan, released), ", "), c.Remaining(ctx, r)+r.Remarks()),
+			planner.Number(100*confidence), strings.Join(errorBars(plan, released), ", "), c.Remaining(ctx, r, plan.Untold)+r.Remarks()),
 	}
 	if bounds := plan.Clamped(); bounds != "" {
 		n.Detail = "Values are clamped: " + bounds + ". The error does not include what clamping and contribution limits leave out."

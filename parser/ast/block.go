@@ -24,6 +24,8 @@ type TableRef struct {
 	At       int
 	// Within says that the query of a view names it, with its schema, and not the client.
 	Within bool
+	// Concealed is the view whose query names it, if no client may see that.
+	Concealed string
 }
 
 // A Block is a release block: the smallest SELECT level that aggregates

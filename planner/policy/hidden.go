@@ -5,13 +5,14 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
+	"dpproxy/planner/scalar"
 )
 
 // A column that the policy hides does not exist for a statement. Proofs and SQL of our own use it
 // all the same.
 
 // Ellipsis stands where people would read the name of a hidden column.
-const Ellipsis = "…"
+const Ellipsis = scalar.Ellipsis
 
 // Hides reports whether the policy hides the column of that name.
 func (t *Table) Hides(name string) bool {

@@ -152,6 +152,6 @@ func (u *UnitGroup) covers(e Expr) error {
 }
 
 func ungrouped(c *Column, at int) error {
-	return pgerr.New(pgerr.NotAllowed, "column %q is neither grouped nor aggregated", c.Name).At(at).
+	return pgerr.New(pgerr.NotAllowed, "column %q is neither grouped nor aggregated", c.Shown()).At(at).
 		WithHint("Add the column to GROUP BY.")
 }

@@ -13,6 +13,8 @@ type Column struct {
 	Name    string
 	Type    Type
 	NotNull bool
+	// Untold says that no analyst may see the name: only the query of a view has it.
+	Untold bool
 	// Outer says that a join adds rows in which the column is NULL.
 	Outer bool
 	// Declared bounds of values, or nil: a column of a table of the policy.
@@ -29,6 +31,17 @@ type Column struct {
 	SQL string
 	// Reach is how much of a text is read.
 	Reach Reach
+}
+
+// Ellipsis stands where people would read a name that no analyst may see.
+const Ellipsis = "…"
+
+// Shown writes the name of the column for people.
+func (c *Column) Shown() string {
+	if c.Untold {
+		return Ellipsis
+	}
+	return c.Name
 }
 
 // Base returns the column of a table that c stands for, if it does for nothing

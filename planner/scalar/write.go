@@ -323,7 +323,7 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 // noBounds refuses arithmetic with a value that nothing bounds.
 func (w *Writer) noBounds(e Expr) error {
 	if c := w.unbounded(e); c != nil {
-		return pgerr.New(pgerr.NoBounds, "column %q has no bounds: it can only be compared", c.Column.Name).At(c.At).
+		return pgerr.New(pgerr.NoBounds, "column %q has no bounds: it can only be compared", c.Column.Shown()).At(c.At).
 			WithHint("The administrator can declare bounds for it in the policy; LEAST and GREATEST with constants bound it as well.")
 	}
 	return pgerr.New(pgerr.NoBounds, "this value has no bounds: it can only be compared").At(e.Pos()).

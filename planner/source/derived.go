@@ -70,9 +70,9 @@ func (s *Source) derivedRows(f *ast.Derived) (node, frame, error) {
 	}
 	r.rows = &derived{}
 	if f.Concealed != "" {
-		s.b.conceals = true
-		s.b.concealed++
-		defer func() { s.b.concealed-- }()
+		outside := s.b.view
+		s.b.conceals, s.b.view = true, f.Concealed
+		defer func() { s.b.view = outside }()
 	}
 	var outputs [][]outputColumn
 	for _, sel := range selects(f.Query) {

@@ -95,6 +95,9 @@ func (b *builder) newRelation(name string, at int) (*relation, error) {
 			WithHint("Join fewer relations; those on the path to the privacy unit count as well.")
 	}
 	b.aliases++
+	if b.view != "" {
+		name = b.view // what it reads is not told
+	}
 	return &relation{name: name, alias: "t" + strconv.Itoa(b.aliases-1), at: at, mentioned: map[*scalar.Column]bool{}}, nil
 }
 
@@ -173,7 +176,7 @@ func (b *builder) table(t *policy.Table, name string, at int) (*relation, error)
 		c := &t.Columns[i]
 		reach := columnReach(t, c)
 		r.columns = append(r.columns, &scalar.Column{
-			Name: c.Name, Type: scalar.TypeOf(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && reach != scalar.Short,
+			Name: c.Name, Untold: b.view != "", Type: scalar.TypeOf(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && reach != scalar.Short,
 			Bounds: scalarBounds(c.Bounds), Values: c.Values, SQL: r.read(c), Reach: reach,
 		})
 	}

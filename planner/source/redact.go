@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"strings"
 
 	"dpproxy/parser/ast"
@@ -13,7 +14,7 @@ const unshown = "$dp"
 // RedactHidden replaces the hidden columns in SQL that is shown to an analyst.
 func (s *Source) RedactHidden(sql string) string {
 	pairs := []string{unshown, ""}
-	s.eachRelation(func(r *relation) {
+	s.eachRelation(func(_ *Source, r *relation) {
 		for i := range r.table.Columns {
 			if c := &r.table.Columns[i]; c.Hidden {
 				quoted := ast.QuoteIdent(c.Name)
@@ -30,7 +31,10 @@ func (s *Source) RedactHidden(sql string) string {
 // UnitPath says how rows reach their unit: by a column, or along foreign keys, as in
 // "labs.visit_id -> visits.patient_id".
 func (s *Source) UnitPath() string {
-	if s.owner.rows != nil {
+	switch {
+	case s.view != "":
+		return policy.Ellipsis
+	case s.owner.rows != nil:
 		return s.owner.rows.branches[0].source.UnitPath()
 	}
 	t := s.owner.table
@@ -44,4 +48,21 @@ func (s *Source) UnitPath() string {
 		t = step.To
 	}
 	return b.String() + t.Name.Name + "." + t.Shown(path.Column)
+}
+
+// Told lists the protected tables that are read, those on paths to the unit included, each
+// once, and the views whose tables are not told. A partition counts as the table that it is part of.
+func (s *Source) Told() []string {
+	var tables, views []string
+	s.eachRelation(func(level *Source, r *relation) {
+		t := s.b.model.Whole(r.table)
+		name, of := t.Name.String(), &tables
+		if level.view != "" {
+			name, of = "those of "+level.view, &views
+		}
+		if !t.Public && !slices.Contains(*of, name) {
+			*of = append(*of, name)
+		}
+	})
+	return append(tables, views...)
 }

@@ -40,8 +40,8 @@ type Source struct {
 	declares  bool
 	// inside says that the level is below a sub-select of a condition.
 	inside bool
-	// concealed says that the level is of a view whose query no analyst may see.
-	concealed bool
+	// view is the view that the level is of, if no analyst may see its query.
+	view string
 
 	// What finish has proved.
 	finished bool
@@ -60,9 +60,10 @@ type builder struct {
 	public []ast.TableRef
 	// aliases counts the relations of all levels.
 	aliases int
-	// inside counts the sub-selects of conditions around the level that is built, and
-	// concealed the views around it whose queries no analyst may see.
-	inside, concealed int
+	// inside counts the sub-selects of conditions around the level that is built; view is
+	// the view around it whose query no analyst may see.
+	inside int
+	view   string
 	// conceals says that there is such a view in the block.
 	conceals bool
 }
@@ -101,16 +102,13 @@ type condition struct {
 // are added to those given; params are the types of the statement's parameters. Its errors are
 // *pgerr.Error with positions in the statement's text.
 func Resolve(model *policy.Model, constants *scalar.Constants, params []uint32, block *ast.Block) (*Source, error) {
-	b := &builder{model: model, constants: constants, params: params, conceals: block.Concealed != ""}
-	if b.conceals {
-		b.concealed = 1
-	}
+	b := &builder{model: model, constants: constants, params: params, conceals: block.Concealed != "", view: block.Concealed}
 	s := newSource(b)
 	return s, s.build(block.From, block.Where)
 }
 
 func newSource(b *builder) *Source {
-	return &Source{b: b, inside: b.inside > 0, concealed: b.concealed > 0, home: map[*scalar.Column]*relation{}, pinned: map[*ast.Column]*scalar.Column{}}
+	return &Source{b: b, inside: b.inside > 0, view: b.view, home: map[*scalar.Column]*relation{}, pinned: map[*ast.Column]*scalar.Column{}}
 }
 
 func (s *Source) build(from ast.From, where ast.Expr) error {
@@ -175,7 +173,7 @@ func (s *Source) truth(e ast.Expr) (scalar.Expr, error) {
 
 // Resolver resolves expressions of this level, and of what is computed from its rows.
 func (s *Source) Resolver() *scalar.Resolver {
-	return &scalar.Resolver{Constants: s.b.constants, Concealed: s.concealed, Params: s.b.params, Column: s.reference, Condition: s.subselect}
+	return &scalar.Resolver{Constants: s.b.constants, Concealed: s.view != "", Params: s.b.params, Column: s.reference, Condition: s.subselect}
 }
 
 // finish proves what the rows are. Nothing is decided about rows before all equalities
@@ -238,28 +236,10 @@ func exprs(conds []condition) []scalar.Expr {
 	return out
 }
 
-// Tables returns the protected tables that are read, those on paths to the unit
-// included, each once. A partition counts as the table that it is part of.
-func (s *Source) Tables() []*policy.Table {
-	var all []*policy.Table
-	s.eachRelation(func(r *relation) {
-		if t := s.b.model.Whole(r.table); !t.Public && !slices.Contains(all, t) {
-			all = append(all, t)
-		}
-	})
-	return all
-}
-
-// ReadTables returns the tables of this level and of those below it, those on paths to the unit
-// included, each once.
-func (s *Source) ReadTables() []*policy.Table {
-	var all []*policy.Table
-	s.eachRelation(func(r *relation) {
-		if !slices.Contains(all, r.table) {
-			all = append(all, r.table)
-		}
-	})
-	return all
+// EachTable visits the tables of this level and of those below it, those on paths to the unit
+// included; view is the view of their level, if no analyst may see its query.
+func (s *Source) EachTable(visit func(t *policy.Table, view string)) {
+	s.eachRelation(func(level *Source, r *relation) { visit(r.table, level.view) })
 }
 
 // PublicRefs returns the public relations that the block names, as the statement wrote them.
@@ -315,14 +295,14 @@ func computedInJoins(n node, expr func(...scalar.Expr)) {
 	}
 }
 
-// eachRelation visits the relations that are tables, likewise.
-func (s *Source) eachRelation(visit func(*relation)) {
+// eachRelation visits the relations that are tables, likewise, with their levels.
+func (s *Source) eachRelation(visit func(level *Source, r *relation)) {
 	for _, r := range s.relations {
 		if r.rows == nil {
-			visit(r)
+			visit(s, r)
 		}
 		for _, h := range r.hops {
-			visit(h)
+			visit(s, h)
 		}
 		for _, b := range r.branches() {
 			b.source.eachRelation(visit)

@@ -48,11 +48,7 @@ func drawSource(s *Source, keys []scalar.Expr, w *scalar.Writer, limits policy.L
 	if s.Protected() {
 		fmt.Fprintf(&out, "unit: %s %s\n", s.Unit().SQL, s.Unit().Type)
 	}
-	var names []string
-	for _, t := range s.Tables() {
-		names = append(names, t.Name.String())
-	}
-	fmt.Fprintf(&out, "reads: %s\nrows of a unit: %s", strings.Join(names, ", "), drawRows(s, keys))
+	fmt.Fprintf(&out, "reads: %s\nrows of a unit: %s", strings.Join(s.Told(), ", "), drawRows(s, keys))
 	factor, err := s.factor(limits)
 	if err != nil {
 		return "", err
@@ -70,7 +66,7 @@ func drawSource(s *Source, keys []scalar.Expr, w *scalar.Writer, limits policy.L
 		}
 	}
 	if len(s.Used()) > 0 {
-		names = nil
+		var names []string
 		for _, c := range s.Used() {
 			names = append(names, c.SQL)
 		}

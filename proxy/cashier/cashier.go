@@ -65,6 +65,8 @@ type Bill struct {
 	Owed dp.ComposedEvent
 	// Rounds says that the statement is paid round by round.
 	Rounds bool
+	// Untold are the tables whose budgets no text for the analyst may name.
+	Untold planner.Untold
 }
 
 // events are those that a scope pays for.
@@ -93,7 +95,7 @@ func (c *Cashier) Debits(b Bill) ([]accountant.Debit, error) {
 		}
 		loss, err := c.prices.price(event, measure)
 		if err != nil {
-			return nil, pgerr.New(pgerr.Imprecise, "the mechanism has no finite cost in the budget of %s", s).
+			return nil, pgerr.New(pgerr.Imprecise, "the mechanism has no finite cost in the budget of %s:%s", s.Kind, b.Untold.Scope(s.Name)).
 				WithHint("SET dp.mechanism = laplace.")
 		}
 		out = append(out, accountant.Debit{Scope: s, Loss: loss})
@@ -170,7 +172,7 @@ func (c *Cashier) Costs(ctx context.Context, b Bill) ([]planner.Cost, error) {
 		}
 		left := balance.Remaining()
 		cost := planner.Cost{Loss: d.Loss, Remaining: left, Fits: d.Loss.Fits(left)}
-		cost.Scope = fmt.Sprintf("%s %s", d.Scope.Kind, d.Scope.Name)
+		cost.Scope = fmt.Sprintf("%s %s", d.Scope.Kind, b.Untold.Scope(d.Scope.Name))
 		if after, err := left.Minus(d.Loss); err == nil {
 			cost.Remaining = after
 		}

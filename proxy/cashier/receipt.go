@@ -47,7 +47,7 @@ func (r *Receipt) Remarks() string {
 
 // Remaining names the budget that will be exhausted first by more of the same. An answer that
 // is paid for is given without it where the ledger does not say.
-func (c *Cashier) Remaining(ctx context.Context, r *Receipt) string {
+func (c *Cashier) Remaining(ctx context.Context, r *Receipt, untold planner.Untold) string {
 	if r == nil {
 		return ""
 	}
@@ -66,7 +66,7 @@ func (c *Cashier) Remaining(ctx context.Context, r *Receipt) string {
 	if fewest < 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(scope.Remaining()), scope.Scope.Kind, scope.Scope.Name, fewest)
+	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(scope.Remaining()), scope.Scope.Kind, untold.Scope(scope.Scope.Name), fewest)
 }
 
 // brief writes a loss for people: its main parameter with four digits.

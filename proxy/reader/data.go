@@ -253,8 +253,9 @@ func (d *Data) turnOff(t catalog.Name) {
 	d.off[t] = true
 }
 
-// SchemaChanged refuses a statement about a relation whose schema is another one by now.
-func SchemaChanged(t catalog.Name) error {
-	return pgerr.New(pgerr.SchemaChanged, "the schema of %s is not the one that its policy was checked against", t).
+// SchemaChanged refuses a statement about a relation whose schema is another one by now. It is
+// called as it is for the analyst.
+func SchemaChanged(called string) error {
+	return pgerr.New(pgerr.SchemaChanged, "the schema of %s is not the one that its policy was checked against", called).
 		WithHint("The administrator must check the policy, run dpproxy sync and restart dpproxy.")
 }

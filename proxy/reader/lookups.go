@@ -112,7 +112,7 @@ func (d *Data) missing(ctx context.Context, conn *pgx.Conn, lookups []policy.Loo
 
 // indexGone refuses a statement whose plan relies on an index that is gone. Without it, each
 // unit with too many rows would cost a scan of the table, which the time would tell.
-func indexGone(t catalog.Name) error {
-	return pgerr.New(pgerr.SchemaChanged, "the index is gone by which rows of %s were to be looked up", t).
+func indexGone(called string) error {
+	return pgerr.New(pgerr.SchemaChanged, "the index is gone by which rows of %s were to be looked up", called).
 		WithHint("From now on statements about the table are planned without it.")
 }

@@ -30,7 +30,7 @@ func New(data *Data, sharing Sharing, log *slog.Logger) *Reader {
 // this is over, or that ctx has ended.
 func (r *Reader) Open(ctx context.Context, analyst string, plan *planner.Plan, timeout time.Duration) (*Reading, error) {
 	if t, off := r.data.TurnedOff(plan.Relations); off {
-		return nil, SchemaChanged(t)
+		return nil, SchemaChanged(plan.Untold.Name(t))
 	}
 	if timeout > 0 {
 		var cancel context.CancelFunc

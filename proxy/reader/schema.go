@@ -86,7 +86,7 @@ func (r *Reading) explainChange(ctx context.Context, policy time.Duration) error
 	for _, n := range changed {
 		d.turnOff(n)
 	}
-	return SchemaChanged(changed[0])
+	return SchemaChanged(r.plan.Untold.Name(changed[0]))
 }
 
 // explainIndexes returns the client's error where the relations are as they were checked.
@@ -96,7 +96,7 @@ func (r *Reading) explainIndexes(ctx context.Context) error {
 		r.c.log.Warn("a statement found the index on the unit of a table gone: statements about it take longer", "table", n.String())
 	}
 	if err == nil && len(look.missing) > 0 {
-		return indexGone(look.missing[0])
+		return indexGone(r.plan.Untold.Name(look.missing[0]))
 	}
 	return pgerr.New(pgerr.SchemaChanged, "the schema was not the one that the policy was checked against when the statement was to be read").
 		WithHint("It may be by now: send the statement again.")
