@@ -55,6 +55,13 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
+	compressed, err := mirror.Compressed(ctx, conn, s.mirrorPlan())
+	if err != nil {
+		return err
+	}
+	for _, line := range compressed {
+		fmt.Printf("%s: %s\n", c.Policy, line)
+	}
 	if down, err := s.connectMirror(ctx); err == nil {
 		defer down.Close(ctx)
 		if mirror.OnSameServer(ctx, conn, down) {

@@ -1,0 +1,53 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Compressed returns a warning for each text column of a protected table, or of a partition of
+// one, that is compressed with lz4: the start of a text cannot be fetched alone then, so that
+// reads take longer for long ones. It is no part of the schema that [Sync] confirms, since nothing is
+// proved by it.
+//
+// Texts that were compressed before keep their compression when it is altered, also in VACUUM
+// FULL: they must be computed anew.
+func Compressed(ctx context.Context, upstream *pgx.Conn, plan Plan) ([]string, error) {
+	var names []string
+	for _, t := range plan.Protected {
+		names = append(names, qualified(t.Name))
+	}
+	rows, err := upstream.Query(ctx, compressedSQL, names)
+	if err != nil {
+		return nil, fmt.Errorf("mirror: read the compression of columns: %w", err)
+	}
+	var warnings []string
+	var table, column string
+	_, err = pgx.ForEachRow(rows, []any{&table, &column}, func() error {
+		warnings = append(warnings, fmt.Sprintf("%stexts of %s of %s are compressed with lz4, and fetched whole: "+
+			"reads take the longer the longer they are; "+
+			"on the protected database: ALTER TABLE %[3]s ALTER COLUMN %[2]s SET COMPRESSION pglz; UPDATE %[3]s SET %[2]s = %[2]s || ''",
+			Warning, column, table))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mirror: read the compression of columns: %w", err)
+	}
+	return warnings, nil
+}
+
+// compressedSQL selects the tables and columns. Before Postgres 14 there is no other compression
+// than pglz; a column without one of its own has the default.
+const compressedSQL = `
+WITH RECURSIVE stored(oid) AS (
+	SELECT pg_catalog.to_regclass(n)::pg_catalog.oid FROM pg_catalog.unnest($1::pg_catalog.text[]) AS n
+	UNION SELECT h.inhrelid FROM stored JOIN pg_catalog.pg_inherits h ON h.inhparent = stored.oid)
+SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), pg_catalog.quote_ident(a.attname)
+FROM stored JOIN pg_catalog.pg_class c ON c.oid = stored.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+WHERE c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND t.typcategory = 'S' AND a.attstorage IN ('x', 'm')
+	AND CASE pg_catalog.to_jsonb(a) OPERATOR(pg_catalog.->>) 'attcompression' WHEN 'l' THEN true
+		WHEN '' THEN pg_catalog.current_setting('default_toast_compression', true) = 'lz4' ELSE false END
+ORDER BY 1, a.attnum`

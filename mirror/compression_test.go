@@ -1,0 +1,71 @@
+package mirror_test
+
+import (
+	"strings"
+	"testing"
+
+	"dpproxy/catalog"
+	"dpproxy/internal/pgtemp"
+	"dpproxy/mirror"
+)
+
+// TestCompressed holds that columns of texts that are compressed with lz4 are warned of, where
+// protected tables keep their rows; that what the warning says rewrites them; and that the schema
+// which is compared stays the same.
+func TestCompressed(t *testing.T) {
+	s := start(t)
+	conn := connect(t, s.URL("postgres", pgtemp.Superuser))
+	if version, err := s.Version(); err != nil || version < 14 { // there is no other compression than pglz
+		run(t, conn, "CREATE TABLE notes (note text)")
+		got, err := mirror.Compressed(t.Context(), conn, mirror.Plan{Protected: []mirror.Protected{{Name: name("notes")}}})
+		if err != nil || len(got) > 0 {
+			t.Errorf("the warnings are %q, %v", got, err)
+		}
+		return
+	}
+	run(t, conn, `CREATE TABLE notes (id int PRIMARY KEY, plain text, packed text COMPRESSION lz4, "Short" varchar(5000) COMPRESSION lz4,
+			bytes bytea COMPRESSION lz4, inline text); ALTER TABLE notes ALTER inline SET STORAGE PLAIN;
+		CREATE TABLE parts (id int, note text) PARTITION BY RANGE (id);
+		CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (9); ALTER TABLE parts_1 ALTER note SET COMPRESSION lz4;
+		CREATE TABLE other (note text COMPRESSION lz4); CREATE TABLE public_notes (note text COMPRESSION lz4);
+		INSERT INTO notes SELECT 1, long, long, left(long, 5000), long::bytea FROM repeat('abc', 5000) long`)
+	p := mirror.Plan{Protected: []mirror.Protected{{Name: name("notes")}, {Name: name("parts")}}, Public: []catalog.Name{name("public_notes")}}
+	warned := func() string {
+		t.Helper()
+		warnings, err := mirror.Compressed(t.Context(), conn, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(warnings, "\n")
+	}
+	fingerprint := func() string {
+		t.Helper()
+		schema, err := p.Read(t.Context(), conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Tables[name("notes")].Fingerprint
+	}
+	before, first := fingerprint(), warned()
+	for line := range strings.SplitSeq(first, "\n") {
+		_, todo, _ := strings.Cut(line, "on the protected database: ")
+		run(t, conn, todo)
+	}
+	for _, want := range []string{"packed of public.notes are", `"Short" of public.notes are`, "note of public.parts_1 are"} {
+		if !strings.Contains(first, want) || strings.Count(first, "\n") != 2 {
+			t.Errorf("the warnings are\n%s", first)
+		}
+	}
+	if left := warned(); left != "" || fingerprint() != before {
+		t.Errorf("left is %q; the fingerprint was %s and is %s", left, before, fingerprint())
+	}
+	var packed string
+	err := conn.QueryRow(t.Context(), `SELECT concat_ws(' ', pg_column_compression(packed), pg_column_compression("Short")) FROM notes`).Scan(&packed)
+	if err != nil || packed != "pglz pglz" {
+		t.Errorf("the texts are compressed with %s: %v", packed, err)
+	}
+	run(t, conn, "SET default_toast_compression = lz4")
+	if got := warned(); !strings.Contains(got, "plain of public.notes") || strings.Contains(got, "packed") {
+		t.Errorf("with another default the warnings are\n%s", got)
+	}
+}
