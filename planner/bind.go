@@ -168,7 +168,7 @@ func (q *Query) bind(b *block, env *scalar.Env, s Settings, cells *int, weight *
 	}
 	limits := s.Limits
 	limits.PublicRows = q.cat.PublicRows()
-	rows, err := b.source.Work(limits)
+	rows, err := b.source.Fanout(limits)
 	if err != nil {
 		return nil, err
 	}

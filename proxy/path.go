@@ -64,7 +64,7 @@ var path = [...]rule{
 	},
 	stepPrelude: {
 		"prelude", "settings, relation OIDs, constants and the lists of public groups, evaluated in the client's own mirror session",
-		[]string{"proxy/prelude.go", "planner/domain.go"},
+		[]string{"proxy/prelude.go", "planner/groups.go"},
 		false, nothing,
 	},
 	stepDescribe: {

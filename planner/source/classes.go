@@ -103,9 +103,9 @@ func holds(n node) []pair {
 	return nil
 }
 
-// reached adds the equalities of the outer joins below the nodes that have a match on every
+// withMatches adds the equalities of the outer joins below the nodes that have a match on every
 // row: one that is equal to something is not NULL.
-func (s *Source) reached(equal []pair, nodes ...node) []pair {
+func (s *Source) withMatches(equal []pair, nodes ...node) []pair {
 	var open []*joined
 	for _, n := range nodes {
 		open = append(open, outerJoins(n)...)

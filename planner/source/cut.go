@@ -19,11 +19,11 @@ func (s *Source) boundJoins() error {
 	}
 	done := []*relation{s.widest(open)}
 	for _, r := range open {
-		if s.perUnitKnown(nil, done...).rows[r] {
+		if s.perUnitClosure(nil, done...).rows[r] {
 			continue
 		}
 		if !s.addsRows(r, done) {
-			if err := s.cut(r); err != nil {
+			if err := s.boundBeforeJoin(r); err != nil {
 				return err
 			}
 		}
@@ -36,7 +36,7 @@ func (s *Source) boundJoins() error {
 // ones last.
 func (s *Source) manyRows() []*relation {
 	var open, nullable []*relation
-	k := s.perUnitKnown(nil)
+	k := s.perUnitClosure(nil)
 	for _, r := range s.relations {
 		switch {
 		case !r.protected() || k.rows[r]:
@@ -55,7 +55,7 @@ func (s *Source) addsRows(r *relation, before []*relation) bool {
 	if !r.nullable {
 		return false
 	}
-	k := s.facts.matched().closure(s.identity(), r)
+	k := s.deps.matched().closureOf(s.identity(), r)
 	return !slices.ContainsFunc(before, func(b *relation) bool { return !k.rows[b] })
 }
 
@@ -63,7 +63,7 @@ func (s *Source) addsRows(r *relation, before []*relation) bool {
 func (s *Source) widest(open []*relation) *relation {
 	best, most := open[0], -1
 	for _, r := range open {
-		k := s.perUnitKnown(nil, r)
+		k := s.perUnitClosure(nil, r)
 		n := 0
 		for _, other := range open {
 			if k.rows[other] {
@@ -77,12 +77,12 @@ func (s *Source) widest(open []*relation) *relation {
 	return best
 }
 
-// cut bounds the rows of each unit in the relation.
-func (s *Source) cut(r *relation) error {
+// boundBeforeJoin bounds the rows of each unit in the relation.
+func (s *Source) boundBeforeJoin(r *relation) error {
 	if s.inside {
 		return notHere(r.at, "Join the relations in a sub-select in FROM.", "the rows of %q could multiply those of a sub-select in a condition", r.name)
 	}
-	if r.cut = r.maxRows(); r.cut == 0 {
+	if r.rowsPerUnit = r.maxRows(); r.rowsPerUnit == 0 {
 		return s.unbounded(r, r.at)
 	}
 	if len(r.hops) > 0 && r.follows == nil {

@@ -7,28 +7,28 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// facts are what determines what on the rows of a level. NULL counts as a value here:
+// funcDeps are the functional dependencies of the rows of a level. NULL counts as a value here:
 // a row that an outer join has filled with NULL determines that it is one.
-type facts struct {
-	relations []*relation
-	equal     []pair           // both ways
-	fixed     []*scalar.Column // one value
-	guarded   []*guarded
+type funcDeps struct {
+	relations  []*relation
+	equal      []pair           // both ways
+	fixed      []*scalar.Column // one value
+	outerJoins []*outerJoinDeps
 }
 
-// guarded are the facts of the nullable side of an outer join. Which rows match
-// depends on the columns of the other side in its condition, so that nothing is known
-// before they are.
-type guarded struct {
+// outerJoinDeps are the dependencies of the nullable side of an outer join. Which rows match
+// depends on the columns of the other side in its condition, so that nothing follows before
+// these are determined.
+type outerJoinDeps struct {
 	needs []*scalar.Column
 	equal []pair
 	fixed []*scalar.Column
 }
 
-// matched are the facts of the rows that have a match in every outer join.
-func (f *facts) matched() *facts {
-	m := &facts{relations: f.relations, equal: slices.Clone(f.equal), fixed: slices.Clone(f.fixed)}
-	for _, g := range f.guarded {
+// matched are the dependencies of the rows that have a match in every outer join.
+func (f *funcDeps) matched() *funcDeps {
+	m := &funcDeps{relations: f.relations, equal: slices.Clone(f.equal), fixed: slices.Clone(f.fixed)}
+	for _, g := range f.outerJoins {
 		m.equal, m.fixed = append(m.equal, g.equal...), append(m.fixed, g.fixed...)
 	}
 	return m
@@ -60,15 +60,15 @@ func (r *relation) keys() [][]int {
 	return keys
 }
 
-// dependencies collects the facts of the level, from its final tree.
-func (s *Source) dependencies() *facts {
-	f := &facts{equal: identical(equalities(s.where)), fixed: fixed(s.where)}
+// dependencies collects those of the level, from its final tree.
+func (s *Source) dependencies() *funcDeps {
+	f := &funcDeps{equal: identical(equalities(s.where)), fixed: fixed(s.where)}
 	f.gather(s.root, nil)
 	return f
 }
 
-// gather collects the facts of a node; g is set on the nullable side of an outer join.
-func (f *facts) gather(n node, g *guarded) {
+// gather collects the dependencies of a node; g is set on the nullable side of an outer join.
+func (f *funcDeps) gather(n node, g *outerJoinDeps) {
 	switch n := n.(type) {
 	case *relation:
 		f.relations = append(append(f.relations, n), n.joins()...)
@@ -80,7 +80,7 @@ func (f *facts) gather(n node, g *guarded) {
 			f.add(n.on, g)
 			return
 		}
-		inner := &guarded{}
+		inner := &outerJoinDeps{}
 		if g != nil {
 			inner.needs = slices.Clone(g.needs)
 		}
@@ -93,14 +93,14 @@ func (f *facts) gather(n node, g *guarded) {
 			}
 		}
 		inner.equal, inner.fixed = identical(equalities(n.on)), fixed(n.on)
-		f.guarded = append(f.guarded, inner)
+		f.outerJoins = append(f.outerJoins, inner)
 		f.gather(n.right, inner)
 	}
 }
 
 // add takes what conditions of an inner join say. A constant is one only where there are
 // no rows without a match.
-func (f *facts) add(on []condition, g *guarded) {
+func (f *funcDeps) add(on []condition, g *outerJoinDeps) {
 	f.equal = append(f.equal, identical(equalities(on))...)
 	if g != nil {
 		g.fixed = append(g.fixed, fixed(on)...)
@@ -127,37 +127,37 @@ func identical(pairs []pair) []pair {
 	return slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return !scalar.Identical(p.a, p.b) })
 }
 
-// known is what a set of columns determines: columns, by what they stand for, and rows.
-type known struct {
+// A closure is all that a set of columns determines: columns, by what they stand for, and rows.
+type closure struct {
 	columns map[*scalar.Column]bool
 	rows    map[*relation]bool
 	grown   bool
-	// below is what is known inside derived tables. It only grows, so that nested ones
+	// below are the closures inside derived tables. They only grow, so that nested ones
 	// cost no more than their columns.
-	below map[*relation]*known
+	below map[*relation]*closure
 }
 
-func newKnown(f *facts) *known {
-	k := &known{columns: map[*scalar.Column]bool{}, rows: map[*relation]bool{}, below: map[*relation]*known{}, grown: true}
+func newClosure(f *funcDeps) *closure {
+	k := &closure{columns: map[*scalar.Column]bool{}, rows: map[*relation]bool{}, below: map[*relation]*closure{}, grown: true}
 	k.add(f.fixed...)
 	return k
 }
 
-// inside returns what is known inside a derived table.
-func (k *known) inside(r *relation, f *facts) *known {
+// inside returns the closure inside a derived table.
+func (k *closure) inside(r *relation, f *funcDeps) *closure {
 	if k.below[r] == nil {
-		k.below[r] = newKnown(f)
+		k.below[r] = newClosure(f)
 	}
 	return k.below[r]
 }
 
-func (k *known) has(c *scalar.Column) bool { return k.columns[c.Base()] }
+func (k *closure) has(c *scalar.Column) bool { return k.columns[c.Base()] }
 
-func (k *known) hasAll(cols []*scalar.Column) bool {
+func (k *closure) hasAll(cols []*scalar.Column) bool {
 	return !slices.ContainsFunc(cols, func(c *scalar.Column) bool { return !k.has(c) })
 }
 
-func (k *known) add(cols ...*scalar.Column) {
+func (k *closure) add(cols ...*scalar.Column) {
 	for _, c := range cols {
 		if !k.has(c) {
 			k.columns[c.Base()], k.grown = true, true
@@ -165,7 +165,7 @@ func (k *known) add(cols ...*scalar.Column) {
 	}
 }
 
-func (k *known) addRow(r *relation) {
+func (k *closure) addRow(r *relation) {
 	if !k.rows[r] {
 		k.rows[r], k.grown = true, true
 		k.add(r.columns...)
@@ -175,7 +175,7 @@ func (k *known) addRow(r *relation) {
 	}
 }
 
-func (k *known) equate(pairs []pair) {
+func (k *closure) equate(pairs []pair) {
 	for _, p := range pairs {
 		if k.has(p.a) {
 			k.add(p.b)
@@ -186,9 +186,9 @@ func (k *known) equate(pairs []pair) {
 	}
 }
 
-// closure returns what the columns and rows determine.
-func (f *facts) closure(cols []*scalar.Column, rows ...*relation) *known {
-	k := newKnown(f)
+// closureOf returns the closure of columns and rows.
+func (f *funcDeps) closureOf(cols []*scalar.Column, rows ...*relation) *closure {
+	k := newClosure(f)
 	k.add(cols...)
 	for _, r := range rows {
 		k.addRow(r)
@@ -198,11 +198,11 @@ func (f *facts) closure(cols []*scalar.Column, rows ...*relation) *known {
 }
 
 // extend adds what follows.
-func (f *facts) extend(k *known) {
+func (f *funcDeps) extend(k *closure) {
 	for k.grown {
 		k.grown = false
 		k.equate(f.equal)
-		for _, g := range f.guarded {
+		for _, g := range f.outerJoins {
 			if k.hasAll(g.needs) {
 				k.equate(g.equal)
 				k.add(g.fixed...)
@@ -216,9 +216,9 @@ func (f *facts) extend(k *known) {
 	}
 }
 
-// determine adds the row of the relation if what is known has a key of it, and what
+// determine adds the row of the relation if the closure has a key of it, and what
 // follows from its columns otherwise.
-func (r *relation) determine(k *known) {
+func (r *relation) determine(k *closure) {
 	if r.rows != nil {
 		r.rows.determine(r, k)
 		return
@@ -231,10 +231,10 @@ func (r *relation) determine(k *known) {
 	}
 }
 
-// perUnitKnown is what is identical in all rows of a unit that agree in the columns and
+// perUnitClosure is of all that is identical in the rows of a unit that agree in the columns and
 // rows given.
-func (s *Source) perUnitKnown(cols []*scalar.Column, rows ...*relation) *known {
-	return s.facts.closure(append(s.identity(), cols...), rows...)
+func (s *Source) perUnitClosure(cols []*scalar.Column, rows ...*relation) *closure {
+	return s.deps.closureOf(append(s.identity(), cols...), rows...)
 }
 
 // identity returns the column of the unit, unless a unit can be spelled in several ways.
@@ -246,10 +246,10 @@ func (s *Source) identity() []*scalar.Column {
 }
 
 // Unique reports whether a unit has at most one row.
-func (s *Source) Unique() bool { return s.Protected() && s.one(s.perUnitKnown(nil)) }
+func (s *Source) Unique() bool { return s.Protected() && s.leavesOneRow(s.perUnitClosure(nil)) }
 
-// one reports whether what is known leaves one row.
-func (s *Source) one(k *known) bool {
+// leavesOneRow reports whether rows that agree in the closure are one.
+func (s *Source) leavesOneRow(k *closure) bool {
 	return !slices.ContainsFunc(s.relations, func(r *relation) bool { return !k.rows[r] })
 }
 
@@ -264,10 +264,10 @@ func (s *Source) Fixes(keys []scalar.Expr) bool {
 			cols = append(cols, c)
 		}
 	}
-	return s.one(s.perUnitKnown(cols))
+	return s.leavesOneRow(s.perUnitClosure(cols))
 }
 
 // PerUnit reports whether the expression has one value in all rows of a unit.
 func (s *Source) PerUnit(e scalar.Expr) bool {
-	return s.Protected() && s.perUnitKnown(nil).hasAll(e.Columns())
+	return s.Protected() && s.perUnitClosure(nil).hasAll(e.Columns())
 }

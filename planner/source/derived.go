@@ -54,8 +54,8 @@ func (r *relation) branches() []*branch {
 	return r.rows.branches
 }
 
-// derived resolves a query in FROM. What is wrong in one that is concealed is not told.
-func (s *Source) derived(f *ast.Derived) (node, frame, error) {
+// resolveDerived resolves a query in FROM. What is wrong in one that is concealed is not told.
+func (s *Source) resolveDerived(f *ast.Derived) (node, frame, error) {
 	n, all, err := s.derivedRows(f)
 	if err != nil && f.Concealed != "" {
 		err = parser.ConcealedRefusal(f.Concealed).At(f.At)
@@ -90,7 +90,7 @@ func (s *Source) derivedRows(f *ast.Derived) (node, frame, error) {
 	if it.fields, err = r.unite(f.Query, outputs); err != nil {
 		return nil, frame{}, err
 	}
-	s.add(r)
+	s.addRelation(r)
 	err = it.rename(f.Columns, f.At)
 	return r, frame{[]*item{it}, slices.Clone(it.fields)}, err
 }
@@ -460,15 +460,15 @@ func (d *derived) equal(r *relation) []pair {
 	return all
 }
 
-// determine adds what follows below from the columns that are known. Rows of a UNION ALL
+// determine adds the columns that follow, by the dependencies below, from those of the closure. Rows of a UNION ALL
 // follow from nothing; those that an outer join fills with NULL are told apart from
 // others by the unit alone.
-func (d *derived) determine(r *relation, k *known) {
+func (d *derived) determine(r *relation, k *closure) {
 	if len(d.branches) != 1 || r.nullable && (r.unit == nil || !k.has(r.unit)) {
 		return
 	}
 	b := d.branches[0]
-	below := k.inside(r, b.source.facts)
+	below := k.inside(r, b.source.deps)
 	var cols []*scalar.Column
 	if r.unit != nil && k.has(r.unit) {
 		cols = append(cols, b.source.Unit())
@@ -481,8 +481,8 @@ func (d *derived) determine(r *relation, k *known) {
 	if below.add(cols...); !below.grown {
 		return
 	}
-	b.source.facts.extend(below)
-	if b.oneRow(below) {
+	b.source.deps.extend(below)
+	if b.leavesOneRow(below) {
 		k.addRow(r)
 		return
 	}
@@ -493,9 +493,9 @@ func (d *derived) determine(r *relation, k *known) {
 	}
 }
 
-// oneRow reports whether what is known leaves one row of the branch.
-func (b *branch) oneRow(k *known) bool {
-	if b.source.one(k) {
+// leavesOneRow reports whether rows of the branch that agree in the closure are one.
+func (b *branch) leavesOneRow(k *closure) bool {
+	if b.source.leavesOneRow(k) {
 		return true
 	}
 	determined := func(list []scalar.Expr) bool {

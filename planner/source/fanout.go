@@ -10,14 +10,11 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// Work refuses a source whose joins could take too long, and returns what factor does. What it decides depends on
-// the statement, the policy and public sizes alone.
-func (s *Source) Work(limits policy.Limits) (rows int64, err error) { return s.factor(limits) }
-
-// factor bounds how many rows one row that is read can become.
-func (s *Source) factor(limits policy.Limits) (int64, error) {
+// Fanout bounds how many rows one row that is read can become, and refuses a source whose joins
+// could take too long. It depends on the statement, the policy and public sizes alone.
+func (s *Source) Fanout(limits policy.Limits) (int64, error) {
 	for _, j := range s.semijoins {
-		if _, err := j.inner.factor(limits); err != nil {
+		if _, err := j.inner.Fanout(limits); err != nil {
 			return 0, err
 		}
 	}
@@ -29,7 +26,7 @@ func (s *Source) factor(limits policy.Limits) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		known := s.perUnitKnown(nil, joined...).rows[r]
+		known := s.perUnitClosure(nil, joined...).rows[r]
 		joined = append(joined, r)
 		switch {
 		case !base:
@@ -67,15 +64,15 @@ func (s *Source) protectedFirst() []*relation {
 func (s *Source) rowsOf(r *relation, limits policy.Limits) (int64, error) {
 	most := int64(1)
 	for _, b := range r.branches() {
-		factor, err := b.source.factor(limits)
+		n, err := b.source.Fanout(limits)
 		if err != nil {
 			return 0, err
 		}
-		most = max(most, factor)
+		most = max(most, n)
 	}
 	switch {
-	case r.cut > 0:
-		return r.cut, nil
+	case r.rowsPerUnit > 0:
+		return r.rowsPerUnit, nil
 	case !r.protected():
 		return r.publicRows(limits), nil
 	}
@@ -87,7 +84,7 @@ func (s *Source) publicRows(limits policy.Limits) int64 {
 	total := int64(1)
 	var joined []*relation
 	for _, r := range s.relations {
-		if !s.facts.closure(nil, joined...).rows[r] {
+		if !s.deps.closureOf(nil, joined...).rows[r] {
 			total = saturating(total, r.publicRows(limits))
 		}
 		joined = append(joined, r)

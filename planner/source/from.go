@@ -28,8 +28,8 @@ type relation struct {
 	nullable bool
 	// mentioned are the columns that the block uses.
 	mentioned map[*scalar.Column]bool
-	// cut bounds the rows of a unit before they are joined; 0 keeps all.
-	cut int64
+	// rowsPerUnit bounds the rows of a unit before they are joined; 0 keeps all.
+	rowsPerUnit int64
 
 	// Of a table:
 	table *policy.Table
@@ -68,7 +68,7 @@ func (r *relation) maxRows() int64 {
 	total := int64(0)
 	for _, b := range r.rows.branches {
 		n := b.source.MaxRows()
-		if b.source.Protected() && b.oneRow(b.source.perUnitKnown(nil)) {
+		if b.source.Protected() && b.leavesOneRow(b.source.perUnitClosure(nil)) {
 			n = 1
 		}
 		if n == 0 {
@@ -101,29 +101,29 @@ func (b *builder) newRelation(name string, at int) (*relation, error) {
 	return &relation{name: name, alias: "t" + strconv.Itoa(b.aliases-1), at: at, mentioned: map[*scalar.Column]bool{}}, nil
 }
 
-// add makes the relation one of the level.
-func (s *Source) add(r *relation) {
+// addRelation makes the relation one of the level.
+func (s *Source) addRelation(r *relation) {
 	s.relations = append(s.relations, r)
 	for _, c := range r.columns {
 		s.home[c], s.home[c.Base()] = r, r
 	}
 }
 
-// item resolves an item of FROM.
-func (s *Source) item(f ast.From) (node, frame, error) {
+// resolveItem resolves an item of FROM.
+func (s *Source) resolveItem(f ast.From) (node, frame, error) {
 	switch f := f.(type) {
 	case *ast.Table:
-		return s.scan(f)
+		return s.resolveTable(f)
 	case *ast.Join:
-		return s.join(f)
+		return s.resolveJoin(f)
 	case *ast.Derived:
-		return s.derived(f)
+		return s.resolveDerived(f)
 	}
 	return nil, frame{}, pgerr.New(pgerr.Internal, "a query over protected rows without FROM")
 }
 
-// scan resolves a table.
-func (s *Source) scan(f *ast.Table) (node, frame, error) {
+// resolveTable resolves a table.
+func (s *Source) resolveTable(f *ast.Table) (node, frame, error) {
 	t := s.b.model.Table(catalog.Name{Schema: f.Ref.Resolved.Schema, Name: f.Ref.Resolved.Name})
 	if t == nil {
 		return nil, frame{}, notHere(f.Ref.At, "Aggregate the protected rows in a sub-select of their own and join the result with it.",
@@ -140,7 +140,7 @@ func (s *Source) scan(f *ast.Table) (node, frame, error) {
 	if err := s.b.path(r); err != nil {
 		return nil, frame{}, err
 	}
-	s.add(r)
+	s.addRelation(r)
 	it := &item{alias: f.Alias}
 	if f.Alias == t.Name.Name {
 		it.schema = t.Name.Schema
@@ -238,13 +238,13 @@ func (b *builder) path(r *relation) error {
 	return nil
 }
 
-// join resolves a join.
-func (s *Source) join(f *ast.Join) (node, frame, error) {
-	left, lf, err := s.item(f.Left)
+// resolveJoin resolves a join.
+func (s *Source) resolveJoin(f *ast.Join) (node, frame, error) {
+	left, lf, err := s.resolveItem(f.Left)
 	if err != nil {
 		return nil, frame{}, err
 	}
-	right, rf, err := s.item(f.Right)
+	right, rf, err := s.resolveItem(f.Right)
 	if err != nil {
 		return nil, frame{}, err
 	}
@@ -253,7 +253,7 @@ func (s *Source) join(f *ast.Join) (node, frame, error) {
 			return nil, frame{}, notHere(f.At, "Give each its own alias.", "two relations are called %q", it.alias)
 		}
 	}
-	j, err := s.kind(f, left, right)
+	j, err := s.joinOf(f, left, right)
 	if err != nil {
 		return nil, frame{}, err
 	}
@@ -262,16 +262,16 @@ func (s *Source) join(f *ast.Join) (node, frame, error) {
 			r.setNullable(j.outer)
 		}
 	}
-	merged, err := s.using(f, j, lf, rf)
+	merged, err := s.usingColumns(f, j, lf, rf)
 	if err != nil {
 		return nil, frame{}, err
 	}
 	all := lf.beside(rf, merged)
-	return j, all, s.on(f, j, all)
+	return j, all, s.joinCondition(f, j, all)
 }
 
-// kind makes the join, with the side that is kept on the left.
-func (s *Source) kind(f *ast.Join, left, right node) (*joined, error) {
+// joinOf makes the join, with the side that is kept on the left.
+func (s *Source) joinOf(f *ast.Join, left, right node) (*joined, error) {
 	j := &joined{left: left, right: right}
 	switch f.Kind {
 	case ast.Inner, ast.Cross:
@@ -299,8 +299,8 @@ func (r *relation) setNullable(read bool) {
 	}
 }
 
-// using resolves USING and NATURAL to equalities, and returns the merged columns.
-func (s *Source) using(f *ast.Join, j *joined, lf, rf frame) ([]field, error) {
+// usingColumns resolves USING and NATURAL to equalities, and returns the merged columns.
+func (s *Source) usingColumns(f *ast.Join, j *joined, lf, rf frame) ([]field, error) {
 	names := f.Using
 	if f.Natural {
 		names = nil
@@ -353,13 +353,13 @@ func (s *Source) equality(a, b *scalar.Column, at int) (scalar.Expr, error) {
 	return s.Resolver().Boolean(&ast.Op{Name: "=", Left: l, Right: r, At: at})
 }
 
-// on resolves the condition of a join, in which only its two sides can be named.
-func (s *Source) on(f *ast.Join, j *joined, all frame) error {
+// joinCondition resolves the condition of a join, in which only its two sides can be named.
+func (s *Source) joinCondition(f *ast.Join, j *joined, all frame) error {
 	whole, outer := s.frame, s.outer
 	s.frame, s.outer = all, nil
 	defer func() { s.frame, s.outer = whole, outer }()
 	for _, e := range conjunction(f.On) {
-		c, err := s.condition(e)
+		c, err := s.resolveCondition(e)
 		if err != nil {
 			return err
 		}

@@ -7,12 +7,12 @@ import (
 	"dpproxy/pgerr"
 )
 
-// own finds the relation whose unit is that of every row.
-func (s *Source) own() (err error) {
+// findOwner finds the relation whose unit is that of every row.
+func (s *Source) findOwner() (err error) {
 	rs := region(s.root)
 	s.classes = newClasses(s.equal, rs)
 	follow(rs, rs, s.classes)
-	s.owner, err = s.owned(s.root, s.classes)
+	s.owner, err = s.ownerBelow(s.root, s.classes)
 	return err
 }
 
@@ -33,11 +33,11 @@ func follow(rs, among []*relation, c *classes) {
 	}
 }
 
-// owned returns the relation that supplies the unit of the node's rows, nil if they are
+// ownerBelow returns the relation that supplies the unit of the node's rows, nil if they are
 // public. All protected relations below must be joined on the unit: by equalities
 // that hold on every row, or, on the nullable side of an outer join, on every row that
 // has a match.
-func (s *Source) owned(n node, c *classes) (*relation, error) {
+func (s *Source) ownerBelow(n node, c *classes) (*relation, error) {
 	j, ok := n.(*joined)
 	if !ok {
 		if r := relationsOf(n)[0]; r.protected() {
@@ -45,16 +45,16 @@ func (s *Source) owned(n node, c *classes) (*relation, error) {
 		}
 		return nil, nil //nolint:nilnil // a public relation has no owner
 	}
-	left, err := s.owned(j.left, c)
+	left, err := s.ownerBelow(j.left, c)
 	if err != nil {
 		return nil, err
 	}
 	if j.outer {
-		on := s.reached(slices.Concat(holds(j.left), holds(j.right), equalities(j.on)), j.left, j.right)
+		on := s.withMatches(slices.Concat(holds(j.left), holds(j.right), equalities(j.on)), j.left, j.right)
 		c = newClasses(on, slices.Concat(region(j.left), region(j.right)))
 		follow(region(j.right), slices.Concat(region(j.left), region(j.right)), c)
 	}
-	right, err := s.owned(j.right, c)
+	right, err := s.ownerBelow(j.right, c)
 	switch {
 	case err != nil:
 		return nil, err
@@ -63,7 +63,7 @@ func (s *Source) owned(n node, c *classes) (*relation, error) {
 	case left == nil:
 		return right, nil
 	case right != nil && !c.same(left.unitColumn(), right.unitColumn()):
-		return nil, s.untied(left, right)
+		return nil, s.errDifferentUnits(left, right)
 	}
 	return left, nil
 }
@@ -73,8 +73,8 @@ func declaresKeys(n node) bool {
 	return ok && (j.declares || declaresKeys(j.left) || declaresKeys(j.right))
 }
 
-// untied refuses two protected relations that are not joined on the unit.
-func (s *Source) untied(l, r *relation) error {
+// errDifferentUnits refuses two protected relations that are not joined on the unit.
+func (s *Source) errDifferentUnits(l, r *relation) error {
 	e := pgerr.New(pgerr.Ownership, "rows of %q and %q are joined that need not belong to the same %s", l.name, r.name, s.b.model.Unit()).At(r.at)
 	ln, rn := l.unitName(), r.unitName()
 	if ln != "" && rn != "" {

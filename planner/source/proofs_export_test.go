@@ -72,7 +72,7 @@ func (s *Source) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 		return nil, err
 	}
 	l := Level{From: from, Where: where, Unit: s.Unit().SQL, Unique: s.Unique()}
-	fixed := s.facts.closure(nil)
+	fixed := s.deps.closureOf(nil)
 	for _, r := range s.relations {
 		for _, c := range r.columns {
 			if !r.mentioned[c] {
@@ -89,7 +89,7 @@ func (s *Source) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 	for _, sql := range written {
 		l.Columns = append(l.Columns, LevelColumn{SQL: sql, Exact: true})
 	}
-	l.equate(s.facts.equal)
+	l.equate(s.deps.equal)
 	all := []Level{l}
 	for _, r := range s.relations {
 		for _, b := range r.branches() {

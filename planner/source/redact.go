@@ -19,7 +19,7 @@ func (s *Source) RedactHidden(sql string) string {
 			if c := &r.table.Columns[i]; c.Hidden {
 				quoted := ast.QuoteIdent(c.Name)
 				pairs = append(pairs, r.alias+"."+quoted, r.alias+"."+policy.Ellipsis)
-				if r.cut > 0 && r.columns[i] == r.unit { // the rows are ordered by it as well
+				if r.rowsPerUnit > 0 && r.columns[i] == r.unit { // the rows are ordered by it as well
 					pairs = append(pairs, quoted, policy.Ellipsis)
 				}
 			}

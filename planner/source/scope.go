@@ -30,7 +30,7 @@ type field struct {
 // reference resolves a column reference of the level, or of the level around it.
 func (s *Source) reference(c *ast.Column) (*scalar.Column, error) {
 	if col, ok := s.pinned[c]; ok {
-		s.use(col)
+		s.noteUse(col)
 		return col, nil
 	}
 	col, err := s.lookup(s.frame, c)
@@ -40,14 +40,14 @@ func (s *Source) reference(c *ast.Column) (*scalar.Column, error) {
 	case s.outer == nil:
 		return nil, s.frame.unknown(c)
 	}
-	if col, err = s.outer.known(c); err == nil && !slices.Contains(s.foreign, col) {
+	if col, err = s.outer.localColumn(c); err == nil && !slices.Contains(s.foreign, col) {
 		s.foreign = append(s.foreign, col)
 	}
 	return col, err
 }
 
-// known resolves a reference that must be of this level.
-func (s *Source) known(c *ast.Column) (*scalar.Column, error) {
+// localColumn resolves a reference that must be of this level.
+func (s *Source) localColumn(c *ast.Column) (*scalar.Column, error) {
 	col, err := s.lookup(s.frame, c)
 	if col == nil && err == nil {
 		return nil, s.frame.unknown(c)
@@ -65,19 +65,19 @@ func (s *Source) lookup(f frame, c *ast.Column) (*scalar.Column, error) {
 		}
 		fields = it.fields
 	}
-	found, err := one(fields, c)
+	found, err := fieldNamed(fields, c)
 	if err != nil || found == nil {
 		if found == nil && c.Qualifier != "" && err == nil {
 			err = f.unknown(c)
 		}
 		return nil, err
 	}
-	s.use(found.column)
+	s.noteUse(found.column)
 	return found.column, nil
 }
 
-// one returns the field of that name, nil if there is none.
-func one(fields []field, c *ast.Column) (*field, error) {
+// fieldNamed returns the field of that name, nil if there is none.
+func fieldNamed(fields []field, c *ast.Column) (*field, error) {
 	var found *field
 	for i := range fields {
 		if fields[i].name != c.Name {

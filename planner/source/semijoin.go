@@ -21,29 +21,29 @@ type semijoin struct {
 func (s *Source) subselect(e ast.Expr) (scalar.Expr, error) {
 	switch e := e.(type) { //nolint:gochecksumtype // the others have no query inside
 	case *ast.InQuery:
-		return s.in(e, false)
+		return s.inQuery(e, false)
 	case *ast.Exists:
-		return s.exists(e)
+		return s.resolveExists(e)
 	}
 	return nil, pgerr.New(pgerr.Internal, "a condition without a query").At(e.Pos())
 }
 
-// below begins the level of a sub-select.
-func (s *Source) below() (inner *Source, done func()) {
+// subLevel begins the level of a sub-select.
+func (s *Source) subLevel() (inner *Source, done func()) {
 	s.b.inside++
 	inner = newSource(s.b)
 	inner.outer = s
 	return inner, func() { s.b.inside-- }
 }
 
-// exists resolves EXISTS.
-func (s *Source) exists(e *ast.Exists) (scalar.Expr, error) {
+// resolveExists resolves EXISTS.
+func (s *Source) resolveExists(e *ast.Exists) (scalar.Expr, error) {
 	sel, ok := e.Query.(*ast.Select)
 	if !ok || len(sel.Groups) > 0 || sel.Having != nil || sel.From == nil {
 		return nil, notHere(e.At, "Use IN: patient_id IN (SELECT patient_id ... GROUP BY patient_id HAVING ...).",
 			"EXISTS on protected data takes a plain SELECT without GROUP BY and UNION")
 	}
-	inner, done := s.below()
+	inner, done := s.subLevel()
 	defer done()
 	if err := inner.build(sel.From, sel.Where); err != nil {
 		return nil, err
@@ -60,16 +60,16 @@ func (s *Source) exists(e *ast.Exists) (scalar.Expr, error) {
 	return s.semijoin(j, inner.existsSQL)
 }
 
-// in resolves X IN (query) and X NOT IN (query). Where it must be true, NULL is as good as
+// inQuery resolves X IN (query) and X NOT IN (query). Where it must be true, NULL is as good as
 // false.
-func (s *Source) in(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
-	inner, done := s.below()
+func (s *Source) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
+	inner, done := s.subLevel()
 	defer done()
-	left, err := s.compared(e, inner)
+	left, err := s.comparedByIn(e, inner)
 	if err != nil {
 		return nil, err
 	}
-	right, where, err := inner.selected(e)
+	right, where, err := inner.selectedByIn(e)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s *Source) in(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := inner.filter(where); err != nil {
+	if err := inner.resolveWhere(where); err != nil {
 		return nil, err
 	}
 	inner.tie(inner.match)
@@ -99,8 +99,8 @@ func (s *Source) in(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	return s.semijoin(j, inner.inSQL)
 }
 
-// compared resolves the left side of IN: a column of the level around, or a constant.
-func (s *Source) compared(e *ast.InQuery, inner *Source) (ast.Expr, error) {
+// comparedByIn resolves the left side of IN: a column of the level around, or a constant.
+func (s *Source) comparedByIn(e *ast.InQuery, inner *Source) (ast.Expr, error) {
 	ref, ok := e.X.(*ast.Column)
 	if !ok {
 		if ast.ColumnFree(e.X) {
@@ -108,7 +108,7 @@ func (s *Source) compared(e *ast.InQuery, inner *Source) (ast.Expr, error) {
 		}
 		return nil, notHere(e.X.Pos(), "Compute the expression in a sub-select in FROM and compare its column.", "IN (SELECT ...) on protected data takes a plain column on its left")
 	}
-	col, err := s.known(ref)
+	col, err := s.localColumn(ref)
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +118,14 @@ func (s *Source) compared(e *ast.InQuery, inner *Source) (ast.Expr, error) {
 	return pin, nil
 }
 
-// selected resolves FROM of the query of IN, and returns what it selects and its WHERE. A
+// selectedByIn resolves FROM of the query of IN, and returns what it selects and its WHERE. A
 // query that is more than a plain SELECT of one column is a derived table.
-func (s *Source) selected(e *ast.InQuery) (x, where ast.Expr, err error) {
+func (s *Source) selectedByIn(e *ast.InQuery) (x, where ast.Expr, err error) {
 	sel, ok := e.Query.(*ast.Select)
 	if ok && len(sel.Groups) == 0 && sel.Having == nil && sel.From != nil && len(sel.Targets) == 1 && sel.Targets[0].X != nil {
-		return sel.Targets[0].X, sel.Where, s.from(sel.From)
+		return sel.Targets[0].X, sel.Where, s.resolveFrom(sel.From)
 	}
-	if err := s.from(&ast.Derived{Query: e.Query, At: e.At}); err != nil {
+	if err := s.resolveFrom(&ast.Derived{Query: e.Query, At: e.At}); err != nil {
 		return nil, nil, err
 	}
 	fields := s.frame.visible
@@ -167,13 +167,13 @@ func (s *Source) semijoin(j *semijoin, sql func(*scalar.Writer) (string, error))
 	s.semijoins = append(s.semijoins, j)
 	q := &scalar.Query{SQL: sql, Uses: j.inner.foreign, At: j.at}
 	if s.finished {
-		return q, j.tied(s)
+		return q, j.checkSameUnit(s)
 	}
 	return q, nil
 }
 
-// tied refuses a sub-select whose rows need not be of the unit of the row around it.
-func (j *semijoin) tied(s *Source) error {
+// checkSameUnit refuses a sub-select whose rows need not be of the unit of the row around it.
+func (j *semijoin) checkSameUnit(s *Source) error {
 	inner := j.inner
 	unit := s.b.model.Unit()
 	switch {

@@ -48,7 +48,7 @@ type Source struct {
 	equal    []pair // of plain columns, on every row
 	classes  *classes
 	owner    *relation
-	facts    *facts
+	deps     *funcDeps
 }
 
 // A builder makes the levels of one block.
@@ -112,23 +112,23 @@ func newSource(b *builder) *Source {
 }
 
 func (s *Source) build(from ast.From, where ast.Expr) error {
-	if err := s.from(from); err != nil {
+	if err := s.resolveFrom(from); err != nil {
 		return err
 	}
-	if err := s.filter(where); err != nil {
+	if err := s.resolveWhere(where); err != nil {
 		return err
 	}
 	return s.finish()
 }
 
-func (s *Source) from(f ast.From) (err error) {
-	s.root, s.frame, err = s.item(f)
+func (s *Source) resolveFrom(f ast.From) (err error) {
+	s.root, s.frame, err = s.resolveItem(f)
 	return err
 }
 
-func (s *Source) filter(where ast.Expr) error {
+func (s *Source) resolveWhere(where ast.Expr) error {
 	for _, e := range conjunction(where) {
-		c, err := s.condition(e)
+		c, err := s.resolveCondition(e)
 		if err != nil {
 			return err
 		}
@@ -156,17 +156,17 @@ func conjunction(e ast.Expr) []ast.Expr {
 	return all
 }
 
-// condition resolves a condition that must be true.
-func (s *Source) condition(e ast.Expr) (condition, error) {
+// resolveCondition resolves a condition that must be true.
+func (s *Source) resolveCondition(e ast.Expr) (condition, error) {
 	before := len(s.semijoins)
-	x, err := s.truth(e)
+	x, err := s.resolveTruth(e)
 	return condition{x, len(s.semijoins) > before}, err
 }
 
-// truth knows of a sub-select that it must be true, so that NULL counts as false there.
-func (s *Source) truth(e ast.Expr) (scalar.Expr, error) {
+// resolveTruth knows of a sub-select that it must be true, so that NULL counts as false there.
+func (s *Source) resolveTruth(e ast.Expr) (scalar.Expr, error) {
 	if in, ok := e.(*ast.InQuery); ok && !in.Not {
-		return s.in(in, true)
+		return s.inQuery(in, true)
 	}
 	return s.Resolver().Boolean(e)
 }
@@ -183,17 +183,17 @@ func (s *Source) finish() error {
 	if s.match != nil && !s.unmatched {
 		where = append(slices.Clone(where), condition{x: s.match})
 	}
-	s.equal = s.reached(slices.Concat(holds(s.root), equalities(where)), s.root)
-	if err := s.own(); err != nil {
+	s.equal = s.withMatches(slices.Concat(holds(s.root), equalities(where)), s.root)
+	if err := s.findOwner(); err != nil {
 		return err
 	}
 	s.finished = true
 	for _, j := range s.semijoins {
-		if err := j.tied(s); err != nil {
+		if err := j.checkSameUnit(s); err != nil {
 			return err
 		}
 	}
-	s.facts = s.dependencies()
+	s.deps = s.dependencies()
 	return s.boundJoins()
 }
 
@@ -349,8 +349,8 @@ func (s *Source) OfUnit(c *scalar.Column) bool {
 	return r != nil && r.protected()
 }
 
-// use notes that the block mentions the column, if it is of this level.
-func (s *Source) use(c *scalar.Column) {
+// noteUse notes that the block mentions the column, if it is of this level.
+func (s *Source) noteUse(c *scalar.Column) {
 	if r := s.home[c]; r != nil && !r.mentioned[c] {
 		r.mentioned[c] = true
 		s.mentions = append(s.mentions, c)
@@ -366,7 +366,7 @@ func notHere(at int, hint, format string, args ...any) *pgerr.Error {
 // derived table, a path to the unit and a sub-select read more.
 func (s *Source) ScannedTable() *policy.Table {
 	r, ok := s.root.(*relation)
-	if !ok || r.rows != nil || r.cut > 0 || len(r.hops) > 0 || len(s.semijoins) > 0 {
+	if !ok || r.rows != nil || r.rowsPerUnit > 0 || len(r.hops) > 0 || len(s.semijoins) > 0 {
 		return nil
 	}
 	return r.table

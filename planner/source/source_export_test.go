@@ -32,13 +32,16 @@ func Draw(cat *policy.Model, b *ast.Block, limits policy.Limits, values func([]s
 			}
 		}
 	}
-	if _, err := s.Work(limits); err != nil {
+	if _, err := s.Fanout(limits); err != nil {
 		return "", err
 	}
 	folds := constants.Folds()
 	w := &scalar.Writer{
 		Env:  &scalar.Env{Values: values(folds), TimeZones: map[string]bool{"UTC": true}, UTF8: true},
 		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
+	}
+	if changed, err := Touched(s, keys, w); err != nil || changed != "" {
+		return "", fmt.Errorf("reading the source has changed it: %s, %w", changed, err)
 	}
 	return drawSource(s, keys, w, limits)
 }
@@ -49,7 +52,7 @@ func drawSource(s *Source, keys []scalar.Expr, w *scalar.Writer, limits policy.L
 		fmt.Fprintf(&out, "unit: %s %s\n", s.Unit().SQL, s.Unit().Type)
 	}
 	fmt.Fprintf(&out, "reads: %s\nrows of a unit: %s", strings.Join(s.Told(), ", "), drawRows(s, keys))
-	factor, err := s.factor(limits)
+	factor, err := s.Fanout(limits)
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +150,7 @@ func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []sca
 		limits.PublicRows[n] = 100
 	}
 	out := &ReadSource{Unique: s.Unique(), Declares: s.DeclaresKeys(), Unit: s.Unit().SQL, Relations: int64(s.b.aliases)}
-	if out.Factor, err = s.factor(limits); err != nil {
+	if out.Factor, err = s.Fanout(limits); err != nil {
 		return nil, err
 	}
 	w := &scalar.Writer{

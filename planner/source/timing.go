@@ -13,10 +13,10 @@ import (
 // conditions of its own, the join is a full join, which reads both sides, and what is no row
 // of the join that is meant is left out after it.
 
-// even writes a join of protected rows that reads both sides whole, if an equality of columns
+// readBothSides writes a join of protected rows that reads both sides whole, if an equality of columns
 // links them; ok is false where none does. left and right are the texts of its sides, on are
 // conditions on matches of the right one, below are those on the rows of the join.
-func (p *sourceWriter) even(j *joined, left, right string, on func(rest []string) []string, below []condition) (text string, ok bool, err error) {
+func (p *sourceWriter) readBothSides(j *joined, left, right string, on func(rest []string) []string, below []condition) (text string, ok bool, err error) {
 	if p.keyed == nil || !holdsProtected(j) {
 		return "", false, nil
 	}
@@ -36,42 +36,42 @@ func (p *sourceWriter) even(j *joined, left, right string, on func(rest []string
 		return "", false, err
 	}
 	rest = slices.DeleteFunc(rest, func(c string) bool { return slices.Contains(equal, c) })
-	kind := p.meant(j, links)
+	kind := p.joinKind(j, links)
 	if j.outer {
 		equal = append(equal, on(rest)...)
 	} else {
-		p.rest = append(p.rest, rest...)
+		p.residual = append(p.residual, rest...)
 	}
 	return left + "\n  " + kind + " " + right + " ON " + strings.Join(equal, " AND "), true, nil
 }
 
-// meant notes what tells the rows of the join that is meant, and returns how it is written.
-func (p *sourceWriter) meant(j *joined, links []condition) string {
+// joinKind notes how to tell the rows of the join that is meant, and returns how it is written.
+func (p *sourceWriter) joinKind(j *joined, links []condition) string {
 	pairs := equalities(links)
 	switch {
 	case !j.outer:
 		for _, pair := range pairs {
-			p.present = append(p.present, pair.a.Presence(), pair.b.Presence())
+			p.notNull = append(p.notNull, pair.a.Presence(), pair.b.Presence())
 		}
-		if steady(j.left) && steady(j.right) {
+		if unfiltered(j.left) && unfiltered(j.right) {
 			return "JOIN"
 		}
 		return "FULL JOIN"
-	case steady(j.left):
-		p.mentioned = append(p.mentioned, pairs[0].a.Presence(), pairs[0].b.Presence())
+	case unfiltered(j.left):
+		p.touch = append(p.touch, pairs[0].a.Presence(), pairs[0].b.Presence())
 		return "LEFT JOIN"
 	}
-	p.present = append(p.present, ownerOf(j.left).unit.Read())
+	p.notNull = append(p.notNull, ownerRelation(j.left).unit.Read())
 	return "FULL JOIN"
 }
 
-// steady reports whether the rows of an item are those of tables, whatever conditions there are.
-func steady(n node) bool {
+// unfiltered reports whether the rows of an item are those of tables, whatever conditions there are.
+func unfiltered(n node) bool {
 	switch n := n.(type) {
 	case *relation:
-		return n.rows == nil && n.cut == 0
+		return n.rows == nil && n.rowsPerUnit == 0
 	case *joined:
-		return steady(n.left) && (n.outer || steady(n.right))
+		return unfiltered(n.left) && (n.outer || unfiltered(n.right))
 	}
 	return false
 }
@@ -111,8 +111,8 @@ func holdsColumn(n node, c *scalar.Column) bool {
 	return slices.ContainsFunc(relationsOf(n), func(r *relation) bool { return slices.Contains(r.columns, c) })
 }
 
-// ownerOf returns a protected relation that has a row in every row of the item.
-func ownerOf(n node) *relation {
+// ownerRelation returns a protected relation that has a row in every row of the item.
+func ownerRelation(n node) *relation {
 	rs := region(n)
 	return rs[slices.IndexFunc(rs, func(r *relation) bool { return r.protected() && r.follows == nil })]
 }
@@ -126,7 +126,7 @@ func (p *sourceWriter) scan(r *relation, hops []*relation) string {
 		step := r.table.Unit.Steps[i]
 		key, foreign := h.sql(step.Key), from.sql(step.From)
 		if p.keyed != nil {
-			p.present = append(p.present, key, foreign)
+			p.notNull = append(p.notNull, key, foreign)
 		}
 		b.WriteString("\n  JOIN " + tableSQL(h) + " ON " + key + " OPERATOR(pg_catalog.=) " + foreign)
 		from = h
@@ -137,19 +137,19 @@ func (p *sourceWriter) scan(r *relation, hops []*relation) string {
 // where writes what rows of the join that is meant have to meet: after the join, of which it
 // mentions every table.
 func (p *sourceWriter) where(conds []string) string {
-	conds = append(slices.Clip(p.rest), conds...)
+	conds = append(slices.Clip(p.residual), conds...)
 	if len(conds) == 0 {
 		conds = []string{"TRUE"}
 	}
 	text := strings.Join(conds, " AND ")
-	if len(p.present) == 0 && len(p.mentioned) == 0 {
+	if len(p.notNull) == 0 && len(p.touch) == 0 {
 		return text
 	}
 	var absent []string
-	for _, c := range p.present {
+	for _, c := range p.notNull {
 		absent = append(absent, "pg_catalog.num_nulls("+c+") OPERATOR(pg_catalog.>) 0")
 	}
-	for _, c := range p.mentioned {
+	for _, c := range p.touch {
 		absent = append(absent, "pg_catalog.num_nulls("+c+") OPERATOR(pg_catalog.<) 0")
 	}
 	slices.Sort(absent)

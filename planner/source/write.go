@@ -20,9 +20,9 @@ type Keyed interface {
 type sourceWriter struct {
 	w     *scalar.Writer
 	keyed Keyed
-	// present are columns that are not NULL in rows of the joins that are meant, mentioned
+	// notNull are columns that are not NULL in rows of the joins that are meant, mentioned
 	// others of its tables; rest are conditions on these rows.
-	present, mentioned, rest []string
+	notNull, touch, residual []string
 }
 
 // Write writes the level for SELECT ... FROM <from> WHERE <where>. keyed may be nil for a
@@ -33,7 +33,7 @@ func (s *Source) Write(w *scalar.Writer, keyed Keyed) (from, where string, err e
 		return from, where, err
 	}
 	match, err := w.Expr(s.match)
-	return from, and(where, match), err
+	return from, conjoined(where, match), err
 }
 
 // writeUnmatched leaves out what IN compares.
@@ -48,7 +48,7 @@ func (s *Source) writeLevel(w *scalar.Writer, keyed Keyed) (from, where string, 
 	}
 	var parts []string
 	for _, r := range region(s.root) {
-		if r.rows == nil && r.protected() && r.follows == nil && r.cut == 0 && !r.unit.NotNull {
+		if r.rows == nil && r.protected() && r.follows == nil && r.rowsPerUnit == 0 && !r.unit.NotNull {
 			parts = append(parts, r.unit.Read()+" IS NOT NULL")
 		}
 	}
@@ -56,7 +56,7 @@ func (s *Source) writeLevel(w *scalar.Writer, keyed Keyed) (from, where string, 
 	return from, p.where(append(parts, conds...)), err
 }
 
-func and(a, b string) string { return a + " AND " + b }
+func conjoined(a, b string) string { return a + " AND " + b }
 
 func (p *sourceWriter) conditions(conds []condition) ([]string, error) {
 	var out []string
@@ -104,12 +104,12 @@ func (p *sourceWriter) join(j *joined, conds []condition) (string, error) {
 		right = "(" + right + ")"
 	}
 	onMatches := func(rest []string) []string {
-		if len(rest)+len(inner.rest)+len(inner.present)+len(inner.mentioned) == 0 {
+		if len(rest)+len(inner.residual)+len(inner.notNull)+len(inner.touch) == 0 {
 			return nil
 		}
 		return []string{inner.where(rest)}
 	}
-	if text, ok, err := p.even(j, left, right, onMatches, below); ok || err != nil {
+	if text, ok, err := p.readBothSides(j, left, right, onMatches, below); ok || err != nil {
 		return text, err
 	}
 	on, err := p.conditions(j.on)
@@ -145,11 +145,11 @@ func (p *sourceWriter) plain(j *joined, left, right string, on []string, conds [
 // compound reports whether the text of a node is a join.
 func (p *sourceWriter) compound(n node) bool {
 	r, ok := n.(*relation)
-	return !ok || r.cut == 0 && len(r.joins()) > 0
+	return !ok || r.rowsPerUnit == 0 && len(r.joins()) > 0
 }
 
 func (p *sourceWriter) relation(r *relation, conds []condition) (string, error) {
-	if r.cut == 0 {
+	if r.rowsPerUnit == 0 {
 		return p.uncut(r)
 	}
 	inner := &sourceWriter{w: p.w, keyed: p.keyed}
@@ -157,7 +157,7 @@ func (p *sourceWriter) relation(r *relation, conds []condition) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return inner.cut(r, text, conds)
+	return inner.boundBeforeJoin(r, text, conds)
 }
 
 func (p *sourceWriter) uncut(r *relation) (string, error) {
@@ -165,7 +165,7 @@ func (p *sourceWriter) uncut(r *relation) (string, error) {
 	case r.rows != nil:
 		query, err := p.derived(r)
 		return "(" + query + ") AS " + r.alias, err
-	case r.cut > 0: // the unit is needed, whoever else has it
+	case r.rowsPerUnit > 0: // the unit is needed, whoever else has it
 		return p.scan(r, r.hops), nil
 	}
 	return p.scan(r, r.joins()), nil
@@ -259,10 +259,10 @@ func (b *branch) target(w *scalar.Writer, c *scalar.Column, n int) (string, erro
 	return w.Target(c, n)
 }
 
-// cut writes the rows of a relation, at most so many of each unit: where there are more,
+// boundBeforeJoin writes the rows of a relation, at most so many of each unit: where there are more,
 // in an order that depends on the rows and the secret alone. Rows that are equal in all
 // columns that the block uses are as good as each other.
-func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string, error) {
+func (p *sourceWriter) boundBeforeJoin(r *relation, text string, conds []condition) (string, error) {
 	unit := r.rawUnit()
 	where := []string{unit + " IS NOT NULL"}
 	for _, c := range conds {
@@ -290,9 +290,9 @@ func (p *sourceWriter) cut(r *relation, text string, conds []condition) (string,
 	}
 	columns = append(columns, "pg_catalog.count(*) OVER (PARTITION BY "+unit+") AS "+n)
 	message := scalar.Concatenated(bytes)
-	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, r.cut)
+	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, r.rowsPerUnit)
 	return fmt.Sprintf("(SELECT m.* FROM (SELECT m.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s%s END, %s%s END) AS %s\n  FROM (SELECT %s\n  FROM %s\n  WHERE %s) AS m) AS m\n  WHERE %s <= %d) AS %s",
-		u, many, p.keyed.JoinOrder(message), many, message, o, strings.Join(columns, ", "), text, p.where(where), o, r.cut, r.alias), nil
+		u, many, p.keyed.JoinOrder(message), many, message, o, strings.Join(columns, ", "), text, p.where(where), o, r.rowsPerUnit, r.alias), nil
 }
 
 // outputName is the name of a column of the relation in its sub-select.
