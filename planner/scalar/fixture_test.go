@@ -492,8 +492,9 @@ func measured(t scalar.Type, sql string) string {
 		return micros("timestamptz")
 	case 1186:
 		sql = "(" + sql + ")"
-		days := "extract(year FROM " + sql + ") * 360 + extract(month FROM " + sql + ") * 30 + extract(day FROM " + sql + ")"
-		seconds := "extract(hour FROM " + sql + ") * 3600 + extract(minute FROM " + sql + ") * 60 + extract(second FROM " + sql + ")"
+		field := func(name string) string { return "CAST(extract(" + name + " FROM " + sql + ") AS pg_catalog.numeric)" } // a double before 14
+		days := field("year") + " * 360 + " + field("month") + " * 30 + " + field("day")
+		seconds := field("hour") + " * 3600 + " + field("minute") + " * 60 + " + field("second")
 		return "CAST(((" + days + ") * 86400 + " + seconds + ") * 1000000 AS pg_catalog.text)"
 	case 16:
 		return "CAST(CAST((" + sql + ") AS int4) AS pg_catalog.text)"
