@@ -21,6 +21,7 @@ import (
 
 // An attacker has one session in one world.
 type attacker struct {
+	data    *pgtemp.Server
 	r       *sitetest.Running
 	conn    *pgconn.PgConn
 	pid     string    // of the session on the mirror
@@ -31,7 +32,7 @@ type attacker struct {
 
 func newAttacker(t *testing.T, s *sitetest.Site) *attacker {
 	t.Helper()
-	a := &attacker{r: s.Run(t)}
+	a := &attacker{data: s.Data, r: s.Run(t)}
 	a.ledger = sitetest.Dial(t, a.r.URL("ana"))
 	// Its view belongs to another database, so that the schema has nothing more.
 	a.counter = sitetest.Dial(t, s.Data.URL("template1", pgtemp.Superuser))
