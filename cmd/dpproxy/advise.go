@@ -12,7 +12,7 @@ import (
 	"dpproxy/config"
 )
 
-// adviseCommand prints what would make reads of the protected tables fast.
+// adviseCommand prints advice for fast reads of the protected tables.
 type adviseCommand struct {
 	Policy string `arg:"" help:"Policy file." type:"path"`
 	Output string `short:"o" help:"sql, to be run on the protected database, or json." enum:"sql,json" default:"sql"`

@@ -16,7 +16,7 @@ import (
 	"dpproxy/proxy"
 )
 
-// answers opens what remembers answers: beside the ledger, where that is.
+// answers opens the store of remembered answers: beside the ledger, where that is.
 func (s *host) answers(ctx context.Context, cat *policy.Model) (proxy.Answers, error) {
 	a := s.policy.Answers
 	if !a.Remember {

@@ -15,7 +15,7 @@ import (
 	"dpproxy/dp"
 )
 
-// audit is what all entries of a ledger add up to.
+// An audit is the sum of all entries of a ledger.
 type audit struct {
 	state   *history.State
 	entries uint64
@@ -91,7 +91,7 @@ type balanceJSON struct {
 	DeltaHeld      json.Number `json:"delta_held"`
 	DeltaRemaining json.Number `json:"delta_remaining"`
 	Frozen         bool        `json:"frozen"`
-	// What the policy says, if it gives a budget to the scope.
+	// The budget of the scope in the policy, if it has one.
 	PolicyLimit      json.Number `json:"policy_limit,omitempty"`
 	PolicyDeltaLimit json.Number `json:"policy_delta_limit,omitempty"`
 }
@@ -100,7 +100,7 @@ type balanceJSON struct {
 func amountOf(l dp.Loss) json.Number { return json.Number(dp.Decimal(l.Pico(), 12)) }
 func deltaOf(l dp.Loss) json.Number  { return json.Number(dp.Decimal(l.Atto(), 18)) }
 
-// stated returns what the policy says about a scope.
+// stated returns the policy's budget of a scope.
 func (s *books) stated(scope accountant.Scope) (dp.Loss, bool, error) {
 	limits, err := s.policy.Scopes()
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 type authSite struct{ *site }
 
 // openAuthQuery returns the policy's auth_query, or nil if it has none. It asks the protected
-// database what inherits from protected tables; the query connects when it is asked.
+// database for the tables that inherit from protected ones; the query connects when it is asked.
 func (s authSite) openAuthQuery(ctx context.Context) (*authquery.Query, error) {
 	q := s.policy.AuthQuery
 	if q == nil {
@@ -150,8 +150,8 @@ func (s authSite) logins(q *authquery.Query, log *slog.Logger) *logins {
 
 // verifier returns that of a user. If any analyst's verifier must be asked for, the database
 // is asked whoever the user is, so that neither the time nor a failure tells who is known. It
-// is not asked for names that the policy does not have: what anybody says of himself before
-// he has logged in does not reach it.
+// is not asked for names that the policy does not have: the claims of people who have
+// not logged in do not reach it.
 func (l *logins) verifier(ctx context.Context, user string) (verifier string, known bool, err error) {
 	verifier = l.own[user]
 	if len(l.asked) == 0 {

@@ -76,7 +76,7 @@ func (c *scopeArgs) scope() (accountant.Scope, error) {
 	return s, nil
 }
 
-// decide records what the command decides about its scope, and returns the balance
+// decide records the command's decision about its scope, and returns the balance
 // after it.
 func (c *scopeArgs) decide(ctx context.Context, log *slog.Logger, entry func(scope accountant.Scope, who string) (history.Entry, error)) (s *books, b accountant.Balance, err error) {
 	if s, err = loadBooks(c.Policy); err != nil {
@@ -138,7 +138,7 @@ func (c *limitArgs) text() string {
 	return "{" + text + "}"
 }
 
-// report says what the limit is now, and what the policy must say by the next start.
+// report writes the limit of now, and the one that the policy must have by the next start.
 func (c *limitArgs) report(s *books, b accountant.Balance, otherwise string) error {
 	fmt.Printf("%v is limited to %v; %v is spent, %v is left\n", b.Scope, b.Limit, b.Spent, b.Remaining())
 	stated, ok, err := s.stated(b.Scope)

@@ -87,7 +87,7 @@ func (s *books) initShared(ctx context.Context, log *slog.Logger) error {
 	return l.Close()
 }
 
-// refuseSecondInit says what is left to do where another proxy, or an earlier call,
+// refuseSecondInit names the next step where another proxy, or an earlier call,
 // has made the ledger in Redis.
 func (s *books) refuseSecondInit(ctx context.Context, o redisledger.Options) error {
 	there := fmt.Sprintf("there is a ledger %q in Redis already, and nothing was made", o.Name)

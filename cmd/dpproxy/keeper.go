@@ -13,7 +13,7 @@ import (
 	"dpproxy/proxy"
 )
 
-// A keeper gives an analyst's role on the mirror back what `dpproxy sync` gave it, at each
+// A keeper gives an analyst's role on the mirror the state of `dpproxy sync` again, at each
 // log-in: whoever has a session can change its password and its settings, and so lock others
 // out. That can take seconds while the role is being changed, so the keeper has sessions
 // of its own on the mirror, of which one analyst's log-ins have one at a time.

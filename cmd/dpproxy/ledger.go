@@ -22,7 +22,7 @@ type decider interface {
 	Decide(ctx context.Context, decision history.Entry) error
 }
 
-// books are the ledger of a policy. Who looks at it, or decides about it, needs no secret.
+// books are the ledger of a policy. Commands that look at it, or decide about it, need no secret.
 type books struct {
 	policy *config.Policy
 	secret secret // nil: it was not read
@@ -106,7 +106,7 @@ func (s *books) redisOptions(log *slog.Logger) (redisledger.Options, error) {
 	}, err
 }
 
-// openDecider opens the ledger for decisions. What the policy says about limits is
+// openDecider opens the ledger for decisions. Limits of the policy are
 // left for the next start of dpproxy.
 func (s *books) openDecider(ctx context.Context, log *slog.Logger) (decider, error) {
 	if !s.shared() {
@@ -154,10 +154,10 @@ func (s *books) entries(ctx context.Context, log *slog.Logger, visit func(histor
 	if err != nil {
 		return s.advise(err)
 	}
-	return errors.Join(l.Close(), failed) // Close may show what was written meanwhile
+	return errors.Join(l.Close(), failed) // Close may show entries that were written meanwhile
 }
 
-// advise says which ledger failed, and what an administrator can do about it.
+// advise says which ledger failed, and how an administrator can mend that.
 func (s *books) advise(err error) error {
 	var advice string
 	switch {
@@ -191,7 +191,7 @@ func isA[E error](err error) bool {
 	return ok
 }
 
-// redisLog takes what the client of Redis says beside its errors.
+// redisLog takes the remarks of the client of Redis beside its errors.
 type redisLog struct{ log *slog.Logger }
 
 // Printf is called by the client.

@@ -30,7 +30,7 @@ type ledgerVerify struct {
 	listing `embed:""`
 }
 
-// A verdictJSON is what verify found, as JSON.
+// A verdictJSON has the findings of verify, as JSON.
 type verdictJSON struct {
 	Ledger    string        `json:"ledger"`
 	Entries   uint64        `json:"entries"`

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// listing is how a command shows what it has found.
+// listing is how a command shows its findings.
 type listing struct {
 	Output string `short:"o" help:"table, for people, or json." enum:"table,json" default:"table"`
 }

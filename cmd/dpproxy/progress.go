@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// progress returns what shows how far loading is: a bar for each table if
+// progress returns a function that shows how far loading is: a bar for each table if
 // standard error is a terminal, else a line for each table.
 func progress() func(table string, done, total int64) {
 	terminal := term.IsTerminal(int(os.Stderr.Fd()))

@@ -11,7 +11,7 @@ import (
 )
 
 // reload reads the policy and the certificates anew. Either all of it holds from now
-// on, or nothing of it. What makes the ledger, the catalogue or the connections cannot
+// on, or nothing of it. The keys of the ledger, the catalogue and the connections cannot
 // change while dpproxy runs.
 func (v *service) reload(ctx context.Context) error {
 	policy, err := config.Load(v.host.path)

@@ -181,7 +181,7 @@ func (s *host) openData(ctx context.Context, cat *policy.Model) (*reader.Data, e
 	return data, nil
 }
 
-// openAside returns sessions of the mirror's superuser, for what analysts may not see.
+// openAside returns sessions of the mirror's superuser, for work that analysts may not see.
 func (s *host) openAside(ctx context.Context) (*proxy.Aside, error) {
 	cfg, err := pgxpool.ParseConfig(cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror))
 	if err != nil {
@@ -221,7 +221,7 @@ func viewNames(policy *config.Policy) []catalog.Name {
 	return names
 }
 
-// relations returns what reads the OIDs of relations on the mirror.
+// relations returns a function that reads the OIDs of relations on the mirror.
 func (s *host) relations(names []catalog.Name) func(ctx context.Context) (map[catalog.Name]uint32, error) {
 	return func(ctx context.Context) (map[catalog.Name]uint32, error) {
 		conn, err := s.connectMirror(ctx)

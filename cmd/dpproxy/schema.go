@@ -22,7 +22,7 @@ const schemaInterval = 15 * time.Second
 // serveCatalog checks the policy against the protected database, for serving. A relation that
 // has changed since the last sync is taken as it was when it was confirmed: the policy has to
 // fit then. It is refused nevertheless (refuseUnconfirmed), so that nothing is planned or proved
-// by what it was; what does not fit of it is logged.
+// by its old form; the misfits are logged.
 func (s *host) serveCatalog(ctx context.Context, log *slog.Logger) (*policy.Model, error) {
 	schema, err := s.readSchema(ctx)
 	if err != nil {
@@ -52,9 +52,9 @@ func (s *host) serveCatalog(ctx context.Context, log *slog.Logger) (*policy.Mode
 	return cat, s.annotate(problems)
 }
 
-// asConfirmed makes the relations that have changed since the last sync what they were then,
-// but with neither an OID nor a fingerprint: a read cannot find them as they should be. What
-// was never confirmed stays as it is.
+// asConfirmed gives the relations that have changed since the last sync their form of then,
+// but with neither an OID nor a fingerprint: a read cannot find them as they should be. A
+// relation that was never confirmed stays as it is.
 func asConfirmed(ctx context.Context, conn *pgx.Conn, schema *catalog.Schema) error {
 	was, err := mirror.Confirmed(ctx, conn)
 	if err != nil || was == nil {

@@ -66,7 +66,7 @@ func (s secret) derive(purpose string) []byte {
 	return mac.Sum(nil)
 }
 
-// What the ledger in Redis notes about the secret that its proxies share.
+// The notes in Redis about the secret that the proxies of a ledger share.
 const (
 	secretNoted = "the secret of this ledger's proxies has the fingerprint "
 	secretNoter = "dpproxy"

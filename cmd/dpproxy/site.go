@@ -17,7 +17,7 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// site is a policy with what is needed to act on it.
+// A site is a policy with its secret: it reaches both databases.
 type site struct {
 	path   string // of the policy
 	policy *config.Policy
@@ -89,7 +89,7 @@ func connect(ctx context.Context, what, url, password string) (*pgx.Conn, error)
 	return conn, nil
 }
 
-// readSchema reads what the protected database says about the relations of the policy.
+// readSchema reads the protected database's catalogue of the relations of the policy.
 func (s *site) readSchema(ctx context.Context) (*catalog.Schema, error) {
 	conn, err := s.connectData(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *site) readCatalog(ctx context.Context) (*policy.Model, error) {
 }
 
 // fit checks the policy against the schema: its tables, and that the views and partitions of
-// the plan are what it takes them for. With problems the catalogue must not be used.
+// the plan are as it takes them. With problems the catalogue must not be used.
 func (s *site) fit(plan mirror.Plan, schema *catalog.Schema) (*policy.Model, []policy.Problem) {
 	cat, problems := policy.Check(s.policy.Tables, schema)
 	for _, p := range plan.Problems(schema) {

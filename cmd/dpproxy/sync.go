@@ -60,7 +60,7 @@ func (s *site) sync(ctx context.Context, report func(string)) error {
 	return mirror.Sync(ctx, up, down, s.mirrorPlanOf(cat), report)
 }
 
-// sameServer is what is wrong with a mirror on the server of the protected database.
+// sameServer is the fault of a mirror on the server of the protected database.
 const sameServer = "the mirror is on the server of the protected database, or that cannot be ruled out: " +
 	"analysts can count what is written there (docs/operations.md); give the mirror a server of its own"
 
