@@ -18,7 +18,8 @@
 //     decimals end after 30, so that no product or quotient gets too small or too long;
 //   - a text counts as its first 16384 characters ([Reach]).
 //
-// Parts without columns are constants: they are evaluated once, on the mirror, in
+// Parts without columns are constants: trees like all others, which are printed as a whole
+// where they meet a column ([Fold]). They are evaluated once, on the mirror, in
 // the analyst's own session, and reach the protected database as parameters. Their
 // types are known when an expression is resolved, their values when it is bound: an
 // [Env] has them, and tells the bounds of every expression.

@@ -131,29 +131,32 @@ var (
 
 // arithmetic bounds a function of numbers by those of its arguments, which must have some.
 func arithmetic(f func(c *call, i ...Interval) Interval) func(*Env, *call) Interval {
-	return func(env *Env, c *call) Interval {
-		list := make([]Interval, len(c.args))
-		null := false
-		for k, a := range c.args {
-			list[k] = env.interval(a)
-			null = null || list[k].Null
-		}
-		for _, i := range list {
-			if i.empty {
-				return Interval{Null: true, empty: true}
-			}
-		}
-		for _, i := range list {
-			if !i.finite() {
-				return Interval{Null: null}
-			}
-		}
+	return ofArguments(Interval.finite, func(c *call, null bool, list []Interval) Interval {
 		out := f(c, list...)
 		out.Null = out.Null || null
 		if c.typ.float() {
 			return out.outward(c.typ)
 		}
 		return out
+	})
+}
+
+// ofArguments bounds a function by the intervals of its arguments, which must be known.
+func ofArguments(known func(Interval) bool, f func(c *call, null bool, list []Interval) Interval) func(*Env, *call) Interval {
+	return func(env *Env, c *call) Interval {
+		list := make([]Interval, len(c.args))
+		null, empty, all := false, false, true
+		for k, a := range c.args {
+			list[k] = env.interval(a)
+			null, empty, all = null || list[k].Null, empty || list[k].empty, all && known(list[k])
+		}
+		switch {
+		case empty:
+			return Interval{Null: true, empty: true}
+		case !all:
+			return Interval{Null: null}
+		}
+		return f(c, null, list)
 	}
 }
 

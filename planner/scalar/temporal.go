@@ -89,31 +89,15 @@ var (
 
 // momentBounds bounds a function by its arguments, which must have bounds.
 func momentBounds(f func(c *call, i ...Interval) Interval) func(*Env, *call) Interval {
-	return func(env *Env, c *call) Interval {
-		list := make([]Interval, len(c.args))
-		null := false
-		for k, a := range c.args {
-			list[k] = env.interval(a)
-			null = null || list[k].Null
-		}
-		for _, i := range list {
-			if i.empty {
-				return Interval{Null: true, empty: true}
-			}
-		}
-		for _, i := range list {
-			if !i.Bounded() {
-				return Interval{Null: null}
-			}
-		}
+	return ofArguments(Interval.Bounded, func(c *call, null bool, list []Interval) Interval {
 		// "integer + date" and "interval + date" are like the other way round
-		if f := c.typ; moment(f) && !moment(c.args[0].Type()) {
+		if moment(c.typ) && !moment(c.args[0].Type()) {
 			slices.Reverse(list)
 		}
 		out := f(c, list...)
 		out.Null = null
 		return out
-	}
+	})
 }
 
 // moved writes a function of moments that all have bounds, with a result that is in range.
