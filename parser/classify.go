@@ -23,7 +23,8 @@ func (s *classification) classify() {
 		setting(s.st, x.VariableSetStmt, s.l)
 	case *pg.Node_AlterRoleStmt, *pg.Node_AlterRoleSetStmt:
 		s.st.refuse(pgerr.New(pgerr.InsufficientPrivilege, "roles cannot be altered here").At(s.l.first()).
-			WithHint("SET changes a setting of the session. Passwords, and the settings that sessions begin with, are the administrator's (the policy)."))
+			WithHint("SET changes a setting of the session. Passwords, and the settings that sessions begin with, " +
+				"are the administrator's (the policy)."))
 	case *pg.Node_AlterDatabaseSetStmt:
 		setting(s.st, x.AlterDatabaseSetStmt.Setstmt, s.l)
 	case *pg.Node_AlterSystemStmt:

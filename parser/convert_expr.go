@@ -37,7 +37,8 @@ func (v *converter) expr(n *pg.Node) ast.Expr {
 	case *pg.Node_BoolExpr:
 		return v.boolean(x.BoolExpr)
 	case *pg.Node_NullTest:
-		return &ast.IsNull{X: v.expr(x.NullTest.Arg), Not: x.NullTest.Nulltesttype == pg.NullTestType_IS_NOT_NULL, At: v.a.pos(x.NullTest.Location)}
+		not := x.NullTest.Nulltesttype == pg.NullTestType_IS_NOT_NULL
+		return &ast.IsNull{X: v.expr(x.NullTest.Arg), Not: not, At: v.a.pos(x.NullTest.Location)}
 	case *pg.Node_BooleanTest:
 		kind := strings.ReplaceAll(strings.TrimPrefix(x.BooleanTest.Booltesttype.String(), "IS_"), "_", " ")
 		return &ast.BoolTest{X: v.expr(x.BooleanTest.Arg), Kind: kind, At: v.a.pos(x.BooleanTest.Location)}
@@ -64,7 +65,8 @@ func (v *converter) other(n *pg.Node) ast.Expr {
 	at := firstLocation(n)
 	switch x := n.GetNode().(type) {
 	case *pg.Node_CollateClause:
-		v.forbid(x.CollateClause.Location, "COLLATE", "Leave it out: texts compare in the collation of their column. ORDER BY above the aggregate can have one.")
+		v.forbid(x.CollateClause.Location, "COLLATE",
+			"Leave it out: texts compare in the collation of their column. ORDER BY above the aggregate can have one.")
 		return nil
 	case *pg.Node_RowExpr:
 		v.forbid(x.RowExpr.Location, "a row value", columnsOneByOne)

@@ -61,7 +61,10 @@ func (v *converter) derived(s *pg.RangeSubselect) ast.From {
 		v.forbid(at, "LATERAL", "Write a sub-select that does not refer to its neighbours, and join with it ON their columns.")
 		return nil
 	}
-	out := &ast.Derived{Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()), At: v.a.pos(at), Concealed: v.a.l.concealed(v.a.offsetOf(at))}
+	out := &ast.Derived{
+		Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()),
+		At: v.a.pos(at), Concealed: v.a.l.concealed(v.a.offsetOf(at)),
+	}
 	out.Query = v.rows(s.Subquery.GetSelectStmt(), at)
 	return out
 }

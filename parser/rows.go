@@ -108,7 +108,8 @@ func (v *converter) inTest(e *pg.A_Expr) ast.Expr {
 // constantList returns the values of VALUES with one column of literals and parameters, nil of any
 // other query.
 func constantList(sel *pg.SelectStmt) (list []*pg.Node) {
-	if sel.GetLimitCount() != nil || sel.GetLimitOffset() != nil || len(sel.GetSortClause()) > 0 || sel.GetWithClause() != nil || len(sel.GetLockingClause()) > 0 {
+	if sel.GetLimitCount() != nil || sel.GetLimitOffset() != nil || len(sel.GetSortClause()) > 0 ||
+		sel.GetWithClause() != nil || len(sel.GetLockingClause()) > 0 {
 		return nil
 	}
 	for _, row := range sel.GetValuesLists() {

@@ -185,7 +185,8 @@ func (b *builder) longList(args []Expr, not bool, at int) (x Expr, ok bool, err 
 		return nil, false, nil
 	}
 	if len(list) > longestList {
-		return nil, false, pgerr.New(pgerr.ProgramLimitExceeded, "IN over protected rows has a list of %d values, at most %d are allowed", len(list), longestList).At(at).
+		return nil, false, pgerr.New(pgerr.ProgramLimitExceeded,
+			"IN over protected rows has a list of %d values, at most %d are allowed", len(list), longestList).At(at).
 			WithHint("Use fewer values, or a range.")
 	}
 	t, ok := common(list)

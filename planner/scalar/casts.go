@@ -14,7 +14,8 @@ func convertible(from, to Type) bool {
 	switch {
 	case from.Array || to.Array || f == NoFamily || t == NoFamily || to.named():
 		return false
-	case to.OID == oidNumeric && to.Mod >= 4 && (to.Mod-4)&0x7ff >= 1024, (to.OID == oidTimestamp || to.OID == oidTimestamptz || to.OID == oidTime) && to.Mod >= 0:
+	case to.OID == oidNumeric && to.Mod >= 4 && (to.Mod-4)&0x7ff >= 1024,
+		(to.OID == oidTimestamp || to.OID == oidTimestamptz || to.OID == oidTime) && to.Mod >= 0:
 		return false // a negative scale; less than microseconds
 	case from.number() && to.number(), moment(from) && moment(to), f == TextFamily && t == TextFamily:
 		return true

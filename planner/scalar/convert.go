@@ -33,9 +33,11 @@ func (b *builder) convert(x Expr, to ast.TypeName, at int) (Expr, error) {
 }
 
 // dateFormat is that of dates as texts in the session's DateStyle.
-const dateFormat = "(SELECT CASE WHEN pg_catalog.starts_with(s, 'ISO') THEN 'YYYY-MM-DD' WHEN pg_catalog.starts_with(s, 'German') THEN 'DD.MM.YYYY' " +
+const dateFormat = "(SELECT CASE WHEN pg_catalog.starts_with(s, 'ISO') THEN 'YYYY-MM-DD' " +
+	"WHEN pg_catalog.starts_with(s, 'German') THEN 'DD.MM.YYYY' " +
 	"WHEN pg_catalog.starts_with(s, 'SQL, DMY') THEN 'DD/MM/YYYY' WHEN pg_catalog.starts_with(s, 'SQL') THEN 'MM/DD/YYYY' " +
-	"WHEN pg_catalog.starts_with(s, 'Postgres, DMY') THEN 'DD-MM-YYYY' ELSE 'MM-DD-YYYY' END FROM pg_catalog.current_setting('DateStyle') AS s)"
+	"WHEN pg_catalog.starts_with(s, 'Postgres, DMY') THEN 'DD-MM-YYYY' " +
+	"ELSE 'MM-DD-YYYY' END FROM pg_catalog.current_setting('DateStyle') AS s)"
 
 // dateText casts a date to a text type.
 func (b *builder) dateText(x Expr, t Type, at int, mods []int32) (Expr, error) {

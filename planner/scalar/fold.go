@@ -112,6 +112,7 @@ func (f Fold) Format() int16 {
 }
 
 func untyped(at int) error {
-	return pgerr.New(pgerr.NotAllowed, "the type of this constant is not known before it is computed, or not that of what is beside it").At(at).
+	return pgerr.New(pgerr.NotAllowed,
+		"the type of this constant is not known before it is computed, or not that of what is beside it").At(at).
 		WithHint("Cast it: CAST((SELECT ...) AS integer).")
 }

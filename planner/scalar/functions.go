@@ -5,47 +5,58 @@ import "strings"
 // operators are those of pg_catalog by symbol; comparisons and LIKE are not among
 // them.
 var operators = index(true,
-	group{plus, "+ int2 int2 > int2; + int4 int4 > int4; + int8 int8 > int8; + int2 int4 > int4; + int4 int2 > int4; + int2 int8 > int8; " +
-		"+ int8 int2 > int8; + int4 int8 > int8; + int8 int4 > int8; + numeric numeric > numeric; + float4 float4 > float4; + float8 float8 > float8; " +
-		"+ float4 float8 > float8; + float8 float4 > float8"},
-	group{minus, "- int2 int2 > int2; - int4 int4 > int4; - int8 int8 > int8; - int2 int4 > int4; - int4 int2 > int4; - int2 int8 > int8; " +
-		"- int8 int2 > int8; - int4 int8 > int8; - int8 int4 > int8; - numeric numeric > numeric; - float4 float4 > float4; - float8 float8 > float8; " +
-		"- float4 float8 > float8; - float8 float4 > float8"},
-	group{times, "* int2 int2 > int2; * int4 int4 > int4; * int8 int8 > int8; * int2 int4 > int4; * int4 int2 > int4; * int2 int8 > int8; " +
-		"* int8 int2 > int8; * int4 int8 > int8; * int8 int4 > int8; * numeric numeric > numeric; * float4 float4 > float4; * float8 float8 > float8; " +
-		"* float4 float8 > float8; * float8 float4 > float8"},
-	group{divided, "/ int2 int2 > int2; / int4 int4 > int4; / int8 int8 > int8; / int2 int4 > int4; / int4 int2 > int4; / int2 int8 > int8; " +
-		"/ int8 int2 > int8; / int4 int8 > int8; / int8 int4 > int8; / numeric numeric > numeric; / float4 float4 > float4; / float8 float8 > float8; " +
-		"/ float4 float8 > float8; / float8 float4 > float8"},
+	group{plus, `
+		+ int2 int2 > int2; + int4 int4 > int4; + int8 int8 > int8; + int2 int4 > int4; + int4 int2 > int4;
+		+ int2 int8 > int8; + int8 int2 > int8; + int4 int8 > int8; + int8 int4 > int8; + numeric numeric > numeric;
+		+ float4 float4 > float4; + float8 float8 > float8; + float4 float8 > float8; + float8 float4 > float8`},
+	group{minus, `
+		- int2 int2 > int2; - int4 int4 > int4; - int8 int8 > int8; - int2 int4 > int4; - int4 int2 > int4;
+		- int2 int8 > int8; - int8 int2 > int8; - int4 int8 > int8; - int8 int4 > int8; - numeric numeric > numeric;
+		- float4 float4 > float4; - float8 float8 > float8; - float4 float8 > float8; - float8 float4 > float8`},
+	group{times, `
+		* int2 int2 > int2; * int4 int4 > int4; * int8 int8 > int8; * int2 int4 > int4; * int4 int2 > int4;
+		* int2 int8 > int8; * int8 int2 > int8; * int4 int8 > int8; * int8 int4 > int8; * numeric numeric > numeric;
+		* float4 float4 > float4; * float8 float8 > float8; * float4 float8 > float8; * float8 float4 > float8`},
+	group{divided, `
+		/ int2 int2 > int2; / int4 int4 > int4; / int8 int8 > int8; / int2 int4 > int4; / int4 int2 > int4;
+		/ int2 int8 > int8; / int8 int2 > int8; / int4 int8 > int8; / int8 int4 > int8; / numeric numeric > numeric;
+		/ float4 float4 > float4; / float8 float8 > float8; / float4 float8 > float8; / float8 float4 > float8`},
 	group{modulo, "% int2 int2 > int2; % int4 int4 > int4; % int8 int8 > int8; % numeric numeric > numeric"},
 	group{plus, "+ int2 > int2; + int4 > int4; + int8 > int8; + numeric > numeric; + float4 > float4; + float8 > float8"},
 	group{minus, "- int2 > int2; - int4 > int4; - int8 > int8; - numeric > numeric; - float4 > float4; - float8 > float8"},
 	group{dateShift, "+ date int4 > date; + int4 date > date; - date int4 > date"},
 	group{dateDifference, "- date date > int4"},
-	group{shift, "+ date interval > timestamp; + interval date > timestamp; - date interval > timestamp; + timestamp interval > timestamp; " +
-		"+ interval timestamp > timestamp; - timestamp interval > timestamp; + timestamptz interval > timestamptz; " +
-		"+ interval timestamptz > timestamptz; - timestamptz interval > timestamptz"},
+	group{shift, `
+		+ date interval > timestamp; + interval date > timestamp; - date interval > timestamp;
+		+ timestamp interval > timestamp; + interval timestamp > timestamp; - timestamp interval > timestamp;
+		+ timestamptz interval > timestamptz; + interval timestamptz > timestamptz; - timestamptz interval > timestamptz`},
 	group{difference, "- timestamp timestamp > interval; - timestamptz timestamptz > interval"},
-	group{nil, "+ date time > timestamp; + time date > timestamp; + time interval > time; + interval time > time; - time interval > time; - time time > interval; " +
-		"+ interval interval > interval; - interval interval > interval; - interval > interval; * interval float8 > interval; " +
-		"* float8 interval > interval; / interval float8 > interval; + date timetz > timestamptz; + timetz date > timestamptz; " +
-		"+ timetz interval > timetz; + interval timetz > timetz; - timetz interval > timetz; ^ float8 float8 > float8; ^ numeric numeric > numeric"},
+	group{nil, `
+		+ date time > timestamp; + time date > timestamp; + time interval > time; + interval time > time;
+		- time interval > time; - time time > interval; + interval interval > interval; - interval interval > interval;
+		- interval > interval; * interval float8 > interval; * float8 interval > interval; / interval float8 > interval;
+		+ date timetz > timestamptz; + timetz date > timestamptz; + timetz interval > timetz; + interval timetz > timetz;
+		- timetz interval > timetz; ^ float8 float8 > float8; ^ numeric numeric > numeric`},
 	group{concatenate, "|| text text > text"},
 )
 
 // functions are those of pg_catalog by name.
 var functions = index(false,
-	group{absolute, "abs int2 > int2; abs int4 > int4; abs int8 > int8; abs numeric > numeric; abs float4 > float4; abs float8 > float8"},
+	group{absolute, `
+		abs int2 > int2; abs int4 > int4; abs int8 > int8; abs numeric > numeric; abs float4 > float4; abs float8 > float8`},
 	group{signum, "sign numeric > numeric; sign float8 > float8"},
-	group{rounding, "round numeric > numeric; round float8 > float8; floor numeric > numeric; floor float8 > float8; ceil numeric > numeric; " +
-		"ceil float8 > float8; ceiling numeric > numeric; ceiling float8 > float8; trunc numeric > numeric; trunc float8 > float8"},
+	group{rounding, `
+		round numeric > numeric; round float8 > float8; floor numeric > numeric; floor float8 > float8;
+		ceil numeric > numeric; ceil float8 > float8; ceiling numeric > numeric; ceiling float8 > float8;
+		trunc numeric > numeric; trunc float8 > float8`},
 	group{roundingTo, "round numeric int4 > numeric; trunc numeric int4 > numeric"},
 	group{modulo, "mod int2 int2 > int2; mod int4 int4 > int4; mod int8 int8 > int8; mod numeric numeric > numeric"},
 	group{quotient, "div numeric numeric > numeric"},
 	group{bucket, "width_bucket float8 float8 float8 int4 > int4; width_bucket numeric numeric numeric int4 > int4"},
 
-	group{length, "length text > int4; length bpchar > int4; char_length text > int4; char_length bpchar > int4; " +
-		"character_length text > int4; character_length bpchar > int4; octet_length text > int4; octet_length bpchar > int4"},
+	group{length, `
+		length text > int4; length bpchar > int4; char_length text > int4; char_length bpchar > int4;
+		character_length text > int4; character_length bpchar > int4; octet_length text > int4; octet_length bpchar > int4`},
 	group{letters, "lower text > text; upper text > text; initcap text > text"},
 	group{trim, "btrim text > text; ltrim text > text; rtrim text > text"},
 	group{trimOf, "btrim text text > text; ltrim text text > text; rtrim text text > text"},
@@ -59,25 +70,34 @@ var functions = index(false,
 	group{hash, "md5 text > text"},
 	group{reverse, "reverse text > text"},
 
-	group{truncate, "date_trunc text timestamp > timestamp; date_trunc text timestamptz > timestamptz; date_trunc text timestamptz text > timestamptz"},
-	group{extract, "extract text date > numeric; extract text timestamp > numeric; extract text timestamptz > numeric; extract text interval > numeric; " +
-		"date_part text date > float8; date_part text timestamp > float8; date_part text timestamptz > float8; date_part text interval > float8"},
+	group{truncate, `
+		date_trunc text timestamp > timestamp; date_trunc text timestamptz > timestamptz;
+		date_trunc text timestamptz text > timestamptz`},
+	group{extract, `
+		extract text date > numeric; extract text timestamp > numeric; extract text timestamptz > numeric;
+		extract text interval > numeric; date_part text date > float8; date_part text timestamp > float8;
+		date_part text timestamptz > float8; date_part text interval > float8`},
 	group{atZone, "timezone text timestamptz > timestamp; timezone text timestamp > timestamptz"},
 	group{format, "to_char timestamp text > text; to_char timestamptz text > text"},
 
-	group{nil, "date_trunc text interval > interval; extract text time > numeric; date_part text time > float8; timezone interval timestamptz > timestamp; " +
-		"timezone interval timestamp > timestamptz; timezone text timetz > timetz; " +
-		"now > timestamptz; transaction_timestamp > timestamptz; statement_timestamp > timestamptz; " +
-		"make_date int4 int4 int4 > date; make_time int4 int4 float8 > time; make_timestamp int4 int4 int4 int4 int4 float8 > timestamp; " +
-		"make_timestamptz int4 int4 int4 int4 int4 float8 > timestamptz; make_timestamptz int4 int4 int4 int4 int4 float8 text > timestamptz; " +
-		"make_interval > interval; make_interval int4 > interval; make_interval int4 int4 > interval; make_interval int4 int4 int4 > interval; " +
-		"make_interval int4 int4 int4 int4 > interval; make_interval int4 int4 int4 int4 int4 > interval; " +
-		"make_interval int4 int4 int4 int4 int4 int4 > interval; make_interval int4 int4 int4 int4 int4 int4 float8 > interval; " +
-		"to_date text text > date; to_timestamp text text > timestamptz; to_timestamp float8 > timestamptz; to_number text text > numeric; " +
-		"to_char interval text > text; to_char numeric text > text; to_char int4 text > text; to_char int8 text > text; to_char float4 text > text; " +
-		"to_char float8 text > text; power float8 float8 > float8; power numeric numeric > numeric; sqrt float8 > float8; sqrt numeric > numeric; " +
-		"exp float8 > float8; exp numeric > numeric; ln float8 > float8; ln numeric > numeric; like_escape text text > text; " +
-		"substring text text > text; substring text text text > text; repeat text int4 > text; lpad text int4 > text; lpad text int4 text > text; rpad text int4 > text; rpad text int4 text > text"},
+	group{nil, `
+		date_trunc text interval > interval; extract text time > numeric; date_part text time > float8;
+		timezone interval timestamptz > timestamp; timezone interval timestamp > timestamptz; timezone text timetz > timetz;
+		now > timestamptz; transaction_timestamp > timestamptz; statement_timestamp > timestamptz;
+		make_date int4 int4 int4 > date; make_time int4 int4 float8 > time;
+		make_timestamp int4 int4 int4 int4 int4 float8 > timestamp;
+		make_timestamptz int4 int4 int4 int4 int4 float8 > timestamptz;
+		make_timestamptz int4 int4 int4 int4 int4 float8 text > timestamptz; make_interval > interval;
+		make_interval int4 > interval; make_interval int4 int4 > interval; make_interval int4 int4 int4 > interval;
+		make_interval int4 int4 int4 int4 > interval; make_interval int4 int4 int4 int4 int4 > interval;
+		make_interval int4 int4 int4 int4 int4 int4 > interval; make_interval int4 int4 int4 int4 int4 int4 float8 > interval;
+		to_date text text > date; to_timestamp text text > timestamptz; to_timestamp float8 > timestamptz;
+		to_number text text > numeric; to_char interval text > text; to_char numeric text > text; to_char int4 text > text;
+		to_char int8 text > text; to_char float4 text > text; to_char float8 text > text; power float8 float8 > float8;
+		power numeric numeric > numeric; sqrt float8 > float8; sqrt numeric > numeric; exp float8 > float8;
+		exp numeric > numeric; ln float8 > float8; ln numeric > numeric; like_escape text text > text;
+		substring text text > text; substring text text text > text; repeat text int4 > text; lpad text int4 > text;
+		lpad text int4 text > text; rpad text int4 > text; rpad text int4 text > text`},
 )
 
 // castFunctions are types whose names Postgres takes as functions too: date(x) is a cast.

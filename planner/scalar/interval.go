@@ -77,7 +77,10 @@ func hull(list ...Interval) Interval {
 		case out.empty:
 			out = i
 		default:
-			out = Interval{Low: pickEnd(out.Low, i.Low, smaller), High: pickEnd(out.High, i.High, larger), Least: pickEnd(out.Least, i.Least, smaller)}
+			out = Interval{
+				Low: pickEnd(out.Low, i.Low, smaller), High: pickEnd(out.High, i.High, larger),
+				Least: pickEnd(out.Least, i.Least, smaller),
+			}
 		}
 		out.Null = null
 	}

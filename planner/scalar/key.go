@@ -8,7 +8,8 @@ import "dpproxy/pgerr"
 // differ. Of a value that cannot be compared it has the results of the tests for NULL.
 func Canonical(t Type, sql string) string {
 	if t.Family() == NoFamily {
-		return "pg_catalog.int4send(pg_catalog.num_nulls(" + sql + ")) || pg_catalog.boolsend(" + nullSQL(t, sql, false) + ") || pg_catalog.boolsend(" + nullSQL(t, sql, true) + ")"
+		return "pg_catalog.int4send(pg_catalog.num_nulls(" + sql + ")) || pg_catalog.boolsend(" + nullSQL(t, sql, false) + ")" +
+			" || pg_catalog.boolsend(" + nullSQL(t, sql, true) + ")"
 	}
 	return orNothing(bytesOf(t, sql))
 }
@@ -57,7 +58,8 @@ func delimited(t Type, bytes string) string {
 func oneSpelling(x string) string {
 	f := "CAST(" + x + " AS pg_catalog.float8)"
 	nan := "CAST('NaN' AS pg_catalog.float8)"
-	return "CASE WHEN " + f + " OPERATOR(pg_catalog.=) 0 THEN 0 WHEN " + f + " OPERATOR(pg_catalog.=) " + nan + " THEN " + nan + " ELSE " + f + " END"
+	return "CASE WHEN " + f + " OPERATOR(pg_catalog.=) 0 THEN 0" +
+		" WHEN " + f + " OPERATOR(pg_catalog.=) " + nan + " THEN " + nan + " ELSE " + f + " END"
 }
 
 // KeyText writes a private group key as text: the same text for equal values, one that
@@ -69,7 +71,8 @@ func KeyText(t Type, sql string) (string, error) {
 			WithHint("Group by a column whose collation is deterministic.")
 	}
 	moment := func(template string) string { // to_char makes a timestamp of a date, which the latest dates cannot become
-		return "CASE WHEN " + sql + " OPERATOR(pg_catalog.>=) CAST('0001-01-01' AS " + t.SQL() + ") AND " + sql + " OPERATOR(pg_catalog.<) CAST('10000-01-01' AS " + t.SQL() +
+		return "CASE WHEN " + sql + " OPERATOR(pg_catalog.>=) CAST('0001-01-01' AS " + t.SQL() + ")" +
+			" AND " + sql + " OPERATOR(pg_catalog.<) CAST('10000-01-01' AS " + t.SQL() +
 			") THEN pg_catalog.to_char(" + sql + ", '" + template + "') ELSE CAST(" + sql + " AS pg_catalog.text) END"
 	}
 	switch t.Family() {

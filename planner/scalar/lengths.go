@@ -19,7 +19,8 @@ func cut(f fragment) fragment {
 	case f.typ.Mod >= 4 && f.typ.Mod-4 <= cutLength:
 		return f
 	case f.typ.OID == oidBpchar:
-		return fragment{sql: castSQL(cut(fragment{sql: castSQL(f.sql, typ(oidText)), typ: typ(oidText)}).sql, typ(oidBpchar)), typ: typ(oidBpchar)}
+		text := cut(fragment{sql: castSQL(f.sql, typ(oidText)), typ: typ(oidText)})
+		return fragment{sql: castSQL(text.sql, typ(oidBpchar)), typ: typ(oidBpchar)}
 	}
 	return fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(cutLength) + ")", typ: typ(oidText)}
 }

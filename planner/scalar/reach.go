@@ -64,7 +64,8 @@ func (r Reach) Read(x string) string {
 // beginning writes the first n characters of a text.
 func beginning(x string, n int) string {
 	limit := strconv.Itoa(n)
-	return "CASE WHEN pg_catalog.octet_length(" + x + ") OPERATOR(pg_catalog.>) " + limit + " THEN pg_catalog.left(" + x + ", " + limit + ") ELSE " + x + " END"
+	return "CASE WHEN pg_catalog.octet_length(" + x + ") OPERATOR(pg_catalog.>) " + limit +
+		" THEN pg_catalog.left(" + x + ", " + limit + ") ELSE " + x + " END"
 }
 
 // long reports whether a reference to the column reads a text of a table that may be long.

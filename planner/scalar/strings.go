@@ -22,7 +22,10 @@ var (
 	reverse = &rule{bounds: textual, length: firstLength(1), write: textFunction}
 	trim    = &rule{bounds: textual, length: firstLength(1), write: textFunction}
 	trimOf  = &rule{bounds: textual, length: firstLength(1), constants: []int{1}, cost: trimCost, write: textFunction}
-	part    = &rule{bounds: textual, length: argumentLength(2), constants: []int{1, 2}, least: map[int]int64{1: math.MinInt32}, write: textFunction}
+	part    = &rule{
+		bounds: textual, length: argumentLength(2), constants: []int{1, 2}, least: map[int]int64{1: math.MinInt32},
+		write: textFunction,
+	}
 	end     = &rule{bounds: textual, length: argumentLength(1), constants: []int{1}, write: textFunction}
 	rest    = &rule{bounds: textual, length: firstLength(1), constants: []int{1}, least: map[int]int64{1: math.MinInt32}, write: textFunction}
 	find    = &rule{texts: true, bounds: lengthBounds, constants: []int{1}, reads: readsFirst, cost: searchCost, write: counted}
@@ -161,7 +164,8 @@ func checkArgument(w *Writer, c *call, arg int) error {
 		n, ok, err := w.Env.integer(c.args[arg])
 		least := c.fn.over.least[arg]
 		if err == nil && ok && n < least {
-			err = pgerr.New(pgerr.NotAllowed, "argument %d of %s must be at least %d on protected data", arg+1, c.fn.title(), least).At(c.args[arg].Pos()).
+			err = pgerr.New(pgerr.NotAllowed, "argument %d of %s must be at least %d on protected data", arg+1, c.fn.title(), least).
+				At(c.args[arg].Pos()).
 				WithHint("Use another constant.")
 		}
 		return err
@@ -193,6 +197,7 @@ func isTemplate(s string) bool {
 }
 
 var templateParts = []string{
-	"YYYY", "IYYY", "YY", "MM", "Month", "MONTH", "month", "Mon", "MON", "mon", "DDD", "DD", "IDDD", "ID", "D", "Day", "DAY", "day", "Dy", "DY", "dy", "WW", "IW", "Q",
+	"YYYY", "IYYY", "YY", "MM", "Month", "MONTH", "month", "Mon", "MON", "mon", "DDD", "DD",
+	"IDDD", "ID", "D", "Day", "DAY", "day", "Dy", "DY", "dy", "WW", "IW", "Q",
 	"HH24", "HH12", "MI", "SS", "US", "FM", "-", "/", ".", ",", ":", " ", "_", "\"T\"", "\"W\"", "\"Q\"",
 }

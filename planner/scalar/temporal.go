@@ -236,7 +236,8 @@ func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 	sql, i := x[at].sql, x[by].sql
 	months, days := "pg_catalog.date_trunc('month', "+i+")", "pg_catalog.date_trunc('day', "+i+")"
 	local := func(sql, step string) string {
-		return "pg_catalog.timezone(" + zone + ", " + operatorSQL(c.fn.name, "pg_catalog.timezone("+zone+", "+sql+")", step, typ(oidTimestamp)).sql + ")"
+		moved := operatorSQL(c.fn.name, "pg_catalog.timezone("+zone+", "+sql+")", step, typ(oidTimestamp))
+		return "pg_catalog.timezone(" + zone + ", " + moved.sql + ")"
 	}
 	if d.months != 0 {
 		sql = local(sql, months)

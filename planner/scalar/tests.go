@@ -141,7 +141,8 @@ func nullSQL(t Type, x string, not bool) string {
 	if t.Family() != NoFamily {
 		return test
 	}
-	return "CASE WHEN pg_catalog.pg_column_size(" + x + ") OPERATOR(pg_catalog.>) " + strconv.Itoa(storedFields) + " THEN " + strings.ToUpper(strconv.FormatBool(not)) + " ELSE " + test + " END"
+	return "CASE WHEN pg_catalog.pg_column_size(" + x + ") OPERATOR(pg_catalog.>) " + strconv.Itoa(storedFields) +
+		" THEN " + strings.ToUpper(strconv.FormatBool(not)) + " ELSE " + test + " END"
 }
 
 func writeNullTest(w *Writer, c *call) (fragment, error) {

@@ -252,7 +252,10 @@ func decodeText(oid uint32, s string) (datum, bool) {
 const microsPerDay = 86_400_000_000
 
 // layouts are the spellings of dates and timestamps that Go and Postgres read alike.
-var layouts = []string{"2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05Z07"}
+var layouts = []string{
+	"2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00",
+	"2006-01-02 15:04:05Z07",
+}
 
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 

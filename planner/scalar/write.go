@@ -164,7 +164,8 @@ func (w *Writer) convertTo(f fragment, t Type, at int) (string, error) {
 	f = w.instant(f)
 	from, to := f.typ.Family(), t.Family()
 	switch {
-	case f.typ.same(t), from == TextFamily && t.OID == oidText && f.typ.OID == oidVarchar, from == TextFamily && t.OID == oidVarchar && f.typ.OID == oidText:
+	case f.typ.same(t), from == TextFamily && t.OID == oidText && f.typ.OID == oidVarchar,
+		from == TextFamily && t.OID == oidVarchar && f.typ.OID == oidText:
 		return f.sql, nil
 	case from == IntFamily && to == IntFamily && t.OID == oidInt8,
 		from == IntFamily && (to == NumericFamily || t.OID == oidFloat8),
@@ -213,7 +214,8 @@ func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 	}
 	if f.typ.OID == oidNumeric && scaleOf(c.Type) < 0 {
 		digits := strconv.Itoa(keptDigits)
-		sql = "CASE WHEN pg_catalog.scale(" + sql + ") OPERATOR(pg_catalog.>) " + digits + " THEN pg_catalog.trunc(" + sql + ", " + digits + ") ELSE " + sql + " END"
+		sql = "CASE WHEN pg_catalog.scale(" + sql + ") OPERATOR(pg_catalog.>) " + digits +
+			" THEN pg_catalog.trunc(" + sql + ", " + digits + ") ELSE " + sql + " END"
 	}
 	x := sql
 	if low, high, ok := literals(i, f.typ); ok {
@@ -223,7 +225,8 @@ func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 	case f.typ.OID == oidFloat8 && (!i.Bounded() || i.holdsZero()):
 		// Tiny values count as zero, unless zero is outside the bounds.
 		t := tiny(c.Type)
-		x = "CASE WHEN " + sql + " OPERATOR(pg_catalog.>) " + floatLiteral(new(big.Rat).Neg(t)) + " AND " + sql + " OPERATOR(pg_catalog.<) " + floatLiteral(t) +
+		x = "CASE WHEN " + sql + " OPERATOR(pg_catalog.>) " + floatLiteral(new(big.Rat).Neg(t)) +
+			" AND " + sql + " OPERATOR(pg_catalog.<) " + floatLiteral(t) +
 			" THEN " + floatLiteral(new(big.Rat)) + " WHEN " + sql + " IS NOT NULL THEN " + x + " END"
 	case i.Bounded() && !e.Column.NotNull:
 		x = "CASE WHEN " + f.sql + " IS NOT NULL THEN " + x + " END"
@@ -295,7 +298,8 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 			return fragment{}, err
 		}
 		if w.Env.Before14 && w.Env.Values[e.fold].infinite(e.typ) {
-			return fragment{}, pgerr.New(pgerr.NotAllowed, "an infinite numeric is not allowed on protected data: the protected database has none, as Postgres before 14").
+			return fragment{}, pgerr.New(pgerr.NotAllowed,
+				"an infinite numeric is not allowed on protected data: the protected database has none, as Postgres before 14").
 				At(e.at).WithHint("Use a finite value, or a double.")
 		}
 	}

@@ -144,7 +144,8 @@ func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
 func (w *Writer) floatSum(e *aggregate, x, filter string) string {
 	l := latticeOf(w.Env.Bounds(e.x))
 	steps := "CAST(" + x + " OPERATOR(pg_catalog.*) " + floatLiteral(power2(-int(l))) + " AS pg_catalog.int8)"
-	return "(CAST(pg_catalog." + e.name + "(" + steps + ")" + filter + " AS pg_catalog.float8) OPERATOR(pg_catalog.*) " + floatLiteral(power2(int(l))) + ")"
+	sum := "CAST(pg_catalog." + e.name + "(" + steps + ")" + filter + " AS pg_catalog.float8)"
+	return "(" + sum + " OPERATOR(pg_catalog.*) " + floatLiteral(power2(int(l))) + ")"
 }
 
 // extreme writes min and max. Which of equal values they return depends on the order of the
