@@ -283,6 +283,24 @@ func TestDocsNameFilesThatExist(t *testing.T) {
 	}
 }
 
+// TestGlossary holds that what docs/glossary.md defines is declared where it says.
+func TestGlossary(t *testing.T) {
+	text, err := os.ReadFile("../../docs/glossary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| (?:[^|]+\\|){2} `([a-z/_]+\\.go)` `(\\w+)` \\|$").FindAllStringSubmatch(string(text), -1)
+	if want := strings.Count(string(text), ".go`"); len(rows) != want || want == 0 {
+		t.Errorf("%d rows of %d name a declaration", len(rows), want)
+	}
+	for _, m := range rows {
+		src, err := os.ReadFile("../../" + m[1])
+		if declared := regexp.MustCompile(`(?m)^\s*(?:type |func (?:\([^)]*\) )?)?` + m[2] + `\b`); err != nil || !declared.Match(src) {
+			t.Errorf("%s does not declare %s (%v)", m[1], m[2], err)
+		}
+	}
+}
+
 // eachFile parses every file that is no test.
 func eachFile(t *testing.T, visit func(name, pkg string, f *ast.File)) {
 	t.Helper()
