@@ -30,9 +30,9 @@ const (
 	fetched  = 2.7 // ns for each octet of a text that is stored apart from its row
 )
 
-// TestWeighsLikeItself holds that what reads a text or looks for something in it weighs at least
-// what the worst text costs, for every function that a text may be an argument of.
-func TestWeighsLikeItself(t *testing.T) {
+// TestCostOfTextsLikeThemselves holds that a function of a text costs at least the time that it
+// takes for the worst one, for every function that a text may be an argument of.
+func TestCostOfTextsLikeThemselves(t *testing.T) {
 	db, tried := open(t), map[string]bool{}
 	varchar := scalar.Type{OID: 1043, Mod: 1004, Deterministic: true}
 	for _, s := range []struct {
@@ -47,7 +47,7 @@ func TestWeighsLikeItself(t *testing.T) {
 		for _, n := range []int{2, 40, 250} {
 			for name, texts := range searching(n) {
 				for _, text := range texts {
-					weight, ok := db.weight(t, s.sample, text)
+					cost, ok := db.cost(t, s.sample, text)
 					if !ok {
 						continue
 					}
@@ -61,8 +61,8 @@ func TestWeighsLikeItself(t *testing.T) {
 						sought = float64(n)
 					}
 					want := s.characters * (4*(c.octet+s.apart) + c.character + c.sought*sought)
-					if float64(weight)*stepTime < want {
-						t.Errorf("%s of %s weighs %d, less than %.0f ns", text, s.name, weight, want)
+					if float64(cost)*stepTime < want {
+						t.Errorf("%s of %s costs %d, less than %.0f ns", text, s.name, cost, want)
 					}
 				}
 			}
@@ -105,8 +105,8 @@ func searching(n int) map[string][]string {
 	return all
 }
 
-// weight returns that of an expression over a column x, if it is allowed.
-func (db *database) weight(t *testing.T, s sample, text string) (int64, bool) {
+// cost returns that of an expression over a column x, if it is allowed.
+func (db *database) cost(t *testing.T, s sample, text string) (int64, bool) {
 	t.Helper()
 	e, _, err := parse(text)
 	if err != nil {
