@@ -84,10 +84,10 @@ func (k ranked) valueText(x *big.Rat) *string {
 	var s string
 	switch k.result.Family() { //nolint:exhaustive // numbers follow
 	case scalar.DateFamily, scalar.InstantFamily:
-		n, _ := toInt64(floorRat(x))
+		n, _ := toInt64(pgtype.Floor(x))
 		s = timeOf(k.result, n)
 	case scalar.IntFamily:
-		s = floorRat(x).String()
+		s = pgtype.Floor(x).String()
 	default:
 		s = numberText(new(big.Rat).Mul(x, k.of.values.step), k.result.OID, k.of.values.digits)
 	}

@@ -133,7 +133,7 @@ func must[T any](v T, err error) T {
 func numberText(v *big.Rat, oid uint32, digits int) string {
 	switch oid {
 	case pgtype.Int8:
-		return clampInt64(floorRat(new(big.Rat).Add(v, big.NewRat(1, 2)))).String()
+		return clampInt64(pgtype.Floor(new(big.Rat).Add(v, big.NewRat(1, 2)))).String()
 	case pgtype.Float4:
 		f, _ := v.Float32()
 		f = min(max(f, -math.MaxFloat32), math.MaxFloat32)

@@ -95,8 +95,8 @@ func spanOf(c *scalar.Column) int64 {
 	if len(c.Of) > 0 || !in.Bounded() || c.Type.Family() != scalar.IntFamily && c.Type.OID != pgtype.Date {
 		return 0
 	}
-	low, ok1 := toInt64(floorRat(in.Low))
-	high, ok2 := toInt64(ceilRat(in.High))
+	low, ok1 := toInt64(pgtype.Floor(in.Low))
+	high, ok2 := toInt64(pgtype.Ceil(in.High))
 	if !ok1 || !ok2 || high-low >= maxListed || high < low {
 		return 0
 	}
@@ -223,7 +223,7 @@ func declaredRows(c *scalar.Column) [][]*string {
 func listOf(c *scalar.Column) string {
 	if c.Base().Values == nil {
 		in := (&scalar.Env{}).Bounds(&scalar.Ref{Column: c.Base()})
-		low, high := floorRat(in.Low), ceilRat(in.High)
+		low, high := pgtype.Floor(in.Low), pgtype.Ceil(in.High)
 		series := fmt.Sprintf("SELECT CAST(i AS %s) FROM pg_catalog.generate_series(%d, %d) AS i", c.Type.SQL(), low, high)
 		if c.Type.OID == pgtype.Date {
 			series = fmt.Sprintf("SELECT CAST('2000-01-01' AS pg_catalog.date) + i FROM pg_catalog.generate_series(%d, %d) AS i", low, high)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/big"
 
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -53,8 +54,8 @@ func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval, rows i
 		l.digits = 9
 	}
 	l.step = new(big.Rat).SetFrac(big.NewInt(1), l.scale)
-	low, ok1 := toInt64(floorRat(scaled(in.Low, l.scale)))
-	high, ok2 := toInt64(ceilRat(scaled(in.High, l.scale)))
+	low, ok1 := toInt64(pgtype.Floor(scaled(in.Low, l.scale)))
+	high, ok2 := toInt64(pgtype.Ceil(scaled(in.High, l.scale)))
 	l.low, l.high = low, high
 	spread := new(big.Int).Add(abs64(l.low), abs64(l.high))
 	if !ok1 || !ok2 || spread.Mul(spread, big.NewInt(2*rows)).Cmp(big.NewInt(maxUnit)) > 0 {
@@ -65,7 +66,7 @@ func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval, rows i
 
 // steps returns a positive value in steps, rounded up; at least one.
 func (l *lattice) steps(v *big.Rat) int64 {
-	n, ok := toInt64(ceilRat(scaled(v, l.scale)))
+	n, ok := toInt64(pgtype.Ceil(scaled(v, l.scale)))
 	if !ok {
 		return maxUnit
 	}
@@ -92,16 +93,6 @@ func floatShift(low, high *big.Rat) uint {
 
 func scaled(r *big.Rat, scale *big.Int) *big.Rat {
 	return new(big.Rat).Mul(r, new(big.Rat).SetInt(scale))
-}
-
-func floorRat(r *big.Rat) *big.Int {
-	q, m := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int))
-	_ = m // Euclidean division by a positive number rounds down
-	return q
-}
-
-func ceilRat(r *big.Rat) *big.Int {
-	return new(big.Int).Neg(floorRat(new(big.Rat).Neg(r)))
 }
 
 func toInt64(n *big.Int) (int64, bool) { return n.Int64(), n.IsInt64() }

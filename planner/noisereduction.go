@@ -10,6 +10,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/estimate"
 	"dpproxy/mechanisms"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -196,7 +197,7 @@ func (c *NoiseReduction) Estimated(keys [][]*string, estimates [][]mechanisms.Es
 		ints, margins := make([]*big.Int, len(c.Statistics)), make([]Margin, len(c.Statistics))
 		for i, m := range c.Statistics {
 			e := estimates[i][row]
-			ints[i] = floorRat(new(big.Rat).Add(e.Value, big.NewRat(1, 2)))
+			ints[i] = pgtype.Floor(new(big.Rat).Add(e.Value, big.NewRat(1, 2)))
 			margins[i] = m.margin(ints[i], e.Sigma)
 		}
 		r.Rows, r.Margins = append(r.Rows, ints), append(r.Margins, margins)

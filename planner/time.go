@@ -7,16 +7,12 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // timeOf writes a number of days or microseconds since 2000 as a date or timestamp.
 func timeOf(t scalar.Type, n int64) string {
 	if t.OID == pgtype.Date {
-		return epoch.AddDate(0, 0, int(n)).Format(time.DateOnly)
+		return pgtype.Epoch.AddDate(0, 0, int(n)).Format(time.DateOnly)
 	}
-	const day = 86_400_000_000
-	at := epoch.AddDate(0, 0, int(n/day)).Add(time.Duration(n%day) * time.Microsecond) // a Duration has 292 years
-	s := at.Format("2006-01-02 15:04:05.999999")
+	s := pgtype.Moment(n).Format("2006-01-02 15:04:05.999999")
 	if t.OID == pgtype.Timestamptz {
 		s += "+00"
 	}

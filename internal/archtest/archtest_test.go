@@ -48,7 +48,7 @@ var allowed = map[string]string{
 	"planner/plannertest":       "pgerr catalog planner/policy planner/scalar internal/pgtemp",
 	"planner/pgtype":            "",
 	"planner/policy":            "catalog parser parser/ast planner/pgtype planner/scalar",
-	"planner/scalar":            "pgerr catalog parser/ast",
+	"planner/scalar":            "pgerr catalog parser/ast planner/pgtype",
 	"wire":                      "pgerr",
 	"mirror":                    "pgerr catalog",
 	"proxy":                     "dp pgerr catalog parser parser/ast mechanisms brdp estimate accountant answers planner planner/policy planner/scalar wire mirror proxy/cashier proxy/memory proxy/reader proxy/release proxy/settings",

@@ -1,2 +1,3 @@
-// Package pgtype names the built-in types of Postgres that may meet protected rows.
+// Package pgtype has what is fixed of Postgres's built-in types: their OIDs, and how dates,
+// timestamps and numbers are counted and rounded.
 package pgtype

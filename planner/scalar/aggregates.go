@@ -3,6 +3,7 @@ package scalar
 import (
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // A UnitGroup is a grouping of rows by their privacy unit, and perhaps more.
@@ -50,7 +51,7 @@ func (r *resolution) aggregate(e *ast.Aggregate) (Expr, error) {
 
 // resolve sets the type of the result, that of Postgres.
 func (e *aggregate) resolve() error {
-	e.typ = typ(oidInt8)
+	e.typ = typ(pgtype.Int8)
 	if e.name == "count" {
 		if e.distinct && (e.x.Type().Family() == NoFamily || !e.x.Type().Deterministic) {
 			return notAllowed("count(DISTINCT) of values of type "+e.x.Type().String(), e.at)
@@ -72,12 +73,12 @@ func (e *aggregate) resolve() error {
 	case "min", "max":
 		ok = ordered(t)
 		e.typ = t.Unmodified()
-		if t.OID == oidVarchar {
-			e.typ.OID = oidText
+		if t.OID == pgtype.Varchar {
+			e.typ.OID = pgtype.Text
 		}
 	case "bool_and", "bool_or", "every":
 		ok = t.Family() == BoolFamily
-		e.typ = typ(oidBool)
+		e.typ = typ(pgtype.Bool)
 	}
 	if !ok {
 		return pgerr.New(pgerr.NotAllowed, "the aggregate %s of values of type %s is not allowed below a release", e.name, t).At(e.at).
@@ -92,7 +93,7 @@ func ordered(t Type) bool {
 	case IntFamily, NumericFamily, FloatFamily, DateFamily, InstantFamily, TimeFamily, EnumFamily:
 		return true
 	case TextFamily:
-		return t.Deterministic && t.OID != oidBpchar
+		return t.Deterministic && t.OID != pgtype.Bpchar
 	case NoFamily, BoolFamily, UUIDFamily, IntervalFamily:
 	}
 	return false
@@ -101,20 +102,20 @@ func ordered(t Type) bool {
 // sumType is the result type of Postgres's sum.
 func sumType(t Type) Type {
 	switch t.OID {
-	case oidInt2, oidInt4:
-		return typ(oidInt8)
-	case oidFloat4, oidFloat8:
+	case pgtype.Int2, pgtype.Int4:
+		return typ(pgtype.Int8)
+	case pgtype.Float4, pgtype.Float8:
 		return typ(t.OID)
 	}
-	return typ(oidNumeric)
+	return typ(pgtype.Numeric)
 }
 
 // averageType is the result type of Postgres's avg.
 func averageType(t Type) Type {
 	if t.Family() == FloatFamily {
-		return typ(oidFloat8)
+		return typ(pgtype.Float8)
 	}
-	return typ(oidNumeric)
+	return typ(pgtype.Numeric)
 }
 
 // grouped refuses a column that is neither grouped nor below an aggregate.

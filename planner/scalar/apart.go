@@ -5,6 +5,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // Conditions that compare one value with several others: IN, BETWEEN, and CASE with an operand.
@@ -36,7 +37,7 @@ func comparesAlike(x Expr, a, b Type) bool {
 	case a.same(b):
 		return true
 	case a.Family() == TextFamily && b.Family() == TextFamily:
-		return a.OID != oidBpchar && b.OID != oidBpchar
+		return a.OID != pgtype.Bpchar && b.OID != pgtype.Bpchar
 	case unknown(x) && !bare(x):
 		return false
 	}
@@ -101,8 +102,8 @@ func (b *builder) alternatives(ops []Expr, values bool) ([][]Expr, error) {
 // literals gives constants a type, but for those that compare alike without, and sub-selects, which
 // have one.
 func (b *builder) literals(ops []Expr, t Type) (err error) {
-	if t.OID == oidVarchar { // compared as text
-		t = typ(oidText)
+	if t.OID == pgtype.Varchar { // compared as text
+		t = typ(pgtype.Text)
 	}
 	for i, o := range ops {
 		if !o.free() || bare(o) || comparesAlike(o, o.Type(), t) {

@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // bucket is width_bucket over constant limits: a number from 0 to one more than the
@@ -60,5 +61,5 @@ func writeBucket(w *Writer, c *call) (fragment, error) {
 		}
 		args = append(args, f.sql)
 	}
-	return fragment{sql: castSQL(c.fn.sql(args...), typ(oidInt8)), typ: typ(oidInt8)}, nil
+	return fragment{sql: castSQL(c.fn.sql(args...), typ(pgtype.Int8)), typ: typ(pgtype.Int8)}, nil
 }

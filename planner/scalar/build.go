@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // A builder makes expressions of others: it gives them the types that their place needs, and makes
@@ -15,7 +16,7 @@ type builder struct {
 }
 
 // unknown reports whether an expression is an untyped literal or sub-select.
-func unknown(e Expr) bool { return e.Type().OID == oidUnknown }
+func unknown(e Expr) bool { return e.Type().OID == pgtype.Unknown }
 
 // bare reports whether an expression is a sub-select whose type nobody has said.
 func bare(e Expr) bool {
@@ -33,7 +34,7 @@ func (b *builder) condition(x Expr, err error) (Expr, error) {
 	case err != nil:
 		return nil, err
 	case unknown(x):
-		return b.coerce(x, typ(oidBool))
+		return b.coerce(x, typ(pgtype.Bool))
 	case x.Type().Family() != BoolFamily:
 		return nil, pgerr.New(pgerr.NotAllowed, "a condition of type %s is not boolean", x.Type()).At(x.Pos()).
 			WithHint("Compare it with something.")
@@ -49,7 +50,7 @@ func (b *builder) fold(x Expr) (Expr, error) {
 	case bare(x):
 		return nil, untyped(x.Pos())
 	case unknown(x):
-		x = mirrorCast(x, typ(oidText), x.Pos(), nil)
+		x = mirrorCast(x, typ(pgtype.Text), x.Pos(), nil)
 	case x.Type().named():
 		return nil, notAllowed("a constant of a user-defined type that is compared with no column of the type", x.Pos())
 	}
@@ -124,7 +125,7 @@ func (b *builder) cast(x Expr, t Type, at int, mods []int32) (Expr, error) {
 
 // zone returns the fold with the session's time zone.
 func (b *builder) zone(at int) int {
-	return b.constants.Add(Fold{SQL: "pg_catalog.current_setting('TimeZone')", Type: typ(oidText), At: at})
+	return b.constants.Add(Fold{SQL: "pg_catalog.current_setting('TimeZone')", Type: typ(pgtype.Text), At: at})
 }
 
 // apply calls a function or an operator.

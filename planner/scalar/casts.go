@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // convertible reports whether there is a cast of a column's value that cannot fail, or
@@ -14,14 +15,14 @@ func convertible(from, to Type) bool {
 	switch {
 	case from.Array || to.Array || f == NoFamily || t == NoFamily || to.named():
 		return false
-	case to.OID == oidNumeric && to.Mod >= 4 && (to.Mod-4)&0x7ff >= 1024,
-		(to.OID == oidTimestamp || to.OID == oidTimestamptz || to.OID == oidTime) && to.Mod >= 0:
+	case to.OID == pgtype.Numeric && to.Mod >= 4 && (to.Mod-4)&0x7ff >= 1024,
+		(to.OID == pgtype.Timestamp || to.OID == pgtype.Timestamptz || to.OID == pgtype.Time) && to.Mod >= 0:
 		return false // a negative scale; less than microseconds
 	case from.number() && to.number(), moment(from) && moment(to), f == TextFamily && t == TextFamily:
 		return true
 	case t == TextFamily:
-		return to.OID != oidBpchar && (f == IntFamily || f == NumericFamily || f == BoolFamily || f == UUIDFamily || f == EnumFamily)
-	case from.OID == oidInt4 && t == BoolFamily, f == BoolFamily && to.OID == oidInt4:
+		return to.OID != pgtype.Bpchar && (f == IntFamily || f == NumericFamily || f == BoolFamily || f == UUIDFamily || f == EnumFamily)
+	case from.OID == pgtype.Int4 && t == BoolFamily, f == BoolFamily && to.OID == pgtype.Int4:
 		return true
 	}
 	return from.same(to) && f != IntervalFamily && f != TimeFamily
@@ -79,7 +80,7 @@ func fromFloat(i Interval, from Type) Interval {
 		return i
 	}
 	relative := power10(-14)
-	if from.OID == oidFloat4 {
+	if from.OID == pgtype.Float4 {
 		relative = power10(-5)
 	}
 	i.Low = scaled(new(big.Rat).Sub(i.Low, new(big.Rat).Mul(new(big.Rat).Abs(i.Low), relative)), keptDigits, floor)
@@ -88,15 +89,15 @@ func fromFloat(i Interval, from Type) Interval {
 }
 
 func momentCastBounds(env *Env, i Interval, e *cast) Interval {
-	from, to, day := e.x.Type(), e.typ, rat(microsPerDay)
-	if from.OID == oidDate && to.OID != oidDate {
+	from, to, day := e.x.Type(), e.typ, rat(pgtype.MicrosPerDay)
+	if from.OID == pgtype.Date && to.OID != pgtype.Date {
 		i.Low, i.High = new(big.Rat).Mul(i.Low, day), new(big.Rat).Mul(i.High, day)
 	}
 	if zoned(from) != zoned(to) {
 		offset := rat(env.offset(zoneConstant(e.zone, e.at)))
 		i.Low, i.High = new(big.Rat).Sub(i.Low, offset), new(big.Rat).Add(i.High, offset)
 	}
-	if to.OID == oidDate && from.OID != oidDate {
+	if to.OID == pgtype.Date && from.OID != pgtype.Date {
 		i.Low, i.High = floor(new(big.Rat).Quo(i.Low, day)), floor(new(big.Rat).Quo(i.High, day))
 	}
 	return i
@@ -121,11 +122,11 @@ func writeCast(w *Writer, e *cast, m mode) (fragment, error) {
 	case to.Family() == BoolFamily && from.whole():
 		return fragment{sql: "(" + f.sql + " OPERATOR(pg_catalog.<>) 0)", typ: to}, nil
 	case to.whole():
-		return fragment{sql: castSQL(castSQL(f.sql, typ(oidInt4)), typ(oidInt8)), typ: typ(oidInt8)}, nil
-	case to.OID == oidVarchar && to.Mod >= 4:
-		return fragment{sql: "pg_catalog.left(" + castSQL(f.sql, typ(oidText)) + ", " + strconv.Itoa(int(to.Mod)-4) + ")", typ: typ(oidText)}, nil
+		return fragment{sql: castSQL(castSQL(f.sql, typ(pgtype.Int4)), typ(pgtype.Int8)), typ: typ(pgtype.Int8)}, nil
+	case to.OID == pgtype.Varchar && to.Mod >= 4:
+		return fragment{sql: "pg_catalog.left(" + castSQL(f.sql, typ(pgtype.Text)) + ", " + strconv.Itoa(int(to.Mod)-4) + ")", typ: typ(pgtype.Text)}, nil
 	case to.Family() == TextFamily:
-		return fragment{sql: castSQL(f.sql, typ(oidText)), typ: typ(oidText)}, nil
+		return fragment{sql: castSQL(f.sql, typ(pgtype.Text)), typ: typ(pgtype.Text)}, nil
 	}
 	return f, nil
 }
@@ -134,8 +135,8 @@ func writeCast(w *Writer, e *cast, m mode) (fragment, error) {
 // prove that the value fits.
 func writeNumberCast(w *Writer, e *cast, m mode) (fragment, error) {
 	from, to := e.x.Type(), e.typ
-	widens := from.whole() && to.Family() != IntFamily || from.Family() == to.Family() && to.OID != oidFloat4 && !to.whole() && scaleOf(to) < 0
-	if m == asIs && widens && to.OID != oidFloat4 { // nothing can go wrong, whatever the value is
+	widens := from.whole() && to.Family() != IntFamily || from.Family() == to.Family() && to.OID != pgtype.Float4 && !to.whole() && scaleOf(to) < 0
+	if m == asIs && widens && to.OID != pgtype.Float4 { // nothing can go wrong, whatever the value is
 		f, err := w.write(e.x, asIs)
 		if err != nil {
 			return fragment{}, err
@@ -148,24 +149,24 @@ func writeNumberCast(w *Writer, e *cast, m mode) (fragment, error) {
 		return fragment{}, err
 	}
 	i := w.Env.interval(e.x)
-	if !i.empty && (!widens || to.OID == oidFloat4 && i.Bounded()) {
+	if !i.empty && (!widens || to.OID == pgtype.Float4 && i.Bounded()) {
 		if err := provesCast(w, e, i); err != nil {
 			return fragment{}, err
 		}
 	}
 	t := w.Env.physical(e)
 	switch {
-	case to.OID == oidNumeric && from.float():
+	case to.OID == pgtype.Numeric && from.float():
 		sql := f.sql
-		if from.OID == oidFloat4 {
+		if from.OID == pgtype.Float4 {
 			sql = castSQL(sql, from)
 		}
 		f = fragment{sql: "pg_catalog.trim_scale(pg_catalog.round(" + castSQL(sql, t) + ", " + strconv.Itoa(keptDigits) + "))", typ: t}
 	case to.whole() && !from.whole():
-		return fragment{sql: castSQL(f.sql, typ(oidInt8)), typ: typ(oidInt8)}, nil
+		return fragment{sql: castSQL(f.sql, typ(pgtype.Int8)), typ: typ(pgtype.Int8)}, nil
 	}
 	sql, err := w.convertTo(f, t, e.at)
-	if to.OID == oidFloat4 && from.OID != oidFloat4 {
+	if to.OID == pgtype.Float4 && from.OID != pgtype.Float4 {
 		sql = castSQL(castSQL(sql, to), t)
 	}
 	return fragment{sql: Modify(to, sql), typ: t}, err
@@ -180,28 +181,28 @@ func provesCast(w *Writer, e *cast, i Interval) error {
 	limit := largestFloat
 	switch {
 	case to.whole():
-		bits := map[uint32]int{oidInt2: 15, oidInt4: 31, oidInt8: 63}[to.OID]
+		bits := map[uint32]int{pgtype.Int2: 15, pgtype.Int4: 31, pgtype.Int8: 63}[to.OID]
 		high := new(big.Rat).Sub(power2(bits), rat(1))
 		if !castNumber(i, e.x.Type(), to).within(Interval{Low: new(big.Rat).Neg(power2(bits)), High: high}) {
 			return mayFail(e)
 		}
 		return nil
-	case to.OID == oidFloat4:
+	case to.OID == pgtype.Float4:
 		limit = largest4
 		if i.Least == nil || i.Least.Cmp(least4) < 0 {
 			return mayFail(e)
 		}
-	case to.OID == oidFloat8 && e.x.Type().decimal():
+	case to.OID == pgtype.Float8 && e.x.Type().decimal():
 		if i.Least == nil || i.Least.Cmp(leastFloat) < 0 { // the cast of a smaller number underflows
 			return mayFail(e)
 		}
-	case to.OID == oidNumeric && scaleOf(to) >= 0:
+	case to.OID == pgtype.Numeric && scaleOf(to) >= 0:
 		limit = power10(int((to.Mod-4)>>16) - scaleOf(to))
 		if roundedTo(i, scaleOf(to)).magnitude().Cmp(limit) >= 0 {
 			return mayFail(e)
 		}
 		return nil
-	case to.OID == oidNumeric:
+	case to.OID == pgtype.Numeric:
 		limit = largestExact
 	}
 	if i.magnitude().Cmp(limit) > 0 {
@@ -233,13 +234,13 @@ func writeMomentCast(w *Writer, e *cast) (fragment, error) {
 		}
 	}
 	if zoned(from) && !zoned(to) {
-		f = fragment{sql: "pg_catalog.timezone(" + zone + ", " + f.sql + ")", typ: typ(oidTimestamp)}
+		f = fragment{sql: "pg_catalog.timezone(" + zone + ", " + f.sql + ")", typ: typ(pgtype.Timestamp)}
 	}
 	switch {
-	case to.OID == oidDate && f.typ.OID != oidDate:
-		return fragment{sql: castSQL(f.sql, typ(oidDate)), typ: typ(oidDate)}, nil
-	case to.OID != oidDate && f.typ.OID == oidDate:
-		f = fragment{sql: castSQL(f.sql, typ(oidTimestamp)), typ: typ(oidTimestamp)}
+	case to.OID == pgtype.Date && f.typ.OID != pgtype.Date:
+		return fragment{sql: castSQL(f.sql, typ(pgtype.Date)), typ: typ(pgtype.Date)}, nil
+	case to.OID != pgtype.Date && f.typ.OID == pgtype.Date:
+		f = fragment{sql: castSQL(f.sql, typ(pgtype.Timestamp)), typ: typ(pgtype.Timestamp)}
 	}
 	if zoned(to) && !zoned(from) {
 		f.zone = zone
@@ -255,18 +256,18 @@ func writeTextCast(w *Writer, e *cast, m mode) (fragment, error) {
 	}
 	to := e.typ
 	switch {
-	case to.OID == oidBpchar && to.Mod-4 > longestPadded:
+	case to.OID == pgtype.Bpchar && to.Mod-4 > longestPadded:
 		return fragment{}, notAllowed("padding to more than "+strconv.Itoa(longestPadded)+" characters", e.at)
-	case to.OID == oidBpchar && to.Mod >= 4:
+	case to.OID == pgtype.Bpchar && to.Mod >= 4:
 		return fragment{sql: "CAST(" + f.sql + " AS pg_catalog.bpchar(" + strconv.Itoa(int(to.Mod)-4) + "))", typ: to}, nil
-	case to.OID == oidBpchar:
+	case to.OID == pgtype.Bpchar:
 		return fragment{sql: castSQL(f.sql, to), typ: to}, nil
 	}
-	if f.typ.OID == oidBpchar {
-		f = fragment{sql: castSQL(f.sql, typ(oidText)), typ: typ(oidText)}
+	if f.typ.OID == pgtype.Bpchar {
+		f = fragment{sql: castSQL(f.sql, typ(pgtype.Text)), typ: typ(pgtype.Text)}
 	}
-	if to.OID == oidVarchar && to.Mod >= 4 {
-		f = fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(int(to.Mod)-4) + ")", typ: typ(oidText)}
+	if to.OID == pgtype.Varchar && to.Mod >= 4 {
+		f = fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(int(to.Mod)-4) + ")", typ: typ(pgtype.Text)}
 	}
 	return f, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // choice resolves COALESCE, GREATEST and LEAST.
@@ -44,8 +45,8 @@ func (b *builder) nullIf(args []Expr, at int) (Expr, error) {
 	if moment(left) && !left.same(args[0].Type()) { // Postgres compares them without a cast
 		return nil, notAllowed("NULLIF of a "+left.String()+" and an instant", at)
 	}
-	if args[0].Type().OID == oidVarchar { // compared as text
-		if args[0], err = b.coerce(args[0], typ(oidText)); err != nil {
+	if args[0].Type().OID == pgtype.Varchar { // compared as text
+		if args[0], err = b.coerce(args[0], typ(pgtype.Text)); err != nil {
 			return nil, err
 		}
 	}
@@ -62,17 +63,17 @@ func (b *builder) nullIf(args []Expr, at int) (Expr, error) {
 
 // concat is || that passes NULL over.
 func (b *builder) concat(args []Expr, at int) (Expr, error) {
-	fn := &function{name: "concat", result: oidText, over: concatenate}
+	fn := &function{name: "concat", result: pgtype.Text, over: concatenate}
 	for i, x := range args {
 		f := x.Type().Family()
-		if x.Type().OID == oidBpchar || !unknown(x) && f != TextFamily && f != IntFamily && f != NumericFamily {
+		if x.Type().OID == pgtype.Bpchar || !unknown(x) && f != TextFamily && f != IntFamily && f != NumericFamily {
 			return nil, notAllowed("concat() of a value of type "+x.Type().String(), at)
 		}
 		var err error
-		if args[i], err = b.coerce(x, typ(oidText)); err != nil {
+		if args[i], err = b.coerce(x, typ(pgtype.Text)); err != nil {
 			return nil, err
 		}
-		fn.args = append(fn.args, oidText)
+		fn.args = append(fn.args, pgtype.Text)
 	}
 	return b.apply(fn, args, at)
 }
@@ -87,7 +88,7 @@ func (r *resolution) caseOf(e *ast.Case) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := []Expr{mirrorTerm("NULL", typ(oidUnknown), e.At)}
+	results := []Expr{mirrorTerm("NULL", typ(pgtype.Unknown), e.At)}
 	if e.Else != nil {
 		if results, err = r.resolveAll(e.Else); err != nil {
 			return nil, err

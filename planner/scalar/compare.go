@@ -1,12 +1,15 @@
 package scalar
 
-import "dpproxy/parser/ast"
+import (
+	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
+)
 
 // joined casts to text the value beside a text in ||, as anynonarray || text does.
 func (b *builder) joined(args []Expr, at int) ([]Expr, error) {
 	for i, x := range args {
 		other := args[1-i].Type()
-		if x.free() || x.Type().Family() == TextFamily || other.Family() != TextFamily && argOID(other) != oidUnknown {
+		if x.free() || x.Type().Family() == TextFamily || other.Family() != TextFamily && argOID(other) != pgtype.Unknown {
 			continue
 		}
 		text, err := b.convert(x, ast.TypeName{Schema: "pg_catalog", Name: "text"}, at)
@@ -29,7 +32,7 @@ func (b *builder) compared(fn *function, args []Expr, at int) (Expr, error) {
 
 // test makes a test of arguments that have their types.
 func (b *builder) test(fn *function, at int, args ...Expr) (Expr, error) {
-	return b.call(fn, typ(oidBool), at, args...)
+	return b.call(fn, typ(pgtype.Bool), at, args...)
 }
 
 func (b *builder) compare(op string, args []Expr, at int) (Expr, error) {
@@ -39,7 +42,7 @@ func (b *builder) compare(op string, args []Expr, at int) (Expr, error) {
 // combined joins conditions.
 func (b *builder) combined(kind ast.BoolKind, args []Expr, at int) (Expr, error) {
 	args, free, err := b.beside(args)
-	return &logic{node{typ(oidBool), at, free}, kind, args}, err
+	return &logic{node{typ(pgtype.Bool), at, free}, kind, args}, err
 }
 
 // elements compares with the elements of an array. ALL of an empty one is true, ANY of it false.
@@ -57,7 +60,7 @@ func elements(op string, all bool) *function {
 func (b *builder) like(op string, args []Expr, at int) (Expr, error) {
 	x, pattern := args[0], args[1]
 	t := x.Type()
-	if !pattern.free() || !unknown(pattern) && pattern.Type().OID != oidText && pattern.Type().OID != oidVarchar {
+	if !pattern.free() || !unknown(pattern) && pattern.Type().OID != pgtype.Text && pattern.Type().OID != pgtype.Varchar {
 		return nil, notAllowed("LIKE with a pattern that is no constant text", at)
 	}
 	if !unknown(x) && t.Family() != TextFamily {
@@ -66,12 +69,12 @@ func (b *builder) like(op string, args []Expr, at int) (Expr, error) {
 	if !x.free() && !t.Deterministic {
 		return nil, notAllowed("LIKE on a text with a non-deterministic collation", at)
 	}
-	pattern, err := b.coerce(pattern, typ(oidText))
+	pattern, err := b.coerce(pattern, typ(pgtype.Text))
 	if err != nil {
 		return nil, err
 	}
-	if t.OID != oidBpchar { // character(n) has a LIKE of its own, which sees the padding
-		if x, err = b.coerce(x, typ(oidText)); err != nil {
+	if t.OID != pgtype.Bpchar { // character(n) has a LIKE of its own, which sees the padding
+		if x, err = b.coerce(x, typ(pgtype.Text)); err != nil {
 			return nil, err
 		}
 	}

@@ -9,24 +9,25 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // literal types a literal as Postgres does.
 func literal(c *ast.Const) Expr {
-	t := typ(oidUnknown)
+	t := typ(pgtype.Unknown)
 	switch c.Kind {
 	case ast.Integer:
-		t = typ(oidInt4)
+		t = typ(pgtype.Int4)
 	case ast.Number:
-		t = typ(oidNumeric)
+		t = typ(pgtype.Numeric)
 		if n, err := strconv.ParseInt(c.Text, 10, 64); err == nil {
-			t = typ(oidInt8)
+			t = typ(pgtype.Int8)
 			if n == math.MinInt32 { // its sign is part of the literal only after the lexer
-				t = typ(oidInt4)
+				t = typ(pgtype.Int4)
 			}
 		}
 	case ast.Boolean:
-		t = typ(oidBool)
+		t = typ(pgtype.Bool)
 	case ast.String, ast.Null:
 	}
 	return mirrorTerm(c.SQL(), t, c.At)
@@ -39,8 +40,8 @@ func (r *resolution) param(p *ast.Param) (Expr, error) {
 	oid := r.Params[p.N-1]
 	t, ok := typeOfOID(oid)
 	switch {
-	case oid >= firstUserOID:
-		t = Type{OID: firstUserOID, Enum: catalog.Name{Name: anyName}, Mod: -1, Deterministic: true}
+	case oid >= pgtype.FirstUser:
+		t = Type{OID: pgtype.FirstUser, Enum: catalog.Name{Name: anyName}, Mod: -1, Deterministic: true}
 	case !ok:
 		return nil, notAllowed("a parameter of this type", p.At)
 	}
@@ -52,17 +53,17 @@ func valueFunction(e *ast.ValueFunc) (Expr, error) {
 	name, _, _ := strings.Cut(e.Name, "(")
 	switch name {
 	case "CURRENT_DATE":
-		return mirrorTerm(e.Name, typ(oidDate), e.At), nil
+		return mirrorTerm(e.Name, typ(pgtype.Date), e.At), nil
 	case "CURRENT_TIMESTAMP":
-		return mirrorTerm(e.Name, typ(oidTimestamptz), e.At), nil
+		return mirrorTerm(e.Name, typ(pgtype.Timestamptz), e.At), nil
 	case "LOCALTIMESTAMP":
-		return mirrorTerm(e.Name, typ(oidTimestamp), e.At), nil
+		return mirrorTerm(e.Name, typ(pgtype.Timestamp), e.At), nil
 	case "CURRENT_TIME":
-		return mirrorTerm(e.Name, typ(oidTimetz), e.At), nil
+		return mirrorTerm(e.Name, typ(pgtype.Timetz), e.At), nil
 	case "LOCALTIME":
-		return mirrorTerm(e.Name, typ(oidTime), e.At), nil
+		return mirrorTerm(e.Name, typ(pgtype.Time), e.At), nil
 	case "CURRENT_USER", "CURRENT_ROLE", "SESSION_USER", "USER", "CURRENT_CATALOG", "CURRENT_SCHEMA":
-		return mirrorTerm(castSQL(e.Name, typ(oidText)), typ(oidText), e.At), nil
+		return mirrorTerm(castSQL(e.Name, typ(pgtype.Text)), typ(pgtype.Text), e.At), nil
 	}
 	return nil, notAllowed(e.Name, e.At)
 }

@@ -3,6 +3,7 @@ package scalar
 import (
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
 )
 
 // mirrorTerm is a term of a known type.
@@ -26,7 +27,7 @@ func (b *builder) convert(x Expr, to ast.TypeName, at int) (Expr, error) {
 		return x, nil
 	case from.same(t) && t.Mod < 0:
 		t.Mod, t.Undeclared = from.Mod, true
-	case from.OID == oidDate && (t.OID == oidText || t.OID == oidVarchar):
+	case from.OID == pgtype.Date && (t.OID == pgtype.Text || t.OID == pgtype.Varchar):
 		return b.dateText(x, t, at, to.Mods)
 	}
 	return b.cast(x, t, at, to.Mods)
@@ -41,13 +42,13 @@ const dateFormat = "(SELECT CASE WHEN pg_catalog.starts_with(s, 'ISO') THEN 'YYY
 
 // dateText casts a date to a text type.
 func (b *builder) dateText(x Expr, t Type, at int, mods []int32) (Expr, error) {
-	local, err := b.cast(x, typ(oidTimestamp), at, nil)
+	local, err := b.cast(x, typ(pgtype.Timestamp), at, nil)
 	if err != nil {
 		return nil, err
 	}
-	args := []Expr{local, mirrorTerm(dateFormat, typ(oidText), at)}
+	args := []Expr{local, mirrorTerm(dateFormat, typ(pgtype.Text), at)}
 	text, err := b.apply(pick(functions["to_char"], types(args)), args, at)
-	if err != nil || t.OID == oidText {
+	if err != nil || t.OID == pgtype.Text {
 		return text, err
 	}
 	return b.cast(text, t, at, mods)
@@ -75,7 +76,7 @@ func typeNamed(n ast.TypeName) (Type, bool) {
 	case t.OID == 0 && n.Schema == "pg_catalog":
 		return Type{}, false
 	case t.OID == 0:
-		t.OID, t.Enum = firstUserOID, catalog.Name{Schema: n.Schema, Name: n.Name}
+		t.OID, t.Enum = pgtype.FirstUser, catalog.Name{Schema: n.Schema, Name: n.Name}
 		return t, len(n.Mods) == 0
 	}
 	t.Mod = modifier(t.OID, n.Mods)
@@ -86,11 +87,11 @@ func typeNamed(n ast.TypeName) (Type, bool) {
 func modifier(oid uint32, mods []int32) int32 {
 	switch {
 	case len(mods) == 0:
-	case oid == oidNumeric && len(mods) == 1:
+	case oid == pgtype.Numeric && len(mods) == 1:
 		return mods[0]<<16 + 4
-	case oid == oidNumeric:
+	case oid == pgtype.Numeric:
 		return (mods[0]<<16 | mods[1]&0x7ff) + 4
-	case oid == oidVarchar || oid == oidBpchar:
+	case oid == pgtype.Varchar || oid == pgtype.Bpchar:
 		return mods[0] + 4
 	case len(mods) == 1:
 		return mods[0]

@@ -3,6 +3,8 @@ package scalar
 import (
 	"math"
 	"slices"
+
+	"dpproxy/planner/pgtype"
 )
 
 // octetsPerStep is how many octets of a text count as one step of work, which is 0.3 µs at most:
@@ -79,7 +81,7 @@ func (c *costing) expr(e Expr) int64 {
 	case *choice:
 		n = added(n, c.choice(e))
 	case *cast:
-		if e.typ.OID == oidBpchar || e.x.Type().decimal() && e.typ.Family() == TextFamily {
+		if e.typ.OID == pgtype.Bpchar || e.x.Type().decimal() && e.typ.Family() == TextFamily {
 			n += c.octets(e)
 		}
 	}

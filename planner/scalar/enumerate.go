@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"dpproxy/planner/pgtype"
 )
 
 // Enumerate lists the values that an expression can have, as far as its bounds tell
@@ -142,7 +144,7 @@ func (n *enumeration) tens(c *call, in Interval) ([]string, bool) {
 	}
 	step := power10(int(-digits))
 	steps := Interval{Low: new(big.Rat).Quo(in.Low, step), High: new(big.Rat).Quo(in.High, step)}
-	texts, ok := listed(&call{node: node{typ: typ(oidNumeric)}}, steps, true, n.most)
+	texts, ok := listed(&call{node: node{typ: typ(pgtype.Numeric)}}, steps, true, n.most)
 	if !ok {
 		return nil, false
 	}
@@ -152,7 +154,7 @@ func (n *enumeration) tens(c *call, in Interval) ([]string, bool) {
 // firstDays lists the dates on which the periods of date_trunc begin.
 func (n *enumeration) firstDays(c *cast, where []Expr) ([]string, bool) {
 	x, ok := c.x.(*call)
-	if !ok || c.typ.OID != oidDate || x.fn.name != "date_trunc" {
+	if !ok || c.typ.OID != pgtype.Date || x.fn.name != "date_trunc" {
 		return nil, false
 	}
 	texts, ok := n.truncated(x, where)
@@ -190,7 +192,7 @@ func (n *enumeration) single(c *constant) ([]string, bool) {
 // spellings writes texts as KeyText does: those of character(n) are equal whatever
 // blanks are behind them. A row would otherwise be of several groups.
 func spellings(t Type, texts []string) []string {
-	if t.OID != oidBpchar {
+	if t.OID != pgtype.Bpchar {
 		return texts
 	}
 	out := make([]string, len(texts))
@@ -253,7 +255,7 @@ func listed(e Expr, in Interval, integral bool, most int) ([]string, bool) {
 	if t.Family() == BoolFamily {
 		return boolTexts(in), true
 	}
-	if !in.Bounded() || t.OID != oidDate && (!integral || t.Family() != IntFamily && t.Family() != NumericFamily) {
+	if !in.Bounded() || t.OID != pgtype.Date && (!integral || t.Family() != IntFamily && t.Family() != NumericFamily) {
 		return nil, false
 	}
 	low, high := ceil(in.Low).Num(), floor(in.High).Num()
@@ -264,7 +266,7 @@ func listed(e Expr, in Interval, integral bool, most int) ([]string, bool) {
 	var texts []string
 	for i := range span.Int64() + 1 {
 		n := new(big.Int).Add(low, big.NewInt(i))
-		if t.OID == oidDate {
+		if t.OID == pgtype.Date {
 			texts = append(texts, dayText(n.Int64(), "", false, false))
 			continue
 		}
@@ -302,20 +304,20 @@ func (n *enumeration) truncated(c *call, where []Expr) ([]string, bool) {
 		return nil, false
 	}
 	unit := int64(1)
-	if of.Type().OID == oidDate {
-		unit = microsPerDay
+	if of.Type().OID == pgtype.Date {
+		unit = pgtype.MicrosPerDay
 	}
 	low, high := floor(in.Low).Num(), floor(in.High).Num()
 	if !low.IsInt64() || !high.IsInt64() {
 		return nil, false
 	}
-	end := timeOf(high.Int64()*unit + slack)
+	end := pgtype.Moment(high.Int64()*unit + slack)
 	var texts []string
-	for at := p.begin(timeOf(low.Int64()*unit - slack)); !at.After(end); at = p.next(at) {
+	for at := p.begin(pgtype.Moment(low.Int64()*unit - slack)); !at.After(end); at = p.next(at) {
 		if len(texts) >= n.most {
 			return nil, false
 		}
-		texts = append(texts, dayText(floorDiv(at.Unix()-epoch.Unix(), 24*60*60), at.Format(" 15:04:05.999999"), false, false))
+		texts = append(texts, dayText(floorDiv(at.Unix()-pgtype.Epoch.Unix(), 24*60*60), at.Format(" 15:04:05.999999"), false, false))
 	}
 	return texts, true
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"dpproxy/planner/pgtype"
 )
 
 // Enumerated writes a group key that the mirror evaluates as text. No setting of the session,
@@ -33,7 +35,7 @@ func (t Type) sent() uint32 {
 	switch {
 	case t.Array:
 	case t.float():
-		return oidFloat8
+		return pgtype.Float8
 	case moment(t):
 		return t.OID
 	}
@@ -52,18 +54,18 @@ func EnumeratedText(t Type, text string) (spelling string, ok bool) {
 		return "", false
 	}
 	switch t.sent() {
-	case oidFloat8:
+	case pgtype.Float8:
 		return floatText(math.Float64frombits(binary.BigEndian.Uint64(b))), true
-	case oidDate:
+	case pgtype.Date:
 		days := int32(binary.BigEndian.Uint32(b))
 		return dayText(int64(days), "", days == math.MinInt32, days == math.MaxInt32), true
 	}
 	micros := int64(binary.BigEndian.Uint64(b))
-	clock := timeOf(micros).Format(" 15:04:05.999999")
+	clock := pgtype.Moment(micros).Format(" 15:04:05.999999")
 	if zoned(t) {
 		clock += "+00"
 	}
-	return dayText(floorDiv(micros, microsPerDay), clock, micros == math.MinInt64, micros == math.MaxInt64), true
+	return dayText(floorDiv(micros, pgtype.MicrosPerDay), clock, micros == math.MinInt64, micros == math.MaxInt64), true
 }
 
 // floatText writes a float so that it is read as the same.
@@ -87,7 +89,7 @@ func dayText(days int64, clock string, lowest, highest bool) string {
 		return "infinity"
 	}
 	era := ""
-	year, month, day := epoch.AddDate(0, 0, int(days)).Date()
+	year, month, day := pgtype.Epoch.AddDate(0, 0, int(days)).Date()
 	if year < 1 {
 		year, era = 1-year, " BC"
 	}

@@ -1,6 +1,10 @@
 package scalar
 
-import "math/big"
+import (
+	"math/big"
+
+	"dpproxy/planner/pgtype"
+)
 
 // An Env knows the values of the constants, and the bounds that follow from them. It is for one goroutine.
 type Env struct {
@@ -151,7 +155,7 @@ const (
 )
 
 func tiny(t Type) *big.Rat {
-	if t.OID == oidFloat4 {
+	if t.OID == pgtype.Float4 {
 		return power2(tiny4)
 	}
 	return power2(tiny8)
@@ -186,7 +190,7 @@ func (env *Env) declared(c *Column) Interval {
 	i := Interval{Null: !c.NotNull}
 	t := c.Type
 	switch {
-	case t.OID == oidBool:
+	case t.OID == pgtype.Bool:
 		i.Low, i.High = rat(0), rat(1)
 	case t.whole():
 		i.Least = rat(1)
@@ -195,7 +199,7 @@ func (env *Env) declared(c *Column) Interval {
 	case t.float():
 		i.Least = tiny(t)
 	}
-	if c.Bounds != nil && t.OID != oidBool {
+	if c.Bounds != nil && t.OID != pgtype.Bool {
 		i.Low, i.High = declaredEnds(c)
 	}
 	return i
@@ -238,8 +242,8 @@ func momentEnds(c *Column) (low, high *big.Rat) {
 	if !okLow || !okHigh {
 		return nil, nil
 	}
-	if c.Type.OID == oidDate {
-		day := rat(microsPerDay)
+	if c.Type.OID == pgtype.Date {
+		day := rat(pgtype.MicrosPerDay)
 		return floor(low.Quo(low, day)), ceil(high.Quo(high, day))
 	}
 	return floor(low), ceil(high)
@@ -250,11 +254,11 @@ func (env *Env) physical(e Expr) Type {
 	t := e.Type()
 	switch {
 	case t.float():
-		return typ(oidFloat8)
+		return typ(pgtype.Float8)
 	case t.whole() && env.beyondInt8(e):
-		return typ(oidNumeric)
+		return typ(pgtype.Numeric)
 	case t.whole():
-		return typ(oidInt8)
+		return typ(pgtype.Int8)
 	}
 	return t
 }

@@ -1,13 +1,15 @@
 package scalar
 
+import "dpproxy/planner/pgtype"
+
 // exactPart writes EXTRACT as it is from Postgres 14 on, a numeric, of the date_part of doubles
 // that it was before. Doubles hold whole numbers of these sizes as they are; those with
 // decimals are put together from them.
 func exactPart(name, field, x string, from Type) string {
 	part := func(field string) string {
-		return castSQL("pg_catalog.date_part("+field+", "+x+")", typ(oidNumeric))
+		return castSQL("pg_catalog.date_part("+field+", "+x+")", typ(pgtype.Numeric))
 	}
-	if from.OID == oidTimestamptz { // an epoch: the others are written of local times
+	if from.OID == pgtype.Timestamptz { // an epoch: the others are written of local times
 		x = "pg_catalog.timezone('UTC', " + x + ")"
 	}
 	const seconds = " * 0.000001"
@@ -17,11 +19,11 @@ func exactPart(name, field, x string, from Type) string {
 	case "milliseconds":
 		return "(" + part("'microseconds'") + " * 0.001)"
 	case "epoch":
-		days := castSQL("("+castSQL(x, typ(oidDate))+" OPERATOR(pg_catalog.-) CAST('1970-01-01' AS pg_catalog.date))", typ(oidNumeric))
+		days := castSQL("("+castSQL(x, typ(pgtype.Date))+" OPERATOR(pg_catalog.-) CAST('1970-01-01' AS pg_catalog.date))", typ(pgtype.Numeric))
 		switch from.OID {
-		case oidDate:
+		case pgtype.Date:
 			return "(" + days + " * 86400)"
-		case oidInterval:
+		case pgtype.Interval:
 			days = part("'day'")
 		}
 		return "(" + days + " * 86400 + " + part("'hour'") + " * 3600 + " + part("'minute'") + " * 60 + " + part("'microseconds'") + seconds + ")"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
 )
 
 // A Column is a column of a relation in scope. Two columns are the same if their
@@ -120,7 +121,7 @@ type Query struct {
 }
 
 // Type implements Expr.
-func (*Query) Type() Type { return typ(oidBool) }
+func (*Query) Type() Type { return typ(pgtype.Bool) }
 
 // Pos implements Expr.
 func (q *Query) Pos() int { return q.At }
@@ -285,7 +286,9 @@ func columnsOf(e Expr) []*Column {
 }
 
 // zoneConstant is the fold with a time zone.
-func zoneConstant(fold, at int) *constant { return &constant{node{typ: typ(oidText), at: at}, fold} }
+func zoneConstant(fold, at int) *constant {
+	return &constant{node{typ: typ(pgtype.Text), at: at}, fold}
+}
 
 func isConstant(e Expr) bool {
 	_, ok := e.(*constant)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
 )
 
 // PlainColumn returns the column that e is, if it is nothing but a column. Its
@@ -80,8 +81,8 @@ func sameEquality(a, b Type) bool {
 		return false
 	case a.Family() == IntFamily:
 		return b.Family() == IntFamily
-	case a.OID == oidText || a.OID == oidVarchar:
-		return b.OID == oidText || b.OID == oidVarchar
+	case a.OID == pgtype.Text || a.OID == pgtype.Varchar:
+		return b.OID == pgtype.Text || b.OID == pgtype.Varchar
 	}
 	return a.same(b)
 }

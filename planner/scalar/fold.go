@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // A Fold is a column-free expression, printed by us. It is evaluated once on the
@@ -62,7 +63,7 @@ func (f Fold) apart(i int) string {
 	if f.Type.Enum.Name == "" || f.Type.named() {
 		return p
 	}
-	return castSQL(castSQL(p, typ(oidText)), f.Type)
+	return castSQL(castSQL(p, typ(pgtype.Text)), f.Type)
 }
 
 // SQL writes the i-th constant.
@@ -91,7 +92,7 @@ func (c *Constants) Check(values []Value) error {
 		want, got := f.Type.wire(), values[i].OID
 		switch {
 		case f.Concealed && got == 0: // not yet
-		case got == want || want == 0 && got >= firstUserOID && !values[i].Binary:
+		case got == want || want == 0 && got >= pgtype.FirstUser && !values[i].Binary:
 		case c.assumed:
 			return untyped(f.At)
 		default:

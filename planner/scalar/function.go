@@ -3,6 +3,8 @@ package scalar
 import (
 	"slices"
 	"strings"
+
+	"dpproxy/planner/pgtype"
 )
 
 // A function is an operator or a function of pg_catalog that takes arguments of
@@ -100,9 +102,9 @@ func pick(candidates []*function, args []uint32) *function {
 // pickOperator is pick for operators: an untyped operand of a binary operator is taken
 // for one of the other's type first.
 func pickOperator(candidates []*function, args []uint32) *function {
-	if len(args) == 2 && (args[0] == oidUnknown) != (args[1] == oidUnknown) {
+	if len(args) == 2 && (args[0] == pgtype.Unknown) != (args[1] == pgtype.Unknown) {
 		known := args[0]
-		if known == oidUnknown {
+		if known == pgtype.Unknown {
 			known = args[1]
 		}
 		if f := pick(keep(candidates, func(f *function) bool { return slices.Equal(f.args, []uint32{known, known}) }), args); f != nil {
@@ -128,7 +130,7 @@ func (f *function) takes(args []uint32) bool {
 		return false
 	}
 	for i, a := range args {
-		if a != oidUnknown && !implicit(a, f.args[i]) {
+		if a != pgtype.Unknown && !implicit(a, f.args[i]) {
 			return false
 		}
 	}
@@ -160,7 +162,7 @@ func mostPreferred(list []*function, args []uint32) []*function {
 	return most(list, func(f *function) int {
 		n := 0
 		for i, a := range args {
-			if a == f.args[i] || a != oidUnknown && preferred(f.args[i]) && category(a) == category(f.args[i]) {
+			if a == f.args[i] || a != pgtype.Unknown && preferred(f.args[i]) && category(a) == category(f.args[i]) {
 				n++
 			}
 		}
@@ -174,7 +176,7 @@ func category(oid uint32) byte { return typeInfos[oid].category }
 // else for the one category that is possible.
 func sameCategory(list []*function, args []uint32) []*function {
 	for i, a := range args {
-		if a != oidUnknown {
+		if a != pgtype.Unknown {
 			continue
 		}
 		want := category(list[0].args[i])
@@ -196,17 +198,17 @@ func sameCategory(list []*function, args []uint32) []*function {
 
 // sameAsOthers takes untyped arguments for ones of the type that all others have.
 func sameAsOthers(list []*function, args []uint32) []*function {
-	known := uint32(oidUnknown)
+	known := uint32(pgtype.Unknown)
 	for _, a := range args {
-		if a == oidUnknown {
+		if a == pgtype.Unknown {
 			continue
 		}
-		if known != oidUnknown && known != a {
+		if known != pgtype.Unknown && known != a {
 			return nil
 		}
 		known = a
 	}
-	if known == oidUnknown {
+	if known == pgtype.Unknown {
 		return nil
 	}
 	same := make([]uint32, len(args))

@@ -3,6 +3,8 @@ package scalar
 import (
 	"math"
 	"math/big"
+
+	"dpproxy/planner/pgtype"
 )
 
 // An Interval is where the values of an expression lie if they are not NULL. Ends are
@@ -112,14 +114,9 @@ func (i Interval) intersect(o Interval) Interval {
 
 // Rounding.
 
-func floor(r *big.Rat) *big.Rat {
-	q, _ := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int)) // Euclidean division by a positive number rounds down
-	return new(big.Rat).SetInt(q)
-}
+func floor(r *big.Rat) *big.Rat { return new(big.Rat).SetInt(pgtype.Floor(r)) }
 
-func ceil(r *big.Rat) *big.Rat {
-	return new(big.Rat).Neg(floor(new(big.Rat).Neg(r)))
-}
+func ceil(r *big.Rat) *big.Rat { return new(big.Rat).SetInt(pgtype.Ceil(r)) }
 
 func towardZero(r *big.Rat) *big.Rat {
 	if r.Sign() < 0 {
@@ -192,7 +189,7 @@ func (i Interval) outward(t Type) Interval {
 			i.Least = ratOf(f)
 		}
 	}
-	if t.OID == oidFloat4 {
+	if t.OID == pgtype.Float4 {
 		e := new(big.Rat).Mul(i.magnitude(), power2(-23))
 		i.Low, i.High = new(big.Rat).Sub(i.Low, e), new(big.Rat).Add(i.High, e)
 		if i.Least != nil {

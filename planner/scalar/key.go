@@ -1,6 +1,9 @@
 package scalar
 
-import "dpproxy/pgerr"
+import (
+	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
+)
 
 // Canonical writes a value of a type as bytes, for an order that only the secret knows:
 // the same bytes for the same value, different ones for different ones, and
@@ -21,7 +24,7 @@ func Spelled(t Type, sql string) string {
 	switch {
 	case t.decimal():
 		return orNothing("pg_catalog.numeric_send(" + sql + ")")
-	case t.OID == oidBpchar:
+	case t.OID == pgtype.Bpchar:
 		return orNothing(delimited(t, "pg_catalog.bpcharsend("+sql+")"))
 	}
 	return Canonical(t, sql)
@@ -81,7 +84,7 @@ func KeyText(t Type, sql string) (string, error) {
 	case FloatFamily:
 		return "CAST(" + oneSpelling(sql) + " AS pg_catalog.text)", nil
 	case DateFamily:
-		if t.OID == oidDate {
+		if t.OID == pgtype.Date {
 			return moment("YYYY-MM-DD"), nil
 		}
 		return moment("YYYY-MM-DD HH24:MI:SS.US"), nil

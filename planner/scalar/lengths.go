@@ -3,6 +3,8 @@ package scalar
 import (
 	"strconv"
 	"unicode/utf8"
+
+	"dpproxy/planner/pgtype"
 )
 
 // A unit of the length of a text: as many of it as a character can have.
@@ -18,11 +20,11 @@ func cut(f fragment) fragment {
 	switch {
 	case f.typ.Mod >= 4 && f.typ.Mod-4 <= cutLength:
 		return f
-	case f.typ.OID == oidBpchar:
-		text := cut(fragment{sql: castSQL(f.sql, typ(oidText)), typ: typ(oidText)})
-		return fragment{sql: castSQL(text.sql, typ(oidBpchar)), typ: typ(oidBpchar)}
+	case f.typ.OID == pgtype.Bpchar:
+		text := cut(fragment{sql: castSQL(f.sql, typ(pgtype.Text)), typ: typ(pgtype.Text)})
+		return fragment{sql: castSQL(text.sql, typ(pgtype.Bpchar)), typ: typ(pgtype.Bpchar)}
 	}
-	return fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(cutLength) + ")", typ: typ(oidText)}
+	return fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(cutLength) + ")", typ: typ(pgtype.Text)}
 }
 
 // textLength bounds the characters or octets of a text that is written clamped.
@@ -75,7 +77,7 @@ func (env *Env) castLength(e *cast, u unit) int {
 		}
 	}
 	if m := int(e.typ.Mod); m >= 4 {
-		if e.typ.OID == oidBpchar {
+		if e.typ.OID == pgtype.Bpchar {
 			return (m - 4) * int(u)
 		}
 		n = min(n, (m-4)*int(u))

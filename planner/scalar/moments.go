@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // years are the moments that can be computed with.
 func years(t Type) Interval {
 	low, high := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 	day := int64(24 * 60 * 60)
-	i := span((low.Unix()-epoch.Unix())/day, (high.Unix()-epoch.Unix())/day)
-	if t.OID != oidDate {
-		i.Low, i.High = i.Low.Mul(i.Low, rat(microsPerDay)), i.High.Mul(i.High, rat(microsPerDay))
+	i := span((low.Unix()-pgtype.Epoch.Unix())/day, (high.Unix()-pgtype.Epoch.Unix())/day)
+	if t.OID != pgtype.Date {
+		i.Low, i.High = i.Low.Mul(i.Low, rat(pgtype.MicrosPerDay)), i.High.Mul(i.High, rat(pgtype.MicrosPerDay))
 	}
 	return i
 }
@@ -22,27 +23,27 @@ func years(t Type) Interval {
 // remote reports whether the day of a moment is outside of these years. Postgres has more of
 // them, not the same for each type.
 func remote(at *big.Rat, t Type) bool {
-	if t.OID != oidDate {
-		at = floor(new(big.Rat).Quo(at, rat(microsPerDay)))
+	if t.OID != pgtype.Date {
+		at = floor(new(big.Rat).Quo(at, rat(pgtype.MicrosPerDay)))
 	}
-	return !Interval{Low: at, High: at}.within(years(typ(oidDate)))
+	return !Interval{Low: at, High: at}.within(years(typ(pgtype.Date)))
 }
 
 // offset bounds how far a local time of a constant time zone is from the instant: a day, but
 // for universal time.
 func (values Values) offset(zone Expr) int64 {
 	if c, ok := zone.(*constant); !ok || c.fold < 0 {
-		return microsPerDay
+		return pgtype.MicrosPerDay
 	}
 	name, err := values.text(zone)
 	if err != nil || name == nil {
-		return microsPerDay
+		return pgtype.MicrosPerDay
 	}
 	switch strings.ToLower(*name) {
 	case "utc", "etc/utc", "gmt", "etc/gmt", "uct", "etc/uct", "universal", "etc/universal", "zulu", "etc/zulu":
 		return 0
 	}
-	return microsPerDay
+	return pgtype.MicrosPerDay
 }
 
 // zone writes a constant time zone.

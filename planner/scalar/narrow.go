@@ -1,6 +1,10 @@
 package scalar
 
-import "math/big"
+import (
+	"math/big"
+
+	"dpproxy/planner/pgtype"
+)
 
 // A narrowing has the intervals of columns on rows that meet conditions.
 type narrowing struct {
@@ -45,15 +49,15 @@ func (n *narrowing) limit(x Expr, i Interval) {
 
 // inUnits turns ends of timestamps into days and back, outward.
 func inUnits(i Interval, from, to Type) Interval {
-	if !moment(from) || !moment(to) || (from.OID == oidDate) == (to.OID == oidDate) {
+	if !moment(from) || !moment(to) || (from.OID == pgtype.Date) == (to.OID == pgtype.Date) {
 		return i
 	}
-	day := rat(microsPerDay)
+	day := rat(pgtype.MicrosPerDay)
 	each := func(r *big.Rat, f func(*big.Rat) *big.Rat) *big.Rat {
 		switch {
 		case r == nil:
 			return nil
-		case from.OID == oidDate:
+		case from.OID == pgtype.Date:
 			return new(big.Rat).Mul(r, day)
 		}
 		return f(new(big.Rat).Quo(r, day))

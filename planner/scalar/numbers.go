@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // The rules of numbers. Whole numbers are computed in int8 or numeric, by their bounds,
@@ -42,7 +43,7 @@ var (
 		bounds:  arithmetic(func(c *call, i ...Interval) Interval { return quotientBounds(c, i[0], i[1]) }),
 		write: computed(func(w *Writer, c *call, t Type, x []string) string {
 			divisor := nonZero(w, c.args[1], x[1])
-			if c.typ.whole() && t.OID == oidNumeric {
+			if c.typ.whole() && t.OID == pgtype.Numeric {
 				return "pg_catalog.div(" + x[0] + ", " + divisor + ")"
 			}
 			return operatorSQL("/", x[0], divisor, t).sql
@@ -208,7 +209,7 @@ func quotientBounds(c *call, a, b Interval) Interval {
 	switch {
 	case c.typ.whole():
 		out.Low, out.High, out.Least = towardZero(out.Low), towardZero(out.High), rat(1)
-	case c.typ.OID == oidNumeric:
+	case c.typ.OID == pgtype.Numeric:
 		out = roundedQuotient(out, a, b)
 	default:
 		out.Least = divide(a.Least, b.magnitude())
@@ -238,8 +239,8 @@ func computed(sql func(w *Writer, c *call, t Type, x []string) string) func(*Wri
 			if err != nil {
 				return fragment{}, err
 			}
-			if f.typ.OID == oidNumeric && t.OID == oidInt8 {
-				in = typ(oidNumeric)
+			if f.typ.OID == pgtype.Numeric && t.OID == pgtype.Int8 {
+				in = typ(pgtype.Numeric)
 			}
 			parts[i] = f
 		}
@@ -254,7 +255,7 @@ func computed(sql func(w *Writer, c *call, t Type, x []string) string) func(*Wri
 		switch {
 		case !in.same(t):
 			out = castSQL(out, t)
-		case c.typ.OID == oidFloat4:
+		case c.typ.OID == pgtype.Float4:
 			out = castSQL(castSQL(out, c.typ), t)
 		}
 		return fragment{sql: out, typ: t}, nil
@@ -275,9 +276,9 @@ func fits(w *Writer, c *call) error {
 	}
 	limit, least := largestExact, leastExact
 	switch c.typ.OID {
-	case oidFloat8:
+	case pgtype.Float8:
 		limit, least = largestFloat, leastFloat
-	case oidFloat4:
+	case pgtype.Float4:
 		limit, least = largest4, least4
 	}
 	if !i.finite() || i.magnitude().Cmp(limit) > 0 || i.Least.Cmp(least) < 0 {
@@ -313,5 +314,5 @@ func roundTo(w *Writer, c *call) (fragment, error) {
 		return fragment{}, err
 	}
 	n, err := w.write(c.args[1], asIs)
-	return fragment{sql: c.fn.sql(x.sql, n.sql), typ: typ(oidNumeric)}, err
+	return fragment{sql: c.fn.sql(x.sql, n.sql), typ: typ(pgtype.Numeric)}, err
 }

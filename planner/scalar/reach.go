@@ -1,6 +1,10 @@
 package scalar
 
-import "strconv"
+import (
+	"strconv"
+
+	"dpproxy/planner/pgtype"
+)
 
 // A Reach says how much of a value a column is read for. Postgres keeps a long text apart
 // from its row, and takes as long to read as it is long: one row must not tell by that that
@@ -29,11 +33,11 @@ const (
 
 // Long reports whether the type leaves open how many characters a text has. One of bpchar
 // cannot be read in part.
-func (t Type) Long() bool { return t.cuttable() || t.OID == oidBpchar && !t.Array && t.Mod < 4 }
+func (t Type) Long() bool { return t.cuttable() || t.OID == pgtype.Bpchar && !t.Array && t.Mod < 4 }
 
 // cuttable reports whether the beginning of a text that may be long can be read alone.
 func (t Type) cuttable() bool {
-	return !t.Array && (t.OID == oidText || t.OID == oidVarchar) && (t.Mod < 4 || t.Mod-4 > cutLength)
+	return !t.Array && (t.OID == pgtype.Text || t.OID == pgtype.Varchar) && (t.Mod < 4 || t.Mod-4 > cutLength)
 }
 
 // ReachOf tells how much is read of a column of a table that no index bounds; with whole,
@@ -93,7 +97,7 @@ func (w *Writer) comparand(o Expr, list []Expr, equality bool) (fragment, error)
 		return w.write(ref, asIs)
 	}
 	if c := briefColumn(w.Env.Values, o, list); c != nil {
-		return fragment{sql: beginning(c.SQL, briefLength), typ: typ(oidText)}, nil
+		return fragment{sql: beginning(c.SQL, briefLength), typ: typ(pgtype.Text)}, nil
 	}
 	return w.write(o, cutting(o, asIs))
 }
@@ -109,7 +113,7 @@ func cutting(o Expr, m mode) mode {
 // relabelled returns the column that an operand is, a varchar also where it is taken as text;
 // nil if it is none.
 func relabelled(o Expr) *Ref {
-	if c, text := o.(*cast); text && c.typ.OID == oidText && c.x.Type().OID == oidVarchar {
+	if c, text := o.(*cast); text && c.typ.OID == pgtype.Text && c.x.Type().OID == pgtype.Varchar {
 		o = c.x
 	}
 	ref, _ := o.(*Ref)

@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // A Resolver gives the parser's expressions their meaning. Its errors are
@@ -103,7 +104,7 @@ func (r *resolution) resolve(e ast.Expr) (Expr, error) {
 	case *ast.ValueFunc:
 		return valueFunction(e)
 	case *ast.Subquery:
-		return &term{node{typ(oidUnknown), e.At, true}, e.Text, true}, nil
+		return &term{node{typ(pgtype.Unknown), e.At, true}, e.Text, true}, nil
 	case *ast.Cast:
 		return r.explicit(e)
 	case *ast.Op:

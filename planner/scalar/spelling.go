@@ -1,6 +1,10 @@
 package scalar
 
-import "strconv"
+import (
+	"strconv"
+
+	"dpproxy/planner/pgtype"
+)
 
 // Values can be equal and look different: 6 and 6.00, or texts of character(n) that end in
 // more or fewer blanks. A proof that goes from equal to identical asks here. The answer
@@ -40,7 +44,7 @@ func Identical(a, b *Column) bool {
 
 // respelled reports whether the values of a number or text have several spellings, unless a
 // modifier tells which.
-func (t Type) respelled() bool { return t.decimal() || t.OID == oidBpchar }
+func (t Type) respelled() bool { return t.decimal() || t.OID == pgtype.Bpchar }
 
 // modified reports whether a modifier tells the spelling of the type's values.
 func (t Type) modified() bool { return t.respelled() && t.Mod >= 4 && !t.Array }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // The rules of texts. A function sees at most cutLength characters of a column, and makes at
@@ -104,7 +105,7 @@ func counted(w *Writer, c *call) (fragment, error) {
 	}
 	out := fragment{sql: c.fn.sql(x...), typ: c.typ}
 	if c.typ.whole() {
-		return fragment{sql: castSQL(out.sql, typ(oidInt8)), typ: typ(oidInt8)}, nil
+		return fragment{sql: castSQL(out.sql, typ(pgtype.Int8)), typ: typ(pgtype.Int8)}, nil
 	}
 	return out, nil
 }
@@ -119,7 +120,7 @@ func textFunction(w *Writer, c *call) (fragment, error) {
 	if err != nil {
 		return fragment{}, err
 	}
-	return fragment{sql: c.fn.sql(x...), typ: typ(oidText)}, nil
+	return fragment{sql: c.fn.sql(x...), typ: typ(pgtype.Text)}, nil
 }
 
 // spelled writes a function that turns letters into others.
@@ -152,7 +153,7 @@ func textArguments(w *Writer, c *call) ([]string, error) {
 // textOr returns the type that an argument is written in: texts as the function takes
 // them, all others as they are.
 func textOr(t Type, arg uint32) Type {
-	if t.Family() == TextFamily && t.OID != oidVarchar {
+	if t.Family() == TextFamily && t.OID != pgtype.Varchar {
 		return typ(arg)
 	}
 	return t
@@ -160,7 +161,7 @@ func textOr(t Type, arg uint32) Type {
 
 // checkArgument refuses constants that a function raises on, or that make it slow.
 func checkArgument(w *Writer, c *call, arg int) error {
-	if c.fn.args[arg] == oidInt4 {
+	if c.fn.args[arg] == pgtype.Int4 {
 		n, ok, err := w.Env.integer(c.args[arg])
 		least := c.fn.over.least[arg]
 		if err == nil && ok && n < least {

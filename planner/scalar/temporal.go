@@ -8,6 +8,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // The rules of dates and times. All results lie in the years 1 to 9999, far from where Postgres
@@ -26,11 +27,11 @@ var (
 			parts := make([]string, len(x))
 			for i, f := range x {
 				parts[i] = f.sql
-				if f.typ.OID != oidDate {
-					parts[i] = castSQL(f.sql, typ(oidInt4))
+				if f.typ.OID != pgtype.Date {
+					parts[i] = castSQL(f.sql, typ(pgtype.Int4))
 				}
 			}
-			return fragment{sql: c.fn.sql(parts...), typ: typ(oidDate)}, nil
+			return fragment{sql: c.fn.sql(parts...), typ: typ(pgtype.Date)}, nil
 		}),
 	}
 	dateDifference = &rule{
@@ -39,16 +40,16 @@ var (
 			return Interval{Low: new(big.Rat).Add(i[0].Low, b.Low), High: new(big.Rat).Add(i[0].High, b.High), Least: rat(1)}
 		}),
 		write: moved(func(_ *Writer, c *call, x []fragment) (fragment, error) {
-			return fragment{sql: castSQL(c.fn.sql(x[0].sql, x[1].sql), typ(oidInt8)), typ: typ(oidInt8)}, nil
+			return fragment{sql: castSQL(c.fn.sql(x[0].sql, x[1].sql), typ(pgtype.Int8)), typ: typ(pgtype.Int8)}, nil
 		}),
 	}
 	// shift is a date or time and a constant interval.
-	shift = &rule{constantOf: oidInterval, zoned: true, bounds: shiftBounds, write: moved(shifted)}
+	shift = &rule{constantOf: pgtype.Interval, zoned: true, bounds: shiftBounds, write: moved(shifted)}
 	// difference is an interval of days and time, without months.
 	difference = &rule{
 		bounds: dateDifference.bounds,
 		write: moved(func(_ *Writer, c *call, x []fragment) (fragment, error) {
-			return fragment{sql: c.fn.sql(x[0].sql, x[1].sql), typ: typ(oidInterval)}, nil
+			return fragment{sql: c.fn.sql(x[0].sql, x[1].sql), typ: typ(pgtype.Interval)}, nil
 		}),
 	}
 	truncate = &rule{
@@ -127,7 +128,7 @@ func moved(write func(w *Writer, c *call, x []fragment) (fragment, error)) func(
 // all of 24 hours.
 func shiftBounds(env *Env, c *call) Interval {
 	by, isConstant := c.args[len(c.args)-1].(*constant)
-	if c.args[0].Type().OID == oidInterval {
+	if c.args[0].Type().OID == pgtype.Interval {
 		by, isConstant = c.args[0].(*constant)
 	}
 	if !isConstant {
@@ -147,17 +148,17 @@ func shiftBounds(env *Env, c *call) Interval {
 		if !moment(x.Type()) {
 			x = c.args[1]
 		}
-		if x.Type().OID == oidDate {
-			out.Low, out.High = new(big.Rat).Mul(out.Low, rat(microsPerDay)), new(big.Rat).Mul(out.High, rat(microsPerDay))
+		if x.Type().OID == pgtype.Date {
+			out.Low, out.High = new(big.Rat).Mul(out.Low, rat(pgtype.MicrosPerDay)), new(big.Rat).Mul(out.High, rat(pgtype.MicrosPerDay))
 		}
-		if day := rat(microsPerDay); d.months != 0 {
+		if day := rat(pgtype.MicrosPerDay); d.months != 0 {
 			low, last := scaledBy(out.Low, day, floor), scaledBy(out.High, day, floor)
 			out.Low, out.High = d.added(low, sign), d.added(last.Sub(last.Add(last, day), rat(1)), sign)
 		} else {
 			out.Low, out.High = d.added(floor(out.Low), sign), d.added(ceil(out.High), sign)
 		}
 		if zoned(c.typ) && (d.months != 0 || d.days != 0) {
-			out.Low, out.High = out.Low.Sub(out.Low, rat(2*microsPerDay)), out.High.Add(out.High, rat(2*microsPerDay))
+			out.Low, out.High = out.Low.Sub(out.Low, rat(2*pgtype.MicrosPerDay)), out.High.Add(out.High, rat(2*pgtype.MicrosPerDay))
 		}
 		return out
 	})(env, c)
@@ -171,11 +172,11 @@ func outOfRange(c *call) error {
 // interval is added to it: months come first, then days, then time.
 func (d datum) leavesYears(i Interval, t Type, sign int) bool {
 	low, high := i.Low, i.High
-	if t.OID == oidDate {
-		low, high = new(big.Rat).Mul(low, rat(microsPerDay)), new(big.Rat).Mul(high, rat(microsPerDay))
+	if t.OID == pgtype.Date {
+		low, high = new(big.Rat).Mul(low, rat(pgtype.MicrosPerDay)), new(big.Rat).Mul(high, rat(pgtype.MicrosPerDay))
 	}
 	for _, step := range []datum{{months: d.months}, {months: d.months, days: d.days}} {
-		if !(Interval{Low: step.added(floor(low), sign), High: step.added(ceil(high), sign)}).within(years(typ(oidTimestamp))) {
+		if !(Interval{Low: step.added(floor(low), sign), High: step.added(ceil(high), sign)}).within(years(typ(pgtype.Timestamp))) {
 			return true
 		}
 	}
@@ -191,7 +192,7 @@ func scaledBy(r, unit *big.Rat, round func(*big.Rat) *big.Rat) *big.Rat {
 // added adds an interval to a moment in microseconds: the months, keeping the day where the month
 // has it, then days, then time.
 func (d datum) added(r *big.Rat, sign int) *big.Rat {
-	t := timeOf(r.Num().Int64())
+	t := pgtype.Moment(r.Num().Int64())
 	if months := sign * int(d.months); months != 0 {
 		y, m, day := t.Date()
 		first := time.Date(y, m+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
@@ -199,9 +200,9 @@ func (d datum) added(r *big.Rat, sign int) *big.Rat {
 		clock := t.Sub(time.Date(y, m, day, 0, 0, 0, 0, time.UTC))
 		t = first.AddDate(0, 0, min(day, last)-1).Add(clock)
 	}
-	out := new(big.Rat).Mul(rat(t.Unix()-epoch.Unix()), rat(1_000_000))
+	out := new(big.Rat).Mul(rat(t.Unix()-pgtype.Epoch.Unix()), rat(1_000_000))
 	out.Add(out, rat(int64(t.Nanosecond()/1000)))
-	out.Add(out, new(big.Rat).Mul(rat(int64(sign)*int64(d.days)), rat(microsPerDay)))
+	out.Add(out, new(big.Rat).Mul(rat(int64(sign)*int64(d.days)), rat(pgtype.MicrosPerDay)))
 	return out.Add(out, new(big.Rat).Mul(rat(int64(sign)), rat(d.micros)))
 }
 
@@ -209,7 +210,7 @@ func (d datum) added(r *big.Rat, sign int) *big.Rat {
 // by time as it is, as Postgres does.
 func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 	at, by := 0, 1
-	if c.args[0].Type().OID == oidInterval {
+	if c.args[0].Type().OID == pgtype.Interval {
 		at, by = 1, 0
 	}
 	d, err := w.Env.datum(c.args[by].(*constant))
@@ -227,7 +228,7 @@ func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 		return fragment{}, outOfRange(c)
 	}
 	if !zoned(c.typ) {
-		return operatorSQL(c.fn.name, x[at].sql, x[by].sql, typ(oidTimestamp)), nil
+		return operatorSQL(c.fn.name, x[at].sql, x[by].sql, typ(pgtype.Timestamp)), nil
 	}
 	zone, err := w.sessionZone(c.zone, c.at)
 	if err != nil {
@@ -236,16 +237,16 @@ func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 	sql, i := x[at].sql, x[by].sql
 	months, days := "pg_catalog.date_trunc('month', "+i+")", "pg_catalog.date_trunc('day', "+i+")"
 	local := func(sql, step string) string {
-		moved := operatorSQL(c.fn.name, "pg_catalog.timezone("+zone+", "+sql+")", step, typ(oidTimestamp))
+		moved := operatorSQL(c.fn.name, "pg_catalog.timezone("+zone+", "+sql+")", step, typ(pgtype.Timestamp))
 		return "pg_catalog.timezone(" + zone + ", " + moved.sql + ")"
 	}
 	if d.months != 0 {
 		sql = local(sql, months)
 	}
 	if d.days != 0 {
-		sql = local(sql, operatorSQL("-", days, months, typ(oidInterval)).sql)
+		sql = local(sql, operatorSQL("-", days, months, typ(pgtype.Interval)).sql)
 	}
-	return operatorSQL(c.fn.name, sql, operatorSQL("-", i, days, typ(oidInterval)).sql, typ(oidTimestamptz)), nil
+	return operatorSQL(c.fn.name, sql, operatorSQL("-", i, days, typ(pgtype.Interval)).sql, typ(pgtype.Timestamptz)), nil
 }
 
 // Time zones.
@@ -287,9 +288,9 @@ func truncatedBounds(env *Env, c *call) Interval {
 	days := units[strings.ToLower(*name)]
 	if zoned(c.typ) {
 		days += 2
-		i.High = new(big.Rat).Add(i.High, rat(microsPerDay))
+		i.High = new(big.Rat).Add(i.High, rat(pgtype.MicrosPerDay))
 	}
-	i.Low = new(big.Rat).Sub(i.Low, rat(days*microsPerDay))
+	i.Low = new(big.Rat).Sub(i.Low, rat(days*pgtype.MicrosPerDay))
 	return i
 }
 
@@ -307,8 +308,8 @@ func truncated(w *Writer, c *call) (fragment, error) {
 	if err != nil {
 		return fragment{}, err
 	}
-	if c.typ.OID == oidTimestamp || x.zone != "" && len(c.args) == 2 {
-		return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ: typ(oidTimestamp), zone: x.zone}, nil
+	if c.typ.OID == pgtype.Timestamp || x.zone != "" && len(c.args) == 2 {
+		return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ: typ(pgtype.Timestamp), zone: x.zone}, nil
 	}
 	var zone string
 	if len(c.args) == 3 {
@@ -316,7 +317,7 @@ func truncated(w *Writer, c *call) (fragment, error) {
 	} else {
 		zone, err = w.sessionZone(c.zone, c.at)
 	}
-	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + w.instant(x).sql + ", " + zone + ")", typ: typ(oidTimestamptz)}, err
+	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + w.instant(x).sql + ", " + zone + ")", typ: typ(pgtype.Timestamptz)}, err
 }
 
 // truncatedKey writes date_trunc of an instant as a local time.
@@ -342,7 +343,7 @@ func truncatedKey(w *Writer, c *call) (fragment, error) {
 		}
 		x.sql = "pg_catalog.timezone(" + zone + ", " + x.sql + ")"
 	}
-	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ: typ(oidTimestamp)}, nil
+	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ: typ(pgtype.Timestamp)}, nil
 }
 
 // extract and date_part.
@@ -387,15 +388,15 @@ func extractBounds(env *Env, c *call) Interval {
 func partBounds(name string, x Interval, from Type) Interval {
 	p := parts[name]
 	out := span(p.low, p.high)
-	unit := rat(microsPerDay)
-	if from.OID == oidDate {
+	unit := rat(pgtype.MicrosPerDay)
+	if from.OID == pgtype.Date {
 		unit = rat(1)
 	}
 	low, high := new(big.Rat).Quo(x.Low, unit), new(big.Rat).Quo(x.High, unit) // in days
 	if zoned(from) && name != "epoch" {
 		low, high = low.Sub(low, rat(1)), high.Add(high, rat(1))
 	}
-	year := func(r *big.Rat) int64 { return int64(epoch.AddDate(0, 0, int(floor(r).Num().Int64())).Year()) }
+	year := func(r *big.Rat) int64 { return int64(pgtype.Epoch.AddDate(0, 0, int(floor(r).Num().Int64())).Year()) }
 	numbered := func(n int64) *big.Rat { // there is no year 0
 		if n <= 0 {
 			n--
@@ -406,15 +407,15 @@ func partBounds(name string, x Interval, from Type) Interval {
 	case name == "epoch":
 		seconds := rat(86400)
 		out.Low, out.High = new(big.Rat).Mul(low, seconds), new(big.Rat).Mul(high, seconds)
-		if from.OID != oidInterval {
-			shift := rat(epoch.Unix())
+		if from.OID != pgtype.Interval {
+			shift := rat(pgtype.Epoch.Unix())
 			out.Low, out.High = out.Low.Add(out.Low, shift), out.High.Add(out.High, shift)
 		}
-	case from.OID == oidInterval && name == "day":
+	case from.OID == pgtype.Interval && name == "day":
 		out.Low, out.High = floor(low), ceil(high)
-	case from.OID == oidInterval && name == "hour":
+	case from.OID == pgtype.Interval && name == "hour":
 		out = span(-23, 23)
-	case from.OID != oidInterval && p.time:
+	case from.OID != pgtype.Interval && p.time:
 		out.Low = new(big.Rat)
 		if name == "hour" {
 			out.High = rat(23)
@@ -453,7 +454,7 @@ func extracted(w *Writer, c *call) (fragment, error) {
 		return fragment{}, w.noBounds(x)
 	}
 	from := x.Type()
-	if from.OID == oidInterval && !elapsed(x) {
+	if from.OID == pgtype.Interval && !elapsed(x) {
 		return fragment{}, notAllowed("a part of an interval that is no difference of two times", c.at)
 	}
 	var name string
@@ -461,9 +462,9 @@ func extracted(w *Writer, c *call) (fragment, error) {
 		p, ok := parts[s]
 		name = s
 		switch {
-		case from.OID == oidInterval:
+		case from.OID == pgtype.Interval:
 			return slices.Contains(intervalParts, s)
-		case from.OID == oidDate && c.fn.name == "extract":
+		case from.OID == pgtype.Date && c.fn.name == "extract":
 			return ok && !p.time
 		}
 		return ok
@@ -506,7 +507,7 @@ func formatted(w *Writer, c *call) (fragment, error) {
 		return fragment{}, err
 	}
 	sql := x.sql
-	if x.typ.OID == oidTimestamptz {
+	if x.typ.OID == pgtype.Timestamptz {
 		zone, err := w.sessionZone(c.zone, c.at)
 		if err != nil {
 			return fragment{}, err
@@ -514,5 +515,5 @@ func formatted(w *Writer, c *call) (fragment, error) {
 		sql = "pg_catalog.timezone(" + zone + ", " + sql + ")"
 	}
 	p, err := w.write(c.args[1], asIs)
-	return fragment{sql: "pg_catalog.to_char(" + sql + ", " + p.sql + ")", typ: typ(oidText)}, err
+	return fragment{sql: "pg_catalog.to_char(" + sql + ", " + p.sql + ")", typ: typ(pgtype.Text)}, err
 }

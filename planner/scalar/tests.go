@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"dpproxy/planner/pgtype"
 )
 
 // The rules of tests. Values that are compared are written as they are: the types that they are
@@ -227,5 +229,5 @@ func (i Interval) strictly(op string, t Type) Interval {
 
 // NotNull returns column IS NOT NULL.
 func NotNull(c *Column) Expr {
-	return &call{node: node{typ: typ(oidBool)}, fn: testForNull(true), args: []Expr{&Ref{Column: c}}, zone: -1}
+	return &call{node: node{typ: typ(pgtype.Bool)}, fn: testForNull(true), args: []Expr{&Ref{Column: c}}, zone: -1}
 }

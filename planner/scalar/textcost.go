@@ -3,6 +3,8 @@ package scalar
 import (
 	"slices"
 	"strings"
+
+	"dpproxy/planner/pgtype"
 )
 
 // The costs of texts: of reading and comparing them, and of looking for something in them.
@@ -103,7 +105,7 @@ func (c *costing) madeLength(e Expr) (n int) {
 	list := operands(e)
 	switch e := e.(type) { //nolint:gochecksumtype // of the others, the longest operand
 	case *Ref:
-		if e.Column.Type.OID == oidBpchar && len(e.Column.Of) == 0 { // padded with blanks
+		if e.Column.Type.OID == pgtype.Bpchar && len(e.Column.Of) == 0 { // padded with blanks
 			return c.env.textLength(e, octets)
 		}
 		return c.madeColumn(e.Column)
@@ -118,7 +120,7 @@ func (c *costing) madeLength(e Expr) (n int) {
 		}
 	case *cast:
 		switch {
-		case e.typ.OID == oidBpchar && e.typ.Mod >= 4: // padded with blanks
+		case e.typ.OID == pgtype.Bpchar && e.typ.Mod >= 4: // padded with blanks
 			return c.env.textLength(e, octets)
 		case e.x.Type().Family() != TextFamily:
 			return 0 // no text of a number or a date is long and even

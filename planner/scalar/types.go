@@ -7,34 +7,8 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
 )
-
-// OIDs of the built-in types that expressions may have. They are the same in every
-// Postgres.
-const (
-	oidBool        = 16
-	oidName        = 19
-	oidInt8        = 20
-	oidInt2        = 21
-	oidInt4        = 23
-	oidText        = 25
-	oidFloat4      = 700
-	oidFloat8      = 701
-	oidUnknown     = 705
-	oidBpchar      = 1042
-	oidVarchar     = 1043
-	oidDate        = 1082
-	oidTime        = 1083
-	oidTimestamp   = 1114
-	oidTimestamptz = 1184
-	oidInterval    = 1186
-	oidTimetz      = 1266
-	oidNumeric     = 1700
-	oidUUID        = 2950
-)
-
-// firstUserOID is where the OIDs of user-defined types begin.
-const firstUserOID = 16384
 
 // A Family is a group of types whose values compare with each other.
 type Family uint8
@@ -65,30 +39,30 @@ type typeInfo struct {
 }
 
 var typeInfos = map[uint32]typeInfo{
-	oidBool:        {"bool", BoolFamily, 'B', 1000, "boolsend"},
-	oidName:        {"name", NoFamily, 'S', 0, ""},
-	oidInt8:        {"int8", IntFamily, 'N', 1016, "int8send"},
-	oidInt2:        {"int2", IntFamily, 'N', 1005, "int2send"},
-	oidInt4:        {"int4", IntFamily, 'N', 1007, "int4send"},
-	oidText:        {"text", TextFamily, 'S', 1009, "textsend"},
-	oidFloat4:      {"float4", FloatFamily, 'N', 1021, "float8send"},
-	oidFloat8:      {"float8", FloatFamily, 'N', 1022, "float8send"},
-	oidBpchar:      {"bpchar", TextFamily, 'S', 1014, "textsend"},
-	oidVarchar:     {"varchar", TextFamily, 'S', 1015, "textsend"},
-	oidDate:        {"date", DateFamily, 'D', 1182, "date_send"},
-	oidTime:        {"time", TimeFamily, 'D', 1183, "time_send"},
-	oidTimestamp:   {"timestamp", DateFamily, 'D', 1115, "timestamp_send"},
-	oidTimestamptz: {"timestamptz", InstantFamily, 'D', 1185, "timestamptz_send"},
-	oidInterval:    {"interval", IntervalFamily, 'T', 1187, "interval_send"},
-	oidTimetz:      {"timetz", NoFamily, 'D', 0, ""},
-	oidNumeric:     {"numeric", NumericFamily, 'N', 1231, "numeric_send"},
-	oidUUID:        {"uuid", UUIDFamily, 'U', 2951, "uuid_send"},
+	pgtype.Bool:        {"bool", BoolFamily, 'B', 1000, "boolsend"},
+	pgtype.Name:        {"name", NoFamily, 'S', 0, ""},
+	pgtype.Int8:        {"int8", IntFamily, 'N', 1016, "int8send"},
+	pgtype.Int2:        {"int2", IntFamily, 'N', 1005, "int2send"},
+	pgtype.Int4:        {"int4", IntFamily, 'N', 1007, "int4send"},
+	pgtype.Text:        {"text", TextFamily, 'S', 1009, "textsend"},
+	pgtype.Float4:      {"float4", FloatFamily, 'N', 1021, "float8send"},
+	pgtype.Float8:      {"float8", FloatFamily, 'N', 1022, "float8send"},
+	pgtype.Bpchar:      {"bpchar", TextFamily, 'S', 1014, "textsend"},
+	pgtype.Varchar:     {"varchar", TextFamily, 'S', 1015, "textsend"},
+	pgtype.Date:        {"date", DateFamily, 'D', 1182, "date_send"},
+	pgtype.Time:        {"time", TimeFamily, 'D', 1183, "time_send"},
+	pgtype.Timestamp:   {"timestamp", DateFamily, 'D', 1115, "timestamp_send"},
+	pgtype.Timestamptz: {"timestamptz", InstantFamily, 'D', 1185, "timestamptz_send"},
+	pgtype.Interval:    {"interval", IntervalFamily, 'T', 1187, "interval_send"},
+	pgtype.Timetz:      {"timetz", NoFamily, 'D', 0, ""},
+	pgtype.Numeric:     {"numeric", NumericFamily, 'N', 1231, "numeric_send"},
+	pgtype.UUID:        {"uuid", UUIDFamily, 'U', 2951, "uuid_send"},
 }
 
 // Preferred types win where several functions could take an argument.
 func preferred(oid uint32) bool {
 	switch oid {
-	case oidBool, oidFloat8, oidText, oidTimestamptz, oidInterval:
+	case pgtype.Bool, pgtype.Float8, pgtype.Text, pgtype.Timestamptz, pgtype.Interval:
 		return true
 	}
 	return false
@@ -96,18 +70,18 @@ func preferred(oid uint32) bool {
 
 // castable lists the implicit casts between built-in types.
 var castable = map[uint32][]uint32{
-	oidInt2:      {oidInt4, oidInt8, oidNumeric, oidFloat4, oidFloat8},
-	oidInt4:      {oidInt8, oidNumeric, oidFloat4, oidFloat8},
-	oidInt8:      {oidNumeric, oidFloat4, oidFloat8},
-	oidNumeric:   {oidFloat4, oidFloat8},
-	oidFloat4:    {oidFloat8},
-	oidDate:      {oidTimestamp, oidTimestamptz},
-	oidTimestamp: {oidTimestamptz},
-	oidTime:      {oidTimetz, oidInterval},
-	oidText:      {oidVarchar, oidBpchar},
-	oidVarchar:   {oidText, oidBpchar},
-	oidBpchar:    {oidText, oidVarchar},
-	oidName:      {oidText},
+	pgtype.Int2:      {pgtype.Int4, pgtype.Int8, pgtype.Numeric, pgtype.Float4, pgtype.Float8},
+	pgtype.Int4:      {pgtype.Int8, pgtype.Numeric, pgtype.Float4, pgtype.Float8},
+	pgtype.Int8:      {pgtype.Numeric, pgtype.Float4, pgtype.Float8},
+	pgtype.Numeric:   {pgtype.Float4, pgtype.Float8},
+	pgtype.Float4:    {pgtype.Float8},
+	pgtype.Date:      {pgtype.Timestamp, pgtype.Timestamptz},
+	pgtype.Timestamp: {pgtype.Timestamptz},
+	pgtype.Time:      {pgtype.Timetz, pgtype.Interval},
+	pgtype.Text:      {pgtype.Varchar, pgtype.Bpchar},
+	pgtype.Varchar:   {pgtype.Text, pgtype.Bpchar},
+	pgtype.Bpchar:    {pgtype.Text, pgtype.Varchar},
+	pgtype.Name:      {pgtype.Text},
 }
 
 // implicit reports whether a value of one type becomes one of the other by itself.
@@ -150,7 +124,7 @@ func TypeOf(t catalog.TypeRef, collation catalog.Name, deterministic bool) Type 
 	case 'e':
 		out.OID, out.Enum = 0, t.Name
 	}
-	if out.OID == oidBpchar && out.Mod-4 > longestPadded {
+	if out.OID == pgtype.Bpchar && out.Mod-4 > longestPadded {
 		out.OID = 0
 	}
 	if out.Family() == NoFamily {
@@ -200,7 +174,7 @@ func qualifiedName(n catalog.Name) string {
 // String names the type for people.
 func (t Type) String() string {
 	switch {
-	case t.OID == oidUnknown:
+	case t.OID == pgtype.Unknown:
 		return "unknown"
 	case t.Enum.Name != "":
 		return t.Enum.Name
@@ -279,11 +253,11 @@ func (t Type) Modified() string {
 		return t.SQL()
 	}
 	switch t.OID {
-	case oidVarchar, oidBpchar:
+	case pgtype.Varchar, pgtype.Bpchar:
 		return fmt.Sprintf("%s(%d)", t.SQL(), t.Mod-4)
-	case oidNumeric:
+	case pgtype.Numeric:
 		return fmt.Sprintf("%s(%d, %d)", t.SQL(), (t.Mod-4)>>16, signedScale(t))
-	case oidTimestamp, oidTimestamptz, oidTime:
+	case pgtype.Timestamp, pgtype.Timestamptz, pgtype.Time:
 		return fmt.Sprintf("%s(%d)", t.SQL(), t.Mod)
 	}
 	return t.SQL()
@@ -300,7 +274,7 @@ const anyName = "(user-defined)"
 
 // named reports whether a user-defined type is one that the client has named: its
 // values on the mirror need not be in the protected database.
-func (t Type) named() bool { return t.OID == firstUserOID }
+func (t Type) named() bool { return t.OID == pgtype.FirstUser }
 
 // mayBe reports whether a type that the client has named could be that of a column. The
 // mirror finds out: it casts the constant to the column's type.

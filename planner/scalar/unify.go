@@ -5,6 +5,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // unify gives operands that are compared with each other types with a common
@@ -45,7 +46,7 @@ func mismatch(ops []Expr, at int) error {
 func together(ops []Expr) (func(Expr) Type, bool) {
 	known := slices.DeleteFunc(slices.Clone(ops), unknown)
 	if len(known) == 0 {
-		return func(Expr) Type { return typ(oidText) }, !slices.ContainsFunc(ops, bare)
+		return func(Expr) Type { return typ(pgtype.Text) }, !slices.ContainsFunc(ops, bare)
 	}
 	families := map[Family]bool{}
 	for _, o := range known {
@@ -68,7 +69,7 @@ func together(ops []Expr) (func(Expr) Type, bool) {
 	case only(families, TextFamily):
 		return comparableTexts(known), true
 	case only(families, DateFamily, InstantFamily) && families[InstantFamily]:
-		return func(Expr) Type { return typ(oidTimestamptz) }, true
+		return func(Expr) Type { return typ(pgtype.Timestamptz) }, true
 	}
 	return ownType, len(families) == 1
 }
@@ -87,9 +88,9 @@ func comparableNumbers(families map[Family]bool, ownType func(Expr) Type) func(E
 		t := ownType(o)
 		switch {
 		case families[FloatFamily] && t.Family() != FloatFamily:
-			return typ(oidFloat8)
+			return typ(pgtype.Float8)
 		case families[NumericFamily] && t.Family() == IntFamily:
-			return typ(oidNumeric)
+			return typ(pgtype.Numeric)
 		}
 		return t
 	}
@@ -101,12 +102,12 @@ func comparableTexts(known []Expr) func(Expr) Type {
 	has := func(oid uint32) bool {
 		return slices.ContainsFunc(known, func(o Expr) bool { return o.Type().OID == oid })
 	}
-	target := typ(oidText)
-	if has(oidBpchar) && !has(oidText) {
-		target = typ(oidBpchar)
+	target := typ(pgtype.Text)
+	if has(pgtype.Bpchar) && !has(pgtype.Text) {
+		target = typ(pgtype.Bpchar)
 	}
 	return func(o Expr) Type {
-		if o.Type().OID == oidVarchar && target.OID == oidText && !o.free() {
+		if o.Type().OID == pgtype.Varchar && target.OID == pgtype.Text && !o.free() {
 			return o.Type()
 		}
 		t := target
@@ -136,7 +137,7 @@ func comparableEnums(known []Expr, enums bool) (func(Expr) Type, bool) {
 func common(ops []Expr) (Type, bool) {
 	known := slices.DeleteFunc(slices.Clone(ops), unknown)
 	if len(known) == 0 {
-		return typ(oidText), !slices.ContainsFunc(ops, bare)
+		return typ(pgtype.Text), !slices.ContainsFunc(ops, bare)
 	}
 	if known[0].Type().Family() == EnumFamily {
 		target, ok := comparableEnums(known, true)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // datum is the value of a constant, as far as bounds and checks need it.
@@ -75,7 +76,7 @@ func (v Value) tooLong(c *constant) error {
 // infinite reports whether a numeric is infinite, or whether one of an array of them may be.
 func (v Value) infinite(t Type) bool {
 	switch {
-	case !t.decimal() && (!t.Array || t.OID != oidNumeric):
+	case !t.decimal() && (!t.Array || t.OID != pgtype.Numeric):
 		return false
 	case !v.Binary:
 		return strings.Contains(string(v.Bytes), "Infinity")
@@ -132,37 +133,37 @@ func decodeBinary(oid uint32, b []byte) (datum, bool) {
 		return datum{}, false
 	}
 	switch oid {
-	case oidBool:
+	case pgtype.Bool:
 		return whole(int64(b[0])), true
-	case oidInt2:
+	case pgtype.Int2:
 		return whole(int64(int16(binary.BigEndian.Uint16(b)))), true
-	case oidInt4, oidDate:
+	case pgtype.Int4, pgtype.Date:
 		n := int32(binary.BigEndian.Uint32(b))
-		if oid == oidDate && (n == math.MinInt32 || n == math.MaxInt32) {
+		if oid == pgtype.Date && (n == math.MinInt32 || n == math.MaxInt32) {
 			return datum{}, true
 		}
 		return whole(int64(n)), true
-	case oidInt8, oidTime, oidTimestamp, oidTimestamptz:
+	case pgtype.Int8, pgtype.Time, pgtype.Timestamp, pgtype.Timestamptz:
 		n := int64(binary.BigEndian.Uint64(b))
-		if oid != oidInt8 && (n == math.MinInt64 || n == math.MaxInt64) {
+		if oid != pgtype.Int8 && (n == math.MinInt64 || n == math.MaxInt64) {
 			return datum{}, true
 		}
 		return whole(n), true
-	case oidFloat4:
+	case pgtype.Float4:
 		return float(float64(math.Float32frombits(binary.BigEndian.Uint32(b)))), true
-	case oidFloat8:
+	case pgtype.Float8:
 		return float(math.Float64frombits(binary.BigEndian.Uint64(b))), true
-	case oidNumeric:
+	case pgtype.Numeric:
 		return decodeNumeric(b)
-	case oidInterval:
+	case pgtype.Interval:
 		return interval(int64(binary.BigEndian.Uint64(b)), int32(binary.BigEndian.Uint32(b[8:])), int32(binary.BigEndian.Uint32(b[12:]))), true
 	}
 	return datum{text: string(b)}, true
 }
 
 var fixedSizes = map[uint32]int{
-	oidBool: 1, oidInt2: 2, oidInt4: 4, oidInt8: 8, oidFloat4: 4, oidFloat8: 8, oidDate: 4, oidTime: 8, oidTimestamp: 8, oidTimestamptz: 8,
-	oidInterval: 16,
+	pgtype.Bool: 1, pgtype.Int2: 2, pgtype.Int4: 4, pgtype.Int8: 8, pgtype.Float4: 4, pgtype.Float8: 8, pgtype.Date: 4, pgtype.Time: 8, pgtype.Timestamp: 8, pgtype.Timestamptz: 8,
+	pgtype.Interval: 16,
 }
 
 func whole(n int64) datum { return datum{number: new(big.Rat).SetInt64(n)} }
@@ -181,7 +182,7 @@ func interval(micros int64, days, months int32) datum {
 		micros == math.MinInt64 && days == math.MinInt32 && months == math.MinInt32 {
 		return datum{}
 	}
-	n := new(big.Int).Mul(big.NewInt(int64(months)*30+int64(days)), big.NewInt(microsPerDay))
+	n := new(big.Int).Mul(big.NewInt(int64(months)*30+int64(days)), big.NewInt(pgtype.MicrosPerDay))
 	n.Add(n, big.NewInt(micros))
 	return datum{number: new(big.Rat).SetInt(n), months: months, days: days, micros: micros}
 }
@@ -219,45 +220,41 @@ func decodeNumeric(b []byte) (datum, bool) {
 // decodeText reads the text format, as far as it has one spelling.
 func decodeText(oid uint32, s string) (datum, bool) {
 	switch oid {
-	case oidBool:
+	case pgtype.Bool:
 		if s == "t" {
 			return whole(1), true
 		}
 		return whole(0), s == "f"
-	case oidInt2, oidInt4, oidInt8:
+	case pgtype.Int2, pgtype.Int4, pgtype.Int8:
 		n, err := strconv.ParseInt(s, 10, 64)
 		return whole(n), err == nil
-	case oidFloat4, oidFloat8:
+	case pgtype.Float4, pgtype.Float8:
 		f, err := strconv.ParseFloat(s, 64)
 		return float(f), err == nil
-	case oidNumeric:
+	case pgtype.Numeric:
 		if s == "NaN" || strings.HasSuffix(s, "Infinity") {
 			return datum{}, true
 		}
 		_, decimals, _ := strings.Cut(s, ".")
 		r, ok := new(big.Rat).SetString(s)
 		return datum{number: r, digits: len(decimals)}, ok && len(s) < 1000
-	case oidDate, oidTimestamp, oidTimestamptz:
+	case pgtype.Date, pgtype.Timestamp, pgtype.Timestamptz:
 		r, ok := instant(s)
-		if ok && oid == oidDate {
-			r.Quo(r, big.NewRat(microsPerDay, 1))
+		if ok && oid == pgtype.Date {
+			r.Quo(r, big.NewRat(pgtype.MicrosPerDay, 1))
 		}
 		return datum{number: r}, ok
-	case oidTime, oidInterval:
+	case pgtype.Time, pgtype.Interval:
 		return datum{}, false
 	}
 	return datum{text: s}, true
 }
-
-const microsPerDay = 86_400_000_000
 
 // layouts are the spellings of dates and timestamps that Go and Postgres read alike.
 var layouts = []string{
 	"2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00",
 	"2006-01-02 15:04:05Z07",
 }
-
-var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // instant reads a date or timestamp as microseconds since 2000-01-01, UTC unless it
 // says otherwise.
@@ -267,15 +264,8 @@ func instant(s string) (*big.Rat, bool) {
 		if err != nil {
 			continue
 		}
-		micros := new(big.Rat).SetInt64((t.Unix() - epoch.Unix()) * 1_000_000)
+		micros := new(big.Rat).SetInt64((t.Unix() - pgtype.Epoch.Unix()) * 1_000_000)
 		return micros.Add(micros, big.NewRat(int64(t.Nanosecond()), 1000)), true
 	}
 	return nil, false
-}
-
-// timeOf is the inverse of instant for whole microseconds.
-func timeOf(micros int64) time.Time {
-	day := micros / microsPerDay
-	rest := micros % microsPerDay
-	return epoch.AddDate(0, 0, int(day)).Add(time.Duration(rest) * time.Microsecond)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // A Writer writes expressions as SQL that is total: it has a value or is NULL for
@@ -124,7 +125,7 @@ func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
 		return w.column(e, m)
 	case *Query:
 		sql, err := e.SQL(w)
-		return fragment{sql: sql, typ: typ(oidBool)}, err
+		return fragment{sql: sql, typ: typ(pgtype.Bool)}, err
 	case *constant:
 		return w.constant(e, m)
 	case *call:
@@ -156,7 +157,7 @@ func (w *Writer) instant(f fragment) fragment {
 	if f.zone == "" {
 		return f
 	}
-	return fragment{sql: "pg_catalog.timezone(" + f.zone + ", " + f.sql + ")", typ: typ(oidTimestamptz)}
+	return fragment{sql: "pg_catalog.timezone(" + f.zone + ", " + f.sql + ")", typ: typ(pgtype.Timestamptz)}
 }
 
 // convertTo converts SQL to a type without being able to raise.
@@ -164,15 +165,15 @@ func (w *Writer) convertTo(f fragment, t Type, at int) (string, error) {
 	f = w.instant(f)
 	from, to := f.typ.Family(), t.Family()
 	switch {
-	case f.typ.same(t), from == TextFamily && t.OID == oidText && f.typ.OID == oidVarchar,
-		from == TextFamily && t.OID == oidVarchar && f.typ.OID == oidText:
+	case f.typ.same(t), from == TextFamily && t.OID == pgtype.Text && f.typ.OID == pgtype.Varchar,
+		from == TextFamily && t.OID == pgtype.Varchar && f.typ.OID == pgtype.Text:
 		return f.sql, nil
-	case from == IntFamily && to == IntFamily && t.OID == oidInt8,
-		from == IntFamily && (to == NumericFamily || t.OID == oidFloat8),
-		from == NumericFamily && (t.OID == oidFloat8 || t.OID == oidInt8), // the caller has proved that it fits
-		from == FloatFamily && t.OID == oidFloat8,
+	case from == IntFamily && to == IntFamily && t.OID == pgtype.Int8,
+		from == IntFamily && (to == NumericFamily || t.OID == pgtype.Float8),
+		from == NumericFamily && (t.OID == pgtype.Float8 || t.OID == pgtype.Int8), // the caller has proved that it fits
+		from == FloatFamily && t.OID == pgtype.Float8,
 		from == TextFamily && to == TextFamily,
-		f.typ.OID == oidDate && t.OID == oidTimestamp:
+		f.typ.OID == pgtype.Date && t.OID == pgtype.Timestamp:
 		return castSQL(f.sql, t), nil
 	}
 	return "", pgerr.New(pgerr.Internal, "%s cannot be written as %s", f.typ, t).At(at)
@@ -191,7 +192,7 @@ func (w *Writer) column(e *Ref, m mode) (fragment, error) {
 	}
 	switch {
 	case c.Type.cuttable() && c.Reach == Whole && !c.derived():
-		return fragment{sql: Beginning.Read(c.SQL), typ: typ(oidText)}, nil
+		return fragment{sql: Beginning.Read(c.SQL), typ: typ(pgtype.Text)}, nil
 	case c.derived() || !c.Type.number() && !moment(c.Type):
 		return f, nil
 	}
@@ -204,15 +205,15 @@ func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 	c := e.Column.Base()
 	switch {
 	case c.Type.whole():
-		f.typ = typ(oidInt8)
+		f.typ = typ(pgtype.Int8)
 	case c.Type.float():
-		f.typ = typ(oidFloat8)
+		f.typ = typ(pgtype.Float8)
 	}
 	sql, err := w.convertTo(fragment{sql: f.sql, typ: c.Type}, f.typ, e.At)
 	if err != nil {
 		return fragment{}, err
 	}
-	if f.typ.OID == oidNumeric && scaleOf(c.Type) < 0 {
+	if f.typ.OID == pgtype.Numeric && scaleOf(c.Type) < 0 {
 		digits := strconv.Itoa(keptDigits)
 		sql = "CASE WHEN pg_catalog.scale(" + sql + ") OPERATOR(pg_catalog.>) " + digits +
 			" THEN pg_catalog.trunc(" + sql + ", " + digits + ") ELSE " + sql + " END"
@@ -222,7 +223,7 @@ func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 		x = clampSQL(sql, low, high)
 	}
 	switch {
-	case f.typ.OID == oidFloat8 && (!i.Bounded() || i.holdsZero()):
+	case f.typ.OID == pgtype.Float8 && (!i.Bounded() || i.holdsZero()):
 		// Tiny values count as zero, unless zero is outside the bounds.
 		t := tiny(c.Type)
 		x = "CASE WHEN " + sql + " OPERATOR(pg_catalog.>) " + floatLiteral(new(big.Rat).Neg(t)) +
@@ -245,14 +246,14 @@ func literals(i Interval, t Type) (low, high string, ok bool) {
 		return "", "", false
 	}
 	switch t.OID {
-	case oidInt8:
+	case pgtype.Int8:
 		return intLiteral(larger(floor(i.Low), lowestInt8)), intLiteral(smaller(ceil(i.High), highestInt8)), true
-	case oidNumeric:
+	case pgtype.Numeric:
 		digits := max(keptDigits, scaleOf(t))
 		return numericLiteral(scaled(i.Low, digits, floor), scaleOf(t)), numericLiteral(scaled(i.High, digits, ceil), scaleOf(t)), true
-	case oidFloat8:
+	case pgtype.Float8:
 		return floatLiteral(ratOf(floatBelow(i.Low))), floatLiteral(ratOf(floatAbove(i.High))), true
-	case oidDate, oidTimestamp, oidTimestamptz:
+	case pgtype.Date, pgtype.Timestamp, pgtype.Timestamptz:
 		return momentLiteral(floor(i.Low), t), momentLiteral(ceil(i.High), t), i.within(years(t))
 	}
 	return "", "", false
@@ -278,18 +279,18 @@ func floatLiteral(r *big.Rat) string {
 func momentLiteral(r *big.Rat, t Type) string {
 	n := r.Num().Int64()
 	switch t.OID {
-	case oidDate:
-		return "CAST('" + epoch.AddDate(0, 0, int(n)).Format(time.DateOnly) + "' AS pg_catalog.date)"
-	case oidTimestamptz:
-		return "CAST('" + timeOf(n).Format("2006-01-02 15:04:05.999999+00") + "' AS pg_catalog.timestamptz)"
+	case pgtype.Date:
+		return "CAST('" + pgtype.Epoch.AddDate(0, 0, int(n)).Format(time.DateOnly) + "' AS pg_catalog.date)"
+	case pgtype.Timestamptz:
+		return "CAST('" + pgtype.Moment(n).Format("2006-01-02 15:04:05.999999+00") + "' AS pg_catalog.timestamptz)"
 	}
-	return "CAST('" + timeOf(n).Format("2006-01-02 15:04:05.999999") + "' AS pg_catalog.timestamp)"
+	return "CAST('" + pgtype.Moment(n).Format("2006-01-02 15:04:05.999999") + "' AS pg_catalog.timestamp)"
 }
 
 func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 	p := w.Fold(e.fold)
 	if e.typ.Enum.Name != "" { // OIDs of enums differ between databases, so that they travel as text
-		text := typ(oidText)
+		text := typ(pgtype.Text)
 		text.Array = e.typ.Array
 		return fragment{sql: castSQL(castSQL(p, text), e.typ), typ: e.typ}, nil
 	}
@@ -317,8 +318,8 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 			return fragment{}, pgerr.New(pgerr.NotAllowed, "a date outside of the years 1 to 9999 can only be compared on protected data").At(e.at).
 				WithHint("Use a date in these years.")
 		}
-		if e.typ.OID == oidFloat4 {
-			return fragment{sql: castSQL(f.sql, typ(oidFloat8)), typ: typ(oidFloat8)}, nil
+		if e.typ.OID == pgtype.Float4 {
+			return fragment{sql: castSQL(f.sql, typ(pgtype.Float8)), typ: typ(pgtype.Float8)}, nil
 		}
 	}
 	return f, nil
@@ -354,7 +355,7 @@ func (w *Writer) unbounded(e Expr) *Ref {
 // stays a local time, which stands for the instant that it is in the session's time zone.
 func (w *Writer) Key(e Expr) (string, Type, error) {
 	c, ok := e.(*call)
-	if !ok || c.fn.over.key == nil || c.typ.OID != oidTimestamptz {
+	if !ok || c.fn.over.key == nil || c.typ.OID != pgtype.Timestamptz {
 		return w.Value(e)
 	}
 	f, err := c.fn.over.key(w, c)

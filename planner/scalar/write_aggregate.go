@@ -1,6 +1,10 @@
 package scalar
 
-import "math/big"
+import (
+	"math/big"
+
+	"dpproxy/planner/pgtype"
+)
 
 // sumBits is the resolution of sums of floats: their bounds span about 2^sumBits steps, so
 // that the sum of integers does not depend on the order of the rows.
@@ -109,7 +113,7 @@ func (w *Writer) count(e *aggregate, filter string) (fragment, error) {
 	if e.distinct {
 		x = "DISTINCT " + x
 	}
-	return fragment{sql: "LEAST(pg_catalog.count(" + x + ")" + filter + ", " + intLiteral(rat(e.rows)) + ")", typ: typ(oidInt8)}, nil
+	return fragment{sql: "LEAST(pg_catalog.count(" + x + ")" + filter + ", " + intLiteral(rat(e.rows)) + ")", typ: typ(pgtype.Int8)}, nil
 }
 
 func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
@@ -128,8 +132,8 @@ func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
 		sql = w.floatSum(e, f.sql, filter)
 	default:
 		sql = "pg_catalog." + e.name + "(" + f.sql + ")" + filter
-		if t.OID != oidNumeric {
-			low, high, _ := literals(i, typ(oidNumeric))
+		if t.OID != pgtype.Numeric {
+			low, high, _ := literals(i, typ(pgtype.Numeric))
 			return fragment{sql: "CAST(CASE WHEN " + sql + " IS NOT NULL THEN " + clampSQL(sql, low, high) + " END AS pg_catalog.int8)", typ: t}, nil
 		}
 	}
@@ -174,7 +178,7 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	switch {
 	case t.modified():
 		sql = Modify(t, sql)
-	case physical.OID == oidNumeric:
+	case physical.OID == pgtype.Numeric:
 		sql = "pg_catalog.trim_scale(" + sql + ")"
 	}
 	return fragment{sql: sql, typ: physical}, nil
