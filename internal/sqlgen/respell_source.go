@@ -130,7 +130,7 @@ func (g *Generator) unionOf(src source) source {
 		}
 		k1, k2 := mention(of), whole
 		if i > 0 && g.chance(30) {
-			k1 = form("a literal in UNION ALL", one(g, "NULL", map[kind]string{decimal: "'6.00'", text: "'a '", date: "'2020-06-15'"}[c.kind]))
+			k1 = form("a literal in UNION ALL", one(g, "NULL", map[kind]string{decimal: "'6'", text: "'a '", date: "'2020-06-15'"}[c.kind]))
 		}
 		if i > 0 && g.chance(30) {
 			k2 = form("a literal in UNION ALL", one(g, "NULL", "'6'"))
