@@ -26,12 +26,17 @@ const mark = "made by dpproxy"
 
 const noPowers = "NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION NOINHERIT"
 
-// roleState tells a role of ours by its comment, and whether it has no powers.
-func roleState(name string, login bool) string {
+// roleState tells a role of ours by its comment, and whether it has no powers but that it may
+// take the roles of which it is a member. Nobody may take such a role.
+func roleState(name string, login bool, memberOf ...string) string {
 	return fmt.Sprintf(`SELECT CASE WHEN shobj_description(oid, 'pg_authid') = %s THEN %s ELSE rolname END,
 			NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole OR rolreplication OR rolinherit)
-			AND rolcanlogin = %t AND NOT EXISTS (SELECT FROM pg_auth_members WHERE member = r.oid)
-		FROM pg_roles r WHERE rolname = %s`, literal(mark), literal(Owner), login, literal(name))
+			AND rolcanlogin = %t
+			AND coalesce((SELECT string_agg(g.rolname, ',') FROM pg_auth_members m JOIN pg_roles g ON g.oid = m.roleid WHERE m.member = r.oid
+				), '') = %s
+			AND NOT EXISTS (SELECT FROM pg_auth_members m WHERE m.member = r.oid AND (m.admin_option OR to_jsonb(m) ->> 'inherit_option' = 'true'))
+			AND (%t OR NOT EXISTS (SELECT FROM pg_auth_members WHERE roleid = r.oid))
+		FROM pg_roles r WHERE rolname = %s`, literal(mark), literal(Owner), login, literal(strings.Join(memberOf, ",")), len(memberOf) == 0, literal(name))
 }
 
 func roleKey(name string) key { return key{"role", name} }
@@ -47,6 +52,34 @@ func (p Plan) roleObjects() []object {
 			state:  roleState(a.Name, true),
 			adopt:  true,
 		})
+		objects = append(objects, a.asideObjects()...)
+	}
+	return objects
+}
+
+// asideObjects are the role and its right to connect.
+func (a Analyst) asideObjects() []object {
+	var objects []object
+	for _, role := range a.aside() {
+		name := ident(role.Name)
+		objects = append(objects, object{
+			key: roleKey(role.Name),
+			create: fmt.Sprintf("CREATE ROLE %[1]s LOGIN %[2]s; COMMENT ON ROLE %[1]s IS %[3]s; GRANT %[4]s TO %[1]s",
+				name, noPowers, literal(mark), ident(a.Name)),
+			drop:  fmt.Sprintf("DROP OWNED BY %s; DROP ROLE %s", name, name),
+			state: roleState(role.Name, true, a.Name),
+			needs: []key{roleKey(a.Name)},
+			adopt: true,
+		})
+	}
+	return objects
+}
+
+func (a Analyst) asideGrants(database string) []object {
+	var objects []object
+	for _, role := range a.aside() {
+		objects = append(objects, grantObject(role.Name, "CONNECT ON DATABASE "+ident(database), key{}, fmt.Sprintf(
+			"pg_database o, aclexplode(o.datacl) x WHERE x.privilege_type = 'CONNECT' AND o.datname = %s", literal(database))))
 	}
 	return objects
 }
@@ -70,6 +103,7 @@ func (p Plan) grantObjects(of *catalog.Schema, database string) []object {
 		for _, n := range slices.Concat(a.Tables, p.Public) {
 			objects = append(objects, grantRead(a.Name, n, p.relationKey(n)))
 		}
+		objects = append(objects, a.asideGrants(database)...)
 	}
 	return objects
 }

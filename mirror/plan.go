@@ -1,6 +1,8 @@
 package mirror
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
@@ -67,6 +69,8 @@ type Column struct {
 // not what the analyst types.
 type Analyst struct {
 	Name, Password string
+	// AsidePassword is that of the role of [AsideRole]; empty makes none.
+	AsidePassword string
 	// ConnectionLimit of the role; 0 is no limit.
 	ConnectionLimit int
 	// Settings are the role's session defaults, such as statement_timeout,
@@ -121,6 +125,12 @@ func (p Plan) check() error {
 			return fmt.Errorf("analyst %s: %w", a.Name, err)
 		}
 		roles[a.Name] = true
+		for _, role := range a.aside() {
+			if roles[role.Name] {
+				return fmt.Errorf("analyst %s: the role is reserved", role.Name)
+			}
+			roles[role.Name] = true
+		}
 	}
 	return nil
 }
@@ -145,4 +155,31 @@ func (a Analyst) check(p Plan, taken map[string]bool) error {
 		}
 	}
 	return nil
+}
+
+// AsideSessions is how many sessions the role of [AsideRole] can have.
+const AsideSessions = 2
+
+// AsideRole names the role with which dpproxy computes for an analyst what they may not see. It may
+// log in and take the role of that analyst, and has no other right: in its sessions, text that
+// undoes SET ROLE is left with less than the analyst has. The analyst can neither see its
+// statements nor end them.
+func AsideRole(analyst string) string {
+	name := "dpproxy_aside_" + analyst
+	if len(name) <= maxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(analyst))
+	return "dpproxy_aside_" + hex.EncodeToString(sum[:16])
+}
+
+// maxName is the length of the longest name that Postgres keeps whole.
+const maxName = 63
+
+// aside is that role as a login, nil for a plan without views.
+func (a Analyst) aside() []Analyst {
+	if a.AsidePassword == "" {
+		return nil
+	}
+	return []Analyst{{Name: AsideRole(a.Name), Password: a.AsidePassword, ConnectionLimit: AsideSessions}}
 }

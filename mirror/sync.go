@@ -145,8 +145,10 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 		return err
 	}
 	for _, a := range plan.Analysts {
-		if err := keepLogin(ctx, to, database, a, report); err != nil {
-			return err
+		for _, role := range append(a.aside(), a) {
+			if err := keepLogin(ctx, to, database, role, report); err != nil {
+				return err
+			}
 		}
 	}
 	if err := confirm(ctx, to, plan, schema, report); err != nil {

@@ -56,8 +56,10 @@ func verify(ctx context.Context, tx pgx.Tx, p Plan) error {
 		}
 	}
 	for _, a := range p.Analysts {
-		if err := attempt(ctx, tx, a, reaching); err != nil {
-			return fmt.Errorf("self-test: analyst %s: %w", a.Name, err)
+		for _, role := range append(a.aside(), a) {
+			if err := attempt(ctx, tx, role, reaching); err != nil {
+				return fmt.Errorf("self-test: analyst %s: %w", role.Name, err)
+			}
 		}
 	}
 	return nil

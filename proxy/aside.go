@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"dpproxy/mirror"
 	"dpproxy/parser/ast"
 )
 
@@ -19,21 +21,21 @@ import (
 // analyst may see: constants of views whose definition is not shown. An analyst can read all that
 // runs in their own session, its text and its parameters: from another session, from a function
 // that is called in it, from the notices and contexts of errors.
-type Aside struct{ pool *pgxpool.Pool }
+//
+// The sessions are of a role of each analyst's own, which may take the analyst's role and nothing
+// else: none but that analyst waits for them.
+type Aside struct {
+	// Login configures the sessions for an analyst.
+	login func(analyst string) (*pgxpool.Config, error)
 
-// OpenAside returns the sessions of a superuser. None is opened before it is needed.
-func OpenAside(ctx context.Context, cfg *pgxpool.Config) (*Aside, error) {
-	cfg.MaxConns = asideSessions
-	maps.Copy(cfg.ConnConfig.RuntimeParams, asideSettings)
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return &Aside{pool}, nil
+	mu    sync.Mutex
+	pools map[string]*pgxpool.Pool
 }
 
-// asideSessions is how many there are at most.
-const asideSessions = 4
+// OpenAside returns sessions that are opened when they are needed.
+func OpenAside(login func(analyst string) (*pgxpool.Config, error)) *Aside {
+	return &Aside{login: login, pools: map[string]*pgxpool.Pool{}}
+}
 
 // asideSettings are those in which values are written: any session reads them alike.
 var asideSettings = map[string]string{
@@ -42,12 +44,36 @@ var asideSettings = map[string]string{
 }
 
 // Close ends all sessions.
-func (s *Aside) Close() { s.pool.Close() }
-
-// Session runs f in one of the sessions.
-func (s *Aside) Session(ctx context.Context, f func(*pgx.Conn) error) error {
-	return s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return f(c.Conn()) })
+func (s *Aside) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, pool := range s.pools {
+		pool.Close()
+	}
 }
+
+// pool returns the sessions for an analyst.
+func (s *Aside) pool(ctx context.Context, analyst string) (*pgxpool.Pool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if pool := s.pools[analyst]; pool != nil {
+		return pool, nil
+	}
+	cfg, err := s.login(analyst)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(cfg.ConnConfig.RuntimeParams, asideSettings)
+	cfg.MaxConns, cfg.MaxConnIdleTime = mirror.AsideSessions, asideIdle
+	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), cfg)
+	if err == nil {
+		s.pools[analyst] = pool
+	}
+	return pool, err
+}
+
+// asideIdle is how long a session waits for the next statement.
+const asideIdle = time.Minute
 
 // carried are the settings on which the value of an expression depends.
 var carried = []string{
@@ -70,7 +96,11 @@ func (s *Aside) as(ctx context.Context, analyst string, settings []byte, limit t
 	if s == nil {
 		return errMirror
 	}
-	session, err := s.pool.Acquire(ctx)
+	pool, err := s.pool(ctx, analyst)
+	if err != nil {
+		return err
+	}
+	session, err := pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,13 +110,13 @@ func (s *Aside) as(ctx context.Context, analyst string, settings []byte, limit t
 		return errMirror
 	}
 	values["search_path"], values["statement_timeout"] = "", fmt.Sprint(limit.Milliseconds())
-	err = pgx.BeginFunc(ctx, session, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, session, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		for name, value := range values {
 			if _, err := tx.Exec(ctx, "SELECT pg_catalog.set_config($1, $2, true)", name, value); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, "SET LOCAL SESSION AUTHORIZATION "+ast.QuoteIdent(analyst)); err != nil {
+		if _, err := tx.Exec(ctx, "SET LOCAL ROLE "+ast.QuoteIdent(analyst)); err != nil {
 			return err
 		}
 		return f(tx.Conn().PgConn())

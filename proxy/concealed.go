@@ -110,8 +110,11 @@ func (e *execution) concealedRows(ctx context.Context, q *planner.Query, p *prel
 	for i := range out {
 		sql := concealedSQL(e.text.stmt, q, i, func(block, col int) string { return ast.Quote(released[block][col]) })
 		err := e.aside(ctx, p, func(conn *pgconn.PgConn) error {
-			_, err := conn.Exec(ctx, "CLOSE ALL; DECLARE dp NO SCROLL CURSOR WITH HOLD FOR "+sql).ReadAll()
-			return err
+			if _, err := conn.Exec(ctx, "CLOSE ALL").ReadAll(); err != nil {
+				return err
+			}
+			// The extended protocol takes one statement.
+			return conn.ExecParams(ctx, "DECLARE dp NO SCROLL CURSOR WITH HOLD FOR "+sql, nil, nil, nil, nil).Read().Err
 		}, func(conn *pgconn.PgConn) error {
 			results, err := conn.Exec(ctx, "FETCH ALL FROM dp; CLOSE dp").ReadAll()
 			if err == nil {
@@ -157,7 +160,8 @@ func (e *execution) concealedError(ctx context.Context, err error) error {
 	case !ok:
 		return err
 	}
-	e.p.cfg.Log.Error("what a view holds cannot be computed", "analyst", e.analyst, "code", refused.Code)
+	e.p.cfg.Log.Error("what a view holds cannot be computed", "analyst", e.analyst, "code", refused.Code,
+		"to do", "dpproxy sync, if the mirror is of an earlier version")
 	return pgerr.New(pgerr.FeatureNotSupported, "what the definition of a view holds cannot be computed").
 		WithHint("Ask the administrator: the definition is not shown.")
 }

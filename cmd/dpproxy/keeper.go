@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/mirror"
-	"dpproxy/proxy"
 )
 
 // A keeper gives an analyst's role on the mirror the state of `dpproxy sync` again, at each
@@ -18,7 +18,7 @@ import (
 // out. That can take seconds while the role is being changed, so the keeper has sessions
 // of its own on the mirror, of which one analyst's log-ins have one at a time.
 type keeper struct {
-	sessions *proxy.Aside
+	sessions *pgxpool.Pool
 
 	mu    sync.Mutex
 	turns map[string]chan struct{} // by analyst
@@ -54,8 +54,8 @@ func (k *keeper) keep(ctx context.Context, plan mirror.Plan, user string, log *s
 		return err
 	}
 	defer end()
-	return k.sessions.Session(ctx, func(conn *pgx.Conn) error {
-		changed, err := mirror.KeepLogin(ctx, conn, plan.Analysts[i])
+	return k.sessions.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		changed, err := mirror.KeepLogin(ctx, conn.Conn(), plan.Analysts[i])
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return nil // there was no sync since the policy has the analyst: the mirror says so

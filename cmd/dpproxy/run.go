@@ -20,6 +20,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/config"
 	"dpproxy/mechanisms"
+	"dpproxy/mirror"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/proxy"
@@ -93,13 +94,11 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer func() { err = errors.Join(err, remembered.Close()) }()
-	if s.keeper.sessions, err = s.openAside(ctx); err != nil {
+	if s.keeper.sessions, err = s.openKeeper(ctx); err != nil {
 		return err
 	}
 	defer s.keeper.sessions.Close()
-	if s.aside, err = s.openAside(ctx); err != nil {
-		return err
-	}
+	s.aside = s.openAside()
 	defer s.aside.Close()
 	p, err := proxy.New(ctx, proxy.Config{
 		Catalog: cat, Views: viewNames(s.policy), Ledger: ledger, Answers: remembered, Data: data, Aside: s.aside,
@@ -181,8 +180,21 @@ func (s *host) openData(ctx context.Context, cat *policy.Model) (*reader.Data, e
 	return data, nil
 }
 
-// openAside returns sessions of the mirror's superuser, for work that analysts may not see.
-func (s *host) openAside(ctx context.Context) (*proxy.Aside, error) {
+// openAside returns sessions on the mirror for work that analysts may not see.
+func (s *host) openAside() *proxy.Aside {
+	return proxy.OpenAside(func(analyst string) (*pgxpool.Config, error) {
+		cfg, err := pgxpool.ParseConfig(s.policy.Mirror)
+		if err != nil {
+			return nil, fmt.Errorf("connection to the mirror: %w", err)
+		}
+		cfg.ConnConfig.User, cfg.ConnConfig.Password = mirror.AsideRole(analyst), s.secret.asidePassword(analyst)
+		cfg.ConnConfig.ConnectTimeout = connectTimeout
+		return cfg, nil
+	})
+}
+
+// openKeeper returns sessions of the mirror's superuser, for the roles of analysts.
+func (s *site) openKeeper(ctx context.Context) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror))
 	if err != nil {
 		return nil, fmt.Errorf("connection to the mirror: %w", err)
@@ -194,9 +206,13 @@ func (s *host) openAside(ctx context.Context) (*proxy.Aside, error) {
 	if p != "" {
 		cfg.ConnConfig.Password = p
 	}
-	cfg.ConnConfig.ConnectTimeout = connectTimeout
-	return proxy.OpenAside(ctx, cfg)
+	cfg.ConnConfig.ConnectTimeout, cfg.MaxConns = connectTimeout, keeperSessions
+	cfg.ConnConfig.RuntimeParams["application_name"], cfg.ConnConfig.RuntimeParams["search_path"] = "dpproxy", ""
+	return pgxpool.NewWithConfig(ctx, cfg)
 }
+
+// keeperSessions is how many log-ins are kept at a time.
+const keeperSessions = 4
 
 const connectTimeout = 5 * time.Second
 

@@ -53,6 +53,11 @@ func makeSecret(path string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
+// asidePassword is the password of the role with which dpproxy computes what an analyst may not see.
+func (s secret) asidePassword(analyst string) string {
+	return base64.RawURLEncoding.EncodeToString(s.derive("mirror aside role:" + analyst))
+}
+
 // mirrorPassword is the password of an analyst's role on the mirror. Analysts do
 // not know it: they log in to dpproxy with their own.
 func (s secret) mirrorPassword(analyst string) string {

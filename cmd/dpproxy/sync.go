@@ -82,6 +82,9 @@ func (s *site) mirrorPlan() mirror.Plan {
 	}
 	for _, a := range s.policy.Analysts {
 		m := mirror.Analyst{Name: a.Name, Password: s.secret.mirrorPassword(a.Name), Settings: a.Settings}
+		if len(s.policy.Views) > 0 {
+			m.AsidePassword = s.secret.asidePassword(a.Name)
+		}
 		for _, t := range a.Tables {
 			if !public[t] {
 				m.Tables = append(m.Tables, t)

@@ -19,6 +19,7 @@ import (
 	"dpproxy/internal/logtest"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
+	"dpproxy/mirror"
 )
 
 // The definitions of these views are not shown, but for that of open, which reads one of them.
@@ -134,7 +135,7 @@ func TestConcealedDefinitions(t *testing.T) {
 // There it could end the analyst's rights, or call a function of theirs with others.
 func TestOwnTextApart(t *testing.T) {
 	s := sitetest.New(t, concealedSchema, concealedPolicy)
-	sent := tapMirror(t, s, pgtemp.Superuser)
+	sent := tapMirror(t, s, mirror.AsideRole("ana"))
 	r := s.Run(t)
 	ana := sitetest.Dial(t, r.URL("ana"))
 	sitetest.Exec(t, ana, "CREATE FUNCTION pg_temp.own() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN set_config('my.own', concat(current_setting('my.own', true), session_user, ' '), false); END $$")
@@ -166,7 +167,7 @@ func TestOwnTextApart(t *testing.T) {
 		if i := strings.Index(beside, "4712"); i >= 0 {
 			t.Errorf("%s\nruns as a superuser: %.300s", sql, beside[max(i-200, 0):])
 		}
-		if !strings.Contains(beside, "AUTHORIZATION") {
+		if !strings.Contains(beside, "SET LOCAL ROLE") {
 			t.Errorf("%s is not computed apart", sql)
 		}
 	}
