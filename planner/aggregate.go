@@ -26,7 +26,7 @@ type aggregate struct {
 }
 
 // A form is a resolved aggregate function with its arguments: an aggregate as a value. All that
-// sets one aggregate apart from the others is in its form and the estimator that it binds.
+// sets one aggregate apart from the others is in its form and the estimator that it becomes.
 type form interface {
 	// resultType is the type that Postgres gives the value, and whether it is an array of it.
 	resultType() (t scalar.Type, array bool)
@@ -34,8 +34,8 @@ type form interface {
 	reports() reports
 	// overRows are the expressions that are computed for each row.
 	overRows() []scalar.Expr
-	// bind adds the statistics that the value is computed from to a part, for known constants.
-	bind(bd *binding, p *Part) (estimator, error)
+	// specialize adds the statistics that the value is computed from to a grouping set, for known constants.
+	specialize(sp *specializer, p *GroupingSet) (estimator, error)
 }
 
 // An overRow is what most forms have: an argument that is computed for each row, nil for none,

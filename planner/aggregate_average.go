@@ -29,16 +29,16 @@ func (f averageOf) resultType() (scalar.Type, bool) {
 
 func (averageOf) reports() reports { return allReports }
 
-func (f averageOf) bind(bd *binding, p *Part) (estimator, error) {
-	x, err := bd.boundedTerm(f.arg, p.contribution.Rows)
+func (f averageOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
+	x, err := sp.clampedTerm(f.arg, p.contribution.Rows)
 	if err != nil {
 		return nil, err
 	}
 	out := averaged{of: x}
-	if out.sum, err = bd.statistic(p, centredSum{summation{term: x}}, f.filter, f.at); err != nil {
+	if out.sum, err = sp.statistic(p, centredSum{summation{term: x}}, f.filter, f.at); err != nil {
 		return nil, err
 	}
-	if out.count, err = bd.valueCount(p, f.arg, f.filter, f.at); err != nil {
+	if out.count, err = sp.valueCount(p, f.arg, f.filter, f.at); err != nil {
 		return nil, err
 	}
 	t, _ := f.resultType()

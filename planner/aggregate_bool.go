@@ -43,8 +43,8 @@ func (boolOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.Bo
 
 func (boolOf) reports() reports { return noReports }
 
-func (f boolOf) bind(bd *binding, p *Part) (estimator, error) {
-	at, err := bd.statistic(p, rowCount{}, f.filter, f.at)
+func (f boolOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
+	at, err := sp.statistic(p, rowCount{}, f.filter, f.at)
 	return verdict{counted{at}, f.or}, err
 }
 

@@ -47,35 +47,35 @@ func (countOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.I
 
 func (countOf) reports() reports { return allReports }
 
-func (f countOf) bind(bd *binding, p *Part) (estimator, error) {
+func (f countOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
 	var at int
 	var err error
 	switch {
 	case f.units && p.contribution.unique: // one row, one unit
-		at, err = bd.statistic(p, rowCount{}, f.filter, f.at)
+		at, err = sp.statistic(p, rowCount{}, f.filter, f.at)
 	case f.units:
-		at, err = bd.statistic(p, unitCount{}, f.filter, f.at)
+		at, err = sp.statistic(p, unitCount{}, f.filter, f.at)
 	case f.different:
-		at, err = bd.statistic(p, differentCount{arg: f.arg}, f.filter, f.at)
+		at, err = sp.statistic(p, differentCount{arg: f.arg}, f.filter, f.at)
 	case f.arg == nil:
-		at, err = bd.statistic(p, rowCount{}, f.filter, f.at)
+		at, err = sp.statistic(p, rowCount{}, f.filter, f.at)
 	default:
-		if value, constant := bd.env.ConstantText(f.arg); constant && value == nil {
+		if value, constant := sp.env.ConstantText(f.arg); constant && value == nil {
 			return nil, pgerr.New(pgerr.NotAllowed, "count of NULL is always zero").At(f.at).
 				WithHint("Use count(*).")
 		}
-		at, err = bd.valueCount(p, f.arg, f.filter, f.at)
+		at, err = sp.valueCount(p, f.arg, f.filter, f.at)
 	}
 	return counted{at}, err
 }
 
 // valueCount returns the statistic that counts the values of an argument: the rows, if it
 // is never NULL.
-func (bd *binding) valueCount(p *Part, x, filter scalar.Expr, at int) (int, error) {
-	if !bd.nullable(x) {
-		return bd.statistic(p, rowCount{}, filter, at)
+func (sp *specializer) valueCount(p *GroupingSet, x, filter scalar.Expr, at int) (int, error) {
+	if !sp.nullable(x) {
+		return sp.statistic(p, rowCount{}, filter, at)
 	}
-	return bd.statistic(p, valueCount{arg: x}, filter, at)
+	return sp.statistic(p, valueCount{arg: x}, filter, at)
 }
 
 // A counted is the estimator of a count: the statistic itself.
@@ -113,22 +113,22 @@ func (f sumOf) resultType() (scalar.Type, bool) {
 
 func (sumOf) reports() reports { return allReports }
 
-// bind reads one sum, or, of a constant, a count, which the constant is multiplied with.
-func (f sumOf) bind(bd *binding, p *Part) (estimator, error) {
+// specialize reads one sum, or, of a constant, a count, which the constant is multiplied with.
+func (f sumOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
 	t, _ := f.resultType()
-	in, err := bd.interval(f.arg)
+	in, err := sp.interval(f.arg)
 	if err != nil {
 		return nil, err
 	}
 	if in.Constant() {
-		at, err := bd.valueCount(p, f.arg, f.filter, f.at)
+		at, err := sp.valueCount(p, f.arg, f.filter, f.at)
 		return summed{counted: counted{at}, result: t, factor: in.Low, digits: decimals(in.Low)}, err
 	}
-	x, err := bd.term(f.arg, in, p.contribution.Rows)
+	x, err := sp.latticeTerm(f.arg, in, p.contribution.Rows)
 	if err != nil {
 		return nil, err
 	}
-	at, err := bd.statistic(p, valueSum{summation{term: x}}, f.filter, f.at)
+	at, err := sp.statistic(p, valueSum{summation{term: x}}, f.filter, f.at)
 	return summed{counted: counted{at}, result: t, factor: x.values.step, digits: x.values.digits, of: []term{x}}, err
 }
 

@@ -60,12 +60,12 @@ func (c *call) where(arg ast.Expr) (scalar.Expr, error) {
 
 // filters returns ofY and ofX. Where the other argument is never NULL that is the filter of the
 // call, so that more statistics are equal.
-func (f pairForm) filters(bd *binding) (ofY, ofX scalar.Expr) {
+func (f pairForm) filters(sp *specializer) (ofY, ofX scalar.Expr) {
 	ofY, ofX = f.filter, f.filter
-	if bd.nullable(f.x) {
+	if sp.nullable(f.x) {
 		ofY = f.ofY
 	}
-	if bd.nullable(f.y) {
+	if sp.nullable(f.y) {
 		ofX = f.ofX
 	}
 	return ofY, ofX
@@ -83,9 +83,9 @@ func (pairCountOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgty
 
 func (pairCountOf) reports() reports { return allReports }
 
-func (f pairCountOf) bind(bd *binding, p *Part) (estimator, error) {
-	ofY, _ := f.filters(bd)
-	return countOf{overRow: overRow{f.y, ofY, f.at}}.bind(bd, p)
+func (f pairCountOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
+	ofY, _ := f.filters(sp)
+	return countOf{overRow: overRow{f.y, ofY, f.at}}.specialize(sp, p)
 }
 
 // A pairAverageOf is REGR_AVGY or REGR_AVGX.
@@ -105,12 +105,12 @@ func (pairAverageOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pg
 
 func (pairAverageOf) reports() reports { return allReports }
 
-func (f pairAverageOf) bind(bd *binding, p *Part) (estimator, error) {
-	ofY, ofX := f.filters(bd)
+func (f pairAverageOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
+	ofY, ofX := f.filters(sp)
 	if f.overX {
-		return averageOf{overRow{f.x, ofX, f.at}, pgtype.Float8}.bind(bd, p)
+		return averageOf{overRow{f.x, ofX, f.at}, pgtype.Float8}.specialize(sp, p)
 	}
-	return averageOf{overRow{f.y, ofY, f.at}, pgtype.Float8}.bind(bd, p)
+	return averageOf{overRow{f.y, ofY, f.at}, pgtype.Float8}.specialize(sp, p)
 }
 
 // A pairOf is a function of the moments of pairs.
@@ -167,24 +167,24 @@ func (pairOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.Fl
 
 func (pairOf) reports() reports { return allReports }
 
-// bind reads the number of pairs, both centred sums, the products, and the squares that the
+// specialize reads the number of pairs, both centred sums, the products, and the squares that the
 // function needs.
-func (f pairOf) bind(bd *binding, p *Part) (estimator, error) {
-	y, err := bd.boundedTerm(f.y, p.contribution.Rows)
+func (f pairOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
+	y, err := sp.clampedTerm(f.y, p.contribution.Rows)
 	if err != nil {
 		return nil, err
 	}
-	x, err := bd.boundedTerm(f.x, p.contribution.Rows)
+	x, err := sp.clampedTerm(f.x, p.contribution.Rows)
 	if err != nil {
 		return nil, err
 	}
 	y.even()
 	x.even()
 	out := association{function: f.of, productSum: newProductSum(y, x)}
-	ofY, ofX := f.filters(bd)
+	ofY, ofX := f.filters(sp)
 	add := func(to *int, form statisticForm, filter scalar.Expr) {
 		if err == nil {
-			*to, err = bd.statistic(p, form, filter, f.at)
+			*to, err = sp.statistic(p, form, filter, f.at)
 			out.all = append(out.all, *to)
 		}
 	}
@@ -200,7 +200,7 @@ func (f pairOf) bind(bd *binding, p *Part) (estimator, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.count, err = bd.valueCount(p, f.y, ofY, f.at)
+	out.count, err = sp.valueCount(p, f.y, ofY, f.at)
 	out.all = append(out.all, out.count)
 	t, _ := f.resultType()
 	return estimated{out, t, 0}, err

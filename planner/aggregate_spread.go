@@ -27,21 +27,21 @@ func (f spreadOf) resultType() (scalar.Type, bool) {
 
 func (spreadOf) reports() reports { return allReports }
 
-// bind reads the squares, the centred sum and the count.
-func (f spreadOf) bind(bd *binding, p *Part) (estimator, error) {
-	x, err := bd.boundedTerm(f.arg, p.contribution.Rows)
+// specialize reads the squares, the centred sum and the count.
+func (f spreadOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
+	x, err := sp.clampedTerm(f.arg, p.contribution.Rows)
 	if err != nil {
 		return nil, err
 	}
 	x.even()
 	out := dispersion{spreadOf: f, of: newSquareSum(x)}
-	if out.squares, err = bd.statistic(p, out.of, f.filter, f.at); err != nil {
+	if out.squares, err = sp.statistic(p, out.of, f.filter, f.at); err != nil {
 		return nil, err
 	}
-	if out.sum, err = bd.statistic(p, centredSum{summation{term: x}}, f.filter, f.at); err != nil {
+	if out.sum, err = sp.statistic(p, centredSum{summation{term: x}}, f.filter, f.at); err != nil {
 		return nil, err
 	}
-	if out.count, err = bd.valueCount(p, f.arg, f.filter, f.at); err != nil {
+	if out.count, err = sp.valueCount(p, f.arg, f.filter, f.at); err != nil {
 		return nil, err
 	}
 	t, _ := f.resultType()

@@ -17,7 +17,7 @@ func BenchmarkUncached(b *testing.B) {
 	values := evaluate(b, connect(b), analyze(b, cat), nil, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := analyze(b, cat).Bind(values, benchmarkSettings); err != nil {
+		if _, err := analyze(b, cat).Specialize(values, benchmarkSettings); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -31,7 +31,7 @@ func BenchmarkSeen(b *testing.B) {
 	values := evaluate(b, connect(b), q, nil, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := q.Bind(values, benchmarkSettings); err != nil {
+		if _, err := q.Specialize(values, benchmarkSettings); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ type Settings struct {
 	TypicalPico int64
 	// Mechanisms are those that the policy allows; nil allows all but recycling.
 	Mechanisms []string
-	// Limits bound the work of a statement.
+	// Limits bound the evaluation cost of a statement.
 	Limits policy.Limits
 	// Unindexed are tables whose index on the unit is gone since the catalogue was read: no
 	// rows are looked up in them.
@@ -80,7 +80,7 @@ type Plan struct {
 
 // A BlockPlan answers one release block.
 type BlockPlan struct {
-	Parts []*Part
+	Sets []*GroupingSet
 	// Known says that the answer is remembered: nothing is read or released.
 	Known bool
 
@@ -88,8 +88,8 @@ type BlockPlan struct {
 	alpha float64
 }
 
-// Bind decides everything about the statement for known constants and settings.
-func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
+// Specialize decides everything about the statement for known constants and settings.
+func (q *Query) Specialize(values []scalar.Value, s Settings) (*Plan, error) {
 	if err := q.Check(values); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 	p := &Plan{Tables: q.Tables(), Relations: q.Relations(), unit: q.cat.Unit(), settings: s, Shape: shape, hidden: q.readsHiddenView(), Untold: q.Untold()}
 	env := &scalar.Env{Values: values, TimeZones: q.cat.TimeZones(), UTF8: true, Before14: q.cat.Before14()} // the proxy reads from no other encoding
 	var cells int
-	var weight int64
+	var evalCost int64
 	for _, b := range q.blocks {
 		if err := b.checkLevels(s); err != nil {
 			return nil, err
@@ -108,7 +108,7 @@ func (q *Query) Bind(values []scalar.Value, s Settings) (*Plan, error) {
 		if err := b.checkOffsets(env); err != nil {
 			return nil, err
 		}
-		bp, err := q.bind(b, env, s, &cells, &weight)
+		bp, err := q.planBlock(b, env, s, &cells, &evalCost)
 		if err != nil {
 			return nil, err
 		}
@@ -144,24 +144,24 @@ func (q *Query) readsHiddenView() bool {
 	})
 }
 
-// bind plans one block but for its mechanisms. It adds to the numbers that the statement
-// releases of public groups, and to the weight of its reads.
-func (q *Query) bind(b *block, env *scalar.Env, s Settings, cells *int, weight *int64) (*BlockPlan, error) {
-	bd := &binding{q: q, b: b, env: env, settings: s, domains: domains{map[*factor][][]*string{}, map[string]*list{}}}
+// planBlock plans one block but for its mechanisms. It adds to the numbers that the statement
+// releases of public groups, and to the cost of its reads for one row.
+func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, cells *int, evalCost *int64) (*BlockPlan, error) {
+	sp := &specializer{q: q, b: b, env: env, settings: s, domains: domains{map[*factor][][]*string{}, map[string]*list{}}}
 	bp := &BlockPlan{block: b, alpha: s.Alpha}
-	n, err := bd.weigh()
+	n, err := sp.evalCost()
 	if err != nil {
 		return nil, err
 	}
 	for _, set := range b.sets {
-		p, err := bd.part(set)
+		p, err := sp.groupingSet(set)
 		if err != nil {
 			return nil, err
 		}
-		if *cells += p.size * (len(p.Mechanisms) + len(p.set)); *cells > maxCells {
+		if *cells += p.size * (len(p.Mechanisms) + len(p.keys)); *cells > maxCells {
 			return nil, tooManyCells()
 		}
-		bp.Parts = append(bp.Parts, p)
+		bp.Sets = append(bp.Sets, p)
 	}
 	if !b.reads() {
 		return bp, nil
@@ -172,12 +172,12 @@ func (q *Query) bind(b *block, env *scalar.Env, s Settings, cells *int, weight *
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range bp.Parts {
-		if err := bd.read(p); err != nil {
+	for _, p := range bp.Sets {
+		if err := sp.read(p); err != nil {
 			return nil, err
 		}
 	}
-	return bp, bd.weighReads(n, bp.Parts, rows, weight)
+	return bp, sp.checkEvalCost(n, bp.Sets, rows, evalCost)
 }
 
 func tooManyCells() error {
@@ -208,7 +208,7 @@ func (p *Plan) Rest(known []bool) *Plan {
 
 // Reads reports whether the block reads protected data.
 func (b *BlockPlan) Reads() bool {
-	return !b.Known && slices.ContainsFunc(b.Parts, func(p *Part) bool { return len(p.Reads) > 0 })
+	return !b.Known && slices.ContainsFunc(b.Sets, func(p *GroupingSet) bool { return len(p.Reads) > 0 })
 }
 
 // Event is what the block releases.
@@ -217,7 +217,7 @@ func (b *BlockPlan) Event() dp.ComposedEvent {
 	if b.Known {
 		return e
 	}
-	for _, p := range b.Parts {
+	for _, p := range b.Sets {
 		e = append(e, p.Event()...)
 	}
 	return e
@@ -233,7 +233,7 @@ func (b *BlockPlan) Question(values []scalar.Value) [][]byte {
 // reading returns what is read, and with which constants.
 func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
 	var parts [][]byte
-	for _, p := range b.Parts {
+	for _, p := range b.Sets {
 		parts = append(parts, []byte(strconv.Itoa(p.size)))
 		for _, l := range p.lists {
 			for _, row := range l.rows {
@@ -297,8 +297,8 @@ func (s share) pico() int64 {
 	return s.epsilonPico
 }
 
-// of is a share of the same kind with another amount.
-func (s share) of(pico int64) share {
+// withPico is a share of the same kind with another amount.
+func (s share) withPico(pico int64) share {
 	s.rhoPico, s.epsilonPico = pico, pico
 	return s
 }
@@ -313,8 +313,8 @@ func (p *Plan) assign() error {
 		return err
 	}
 	n, selections := p.shares(), int64(0)
-	for _, part := range p.parts() {
-		if part.selects() {
+	for _, set := range p.sets() {
+		if set.selects() {
 			selections++
 		}
 	}
@@ -355,32 +355,32 @@ func (p *Plan) assign() error {
 		lap = better
 	}
 	p.Mechanism = lap.kind
-	for _, part := range p.parts() {
-		if err := part.assign(lap); err != nil {
+	for _, set := range p.sets() {
+		if err := set.assign(lap); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *Plan) parts() []*Part {
-	var parts []*Part
+func (p *Plan) sets() []*GroupingSet {
+	var sets []*GroupingSet
 	for _, b := range p.Blocks {
-		parts = append(parts, b.Parts...)
+		sets = append(sets, b.Sets...)
 	}
-	return parts
+	return sets
 }
 
 // noDelta refuses private groups where nothing may be spent on their selection.
 func noDelta(p *Plan) error {
 	for _, b := range p.Blocks {
-		for _, part := range b.Parts {
-			if !part.selects() {
+		for _, set := range b.Sets {
+			if !set.selects() {
 				continue
 			}
 			at := b.block.at
-			if len(part.set) > 0 {
-				at = b.block.keys[part.set[0]].at
+			if len(set.keys) > 0 {
+				at = b.block.keys[set.keys[0]].at
 			}
 			return pgerr.New(pgerr.PrivateGroupKey, "which groups occur is itself protected, and the budget has no delta to select them").At(at).
 				WithHint("Group by columns with declared values or bounds, or ask the administrator for a budget with delta.")
@@ -392,8 +392,8 @@ func noDelta(p *Plan) error {
 // better returns the share with the smaller error over all measures together.
 func (p *Plan) better(a, b share, alpha float64) (share, error) {
 	ratio := 0.0
-	for _, part := range p.parts() {
-		for _, m := range part.statistics {
+	for _, set := range p.sets() {
+		for _, m := range set.statistics {
 			ma, err := a.mechanism(m.sensitivity)
 			if err != nil {
 				return share{}, imprecise()

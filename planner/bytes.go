@@ -12,13 +12,13 @@ func (p *Plan) Bytes() int {
 	n := 4 << 10
 	counted := map[*list]bool{}
 	for _, b := range p.Blocks {
-		for _, part := range b.Parts {
-			n += headerBytes * len(part.Mechanisms)
-			for _, r := range part.Reads {
+		for _, set := range b.Sets {
+			n += headerBytes * len(set.Mechanisms)
+			for _, r := range set.Reads {
 				n += len(r.SQL)
 				n += entryBytes * len(r.Params)
 			}
-			for _, l := range part.lists {
+			for _, l := range set.lists {
 				if !counted[l] {
 					counted[l] = true
 					n += l.bytes()

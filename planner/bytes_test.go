@@ -13,7 +13,7 @@ func TestEqualSetsShareGroups(t *testing.T) {
 		return "SELECT count(*) FROM visits GROUP BY GROUPING SETS (" + strings.TrimSuffix(strings.Repeat("(day), ", n), ", ") + ")"
 	}
 	one, many := plan(t, conn, cat, sets(1)), plan(t, conn, cat, sets(50))
-	groups := one.Blocks[0].Parts[0].Size()
+	groups := one.Blocks[0].Sets[0].Size()
 	if groups < 1800 || one.Bytes() < 100*groups {
 		t.Fatalf("%d groups take %d bytes", groups, one.Bytes())
 	}

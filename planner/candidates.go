@@ -22,7 +22,7 @@ type Candidate struct {
 	Note   string
 	Chosen bool
 
-	designs [][]mechanisms.Mechanism // by part and measure
+	designs [][]mechanisms.Mechanism // by grouping set and statistic
 }
 
 // leastSaving is the part of a price that recycling must save to be worth while: it makes
@@ -42,9 +42,9 @@ type budgeted struct {
 // reachTarget chooses how to reach the target: where the error is known before the answer,
 // the cheapest noise; else noise reduction.
 func (p *Plan) reachTarget(lap share, selections, shares int64) error {
-	for _, part := range p.parts() {
-		for i := range part.outputs {
-			if o := &part.outputs[i]; !part.refinable(o) {
+	for _, set := range p.sets() {
+		for i := range set.outputs {
+			if o := &set.outputs[i]; !set.refinable(o) {
 				return pgerr.New(pgerr.FeatureNotSupported, "an error cannot be asked for with %s", o.label).At(o.at).
 					WithHint("SET dp.error = off, dp.relative_error = off: it is answered with what dp.epsilon allows.")
 			}
@@ -55,13 +55,13 @@ func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 		b.measure, b.capPico = dp.PureDP, p.settings.EpsilonPico
 	}
 	b.capPico = min(b.capPico, dp.MaxPico) // no budget has more
-	if p.Lessened() {
+	if p.CappedByRemaining() {
 		b.capPico = min(b.capPico, p.settings.LeftPico)
 	}
 	b.sharePico = b.capPico / shares
 	lap.rhoPico = min(lap.rhoPico, b.sharePico)
-	for _, part := range p.parts() {
-		if err := part.selecting(lap); err != nil {
+	for _, set := range p.sets() {
+		if err := set.selecting(lap); err != nil {
 			return err
 		}
 	}
@@ -77,9 +77,9 @@ func (b *budgeted) known() bool {
 	if s.Target.Relative > 0 || s.Mechanism == brownian || s.Mechanism == laplaceReduction {
 		return false
 	}
-	for _, part := range b.parts() {
-		for i := range part.outputs {
-			if _, linear := part.outputs[i].linear(); !linear {
+	for _, set := range b.sets() {
+		for i := range set.outputs {
+			if _, linear := set.outputs[i].linear(); !linear {
 				return false
 			}
 		}
@@ -87,7 +87,7 @@ func (b *budgeted) known() bool {
 	return true
 }
 
-// chooseReduction begins noise reduction for each part, with equal parts of the cost of the target.
+// chooseReduction begins noise reduction for each grouping set, with equal parts of the cost of the target.
 func (b *budgeted) chooseReduction() error {
 	kind := b.settings.Mechanism
 	if err := b.checkReduced(kind); err != nil {
@@ -111,23 +111,23 @@ func (b *budgeted) chooseReduction() error {
 	if kind == laplaceReduction {
 		pool = b.settings.EpsilonPico
 	}
-	parts := b.parts()
-	pool = (pool - b.selections*pool/max(b.shares(), 1)) / int64(len(parts))
-	for _, part := range parts {
-		if len(part.statistics) == 0 {
+	sets := b.sets()
+	pool = (pool - b.selections*pool/max(b.shares(), 1)) / int64(len(sets))
+	for _, set := range sets {
+		if len(set.statistics) == 0 {
 			continue
 		}
-		if pool < int64(len(part.statistics)) {
-			return pgerr.New(pgerr.Imprecise, "what the statement may spend is too small for a first look at %d numbers", len(part.statistics)).
+		if pool < int64(len(set.statistics)) {
+			return pgerr.New(pgerr.Imprecise, "what the statement may spend is too small for a first look at %d numbers", len(set.statistics)).
 				WithHint("Raise dp.max_epsilon.")
 		}
 		var err error
-		if part.Reduction, err = part.newNoiseReduction(kind, pool, b.settings); err != nil {
+		if set.Reduction, err = set.newNoiseReduction(kind, pool, b.settings); err != nil {
 			return err
 		}
 	}
 	b.Mechanism = kind
-	b.reductionCandidates(kind, pool*int64(len(parts)))
+	b.reductionCandidates(kind, pool*int64(len(sets)))
 	return nil
 }
 
@@ -137,9 +137,9 @@ func (b *budgeted) checkReduced(kind string) error {
 	if kind == auto || kind == brownian || kind == laplaceReduction {
 		return nil
 	}
-	for _, part := range b.parts() {
-		for i := range part.outputs {
-			o := &part.outputs[i]
+	for _, set := range b.sets() {
+		for i := range set.outputs {
+			o := &set.outputs[i]
 			if _, linear := o.linear(); !linear {
 				return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s cannot reach an error of %s: that needs several looks", kind, o.label).At(o.at).
 					WithHint("SET dp.mechanism = auto, or dp.error = off.")
@@ -150,8 +150,8 @@ func (b *budgeted) checkReduced(kind string) error {
 }
 
 func (p *Plan) shares() (n int64) {
-	for _, part := range p.parts() {
-		n += part.shares()
+	for _, set := range p.sets() {
+		n += set.shares()
 	}
 	return n
 }
@@ -192,10 +192,10 @@ func (b *budgeted) chooseNoise() error {
 		return b.tooDear(best)
 	}
 	b.Mechanism = best.Mechanism
-	for i, part := range b.parts() {
-		for k, m := range part.statistics {
+	for i, set := range b.sets() {
+		for k, m := range set.statistics {
 			m.levels = []mechanisms.Mechanism{best.designs[i][k]}
-			part.Mechanisms[m.first] = best.designs[i][k]
+			set.Mechanisms[m.first] = best.designs[i][k]
 		}
 	}
 	return nil
@@ -241,10 +241,10 @@ func (b *budgeted) candidate(kind string) Candidate {
 	}
 	c := Candidate{Mechanism: kind}
 	total, saved := b.sharePico*b.selections, false
-	for _, part := range b.parts() {
+	for _, set := range b.sets() {
 		var designs []mechanisms.Mechanism
-		for i := range part.statistics {
-			d, recycled, ok := b.design(kind, part, i)
+		for i := range set.statistics {
+			d, recycled, ok := b.design(kind, set, i)
 			if total += d.Loss.Pico(); !ok || total > dp.MaxPico {
 				return without("cannot be so narrow at any price")
 			}
@@ -255,7 +255,7 @@ func (b *budgeted) candidate(kind string) Candidate {
 			designs = append(designs, d.Mechanism)
 		}
 		c.designs = append(c.designs, designs)
-		c.Errors = append(c.Errors, part.errorsOf(designs)...)
+		c.Errors = append(c.Errors, set.errorsOf(designs)...)
 	}
 	c.Loss = must(dp.NewLoss(b.measure, total, 0))
 	if Recycles(kind) && !saved {
@@ -268,9 +268,9 @@ func (b *budgeted) candidate(kind string) Candidate {
 var designer brdp.Designer
 
 // design returns the cheapest noise of one kind for a measure, and whether it recycles.
-func (b *budgeted) design(kind string, part *Part, measure int) (d brdp.Design, recycles, ok bool) {
+func (b *budgeted) design(kind string, set *GroupingSet, measure int) (d brdp.Design, recycles, ok bool) {
 	goal := brdp.Goal{
-		Sensitivity: part.statistics[measure].sensitivity, Boundary: part.boundary(measure, b.settings.Target.Error),
+		Sensitivity: set.statistics[measure].sensitivity, Boundary: set.boundary(measure, b.settings.Target.Error),
 		Acceptance: 1 - b.settings.Alpha, Measure: b.measure,
 	}
 	options, err := designer.Options(goal, Recycles(kind))
@@ -300,7 +300,7 @@ func (b *budgeted) design(kind string, part *Part, measure int) (d brdp.Design, 
 
 // boundary is how far a measure's integer may be off so that no value that is computed of it
 // has a larger error.
-func (p *Part) boundary(measure int, most float64) int64 {
+func (p *GroupingSet) boundary(measure int, most float64) int64 {
 	const largest = 1 << 52
 	least := float64(largest)
 	for i := range p.outputs {
@@ -312,8 +312,8 @@ func (p *Part) boundary(measure int, most float64) int64 {
 	return int64(least)
 }
 
-// errorsOf returns the errors of the part's values with the given noise.
-func (p *Part) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
+// errorsOf returns the errors of the grouping set's values with the given noise.
+func (p *GroupingSet) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 	var bars []ErrorBar
 	for i := range p.outputs {
 		o := &p.outputs[i]

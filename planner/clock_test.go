@@ -48,8 +48,8 @@ func TestReadsWhole(t *testing.T) {
 func (p bound) unread(t *testing.T, conn *pgconn.PgConn) (skipped []string) {
 	t.Helper()
 	scan := regexp.MustCompile(`Scan .*on (patients|visits|labs|hospitals) .*never executed`)
-	for _, part := range p.Blocks[0].Parts {
-		for _, r := range part.Reads {
+	for _, set := range p.Blocks[0].Sets {
+		for _, r := range set.Reads {
 			res := conn.ExecParams(t.Context(), "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+r.SQL, p.params(r), nil, p.formats(r), nil).Read()
 			if res.Err != nil {
 				t.Fatal(res.Err)

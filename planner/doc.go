@@ -11,8 +11,8 @@
 //     (package source), expressions (package scalar),
 //     aggregates and keys, and allows or refuses every node. It lists the column-free
 //     expressions, which are then evaluated on the mirror, in the analyst's own session.
-//   - [Query.Bind] knows their values and the settings: for each grouping set, a [Part],
-//     what one unit contributes to it, statistics, mechanisms (part.go, statistic.go, bind.go),
+//   - [Query.Specialize] knows their values and the settings: for each [GroupingSet]
+//     what one unit contributes to it, statistics, mechanisms (grouping_set.go, statistic.go, bind.go),
 //     and the SQL (read.go, stages.go).
 //   - [BlockPlan.Columns] makes the rows of the answer out of what was released
 //     (released.go, estimator.go, margins.go).

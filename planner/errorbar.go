@@ -27,7 +27,7 @@ func (e ErrorBar) String() string {
 	return s
 }
 
-// Errors returns the error of each aggregate, over all parts. Released is what was
+// Errors returns the error of each aggregate, over all grouping sets. Released is what was
 // released, or nil for a plan that was not run. Clamping bias is not part of it.
 func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 	var bars []ErrorBar
@@ -36,7 +36,7 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 			continue
 		}
 		var bar ErrorBar
-		for j, p := range b.Parts {
+		for j, p := range b.Sets {
 			var rows []integers
 			if released != nil {
 				rows = released[j].integers()
@@ -53,16 +53,16 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 	return bars
 }
 
-// errorBar is the error of one output of the part.
-func (p *Part) errorBar(o *output, rows []integers) ErrorBar {
+// errorBar is the error of one output of the grouping set.
+func (p *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
 	bar := ErrorBar{Label: o.label, Least: -1, Most: -1}
 	if _, linear := o.linear(); linear && p.Reduction == nil {
-		bar.Least = o.radius(p.of(integers{}))
+		bar.Least = o.radius(p.observed(integers{}))
 		bar.Most = bar.Least
 		return bar
 	}
 	for i, row := range rows {
-		half := o.radius(p.of(row))
+		half := o.radius(p.observed(row))
 		if i == 0 {
 			bar.Least = half
 		}
@@ -73,7 +73,7 @@ func (p *Part) errorBar(o *output, rows []integers) ErrorBar {
 
 // refinable reports whether an output is computed from sums and counts, so that its error
 // follows from theirs, and gets smaller with it.
-func (p *Part) refinable(o *output) bool {
+func (p *GroupingSet) refinable(o *output) bool {
 	for _, i := range o.statistics() {
 		if len(p.statistics[i].shape()) > 1 {
 			return false

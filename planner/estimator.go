@@ -13,7 +13,7 @@ import (
 // An estimator computes the value of an aggregate and its error from statistics that were
 // released. It sees nothing else.
 type estimator interface {
-	// statistics are the indices of what the value is computed from, among those of the part.
+	// statistics are the indices of what the value is computed from, among those of the grouping set.
 	statistics() []int
 	// text writes the value as the input of its type takes it; nil is NULL.
 	text(r observation) *string
@@ -36,23 +36,23 @@ type estimator interface {
 // An observation is what was released of one partition, and how sure an error is to be: it fails
 // with probability alpha.
 type observation struct {
-	part *Part
+	set *GroupingSet
 	integers
 	alpha float64
 }
 
-// of returns what was released of one partition of the part.
-func (p *Part) of(row integers) observation { return observation{p, row, p.alpha} }
+// observed is one partition of the grouping set as it was released.
+func (p *GroupingSet) observed(row integers) observation { return observation{p, row, p.alpha} }
 
 // integer returns the statistic of that index.
 func (r observation) integer(statistic int) *big.Int {
-	return r.ints[r.part.statistics[statistic].first]
+	return r.ints[r.set.statistics[statistic].first]
 }
 
 // noise returns what is known of the noise of a statistic: by the mechanism, or by the chain
 // that ended in the row.
 func (r observation) noise(statistic int) estimate.Noise {
-	s := r.part.statistics[statistic]
+	s := r.set.statistics[statistic]
 	if r.margins != nil {
 		return r.margins[s.first]
 	}

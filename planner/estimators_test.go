@@ -15,7 +15,7 @@ func TestPlanIsShared(t *testing.T) {
 	const sql = "SELECT max(least(cost, 100)), min(greatest(cost, 3)), max(day), percentile_cont(0.5) WITHIN GROUP (ORDER BY cost), percentile_disc(0.1) WITHIN GROUP (ORDER BY steps) FROM visits"
 	p := plan(t, connect(t), clinic(t), sql)
 	block := p.Blocks[0]
-	row := make([]*big.Int, len(block.Parts[0].Mechanisms))
+	row := make([]*big.Int, len(block.Sets[0].Mechanisms))
 	for i := range row {
 		row[i] = big.NewInt(int64(100 + i%7))
 	}

@@ -56,8 +56,8 @@ func (b *BlockPlan) explain(w *tree, hidden bool) {
 	src := b.block.source
 	w.line(2, "protected tables: %s", strings.Join(src.Told(), ", "))
 	w.line(2, "privacy unit: %s", src.UnitPath())
-	for _, p := range b.Parts {
-		if len(b.Parts) == 1 {
+	for _, p := range b.Sets {
+		if len(b.Sets) == 1 {
 			p.explain(w, b.block, 2, hidden)
 			continue
 		}
@@ -66,19 +66,19 @@ func (b *BlockPlan) explain(w *tree, hidden bool) {
 	}
 }
 
-// labels names the keys of the part.
-func (p *Part) labels(b *block) []string {
+// labels names the keys of the grouping set.
+func (p *GroupingSet) labels(b *block) []string {
 	var out []string
-	for _, i := range p.set {
+	for _, i := range p.keys {
 		out = append(out, describe(b.keys[i].expr))
 	}
 	return out
 }
 
-func (p *Part) explain(w *tree, b *block, depth int, hidden bool) {
+func (p *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 	labels := strings.Join(p.labels(b), ", ")
 	switch {
-	case len(p.set) == 0:
+	case len(p.keys) == 0:
 	case p.Private():
 		w.line(depth, "group by %s: private, shown by partition selection", labels)
 	default:
@@ -139,9 +139,9 @@ func (p *Plan) explainCandidates(w *tree) {
 	for _, c := range p.Candidates {
 		w.line(3, "%s", c)
 	}
-	for _, part := range p.parts() {
-		if part.Reduction != nil && (part.Reduction.Independent() || p.settings.Pure) {
-			w.line(2, "expected price: %s", part.Reduction.expectation(p.Reduces().Symbol()))
+	for _, set := range p.sets() {
+		if set.Reduction != nil && (set.Reduction.Independent() || p.settings.Pure) {
+			w.line(2, "expected price: %s", set.Reduction.expectation(p.Reduces().Symbol()))
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (p *Plan) atMost(m dp.Measure) string {
 // Reduces returns the measure in which noise reduction of the plan is paid, zero if it has none.
 func (p *Plan) Reduces() dp.Measure {
 	switch {
-	case !slices.ContainsFunc(p.parts(), func(part *Part) bool { return part.Reduction != nil }):
+	case !slices.ContainsFunc(p.sets(), func(set *GroupingSet) bool { return set.Reduction != nil }):
 		return 0
 	case p.Mechanism == brownian:
 		return dp.ZCDP
@@ -192,14 +192,14 @@ func (p *Plan) Reduces() dp.Measure {
 
 // cap says what a statement with a target may spend.
 func (p *Plan) cap() string {
-	if p.Lessened() {
+	if p.CappedByRemaining() {
 		return "ρ = " + Number(float64(p.settings.LeftPico)/dp.PicoPerUnit) + ", which is what is left"
 	}
 	return "ε = " + dp.Decimal(p.settings.EpsilonPico, 12)
 }
 
-// Lessened reports whether noise reduction may spend only what is left of the budgets.
-func (p *Plan) Lessened() bool { return p.settings.LeftPico > 0 }
+// CappedByRemaining reports whether noise reduction may spend only what is left of the budgets.
+func (p *Plan) CappedByRemaining() bool { return p.settings.LeftPico > 0 }
 
 // noise writes the mechanism of a measure, of a histogram those of its levels.
 func (s *statistic) noise() string {
@@ -210,7 +210,7 @@ func (s *statistic) noise() string {
 	return strings.Join(slices.Compact(out), ", ")
 }
 
-func (p *Part) contributes() string {
+func (p *GroupingSet) contributes() string {
 	c := p.contribution
 	if c.unique {
 		return "one row, by a key"
@@ -219,7 +219,7 @@ func (p *Part) contributes() string {
 	if !c.chosen {
 		rows = "one row, by a key,"
 	}
-	if len(p.set) == 0 {
+	if len(p.keys) == 0 {
 		return strings.TrimSuffix(rows, ",")
 	}
 	return rows + fmt.Sprintf(" a group, at most %d groups", c.Partitions)
@@ -239,10 +239,10 @@ func (o *output) clampedTo() string {
 
 // bounds writes the bounds of the values.
 func (t term) bounds() string {
-	return "[" + t.bound(t.values.low) + ", " + t.bound(t.values.high) + "]"
+	return "[" + t.limitText(t.values.low) + ", " + t.limitText(t.values.high) + "]"
 }
 
-func (t term) bound(n int64) string {
+func (t term) limitText(n int64) string {
 	if of := t.arg.Type(); isTime(of) {
 		return timeOf(of, n)
 	}
@@ -268,9 +268,9 @@ func Number(f float64) string {
 // are none.
 func (p *Plan) Clamped() string {
 	var parts []string
-	for _, part := range p.parts() {
-		for i := range part.outputs {
-			for _, t := range part.outputs[i].clamped() {
+	for _, set := range p.sets() {
+		for i := range set.outputs {
+			for _, t := range set.outputs[i].clamped() {
 				if s := describe(t.arg) + " to " + t.bounds(); !slices.Contains(parts, s) {
 					parts = append(parts, s)
 				}

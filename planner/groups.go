@@ -45,7 +45,7 @@ type factor struct {
 
 // domains finds the keys whose values are public: those over columns with declared
 // values, and those over public tables. What remains has public values if its bounds
-// tell them (bind), and is private otherwise.
+// tell them (domains.lists), and is private otherwise.
 func (q *Query) domains(b *block) error {
 	done := make([]bool, len(b.keys))
 	for i, k := range b.keys {
@@ -294,7 +294,7 @@ func (b *block) private() bool {
 	return known < len(b.keys)
 }
 
-// A list is the public values of some keys of a part.
+// A list is the public values of some keys of a grouping set.
 type list struct {
 	keys []int // as the factor has them
 	rows [][]*string
@@ -315,15 +315,15 @@ type domains struct {
 
 // lists returns the public values of the keys in the set, or ok false if one of them
 // is private.
-func (bd *binding) lists(set []int) (lists []*list, ok bool, err error) {
-	b := bd.b
+func (sp *specializer) lists(set []int) (lists []*list, ok bool, err error) {
+	b := sp.b
 	for _, f := range b.factors {
 		keys := slices.DeleteFunc(slices.Clone(f.keys), func(k int) bool { return !slices.Contains(set, k) })
 		if len(keys) == 0 {
 			continue
 		}
-		l, err := bd.shared(keys, func() ([][]*string, bool, error) {
-			rows, err := bd.rowsOf(f, keys)
+		l, err := sp.shared(keys, func() ([][]*string, bool, error) {
+			rows, err := sp.rowsOf(f, keys)
 			return rows, true, err
 		})
 		if err != nil {
@@ -335,8 +335,8 @@ func (bd *binding) lists(set []int) (lists []*list, ok bool, err error) {
 		if slices.ContainsFunc(b.factors, func(f *factor) bool { return slices.Contains(f.keys, i) }) {
 			continue
 		}
-		l, err := bd.shared([]int{i}, func() ([][]*string, bool, error) {
-			rows, finite := bd.finite(b.keys[i])
+		l, err := sp.shared([]int{i}, func() ([][]*string, bool, error) {
+			rows, finite := sp.finite(b.keys[i])
 			return rows, finite, nil
 		})
 		if l == nil || err != nil {
@@ -349,9 +349,9 @@ func (bd *binding) lists(set []int) (lists []*list, ok bool, err error) {
 
 // shared returns the list of the keys, made of their rows at the first time; nil if they are
 // private.
-func (bd *binding) shared(keys []int, rows func() (rows [][]*string, public bool, err error)) (*list, error) {
+func (sp *specializer) shared(keys []int, rows func() (rows [][]*string, public bool, err error)) (*list, error) {
 	id := ordinals(keys)
-	l, have := bd.domains.lists[id]
+	l, have := sp.domains.lists[id]
 	if have {
 		return l, nil
 	}
@@ -362,13 +362,13 @@ func (bd *binding) shared(keys []int, rows func() (rows [][]*string, public bool
 	if public {
 		l = newList(keys, values)
 	}
-	bd.domains.lists[id] = l
+	sp.domains.lists[id] = l
 	return l, nil
 }
 
 // rowsOf returns the rows of a factor, restricted to some of its keys.
-func (bd *binding) rowsOf(f *factor, keys []int) ([][]*string, error) {
-	rows, err := bd.factorRows(f)
+func (sp *specializer) rowsOf(f *factor, keys []int) ([][]*string, error) {
+	rows, err := sp.factorRows(f)
 	if err != nil || len(keys) == len(f.keys) {
 		return rows, err
 	}
@@ -383,27 +383,27 @@ func (bd *binding) rowsOf(f *factor, keys []int) ([][]*string, error) {
 	return restricted, nil
 }
 
-func (bd *binding) factorRows(f *factor) ([][]*string, error) {
+func (sp *specializer) factorRows(f *factor) ([][]*string, error) {
 	if f.fold < 0 {
 		return f.rows, nil
 	}
-	if rows, have := bd.domains.factors[f]; have {
+	if rows, have := sp.domains.factors[f]; have {
 		return rows, nil
 	}
-	rows, err := bd.enumerated(f)
-	bd.domains.factors[f] = rows
+	rows, err := sp.enumerated(f)
+	sp.domains.factors[f] = rows
 	return rows, err
 }
 
 // enumerated reads what the mirror has enumerated.
-func (bd *binding) enumerated(f *factor) ([][]*string, error) {
+func (sp *specializer) enumerated(f *factor) ([][]*string, error) {
 	var rows [][]*string
-	text := bd.env.Values[f.fold].Bytes
+	text := sp.env.Values[f.fold].Bytes
 	if text == nil {
 		return nil, nil
 	}
-	at := bd.b.keys[f.keys[0]].at
-	if err := json.Unmarshal(text, &rows); err != nil || !bd.spell(f, rows) {
+	at := sp.b.keys[f.keys[0]].at
+	if err := json.Unmarshal(text, &rows); err != nil || !sp.spell(f, rows) {
 		return nil, pgerr.New(pgerr.Internal, "the values of a grouping key cannot be read").At(at)
 	}
 	if len(rows) > maxGroups {
@@ -413,7 +413,7 @@ func (bd *binding) enumerated(f *factor) ([][]*string, error) {
 }
 
 // spell turns what was enumerated into texts that every session reads alike.
-func (bd *binding) spell(f *factor, rows [][]*string) bool {
+func (sp *specializer) spell(f *factor, rows [][]*string) bool {
 	for _, row := range rows {
 		if len(row) != len(f.keys) {
 			return false
@@ -422,7 +422,7 @@ func (bd *binding) spell(f *factor, rows [][]*string) bool {
 			if cell == nil {
 				continue
 			}
-			text, ok := scalar.EnumeratedText(bd.b.keys[f.keys[i]].typ, *cell)
+			text, ok := scalar.EnumeratedText(sp.b.keys[f.keys[i]].typ, *cell)
 			if !ok {
 				return false
 			}
@@ -438,8 +438,8 @@ func tooManyGroups(at int) error {
 }
 
 // finite lists the values of a key that its bounds tell, NULL last.
-func (bd *binding) finite(k *key) ([][]*string, bool) {
-	texts, null, ok := bd.env.Enumerate(k.expr, bd.b.source.Conjuncts(), maxFinite)
+func (sp *specializer) finite(k *key) ([][]*string, bool) {
+	texts, null, ok := sp.env.Enumerate(k.expr, sp.b.source.Conjuncts(), maxFinite)
 	if !ok {
 		return nil, false
 	}

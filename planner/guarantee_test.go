@@ -114,7 +114,7 @@ func everyPlan(t *testing.T) func(yield func(*planner.Plan) bool) {
 			for _, mechanism := range planner.Mechanisms() {
 				for _, target := range targets {
 					for _, pure := range []bool{false, true} {
-						p, err := q.Bind(nil, planner.Settings{
+						p, err := q.Specialize(nil, planner.Settings{
 							EpsilonPico: 10 * dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: mechanism, Mechanisms: planner.Mechanisms(),
 							Pure: pure, Alpha: 0.05, Target: target, TypicalPico: dp.PicoPerUnit,
 							Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},

@@ -29,7 +29,7 @@ func TestHiddenColumnsAreUsed(t *testing.T) {
 				t.Fatalf("%s: %v", sql, err)
 			}
 			for _, b := range plan.Blocks {
-				for _, p := range b.Parts {
+				for _, p := range b.Sets {
 					for _, r := range p.Reads {
 						reads = append(reads, r.SQL)
 					}

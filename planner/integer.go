@@ -38,7 +38,7 @@ func (r *reader) integerColumns() ([]string, error) {
 			return nil, err
 		}
 		sql := r.clamped(x, physical, t)
-		if r.bd.nullable(t.arg) {
+		if r.sp.nullable(t.arg) {
 			sql = "CASE WHEN " + x + " IS NOT NULL THEN " + sql + " END"
 		}
 		cols = append(cols, sql+" AS l"+strconv.Itoa(i+1))
@@ -80,7 +80,7 @@ func (r *reader) onLattice(x string, physical scalar.Type, t term, whole string)
 		if !r.within(t) {
 			x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, numericLiteral(low), numericLiteral(high))
 		}
-		if digits, known := r.bd.env.Scale(t.arg); known && digits <= l.digits {
+		if digits, known := r.sp.env.Scale(t.arg); known && digits <= l.digits {
 			return fmt.Sprintf("CAST(%s * %s AS %s)", x, l.scale, whole) // a whole number
 		}
 		return fmt.Sprintf("CAST(pg_catalog.round(%s * %s) AS %s)", x, l.scale, whole)
@@ -96,7 +96,7 @@ func (r *reader) onLattice(x string, physical scalar.Type, t term, whole string)
 // within reports whether the values of a computed argument are within the limits of its
 // lattice by what they are computed from, without regard to WHERE.
 func (r *reader) within(t term) bool {
-	in, l := r.bd.env.Bounds(t.arg), &t.values
+	in, l := r.sp.env.Bounds(t.arg), &t.values
 	return scalar.Computed(t.arg) && in.Bounded() && in.Low.Cmp(l.value(l.low)) >= 0 && in.High.Cmp(l.value(l.high)) <= 0
 }
 
@@ -105,7 +105,7 @@ func (r *reader) within(t term) bool {
 func (r *reader) fits(t term) bool {
 	const surely = 18 // digits of int8
 	digits, known := scalar.Magnitude(t.arg)
-	scale, exact := r.bd.env.Scale(t.arg)
+	scale, exact := r.sp.env.Scale(t.arg)
 	return known && exact && scale <= t.values.digits && digits+t.values.digits <= surely
 }
 

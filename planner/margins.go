@@ -29,7 +29,7 @@ func (b *BlockPlan) consistent(released []*Released) []*Released {
 		}
 	}
 	rows := b.rowsOf(finest)
-	for m, s := range b.Parts[finest].statistics {
+	for m, s := range b.Sets[finest].statistics {
 		if s.additive() {
 			b.reconcile(out, rows, finest, m)
 		}
@@ -37,47 +37,47 @@ func (b *BlockPlan) consistent(released []*Released) []*Released {
 	return out
 }
 
-// finest returns the part that has all keys of the others, or -1.
+// finest returns the grouping set that has all keys of the others, or -1.
 func (b *BlockPlan) finest() int {
-	if len(b.Parts) < 2 {
+	if len(b.Sets) < 2 {
 		return -1
 	}
 	best := 0
-	for i, p := range b.Parts {
+	for i, p := range b.Sets {
 		if p.Private() || p.Reduction != nil {
 			return -1
 		}
-		if len(p.set) > len(b.Parts[best].set) {
+		if len(p.keys) > len(b.Sets[best].keys) {
 			best = i
 		}
 	}
-	for _, p := range b.Parts {
-		for _, k := range p.set {
-			if !slices.Contains(b.Parts[best].set, k) {
+	for _, p := range b.Sets {
+		for _, k := range p.keys {
+			if !slices.Contains(b.Sets[best].keys, k) {
 				return -1
 			}
 		}
 	}
-	if b.Parts[best].size > maxReconciled {
+	if b.Sets[best].size > maxReconciled {
 		return -1
 	}
 	return best
 }
 
-// rowsOf returns for each part the row that each row of the finest part belongs to.
+// rowsOf returns for each grouping set the row that each row of the finest belongs to.
 func (b *BlockPlan) rowsOf(finest int) [][]int {
-	rows := make([][]int, len(b.Parts))
-	f := b.Parts[finest]
-	for i, p := range b.Parts {
+	rows := make([][]int, len(b.Sets))
+	f := b.Sets[finest]
+	for i, p := range b.Sets {
 		at := map[string]int{}
 		for row := range p.size {
 			at[keyString(p.publicKeys(row))] = row
 		}
 		rows[i] = make([]int, f.size)
 		for row := range f.size {
-			all, mine := f.publicKeys(row), make([]*string, len(p.set))
-			for n, k := range p.set {
-				mine[n] = all[slices.Index(f.set, k)]
+			all, mine := f.publicKeys(row), make([]*string, len(p.keys))
+			for n, k := range p.keys {
+				mine[n] = all[slices.Index(f.keys, k)]
 			}
 			rows[i][row] = at[keyString(mine)]
 		}
@@ -87,15 +87,15 @@ func (b *BlockPlan) rowsOf(finest int) [][]int {
 
 func keyString(keys []*string) string { return ArrayText(keys) }
 
-// reconcile makes one statistic agree over all parts.
+// reconcile makes one statistic agree over all grouping sets.
 func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
-	f := b.Parts[finest]
+	f := b.Sets[finest]
 	cells := make([]*big.Int, f.size)
 	for c := range cells {
 		cells[c] = out[finest].Rows[c][f.statistics[m].first]
 	}
 	var margins []estimate.Margin
-	for i, p := range b.Parts {
+	for i, p := range b.Sets {
 		if i == finest {
 			continue
 		}
@@ -106,7 +106,7 @@ func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
 		margins = append(margins, margin)
 	}
 	cells = must(estimate.Margins(cells, variance(f.statistics[m]), margins))
-	for i, p := range b.Parts {
+	for i, p := range b.Sets {
 		at := p.statistics[m].first // histograms before it can have other numbers of buckets
 		for row := range p.size {
 			out[i].Rows[row][at] = new(big.Int)

@@ -9,22 +9,22 @@ import (
 )
 
 // A histogram has fewer buckets where a grouping set has more groups, so that what follows
-// it begins elsewhere in each set. Totals that agree with their parts stay, and so do the
+// it begins elsewhere in each set. Totals that agree with their groups stay, and so do the
 // parts and the histogram.
 func TestTotalsBesideHistograms(t *testing.T) {
 	p := plan(t, connect(t), clinic(t), "SELECT day, percentile_cont(0.5) WITHIN GROUP (ORDER BY cost), avg(cost) FROM visits GROUP BY ROLLUP (day)")
 	block := p.Blocks[0]
-	days := int64(max(block.Parts[0].Size(), block.Parts[1].Size()))
+	days := int64(max(block.Sets[0].Size(), block.Sets[1].Size()))
 	var released []*planner.Released
-	for _, part := range block.Parts {
+	for _, set := range block.Sets {
 		r := &planner.Released{}
-		each := days / int64(part.Size())
-		for range part.Size() {
-			row := make([]*big.Int, len(part.Mechanisms))
+		each := days / int64(set.Size())
+		for range set.Size() {
+			row := make([]*big.Int, len(set.Mechanisms))
 			for i := range row {
 				row[i] = new(big.Int)
 			}
-			for _, m := range part.Statistics() {
+			for _, m := range set.Statistics() {
 				switch {
 				case strings.HasPrefix(m.Name, "sum"): // every day has one visit, of cost 0
 					row[m.First].SetInt64(-2_000_000 * each)

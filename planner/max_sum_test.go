@@ -27,7 +27,7 @@ func bindWith(t *testing.T, cat *policy.Model, sql string, change func(*planner.
 	}
 	change(&settings)
 	vals := evaluate(t, connect(t), q, nil, nil)
-	p, err := q.Bind(vals, settings)
+	p, err := q.Specialize(vals, settings)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

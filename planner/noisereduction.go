@@ -14,7 +14,7 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A NoiseReduction says how the integers of a part are released where the answer decides how much
+// A NoiseReduction says how the integers of a grouping set are released where the answer decides how much
 // noise they need: they are measured again and again, ever more precisely, until the
 // releases show that the target is met, or the pool is empty. It sees estimates and
 // releases, and cannot see an exact value: nothing of this package can.
@@ -28,11 +28,11 @@ type NoiseReduction struct {
 	PoolPico, PilotPico int64
 	// AskedPico is the allowance of the statement, of ε, however little is left.
 	AskedPico int64
-	// Statistics are those of the part, in order.
+	// Statistics are those of the grouping set, in order.
 	Statistics []ReducedStatistic
 
 	target Target
-	part   *Part
+	set    *GroupingSet
 }
 
 // A ReducedStatistic is one integer of each partition.
@@ -84,10 +84,10 @@ const (
 	boundlessGain = 0.5
 )
 
-// newNoiseReduction returns the noise reduction of a part. The boundary depends on the part and the policy
+// newNoiseReduction returns the noise reduction of a grouping set. The boundary depends on it and the policy
 // alone, so that whoever asks for another error can go on from where this one ends.
-func (p *Part) newNoiseReduction(mechanism string, poolPico int64, s Settings) (*NoiseReduction, error) {
-	c := &NoiseReduction{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.statistics))), AskedPico: s.EpsilonPico, target: s.Target, part: p}
+func (p *GroupingSet) newNoiseReduction(mechanism string, poolPico int64, s Settings) (*NoiseReduction, error) {
+	c := &NoiseReduction{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.statistics))), AskedPico: s.EpsilonPico, target: s.Target, set: p}
 	typical := float64(halfSquare(max(s.TypicalPico, 1))) / dp.PicoPerUnit / float64(len(p.statistics))
 	for i, m := range p.statistics {
 		cm := ReducedStatistic{Sensitivity: m.sensitivity, beta: s.Alpha / float64(p.together(i))}
@@ -125,7 +125,7 @@ func (m *ReducedStatistic) stopAt(shown bool, relative, sigma float64) (err erro
 }
 
 // shows reports whether a measure's integer is, but for its unit, a value that is shown.
-func (p *Part) shows(measure int) bool {
+func (p *GroupingSet) shows(measure int) bool {
 	return slices.ContainsFunc(p.outputs, func(o output) bool {
 		_, linear := o.linear()
 		return o.report == "" && linear && o.statistics()[0] == measure
@@ -145,7 +145,7 @@ func newReduction(s dp.Sensitivity, poolPico int64) (mechanisms.LaplaceReduction
 
 // together returns how many measures, at most, one value is computed from that needs
 // measure i: their error probabilities add up.
-func (p *Part) together(i int) int {
+func (p *GroupingSet) together(i int) int {
 	most := 1
 	for k := range p.outputs {
 		if of := p.outputs[k].statistics(); slices.Contains(of, i) {
@@ -278,12 +278,12 @@ func (c *NoiseReduction) Open(r *Released) []Want {
 // want compares the errors of one row with the target.
 func (c *NoiseReduction) want(row integers) Want {
 	w := Want{Factors: slices.Repeat([]float64{1}, len(c.Statistics))}
-	for i := range c.part.outputs {
-		o := &c.part.outputs[i]
+	for i := range c.set.outputs {
+		o := &c.set.outputs[i]
 		if o.report != "" {
 			continue
 		}
-		r := c.part.of(row)
+		r := c.set.observed(row)
 		half, size := o.radius(r), math.Abs(o.number(r))
 		if math.IsNaN(size) { // NULL
 			size = 0
@@ -305,7 +305,7 @@ func (c *NoiseReduction) want(row integers) Want {
 // close reports whether the relative error of a linear output is reached.
 func (c *NoiseReduction) close(o *output, row integers) bool {
 	_, linear := o.linear()
-	return linear && row.margins[c.part.statistics[o.statistics()[0]].first].Close
+	return linear && row.margins[c.set.statistics[o.statistics()[0]].first].Close
 }
 
 // factor is what the standard deviations of an output must be at most, as a part of what they
@@ -314,7 +314,7 @@ func (c *NoiseReduction) factor(o *output, row integers, half, size float64) flo
 	factor := math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative)) / half
 	at := o.statistics()[0]
 	if unit, linear := o.linear(); linear && c.Statistics[at].stop != nil {
-		factor = math.Max(factor, c.Statistics[at].stop.Need(size/unit)/row.margins[c.part.statistics[at].first].Sigma)
+		factor = math.Max(factor, c.Statistics[at].stop.Need(size/unit)/row.margins[c.set.statistics[at].first].Sigma)
 	}
 	return factor
 }
@@ -364,7 +364,7 @@ func (c *NoiseReduction) Levels() int { return c.Statistics[0].Path.Levels() }
 // on from there. Like [BlockPlan.Question] it says nothing of the secret and the data.
 func (b *BlockPlan) ReductionQuestion(values []scalar.Value) [][]byte {
 	q := b.reading(values)
-	for _, p := range b.Parts {
+	for _, p := range b.Sets {
 		if p.Selection != nil {
 			q = append(q, []byte(dp.Exact(p.Selection.Event())))
 		}
@@ -386,7 +386,7 @@ func (b *BlockPlan) ReductionQuestion(values []scalar.Value) [][]byte {
 // for the same again gets the same, whether it was reached or not.
 func (b *BlockPlan) Request() []byte {
 	var s []byte
-	for _, p := range b.Parts {
+	for _, p := range b.Sets {
 		if p.Reduction != nil {
 			s = fmt.Appendf(s, "%+v %d ", p.Reduction.target, p.Reduction.AskedPico)
 		}

@@ -68,7 +68,7 @@ func TestUnindexed(t *testing.T) {
 		if lookups(without) > 0 || without.Lookups() != nil {
 			t.Errorf("%s: looks up without an index", sql)
 		}
-		for _, r := range without.Blocks[0].Parts[0].Reads {
+		for _, r := range without.Blocks[0].Sets[0].Reads {
 			if r.Ordered {
 				t.Errorf("%s: is read in the order of an index that is gone", sql)
 			}
@@ -102,7 +102,7 @@ func TestOrdered(t *testing.T) {
 		{"SELECT count(*) FROM patients", []string{"patient_id"}, false}, // one row for each unit: not aggregated by unit
 	} {
 		p := plan(t, conn, indexedClinic(t, catalog.Index{Columns: c.columns}), c.sql)
-		if got := p.Blocks[0].Parts[0].Reads[0].Ordered; got != c.want {
+		if got := p.Blocks[0].Sets[0].Reads[0].Ordered; got != c.want {
 			t.Errorf("%s with an index on %v: in its order %v, want %v", c.sql, c.columns, got, c.want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestOrderedOtherwise(t *testing.T) {
 		visits.Sorted = []catalog.Index{{Columns: []string{"patient_id"}}}
 		change(visits)
 		p := plan(t, conn, checked(t, s), "SELECT sum(cost) FROM visits")
-		if read := p.Blocks[0].Parts[0].Reads[0]; read.Ordered || lookups(p) > 0 {
+		if read := p.Blocks[0].Sets[0].Reads[0]; read.Ordered || lookups(p) > 0 {
 			t.Errorf("%s is read in the order of an index", what)
 		}
 	}
@@ -144,8 +144,8 @@ func TestOldServer(t *testing.T) {
 
 // lookups counts the reads of a plan that look rows up.
 func lookups(p bound) (n int) {
-	for _, part := range p.Blocks[0].Parts {
-		for _, r := range part.Reads {
+	for _, set := range p.Blocks[0].Sets {
+		for _, r := range set.Reads {
 			n += strings.Count(r.SQL, "LATERAL")
 		}
 	}

@@ -161,7 +161,7 @@ func makePlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, st *parser.S
 	if d.HasArg("max_sum") {
 		s.MaxSum = rat(list(d, "max_sum")[0])
 	}
-	return q.Bind(vals, s)
+	return q.Specialize(vals, s)
 }
 
 func list(d *datadriven.TestData, key string) []string {

@@ -20,8 +20,8 @@ func BareTexts(p *Plan) (bare []string, mentions int) {
 			continue
 		}
 		texts := longTexts(b.block.source)
-		for _, part := range b.Parts {
-			for _, r := range part.Reads {
+		for _, set := range b.Sets {
+			for _, r := range set.Reads {
 				for _, x := range texts {
 					mentions += strings.Count(r.SQL, x)
 					if at := strings.Index(handled(r.SQL, x), x); at >= 0 {

@@ -84,7 +84,7 @@ func TestIdentifiers(t *testing.T) {
 		"SELECT count(*) FROM labs":                                                            `t1."id" OPERATOR(pg_catalog.=) ` + key,
 		"SELECT count(*) FROM (SELECT patient_id, count(*) FROM visits GROUP BY patient_id) t": "GROUP BY " + strings.ReplaceAll(first, "t0", "t1"),
 	} {
-		got := plan(t, conn, textual(), sql).Blocks[0].Parts[0].Reads[0].SQL
+		got := plan(t, conn, textual(), sql).Blocks[0].Sets[0].Reads[0].SQL
 		if !strings.Contains(got, want) {
 			t.Errorf("%s lacks %s:\n%s", sql, want, got)
 		}
@@ -93,7 +93,7 @@ func TestIdentifiers(t *testing.T) {
 		return
 	}
 	indexed := textual(catalog.Index{Name: "i", Columns: []string{"patient_id"}})
-	got := plan(t, conn, indexed, "SELECT count(*) FROM visits WHERE patient_id = 'a'").Blocks[0].Parts[0].Reads[0].SQL
+	got := plan(t, conn, indexed, "SELECT count(*) FROM visits WHERE patient_id = 'a'").Blocks[0].Sets[0].Reads[0].SQL
 	if want := `(t0."patient_id" OPERATOR(pg_catalog.=) CAST($1 AS pg_catalog.text))`; !strings.Contains(got, want) {
 		t.Errorf("%s is missing:\n%s", want, got)
 	}
@@ -109,7 +109,7 @@ func TestPaddedTexts(t *testing.T) {
 		return checkedBy(t, p, s)
 	}
 	conn := connect(t)
-	got := plan(t, conn, padded(-1), "SELECT count(*) FROM visits WHERE diagnosis IS NULL OR diagnosis > 'a'").Blocks[0].Parts[0].Reads[0].SQL
+	got := plan(t, conn, padded(-1), "SELECT count(*) FROM visits WHERE diagnosis IS NULL OR diagnosis > 'a'").Blocks[0].Sets[0].Reads[0].SQL
 	const short = `CASE WHEN pg_catalog.octet_length(t0."diagnosis") OPERATOR(pg_catalog.<=) 65536 THEN t0."diagnosis" END`
 	for _, want := range []string{"(" + short + " IS NULL)", "(" + short + " OPERATOR(pg_catalog.>)"} {
 		if !strings.Contains(got, want) {

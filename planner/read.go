@@ -10,7 +10,7 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A Read is one statement on the protected database. Each of its rows has the part's
+// A Read is one statement on the protected database. Each of its rows has the grouping set's
 // keys (public ones as the number of their value, private ones as canonical text, or
 // NULL), then, of a histogram, the level and the node, then integers.
 type Read struct {
@@ -20,13 +20,13 @@ type Read struct {
 	// they come rather than in a hash table: the statement is for enable_hashagg = off.
 	Ordered bool
 
-	part       *Part
+	set        *GroupingSet
 	statistics []*statistic
 	units      bool // the first integer is the number of units
 	lookup     bool // an index finds the rows of a unit that has too many
 }
 
-// reader writes the statements of one part. Contributions are bounded per unit, first
+// reader writes the statements of one grouping set. Contributions are bounded per unit, first
 // in rows, then in partitions, in stages that are named in the SQL:
 //
 //	r  rows: the unit u, keys k, arguments c, filters f
@@ -40,8 +40,8 @@ type Read struct {
 // dear, and so done only for those units that have too much: the others pass by.
 type reader struct {
 	parameters
-	bd   *binding
-	part *Part
+	sp   *specializer
+	set  *GroupingSet
 	w    *scalar.Writer
 	from string
 	cond string
@@ -51,8 +51,8 @@ type reader struct {
 	integers []term
 }
 
-// read writes the statements of a part.
-func (bd *binding) read(p *Part) error {
+// read writes the statements of a grouping set.
+func (sp *specializer) read(p *GroupingSet) error {
 	var plain []*statistic
 	var own [][]*statistic
 	for _, s := range p.statistics {
@@ -66,9 +66,9 @@ func (bd *binding) read(p *Part) error {
 		own = append([][]*statistic{plain}, own...)
 	}
 	for i, statistics := range own {
-		r := &reader{bd: bd, part: p}
-		r.w = &scalar.Writer{Env: bd.env, Fold: r.fold}
-		read := &Read{part: p, statistics: statistics, units: i == 0 && p.selects()}
+		r := &reader{sp: sp, set: p}
+		r.w = &scalar.Writer{Env: sp.env, Fold: r.fold}
+		read := &Read{set: p, statistics: statistics, units: i == 0 && p.selects()}
 		sql, err := r.write(read)
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func (bd *binding) read(p *Part) error {
 
 func (r *reader) write(read *Read) (string, error) {
 	var err error
-	if r.from, r.cond, err = r.bd.b.source.Write(r.w, r); err != nil {
+	if r.from, r.cond, err = r.sp.b.source.Write(r.w, r); err != nil {
 		return "", err
 	}
 	if err := r.dropOthers(); err != nil {
@@ -107,14 +107,14 @@ func (r *reader) write(read *Read) (string, error) {
 // the domain of a key that this set lacks: totals are then of the same rows as their
 // parts. Where a key of the block is private, totals are of all rows.
 func (r *reader) dropOthers() error {
-	if len(r.bd.b.sets) < 2 || r.part.Private() {
+	if len(r.sp.b.sets) < 2 || r.set.Private() {
 		return nil
 	}
-	for i, k := range r.bd.b.keys {
-		if slices.Contains(r.part.set, i) {
+	for i, k := range r.sp.b.keys {
+		if slices.Contains(r.set.keys, i) {
 			continue
 		}
-		lists, public, err := r.bd.lists([]int{i})
+		lists, public, err := r.sp.lists([]int{i})
 		if err != nil {
 			return err
 		}
@@ -152,12 +152,12 @@ func indexOf(list []scalar.Expr, e scalar.Expr) int {
 // index finds them, only those of a unit of x.
 func (r *reader) rows(whole bool) (string, error) {
 	var cols []string
-	unit := r.bd.b.source.Unit()
-	if !r.part.contribution.unique {
+	unit := r.sp.b.source.Unit()
+	if !r.set.contribution.unique {
 		cols = append(cols, unit.Read()+" AS u")
 	}
-	for n, i := range r.part.set {
-		x, _, err := r.w.Key(r.bd.b.keys[i].expr)
+	for n, i := range r.set.keys {
+		x, _, err := r.w.Key(r.sp.b.keys[i].expr)
 		if err != nil {
 			return "", err
 		}
@@ -197,11 +197,11 @@ func (r *reader) rows(whole bool) (string, error) {
 // reading all rows to join them.
 func (r *reader) end(whole bool) string {
 	const fence = "\n  OFFSET 0"
-	if whole && r.bd.unitIndexed() {
-		return " AND " + r.bd.b.source.Unit().Read() + " OPERATOR(pg_catalog.=) x.u" + fence
+	if whole && r.sp.unitIndexed() {
+		return " AND " + r.sp.b.source.Unit().Read() + " OPERATOR(pg_catalog.=) x.u" + fence
 	}
 	for _, t := range r.integers {
-		if !whole && r.part.uses(t) > 1 {
+		if !whole && r.set.uses(t) > 1 {
 			return fence
 		}
 	}
@@ -209,7 +209,7 @@ func (r *reader) end(whole bool) string {
 }
 
 // uses returns how many statistics need the integers of a term.
-func (p *Part) uses(t term) (n int) {
+func (p *GroupingSet) uses(t term) (n int) {
 	for _, s := range p.statistics {
 		if slices.ContainsFunc(s.terms(), t.sameInteger) {
 			n++
@@ -221,9 +221,9 @@ func (p *Part) uses(t term) (n int) {
 // rowBytes writes the unit and every column that the level uses: rows with equal bytes
 // are identical for the block.
 func (r *reader) rowBytes() string {
-	unit := r.bd.b.source.Unit()
+	unit := r.sp.b.source.Unit()
 	parts := []string{scalar.Canonical(r.w.Physical(unit), unit.Read())}
-	for _, c := range r.bd.b.source.Used() {
+	for _, c := range r.sp.b.source.Used() {
 		parts = append(parts, scalar.Spelled(r.w.Physical(c), c.Read()))
 	}
 	return scalar.Concatenated(parts)
@@ -231,7 +231,7 @@ func (r *reader) rowBytes() string {
 
 // tables writes a number that a column of each table is needed for.
 func (r *reader) tables() string {
-	s := r.bd.b.source
+	s := r.sp.b.source
 	list := []string{s.Unit().Read()}
 	for _, c := range s.OneOfEach() {
 		list = append(list, c.Presence())
@@ -245,7 +245,7 @@ func (r *reader) tables() string {
 
 // keys lists the names of the key columns.
 func (r *reader) keys() []string {
-	out := make([]string, len(r.part.set))
+	out := make([]string, len(r.set.keys))
 	for i := range out {
 		out[i] = "k" + strconv.Itoa(i+1)
 	}
@@ -255,11 +255,11 @@ func (r *reader) keys() []string {
 // keyBytes writes the keys of a partition, numbered if they are public.
 func (r *reader) keyBytes() (string, error) {
 	var types []scalar.Type
-	for _, i := range r.part.set {
+	for _, i := range r.set.keys {
 		t := scalar.Builtin(pgtype.Int4)
-		if r.part.Private() {
+		if r.set.Private() {
 			var err error
-			if _, t, err = r.w.Key(r.bd.b.keys[i].expr); err != nil {
+			if _, t, err = r.w.Key(r.sp.b.keys[i].expr); err != nil {
 				return "", err
 			}
 		}
@@ -272,16 +272,16 @@ func (r *reader) keyBytes() (string, error) {
 // relation with raw keys, and what to join with it; private keys stay as they are. Keys
 // outside the domain have no number: their rows are left out.
 func (r *reader) numbered(alias string) (cols []string, joins, where string, err error) {
-	if r.part.Private() {
+	if r.set.Private() {
 		for _, k := range r.keys() {
 			cols = append(cols, alias+"."+k)
 		}
 		return cols, "", "", nil
 	}
 	var conds []string
-	for n, i := range r.part.set {
+	for n, i := range r.set.keys {
 		l, at := r.listWith(i)
-		_, t, err := r.w.Key(r.bd.b.keys[i].expr)
+		_, t, err := r.w.Key(r.sp.b.keys[i].expr)
 		if err != nil {
 			return nil, "", "", err
 		}
@@ -309,7 +309,7 @@ func (r *reader) array(l *list, at int, t scalar.Type) string {
 
 // listWith returns the list that has the key, and its place there.
 func (r *reader) listWith(key int) (*list, int) {
-	for _, l := range r.part.lists {
+	for _, l := range r.set.lists {
 		if at := slices.Index(l.keys, key); at >= 0 {
 			return l, at
 		}
@@ -320,11 +320,11 @@ func (r *reader) listWith(key int) (*list, int) {
 // shown writes the key columns as a read returns them.
 func (r *reader) shown() ([]string, error) {
 	keys := r.keys()
-	if !r.part.Private() {
+	if !r.set.Private() {
 		return keys, nil
 	}
-	for n, i := range r.part.set {
-		_, t, err := r.w.Key(r.bd.b.keys[i].expr)
+	for n, i := range r.set.keys {
+		_, t, err := r.w.Key(r.sp.b.keys[i].expr)
 		if err != nil {
 			return nil, err
 		}

@@ -11,21 +11,21 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// Released is what came out of a part: integers with noise, one row for each partition
-// that is shown. The rows of a part with public keys are all of its partitions, in
+// Released is what came out of a grouping set: integers with noise, one row for each partition
+// that is shown. The rows of one with public keys are all of its partitions, in
 // order; those of private keys are in the order of their keys.
 type Released struct {
 	Keys [][]*string // of each row, in the order of the set; nil if they are public
 	Rows [][]*big.Int
 	// Margins are how far the integers of each row may be off, where a chain ended; nil
-	// where the part's mechanisms tell.
+	// where the mechanisms of the plan tell.
 	Margins [][]Margin
 }
 
 // integers are those of one row with what is known of their noise.
 type integers struct {
 	ints    []*big.Int
-	margins []Margin // nil: the part's mechanisms tell
+	margins []Margin // nil: the mechanisms of the plan tell
 }
 
 func (r *Released) integers() []integers {
@@ -40,7 +40,7 @@ func (r *Released) integers() []integers {
 }
 
 // Columns returns the released relation as text arrays, one for each column: grouping
-// keys, calls of GROUPING, and aggregates computed from released integers. A part that
+// keys, calls of GROUPING, and aggregates computed from released integers. A grouping set that
 // reads nothing has nil for its Released.
 func (b *BlockPlan) Columns(released []*Released) []string {
 	var keys, groupings, outputs [][]*string
@@ -48,7 +48,7 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 	groupings = make([][]*string, len(b.block.groupings))
 	outputs = make([][]*string, len(b.block.aggregates))
 	consistent := b.consistent(released)
-	for i, p := range b.Parts {
+	for i, p := range b.Sets {
 		var rows []integers
 		if consistent[i] != nil {
 			rows = consistent[i].integers()
@@ -71,15 +71,15 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 	return arrays
 }
 
-// rows returns how many rows the part shows.
-func (p *Part) rows(r *Released) int {
+// rows returns how many rows the grouping set shows.
+func (p *GroupingSet) rows(r *Released) int {
 	if r == nil || r.Keys == nil {
 		return p.size
 	}
 	return len(r.Rows)
 }
 
-func (p *Part) keysOf(r *Released, row int) []*string {
+func (p *GroupingSet) keysOf(r *Released, row int) []*string {
 	if r == nil || r.Keys == nil {
 		return p.publicKeys(row)
 	}
@@ -87,10 +87,10 @@ func (p *Part) keysOf(r *Released, row int) []*string {
 }
 
 // appendKeys adds a row of keys; those that the set lacks are NULL.
-func (p *Part) appendKeys(columns [][]*string, keys []*string) {
+func (p *GroupingSet) appendKeys(columns [][]*string, keys []*string) {
 	for k := range columns {
 		var cell *string
-		for i, in := range p.set {
+		for i, in := range p.keys {
 			if in == k {
 				cell = keys[i]
 			}
@@ -100,11 +100,11 @@ func (p *Part) appendKeys(columns [][]*string, keys []*string) {
 }
 
 // grouping is the value of GROUPING over keys: a bit for each key that the set lacks.
-func (p *Part) grouping(args []int) int {
+func (p *GroupingSet) grouping(args []int) int {
 	n := 0
 	for _, k := range args {
 		n *= 2
-		if !slices.Contains(p.set, k) {
+		if !slices.Contains(p.keys, k) {
 			n++
 		}
 	}

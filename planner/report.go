@@ -59,8 +59,8 @@ func (b *block) checkLevels(s Settings) error {
 }
 
 // text writes an output of a partition, its value or its error; nil is NULL.
-func (p *Part) text(output int, row integers) *string {
-	o, r := &p.outputs[output], p.of(row)
+func (p *GroupingSet) text(output int, row integers) *string {
+	o, r := &p.outputs[output], p.observed(row)
 	if o.report == "" {
 		return o.text(r)
 	}

@@ -2,7 +2,7 @@ package planner
 
 import "dpproxy/dp"
 
-// A Cell is one integer of a read row: which of the part's integers it is, or Units.
+// A Cell is one integer of a read row: which of the integers of its grouping set it is, or Units.
 type Cell struct {
 	At   int
 	Text []byte
@@ -14,7 +14,7 @@ const Units = -1
 // Parse splits a row of the read into its keys and its integers; ok is false for a row
 // that the read's SQL cannot have returned.
 func (r *Read) Parse(row [][]byte) (keys [][]byte, cells []Cell, ok bool) {
-	n := r.part.Keys()
+	n := r.set.Keys()
 	if len(row) < n {
 		return nil, nil, false
 	}
@@ -63,7 +63,7 @@ func smallInt(text []byte) (int, bool) {
 // Partition returns the partition that the keys of a read row name, of a part with public
 // keys, or -1 if they are each public, but not together; ok is false for keys that the
 // read's SQL cannot have returned.
-func (p *Part) Partition(keys [][]byte) (at int, ok bool) {
+func (p *GroupingSet) Partition(keys [][]byte) (at int, ok bool) {
 	numbers := make([]int, len(keys))
 	for i, k := range keys {
 		n, ok := smallInt(k)
@@ -79,10 +79,10 @@ func (p *Part) Partition(keys [][]byte) (at int, ok bool) {
 }
 
 // numbered reports whether the key at a place of the set has a value of that number.
-func (p *Part) numbered(place, n int) bool {
+func (p *GroupingSet) numbered(place, n int) bool {
 	for _, l := range p.lists {
 		for i, k := range l.keys {
-			if k == p.set[place] {
+			if k == p.keys[place] {
 				return n <= len(l.elements[i]) && (n > 0 || l.null[i])
 			}
 		}
@@ -90,7 +90,7 @@ func (p *Part) numbered(place, n int) bool {
 	return false
 }
 
-// A Statistic is one exact aggregate of a part, from First on among the integers of each
+// A Statistic is one exact aggregate of a grouping set, from First on among the integers of each
 // partition, which one unit can change by the sensitivity. Of a histogram, that is the
 // sensitivity of each level: in ℓ₁ and ℓ₂ norm over the nodes of one partition, LInf.
 type Statistic struct {
@@ -100,8 +100,8 @@ type Statistic struct {
 	Sensitivity dp.Sensitivity
 }
 
-// Statistics lists what the part reads.
-func (p *Part) Statistics() []Statistic {
+// Statistics lists those of the grouping set.
+func (p *GroupingSet) Statistics() []Statistic {
 	var out []Statistic
 	for _, s := range p.statistics {
 		out = append(out, Statistic{s.String(), s.first, s.shape(), s.sensitivity})

@@ -101,7 +101,7 @@ var forced = []string{
 	"RESET ALL; SET work_mem = '64kB'",
 }
 
-// vector is what a plan's reads return: the integers of each partition, by part and key.
+// vector is what a plan's reads return: the integers of each partition, by grouping set and key.
 type vector map[string][]*big.Int
 
 func TestSensitivity(t *testing.T) {
@@ -206,7 +206,7 @@ func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, 
 		Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 	}
 	change(&s)
-	p, err := q.Bind(vals, s)
+	p, err := q.Specialize(vals, s)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
@@ -217,14 +217,14 @@ func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, 
 func (p bound) read(t *testing.T, conn *pgconn.PgConn) vector {
 	t.Helper()
 	v := vector{}
-	for i, part := range p.Blocks[0].Parts {
-		for j, r := range part.Reads {
+	for i, set := range p.Blocks[0].Sets {
+		for j, r := range set.Reads {
 			res := conn.ExecParams(t.Context(), r.SQL, p.params(r), nil, p.formats(r), nil).Read()
 			if res.Err != nil {
 				t.Fatalf("%v\n%s", res.Err, r.SQL)
 			}
 			for _, row := range res.Rows {
-				v.add(t, part, fmt.Sprint(i), j, row)
+				v.add(t, set, fmt.Sprint(i), j, row)
 			}
 		}
 	}
@@ -232,22 +232,22 @@ func (p bound) read(t *testing.T, conn *pgconn.PgConn) vector {
 }
 
 // add puts the integers of a read row in their places.
-func (v vector) add(t *testing.T, part *planner.Part, name string, read int, row [][]byte) {
+func (v vector) add(t *testing.T, set *planner.GroupingSet, name string, read int, row [][]byte) {
 	t.Helper()
-	keys, cells, ok := part.Reads[read].Parse(row)
+	keys, cells, ok := set.Reads[read].Parse(row)
 	if !ok {
 		t.Fatalf("the read returned %q", row)
 	}
 	key := name + ":" + string(bytes.Join(keys, []byte(",")))
 	if v[key] == nil {
-		for range len(part.Mechanisms) + 1 { // the last is the number of units
+		for range len(set.Mechanisms) + 1 { // the last is the number of units
 			v[key] = append(v[key], new(big.Int))
 		}
 	}
 	for _, c := range cells {
 		at := c.At
 		if at == planner.Units {
-			at = len(part.Mechanisms)
+			at = len(set.Mechanisms)
 		}
 		if _, ok := v[key][at].SetString(string(c.Text), 10); !ok {
 			t.Fatalf("the read returned %q", row)
@@ -287,7 +287,7 @@ func (p bound) formats(r *planner.Read) []int16 {
 // bounded checks every measure against its sensitivity.
 func (p bound) bounded(t *testing.T, what string, with, without vector, reached map[string]float64) {
 	t.Helper()
-	for i, part := range p.Blocks[0].Parts {
+	for i, set := range p.Blocks[0].Sets {
 		mine := func(v vector) vector {
 			out := vector{}
 			for k := range v {
@@ -297,7 +297,7 @@ func (p bound) bounded(t *testing.T, what string, with, without vector, reached 
 			}
 			return out
 		}
-		for _, m := range part.Statistics() {
+		for _, m := range set.Statistics() {
 			kind, _, _ := strings.Cut(m.Name, " ")
 			at := m.First
 			for _, n := range m.Levels {

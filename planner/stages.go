@@ -18,13 +18,13 @@ type stages struct {
 }
 
 func (s *stages) sql() (string, error) {
-	if s.part.contribution.unique {
+	if s.set.contribution.unique {
 		return s.once()
 	}
-	s.read.Ordered = s.extra() == nil && s.bd.unitOrdered()
+	s.read.Ordered = s.extra() == nil && s.sp.unitOrdered()
 	var with []string
 	parts := []func() (string, error){s.perUnit, s.bounded}
-	chooses := s.part.choosesPartitions(s.bd.b)
+	chooses := s.set.choosesPartitions(s.sp.b)
 	if chooses {
 		parts = append(parts, s.partitions)
 	}
@@ -121,7 +121,7 @@ func ofUnit(st *statistic, i int) string {
 // chooses reports whether it matters which rows of a unit are kept: not when rows are
 // only counted, nor when dp.max_sum bounds what a unit adds up to.
 func (s *stages) chooses() bool {
-	c := s.part.contribution
+	c := s.set.contribution
 	return c.chosen && slices.ContainsFunc(s.read.statistics, func(st *statistic) bool { return st.choosesRows(c, st.filter != nil) })
 }
 
@@ -157,7 +157,7 @@ func (s *stages) bounded() (string, error) {
 
 // chosen writes x, and g with the units of x replaced by what their chosen rows have.
 func (s *stages) chosen() (x, from string, err error) {
-	rows := s.part.contribution.Rows
+	rows := s.set.contribution.Rows
 	by := join([]string{"u"}, s.keys())
 	having := fmt.Sprintf("SELECT u FROM g WHERE n > %d", rows)
 	if s.extra() != nil {
@@ -183,7 +183,7 @@ func (s *stages) cut(by names, rows int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.read.lookup = s.bd.unitIndexed()
+	s.read.lookup = s.sp.unitIndexed()
 	if !s.read.lookup {
 		from = only("r", from, "x", "r.tables OPERATOR(pg_catalog.<) 0 OR ")
 	}
@@ -203,8 +203,8 @@ func (s *stages) partitions() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	unit := canonicalColumns([]scalar.Type{s.w.Physical(s.bd.b.source.Unit())}, []string{"p.u"})
-	most := s.part.contribution.Partitions
+	unit := canonicalColumns([]scalar.Type{s.w.Physical(s.sp.b.source.Unit())}, []string{"p.u"})
+	most := s.set.contribution.Partitions
 	all := "p"
 	if s.extra() != nil {
 		all = "(SELECT DISTINCT " + join(names{"u"}, s.keys()).list() + " FROM p) AS p"
@@ -281,7 +281,7 @@ func nulls(cols names) names {
 
 // onceTotal numbers the keys of what once has grouped.
 func (s *stages) onceTotal(grouped string, numbers []string, joins, where string) (string, error) {
-	if s.part.Private() {
+	if s.set.Private() {
 		var err error
 		if numbers, err = s.shown(); err != nil {
 			return "", err

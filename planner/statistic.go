@@ -28,8 +28,8 @@ type statisticForm interface {
 	String() string
 	// terms are the arguments that it is computed from.
 	terms() []term
-	// bound computes its sensitivity from integer limits alone (S15).
-	bound(c contribution) (dp.Sensitivity, error)
+	// sensitivityFor computes its sensitivity from integer limits alone (S15).
+	sensitivityFor(c contribution) (dp.Sensitivity, error)
 	// counts says that it is never negative.
 	counts() bool
 	// additive says that the statistic of a group is the sum of its parts'.
@@ -92,14 +92,14 @@ func (s *statistic) own() valueForm {
 	return v
 }
 
-// statistic returns the index of a statistic in the part, which it adds if it is new.
-func (bd *binding) statistic(p *Part, form statisticForm, filter scalar.Expr, at int) (int, error) {
+// statistic returns the index of a statistic in the grouping set, which it adds if it is new.
+func (sp *specializer) statistic(p *GroupingSet, form statisticForm, filter scalar.Expr, at int) (int, error) {
 	s := &statistic{statisticForm: form, filter: filter}
 	if i := slices.IndexFunc(p.statistics, s.equal); i >= 0 {
 		return i, nil
 	}
 	var err error
-	if s.sensitivity, err = form.bound(p.contribution); err != nil {
+	if s.sensitivity, err = form.sensitivityFor(p.contribution); err != nil {
 		return 0, tooWide(at)
 	}
 	p.statistics = append(p.statistics, s)

@@ -11,12 +11,12 @@ import (
 type rowCount struct{ single }
 
 // String names the statistic.
-func (rowCount) String() string                               { return "count of rows" }
-func (rowCount) terms() []term                                { return nil }
-func (rowCount) bound(c contribution) (dp.Sensitivity, error) { return c.Count() }
-func (rowCount) counts() bool                                 { return true }
-func (rowCount) additive() bool                               { return true }
-func (rowCount) ofRows(*reader) (string, error)               { return "pg_catalog.count(*)", nil }
+func (rowCount) String() string                                        { return "count of rows" }
+func (rowCount) terms() []term                                         { return nil }
+func (rowCount) sensitivityFor(c contribution) (dp.Sensitivity, error) { return c.Count() }
+func (rowCount) counts() bool                                          { return true }
+func (rowCount) additive() bool                                        { return true }
+func (rowCount) ofRows(*reader) (string, error)                        { return "pg_catalog.count(*)", nil }
 
 // choosesRows: any rows are as good as others where all count.
 func (rowCount) choosesRows(c contribution, filtered bool) bool { return filtered && c.maxSum == nil }
@@ -25,12 +25,14 @@ func (rowCount) choosesRows(c contribution, filtered bool) bool { return filtere
 type unitCount struct{ single }
 
 // String names the statistic.
-func (unitCount) String() string                               { return "count of units" }
-func (unitCount) terms() []term                                { return nil }
-func (unitCount) bound(c contribution) (dp.Sensitivity, error) { return c.CountDistinctUnits() }
-func (unitCount) counts() bool                                 { return true }
-func (unitCount) additive() bool                               { return false }
-func (unitCount) ofRows(*reader) (string, error)               { return "pg_catalog.count(*)", nil }
+func (unitCount) String() string { return "count of units" }
+func (unitCount) terms() []term  { return nil }
+func (unitCount) sensitivityFor(c contribution) (dp.Sensitivity, error) {
+	return c.CountDistinctUnits()
+}
+func (unitCount) counts() bool                   { return true }
+func (unitCount) additive() bool                 { return false }
+func (unitCount) ofRows(*reader) (string, error) { return "pg_catalog.count(*)", nil }
 func (unitCount) choosesRows(c contribution, filtered bool) bool {
 	return filtered && c.maxSum == nil
 }
@@ -42,12 +44,13 @@ type valueCount struct {
 }
 
 // String names the statistic.
-func (f valueCount) String() string                             { return "count of " + describe(f.arg) }
-func (f valueCount) terms() []term                              { return []term{{arg: f.arg}} }
-func (valueCount) bound(c contribution) (dp.Sensitivity, error) { return c.Count() }
-func (valueCount) counts() bool                                 { return true }
-func (valueCount) additive() bool                               { return true }
-func (valueCount) choosesRows(c contribution, _ bool) bool      { return c.maxSum == nil }
+func (f valueCount) String() string { return "count of " + describe(f.arg) }
+
+func (f valueCount) terms() []term                                       { return []term{{arg: f.arg}} }
+func (valueCount) sensitivityFor(c contribution) (dp.Sensitivity, error) { return c.Count() }
+func (valueCount) counts() bool                                          { return true }
+func (valueCount) additive() bool                                        { return true }
+func (valueCount) choosesRows(c contribution, _ bool) bool               { return c.maxSum == nil }
 
 func (f valueCount) ofRows(r *reader) (string, error) {
 	return "pg_catalog.count(" + r.column(f.arg) + ")", nil
@@ -63,11 +66,12 @@ type differentCount struct {
 func (f differentCount) String() string {
 	return "count of different values of " + describe(f.arg)
 }
-func (f differentCount) terms() []term                              { return []term{{arg: f.arg}} }
-func (differentCount) bound(c contribution) (dp.Sensitivity, error) { return c.Count() }
-func (differentCount) counts() bool                                 { return true }
-func (differentCount) additive() bool                               { return false }
-func (differentCount) choosesRows(contribution, bool) bool          { return true }
+
+func (f differentCount) terms() []term                                       { return []term{{arg: f.arg}} }
+func (differentCount) sensitivityFor(c contribution) (dp.Sensitivity, error) { return c.Count() }
+func (differentCount) counts() bool                                          { return true }
+func (differentCount) additive() bool                                        { return false }
+func (differentCount) choosesRows(contribution, bool) bool                   { return true }
 
 func (f differentCount) ofRows(r *reader) (string, error) {
 	return "pg_catalog.count(DISTINCT " + r.column(f.arg) + ")", nil

@@ -20,11 +20,11 @@ func (f histogram) String() string {
 	return fmt.Sprintf("histogram of %s in %d buckets of %d steps of %s", describe(f.arg), f.tree.Buckets(), f.tree.Width(), f.values.step.RatString())
 }
 
-func (histogram) bound(c contribution) (dp.Sensitivity, error) { return c.Count() }
-func (f histogram) terms() []term                              { return []term{f.term} }
-func (histogram) counts() bool                                 { return true }
-func (histogram) additive() bool                               { return false }
-func (histogram) choosesRows(contribution, bool) bool          { return true }
+func (histogram) sensitivityFor(c contribution) (dp.Sensitivity, error) { return c.Count() }
+func (f histogram) terms() []term                                       { return []term{f.term} }
+func (histogram) counts() bool                                          { return true }
+func (histogram) additive() bool                                        { return false }
+func (histogram) choosesRows(contribution, bool) bool                   { return true }
 
 func (f histogram) shape() []int {
 	levels := make([]int, f.tree.Levels())

@@ -37,7 +37,7 @@ func (f productSum) String() string {
 
 func (f productSum) terms() []term { return []term{f.y, f.x} }
 
-func (f productSum) bound(c contribution) (dp.Sensitivity, error) {
+func (f productSum) sensitivityFor(c contribution) (dp.Sensitivity, error) {
 	return c.CentredProducts(f.y.halfSteps(), f.x.halfSteps(), f.unit)
 }
 

@@ -16,7 +16,7 @@ func (f valueSum) String() string {
 	return "sum of " + describe(f.arg) + " in steps of " + f.values.step.RatString()
 }
 
-func (f valueSum) bound(c contribution) (dp.Sensitivity, error) {
+func (f valueSum) sensitivityFor(c contribution) (dp.Sensitivity, error) {
 	s, err := c.Sum(dp.Range{Lower: f.values.low, Upper: f.values.high})
 	if err == nil && c.maxSum != nil {
 		s.LInf = min(s.LInf, f.values.steps(c.maxSum))
@@ -31,8 +31,8 @@ func (valueSum) choosesRows(c contribution, _ bool) bool { return c.maxSum == ni
 // can have several rows, what they add up to is clamped.
 func (f valueSum) ofRows(r *reader) (string, error) {
 	x, err := r.integer(f.term)
-	if c := r.part.contribution; err == nil && c.unique && c.maxSum != nil {
-		limit := must(f.bound(c)).LInf
+	if c := r.set.contribution; err == nil && c.unique && c.maxSum != nil {
+		limit := must(f.sensitivityFor(c)).LInf
 		x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, literalOf(-limit, f.whole()), literalOf(limit, f.whole()))
 	}
 	return sumSQL(x), err
@@ -47,7 +47,9 @@ func (f centredSum) String() string {
 	return "sum of " + describe(f.arg) + " from the middle of its bounds in half steps of " + f.values.step.RatString()
 }
 
-func (f centredSum) bound(c contribution) (dp.Sensitivity, error) { return c.CentredSum(f.halfSteps()) }
+func (f centredSum) sensitivityFor(c contribution) (dp.Sensitivity, error) {
+	return c.CentredSum(f.halfSteps())
+}
 
 func (f centredSum) ofRows(r *reader) (string, error) {
 	x, err := r.distance(f.term)
@@ -71,7 +73,7 @@ func (f squareSum) String() string {
 		describe(f.arg), f.unit, f.values.step.RatString())
 }
 
-func (f squareSum) bound(c contribution) (dp.Sensitivity, error) {
+func (f squareSum) sensitivityFor(c contribution) (dp.Sensitivity, error) {
 	s, _, err := c.CentredSquares(f.halfSteps(), f.unit)
 	return s, err
 }

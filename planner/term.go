@@ -57,17 +57,17 @@ func (t term) centred() estimate.Values {
 func (t *term) even() { t.values.high += (t.values.high - t.values.low) % 2 }
 
 // interval returns the bounds of an argument.
-func (bd *binding) interval(x scalar.Expr) (scalar.Interval, error) {
-	in := bd.env.Narrowed(x, bd.b.source.Conjuncts())
+func (sp *specializer) interval(x scalar.Expr) (scalar.Interval, error) {
+	in := sp.env.Narrowed(x, sp.b.source.Conjuncts())
 	if in.Low == nil {
 		return in, noBounds(x)
 	}
 	return in, nil
 }
 
-// term puts an argument on a lattice, of whose values a unit adds up some rows.
-func (bd *binding) term(x scalar.Expr, in scalar.Interval, rows int64) (term, error) {
-	digits, known := bd.env.Scale(x)
+// latticeTerm puts an argument on a lattice, of whose values a unit adds up some rows.
+func (sp *specializer) latticeTerm(x scalar.Expr, in scalar.Interval, rows int64) (term, error) {
+	digits, known := sp.env.Scale(x)
 	l, err := latticeOf(x, digits, known, in, rows)
 	if err != nil {
 		return term{}, tooWide(x.Pos())
@@ -75,18 +75,18 @@ func (bd *binding) term(x scalar.Expr, in scalar.Interval, rows int64) (term, er
 	return term{arg: x, values: l}, nil
 }
 
-// boundedTerm is term with the bounds of the argument.
-func (bd *binding) boundedTerm(x scalar.Expr, rows int64) (term, error) {
-	in, err := bd.interval(x)
+// clampedTerm is term with the bounds of the argument.
+func (sp *specializer) clampedTerm(x scalar.Expr, rows int64) (term, error) {
+	in, err := sp.interval(x)
 	if err != nil {
 		return term{}, err
 	}
-	return bd.term(x, in, rows)
+	return sp.latticeTerm(x, in, rows)
 }
 
 // nullable reports whether an argument can be NULL in a row that counts.
-func (bd *binding) nullable(x scalar.Expr) bool {
-	return bd.env.Narrowed(x, bd.b.source.Conjuncts()).Null
+func (sp *specializer) nullable(x scalar.Expr) bool {
+	return sp.env.Narrowed(x, sp.b.source.Conjuncts()).Null
 }
 
 func noBounds(x scalar.Expr) error {

@@ -91,7 +91,7 @@ func (a *analysed) plan(values []scalar.Value, s planner.Settings) (*planner.Pla
 	if p, ok := a.plans.get(key); ok {
 		return p, nil
 	}
-	p, err := a.query.Bind(values, s)
+	p, err := a.query.Specialize(values, s)
 	if err != nil {
 		return nil, err
 	}

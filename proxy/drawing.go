@@ -149,7 +149,7 @@ func (d *drawing) remark() {
 	if d.plan.Reduces() == dp.PureDP && slices.ContainsFunc(d.payment.Debits, zcdp) {
 		d.payment.Note("budgets of zCDP have paid for the whole path at its first look")
 	}
-	if d.plan.Lessened() {
+	if d.plan.CappedByRemaining() {
 		d.payment.Note("it could spend only what is left")
 	}
 }

@@ -51,8 +51,8 @@ func TestSetsOfOneRound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part := &planner.Part{Mechanisms: []mechanisms.Mechanism{noise, noise}, Reads: []*planner.Read{{}}}
-	plan := &planner.Plan{Blocks: []*planner.BlockPlan{{Parts: []*planner.Part{part}}}}
+	set := &planner.GroupingSet{Mechanisms: []mechanisms.Mechanism{noise, noise}, Reads: []*planner.Read{{}}}
+	plan := &planner.Plan{Blocks: []*planner.BlockPlan{{Sets: []*planner.GroupingSet{set}}}}
 	none := memory.New(nil, nil, nil, nil).Recall(t.Context(), plan, nil, memory.Analyst{}, false)
 	d := &drawing{
 		execution: &execution{p: &Proxy{cashier: c, memory: memory.New(nil, nil, nil, nil)}}, plan: plan, veil: &veil{}, known: none,

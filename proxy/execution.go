@@ -185,11 +185,11 @@ func (e *execution) scopes(tables []catalog.Name) []accountant.Scope {
 func columns(plan *planner.Plan, released [][]*planner.Released) [][]string {
 	out := make([][]string, len(plan.Blocks))
 	for i, b := range plan.Blocks {
-		parts := make([]*planner.Released, len(b.Parts))
+		sets := make([]*planner.Released, len(b.Sets))
 		if released != nil && released[i] != nil {
-			parts = released[i]
+			sets = released[i]
 		}
-		out[i] = b.Columns(parts)
+		out[i] = b.Columns(sets)
 	}
 	return out
 }

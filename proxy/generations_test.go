@@ -59,7 +59,7 @@ func (s *forgetful) Pay(_ context.Context, key answers.Key, _ *answers.Release, 
 
 func (*forgetful) Close() error { return nil }
 
-// measurements are the variances of what was measured of each partition of each part, by value.
+// measurements are the variances of what was measured of each partition of each grouping set, by value.
 type measurements map[[2]int]map[string]*big.Int
 
 // add adds those of a release.
@@ -79,7 +79,7 @@ func (m measurements) add(r *answers.Release) {
 	}
 }
 
-// loss is what the measurements cost a unit in 10⁻¹² of ρ, which is in one partition of each part.
+// loss is what the measurements cost a unit in 10⁻¹² of ρ, which is in one partition of each grouping set.
 func (m measurements) loss() float64 {
 	parts := map[int]float64{}
 	for at, variances := range m {

@@ -73,8 +73,8 @@ var path = [...]rule{
 		false, nothing,
 	},
 	stepPlan: {
-		"plan", "a *part* for each grouping set: contributions, statistics, mechanisms, then the SQL for DATA in stages",
-		[]string{"planner/bind.go", "planner/part.go", "planner/statistic.go", "planner/read.go", "planner/stages.go"},
+		"plan", "for each *grouping set*: contributions, statistics, mechanisms, then the SQL for DATA in stages",
+		[]string{"planner/bind.go", "planner/grouping_set.go", "planner/statistic.go", "planner/read.go", "planner/stages.go"},
 		false, nothing,
 	},
 	stepRecall: {

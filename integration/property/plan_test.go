@@ -53,7 +53,7 @@ func (w *world) plan(sql string) (*planned, error) {
 	if p.values, err = w.constants(p.query); err != nil {
 		return nil, err
 	}
-	p.plan, err = p.query.Bind(p.values, planner.Settings{
+	p.plan, err = p.query.Specialize(p.values, planner.Settings{
 		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1_000_000_000, Mechanism: "gaussian", Alpha: 0.05,
 		Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: w.publicRows},
 	})
@@ -86,10 +86,10 @@ func (w *world) constants(q *planner.Query) ([]scalar.Value, error) {
 	return values, nil
 }
 
-// A vector is what is released with one event: a measure of a part, or one level of it, or
+// A vector is what is released with one event: a statistic of a grouping set, or one level of it, or
 // the numbers of units that selection looks at.
 type vector struct {
-	block, part, first, level int
+	block, set, first, level int
 }
 
 // units is the first of a vector of numbers of units.
@@ -100,9 +100,9 @@ type answer map[vector]map[string]*big.Int
 
 // sensitivity returns what the plan declares of a vector.
 func (p *planned) sensitivity(v vector) dp.Sensitivity {
-	part := p.plan.Blocks[v.block].Parts[v.part]
+	set := p.plan.Blocks[v.block].Sets[v.set]
 	if v.first == units {
-		return sensitivityOf(part.Selection.Event())
+		return sensitivityOf(set.Selection.Event())
 	}
 	return p.measure(v).Sensitivity
 }
@@ -118,7 +118,7 @@ func sensitivityOf(e dp.Event) dp.Sensitivity {
 }
 
 func (p *planned) measure(v vector) planner.Statistic {
-	all := p.plan.Blocks[v.block].Parts[v.part].Statistics()
+	all := p.plan.Blocks[v.block].Sets[v.set].Statistics()
 	return all[slices.IndexFunc(all, func(m planner.Statistic) bool { return m.First == v.first })]
 }
 
@@ -142,8 +142,8 @@ func centred(name string) string {
 // exact reads what the plan reads, without noise.
 func (p *planned) exact() (answer, error) {
 	a := answer{}
-	err := p.readIntegers(func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int) {
-		v, coordinate := p.place(block, part, cell.At)
+	err := p.readIntegers(func(block, set int, keys [][]byte, cell planner.Cell, n *big.Int) {
+		v, coordinate := p.place(block, set, cell.At)
 		if a[v] == nil {
 			a[v] = map[string]*big.Int{}
 		}
@@ -154,13 +154,13 @@ func (p *planned) exact() (answer, error) {
 
 // place finds the vector that an integer belongs to, and its coordinate within a
 // partition.
-func (p *planned) place(block, part, at int) (v vector, coordinate string) {
-	v = vector{block, part, at, 0}
-	for _, m := range p.plan.Blocks[block].Parts[part].Statistics() {
+func (p *planned) place(block, set, at int) (v vector, coordinate string) {
+	v = vector{block, set, at, 0}
+	for _, m := range p.plan.Blocks[block].Sets[set].Statistics() {
 		first := m.First
 		for level, n := range m.Levels {
 			if at >= first && at < first+n {
-				return vector{block, part, m.First, level}, fmt.Sprint("\x01", at)
+				return vector{block, set, m.First, level}, fmt.Sprint("\x01", at)
 			}
 			first += n
 		}
@@ -182,10 +182,10 @@ func texts(keys [][]byte) [][]byte {
 }
 
 // readIntegers reads everything and hands over integer by integer.
-func (p *planned) readIntegers(take func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int)) error {
+func (p *planned) readIntegers(take func(block, set int, keys [][]byte, cell planner.Cell, n *big.Int)) error {
 	for i, b := range p.plan.Blocks {
-		for j, part := range b.Parts {
-			for _, read := range part.Reads {
+		for j, set := range b.Sets {
+			for _, read := range set.Reads {
 				params, formats := p.params(read.Params)
 				res, err := query(p.w.conn, read.SQL, params, formats)
 				if err != nil {
@@ -236,26 +236,26 @@ func (p *planned) spliced() (string, error) {
 	released := make([][]*planner.Released, len(p.plan.Blocks))
 	rows := map[string][]*big.Int{} // of private groups
 	for i, b := range p.plan.Blocks {
-		for _, part := range b.Parts {
+		for _, set := range b.Sets {
 			r := &planner.Released{}
-			for range part.Size() {
-				r.Rows = append(r.Rows, zeros(len(part.Mechanisms)))
+			for range set.Size() {
+				r.Rows = append(r.Rows, zeros(len(set.Mechanisms)))
 			}
-			if part.Private() {
+			if set.Private() {
 				r.Keys = [][]*string{}
 			}
 			released[i] = append(released[i], r)
 		}
 	}
-	err := p.readIntegers(func(block, part int, keys [][]byte, cell planner.Cell, n *big.Int) {
-		pt, r := p.plan.Blocks[block].Parts[part], released[block][part]
+	err := p.readIntegers(func(block, set int, keys [][]byte, cell planner.Cell, n *big.Int) {
+		pt, r := p.plan.Blocks[block].Sets[set], released[block][set]
 		if !pt.Private() {
 			if at, _ := pt.Partition(keys); at >= 0 {
 				r.Rows[at][cell.At] = n
 			}
 			return
 		}
-		id := fmt.Sprintf("%d %d %q", block, part, texts(keys))
+		id := fmt.Sprintf("%d %d %q", block, set, texts(keys))
 		if rows[id] == nil {
 			rows[id] = zeros(len(pt.Mechanisms))
 			r.Rows = append(r.Rows, rows[id])

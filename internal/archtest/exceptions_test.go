@@ -33,11 +33,11 @@ var exceptions = []exception{
 		"the plan of a block is bound, read and shown by one type",
 	},
 	{
-		"planner.Part", ruleTypeFiles, 10,
+		"planner.GroupingSet", ruleTypeFiles, 10,
 		"an aggregate is a case of switches in its grouping set",
 	},
 	{
-		"planner.binding", ruleTypeFiles, 10,
+		"planner.specializer", ruleTypeFiles, 10,
 		"every statistic is bound by methods of one type",
 	},
 	{

@@ -11,8 +11,8 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// Part plans a statement over people that has one block of one grouping set.
-func Part(t testing.TB, sql string, s planner.Settings) *planner.Part {
+// GroupingSet plans a statement over people that has one block of one grouping set.
+func GroupingSet(t testing.TB, sql string, s planner.Settings) *planner.GroupingSet {
 	t.Helper()
 	cat := People(t)
 	script, err := parser.Parse(sql, cat)
@@ -23,11 +23,11 @@ func Part(t testing.TB, sql string, s planner.Settings) *planner.Part {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := q.Bind(nil, s)
+	plan, err := q.Specialize(nil, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan.Blocks[0].Parts[0]
+	return plan.Blocks[0].Sets[0]
 }
 
 // People returns the catalogue of a table of people with two public values of sex.

@@ -118,7 +118,7 @@ func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) 
 	}
 	values := plannertest.Evaluate(t, mirrorOf(t, conn), q.Folds(), nil, nil)
 	limits := policy.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: map[catalog.Name]int64{name("places"): 5}}
-	if _, err := q.Bind(values, planner.Settings{EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1_000_000_000, Mechanism: "gaussian", Alpha: 0.05, Limits: limits}); err != nil {
+	if _, err := q.Specialize(values, planner.Settings{EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1_000_000_000, Mechanism: "gaussian", Alpha: 0.05, Limits: limits}); err != nil {
 		return nil
 	}
 	var all []source.Level

@@ -17,7 +17,7 @@ import (
 func blockOfFormat2(old *answers.Format2, b *planner.BlockPlan) *answers.Release {
 	out := &answers.Release{}
 	rows, keys := old.Rows, old.Keys
-	for i, p := range b.Parts {
+	for i, p := range b.Sets {
 		n := p.Size()
 		if p.Private() {
 			set := strconv.Itoa(i)
@@ -60,14 +60,14 @@ func reductionOfFormat2(old *answers.Format2, b *planner.BlockPlan) *answers.Rel
 	out := &answers.Release{Request: head[0].FillBytes(make([]byte, sha256.Size))}
 	for range head[1].Int64() {
 		row, _ := r.next()
-		p, ok := paymentOfFormat2(row, len(b.Parts))
+		p, ok := paymentOfFormat2(row, len(b.Sets))
 		if !ok {
 			return nil
 		}
 		out.Payments = append(out.Payments, p)
 	}
-	for _, part := range b.Parts {
-		s, ok := r.set(part)
+	for _, set := range b.Sets {
+		s, ok := r.set(set)
 		if !ok {
 			return nil
 		}
@@ -115,7 +115,7 @@ func (r *rowReader) next() (row []*big.Int, keys []*string) {
 }
 
 // set reads a grouping set.
-func (r *rowReader) set(p *planner.Part) (s answers.GroupingSet, ok bool) {
+func (r *rowReader) set(p *planner.GroupingSet) (s answers.GroupingSet, ok bool) {
 	head, _ := r.next()
 	if len(head) != 3 || !head[0].IsInt64() || head[0].Int64() > int64(len(r.rows)) {
 		return s, false

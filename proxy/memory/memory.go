@@ -148,10 +148,10 @@ func (m *Memory) has(ctx context.Context, key answers.Key) bool {
 
 // released returns the relations of the sets, and whether they are as precise as is asked for.
 func released(sets []*release.Set, b *planner.BlockPlan) (out []*planner.Released, enough bool) {
-	out, enough = make([]*planner.Released, len(b.Parts)), true
-	for j, part := range b.Parts {
-		out[j] = sets[j].Released(part)
-		enough = enough && (part.Reduction == nil || len(part.Reduction.Open(out[j])) == 0)
+	out, enough = make([]*planner.Released, len(b.Sets)), true
+	for j, set := range b.Sets {
+		out[j] = sets[j].Released(set)
+		enough = enough && (set.Reduction == nil || len(set.Reduction.Open(out[j])) == 0)
 	}
 	return out, enough
 }
@@ -159,7 +159,7 @@ func released(sets []*release.Set, b *planner.BlockPlan) (out []*planner.Release
 // refinable reports whether a later read can go on from the sets: from independent
 // measurements of the same partitions. Which private ones there are is selected anew.
 func refinable(b *planner.BlockPlan) bool {
-	for _, p := range b.Parts {
+	for _, p := range b.Sets {
 		if p.Private() || p.Reduction == nil && len(p.Reads) > 0 || p.Reduction != nil && !p.Reduction.Independent() {
 			return false
 		}
@@ -171,16 +171,16 @@ func refinable(b *planner.BlockPlan) bool {
 // their own payments for each grouping set.
 func owedFor(sets []*release.Set, b *planner.BlockPlan, paid []int64) dp.ComposedEvent {
 	var events dp.ComposedEvent
-	for j, part := range b.Parts {
-		if part.Selection != nil {
-			events = append(events, part.Selection.Event())
+	for j, set := range b.Sets {
+		if set.Selection != nil {
+			events = append(events, set.Selection.Event())
 		}
 		switch {
-		case part.Reduction == nil:
-			for _, m := range part.Mechanisms {
+		case set.Reduction == nil:
+			for _, m := range set.Mechanisms {
 				events = append(events, m.Event())
 			}
-		case part.Reduction.Independent():
+		case set.Reduction.Independent():
 			owed := sets[j].PaidPico
 			if paid != nil {
 				owed -= paid[j]
@@ -189,7 +189,7 @@ func owedFor(sets []*release.Set, b *planner.BlockPlan, paid []int64) dp.Compose
 				events = append(events, release.Priced(owed))
 			}
 		default:
-			events = append(events, part.Reduction.Revealing(0, sets[j].Level)...)
+			events = append(events, set.Reduction.Revealing(0, sets[j].Level)...)
 		}
 	}
 	return events

@@ -34,25 +34,25 @@ func record(s *release.Set) answers.GroupingSet {
 // setsOf is the inverse of record for all grouping sets of a block, nil if the release is none of
 // the block.
 func setsOf(r *answers.Release, b *planner.BlockPlan) []*release.Set {
-	if r == nil || len(r.Sets) != len(b.Parts) {
+	if r == nil || len(r.Sets) != len(b.Sets) {
 		return nil
 	}
-	sets := make([]*release.Set, len(b.Parts))
-	for j, part := range b.Parts {
-		if sets[j] = setOf(r.Sets[j], part); sets[j] == nil {
+	sets := make([]*release.Set, len(b.Sets))
+	for j, set := range b.Sets {
+		if sets[j] = setOf(r.Sets[j], set); sets[j] == nil {
 			return nil
 		}
 	}
 	for _, p := range r.Payments {
-		if !valid(p, len(b.Parts)) {
+		if !valid(p, len(b.Sets)) {
 			return nil
 		}
 	}
 	return sets
 }
 
-// setOf reads one, nil if it is not of the part.
-func setOf(kept answers.GroupingSet, p *planner.Part) *release.Set {
+// setOf reads one, nil if it is not of the grouping set.
+func setOf(kept answers.GroupingSet, p *planner.GroupingSet) *release.Set {
 	s := &release.Set{Level: kept.Level, PaidPico: kept.PaidPico}
 	if p.Private() {
 		s.Keys = [][]*string{}

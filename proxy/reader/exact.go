@@ -9,10 +9,10 @@ import (
 	"dpproxy/planner"
 )
 
-// Exact holds the exact aggregates of one part of a block, by partition. No code but the
+// Exact holds the exact aggregates of one grouping set of a block, by partition. No code but the
 // mechanisms sees its values; which private partitions there are, Release alone may tell.
 type Exact struct {
-	part *planner.Part
+	set *planner.GroupingSet
 	// partitions are those of public keys, in order, or those of private keys that have
 	// rows.
 	partitions []*Partition
@@ -29,10 +29,10 @@ type Partition struct {
 	Row   map[int]mechanisms.Private
 }
 
-// protect takes the rows that were read for a part. A partition without rows has zeros. Rows that
-// the part's SQL cannot have produced are a failed read.
-func protect(p *planner.Part, reads [][][][]byte) (*Exact, error) {
-	e := &Exact{part: p, byKey: map[string]*Partition{}, seen: map[[2]int]bool{}}
+// protect takes the rows that were read for a grouping set. A partition without rows has zeros. Rows that
+// its SQL cannot have produced are a failed read.
+func protect(p *planner.GroupingSet, reads [][][][]byte) (*Exact, error) {
+	e := &Exact{set: p, byKey: map[string]*Partition{}, seen: map[[2]int]bool{}}
 	if !p.Private() {
 		for range p.Size() {
 			e.partitions = append(e.partitions, newPartition(nil))
@@ -64,7 +64,7 @@ func (p *Partition) At(i int) mechanisms.Private {
 
 // add takes a row of read i.
 func (e *Exact) add(i int, row [][]byte) error {
-	keys, cells, ok := e.part.Reads[i].Parse(row)
+	keys, cells, ok := e.set.Reads[i].Parse(row)
 	if !ok {
 		return errRead
 	}
@@ -90,8 +90,8 @@ func (e *Exact) add(i int, row [][]byte) error {
 // public keys that are not public together, or of a private partition that has rows only
 // for units that were bounded to others.
 func (e *Exact) place(i int, keys [][]byte, cells []planner.Cell) (*Partition, error) {
-	if !e.part.Private() {
-		at, ok := e.part.Partition(keys)
+	if !e.set.Private() {
+		at, ok := e.set.Partition(keys)
 		switch {
 		case !ok || at >= 0 && e.seen[[2]int{at, cells[0].At}]:
 			return nil, errRead
@@ -128,8 +128,8 @@ func (e *Exact) Release(src mechanisms.Source) *planner.Released {
 	keys, partitions := e.Shown(src)
 	out := &planner.Released{Keys: keys}
 	for _, p := range partitions {
-		row := make([]*big.Int, len(e.part.Mechanisms))
-		for i, m := range e.part.Mechanisms {
+		row := make([]*big.Int, len(e.set.Mechanisms))
+		for i, m := range e.set.Mechanisms {
 			row[i] = mechanisms.Release(m, src, p.At(i)).Int()
 		}
 		out.Rows = append(out.Rows, row)
@@ -140,13 +140,13 @@ func (e *Exact) Release(src mechanisms.Source) *planner.Released {
 // Shown returns the partitions that are shown: those of private keys that selection keeps,
 // with their keys and in their order, and all of public keys.
 func (e *Exact) Shown(src mechanisms.Source) ([][]*string, []*Partition) {
-	if !e.part.Private() {
+	if !e.set.Private() {
 		return nil, e.partitions
 	}
 	slices.SortFunc(e.partitions, func(a, b *Partition) int { return slices.CompareFunc(a.keys, b.keys, compareKeys) })
 	keys, kept := [][]*string{}, []*Partition{}
 	for _, p := range e.partitions {
-		if _, ok := e.part.Selection.Select(src, p.units); ok {
+		if _, ok := e.set.Selection.Select(src, p.units); ok {
 			keys, kept = append(keys, p.keys), append(kept, p)
 		}
 	}

@@ -40,11 +40,11 @@ func TestProtectRefusesWhatThePlanCannotReturn(t *testing.T) {
 // A private partition takes room for what was read of it, not for a whole histogram: how
 // many there are is not known before.
 func TestPrivatePartitionsAreSmall(t *testing.T) {
-	part := partOf(t, "SELECT name, min(height) FROM people GROUP BY name")
-	if !part.Private() || len(part.Mechanisms) < 1000 {
-		t.Fatalf("private: %t, %d integers", part.Private(), len(part.Mechanisms))
+	set := setOf(t, "SELECT name, min(height) FROM people GROUP BY name")
+	if !set.Private() || len(set.Mechanisms) < 1000 {
+		t.Fatalf("private: %t, %d integers", set.Private(), len(set.Mechanisms))
 	}
-	exact, err := protect(part, [][][][]byte{{{[]byte("1"), []byte("9")}}, {{[]byte("1"), []byte("0"), []byte("2"), []byte("9")}}})
+	exact, err := protect(set, [][][][]byte{{{[]byte("1"), []byte("9")}}, {{[]byte("1"), []byte("0"), []byte("2"), []byte("9")}}})
 	if err != nil || len(exact.partitions) != 1 {
 		t.Fatal(exact, err)
 	}
@@ -54,13 +54,13 @@ func TestPrivatePartitionsAreSmall(t *testing.T) {
 }
 
 // groupedCount plans SELECT sex, count(*) over a table with two public values.
-func groupedCount(t *testing.T) *planner.Part {
+func groupedCount(t *testing.T) *planner.GroupingSet {
 	t.Helper()
-	return partOf(t, "SELECT sex, count(*) FROM people GROUP BY sex")
+	return setOf(t, "SELECT sex, count(*) FROM people GROUP BY sex")
 }
 
 // partOf plans a statement of one grouping set.
-func partOf(t *testing.T, sql string) *planner.Part {
+func setOf(t *testing.T, sql string) *planner.GroupingSet {
 	t.Helper()
-	return plantest.Part(t, sql, planner.Settings{EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e9, Mechanism: "laplace", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1, Work: 1}})
+	return plantest.GroupingSet(t, sql, planner.Settings{EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e9, Mechanism: "laplace", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1, Work: 1}})
 }

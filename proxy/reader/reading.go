@@ -38,12 +38,12 @@ func settingsOf(r *planner.Read) (before, after []string) {
 	return []string{"SET LOCAL enable_hashagg = off"}, []string{"SET LOCAL enable_hashagg TO DEFAULT"}
 }
 
-// reads lists the statements of all parts, in order.
+// reads lists the statements of all grouping sets, in order.
 func (r *Reading) reads() []*planner.Read {
 	var all []*planner.Read
 	for _, b := range r.plan.Blocks {
 		if !b.Known {
-			for _, p := range b.Parts {
+			for _, p := range b.Sets {
 				all = append(all, p.Reads...)
 			}
 		}
@@ -146,7 +146,7 @@ type CutError struct{ By error }
 // Error implements error.
 func (e *CutError) Error() string { return e.By.Error() }
 
-// Read is the second exchange, behind the charge. It returns the exact aggregates of each part
+// Read is the second exchange, behind the charge. It returns the exact aggregates of each grouping set
 // of each block.
 //
 // The policy's limit bounds its time. The cause of a failure is discarded here: it may depend
@@ -182,14 +182,14 @@ func (r *Reading) results(results [][][][]byte) ([][]*Exact, error) {
 		if !b.Reads() {
 			continue
 		}
-		exacts[i] = make([]*Exact, len(b.Parts))
-		for j, part := range b.Parts {
-			n := len(part.Reads)
+		exacts[i] = make([]*Exact, len(b.Sets))
+		for j, set := range b.Sets {
+			n := len(set.Reads)
 			if n > len(results) {
 				return nil, errRead
 			}
 			var err error
-			if exacts[i][j], err = protect(part, results[:n]); err != nil {
+			if exacts[i][j], err = protect(set, results[:n]); err != nil {
 				return nil, err
 			}
 			results = results[n:]

@@ -12,8 +12,8 @@ import (
 
 // brownian measures each integer of each partition by itself, as precisely as it needs.
 type brownian struct {
-	part *planner.Part
-	src  mechanisms.Source
+	set *planner.GroupingSet
+	src mechanisms.Source
 	// known are the measurements of earlier reads, by partition and measure; nil: none.
 	known [][][]mechanisms.Measurement
 	// fresh are those of this read.
@@ -25,21 +25,21 @@ type brownian struct {
 	excess int64
 }
 
-func newBrownian(p *planner.Part, known [][][]mechanisms.Measurement, src mechanisms.Source) *brownian {
-	return &brownian{part: p, known: known, src: src}
+func newBrownian(p *planner.GroupingSet, known [][][]mechanisms.Measurement, src mechanisms.Source) *brownian {
+	return &brownian{set: p, known: known, src: src}
 }
 
 // first implements method. The pilot of a new chain costs a fixed price at most; how a
 // remembered one goes on follows from its measurements.
 func (l *brownian) first() (dp.ComposedEvent, error) {
 	if l.known == nil {
-		return dp.ComposedEvent{Priced(l.pilot() * int64(len(l.part.Reduction.Statistics)))}, nil
+		return dp.ComposedEvent{Priced(l.pilot() * int64(len(l.set.Reduction.Statistics)))}, nil
 	}
-	nothing := make([]*reader.Partition, l.part.Size())
+	nothing := make([]*reader.Partition, l.set.Size())
 	for i := range nothing {
 		nothing[i] = &reader.Partition{}
 	}
-	rehearsal := newBrownian(l.part, l.known, l.src)
+	rehearsal := newBrownian(l.set, l.known, l.src)
 	if err := rehearsal.prepare(nil, nothing); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (l *brownian) first() (dp.ComposedEvent, error) {
 
 // pilot is the price of the first round of one measure at most.
 func (l *brownian) pilot() int64 {
-	c := l.part.Reduction
+	c := l.set.Reduction
 	return max(1, c.PilotPico/int64(len(c.Statistics)))
 }
 
@@ -57,14 +57,14 @@ func (l *brownian) prepare(keys [][]*string, partitions []*reader.Partition) err
 	l.keys = keys
 	l.fresh = make([][][]mechanisms.Measurement, len(partitions))
 	for i := range l.fresh {
-		l.fresh[i] = make([][]mechanisms.Measurement, len(l.part.Reduction.Statistics))
+		l.fresh[i] = make([][]mechanisms.Measurement, len(l.set.Reduction.Statistics))
 	}
-	for m, measure := range l.part.Reduction.Statistics {
+	for m, measure := range l.set.Reduction.Statistics {
 		exact := make([]mechanisms.Private, len(partitions))
 		for i, p := range partitions {
 			exact[i] = p.At(m)
 		}
-		b, err := mechanisms.NewBrownian(measure.Sensitivity, exact, l.part.Reduction.PoolPico)
+		b, err := mechanisms.NewBrownian(measure.Sensitivity, exact, l.set.Reduction.PoolPico)
 		if err != nil {
 			return err
 		}
@@ -123,14 +123,14 @@ func (l *brownian) estimates() [][]mechanisms.Estimate {
 }
 
 func (l *brownian) released() *planner.Released {
-	return l.part.Reduction.Estimated(l.keys, l.estimates())
+	return l.set.Reduction.Estimated(l.keys, l.estimates())
 }
 
 // next implements method: open partitions go straight to the precision that they need, or, where
 // that costs more than is left, as far as that reaches.
 func (l *brownian) next() (dp.ComposedEvent, error) {
 	estimates := l.estimates()
-	open := l.part.Reduction.Open(l.part.Reduction.Estimated(l.keys, estimates))
+	open := l.set.Reduction.Open(l.set.Reduction.Estimated(l.keys, estimates))
 	l.steps = make([]*mechanisms.Step, len(l.chains))
 	if len(open) == 0 {
 		return nil, nil
@@ -138,14 +138,14 @@ func (l *brownian) next() (dp.ComposedEvent, error) {
 	targets := make([][]mechanisms.Target, len(l.chains))
 	levels := make([]int64, len(l.chains))
 	for m := range l.chains {
-		targets[m] = l.part.Reduction.Targets(m, estimates[m], open)
-		levels[m] = l.part.Reduction.PoolPico
+		targets[m] = l.set.Reduction.Targets(m, estimates[m], open)
+		levels[m] = l.set.Reduction.PoolPico
 	}
 	want, err := l.plan(targets, levels)
 	if err != nil {
 		return nil, err
 	}
-	room := l.part.Reduction.PoolPico - l.excess
+	room := l.set.Reduction.PoolPico - l.excess
 	for _, b := range l.chains {
 		room -= b.Paid()
 	}

@@ -12,7 +12,7 @@ import (
 
 // reduction reveals a path of Laplace noise, level by level, for all partitions alike.
 type reduction struct {
-	part  *planner.Part
+	set   *planner.GroupingSet
 	src   mechanisms.Source
 	paths []*mechanisms.Path // by measure
 	keys  [][]*string
@@ -21,12 +21,12 @@ type reduction struct {
 	to    int // the next to be
 }
 
-func newReduction(p *planner.Part, src mechanisms.Source) *reduction {
-	return &reduction{part: p, src: src, level: -1}
+func newReduction(p *planner.GroupingSet, src mechanisms.Source) *reduction {
+	return &reduction{set: p, src: src, level: -1}
 }
 
 // first implements method.
-func (l *reduction) first() (dp.ComposedEvent, error) { return l.part.Reduction.Revealing(0, 0), nil }
+func (l *reduction) first() (dp.ComposedEvent, error) { return l.set.Reduction.Revealing(0, 0), nil }
 
 // begin implements method.
 func (l *reduction) begin(e *reader.Exact) error { return l.start(e.Shown(l.src)) }
@@ -38,9 +38,9 @@ func (l *reduction) start(keys [][]*string, partitions []*reader.Partition) erro
 	}
 	l.rows = make([][]*big.Int, len(partitions))
 	for i := range l.rows {
-		l.rows[i] = make([]*big.Int, len(l.part.Reduction.Statistics))
+		l.rows[i] = make([]*big.Int, len(l.set.Reduction.Statistics))
 	}
-	for m, measure := range l.part.Reduction.Statistics {
+	for m, measure := range l.set.Reduction.Statistics {
 		exact := make([]mechanisms.Private, len(partitions))
 		for i, p := range partitions {
 			exact[i] = p.At(m)
@@ -56,12 +56,12 @@ func (l *reduction) start(keys [][]*string, partitions []*reader.Partition) erro
 
 // next implements method.
 func (l *reduction) next() (dp.ComposedEvent, error) {
-	open := l.part.Reduction.Open(l.released())
-	if len(open) == 0 || l.level+1 == l.part.Reduction.Levels() {
+	open := l.set.Reduction.Open(l.released())
+	if len(open) == 0 || l.level+1 == l.set.Reduction.Levels() {
 		return nil, nil
 	}
-	l.to = l.part.Reduction.NextLevel(l.level, open)
-	return l.part.Reduction.Revealing(l.level+1, l.to), nil
+	l.to = l.set.Reduction.NextLevel(l.level, open)
+	return l.set.Reduction.Revealing(l.level+1, l.to), nil
 }
 
 // draw implements method.
@@ -97,9 +97,9 @@ func (l *reduction) reveal() error {
 // released implements method.
 func (l *reduction) released() *planner.Released {
 	if len(l.rows) == 0 { // no partition is shown
-		return l.part.Reduction.Estimated(l.keys, nil)
+		return l.set.Reduction.Estimated(l.keys, nil)
 	}
-	return l.part.Reduction.Revealed(l.keys, l.copied(), l.level)
+	return l.set.Reduction.Revealed(l.keys, l.copied(), l.level)
 }
 
 // keep implements method.

@@ -16,14 +16,14 @@ import (
 )
 
 // chainPlan plans a count with a target.
-func chainPlan(t *testing.T, sql string, change func(*planner.Settings)) *planner.Part {
+func chainPlan(t *testing.T, sql string, change func(*planner.Settings)) *planner.GroupingSet {
 	t.Helper()
 	s := planner.Settings{
 		EpsilonPico: 4 * dp.PicoPerUnit, TypicalPico: dp.PicoPerUnit / 10, Mechanism: "auto", Alpha: 0.05,
 		Target: planner.Target{Relative: 0.1}, Limits: policy.Limits{PublicFanout: 1, Work: 1},
 	}
 	change(&s)
-	return plantest.Part(t, sql, s)
+	return plantest.GroupingSet(t, sql, s)
 }
 
 // exactly are partitions with these exact counts.
@@ -50,7 +50,7 @@ type reducer interface {
 	start(keys [][]*string, partitions []*reader.Partition) error
 }
 
-// lookOn runs the rounds of a part over exact counts, as a Run does.
+// lookOn runs the rounds of a grouping set over exact counts, as a Run does.
 func lookOn(t *testing.T, l reducer, m dp.Measure, partitions []*reader.Partition) transcript {
 	t.Helper()
 	var tr transcript
@@ -108,20 +108,20 @@ func TestCoverage(t *testing.T) {
 	src := stattest.Source(t)
 	worst := 0
 	for _, pure := range []bool{false, true} {
-		part := chainPlan(t, oneCount, func(s *planner.Settings) { s.Pure = pure })
+		set := chainPlan(t, oneCount, func(s *planner.Settings) { s.Pure = pure })
 		for _, truth := range []int64{20, 35, 50, 100, 200, 500, 3000, 10_000} {
 			missed, naive, met, wrong, looks, pico := 0, 0, 0, 0, 0, int64(0)
 			for range runs {
-				var l reducer = newBrownian(part, nil, src)
+				var l reducer = newBrownian(set, nil, src)
 				measure := dp.ZCDP
 				if pure {
-					measure, l = dp.PureDP, newReduction(part, src)
+					measure, l = dp.PureDP, newReduction(set, src)
 				}
 				tr := lookOn(t, l, measure, exactly(truth))
 				off := math.Abs(float64(tr.values[0] - truth))
 				missed += truthIf(off > tr.halves[0])
 				naive += truthIf(off > 1.96*tr.sigmas[0])
-				reached := len(part.Reduction.Open(l.released())) == 0
+				reached := len(set.Reduction.Open(l.released())) == 0
 				met += truthIf(reached)
 				wrong += truthIf(reached && off > 0.1*float64(truth))
 				looks, pico = looks+tr.looks, pico+tr.pico
@@ -129,9 +129,9 @@ func TestCoverage(t *testing.T) {
 			worst = max(worst, naive)
 			// Five standard deviations above 5 % of 2000 are 149.
 			if missed > 149 || wrong > 149 {
-				t.Errorf("%s, %d: the interval misses in %d of %d runs, the target in %d", part.Reduction.Mechanism, truth, missed, runs, wrong)
+				t.Errorf("%s, %d: the interval misses in %d of %d runs, the target in %d", set.Reduction.Mechanism, truth, missed, runs, wrong)
 			}
-			t.Logf("%-17s true value %6d: covered %6.2f %%, target said to be reached %6.2f %%, wrongly %.2f %%, %4.1f looks, mean price %.3g; 1.96 sigma covers %.2f %%", part.Reduction.Mechanism, truth,
+			t.Logf("%-17s true value %6d: covered %6.2f %%, target said to be reached %6.2f %%, wrongly %.2f %%, %4.1f looks, mean price %.3g; 1.96 sigma covers %.2f %%", set.Reduction.Mechanism, truth,
 				100-100*float64(missed)/runs, 100*float64(met)/runs, 100*float64(wrong)/runs, float64(looks)/runs, float64(pico)/runs/dp.PicoPerUnit, 100-100*float64(naive)/runs)
 		}
 	}
@@ -151,19 +151,19 @@ func truthIf(b bool) int {
 // each look, and never more than its pool.
 func TestPrice(t *testing.T) {
 	src := stattest.Source(t)
-	part := chainPlan(t, oneCount, func(*planner.Settings) {})
+	set := chainPlan(t, oneCount, func(*planner.Settings) {})
 	for range 200 {
-		tr := lookOn(t, newBrownian(part, nil, src), dp.ZCDP, exactly(300))
+		tr := lookOn(t, newBrownian(set, nil, src), dp.ZCDP, exactly(300))
 		last := dp.PicoPerUnit / (2 * tr.sigmas[0] * tr.sigmas[0])
 		if diff := float64(tr.pico) - last; diff < -1 || diff > float64(tr.looks)+last*1e-9 {
 			t.Fatalf("%d looks cost %d, the last precision %.1f", tr.looks, tr.pico, last)
 		}
-		if tr.pico > part.Reduction.PoolPico {
-			t.Fatalf("it costs %d of %d", tr.pico, part.Reduction.PoolPico)
+		if tr.pico > set.Reduction.PoolPico {
+			t.Fatalf("it costs %d of %d", tr.pico, set.Reduction.PoolPico)
 		}
 	}
-	empty := lookOn(t, newBrownian(part, nil, src), dp.ZCDP, exactly(0))
-	if pool := part.Reduction.PoolPico; empty.pico > pool || empty.pico < pool/100*99 {
+	empty := lookOn(t, newBrownian(set, nil, src), dp.ZCDP, exactly(0))
+	if pool := set.Reduction.PoolPico; empty.pico > pool || empty.pico < pool/100*99 {
 		t.Errorf("what is never reached costs %d of %d", empty.pico, pool)
 	}
 }
@@ -220,17 +220,17 @@ func TestRefinedGroupsPrice(t *testing.T) {
 func TestNeighbours(t *testing.T) {
 	const runs = 4000
 	src := stattest.Source(t)
-	part := chainPlan(t, oneCount, func(s *planner.Settings) {
+	set := chainPlan(t, oneCount, func(s *planner.Settings) {
 		s.EpsilonPico, s.Target.Relative = dp.PicoPerUnit/2, 0.5
 	})
 	// For ρ-zCDP the total variation is at most √(ρ/2), by Pinsker's inequality.
-	bound := math.Sqrt(float64(part.Reduction.PoolPico) / dp.PicoPerUnit / 2)
+	bound := math.Sqrt(float64(set.Reduction.PoolPico) / dp.PicoPerUnit / 2)
 	distance := func(with, without int64) float64 {
 		seen := map[[2]int]float64{}
 		for sign, truth := range map[float64]int64{1: with, -1: without} {
 			for range runs {
-				tr := lookOn(t, newBrownian(part, nil, src), dp.ZCDP, exactly(truth))
-				seen[[2]int{int(tr.values[0]) / 4, int(tr.pico) * 4 / int(part.Reduction.PoolPico)}] += sign / runs
+				tr := lookOn(t, newBrownian(set, nil, src), dp.ZCDP, exactly(truth))
+				seen[[2]int{int(tr.values[0]) / 4, int(tr.pico) * 4 / int(set.Reduction.PoolPico)}] += sign / runs
 			}
 		}
 		sum := 0.0

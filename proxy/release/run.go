@@ -23,7 +23,7 @@ type Set struct {
 }
 
 // Released returns the relation that a set shows.
-func (s *Set) Released(p *planner.Part) *planner.Released {
+func (s *Set) Released(p *planner.GroupingSet) *planner.Released {
 	switch {
 	case p.Reduction == nil:
 		return &planner.Released{Keys: s.Keys, Rows: s.Rows}
@@ -84,7 +84,7 @@ type Pricer func(e dp.ComposedEvent, m dp.Measure) (dp.Loss, error)
 // set is one grouping set on its way.
 type set struct {
 	block, index int
-	part         *planner.Part
+	plan         *planner.GroupingSet
 	method       method
 	paidPico     int64
 }
@@ -98,19 +98,19 @@ func New(plan *planner.Plan, before func(block int) []*Set, price Pricer, src me
 			continue
 		}
 		sets := before(i)
-		for j, part := range b.Parts {
-			s := &set{block: i, index: j, part: part}
+		for j, g := range b.Sets {
+			s := &set{block: i, index: j, plan: g}
 			var known [][][]mechanisms.Measurement
 			if sets != nil {
 				known, s.paidPico = sets[j].Measured, sets[j].PaidPico
 			}
 			switch {
-			case part.Reduction == nil:
-				s.method = &once{part: part, src: src}
-			case part.Reduction.Independent():
-				s.method = newBrownian(part, known, src)
+			case g.Reduction == nil:
+				s.method = &once{set: g, src: src}
+			case g.Reduction.Independent():
+				s.method = newBrownian(g, known, src)
 			default:
-				s.method = newReduction(part, src)
+				s.method = newReduction(g, src)
 			}
 			r.sets = append(r.sets, s)
 		}
@@ -122,8 +122,8 @@ func New(plan *planner.Plan, before func(block int) []*Set, price Pricer, src me
 func (r *Run) First() (dp.ComposedEvent, error) {
 	var events dp.ComposedEvent
 	for _, s := range r.sets {
-		if s.part.Selection != nil {
-			events = append(events, s.part.Selection.Event())
+		if s.plan.Selection != nil {
+			events = append(events, s.plan.Selection.Event())
 		}
 		first, err := s.method.first()
 		if err != nil {
@@ -200,9 +200,9 @@ func (r *Run) Kept(block int) []*Set {
 // Open counts the groups whose target is not reached, and those that have one.
 func (r *Run) Open() (open, all int) {
 	for _, s := range r.sets {
-		if s.part.Reduction != nil {
+		if s.plan.Reduction != nil {
 			released := s.method.released()
-			open, all = open+len(s.part.Reduction.Open(released)), all+len(released.Rows)
+			open, all = open+len(s.plan.Reduction.Open(released)), all+len(released.Rows)
 		}
 	}
 	return open, all
@@ -210,11 +210,11 @@ func (r *Run) Open() (open, all int) {
 
 // pays notes the cost of a round in the measure of its noise reduction.
 func (s *set) pays(price Pricer, e dp.ComposedEvent) {
-	if s.part.Reduction == nil {
+	if s.plan.Reduction == nil {
 		return
 	}
 	measure := dp.ZCDP
-	if !s.part.Reduction.Independent() {
+	if !s.plan.Reduction.Independent() {
 		measure = dp.PureDP
 	}
 	if loss, err := price(e, measure); err == nil {
@@ -224,15 +224,15 @@ func (s *set) pays(price Pricer, e dp.ComposedEvent) {
 
 // once releases each integer with its noise, in one round.
 type once struct {
-	part *planner.Part
-	src  mechanisms.Source
-	out  *planner.Released
+	set *planner.GroupingSet
+	src mechanisms.Source
+	out *planner.Released
 }
 
 // first implements method.
 func (o *once) first() (dp.ComposedEvent, error) {
 	var events dp.ComposedEvent
-	for _, m := range o.part.Mechanisms {
+	for _, m := range o.set.Mechanisms {
 		events = append(events, m.Event())
 	}
 	return events, nil

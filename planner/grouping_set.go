@@ -10,10 +10,10 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A Part answers one grouping set of a block: what is read, and with which noise it is
-// released. A block without GROUPING SETS has one part.
-type Part struct {
-	// Reads are the statements for the protected database. Without any, the part shows
+// A GroupingSet answers one grouping set of a block: what is read, and with which noise it is
+// released. A block without GROUPING SETS has one.
+type GroupingSet struct {
+	// Reads are the statements for the protected database. Without any, the grouping set shows
 	// public keys alone.
 	Reads []*Read
 	// Selection tells which partitions may be shown; nil if the keys are public, or there
@@ -25,7 +25,7 @@ type Part struct {
 	// need; Mechanisms are nil then. Else it is nil.
 	Reduction *NoiseReduction
 
-	set          []int
+	keys         []int
 	lists        []*list // nil if the keys are private
 	size         int     // number of partitions, 0 if the keys are private
 	contribution contribution
@@ -54,8 +54,8 @@ type contribution struct {
 	maxSum *big.Rat
 }
 
-// binding builds the parts of a block for known constants.
-type binding struct {
+// specializer plans the grouping sets of a block for known constants.
+type specializer struct {
 	q        *Query
 	b        *block
 	env      *scalar.Env
@@ -63,18 +63,18 @@ type binding struct {
 	domains  domains
 }
 
-// Private reports whether the keys of the part are private: it shows the partitions
+// Private reports whether the keys of the grouping set are private: it shows the partitions
 // that Selection keeps.
-func (p *Part) Private() bool { return p.lists == nil }
+func (p *GroupingSet) Private() bool { return p.lists == nil }
 
-// Size returns the number of partitions of a part with public keys.
-func (p *Part) Size() int { return p.size }
+// Size returns the number of partitions of a grouping set with public keys.
+func (p *GroupingSet) Size() int { return p.size }
 
 // Keys returns how many columns with keys begin a row of a read.
-func (p *Part) Keys() int { return len(p.set) }
+func (p *GroupingSet) Keys() int { return len(p.keys) }
 
-// Event is what the part releases.
-func (p *Part) Event() dp.ComposedEvent {
+// Event is the release of the grouping set.
+func (p *GroupingSet) Event() dp.ComposedEvent {
 	var e dp.ComposedEvent
 	if p.Selection != nil {
 		e = append(e, p.Selection.Event())
@@ -92,12 +92,12 @@ func (p *Part) Event() dp.ComposedEvent {
 
 // Index returns the partition that ordinals of a read row name, or false if there is
 // none: its keys are each public, but not together.
-func (p *Part) Index(numbers []int) (int, bool) {
+func (p *GroupingSet) Index(numbers []int) (int, bool) {
 	n := 0
 	for _, l := range p.lists {
 		mine := make([]int, len(l.keys))
 		for i, k := range l.keys {
-			mine[i] = numbers[slices.Index(p.set, k)]
+			mine[i] = numbers[slices.Index(p.keys, k)]
 		}
 		at, ok := l.index[ordinals(mine)]
 		if !ok {
@@ -109,22 +109,22 @@ func (p *Part) Index(numbers []int) (int, bool) {
 }
 
 // publicKeys returns the keys of a public partition, in the order of the set.
-func (p *Part) publicKeys(partition int) []*string {
-	keys := make([]*string, len(p.set))
+func (p *GroupingSet) publicKeys(partition int) []*string {
+	keys := make([]*string, len(p.keys))
 	for _, l := range slices.Backward(p.lists) {
 		row := l.rows[partition%len(l.rows)]
 		partition /= len(l.rows)
 		for i, k := range l.keys {
-			keys[slices.Index(p.set, k)] = row[i]
+			keys[slices.Index(p.keys, k)] = row[i]
 		}
 	}
 	return keys
 }
 
-// part decides everything of one grouping set but its mechanisms.
-func (bd *binding) part(set []int) (*Part, error) {
-	p := &Part{set: set, alpha: bd.settings.Alpha, estimators: &estimators{}}
-	lists, public, err := bd.lists(set)
+// groupingSet decides everything of one grouping set but its mechanisms.
+func (sp *specializer) groupingSet(set []int) (*GroupingSet, error) {
+	p := &GroupingSet{keys: set, alpha: sp.settings.Alpha, estimators: &estimators{}}
+	lists, public, err := sp.lists(set)
 	if err != nil {
 		return nil, err
 	}
@@ -135,18 +135,18 @@ func (bd *binding) part(set []int) (*Part, error) {
 		}
 		for _, l := range lists {
 			if p.size *= len(l.rows); p.size > maxGroups {
-				return nil, tooManyGroups(bd.b.keys[set[0]].at)
+				return nil, tooManyGroups(sp.b.keys[set[0]].at)
 			}
 		}
 	}
-	if len(bd.b.aggregates) == 0 && public {
+	if len(sp.b.aggregates) == 0 && public {
 		return p, nil
 	}
-	if err := bd.bound(p); err != nil {
+	if err := sp.contribution(p); err != nil {
 		return nil, err
 	}
-	for _, a := range bd.b.aggregates {
-		e, err := a.form.bind(bd, p)
+	for _, a := range sp.b.aggregates {
+		e, err := a.form.specialize(sp, p)
 		if err != nil {
 			return nil, err
 		}
@@ -159,32 +159,32 @@ func (bd *binding) part(set []int) (*Part, error) {
 	return p, nil
 }
 
-// bound finds what a unit may contribute: by proof, or by the policy, which the
+// contribution finds what a unit may contribute: by proof, or by the policy, which the
 // analyst's settings can only lower.
-func (bd *binding) bound(p *Part) error {
-	src, keys := bd.b.source, bd.b.keys
+func (sp *specializer) contribution(p *GroupingSet) error {
+	src, keys := sp.b.source, sp.b.keys
 	var of []*key
-	for _, i := range p.set {
+	for _, i := range p.keys {
 		of = append(of, keys[i])
 	}
 	c := &p.contribution
 	c.Contribution = dp.Contribution{Partitions: 1, Rows: 1}
-	c.maxSum = bd.settings.MaxSum
+	c.maxSum = sp.settings.MaxSum
 	if c.unique = src.Unique(); c.unique {
 		return nil
 	}
 	if !src.Fixes(expressions(of)) {
 		c.chosen = true
-		c.Rows = lower(src.MaxRows(), bd.settings.MaxRows)
+		c.Rows = lower(src.MaxRows(), sp.settings.MaxRows)
 		if c.Rows < 1 {
-			return pgerr.New(pgerr.NoContribution, "nothing bounds how many rows of one %s may count", bd.q.cat.Unit()).At(bd.b.at).
+			return pgerr.New(pgerr.NoContribution, "nothing bounds how many rows of one %s may count", sp.q.cat.Unit()).At(sp.b.at).
 				WithHint("The administrator can set max_rows for %s.", src.Told()[0])
 		}
 	}
 	if slices.ContainsFunc(of, func(k *key) bool { return !src.PerUnit(k.expr) }) {
-		most := lower(src.MaxPartitions(), bd.settings.MaxPartitions)
+		most := lower(src.MaxPartitions(), sp.settings.MaxPartitions)
 		if most < 1 && p.size < 1 {
-			return pgerr.New(pgerr.NoContribution, "nothing bounds in how many groups one %s may count", bd.q.cat.Unit()).At(of[0].at).
+			return pgerr.New(pgerr.NoContribution, "nothing bounds in how many groups one %s may count", sp.q.cat.Unit()).At(of[0].at).
 				WithHint("The administrator can set max_partitions for %s.", src.Told()[0])
 		}
 		c.Partitions = max(1, lower(most, int64(p.size)))
@@ -201,11 +201,11 @@ func lower(a, b int64) int64 {
 }
 
 // choosesPartitions reports whether partitions of a unit must be chosen.
-func (p *Part) choosesPartitions(b *block) bool {
-	if p.contribution.unique || len(p.set) == 0 {
+func (p *GroupingSet) choosesPartitions(b *block) bool {
+	if p.contribution.unique || len(p.keys) == 0 {
 		return false
 	}
-	for _, i := range p.set {
+	for _, i := range p.keys {
 		if !b.source.PerUnit(b.keys[i].expr) {
 			return p.Private() || p.contribution.Partitions < int64(p.size)
 		}
@@ -213,11 +213,11 @@ func (p *Part) choosesPartitions(b *block) bool {
 	return false
 }
 
-// selects reports whether the part needs partition selection.
-func (p *Part) selects() bool { return p.Private() }
+// selects reports whether the grouping set needs partition selection.
+func (p *GroupingSet) selects() bool { return p.Private() }
 
 // shares returns among how many releases of equal cost a budget is divided.
-func (p *Part) shares() int64 {
+func (p *GroupingSet) shares() int64 {
 	n := int64(len(p.statistics))
 	if p.selects() {
 		n++
@@ -226,7 +226,7 @@ func (p *Part) shares() int64 {
 }
 
 // assign gives every statistic its mechanism.
-func (p *Part) assign(s share) error {
+func (p *GroupingSet) assign(s share) error {
 	if err := p.selecting(s); err != nil {
 		return err
 	}
@@ -238,8 +238,8 @@ func (p *Part) assign(s share) error {
 	return nil
 }
 
-// selecting gives a part with private keys its partition selection.
-func (p *Part) selecting(s share) error {
+// selecting gives a grouping set with private keys its partition selection.
+func (p *GroupingSet) selecting(s share) error {
 	if !p.selects() {
 		return nil
 	}
@@ -252,7 +252,7 @@ func (p *Part) selecting(s share) error {
 }
 
 // assignTo gives a statistic its mechanism, of a histogram one for each level.
-func (p *Part) assignTo(s *statistic, of share) error {
+func (p *GroupingSet) assignTo(s *statistic, of share) error {
 	picos := []int64{of.pico()}
 	if h, ok := s.statisticForm.(histogram); ok {
 		var err error
@@ -262,7 +262,7 @@ func (p *Part) assignTo(s *statistic, of share) error {
 	}
 	at := s.first
 	for level, nodes := range s.shape() {
-		mech, err := of.of(picos[level]).mechanism(s.sensitivity)
+		mech, err := of.withPico(picos[level]).mechanism(s.sensitivity)
 		if err != nil {
 			return imprecise()
 		}

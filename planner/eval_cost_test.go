@@ -91,7 +91,7 @@ func bindDefault(t *testing.T, cat *policy.Model, sql string) error {
 	if err != nil {
 		t.Fatalf("%.80s...: %v", sql, err)
 	}
-	_, err = q.Bind(evaluate(t, connect(t), q, nil, nil), planner.Settings{
+	_, err = q.Specialize(evaluate(t, connect(t), q, nil, nil), planner.Settings{
 		EpsilonPico: 1e12, DeltaAtto: 1e8, Mechanism: "gaussian", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1000, Work: 1e6},
 	})
 	return err
