@@ -77,8 +77,7 @@ func (b Balance) Remaining() dp.Loss {
 type ChargeID uint64
 
 // A Ledger records charges durably. A charge that was recorded counts for ever,
-// whatever becomes of the answer, except that it may be voided while it is
-// certain that nothing was sent to the protected database.
+// whatever becomes of the answer.
 //
 // Methods are safe for concurrent use. A ledger fails closed: after ErrUnavailable
 // the embedded one stays unusable, and so does a shared one that has diverged; one
@@ -97,11 +96,6 @@ type Ledger interface {
 	// shape would have whatever it costs: ErrSuspended, ErrQuarantined, ErrFenced or
 	// ErrUnavailable (wrapped). What costs nothing is answered only if it is nil.
 	Admit(ctx context.Context, analyst, shape string) error
-	// Void takes a charge back. The caller asserts that nothing has been sent
-	// to the protected database for it. It returns ErrNotVoidable (wrapped)
-	// for a charge that does not exist, was taken back before, belongs to an
-	// earlier process run, or has an incident.
-	Void(ctx context.Context, id ChargeID) error
 	// Hold reserves what a chain of releases can cost at most, like Charge and
 	// with its errors; Analyst, Shape and Events are those of the chain.
 	Hold(ctx context.Context, c Charge) (ChargeID, error)
@@ -135,9 +129,6 @@ type Incident struct {
 // ErrUnknownScope is wrapped where a scope has no recorded limit. That means no
 // budget, never an unlimited one.
 var ErrUnknownScope = errors.New("accountant: the scope has no budget")
-
-// ErrNotVoidable is wrapped where a charge cannot be taken back.
-var ErrNotVoidable = errors.New("accountant: the charge cannot be taken back")
 
 // ErrNotHeld is wrapped where a hold cannot be spent or settled: it does not
 // exist, belongs to another process run, was settled, or has too little left.

@@ -20,7 +20,7 @@ const Budgets = 4
 type Amounts [Budgets]int64
 
 // A Call is one call of a history on a few budgets, with what came of it: a charge
-// or a hold adds to what is taken, a void, a settle or the end of a run gives back,
+// or a hold adds to what is taken, a settle or the end of a run gives back,
 // and a decision raises a limit.
 type Call struct {
 	Client int
@@ -78,8 +78,8 @@ func CheckLinearizable(limits Amounts, calls []Call, patience time.Duration) err
 	return nil
 }
 
-// testLinearizable has eight clients charge two budgets and take back half of what
-// they charged, and looks for an order that explains what they saw.
+// testLinearizable has eight clients charge two budgets, or hold amounts of them and settle,
+// and looks for an order that explains the outcomes.
 func testLinearizable(t *testing.T, open OpenFunc) {
 	l := open(t, Limits())
 	h := &historian{}
@@ -121,22 +121,27 @@ func (h *historian) note(c Call) {
 func (h *historian) client(t *testing.T, l accountant.Ledger, n int) {
 	for i := range int64(40) {
 		take := Amounts{(7*i + 11*int64(n)) % 30, (13*i + 5*int64(n)) % 30}
+		kept := i%8 == 0
+		reserve := l.Hold
+		if kept {
+			reserve = l.Charge
+		}
 		call := Call{Client: n, Start: h.clock.Add(1), Take: take}
-		id, err := l.Charge(t.Context(), Charge(
+		id, err := reserve(t.Context(), Charge(
 			accountant.Debit{Scope: unit, Loss: ZCDP(take[0], 0)}, accountant.Debit{Scope: table, Loss: ZCDP(take[1], 0)}))
 		var short *accountant.InsufficientError
 		call.Denied = errors.As(err, &short)
 		if err != nil && !call.Denied {
-			t.Errorf("Charge: %v", err)
+			t.Errorf("a charge or hold: %v", err)
 			return
 		}
 		h.note(call)
-		if err != nil || i%8 == 0 {
+		if err != nil || kept {
 			continue
 		}
 		back := Call{Client: n, Start: h.clock.Add(1), Take: Amounts{-take[0], -take[1]}}
-		if err := l.Void(t.Context(), id); err != nil {
-			t.Errorf("Void: %v", err)
+		if err := l.Settle(t.Context(), id); err != nil {
+			t.Errorf("Settle: %v", err)
 			return
 		}
 		h.note(back)

@@ -1,7 +1,6 @@
 package accountanttest
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -16,7 +15,6 @@ import (
 // sums them up anew whenever it is asked.
 type model struct {
 	charges map[accountant.ChargeID][]accountant.Debit
-	sent    map[accountant.ChargeID]bool
 	holds   map[accountant.ChargeID][]accountant.Debit // what is left of each
 	steps   map[accountant.ChargeID][]accountant.Debit // what was spent of each that is settled
 	going   map[accountant.ChargeID][]accountant.Debit // what was spent of each that goes on
@@ -25,9 +23,8 @@ type model struct {
 
 func newModel() *model {
 	return &model{
-		charges: map[accountant.ChargeID][]accountant.Debit{}, sent: map[accountant.ChargeID]bool{},
-		holds: map[accountant.ChargeID][]accountant.Debit{}, steps: map[accountant.ChargeID][]accountant.Debit{},
-		going: map[accountant.ChargeID][]accountant.Debit{},
+		charges: map[accountant.ChargeID][]accountant.Debit{}, holds: map[accountant.ChargeID][]accountant.Debit{},
+		steps: map[accountant.ChargeID][]accountant.Debit{}, going: map[accountant.ChargeID][]accountant.Debit{},
 	}
 }
 
@@ -98,7 +95,6 @@ func testModel(t *testing.T, open OpenFunc) {
 		m := newModel()
 		r.Repeat(map[string]func(*rapid.T){
 			"charge":   func(r *rapid.T) { m.charge(r, t, l) },
-			"void":     func(r *rapid.T) { m.void(r, t, l) },
 			"hold":     func(r *rapid.T) { m.hold(r, t, l) },
 			"step":     func(r *rapid.T) { m.step(r, t, l) },
 			"settle":   func(r *rapid.T) { m.settle(r, t, l) },
@@ -187,21 +183,6 @@ func (m *model) drawID(r *rapid.T) accountant.ChargeID {
 	return rapid.SampledFrom(ids).Draw(r, "id") + accountant.ChargeID(rapid.SampledFrom([]uint64{0, 0, 0, 1}).Draw(r, "off"))
 }
 
-func (m *model) void(r *rapid.T, t *testing.T, l accountant.Ledger) {
-	id := m.drawID(r)
-	_, counts := m.charges[id]
-	err := l.Void(t.Context(), id)
-	if (err == nil) != (counts && !m.sent[id]) {
-		r.Fatalf("Void(%d) = %v; the model disagrees", id, err)
-	}
-	if err != nil && !errors.Is(err, accountant.ErrNotVoidable) {
-		r.Fatalf("Void(%d) = %v, want ErrNotVoidable", id, err)
-	}
-	if err == nil {
-		delete(m.charges, id)
-	}
-}
-
 func (m *model) incident(r *rapid.T, t *testing.T, l accountant.Ledger) {
 	id := m.drawID(r)
 	if _, counts := m.charges[id]; !counts {
@@ -210,7 +191,6 @@ func (m *model) incident(r *rapid.T, t *testing.T, l accountant.Ledger) {
 	if err := l.Incident(t.Context(), accountant.Incident{Charge: id, Analyst: "ann"}); err != nil {
 		r.Fatalf("Incident(%d): %v", id, err)
 	}
-	m.sent[id] = true
 	m.failed++
 }
 

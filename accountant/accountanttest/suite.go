@@ -95,14 +95,13 @@ func TestLedger(t *testing.T, open OpenFunc) {
 		{"unknown scope", testUnknownScope},
 		{"malformed charges", testMalformed},
 		{"debits are copied", testCopied},
-		{"void", testVoid},
 		{"holds", testHolds},
 		{"balances", testBalances},
 		{"incidents", testIncidents},
 		{"context", testContext},
 		{"close", testClose},
 		{"race for the last of a budget", testRace},
-		{"race of charges and voids", testVoidRace},
+		{"race to settle", testSettleRace},
 		{"linearizable", testLinearizable},
 		{"model", testModel},
 	} {
@@ -223,35 +222,16 @@ func testMalformed(t *testing.T, open OpenFunc) {
 func testCopied(t *testing.T, open OpenFunc) {
 	l := open(t, Limits())
 	debits := []accountant.Debit{{Scope: analyst, Loss: Pure(9)}}
-	id := mustCharge(t, l, debits...)
+	id, err := l.Hold(t.Context(), Charge(debits...))
+	if err != nil {
+		t.Fatal(err)
+	}
 	debits[0].Loss = Pure(1)
-	if err := l.Void(t.Context(), id); err != nil {
+	if err := l.Settle(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
+	wantHeld(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
 	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
-}
-
-func testVoid(t *testing.T, open OpenFunc) {
-	l := open(t, Limits())
-	kept := mustCharge(t, l, accountant.Debit{Scope: unit, Loss: ZCDP(10, 1)})
-	void := mustCharge(t, l, accountant.Debit{Scope: unit, Loss: ZCDP(90, 9)}, accountant.Debit{Scope: analyst, Loss: Pure(3)})
-	if err := l.Void(t.Context(), void); err != nil {
-		t.Fatalf("Void: %v", err)
-	}
-	wantSpent(t, l, ZCDP(10, 1), ZCDP(0, 0), Pure(0))
-	sent := mustCharge(t, l, accountant.Debit{Scope: unit, Loss: ZCDP(90, 9)})
-	if sent == void || sent == kept {
-		t.Errorf("the ID %d was used twice", sent)
-	}
-	if err := l.Incident(t.Context(), accountant.Incident{Charge: sent, Analyst: "ann"}); err != nil {
-		t.Fatal(err)
-	}
-	for name, id := range map[string]accountant.ChargeID{"twice": void, "of none": 0, "of an unknown charge": sent + 1000, "of a sent one": sent} {
-		if err := l.Void(t.Context(), id); !errors.Is(err, accountant.ErrNotVoidable) {
-			t.Errorf("a void %s: %v, want ErrNotVoidable", name, err)
-		}
-	}
-	wantSpent(t, l, ZCDP(100, 10), ZCDP(0, 0), Pure(0))
 }
 
 // testHolds spends a hold in steps. It counts in full until it is settled, and until then
@@ -278,19 +258,22 @@ func testHolds(t *testing.T, open OpenFunc) {
 			t.Errorf("a step of %s: %v, want ErrNotHeld", name, err)
 		}
 	}
-	if err := l.Void(t.Context(), id); !errors.Is(err, accountant.ErrNotVoidable) {
-		t.Errorf("a void of a hold: %v, want ErrNotVoidable", err)
-	}
 	if err := l.Settle(t.Context(), id); err != nil {
 		t.Fatalf("Settle: %v", err)
 	}
 	wantSpent(t, l, ZCDP(20, 0), ZCDP(0, 0), Pure(10))
 	wantHeld(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
+	charge := mustCharge(t, l, debits(1, 1)...)
+	if charge == id {
+		t.Errorf("the ID %d was used twice", id)
+	}
 	for name, err := range map[string]error{
-		"a second Settle":    l.Settle(t.Context(), id),
-		"a Settle of none":   l.Settle(t.Context(), 0),
-		"a step after it":    l.Step(t.Context(), id, nil, debits(0, 0)),
-		"a step of a charge": l.Step(t.Context(), mustCharge(t, l, debits(1, 1)...), nil, debits(0, 0)),
+		"a second Settle":               l.Settle(t.Context(), id),
+		"a Settle of none":              l.Settle(t.Context(), 0),
+		"a Settle of an unknown charge": l.Settle(t.Context(), charge+1000),
+		"a Settle of a charge":          l.Settle(t.Context(), charge),
+		"a step after it":               l.Step(t.Context(), id, nil, debits(0, 0)),
+		"a step of a charge":            l.Step(t.Context(), charge, nil, debits(0, 0)),
 	} {
 		if !errors.Is(err, accountant.ErrNotHeld) {
 			t.Errorf("%s: %v, want ErrNotHeld", name, err)
@@ -410,7 +393,6 @@ func testClose(t *testing.T, open OpenFunc) {
 	for name, err := range map[string]error{
 		"Balances": balances, "Incidents": incidents,
 		"Admit":          l.Admit(t.Context(), "ann", "shape"),
-		"Void":           l.Void(t.Context(), 1),
 		"Step":           l.Step(t.Context(), 1, nil, []accountant.Debit{{Scope: analyst, Loss: Pure(1)}}),
 		"Settle":         l.Settle(t.Context(), 1),
 		"Incident":       l.Incident(t.Context(), accountant.Incident{Charge: 1}),
@@ -448,29 +430,33 @@ func testRace(t *testing.T, open OpenFunc) {
 	wantSpent(t, l, ZCDP(98, 0), ZCDP(0, 0), Pure(0))
 }
 
-// testVoidRace takes every charge back from two goroutines at once: exactly one
-// of them may succeed.
-func testVoidRace(t *testing.T, open OpenFunc) {
+// testSettleRace settles every hold from two goroutines at once: exactly one of them may
+// succeed.
+func testSettleRace(t *testing.T, open OpenFunc) {
 	l := open(t, Limits())
-	var voided atomic.Int64
+	var settled atomic.Int64
 	var wg sync.WaitGroup
 	for range 16 {
-		id := mustCharge(t, l, accountant.Debit{Scope: unit, Loss: ZCDP(3, 0)})
+		id, err := l.Hold(t.Context(), Charge(accountant.Debit{Scope: unit, Loss: ZCDP(3, 0)}))
+		if err != nil {
+			t.Fatal(err)
+		}
 		for range 2 {
 			wg.Go(func() {
-				err := l.Void(t.Context(), id)
+				err := l.Settle(t.Context(), id)
 				switch {
 				case err == nil:
-					voided.Add(1)
-				case !errors.Is(err, accountant.ErrNotVoidable):
-					t.Errorf("Void: %v", err)
+					settled.Add(1)
+				case !errors.Is(err, accountant.ErrNotHeld):
+					t.Errorf("Settle: %v", err)
 				}
 			})
 		}
 	}
 	wg.Wait()
-	if voided.Load() != 16 {
-		t.Errorf("%d voids succeeded, want 16", voided.Load())
+	if settled.Load() != 16 {
+		t.Errorf("%d holds were settled, want 16", settled.Load())
 	}
+	wantHeld(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
 	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
 }

@@ -43,13 +43,12 @@ type tally struct {
 	findings
 	limit, spent, held map[accountant.Scope]int64
 	runs               map[string]bool
-	charges            map[uint64]*taken
 	holds              map[uint64]*taken
 	ops                map[string]uint64 // the number of each operation's entry
-	voided             map[string]bool
+	settled            map[string]bool
 }
 
-// A taken is what one charge has taken, or what one hold still holds and its steps have taken.
+// A taken is one hold: the amounts that it still holds, and those that its steps have taken.
 type taken struct {
 	run, op string
 	left    map[accountant.Scope]int64
@@ -59,7 +58,7 @@ type taken struct {
 func newTally() *tally {
 	return &tally{
 		limit: map[accountant.Scope]int64{}, spent: map[accountant.Scope]int64{}, held: map[accountant.Scope]int64{},
-		runs: map[string]bool{}, charges: map[uint64]*taken{}, holds: map[uint64]*taken{}, ops: map[string]uint64{}, voided: map[string]bool{},
+		runs: map[string]bool{}, holds: map[uint64]*taken{}, ops: map[string]uint64{}, settled: map[string]bool{},
 	}
 }
 
@@ -90,7 +89,6 @@ func (y *tally) entry(r history.Record) {
 		}
 	case history.ChargeEntry:
 		y.operation(r, e.Shape)
-		y.charges[r.Seq] = &taken{r.Run, e.Shape, picos(e.Debits), nil}
 		y.take(r, y.spent, e.Debits)
 	case history.HoldEntry:
 		y.operation(r, e.Shape)
@@ -99,12 +97,9 @@ func (y *tally) entry(r history.Record) {
 	case history.StepEntry:
 		y.step(r, e)
 	case history.VoidEntry:
-		y.void(r, uint64(e.Charge))
+		y.add("a charge was taken back", "entry %d", r.Seq)
 	case history.SettleEntry:
-		if h := y.holds[uint64(e.Hold)]; h == nil || h.run != r.Run {
-			y.add("a settle of no hold", "entry %d", r.Seq)
-		}
-		y.release(uint64(e.Hold))
+		y.settle(r, uint64(e.Hold))
 	case history.FenceEntry:
 		y.fence(e.Boot)
 	case history.RestoreEntry:
@@ -156,16 +151,14 @@ func (y *tally) step(r history.Record, e history.StepEntry) {
 	}
 }
 
-func (y *tally) void(r history.Record, id uint64) {
-	c := y.charges[id]
-	if c == nil || c.run != r.Run || y.voided[c.op] {
-		y.add("a void of no open charge", "entry %d", r.Seq)
+func (y *tally) settle(r history.Record, id uint64) {
+	h := y.holds[id]
+	if h == nil || h.run != r.Run {
+		y.add("a settle of no hold", "entry %d", r.Seq)
 		return
 	}
-	y.voided[c.op] = true
-	for scope, pico := range c.left {
-		y.spent[scope] -= pico
-	}
+	y.settled[h.op] = true
+	y.release(id)
 }
 
 // release gives back what a hold has left.
@@ -276,11 +269,11 @@ func (a *audit) outputs(lives []life) (answers int) {
 				if seq, charged := a.ops[e.Op]; charged {
 					a.add("denied and charged", "%s in entry %d", e.Op, seq)
 				}
-			case voided:
-				if !a.voided[e.Op] {
-					a.add("a void is lost", "%s", e.Op)
+			case settled:
+				if !a.settled[e.Op] {
+					a.add("a settle is lost", "%s", e.Op)
 				}
-			case charged, settled, opened, intends, unknown, voids, settles, stopped:
+			case charged, opened, intends, unknown, settles, stopped:
 			}
 		}
 	}
@@ -294,8 +287,6 @@ func (a *audit) answer(e event, again bool) {
 		a.add("answered without a charge", "%s", e.Op)
 	case again:
 		a.add("answered twice", "%s", e.Op)
-	case a.voided[e.Op]:
-		a.add("answered and taken back", "%s", e.Op)
 	case e.ID != 0 && e.ID != seq:
 		a.add("acknowledged as another entry", "%s as %d, is %d", e.Op, e.ID, seq)
 	}

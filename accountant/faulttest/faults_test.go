@@ -42,8 +42,8 @@ func faultRun(t *testing.T, seed uint64) {
 		}
 	}
 	t.Logf("seed %d: %s; %d lives of 3 workers", seed, describe(injected), len(lives))
-	t.Logf("%d entries, %d answers, %d denied, %d of unknown outcome, %d voided, %d charges that no worker heard of, %d calls put in order; %d violations",
-		len(a.records), answers, f.count(denied), f.count(unknown), f.count(voided), a.unheard(lives), len(calls), len(a.all))
+	t.Logf("%d entries, %d answers, %d denied, %d of unknown outcome, %d settled, %d charges that no worker heard of, %d calls put in order; %d violations",
+		len(a.records), answers, f.count(denied), f.count(unknown), f.count(settled), a.unheard(lives), len(calls), len(a.all))
 	for _, found := range a.all {
 		t.Error(found)
 	}
@@ -55,7 +55,7 @@ func faultRun(t *testing.T, seed uint64) {
 
 // busy says whether enough has happened for a run to show something.
 func (f *fleet) busy() bool {
-	return f.count(released) >= 200 && f.count(denied) >= 10 && f.count(voided) >= 10
+	return f.count(released) >= 200 && f.count(denied) >= 10 && f.count(settled) >= 10
 }
 
 // audit cuts the network, kills the workers, and reads the ledger when nothing is

@@ -33,9 +33,9 @@ func windows(lives []life) (known map[string]window, denials []accountanttest.Ca
 				if e.ID == 0 { // of a step
 					end("take "+e.Op, e.At)
 				}
-			case voids, settles:
+			case settles:
 				begin("give "+e.Op, e.At)
-			case voided, settled:
+			case settled:
 				end("give "+e.Op, e.At)
 			case denied:
 				start := known["take "+e.Op].start
@@ -81,12 +81,10 @@ func (y *tally) key(e history.Entry) string {
 		return "take " + e.Shape
 	case history.StepEntry:
 		return "take " + e.Events[0]
-	case history.VoidEntry:
-		return "give " + y.charges[uint64(e.Charge)].op
 	case history.SettleEntry:
 		return "give " + y.holds[uint64(e.Hold)].op
-	case history.BeginEntry, history.LimitsEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry, history.FenceEntry,
-		history.RestoreEntry, history.IncidentEntry, history.ClearEntry, history.NoteEntry, history.CheckpointEntry:
+	case history.BeginEntry, history.LimitsEntry, history.VoidEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry,
+		history.FenceEntry, history.RestoreEntry, history.IncidentEntry, history.ClearEntry, history.NoteEntry, history.CheckpointEntry:
 	}
 	return ""
 }

@@ -20,8 +20,8 @@ func TestTally(t *testing.T) {
 		"": {
 			hold, step("one", 4),
 			history.SettleEntry{Hold: 3},
-			history.ChargeEntry(take("two", 6)),
-			history.VoidEntry{Charge: 6},
+			history.HoldEntry(take("two", 6)),
+			history.SettleEntry{Hold: 6},
 			history.ChargeEntry(take("three", 6)),
 			history.RaiseEntry{Limit: limit(20)[0], Who: "carol", Reason: "why not"},
 			history.ChargeEntry(take("four", 10)),
@@ -35,7 +35,7 @@ func TestTally(t *testing.T) {
 		"a step of more than was held":        {hold, step("one", 4), step("two", 3)},
 		"a step of no hold":                   {hold, history.SettleEntry{Hold: 3}, step("one", 1)},
 		"a settle of no hold":                 {hold, history.SettleEntry{Hold: 3}, history.SettleEntry{Hold: 3}},
-		"a void of no open charge":            {history.ChargeEntry(take("one", 1)), history.VoidEntry{Charge: 3}, history.VoidEntry{Charge: 3}},
+		"a charge was taken back":             {history.ChargeEntry(take("one", 1)), history.VoidEntry{Charge: 3}},
 		"balances differ from the replay (1)": {history.ChargeEntry(take("one", 1)), history.FenceEntry{Boot: "run"}, history.NoteEntry{}},
 	} {
 		y := newTally()
@@ -56,16 +56,15 @@ func TestTally(t *testing.T) {
 // TestOutputs gives the check of the workers' answers workers that break the rules.
 func TestOutputs(t *testing.T) {
 	for want, events := range map[string][]event{
-		"":                          {{What: released, Op: "kept", ID: 3}, {What: voided, Op: "void"}, {What: denied, Op: "none"}},
+		"":                          {{What: released, Op: "kept", ID: 3}, {What: settled, Op: "hold"}, {What: denied, Op: "none"}},
 		"answered without a charge": {{What: released, Op: "none"}},
 		"answered twice":            {{What: released, Op: "kept"}, {What: released, Op: "kept"}},
-		"answered and taken back":   {{What: released, Op: "void"}},
 		"acknowledged as another":   {{What: released, Op: "kept", ID: 4}},
 		"denied and charged":        {{What: denied, Op: "kept"}},
-		"a void is lost":            {{What: voided, Op: "kept"}},
+		"a settle is lost":          {{What: settled, Op: "kept"}},
 	} {
 		a := &audit{tally: newTally()}
-		a.ops, a.voided = map[string]uint64{"kept": 3, "void": 4}, map[string]bool{"void": true}
+		a.ops, a.settled = map[string]uint64{"kept": 3, "hold": 4}, map[string]bool{"hold": true}
 		a.outputs([]life{{events: events}})
 		if got := a.kinds(); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("found %q, want %q", got, want)

@@ -75,8 +75,6 @@ const (
 	released verb = "released"
 	denied   verb = "denied"
 	unknown  verb = "unknown"
-	voids    verb = "voids"
-	voided   verb = "voided"
 	settles  verb = "settles"
 	settled  verb = "settled"
 	stopped  verb = "stopped"
@@ -227,9 +225,9 @@ func (w *worker) client(ctx context.Context, n int) {
 			picos[1+rng.IntN(budgets-1)] = 1 + rng.Int64N(5)
 		}
 		if rng.IntN(5) == 0 {
-			w.chain(ctx, op, picos, 1+rng.Int64N(3), rng.IntN(4) > 0)
+			w.chain(ctx, op, picos, rng.Int64N(4), rng.IntN(4) > 0)
 		} else {
-			w.charge(ctx, op, picos, rng.IntN(5) == 0)
+			w.charge(ctx, op, picos)
 		}
 	}
 }
@@ -238,8 +236,8 @@ func charge(op string, picos [budgets]int64) accountant.Charge {
 	return accountant.Charge{Analyst: "ann", Shape: op, Debits: debits(picos)}
 }
 
-// charge makes one charge, and answers or takes it back.
-func (w *worker) charge(ctx context.Context, op string, picos [budgets]int64, void bool) {
+// charge makes one charge, and answers.
+func (w *worker) charge(ctx context.Context, op string, picos [budgets]int64) {
 	w.write(event{What: intends, Op: op, Pico: picos})
 	w.pass("after-intent")
 	id, err := w.ledger.Charge(ctx, charge(op, picos))
@@ -252,18 +250,11 @@ func (w *worker) charge(ctx context.Context, op string, picos [budgets]int64, vo
 	}
 	w.write(event{What: charged, Op: op, ID: uint64(id)})
 	w.pass("after-charge")
-	if void {
-		w.write(event{What: voids, Op: op})
-		if err := w.ledger.Void(ctx, id); !w.refused(op, err) {
-			w.write(event{What: voided, Op: op})
-		}
-		return
-	}
 	w.write(event{What: released, Op: op, ID: uint64(id)})
 	w.pass("after-release")
 }
 
-// chain holds enough for some releases, makes them, and settles or forgets to.
+// chain holds enough for some releases, makes them if there are any, and settles or forgets to.
 func (w *worker) chain(ctx context.Context, op string, picos [budgets]int64, steps int64, settle bool) {
 	worst := picos
 	for i := range worst {

@@ -133,14 +133,14 @@ func (s *State) keepVoidable(id accountant.ChargeID, o open) {
 func (s *State) void(run string, id accountant.ChargeID) error {
 	o, ok := s.voidable[id]
 	if !ok || o.run != run {
-		return fmt.Errorf("%w: %d is not an open charge of this run", accountant.ErrNotVoidable, id)
+		return fmt.Errorf("%w: %d is not an open charge of this run", ErrNotVoidable, id)
 	}
 	next, err := s.each(o.debits, func(b *accountant.Balance, loss dp.Loss) (err error) {
 		b.Spent, err = b.Spent.Minus(loss)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %d: %w", accountant.ErrNotVoidable, id, err)
+		return fmt.Errorf("%w: %d: %w", ErrNotVoidable, id, err)
 	}
 	s.putBalances(next)
 	drop(s, s.voidable, id)

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"errors"
+
 	"dpproxy/accountant"
 )
 
@@ -25,8 +27,14 @@ type LimitsEntry []accountant.Limit
 // A ChargeEntry is a charge of the run that makes it.
 type ChargeEntry accountant.Charge
 
-// A VoidEntry takes a charge of the same run back.
+// A VoidEntry takes a charge of the same run back. Earlier versions could write one, before
+// anything had been sent to the protected database. It is read as it always was, and never
+// written: a charge counts whatever becomes of its answer.
 type VoidEntry struct{ Charge accountant.ChargeID }
+
+// ErrNotVoidable is wrapped where a [VoidEntry] takes back a charge that does not exist, was
+// taken back before, is of another run, or has an incident.
+var ErrNotVoidable = errors.New("history: the charge cannot be taken back")
 
 // A HoldEntry reserves what a chain of releases can cost at most.
 type HoldEntry accountant.Charge

@@ -124,11 +124,11 @@ type Body []byte
 // unplaced is what a record begins with whose place is not set.
 const unplaced = `{"seq":0,"prev":""`
 
-// Prepare returns the body of an entry that a run makes.
+// Prepare returns the body of an entry that a run makes. It refuses a [VoidEntry].
 func Prepare(run string, e Entry) (Body, error) {
 	r := recordJSON{Run: run}
 	if !r.set(e) {
-		return nil, fmt.Errorf("history: unknown entry %T", e)
+		return nil, fmt.Errorf("history: a %T is not written", e)
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -159,7 +159,7 @@ func (b Body) Line(seq uint64, prev Hash, now time.Time) []byte {
 	return append(line, b...)
 }
 
-// set puts an entry into the field of its kind.
+// set puts an entry into the field of its kind, if it is of a kind that is written.
 func (r *recordJSON) set(e Entry) bool {
 	switch e := e.(type) {
 	case BeginEntry:
@@ -171,8 +171,6 @@ func (r *recordJSON) set(e Entry) bool {
 		}
 	case ChargeEntry:
 		r.Charge = &chargeJSON{e.Analyst, e.Shape, e.Events, toAmounts(e.Debits)}
-	case VoidEntry:
-		r.Void = (*uint64)(&e.Charge)
 	case HoldEntry:
 		r.Hold = &chargeJSON{e.Analyst, e.Shape, e.Events, toAmounts(e.Debits)}
 	case StepEntry:
@@ -198,7 +196,7 @@ func (r *recordJSON) set(e Entry) bool {
 		r.Note = &noteJSON{e.Who, e.Text}
 	case CheckpointEntry:
 		r.Checkpoint = e.Digest
-	default:
+	case VoidEntry, nil:
 		return false
 	}
 	return true

@@ -3,6 +3,7 @@ package history_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"testing"
 	"time"
 
@@ -64,8 +65,6 @@ var format = []struct {
 	{history.ChargeEntry{Analyst: "ann", Debits: []accountant.Debit{
 		{Scope: annDebit(0).Scope, Loss: accountanttest.ZCDP(0, dp.AttoPerUnit)},
 	}}, `"charge":{"analyst":"ann","debits":[{"kind":"analyst","name":"ann","measure":"zcdp","pico":0,"atto":"1000000000000000000"}]}`},
-	{history.VoidEntry{Charge: 0}, `"void":0`},
-	{history.VoidEntry{Charge: 1<<64 - 1}, `"void":18446744073709551615`},
 	{history.IncidentEntry{Charge: 3, Analyst: "ann", Shape: "s"}, `"incident":{"charge":3,"analyst":"ann","shape":"s"}`},
 	{history.ClearEntry{Analyst: "ann", Reason: "why"}, `"clear":{"analyst":"ann","reason":"why"}`},
 	{history.ClearEntry{Reason: "why"}, `"clear":{"reason":"why"}`},
@@ -91,6 +90,22 @@ func TestFormat(t *testing.T) {
 		}
 		if d := cmp.Diff(history.Record{Seq: 9, Time: noon, Run: "b", Entry: f.entry, Line: got}, r, cmp.AllowUnexported(dp.Loss{})); d != "" {
 			t.Errorf("%s is read as something else: %s", got, d)
+		}
+	}
+}
+
+// TestVoid reads a charge that was taken back, and writes none.
+func TestVoid(t *testing.T) {
+	prev := sha256.Sum256(nil)
+	for _, id := range []accountant.ChargeID{0, 1<<64 - 1} {
+		e := history.VoidEntry{Charge: id}
+		line := fmt.Appendf(nil, `{"seq":9,"prev":"%x","run":"b","void":%d}`, prev, id)
+		r, err := history.Decode(line, 9, prev)
+		if d := cmp.Diff(history.Record{Seq: 9, Run: "b", Entry: e, Line: line}, r); err != nil || d != "" {
+			t.Errorf("%s: %v %s", line, err, d)
+		}
+		if body, err := history.Prepare("b", e); err == nil {
+			t.Errorf("%#v was written as %s", e, body)
 		}
 	}
 }

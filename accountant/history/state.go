@@ -12,9 +12,9 @@ import (
 	"dpproxy/dp"
 )
 
-// maxVoidable is how many charges, the latest ones, can still be taken back.
-// A charge is taken back moments after it was made or never, so the bound only
-// keeps a state small.
+// maxVoidable is how many charges, the latest ones, a [VoidEntry] can take back. Those that
+// earlier versions took back had been made moments before, so the bound only keeps a state
+// small. The digests of checkpoints cover these charges, so that every state keeps them.
 const maxVoidable = 1 << 12
 
 // A State is what the entries of a ledger add up to. Its methods are not safe for
@@ -178,7 +178,7 @@ func (s *State) begin(run string, e BeginEntry) error {
 	return nil
 }
 
-// end ends a run: its charges can no longer be taken back, as their queries may
+// end ends a run: no [VoidEntry] can take its charges back, as their queries may
 // have been sent, and its holds are settled. A hold was never a debit, so that
 // giving it back anticipates nothing; a step of a run that lives on after its end
 // is refused before it draws.
@@ -318,8 +318,8 @@ func decided(who, why string) error {
 	return nil
 }
 
-// addIncident also ends the time in which the charge can be taken back: its
-// query was sent.
+// addIncident also ends the time in which a [VoidEntry] can take the charge back:
+// its query was sent.
 func (s *State) addIncident(in accountant.Incident) error {
 	if err := checkText(in.Analyst, in.Shape); err != nil {
 		return err

@@ -157,9 +157,9 @@ func TestStateRuns(t *testing.T) {
 			t.Errorf("%s: %+v: %v, want %v", run, e, err, want)
 		}
 	}
-	apply("second", history.VoidEntry{Charge: old}, accountant.ErrNotVoidable)
+	apply("second", history.VoidEntry{Charge: old}, history.ErrNotVoidable)
 	apply("second", chargeAnn(pure(t, 9)), nil)
-	apply(first, history.VoidEntry{Charge: accountant.ChargeID(s.Seq())}, accountant.ErrNotVoidable)
+	apply(first, history.VoidEntry{Charge: accountant.ChargeID(s.Seq())}, history.ErrNotVoidable)
 	apply("second", history.VoidEntry{Charge: accountant.ChargeID(s.Seq())}, nil)
 	apply("third", chargeAnn(pure(t, 1)), accountant.ErrFenced)
 	wantRefused(t, s, history.BeginEntry{Boot: "\xff"}, nil)
@@ -207,7 +207,7 @@ func TestStateHolds(t *testing.T) {
 	wantRefused(t, s, step(id+1, 1), accountant.ErrNotHeld)
 	wantRefused(t, s, history.StepEntry{Hold: id}, nil)
 	wantRefused(t, s, history.StepEntry{Hold: id, Debits: []accountant.Debit{{Scope: unit, Loss: zcdp(t, 1, 0)}}}, accountant.ErrNotHeld)
-	wantRefused(t, s, history.VoidEntry{Charge: id}, accountant.ErrNotVoidable)
+	wantRefused(t, s, history.VoidEntry{Charge: id}, history.ErrNotVoidable)
 	mustApply(t, s, history.LimitsEntry{{Scope: ann, Loss: pure(t, 5)}})
 	mustApply(t, s, step(id, 20)) // the hold's admission counts
 	held(t, s, pure(t, 30), pure(t, 20))
@@ -297,7 +297,7 @@ func TestStateVoidBound(t *testing.T) {
 	for range bound - 1 {
 		mustApply(t, s, chargeAnn(pure(t, 0)))
 	}
-	wantRefused(t, s, history.VoidEntry{Charge: first}, accountant.ErrNotVoidable)
+	wantRefused(t, s, history.VoidEntry{Charge: first}, history.ErrNotVoidable)
 	mustApply(t, s, history.VoidEntry{Charge: second})
 	if got := allBalances(t, s)[0].Spent; got != pure(t, 1) {
 		t.Errorf("spent %v, want 1 pico", got)

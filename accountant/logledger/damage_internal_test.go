@@ -224,7 +224,7 @@ func TestTornBytes(t *testing.T) {
 		"a frame after zeros":     append(make([]byte, 100), frame...),
 		"a frame after noise":     append(slices.Clone(noise), frame...),
 		"more than one write":     make([]byte, maxTorn+1),
-		"a frame without a chain": appendFrame(nil, []byte(`{"seq":6,"prev":"","void":1}`)),
+		"a frame without a chain": appendFrame(nil, []byte(`{"seq":6,"prev":"","settle":1}`)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantCorrupt(t, h.with(append(slices.Clone(log), tail...), h.last()), h.limits, name)
@@ -271,7 +271,7 @@ func TestReasons(t *testing.T) {
 		"damaged at byte 0: the header is cut":     {logName: {1}, markName: mark},
 		"damaged at byte 0: this is not a ledger":  {logName: make([]byte, 99), markName: mark},
 		"entry 4 stands where 5 is due":            {logName: slices.Concat(log, log[h.ends[3]:]), markName: mark},
-		"entry 5 is not a valid step: accountant:": {logName: appendFrame(slices.Clone(log), h.void(t, 1)), markName: mark},
+		"entry 5 is not a valid step: accountant:": {logName: appendFrame(slices.Clone(log), h.settle(t, 1)), markName: mark},
 	} {
 		_, err := mountAndOpen(t, diskWith(files), h.limits)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -280,11 +280,11 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// void returns a well-formed next payload that takes back a charge.
-func (h *past) void(t *testing.T, id accountant.ChargeID) []byte {
+// settle returns a well-formed next payload that settles a hold.
+func (h *past) settle(t *testing.T, id accountant.ChargeID) []byte {
 	t.Helper()
 	head := sha256.Sum256(h.files[logName][h.ends[h.last()-1]+frameHead:])
-	body, err := history.Prepare("", history.VoidEntry{Charge: id})
+	body, err := history.Prepare("", history.SettleEntry{Hold: id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -473,36 +473,52 @@ func TestCrashModel(t *testing.T) {
 // run makes random calls until one fails and returns what is spent without it
 // and with it.
 func run(r *rapid.T, t *testing.T, l *Ledger, spent int64) (known, maybe int64) {
-	amounts := map[accountant.ChargeID]int64{}
-	var last accountant.ChargeID
 	for range rapid.IntRange(0, 10).Draw(r, "calls") {
-		next := spent
-		var err error
-		if amount, open := amounts[last]; open && rapid.Bool().Draw(r, "void") {
-			next -= amount
-			err = l.Void(t.Context(), last)
-			delete(amounts, last)
-		} else {
-			amount := rapid.Int64Range(0, 20).Draw(r, "amount")
-			next += amount
-			last, err = l.Charge(t.Context(), one(amount))
-			amounts[last] = amount
+		amount := rapid.Int64Range(0, 20).Draw(r, "amount")
+		spend := chargeOnce
+		if rapid.Bool().Draw(r, "hold") {
+			spend = holdAndSettle
 		}
+		least, most, err := spend(r, t, l, amount)
 		var short *accountant.InsufficientError
 		switch {
 		case errors.As(err, &short):
-			if next <= budget {
-				r.Fatalf("Charge: %v, and %d fits", err, next)
+			if spent+amount <= budget {
+				r.Fatalf("Charge: %v, and %d fits", err, spent+amount)
 			}
 			continue
 		case err != nil:
-			return spent, next
-		case next > budget:
-			r.Fatalf("spent %d of %d", next, budget)
+			return spent + least, spent + most
+		case spent+amount > budget:
+			r.Fatalf("spent or held %d of %d", spent+amount, budget)
 		}
-		spent = next
+		spent += most
 	}
 	return spent, spent
+}
+
+// chargeOnce charges an amount and returns how much of it is spent at least and at most.
+func chargeOnce(_ *rapid.T, t *testing.T, l *Ledger, amount int64) (least, most int64, err error) {
+	if _, err := l.Charge(t.Context(), one(amount)); err != nil {
+		return 0, amount, err
+	}
+	return amount, amount, nil
+}
+
+// holdAndSettle holds an amount, spends all of it or nothing, and settles. It returns how much is
+// spent at least and at most.
+func holdAndSettle(r *rapid.T, t *testing.T, l *Ledger, amount int64) (least, most int64, err error) {
+	id, err := l.Hold(t.Context(), one(amount))
+	if err != nil {
+		return 0, 0, err
+	}
+	if rapid.Bool().Draw(r, "step") {
+		if err := l.Step(t.Context(), id, nil, one(amount).Debits); err != nil {
+			return 0, amount, err
+		}
+		least = amount
+	}
+	return least, least, l.Settle(t.Context(), id)
 }
 
 // settle crashes the machine and finds out whether the last call counts.

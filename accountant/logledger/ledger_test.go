@@ -77,11 +77,15 @@ func TestReopen(t *testing.T) {
 			t.Errorf("the ID %d was used twice", id)
 		}
 		ids = append(ids, id)
+		hold, err := l.Hold(t.Context(), charge(10))
+		if err != nil {
+			t.Fatal(err)
+		}
 		mustClose(t, l)
 		l = mustOpen(t, dir, annLimit(100))
 		wantBalance(t, l, 100, int64(10*len(ids)))
-		if err := l.Void(t.Context(), id); !errors.Is(err, accountant.ErrNotVoidable) {
-			t.Errorf("a void after a restart: %v, want ErrNotVoidable", err)
+		if err := l.Settle(t.Context(), hold); !errors.Is(err, accountant.ErrNotHeld) {
+			t.Errorf("a settle after a restart: %v, want ErrNotHeld", err)
 		}
 	}
 	in := accountant.Incident{Charge: ids[0], Analyst: "ann", Shape: "s"}
@@ -237,11 +241,14 @@ func TestExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := l.Charge(t.Context(), charge(7))
+	if _, err := l.Charge(t.Context(), charge(7)); err != nil {
+		t.Fatal(err)
+	}
+	id, err := l.Hold(t.Context(), charge(7))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Void(t.Context(), id); err != nil {
+	if err := l.Settle(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	var prev string
@@ -260,12 +267,12 @@ func TestExport(t *testing.T) {
 			t.Errorf("entry %d is dated %v", r.Seq, r.Time)
 		}
 	}
-	want := []string{"history.BeginEntry", "history.LimitsEntry", "history.ChargeEntry", "history.VoidEntry"}
+	want := []string{"history.BeginEntry", "history.LimitsEntry", "history.ChargeEntry", "history.HoldEntry", "history.SettleEntry"}
 	if !slices.Equal(kinds, want) {
 		t.Errorf("entries %v, want %v", kinds, want)
 	}
 	s := verify(t, dir)
-	if s.Head != prev || s.Entries != 4 || s.Runs != 1 || s.Charges != 1 || s.Voids != 1 || s.Marked != 4 || len(s.Balances) != 3 {
+	if s.Head != prev || s.Entries != 5 || s.Runs != 1 || s.Charges != 1 || s.Marked != 5 || len(s.Balances) != 3 {
 		t.Errorf("summary %+v", s)
 	}
 	for range logledger.Entries(t.Context(), dir) {

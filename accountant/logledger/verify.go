@@ -19,7 +19,6 @@ type Summary struct {
 	Entries uint64
 	Runs    int
 	Charges int
-	Voids   int
 	Head    string // SHA-256 of the last entry, hexadecimal
 	Marked  uint64 // the last entry known to have been acknowledged
 	Bytes   int64  // of the log
@@ -41,11 +40,9 @@ func Verify(ctx context.Context, dir string) (Summary, error) {
 			s.Runs++
 		case history.ChargeEntry:
 			s.Charges++
-		case history.VoidEntry:
-			s.Voids++
-		case history.LimitsEntry, history.HoldEntry, history.StepEntry, history.SettleEntry, history.IncidentEntry,
-			history.ClearEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry, history.FenceEntry,
-			history.RestoreEntry, history.NoteEntry, history.CheckpointEntry:
+		case history.LimitsEntry, history.VoidEntry, history.HoldEntry, history.StepEntry, history.SettleEntry,
+			history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry,
+			history.FenceEntry, history.RestoreEntry, history.NoteEntry, history.CheckpointEntry:
 		}
 		return true
 	}

@@ -108,12 +108,6 @@ func (l *Ledger) Admit(ctx context.Context, analyst, shape string) error {
 	return refused
 }
 
-// Void implements [accountant.Ledger].
-func (l *Ledger) Void(ctx context.Context, id accountant.ChargeID) error {
-	_, err := l.record(ctx, l.boot, history.VoidEntry{Charge: id})
-	return err
-}
-
 // Hold implements [accountant.Ledger].
 func (l *Ledger) Hold(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
 	seq, err := l.record(ctx, l.boot, history.HoldEntry(c))

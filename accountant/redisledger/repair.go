@@ -235,7 +235,7 @@ func lost(ctx context.Context, client *redis.Client, key string, pasts []past) (
 func byName(a, b accountant.Scope) int { return strings.Compare(a.String(), b.String()) }
 
 // addLost adds what the lines of a journal after the first same ones have charged.
-// What was taken back counts all the same: it errs on the safe side.
+// A charge that an earlier version took back counts all the same: it errs on the safe side.
 func addLost(sums map[accountant.Scope]dp.Loss, p past, same uint64, counted map[string]bool) error {
 	for i := same; i < uint64(len(p.lines)); i++ {
 		line := p.lines[i]

@@ -52,12 +52,6 @@ func (l *Ledger) Admit(ctx context.Context, analyst, shape string) error {
 	return l.state.Admit(boot, analyst, shape)
 }
 
-// Void implements [accountant.Ledger].
-func (l *Ledger) Void(ctx context.Context, id accountant.ChargeID) error {
-	_, err := l.apply(ctx, history.VoidEntry{Charge: id})
-	return err
-}
-
 // Hold implements [accountant.Ledger].
 func (l *Ledger) Hold(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
 	seq, err := l.apply(ctx, history.HoldEntry(c))
