@@ -67,7 +67,7 @@ func (sp *specializer) read(p *GroupingSet) error {
 	}
 	for i, statistics := range own {
 		r := &reader{sp: sp, set: p}
-		r.w = &scalar.Writer{Env: sp.env, Fold: r.fold}
+		r.w = &scalar.Writer{Env: sp.env, Fold: r.fold, Query: sp.b.source.WriteQuery}
 		read := &Read{set: p, statistics: statistics, units: i == 0 && p.selects()}
 		sql, err := r.write(read)
 		if err != nil {

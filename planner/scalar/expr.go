@@ -111,10 +111,9 @@ func (r *Ref) Pos() int { return r.At }
 
 func (*Ref) free() bool { return false }
 
-// A Query is a condition made of a sub-select, resolved by whoever knows relations.
+// A Query is a condition made of a sub-select, resolved by whoever knows relations, and written
+// by [Writer.Query].
 type Query struct {
-	// SQL writes it.
-	SQL func(w *Writer) (string, error)
 	// Uses are the columns of the level around it that it mentions.
 	Uses []*Column
 	At   int

@@ -174,10 +174,10 @@ func TestConditionHook(t *testing.T) {
 	r := resolver()
 	uses := columns()["i4"]
 	r.Condition = func(e ast.Expr) (scalar.Expr, error) {
-		return &scalar.Query{SQL: func(*scalar.Writer) (string, error) { return "EXISTS (SELECT)", nil }, Uses: []*scalar.Column{uses}, At: e.Pos()}, nil
+		return &scalar.Query{Uses: []*scalar.Column{uses}, At: e.Pos()}, nil
 	}
 	x := mustResolve(t, r, "EXISTS (SELECT FROM pg_class) AND b")
-	sql, err := (&scalar.Writer{Env: &scalar.Env{}}).Expr(x)
+	sql, err := (&scalar.Writer{Env: &scalar.Env{}, Query: func(*scalar.Writer, *scalar.Query) (string, error) { return "EXISTS (SELECT)", nil }}).Expr(x)
 	if want := `(EXISTS (SELECT) AND t0."b")`; err != nil || sql != want {
 		t.Errorf("%s, %v", sql, err)
 	}

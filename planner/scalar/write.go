@@ -18,6 +18,8 @@ type Writer struct {
 	Env *Env
 	// Fold returns the placeholder of a fold's value, e.g. $3.
 	Fold func(i int) string
+	// Query writes a sub-select of a condition; nil where there is none.
+	Query func(w *Writer, q *Query) (string, error)
 
 	groupings []grouping
 }
@@ -124,7 +126,7 @@ func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
 	case *Ref:
 		return w.column(e, m)
 	case *Query:
-		sql, err := e.SQL(w)
+		sql, err := w.Query(w, e)
 		return fragment{sql: sql, typ: typ(pgtype.Bool)}, err
 	case *constant:
 		return w.constant(e, m)

@@ -56,8 +56,9 @@ func Levels(model *policy.Model, b *ast.Block, values func([]scalar.Fold) []scal
 		}
 	}
 	w := &scalar.Writer{
-		Env:  &scalar.Env{Values: values(constants.Folds()), TimeZones: model.TimeZones(), UTF8: true, Before14: model.Before14()},
-		Fold: func(i int) string { return "(" + constants.Folds()[i].SQL + ")" },
+		Env:   &scalar.Env{Values: values(constants.Folds()), TimeZones: model.TimeZones(), UTF8: true, Before14: model.Before14()},
+		Fold:  func(i int) string { return "(" + constants.Folds()[i].SQL + ")" },
+		Query: s.WriteQuery,
 	}
 	return s.levels(w, nil)
 }

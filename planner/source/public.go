@@ -17,7 +17,7 @@ import (
 // protected rows decide which rows have a match, both are among the values: with and
 // without. Rows that a condition takes out of either are in neither.
 func (s *Source) PublicPart(w *scalar.Writer, cols []*scalar.Column) (from, where string, ok bool, err error) {
-	d := &domain{w: w, constants: s.Inlined(), wanted: map[*relation][]*scalar.Column{}}
+	d := &domain{level: s, w: w, constants: s.Inlined(), wanted: map[*relation][]*scalar.Column{}}
 	for _, c := range cols {
 		r := s.home[c]
 		if r == nil {
@@ -36,6 +36,7 @@ func (s *Source) PublicPart(w *scalar.Writer, cols []*scalar.Column) (from, wher
 
 // A domain is a source without its protected relations.
 type domain struct {
+	level     *Source
 	w         *scalar.Writer
 	constants scalar.Inlined
 	// wanted are the relations that are kept and the columns of theirs that are shown.
@@ -242,7 +243,7 @@ func (d *domain) relation(r *relation) (string, error) {
 		return tableSQL(r), nil
 	}
 	if !r.protected() {
-		text, err := (&sourceWriter{w: d.w}).derived(r)
+		text, err := (&sourceWriter{level: d.level, w: d.w}).derived(r)
 		return "(" + text + ") AS " + r.alias, err
 	}
 	var texts []string

@@ -11,6 +11,8 @@ import (
 // A semijoin is a sub-select in a condition: IN or EXISTS. Whether it is true depends on
 // the row, on rows of the same unit, and on public rows.
 type semijoin struct {
+	// query is the condition; inner are the rows of the sub-select.
+	query *scalar.Query
 	inner *Source
 	at    int
 	// units says that it was written as NOT IN: both sides must be units.
@@ -57,7 +59,7 @@ func (s *Source) resolveExists(e *ast.Exists) (scalar.Expr, error) {
 		}
 	}
 	j := &semijoin{inner: inner, at: e.At}
-	return s.semijoin(j, inner.existsSQL)
+	return s.semijoin(j)
 }
 
 // inQuery resolves X IN (query) and X NOT IN (query). Where it must be true, NULL is as good as
@@ -88,15 +90,10 @@ func (s *Source) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 		return nil, err
 	}
 	j := &semijoin{inner: inner, at: e.At, units: e.Not}
-	switch {
-	case e.Not:
-		return s.semijoin(j, func(w *scalar.Writer) (string, error) { return prefixed("NOT ", inner.existsSQL, w) })
-	case !inner.unmatched:
-		return s.semijoin(j, inner.existsSQL)
-	case s.inside: // it is written twice
+	if inner.unmatched && s.inside { // it is written twice
 		return nil, notHere(e.At, "Use EXISTS with an equality.", "IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
 	}
-	return s.semijoin(j, inner.inSQL)
+	return s.semijoin(j)
 }
 
 // comparedByIn resolves the left side of IN: a column of the level around, or a constant.
@@ -163,13 +160,13 @@ func (s *Source) tie(x scalar.Expr) bool {
 
 // semijoin makes the condition. Its ties to the unit can be judged only when the level
 // around is known; conditions above it come later.
-func (s *Source) semijoin(j *semijoin, sql func(*scalar.Writer) (string, error)) (scalar.Expr, error) {
+func (s *Source) semijoin(j *semijoin) (scalar.Expr, error) {
+	j.query = &scalar.Query{Uses: j.inner.foreign, At: j.at}
 	s.semijoins = append(s.semijoins, j)
-	q := &scalar.Query{SQL: sql, Uses: j.inner.foreign, At: j.at}
 	if s.finished {
-		return q, j.checkSameUnit(s)
+		return j.query, j.checkSameUnit(s)
 	}
-	return q, nil
+	return j.query, nil
 }
 
 // checkSameUnit refuses a sub-select whose rows need not be of the unit of the row around it.
@@ -243,6 +240,26 @@ func (s *Source) hasValue(c *scalar.Column) bool {
 		slices.ContainsFunc(region(s.root), func(r *relation) bool { return same(r.unit) })
 }
 
+// WriteQuery writes a sub-select in a condition on the rows of the level.
+func (s *Source) WriteQuery(w *scalar.Writer, q *scalar.Query) (string, error) {
+	j := s.semijoins[slices.IndexFunc(s.semijoins, func(j *semijoin) bool { return j.query == q })]
+	switch {
+	case j.units:
+		sql, err := j.inner.existsSQL(w)
+		return "(NOT " + sql + ")", err
+	case j.inner.unmatched:
+		return j.inner.inSQL(w)
+	}
+	return j.inner.existsSQL(w)
+}
+
+// writer writes expressions over the rows of the level.
+func (s *Source) writer(w *scalar.Writer) *scalar.Writer {
+	own := *w
+	own.Query = s.WriteQuery
+	return &own
+}
+
 // existsSQL writes that there is a row.
 func (s *Source) existsSQL(w *scalar.Writer) (string, error) {
 	from, where, err := s.Write(w, nil)
@@ -256,16 +273,11 @@ func (s *Source) inSQL(w *scalar.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	from, where, err := s.writeUnmatched(w)
+	from, where, err := s.writeLevel(w, nil) // without the comparison
 	if err != nil {
 		return "", err
 	}
-	match, err := w.Expr(s.match)
+	match, err := s.writer(w).Expr(s.match)
 	return "(CASE WHEN " + equal + " THEN TRUE WHEN EXISTS (SELECT 1\n  FROM " + from + "\n  WHERE " + where +
 		" AND (" + match + ") IS NULL" + s.fence() + ") THEN NULL ELSE FALSE END)", err
-}
-
-func prefixed(prefix string, sql func(*scalar.Writer) (string, error), w *scalar.Writer) (string, error) {
-	text, err := sql(w)
-	return "(" + prefix + text + ")", err
 }

@@ -371,3 +371,18 @@ func (s *Source) ScannedTable() *policy.Table {
 	}
 	return r.table
 }
+
+// mentioned reports whether the block mentions a column of the level.
+func (p *sourceWriter) mentioned(c *scalar.Column) bool { return p.level.home[c].mentioned[c] }
+
+// hops are the tables of the path to the unit that the statement does not have itself.
+func (p *sourceWriter) hops(r *relation) []*relation { return r.joins() }
+
+// followed reports whether the statement joins a table along its path.
+func (p *sourceWriter) followed(r *relation) bool { return r.follows != nil }
+
+// rowsPerUnit bounds the rows of a unit before they are joined; 0 keeps all.
+func (p *sourceWriter) rowsPerUnit(r *relation) int64 { return r.rowsPerUnit }
+
+// writtenUnit is the column of the unit as SQL around the relation has it.
+func (p *sourceWriter) writtenUnit(r *relation) *scalar.Column { return r.unit }

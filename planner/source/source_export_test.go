@@ -37,8 +37,9 @@ func Draw(cat *policy.Model, b *ast.Block, limits policy.Limits, values func([]s
 	}
 	folds := constants.Folds()
 	w := &scalar.Writer{
-		Env:  &scalar.Env{Values: values(folds), TimeZones: map[string]bool{"UTC": true}, UTF8: true},
-		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
+		Env:   &scalar.Env{Values: values(folds), TimeZones: map[string]bool{"UTC": true}, UTF8: true},
+		Fold:  func(i int) string { return fmt.Sprintf("$%d", i+1) },
+		Query: s.WriteQuery,
 	}
 	if changed, err := Touched(s, keys, w); err != nil || changed != "" {
 		return "", fmt.Errorf("reading the source has changed it: %s, %w", changed, err)
@@ -154,8 +155,9 @@ func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []sca
 		return nil, err
 	}
 	w := &scalar.Writer{
-		Env:  &scalar.Env{Values: values(constants.Folds()), TimeZones: cat.TimeZones(), UTF8: true, Before14: cat.Before14()},
-		Fold: func(i int) string { return fmt.Sprintf("$%d", i+1) },
+		Env:   &scalar.Env{Values: values(constants.Folds()), TimeZones: cat.TimeZones(), UTF8: true, Before14: cat.Before14()},
+		Fold:  func(i int) string { return fmt.Sprintf("$%d", i+1) },
+		Query: s.WriteQuery,
 	}
 	for _, x := range exprs {
 		if err := out.column(s, w, x); err != nil {

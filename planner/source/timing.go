@@ -53,25 +53,25 @@ func (p *sourceWriter) joinKind(j *joined, links []condition) string {
 		for _, pair := range pairs {
 			p.notNull = append(p.notNull, pair.a.Presence(), pair.b.Presence())
 		}
-		if unfiltered(j.left) && unfiltered(j.right) {
+		if p.unfiltered(j.left) && p.unfiltered(j.right) {
 			return "JOIN"
 		}
 		return "FULL JOIN"
-	case unfiltered(j.left):
+	case p.unfiltered(j.left):
 		p.touch = append(p.touch, pairs[0].a.Presence(), pairs[0].b.Presence())
 		return "LEFT JOIN"
 	}
-	p.notNull = append(p.notNull, ownerRelation(j.left).unit.Read())
+	p.notNull = append(p.notNull, p.writtenUnit(p.ownerRelation(j.left)).Read())
 	return "FULL JOIN"
 }
 
 // unfiltered reports whether the rows of an item are those of tables, whatever conditions there are.
-func unfiltered(n node) bool {
+func (p *sourceWriter) unfiltered(n node) bool {
 	switch n := n.(type) {
 	case *relation:
-		return n.rows == nil && n.rowsPerUnit == 0
+		return n.rows == nil && p.rowsPerUnit(n) == 0
 	case *joined:
-		return unfiltered(n.left) && (n.outer || unfiltered(n.right))
+		return p.unfiltered(n.left) && (n.outer || p.unfiltered(n.right))
 	}
 	return false
 }
@@ -112,9 +112,9 @@ func holdsColumn(n node, c *scalar.Column) bool {
 }
 
 // ownerRelation returns a protected relation that has a row in every row of the item.
-func ownerRelation(n node) *relation {
+func (p *sourceWriter) ownerRelation(n node) *relation {
 	rs := region(n)
-	return rs[slices.IndexFunc(rs, func(r *relation) bool { return r.protected() && r.follows == nil })]
+	return rs[slices.IndexFunc(rs, func(r *relation) bool { return r.protected() && !p.followed(r) })]
 }
 
 // scan writes a table, joined with those on the path to its unit.

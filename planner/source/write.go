@@ -18,6 +18,7 @@ type Keyed interface {
 
 // A sourceWriter writes the levels of one block.
 type sourceWriter struct {
+	level *Source
 	w     *scalar.Writer
 	keyed Keyed
 	// notNull are columns that are not NULL in rows of the joins that are meant, mentioned
@@ -32,23 +33,18 @@ func (s *Source) Write(w *scalar.Writer, keyed Keyed) (from, where string, err e
 	if err != nil || s.match == nil {
 		return from, where, err
 	}
-	match, err := w.Expr(s.match)
+	match, err := s.writer(w).Expr(s.match)
 	return from, conjoined(where, match), err
 }
 
-// writeUnmatched leaves out what IN compares.
-func (s *Source) writeUnmatched(w *scalar.Writer) (from, where string, err error) {
-	return s.writeLevel(w, nil)
-}
-
 func (s *Source) writeLevel(w *scalar.Writer, keyed Keyed) (from, where string, err error) {
-	p := &sourceWriter{w: w, keyed: keyed}
+	p := &sourceWriter{level: s, w: s.writer(w), keyed: keyed}
 	if from, err = p.node(s.root, s.where); err != nil {
 		return "", "", err
 	}
 	var parts []string
 	for _, r := range region(s.root) {
-		if r.rows == nil && r.protected() && r.follows == nil && r.rowsPerUnit == 0 && !r.unit.NotNull {
+		if r.rows == nil && r.protected() && !p.followed(r) && p.rowsPerUnit(r) == 0 && !r.unit.NotNull {
 			parts = append(parts, r.unit.Read()+" IS NOT NULL")
 		}
 	}
@@ -94,7 +90,7 @@ func (p *sourceWriter) join(j *joined, conds []condition) (string, error) {
 	}
 	inner := p
 	if j.outer {
-		inner = &sourceWriter{w: p.w, keyed: p.keyed}
+		inner = &sourceWriter{level: p.level, w: p.w, keyed: p.keyed}
 	}
 	right, err := inner.node(j.right, onRight)
 	if err != nil {
@@ -145,14 +141,14 @@ func (p *sourceWriter) plain(j *joined, left, right string, on []string, conds [
 // compound reports whether the text of a node is a join.
 func (p *sourceWriter) compound(n node) bool {
 	r, ok := n.(*relation)
-	return !ok || r.rowsPerUnit == 0 && len(r.joins()) > 0
+	return !ok || p.rowsPerUnit(r) == 0 && len(p.hops(r)) > 0
 }
 
 func (p *sourceWriter) relation(r *relation, conds []condition) (string, error) {
-	if r.rowsPerUnit == 0 {
+	if p.rowsPerUnit(r) == 0 {
 		return p.uncut(r)
 	}
-	inner := &sourceWriter{w: p.w, keyed: p.keyed}
+	inner := &sourceWriter{level: p.level, w: p.w, keyed: p.keyed}
 	text, err := inner.uncut(r)
 	if err != nil {
 		return "", err
@@ -165,10 +161,10 @@ func (p *sourceWriter) uncut(r *relation) (string, error) {
 	case r.rows != nil:
 		query, err := p.derived(r)
 		return "(" + query + ") AS " + r.alias, err
-	case r.rowsPerUnit > 0: // the unit is needed, whoever else has it
+	case p.rowsPerUnit(r) > 0: // the unit is needed, whoever else has it
 		return p.scan(r, r.hops), nil
 	}
-	return p.scan(r, r.joins()), nil
+	return p.scan(r, p.hops(r)), nil
 }
 
 func tableSQL(r *relation) string {
@@ -198,11 +194,11 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	w, keys, err := p.w.Grouped(b.keys)
+	w, keys, err := b.source.writer(p.w).Grouped(b.keys)
 	if err != nil {
 		return "", err
 	}
-	list, err := r.targets(w, b, n)
+	list, err := p.targets(r, w, b, n)
 	if err != nil {
 		return "", err
 	}
@@ -229,13 +225,13 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
 }
 
 // targets writes the SELECT list of a branch.
-func (r *relation) targets(w *scalar.Writer, b *branch, n int) ([]string, error) {
+func (p *sourceWriter) targets(r *relation, w *scalar.Writer, b *branch, n int) ([]string, error) {
 	var list []string
 	if r.unit != nil {
 		list = append(list, b.source.Unit().Read()+" AS u")
 	}
 	for i, c := range r.columns {
-		if !r.mentioned[c] && !b.distinct {
+		if !p.mentioned(c) && !b.distinct {
 			continue
 		}
 		sql, err := b.target(w, c, n)
@@ -279,7 +275,7 @@ func (p *sourceWriter) boundBeforeJoin(r *relation, text string, conds []conditi
 	columns := []string{unit + " AS " + u}
 	bytes := []string{scalar.Canonical(p.w.Physical(r.unit), u)}
 	for _, c := range r.columns {
-		if !r.mentioned[c] && c != r.unit {
+		if !p.mentioned(c) && c != r.unit {
 			continue
 		}
 		name := r.outputName(c)
@@ -290,9 +286,10 @@ func (p *sourceWriter) boundBeforeJoin(r *relation, text string, conds []conditi
 	}
 	columns = append(columns, "pg_catalog.count(*) OVER (PARTITION BY "+unit+") AS "+n)
 	message := scalar.Concatenated(bytes)
-	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, r.rowsPerUnit)
+	most := p.rowsPerUnit(r)
+	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, most)
 	return fmt.Sprintf("(SELECT m.* FROM (SELECT m.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s%s END, %s%s END) AS %s\n  FROM (SELECT %s\n  FROM %s\n  WHERE %s) AS m) AS m\n  WHERE %s <= %d) AS %s",
-		u, many, p.keyed.JoinOrder(message), many, message, o, strings.Join(columns, ", "), text, p.where(where), o, r.rowsPerUnit, r.alias), nil
+		u, many, p.keyed.JoinOrder(message), many, message, o, strings.Join(columns, ", "), text, p.where(where), o, most, r.alias), nil
 }
 
 // outputName is the name of a column of the relation in its sub-select.
