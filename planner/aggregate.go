@@ -14,7 +14,7 @@ import (
 // when constants have values (Part.outputs).
 type aggregate struct {
 	form   form
-	result scalar.Type // of what is shown: the form's own, or a double for an error
+	result pgtype.Type // of what is shown: the form's own, or a double for an error
 	// array says that what is shown is an array of the result type.
 	array bool
 	// report is the error that is asked for instead of the value, empty for the value; level
@@ -29,7 +29,7 @@ type aggregate struct {
 // sets one aggregate apart from the others is in its form and the estimator that it becomes.
 type form interface {
 	// resultType is the type that Postgres gives the value, and whether it is an array of it.
-	resultType() (t scalar.Type, array bool)
+	resultType() (t pgtype.Type, array bool)
 	// reports says which errors of the value can be asked for.
 	reports() reports
 	// overRows are the expressions that are computed for each row.
@@ -155,13 +155,13 @@ func (c *call) number() (scalar.Expr, error) {
 }
 
 var (
-	numbers = []scalar.Family{scalar.IntFamily, scalar.NumericFamily, scalar.FloatFamily}
+	numbers = []pgtype.Family{pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily}
 	// ordered are the families of what has bounds and an order.
-	ordered = append(slices.Clip(numbers), scalar.DateFamily, scalar.InstantFamily)
+	ordered = append(slices.Clip(numbers), pgtype.DateFamily, pgtype.InstantFamily)
 )
 
 // check refuses a call over rows that belong to nobody, and an argument of another family.
-func (c *call) check(x scalar.Expr, families []scalar.Family) error {
+func (c *call) check(x scalar.Expr, families []pgtype.Family) error {
 	if err := c.onNullRows(x); err != nil {
 		return err
 	}
@@ -185,25 +185,6 @@ func (c *call) onNullRows(x scalar.Expr) error {
 	}
 	return pgerr.New(pgerr.Ownership, "this aggregate also counts rows of the outer join that belong to nobody").At(c.At).
 		WithHint("Aggregate a column of the protected table: count(column) instead of count(*).")
-}
-
-// sumType is the result type of Postgres's sum over a type.
-func sumType(oid uint32) uint32 {
-	switch oid {
-	case pgtype.Int2, pgtype.Int4:
-		return pgtype.Int8
-	case pgtype.Float4, pgtype.Float8:
-		return oid
-	}
-	return pgtype.Numeric
-}
-
-// meanType is the result type of avg, variance and stddev over a type.
-func meanType(oid uint32) uint32 {
-	if oid == pgtype.Float4 || oid == pgtype.Float8 {
-		return pgtype.Float8
-	}
-	return pgtype.Numeric
 }
 
 // label names the call for people.

@@ -5,14 +5,14 @@ import (
 	"math/big"
 
 	"dpproxy/estimate"
-	"dpproxy/planner/scalar"
+	"dpproxy/planner/pgtype"
 )
 
 // An averageOf is AVG of clamped values: a noisy sum of distances from the middle of their
 // bounds over a noisy count.
 type averageOf struct {
 	overRow
-	result uint32
+	result pgtype.Type
 }
 
 func newAverage(c *call) (form, error) {
@@ -20,12 +20,10 @@ func newAverage(c *call) (form, error) {
 	if err != nil {
 		return nil, err
 	}
-	return averageOf{overRow{x, c.filter, c.At}, meanType(x.Type().OID)}, nil
+	return averageOf{overRow{x, c.filter, c.At}, pgtype.Mean(x.Type())}, nil
 }
 
-func (f averageOf) resultType() (scalar.Type, bool) {
-	return scalar.Builtin(f.result), false
-}
+func (f averageOf) resultType() (pgtype.Type, bool) { return f.result, false }
 
 func (averageOf) reports() reports { return allReports }
 

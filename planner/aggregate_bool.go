@@ -39,7 +39,7 @@ func bools(or bool) function {
 	}
 }
 
-func (boolOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.Bool), false }
+func (boolOf) resultType() (pgtype.Type, bool) { return pgtype.Of(pgtype.Bool), false }
 
 func (boolOf) reports() reports { return noReports }
 

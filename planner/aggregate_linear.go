@@ -34,7 +34,7 @@ func newCount(c *call) (form, error) {
 	case len(x.Columns()) == 0:
 		return nil, c.plain()
 	default:
-		if t := x.Type(); t.Family() == scalar.NoFamily || !t.Deterministic {
+		if t := x.Type(); t.Family() == pgtype.NoFamily || !t.Deterministic {
 			return nil, pgerr.New(pgerr.NotAllowed, "values of type %s cannot be counted once each on protected data", t).At(c.At).
 				WithHint("Cast the value to text or numeric.")
 		}
@@ -43,7 +43,7 @@ func newCount(c *call) (form, error) {
 	return f, c.onNullRows(x)
 }
 
-func (countOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.Int8), false }
+func (countOf) resultType() (pgtype.Type, bool) { return pgtype.Of(pgtype.Int8), false }
 
 func (countOf) reports() reports { return allReports }
 
@@ -107,8 +107,8 @@ func newSum(c *call) (form, error) {
 	return sumOf{overRow{x, c.filter, c.At}}, err
 }
 
-func (f sumOf) resultType() (scalar.Type, bool) {
-	return scalar.Builtin(sumType(f.arg.Type().OID)), false
+func (f sumOf) resultType() (pgtype.Type, bool) {
+	return pgtype.Sum(f.arg.Type()), false
 }
 
 func (sumOf) reports() reports { return allReports }
@@ -144,7 +144,7 @@ func decimals(x *big.Rat) int {
 // A summed is the estimator of a sum: the statistic times a factor.
 type summed struct {
 	counted
-	result scalar.Type
+	result pgtype.Type
 	factor *big.Rat
 	digits int
 	of     []term // nil for a constant

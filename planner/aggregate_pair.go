@@ -79,7 +79,7 @@ func newPairCount(c *call) (form, error) {
 	return pairCountOf{f}, err
 }
 
-func (pairCountOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.Int8), false }
+func (pairCountOf) resultType() (pgtype.Type, bool) { return pgtype.Of(pgtype.Int8), false }
 
 func (pairCountOf) reports() reports { return allReports }
 
@@ -101,16 +101,16 @@ func pairAverages(overX bool) function {
 	}
 }
 
-func (pairAverageOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.Float8), false }
+func (pairAverageOf) resultType() (pgtype.Type, bool) { return pgtype.Of(pgtype.Float8), false }
 
 func (pairAverageOf) reports() reports { return allReports }
 
 func (f pairAverageOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
 	ofY, ofX := f.filters(sp)
 	if f.overX {
-		return averageOf{overRow{f.x, ofX, f.at}, pgtype.Float8}.specialize(sp, p)
+		return averageOf{overRow{f.x, ofX, f.at}, pgtype.Of(pgtype.Float8)}.specialize(sp, p)
 	}
-	return averageOf{overRow{f.y, ofY, f.at}, pgtype.Float8}.specialize(sp, p)
+	return averageOf{overRow{f.y, ofY, f.at}, pgtype.Of(pgtype.Float8)}.specialize(sp, p)
 }
 
 // A pairOf is a function of the moments of pairs.
@@ -163,7 +163,7 @@ func pairs(of pairFunction) function {
 	}
 }
 
-func (pairOf) resultType() (scalar.Type, bool) { return scalar.Builtin(pgtype.Float8), false }
+func (pairOf) resultType() (pgtype.Type, bool) { return pgtype.Of(pgtype.Float8), false }
 
 func (pairOf) reports() reports { return allReports }
 

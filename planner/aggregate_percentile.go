@@ -48,11 +48,11 @@ func percentiles(discrete bool) function {
 	}
 }
 
-func (f percentileOf) resultType() (scalar.Type, bool) {
+func (f percentileOf) resultType() (pgtype.Type, bool) {
 	if f.discrete {
 		return f.arg.Type().Unmodified(), f.array
 	}
-	return scalar.Builtin(pgtype.Float8), f.array
+	return pgtype.Of(pgtype.Float8), f.array
 }
 
 func (percentileOf) reports() reports { return endsOnly }

@@ -42,7 +42,7 @@ type ranked struct {
 	of        term
 	shape     estimate.Shape
 	histogram int
-	result    scalar.Type
+	result    pgtype.Type
 }
 
 func (k ranked) statistics() []int { return []int{k.histogram} }
@@ -83,10 +83,10 @@ func (k ranked) distribution(r observation) *estimate.Distribution {
 func (k ranked) valueText(x *big.Rat) *string {
 	var s string
 	switch k.result.Family() { //nolint:exhaustive // numbers follow
-	case scalar.DateFamily, scalar.InstantFamily:
+	case pgtype.DateFamily, pgtype.InstantFamily:
 		n, _ := toInt64(pgtype.Floor(x))
-		s = timeOf(k.result, n)
-	case scalar.IntFamily:
+		s = k.result.DateText(n)
+	case pgtype.IntFamily:
 		s = pgtype.Floor(x).String()
 	default:
 		s = numberText(new(big.Rat).Mul(x, k.of.values.step), k.result.OID, k.of.values.digits)
@@ -100,7 +100,7 @@ func (k ranked) distance(x int64, ok bool, low, high int64) float64 {
 		x = low
 	}
 	step := float(k.of.values.step)
-	if isTime(k.result) && k.result.OID != pgtype.Date {
+	if k.result.Dated() && k.result.OID != pgtype.Date {
 		step = 1e-6 // in seconds
 	}
 	return max(float64(high)-float64(x), float64(x)-float64(low)) * step
@@ -129,7 +129,7 @@ func extremes(least bool) function {
 	}
 }
 
-func (f extremeOf) resultType() (scalar.Type, bool) { return f.arg.Type().Unmodified(), false }
+func (f extremeOf) resultType() (pgtype.Type, bool) { return f.arg.Type().Unmodified(), false }
 
 func (extremeOf) reports() reports { return endsOnly }
 
@@ -179,7 +179,7 @@ func (e extremeEstimator) ends(r observation) (low, high float64) {
 }
 
 // wholeDomain refuses the values of a domain with a modifier.
-func wholeDomain(c *call, t scalar.Type) error {
+func wholeDomain(c *call, t pgtype.Type) error {
 	if t.Domain.Name == "" || t.Mod < 0 {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 
 	"dpproxy/dp"
 	"dpproxy/estimate"
-	"dpproxy/planner/scalar"
+	"dpproxy/planner/pgtype"
 )
 
 // A spreadOf is a variance or standard deviation of clamped values, of a population or a sample.
@@ -21,8 +21,8 @@ func spreads(f spreadOf) function {
 	}
 }
 
-func (f spreadOf) resultType() (scalar.Type, bool) {
-	return scalar.Builtin(meanType(f.arg.Type().OID)), false
+func (f spreadOf) resultType() (pgtype.Type, bool) {
+	return pgtype.Mean(f.arg.Type()), false
 }
 
 func (spreadOf) reports() reports { return allReports }

@@ -7,7 +7,6 @@ import (
 
 	"dpproxy/estimate"
 	"dpproxy/planner/pgtype"
-	"dpproxy/planner/scalar"
 )
 
 // An estimator computes the value of an aggregate and its error from statistics that were
@@ -72,7 +71,7 @@ type quantity interface {
 // An estimated is a quantity with the form in which it is shown.
 type estimated struct {
 	quantity
-	result scalar.Type
+	result pgtype.Type
 	digits int // of a numeric
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"dpproxy/dp"
-	"dpproxy/planner/scalar"
 )
 
 // A Cost is what a plan debits one budget, and what would remain of it.
@@ -243,17 +242,13 @@ func (t term) bounds() string {
 }
 
 func (t term) limitText(n int64) string {
-	if of := t.arg.Type(); isTime(of) {
-		return timeOf(of, n)
+	if of := t.arg.Type(); of.Dated() {
+		return of.DateText(n)
 	}
 	if t.values.digits == 0 {
 		return strconv.FormatInt(n, 10)
 	}
 	return strings.TrimSuffix(strings.TrimRight(t.values.value(n).FloatString(t.values.digits), "0"), ".")
-}
-
-func isTime(t scalar.Type) bool {
-	return t.Family() == scalar.DateFamily || t.Family() == scalar.InstantFamily
 }
 
 // Number writes a figure for people, with four significant digits.

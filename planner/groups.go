@@ -17,7 +17,7 @@ import (
 // A key is one grouping expression.
 type key struct {
 	expr scalar.Expr
-	typ  scalar.Type
+	typ  pgtype.Type
 	at   int
 }
 
@@ -92,7 +92,7 @@ func declared(c *scalar.Column) bool { return c.Base().Values != nil || spanOf(c
 // columns, and for those that have too many to list.
 func spanOf(c *scalar.Column) int64 {
 	in := (&scalar.Env{}).Bounds(&scalar.Ref{Column: c})
-	if len(c.Of) > 0 || !in.Bounded() || c.Type.Family() != scalar.IntFamily && c.Type.OID != pgtype.Date {
+	if len(c.Of) > 0 || !in.Bounded() || c.Type.Family() != pgtype.IntFamily && c.Type.OID != pgtype.Date {
 		return 0
 	}
 	low, ok1 := toInt64(pgtype.Floor(in.Low))
@@ -112,7 +112,7 @@ const maxListed = 50_000
 // values together.
 func (q *Query) listable(k *key) bool {
 	cols := q.leaves(k.expr)
-	if len(cols) == 0 || !every(cols, declared) || k.typ.Family() == scalar.InstantFamily {
+	if len(cols) == 0 || !every(cols, declared) || k.typ.Family() == pgtype.InstantFamily {
 		return false
 	}
 	if c, plain := scalar.PlainColumn(k.expr); plain && c.Base().Values == nil && computation(c) == nil {
@@ -270,7 +270,7 @@ func (q *Query) enumerate(b *block, keys []int, from, where string, write func(s
 		name, text := "k"+strconv.Itoa(n+1), "t"+strconv.Itoa(n+1)
 		values, names = append(values, write(k.expr)+" AS "+name), append(names, "v."+name)
 		spelling := scalar.Enumerated(k.typ, "v."+name)
-		if k.typ.Respelled() {
+		if scalar.Respelled(k.typ) {
 			spelling = "pg_catalog.min(pg_catalog.min(" + spelling + " COLLATE pg_catalog.\"C\")) OVER (PARTITION BY v." + name + ")"
 		}
 		texts, results = append(texts, spelling+" AS "+text), append(results, "d."+text)
@@ -281,7 +281,7 @@ func (q *Query) enumerate(b *block, keys []int, from, where string, write func(s
 	by := strings.Join(names, ", ")
 	sql := fmt.Sprintf("(SELECT CAST(pg_catalog.json_agg(pg_catalog.json_build_array(%s) ORDER BY %s) AS pg_catalog.text) FROM (SELECT %s, %s FROM (SELECT %s FROM %s%s) AS v GROUP BY %s LIMIT %d) AS d)",
 		strings.Join(results, ", "), strings.ReplaceAll(by, "v.", "d."), by, strings.Join(texts, ", "), strings.Join(values, ", "), from, where, by, maxGroups+1)
-	return q.constants.Add(scalar.Fold{SQL: sql, Type: scalar.Builtin(pgtype.Text), At: b.keys[keys[0]].at, Concealed: b.source.Concealing()})
+	return q.constants.Add(scalar.Fold{SQL: sql, Type: pgtype.Of(pgtype.Text), At: b.keys[keys[0]].at, Concealed: b.source.Concealing()})
 }
 
 // private reports whether a key surely has no public values: then rows are read even

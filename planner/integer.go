@@ -23,7 +23,7 @@ func (r *reader) integer(t term) (string, error) {
 
 // clamped writes a value in its own type clamped, scaled, rounded, and clamped again to the
 // integer limits.
-func (r *reader) clamped(x string, physical scalar.Type, t term) string {
+func (r *reader) clamped(x string, physical pgtype.Type, t term) string {
 	whole := t.whole()
 	return fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", r.onLattice(x, physical, t, whole), literalOf(t.values.low, whole), literalOf(t.values.high, whole))
 }
@@ -64,16 +64,16 @@ func summedTerms(statistics []*statistic) []term {
 
 // onLattice writes a value of a physical type in steps of the lattice. It is clamped to the
 // bounds before it is scaled, so that nothing overflows.
-func (r *reader) onLattice(x string, physical scalar.Type, t term, whole string) string {
+func (r *reader) onLattice(x string, physical pgtype.Type, t term, whole string) string {
 	l := &t.values
 	low, high := l.value(l.low), l.value(l.high)
 	switch physical.Family() { //nolint:exhaustive // the others have no lattice
-	case scalar.IntFamily:
+	case pgtype.IntFamily:
 		if l.digits == 0 && l.scale.IsInt64() && l.scale.Int64() == 1 {
 			return wholeNumber(x, physical, l, whole)
 		}
-		return r.onLattice("CAST("+x+" AS pg_catalog.numeric)", scalar.Builtin(pgtype.Numeric), t, whole)
-	case scalar.NumericFamily:
+		return r.onLattice("CAST("+x+" AS pg_catalog.numeric)", pgtype.Of(pgtype.Numeric), t, whole)
+	case pgtype.NumericFamily:
 		if r.fits(t) {
 			return fromTop(x, l, whole)
 		}
@@ -84,10 +84,10 @@ func (r *reader) onLattice(x string, physical scalar.Type, t term, whole string)
 			return fmt.Sprintf("CAST(%s * %s AS %s)", x, l.scale, whole) // a whole number
 		}
 		return fmt.Sprintf("CAST(pg_catalog.round(%s * %s) AS %s)", x, l.scale, whole)
-	case scalar.FloatFamily:
+	case pgtype.FloatFamily:
 		return fmt.Sprintf("CAST(LEAST(GREATEST(CAST(%s AS pg_catalog.float8), %s), %s) * CAST(%s AS pg_catalog.float8) AS %s)",
-			x, floatLiteral(low), floatLiteral(high), l.scale, whole)
-	case scalar.DateFamily, scalar.InstantFamily:
+			x, pgtype.FloatLiteral(low), pgtype.FloatLiteral(high), l.scale, whole)
+	case pgtype.DateFamily, pgtype.InstantFamily:
 		return r.since2000(x, physical, l, whole)
 	}
 	return "CAST(NULL AS pg_catalog.int8)"
@@ -120,17 +120,17 @@ func fromTop(x string, l *lattice, whole string) string {
 }
 
 // since2000 counts days or microseconds.
-func (r *reader) since2000(x string, t scalar.Type, l *lattice, whole string) string {
-	low, high := timeText(t, l.low), timeText(t, l.high)
+func (r *reader) since2000(x string, t pgtype.Type, l *lattice, whole string) string {
+	low, high := t.DateLiteral(l.low), t.DateLiteral(l.high)
 	x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, low, high)
 	if t.OID == pgtype.Date {
-		return "CAST((" + x + " OPERATOR(pg_catalog.-) " + timeText(t, 0) + ") AS " + whole + ")"
+		return "CAST((" + x + " OPERATOR(pg_catalog.-) " + t.DateLiteral(0) + ") AS " + whole + ")"
 	}
 	return "CAST(pg_catalog.round(pg_catalog.date_part('epoch', " + x + ") * 1000000) AS pg_catalog.int8) - 946684800000000"
 }
 
 // wholeNumber brings an integer into the limits in its own type before it is cast.
-func wholeNumber(x string, t scalar.Type, l *lattice, whole string) string {
+func wholeNumber(x string, t pgtype.Type, l *lattice, whole string) string {
 	if t.OID == pgtype.Int8 && whole == "pg_catalog.int4" {
 		x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, int8Literal(l.low), int8Literal(l.high))
 	}
@@ -150,9 +150,4 @@ func numericLiteral(r *big.Rat) string {
 		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 	}
 	return "CAST(" + text + " AS pg_catalog.numeric)"
-}
-
-func floatLiteral(r *big.Rat) string {
-	f, _ := r.Float64()
-	return "CAST('" + strconv.FormatFloat(f, 'g', -1, 64) + "' AS pg_catalog.float8)"
 }

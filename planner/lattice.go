@@ -12,7 +12,7 @@ import (
 // (dates count in days, times in microseconds, since 2000). All of a sensitivity follows
 // from the integer limits low and high, by exact arithmetic.
 type lattice struct {
-	family scalar.Family
+	family pgtype.Family
 	step   *big.Rat // > 0; a power of ten, or of two for floating-point values
 	// scale is 1/step as the SQL multiplies by it.
 	scale *big.Int
@@ -43,13 +43,13 @@ var errTooWide = errors.New("bounds too wide for the lattice")
 func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval, rows int64) (lattice, error) {
 	l := lattice{family: e.Type().Family(), scale: big.NewInt(1)}
 	switch l.family { //nolint:exhaustive // the others count in whole units
-	case scalar.NumericFamily:
+	case pgtype.NumericFamily:
 		l.digits = freeDigits
 		if known {
 			l.digits = min(digits, maxDigits)
 		}
 		l.scale.Exp(big.NewInt(10), big.NewInt(int64(l.digits)), nil)
-	case scalar.FloatFamily:
+	case pgtype.FloatFamily:
 		l.scale.Lsh(l.scale, floatShift(in.Low, in.High))
 		l.digits = 9
 	}

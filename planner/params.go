@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -90,7 +91,7 @@ const (
 func (ps *parameters) JoinOrder(message string) string { return ps.hmac(tagJoin, message) }
 
 // canonicalColumns writes values as bytes, one after the other.
-func canonicalColumns(types []scalar.Type, sql []string) string {
+func canonicalColumns(types []pgtype.Type, sql []string) string {
 	parts := make([]string, len(types))
 	for i, t := range types {
 		parts[i] = scalar.Canonical(t, sql[i])

@@ -254,9 +254,9 @@ func (r *reader) keys() []string {
 
 // keyBytes writes the keys of a partition, numbered if they are public.
 func (r *reader) keyBytes() (string, error) {
-	var types []scalar.Type
+	var types []pgtype.Type
 	for _, i := range r.set.keys {
-		t := scalar.Builtin(pgtype.Int4)
+		t := pgtype.Of(pgtype.Int4)
 		if r.set.Private() {
 			var err error
 			if _, t, err = r.w.Key(r.sp.b.keys[i].expr); err != nil {
@@ -302,7 +302,7 @@ func (r *reader) numbered(alias string) (cols []string, joins, where string, err
 }
 
 // array writes the values of a key of a list, without NULL, as an array of its type.
-func (r *reader) array(l *list, at int, t scalar.Type) string {
+func (r *reader) array(l *list, at int, t pgtype.Type) string {
 	array := t.SQL() + "[]"
 	return "CAST(" + r.add(Param{Kind: TextParam, Text: l.arrays[at], Type: array}) + " AS " + array + ")"
 }

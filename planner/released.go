@@ -8,7 +8,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
-	"dpproxy/planner/scalar"
+	"dpproxy/planner/pgtype"
 )
 
 // Released is what came out of a grouping set: integers with noise, one row for each partition
@@ -181,7 +181,7 @@ func (k *key) shown(cell string) string {
 	return "CAST(" + cell + " AS " + k.typ.Modified() + ")" + collate(k.typ)
 }
 
-func collate(t scalar.Type) string { return collateAs(t.Collation) }
+func collate(t pgtype.Type) string { return collateAs(t.Collation) }
 
 func collateAs(c catalog.Name) string {
 	if c.Name == "" {

@@ -7,7 +7,6 @@ import (
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
-	"dpproxy/planner/scalar"
 )
 
 // reports says which errors of a value can be asked for.
@@ -23,8 +22,8 @@ const (
 
 // asReport makes the aggregate one that asks for its error, as a double.
 func (a *aggregate) asReport(call *ast.Aggregate) error {
-	odd := a.array || isTime(a.result)
-	a.report, a.result, a.array = call.Report, scalar.Builtin(pgtype.Float8), false
+	odd := a.array || a.result.Dated()
+	a.report, a.result, a.array = call.Report, pgtype.Of(pgtype.Float8), false
 	if a.form.reports() == endsOnly && (odd || a.report != "lower" && a.report != "upper") {
 		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, a.label).At(a.at).
 			WithHint("MIN, MAX and percentiles have dp.lower and dp.upper, of one number; count, sum, avg, variance and stddev have all of them.")

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dpproxy/planner/scalar"
+	"dpproxy/planner/pgtype"
 )
 
 // stages writes the SQL of one read. A read of plain statistics has one row for each unit
@@ -203,7 +203,7 @@ func (s *stages) partitions() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	unit := canonicalColumns([]scalar.Type{s.w.Physical(s.sp.b.source.Unit())}, []string{"p.u"})
+	unit := canonicalColumns([]pgtype.Type{s.w.Physical(s.sp.b.source.Unit())}, []string{"p.u"})
 	most := s.set.contribution.Partitions
 	all := "p"
 	if s.extra() != nil {

@@ -46,7 +46,7 @@ var allowed = map[string]string{
 	"planner":                   "dp pgerr catalog parser parser/ast mechanisms brdp estimate planner/pgtype planner/policy planner/scalar planner/source",
 	"planner/source":            "pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar",
 	"planner/plannertest":       "pgerr catalog planner/policy planner/scalar internal/pgtemp",
-	"planner/pgtype":            "",
+	"planner/pgtype":            "catalog parser/ast",
 	"planner/policy":            "catalog parser parser/ast planner/pgtype planner/scalar",
 	"planner/scalar":            "pgerr catalog parser/ast planner/pgtype",
 	"wire":                      "pgerr",

@@ -1,3 +1,4 @@
-// Package pgtype has what is fixed of Postgres's built-in types: their OIDs, and how dates,
-// timestamps and numbers are counted and rounded.
+// Package pgtype has the knowledge of Postgres's types that resolves expressions: OIDs, families,
+// types with their modifiers, implicit casts and overload resolution; and how dates, timestamps and
+// numbers are counted, rounded and written.
 package pgtype

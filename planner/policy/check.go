@@ -7,7 +7,6 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/planner/pgtype"
-	"dpproxy/planner/scalar"
 )
 
 // A Problem is a contradiction between the policy and the database.
@@ -112,9 +111,9 @@ func (c *checker) column(p *TablePolicy, src catalog.Column) Column {
 	switch {
 	case src.Virtual && !p.Public && !pol.Hidden:
 		c.problem(p.Name, where, "a virtual generated column is computed when it is read, which can fail on a row: make it STORED, or hide it")
-	case pol.Bounds != nil && pol.Bounds.Low != nil && fam != scalar.IntFamily && fam != scalar.NumericFamily && fam != scalar.FloatFamily:
+	case pol.Bounds != nil && pol.Bounds.Low != nil && fam != pgtype.IntFamily && fam != pgtype.NumericFamily && fam != pgtype.FloatFamily:
 		c.problem(p.Name, where+".bounds", "numbers as bounds of a column of type %s", src.Type.Display)
-	case pol.Bounds != nil && pol.Bounds.Low == nil && fam != scalar.DateFamily && fam != scalar.InstantFamily:
+	case pol.Bounds != nil && pol.Bounds.Low == nil && fam != pgtype.DateFamily && fam != pgtype.InstantFamily:
 		c.problem(p.Name, where+".bounds", "dates as bounds of a column of type %s", src.Type.Display)
 	case pol.Bounds != nil && pol.Bounds.Low != nil && pol.Bounds.Low.Cmp(pol.Bounds.High) > 0:
 		c.problem(p.Name, where+".bounds", "the lower bound is above the upper one")
@@ -127,10 +126,10 @@ func (c *checker) column(p *TablePolicy, src catalog.Column) Column {
 		}
 		col.Values = typ.Labels
 	}
-	if fam == scalar.BoolFamily && col.Values == nil && !pol.Hidden {
+	if fam == pgtype.BoolFamily && col.Values == nil && !pol.Hidden {
 		col.Values = []string{"false", "true"}
 	}
-	if col.Values != nil && (!src.Deterministic || fam == scalar.DateFamily && baseOID(src.Type) != pgtype.Date) {
+	if col.Values != nil && (!src.Deterministic || fam == pgtype.DateFamily && baseOID(src.Type) != pgtype.Date) {
 		c.problem(p.Name, where+".values", "a column of type %s with this collation cannot have declared values", src.Type.Display)
 		return col
 	}
@@ -198,7 +197,7 @@ func (c *checker) ownColumn(t *Table, p *TablePolicy) {
 		return
 	}
 	fam := familyOf(col.Type)
-	if fam != scalar.IntFamily && fam != scalar.TextFamily && fam != scalar.UUIDFamily || !col.Deterministic {
+	if fam != pgtype.IntFamily && fam != pgtype.TextFamily && fam != pgtype.UUIDFamily || !col.Deterministic {
 		c.problem(p.Name, "unit", "a unit is identified by an integer, a text with a deterministic collation, or a uuid, not by %s", col.Type.Display)
 		return
 	}
@@ -245,7 +244,7 @@ func (c *checker) sameUnit() {
 		}
 		if first == nil {
 			first = t
-		} else if scalar.Builtin(first.Unit.OID).Family() != scalar.Builtin(t.Unit.OID).Family() {
+		} else if pgtype.Of(first.Unit.OID).Family() != pgtype.Of(t.Unit.OID).Family() {
 			c.problem(t.Name, "unit", "its type differs from that of %s: both must identify the same unit", first.Name)
 		}
 	}
@@ -272,6 +271,6 @@ func baseOID(t catalog.TypeRef) uint32 {
 }
 
 // familyOf returns the family that a column compares in.
-func familyOf(t catalog.TypeRef) scalar.Family {
-	return scalar.TypeOf(t, catalog.Name{}, true).Family()
+func familyOf(t catalog.TypeRef) pgtype.Family {
+	return pgtype.OfColumn(t, catalog.Name{}, true).Family()
 }

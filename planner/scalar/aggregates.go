@@ -51,9 +51,9 @@ func (r *resolution) aggregate(e *ast.Aggregate) (Expr, error) {
 
 // resolve sets the type of the result, that of Postgres.
 func (e *aggregate) resolve() error {
-	e.typ = typ(pgtype.Int8)
+	e.typ = pgtype.Of(pgtype.Int8)
 	if e.name == "count" {
-		if e.distinct && (e.x.Type().Family() == NoFamily || !e.x.Type().Deterministic) {
+		if e.distinct && (e.x.Type().Family() == pgtype.NoFamily || !e.x.Type().Deterministic) {
 			return notAllowed("count(DISTINCT) of values of type "+e.x.Type().String(), e.at)
 		}
 		return nil
@@ -65,10 +65,10 @@ func (e *aggregate) resolve() error {
 	ok := false
 	switch e.name {
 	case "sum", "avg":
-		ok = t.number() && !e.distinct
-		e.typ = sumType(t)
+		ok = t.Number() && !e.distinct
+		e.typ = pgtype.Sum(t)
 		if e.name == "avg" {
-			e.typ = averageType(t)
+			e.typ = pgtype.Mean(t)
 		}
 	case "min", "max":
 		ok = ordered(t)
@@ -77,8 +77,8 @@ func (e *aggregate) resolve() error {
 			e.typ.OID = pgtype.Text
 		}
 	case "bool_and", "bool_or", "every":
-		ok = t.Family() == BoolFamily
-		e.typ = typ(pgtype.Bool)
+		ok = t.Family() == pgtype.BoolFamily
+		e.typ = pgtype.Of(pgtype.Bool)
 	}
 	if !ok {
 		return pgerr.New(pgerr.NotAllowed, "the aggregate %s of values of type %s is not allowed below a release", e.name, t).At(e.at).
@@ -88,34 +88,15 @@ func (e *aggregate) resolve() error {
 }
 
 // ordered reports whether min and max of values mean one value, written in one way.
-func ordered(t Type) bool {
+func ordered(t pgtype.Type) bool {
 	switch t.Family() {
-	case IntFamily, NumericFamily, FloatFamily, DateFamily, InstantFamily, TimeFamily, EnumFamily:
+	case pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily, pgtype.DateFamily, pgtype.InstantFamily, pgtype.TimeFamily, pgtype.EnumFamily:
 		return true
-	case TextFamily:
+	case pgtype.TextFamily:
 		return t.Deterministic && t.OID != pgtype.Bpchar
-	case NoFamily, BoolFamily, UUIDFamily, IntervalFamily:
+	case pgtype.NoFamily, pgtype.BoolFamily, pgtype.UUIDFamily, pgtype.IntervalFamily:
 	}
 	return false
-}
-
-// sumType is the result type of Postgres's sum.
-func sumType(t Type) Type {
-	switch t.OID {
-	case pgtype.Int2, pgtype.Int4:
-		return typ(pgtype.Int8)
-	case pgtype.Float4, pgtype.Float8:
-		return typ(t.OID)
-	}
-	return typ(pgtype.Numeric)
-}
-
-// averageType is the result type of Postgres's avg.
-func averageType(t Type) Type {
-	if t.Family() == FloatFamily {
-		return typ(pgtype.Float8)
-	}
-	return typ(pgtype.Numeric)
 }
 
 // grouped refuses a column that is neither grouped nor below an aggregate.

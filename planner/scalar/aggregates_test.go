@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -125,7 +126,7 @@ func (db *database) overUnits(ctx context.Context, text string, rows int64, exac
 		if orNull(up[i][2]) != orNull(down[i][2]) {
 			return fmt.Errorf("unit %s: %s, in another order %s", *up[i][0], orNull(up[i][2]), orNull(down[i][2]))
 		}
-		if err := inBounds(up[i][3], bounds, t.Family() == scalar.FloatFamily); err != nil {
+		if err := inBounds(up[i][3], bounds, t.Family() == pgtype.FloatFamily); err != nil {
 			return fmt.Errorf("unit %s: %w\n\t%s", *up[i][0], err, within)
 		}
 	}

@@ -31,12 +31,12 @@ func apart(all []Expr, groups ...[]Expr) bool {
 
 // comparesAlike reports whether an operand is the same value in comparisons as one type and as
 // another. A literal is read as the type, and may be another value as each.
-func comparesAlike(x Expr, a, b Type) bool {
-	exact := func(t Type) bool { return t.whole() || t.decimal() }
+func comparesAlike(x Expr, a, b pgtype.Type) bool {
+	exact := func(t pgtype.Type) bool { return t.Whole() || t.Decimal() }
 	switch {
-	case a.same(b):
+	case a.Same(b):
 		return true
-	case a.Family() == TextFamily && b.Family() == TextFamily:
+	case a.Family() == pgtype.TextFamily && b.Family() == pgtype.TextFamily:
 		return a.OID != pgtype.Bpchar && b.OID != pgtype.Bpchar
 	case unknown(x) && !bare(x):
 		return false
@@ -78,7 +78,7 @@ func (r *resolution) listTest(e *ast.In) (Expr, error) {
 // (transformAExprIn in src/backend/parser/parse_expr.c). The constants of VALUES have a type in
 // common without it. In ops, too, it gives constants that type.
 func (b *builder) alternatives(ops []Expr, values bool) ([][]Expr, error) {
-	typed := keep(ops[1:], Expr.free)
+	typed := withoutColumns(ops[1:])
 	several := len(typed) > 1
 	if !values {
 		typed = append([]Expr{ops[0]}, typed...)
@@ -89,7 +89,7 @@ func (b *builder) alternatives(ops []Expr, values bool) ([][]Expr, error) {
 		if err := b.literals(ops[1:], t); err != nil {
 			return nil, err
 		}
-		groups = append(groups, append([]Expr{ops[0]}, keep(ops[1:], Expr.free)...))
+		groups = append(groups, append([]Expr{ops[0]}, withoutColumns(ops[1:])...))
 	}
 	for _, o := range ops[1:] {
 		if !array || !o.free() {
@@ -101,9 +101,9 @@ func (b *builder) alternatives(ops []Expr, values bool) ([][]Expr, error) {
 
 // literals gives constants a type, but for those that compare alike without, and sub-selects, which
 // have one.
-func (b *builder) literals(ops []Expr, t Type) (err error) {
+func (b *builder) literals(ops []Expr, t pgtype.Type) (err error) {
 	if t.OID == pgtype.Varchar { // compared as text
-		t = typ(pgtype.Text)
+		t = pgtype.Of(pgtype.Text)
 	}
 	for i, o := range ops {
 		if !o.free() || bare(o) || comparesAlike(o, o.Type(), t) {

@@ -61,5 +61,5 @@ func writeBucket(w *Writer, c *call) (fragment, error) {
 		}
 		args = append(args, f.sql)
 	}
-	return fragment{sql: castSQL(c.fn.sql(args...), typ(pgtype.Int8)), typ: typ(pgtype.Int8)}, nil
+	return fragment{sql: castSQL(c.fn.sql(args...), pgtype.Of(pgtype.Int8)), typ: pgtype.Of(pgtype.Int8)}, nil
 }

@@ -28,14 +28,19 @@ func allFree(list []Expr) bool {
 	return !slices.ContainsFunc(list, func(e Expr) bool { return !e.free() })
 }
 
+// withoutColumns returns the expressions of a list that have no columns.
+func withoutColumns(list []Expr) []Expr {
+	return slices.DeleteFunc(slices.Clone(list), func(e Expr) bool { return !e.free() })
+}
+
 // condition is an expression that is true or false.
 func (b *builder) condition(x Expr, err error) (Expr, error) {
 	switch {
 	case err != nil:
 		return nil, err
 	case unknown(x):
-		return b.coerce(x, typ(pgtype.Bool))
-	case x.Type().Family() != BoolFamily:
+		return b.coerce(x, pgtype.Of(pgtype.Bool))
+	case x.Type().Family() != pgtype.BoolFamily:
 		return nil, pgerr.New(pgerr.NotAllowed, "a condition of type %s is not boolean", x.Type()).At(x.Pos()).
 			WithHint("Compare it with something.")
 	}
@@ -50,8 +55,8 @@ func (b *builder) fold(x Expr) (Expr, error) {
 	case bare(x):
 		return nil, untyped(x.Pos())
 	case unknown(x):
-		x = mirrorCast(x, typ(pgtype.Text), x.Pos(), nil)
-	case x.Type().named():
+		x = mirrorCast(x, pgtype.Of(pgtype.Text), x.Pos(), nil)
+	case x.Type().Named():
 		return nil, notAllowed("a constant of a user-defined type that is compared with no column of the type", x.Pos())
 	}
 	f := Fold{SQL: mirrorSQL(x), Type: x.Type(), At: x.Pos(), Concealed: b.concealed}
@@ -75,16 +80,16 @@ func (b *builder) beside(list []Expr) (folded []Expr, free bool, err error) {
 
 // coerce gives an expression the type that its place needs, by an implied cast. A constant
 // has no modifier then: nothing makes its value one of that.
-func (b *builder) coerce(x Expr, t Type) (Expr, error) {
+func (b *builder) coerce(x Expr, t pgtype.Type) (Expr, error) {
 	switch {
-	case x.Type().same(t) && !bare(x):
+	case x.Type().Same(t) && !bare(x):
 		return x, nil
 	case !x.free():
 		return b.cast(x, t, x.Pos(), nil)
 	}
 	t = t.Unmodified()
-	t.Collation, t.Deterministic = typ(0).Collation, true
-	if bare(x) && t.Family() != TextFamily && t.Family() != EnumFamily {
+	t.Collation, t.Deterministic = pgtype.Of(0).Collation, true
+	if bare(x) && t.Family() != pgtype.TextFamily && t.Family() != pgtype.EnumFamily {
 		b.constants.assumed = true
 		return mirrorTerm(mirrorSQL(x), t, x.Pos()), nil
 	}
@@ -92,7 +97,7 @@ func (b *builder) coerce(x Expr, t Type) (Expr, error) {
 }
 
 // coerceAll gives each expression of a list the type that its place needs.
-func (b *builder) coerceAll(list []Expr, to func(Expr) Type) ([]Expr, error) {
+func (b *builder) coerceAll(list []Expr, to func(Expr) pgtype.Type) ([]Expr, error) {
 	out := make([]Expr, len(list))
 	for i, x := range list {
 		var err error
@@ -104,20 +109,20 @@ func (b *builder) coerceAll(list []Expr, to func(Expr) Type) ([]Expr, error) {
 }
 
 // cast converts an expression over columns.
-func (b *builder) cast(x Expr, t Type, at int, mods []int32) (Expr, error) {
+func (b *builder) cast(x Expr, t pgtype.Type, at int, mods []int32) (Expr, error) {
 	from := x.Type()
 	if !convertible(from, t) {
 		hint := "A cast must not be able to fail: cast the constant beside it instead."
-		if moment(from) && t.Family() == TextFamily {
+		if from.Dated() && t.Family() == pgtype.TextFamily {
 			hint = "Use to_char()."
 		}
 		return nil, pgerr.New(pgerr.NotAllowed, "a cast from %s to %s is not allowed on protected data", from, t).At(at).WithHint("%s", hint)
 	}
-	if t.Family() == TextFamily {
+	if t.Family() == pgtype.TextFamily {
 		t.Collation, t.Deterministic = from.Collation, from.Deterministic
 	}
 	c := &cast{node: node{typ: t, at: at}, x: x, mods: mods, zone: -1}
-	if zoned(from) != zoned(t) && (moment(from) && moment(t)) {
+	if from.Zoned() != t.Zoned() && (from.Dated() && t.Dated()) {
 		c.zone = b.zone(at)
 	}
 	return c, nil
@@ -125,20 +130,20 @@ func (b *builder) cast(x Expr, t Type, at int, mods []int32) (Expr, error) {
 
 // zone returns the fold with the session's time zone.
 func (b *builder) zone(at int) int {
-	return b.constants.Add(Fold{SQL: "pg_catalog.current_setting('TimeZone')", Type: typ(pgtype.Text), At: at})
+	return b.constants.Add(Fold{SQL: "pg_catalog.current_setting('TimeZone')", Type: pgtype.Of(pgtype.Text), At: at})
 }
 
 // apply calls a function or an operator.
 func (b *builder) apply(fn *function, args []Expr, at int) (Expr, error) {
 	for i := range args {
-		x, err := b.coerce(args[i], typ(fn.args[i]))
+		x, err := b.coerce(args[i], pgtype.Of(fn.args[i]))
 		if err != nil {
 			return nil, err
 		}
 		args[i] = x
 	}
 	if allFree(args) {
-		return b.call(fn, typ(fn.result), at, args...)
+		return b.call(fn, pgtype.Of(fn.result), at, args...)
 	}
 	if fn.over == nil {
 		return nil, pgerr.New(pgerr.NotAllowed, "%s over a column is not allowed on protected data", fn.title()).At(at).
@@ -150,7 +155,7 @@ func (b *builder) apply(fn *function, args []Expr, at int) (Expr, error) {
 				WithHint("Write it as a literal or a parameter.")
 		}
 	}
-	t := typ(fn.result)
+	t := pgtype.Of(fn.result)
 	if err := b.collate(&t, args, fn.over.texts, at); err != nil {
 		return nil, err
 	}
@@ -158,13 +163,13 @@ func (b *builder) apply(fn *function, args []Expr, at int) (Expr, error) {
 }
 
 // call makes a call with arguments of the types that it takes.
-func (b *builder) call(fn *function, t Type, at int, args ...Expr) (Expr, error) {
+func (b *builder) call(fn *function, t pgtype.Type, at int, args ...Expr) (Expr, error) {
 	args, free, err := b.beside(args)
 	if err != nil {
 		return nil, err
 	}
 	c := &call{node: node{t, at, free}, fn: fn, args: args, zone: -1}
-	if !free && fn.over.zoned && slices.ContainsFunc(args, func(e Expr) bool { return zoned(e.Type()) }) {
+	if !free && fn.over.zoned && slices.ContainsFunc(args, func(e Expr) bool { return e.Type().Zoned() }) {
 		c.zone = b.zone(at)
 	}
 	return c, nil
@@ -172,11 +177,11 @@ func (b *builder) call(fn *function, t Type, at int, args ...Expr) (Expr, error)
 
 // collate gives a text the collation of the columns in it, which must have the same,
 // and one where equal texts are the same bytes if texts are compared or searched.
-func (b *builder) collate(t *Type, list []Expr, compared bool, at int) error {
+func (b *builder) collate(t *pgtype.Type, list []Expr, compared bool, at int) error {
 	first := true
 	for _, x := range list {
 		of := x.Type()
-		if x.free() || of.Family() != TextFamily {
+		if x.free() || of.Family() != pgtype.TextFamily {
 			continue
 		}
 		if !of.Deterministic && compared {
@@ -188,16 +193,26 @@ func (b *builder) collate(t *Type, list []Expr, compared bool, at int) error {
 		first = false
 		t.Collation, t.Deterministic = of.Collation, of.Deterministic
 	}
-	if t.Family() != TextFamily {
-		t.Collation, t.Deterministic = typ(0).Collation, true
+	if t.Family() != pgtype.TextFamily {
+		t.Collation, t.Deterministic = pgtype.Of(0).Collation, true
 	}
 	return nil
 }
 
-func types(list []Expr) []uint32 {
+// typesOf returns the types of expressions.
+func typesOf(list []Expr) []pgtype.Type {
+	types := make([]pgtype.Type, len(list))
+	for i, x := range list {
+		types[i] = x.Type()
+	}
+	return types
+}
+
+// oids returns the types of expressions as functions take them.
+func oids(list []Expr) []uint32 {
 	oids := make([]uint32, len(list))
 	for i, x := range list {
-		oids[i] = argOID(x.Type())
+		oids[i] = x.Type().Argument()
 	}
 	return oids
 }

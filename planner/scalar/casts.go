@@ -10,22 +10,22 @@ import (
 
 // convertible reports whether there is a cast of a column's value that cannot fail, or
 // cannot where bounds prove it.
-func convertible(from, to Type) bool {
+func convertible(from, to pgtype.Type) bool {
 	f, t := from.Family(), to.Family()
 	switch {
-	case from.Array || to.Array || f == NoFamily || t == NoFamily || to.named():
+	case from.Array || to.Array || f == pgtype.NoFamily || t == pgtype.NoFamily || to.Named():
 		return false
-	case to.OID == pgtype.Numeric && to.Mod >= 4 && (to.Mod-4)&0x7ff >= 1024,
+	case to.RoundsWhole(),
 		(to.OID == pgtype.Timestamp || to.OID == pgtype.Timestamptz || to.OID == pgtype.Time) && to.Mod >= 0:
 		return false // a negative scale; less than microseconds
-	case from.number() && to.number(), moment(from) && moment(to), f == TextFamily && t == TextFamily:
+	case from.Number() && to.Number(), from.Dated() && to.Dated(), f == pgtype.TextFamily && t == pgtype.TextFamily:
 		return true
-	case t == TextFamily:
-		return to.OID != pgtype.Bpchar && (f == IntFamily || f == NumericFamily || f == BoolFamily || f == UUIDFamily || f == EnumFamily)
-	case from.OID == pgtype.Int4 && t == BoolFamily, f == BoolFamily && to.OID == pgtype.Int4:
+	case t == pgtype.TextFamily:
+		return to.OID != pgtype.Bpchar && (f == pgtype.IntFamily || f == pgtype.NumericFamily || f == pgtype.BoolFamily || f == pgtype.UUIDFamily || f == pgtype.EnumFamily)
+	case from.OID == pgtype.Int4 && t == pgtype.BoolFamily, f == pgtype.BoolFamily && to.OID == pgtype.Int4:
 		return true
 	}
-	return from.same(to) && f != IntervalFamily && f != TimeFamily
+	return from.Same(to) && f != pgtype.IntervalFamily && f != pgtype.TimeFamily
 }
 
 // castBounds are those of a conversion.
@@ -33,15 +33,15 @@ func castBounds(env *Env, e *cast) Interval {
 	i := env.interval(e.x)
 	from, to := e.x.Type(), e.typ
 	switch {
-	case i.empty || !i.Bounded() && !to.number():
+	case i.empty || !i.Bounded() && !to.Number():
 		return i
-	case to.number() && from.number():
+	case to.Number() && from.Number():
 		return castNumber(i, from, to)
-	case moment(from) && moment(to):
+	case from.Dated() && to.Dated():
 		return momentCastBounds(env, i, e)
-	case to.Family() == BoolFamily && from.Family() != BoolFamily:
+	case to.Family() == pgtype.BoolFamily && from.Family() != pgtype.BoolFamily:
 		return Interval{Low: rat(0), High: rat(1), Null: i.Null}
-	case from.Family() == BoolFamily && to.whole():
+	case from.Family() == pgtype.BoolFamily && to.Whole():
 		i.Least = rat(1)
 		return i
 	case to.Family() == from.Family():
@@ -50,23 +50,23 @@ func castBounds(env *Env, e *cast) Interval {
 	return Interval{Null: i.Null}
 }
 
-func castNumber(i Interval, from, to Type) Interval {
+func castNumber(i Interval, from, to pgtype.Type) Interval {
 	switch {
-	case to.whole():
-		if !from.whole() && i.Bounded() {
+	case to.Whole():
+		if !from.Whole() && i.Bounded() {
 			i.Low, i.High = halfDown(i.Low), halfUp(i.High)
 		}
 		i.Least = rat(1)
-	case to.float():
+	case to.Float():
 		if !i.Bounded() {
 			return i
 		}
 		return i.outward(to)
-	case to.decimal():
-		if from.float() {
+	case to.Decimal():
+		if from.Float() {
 			i = fromFloat(i, from)
 		}
-		if digits := scaleOf(to); digits >= 0 {
+		if digits := to.Scale(); digits >= 0 {
 			i = roundedTo(i, digits)
 		}
 	}
@@ -74,7 +74,7 @@ func castNumber(i Interval, from, to Type) Interval {
 }
 
 // fromFloat bounds the numeric that a float becomes: of 15 digits, of a float4 of 6.
-func fromFloat(i Interval, from Type) Interval {
+func fromFloat(i Interval, from pgtype.Type) Interval {
 	i.Least = power10(-keptDigits)
 	if !i.Bounded() {
 		return i
@@ -93,7 +93,7 @@ func momentCastBounds(env *Env, i Interval, e *cast) Interval {
 	if from.OID == pgtype.Date && to.OID != pgtype.Date {
 		i.Low, i.High = new(big.Rat).Mul(i.Low, day), new(big.Rat).Mul(i.High, day)
 	}
-	if zoned(from) != zoned(to) {
+	if from.Zoned() != to.Zoned() {
 		offset := rat(env.offset(zoneConstant(e.zone, e.at)))
 		i.Low, i.High = new(big.Rat).Sub(i.Low, offset), new(big.Rat).Add(i.High, offset)
 	}
@@ -107,11 +107,11 @@ func momentCastBounds(env *Env, i Interval, e *cast) Interval {
 func writeCast(w *Writer, e *cast, m mode) (fragment, error) {
 	from, to := e.x.Type(), e.typ
 	switch {
-	case from.number() && to.number():
+	case from.Number() && to.Number():
 		return writeNumberCast(w, e, m)
-	case moment(from) && moment(to):
+	case from.Dated() && to.Dated():
 		return writeMomentCast(w, e)
-	case from.Family() == TextFamily && to.Family() == TextFamily:
+	case from.Family() == pgtype.TextFamily && to.Family() == pgtype.TextFamily:
 		return writeTextCast(w, e, m)
 	}
 	f, err := w.write(e.x, asIs)
@@ -119,14 +119,14 @@ func writeCast(w *Writer, e *cast, m mode) (fragment, error) {
 		return fragment{}, err
 	}
 	switch {
-	case to.Family() == BoolFamily && from.whole():
+	case to.Family() == pgtype.BoolFamily && from.Whole():
 		return fragment{sql: "(" + f.sql + " OPERATOR(pg_catalog.<>) 0)", typ: to}, nil
-	case to.whole():
-		return fragment{sql: castSQL(castSQL(f.sql, typ(pgtype.Int4)), typ(pgtype.Int8)), typ: typ(pgtype.Int8)}, nil
-	case to.OID == pgtype.Varchar && to.Mod >= 4:
-		return fragment{sql: "pg_catalog.left(" + castSQL(f.sql, typ(pgtype.Text)) + ", " + strconv.Itoa(int(to.Mod)-4) + ")", typ: typ(pgtype.Text)}, nil
-	case to.Family() == TextFamily:
-		return fragment{sql: castSQL(f.sql, typ(pgtype.Text)), typ: typ(pgtype.Text)}, nil
+	case to.Whole():
+		return fragment{sql: castSQL(castSQL(f.sql, pgtype.Of(pgtype.Int4)), pgtype.Of(pgtype.Int8)), typ: pgtype.Of(pgtype.Int8)}, nil
+	case to.OID == pgtype.Varchar && to.Length() >= 0:
+		return fragment{sql: "pg_catalog.left(" + castSQL(f.sql, pgtype.Of(pgtype.Text)) + ", " + strconv.Itoa(to.Length()) + ")", typ: pgtype.Of(pgtype.Text)}, nil
+	case to.Family() == pgtype.TextFamily:
+		return fragment{sql: castSQL(f.sql, pgtype.Of(pgtype.Text)), typ: pgtype.Of(pgtype.Text)}, nil
 	}
 	return f, nil
 }
@@ -135,13 +135,13 @@ func writeCast(w *Writer, e *cast, m mode) (fragment, error) {
 // prove that the value fits.
 func writeNumberCast(w *Writer, e *cast, m mode) (fragment, error) {
 	from, to := e.x.Type(), e.typ
-	widens := from.whole() && to.Family() != IntFamily || from.Family() == to.Family() && to.OID != pgtype.Float4 && !to.whole() && scaleOf(to) < 0
+	widens := from.Whole() && to.Family() != pgtype.IntFamily || from.Family() == to.Family() && to.OID != pgtype.Float4 && !to.Whole() && to.Scale() < 0
 	if m == asIs && widens && to.OID != pgtype.Float4 { // nothing can go wrong, whatever the value is
 		f, err := w.write(e.x, asIs)
 		if err != nil {
 			return fragment{}, err
 		}
-		sql, err := w.convertTo(f, typ(to.OID), e.at)
+		sql, err := w.convertTo(f, pgtype.Of(to.OID), e.at)
 		return fragment{sql: Modify(to, sql), typ: to}, err
 	}
 	f, err := w.operand(e.x)
@@ -156,14 +156,14 @@ func writeNumberCast(w *Writer, e *cast, m mode) (fragment, error) {
 	}
 	t := w.Env.physical(e)
 	switch {
-	case to.OID == pgtype.Numeric && from.float():
+	case to.OID == pgtype.Numeric && from.Float():
 		sql := f.sql
 		if from.OID == pgtype.Float4 {
 			sql = castSQL(sql, from)
 		}
 		f = fragment{sql: "pg_catalog.trim_scale(pg_catalog.round(" + castSQL(sql, t) + ", " + strconv.Itoa(keptDigits) + "))", typ: t}
-	case to.whole() && !from.whole():
-		return fragment{sql: castSQL(f.sql, typ(pgtype.Int8)), typ: typ(pgtype.Int8)}, nil
+	case to.Whole() && !from.Whole():
+		return fragment{sql: castSQL(f.sql, pgtype.Of(pgtype.Int8)), typ: pgtype.Of(pgtype.Int8)}, nil
 	}
 	sql, err := w.convertTo(f, t, e.at)
 	if to.OID == pgtype.Float4 && from.OID != pgtype.Float4 {
@@ -180,8 +180,8 @@ func provesCast(w *Writer, e *cast, i Interval) error {
 	to := e.typ
 	limit := largestFloat
 	switch {
-	case to.whole():
-		bits := map[uint32]int{pgtype.Int2: 15, pgtype.Int4: 31, pgtype.Int8: 63}[to.OID]
+	case to.Whole():
+		bits := pgtype.Bits(to.OID) - 1
 		high := new(big.Rat).Sub(power2(bits), rat(1))
 		if !castNumber(i, e.x.Type(), to).within(Interval{Low: new(big.Rat).Neg(power2(bits)), High: high}) {
 			return mayFail(e)
@@ -192,13 +192,13 @@ func provesCast(w *Writer, e *cast, i Interval) error {
 		if i.Least == nil || i.Least.Cmp(least4) < 0 {
 			return mayFail(e)
 		}
-	case to.OID == pgtype.Float8 && e.x.Type().decimal():
+	case to.OID == pgtype.Float8 && e.x.Type().Decimal():
 		if i.Least == nil || i.Least.Cmp(leastFloat) < 0 { // the cast of a smaller number underflows
 			return mayFail(e)
 		}
-	case to.OID == pgtype.Numeric && scaleOf(to) >= 0:
-		limit = power10(int((to.Mod-4)>>16) - scaleOf(to))
-		if roundedTo(i, scaleOf(to)).magnitude().Cmp(limit) >= 0 {
+	case to.OID == pgtype.Numeric && to.Scale() >= 0:
+		limit = power10(to.Precision() - to.Scale())
+		if roundedTo(i, to.Scale()).magnitude().Cmp(limit) >= 0 {
 			return mayFail(e)
 		}
 		return nil
@@ -233,16 +233,16 @@ func writeMomentCast(w *Writer, e *cast) (fragment, error) {
 			return fragment{}, err
 		}
 	}
-	if zoned(from) && !zoned(to) {
-		f = fragment{sql: "pg_catalog.timezone(" + zone + ", " + f.sql + ")", typ: typ(pgtype.Timestamp)}
+	if from.Zoned() && !to.Zoned() {
+		f = fragment{sql: "pg_catalog.timezone(" + zone + ", " + f.sql + ")", typ: pgtype.Of(pgtype.Timestamp)}
 	}
 	switch {
 	case to.OID == pgtype.Date && f.typ.OID != pgtype.Date:
-		return fragment{sql: castSQL(f.sql, typ(pgtype.Date)), typ: typ(pgtype.Date)}, nil
+		return fragment{sql: castSQL(f.sql, pgtype.Of(pgtype.Date)), typ: pgtype.Of(pgtype.Date)}, nil
 	case to.OID != pgtype.Date && f.typ.OID == pgtype.Date:
-		f = fragment{sql: castSQL(f.sql, typ(pgtype.Timestamp)), typ: typ(pgtype.Timestamp)}
+		f = fragment{sql: castSQL(f.sql, pgtype.Of(pgtype.Timestamp)), typ: pgtype.Of(pgtype.Timestamp)}
 	}
-	if zoned(to) && !zoned(from) {
+	if to.Zoned() && !from.Zoned() {
 		f.zone = zone
 	}
 	return f, nil
@@ -256,18 +256,18 @@ func writeTextCast(w *Writer, e *cast, m mode) (fragment, error) {
 	}
 	to := e.typ
 	switch {
-	case to.OID == pgtype.Bpchar && to.Mod-4 > longestPadded:
-		return fragment{}, notAllowed("padding to more than "+strconv.Itoa(longestPadded)+" characters", e.at)
-	case to.OID == pgtype.Bpchar && to.Mod >= 4:
-		return fragment{sql: "CAST(" + f.sql + " AS pg_catalog.bpchar(" + strconv.Itoa(int(to.Mod)-4) + "))", typ: to}, nil
+	case to.OID == pgtype.Bpchar && to.Length() > pgtype.LongestPadded:
+		return fragment{}, notAllowed("padding to more than "+strconv.Itoa(pgtype.LongestPadded)+" characters", e.at)
+	case to.OID == pgtype.Bpchar && to.Length() >= 0:
+		return fragment{sql: "CAST(" + f.sql + " AS pg_catalog.bpchar(" + strconv.Itoa(to.Length()) + "))", typ: to}, nil
 	case to.OID == pgtype.Bpchar:
 		return fragment{sql: castSQL(f.sql, to), typ: to}, nil
 	}
 	if f.typ.OID == pgtype.Bpchar {
-		f = fragment{sql: castSQL(f.sql, typ(pgtype.Text)), typ: typ(pgtype.Text)}
+		f = fragment{sql: castSQL(f.sql, pgtype.Of(pgtype.Text)), typ: pgtype.Of(pgtype.Text)}
 	}
-	if to.OID == pgtype.Varchar && to.Mod >= 4 {
-		f = fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(int(to.Mod)-4) + ")", typ: typ(pgtype.Text)}
+	if to.OID == pgtype.Varchar && to.Length() >= 0 {
+		f = fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(to.Length()) + ")", typ: pgtype.Of(pgtype.Text)}
 	}
 	return f, nil
 }

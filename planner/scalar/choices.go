@@ -19,18 +19,18 @@ func (b *builder) choice(kind choiceKind, args []Expr, at int) (Expr, error) {
 }
 
 // alike gives the possible results of an expression one type.
-func (b *builder) alike(list []Expr, at int) ([]Expr, Type, error) {
+func (b *builder) alike(list []Expr, at int) ([]Expr, pgtype.Type, error) {
 	t, ok := common(list)
 	if !ok || len(list) == 0 {
-		return nil, Type{}, pgerr.New(pgerr.NotAllowed, "the results %s have no common type on protected data", signature(list)).At(at).
+		return nil, pgtype.Type{}, pgerr.New(pgerr.NotAllowed, "the results %s have no common type on protected data", signature(list)).At(at).
 			WithHint("Cast them to one type.")
 	}
-	if !allFree(list) && t.Family() == NoFamily {
-		return nil, Type{}, notAllowed("a choice between values of type "+t.String(), at)
+	if !allFree(list) && t.Family() == pgtype.NoFamily {
+		return nil, pgtype.Type{}, notAllowed("a choice between values of type "+t.String(), at)
 	}
-	out, err := b.coerceAll(list, func(Expr) Type { return t })
+	out, err := b.coerceAll(list, func(Expr) pgtype.Type { return t })
 	if err != nil {
-		return nil, Type{}, err
+		return nil, pgtype.Type{}, err
 	}
 	return out, t, b.collate(&t, out, false, at)
 }
@@ -42,11 +42,11 @@ func (b *builder) nullIf(args []Expr, at int) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if moment(left) && !left.same(args[0].Type()) { // Postgres compares them without a cast
+	if left.Dated() && !left.Same(args[0].Type()) { // Postgres compares them without a cast
 		return nil, notAllowed("NULLIF of a "+left.String()+" and an instant", at)
 	}
 	if args[0].Type().OID == pgtype.Varchar { // compared as text
-		if args[0], err = b.coerce(args[0], typ(pgtype.Text)); err != nil {
+		if args[0], err = b.coerce(args[0], pgtype.Of(pgtype.Text)); err != nil {
 			return nil, err
 		}
 	}
@@ -66,11 +66,11 @@ func (b *builder) concat(args []Expr, at int) (Expr, error) {
 	fn := &function{name: "concat", result: pgtype.Text, over: concatenate}
 	for i, x := range args {
 		f := x.Type().Family()
-		if x.Type().OID == pgtype.Bpchar || !unknown(x) && f != TextFamily && f != IntFamily && f != NumericFamily {
+		if x.Type().OID == pgtype.Bpchar || !unknown(x) && f != pgtype.TextFamily && f != pgtype.IntFamily && f != pgtype.NumericFamily {
 			return nil, notAllowed("concat() of a value of type "+x.Type().String(), at)
 		}
 		var err error
-		if args[i], err = b.coerce(x, typ(pgtype.Text)); err != nil {
+		if args[i], err = b.coerce(x, pgtype.Of(pgtype.Text)); err != nil {
 			return nil, err
 		}
 		fn.args = append(fn.args, pgtype.Text)
@@ -88,7 +88,7 @@ func (r *resolution) caseOf(e *ast.Case) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := []Expr{mirrorTerm("NULL", typ(pgtype.Unknown), e.At)}
+	results := []Expr{mirrorTerm("NULL", pgtype.Of(pgtype.Unknown), e.At)}
 	if e.Else != nil {
 		if results, err = r.resolveAll(e.Else); err != nil {
 			return nil, err

@@ -9,7 +9,7 @@ import (
 func (b *builder) joined(args []Expr, at int) ([]Expr, error) {
 	for i, x := range args {
 		other := args[1-i].Type()
-		if x.free() || x.Type().Family() == TextFamily || other.Family() != TextFamily && argOID(other) != pgtype.Unknown {
+		if x.free() || x.Type().Family() == pgtype.TextFamily || other.Family() != pgtype.TextFamily && other.Argument() != pgtype.Unknown {
 			continue
 		}
 		text, err := b.convert(x, ast.TypeName{Schema: "pg_catalog", Name: "text"}, at)
@@ -32,7 +32,7 @@ func (b *builder) compared(fn *function, args []Expr, at int) (Expr, error) {
 
 // test makes a test of arguments that have their types.
 func (b *builder) test(fn *function, at int, args ...Expr) (Expr, error) {
-	return b.call(fn, typ(pgtype.Bool), at, args...)
+	return b.call(fn, pgtype.Of(pgtype.Bool), at, args...)
 }
 
 func (b *builder) compare(op string, args []Expr, at int) (Expr, error) {
@@ -42,7 +42,7 @@ func (b *builder) compare(op string, args []Expr, at int) (Expr, error) {
 // combined joins conditions.
 func (b *builder) combined(kind ast.BoolKind, args []Expr, at int) (Expr, error) {
 	args, free, err := b.beside(args)
-	return &logic{node{typ(pgtype.Bool), at, free}, kind, args}, err
+	return &logic{node{pgtype.Of(pgtype.Bool), at, free}, kind, args}, err
 }
 
 // elements compares with the elements of an array. ALL of an empty one is true, ANY of it false.
@@ -63,18 +63,18 @@ func (b *builder) like(op string, args []Expr, at int) (Expr, error) {
 	if !pattern.free() || !unknown(pattern) && pattern.Type().OID != pgtype.Text && pattern.Type().OID != pgtype.Varchar {
 		return nil, notAllowed("LIKE with a pattern that is no constant text", at)
 	}
-	if !unknown(x) && t.Family() != TextFamily {
+	if !unknown(x) && t.Family() != pgtype.TextFamily {
 		return nil, notAllowed("LIKE on a value of type "+t.String(), at)
 	}
 	if !x.free() && !t.Deterministic {
 		return nil, notAllowed("LIKE on a text with a non-deterministic collation", at)
 	}
-	pattern, err := b.coerce(pattern, typ(pgtype.Text))
+	pattern, err := b.coerce(pattern, pgtype.Of(pgtype.Text))
 	if err != nil {
 		return nil, err
 	}
 	if t.OID != pgtype.Bpchar { // character(n) has a LIKE of its own, which sees the padding
-		if x, err = b.coerce(x, typ(pgtype.Text)); err != nil {
+		if x, err = b.coerce(x, pgtype.Of(pgtype.Text)); err != nil {
 			return nil, err
 		}
 	}

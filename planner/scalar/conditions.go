@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 var comparisons = []string{"=", "<>", "<", "<=", ">", ">="}
@@ -31,8 +32,8 @@ func (r *resolution) operator(e *ast.Op) (Expr, error) {
 			return nil, err
 		}
 	}
-	fn := pickOperator(keep(operators[e.Name], func(f *function) bool { return len(f.args) == len(args) }), types(args))
-	if fn == nil {
+	fn, ok := pgtype.PickOperator(operators[e.Name], oids(args))
+	if !ok {
 		return nil, pgerr.New(pgerr.NotAllowed, "the operator %s%s is not allowed on protected data", e.Name, signature(args)).At(e.At).
 			WithHint("Cast the operands to types that the operator takes.")
 	}
@@ -133,7 +134,7 @@ func (r *resolution) anyOf(e *ast.AnyOf) (Expr, error) {
 	if !array.free() || !unknown(array) && !array.Type().Array || unknown(x) {
 		return nil, notAllowed("ANY or ALL of anything but a constant array", e.At)
 	}
-	element := &term{node: node{array.Type().element(), array.Pos(), true}, bare: bare(array)}
+	element := &term{node: node{array.Type().Element(), array.Pos(), true}, bare: bare(array)}
 	both, err := r.unify([]Expr{x, element}, e.At)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"dpproxy/catalog"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
@@ -14,20 +13,20 @@ import (
 
 // literal types a literal as Postgres does.
 func literal(c *ast.Const) Expr {
-	t := typ(pgtype.Unknown)
+	t := pgtype.Of(pgtype.Unknown)
 	switch c.Kind {
 	case ast.Integer:
-		t = typ(pgtype.Int4)
+		t = pgtype.Of(pgtype.Int4)
 	case ast.Number:
-		t = typ(pgtype.Numeric)
+		t = pgtype.Of(pgtype.Numeric)
 		if n, err := strconv.ParseInt(c.Text, 10, 64); err == nil {
-			t = typ(pgtype.Int8)
+			t = pgtype.Of(pgtype.Int8)
 			if n == math.MinInt32 { // its sign is part of the literal only after the lexer
-				t = typ(pgtype.Int4)
+				t = pgtype.Of(pgtype.Int4)
 			}
 		}
 	case ast.Boolean:
-		t = typ(pgtype.Bool)
+		t = pgtype.Of(pgtype.Bool)
 	case ast.String, ast.Null:
 	}
 	return mirrorTerm(c.SQL(), t, c.At)
@@ -37,12 +36,8 @@ func (r *resolution) param(p *ast.Param) (Expr, error) {
 	if p.N < 1 || p.N > len(r.Params) {
 		return nil, pgerr.New(pgerr.Internal, "a parameter without a type").At(p.At)
 	}
-	oid := r.Params[p.N-1]
-	t, ok := typeOfOID(oid)
-	switch {
-	case oid >= pgtype.FirstUser:
-		t = Type{OID: pgtype.FirstUser, Enum: catalog.Name{Name: anyName}, Mod: -1, Deterministic: true}
-	case !ok:
+	t, ok := pgtype.OfParameter(r.Params[p.N-1])
+	if !ok {
 		return nil, notAllowed("a parameter of this type", p.At)
 	}
 	return mirrorTerm("$"+strconv.Itoa(p.N), t, p.At), nil
@@ -53,17 +48,17 @@ func valueFunction(e *ast.ValueFunc) (Expr, error) {
 	name, _, _ := strings.Cut(e.Name, "(")
 	switch name {
 	case "CURRENT_DATE":
-		return mirrorTerm(e.Name, typ(pgtype.Date), e.At), nil
+		return mirrorTerm(e.Name, pgtype.Of(pgtype.Date), e.At), nil
 	case "CURRENT_TIMESTAMP":
-		return mirrorTerm(e.Name, typ(pgtype.Timestamptz), e.At), nil
+		return mirrorTerm(e.Name, pgtype.Of(pgtype.Timestamptz), e.At), nil
 	case "LOCALTIMESTAMP":
-		return mirrorTerm(e.Name, typ(pgtype.Timestamp), e.At), nil
+		return mirrorTerm(e.Name, pgtype.Of(pgtype.Timestamp), e.At), nil
 	case "CURRENT_TIME":
-		return mirrorTerm(e.Name, typ(pgtype.Timetz), e.At), nil
+		return mirrorTerm(e.Name, pgtype.Of(pgtype.Timetz), e.At), nil
 	case "LOCALTIME":
-		return mirrorTerm(e.Name, typ(pgtype.Time), e.At), nil
+		return mirrorTerm(e.Name, pgtype.Of(pgtype.Time), e.At), nil
 	case "CURRENT_USER", "CURRENT_ROLE", "SESSION_USER", "USER", "CURRENT_CATALOG", "CURRENT_SCHEMA":
-		return mirrorTerm(castSQL(e.Name, typ(pgtype.Text)), typ(pgtype.Text), e.At), nil
+		return mirrorTerm(castSQL(e.Name, pgtype.Of(pgtype.Text)), pgtype.Of(pgtype.Text), e.At), nil
 	}
 	return nil, notAllowed(e.Name, e.At)
 }

@@ -56,7 +56,7 @@ func (env *Env) EvalCost(e Expr) int64 { return env.costs().expr(e) }
 // are chosen, beside that of reading it.
 func (env *Env) HashCost(c *Column) int64 {
 	const hashed = 8 // octets in a step
-	if len(c.Of) == 0 || c.Type.Family() != TextFamily {
+	if len(c.Of) == 0 || c.Type.Family() != pgtype.TextFamily {
 		return 0
 	}
 	return int64(env.costs().madeLength(&Ref{Column: c})) / hashed
@@ -73,7 +73,7 @@ func (c *costing) expr(e Expr) int64 {
 		switch {
 		case e.typ.Array:
 			n = added(n, c.array(e))
-		case e.typ.Family() == TextFamily:
+		case e.typ.Family() == pgtype.TextFamily:
 			n += c.octets(e)
 		}
 	case *call:
@@ -81,7 +81,7 @@ func (c *costing) expr(e Expr) int64 {
 	case *choice:
 		n = added(n, c.choice(e))
 	case *cast:
-		if e.typ.OID == pgtype.Bpchar || e.x.Type().decimal() && e.typ.Family() == TextFamily {
+		if e.typ.OID == pgtype.Bpchar || e.x.Type().Decimal() && e.typ.Family() == pgtype.TextFamily {
 			n += c.octets(e)
 		}
 	}
@@ -201,7 +201,7 @@ func (c *costing) digits(e *call) int64 {
 	const digitsPerStep = 32
 	longest := 0
 	for _, o := range append([]Expr{e}, e.args...) {
-		if !o.Type().number() || o.Type().float() {
+		if !o.Type().Number() || o.Type().Float() {
 			continue
 		}
 		if i := c.env.interval(o); i.finite() {

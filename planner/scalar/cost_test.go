@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -34,14 +35,14 @@ const (
 // takes for the worst one, for every function that a text may be an argument of.
 func TestCostOfTextsLikeThemselves(t *testing.T) {
 	db, tried := open(t), map[string]bool{}
-	varchar := scalar.Type{OID: 1043, Mod: 1004, Deterministic: true}
+	varchar := pgtype.Type{OID: 1043, Mod: 1004, Deterministic: true}
 	for _, s := range []struct {
 		sample
 		characters float64
 		apart      float64
 	}{
-		{sample{name: "text", typ: scalar.Builtin(25), reach: scalar.Beginning}, 16384, fetched},
-		{sample{name: "indexed text", typ: scalar.Builtin(25), reach: scalar.Whole}, 16384, fetched},
+		{sample{name: "text", typ: pgtype.Of(25), reach: scalar.Beginning}, 16384, fetched},
+		{sample{name: "indexed text", typ: pgtype.Of(25), reach: scalar.Whole}, 16384, fetched},
 		{sample{name: "varchar(1000)", typ: varchar, reach: scalar.Whole}, 1000, 0},
 	} {
 		for _, n := range []int{2, 40, 250} {

@@ -10,6 +10,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -74,7 +75,7 @@ func (db *database) compareDerived(ctx context.Context, res *resolved, x *scalar
 		return fmt.Errorf("raised: %w\n\t%s\n\t%s", err, ours, within)
 	}
 	for _, r := range rows {
-		if err := inBounds(r[3], bounds, t.Family() == scalar.FloatFamily); err != nil {
+		if err := inBounds(r[3], bounds, t.Family() == pgtype.FloatFamily); err != nil {
 			return fmt.Errorf("row %s: %w\n\t%s\n\t%s", *r[0], err, ours, within)
 		}
 	}

@@ -28,7 +28,7 @@ type enumeration struct {
 }
 
 func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool) {
-	if _, computed := e.(*call); !computed && zoned(e.Type()) { // of date_trunc alone local times are the keys
+	if _, computed := e.(*call); !computed && e.Type().Zoned() { // of date_trunc alone local times are the keys
 		return nil, false
 	}
 	switch x := e.(type) { //nolint:gochecksumtype // the others are told by their bounds
@@ -47,7 +47,7 @@ func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool)
 		switch {
 		case b.Values != nil:
 			return spellings(b.Type, b.Values), true
-		case len(b.Of) > 0 && b.Type.Family() != InstantFamily:
+		case len(b.Of) > 0 && b.Type.Family() != pgtype.InstantFamily:
 			return n.columnValues(b)
 		}
 	case *call:
@@ -89,7 +89,7 @@ type enumerated struct {
 // whole numbers in between.
 func (n *enumeration) stepped(c *call, in Interval, where []Expr) ([]string, bool) {
 	apply := map[string]func(z, x, y *big.Rat) *big.Rat{"+": (*big.Rat).Add, "-": (*big.Rat).Sub, "*": (*big.Rat).Mul}[c.fn.name]
-	if apply == nil || len(c.args) != 2 || !c.typ.whole() && !c.typ.decimal() {
+	if apply == nil || len(c.args) != 2 || !c.typ.Whole() && !c.typ.Decimal() {
 		return nil, false
 	}
 	x, k := c.args[0], n.env.interval(c.args[1])
@@ -144,7 +144,7 @@ func (n *enumeration) tens(c *call, in Interval) ([]string, bool) {
 	}
 	step := power10(int(-digits))
 	steps := Interval{Low: new(big.Rat).Quo(in.Low, step), High: new(big.Rat).Quo(in.High, step)}
-	texts, ok := listed(&call{node: node{typ: typ(pgtype.Numeric)}}, steps, true, n.most)
+	texts, ok := listed(&call{node: node{typ: pgtype.Of(pgtype.Numeric)}}, steps, true, n.most)
 	if !ok {
 		return nil, false
 	}
@@ -177,21 +177,21 @@ func (n *enumeration) single(c *constant) ([]string, bool) {
 		return nil, false
 	case d.null:
 		return nil, true
-	case c.typ.Family() == TextFamily:
+	case c.typ.Family() == pgtype.TextFamily:
 		return spellings(c.typ, []string{d.text}), true
-	case c.typ.Family() == EnumFamily:
+	case c.typ.Family() == pgtype.EnumFamily:
 		return []string{string(n.env.Values[c.fold].Bytes)}, true
 	case d.number == nil:
 		return nil, false
-	case c.typ.Family() == NumericFamily:
+	case c.typ.Family() == pgtype.NumericFamily:
 		return []string{decimalText(d.number, d.digits)}, true
 	}
-	return listed(c, Interval{Low: d.number, High: d.number}, c.typ.whole(), 1)
+	return listed(c, Interval{Low: d.number, High: d.number}, c.typ.Whole(), 1)
 }
 
 // spellings writes texts as KeyText does: those of character(n) are equal whatever
 // blanks are behind them. A row would otherwise be of several groups.
-func spellings(t Type, texts []string) []string {
+func spellings(t pgtype.Type, texts []string) []string {
 	if t.OID != pgtype.Bpchar {
 		return texts
 	}
@@ -252,10 +252,10 @@ var wholeFields = []string{
 // listed lists truth values, whole numbers and dates within an interval.
 func listed(e Expr, in Interval, integral bool, most int) ([]string, bool) {
 	t := e.Type()
-	if t.Family() == BoolFamily {
+	if t.Family() == pgtype.BoolFamily {
 		return boolTexts(in), true
 	}
-	if !in.Bounded() || t.OID != pgtype.Date && (!integral || t.Family() != IntFamily && t.Family() != NumericFamily) {
+	if !in.Bounded() || t.OID != pgtype.Date && (!integral || t.Family() != pgtype.IntFamily && t.Family() != pgtype.NumericFamily) {
 		return nil, false
 	}
 	low, high := ceil(in.Low).Num(), floor(in.High).Num()
@@ -325,10 +325,10 @@ func (n *enumeration) truncated(c *call, where []Expr) ([]string, bool) {
 // localOf returns the date or local time that an argument of date_trunc was made from, or
 // the instant itself.
 func localOf(e Expr) (local Expr, instant bool) {
-	if c, ok := e.(*cast); ok && zoned(c.typ) && c.x.Type().Family() == DateFamily {
+	if c, ok := e.(*cast); ok && c.typ.Zoned() && c.x.Type().Family() == pgtype.DateFamily {
 		return c.x, false
 	}
-	return e, zoned(e.Type())
+	return e, e.Type().Zoned()
 }
 
 // A period of date_trunc: where the one begins that holds a time, and the next one.

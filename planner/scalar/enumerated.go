@@ -15,28 +15,28 @@ import (
 // their bytes in hexadecimal. [EnumeratedText] reads it.
 //
 // Equal values have one text, but for zeros of floats and decimals of numerics (see
-// [Type.Respelled]).
-func Enumerated(t Type, sql string) string {
-	if t.float() {
+// [Respelled]).
+func Enumerated(t pgtype.Type, sql string) string {
+	if t.Float() {
 		sql = "CAST(" + sql + " AS pg_catalog.float8)"
 	}
-	if size := fixedSizes[t.sent()]; size > 0 {
-		return "pg_catalog.encode(pg_catalog." + typeInfos[t.sent()].send + "(" + sql + "), 'hex')"
+	if size := pgtype.Size(sent(t)); size > 0 {
+		return "pg_catalog.encode(" + pgtype.Of(sent(t)).Send() + "(" + sql + "), 'hex')"
 	}
 	return "CAST(" + sql + " AS pg_catalog.text)"
 }
 
 // Respelled reports whether values of the type can be equal and look different where they
 // are grouped by: 1.5 and 1.50, 0 and -0.
-func (t Type) Respelled() bool { return t.float() || t.decimal() }
+func Respelled(t pgtype.Type) bool { return t.Float() || t.Decimal() }
 
 // sent is the type whose bytes stand for a value, 0 if its text does.
-func (t Type) sent() uint32 {
+func sent(t pgtype.Type) uint32 {
 	switch {
 	case t.Array:
-	case t.float():
+	case t.Float():
 		return pgtype.Float8
-	case moment(t):
+	case t.Dated():
 		return t.OID
 	}
 	return 0
@@ -44,8 +44,8 @@ func (t Type) sent() uint32 {
 
 // EnumeratedText turns what [Enumerated] writes into the spelling that Postgres reads as the
 // same value, whatever a session's settings are. ok is false for anything else.
-func EnumeratedText(t Type, text string) (spelling string, ok bool) {
-	size := fixedSizes[t.sent()]
+func EnumeratedText(t pgtype.Type, text string) (spelling string, ok bool) {
+	size := pgtype.Size(sent(t))
 	if size == 0 {
 		return text, true
 	}
@@ -53,7 +53,7 @@ func EnumeratedText(t Type, text string) (spelling string, ok bool) {
 	if err != nil || len(b) != size {
 		return "", false
 	}
-	switch t.sent() {
+	switch sent(t) {
 	case pgtype.Float8:
 		return floatText(math.Float64frombits(binary.BigEndian.Uint64(b))), true
 	case pgtype.Date:
@@ -62,7 +62,7 @@ func EnumeratedText(t Type, text string) (spelling string, ok bool) {
 	}
 	micros := int64(binary.BigEndian.Uint64(b))
 	clock := pgtype.Moment(micros).Format(" 15:04:05.999999")
-	if zoned(t) {
+	if t.Zoned() {
 		clock += "+00"
 	}
 	return dayText(floorDiv(micros, pgtype.MicrosPerDay), clock, micros == math.MinInt64, micros == math.MaxInt64), true

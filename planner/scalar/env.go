@@ -93,9 +93,9 @@ func (env *Env) constant(e *constant) Interval {
 	}
 	i := Interval{Low: d.number, High: d.number, Least: rat(1)}
 	switch {
-	case e.typ.decimal():
+	case e.typ.Decimal():
 		i.Least = power10(-d.digits)
-	case e.typ.float() && d.number.Sign() != 0:
+	case e.typ.Float() && d.number.Sign() != 0:
 		i.Least = new(big.Rat).Abs(d.number)
 	}
 	return i
@@ -154,7 +154,15 @@ const (
 	keptDigits = 30
 )
 
-func tiny(t Type) *big.Rat {
+// digitsOf returns the decimals of a numeric column within its bounds.
+func digitsOf(t pgtype.Type) int {
+	if digits := t.Scale(); digits >= 0 {
+		return digits
+	}
+	return keptDigits
+}
+
+func tiny(t pgtype.Type) *big.Rat {
 	if t.OID == pgtype.Float4 {
 		return power2(tiny4)
 	}
@@ -192,11 +200,11 @@ func (env *Env) declared(c *Column) Interval {
 	switch {
 	case t.OID == pgtype.Bool:
 		i.Low, i.High = rat(0), rat(1)
-	case t.whole():
+	case t.Whole():
 		i.Least = rat(1)
-	case t.decimal():
+	case t.Decimal():
 		i.Least = power10(-digitsOf(t))
-	case t.float():
+	case t.Float():
 		i.Least = tiny(t)
 	}
 	if c.Bounds != nil && t.OID != pgtype.Bool {
@@ -209,22 +217,22 @@ func (env *Env) declared(c *Column) Interval {
 func declaredEnds(c *Column) (low, high *big.Rat) {
 	b := c.Bounds
 	switch {
-	case moment(c.Type):
+	case c.Type.Dated():
 		return momentEnds(c)
 	case b.Low == nil:
-	case c.Type.whole():
+	case c.Type.Whole():
 		return larger(floor(b.Low), lowestInt8), smaller(ceil(b.High), highestInt8)
-	case c.Type.decimal():
+	case c.Type.Decimal():
 		digits := digitsOf(c.Type)
 		return scaled(b.Low, digits, floor), scaled(b.High, digits, ceil)
-	case c.Type.float():
+	case c.Type.Float():
 		return floatEnds(b, c.Type)
 	}
 	return nil, nil
 }
 
 // floatEnds rounds bounds; one that is tiny becomes 0, or as large as the least that is not.
-func floatEnds(b *Bounds, t Type) (low, high *big.Rat) {
+func floatEnds(b *Bounds, t pgtype.Type) (low, high *big.Rat) {
 	low, high = ratOf(floatBelow(b.Low)), ratOf(floatAbove(b.High))
 	least := tiny(t)
 	if low.Sign() != 0 && new(big.Rat).Abs(low).Cmp(least) < 0 {
@@ -250,15 +258,15 @@ func momentEnds(c *Column) (low, high *big.Rat) {
 }
 
 // physical returns the type that an expression is computed in.
-func (env *Env) physical(e Expr) Type {
+func (env *Env) physical(e Expr) pgtype.Type {
 	t := e.Type()
 	switch {
-	case t.float():
-		return typ(pgtype.Float8)
-	case t.whole() && env.beyondInt8(e):
-		return typ(pgtype.Numeric)
-	case t.whole():
-		return typ(pgtype.Int8)
+	case t.Float():
+		return pgtype.Of(pgtype.Float8)
+	case t.Whole() && env.beyondInt8(e):
+		return pgtype.Of(pgtype.Numeric)
+	case t.Whole():
+		return pgtype.Of(pgtype.Int8)
 	}
 	return t
 }
@@ -268,7 +276,7 @@ func (env *Env) beyondInt8(e Expr) bool {
 	switch e := e.(type) { //nolint:gochecksumtype // the others fit
 	case *Ref:
 		for _, of := range e.Column.Of {
-			if of.Type().whole() && env.beyondInt8(of) {
+			if of.Type().Whole() && env.beyondInt8(of) {
 				return true
 			}
 		}
@@ -277,7 +285,7 @@ func (env *Env) beyondInt8(e Expr) bool {
 		return i.Bounded() && !i.within(Interval{Low: lowestInt8, High: highestInt8})
 	case *choice:
 		for _, o := range operands(e) {
-			if o.Type().whole() && env.beyondInt8(o) {
+			if o.Type().Whole() && env.beyondInt8(o) {
 				return true
 			}
 		}

@@ -5,9 +5,9 @@ import "dpproxy/planner/pgtype"
 // exactPart writes EXTRACT as it is from Postgres 14 on, a numeric, of the date_part of doubles
 // that it was before. Doubles hold whole numbers of these sizes as they are; those with
 // decimals are put together from them.
-func exactPart(name, field, x string, from Type) string {
+func exactPart(name, field, x string, from pgtype.Type) string {
 	part := func(field string) string {
-		return castSQL("pg_catalog.date_part("+field+", "+x+")", typ(pgtype.Numeric))
+		return castSQL("pg_catalog.date_part("+field+", "+x+")", pgtype.Of(pgtype.Numeric))
 	}
 	if from.OID == pgtype.Timestamptz { // an epoch: the others are written of local times
 		x = "pg_catalog.timezone('UTC', " + x + ")"
@@ -19,7 +19,7 @@ func exactPart(name, field, x string, from Type) string {
 	case "milliseconds":
 		return "(" + part("'microseconds'") + " * 0.001)"
 	case "epoch":
-		days := castSQL("("+castSQL(x, typ(pgtype.Date))+" OPERATOR(pg_catalog.-) CAST('1970-01-01' AS pg_catalog.date))", typ(pgtype.Numeric))
+		days := castSQL("("+castSQL(x, pgtype.Of(pgtype.Date))+" OPERATOR(pg_catalog.-) CAST('1970-01-01' AS pg_catalog.date))", pgtype.Of(pgtype.Numeric))
 		switch from.OID {
 		case pgtype.Date:
 			return "(" + days + " * 86400)"

@@ -12,7 +12,7 @@ import (
 // pointers are.
 type Column struct {
 	Name    string
-	Type    Type
+	Type    pgtype.Type
 	NotNull bool
 	// Untold says that no analyst may see the name: only the query of a view has it.
 	Untold bool
@@ -72,7 +72,7 @@ type Bounds struct {
 //
 //sumtype:decl
 type Expr interface {
-	Type() Type
+	Type() pgtype.Type
 	// Pos is its place in the statement, for messages.
 	Pos() int
 	// Columns returns the columns in it, each once; those below an inner aggregate as well.
@@ -84,13 +84,13 @@ type Expr interface {
 
 // node has the fields of all expressions.
 type node struct {
-	typ       Type
+	typ       pgtype.Type
 	at        int
 	forMirror bool // see [Expr]
 }
 
 // Type implements Expr.
-func (n node) Type() Type { return n.typ }
+func (n node) Type() pgtype.Type { return n.typ }
 
 // Pos implements Expr.
 func (n node) Pos() int { return n.at }
@@ -104,7 +104,7 @@ type Ref struct {
 }
 
 // Type implements Expr.
-func (r *Ref) Type() Type { return r.Column.Type }
+func (r *Ref) Type() pgtype.Type { return r.Column.Type }
 
 // Pos implements Expr.
 func (r *Ref) Pos() int { return r.At }
@@ -120,7 +120,7 @@ type Query struct {
 }
 
 // Type implements Expr.
-func (*Query) Type() Type { return typ(pgtype.Bool) }
+func (*Query) Type() pgtype.Type { return pgtype.Of(pgtype.Bool) }
 
 // Pos implements Expr.
 func (q *Query) Pos() int { return q.At }
@@ -286,7 +286,7 @@ func columnsOf(e Expr) []*Column {
 
 // zoneConstant is the fold with a time zone.
 func zoneConstant(fold, at int) *constant {
-	return &constant{node{typ: typ(pgtype.Text), at: at}, fold}
+	return &constant{node{typ: pgtype.Of(pgtype.Text), at: at}, fold}
 }
 
 func isConstant(e Expr) bool {

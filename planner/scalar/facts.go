@@ -75,16 +75,16 @@ func Equality(e Expr) (a, b *Column, ok bool) {
 	return a, b, okA && okB && sameEquality(a.Type, b.Type)
 }
 
-func sameEquality(a, b Type) bool {
+func sameEquality(a, b pgtype.Type) bool {
 	switch {
-	case a.Family() == NoFamily || !a.Deterministic || !b.Deterministic || a.Collation != b.Collation:
+	case a.Family() == pgtype.NoFamily || !a.Deterministic || !b.Deterministic || a.Collation != b.Collation:
 		return false
-	case a.Family() == IntFamily:
-		return b.Family() == IntFamily
+	case a.Family() == pgtype.IntFamily:
+		return b.Family() == pgtype.IntFamily
 	case a.OID == pgtype.Text || a.OID == pgtype.Varchar:
 		return b.OID == pgtype.Text || b.OID == pgtype.Varchar
 	}
-	return a.same(b)
+	return a.Same(b)
 }
 
 // Fixed returns the column of a condition column = constant that has one value, in one
@@ -102,7 +102,7 @@ func Fixed(e Expr) (*Column, bool) {
 }
 
 // asColumn gives the type of a constant the collation that it is compared in.
-func asColumn(t, col Type) Type {
+func asColumn(t, col pgtype.Type) pgtype.Type {
 	t.Collation, t.Deterministic = col.Collation, col.Deterministic
 	return t
 }
@@ -221,5 +221,5 @@ func strict(e, x Expr) bool {
 // column, and a choice among values, such as COALESCE, can hold anything.
 func Computed(e Expr) bool {
 	c, ok := e.(*call)
-	return ok && c.typ.Family() != BoolFamily
+	return ok && c.typ.Family() != pgtype.BoolFamily
 }

@@ -18,6 +18,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -68,7 +69,7 @@ var fields = []field{
 func columns() map[string]*scalar.Column {
 	all := map[string]*scalar.Column{}
 	for _, f := range fields {
-		t := scalar.Type{OID: f.oid, Mod: f.mod, Deterministic: f.name != "nd"}
+		t := pgtype.Type{OID: f.oid, Mod: f.mod, Deterministic: f.name != "nd"}
 		switch f.name {
 		case "j":
 			t.Display = "jsonb"
@@ -464,22 +465,22 @@ func (db *database) native(ctx context.Context, sql string) ([][]*string, error)
 }
 
 // shown writes a value of a type as text that is the same for the same values.
-func shown(t scalar.Type, sql string) string {
+func shown(t pgtype.Type, sql string) string {
 	switch t.Family() { //nolint:exhaustive // the others look the same
-	case scalar.IntFamily, scalar.NumericFamily:
+	case pgtype.IntFamily, pgtype.NumericFamily:
 		return "CAST(pg_catalog.trim_scale(CAST(" + sql + " AS pg_catalog.numeric)) AS pg_catalog.text)"
-	case scalar.FloatFamily:
+	case pgtype.FloatFamily:
 		return "CAST(CAST(CASE WHEN (" + sql + ") = 0 THEN 0 ELSE (" + sql + ") END AS " + t.SQL() + ") AS pg_catalog.text)"
-	case scalar.InstantFamily:
+	case pgtype.InstantFamily:
 		return "CAST(pg_catalog.timezone('UTC', " + sql + ") AS pg_catalog.text)"
-	case scalar.NoFamily:
+	case pgtype.NoFamily:
 		return "CAST((" + sql + ") IS NULL AS pg_catalog.text)"
 	}
 	return "CAST((" + sql + ") AS pg_catalog.text)"
 }
 
 // measured writes a value as a number in the units of an Interval.
-func measured(t scalar.Type, sql string) string {
+func measured(t pgtype.Type, sql string) string {
 	micros := func(zero string) string {
 		return "CAST(EXTRACT(epoch FROM (" + sql + ") - CAST('2000-01-01 00:00:00+00' AS " + zero + "))::numeric * 1000000 AS pg_catalog.text)"
 	}

@@ -11,7 +11,7 @@ import (
 // mirror, in the analyst's session; only its value goes further.
 type Fold struct {
 	SQL  string
-	Type Type
+	Type pgtype.Type
 	At   int
 	// Concealed says that the text is one that no analyst may see, and is evaluated in a
 	// session of our own. It may name the values of the others: $1 is that of the first fold.
@@ -60,10 +60,10 @@ func (c *Constants) Inlined(concealed bool) Inlined {
 // that can be one of the analyst's own, whose checks call their functions.
 func (f Fold) apart(i int) string {
 	p := "($" + strconv.Itoa(i+1) + ")"
-	if f.Type.Enum.Name == "" || f.Type.named() {
+	if f.Type.Enum.Name == "" || f.Type.Named() {
 		return p
 	}
-	return castSQL(castSQL(p, typ(pgtype.Text)), f.Type)
+	return castSQL(castSQL(p, pgtype.Of(pgtype.Text)), f.Type)
 }
 
 // SQL writes the i-th constant.
@@ -89,7 +89,7 @@ func (c *Constants) Check(values []Value) error {
 		return pgerr.New(pgerr.Internal, "%d constants were evaluated, not %d", len(values), len(c.folds))
 	}
 	for i, f := range c.folds {
-		want, got := f.Type.wire(), values[i].OID
+		want, got := f.Type.Wire(), values[i].OID
 		switch {
 		case f.Concealed && got == 0: // not yet
 		case got == want || want == 0 && got >= pgtype.FirstUser && !values[i].Binary:
@@ -106,7 +106,7 @@ func (c *Constants) Check(values []Value) error {
 // Format is the format that the value of the fold is asked for in: binary, which no
 // setting of a session changes, but for values of user-defined types.
 func (f Fold) Format() int16 {
-	if f.Type.wire() == 0 {
+	if f.Type.Wire() == 0 {
 		return 0
 	}
 	return 1

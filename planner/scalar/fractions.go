@@ -20,7 +20,7 @@ func (r *Resolver) Fractions(e ast.Expr) (x Expr, array bool, err error) {
 	if !x.free() {
 		return nil, false, pgerr.New(pgerr.NotAllowed, "the fraction of a percentile must be a constant").At(x.Pos())
 	}
-	t := typ(pgtype.Float8)
+	t := pgtype.Of(pgtype.Float8)
 	t.Array = x.Type().Array
 	x, err = at.fold(mirrorCast(x, t, x.Pos(), nil))
 	return x, t.Array, err
@@ -36,7 +36,7 @@ func (r *Resolver) Whole(e ast.Expr) (Expr, error) {
 	if !x.free() {
 		return nil, pgerr.New(pgerr.NotAllowed, "a constant number must stand here").At(x.Pos())
 	}
-	return at.fold(mirrorCast(x, typ(pgtype.Int8), x.Pos(), nil))
+	return at.fold(mirrorCast(x, pgtype.Of(pgtype.Int8), x.Pos(), nil))
 }
 
 // Floats returns the numbers of a constant float8 or float8[]; nil elements are NULL, as

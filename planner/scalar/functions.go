@@ -1,6 +1,10 @@
 package scalar
 
-import "strings"
+import (
+	"strings"
+
+	"dpproxy/planner/pgtype"
+)
 
 // operators are those of pg_catalog by symbol; comparisons and LIKE are not among
 // them.
@@ -111,22 +115,27 @@ type group struct {
 
 // index parses the signatures.
 func index(operator bool, groups ...group) map[string][]*function {
-	oids := map[string]uint32{}
-	for oid, info := range typeInfos {
-		oids[info.name] = oid
-	}
 	all := map[string][]*function{}
 	for _, g := range groups {
 		for s := range strings.SplitSeq(g.signatures, ";") {
 			takes, result, _ := strings.Cut(strings.TrimSpace(s), " > ")
 			words := strings.Fields(takes)
-			f := &function{name: words[0], operator: operator, result: oids[result], over: g.rule}
+			f := &function{name: words[0], operator: operator, result: oid(result), over: g.rule}
 			for _, a := range words[1:] {
-				f.args = append(f.args, oids[a])
+				f.args = append(f.args, oid(a))
 			}
 			f.strict = len(f.args)
 			all[f.name] = append(all[f.name], f)
 		}
 	}
 	return all
+}
+
+// oid is that of a type in a signature.
+func oid(name string) uint32 {
+	oid, ok := pgtype.ByName(name)
+	if !ok {
+		panic("no type " + name) //nolint:forbidigo // a signature of ours has a typing error: seen at the start
+	}
+	return oid
 }

@@ -179,7 +179,7 @@ func floatAbove(r *big.Rat) float64 { return -floatBelow(new(big.Rat).Neg(r)) }
 func ratOf(f float64) *big.Rat { return new(big.Rat).SetFloat64(f) }
 
 // outward rounds the ends to floating-point numbers of the type, as computing with them may.
-func (i Interval) outward(t Type) Interval {
+func (i Interval) outward(t pgtype.Type) Interval {
 	if !i.Bounded() || i.magnitude().Cmp(largestFloat) > 0 {
 		return i // fits refuses it
 	}

@@ -9,8 +9,8 @@ import (
 // the same bytes for the same value, different ones for different ones, and
 // self-delimiting. Values that are equal but look different, as intervals can, may
 // differ. Of a value that cannot be compared it has the results of the tests for NULL.
-func Canonical(t Type, sql string) string {
-	if t.Family() == NoFamily {
+func Canonical(t pgtype.Type, sql string) string {
+	if t.Family() == pgtype.NoFamily {
 		return "pg_catalog.int4send(pg_catalog.num_nulls(" + sql + ")) || pg_catalog.boolsend(" + nullSQL(t, sql, false) + ")" +
 			" || pg_catalog.boolsend(" + nullSQL(t, sql, true) + ")"
 	}
@@ -20,9 +20,9 @@ func Canonical(t Type, sql string) string {
 // Spelled is Canonical with different bytes also for equal values that look different:
 // numerics of different scales, and texts of character(n) with blanks behind them. Rows
 // with the same bytes are identical for every expression.
-func Spelled(t Type, sql string) string {
+func Spelled(t pgtype.Type, sql string) string {
 	switch {
-	case t.decimal():
+	case t.Decimal():
 		return orNothing("pg_catalog.numeric_send(" + sql + ")")
 	case t.OID == pgtype.Bpchar:
 		return orNothing(delimited(t, "pg_catalog.bpcharsend("+sql+")"))
@@ -35,23 +35,23 @@ func orNothing(bytes string) string {
 	return "COALESCE('\\x01'::pg_catalog.bytea || " + bytes + ", '\\x00')"
 }
 
-func bytesOf(t Type, x string) string {
+func bytesOf(t pgtype.Type, x string) string {
 	switch {
-	case t.Family() == TextFamily, t.Family() == EnumFamily:
+	case t.Family() == pgtype.TextFamily, t.Family() == pgtype.EnumFamily:
 		return delimited(t, "pg_catalog.textsend(CAST("+x+" AS pg_catalog.text))")
-	case t.decimal():
+	case t.Decimal():
 		x = "pg_catalog.trim_scale(" + x + ")"
-	case t.float():
-		x = oneSpelling(x)
+	case t.Float():
+		x, t = oneSpelling(x), pgtype.Of(pgtype.Float8)
 	}
-	return "pg_catalog." + typeInfos[t.OID].send + "(" + x + ")"
+	return t.Send() + "(" + x + ")"
 }
 
 // delimited tells where the bytes of a text end. Those of one that can be long are hashed
 // first: the bytes of a row stay short, whatever texts it has.
-func delimited(t Type, bytes string) string {
+func delimited(t pgtype.Type, bytes string) string {
 	const short = 255 // characters
-	if t.Family() == TextFamily && (t.Mod < 4 || t.Mod-4 > short) {
+	if t.Family() == pgtype.TextFamily && (t.Length() < 0 || t.Length() > short) {
 		return "pg_catalog.sha256(" + bytes + ")"
 	}
 	return bytes + " || '\\x00'::pg_catalog.bytea"
@@ -68,7 +68,7 @@ func oneSpelling(x string) string {
 // KeyText writes a private group key as text: the same text for equal values, one that
 // the mirror reads as the value again. It refuses types whose equal values can look different.
 // A timestamp with time zone is shown in UTC.
-func KeyText(t Type, sql string) (string, error) {
+func KeyText(t pgtype.Type, sql string) (string, error) {
 	if !t.Deterministic {
 		return "", pgerr.New(pgerr.PrivateGroupKey, "values of a text with a non-deterministic collation can look different and be equal").
 			WithHint("Group by a column whose collation is deterministic.")
@@ -79,20 +79,20 @@ func KeyText(t Type, sql string) (string, error) {
 			") THEN pg_catalog.to_char(" + sql + ", '" + template + "') ELSE CAST(" + sql + " AS pg_catalog.text) END"
 	}
 	switch t.Family() {
-	case NumericFamily:
+	case pgtype.NumericFamily:
 		return "CAST(pg_catalog.trim_scale(" + sql + ") AS pg_catalog.text)", nil
-	case FloatFamily:
+	case pgtype.FloatFamily:
 		return "CAST(" + oneSpelling(sql) + " AS pg_catalog.text)", nil
-	case DateFamily:
+	case pgtype.DateFamily:
 		if t.OID == pgtype.Date {
 			return moment("YYYY-MM-DD"), nil
 		}
 		return moment("YYYY-MM-DD HH24:MI:SS.US"), nil
-	case InstantFamily:
+	case pgtype.InstantFamily:
 		return moment("YYYY-MM-DD HH24:MI:SS.US\"+00\""), nil
-	case BoolFamily, IntFamily, TextFamily, UUIDFamily, EnumFamily, TimeFamily:
+	case pgtype.BoolFamily, pgtype.IntFamily, pgtype.TextFamily, pgtype.UUIDFamily, pgtype.EnumFamily, pgtype.TimeFamily:
 		return "CAST(" + sql + " AS pg_catalog.text)", nil
-	case IntervalFamily, NoFamily:
+	case pgtype.IntervalFamily, pgtype.NoFamily:
 	}
 	return "", pgerr.New(pgerr.PrivateGroupKey, "values of type %s can look different and be equal, or cannot be compared", t).
 		WithHint("Group by an expression of another type.")

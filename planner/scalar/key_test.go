@@ -6,31 +6,32 @@ import (
 	"testing"
 
 	"dpproxy/catalog"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
 // keyValues are values of each type that may be a key, some of them equal.
 var keyValues = []struct {
-	t      scalar.Type
+	t      pgtype.Type
 	values []string
 }{
-	{scalar.Builtin(16), []string{"true", "false"}},
-	{scalar.Builtin(21), []string{"-32768", "0", "7"}},
-	{scalar.Builtin(23), []string{"-2147483648", "0", "7"}},
-	{scalar.Builtin(20), []string{"-9223372036854775808", "0", "7"}},
-	{scalar.Builtin(1700), []string{"1", "1.0", "1.000", "100", "1e2", "-0.0", "0", "0.10", "'NaN'", "'Infinity'", "'-Infinity'", "1e-20"}},
-	{scalar.Builtin(700), []string{"'0'", "'-0'", "0.1", "'NaN'", "'Infinity'", "1e-45"}},
-	{scalar.Builtin(701), []string{"'0'", "'-0'", "0.1", "0.30000000000000004", "0.3", "'NaN'", "'-Infinity'", "5e-324", "1e308"}},
-	{scalar.Builtin(25), []string{"''", "'a'", "'a '", "'NULL'", `'\x'`, "'ß'"}},
-	{scalar.Builtin(1082), []string{"'2020-01-01'", "'infinity'", "'-infinity'", "'0044-03-15 BC'", "'9999-12-31'", "'10000-01-01'", "'12345-01-01'", "'294277-01-01'", "'5874897-12-31'", "'4714-11-24 BC'"}},
-	{scalar.Builtin(1114), []string{"'2020-01-01'", "'2020-01-01 00:00:00.000001'", "'infinity'", "'0044-03-15 01:02:03 BC'", "'12345-01-01 23:59:59'", "'294276-12-31 23:59:59.999999'", "'4714-11-24 BC'"}},
-	{scalar.Builtin(1184), []string{"'2020-01-01 00:00+00'", "'2020-01-01 02:00+02'", "'-infinity'", "'0044-03-15 01:02:03+00 BC'", "'2020-06-01 00:00:00.5+00'", "'294276-12-31 23:59:59.999999+00'", "'4714-11-24+00 BC'"}},
-	{scalar.Builtin(1083), []string{"'00:00'", "'12:34:56.5'", "'24:00'"}},
-	{scalar.Builtin(2950), []string{"'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-00000000000A'"}},
+	{pgtype.Of(16), []string{"true", "false"}},
+	{pgtype.Of(21), []string{"-32768", "0", "7"}},
+	{pgtype.Of(23), []string{"-2147483648", "0", "7"}},
+	{pgtype.Of(20), []string{"-9223372036854775808", "0", "7"}},
+	{pgtype.Of(1700), []string{"1", "1.0", "1.000", "100", "1e2", "-0.0", "0", "0.10", "'NaN'", "'Infinity'", "'-Infinity'", "1e-20"}},
+	{pgtype.Of(700), []string{"'0'", "'-0'", "0.1", "'NaN'", "'Infinity'", "1e-45"}},
+	{pgtype.Of(701), []string{"'0'", "'-0'", "0.1", "0.30000000000000004", "0.3", "'NaN'", "'-Infinity'", "5e-324", "1e308"}},
+	{pgtype.Of(25), []string{"''", "'a'", "'a '", "'NULL'", `'\x'`, "'ß'"}},
+	{pgtype.Of(1082), []string{"'2020-01-01'", "'infinity'", "'-infinity'", "'0044-03-15 BC'", "'9999-12-31'", "'10000-01-01'", "'12345-01-01'", "'294277-01-01'", "'5874897-12-31'", "'4714-11-24 BC'"}},
+	{pgtype.Of(1114), []string{"'2020-01-01'", "'2020-01-01 00:00:00.000001'", "'infinity'", "'0044-03-15 01:02:03 BC'", "'12345-01-01 23:59:59'", "'294276-12-31 23:59:59.999999'", "'4714-11-24 BC'"}},
+	{pgtype.Of(1184), []string{"'2020-01-01 00:00+00'", "'2020-01-01 02:00+02'", "'-infinity'", "'0044-03-15 01:02:03+00 BC'", "'2020-06-01 00:00:00.5+00'", "'294276-12-31 23:59:59.999999+00'", "'4714-11-24+00 BC'"}},
+	{pgtype.Of(1083), []string{"'00:00'", "'12:34:56.5'", "'24:00'"}},
+	{pgtype.Of(2950), []string{"'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-00000000000A'"}},
 	{moodType, []string{"'sad'", "'ok'"}},
 }
 
-var moodType = scalar.Type{Enum: catalog.Name{Schema: "public", Name: "mood"}, Mod: -1, Deterministic: true}
+var moodType = pgtype.Type{Enum: catalog.Name{Schema: "public", Name: "mood"}, Mod: -1, Deterministic: true}
 
 // TestKeys writes values of each type as key texts and as bytes: the same for equal values and
 // different ones for others; a text reads as the value again.
@@ -82,7 +83,7 @@ func (db *database) under(t *testing.T, settings, sql string) string {
 	return string(results[len(results)-2].Rows[0][0])
 }
 
-func (db *database) compareKeys(t *testing.T, typ scalar.Type, a, b string) {
+func (db *database) compareKeys(t *testing.T, typ pgtype.Type, a, b string) {
 	t.Helper()
 	x, y := "CAST("+a+" AS "+typ.SQL()+")", "CAST("+b+" AS "+typ.SQL()+")"
 	textX, err := scalar.KeyText(typ, x)
@@ -108,21 +109,21 @@ func (db *database) compareKeys(t *testing.T, typ scalar.Type, a, b string) {
 func TestCanonicalNull(t *testing.T) {
 	db := open(t)
 	for _, c := range []struct {
-		t    scalar.Type
+		t    pgtype.Type
 		x, y string
 		same string
 	}{
-		{scalar.Builtin(25), "CAST(NULL AS text)", "CAST('' AS text)", "f"},
-		{scalar.Builtin(23), "CAST(NULL AS int4)", "0", "f"},
-		{scalar.Builtin(1186), "CAST(NULL AS interval)", "interval '0'", "f"},
-		{scalar.Builtin(1186), "interval '1 day'", "interval '2 days'", "f"},
-		{scalar.Type{OID: 3802}, "CAST(NULL AS jsonb)", "jsonb '{}'", "f"},
-		{scalar.Type{OID: 3802}, "jsonb '[]'", "jsonb '{}'", "t"},
-		{scalar.Type{OID: 16390}, "ROW(1, 2)", "ROW(3, 4)", "t"},
-		{scalar.Type{OID: 16390}, "ROW(NULL, NULL)", "ROW(1, 2)", "f"},
-		{scalar.Type{OID: 16390}, "ROW(NULL, 2)", "ROW(1, 2)", "f"},
-		{scalar.Type{OID: 16390}, "ROW(NULL, 2)", "ROW(NULL, NULL)", "f"},
-		{scalar.Type{OID: 16390}, "ROW(NULL, NULL)", "CAST(NULL AS public.pair)", "f"},
+		{pgtype.Of(25), "CAST(NULL AS text)", "CAST('' AS text)", "f"},
+		{pgtype.Of(23), "CAST(NULL AS int4)", "0", "f"},
+		{pgtype.Of(1186), "CAST(NULL AS interval)", "interval '0'", "f"},
+		{pgtype.Of(1186), "interval '1 day'", "interval '2 days'", "f"},
+		{pgtype.Type{OID: 3802}, "CAST(NULL AS jsonb)", "jsonb '{}'", "f"},
+		{pgtype.Type{OID: 3802}, "jsonb '[]'", "jsonb '{}'", "t"},
+		{pgtype.Type{OID: 16390}, "ROW(1, 2)", "ROW(3, 4)", "t"},
+		{pgtype.Type{OID: 16390}, "ROW(NULL, NULL)", "ROW(1, 2)", "f"},
+		{pgtype.Type{OID: 16390}, "ROW(NULL, 2)", "ROW(1, 2)", "f"},
+		{pgtype.Type{OID: 16390}, "ROW(NULL, 2)", "ROW(NULL, NULL)", "f"},
+		{pgtype.Type{OID: 16390}, "ROW(NULL, NULL)", "CAST(NULL AS public.pair)", "f"},
 	} {
 		got, err := db.query(t.Context(), &scalar.Env{}, "SELECT "+scalar.Canonical(c.t, c.x)+" = "+scalar.Canonical(c.t, c.y))
 		if err != nil {
@@ -136,8 +137,8 @@ func TestCanonicalNull(t *testing.T) {
 
 // Types whose equal values can look different are no private keys.
 func TestKeyTextRefuses(t *testing.T) {
-	for _, typ := range []scalar.Type{
-		scalar.Builtin(1186),
+	for _, typ := range []pgtype.Type{
+		pgtype.Of(1186),
 		{OID: 3802, Mod: -1, Deterministic: true},
 		{OID: 25, Mod: -1, Deterministic: false, Collation: catalog.Name{Schema: "public", Name: "nocase"}},
 		{OID: 16390, Mod: -1, Deterministic: true},

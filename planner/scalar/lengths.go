@@ -18,13 +18,13 @@ const (
 // cut limits the length of a text.
 func cut(f fragment) fragment {
 	switch {
-	case f.typ.Mod >= 4 && f.typ.Mod-4 <= cutLength:
+	case f.typ.Length() >= 0 && f.typ.Length() <= cutLength:
 		return f
 	case f.typ.OID == pgtype.Bpchar:
-		text := cut(fragment{sql: castSQL(f.sql, typ(pgtype.Text)), typ: typ(pgtype.Text)})
-		return fragment{sql: castSQL(text.sql, typ(pgtype.Bpchar)), typ: typ(pgtype.Bpchar)}
+		text := cut(fragment{sql: castSQL(f.sql, pgtype.Of(pgtype.Text)), typ: pgtype.Of(pgtype.Text)})
+		return fragment{sql: castSQL(text.sql, pgtype.Of(pgtype.Bpchar)), typ: pgtype.Of(pgtype.Bpchar)}
 	}
-	return fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(cutLength) + ")", typ: typ(pgtype.Text)}
+	return fragment{sql: "pg_catalog.left(" + f.sql + ", " + strconv.Itoa(cutLength) + ")", typ: pgtype.Of(pgtype.Text)}
 }
 
 // textLength bounds the characters or octets of a text that is written clamped.
@@ -32,13 +32,13 @@ func (env *Env) textLength(e Expr, u unit) int {
 	list := operands(e)
 	switch e := e.(type) { //nolint:gochecksumtype // of the others, the longest operand
 	case *Ref:
-		if m := int(e.Column.Type.Mod); m >= 4 {
-			return min(m-4, cutLength) * int(u)
+		if n := e.Column.Type.Length(); n >= 0 {
+			return min(n, cutLength) * int(u)
 		}
 		return cutLength * int(u)
 	case *constant:
 		d, err := env.datum(e)
-		if err != nil || e.typ.Family() != TextFamily {
+		if err != nil || e.typ.Family() != pgtype.TextFamily {
 			return longestText
 		}
 		if u == octets {
@@ -68,19 +68,19 @@ func (env *Env) textLength(e Expr, u unit) int {
 func (env *Env) castLength(e *cast, u unit) int {
 	n := 64
 	switch from := e.x.Type(); {
-	case from.Family() == TextFamily:
+	case from.Family() == pgtype.TextFamily:
 		n = env.textLength(e.x, u)
-	case from.decimal(): // 131072 digits before the point and 16383 behind it
+	case from.Decimal(): // 131072 digits before the point and 16383 behind it
 		n = 1 << 18
-		if ref, ok := e.x.(*Ref); ok && len(ref.Column.Of) == 0 && ref.Column.Type.Mod >= 4 {
+		if ref, ok := e.x.(*Ref); ok && len(ref.Column.Of) == 0 && ref.Column.Type.Precision() >= 0 {
 			n = 1 << 11 // a precision and a scale of 1000 at most
 		}
 	}
-	if m := int(e.typ.Mod); m >= 4 {
+	if m := e.typ.Length(); m >= 0 {
 		if e.typ.OID == pgtype.Bpchar {
-			return (m - 4) * int(u)
+			return m * int(u)
 		}
-		n = min(n, (m-4)*int(u))
+		n = min(n, m*int(u))
 	}
 	return n
 }

@@ -59,9 +59,9 @@ func (values Values) elements(c *constant) int64 {
 }
 
 func (values Values) hull(c *constant) Interval {
-	element := &constant{node: node{typ: c.typ.element(), at: c.at}}
+	element := &constant{node: node{typ: c.typ.Element(), at: c.at}}
 	items, ok := values.items(c)
-	if !ok || len(items) > longestList || !element.typ.number() && !moment(element.typ) {
+	if !ok || len(items) > longestList || !element.typ.Number() && !element.typ.Dated() {
 		return Interval{}
 	}
 	list := make([]Interval, 0, len(items))

@@ -10,7 +10,7 @@ import (
 )
 
 // years are the moments that can be computed with.
-func years(t Type) Interval {
+func years(t pgtype.Type) Interval {
 	low, high := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 	day := int64(24 * 60 * 60)
 	i := span((low.Unix()-pgtype.Epoch.Unix())/day, (high.Unix()-pgtype.Epoch.Unix())/day)
@@ -22,11 +22,11 @@ func years(t Type) Interval {
 
 // remote reports whether the day of a moment is outside of these years. Postgres has more of
 // them, not the same for each type.
-func remote(at *big.Rat, t Type) bool {
+func remote(at *big.Rat, t pgtype.Type) bool {
 	if t.OID != pgtype.Date {
 		at = floor(new(big.Rat).Quo(at, rat(pgtype.MicrosPerDay)))
 	}
-	return !Interval{Low: at, High: at}.within(years(typ(pgtype.Date)))
+	return !Interval{Low: at, High: at}.within(years(pgtype.Of(pgtype.Date)))
 }
 
 // offset bounds how far a local time of a constant time zone is from the instant: a day, but

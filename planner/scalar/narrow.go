@@ -36,11 +36,11 @@ func (env *Env) Narrowed(e Expr, where []Expr) Interval {
 
 // limit narrows a column, also below a cast that keeps numbers as they are.
 func (n *narrowing) limit(x Expr, i Interval) {
-	if c, ok := x.(*cast); ok && c.x.Type().number() && c.typ.number() && c.typ.Family() >= c.x.Type().Family() && c.typ.Mod < 0 {
+	if c, ok := x.(*cast); ok && c.x.Type().Number() && c.typ.Number() && c.typ.Family() >= c.x.Type().Family() && c.typ.Mod < 0 {
 		x = c.x
 	}
 	ref, ok := x.(*Ref)
-	if !ok || i.empty || !ref.Column.Type.number() && !moment(ref.Column.Type) {
+	if !ok || i.empty || !ref.Column.Type.Number() && !ref.Column.Type.Dated() {
 		return
 	}
 	i.Null, i.Least = true, nil
@@ -48,8 +48,8 @@ func (n *narrowing) limit(x Expr, i Interval) {
 }
 
 // inUnits turns ends of timestamps into days and back, outward.
-func inUnits(i Interval, from, to Type) Interval {
-	if !moment(from) || !moment(to) || (from.OID == pgtype.Date) == (to.OID == pgtype.Date) {
+func inUnits(i Interval, from, to pgtype.Type) Interval {
+	if !from.Dated() || !to.Dated() || (from.OID == pgtype.Date) == (to.OID == pgtype.Date) {
 		return i
 	}
 	day := rat(pgtype.MicrosPerDay)

@@ -18,7 +18,7 @@ var (
 			}
 			return Interval{Low: new(big.Rat).Add(i[0].Low, i[1].Low), High: new(big.Rat).Add(i[0].High, i[1].High), Least: leastOfSum(c, i)}
 		}),
-		write: computed(func(_ *Writer, c *call, _ Type, x []string) string { return c.fn.sql(x...) }),
+		write: computed(func(_ *Writer, c *call, _ pgtype.Type, x []string) string { return c.fn.sql(x...) }),
 	}
 	minus = &rule{
 		bounds: arithmetic(func(c *call, i ...Interval) Interval {
@@ -41,9 +41,9 @@ var (
 	divided = &rule{
 		divides: true,
 		bounds:  arithmetic(func(c *call, i ...Interval) Interval { return quotientBounds(c, i[0], i[1]) }),
-		write: computed(func(w *Writer, c *call, t Type, x []string) string {
+		write: computed(func(w *Writer, c *call, t pgtype.Type, x []string) string {
 			divisor := nonZero(w, c.args[1], x[1])
-			if c.typ.whole() && t.OID == pgtype.Numeric {
+			if c.typ.Whole() && t.OID == pgtype.Numeric {
 				return "pg_catalog.div(" + x[0] + ", " + divisor + ")"
 			}
 			return operatorSQL("/", x[0], divisor, t).sql
@@ -57,7 +57,7 @@ var (
 			out.Low, out.High, out.Least = towardZero(out.Low), towardZero(out.High), rat(1)
 			return out
 		}),
-		write: computed(func(w *Writer, c *call, _ Type, x []string) string {
+		write: computed(func(w *Writer, c *call, _ pgtype.Type, x []string) string {
 			return "pg_catalog.div(" + x[0] + ", " + nonZero(w, c.args[1], x[1]) + ")"
 		}),
 	}
@@ -74,7 +74,7 @@ var (
 			}
 			return out
 		}),
-		write: computed(func(w *Writer, c *call, t Type, x []string) string {
+		write: computed(func(w *Writer, c *call, t pgtype.Type, x []string) string {
 			return operatorSQL("%", x[0], nonZero(w, c.args[1], x[1]), t).sql
 		}),
 	}
@@ -135,7 +135,7 @@ func arithmetic(f func(c *call, i ...Interval) Interval) func(*Env, *call) Inter
 	return ofArguments(Interval.finite, func(c *call, null bool, list []Interval) Interval {
 		out := f(c, list...)
 		out.Null = out.Null || null
-		if c.typ.float() {
+		if c.typ.Float() {
 			return out.outward(c.typ)
 		}
 		return out
@@ -165,7 +165,7 @@ func ofArguments(known func(Interval) bool, f func(c *call, null bool, list []In
 // the finer unit, doubles of the last bit of the smaller one.
 func leastOfSum(c *call, i []Interval) *big.Rat {
 	least := smaller(i[0].Least, i[1].Least)
-	if c.typ.float() {
+	if c.typ.Float() {
 		return lowestBit(least)
 	}
 	return least
@@ -207,7 +207,7 @@ func quotientBounds(c *call, a, b Interval) Interval {
 		out.Null = true
 	}
 	switch {
-	case c.typ.whole():
+	case c.typ.Whole():
 		out.Low, out.High, out.Least = towardZero(out.Low), towardZero(out.High), rat(1)
 	case c.typ.OID == pgtype.Numeric:
 		out = roundedQuotient(out, a, b)
@@ -226,7 +226,7 @@ func nonZero(w *Writer, e Expr, sql string) string {
 }
 
 // computed writes arithmetic: arguments within bounds, in a type in which the result fits.
-func computed(sql func(w *Writer, c *call, t Type, x []string) string) func(*Writer, *call) (fragment, error) {
+func computed(sql func(w *Writer, c *call, t pgtype.Type, x []string) string) func(*Writer, *call) (fragment, error) {
 	return func(w *Writer, c *call) (fragment, error) {
 		if err := fits(w, c); err != nil {
 			return fragment{}, err
@@ -240,7 +240,7 @@ func computed(sql func(w *Writer, c *call, t Type, x []string) string) func(*Wri
 				return fragment{}, err
 			}
 			if f.typ.OID == pgtype.Numeric && t.OID == pgtype.Int8 {
-				in = typ(pgtype.Numeric)
+				in = pgtype.Of(pgtype.Numeric)
 			}
 			parts[i] = f
 		}
@@ -253,7 +253,7 @@ func computed(sql func(w *Writer, c *call, t Type, x []string) string) func(*Wri
 		}
 		out := sql(w, c, in, x)
 		switch {
-		case !in.same(t):
+		case !in.Same(t):
 			out = castSQL(out, t)
 		case c.typ.OID == pgtype.Float4:
 			out = castSQL(castSQL(out, c.typ), t)
@@ -314,5 +314,5 @@ func roundTo(w *Writer, c *call) (fragment, error) {
 		return fragment{}, err
 	}
 	n, err := w.write(c.args[1], asIs)
-	return fragment{sql: c.fn.sql(x.sql, n.sql), typ: typ(pgtype.Numeric)}, err
+	return fragment{sql: c.fn.sql(x.sql, n.sql), typ: pgtype.Of(pgtype.Numeric)}, err
 }

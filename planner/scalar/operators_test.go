@@ -10,6 +10,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -17,7 +18,7 @@ import (
 // spelling.
 type sample struct {
 	name   string // of the type, in SQL
-	typ    scalar.Type
+	typ    pgtype.Type
 	values []string
 	reach  scalar.Reach
 }
@@ -26,30 +27,30 @@ type sample struct {
 var long = []string{"''", "'a'", "'a '", "'A'", "'aa'", "'%'", "repeat('a', 70000)", "repeat('a', 16384)", "repeat('a', 16384) || 'b'", "repeat('a', 16383) || 'b'", "repeat('a', 65536)", "repeat('a', 65536) || 'b'", "repeat('a', 65535) || 'b'", "repeat('ß', 70000)", "repeat('ß', 16384)", "repeat('ß', 65536)"}
 
 var samples = []sample{
-	{"bool", scalar.Builtin(16), []string{"true", "false"}, scalar.Whole},
-	{"int2", scalar.Builtin(21), []string{"0", "-1", "7"}, scalar.Whole},
-	{"int4", scalar.Builtin(23), []string{"0", "-1", "7", "100"}, scalar.Whole},
-	{"int8", scalar.Builtin(20), []string{"0", "-1", "7", "9223372036854775807"}, scalar.Whole},
-	{"numeric", scalar.Builtin(1700), []string{"0", "0.00", "-0.0", "6", "6.0", "6.00", "1e2", "100", "'NaN'", "'Infinity'", "'-Infinity'"}, scalar.Whole},
-	{"numeric(10,2)", scalar.Type{OID: 1700, Mod: 10<<16 | 2 + 4, Deterministic: true}, []string{"0", "6", "6.10", "'NaN'"}, scalar.Whole},
-	{"float4", scalar.Builtin(700), []string{"'0'", "'-0'", "0.1", "'NaN'", "'-NaN'", "'Infinity'", "1e-45"}, scalar.Whole},
-	{"float8", scalar.Builtin(701), []string{"'0'", "'-0'", "0.1", "'NaN'", "'-NaN'", "'-Infinity'", "5e-324", "-5e-324"}, scalar.Whole},
-	{"text", scalar.Builtin(25), long, scalar.Whole},
-	{"text", scalar.Builtin(25), long, scalar.Beginning},
-	{"text", scalar.Builtin(25), long, scalar.Short},
-	{"varchar", scalar.Builtin(1043), long, scalar.Beginning},
-	{"varchar(66000)", scalar.Type{OID: 1043, Mod: 66004, Deterministic: true}, long, scalar.Beginning},
-	{"text COLLATE public.nocase", scalar.Type{OID: 25, Mod: -1, Collation: catalog.Name{Schema: "public", Name: "nocase"}}, long, scalar.Beginning},
-	{"varchar(3)", scalar.Type{OID: 1043, Mod: 7, Deterministic: true}, []string{"''", "'a'", "'a '"}, scalar.Whole},
-	{"bpchar", scalar.Builtin(1042), []string{"''", "'a'", "'a  '", "repeat('a', 65536)", "repeat('a', 65537)", "repeat('a', 65536) || ' '"}, scalar.Short},
-	{"char(5)", scalar.Type{OID: 1042, Mod: 9, Deterministic: true}, []string{"''", "'a'", "'a  '", "'ab'"}, scalar.Whole},
-	{"text COLLATE public.nocase", scalar.Type{OID: 25, Mod: -1, Collation: catalog.Name{Schema: "public", Name: "nocase"}}, []string{"'a'", "'A'", "'b'"}, scalar.Whole},
-	{"date", scalar.Builtin(1082), []string{"'2020-01-01'", "'2020-01-31'", "'infinity'", "'-infinity'", "'0044-03-15 BC'"}, scalar.Whole},
-	{"timestamp", scalar.Builtin(1114), []string{"'2020-01-01'", "'2020-01-01 00:00:00.000001'", "'infinity'"}, scalar.Whole},
-	{"timestamptz", scalar.Builtin(1184), []string{"'2020-01-01 00:00+00'", "'2020-01-01 02:00+02'", "'2020-01-01 01:00+02'", "'-infinity'"}, scalar.Whole},
-	{"time", scalar.Builtin(1083), []string{"'00:00'", "'24:00'", "'12:00:00.5'"}, scalar.Whole},
-	{"interval", scalar.Builtin(1186), []string{"'0'", "'1 month'", "'30 days'", "'720 hours'", "'1 day'", "'24 hours'"}, scalar.Whole},
-	{"uuid", scalar.Builtin(2950), []string{"'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-00000000000a'", "'{00000000-0000-0000-0000-00000000000A}'"}, scalar.Whole},
+	{"bool", pgtype.Of(16), []string{"true", "false"}, scalar.Whole},
+	{"int2", pgtype.Of(21), []string{"0", "-1", "7"}, scalar.Whole},
+	{"int4", pgtype.Of(23), []string{"0", "-1", "7", "100"}, scalar.Whole},
+	{"int8", pgtype.Of(20), []string{"0", "-1", "7", "9223372036854775807"}, scalar.Whole},
+	{"numeric", pgtype.Of(1700), []string{"0", "0.00", "-0.0", "6", "6.0", "6.00", "1e2", "100", "'NaN'", "'Infinity'", "'-Infinity'"}, scalar.Whole},
+	{"numeric(10,2)", pgtype.Type{OID: 1700, Mod: 10<<16 | 2 + 4, Deterministic: true}, []string{"0", "6", "6.10", "'NaN'"}, scalar.Whole},
+	{"float4", pgtype.Of(700), []string{"'0'", "'-0'", "0.1", "'NaN'", "'-NaN'", "'Infinity'", "1e-45"}, scalar.Whole},
+	{"float8", pgtype.Of(701), []string{"'0'", "'-0'", "0.1", "'NaN'", "'-NaN'", "'-Infinity'", "5e-324", "-5e-324"}, scalar.Whole},
+	{"text", pgtype.Of(25), long, scalar.Whole},
+	{"text", pgtype.Of(25), long, scalar.Beginning},
+	{"text", pgtype.Of(25), long, scalar.Short},
+	{"varchar", pgtype.Of(1043), long, scalar.Beginning},
+	{"varchar(66000)", pgtype.Type{OID: 1043, Mod: 66004, Deterministic: true}, long, scalar.Beginning},
+	{"text COLLATE public.nocase", pgtype.Type{OID: 25, Mod: -1, Collation: catalog.Name{Schema: "public", Name: "nocase"}}, long, scalar.Beginning},
+	{"varchar(3)", pgtype.Type{OID: 1043, Mod: 7, Deterministic: true}, []string{"''", "'a'", "'a '"}, scalar.Whole},
+	{"bpchar", pgtype.Of(1042), []string{"''", "'a'", "'a  '", "repeat('a', 65536)", "repeat('a', 65537)", "repeat('a', 65536) || ' '"}, scalar.Short},
+	{"char(5)", pgtype.Type{OID: 1042, Mod: 9, Deterministic: true}, []string{"''", "'a'", "'a  '", "'ab'"}, scalar.Whole},
+	{"text COLLATE public.nocase", pgtype.Type{OID: 25, Mod: -1, Collation: catalog.Name{Schema: "public", Name: "nocase"}}, []string{"'a'", "'A'", "'b'"}, scalar.Whole},
+	{"date", pgtype.Of(1082), []string{"'2020-01-01'", "'2020-01-31'", "'infinity'", "'-infinity'", "'0044-03-15 BC'"}, scalar.Whole},
+	{"timestamp", pgtype.Of(1114), []string{"'2020-01-01'", "'2020-01-01 00:00:00.000001'", "'infinity'"}, scalar.Whole},
+	{"timestamptz", pgtype.Of(1184), []string{"'2020-01-01 00:00+00'", "'2020-01-01 02:00+02'", "'2020-01-01 01:00+02'", "'-infinity'"}, scalar.Whole},
+	{"time", pgtype.Of(1083), []string{"'00:00'", "'24:00'", "'12:00:00.5'"}, scalar.Whole},
+	{"interval", pgtype.Of(1186), []string{"'0'", "'1 month'", "'30 days'", "'720 hours'", "'1 day'", "'24 hours'"}, scalar.Whole},
+	{"uuid", pgtype.Of(2950), []string{"'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-00000000000a'", "'{00000000-0000-0000-0000-00000000000A}'"}, scalar.Whole},
 	{"public.mood", moodType, []string{"'sad'", "'ok'"}, scalar.Whole},
 	{"jsonb", other(3802), []string{"'{}'", "'null'", "'[1, 2]'"}, scalar.Whole},
 	{"bytea", other(17), []string{"''", `'\x00'`}, scalar.Whole},
@@ -63,19 +64,19 @@ var samples = []sample{
 
 var pairs = []string{"ROW(NULL, NULL)", "ROW(1, NULL)", "ROW(NULL, '')", "ROW(1, '')", "ROW(1, 'a')", "ROW(NULL, repeat(md5('a'), 100))", "ROW(1, repeat('a', 100000))", "ROW(NULL, repeat('a', 100000))"}
 
-func other(oid uint32) scalar.Type {
-	return scalar.Type{OID: oid, Mod: -1, Deterministic: true, Display: "other"}
+func other(oid uint32) pgtype.Type {
+	return pgtype.Type{OID: oid, Mod: -1, Deterministic: true, Display: "other"}
 }
 
 // column returns a column x of the type, of a table v.
 func (s sample) column() *scalar.Column {
 	c := &scalar.Column{Name: "x", Type: s.typ, SQL: "v.x", Reach: s.reach}
-	if f := s.typ.Family(); f == scalar.IntFamily || f == scalar.NumericFamily || f == scalar.FloatFamily {
+	if f := s.typ.Family(); f == pgtype.IntFamily || f == pgtype.NumericFamily || f == pgtype.FloatFamily {
 		c.Bounds = &scalar.Bounds{Low: big.NewRat(-1000, 1), High: big.NewRat(1000, 1)}
 	}
-	if f := s.typ.Family(); f == scalar.DateFamily || f == scalar.InstantFamily {
+	if f := s.typ.Family(); f == pgtype.DateFamily || f == pgtype.InstantFamily {
 		c.Bounds = &scalar.Bounds{LowText: "2000-01-01", HighText: "2030-01-01"}
-		if f == scalar.InstantFamily {
+		if f == pgtype.InstantFamily {
 			c.Bounds = &scalar.Bounds{LowText: "2000-01-01 00:00:00Z", HighText: "2030-01-01 00:00:00Z"}
 		}
 	}
@@ -267,7 +268,7 @@ func TestLongTexts(t *testing.T) {
 func TestIndexedTexts(t *testing.T) {
 	db := open(t)
 	n := 0
-	s := sample{name: "text", typ: scalar.Builtin(25), values: long[:4], reach: scalar.Whole}
+	s := sample{name: "text", typ: pgtype.Of(25), values: long[:4], reach: scalar.Whole}
 	db.accepted(t, s, func(text string, res *resolved) {
 		sql, _, err := res.writer().Value(res.x)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
 )
 
 // Native writes an expression as the client meant it, with Postgres's own semantics, for
@@ -132,7 +133,7 @@ func negated(not bool, word string) string {
 	return word
 }
 
-func castSQL(sql string, t Type) string { return "CAST(" + sql + " AS " + t.SQL() + ")" }
+func castSQL(sql string, t pgtype.Type) string { return "CAST(" + sql + " AS " + t.SQL() + ")" }
 
 // withModifiers writes the modifiers of a type behind its name.
 func withModifiers(name string, mods []int32) string {
@@ -152,6 +153,6 @@ func withModifiers(name string, mods []int32) string {
 }
 
 // operatorSQL writes a binary operator.
-func operatorSQL(op, left, right string, t Type) fragment {
+func operatorSQL(op, left, right string, t pgtype.Type) fragment {
 	return fragment{sql: "(" + left + " OPERATOR(pg_catalog." + op + ") " + right + ")", typ: t}
 }

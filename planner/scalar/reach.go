@@ -33,20 +33,22 @@ const (
 
 // Long reports whether the type leaves open how many characters a text has. One of bpchar
 // cannot be read in part.
-func (t Type) Long() bool { return t.cuttable() || t.OID == pgtype.Bpchar && !t.Array && t.Mod < 4 }
+func Long(t pgtype.Type) bool {
+	return cuttable(t) || t.OID == pgtype.Bpchar && !t.Array && t.Length() < 0
+}
 
 // cuttable reports whether the beginning of a text that may be long can be read alone.
-func (t Type) cuttable() bool {
-	return !t.Array && (t.OID == pgtype.Text || t.OID == pgtype.Varchar) && (t.Mod < 4 || t.Mod-4 > cutLength)
+func cuttable(t pgtype.Type) bool {
+	return !t.Array && (t.OID == pgtype.Text || t.OID == pgtype.Varchar) && (t.Length() < 0 || t.Length() > cutLength)
 }
 
 // ReachOf tells how much is read of a column of a table that no index bounds; with whole,
 // texts that differ must not count as equal.
-func ReachOf(t Type, whole bool) Reach {
+func ReachOf(t pgtype.Type, whole bool) Reach {
 	switch {
-	case !t.Long():
+	case !Long(t):
 		return Whole
-	case whole || !t.cuttable():
+	case whole || !cuttable(t):
 		return Short
 	}
 	return Beginning
@@ -73,7 +75,7 @@ func beginning(x string, n int) string {
 }
 
 // long reports whether a reference to the column reads a text of a table that may be long.
-func (c *Column) long() bool { return c.Type.cuttable() && (c.Reach == Beginning || !c.derived()) }
+func (c *Column) long() bool { return cuttable(c.Type) && (c.Reach == Beginning || !c.derived()) }
 
 // Read writes the value of the column.
 func (c *Column) Read() string { return c.Reach.Read(c.SQL) }
@@ -97,14 +99,14 @@ func (w *Writer) comparand(o Expr, list []Expr, equality bool) (fragment, error)
 		return w.write(ref, asIs)
 	}
 	if c := briefColumn(w.Env.Values, o, list); c != nil {
-		return fragment{sql: beginning(c.SQL, briefLength), typ: typ(pgtype.Text)}, nil
+		return fragment{sql: beginning(c.SQL, briefLength), typ: pgtype.Of(pgtype.Text)}, nil
 	}
 	return w.write(o, cutting(o, asIs))
 }
 
 // cutting is the mode in which an operand is written where a text is read.
 func cutting(o Expr, m mode) mode {
-	if o.Type().Family() == TextFamily {
+	if o.Type().Family() == pgtype.TextFamily {
 		return clamped
 	}
 	return m

@@ -45,7 +45,7 @@ func (r *Resolver) Expr(e ast.Expr) (Expr, error) {
 }
 
 // Literal resolves a constant without a type as one of a type.
-func (r *Resolver) Literal(e ast.Expr, t Type) (Expr, error) {
+func (r *Resolver) Literal(e ast.Expr, t pgtype.Type) (Expr, error) {
 	at := r.resolution()
 	x, err := at.resolve(e)
 	if err == nil {
@@ -104,7 +104,7 @@ func (r *resolution) resolve(e ast.Expr) (Expr, error) {
 	case *ast.ValueFunc:
 		return valueFunction(e)
 	case *ast.Subquery:
-		return &term{node{typ(pgtype.Unknown), e.At, true}, e.Text, true}, nil
+		return &term{node{pgtype.Of(pgtype.Unknown), e.At, true}, e.Text, true}, nil
 	case *ast.Cast:
 		return r.explicit(e)
 	case *ast.Op:
@@ -156,8 +156,8 @@ func (r *resolution) function(e *ast.Func) (Expr, error) {
 		return nil, pgerr.New(pgerr.NotAllowed, "the function %s() is not allowed on protected data", e.Name).At(e.At).
 			WithHint("Apply it to the result of the aggregate, or compute the value first and write it as a constant.")
 	}
-	fn := pick(candidates, types(args))
-	if fn == nil {
+	fn, ok := pgtype.Pick(candidates, oids(args))
+	if !ok {
 		return nil, pgerr.New(pgerr.NotAllowed, "no function %s%s is allowed on protected data", e.Name, signature(args)).At(e.At).
 			WithHint("Cast the arguments to the types that the function takes.")
 	}

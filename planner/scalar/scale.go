@@ -1,12 +1,14 @@
 package scalar
 
+import "dpproxy/planner/pgtype"
+
 // Scale returns how many decimals the values of a number have at most; ok is false where
 // that is not known.
 func (env *Env) Scale(e Expr) (digits int, ok bool) {
 	switch e.Type().Family() { //nolint:exhaustive // numbers alone have decimals
-	case IntFamily:
+	case pgtype.IntFamily:
 		return 0, true
-	case NumericFamily:
+	case pgtype.NumericFamily:
 	default:
 		return 0, false
 	}
@@ -18,7 +20,7 @@ func (env *Env) Scale(e Expr) (digits int, ok bool) {
 	case *call:
 		return env.callScale(e)
 	case *cast:
-		if d := scaleOf(e.typ); d >= 0 {
+		if d := e.typ.Scale(); d >= 0 {
 			return d, true
 		}
 		return env.Scale(e.x)
@@ -48,7 +50,7 @@ func (env *Env) columnScale(c *Column) (digits int, ok bool) {
 	if len(c.Of) > 0 {
 		return env.largestScale(c.Of)
 	}
-	digits = scaleOf(c.Type)
+	digits = c.Type.Scale()
 	return max(digits, 0), digits >= 0
 }
 
@@ -57,14 +59,14 @@ func (env *Env) columnScale(c *Column) (digits int, ok bool) {
 // is among the values nevertheless, infinities are not.
 func Magnitude(e Expr) (digits int, ok bool) {
 	ref, ok := e.(*Ref)
-	if !ok || e.Type().Family() != NumericFamily {
+	if !ok || e.Type().Family() != pgtype.NumericFamily {
 		return 0, false
 	}
 	c := ref.Column.Base()
-	if c.derived() || c.Type.Mod < 4 || (c.Type.Mod-4)&0x7ff >= 1024 {
+	if c.derived() || c.Type.Scale() < 0 || c.Type.RoundsWhole() {
 		return 0, false
 	}
-	return max(int((c.Type.Mod-4)>>16)-scaleOf(c.Type), 0), true
+	return max(c.Type.Precision()-c.Type.Scale(), 0), true
 }
 
 // callScale treats the scales of operands as Postgres does.

@@ -20,11 +20,11 @@ func OneSpelling(e Expr) bool {
 		return false
 	}
 	switch t.Family() {
-	case BoolFamily, IntFamily, DateFamily, InstantFamily, TimeFamily, UUIDFamily, EnumFamily:
+	case pgtype.BoolFamily, pgtype.IntFamily, pgtype.DateFamily, pgtype.InstantFamily, pgtype.TimeFamily, pgtype.UUIDFamily, pgtype.EnumFamily:
 		return true
-	case NumericFamily, TextFamily:
-		return !t.respelled() || t.modified()
-	case NoFamily, FloatFamily, IntervalFamily:
+	case pgtype.NumericFamily, pgtype.TextFamily:
+		return !respelled(t) || modified(t)
+	case pgtype.NoFamily, pgtype.FloatFamily, pgtype.IntervalFamily:
 	}
 	return false
 }
@@ -36,29 +36,29 @@ func Identical(a, b *Column) bool {
 		return false
 	}
 	s, t := a.Type, b.Type
-	if s.whole() || s.Family() == TextFamily && !s.respelled() {
-		return s.Family() == t.Family() && !t.respelled()
+	if s.Whole() || s.Family() == pgtype.TextFamily && !respelled(s) {
+		return s.Family() == t.Family() && !respelled(t)
 	}
-	return s.same(t) && s.Mod == t.Mod
+	return s.Same(t) && s.Mod == t.Mod
 }
 
 // respelled reports whether the values of a number or text have several spellings, unless a
 // modifier tells which.
-func (t Type) respelled() bool { return t.decimal() || t.OID == pgtype.Bpchar }
+func respelled(t pgtype.Type) bool { return t.Decimal() || t.OID == pgtype.Bpchar }
 
 // modified reports whether a modifier tells the spelling of the type's values.
-func (t Type) modified() bool { return t.respelled() && t.Mod >= 4 && !t.Array }
+func modified(t pgtype.Type) bool { return respelled(t) && t.Mod >= 4 && !t.Array }
 
 // Modify writes a value in the spelling that the modifier of its type tells, if it does. It
 // changes no value of the type and cannot raise.
-func Modify(t Type, sql string) string {
+func Modify(t pgtype.Type, sql string) string {
 	switch {
-	case !t.modified():
+	case !modified(t):
 		return sql
-	case t.decimal():
-		return "pg_catalog.round(" + sql + ", " + strconv.Itoa(scaleOf(t)) + ")"
+	case t.Decimal():
+		return "pg_catalog.round(" + sql + ", " + strconv.Itoa(t.Scale()) + ")"
 	}
-	return "CAST(" + sql + " AS pg_catalog.bpchar(" + strconv.Itoa(int(t.Mod)-4) + "))"
+	return "CAST(" + sql + " AS pg_catalog.bpchar(" + strconv.Itoa(t.Length()) + "))"
 }
 
 // spelled writes an expression for where its equal values must be identical if [OneSpelling]
@@ -69,7 +69,7 @@ func (w *Writer) spelled(e Expr) (fragment, error) {
 		return f, nil
 	}
 	m := asIs
-	if e.Type().number() || moment(e.Type()) {
+	if e.Type().Number() || e.Type().Dated() {
 		m = clamped
 	}
 	f, err := w.write(e, cutting(e, m))
@@ -81,7 +81,7 @@ func (w *Writer) spelled(e Expr) (fragment, error) {
 	switch e.(type) { //nolint:gochecksumtype // nothing else is written with its modifier
 	case *Ref, *cast:
 	default:
-		if sql = Modify(e.Type(), sql); t.decimal() && e.Type().whole() {
+		if sql = Modify(e.Type(), sql); t.Decimal() && e.Type().Whole() {
 			sql = "pg_catalog.trunc(" + sql + ")"
 		}
 	}
@@ -126,7 +126,7 @@ func (w *Writer) grouped(e Expr, m mode) (fragment, bool) {
 		if !Equal(g.key, e) {
 			continue
 		}
-		if _, plain := e.(*Ref); !plain && m == clamped && e.Type().Family() == TextFamily {
+		if _, plain := e.(*Ref); !plain && m == clamped && e.Type().Family() == pgtype.TextFamily {
 			return cut(g.fragment), true
 		}
 		return g.fragment, true
@@ -136,7 +136,7 @@ func (w *Writer) grouped(e Expr, m mode) (fragment, bool) {
 
 // Physical returns the type that a column has where it is read: a computed one of a
 // derived table may be wider than its type says.
-func (w *Writer) Physical(c *Column) Type {
+func (w *Writer) Physical(c *Column) pgtype.Type {
 	if c.derived() {
 		return w.Env.physical(&Ref{Column: c})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -44,7 +45,7 @@ func (db *database) spelled(ctx context.Context, res *resolved, text string) err
 	switch {
 	case x.Type.OID == 1042:
 		bytes = "encode(bpcharsend((%s)), 'hex')"
-	case x.Type.Family() != scalar.NumericFamily:
+	case x.Type.Family() != pgtype.NumericFamily:
 		return nil
 	}
 	theirs, err := db.native(ctx, "SELECT "+fmt.Sprintf(bytes, text)+" FROM t WHERE inside ORDER BY k")

@@ -1,5 +1,7 @@
 package scalar
 
+import "dpproxy/planner/pgtype"
+
 // unestimated writes an operand so that Postgres knows no statistics of it. Where it plans a read,
 // it would compare values of the table, one person's among them, with constants, or try a pattern
 // on them: before the charge, and for as long as those values are. It knows statistics of columns,
@@ -8,7 +10,7 @@ package scalar
 func unestimated(e Expr, f fragment) fragment {
 	switch ref := relabelled(e); {
 	case ref != nil && (ref.Column.long() || ref.Column.Reach != Whole): // written as a CASE on its length
-	case variable([]Expr{e}) == 0, !e.Type().unwieldy():
+	case variable([]Expr{e}) == 0, !unwieldy(e.Type()):
 	default:
 		f.sql = "GREATEST(" + f.sql + ")"
 	}
@@ -16,13 +18,13 @@ func unestimated(e Expr, f fragment) fragment {
 }
 
 // unwieldy reports whether values of the type can take long to compare by order.
-func (t Type) unwieldy() bool {
+func unwieldy(t pgtype.Type) bool {
 	const brief = 64 // digits
 	switch {
-	case t.Family() == TextFamily:
+	case t.Family() == pgtype.TextFamily:
 		return true
-	case t.decimal():
-		return t.Mod < 4 || int(t.Mod-4)>>16 > brief || scaleOf(t) > brief
+	case t.Decimal():
+		return t.Precision() < 0 || t.Precision() > brief || t.Scale() > brief
 	}
 	return false
 }

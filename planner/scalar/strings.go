@@ -47,7 +47,7 @@ var (
 // textual is the interval of a function whose result has none.
 func textual(env *Env, c *call) Interval {
 	i := Interval{Null: false}
-	if c.typ.Family() == BoolFamily {
+	if c.typ.Family() == pgtype.BoolFamily {
 		i = span(0, 1)
 	}
 	for _, a := range c.args {
@@ -104,8 +104,8 @@ func counted(w *Writer, c *call) (fragment, error) {
 		return fragment{}, err
 	}
 	out := fragment{sql: c.fn.sql(x...), typ: c.typ}
-	if c.typ.whole() {
-		return fragment{sql: castSQL(out.sql, typ(pgtype.Int8)), typ: typ(pgtype.Int8)}, nil
+	if c.typ.Whole() {
+		return fragment{sql: castSQL(out.sql, pgtype.Of(pgtype.Int8)), typ: pgtype.Of(pgtype.Int8)}, nil
 	}
 	return out, nil
 }
@@ -120,7 +120,7 @@ func textFunction(w *Writer, c *call) (fragment, error) {
 	if err != nil {
 		return fragment{}, err
 	}
-	return fragment{sql: c.fn.sql(x...), typ: typ(pgtype.Text)}, nil
+	return fragment{sql: c.fn.sql(x...), typ: pgtype.Of(pgtype.Text)}, nil
 }
 
 // spelled writes a function that turns letters into others.
@@ -152,9 +152,9 @@ func textArguments(w *Writer, c *call) ([]string, error) {
 
 // textOr returns the type that an argument is written in: texts as the function takes
 // them, all others as they are.
-func textOr(t Type, arg uint32) Type {
-	if t.Family() == TextFamily && t.OID != pgtype.Varchar {
-		return typ(arg)
+func textOr(t pgtype.Type, arg uint32) pgtype.Type {
+	if t.Family() == pgtype.TextFamily && t.OID != pgtype.Varchar {
+		return pgtype.Of(arg)
 	}
 	return t
 }

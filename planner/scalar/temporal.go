@@ -28,10 +28,10 @@ var (
 			for i, f := range x {
 				parts[i] = f.sql
 				if f.typ.OID != pgtype.Date {
-					parts[i] = castSQL(f.sql, typ(pgtype.Int4))
+					parts[i] = castSQL(f.sql, pgtype.Of(pgtype.Int4))
 				}
 			}
-			return fragment{sql: c.fn.sql(parts...), typ: typ(pgtype.Date)}, nil
+			return fragment{sql: c.fn.sql(parts...), typ: pgtype.Of(pgtype.Date)}, nil
 		}),
 	}
 	dateDifference = &rule{
@@ -40,7 +40,7 @@ var (
 			return Interval{Low: new(big.Rat).Add(i[0].Low, b.Low), High: new(big.Rat).Add(i[0].High, b.High), Least: rat(1)}
 		}),
 		write: moved(func(_ *Writer, c *call, x []fragment) (fragment, error) {
-			return fragment{sql: castSQL(c.fn.sql(x[0].sql, x[1].sql), typ(pgtype.Int8)), typ: typ(pgtype.Int8)}, nil
+			return fragment{sql: castSQL(c.fn.sql(x[0].sql, x[1].sql), pgtype.Of(pgtype.Int8)), typ: pgtype.Of(pgtype.Int8)}, nil
 		}),
 	}
 	// shift is a date or time and a constant interval.
@@ -49,7 +49,7 @@ var (
 	difference = &rule{
 		bounds: dateDifference.bounds,
 		write: moved(func(_ *Writer, c *call, x []fragment) (fragment, error) {
-			return fragment{sql: c.fn.sql(x[0].sql, x[1].sql), typ: typ(pgtype.Interval)}, nil
+			return fragment{sql: c.fn.sql(x[0].sql, x[1].sql), typ: pgtype.Of(pgtype.Interval)}, nil
 		}),
 	}
 	truncate = &rule{
@@ -92,7 +92,7 @@ var (
 func momentBounds(f func(c *call, i ...Interval) Interval) func(*Env, *call) Interval {
 	return ofArguments(Interval.Bounded, func(c *call, null bool, list []Interval) Interval {
 		// "integer + date" and "interval + date" are like the other way round
-		if moment(c.typ) && !moment(c.args[0].Type()) {
+		if c.typ.Dated() && !c.args[0].Type().Dated() {
 			slices.Reverse(list)
 		}
 		out := f(c, list...)
@@ -109,7 +109,7 @@ func moved(write func(w *Writer, c *call, x []fragment) (fragment, error)) func(
 				return fragment{}, w.noBounds(a)
 			}
 		}
-		if i := w.Env.interval(c); moment(c.typ) && !i.within(years(c.typ)) {
+		if i := w.Env.interval(c); c.typ.Dated() && !i.within(years(c.typ)) {
 			return fragment{}, outOfRange(c)
 		}
 		x := make([]fragment, len(c.args))
@@ -145,7 +145,7 @@ func shiftBounds(env *Env, c *call) Interval {
 		}
 		out := i[0]
 		x := c.args[0]
-		if !moment(x.Type()) {
+		if !x.Type().Dated() {
 			x = c.args[1]
 		}
 		if x.Type().OID == pgtype.Date {
@@ -157,7 +157,7 @@ func shiftBounds(env *Env, c *call) Interval {
 		} else {
 			out.Low, out.High = d.added(floor(out.Low), sign), d.added(ceil(out.High), sign)
 		}
-		if zoned(c.typ) && (d.months != 0 || d.days != 0) {
+		if c.typ.Zoned() && (d.months != 0 || d.days != 0) {
 			out.Low, out.High = out.Low.Sub(out.Low, rat(2*pgtype.MicrosPerDay)), out.High.Add(out.High, rat(2*pgtype.MicrosPerDay))
 		}
 		return out
@@ -170,13 +170,13 @@ func outOfRange(c *call) error {
 
 // leavesYears reports whether a moment within i leaves the years that can be computed with while an
 // interval is added to it: months come first, then days, then time.
-func (d datum) leavesYears(i Interval, t Type, sign int) bool {
+func (d datum) leavesYears(i Interval, t pgtype.Type, sign int) bool {
 	low, high := i.Low, i.High
 	if t.OID == pgtype.Date {
 		low, high = new(big.Rat).Mul(low, rat(pgtype.MicrosPerDay)), new(big.Rat).Mul(high, rat(pgtype.MicrosPerDay))
 	}
 	for _, step := range []datum{{months: d.months}, {months: d.months, days: d.days}} {
-		if !(Interval{Low: step.added(floor(low), sign), High: step.added(ceil(high), sign)}).within(years(typ(pgtype.Timestamp))) {
+		if !(Interval{Low: step.added(floor(low), sign), High: step.added(ceil(high), sign)}).within(years(pgtype.Of(pgtype.Timestamp))) {
 			return true
 		}
 	}
@@ -227,8 +227,8 @@ func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 	if i := w.Env.interval(c.args[at]); i.Bounded() && !d.null && d.leavesYears(i, c.args[at].Type(), sign) {
 		return fragment{}, outOfRange(c)
 	}
-	if !zoned(c.typ) {
-		return operatorSQL(c.fn.name, x[at].sql, x[by].sql, typ(pgtype.Timestamp)), nil
+	if !c.typ.Zoned() {
+		return operatorSQL(c.fn.name, x[at].sql, x[by].sql, pgtype.Of(pgtype.Timestamp)), nil
 	}
 	zone, err := w.sessionZone(c.zone, c.at)
 	if err != nil {
@@ -237,16 +237,16 @@ func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 	sql, i := x[at].sql, x[by].sql
 	months, days := "pg_catalog.date_trunc('month', "+i+")", "pg_catalog.date_trunc('day', "+i+")"
 	local := func(sql, step string) string {
-		moved := operatorSQL(c.fn.name, "pg_catalog.timezone("+zone+", "+sql+")", step, typ(pgtype.Timestamp))
+		moved := operatorSQL(c.fn.name, "pg_catalog.timezone("+zone+", "+sql+")", step, pgtype.Of(pgtype.Timestamp))
 		return "pg_catalog.timezone(" + zone + ", " + moved.sql + ")"
 	}
 	if d.months != 0 {
 		sql = local(sql, months)
 	}
 	if d.days != 0 {
-		sql = local(sql, operatorSQL("-", days, months, typ(pgtype.Interval)).sql)
+		sql = local(sql, operatorSQL("-", days, months, pgtype.Of(pgtype.Interval)).sql)
 	}
-	return operatorSQL(c.fn.name, sql, operatorSQL("-", i, days, typ(pgtype.Interval)).sql, typ(pgtype.Timestamptz)), nil
+	return operatorSQL(c.fn.name, sql, operatorSQL("-", i, days, pgtype.Of(pgtype.Interval)).sql, pgtype.Of(pgtype.Timestamptz)), nil
 }
 
 // Time zones.
@@ -286,7 +286,7 @@ func truncatedBounds(env *Env, c *call) Interval {
 		return Interval{Null: true, empty: true}
 	}
 	days := units[strings.ToLower(*name)]
-	if zoned(c.typ) {
+	if c.typ.Zoned() {
 		days += 2
 		i.High = new(big.Rat).Add(i.High, rat(pgtype.MicrosPerDay))
 	}
@@ -309,7 +309,7 @@ func truncated(w *Writer, c *call) (fragment, error) {
 		return fragment{}, err
 	}
 	if c.typ.OID == pgtype.Timestamp || x.zone != "" && len(c.args) == 2 {
-		return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ: typ(pgtype.Timestamp), zone: x.zone}, nil
+		return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ: pgtype.Of(pgtype.Timestamp), zone: x.zone}, nil
 	}
 	var zone string
 	if len(c.args) == 3 {
@@ -317,7 +317,7 @@ func truncated(w *Writer, c *call) (fragment, error) {
 	} else {
 		zone, err = w.sessionZone(c.zone, c.at)
 	}
-	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + w.instant(x).sql + ", " + zone + ")", typ: typ(pgtype.Timestamptz)}, err
+	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + w.instant(x).sql + ", " + zone + ")", typ: pgtype.Of(pgtype.Timestamptz)}, err
 }
 
 // truncatedKey writes date_trunc of an instant as a local time.
@@ -343,7 +343,7 @@ func truncatedKey(w *Writer, c *call) (fragment, error) {
 		}
 		x.sql = "pg_catalog.timezone(" + zone + ", " + x.sql + ")"
 	}
-	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ: typ(pgtype.Timestamp)}, nil
+	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ: pgtype.Of(pgtype.Timestamp)}, nil
 }
 
 // extract and date_part.
@@ -378,14 +378,14 @@ func extractBounds(env *Env, c *call) Interval {
 	from := c.args[1].Type()
 	out := partBounds(strings.ToLower(*name), x, from)
 	out.Null = x.Null
-	if c.typ.float() {
+	if c.typ.Float() {
 		return out.outward(c.typ)
 	}
 	return out
 }
 
 // partBounds bounds a part of values between the ends of x.
-func partBounds(name string, x Interval, from Type) Interval {
+func partBounds(name string, x Interval, from pgtype.Type) Interval {
 	p := parts[name]
 	out := span(p.low, p.high)
 	unit := rat(pgtype.MicrosPerDay)
@@ -393,7 +393,7 @@ func partBounds(name string, x Interval, from Type) Interval {
 		unit = rat(1)
 	}
 	low, high := new(big.Rat).Quo(x.Low, unit), new(big.Rat).Quo(x.High, unit) // in days
-	if zoned(from) && name != "epoch" {
+	if from.Zoned() && name != "epoch" {
 		low, high = low.Sub(low, rat(1)), high.Add(high, rat(1))
 	}
 	year := func(r *big.Rat) int64 { return int64(pgtype.Epoch.AddDate(0, 0, int(floor(r).Num().Int64())).Year()) }
@@ -476,7 +476,7 @@ func extracted(w *Writer, c *call) (fragment, error) {
 	if err != nil {
 		return fragment{}, err
 	}
-	if zoned(from) && name != "epoch" {
+	if from.Zoned() && name != "epoch" {
 		zone, err := w.sessionZone(c.zone, c.at)
 		if err != nil {
 			return fragment{}, err
@@ -515,5 +515,5 @@ func formatted(w *Writer, c *call) (fragment, error) {
 		sql = "pg_catalog.timezone(" + zone + ", " + sql + ")"
 	}
 	p, err := w.write(c.args[1], asIs)
-	return fragment{sql: "pg_catalog.to_char(" + sql + ", " + p.sql + ")", typ: typ(pgtype.Text)}, err
+	return fragment{sql: "pg_catalog.to_char(" + sql + ", " + p.sql + ")", typ: pgtype.Of(pgtype.Text)}, err
 }

@@ -66,7 +66,7 @@ var (
 	nullTest = &rule{
 		reads: readsPresence, bounds: neverNull, write: writeNullTest,
 		cost: func(_ *costing, e *call) int64 {
-			if e.args[0].Type().Family() == NoFamily {
+			if e.args[0].Type().Family() == pgtype.NoFamily {
 				return fieldsCost
 			}
 			return 0
@@ -138,9 +138,9 @@ const storedFields = 2048
 
 // nullSQL writes IS [NOT] NULL. Of a composite value Postgres looks at the fields, and reads
 // all of it for that: so a large one is neither NULL nor has a field that is.
-func nullSQL(t Type, x string, not bool) string {
+func nullSQL(t pgtype.Type, x string, not bool) string {
 	test := postfixSQL("IS "+negated(not, "NULL"), []string{x})
-	if t.Family() != NoFamily {
+	if t.Family() != pgtype.NoFamily {
 		return test
 	}
 	return "CASE WHEN pg_catalog.pg_column_size(" + x + ") OPERATOR(pg_catalog.>) " + strconv.Itoa(storedFields) +
@@ -196,7 +196,7 @@ func narrowedByRange(n *narrowing, c *call) {
 func narrowedByArray(n *narrowing, c *call) {
 	array, ok := c.args[1].(*constant)
 	if ok && c.fn.name == "= ANY" {
-		n.limit(c.args[0], inUnits(n.elements(array), array.typ.element(), c.args[0].Type()))
+		n.limit(c.args[0], inUnits(n.elements(array), array.typ.Element(), c.args[0].Type()))
 	}
 }
 
@@ -214,8 +214,8 @@ func narrowedByList(n *narrowing, c *call) {
 
 // strictly leaves out the end that < or > excludes, of values that are whole: numbers, days,
 // microseconds.
-func (i Interval) strictly(op string, t Type) Interval {
-	if !t.whole() && !moment(t) {
+func (i Interval) strictly(op string, t pgtype.Type) Interval {
+	if !t.Whole() && !t.Dated() {
 		return i
 	}
 	if op == "<" && i.High != nil {
@@ -229,5 +229,5 @@ func (i Interval) strictly(op string, t Type) Interval {
 
 // NotNull returns column IS NOT NULL.
 func NotNull(c *Column) Expr {
-	return &call{node: node{typ: typ(pgtype.Bool)}, fn: testForNull(true), args: []Expr{&Ref{Column: c}}, zone: -1}
+	return &call{node: node{typ: pgtype.Of(pgtype.Bool)}, fn: testForNull(true), args: []Expr{&Ref{Column: c}}, zone: -1}
 }

@@ -24,7 +24,7 @@ func (c *costing) zone(zone Expr) int64 {
 // collation do, whatever they make of them.
 func (c *costing) reading(list ...Expr) (n int64) {
 	for _, e := range list {
-		if !isConstant(e) && e.Type().Family() == TextFamily {
+		if !isConstant(e) && e.Type().Family() == pgtype.TextFamily {
 			n = added(n, c.octets(e))
 		}
 	}
@@ -92,7 +92,7 @@ func (c *costing) madeColumn(col *Column) (n int) {
 		return n
 	}
 	for _, e := range col.Of {
-		if e.Type().Family() == TextFamily {
+		if e.Type().Family() == pgtype.TextFamily {
 			n = max(n, c.madeLength(e))
 		}
 	}
@@ -120,14 +120,14 @@ func (c *costing) madeLength(e Expr) (n int) {
 		}
 	case *cast:
 		switch {
-		case e.typ.OID == pgtype.Bpchar && e.typ.Mod >= 4: // padded with blanks
+		case e.typ.OID == pgtype.Bpchar && e.typ.Length() >= 0: // padded with blanks
 			return c.env.textLength(e, octets)
-		case e.x.Type().Family() != TextFamily:
+		case e.x.Type().Family() != pgtype.TextFamily:
 			return 0 // no text of a number or a date is long and even
 		}
 	}
 	for _, o := range list {
-		if o.Type().Family() == TextFamily {
+		if o.Type().Family() == pgtype.TextFamily {
 			n = max(n, c.madeLength(o))
 		}
 	}

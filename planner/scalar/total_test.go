@@ -17,6 +17,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -115,7 +116,7 @@ func (db *database) check(ctx context.Context, text string) error {
 		return fmt.Errorf("%w\n\t%s", err, sql)
 	}
 	for _, r := range ours {
-		if err := inBounds(r[3], bounds, t.Family() == scalar.FloatFamily); err != nil {
+		if err := inBounds(r[3], bounds, t.Family() == pgtype.FloatFamily); err != nil {
 			return fmt.Errorf("row %s: %w\n\t%s", *r[0], err, within)
 		}
 	}
@@ -167,10 +168,10 @@ func value(w *scalar.Writer, x scalar.Expr) (string, error) {
 // within writes the bounded value as a number.
 func (db *database) within(w *scalar.Writer, x scalar.Expr, bounds scalar.Interval) (string, error) {
 	switch x.Type().Family() { //nolint:exhaustive // the others have no bounds
-	case scalar.IntFamily, scalar.NumericFamily, scalar.FloatFamily, scalar.DateFamily, scalar.InstantFamily:
+	case pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily, pgtype.DateFamily, pgtype.InstantFamily:
 		sql, physical, err := w.Clamped(x, bounds)
 		return measured(physical, sql), err
-	case scalar.BoolFamily, scalar.IntervalFamily:
+	case pgtype.BoolFamily, pgtype.IntervalFamily:
 		sql, physical, err := w.Value(x)
 		return measured(physical, sql), err
 	default:
@@ -202,7 +203,7 @@ func inBounds(s *string, i scalar.Interval, float bool) error {
 }
 
 // sameType compares the type with that of plain Postgres.
-func sameType(oid string, t scalar.Type) error {
+func sameType(oid string, t pgtype.Type) error {
 	n, err := strconv.Atoi(oid)
 	if user := n >= 16384; err != nil || user != (t.OID == 0) || !user && n != int(t.OID) && n != unknown {
 		return fmt.Errorf("has type %s, not %s", oid, t)
@@ -214,7 +215,7 @@ func sameType(oid string, t scalar.Type) error {
 const unknown = 705
 
 // equal compares values with plain Postgres's, row by row where that raises.
-func (db *database) equal(ctx context.Context, text string, t scalar.Type, ours [][]*string, from string) error {
+func (db *database) equal(ctx context.Context, text string, t pgtype.Type, ours [][]*string, from string) error {
 	sql := "SELECT k, " + shown(t, text) + ", CAST(pg_typeof(" + text + ") AS oid) FROM " + from + " WHERE "
 	all, err := db.native(ctx, sql+"inside ORDER BY k")
 	for i := 0; err != nil && i < len(ours); i++ {

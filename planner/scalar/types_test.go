@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpproxy/catalog"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -106,8 +107,8 @@ func TestFoldTypes(t *testing.T) {
 // TestCheck refuses values of other types than the folds must have.
 func TestCheck(t *testing.T) {
 	var c scalar.Constants
-	c.Add(scalar.Fold{SQL: "1", Type: scalar.Builtin(23)})
-	c.Add(scalar.Fold{SQL: "x", Type: scalar.Type{Enum: catalog.Name{Schema: "public", Name: "mood"}}})
+	c.Add(scalar.Fold{SQL: "1", Type: pgtype.Of(23)})
+	c.Add(scalar.Fold{SQL: "x", Type: pgtype.Type{Enum: catalog.Name{Schema: "public", Name: "mood"}}})
 	good := []scalar.Value{{OID: 23, Binary: true}, {OID: 20000}}
 	if err := c.Check(good); err != nil {
 		t.Error(err)
@@ -121,23 +122,6 @@ func TestCheck(t *testing.T) {
 		if err := c.Check(bad); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
-	}
-}
-
-// TestTypeOf looks below domains and names enums.
-func TestTypeOf(t *testing.T) {
-	mood := catalog.Name{Schema: "public", Name: "mood"}
-	domain := catalog.TypeRef{Name: mood, OID: 20001, Mod: -1, BaseOID: 1700, BaseMod: (12<<16 | 2) + 4, Kind: 'd'}
-	enum := catalog.TypeRef{Name: mood, OID: 20002, Mod: -1, Kind: 'e'}
-	composite := catalog.TypeRef{Name: mood, OID: 20003, Mod: -1, Kind: 'c', Display: "mood"}
-	if got := scalar.TypeOf(domain, catalog.Name{}, true); got.OID != 1700 || got.Mod != domain.BaseMod || got.SQL() != "pg_catalog.numeric" {
-		t.Errorf("domain: %+v", got)
-	}
-	if got := scalar.TypeOf(enum, catalog.Name{}, true); got.Family() != scalar.EnumFamily || got.SQL() != `"public"."mood"` {
-		t.Errorf("enum: %+v", got)
-	}
-	if got := scalar.TypeOf(composite, catalog.Name{}, true); got.Family() != scalar.NoFamily || got.String() != "mood" {
-		t.Errorf("composite: %+v", got)
 	}
 }
 

@@ -3,7 +3,6 @@ package scalar
 import (
 	"slices"
 
-	"dpproxy/catalog"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 )
@@ -16,7 +15,7 @@ func (b *builder) unify(ops []Expr, at int) ([]Expr, error) {
 	if !ok {
 		return nil, mismatch(ops, at)
 	}
-	var ignored Type
+	var ignored pgtype.Type
 	if err := b.collate(&ignored, ops, false, at); err != nil {
 		return nil, err
 	}
@@ -43,38 +42,39 @@ func mismatch(ops []Expr, at int) error {
 
 // together returns the type that each operand takes in a comparison of all, or
 // false if they do not compare.
-func together(ops []Expr) (func(Expr) Type, bool) {
+func together(ops []Expr) (func(Expr) pgtype.Type, bool) {
 	known := slices.DeleteFunc(slices.Clone(ops), unknown)
 	if len(known) == 0 {
-		return func(Expr) Type { return typ(pgtype.Text) }, !slices.ContainsFunc(ops, bare)
+		return func(Expr) pgtype.Type { return pgtype.Of(pgtype.Text) }, !slices.ContainsFunc(ops, bare)
 	}
-	families := map[Family]bool{}
+	families := map[pgtype.Family]bool{}
 	for _, o := range known {
 		families[o.Type().Family()] = true
 	}
 	first := known[0].Type()
-	ownType := func(o Expr) Type {
+	ownType := func(o Expr) pgtype.Type {
 		if unknown(o) {
 			return first
 		}
 		return o.Type()
 	}
 	switch {
-	case families[NoFamily]:
+	case families[pgtype.NoFamily]:
 		return nil, false
-	case families[EnumFamily]:
-		return comparableEnums(known, len(families) == 1)
-	case only(families, IntFamily, NumericFamily, FloatFamily):
+	case families[pgtype.EnumFamily]:
+		t, ok := pgtype.CommonEnum(typesOf(known))
+		return func(Expr) pgtype.Type { return t }, ok && len(families) == 1
+	case only(families, pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily):
 		return comparableNumbers(families, ownType), true
-	case only(families, TextFamily):
+	case only(families, pgtype.TextFamily):
 		return comparableTexts(known), true
-	case only(families, DateFamily, InstantFamily) && families[InstantFamily]:
-		return func(Expr) Type { return typ(pgtype.Timestamptz) }, true
+	case only(families, pgtype.DateFamily, pgtype.InstantFamily) && families[pgtype.InstantFamily]:
+		return func(Expr) pgtype.Type { return pgtype.Of(pgtype.Timestamptz) }, true
 	}
 	return ownType, len(families) == 1
 }
 
-func only(families map[Family]bool, allowed ...Family) bool {
+func only(families map[pgtype.Family]bool, allowed ...pgtype.Family) bool {
 	for f := range families {
 		if !slices.Contains(allowed, f) {
 			return false
@@ -83,14 +83,14 @@ func only(families map[Family]bool, allowed ...Family) bool {
 	return true
 }
 
-func comparableNumbers(families map[Family]bool, ownType func(Expr) Type) func(Expr) Type {
-	return func(o Expr) Type {
+func comparableNumbers(families map[pgtype.Family]bool, ownType func(Expr) pgtype.Type) func(Expr) pgtype.Type {
+	return func(o Expr) pgtype.Type {
 		t := ownType(o)
 		switch {
-		case families[FloatFamily] && t.Family() != FloatFamily:
-			return typ(pgtype.Float8)
-		case families[NumericFamily] && t.Family() == IntFamily:
-			return typ(pgtype.Numeric)
+		case families[pgtype.FloatFamily] && t.Family() != pgtype.FloatFamily:
+			return pgtype.Of(pgtype.Float8)
+		case families[pgtype.NumericFamily] && t.Family() == pgtype.IntFamily:
+			return pgtype.Of(pgtype.Numeric)
 		}
 		return t
 	}
@@ -98,15 +98,15 @@ func comparableNumbers(families map[Family]bool, ownType func(Expr) Type) func(E
 
 // comparableTexts follows Postgres: character(n) beside text is text, beside
 // varchar it compares as character(n), without trailing spaces.
-func comparableTexts(known []Expr) func(Expr) Type {
+func comparableTexts(known []Expr) func(Expr) pgtype.Type {
 	has := func(oid uint32) bool {
 		return slices.ContainsFunc(known, func(o Expr) bool { return o.Type().OID == oid })
 	}
-	target := typ(pgtype.Text)
+	target := pgtype.Of(pgtype.Text)
 	if has(pgtype.Bpchar) && !has(pgtype.Text) {
-		target = typ(pgtype.Bpchar)
+		target = pgtype.Of(pgtype.Bpchar)
 	}
-	return func(o Expr) Type {
+	return func(o Expr) pgtype.Type {
 		if o.Type().OID == pgtype.Varchar && target.OID == pgtype.Text && !o.free() {
 			return o.Type()
 		}
@@ -116,53 +116,10 @@ func comparableTexts(known []Expr) func(Expr) Type {
 	}
 }
 
-// comparableEnums takes operands of one enum type. A constant of a type that the analyst has
-// made may have a cast to any type on the mirror: only a cast there makes it one of the enum.
-func comparableEnums(known []Expr, enums bool) (func(Expr) Type, bool) {
-	target := known[0].Type()
-	for _, o := range known {
-		if !o.Type().named() {
-			target = o.Type()
-		}
-	}
-	ok := enums
-	for _, o := range known {
-		ok = ok && (o.Type().same(target) || o.Type().named() && o.Type().mayBe(target))
-	}
-	return func(Expr) Type { return target }, ok
-}
-
 // common returns the type that the results of CASE, COALESCE, GREATEST and LEAST have
-// together (select_common_type in src/backend/parser/parse_coerce.c).
-func common(ops []Expr) (Type, bool) {
-	known := slices.DeleteFunc(slices.Clone(ops), unknown)
-	if len(known) == 0 {
-		return typ(pgtype.Text), !slices.ContainsFunc(ops, bare)
-	}
-	if known[0].Type().Family() == EnumFamily {
-		target, ok := comparableEnums(known, true)
-		return target(known[0]), ok
-	}
-	t := known[0].Type()
-	for _, o := range known[1:] {
-		switch {
-		case o.Type().same(t):
-		case category(argOID(o.Type())) != category(argOID(t)) || argOID(t) == 0:
-			return Type{}, false
-		case !preferred(t.OID) && implicit(t.OID, o.Type().OID) && !implicit(o.Type().OID, t.OID):
-			t = o.Type()
-		}
-	}
-	for _, o := range known {
-		if !o.Type().same(t) && !implicit(argOID(o.Type()), argOID(t)) {
-			return Type{}, false
-		}
-		switch {
-		case len(known) < len(ops) || !o.Type().same(t) || o.Type().Mod != t.Mod:
-			t = t.Unmodified()
-		case o.Type().Domain != t.Domain || o.Type().Undeclared != t.Undeclared:
-			t.Domain, t.Undeclared = catalog.Name{}, true
-		}
-	}
-	return t, true
+// together. A sub-select whose type nobody has said needs one beside it that is known.
+func common(ops []Expr) (pgtype.Type, bool) {
+	t, ok := pgtype.Common(typesOf(ops))
+	known := slices.ContainsFunc(ops, func(e Expr) bool { return !unknown(e) })
+	return t, ok && (known || !slices.ContainsFunc(ops, bare))
 }

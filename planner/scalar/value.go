@@ -60,7 +60,7 @@ func (values Values) datum(c *constant) (datum, error) {
 func (v Value) tooLong(c *constant) error {
 	const weight, decimals = 50, 300 // of digits to the base 10000; about those of largestExact and leastExact
 	switch {
-	case !c.typ.decimal() || c.typ.Array:
+	case !c.typ.Decimal() || c.typ.Array:
 		return nil
 	case v.Binary && len(v.Bytes) >= 8:
 		if int16(binary.BigEndian.Uint16(v.Bytes[2:])) <= weight && binary.BigEndian.Uint16(v.Bytes[6:])&0x3fff <= decimals {
@@ -74,9 +74,9 @@ func (v Value) tooLong(c *constant) error {
 }
 
 // infinite reports whether a numeric is infinite, or whether one of an array of them may be.
-func (v Value) infinite(t Type) bool {
+func (v Value) infinite(t pgtype.Type) bool {
 	switch {
-	case !t.decimal() && (!t.Array || t.OID != pgtype.Numeric):
+	case !t.Decimal() && (!t.Array || t.OID != pgtype.Numeric):
 		return false
 	case !v.Binary:
 		return strings.Contains(string(v.Bytes), "Infinity")
@@ -129,7 +129,7 @@ func (values Values) scale(c *constant) (digits int, ok bool) {
 
 // decodeBinary reads Postgres's binary format.
 func decodeBinary(oid uint32, b []byte) (datum, bool) {
-	if size := fixedSizes[oid]; size > 0 && len(b) != size {
+	if size := pgtype.Size(oid); size > 0 && len(b) != size {
 		return datum{}, false
 	}
 	switch oid {
@@ -159,11 +159,6 @@ func decodeBinary(oid uint32, b []byte) (datum, bool) {
 		return interval(int64(binary.BigEndian.Uint64(b)), int32(binary.BigEndian.Uint32(b[8:])), int32(binary.BigEndian.Uint32(b[12:]))), true
 	}
 	return datum{text: string(b)}, true
-}
-
-var fixedSizes = map[uint32]int{
-	pgtype.Bool: 1, pgtype.Int2: 2, pgtype.Int4: 4, pgtype.Int8: 8, pgtype.Float4: 4, pgtype.Float8: 8, pgtype.Date: 4, pgtype.Time: 8, pgtype.Timestamp: 8, pgtype.Timestamptz: 8,
-	pgtype.Interval: 16,
 }
 
 func whole(n int64) datum { return datum{number: new(big.Rat).SetInt64(n)} }

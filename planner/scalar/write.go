@@ -4,7 +4,6 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
-	"time"
 
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
@@ -29,7 +28,7 @@ type Writer struct {
 // float4 as float8.
 type fragment struct {
 	sql string
-	typ Type
+	typ pgtype.Type
 	// zone is set where a timestamp with time zone is written as the timestamp that it
 	// is in that zone: SQL of the zone's name.
 	zone string
@@ -57,7 +56,7 @@ func (w *Writer) Expr(e Expr) (string, error) {
 // expression: whole numbers are computed as int8, or as numeric if they may not fit;
 // float4 as float8. A timestamp with time zone that depends on no time of day (of
 // date_trunc over a date) is written as the timestamp that it is in the session's zone.
-func (w *Writer) Value(e Expr) (string, Type, error) {
+func (w *Writer) Value(e Expr) (string, pgtype.Type, error) {
 	f, err := w.write(e, asIs)
 	return f.sql, f.typ, err
 }
@@ -65,24 +64,24 @@ func (w *Writer) Value(e Expr) (string, Type, error) {
 // Clamped writes a number, date or time that lies within the interval, or is NULL. The
 // type of the SQL is as for Value; a timestamp with time zone is one. The interval is
 // [Env.Bounds] or [Env.Narrowed] of e; without bounds e is refused.
-func (w *Writer) Clamped(e Expr, within Interval) (string, Type, error) {
+func (w *Writer) Clamped(e Expr, within Interval) (string, pgtype.Type, error) {
 	if !within.Bounded() {
-		return "", Type{}, w.noBounds(e)
+		return "", pgtype.Type{}, w.noBounds(e)
 	}
-	if ref, ok := e.(*Ref); ok && !ref.Column.derived() && (e.Type().number() || moment(e.Type())) {
+	if ref, ok := e.(*Ref); ok && !ref.Column.derived() && (e.Type().Number() || e.Type().Dated()) {
 		f, err := w.bring(ref, fragment{sql: ref.Column.SQL, typ: e.Type()}, within)
 		return f.sql, f.typ, err
 	}
 	f, err := w.operand(e)
 	if err != nil {
-		return "", Type{}, err
+		return "", pgtype.Type{}, err
 	}
 	if i := w.Env.interval(e); i.within(within) {
 		return f.sql, f.typ, nil
 	}
 	low, high, ok := literals(within, f.typ)
 	if !ok {
-		return "", Type{}, w.noBounds(e)
+		return "", pgtype.Type{}, w.noBounds(e)
 	}
 	return "CASE WHEN " + f.sql + " IS NOT NULL THEN " + clampSQL(f.sql, low, high) + " END", f.typ, nil
 }
@@ -94,14 +93,14 @@ func (w *Writer) Target(c *Column, branch int) (string, error) {
 	if !c.derived() {
 		return w.Expr(e)
 	}
-	if from, to := e.Type().Family(), c.Type.Family(); from != to && (from != IntFamily || !c.Type.number()) {
+	if from, to := e.Type().Family(), c.Type.Family(); from != to && (from != pgtype.IntFamily || !c.Type.Number()) {
 		return "", pgerr.New(pgerr.Internal, "a column of type %s stands for a value of type %s", c.Type, e.Type()).At(e.Pos())
 	}
 	f, err := w.spelled(e)
 	if err != nil {
 		return "", err
 	}
-	if f.typ.Family() == TextFamily && w.Env.textLength(e, characters) > cutLength {
+	if f.typ.Family() == pgtype.TextFamily && w.Env.textLength(e, characters) > cutLength {
 		f = cut(f)
 	}
 	return w.convertTo(f, w.Env.physical(&Ref{Column: c}), e.Pos())
@@ -127,7 +126,7 @@ func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
 		return w.column(e, m)
 	case *Query:
 		sql, err := w.Query(w, e)
-		return fragment{sql: sql, typ: typ(pgtype.Bool)}, err
+		return fragment{sql: sql, typ: pgtype.Of(pgtype.Bool)}, err
 	case *constant:
 		return w.constant(e, m)
 	case *call:
@@ -159,22 +158,22 @@ func (w *Writer) instant(f fragment) fragment {
 	if f.zone == "" {
 		return f
 	}
-	return fragment{sql: "pg_catalog.timezone(" + f.zone + ", " + f.sql + ")", typ: typ(pgtype.Timestamptz)}
+	return fragment{sql: "pg_catalog.timezone(" + f.zone + ", " + f.sql + ")", typ: pgtype.Of(pgtype.Timestamptz)}
 }
 
 // convertTo converts SQL to a type without being able to raise.
-func (w *Writer) convertTo(f fragment, t Type, at int) (string, error) {
+func (w *Writer) convertTo(f fragment, t pgtype.Type, at int) (string, error) {
 	f = w.instant(f)
 	from, to := f.typ.Family(), t.Family()
 	switch {
-	case f.typ.same(t), from == TextFamily && t.OID == pgtype.Text && f.typ.OID == pgtype.Varchar,
-		from == TextFamily && t.OID == pgtype.Varchar && f.typ.OID == pgtype.Text:
+	case f.typ.Same(t), from == pgtype.TextFamily && t.OID == pgtype.Text && f.typ.OID == pgtype.Varchar,
+		from == pgtype.TextFamily && t.OID == pgtype.Varchar && f.typ.OID == pgtype.Text:
 		return f.sql, nil
-	case from == IntFamily && to == IntFamily && t.OID == pgtype.Int8,
-		from == IntFamily && (to == NumericFamily || t.OID == pgtype.Float8),
-		from == NumericFamily && (t.OID == pgtype.Float8 || t.OID == pgtype.Int8), // the caller has proved that it fits
-		from == FloatFamily && t.OID == pgtype.Float8,
-		from == TextFamily && to == TextFamily,
+	case from == pgtype.IntFamily && to == pgtype.IntFamily && t.OID == pgtype.Int8,
+		from == pgtype.IntFamily && (to == pgtype.NumericFamily || t.OID == pgtype.Float8),
+		from == pgtype.NumericFamily && (t.OID == pgtype.Float8 || t.OID == pgtype.Int8), // the caller has proved that it fits
+		from == pgtype.FloatFamily && t.OID == pgtype.Float8,
+		from == pgtype.TextFamily && to == pgtype.TextFamily,
 		f.typ.OID == pgtype.Date && t.OID == pgtype.Timestamp:
 		return castSQL(f.sql, t), nil
 	}
@@ -193,9 +192,9 @@ func (w *Writer) column(e *Ref, m mode) (fragment, error) {
 		return f, nil
 	}
 	switch {
-	case c.Type.cuttable() && c.Reach == Whole && !c.derived():
-		return fragment{sql: Beginning.Read(c.SQL), typ: typ(pgtype.Text)}, nil
-	case c.derived() || !c.Type.number() && !moment(c.Type):
+	case cuttable(c.Type) && c.Reach == Whole && !c.derived():
+		return fragment{sql: Beginning.Read(c.SQL), typ: pgtype.Of(pgtype.Text)}, nil
+	case c.derived() || !c.Type.Number() && !c.Type.Dated():
 		return f, nil
 	}
 	return w.bring(e, f, w.Env.declared(c.Base()))
@@ -206,16 +205,16 @@ func (w *Writer) column(e *Ref, m mode) (fragment, error) {
 func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 	c := e.Column.Base()
 	switch {
-	case c.Type.whole():
-		f.typ = typ(pgtype.Int8)
-	case c.Type.float():
-		f.typ = typ(pgtype.Float8)
+	case c.Type.Whole():
+		f.typ = pgtype.Of(pgtype.Int8)
+	case c.Type.Float():
+		f.typ = pgtype.Of(pgtype.Float8)
 	}
 	sql, err := w.convertTo(fragment{sql: f.sql, typ: c.Type}, f.typ, e.At)
 	if err != nil {
 		return fragment{}, err
 	}
-	if f.typ.OID == pgtype.Numeric && scaleOf(c.Type) < 0 {
+	if f.typ.OID == pgtype.Numeric && c.Type.Scale() < 0 {
 		digits := strconv.Itoa(keptDigits)
 		sql = "CASE WHEN pg_catalog.scale(" + sql + ") OPERATOR(pg_catalog.>) " + digits +
 			" THEN pg_catalog.trunc(" + sql + ", " + digits + ") ELSE " + sql + " END"
@@ -228,9 +227,9 @@ func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 	case f.typ.OID == pgtype.Float8 && (!i.Bounded() || i.holdsZero()):
 		// Tiny values count as zero, unless zero is outside the bounds.
 		t := tiny(c.Type)
-		x = "CASE WHEN " + sql + " OPERATOR(pg_catalog.>) " + floatLiteral(new(big.Rat).Neg(t)) +
-			" AND " + sql + " OPERATOR(pg_catalog.<) " + floatLiteral(t) +
-			" THEN " + floatLiteral(new(big.Rat)) + " WHEN " + sql + " IS NOT NULL THEN " + x + " END"
+		x = "CASE WHEN " + sql + " OPERATOR(pg_catalog.>) " + pgtype.FloatLiteral(new(big.Rat).Neg(t)) +
+			" AND " + sql + " OPERATOR(pg_catalog.<) " + pgtype.FloatLiteral(t) +
+			" THEN " + pgtype.FloatLiteral(new(big.Rat)) + " WHEN " + sql + " IS NOT NULL THEN " + x + " END"
 	case i.Bounded() && !e.Column.NotNull:
 		x = "CASE WHEN " + f.sql + " IS NOT NULL THEN " + x + " END"
 	}
@@ -243,7 +242,7 @@ func clampSQL(sql, low, high string) string {
 }
 
 // literals writes the ends of an interval in a type.
-func literals(i Interval, t Type) (low, high string, ok bool) {
+func literals(i Interval, t pgtype.Type) (low, high string, ok bool) {
 	if !i.Bounded() {
 		return "", "", false
 	}
@@ -251,12 +250,12 @@ func literals(i Interval, t Type) (low, high string, ok bool) {
 	case pgtype.Int8:
 		return intLiteral(larger(floor(i.Low), lowestInt8)), intLiteral(smaller(ceil(i.High), highestInt8)), true
 	case pgtype.Numeric:
-		digits := max(keptDigits, scaleOf(t))
-		return numericLiteral(scaled(i.Low, digits, floor), scaleOf(t)), numericLiteral(scaled(i.High, digits, ceil), scaleOf(t)), true
+		digits := max(keptDigits, t.Scale())
+		return numericLiteral(scaled(i.Low, digits, floor), t.Scale()), numericLiteral(scaled(i.High, digits, ceil), t.Scale()), true
 	case pgtype.Float8:
-		return floatLiteral(ratOf(floatBelow(i.Low))), floatLiteral(ratOf(floatAbove(i.High))), true
+		return pgtype.FloatLiteral(ratOf(floatBelow(i.Low))), pgtype.FloatLiteral(ratOf(floatAbove(i.High))), true
 	case pgtype.Date, pgtype.Timestamp, pgtype.Timestamptz:
-		return momentLiteral(floor(i.Low), t), momentLiteral(ceil(i.High), t), i.within(years(t))
+		return t.DateLiteral(floor(i.Low).Num().Int64()), t.DateLiteral(ceil(i.High).Num().Int64()), i.within(years(t))
 	}
 	return "", "", false
 }
@@ -273,26 +272,10 @@ func numericLiteral(r *big.Rat, scale int) string {
 	return "CAST('" + text + "' AS pg_catalog.numeric)"
 }
 
-func floatLiteral(r *big.Rat) string {
-	f, _ := r.Float64()
-	return "CAST('" + strconv.FormatFloat(f, 'g', -1, 64) + "' AS pg_catalog.float8)"
-}
-
-func momentLiteral(r *big.Rat, t Type) string {
-	n := r.Num().Int64()
-	switch t.OID {
-	case pgtype.Date:
-		return "CAST('" + pgtype.Epoch.AddDate(0, 0, int(n)).Format(time.DateOnly) + "' AS pg_catalog.date)"
-	case pgtype.Timestamptz:
-		return "CAST('" + pgtype.Moment(n).Format("2006-01-02 15:04:05.999999+00") + "' AS pg_catalog.timestamptz)"
-	}
-	return "CAST('" + pgtype.Moment(n).Format("2006-01-02 15:04:05.999999") + "' AS pg_catalog.timestamp)"
-}
-
 func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 	p := w.Fold(e.fold)
 	if e.typ.Enum.Name != "" { // OIDs of enums differ between databases, so that they travel as text
-		text := typ(pgtype.Text)
+		text := pgtype.Of(pgtype.Text)
 		text.Array = e.typ.Array
 		return fragment{sql: castSQL(castSQL(p, text), e.typ), typ: e.typ}, nil
 	}
@@ -307,7 +290,7 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 		}
 	}
 	f := fragment{sql: castSQL(p, e.typ), typ: e.typ}
-	if m == clamped && (e.typ.number() || moment(e.typ)) {
+	if m == clamped && (e.typ.Number() || e.typ.Dated()) {
 		d, err := w.Env.datum(e)
 		if err != nil {
 			return fragment{}, err
@@ -316,12 +299,12 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 			return fragment{}, pgerr.New(pgerr.NotAllowed, "a constant that is not finite can only be compared on protected data").At(e.at).
 				WithHint("Use a finite value.")
 		}
-		if moment(e.typ) && !d.null && remote(d.number, e.typ) {
+		if e.typ.Dated() && !d.null && remote(d.number, e.typ) {
 			return fragment{}, pgerr.New(pgerr.NotAllowed, "a date outside of the years 1 to 9999 can only be compared on protected data").At(e.at).
 				WithHint("Use a date in these years.")
 		}
 		if e.typ.OID == pgtype.Float4 {
-			return fragment{sql: castSQL(f.sql, typ(pgtype.Float8)), typ: typ(pgtype.Float8)}, nil
+			return fragment{sql: castSQL(f.sql, pgtype.Of(pgtype.Float8)), typ: pgtype.Of(pgtype.Float8)}, nil
 		}
 	}
 	return f, nil
@@ -346,7 +329,7 @@ func (w *Writer) unbounded(e Expr) *Ref {
 		return ref
 	}
 	for _, o := range operands(e) {
-		if c := w.unbounded(o); c != nil && (o.Type().number() || moment(o.Type())) {
+		if c := w.unbounded(o); c != nil && (o.Type().Number() || o.Type().Dated()) {
 			return c
 		}
 	}
@@ -355,7 +338,7 @@ func (w *Writer) unbounded(e Expr) *Ref {
 
 // Key writes an expression that rows are grouped by. date_trunc of an instant
 // stays a local time, which stands for the instant that it is in the session's time zone.
-func (w *Writer) Key(e Expr) (string, Type, error) {
+func (w *Writer) Key(e Expr) (string, pgtype.Type, error) {
 	c, ok := e.(*call)
 	if !ok || c.fn.over.key == nil || c.typ.OID != pgtype.Timestamptz {
 		return w.Value(e)

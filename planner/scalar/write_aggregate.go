@@ -23,13 +23,13 @@ func aggregateBounds(env *Env, e *aggregate) Interval {
 	}
 	switch e.name {
 	case "sum":
-		if e.x.Type().float() {
+		if e.x.Type().Float() {
 			i = latticeOf(i).widened(i)
 		}
 		i.Low = smaller(i.Low, new(big.Rat).Mul(i.Low, rows))
 		i.High = larger(i.High, new(big.Rat).Mul(i.High, rows))
 	case "avg":
-		if e.x.Type().float() {
+		if e.x.Type().Float() {
 			l := latticeOf(i)
 			i = l.widened(i)
 			i.Least = power2(int(l) - 64) // of fewer than 2^64 rows
@@ -113,7 +113,7 @@ func (w *Writer) count(e *aggregate, filter string) (fragment, error) {
 	if e.distinct {
 		x = "DISTINCT " + x
 	}
-	return fragment{sql: "LEAST(pg_catalog.count(" + x + ")" + filter + ", " + intLiteral(rat(e.rows)) + ")", typ: typ(pgtype.Int8)}, nil
+	return fragment{sql: "LEAST(pg_catalog.count(" + x + ")" + filter + ", " + intLiteral(rat(e.rows)) + ")", typ: pgtype.Of(pgtype.Int8)}, nil
 }
 
 func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
@@ -128,12 +128,12 @@ func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
 	t := w.Env.physical(e)
 	var sql string
 	switch {
-	case e.x.Type().float():
+	case e.x.Type().Float():
 		sql = w.floatSum(e, f.sql, filter)
 	default:
 		sql = "pg_catalog." + e.name + "(" + f.sql + ")" + filter
 		if t.OID != pgtype.Numeric {
-			low, high, _ := literals(i, typ(pgtype.Numeric))
+			low, high, _ := literals(i, pgtype.Of(pgtype.Numeric))
 			return fragment{sql: "CAST(CASE WHEN " + sql + " IS NOT NULL THEN " + clampSQL(sql, low, high) + " END AS pg_catalog.int8)", typ: t}, nil
 		}
 	}
@@ -147,9 +147,9 @@ func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
 // floatSum adds whole steps and scales the sum: a power of two loses nothing.
 func (w *Writer) floatSum(e *aggregate, x, filter string) string {
 	l := latticeOf(w.Env.Bounds(e.x))
-	steps := "CAST(" + x + " OPERATOR(pg_catalog.*) " + floatLiteral(power2(-int(l))) + " AS pg_catalog.int8)"
+	steps := "CAST(" + x + " OPERATOR(pg_catalog.*) " + pgtype.FloatLiteral(power2(-int(l))) + " AS pg_catalog.int8)"
 	sum := "CAST(pg_catalog." + e.name + "(" + steps + ")" + filter + " AS pg_catalog.float8)"
-	return "(" + sum + " OPERATOR(pg_catalog.*) " + floatLiteral(power2(int(l))) + ")"
+	return "(" + sum + " OPERATOR(pg_catalog.*) " + pgtype.FloatLiteral(power2(int(l))) + ")"
 }
 
 // extreme writes min and max. Which of equal values they return depends on the order of the
@@ -157,7 +157,7 @@ func (w *Writer) floatSum(e *aggregate, x, filter string) string {
 func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	t := e.x.Type()
 	i := w.Env.interval(e.x)
-	if t.float() && !i.Bounded() && !i.empty {
+	if t.Float() && !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(e.x)
 	}
 	m := cutting(e.x, asIs)
@@ -176,7 +176,7 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	}
 	sql = "pg_catalog." + e.name + "(" + sql + ")" + filter
 	switch {
-	case t.modified():
+	case modified(t):
 		sql = Modify(t, sql)
 	case physical.OID == pgtype.Numeric:
 		sql = "pg_catalog.trim_scale(" + sql + ")"

@@ -1,5 +1,7 @@
 package scalar
 
+import "dpproxy/planner/pgtype"
+
 // logic writes AND, OR and NOT.
 func (w *Writer) logic(e *logic) (fragment, error) {
 	parts := make([]string, len(e.args))
@@ -44,7 +46,7 @@ func (w *Writer) choice(e *choice, m mode) (fragment, error) {
 	return fragment{sql: composed(e, parts), typ: t}, nil
 }
 
-func (w *Writer) branches(e *choice, t Type, result func(Expr) (string, error)) (fragment, error) {
+func (w *Writer) branches(e *choice, t pgtype.Type, result func(Expr) (string, error)) (fragment, error) {
 	var parts []string
 	compared := e.compared()
 	test := func(o Expr) error {

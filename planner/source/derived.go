@@ -36,11 +36,11 @@ type outputColumn struct {
 	x    scalar.Expr // nil before a literal has a type
 	at   int
 	// as gives a literal the type of what it is combined with; nil for anything else.
-	as func(scalar.Type) (scalar.Expr, error)
+	as func(pgtype.Type) (scalar.Expr, error)
 }
 
 // become gives a literal a type; of nil there is none.
-func (o *outputColumn) become(t scalar.Type) (err error) {
+func (o *outputColumn) become(t pgtype.Type) (err error) {
 	if o != nil {
 		o.x, err = o.as(t)
 	}
@@ -120,7 +120,10 @@ func (r *relation) supplyUnit(rows ast.Rows, unit string) error {
 			return nil
 		}
 		inner := b.source.Unit()
-		t, ok := unite(u.Type, inner.Type, i == 0)
+		t, ok := inner.Type, true
+		if i > 0 {
+			t, ok = pgtype.Union(u.Type, inner.Type)
+		}
 		if !ok {
 			return notHere(unionPosition(rows, i), "Aggregate each branch by itself and combine the results.", "the branches of UNION ALL identify the %s by %s and %s", unit, u.Type, inner.Type)
 		}
@@ -134,41 +137,11 @@ func (r *relation) supplyUnit(rows ast.Rows, unit string) error {
 // unionPosition returns the place of the i-th branch.
 func unionPosition(rows ast.Rows, i int) int { return selects(rows)[i].At }
 
-// unite finds the common type of a column of two queries
-// (transformSetOperationTree in src/backend/parser/analyze.c).
-func unite(a, b scalar.Type, first bool) (scalar.Type, bool) {
-	af, bf := a.Family(), b.Family()
-	switch {
-	case first || a == b:
-		return b, true
-	case a.Domain != b.Domain || a.Undeclared != b.Undeclared:
-		a, b = a.Below(), b.Below()
-		a.Undeclared, b.Undeclared = true, true
-		return unite(a, b, false)
-	case a.Array || b.Array || a.Collation != b.Collation || a.Deterministic != b.Deterministic:
-		return a, false
-	case af == scalar.IntFamily && bf == scalar.IntFamily:
-		if a.OID == pgtype.Int8 || b.OID == pgtype.Int2 {
-			return a, true
-		}
-		return b, true
-	case a.OID == b.OID && a.Enum == b.Enum:
-		a.Mod = -1
-		return a, true
-	case unpadded(a) && unpadded(b):
-		a.Mod = -1 // the first branch names the type: each of the two becomes the other
-		return a, true
-	}
-	return a, false
-}
-
-func unpadded(t scalar.Type) bool { return t.OID == pgtype.Text || t.OID == pgtype.Varchar }
-
 // A unitedColumn is a column of a query or a UNION ALL of them. A literal without a type takes
 // that of what it is combined with first.
 type unitedColumn struct {
 	name    string
-	typ     scalar.Type
+	typ     pgtype.Type
 	literal *outputColumn // nil if it has a type
 	at      int
 }
@@ -216,7 +189,7 @@ func columnsAlone(outputs []outputColumn) []unitedColumn {
 
 // with combines two columns; the first one names the result.
 func (c unitedColumn) with(d unitedColumn, i int) (_ unitedColumn, err error) {
-	t, ok := scalar.Builtin(pgtype.Text), true
+	t, ok := pgtype.Of(pgtype.Text), true
 	switch {
 	case c.literal != nil && d.literal != nil:
 	case c.literal != nil:
@@ -224,7 +197,7 @@ func (c unitedColumn) with(d unitedColumn, i int) (_ unitedColumn, err error) {
 	case d.literal != nil:
 		t, ok = beside(c.typ)
 	default:
-		t, ok = unite(c.typ, d.typ, false)
+		t, ok = pgtype.Union(c.typ, d.typ)
 	}
 	if !ok {
 		return c, notHere(d.at, "Cast one of them.", "column %d of UNION ALL has the types %s and %s", i+1, c.typeName(), d.typeName())
@@ -244,8 +217,8 @@ func (c unitedColumn) typeName() string {
 
 // beside is the type of a column that has a literal in another branch: no domain, and without a
 // modifier. Values that are only counted have no literals.
-func beside(t scalar.Type) (scalar.Type, bool) {
-	return t.Unmodified(), t.Family() != scalar.NoFamily
+func beside(t pgtype.Type) (pgtype.Type, bool) {
+	return t.Unmodified(), t.Family() != pgtype.NoFamily
 }
 
 // unite makes the columns of the relation of those of its branches.
@@ -257,7 +230,7 @@ func (r *relation) unite(rows ast.Rows, outputs [][]outputColumn) ([]field, erro
 	}
 	for i, first := range united {
 		if first.literal != nil {
-			first.typ = scalar.Builtin(pgtype.Text)
+			first.typ = pgtype.Of(pgtype.Text)
 			if err := first.literal.become(first.typ); err != nil {
 				return nil, err
 			}
@@ -284,7 +257,7 @@ func reachOf(c *scalar.Column) scalar.Reach {
 	for _, x := range c.Of {
 		col, plain := scalar.PlainColumn(x)
 		switch {
-		case !plain || !c.Type.Long():
+		case !plain || !scalar.Long(c.Type):
 			return scalar.Whole
 		case col.Reach == scalar.Beginning:
 			reach = col.Reach
@@ -398,7 +371,7 @@ func (s *Source) targets(list []ast.Target, r *scalar.Resolver) (out []outputCol
 		if t.X != nil {
 			o := outputColumn{name: t.Name, at: t.At}
 			if untyped(t.X) {
-				o.as = func(typ scalar.Type) (scalar.Expr, error) { return r.Literal(t.X, typ) }
+				o.as = func(typ pgtype.Type) (scalar.Expr, error) { return r.Literal(t.X, typ) }
 			} else if o.x, err = r.Expr(t.X); err != nil {
 				return nil, err
 			}
@@ -430,7 +403,7 @@ func (b *branch) distinctUnits(sel *ast.Select, out []outputColumn) error {
 	for i := range out {
 		o := &out[i]
 		if o.x == nil {
-			if err := o.become(scalar.Builtin(pgtype.Text)); err != nil { // so that it can be compared
+			if err := o.become(pgtype.Of(pgtype.Text)); err != nil { // so that it can be compared
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
@@ -176,7 +177,7 @@ func (b *builder) table(t *policy.Table, name string, at int) (*relation, error)
 		c := &t.Columns[i]
 		reach := columnReach(t, c)
 		r.columns = append(r.columns, &scalar.Column{
-			Name: c.Name, Untold: b.view != "", Type: scalar.TypeOf(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && reach != scalar.Short,
+			Name: c.Name, Untold: b.view != "", Type: pgtype.OfColumn(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && reach != scalar.Short,
 			Bounds: scalarBounds(c.Bounds), Values: c.Values, SQL: r.read(c), Reach: reach,
 		})
 	}
@@ -195,14 +196,14 @@ func columnReach(t *policy.Table, c *policy.Column) scalar.Reach {
 	if t.Indexed(c.Name) {
 		return scalar.Whole
 	}
-	return scalar.ReachOf(scalar.TypeOf(c.Type, c.Collation, c.Deterministic), t.Identifies(c.Name))
+	return scalar.ReachOf(pgtype.OfColumn(c.Type, c.Collation, c.Deterministic), t.Identifies(c.Name))
 }
 
 // read writes a column of a table, below its domain. What is no table may show values that are
 // not as the modifiers of its types say.
 func (r *relation) read(c *policy.Column) string {
 	sql := r.alias + "." + ast.QuoteIdent(c.Name)
-	t := scalar.TypeOf(c.Type, c.Collation, c.Deterministic)
+	t := pgtype.OfColumn(c.Type, c.Collation, c.Deterministic)
 	if c.Type.Kind == 'd' && t.SQL() != "" {
 		sql = "CAST(" + sql + " AS " + t.SQL() + ")"
 	}
