@@ -12,6 +12,7 @@ import (
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -36,12 +37,12 @@ func (e *execution) concealedValues(ctx context.Context, q *planner.Query, p *pr
 	for i, f := range folds {
 		if f.Concealed {
 			cols, results = append(cols, "("+f.SQL+")"), append(results, f.Format())
-			oids[i] = boolOID // nobody names it
+			oids[i] = pgtype.Bool // nobody names it
 			continue
 		}
 		params[i], oids[i], formats[i] = p.values[i].Bytes, p.values[i].OID, f.Format()
-		if p.values[i].OID >= firstUserOID { // one of the analyst's own, perhaps: its input calls functions of theirs
-			oids[i] = textOID
+		if p.values[i].OID >= pgtype.FirstUser { // one of the analyst's own, perhaps: its input calls functions of theirs
+			oids[i] = pgtype.Text
 		}
 	}
 	return e.aside(ctx, p, func(conn *pgconn.PgConn) error {
@@ -60,13 +61,6 @@ func (e *execution) concealedValues(ctx context.Context, q *planner.Query, p *pr
 		return nil
 	}, nil)
 }
-
-// Types of Postgres, and the first that is not its own.
-const (
-	boolOID      = 16
-	textOID      = 25
-	firstUserOID = 16384
-)
 
 // describeConcealed proves, before the charge, that the views that are left in the rewritten
 // statement have the columns that they have on the mirror.

@@ -51,7 +51,7 @@ var allowed = map[string]string{
 	"planner/scalar":            "pgerr catalog parser/ast planner/pgtype",
 	"wire":                      "pgerr",
 	"mirror":                    "pgerr catalog",
-	"proxy":                     "dp pgerr catalog parser parser/ast mechanisms brdp estimate accountant answers planner planner/policy planner/scalar wire mirror proxy/cashier proxy/memory proxy/reader proxy/release proxy/settings",
+	"proxy":                     "dp pgerr catalog parser parser/ast mechanisms brdp estimate accountant answers planner planner/pgtype planner/policy planner/scalar wire mirror proxy/cashier proxy/memory proxy/reader proxy/release proxy/settings",
 	"proxy/cashier":             "dp pgerr catalog accountant planner planner/policy",
 	"proxy/memory":              "answers dp mechanisms planner planner/scalar proxy/release",
 	"proxy/release":             "dp mechanisms planner proxy/reader",
