@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/quote"
 )
 
 // mark is the comment of the roles that Sync made: roles belong to the whole
@@ -36,7 +37,7 @@ func roleState(name string, login bool, memberOf ...string) string {
 				), '') = %s
 			AND NOT EXISTS (SELECT FROM pg_auth_members m WHERE m.member = r.oid AND (m.admin_option OR to_jsonb(m) ->> 'inherit_option' = 'true'))
 			AND (%t OR NOT EXISTS (SELECT FROM pg_auth_members WHERE roleid = r.oid))
-		FROM pg_roles r WHERE rolname = %s`, literal(mark), literal(Owner), login, literal(strings.Join(memberOf, ",")), len(memberOf) == 0, literal(name))
+		FROM pg_roles r WHERE rolname = %s`, quote.Literal(mark), quote.Literal(Owner), login, quote.Literal(strings.Join(memberOf, ",")), len(memberOf) == 0, quote.Literal(name))
 }
 
 func roleKey(name string) key { return key{"role", name} }
@@ -44,10 +45,10 @@ func roleKey(name string) key { return key{"role", name} }
 func (p Plan) roleObjects() []object {
 	var objects []object
 	for _, a := range p.Analysts {
-		name := ident(a.Name)
+		name := quote.Ident(a.Name)
 		objects = append(objects, object{
 			key:    roleKey(a.Name),
-			create: fmt.Sprintf("CREATE ROLE %s LOGIN %s; COMMENT ON ROLE %s IS %s", name, noPowers, name, literal(mark)),
+			create: fmt.Sprintf("CREATE ROLE %s LOGIN %s; COMMENT ON ROLE %s IS %s", name, noPowers, name, quote.Literal(mark)),
 			drop:   fmt.Sprintf("DROP OWNED BY %s; DROP ROLE %s", name, name),
 			state:  roleState(a.Name, true),
 			adopt:  true,
@@ -61,11 +62,11 @@ func (p Plan) roleObjects() []object {
 func (a Analyst) asideObjects() []object {
 	var objects []object
 	for _, role := range a.aside() {
-		name := ident(role.Name)
+		name := quote.Ident(role.Name)
 		objects = append(objects, object{
 			key: roleKey(role.Name),
 			create: fmt.Sprintf("CREATE ROLE %[1]s LOGIN %[2]s; COMMENT ON ROLE %[1]s IS %[3]s; GRANT %[4]s TO %[1]s",
-				name, noPowers, literal(mark), ident(a.Name)),
+				name, noPowers, quote.Literal(mark), quote.Ident(a.Name)),
 			drop:  fmt.Sprintf("DROP OWNED BY %s; DROP ROLE %s", name, name),
 			state: roleState(role.Name, true, a.Name),
 			needs: []key{roleKey(a.Name)},
@@ -78,8 +79,8 @@ func (a Analyst) asideObjects() []object {
 func (a Analyst) asideGrants(database string) []object {
 	var objects []object
 	for _, role := range a.aside() {
-		objects = append(objects, grantObject(role.Name, "CONNECT ON DATABASE "+ident(database), key{}, fmt.Sprintf(
-			"pg_database o, aclexplode(o.datacl) x WHERE x.privilege_type = 'CONNECT' AND o.datname = %s", literal(database))))
+		objects = append(objects, grantObject(role.Name, "CONNECT ON DATABASE "+quote.Ident(database), key{}, fmt.Sprintf(
+			"pg_database o, aclexplode(o.datacl) x WHERE x.privilege_type = 'CONNECT' AND o.datname = %s", quote.Literal(database))))
 	}
 	return objects
 }
@@ -91,11 +92,11 @@ func (p Plan) grantObjects(of *catalog.Schema, database string) []object {
 	slices.Sort(schemas)
 	var objects []object
 	for _, a := range p.Analysts {
-		objects = append(objects, grantObject(a.Name, "CONNECT, TEMPORARY ON DATABASE "+ident(database), key{}, fmt.Sprintf(
-			"pg_database o, aclexplode(o.datacl) x WHERE x.privilege_type = 'TEMPORARY' AND o.datname = %s", literal(database))))
+		objects = append(objects, grantObject(a.Name, "CONNECT, TEMPORARY ON DATABASE "+quote.Ident(database), key{}, fmt.Sprintf(
+			"pg_database o, aclexplode(o.datacl) x WHERE x.privilege_type = 'TEMPORARY' AND o.datname = %s", quote.Literal(database))))
 		for _, s := range schemas {
-			objects = append(objects, grantObject(a.Name, "USAGE ON SCHEMA "+ident(s), key{"schema", s}, fmt.Sprintf(
-				"pg_namespace o, aclexplode(o.nspacl) x WHERE x.privilege_type = 'USAGE' AND o.nspname = %s", literal(s))))
+			objects = append(objects, grantObject(a.Name, "USAGE ON SCHEMA "+quote.Ident(s), key{"schema", s}, fmt.Sprintf(
+				"pg_namespace o, aclexplode(o.nspacl) x WHERE x.privilege_type = 'USAGE' AND o.nspname = %s", quote.Literal(s))))
 		}
 		for _, view := range stateViews() {
 			objects = append(objects, grantRead(a.Name, catalog.Name{Schema: reserved, Name: viewName(view)}, view.key))
@@ -109,18 +110,18 @@ func (p Plan) grantObjects(of *catalog.Schema, database string) []object {
 }
 
 func grantRead(analyst string, n catalog.Name, on key) object {
-	name := qualified(n)
+	name := quote.Name(n)
 	return grantObject(analyst, "SELECT ON "+name, on, fmt.Sprintf(
-		"pg_class o, aclexplode(o.relacl) x WHERE x.privilege_type = 'SELECT' AND o.oid = to_regclass(%s)", literal(name)))
+		"pg_class o, aclexplode(o.relacl) x WHERE x.privilege_type = 'SELECT' AND o.oid = to_regclass(%s)", quote.Literal(name)))
 }
 
 func grantObject(analyst, privilege string, on key, granted string) object {
 	return object{
-		key:    key{"grant", privilege + " TO " + ident(analyst)},
-		create: fmt.Sprintf("GRANT %s TO %s", privilege, ident(analyst)),
-		drop:   fmt.Sprintf("REVOKE %s FROM %s", privilege, ident(analyst)),
+		key:    key{"grant", privilege + " TO " + quote.Ident(analyst)},
+		create: fmt.Sprintf("GRANT %s TO %s", privilege, quote.Ident(analyst)),
+		drop:   fmt.Sprintf("REVOKE %s FROM %s", privilege, quote.Ident(analyst)),
 		state: fmt.Sprintf("SELECT %s, true FROM %s AND x.grantee = (SELECT oid FROM pg_roles WHERE rolname = %s)",
-			literal(Owner), granted, literal(analyst)),
+			quote.Literal(Owner), granted, quote.Literal(analyst)),
 		needs: []key{on, roleKey(analyst)},
 	}
 }
@@ -159,14 +160,14 @@ func keepLogin(ctx context.Context, tx pgx.Tx, database string, a Analyst, repor
 
 // changes are the statements that make the role what it should be.
 func (a Analyst) changes(has login, database string) ([]string, error) {
-	role := "ALTER ROLE " + ident(a.Name)
+	role := "ALTER ROLE " + quote.Ident(a.Name)
 	var changes []string
 	if !verifies(has.verifier, a.Password) {
 		verifier, err := newVerifier(a.Password)
 		if err != nil {
 			return nil, err
 		}
-		changes = append(changes, role+" PASSWORD "+literal(verifier))
+		changes = append(changes, role+" PASSWORD "+quote.Literal(verifier))
 	}
 	limit := a.ConnectionLimit
 	if limit == 0 {
@@ -178,11 +179,11 @@ func (a Analyst) changes(has login, database string) ([]string, error) {
 	if has.everywhere {
 		changes = append(changes, role+" RESET ALL")
 	}
-	role += " IN DATABASE " + ident(database)
+	role += " IN DATABASE " + quote.Ident(database)
 	if want := a.settings(); !slices.Equal(has.settings, want) {
 		changes = append(changes, role+" RESET ALL")
 		for _, name := range slices.Sorted(maps.Keys(a.Settings)) {
-			changes = append(changes, fmt.Sprintf("%s SET %s = %s", role, name, literal(a.Settings[name])))
+			changes = append(changes, fmt.Sprintf("%s SET %s = %s", role, name, quote.Literal(a.Settings[name])))
 		}
 	}
 	return changes, nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/quote"
 	"dpproxy/pgerr"
 )
 
@@ -13,11 +14,11 @@ var protectedFunction = key{"function", "dp.protected"}
 // backstopSQL makes a relation one that can be described but not read, by its owner
 // neither.
 func backstopSQL(n catalog.Name) string {
-	name := qualified(n)
+	name := quote.Name(n)
 	return fmt.Sprintf(`ALTER TABLE %[1]s ENABLE ROW LEVEL SECURITY;
 ALTER TABLE %[1]s FORCE ROW LEVEL SECURITY;
 CREATE POLICY dp ON %[1]s FOR SELECT USING (dp.protected(%[2]s));
-`, name, literal(n.String()))
+`, name, quote.Literal(n.String()))
 }
 
 // backstopObjects are the functions that raise, and what shows the state of a session. The
@@ -43,6 +44,6 @@ func functionObject(k key, signature, body string) object {
 ALTER FUNCTION %[1]s OWNER TO %[3]s`, signature, body, Owner),
 		drop: fmt.Sprintf("DROP FUNCTION %s CASCADE", signature),
 		state: fmt.Sprintf(`SELECT proowner::regrole::text, provolatile = 'i' AND NOT prosecdef
-			FROM pg_proc WHERE oid = to_regprocedure(%s)`, literal(signature)),
+			FROM pg_proc WHERE oid = to_regprocedure(%s)`, quote.Literal(signature)),
 	}
 }

@@ -1,11 +1,9 @@
 // Package mirror makes the database that analysts are connected to: the schema of
 // the real database with none of its protected rows.
 //
-// [Read] takes from the upstream catalogue what package catalog describes.
-// [Sync] makes or refreshes the mirror from it and from a [Plan], and ends by
-// proving that no analyst can read a protected relation there. [FingerprintOf]
-// lets a read of protected data check that the schema is still the one that the
-// policy was checked against.
+// [Plan.Read] takes from the catalogue of the real database what package catalog describes
+// (package introspect does the reading). [Sync] makes or refreshes the mirror from it and from
+// a [Plan], and ends by proving that no analyst can read a protected relation there.
 //
 // # What is copied
 //

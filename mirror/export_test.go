@@ -1,8 +1,5 @@
 package mirror
 
-// FingerprintSQL is the query of FingerprintOf with the OIDs as its parameter.
-const FingerprintSQL = fingerprintSQL
-
 // SetTries changes how often Sync tries, and returns what undoes it.
 func SetTries(n int) (undo func()) {
 	old := tries
@@ -19,5 +16,5 @@ var (
 	Verifies    = verifies
 )
 
-// CheckData and CheckMirror take a server_version_num.
-var CheckData, CheckMirror = checkData, checkMirror
+// CheckMirror takes a server_version_num.
+var CheckMirror = checkMirror

@@ -1,9 +1,7 @@
 package mirror_test
 
 import (
-	"os"
 	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -11,15 +9,20 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/mirror"
+	"dpproxy/mirror/mirrortest"
 )
 
-func name(s string) catalog.Name {
-	schema, table, found := strings.Cut(s, ".")
-	if !found {
-		return catalog.Name{Schema: "public", Name: s}
-	}
-	return catalog.Name{Schema: schema, Name: table}
-}
+// The fixtures that package introspect has too.
+var (
+	name        = mirrortest.Name
+	start       = mirrortest.Start
+	startMirror = mirrortest.StartMirror
+	as          = mirrortest.As
+	connect     = mirrortest.Connect
+	run         = mirrortest.Run
+	value       = mirrortest.Value
+	clinic      = mirrortest.Clinic
+)
 
 // plan is what the tests start from.
 func plan() mirror.Plan {
@@ -57,83 +60,6 @@ type pair struct {
 	upstream, mirror *pgx.Conn
 	server           *pgtemp.Server // of the mirror
 	database         string
-}
-
-// start starts a server for the real database, startMirror one for its mirror.
-func start(t testing.TB) *pgtemp.Server { return startServer(t, pgtemp.Options{}) }
-
-func startMirror(t testing.TB) *pgtemp.Server {
-	return startServer(t, pgtemp.Options{Mirror: true})
-}
-
-func startServer(t testing.TB, o pgtemp.Options) *pgtemp.Server {
-	t.Helper()
-	s, err := pgtemp.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	return s
-}
-
-// older are what SQL of these tests says less of to servers before a version.
-var older = []struct {
-	before         int
-	newer, instead string
-}{
-	{15, " NULLS NOT DISTINCT", ""},
-	{14, "many span_multirange", `many "span"`},
-	{14, ", multirange_type_name = spans", ""},
-	{14, "many spans", "many span"},
-	{14, "rngmultitypid::regtype::text", "''"},
-	{14, "rngmultitypid::regtype", "NULL"},
-	{14, "ways way_multirange", "ways way"},
-	{14, "'{}', '{Ab", "NULL, '{Ab"},
-}
-
-// as rewrites SQL for the server of a real database.
-func as(t testing.TB, s *pgtemp.Server, sql string) string {
-	t.Helper()
-	version, err := s.Version()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range older {
-		if version < o.before {
-			sql = strings.ReplaceAll(sql, o.newer, o.instead)
-		}
-	}
-	return sql
-}
-
-func connect(t testing.TB, url string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close(t.Context()) })
-	return conn
-}
-
-func run(t testing.TB, conn *pgx.Conn, sql string) {
-	t.Helper()
-	if _, err := conn.PgConn().Exec(t.Context(), sql).ReadAll(); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-}
-
-// clinic fills a new database with the tests' schema.
-func clinic(t testing.TB, s *pgtemp.Server) *pgx.Conn {
-	t.Helper()
-	run(t, connect(t, s.URL("postgres", pgtemp.Superuser)), "CREATE DATABASE clinic")
-	conn := connect(t, s.URL("clinic", pgtemp.Superuser))
-	schema, err := os.ReadFile("testdata/clinic.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, conn, string(schema))
-	return conn
 }
 
 // twoServers is the recommended arrangement.
@@ -180,17 +106,4 @@ func (p pair) psql(t *testing.T, command string) string {
 		t.Fatalf("psql %s: %v\n%s", command, err, out)
 	}
 	return string(out)
-}
-
-// value returns the first column of the first row as text.
-func value(t *testing.T, conn *pgx.Conn, sql string) string {
-	t.Helper()
-	var text *string
-	if err := conn.QueryRow(t.Context(), "SELECT ("+sql+")::text").Scan(&text); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	if text == nil {
-		return ""
-	}
-	return *text
 }

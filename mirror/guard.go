@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/introspect"
 )
 
 // reachSQL lists the pairs (start, reached) where a relation of $1 can show rows of
@@ -30,7 +31,7 @@ SELECT DISTINCT start, oid FROM reach WHERE oid = ANY ($2::oid[]) ORDER BY 1, 2`
 // Check refuses what [Sync] refuses in the real database, and changes nothing: relations
 // that are missing, and those that the rules of ownership cannot hold for.
 func Check(ctx context.Context, upstream *pgx.Conn, plan Plan) error {
-	from, err := upstream.BeginTx(ctx, snapshot)
+	from, err := upstream.BeginTx(ctx, introspect.Snapshot)
 	if err != nil {
 		return fmt.Errorf("mirror: %w", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"dpproxy/mirror/quote"
 )
 
 // reachingOut are functions that PUBLIC may call on some server and that leave the
@@ -80,7 +82,7 @@ func closeDatabase(ctx context.Context, tx pgx.Tx, report func(string)) error {
 	}
 	if open {
 		report("revoke all on database " + database + " from PUBLIC")
-		_, err = tx.Exec(ctx, fmt.Sprintf("REVOKE ALL ON DATABASE %s FROM PUBLIC", ident(database)))
+		_, err = tx.Exec(ctx, fmt.Sprintf("REVOKE ALL ON DATABASE %s FROM PUBLIC", quote.Ident(database)))
 	}
 	if creatable {
 		report("revoke create on schema public from PUBLIC")

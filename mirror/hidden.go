@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/quote"
 )
 
 // This file holds what the mirror leaves out because the policy hides a column: the column
@@ -149,7 +150,7 @@ func unseen(ctx context.Context, tx pgx.Tx, p Plan) error {
 	for _, n := range p.barred() {
 		var found *string
 		err := tx.QueryRow(ctx, "SELECT min(attname::text) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = ANY ($2)",
-			qualified(n), p.hidden(n)).Scan(&found)
+			quote.Name(n), p.hidden(n)).Scan(&found)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/quote"
 )
 
 // comparing catalog names, for a stable order.
@@ -62,9 +63,9 @@ func (p Plan) schemaObjects(of *catalog.Schema) []object {
 		}
 		objects = append(objects, object{
 			key:    key{"schema", s},
-			create: fmt.Sprintf("CREATE SCHEMA %s AUTHORIZATION %s", ident(s), Owner),
-			drop:   fmt.Sprintf("DROP SCHEMA %s", ident(s)),
-			state:  fmt.Sprintf("SELECT nspowner::regrole::text, true FROM pg_namespace WHERE nspname = %s", literal(s)),
+			create: fmt.Sprintf("CREATE SCHEMA %s AUTHORIZATION %s", quote.Ident(s), Owner),
+			drop:   fmt.Sprintf("DROP SCHEMA %s", quote.Ident(s)),
+			state:  fmt.Sprintf("SELECT nspowner::regrole::text, true FROM pg_namespace WHERE nspname = %s", quote.Literal(s)),
 		})
 	}
 	return objects
@@ -85,9 +86,9 @@ func tableObject(t *catalog.Table, s *catalog.Schema, protected bool) object {
 		o.needs = append(o.needs, neededBy(c, s)...)
 	}
 	for _, c := range t.Constraints {
-		parts = append(parts, "CONSTRAINT "+ident(c.Name)+" "+c.Text)
+		parts = append(parts, "CONSTRAINT "+quote.Ident(c.Name)+" "+c.Text)
 	}
-	name := qualified(t.Name)
+	name := quote.Name(t.Name)
 	o.create = fmt.Sprintf("CREATE TABLE %s (\n  %s\n);\nALTER TABLE %s OWNER TO %s;\n",
 		name, strings.Join(parts, ",\n  "), name, Owner)
 	o.create += serialsSQL(t)
@@ -104,16 +105,16 @@ func tableObject(t *catalog.Table, s *catalog.Schema, protected bool) object {
 			AND %[3]s = coalesce((SELECT string_agg(format('%%s %%s %%s', attname, format_type(atttypid, atttypmod),
 					CASE WHEN attnotnull THEN 'true' ELSE 'false' END), E'\n' ORDER BY attnum)
 				FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped), '')
-		FROM pg_class c WHERE c.oid = to_regclass(%[1]s) AND c.relkind <> 'v'`, literal(name), protected, literal(strings.Join(shape, "\n")))
+		FROM pg_class c WHERE c.oid = to_regclass(%[1]s) AND c.relkind <> 'v'`, quote.Literal(name), protected, quote.Literal(strings.Join(shape, "\n")))
 	return o
 }
 
 // columnSQL leaves out the expression of a generated column, which may hold values. Where
 // there are rows to copy the column is a plain one: they bring its values along.
 func columnSQL(c catalog.Column, protected bool) string {
-	sql := ident(c.Name) + " " + c.Type.Display
+	sql := quote.Ident(c.Name) + " " + c.Type.Display
 	if c.Collation != (catalog.Name{}) {
-		sql += " COLLATE " + qualified(c.Collation)
+		sql += " COLLATE " + quote.Name(c.Collation)
 	}
 	if c.NotNull {
 		sql += " NOT NULL"
@@ -135,14 +136,14 @@ func serialsSQL(t *catalog.Table) string {
 		if c.Serial == "" {
 			continue
 		}
-		sequence := qualified(catalog.Name{Schema: t.Name.Schema, Name: c.Serial})
+		sequence := quote.Name(catalog.Name{Schema: t.Name.Schema, Name: c.Serial})
 		typ := c.Type.Display
 		if !slices.Contains([]string{"smallint", "integer", "bigint"}, typ) {
 			typ = "bigint"
 		}
 		fmt.Fprintf(&sql, "CREATE SEQUENCE %[1]s AS %[2]s;\nALTER SEQUENCE %[1]s OWNER TO %[3]s;\nALTER SEQUENCE %[1]s OWNED BY %[4]s.%[5]s;\n"+
 			"ALTER TABLE %[4]s ALTER %[5]s SET DEFAULT nextval(%[6]s);\n",
-			sequence, typ, Owner, qualified(t.Name), ident(c.Name), literal(sequence))
+			sequence, typ, Owner, quote.Name(t.Name), quote.Ident(c.Name), quote.Literal(sequence))
 	}
 	return sql.String()
 }
@@ -185,13 +186,13 @@ func foreignKeyObjects(s *catalog.Schema, t *catalog.Table) []object {
 		if target == nil || !provesUnique(target, f.Target) {
 			continue
 		}
-		name := qualified(t.Name)
+		name := quote.Name(t.Name)
 		objects = append(objects, object{
 			key:    key{foreignKeyKind, t.Name.String() + "." + f.Name},
-			create: fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", name, ident(f.Name), f.Definition),
-			drop:   fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", name, ident(f.Name)),
+			create: fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", name, quote.Ident(f.Name), f.Definition),
+			drop:   fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", name, quote.Ident(f.Name)),
 			state: fmt.Sprintf(`SELECT c.relowner::regrole::text, true FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-				WHERE c.oid = to_regclass(%s) AND k.conname = %s AND k.contype = 'f'`, literal(name), literal(f.Name)),
+				WHERE c.oid = to_regclass(%s) AND k.conname = %s AND k.contype = 'f'`, quote.Literal(name), quote.Literal(f.Name)),
 			needs: []key{tableKey(t.Name), tableKey(f.References)},
 		})
 	}
@@ -208,15 +209,15 @@ func provesUnique(t *catalog.Table, columns []string) bool {
 
 // commentObject shows the policy where \d+ prints it.
 func (t Protected) commentObject(table *catalog.Table) object {
-	name := qualified(t.Name)
+	name := quote.Name(t.Name)
 	var set strings.Builder
-	fmt.Fprintf(&set, "COMMENT ON TABLE %s IS %s;\n", name, literal(t.Comment))
+	fmt.Fprintf(&set, "COMMENT ON TABLE %s IS %s;\n", name, quote.Literal(t.Comment))
 	for _, c := range table.Columns {
-		fmt.Fprintf(&set, "COMMENT ON COLUMN %s.%s IS %s;\n", name, ident(c.Name), literal(t.Columns[c.Name].Comment))
+		fmt.Fprintf(&set, "COMMENT ON COLUMN %s.%s IS %s;\n", name, quote.Ident(c.Name), quote.Literal(t.Columns[c.Name].Comment))
 	}
 	return object{
 		key: key{"comments", t.Name.String()}, create: set.String(), drop: "", needs: []key{tableKey(t.Name)},
 		state: fmt.Sprintf(`SELECT relowner::regrole::text, coalesce(obj_description(oid, 'pg_class'), '') = %s
-			FROM pg_class WHERE oid = to_regclass(%s)`, literal(t.Comment), literal(name)),
+			FROM pg_class WHERE oid = to_regclass(%s)`, quote.Literal(t.Comment), quote.Literal(name)),
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/introspect"
+	"dpproxy/mirror/quote"
 )
 
 // copyRows replaces the rows of the public tables that differ. The rows come from the
@@ -37,7 +39,7 @@ func copyRows(ctx context.Context, from, to pgx.Tx, s *catalog.Schema, public []
 }
 
 // rowsSQL digests the rows of a table, whatever their order. The texts of the rows are the
-// same on both servers: see plainText.
+// same on both servers: see introspect.PlainText.
 const rowsSQL = `SELECT pg_catalog.count(*), coalesce(pg_catalog.sum(('x' || pg_catalog.left(h, 15))::bit(60)::bigint), 0)::text
 	|| '/' || coalesce(pg_catalog.sum(('x' || pg_catalog.right(h, 15))::bit(60)::bigint), 0)::text
 	FROM (SELECT pg_catalog.md5(t::text) AS h FROM %s AS t) AS rows`
@@ -47,7 +49,7 @@ func sameRows(ctx context.Context, from, to pgx.Tx, n catalog.Name) (bool, error
 	var counts [2]int64
 	var digests [2]string
 	for i, tx := range []pgx.Tx{from, to} {
-		if err := tx.QueryRow(ctx, fmt.Sprintf(rowsSQL, qualified(n))).Scan(&counts[i], &digests[i]); err != nil {
+		if err := tx.QueryRow(ctx, fmt.Sprintf(rowsSQL, quote.Name(n))).Scan(&counts[i], &digests[i]); err != nil {
 			return false, err
 		}
 	}
@@ -57,7 +59,7 @@ func sameRows(ctx context.Context, from, to pgx.Tx, n catalog.Name) (bool, error
 // copyTable deletes instead of truncating, so that sessions on the mirror read the
 // old rows until the transaction ends.
 func copyTable(ctx context.Context, from, to pgx.Tx, t *catalog.Table) (int64, error) {
-	name := qualified(t.Name)
+	name := quote.Name(t.Name)
 	if _, err := to.Exec(ctx, "DELETE FROM "+name); err != nil {
 		return 0, err
 	}
@@ -65,8 +67,8 @@ func copyTable(ctx context.Context, from, to pgx.Tx, t *catalog.Table) (int64, e
 	for i, c := range t.Columns {
 		columns[i] = c.Name
 	}
-	out := fmt.Sprintf("COPY (SELECT %s FROM %s) TO STDOUT (FORMAT %s)", idents(columns), name, format(t))
-	in := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT %s)", name, idents(columns), format(t))
+	out := fmt.Sprintf("COPY (SELECT %s FROM %s) TO STDOUT (FORMAT %s)", quote.Idents(columns), name, format(t))
+	in := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT %s)", name, quote.Idents(columns), format(t))
 	pipe, feed := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
@@ -91,7 +93,7 @@ const textOID = 25
 // stands in for another type.
 func format(t *catalog.Table) string {
 	for _, c := range t.Columns {
-		if c.Type.BaseOID >= firstUserOID && c.Type.Kind != 'e' || c.Type.Display == standIn && c.Type.OID != textOID {
+		if c.Type.BaseOID >= introspect.FirstUserOID && c.Type.Kind != 'e' || c.Type.Display == standIn && c.Type.OID != textOID {
 			return "text"
 		}
 	}
@@ -104,7 +106,7 @@ func CountRows(ctx context.Context, mirror *pgx.Conn, public []catalog.Name) (ma
 	counts := make(map[catalog.Name]int64, len(public))
 	for _, n := range public {
 		var count int64
-		if err := mirror.QueryRow(ctx, "SELECT pg_catalog.count(*) FROM "+qualified(n)).Scan(&count); err != nil {
+		if err := mirror.QueryRow(ctx, "SELECT pg_catalog.count(*) FROM "+quote.Name(n)).Scan(&count); err != nil {
 			return nil, fmt.Errorf("mirror: count the rows of %v: %w", n, err)
 		}
 		counts[n] = count

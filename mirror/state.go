@@ -3,6 +3,8 @@ package mirror
 import (
 	"fmt"
 	"strings"
+
+	"dpproxy/mirror/quote"
 )
 
 // stateView is a view in the schema dp that shows what the proxy put into a setting of the
@@ -76,7 +78,7 @@ func reportFunctions() []object {
 			key:    key{"function", signature},
 			create: fmt.Sprintf("CREATE FUNCTION %[1]s RETURNS float8 LANGUAGE sql IMMUTABLE AS $dp$ SELECT CAST(%[2]s AS float8) $dp$;\nALTER FUNCTION %[1]s OWNER TO %[3]s", signature, f.body, Owner),
 			drop:   "DROP FUNCTION " + signature + " CASCADE",
-			state:  "SELECT proowner::regrole::text, NOT prosecdef FROM pg_proc WHERE oid = to_regprocedure(" + literal(signature) + ")",
+			state:  "SELECT proowner::regrole::text, NOT prosecdef FROM pg_proc WHERE oid = to_regprocedure(" + quote.Literal(signature) + ")",
 		})
 	}
 	return all

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/introspect"
 )
 
 // SQLSTATEs of Postgres that say something about the mirror.
@@ -51,7 +52,7 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 		return err
 	}
 	sameServer := OnSameServer(ctx, upstream, mirror)
-	from, err := upstream.BeginTx(ctx, snapshot)
+	from, err := upstream.BeginTx(ctx, introspect.Snapshot)
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database stri
 	if _, err := tx.Exec(ctx, lockOut); err != nil {
 		return "", err
 	}
-	if _, err := tx.Conn().PgConn().Exec(ctx, plainText).ReadAll(); err != nil {
+	if _, err := tx.Conn().PgConn().Exec(ctx, introspect.PlainText).ReadAll(); err != nil {
 		return "", err
 	}
 	for _, o := range foundation {

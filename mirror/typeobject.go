@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/quote"
 )
 
 func typeKey(n catalog.Name) key { return key{"type", n.String()} }
@@ -118,7 +119,7 @@ func enumObject(t *catalog.Type, shown map[string]bool) object {
 	var labels []string
 	for _, l := range t.Labels {
 		if shown[l] {
-			labels = append(labels, literal(l))
+			labels = append(labels, quote.Literal(l))
 		}
 	}
 	return typeObject(t.Name, "TYPE", fmt.Sprintf("AS ENUM (%s)", strings.Join(labels, ", ")))
@@ -140,7 +141,7 @@ func compositeObject(t *catalog.Type, types map[catalog.Name]*catalog.Type) obje
 	attributes := make([]string, len(t.Attributes))
 	var needs []key
 	for i, a := range t.Attributes {
-		attributes[i] = ident(a.Name) + " " + a.Type.Display
+		attributes[i] = quote.Ident(a.Name) + " " + a.Type.Display
 		needs = append(needs, typesIn(a.Type.Display, types)...)
 	}
 	o := typeObject(t.Name, "TYPE", fmt.Sprintf("AS (%s)", strings.Join(attributes, ", ")))
@@ -154,13 +155,13 @@ func rangeObject(t *catalog.Type, types map[catalog.Name]*catalog.Type) object {
 	names, multirange, drop := []catalog.Name{t.Name}, "", ""
 	if t.Multirange != (catalog.Name{}) {
 		names = append(names, t.Multirange)
-		multirange = ", MULTIRANGE_TYPE_NAME = " + qualified(t.Multirange)
-		drop = fmt.Sprintf(";\nDROP TYPE IF EXISTS %s CASCADE", qualified(t.Multirange))
+		multirange = ", MULTIRANGE_TYPE_NAME = " + quote.Name(t.Multirange)
+		drop = fmt.Sprintf(";\nDROP TYPE IF EXISTS %s CASCADE", quote.Name(t.Multirange))
 	}
 	o := typeObject(t.Name, "TYPE", fmt.Sprintf("AS RANGE (SUBTYPE = %s%s)", t.Base.Display, multirange))
 	o.drop += drop
 	for _, n := range names {
-		o.otherwise += fmt.Sprintf("CREATE DOMAIN %[1]s AS %[2]s;\nALTER DOMAIN %[1]s OWNER TO %[3]s;\n", qualified(n), standIn, Owner)
+		o.otherwise += fmt.Sprintf("CREATE DOMAIN %[1]s AS %[2]s;\nALTER DOMAIN %[1]s OWNER TO %[3]s;\n", quote.Name(n), standIn, Owner)
 	}
 	o.loss = "it is a text"
 	o.needs = typesIn(t.Base.Display, types)
@@ -168,12 +169,12 @@ func rangeObject(t *catalog.Type, types map[catalog.Name]*catalog.Type) object {
 }
 
 func typeObject(n catalog.Name, kind, definition string) object {
-	name := qualified(n)
+	name := quote.Name(n)
 	return object{
 		key:    typeKey(n),
 		create: fmt.Sprintf("CREATE %s %s %s;\nALTER %s %s OWNER TO %s", kind, name, definition, kind, name, Owner),
 		drop:   fmt.Sprintf("DROP %s %s CASCADE", kind, name),
-		state:  fmt.Sprintf("SELECT typowner::regrole::text, true FROM pg_type WHERE oid = to_regtype(%s)", literal(name)),
+		state:  fmt.Sprintf("SELECT typowner::regrole::text, true FROM pg_type WHERE oid = to_regtype(%s)", quote.Literal(name)),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/quote"
 	"dpproxy/pgerr"
 )
 
@@ -70,7 +71,7 @@ func verify(ctx context.Context, tx pgx.Tx, p Plan) error {
 func reaching(ctx context.Context, tx pgx.Tx, p Plan) ([]uint32, error) {
 	var names []string
 	for _, n := range p.barred() {
-		names = append(names, qualified(n))
+		names = append(names, quote.Name(n))
 	}
 	rows, err := tx.Query(ctx, "SELECT n::regclass::oid FROM unnest($1::text[]) AS n", names)
 	if err != nil {
@@ -119,7 +120,7 @@ func attempt(ctx context.Context, tx pgx.Tx, a Analyst, relations []uint32) erro
 			return err
 		}
 		for _, statement := range attempts {
-			statement = fmt.Sprintf(statement, qualified(n))
+			statement = fmt.Sprintf(statement, quote.Name(n))
 			state, err := tryAs(ctx, tx, a.Name, statement)
 			if err != nil {
 				return err
@@ -136,7 +137,7 @@ func attempt(ctx context.Context, tx pgx.Tx, a Analyst, relations []uint32) erro
 // "success". It leaves the transaction as it was.
 func tryAs(ctx context.Context, tx pgx.Tx, role, statement string) (string, error) {
 	conn := tx.Conn().PgConn()
-	_, err := conn.Exec(ctx, fmt.Sprintf("SAVEPOINT attempt; SET LOCAL SESSION AUTHORIZATION %s; %s", ident(role), statement)).ReadAll()
+	_, err := conn.Exec(ctx, fmt.Sprintf("SAVEPOINT attempt; SET LOCAL SESSION AUTHORIZATION %s; %s", quote.Ident(role), statement)).ReadAll()
 	state := "success"
 	if err != nil {
 		refused, ok := errors.AsType[*pgconn.PgError](err)

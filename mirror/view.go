@@ -1,14 +1,12 @@
 package mirror
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"dpproxy/catalog"
+	"dpproxy/mirror/quote"
 )
 
 // A Problem is a relation of the real database that is not what the plan takes it for.
@@ -62,68 +60,6 @@ func (p Plan) unfitView(v *catalog.Table) string {
 	return ""
 }
 
-// partitions notes which of the listed partitions are partitions of the table that
-// lists them, at whatever depth.
-func (r *reader) partitions(ctx context.Context) error {
-	for _, t := range r.plan.Protected {
-		child, parent := r.schema.Tables[t.Name], r.schema.Tables[t.PartitionOf]
-		if child == nil || parent == nil {
-			continue
-		}
-		var is bool
-		err := r.tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_partition_ancestors($1) AS a WHERE a.relid = $2 AND $1 <> $2)",
-			child.OID, parent.OID).Scan(&is)
-		if err != nil {
-			return err
-		}
-		if is {
-			child.PartitionOf = parent.Name
-		}
-	}
-	return nil
-}
-
-// views reads the queries of the listed views.
-func (r *reader) views(ctx context.Context) error {
-	for _, v := range r.plan.Views {
-		t := r.schema.Tables[v.Name]
-		if t == nil || t.Kind != 'v' {
-			continue
-		}
-		if err := r.tx.QueryRow(ctx, "SELECT pg_get_viewdef($1::oid)", t.OID).Scan(&t.View); err != nil {
-			return err
-		}
-		t.View, t.ViewShown = strings.TrimSuffix(strings.TrimSpace(t.View), ";"), v.Shown
-	}
-	return nil
-}
-
-// reads lists the relations that the listed views name. Postgres keeps no record of
-// its own catalogues there.
-func (r *reader) reads(ctx context.Context) error {
-	var views []uint32
-	for _, t := range r.byOID {
-		if t.View != "" {
-			views = append(views, t.OID)
-		}
-	}
-	rows, err := r.tx.Query(ctx, `
-		SELECT DISTINCT w.ev_class, n.nspname, c.relname FROM pg_rewrite w
-		JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
-		JOIN pg_class c ON c.oid = d.refobjid JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE w.ev_class = ANY ($1) AND c.oid <> w.ev_class ORDER BY 1, 2, 3`, views)
-	if err != nil {
-		return err
-	}
-	var view uint32
-	var read catalog.Name
-	_, err = pgx.ForEachRow(rows, []any{&view, &read.Schema, &read.Name}, func() error {
-		r.byOID[view].Reads = append(r.byOID[view].Reads, read)
-		return nil
-	})
-	return err
-}
-
 func viewKey(n catalog.Name) key { return key{"view", n.String()} }
 
 // relationKey is the key of the object that a relation of the plan is.
@@ -146,7 +82,7 @@ func (p Plan) viewObjects(s *catalog.Schema) []object {
 // viewObject is a view with the columns of t. Either way it runs with the rights of
 // whoever reads it, so that the row security of what it reads holds for him too.
 func (p Plan) viewObject(v View, t *catalog.Table, s *catalog.Schema) object {
-	name := qualified(v.Name)
+	name := quote.Name(v.Name)
 	o := object{key: viewKey(v.Name), needs: []key{protectedFunction}}
 	var columns, shape []string
 	for _, c := range t.Columns {
@@ -162,7 +98,7 @@ func (p Plan) viewObject(v View, t *catalog.Table, s *catalog.Schema) object {
 	}
 	as := func(query string) string {
 		return fmt.Sprintf("CREATE VIEW %s (%s) WITH (security_invoker = true) AS\n%s;\nALTER VIEW %s OWNER TO %s;\n",
-			name, idents(columns), query, name, Owner)
+			name, quote.Idents(columns), query, name, Owner)
 	}
 	o.create = as(query)
 	if v.Shown {
@@ -172,7 +108,7 @@ func (p Plan) viewObject(v View, t *catalog.Table, s *catalog.Schema) object {
 	o.state = fmt.Sprintf(`SELECT c.relowner::regrole::text, c.reloptions @> '{security_invoker=true}'
 			AND %[2]s = coalesce((SELECT string_agg(format('%%s %%s', attname, format_type(atttypid, atttypmod)), E'\n' ORDER BY attnum)
 				FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped), '')
-		FROM pg_class c WHERE c.oid = to_regclass(%[1]s) AND c.relkind = 'v'`, literal(name), literal(strings.Join(shape, "\n")))
+		FROM pg_class c WHERE c.oid = to_regclass(%[1]s) AND c.relkind = 'v'`, quote.Literal(name), quote.Literal(strings.Join(shape, "\n")))
 	return o
 }
 
@@ -185,19 +121,19 @@ func stubSQL(t *catalog.Table) string {
 	for i, c := range t.Columns {
 		columns[i] = "CAST(NULL AS " + c.Type.Display + ")"
 		if c.Collation != (catalog.Name{}) {
-			columns[i] += " COLLATE " + qualified(c.Collation)
+			columns[i] += " COLLATE " + quote.Name(c.Collation)
 		}
 	}
-	return fmt.Sprintf("SELECT %s\nWHERE dp.protected(%s)", strings.Join(columns, ", "), literal(t.Name.String()))
+	return fmt.Sprintf("SELECT %s\nWHERE dp.protected(%s)", strings.Join(columns, ", "), quote.Literal(t.Name.String()))
 }
 
 // commentObject says on the mirror what the policy says of a view.
 func (v View) commentObject() object {
-	name := qualified(v.Name)
+	name := quote.Name(v.Name)
 	return object{
 		key: key{"comments", v.Name.String()}, needs: []key{viewKey(v.Name)},
-		create: fmt.Sprintf("COMMENT ON VIEW %s IS %s;\n", name, literal(v.Comment)),
+		create: fmt.Sprintf("COMMENT ON VIEW %s IS %s;\n", name, quote.Literal(v.Comment)),
 		state: fmt.Sprintf(`SELECT relowner::regrole::text, coalesce(obj_description(oid, 'pg_class'), '') = %s
-			FROM pg_class WHERE oid = to_regclass(%s)`, literal(v.Comment), literal(name)),
+			FROM pg_class WHERE oid = to_regclass(%s)`, quote.Literal(v.Comment), quote.Literal(name)),
 	}
 }

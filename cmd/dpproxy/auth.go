@@ -15,7 +15,7 @@ import (
 	"dpproxy/authquery"
 	"dpproxy/catalog"
 	"dpproxy/config"
-	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/wire"
@@ -90,13 +90,7 @@ func (s authSite) checkAuthDescendants(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(ctx)
-	var protected []catalog.Name
-	for _, t := range s.policy.Tables.Tables {
-		if !t.Public {
-			protected = append(protected, t.Name)
-		}
-	}
-	descendants, err := mirror.Descendants(ctx, conn, protected)
+	descendants, err := introspect.Descendants(ctx, conn, s.protectedTables())
 	if err != nil {
 		return fmt.Errorf("reading what inherits from protected tables: %w", err)
 	}

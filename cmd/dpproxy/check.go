@@ -8,6 +8,7 @@ import (
 
 	"dpproxy/config"
 	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 )
 
 // checkCommand checks a policy.
@@ -55,12 +56,12 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
-	compressed, err := mirror.Compressed(ctx, conn, s.mirrorPlan())
+	compressed, err := introspect.Compressed(ctx, conn, s.protectedTables())
 	if err != nil {
 		return err
 	}
 	for _, line := range compressed {
-		fmt.Printf("%s: %s\n", c.Policy, line)
+		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, line)
 	}
 	if down, err := s.connectMirror(ctx); err == nil {
 		defer down.Close(ctx)
@@ -79,7 +80,7 @@ func (c *checkCommand) Run(ctx context.Context) error {
 // is sync's affair.
 func (s *site) checkMirror(ctx context.Context) error {
 	conn, err := s.connectMirror(ctx)
-	if unserved, ok := errors.AsType[*mirror.VersionError](err); ok {
+	if unserved, ok := errors.AsType[*introspect.VersionError](err); ok {
 		return unserved
 	}
 	if err == nil {

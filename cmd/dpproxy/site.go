@@ -89,6 +89,18 @@ func connect(ctx context.Context, what, url, password string) (*pgx.Conn, error)
 	return conn, nil
 }
 
+// protectedTables names the tables of the policy that have protected rows, listed partitions among
+// them.
+func (s *site) protectedTables() []catalog.Name {
+	var names []catalog.Name
+	for _, t := range s.policy.Tables.Tables {
+		if !t.Public {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
 // readSchema reads the protected database's catalogue of the relations of the policy.
 func (s *site) readSchema(ctx context.Context) (*catalog.Schema, error) {
 	conn, err := s.connectData(ctx)

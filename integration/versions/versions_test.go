@@ -17,6 +17,7 @@ import (
 	"dpproxy/internal/needs"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 )
 
 var (
@@ -57,10 +58,10 @@ func TestPairs(t *testing.T) {
 	for _, p := range pairs {
 		data, mirrors = append(data, p.data), append(mirrors, p.mirror)
 	}
-	for v := mirror.OldestData; v <= mirror.Newest; v++ {
+	for v := introspect.Oldest; v <= introspect.Newest; v++ {
 		wantData = append(wantData, v)
 	}
-	for v := mirror.OldestMirror; v <= mirror.Newest; v++ {
+	for v := mirror.Oldest; v <= introspect.Newest; v++ {
 		wantMirrors = append(wantMirrors, v)
 	}
 	for _, list := range [][2][]int{{data, wantData}, {mirrors, wantMirrors}} {
@@ -79,7 +80,7 @@ func TestDocument(t *testing.T) {
 	}
 	document := string(text)
 	for _, want := range []string{
-		fmt.Sprintf("Postgres %d to %d", mirror.OldestData, mirror.Newest), fmt.Sprintf("Postgres %d to %d", mirror.OldestMirror, mirror.Newest), header(pairs),
+		fmt.Sprintf("Postgres %d to %d", introspect.Oldest, introspect.Newest), fmt.Sprintf("Postgres %d to %d", mirror.Oldest, introspect.Newest), header(pairs),
 	} {
 		if !strings.Contains(document, want) {
 			t.Errorf("docs/operations.md lacks %q", want)

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/catalog"
-	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
@@ -201,7 +201,7 @@ func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 		source := c.data.catalog.Source(t)
 		want[source.OID] = source.Fingerprint
 	}
-	sql := mirror.Unchanged(want, c.data.columns(plan.Lookups()))
+	sql := introspect.Unchanged(want, c.data.columns(plan.Lookups()))
 	// Its name is a digest: Postgres tells names apart by 63 bytes, which a list of OIDs exceeds.
 	prepared, err := c.conn.Conn().Prepare(ctx, sql, sql)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
-	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 	"dpproxy/pgerr"
 	"dpproxy/planner/policy"
 )
@@ -96,7 +96,7 @@ func (d *Data) missing(ctx context.Context, conn *pgx.Conn, lookups []policy.Loo
 	if len(lookups) == 0 {
 		return nil, nil
 	}
-	rows, err := conn.Query(ctx, mirror.Unindexed(d.columns(lookups)))
+	rows, err := conn.Query(ctx, introspect.Unindexed(d.columns(lookups)))
 	if err != nil {
 		return nil, err
 	}

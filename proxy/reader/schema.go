@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
-	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
@@ -44,7 +44,7 @@ func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.
 	for i, n := range relations {
 		oids[i] = d.catalog.Source(n).OID
 	}
-	rows, err := conn.Query(ctx, mirror.FingerprintOf(oids))
+	rows, err := conn.Query(ctx, introspect.FingerprintOf(oids))
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ var errChanged = errors.New("reader: the schema changed")
 
 // orChanged returns errChanged for the error in which the check of the schema ends.
 func orChanged(err error) error {
-	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == mirror.NotUnchanged {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == introspect.NotUnchanged {
 		return errChanged
 	}
 	return err

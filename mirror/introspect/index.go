@@ -1,4 +1,4 @@
-package mirror
+package introspect
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/quote"
 )
 
 // constraints reads the primary-key and unique constraints, but for temporal ones, which not
@@ -79,7 +80,7 @@ const sortedIndex = `i.indisvalid AND i.indisready AND i.indislive AND i.indpred
 func Unindexed(columns map[uint32]string) string {
 	var rows []string
 	for _, oid := range slices.Sorted(maps.Keys(columns)) {
-		rows = append(rows, "("+strconv.FormatUint(uint64(oid), 10)+"::pg_catalog.oid, "+literal(columns[oid])+"::pg_catalog.name)")
+		rows = append(rows, "("+strconv.FormatUint(uint64(oid), 10)+"::pg_catalog.oid, "+quote.Literal(columns[oid])+"::pg_catalog.name)")
 	}
 	return `
 SELECT l.oid FROM (VALUES ` + strings.Join(rows, ", ") + `) AS l(oid, attname) WHERE NOT EXISTS (
@@ -88,7 +89,7 @@ SELECT l.oid FROM (VALUES ` + strings.Join(rows, ", ") + `) AS l(oid, attname) W
 }
 
 // plainIndex holds for an index i that needs nothing but its columns' types and what
-// every server of the version has (an OID below firstUserOID): an access method or an
+// every server of the version has (an OID below FirstUserOID): an access method or an
 // operator class of an extension may not be on the mirror.
 const plainIndex = `NOT EXISTS (SELECT FROM pg_opclass o
 		WHERE o.oid = ANY (i.indclass) AND (o.opcmethod >= 16384 OR o.oid >= 16384 AND NOT o.opcdefault))

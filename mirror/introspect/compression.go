@@ -1,35 +1,37 @@
-package mirror
+package introspect
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
+	"dpproxy/mirror/quote"
 )
 
-// Compressed returns a warning for each text column of a protected table, or of a partition of
-// one, that is compressed with lz4: the start of a text cannot be fetched alone then, so that
-// reads take longer for long ones. It is no part of the schema that [Sync] confirms, since nothing is
-// proved by it.
+// Compressed returns a warning for each text column of the tables, or of partitions of them, that
+// is compressed with lz4: the start of a text cannot be fetched alone then, so that reads take
+// longer for long ones. It is no part of the schema, since nothing is proved by it.
 //
 // Texts that were compressed before keep their compression when it is altered, also in VACUUM
 // FULL: they must be computed anew.
-func Compressed(ctx context.Context, upstream *pgx.Conn, plan Plan) ([]string, error) {
+func Compressed(ctx context.Context, conn *pgx.Conn, tables []catalog.Name) ([]string, error) {
 	var names []string
-	for _, t := range plan.Protected {
-		names = append(names, qualified(t.Name))
+	for _, n := range tables {
+		names = append(names, quote.Name(n))
 	}
-	rows, err := upstream.Query(ctx, compressedSQL, names)
+	rows, err := conn.Query(ctx, compressedSQL, names)
 	if err != nil {
 		return nil, fmt.Errorf("mirror: read the compression of columns: %w", err)
 	}
 	var warnings []string
 	var table, column string
 	_, err = pgx.ForEachRow(rows, []any{&table, &column}, func() error {
-		warnings = append(warnings, fmt.Sprintf("%stexts of %s of %s are compressed with lz4, and fetched whole: "+
+		warnings = append(warnings, fmt.Sprintf("texts of %s of %s are compressed with lz4, and fetched whole: "+
 			"reads take the longer the longer they are; "+
-			"on the protected database: ALTER TABLE %[3]s ALTER COLUMN %[2]s SET COMPRESSION pglz; UPDATE %[3]s SET %[2]s = %[2]s || ''",
-			Warning, column, table))
+			"on the protected database: ALTER TABLE %[2]s ALTER COLUMN %[1]s SET COMPRESSION pglz; UPDATE %[2]s SET %[1]s = %[1]s || ''",
+			column, table))
 		return nil
 	})
 	if err != nil {

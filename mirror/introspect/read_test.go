@@ -1,4 +1,4 @@
-package mirror_test
+package introspect_test
 
 import (
 	"errors"
@@ -12,12 +12,12 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/internal/pgtemp"
-	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 )
 
 func TestRead(t *testing.T) {
 	conn := clinic(t, start(t))
-	s, err := mirror.Plan{Public: []catalog.Name{name("visits"), name("patients"), name("sales"), name("sales_2024")}}.Read(t.Context(), conn)
+	s, err := read(t, conn, name("visits"), name("patients"), name("sales"), name("sales_2024"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestReadKeys(t *testing.T) {
 		ALTER TABLE f ADD CONSTRAINT unsure FOREIGN KEY (b) REFERENCES patients NOT VALID;
 		ALTER TABLE f ADD CONSTRAINT idle FOREIGN KEY (b) REFERENCES patients;
 		UPDATE pg_trigger SET tgenabled = 'D' WHERE tgconstraint = (SELECT oid FROM pg_constraint WHERE conname = 'idle')`)
-	s, err := mirror.Plan{Public: []catalog.Name{name("k"), name("f")}}.Read(t.Context(), conn)
+	s, err := read(t, conn, name("k"), name("f"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestFingerprint(t *testing.T) {
 		before := digests(t, conn)
 		run(t, conn, "BEGIN; "+change)
 		after := digests(t, conn)
-		if _, got := check(t, conn, before, nil); got != mirror.NotUnchanged {
+		if _, got := check(t, conn, before, nil); got != introspect.NotUnchanged {
 			t.Errorf("%s: the check ended with %q", change, got)
 		}
 		run(t, conn, "ROLLBACK")
@@ -170,7 +170,7 @@ func check(t *testing.T, conn *pgx.Conn, digests map[uint32]string, mark []byte)
 // checkWith looks for indexes too.
 func checkWith(t *testing.T, conn *pgx.Conn, digests, lookups map[uint32]string, mark []byte) (next []byte, state string) {
 	t.Helper()
-	r := conn.PgConn().ExecParams(t.Context(), mirror.Unchanged(digests, lookups), [][]byte{mark}, nil, nil, nil).Read()
+	r := conn.PgConn().ExecParams(t.Context(), introspect.Unchanged(digests, lookups), [][]byte{mark}, nil, nil, nil).Read()
 	if refused, ok := errors.AsType[*pgconn.PgError](r.Err); ok {
 		return nil, refused.Code
 	}
@@ -199,7 +199,7 @@ func TestMark(t *testing.T) {
 	if again, state := check(t, conn, stale, mark); state != "" || string(again) != string(mark) {
 		t.Errorf("where nothing happened it was looked again: %s, %q", state, again)
 	}
-	if _, state := check(t, conn, stale, []byte("another")); state != mirror.NotUnchanged {
+	if _, state := check(t, conn, stale, []byte("another")); state != introspect.NotUnchanged {
 		t.Errorf("another mark was taken for the same: %q", state)
 	}
 	run(t, other, "BEGIN; ALTER TABLE visits ADD late int")
@@ -209,7 +209,7 @@ func TestMark(t *testing.T) {
 		t.Fatalf("a transaction elsewhere left the mark: %s", state)
 	}
 	run(t, other, "COMMIT")
-	if _, state := check(t, conn, have, before); state != mirror.NotUnchanged {
+	if _, state := check(t, conn, have, before); state != introspect.NotUnchanged {
 		t.Errorf("a change in progress at the look before was missed: %q", state)
 	}
 
@@ -225,7 +225,7 @@ func TestMark(t *testing.T) {
 		t.Fatalf("with an index the check ended with %q", state)
 	}
 	run(t, other, "DROP INDEX CONCURRENTLY looked_k")
-	if _, state := checkWith(t, conn, of, looked, before); state != mirror.NotUnchanged {
+	if _, state := checkWith(t, conn, of, looked, before); state != introspect.NotUnchanged {
 		t.Errorf("an index that is gone was missed: %q", state)
 	}
 }
@@ -233,7 +233,7 @@ func TestMark(t *testing.T) {
 // digests are those of all relations that Read saw first; Read gives the same.
 func digests(t *testing.T, conn *pgx.Conn) map[uint32]string {
 	t.Helper()
-	rows, err := conn.Query(t.Context(), mirror.FingerprintSQL, tableOIDs(t, conn))
+	rows, err := conn.Query(t.Context(), introspect.FingerprintSQL, tableOIDs(t, conn))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func tableOIDs(t testing.TB, conn *pgx.Conn) []uint32 {
 
 func TestReadFingerprintIsFingerprintSQL(t *testing.T) {
 	conn := clinic(t, start(t))
-	s, err := mirror.Plan{Public: []catalog.Name{name("visits")}}.Read(t.Context(), conn)
+	s, err := read(t, conn, name("visits"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package mirror
+package introspect
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"dpproxy/catalog"
 )
 
-// firstUserOID is FirstNormalObjectId of Postgres: smaller OIDs are assigned at
+// FirstUserOID is FirstNormalObjectId of Postgres: smaller OIDs are assigned at
 // initdb and are the same on every server of a version.
-const firstUserOID = 16384
+const FirstUserOID = 16384
 
 // A pgType is a row of pg_type with what belongs to it.
 type pgType struct {
@@ -90,7 +90,7 @@ func (s typeSet) resolve(ref catalog.TypeRef) catalog.TypeRef {
 // listUser adds the types that were made by users.
 func (s typeSet) listUser(into map[catalog.Name]*catalog.Type) {
 	for _, t := range s {
-		if t.oid < firstUserOID || !slices.Contains([]byte("edcr"), t.kind) || t.ofTable {
+		if t.oid < FirstUserOID || !slices.Contains([]byte("edcr"), t.kind) || t.ofTable {
 			continue
 		}
 		found := &catalog.Type{Name: t.name, Kind: t.kind, Labels: t.labels, NotNull: t.notNull, Comment: t.comment, Multirange: t.multirange}
@@ -101,21 +101,21 @@ func (s typeSet) listUser(into map[catalog.Name]*catalog.Type) {
 	}
 }
 
-// attributes reads the columns of the composites among the types.
-func (r *reader) attributes(ctx context.Context, types typeSet) error {
-	rows, err := r.tx.Query(ctx, `
+// attributes adds to the types that were made by users the columns of the composites.
+func (s typeSet) attributes(ctx context.Context, tx pgx.Tx, into map[catalog.Name]*catalog.Type) error {
+	rows, err := tx.Query(ctx, `
 		SELECT n.nspname, t.typname, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod)
 		FROM unnest($1::oid[]) AS u(oid) JOIN pg_type t ON t.oid = u.oid JOIN pg_namespace n ON n.oid = t.typnamespace
 		JOIN pg_attribute a ON a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
-		ORDER BY t.oid, a.attnum`, slices.Sorted(maps.Keys(types)))
+		ORDER BY t.oid, a.attnum`, slices.Sorted(maps.Keys(s)))
 	if err != nil {
 		return err
 	}
 	var of catalog.Name
 	var c catalog.Column
 	_, err = pgx.ForEachRow(rows, []any{&of.Schema, &of.Name, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display}, func() error {
-		if t := r.schema.Types[of]; t != nil {
-			t.Attributes = append(t.Attributes, catalog.Column{Name: c.Name, Type: types.resolve(c.Type)})
+		if t := into[of]; t != nil {
+			t.Attributes = append(t.Attributes, catalog.Column{Name: c.Name, Type: s.resolve(c.Type)})
 		}
 		return nil
 	})

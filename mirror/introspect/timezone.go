@@ -1,4 +1,4 @@
-package mirror
+package introspect
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// readTimeZones returns the names of time zones that the server accepts. They come
-// from files of the server, and take it a tenth of a second to read.
-func readTimeZones(ctx context.Context, tx pgx.Tx) (map[string]bool, error) {
+// TimeZones returns the names of time zones that the server accepts. They come
+// from files of the server, and take it a tenth of a second to read. Their letters are small.
+func TimeZones(ctx context.Context, tx pgx.Tx) (map[string]bool, error) {
 	rows, err := tx.Query(ctx, "SELECT name FROM pg_catalog.pg_timezone_names")
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package mirror_test
+package introspect_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/internal/pgtemp"
-	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 )
 
 // TestCompressed holds that columns of texts that are compressed with lz4 are warned of, where
@@ -17,7 +17,7 @@ func TestCompressed(t *testing.T) {
 	conn := connect(t, s.URL("postgres", pgtemp.Superuser))
 	if version, err := s.Version(); err != nil || version < 14 { // there is no other compression than pglz
 		run(t, conn, "CREATE TABLE notes (note text)")
-		got, err := mirror.Compressed(t.Context(), conn, mirror.Plan{Protected: []mirror.Protected{{Name: name("notes")}}})
+		got, err := introspect.Compressed(t.Context(), conn, []catalog.Name{name("notes")})
 		if err != nil || len(got) > 0 {
 			t.Errorf("the warnings are %q, %v", got, err)
 		}
@@ -29,10 +29,10 @@ func TestCompressed(t *testing.T) {
 		CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (9); ALTER TABLE parts_1 ALTER note SET COMPRESSION lz4;
 		CREATE TABLE other (note text COMPRESSION lz4); CREATE TABLE public_notes (note text COMPRESSION lz4);
 		INSERT INTO notes SELECT 1, long, long, left(long, 5000), long::bytea FROM repeat('abc', 5000) long`)
-	p := mirror.Plan{Protected: []mirror.Protected{{Name: name("notes")}, {Name: name("parts")}}, Public: []catalog.Name{name("public_notes")}}
+	protected := []catalog.Name{name("notes"), name("parts")}
 	warned := func() string {
 		t.Helper()
-		warnings, err := mirror.Compressed(t.Context(), conn, p)
+		warnings, err := introspect.Compressed(t.Context(), conn, protected)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestCompressed(t *testing.T) {
 	}
 	fingerprint := func() string {
 		t.Helper()
-		schema, err := p.Read(t.Context(), conn)
+		schema, err := read(t, conn, append(protected, name("public_notes"))...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package mirror
+package introspect
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"dpproxy/mirror/quote"
 )
 
 // FingerprintOf returns the query for (oid oid, digest text) of each of the OIDs
@@ -52,7 +54,7 @@ func Unchanged(digests, lookups map[uint32]string) string {
 	oids := slices.Sorted(maps.Keys(digests))
 	rows := make([]string, len(oids))
 	for i, oid := range oids {
-		rows[i] = "(" + strconv.FormatUint(uint64(oid), 10) + "::pg_catalog.oid, " + literal(digests[oid]) + ")"
+		rows[i] = "(" + strconv.FormatUint(uint64(oid), 10) + "::pg_catalog.oid, " + quote.Literal(digests[oid]) + ")"
 	}
 	indexed := ""
 	if len(lookups) > 0 {

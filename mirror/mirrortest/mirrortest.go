@@ -1,0 +1,119 @@
+// Package mirrortest has Postgres servers and a schema for tests of package mirror and of
+// what it is made of.
+package mirrortest
+
+import (
+	_ "embed"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
+	"dpproxy/internal/pgtemp"
+)
+
+// Name is that of a relation, in the schema public unless the text names one.
+func Name(s string) catalog.Name {
+	schema, table, found := strings.Cut(s, ".")
+	if !found {
+		return catalog.Name{Schema: "public", Name: s}
+	}
+	return catalog.Name{Schema: schema, Name: table}
+}
+
+// Start starts a server for a real database.
+func Start(t testing.TB) *pgtemp.Server {
+	t.Helper()
+	return start(t, pgtemp.Options{})
+}
+
+// StartMirror starts a server for a mirror, which may have another version.
+func StartMirror(t testing.TB) *pgtemp.Server {
+	t.Helper()
+	return start(t, pgtemp.Options{Mirror: true})
+}
+
+func start(t testing.TB, o pgtemp.Options) *pgtemp.Server {
+	t.Helper()
+	s, err := pgtemp.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// older are what SQL of these tests says less of to servers before a version.
+var older = []struct {
+	before         int
+	newer, instead string
+}{
+	{15, " NULLS NOT DISTINCT", ""},
+	{14, "many span_multirange", `many "span"`},
+	{14, ", multirange_type_name = spans", ""},
+	{14, "many spans", "many span"},
+	{14, "rngmultitypid::regtype::text", "''"},
+	{14, "rngmultitypid::regtype", "NULL"},
+	{14, "ways way_multirange", "ways way"},
+	{14, "'{}', '{Ab", "NULL, '{Ab"},
+}
+
+// As rewrites SQL for the server of a real database.
+func As(t testing.TB, s *pgtemp.Server, sql string) string {
+	t.Helper()
+	version, err := s.Version()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range older {
+		if version < o.before {
+			sql = strings.ReplaceAll(sql, o.newer, o.instead)
+		}
+	}
+	return sql
+}
+
+// Connect opens a session that ends with the test.
+func Connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(t.Context()) })
+	return conn
+}
+
+// Run runs a script.
+func Run(t testing.TB, conn *pgx.Conn, sql string) {
+	t.Helper()
+	if _, err := conn.PgConn().Exec(t.Context(), sql).ReadAll(); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// Value returns the first column of the first row as text, empty for NULL.
+func Value(t testing.TB, conn *pgx.Conn, sql string) string {
+	t.Helper()
+	var text *string
+	if err := conn.QueryRow(t.Context(), "SELECT ("+sql+")::text").Scan(&text); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+//go:embed clinic.sql
+var clinic string
+
+// Clinic fills a new database of the server with the tests' schema, and connects to it.
+func Clinic(t testing.TB, s *pgtemp.Server) *pgx.Conn {
+	t.Helper()
+	Run(t, Connect(t, s.URL("postgres", pgtemp.Superuser)), "CREATE DATABASE clinic")
+	conn := Connect(t, s.URL("clinic", pgtemp.Superuser))
+	Run(t, conn, clinic)
+	return conn
+}
