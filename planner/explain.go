@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dpproxy/dp"
+	"dpproxy/planner/sqltext"
 )
 
 // A Cost is what a plan debits one budget, and what would remain of it.
@@ -123,7 +124,7 @@ func (p *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 		} else {
 			w.line(depth, "sql")
 		}
-		for line := range strings.SplitSeq(b.source.RedactHidden(r.SQL), "\n") {
+		for line := range strings.SplitSeq(sqltext.Lines(b.source.RedactHidden(r.SQL)), "\n") {
 			w.line(depth+1, "%s", line)
 		}
 	}

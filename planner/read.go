@@ -188,7 +188,7 @@ func (r *reader) rows(whole bool) (string, error) {
 	if len(cols) == 0 {
 		cols = []string{"1 AS one"}
 	}
-	return "SELECT " + strings.Join(cols, ", ") + "\n  FROM " + r.from + "\n  WHERE " + r.cond + r.end(whole), nil
+	return "SELECT " + strings.Join(cols, ", ") + " FROM " + r.from + " WHERE " + r.cond + r.end(whole), nil
 }
 
 // end writes what follows the condition. A fence keeps Postgres from computing an integer
@@ -196,7 +196,7 @@ func (r *reader) rows(whole bool) (string, error) {
 // are needed, and it would compute all; if those are looked up, it keeps Postgres from
 // reading all rows to join them.
 func (r *reader) end(whole bool) string {
-	const fence = "\n  OFFSET 0"
+	const fence = " OFFSET 0"
 	if whole && r.sp.unitIndexed() {
 		return " AND " + r.sp.b.source.Unit().Read() + " OPERATOR(pg_catalog.=) x.u" + fence
 	}
@@ -287,7 +287,7 @@ func (r *reader) numbered(alias string) (cols []string, joins, where string, err
 		}
 		d := "d" + strconv.Itoa(n+1)
 		k := alias + ".k" + strconv.Itoa(n+1)
-		joins += fmt.Sprintf("\n  LEFT JOIN pg_catalog.unnest(%s) WITH ORDINALITY AS %s(x, o) ON %s.x = %s", r.array(l, at, t), d, d, k)
+		joins += fmt.Sprintf(" LEFT JOIN pg_catalog.unnest(%s) WITH ORDINALITY AS %s(x, o) ON %s.x = %s", r.array(l, at, t), d, d, k)
 		number := "CAST(" + d + ".o AS pg_catalog.int4)"
 		if l.null[at] {
 			number = "CASE WHEN " + k + " IS NULL THEN 0 ELSE " + number + " END"
@@ -296,7 +296,7 @@ func (r *reader) numbered(alias string) (cols []string, joins, where string, err
 		conds = append(conds, number+" IS NOT NULL")
 	}
 	if len(conds) > 0 {
-		where = "\n  WHERE " + strings.Join(conds, " AND ")
+		where = " WHERE " + strings.Join(conds, " AND ")
 	}
 	return cols, joins, where, nil
 }

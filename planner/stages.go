@@ -43,7 +43,7 @@ func (s *stages) sql() (string, error) {
 	if chooses {
 		from = "q"
 	}
-	return "WITH " + strings.Join(with, ",\n") + "\n" + s.total(keys, from), nil
+	return "WITH " + strings.Join(with, ", ") + " " + s.total(keys, from), nil
 }
 
 // extra names the column beside the keys, or nothing.
@@ -86,7 +86,7 @@ func (s *stages) perUnit() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "g AS (SELECT " + join(by, []string{"pg_catalog.count(*) AS n"}, sums).list() + "\n  FROM " + from + groupBy(by) + ")", nil
+	return "g AS (SELECT " + join(by, []string{"pg_catalog.count(*) AS n"}, sums).list() + " FROM " + from + groupBy(by) + ")", nil
 }
 
 // sums writes plain statistics over rows.
@@ -152,7 +152,7 @@ func (s *stages) bounded() (string, error) {
 			return "", err
 		}
 	}
-	return x + "p AS (SELECT " + strings.Join(cols, ", ") + "\n  FROM " + from + joins + where + ")", nil
+	return x + "p AS (SELECT " + strings.Join(cols, ", ") + " FROM " + from + joins + where + ")", nil
 }
 
 // chosen writes x, and g with the units of x replaced by what their chosen rows have.
@@ -167,8 +167,8 @@ func (s *stages) chosen() (x, from string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	x = "x AS (SELECT DISTINCT u FROM (" + having + ") AS over),\n"
-	return x, "(SELECT * FROM g WHERE NOT (u IN (SELECT u FROM x))\n  UNION ALL " + cut + ") AS g", nil
+	x = "x AS (SELECT DISTINCT u FROM (" + having + ") AS over), "
+	return x, "(SELECT * FROM g WHERE NOT (u IN (SELECT u FROM x)) UNION ALL " + cut + ") AS g", nil
 }
 
 // cut chooses the rows of the units in x. If an index finds them, the rows of each unit are
@@ -187,13 +187,13 @@ func (s *stages) cut(by names, rows int64) (string, error) {
 	if !s.read.lookup {
 		from = only("r", from, "x", "r.tables OPERATOR(pg_catalog.<) 0 OR ")
 	}
-	ranked := fmt.Sprintf("SELECT r.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s, bytes) AS o FROM %s",
+	ranked := fmt.Sprintf("SELECT r.*, pg_catalog.row_number() OVER (PARTITION BY %s ORDER BY %s, bytes) AS o FROM %s",
 		by.list(), s.hmac(tagRow, "bytes"), from)
 	if s.read.lookup {
 		ranked = "SELECT r.* FROM x CROSS JOIN LATERAL (" + ranked + ") AS r"
 	}
 	by = join(by, s.extra())
-	return "SELECT " + join(by, names{"pg_catalog.count(*) AS n"}, sums).list() + "\n  FROM (" + ranked + ") AS r" +
+	return "SELECT " + join(by, names{"pg_catalog.count(*) AS n"}, sums).list() + " FROM (" + ranked + ") AS r" +
 		fmt.Sprintf(" WHERE o <= %d", rows) + groupBy(by), nil
 }
 
@@ -209,8 +209,8 @@ func (s *stages) partitions() (string, error) {
 	if s.extra() != nil {
 		all = "(SELECT DISTINCT " + join(names{"u"}, s.keys()).list() + " FROM p) AS p"
 	}
-	return fmt.Sprintf("y AS (SELECT u FROM %s GROUP BY u HAVING pg_catalog.count(*) > %d),\n", all, most) +
-		"q AS (SELECT p.*, 1 AS o FROM p WHERE NOT (u IN (SELECT u FROM y))\n  UNION ALL SELECT * FROM (SELECT p.*, pg_catalog.dense_rank() OVER (PARTITION BY p.u\n    ORDER BY " +
+	return fmt.Sprintf("y AS (SELECT u FROM %s GROUP BY u HAVING pg_catalog.count(*) > %d), ", all, most) +
+		"q AS (SELECT p.*, 1 AS o FROM p WHERE NOT (u IN (SELECT u FROM y)) UNION ALL SELECT * FROM (SELECT p.*, pg_catalog.dense_rank() OVER (PARTITION BY p.u ORDER BY " +
 		s.hmac(tagPartition, unit+" || "+bytes) + ", " + bytes + ") AS o FROM " + only("p", "p", "y", "") + ") AS o" + fmt.Sprintf(" WHERE o <= %d)", most), nil
 }
 
@@ -226,7 +226,7 @@ func (s *stages) total(keys []string, from string) string {
 	for i := range s.read.statistics {
 		cols = append(cols, "COALESCE(pg_catalog.sum(m"+strconv.Itoa(i+1)+"), 0)")
 	}
-	return "SELECT " + join(keys, cols).list() + "\nFROM " + from + groupBy(s.keys())
+	return "SELECT " + join(keys, cols).list() + " FROM " + from + groupBy(s.keys())
 }
 
 // once writes a read of a source with one row for each unit: nothing is bounded.
@@ -244,13 +244,13 @@ func (s *stages) once() (string, error) {
 		by = join(by, names{"b"})
 	}
 	if len(by) == 0 {
-		return "SELECT " + nulls(cols).list() + "\nFROM " + from, nil
+		return "SELECT " + nulls(cols).list() + " FROM " + from, nil
 	}
 	numbers, joins, where, err := s.numbered("g")
 	if err != nil {
 		return "", err
 	}
-	grouped := "(SELECT " + join(s.keys(), cols).list() + "\n  FROM " + from + groupBy(by) + ") AS g"
+	grouped := "(SELECT " + join(s.keys(), cols).list() + " FROM " + from + groupBy(by) + ") AS g"
 	return s.onceTotal(grouped, numbers, joins, where)
 }
 
@@ -302,7 +302,7 @@ func (s *stages) onceTotal(grouped string, numbers []string, joins, where string
 	for i := range s.read.statistics {
 		cols = append(cols, "COALESCE(g.m"+strconv.Itoa(i+1)+", 0)")
 	}
-	return "SELECT " + join(numbers, cols).list() + "\nFROM " + grouped + joins + where, nil
+	return "SELECT " + join(numbers, cols).list() + " FROM " + grouped + joins + where, nil
 }
 
 // only restricts a relation to the units that have too much, such that Postgres reads the
@@ -311,7 +311,7 @@ func (s *stages) onceTotal(grouped string, numbers []string, joins, where string
 // tables of a join have to be joined first. The fence keeps Postgres from ordering the rows
 // before.
 func only(name, relation, units, never string) string {
-	return fmt.Sprintf("(SELECT %[1]s.* FROM %[2]s LEFT JOIN %[3]s ON %[3]s.u = %[1]s.u\n  WHERE CASE WHEN %[4]s%[3]s.u IS NULL THEN false ELSE true END OFFSET 0) AS %[1]s",
+	return fmt.Sprintf("(SELECT %[1]s.* FROM %[2]s LEFT JOIN %[3]s ON %[3]s.u = %[1]s.u WHERE CASE WHEN %[4]s%[3]s.u IS NULL THEN false ELSE true END OFFSET 0) AS %[1]s",
 		name, relation, units, never)
 }
 
@@ -332,5 +332,5 @@ func groupBy(keys []string) string {
 	if len(keys) == 0 {
 		return ""
 	}
-	return "\n  GROUP BY " + strings.Join(keys, ", ")
+	return " GROUP BY " + strings.Join(keys, ", ")
 }

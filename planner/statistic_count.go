@@ -82,7 +82,7 @@ func (differentCount) perValue() bool                    { return false }
 func (differentCount) ofGroups() names                   { return names{"pg_catalog.count(DISTINCT b) AS m1"} }
 
 func (differentCount) total(s *stages, keys []string, from string) string {
-	return "SELECT " + join(keys, names{"pg_catalog.count(DISTINCT b)"}).list() + "\nFROM " + from + groupBy(s.keys())
+	return "SELECT " + join(keys, names{"pg_catalog.count(DISTINCT b)"}).list() + " FROM " + from + groupBy(s.keys())
 }
 
 func (differentCount) places(row [][]byte) ([]Cell, bool) {

@@ -54,8 +54,8 @@ func (f histogram) total(s *stages, keys []string, from string) string {
 	}
 	by := join(s.keys(), names{"l.level", "node"})
 	return "SELECT " + join(keys, names{"l.level", "b / l.divisor AS node", "pg_catalog.sum(n)"}).list() +
-		"\nFROM (SELECT " + join(s.keys(), names{"b", "pg_catalog.sum(n) AS n"}).list() + " FROM " + from + " WHERE b IS NOT NULL" + groupBy(join(s.keys(), names{"b"})) + ") AS h" +
-		"\n  CROSS JOIN (VALUES " + strings.Join(divisors, ", ") + ") AS l(level, divisor)" + groupBy(by)
+		" FROM (SELECT " + join(s.keys(), names{"b", "pg_catalog.sum(n) AS n"}).list() + " FROM " + from + " WHERE b IS NOT NULL" + groupBy(join(s.keys(), names{"b"})) + ") AS h" +
+		" CROSS JOIN (VALUES " + strings.Join(divisors, ", ") + ") AS l(level, divisor)" + groupBy(by)
 }
 
 // places reads level, node and count.

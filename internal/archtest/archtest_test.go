@@ -43,11 +43,12 @@ var allowed = map[string]string{
 	"advice":                    "catalog",
 	"parser":                    "pgerr parser/ast",
 	"parser/ast":                "pgerr",
-	"planner":                   "dp pgerr catalog parser parser/ast mechanisms brdp estimate planner/pgtype planner/policy planner/scalar planner/source",
-	"planner/source":            "pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar",
+	"planner":                   "dp pgerr catalog parser parser/ast mechanisms brdp estimate planner/pgtype planner/policy planner/scalar planner/source planner/sqltext",
+	"planner/source":            "pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar planner/sqltext",
 	"planner/plannertest":       "pgerr catalog planner/policy planner/scalar internal/pgtemp",
 	"planner/pgtype":            "catalog parser/ast",
 	"planner/policy":            "catalog parser parser/ast planner/pgtype planner/scalar",
+	"planner/sqltext":           "",
 	"planner/scalar":            "pgerr catalog parser/ast planner/pgtype",
 	"wire":                      "pgerr",
 	"mirror":                    "pgerr catalog mirror/introspect mirror/quote",
@@ -107,7 +108,7 @@ var repeatable = []string{"internal/demo", "internal/sqlgen", "internal/stattest
 var core = []string{
 	"dp", "mechanisms", "brdp", "estimate", "accountant", "accountant/pld", "accountant/realized", "accountant/history",
 	"accountant/logledger", "accountant/redisledger", "internal/memledger",
-	"catalog", "planner", "planner/pgtype", "planner/policy", "planner/scalar", "planner/source",
+	"catalog", "planner", "planner/pgtype", "planner/policy", "planner/scalar", "planner/source", "planner/sqltext",
 }
 
 func TestImports(t *testing.T) {

@@ -263,7 +263,7 @@ func (s *Source) writer(w *scalar.Writer) *scalar.Writer {
 // existsSQL writes that there is a row.
 func (s *Source) existsSQL(w *scalar.Writer) (string, error) {
 	from, where, err := s.Write(w, nil)
-	return "EXISTS (SELECT 1\n  FROM " + from + "\n  WHERE " + where + s.fence() + ")", err
+	return "EXISTS (SELECT 1 FROM " + from + " WHERE " + where + s.fence() + ")", err
 }
 
 // inSQL writes IN with the values that it has: NULL where no row is equal and the
@@ -278,6 +278,6 @@ func (s *Source) inSQL(w *scalar.Writer) (string, error) {
 		return "", err
 	}
 	match, err := s.writer(w).Expr(s.match)
-	return "(CASE WHEN " + equal + " THEN TRUE WHEN EXISTS (SELECT 1\n  FROM " + from + "\n  WHERE " + where +
+	return "(CASE WHEN " + equal + " THEN TRUE WHEN EXISTS (SELECT 1 FROM " + from + " WHERE " + where +
 		" AND (" + match + ") IS NULL" + s.fence() + ") THEN NULL ELSE FALSE END)", err
 }

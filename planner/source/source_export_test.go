@@ -8,6 +8,7 @@ import (
 	"dpproxy/parser/ast"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
 )
 
 // Draw resolves FROM and WHERE of a block and draws what is proved of the rows.
@@ -77,7 +78,8 @@ func drawSource(s *Source, keys []scalar.Expr, w *scalar.Writer, limits policy.L
 		fmt.Fprintf(&out, "uses: %s\n", strings.Join(names, ", "))
 	}
 	from, where, err := s.Write(w, drawnKeys{})
-	fmt.Fprintf(&out, "FROM %s\n  WHERE %s\n", from, where)
+	text := sqltext.Lines("SELECT * FROM " + from + " WHERE " + where)
+	fmt.Fprintf(&out, "%s\n", strings.TrimLeft(strings.TrimPrefix(text, "SELECT *"), " \n"))
 	return out.String(), err
 }
 

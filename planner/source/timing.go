@@ -42,7 +42,7 @@ func (p *sourceWriter) readBothSides(j *joined, left, right string, on func(rest
 	} else {
 		p.residual = append(p.residual, rest...)
 	}
-	return left + "\n  " + kind + " " + right + " ON " + strings.Join(equal, " AND "), true, nil
+	return left + " " + kind + " " + right + " ON " + strings.Join(equal, " AND "), true, nil
 }
 
 // joinKind notes how to tell the rows of the join that is meant, and returns how it is written.
@@ -128,7 +128,7 @@ func (p *sourceWriter) scan(r *relation, hops []*relation) string {
 		if p.keyed != nil {
 			p.notNull = append(p.notNull, key, foreign)
 		}
-		b.WriteString("\n  JOIN " + tableSQL(h) + " ON " + key + " OPERATOR(pg_catalog.=) " + foreign)
+		b.WriteString(" JOIN " + tableSQL(h) + " ON " + key + " OPERATOR(pg_catalog.=) " + foreign)
 		from = h
 	}
 	return b.String()
@@ -162,7 +162,7 @@ func (s *Source) fence() string {
 	for _, t := range s.ties {
 		r := s.home[t.a]
 		if r != nil && r.rows == nil && r.table.Begins(t.a.Name) {
-			return "\n  OFFSET 0"
+			return " OFFSET 0"
 		}
 	}
 	return ""

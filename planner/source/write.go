@@ -129,13 +129,13 @@ func (p *sourceWriter) plain(j *joined, left, right string, on []string, conds [
 	}
 	switch {
 	case j.outer && len(on) == 0:
-		return left + "\n  LEFT JOIN " + right + " ON TRUE", nil
+		return left + " LEFT JOIN " + right + " ON TRUE", nil
 	case j.outer:
-		return left + "\n  LEFT JOIN " + right + " ON " + strings.Join(on, " AND "), nil
+		return left + " LEFT JOIN " + right + " ON " + strings.Join(on, " AND "), nil
 	case len(on) == 0:
-		return left + "\n  CROSS JOIN " + right, nil
+		return left + " CROSS JOIN " + right, nil
 	}
-	return left + "\n  JOIN " + right + " ON " + strings.Join(on, " AND "), nil
+	return left + " JOIN " + right + " ON " + strings.Join(on, " AND "), nil
 }
 
 // compound reports whether the text of a node is a join.
@@ -186,7 +186,7 @@ func (p *sourceWriter) derived(r *relation) (string, error) {
 		}
 		texts = append(texts, text)
 	}
-	return strings.Join(texts, "\n  UNION ALL "), nil
+	return strings.Join(texts, " UNION ALL "), nil
 }
 
 func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
@@ -206,7 +206,7 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
 	if b.distinct {
 		distinct = "DISTINCT "
 	}
-	text := "SELECT " + distinct + strings.Join(list, ", ") + "\n  FROM " + from + "\n  WHERE " + where
+	text := "SELECT " + distinct + strings.Join(list, ", ") + " FROM " + from + " WHERE " + where
 	if !b.grouped {
 		return text, nil
 	}
@@ -216,12 +216,12 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
 			by = append(by, k)
 		}
 	}
-	text += "\n  GROUP BY " + strings.Join(by, ", ")
+	text += " GROUP BY " + strings.Join(by, ", ")
 	if b.having == nil {
 		return text, nil
 	}
 	having, err := w.Expr(b.having)
-	return text + "\n  HAVING " + having, err
+	return text + " HAVING " + having, err
 }
 
 // targets writes the SELECT list of a branch.
@@ -288,7 +288,7 @@ func (p *sourceWriter) boundBeforeJoin(r *relation, text string, conds []conditi
 	message := scalar.Concatenated(bytes)
 	most := p.rowsPerUnit(r)
 	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, most)
-	return fmt.Sprintf("(SELECT m.* FROM (SELECT m.*, pg_catalog.row_number() OVER (PARTITION BY %s\n    ORDER BY %s%s END, %s%s END) AS %s\n  FROM (SELECT %s\n  FROM %s\n  WHERE %s) AS m) AS m\n  WHERE %s <= %d) AS %s",
+	return fmt.Sprintf("(SELECT m.* FROM (SELECT m.*, pg_catalog.row_number() OVER (PARTITION BY %s ORDER BY %s%s END, %s%s END) AS %s FROM (SELECT %s FROM %s WHERE %s) AS m) AS m WHERE %s <= %d) AS %s",
 		u, many, p.keyed.JoinOrder(message), many, message, o, strings.Join(columns, ", "), text, p.where(where), o, most, r.alias), nil
 }
 
