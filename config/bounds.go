@@ -66,7 +66,8 @@ func readBound(v value) bound {
 			return bound{l.kind, s, nanos.Add(nanos, new(big.Rat).SetInt64(t.Unix()))}
 		}
 	}
-	v.fail("a bound is a finite number of at most %d characters, without quotes, a date (2020-01-31) or a timestamp in quotes (\"2020-01-31 12:00:00\")", maxDigits)
+	v.fail("a bound is a finite number of at most %d characters, without quotes, a date (2020-01-31) "+
+		"or a timestamp in quotes (\"2020-01-31 12:00:00\")", maxDigits)
 	return bound{}
 }
 

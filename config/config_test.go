@@ -135,7 +135,11 @@ func TestTables(t *testing.T) {
 	if diff := cmp.Diff(partitions, p.PartitionOf); diff != "" {
 		t.Errorf("partitions (-want +got):\n%s", diff)
 	}
-	views := []config.View{{Name: public("bills")}, {Name: catalog.Name{Schema: "lab", Name: "results"}, Shown: true}, {Name: public("adults")}}
+	views := []config.View{
+		{Name: public("bills")},
+		{Name: catalog.Name{Schema: "lab", Name: "results"}, Shown: true},
+		{Name: public("adults")},
+	}
 	if diff := cmp.Diff(views, p.Views); diff != "" {
 		t.Errorf("views (-want +got):\n%s", diff)
 	}
@@ -159,9 +163,43 @@ func TestFormerNames(t *testing.T) {
 	}
 }
 
+// clinicAnalysts are the analysts of testdata/clinic.good.yaml.
+func clinicAnalysts() []config.Analyst {
+	keys := strings.Repeat("A", 43) + "="
+	return []config.Analyst{
+		{
+			Name: "ana", Certificates: []string{"ana"}, Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
+			Tables: []catalog.Name{
+				public("visits"), public("patients"),
+				{Schema: "lab", Name: "labs"},
+				public("sales"), public("sales_2024"),
+				{Schema: "archive", Name: "sales_2023"},
+				public("bills"),
+				{Schema: "lab", Name: "results"},
+			},
+			Budget: &accountant.Budget{EpsilonPico: 1e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
+			Settings: map[string]string{
+				"dp.epsilon": "0.5", "dp.notice": "off", "dp.max_rows": "3", "dp.max_partitions": "2", "dp.max_sum": "1e6",
+				"statement_timeout": "10s",
+			},
+		},
+		{
+			Name: "eve", Certificates: []string{"eve@clinic", "the dashboard"},
+			Settings: map[string]string{
+				"dp.error": "50", "dp.relative_error": "off", "dp.target_fraction": "0.5", "dp.max_epsilon": "0.2",
+				"dp.refine": "off", "dp.rows": "none",
+			},
+			Allowance: config.Allowance{MaxEpsilonPico: 25e10, Mechanisms: []string{"laplace"}},
+		},
+		{
+			Name: "Bob Ross", Certificates: []string{"Bob Ross"},
+			Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
+		},
+	}
+}
+
 func TestPolicy(t *testing.T) {
 	p := load(t, "testdata/clinic.good.yaml")
-	keys := strings.Repeat("A", 43) + "="
 	ofSales := config.TableDefaults{EpsilonPico: 5e10, MaxEpsilonPico: 4e11, RelativeError: 0.02, TargetFraction: 0.75}
 	want := &config.Policy{
 		Listen: "127.0.0.1:6433", TLSCert: "/etc/dpproxy/cert.pem", TLSKey: "/etc/dpproxy/key.pem",
@@ -171,11 +209,13 @@ func TestPolicy(t *testing.T) {
 		MirrorAdmin: "postgresql:///mirror?user=postgres&host=/run/postgresql",
 		Ledger: config.Ledger{
 			Dir: "/var/lib/dpproxy", Redis: "rediss://dpproxy@redis.example:6380/2", Name: "clinic-1",
-			PasswordFile: "/etc/dpproxy/redis.password", Replicas: 1, AssertedDurable: "appendfsync is always; checked by carol, 2026-05-04",
+			PasswordFile: "/etc/dpproxy/redis.password", Replicas: 1,
+			AssertedDurable: "appendfsync is always; checked by carol, 2026-05-04",
 		},
 		SecretFile: "/etc/dpproxy/secret",
 		AuthQuery: &config.AuthQuery{
-			Connection: "postgres://dpproxy_auth@db/clinic", PasswordFile: "/etc/dpproxy/auth.password", Query: "SELECT verifier FROM auth.of($1)",
+			Connection: "postgres://dpproxy_auth@db/clinic", PasswordFile: "/etc/dpproxy/auth.password",
+			Query: "SELECT verifier FROM auth.of($1)",
 		},
 		Unit: accountant.Budget{EpsilonPico: 3e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
 		TableBudgets: map[catalog.Name]accountant.Budget{
@@ -183,32 +223,15 @@ func TestPolicy(t *testing.T) {
 			public("visits"):   {EpsilonPico: 3e12},
 			public("sales"):    {EpsilonPico: 1e12}, // its partitions have no other
 		},
-		Analysts: []config.Analyst{
-			{
-				Name: "ana", Certificates: []string{"ana"}, Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys,
-				Tables: []catalog.Name{
-					public("visits"), public("patients"),
-					{Schema: "lab", Name: "labs"},
-					public("sales"), public("sales_2024"),
-					{Schema: "archive", Name: "sales_2023"},
-					public("bills"),
-					{Schema: "lab", Name: "results"},
-				},
-				Budget: &accountant.Budget{EpsilonPico: 1e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
-				Settings: map[string]string{
-					"dp.epsilon": "0.5", "dp.notice": "off", "dp.max_rows": "3", "dp.max_partitions": "2", "dp.max_sum": "1e6", "statement_timeout": "10s",
-				},
-			},
-			{
-				Name: "eve", Certificates: []string{"eve@clinic", "the dashboard"},
-				Settings:  map[string]string{"dp.error": "50", "dp.relative_error": "off", "dp.target_fraction": "0.5", "dp.max_epsilon": "0.2", "dp.refine": "off", "dp.rows": "none"},
-				Allowance: config.Allowance{MaxEpsilonPico: 25e10, Mechanisms: []string{"laplace"}},
-			},
-			{Name: "Bob Ross", Certificates: []string{"Bob Ross"}, Verifier: "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + keys + ":" + keys},
+		Analysts: clinicAnalysts(),
+		Defaults: config.Defaults{
+			EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9, DeltaAtto: 1e8, MaxEpsilonPico: 5e11,
+			RelativeError: 0.1, TargetFraction: 0.9,
 		},
-		Defaults:   config.Defaults{EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9, DeltaAtto: 1e8, MaxEpsilonPico: 5e11, RelativeError: 0.1, TargetFraction: 0.9},
-		Recycling:  true,
-		Allowances: map[catalog.Name]config.Allowance{public("visits"): {MaxEpsilonPico: 3e11, Mechanisms: []string{"gaussian", "brownian"}}},
+		Recycling: true,
+		Allowances: map[catalog.Name]config.Allowance{public("visits"): {
+			MaxEpsilonPico: 3e11, Mechanisms: []string{"gaussian", "brownian"},
+		}},
 		TableDefaults: map[catalog.Name]config.TableDefaults{
 			public("sales"): ofSales, public("sales_2024"): ofSales, {Schema: "archive", Name: "sales_2023"}: ofSales,
 		},
@@ -237,7 +260,9 @@ func TestDefaults(t *testing.T) {
 	if p.Unit != (accountant.Budget{EpsilonPico: 1e12}) || len(p.TableBudgets) != 0 {
 		t.Errorf("budgets %+v, %+v", p.Unit, p.TableBudgets)
 	}
-	if p.Defaults != (config.Defaults{EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95, DeltaAtto: 1e8, TargetFraction: 1, Refine: true}) || p.Recycling {
+	if p.Defaults != (config.Defaults{
+		EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95, DeltaAtto: 1e8, TargetFraction: 1, Refine: true,
+	}) || p.Recycling {
 		t.Errorf("%+v", p.Defaults)
 	}
 	if p.Limits != (config.Limits{

@@ -33,7 +33,8 @@ func readRedis(v value) string {
 	case err == nil && hasPassword(u), err != nil && strings.Contains(s, "@"):
 		v.fail(instead)
 	case err != nil || !isRedis(u):
-		v.fail("a Redis is redis://host:port/number, rediss://host:port/number with TLS, or unix:///path?db=number; its user, if it has one, stands before the host")
+		v.fail("a Redis is redis://host:port/number, rediss://host:port/number with TLS, or unix:///path?db=number; " +
+			"its user, if it has one, stands before the host")
 	}
 	return s
 }

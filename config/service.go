@@ -22,7 +22,9 @@ var passwordKey = regexp.MustCompile(`(?i)password[\s\v]*=`)
 func readConnection(v value) string {
 	v.conceal()
 	s := v.text()
-	const instead = "a password must not stand here: give it in the environment (DPPROXY_DATA_PASSWORD, DPPROXY_MIRROR_PASSWORD, DPPROXY_AUTH_PASSWORD) or in a file (data_password_file, mirror_password_file, auth_query.password_file)"
+	const instead = "a password must not stand here: give it in the environment " +
+		"(DPPROXY_DATA_PASSWORD, DPPROXY_MIRROR_PASSWORD, DPPROXY_AUTH_PASSWORD) " +
+		"or in a file (data_password_file, mirror_password_file, auth_query.password_file)"
 	switch {
 	case s == "":
 	case strings.Contains(s, "${"):

@@ -14,7 +14,10 @@ import (
 func BenchmarkCount(b *testing.B) {
 	w := newWorldWith(b, func(c *proxy.Config) { c.Defaults.EpsilonPico = dp.PicoPerUnit / 10_000 })
 	ana := connect(b, w.url("ana"))
-	for name, mode := range map[string]pgx.QueryExecMode{"simple": pgx.QueryExecModeSimpleProtocol, "prepared": pgx.QueryExecModeCacheStatement} {
+	for name, mode := range map[string]pgx.QueryExecMode{
+		"simple":   pgx.QueryExecModeSimpleProtocol,
+		"prepared": pgx.QueryExecModeCacheStatement,
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

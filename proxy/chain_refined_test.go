@@ -70,7 +70,8 @@ func TestCapBeyondWhatIsLeft(t *testing.T) {
 		}
 		plan.WriteString(line + "\n")
 	}
-	if !strings.Contains(plan.String(), "for at most ρ = 0.3, which is what is left") || !strings.Contains(plan.String(), "at most ρ=0.3 of unit patient, would leave ρ=0") {
+	if !strings.Contains(plan.String(), "for at most ρ = 0.3, which is what is left") ||
+		!strings.Contains(plan.String(), "at most ρ=0.3 of unit patient, would leave ρ=0") {
 		t.Errorf("the plan is\n%s", &plan)
 	}
 	got := ana.number(t, sql)

@@ -169,7 +169,8 @@ func TestPureTargets(t *testing.T) {
 		t.Errorf("notice %q", ana.notice)
 	}
 	var cost string
-	if err := ana.QueryRow(t.Context(), "SELECT string_agg(value, '; ') FROM dp.plan('SELECT count(*) FROM visits, patients WHERE patients.id = visits.patient_id') WHERE item = 'cost'").Scan(&cost); err != nil {
+	if err := ana.QueryRow(t.Context(), "SELECT string_agg(value, '; ') FROM dp.plan("+
+		"'SELECT count(*) FROM visits, patients WHERE patients.id = visits.patient_id') WHERE item = 'cost'").Scan(&cost); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(cost, "at most ε=0.99") || !strings.Contains(cost, "at once ρ=0.") {

@@ -39,14 +39,18 @@ func TestCommentsInSessions(t *testing.T) {
 		t.Errorf("two statements cost %d, want %d", both, plain+small)
 	}
 	for _, sql := range []string{
-		count + " /* route='/count', dp: epsilon=1 */ -- a: dp: b", "SELECT count(*), '/* dp: error=4 */' FROM patients", `SELECT count(*) AS "-- dp: x" FROM patients`,
+		count + " /* route='/count', dp: epsilon=1 */ -- a: dp: b", "SELECT count(*), '/* dp: error=4 */' FROM patients",
+		`SELECT count(*) AS "-- dp: x" FROM patients`,
 		"SELECT count(*), $$ /* dp: x */ $$ FROM patients /* a /* dp: b */ */",
 	} {
 		if got := cost(sql); got != plain {
 			t.Errorf("%s costs %d, want %d", sql, got, plain)
 		}
 	}
-	for _, sql := range []string{"EXPLAIN /* dp: epsilon=0.1 */ " + count, "/* a */ EXPLAIN (FORMAT TEXT) /* b */ -- dp: epsilon=0.1\n" + count, "EXPLAIN VERBOSE/*dp: epsilon=0.1*//* c */" + count} {
+	for _, sql := range []string{
+		"EXPLAIN /* dp: epsilon=0.1 */ " + count, "/* a */ EXPLAIN (FORMAT TEXT) /* b */ -- dp: epsilon=0.1\n" + count,
+		"EXPLAIN VERBOSE/*dp: epsilon=0.1*//* c */" + count,
+	} {
 		var line string
 		if rows, err := ana.Query(t.Context(), sql); err != nil {
 			t.Fatal(err)

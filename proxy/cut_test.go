@@ -183,7 +183,9 @@ func TestLooksBeginOnGrid(t *testing.T) {
 		conn := connect(t, c.url("ana"))
 		must(t, conn, "SET dp.relative_error = "+target)
 		ends := map[chainEnd]bool{}
-		for _, read := range []time.Duration{0, time.Millisecond, 9 * time.Millisecond, 17 * time.Millisecond, quantum - charge, quantum - charge + 1} {
+		for _, read := range []time.Duration{
+			0, time.Millisecond, 9 * time.Millisecond, 17 * time.Millisecond, quantum - charge, quantum - charge + 1,
+		} {
 			point := quantum
 			if read > quantum-charge {
 				point = 28284272 // q·√2
@@ -253,7 +255,8 @@ func TestPanicBehindVeil(t *testing.T) {
 			t.Errorf("%s: the same again: %v", name, err)
 		}
 		must(t, ana, "SELECT count(*) FROM visits")
-		if b, err := w.ledger.Balances(t.Context(), accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}); err != nil || b[0].Held.Pico() != 0 {
+		if b, err := w.ledger.Balances(t.Context(),
+			accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}); err != nil || b[0].Held.Pico() != 0 {
 			t.Errorf("%s: still held: %v, %v", name, b, err)
 		}
 	}

@@ -114,7 +114,8 @@ func TestNoClientText(t *testing.T) {
 		"SELECT count(*) AS zebra FROM patients /* zebra */ WHERE sex = 'zebra' -- zebra",
 		`SELECT "Zebra".sex, count(*) "zebra" FROM patients AS "Zebra" WHERE "Zebra".birth_year > 19771 GROUP BY "Zebra".sex`,
 		"WITH zebra AS (SELECT id AS zebra, sex FROM patients WHERE sex LIKE 'zebra%') SELECT count(*) FROM zebra",
-		"SET application_name = 'zebra'; SELECT sum(least(greatest(zebra.birth_year, 19771), 19772)) FROM patients zebra WHERE sex IN ('zebra', 'f')",
+		"SET application_name = 'zebra'; SELECT sum(least(greatest(zebra.birth_year, 19771), 19772)) FROM patients zebra " +
+			"WHERE sex IN ('zebra', 'f')",
 		"DECLARE zebra CURSOR WITH HOLD FOR SELECT count(*) FROM visits WHERE day > date '1977-11-30'",
 		"PREPARE zebra AS SELECT count(*) FROM patients WHERE birth_year = $1; EXECUTE zebra (19771)",
 	} {
@@ -166,7 +167,8 @@ func TestLateCancel(t *testing.T) {
 	}
 	before := w.spent(t, accountant.UnitScope, "patient")
 	_, answered = ask()
-	eventually(t, "the second read waits", func() bool { return w.spent(t, accountant.UnitScope, "patient") > before && w.gate.Waiting() > 0 })
+	eventually(t, "the second read waits",
+		func() bool { return w.spent(t, accountant.UnitScope, "patient") > before && w.gate.Waiting() > 0 })
 	if n := p.deliver(); n != 1 {
 		t.Fatalf("%d cancel requests", n)
 	}
@@ -189,7 +191,8 @@ func TestCancelWhileDescribing(t *testing.T) {
 		}
 	}}
 	canceled := func() (yes bool) {
-		const sql = "SELECT coalesce(bool_or(pg_cancel_backend(pid)), false) FROM pg_stat_activity WHERE usename = 'ana' AND wait_event_type = 'Lock'"
+		const sql = "SELECT coalesce(bool_or(pg_cancel_backend(pid)), false) FROM pg_stat_activity WHERE usename = 'ana' " +
+			"AND wait_event_type = 'Lock'"
 		if err := admin.QueryRow(t.Context(), sql).Scan(&yes); err != nil {
 			t.Fatal(err)
 		}

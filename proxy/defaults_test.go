@@ -23,7 +23,8 @@ func TestTableDefaults(t *testing.T) {
 	ana := w.client(t, "ana")
 	plan := func(sql string) string {
 		var lines string
-		if err := ana.QueryRow(t.Context(), "SELECT string_agg(value, E'\\n') FROM dp.plan($1) WHERE item = 'mechanism'", sql).Scan(&lines); err != nil {
+		if err := ana.QueryRow(t.Context(), "SELECT string_agg(value, E'\\n') FROM dp.plan($1) WHERE item = 'mechanism'",
+			sql).Scan(&lines); err != nil {
 			t.Fatal(err)
 		}
 		return lines

@@ -15,13 +15,15 @@ func chargeError(err error) error {
 	if short, ok := errors.AsType[*accountant.InsufficientError](err); ok {
 		return pgerr.New(pgerr.BudgetExhausted, "privacy budget of %s %q is exhausted", short.Scope.Kind, short.Scope.Name).
 			WithDetail("The statement costs %s; %s is left.", short.Requested, short.Remaining).
-			WithHint("Ask for less precision (SET dp.epsilon), or ask the administrator for budget. SELECT * FROM dp.budget shows what is left.")
+			WithHint("Ask for less precision (SET dp.epsilon), or ask the administrator for budget. " +
+				"SELECT * FROM dp.budget shows what is left.")
 	}
 	switch {
 	case errors.Is(err, context.Canceled): // by the client; a charge itself goes on without them
 		return canceled(nil)
 	case errors.Is(err, accountant.ErrSuspended):
-		return pgerr.New(pgerr.Suspended, "this login is suspended: %d of its statements failed while they read protected data", accountant.MaxIncidents).
+		return pgerr.New(pgerr.Suspended, "this login is suspended: %d of its statements failed while they read protected data",
+			accountant.MaxIncidents).
 			WithHint("The administrator can clear the incidents.")
 	case errors.Is(err, accountant.ErrQuarantined):
 		return pgerr.New(pgerr.Quarantined, "a statement of this shape failed while it read protected data").
@@ -46,7 +48,8 @@ func reserveError(b cashier.Bill, err error) error {
 	told := *short
 	told.Scope.Name = b.Untold.Scope(short.Scope.Name)
 	if b.Rounds {
-		return pgerr.New(pgerr.BudgetExhausted, "privacy budget of %s %q is too small for what the statement may cost", told.Scope.Kind, told.Scope.Name).
+		return pgerr.New(pgerr.BudgetExhausted, "privacy budget of %s %q is too small for what the statement may cost",
+			told.Scope.Kind, told.Scope.Name).
 			WithDetail("The statement costs at most %s; %s is left.", short.Requested, short.Remaining).
 			WithHint("Allow it less (SET dp.max_epsilon), or ask the administrator for budget. SELECT * FROM dp.budget shows what is left.")
 	}

@@ -83,7 +83,10 @@ func testExecuteIntoTable(t *testing.T, ana *pgx.Conn, mode pgx.QueryExecMode, c
 	run("CREATE TEMP TABLE exactly (n) AS EXECUTE f(0.1234567890123)", "SELECT 1")
 	charged("a table of a float", 1)
 	var none, made, digits int
-	if err := ana.QueryRow(t.Context(), "SELECT (SELECT count(many) FROM none), (SELECT count FROM made), (SELECT n FROM exactly)", mode).Scan(&none, &made, &digits); err != nil || none != 0 || made < 990 || made > 1010 || digits != 1 {
+	err := ana.QueryRow(t.Context(),
+		"SELECT (SELECT count(many) FROM none), (SELECT count FROM made), (SELECT n FROM exactly)", mode).
+		Scan(&none, &made, &digits)
+	if err != nil || none != 0 || made < 990 || made > 1010 || digits != 1 {
 		t.Errorf("%v: tables of %d, %d and %d, %v", mode, none, made, digits, err)
 	}
 	must(t, ana, "PREPARE kept AS INSERT INTO made SELECT count(*) FROM patients RETURNING count")

@@ -107,7 +107,10 @@ func (x explanation) compared(plan *planner.Plan, analysed *analysed, pre *prelu
 	for _, name := range []string{"gaussian", "laplace"} {
 		other := *pre
 		other.settings.Mechanism = name
-		c := planner.Candidate{Mechanism: name, Note: "not possible in these budgets, or not allowed by the policy", Chosen: name == plan.Mechanism}
+		c := planner.Candidate{
+			Mechanism: name, Note: "not possible in these budgets, or not allowed by the policy",
+			Chosen: name == plan.Mechanism,
+		}
 		if p, err := x.plan(analysed, &other); err == nil {
 			if loss, err := x.p.cashier.PriceIn(p.Event, x.scopes(p.Tables)[0]); err == nil {
 				c = planner.Candidate{Mechanism: name, Loss: loss, Errors: []planner.ErrorBar{}, Chosen: c.Chosen}

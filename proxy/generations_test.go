@@ -107,7 +107,8 @@ func TestForgetfulStore(t *testing.T) {
 	}
 	for name, sql := range map[string]string{
 		"one number": "SELECT count(*) FROM patients",
-		"parts":      "SELECT count(*) FROM (SELECT sex, mood, count(*) FROM patients GROUP BY GROUPING SETS ((sex), (sex, mood), ())) AS t",
+		"parts": "SELECT count(*) FROM (SELECT sex, mood, count(*) FROM patients " +
+			"GROUP BY GROUPING SETS ((sex), (sex, mood), ())) AS t",
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &forgetful{rng: rand.New(rand.NewPCG(1, 2)), kept: map[answers.Key]*answers.Release{}}

@@ -240,7 +240,8 @@ func TestReplyGridCannotBeAimed(t *testing.T) {
 			return err
 		},
 		"a cursor": func() error {
-			_, err := ana.Exec(t.Context(), "BEGIN; DECLARE c CURSOR FOR "+fmt.Sprintf(sql, "1935")+"; COMMIT", pgx.QueryExecModeSimpleProtocol)
+			_, err := ana.Exec(t.Context(), "BEGIN; DECLARE c CURSOR FOR "+fmt.Sprintf(sql, "1935")+"; COMMIT",
+				pgx.QueryExecModeSimpleProtocol)
 			return err
 		},
 	} {

@@ -41,22 +41,27 @@ const schema = `
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TABLE hospitals (id int PRIMARY KEY, name text NOT NULL);
 CREATE TABLE patients (id int PRIMARY KEY, name text NOT NULL, sex text NOT NULL, birth_year int NOT NULL, smoker bool, mood mood);
-CREATE TABLE visits (id int PRIMARY KEY, patient_id int REFERENCES patients, hospital_id int NOT NULL REFERENCES hospitals, day date NOT NULL,
+CREATE TABLE visits (id int PRIMARY KEY, patient_id int REFERENCES patients,
+  hospital_id int NOT NULL REFERENCES hospitals, day date NOT NULL,
   diagnosis text COLLATE "C" NOT NULL, cost numeric(10,2), score float8);
 CREATE INDEX visits_unit ON visits (patient_id);
 CREATE TABLE labs (id int PRIMARY KEY, visit_id int NOT NULL REFERENCES visits, test varchar(10) NOT NULL, value float8);
 INSERT INTO hospitals SELECT g, 'hospital ' || g FROM generate_series(1, 5) g;
 INSERT INTO patients SELECT g, 'name ' || g, (ARRAY['f','m','x'])[g % 3 + 1], 1930 + g % 80, CASE WHEN g % 7 > 0 THEN g % 2 = 0 END,
   (ARRAY['sad','ok','happy'])[g % 3 + 1]::mood FROM generate_series(1, 1000) g;
-INSERT INTO visits SELECT g, CASE WHEN g % 50 > 0 THEN g % 1000 + 1 END, g % 5 + 1, date '2020-01-01' + g % 900, (ARRAY['flu','cold','asthma'])[g % 3 + 1],
-  (g * 7 % 1000) / 3.0, CASE g % 5 WHEN 0 THEN NULL WHEN 1 THEN 'NaN' WHEN 2 THEN 'infinity' ELSE (g * 0.001)::float8 END FROM generate_series(1, 5000) g;
+INSERT INTO visits SELECT g, CASE WHEN g % 50 > 0 THEN g % 1000 + 1 END, g % 5 + 1, date '2020-01-01' + g % 900,
+  (ARRAY['flu','cold','asthma'])[g % 3 + 1],
+  (g * 7 % 1000) / 3.0, CASE g % 5 WHEN 0 THEN NULL WHEN 1 THEN 'NaN' WHEN 2 THEN 'infinity' ELSE (g * 0.001)::float8 END
+  FROM generate_series(1, 5000) g;
 INSERT INTO labs SELECT g, g % 5000 + 1, (ARRAY['chol','hdl'])[g % 2 + 1], g % 300 FROM generate_series(1, 10000) g;
 ANALYZE;`
 
 func public(n string) catalog.Name { return catalog.Name{Schema: "public", Name: n} }
 
 func bounds(low, high int64) policy.ColumnPolicy {
-	return policy.ColumnPolicy{Bounds: &policy.Bounds{Low: big.NewRat(low, 1), High: big.NewRat(high, 1), LowText: fmt.Sprint(low), HighText: fmt.Sprint(high)}}
+	return policy.ColumnPolicy{Bounds: &policy.Bounds{
+		Low: big.NewRat(low, 1), High: big.NewRat(high, 1), LowText: fmt.Sprint(low), HighText: fmt.Sprint(high),
+	}}
 }
 
 func hospitalPolicy() policy.Policy {
@@ -68,8 +73,9 @@ func hospitalPolicy() policy.Policy {
 			"diagnosis": {Values: []string{"asthma", "cold", "flu"}}, "cost": bounds(0, 400), "score": bounds(0, 10),
 		}},
 		{
-			Name: public("labs"), Via: "visit_id", To: policy.ColumnName{Table: public("visits"), Column: "id"}, MaxRows: 20, MaxPartitions: 2,
-			Columns: map[string]policy.ColumnPolicy{"test": {Values: []string{"chol", "hdl"}}, "value": bounds(0, 300)},
+			Name: public("labs"), Via: "visit_id", To: policy.ColumnName{Table: public("visits"), Column: "id"}, MaxRows: 20,
+			MaxPartitions: 2,
+			Columns:       map[string]policy.ColumnPolicy{"test": {Values: []string{"chol", "hdl"}}, "value": bounds(0, 300)},
 		},
 		{Name: public("hospitals"), Public: true},
 	}}
@@ -129,7 +135,10 @@ func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.
 	proxyConfig := proxy.Config{
 		Limits:  policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 		Catalog: cat, Ledger: w.ledger, Data: data, Relations: w.relations, Source: mechanisms.NewSource(),
-		Analysts: map[string]proxy.Analyst{"ana": {Tables: map[catalog.Name]bool{public("patients"): true, public("visits"): true, public("labs"): true}}, "bob": {}},
+		Analysts: map[string]proxy.Analyst{
+			"ana": {Tables: map[catalog.Name]bool{public("patients"): true, public("visits"): true, public("labs"): true}},
+			"bob": {},
+		},
 		Defaults: proxy.Defaults{EpsilonPico: 40 * dp.PicoPerUnit, Mechanism: "auto", Confidence: 0.95, Timeout: 20 * time.Second},
 		Log:      slog.New(slog.NewTextHandler(logWriter{t}, nil)),
 	}

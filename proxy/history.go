@@ -51,7 +51,10 @@ type history struct {
 
 // add notes a statement that was answered.
 func (h *history) add(analyst, statement string, plan *planner.Plan, released [][]*planner.Released, r *cashier.Receipt) {
-	row := historyRow{Statement: abridged(statement), Mechanism: plan.Mechanism, Cost: "0", Error: abridged(strings.Join(errorBars(plan, released), ", "))}
+	row := historyRow{
+		Statement: abridged(statement), Mechanism: plan.Mechanism, Cost: "0",
+		Error: abridged(strings.Join(errorBars(plan, released), ", ")),
+	}
 	if r != nil {
 		measure := r.Debits[0].Loss.Measure().String()
 		row.Measure, row.Cost = &measure, pico(r.Debits[0].Loss.Pico())

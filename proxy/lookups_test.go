@@ -62,7 +62,8 @@ func TestIndexGone(t *testing.T) {
 	}
 	looksUp(false)
 	must(t, ana, sql)
-	must(t, admin, `CREATE INDEX ON visits USING hash (patient_id); CREATE INDEX ON visits (patient_id) WHERE cost > 1; CREATE INDEX ON visits (cost, patient_id)`)
+	must(t, admin, `CREATE INDEX ON visits USING hash (patient_id); CREATE INDEX ON visits (patient_id) WHERE cost > 1; `+
+		`CREATE INDEX ON visits (cost, patient_id)`)
 	recheck(nil, nil)
 	looksUp(false)
 	must(t, admin, "CREATE INDEX another ON visits (patient_id, cost)")
@@ -91,7 +92,8 @@ func TestIndexGoneIsLogged(t *testing.T) {
 		t.Errorf("without the index: %v", err)
 	}
 	must(t, ana, "SELECT sum(cost) FROM visits")
-	const want = `level=WARN msg="a statement found the index on the unit of a table gone: statements about it take longer" table=public.visits`
+	const want = `level=WARN msg="a statement found the index on the unit of a table gone: ` +
+		`statements about it take longer" table=public.visits`
 	if got := out.String(); strings.Count(got, want) != 1 || strings.Contains(got, "SELECT") {
 		t.Errorf("the log reads\n%s", got)
 	}

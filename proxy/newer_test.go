@@ -29,8 +29,15 @@ var newerSyntax = []struct {
 	{17, "SELECT count(*) FROM patients WHERE JSON_EXISTS(jsonb '{}', '$' PASSING sex AS x)"},
 	{17, "SELECT count(*) FROM patients WHERE (now() AT LOCAL) > '2020-01-01'"},
 	{17, "SELECT json_scalar(sex) FROM patients"},
-	{17, "WITH m AS (MERGE INTO pg_temp.mine USING patients p ON mine.id = p.id WHEN NOT MATCHED BY SOURCE THEN DELETE RETURNING p.sex) SELECT * FROM m"},
-	{17, "MERGE INTO pg_temp.mine USING patients p ON mine.id = p.id WHEN NOT MATCHED BY SOURCE THEN DELETE RETURNING merge_action(), p.sex"},
+	{
+		17,
+		"WITH m AS (MERGE INTO pg_temp.mine USING patients p ON mine.id = p.id WHEN NOT MATCHED BY SOURCE THEN DELETE " +
+			"RETURNING p.sex) SELECT * FROM m",
+	},
+	{
+		17,
+		"MERGE INTO pg_temp.mine USING patients p ON mine.id = p.id WHEN NOT MATCHED BY SOURCE THEN DELETE RETURNING merge_action(), p.sex",
+	},
 	{15, "MERGE INTO pg_temp.mine USING patients p ON mine.id = p.id WHEN NOT MATCHED THEN INSERT VALUES (p.id)"},
 	{18, "UPDATE pg_temp.mine SET id = p.id FROM patients p RETURNING old.id, new.id"},
 	{18, "INSERT INTO pg_temp.mine SELECT id FROM patients RETURNING WITH (OLD AS o, NEW AS n) n.id"},
@@ -71,7 +78,8 @@ func TestNewerSyntax(t *testing.T) {
 	}
 	// A statement that reads no protected table is the mirror's affair.
 	if version >= 17 {
-		must(t, ana, "SELECT a FROM JSON_TABLE('[1]', '$[*]' COLUMNS (a int PATH '$')) j, hospitals; SELECT JSON_VALUE('{\"patients\":1}', '$.patients')")
+		must(t, ana, "SELECT a FROM JSON_TABLE('[1]', '$[*]' COLUMNS (a int PATH '$')) j, hospitals; "+
+			"SELECT JSON_VALUE('{\"patients\":1}', '$.patients')")
 	}
 	// A statement that only the mirror can read says so.
 	if version >= 17 {

@@ -157,7 +157,8 @@ func preludeSQL(q *planner.Query, tables []ast.TableRef) string {
 			cols = append(cols, "("+f.SQL+")")
 		}
 	}
-	cols = append(cols, "pg_catalog.current_setting('client_encoding')", "pg_catalog.current_setting('standard_conforming_strings')", carriedSQL)
+	cols = append(cols, "pg_catalog.current_setting('client_encoding')",
+		"pg_catalog.current_setting('standard_conforming_strings')", carriedSQL)
 	return "SELECT " + strings.Join(cols, ", ")
 }
 

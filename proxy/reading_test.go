@@ -17,8 +17,11 @@ func TestPlannedBeforeTheCharge(t *testing.T) {
 	must(t, ana, sql)
 	before := w.spent(t, accountant.UnitScope, "patient")
 	for fault, c := range map[string]struct{ make, mend, code string }{
-		"a function is missing": {"ALTER FUNCTION pg_catalog.sha256(bytea) RENAME TO sha", "ALTER FUNCTION pg_catalog.sha(bytea) RENAME TO sha256", "XX000"},
-		"a lock":                {"BEGIN; LOCK TABLE visits IN ACCESS EXCLUSIVE MODE", "ROLLBACK", "PB015"},
+		"a function is missing": {
+			"ALTER FUNCTION pg_catalog.sha256(bytea) RENAME TO sha",
+			"ALTER FUNCTION pg_catalog.sha(bytea) RENAME TO sha256", "XX000",
+		},
+		"a lock": {"BEGIN; LOCK TABLE visits IN ACCESS EXCLUSIVE MODE", "ROLLBACK", "PB015"},
 	} {
 		must(t, admin, c.make)
 		for range accountant.MaxIncidents {

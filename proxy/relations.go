@@ -55,7 +55,8 @@ func (r *relations) checkPublic(ctx context.Context, tables []ast.TableRef, oids
 			return err
 		}
 		if shadowed {
-			return pgerr.New(pgerr.NotAllowed, "%q is another relation in this session than the table of the privacy policy", t.Name).At(t.At).
+			return pgerr.New(pgerr.NotAllowed, "%q is another relation in this session than the table of the privacy policy",
+				t.Name).At(t.At).
 				WithHint("Drop or rename the temporary relation, or write %s.%s.", t.Resolved.Schema, t.Resolved.Name)
 		}
 	}

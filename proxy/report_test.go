@@ -34,7 +34,8 @@ func TestReports(t *testing.T) {
 	const runs = 200
 	missed := 0
 	for range runs {
-		average := row("SELECT avg(birth_year)::float8, dp.stderr(avg(birth_year)), dp.lower(avg(birth_year), 0.8), dp.upper(avg(birth_year), 0.8) FROM patients")
+		average := row("SELECT avg(birth_year)::float8, dp.stderr(avg(birth_year)), dp.lower(avg(birth_year), 0.8), " +
+			"dp.upper(avg(birth_year), 0.8) FROM patients")
 		if average[2] > average[0] || average[0] > average[3] || average[1] <= 0 {
 			t.Fatalf("average %v", average)
 		}
@@ -55,7 +56,8 @@ func TestReports(t *testing.T) {
 	if _, err := ana.Exec(t.Context(), "SELECT dp.upper(count(*), 0.99) FROM patients"); err == nil {
 		t.Error("a confidence that the looks were not taken for")
 	}
-	if public := row("SELECT count(*)::float8, dp.stderr(count(*)), dp.lower(count(*)), dp.upper(count(*), 0.9) FROM hospitals"); public[1] != 0 || public[2] != public[0] {
+	public := row("SELECT count(*)::float8, dp.stderr(count(*)), dp.lower(count(*)), dp.upper(count(*), 0.9) FROM hospitals")
+	if public[1] != 0 || public[2] != public[0] {
 		t.Errorf("public rows %v", public)
 	}
 }
@@ -66,12 +68,15 @@ func ranks(t *testing.T, ana *client, row func(string) []float64) {
 	t.Helper()
 	const median = "percentile_cont(0.25) WITHIN GROUP (ORDER BY birth_year DESC)"
 	for range 20 {
-		got := row("SELECT dp.lower(" + median + ", 0.9999), dp.upper(" + median + ", 0.9999), dp.lower(max(birth_year), 0.9999), dp.upper(max(birth_year), 0.9999) FROM patients")
+		got := row("SELECT dp.lower(" + median + ", 0.9999), dp.upper(" + median +
+			", 0.9999), dp.lower(max(birth_year), 0.9999), dp.upper(max(birth_year), 0.9999) FROM patients")
 		if got[0] > 1989 || got[1] < 1988 || got[1]-got[0] > 20 || got[2] > 2009 || got[3] < 2000 {
 			t.Errorf("a quartile within %v, the last year within %v", got[:2], got[2:])
 		}
 	}
-	if none := row("SELECT coalesce(dp.lower(min(birth_year)), -1), coalesce(dp.upper(percentile_disc(NULL) WITHIN GROUP (ORDER BY birth_year)), -1), 0, 0 FROM patients WHERE id < 0"); none[1] != -1 {
+	none := row("SELECT coalesce(dp.lower(min(birth_year)), -1), " +
+		"coalesce(dp.upper(percentile_disc(NULL) WITHIN GROUP (ORDER BY birth_year)), -1), 0, 0 FROM patients WHERE id < 0")
+	if none[1] != -1 {
 		t.Errorf("no percentile has an interval of %v", none)
 	}
 	for _, sql := range []string{

@@ -31,8 +31,8 @@ func TestRecheck(t *testing.T) {
 	recheck()
 	before := w.spent(t, accountant.UnitScope, "patient")
 	for _, sql := range []string{
-		"SELECT count(*) FROM visits", "SELECT count(*) FROM labs", "SELECT count(nothing) FROM visits", "EXPLAIN SELECT count(*) FROM visits",
-		"SELECT count(*) FROM visits JOIN hospitals h ON h.id = hospital_id",
+		"SELECT count(*) FROM visits", "SELECT count(*) FROM labs", "SELECT count(nothing) FROM visits",
+		"EXPLAIN SELECT count(*) FROM visits", "SELECT count(*) FROM visits JOIN hospitals h ON h.id = hospital_id",
 	} {
 		if _, err := ana.Exec(t.Context(), sql); code(err) != "PB013" && code(err) != "42703" {
 			t.Errorf("%s: %v", sql, err)

@@ -38,7 +38,8 @@ func must(t *testing.T, conn *pgx.Conn, sql string) {
 func TestSessions(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]func(*testing.T, *world){
-		"answers": testAnswers, "refusals": testRefusals, "charges": testWhatIsCharged, "portal": testPortalInPieces, "rows": testWithoutRows,
+		"answers": testAnswers, "refusals": testRefusals, "charges": testWhatIsCharged, "portal": testPortalInPieces,
+		"rows":     testWithoutRows,
 		"separate": testSessionsAreSeparate, "backstop": testBackstop, "EXECUTE": testExecute, "EXECUTE elsewhere": testExecuteElsewhere,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
@@ -77,7 +78,8 @@ func testWhatIsCharged(t *testing.T, w *world) {
 	charged("reading one's own table", 0)
 
 	var out bytes.Buffer
-	if _, err := ana.PgConn().CopyTo(t.Context(), &out, "COPY (SELECT sex, count(*) FROM patients GROUP BY sex ORDER BY sex) TO STDOUT"); err != nil {
+	if _, err := ana.PgConn().CopyTo(t.Context(), &out,
+		"COPY (SELECT sex, count(*) FROM patients GROUP BY sex ORDER BY sex) TO STDOUT"); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 3 || !strings.HasPrefix(out.String(), "f\t3") {
@@ -192,24 +194,22 @@ func testBackstop(t *testing.T, w *world) {
 	ana := connect(t, w.url("ana"))
 	must(t, ana, `CREATE TEMP VIEW v AS SELECT * FROM patients;
 		CREATE FUNCTION pg_temp.f() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM patients';
-		CREATE FUNCTION pg_temp.g() RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN EXECUTE 'SELECT count(*) FROM pat' || 'ients' INTO n; RETURN n; END $$;
+		CREATE FUNCTION pg_temp.g() RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE n bigint;
+		BEGIN EXECUTE 'SELECT count(*) FROM pat' || 'ients' INTO n; RETURN n; END $$;
 		PREPARE p AS SELECT count(*) FROM v; PREPARE q AS SELECT count(*) FROM patients;
 		DO $$ BEGIN EXECUTE 'PREPARE r AS SELECT count(*) FROM patients; PREPARE r2 AS SELECT sex FROM patients'; END $$`)
 	for _, sql := range []string{
-		"SELECT * FROM v", "SELECT count(*) FROM v", "SELECT pg_temp.f()", "SELECT pg_temp.g()", "EXECUTE p", "EXECUTE r2", "DO $$ BEGIN EXECUTE 'EXECUTE q'; END $$", "CREATE TEMP TABLE y AS EXECUTE p", "EXPLAIN EXECUTE p",
-		"DO $$ BEGIN PERFORM * FROM patients; END $$",
+		"SELECT * FROM v", "SELECT count(*) FROM v", "SELECT pg_temp.f()", "SELECT pg_temp.g()", "EXECUTE p",
+		"EXECUTE r2", "DO $$ BEGIN EXECUTE 'EXECUTE q'; END $$", "CREATE TEMP TABLE y AS EXECUTE p",
+		"EXPLAIN EXECUTE p", "DO $$ BEGIN PERFORM * FROM patients; END $$",
 		"SELECT query_to_xml('select * from patients', true, true, '')",
-		"SELECT table_to_xml('patients', true, true, '')",
-		"DECLARE c CURSOR WITH HOLD FOR SELECT * FROM v",
-		"CREATE TEMP TABLE x AS SELECT * FROM v",
-		"COPY (SELECT * FROM v) TO STDOUT",
-		"SELECT * FROM patients TABLESAMPLE system (1)",
-		"TABLE patients", "SELECT U&\"\\0069d\" FROM U&\"p\\0061tients\"",
-		"SELECT (SELECT name FROM patients WHERE id = 1)",
+		"SELECT table_to_xml('patients', true, true, '')", "DECLARE c CURSOR WITH HOLD FOR SELECT * FROM v",
+		"CREATE TEMP TABLE x AS SELECT * FROM v", "COPY (SELECT * FROM v) TO STDOUT",
+		"SELECT * FROM patients TABLESAMPLE system (1)", "TABLE patients",
+		"SELECT U&\"\\0069d\" FROM U&\"p\\0061tients\"", "SELECT (SELECT name FROM patients WHERE id = 1)",
 		"EXPLAIN ANALYZE SELECT * FROM patients", "EXPLAIN SELECT * FROM v",
 		"MERGE INTO patients USING (SELECT 1) s ON false WHEN NOT MATCHED THEN DO NOTHING",
-		"SET row_security = off; SELECT * FROM v",
-		"SET ROLE dpproxy_owner", "SET SESSION AUTHORIZATION postgres",
+		"SET row_security = off; SELECT * FROM v", "SET ROLE dpproxy_owner", "SET SESSION AUTHORIZATION postgres",
 		"ALTER TABLE patients DISABLE ROW LEVEL SECURITY", "DROP POLICY dp ON patients",
 		"CREATE TABLE public.mine (x int)", "DELETE FROM patients", "INSERT INTO patients (id) VALUES (1)",
 	} {
@@ -279,7 +279,9 @@ func TestFailedReads(t *testing.T) {
 	ana := connect(t, w.url("ana"))
 	want := ""
 	before := w.spent(t, accountant.UnitScope, "patient")
-	for i, sql := range []string{"SELECT count(*) FROM labs", "SELECT count(*) FROM labs WHERE test = 'chol'", "SELECT sum(value) FROM labs"} {
+	for i, sql := range []string{
+		"SELECT count(*) FROM labs", "SELECT count(*) FROM labs WHERE test = 'chol'", "SELECT sum(value) FROM labs",
+	} {
 		w.gate.Break()
 		_, err := ana.Exec(t.Context(), sql)
 		w.gate.Open()
@@ -366,7 +368,8 @@ func TestPublicSchemaChange(t *testing.T) {
 	admin := connect(t, w.data.URL("postgres", pgtemp.Superuser))
 	const joined = "SELECT count(*) FROM patients p JOIN hospitals h ON h.id = p.id"
 	must(t, ana, joined)
-	must(t, admin, "ALTER TABLE hospitals DROP CONSTRAINT hospitals_pkey CASCADE; INSERT INTO hospitals SELECT h.* FROM hospitals h, generate_series(1, 100)")
+	must(t, admin, "ALTER TABLE hospitals DROP CONSTRAINT hospitals_pkey CASCADE; "+
+		"INSERT INTO hospitals SELECT h.* FROM hospitals h, generate_series(1, 100)")
 	if _, err := ana.Exec(t.Context(), joined); code(err) != "PB013" {
 		t.Errorf("without the key that proves one hospital a patient: %v", err)
 	}

@@ -50,7 +50,8 @@ func (s stateView) show(ctx context.Context, m *wire.Asker, b wire.BindRequest) 
 		if err != nil {
 			return wire.Rewrite{}, err
 		}
-		if _, err := m.Query(ctx, "SELECT pg_catalog.set_config($1, $2, false)", []uint32{25, 25}, [][]byte{[]byte(name), text}, nil, nil); err != nil {
+		if _, err := m.Query(ctx, "SELECT pg_catalog.set_config($1, $2, false)", []uint32{25, 25}, [][]byte{[]byte(name), text},
+			nil, nil); err != nil {
 			return wire.Rewrite{}, err
 		}
 	}
@@ -150,14 +151,18 @@ type tableRow struct {
 func (s stateView) tableRows(balances []accountant.Balance) []tableRow {
 	rows := []tableRow{}
 	for _, t := range s.described() {
-		row := tableRow{Schema: t.Name.Schema, Name: t.Name.Name, Unit: t.Unit, MaxRows: declared(t.MaxRows), MaxPartitions: declared(t.MaxPartitions), Questions: -1}
+		row := tableRow{
+			Schema: t.Name.Schema, Name: t.Name.Name, Unit: t.Unit, MaxRows: declared(t.MaxRows),
+			MaxPartitions: declared(t.MaxPartitions), Questions: -1,
+		}
 		for _, scope := range s.scopes([]catalog.Name{t.Name}) {
 			i := slices.IndexFunc(balances, func(b accountant.Balance) bool { return b.Scope == scope })
 			if i < 0 {
 				continue
 			}
 			if b := balances[i]; row.Questions < 0 || s.p.questions(b) < row.Questions {
-				row.Measure, row.Spent, row.Held, row.Remaining = b.Limit.Measure().String(), pico(b.Spent.Pico()), pico(b.Held.Pico()), pico(b.Remaining().Pico())
+				row.Measure, row.Spent = b.Limit.Measure().String(), pico(b.Spent.Pico())
+				row.Held, row.Remaining = pico(b.Held.Pico()), pico(b.Remaining().Pico())
 				row.Epsilon, row.Questions = epsilonLeft(b), s.p.questions(b)
 			}
 		}
@@ -178,7 +183,8 @@ func declared(n int64) *int64 {
 
 // described lists the tables that the analyst may ask about.
 func (s stateView) described() []policy.TableDescription {
-	return slices.DeleteFunc(s.p.cfg.Catalog.Describe(), func(t policy.TableDescription) bool { return !s.p.analyst(s.analyst).Tables[t.Name] })
+	return slices.DeleteFunc(s.p.cfg.Catalog.Describe(),
+		func(t policy.TableDescription) bool { return !s.p.analyst(s.analyst).Tables[t.Name] })
 }
 
 // columnRow is a row of dp.columns.

@@ -25,14 +25,29 @@ func TestState(t *testing.T) {
 		return s
 	}
 	for _, c := range []struct{ sql, want string }{
-		{"SELECT string_agg(name || ': ' || unit || coalesce(', ' || max_rows || ' rows', ''), '; ' ORDER BY name) FROM dp.tables", "labs: visit_id -> visits -> patient_id, 20 rows; patients: id; visits: patient_id, 10 rows"},
-		{"SELECT string_agg(c.name || ' ' || c.low || '-' || c.high, ', ' ORDER BY c.name) FROM dp.columns c JOIN dp.tables t ON t.name = c.\"table\" WHERE t.name = 'visits'", "cost 0-400, score 0-10"},
+		{
+			"SELECT string_agg(name || ': ' || unit || coalesce(', ' || max_rows || ' rows', ''), '; ' ORDER BY name) FROM dp.tables",
+			"labs: visit_id -> visits -> patient_id, 20 rows; patients: id; visits: patient_id, 10 rows",
+		},
+		{
+			"SELECT string_agg(c.name || ' ' || c.low || '-' || c.high, ', ' ORDER BY c.name) FROM dp.columns c " +
+				"JOIN dp.tables t ON t.name = c.\"table\" WHERE t.name = 'visits'",
+			"cost 0-400, score 0-10",
+		},
 		{"SELECT count(*) || ' ' || min(type) FROM dp.columns WHERE \"table\" = 'patients' AND name IN ('name', 'sex')", "1 text"},
 		{"SELECT array_to_string(\"values\", ',') FROM dp.columns WHERE name = 'sex'", "f,m,x"},
 		{"SELECT statement || ' ' || mechanism FROM dp.history", "SELECT count(*), avg(birth_year) FROM patients WHERE sex = 'f' laplace"},
-		{"SELECT (h.cost = b.spent AND b.held = 0 AND b.epsilon > 0 AND b.questions > 0)::text FROM dp.history h, dp.budget b WHERE b.kind = 'unit'", "true"},
+		{
+			"SELECT (h.cost = b.spent AND b.held = 0 AND b.epsilon > 0 AND b.questions > 0)::text " +
+				"FROM dp.history h, dp.budget b WHERE b.kind = 'unit'",
+			"true",
+		},
 		{"SELECT (questions > 0 AND remaining > 0)::text FROM dp.tables WHERE name = 'labs'", "true"},
-		{"SELECT string_agg(item || '=' || value, ', ' ORDER BY line) FROM dp.plan($$SELECT count(*) FROM patients$$) WHERE item IN ('unit', 'gaussian', 'mechanism') AND depth < 3", "unit=patient, mechanism=laplace (dp.mechanism = auto, dp.epsilon = 40)"},
+		{
+			"SELECT string_agg(item || '=' || value, ', ' ORDER BY line) FROM dp.plan($$SELECT count(*) FROM patients$$) " +
+				"WHERE item IN ('unit', 'gaussian', 'mechanism') AND depth < 3",
+			"unit=patient, mechanism=laplace (dp.mechanism = auto, dp.epsilon = 40)",
+		},
 		{"SELECT p.value FROM dp.plan('SELECT nothing FROM patients') p", "rows of protected table \"patients\" cannot be read"},
 		{"SELECT count(*)::text FROM dp.plan('SELECT 1')", "dp.plan needs one query over protected tables"},
 		{"SELECT count(*)::text FROM dp.plan('SELECT count(*)' || ' FROM patients')", "dp.plan has no plan of this text"},
@@ -51,7 +66,8 @@ func TestState(t *testing.T) {
 			t.Errorf("another one sees %s rows of dp.%s", got, relation)
 		}
 	}
-	if got := text(bob, "SELECT count(*)::text FROM dp.plan('SELECT count(*) FROM patients')"); !strings.Contains(got, "PB0") && !strings.Contains(got, "denied") {
+	if got := text(bob, "SELECT count(*)::text FROM dp.plan('SELECT count(*) FROM patients')"); !strings.Contains(got, "PB0") &&
+		!strings.Contains(got, "denied") {
 		t.Errorf("another one may plan: %s", got)
 	}
 	if after := w.spent(t, "unit", "patient"); after != before {

@@ -67,7 +67,8 @@ type onlooker struct {
 // last.
 func (o *onlooker) settled() {
 	for quiet := false; !quiet && o.t.Context().Err() == nil; {
-		const sql = "SELECT bool_and(wait_event = 'ClientRead') IS TRUE FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()"
+		const sql = "SELECT bool_and(wait_event = 'ClientRead') IS TRUE FROM pg_stat_activity WHERE usename = current_user " +
+			"AND pid <> pg_backend_pid()"
 		if err := o.QueryRow(o.t.Context(), sql).Scan(&quiet); err != nil {
 			o.t.Error(err)
 			return
@@ -86,7 +87,8 @@ func (o *onlooker) sight() string {
 	fmt.Fprintf(&all, "%+v\n%+v\n", balances, incidents)
 	for _, sql := range append([]string{
 		"SELECT * FROM dp.budget", "SELECT * FROM dp.tables", "SELECT * FROM dp.columns", "SELECT * FROM dp.history",
-		"SELECT pid, state, query, wait_event_type, wait_event, query_start, state_change, xact_start FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid() ORDER BY pid",
+		"SELECT pid, state, query, wait_event_type, wait_event, query_start, state_change, xact_start FROM pg_stat_activity " +
+			"WHERE usename = current_user AND pid <> pg_backend_pid() ORDER BY pid",
 		"SELECT pid, locktype, relation, mode FROM pg_locks WHERE pid <> pg_backend_pid() ORDER BY pid, locktype, relation, mode",
 		"SELECT name, statement FROM pg_prepared_statements ORDER BY 1", "SELECT name FROM pg_cursors ORDER BY 1",
 		"SELECT count(*) FROM labs",
@@ -105,6 +107,26 @@ func (o *onlooker) sight() string {
 	return all.String()
 }
 
+// veiled are statements of each kind of path.
+var veiled = map[string]struct {
+	before, sql string
+	fails       bool
+	changes     string // that a second session sees once the reply is there
+}{
+	"a count":        {sql: "SELECT count(*) FROM patients WHERE birth_year > 1940", changes: "answered before"},
+	"two blocks":     {sql: "SELECT (SELECT count(*) FROM visits), (SELECT avg(cost) FROM visits)", changes: "answered before"},
+	"private groups": {sql: "SELECT hospital_id, count(*) FROM visits GROUP BY 1", changes: "answered before"},
+	"a chain": {
+		before: "SET dp.relative_error = 0.02", sql: "SELECT diagnosis, count(*) FROM visits GROUP BY 1",
+		changes: " brownian ",
+	},
+	"a refined chain": {
+		before: "SET dp.relative_error = 0.01", sql: "SELECT diagnosis, count(*) FROM visits GROUP BY 1",
+		changes: " brownian ",
+	},
+	"a read that fails": {sql: "SELECT count(*) FROM visits WHERE cost > 7", fails: true, changes: "Shape:"},
+}
+
 // TestVeil holds that nothing changes that a second session can see from the moment of the
 // charge to the statement's point of the grid, however far its read is; and that it does then.
 func TestVeil(t *testing.T) {
@@ -121,21 +143,17 @@ func TestVeil(t *testing.T) {
 		c.Grid = clock.grid(quantum)
 	}, accountant.Limit{Scope: accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}, Loss: budget},
 		limit(t, accountant.TableScope, "public.labs", dp.ZCDP, 1)) // of which everything is too expensive
-	for name, c := range map[string]struct {
-		before, sql string
-		fails       bool
-		changes     string // of what is seen, once the reply is there
-	}{
-		"a count":           {sql: "SELECT count(*) FROM patients WHERE birth_year > 1940", changes: "answered before"},
-		"two blocks":        {sql: "SELECT (SELECT count(*) FROM visits), (SELECT avg(cost) FROM visits)", changes: "answered before"},
-		"private groups":    {sql: "SELECT hospital_id, count(*) FROM visits GROUP BY 1", changes: "answered before"},
-		"a chain":           {before: "SET dp.relative_error = 0.02", sql: "SELECT diagnosis, count(*) FROM visits GROUP BY 1", changes: " brownian "},
-		"a refined chain":   {before: "SET dp.relative_error = 0.01", sql: "SELECT diagnosis, count(*) FROM visits GROUP BY 1", changes: " brownian "},
-		"a read that fails": {sql: "SELECT count(*) FROM visits WHERE cost > 7", fails: true, changes: "Shape:"},
-	} {
+	for name, c := range veiled {
 		t.Run(name, func(t *testing.T) {
 			ana := connect(t, w.url("ana"))
-			other := &onlooker{Conn: connect(t, w.url("ana")), t: t, asks: []string{"EXPLAIN " + c.sql, "EXPLAIN " + c.sql + " LIMIT 1", "SELECT * FROM dp.plan($$" + c.sql + "$$)", "EXPLAIN SELECT count(*) FROM visits WHERE cost > 8"}, ledger: w.ledger}
+			other := &onlooker{
+				Conn: connect(t, w.url("ana")), t: t,
+				asks: []string{
+					"EXPLAIN " + c.sql, "EXPLAIN " + c.sql + " LIMIT 1", "SELECT * FROM dp.plan($$" + c.sql + "$$)",
+					"EXPLAIN SELECT count(*) FROM visits WHERE cost > 8",
+				},
+				ledger: w.ledger,
+			}
 			must(t, ana, c.before)
 			must(t, other.Conn, c.before)
 			if c.fails {

@@ -48,7 +48,8 @@ func (s *host) answerStore(ctx context.Context, keep int) (answers.Store, error)
 		return nil, err
 	}
 	if err := store.Probe(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("remembering answers in Redis: %w: give the user the rights that docs/operations.md names, or say answers: {remember: false}", err), store.Close())
+		return nil, errors.Join(fmt.Errorf("remembering answers in Redis: %w: "+
+			"give the user the rights that docs/operations.md names, or say answers: {remember: false}", err), store.Close())
 	}
 	return store, nil
 }

@@ -76,7 +76,8 @@ func (s authSite) checkAuthQuery() error {
 		}
 		passwords := r.Name == "pg_shadow" || r.Name == "pg_authid"
 		if passwords && !strings.Contains(strings.ToLower(text), "valuntil") && !strings.Contains(strings.ToLower(text), "rolvaliduntil") {
-			return fault("passwords that have expired would log in: let the query return valuntil (of pg_shadow) or rolvaliduntil (of pg_authid) as well")
+			return fault("passwords that have expired would log in: " +
+				"let the query return valuntil (of pg_shadow) or rolvaliduntil (of pg_authid) as well")
 		}
 	}
 	return nil
@@ -97,7 +98,8 @@ func (s authSite) checkAuthDescendants(ctx context.Context) error {
 	o, _ := parser.OutlineOf(s.policy.AuthQuery.Query)
 	for _, r := range o.Relations {
 		if slices.ContainsFunc(descendants, func(n catalog.Name) bool { return refersTo(r, n) }) {
-			return s.policy.Annotate([]string{"auth_query", "query"}, "the query must not read "+r.Name+", which has rows of a protected table")
+			return s.policy.Annotate([]string{"auth_query", "query"},
+				"the query must not read "+r.Name+", which has rows of a protected table")
 		}
 	}
 	return nil
@@ -239,7 +241,8 @@ func (s authSite) tryAuthQuery(ctx context.Context) (report []string, err error)
 	if err != nil {
 		return nil, s.annotateForm(err)
 	}
-	report = []string{fmt.Sprintf("auth_query has verifiers for %d of %d analysts without a password in the policy", len(l.asked)-len(missing), len(l.asked))}
+	report = []string{fmt.Sprintf("auth_query has verifiers for %d of %d analysts without a password in the policy",
+		len(l.asked)-len(missing), len(l.asked))}
 	for _, name := range l.asked {
 		if reason, ok := missing[name]; ok {
 			report = append(report, fmt.Sprintf("%s cannot log in with a password: %s", name, reason))

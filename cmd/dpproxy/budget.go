@@ -78,7 +78,9 @@ func (c *scopeArgs) scope() (accountant.Scope, error) {
 
 // decide records the command's decision about its scope, and returns the balance
 // after it.
-func (c *scopeArgs) decide(ctx context.Context, log *slog.Logger, entry func(scope accountant.Scope, who string) (history.Entry, error)) (s *books, b accountant.Balance, err error) {
+func (c *scopeArgs) decide(
+	ctx context.Context, log *slog.Logger, entry func(scope accountant.Scope, who string) (history.Entry, error),
+) (s *books, b accountant.Balance, err error) {
 	if s, err = loadBooks(c.Policy); err != nil {
 		return nil, b, err
 	}
@@ -150,7 +152,8 @@ func (c *limitArgs) report(s *books, b accountant.Balance, otherwise string) err
 	case stated == b.Limit:
 		fmt.Println("the policy says the same")
 	default:
-		fmt.Printf("the policy still says %v: %s; set %s to %s in the policy of every proxy\n", stated, otherwise, policyKey(b.Scope), c.text())
+		fmt.Printf("the policy still says %v: %s; set %s to %s in the policy of every proxy\n", stated, otherwise,
+			policyKey(b.Scope), c.text())
 	}
 	return nil
 }

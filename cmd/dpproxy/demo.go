@@ -20,7 +20,7 @@ import (
 // demoCommand serves a throwaway database.
 type demoCommand struct {
 	Listen string `help:"Address to serve on." default:"127.0.0.1:6432"`
-	Data   string `help:"Generated clinic, or the Mayo Clinic liver study from Debian's r-cran-survival." enum:"generated,nafld" default:"generated"`
+	Data   string `help:"Generated clinic, or the Mayo Clinic liver study in r-cran-survival." enum:"generated,nafld" default:"generated"`
 	Keep   string `help:"Keep databases, policy and ledger in this folder, and go on there next time." type:"path" placeholder:"DIR"`
 	Play   bool   `help:"Play a psql conversation on a free port, then stop."`
 	Small  bool   `help:"Load a fiftieth of the generated data." hidden:""`
@@ -86,7 +86,8 @@ func (c *demoCommand) start(ctx context.Context) (*demonstration, error) {
 		return nil, err
 	}
 	var err error
-	if d.data, err = pgtemp.Start(ctx, pgtemp.Options{Dir: filepath.Join(d.dir, "data"), Settings: []string{"max_wal_size=4GB"}}); err != nil {
+	if d.data, err = pgtemp.Start(ctx,
+		pgtemp.Options{Dir: filepath.Join(d.dir, "data"), Settings: []string{"max_wal_size=4GB"}}); err != nil {
 		d.stop()
 		return nil, err
 	}
@@ -188,7 +189,8 @@ func makeDatabase(ctx context.Context, s *pgtemp.Server) (made bool, err error) 
 	}
 	defer conn.Close(ctx)
 	var there bool
-	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)", demoDatabase).Scan(&there); err != nil || there {
+	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)",
+		demoDatabase).Scan(&there); err != nil || there {
 		return false, err
 	}
 	_, err = conn.Exec(ctx, "CREATE DATABASE "+demoDatabase)

@@ -93,7 +93,8 @@ func (s *books) refuseSecondInit(ctx context.Context, o redisledger.Options) err
 	there := fmt.Sprintf("there is a ledger %q in Redis already, and nothing was made", o.Name)
 	secret, err := readSecret(s.policy.SecretFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: copy the secret of the proxy that made it to %s, then dpproxy run can start here", there, s.policy.SecretFile)
+		return fmt.Errorf("%s: copy the secret of the proxy that made it to %s, then dpproxy run can start here", there,
+			s.policy.SecretFile)
 	}
 	if err != nil {
 		return err

@@ -112,12 +112,16 @@ func (s *books) verify(ctx context.Context, log *slog.Logger) (a *audit, journal
 			return err
 		}
 		if journal != nil && r.Seq == j.Entries && a.headText() != j.Head {
-			return s.advise(&redisledger.DivergedError{Reason: fmt.Sprintf("continues another history than this proxy's journal: entry %d differs", r.Seq)})
+			return s.advise(&redisledger.DivergedError{
+				Reason: fmt.Sprintf("continues another history than this proxy's journal: entry %d differs", r.Seq),
+			})
 		}
 		return nil
 	})
 	if err == nil && journal != nil && a.entries < j.Entries {
-		err = s.advise(&redisledger.DivergedError{Reason: fmt.Sprintf("went backwards: it ends with entry %d, and this proxy's journal has %d", a.entries, j.Entries)})
+		err = s.advise(&redisledger.DivergedError{
+			Reason: fmt.Sprintf("went backwards: it ends with entry %d, and this proxy's journal has %d", a.entries, j.Entries),
+		})
 	}
 	return a, journal, err
 }
@@ -201,13 +205,14 @@ func (c *ledgerFence) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if err := l.Decide(ctx, history.FenceEntry{Boot: c.Boot, Who: who, Reason: c.Reason}); err != nil {
 		return s.advise(err)
 	}
-	fmt.Println("ended; what was held is given back, what was spent stays. A proxy whose run has ended answers no more until it is started again")
+	fmt.Println("ended; what was held is given back, what was spent stays. " +
+		"A proxy whose run has ended answers no more until it is started again")
 	return nil
 }
 
 type ledgerRepair struct {
 	Policy   string   `arg:"" help:"Policy file." type:"path"`
-	Journal  []string `help:"The journal of a proxy: its ledger.dir, or a copy. Give those of all proxies." required:"" sep:"none" type:"existingdir" placeholder:"DIR"`
+	Journal  []string `help:"A proxy's ledger.dir or a copy, for each proxy." required:"" sep:"none" type:"existingdir" placeholder:"DIR"`
 	decision `embed:""`
 }
 
@@ -240,7 +245,8 @@ func (c *ledgerRepair) Run(ctx context.Context, log *slog.Logger) error {
 		fmt.Printf("charged again: %v to %v\n", d.Loss, d.Scope)
 	}
 	for _, dir := range rep.SetAside {
-		fmt.Printf("the journal in %s is of a history that Redis does not continue: move ledger.log, ledger.mark and ledger.snapshot away from there, and its proxy begins a new one\n", dir)
+		fmt.Printf("the journal in %s is of a history that Redis does not continue: move ledger.log, "+
+			"ledger.mark and ledger.snapshot away from there, and its proxy begins a new one\n", dir)
 	}
 	fmt.Println("start the proxies again")
 	if s.secret, err = readSecret(s.policy.SecretFile); err != nil {

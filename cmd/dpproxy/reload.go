@@ -48,7 +48,11 @@ func fixedKeys(old, policy *config.Policy) []string {
 		{"listen", old.Listen, policy.Listen},
 		{"health", old.Health, policy.Health},
 		{"data", []string{old.Data, old.DataPasswordFile}, []string{policy.Data, policy.DataPasswordFile}},
-		{"mirror", []string{old.Mirror, old.MirrorAdmin, old.MirrorPasswordFile}, []string{policy.Mirror, policy.MirrorAdmin, policy.MirrorPasswordFile}},
+		{
+			"mirror",
+			[]string{old.Mirror, old.MirrorAdmin, old.MirrorPasswordFile},
+			[]string{policy.Mirror, policy.MirrorAdmin, policy.MirrorPasswordFile},
+		},
 		{"auth_query", old.AuthQuery, policy.AuthQuery},
 		{"ledger", old.Ledger, policy.Ledger},
 		{"secret_file", old.SecretFile, policy.SecretFile},

@@ -248,7 +248,8 @@ func (s *host) relations(names []catalog.Name) func(ctx context.Context) (map[ca
 		oids := map[catalog.Name]uint32{}
 		for _, n := range names {
 			var oid *uint32
-			if err := conn.QueryRow(ctx, "SELECT CAST(pg_catalog.to_regclass($1) AS pg_catalog.oid)", pgx.Identifier{n.Schema, n.Name}.Sanitize()).Scan(&oid); err != nil {
+			if err := conn.QueryRow(ctx, "SELECT CAST(pg_catalog.to_regclass($1) AS pg_catalog.oid)",
+				pgx.Identifier{n.Schema, n.Name}.Sanitize()).Scan(&oid); err != nil {
 				return nil, err
 			}
 			if oid == nil {

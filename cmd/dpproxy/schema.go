@@ -42,7 +42,8 @@ func (s *host) serveCatalog(ctx context.Context, log *slog.Logger) (*policy.Mode
 			return nil, s.annotate(left)
 		}
 		for _, p := range problems {
-			log.Error("the policy does not fit the protected database any more: statements about what changed are refused", "problem", p.String(), "to do", confirmHint)
+			log.Error("the policy does not fit the protected database any more: statements about what changed are refused",
+				"problem", p.String(), "to do", confirmHint)
 		}
 	}
 	if schema.PublicRows, err = mirror.CountRows(ctx, conn, plan.Public); err != nil {
@@ -96,7 +97,8 @@ func (s *host) refuseUnconfirmed(ctx context.Context, cat *policy.Model, data *r
 			continue
 		}
 		data.TurnOff(n)
-		log.Error("the schema of a table has changed since the last sync: statements about it are refused", "table", n.String(), "to do", confirmHint)
+		log.Error("the schema of a table has changed since the last sync: statements about it are refused",
+			"table", n.String(), "to do", confirmHint)
 	}
 	return s.refuseOtherColumns(ctx, cat, data, conn, log)
 }
@@ -111,7 +113,8 @@ func (s *host) refuseOtherColumns(ctx context.Context, cat *policy.Model, data *
 	others, err := s.mirrorPlanOf(cat).OtherColumns(ctx, conn, schema)
 	for _, n := range others {
 		data.TurnOff(n)
-		log.Error("the mirror has other columns than the policy shows: statements about the table are refused", "table", n.String(), "to do", confirmHint)
+		log.Error("the mirror has other columns than the policy shows: statements about the table are refused",
+			"table", n.String(), "to do", confirmHint)
 	}
 	return err
 }

@@ -21,7 +21,8 @@ var worlds = []string{
 	"",
 	"DELETE FROM cust WHERE uid = 1001; DELETE FROM sales WHERE uid = 1001; DELETE FROM odd WHERE uid = 1001;",
 	"UPDATE cust SET salary = 98765, score = 'NaN', bio = 'Bob \\' WHERE uid = 1001; " +
-		"UPDATE odd SET a = 'b', b = NULL, day = NULL, at = NULL, ts = '2000-01-01', mood = NULL, code = NULL, z = 1, f = 'Infinity', tag = NULL WHERE uid = 1001;",
+		"UPDATE odd SET a = 'b', b = NULL, day = NULL, at = NULL, ts = '2000-01-01', mood = NULL, code = NULL, z = 1, " +
+		"f = 'Infinity', tag = NULL WHERE uid = 1001;",
 }
 
 // A shape is a statement, or several in one text, that a careless proxy answers.

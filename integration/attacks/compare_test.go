@@ -72,7 +72,8 @@ func compareResults(i int, a, b []reply) (breaches []string) {
 		name := "column " + a[0].results[i].columns[c]
 		if stable(a, column) {
 			// Rows come in the same order, too.
-			breaches = append(breaches, frequencies(name, a, b, func(r reply) []string { return []string{strings.Join(column(r), "\n")} })...)
+			breaches = append(breaches,
+				frequencies(name, a, b, func(r reply) []string { return []string{strings.Join(column(r), "\n")} })...)
 			continue
 		}
 		if a[0].results[i].numeric[c] {

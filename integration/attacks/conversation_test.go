@@ -42,7 +42,9 @@ func (h *hunt) conversations(t *testing.T, folder string) {
 }
 
 // converse runs an attack in all worlds and returns the class of its replies.
-func (h *hunt) converse(t *testing.T, d *datadriven.TestData, send func(*attacker, *testing.T, string) reply) (class string, breaches []string) {
+func (h *hunt) converse(
+	t *testing.T, d *datadriven.TestData, send func(*attacker, *testing.T, string) reply,
+) (class string, breaches []string) {
 	t.Helper()
 	classes := make([]string, len(h.attackers))
 	replies := make([]reply, len(h.attackers))

@@ -17,17 +17,21 @@ func TestLockingOut(t *testing.T) {
 	r := s.Run(t)
 	ana := sitetest.Dial(t, r.URL("ana"))
 	for _, sql := range []string{
-		"ALTER ROLE ana PASSWORD 'mine'", "ALTER USER ana PASSWORD 'SCRAM-SHA-256$4096:x'", "ALTER ROLE CURRENT_USER SET statement_timeout = 1",
-		"ALTER USER SESSION_USER SET dp.epsilon = 1", "ALTER ROLE ana IN DATABASE postgres RESET ALL", "ALTER ROLE ALL SET work_mem = '1MB'",
-		"SELECT 1; /* x */ aLtEr/**/RoLe ana PASSWORD NULL", `ALTER ROLE "ana" RESET statement_timeout`, "EXPLAIN SELECT 1; ALTER USER ana SET search_path = dp",
+		"ALTER ROLE ana PASSWORD 'mine'", "ALTER USER ana PASSWORD 'SCRAM-SHA-256$4096:x'",
+		"ALTER ROLE CURRENT_USER SET statement_timeout = 1", "ALTER USER SESSION_USER SET dp.epsilon = 1",
+		"ALTER ROLE ana IN DATABASE postgres RESET ALL", "ALTER ROLE ALL SET work_mem = '1MB'",
+		"SELECT 1; /* x */ aLtEr/**/RoLe ana PASSWORD NULL", `ALTER ROLE "ana" RESET statement_timeout`,
+		"EXPLAIN SELECT 1; ALTER USER ana SET search_path = dp",
 	} {
-		if _, err := ana.PgConn().Exec(t.Context(), sql).ReadAll(); sitetest.SQLState(err) != "42501" || !strings.Contains(err.Error(), "roles cannot be altered here") {
+		_, err := ana.PgConn().Exec(t.Context(), sql).ReadAll()
+		if sitetest.SQLState(err) != "42501" || !strings.Contains(err.Error(), "roles cannot be altered here") {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
 	for _, what := range []string{
-		"PASSWORD NULL", "PASSWORD 'mine'", "SET statement_timeout = 1", "SET local_preload_libraries = 'nothing'", "SET role = 'dpproxy_owner'",
-		"IN DATABASE postgres SET client_encoding = latin1", "SET standard_conforming_strings = off", "SET search_path = nowhere",
+		"PASSWORD NULL", "PASSWORD 'mine'", "SET statement_timeout = 1", "SET local_preload_libraries = 'nothing'",
+		"SET role = 'dpproxy_owner'", "IN DATABASE postgres SET client_encoding = latin1",
+		"SET standard_conforming_strings = off", "SET search_path = nowhere",
 	} {
 		sitetest.Exec(t, ana, "DO $$ BEGIN EXECUTE 'ALTER RO' || 'LE ana "+strings.ReplaceAll(what, "'", "''")+"'; END $$")
 		again := sitetest.Dial(t, r.URL("ana"))
@@ -56,7 +60,8 @@ func TestMirrorOnTheSameServer(t *testing.T) {
 	sitetest.Exec(t, sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)), "CREATE DATABASE mirror")
 	s.Edit(t, "mirror: \""+s.Mirror.URL("postgres", pgtemp.Superuser), "mirror: \""+s.Data.URL("mirror", pgtemp.Superuser))
 	for _, command := range []string{"check", "sync"} {
-		if out, err := exec.CommandContext(t.Context(), sitetest.Program(t), command, s.Policy).CombinedOutput(); err != nil || !strings.Contains(string(out), warning) {
+		out, err := exec.CommandContext(t.Context(), sitetest.Program(t), command, s.Policy).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), warning) {
 			t.Errorf("%s: %v\n%s", command, err, out)
 		}
 	}

@@ -31,7 +31,8 @@ func testChangedData(t *testing.T, k *kitchen) {
 	const sql = "SELECT count(*), sum(birth_year) FROM patients WHERE sex = 'f'"
 	ana := k.dial(t, "ana")
 	first := sitetest.Rows(t, ana, sql)
-	sitetest.Exec(t, sitetest.Dial(t, k.Data.URL("postgres", pgtemp.Superuser)), "DELETE FROM labs WHERE visit_id = 1; DELETE FROM visits WHERE id = 1; UPDATE patients SET sex = 'm' WHERE id % 3 = 0")
+	sitetest.Exec(t, sitetest.Dial(t, k.Data.URL("postgres", pgtemp.Superuser)),
+		"DELETE FROM labs WHERE visit_id = 1; DELETE FROM visits WHERE id = 1; UPDATE patients SET sex = 'm' WHERE id % 3 = 0")
 	k.charged(t, 0, func() {
 		if again := sitetest.Rows(t, ana, sql); again != first {
 			t.Errorf("after an update: %s, before: %s", again, first)
@@ -91,7 +92,8 @@ func testOtherSession(t *testing.T, k *kitchen) {
 	k.charged(t, 1, func() { sitetest.Rows(t, ana, "SELECT count(*) FROM visits WHERE day = '02/03/2020'") })
 	sitetest.Exec(t, ana, "CREATE TEMP TABLE visits (day date)")
 	k.unread(t, func() {
-		if n := sitetest.Rows(t, ana, "SELECT count(*) FROM visits WHERE day = '02/03/2020'"); n != "0" && n != "\x00\x00\x00\x00\x00\x00\x00\x00" {
+		n := sitetest.Rows(t, ana, "SELECT count(*) FROM visits WHERE day = '02/03/2020'")
+		if n != "0" && n != "\x00\x00\x00\x00\x00\x00\x00\x00" {
 			t.Errorf("an own table is answered with %q", n)
 		}
 	})

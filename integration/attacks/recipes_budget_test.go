@@ -134,7 +134,10 @@ func testShortTimeout(t *testing.T, k *kitchen) {
 }
 
 func testStrangeEpsilon(t *testing.T, k *kitchen) {
-	for _, v := range []string{"NaN", "-1", "0", "-0", "1e308", "1e20", "inf", "Infinity", "1e-400", "0x1p3", "1_0", "0.1e", "٣", "1e-13", "1001"} {
+	for _, v := range []string{
+		"NaN", "-1", "0", "-0", "1e308", "1e20", "inf", "Infinity", "1e-400", "0x1p3", "1_0", "0.1e", "٣", "1e-13",
+		"1001",
+	} {
 		ana := k.dial(t, "ana")
 		k.unread(t, func() {
 			for _, set := range []string{"SET dp.epsilon = '%s'", "SET LOCAL dp.epsilon = '%s'", "ALTER ROLE ana SET dp.epsilon = '%s'"} {
@@ -204,7 +207,10 @@ func testSybils(t *testing.T, k *kitchen) {
 
 func testRestAround(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
-	for _, sql := range []string{"SELECT sex FROM patients", "SELECT 1 / 0", "SELECT count(*) FROM patients WHERE name = 'x'", "SELECT max(nosuch) FROM patients"} {
+	for _, sql := range []string{
+		"SELECT sex FROM patients", "SELECT 1 / 0", "SELECT count(*) FROM patients WHERE name = 'x'",
+		"SELECT max(nosuch) FROM patients",
+	} {
 		before := sitetest.Spent(t, ana)
 		if _, err := ana.Exec(t.Context(), sql); err == nil {
 			t.Errorf("%s is answered", sql)

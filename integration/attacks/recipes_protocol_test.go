@@ -51,7 +51,10 @@ func TestProtocolRecipes(t *testing.T) {
 func testSecondStatement(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	k.unread(t, func() {
-		for _, sql := range []string{"SELECT 1; SELECT sex FROM patients", "SELECT 1;;; TABLE patients", "BEGIN; SELECT 1; SELECT sex FROM patients; COMMIT"} {
+		for _, sql := range []string{
+			"SELECT 1; SELECT sex FROM patients", "SELECT 1;;; TABLE patients",
+			"BEGIN; SELECT 1; SELECT sex FROM patients; COMMIT",
+		} {
 			results, err := ana.PgConn().Exec(t.Context(), sql).ReadAll()
 			sitetest.Fails(t, err, "PB002", "cannot be read")
 			for _, r := range results {
@@ -72,7 +75,10 @@ func testFunctionCall(t *testing.T, k *kitchen) {
 	}
 	k.unread(t, func() {
 		f := ana.PgConn().Frontend()
-		f.Send(&pgproto3.FunctionCall{Function: oid, Arguments: [][]byte{[]byte("TABLE patients"), {1}, {1}, {}}, ArgFormatCodes: []uint16{0, 1, 1, 0}})
+		f.Send(&pgproto3.FunctionCall{
+			Function: oid, Arguments: [][]byte{[]byte("TABLE patients"), {1}, {1}, {}},
+			ArgFormatCodes: []uint16{0, 1, 1, 0},
+		})
 		if err := f.Flush(); err != nil {
 			t.Fatal(err)
 		}
@@ -193,9 +199,9 @@ func testParameterBounds(t *testing.T, k *kitchen) {
 	float := func(f float64) []byte { return endian.BigEndian.AppendUint64(nil, math.Float64bits(f)) }
 	digits := []byte(strings.Repeat("9", 16383))
 	for _, sql := range []string{
-		"SELECT sum(least(cost, $1)) FROM visits", "SELECT sum(greatest(least(cost, 50), $1)) FROM visits", "SELECT sum(cost + $1) FROM visits",
-		"SELECT sum(cost * $1) FROM visits", "SELECT sum(cost / $1) FROM visits", "SELECT avg(CASE WHEN cost > 3 THEN $1 ELSE 0 END) FROM visits",
-		"SELECT count(*) FROM visits WHERE cost < $1",
+		"SELECT sum(least(cost, $1)) FROM visits", "SELECT sum(greatest(least(cost, 50), $1)) FROM visits",
+		"SELECT sum(cost + $1) FROM visits", "SELECT sum(cost * $1) FROM visits", "SELECT sum(cost / $1) FROM visits",
+		"SELECT avg(CASE WHEN cost > 3 THEN $1 ELSE 0 END) FROM visits", "SELECT count(*) FROM visits WHERE cost < $1",
 	} {
 		for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e308, -1e-308, math.Copysign(0, -1)} {
 			k.whatever(t, ana, sql, float(f), 701, 1)
@@ -211,10 +217,14 @@ func testParameterBounds(t *testing.T, k *kitchen) {
 func testParameterTypes(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	for oid, value := range map[uint32]string{
-		2205: "patients", 24: "now", 2206: "int4", 4089: "public", 4096: "postgres", 2249: "(1)", 705: "x", 2278: "", 2276: "1", 2275: "x", 26: "1", 27: "(0,1)", 28: "3",
+		2205: "patients", 24: "now", 2206: "int4", 4089: "public", 4096: "postgres", 2249: "(1)", 705: "x", 2278: "", 2276: "1",
+		2275: "x", 26: "1", 27: "(0,1)", 28: "3",
 		1007: "{1}", 3904: "[1,2)", 114: "1", 142: "<a/>", 18: "x", 600: "(1,1)", 790: "1", 194: "x", 32: "x", 1790: "c",
 	} {
-		for _, sql := range []string{"SELECT count(*) FROM patients WHERE id = $1", "SELECT count(*) FROM patients WHERE sex = $1", "SELECT sum(birth_year + $1) FROM patients"} {
+		for _, sql := range []string{
+			"SELECT count(*) FROM patients WHERE id = $1", "SELECT count(*) FROM patients WHERE sex = $1",
+			"SELECT sum(birth_year + $1) FROM patients",
+		} {
 			k.whatever(t, ana, sql, []byte(value), oid, 0)
 		}
 	}
@@ -242,7 +252,10 @@ func testPortalPieces(t *testing.T, k *kitchen) {
 func testDescribeAlone(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	k.unread(t, func() {
-		for _, sql := range []string{sitetest.CountPatients, "SELECT sex FROM patients", "SELECT birth_year, count(*) FROM patients GROUP BY 1", "SELECT max(birth_year) FROM patients WHERE id = $1"} {
+		for _, sql := range []string{
+			sitetest.CountPatients, "SELECT sex FROM patients", "SELECT birth_year, count(*) FROM patients GROUP BY 1",
+			"SELECT max(birth_year) FROM patients WHERE id = $1",
+		} {
 			if d, err := ana.Prepare(t.Context(), "", sql); err != nil || len(d.Fields) == 0 {
 				t.Errorf("%s: %v, %v", sql, d, err)
 			}
@@ -253,8 +266,10 @@ func testDescribeAlone(t *testing.T, k *kitchen) {
 func testTags(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	for _, sql := range []string{
-		"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "SELECT diagnosis, count(*) FROM visits GROUP BY 1 HAVING count(*) > 1000",
-		"SELECT birth_year, count(*) FROM patients GROUP BY 1", "SELECT region, count(*) FROM patients WHERE sex = 'nobody' GROUP BY 1 LIMIT 1",
+		"SELECT diagnosis, count(*) FROM visits GROUP BY 1",
+		"SELECT diagnosis, count(*) FROM visits GROUP BY 1 HAVING count(*) > 1000",
+		"SELECT birth_year, count(*) FROM patients GROUP BY 1",
+		"SELECT region, count(*) FROM patients WHERE sex = 'nobody' GROUP BY 1 LIMIT 1",
 	} {
 		res := ana.PgConn().ExecParams(t.Context(), sql, nil, nil, nil, nil).Read()
 		if res.Err == nil && res.CommandTag.String() != fmt.Sprintf("SELECT %d", len(res.Rows)) {
@@ -275,7 +290,10 @@ func testErrorFields(t *testing.T, k *kitchen) {
 	slow := k.dial(t, "slow")
 	_, err := slow.Exec(t.Context(), "SELECT sum(birth_year) FROM patients")
 	pg := sitetest.Fails(t, err, "PB009", "did not finish")
-	for _, field := range []string{pg.Where, pg.InternalQuery, pg.SchemaName, pg.TableName, pg.ColumnName, pg.DataTypeName, pg.ConstraintName, pg.File, pg.Routine} {
+	for _, field := range []string{
+		pg.Where, pg.InternalQuery, pg.SchemaName, pg.TableName, pg.ColumnName, pg.DataTypeName, pg.ConstraintName,
+		pg.File, pg.Routine,
+	} {
 		if field != "" {
 			t.Errorf("the error says %q: %+v", field, pg)
 		}
@@ -300,7 +318,10 @@ func testServerNotices(t *testing.T, k *kitchen) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	for _, set := range []string{"client_min_messages = log", "client_min_messages = debug5", "debug_print_plan = on", "debug_print_parse = on", "debug_print_rewritten = on", "log_duration = on"} {
+	for _, set := range []string{
+		"client_min_messages = log", "client_min_messages = debug5", "debug_print_plan = on", "debug_print_parse = on",
+		"debug_print_rewritten = on", "log_duration = on",
+	} {
 		conn.Exec(t.Context(), "SET "+set)
 	}
 	sitetest.Exec(t, conn, "SELECT count(*) FROM patients WHERE birth_year > 0 OR true")
@@ -355,7 +376,8 @@ func testTooMany(t *testing.T, k *kitchen) {
 	defer h.Conn.Close()
 	go func() {
 		for i := range 100_000 {
-			if _, err := io.WriteString(h.Conn, sitetest.Message('P', fmt.Sprintf("s%d\x00SELECT count(*) FROM patients WHERE id = %d\x00\x00\x00", i, i))); err != nil {
+			parse := sitetest.Message('P', fmt.Sprintf("s%d\x00SELECT count(*) FROM patients WHERE id = %d\x00\x00\x00", i, i))
+			if _, err := io.WriteString(h.Conn, parse); err != nil {
 				return
 			}
 		}
@@ -413,7 +435,10 @@ func testCancelTimes(t *testing.T, k *kitchen) {
 func testSubProtocols(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	k.unread(t, func() {
-		for _, sql := range []string{"COPY patients TO STDOUT", "COPY (SELECT sex FROM patients) TO STDOUT", "COPY patients FROM STDIN", "COPY (TABLE patients) TO PROGRAM 'cat'"} {
+		for _, sql := range []string{
+			"COPY patients TO STDOUT", "COPY (SELECT sex FROM patients) TO STDOUT", "COPY patients FROM STDIN",
+			"COPY (TABLE patients) TO PROGRAM 'cat'",
+		} {
 			var out bytes.Buffer
 			if _, err := ana.PgConn().CopyTo(t.Context(), &out, sql); err == nil || out.Len() > 0 {
 				t.Errorf("%s: %q, %v", sql, out.String(), err)
@@ -456,7 +481,8 @@ func testStatistics(t *testing.T, k *kitchen) {
 			"SELECT count(*)::text FROM pg_sequences WHERE last_value > 0":                                                          "0",
 			"SELECT count(*)::text FROM pg_statistic_ext_data":                                                                      "",
 			"SELECT count(*)::text FROM pg_statistic":                                                                               "",
-			"SELECT (EXISTS (SELECT FROM pg_locks WHERE relation = 'patients'::regclass AND pid <> pg_backend_pid()))::text":        "false",
+			"SELECT (EXISTS (SELECT FROM pg_locks " +
+				"WHERE relation = 'patients'::regclass AND pid <> pg_backend_pid()))::text": "false",
 		} {
 			rows, err := ana.PgConn().Exec(t.Context(), sql).ReadAll()
 			got := ""
@@ -479,11 +505,11 @@ func testOwnNames(t *testing.T, k *kitchen) {
 		for _, sql := range []string{
 			"CREATE OPERATOR public.= (LEFTARG = text, RIGHTARG = text, FUNCTION = textne)",
 			"CREATE FUNCTION public.count(int) RETURNS int LANGUAGE sql AS 'SELECT 1'",
-			"CREATE AGGREGATE public.sum(int) (SFUNC = int4pl, STYPE = int)",
-			"CREATE CAST (text AS int) WITH INOUT",
+			"CREATE AGGREGATE public.sum(int) (SFUNC = int4pl, STYPE = int)", "CREATE CAST (text AS int) WITH INOUT",
 			"CREATE VIEW public.v AS SELECT 1", "CREATE SCHEMA mine", "CREATE EXTENSION dblink",
-			"ALTER TABLE patients DISABLE ROW LEVEL SECURITY", "DROP POLICY dp ON patients", "CREATE RULE r AS ON SELECT TO patients DO INSTEAD SELECT 1",
-			"CREATE POLICY mine ON patients USING (true)", "CREATE OR REPLACE FUNCTION dp.protected(text) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true'",
+			"ALTER TABLE patients DISABLE ROW LEVEL SECURITY", "DROP POLICY dp ON patients",
+			"CREATE RULE r AS ON SELECT TO patients DO INSTEAD SELECT 1", "CREATE POLICY mine ON patients USING (true)",
+			"CREATE OR REPLACE FUNCTION dp.protected(text) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true'",
 		} {
 			if _, err := ana.Exec(t.Context(), sql); err == nil {
 				t.Errorf("%s is done", sql)

@@ -146,7 +146,8 @@ func difference(before, after []string) string {
 // for the look at its schema, which dpproxy takes every now and then.
 func (a *attacker) sent(t *testing.T) (n int64) {
 	const sql = `SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements
-		WHERE dbid = (SELECT oid FROM pg_database WHERE datname = 'postgres') AND query !~ '^\s*SELECT (c\.oid, pg_catalog\.md5|l\.oid FROM \(VALUES)'`
+		WHERE dbid = (SELECT oid FROM pg_database WHERE datname = 'postgres')
+		AND query !~ '^\s*SELECT (c\.oid, pg_catalog\.md5|l\.oid FROM \(VALUES)'`
 	if err := a.counter.QueryRow(t.Context(), sql).Scan(&n); err != nil {
 		t.Error(err)
 	}

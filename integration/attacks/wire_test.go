@@ -20,7 +20,8 @@ func TestAttacksOnTheWire(t *testing.T) {
 	t.Parallel()
 	schema := "CREATE TABLE cust (uid int PRIMARY KEY, name text NOT NULL, day date, score float8, amount numeric);" +
 		"CREATE TABLE orders (oid int PRIMARY KEY, uid int NOT NULL REFERENCES cust);" +
-		"INSERT INTO cust SELECT g, 'user' || g, '2024-01-01', g, g FROM generate_series(1, 1000) g; INSERT INTO orders SELECT g, g FROM generate_series(1, 1000) g"
+		"INSERT INTO cust SELECT g, 'user' || g, '2024-01-01', g, g FROM generate_series(1, 1000) g; " +
+		"INSERT INTO orders SELECT g, g FROM generate_series(1, 1000) g"
 	s := sitetest.New(t, schema, `
 privacy_unit: {name: customer, budget: {epsilon: 9000}}
 tables:
@@ -92,7 +93,11 @@ func testNameChanges(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 		{"asked thrice", []step{{"c", count}, {name: "c"}, {name: "c"}}, 3, false},
 		{"shadowed behind Parse", []step{{"", "CREATE TEMP TABLE cust (uid int)"}, {name: "c"}}, 0, true},
 		{"and again", []step{{name: "c"}, {"", "DROP TABLE pg_temp.cust"}, {name: "c"}}, 1, false},
-		{"shadowed and dropped before Bind", []step{{"", "CREATE TEMP TABLE cust (uid int)"}, {"", "DROP TABLE cust"}, {name: "c"}}, 1, false},
+		{
+			"shadowed and dropped before Bind",
+			[]step{{"", "CREATE TEMP TABLE cust (uid int)"}, {"", "DROP TABLE cust"}, {name: "c"}},
+			1, false,
+		},
 		{"hidden by the path", []step{{"", "SET LOCAL search_path = pg_temp"}, {name: "c"}}, 0, false},
 		{"the name given to another statement", []step{{"", "DEALLOCATE c"}, {"c", "SELECT 0"}, {name: "c"}}, 0, true},
 	} {
@@ -112,7 +117,10 @@ func testNameChanges(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 }
 
 func testLexerChanges(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
-	for _, set := range []string{"SET standard_conforming_strings = off", "SET client_encoding = SJIS", "SET search_path = pg_temp, public, pg_catalog"} {
+	for _, set := range []string{
+		"SET standard_conforming_strings = off", "SET client_encoding = SJIS",
+		"SET search_path = pg_temp, public, pg_catalog",
+	} {
 		conn := sitetest.Dial(t, r.URL("ana")).PgConn()
 		before, _ := sitetest.Charges(t, s)
 		cells, err := pipeline(t, conn, step{"", set}, step{"", `SELECT count(*) FROM cust WHERE name = '\' OR 1 = 1 --'`})
@@ -209,7 +217,8 @@ func testOtherAnalysts(t *testing.T, _ *sitetest.Site, r *sitetest.Running) {
 			t.Errorf("%s: %d, %v", sql, n, err)
 		}
 	}
-	if _, err := eve.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ana'"); sitetest.SQLState(err) != "42501" {
+	_, err := eve.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ana'")
+	if sitetest.SQLState(err) != "42501" {
 		t.Errorf("another's session was ended: %v", err)
 	}
 	if _, err := eve.Exec(t.Context(), "SET ROLE ana"); sitetest.SQLState(err) != "42501" {

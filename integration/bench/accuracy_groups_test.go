@@ -12,7 +12,8 @@ import (
 const kinds = `
 CREATE TABLE events (id int PRIMARY KEY, person int NOT NULL, kind text NOT NULL);
 INSERT INTO events SELECT row_number() OVER (), (row_number() OVER () % 100000)::int, k FROM
-  (VALUES ('a', 10), ('b', 30), ('c', 100), ('d', 300), ('e', 1000), ('f', 3000), ('g', 10000), ('h', 30000), ('i', 100000)) AS s(k, n), generate_series(1, n);
+  (VALUES ('a', 10), ('b', 30), ('c', 100), ('d', 300), ('e', 1000), ('f', 3000), ('g', 10000), ('h', 30000),
+  ('i', 100000)) AS s(k, n), generate_series(1, n);
 ANALYZE;`
 
 const kindsPolicy = `
@@ -64,7 +65,8 @@ var chosen = regexp.MustCompile(`(?m)^.*\(chosen\)$`)
 // TestAccuracyRecycling shows an error so narrow beside what one person changes that drawing
 // noise anew pays, and one where it does not, and says so.
 func TestAccuracyRecycling(t *testing.T) {
-	s := sitetest.New(t, "CREATE TABLE payments (person int PRIMARY KEY, amount int NOT NULL); INSERT INTO payments SELECT i, i % 21 FROM generate_series(1, 1000) AS i", paymentsPolicy)
+	s := sitetest.New(t, "CREATE TABLE payments (person int PRIMARY KEY, amount int NOT NULL); "+
+		"INSERT INTO payments SELECT i, i % 21 FROM generate_series(1, 1000) AS i", paymentsPolicy)
 	p := psqlClient{t, s.Run(t).Addr}
 	for _, c := range []struct {
 		sql, half string

@@ -35,7 +35,9 @@ const capRho = 0.004
 const generated = `
 CREATE TABLE people (id int PRIMARY KEY, bucket int NOT NULL);
 SELECT setseed(0.42);
-CREATE TEMP TABLE sizes AS SELECT b, greatest(1, round(1000 * exp(sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()))))::int AS n FROM generate_series(1, 400) AS b;
+CREATE TEMP TABLE sizes AS SELECT b,
+  greatest(1, round(1000 * exp(sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()))))::int AS n
+  FROM generate_series(1, 400) AS b;
 INSERT INTO people SELECT row_number() OVER (), b FROM sizes, generate_series(1, n);
 CREATE INDEX ON people (bucket);
 ANALYZE people;`
@@ -71,7 +73,10 @@ type dataset struct {
 
 // datasets are generated counts, and counts of people in the liver study.
 func datasets() []dataset {
-	counts := dataset{name: "generated counts", policy: generatedPolicy, median: 1000, fill: func(t *testing.T, conn *pgx.Conn) { sitetest.Exec(t, conn, generated) }}
+	counts := dataset{
+		name: "generated counts", policy: generatedPolicy, median: 1000,
+		fill: func(t *testing.T, conn *pgx.Conn) { sitetest.Exec(t, conn, generated) },
+	}
 	for bucket := 1; bucket <= 400; bucket++ {
 		counts.questions = append(counts.questions, fmt.Sprintf("SELECT count(*) FROM people WHERE bucket = %d", bucket))
 	}
@@ -104,11 +109,15 @@ func studyQuestions() []string {
 	events := []string{"afib", "ang/isc", "cardiac arrest", "diabetes", "heart failure", "htn", "dyslipidemia", "MI", "nafld", "stroke"}
 	tests := []string{"sbp", "smoke", "hdl", "chol", "fib4", "dbp"}
 	for _, age := range ages {
-		for _, more := range []string{"", " AND male", " AND NOT male", " AND status = 1", " AND status = 0", " AND bmi >= 30", " AND bmi < 25", " AND futime >= 3650"} {
+		for _, more := range []string{
+			"", " AND male", " AND NOT male", " AND status = 1", " AND status = 0", " AND bmi >= 30", " AND bmi < 25",
+			" AND futime >= 3650",
+		} {
 			questions = append(questions, fmt.Sprintf("SELECT count(*) FROM people WHERE age_group = '%s'%s", age, more))
 		}
 		for _, test := range tests {
-			questions = append(questions, fmt.Sprintf("SELECT count(DISTINCT person_id) FROM labs WHERE age_group = '%s' AND test = '%s'", age, test))
+			questions = append(questions,
+				fmt.Sprintf("SELECT count(DISTINCT person_id) FROM labs WHERE age_group = '%s' AND test = '%s'", age, test))
 		}
 	}
 	for _, event := range events {
@@ -138,7 +147,8 @@ func (p psqlClient) ask(sql string, settings ...string) (value, notice string, o
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(p.t.Context(), filepath.Join(bin, "psql"), "-X", "-tA", "-h", host, "-p", port, "-U", "ana", "-d", "postgres", "-c", sql)
+	cmd := exec.CommandContext(p.t.Context(), filepath.Join(bin, "psql"), "-X", "-tA", "-h", host, "-p", port, "-U", "ana",
+		"-d", "postgres", "-c", sql)
 	options := ""
 	for _, s := range settings {
 		options += " -c " + s
@@ -211,7 +221,8 @@ func doubling(p psqlClient, questions []question, r float64) (s score) {
 	const first, looks = 2e-6, 12
 	for _, q := range questions {
 		for rho := first; ; rho *= 2 {
-			value, notice, ok := p.ask(q.sql, "dp.epsilon="+epsilonOf(math.Min(rho, capRho)), fmt.Sprintf("dp.confidence=%.6f", 1-0.05/looks))
+			value, notice, ok := p.ask(q.sql, "dp.epsilon="+epsilonOf(math.Min(rho, capRho)),
+				fmt.Sprintf("dp.confidence=%.6f", 1-0.05/looks))
 			if !ok {
 				return s
 			}

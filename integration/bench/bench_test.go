@@ -116,7 +116,8 @@ func pgbench(t *testing.T, mode string, clients int, w contestant) figures {
 	}
 	dir := t.TempDir()
 	script := filepath.Join(dir, "read.sql")
-	if err := os.WriteFile(script, []byte("\\set aid random(1, 100000)\nSELECT abalance FROM accounts WHERE aid = :aid;\n"), 0o644); err != nil {
+	if err := os.WriteFile(script, []byte("\\set aid random(1, 100000)\nSELECT abalance FROM accounts WHERE aid = :aid;\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "pgbench"), append([]string{
@@ -209,7 +210,8 @@ func startBouncer(t *testing.T, s *pgtemp.Server) (port string, pid int) {
 	}
 	port = sitetest.FreePort(t)
 	ini := filepath.Join(dir, "pgbouncer.ini")
-	text := fmt.Sprintf("[databases]\npostgres = host=%s port=%d dbname=postgres\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=%s\nauth_type=any\nunix_socket_dir=\npool_mode=session\nmax_client_conn=100\ndefault_pool_size=90\n",
+	text := fmt.Sprintf("[databases]\npostgres = host=%s port=%d dbname=postgres\n[pgbouncer]\nlisten_addr=127.0.0.1\n"+
+		"listen_port=%s\nauth_type=any\nunix_socket_dir=\npool_mode=session\nmax_client_conn=100\ndefault_pool_size=90\n",
 		s.SocketDir, s.Port, port)
 	text = strings.Replace(text, "dbname=postgres", "dbname=postgres user="+pgtemp.Superuser, 1)
 	if err := os.WriteFile(ini, []byte(text), 0o644); err != nil {
@@ -257,7 +259,10 @@ func TestBenchProtected(t *testing.T) {
 		{"grouped count", "SELECT region, count(*) FROM patients GROUP BY region"},
 		{"grouped avg, bounded", "SELECT diagnosis, avg(cost) FROM visits GROUP BY diagnosis"},
 	} {
-		for name, mode := range map[string]pgx.QueryExecMode{"simple": pgx.QueryExecModeSimpleProtocol, "prepared": pgx.QueryExecModeCacheStatement} {
+		for name, mode := range map[string]pgx.QueryExecMode{
+			"simple":   pgx.QueryExecModeSimpleProtocol,
+			"prepared": pgx.QueryExecModeCacheStatement,
+		} {
 			var plain, proxied []time.Duration
 			before := processorTime(t, r.Cmd.Process.Pid)
 			for end := time.Now().Add(*benchTime); time.Now().Before(end); {
@@ -267,7 +272,8 @@ func TestBenchProtected(t *testing.T) {
 			used := processorTime(t, r.Cmd.Process.Pid) - before
 			slices.Sort(plain)
 			slices.Sort(proxied)
-			t.Logf("%-22s %-9s %9v %9v %9v %9v", c.name, name, percentile(plain, 50), percentile(proxied, 50), percentile(proxied, 50)-percentile(plain, 50),
+			t.Logf("%-22s %-9s %9v %9v %9v %9v", c.name, name, percentile(plain, 50), percentile(proxied, 50),
+				percentile(proxied, 50)-percentile(plain, 50),
 				(used / time.Duration(len(proxied))).Round(time.Microsecond))
 		}
 	}

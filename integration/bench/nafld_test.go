@@ -68,10 +68,12 @@ func askNAFLD(t *testing.T, d *sitetest.Demo, table *bytes.Buffer, question stri
 		}
 		for j, bar := range bars {
 			got, want := readNumbers(t, row[keys+j]), readNumbers(t, truth[i+1][keys+j])
-			fmt.Fprintf(w, "  %s\t%s\t%s\t± %s\t%s\n", strings.Join(row[:keys], ", "), answer[0][keys+j], brief(got), brief([]float64{bar}), brief(want))
+			fmt.Fprintf(w, "  %s\t%s\t%s\t± %s\t%s\n", strings.Join(row[:keys], ", "), answer[0][keys+j], brief(got),
+				brief([]float64{bar}), brief(want))
 			for k := range want {
 				if miss := math.Abs(got[k] - want[k]); !(miss <= 3*bar) {
-					t.Errorf("%v: %s is %s, in truth %s: more than three times the stated error %g", row[:keys], answer[0][keys+j], row[keys+j], truth[i+1][keys+j], bar)
+					t.Errorf("%v: %s is %s, in truth %s: more than three times the stated error %g", row[:keys],
+						answer[0][keys+j], row[keys+j], truth[i+1][keys+j], bar)
 				}
 			}
 		}

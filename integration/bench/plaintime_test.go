@@ -70,7 +70,8 @@ func TestBenchPlainTime(t *testing.T) {
 		slices.Sort(times[0])
 		slices.Sort(times[1])
 		a, b := percentile(times[0], 50), percentile(times[1], 50)
-		t.Logf("×%.2f  Postgres p50 %v, dpproxy p50 %v  %s", float64(b)/float64(a), a.Round(time.Millisecond), b.Round(time.Millisecond), sql)
+		t.Logf("×%.2f  Postgres p50 %v, dpproxy p50 %v  %s", float64(b)/float64(a), a.Round(time.Millisecond),
+			b.Round(time.Millisecond), sql)
 	}
 }
 

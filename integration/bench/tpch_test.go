@@ -158,8 +158,10 @@ func (answer table) errors(truth table) []string {
 			continue
 		}
 		slices.Sort(relative)
-		lines = append(lines, fmt.Sprintf("  %-16s median error %8.4f %%, largest %8.4f %% of %d; %d missing; largest of %d empty groups %.6g", name,
-			100*relative[len(relative)/2], 100*relative[len(relative)-1], len(relative), missing, len(answer.rows)-len(truth.rows)+missing, empty))
+		lines = append(lines, fmt.Sprintf(
+			"  %-16s median error %8.4f %%, largest %8.4f %% of %d; %d missing; largest of %d empty groups %.6g",
+			name, 100*relative[len(relative)/2], 100*relative[len(relative)-1], len(relative), missing,
+			len(answer.rows)-len(truth.rows)+missing, empty))
 	}
 	return lines
 }

@@ -109,7 +109,8 @@ func (r rules) match(question string) string {
 // mirror's server took to analyse a table (from 18 on), which differs as clocks do.
 func relations(t *testing.T, conn *pgx.Conn) []string {
 	t.Helper()
-	return texts(t, conn, `SELECT format('SELECT ROW(%s)::text FROM %I.%I AS r ORDER BY 1', string_agg(format('r.%I', attname), ', ' ORDER BY attnum), nspname, relname)
+	return texts(t, conn, `SELECT format('SELECT ROW(%s)::text FROM %I.%I AS r ORDER BY 1',
+			string_agg(format('r.%I', attname), ', ' ORDER BY attnum), nspname, relname)
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute ON attrelid = c.oid
 		WHERE nspname IN ('pg_catalog', 'information_schema', 'pg_toast', 'dp') AND relkind IN ('r', 'v', 't')
 			AND attnum > 0 AND attname !~ '^total_.*_time$' GROUP BY nspname, relname ORDER BY nspname, relname`)
@@ -118,7 +119,11 @@ func relations(t *testing.T, conn *pgx.Conn) []string {
 // arguments are plausible values by type, so that those that name something name a
 // protected relation.
 var arguments = map[string][]string{
-	"oid":                         {"'visits'::regclass::oid", "'visits_pkey'::regclass::oid", "(SELECT oid FROM pg_database WHERE datname = current_database())", "(SELECT oid FROM pg_roles WHERE rolname = 'ana')"},
+	"oid": {
+		"'visits'::regclass::oid", "'visits_pkey'::regclass::oid",
+		"(SELECT oid FROM pg_database WHERE datname = current_database())",
+		"(SELECT oid FROM pg_roles WHERE rolname = 'ana')",
+	},
 	"regclass":                    {"'visits'::regclass", "'patients_pkey'::regclass"},
 	"name":                        {"'ana'::name", "'public'::name", "'visits'::name"},
 	"text":                        {"'visits'::text", "'clinic'::text", "'SELECT * FROM visits'::text", "'SELECT'::text"},

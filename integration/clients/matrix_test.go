@@ -65,7 +65,8 @@ const jdbcJar = "/usr/share/java/postgresql.jar"
 func jdbcClient(name string, env, want []string) client {
 	return client{
 		name: name, command: []string{"java", "-cp", jdbcJar, filepath.Join("jdbc", "Client.java")}, env: env,
-		needs: []string{"sh", "-c", "command -v java && test -e " + jdbcJar}, packages: "libpostgresql-jdbc-java default-jdk-headless", want: want,
+		needs:    []string{"sh", "-c", "command -v java && test -e " + jdbcJar},
+		packages: "libpostgresql-jdbc-java default-jdk-headless", want: want,
 	}
 }
 
@@ -73,9 +74,11 @@ const odbcDriver = "/usr/lib/x86_64-linux-gnu/odbc/psqlodbcw.so"
 
 func odbcClient(name, options string) client {
 	return client{
-		name: name, command: append(slices.Clip(python), "odbc/client.py"), env: []string{"ODBC_DRIVER=" + odbcDriver, "ODBC_OPTIONS=" + options},
-		needs: append(slices.Clip(python), "-c", "import pyodbc, os; os.stat('"+odbcDriver+"')"), packages: "odbc-postgresql python3-pyodbc",
-		want: []string{groupRows, charged, canceled, `error: PB002 rows of protected table "patients" cannot be read`, "recover: 1"},
+		name: name, command: append(slices.Clip(python), "odbc/client.py"),
+		env:      []string{"ODBC_DRIVER=" + odbcDriver, "ODBC_OPTIONS=" + options},
+		needs:    append(slices.Clip(python), "-c", "import pyodbc, os; os.stat('"+odbcDriver+"')"),
+		packages: "odbc-postgresql python3-pyodbc",
+		want:     []string{groupRows, charged, canceled, `error: PB002 rows of protected table "patients" cannot be read`, "recover: 1"},
 	}
 }
 
@@ -115,12 +118,16 @@ var matrix = []client{
 		charged, canceled, `error: PB002 rows of protected table "patients" cannot be read`,
 		"error: 25P02 current transaction is aborted, commands ignored until end of transaction block", "recover: 1"),
 	shellClient("pgbench", "postgresql-15", "simple: 20/20", `simple: number of failed transactions: 0 \(0.000%\)`, "extended: 20/20",
-		`extended: number of failed transactions: 0 \(0.000%\)`, "prepared: 20/20", `prepared: number of failed transactions: 0 \(0.000%\)`),
-	goClient("pgx", "aggregate: cache statement SELECT 3", "aggregate: cache describe SELECT 3", "aggregate: exec SELECT 3", "aggregate: simple protocol SELECT 3",
+		`extended: number of failed transactions: 0 \(0.000%\)`, "prepared: 20/20",
+		`prepared: number of failed transactions: 0 \(0.000%\)`),
+	goClient("pgx", "aggregate: cache statement SELECT 3", "aggregate: cache describe SELECT 3", "aggregate: exec SELECT 3",
+		"aggregate: simple protocol SELECT 3",
 		"batch: 3 <nil>", charged, canceled, refused, "recover: 1"),
 	goClient("pq", groupRows, charged, canceled, refused, "recover: 1"),
-	pythonClient("psycopg2", "psycopg2", "python3-psycopg2", groupRows, charged, canceled, refused, "failed transaction: 25P02", "recover: 1"),
-	pythonClient("psycopg3", "psycopg", "python3-psycopg", groupRows, groupRows, charged, "pipeline: int int int", "copy: asthma cold flu", canceled, refused, "recover: 1"),
+	pythonClient("psycopg2", "psycopg2", "python3-psycopg2", groupRows, charged, canceled, refused, "failed transaction: 25P02",
+		"recover: 1"),
+	pythonClient("psycopg3", "psycopg", "python3-psycopg", groupRows, groupRows, charged, "pipeline: int int int",
+		"copy: asthma cold flu", canceled, refused, "recover: 1"),
 	pythonClient("asyncpg", "asyncpg", "python3-asyncpg", groupRows, "enum: f m", charged, canceled, refused, "recover: 1"),
 	pythonClient("sqlalchemy", "sqlalchemy, pandas, psycopg2", "python3-sqlalchemy python3-pandas",
 		groupRows, "pandas: object int64 (object|float64) 3", charged, canceled, refused, "recover: 1"),
@@ -142,21 +149,28 @@ var matrix = []client{
 	nodeClient("sequelize", "sequelize", groupRows, groupRows, charged, canceled, refused, "recover: 1"),
 	nodeClient("postgresjs", "postgres", groupRows, charged, "pipeline: string string number", canceled, refused, "recover: 1"),
 	scriptClient("perl", "perl", "client.pl", []string{"-MDBD::Pg", "-e", "1"}, "libdbd-pg-perl",
-		"aggregate: asthma text int8 numeric", "aggregate: cold .*", "aggregate: flu .*", "aggregate: asthma .*", "aggregate: cold .*", "aggregate: flu .*",
+		"aggregate: asthma text int8 numeric", "aggregate: cold .*", "aggregate: flu .*", "aggregate: asthma .*",
+		"aggregate: cold .*", "aggregate: flu .*",
 		charged, canceled, `error: PB002 rows of protected table "patients" cannot be read`, "recover: 1"),
-	scriptClient("php", "php", "client.php", []string{"-r", "exit((int)!(extension_loaded('pdo_pgsql') && extension_loaded('pgsql')));"}, "php-cli php-pgsql",
-		"aggregate: asthma/string #/integer #/string", "aggregate: cold.*", "aggregate: flu.*", "aggregate: asthma.*", "aggregate: cold.*", "aggregate: flu.*",
+	scriptClient("php", "php", "client.php",
+		[]string{"-r", "exit((int)!(extension_loaded('pdo_pgsql') && extension_loaded('pgsql')));"}, "php-cli php-pgsql",
+		"aggregate: asthma/string #/integer #/string", "aggregate: cold.*", "aggregate: flu.*", "aggregate: asthma.*",
+		"aggregate: cold.*", "aggregate: flu.*",
 		charged, canceled, refused, "recover: 1"),
 	scriptClient("ruby", "ruby", "client.rb", []string{"-rpg", "-rsequel", "-e", ""}, "ruby-pg ruby-sequel",
-		"aggregate: asthma/String #/Integer #/BigDecimal", "aggregate: cold.*", "aggregate: flu.*", "binary: Integer Float", charged, charged, canceled, refused, "recover: 1"),
+		"aggregate: asthma/String #/Integer #/BigDecimal", "aggregate: cold.*", "aggregate: flu.*", "binary: Integer Float",
+		charged, charged, canceled, refused, "recover: 1"),
 	scriptClient("activerecord", "ruby", "client.rb", []string{"-rpg", "-ractive_record", "-e", ""}, "ruby-pg ruby-activerecord",
-		"aggregate: asthma/String #/Integer #/BigDecimal", "aggregate: cold.*", "aggregate: flu.*", "group: asthma cold flu", "join: 5", "count: Integer BigDecimal Integer",
+		"aggregate: asthma/String #/Integer #/BigDecimal", "aggregate: cold.*", "aggregate: flu.*", "group: asthma cold flu",
+		"join: 5", "count: Integer BigDecimal Integer",
 		canceled, `error: PB002 rows of protected table "visits" cannot be read`, "recover: 1"),
 	slow(pythonClient("django", "django, psycopg2", "python3-django",
 		groupRows, "join: 5", "years: 5", charged, canceled, `error: PB002 rows of protected table "visits" cannot be read`, "recover: 1")),
 	scriptClient("tcl", "tclsh", "client.tcl", []string{"tcl/needs.tcl"}, "tcl tcl8.6-tdbc-postgres libpgtcl",
-		"aggregate: asthma 3", "aggregate: cold 3", "aggregate: flu 3", charged, canceled, `error: PB002 rows of protected table "patients" cannot be read`, "recover: 1"),
-	scriptClient("r", "Rscript", "client.R", []string{"-e", "library(RPostgreSQL); library(dbplyr)"}, "r-base-core r-cran-rpostgresql r-cran-dbplyr",
+		"aggregate: asthma 3", "aggregate: cold 3", "aggregate: flu 3", charged, canceled,
+		`error: PB002 rows of protected table "patients" cannot be read`, "recover: 1"),
+	scriptClient("r", "Rscript", "client.R", []string{"-e", "library(RPostgreSQL); library(dbplyr)"},
+		"r-base-core r-cran-rpostgresql r-cran-dbplyr",
 		"aggregate: asthma numeric numeric", "aggregate: cold.*", "aggregate: flu.*", charged, "dplyr: asthma cold flu", "dplyr join: 5",
 		`error: rows of protected table "visits" cannot be read`, "recover: 1"),
 	nodeClient("cube", "@cubejs-backend/postgres-driver", groupRows, charged, `types: \["text","bigint"\]`, refused, "recover: 1"),
@@ -200,7 +214,8 @@ func (c client) missing(t *testing.T, why string) {
 func TestMissingModule(t *testing.T) {
 	for _, folder := range []string{"perl", "suites", "testdata"} {
 		c := pythonClient(folder, folder, "")
-		if out, err := exec.CommandContext(t.Context(), c.needs[0], c.needs[1:]...).CombinedOutput(); err == nil || !strings.Contains(string(out), "ModuleNotFoundError") {
+		out, err := exec.CommandContext(t.Context(), c.needs[0], c.needs[1:]...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "ModuleNotFoundError") {
 			t.Errorf("the module %s is found: %v\n%s", folder, err, out)
 		}
 	}

@@ -12,7 +12,9 @@ import (
 // TestOwnSessions holds that analysts see and end their own sessions as in Postgres,
 // and nobody else's.
 func TestOwnSessions(t *testing.T) {
-	s := newSite(t, sitetest.Options{Database: "clinic", Schema: clinicSchema, Policy: clinicPolicy + "  bob: {password: \"VERIFIER\"}\n"}, "")
+	s := newSite(t, sitetest.Options{
+		Database: "clinic", Schema: clinicSchema, Policy: clinicPolicy + "  bob: {password: \"VERIFIER\"}\n",
+	}, "")
 	mine, other := sitetest.Dial(t, s.URL("ana")), sitetest.Dial(t, s.URL("ana"))
 	bob := sitetest.Dial(t, s.URL("bob"))
 	pid := scalar[int](t, mine, "SELECT pg_backend_pid()")
@@ -50,7 +52,10 @@ func TestOwnSessions(t *testing.T) {
 
 // TestPrivileges holds that what Postgres says about rights is what dpproxy grants.
 func TestPrivileges(t *testing.T) {
-	s := newSite(t, sitetest.Options{Database: "clinic", Schema: clinicSchema, Policy: clinicPolicy + "  bob: {password: \"VERIFIER\", tables: [patients]}\n"}, "")
+	s := newSite(t, sitetest.Options{
+		Database: "clinic", Schema: clinicSchema,
+		Policy: clinicPolicy + "  bob: {password: \"VERIFIER\", tables: [patients]}\n",
+	}, "")
 	ana, bob := sitetest.Dial(t, s.URL("ana")), sitetest.Dial(t, s.URL("bob"))
 	cases := []struct {
 		sql      string
@@ -74,7 +79,8 @@ func TestPrivileges(t *testing.T) {
 			"hospitals labs patients visits", "hospitals patients",
 		},
 		{
-			"(SELECT string_agg(table_name || ' ' || privilege_type, ', ' ORDER BY table_name) FROM information_schema.role_table_grants WHERE table_schema = 'public')",
+			"(SELECT string_agg(table_name || ' ' || privilege_type, ', ' ORDER BY table_name) " +
+				"FROM information_schema.role_table_grants WHERE table_schema = 'public')",
 			"hospitals SELECT, labs SELECT, patients SELECT, visits SELECT", "hospitals SELECT, patients SELECT",
 		},
 		{"(SELECT count(*) FROM information_schema.columns WHERE table_name = 'visits')", "8", "0"},

@@ -147,7 +147,8 @@ func TestPgxSuite(t *testing.T) {
 	host, port := s.hostPort(t)
 	env := []string{fmt.Sprintf("PGX_TEST_DATABASE=host=%s port=%s user=ana password=%s dbname=pgx_test", host, port, sitetest.Password)}
 	const pgxModule = "github.com/jackc/pgx/v5"
-	o, printed := runSuite(t, env, pgxModule, pgxModule+"/pgconn", pgxModule+"/pgxpool", pgxModule+"/stdlib", pgxModule+"/pgtype", pgxModule+"/pgproto3")
+	o, printed := runSuite(t, env, pgxModule, pgxModule+"/pgconn", pgxModule+"/pgxpool", pgxModule+"/stdlib",
+		pgxModule+"/pgtype", pgxModule+"/pgproto3")
 	checkSuite(t, "pgx", o, printed)
 }
 

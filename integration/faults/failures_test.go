@@ -132,7 +132,9 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	}()
 	var reading int32
 	sitetest.Eventually(t, "the read waits", func() bool {
-		return super.QueryRow(t.Context(), "SELECT pid FROM pg_stat_activity WHERE application_name = 'dpproxy' AND state = 'idle in transaction'").Scan(&reading) == nil && s.WaitingReads() == 1
+		err := super.QueryRow(t.Context(), "SELECT pid FROM pg_stat_activity "+
+			"WHERE application_name = 'dpproxy' AND state = 'idle in transaction'").Scan(&reading)
+		return err == nil && s.WaitingReads() == 1
 	})
 	sitetest.Signal(t, syscall.SIGSTOP, reading)
 	defer sitetest.Signal(t, syscall.SIGCONT, reading)
@@ -192,7 +194,10 @@ func TestLedgerFails(t *testing.T) {
 	if out, err := exec.Command("prlimit", "--fsize=10", "--pid", strconv.Itoa(r.Cmd.Process.Pid)).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, sql := range []string{sitetest.CountPatients, "SELECT * FROM dp.budget", "COPY (" + sitetest.CountPatients + ") TO STDOUT", sitetest.CountPatients} {
+	for _, sql := range []string{
+		sitetest.CountPatients, "SELECT * FROM dp.budget", "COPY (" + sitetest.CountPatients + ") TO STDOUT",
+		sitetest.CountPatients,
+	} {
 		sitetest.Exec(t, ana, "BEGIN")
 		_, err := ana.Exec(t.Context(), sql)
 		sitetest.Fails(t, err, "PB014", "ledger is not available")

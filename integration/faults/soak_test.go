@@ -54,7 +54,8 @@ func TestSoak(t *testing.T) {
 		clients, long = 200, *soakTime
 	}
 	schema := strings.ReplaceAll(sitetest.ClinicSchema, "generate_series(1, 1000)", fmt.Sprintf("generate_series(1, %d)", soakPatients))
-	policy := fmt.Sprintf("\nlimits: {connections: 300, data_connections: %d, analyst_data_connections: 3, reply_grid: 0}\n", soakData) + analysts("bob", "cyd", "dee")
+	policy := fmt.Sprintf("\nlimits: {connections: 300, data_connections: %d, analyst_data_connections: 3, reply_grid: 0}\n",
+		soakData) + analysts("bob", "cyd", "dee")
 	s := sitetest.New(t, schema, policy)
 	k := &soak{run: s.Run(t), door: make(chan struct{}, 20)}
 	meter := k.watch(t)
@@ -266,7 +267,8 @@ func soakBackends(t *testing.T, s *sitetest.Site) (n int) {
 	t.Helper()
 	conn := sitetest.Dial(t, s.Mirror.URL("postgres", "postgres"))
 	defer conn.Close(t.Context())
-	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE usename IN ('ana', 'bob', 'cyd', 'dee')").Scan(&n); err != nil {
+	if err := conn.QueryRow(t.Context(),
+		"SELECT count(*) FROM pg_stat_activity WHERE usename IN ('ana', 'bob', 'cyd', 'dee')").Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -332,7 +334,8 @@ func (m *soakMeter) report(t *testing.T) {
 func (k *soak) checkLedger(t *testing.T, s *sitetest.Site) {
 	t.Helper()
 	n, spent := sitetest.Charges(t, s)
-	t.Logf("ledger: %d charges for %d answers and %d statements that were asked; spent %s", n, k.answered.Load(), k.asked.Load(), dp.Decimal(spent, 12))
+	t.Logf("ledger: %d charges for %d answers and %d statements that were asked; spent %s", n, k.answered.Load(),
+		k.asked.Load(), dp.Decimal(spent, 12))
 	if int64(n) < k.answered.Load() || int64(n) > k.asked.Load() || spent != int64(n)*soakEpsilon {
 		t.Errorf("%d charges of %s in all, for %d answers and %d statements", n, dp.Decimal(spent, 12), k.answered.Load(), k.asked.Load())
 	}

@@ -25,7 +25,8 @@ CREATE TABLE notes_old PARTITION OF notes DEFAULT;
 CREATE SCHEMA auth;
 CREATE TABLE auth.analysts (role name PRIMARY KEY);
 INSERT INTO auth.analysts VALUES ('ana'), ('carol'), ('dpproxy_auth');
-CREATE FUNCTION auth.verifier(name) RETURNS TABLE (verifier text, valid_until timestamptz) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
+CREATE FUNCTION auth.verifier(name) RETURNS TABLE (verifier text, valid_until timestamptz)
+  LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
 	AS 'SELECT passwd, valuntil FROM pg_shadow JOIN auth.analysts ON role = usename WHERE usename = $1';
 REVOKE ALL ON FUNCTION auth.verifier FROM PUBLIC;
 GRANT USAGE ON SCHEMA auth TO dpproxy_auth;
@@ -36,7 +37,9 @@ GRANT EXECUTE ON FUNCTION auth.verifier TO dpproxy_auth;`
 func newAuthSite(t *testing.T) *sitetest.Site {
 	t.Helper()
 	data := sitetest.StartPostgres(t)
-	policy := strings.NewReplacer(`{password: "VERIFIER", `, "{", "  hospitals: {public: true}\n", "  hospitals: {public: true}\n  notes: {unit: patient_id, max_rows: 1}\n").Replace(sitetest.ClinicPolicy) + `  bob: {password: "VERIFIER"}
+	policy := strings.NewReplacer(`{password: "VERIFIER", `, "{",
+		"  hospitals: {public: true}\n", "  hospitals: {public: true}\n  notes: {unit: patient_id, max_rows: 1}\n",
+	).Replace(sitetest.ClinicPolicy) + `  bob: {password: "VERIFIER"}
   eve: {tables: [patients]}
 health: 127.0.0.1:0
 limits: {failed_logins: 1000, reply_grid: 0}
@@ -50,7 +53,9 @@ func TestAuthQuery(t *testing.T) {
 	t.Parallel()
 	s := newAuthSite(t)
 	out := s.Command(t, "check", s.Policy)
-	for _, want := range []string{"auth_query has verifiers for 1 of 2 analysts", "eve cannot log in with a password: the query returns 0 rows\n"} {
+	for _, want := range []string{
+		"auth_query has verifiers for 1 of 2 analysts", "eve cannot log in with a password: the query returns 0 rows\n",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -78,7 +83,8 @@ func TestAuthQuery(t *testing.T) {
 	}
 	t.Run("changes", func(t *testing.T) { authQueryChanges(t, s, r) })
 	sitetest.Exec(t, ana, sitetest.CountPatients) // who has logged in goes on, as in Postgres
-	if log := r.Log.String(); strings.Contains(log, "SCRAM-SHA-256$") || strings.Contains(log, "secret") || strings.Contains(log, "changed") {
+	if log := r.Log.String(); strings.Contains(log, "SCRAM-SHA-256$") || strings.Contains(log, "secret") ||
+		strings.Contains(log, "changed") {
 		t.Errorf("the log tells secrets:\n%s", log)
 	}
 	t.Run("outage", func(t *testing.T) { authQueryOutage(t, s, r) })
@@ -199,14 +205,17 @@ func TestAuthQueryPolicies(t *testing.T) {
 		"SELECT name FROM patients WHERE name = $1":                              "must not read patients, which is protected",
 		"SELECT v.verifier FROM auth.verifier($1) v, public.visits":              "must not read visits, which is protected",
 		"SELECT verifier FROM auth.verifier($1) WHERE EXISTS (SELECT FROM labs)": "must not read labs, which is protected",
-		"SELECT note FROM notes_old WHERE note = $1":                             "must not read notes_old, which has rows of a protected table",
-		"SELECT passwd FROM pg_shadow WHERE usename = $1":                        "passwords that have expired would log in",
-		"SELECT rolpassword FROM pg_catalog.pg_authid WHERE rolname = $1":        "passwords that have expired would log in",
-		"SELECT nothing FROM auth.verifier($1)":                                  "Postgres refuses the query: column nothing does not exist (42703)",
-		"SELECT valid_until FROM auth.verifier($1)":                              "the first column must be the verifier",
+		"SELECT note FROM notes_old WHERE note = $1": "must not read notes_old, " +
+			"which has rows of a protected table",
+		"SELECT passwd FROM pg_shadow WHERE usename = $1":                 "passwords that have expired would log in",
+		"SELECT rolpassword FROM pg_catalog.pg_authid WHERE rolname = $1": "passwords that have expired would log in",
+		"SELECT nothing FROM auth.verifier($1)": "Postgres refuses the query: " +
+			"column nothing does not exist (42703)",
+		"SELECT valid_until FROM auth.verifier($1)": "the first column must be the verifier",
 	} {
 		v := s.Variant(t, "SELECT * FROM auth.verifier($1)", query)
-		if out, failed := v.Attempt(t, "check", v.Policy); !failed || !strings.Contains(out, "auth_query.query: ") || !strings.Contains(strings.ReplaceAll(out, `"`, ""), want) {
+		if out, failed := v.Attempt(t, "check", v.Policy); !failed || !strings.Contains(out, "auth_query.query: ") ||
+			!strings.Contains(strings.ReplaceAll(out, `"`, ""), want) {
 			t.Errorf("%s is checked: %s, want %s", query, out, want)
 		}
 		if r := v.Start(t); r.Addr != "" {
@@ -214,7 +223,8 @@ func TestAuthQueryPolicies(t *testing.T) {
 		}
 	}
 	forbidden := s.Variant(t, `, query: "SELECT * FROM auth.verifier($1)"`, "")
-	if out, failed := forbidden.Attempt(t, "check", forbidden.Policy); !failed || !strings.Contains(out, "auth_query.query: Postgres refused the query with SQLSTATE 42501\n") {
+	if out, failed := forbidden.Attempt(t, "check", forbidden.Policy); !failed ||
+		!strings.Contains(out, "auth_query.query: Postgres refused the query with SQLSTATE 42501\n") {
 		t.Errorf("without the right to read pg_shadow: %s", out)
 	}
 	down := s.Variant(t, "user=dpproxy_auth", "user=dpproxy_auth port=1")

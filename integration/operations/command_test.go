@@ -39,10 +39,12 @@ func testIncidents(t *testing.T, s *sitetest.Site) {
 		Charge         uint64
 		Analyst, Shape string
 	}
-	if s.JSON(t, &listed, "incidents", "list", s.Policy); len(listed) != 1 || listed[0].Analyst != "ana" || listed[0].Charge == 0 || listed[0].Shape == "" {
+	if s.JSON(t, &listed, "incidents", "list", s.Policy); len(listed) != 1 || listed[0].Analyst != "ana" ||
+		listed[0].Charge == 0 || listed[0].Shape == "" {
 		t.Errorf("list says %+v", listed)
 	}
-	if out := s.Command(t, "incidents", "list", s.Policy); !strings.HasPrefix(out, "CHARGE  ANALYST  SHAPE\n") || strings.Count(out, "\n") != 2 {
+	if out := s.Command(t, "incidents", "list", s.Policy); !strings.HasPrefix(out, "CHARGE  ANALYST  SHAPE\n") ||
+		strings.Count(out, "\n") != 2 {
 		t.Errorf("list says %s", out)
 	}
 	r = s.Run(t)
@@ -52,7 +54,8 @@ func testIncidents(t *testing.T, s *sitetest.Site) {
 	sitetest.Exec(t, sitetest.Dial(t, r.URL("ana")), "SELECT count(*) FROM visits")
 	r.Stop()
 
-	if out := s.Command(t, "incidents", "clear", s.Policy, "--reason", "the network failed"); !strings.HasPrefix(out, "cleared 1 incidents\n") {
+	out := s.Command(t, "incidents", "clear", s.Policy, "--reason", "the network failed")
+	if !strings.HasPrefix(out, "cleared 1 incidents\n") {
 		t.Errorf("clear says %s", out)
 	}
 	r = s.Run(t)

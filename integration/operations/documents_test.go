@@ -115,7 +115,8 @@ func TestReadme(t *testing.T) {
 			continue
 		}
 		if want != "" {
-			if message := strings.TrimSpace(strings.TrimPrefix(strings.SplitN(shown, "\n", 2)[0], "    ERROR:")); !strings.Contains(err.Error(), message) {
+			message := strings.TrimSpace(strings.TrimPrefix(strings.SplitN(shown, "\n", 2)[0], "    ERROR:"))
+			if !strings.Contains(err.Error(), message) {
 				t.Errorf("%s is refused with %v, README.md says %s", m[1], err, message)
 			}
 			continue
@@ -135,7 +136,9 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"List of relations", "clamped to", "NOTICE:  cost", "cannot be read", "QUERY PLAN", "is exhausted", "analyst"} {
+	for _, want := range []string{
+		"List of relations", "clamped to", "NOTICE:  cost", "cannot be read", "QUERY PLAN", "is exhausted", "analyst",
+	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}

@@ -58,17 +58,20 @@ func TestBudgetCommands(t *testing.T) {
 		s.Command(t, "ledger", "init", s.Policy)
 		s.Refuses(t, "there is a ledger", "init", s.Policy)
 		table, unit := balances(t, s)
-		if table.Limit != "1" || table.Measure != "pure" || table.Remaining != "1" || table.PolicyLimit != "1" || unit.Limit != "0.175749908689" || unit.DeltaLimit != "0.0000005" || unit.DeltaRemaining != "0.0000005" {
+		if table.Limit != "1" || table.Measure != "pure" || table.Remaining != "1" || table.PolicyLimit != "1" ||
+			unit.Limit != "0.175749908689" || unit.DeltaLimit != "0.0000005" || unit.DeltaRemaining != "0.0000005" {
 			t.Errorf("%+v, %+v", table, unit)
 		}
 		decide := func(command, scope string, more ...string) []string {
 			return append([]string{"budget", command, s.Policy, "--scope", scope, "--reason", "a study"}, more...)
 		}
-		s.Says(t, "set tables.patients.budget to {epsilon: 2.5}", decide("raise", "table:patients", "--epsilon", "2.5", "--who", "carol")...)
+		s.Says(t, "set tables.patients.budget to {epsilon: 2.5}",
+			decide("raise", "table:patients", "--epsilon", "2.5", "--who", "carol")...)
 		s.Says(t, "dpproxy would not start", decide("lower", "unit:patient", "--epsilon", "2", "--delta", "1e-6")...)
 		s.Says(t, "unit:patient is frozen", decide("freeze", "unit:patient")...)
 		s.Says(t, "frozen; the policy says", "budget", "list", s.Policy)
-		if table, unit = balances(t, s); table.Limit != "2.5" || table.PolicyLimit != "1" || unit.Limit != "0.083441717833" || !unit.Frozen {
+		if table, unit = balances(t, s); table.Limit != "2.5" || table.PolicyLimit != "1" ||
+			unit.Limit != "0.083441717833" || !unit.Frozen {
 			t.Errorf("%+v, %+v", table, unit)
 		}
 		s.Says(t, "unit:patient is charged again", decide("thaw", "unit:patient")...)

@@ -41,7 +41,8 @@ func testTwoAtOnce(t *testing.T, s *sitetest.Site) {
 		{"incidents", "clear", s.Policy, "--reason", "x"},
 		{"budget", "freeze", s.Policy, "--scope", "unit:patient", "--reason", "x"},
 	} {
-		if out, failed := s.Attempt(t, args...); !failed || !strings.Contains(out, "another process has the ledger open") || !strings.Contains(out, "stop dpproxy first") {
+		if out, failed := s.Attempt(t, args...); !failed || !strings.Contains(out, "another process has the ledger open") ||
+			!strings.Contains(out, "stop dpproxy first") {
 			t.Errorf("dpproxy %s beside one that runs: %s", args, out)
 		}
 	}
@@ -67,7 +68,8 @@ func testInit(t *testing.T, s *sitetest.Site) {
 		t.Errorf("run with a policy that does not parse: %s", out)
 	}
 	lost := filepath.Join(s.Dir, "ledger", "secret")
-	alone := s.Variant(t, filepath.Join(s.Dir, "ledger"), filepath.Join(t.TempDir(), "ledger"), "privacy_unit:", "secret_file: "+lost+"\nprivacy_unit:")
+	alone := s.Variant(t, filepath.Join(s.Dir, "ledger"), filepath.Join(t.TempDir(), "ledger"),
+		"privacy_unit:", "secret_file: "+lost+"\nprivacy_unit:")
 	if out, failed := alone.Attempt(t, "run", alone.Policy); !failed || !strings.Contains(out, "dpproxy init makes it, once") {
 		t.Errorf("run with a ledger that vanished: %s", out)
 	}
@@ -98,7 +100,9 @@ func testBudgets(t *testing.T, s *sitetest.Site) {
 	lower := s.Variant(t, "epsilon: 9000", "epsilon: 8000")
 	r := lower.Run(t)
 	var limit string
-	if err := sitetest.Dial(t, r.URL("ana")).QueryRow(t.Context(), `SELECT "limit"::text FROM dp.budget WHERE kind = 'unit'`).Scan(&limit); err != nil || !strings.HasPrefix(limit, "8000") {
+	err := sitetest.Dial(t, r.URL("ana")).QueryRow(t.Context(),
+		`SELECT "limit"::text FROM dp.budget WHERE kind = 'unit'`).Scan(&limit)
+	if err != nil || !strings.HasPrefix(limit, "8000") {
 		t.Errorf("the lowered budget is %s, %v", limit, err)
 	}
 	r.Stop()
@@ -111,7 +115,7 @@ func testBudgets(t *testing.T, s *sitetest.Site) {
 	// Below what is spent there is nothing left, but nothing is lost either.
 	spentOut := s.Variant(t, "epsilon: 9000", "epsilon: 0.15")
 	r = spentOut.Run(t)
-	_, err := sitetest.Dial(t, r.URL("ana")).Exec(t.Context(), sitetest.CountPatients)
+	_, err = sitetest.Dial(t, r.URL("ana")).Exec(t.Context(), sitetest.CountPatients)
 	sitetest.Fails(t, err, "PB001", "exhausted")
 	r.Stop()
 }

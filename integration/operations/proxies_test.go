@@ -52,7 +52,8 @@ func testSharedDecisions(t *testing.T, p *sitetest.Pair) {
 	answers(t, true, p.Conns[:]...)
 	p.First.Command(t, "budget", "lower", p.First.Policy, "--scope", "unit:patient", "--epsilon", "0.55", "--reason", "a smaller study")
 	answers(t, false, p.Conns[:]...)
-	p.First.Says(t, "the policy says the same", "budget", "raise", p.First.Policy, "--scope", "unit:patient", "--epsilon", "9000", "--reason", "approved")
+	p.First.Says(t, "the policy says the same", "budget", "raise", p.First.Policy, "--scope", "unit:patient",
+		"--epsilon", "9000", "--reason", "approved")
 	answers(t, true, p.Conns[:]...)
 }
 
@@ -106,9 +107,11 @@ func testSharedRepair(t *testing.T, p *sitetest.Pair) {
 	r := stray.Run(t)
 	answers(t, true, sitetest.Dial(t, r.URL("ana")))
 	r.Stop()
-	out := p.First.Command(t, "ledger", "repair", p.First.Policy, "--journal", p.First.Journal(), "--journal", p.Next.Journal(), "--journal", stray.Journal(),
+	out := p.First.Command(t, "ledger", "repair", p.First.Policy,
+		"--journal", p.First.Journal(), "--journal", p.Next.Journal(), "--journal", stray.Journal(),
 		"--reason", "an old copy was restored")
-	if !strings.Contains(out, "charged again: ε=0.2 to unit:patient") || strings.Count(out, "move ledger.log, ledger.mark and ledger.snapshot away") != 2 {
+	if !strings.Contains(out, "charged again: ε=0.2 to unit:patient") ||
+		strings.Count(out, "move ledger.log, ledger.mark and ledger.snapshot away") != 2 {
 		t.Errorf("repair says %s", out)
 	}
 	for _, dir := range []string{p.First.Journal(), p.Next.Journal()} {
@@ -124,14 +127,16 @@ func testSharedRepair(t *testing.T, p *sitetest.Pair) {
 	answers(t, true, p.Conns[:]...)
 	p.First.Command(t, "ledger", "verify", p.First.Policy)
 	if before != "1.6" || after != "1.7" {
-		t.Errorf("%s was spent when Redis lost two answers of it, and the stray proxy gave one more; after the repair it is %s", before, after)
+		t.Errorf("%s was spent when Redis lost two answers of it, and the stray proxy gave one more; after the repair it is %s",
+			before, after)
 	}
 }
 
 // TestSharedBudget lets 64 clients of two dpproxies race for the last of one budget.
 func TestSharedBudget(t *testing.T) {
 	const clients, each, fit = 64, 4, 100
-	s := sitetest.New(t, sitetest.ClinicSchema, strings.Replace(sitetest.ClinicPolicy, "budget: {epsilon: 9000}", "budget: {epsilon: 10}", 1)+"\nlimits: {connections: 200}\n")
+	s := sitetest.New(t, sitetest.ClinicSchema,
+		strings.Replace(sitetest.ClinicPolicy, "budget: {epsilon: 9000}", "budget: {epsilon: 10}", 1)+"\nlimits: {connections: 200}\n")
 	p := &sitetest.Pair{T: t, Redis: sitetest.StartRedis(t, sitetest.Durable...)}
 	p.First, p.Next = s.OnRedis(t, p.Redis, ""), s.OnRedis(t, p.Redis, "")
 	s.Command(t, "init", p.First.Policy)

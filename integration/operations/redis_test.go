@@ -82,7 +82,9 @@ func redisOptions(t *testing.T, r *sitetest.Redis, name string) redisledger.Opti
 // besides, and nothing that destroys.
 func TestDocumentedUser(t *testing.T) {
 	r := startDocumented(t)
-	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: r.Socket(), Username: "admin", Password: "CHANGE-THIS", DisableIdentity: true})
+	admin := redis.NewClient(&redis.Options{
+		Network: "unix", Addr: r.Socket(), Username: "admin", Password: "CHANGE-THIS", DisableIdentity: true,
+	})
 	defer admin.Close()
 	if err := exercise(t, r, admin, "all"); err != nil {
 		t.Fatalf("the documented user: %v", err)
@@ -102,7 +104,9 @@ func TestDocumentedUser(t *testing.T) {
 		}
 		set(rule)
 	}
-	user := redis.NewClient(&redis.Options{Network: "unix", Addr: r.Socket(), Username: "dpproxy", Password: "CHANGE-THIS-TOO", DisableIdentity: true})
+	user := redis.NewClient(&redis.Options{
+		Network: "unix", Addr: r.Socket(), Username: "dpproxy", Password: "CHANGE-THIS-TOO", DisableIdentity: true,
+	})
 	defer user.Close()
 	for _, command := range []string{"FLUSHALL", "DEL dp:all", "CONFIG SET appendfsync no", "HDEL dp:all x:1", "HGET other x"} {
 		var args []any
@@ -124,7 +128,9 @@ func testDocumentedAnswers(t *testing.T, r *sitetest.Redis, admin *redis.Client)
 		if err := admin.Do(t.Context(), "ACL", "SETUSER", "dpproxy", "clearselectors", "("+rules+")").Err(); err != nil {
 			t.Fatal(err)
 		}
-		client := redis.NewClient(&redis.Options{Network: "unix", Addr: r.Socket(), Username: "dpproxy", Password: "CHANGE-THIS-TOO", DisableIdentity: true})
+		client := redis.NewClient(&redis.Options{
+			Network: "unix", Addr: r.Socket(), Username: "dpproxy", Password: "CHANGE-THIS-TOO", DisableIdentity: true,
+		})
 		store, err := remembered.NewRedis(client, "clinic", 10, time.Now)
 		if err != nil {
 			t.Fatal(err)
@@ -193,8 +199,8 @@ func TestDebiansRedisIsRefused(t *testing.T) {
 	s := newLedgerSite(t).OnRedis(t, sitetest.StartRedis(t, args...), "")
 	out, failed := s.Attempt(t, "init", s.Policy)
 	for _, want := range []string{
-		`appendonly is "no" and must be "yes"`, `appendfsync is "everysec" and must be "always"`, `aof-load-truncated is "yes" and must be "no"`,
-		"docs/operations.md",
+		`appendonly is "no" and must be "yes"`, `appendfsync is "everysec" and must be "always"`,
+		`aof-load-truncated is "yes" and must be "no"`, "docs/operations.md",
 	} {
 		if !failed || !strings.Contains(out, want) {
 			t.Errorf("init says %s, want %s", out, want)
@@ -229,7 +235,8 @@ func TestMoveToRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledger := filepath.Join(s.Dir, "ledger")
-	if err := os.WriteFile(moved.Policy, []byte(strings.Replace(string(text), "dir: "+moved.Journal(), "dir: "+ledger, 1)), 0o600); err != nil {
+	if err := os.WriteFile(moved.Policy, []byte(strings.Replace(string(text), "dir: "+moved.Journal(), "dir: "+ledger, 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	moved.Refuses(t, "dpproxy ledger repair", "init", moved.Policy)

@@ -21,8 +21,10 @@ type schemaChange struct {
 var schemaChanges = []schemaChange{
 	{
 		"the unit's key",
-		"ALTER TABLE patients DROP CONSTRAINT patients_pkey CASCADE; INSERT INTO patients SELECT p.* FROM patients p, generate_series(1, 9) WHERE id = 7",
-		"DELETE FROM patients WHERE id = 7; INSERT INTO patients VALUES (7, 'name', 'f', 1937, 'south'); ALTER TABLE patients ADD PRIMARY KEY (id); ALTER TABLE visits ADD FOREIGN KEY (patient_id) REFERENCES patients",
+		"ALTER TABLE patients DROP CONSTRAINT patients_pkey CASCADE; " +
+			"INSERT INTO patients SELECT p.* FROM patients p, generate_series(1, 9) WHERE id = 7",
+		"DELETE FROM patients WHERE id = 7; INSERT INTO patients VALUES (7, 'name', 'f', 1937, 'south'); " +
+			"ALTER TABLE patients ADD PRIMARY KEY (id); ALTER TABLE visits ADD FOREIGN KEY (patient_id) REFERENCES patients",
 		"SELECT count(*) FROM patients", "",
 	},
 	{
@@ -86,7 +88,9 @@ var schemaChanges = []schemaChange{
 func TestSchemaChanges(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t,
-		sitetest.ClinicSchema+`CREATE TABLE codes (code text NOT NULL, label text); CREATE UNIQUE INDEX codes_code ON codes (code); INSERT INTO codes VALUES ('flu', 'Flu');
+		sitetest.ClinicSchema+
+			`CREATE TABLE codes (code text NOT NULL, label text); CREATE UNIQUE INDEX codes_code ON codes (code);
+				INSERT INTO codes VALUES ('flu', 'Flu');
 			CREATE TYPE mood AS ENUM ('sad', 'ok'); ALTER TABLE labs ADD mood mood;`,
 		strings.Replace(sitetest.ClinicPolicy, "hospitals: {public: true}", "hospitals: {public: true}\n  codes: {public: true}", 1))
 	super := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
@@ -162,7 +166,8 @@ func scans(t *testing.T, super *pgx.Conn) (n int64) {
 	sitetest.Exec(t, super, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dpproxy'")
 	sitetest.Eventually(t, "the sessions end", func() bool {
 		var left int
-		if err := super.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dpproxy'").Scan(&left); err != nil {
+		if err := super.QueryRow(t.Context(),
+			"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dpproxy'").Scan(&left); err != nil {
 			t.Fatal(err)
 		}
 		return left == 0
@@ -189,7 +194,8 @@ var misfits = []misfit{
 		[]string{"SELECT count(*) FROM visits"},
 	},
 	{
-		"a type has no bounds", "ALTER TABLE visits RENAME cost TO price; ALTER TABLE visits ADD cost text", "ALTER TABLE visits DROP cost; ALTER TABLE visits RENAME price TO cost",
+		"a type has no bounds", "ALTER TABLE visits RENAME cost TO price; ALTER TABLE visits ADD cost text",
+		"ALTER TABLE visits DROP cost; ALTER TABLE visits RENAME price TO cost",
 		"tables.public.visits.columns.cost.bounds: numbers as bounds of a column of type text",
 		[]string{"SELECT sum(cost) FROM visits", "SELECT count(*) FROM labs"},
 		[]string{"SELECT count(*) FROM patients"},
@@ -201,7 +207,8 @@ var misfits = []misfit{
 		[]string{"SELECT count(*) FROM visits"},
 	},
 	{
-		"the path has no end", "ALTER TABLE visits DROP CONSTRAINT visits_pkey CASCADE", "ALTER TABLE visits ADD PRIMARY KEY (id); ALTER TABLE labs ADD FOREIGN KEY (visit_id) REFERENCES visits",
+		"the path has no end", "ALTER TABLE visits DROP CONSTRAINT visits_pkey CASCADE",
+		"ALTER TABLE visits ADD PRIMARY KEY (id); ALTER TABLE labs ADD FOREIGN KEY (visit_id) REFERENCES visits",
 		"tables.public.labs.unit.to: public.visits.id has no unique index",
 		[]string{"SELECT count(*) FROM labs", "SELECT count(*) FROM visits"},
 		[]string{"SELECT count(*) FROM patients"},
@@ -219,7 +226,8 @@ var misfits = []misfit{
 		[]string{"SELECT count(*) FROM visits"},
 	},
 	{
-		"a view reads more", "CREATE TABLE third (n int); CREATE OR REPLACE VIEW dear AS SELECT patient_id, cost FROM visits, third WHERE cost > 50",
+		"a view reads more",
+		"CREATE TABLE third (n int); CREATE OR REPLACE VIEW dear AS SELECT patient_id, cost FROM visits, third WHERE cost > 50",
 		"DROP VIEW dear; DROP TABLE third; CREATE VIEW dear AS SELECT patient_id, cost FROM visits WHERE cost > 50",
 		"tables.public.dear.view: the view reads public.third, which is not in the policy",
 		[]string{"SELECT count(*) FROM dear"},
@@ -233,7 +241,8 @@ var misfits = []misfit{
 func TestMisfits(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t, sitetest.ClinicSchema+"CREATE VIEW dear AS SELECT patient_id, cost FROM visits WHERE cost > 50;",
-		strings.NewReplacer("hospitals: {public: true}", "hospitals: {public: true}\n  dear: {view: true}", "tables: [patients, visits, labs]", "tables: [patients, visits, labs, dear]").Replace(sitetest.ClinicPolicy))
+		strings.NewReplacer("hospitals: {public: true}", "hospitals: {public: true}\n  dear: {view: true}",
+			"tables: [patients, visits, labs]", "tables: [patients, visits, labs, dear]").Replace(sitetest.ClinicPolicy))
 	super := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
 	for _, c := range misfits {
 		t.Run(c.name, func(t *testing.T) {
@@ -243,11 +252,13 @@ func TestMisfits(t *testing.T) {
 		})
 	}
 	s.Edit(t, "birth_year: {bounds", "year_of_birth: {bounds")
-	if r := s.Start(t); r.Addr != "" || !strings.Contains(r.Log.String(), "tables.public.patients.columns.year_of_birth: there is no such column") {
+	if r := s.Start(t); r.Addr != "" ||
+		!strings.Contains(r.Log.String(), "tables.public.patients.columns.year_of_birth: there is no such column") {
 		t.Errorf("a policy that is wrong by itself: serving at %q\n%s", r.Addr, r.Log)
 	}
 	sitetest.Exec(t, super, "ALTER TABLE labs RENAME value TO amount")
-	if r := s.Start(t); r.Addr != "" || !strings.Contains(r.Log.String(), "year_of_birth") || strings.Contains(r.Log.String(), "labs.columns.value: there") {
+	if r := s.Start(t); r.Addr != "" || !strings.Contains(r.Log.String(), "year_of_birth") ||
+		strings.Contains(r.Log.String(), "labs.columns.value: there") {
 		t.Errorf("a policy that is wrong by itself, before a table that changed: serving at %q\n%s", r.Addr, r.Log)
 	}
 }
@@ -300,7 +311,10 @@ func TestSyncBesideSessions(t *testing.T) {
 		t.Fatalf("the sync says %s", out)
 	}
 	before := sitetest.Spent(t, ana)
-	for _, sql := range []string{"moods", "sexes", "EXECUTE sexes_too", sitetest.CountPatients, "SELECT mood, count(*) FROM patients GROUP BY mood"} {
+	for _, sql := range []string{
+		"moods", "sexes", "EXECUTE sexes_too", sitetest.CountPatients,
+		"SELECT mood, count(*) FROM patients GROUP BY mood",
+	} {
 		sitetest.Exec(t, ana, sql)
 		now := sitetest.Spent(t, ana)
 		if now == before {

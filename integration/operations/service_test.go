@@ -157,7 +157,8 @@ func TestClientCertificates(t *testing.T) {
 	t.Parallel()
 	authority := sitetest.NewAuthority(t)
 	cert, key := authority.Server(t)
-	policy := strings.Replace(sitetest.ClinicPolicy, "privacy_unit:", "tls: {cert: "+cert+", key: "+key+", client_ca: "+authority.Root+"}\nprivacy_unit:", 1)
+	policy := strings.Replace(sitetest.ClinicPolicy, "privacy_unit:",
+		"tls: {cert: "+cert+", key: "+key+", client_ca: "+authority.Root+"}\nprivacy_unit:", 1)
 	policy += "  dashboard: {certificates: [grafana.example], tables: [patients]}\n"
 	s := sitetest.New(t, sitetest.ClinicSchema, policy)
 	r := s.Run(t)

@@ -20,7 +20,8 @@ CREATE TABLE sales_2024 PARTITION OF sales FOR VALUES FROM ('2024-01-01') TO ('2
 CREATE TABLE sales_2025 PARTITION OF sales FOR VALUES FROM ('2025-01-01') TO ('2026-01-01');
 INSERT INTO sales SELECT g % 1000 + 1, date '2024-01-01' + g % 700, g % 50 FROM generate_series(1, 2000) g;
 CREATE VIEW adults AS SELECT id, sex, birth_year FROM patients WHERE birth_year < 2000 AND region <> 'name 13';
-CREATE VIEW bills (patient, amount) WITH (security_barrier) AS SELECT v.patient_id, v.cost FROM visits v JOIN hospitals h ON h.id = v.hospital_id;`
+CREATE VIEW bills (patient, amount) WITH (security_barrier) AS
+  SELECT v.patient_id, v.cost FROM visits v JOIN hospitals h ON h.id = v.hospital_id;`
 
 var surfacePolicy = strings.NewReplacer(
 	"  hospitals: {public: true}\n", `  hospitals: {public: true}
@@ -55,7 +56,8 @@ func TestPartitions(t *testing.T) {
 		}
 	}
 	for sql, want := range map[string]string{
-		"SELECT * FROM sales_2024": "PB002", "DO 'BEGIN PERFORM 1 FROM sales_2024; END'": "PB010", "SELECT count(*) FROM sales_2025": "42P01",
+		"SELECT * FROM sales_2024": "PB002", "DO 'BEGIN PERFORM 1 FROM sales_2024; END'": "PB010",
+		"SELECT count(*) FROM sales_2025": "42P01",
 	} {
 		if _, err := ana.Exec(t.Context(), sql); sitetest.SQLState(err) != want {
 			t.Errorf("%s: %v", sql, err)
@@ -72,7 +74,8 @@ func TestPartitions(t *testing.T) {
 // only where the policy shows it, and no rows.
 func TestViewsOnTheMirror(t *testing.T) {
 	s := sitetest.New(t, surfaceSchema, surfacePolicy)
-	out := sitetest.Psql(t, s.Run(t), "\\dv\n\\d+ adults\n\\d+ bills\nDO 'BEGIN PERFORM 1 FROM adults; END';\nDO 'BEGIN PERFORM 1 FROM bills; END';\n")
+	out := sitetest.Psql(t, s.Run(t),
+		"\\dv\n\\d+ adults\n\\d+ bills\nDO 'BEGIN PERFORM 1 FROM adults; END';\nDO 'BEGIN PERFORM 1 FROM bills; END';\n")
 	for text, want := range map[string]bool{
 		"adults": true, "birth_year": true, "name 13": false, "hospital_id": true, "PB010": false,
 		`relation "public.adults" is protected`: true, `relation "public.visits" is protected`: true,
@@ -87,7 +90,8 @@ func TestViewsOnTheMirror(t *testing.T) {
 func TestCheckOfViewsAndPartitions(t *testing.T) {
 	s := sitetest.New(t, surfaceSchema, surfacePolicy)
 	admin := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
-	sitetest.Exec(t, admin, `CREATE MATERIALIZED VIEW copies AS SELECT id FROM patients; CREATE TABLE other (n int); CREATE TABLE third (n int);
+	sitetest.Exec(t, admin,
+		`CREATE MATERIALIZED VIEW copies AS SELECT id FROM patients; CREATE TABLE other (n int); CREATE TABLE third (n int);
 		CREATE OR REPLACE VIEW bills (patient, amount) AS SELECT v.patient_id, v.cost FROM visits v, third`)
 	s.Edit(t, "partitions: [sales_2024]", "partitions: [sales_2024, other]")
 	s.Edit(t, "  adults: {view: true}\n", "  adults: {view: true}\n  copies: {view: true}\n")
@@ -122,7 +126,8 @@ func TestAdvise(t *testing.T) {
 		}
 	}
 	var steps []struct{ Table, Reason, SQL string }
-	if s.JSON(t, &steps, "advise", s.Policy); len(steps) != strings.Count(sql, ";\n") || steps[0].Table == "" || steps[0].Reason == "" || steps[0].SQL == "" {
+	if s.JSON(t, &steps, "advise", s.Policy); len(steps) != strings.Count(sql, ";\n") || steps[0].Table == "" ||
+		steps[0].Reason == "" || steps[0].SQL == "" {
 		t.Errorf("%d steps as JSON: %+v", len(steps), steps)
 	}
 	if _, err := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)).PgConn().Exec(t.Context(), sql).ReadAll(); err != nil {
@@ -145,11 +150,14 @@ func TestAdvise(t *testing.T) {
 		t.Errorf("with the indexes a sum is read as %v, %v", plan, err)
 	}
 	var n, different, truth int
-	err = ana.QueryRow(t.Context(), "SELECT count(*), count(DISTINCT day) FROM visits").Scan(&n, &different) // two reads: one in the order of an index
+	// Two reads: one is in the order of an index.
+	err = ana.QueryRow(t.Context(), "SELECT count(*), count(DISTINCT day) FROM visits").Scan(&n, &different)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)).QueryRow(t.Context(), "SELECT count(*) FROM visits").Scan(&truth); err != nil || max(n-truth, truth-n) > truth/4 {
+	err = sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)).
+		QueryRow(t.Context(), "SELECT count(*) FROM visits").Scan(&truth)
+	if err != nil || max(n-truth, truth-n) > truth/4 {
 		t.Errorf("with the indexes %d visits are counted as %d, %v", truth, n, err)
 	}
 }

@@ -121,7 +121,8 @@ func TestRepeatsInPsql(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, answersPolicy())
 	r := s.Run(t)
 	out := sitetest.Psql(t, r, bySex+";\n"+bySex+";\nEXPLAIN "+bySex+";\n")
-	costs := regexp.MustCompile(`cost ε=0\.1 \(laplace\)|cost nothing, the same was answered before|cost: nothing, the same was answered before`).FindAllString(out, -1)
+	costs := regexp.MustCompile(`cost ε=0\.1 \(laplace\)|`+
+		`cost nothing, the same was answered before|cost: nothing, the same was answered before`).FindAllString(out, -1)
 	if len(costs) != 3 || costs[0] == costs[1] {
 		t.Errorf("costs %q in\n%s", costs, out)
 	}

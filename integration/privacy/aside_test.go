@@ -46,9 +46,11 @@ func TestAsideIsHarmless(t *testing.T) {
 	const mine = `CREATE VIEW mine AS SELECT count(*) > 0 AS n,
 		current_user::text || ' ' || has_table_privilege('public.patients', 'SELECT')::text ||
 		' ' || has_table_privilege('public.labs', 'SELECT')::text AS who FROM patients;`
-	policy := strings.NewReplacer("  old: {view: true}", "  mine: {view: true}\n  old: {view: true}", "[patients, old,", "[patients, mine, old,").
+	policy := strings.NewReplacer("  old: {view: true}", "  mine: {view: true}\n  old: {view: true}",
+		"[patients, old,", "[patients, mine, old,").
 		Replace(concealedPolicy)
-	s := sitetest.New(t, concealedSchema+mine, strings.Replace(policy, ", visits, labs]}", "]}\n  bob: {password: \"VERIFIER\", tables: [labs]}", 1))
+	s := sitetest.New(t, concealedSchema+mine,
+		strings.Replace(policy, ", visits, labs]}", "]}\n  bob: {password: \"VERIFIER\", tables: [labs]}", 1))
 	r := s.Run(t)
 	ana := sitetest.Dial(t, r.URL("ana"))
 	sitetest.Exec(t, ana, "SELECT cohort, count(*) FROM old GROUP BY cohort")
@@ -80,7 +82,8 @@ func TestAsideIsHarmless(t *testing.T) {
 		sitetest.Exec(t, conn, "ROLLBACK")
 	}
 	// Nor can the analyst look into those sessions, or end them.
-	if got := sitetest.Rows(t, ana, "SELECT query FROM pg_stat_activity WHERE usename = 'dpproxy_aside_ana'"); !strings.Contains(got, "insufficient privilege") {
+	got := sitetest.Rows(t, ana, "SELECT query FROM pg_stat_activity WHERE usename = 'dpproxy_aside_ana'")
+	if !strings.Contains(got, "insufficient privilege") {
 		t.Errorf("the analyst sees %q", got)
 	}
 	for _, sql := range []string{

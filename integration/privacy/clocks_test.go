@@ -67,7 +67,8 @@ func TestClocks(t *testing.T) {
 	const first = 400 * time.Millisecond // point of the grid
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy+"\nlimits: {reply_grid: 400ms}\nanswers: {remember: true}\n")
 	sitetest.Exec(t, sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)),
-		"INSERT INTO visits SELECT 100000 + g, g % 1000 + 1, g % 5 + 1, date '2020-01-01', 'flu', 5 FROM generate_series(1, 200000) g; ANALYZE visits")
+		"INSERT INTO visits SELECT 100000 + g, g % 1000 + 1, g % 5 + 1, date '2020-01-01', 'flu', 5 "+
+			"FROM generate_series(1, 200000) g; ANALYZE visits")
 	r := s.Run(t)
 	for _, sql := range []string{
 		"SELECT count(*) FROM patients WHERE birth_year > 1960",

@@ -35,9 +35,11 @@ CREATE VIEW ranked AS SELECT p.id, l.zq_rank AS place FROM patients p JOIN lists
 CREATE VIEW sums AS SELECT region, count(*) * 2 + length('zq') AS n, current_date > '4711-01-01' AS late FROM patients
   WHERE birth_year < 4711 GROUP BY region HAVING count(*) < 47110000 AND region <> 'zq';
 CREATE TYPE mood AS ENUM ('fine', 'so-so');
-CREATE VIEW wide AS SELECT timestamptz '2020-03-04 10:00+02' + interval '4711 days' AS stamp, date '2020-03-04' AS day, interval '1 mon -2 days 3:04:05.006' AS span,
-  0.1::float8 + 0.2 AS number, 12.50::numeric(6,2) AS amount, 'a "b" {c,d} \ ''é'''::varchar(20) AS quoted, NULL::text AS nothing, ARRAY[NULL, 'x,y', ''] AS list,
-  '\xc0ffee'::bytea AS bytes, region::char(7) AS padded, NULL::mood AS mood, count(*) > 47110 AS many FROM patients GROUP BY region ORDER BY region;
+CREATE VIEW wide AS SELECT timestamptz '2020-03-04 10:00+02' + interval '4711 days' AS stamp, date '2020-03-04' AS day,
+  interval '1 mon -2 days 3:04:05.006' AS span, 0.1::float8 + 0.2 AS number, 12.50::numeric(6,2) AS amount,
+  'a "b" {c,d} \ ''é'''::varchar(20) AS quoted, NULL::text AS nothing, ARRAY[NULL, 'x,y', ''] AS list,
+  '\xc0ffee'::bytea AS bytes, region::char(7) AS padded, NULL::mood AS mood, count(*) > 47110 AS many
+  FROM patients GROUP BY region ORDER BY region;
 CREATE VIEW open AS SELECT id, sex, birth_year + 1 AS born FROM old WHERE sex = 'f';`
 )
 
@@ -99,7 +101,8 @@ func TestConcealedDefinitions(t *testing.T) {
 	}
 	defer ana.Close(context.Background())
 	sitetest.Exec(t, ana, "SET client_min_messages = debug5")
-	sitetest.Exec(t, ana, "SET debug_print_parse = on; SET debug_print_rewritten = on; SET debug_print_plan = on; SET log_parameter_max_length_on_error = -1")
+	sitetest.Exec(t, ana, "SET debug_print_parse = on; SET debug_print_rewritten = on; SET debug_print_plan = on; "+
+		"SET log_parameter_max_length_on_error = -1")
 	for _, sql := range concealed {
 		before := len(sent.String())
 		told.Reset()
@@ -138,7 +141,8 @@ func TestOwnTextApart(t *testing.T) {
 	sent := tapMirror(t, s, mirror.AsideRole("ana"))
 	r := s.Run(t)
 	ana := sitetest.Dial(t, r.URL("ana"))
-	sitetest.Exec(t, ana, "CREATE FUNCTION pg_temp.own() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN set_config('my.own', concat(current_setting('my.own', true), session_user, ' '), false); END $$")
+	sitetest.Exec(t, ana, "CREATE FUNCTION pg_temp.own() RETURNS text LANGUAGE plpgsql AS $$ BEGIN "+
+		"RETURN set_config('my.own', concat(current_setting('my.own', true), session_user, ' '), false); END $$")
 	own := "(SELECT " + strings.Join([]string{
 		"(SELECT length(set_config('session_authorization', concat('an', 'a'), length('own4712') = 0)))",
 		"(SELECT length(set_config('role', concat('no', 'ne'), length('own4712') = 0)))",
@@ -171,7 +175,8 @@ func TestOwnTextApart(t *testing.T) {
 			t.Errorf("%s is not computed apart", sql)
 		}
 	}
-	if got := sitetest.Rows(t, ana, "SELECT DISTINCT regexp_split_to_table(trim(current_setting('my.own')), ' ')"); strings.TrimSpace(got) != "ana" {
+	got := sitetest.Rows(t, ana, "SELECT DISTINCT regexp_split_to_table(trim(current_setting('my.own')), ' ')")
+	if strings.TrimSpace(got) != "ana" {
 		t.Errorf("the function has run as %q", got)
 	}
 }
@@ -181,14 +186,20 @@ func TestOwnTextApart(t *testing.T) {
 func TestOwnTypesApart(t *testing.T) {
 	r := sitetest.New(t, concealedSchema, concealedPolicy).Run(t)
 	ana := sitetest.Dial(t, r.URL("ana"))
-	sitetest.Exec(t, ana, "CREATE FUNCTION pg_temp.checks(v int) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN IF current_setting('application_name') = 'dpproxy' THEN RAISE 'own'; END IF; RETURN true; END $$; "+
+	sitetest.Exec(t, ana, "CREATE FUNCTION pg_temp.checks(v int) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "+
+		"IF current_setting('application_name') = 'dpproxy' THEN RAISE 'own'; END IF; RETURN true; END $$; "+
 		"CREATE DOMAIN pg_temp.own AS int CHECK (pg_temp.checks(VALUE)); CREATE TYPE pg_temp.owns AS (a pg_temp.own); "+
-		"CREATE FUNCTION pg_temp.number(pg_temp.owns) RETURNS int LANGUAGE sql AS 'SELECT 1'; CREATE CAST (pg_temp.owns AS int) WITH FUNCTION pg_temp.number(pg_temp.owns) AS IMPLICIT")
+		"CREATE FUNCTION pg_temp.number(pg_temp.owns) RETURNS int LANGUAGE sql AS 'SELECT 1'; "+
+		"CREATE CAST (pg_temp.owns AS int) WITH FUNCTION pg_temp.number(pg_temp.owns) AS IMPLICIT")
 	for _, own := range []string{
-		"(SELECT ROW(1)::pg_temp.owns)", "(SELECT '(1)'::pg_temp.owns)", "ANY ((SELECT '{1}'::pg_temp.own[]))", "ANY ('{1}'::pg_temp.own[])",
-		"CAST(1 AS pg_temp.own)", "(SELECT 1::pg_temp.own)", "'(1)'::pg_temp.owns", "(SELECT int4range(1, 2))",
+		"(SELECT ROW(1)::pg_temp.owns)", "(SELECT '(1)'::pg_temp.owns)", "ANY ((SELECT '{1}'::pg_temp.own[]))",
+		"ANY ('{1}'::pg_temp.own[])", "CAST(1 AS pg_temp.own)", "(SELECT 1::pg_temp.own)", "'(1)'::pg_temp.owns",
+		"(SELECT int4range(1, 2))",
 	} {
-		for _, sql := range []string{"SELECT place, count(*) FROM ranked WHERE place = X GROUP BY place", "SELECT mark, count(*) FROM old WHERE birth_year = X GROUP BY mark"} {
+		for _, sql := range []string{
+			"SELECT place, count(*) FROM ranked WHERE place = X GROUP BY place",
+			"SELECT mark, count(*) FROM old WHERE birth_year = X GROUP BY mark",
+		} {
 			_, err := ana.Exec(t.Context(), strings.ReplaceAll(sql, "X", own))
 			if sitetest.SQLState(err) == "0A000" {
 				t.Errorf("%s with %s is read as a superuser: %v", sql, own, err)
@@ -203,16 +214,25 @@ func TestConcealedRows(t *testing.T) {
 	r := sitetest.New(t, concealedSchema, concealedPolicy).Run(t)
 	ana := sitetest.Dial(t, r.URL("ana"))
 
-	const plain = `(SELECT timestamptz '2020-03-04 10:00+02' + interval '4711 days', date '2020-03-04', interval '1 mon -2 days 3:04:05.006', 0.1::float8 + 0.2,
-		12.50::numeric(6,2), 'a "b" {c,d} \ ''é'''::varchar(20), NULL::text, ARRAY[NULL, 'x,y', ''], '\xc0ffee'::bytea, region::char(7), NULL::public.mood, false
-		FROM (VALUES ('north'), ('south')) AS v(region)) AS x (stamp, day, span, number, amount, quoted, nothing, list, bytes, padded, mood, many)`
+	const plain = `(SELECT timestamptz '2020-03-04 10:00+02' + interval '4711 days', date '2020-03-04',
+		interval '1 mon -2 days 3:04:05.006', 0.1::float8 + 0.2, 12.50::numeric(6,2), 'a "b" {c,d} \ ''é'''::varchar(20),
+		NULL::text, ARRAY[NULL, 'x,y', ''], '\xc0ffee'::bytea, region::char(7), NULL::public.mood, false
+		FROM (VALUES ('north'), ('south')) AS v(region))
+		AS x (stamp, day, span, number, amount, quoted, nothing, list, bytes, padded, mood, many)`
 	for _, settings := range []string{
-		"SET DateStyle = ISO", "SET DateStyle = 'Postgres, DMY'; SET TimeZone = 'Asia/Kolkata'; SET IntervalStyle = sql_standard; SET bytea_output = escape; SET extra_float_digits = -5",
-		"SET DateStyle = 'SQL, MDY'; SET TimeZone = 'America/Sao_Paulo'; SET IntervalStyle = postgres_verbose", "SET DateStyle = German; SET search_path = dp",
+		"SET DateStyle = ISO",
+		"SET DateStyle = 'Postgres, DMY'; SET TimeZone = 'Asia/Kolkata'; SET IntervalStyle = sql_standard; " +
+			"SET bytea_output = escape; SET extra_float_digits = -5",
+		"SET DateStyle = 'SQL, MDY'; SET TimeZone = 'America/Sao_Paulo'; SET IntervalStyle = postgres_verbose",
+		"SET DateStyle = German; SET search_path = dp",
 	} {
 		sitetest.Exec(t, ana, settings)
-		for _, cells := range []string{"x::text", "pg_typeof(quoted), pg_typeof(mood), pg_typeof(list), amount + 1, span * 2, extract(epoch FROM stamp)::text"} {
-			got, want := sitetest.Rows(t, ana, "SELECT "+cells+" FROM (TABLE public.wide) AS x"), sitetest.Rows(t, ana, "SELECT "+cells+" FROM "+plain)
+		for _, cells := range []string{
+			"x::text",
+			"pg_typeof(quoted), pg_typeof(mood), pg_typeof(list), amount + 1, span * 2, extract(epoch FROM stamp)::text",
+		} {
+			got := sitetest.Rows(t, ana, "SELECT "+cells+" FROM (TABLE public.wide) AS x")
+			want := sitetest.Rows(t, ana, "SELECT "+cells+" FROM "+plain)
 			if got != want || !strings.Contains(got, "x,y") && !strings.Contains(got, "mood") {
 				t.Errorf("%s: the view has\n%s\nits query\n%s", settings, got, want)
 			}

@@ -53,7 +53,8 @@ func TestHiddenColumns(t *testing.T) {
 		`\dt+`:                               {"privacy unit patient;", "privacy unit patient by id", "by visit_id -> visits.id"},
 		`\ds`:                                nil,
 		`TABLE dp.tables; TABLE dp.columns;`: {"visits", "visit_id -> visits -> …", "birth_year"},
-		"SELECT * FROM information_schema.columns WHERE table_schema = 'public'; TABLE pg_attribute; TABLE pg_type; TABLE pg_class; TABLE pg_constraint;": {"birth_year"},
+		"SELECT * FROM information_schema.columns WHERE table_schema = 'public'; " +
+			"TABLE pg_attribute; TABLE pg_type; TABLE pg_class; TABLE pg_constraint;": {"birth_year"},
 		"EXPLAIN SELECT sum(cost) FROM visits":                                                      {"privacy unit: …", "t0.… AS u"},
 		"EXPLAIN SELECT avg(value) FROM labs":                                                       {"labs.visit_id -> visits.…"},
 		"SELECT count(*) FROM (SELECT * FROM patients) AS p (a, b, c, d) WHERE d = 'north'":         {"(1 row)", "NOTICE"},
@@ -76,24 +77,33 @@ func TestHiddenColumns(t *testing.T) {
 		t.Errorf("dpproxy sends to the analyst's sessions %q", text)
 	}
 	for _, script := range []string{
-		"SELECT count(*) FROM visits WHERE % = 1", "SELECT count(%) FROM visits", "SELECT visits.% FROM visits", "SELECT count(DISTINCT v.%) FROM visits v",
-		"SELECT %, count(*) FROM visits GROUP BY 1", "SELECT count(*) FROM visits GROUP BY %", "SELECT sum(cost) FILTER (WHERE % > 3) FROM visits",
-		"SELECT count(*) FROM patients p JOIN visits v ON v.% = p.id", "SELECT count(*) FROM visits a JOIN visits b USING (%)",
-		"SELECT count(*) FROM (SELECT % FROM visits) v", "SELECT count(*) FROM (SELECT * FROM visits) v WHERE v.% = 1",
-		"SELECT count(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.% = p.id)", "SELECT count(*) FROM patients WHERE id IN (SELECT % FROM visits)",
-		"SELECT count(*) FROM people WHERE % = 'x'", "SELECT count((v).%) FROM visits v", "SELECT count(*) FROM visits ORDER BY max(%)",
+		"SELECT count(*) FROM visits WHERE % = 1", "SELECT count(%) FROM visits", "SELECT visits.% FROM visits",
+		"SELECT count(DISTINCT v.%) FROM visits v", "SELECT %, count(*) FROM visits GROUP BY 1",
+		"SELECT count(*) FROM visits GROUP BY %", "SELECT sum(cost) FILTER (WHERE % > 3) FROM visits",
+		"SELECT count(*) FROM patients p JOIN visits v ON v.% = p.id",
+		"SELECT count(*) FROM visits a JOIN visits b USING (%)", "SELECT count(*) FROM (SELECT % FROM visits) v",
+		"SELECT count(*) FROM (SELECT * FROM visits) v WHERE v.% = 1",
+		"SELECT count(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.% = p.id)",
+		"SELECT count(*) FROM patients WHERE id IN (SELECT % FROM visits)", "SELECT count(*) FROM people WHERE % = 'x'",
+		"SELECT count((v).%) FROM visits v", "SELECT count(*) FROM visits ORDER BY max(%)",
 		"EXPLAIN SELECT sum(%) FROM visits", "SELECT * FROM dp.plan('SELECT count(*) FROM visits WHERE % = 1')",
-		"PREPARE q AS SELECT count(*) FROM visits WHERE % = $1", "DECLARE c CURSOR FOR SELECT % FROM visits", "COPY visits (%) TO STDOUT", "COPY (SELECT % FROM visits) TO STDOUT",
-		"CREATE TEMP VIEW x AS SELECT % FROM visits", "CREATE TEMP TABLE x AS SELECT count(%) FROM visits", "DO $$BEGIN PERFORM % FROM visits; END$$",
-		"UPDATE visits SET % = 1", "SELECT has_column_privilege('visits', '%', 'SELECT')", "COMMENT ON COLUMN visits.% IS 'x'", "SELECT pg_get_serial_sequence('visits', '%')",
-		"SELECT 'visits.%'::regclass", "SELECT dp.stderr(sum(%)) FROM visits", "SELECT 'x'::visits.%%TYPE", "SELECT NULL::%", "SELECT * FROM visits WHERE %",
+		"PREPARE q AS SELECT count(*) FROM visits WHERE % = $1", "DECLARE c CURSOR FOR SELECT % FROM visits",
+		"COPY visits (%) TO STDOUT", "COPY (SELECT % FROM visits) TO STDOUT",
+		"CREATE TEMP VIEW x AS SELECT % FROM visits", "CREATE TEMP TABLE x AS SELECT count(%) FROM visits",
+		"DO $$BEGIN PERFORM % FROM visits; END$$", "UPDATE visits SET % = 1",
+		"SELECT has_column_privilege('visits', '%', 'SELECT')", "COMMENT ON COLUMN visits.% IS 'x'",
+		"SELECT pg_get_serial_sequence('visits', '%')", "SELECT 'visits.%'::regclass",
+		"SELECT dp.stderr(sum(%)) FROM visits", "SELECT 'x'::visits.%%TYPE", "SELECT NULL::%",
+		"SELECT * FROM visits WHERE %",
 	} {
-		hidden, invented := refusalOf(t, r, strings.ReplaceAll(script, "%", hiddenName)), refusalOf(t, r, strings.ReplaceAll(script, "%", inventedName))
+		hidden := refusalOf(t, r, strings.ReplaceAll(script, "%", hiddenName))
+		invented := refusalOf(t, r, strings.ReplaceAll(script, "%", inventedName))
 		if got := strings.ReplaceAll(hidden, hiddenName, inventedName); got != invented {
 			t.Errorf("of a hidden column is said\n%s\nof an invented one\n%s", hidden, invented)
 		}
 	}
-	if out := sitetest.Psql(t, r, "SELECT count(*) FROM visits WHERE zq_patient = 1"); !strings.Contains(out, `ERROR:  column "zq_patient" does not exist`) {
+	out := sitetest.Psql(t, r, "SELECT count(*) FROM visits WHERE zq_patient = 1")
+	if !strings.Contains(out, `ERROR:  column "zq_patient" does not exist`) {
 		t.Errorf("psql shows\n%s", out)
 	}
 }
@@ -132,7 +142,8 @@ func TestHidingNeedsSync(t *testing.T) {
 			t.Fatal(err)
 		}
 		if sync {
-			if out := s.Command(t, "sync", s.Policy); !strings.Contains(out, "recreate table public.visits") || strings.Contains(out, "public.patients\n") {
+			if out := s.Command(t, "sync", s.Policy); !strings.Contains(out, "recreate table public.visits") ||
+				strings.Contains(out, "public.patients\n") {
 				t.Errorf("the sync says\n%s", out)
 			}
 		}
@@ -172,7 +183,8 @@ func TestHidingNeedsSync(t *testing.T) {
 func attributes(t *testing.T, s *sitetest.Site, table string) (list string) {
 	t.Helper()
 	err := sitetest.Dial(t, s.Mirror.URL("postgres", pgtemp.Superuser)).QueryRow(t.Context(),
-		"SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0", table).Scan(&list)
+		"SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0",
+		table).Scan(&list)
 	if err != nil {
 		t.Fatal(err)
 	}

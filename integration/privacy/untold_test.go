@@ -19,11 +19,13 @@ CREATE TABLE zq_wards (zq_ward int PRIMARY KEY, place text NOT NULL);
 INSERT INTO zq_wards SELECT g, 'ward ' || g % 2 FROM generate_series(1, 4) g;
 CREATE TABLE zq_beds (zq_bed int PRIMARY KEY, zq_patient int NOT NULL REFERENCES patients);
 INSERT INTO zq_beds SELECT g, g FROM generate_series(1, 100) g;
-CREATE TABLE zq_stays (zq_stay int PRIMARY KEY, zq_bed int NOT NULL REFERENCES zq_beds, zq_ward int NOT NULL REFERENCES zq_wards, zq_days int NOT NULL, zq_note text NOT NULL);
+CREATE TABLE zq_stays (zq_stay int PRIMARY KEY, zq_bed int NOT NULL REFERENCES zq_beds,
+  zq_ward int NOT NULL REFERENCES zq_wards, zq_days int NOT NULL, zq_note text NOT NULL);
 INSERT INTO zq_stays SELECT g, g, g % 4 + 1, g % 30, 'x' FROM generate_series(1, 100) g;
 CREATE VIEW stays AS SELECT s.zq_days AS days, w.place, s.zq_note AS note FROM zq_stays s JOIN zq_wards w USING (zq_ward);
 CREATE VIEW long AS SELECT days FROM stays WHERE days > 5;
-CREATE VIEW days AS SELECT zq_days AS days, count(*) AS n, sum(zq_days) AS total FROM zq_stays WHERE zq_days BETWEEN 1 AND 3 GROUP BY zq_days;`
+CREATE VIEW days AS SELECT zq_days AS days, count(*) AS n, sum(zq_days) AS total FROM zq_stays
+  WHERE zq_days BETWEEN 1 AND 3 GROUP BY zq_days;`
 
 	untoldPolicyKeys = `  hospitals: {public: true}
   zq_wards: {public: true}
@@ -39,7 +41,8 @@ CREATE VIEW days AS SELECT zq_days AS days, count(*) AS n, sum(zq_days) AS total
   days: {view: true}`
 )
 
-var untoldPolicy = strings.NewReplacer("  hospitals: {public: true}", untoldPolicyKeys, "tables: [patients,", "tables: [patients, stays, long, days,").
+var untoldPolicy = strings.NewReplacer("  hospitals: {public: true}", untoldPolicyKeys,
+	"tables: [patients,", "tables: [patients, stays, long, days,").
 	Replace(sitetest.ClinicPolicy)
 
 // untold are statements about the views.
@@ -110,7 +113,8 @@ func TestUntoldTables(t *testing.T) {
 	super := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
 	sitetest.Exec(t, super, "ALTER TABLE zq_wards ADD more int")
 	for range 2 { // the first finds the change, the second finds the table off
-		if got := ask("SELECT place, count(*), sum(days) FROM stays WHERE days > 3 GROUP BY place"); !strings.Contains(got, `the schema of what "stays" reads`) {
+		got := ask("SELECT place, count(*), sum(days) FROM stays WHERE days > 3 GROUP BY place")
+		if !strings.Contains(got, `the schema of what "stays" reads`) {
 			t.Errorf("a table that has changed is told so:\n%s", got)
 		}
 	}

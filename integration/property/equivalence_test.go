@@ -72,7 +72,8 @@ func equivalent(w *world, st sqlgen.Statement, p *planned) error {
 		// A key keeps the modifier of its column behind a cast that names none.
 		kept := st.Outputs[i] == sqlgen.Key && f.TypeModifier == -1
 		if g := got.FieldDescriptions[i]; g.Name != f.Name || g.DataTypeOID != f.DataTypeOID || g.TypeModifier != f.TypeModifier && !kept {
-			return fmt.Errorf("column %d is %s of type %d (%d), in Postgres %s of type %d (%d)", i+1, g.Name, g.DataTypeOID, g.TypeModifier, f.Name, f.DataTypeOID, f.TypeModifier)
+			return fmt.Errorf("column %d is %s of type %d (%d), in Postgres %s of type %d (%d)", i+1, g.Name, g.DataTypeOID,
+				g.TypeModifier, f.Name, f.DataTypeOID, f.TypeModifier)
 		}
 	}
 	mine := byKey(st, got)

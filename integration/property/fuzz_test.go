@@ -21,7 +21,8 @@ func FuzzPlan(f *testing.F) {
 		f.Add(sql)
 	}
 	reader := &world{t: f, conn: connect(f, server.Server, w.conn.Config().Database)}
-	run(f, w.client, "CREATE ROLE fuzz; GRANT SELECT ON places TO fuzz; SET ROLE fuzz; SET statement_timeout = '2s'; SET default_transaction_read_only = on")
+	run(f, w.client, "CREATE ROLE fuzz; GRANT SELECT ON places TO fuzz; SET ROLE fuzz; SET statement_timeout = '2s'; "+
+		"SET default_transaction_read_only = on")
 	f.Fuzz(func(t *testing.T, sql string) {
 		p, err := w.plan(sql)
 		if err != nil || !p.plan.Reads() {

@@ -147,7 +147,10 @@ privacy_unit: {name: person, budget: {epsilon: 1000, delta: 0.001}}
 func newWorld(t testing.TB, seed uint64, p sqlgen.Profile) *world {
 	t.Helper()
 	data, client := databases(t)
-	w := &world{t: t, gen: sqlgen.New(seed), conn: data, client: client, publicRows: map[catalog.Name]int64{{Schema: "public", Name: "places"}: 5}}
+	w := &world{
+		t: t, gen: sqlgen.New(seed), conn: data, client: client,
+		publicRows: map[catalog.Name]int64{{Schema: "public", Name: "places"}: 5},
+	}
 	w.gen.FiniteNumerics = !server.InfiniteNumerics()
 	w.schema = w.gen.Schema(p)
 	run(t, w.conn, w.schema.DDL())

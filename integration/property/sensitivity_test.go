@@ -16,9 +16,12 @@ import (
 // sorting and merging whole tables, by hashing, in parallel, in loops with little memory.
 var forced = []string{
 	"SET enable_seqscan = off; SET enable_bitmapscan = off",
-	"RESET ALL; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SET enable_hashagg = off; SET enable_hashjoin = off; SET enable_nestloop = off",
+	"RESET ALL; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off; " +
+		"SET enable_hashagg = off; SET enable_hashjoin = off; SET enable_nestloop = off",
 	"RESET ALL; SET enable_sort = off; SET enable_mergejoin = off; SET enable_nestloop = off",
-	"RESET ALL; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')",
+	"RESET ALL; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; " +
+		"SET min_parallel_table_scan_size = 0; SELECT set_config(name, 'on', false) FROM pg_settings " +
+		"WHERE name IN ('force_parallel_mode', 'debug_parallel_query')",
 	"RESET ALL; SET work_mem = '64kB'; SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off",
 }
 

@@ -147,7 +147,8 @@ func testNullParameters(t *testing.T, _ *sitetest.Site, r *sitetest.Running) {
 // once, into the analyst's own table, and must be the same both times.
 func testFormats(t *testing.T, _ *sitetest.Site, r *sitetest.Running) {
 	ana := sitetest.Dial(t, r.URL("ana"))
-	sitetest.Exec(t, ana, "CREATE TEMP TABLE released AS SELECT diagnosis, count(*) AS n, sum(cost) AS total, avg(cost) AS mean FROM visits GROUP BY diagnosis")
+	sitetest.Exec(t, ana, "CREATE TEMP TABLE released AS SELECT diagnosis, count(*) AS n, sum(cost) AS total, avg(cost) AS mean "+
+		"FROM visits GROUP BY diagnosis")
 	const sql = "SELECT diagnosis || '', n::text, total::text, mean::text FROM released ORDER BY 1"
 	type row struct{ A, B, C, D string }
 	read := func(format int16) []row {
@@ -174,7 +175,8 @@ func testFormats(t *testing.T, _ *sitetest.Site, r *sitetest.Running) {
 	defer rows.Close()
 	for rows.Next() {
 		raw := rows.RawValues()
-		if len(raw[1]) != 8 || !slices.Contains([]string{"asthma", "cold", "flu"}, string(raw[0])) || !strings.Contains(string(raw[2]), ".") {
+		if len(raw[1]) != 8 || !slices.Contains([]string{"asthma", "cold", "flu"}, string(raw[0])) ||
+			!strings.Contains(string(raw[2]), ".") {
 			t.Errorf("columns in three formats: %q", raw)
 		}
 	}
@@ -353,7 +355,8 @@ func testPieces(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 func testDescribe(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	ana := sitetest.Dial(t, r.URL("ana"))
 	meter := sitetest.NewMeter(t, s)
-	d, err := ana.Prepare(t.Context(), "d", "SELECT region, count(*), avg(birth_year) FROM patients WHERE birth_year > $1 AND sex = $2 GROUP BY region")
+	d, err := ana.Prepare(t.Context(), "d",
+		"SELECT region, count(*), avg(birth_year) FROM patients WHERE birth_year > $1 AND sex = $2 GROUP BY region")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -423,7 +426,10 @@ func testCursors(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	}
 	sitetest.Exec(t, ana, "CLOSE h")
 	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec} {
-		for _, declare := range []string{"DECLARE c CURSOR FOR ", "/* WITH HOLD */ DECLARE c SCROLL CURSOR WITHOUT HOLD FOR ", "DECLARE hold CURSOR FOR "} {
+		for _, declare := range []string{
+			"DECLARE c CURSOR FOR ", "/* WITH HOLD */ DECLARE c SCROLL CURSOR WITHOUT HOLD FOR ",
+			"DECLARE hold CURSOR FOR ",
+		} {
 			_, err := ana.Exec(t.Context(), declare+"SELECT count(*) FROM patients", mode)
 			sitetest.Fails(t, err, "25P01", "DECLARE CURSOR can only be used in transaction blocks")
 		}
@@ -434,7 +440,8 @@ func testCursors(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 // testDateStyles groups by dates as texts, which look as the session's DateStyle says in the
 // list of groups and in what is read.
 func testDateStyles(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
-	const sql = "SELECT CAST(day AS %s) AS d, count(*) FROM visits WHERE day BETWEEN date '2020-02-01' AND date '2020-02-20' GROUP BY 1 ORDER BY 1"
+	const sql = "SELECT CAST(day AS %s) AS d, count(*) FROM visits WHERE day BETWEEN date '2020-02-01' AND date '2020-02-20' " +
+		"GROUP BY 1 ORDER BY 1"
 	plain := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
 	for _, style := range []string{"ISO, DMY", "SQL, DMY", "SQL, MDY", "Postgres, DMY", "Postgres, MDY", "German, YMD"} {
 		for _, typ := range []string{"text", "varchar(5)"} {
@@ -506,7 +513,8 @@ func testTransactions(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 		meter.Ticks("a failed transaction", 0)
 
 		sitetest.Exec(t, ana, "BEGIN; SAVEPOINT a")
-		if _, err := ana.Exec(t.Context(), "SELECT name FROM patients", mode); sitetest.SQLState(err) != "PB002" || ana.PgConn().TxStatus() != 'E' {
+		if _, err := ana.Exec(t.Context(), "SELECT name FROM patients", mode); sitetest.SQLState(err) != "PB002" ||
+			ana.PgConn().TxStatus() != 'E' {
 			t.Errorf("%v: rows: %v, status %c", mode, err, ana.PgConn().TxStatus())
 		}
 		if err := count(); sitetest.SQLState(err) != "25P02" {

@@ -44,7 +44,8 @@ func TestMistakes(t *testing.T) {
 		for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec} {
 			got, want := mistake(t, ana, sql, mode), mistake(t, plain, sql, mode)
 			if got.Code != want.Code || got.Message != want.Message || got.Position != want.Position || got.Hint != want.Hint {
-				t.Errorf("%s (%v): %s %s at %d, in Postgres %s %s at %d", sql, mode, got.Code, got.Message, got.Position, want.Code, want.Message, want.Position)
+				t.Errorf("%s (%v): %s %s at %d, in Postgres %s %s at %d", sql, mode, got.Code, got.Message, got.Position,
+					want.Code, want.Message, want.Position)
 			}
 		}
 	}

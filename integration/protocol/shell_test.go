@@ -176,8 +176,12 @@ func shellChains(t *testing.T, r *sitetest.Running) []hit {
 		sql := chains[name]
 		h := sitetest.Hijack(t, r.URL("ana"))
 		h.Conn.SetDeadline(time.Now().Add(30 * time.Second))
-		io.WriteString(h.Conn, sitetest.Message('Q', fmt.Sprintf(sql, strings.Repeat(name, terms))+"\x00")+sitetest.Message('Q', "SELECT 'end'\x00"))
-		hits = append(hits, hit{"parser", fmt.Sprintf("%d times%.30s", terms, " "+strings.TrimSpace(name)), said(h.Conn), "ERROR 54001, session goes on"})
+		io.WriteString(h.Conn, sitetest.Message('Q', fmt.Sprintf(sql, strings.Repeat(name, terms))+"\x00")+
+			sitetest.Message('Q', "SELECT 'end'\x00"))
+		hits = append(hits, hit{
+			"parser", fmt.Sprintf("%d times%.30s", terms, " "+strings.TrimSpace(name)), said(h.Conn),
+			"ERROR 54001, session goes on",
+		})
 		h.Conn.Close()
 	}
 	return hits
@@ -193,12 +197,16 @@ func shellLarge(t *testing.T, r *sitetest.Running) []hit {
 		{"a Query of 17 MiB", sitetest.Message('Q', "SELECT '"+strings.Repeat("x", 17<<20)+"'\x00"), "FATAL 54000"},
 		{
 			"a parameter of 17 MiB",
-			sitetest.Message('P', "\x00SELECT $1::text\x00\x00\x00") + sitetest.Message('B', "\x00\x00\x00\x00\x00\x01"+sitetest.Int32(17<<20)+strings.Repeat("x", 17<<20)+"\x00\x00"), "FATAL 54000",
+			sitetest.Message('P', "\x00SELECT $1::text\x00\x00\x00") +
+				sitetest.Message('B', "\x00\x00\x00\x00\x00\x01"+sitetest.Int32(17<<20)+strings.Repeat("x", 17<<20)+
+					"\x00\x00"), "FATAL 54000",
 		},
 		{"100,000 Syncs", strings.Repeat(sitetest.Message('S', ""), 100_000), "session goes on"},
 		{
 			"20,000 pipelined Executes without Sync",
-			sitetest.Message('P', "\x00SELECT 1\x00\x00\x00") + strings.Repeat(sitetest.Message('B', "\x00\x00\x00\x00\x00\x00\x00\x00")+sitetest.Message('E', "\x00\x00\x00\x00\x00"), 20_000) + sitetest.Message('S', ""), "session goes on",
+			sitetest.Message('P', "\x00SELECT 1\x00\x00\x00") +
+				strings.Repeat(sitetest.Message('B', "\x00\x00\x00\x00\x00\x00\x00\x00")+
+					sitetest.Message('E', "\x00\x00\x00\x00\x00"), 20_000) + sitetest.Message('S', ""), "session goes on",
 		},
 	} {
 		h := sitetest.Hijack(t, r.URL("ana"))

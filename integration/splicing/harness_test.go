@@ -123,7 +123,9 @@ func newPeers(t testing.TB, d database) *peers {
 // sessions opens a session with each.
 func (p *peers) sessions(t testing.TB) (mine, its *peer) {
 	t.Helper()
-	return &peer{conn: sitetest.Dial(t, p.through), types: map[uint32]string{}}, &peer{conn: sitetest.Dial(t, p.direct), types: map[uint32]string{}}
+	mine = &peer{conn: sitetest.Dial(t, p.through), types: map[uint32]string{}}
+	its = &peer{conn: sitetest.Dial(t, p.direct), types: map[uint32]string{}}
+	return mine, its
 }
 
 func newLedger(t testing.TB) *unlimited {
@@ -179,8 +181,11 @@ func newProxy(t testing.TB, d database, ledger *unlimited, server *pgtemp.Server
 		Catalog: cat, Ledger: ledger, Data: data, Source: mechanisms.NewSource(),
 		Relations: func(context.Context) (map[catalog.Name]uint32, error) { return oids, nil },
 		Analysts:  map[string]proxy.Analyst{analyst: {Tables: map[catalog.Name]bool{people: true}}},
-		Defaults:  proxy.Defaults{EpsilonPico: exactly, DeltaAtto: 1_000_000_000, Mechanism: "laplace", Confidence: 0.95, Timeout: time.Minute},
-		Limits:    policy.Limits{PublicFanout: 1000, Work: 1_000_000},
+		Defaults: proxy.Defaults{
+			EpsilonPico: exactly, DeltaAtto: 1_000_000_000, Mechanism: "laplace", Confidence: 0.95,
+			Timeout: time.Minute,
+		},
+		Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 	})
 	if err != nil {
 		t.Fatal(err)

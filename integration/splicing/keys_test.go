@@ -25,24 +25,39 @@ CREATE DOMAIN price AS numeric(8,2);
 CREATE DOMAIN instant AS timestamptz(3) NOT NULL;
 CREATE DOMAIN ratio AS float4;
 CREATE TABLE kinds (kind int PRIMARY KEY, i2 int2, i8 int8, num numeric, dec numeric(10,2), f4 float4, f8 float8,
-	txt text, c text COLLATE "C", vc varchar(5), ch char(5), b bool, d date, ts timestamp, ts0 timestamp(0), tz timestamptz, tz3 timestamptz(3) NOT NULL, at time, atz timetz,
-	iv interval, u uuid, raw bytea, mood mood, rank rank, tier tier, price price, moment instant, ratio ratio, list int[], mixed numeric, half float4);
+	txt text, c text COLLATE "C", vc varchar(5), ch char(5), b bool, d date, ts timestamp, ts0 timestamp(0),
+	tz timestamptz, tz3 timestamptz(3) NOT NULL, at time, atz timetz,
+	iv interval, u uuid, raw bytea, mood mood, rank rank, tier tier, price price, moment instant, ratio ratio, list int[],
+	mixed numeric, half float4);
 INSERT INTO kinds VALUES
-(1, 1, 9007199254740993, 1.50, 1.5, 0.1, 0.1, 'a', 'a', 'a', 'a', true, '2024-02-03', '2024-02-03 04:05:06.789', '2024-02-03 04:05:06', '2024-02-03 04:05:06.789+00', '2024-02-03 23:30:00+00', '04:05:06.789', '04:05:06+02',
+(1, 1, 9007199254740993, 1.50, 1.5, 0.1, 0.1, 'a', 'a', 'a', 'a', true, '2024-02-03', '2024-02-03 04:05:06.789',
+  '2024-02-03 04:05:06', '2024-02-03 04:05:06.789+00', '2024-02-03 23:30:00+00', '04:05:06.789', '04:05:06+02',
 	'1 day', '00000000-0000-0000-0000-000000000001', '\x01', 'sad', 1, 'gold', 1.5, '2024-02-03 22:30:00+00', 0.1, '{1}', 2, 0),
-(2, -2, -9223372036854775808, 123456789012345678901234567890.123456789, -0.01, 16777217, 0.30000000000000004, ' a "\,{} NULL', 'NULL', 'NULL', '', false, '0044-03-15 BC', '0044-03-15 12:00 BC', '9999-12-31 00:00:00', '0044-03-15 12:00:00+00 BC', '2024-03-31 00:30:00+00', '24:00', '24:00:00-08',
-	'24:00:00', '00000000-0000-0000-0000-0000000000ff', '\x00', 'ok', 2, 'NULL', 0, '2024-03-31 01:30:00+00', 3.4028235e38, '{NULL}', 2.00, '-0'),
-(3, 3, 0, 'NaN', 0, '-0', '-0', '', '', '', '  x', NULL, 'infinity', '-infinity', 'infinity', 'infinity', '2024-10-27 00:30:00+00', '00:00', '00:00:00+00',
+(2, -2, -9223372036854775808, 123456789012345678901234567890.123456789, -0.01, 16777217, 0.30000000000000004,
+  ' a "\,{} NULL', 'NULL', 'NULL', '', false, '0044-03-15 BC', '0044-03-15 12:00 BC', '9999-12-31 00:00:00',
+  '0044-03-15 12:00:00+00 BC', '2024-03-31 00:30:00+00', '24:00', '24:00:00-08',
+	'24:00:00', '00000000-0000-0000-0000-0000000000ff', '\x00', 'ok', 2, 'NULL', 0, '2024-03-31 01:30:00+00',
+	3.4028235e38, '{NULL}', 2.00, '-0'),
+(3, 3, 0, 'NaN', 0, '-0', '-0', '', '', '', '  x', NULL, 'infinity', '-infinity', 'infinity', 'infinity',
+  '2024-10-27 00:30:00+00', '00:00', '00:00:00+00',
 	'-1 mon', NULL, '', NULL, 0, '', -1.25, '2024-10-27 00:30:00+00', 1e-45, '{}', 2.0, 0),
-(4, 4, 1, 0.000, 99999999.99, 'NaN', 'NaN', 'ß', 'ß', 'ß', 'ß', NULL, '12345-06-07', '12345-06-07 01:02:03', NULL, '12345-06-07 01:02:03.4+00', '2024-10-27 01:30:00+00', '12:34:56.000001', NULL,
+(4, 4, 1, 0.000, 99999999.99, 'NaN', 'NaN', 'ß', 'ß', 'ß', 'ß', NULL, '12345-06-07', '12345-06-07 01:02:03', NULL,
+  '12345-06-07 01:02:03.4+00', '2024-10-27 01:30:00+00', '12:34:56.000001', NULL,
 	'1 mon 2 days 03:04:05', NULL, NULL, NULL, 7, 'ß', 1, '2024-10-27 01:30:00+00', -1, NULL, NULL, 'NaN'),
-(5, NULL, NULL, 1e-20, NULL, '-Infinity', 5e-324, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '1999-12-31 23:59:59.999+00', NULL, NULL,
+(5, NULL, NULL, 1e-20, NULL, '-Infinity', 5e-324, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  '1999-12-31 23:59:59.999+00', NULL, NULL,
 	NULL, NULL, NULL, NULL, 8, NULL, NULL, '1999-12-31 23:59:59.999+00', NULL, NULL, 7.5, NULL),
-(6, 6, 6, 'Infinity', 6, 1e-45, 1.7976931348623157e308, 'x' || chr(10) || 'y', chr(9), E'\\', 'ab', true, '5874897-12-31', '294276-12-31 23:59:59.999999', '0001-01-01 00:00:00 BC', '4714-11-24 00:00:00+00 BC', '0044-03-15 12:00:00+00 BC', '23:59:59.999999', NULL,
+(6, 6, 6, 'Infinity', 6, 1e-45, 1.7976931348623157e308, 'x' || chr(10) || 'y', chr(9), E'\\', 'ab', true, '5874897-12-31',
+  '294276-12-31 23:59:59.999999', '0001-01-01 00:00:00 BC', '4714-11-24 00:00:00+00 BC', '0044-03-15 12:00:00+00 BC',
+  '23:59:59.999999', NULL,
 	NULL, NULL, NULL, NULL, 9, 'six', 6, '2024-06-01 12:00:00+00', 6, NULL, 7.50, 0.5);
-CREATE TABLE people (id int PRIMARY KEY, kind int NOT NULL REFERENCES kinds, mood mood NOT NULL, ch char(5), vc varchar(8) NOT NULL, b bool, d date NOT NULL, n int2 NOT NULL, rank rank, tier tier, tz timestamptz NOT NULL, day date NOT NULL, f4 float4, f8 float8);
-INSERT INTO people SELECT g, 1 + g % 6, CASE g % 5 WHEN 0 THEN 'sad' ELSE 'ok' END::mood, CASE WHEN g % 7 > 1 THEN 'x ' END, 'v"' || g % 2, NULLIF(g % 3, 0) = 1,
-	'2024-02-28'::date + g % 3, g % 4, g % 2, CASE WHEN g % 4 > 0 THEN 'gold' END, timestamptz '2024-03-30 22:30:00+00' + g % 3 * interval '1 hour',
+CREATE TABLE people (id int PRIMARY KEY, kind int NOT NULL REFERENCES kinds, mood mood NOT NULL, ch char(5),
+  vc varchar(8) NOT NULL, b bool, d date NOT NULL, n int2 NOT NULL, rank rank, tier tier, tz timestamptz NOT NULL,
+  day date NOT NULL, f4 float4, f8 float8);
+INSERT INTO people SELECT g, 1 + g % 6, CASE g % 5 WHEN 0 THEN 'sad' ELSE 'ok' END::mood,
+  CASE WHEN g % 7 > 1 THEN 'x ' END, 'v"' || g % 2, NULLIF(g % 3, 0) = 1,
+	'2024-02-28'::date + g % 3, g % 4, g % 2, CASE WHEN g % 4 > 0 THEN 'gold' END,
+	timestamptz '2024-03-30 22:30:00+00' + g % 3 * interval '1 hour',
 	'2024-02-28'::date + g % 3, g % 3 * 0.1, g % 3 * 0.1 FROM generate_series(1, 96) g;
 ALTER TABLE kinds ADD hundreds numeric(3,-2);
 UPDATE kinds SET hundreds = NULLIF(kind, 2) * 1234.5;
@@ -71,7 +86,8 @@ tables:
 // sessionSettings are what may say how a key is shown, and never which rows it has.
 var sessionSettings = []string{
 	"SET TimeZone = 'UTC'",
-	"SET TimeZone = 'Europe/Vienna'; SET DateStyle = 'German'; SET extra_float_digits = 0; SET IntervalStyle = 'iso_8601'; SET bytea_output = 'escape'",
+	"SET TimeZone = 'Europe/Vienna'; SET DateStyle = 'German'; SET extra_float_digits = 0; SET IntervalStyle = 'iso_8601'; " +
+		"SET bytea_output = 'escape'",
 	"SET TimeZone = 'America/St_Johns'; SET DateStyle = 'SQL, DMY'; SET extra_float_digits = -15; SET IntervalStyle = 'sql_standard'",
 	"SET TimeZone = 'Asia/Kathmandu'; SET DateStyle = 'Postgres, MDY'; SET extra_float_digits = 3",
 }
@@ -168,7 +184,8 @@ func TestPublicKeys(t *testing.T) {
 				if n > 0 && strings.Contains(k.shown, "p.") {
 					continue // only columns of a public table declare keys
 				}
-				sql := fmt.Sprintf("SELECT %s, count(p.id) FROM %s GROUP BY %s HAVING count(p.id) > 0", k.shown, from, cmp.Or(k.by, k.shown))
+				sql := fmt.Sprintf("SELECT %s, count(p.id) FROM %s GROUP BY %s HAVING count(p.id) > 0", k.shown, from,
+					cmp.Or(k.by, k.shown))
 				for _, p := range []*peer{mine, its} {
 					p.begin()
 					if err := errors.Join(p.simple(t.Context(), sql, false), p.prepared(t.Context(), sql, nil, false)); err != nil {
@@ -210,12 +227,15 @@ func TestDomainsOfKeys(t *testing.T) {
 		"SELECT p.rank, count(*) FROM people p GROUP BY 1 HAVING count(*) > 0 UNION ALL SELECT 7, 8",
 		"SELECT p.rank, count(*) FROM people p GROUP BY 1 HAVING count(*) > 0 UNION ALL SELECT rank, kind FROM kinds WHERE kind < 3",
 		"SELECT p.rank + 1 AS next, count(*) FROM people p GROUP BY p.rank HAVING count(*) > 0",
-		"SELECT array_agg(rank ORDER BY rank) AS ranks, max(rank), min(tier) FROM (SELECT p.rank, p.tier, count(*) AS n FROM people p GROUP BY 1, 2) q WHERE n > 0",
+		"SELECT array_agg(rank ORDER BY rank) AS ranks, max(rank), min(tier) FROM (SELECT p.rank, p.tier, count(*) AS n " +
+			"FROM people p GROUP BY 1, 2) q WHERE n > 0",
 	} {
 		for _, p := range []*peer{mine, its} {
 			p.begin()
-			err := errors.Join(p.simple(t.Context(), query, false), p.prepared(t.Context(), query, nil, false), p.steps(t.Context(), false, "BEGIN", "CREATE TEMP TABLE made AS "+query, "SELECT * FROM made",
-				"SELECT attname, format_type(atttypid, atttypmod), attcollation FROM pg_attribute WHERE attrelid = 'made'::regclass AND attnum > 0 ORDER BY attnum", "ROLLBACK"))
+			err := errors.Join(p.simple(t.Context(), query, false), p.prepared(t.Context(), query, nil, false),
+				p.steps(t.Context(), false, "BEGIN", "CREATE TEMP TABLE made AS "+query, "SELECT * FROM made",
+					"SELECT attname, format_type(atttypid, atttypmod), attcollation FROM pg_attribute "+
+						"WHERE attrelid = 'made'::regclass AND attnum > 0 ORDER BY attnum", "ROLLBACK"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -302,7 +302,8 @@ func (p *peer) plan(ctx context.Context, r *pgconn.Result) error {
 	if err := p.fields(ctx, r.FieldDescriptions); err != nil {
 		return err
 	}
-	p.note("one row: %t, %s", len(r.Rows) == 1 && len(r.FieldDescriptions) == 1 && r.FieldDescriptions[0].DataTypeOID != pgtype.TextOID, r.CommandTag)
+	p.note("one row: %t, %s",
+		len(r.Rows) == 1 && len(r.FieldDescriptions) == 1 && r.FieldDescriptions[0].DataTypeOID != pgtype.TextOID, r.CommandTag)
 	for _, row := range r.Rows {
 		if oid := r.FieldDescriptions[0].DataTypeOID; oid == pgtype.JSONOID && !json.Valid(row[0]) {
 			p.note("not JSON: %s", row[0])

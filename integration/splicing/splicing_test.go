@@ -52,7 +52,11 @@ var ways = []way{
 	}},
 	{"EXPLAIN of others", func(ctx context.Context, p *peer, q sqlgen.Query) error {
 		var err error
-		for _, sql := range []string{"PREPARE e AS " + q.SQL(), "EXPLAIN " + option(q) + execution(q), "EXPLAIN " + option(q) + "CREATE TABLE never AS " + q.Literal(), "EXPLAIN " + option(q) + "DECLARE c CURSOR FOR " + q.Literal()} {
+		for _, sql := range []string{
+			"PREPARE e AS " + q.SQL(), "EXPLAIN " + option(q) + execution(q),
+			"EXPLAIN " + option(q) + "CREATE TABLE never AS " + q.Literal(),
+			"EXPLAIN " + option(q) + "DECLARE c CURSOR FOR " + q.Literal(),
+		} {
 			if err == nil && p.failed == nil {
 				err = p.explained(ctx, sql)
 			}
@@ -63,16 +67,20 @@ var ways = []way{
 		return p.explainedPrepared(ctx, "EXPLAIN "+option(q)+q.SQL(), q.Params)
 	}},
 	{"CREATE TABLE AS", func(ctx context.Context, p *peer, q sqlgen.Query) error {
-		return p.steps(ctx, q.Ordered, "BEGIN", "CREATE TEMP TABLE made AS "+q.Literal(), "SELECT * FROM made", "SELECT attname, format_type(atttypid, atttypmod), attcollation FROM pg_attribute WHERE attrelid = 'made'::regclass AND attnum > 0 ORDER BY attnum", "ROLLBACK")
+		return p.steps(ctx, q.Ordered, "BEGIN", "CREATE TEMP TABLE made AS "+q.Literal(), "SELECT * FROM made",
+			"SELECT attname, format_type(atttypid, atttypmod), attcollation FROM pg_attribute WHERE attrelid = 'made'::regclass "+
+				"AND attnum > 0 ORDER BY attnum", "ROLLBACK")
 	}},
 	{"INSERT", func(ctx context.Context, p *peer, q sqlgen.Query) error {
-		return p.steps(ctx, q.Ordered, "BEGIN", "CREATE TEMP TABLE made (x text)", "INSERT INTO made SELECT q::text FROM ("+q.Literal()+"\n) q RETURNING x || '!' AS said", "ROLLBACK")
+		return p.steps(ctx, q.Ordered, "BEGIN", "CREATE TEMP TABLE made (x text)",
+			"INSERT INTO made SELECT q::text FROM ("+q.Literal()+"\n) q RETURNING x || '!' AS said", "ROLLBACK")
 	}},
 	{"cursor", func(ctx context.Context, p *peer, q sqlgen.Query) error {
 		if !q.Ordered {
 			return p.simple(ctx, q.Literal(), false)
 		}
-		return p.steps(ctx, true, "BEGIN", "DECLARE c SCROLL CURSOR FOR "+q.Literal(), "FETCH 2 FROM c", "MOVE FORWARD 1 IN c", "FETCH LAST FROM c", "FETCH BACKWARD 2 FROM c", "FETCH ABSOLUTE 1 FROM c", "CLOSE c", "COMMIT")
+		return p.steps(ctx, true, "BEGIN", "DECLARE c SCROLL CURSOR FOR "+q.Literal(), "FETCH 2 FROM c", "MOVE FORWARD 1 IN c",
+			"FETCH LAST FROM c", "FETCH BACKWARD 2 FROM c", "FETCH ABSOLUTE 1 FROM c", "CLOSE c", "COMMIT")
 	}},
 	{"cursor WITH HOLD", func(ctx context.Context, p *peer, q sqlgen.Query) error {
 		return p.steps(ctx, q.Ordered, "DECLARE c NO SCROLL CURSOR WITH HOLD FOR "+q.Literal(), "FETCH ALL FROM c", "CLOSE c")
@@ -83,15 +91,21 @@ var ways = []way{
 	// Of EXECUTE WITH NO DATA, Postgres takes a column's collation from the plan, where an expression
 	// can have become a constant without one; dpproxy takes it from the query.
 	{"CREATE TABLE AS EXECUTE", func(ctx context.Context, p *peer, q sqlgen.Query) error {
-		return p.steps(ctx, q.Ordered, "PREPARE e AS "+q.SQL(), "BEGIN", "CREATE TEMP TABLE made AS "+execution(q), "SELECT * FROM made", "CREATE TEMP TABLE bare AS "+execution(q)+" WITH NO DATA",
-			"SELECT attname, format_type(atttypid, atttypmod), CASE attrelid WHEN 'made'::regclass THEN attcollation END FROM pg_attribute WHERE attrelid IN ('made'::regclass, 'bare'::regclass) AND attnum > 0 ORDER BY attrelid, attnum", "ROLLBACK", "DEALLOCATE e")
+		return p.steps(ctx, q.Ordered, "PREPARE e AS "+q.SQL(), "BEGIN", "CREATE TEMP TABLE made AS "+execution(q),
+			"SELECT * FROM made", "CREATE TEMP TABLE bare AS "+execution(q)+" WITH NO DATA",
+			"SELECT attname, format_type(atttypid, atttypmod), CASE attrelid WHEN 'made'::regclass THEN attcollation END "+
+				"FROM pg_attribute WHERE attrelid IN ('made'::regclass, 'bare'::regclass) AND attnum > 0 "+
+				"ORDER BY attrelid, attnum", "ROLLBACK", "DEALLOCATE e")
 	}},
 	{"SELECT INTO", func(ctx context.Context, p *peer, q sqlgen.Query) error {
 		return p.steps(ctx, q.Ordered, "BEGIN", "SELECT * INTO TEMP made FROM ("+q.Literal()+"\n) q", "TABLE made", "ROLLBACK")
 	}},
 	{"UPDATE", func(ctx context.Context, p *peer, q sqlgen.Query) error {
-		return p.steps(ctx, true, "BEGIN", "CREATE TEMP TABLE made AS SELECT 1 AS i, 'a'::text AS x", "UPDATE made SET x = (SELECT max(q::text) FROM ("+q.Literal()+"\n) q) WHERE i = 1 RETURNING *",
-			"MERGE INTO made USING (SELECT DISTINCT q::text AS t FROM ("+q.Literal()+"\n) q) s ON made.x = s.t WHEN MATCHED THEN UPDATE SET i = 2 WHEN NOT MATCHED THEN INSERT VALUES (3, t)", "SELECT * FROM made ORDER BY 1, 2", "ROLLBACK")
+		return p.steps(ctx, true, "BEGIN", "CREATE TEMP TABLE made AS SELECT 1 AS i, 'a'::text AS x",
+			"UPDATE made SET x = (SELECT max(q::text) FROM ("+q.Literal()+"\n) q) WHERE i = 1 RETURNING *",
+			"MERGE INTO made USING (SELECT DISTINCT q::text AS t FROM ("+q.Literal()+
+				"\n) q) s ON made.x = s.t WHEN MATCHED THEN UPDATE SET i = 2 WHEN NOT MATCHED THEN INSERT VALUES (3, t)",
+			"SELECT * FROM made ORDER BY 1, 2", "ROLLBACK")
 	}},
 }
 
@@ -105,7 +119,10 @@ func execution(q sqlgen.Query) string {
 
 // option is one of EXPLAIN.
 func option(q sqlgen.Query) string {
-	options := []string{"", "VERBOSE ", "(COSTS off) ", "(ANALYZE off, FORMAT text) ", "(FORMAT json) ", "(FORMAT yaml, VERBOSE) ", "(FORMAT xml) "}
+	options := []string{
+		"", "VERBOSE ", "(COSTS off) ", "(ANALYZE off, FORMAT text) ", "(FORMAT json) ", "(FORMAT yaml, VERBOSE) ",
+		"(FORMAT xml) ",
+	}
 	return options[len(q.Literal())%len(options)]
 }
 
@@ -174,13 +191,15 @@ func (r *run) compare(seed uint64, w way, q sqlgen.Query, mine, its *peer) {
 		}
 		return
 	}
-	if (mine.failed == nil) != (its.failed == nil) && (dataException(mine) && dataException(its) || its.failed != nil && its.failed.Code == pgerr.FeatureNotSupported.String()) {
+	if (mine.failed == nil) != (its.failed == nil) &&
+		(dataException(mine) && dataException(its) || its.failed != nil && its.failed.Code == pgerr.FeatureNotSupported.String()) {
 		r.elsewhere++
 		return
 	}
 	if !slices.Equal(mine.lines, its.lines) {
 		r.differ++
-		r.t.Errorf("seed %d, %s\n%s\n%q\nPostgres: %s\ndpproxy:  %s", seed, w.name, q.SQL(), q.Params, excerpt(its, mine), excerpt(mine, its))
+		r.t.Errorf("seed %d, %s\n%s\n%q\nPostgres: %s\ndpproxy:  %s", seed, w.name, q.SQL(), q.Params, excerpt(its, mine),
+			excerpt(mine, its))
 		return
 	}
 	r.equal++
@@ -220,7 +239,8 @@ func excerpt(p, other *peer) string {
 }
 
 func (r *run) report() {
-	r.t.Logf("%d equal (%d of them errors), %d raised in one alone, %d different, %d refused", r.equal, r.raise, r.elsewhere, r.differ, r.refused)
+	r.t.Logf("%d equal (%d of them errors), %d raised in one alone, %d different, %d refused", r.equal, r.raise, r.elsewhere,
+		r.differ, r.refused)
 	for _, counts := range []map[string]int{r.features, r.refusals} {
 		for _, f := range slices.Sorted(maps.Keys(counts)) {
 			r.t.Logf("%6d: %s", counts[f], f)

@@ -18,11 +18,13 @@ func TestNoInternalError(t *testing.T) {
 	const from = " FROM people p JOIN kinds k ON p.kind = k.kind"
 	const tail = ") t GROUP BY 1 HAVING count(*) > 0"
 	union := func(a, b string) string {
-		return "/* dp: max_partitions=2 */ SELECT t.a, count(*) FROM (SELECT p.id, " + a + " AS a" + from + " UNION ALL SELECT p.id, " + b + from + tail
+		return "/* dp: max_partitions=2 */ SELECT t.a, count(*) FROM (SELECT p.id, " + a + " AS a" + from +
+			" UNION ALL SELECT p.id, " + b + from + tail
 	}
 	compare(t, newPeers(t, keyed),
 		union("k.vc", "k.txt"), union("k.txt", "k.vc"), union("k.vc", "p.mood::text"), union("p.mood::text", "k.vc"),
-		union("k.vc", "p.vc"), union("k.vc", "k.vc"), union("k.vc", "'x'"), union("'x'", "k.vc"), union("k.dec", "k.price"), union("k.hundreds", "k.dec"),
+		union("k.vc", "p.vc"), union("k.vc", "k.vc"), union("k.vc", "'x'"), union("'x'", "k.vc"), union("k.dec", "k.price"),
+		union("k.hundreds", "k.dec"),
 		"SELECT k.hundreds, count(*) FROM people p JOIN kinds k ON p.kind = k.kind GROUP BY 1 HAVING count(*) > 0")
 }
 

@@ -80,7 +80,8 @@ func TestDocument(t *testing.T) {
 	}
 	document := string(text)
 	for _, want := range []string{
-		fmt.Sprintf("Postgres %d to %d", introspect.Oldest, introspect.Newest), fmt.Sprintf("Postgres %d to %d", mirror.Oldest, introspect.Newest), header(pairs),
+		fmt.Sprintf("Postgres %d to %d", introspect.Oldest, introspect.Newest),
+		fmt.Sprintf("Postgres %d to %d", mirror.Oldest, introspect.Newest), header(pairs),
 	} {
 		if !strings.Contains(document, want) {
 			t.Errorf("docs/operations.md lacks %q", want)

@@ -34,7 +34,8 @@ func TestPicture(t *testing.T) {
 		return
 	}
 	if drawn != want {
-		t.Errorf("the picture in %s is not of the imports; draw it with: go test ./internal/archtest -run TestPicture -rewrite\n%s", document, want)
+		t.Errorf("the picture in %s is not of the imports; "+
+			"draw it with: go test ./internal/archtest -run TestPicture -rewrite\n%s", document, want)
 	}
 }
 

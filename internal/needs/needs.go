@@ -78,7 +78,8 @@ func excuse(script string, packages []string) (string, error) {
 	if len(targets) == 0 {
 		return "", fmt.Errorf("no group of %s installs %s", setup, strings.Join(packages, ", "))
 	}
-	return fmt.Sprintf("not installed: a program or module of %s (%s installs it)", strings.Join(packages, ", "), strings.Join(targets, " or ")), nil
+	return fmt.Sprintf("not installed: a program or module of %s (%s installs it)", strings.Join(packages, ", "),
+		strings.Join(targets, " or ")), nil
 }
 
 // A group of packages, which the target of its name installs.

@@ -41,7 +41,8 @@ func People(t testing.TB) *policy.Model {
 	cat, problems := policy.Check(
 		policy.Policy{Unit: "person", Tables: []policy.TablePolicy{{
 			Name: name, UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
-				"sex": {Values: []string{"f", "m"}}, "height": {Bounds: &policy.Bounds{Low: new(big.Rat), High: big.NewRat(5000, 1), LowText: "0", HighText: "5000"}},
+				"sex":    {Values: []string{"f", "m"}},
+				"height": {Bounds: &policy.Bounds{Low: new(big.Rat), High: big.NewRat(5000, 1), LowText: "0", HighText: "5000"}},
 			},
 		}}},
 		&catalog.Schema{Tables: map[catalog.Name]*catalog.Table{name: {

@@ -13,8 +13,10 @@ CREATE TABLE visits (id int PRIMARY KEY, patient_id int NOT NULL REFERENCES pati
   day date NOT NULL, diagnosis text NOT NULL, cost numeric(10,2) NOT NULL);
 CREATE TABLE labs (id int PRIMARY KEY, visit_id int NOT NULL REFERENCES visits, test text NOT NULL, value float8);
 INSERT INTO hospitals SELECT g, 'hospital ' || g FROM generate_series(1, 5) g;
-INSERT INTO patients SELECT g, 'name ' || g, (ARRAY['f','m'])[g % 2 + 1], 1930 + g % 80, (ARRAY['north','south'])[g % 2 + 1] FROM generate_series(1, 1000) g;
-INSERT INTO visits SELECT g, g % 1000 + 1, g % 5 + 1, date '2020-01-01' + g % 900, (ARRAY['flu','cold','asthma'])[g % 3 + 1], g % 100 FROM generate_series(1, 5000) g;
+INSERT INTO patients SELECT g, 'name ' || g, (ARRAY['f','m'])[g % 2 + 1], 1930 + g % 80,
+  (ARRAY['north','south'])[g % 2 + 1] FROM generate_series(1, 1000) g;
+INSERT INTO visits SELECT g, g % 1000 + 1, g % 5 + 1, date '2020-01-01' + g % 900,
+  (ARRAY['flu','cold','asthma'])[g % 3 + 1], g % 100 FROM generate_series(1, 5000) g;
 INSERT INTO labs SELECT g, g % 5000 + 1, (ARRAY['chol','hdl'])[g % 2 + 1], g % 300 FROM generate_series(1, 5000) g;
 ANALYZE;`
 

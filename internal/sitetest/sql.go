@@ -87,7 +87,8 @@ func Psql(t *testing.T, r *Running, script string, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "psql"), append([]string{"--no-psqlrc", "--pset=pager=off", r.URL("ana")}, args...)...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "psql"),
+		append([]string{"--no-psqlrc", "--pset=pager=off", r.URL("ana")}, args...)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 	cmd.Stdin = strings.NewReader(script)
 	out, err := cmd.CombinedOutput()

@@ -114,7 +114,8 @@ var shape = map[string]string{
 	`SELECT count(*) FROM pg_constraint WHERE contype = 'p' AND connamespace = 'public'::regnamespace`: "8",
 	`SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace`: "10",
 	`SELECT string_agg(DISTINCT format_type(atttypid, atttypmod), ' ') FROM pg_attribute
-	 WHERE attrelid = 'lineitem'::regclass AND attnum > 0 AND attnotnull`: "character varying(44) character(1) character(10) character(25) date integer numeric(15,2)",
+	 WHERE attrelid = 'lineitem'::regclass AND attnum > 0 AND attnotnull`: "character varying(44) character(1) character(10) " +
+		"character(25) date integer numeric(15,2)",
 	`SELECT count(*) FROM region JOIN nation ON n_regionkey = r_regionkey WHERE r_name = 'ASIA'`: "5",
 	`SELECT max(p_retailprice) <= 2098.99 AND min(p_retailprice) >= 900 FROM part`:               "true",
 	`SELECT max(o_orderkey) FROM orders`:                                                         "119976",
@@ -131,17 +132,18 @@ func expect(t *testing.T, conn *pgx.Conn, facts map[string]string) {
 // violations select the rows that break a rule of the specification, or that the
 // policy would clamp.
 var violations = []string{
-	`orders WHERE o_custkey % 3 = 0`,
-	`orders WHERE (o_orderkey - 1) % 32 > 7`,
+	`orders WHERE o_custkey % 3 = 0`, `orders WHERE (o_orderkey - 1) % 32 > 7`,
 	`orders JOIN lineitem ON l_orderkey = o_orderkey WHERE l_shipdate - o_orderdate NOT BETWEEN 1 AND 121
 		OR l_commitdate - o_orderdate NOT BETWEEN 30 AND 90 OR l_receiptdate - l_shipdate NOT BETWEEN 1 AND 30`,
 	`lineitem JOIN part ON p_partkey = l_partkey WHERE l_extendedprice <> l_quantity * p_retailprice`,
 	`lineitem WHERE l_quantity NOT BETWEEN 1 AND 50 OR l_extendedprice NOT BETWEEN 0 AND 105000 OR l_discount NOT BETWEEN 0 AND 0.10
-		OR l_tax NOT BETWEEN 0 AND 0.08 OR least(l_shipdate, l_commitdate) < '1992-01-01' OR greatest(l_commitdate, l_receiptdate) > '1998-12-31'`,
+		OR l_tax NOT BETWEEN 0 AND 0.08 OR least(l_shipdate, l_commitdate) < '1992-01-01'
+		OR greatest(l_commitdate, l_receiptdate) > '1998-12-31'`,
 	`lineitem WHERE (l_linestatus = 'O') <> (l_shipdate > '1995-06-17') OR (l_returnflag = 'N') <> (l_receiptdate > '1995-06-17')`,
 	`orders WHERE o_totalprice NOT BETWEEN 0 AND 600000 OR o_totalprice <> (
 		SELECT sum(round(l_extendedprice * (1 - l_discount) * (1 + l_tax), 2)) FROM lineitem WHERE l_orderkey = o_orderkey)`,
-	`orders WHERE o_orderstatus <> (SELECT CASE WHEN bool_and(l_linestatus = 'F') THEN 'F' WHEN bool_and(l_linestatus = 'O') THEN 'O' ELSE 'P' END
+	`orders WHERE o_orderstatus <> (SELECT CASE WHEN bool_and(l_linestatus = 'F') THEN 'F'
+		WHEN bool_and(l_linestatus = 'O') THEN 'O' ELSE 'P' END
 		FROM lineitem WHERE l_orderkey = o_orderkey)`,
 	`customer WHERE c_acctbal NOT BETWEEN -1000 AND 10000 OR left(c_phone, 2)::int <> c_nationkey + 10`,
 }
@@ -163,7 +165,11 @@ func expectShares(t *testing.T, conn *pgx.Conn) {
 		low, high   float64
 	}{
 		{"Q1", `l_shipdate <= date '1998-12-01' - interval '90' day`, 0.98, 0.99},
-		{"Q6", `l_shipdate >= '1994-01-01' AND l_shipdate < '1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24`, 0.0172, 0.0213},
+		{
+			"Q6",
+			`l_shipdate >= '1994-01-01' AND l_shipdate < '1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24`,
+			0.0172, 0.0213,
+		},
 		{"Q14", `l_shipdate >= '1995-09-01' AND l_shipdate < '1995-10-01'`, 0.0113, 0.0137},
 		{"Q14, PROMO", `l_partkey IN (SELECT p_partkey FROM part WHERE p_type LIKE 'PROMO%')`, 0.14, 0.195},
 		{"Q19, lineitem", `l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON'`, 0.0335, 0.038},

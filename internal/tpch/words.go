@@ -9,17 +9,23 @@ import (
 
 // The domains of clause 4.2.2.13.
 var (
-	segments      = []string{"AUTOMOBILE", "BUILDING", "FURNITURE", "HOUSEHOLD", "MACHINERY"}
-	priorities    = []string{"1-URGENT", "2-HIGH", "3-MEDIUM", "4-NOT SPECIFIED", "5-LOW"}
-	instructions  = []string{"COLLECT COD", "DELIVER IN PERSON", "NONE", "TAKE BACK RETURN"}
-	modes         = []string{"AIR", "FOB", "MAIL", "RAIL", "REG AIR", "SHIP", "TRUCK"}
-	typeKinds     = []string{"ECONOMY", "LARGE", "MEDIUM", "PROMO", "SMALL", "STANDARD"}
-	typeFinishes  = []string{"ANODIZED", "BRUSHED", "BURNISHED", "PLATED", "POLISHED"}
-	typeMetals    = []string{"BRASS", "COPPER", "NICKEL", "STEEL", "TIN"}
-	boxSizes      = []string{"JUMBO", "LG", "MED", "SM", "WRAP"}
-	boxKinds      = []string{"BAG", "BOX", "CAN", "CASE", "DRUM", "JAR", "PACK", "PKG"}
-	commentWords  = []string{"accounts", "above", "bold", "carefully", "deposits", "even", "final", "foxes", "ironic", "packages", "quickly", "requests", "slyly", "special", "theodolites", "unusual"}
-	partNameWords = []string{"almond", "azure", "blush", "chiffon", "cornsilk", "drab", "firebrick", "forest", "green", "honeydew", "ivory", "khaki", "linen", "maroon", "navajo", "olive", "peru", "plum", "rosy", "sienna", "thistle", "wheat"}
+	segments     = []string{"AUTOMOBILE", "BUILDING", "FURNITURE", "HOUSEHOLD", "MACHINERY"}
+	priorities   = []string{"1-URGENT", "2-HIGH", "3-MEDIUM", "4-NOT SPECIFIED", "5-LOW"}
+	instructions = []string{"COLLECT COD", "DELIVER IN PERSON", "NONE", "TAKE BACK RETURN"}
+	modes        = []string{"AIR", "FOB", "MAIL", "RAIL", "REG AIR", "SHIP", "TRUCK"}
+	typeKinds    = []string{"ECONOMY", "LARGE", "MEDIUM", "PROMO", "SMALL", "STANDARD"}
+	typeFinishes = []string{"ANODIZED", "BRUSHED", "BURNISHED", "PLATED", "POLISHED"}
+	typeMetals   = []string{"BRASS", "COPPER", "NICKEL", "STEEL", "TIN"}
+	boxSizes     = []string{"JUMBO", "LG", "MED", "SM", "WRAP"}
+	boxKinds     = []string{"BAG", "BOX", "CAN", "CASE", "DRUM", "JAR", "PACK", "PKG"}
+	commentWords = []string{
+		"accounts", "above", "bold", "carefully", "deposits", "even", "final", "foxes", "ironic", "packages", "quickly",
+		"requests", "slyly", "special", "theodolites", "unusual",
+	}
+	partNameWords = []string{
+		"almond", "azure", "blush", "chiffon", "cornsilk", "drab", "firebrick", "forest", "green", "honeydew", "ivory",
+		"khaki", "linen", "maroon", "navajo", "olive", "peru", "plum", "rosy", "sienna", "thistle", "wheat",
+	}
 )
 
 // comment is as many words as asked for, at most eleven bytes each with the space.

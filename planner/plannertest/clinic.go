@@ -31,8 +31,14 @@ var (
 	Float8    = Builtin("float8", "double precision", 701, -1)
 	float4    = Builtin("float4", "real", 700, -1)
 	Jsonb     = Builtin("jsonb", "jsonb", 3802, -1)
-	place     = catalog.TypeRef{Name: Name("place"), OID: 20002, Mod: -1, Display: "place", Base: Name("place"), BaseOID: 20002, BaseMod: -1, Kind: 'c'}
-	mood      = catalog.TypeRef{Name: Name("mood"), OID: 20001, Mod: -1, Display: "mood", Base: Name("mood"), BaseOID: 20001, BaseMod: -1, Kind: 'e'}
+	place     = catalog.TypeRef{
+		Name: Name("place"), OID: 20002, Mod: -1, Display: "place", Base: Name("place"), BaseOID: 20002, BaseMod: -1,
+		Kind: 'c',
+	}
+	mood = catalog.TypeRef{
+		Name: Name("mood"), OID: 20001, Mod: -1, Display: "mood", Base: Name("mood"), BaseOID: 20001, BaseMod: -1,
+		Kind: 'e',
+	}
 )
 
 // Column is a column with the default collation.
@@ -73,9 +79,13 @@ func ClinicSchema() *catalog.Schema {
 			Column("id", Int4, true), Column("name", Text, true), Column("region", Text, true),
 		}},
 	}
-	s := &catalog.Schema{ServerVersion: ServedVersion, TimeZones: map[string]bool{"etc/utc": true}, PublicRows: map[catalog.Name]int64{Name("hospitals"): 3}, Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{
-		Name("mood"): {Name: Name("mood"), Kind: 'e', Labels: []string{"sad", "ok", "happy"}},
-	}}
+	s := &catalog.Schema{
+		ServerVersion: ServedVersion, TimeZones: map[string]bool{"etc/utc": true},
+		PublicRows: map[catalog.Name]int64{Name("hospitals"): 3}, Tables: map[catalog.Name]*catalog.Table{},
+		Types: map[catalog.Name]*catalog.Type{
+			Name("mood"): {Name: Name("mood"), Kind: 'e', Labels: []string{"sad", "ok", "happy"}},
+		},
+	}
 	for _, t := range tables {
 		s.Tables[t.Name] = t
 	}
@@ -107,9 +117,12 @@ func ClinicPolicy() policy.Policy {
 			"diagnosis": Values("asthma", "flu", "it's \"so\""), "cost": Bounds("0", "20000"), "day": Bounds("2020-01-01", "2024-12-31"),
 			"tip": Bounds("-1.5", "99"), "score": Bounds("-1", "1"), "steps": Bounds("0", "100000"),
 		}},
-		{Name: Name("labs"), Via: "visit_id", To: policy.ColumnName{Table: Name("visits"), Column: "id"}, MaxRows: 40, Columns: map[string]policy.ColumnPolicy{
-			"test": Values("chol", "hdl"), "value": Bounds("0", "400"),
-		}},
+		{
+			Name: Name("labs"), Via: "visit_id", To: policy.ColumnName{Table: Name("visits"), Column: "id"},
+			MaxRows: 40, Columns: map[string]policy.ColumnPolicy{
+				"test": Values("chol", "hdl"), "value": Bounds("0", "400"),
+			},
+		},
 		{Name: Name("hospitals"), Public: true},
 	}}
 }
@@ -125,7 +138,10 @@ func Clinic(t *testing.T) *policy.Model {
 func IndexedClinic(t *testing.T, indexes ...catalog.Index) *policy.Model {
 	t.Helper()
 	if indexes == nil {
-		indexes = []catalog.Index{{Name: "alone", Columns: []string{"patient_id"}}, {Name: "covering", Columns: []string{"patient_id", "diagnosis", "cost"}}}
+		indexes = []catalog.Index{
+			{Name: "alone", Columns: []string{"patient_id"}},
+			{Name: "covering", Columns: []string{"patient_id", "diagnosis", "cost"}},
+		}
 	}
 	s := ClinicSchema()
 	s.Tables[Name("visits")].Sorted = indexes

@@ -69,7 +69,10 @@ func (c *checker) table(p *TablePolicy) {
 		c.problem(p.Name, "", "the table does not exist in the database, or may not be read")
 		return
 	}
-	t := &Table{Name: p.Name, Public: p.Public, MaxRows: p.MaxRows, MaxPartitions: p.MaxPartitions, Source: src, identifiers: map[string]bool{}}
+	t := &Table{
+		Name: p.Name, Public: p.Public, MaxRows: p.MaxRows, MaxPartitions: p.MaxPartitions, Source: src,
+		identifiers: map[string]bool{},
+	}
 	if c.schema.ServerVersion >= indexVersion {
 		t.sorted = src.Sorted
 	}
@@ -110,7 +113,8 @@ func (c *checker) column(p *TablePolicy, src catalog.Column) Column {
 	fam := familyOf(src.Type)
 	switch {
 	case src.Virtual && !p.Public && !pol.Hidden:
-		c.problem(p.Name, where, "a virtual generated column is computed when it is read, which can fail on a row: make it STORED, or hide it")
+		c.problem(p.Name, where,
+			"a virtual generated column is computed when it is read, which can fail on a row: make it STORED, or hide it")
 	case pol.Bounds != nil && pol.Bounds.Low != nil && fam != pgtype.IntFamily && fam != pgtype.NumericFamily && fam != pgtype.FloatFamily:
 		c.problem(p.Name, where+".bounds", "numbers as bounds of a column of type %s", src.Type.Display)
 	case pol.Bounds != nil && pol.Bounds.Low == nil && fam != pgtype.DateFamily && fam != pgtype.InstantFamily:
@@ -198,7 +202,8 @@ func (c *checker) ownColumn(t *Table, p *TablePolicy) {
 	}
 	fam := familyOf(col.Type)
 	if fam != pgtype.IntFamily && fam != pgtype.TextFamily && fam != pgtype.UUIDFamily || !col.Deterministic {
-		c.problem(p.Name, "unit", "a unit is identified by an integer, a text with a deterministic collation, or a uuid, not by %s", col.Type.Display)
+		c.problem(p.Name, "unit",
+			"a unit is identified by an integer, a text with a deterministic collation, or a uuid, not by %s", col.Type.Display)
 		return
 	}
 	t.Unit = Path{nil, p.UnitColumn, baseOID(col.Type)}
@@ -228,8 +233,9 @@ func (c *checker) otherPeople(t *Table, p *TablePolicy) {
 		along := len(fk.Columns) == 1 && (fk.Columns[0] == p.UnitColumn || fk.Columns[0] == p.Via)
 		excused := slices.ContainsFunc(fk.Columns, func(col string) bool { return slices.Contains(p.NotProtected, col) })
 		if !along && !excused {
-			c.problem(p.Name, "unit", "the foreign key %s (%s) is a second way from a row to a unit: a row about two people protects only one of them; "+
-				"name the column under not_protected to accept that", fk.Name, strings.Join(fk.Columns, ", "))
+			c.problem(p.Name, "unit",
+				"the foreign key %s (%s) is a second way from a row to a unit: a row about two people protects only one of them; "+
+					"name the column under not_protected to accept that", fk.Name, strings.Join(fk.Columns, ", "))
 		}
 	}
 }

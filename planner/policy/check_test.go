@@ -18,7 +18,10 @@ var spoilt = []struct {
 	{"missing table", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Name = name("nobody") }, "does not exist"},
 	{"missing column", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["age"] = values("1") }, "no such column"},
 	{"view", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].Kind = 'v' }, "only tables can be protected"},
-	{"materialised view", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].Kind = 'm' }, "only tables can be protected"},
+	{
+		"materialised view", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].Kind = 'm' },
+		"only tables can be protected",
+	},
 	{"row security", func(_ *policy.Policy, s *catalog.Schema) { s.Tables[name("visits")].RowSecurity = true }, "row security"},
 	{"inheritance", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("patients")].Children = []catalog.Name{name("old_patients")}
@@ -50,7 +53,10 @@ var spoilt = []struct {
 	{"public table about people by a key that is not enforced", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("hospitals")].Loose = []catalog.ForeignKey{references("id", "patients")}
 	}, "references the protected table"},
-	{"column that is computed when it is read", func(_ *policy.Policy, s *catalog.Schema) { virtual(s, "visits", "cost") }, "make it STORED, or hide it"},
+	{
+		"column that is computed when it is read",
+		func(_ *policy.Policy, s *catalog.Schema) { virtual(s, "visits", "cost") }, "make it STORED, or hide it",
+	},
 	{"unit that is computed when it is read", func(p *policy.Policy, s *catalog.Schema) {
 		virtual(s, "visits", "patient_id")
 		p.Tables[1].Columns["patient_id"] = policy.ColumnPolicy{Hidden: true}
@@ -65,7 +71,11 @@ var spoilt = []struct {
 	{"units of two types", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("visits")].Columns[1].Type = text
 	}, "must identify the same unit"},
-	{"number bounds of text", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = bounds("0", "1") }, "numbers as bounds"},
+	{
+		"number bounds of text",
+		func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = bounds("0", "1") },
+		"numbers as bounds",
+	},
 	{"bounds upside down", func(p *policy.Policy, _ *catalog.Schema) {
 		p.Tables[0].Columns["birth_year"] = bounds("2010", "1920")
 	}, "above the upper"},
@@ -77,8 +87,15 @@ var spoilt = []struct {
 		s.Tables[name("patients")].Columns[2].Type = builtin("bpchar", "character(3)", 1042, 7)
 		p.Tables[0].Columns["sex"] = values("f", "f ")
 	}, "ends with blanks"},
-	{"values of an instant", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[1].Columns["at"] = values("now") }, "cannot have declared values"},
-	{"values of a float", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["weight"] = values("1.5") }, "cannot have declared values"},
+	{
+		"values of an instant", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[1].Columns["at"] = values("now") },
+		"cannot have declared values",
+	},
+	{
+		"values of a float",
+		func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["weight"] = values("1.5") },
+		"cannot have declared values",
+	},
 	{"values spelled oddly", func(p *policy.Policy, _ *catalog.Schema) {
 		p.Tables[0].Columns["birth_year"] = values("0x7c6")
 	}, "no integer"},

@@ -38,7 +38,8 @@ func checkDomain(oid uint32, fam pgtype.Family, values []string) string {
 			if d, err := time.Parse(time.DateOnly, v); err != nil || d.Year() < 1 {
 				return fmt.Sprintf("%q is no date like 2024-12-31", v)
 			}
-		case pgtype.NoFamily, pgtype.NumericFamily, pgtype.FloatFamily, pgtype.InstantFamily, pgtype.TimeFamily, pgtype.IntervalFamily, pgtype.UUIDFamily:
+		case pgtype.NoFamily, pgtype.NumericFamily, pgtype.FloatFamily, pgtype.InstantFamily, pgtype.TimeFamily,
+			pgtype.IntervalFamily, pgtype.UUIDFamily:
 			return "a column of this type cannot have declared values"
 		}
 	}

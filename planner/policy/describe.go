@@ -32,7 +32,9 @@ func (m *Model) Describe() []TableDescription {
 		d := TableDescription{Name: name, Unit: t.path(), MaxRows: t.MaxRows, MaxPartitions: t.MaxPartitions}
 		for _, col := range t.Columns {
 			if !col.Hidden {
-				d.Columns = append(d.Columns, ColumnDescription{Name: col.Name, Type: col.Type.Display, Bounds: col.Bounds, Values: col.Values})
+				d.Columns = append(d.Columns, ColumnDescription{
+					Name: col.Name, Type: col.Type.Display, Bounds: col.Bounds, Values: col.Values,
+				})
 			}
 		}
 		out = append(out, d)

@@ -88,7 +88,8 @@ func TestViewsOfHiddenColumns(t *testing.T) {
 		s := clinicSchema()
 		viewsOf(s, map[string]string{"adults": query})
 		_, problems := policy.Check(clinicPolicy(), s)
-		if len(problems) != 1 || !strings.HasPrefix(problems[0].String(), "tables.public.adults.view: the ") || !strings.Contains(problems[0].Message, want) {
+		if len(problems) != 1 || !strings.HasPrefix(problems[0].String(), "tables.public.adults.view: the ") ||
+			!strings.Contains(problems[0].Message, want) {
 			t.Errorf("%s: %v", query, problems)
 		}
 	}

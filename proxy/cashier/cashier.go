@@ -95,7 +95,8 @@ func (c *Cashier) Debits(b Bill) ([]accountant.Debit, error) {
 		}
 		loss, err := c.prices.price(event, measure)
 		if err != nil {
-			return nil, pgerr.New(pgerr.Imprecise, "the mechanism has no finite cost in the budget of %s:%s", s.Kind, b.Untold.Scope(s.Name)).
+			return nil, pgerr.New(pgerr.Imprecise, "the mechanism has no finite cost in the budget of %s:%s", s.Kind,
+				b.Untold.Scope(s.Name)).
 				WithHint("SET dp.mechanism = laplace.")
 		}
 		out = append(out, accountant.Debit{Scope: s, Loss: loss})

@@ -66,7 +66,8 @@ func (c *Cashier) Remaining(ctx context.Context, r *Receipt, untold planner.Unto
 	if fewest < 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(scope.Remaining()), scope.Scope.Kind, untold.Scope(scope.Scope.Name), fewest)
+	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(scope.Remaining()), scope.Scope.Kind,
+		untold.Scope(scope.Scope.Name), fewest)
 }
 
 // brief writes a loss for people: its main parameter with four digits.

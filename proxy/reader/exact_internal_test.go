@@ -18,7 +18,8 @@ func TestProtectRefusesWhatThePlanCannotReturn(t *testing.T) {
 		}
 		return out
 	}
-	if exact, err := protect(b, [][][][]byte{{row("2", "7")}}); err != nil || len(exact.partitions) != 2 || len(exact.partitions[1].Row) != 1 {
+	if exact, err := protect(b, [][][][]byte{{row("2", "7")}}); err != nil || len(exact.partitions) != 2 ||
+		len(exact.partitions[1].Row) != 1 {
 		t.Errorf("a good row: %v, %v", exact, err)
 	}
 	for name, rows := range map[string][][][]byte{
@@ -59,8 +60,11 @@ func groupedCount(t *testing.T) *planner.GroupingSet {
 	return setOf(t, "SELECT sex, count(*) FROM people GROUP BY sex")
 }
 
-// partOf plans a statement of one grouping set.
+// setOf plans a statement of one grouping set.
 func setOf(t *testing.T, sql string) *planner.GroupingSet {
 	t.Helper()
-	return plantest.GroupingSet(t, sql, planner.Settings{EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e9, Mechanism: "laplace", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1, Work: 1}})
+	return plantest.GroupingSet(t, sql, planner.Settings{
+		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e9, Mechanism: "laplace", Alpha: 0.05,
+		Limits: policy.Limits{PublicFanout: 1, Work: 1},
+	})
 }

@@ -11,7 +11,8 @@ import (
 // an order, and for no other of the transaction.
 func TestSettingsOfReads(t *testing.T) {
 	before, after := settingsOf(&planner.Read{Ordered: true})
-	if !slices.Equal(before, []string{"SET LOCAL enable_hashagg = off"}) || !slices.Equal(after, []string{"SET LOCAL enable_hashagg TO DEFAULT"}) {
+	if !slices.Equal(before, []string{"SET LOCAL enable_hashagg = off"}) ||
+		!slices.Equal(after, []string{"SET LOCAL enable_hashagg TO DEFAULT"}) {
 		t.Errorf("around a read in the order of an index: %q, %q", before, after)
 	}
 	if before, after := settingsOf(&planner.Read{}); before != nil || after != nil {

@@ -98,7 +98,8 @@ func (r *Reading) explainIndexes(ctx context.Context) error {
 	if err == nil && len(look.missing) > 0 {
 		return indexGone(r.plan.Untold.Name(look.missing[0]))
 	}
-	return pgerr.New(pgerr.SchemaChanged, "the schema was not the one that the policy was checked against when the statement was to be read").
+	return pgerr.New(pgerr.SchemaChanged,
+		"the schema was not the one that the policy was checked against when the statement was to be read").
 		WithHint("It may be by now: send the statement again.")
 }
 

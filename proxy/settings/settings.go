@@ -58,10 +58,19 @@ var knownSettings = []setting{
 	{"confidence", "a number from 0.5 to 0.999999", (*Settings).setConfidence},
 	{"notice", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Notices, value) }},
 	{"max_rows", "a whole number from 1 to 1000000", func(s *Settings, value string) bool { return setCount(&s.MaxRows, value) }},
-	{"max_partitions", "a whole number from 1 to 1000000", func(s *Settings, value string) bool { return setCount(&s.MaxPartitions, value) }},
+	{
+		"max_partitions", "a whole number from 1 to 1000000",
+		func(s *Settings, value string) bool { return setCount(&s.MaxPartitions, value) },
+	},
 	{"max_sum", "a number from 1e-15 to 1e30", (*Settings).setMaxSum},
-	{"error", "a number from 1e-15 to 1e30, or off", func(s *Settings, value string) bool { return setTarget(&s.Target.Error, value, 1e-15, 1e30) }},
-	{"relative_error", "a number from 0.0001 to 1, or off", func(s *Settings, value string) bool { return setTarget(&s.Target.Relative, value, 1e-4, 1) }},
+	{
+		"error", "a number from 1e-15 to 1e30, or off",
+		func(s *Settings, value string) bool { return setTarget(&s.Target.Error, value, 1e-15, 1e30) },
+	},
+	{
+		"relative_error", "a number from 0.0001 to 1, or off",
+		func(s *Settings, value string) bool { return setTarget(&s.Target.Relative, value, 1e-4, 1) },
+	},
 	{"target_fraction", "a number from 0.01 to 1", func(s *Settings, value string) bool { return setFraction(&s.Target.Fraction, value) }},
 	{"max_epsilon", "a number from 1e-12 to 1000", (*Settings).setMaxEpsilon},
 	{"refine", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Refine, value) }},

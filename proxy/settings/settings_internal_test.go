@@ -61,7 +61,11 @@ func TestSettings(t *testing.T) {
 	}
 	sum := s.MaxSum
 	s.MaxSum = nil
-	if s != (Settings{25e10, "laplace", 0.9, true, 12, 1, nil, planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, 5e11, true, true, true}) || sum.RatString() != "250" {
+	if s != (Settings{
+		25e10, "laplace", 0.9, true, 12, 1, nil,
+		planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9},
+		5e11, true, true, true,
+	}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
 	if err := s.Parse("error", "OFF"); err != nil || s.Target.Error != 0 {

@@ -18,9 +18,10 @@ import (
 const (
 	columns = `SELECT table_schema::text, table_name::text, column_name::text, udt_name::text FROM information_schema.columns
 		WHERE table_schema NOT IN ('pg_catalog', 'information_schema', 'dp') ORDER BY 1, 2, ordinal_position`
-	aggregate = "SELECT diagnosis, count(*) AS n, avg(cost) AS mean FROM visits WHERE hospital_id > $1 GROUP BY diagnosis ORDER BY diagnosis"
-	pages     = "SELECT diagnosis, count(*) AS n FROM visits GROUP BY diagnosis ORDER BY diagnosis"
-	charges   = "SELECT round(spent / 0.1)::int FROM dp.budget WHERE kind = 'unit'"
+	aggregate = "SELECT diagnosis, count(*) AS n, avg(cost) AS mean FROM visits WHERE hospital_id > $1 GROUP BY diagnosis " +
+		"ORDER BY diagnosis"
+	pages   = "SELECT diagnosis, count(*) AS n FROM visits GROUP BY diagnosis ORDER BY diagnosis"
+	charges = "SELECT round(spent / 0.1)::int FROM dp.budget WHERE kind = 'unit'"
 )
 
 func main() {
@@ -62,7 +63,10 @@ func run(ctx context.Context) error {
 }
 
 func aggregates(ctx context.Context, conn *pgx.Conn) error {
-	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
+	for _, mode := range []pgx.QueryExecMode{
+		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeExec,
+		pgx.QueryExecModeSimpleProtocol,
+	} {
 		rows, err := conn.Query(ctx, aggregate, mode, 0)
 		if err != nil {
 			return err

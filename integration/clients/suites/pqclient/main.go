@@ -17,9 +17,10 @@ import (
 const (
 	columns = `SELECT table_schema, table_name, column_name, udt_name FROM information_schema.columns
 		WHERE table_schema NOT IN ('pg_catalog', 'information_schema', 'dp') ORDER BY 1, 2, ordinal_position`
-	aggregate = "SELECT diagnosis, count(*) AS n, avg(cost) AS mean FROM visits WHERE hospital_id > $1 GROUP BY diagnosis ORDER BY diagnosis"
-	pages     = "SELECT diagnosis, count(*) AS n FROM visits GROUP BY diagnosis ORDER BY diagnosis"
-	charges   = "SELECT round(spent / 0.1)::int FROM dp.budget WHERE kind = 'unit'"
+	aggregate = "SELECT diagnosis, count(*) AS n, avg(cost) AS mean FROM visits WHERE hospital_id > $1 GROUP BY diagnosis " +
+		"ORDER BY diagnosis"
+	pages   = "SELECT diagnosis, count(*) AS n FROM visits GROUP BY diagnosis ORDER BY diagnosis"
+	charges = "SELECT round(spent / 0.1)::int FROM dp.budget WHERE kind = 'unit'"
 )
 
 func main() {
