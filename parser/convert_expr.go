@@ -15,7 +15,7 @@ import (
 var operators = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "^", "||", "~~", "!~~", "~~*", "!~~*"}
 
 // expr converts an expression by the type of its node.
-func (v *converter) expr(n *pg.Node) ast.Expr {
+func (v exprConverter) expr(n *pg.Node) ast.Expr {
 	if v.a.nodes++; v.a.nodes > maxNodes {
 		v.tooLarge(-1)
 		return nil
@@ -61,7 +61,7 @@ func (v *converter) expr(n *pg.Node) ast.Expr {
 }
 
 // other names a construct that is not on the list.
-func (v *converter) other(n *pg.Node) ast.Expr {
+func (v exprConverter) other(n *pg.Node) ast.Expr {
 	at := firstLocation(n)
 	switch x := n.GetNode().(type) {
 	case *pg.Node_CollateClause:
@@ -79,7 +79,7 @@ func (v *converter) other(n *pg.Node) ast.Expr {
 	return v.notAllowed(at, "this expression")
 }
 
-func (v *converter) column(ref *pg.ColumnRef) ast.Expr {
+func (v exprConverter) column(ref *pg.ColumnRef) ast.Expr {
 	names, plain := stringsOf(ref.Fields)
 	if !plain {
 		return v.notAllowed(ref.Location, "a whole row")
@@ -97,7 +97,7 @@ func (v *converter) column(ref *pg.ColumnRef) ast.Expr {
 	return out
 }
 
-func (v *converter) literal(c *pg.A_Const) ast.Expr {
+func (v exprConverter) literal(c *pg.A_Const) ast.Expr {
 	at := v.a.pos(c.Location)
 	if c.Isnull {
 		return &ast.Const{Kind: ast.Null, At: at}
@@ -115,7 +115,7 @@ func (v *converter) literal(c *pg.A_Const) ast.Expr {
 	return v.notAllowed(c.Location, "a bit string")
 }
 
-func (v *converter) cast(c *pg.TypeCast) ast.Expr {
+func (v exprConverter) cast(c *pg.TypeCast) ast.Expr {
 	t, ok := typeName(c.TypeName)
 	if !ok {
 		return v.notAllowed(c.TypeName.GetLocation(), "this type")
@@ -146,7 +146,7 @@ func typeName(t *pg.TypeName) (ast.TypeName, bool) {
 	return out, true
 }
 
-func (v *converter) operation(e *pg.A_Expr) ast.Expr {
+func (v exprConverter) operation(e *pg.A_Expr) ast.Expr {
 	switch e.Kind {
 	case pg.A_Expr_Kind_AEXPR_OP, pg.A_Expr_Kind_AEXPR_LIKE, pg.A_Expr_Kind_AEXPR_ILIKE:
 		return v.operator(e)
@@ -182,7 +182,7 @@ func symbol(names []string) string {
 }
 
 // listed refuses an operator that is not on the list.
-func (v *converter) listed(e *pg.A_Expr) (name string, ok bool) {
+func (v exprConverter) listed(e *pg.A_Expr) (name string, ok bool) {
 	name = operatorName(e)
 	if slices.Contains(operators, name) {
 		return name, true
@@ -192,7 +192,7 @@ func (v *converter) listed(e *pg.A_Expr) (name string, ok bool) {
 	return "", false
 }
 
-func (v *converter) anyOf(e *pg.A_Expr) ast.Expr {
+func (v exprConverter) anyOf(e *pg.A_Expr) ast.Expr {
 	name, ok := v.listed(e)
 	switch {
 	case !ok:
@@ -206,7 +206,7 @@ func (v *converter) anyOf(e *pg.A_Expr) ast.Expr {
 	}
 }
 
-func (v *converter) conditional(c *pg.CaseExpr) ast.Expr {
+func (v exprConverter) conditional(c *pg.CaseExpr) ast.Expr {
 	out := &ast.Case{At: v.a.pos(c.Location)}
 	if c.Arg != nil {
 		out.X = v.expr(c.Arg)
@@ -221,7 +221,7 @@ func (v *converter) conditional(c *pg.CaseExpr) ast.Expr {
 	return out
 }
 
-func (v *converter) operator(e *pg.A_Expr) ast.Expr {
+func (v exprConverter) operator(e *pg.A_Expr) ast.Expr {
 	name, ok := v.listed(e)
 	switch {
 	case !ok:
@@ -236,7 +236,7 @@ func (v *converter) operator(e *pg.A_Expr) ast.Expr {
 	return out
 }
 
-func (v *converter) between(e *pg.A_Expr) ast.Expr {
+func (v exprConverter) between(e *pg.A_Expr) ast.Expr {
 	limits := v.exprs(e.Rexpr.GetList().GetItems())
 	if len(limits) != 2 {
 		return v.notAllowed(e.Location, "this BETWEEN")
@@ -248,7 +248,7 @@ func (v *converter) between(e *pg.A_Expr) ast.Expr {
 	}
 }
 
-func (v *converter) boolean(b *pg.BoolExpr) ast.Expr {
+func (v exprConverter) boolean(b *pg.BoolExpr) ast.Expr {
 	out := &ast.Bool{Kind: ast.And, Args: v.exprs(b.Args), At: v.a.pos(b.Location)}
 	switch b.Boolop {
 	case pg.BoolExprType_OR_EXPR:
@@ -263,7 +263,7 @@ func (v *converter) boolean(b *pg.BoolExpr) ast.Expr {
 	return out
 }
 
-func (v *converter) exprs(list []*pg.Node) []ast.Expr {
+func (v exprConverter) exprs(list []*pg.Node) []ast.Expr {
 	if len(list) == 0 {
 		return nil
 	}
@@ -274,7 +274,7 @@ func (v *converter) exprs(list []*pg.Node) []ast.Expr {
 	return out
 }
 
-func (v *converter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
+func (v exprConverter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
 	schema, name := callee(f)
 	switch {
 	case isAggregate(n) && v.grouped:
@@ -302,11 +302,11 @@ func isSyntaxCall(name string) bool {
 	return false
 }
 
-func (v *converter) syntaxCall(name string, args []*pg.Node, location int32) ast.Expr {
+func (v exprConverter) syntaxCall(name string, args []*pg.Node, location int32) ast.Expr {
 	return &ast.Func{Name: name, Args: v.exprs(args), At: v.a.pos(location)}
 }
 
-func (v *converter) valueFunction(f *pg.SQLValueFunction) ast.Expr {
+func (v exprConverter) valueFunction(f *pg.SQLValueFunction) ast.Expr {
 	name := valueFunctionName(f.Op)
 	if strings.HasSuffix(f.Op.String(), "_N") {
 		name += "(" + strconv.Itoa(int(f.Typmod)) + ")"

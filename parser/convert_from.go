@@ -6,7 +6,7 @@ import (
 	"dpproxy/parser/ast"
 )
 
-func (v *converter) fromItems(list []*pg.Node) ast.From {
+func (v *queryConverter) fromItems(list []*pg.Node) ast.From {
 	var out ast.From
 	for i, n := range list {
 		next := v.fromItem(n)
@@ -31,7 +31,7 @@ func fromPosition(f ast.From) int {
 	return 0
 }
 
-func (v *converter) fromItem(n *pg.Node) ast.From {
+func (v *queryConverter) fromItem(n *pg.Node) ast.From {
 	if v.a.tables++; v.a.tables > maxTables {
 		v.tooLarge(firstLocation(n))
 		return nil
@@ -55,7 +55,7 @@ func (v *converter) fromItem(n *pg.Node) ast.From {
 }
 
 // derived converts a sub-select in FROM.
-func (v *converter) derived(s *pg.RangeSubselect) ast.From {
+func (v *queryConverter) derived(s *pg.RangeSubselect) ast.From {
 	at := selectLocation(s.Subquery.GetSelectStmt())
 	if s.Lateral {
 		v.forbid(at, "LATERAL", "Write a sub-select that does not refer to its neighbours, and join with it ON their columns.")
@@ -78,7 +78,7 @@ func columnNames(list []*pg.Node) []string {
 	return names
 }
 
-func (v *converter) tableItem(r *pg.RangeVar) ast.From {
+func (v *queryConverter) tableItem(r *pg.RangeVar) ast.From {
 	if c := v.a.cteRefs[r]; c != nil {
 		return v.reference(r, c)
 	}
@@ -96,7 +96,7 @@ func (v *converter) tableItem(r *pg.RangeVar) ast.From {
 }
 
 // reference converts a reference to a WITH query, which stands where it is referred to.
-func (v *converter) reference(r *pg.RangeVar, with *cte) ast.From {
+func (v *queryConverter) reference(r *pg.RangeVar, with *cte) ast.From {
 	c := with.node
 	sel := c.Ctequery.GetSelectStmt()
 	switch {
@@ -134,7 +134,7 @@ func itemLocation(n *pg.Node) int32 {
 	return firstLocation(n)
 }
 
-func (v *converter) join(j *pg.JoinExpr) ast.From {
+func (v *queryConverter) join(j *pg.JoinExpr) ast.From {
 	at := itemLocation(j.Rarg)
 	out := &ast.Join{Left: v.fromItem(j.Larg), Right: v.fromItem(j.Rarg), Natural: j.IsNatural, Using: columnNames(j.UsingClause)}
 	out.At = v.a.pos(at)
@@ -157,7 +157,7 @@ func (v *converter) join(j *pg.JoinExpr) ast.From {
 		v.notYet(at, "an alias of a join", "Give the tables aliases instead.")
 	}
 	if j.Quals != nil {
-		out.On = v.expr(j.Quals)
+		out.On = exprConverter{v, false}.expr(j.Quals)
 	}
 	return out
 }

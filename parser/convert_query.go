@@ -11,7 +11,7 @@ import (
 )
 
 // rows converts a query below the block; location is where to point at in doubt.
-func (v *converter) rows(sel *pg.SelectStmt, location int32) ast.Rows {
+func (v *queryConverter) rows(sel *pg.SelectStmt, location int32) ast.Rows {
 	level := v.a.levels[sel]
 	switch {
 	case level == nil:
@@ -30,20 +30,18 @@ func (v *converter) rows(sel *pg.SelectStmt, location int32) ast.Rows {
 		return nil
 	}
 	v.tail(sel, location)
-	outer, grouped := v.level, v.grouped
-	v.level, v.grouped, v.depth = level, false, v.depth+1
-	defer func() { v.level, v.grouped, v.depth = outer, grouped, v.depth-1 }()
+	below := &queryConverter{v.conversion, level, v.depth + 1}
 	switch {
 	case len(sel.ValuesLists) > 0:
 		v.forbid(location, "VALUES", "Write a list with IN, or keep the values in a table.")
 		return nil
 	case sel.Op > pg.SetOperation_SETOP_NONE:
-		return v.union(sel, location)
+		return below.union(sel, location)
 	}
-	return v.query(sel, location)
+	return below.query(sel, location)
 }
 
-func (v *converter) union(sel *pg.SelectStmt, location int32) ast.Rows {
+func (v *queryConverter) union(sel *pg.SelectStmt, location int32) ast.Rows {
 	if sel.Op != pg.SetOperation_SETOP_UNION || !sel.All {
 		v.forbid(location, strings.TrimPrefix(sel.Op.String(), "SETOP_")+" below an aggregate",
 			"Write UNION ALL, or IN (SELECT ...) and NOT EXISTS (SELECT ...) on the column of the privacy unit.")
@@ -56,7 +54,7 @@ func (v *converter) union(sel *pg.SelectStmt, location int32) ast.Rows {
 
 // tail refuses clauses that would make the rows of one privacy unit depend on those of others. The order
 // of rows means nothing below an aggregate.
-func (v *converter) tail(sel *pg.SelectStmt, location int32) {
+func (v *queryConverter) tail(sel *pg.SelectStmt, location int32) {
 	const above = "Leave it out here; it can stand above the aggregate."
 	switch {
 	case !v.unlimited(sel) || !v.fromFirst(sel.LimitOffset):
@@ -74,7 +72,7 @@ func (v *converter) tail(sel *pg.SelectStmt, location int32) {
 
 // unlimited reports whether LIMIT leaves out no row that matters: LIMIT ALL, and LIMIT 1 or
 // more where only the existence of rows is asked for.
-func (v *converter) unlimited(sel *pg.SelectStmt) bool {
+func (v *queryConverter) unlimited(sel *pg.SelectStmt) bool {
 	if sel.LimitCount == nil || sel.LimitCount.GetAConst().GetIsnull() {
 		return true
 	}
@@ -84,12 +82,12 @@ func (v *converter) unlimited(sel *pg.SelectStmt) bool {
 
 // fromFirst reports whether OFFSET skips nothing: OFFSET 0, and a parameter, of which
 // the block notes that it must be 0.
-func (v *converter) fromFirst(offset *pg.Node) bool {
+func (v *queryConverter) fromFirst(offset *pg.Node) bool {
 	if offset == nil || offset.GetAConst().GetIsnull() {
 		return true
 	}
 	if offset.GetParamRef() != nil {
-		v.offsets = append(v.offsets, v.expr(offset))
+		v.offsets = append(v.offsets, exprConverter{v, false}.expr(offset))
 		return true
 	}
 	n, ok := position(offset)
@@ -119,28 +117,27 @@ func selectLocation(sel *pg.SelectStmt) int32 {
 }
 
 // query converts a SELECT below the block.
-func (v *converter) query(sel *pg.SelectStmt, location int32) *ast.Select {
+func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 	out := &ast.Select{Distinct: len(sel.DistinctClause) > 0, At: v.a.pos(location)}
 	out.From = v.fromItems(sel.FromClause)
 	if sel.WhereClause != nil {
-		out.Where = v.expr(sel.WhereClause)
+		out.Where = exprConverter{v, false}.expr(sel.WhereClause)
 	}
-	if aggregates(sel) {
+	group := exprConverter{v, aggregates(sel)}
+	if group.grouped {
 		out.Groups = v.groups(sel)
-		v.grouped = true
 	}
 	for _, n := range sel.TargetList {
-		out.Targets = append(out.Targets, v.target(n.GetResTarget()))
+		out.Targets = append(out.Targets, group.target(n.GetResTarget()))
 	}
 	if sel.HavingClause != nil {
-		out.Having = v.expr(sel.HavingClause)
+		out.Having = group.expr(sel.HavingClause)
 	}
-	v.grouped = false
 	return out
 }
 
 // groups converts GROUP BY below the block, and refuses columns that are neither grouped nor aggregated.
-func (v *converter) groups(sel *pg.SelectStmt) []ast.Expr {
+func (v *queryConverter) groups(sel *pg.SelectStmt) []ast.Expr {
 	g, err := groupClause{v.a, sel, v.level.scope}.grouping()
 	if err != nil {
 		v.fail(err)
@@ -165,10 +162,10 @@ func (v *converter) groups(sel *pg.SelectStmt) []ast.Expr {
 			v.notAllowed(n.GetAConst().Location, "a constant in GROUP BY")
 		}
 	}
-	return v.exprs(m.groupNodes)
+	return exprConverter{v, false}.exprs(m.groupNodes)
 }
 
-func (v *converter) target(t *pg.ResTarget) ast.Target {
+func (v exprConverter) target(t *pg.ResTarget) ast.Target {
 	out := ast.Target{At: v.a.pos(t.GetLocation())}
 	if !isStar(t.GetVal()) {
 		name, known := outputName(t)
@@ -189,7 +186,7 @@ func (v *converter) target(t *pg.ResTarget) ast.Target {
 }
 
 // subLink converts a sub-select in an expression.
-func (v *converter) subLink(s *pg.SubLink) ast.Expr {
+func (v exprConverter) subLink(s *pg.SubLink) ast.Expr {
 	sel := s.Subselect.GetSelectStmt()
 	names, _ := stringsOf(s.OperName)
 	operator := ""
@@ -216,7 +213,7 @@ func (v *converter) subLink(s *pg.SubLink) ast.Expr {
 }
 
 // subquery keeps the client's text of a sub-select that the mirror can answer by itself.
-func (v *converter) subquery(s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
+func (v exprConverter) subquery(s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
 	level := v.a.levels[sel]
 	if level == nil {
 		return v.notAllowed(s.Location, "this sub-select")

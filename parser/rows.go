@@ -18,7 +18,7 @@ const columnsOneByOne = "Rows can be compared with = <> < <= > >= and IN, as in 
 func fields(n *pg.Node) []*pg.Node { return n.GetRowExpr().GetArgs() }
 
 // rowComparison converts a comparison of two row values.
-func (v *converter) rowComparison(op string, left, right *pg.Node, location int32) ast.Expr {
+func (v exprConverter) rowComparison(op string, left, right *pg.Node, location int32) ast.Expr {
 	l, r := fields(left), fields(right)
 	at := v.a.pos(location)
 	switch {
@@ -37,12 +37,12 @@ func (v *converter) rowComparison(op string, left, right *pg.Node, location int3
 }
 
 // comparing returns a function that compares two expressions.
-func (v *converter) comparing(op string, at int) func(l, r *pg.Node) ast.Expr {
+func (v exprConverter) comparing(op string, at int) func(l, r *pg.Node) ast.Expr {
 	return func(l, r *pg.Node) ast.Expr { return &ast.Op{Name: op, Left: v.expr(l), Right: v.expr(r), At: at} }
 }
 
 // columnwise is a condition on each pair of columns, all of them joined by AND or OR.
-func (v *converter) columnwise(kind ast.BoolKind, l, r []*pg.Node, at int, pair func(l, r *pg.Node) ast.Expr) ast.Expr {
+func (v exprConverter) columnwise(kind ast.BoolKind, l, r []*pg.Node, at int, pair func(l, r *pg.Node) ast.Expr) ast.Expr {
 	parts := make([]ast.Expr, len(l))
 	for i := range l {
 		parts[i] = pair(l[i], r[i])
@@ -60,7 +60,7 @@ func combined(kind ast.BoolKind, parts []ast.Expr, at int) ast.Expr {
 
 // rowOrder compares two rows by the first columns that differ: a < x OR a = x AND b < y. It is
 // NULL where Postgres's is: if one of these two columns is.
-func (v *converter) rowOrder(op string, l, r []*pg.Node, at int) ast.Expr {
+func (v exprConverter) rowOrder(op string, l, r []*pg.Node, at int) ast.Expr {
 	last := len(l) - 1
 	out := v.comparing(op, at)(l[last], r[last])
 	for i := last - 1; i >= 0; i-- {
@@ -72,7 +72,7 @@ func (v *converter) rowOrder(op string, l, r []*pg.Node, at int) ast.Expr {
 }
 
 // distinct converts IS [NOT] DISTINCT FROM.
-func (v *converter) distinct(e *pg.A_Expr) ast.Expr {
+func (v exprConverter) distinct(e *pg.A_Expr) ast.Expr {
 	at := v.a.pos(e.Location)
 	not := e.Kind == pg.A_Expr_Kind_AEXPR_NOT_DISTINCT
 	pair := func(l, r *pg.Node) ast.Expr {
@@ -89,7 +89,7 @@ func (v *converter) distinct(e *pg.A_Expr) ast.Expr {
 }
 
 // inTest converts X [NOT] IN (list), of rows as a comparison with each of them.
-func (v *converter) inTest(e *pg.A_Expr) ast.Expr {
+func (v exprConverter) inTest(e *pg.A_Expr) ast.Expr {
 	at, op := v.a.pos(e.Location), operatorName(e)
 	items := e.Rexpr.GetList().GetItems()
 	if e.Lexpr.GetRowExpr() == nil {
@@ -132,7 +132,7 @@ func isLiteral(n *pg.Node) bool {
 
 // inValues converts X IN (VALUES ...) as a list. Literals without a type are texts there, unless one
 // has a type.
-func (v *converter) inValues(s *pg.SubLink, items []*pg.Node) ast.Expr {
+func (v exprConverter) inValues(s *pg.SubLink, items []*pg.Node) ast.Expr {
 	list := v.exprs(items)
 	untyped := func(e ast.Expr) bool {
 		c, ok := e.(*ast.Const)
@@ -147,7 +147,7 @@ func (v *converter) inValues(s *pg.SubLink, items []*pg.Node) ast.Expr {
 }
 
 // anyPattern converts X [NOT] [I]LIKE ANY (ARRAY[...]), or ALL.
-func (v *converter) anyPattern(op string, e *pg.A_Expr) ast.Expr {
+func (v exprConverter) anyPattern(op string, e *pg.A_Expr) ast.Expr {
 	patterns, element := v.patterns(e.Rexpr)
 	if len(patterns) == 0 {
 		v.forbid(e.Location, "LIKE with ANY or ALL of anything but ARRAY[...]", "Write the patterns one by one: LIKE ANY (ARRAY['a%', 'b%']).")
@@ -166,7 +166,7 @@ func (v *converter) anyPattern(op string, e *pg.A_Expr) ast.Expr {
 
 // patterns returns the elements of ARRAY[...], also with a cast to an array of texts, and what
 // converts one.
-func (v *converter) patterns(array *pg.Node) ([]*pg.Node, func(*pg.Node) ast.Expr) {
+func (v exprConverter) patterns(array *pg.Node) ([]*pg.Node, func(*pg.Node) ast.Expr) {
 	cast := array.GetTypeCast()
 	if cast == nil {
 		return array.GetAArrayExpr().GetElements(), v.expr

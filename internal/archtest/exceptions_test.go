@@ -25,10 +25,6 @@ var exceptions = []exception{
 		"a plan has methods for every kind of object",
 	},
 	{
-		"parser.converter", ruleMethods, 51,
-		"Postgres's grammar has that many nodes",
-	},
-	{
 		"planner.BlockPlan", ruleTypeFiles, 7,
 		"the plan of a block is bound, read and shown by one type",
 	},

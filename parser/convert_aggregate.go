@@ -1,0 +1,82 @@
+package parser
+
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
+)
+
+const otherAggregate = "Use an aggregate of Postgres itself without this clause, such as count, sum or avg."
+
+// aggregate converts an aggregate call of the block's level or of the one below it that is being converted.
+func (v exprConverter) aggregate(n *pg.Node) *ast.Aggregate {
+	f := n.GetFuncCall()
+	if f == nil {
+		v.forbid(firstLocation(n), "an SQL/JSON aggregate", otherAggregate)
+		return &ast.Aggregate{}
+	}
+	if isReport(f) {
+		return v.report(f)
+	}
+	row := exprConverter{v.queryConverter, false}
+	schema, name := callee(f)
+	out := &ast.Aggregate{Func: name, Star: f.AggStar, Distinct: f.AggDistinct, At: v.a.pos(f.Location)}
+	switch {
+	case schema != "" && schema != "pg_catalog":
+		v.forbid(f.Location, "an aggregate of schema "+schema, otherAggregate)
+	case f.AggWithinGroup:
+		out.Within, out.Descending = row.within(f)
+	case len(f.AggOrder) > 0:
+		v.forbid(f.Location, "ORDER BY in an aggregate", otherAggregate)
+	case f.FuncVariadic:
+		v.notAllowed(f.Location, "VARIADIC")
+	}
+	if v.level != nil && !v.level.owns(n) {
+		v.forbid(f.Location, "an aggregate with a sub-select or with columns of the query around it",
+			"Compute it in the query whose columns it needs, from columns alone.")
+	}
+	out.Args = row.exprs(f.Args)
+	if f.AggFilter != nil {
+		out.Filter = row.expr(f.AggFilter)
+	}
+	return out
+}
+
+// owns reports whether all columns in the aggregate call are of this level. An aggregate
+// of columns of another level belongs to that one, whatever query it stands in; columns in
+// a sub-select count as well.
+func (l *level) owns(aggregate *pg.Node) bool {
+	foreign := func(n *pg.Node) bool {
+		ref := n.GetColumnRef()
+		return n.GetSubLink() != nil || ref != nil && l.scope.reach(ref) != 0
+	}
+	return !holds(foreign, aggregate)
+}
+
+// within converts WITHIN GROUP (ORDER BY x [DESC]).
+func (v exprConverter) within(f *pg.FuncCall) (x ast.Expr, descending bool) {
+	by := f.AggOrder[0].GetSortBy()
+	switch {
+	case len(f.AggOrder) > 1:
+		v.forbid(f.Location, "WITHIN GROUP of several expressions", otherAggregate)
+	case by.GetSortbyDir() == pg.SortByDir_SORTBY_USING:
+		v.forbid(f.Location, "ORDER BY USING", "Write ASC or DESC.")
+	}
+	return v.expr(by.GetNode()), by.GetSortbyDir() == pg.SortByDir_SORTBY_DESC
+}
+
+// report converts a call that asks for the error of an aggregate.
+func (v exprConverter) report(f *pg.FuncCall) *ast.Aggregate {
+	out := v.aggregate(f.Args[0])
+	_, name := callee(f)
+	switch {
+	case out.Report != "":
+		v.forbid(f.Location, "the error of an error", "Write dp."+name+"(count(*)).")
+	case len(f.Args) > 2 || len(f.Args) == 2 && name != "lower" && name != "upper":
+		v.forbid(f.Location, "dp."+name+" with these arguments", "Write dp."+name+"(count(*)).")
+	case len(f.Args) == 2:
+		out.Level = v.expr(f.Args[1])
+	}
+	out.Report = name
+	return out
+}
