@@ -219,7 +219,8 @@ func (v exprConverter) subquery(s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
 		return v.notAllowed(s.Location, "this sub-select")
 	}
 	if level.reason != "" {
-		v.fail(pgerr.New(pgerr.FeatureNotSupported, "a sub-select %s cannot be a value for protected rows", level.reason).At(v.a.pos(s.Location)).
+		v.fail(pgerr.New(pgerr.FeatureNotSupported, "a sub-select %s cannot be a value for protected rows", level.reason).
+			At(v.a.pos(s.Location)).
 			WithHint("Join with it (GROUP BY the column of the privacy unit), or compute the value first and write it as a literal."))
 		return nil
 	}

@@ -9,9 +9,16 @@ import (
 // TestCreating puts prepared queries in the place of EXECUTE, and leaves what is no query there.
 func TestCreating(t *testing.T) {
 	for _, c := range []struct{ statement, query, want string }{
-		{"CREATE TEMP TABLE t (n) ON COMMIT DROP AS EXECUTE p", "SELECT count(*) FROM patients", "CREATE TEMP TABLE t (n) ON COMMIT DROP AS ...\n"},
+		{
+			"CREATE TEMP TABLE t (n) ON COMMIT DROP AS EXECUTE p", "SELECT count(*) FROM patients",
+			"CREATE TEMP TABLE t (n) ON COMMIT DROP AS ...\n",
+		},
 		{"CREATE TABLE t AS EXECUTE p (1, ')') WITH DATA", "SELECT count(*), $1 FROM patients -- all", "CREATE TABLE t AS ...\n WITH DATA"},
-		{"CREATE TEMP TABLE IF NOT EXISTS t AS /* now */ EXECUTE p", "WITH q AS (SELECT count(*) n FROM patients) SELECT n FROM q ORDER BY 1 LIMIT 1", "CREATE TEMP TABLE IF NOT EXISTS t AS /* now */ ...\n"},
+		{
+			"CREATE TEMP TABLE IF NOT EXISTS t AS /* now */ EXECUTE p",
+			"WITH q AS (SELECT count(*) n FROM patients) SELECT n FROM q ORDER BY 1 LIMIT 1",
+			"CREATE TEMP TABLE IF NOT EXISTS t AS /* now */ ...\n",
+		},
 		{"CREATE TABLE t AS EXECUTE p WITH NO DATA", "TABLE hospitals", "CREATE TABLE t AS ...\n WITH NO DATA"},
 		{"CREATE TABLE t AS EXECUTE p", "VALUES (1)", "CREATE TABLE t AS ...\n"},
 		{"CREATE TABLE t AS EXECUTE p", "INSERT INTO u SELECT count(*) FROM patients RETURNING n", ""},

@@ -166,7 +166,8 @@ func (w *hiding) shows(sel *pg.SelectStmt) ([]int, error) {
 			}
 			found[i] = true
 			if arm.DistinctClause != nil || calls(t) {
-				return nil, fmt.Errorf("the rows of the view may depend on the hidden column %q: analysts could ask about it through the view", name)
+				return nil, fmt.Errorf("the rows of the view may depend on the hidden column %q: "+
+					"analysts could ask about it through the view", name)
 			}
 		}
 	}

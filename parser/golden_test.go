@@ -123,7 +123,8 @@ func drawStatement(b *strings.Builder, s *parser.Statement) {
 		fmt.Fprintf(b, "  %s = %q reset=%t at %d\n", s.Setting.Name, s.Setting.Value, s.Setting.Reset, s.Setting.At)
 	case parser.Execution:
 		x := s.Execute
-		fmt.Fprintf(b, "  %s%q at %d-%d explained=%t measured=%t created=%t nodata=%t\n", x.Name, x.Args, x.At, x.End, x.Explained, x.Measured, x.Created, x.NoData)
+		fmt.Fprintf(b, "  %s%q at %d-%d explained=%t measured=%t created=%t nodata=%t\n", x.Name, x.Args, x.At, x.End, x.Explained,
+			x.Measured, x.Created, x.NoData)
 	case parser.Release, parser.Explain:
 		for i, block := range s.Blocks {
 			b.WriteString(indent(fmt.Sprintf("dp$%d:\n", i+1) + indent(drawBlock(s.Text, block))))

@@ -92,7 +92,8 @@ func TestLargeBlocks(t *testing.T) {
 		"doubling":   doubling(40),
 		"references": references(300),
 		"derived":    "SELECT count(*) FROM " + strings.Repeat("(SELECT * FROM ", 240) + "visits" + strings.Repeat(") t", 240),
-		"semi-joins": "SELECT count(*) FROM visits WHERE " + strings.Repeat("id IN (SELECT id FROM visits WHERE ", 240) + "true" + strings.Repeat(")", 240),
+		"semi-joins": "SELECT count(*) FROM visits WHERE " + strings.Repeat("id IN (SELECT id FROM visits WHERE ", 240) + "true" +
+			strings.Repeat(")", 240),
 	} {
 		script, err := parser.Parse(sql, clinic)
 		if err != nil {
@@ -132,25 +133,35 @@ func TestHostileSize(t *testing.T) {
 		sql   string
 		class parser.Class
 	}{
-		"relations": {"SELECT " + strings.Repeat("a,", 30_000) + "count(*) FROM visits" + strings.Repeat(",visits", 20_000), parser.Refused},
-		"targets":   {"SELECT " + strings.Repeat("a,", 30_000) + "count(*) FROM visits", parser.Refused},
-		"groups":    {"SELECT count(*) FROM visits GROUP BY 1" + strings.Repeat(",1", 30_000), parser.Refused},
+		"relations": {
+			"SELECT " + strings.Repeat("a,", 30_000) + "count(*) FROM visits" + strings.Repeat(",visits", 20_000),
+			parser.Refused,
+		},
+		"targets": {"SELECT " + strings.Repeat("a,", 30_000) + "count(*) FROM visits", parser.Refused},
+		"groups":  {"SELECT count(*) FROM visits GROUP BY 1" + strings.Repeat(",1", 30_000), parser.Refused},
 		"stars": {
-			strings.Repeat("SELECT *,* FROM (", 100) + "SELECT 1 AS x" + strings.Repeat(") t", 100) + " WHERE x < (SELECT count(*) FROM visits)",
+			strings.Repeat("SELECT *,* FROM (", 100) + "SELECT 1 AS x" + strings.Repeat(") t", 100) +
+				" WHERE x < (SELECT count(*) FROM visits)",
 			parser.Release,
 		},
 		"comparisons": {
 			"SELECT f(" + strings.Repeat("a,", 60_000) + "a)" + strings.Repeat("+a", 900) + ", count(*) FROM visits GROUP BY a+a",
 			parser.Refused,
 		},
-		"sets":          {"SELECT count(*) FROM visits GROUP BY CUBE (1" + strings.Repeat(",id", 30_000) + ")", parser.Refused},
-		"rollup":        {"SELECT count(*) FROM visits GROUP BY ROLLUP (id" + strings.Repeat(",id", 30_000) + ")", parser.Refused},
-		"products":      {"SELECT count(*) FROM visits GROUP BY id" + strings.Repeat(",ROLLUP (id, id)", 1600), parser.Refused},
-		"GROUPING":      {"SELECT " + strings.Repeat("grouping(qty),", 1600) + "count(*) FROM visits GROUP BY ROLLUP (qty)", parser.Release},
-		"public groups": {"SELECT count(*) FROM visits, (SELECT 1 FROM hospitals GROUP BY id" + strings.Repeat(",id", 80_000) + ") h", parser.Release},
-		"views":         {"SELECT count(*) FROM by_region" + strings.Repeat(", by_region", 490), parser.Refused},
-		"many views":    {"SELECT count(*) FROM dearest" + strings.Repeat(", dearest", 60), parser.Release},
-		"sub-selects":   {strings.Repeat("SELECT (", 200) + "SELECT count(*) FROM visits" + strings.Repeat(")", 200), parser.Release},
+		"sets":     {"SELECT count(*) FROM visits GROUP BY CUBE (1" + strings.Repeat(",id", 30_000) + ")", parser.Refused},
+		"rollup":   {"SELECT count(*) FROM visits GROUP BY ROLLUP (id" + strings.Repeat(",id", 30_000) + ")", parser.Refused},
+		"products": {"SELECT count(*) FROM visits GROUP BY id" + strings.Repeat(",ROLLUP (id, id)", 1600), parser.Refused},
+		"GROUPING": {
+			"SELECT " + strings.Repeat("grouping(qty),", 1600) + "count(*) FROM visits GROUP BY ROLLUP (qty)",
+			parser.Release,
+		},
+		"public groups": {
+			"SELECT count(*) FROM visits, (SELECT 1 FROM hospitals GROUP BY id" + strings.Repeat(",id", 80_000) + ") h",
+			parser.Release,
+		},
+		"views":       {"SELECT count(*) FROM by_region" + strings.Repeat(", by_region", 490), parser.Refused},
+		"many views":  {"SELECT count(*) FROM dearest" + strings.Repeat(", dearest", 60), parser.Release},
+		"sub-selects": {strings.Repeat("SELECT (", 200) + "SELECT count(*) FROM visits" + strings.Repeat(")", 200), parser.Release},
 	} {
 		script, err := parser.Parse(c.sql, clinic)
 		if err != nil {

@@ -141,9 +141,11 @@ func (o *oracle) relation(t *testing.T, core string) string {
 			t.Fatalf("%v\nin %s", err, core)
 		}
 	}
-	_, err := o.cores.Exec(t.Context(), "DROP TABLE IF EXISTS pg_temp.core; CREATE TEMP TABLE core AS "+core, pgx.QueryExecModeSimpleProtocol)
+	_, err := o.cores.Exec(t.Context(), "DROP TABLE IF EXISTS pg_temp.core; CREATE TEMP TABLE core AS "+core,
+		pgx.QueryExecModeSimpleProtocol)
 	must(err)
-	rows, err := o.cores.Query(t.Context(), `SELECT attname::text, format_type(atttypid, atttypmod), attcollation <> 100 AND attcollation <> 0,
+	rows, err := o.cores.Query(t.Context(), `
+		SELECT attname::text, format_type(atttypid, atttypmod), attcollation <> 100 AND attcollation <> 0,
 		coalesce((SELECT quote_ident(collname) FROM pg_collation c WHERE c.oid = attcollation), '')
 		FROM pg_attribute WHERE attrelid = 'pg_temp.core'::regclass AND attnum > 0 ORDER BY attnum`, pgx.QueryExecModeExec)
 	must(err)
@@ -162,7 +164,8 @@ func (o *oracle) relation(t *testing.T, core string) string {
 	var targets, arrays, names []string
 	for _, a := range columns {
 		var values string
-		must(o.cores.QueryRow(t.Context(), "SELECT coalesce(array_agg("+a.name+"::text), '{}')::text FROM core", pgx.QueryExecModeExec).Scan(&values))
+		must(o.cores.QueryRow(t.Context(), "SELECT coalesce(array_agg("+a.name+"::text), '{}')::text FROM core", pgx.QueryExecModeExec).
+			Scan(&values))
 		target := "u." + a.name + "::" + a.typ
 		if a.collated {
 			target += " COLLATE " + a.collation
@@ -171,7 +174,8 @@ func (o *oracle) relation(t *testing.T, core string) string {
 		arrays = append(arrays, "pg_catalog.unnest("+ast.Quote(values)+"::text[])")
 		names = append(names, a.name)
 	}
-	return "(SELECT " + strings.Join(targets, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
+	return "(SELECT " + strings.Join(targets, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" +
+		strings.Join(names, ", ") + "))"
 }
 
 // compare runs a script on the rows and, spliced, on the mirror. It returns
@@ -308,7 +312,10 @@ func same(t *testing.T, original, variant string) {
 	}
 }
 
-var fillers = []string{" ", "\n", "\t ", " /* SELECT ( */ ", " /* ) FROM ' \" */", "\n--)' FROM\n", " /* /* $$ */ ; */ ", " -- \" HAVING count(*\n"}
+var fillers = []string{
+	" ", "\n", "\t ", " /* SELECT ( */ ", " /* ) FROM ' \" */", "\n--)' FROM\n", " /* /* $$ */ ; */ ",
+	" -- \" HAVING count(*\n",
+}
 
 // vary replaces the space between tokens, and drops it beside brackets and commas.
 func vary(t *testing.T, random *rand.Rand, sql string) string {

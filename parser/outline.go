@@ -31,7 +31,10 @@ func OutlineOf(sql string) (o Outline, ok bool) {
 		case *pg.Node_ParamRef:
 			o.Params = append(o.Params, int(x.ParamRef.Number))
 		case *pg.Node_RangeVar:
-			o.Relations = append(o.Relations, ast.TableRef{Schema: x.RangeVar.Schemaname, Name: x.RangeVar.Relname, At: int(x.RangeVar.Location)})
+			o.Relations = append(o.Relations, ast.TableRef{
+				Schema: x.RangeVar.Schemaname, Name: x.RangeVar.Relname,
+				At: int(x.RangeVar.Location),
+			})
 		case *pg.Node_InsertStmt, *pg.Node_UpdateStmt, *pg.Node_DeleteStmt, *pg.Node_MergeStmt, *pg.Node_LockingClause, *pg.Node_IntoClause:
 			ok = false
 		case *pg.Node_SelectStmt:

@@ -23,38 +23,52 @@ func where(t *testing.T, condition string) ast.Expr {
 }
 
 func TestPrint(t *testing.T) {
-	for in, want := range map[string]string{
-		"qty = 1":                                                    `("qty" OPERATOR(pg_catalog.=) 1)`,
-		"v.qty = -1":                                                 `("v"."qty" OPERATOR(pg_catalog.=) (-1))`,
-		"- qty < 1e3":                                                `((OPERATOR(pg_catalog.-) "qty") OPERATOR(pg_catalog.<) 1e3)`,
-		"diagnosis = 'it''s'":                                        `("diagnosis" OPERATOR(pg_catalog.=) 'it''s')`,
-		`diagnosis = E'a\\b'`:                                        `("diagnosis" OPERATOR(pg_catalog.=) E'a\\b')`,
-		"qty IS NULL AND NOT true":                                   `(("qty" IS NULL) AND (NOT TRUE))`,
-		"qty IN (1, 2) OR qty NOT IN (3)":                            `(("qty" IN (1, 2)) OR ("qty" NOT IN (3)))`,
-		"qty::numeric(4,1)::my.t[] IS NOT NULL":                      `(CAST(CAST("qty" AS "pg_catalog"."numeric"(4, 1)) AS "my"."t"[]) IS NOT NULL)`,
-		"coalesce(lower(diagnosis), $1) LIKE 'a%'":                   `(COALESCE(pg_catalog."lower"("diagnosis"), $1) OPERATOR(pg_catalog.~~) 'a%')`,
-		"day < CURRENT_DATE":                                         `("day" OPERATOR(pg_catalog.<) CURRENT_DATE)`,
-		`"we""ird" IS TRUE`:                                          `("we""ird" IS TRUE)`,
-		"qty IS DISTINCT FROM NULL":                                  `("qty" IS DISTINCT FROM NULL)`,
-		"qty NOT BETWEEN SYMMETRIC 1 AND 2":                          `("qty" NOT BETWEEN SYMMETRIC 1 AND 2)`,
-		"CASE qty WHEN 1 THEN true ELSE false END":                   `(CASE "qty" WHEN 1 THEN TRUE ELSE FALSE END)`,
-		"CASE WHEN qty > 1 THEN smoker END":                          `(CASE WHEN ("qty" OPERATOR(pg_catalog.>) 1) THEN "smoker" END)`,
-		"qty <> ALL (ARRAY[1, $1])":                                  `("qty" OPERATOR(pg_catalog.<>) ALL (ARRAY[1, $1]))`,
-		"qty = ANY ('{1}'::int[])":                                   `("qty" OPERATOR(pg_catalog.=) ANY (CAST('{1}' AS "pg_catalog"."int4"[])))`,
-		"diagnosis NOT ILIKE 'a%'":                                   `("diagnosis" OPERATOR(pg_catalog.!~~*) 'a%')`,
-		"qty > (SELECT 1  LIMIT 1)":                                  `("qty" OPERATOR(pg_catalog.>) (SELECT 1  LIMIT 1))`,
-		"qty NOT IN (SELECT id FROM ONLY hospitals AS h (a, \"B\"))": `("qty" NOT IN (SELECT "id" AS "id" FROM ONLY "hospitals" AS "h"("a", "B")))`,
-		"EXISTS (SELECT DISTINCT *, p.* FROM public.patients p NATURAL LEFT JOIN hospitals WHERE id = qty)":                                                                                               `EXISTS (SELECT DISTINCT *, "p".* FROM ("public"."patients" AS "p" NATURAL LEFT JOIN "hospitals") WHERE ("id" OPERATOR(pg_catalog.=) "qty"))`,
-		"patient_id IN (SELECT id FROM (SELECT patient_id, count(*) FROM visits GROUP BY 1 HAVING sum(DISTINCT qty) FILTER (WHERE qty > 1) > 3) AS t(id, n) JOIN patients USING (id) UNION ALL SELECT 1)": `("patient_id" IN ((SELECT "id" AS "id" FROM ((SELECT "patient_id" AS "patient_id", pg_catalog."count"(*) AS "count" FROM "visits" GROUP BY "patient_id" HAVING (pg_catalog."sum"(DISTINCT "qty") FILTER (WHERE ("qty" OPERATOR(pg_catalog.>) 1)) OPERATOR(pg_catalog.>) 3)) AS "t"("id", "n") JOIN "patients" USING ("id"))) UNION ALL (SELECT 1 AS "?column?")))`,
-		"public.visits.qty IS NOT DISTINCT FROM $2": `("public"."visits"."qty" IS NOT DISTINCT FROM $2)`,
+	for _, c := range []struct{ in, want string }{
+		{"qty = 1", `("qty" OPERATOR(pg_catalog.=) 1)`},
+		{"v.qty = -1", `("v"."qty" OPERATOR(pg_catalog.=) (-1))`},
+		{"- qty < 1e3", `((OPERATOR(pg_catalog.-) "qty") OPERATOR(pg_catalog.<) 1e3)`},
+		{"diagnosis = 'it''s'", `("diagnosis" OPERATOR(pg_catalog.=) 'it''s')`},
+		{`diagnosis = E'a\\b'`, `("diagnosis" OPERATOR(pg_catalog.=) E'a\\b')`},
+		{"qty IS NULL AND NOT true", `(("qty" IS NULL) AND (NOT TRUE))`},
+		{"qty IN (1, 2) OR qty NOT IN (3)", `(("qty" IN (1, 2)) OR ("qty" NOT IN (3)))`},
+		{"qty::numeric(4,1)::my.t[] IS NOT NULL", `(CAST(CAST("qty" AS "pg_catalog"."numeric"(4, 1)) AS "my"."t"[]) IS NOT NULL)`},
+		{"coalesce(lower(diagnosis), $1) LIKE 'a%'", `(COALESCE(pg_catalog."lower"("diagnosis"), $1) OPERATOR(pg_catalog.~~) 'a%')`},
+		{"day < CURRENT_DATE", `("day" OPERATOR(pg_catalog.<) CURRENT_DATE)`},
+		{`"we""ird" IS TRUE`, `("we""ird" IS TRUE)`},
+		{"qty IS DISTINCT FROM NULL", `("qty" IS DISTINCT FROM NULL)`},
+		{"qty NOT BETWEEN SYMMETRIC 1 AND 2", `("qty" NOT BETWEEN SYMMETRIC 1 AND 2)`},
+		{"CASE qty WHEN 1 THEN true ELSE false END", `(CASE "qty" WHEN 1 THEN TRUE ELSE FALSE END)`},
+		{"CASE WHEN qty > 1 THEN smoker END", `(CASE WHEN ("qty" OPERATOR(pg_catalog.>) 1) THEN "smoker" END)`},
+		{"qty <> ALL (ARRAY[1, $1])", `("qty" OPERATOR(pg_catalog.<>) ALL (ARRAY[1, $1]))`},
+		{"qty = ANY ('{1}'::int[])", `("qty" OPERATOR(pg_catalog.=) ANY (CAST('{1}' AS "pg_catalog"."int4"[])))`},
+		{"diagnosis NOT ILIKE 'a%'", `("diagnosis" OPERATOR(pg_catalog.!~~*) 'a%')`},
+		{"qty > (SELECT 1  LIMIT 1)", `("qty" OPERATOR(pg_catalog.>) (SELECT 1  LIMIT 1))`},
+		{
+			"qty NOT IN (SELECT id FROM ONLY hospitals AS h (a, \"B\"))",
+			`("qty" NOT IN (SELECT "id" AS "id" FROM ONLY "hospitals" AS "h"("a", "B")))`,
+		},
+		{
+			"EXISTS (SELECT DISTINCT *, p.* FROM public.patients p NATURAL LEFT JOIN hospitals WHERE id = qty)",
+			`EXISTS (SELECT DISTINCT *, "p".* FROM ("public"."patients" AS "p" NATURAL LEFT JOIN "hospitals") ` +
+				`WHERE ("id" OPERATOR(pg_catalog.=) "qty"))`,
+		},
+		{
+			"patient_id IN (SELECT id FROM (SELECT patient_id, count(*) FROM visits GROUP BY 1 HAVING sum(DISTINCT qty) " +
+				"FILTER (WHERE qty > 1) > 3) AS t(id, n) JOIN patients USING (id) UNION ALL SELECT 1)",
+			`("patient_id" IN ((SELECT "id" AS "id" FROM ((SELECT "patient_id" AS "patient_id", pg_catalog."count"(*) AS "count" ` +
+				`FROM "visits" GROUP BY "patient_id" HAVING (pg_catalog."sum"(DISTINCT "qty") ` +
+				`FILTER (WHERE ("qty" OPERATOR(pg_catalog.>) 1)) OPERATOR(pg_catalog.>) 3)) AS "t"("id", "n") ` +
+				`JOIN "patients" USING ("id"))) UNION ALL (SELECT 1 AS "?column?")))`,
+		},
+		{"public.visits.qty IS NOT DISTINCT FROM $2", `("public"."visits"."qty" IS NOT DISTINCT FROM $2)`},
 	} {
-		x := where(t, in)
-		if got := printed(x); got != want {
-			t.Errorf("%s:\n%s\n%s", in, got, want)
+		x := where(t, c.in)
+		if got := printed(x); got != c.want {
+			t.Errorf("%s:\n%s\n%s", c.in, got, c.want)
 		}
 		again := where(t, printed(x))
 		if !equal(x, again) {
-			t.Errorf("%s: prints as %s, which is another expression", in, printed(x))
+			t.Errorf("%s: prints as %s, which is another expression", c.in, printed(x))
 		}
 	}
 }

@@ -150,7 +150,8 @@ func (v exprConverter) inValues(s *pg.SubLink, items []*pg.Node) ast.Expr {
 func (v exprConverter) anyPattern(op string, e *pg.A_Expr) ast.Expr {
 	patterns, element := v.patterns(e.Rexpr)
 	if len(patterns) == 0 {
-		v.forbid(e.Location, "LIKE with ANY or ALL of anything but ARRAY[...]", "Write the patterns one by one: LIKE ANY (ARRAY['a%', 'b%']).")
+		v.forbid(e.Location, "LIKE with ANY or ALL of anything but ARRAY[...]",
+			"Write the patterns one by one: LIKE ANY (ARRAY['a%', 'b%']).")
 		return nil
 	}
 	at := v.a.pos(e.Location)

@@ -11,7 +11,8 @@ import (
 // it should be or refused. Each shift moves the end of one token.
 func TestProof(t *testing.T) {
 	for _, sql := range []string{
-		"WITH v AS (SELECT id FROM visits) SELECT region||'x', count( * ) n FROM patients GROUP BY region HAVING count(*)>3 ORDER BY max(id) ",
+		"WITH v AS (SELECT id FROM visits) SELECT region||'x', count( * ) n FROM patients GROUP BY region HAVING count(*)>3 " +
+			"ORDER BY max(id) ",
 		"SELECT sex, grouping( sex,region )+1, count(*) FROM patients GROUP BY ROLLUP(sex, region) ORDER BY grouping(region)",
 		"SELECT DISTINCT region||'x', sex FROM patients ORDER BY patients.sex",
 		"SELECT b.n, count(*) OVER () FROM public.by_region b, towns, (SELECT count(*) FROM dear_visits) d WHERE b.n > 3",
