@@ -21,7 +21,7 @@ type Budget struct {
 	SelectionDeltaAtto int64
 }
 
-// Limit returns what may be spent under b. A budget without δ limits ε under
+// Limit returns the largest loss under b. A budget without δ limits ε under
 // [dp.PureDP], and admits no event that is only zCDP. Any other limits ρ under
 // [dp.ZCDP], by [RhoMax] of ε and of δ without the selection's part, and δ by that
 // part: a transcript that is selection_delta-approximate ρ-zCDP is (ε, δ)-DP.
@@ -52,7 +52,7 @@ func (b Budget) Limit() (dp.Loss, error) {
 // The bound of [Delta] holds at every order, so a ρ is certain as soon as one
 // order gives at most δ after the rounding of that one evaluation is added:
 // whether the order is the best, and whether the search is monotone, does not
-// matter for soundness. What is returned has passed that test.
+// matter for soundness. The ρ that is returned has passed that test.
 func RhoMax(epsilonPico, deltaAtto int64) (rhoPico int64) {
 	if epsilonPico <= 0 || epsilonPico > dp.MaxPico || deltaAtto <= 0 || deltaAtto >= dp.AttoPerUnit {
 		return 0
@@ -72,7 +72,7 @@ func RhoMax(epsilonPico, deltaAtto int64) (rhoPico int64) {
 }
 
 // implies reports whether ρ-zCDP implies (ε, δ)-DP for certain, where each
-// argument is within one rounding of what is meant.
+// argument is within one rounding of the number that is meant.
 //
 // Each of the summands of logDeltaAt and of its inputs has at most eight
 // roundings of 2⁻⁵³, and the sum four more, so that the error is below 2⁻⁴⁹ of
@@ -98,7 +98,7 @@ func Delta(rho, epsilon float64) float64 {
 
 // Epsilon returns the least ε for which [Delta] is at most δ: the best ε at which
 // ρ-zCDP is (ε, δ)-DP, for ρ ≥ 0. It is +Inf where δ is 0 and ρ is not. It is for
-// reports, such as what a balance means.
+// reports, such as the meaning of a balance.
 func Epsilon(rho, delta float64) float64 {
 	switch {
 	case rho == 0 || delta >= 1:

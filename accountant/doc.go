@@ -1,8 +1,8 @@
-// Package accountant says what a release costs and keeps what was spent: it
-// prices events ([Price]), turns budgets into limits ([Budget]), and declares the
+// Package accountant prices releases and keeps the sum of their losses: it prices
+// events ([Price]), turns budgets into limits ([Budget]), and declares the
 // [Ledger] that records charges before anything is released.
 //
-// # What is guaranteed
+// # The guarantee
 //
 // D and D′ are neighbours if one has all the rows of one privacy unit, in all
 // protected tables, and the other none of them. A deployment promises, for every
@@ -20,7 +20,7 @@
 // [Feldman-Zrnic 2021; Whitehouse et al. 2023]. The filter's output is itself
 // zCDP, and so one conversion to (ε, δ), the best, applies to the whole.
 //
-// # What is not
+// # Limits of the guarantee
 //
 // Budgets of tables and of analysts are limits under the unit's, and no
 // guarantees of their own:
@@ -29,7 +29,7 @@
 //     sensitivities are those of adding and removing the unit: a sum that asks
 //     whether the unit is in another table can move twice as far. Three tables
 //     with ε = 3 each do not promise ε = 3 for any of them.
-//   - Analysts who collude share what they learn: only the unit's budget bounds
+//   - Analysts who collude share their answers: only the unit's budget bounds
 //     them together.
 //
 // A charge debits each scope in that scope's own measure. An event without a

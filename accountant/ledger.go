@@ -33,7 +33,7 @@ type Charge struct {
 	// Analyst and Shape go to the audit trail; they hold no data. Shape is a
 	// digest of the plan without its constants.
 	Analyst, Shape string
-	// Events describe what will be released.
+	// Events describe the releases that will follow.
 	Events []string
 	// Debits are at most one for each scope, each in its scope's measure.
 	Debits []Debit
@@ -51,17 +51,18 @@ type Limit struct {
 	Loss  dp.Loss
 }
 
-// A Balance is the state of one scope. What is held counts against the limit like
-// what is spent, but can be given back. What the steps of a hold have spent is still
-// among what is held until the hold is settled: how far its chain is shows only then.
+// A Balance is the state of one scope. Amounts that are held count against the limit
+// like those that are spent, but can be given back. The amounts that the steps of a
+// hold have spent are still among the held ones until the hold is settled: how far
+// its chain is shows only then.
 type Balance struct {
 	Scope              Scope
 	Limit, Spent, Held dp.Loss
 	Frozen             bool // nothing more is charged, until the administrator decides otherwise
 }
 
-// Remaining returns what may still be charged: nothing, in a parameter whose
-// limit was lowered below what had been spent.
+// Remaining returns the loss that may still be charged: nothing, in a parameter
+// whose limit was lowered below the amount spent.
 func (b Balance) Remaining() dp.Loss {
 	pico := max(0, b.Limit.Pico()-b.Spent.Pico()-b.Held.Pico())
 	atto := max(0, b.Limit.Atto()-b.Spent.Atto()-b.Held.Atto())
@@ -94,16 +95,17 @@ type Ledger interface {
 	Charge(ctx context.Context, c Charge) (ChargeID, error)
 	// Admit returns the error that a charge of the analyst's for a plan of this
 	// shape would have whatever it costs: ErrSuspended, ErrQuarantined, ErrFenced or
-	// ErrUnavailable (wrapped). What costs nothing is answered only if it is nil.
+	// ErrUnavailable (wrapped). A question that costs nothing is answered only if it
+	// is nil.
 	Admit(ctx context.Context, analyst, shape string) error
-	// Hold reserves what a chain of releases can cost at most, like Charge and
+	// Hold reserves the most that a chain of releases can cost, like Charge and
 	// with its errors; Analyst, Shape and Events are those of the chain.
 	Hold(ctx context.Context, c Charge) (ChargeID, error)
-	// Step spends a part of a hold, before the next draw of its chain. What was
-	// spent is never given back; balances show it when the hold is settled. It returns ErrNotHeld (wrapped) where the hold
-	// does not go on or has too little left; nothing may be drawn then.
+	// Step spends a part of a hold, before the next draw of its chain. That part is never given
+	// back; balances show it when the hold is settled. It returns ErrNotHeld (wrapped) where the
+	// hold does not go on or has too little left; nothing may be drawn then.
 	Step(ctx context.Context, hold ChargeID, events []string, debits []Debit) error
-	// Settle ends a hold and gives back what no step spent.
+	// Settle ends a hold and gives back the part that no step spent.
 	Settle(ctx context.Context, hold ChargeID) error
 	// Balances returns the state of the given scopes, or of all when none is
 	// given (then ordered by kind and name), from one moment.

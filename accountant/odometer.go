@@ -12,16 +12,16 @@ import (
 // ErrReport is wrapped by the errors of reports about arguments that make no sense.
 var ErrReport = errors.New("accountant: invalid argument of a report")
 
-// Odometer returns what l amounts to as an (ε, δ), for display: the ε at which a
-// transcript with the loss l is (ε, δ)-DP.
+// Odometer returns l as an (ε, δ), for display: the ε at which a transcript with
+// the loss l is (ε, δ)-DP.
 //
 // A pure loss is its ε, whatever δ is. Of a zCDP loss with a δ of its own, that δ
 // is spent already, and the rest of δ pays for the conversion by [Epsilon]; ε is
 // +Inf where nothing is left. δ is from 0 to below 1.
 //
-// It says what was spent so far; that it may be read at any time, and the analyst
-// stop because of it, gives no guarantee below the budget's. What may still be
-// spent is decided by the sums of the ledger alone.
+// It is of the loss so far; that it may be read at any time, and the analyst stop
+// because of it, gives no guarantee below the budget's. The sums of the ledger
+// alone decide whether more may be spent.
 func Odometer(l dp.Loss, delta float64) (epsilon float64, err error) {
 	if !(delta >= 0 && delta < 1) {
 		return 0, fmt.Errorf("%w: a delta of %g", ErrReport, delta)

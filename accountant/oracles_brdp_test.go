@@ -13,7 +13,9 @@ import (
 func init() {
 	register(map[string]func(inputs) any{
 		"brdp_laplace_acceptance": numbers(func(in map[string]float64) []float64 {
-			g := papertest.LaplaceLimit{Scale: 1 / in["eps_y"], Theta: in["theta_over_delta"], Recycle: -math.Expm1(in["eps_y"] - in["eps"])}
+			g := papertest.LaplaceLimit{
+				Scale: 1 / in["eps_y"], Theta: in["theta_over_delta"], Recycle: -math.Expm1(in["eps_y"] - in["eps"]),
+			}
 			plain := papertest.LaplaceLimit{Scale: 1 / in["eps"], Theta: in["theta_over_delta"]}
 			return []float64{g.Acceptance(), g.Recycle, plain.Acceptance()}
 		}),
@@ -62,8 +64,8 @@ type limit interface {
 	Acceptance() float64
 }
 
-// density returns the density at each y, then what lies outside the boundary under
-// the kernel, and the acceptance.
+// density returns the density at each y, then the mass outside of the boundary
+// under the kernel, and the acceptance.
 func density(l limit, ys []float64) any {
 	var all []any
 	for _, y := range ys {
@@ -127,10 +129,10 @@ func latticeLaw(in inputs) any {
 	return all
 }
 
-// recycledRho takes an expected value for what it is, the largest rate at some
-// orders α: the price has to be at least that and, within the tolerance, at most
-// the largest rate at many more orders. (At v = 16, θ = 3, q = 0.6, Δ = 1 the
-// supremum is 0.117822, at α = 4.63, and a value of 0.117165 is in circulation.)
+// recycledRho takes an expected value as the largest rate at some orders α: the
+// price has to be at least that and, within the tolerance, at most the largest
+// rate at many more orders. (At v = 16, θ = 3, q = 0.6, Δ = 1 the supremum is
+// 0.117822, at α = 4.63, and a value of 0.117165 is in circulation.)
 func recycledRho(in inputs) any {
 	const tolerance = 2e-3
 	law, want := recycledLaw(in), in.want.(float64)

@@ -91,7 +91,8 @@ func contribution(in inputs) (c dp.Contribution, r dp.Range, unit float64) {
 		L, U float64
 	}](in)
 	const step = 2_000_000
-	return dp.Contribution{Partitions: v.K, Rows: v.M}, dp.Range{Lower: int64(math.Round(v.L * step)), Upper: int64(math.Round(v.U * step))}, step
+	values := dp.Range{Lower: int64(math.Round(v.L * step)), Upper: int64(math.Round(v.U * step))}
+	return dp.Contribution{Partitions: v.K, Rows: v.M}, values, step
 }
 
 func sensitivities(in inputs) any {

@@ -14,7 +14,8 @@ import (
 // reference numbers.
 const oraclesVariable = "DPPROXY_ORACLES"
 
-// handlers compute what an oracle expects, by the first word of its name.
+// handlers compute the outcome that an oracle expects, by the first word of its
+// name.
 var handlers = map[string]func(inputs) any{}
 
 // register adds handlers; a kind has one.
@@ -102,7 +103,7 @@ func readOracles(t *testing.T, path string) []oracle {
 	return all
 }
 
-// inputs are what an oracle is computed from.
+// inputs are the arguments of an oracle.
 type inputs struct {
 	t    *testing.T
 	name string

@@ -35,11 +35,11 @@ var ErrEvent = errors.New("accountant: an event that cannot be priced")
 // order α divided by α are at most equal, and so is ε·tanh(ε/2), that of binary
 // randomised response, for all that is ε-DP [Harrison-Manurangsi 2026]; both are
 // below ½ε² [Bun-Steinke 2016]. Gaussian noise: [CKS 2020, Theorem 4]; bounded
-// range: [Cesar-Rogers 2021]. What is approximately private, such as (ε, δ)-DP, is
-// a mixture of a private release, of weight 1 − δ, and any other. A coordinate's
-// Gaussian measurements cost the sum of their 1/(2·variance); as a unit touches L0
-// partitions, the L0 largest cost what any unit can lose. The levels of a
-// reduction path are post-processing of its last.
+// range: [Cesar-Rogers 2021]. An approximately private release, such as one that
+// is (ε, δ)-DP, is a mixture of a private release, of weight 1 − δ, and any other.
+// A coordinate's Gaussian measurements cost the sum of their 1/(2·variance); as a
+// unit touches L0 partitions, the L0 largest cost as much as any unit can lose.
+// The levels of a reduction path are post-processing of its last.
 func Price(e dp.Event, m dp.Measure) (dp.Loss, error) {
 	if m != dp.PureDP && m != dp.ZCDP {
 		return dp.Loss{}, dp.ErrMeasure

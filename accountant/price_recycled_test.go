@@ -73,9 +73,10 @@ func TestRecycledPriceRefuses(t *testing.T) {
 	}
 }
 
-// TestRecycledPriceCoversTheTrueDelta: what (ε, δ) the price stands for, by the
-// conversion that the ledger uses, is never below the exact δ of the noise; where
-// the paper's theorem claims less than that, the price does not follow.
+// TestRecycledPriceCoversTheTrueDelta: the δ at each ε that the price stands for,
+// by the conversion that the ledger uses, is never below the exact δ of the
+// noise; where the paper's theorem claims less than that, the price does not
+// follow.
 func TestRecycledPriceCoversTheTrueDelta(t *testing.T) {
 	const unit = 1 << 12 // lattice units for one of the paper's
 	refuted := 0

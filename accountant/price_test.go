@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -57,7 +58,10 @@ func TestPriceExamples(t *testing.T) {
 		{reduction(2, new(big.Rat), big.NewRat(1, 4), big.NewRat(1, 2)), dp.ZCDP, 244_918_662_404},
 		{reduction(2, big.NewRat(1, 4), big.NewRat(1, 2), big.NewRat(1, 2)), dp.ZCDP, 0},
 		{dp.ComposedEvent{}, dp.PureDP, 0},
-		{dp.ComposedEvent{gaussianEvent(1, 1, 3), dp.ComposedEvent{laplaceEvent(1, 1, big.NewRat(2, 1))}}, dp.ZCDP, 166_666_666_667 + 122_459_331_202},
+		{
+			dp.ComposedEvent{gaussianEvent(1, 1, 3), dp.ComposedEvent{laplaceEvent(1, 1, big.NewRat(2, 1))}},
+			dp.ZCDP, 166_666_666_667 + 122_459_331_202,
+		},
 	}
 	for _, tt := range tests {
 		loss, err := accountant.Price(tt.e, tt.m)
@@ -93,14 +97,15 @@ func TestApproximatePrice(t *testing.T) {
 	}
 }
 
-// TestPurePriceIsTight holds the price of what is ε-DP to ε·tanh(ε/2) in doubles.
+// TestPurePriceIsTight holds the price of an ε-DP release to ε·tanh(ε/2) in
+// doubles.
 func TestPurePriceIsTight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		epsilon := big.NewRat(rapid.Int64Range(1, 1<<40).Draw(t, "numerator"), rapid.Int64Range(1, 1<<40).Draw(t, "denominator"))
 		x, _ := epsilon.Float64()
 		loss, err := accountant.Price(dp.PureEvent{Epsilon: epsilon}, dp.ZCDP)
 		if x > 9000 {
-			return // beyond what a ledger holds, or nearly
+			return // beyond the amounts of a ledger, or nearly
 		}
 		want := x * math.Tanh(x/2)
 		if got := float64(loss.Pico()) * pico; err != nil || got < want*(1-1e-14) || got > want*(1+1e-14)+1.001*pico {
@@ -142,7 +147,7 @@ func TestPriceRefuses(t *testing.T) {
 		{"delta above one", dp.ApproximateEvent{Of: laplace, Delta: big.NewRat(3, 2)}, dp.ZCDP, accountant.ErrEvent},
 		{"delta under pure", dp.ApproximateEvent{Of: laplace, Delta: big.NewRat(1, 2)}, dp.PureDP, accountant.ErrNoFinitePrice},
 		{"approximately unknown", dp.ApproximateEvent{Of: &laplace, Delta: big.NewRat(1, 2)}, dp.ZCDP, accountant.ErrEvent},
-		{"deltas above one", dp.ComposedEvent{certain, certain, certain, certain, certain, certain, certain, certain, certain, certain}, dp.ZCDP, dp.ErrOverflow},
+		{"deltas above one", slices.Repeat(dp.ComposedEvent{certain}, 10), dp.ZCDP, dp.ErrOverflow},
 		{"refinement backwards", refinement(1, 1, big.NewRat(2, 1), big.NewRat(1, 1)), dp.ZCDP, accountant.ErrEvent},
 		{"refinement from below", refinement(1, 1, big.NewRat(-1, 1), big.NewRat(1, 1)), dp.ZCDP, accountant.ErrEvent},
 		{"refinement of nothing", refinement(1, 1, nil, big.NewRat(1, 1)), dp.ZCDP, accountant.ErrEvent},
@@ -181,7 +186,7 @@ func renyiRate(scale float64, shift int64, a float64) float64 {
 }
 
 // TestLaplacePriceCoversEveryOrder compares the price with the supremum over α
-// of what it has to cover, and checks that it gives nothing away either.
+// that it has to cover, and checks that it gives nothing away either.
 func TestLaplacePriceCoversEveryOrder(t *testing.T) {
 	for _, scale := range [][2]int64{{1, 50}, {1, 3}, {1, 1}, {7, 5}, {5, 1}, {100, 3}, {1000, 1}} {
 		for _, shift := range []int64{1, 2, 3, 10, 100} {
@@ -204,20 +209,20 @@ func TestLaplacePriceCoversEveryOrder(t *testing.T) {
 	}
 }
 
-// TestLaplacePriceAtItsLimits uses what the constant tends to: ½ε² for noise far
+// TestLaplacePriceAtItsLimits uses the limits of the constant: ½ε² for noise far
 // above the sensitivity, ε + exp(−ε) − 1 for a fine lattice, ε for hardly any noise.
 func TestLaplacePriceAtItsLimits(t *testing.T) {
-	huge := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 120))
+	power := func(n uint) *big.Rat { return new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), n)) }
 	tests := []struct {
 		name  string
 		e     dp.LaplaceEvent
 		want  float64
 		slack float64
 	}{
-		{"tiny ε", laplaceEvent(1, 1, huge), 0, pico},
+		{"tiny ε", laplaceEvent(1, 1, power(120)), 0, pico},
 		{"many of tiny ε", laplaceEvent(1<<62, 1, big.NewRat(1<<34, 1)), math.Exp2(62) / 2 / math.Exp2(68), pico},
 		{"fine lattice", laplaceEvent(1, 1<<60, big.NewRat(1<<60, 1)), math.Exp(-1), pico},
-		{"finest lattice", laplaceEvent(1, math.MaxInt64, new(big.Rat).Quo(huge, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 56)))), 0.5 + math.Exp(-0.5) - 1, pico},
+		{"finest lattice", laplaceEvent(1, math.MaxInt64, power(64)), 0.5 + math.Exp(-0.5) - 1, pico},
 		{"ε just near", laplaceEvent(1, 64, big.NewRat(1, 1)), 64 - 1/math.Sinh(1), pico},
 		{"ε just far", laplaceEvent(1, 65, big.NewRat(1, 1)), 65 - 1/math.Sinh(1), pico},
 		{"hardly any noise", laplaceEvent(2, 1, big.NewRat(1, 1000)), 2000, pico},
@@ -264,7 +269,8 @@ func TestPriceIsMonotone(t *testing.T) {
 		bound := new(big.Rat).Quo(new(big.Rat).SetInt64(s.LInf), scale)
 		bound.Mul(bound, bound).Mul(bound, big.NewRat(s.L0, 2)).Mul(bound, big.NewRat(dp.PicoPerUnit, 1))
 		bound.Add(bound, big.NewRat(1, 1))
-		if zcdp := picos(t, dp.LaplaceEvent{Sensitivity: s, Scale: scale}, dp.ZCDP); zcdp != tooDear && bound.Cmp(big.NewRat(zcdp, 1)) <= 0 {
+		zcdp := picos(t, dp.LaplaceEvent{Sensitivity: s, Scale: scale}, dp.ZCDP)
+		if zcdp != tooDear && bound.Cmp(big.NewRat(zcdp, 1)) <= 0 {
 			t.Fatalf("price %d is above ½ε² = %v", zcdp, bound)
 		}
 	})
@@ -286,7 +292,8 @@ func picos(t *rapid.T, e dp.Event, m dp.Measure) int64 {
 	return loss.Pico()
 }
 
-// TestBudgetedMechanismsStayInBudget prices what was budgeted.
+// TestBudgetedMechanismsStayInBudget prices mechanisms that were made for a
+// budget.
 func TestBudgetedMechanismsStayInBudget(t *testing.T) {
 	for _, s := range []dp.Sensitivity{{L0: 1, LInf: 1}, {L0: 3, LInf: 7}, {L0: 1000, LInf: 1 << 40}} {
 		for _, budget := range []int64{1, 12345, 333_333_333_333, dp.PicoPerUnit, 20 * dp.PicoPerUnit} {

@@ -8,7 +8,7 @@ import (
 	"dpproxy/catalog"
 )
 
-// A Table is a protected table, with what the policy says of it.
+// A Table is a protected table, with its entry in the policy.
 type Table struct {
 	Name catalog.Name
 	// Unit is the table's own column of the privacy unit. If it is empty, the column Via
@@ -33,8 +33,8 @@ type Step struct {
 // wide as its table.
 const widest = 8
 
-// Steps returns what is missing, in the order of the tables. After all steps are done,
-// none are left.
+// Steps returns the steps that are missing, in the order of the tables. After all
+// steps are done, none are left.
 func Steps(tables []Table, relations map[catalog.Name]*Relation) []Step {
 	a := &adviser{relations: relations}
 	for _, t := range tables {
@@ -71,8 +71,8 @@ func (a *adviser) table(t Table, r *Relation, tables []Table) {
 	a.options(r)
 }
 
-// next lets the table that another leads through be read as pairs of its key and what
-// leads on from it.
+// next lets the table that another leads through be read as pairs of its key and the
+// columns that lead on from it.
 func (a *adviser) next(t Table, tables []Table) {
 	r := a.relations[t.To]
 	i := slices.IndexFunc(tables, func(o Table) bool { return o.Name == t.To })
@@ -111,7 +111,8 @@ func (a *adviser) index(r *Relation, first string, others []string, reason strin
 	a.step(r, reason, sql)
 }
 
-// key advises what proves that a unit has one row: nothing has to be counted per unit then.
+// key advises the constraint that proves that a unit has one row: nothing has to be counted per
+// unit then.
 func (a *adviser) key(r *Relation, column string) {
 	const reason = "proves one row for each privacy unit, so that nothing is counted per unit"
 	if !r.Columns[column].NotNull {

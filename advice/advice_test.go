@@ -18,7 +18,8 @@ const schema = `
 CREATE TYPE ward AS ENUM ('a', 'b');
 CREATE TABLE patients (id int, age int, note text);
 CREATE TABLE keyed (id int PRIMARY KEY, age int);
-CREATE TABLE visits (id int PRIMARY KEY, patient_id int, "when" date, cost numeric, ward ward, note text, code varchar(20), long varchar(500));
+CREATE TABLE visits (id int PRIMARY KEY, patient_id int, "when" date, cost numeric, ward ward, note text,
+	code varchar(20), long varchar(500));
 CREATE TABLE labs (id int PRIMARY KEY, visit_id int, value float8) WITH (autovacuum_enabled = off, parallel_workers = 0);
 CREATE TABLE parts (lab_id int, n int);
 CREATE TABLE sales (uid int, day date, amount int) PARTITION BY RANGE (day);

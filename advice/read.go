@@ -10,7 +10,7 @@ import (
 	"dpproxy/catalog"
 )
 
-// A Relation is what the catalogue says of how a table is stored.
+// A Relation is the catalogue's description of how a table is stored.
 type Relation struct {
 	SQL     string // its name, qualified and quoted
 	Kind    byte   // pg_class.relkind
@@ -56,8 +56,8 @@ func (r *Relation) covers(first string, others []string) bool {
 	})
 }
 
-// Read returns what the catalogue behind conn says of the tables, from one snapshot.
-// Those that do not exist are missing.
+// Read returns the tables' relations from the catalogue behind conn, in one
+// snapshot. A table that does not exist has none.
 func Read(ctx context.Context, conn *pgx.Conn, names []catalog.Name) (map[catalog.Name]*Relation, error) {
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
@@ -85,7 +85,8 @@ func readRelation(ctx context.Context, tx pgx.Tx, n catalog.Name) (*Relation, er
 	r := &Relation{Columns: map[string]Column{}}
 	var oid uint32
 	rows, err := tx.Query(ctx, `SELECT c.oid, c.relkind, c.oid::regclass::text FROM pg_class c
-		JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p')`, n.Schema, n.Name)
+		JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p')`, n.Schema, n.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,8 @@ func readRelation(ctx context.Context, tx pgx.Tx, n catalog.Name) (*Relation, er
 // of at most 100 characters.
 func (r *Relation) readColumns(ctx context.Context, tx pgx.Tx, oid uint32) error {
 	rows, err := tx.Query(ctx, `SELECT a.attname, quote_ident(a.attname), a.attnotnull,
-			a.attlen > 0 OR a.atttypid = 'numeric'::regtype OR a.atttypid IN ('varchar'::regtype, 'bpchar'::regtype) AND a.atttypmod BETWEEN 0 AND 104
+			a.attlen > 0 OR a.atttypid = 'numeric'::regtype
+				OR a.atttypid IN ('varchar'::regtype, 'bpchar'::regtype) AND a.atttypmod BETWEEN 0 AND 104
 		FROM pg_attribute a WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped`, oid)
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// testStore is what every store does. It keeps two answers.
+// testStore tests the behaviour of every store. It keeps two answers.
 func testStore(t *testing.T, s answers.Store) {
 	want(t, s, "a", nil)
 	a, b, c := answer(1, "ann"), answer(2), answer(3)
@@ -102,7 +102,9 @@ func testKeyed(t *testing.T, s answers.Store) {
 	short, odd, half := keyed(5), keyed(5), keyed(5)
 	short.Sets[0].Partitions[0].Values[1], odd.Sets[0].Partitions[1].Key[0] = nil, new("\xff")
 	half.Sets[0].Partitions[1].Measured[1][0].Variance = nil
-	for what, bad := range map[string]answers.Release{"a value too few": short, "a key that is not UTF-8": odd, "a measurement of no variance": half} {
+	for what, bad := range map[string]answers.Release{
+		"a value too few": short, "a key that is not UTF-8": odd, "a measurement of no variance": half,
+	} {
 		if err := s.Put(t.Context(), key(what), bad); err == nil {
 			t.Errorf("%s was taken", what)
 		}
@@ -156,7 +158,9 @@ func TestDamagedFiles(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	seen := map[answers.Key]bool{}
-	for _, parts := range [][][]byte{{}, {nil}, {nil, nil}, {[]byte("ab")}, {[]byte("a"), []byte("b")}, {[]byte("1:a")}, {[]byte("a"), nil, []byte("b")}} {
+	for _, parts := range [][][]byte{
+		{}, {nil}, {nil, nil}, {[]byte("ab")}, {[]byte("a"), []byte("b")}, {[]byte("1:a")}, {[]byte("a"), nil, []byte("b")},
+	} {
 		k := answers.KeyOf(parts...)
 		if seen[k] {
 			t.Errorf("%q has the key of another", parts)
@@ -178,7 +182,10 @@ func TestRedis(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	client := redis.NewClient(&redis.Options{Network: "unix", Addr: socket, MaxRetries: 1000, MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 10 * time.Millisecond})
+	client := redis.NewClient(&redis.Options{
+		Network: "unix", Addr: socket, MaxRetries: 1000,
+		MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 10 * time.Millisecond,
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	must(t, client.Ping(ctx).Err())

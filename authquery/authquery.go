@@ -1,5 +1,5 @@
 // Package authquery asks a Postgres for the SCRAM verifiers of analysts, by a query of the
-// administrator's. It knows neither who the analysts are nor what becomes of a verifier.
+// administrator's. It knows neither who the analysts are nor how a verifier is used.
 package authquery
 
 import (
@@ -25,7 +25,7 @@ const (
 )
 
 // A Query returns the verifier of the role $1, and if it likes the time until which it is
-// valid. Nothing that it returned is kept: what changes in the database holds from the next
+// valid. Nothing that it returned is kept: a change in the database holds from the next
 // log-in on.
 type Query struct {
 	sql           string
@@ -33,7 +33,7 @@ type Query struct {
 }
 
 // Open returns the query that sql is on the database of cfg. It connects when it is asked:
-// with four connections for log-ins, and one for what they must not hold up.
+// with four connections for log-ins, and one for checks that they must not hold up.
 //
 // Sessions read only, find nothing but pg_catalog without a schema, and give up when
 // [Deadline] is over.
@@ -69,7 +69,7 @@ func (q *Query) Close() {
 	q.apart.Close()
 }
 
-// A FormError says what is wrong with the query itself.
+// A FormError is a fault of the query itself.
 type FormError struct{ Reason string }
 
 // Error returns the reason.
@@ -86,7 +86,7 @@ func (q *Query) Check(ctx context.Context) error {
 // texts are the types that a role's name and a verifier may have.
 var texts = []uint32{pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.NameOID}
 
-// describe checks what the query takes and returns.
+// describe checks the query's parameters and columns.
 func (q *Query) describe(ctx context.Context, conn *pgx.Conn) error {
 	d, err := conn.Prepare(ctx, "", q.sql)
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && !unavailable(refused) {
@@ -112,10 +112,10 @@ func (q *Query) describe(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// Verifier returns, for a log-in, what the query says of a role: empty if it has no row or
-// several, NULL, or a verifier that is valid no more. An error says that the database could
-// not be asked, whatever the role, or a [*FormError] that it does not take the query any
-// more; where it refuses to answer for the role, there is no verifier, and the reason says why.
+// Verifier returns, for a log-in, the query's verifier of a role: empty if it has no row or
+// several, NULL, or a verifier that is valid no more. An error says that the database could not
+// be asked, whatever the role, or a [*FormError] that it does not take the query any more;
+// where it refuses to answer for the role, there is no verifier, and the reason says why.
 func (q *Query) Verifier(ctx context.Context, role string) (verifier, reason string, err error) {
 	return q.verifier(ctx, q.logins, role)
 }
@@ -135,7 +135,7 @@ func (q *Query) verifier(ctx context.Context, pool *pgxpool.Pool, role string) (
 	defer conn.Release()
 	rows, now, err := ask(ctx, conn.Conn(), q.sql, role)
 	if err != nil {
-		// What has been prepared may not fit any more.
+		// A statement that was prepared may not fit any more.
 		_ = conn.Conn().Close(context.WithoutCancel(ctx))
 		refused, ok := errors.AsType[*pgconn.PgError](err)
 		switch {
@@ -196,8 +196,7 @@ func usable(rows []found, now time.Time) (verifier, reason string) {
 func unavailable(e *pgconn.PgError) bool { return ofClass(e, "08", "53", "57", "58", "XX") }
 
 // misfit reports whether Postgres does not take the query, whatever was asked: a function that
-// was dropped, a right that was taken away, a statement that was prepared for what is not so
-// any more.
+// was dropped, a right that was taken away, a statement that was prepared for other columns.
 func misfit(e *pgconn.PgError) bool { return ofClass(e, "0A", "26", "3F", "42") }
 
 func ofClass(e *pgconn.PgError, classes ...string) bool {
@@ -205,5 +204,5 @@ func ofClass(e *pgconn.PgError, classes ...string) bool {
 }
 
 // refusal says that Postgres refused the query, without its message, which a function may
-// have made of what it read.
+// have made of the rows that it read.
 func refusal(e *pgconn.PgError) string { return "Postgres refused the query with SQLSTATE " + e.Code }

@@ -86,7 +86,8 @@ func TestVerifier(t *testing.T) {
 	for role, reason := range map[string]string{
 		"ana": "", "Große, die": "", "later": "", "always": "",
 		"gone": "the password has expired", "never": "the password has expired", "without": "the query returns no password",
-		"nologin": "the query returns 0 rows", "nobody": "the query returns 0 rows", "' OR true --": "the query returns 0 rows", "": "the query returns 0 rows",
+		"nologin": "the query returns 0 rows", "nobody": "the query returns 0 rows",
+		"' OR true --": "the query returns 0 rows", "": "the query returns 0 rows",
 	} {
 		ask(role, reason)
 	}
@@ -102,7 +103,8 @@ func TestVerifier(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	s := start(t)
 	admin := connect(t, s)
-	run(t, admin, `CREATE TABLE logins (name text, verifier text); INSERT INTO logins VALUES ('ana', 'a'), ('twice', 'b'), ('twice', 'b'), ('empty', '');
+	run(t, admin, `CREATE TABLE logins (name text, verifier text);
+		INSERT INTO logins VALUES ('ana', 'a'), ('twice', 'b'), ('twice', 'b'), ('empty', '');
 		CREATE FUNCTION public.strict(name text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
 			IF name = 'bob' THEN RAISE 'there is no bob'; END IF;
 			IF name = 'eve' THEN DELETE FROM public.logins; END IF;
@@ -120,11 +122,12 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := q.Verifier(t.Context(), "sick"); err == nil || strings.Contains(err.Error(), "SCRAM") || !strings.Contains(err.Error(), "58000") {
+	_, _, err := q.Verifier(t.Context(), "sick")
+	if err == nil || strings.Contains(err.Error(), "SCRAM") || !strings.Contains(err.Error(), "58000") {
 		t.Errorf("a function that says what it has read: %v", err)
 	}
 	run(t, admin, "ALTER TABLE logins ALTER verifier TYPE varchar")
-	_, _, _ = q.Verifier(t.Context(), "ana") // what was prepared may not fit any more
+	_, _, _ = q.Verifier(t.Context(), "ana") // the prepared statement may not fit any more
 	if v, reason, err := q.Verifier(t.Context(), "ana"); v != "a" || err != nil {
 		t.Errorf("after a change of the table: %q (%s), %v", v, reason, err)
 	}
@@ -170,7 +173,8 @@ func TestMisfit(t *testing.T) {
 func TestApart(t *testing.T) {
 	s := start(t)
 	admin := connect(t, s)
-	run(t, admin, "CREATE FUNCTION public.verifier(name) RETURNS text LANGUAGE sql VOLATILE AS 'SELECT CASE WHEN $1 = ''slow'' THEN pg_sleep(60)::text ELSE ''a'' END'")
+	run(t, admin, `CREATE FUNCTION public.verifier(name) RETURNS text LANGUAGE sql VOLATILE
+		AS 'SELECT CASE WHEN $1 = ''slow'' THEN pg_sleep(60)::text ELSE ''a'' END'`)
 	q := open(t, s, "SELECT public.verifier($1)")
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -181,7 +185,8 @@ func TestApart(t *testing.T) {
 	}
 	begun := time.Now()
 	for n := 0; n < 4; {
-		if err := admin.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dpproxy' AND wait_event = 'PgSleep'").Scan(&n); err != nil {
+		if err := admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+			WHERE application_name = 'dpproxy' AND wait_event = 'PgSleep'`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		if time.Since(begun) > authquery.Deadline {
@@ -196,7 +201,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestSession holds what a session may do, and for how long.
+// TestSession holds the rights of a session, and its time limits.
 func TestSession(t *testing.T) {
 	s := start(t)
 	for setting, want := range map[string]string{

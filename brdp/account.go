@@ -67,7 +67,7 @@ func lossUp(m dp.Measure, x *big.Rat) (dp.Loss, error) {
 }
 
 // Delta returns the least δ for which one coordinate is (ε, δ)-DP, never below the
-// true one and above it by what doubles leave uncertain: 10⁻¹² of the masses whose
+// true one and above it by the uncertainty of doubles: 10⁻¹² of the masses whose
 // difference it is.
 //
 //	δ(ε) = Σ (f(n) − e^ε·f(n−Δ))₊

@@ -431,9 +431,12 @@ func TestTinyRecycling(t *testing.T) {
 
 // TestWideLawsArePriced ends where neighbouring doubles are more than 1 apart.
 func TestWideLawsArePriced(t *testing.T) {
+	wide := func(linf int64, bits uint) dp.Event {
+		return dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: linf}, Variance: new(big.Int).Lsh(big.NewInt(1), bits)}
+	}
 	for _, e := range []dp.RecycledEvent{
-		{Kernel: dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1 << 48}, Variance: new(big.Int).Lsh(big.NewInt(1), 97)}, Recycle: big.NewRat(1, 2)},
-		{Kernel: dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1 << 51}, Variance: new(big.Int).Lsh(big.NewInt(1), 100)}, Recycle: big.NewRat(1, 20_000)},
+		{Kernel: wide(1<<48, 97), Recycle: big.NewRat(1, 2)},
+		{Kernel: wide(1<<51, 100), Recycle: big.NewRat(1, 20_000)},
 	} {
 		law, err := brdp.NewLaw(e)
 		if err != nil {

@@ -12,8 +12,8 @@ type cache[K comparable, V any] struct {
 	known map[K]V
 }
 
-// get returns what is known of key, or what find returns for it. It does not
-// remember errors. Two goroutines that miss at once both search.
+// get returns the value known for key, or the one that find returns for it. It
+// does not remember errors. Two goroutines that miss at once both search.
 func (c *cache[K, V]) get(key K, find func() (V, error)) (V, error) {
 	c.mu.RLock()
 	v, ok := c.known[key]

@@ -41,9 +41,9 @@ type Design struct {
 	Recycled  bool
 	// Acceptance is P(|noise| ≤ boundary), rounded down.
 	Acceptance float64
-	// Loss covers one vector under the measure that was asked for. It is what the
-	// event costs, but for a plain Laplace kernel under zCDP, where it may be
-	// relatively 10⁻⁹ above. It is the zero Loss for an ApproximateAllowance.
+	// Loss covers one vector under the measure that was asked for. It is the
+	// price of the event, but for a plain Laplace kernel under zCDP, where it may
+	// be relatively 10⁻⁹ above. It is the zero Loss for an ApproximateAllowance.
 	Loss dp.Loss
 }
 
@@ -56,8 +56,8 @@ type Designer struct {
 	options    cache[wish, []Option]
 }
 
-// acceptanceSlack is more than the relative errors of an acceptance and of what it
-// leaves.
+// acceptanceSlack is more than the relative errors of an acceptance and of its
+// complement.
 const acceptanceSlack = 1e-11
 
 // acceptanceDown returns P(|N| ≤ boundary), never more.
@@ -66,8 +66,8 @@ func (l Law) acceptanceDown() float64 {
 }
 
 // Cheapest returns the design that meets g at the least loss: the best of the plain
-// kernels and of both with recycling, Gaussian ones under dp.ZCDP only. Its
-// acceptance and its loss are computed from what is drawn, after all rounding.
+// kernels and of both with recycling, Gaussian ones under dp.ZCDP only. Its acceptance
+// and its loss are computed from the law that is drawn, after all rounding.
 func (d *Designer) Cheapest(g Goal) (Design, error) {
 	return d.goals.get(g, func() (Design, error) {
 		p, err := g.problem()
@@ -128,7 +128,7 @@ func (g Goal) problem() (problem, error) {
 	return p, err
 }
 
-// A problem is what all designs for one answer share.
+// A problem has the parts that all designs for one answer share.
 type problem struct {
 	s        dp.Sensitivity
 	boundary int64

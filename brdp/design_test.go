@@ -53,8 +53,8 @@ func exact(d brdp.Design, boundary int64, m dp.Measure) (acceptance float64, los
 	return n.Acceptance(), loss, err
 }
 
-// TestDesignsKeepTheirWord checks for any goal that what was designed meets it at
-// the loss it says, that spending this loss gives back the acceptance, and that
+// TestDesignsKeepTheirWord checks for any goal that the design meets it at the
+// loss it says, that spending this loss gives back the acceptance, and that
 // recycling is chosen only where it costs less than every plain kernel.
 func TestDesignsKeepTheirWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -79,7 +79,7 @@ func TestDesignsKeepTheirWord(t *testing.T) {
 			if float64(g.Boundary+1)*8000 > float64(g.Sensitivity.LInf) {
 				t.Fatalf("%+v: %v", g, err)
 			}
-			return // beyond what a ledger holds
+			return // beyond the amounts of a ledger
 		}
 		acceptance, loss, err := exact(d, g.Boundary, g.Measure)
 		if err != nil || acceptance < g.Acceptance*(1-1e-12) || d.Acceptance > acceptance {
@@ -167,8 +167,8 @@ func TestZCDPDesignIsTheBest(t *testing.T) {
 	}
 }
 
-// TestGainAtEqualRho: what recycling adds to the acceptance of a plain Gaussian
-// kernel at one price, where θ = Δ and where θ = Δ/5.
+// TestGainAtEqualRho shows how much recycling adds to the acceptance of a plain
+// Gaussian kernel at one price, where θ = Δ and where θ = Δ/5.
 func TestGainAtEqualRho(t *testing.T) {
 	const unit = 1 << 14
 	for _, tt := range []struct {
@@ -205,7 +205,7 @@ func TestGainAtEqualRho(t *testing.T) {
 }
 
 // TestAcceptanceTable computes P(|noise| ≤ θ) at (ε, 10⁻⁵)-DP for a change by Δ, on
-// a lattice of 2¹⁴ units: the plain Gaussian kernel, what the paper claims for
+// a lattice of 2¹⁴ units: the plain Gaussian kernel, the paper's claim for
 // recycling and the true δ of that, the exact recycled Gaussian kernel with its
 // variance at least the plain one's, the same with only its own δ bounded, plain
 // Laplace noise, and the recycled Laplace kernel.
@@ -249,7 +249,8 @@ func TestAcceptanceTable(t *testing.T) {
 		}
 		exact := safeAbovePlain(row.shift, row.theta, row.epsilon, delta)
 		t.Logf("%3v %2v %3v  %.4f    %.4f (%.2e)     %.4f  %.4f  %.4f  %.4f",
-			row.shift, row.theta, row.epsilon, plain, paper.Acceptance(), paper.Delta(row.epsilon, row.shift), exact, best, laplace, laplaceBest)
+			row.shift, row.theta, row.epsilon, plain, paper.Acceptance(), paper.Delta(row.epsilon, row.shift),
+			exact, best, laplace, laplaceBest)
 		tolerance := 0.6 * math.Pow(10, -row.digits)
 		for name, pair := range map[string][2]float64{
 			"Gaussian": {plain, row.gaussian}, "paper": {paper.Acceptance(), row.paper},
@@ -317,7 +318,8 @@ func TestDesignerRefuses(t *testing.T) {
 		t.Errorf("no loss: %v", err)
 	}
 	for _, a := range []brdp.ApproximateAllowance{
-		approximate(sensitivity(5), 1, 0, 1e-5), approximate(sensitivity(5), 1, math.NaN(), 1e-5), approximate(sensitivity(5), 1, 1, 0), approximate(sensitivity(5), 1, math.Inf(1), 1e-5),
+		approximate(sensitivity(5), 1, 0, 1e-5), approximate(sensitivity(5), 1, math.NaN(), 1e-5),
+		approximate(sensitivity(5), 1, 1, 0), approximate(sensitivity(5), 1, math.Inf(1), 1e-5),
 	} {
 		if d, err := designer.MostAcceptedApproximate(a); !errors.Is(err, brdp.ErrParameter) {
 			t.Errorf("%+v: %+v, %v", a, d, err)
@@ -349,7 +351,9 @@ func TestSumGaussian(t *testing.T) {
 	for _, v := range []float64{5, 48 * 48, 49 * 49, 100 * 100, 511 * 511, 513 * 513} {
 		sigma := math.Sqrt(v)
 		for _, h := range []float64{0, 0.37, 12.5} {
-			for _, ends := range [][2]float64{{-inf, inf}, {-2, 1}, {-0.5, inf}, {3, inf}, {6, inf}, {20, 31}, {-inf, -1}, {-9, -8}, {4.9, inf}, {5.1, inf}} {
+			for _, ends := range [][2]float64{
+				{-inf, inf}, {-2, 1}, {-0.5, inf}, {3, inf}, {6, inf}, {20, 31}, {-inf, -1}, {-9, -8}, {4.9, inf}, {5.1, inf},
+			} {
 				a, b := math.Round(ends[0]*sigma), math.Round(ends[1]*sigma)
 				want := new(big.Float).SetPrec(200)
 				for n := max(a, -40*sigma); n <= min(b, 40*sigma); n++ {

@@ -1,6 +1,6 @@
 // Package brdp is budget recycling differential privacy [Jiang-Du-Sharma-Yan
 // 2024]: noise of a kernel, drawn anew with probability q where its absolute
-// value exceeds a boundary θ. What is released is
+// value exceeds a boundary θ. The release is
 //
 //	answer + N,  P(N = n) = c·k(n)·w(n),  w(n) = 1 for |n| ≤ θ, 1 − q for |n| > θ,
 //
@@ -8,7 +8,7 @@
 // also the expected number of draws. [Noise] is the mechanism, [Law] its exact
 // law and accounting, [Designer] chooses kernel and q for an accuracy or a price.
 //
-// # What is guaranteed
+// # The guarantee
 //
 // With the Laplace kernel of scale s, and a change of at most Δ in at most L0
 // coordinates, the release is ε-DP with
@@ -22,7 +22,7 @@
 // With the Gaussian kernel that is far more than the kernel's own Δ²/(2·variance),
 // and it is (ε, δ)-DP with the exact δ of [Law.Delta].
 //
-// # What is assumed
+// # Assumptions
 //
 // The boundary stands around the true answer, and yet the decision to draw anew
 // looks at the noise alone: N is additive noise of a public law, and all follows
@@ -31,7 +31,7 @@
 // The number of draws does not depend on the answer, but on the noise, and so does
 // the time: whoever answers an analyst has to hide it, as for every mechanism.
 //
-// # What is not claimed
+// # Limits of the guarantee
 //
 // The accounting of the paper (its Theorems 1 and 3, Proposition 2, Algorithms 1
 // to 3) is not used: it mixes shifted losses as if the shift did not depend on the

@@ -16,7 +16,7 @@ type family interface {
 	kernel(size float64, smooth bool) kernel
 	// near returns the mechanisms with the sizes next to this one.
 	near(size float64) []mechanisms.Mechanism
-	// cost returns, for searches, what a coordinate costs under the measure.
+	// cost returns, for searches, the cost of a coordinate under the measure.
 	cost(size, logKeep float64) float64
 	// bestSize returns the size that is best with recycling, wherever a closed form
 	// tells it for every goal; found is false where there is none.

@@ -124,8 +124,8 @@ func newGaussian(v float64, smooth bool) gaussian {
 
 func (g gaussian) logMass(a, b float64) float64 { return g.logSum(0, a, b) - g.logTotal }
 
-// slack adds what a difference of two tails loses in ranges that are short beside a
-// wide kernel, and the distance of the bound in logSum from the sum, 1/far².
+// slack adds the loss of a difference of two tails in ranges that are short beside
+// a wide kernel, and the distance of the bound in logSum from the sum, 1/far².
 func (g gaussian) slack(a, b float64) float64 {
 	s := precision
 	if width := b - a + 1; width >= termwise {

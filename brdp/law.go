@@ -200,8 +200,8 @@ func (l Law) Quantile(alpha float64) float64 {
 	}
 }
 
-// StdDev returns the standard deviation of N: of the kernel's second moment, what
-// lies beyond the boundary counts with weight 1 − q, and c scales the whole.
+// StdDev returns the standard deviation of N: of the kernel's second moment, the
+// part beyond the boundary counts with weight 1 − q, and c scales the whole.
 func (l Law) StdDev() float64 {
 	square := l.kernel.variance() - 2*(1-l.keep)*l.kernel.tailSquare(l.boundary+1)
 	return math.Sqrt(math.Exp(l.logC) * max(0, square))

@@ -37,7 +37,7 @@ var _ mechanisms.Mechanism = Noise{}
 
 // New returns the mechanism around a kernel, a [mechanisms.Laplace] or a
 // [mechanisms.Gaussian], with a boundary in lattice units and the probability q of
-// drawing anew. What it refuses, [NewLaw] says.
+// drawing anew. [NewLaw] says which it refuses.
 func New(kernel mechanisms.Mechanism, boundary int64, q *big.Rat) (Noise, error) {
 	built := false
 	switch k := kernel.(type) {

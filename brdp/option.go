@@ -14,9 +14,9 @@ type wish struct {
 	recycle bool
 }
 
-// Options returns what there is to choose from for a goal: of each kernel that the measure
-// admits the cheapest plain design, and with recycle also the cheapest recycled one, if
-// recycling is possible at all. It may cost more than the plain one: the caller compares.
+// Options returns the choices for a goal: of each kernel that the measure admits the
+// cheapest plain design, and with recycle also the cheapest recycled one, if recycling is
+// possible at all. It may cost more than the plain one: the caller compares.
 func (d *Designer) Options(g Goal, recycle bool) ([]Option, error) {
 	return d.options.get(wish{g, recycle}, func() ([]Option, error) {
 		p, err := g.problem()

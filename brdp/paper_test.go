@@ -7,8 +7,8 @@ import (
 	"dpproxy/brdp/papertest"
 )
 
-// TestPaperUnderestimates shows by how much: the true δ of what the paper's
-// algorithms allocate for δ = 10⁻⁵.
+// TestPaperUnderestimates shows by how much: the true δ of the noise that the
+// paper's algorithms allocate for δ = 10⁻⁵.
 func TestPaperUnderestimates(t *testing.T) {
 	const delta = 1e-5
 	g := papertest.Allocate(5, 1, 3, delta, 2.7)

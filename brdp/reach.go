@@ -107,7 +107,8 @@ func (p problem) spend(f family, loss dp.Loss) []Design {
 	last := min(most, plain*(1<<24))
 	guess := 0.0
 	search := func(size, inside, outside float64) float64 {
-		guess = affordable(budget{inside, outside, limit, searchTolerance}, guess, func(logKeep float64) float64 { return f.cost(size, logKeep) })
+		cost := func(logKeep float64) float64 { return f.cost(size, logKeep) }
+		guess = affordable(budget{inside, outside, limit, searchTolerance}, guess, cost)
 		return guess
 	}
 	size, known := f.bestSize()
@@ -136,7 +137,8 @@ func (p problem) spend(f family, loss dp.Loss) []Design {
 		switch l, isLaplace := k.(laplace); {
 		case p.measure == dp.ZCDP:
 			guess = search(size, inside, outside)
-			recycler = affordable(budget{inside, outside, limit, min(2*rhoTolerance, 1e-3/limit)}, guess, func(logKeep float64) float64 { return p.law(k, logKeep).Rho() })
+			cost := func(logKeep float64) float64 { return p.law(k, logKeep).Rho() }
+			recycler = affordable(budget{inside, outside, limit, min(2*rhoTolerance, 1e-3/limit)}, guess, cost)
 		case isLaplace:
 			recycler = limit - l.rate*p.shift()
 		}
@@ -148,13 +150,13 @@ func (p problem) spend(f family, loss dp.Loss) []Design {
 }
 
 // draws returns the expected number of draws of a kernel under pure DP whose recycler
-// has what the kernel leaves of a limit.
+// has the rest that the kernel leaves of a limit.
 func (p problem) draws(f family, size, limit float64) float64 {
 	inside, outside := p.masses(f.kernel(size, true))
 	return 1 / (inside + math.Exp(f.cost(size, 0)-limit)*outside)
 }
 
-// A budget is what a recycler of a kernel may cost.
+// A budget is the most that a recycler of a kernel may cost.
 type budget struct {
 	inside, outside float64 // the kernel's masses
 	limit           float64 // of the whole

@@ -9,8 +9,8 @@ const (
 	// and of the few operations that make a bound of it; near 0 [Law.moment] adds
 	// the error of its sum.
 	rhoSlack = 1e-9
-	// maxPoints bounds the work. A search that reaches it returns what it has,
-	// which is a bound all the same. Flat rates need some 300 points.
+	// maxPoints bounds the work. A search that reaches it returns its interval
+	// so far, which is a bound all the same. Flat rates need some 300 points.
 	maxPoints = 3000
 	// maxTilt bounds α − 1.
 	maxTilt = 1 << 60
@@ -24,7 +24,7 @@ const (
 // two values of a it lies below its chord k + m·a, and so D_α/α below the maximum of
 // (k + m·a)/(a(1+a)), which is at an end or at a root of m·a² + 2k·a + k. Intervals
 // are halved until the bound is within a tolerance of the largest value seen. Left of
-// the first a, D_α is at most what it is there, and 1/α at most 1. Right of the last,
+// the first a, D_α is at most its value there, and 1/α at most 1. Right of the last,
 //
 //	D_α/α ≤ Δ²/(2v) + (𝓛 + ln c/a)/α,  𝓛 = −ln(1−q)
 //
@@ -42,7 +42,7 @@ func (l Law) Rho() float64 {
 		}
 	}
 	if l.recycled {
-		rho += 0x1p-51 // what 1 − q loses where its double is 1
+		rho += 0x1p-51 // the loss of 1 − q where its double is 1
 	}
 	return rho * (1 + rhoSlack)
 }
@@ -91,7 +91,7 @@ func (s *supremum) settled(bound float64) bool {
 }
 
 // begin adds points before the first until D there is near the best rate, or
-// until the error of φ, over a, has become what is seen of it.
+// until the computed φ/a is mostly the error of φ.
 func (s *supremum) begin(points []point) []point {
 	first := points[0]
 	for !s.settled(first.phi / first.a) {

@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// The searches propose parameters. What they propose is rounded, built, and its
+// The searches propose parameters. A proposal is rounded, built, and its
 // acceptance and loss computed anew, so that their errors cost accuracy only.
 
 // threshold returns an x in [low, high] at which ok holds, near the least such, if

@@ -1,5 +1,5 @@
-// Package catalog holds what the catalogue of the real database says about the
-// tables in the policy: columns, types, keys and foreign keys, as plain values.
+// Package catalog holds the real database's catalogue of the tables in the
+// policy: columns, types, keys and foreign keys, as plain values.
 //
 // Package mirror reads it and makes the mirror from it; package planner proves
 // facts from it. It does no I/O and imports nothing of ours.
@@ -13,7 +13,7 @@ type Name struct{ Schema, Name string }
 // String writes schema.name, unquoted, for people and for map keys in files.
 func (n Name) String() string { return n.Schema + "." + n.Name }
 
-// A Schema is what was read in one snapshot.
+// A Schema is the catalogue as it was read in one snapshot.
 type Schema struct {
 	Tables map[Name]*Table
 	Types  map[Name]*Type // types made by users that the tables use
@@ -39,14 +39,14 @@ type Table struct {
 	Keys    []Key
 	Foreign []ForeignKey
 	// Loose are foreign keys that rows need not satisfy: not validated, not enforced, or of
-	// periods. They say what rows are about, and prove nothing.
+	// periods. They say which rows belong together, and prove nothing.
 	Loose []ForeignKey
 	// Constraints are the primary-key and unique constraints, Indexes the other
 	// indexes, as the mirror shows them: those whose text could hold values, in a
 	// predicate or an expression, are left out. They prove nothing: see Keys.
 	Constraints, Indexes []Definition
-	// Sorted are the indexes that have the rows in the order of a column. They say what
-	// is fast, and prove nothing.
+	// Sorted are the indexes that have the rows in the order of a column. They say
+	// which reads are fast, and prove nothing.
 	Sorted []Index
 	// RowSecurity says that row security is enabled for the reader.
 	RowSecurity bool
@@ -130,7 +130,7 @@ type Type struct {
 	Name    Name
 	Kind    byte     // 'e' enum, 'd' domain, 'c' composite, 'r' range
 	Labels  []string // enum labels in order
-	Base    TypeRef  // what a domain is over, or the subtype of a range
+	Base    TypeRef  // that a domain is over, or the subtype of a range
 	NotNull bool
 	Comment string
 	// Attributes of a composite; only their names and types are known.

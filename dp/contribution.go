@@ -17,9 +17,9 @@ var ErrContribution = errors.New("dp: a contribution without a sensitivity")
 // rows and groups count must depend on the unit's own rows alone.
 //
 // All numbers are integers in units of a lattice; bounds that are none are rounded
-// outward by who clamps to them. A sensitivity is never below 1, which a mechanism
-// needs. Whoever clamps what a unit adds to a group as a whole, instead of each
-// row, has a Contribution with one row.
+// outward by the code that clamps to them. A sensitivity is never below 1, which a
+// mechanism needs. Code that clamps the sum of a unit in a group as a whole,
+// instead of each row, has a Contribution with one row.
 type Contribution struct {
 	Partitions int64 // k ≥ 1
 	Rows       int64 // m ≥ 1
@@ -105,7 +105,8 @@ func (c Contribution) CentredProducts(x, y Range, unit int64) (Sensitivity, erro
 	}
 	q, ok := productIn(x.Half(), y.Half(), uint64(unit))
 	if !ok {
-		return Sensitivity{}, fmt.Errorf("%w: the products of values from %d to %d and %d to %d do not fit", ErrContribution, x.Lower, x.Upper, y.Lower, y.Upper)
+		return Sensitivity{}, fmt.Errorf("%w: the products of values from %d to %d and %d to %d do not fit",
+			ErrContribution, x.Lower, x.Upper, y.Lower, y.Upper)
 	}
 	return c.sensitivity(q)
 }

@@ -137,7 +137,7 @@ func rowsOf(src *rand.Rand, c dp.Contribution, r dp.Range) map[int64][]int64 {
 	return all
 }
 
-// bounded keeps what counts.
+// bounded keeps the rows that count.
 func bounded(rows map[int64][]int64, c dp.Contribution, r dp.Range) map[int64][]int64 {
 	kept := map[int64][]int64{}
 	for p := range c.Partitions {
@@ -187,7 +187,8 @@ func TestContributionAgainstRows(t *testing.T) {
 				twin := a
 				twin.declared.LInf = int64(float64(a.declared.LInf) / 1.5)
 				if !a.loose && twin.declared.LInf > 0 && reached*float64(a.declared.LInf)/float64(twin.declared.LInf) <= 1 {
-					t.Errorf("%+v, %+v, %s: a sensitivity of %d instead of %d is not exceeded", c, r, a.name, twin.declared.LInf, a.declared.LInf)
+					t.Errorf("%+v, %+v, %s: a sensitivity of %d instead of %d is not exceeded",
+						c, r, a.name, twin.declared.LInf, a.declared.LInf)
 				}
 			}
 		}
@@ -195,8 +196,8 @@ func TestContributionAgainstRows(t *testing.T) {
 }
 
 // TestVectorPrice compares the price of several aggregates of one read with that of
-// the vector of all of them: Gaussian noise of variance vᵢ on each costs what the
-// change of the vector (Δᵢ/√vᵢ) costs at variance 1. One unit reaches it.
+// the vector of all of them: Gaussian noise of variance vᵢ on each costs as much as
+// the change of the vector (Δᵢ/√vᵢ) at variance 1. One unit reaches it.
 func TestVectorPrice(t *testing.T) {
 	c, r := dp.Contribution{Partitions: 3, Rows: 2}, dp.Range{Lower: 0, Upper: 20}
 	all := aggregates(t, c, r)[:4]

@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// A Sensitivity bounds what the rows of one privacy unit can change in an exact
-// answer, in lattice units, when they are added or removed.
+// A Sensitivity bounds the change of an exact answer by the rows of one privacy
+// unit, in lattice units, when they are added or removed.
 type Sensitivity struct {
 	L0   int64 // partitions (groups) one unit can touch
 	LInf int64 // change in any one partition

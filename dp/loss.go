@@ -122,7 +122,7 @@ func (l Loss) Plus(m Loss) (Loss, error) {
 	return Loss{l.measure, l.pico + m.pico, l.atto + m.atto}, nil
 }
 
-// Minus returns l − m, for showing what remains. It refuses a negative result.
+// Minus returns l − m, for showing the remainder. It refuses a negative result.
 func (l Loss) Minus(m Loss) (Loss, error) {
 	if l.measure != m.measure || l.measure == 0 {
 		return Loss{}, ErrMeasure

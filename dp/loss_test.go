@@ -61,7 +61,7 @@ func TestPlusAndMinus(t *testing.T) {
 }
 
 // Fits must hold in both parameters and in one measure, or a filter would admit
-// what it must refuse.
+// an event that it must refuse.
 func TestFits(t *testing.T) {
 	limit := loss(t, dp.ZCDP, 10, 10)
 	for _, c := range []struct {

@@ -5,11 +5,11 @@ import (
 	"math/big"
 )
 
-// Values is what is public about the values whose centred sum is released:
-// S = Σ(x − m₀)/Unit with m₀ = (Low + High)/2, over values from Low to High.
+// Values are the public facts about the values whose centred sum is released: S
+// = Σ(x − m₀)/Unit with m₀ = (Low + High)/2, over values from Low to High.
 type Values struct {
 	Low, High *big.Rat
-	Unit      *big.Rat // > 0, what one of S stands for
+	Unit      *big.Rat // > 0, the value of one in S
 }
 
 func (v Values) check() error {

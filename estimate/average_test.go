@@ -19,7 +19,7 @@ const alpha = 0.01
 // percent are values from 0 to 100 whose centred sum counts half steps.
 var percent = estimate.Values{Low: rat(0, 1), High: rat(100, 1), Unit: rat(1, 2)}
 
-// TestAverageIsAccurate holds the error to what it is for a thousand values from 0
+// TestAverageIsAccurate holds the error to its size for a thousand values from 0
 // to 100 of mean 69.5 at ρ = 0.01, half for each of sum and count: 0.537 with a
 // centred sum, and 1.22 with a plain one.
 func TestAverageIsAccurate(t *testing.T) {

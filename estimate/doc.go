@@ -1,10 +1,10 @@
-// Package estimate turns released integers into what was asked for: averages,
-// variances, quantiles, extremes, and totals that agree with their parts, each
-// with a bound on its error.
+// Package estimate turns released integers into the aggregates that were asked
+// for: averages, variances, quantiles, extremes, and totals that agree with
+// their parts, each with a bound on its error.
 //
 // All of it is post-processing: the inputs are integers that were released with
-// noise, what is public about their lattice, and what is public about the noise.
-// Nothing here costs anything, and nothing here sees a protected value.
+// noise, and public facts about their lattice and the noise. Nothing here costs
+// anything, and nothing here sees a protected value.
 //
 // An estimator is built once for a query, from the noise and the probability
 // alpha with which its intervals may fail, and then applied to each row of the
@@ -18,11 +18,11 @@
 //     totals and parts, merged by their variances.
 //   - [Interval]: the arithmetic of error bounds.
 //
-// An interval covers what the exact aggregates that were measured would have
-// given, with probability at least 1−alpha over the noise, for each row alone.
-// They were measured after bounding: values clamped to their bounds and rounded
-// to the lattice, and rows or groups beyond what one privacy unit may contribute
-// left out. The bias of that is in no interval, and cannot be: it is not public.
+// An interval covers the value that the exact aggregates that were measured would
+// have given, with probability at least 1−alpha over the noise, for each row alone.
+// They were measured after bounding: values clamped to their bounds and rounded to
+// the lattice, and rows or groups beyond the contribution of one privacy unit left
+// out. The bias of that is in no interval, and cannot be: it is not public.
 //
 // References: [Hay et al. 2010] Boosting the Accuracy of Differentially Private
 // Histograms Through Consistency. [Qardaji-Yang-Li 2013] Understanding

@@ -13,8 +13,8 @@ func (s Shape) Cut(i int) (below, above [][2]int) {
 // Cumulative returns how many rows are estimated to be before each bucket.
 func (d *Distribution) Cumulative() []float64 { return d.cumulative }
 
-// Difference returns what the counts say of the rank before bucket i, with its
-// error.
+// Difference returns the estimate of the rank before bucket i from the counts,
+// with its error.
 func (r *RankError) Difference(d *Distribution, i int) (difference, e float64) {
 	return d.difference(r.q, i), r.e[i]
 }

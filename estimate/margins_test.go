@@ -70,7 +70,7 @@ func TestMarginsOfOneTotal(t *testing.T) {
 	}
 }
 
-// The reconciled total and cells are nearer to the truth than what was measured.
+// The reconciled total and cells are nearer to the truth than the measured ones.
 func TestMarginsHelp(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

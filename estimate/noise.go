@@ -7,7 +7,7 @@ import (
 	"math/big"
 )
 
-// ErrParameter is wrapped by the errors for what describes no estimator.
+// ErrParameter is wrapped by the errors for parameters that describe no estimator.
 var ErrParameter = errors.New("estimate: invalid parameter")
 
 // A Tail bounds the noise of one released integer. Every mechanism has it.

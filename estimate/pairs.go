@@ -5,17 +5,17 @@ import (
 	"math/big"
 )
 
-// Products is what is public about the sum of centred products,
+// Products are the public facts about the sum of centred products,
 //
 //	P = Σ(x − m₀)(y − n₀)/Unit with m₀ and n₀ the middles of the bounds of x and y.
 type Products struct {
-	Unit *big.Rat // > 0, what one of P stands for
+	Unit *big.Rat // > 0, the value of one in P
 	// Rounding is the most by which rounding to Unit changed one term.
 	Rounding *big.Rat
 }
 
-// PairValues is what is public about pairs of values. Squares are of the values whose
-// variance is asked for, and nil for others.
+// PairValues are the public facts about pairs of values. Squares are of the values
+// whose variance is asked for, and nil for others.
 type PairValues struct {
 	X, Y               Values
 	Products           Products
@@ -39,8 +39,8 @@ type PairMoments struct {
 //
 //	P/N − (S/N)(T/N), brought into [−h·k, h·k], with max(N, 1) for N
 //
-// and h and k half the ranges of x and y, and what follows from it and the variances: the
-// correlation, and the line y = a + b·x of least squares.
+// and h and k half the ranges of x and y, and two estimates that follow from it and the
+// variances: the correlation, and the line y = a + b·x of least squares.
 //
 // The error of the intervals is that of the noise in the sums, each of which fails with an
 // equal part of alpha, and of rounding; the values are those that were summed, clamped and

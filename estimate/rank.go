@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// leastAlpha is the least alpha of a rank error, far above what leastTail adds
-	// up to over all nodes.
+	// leastAlpha is the least alpha of a rank error, far above the sum of
+	// leastTail over all nodes.
 	leastAlpha = 1e-15
 	// unionNodes is up to how many nodes the union bound is tried as well; beyond
 	// it the moments are better.
@@ -60,8 +60,8 @@ func (t *Tree) RankError(q, alpha float64) (*RankError, error) {
 	return e, nil
 }
 
-// Most returns the largest error over all boundaries, in rows: what to tell
-// before a release.
+// Most returns the largest error over all boundaries, in rows: the error to
+// tell before a release.
 func (r *RankError) Most() float64 {
 	most := 0.0
 	for _, e := range r.e {
@@ -127,8 +127,8 @@ func ranks(q float64) (least, most float64) {
 	return -q, 1 - q
 }
 
-// difference returns what the released counts say D is before bucket i: each
-// side from the fewest counts.
+// difference returns the estimate of D before bucket i from the released
+// counts: each side from the fewest counts.
 func (d *Distribution) difference(q float64, i int) float64 {
 	below, above := d.sides(i)
 	return (1-q)*below - q*above
@@ -159,9 +159,9 @@ type rankBound struct {
 	quantiles [unionNodes + 1][]float64
 }
 
-// prepare tabulates what all boundaries share. The values of λ are those that
-// would be best for normal noise, from the boundary with the least variance to
-// the one with the largest, and a factor beyond.
+// prepare tabulates the values that all boundaries share. The values of λ are
+// those that would be best for normal noise, from the boundary with the least
+// variance to the one with the largest, and a factor beyond.
 func (r *rankBound) prepare(cuts []cut) {
 	smallest, largest, nodes := math.Inf(1), 0.0, 0
 	for _, c := range cuts {

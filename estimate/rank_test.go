@@ -13,7 +13,7 @@ import (
 )
 
 // TestMomentsAreBounded compares the bound from quantiles alone with the exact
-// moments: never below, and above by at most what the noise of a tenth more
+// moments: never below, and above by at most as much as noise of a tenth more
 // spread would have.
 func TestMomentsAreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -73,7 +73,7 @@ func stage(t *testing.T, buckets, branching int, noise func(pico int64) mechanis
 	return s
 }
 
-// noise is what a tree is told about the noise.
+// noise is the description of the noise that a tree is given.
 func (s scene) noise(tell func(mechanisms.Mechanism) estimate.Noise) []estimate.Noise {
 	var all []estimate.Noise
 	for _, m := range s.m {
@@ -153,7 +153,8 @@ func TestRankErrorCovers(t *testing.T) {
 						t.Errorf("the difference is %v, want %v ± %v", got, want, e)
 					}
 					limit := tolerated(runs, rare)
-					t.Logf("e = %.1f = %.2f standard deviations, %d failures, limit %d, twin %d", e, e/math.Sqrt(square/runs), failed, limit, twinFailed)
+					t.Logf("e = %.1f = %.2f standard deviations, %d failures, limit %d, twin %d",
+						e, e/math.Sqrt(square/runs), failed, limit, twinFailed)
 					if failed > limit {
 						t.Errorf("%d of %d fail, at most %d may", failed, runs, limit)
 					}
@@ -237,7 +238,8 @@ func TestQuantilesCover(t *testing.T) {
 					return between(lower, upper).Contains(want) && lower <= disc && disc <= upper
 				})
 				limit := tolerated(1000, 0.05)
-				t.Logf("%v: RMSE %.2f, mean length %.1f, rank error %.0f, %d failures, limit %d", want, math.Sqrt(square/1000), float64(width)/1000, r.Most(), n, limit)
+				t.Logf("%v: RMSE %.2f, mean length %.1f, rank error %.0f, %d failures, limit %d",
+					want, math.Sqrt(square/1000), float64(width)/1000, r.Most(), n, limit)
 				if n > limit {
 					t.Errorf("%d intervals fail, at most %d may", n, limit)
 				}
@@ -289,15 +291,15 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// An ending is what to find at one end; inward is 1 for a minimum and −1 for a
+// An ending is the search at one end; inward is 1 for a minimum and −1 for a
 // maximum.
 type ending struct {
 	right, wrong *estimate.Extreme
 	want, inward int64
 }
 
-// check looks for estimates outside of what is to be found, and returns how many
-// of the twin's are.
+// check looks for estimates beyond the end, and returns how many of the twin's
+// are.
 func (end ending) check(t *testing.T, runs int, draw func() *estimate.Distribution) (twinOutside int) {
 	t.Helper()
 	limit := tolerated(runs, rare)

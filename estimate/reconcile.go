@@ -40,11 +40,11 @@ func merge(a, b Estimate) Estimate {
 // total j of level l are levels[l+1][children[l][j]:children[l][j+1]]. Every
 // number of the last level must have been measured; totals need not be.
 //
-// The result is the best linear unbiased estimate given that totals are the sums
-// of their parts, and its variances [Hay et al. 2010, for any variances and any
-// number of parts]. No variance grows. It is found in two passes: upwards, a total
-// is merged with the sum of its parts; downwards, what then separates a total
-// from the sum of its parts is shared among them by their variances:
+// The result is the best linear unbiased estimate given that totals are the sums of
+// their parts, and its variances [Hay et al. 2010, for any variances and any number
+// of parts]. No variance grows. It is found in two passes: upwards, a total is
+// merged with the sum of its parts; downwards, the difference that then separates a
+// total from the sum of its parts is shared among them by their variances:
 //
 //	partᵢ ← zᵢ + (vᵢ/Σv)·(total − Σz), of variance vᵢ·(1 − vᵢ/Σv) + (vᵢ/Σv)²·V(total).
 //

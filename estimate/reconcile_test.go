@@ -39,7 +39,7 @@ func hierarchy(t *rapid.T) (levels [][]estimate.Estimate, children [][]int) {
 	return levels, children
 }
 
-// design has a row for each estimate, which says of what leaves it is the sum.
+// design has a row for each estimate, which says which leaves it is the sum of.
 func design(levels [][]estimate.Estimate, children [][]int) *mat.Dense {
 	leaves := len(levels[len(levels)-1])
 	var rows [][]float64
@@ -166,8 +166,8 @@ func TestReconcileMixedNoise(t *testing.T) {
 	}
 }
 
-// TestExactPartsKeepTheirPlace has parts without variance, which share what is
-// left equally.
+// TestExactPartsKeepTheirPlace has parts without variance, which share the rest
+// equally.
 func TestExactPartsKeepTheirPlace(t *testing.T) {
 	levels := [][]estimate.Estimate{{{12, 0}}, {{3, 0}, {5, 0}}}
 	got := must(estimate.Reconcile(levels, [][]int{{0, 2}}))

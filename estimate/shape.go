@@ -22,10 +22,10 @@ const (
 // to a level of at most branching nodes. Level 0 is that coarsest one; the grand
 // total is not a level.
 //
-// The node of x at a level is (x − low) / Divisor(level), in integers: what is
-// to be counted. The counts of one level are a histogram in which each row
-// counts in exactly one node. If a privacy unit has at most m rows in each of at
-// most k groups, then what it can change has, in each group, an ℓ₁ norm of at
+// The node of x at a level is (x − low) / Divisor(level), in integers: the number
+// to be counted. The counts of one level are a histogram in which each row counts
+// in exactly one node. If a privacy unit has at most m rows in each of at most k
+// groups, then the counts that it changes have, in each group, an ℓ₁ norm of at
 // most m and so an ℓ₂ norm of at most m, whichever nodes its rows fall into: the
 // sensitivity of a level is that of COUNT, dp.Sensitivity{L0: k, LInf: m}. Unlike
 // there, up to k·m counts may change; the price of the mechanism must depend on
@@ -131,8 +131,8 @@ func (s Shape) children(l int) []int {
 	return first
 }
 
-// A cut is a boundary between buckets, with the fewest nodes that make up what is
-// below it and what is above: at each of its levels the nodes [from, split) are
+// A cut is a boundary between buckets, with the fewest nodes that make up the
+// buckets below it and above: at each of its levels the nodes [from, split) are
 // below, and [skip, to) above.
 type cut []levelCut
 

@@ -160,7 +160,9 @@ func TestShapeRefuses(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}
-	for _, c := range [][2]int64{{math.MinInt64, math.MinInt64 + 1<<62 - 1}, {math.MaxInt64 - 1<<62 + 1, math.MaxInt64}, {math.MinInt64, math.MinInt64}} {
+	for _, c := range [][2]int64{
+		{math.MinInt64, math.MinInt64 + 1<<62 - 1}, {math.MaxInt64 - 1<<62 + 1, math.MaxInt64}, {math.MinInt64, math.MinInt64},
+	} {
 		s, err := estimate.NewShape(c[0], c[1], 1<<16, 2)
 		if err != nil {
 			t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A Tree is a [Shape] with the noise of its counts: what is public about a noisy
-// histogram tree, before any count is released.
+// A Tree is a [Shape] with the noise of its counts: all that is public about a
+// noisy histogram tree before any count is released.
 type Tree struct {
 	shape    Shape
 	noise    []Noise   // of each level
@@ -59,7 +59,7 @@ func NewTree(s Shape, noise []Noise, total Noise) (*Tree, error) {
 // Shape returns the tree's shape.
 func (t *Tree) Shape() Shape { return t.shape }
 
-// A Distribution is what the released counts of a [Tree] say about the
+// A Distribution is the estimate, from the released counts of a [Tree], of the
 // distribution of the rows over the lattice. Any number of quantiles may be read
 // off it, and they never decrease from one probability to a larger one.
 type Distribution struct {

@@ -5,14 +5,14 @@ import (
 	"math/big"
 )
 
-// Squares is what is public about the sum of centred squares,
+// Squares are the public facts about the sum of centred squares,
 //
 //	Q = Σ((x − m₀)² − h²/2)/Unit with h = (High − Low)/2,
 //
-// each of whose terms is at most h²/2 in size: half of what a square would be.
-// Unit may be much coarser than the square of the values' own.
+// each of whose terms is at most h²/2 in size: half of a square. Unit may be
+// much coarser than the square of the values' own.
 type Squares struct {
-	Unit *big.Rat // > 0, what one of Q stands for
+	Unit *big.Rat // > 0, the value of one in Q
 	// Rounding is the most by which rounding to Unit changed one term, 0 if the
 	// terms are multiples of Unit. Rounding to the nearest changes Unit/2.
 	Rounding *big.Rat

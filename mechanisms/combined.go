@@ -2,7 +2,7 @@ package mechanisms
 
 import "math/big"
 
-// Combined returns what the measurements of one coordinate tell together, those of several
+// Combined returns the estimate from all measurements of one coordinate, those of several
 // reads too, if the exact value was the same in all of them.
 func Combined(measurements []Measurement) Estimate {
 	c := coordinate{new(big.Int), new(big.Int), new(big.Int)}

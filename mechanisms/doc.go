@@ -1,8 +1,8 @@
 // Package mechanisms draws the noise of differential privacy, exactly.
 //
-// A mechanism is its sampler and its event in one value, so that what is drawn and
-// what is charged cannot drift apart. Constructors validate; those named For
-// choose the least noise that a price allows.
+// A mechanism is its sampler and its event in one value, so that the noise that is
+// drawn and the loss that is charged cannot drift apart. Constructors validate;
+// those named For choose the least noise that a price allows.
 //
 //   - [Laplace] and [Gaussian] add noise to integers: they are [Mechanism]s, as is
 //     budget recycling around them (package brdp).
@@ -11,17 +11,17 @@
 //   - [AboveThreshold] searches for the first answer above a threshold.
 //   - [GaussianSelection] tells which groups of private keys may be shown.
 //   - [Brownian], driven by a [Refinement], and [LaplaceReduction] sharpen an
-//     answer until it is good enough, and cost what the last one costs.
+//     answer until it is good enough, and cost as much as the last one.
 //
 // An exact value is a [Private]. It has no accessor; the mechanisms above are the
-// only ways from it to what a client may see, and [Release] is that of noise. Who
-// implements [Mechanism] decides what that is: an architecture test allows it to
-// this package and to brdp alone.
+// only ways from it to a client, and [Release] is that of noise. An
+// implementation of [Mechanism] decides how much gets out: an architecture test
+// allows one to this package and to brdp alone.
 //
 // Every answer is an integer on a lattice, and every noise an integer drawn from
 // an exact law by comparing uniform random integers: no floating-point number
 // decides anything in a sampler, so that the attacks on rounded noise [Mironov
-// 2012] have nothing to work on. Floats appear only in what is told to people:
+// 2012] have nothing to work on. Floats appear only in figures for people:
 // [Mechanism.Quantile] and [Mechanism.StdDev].
 //
 // The time a draw takes depends on the noise [Jin et al. 2022]; whoever answers

@@ -8,7 +8,7 @@ import (
 )
 
 // doubling is the baseline without noise reduction: each look is a Gaussian
-// mechanism with c times the ρ of the last, and what was seen before is thrown away.
+// mechanism with c times the ρ of the last, and all earlier looks are thrown away.
 func doubling(t testing.TB, c float64) strategy {
 	levels, err := mechanisms.GeometricLevels(countFirst, countCap, c)
 	if err != nil {
@@ -63,7 +63,9 @@ func TestGeometricLevels(t *testing.T) {
 				t.Errorf("ratio %v from %v: %v", c, ends, levels)
 			}
 			for k := 1; k < len(levels); k++ {
-				if grown := float64(levels[k]) / float64(levels[k-1]); levels[k] <= levels[k-1] || levels[k-1] > 100 && (grown > c*math.Sqrt(c)*1.02 || grown < math.Sqrt(c)*0.98) {
+				grown := float64(levels[k]) / float64(levels[k-1])
+				uneven := grown > c*math.Sqrt(c)*1.02 || grown < math.Sqrt(c)*0.98
+				if levels[k] <= levels[k-1] || levels[k-1] > 100 && uneven {
 					t.Errorf("ratio %v from %v: %v after %v", c, ends, levels[k], levels[k-1])
 				}
 			}

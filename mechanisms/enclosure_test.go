@@ -32,7 +32,8 @@ func encloses(lo, hi *big.Int, x *big.Float, precision uint) bool {
 
 // TestExpEnclosure holds enclosures to 1/e as it is printed, and to the series.
 func TestExpEnclosure(t *testing.T) {
-	printed, _, err := big.ParseFloat("0.3678794411714423215955237701614608674458111310317678345078368016974614957448", 10, 300, big.ToNearestEven)
+	const digits = "0.3678794411714423215955237701614608674458111310317678345078368016974614957448"
+	printed, _, err := big.ParseFloat(digits, 10, 300, big.ToNearestEven)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestPowerEnclosure(t *testing.T) {
 		x := new(big.Rat).Mul(rate, new(big.Rat).SetInt(d))
 		lo, hi := mechanisms.PowerEnclosure(rate, d, precision)
 		fineLo, fineHi := mechanisms.ExpEnclosure(x, precision+100)
-		// What encloses the same number cannot lie apart.
+		// Two enclosures of the same number cannot lie apart.
 		above := new(big.Int).Rsh(fineHi, 100)
 		below := new(big.Int).Rsh(fineLo, 100)
 		if lo.Cmp(above) > 0 || hi.Cmp(below) < 0 {

@@ -43,7 +43,7 @@ type Exponential struct {
 	start powers
 }
 
-// A selection is what the mechanisms that choose among scored candidates share.
+// A selection has the parts that the mechanisms that choose among scored candidates share.
 type selection struct {
 	epsilon  *big.Rat
 	rate     *big.Rat // ε/(2Δ), or ε/Δ

@@ -273,7 +273,7 @@ func TestSelectPointMovesCuts(t *testing.T) {
 	m := exponential(t, 1, false, 20*picoUnit)
 	tests := []struct {
 		cuts, scores []int64
-		low, high    int64 // of what the best score's points are
+		low, high    int64 // of the best score's points
 	}{
 		{nil, []int64{5}, -3, 8},
 		{[]int64{-100, 2, 100}, []int64{900, 100, 0, 900}, -3, 1},

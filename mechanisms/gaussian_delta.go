@@ -88,8 +88,8 @@ func relativeTail(sigma, x float64) float64 {
 // right to 10⁻¹², and from which on a weight 300 further is below 10⁻¹⁹.
 const steep = 0.15
 
-// tailTerms returns what the formula of Euler and Maclaurin adds to σ·mills(x) + ½
-// for the sum of the weights from xσ on, over the weight there.
+// tailTerms returns the terms that the formula of Euler and Maclaurin adds to
+// σ·mills(x) + ½ for the sum of the weights from xσ on, over the weight there.
 func tailTerms(sigma, x float64) float64 {
 	square := x * x
 	return x / sigma * (1.0/12 - (square-3)/(720*sigma*sigma) + (square*(square-10)+15)/(30240*math.Pow(sigma, 4)))
@@ -101,7 +101,7 @@ func tailTerms(sigma, x float64) float64 {
 //	δ = Φ(Δ/2σ − εσ/Δ) − exp(ε)·Φ(−Δ/2σ − εσ/Δ), Δ = l2,
 //
 // to a relative 10⁻¹¹ for ε up to 10⁶, or 0 below 10⁻³⁰⁰. It serves comparisons with other
-// implementations; what is released has discrete noise, see [Gaussian.Delta].
+// implementations; releases have discrete noise, see [Gaussian.Delta].
 func GaussianDelta(sigma, l2, epsilon float64) (float64, error) {
 	if !positiveFinite(sigma) || !positiveFinite(l2) || !(epsilon >= 0) {
 		return 0, fmt.Errorf("%w: Gaussian noise of σ = %v on a sensitivity of %v at ε = %v", ErrParameter, sigma, l2, epsilon)

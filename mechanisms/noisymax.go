@@ -19,8 +19,8 @@ import (
 //
 // The guarantee: P(i) ≤ exp(ε)·P′(i) for the laws P and P′ of two neighbours, that
 // is ε-DP [McKenna-Sheldon 2020]. It is the law of reporting the largest score with
-// one-sided exponential noise [Ding et al. 2021]. What it falls short of the best
-// score is on average never more than by [Exponential] at the same ε; but its range
+// one-sided exponential noise [Ding et al. 2021]. Its shortfall from the best score
+// is on average never more than that of [Exponential] at the same ε; but its range
 // is not bounded by ε, and so under zCDP it costs up to four times as much.
 //
 // The caller must ensure that Δ holds for the exact scores, that the number of

@@ -48,7 +48,8 @@ func TestThresholdIsTheLeast(t *testing.T) {
 		for _, delta := range []int64{1, atto / 1e12, atto / 1e6, atto / 100, atto / 2, atto - atto/1000} {
 			var all []tried
 			for _, v := range []int64{1, 2, 25, 1000, 300_000} {
-				all = append(all, tried{gaussianSelection(t, k, v, delta), stattest.Gaussian(float64(v)), int64(20*math.Sqrt(float64(v))) + 10})
+				sigma := math.Sqrt(float64(v))
+				all = append(all, tried{gaussianSelection(t, k, v, delta), stattest.Gaussian(float64(v)), int64(20*sigma) + 10})
 			}
 			for _, c := range all {
 				anyOf := func(tail float64) float64 { return -math.Expm1(float64(k) * math.Log1p(-tail)) }
@@ -83,8 +84,8 @@ func TestKeepAtItsEnds(t *testing.T) {
 	}
 }
 
-// TestSelectionHasItsLaw tests the joint law of what a selection tells: nothing, or
-// the noisy number of units. Nothing counts as one below what can be told.
+// TestSelectionHasItsLaw tests the joint law of the output of a selection: nothing, or the
+// noisy number of units. Nothing counts as one below the least number that can be told.
 func TestSelectionHasItsLaw(t *testing.T) {
 	tests := []struct {
 		s         mechanisms.GaussianSelection

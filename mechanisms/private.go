@@ -14,14 +14,13 @@ const concealed = "private"
 // ErrPrivate is returned where a Private value would have been encoded.
 var ErrPrivate = errors.New("mechanisms: a private value cannot be encoded")
 
-// Private is an exact aggregate of protected rows. It has no accessor: only this
-// package looks into it, and what it lets out is what the guarantees of its
-// mechanisms, or of a [Mechanism] given to [Release], speak of. Printing, logging and encoding it show
-// nothing: where fmt may call its methods they write a constant. Inside an
-// unexported field of another struct fmt may not, and finds a function, which
-// has no contents to print (a pointer has: fmt follows it under a wrong verb).
-// Functions do not compare, and so private values do not either.
-// The zero Private holds nothing, and its release panics.
+// Private is an exact aggregate of protected rows. It has no accessor: only this package looks into
+// it, and it lets out only the releases that the guarantees of its mechanisms, or of a [Mechanism]
+// given to [Release], speak of. Printing, logging and encoding it show nothing: where fmt may call
+// its methods they write a constant. Inside an unexported field of another struct fmt may not, and
+// finds a function, which has no contents to print (a pointer has: fmt follows it under a wrong
+// verb). Functions do not compare, and so private values do not either. The zero Private holds
+// nothing, and its release panics.
 type Private struct{ reveal func() *big.Int }
 
 var (

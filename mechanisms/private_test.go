@@ -127,7 +127,7 @@ func TestRelease(t *testing.T) {
 	want := new(big.Int).Set(v)
 	v.SetInt64(0) // the value is a copy
 	r := mechanisms.Release(noNoise{}, nil, p)
-	r.Int().SetInt64(0) // and so is what is given out
+	r.Int().SetInt64(0) // and so is the number given out
 	if r.Int().Cmp(want) != 0 {
 		t.Errorf("released %v, want %v", r.Int(), want)
 	}

@@ -23,10 +23,10 @@ const leastGain = 1000
 
 // Raise plans the step that brings the estimates to their targets, or as near as a
 // price of levelPico·10⁻¹² for the whole chain admits, which is at most the cap: the
-// precisions of what falls short are then raised to one common precision, as high
-// as the level has room for. Coordinates that need no precision, or can have no
-// more, are not drawn; it wraps ErrCap if none is left. Variances are rounded up:
-// rounding only adds noise, so that a target may be missed by as little.
+// precisions of the estimates that fall short are then raised to one common
+// precision, as high as the level has room for. Coordinates that need no precision,
+// or can have no more, are not drawn; it wraps ErrCap if none is left. Variances are
+// rounded up: rounding only adds noise, so that a target may be missed by as little.
 func (b *Brownian) Raise(targets []Target, levelPico int64) (*Step, error) {
 	if levelPico < 1 {
 		return nil, fmt.Errorf("%w: a level of ρ = %d·10⁻¹²", ErrParameter, levelPico)
@@ -91,9 +91,9 @@ func (c *coordinate) drawOf(i int, gain *big.Int) (Draw, bool) {
 //
 // Let the m targets of least precision be raised to P, and the rest stay. Then the
 // sum is the largest, over j ≤ m, of j·P and the L0 − j largest of the rest, and P
-// is the least, over j, of what room they leave, divided by j. The more targets
-// are raised the lower P is, so that the largest m whose targets are all below P
-// can be searched for by halving.
+// is the least, over j, of the room that they leave, divided by j. The more
+// targets are raised the lower P is, so that the largest m whose targets are all
+// below P can be searched for by halving.
 func (b *Brownian) commonPrecision(targets []Target, room *big.Int) *big.Int {
 	read := b.precisions()
 	order := make([]int, len(targets))

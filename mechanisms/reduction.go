@@ -31,14 +31,14 @@ const maxLevels = 256
 //
 // The guarantee: given Vₖ, the levels before it do not depend on the data any more,
 // so that the likelihood ratio of V₁, …, Vₖ is that of Vₖ. For neighbours with
-// ‖f(x) − f(x′)‖₁ ≤ L1 a path revealed up to level k is (eₖ·L1)-DP, whatever
-// the reason to stop there [Ligett et al. 2017]. Under zCDP the price of stopping
-// is that of the last level, because that of the levels between depends on what
-// was seen: the event carries it as its cap.
+// ‖f(x) − f(x′)‖₁ ≤ L1 a path revealed up to level k is (eₖ·L1)-DP, whatever the
+// reason to stop there [Ligett et al. 2017]. Under zCDP the price of stopping is
+// that of the last level, because that of the levels between depends on the levels
+// seen: the event carries it as its cap.
 //
-// The caller must ensure what [Laplace] asks for, and that each level is charged,
-// durably, before it is revealed. An abandoned path is never taken up again: there
-// is no independent noise in its next level.
+// The caller must ensure the conditions of [Laplace], and that each level is
+// charged, durably, before it is revealed. An abandoned path is never taken up
+// again: there is no independent noise in its next level.
 type LaplaceReduction struct {
 	sensitivity dp.Sensitivity
 	levels      []Laplace

@@ -70,7 +70,10 @@ func TestStayCoinHasItsProbability(t *testing.T) {
 		{big.NewRat(9, 10), big.NewRat(11, 10)},
 		{big.NewRat(1, 3), big.NewRat(7, 2)},
 		{big.NewRat(1, 1000), big.NewRat(1, 900)},
-		{new(big.Rat).SetFrac(wide, new(big.Int).Mul(wide, big.NewInt(3))), new(big.Rat).SetFrac(new(big.Int).Add(wide, big.NewInt(1)), wide)},
+		{
+			new(big.Rat).SetFrac(wide, new(big.Int).Mul(wide, big.NewInt(3))),
+			new(big.Rat).SetFrac(new(big.Int).Add(wide, big.NewInt(1)), wide),
+		},
 	} {
 		low, _ := tt[0].Float64()
 		high, _ := tt[1].Float64()
@@ -146,7 +149,7 @@ func jointLaw(rates []float64, radius int64) map[[3]int64]float64 {
 
 // TestLossOfAPath enumerates the joint laws of a path's first levels on two
 // neighbours: the largest ratio is that of the last level that was revealed, and
-// what follows the other levels are free.
+// all that follows the other levels is free.
 func TestLossOfAPath(t *testing.T) {
 	rates := []float64{0.2, 0.5, 1.1}
 	for revealed := 1; revealed <= 3; revealed++ {
@@ -170,7 +173,7 @@ func TestLossOfAPath(t *testing.T) {
 }
 
 // TestReductionHasItsLaw holds each level to its law, and two levels to their joint
-// law, in the cells 100·V₂ + (V₁ − V₂) of what is common.
+// law, in the cells 100·V₂ + (V₁ − V₂) that are common.
 func TestReductionHasItsLaw(t *testing.T) {
 	t.Parallel()
 	const many = 1000
@@ -241,7 +244,9 @@ func TestReductionHasItsLaw(t *testing.T) {
 // third level it has cost 0.4, and a budget of 1 has 0.6 left.
 func TestReductionEvents(t *testing.T) {
 	s := dp.Sensitivity{L0: 2, LInf: 5}
-	r, err := mechanisms.LaplaceReductionFor(s, []int64{dp.PicoPerUnit / 10, dp.PicoPerUnit / 5, 2 * dp.PicoPerUnit / 5, 4 * dp.PicoPerUnit / 5})
+	r, err := mechanisms.LaplaceReductionFor(s, []int64{
+		dp.PicoPerUnit / 10, dp.PicoPerUnit / 5, 2 * dp.PicoPerUnit / 5, 4 * dp.PicoPerUnit / 5,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +283,7 @@ func TestReductionEvents(t *testing.T) {
 	}
 }
 
-// TestLevelIsRevealedOnce holds what is charged and what is revealed together: a
+// TestLevelIsRevealedOnce holds the charge and the revealed level together: a
 // level that was charged twice is revealed once, and never as another one.
 func TestLevelIsRevealedOnce(t *testing.T) {
 	p, err := reduction(t, one, big.NewRat(80, 1), big.NewRat(90, 1), big.NewRat(100, 1)).Begin(seeded(t), exactly(secret))

@@ -11,9 +11,10 @@ import (
 //	(z·σ + ½)·(1 + r) ≤ r·|Y|.
 //
 // With probability 1 − β the claim holds at all looks at once at which the rule is met, whatever
-// decides how many looks there are, when, and at which precisions. That is what [RelativeError] says with an
-// [Anytime] boundary too, whose interval holds at all looks; here only the claim does, so that z is
-// smaller: 2.5 for β = 0.05 and r = 10 %, where Anytime has 3.0, for two thirds of the price.
+// decides how many looks there are, when, and at which precisions. [RelativeError] makes the same
+// claim with an [Anytime] boundary, whose interval holds at all looks; here only the claim does,
+// so that z is smaller: 2.5 for β = 0.05 and r = 10 %, where Anytime has 3.0, for two thirds of
+// the price.
 //
 // The proof. Let s = 1/σ² and M = s·(y − f), where y is the estimate before it is rounded,
 // |Y − y| ≤ ½. M is a sum of terms (Z − f)/v, each of which is sub-Gaussian with variance 1/v, given
@@ -39,7 +40,7 @@ import (
 //
 // Of the wrong sign, Y < 0 ≤ f, or any Y where f = 0: |M| ≥ s·(|Y| − ½) ≥ A·√s ≥ (z/r)·√s.
 //
-// What remains is |M| ≥ c·√s with c = z/r, at any s. Between s and 4s, c·√s is concave and
+// It remains to bound |M| ≥ c·√s with c = z/r, at any s. Between s and 4s, c·√s is concave and
 // above its chord, a + b·s with 2ab = 4/9·c². The rule is met at no σ outside of 2⁻¹⁰⁰ and 2¹⁰⁰,
 // which leaves two hundred such spans, and two signs. So the claim fails with probability
 //
@@ -48,8 +49,8 @@ import (
 // at most. The last term is nothing for small r, and too much for r near 1: r is at most ½.
 //
 // The caller must ensure that f is the same integer at all measurements of the estimate, and that r
-// and β do not follow from what was measured: each target that is asked for by itself has its
-// β, and one that is chosen by the answers to others may be wrong more often.
+// and β do not follow from the measurements: each target that is asked for by itself has its β, and
+// one that is chosen by the answers to others may be wrong more often.
 type RelativeStop struct{ r, z float64 }
 
 const (

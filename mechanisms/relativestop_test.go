@@ -36,7 +36,8 @@ func TestRelativeStopNeed(t *testing.T) {
 				}
 			}
 		}
-		if s.Met(0, 1) || s.Met(math.NaN(), 1) || s.Met(1e9, math.NaN()) || s.Met(1e300, math.Inf(1)) || s.Met(1e300, 0) || s.Met(1e300, 1e-31) {
+		if s.Met(0, 1) || s.Met(math.NaN(), 1) || s.Met(1e9, math.NaN()) ||
+			s.Met(1e300, math.Inf(1)) || s.Met(1e300, 0) || s.Met(1e300, 1e-31) {
 			t.Errorf("%v: what is not known meets the target", r)
 		}
 	}
@@ -50,7 +51,7 @@ func TestRelativeStopRefuses(t *testing.T) {
 	}
 }
 
-// TestRelativeStopCurves holds what the proof says of curves and lines, on a grid: where the rule
+// TestRelativeStopCurves holds the proof's claim on curves and lines, on a grid: where the rule
 // is met and the claim fails, the sum is beyond one of the lines.
 func TestRelativeStopCurves(t *testing.T) {
 	const z = 2.5

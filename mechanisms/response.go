@@ -17,7 +17,7 @@ import (
 // is ε-DP of one value, whatever it is (local differential privacy)
 // [Warner 1965, Kairouz-Oh-Viswanath 2014].
 //
-// The caller must ensure that k, and what each category stands for, do not depend
+// The caller must ensure that k, and the meaning of each category, do not depend
 // on protected rows, and charge for each response.
 //
 // The sampler compares a uniform number with enclosures of the first probability.
@@ -107,8 +107,8 @@ func (r RandomizedResponse) gap() float64 {
 //	π̂ = (c/n − q)/(p − q), of variance (π·p(1−p) + (1−π)·q(1−q))/(n·(p−q)²).
 //
 // The estimate is unbiased; it may lie outside of 0 to 1. The standard error is
-// what responses add to the share among these n values, with π̂ moved to 0 to 1
-// in place of π; it does not contain the error of these n as a sample.
+// the one that responses add to the share among these n values, with π̂ moved to
+// 0 to 1 in place of π; it does not contain the error of these n as a sample.
 func (r RandomizedResponse) Frequency(count, n int64) (share, stdErr float64, err error) {
 	if n < 1 || count < 0 || count > n {
 		return 0, 0, fmt.Errorf("%w: %d of %d responses", ErrParameter, count, n)
@@ -177,8 +177,8 @@ func (b BoundedMean) Respond(src Source, v Private) Released {
 //
 //	a + (b − a)·((exp(ε) + 1)·π − 1)/(exp(ε) − 1).
 //
-// The estimate is unbiased; it may lie beyond the bounds. The standard error is
-// what the bits add to the mean of these n numbers, and an upper bound of it: it
+// The estimate is unbiased; it may lie beyond the bounds. The standard error is the
+// one that the bits add to the mean of these n numbers, and an upper bound of it: it
 // takes every number to have the same P(1), which is π moved to where that can be.
 func (b BoundedMean) Mean(ones, n int64) (mean, stdErr float64, err error) {
 	share, _, err := b.response.Frequency(ones, n)

@@ -53,7 +53,8 @@ func TestScalesHold(t *testing.T) {
 	}
 	left, leftNaive := 0, 0
 	for range runs {
-		b, err := mechanisms.NewBrownian(dp.Sensitivity{L0: 1, LInf: 1}, []mechanisms.Private{mechanisms.Protect(big.NewInt(truth))}, dp.PicoPerUnit)
+		exact := []mechanisms.Private{mechanisms.Protect(big.NewInt(truth))}
+		b, err := mechanisms.NewBrownian(dp.Sensitivity{L0: 1, LInf: 1}, exact, dp.PicoPerUnit)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,8 @@ const (
 	mostRatio  = 4
 )
 
-// A Schedule decides how precise the next look is, from what was released. Those
-// of this package are all there are.
+// A Schedule decides how precise the next look is, from the releases before it.
+// There are no others than those of this package.
 type Schedule interface {
 	// Boundary returns a boundary that holds with probability 1 − beta at every
 	// look of the schedule, whichever is the last. For a chain that knew something
@@ -94,8 +94,8 @@ func scaled(x *big.Int, factor float64) *big.Int {
 // Looks returns the number of looks of the schedule, at most.
 func (g Geometric) Looks() int { return len(g.precisions) }
 
-// Boundary implements Schedule: it is [Looks], which ends with the chain. Who wants
-// to remember its measurements in another one begins with an [Anytime].
+// Boundary implements Schedule: it is [Looks], which ends with the chain. A chain
+// whose measurements another one will remember begins with an [Anytime].
 func (g Geometric) Boundary(beta float64) (Boundary, error) {
 	if g.history.begun() {
 		return g.history.chosen(beta)
@@ -120,7 +120,7 @@ func (g Geometric) next(b *Brownian, _ Rule, looks int, open []int) (*Step, erro
 
 // Jump is the schedule of few looks: a pilot, and then each open coordinate goes
 // straight to where its estimate would meet the target, and a bit further; as
-// often as it takes, up to the cap. As the precisions depend on what was released,
+// often as it takes, up to the cap. As the precisions depend on earlier releases,
 // only a boundary for any time holds.
 type Jump struct {
 	pilotPico int64

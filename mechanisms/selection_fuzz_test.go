@@ -75,7 +75,7 @@ func fuzzResponses(t *testing.T, src mechanisms.Source, bound, epsilonPico int64
 	}
 }
 
-// privateWords reads words of eight bytes; what is left of the data is one number.
+// privateWords reads words of eight bytes; the rest of the data is one number.
 func privateWords(data []byte) []mechanisms.Private {
 	var values []mechanisms.Private
 	for ; len(data) >= 8 && len(values) < 50; data = data[8:] {

@@ -27,8 +27,8 @@ type sigmas float64
 
 func (s sigmas) HalfWidth(_ int, sigma float64) float64 { return float64(s) * sigma }
 
-// An outcome is what became of one count: whether it was answered, what that cost
-// in picos, and in how many looks.
+// An outcome says of one count whether it was answered, at which cost in picos,
+// and in how many looks.
 type outcome struct {
 	met   bool
 	value float64
@@ -86,7 +86,7 @@ func pilot(b *mechanisms.Brownian) (mechanisms.Schedule, error) {
 	return mechanisms.NewJump(b, countFirst)
 }
 
-// A tally is what a strategy achieved.
+// A tally has the sums of a strategy.
 type tally struct{ answered, precise, looks, asked float64 }
 
 // spend answers counts while the budget can hold one.
@@ -108,9 +108,9 @@ func (total *tally) spend(src *rand.ChaCha8, how strategy, budget int64) {
 }
 
 // TestCountsUnderOneBudget counts the answers that one budget pays for. Looking
-// again costs a chain nothing, while the baseline, which throws away what it saw,
-// pays c/(c−1) times for the last look. At ε = 1 that is less than half as many
-// counts; with larger budgets, close to half.
+// again costs a chain nothing, while the baseline, which throws away its earlier
+// looks, pays c/(c−1) times for the last look. At ε = 1 that is less than half as
+// many counts; with larger budgets, close to half.
 func TestCountsUnderOneBudget(t *testing.T) {
 	t.Parallel()
 	src := stattest.Source(t)

@@ -23,7 +23,7 @@ func NewSource() Source { return new(systemSource) }
 // behind functions: fmt would follow a pointer, and print the noise of draws to
 // come.
 //
-// Those words are in the process's memory. Who restores a copy of a running machine
+// Its words are in the process's memory. A running machine whose copy is restored
 // twice draws the same noise twice.
 type systemSource struct {
 	mu   sync.Mutex
@@ -62,7 +62,7 @@ func (s *systemSource) take(t *tape) {
 }
 
 // borrow returns a source for one draw: a tape of src if that is ours, else src.
-// The draw must giveBack what it got.
+// The draw must giveBack the source that it got.
 func borrow(src Source) Source {
 	if s, ok := src.(*systemSource); ok {
 		return s.lend()

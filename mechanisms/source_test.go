@@ -89,7 +89,9 @@ func TestNoRandomnessIsFatal(t *testing.T) {
 
 func TestSamplingDoesNotAllocate(t *testing.T) {
 	src, z := mechanisms.NewSource(), new(big.Int)
-	for _, m := range []mechanisms.Mechanism{laplace(t, 1, 1), laplace(t, 10, 3), laplace(t, 1<<40, 1), gaussian(t, 1), gaussian(t, 1<<20)} {
+	for _, m := range []mechanisms.Mechanism{
+		laplace(t, 1, 1), laplace(t, 10, 3), laplace(t, 1<<40, 1), gaussian(t, 1), gaussian(t, 1<<20),
+	} {
 		if n := testing.AllocsPerRun(2000, func() { m.Sample(z, src) }); n != 0 {
 			t.Errorf("%v: %v allocations a draw", m, n)
 		}

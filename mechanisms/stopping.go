@@ -14,8 +14,8 @@ const (
 )
 
 // A Boundary bounds the errors of the estimates at which a chain may stop. All of
-// it is computed from what was released. What one that is not of this package
-// promises is up to its author.
+// it is computed from releases. The promise of one that is not of this package is
+// up to its author.
 type Boundary interface {
 	// HalfWidth returns c such that, with the probability that the boundary
 	// promises, |error| ≤ c at every look, if look is counted from 1 and sigma is
@@ -26,8 +26,8 @@ type Boundary interface {
 
 // Looks is the boundary for a number of looks that was fixed in advance, at
 // precisions that were fixed in advance too: only whether there is another look
-// may depend on what was released. The union of the looks' errors has probability
-// β at most if each has β/K.
+// may depend on releases. The union of the looks' errors has probability β at
+// most if each has β/K.
 //
 // The bound of a look is the lesser of z·σ + ½, z = Φ⁻¹(1 − β/(2K)), and
 // σ·√(2·ln(2K/β)). The second holds for every sub-Gaussian error. The first is the
@@ -103,7 +103,7 @@ func (l Looks) HalfWidth(look int, sigma float64) float64 {
 // less precision widens it by a tenth or a quarter.
 //
 // The times are those of all sessions together in which the same exact values are
-// measured and what is known is remembered. A boundary that is tuned anew in each
+// measured and the measurements remembered. A boundary that is tuned anew in each
 // of them, to the precision that is wanted now, is left more and more often.
 //
 // It can be stored as JSON: {"beta": β, "sigma": σ}.
@@ -137,7 +137,7 @@ func NewAnytime(beta, sigma float64) (Anytime, error) {
 	return Anytime{beta, sigma, logBeta, 1 / (sigma * sigma * x)}, nil
 }
 
-// anytimeJSON is what is stored of an Anytime.
+// anytimeJSON is an Anytime as it is stored.
 type anytimeJSON struct {
 	Beta  float64 `json:"beta"`
 	Sigma float64 `json:"sigma"`
@@ -146,8 +146,8 @@ type anytimeJSON struct {
 // MarshalJSON implements json.Marshaler.
 func (a Anytime) MarshalJSON() ([]byte, error) { return json.Marshal(anytimeJSON{a.beta, a.sigma}) }
 
-// UnmarshalJSON implements json.Unmarshaler. It wraps ErrParameter for what
-// NewAnytime would not return.
+// UnmarshalJSON implements json.Unmarshaler. It wraps ErrParameter for a value
+// that NewAnytime would not return.
 func (a *Anytime) UnmarshalJSON(text []byte) error {
 	var stored anytimeJSON
 	if err := json.Unmarshal(text, &stored); err != nil {
@@ -176,8 +176,8 @@ func (a Anytime) HalfWidth(_ int, sigma float64) float64 {
 	return math.Sqrt((1+1/x)*(math.Log1p(x)+a.logBeta)) * sigma * (1 + ruleSlack)
 }
 
-// A Rule says when an estimate is good enough. It sees what was released, and
-// nothing else: a rule that saw the exact value would void every guarantee.
+// A Rule says when an estimate is good enough. It sees releases, and nothing
+// else: a rule that saw the exact value would void every guarantee.
 type Rule interface {
 	// Met reports whether the estimate meets the target at this look.
 	Met(look int, e Estimate) bool

@@ -61,7 +61,8 @@ func TestMeetsRelative(t *testing.T) {
 			t.Errorf("%v meets the target: %v, want %v", y, got, want)
 		}
 	}
-	if mechanisms.MeetsRelative(math.NaN(), 0.1, 1) || mechanisms.MeetsRelative(1, 0.1, math.NaN()) || mechanisms.MeetsRelative(math.Inf(1), 0.1, 1) {
+	if mechanisms.MeetsRelative(math.NaN(), 0.1, 1) || mechanisms.MeetsRelative(1, 0.1, math.NaN()) ||
+		mechanisms.MeetsRelative(math.Inf(1), 0.1, 1) {
 		t.Error("what is not a number meets the target")
 	}
 }
@@ -202,9 +203,12 @@ func tailBeyond(law map[int64]float64, c float64) float64 {
 // covers is the number of chains whose intervals are counted.
 const covers = 2000
 
+// A scheduler returns the schedule of a chain.
+type scheduler func(*mechanisms.Brownian) (mechanisms.Schedule, error)
+
 // coverage refines a count until the rule stops, many times at once, and returns
 // the share of the intervals that hold the truth.
-func coverage(t *testing.T, src mechanisms.Source, f int64, schedule func(*mechanisms.Brownian) (mechanisms.Schedule, error), within mechanisms.Boundary) float64 {
+func coverage(t *testing.T, src mechanisms.Source, f int64, schedule scheduler, within mechanisms.Boundary) float64 {
 	t.Helper()
 	values := make([]int64, covers)
 	for i := range values {
@@ -278,7 +282,7 @@ func TestStoppedIntervalsCover(t *testing.T) {
 	src := seeded(t)
 	slack := stattest.MaxZ * math.Sqrt(beta*(1-beta)/covers)
 	for _, f := range []int64{20, 50, 200} {
-		for name, schedule := range map[string]func(*mechanisms.Brownian) (mechanisms.Schedule, error){"fine": fine, "coarse": coarse, "jump": leap} {
+		for name, schedule := range map[string]scheduler{"fine": fine, "coarse": coarse, "jump": leap} {
 			got := coverage(t, src, f, schedule, nil)
 			if got < 1-beta-slack {
 				t.Errorf("%s at %d: %.4f of the intervals hold the truth", name, f, got)
@@ -364,7 +368,7 @@ func TestAnytimeHolds(t *testing.T) {
 	t.Logf("left: anytime %.4f, one look %.4f", share(left[:]), share(leftSingle[:]))
 }
 
-// TestAnytimeIsNarrowWhereItWasTuned holds the width to what the comment says.
+// TestAnytimeIsNarrowWhereItWasTuned holds the width to the one in the comment.
 func TestAnytimeIsNarrowWhereItWasTuned(t *testing.T) {
 	a := anytime(t, 10)
 	width := func(sigma float64) float64 { return a.HalfWidth(1, sigma) / sigma }
@@ -383,9 +387,9 @@ func TestAnytimeIsNarrowWhereItWasTuned(t *testing.T) {
 }
 
 // TestAdversarialStop stops when the estimate falls below a guess of the truth,
-// which sees as much as a stop can. What it learns, the total variation between the
-// transcripts on two neighbours, stays below what the charge allows; and exceeds it
-// where the sensitivity was declared too small by a factor of 1.5.
+// which sees as much as a stop can. Its gain, the total variation between the
+// transcripts on two neighbours, stays below the most that the charge allows; and
+// exceeds it where the sensitivity was declared too small by a factor of 1.5.
 func TestAdversarialStop(t *testing.T) {
 	const (
 		runs     = 20_000

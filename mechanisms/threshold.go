@@ -20,11 +20,11 @@ var (
 	queryShare     = big.NewRat(27, 44)
 )
 
-// AboveThreshold finds the first of a sequence of private integers that is about
-// at or above a public threshold: the sparse vector technique. It adds discrete
+// AboveThreshold finds the first of a sequence of private integers that is about at
+// or above a public threshold: the sparse vector technique. It adds discrete
 // Laplace noise, P(n) ∝ exp(−|n|/scale), once to the threshold and afresh to each
-// query, says whether the one is at or above the other, and halts at the first
-// that is. With ε = ε₁ + ε₂ and Δ what one privacy unit changes a query by at most,
+// query, says whether the one is at or above the other, and halts at the first that
+// is. With ε = ε₁ + ε₂ and Δ the most by which one privacy unit changes a query,
 //
 //	scale of the threshold Δ/ε₁, of a query 2Δ/ε₂, at ε₁:ε₂ = 17:27 (near 1:2^⅔);
 //	scale of the threshold Δ/ε₁, of a query Δ/ε₂, at ε₁:ε₂ = 1:1, if monotone.

@@ -19,9 +19,9 @@ const Budgets = 4
 // Amounts are amounts of the budgets of a history, in picos.
 type Amounts [Budgets]int64
 
-// A Call is one call of a history on a few budgets, with what came of it: a charge
-// or a hold adds to what is taken, a settle or the end of a run gives back,
-// and a decision raises a limit.
+// A Call is one call of a history on a few budgets, with its outcome: a charge or
+// a hold adds to the amount taken, a settle or the end of a run gives back, and a
+// decision raises a limit.
 type Call struct {
 	Client int
 	// Start and End are from a clock that all clients share. The call took effect
@@ -33,7 +33,7 @@ type Call struct {
 }
 
 // counters is the whole specification of a ledger that is shared: for each budget
-// the limit, and what is taken.
+// the limit, and the amount taken.
 type counters struct{ limit, taken Amounts }
 
 // after returns the counters after a call, and whether its outcome is the right one.

@@ -15,9 +15,9 @@ import (
 // sums them up anew whenever it is asked.
 type model struct {
 	charges map[accountant.ChargeID][]accountant.Debit
-	holds   map[accountant.ChargeID][]accountant.Debit // what is left of each
-	steps   map[accountant.ChargeID][]accountant.Debit // what was spent of each that is settled
-	going   map[accountant.ChargeID][]accountant.Debit // what was spent of each that goes on
+	holds   map[accountant.ChargeID][]accountant.Debit // the rest of each
+	steps   map[accountant.ChargeID][]accountant.Debit // the steps of each that is settled
+	going   map[accountant.ChargeID][]accountant.Debit // the steps of each that goes on
 	failed  int                                        // incidents
 }
 
@@ -43,13 +43,13 @@ func sum(s accountant.Scope, all ...map[accountant.ChargeID][]accountant.Debit) 
 	return pico, atto
 }
 
-// spent returns what is shown as spent of a scope.
+// spent returns the amount that is shown as spent of a scope.
 func (m *model) spent(s accountant.Scope) (pico, atto int64) { return sum(s, m.charges, m.steps) }
 
-// held returns what is shown as held of a scope.
+// held returns the amount that is shown as held of a scope.
 func (m *model) held(s accountant.Scope) (pico, atto int64) { return sum(s, m.holds, m.going) }
 
-// admits says whether each debit fits into what the limits leave.
+// admits says whether each debit fits into the rest of its limit.
 func (m *model) admits(debits []accountant.Debit) bool {
 	for _, d := range debits {
 		i := slices.IndexFunc(Limits(), func(l accountant.Limit) bool { return l.Scope == d.Scope })
@@ -149,7 +149,7 @@ func (m *model) step(r *rapid.T, t *testing.T, l accountant.Ledger) {
 	}
 }
 
-// subtract returns what debits leave of a hold, if they fit into it.
+// subtract returns the rest of a hold after debits, if they fit into it.
 func subtract(hold, debits []accountant.Debit) (left []accountant.Debit, fits bool) {
 	left, fits = slices.Clone(hold), len(debits) > 0
 	for _, d := range debits {

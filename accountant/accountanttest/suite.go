@@ -55,7 +55,7 @@ func Charge(debits ...accountant.Debit) accountant.Charge {
 	return accountant.Charge{Analyst: "ann", Shape: "shape", Events: []string{"laplace <1>"}, Debits: debits}
 }
 
-// Spent returns what each of the scopes of [Limits] has spent, in their order.
+// Spent returns the loss of each of the scopes of [Limits], in their order.
 func Spent(t *testing.T, l accountant.Ledger) []dp.Loss {
 	t.Helper()
 	balances, err := l.Balances(t.Context(), unit, table, analyst)
@@ -69,7 +69,8 @@ func Spent(t *testing.T, l accountant.Ledger) []dp.Loss {
 	return spent
 }
 
-// Held returns what is held of each of the scopes of [Limits], in their order.
+// Held returns the loss that is held of each of the scopes of [Limits], in
+// their order.
 func Held(t *testing.T, l accountant.Ledger) []dp.Loss {
 	t.Helper()
 	balances, err := l.Balances(t.Context(), unit, table, analyst)
@@ -253,7 +254,9 @@ func testHolds(t *testing.T, open OpenFunc) {
 	}
 	wantSpent(t, l, ZCDP(0, 0), ZCDP(0, 0), Pure(0))
 	wantHeld(t, l, ZCDP(60, 0), ZCDP(0, 0), Pure(30))
-	for name, step := range map[string][]accountant.Debit{"more than is held": debits(41, 1), "a scope that is not": {{Scope: table, Loss: ZCDP(1, 0)}}} {
+	for name, step := range map[string][]accountant.Debit{
+		"more than is held": debits(41, 1), "a scope that is not": {{Scope: table, Loss: ZCDP(1, 0)}},
+	} {
 		if err := l.Step(t.Context(), id, nil, step); !errors.Is(err, accountant.ErrNotHeld) {
 			t.Errorf("a step of %s: %v, want ErrNotHeld", name, err)
 		}

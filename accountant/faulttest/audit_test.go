@@ -16,7 +16,7 @@ import (
 	"dpproxy/accountant/redisledger"
 )
 
-// Findings are violations of what docs/ledger.md promises.
+// Findings are violations of the promises of docs/ledger.md.
 type findings struct{ all []string }
 
 func (f *findings) add(what, format string, args ...any) {
@@ -123,7 +123,7 @@ func (y *tally) operation(r history.Record, op string) {
 	y.ops[op] = r.Seq
 }
 
-// take adds debits to what is spent or held, within the limits.
+// take adds debits to the amounts spent or held, within the limits.
 func (y *tally) take(r history.Record, part map[accountant.Scope]int64, all []accountant.Debit) {
 	for scope, pico := range picos(all) {
 		part[scope] += pico
@@ -161,7 +161,7 @@ func (y *tally) settle(r history.Record, id uint64) {
 	y.release(id)
 }
 
-// release gives back what a hold has left.
+// release gives back the rest of a hold.
 func (y *tally) release(id uint64) {
 	if h := y.holds[id]; h != nil {
 		for scope, pico := range h.left {
@@ -183,7 +183,7 @@ func (y *tally) fence(boot string) {
 	delete(y.runs, boot)
 }
 
-// stepping is what the steps of holds that go on have taken: balances show it as held.
+// stepping is the sum of the steps of holds that go on: balances show it as held.
 func (y *tally) stepping(scope accountant.Scope) (sum int64) {
 	for _, h := range y.holds {
 		sum += h.stepped[scope]
@@ -191,7 +191,7 @@ func (y *tally) stepping(scope accountant.Scope) (sum int64) {
 	return sum
 }
 
-// balances compares the tally with what the ledger says.
+// balances compares the tally with the ledger's own sums.
 func (y *tally) balances(all []accountant.Balance) {
 	if len(all) != len(y.limit) {
 		y.add("balances differ from the replay", "%d instead of %d", len(all), len(y.limit))
@@ -206,7 +206,7 @@ func (y *tally) balances(all []accountant.Balance) {
 	}
 }
 
-// An auditor is what was found in a ledger.
+// An audit is a ledger as it was read, with the violations in it.
 type audit struct {
 	*tally
 	records []history.Record
@@ -255,7 +255,7 @@ func (a *audit) rawForm() {
 	}
 }
 
-// outputs compares what the workers did with what the ledger holds.
+// outputs compares the workers' own notes with the ledger.
 func (a *audit) outputs(lives []life) (answers int) {
 	seen := map[string]bool{}
 	for _, l := range lives {

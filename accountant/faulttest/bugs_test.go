@@ -13,7 +13,7 @@ func TestSeededBugs(t *testing.T) {
 	t.Parallel()
 	bugs := []struct {
 		name   string
-		caught func(*testing.T) string // by what; empty for not at all
+		caught func(*testing.T) string // by which findings; empty for none
 	}{
 		{"a new entry on retry", func(t *testing.T) string { return faultyRun(t, retryAnew, blackHole, "charged twice") }},
 		{"an answer after a timeout", func(t *testing.T) string { return faultyRun(t, answerAnyway, cutNet, "answered without a charge") }},

@@ -76,8 +76,8 @@ func (c *cutter) relay(client, server net.Conn) {
 	c.drop(client, server)
 }
 
-// replies passes what Redis says. Once some of it has vanished, so does all that
-// follows on the connection, because no network loses bytes in the middle.
+// replies passes the replies of Redis. Once some of it has vanished, so does all
+// that follows on the connection, because no network loses bytes in the middle.
 func (c *cutter) replies(client, server net.Conn) {
 	buffer, gone := make([]byte, 64<<10), false
 	for {
@@ -152,7 +152,7 @@ func (c *cutter) swallow() { c.set(func() { c.lossy = true }) }
 // slow delays replies.
 func (c *cutter) slow(late time.Duration) { c.set(func() { c.late = late }) }
 
-// heal ends what cut, swallow and slow began.
+// heal ends a cut, a swallow and a slow network.
 func (c *cutter) heal() { c.set(func() {}) }
 
 // retarget leads new connections to another Redis.

@@ -19,7 +19,7 @@ var (
 )
 
 // TestFaults has three processes charge through a network that fails, while they
-// and Redis are killed, and then compares what they did with the ledger.
+// and Redis are killed, and then compares their notes with the ledger.
 func TestFaults(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { faultRun(t, seed) })
@@ -42,7 +42,8 @@ func faultRun(t *testing.T, seed uint64) {
 		}
 	}
 	t.Logf("seed %d: %s; %d lives of 3 workers", seed, describe(injected), len(lives))
-	t.Logf("%d entries, %d answers, %d denied, %d of unknown outcome, %d settled, %d charges that no worker heard of, %d calls put in order; %d violations",
+	t.Logf("%d entries, %d answers, %d denied, %d of unknown outcome, %d settled, %d charges that no worker heard of, "+
+		"%d calls put in order; %d violations",
 		len(a.records), answers, f.count(denied), f.count(unknown), f.count(settled), a.unheard(lives), len(calls), len(a.all))
 	for _, found := range a.all {
 		t.Error(found)
@@ -75,7 +76,7 @@ func (f *fleet) audit() *audit {
 }
 
 // succeed begins successors of all workers but the last, whose run it fences:
-// what the dead held must have been given back.
+// the holds of the dead must have been given back.
 func (f *fleet) succeed(before *audit) {
 	f.t.Helper()
 	if held := before.totalHeld(); held == 0 {
@@ -136,7 +137,7 @@ func (a *audit) unheard(lives []life) int {
 	return n
 }
 
-// totalHeld is what is held in all budgets.
+// totalHeld is the sum of the holds in all budgets.
 func (y *tally) totalHeld() (sum int64) {
 	for _, pico := range y.held {
 		sum += pico

@@ -174,7 +174,7 @@ func (f *fleet) end() {
 
 func (f *fleet) closeAdmin() {
 	if f.admin != nil {
-		_ = f.admin.Close() // what it was doing may have failed
+		_ = f.admin.Close() // a call under way may have failed
 		f.admin = nil
 	}
 }
@@ -186,13 +186,13 @@ func (f *fleet) allStopped(workers []*process) bool {
 	return !slices.ContainsFunc(workers, func(p *process) bool { return !p.stopped })
 }
 
-// A life is what one process of a worker has written.
+// A life is the output of one process of a worker.
 type life struct {
 	worker, life int
 	events       []event
 }
 
-// outputs reads what the workers have written so far.
+// outputs reads the output of all workers so far.
 func (f *fleet) outputs() []life {
 	f.t.Helper()
 	var all []life
@@ -368,7 +368,7 @@ func (f *fleet) raise(analyst int) {
 	}
 }
 
-// describe writes what was injected.
+// describe writes which faults were injected.
 func describe(injected map[fault]int) string {
 	var parts []string
 	for _, what := range slices.Sorted(maps.Keys(injected)) {

@@ -11,7 +11,7 @@ import (
 type window struct{ start, end int64 }
 
 // windows returns the windows of the calls that append an entry, by the
-// operation and what is done, and the calls that were denied.
+// operation and its kind of call, and the calls that were denied.
 func windows(lives []life) (known map[string]window, denials []accountanttest.Call) {
 	known = map[string]window{}
 	begin := func(key string, at int64) { known[key] = window{at, math.MaxInt64} }
@@ -47,8 +47,8 @@ func windows(lives []life) (known map[string]window, denials []accountanttest.Ca
 	return known, denials
 }
 
-// calls turns what the workers noted and what the ledger holds into one history.
-// The ledger says which calls of unknown outcome took effect. Where nobody noted
+// calls turns the workers' notes and the ledger's entries into one history. The
+// ledger says which calls of unknown outcome took effect. Where nobody noted
 // when that was, the entries before and after say it.
 func (a *audit) calls(lives []life) []accountanttest.Call {
 	known, calls := windows(lives)

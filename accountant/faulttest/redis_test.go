@@ -178,7 +178,7 @@ func incremental(t *testing.T, dir string) string {
 	return found[0]
 }
 
-// pretendDurable sets what the ledger's check looks at, on a server that was
+// pretendDurable sets the settings that the ledger checks, on a server that was
 // started without it.
 func (s *redisServer) pretendDurable() {
 	s.t.Helper()

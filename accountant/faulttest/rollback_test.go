@@ -122,7 +122,7 @@ func (f *fleet) promote(replica *redisServer) {
 
 // TestStaleReplica promotes a replica that lacks the latest charges. A new proxy
 // that has no journal cannot know that, and goes on; those that have one must not,
-// be the ledger shorter than what they have seen, or another one by then.
+// be the ledger shorter than the one they have seen, or another one by then.
 func TestStaleReplica(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, *firstSeed, 3, 2)
@@ -161,7 +161,8 @@ func TestStaleReplica(t *testing.T) {
 	f.checkSums(rep)
 }
 
-// checkSums checks that a repaired ledger has spent at least what was answered.
+// checkSums checks that a repaired ledger has spent at least the losses of all
+// answers.
 func (f *fleet) checkSums(rep redisledger.Repair) {
 	f.t.Helper()
 	a, err := auditLedger(f.t.Context(), f.redis, f.options(""))
@@ -197,7 +198,8 @@ func (f *fleet) checkSums(rep redisledger.Repair) {
 			f.t.Errorf("%v: answers cost %d, and after the repair %d is spent", scope(b), answered[b], spent)
 		}
 	}
-	f.t.Logf("the replica had lost the charges of %d answers; no proxy that had made one went on; the repair charged %v again", lost, rep.Restored)
+	f.t.Logf("the replica had lost the charges of %d answers; no proxy that had made one went on; the repair charged %v again",
+		lost, rep.Restored)
 }
 
 // TestReplicasWithhold asks for one replica. While it is cut off, nothing may be

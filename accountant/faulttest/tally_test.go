@@ -46,7 +46,9 @@ func TestTally(t *testing.T) {
 		if strings.HasPrefix(want, "balances") {
 			spent++
 		}
-		y.balances([]accountant.Balance{{Scope: scope(1), Limit: loss(y.limit[scope(1)]), Spent: loss(spent), Held: loss(y.held[scope(1)])}})
+		y.balances([]accountant.Balance{
+			{Scope: scope(1), Limit: loss(y.limit[scope(1)]), Spent: loss(spent), Held: loss(y.held[scope(1)])},
+		})
 		if got := y.kinds(); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("found %q, want %q", got, want)
 		}

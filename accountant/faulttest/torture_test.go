@@ -141,7 +141,7 @@ func (s *redisServer) tear(aof string, at int64) {
 	}
 }
 
-// torn is what came of appending behind torn files.
+// torn is the outcome of appending behind torn files.
 type torn struct{ cuts, refused, inconsistent int }
 
 // tortureScript appends charges with a script, tears the file, forces Redis to load
@@ -187,12 +187,14 @@ func tortureScript(t *testing.T, source string) (result torn) {
 
 // TestTornAOF tears the append-only file of a ledger in many places. A Redis with
 // the settings that the ledger requires does not load it. One that is forced to is
-// refused; and if it were not, what it lost would be found out, by the chain or by
-// the journal of whoever had it acknowledged.
+// refused; and if it were not, its loss would be found out, by the chain or by the
+// journal of whoever had it acknowledged.
 func TestTornAOF(t *testing.T) {
 	t.Parallel()
 	r := startRedis(t)
-	o := redisledger.Options{URL: r.url(), Name: "shared", Dir: filepath.Join(t.TempDir(), "journal"), Patience: 2 * time.Second, CheckpointEvery: 20}
+	o := redisledger.Options{
+		URL: r.url(), Name: "shared", Dir: filepath.Join(t.TempDir(), "journal"), Patience: 2 * time.Second, CheckpointEvery: 20,
+	}
 	if err := redisledger.Init(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +229,8 @@ func TestTornAOF(t *testing.T) {
 			found++
 		}
 	}
-	t.Logf("%d cuts: Redis refused to load %d files; forced to, it went on with a whole ledger, and the journal found out what was lost %d times",
+	t.Logf("%d cuts: Redis refused to load %d files; forced to, it went on with a whole ledger, "+
+		"and the journal found out what was lost %d times",
 		len(cuts), refused, found)
 	if found != len(cuts) {
 		t.Errorf("acknowledged entries were gone %d times, and the journal found that out %d times", len(cuts), found)
@@ -281,7 +284,7 @@ func afterTear(t *testing.T, r *redisServer, o redisledger.Options, at int64) bo
 	return diverged(t, o)
 }
 
-// diverged says whether a proxy with a journal refuses what Redis has become.
+// diverged says whether a proxy with a journal refuses Redis as it is now.
 func diverged(t *testing.T, o redisledger.Options) bool {
 	t.Helper()
 	l, err := redisledger.Open(t.Context(), nil, o)

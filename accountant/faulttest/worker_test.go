@@ -42,7 +42,7 @@ const (
 	forgetJournal bug = "open with an empty journal"
 )
 
-// A plan is what a worker is told.
+// A plan is a worker's instructions.
 type plan struct {
 	URL, Name, Dir, Out string
 	Worker, Life        int
@@ -65,7 +65,7 @@ type event struct {
 	Err  string         `json:",omitempty"`
 }
 
-// A verb says what an event is.
+// A verb is the kind of an event.
 type verb string
 
 const (
@@ -114,7 +114,8 @@ func debits(picos [budgets]int64) []accountant.Debit {
 	return all
 }
 
-// A silence hears what the client of Redis would print about every failed call.
+// A silence discards the lines that the client of Redis would print about every
+// failed call.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}

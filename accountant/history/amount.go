@@ -6,7 +6,7 @@ import (
 )
 
 // An amount is a loss in a scope, as JSON. Attos are a string because they exceed
-// what other readers of JSON keep exactly.
+// the integers that other readers of JSON keep exactly.
 type amount struct {
 	Kind    string `json:"kind"`
 	Name    string `json:"name"`

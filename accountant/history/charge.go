@@ -9,6 +9,9 @@ import (
 	"dpproxy/dp"
 )
 
+// balances are the balances of some scopes after a change.
+type balances = map[accountant.Scope]accountant.Balance
+
 func (s *State) charge(run string, c accountant.Charge) error {
 	next, err := s.reserve(run, c, func(b *accountant.Balance) *dp.Loss { return &b.Spent })
 	if err != nil {
@@ -31,7 +34,7 @@ func (s *State) hold(run string, c accountant.Charge) error {
 
 // reserve returns the balances after adding a charge's debits to the given part
 // of them, if every scope has that much left.
-func (s *State) reserve(run string, c accountant.Charge, part func(*accountant.Balance) *dp.Loss) (map[accountant.Scope]accountant.Balance, error) {
+func (s *State) reserve(run string, c accountant.Charge, part func(*accountant.Balance) *dp.Loss) (balances, error) {
 	if err := checkText(append([]string{c.Analyst, c.Shape}, c.Events...)...); err != nil {
 		return nil, err
 	}
@@ -85,11 +88,11 @@ func (s *State) Admit(run, analyst, shape string) error {
 }
 
 // each returns the balances after a change for each debit, or why there is none.
-func (s *State) each(debits []accountant.Debit, change func(*accountant.Balance, dp.Loss) error) (map[accountant.Scope]accountant.Balance, error) {
+func (s *State) each(debits []accountant.Debit, change func(*accountant.Balance, dp.Loss) error) (balances, error) {
 	if len(debits) == 0 {
 		return nil, errors.New("history: a charge without a debit")
 	}
-	next := make(map[accountant.Scope]accountant.Balance, len(debits))
+	next := make(balances, len(debits))
 	for _, d := range debits {
 		if _, twice := next[d.Scope]; twice {
 			return nil, fmt.Errorf("history: a charge debits %v twice", d.Scope)
@@ -147,7 +150,7 @@ func (s *State) void(run string, id accountant.ChargeID) error {
 	return nil
 }
 
-// step moves part of a hold to what is spent. Its admission was the hold's: a
+// step moves part of a hold to the amount spent. Its admission was the hold's: a
 // limit that was lowered since, or a scope that was frozen, does not stop a chain
 // whose answers may already have been seen.
 func (s *State) step(run string, e StepEntry) error {
@@ -193,7 +196,7 @@ func (s *State) settle(run string, id accountant.ChargeID) error {
 func (s *State) giveBack(id accountant.ChargeID) {
 	for _, d := range s.holds[id].debits {
 		b := s.balances[d.Scope]
-		if held, err := b.Held.Minus(d.Loss); err == nil { // always: what is held is the sum of the holds
+		if held, err := b.Held.Minus(d.Loss); err == nil { // always: the amount held is the sum of the holds
 			b.Held = held
 		}
 		put(s, s.balances, d.Scope, b)

@@ -20,8 +20,8 @@ type BeginEntry struct {
 	Sole bool
 }
 
-// A LimitsEntry is what a configuration says: it creates budgets and lowers
-// limits, all or none of them. Scopes it does not name keep theirs.
+// A LimitsEntry has the limits of a configuration: it creates budgets and
+// lowers limits, all or none of them. Scopes it does not name keep theirs.
 type LimitsEntry []accountant.Limit
 
 // A ChargeEntry is a charge of the run that makes it.
@@ -36,7 +36,7 @@ type VoidEntry struct{ Charge accountant.ChargeID }
 // taken back before, is of another run, or has an incident.
 var ErrNotVoidable = errors.New("history: the charge cannot be taken back")
 
-// A HoldEntry reserves what a chain of releases can cost at most.
+// A HoldEntry reserves the most that a chain of releases can cost.
 type HoldEntry accountant.Charge
 
 // A StepEntry spends part of a hold of the same run.
@@ -46,7 +46,8 @@ type StepEntry struct {
 	Debits []accountant.Debit
 }
 
-// A SettleEntry ends a hold of the same run and gives back what no step spent.
+// A SettleEntry ends a hold of the same run and gives back the part that no
+// step spent.
 type SettleEntry struct{ Hold accountant.ChargeID }
 
 // An IncidentEntry is an incident.
@@ -62,7 +63,7 @@ type RaiseEntry struct {
 }
 
 // A LowerEntry is an administrator's decision to lower one limit, even below
-// what is spent.
+// the amount spent.
 type LowerEntry struct {
 	Limit       accountant.Limit
 	Who, Reason string
@@ -77,21 +78,22 @@ type FreezeEntry struct {
 }
 
 // A FenceEntry ends a run, or all when Boot is empty: nothing that it sends
-// counts any more, and what its holds have not spent is given back.
+// counts any more, and the unspent part of its holds is given back.
 type FenceEntry struct{ Boot, Who, Reason string }
 
-// A RestoreEntry charges again what a repair found lost, whatever the limits are.
+// A RestoreEntry charges again the losses that a repair found missing, whatever
+// the limits are.
 type RestoreEntry struct {
 	Debits      []accountant.Debit
 	Who, Reason string
 }
 
-// A NoteEntry records what an administrator asserted or did to the ledger itself,
-// such as a repair.
+// A NoteEntry records an assertion of an administrator, or their work on the
+// ledger itself, such as a repair.
 type NoteEntry struct{ Who, Text string }
 
-// A CheckpointEntry says what the state before it is: the SHA-256 of its
-// [Snapshot], in hexadecimal.
+// A CheckpointEntry holds the SHA-256 of the [State.Snapshot] before it, in
+// hexadecimal.
 type CheckpointEntry struct{ Digest string }
 
 func (BeginEntry) entry()      {}

@@ -121,7 +121,7 @@ type noteJSON struct {
 // encoding can be done before the place is known.
 type Body []byte
 
-// unplaced is what a record begins with whose place is not set.
+// unplaced is the beginning of a record whose place is not set.
 const unplaced = `{"seq":0,"prev":""`
 
 // Prepare returns the body of an entry that a run makes. It refuses a [VoidEntry].
@@ -250,7 +250,7 @@ func (r *recordJSON) entry() (Entry, error) {
 	return found[0], errs[0]
 }
 
-// processEntries adds what processes write.
+// processEntries adds the entry if it is of a kind that processes write.
 func (r *recordJSON) processEntries(add func(Entry, error)) {
 	if r.Begin != nil {
 		add(BeginEntry{r.Begin.Boot, r.Begin.Sole}, nil)
@@ -289,7 +289,7 @@ func (r *recordJSON) processEntries(add func(Entry, error)) {
 	}
 }
 
-// decisions adds what administrators write.
+// decisions adds the entry if it is of a kind that administrators write.
 func (r *recordJSON) decisions(add func(Entry, error)) {
 	if r.Clear != nil {
 		add(ClearEntry{r.Clear.Analyst, r.Clear.Reason}, nil)

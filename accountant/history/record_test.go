@@ -60,8 +60,8 @@ var format = []struct {
 		history.RaiseEntry{Limit: accountant.Limit(annDebit(7)), Who: "carol", Reason: "why"},
 		`"raise":{"limit":{"kind":"analyst","name":"ann","measure":"pure","pico":7},"who":"carol","reason":"why"}`,
 	},
-	{history.ChargeEntry(accountanttest.Charge(annDebit(1 << 53))), `"charge":{"analyst":"ann","shape":"shape","events":["laplace \u003c1\u003e"],` +
-		`"debits":[{"kind":"analyst","name":"ann","measure":"pure","pico":9007199254740992}]}`},
+	{history.ChargeEntry(accountanttest.Charge(annDebit(1 << 53))), `"charge":{"analyst":"ann","shape":"shape",` +
+		`"events":["laplace \u003c1\u003e"],"debits":[{"kind":"analyst","name":"ann","measure":"pure","pico":9007199254740992}]}`},
 	{history.ChargeEntry{Analyst: "ann", Debits: []accountant.Debit{
 		{Scope: annDebit(0).Scope, Loss: accountanttest.ZCDP(0, dp.AttoPerUnit)},
 	}}, `"charge":{"analyst":"ann","debits":[{"kind":"analyst","name":"ann","measure":"zcdp","pico":0,"atto":"1000000000000000000"}]}`},
@@ -88,7 +88,8 @@ func TestFormat(t *testing.T) {
 			t.Errorf("%s: %v", got, err)
 			continue
 		}
-		if d := cmp.Diff(history.Record{Seq: 9, Time: noon, Run: "b", Entry: f.entry, Line: got}, r, cmp.AllowUnexported(dp.Loss{})); d != "" {
+		record := history.Record{Seq: 9, Time: noon, Run: "b", Entry: f.entry, Line: got}
+		if d := cmp.Diff(record, r, cmp.AllowUnexported(dp.Loss{})); d != "" {
 			t.Errorf("%s is read as something else: %s", got, d)
 		}
 	}

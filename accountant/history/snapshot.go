@@ -144,7 +144,7 @@ func Digest(snapshot []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkpoint compares the state with what the entry says it is.
+// checkpoint compares the state with the entry's digest.
 func (s *State) checkpoint(e CheckpointEntry) error {
 	snapshot, err := s.Snapshot()
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"dpproxy/dp"
 )
 
-// maxVoidable is how many charges, the latest ones, a [VoidEntry] can take back. Those that
-// earlier versions took back had been made moments before, so the bound only keeps a state
+// maxVoidable is how many charges, the latest ones, a [VoidEntry] can take back. A charge that
+// an earlier version took back had been made moments before, so the bound only keeps a state
 // small. The digests of checkpoints cover these charges, so that every state keeps them.
 const maxVoidable = 1 << 12
 
-// A State is what the entries of a ledger add up to. Its methods are not safe for
+// A State is the sum of the entries of a ledger. Its methods are not safe for
 // concurrent use.
 type State struct {
 	seq       uint64
 	runs      map[string]bool // those that go on
-	balances  map[accountant.Scope]accountant.Balance
+	balances  balances
 	voidable  map[accountant.ChargeID]open
 	recent    []accountant.ChargeID // the keys of voidable and some former ones, oldest first
 	holds     map[accountant.ChargeID]open
@@ -31,9 +31,9 @@ type State struct {
 	undo      []func() // of the steps of a trial, in their order
 }
 
-// An open charge or hold belongs to a run. Of a hold, debits are what no step has
-// spent, and stepped what the steps have that this state has seen: a snapshot leaves that
-// out.
+// An open charge or hold belongs to a run. Of a hold, debits are the amounts that no step
+// has spent, and stepped those of the steps that this state has seen: a snapshot leaves
+// the latter out.
 type open struct {
 	run             string
 	debits, stepped []accountant.Debit
@@ -44,7 +44,7 @@ type open struct {
 func NewState() *State {
 	return &State{
 		runs:     map[string]bool{},
-		balances: map[accountant.Scope]accountant.Balance{},
+		balances: balances{},
 		voidable: map[accountant.ChargeID]open{},
 		holds:    map[accountant.ChargeID]open{},
 	}
@@ -115,7 +115,7 @@ func remember[K comparable, V any](s *State, m map[K]V, key K) {
 	})
 }
 
-func (s *State) putBalances(next map[accountant.Scope]accountant.Balance) {
+func (s *State) putBalances(next balances) {
 	for scope, b := range next {
 		put(s, s.balances, scope, b)
 	}
@@ -197,7 +197,7 @@ func (s *State) end(boot string) {
 }
 
 func (s *State) setLimits(limits []accountant.Limit) error {
-	next := make(map[accountant.Scope]accountant.Balance, len(limits))
+	next := make(balances, len(limits))
 	for _, l := range limits {
 		if _, twice := next[l.Scope]; twice {
 			return fmt.Errorf("history: %v has two limits", l.Scope)
@@ -213,7 +213,7 @@ func (s *State) setLimits(limits []accountant.Limit) error {
 }
 
 // withLimit returns the balance of l's scope under l, which may create a budget
-// or lower its limit, even below what is spent.
+// or lower its limit, even below the amount spent.
 func (s *State) withLimit(l accountant.Limit) (accountant.Balance, error) {
 	if err := checkText(string(l.Scope.Kind), l.Scope.Name); err != nil {
 		return accountant.Balance{}, err
@@ -364,15 +364,15 @@ func (s *State) Balances(scopes ...accountant.Scope) ([]accountant.Balance, erro
 			scopes = append(scopes, b.Scope)
 		}
 	}
-	balances := make([]accountant.Balance, 0, len(scopes))
+	all := make([]accountant.Balance, 0, len(scopes))
 	for _, scope := range scopes {
 		b, known := s.balances[scope]
 		if !known {
 			return nil, fmt.Errorf("%w: %v", accountant.ErrUnknownScope, scope)
 		}
-		balances = append(balances, s.shown(b))
+		all = append(all, s.shown(b))
 	}
-	return balances, nil
+	return all, nil
 }
 
 // shown returns a balance as it was before the steps of the holds that go on.

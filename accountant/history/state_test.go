@@ -43,7 +43,8 @@ const first = "first"
 // by returns the run that makes an entry: administrators make theirs without.
 func by(e history.Entry) string {
 	switch e.(type) {
-	case history.BeginEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry, history.FenceEntry, history.NoteEntry, history.ClearEntry, history.RestoreEntry:
+	case history.BeginEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry, history.FenceEntry, history.NoteEntry,
+		history.ClearEntry, history.RestoreEntry:
 		return ""
 	case history.LimitsEntry, history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry,
 		history.SettleEntry, history.IncidentEntry, history.CheckpointEntry:
@@ -217,7 +218,7 @@ func TestStateHolds(t *testing.T) {
 	wantRefused(t, s, step(id, 0), accountant.ErrNotHeld)
 }
 
-// TestStateHoldsOfEndedRuns gives back what a run that ended has not spent.
+// TestStateHoldsOfEndedRuns gives back the unspent holds of a run that ended.
 func TestStateHoldsOfEndedRuns(t *testing.T) {
 	for name, end := range map[string]history.Entry{
 		"begin": history.BeginEntry{Boot: "second", Sole: true},
@@ -286,7 +287,7 @@ func TestStateDecisions(t *testing.T) {
 	mustApply(t, s, history.NoteEntry{Who: "carol", Text: "the server hides its settings; they were checked"})
 }
 
-// TestStateVoidBound forgets how to take back what is long past.
+// TestStateVoidBound forgets how to take back a charge that is long past.
 func TestStateVoidBound(t *testing.T) {
 	const bound = 1 << 12
 	s := newState(t)

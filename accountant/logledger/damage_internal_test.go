@@ -44,8 +44,8 @@ func annSpent(t testing.TB, l *Ledger) int64 {
 	return b[0].Spent.Pico()
 }
 
-// A past is the files of a ledger of entries, one acknowledged after the
-// other, and what was so after each of them.
+// A past is the files of a ledger of entries, one acknowledged after the other,
+// with its state after each of them.
 type past struct {
 	files  map[string][]byte
 	ends   []int64  // ends[k] is where entry k ends; ends[0] is the header's end
@@ -202,7 +202,7 @@ func TestFlipMark(t *testing.T) {
 	}
 }
 
-// TestTornBytes appends what interrupted writes leave, and what they do not.
+// TestTornBytes appends bytes that interrupted writes leave, and bytes that they do not.
 func TestTornBytes(t *testing.T) {
 	h := recordHistory(t, 3)
 	log := h.files[logName]

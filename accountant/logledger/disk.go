@@ -23,7 +23,7 @@ var ErrNoLedger = errors.New("logledger: there is no ledger")
 // ErrLocked is wrapped where another process has the ledger open.
 var ErrLocked = errors.New("logledger: another process has the ledger open")
 
-// A disk is what a ledger needs of its directory. Tests put a faulty one here.
+// A disk has the operations that a ledger needs of its directory. Tests put a faulty one here.
 type disk interface {
 	// lock takes the directory for this process until close.
 	lock() error
@@ -35,7 +35,7 @@ type disk interface {
 	close() error
 }
 
-// A file is what a ledger needs of a file.
+// A file has the operations that a ledger needs of a file.
 type file interface {
 	io.ReaderAt
 	io.Writer

@@ -13,8 +13,8 @@ import (
 
 var errInjected = errors.New("injected fault")
 
-// A fakeDisk is a directory in memory that forgets, at a crash, what was not
-// synced. It is shared by the disks that mount returns.
+// A fakeDisk is a directory in memory that forgets, at a crash, all that was
+// not synced. It is shared by the disks that mount returns.
 type fakeDisk struct {
 	mu      sync.Mutex
 	names   map[string]*inode // as the running system sees them
@@ -25,7 +25,7 @@ type fakeDisk struct {
 	epoch int // counts crashes: files opened before one are dead
 }
 
-// An inode is a file's bytes. Those in stable survive a crash.
+// An inode is a file's bytes. Names in stable survive a crash.
 type inode struct{ data, stable []byte }
 
 func newFakeDisk() *fakeDisk {
@@ -33,7 +33,7 @@ func newFakeDisk() *fakeDisk {
 }
 
 // crash ends the machine. Without tear no unsynced byte survives. With it, a
-// random part of what was appended does, perhaps with an end of zeros, and an
+// random part of the appended bytes does, perhaps with an end of zeros, and an
 // overwritten file is old or new.
 func (d *fakeDisk) crash(tear *rand.Rand) {
 	d.mu.Lock()

@@ -16,7 +16,7 @@ import (
 	"dpproxy/accountant/history"
 )
 
-// budget is what ann may spend in these tests, in picos.
+// budget is the most that ann may spend in these tests, in picos.
 const budget = 60
 
 // nth returns a fault of the n-th operation, from 0. With dead every later one
@@ -64,14 +64,14 @@ func script(t *testing.T, d *fakeDisk) (tried, acked int64) {
 		}
 		_ = l.Close() // it may meet the fault
 		if n := d.names[logName]; n != nil {
-			n.data = append(n.data, 0, 0, 1, 2, 3) // what an interrupted write leaves
+			n.data = append(n.data, 0, 0, 1, 2, 3) // the remains of an interrupted write
 		}
 	}
 	return tried, acked
 }
 
 // TestFaultAtEveryOperation fails each operation of the script in turn, once or
-// for good, then crashes the machine. What was acknowledged survives, and
+// for good, then crashes the machine. Every acknowledged charge survives, and
 // nothing is there that was not tried.
 func TestFaultAtEveryOperation(t *testing.T) {
 	for _, dead := range []bool{false, true} {
@@ -183,7 +183,7 @@ func wantMark(t *testing.T, d *fakeDisk, seq uint64) {
 	}
 }
 
-// reopen opens the ledger as it is and returns what ann has spent.
+// reopen opens the ledger as it is and returns the amount that ann has spent.
 func reopen(t *testing.T, d *fakeDisk, what string) int64 {
 	t.Helper()
 	l, err := mountAndOpen(t, d, annLimit(budget))
@@ -436,8 +436,8 @@ func wantAcked(t *testing.T, d *fakeDisk, acked map[accountant.ChargeID]bool) {
 }
 
 // TestCrashModel compares a ledger on a faulty disk with a number, over many
-// crashes: what ann has spent, and what she may have spent if the last call,
-// which failed, counts.
+// crashes: the amount that ann has spent, and the one if the last call, which
+// failed, counts.
 func TestCrashModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := newFakeDisk()
@@ -470,8 +470,8 @@ func TestCrashModel(t *testing.T) {
 	})
 }
 
-// run makes random calls until one fails and returns what is spent without it
-// and with it.
+// run makes random calls until one fails and returns the amounts spent without
+// it and with it.
 func run(r *rapid.T, t *testing.T, l *Ledger, spent int64) (known, maybe int64) {
 	for range rapid.IntRange(0, 10).Draw(r, "calls") {
 		amount := rapid.Int64Range(0, 20).Draw(r, "amount")

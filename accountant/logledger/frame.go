@@ -19,7 +19,7 @@ import (
 const (
 	headerSize = 32 // magic, version, ID, CRC-32C
 	frameHead  = 8  // length, CRC-32C
-	// maxPayload bounds one entry, and with it what a damaged length can ask for.
+	// maxPayload bounds one entry, and with it the bytes that a damaged length can ask for.
 	maxPayload = history.MaxLine
 	// maxBatch is how full a batch may be and still take another frame.
 	maxBatch = 1 << 20
@@ -199,8 +199,8 @@ func (l *logReader) apply(payload []byte) (history.Record, error) {
 	return r, nil
 }
 
-// tail decides what the bytes from l.at on are, given those that were read as a
-// frame and are none: the remains of an interrupted write, or damage.
+// tail classifies the bytes from l.at on, given those that were read as a frame
+// and are none: the remains of an interrupted write, or damage.
 func (l *logReader) tail(read []byte, err error) error {
 	if err != nil && !shortRead(err) {
 		return fmt.Errorf("logledger: reading at byte %d: %w", l.at.offset, err)

@@ -11,7 +11,7 @@ import (
 )
 
 // A Journal is one proxy's own copy of a ledger that several share elsewhere: the
-// same lines in the same files as a [Ledger]'s, so that what was acknowledged is
+// same lines in the same files as a [Ledger]'s, so that an acknowledged line is
 // lost only if both are. It admits nothing itself. Its methods are not safe for
 // concurrent use.
 type Journal struct {

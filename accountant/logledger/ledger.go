@@ -122,7 +122,7 @@ func (l *Ledger) Incidents(ctx context.Context) ([]accountant.Incident, error) {
 	return l.state.Incidents(), nil
 }
 
-// Close makes what was admitted durable and lets go of the directory. Later
+// Close makes all admitted entries durable and lets go of the directory. Later
 // calls return [accountant.ErrUnavailable].
 func (l *Ledger) Close() error {
 	l.closing.Do(func() { l.closeErr = l.close() })

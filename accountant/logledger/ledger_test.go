@@ -57,7 +57,9 @@ func wantBalance(t *testing.T, l *logledger.Ledger, limit, spent int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := accountant.Balance{Scope: ann, Limit: accountanttest.Pure(limit), Spent: accountanttest.Pure(spent), Held: accountanttest.Pure(0)}
+	want := accountant.Balance{
+		Scope: ann, Limit: accountanttest.Pure(limit), Spent: accountanttest.Pure(spent), Held: accountanttest.Pure(0),
+	}
 	if b[0] != want {
 		t.Errorf("balance %v, want %v", b[0], want)
 	}
@@ -116,7 +118,7 @@ func TestLimits(t *testing.T) {
 	}
 	mustClose(t, l)
 
-	l = mustOpen(t, dir, annLimit(50)) // lowered, below what is spent
+	l = mustOpen(t, dir, annLimit(50)) // lowered, below the amount spent
 	wantBalance(t, l, 50, 60)
 	var short *accountant.InsufficientError
 	if _, err := l.Charge(t.Context(), charge(1)); !errors.As(err, &short) || !short.Remaining.IsZero() {

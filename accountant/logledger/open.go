@@ -31,12 +31,11 @@ type Options struct {
 	CheckpointEvery int
 }
 
-// Open opens the ledger in a directory, locks it against other processes, checks it
-// from its latest snapshot on ([Verify] checks all of it), and records the limits of the configuration: it can add budgets
-// and lower limits, but not raise one ([accountant.ErrLimitRaise]) or change its
-// measure. It returns [ErrNoLedger], [ErrLocked] or a [*CorruptError] where it
-// applies; the package comment says what is damage. On an error nothing was
-// recorded.
+// Open opens the ledger in a directory, locks it against other processes, checks it from its latest
+// snapshot on ([Verify] checks all of it), and records the limits of the configuration: it can add
+// budgets and lower limits, but not raise one ([accountant.ErrLimitRaise]) or change its measure.
+// It returns [ErrNoLedger], [ErrLocked] or a [*CorruptError] where it applies; the package comment
+// defines damage. On an error nothing was recorded.
 func Open(ctx context.Context, dir string, limits []accountant.Limit, o Options) (*Ledger, error) {
 	d, err := openDir(dir, o.Create)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +96,7 @@ func (l *Ledger) begin(ctx context.Context, limits []accountant.Limit, create bo
 	return l.store.commit(first)
 }
 
-// files are the files of a ledger and what they hold.
+// files are the files of a ledger and their content.
 type files struct {
 	log        *slog.Logger
 	disk       disk
@@ -119,7 +118,7 @@ func (l *files) open(ctx context.Context, id ledgerID) error {
 	return l.recover(ctx)
 }
 
-// closeFiles closes what is open.
+// closeFiles closes the files that are open.
 func (l *files) closeFiles() error { return errors.Join(l.store.close(), l.disk.close()) }
 
 // ensureLedger makes a log where there is no trace of a ledger, if it is given an
@@ -176,8 +175,8 @@ func createLog(d disk, id ledgerID) error {
 	return d.sync()
 }
 
-// recover opens the files, replays the log into l.state, and cuts off what an
-// interrupted write left.
+// recover opens the files, replays the log into l.state, and cuts off the
+// remains of an interrupted write.
 func (l *files) recover(ctx context.Context) error {
 	log, err := l.disk.open(logName, os.O_RDWR|os.O_APPEND)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 const defaultCheckpointEvery = 1 << 16
 
 // A snapshot is a state and where in the log it stands: before a checkpoint,
-// which says what the state must be.
+// which holds the state's digest.
 type snapshot struct {
 	id    ledgerID
 	at    position

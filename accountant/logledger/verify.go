@@ -13,7 +13,7 @@ import (
 	"dpproxy/accountant/history"
 )
 
-// A Summary is what [Verify] found in a ledger without damage.
+// A Summary describes a ledger in which [Verify] found no damage.
 type Summary struct {
 	ID      string // of the ledger, hexadecimal
 	Entries uint64

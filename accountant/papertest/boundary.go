@@ -20,7 +20,7 @@ import (
 //
 // It is a report, not a guarantee. Ex-post privacy is not closed under
 // post-processing: the small loss of one answer may be that of the answer alone,
-// and not of what is computed from it. What the ledger sums is closed.
+// and not of anything computed from it. The ledger's measures are closed.
 type Boundary struct {
 	L2     float64 // Δ, above 0
 	Delta  float64 // above 0, below 1

@@ -63,7 +63,8 @@ func GaussianSigma(l2, epsilon, delta float64) (float64, error) {
 	if sigma := l2 / low * (1 + slack); positiveFinite(sigma) {
 		return sigma, nil
 	}
-	return 0, fmt.Errorf("%w: no double holds the noise for a sensitivity of %v at ε = %v, δ = %v", mechanisms.ErrParameter, l2, epsilon, delta)
+	return 0, fmt.Errorf("%w: no double holds the noise for a sensitivity of %v at ε = %v, δ = %v",
+		mechanisms.ErrParameter, l2, epsilon, delta)
 }
 
 // positiveFinite reports whether x is a number above 0.

@@ -32,7 +32,17 @@ func TestGaussianSigmaIsTheLeast(t *testing.T) {
 
 func TestGaussianSigmaRefuses(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	for _, in := range [][3]float64{{0, 1, 1e-5}, {nan, 1, 1e-5}, {1, -1, 1e-5}, {1, inf, 1e-5}, {1, 1, 0}, {1, 1, 1}, {1, 1, nan}, {1, 1, 1e-251}, {1e300, 0, 1e-250}} {
+	for _, in := range [][3]float64{
+		{0, 1, 1e-5},
+		{nan, 1, 1e-5},
+		{1, -1, 1e-5},
+		{1, inf, 1e-5},
+		{1, 1, 0},
+		{1, 1, 1},
+		{1, 1, nan},
+		{1, 1, 1e-251},
+		{1e300, 0, 1e-250},
+	} {
 		if _, err := papertest.GaussianSigma(in[0], in[1], in[2]); !errors.Is(err, mechanisms.ErrParameter) {
 			t.Errorf("σ of %v: %v", in, err)
 		}

@@ -12,8 +12,8 @@ const (
 	// maxTransform bounds the points of a Fourier transform. Where the step asks
 	// for more, it is doubled.
 	maxTransform = 1 << 20
-	// outside is what the probability of losses above the transform's window may
-	// be, as a part of the δ in question. It is added to δ.
+	// outside bounds the probability of losses above the transform's window, as
+	// a part of the δ in question. It is added to δ.
 	outside = 1e-9
 	// fftError is more than the relative error, in the Euclidean norm, of a
 	// transform of maxTransform points: each of its 20 stages has at most 10
@@ -149,9 +149,9 @@ type curve struct {
 
 // compose computes the part of the sum's law that decides δ(ε) where it is about
 // target. Each law is weighted with exp(tilt·loss) and normalised, such that the
-// sum's weighted law has its middle about there. Its sum modulo the window is
-// exact but for rounding; what leaves the window below comes back above, where it
-// only raises δ, and what leaves it above is bounded and added to base.
+// sum's weighted law has its middle about there. Its sum modulo the window is exact
+// but for rounding; mass that leaves the window below comes back above, where it
+// only raises δ, and mass that leaves it above is bounded and added to base.
 func (d Distribution) compose(tilt, target float64) curve {
 	low, high := d.window(tilt, target)
 	for ; high-low >= maxTransform; low, high = d.window(tilt, target) {

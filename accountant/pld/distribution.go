@@ -22,13 +22,13 @@ const (
 )
 
 // A Distribution is an upper bound of a privacy loss: its δ(ε) is at least that
-// of what it was made from, for every ε. It is immutable. The zero Distribution
-// is that of releasing nothing.
+// of the events it was made from, for every ε. It is immutable. The zero
+// Distribution is that of releasing nothing.
 type Distribution struct {
 	step     float64
 	parts    []part
 	failure  float64  // the probability of an infinite loss that is no part's
-	gaussian gaussian // what is composed by its formula; parts are empty then
+	gaussian gaussian // composed by its formula; parts are empty then
 }
 
 // A part is the law of one pair's loss on the grid, and how often it occurs.
@@ -199,7 +199,7 @@ func newBuilder(step, low, high float64) (*builder, error) {
 // clip returns the loss within ±farLoss that is closest to x.
 func clip(x float64) float64 { return math.Max(-farLoss, math.Min(farLoss, x)) }
 
-// part returns what was collected, of losses up to high unless they are infinite.
+// part returns the collected masses, of losses up to high unless they are infinite.
 func (b *builder) part(high float64) part {
 	from, to := 0, len(b.mass)
 	for to > 1 && b.mass[to-1] == 0 {
@@ -244,7 +244,7 @@ func (b *builder) atom(x, p float64) {
 }
 
 // cell splits masses p and q of outputs whose losses are all between the points i
-// and i+1 of the grid. What is in doubt makes q too small; then the loss may
+// and i+1 of the grid. Rounding in doubt makes q too small; then the loss may
 // exceed the upper point, and a higher one takes its place.
 func (b *builder) cell(i int64, p, q float64) {
 	switch {

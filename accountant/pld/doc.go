@@ -1,12 +1,12 @@
 // Package pld computes privacy loss distributions: from a list of events, a
 // tighter (ε, δ) than the sum of their prices implies.
 //
-// # What it is not
+// # A report, not a filter
 //
 // A result is a report, never a filter. It holds for a list of events that was
 // fixed in advance. An analyst who chooses the parameters of an event after the
 // answers before it is not covered: no number of this package may decide whether
-// a query is admitted. That is what the sums of package accountant are for.
+// a query is admitted. The sums of package accountant decide that.
 //
 // # How
 //
@@ -30,7 +30,7 @@
 //
 // Losses are brought to a grid by splitting: mass at a loss between two points of
 // the grid goes to both such that P and Q keep their masses. The original pair
-// merges what was split, so that the split pair dominates it [Doroshenko et al.
+// merges the split masses, so that the split pair dominates it [Doroshenko et al.
 // 2022]. Sums are computed by fast Fourier transforms of the law weighted with
 // exp(λ·loss), which keeps the digits of tails. Truncated tails and the errors of
 // floating-point arithmetic are added to δ: results are upper bounds.

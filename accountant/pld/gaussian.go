@@ -20,8 +20,8 @@ const (
 // Gaussian releases compose into one, whose μ² is the sum of theirs.
 //
 // It covers discrete noise too. Round N(0, v−w) to an integer y with probability
-// proportional to exp(−(y−z)²/2w), where z is what was drawn. The normaliser
-// Σ over y is √(2πw) but for a factor 1 ± 2.1·exp(−2π²w), whatever z is (Poisson
+// proportional to exp(−(y−z)²/2w), where z is the number drawn. The normaliser Σ
+// over y is √(2πw) but for a factor 1 ± 2.1·exp(−2π²w), whatever z is (Poisson
 // summation), so that the law g of y is that of discrete Gaussian noise f of
 // variance v but for such a factor. As rounding commutes with integer shifts, g is
 // a post-processing of the continuous mechanism.

@@ -137,7 +137,7 @@ func (n noise) fill(b *builder) {
 	}
 }
 
-// weight returns what recycling leaves of the kernel's probability of y.
+// weight returns the part of the kernel's probability of y that recycling leaves.
 func (n noise) weight(y float64) float64 {
 	inside := 1.0
 	if math.Abs(y) > n.boundary {
@@ -187,8 +187,8 @@ func (n noise) fillRange(b *builder, first, to float64) {
 		b.add(b.first, p)
 	}
 	for y := from; y <= end; {
-		// Losses are raised by less than masses are (three slacks), so that what
-		// rounding puts into the wrong cell is covered.
+		// Losses are raised by less than masses are (three slacks), so that mass
+		// that rounding puts into the wrong cell is covered.
 		i := math.Floor((offset - slope*y + 2*slack) / b.step)
 		z := math.Max(y, math.Min(end, math.Floor((offset+2*slack-i*b.step)/slope)))
 		p, q := masses(y, z)

@@ -49,7 +49,11 @@ func TestThousandfold(t *testing.T) {
 		{"laplace", laplace(1, lattice, 10*lattice, 1), 1e-5, 17.421, 6e-4},
 		{"laplace, small delta", laplace(1, lattice, 10*lattice, 1), 1e-10, 23.944, 1e-4},
 		{"gaussian", dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: lattice}, Variance: variance}, 1e-5, 4.52155328581, 1e-8},
-		{"gaussian, small delta", dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: lattice}, Variance: variance}, 1e-10, 6.752, 1e-4},
+		{
+			"gaussian, small delta",
+			dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: lattice}, Variance: variance},
+			1e-10, 6.752, 1e-4,
+		},
 	}
 	for _, tt := range tests {
 		start := time.Now()
@@ -184,7 +188,9 @@ func TestRefinement(t *testing.T) {
 // TestConcentrated holds the pair for zCDP to its own bound, and to composition.
 func TestConcentrated(t *testing.T) {
 	of := func(num, den int64) dp.Event {
-		return dp.RefinementEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}, Before: big.NewRat(1, 1), After: new(big.Rat).Add(big.NewRat(1, 1), big.NewRat(2*num, den))}
+		return dp.RefinementEvent{
+			Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}, Before: big.NewRat(1, 1), After: big.NewRat(den+2*num, den),
+		}
 	}
 	for _, rho := range []int64{1, 100, 3000} {
 		d := distribution(t, of(rho, 1000))

@@ -258,7 +258,9 @@ func TestMoments(t *testing.T) {
 
 // TestMomentsAgainstGrid has bits of several levels, up to many of them.
 func TestMomentsAgainstGrid(t *testing.T) {
-	for _, counts := range [][8]int64{{1, 0, 0, 0, 0, 0, 0, 0}, {3, 1, 2, 5, 0, 4, 1, 1}, {40, 60, 100, 20, 30, 30, 5, 50}, {0, 0, 9, 1, 0, 0, 2, 2}} {
+	for _, counts := range [][8]int64{
+		{1, 0, 0, 0, 0, 0, 0, 0}, {3, 1, 2, 5, 0, 4, 1, 1}, {40, 60, 100, 20, 30, 30, 5, 50}, {0, 0, 9, 1, 0, 0, 2, 2},
+	} {
 		var m realized.Moments
 		for i, epsilon := range []float64{0.5, 4} {
 			c := counts[4*i:]

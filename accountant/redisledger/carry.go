@@ -11,9 +11,9 @@ import (
 	"dpproxy/dp"
 )
 
-// carryOver decides again what was decided in a history that Redis does not
-// continue, where it protects more: budgets that Redis does not know, lower limits,
-// freezes, and incidents. It says what it did.
+// carryOver repeats the decisions of a history that Redis does not continue, where
+// they protect more: budgets that Redis does not know, lower limits, freezes, and
+// incidents. It returns them in words.
 func (l *Ledger) carryOver(ctx context.Context, p past, who, reason string) (carried []string, err error) {
 	end, err := p.state()
 	if err != nil {
@@ -53,7 +53,7 @@ func (l *Ledger) carryOver(ctx context.Context, p past, who, reason string) (car
 	return carried, nil
 }
 
-// state returns what the lines of a journal add up to.
+// state returns the state that the lines of a journal add up to.
 func (p past) state() (*history.State, error) {
 	s := history.NewState()
 	for i, line := range p.lines {
@@ -96,7 +96,7 @@ func (l *Ledger) missing(ctx context.Context, other accountant.Balance, who, rea
 	return missing, nil
 }
 
-// named tells people what kind of decision an entry is.
+// named is the kind of a decision, for people.
 func named(e history.Entry) string {
 	switch e := e.(type) {
 	case history.LimitsEntry:

@@ -35,7 +35,7 @@ func (l *Ledger) serveQueue() {
 	}
 }
 
-// takeBatch takes what one call can append.
+// takeBatch takes as many requests as one call can append.
 func (l *Ledger) takeBatch() []*request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +50,7 @@ func (l *Ledger) takeBatch() []*request {
 func (l *Ledger) serve(batch []*request) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.server.patience)
 	defer cancel()
-	sent := map[string]*request{} // what calls of unknown outcome have sent
+	sent := map[string]*request{} // by calls of unknown outcome
 	pause := firstPause
 	for {
 		rest, err := l.attempt(ctx, batch, sent)
@@ -184,7 +184,7 @@ func (l *Ledger) admitCheckpoint(d *draft) {
 	d.snapshot = text
 }
 
-// keep journals what Redis has appended, and then acknowledges it.
+// keep journals the lines that Redis has appended, and then acknowledges them.
 func (l *Ledger) keep(d *draft, batch []*request) error {
 	before := l.at
 	l.at = d.at
@@ -220,7 +220,7 @@ func (l *Ledger) keep(d *draft, batch []*request) error {
 // errJournal is wrapped where the journal failed: nothing can be acknowledged.
 var errJournal = errors.New("redisledger: this proxy's journal failed")
 
-// absorb applies lines that Redis has and this proxy has missed. Those that it
+// absorb applies lines that Redis has and this proxy has missed. Lines that it
 // sent itself, in a call whose reply was lost, finish their requests.
 func (l *Ledger) absorb(missed [][]byte, batch []*request, sent map[string]*request) (rest []*request, err error) {
 	landed := map[*request]uint64{}

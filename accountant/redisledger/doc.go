@@ -15,21 +15,21 @@
 //
 // The hash has the fields id, seq and head (of the last line), and x:1, x:2, ...
 //
-// # What is acknowledged
+// # Acknowledgement
 //
 // An entry counts when Redis has it. It is acknowledged when, besides, the replicas
 // that the configuration asks for have it, and the proxy's own journal
 // (logledger.Journal) has it on disk. So no acknowledged entry is forgotten unless
-// both Redis and that proxy's journal are lost, and [Repair] puts back what Redis
-// alone has lost. Where the outcome of a call is not known nothing is acknowledged;
-// the next call finds out.
+// both Redis and that proxy's journal are lost, and [Repair] puts back the entries
+// that Redis alone has lost. Where the outcome of a call is not known nothing is
+// acknowledged; the next call finds out.
 //
-// # What stops it
+// # Refusals
 //
 // Redis must be a primary with appendonly yes, appendfsync always,
 // no-appendfsync-on-rewrite no, aof-load-truncated no and maxmemory-policy
 // noeviction; every new connection checks. After a [*DivergedError] the ledger is
 // unavailable until an operator has repaired it and the proxy is started again.
-// Who may write to Redis can destroy a ledger, and can lie to a proxy that has no
-// journal yet; the chain of hashes has no key.
+// Anybody who may write to Redis can destroy a ledger, and can lie to a proxy
+// that has no journal yet; the chain of hashes has no key.
 package redisledger

@@ -200,7 +200,7 @@ func (l *Ledger) record(ctx context.Context, run string, e history.Entry) (uint6
 }
 
 // read calls a function with a state that is current. After an error the function
-// may yet be called, so that what it writes must not be looked at.
+// may yet be called, so that its result must not be looked at.
 func (l *Ledger) read(ctx context.Context, read func(*history.State)) error {
 	r := &request{read: read, done: make(chan struct{})}
 	if err := l.submit(ctx, r); err != nil {

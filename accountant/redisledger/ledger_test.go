@@ -56,7 +56,9 @@ func (s *redisServer) url() string { return "unix://" + s.socket() }
 // start starts the server and waits until it answers.
 func (s *redisServer) start() {
 	s.t.Helper()
-	args := append([]string{"--port", "0", "--unixsocket", s.socket(), "--dir", s.dir, "--daemonize", "no", "--logfile", filepath.Join(s.dir, "log")}, s.args...)
+	args := append([]string{
+		"--port", "0", "--unixsocket", s.socket(), "--dir", s.dir, "--daemonize", "no", "--logfile", filepath.Join(s.dir, "log"),
+	}, s.args...)
 	s.cmd = exec.Command(s.cmd.Path, args...)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
@@ -184,9 +186,9 @@ func TestReopen(t *testing.T) {
 	s := startRedis(t, durable...)
 	o := s.options(t)
 	l := initAndOpen(t, o, accountanttest.Limits())
-	analyst := accountanttest.Limits()[2].Scope
+	one := accountanttest.Charge(accountant.Debit{Scope: accountanttest.Limits()[2].Scope, Loss: accountanttest.Pure(1)})
 	for range 40 {
-		if _, err := l.Charge(t.Context(), accountanttest.Charge(accountant.Debit{Scope: analyst, Loss: accountanttest.Pure(1)})); err != nil {
+		if _, err := l.Charge(t.Context(), one); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Close(); err != nil {

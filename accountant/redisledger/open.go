@@ -177,7 +177,7 @@ func (s *server) ledgerID(ctx context.Context, o Options) (string, error) {
 	return "", fmt.Errorf("%w: %s", ErrNoLedger, s.key)
 }
 
-// catchUp reads what the journal has missed.
+// catchUp reads the lines that the journal has missed.
 func (l *Ledger) catchUp(ctx context.Context) error {
 	for {
 		missed, err := l.server.append(ctx, l.at, nil, l.at.head)

@@ -17,16 +17,16 @@ import (
 	"dpproxy/dp"
 )
 
-// A Repair says what [RepairFrom] did.
+// A Repair lists the changes that [RepairFrom] made.
 type Repair struct {
 	Entries uint64 // that Redis has now, those of the repair included
 	// PutBack is how many lines Redis had lost and got back as they were.
 	PutBack uint64
-	// Restored is what was acknowledged in histories that Redis does not continue:
-	// it was charged again, whatever the limits are.
+	// Restored are the charges acknowledged in histories that Redis does not
+	// continue: they were charged again, whatever the limits are.
 	Restored []accountant.Debit
-	// Carried are what was decided, and what had failed, in those histories: budgets
-	// that Redis did not know, lower limits, freezes and incidents. They hold again.
+	// Carried are the decisions and failed reads of those histories: budgets that
+	// Redis did not know, lower limits, freezes and incidents. They hold again.
 	Carried []string
 	// SetAside are the journals of those histories. Their proxies need new ones.
 	SetAside []string
@@ -114,8 +114,8 @@ func readPasts(ctx context.Context, dirs []string) ([]past, error) {
 	return pasts, nil
 }
 
-// putBack appends to Redis what it lacks of the longest journal that it is a
-// beginning of.
+// putBack appends to Redis the lines that it lacks of the longest journal that
+// it is a beginning of.
 func putBack(ctx context.Context, client *redis.Client, o Options, pasts []past) (uint64, error) {
 	s := &server{client: client, key: o.key(), id: pasts[0].id, replicas: o.Replicas, patience: o.patience()}
 	seq, err := s.last(ctx)
@@ -203,8 +203,8 @@ func (p past) head(seq uint64) (history.Hash, error) {
 	return history.Record{Line: p.lines[seq-1]}.Hash(), nil
 }
 
-// lost returns what journals have charged in histories that Redis does not
-// continue, and those journals.
+// lost returns the losses that journals have charged in histories that Redis
+// does not continue, and those journals.
 func lost(ctx context.Context, client *redis.Client, key string, pasts []past) (debits []accountant.Debit, forks []past, err error) {
 	s := &server{client: client, key: key}
 	seq, err := s.last(ctx)
@@ -234,7 +234,7 @@ func lost(ctx context.Context, client *redis.Client, key string, pasts []past) (
 
 func byName(a, b accountant.Scope) int { return strings.Compare(a.String(), b.String()) }
 
-// addLost adds what the lines of a journal after the first same ones have charged.
+// addLost adds the losses that the lines of a journal after the first same ones have charged.
 // A charge that an earlier version took back counts all the same: it errs on the safe side.
 func addLost(sums map[accountant.Scope]dp.Loss, p past, same uint64, counted map[string]bool) error {
 	for i := same; i < uint64(len(p.lines)); i++ {
@@ -264,7 +264,7 @@ func addLost(sums map[accountant.Scope]dp.Loss, p past, same uint64, counted map
 	return nil
 }
 
-// charged returns what an entry spends.
+// charged returns the losses that an entry spends.
 func charged(e history.Entry) []accountant.Debit {
 	switch e := e.(type) {
 	case history.ChargeEntry:

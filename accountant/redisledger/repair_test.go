@@ -12,11 +12,15 @@ import (
 	"dpproxy/accountant/redisledger"
 )
 
+// ofUnit returns a charge of the unit's budget.
+func ofUnit(pico int64) accountant.Charge {
+	return accountanttest.Charge(accountant.Debit{Scope: accountanttest.Limits()[0].Scope, Loss: accountanttest.ZCDP(pico, 0)})
+}
+
 func chargeUnit(t *testing.T, l *redisledger.Ledger, n int) {
 	t.Helper()
 	for range n {
-		unit := accountanttest.Limits()[0].Scope
-		if _, err := l.Charge(t.Context(), accountanttest.Charge(accountant.Debit{Scope: unit, Loss: accountanttest.ZCDP(1, 0)})); err != nil {
+		if _, err := l.Charge(t.Context(), ofUnit(1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,10 +51,9 @@ func (s *redisServer) restore(t *testing.T, o redisledger.Options, old map[strin
 // wantDiverged expects a proxy to stop, also after a restart.
 func wantDiverged(t *testing.T, l *redisledger.Ledger, o redisledger.Options) {
 	t.Helper()
-	unit := accountanttest.Limits()[0].Scope
 	var diverged *redisledger.DivergedError
 	for range 2 {
-		_, err := l.Charge(t.Context(), accountanttest.Charge(accountant.Debit{Scope: unit, Loss: accountanttest.ZCDP(1, 0)}))
+		_, err := l.Charge(t.Context(), ofUnit(1))
 		if !errors.Is(err, accountant.ErrUnavailable) || !errors.As(err, &diverged) {
 			t.Fatalf("a charge on a ledger that diverged: %v", err)
 		}
@@ -189,8 +192,7 @@ func TestFence(t *testing.T) {
 	s := startRedis(t, durable...)
 	o := s.options(t)
 	zombie := initAndOpen(t, o, accountanttest.Limits())
-	unit := accountanttest.Limits()[0].Scope
-	if _, err := zombie.Hold(t.Context(), accountanttest.Charge(accountant.Debit{Scope: unit, Loss: accountanttest.ZCDP(90, 0)})); err != nil {
+	if _, err := zombie.Hold(t.Context(), ofUnit(90)); err != nil {
 		t.Fatal(err)
 	}
 	l := open(t, another(t, o), accountanttest.Limits())
@@ -202,7 +204,7 @@ func TestFence(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, run := range []*redisledger.Ledger{zombie, l} {
-		if _, err := run.Charge(t.Context(), accountanttest.Charge(accountant.Debit{Scope: unit, Loss: accountanttest.ZCDP(1, 0)})); !errors.Is(err, accountant.ErrFenced) {
+		if _, err := run.Charge(t.Context(), ofUnit(1)); !errors.Is(err, accountant.ErrFenced) {
 			t.Errorf("a charge of a fenced run: %v", err)
 		}
 	}

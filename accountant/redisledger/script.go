@@ -115,7 +115,8 @@ func (s *server) pipeline(ctx context.Context, args []any, write bool, eval eval
 	}
 	pipe := s.client.Pipeline()
 	cmd := eval(ctx, pipe, []string{s.key}, args...)
-	wait := pipe.Do(ctx, "WAIT", s.replicas, s.patience.Milliseconds()/4) // so that the patience lasts for the call that finds the entry again
+	// A quarter, so that the patience lasts for the call that finds the entry again.
+	wait := pipe.Do(ctx, "WAIT", s.replicas, s.patience.Milliseconds()/4)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, 0, err
 	}

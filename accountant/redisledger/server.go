@@ -82,7 +82,7 @@ func hidden(err error) string {
 	return "CONFIG GET does not show it"
 }
 
-// checkInfo judges what a server says about itself.
+// checkInfo judges a server's own report.
 func checkInfo(info map[string]map[string]string) (bad []string) {
 	want := func(section, name, value string) {
 		if got := info[section][name]; got != value {

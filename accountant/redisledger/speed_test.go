@@ -22,7 +22,7 @@ import (
 // TestSpeed makes for each row, and times a hundred for the long ledger.
 const chargesVariable = "DPPROXY_SPEED"
 
-// A speed is what one row of the table measured.
+// A speed is one row of the table.
 type speed struct {
 	perSecond float64
 	p50, p99  time.Duration

@@ -40,13 +40,15 @@ func TestEarlierVoids(t *testing.T) {
 				}
 			}
 			if !c.hash {
-				if rep, err := redisledger.RepairFrom(t.Context(), o, []string{o.Dir}, "carol", "Redis was lost"); err != nil || rep.PutBack != 14 {
+				rep, err := redisledger.RepairFrom(t.Context(), o, []string{o.Dir}, "carol", "Redis was lost")
+				if err != nil || rep.PutBack != 14 {
 					t.Fatalf("%+v, %v", rep, err)
 				}
 			}
 			l := open(t, o, accountanttest.Limits())
 			if !c.journal { // the run of the process that was killed goes on until it is fenced
-				if err := l.Decide(t.Context(), history.FenceEntry{Boot: "H6VKVZKP2T3YDKQNFHOT3J742Z", Who: "carol", Reason: "killed"}); err != nil {
+				end := history.FenceEntry{Boot: "H6VKVZKP2T3YDKQNFHOT3J742Z", Who: "carol", Reason: "killed"}
+				if err := l.Decide(t.Context(), end); err != nil {
 					t.Fatal(err)
 				}
 			}

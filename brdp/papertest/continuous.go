@@ -81,7 +81,8 @@ func (g GaussianLimit) Delta(epsilon, shift float64) float64 {
 func SafeGaussian(sigma, theta, shift, epsilon float64) (g GaussianLimit, delta float64, err error) {
 	z := shift * (shift + 2*theta) / (2 * sigma * sigma)
 	if !(sigma > 0 && theta >= 0 && shift > 0 && z < epsilon) {
-		return g, 0, fmt.Errorf("%w: no q is safe for σ = %v, θ = %v, Δ = %v at ε = %v", brdp.ErrParameter, sigma, theta, shift, epsilon)
+		return g, 0, fmt.Errorf("%w: no q is safe for σ = %v, θ = %v, Δ = %v at ε = %v",
+			brdp.ErrParameter, sigma, theta, shift, epsilon)
 	}
 	g = GaussianLimit{Sigma: sigma, Theta: theta, Recycle: -math.Expm1(z - epsilon)}
 	kernel := GaussianLimit{Sigma: sigma, Theta: theta}.Delta(epsilon, shift)

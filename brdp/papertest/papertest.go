@@ -1,9 +1,9 @@
 // Package papertest computes what [Jiang-Du-Sharma-Yan 2024] states about the
 // privacy of its recycled noise. The statements are false: the true δ is up to 144
-// times what they say. They are kept only to show by how much they underestimate.
-// [GaussianLimit] and [LaplaceLimit] are recycled noise on the real line, where the
-// paper's formulas live and which the law on a fine lattice tends to.
-// Never import the package outside tests.
+// times the one that they state. They are kept only to show by how much they
+// underestimate. [GaussianLimit] and [LaplaceLimit] are recycled noise on the real
+// line, where the paper's formulas live and which the law on a fine lattice tends
+// to. Never import the package outside tests.
 //
 // The mistake of Theorem 1 is to take the loss of recycled noise for a mixture of
 // the kernel's loss Z and of Z − ln(1−q), as if which of the two it is did not
