@@ -27,16 +27,16 @@ func (f averageOf) resultType() (pgtype.Type, bool) { return f.result, false }
 
 func (averageOf) reports() reports { return allReports }
 
-func (f averageOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
-	x, err := sp.clampedTerm(f.arg, p.contribution.Rows)
+func (f averageOf) specialize(c *collector) (estimator, error) {
+	x, err := c.clampedTerm(f.arg, c.contribution.Rows)
 	if err != nil {
 		return nil, err
 	}
 	out := averaged{of: x}
-	if out.sum, err = sp.statistic(p, centredSum{summation{term: x}}, f.filter, f.at); err != nil {
+	if out.sum, err = c.add(centredSum{summation{term: x}}, f.filter, f.at); err != nil {
 		return nil, err
 	}
-	if out.count, err = sp.valueCount(p, f.arg, f.filter, f.at); err != nil {
+	if out.count, err = c.valueCount(f.arg, f.filter, f.at); err != nil {
 		return nil, err
 	}
 	t, _ := f.resultType()

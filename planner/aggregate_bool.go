@@ -43,8 +43,8 @@ func (boolOf) resultType() (pgtype.Type, bool) { return pgtype.Of(pgtype.Bool), 
 
 func (boolOf) reports() reports { return noReports }
 
-func (f boolOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
-	at, err := sp.statistic(p, rowCount{}, f.filter, f.at)
+func (f boolOf) specialize(c *collector) (estimator, error) {
+	at, err := c.add(rowCount{}, f.filter, f.at)
 	return verdict{counted{at}, f.or}, err
 }
 

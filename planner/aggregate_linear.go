@@ -6,7 +6,6 @@ import (
 
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
-	"dpproxy/planner/scalar"
 )
 
 // A countOf is COUNT of rows, values, units or different values. One unit changes it by its
@@ -47,35 +46,26 @@ func (countOf) resultType() (pgtype.Type, bool) { return pgtype.Of(pgtype.Int8),
 
 func (countOf) reports() reports { return allReports }
 
-func (f countOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
+func (f countOf) specialize(c *collector) (estimator, error) {
 	var at int
 	var err error
 	switch {
-	case f.units && p.contribution.unique: // one row, one unit
-		at, err = sp.statistic(p, rowCount{}, f.filter, f.at)
+	case f.units && c.contribution.unique: // one row, one unit
+		at, err = c.add(rowCount{}, f.filter, f.at)
 	case f.units:
-		at, err = sp.statistic(p, unitCount{}, f.filter, f.at)
+		at, err = c.add(unitCount{}, f.filter, f.at)
 	case f.different:
-		at, err = sp.statistic(p, differentCount{arg: f.arg}, f.filter, f.at)
+		at, err = c.add(differentCount{arg: f.arg}, f.filter, f.at)
 	case f.arg == nil:
-		at, err = sp.statistic(p, rowCount{}, f.filter, f.at)
+		at, err = c.add(rowCount{}, f.filter, f.at)
 	default:
-		if value, constant := sp.env.ConstantText(f.arg); constant && value == nil {
+		if value, constant := c.env.ConstantText(f.arg); constant && value == nil {
 			return nil, pgerr.New(pgerr.NotAllowed, "count of NULL is always zero").At(f.at).
 				WithHint("Use count(*).")
 		}
-		at, err = sp.valueCount(p, f.arg, f.filter, f.at)
+		at, err = c.valueCount(f.arg, f.filter, f.at)
 	}
 	return counted{at}, err
-}
-
-// valueCount returns the statistic that counts the values of an argument: the rows, if it
-// is never NULL.
-func (sp *specializer) valueCount(p *GroupingSet, x, filter scalar.Expr, at int) (int, error) {
-	if !sp.nullable(x) {
-		return sp.statistic(p, rowCount{}, filter, at)
-	}
-	return sp.statistic(p, valueCount{arg: x}, filter, at)
 }
 
 // A counted is the estimator of a count: the statistic itself.
@@ -114,21 +104,21 @@ func (f sumOf) resultType() (pgtype.Type, bool) {
 func (sumOf) reports() reports { return allReports }
 
 // specialize reads one sum, or, of a constant, a count, which the constant is multiplied with.
-func (f sumOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
+func (f sumOf) specialize(c *collector) (estimator, error) {
 	t, _ := f.resultType()
-	in, err := sp.interval(f.arg)
+	in, err := c.interval(f.arg)
 	if err != nil {
 		return nil, err
 	}
 	if in.Constant() {
-		at, err := sp.valueCount(p, f.arg, f.filter, f.at)
+		at, err := c.valueCount(f.arg, f.filter, f.at)
 		return summed{counted: counted{at}, result: t, factor: in.Low, digits: decimals(in.Low)}, err
 	}
-	x, err := sp.latticeTerm(f.arg, in, p.contribution.Rows)
+	x, err := c.latticeTerm(f.arg, in, c.contribution.Rows)
 	if err != nil {
 		return nil, err
 	}
-	at, err := sp.statistic(p, valueSum{summation{term: x}}, f.filter, f.at)
+	at, err := c.add(valueSum{summation{term: x}}, f.filter, f.at)
 	return summed{counted: counted{at}, result: t, factor: x.values.step, digits: x.values.digits, of: []term{x}}, err
 }
 

@@ -60,12 +60,12 @@ func (c *call) where(arg ast.Expr) (scalar.Expr, error) {
 
 // filters returns ofY and ofX. Where the other argument is never NULL that is the filter of the
 // call, so that more statistics are equal.
-func (f pairForm) filters(sp *specializer) (ofY, ofX scalar.Expr) {
+func (f pairForm) filters(c *collector) (ofY, ofX scalar.Expr) {
 	ofY, ofX = f.filter, f.filter
-	if sp.nullable(f.x) {
+	if c.nullable(f.x) {
 		ofY = f.ofY
 	}
-	if sp.nullable(f.y) {
+	if c.nullable(f.y) {
 		ofX = f.ofX
 	}
 	return ofY, ofX
@@ -83,9 +83,9 @@ func (pairCountOf) resultType() (pgtype.Type, bool) { return pgtype.Of(pgtype.In
 
 func (pairCountOf) reports() reports { return allReports }
 
-func (f pairCountOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
-	ofY, _ := f.filters(sp)
-	return countOf{overRow: overRow{f.y, ofY, f.at}}.specialize(sp, p)
+func (f pairCountOf) specialize(c *collector) (estimator, error) {
+	ofY, _ := f.filters(c)
+	return countOf{overRow: overRow{f.y, ofY, f.at}}.specialize(c)
 }
 
 // A pairAverageOf is REGR_AVGY or REGR_AVGX.
@@ -105,12 +105,12 @@ func (pairAverageOf) resultType() (pgtype.Type, bool) { return pgtype.Of(pgtype.
 
 func (pairAverageOf) reports() reports { return allReports }
 
-func (f pairAverageOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
-	ofY, ofX := f.filters(sp)
+func (f pairAverageOf) specialize(c *collector) (estimator, error) {
+	ofY, ofX := f.filters(c)
 	if f.overX {
-		return averageOf{overRow{f.x, ofX, f.at}, pgtype.Of(pgtype.Float8)}.specialize(sp, p)
+		return averageOf{overRow{f.x, ofX, f.at}, pgtype.Of(pgtype.Float8)}.specialize(c)
 	}
-	return averageOf{overRow{f.y, ofY, f.at}, pgtype.Of(pgtype.Float8)}.specialize(sp, p)
+	return averageOf{overRow{f.y, ofY, f.at}, pgtype.Of(pgtype.Float8)}.specialize(c)
 }
 
 // A pairOf is a function of the moments of pairs.
@@ -169,22 +169,22 @@ func (pairOf) reports() reports { return allReports }
 
 // specialize reads the number of pairs, both centred sums, the products, and the squares that the
 // function needs.
-func (f pairOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
-	y, err := sp.clampedTerm(f.y, p.contribution.Rows)
+func (f pairOf) specialize(c *collector) (estimator, error) {
+	y, err := c.clampedTerm(f.y, c.contribution.Rows)
 	if err != nil {
 		return nil, err
 	}
-	x, err := sp.clampedTerm(f.x, p.contribution.Rows)
+	x, err := c.clampedTerm(f.x, c.contribution.Rows)
 	if err != nil {
 		return nil, err
 	}
 	y.even()
 	x.even()
 	out := association{function: f.of, productSum: newProductSum(y, x)}
-	ofY, ofX := f.filters(sp)
+	ofY, ofX := f.filters(c)
 	add := func(to *int, form statisticForm, filter scalar.Expr) {
 		if err == nil {
-			*to, err = sp.statistic(p, form, filter, f.at)
+			*to, err = c.add(form, filter, f.at)
 			out.all = append(out.all, *to)
 		}
 	}
@@ -200,7 +200,7 @@ func (f pairOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.count, err = sp.valueCount(p, f.y, ofY, f.at)
+	out.count, err = c.valueCount(f.y, ofY, f.at)
 	out.all = append(out.all, out.count)
 	t, _ := f.resultType()
 	return estimated{out, t, 0}, err

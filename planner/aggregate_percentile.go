@@ -57,21 +57,21 @@ func (f percentileOf) resultType() (pgtype.Type, bool) {
 
 func (percentileOf) reports() reports { return endsOnly }
 
-func (f percentileOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
+func (f percentileOf) specialize(c *collector) (estimator, error) {
 	out := percentileEstimator{percentileOf: f}
-	k, err := sp.histogramOf(p, f.arg, f.filter, f.at)
+	k, err := c.histogramOf(f.arg, f.filter, f.at)
 	if err != nil {
 		return nil, err
 	}
 	k.result, _ = f.resultType()
 	out.ranked = k
-	out.fractions, err = sp.fractions(f.fraction)
+	out.fractions, err = fractions(c.env, f.fraction)
 	return out, err
 }
 
 // fractions reads the constants of a percentile.
-func (sp *specializer) fractions(x scalar.Expr) ([]*float64, error) {
-	out, err := sp.env.Floats(x)
+func fractions(env *scalar.Env, x scalar.Expr) ([]*float64, error) {
+	out, err := env.Floats(x)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (e percentileEstimator) upwards(fraction float64) float64 {
 func (e percentileEstimator) rankError(r observation, fraction float64) *estimate.RankError {
 	q := e.upwards(fraction)
 	of := estimatorOf{statistic: e.histogram, fraction: q, alpha: r.alpha}
-	return r.set.estimators.ranks.get(of, func() *estimate.RankError { return must(e.tree(r.set).RankError(q, r.alpha)) })
+	return r.cache.ranks.get(of, func() *estimate.RankError { return must(e.tree(r).RankError(q, r.alpha)) })
 }
 
 func (e percentileEstimator) text(r observation) *string {

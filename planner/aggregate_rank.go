@@ -20,20 +20,20 @@ const (
 
 // histogramOf returns the statistic that values by their rank are read off: a tree of counts
 // over the bounds of an argument.
-func (sp *specializer) histogramOf(p *GroupingSet, x, filter scalar.Expr, at int) (ranked, error) {
-	t, err := sp.clampedTerm(x, 1) // values are counted, never added up
+func (c *collector) histogramOf(x, filter scalar.Expr, at int) (ranked, error) {
+	t, err := c.clampedTerm(x, 1) // values are counted, never added up
 	if err != nil {
 		return ranked{}, err
 	}
 	buckets := maxBuckets
-	if p.size > 0 {
-		buckets = min(maxBuckets, max(minBuckets, maxAllLeaves/p.size))
+	if c.size > 0 {
+		buckets = min(maxBuckets, max(minBuckets, maxAllLeaves/c.size))
 	}
 	shape, err := estimate.NewShape(t.values.low, t.values.high, buckets, branching)
 	if err != nil {
 		return ranked{}, tooWide(at)
 	}
-	i, err := sp.statistic(p, histogram{t, shape}, filter, at)
+	i, err := c.add(histogram{t, shape}, filter, at)
 	return ranked{of: t, shape: shape, histogram: i}, err
 }
 
@@ -58,8 +58,8 @@ func (ranked) number(observation) float64 { return math.NaN() }
 func (ranked) standardError(observation) float64 { return math.NaN() }
 
 // tree returns the estimator of quantiles.
-func (k ranked) tree(p *GroupingSet) *estimate.Tree {
-	s := p.statistics[k.histogram]
+func (k ranked) tree(r observation) *estimate.Tree {
+	s := r.statistics[k.histogram]
 	noise := make([]estimate.Noise, len(s.levels))
 	for i, l := range s.levels {
 		noise[i] = l
@@ -70,13 +70,13 @@ func (k ranked) tree(p *GroupingSet) *estimate.Tree {
 // distribution fits the counts of one partition.
 func (k ranked) distribution(r observation) *estimate.Distribution {
 	var counts [][]*big.Int
-	at := r.set.statistics[k.histogram].first
+	at := r.statistics[k.histogram].first
 	for level := range k.shape.Levels() {
 		n := k.shape.Nodes(level)
 		counts = append(counts, r.ints[at:at+n])
 		at += n
 	}
-	return must(k.tree(r.set).Fit(counts, nil))
+	return must(k.tree(r).Fit(counts, nil))
 }
 
 // text writes a value given in steps of the lattice.
@@ -133,8 +133,8 @@ func (f extremeOf) resultType() (pgtype.Type, bool) { return f.arg.Type().Unmodi
 
 func (extremeOf) reports() reports { return endsOnly }
 
-func (f extremeOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
-	k, err := sp.histogramOf(p, f.arg, f.filter, f.at)
+func (f extremeOf) specialize(c *collector) (estimator, error) {
+	k, err := c.histogramOf(f.arg, f.filter, f.at)
 	k.result, _ = f.resultType()
 	return extremeEstimator{k, f.least}, err
 }
@@ -147,11 +147,11 @@ type extremeEstimator struct {
 // estimator returns what is computed once for all partitions.
 func (e extremeEstimator) estimator(r observation) *estimate.Extreme {
 	of := estimatorOf{statistic: e.histogram, least: e.least, alpha: r.alpha}
-	return r.set.estimators.extremes.get(of, func() *estimate.Extreme {
+	return r.cache.extremes.get(of, func() *estimate.Extreme {
 		if e.least {
-			return must(e.tree(r.set).Min(r.alpha))
+			return must(e.tree(r).Min(r.alpha))
 		}
-		return must(e.tree(r.set).Max(r.alpha))
+		return must(e.tree(r).Max(r.alpha))
 	})
 }
 

@@ -3,7 +3,6 @@ package planner
 import (
 	"math/big"
 
-	"dpproxy/dp"
 	"dpproxy/estimate"
 	"dpproxy/planner/pgtype"
 )
@@ -28,35 +27,24 @@ func (f spreadOf) resultType() (pgtype.Type, bool) {
 func (spreadOf) reports() reports { return allReports }
 
 // specialize reads the squares, the centred sum and the count.
-func (f spreadOf) specialize(sp *specializer, p *GroupingSet) (estimator, error) {
-	x, err := sp.clampedTerm(f.arg, p.contribution.Rows)
+func (f spreadOf) specialize(c *collector) (estimator, error) {
+	x, err := c.clampedTerm(f.arg, c.contribution.Rows)
 	if err != nil {
 		return nil, err
 	}
 	x.even()
 	out := dispersion{spreadOf: f, of: newSquareSum(x)}
-	if out.squares, err = sp.statistic(p, out.of, f.filter, f.at); err != nil {
+	if out.squares, err = c.add(out.of, f.filter, f.at); err != nil {
 		return nil, err
 	}
-	if out.sum, err = sp.statistic(p, centredSum{summation{term: x}}, f.filter, f.at); err != nil {
+	if out.sum, err = c.add(centredSum{summation{term: x}}, f.filter, f.at); err != nil {
 		return nil, err
 	}
-	if out.count, err = sp.valueCount(p, f.arg, f.filter, f.at); err != nil {
+	if out.count, err = c.valueCount(f.arg, f.filter, f.at); err != nil {
 		return nil, err
 	}
 	t, _ := f.resultType()
 	return estimated{out, t, 2*x.values.digits + 6}, nil
-}
-
-// squareUnit is what squares of distances up to half the range count in: the largest has
-// some 2³⁰ of them, so that rounding to one is far below any noise.
-func squareUnit(r dp.Range) int64 {
-	h := new(big.Int).SetUint64(r.Half())
-	h.Mul(h, h).Rsh(h, 30)
-	if !h.IsInt64() || h.Int64() < 1 {
-		return 1
-	}
-	return h.Int64()
 }
 
 // A dispersion is the quantity of a spread.

@@ -24,28 +24,8 @@ type Query struct {
 	public    []ast.TableRef
 }
 
-// block is one release block, resolved.
-type block struct {
-	source *source.Source
-	keys   []*key
-	// factors say what the public values of keys are, as far as that does not
-	// depend on the values of constants.
-	factors []*factor
-	// sets are the grouping sets, as indices into keys; a block without GROUPING SETS
-	// has one.
-	sets       [][]int
-	groupings  [][]int
-	aggregates []*aggregate
-	offsets    []scalar.Expr // constants that must be 0
-	at         int
-}
-
-// Limits on the size of one statement.
-const (
-	maxGroups = 10_000  // rows of a released relation with public keys
-	maxFolds  = 1_000   // constants in a statement
-	maxCells  = 1 << 21 // integers that one statement may release of public groups
-)
+// maxFolds bounds the constants of a statement.
+const maxFolds = 1_000
 
 // Analyze resolves a statement of class Release or Explain; params are the types of
 // its parameters. Its errors are *pgerr.Error with positions in the statement's text.
@@ -110,10 +90,6 @@ func (q *Query) Relations() []catalog.Name {
 	return names
 }
 
-// reads reports whether the block needs protected rows at all: without an aggregate,
-// public keys are shown and nothing is read.
-func (b *block) reads() bool { return len(b.aggregates) > 0 || b.private() }
-
 func (q *Query) block(b *ast.Block) (*block, error) {
 	src, err := source.Resolve(q.cat, q.constants, q.params, b)
 	if err != nil {
@@ -153,7 +129,10 @@ func (q *Query) block(b *ast.Block) (*block, error) {
 		}
 		out.offsets = append(out.offsets, x)
 	}
-	return out, q.domains(out)
+	en := &enumeration{keys: out.keys, source: src, constants: q.constants, timeZones: q.cat.TimeZones()}
+	err = en.run()
+	out.factors = en.factors
+	return out, err
 }
 
 // Untold returns the relations whose names are not told, those on paths to the unit and public

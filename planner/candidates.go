@@ -2,28 +2,12 @@ package planner
 
 import (
 	"math"
-	"slices"
 
 	"dpproxy/brdp"
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/pgerr"
 )
-
-// A Candidate is one way to reach a target, with its price.
-type Candidate struct {
-	Mechanism string
-	// Loss is what it costs under the measure of the budgets, of noise reduction at most; without a
-	// measure it has no price.
-	Loss dp.Loss
-	// Errors are those of the values; nil where they are known with the answer.
-	Errors []ErrorBar
-	// Note says why it is not, or cannot be, chosen, or what it gains; it may be empty.
-	Note   string
-	Chosen bool
-
-	designs [][]mechanisms.Mechanism // by grouping set and statistic
-}
 
 // leastSaving is the part of a price that recycling must save to be worth while: it makes
 // the time of a draw random.
@@ -122,7 +106,7 @@ func (b *budgeted) chooseReduction() error {
 				WithHint("Raise dp.max_epsilon.")
 		}
 		var err error
-		if set.Reduction, err = set.newNoiseReduction(kind, pool, b.settings); err != nil {
+		if set.Reduction, err = newNoiseReduction(&set.results, kind, pool, b.settings); err != nil {
 			return err
 		}
 	}
@@ -147,13 +131,6 @@ func (b *budgeted) checkReduced(kind string) error {
 		}
 	}
 	return noSeveralRounds(kind)
-}
-
-func (p *Plan) shares() (n int64) {
-	for _, set := range p.sets() {
-		n += set.shares()
-	}
-	return n
 }
 
 // reductionCandidates lists both kinds of noise reduction.
@@ -296,33 +273,4 @@ func (b *budgeted) design(kind string, set *GroupingSet, measure int) (d brdp.De
 		return *recycled, true, true
 	}
 	return *plain, false, true
-}
-
-// boundary is how far a measure's integer may be off so that no value that is computed of it
-// has a larger error.
-func (p *GroupingSet) boundary(measure int, most float64) int64 {
-	const largest = 1 << 52
-	least := float64(largest)
-	for i := range p.outputs {
-		if o := &p.outputs[i]; slices.Contains(o.statistics(), measure) {
-			factor, _ := o.linear()
-			least = math.Min(least, math.Floor(most/factor))
-		}
-	}
-	return int64(least)
-}
-
-// errorsOf returns the errors of the grouping set's values with the given noise.
-func (p *GroupingSet) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
-	var bars []ErrorBar
-	for i := range p.outputs {
-		o := &p.outputs[i]
-		if o.report != "" {
-			continue
-		}
-		factor, _ := o.linear()
-		half := designs[o.statistics()[0]].Quantile(p.alpha) * factor
-		bars = append(bars, ErrorBar{Label: o.label, Least: half, Most: half})
-	}
-	return bars
 }

@@ -12,10 +12,21 @@
 //     aggregates and keys, and allows or refuses every node. It lists the column-free
 //     expressions, which are then evaluated on the mirror, in the analyst's own session.
 //   - [Query.Specialize] knows their values and the settings: for each [GroupingSet]
-//     what one unit contributes to it, statistics, mechanisms (grouping_set.go, statistic.go, bind.go),
-//     and the SQL (read.go, stages.go).
-//   - [BlockPlan.Columns] makes the rows of the answer out of what was released
-//     (released.go, estimator.go, margins.go).
+//     the contribution of one unit, statistics (statistic.go, aggregate.go), SQL (read.go,
+//     stages.go) and mechanisms (assign.go, candidates.go).
+//   - [BlockPlan.Columns] makes the rows of the answer out of the released integers
+//     (columns.go, estimator.go, margins.go).
+//
+// Files use each other in one direction:
+//
+//	lattice, term                       values as integers
+//	statistic_*                         integers that are read, with their sensitivities
+//	estimator, aggregate_*              values and errors from those that were released
+//	aggregation, results, grouping_set  one grouping set: all of these together
+//	plan                                all grouping sets of all blocks
+//	share, assign, candidates           the budget becomes mechanisms
+//	analyze, specialize                 a statement becomes a plan
+//	columns, relation, explain          a plan is shown
 //
 // The planner never sees a protected value, and nothing that an analyst wrote is
 // ever part of the SQL it writes: constants travel as parameters.

@@ -3,7 +3,6 @@ package planner
 import (
 	"math"
 	"math/big"
-	"strconv"
 
 	"dpproxy/estimate"
 	"dpproxy/planner/pgtype"
@@ -35,23 +34,21 @@ type estimator interface {
 // An observation is what was released of one partition, and how sure an error is to be: it fails
 // with probability alpha.
 type observation struct {
-	set *GroupingSet
+	statistics []*statistic
+	cache      *estimators
 	integers
 	alpha float64
 }
 
-// observed is one partition of the grouping set as it was released.
-func (p *GroupingSet) observed(row integers) observation { return observation{p, row, p.alpha} }
-
 // integer returns the statistic of that index.
 func (r observation) integer(statistic int) *big.Int {
-	return r.ints[r.set.statistics[statistic].first]
+	return r.ints[r.statistics[statistic].first]
 }
 
 // noise returns what is known of the noise of a statistic: by the mechanism, or by the chain
 // that ended in the row.
 func (r observation) noise(statistic int) estimate.Noise {
-	s := r.set.statistics[statistic]
+	s := r.statistics[statistic]
 	if r.margins != nil {
 		return r.margins[s.first]
 	}
@@ -110,47 +107,3 @@ func (e estimated) standardError(r observation) float64 { return e.radius(r) / n
 
 // normal is how many standard deviations a normal error exceeds with probability alpha.
 func normal(alpha float64) float64 { return math.Sqrt2 * math.Erfinv(1-alpha) }
-
-// float returns a number as a double, NaN for nil.
-func float(v *big.Rat) float64 {
-	if v == nil {
-		return math.NaN()
-	}
-	f, _ := v.Float64()
-	return f
-}
-
-// must returns an estimator: what the planner describes always has one.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err) //nolint:forbidigo // what is wrong was decided before the charge
-	}
-	return v
-}
-
-// numberText writes a number as a type's input takes it.
-func numberText(v *big.Rat, oid uint32, digits int) string {
-	switch oid {
-	case pgtype.Int8:
-		return clampInt64(pgtype.Floor(new(big.Rat).Add(v, big.NewRat(1, 2)))).String()
-	case pgtype.Float4:
-		f, _ := v.Float32()
-		f = min(max(f, -math.MaxFloat32), math.MaxFloat32)
-		return strconv.FormatFloat(float64(f), 'g', -1, 32)
-	case pgtype.Float8:
-		f, _ := v.Float64()
-		f = min(max(f, -math.MaxFloat64), math.MaxFloat64)
-		return strconv.FormatFloat(f, 'g', -1, 64)
-	}
-	return v.FloatString(digits)
-}
-
-func clampInt64(n *big.Int) *big.Int {
-	if n.IsInt64() {
-		return n
-	}
-	if n.Sign() < 0 {
-		return big.NewInt(math.MinInt64)
-	}
-	return big.NewInt(math.MaxInt64)
-}

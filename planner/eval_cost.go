@@ -15,40 +15,36 @@ const maxEvalCost = 1 << 16
 const maxJoinedCost = 1 << 18
 
 // evalCost is the cost of the expressions of a block for one row, at least 1.
-func (sp *specializer) evalCost() (int64, error) {
-	c := evalCosts{env: sp.env}
-	for _, k := range sp.b.keys {
+func (b *block) evalCost(env *scalar.Env) (int64, error) {
+	c := evalCosts{env: env}
+	for _, k := range b.keys {
 		c.add(k.expr)
 	}
-	for _, a := range sp.b.aggregates {
+	for _, a := range b.aggregates {
 		c.add(a.form.overRows()...)
 	}
-	sp.b.source.Computed(c.add, func(column *scalar.Column) {
+	b.source.Computed(c.add, func(column *scalar.Column) {
 		c.add(&scalar.Ref{Column: column})
 		c.total = min(c.total, math.MaxInt64-1<<32) + c.env.HashCost(column)
 	})
 	if c.total > maxEvalCost {
-		return 0, sp.tooLarge()
+		return 0, b.tooLarge()
 	}
 	return max(c.total, 1), nil
 }
 
 // checkEvalCost refuses a block whose reads, each of which costs n for one row, could take
 // long on one row beside those of the blocks before it, or on the rows that joins make of it.
-func (sp *specializer) checkEvalCost(n int64, sets []*GroupingSet, rows int64, total *int64) error {
-	reads := int64(0)
-	for _, set := range sets {
-		reads += int64(len(set.Reads))
-	}
-	n *= reads
+func (b *block) checkEvalCost(n int64, reads int, rows int64, total *int64) error {
+	n *= int64(reads)
 	if *total = min(*total, maxEvalCost) + min(n, maxEvalCost+1); *total > maxEvalCost || n*min(rows, maxJoinedCost+1) > maxJoinedCost {
-		return sp.tooLarge()
+		return b.tooLarge()
 	}
 	return nil
 }
 
-func (sp *specializer) tooLarge() error {
-	return pgerr.New(pgerr.StatementTooComplex, "the expressions over protected rows are too large").At(sp.b.at).
+func (b *block) tooLarge() error {
+	return pgerr.New(pgerr.StatementTooComplex, "the expressions over protected rows are too large").At(b.at).
 		WithHint("Use fewer, or shorter texts and patterns: left(x, 1000), or a varchar(n); a column of a sub-select counts at each reference, and all of them in each grouping set, percentile and count(DISTINCT).")
 }
 

@@ -13,8 +13,8 @@ import (
 // that follows from the answer alone.
 func (c *NoiseReduction) expectedAt(size float64) (float64, bool) {
 	prices := make([]float64, len(c.Statistics))
-	for i := range c.set.outputs {
-		o := &c.set.outputs[i]
+	for i := range c.results.outputs {
+		o := &c.results.outputs[i]
 		unit, linear := o.linear()
 		if !linear {
 			return 0, false

@@ -3,7 +3,6 @@ package planner
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"dpproxy/dp"
@@ -67,49 +66,49 @@ func (b *BlockPlan) explain(w *tree, hidden bool) {
 }
 
 // labels names the keys of the grouping set.
-func (p *GroupingSet) labels(b *block) []string {
+func (g *GroupingSet) labels(b *block) []string {
 	var out []string
-	for _, i := range p.keys {
+	for _, i := range g.keys {
 		out = append(out, describe(b.keys[i].expr))
 	}
 	return out
 }
 
-func (p *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
-	labels := strings.Join(p.labels(b), ", ")
+func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
+	labels := strings.Join(g.labels(b), ", ")
 	switch {
-	case len(p.keys) == 0:
-	case p.Private():
+	case len(g.keys) == 0:
+	case g.Private():
 		w.line(depth, "group by %s: private, shown by partition selection", labels)
 	default:
-		w.line(depth, "group by %s: %d public groups", labels, p.size)
+		w.line(depth, "group by %s: %d public groups", labels, g.size)
 	}
-	if len(p.Reads) == 0 {
+	if len(g.Reads) == 0 {
 		w.line(depth, "reads nothing: the groups are public")
 		return
 	}
-	w.line(depth, "contribution of one unit: %s", p.contributes())
-	if p.Selection != nil {
-		w.line(depth, "selection: %s", p.Selection)
+	w.line(depth, "contribution of one unit: %s", contributes(g.contribution, len(g.keys)))
+	if g.Selection != nil {
+		w.line(depth, "selection: %s", g.Selection)
 	}
-	for i := range p.outputs {
-		o := &p.outputs[i]
+	for i := range g.outputs {
+		o := &g.outputs[i]
 		if o.report != "" {
 			continue
 		}
-		bar := p.errorBar(o, nil)
+		bar := g.errorBar(o, nil)
 		half := "± " + Number(bar.Least)
 		switch {
-		case p.Reduction != nil:
-			half = p.Reduction.Goal() + ", if that is reached"
+		case g.Reduction != nil:
+			half = g.Reduction.Goal() + ", if that is reached"
 		case bar.Least < 0:
 			half = "known with the answer"
 		}
-		w.line(depth, "%s: error at %s %%: %s%s", o.label, Number(100*(1-p.alpha)), half, o.clampedTo())
+		w.line(depth, "%s: error at %s %%: %s%s", o.label, Number(100*(1-g.alpha)), half, o.clampedTo())
 	}
-	for i, m := range p.statistics {
+	for i, m := range g.statistics {
 		noise := m.noise()
-		if p.Reduction != nil {
+		if g.Reduction != nil {
 			noise = "as precise as needed"
 		}
 		w.line(depth, "measure %d: %s, l0=%d linf=%d, %s", i+1, m, m.sensitivity.L0, m.sensitivity.LInf, noise)
@@ -118,7 +117,7 @@ func (p *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 		w.line(depth, "sql: not shown, as is the definition of the view")
 		return
 	}
-	for _, r := range p.Reads {
+	for _, r := range g.Reads {
 		if r.Ordered {
 			w.line(depth, "sql, aggregated in the order of an index (enable_hashagg = off)")
 		} else {
@@ -146,27 +145,6 @@ func (p *Plan) explainCandidates(w *tree) {
 	}
 }
 
-// String writes the candidate on one line.
-func (c Candidate) String() string {
-	s := c.Mechanism
-	if c.Loss.Measure() != 0 {
-		s += ": " + c.Loss.Measure().Symbol() + "=" + Number(float64(c.Loss.Pico())/dp.PicoPerUnit)
-		if c.Errors == nil {
-			s = strings.Replace(s, ": ", ": at most ", 1)
-		}
-	}
-	for _, bar := range c.Errors {
-		s += ", " + bar.String()
-	}
-	if c.Note != "" {
-		s += ": " + c.Note
-	}
-	if c.Chosen {
-		s += " (chosen)"
-	}
-	return s
-}
-
 // atMost qualifies the cost of noise reduction in a budget of some measure. A path of Laplace noise
 // costs a budget of zCDP all of it at once.
 func (p *Plan) atMost(m dp.Measure) string {
@@ -179,17 +157,6 @@ func (p *Plan) atMost(m dp.Measure) string {
 	return "at most "
 }
 
-// Reduces returns the measure in which noise reduction of the plan is paid, zero if it has none.
-func (p *Plan) Reduces() dp.Measure {
-	switch {
-	case !slices.ContainsFunc(p.sets(), func(set *GroupingSet) bool { return set.Reduction != nil }):
-		return 0
-	case p.Mechanism == brownian:
-		return dp.ZCDP
-	}
-	return dp.PureDP
-}
-
 // cap says what a statement with a target may spend.
 func (p *Plan) cap() string {
 	if p.CappedByRemaining() {
@@ -198,66 +165,18 @@ func (p *Plan) cap() string {
 	return "ε = " + dp.Decimal(p.settings.EpsilonPico, 12)
 }
 
-// CappedByRemaining reports whether noise reduction may spend only what is left of the budgets.
-func (p *Plan) CappedByRemaining() bool { return p.settings.LeftPico > 0 }
-
-// noise writes the mechanism of a measure, of a histogram those of its levels.
-func (s *statistic) noise() string {
-	var out []string
-	for _, mech := range s.levels {
-		out = append(out, mech.String())
-	}
-	return strings.Join(slices.Compact(out), ", ")
-}
-
-func (p *GroupingSet) contributes() string {
-	c := p.contribution
+func contributes(c contribution, keys int) string {
 	if c.unique {
 		return "one row, by a key"
 	}
 	rows := fmt.Sprintf("at most %d rows", c.Rows)
-	if !c.chosen {
+	if !c.choosesRows {
 		rows = "one row, by a key,"
 	}
-	if len(p.keys) == 0 {
+	if keys == 0 {
 		return strings.TrimSuffix(rows, ",")
 	}
 	return rows + fmt.Sprintf(" a group, at most %d groups", c.Partitions)
-}
-
-// clampedTo says to what values are clamped.
-func (o *output) clampedTo() string {
-	var bounds []string
-	for _, t := range o.clamped() {
-		bounds = append(bounds, t.bounds())
-	}
-	if bounds == nil {
-		return ""
-	}
-	return ", values clamped to " + strings.Join(bounds, " and ")
-}
-
-// bounds writes the bounds of the values.
-func (t term) bounds() string {
-	return "[" + t.limitText(t.values.low) + ", " + t.limitText(t.values.high) + "]"
-}
-
-func (t term) limitText(n int64) string {
-	if of := t.arg.Type(); of.Dated() {
-		return of.DateText(n)
-	}
-	if t.values.digits == 0 {
-		return strconv.FormatInt(n, 10)
-	}
-	return strings.TrimSuffix(strings.TrimRight(t.values.value(n).FloatString(t.values.digits), "0"), ".")
-}
-
-// Number writes a figure for people, with four significant digits.
-func Number(f float64) string {
-	if f >= 1000 {
-		return strconv.FormatFloat(f, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(f, 'g', 4, 64)
 }
 
 // Clamped names the values that are clamped, with their bounds, or returns "" if there

@@ -1,17 +1,13 @@
 package planner
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"slices"
-	"strings"
 
 	"dpproxy/dp"
-	"dpproxy/estimate"
 	"dpproxy/mechanisms"
 	"dpproxy/planner/pgtype"
-	"dpproxy/planner/scalar"
 )
 
 // A NoiseReduction says how the integers of a grouping set are released where the answer decides how much
@@ -31,8 +27,8 @@ type NoiseReduction struct {
 	// Statistics are those of the grouping set, in order.
 	Statistics []ReducedStatistic
 
-	target Target
-	set    *GroupingSet
+	target  Target
+	results *results
 }
 
 // A ReducedStatistic is one integer of each partition.
@@ -47,23 +43,6 @@ type ReducedStatistic struct {
 	stop *mechanisms.RelativeStop
 	beta float64 // the error probability of the measure, at all rounds together
 }
-
-// A Margin is how far an integer may be off where noise reduction ended: by at most Half, with the
-// confidence of the statement for whatever is computed of it; Sigma is its standard
-// deviation. The shown value is rounded, and Half has the half that this costs. Close says that the
-// relative error that was asked for is reached.
-type Margin struct {
-	Half, Sigma float64
-	Close       bool
-}
-
-var _ estimate.Noise = Margin{}
-
-// Quantile implements estimate.Tail. The noise reduction was begun for one error probability.
-func (m Margin) Quantile(float64) float64 { return m.Half }
-
-// StdDev implements estimate.Noise.
-func (m Margin) StdDev() float64 { return m.Sigma }
 
 const (
 	// expected is the part of a typical price at which the boundary is narrowest.
@@ -86,20 +65,20 @@ const (
 
 // newNoiseReduction returns the noise reduction of a grouping set. The boundary depends on it and the policy
 // alone, so that whoever asks for another error can go on from where this one ends.
-func (p *GroupingSet) newNoiseReduction(mechanism string, poolPico int64, s Settings) (*NoiseReduction, error) {
-	c := &NoiseReduction{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(p.statistics))), AskedPico: s.EpsilonPico, target: s.Target, set: p}
-	typical := float64(halfSquare(max(s.TypicalPico, 1))) / dp.PicoPerUnit / float64(len(p.statistics))
-	for i, m := range p.statistics {
-		cm := ReducedStatistic{Sensitivity: m.sensitivity, beta: s.Alpha / float64(p.together(i))}
+func newNoiseReduction(r *results, mechanism string, poolPico int64, s Settings) (*NoiseReduction, error) {
+	c := &NoiseReduction{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(r.statistics))), AskedPico: s.EpsilonPico, target: s.Target, results: r}
+	typical := float64(halfSquare(max(s.TypicalPico, 1))) / dp.PicoPerUnit / float64(len(r.statistics))
+	for i, m := range r.statistics {
+		cm := ReducedStatistic{Sensitivity: m.sensitivity, beta: s.Alpha / float64(r.together(i))}
 		var err error
 		if mechanism == brownian {
 			l2 := math.Sqrt(float64(m.sensitivity.L0)) * float64(m.sensitivity.LInf)
-			err = cm.stopAt(p.shows(i), s.Target.Relative, l2/math.Sqrt(2*expected*math.Max(typical, 1e-12)))
-			if _, tooWide := mechanisms.GaussianFor(m.sensitivity, c.PilotPico/int64(len(p.statistics))); tooWide != nil {
+			err = cm.stopAt(r.shows(i), s.Target.Relative, l2/math.Sqrt(2*expected*math.Max(typical, 1e-12)))
+			if _, tooWide := mechanisms.GaussianFor(m.sensitivity, c.PilotPico/int64(len(r.statistics))); tooWide != nil {
 				return nil, imprecise() // no first round, which would be noticed behind its charge
 			}
 		} else {
-			cm.Path, err = newReduction(m.sensitivity, poolPico/int64(len(p.statistics)))
+			cm.Path, err = newReduction(m.sensitivity, poolPico/int64(len(r.statistics)))
 		}
 		if err != nil {
 			return nil, imprecise()
@@ -124,14 +103,6 @@ func (m *ReducedStatistic) stopAt(shown bool, relative, sigma float64) (err erro
 	return err
 }
 
-// shows reports whether a measure's integer is, but for its unit, a value that is shown.
-func (p *GroupingSet) shows(measure int) bool {
-	return slices.ContainsFunc(p.outputs, func(o output) bool {
-		_, linear := o.linear()
-		return o.report == "" && linear && o.statistics()[0] == measure
-	})
-}
-
 // newReduction returns the path that may cost so much. The price of each level is rounded
 // up to 10⁻¹².
 func newReduction(s dp.Sensitivity, poolPico int64) (mechanisms.LaplaceReduction, error) {
@@ -141,18 +112,6 @@ func newReduction(s dp.Sensitivity, poolPico int64) (mechanisms.LaplaceReduction
 		return mechanisms.LaplaceReduction{}, err
 	}
 	return mechanisms.LaplaceReductionFor(s, picos)
-}
-
-// together returns how many measures, at most, one value is computed from that needs
-// measure i: their error probabilities add up.
-func (p *GroupingSet) together(i int) int {
-	most := 1
-	for k := range p.outputs {
-		if of := p.outputs[k].statistics(); slices.Contains(of, i) {
-			most = max(most, len(of))
-		}
-	}
-	return most
 }
 
 // Independent reports whether the rounds are independent measurements, which a later read can
@@ -278,12 +237,12 @@ func (c *NoiseReduction) Open(r *Released) []Want {
 // want compares the errors of one row with the target.
 func (c *NoiseReduction) want(row integers) Want {
 	w := Want{Factors: slices.Repeat([]float64{1}, len(c.Statistics))}
-	for i := range c.set.outputs {
-		o := &c.set.outputs[i]
+	for i := range c.results.outputs {
+		o := &c.results.outputs[i]
 		if o.report != "" {
 			continue
 		}
-		r := c.set.observed(row)
+		r := c.results.observed(row)
 		half, size := o.radius(r), math.Abs(o.number(r))
 		if math.IsNaN(size) { // NULL
 			size = 0
@@ -305,7 +264,7 @@ func (c *NoiseReduction) want(row integers) Want {
 // close reports whether the relative error of a linear output is reached.
 func (c *NoiseReduction) close(o *output, row integers) bool {
 	_, linear := o.linear()
-	return linear && row.margins[c.set.statistics[o.statistics()[0]].first].Close
+	return linear && row.margins[c.results.statistics[o.statistics()[0]].first].Close
 }
 
 // factor is what the standard deviations of an output must be at most, as a part of what they
@@ -314,7 +273,7 @@ func (c *NoiseReduction) factor(o *output, row integers, half, size float64) flo
 	factor := math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative)) / half
 	at := o.statistics()[0]
 	if unit, linear := o.linear(); linear && c.Statistics[at].stop != nil {
-		factor = math.Max(factor, c.Statistics[at].stop.Need(size/unit)/row.margins[c.set.statistics[at].first].Sigma)
+		factor = math.Max(factor, c.Statistics[at].stop.Need(size/unit)/row.margins[c.results.statistics[at].first].Sigma)
 	}
 	return factor
 }
@@ -359,56 +318,5 @@ func (c *NoiseReduction) NextLevel(level int, open []Want) int {
 // Levels is how many levels a reduction has.
 func (c *NoiseReduction) Levels() int { return c.Statistics[0].Path.Levels() }
 
-// ReductionQuestion returns all that the measurements of the block depend on, and with
-// which boundary, but for the target and what it may cost: who asks for another error goes
-// on from there. Like [BlockPlan.Question] it says nothing of the secret and the data.
-func (b *BlockPlan) ReductionQuestion(values []scalar.Value) [][]byte {
-	q := b.reading(values)
-	for _, p := range b.Sets {
-		if p.Selection != nil {
-			q = append(q, []byte(dp.Exact(p.Selection.Event())))
-		}
-		if p.Reduction == nil {
-			continue
-		}
-		q = append(q, fmt.Appendf(nil, "%s %v", p.Reduction.Mechanism, p.alpha))
-		for _, m := range p.Reduction.Statistics {
-			q = append(q, fmt.Appendf(nil, "%v %v %+v", m.Sensitivity, m.beta, m.within))
-			if p.Reduction.Mechanism != brownian { // a path ends with its last level
-				q = append(q, fmt.Appendf(nil, "%d", p.Reduction.PoolPico))
-			}
-		}
-	}
-	return q
-}
-
-// Request names the targets of the block, and their allowance: whoever asks
-// for the same again gets the same, whether it was reached or not.
-func (b *BlockPlan) Request() []byte {
-	var s []byte
-	for _, p := range b.Sets {
-		if p.Reduction != nil {
-			s = fmt.Appendf(s, "%+v %d ", p.Reduction.target, p.Reduction.AskedPico)
-		}
-	}
-	return s
-}
-
 // Goal writes the target for people.
 func (c *NoiseReduction) Goal() string { return c.target.String() }
-
-// String writes the target as "± 50 or 5 %".
-func (t Target) String() string {
-	var kinds []string
-	if t.Error > 0 {
-		kinds = append(kinds, "± "+Number(t.Error))
-	}
-	if t.Relative > 0 {
-		kinds = append(kinds, "± "+Number(100*t.Relative)+" % of the value")
-	}
-	s := strings.Join(kinds, " or ")
-	if t.Fraction > 0 && t.Fraction < 1 {
-		s += fmt.Sprintf(", in %s %% of the groups", Number(100*t.Fraction))
-	}
-	return s
-}

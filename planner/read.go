@@ -20,7 +20,7 @@ type Read struct {
 	// they come rather than in a hash table: the statement is for enable_hashagg = off.
 	Ordered bool
 
-	set        *GroupingSet
+	keys       int // columns of keys
 	statistics []*statistic
 	units      bool // the first integer is the number of units
 	lookup     bool // an index finds the rows of a unit that has too many
@@ -41,7 +41,7 @@ type Read struct {
 type reader struct {
 	parameters
 	sp   *specializer
-	set  *GroupingSet
+	set  *aggregation
 	w    *scalar.Writer
 	from string
 	cond string
@@ -52,31 +52,31 @@ type reader struct {
 }
 
 // read writes the statements of a grouping set.
-func (sp *specializer) read(p *GroupingSet) error {
+func (sp *specializer) read(a *aggregation) (reads []*Read, err error) {
 	var plain []*statistic
 	var own [][]*statistic
-	for _, s := range p.statistics {
+	for _, s := range a.statistics {
 		if s.own() != nil {
 			own = append(own, []*statistic{s})
 		} else {
 			plain = append(plain, s)
 		}
 	}
-	if len(plain) > 0 || p.selects() {
+	if len(plain) > 0 || a.Private() {
 		own = append([][]*statistic{plain}, own...)
 	}
 	for i, statistics := range own {
-		r := &reader{sp: sp, set: p}
+		r := &reader{sp: sp, set: a}
 		r.w = &scalar.Writer{Env: sp.env, Fold: r.fold, Query: sp.b.source.WriteQuery}
-		read := &Read{set: p, statistics: statistics, units: i == 0 && p.selects()}
+		read := &Read{keys: len(a.keys), statistics: statistics, units: i == 0 && a.Private()}
 		sql, err := r.write(read)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		read.SQL, read.Params = r.finish(sql)
-		p.Reads = append(p.Reads, read)
+		reads = append(reads, read)
 	}
-	return nil
+	return reads, nil
 }
 
 func (r *reader) write(read *Read) (string, error) {
@@ -206,16 +206,6 @@ func (r *reader) end(whole bool) string {
 		}
 	}
 	return ""
-}
-
-// uses returns how many statistics need the integers of a term.
-func (p *GroupingSet) uses(t term) (n int) {
-	for _, s := range p.statistics {
-		if slices.ContainsFunc(s.terms(), t.sameInteger) {
-			n++
-		}
-	}
-	return n
 }
 
 // rowBytes writes the unit and every column that the level uses: rows with equal bytes

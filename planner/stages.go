@@ -24,7 +24,7 @@ func (s *stages) sql() (string, error) {
 	s.read.Ordered = s.extra() == nil && s.sp.unitOrdered()
 	var with []string
 	parts := []func() (string, error){s.perUnit, s.bounded}
-	chooses := s.set.choosesPartitions(s.sp.b)
+	chooses := s.set.contribution.choosesPartitions
 	if chooses {
 		parts = append(parts, s.partitions)
 	}
@@ -122,7 +122,7 @@ func ofUnit(st *statistic, i int) string {
 // only counted, nor when dp.max_sum bounds what a unit adds up to.
 func (s *stages) chooses() bool {
 	c := s.set.contribution
-	return c.chosen && slices.ContainsFunc(s.read.statistics, func(st *statistic) bool { return st.choosesRows(c, st.filter != nil) })
+	return c.choosesRows && slices.ContainsFunc(s.read.statistics, func(st *statistic) bool { return st.choosesRows(c, st.filter != nil) })
 }
 
 // bounded is p, after x where rows are chosen: within the limits of rows, with public

@@ -3,10 +3,10 @@ package planner
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
-	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
 
@@ -73,10 +73,6 @@ func (s *statistic) equal(o *statistic) bool {
 		slices.EqualFunc(s.terms(), o.terms(), term.equal)
 }
 
-func sameExpr(a, b scalar.Expr) bool {
-	return a == nil && b == nil || a != nil && b != nil && scalar.Equal(a, b)
-}
-
 // nodes returns how many integers the statistic is.
 func (s *statistic) nodes() int {
 	n := 0
@@ -92,26 +88,22 @@ func (s *statistic) own() valueForm {
 	return v
 }
 
-// statistic returns the index of a statistic in the grouping set, which it adds if it is new.
-func (sp *specializer) statistic(p *GroupingSet, form statisticForm, filter scalar.Expr, at int) (int, error) {
-	s := &statistic{statisticForm: form, filter: filter}
-	if i := slices.IndexFunc(p.statistics, s.equal); i >= 0 {
-		return i, nil
-	}
-	var err error
-	if s.sensitivity, err = form.sensitivityFor(p.contribution); err != nil {
-		return 0, tooWide(at)
-	}
-	p.statistics = append(p.statistics, s)
-	return len(p.statistics) - 1, nil
-}
-
-func tooWide(at int) error {
-	return pgerr.New(pgerr.Imprecise, "the bounds of the values are too wide to sum").At(at).
-		WithHint("Narrow them: least(greatest(x, low), high). The administrator can declare narrower bounds or a lower max_rows.")
-}
-
 // A single is what statistics of one integer have in common.
 type single struct{}
 
 func (single) shape() []int { return []int{1} }
+
+// noise writes the mechanism of a measure, of a histogram those of its levels.
+func (s *statistic) noise() string {
+	var out []string
+	for _, mech := range s.levels {
+		out = append(out, mech.String())
+	}
+	return strings.Join(slices.Compact(out), ", ")
+}
+
+// A Cell is one integer of a read row: which of the integers of its grouping set it is, or Units.
+type Cell struct {
+	At   int
+	Text []byte
+}

@@ -131,3 +131,14 @@ func (r *reader) distance(t term) (string, error) {
 	x, err := r.integer(t)
 	return fmt.Sprintf("2 * %s - (%s)", x, literalOf(t.values.low+t.values.high, t.whole())), err
 }
+
+// squareUnit is what squares of distances up to half the range count in: the largest has
+// some 2³⁰ of them, so that rounding to one is far below any noise.
+func squareUnit(r dp.Range) int64 {
+	h := new(big.Int).SetUint64(r.Half())
+	h.Mul(h, h).Rsh(h, 30)
+	if !h.IsInt64() || h.Int64() < 1 {
+		return 1
+	}
+	return h.Int64()
+}

@@ -2,10 +2,11 @@ package planner
 
 import (
 	"math/big"
+	"strconv"
+	"strings"
 
 	"dpproxy/dp"
 	"dpproxy/estimate"
-	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
 
@@ -56,52 +57,29 @@ func (t term) centred() estimate.Values {
 // square or product of distances from it is rounded.
 func (t *term) even() { t.values.high += (t.values.high - t.values.low) % 2 }
 
-// interval returns the bounds of an argument.
-func (sp *specializer) interval(x scalar.Expr) (scalar.Interval, error) {
-	in := sp.env.Narrowed(x, sp.b.source.Conjuncts())
-	if in.Low == nil {
-		return in, noBounds(x)
-	}
-	return in, nil
-}
-
-// latticeTerm puts an argument on a lattice, of whose values a unit adds up some rows.
-func (sp *specializer) latticeTerm(x scalar.Expr, in scalar.Interval, rows int64) (term, error) {
-	digits, known := sp.env.Scale(x)
-	l, err := latticeOf(x, digits, known, in, rows)
-	if err != nil {
-		return term{}, tooWide(x.Pos())
-	}
-	return term{arg: x, values: l}, nil
-}
-
-// clampedTerm is term with the bounds of the argument.
-func (sp *specializer) clampedTerm(x scalar.Expr, rows int64) (term, error) {
-	in, err := sp.interval(x)
-	if err != nil {
-		return term{}, err
-	}
-	return sp.latticeTerm(x, in, rows)
-}
-
-// nullable reports whether an argument can be NULL in a row that counts.
-func (sp *specializer) nullable(x scalar.Expr) bool {
-	return sp.env.Narrowed(x, sp.b.source.Conjuncts()).Null
-}
-
-func noBounds(x scalar.Expr) error {
-	e := pgerr.New(pgerr.NoBounds, "the values have no bounds").At(x.Pos())
-	if c, ok := scalar.PlainColumn(x); ok {
-		return pgerr.New(pgerr.NoBounds, "column %q has no bounds", c.Shown()).At(x.Pos()).
-			WithHint("Write least(greatest(%s, low), high), or ask the administrator to declare bounds in the policy.", c.Shown())
-	}
-	return e.WithHint("Write least(greatest(x, low), high) with constants, or ask the administrator to declare bounds of the columns.")
-}
-
 // describe names an expression for people.
 func describe(e scalar.Expr) string {
 	if c, ok := scalar.PlainColumn(e); ok {
 		return c.Shown()
 	}
 	return "an expression"
+}
+
+// bounds writes the bounds of the values.
+func (t term) bounds() string {
+	return "[" + t.limitText(t.values.low) + ", " + t.limitText(t.values.high) + "]"
+}
+
+func (t term) limitText(n int64) string {
+	if of := t.arg.Type(); of.Dated() {
+		return of.DateText(n)
+	}
+	if t.values.digits == 0 {
+		return strconv.FormatInt(n, 10)
+	}
+	return strings.TrimSuffix(strings.TrimRight(t.values.value(n).FloatString(t.values.digits), "0"), ".")
+}
+
+func sameExpr(a, b scalar.Expr) bool {
+	return a == nil && b == nil || a != nil && b != nil && scalar.Equal(a, b)
 }

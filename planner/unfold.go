@@ -74,12 +74,7 @@ func computation(c *scalar.Column) scalar.Expr {
 	}
 }
 
-// leaves returns the columns below derived tables that an expression is computed from; nil
-// for expressions that cannot be written for the mirror, or divide there by what can be zero.
-func (q *Query) leaves(e scalar.Expr) []*scalar.Column {
-	u := &unfolding{constants: q.constants.Inlined(false), leaf: func(*scalar.Column) string { return longestName }}
-	if _, ok := u.write(e); !ok {
-		return nil
-	}
-	return slices.Clip(u.leaves)
+// contains reports whether one of the columns stands for what c stands for.
+func contains(cols []*scalar.Column, c *scalar.Column) bool {
+	return slices.ContainsFunc(cols, func(o *scalar.Column) bool { return o.Base() == c.Base() })
 }

@@ -74,7 +74,7 @@ var path = [...]rule{
 	},
 	stepPlan: {
 		"plan", "for each *grouping set*: contributions, statistics, mechanisms, then the SQL for DATA in stages",
-		[]string{"planner/bind.go", "planner/grouping_set.go", "planner/statistic.go", "planner/read.go", "planner/stages.go"},
+		[]string{"planner/specialize.go", "planner/grouping_set.go", "planner/statistic.go", "planner/read.go", "planner/stages.go"},
 		false, nothing,
 	},
 	stepRecall: {
@@ -114,7 +114,7 @@ var path = [...]rule{
 	stepRemember: {"remember", "keep what was released, for the same question", []string{"proxy/memory", "answers"}, false, nothing},
 	stepRewrite: {
 		"rewrite", "make totals agree, compute each cell from the released integers, with its error",
-		[]string{"planner/margins.go", "planner/released.go", "planner/estimator.go", "planner/errorbar.go", "estimate"},
+		[]string{"planner/margins.go", "planner/columns.go", "planner/estimator.go", "planner/errorbar.go", "estimate"},
 		false, nothing,
 	},
 	stepBind: {

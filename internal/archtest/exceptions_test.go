@@ -9,10 +9,6 @@ var exceptions = []exception{
 		"the plan of a mirror draws every kind of object",
 	},
 	{
-		"planner", ruleCircle, 35,
-		"a plan is bound, written and shown by types that hold each other",
-	},
-	{
 		"internal/sqlgen.Generator", ruleMethods, 54,
 		"one source of random choices for all forms of statements",
 	},
@@ -23,18 +19,6 @@ var exceptions = []exception{
 	{
 		"mirror.Plan", ruleTypeFiles, 10,
 		"a plan has methods for every kind of object",
-	},
-	{
-		"planner.BlockPlan", ruleTypeFiles, 7,
-		"the plan of a block is bound, read and shown by one type",
-	},
-	{
-		"planner.GroupingSet", ruleTypeFiles, 10,
-		"an aggregate is a case of switches in its grouping set",
-	},
-	{
-		"planner.specializer", ruleTypeFiles, 10,
-		"every statistic is bound by methods of one type",
 	},
 	{
 		"planner/source", ruleCircle, 12,

@@ -3,28 +3,24 @@ package planner
 import (
 	"slices"
 
-	"dpproxy/planner/policy"
+	"dpproxy/catalog"
+	"dpproxy/planner/scalar"
 )
 
-// Lookups are those that the reads of the plan make.
-func (p *Plan) Lookups() []policy.Lookup {
-	var out []policy.Lookup
-	for _, b := range p.Blocks {
-		if !b.looksUp() {
-			continue
-		}
-		t := b.block.source.ScannedTable()
-		if l := (policy.Lookup{Table: t.Name, Column: t.Unit.Column}); !slices.Contains(out, l) {
-			out = append(out, l)
-		}
-	}
-	return out
+// A specializer plans the grouping sets of a block for known constants.
+type specializer struct {
+	domains
+	unindexed []catalog.Name // tables whose index on the unit is gone
 }
 
-func (b *BlockPlan) looksUp() bool {
-	return !b.Known && slices.ContainsFunc(b.Sets, func(p *GroupingSet) bool {
-		return slices.ContainsFunc(p.Reads, func(r *Read) bool { return r.lookup })
-	})
+func newSpecializer(b *block, env *scalar.Env, unindexed []catalog.Name) *specializer {
+	return &specializer{
+		domains: domains{
+			arguments: arguments{env, b.source.Conjuncts()}, b: b,
+			factors: map[*factor][][]*string{}, byKeys: map[string]*list{},
+		},
+		unindexed: unindexed,
+	}
 }
 
 // unitIndexed reports whether an index finds the rows of one unit. It is known from the
@@ -45,5 +41,5 @@ func (sp *specializer) unitOrdered() bool {
 // columns.
 func (sp *specializer) unitIndex(columns []string) bool {
 	t := sp.b.source.ScannedTable()
-	return t != nil && !slices.Contains(sp.settings.Unindexed, t.Name) && t.UnitIndex(columns)
+	return t != nil && !slices.Contains(sp.unindexed, t.Name) && t.UnitIndex(columns)
 }

@@ -1,0 +1,53 @@
+package planner
+
+import (
+	"slices"
+
+	"dpproxy/dp"
+)
+
+// An aggregation is all that is computed of protected rows for one grouping set: statistics of
+// each partition, to which a unit contributes so much.
+type aggregation struct {
+	partitions
+	contribution contribution
+	statistics   []*statistic
+}
+
+// uses returns how many statistics need the integers of a term.
+func (a *aggregation) uses(t term) (n int) {
+	for _, s := range a.statistics {
+		if slices.ContainsFunc(s.terms(), t.sameInteger) {
+			n++
+		}
+	}
+	return n
+}
+
+// shares returns among how many releases of equal cost a budget is divided.
+func (a *aggregation) shares() int64 {
+	n := int64(len(a.statistics))
+	if a.Private() {
+		n++
+	}
+	return n
+}
+
+// A Statistic is one exact aggregate of a grouping set, from First on among the integers of each
+// partition, which one unit can change by the sensitivity. Of a histogram, that is the
+// sensitivity of each level: in ℓ₁ and ℓ₂ norm over the nodes of one partition, LInf.
+type Statistic struct {
+	Name        string
+	First       int
+	Levels      []int // how many integers each level has; one level unless it is a histogram
+	Sensitivity dp.Sensitivity
+}
+
+// Statistics lists those of the grouping set.
+func (a *aggregation) Statistics() []Statistic {
+	var out []Statistic
+	for _, s := range a.statistics {
+		out = append(out, Statistic{s.String(), s.first, s.shape(), s.sensitivity})
+	}
+	return out
+}

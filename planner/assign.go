@@ -1,0 +1,143 @@
+package planner
+
+import (
+	"dpproxy/pgerr"
+)
+
+// assign divides the budget among the measures and chooses the mechanism. The
+// Gaussian mechanism gets ρ = ε²/2, the cost in zCDP that every ε-DP mechanism
+// stays below, so that both cost about the same and the better one is the one
+// with the smaller error.
+func (p *Plan) assign() error {
+	s := p.settings
+	if err := s.checkMechanism(); err != nil {
+		return err
+	}
+	n, selections := p.shares(), int64(0)
+	for _, set := range p.sets() {
+		if set.Private() {
+			selections++
+		}
+	}
+	p.Mechanism = laplace
+	if n == 0 {
+		return nil
+	}
+	lap := share{kind: laplace, epsilonPico: s.EpsilonPico / n, rhoPico: halfSquare(s.EpsilonPico) / n}
+	if selections > 0 {
+		if s.Pure || s.DeltaAtto < selections {
+			return noDelta(p)
+		}
+		lap.deltaAtto = s.DeltaAtto / selections
+	}
+	if s.Target.asked() && n > selections {
+		return p.reachTarget(lap, selections, n)
+	}
+	gau := lap
+	gau.kind = gaussian
+	switch {
+	case s.Mechanism == gaussian && s.Pure:
+		return pgerr.New(pgerr.Imprecise, "the gaussian mechanism has no finite cost in a pure budget").
+			WithHint("SET dp.mechanism = laplace, or auto.")
+	case !s.allows(laplace) && (s.Pure || !s.allows(gaussian)):
+		return pgerr.New(pgerr.Imprecise, "the policy allows no mechanism for this statement").
+			WithHint("SET dp.error or dp.relative_error: other mechanisms may be allowed for that.")
+	case lap.epsilonPico < 1 || !s.Pure && gau.rhoPico < 1:
+		return pgerr.New(pgerr.Imprecise, "dp.epsilon is too small for a statement with %d aggregates", n).
+			WithHint("Raise dp.epsilon.")
+	case s.Mechanism == laplace || s.Pure || !s.allows(gaussian):
+	case s.Mechanism == gaussian || !s.allows(laplace):
+		lap = gau
+	default:
+		better, err := p.better(lap, gau, s.Alpha)
+		if err != nil {
+			return err
+		}
+		lap = better
+	}
+	p.Mechanism = lap.kind
+	for _, set := range p.sets() {
+		if err := set.assign(lap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// better returns the share with the smaller error over all measures together.
+func (p *Plan) better(a, b share, alpha float64) (share, error) {
+	ratio := 0.0
+	for _, set := range p.sets() {
+		for _, m := range set.statistics {
+			ma, err := a.mechanism(m.sensitivity)
+			if err != nil {
+				return share{}, imprecise()
+			}
+			mb, err := b.mechanism(m.sensitivity)
+			if err != nil {
+				return share{}, imprecise()
+			}
+			qa, qb := ma.Quantile(alpha), mb.Quantile(alpha)
+			ratio += (qb - qa) / max(qa, qb, 1)
+		}
+	}
+	if ratio <= 0 {
+		return b, nil
+	}
+	return a, nil
+}
+
+// noDelta refuses private groups where nothing may be spent on their selection.
+func noDelta(p *Plan) error {
+	for _, b := range p.Blocks {
+		for _, set := range b.Sets {
+			if !set.Private() {
+				continue
+			}
+			at := b.block.at
+			if len(set.keys) > 0 {
+				at = b.block.keys[set.keys[0]].at
+			}
+			return pgerr.New(pgerr.PrivateGroupKey, "which groups occur is itself protected, and the budget has no delta to select them").At(at).
+				WithHint("Group by columns with declared values or bounds, or ask the administrator for a budget with delta.")
+		}
+	}
+	return nil
+}
+
+// assign gives every statistic its mechanism.
+func (g *GroupingSet) assign(s share) error {
+	if err := g.selecting(s); err != nil {
+		return err
+	}
+	for _, m := range g.statistics {
+		if err := g.assignTo(m, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assignTo gives a statistic its mechanism, of a histogram one for each level.
+func (g *GroupingSet) assignTo(s *statistic, of share) error {
+	picos := []int64{of.pico()}
+	if h, ok := s.statisticForm.(histogram); ok {
+		var err error
+		if picos, err = h.tree.Split(of.measure(), of.pico()); err != nil {
+			return imprecise()
+		}
+	}
+	at := s.first
+	for level, nodes := range s.shape() {
+		mech, err := of.withPico(picos[level]).mechanism(s.sensitivity)
+		if err != nil {
+			return imprecise()
+		}
+		s.levels = append(s.levels, mech)
+		for range nodes {
+			g.Mechanisms[at] = mech
+			at++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package planner
+
+import (
+	"strings"
+
+	"dpproxy/dp"
+	"dpproxy/mechanisms"
+)
+
+// A Candidate is one way to reach a target, with its price.
+type Candidate struct {
+	Mechanism string
+	// Loss is what it costs under the measure of the budgets, of noise reduction at most; without a
+	// measure it has no price.
+	Loss dp.Loss
+	// Errors are those of the values; nil where they are known with the answer.
+	Errors []ErrorBar
+	// Note says why it is not, or cannot be, chosen, or what it gains; it may be empty.
+	Note   string
+	Chosen bool
+
+	designs [][]mechanisms.Mechanism // by grouping set and statistic
+}
+
+// String writes the candidate on one line.
+func (c Candidate) String() string {
+	s := c.Mechanism
+	if c.Loss.Measure() != 0 {
+		s += ": " + c.Loss.Measure().Symbol() + "=" + Number(float64(c.Loss.Pico())/dp.PicoPerUnit)
+		if c.Errors == nil {
+			s = strings.Replace(s, ": ", ": at most ", 1)
+		}
+	}
+	for _, bar := range c.Errors {
+		s += ", " + bar.String()
+	}
+	if c.Note != "" {
+		s += ": " + c.Note
+	}
+	if c.Chosen {
+		s += " (chosen)"
+	}
+	return s
+}

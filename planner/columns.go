@@ -1,0 +1,78 @@
+package planner
+
+import (
+	"strconv"
+)
+
+// Columns returns the released relation as text arrays, one for each column: grouping
+// keys, calls of GROUPING, and aggregates computed from released integers. A grouping set that
+// reads nothing has nil for its Released.
+func (b *BlockPlan) Columns(released []*Released) []string {
+	var keys, groupings, outputs [][]*string
+	keys = make([][]*string, len(b.block.keys))
+	groupings = make([][]*string, len(b.block.groupings))
+	outputs = make([][]*string, len(b.block.aggregates))
+	consistent := b.consistent(released)
+	for i, p := range b.Sets {
+		var rows []integers
+		if consistent[i] != nil {
+			rows = consistent[i].integers()
+		}
+		for row := range p.rows(released[i]) {
+			p.appendKeys(keys, p.keysOf(released[i], row))
+			for g, args := range b.block.groupings {
+				text := strconv.Itoa(p.grouping(args))
+				groupings[g] = append(groupings[g], &text)
+			}
+			for o := range outputs {
+				outputs[o] = append(outputs[o], p.text(o, rows[row]))
+			}
+		}
+	}
+	var arrays []string
+	for _, cells := range append(append(keys, groupings...), outputs...) {
+		arrays = append(arrays, ArrayText(cells))
+	}
+	return arrays
+}
+
+// rows returns how many rows the grouping set shows.
+func (g *GroupingSet) rows(r *Released) int {
+	if r == nil || r.Keys == nil {
+		return g.size
+	}
+	return len(r.Rows)
+}
+
+func (g *GroupingSet) keysOf(r *Released, row int) []*string {
+	if r == nil || r.Keys == nil {
+		return g.publicKeys(row)
+	}
+	return r.Keys[row]
+}
+
+// Errors returns the error of each aggregate, over all grouping sets. Released is what was
+// released, or nil for a plan that was not run. Clamping bias is not part of it.
+func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
+	var bars []ErrorBar
+	for i, a := range b.block.aggregates {
+		if a.report != "" {
+			continue
+		}
+		var bar ErrorBar
+		for j, p := range b.Sets {
+			var rows []integers
+			if released != nil {
+				rows = released[j].integers()
+			}
+			one := p.errorBar(&p.outputs[i], rows)
+			if j == 0 {
+				bar = one
+				continue
+			}
+			bar.Least, bar.Most = min(bar.Least, one.Least), max(bar.Most, one.Most)
+		}
+		bars = append(bars, bar)
+	}
+	return bars
+}

@@ -1,0 +1,162 @@
+package planner
+
+import (
+	"encoding/json"
+	"slices"
+
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// domains are the public values of the keys of a block, for known constants. Grouping sets with
+// the same keys share them.
+type domains struct {
+	arguments
+	b       *block
+	factors map[*factor][][]*string
+	byKeys  map[string]*list // nil of private keys
+}
+
+// lists returns the public values of the keys in the set, or ok false if one of them
+// is private.
+func (d *domains) lists(set []int) (lists []*list, ok bool, err error) {
+	b := d.b
+	for _, f := range b.factors {
+		keys := slices.DeleteFunc(slices.Clone(f.keys), func(k int) bool { return !slices.Contains(set, k) })
+		if len(keys) == 0 {
+			continue
+		}
+		l, err := d.shared(keys, func() ([][]*string, bool, error) {
+			rows, err := d.rowsOf(f, keys)
+			return rows, true, err
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		lists = append(lists, l)
+	}
+	for _, i := range set {
+		if slices.ContainsFunc(b.factors, func(f *factor) bool { return slices.Contains(f.keys, i) }) {
+			continue
+		}
+		l, err := d.shared([]int{i}, func() ([][]*string, bool, error) {
+			rows, finite := d.finite(b.keys[i])
+			return rows, finite, nil
+		})
+		if l == nil || err != nil {
+			return nil, false, err
+		}
+		lists = append(lists, l)
+	}
+	return lists, true, nil
+}
+
+// shared returns the list of the keys, made of their rows at the first time; nil if they are
+// private.
+func (d *domains) shared(keys []int, rows func() (rows [][]*string, public bool, err error)) (*list, error) {
+	id := ordinals(keys)
+	l, have := d.byKeys[id]
+	if have {
+		return l, nil
+	}
+	values, public, err := rows()
+	if err != nil {
+		return nil, err
+	}
+	if public {
+		l = newList(keys, values)
+	}
+	d.byKeys[id] = l
+	return l, nil
+}
+
+// rowsOf returns the rows of a factor, restricted to some of its keys.
+func (d *domains) rowsOf(f *factor, keys []int) ([][]*string, error) {
+	rows, err := d.factorRows(f)
+	if err != nil || len(keys) == len(f.keys) {
+		return rows, err
+	}
+	restricted := make([][]*string, len(rows))
+	for n, row := range rows {
+		for i, k := range f.keys {
+			if slices.Contains(keys, k) {
+				restricted[n] = append(restricted[n], row[i])
+			}
+		}
+	}
+	return restricted, nil
+}
+
+func (d *domains) factorRows(f *factor) ([][]*string, error) {
+	if f.fold < 0 {
+		return f.rows, nil
+	}
+	if rows, have := d.factors[f]; have {
+		return rows, nil
+	}
+	rows, err := d.enumerated(f)
+	d.factors[f] = rows
+	return rows, err
+}
+
+// enumerated reads what the mirror has enumerated.
+func (d *domains) enumerated(f *factor) ([][]*string, error) {
+	var rows [][]*string
+	text := d.env.Values[f.fold].Bytes
+	if text == nil {
+		return nil, nil
+	}
+	at := d.b.keys[f.keys[0]].at
+	if err := json.Unmarshal(text, &rows); err != nil || !d.spell(f, rows) {
+		return nil, pgerr.New(pgerr.Internal, "the values of a grouping key cannot be read").At(at)
+	}
+	if len(rows) > maxGroups {
+		return nil, tooManyGroups(at)
+	}
+	return rows, nil
+}
+
+// spell turns what was enumerated into texts that every session reads alike.
+func (d *domains) spell(f *factor, rows [][]*string) bool {
+	for _, row := range rows {
+		if len(row) != len(f.keys) {
+			return false
+		}
+		for i, cell := range row {
+			if cell == nil {
+				continue
+			}
+			text, ok := scalar.EnumeratedText(d.b.keys[f.keys[i]].typ, *cell)
+			if !ok {
+				return false
+			}
+			row[i] = &text
+		}
+	}
+	return true
+}
+
+func tooManyGroups(at int) error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "the statement has more than %d groups", maxGroups).At(at).
+		WithHint("Group by fewer columns, or restrict them in WHERE.")
+}
+
+// finite lists the values of a key that its bounds tell, NULL last.
+func (d *domains) finite(k *key) ([][]*string, bool) {
+	texts, null, ok := d.env.Enumerate(k.expr, d.b.source.Conjuncts(), maxFinite)
+	if !ok {
+		return nil, false
+	}
+	var rows [][]*string
+	for i := range texts {
+		rows = append(rows, []*string{&texts[i]})
+	}
+	if null {
+		rows = append(rows, []*string{nil})
+	}
+	return rows, true
+}
+
+// maxFinite bounds the values that bounds tell of one key: more are better told by
+// partition selection.
+const maxFinite = 2000

@@ -1,0 +1,37 @@
+package planner
+
+import (
+	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
+	"dpproxy/planner/scalar"
+)
+
+// A key is one grouping expression.
+type key struct {
+	expr scalar.Expr
+	typ  pgtype.Type
+	at   int
+}
+
+func newKey(r *scalar.Resolver, e ast.Expr) (*key, error) {
+	x, err := r.Expr(e)
+	if err != nil {
+		return nil, err
+	}
+	k := &key{expr: x, typ: x.Type(), at: e.Pos()}
+	if _, err := scalar.KeyText(k.typ, ""); err != nil {
+		return nil, pgerr.New(pgerr.PrivateGroupKey, "protected rows cannot be grouped by values of type %s", k.typ).At(k.at).
+			WithHint("Equal values of this type can look different. Cast the key to text, numeric or date.")
+	}
+	return k, nil
+}
+
+// A factor is some keys of a block whose public values are known together, as rows of
+// texts: the domain of the block is the product of its factors. They are functions of
+// the policy, the statement and public rows alone.
+type factor struct {
+	keys []int
+	rows [][]*string // if fold is negative
+	fold int         // a constant that holds the rows as JSON
+}

@@ -1,0 +1,57 @@
+package planner
+
+import "fmt"
+
+// A list is the public values of some keys of a grouping set.
+type list struct {
+	keys []int // as the factor has them
+	rows [][]*string
+	// elements are the different values of each key, without NULL, in order of
+	// appearance: what the read numbers them by. index finds a row by those numbers.
+	elements [][]*string
+	arrays   []string // the elements as arrays of Postgres
+	numbers  []map[string]int
+	null     []bool
+	index    map[string]int
+}
+
+// newList makes a list of rows, each once.
+func newList(keys []int, rows [][]*string) *list {
+	l := &list{keys: keys, index: map[string]int{}, elements: make([][]*string, len(keys)), null: make([]bool, len(keys))}
+	for range keys {
+		l.numbers = append(l.numbers, map[string]int{})
+	}
+	for _, row := range rows {
+		numbers := make([]int, len(keys))
+		for i, cell := range row {
+			numbers[i] = l.number(i, cell)
+		}
+		id := ordinals(numbers)
+		if _, have := l.index[id]; !have {
+			l.index[id] = len(l.rows)
+			l.rows = append(l.rows, row)
+		}
+	}
+	for _, elements := range l.elements {
+		l.arrays = append(l.arrays, ArrayText(elements))
+	}
+	return l
+}
+
+// number returns the number of a value of key i, which it gets at its first
+// appearance: 1, 2, ..., and 0 for NULL.
+func (l *list) number(i int, cell *string) int {
+	if cell == nil {
+		l.null[i] = true
+		return 0
+	}
+	n, have := l.numbers[i][*cell]
+	if !have {
+		l.elements[i] = append(l.elements[i], cell)
+		n = len(l.elements[i])
+		l.numbers[i][*cell] = n
+	}
+	return n
+}
+
+func ordinals(numbers []int) string { return fmt.Sprint(numbers) }

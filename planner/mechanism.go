@@ -1,0 +1,28 @@
+package planner
+
+// Names of the mechanisms in settings and plans.
+const (
+	auto             = "auto"
+	laplace          = "laplace"
+	gaussian         = "gaussian"
+	brownian         = "brownian"
+	laplaceReduction = "laplace_reduction"
+	brdpLaplace      = "brdp_laplace"
+	brdpGaussian     = "brdp_gaussian"
+)
+
+// MechanismNames are the values of the setting dp.mechanism: auto and all mechanisms.
+func MechanismNames() []string { return append([]string{auto}, Mechanisms()...) }
+
+// Mechanisms are the names of all mechanisms, as a policy allows them.
+func Mechanisms() []string {
+	return []string{laplace, gaussian, brownian, laplaceReduction, brdpLaplace, brdpGaussian}
+}
+
+// Recycles reports whether a mechanism draws noise anew that is out of its bounds.
+func Recycles(mechanism string) bool { return mechanism == brdpLaplace || mechanism == brdpGaussian }
+
+// kernel is the noise that a recycling mechanism draws from, "" for another one.
+func kernel(mechanism string) string {
+	return map[string]string{brdpLaplace: laplace, brdpGaussian: gaussian}[mechanism]
+}

@@ -1,0 +1,124 @@
+package planner
+
+import "slices"
+
+// maxGroups bounds the rows of a released relation with public keys.
+const maxGroups = 10_000
+
+// partitions are the groups of one grouping set. Public ones are known before a row is read: they
+// are all combinations of the rows of the lists.
+type partitions struct {
+	keys  []int   // of the block
+	lists []*list // nil if the keys are private
+	size  int     // number of partitions, 0 if the keys are private
+}
+
+// newPartitions returns those of public keys; ok is false if there are too many.
+func newPartitions(keys []int, lists []*list) (p partitions, ok bool) {
+	p = partitions{keys, lists, 1}
+	if lists == nil {
+		p.lists = []*list{}
+	}
+	for _, l := range lists {
+		if p.size *= len(l.rows); p.size > maxGroups {
+			return p, false
+		}
+	}
+	return p, true
+}
+
+// Private reports whether the keys of the grouping set are private: it shows the partitions
+// that Selection keeps.
+func (p *partitions) Private() bool { return p.lists == nil }
+
+// Size returns the number of partitions of a grouping set with public keys.
+func (p *partitions) Size() int { return p.size }
+
+// Keys returns how many columns with keys begin a row of a read.
+func (p *partitions) Keys() int { return len(p.keys) }
+
+// Index returns the partition that ordinals of a read row name, or false if there is
+// none: its keys are each public, but not together.
+func (p *partitions) Index(numbers []int) (int, bool) {
+	n := 0
+	for _, l := range p.lists {
+		mine := make([]int, len(l.keys))
+		for i, k := range l.keys {
+			mine[i] = numbers[slices.Index(p.keys, k)]
+		}
+		at, ok := l.index[ordinals(mine)]
+		if !ok {
+			return 0, false
+		}
+		n = n*len(l.rows) + at
+	}
+	return n, true
+}
+
+// Partition returns the partition that the keys of a read row name, of a grouping set with public
+// keys, or -1 if they are each public, but not together; ok is false for keys that the
+// read's SQL cannot have returned.
+func (p *partitions) Partition(keys [][]byte) (at int, ok bool) {
+	numbers := make([]int, len(keys))
+	for i, k := range keys {
+		n, ok := smallInt(k)
+		if !ok || !p.numbered(i, n) {
+			return 0, false
+		}
+		numbers[i] = n
+	}
+	if at, ok = p.Index(numbers); !ok {
+		at = -1
+	}
+	return at, true
+}
+
+// numbered reports whether the key at a place of the set has a value of that number.
+func (p *partitions) numbered(place, n int) bool {
+	for _, l := range p.lists {
+		for i, k := range l.keys {
+			if k == p.keys[place] {
+				return n <= len(l.elements[i]) && (n > 0 || l.null[i])
+			}
+		}
+	}
+	return false
+}
+
+// publicKeys returns the keys of a public partition, in the order of the set.
+func (p *partitions) publicKeys(partition int) []*string {
+	keys := make([]*string, len(p.keys))
+	for _, l := range slices.Backward(p.lists) {
+		row := l.rows[partition%len(l.rows)]
+		partition /= len(l.rows)
+		for i, k := range l.keys {
+			keys[slices.Index(p.keys, k)] = row[i]
+		}
+	}
+	return keys
+}
+
+// appendKeys adds a row of keys; those that the set lacks are NULL.
+func (p *partitions) appendKeys(columns [][]*string, keys []*string) {
+	for k := range columns {
+		var cell *string
+		for i, in := range p.keys {
+			if in == k {
+				cell = keys[i]
+			}
+		}
+		columns[k] = append(columns[k], cell)
+	}
+}
+
+// grouping is the value of GROUPING over keys: a bit for each key that the set lacks.
+func (p *partitions) grouping(args []int) int {
+	n := 0
+	for _, k := range args {
+		n *= 2
+		if !slices.Contains(p.keys, k) {
+			n++
+		}
+	}
+	return n
+}

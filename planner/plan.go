@@ -1,0 +1,134 @@
+package planner
+
+import (
+	"slices"
+
+	"dpproxy/catalog"
+	"dpproxy/dp"
+	"dpproxy/planner/policy"
+)
+
+// A Plan is everything that will happen to answer one statement, decided.
+type Plan struct {
+	Blocks []*BlockPlan
+	// Event is what will be released, all blocks together.
+	Event dp.ComposedEvent
+	// Tables are the protected tables that are read.
+	Tables []catalog.Name
+	// Relations are all that the reads name, public tables too: the plan is right as long
+	// as their schema is the one of the catalogue.
+	Relations []catalog.Name
+	// Shape is a digest of the statement without its constants.
+	Shape string
+	// Mechanism is the chosen kind.
+	Mechanism string
+	// Candidates are what there was to choose from to reach a target.
+	Candidates []Candidate
+
+	// Untold are the relations whose names are not told.
+	Untold Untold
+
+	unit     string
+	settings Settings
+	// hidden says that a view is read whose definition the policy hides: EXPLAIN does not
+	// show the SQL then.
+	hidden bool
+}
+
+// A BlockPlan answers one release block.
+type BlockPlan struct {
+	Sets []*GroupingSet
+	// Known says that the answer is remembered: nothing is read or released.
+	Known bool
+
+	block *block
+	alpha float64
+}
+
+func (p *Plan) sets() []*GroupingSet {
+	var sets []*GroupingSet
+	for _, b := range p.Blocks {
+		sets = append(sets, b.Sets...)
+	}
+	return sets
+}
+
+// Reads reports whether the plan reads protected data at all.
+func (p *Plan) Reads() bool { return len(p.Event) > 0 }
+
+// Rest returns the plan without the blocks that are known: they are not read, and
+// not released.
+func (p *Plan) Rest(known []bool) *Plan {
+	rest := *p
+	rest.Blocks, rest.Event = make([]*BlockPlan, len(p.Blocks)), nil
+	for i, b := range p.Blocks {
+		if !known[i] {
+			rest.Blocks[i] = b
+			rest.Event = append(rest.Event, b.Event()...)
+			continue
+		}
+		without := *b
+		without.Known = true
+		rest.Blocks[i] = &without
+	}
+	return &rest
+}
+
+// Reads reports whether the block reads protected data.
+func (b *BlockPlan) Reads() bool {
+	return !b.Known && slices.ContainsFunc(b.Sets, func(p *GroupingSet) bool { return len(p.Reads) > 0 })
+}
+
+// Event is what the block releases.
+func (b *BlockPlan) Event() dp.ComposedEvent {
+	var e dp.ComposedEvent
+	if b.Known {
+		return e
+	}
+	for _, p := range b.Sets {
+		e = append(e, p.Event()...)
+	}
+	return e
+}
+
+// CappedByRemaining reports whether noise reduction may spend only what is left of the budgets.
+func (p *Plan) CappedByRemaining() bool { return p.settings.LeftPico > 0 }
+
+// Reduces returns the measure in which noise reduction of the plan is paid, zero if it has none.
+func (p *Plan) Reduces() dp.Measure {
+	switch {
+	case !slices.ContainsFunc(p.sets(), func(set *GroupingSet) bool { return set.Reduction != nil }):
+		return 0
+	case p.Mechanism == brownian:
+		return dp.ZCDP
+	}
+	return dp.PureDP
+}
+
+// Lookups are those that the reads of the plan make.
+func (p *Plan) Lookups() []policy.Lookup {
+	var out []policy.Lookup
+	for _, b := range p.Blocks {
+		if !b.looksUp() {
+			continue
+		}
+		t := b.block.source.ScannedTable()
+		if l := (policy.Lookup{Table: t.Name, Column: t.Unit.Column}); !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func (b *BlockPlan) looksUp() bool {
+	return !b.Known && slices.ContainsFunc(b.Sets, func(p *GroupingSet) bool {
+		return slices.ContainsFunc(p.Reads, func(r *Read) bool { return r.lookup })
+	})
+}
+
+func (p *Plan) shares() (n int64) {
+	for _, set := range p.sets() {
+		n += set.shares()
+	}
+	return n
+}

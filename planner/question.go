@@ -1,0 +1,88 @@
+package planner
+
+import (
+	"fmt"
+	"strconv"
+
+	"dpproxy/dp"
+	"dpproxy/planner/scalar"
+)
+
+// Question returns all of the block that its answer depends on: what is read and
+// with which constants, in which order it is shown, and the noise. The secret and
+// the data are not in it.
+func (b *BlockPlan) Question(values []scalar.Value) [][]byte {
+	return append([][]byte{[]byte(dp.Exact(b.Event()))}, b.reading(values)...)
+}
+
+// reading returns what is read, and with which constants.
+func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
+	var parts [][]byte
+	for _, p := range b.Sets {
+		parts = append(parts, []byte(strconv.Itoa(p.size)))
+		for _, l := range p.lists {
+			for _, row := range l.rows {
+				parts = append(parts, []byte(ArrayText(row)))
+			}
+		}
+		for _, r := range p.Reads {
+			parts = append(parts, []byte(r.SQL))
+			for _, param := range r.Params {
+				parts = append(parts, param.question(values)...)
+			}
+		}
+	}
+	return parts
+}
+
+// question writes a parameter with the value it has.
+func (p Param) question(values []scalar.Value) [][]byte {
+	parts := [][]byte{{byte(p.Kind)}, []byte(p.Text)}
+	if p.Kind != FoldParam {
+		return parts
+	}
+	v := values[p.Fold]
+	form := "value"
+	switch {
+	case v.Bytes == nil:
+		form = "null"
+	case v.Binary:
+		form = "binary"
+	}
+	return append(parts, []byte(strconv.FormatUint(uint64(v.OID), 10)), []byte(form), v.Bytes)
+}
+
+// ReductionQuestion returns all that the measurements of the block depend on, and with
+// which boundary, but for the target and what it may cost: who asks for another error goes
+// on from there. Like [BlockPlan.Question] it says nothing of the secret and the data.
+func (b *BlockPlan) ReductionQuestion(values []scalar.Value) [][]byte {
+	q := b.reading(values)
+	for _, p := range b.Sets {
+		if p.Selection != nil {
+			q = append(q, []byte(dp.Exact(p.Selection.Event())))
+		}
+		if p.Reduction == nil {
+			continue
+		}
+		q = append(q, fmt.Appendf(nil, "%s %v", p.Reduction.Mechanism, p.alpha))
+		for _, m := range p.Reduction.Statistics {
+			q = append(q, fmt.Appendf(nil, "%v %v %+v", m.Sensitivity, m.beta, m.within))
+			if p.Reduction.Mechanism != brownian { // a path ends with its last level
+				q = append(q, fmt.Appendf(nil, "%d", p.Reduction.PoolPico))
+			}
+		}
+	}
+	return q
+}
+
+// Request names the targets of the block, and their allowance: whoever asks
+// for the same again gets the same, whether it was reached or not.
+func (b *BlockPlan) Request() []byte {
+	var s []byte
+	for _, p := range b.Sets {
+		if p.Reduction != nil {
+			s = fmt.Appendf(s, "%+v %d ", p.Reduction.target, p.Reduction.AskedPico)
+		}
+	}
+	return s
+}

@@ -1,0 +1,98 @@
+package planner
+
+import (
+	"strconv"
+	"strings"
+
+	"dpproxy/catalog"
+	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
+)
+
+// Relation writes the constant relation that takes the block's place; array
+// returns the text of column i's array, a literal or a parameter. An array of a
+// block without columns is never asked for.
+func (q *Query) Relation(block int, array func(column int) string) string {
+	b := q.blocks[block]
+	var names, cells, arrays []string
+	column := func(name, elem, cell string) {
+		arrays = append(arrays, "pg_catalog.unnest(CAST("+array(len(arrays))+" AS "+elem+"[]))")
+		cells = append(cells, cell+" AS "+name)
+		names = append(names, name)
+	}
+	for i, k := range b.keys {
+		name := "g" + strconv.Itoa(i+1)
+		column(name, k.typ.SQL(), k.shown("u."+name))
+	}
+	for i := range b.groupings {
+		name := "s" + strconv.Itoa(i+1)
+		column(name, "pg_catalog.int4", "CAST(u."+name+" AS pg_catalog.int4)")
+	}
+	for i, a := range b.aggregates {
+		elem, cast := a.result.SQL(), a.result.SQL()
+		if a.array { // an array of arrays cannot be ragged: each is the text of one
+			elem, cast = "pg_catalog.text", cast+"[]"
+		}
+		name := "a" + strconv.Itoa(i+1)
+		column(name, elem, "CAST(u."+name+" AS "+cast+")")
+	}
+	if len(names) == 0 {
+		return "(SELECT 1 AS a0)"
+	}
+	return "(SELECT " + strings.Join(cells, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
+}
+
+// Concealed returns how many views are left in the rewritten statement whose queries no
+// analyst may see.
+func (q *Query) Concealed() int { return len(q.stmt.Concealed) }
+
+// ConcealedColumns returns the columns of such a view.
+func (q *Query) ConcealedColumns(view int) []catalog.Column {
+	r := q.stmt.Concealed[view].Resolved
+	return q.cat.Source(catalog.Name{Schema: r.Schema, Name: r.Name}).Columns
+}
+
+// ConcealedRelation returns the sub-select of the rows of such a view. Array writes the
+// array of a column, whose elements are texts.
+func (q *Query) ConcealedRelation(view int, array func(column int) string) string {
+	var names, cells, arrays []string
+	for i, c := range q.ConcealedColumns(view) {
+		name := "c" + strconv.Itoa(i+1)
+		names, arrays = append(names, name), append(arrays, "pg_catalog.unnest(CAST("+array(i)+" AS pg_catalog.text[]))")
+		cell := "CAST(u." + name + " AS " + c.Type.Display + ")" + collateAs(c.Collation)
+		if c.Type.Kind == 'd' { // as of a key
+			cell = "(SELECT " + cell + " WHERE u." + name + " IS NOT NULL)"
+		}
+		cells = append(cells, cell+" AS "+ast.QuoteIdent(c.Name))
+	}
+	return "(SELECT " + strings.Join(cells, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
+}
+
+// shown writes a key in the type that it has above the block: a column keeps its domain
+// there, which tables made of it have, and which set operations resolve differently. A
+// domain need not take the NULL that a group can have for a key, so that no NULL is cast.
+func (k *key) shown(cell string) string {
+	if d := k.typ.Domain; d.Name != "" {
+		domain := ast.QuoteIdent(d.Schema) + "." + ast.QuoteIdent(d.Name)
+		return "(SELECT CAST(" + cell + " AS " + domain + ")" + collate(k.typ) + " WHERE " + cell + " IS NOT NULL)"
+	}
+	return "CAST(" + cell + " AS " + k.typ.Modified() + ")" + collate(k.typ)
+}
+
+func collate(t pgtype.Type) string { return collateAs(t.Collation) }
+
+func collateAs(c catalog.Name) string {
+	if c.Name == "" {
+		return ""
+	}
+	return " COLLATE " + ast.QuoteIdent(c.Schema) + "." + ast.QuoteIdent(c.Name)
+}
+
+// Columns returns how many columns the released relation of a block has.
+func (q *Query) Columns(block int) int {
+	b := q.blocks[block]
+	return len(b.keys) + len(b.groupings) + len(b.aggregates)
+}
+
+// Blocks returns how many release blocks the query has.
+func (q *Query) Blocks() int { return len(q.blocks) }

@@ -1,0 +1,131 @@
+package planner
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpproxy/mechanisms"
+)
+
+// An output is one aggregate of the released relation, with what it is computed from.
+type output struct {
+	*aggregate
+	estimator
+}
+
+// results are the outputs of a grouping set, computed from the statistics of an aggregation.
+type results struct {
+	aggregation
+	outputs []output
+	alpha   float64 // one minus the confidence of error statements
+	cache   *estimators
+}
+
+// observed is one partition as it was released.
+func (r *results) observed(row integers) observation {
+	return observation{r.statistics, r.cache, row, r.alpha}
+}
+
+// text writes an output of a partition, its value or its error; nil is NULL.
+func (r *results) text(output int, row integers) *string {
+	o, seen := &r.outputs[output], r.observed(row)
+	if o.report == "" {
+		return o.text(seen)
+	}
+	if o.level > 0 {
+		seen.alpha = 1 - o.level
+	}
+	f := o.reported(seen)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil
+	}
+	s := strconv.FormatFloat(f, 'g', -1, 64)
+	return &s
+}
+
+// reported is the error of an output.
+func (o *output) reported(r observation) float64 {
+	switch o.report {
+	case "lower":
+		low, _ := o.ends(r)
+		return low
+	case "upper":
+		_, high := o.ends(r)
+		return high
+	}
+	return o.standardError(r)
+}
+
+// refinable reports whether an output is computed from sums and counts, so that its error
+// follows from theirs, and gets smaller with it.
+func (r *results) refinable(o *output) bool {
+	for _, i := range o.statistics() {
+		if len(r.statistics[i].shape()) > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// shows reports whether a statistic is, but for its unit, a value that is shown.
+func (r *results) shows(statistic int) bool {
+	return slices.ContainsFunc(r.outputs, func(o output) bool {
+		_, linear := o.linear()
+		return o.report == "" && linear && o.statistics()[0] == statistic
+	})
+}
+
+// together returns how many statistics, at most, one value is computed from that needs
+// statistic i: their error probabilities add up.
+func (r *results) together(i int) int {
+	most := 1
+	for k := range r.outputs {
+		if of := r.outputs[k].statistics(); slices.Contains(of, i) {
+			most = max(most, len(of))
+		}
+	}
+	return most
+}
+
+// boundary is how far a statistic may be off so that no value that is computed of it
+// has a larger error.
+func (r *results) boundary(statistic int, most float64) int64 {
+	const largest = 1 << 52
+	least := float64(largest)
+	for i := range r.outputs {
+		if o := &r.outputs[i]; slices.Contains(o.statistics(), statistic) {
+			factor, _ := o.linear()
+			least = math.Min(least, math.Floor(most/factor))
+		}
+	}
+	return int64(least)
+}
+
+// errorsOf returns the errors of the grouping set's values with the given noise.
+func (r *results) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
+	var bars []ErrorBar
+	for i := range r.outputs {
+		o := &r.outputs[i]
+		if o.report != "" {
+			continue
+		}
+		factor, _ := o.linear()
+		half := designs[o.statistics()[0]].Quantile(r.alpha) * factor
+		bars = append(bars, ErrorBar{Label: o.label, Least: half, Most: half})
+	}
+	return bars
+}
+
+// clampedTo says to what values are clamped.
+func (o *output) clampedTo() string {
+	var bounds []string
+	for _, t := range o.clamped() {
+		bounds = append(bounds, t.bounds())
+	}
+	if bounds == nil {
+		return ""
+	}
+	return ", values clamped to " + strings.Join(bounds, " and ")
+}

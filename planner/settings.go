@@ -1,0 +1,78 @@
+package planner
+
+import (
+	"math/big"
+	"slices"
+
+	"dpproxy/catalog"
+	"dpproxy/pgerr"
+	"dpproxy/planner/policy"
+)
+
+// Settings are what the analyst and the policy say about one statement.
+type Settings struct {
+	// EpsilonPico is what the statement may spend, in 10⁻¹² of ε. In a budget of
+	// zCDP it stands for ρ = ε²/2. With a target it is the most, else all of it is spent.
+	EpsilonPico int64
+	// DeltaAtto is what the statement may spend on partition selection, in 10⁻¹⁸ of δ;
+	// 0: nothing, so that groups must be public.
+	DeltaAtto int64
+	// Mechanism is one of [MechanismNames].
+	Mechanism string
+	// Pure says that a budget in question is of pure differential privacy, so
+	// that only mechanisms with a finite ε can be used.
+	Pure bool
+	// Alpha is one minus the confidence of error statements.
+	Alpha float64
+	// MaxRows and MaxPartitions lower those of the policy; 0 does not.
+	MaxRows, MaxPartitions int64
+	// MaxSum bounds what a unit adds to each sum of a group; nil does not.
+	MaxSum *big.Rat
+	// Target is the error that is asked for; the zero Target asks for none, so that all
+	// of EpsilonPico is spent.
+	Target Target
+	// LeftPico is what noise reduction may spend, in 10⁻¹² of ρ, where that is less than EpsilonPico
+	// because no more is left; 0: it may spend EpsilonPico.
+	LeftPico int64
+	// TypicalPico is the ε of a typical statement of the policy, in 10⁻¹²: the confidence
+	// of noise reduction is tuned to it.
+	TypicalPico int64
+	// Mechanisms are those that the policy allows; nil allows all but recycling.
+	Mechanisms []string
+	// Limits bound the evaluation cost of a statement.
+	Limits policy.Limits
+	// Unindexed are tables whose index on the unit is gone since the catalogue was read: no
+	// rows are looked up in them.
+	Unindexed []catalog.Name
+}
+
+// allows reports whether the policy allows a mechanism.
+func (s Settings) allows(mechanism string) bool {
+	if s.Mechanisms == nil {
+		return !Recycles(mechanism)
+	}
+	return slices.Contains(s.Mechanisms, mechanism)
+}
+
+// checkMechanism refuses a mechanism that the policy does not allow, or that needs a
+// target and has none.
+func (s Settings) checkMechanism() error {
+	switch m := s.Mechanism; {
+	case m == auto:
+	case !s.allows(m):
+		return pgerr.New(pgerr.InvalidParameterValue, "the policy does not allow the mechanism %s here", m).
+			WithHint("SET dp.mechanism = auto.")
+	case m != laplace && m != gaussian && !s.Target.asked():
+		return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s needs an error to reach", m).
+			WithHint("SET dp.error or dp.relative_error, or dp.mechanism = auto.")
+	case m != brownian && m != laplaceReduction && s.Target.asked() && s.Target.Error == 0:
+		return noSeveralRounds(m)
+	}
+	return nil
+}
+
+// noSeveralRounds refuses a mechanism of one round for a relative error.
+func noSeveralRounds(mechanism string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s cannot reach a relative error: that needs several looks", mechanism).
+		WithHint("SET dp.mechanism = auto.")
+}

@@ -1,0 +1,57 @@
+package planner
+
+import (
+	"math/big"
+
+	"dpproxy/dp"
+	"dpproxy/mechanisms"
+	"dpproxy/pgerr"
+)
+
+// share is what one measure of the statement may spend, and on what.
+type share struct {
+	kind        string
+	epsilonPico int64
+	rhoPico     int64
+	deltaAtto   int64 // of one selection
+}
+
+func (s share) mechanism(sens dp.Sensitivity) (mechanisms.Mechanism, error) {
+	if s.kind == gaussian {
+		return mechanisms.GaussianFor(sens, s.rhoPico)
+	}
+	return mechanisms.LaplaceFor(sens, s.epsilonPico)
+}
+
+// measure is what the share's main parameter is of.
+func (s share) measure() dp.Measure {
+	if s.kind == gaussian {
+		return dp.ZCDP
+	}
+	return dp.PureDP
+}
+
+func (s share) pico() int64 {
+	if s.kind == gaussian {
+		return s.rhoPico
+	}
+	return s.epsilonPico
+}
+
+// withPico is a share of the same kind with another amount.
+func (s share) withPico(pico int64) share {
+	s.rhoPico, s.epsilonPico = pico, pico
+	return s
+}
+
+// halfSquare returns ⌊ε²/2⌋ in picos.
+func halfSquare(epsilonPico int64) int64 {
+	e := big.NewInt(epsilonPico)
+	e.Mul(e, e)
+	return e.Quo(e, big.NewInt(2*dp.PicoPerUnit)).Int64()
+}
+
+func imprecise() error {
+	return pgerr.New(pgerr.Imprecise, "the noise would be too large for any mechanism").
+		WithHint("Raise dp.epsilon, or ask for fewer aggregates.")
+}

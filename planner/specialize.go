@@ -1,0 +1,202 @@
+package planner
+
+import (
+	"slices"
+	"strconv"
+
+	"dpproxy/catalog"
+	"dpproxy/dp"
+	"dpproxy/mechanisms"
+	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// Specialize decides everything about the statement for known constants and settings.
+func (q *Query) Specialize(values []scalar.Value, s Settings) (*Plan, error) {
+	if err := q.Check(values); err != nil {
+		return nil, err
+	}
+	shape, err := q.stmt.Fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Tables: q.Tables(), Relations: q.Relations(), unit: q.cat.Unit(), settings: s, Shape: shape, hidden: q.readsHiddenView(), Untold: q.Untold()}
+	env := &scalar.Env{Values: values, TimeZones: q.cat.TimeZones(), UTF8: true, Before14: q.cat.Before14()} // the proxy reads from no other encoding
+	var cells int
+	var evalCost int64
+	for _, b := range q.blocks {
+		if err := b.checkLevels(s); err != nil {
+			return nil, err
+		}
+		if err := b.checkOffsets(env); err != nil {
+			return nil, err
+		}
+		bp, err := q.planBlock(b, env, s, &cells, &evalCost)
+		if err != nil {
+			return nil, err
+		}
+		p.Blocks = append(p.Blocks, bp)
+	}
+	if err := p.assign(); err != nil {
+		return nil, err
+	}
+	for _, bp := range p.Blocks {
+		p.Event = append(p.Event, bp.Event()...)
+	}
+	return p, nil
+}
+
+// planBlock plans one block but for its mechanisms. It adds to the numbers that the statement
+// releases of public groups, and to the cost of its reads for one row.
+func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, cells *int, evalCost *int64) (*BlockPlan, error) {
+	sp := newSpecializer(b, env, s.Unindexed)
+	bp := &BlockPlan{block: b, alpha: s.Alpha}
+	n, err := b.evalCost(env)
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range b.sets {
+		g, err := sp.groupingSet(set, s, q.cat.Unit())
+		if err != nil {
+			return nil, err
+		}
+		if *cells += g.size * (len(g.Mechanisms) + len(g.keys)); *cells > maxCells {
+			return nil, tooManyCells()
+		}
+		bp.Sets = append(bp.Sets, g)
+	}
+	if !b.reads() {
+		return bp, nil
+	}
+	limits := s.Limits
+	limits.PublicRows = q.cat.PublicRows()
+	rows, err := b.source.Fanout(limits)
+	if err != nil {
+		return nil, err
+	}
+	reads := 0
+	for _, g := range bp.Sets {
+		if g.Reads, err = sp.read(&g.aggregation); err != nil {
+			return nil, err
+		}
+		reads += len(g.Reads)
+	}
+	return bp, b.checkEvalCost(n, reads, rows, evalCost)
+}
+
+// checkOffsets refuses an OFFSET below an aggregate that would skip rows.
+func (b *block) checkOffsets(env *scalar.Env) error {
+	for _, x := range b.offsets {
+		skips, err := env.Floats(x)
+		if err != nil {
+			return err
+		}
+		if n := skips[0]; n != nil && *n != 0 {
+			return pgerr.New(pgerr.NotAllowed, "LIMIT or OFFSET below an aggregate cannot be used on protected rows").At(x.Pos()).
+				WithHint("Leave it out here; it can stand above the aggregate.")
+		}
+	}
+	return nil
+}
+
+// checkLevels refuses a confidence that a chain was not begun for: it is chosen before
+// anything is measured.
+func (b *block) checkLevels(s Settings) error {
+	for _, a := range b.aggregates {
+		if s.Target.asked() && a.level > 1-s.Alpha {
+			return pgerr.New(pgerr.InvalidParameterValue, "with an error to reach, dp.%s has at most the confidence of the statement", a.report).At(a.at).
+				WithHint("SET dp.confidence = %s.", strconv.FormatFloat(a.level, 'g', -1, 64))
+		}
+	}
+	return nil
+}
+
+func (q *Query) readsHiddenView() bool {
+	return slices.ContainsFunc(q.stmt.Protected, func(t ast.TableRef) bool {
+		return q.cat.Conceals(catalog.Name{Schema: t.Resolved.Schema, Name: t.Resolved.Name})
+	})
+}
+
+// maxCells bounds the integers that one statement may release of public groups.
+const maxCells = 1 << 21
+
+func tooManyCells() error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "the statement would release more than %d numbers", maxCells).
+		WithHint("Ask for fewer groups or fewer aggregates.")
+}
+
+// groupingSet decides everything of one grouping set but its mechanisms. The unit is named in
+// refusals.
+func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*GroupingSet, error) {
+	g := &GroupingSet{results: results{alpha: s.Alpha, cache: &estimators{}}}
+	lists, public, err := sp.lists(keys)
+	if err != nil {
+		return nil, err
+	}
+	g.keys = keys
+	if public {
+		var ok bool
+		if g.partitions, ok = newPartitions(keys, lists); !ok {
+			return nil, tooManyGroups(sp.b.keys[keys[0]].at)
+		}
+	}
+	if len(sp.b.aggregates) == 0 && public {
+		return g, nil
+	}
+	if g.contribution, err = sp.b.contribution(&g.partitions, s, unit); err != nil {
+		return nil, err
+	}
+	c := &collector{sp.arguments, &g.aggregation}
+	for _, a := range sp.b.aggregates {
+		e, err := a.form.specialize(c)
+		if err != nil {
+			return nil, err
+		}
+		g.outputs = append(g.outputs, output{a, e})
+	}
+	for _, st := range g.statistics {
+		st.first = len(g.Mechanisms)
+		g.Mechanisms = append(g.Mechanisms, make([]mechanisms.Mechanism, st.nodes())...)
+	}
+	return g, nil
+}
+
+// contribution finds what a unit may contribute to a grouping set: by proof, or by the policy,
+// which the analyst's settings can only lower.
+func (b *block) contribution(p *partitions, s Settings, unit string) (contribution, error) {
+	c := contribution{Contribution: dp.Contribution{Partitions: 1, Rows: 1}, maxSum: s.MaxSum}
+	if c.unique = b.source.Unique(); c.unique {
+		return c, nil
+	}
+	var keys []scalar.Expr
+	for _, i := range p.keys {
+		keys = append(keys, b.keys[i].expr)
+	}
+	if !b.source.Fixes(keys) {
+		c.choosesRows = true
+		c.Rows = lower(b.source.MaxRows(), s.MaxRows)
+		if c.Rows < 1 {
+			return c, pgerr.New(pgerr.NoContribution, "nothing bounds how many rows of one %s may count", unit).At(b.at).
+				WithHint("The administrator can set max_rows for %s.", b.source.Told()[0])
+		}
+	}
+	if slices.ContainsFunc(keys, func(e scalar.Expr) bool { return !b.source.PerUnit(e) }) {
+		most := lower(b.source.MaxPartitions(), s.MaxPartitions)
+		if most < 1 && p.size < 1 {
+			return c, pgerr.New(pgerr.NoContribution, "nothing bounds in how many groups one %s may count", unit).At(b.keys[p.keys[0]].at).
+				WithHint("The administrator can set max_partitions for %s.", b.source.Told()[0])
+		}
+		c.Partitions = max(1, lower(most, int64(p.size)))
+		c.choosesPartitions = p.Private() || c.Partitions < int64(p.size)
+	}
+	return c, nil
+}
+
+// lower returns the smaller of two limits of which 0 is none.
+func lower(a, b int64) int64 {
+	if a < 1 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
