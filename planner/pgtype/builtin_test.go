@@ -59,7 +59,8 @@ func TestBuiltins(t *testing.T) {
 func TestImplicitCasts(t *testing.T) {
 	type cast struct{ From, To uint32 }
 	known := map[cast]bool{}
-	for _, c := range query[cast](t, "SELECT castsource, casttarget FROM pg_catalog.pg_cast WHERE castcontext = 'i' AND castsource <> casttarget") {
+	for _, c := range query[cast](t, "SELECT castsource, casttarget FROM pg_catalog.pg_cast WHERE castcontext = 'i' "+
+		"AND castsource <> casttarget") {
 		known[c] = true
 	}
 	for _, a := range pgtype.Rows() {

@@ -61,7 +61,8 @@ func define(schema string, list []overload) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "DROP SCHEMA IF EXISTS %s CASCADE; CREATE SCHEMA %[1]s;", schema)
 	for _, o := range list {
-		fmt.Fprintf(&b, "CREATE FUNCTION %s.f(%s) RETURNS text LANGUAGE sql AS 'SELECT %d::text';", schema, strings.Join(o.types, ", "), o.n)
+		fmt.Fprintf(&b, "CREATE FUNCTION %s.f(%s) RETURNS text LANGUAGE sql AS 'SELECT %d::text';",
+			schema, strings.Join(o.types, ", "), o.n)
 		if len(o.types) == 2 {
 			fmt.Fprintf(&b, "CREATE OPERATOR %s.@#@ (leftarg = %s, rightarg = %s, function = %[1]s.f);", schema, o.types[0], o.types[1])
 		}
@@ -138,10 +139,12 @@ func TestCommon(t *testing.T) {
 		for _, b := range types {
 			for _, c := range types {
 				typ, ok := pgtype.Common(of(a, b, c))
-				compare(typ, ok, fmt.Sprintf("SELECT typname FROM pg_type WHERE oid = pg_typeof(COALESCE(%s, %s, %s))::oid", null(a), null(b), null(c)))
+				compare(typ, ok, fmt.Sprintf("SELECT typname FROM pg_type WHERE oid = pg_typeof(COALESCE(%s, %s, %s))::oid",
+					null(a), null(b), null(c)))
 			}
 			if typ, ok := pgtype.Union(pgtype.Of(oid(a)), pgtype.Of(oid(b))); ok && a != "" {
-				compare(typ, ok, fmt.Sprintf("SELECT t.typname FROM (SELECT %s AS x UNION ALL SELECT %s) AS s JOIN pg_type t ON t.oid = pg_typeof(x)::oid LIMIT 1", null(a), null(b)))
+				compare(typ, ok, fmt.Sprintf("SELECT t.typname FROM (SELECT %s AS x UNION ALL SELECT %s) AS s "+
+					"JOIN pg_type t ON t.oid = pg_typeof(x)::oid LIMIT 1", null(a), null(b)))
 			}
 		}
 	}

@@ -14,7 +14,8 @@ func TestOfColumn(t *testing.T) {
 	domain := catalog.TypeRef{Name: mood, OID: 20001, Mod: -1, BaseOID: 1700, BaseMod: (12<<16 | 2) + 4, Kind: 'd'}
 	enum := catalog.TypeRef{Name: mood, OID: 20002, Mod: -1, Kind: 'e'}
 	composite := catalog.TypeRef{Name: mood, OID: 20003, Mod: -1, Kind: 'c', Display: "mood"}
-	if got := pgtype.OfColumn(domain, catalog.Name{}, true); got.OID != 1700 || got.Mod != domain.BaseMod || got.SQL() != "pg_catalog.numeric" {
+	if got := pgtype.OfColumn(domain, catalog.Name{}, true); got.OID != 1700 || got.Mod != domain.BaseMod ||
+		got.SQL() != "pg_catalog.numeric" {
 		t.Errorf("domain: %+v", got)
 	}
 	if got := pgtype.OfColumn(enum, catalog.Name{}, true); got.Family() != pgtype.EnumFamily || got.SQL() != `"public"."mood"` {
@@ -54,7 +55,8 @@ func TestModifiers(t *testing.T) {
 		if _, err := open(t).Exec(t.Context(), "CREATE TEMP TABLE modified (x "+typ.Modified()+")"); err != nil {
 			t.Fatal(err)
 		}
-		got := query[packed](t, "SELECT atttypmod, pg_catalog.format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'modified'::regclass AND attname = 'x'")
+		got := query[packed](t, "SELECT atttypmod, pg_catalog.format_type(atttypid, atttypmod) FROM pg_attribute "+
+			"WHERE attrelid = 'modified'::regclass AND attname = 'x'")
 		if len(got) != 1 || got[0].Mod != typ.Mod {
 			t.Errorf("%s%v: modifier %d, in Postgres %+v", c.name, c.mods, typ.Mod, got)
 		}
@@ -92,7 +94,10 @@ func TestOfName(t *testing.T) {
 // TestOfParameter knows built-in types and their arrays, and takes large OIDs for types of users.
 func TestOfParameter(t *testing.T) {
 	mood := pgtype.Type{Enum: catalog.Name{Schema: "public", Name: "mood"}}
-	for oid, want := range map[uint32]string{pgtype.Int4: "int4", 1007: "int4[]", pgtype.UUID: "uuid", pgtype.FirstUser + 5: "(user-defined)"} {
+	for oid, want := range map[uint32]string{
+		pgtype.Int4: "int4", 1007: "int4[]", pgtype.UUID: "uuid",
+		pgtype.FirstUser + 5: "(user-defined)",
+	} {
 		typ, ok := pgtype.OfParameter(oid)
 		if !ok || typ.String() != want || typ.MayBe(mood) != typ.Named() {
 			t.Errorf("%d: %s, %t", oid, typ, ok)

@@ -90,7 +90,8 @@ func (e *aggregate) resolve() error {
 // ordered reports whether min and max of values mean one value, written in one way.
 func ordered(t pgtype.Type) bool {
 	switch t.Family() {
-	case pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily, pgtype.DateFamily, pgtype.InstantFamily, pgtype.TimeFamily, pgtype.EnumFamily:
+	case pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily, pgtype.DateFamily, pgtype.InstantFamily, pgtype.TimeFamily,
+		pgtype.EnumFamily:
 		return true
 	case pgtype.TextFamily:
 		return t.Deterministic && t.OID != pgtype.Bpchar

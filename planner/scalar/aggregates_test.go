@@ -112,7 +112,8 @@ func (db *database) overUnits(ctx context.Context, text string, rows int64, exac
 		}
 	}
 	query := func(order string) ([][]*string, error) {
-		return db.query(ctx, res.env, "SELECT t0.u, 't', "+shown(t, sql)+", "+within+" FROM (SELECT * FROM public.t "+order+") AS t0 GROUP BY t0.u ORDER BY t0.u")
+		return db.query(ctx, res.env, "SELECT t0.u, 't', "+shown(t, sql)+", "+within+" FROM (SELECT * FROM public.t "+order+
+			") AS t0 GROUP BY t0.u ORDER BY t0.u")
 	}
 	up, err := query("ORDER BY k")
 	if err != nil {

@@ -24,8 +24,8 @@ func TestBefore14(t *testing.T) {
 	db := open(t)
 	for _, x := range []string{"d", "ts", "tz", "(ts - d)"} {
 		for _, field := range []string{
-			"microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "isoyear", "decade", "century",
-			"millennium", "dow", "isodow", "doy", "epoch",
+			"microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "isoyear", "decade",
+			"century", "millennium", "dow", "isodow", "doy", "epoch",
 		} {
 			text := fmt.Sprintf("extract(%s from %s)", field, x)
 			res, err := db.resolved(t.Context(), text)

@@ -40,7 +40,8 @@ func writeBucket(w *Writer, c *call) (fragment, error) {
 	case err != nil:
 		return fragment{}, err
 	case ok && (n < 1 || n > maxWidthBuckets):
-		return fragment{}, pgerr.New(pgerr.NotAllowed, "width_bucket() with %d buckets is not allowed on protected data", n).At(c.args[3].Pos()).
+		return fragment{}, pgerr.New(pgerr.NotAllowed, "width_bucket() with %d buckets is not allowed on protected data", n).
+			At(c.args[3].Pos()).
 			WithHint("Use 1 to %d buckets.", maxWidthBuckets)
 	case !low.empty && !high.empty && (!low.Bounded() || !high.Bounded() || low.Low.Cmp(high.Low) == 0):
 		return fragment{}, pgerr.New(pgerr.NotAllowed, "the limits of width_bucket() must be finite and different").At(c.args[1].Pos()).

@@ -116,7 +116,8 @@ func (b *builder) cast(x Expr, t pgtype.Type, at int, mods []int32) (Expr, error
 		if from.Dated() && t.Family() == pgtype.TextFamily {
 			hint = "Use to_char()."
 		}
-		return nil, pgerr.New(pgerr.NotAllowed, "a cast from %s to %s is not allowed on protected data", from, t).At(at).WithHint("%s", hint)
+		return nil, pgerr.New(pgerr.NotAllowed, "a cast from %s to %s is not allowed on protected data", from, t).At(at).
+			WithHint("%s", hint)
 	}
 	if t.Family() == pgtype.TextFamily {
 		t.Collation, t.Deterministic = from.Collation, from.Deterministic

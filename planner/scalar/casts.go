@@ -21,7 +21,8 @@ func convertible(from, to pgtype.Type) bool {
 	case from.Number() && to.Number(), from.Dated() && to.Dated(), f == pgtype.TextFamily && t == pgtype.TextFamily:
 		return true
 	case t == pgtype.TextFamily:
-		return to.OID != pgtype.Bpchar && (f == pgtype.IntFamily || f == pgtype.NumericFamily || f == pgtype.BoolFamily || f == pgtype.UUIDFamily || f == pgtype.EnumFamily)
+		return to.OID != pgtype.Bpchar && (f == pgtype.IntFamily || f == pgtype.NumericFamily || f == pgtype.BoolFamily ||
+			f == pgtype.UUIDFamily || f == pgtype.EnumFamily)
 	case from.OID == pgtype.Int4 && t == pgtype.BoolFamily, f == pgtype.BoolFamily && to.OID == pgtype.Int4:
 		return true
 	}
@@ -124,7 +125,10 @@ func writeCast(w *Writer, e *cast, m mode) (fragment, error) {
 	case to.Whole():
 		return fragment{sql: castSQL(castSQL(f.sql, pgtype.Of(pgtype.Int4)), pgtype.Of(pgtype.Int8)), typ: pgtype.Of(pgtype.Int8)}, nil
 	case to.OID == pgtype.Varchar && to.Length() >= 0:
-		return fragment{sql: "pg_catalog.left(" + castSQL(f.sql, pgtype.Of(pgtype.Text)) + ", " + strconv.Itoa(to.Length()) + ")", typ: pgtype.Of(pgtype.Text)}, nil
+		return fragment{
+			sql: "pg_catalog.left(" + castSQL(f.sql, pgtype.Of(pgtype.Text)) + ", " + strconv.Itoa(to.Length()) + ")",
+			typ: pgtype.Of(pgtype.Text),
+		}, nil
 	case to.Family() == pgtype.TextFamily:
 		return fragment{sql: castSQL(f.sql, pgtype.Of(pgtype.Text)), typ: pgtype.Of(pgtype.Text)}, nil
 	}
@@ -135,7 +139,8 @@ func writeCast(w *Writer, e *cast, m mode) (fragment, error) {
 // prove that the value fits.
 func writeNumberCast(w *Writer, e *cast, m mode) (fragment, error) {
 	from, to := e.x.Type(), e.typ
-	widens := from.Whole() && to.Family() != pgtype.IntFamily || from.Family() == to.Family() && to.OID != pgtype.Float4 && !to.Whole() && to.Scale() < 0
+	widens := from.Whole() && to.Family() != pgtype.IntFamily || from.Family() == to.Family() && to.OID != pgtype.Float4 && !to.Whole() &&
+		to.Scale() < 0
 	if m == asIs && widens && to.OID != pgtype.Float4 { // nothing can go wrong, whatever the value is
 		f, err := w.write(e.x, asIs)
 		if err != nil {

@@ -22,7 +22,8 @@ func (b *builder) choice(kind choiceKind, args []Expr, at int) (Expr, error) {
 func (b *builder) alike(list []Expr, at int) ([]Expr, pgtype.Type, error) {
 	t, ok := common(list)
 	if !ok || len(list) == 0 {
-		return nil, pgtype.Type{}, pgerr.New(pgerr.NotAllowed, "the results %s have no common type on protected data", signature(list)).At(at).
+		return nil, pgtype.Type{}, pgerr.New(pgerr.NotAllowed, "the results %s have no common type on protected data", signature(list)).
+			At(at).
 			WithHint("Cast them to one type.")
 	}
 	if !allFree(list) && t.Family() == pgtype.NoFamily {

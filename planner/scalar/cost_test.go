@@ -81,7 +81,10 @@ func searching(n int) map[string][]string {
 	sought := fmt.Sprintf("'b' || repeat('a', %d)", n-1)
 	all := map[string][]string{"concat": {"concat(x, " + sought + ")"}}
 	for _, op := range []string{"LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE"} {
-		for _, pattern := range []string{"'%' || repeat('a', %d) || 'b%%'", "'%%' || repeat('a', %d) || 'b'", "'a%%' || repeat('a', %d) || 'b%%'"} {
+		for _, pattern := range []string{
+			"'%' || repeat('a', %d) || 'b%%'", "'%%' || repeat('a', %d) || 'b'",
+			"'a%%' || repeat('a', %d) || 'b%%'",
+		} {
 			all[op] = append(all[op], "x "+op+" "+fmt.Sprintf(strings.Replace(pattern, "'%'", "'%%'", 1), n-1))
 		}
 	}

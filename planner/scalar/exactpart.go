@@ -19,14 +19,16 @@ func exactPart(name, field, x string, from pgtype.Type) string {
 	case "milliseconds":
 		return "(" + part("'microseconds'") + " * 0.001)"
 	case "epoch":
-		days := castSQL("("+castSQL(x, pgtype.Of(pgtype.Date))+" OPERATOR(pg_catalog.-) CAST('1970-01-01' AS pg_catalog.date))", pgtype.Of(pgtype.Numeric))
+		days := castSQL("("+castSQL(x, pgtype.Of(pgtype.Date))+" OPERATOR(pg_catalog.-) CAST('1970-01-01' AS pg_catalog.date))",
+			pgtype.Of(pgtype.Numeric))
 		switch from.OID {
 		case pgtype.Date:
 			return "(" + days + " * 86400)"
 		case pgtype.Interval:
 			days = part("'day'")
 		}
-		return "(" + days + " * 86400 + " + part("'hour'") + " * 3600 + " + part("'minute'") + " * 60 + " + part("'microseconds'") + seconds + ")"
+		return "(" + days + " * 86400 + " + part("'hour'") + " * 3600 + " + part("'minute'") + " * 60 + " + part("'microseconds'") +
+			seconds + ")"
 	}
 	return part(field)
 }

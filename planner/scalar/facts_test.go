@@ -131,11 +131,12 @@ func TestFixed(t *testing.T) {
 
 func TestEqual(t *testing.T) {
 	same := []string{
-		"i4", "i2", "i4 + 1", "i4 + 2", "i4 - 1", "1 + i4", "i4 + i2", "i4 > 1", "i4 >= 1", "i4 IS NULL", "i4 IS NOT NULL", "i4 IN (1, 2)", "i4 NOT IN (1, 2)",
-		"i4 IN (1)", "i4 BETWEEN 1 AND 2", "i4 BETWEEN SYMMETRIC 1 AND 2", "NOT b", "b", "b AND i4 > 1", "b OR i4 > 1", "b IS TRUE", "b IS FALSE", "s LIKE 'a'", "s ILIKE 'a'",
-		"CASE WHEN b THEN i4 END", "CASE WHEN b THEN i4 ELSE i2 END", "CASE i4 WHEN 1 THEN 2 END", "COALESCE(i4, i2)", "GREATEST(i4, i2)", "NULLIF(i4, 1)", "i4::int8",
-		"i4::numeric", "num::numeric(4,1)", "num::numeric(5,1)", "i4 = ANY ($5)", "i4 = ALL ($5)", "i4 IS DISTINCT FROM 1", "i4 IS NOT DISTINCT FROM 1", "lower(s)", "upper(s)",
-		"date_trunc('month', d)", "date_trunc('year', d)",
+		"i4", "i2", "i4 + 1", "i4 + 2", "i4 - 1", "1 + i4", "i4 + i2", "i4 > 1", "i4 >= 1", "i4 IS NULL", "i4 IS NOT NULL",
+		"i4 IN (1, 2)", "i4 NOT IN (1, 2)", "i4 IN (1)", "i4 BETWEEN 1 AND 2", "i4 BETWEEN SYMMETRIC 1 AND 2", "NOT b", "b",
+		"b AND i4 > 1", "b OR i4 > 1", "b IS TRUE", "b IS FALSE", "s LIKE 'a'", "s ILIKE 'a'", "CASE WHEN b THEN i4 END",
+		"CASE WHEN b THEN i4 ELSE i2 END", "CASE i4 WHEN 1 THEN 2 END", "COALESCE(i4, i2)", "GREATEST(i4, i2)", "NULLIF(i4, 1)",
+		"i4::int8", "i4::numeric", "num::numeric(4,1)", "num::numeric(5,1)", "i4 = ANY ($5)", "i4 = ALL ($5)", "i4 IS DISTINCT FROM 1",
+		"i4 IS NOT DISTINCT FROM 1", "lower(s)", "upper(s)", "date_trunc('month', d)", "date_trunc('year', d)",
 	}
 	r := resolver()
 	first, second := make([]scalar.Expr, len(same)), make([]scalar.Expr, len(same))
@@ -177,7 +178,8 @@ func TestConditionHook(t *testing.T) {
 		return &scalar.Query{Uses: []*scalar.Column{uses}, At: e.Pos()}, nil
 	}
 	x := mustResolve(t, r, "EXISTS (SELECT FROM pg_class) AND b")
-	sql, err := (&scalar.Writer{Env: &scalar.Env{}, Query: func(*scalar.Writer, *scalar.Query) (string, error) { return "EXISTS (SELECT)", nil }}).Expr(x)
+	query := func(*scalar.Writer, *scalar.Query) (string, error) { return "EXISTS (SELECT)", nil }
+	sql, err := (&scalar.Writer{Env: &scalar.Env{}, Query: query}).Expr(x)
 	if want := `(EXISTS (SELECT) AND t0."b")`; err != nil || sql != want {
 		t.Errorf("%s, %v", sql, err)
 	}

@@ -293,56 +293,66 @@ type row struct {
 
 var rows = []row{
 	{values: map[string]string{
-		"u": "1", "i2": "7", "i4": "12345", "nn": "3", "i8": "9876543210", "iu": "42", "num": "99.50", "nf": "3.14159265358979", "nu": "2.50",
-		"f4": "1.5", "f8": "-0.1", "fw": "1e100", "fu": "2.5", "b": "true", "d": "'2021-03-14'", "du": "'2021-01-01'", "ts": "'2022-11-06 01:30:00'",
-		"tz": "'2022-11-06 05:30:00+00'", "tm": "'12:34:56'", "iv": "'1 mon 3 days'", "s": "'Ärger über Öl'", "v": "'a b c'", "c": "'ab'",
-		"cc": "'xyz'", "nd": "'Abc'", "e": "'ok'", "id": "'00000000-0000-0000-0000-000000000001'", "j": "'{}'",
+		"u": "1", "i2": "7", "i4": "12345", "nn": "3", "i8": "9876543210", "iu": "42", "num": "99.50", "nf": "3.14159265358979",
+		"nu": "2.50", "f4": "1.5", "f8": "-0.1", "fw": "1e100", "fu": "2.5", "b": "true", "d": "'2021-03-14'", "du": "'2021-01-01'",
+		"ts": "'2022-11-06 01:30:00'", "tz": "'2022-11-06 05:30:00+00'", "tm": "'12:34:56'", "iv": "'1 mon 3 days'",
+		"s": "'Ärger über Öl'", "v": "'a b c'", "c": "'ab'", "cc": "'xyz'", "nd": "'Abc'", "e": "'ok'",
+		"id": "'00000000-0000-0000-0000-000000000001'", "j": "'{}'",
 	}},
 	{values: map[string]string{
-		"u": "1", "i2": "0", "i4": "0", "nn": "1", "i8": "0", "iu": "0", "num": "0", "nf": "0", "nu": "0", "f4": "0", "f8": "0", "fw": "0", "fu": "0",
-		"b": "false", "d": "'2020-02-29'", "ts": "'2024-02-29 23:59:59.5'", "tz": "'2020-03-08 06:59:59+00'", "s": "''", "v": "''", "c": "''",
-		"cc": "''", "e": "'sad'", "iv": "'0'",
+		"u": "1", "i2": "0", "i4": "0", "nn": "1", "i8": "0", "iu": "0", "num": "0", "nf": "0", "nu": "0", "f4": "0", "f8": "0",
+		"fw": "0", "fu": "0", "b": "false", "d": "'2020-02-29'", "ts": "'2024-02-29 23:59:59.5'", "tz": "'2020-03-08 06:59:59+00'",
+		"s": "''", "v": "''", "c": "''", "cc": "''", "e": "'sad'", "iv": "'0'",
 	}},
 	{values: map[string]string{
-		"u": "1", "i2": "-100", "i4": "-1000000", "nn": "10", "i8": "-9223372036854775808", "iu": "-2147483648", "num": "-1000.50", "nf": "-1000000", "nu": "-1",
-		"f4": "-1000", "f8": "-1000000", "fw": "1e200", "d": "'2020-01-01'", "ts": "'2020-01-01'", "tz": "'2020-01-01 00:00:00+00'",
-		"s": "E'back\\\\'", "v": "'%_%'", "c": "'     '", "cc": "'X'", "e": "'happy'",
+		"u": "1", "i2": "-100", "i4": "-1000000", "nn": "10", "i8": "-9223372036854775808", "iu": "-2147483648", "num": "-1000.50",
+		"nf": "-1000000", "nu": "-1", "f4": "-1000", "f8": "-1000000", "fw": "1e200", "d": "'2020-01-01'", "ts": "'2020-01-01'",
+		"tz": "'2020-01-01 00:00:00+00'", "s": "E'back\\\\'", "v": "'%_%'", "c": "'     '", "cc": "'X'", "e": "'happy'",
 	}},
 	{values: map[string]string{
-		"u": "1", "i2": "100", "i4": "1000000", "nn": "5", "i8": "9223372036854775807", "iu": "2147483647", "num": "99999.99", "nf": "1000000", "nu": "1e20",
-		"f4": "1000", "f8": "1000000", "fw": "1e-20", "d": "'2024-12-31'", "ts": "'2024-12-31 23:59:59.5'", "tz": "'2024-12-31 10:00:00+00'",
-		"s": "'  spaced  '", "v": "'ABCDEFGHIJ'", "c": "'abcde'",
+		"u": "1", "i2": "100", "i4": "1000000", "nn": "5", "i8": "9223372036854775807", "iu": "2147483647", "num": "99999.99",
+		"nf": "1000000", "nu": "1e20", "f4": "1000", "f8": "1000000", "fw": "1e-20", "d": "'2024-12-31'", "ts": "'2024-12-31 23:59:59.5'",
+		"tz": "'2024-12-31 10:00:00+00'", "s": "'  spaced  '", "v": "'ABCDEFGHIJ'", "c": "'abcde'",
 	}},
 	{values: map[string]string{"u": "2", "nn": "2"}},
 	{values: map[string]string{
-		"u": "2", "nn": "2", "f8": "'-0'", "f4": "'-0'", "i2": "-1", "i4": "-1", "i8": "-1", "num": "-0.01", "nf": "1e-28", "s": "'ǅ ß İ ﬁ 🎉'", "d": "'2024-02-29'",
-		"ts": "'2024-03-10 02:30:00'", "tz": "'2021-11-07 06:00:00+00'",
+		"u": "2", "nn": "2", "f8": "'-0'", "f4": "'-0'", "i2": "-1", "i4": "-1", "i8": "-1", "num": "-0.01", "nf": "1e-28",
+		"s": "'ǅ ß İ ﬁ 🎉'", "d": "'2024-02-29'", "ts": "'2024-03-10 02:30:00'", "tz": "'2021-11-07 06:00:00+00'",
 	}},
 	{outside: true, values: map[string]string{
-		"u": "3", "i2": "-32768", "i4": "-2147483648", "nn": "-2147483648", "i8": "-9223372036854775808", "iu": "-2147483648", "num": "'NaN'", "nf": "'NaN'", "nu": "'NaN'",
-		"f4": "'NaN'", "f8": "'NaN'", "fw": "'NaN'", "fu": "'NaN'", "d": "'-infinity'", "du": "'-infinity'", "ts": "'-infinity'", "tz": "'-infinity'", "iv": "'-178000000 years'",
-		"s": "repeat(E'\\\\', 70000)", "v": "E'\\\\'",
+		"u": "3", "i2": "-32768", "i4": "-2147483648", "nn": "-2147483648", "i8": "-9223372036854775808", "iu": "-2147483648",
+		"num": "'NaN'", "nf": "'NaN'", "nu": "'NaN'", "f4": "'NaN'", "f8": "'NaN'", "fw": "'NaN'", "fu": "'NaN'", "d": "'-infinity'",
+		"du": "'-infinity'", "ts": "'-infinity'", "tz": "'-infinity'", "iv": "'-178000000 years'", "s": "repeat(E'\\\\', 70000)",
+		"v": "E'\\\\'",
 	}},
 	{outside: true, values: map[string]string{
-		"u": "3", "i2": "32767", "i4": "2147483647", "nn": "2147483647", "i8": "9223372036854775807", "iu": "2147483647", "num": "9999999999.99", "nf": "'Infinity'", "nu": "'Infinity'",
-		"f4": "'Infinity'", "f8": "'Infinity'", "fw": "'Infinity'", "fu": "'Infinity'", "d": "'infinity'", "du": "'infinity'", "ts": "'infinity'", "tz": "'infinity'", "iv": "'178000000 years'",
+		"u": "3", "i2": "32767", "i4": "2147483647", "nn": "2147483647", "i8": "9223372036854775807", "iu": "2147483647",
+		"num": "9999999999.99", "nf": "'Infinity'", "nu": "'Infinity'", "f4": "'Infinity'", "f8": "'Infinity'", "fw": "'Infinity'",
+		"fu": "'Infinity'", "d": "'infinity'", "du": "'infinity'", "ts": "'infinity'", "tz": "'infinity'", "iv": "'178000000 years'",
 		"s": "repeat('ß', 100000)",
 	}},
 	{outside: true, values: map[string]string{
-		"u": "3", "nn": "0", "num": "-9999999999.99", "nf": "'-Infinity'", "nu": "'-Infinity'", "f4": "'-Infinity'", "f8": "'-Infinity'", "fw": "'-Infinity'", "fu": "'-Infinity'",
-		"d": "'4713-01-01 BC'", "du": "'5874897-12-31'", "ts": "'4713-01-01 BC'", "tz": "'294276-12-31 23:59:59+00'", "s": "repeat('%_', 50000)",
+		"u": "3", "nn": "0", "num": "-9999999999.99", "nf": "'-Infinity'", "nu": "'-Infinity'", "f4": "'-Infinity'", "f8": "'-Infinity'",
+		"fw": "'-Infinity'", "fu": "'-Infinity'", "d": "'4713-01-01 BC'", "du": "'5874897-12-31'", "ts": "'4713-01-01 BC'",
+		"tz": "'294276-12-31 23:59:59+00'", "s": "repeat('%_', 50000)",
 	}},
 	{outside: true, values: map[string]string{
-		"u": "4", "nn": "0", "nf": "1e1000", "nu": "1e-1000", "f4": "3.4e38", "f8": "1e308", "fw": "1e308", "fu": "1e308", "d": "'5874897-12-31'", "ts": "'294276-12-31 23:59:59'",
+		"u": "4", "nn": "0", "nf": "1e1000", "nu": "1e-1000", "f4": "3.4e38", "f8": "1e308", "fw": "1e308", "fu": "1e308",
+		"d": "'5874897-12-31'", "ts": "'294276-12-31 23:59:59'",
 		"tz": "'4713-01-02 BC'",
 	}},
 	{outside: true, values: map[string]string{
-		"u": "4", "nn": "0", "nf": "1e-1000", "nu": "-1e1000", "f4": "1e-45", "f8": "1e-308", "fw": "5e-324", "fu": "5e-324", "num": "0.01", "i4": "1", "i2": "1",
+		"u": "4", "nn": "0", "nf": "1e-1000", "nu": "-1e1000", "f4": "1e-45", "f8": "1e-308", "fw": "5e-324", "fu": "5e-324",
+		"num": "0.01", "i4": "1", "i2": "1",
 	}},
 	{outside: true, values: map[string]string{
-		"u": "4", "nn": "0", "nf": "(repeat('9', 131072) || '.' || repeat('9', 31))::numeric", "nu": "(repeat('9', 131072) || '.' || repeat('9', 31))::numeric",
+		"u": "4", "nn": "0", "nf": "(repeat('9', 131072) || '.' || repeat('9', 31))::numeric",
+		"nu": "(repeat('9', 131072) || '.' || repeat('9', 31))::numeric",
 	}},
-	{outside: true, values: map[string]string{"u": "4", "nn": "0", "f4": "-1.2e-38", "f8": "-5e-324", "fw": "-1e-308", "fu": "-1e308", "nf": "-1e-200", "nu": "1e-16000"}},
+	{outside: true, values: map[string]string{
+		"u": "4", "nn": "0", "f4": "-1.2e-38", "f8": "-5e-324", "fw": "-1e-308", "fu": "-1e308",
+		"nf": "-1e-200", "nu": "1e-16000",
+	}},
 }
 
 // resolved is an expression with its constants evaluated in the analyst's session.
@@ -482,7 +492,8 @@ func shown(t pgtype.Type, sql string) string {
 // measured writes a value as a number in the units of an Interval.
 func measured(t pgtype.Type, sql string) string {
 	micros := func(zero string) string {
-		return "CAST(EXTRACT(epoch FROM (" + sql + ") - CAST('2000-01-01 00:00:00+00' AS " + zero + "))::numeric * 1000000 AS pg_catalog.text)"
+		return "CAST(EXTRACT(epoch FROM (" + sql + ") - CAST('2000-01-01 00:00:00+00' AS " + zero +
+			"))::numeric * 1000000 AS pg_catalog.text)"
 	}
 	switch t.OID {
 	case 1082:
@@ -493,7 +504,9 @@ func measured(t pgtype.Type, sql string) string {
 		return micros("timestamptz")
 	case 1186:
 		sql = "(" + sql + ")"
-		field := func(name string) string { return "CAST(extract(" + name + " FROM " + sql + ") AS pg_catalog.numeric)" } // a double before 14
+		field := func(name string) string { // a double before 14
+			return "CAST(extract(" + name + " FROM " + sql + ") AS pg_catalog.numeric)"
+		}
 		days := field("year") + " * 360 + " + field("month") + " * 30 + " + field("day")
 		seconds := field("hour") + " * 3600 + " + field("minute") + " * 60 + " + field("second")
 		return "CAST(((" + days + ") * 86400 + " + seconds + ") * 1000000 AS pg_catalog.text)"

@@ -23,9 +23,18 @@ var keyValues = []struct {
 	{pgtype.Of(700), []string{"'0'", "'-0'", "0.1", "'NaN'", "'Infinity'", "1e-45"}},
 	{pgtype.Of(701), []string{"'0'", "'-0'", "0.1", "0.30000000000000004", "0.3", "'NaN'", "'-Infinity'", "5e-324", "1e308"}},
 	{pgtype.Of(25), []string{"''", "'a'", "'a '", "'NULL'", `'\x'`, "'ß'"}},
-	{pgtype.Of(1082), []string{"'2020-01-01'", "'infinity'", "'-infinity'", "'0044-03-15 BC'", "'9999-12-31'", "'10000-01-01'", "'12345-01-01'", "'294277-01-01'", "'5874897-12-31'", "'4714-11-24 BC'"}},
-	{pgtype.Of(1114), []string{"'2020-01-01'", "'2020-01-01 00:00:00.000001'", "'infinity'", "'0044-03-15 01:02:03 BC'", "'12345-01-01 23:59:59'", "'294276-12-31 23:59:59.999999'", "'4714-11-24 BC'"}},
-	{pgtype.Of(1184), []string{"'2020-01-01 00:00+00'", "'2020-01-01 02:00+02'", "'-infinity'", "'0044-03-15 01:02:03+00 BC'", "'2020-06-01 00:00:00.5+00'", "'294276-12-31 23:59:59.999999+00'", "'4714-11-24+00 BC'"}},
+	{pgtype.Of(1082), []string{
+		"'2020-01-01'", "'infinity'", "'-infinity'", "'0044-03-15 BC'", "'9999-12-31'", "'10000-01-01'",
+		"'12345-01-01'", "'294277-01-01'", "'5874897-12-31'", "'4714-11-24 BC'",
+	}},
+	{pgtype.Of(1114), []string{
+		"'2020-01-01'", "'2020-01-01 00:00:00.000001'", "'infinity'", "'0044-03-15 01:02:03 BC'",
+		"'12345-01-01 23:59:59'", "'294276-12-31 23:59:59.999999'", "'4714-11-24 BC'",
+	}},
+	{pgtype.Of(1184), []string{
+		"'2020-01-01 00:00+00'", "'2020-01-01 02:00+02'", "'-infinity'", "'0044-03-15 01:02:03+00 BC'",
+		"'2020-06-01 00:00:00.5+00'", "'294276-12-31 23:59:59.999999+00'", "'4714-11-24+00 BC'",
+	}},
 	{pgtype.Of(1083), []string{"'00:00'", "'12:34:56.5'", "'24:00'"}},
 	{pgtype.Of(2950), []string{"'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-00000000000A'"}},
 	{moodType, []string{"'sad'", "'ok'"}},
@@ -57,7 +66,8 @@ func TestEnumerated(t *testing.T) {
 		for _, v := range c.values {
 			x := "CAST(" + v + " AS " + c.t.SQL() + ")"
 			plain := db.under(t, "SET LOCAL extra_float_digits = 1", scalar.Enumerated(c.t, x))
-			other := db.under(t, "SET LOCAL TimeZone = 'Asia/Kathmandu'; SET LOCAL DateStyle = 'SQL, DMY'; SET LOCAL extra_float_digits = -15", scalar.Enumerated(c.t, x))
+			const settings = "SET LOCAL TimeZone = 'Asia/Kathmandu'; SET LOCAL DateStyle = 'SQL, DMY'; SET LOCAL extra_float_digits = -15"
+			other := db.under(t, settings, scalar.Enumerated(c.t, x))
 			text, ok := scalar.EnumeratedText(c.t, plain)
 			if plain != other || !ok {
 				t.Errorf("%s: %q, and %q in another session", x, plain, other)
@@ -65,7 +75,8 @@ func TestEnumerated(t *testing.T) {
 			}
 			again := "CAST('" + strings.ReplaceAll(text, "'", "''") + "' AS " + c.t.SQL() + ")"
 			for _, style := range []string{"ISO, YMD", "German", "SQL, DMY", "Postgres, MDY"} {
-				if same := db.under(t, "SET LOCAL TimeZone = 'America/St_Johns'; SET LOCAL DateStyle = '"+style+"'", again+" = "+x); same != "t" {
+				if same := db.under(t, "SET LOCAL TimeZone = 'America/St_Johns'; SET LOCAL DateStyle = '"+style+"'",
+					again+" = "+x); same != "t" {
 					t.Errorf("%s is read as another value than %s with DateStyle %s", again, x, style)
 				}
 			}

@@ -11,7 +11,8 @@ import (
 func checkPattern(pattern string, at int) error {
 	const longest, wildcards = 256, 8
 	if len(pattern) > longest || strings.Count(pattern, "%") > wildcards {
-		return pgerr.New(pgerr.NotAllowed, "a LIKE pattern on protected data has at most %d bytes and %d %% signs", longest, wildcards).At(at).
+		return pgerr.New(pgerr.NotAllowed, "a LIKE pattern on protected data has at most %d bytes and %d %% signs", longest, wildcards).
+			At(at).
 			WithHint("Use a simpler pattern.")
 	}
 	for i := 0; i < len(pattern); i++ {

@@ -16,7 +16,10 @@ var (
 			if len(i) == 1 {
 				return i[0]
 			}
-			return Interval{Low: new(big.Rat).Add(i[0].Low, i[1].Low), High: new(big.Rat).Add(i[0].High, i[1].High), Least: leastOfSum(c, i)}
+			return Interval{
+				Low: new(big.Rat).Add(i[0].Low, i[1].Low), High: new(big.Rat).Add(i[0].High, i[1].High),
+				Least: leastOfSum(c, i),
+			}
 		}),
 		write: computed(func(_ *Writer, c *call, _ pgtype.Type, x []string) string { return c.fn.sql(x...) }),
 	}

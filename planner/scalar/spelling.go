@@ -20,7 +20,8 @@ func OneSpelling(e Expr) bool {
 		return false
 	}
 	switch t.Family() {
-	case pgtype.BoolFamily, pgtype.IntFamily, pgtype.DateFamily, pgtype.InstantFamily, pgtype.TimeFamily, pgtype.UUIDFamily, pgtype.EnumFamily:
+	case pgtype.BoolFamily, pgtype.IntFamily, pgtype.DateFamily, pgtype.InstantFamily, pgtype.TimeFamily, pgtype.UUIDFamily,
+		pgtype.EnumFamily:
 		return true
 	case pgtype.NumericFamily, pgtype.TextFamily:
 		return !respelled(t) || modified(t)

@@ -36,7 +36,8 @@ func (db *database) spelled(ctx context.Context, res *resolved, text string) err
 	}
 	column += " AS x FROM public.t AS t0"
 	for _, from := range []string{column, key + " AS x FROM public.t AS t0 GROUP BY " + keys[0]} {
-		several, err := db.query(ctx, res.env, "SELECT CAST(count(*) AS text) FROM (SELECT 1 FROM (SELECT "+from+") AS r GROUP BY x HAVING count(DISTINCT record_send(ROW(x))) > 1) AS s")
+		several, err := db.query(ctx, res.env, "SELECT CAST(count(*) AS text) FROM (SELECT 1 FROM (SELECT "+from+
+			") AS r GROUP BY x HAVING count(DISTINCT record_send(ROW(x))) > 1) AS s")
 		if err != nil || *several[0][0] != "0" {
 			return fmt.Errorf("equal values look different: %w\n\tSELECT %s", err, from)
 		}
@@ -52,7 +53,8 @@ func (db *database) spelled(ctx context.Context, res *resolved, text string) err
 	if err != nil { // it raises on some row
 		return nil //nolint:nilerr // then there is nothing to compare
 	}
-	ours, err := db.query(ctx, res.env, "SELECT "+fmt.Sprintf(bytes, "x")+" FROM (SELECT k, inside, "+column+") AS r WHERE inside ORDER BY k")
+	ours, err := db.query(ctx, res.env, "SELECT "+fmt.Sprintf(bytes, "x")+" FROM (SELECT k, inside, "+column+
+		") AS r WHERE inside ORDER BY k")
 	for i := range theirs {
 		if err == nil && orNull(ours[i][0]) != orNull(theirs[i][0]) {
 			err = fmt.Errorf("row %d looks like %s, in Postgres like %s\n\t%s", i, orNull(ours[i][0]), orNull(theirs[i][0]), column)

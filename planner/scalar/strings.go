@@ -27,12 +27,16 @@ var (
 		bounds: textual, length: argumentLength(2), constants: []int{1, 2}, least: map[int]int64{1: math.MinInt32},
 		write: textFunction,
 	}
-	end     = &rule{bounds: textual, length: argumentLength(1), constants: []int{1}, write: textFunction}
-	rest    = &rule{bounds: textual, length: firstLength(1), constants: []int{1}, least: map[int]int64{1: math.MinInt32}, write: textFunction}
+	end  = &rule{bounds: textual, length: argumentLength(1), constants: []int{1}, write: textFunction}
+	rest = &rule{
+		bounds: textual, length: firstLength(1), constants: []int{1}, least: map[int]int64{1: math.MinInt32},
+		write: textFunction,
+	}
 	find    = &rule{texts: true, bounds: lengthBounds, constants: []int{1}, reads: readsFirst, cost: searchCost, write: counted}
 	prefix  = &rule{texts: true, bounds: textual, constants: []int{1}, write: counted}
 	replace = &rule{
-		texts: true, bounds: textual, length: replacedLength, constants: []int{1, 2}, reads: readsFirst, cost: searchCost, write: textFunction,
+		texts: true, bounds: textual, length: replacedLength, constants: []int{1, 2}, reads: readsFirst, cost: searchCost,
+		write: textFunction,
 		makes: func(c *costing, e *call) int { return c.env.textLength(e, octets) },
 	}
 	splitPart = &rule{
@@ -173,7 +177,8 @@ func checkArgument(w *Writer, c *call, arg int) error {
 	}
 	s, err := w.Env.text(c.args[arg])
 	if err == nil && s != nil && len(*s) > longestArgument {
-		err = pgerr.New(pgerr.NotAllowed, "argument %d of %s has more than %d bytes", arg+1, c.fn.title(), longestArgument).At(c.args[arg].Pos()).
+		err = pgerr.New(pgerr.NotAllowed, "argument %d of %s has more than %d bytes", arg+1, c.fn.title(), longestArgument).
+			At(c.args[arg].Pos()).
 			WithHint("Use a shorter one.")
 	}
 	return err

@@ -317,7 +317,10 @@ func truncated(w *Writer, c *call) (fragment, error) {
 	} else {
 		zone, err = w.sessionZone(c.zone, c.at)
 	}
-	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + w.instant(x).sql + ", " + zone + ")", typ: pgtype.Of(pgtype.Timestamptz)}, err
+	return fragment{
+		sql: "pg_catalog.date_trunc(" + field + ", " + w.instant(x).sql + ", " + zone + ")",
+		typ: pgtype.Of(pgtype.Timestamptz),
+	}, err
 }
 
 // truncatedKey writes date_trunc of an instant as a local time.

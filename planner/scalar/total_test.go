@@ -145,7 +145,8 @@ func (db *database) listed(ctx context.Context, res *resolved) error {
 	if null {
 		among += " OR (" + key + ") IS NULL"
 	}
-	missing, err := db.query(ctx, res.env, "SELECT k, coalesce(CAST("+key+" AS text), 'NULL') FROM public.t AS t0 WHERE inside AND ("+among+") IS NOT TRUE LIMIT 1")
+	missing, err := db.query(ctx, res.env, "SELECT k, coalesce(CAST("+key+" AS text), 'NULL') FROM public.t AS t0 WHERE inside AND ("+
+		among+") IS NOT TRUE LIMIT 1")
 	switch {
 	case err != nil:
 		return fmt.Errorf("listed %q: %w", texts, err)

@@ -12,7 +12,8 @@ import (
 )
 
 var typeNames = []string{
-	"bool", "int2", "int4", "int8", "numeric", "float4", "float8", "text", "varchar", "bpchar", "date", "time", "timestamp", "timestamptz", "interval", "uuid", "",
+	"bool", "int2", "int4", "int8", "numeric", "float4", "float8", "text", "varchar", "bpchar", "date", "time", "timestamp",
+	"timestamptz", "interval", "uuid", "",
 }
 
 // typed is a constant of a type, or an untyped one.
@@ -29,8 +30,9 @@ func TestOperatorTypes(t *testing.T) {
 	db := open(t)
 	forms := []string{
 		"%s + %s", "%s - %s", "%s * %s", "%s / %s", "%s %% %s", "%s || %s", "%s = %s", "%s < %s", "%s IS DISTINCT FROM %s", "%s IN (%s)",
-		"COALESCE(%s, %s)", "NULLIF(%s, %s)", "GREATEST(%s, %s)", "CASE WHEN true THEN %s ELSE %s END", "mod(%s, %s)", "round(%s, %s)", "date_trunc(%s, %s)",
-		"date_part(%s, %s)", "timezone(%s, %s)", "strpos(%s, %s)", "left(%s, %s)", "to_char(%s, %s)", "power(%s, %s)", "div(%s, %s)", "btrim(%s, %s)", "%s ^ %s",
+		"COALESCE(%s, %s)", "NULLIF(%s, %s)", "GREATEST(%s, %s)", "CASE WHEN true THEN %s ELSE %s END", "mod(%s, %s)", "round(%s, %s)",
+		"date_trunc(%s, %s)", "date_part(%s, %s)", "timezone(%s, %s)", "strpos(%s, %s)", "left(%s, %s)", "to_char(%s, %s)",
+		"power(%s, %s)", "div(%s, %s)", "btrim(%s, %s)", "%s ^ %s",
 	}
 	accepted := 0
 	for _, form := range forms {
@@ -42,7 +44,10 @@ func TestOperatorTypes(t *testing.T) {
 			}
 		}
 	}
-	for _, form := range []string{"-(%s)", "+(%s)", "abs(%s)", "sign(%s)", "round(%s)", "floor(%s)", "ceil(%s)", "trunc(%s)", "length(%s)", "octet_length(%s)", "lower(%s)", "sqrt(%s)", "exp(%s)"} {
+	for _, form := range []string{
+		"-(%s)", "+(%s)", "abs(%s)", "sign(%s)", "round(%s)", "floor(%s)", "ceil(%s)", "trunc(%s)",
+		"length(%s)", "octet_length(%s)", "lower(%s)", "sqrt(%s)", "exp(%s)",
+	} {
 		for _, a := range typeNames[:len(typeNames)-1] {
 			if db.compareType(t, fmt.Sprintf(form, typed(a))) {
 				accepted++
@@ -80,18 +85,22 @@ func (db *database) compareType(t *testing.T, text string) bool {
 func TestFoldTypes(t *testing.T) {
 	db := open(t)
 	for _, text := range []string{
-		"1", "3000000000", "99999999999999999999", "1.5", "1e3", "-5", "'x'", "NULL", "true", "$1", "$2", "$3", "$4", "$5", "now()", "transaction_timestamp()",
-		"statement_timestamp()", "current_date", "current_timestamp", "current_timestamp(0)", "localtimestamp", "localtime", "current_time", "current_user", "session_user",
-		"now() - interval '1 day'", "current_date - 7", "current_date - '2020-01-01'", "'2020-01-01'::date + 1", "date '2020-01-01' + time '12:00'", "interval '1' day * 2",
-		"make_date(2020, 1, 2)", "make_time(1, 2, 3)", "make_timestamp(2020, 1, 2, 3, 4, 5)", "make_timestamptz(2020, 1, 2, 3, 4, 5)", "make_interval(1, 2)",
-		"make_interval()", "to_date('2020', 'YYYY')", "to_timestamp('2020', 'YYYY')", "to_timestamp(0)", "to_number('5', '9')", "date_trunc('month', now())",
-		"date_trunc('month', current_date)", "date_trunc('day', interval '1 day')", "extract(year from now())", "extract(hour from time '12:00')", "date_part('year', now())",
-		"now() AT TIME ZONE 'UTC'", "timestamp '2020-01-01' AT TIME ZONE 'UTC'", "lower('X')", "'a' || 'b'", "left('abc', 2)", "substring('abc' from 2)", "substring('abc', 'b')",
-		"replace('a', 'b', 'c')", "concat('a', 'b')", "power(2, 3)", "2 ^ 3", "sqrt(4)", "round(2.5)", "round(2.567, 1)", "abs(-5)", "mod(5, 3)", "ARRAY[1, 2]", "ARRAY[1, 2.5]",
-		"ARRAY['a', 'b']", "'{1,2}'::int[]", "'a'::varchar(5)", "'a'::char(3)", "1.5::numeric(10,1)", "CASE WHEN true THEN 1 ELSE 2.5 END", "COALESCE(1, 2.5)", "NULLIF(1, 2)",
-		"NULLIF('a'::varchar, 'b')", "GREATEST(1, 2.5)", "1 = 1", "1 IN (1, 2)", "5 BETWEEN 1 AND 9", "1 = ANY (ARRAY[1])", "'a' LIKE 'b'", "NOT true", "true AND NULL",
-		"(1 IS NULL) IS TRUE", "1 IS DISTINCT FROM 2", "(SELECT 5)::int", "upper((SELECT 'x'))", "'12:00'::time - '1 hour'::interval", "to_char(now(), 'YYYY')", "to_char(5, '9')",
-		"lpad('a', 3)", "repeat('a', 3)", "'00000000-0000-0000-0000-000000000001'::uuid", "'1 day'::interval - '1 hour'", "-'1 day'::interval",
+		"1", "3000000000", "99999999999999999999", "1.5", "1e3", "-5", "'x'", "NULL", "true", "$1", "$2", "$3", "$4", "$5", "now()",
+		"transaction_timestamp()", "statement_timestamp()", "current_date", "current_timestamp", "current_timestamp(0)", "localtimestamp",
+		"localtime", "current_time", "current_user", "session_user", "now() - interval '1 day'", "current_date - 7",
+		"current_date - '2020-01-01'", "'2020-01-01'::date + 1", "date '2020-01-01' + time '12:00'", "interval '1' day * 2",
+		"make_date(2020, 1, 2)", "make_time(1, 2, 3)", "make_timestamp(2020, 1, 2, 3, 4, 5)", "make_timestamptz(2020, 1, 2, 3, 4, 5)",
+		"make_interval(1, 2)", "make_interval()", "to_date('2020', 'YYYY')", "to_timestamp('2020', 'YYYY')", "to_timestamp(0)",
+		"to_number('5', '9')", "date_trunc('month', now())", "date_trunc('month', current_date)", "date_trunc('day', interval '1 day')",
+		"extract(year from now())", "extract(hour from time '12:00')", "date_part('year', now())", "now() AT TIME ZONE 'UTC'",
+		"timestamp '2020-01-01' AT TIME ZONE 'UTC'", "lower('X')", "'a' || 'b'", "left('abc', 2)", "substring('abc' from 2)",
+		"substring('abc', 'b')", "replace('a', 'b', 'c')", "concat('a', 'b')", "power(2, 3)", "2 ^ 3", "sqrt(4)", "round(2.5)",
+		"round(2.567, 1)", "abs(-5)", "mod(5, 3)", "ARRAY[1, 2]", "ARRAY[1, 2.5]", "ARRAY['a', 'b']", "'{1,2}'::int[]", "'a'::varchar(5)",
+		"'a'::char(3)", "1.5::numeric(10,1)", "CASE WHEN true THEN 1 ELSE 2.5 END", "COALESCE(1, 2.5)", "NULLIF(1, 2)",
+		"NULLIF('a'::varchar, 'b')", "GREATEST(1, 2.5)", "1 = 1", "1 IN (1, 2)", "5 BETWEEN 1 AND 9", "1 = ANY (ARRAY[1])",
+		"'a' LIKE 'b'", "NOT true", "true AND NULL", "(1 IS NULL) IS TRUE", "1 IS DISTINCT FROM 2", "(SELECT 5)::int",
+		"upper((SELECT 'x'))", "'12:00'::time - '1 hour'::interval", "to_char(now(), 'YYYY')", "to_char(5, '9')", "lpad('a', 3)",
+		"repeat('a', 3)", "'00000000-0000-0000-0000-000000000001'::uuid", "'1 day'::interval - '1 hour'", "-'1 day'::interval",
 	} {
 		e, _, err := parse(text)
 		if err != nil {
@@ -129,8 +138,9 @@ func TestCheck(t *testing.T) {
 func TestBinaryValues(t *testing.T) {
 	db := open(t)
 	for _, text := range []string{
-		"0", "-7", "32767::int2", "3000000000", "0.00", "-12345.678", "1e20", "1e-20", "10000", "0.0001", "123456789.000000001", "0.5::float4", "-1e100::float8", "true", "false",
-		"'2000-01-01'::date", "'1999-12-31'::date", "'2024-02-29'::date", "'2000-01-01 00:00:00.000001'::timestamp", "'1999-12-31 23:59:59'::timestamptz", "'-1 day'::interval",
+		"0", "-7", "32767::int2", "3000000000", "0.00", "-12345.678", "1e20", "1e-20", "10000", "0.0001", "123456789.000000001",
+		"0.5::float4", "-1e100::float8", "true", "false", "'2000-01-01'::date", "'1999-12-31'::date", "'2024-02-29'::date",
+		"'2000-01-01 00:00:00.000001'::timestamp", "'1999-12-31 23:59:59'::timestamptz", "'-1 day'::interval",
 		"'1 month -3 days 04:00'::interval",
 	} {
 		e, _, err := parse(text)

@@ -81,7 +81,8 @@ func (v Value) infinite(t pgtype.Type) bool {
 	case !v.Binary:
 		return strings.Contains(string(v.Bytes), "Infinity")
 	case t.Array:
-		return bytes.Contains(v.Bytes, []byte{0, 8, 0, 0, 0, 0, 0xd0, 0, 0}) || bytes.Contains(v.Bytes, []byte{0, 8, 0, 0, 0, 0, 0xf0, 0, 0})
+		return bytes.Contains(v.Bytes, []byte{0, 8, 0, 0, 0, 0, 0xd0, 0, 0}) ||
+			bytes.Contains(v.Bytes, []byte{0, 8, 0, 0, 0, 0, 0xf0, 0, 0})
 	}
 	return len(v.Bytes) >= 8 && (binary.BigEndian.Uint16(v.Bytes[4:]) == 0xd000 || binary.BigEndian.Uint16(v.Bytes[4:]) == 0xf000)
 }
@@ -156,7 +157,8 @@ func decodeBinary(oid uint32, b []byte) (datum, bool) {
 	case pgtype.Numeric:
 		return decodeNumeric(b)
 	case pgtype.Interval:
-		return interval(int64(binary.BigEndian.Uint64(b)), int32(binary.BigEndian.Uint32(b[8:])), int32(binary.BigEndian.Uint32(b[12:]))), true
+		return interval(int64(binary.BigEndian.Uint64(b)), int32(binary.BigEndian.Uint32(b[8:])),
+			int32(binary.BigEndian.Uint32(b[12:]))), true
 	}
 	return datum{text: string(b)}, true
 }

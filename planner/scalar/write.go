@@ -300,7 +300,8 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 				WithHint("Use a finite value.")
 		}
 		if e.typ.Dated() && !d.null && remote(d.number, e.typ) {
-			return fragment{}, pgerr.New(pgerr.NotAllowed, "a date outside of the years 1 to 9999 can only be compared on protected data").At(e.at).
+			const refusal = "a date outside of the years 1 to 9999 can only be compared on protected data"
+			return fragment{}, pgerr.New(pgerr.NotAllowed, refusal).At(e.at).
 				WithHint("Use a date in these years.")
 		}
 		if e.typ.OID == pgtype.Float4 {

@@ -113,7 +113,10 @@ func (w *Writer) count(e *aggregate, filter string) (fragment, error) {
 	if e.distinct {
 		x = "DISTINCT " + x
 	}
-	return fragment{sql: "LEAST(pg_catalog.count(" + x + ")" + filter + ", " + intLiteral(rat(e.rows)) + ")", typ: pgtype.Of(pgtype.Int8)}, nil
+	return fragment{
+		sql: "LEAST(pg_catalog.count(" + x + ")" + filter + ", " + intLiteral(rat(e.rows)) + ")",
+		typ: pgtype.Of(pgtype.Int8),
+	}, nil
 }
 
 func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
@@ -134,7 +137,10 @@ func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
 		sql = "pg_catalog." + e.name + "(" + f.sql + ")" + filter
 		if t.OID != pgtype.Numeric {
 			low, high, _ := literals(i, pgtype.Of(pgtype.Numeric))
-			return fragment{sql: "CAST(CASE WHEN " + sql + " IS NOT NULL THEN " + clampSQL(sql, low, high) + " END AS pg_catalog.int8)", typ: t}, nil
+			return fragment{
+				sql: "CAST(CASE WHEN " + sql + " IS NOT NULL THEN " + clampSQL(sql, low, high) + " END AS pg_catalog.int8)",
+				typ: t,
+			}, nil
 		}
 	}
 	low, high, ok := literals(i, t)
