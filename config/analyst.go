@@ -42,7 +42,7 @@ func readAnalyst(v value) (a Analyst) {
 	return a
 }
 
-// readTableNames reads a list of tables; those that are no names are left out.
+// readTableNames reads a list of tables, and leaves out entries that are no names.
 func readTableNames(v value) (names []catalog.Name) {
 	v.list(func(c value) {
 		faults := len(c.d.faults)

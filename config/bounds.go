@@ -43,8 +43,7 @@ type bound struct {
 
 const numberBound = "number"
 
-// timeLayouts are those that Go and Postgres read alike, whatever Postgres's
-// settings are.
+// timeLayouts are the spellings that Go and Postgres read alike, under any settings of Postgres.
 var timeLayouts = []struct{ kind, layout string }{
 	{"date", "2006-01-02"},
 	{"timestamp", "2006-01-02 15:04:05"},

@@ -7,8 +7,7 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// check finds what is missing, and references between parts of the file that lead
-// nowhere.
+// check finds missing keys, and references between parts of the file that lead nowhere.
 func (d *decoder) check(p *Policy) {
 	for i := range p.Tables.Tables {
 		if t := &p.Tables.Tables[i]; p.PartitionOf[t.Name] == (catalog.Name{}) {

@@ -54,7 +54,7 @@ func load(t testing.TB, file string) *config.Policy {
 	return p
 }
 
-// TestBad compares what is said of each bad file with the file beside it.
+// TestBad compares the faults of each bad file with the file beside it.
 func TestBad(t *testing.T) {
 	for _, file := range files(t, "*.bad.yaml") {
 		_, err := config.Parse(filepath.Base(file), read(t, file))
@@ -145,7 +145,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestFormerNames reads a policy with the names that keys had, and with those they have.
+// TestFormerNames reads a policy under the former names of keys and under their names.
 func TestFormerNames(t *testing.T) {
 	const file = "testdata/clinic.good.yaml"
 	former := string(read(t, file))

@@ -9,20 +9,20 @@ import (
 	"dpproxy/dp"
 )
 
-// A key of a mapping in the policy file. The lists of keys alone say what a policy can hold:
+// A key of a mapping in the policy file. The lists of keys alone define a policy:
 // they drive decoding, and docs/policy.md is printed from them.
 type key[T any] struct {
 	name   string
 	former string // a name that stays valid
 	form   form[T]
-	usual  string // the default; what stands in backquotes is read where the file says nothing
+	usual  string // the default; text in backquotes is read where the file lacks the key
 	doc    string // %s stands for the limits of form
 }
 
 // needed is the default of keys that have none.
 const needed = "needed"
 
-// A form is what the value of a key can be: how it is decoded into T, and its limits in words.
+// A form is the kind of a key's values: how one is decoded into T, and its limits in words.
 type form[T any] struct {
 	limits string
 	read   func(value, *T)
@@ -69,7 +69,7 @@ func preset[T any](keys []key[T], into *T) {
 	}
 }
 
-// preset returns what a policy would say for the default.
+// preset returns the text of a policy that states the default.
 func (k key[T]) preset() (text string, ok bool) {
 	quoted, ok := strings.CutPrefix(k.usual, "`")
 	text, _, _ = strings.Cut(quoted, "`")

@@ -23,8 +23,8 @@ func Load(path string) (*Policy, error) {
 	return Parse(path, src)
 }
 
-// Parse reads the text of a policy file. Errors show name as the file's name; those
-// about the text are one or more *[Error], joined in the order of the file.
+// Parse reads the text of a policy file. Errors show name as the file's name; errors
+// of the text are one or more *[Error], joined in the order of the file.
 func Parse(name string, src []byte) (*Policy, error) {
 	if len(src) > maxSize || !utf8.Valid(src) {
 		return nil, fmt.Errorf("%s: a policy is UTF-8 text of at most %d bytes", name, maxSize)
@@ -55,7 +55,7 @@ func Parse(name string, src []byte) (*Policy, error) {
 	return p, nil
 }
 
-// complete fills in what follows from other keys.
+// complete derives values from other keys.
 func (p *Policy) complete() {
 	if p.SecretFile == "" {
 		p.SecretFile = filepath.Join(p.Ledger.Dir, "secret")

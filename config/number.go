@@ -13,8 +13,8 @@ import (
 
 var decimal = regexp.MustCompile(`^[+-]?((?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?$`)
 
-// Limits on what is taken for a number: what fits Postgres's types, and no more
-// work than that.
+// Limits on the text of numbers, wide enough for the bounds of any column: to compute with longer
+// ones would be work for nothing.
 const (
 	maxDigits   = 100
 	maxExponent = 300

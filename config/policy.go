@@ -30,8 +30,8 @@ type Policy struct {
 	// passwords; by default "secret" in the ledger's folder.
 	SecretFile string
 
-	// Tables is what the planner needs of the policy. Listed partitions are in it, each
-	// with all that the policy says of its table.
+	// Tables is the planner's part of the policy. Listed partitions are in it, each with the
+	// keys of its table.
 	Tables policy.Policy
 	// PartitionOf names the table of each listed partition.
 	PartitionOf map[catalog.Name]catalog.Name
@@ -49,7 +49,7 @@ type Policy struct {
 	Answers   Answers
 	// Recycling says that mechanisms may draw noise anew that is out of its bounds.
 	Recycling bool
-	// Allowances are what single tables, partitions included, allow beside.
+	// Allowances are the further limits of single tables, partitions included.
 	Allowances map[catalog.Name]Allowance
 	// TableDefaults are the defaults of statements about single tables, partitions included.
 	TableDefaults map[catalog.Name]TableDefaults
@@ -62,8 +62,8 @@ type Policy struct {
 type Ledger struct {
 	// Dir holds the embedded ledger, or this proxy's journal of the one in Redis.
 	Dir string
-	// Redis is a URL without a password; empty: the embedded ledger. What follows
-	// belongs to it.
+	// Redis is a URL without a password; empty: the embedded ledger. The fields below
+	// belong to it.
 	Redis string
 	// Name of the ledger in Redis.
 	Name string
@@ -84,7 +84,7 @@ type Analyst struct {
 	// Certificates are the common names of certificates that log in without a
 	// password, where there is a ClientCA.
 	Certificates []string
-	// Tables are the protected tables that he may ask about, with their listed
+	// Tables are the protected tables that they may ask about, with their listed
 	// partitions, and views.
 	Tables []catalog.Name
 	Budget *accountant.Budget // nil: only the unit's and the tables' budgets count
@@ -93,18 +93,18 @@ type Analyst struct {
 	Allowance
 }
 
-// An Allowance is what statements may do at most, of one analyst or about one table.
+// An Allowance limits statements of one analyst or about one table.
 type Allowance struct {
-	// MaxEpsilonPico is what a statement may spend, in 10⁻¹² of ε; 0: no limit of its own.
+	// MaxEpsilonPico is the most that a statement may spend, in 10⁻¹² of ε; 0: no limit of its own.
 	MaxEpsilonPico int64
-	// Mechanisms are those that may be used; nil: all.
+	// Mechanisms are the allowed ones; nil: all.
 	Mechanisms []string
 }
 
 func (a Allowance) none() bool { return a.MaxEpsilonPico == 0 && a.Mechanisms == nil }
 
 // TableDefaults are settings of statements about a table, where the session did not set them.
-// What is 0 is as for all tables.
+// 0 stands for the default of all tables.
 type TableDefaults struct {
 	EpsilonPico, MaxEpsilonPico   int64
 	RelativeError, TargetFraction float64
@@ -122,10 +122,10 @@ type Defaults struct {
 	EpsilonPico int64   // 0.1 unless the policy says otherwise
 	Mechanism   string  // "auto"
 	Confidence  float64 // 0.95
-	// DeltaAtto is what a statement may spend on the selection of private groups, in
+	// DeltaAtto is spent by a statement on the selection of private groups, in
 	// 10⁻¹⁸ of δ; 10⁻¹⁰.
 	DeltaAtto int64
-	// MaxEpsilonPico is what a statement may spend to reach a target; 0: EpsilonPico.
+	// MaxEpsilonPico is the most that a statement may spend to reach a target; 0: EpsilonPico.
 	MaxEpsilonPico int64
 	// RelativeError is the error that a statement asks for, 0: none.
 	RelativeError float64
@@ -145,7 +145,7 @@ type Limits struct {
 	IdleSession        time.Duration // 24 h
 	IdleTransaction    time.Duration // 1 h
 	DataConnections    int           // connections to the protected database; 8
-	// AnalystDataConnections are those of one analyst at a time; as DataConnections.
+	// AnalystDataConnections are the most of one analyst at a time; as DataConnections.
 	AnalystDataConnections int
 	// DataQueue is how many statements may wait for one; 1,000.
 	DataQueue int
@@ -154,7 +154,7 @@ type Limits struct {
 	// MaxPublicFanout is how many rows of a public table one row may be joined with
 	// unless keys prove fewer; 1,000.
 	MaxPublicFanout int64
-	// MaxWork bounds what one privacy unit can make a statement do: the product of the
+	// MaxWork bounds the work that one privacy unit can cause in a statement: the product of the
 	// rows that each table may add to its rows; 1,000,000.
 	MaxWork int64
 	// ReplyGrid is the first point of time that replies leave at; 20 ms, 0 for none.

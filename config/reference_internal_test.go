@@ -12,7 +12,7 @@ import (
 )
 
 // tables are the lists of keys by their markers in docs/policy.md, "<!-- keys: limits -->" and
-// "<!-- end -->", between which stand what rows has of them.
+// "<!-- end -->", between which their rows stand.
 var tables = map[string]string{
 	"service":    rows("", policyKeys),
 	"tls":        rows("tls.", tlsKeys),

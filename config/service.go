@@ -18,7 +18,7 @@ import (
 var passwordKey = regexp.MustCompile(`(?i)password[\s\v]*=`)
 
 // readConnection reads a connection string. It never repeats the string in a fault,
-// nor what pgx says of it.
+// nor pgx's error, which quotes it.
 func readConnection(v value) string {
 	v.conceal()
 	s := v.text()
@@ -98,7 +98,7 @@ const minConfidence, maxConfidence = 0.5, 0.999999
 // readConfidence reads a probability.
 func readConfidence(v value) float64 { return v.between(minConfidence, maxConfidence) }
 
-// Most of what a policy can allow: beyond these a number is a mistake.
+// The largest numbers of a policy: beyond these a number is a mistake.
 const (
 	maxConnections     = 10_000
 	maxDataConnections = 1000

@@ -58,8 +58,8 @@ const withheld = "(this line is not shown: it may hold a secret)"
 // longestExcerpt is how many characters of a line are shown.
 const longestExcerpt = 200
 
-// fault returns an error at a place, still without the line itself: what is secret
-// is known only when the whole file was read.
+// fault returns an error at a place, still without the line itself: which words are
+// secret is known only when the whole file was read.
 func (s *source) fault(p position, text string) *Error {
 	e := &Error{File: s.name, Line: max(p.line, 1), Column: max(p.column, 1), Text: redact(text)}
 	e.Line = min(e.Line, len(s.lines))

@@ -105,7 +105,7 @@ func readTables(v value, p *Policy) {
 	}
 }
 
-// allow notes what a table allows, and its defaults.
+// allow notes the allowance and the defaults of a table.
 func (p *Policy) allow(n catalog.Name, t table) {
 	if !t.allowance.none() {
 		p.Allowances[n] = t.allowance

@@ -2,12 +2,12 @@ package pgerr
 
 import "fmt"
 
-// An Error is what a client reads in an ErrorResponse.
+// An Error has the fields of an ErrorResponse to a client.
 type Error struct {
 	Code    Code
 	Message string // one line, lower case, no full stop
 	Detail  string
-	Hint    string // what to do instead
+	Hint    string // a way out, for the client
 	// Position is the byte offset of the refused thing in the text it came in,
 	// plus one; zero means none. The wire turns it into Postgres's count of
 	// characters.

@@ -12,7 +12,7 @@ import (
 type Allowance struct {
 	// MaxEpsilonPico is the most that a statement may spend, in 10⁻¹² of ε; 0: no limit of its own.
 	MaxEpsilonPico int64
-	// Mechanisms are those that may be used; nil: all.
+	// Mechanisms are the allowed ones; nil: all.
 	Mechanisms []string
 }
 

@@ -37,7 +37,7 @@ func OpenAside(login func(analyst string) (*pgxpool.Config, error)) *Aside {
 	return &Aside{login: login, pools: map[string]*pgxpool.Pool{}}
 }
 
-// asideSettings are those in which values are written: any session reads them alike.
+// asideSettings are in force while values are written, so that any session reads the texts alike.
 var asideSettings = map[string]string{
 	"application_name": "dpproxy", "client_encoding": "UTF8", "DateStyle": "ISO, MDY", "IntervalStyle": "iso_8601", "TimeZone": "UTC",
 	"search_path": "", "extra_float_digits": "1", "bytea_output": "hex", "standard_conforming_strings": "on",

@@ -19,7 +19,7 @@ func TestPlanKeyOfNames(t *testing.T) {
 	}
 }
 
-// TestPlanKeyHasAllSettings changes each setting by itself, those of structures too, and holds
+// TestPlanKeyHasAllSettings changes each setting by itself, within structures too, and holds
 // that each change is another plan, and that equal settings are one.
 func TestPlanKeyHasAllSettings(t *testing.T) {
 	var base planner.Settings

@@ -63,7 +63,7 @@ func TestAdversaryBetweenLooks(t *testing.T) {
 	fails := errors.Join(errors.New("no disk"), accountant.ErrUnavailable)
 	for name, c := range map[string]struct {
 		before, after func(conn *pgconn.PgConn, n int) error
-		code          string // of the error that the client gets, if he is there
+		code          string // of the error that the client gets, if it is still there
 		least         int64  // steps that must have been paid
 	}{
 		"an error at the first look": {before: func(_ *pgconn.PgConn, _ int) error { return fails }, code: "PB014"},
@@ -117,7 +117,7 @@ func TestAdversaryBetweenLooks(t *testing.T) {
 	}
 }
 
-// checkNothingSeen asks, and holds that no value comes back and that what was drawn is paid.
+// checkNothingSeen asks, and holds that no value comes back and that all drawn noise is paid.
 func checkNothingSeen(t *testing.T, w *world, l *steppedLedger, conn *pgconn.PgConn, spent int64, want string, least int64) {
 	t.Helper()
 	scope := accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}

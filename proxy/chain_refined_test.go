@@ -39,7 +39,7 @@ func TestAnalystsInTurn(t *testing.T) {
 }
 
 // TestCapBeyondWhatIsLeft holds that a chain for which the policy allows more than is left
-// takes what is left, and says so, and that an analyst's own cap is not lowered.
+// takes the rest of the budget, and says so, and that an analyst's own cap is not lowered.
 func TestCapBeyondWhatIsLeft(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, limit(t, accountant.UnitScope, "patient", dp.ZCDP, 300))
 	ana := w.client(t, "ana")
@@ -88,7 +88,7 @@ func TestCapBeyondWhatIsLeft(t *testing.T) {
 }
 
 // TestManyLooks holds that a chain that has looked as often as it may says so, and does not
-// blame what it may spend.
+// blame its budget.
 func TestManyLooks(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, large(t))
 	ana := w.client(t, "ana")
@@ -102,8 +102,8 @@ func TestManyLooks(t *testing.T) {
 	}
 }
 
-// TestBudgetGivenLater holds that an analyst who gets a budget of his own pays with it for what
-// he is shown, though he asked for the same before he had one.
+// TestBudgetGivenLater holds that an analyst who gets a budget of their own pays with it for an
+// answer that they asked for before they had one.
 func TestBudgetGivenLater(t *testing.T) {
 	store, err := answers.OpenFiles(t.TempDir(), 1000)
 	if err != nil {

@@ -206,7 +206,7 @@ func TestChainOfNoGroups(t *testing.T) {
 	}
 }
 
-// TestPathToItsEnd holds that what is held for a path of Laplace noise covers all its
+// TestPathToItsEnd holds that the hold for a path of Laplace noise covers all its
 // levels, each of which is rounded up: a target that is not reached has an answer.
 func TestPathToItsEnd(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, limit(t, accountant.UnitScope, "patient", dp.PureDP, 100_000))

@@ -17,8 +17,8 @@ import (
 )
 
 // This file holds computations of views whose definition is not shown: of their constants,
-// and the rows of those that aggregate themselves, of which a part of the query is left
-// around their blocks.
+// and of the rows of views that aggregate, of which a part of the query is left around
+// their blocks.
 
 // concealedValues computes the constants that are concealed, of which some name the values
 // of the others.
@@ -96,7 +96,7 @@ func concealedSQL(st *parser.Statement, q *planner.Query, view int, array func(b
 	}) + " AS v"
 }
 
-// concealedRows returns the rows of those views, as the arrays of their columns' texts. The
+// concealedRows returns the rows of such views, as the arrays of their columns' texts. The
 // cursor is filled with the settings of the analyst's session and read without them, so that
 // the texts mean the same in any.
 func (e *execution) concealedRows(ctx context.Context, q *planner.Query, p *prelude, released [][]string) ([][]string, error) {

@@ -22,8 +22,8 @@ type slowLedger struct {
 	settled chan struct{}
 
 	mu    sync.Mutex
-	read  time.Duration // what the first step takes, with the read behind it
-	look  time.Duration // what each other step takes
+	read  time.Duration // time of the first step, with the read behind it
+	look  time.Duration // time of each other step
 	steps int
 	then  func(step int)
 }
@@ -49,7 +49,7 @@ func (l *slowLedger) Settle(ctx context.Context, hold accountant.ChargeID) error
 	return l.Ledger.Settle(ctx, hold)
 }
 
-// expect says what the steps of the next statement do.
+// expect sets the times of the steps of the next statement, and calls then before each.
 func (l *slowLedger) expect(read, look time.Duration, then func(step int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *sameNoise) again() {
 	s.rng = rand.NewChaCha8([32]byte{7})
 }
 
-// chainEnd is what an analyst sees of a chain of looks.
+// chainEnd is the end of a chain of looks as an analyst sees it.
 type chainEnd struct {
 	steps int
 	spent int64
@@ -127,9 +127,9 @@ func (c *cutWorld) ask(conn *pgx.Conn, read, look time.Duration, then func(step 
 	return chainEnd{c.ledger.taken(), c.spent(c.t, accountant.UnitScope, "patient") - before, c.clock.look().Sub(start), code(err)}
 }
 
-// TestCutAmongLooks holds that what ends a statement early ends its read alone: timeouts, cancel
-// requests, and clients that go away among the looks leave what a statement leaves that nobody
-// ends, at the same point.
+// TestCutAmongLooks holds that timeouts, cancel requests, and clients that go away among the looks
+// end the read alone: charge and history are the same, at the same point, as of a statement
+// that nobody ends.
 func TestCutAmongLooks(t *testing.T) {
 	// The mirror's clock, which is none of the test's, is not to run into a timeout.
 	const quantum, read = 20 * time.Second, 3 * time.Second

@@ -9,8 +9,8 @@ import (
 	"dpproxy/proxy"
 )
 
-// TestTableDefaults asks without settings: each table has its own defaults, of two tables those
-// that spend less, and a session's own settings come first.
+// TestTableDefaults asks without settings: each table has its own defaults, two tables have
+// the more frugal ones of both, and a session's own settings come first.
 func TestTableDefaults(t *testing.T) {
 	w := accurate(t, func(cfg *proxy.Config) {
 		cfg.Answers = proxy.Answers{}

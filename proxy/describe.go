@@ -54,7 +54,7 @@ func (e *execution) describe(ctx context.Context, m *wire.Asker, q *planner.Quer
 	return nil
 }
 
-// sameColumns compares the columns of the rewritten statement with those of the original.
+// sameColumns compares the columns of the rewritten statement with the columns of the original.
 func sameColumns(rewritten, original []pgproto3.FieldDescription) error {
 	named := func(x, y pgproto3.FieldDescription) bool { return string(x.Name) == string(y.Name) }
 	if !slices.EqualFunc(rewritten, original, named) {

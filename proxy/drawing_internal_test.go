@@ -30,7 +30,7 @@ func (l *paidLedger) Step(_ context.Context, _ accountant.ChargeID, _ []string, 
 	return nil
 }
 
-// TestSetsOfOneRound holds that a grouping set of one round beside those of more is paid before it
+// TestSetsOfOneRound holds that a grouping set of one round beside sets of more is paid before it
 // is read.
 func TestSetsOfOneRound(t *testing.T) {
 	noise, err := mechanisms.GaussianFor(dp.Sensitivity{L0: 1, LInf: 1}, 1e9)

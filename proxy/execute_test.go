@@ -65,7 +65,7 @@ func testExecute(t *testing.T, w *world) {
 	}
 }
 
-// A table of what a prepared query releases is charged as the query is, and one without data
+// A table of the rows of a prepared query is charged as the query is, and one without data
 // not at all.
 func testExecuteIntoTable(t *testing.T, ana *pgx.Conn, mode pgx.QueryExecMode, charged func(what string, times int64)) {
 	t.Helper()
@@ -137,8 +137,8 @@ func testExecuteOfShadow(t *testing.T, ana *pgx.Conn, mode pgx.QueryExecMode) {
 	must(t, ana, "DROP TABLE pg_temp.patients")
 }
 
-// Without what EXECUTE can be told apart by, the mirror refuses: a session that reads
-// texts differently.
+// In a session that reads texts differently dpproxy cannot tell what EXECUTE runs, and the
+// mirror refuses.
 func testExecuteElsewhere(t *testing.T, w *world) {
 	ana := connect(t, w.url("ana"))
 	must(t, ana, "PREPARE p AS SELECT count(*) FROM patients; PREPARE q AS SELECT 1; SET standard_conforming_strings = off")

@@ -125,8 +125,8 @@ func (c *client) rows(t *testing.T, sql string) []string {
 	return out
 }
 
-// TestAnswersOfFormat2 holds that a dpproxy answers from what one of the answers' format 2 has
-// remembered, and charges nobody for it who paid then.
+// TestAnswersOfFormat2 holds that answers remembered in format 2 are given again, and that
+// nobody pays twice for one.
 func TestAnswersOfFormat2(t *testing.T) {
 	for _, name := range []string{"zcdp", "pure"} {
 		t.Run(name, func(t *testing.T) {
@@ -160,8 +160,8 @@ func refined(q asked, later []asked) bool {
 	return slices.ContainsFunc(later, func(l asked) bool { return l.SQL == q.SQL && len(l.Settings) > 0 && len(q.Settings) > 0 })
 }
 
-// refineOld goes on from what is remembered: independent measurements alone can be refined. Bob
-// pays for what he has not paid of it.
+// refineOld goes on from remembered answers: independent measurements alone can be refined. Bob
+// pays for the measurements that are new to them.
 func refineOld(t *testing.T, w *world, name string, bob *client) {
 	t.Helper()
 	bob.set(t, "dp.relative_error = 0.02")

@@ -59,10 +59,10 @@ func (s *forgetful) Pay(_ context.Context, key answers.Key, _ *answers.Release, 
 
 func (*forgetful) Close() error { return nil }
 
-// measurements are the variances of what was measured of each partition of each grouping set, by value.
+// measurements are the variances of the noisy values of each partition of each grouping set, by value.
 type measurements map[[2]int]map[string]*big.Int
 
-// add adds those of a release.
+// add adds the measurements of a release.
 func (m measurements) add(r *answers.Release) {
 	for set, s := range r.Sets {
 		for i, group := range s.Partitions {
@@ -79,7 +79,8 @@ func (m measurements) add(r *answers.Release) {
 	}
 }
 
-// loss is what the measurements cost a unit in 10⁻¹² of ρ, which is in one partition of each grouping set.
+// loss is the cost of the measurements for a unit that is in one partition of each grouping set, in
+// 10⁻¹² of ρ.
 func (m measurements) loss() float64 {
 	parts := map[int]float64{}
 	for at, variances := range m {
@@ -98,7 +99,7 @@ func (m measurements) loss() float64 {
 }
 
 // TestForgetfulStore holds that the unit has paid for all that was drawn, and each analyst for all
-// that went into what he was shown, whatever is lost of what was known.
+// noise in the answers to them, whatever the store has lost.
 func TestForgetfulStore(t *testing.T) {
 	names := []string{"ana", "bob"}
 	limits := []accountant.Limit{large(t)}
@@ -124,7 +125,7 @@ func TestForgetfulStore(t *testing.T) {
 	}
 }
 
-// askInTurn lets analysts ask for errors by chance, and compares what was paid.
+// askInTurn lets analysts ask for errors by chance, and compares the payments.
 func askInTurn(t *testing.T, w *world, store *forgetful, names []string, sql string) {
 	t.Helper()
 	clients, seen, all := map[string]*client{}, map[string]measurements{}, measurements{}

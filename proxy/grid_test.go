@@ -19,7 +19,7 @@ import (
 type fakeClock struct {
 	mu     sync.Mutex
 	now    time.Time
-	tick   time.Duration // what passes with each look at the clock
+	tick   time.Duration // time that passes with each look at the clock
 	waited []time.Duration
 	during func() // runs in each wait
 	timers []*fakeTimer
@@ -94,7 +94,7 @@ func (c *fakeClock) pass(d time.Duration) {
 	c.due()
 }
 
-// set changes what the clock does from now on, and returns the waits so far.
+// set changes the clock from now on, and returns the waits so far.
 func (c *fakeClock) set(tick time.Duration, during func()) []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -27,7 +27,7 @@ import (
 )
 
 // world is a whole dpproxy in this process, between two throwaway servers. It is no site: its tests
-// change the configuration of the proxy, hold back what it sends, and read its ledger in memory.
+// change the configuration of the proxy, hold back its messages, and read its ledger in memory.
 type world struct {
 	data, mirror *pgtemp.Server
 	gate         *pgtemp.Gate // between dpproxy and the protected database
@@ -237,7 +237,7 @@ func (w *world) url(user string) string {
 	return "postgres://" + user + ":" + sitetest.Password + "@" + w.addr + "/postgres"
 }
 
-// spent returns what one scope has spent, in picos.
+// spent returns the spent part of one budget, in picos.
 func (w *world) spent(t testing.TB, kind accountant.ScopeKind, name string) int64 {
 	t.Helper()
 	b, err := w.ledger.Balances(t.Context(), accountant.Scope{Kind: kind, Name: name})

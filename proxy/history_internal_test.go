@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAbridged holds that what is kept of a statement is bounded, and a text.
+// TestAbridged holds that the kept part of a statement is bounded, and a text.
 func TestAbridged(t *testing.T) {
 	if got := abridged(" SELECT 1\n"); got != "SELECT 1" {
 		t.Errorf("%q", got)

@@ -100,7 +100,7 @@ func TestIndexGoneIsLogged(t *testing.T) {
 }
 
 // TestChangedAndBack holds that a table stays on whose schema, or index, is as it was checked
-// again when a statement looks what has changed.
+// again when a statement compares it.
 func TestChangedAndBack(t *testing.T) {
 	for change, back := range map[string]string{
 		"DROP INDEX visits_unit":                             "CREATE INDEX another ON visits (patient_id)",
@@ -133,7 +133,7 @@ func TestChangedAndBack(t *testing.T) {
 	}
 }
 
-// TestChangeThatCannotBeCompared holds that a table is off when nobody can tell what changed.
+// TestChangeThatCannotBeCompared holds that a table is off when its changes cannot be compared.
 func TestChangeThatCannotBeCompared(t *testing.T) {
 	var once sync.Once
 	var w *world

@@ -94,8 +94,8 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 }
 
 // ask asks the questions of the prelude, unless that was done early. The answer has one row.
-// Postgres reads all parameters when they are bound, also those that only the text around
-// the blocks uses: a bad value fails here and not after the charge.
+// Postgres reads all parameters when they are bound, even parameters of the text around
+// the blocks: a bad value fails here and not after the charge.
 func (e *execution) ask(ctx context.Context, m *wire.Asker, q *planner.Query, b wire.BindRequest) (*wire.Result, error) {
 	res := b.Early
 	if res == nil {
@@ -174,7 +174,7 @@ func preludeFormats(q *planner.Query, tables []ast.TableRef) []int16 {
 	return append(formats, make([]int16, preludeLast)...)
 }
 
-// values reads the first cells: the constants, but for those that are concealed.
+// values reads the first cells: the constants, but for concealed ones.
 func values(fields []pgproto3.FieldDescription, cells [][]byte, folds []scalar.Fold) []scalar.Value {
 	out, next := make([]scalar.Value, len(folds)), 0
 	for i, f := range folds {

@@ -14,7 +14,7 @@ import (
 // A probe is the execution of a statement by which a tool asks for columns and no rows.
 type probe struct{ *execution }
 
-// empty answers a probe for columns with those columns and no rows.
+// empty answers a probe for columns with the columns and no rows.
 func (p probe) empty(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	if shadowed, err := p.p.relations.anyShadowed(ctx, m, p.text.stmt); err != nil || shadowed {
 		return wire.Rewrite{Relay: true}, err

@@ -109,7 +109,7 @@ type Defaults struct {
 	Recycling bool
 	// Tables are the allowances of single tables.
 	Tables map[catalog.Name]Allowance
-	// TableDefaults are those of statements about single tables.
+	// TableDefaults are the defaults of statements about single tables.
 	TableDefaults map[catalog.Name]TableDefaults
 }
 
@@ -128,7 +128,7 @@ func (d TableDefaults) and(other TableDefaults) TableDefaults {
 	}
 }
 
-// lesser returns the lesser of two, of those that are not 0.
+// lesser returns the lesser of two limits, where 0 is none.
 func lesser[T int64 | float64](a, b T) T {
 	if a == 0 || b == 0 {
 		return max(a, b)

@@ -8,8 +8,8 @@ import (
 	"dpproxy/accountant"
 )
 
-// With dp.rows = none a query for rows has its columns and no row, at no cost; what is
-// more than such a query is refused as ever.
+// With dp.rows = none a query for rows has its columns and no row, at no cost; a statement
+// that is more than such a query is refused as ever.
 func testWithoutRows(t *testing.T, w *world) {
 	ana := connect(t, w.url("ana"))
 	before := w.spent(t, accountant.UnitScope, "patient")

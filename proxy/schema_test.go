@@ -11,7 +11,7 @@ import (
 	"dpproxy/proxy/reader"
 )
 
-// TestRecheck finds what has changed before anybody asks, so that it costs nothing.
+// TestRecheck finds a change before anybody asks about the table, so that nobody pays for it.
 func TestRecheck(t *testing.T) {
 	var data *reader.Data
 	w := newWorldWith(t, func(c *proxy.Config) { data = c.Data })

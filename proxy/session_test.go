@@ -46,7 +46,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// Everything here happens once in a session, and what it cost is checked after
+// Everything here happens once in a session, and its cost is checked after
 // each step: one default count costs the same every time.
 func testWhatIsCharged(t *testing.T, w *world) {
 	ana := connect(t, w.url("ana"))
@@ -171,8 +171,8 @@ func testSessionsAreSeparate(t *testing.T, w *world) {
 	testPublicTablesAreHidden(t, w, ana)
 }
 
-// The protected database would join with the public table, not with what hides it in the
-// session.
+// The protected database would join with the public table, not with a temporary one that hides it
+// in the session.
 func testPublicTablesAreHidden(t *testing.T, w *world, ana *pgx.Conn) {
 	t.Helper()
 	before := w.spent(t, accountant.UnitScope, "patient")
@@ -313,7 +313,7 @@ func TestFailedReads(t *testing.T) {
 	}
 }
 
-// An analyst's own timeout is no incident: it is his clock, and it is charged.
+// An analyst's own timeout is no incident: it is their clock, and it is charged.
 func TestOwnTimeout(t *testing.T) {
 	w := newWorld(t)
 	ana := connect(t, w.url("ana"))

@@ -95,8 +95,8 @@ func (s stateView) budgetRows(balances []accountant.Balance) []budgetRow {
 
 func pico(n int64) json.Number { return json.Number(dp.Decimal(n, 12)) }
 
-// visible reports whether an analyst may see a budget: the unit's, their own, and
-// those of the tables they may ask about.
+// visible reports whether an analyst may see a budget: the unit's, their own, and the
+// budget of each table that they may ask about.
 func visible(s accountant.Scope, analyst string, tables []string) bool {
 	switch s.Kind {
 	case accountant.UnitScope:

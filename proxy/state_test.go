@@ -8,7 +8,7 @@ import (
 )
 
 // TestState reads the relations of the schema dp, in both protocols, joined and ordered: they
-// tell an analyst what concerns him, and cost nothing.
+// tell an analyst their own part alone, and cost nothing.
 func TestState(t *testing.T) {
 	w := newWorld(t)
 	ana, bob := w.client(t, "ana"), w.client(t, "bob")

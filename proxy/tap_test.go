@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// A tap is between dpproxy and a database. It notes what dpproxy sends, and can hold
+// A tap is between dpproxy and a database. It notes dpproxy's messages, and can hold
 // cancel requests back.
 type tap struct {
 	// edit changes the start-up parameters of a session.
@@ -36,7 +36,7 @@ func (p *tap) dial(ctx context.Context, network, addr string) (net.Conn, error) 
 	return &tapped{Conn: conn, tap: p}, err
 }
 
-// writes counts what was sent, a flush for one.
+// writes counts the writes of dpproxy, a flush for one.
 func (p *tap) writes() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -30,7 +30,7 @@ func (v *veil) fall() { v.fallen, v.start = true, v.grid.now() }
 // then lets something that analysts can see happen when the veil is lifted.
 func (v *veil) then(f func()) { v.behind = append(v.behind, f) }
 
-// points are those at which the statement can leave now.
+// points are the ones at which the statement can leave now.
 func (v *veil) points() Grid {
 	if v.paid {
 		return v.grid

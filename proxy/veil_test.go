@@ -63,8 +63,7 @@ type onlooker struct {
 	asks   []string
 }
 
-// settled waits until the mirror's sessions wait for their clients, after what they were asked
-// last.
+// settled waits until the mirror's sessions have answered their clients and wait for them.
 func (o *onlooker) settled() {
 	for quiet := false; !quiet && o.t.Context().Err() == nil; {
 		const sql = "SELECT bool_and(wait_event = 'ClientRead') IS TRUE FROM pg_stat_activity WHERE usename = current_user " +
@@ -76,7 +75,8 @@ func (o *onlooker) settled() {
 	}
 }
 
-// sight is what the onlooker sees, and what the ledger says, by which statements are admitted.
+// sight has everything that the onlooker can see, and the balances and incidents of the ledger,
+// by which statements are admitted.
 func (o *onlooker) sight() string {
 	var all strings.Builder
 	balances, err := o.ledger.Balances(o.t.Context())

@@ -35,7 +35,7 @@ type Statement struct {
 	Run func(ctx context.Context, m *Asker, b BindRequest) (Rewrite, error)
 }
 
-// A BindRequest is the values and types that a statement runs with: those of a Bind message, or none
+// A BindRequest has the values and types that a statement runs with, from a Bind message; it has none
 // for a statement of a Query.
 type BindRequest struct {
 	Params    [][]byte // values as the client sent them, nil for NULL

@@ -3,7 +3,7 @@ package wire
 import "strings"
 
 // plainSettings are the start-up parameters that reach the mirror, besides
-// those of class dp. None of them changes the session's user or privileges.
+// the class dp. None of them changes the session's user or privileges.
 var plainSettings = map[string]bool{
 	"application_name": true, "client_encoding": true, "datestyle": true, "timezone": true,
 	"intervalstyle": true, "extra_float_digits": true, "search_path": true, "bytea_output": true,
@@ -14,7 +14,7 @@ var plainSettings = map[string]bool{
 }
 
 // allowedSettings picks from a start-up packet the settings that reach the
-// mirror; those in options come first, as in Postgres. The rest is ignored.
+// mirror. Settings in options come first, as in Postgres. The rest is ignored.
 func allowedSettings(params map[string]string) map[string]string {
 	out := map[string]string{}
 	take := func(name, value string) {

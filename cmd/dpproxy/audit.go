@@ -23,7 +23,7 @@ type audit struct {
 	voids   int
 	begun   int // runs
 	head    history.Hash
-	runs    map[string]*runJSON // by boot, those that have ended too
+	runs    map[string]*runJSON // by boot, ended ones too
 }
 
 // A runJSON is a run that goes on, as JSON.

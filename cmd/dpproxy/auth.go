@@ -210,8 +210,8 @@ func (s authSite) annotateForm(err error) error {
 	return err
 }
 
-// mockIterations returns the iterations that most verifiers have, so that those shown for a
-// login that does not exist tell it from few others.
+// mockIterations returns the iterations that most verifiers have: a login that does
+// not exist shows this number, which tells it from few others.
 func mockIterations(verifiers []string) int {
 	count := map[int]int{}
 	most := 0

@@ -59,8 +59,7 @@ func (v *service) serveHealth(ctx context.Context) (stop func(), err error) {
 }
 
 // checks are the ledger, the two databases, and the one that log-ins ask. They are asked over
-// connections that neither statements nor log-ins use, so that those which take all others do
-// not count as a failure.
+// connections of their own: that statements or log-ins have taken all others is no failure.
 func (v *service) checks() []check {
 	host := v.host // a reload does not change how databases are reached
 	checks := []check{

@@ -75,9 +75,8 @@ func asConfirmed(ctx context.Context, conn *pgx.Conn, schema *catalog.Schema) er
 	return nil
 }
 
-// refuseUnconfirmed turns off the tables whose schema has changed since the last sync, as
-// who ran that has seen how the policy fits, and those that hide other columns than the
-// mirror.
+// refuseUnconfirmed turns off tables whose schema has changed since the last sync, in which an
+// administrator saw how the policy fits, and tables that hide other columns than the mirror.
 func (s *host) refuseUnconfirmed(ctx context.Context, cat *policy.Model, data *reader.Data, log *slog.Logger) error {
 	conn, err := s.connectMirror(ctx)
 	if err != nil {

@@ -53,7 +53,7 @@ func makeSecret(path string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// asidePassword is the password of the role with which dpproxy computes what an analyst may not see.
+// asidePassword is the password of the role that computes definitions concealed from an analyst.
 func (s secret) asidePassword(analyst string) string {
 	return base64.RawURLEncoding.EncodeToString(s.derive("mirror aside role:" + analyst))
 }

@@ -144,7 +144,7 @@ func (s *site) unitOf(t policy.TablePolicy) string {
 	return ""
 }
 
-// shown leaves those of the columns that the policy does not hide.
+// shown returns the columns that the policy does not hide.
 func (s *site) shown(table catalog.Name, columns ...string) []string {
 	i := slices.IndexFunc(s.policy.Tables.Tables, func(t policy.TablePolicy) bool { return t.Name == table })
 	return slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return i >= 0 && s.policy.Tables.Tables[i].Columns[c].Hidden })

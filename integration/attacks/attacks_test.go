@@ -36,8 +36,8 @@ func (s shape) mustRefuse() bool {
 var (
 	// alternative is found in a requirement that is met by a noisy answer as well.
 	alternative = regexp.MustCompile(`^reject( or | / )`)
-	// released are shapes that need no refusal, as what they want to read is released
-	// with noise, and charged, before they get it.
+	// released are shapes that need no refusal: the values that they want to read are released
+	// with noise, and charged, before they get them.
 	released = map[string]string{
 		"E15":  "the counts of the inner level are released; HAVING and sum run over released counts",
 		"MA7":  "a boolean aggregate is decided by a noisy count",
@@ -75,7 +75,7 @@ func TestAttacks(t *testing.T) {
 type hunt struct{ attackers []*attacker }
 
 // golden reports whether the mirror is of the version whose words the golden files have, and the
-// database of one that takes what they hold. Of another, the worlds are compared all the same.
+// database of one that takes their statements. Of another, the worlds are compared all the same.
 func (h *hunt) golden() bool {
 	a := h.attackers[0]
 	return strings.HasPrefix(a.conn.ParameterStatus("server_version"), "15.") && a.data.InfiniteNumerics()
@@ -108,8 +108,8 @@ func readFile(t testing.TB, path string) string {
 	return string(text)
 }
 
-// compareGolden compares what became of the shapes with what was read and accepted
-// before; the flag -rewrite accepts anew.
+// compareGolden compares the fates of the shapes with those that somebody read and
+// accepted; the flag -rewrite accepts anew.
 func compareGolden(t *testing.T, path, got string) {
 	t.Helper()
 	if sitetest.Rewriting() {
@@ -159,7 +159,7 @@ const (
 // A finding about a shape.
 type finding struct {
 	fate     fate
-	text     string // what an analyst saw, without what noise changes
+	text     string // of the replies, but for parts that noise changes
 	breaches []string
 }
 
@@ -171,7 +171,9 @@ var ways = map[string]func(*attacker, *testing.T, string) reply{
 
 const (
 	firstSamples = 2
-	allSamples   = 14 // of a shape whose replies differ: what one world always says and another never lies 5.3 standard deviations apart
+	// allSamples are taken of a shape whose replies differ: a reply that one world always gives and
+	// another never lies 5.3 standard deviations apart.
+	allSamples = 14
 )
 
 // try runs a shape in all worlds, and more often if its replies differ, to tell noise

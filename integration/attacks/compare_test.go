@@ -184,7 +184,7 @@ func TestCompare(t *testing.T) {
 		"an answer's digit": nil,
 	} {
 		base := same
-		if other == nil { // of what is not noise
+		if other == nil { // values that have no noise
 			base = change(say("r0", "r1"), func(r *reply) { r.results[0].rows[0][1] = "1" })
 			base = change(base, func(r *reply) { r.results[0].rows[1][1] = "1" })
 			other = change(say("r0", "r1"), func(r *reply) { r.results[0].rows[0][1] = "2" })

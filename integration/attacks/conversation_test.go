@@ -11,7 +11,7 @@ import (
 )
 
 // conversations runs attacks of several messages, which are separated by lines of \g.
-// `free` marks those that may be answered without a charge, `varies` those whose rows
+// `free` marks an attack that may be answered without a charge, `varies` one whose rows
 // depend on noise.
 func (h *hunt) conversations(t *testing.T, folder string) {
 	t.Helper()
@@ -85,7 +85,7 @@ func (h *hunt) converse(
 
 var refusal = regexp.MustCompile(`(?m)^ERROR (PB|42|0A|22|25|2F|3|55)`)
 
-// class writes what of a reply must not depend on a protected row: columns, the number
+// class writes the parts of a reply that must not depend on a protected row: columns, the number
 // of rows, their keys in order, the tag, and the error.
 func (r reply) class(varies bool) string {
 	var out strings.Builder

@@ -45,7 +45,7 @@ func testChangedData(t *testing.T, k *kitchen) {
 	k.charged(t, 1, func() { sitetest.Rows(t, ana, sql) })
 }
 
-// On the reply grid, what is remembered comes no sooner than what is read.
+// On the reply grid, a remembered answer comes no sooner than one that is read.
 func testHitTime(t *testing.T, k *kitchen) {
 	s := k.Variant(t, "reply_grid: 0", "reply_grid: 100ms")
 	s = s.Variant(t, "ledger: {dir: \""+k.Dir, "ledger: {dir: \""+t.TempDir())

@@ -273,7 +273,7 @@ func testOwnBounds(t *testing.T, k *kitchen) {
 	}
 }
 
-// bounds returns the lines of a plan that say what one unit may contribute.
+// bounds returns the lines of a plan with the bounds of contributions.
 func bounds(plan string) string {
 	var lines []string
 	for line := range strings.Lines(plan) {

@@ -528,7 +528,7 @@ func testOwnNames(t *testing.T, k *kitchen) {
 	k.charged(t, 1, func() { sitetest.Exec(t, ana, "SELECT count(*) FROM public.patients") })
 }
 
-// A constant key behind a grouping merges what was bounded by group; then a person
+// A constant key behind a grouping merges rows that were bounded by group; then a person
 // counts for all their groups. Either it is refused, or the plan counts them all.
 func testMergedGroups(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")

@@ -25,8 +25,8 @@ type attacker struct {
 	r       *sitetest.Running
 	conn    *pgconn.PgConn
 	pid     string    // of the session on the mirror
-	ledger  *pgx.Conn // a second session, which asks for what was spent
-	counter *pgx.Conn // a session on DATA, which asks what was sent there
+	ledger  *pgx.Conn // a second session, which reads balances
+	counter *pgx.Conn // a session on DATA, which counts the statements there
 	notices []*pgconn.Notice
 }
 
@@ -46,7 +46,7 @@ type reply struct {
 	notices []string
 	err     string // with all its fields, but for
 	source  string // where in a server's own source it was raised
-	charge  string // what was spent of each budget
+	charge  string // spent from each budget
 	reads   int64  // statements that the protected database has seen
 	took    time.Duration
 }
@@ -78,13 +78,13 @@ func (a *attacker) attack(t *testing.T, sql string, send func(*attacker, *testin
 }
 
 var (
-	// errorBar is computed from what was released, and what is left from what was
-	// asked before: both are compared elsewhere, or not the shape's.
+	// errorBar is computed from released values, and the rest of the budget from earlier
+	// statements: both are compared elsewhere, or not the shape's.
 	errorBar = regexp.MustCompile(`± \S+`)
 	left     = regexp.MustCompile(`\S+ left of .*`)
 	leave    = regexp.MustCompile(`would leave .*`)
 	// given are names that differ between sessions and mirrors for reasons of their own: the
-	// number of a file counts what was tried to make on the mirror before.
+	// number of a file counts every attempt to make one on the mirror.
 	given = regexp.MustCompile(`(pg_temp_|_dp|base/\d+/)[0-9A-Z]+`)
 	// failedRead is told of a read of protected data that raised, of a statement
 	// that is refused because it did, or of an analyst whom that has suspended.
@@ -172,7 +172,7 @@ func whole(reader *pgconn.ResultReader) *pgconn.Result {
 	return res
 }
 
-// extended sends statement after statement, whatever becomes of those before.
+// extended sends statement after statement, whether or not earlier ones fail.
 func (a *attacker) extended(t *testing.T, sql string) (r reply) {
 	for _, s := range statements(sql) {
 		res := whole(a.conn.ExecParams(t.Context(), s, nil, nil, nil, nil))

@@ -13,8 +13,8 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// TestAttacksOnTheWire are attacks that need the protocol: what a name means
-// changes inside a pipeline, parameters lie about their types, analysts look at
+// TestAttacksOnTheWire are attacks that need the protocol: the meaning of a
+// name changes inside a pipeline, parameters lie about their types, analysts look at
 // each other.
 func TestAttacksOnTheWire(t *testing.T) {
 	t.Parallel()
@@ -137,8 +137,8 @@ func testLexerChanges(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	}
 }
 
-// Whatever type a parameter is declared with, and whatever its bytes, the read of
-// protected data must not be what fails.
+// Whatever type a parameter is declared with, and whatever its bytes, the statement must not
+// fail in the read of protected data.
 func testLyingParameters(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	conn := sitetest.Dial(t, r.URL("ana")).PgConn()
 	nan := big.BigEndian.AppendUint64(nil, math.Float64bits(math.NaN()))

@@ -23,7 +23,7 @@ var (
 )
 
 // TestAccuracyDocument plays the conversations of docs/accuracy.md with psql, all in one session:
-// what comes back is what stands there, but for the figures. With -rewrite it is written down.
+// replies are the ones that stand there, but for the figures. With -rewrite they are written down.
 func TestAccuracyDocument(t *testing.T) {
 	text, err := os.ReadFile(accuracyDocument)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestAccuracyDocument(t *testing.T) {
 	}
 }
 
-// converse lets one psql run a script, and returns what it shows, in order.
+// converse lets one psql run a script, and returns its output, in order.
 func converse(t *testing.T, conninfo, script string) string {
 	t.Helper()
 	bin, err := pgtemp.Bin()

@@ -24,7 +24,7 @@ analysts:
   ana: {password: VERIFIER, tables: [events]}
 `
 
-// TestAccuracyGroups shows what groups of very different sizes cost when each is as precise as it
+// TestAccuracyGroups shows the price of groups of very different sizes when each is as precise as it
 // needs, and when all are as precise as the smallest.
 func TestAccuracyGroups(t *testing.T) {
 	if !*accuracy {
@@ -62,7 +62,7 @@ brdp: true
 
 var chosen = regexp.MustCompile(`(?m)^.*\(chosen\)$`)
 
-// TestAccuracyRecycling shows an error so narrow beside what one person changes that drawing
+// TestAccuracyRecycling shows an error so narrow beside the change by one person that drawing
 // noise anew pays, and one where it does not, and says so.
 func TestAccuracyRecycling(t *testing.T) {
 	s := sitetest.New(t, "CREATE TABLE payments (person int PRIMARY KEY, amount int NOT NULL); "+

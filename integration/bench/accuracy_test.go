@@ -101,7 +101,7 @@ func loadStudy(t *testing.T, conn *pgx.Conn) {
 	sitetest.Exec(t, conn, "CREATE INDEX ON labs (test); CREATE INDEX ON events (event); ANALYZE")
 }
 
-// studyQuestions count the people of the study by what is known of them, in an order that no
+// studyQuestions count the people of the study by their attributes, in an order that no
 // answer has decided.
 func studyQuestions() []string {
 	var questions []string
@@ -135,7 +135,7 @@ type psqlClient struct {
 	addr string
 }
 
-// ask runs one statement with settings, and returns what psql prints, without notices, and
+// ask runs one statement with settings, and returns psql's output, without notices, and
 // the notice.
 func (p psqlClient) ask(sql string, settings ...string) (value, notice string, ok bool) {
 	p.t.Helper()
@@ -178,8 +178,8 @@ func half(t *testing.T, notice string) float64 {
 	return f
 }
 
-// score is how a strategy fared: how many questions the budget had room for, how many of
-// them reached the error by what was stated, and in truth.
+// score has the success of a strategy: how many questions the budget had room for, how many of
+// them reached the error as stated, and in truth.
 type score struct{ asked, answered, within int }
 
 func (s *score) add(value string, truth int, r float64, reached bool) {

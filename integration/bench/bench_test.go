@@ -42,14 +42,14 @@ var benchPolicy = "\nlimits: {connections: 250, reply_grid: 0}\n" +
 type contestant struct {
 	name string
 	args []string // of pgbench
-	pid  int      // of what is between; 0 for nothing
+	pid  int      // of the program between; 0 for none
 }
 
-// figures are what one round of a contestant measures.
+// figures are the measurements of one round of a contestant.
 type figures struct {
 	rate    float64       // statements per second
 	p50     time.Duration // of a statement
-	cpuEach time.Duration // of what is between, per statement
+	cpuEach time.Duration // of the program between, per statement
 }
 
 // TestBenchRelay measures a relayed point read, by pgbench: straight to the mirror's
@@ -137,7 +137,7 @@ func pgbench(t *testing.T, mode string, clients int, w contestant) figures {
 	}
 }
 
-// number64 finds a number in what pgbench says. It says none if its time is over before all
+// number64 finds a number in the output of pgbench. It says none if its time is over before all
 // clients are connected.
 func number64(t *testing.T, what *regexp.Regexp, out []byte) float64 {
 	t.Helper()
@@ -177,7 +177,7 @@ func loggedMedian(t *testing.T, dir string) time.Duration {
 	return percentile(all, 50)
 }
 
-// processorTime returns what a process has used of the processors, in steps of 10 ms.
+// processorTime returns a process's use of the processors, in steps of 10 ms.
 func processorTime(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	if pid == 0 {

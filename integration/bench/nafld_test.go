@@ -43,8 +43,8 @@ func TestNAFLD(t *testing.T) {
 	t.Logf("\n%s", &table)
 }
 
-// askNAFLD compares the answer to a question with the truth, and what was charged with what
-// the question says that it spends.
+// askNAFLD compares the answer to a question with the truth, and the charge with the
+// cost that the question states.
 func askNAFLD(t *testing.T, d *sitetest.Demo, table *bytes.Buffer, question string) {
 	before := budgetSpent(t, d)
 	answer, notice := runPsql(t, d.Analyst, question)
@@ -87,7 +87,7 @@ func askNAFLD(t *testing.T, d *sitetest.Demo, table *bytes.Buffer, question stri
 	}
 }
 
-// runPsql returns rows of CSV, the names of the columns first, and what psql has to say.
+// runPsql returns rows of CSV, the names of the columns first, and the notices of psql.
 func runPsql(t *testing.T, conninfo, script string) (rows [][]string, notice string) {
 	t.Helper()
 	bin, err := pgtemp.Bin()
@@ -120,7 +120,7 @@ func readBars(t *testing.T, notice string) []float64 {
 	return bars
 }
 
-// spending is what each budget has spent, of ρ and of δ.
+// spending is the spent part of each budget, of ρ and of δ.
 type spending map[string][2]float64
 
 func budgetSpent(t *testing.T, d *sitetest.Demo) spending {
@@ -141,7 +141,7 @@ func budgetSpent(t *testing.T, d *sitetest.Demo) spending {
 	return spent
 }
 
-// checkCharges holds that a question costs what its comment says, ρ = ε²/2, or up to a
+// checkCharges holds that a question has the cost in its comment, ρ = ε²/2, or up to a
 // hundredth less, of the person, the analyst and the tables that it names, and δ only where
 // its groups are private.
 func checkCharges(t *testing.T, question string, before, after spending) {
@@ -181,7 +181,7 @@ func readNumbers(t *testing.T, cell string) []float64 {
 	return list
 }
 
-// brief writes numbers with four digits, or all those before the point.
+// brief writes numbers with four digits, or with all digits before the point.
 func brief(list []float64) string {
 	var words []string
 	for _, x := range list {

@@ -135,7 +135,7 @@ func queryTable(t *testing.T, conn *pgx.Conn, sql string) (table, time.Duration)
 }
 
 // errors describes each numeric column: the median and the largest relative error
-// over the rows of the truth, and what else was answered. Empty groups have no
+// over the rows of the truth, and the number of further groups in the answer. Empty groups have no
 // relative error; their largest value is told.
 func (answer table) errors(truth table) []string {
 	var lines []string

@@ -25,7 +25,7 @@ ANALYZE;`
 
 // TestCatalogue asks everything that an analyst may ask of the catalogue, twice:
 // through a dpproxy over the clinic, and through one over the clinic without one
-// patient. The answers must be the same, but for those that testdata/catalogue/volatile
+// patient. The answers must be the same, but for questions that testdata/catalogue/volatile
 // lists with the reason. Asked of the two real databases, the same questions must
 // tell them apart.
 func TestCatalogue(t *testing.T) {
@@ -91,7 +91,7 @@ func readRules(t *testing.T, file string) rules {
 
 var asked = regexp.MustCompile(`(?:FROM|LATERAL) "?\w+"?\."?(\w+)`)
 
-// match returns the reason of the first rule for what the question asks, or "".
+// match returns the reason of the first rule for the subject of a question, or "".
 func (r rules) match(question string) string {
 	m := asked.FindStringSubmatch(question)
 	if m == nil {
@@ -116,7 +116,7 @@ func relations(t *testing.T, conn *pgx.Conn) []string {
 			AND attnum > 0 AND attname !~ '^total_.*_time$' GROUP BY nspname, relname ORDER BY nspname, relname`)
 }
 
-// arguments are plausible values by type, so that those that name something name a
+// arguments are plausible values by type, so that names are of a
 // protected relation.
 var arguments = map[string][]string{
 	"oid": {

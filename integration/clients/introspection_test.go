@@ -39,10 +39,10 @@ analysts:
   ana: {password: "VERIFIER", tables: [customers, orders, "Sçhéma two.Größen", v_orders]}
 `
 
-// TestIntrospection asks what clients ask to learn the schema, literally as they do,
+// TestIntrospection asks the questions by which clients learn the schema, literally,
 // of the real database and through dpproxy. The golden files hold the columns and the
-// number of rows, and each row that only one of them has: what the mirror leaves out
-// on purpose, and what is dpproxy's own.
+// number of rows, and each row that only one of them has: rows that the mirror leaves
+// out on purpose, and rows of dpproxy's own.
 func TestIntrospection(t *testing.T) {
 	schema, err := os.ReadFile("testdata/shop.sql")
 	if err != nil {

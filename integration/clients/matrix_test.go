@@ -22,7 +22,7 @@ type client struct {
 	command []string
 	env     []string
 	// needs is a command that succeeds where the client is installed, by these Debian
-	// packages of scripts/setup.sh; those of other clients are left out.
+	// packages of scripts/setup.sh; clients that are not installed are left out.
 	needs    []string
 	packages string
 	// slow is a client that the long run alone drives.
@@ -32,7 +32,7 @@ type client struct {
 	want []string
 }
 
-// Parts of what most clients print.
+// Parts of the output of most clients.
 const (
 	groupRows = `aggregate: asthma/(str|string|String) #/(int|string|Long|int64) #/(Decimal|string|BigDecimal|\[\]uint8)
 aggregate: cold/.*
@@ -42,8 +42,8 @@ aggregate: flu/.*`
 	refused  = `error: PB002 rows of protected table "patients" cannot be read at 15`
 )
 
-// python is Debian's, which its packages are for. It is isolated (-I): what is not
-// installed must not be found in the working directory, whose folders have the clients' names.
+// python is Debian's, which its packages are for. It is isolated (-I): a
+// module that is not installed must not be found in the working directory, whose folders have the clients' names.
 var python = []string{"/usr/bin/python3", "-I"}
 
 func pythonClient(folder, module, packages string, want ...string) client {
@@ -177,7 +177,7 @@ var matrix = []client{
 }
 
 // TestMatrix drives each client through one conversation with TLS and SCRAM: it
-// lists the schema, which must be what it lists in the real database, aggregates with
+// lists the schema, which must be as in the real database, aggregates with
 // a parameter, reads pages of one answer, cancels, is refused and goes on.
 func TestMatrix(t *testing.T) {
 	s := newSite(t, clinicOptions(), "")

@@ -50,7 +50,7 @@ func TestOwnSessions(t *testing.T) {
 	}
 }
 
-// TestPrivileges holds that what Postgres says about rights is what dpproxy grants.
+// TestPrivileges holds that rights in the catalogue are as dpproxy grants them.
 func TestPrivileges(t *testing.T) {
 	s := newSite(t, sitetest.Options{
 		Database: "clinic", Schema: clinicSchema,

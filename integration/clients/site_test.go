@@ -10,7 +10,7 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// long runs what takes minutes.
+// long runs the tests that take minutes.
 var long = flag.Bool("clients", false, "run the drivers' own test suites too, and fail where a client is not installed")
 
 func TestMain(m *testing.M) { sitetest.Main(m) }

@@ -30,11 +30,11 @@ analysts: {` + analyst + `: {password: "VERIFIER", tables: [people]}}`,
 	}
 }
 
-// An outcome is what became of a test, or of a subtest, of a suite.
+// An outcome has the tests and subtests of a suite.
 type outcome struct{ passed, failed, skipped map[string]bool }
 
-// runSuite runs the packages' tests as they are, and returns what became of each test
-// that is not a subtest, and all that was printed.
+// runSuite runs the packages' tests as they are, and returns the fate of each test
+// that is not a subtest, and all output.
 func runSuite(t *testing.T, env []string, packages ...string) (outcome, map[string]string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"test", "-json", "-count=1", "-p=1", "-timeout=10m"}, packages...)...)
@@ -137,7 +137,7 @@ func checkSuite(t *testing.T, name string, o outcome, printed map[string]string)
 	}
 }
 
-// pgxObjects are what pgx's setup script makes, apart from its superusers.
+// pgxObjects makes the objects of pgx's setup script, apart from its superusers.
 const pgxObjects = `CREATE EXTENSION hstore; CREATE EXTENSION ltree; CREATE DOMAIN uint64 AS numeric(20,0);`
 
 // TestPgxSuite runs the tests of pgx 5 with dpproxy in the place of Postgres.

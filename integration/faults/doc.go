@@ -1,3 +1,3 @@
-// Package faults holds the tests of what breaks: databases, disks and dpproxy itself end, hang or
+// Package faults holds the tests of failures: databases, disks and dpproxy itself end, hang or
 // are killed, while many clients ask.
 package faults

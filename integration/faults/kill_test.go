@@ -17,7 +17,7 @@ const kills = 100
 
 // TestKill kills dpproxy at random moments while a client asks. Every answer that
 // the client saw must be in the ledger when dpproxy comes back, and the ledger's
-// sums must be those of its entries.
+// sums must be of its entries.
 func TestKill(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
 	seen := 0

@@ -39,13 +39,13 @@ type soak struct {
 	door chan struct{}
 
 	relayed, answered, canceled, late, left atomic.Int64
-	// asked are the protected statements that were sent: those answered, and those whose
+	// asked are the protected statements that were sent: answered ones, and ones whose
 	// client gave up, which may be charged or not.
 	asked atomic.Int64
 }
 
 // TestSoak mixes relayed and protected statements, cancel requests and clients that go
-// away. Every answer is right, the ledger holds what the answers cost, and neither memory
+// away. Every answer is right, the ledger holds the price of the answers, and neither memory
 // nor goroutines nor connections grow.
 func TestSoak(t *testing.T) {
 	t.Parallel()
@@ -129,7 +129,7 @@ func (k *soak) connect(ctx context.Context, user string) (*pgx.Conn, error) {
 	return conn, err
 }
 
-// relay asks what the mirror answers alone.
+// relay asks questions that the mirror answers alone.
 func (k *soak) relay(ctx context.Context, conn *pgx.Conn, random *rand.Rand) error {
 	defer k.relayed.Add(1)
 	a, b := random.IntN(1000), random.IntN(1000)
@@ -149,7 +149,7 @@ func (k *soak) relay(ctx context.Context, conn *pgx.Conn, random *rand.Rand) err
 		}
 		numbers, collectErr := pgx.CollectRows(rows, pgx.RowTo[int])
 		got, want, err = len(numbers), 10*a, collectErr
-	default: // an error and what comes after it
+	default: // an error and the rollback after it
 		if _, err := conn.Exec(ctx, "SELECT 1/0"); sitetest.SQLState(err) != "22012" {
 			return fmt.Errorf("division by zero: %w", err)
 		}
@@ -304,7 +304,7 @@ func (k *soak) watch(t *testing.T) *soakMeter {
 }
 
 // report fails the test if the last quarter of the time needed more memory than the
-// second, beyond what a collector of garbage makes of chance.
+// second, beyond the chance of when a garbage collector runs.
 func (m *soakMeter) report(t *testing.T) {
 	t.Helper()
 	middle := func(part []int) int { slices.Sort(part); return part[len(part)/2] }
@@ -329,8 +329,8 @@ func (m *soakMeter) report(t *testing.T) {
 	t.Logf("files and connections: %d at the start, %d at the end", m.files, m.run.Files(t))
 }
 
-// checkLedger compares the ledger with what the clients saw: all answers are charged, what
-// is charged is what was asked, every charge has the same price, and nothing is held.
+// checkLedger compares the ledger with the replies to clients: all answers are charged,
+// nothing is charged that nobody asked, every charge has the same price, and nothing is held.
 func (k *soak) checkLedger(t *testing.T, s *sitetest.Site) {
 	t.Helper()
 	n, spent := sitetest.Charges(t, s)
@@ -354,8 +354,8 @@ const slowWrite = "github.com/jackc/pgx/v5/pgconn/internal/bgreader.(*BGReader).
 
 var createdBy = regexp.MustCompile(`(?m)^created by (\S+)`)
 
-// goroutines ends the process as SIGQUIT does, and counts its goroutines by what
-// started them.
+// goroutines ends the process as SIGQUIT does, and counts its goroutines by the
+// call that started them.
 func goroutines(t *testing.T, r *sitetest.Running) map[string]int {
 	t.Helper()
 	before := len(r.Log.String())
@@ -370,7 +370,7 @@ func goroutines(t *testing.T, r *sitetest.Running) map[string]int {
 	return count
 }
 
-// checkGoroutines compares what runs after the soak with what runs after one statement.
+// checkGoroutines compares the goroutines after the soak with those after one statement.
 func (k *soak) checkGoroutines(t *testing.T, s *sitetest.Site) {
 	t.Helper()
 	after := goroutines(t, k.run)

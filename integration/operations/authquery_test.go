@@ -16,7 +16,7 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// authSchema has what an administrator makes for auth_query: a role that can call one
+// authSchema has the objects that an administrator makes for auth_query: a role that can call one
 // function, and nothing else.
 const authSchema = sitetest.ClinicSchema + `
 CREATE ROLE ana LOGIN PASSWORD 'secret'; CREATE ROLE carol LOGIN PASSWORD 'secret'; CREATE ROLE dpproxy_auth LOGIN PASSWORD 'secret';
@@ -144,7 +144,7 @@ func checkLogin(t *testing.T, r *sitetest.Running, user, password, want string) 
 	}
 }
 
-// login returns what a log-in ends in, if it fails.
+// login returns the error of a log-in, if it fails.
 func login(t *testing.T, r *sitetest.Running, user, password string) string {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(r.URL("nobody"))

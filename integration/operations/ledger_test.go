@@ -100,7 +100,7 @@ func TestBudgetCommands(t *testing.T) {
 	})
 }
 
-// export returns the lines of the ledger and what is said about the last.
+// export returns the lines of the ledger and the message about the last.
 func export(t *testing.T, s *sitetest.Site) (lines [][]byte, said string) {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -122,7 +122,7 @@ type verdict struct {
 }
 
 // TestExport checks the exported lines as anybody can, with SHA-256 alone, and
-// compares them with what verify says.
+// compares them with the findings of verify.
 func TestExport(t *testing.T) {
 	eachLedger(t, func(t *testing.T, s *sitetest.Site) {
 		s.Command(t, "init", s.Policy)
@@ -249,7 +249,7 @@ func TestInitOnASecondProxy(t *testing.T) {
 	}
 }
 
-// TestEmbeddedHasNoRepair names what the commands for Redis do not do.
+// TestEmbeddedHasNoRepair names the commands that only Redis has.
 func TestEmbeddedHasNoRepair(t *testing.T) {
 	s := newLedgerSite(t)
 	s.Command(t, "init", s.Policy)

@@ -112,7 +112,7 @@ func testBudgets(t *testing.T, s *sitetest.Site) {
 			t.Errorf("a budget raised to %s: %s", epsilon, out)
 		}
 	}
-	// Below what is spent there is nothing left, but nothing is lost either.
+	// Of a budget below its spent part nothing is left, but nothing is lost either.
 	spentOut := s.Variant(t, "epsilon: 9000", "epsilon: 0.15")
 	r = spentOut.Run(t)
 	_, err = sitetest.Dial(t, r.URL("ana")).Exec(t.Context(), sitetest.CountPatients)

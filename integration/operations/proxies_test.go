@@ -23,7 +23,7 @@ func answers(t *testing.T, want bool, conns ...*pgx.Conn) {
 	}
 }
 
-// TestTwoProxies goes through what docs/operations.md says of several proxies.
+// TestTwoProxies goes through the chapter of docs/operations.md on several proxies.
 func TestTwoProxies(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
 	p := &sitetest.Pair{T: t, Redis: sitetest.StartRedis(t, sitetest.Durable...)}

@@ -70,7 +70,7 @@ func TestDocumentedRedis(t *testing.T) {
 	s.Says(t, "frozen", "budget", "list", s.Policy)
 }
 
-// redisOptions are those of the documented user.
+// redisOptions are the options of the documented user.
 func redisOptions(t *testing.T, r *sitetest.Redis, name string) redisledger.Options {
 	return redisledger.Options{
 		URL: r.URL("dpproxy"), Password: "CHANGE-THIS-TOO", Name: name, Dir: filepath.Join(t.TempDir(), "journal"),
@@ -78,7 +78,7 @@ func redisOptions(t *testing.T, r *sitetest.Redis, name string) redisledger.Opti
 	}
 }
 
-// TestDocumentedUser holds that the documented user may do what is needed, nothing
+// TestDocumentedUser holds that the documented user may do all that is needed, nothing
 // besides, and nothing that destroys.
 func TestDocumentedUser(t *testing.T) {
 	r := startDocumented(t)
@@ -208,7 +208,7 @@ func TestDebiansRedisIsRefused(t *testing.T) {
 	}
 }
 
-// TestHiddenSettings lets an operator vouch for what a managed Redis hides, and
+// TestHiddenSettings lets an operator vouch for settings that a managed Redis hides, and
 // records it.
 func TestHiddenSettings(t *testing.T) {
 	r := sitetest.StartRedis(t, append(slices.Clone(sitetest.Durable), "--rename-command", "CONFIG", "")...)

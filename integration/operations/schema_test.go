@@ -128,7 +128,7 @@ func (c schemaChange) whileItRuns(t *testing.T, s *sitetest.Site, super *pgx.Con
 	c.isOff(t, ana, super)
 }
 
-// isOff asks again: what is known to have changed is refused without a charge.
+// isOff asks again: a table that is known to have changed is refused without a charge.
 func (c schemaChange) isOff(t *testing.T, ana, super *pgx.Conn) {
 	before, charged := scans(t, super), sitetest.Spent(t, ana)
 	_, err := ana.Exec(t.Context(), c.affected)
@@ -141,7 +141,7 @@ func (c schemaChange) isOff(t *testing.T, ana, super *pgx.Conn) {
 	}
 }
 
-// confirmed puts back what was taken away; with a sync the table is on again for the next start.
+// confirmed undoes the change; with a sync the table is on again for the next start.
 func (c schemaChange) confirmed(t *testing.T, s *sitetest.Site, super *pgx.Conn) {
 	if c.undo != "" {
 		sitetest.Exec(t, super, c.undo)
@@ -236,7 +236,7 @@ var misfits = []misfit{
 }
 
 // TestMisfits changes the database so that the policy does not fit it any more. Dpproxy check
-// says so; dpproxy run refuses what depends on it, before anything is charged, and serves the
+// says so; dpproxy run refuses statements that depend on it, before anything is charged, and serves the
 // rest. A policy that never fitted is not served at all.
 func TestMisfits(t *testing.T) {
 	t.Parallel()

@@ -111,8 +111,8 @@ func TestCheckOfViewsAndPartitions(t *testing.T) {
 	}
 }
 
-// TestAdvise follows what dpproxy advises, after which it advises nothing, and the
-// policy still fits, and reads go in the order of an index.
+// TestAdvise follows the advice of dpproxy, after which there is none, and the policy
+// still fits, and reads go in the order of an index.
 func TestAdvise(t *testing.T) {
 	s := sitetest.New(t, surfaceSchema, surfacePolicy)
 	sql := s.Command(t, "advise", s.Policy)

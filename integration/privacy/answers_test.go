@@ -116,7 +116,7 @@ func TestRepeatsAcrossProxies(t *testing.T) {
 	}
 }
 
-// TestRepeatsInPsql is what a person sees.
+// TestRepeatsInPsql reads the notices of repeated statements.
 func TestRepeatsInPsql(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, answersPolicy())
 	r := s.Run(t)

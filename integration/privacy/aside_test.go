@@ -11,7 +11,7 @@ import (
 	"dpproxy/mirror"
 )
 
-// asideAttacks are what text could try in a session in which something concealed is computed.
+// asideAttacks are texts that a session in which something concealed is computed might run.
 var asideAttacks = map[string]string{
 	"SET SESSION AUTHORIZATION " + pgtemp.Superuser: "42501",
 	"SET SESSION AUTHORIZATION bob":                 "42501",
@@ -40,8 +40,8 @@ var asideAttacks = map[string]string{
 }
 
 // TestAsideIsHarmless holds that text of an analyst that came into a session in which something
-// concealed is computed could take no other rights than the analyst's: a superuser's, those of
-// another analyst, to write, to read files.
+// concealed is computed could take no other rights than the analyst's: a superuser's,
+// another analyst's, to write, to read files.
 func TestAsideIsHarmless(t *testing.T) {
 	const mine = `CREATE VIEW mine AS SELECT count(*) > 0 AS n,
 		current_user::text || ' ' || has_table_privilege('public.patients', 'SELECT')::text ||
@@ -81,7 +81,7 @@ func TestAsideIsHarmless(t *testing.T) {
 		}
 		sitetest.Exec(t, conn, "ROLLBACK")
 	}
-	// Nor can the analyst look into those sessions, or end them.
+	// Nor can the analyst look into such sessions, or end them.
 	got := sitetest.Rows(t, ana, "SELECT query FROM pg_stat_activity WHERE usename = 'dpproxy_aside_ana'")
 	if !strings.Contains(got, "insufficient privilege") {
 		t.Errorf("the analyst sees %q", got)

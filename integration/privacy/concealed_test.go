@@ -57,7 +57,7 @@ var concealedPolicy = strings.NewReplacer(
 // mark finds the text of a definition.
 var mark = regexp.MustCompile(`4711|zq|lists`)
 
-// spied makes the current_query() of what runs a setting of the session.
+// spied writes the current_query() into a setting of the session.
 const spied = `(SELECT length(set_config('my.spy', concat(current_setting('my.spy', true), current_query(),
   (SELECT string_agg(statement, ' ') FROM pg_prepared_statements), (SELECT string_agg(statement, ' ') FROM pg_cursors)), false)))`
 
@@ -124,7 +124,7 @@ func TestConcealedDefinitions(t *testing.T) {
 		}
 		spy := sitetest.Rows(t, ana, "SELECT coalesce(current_setting('my.spy', true), '')")
 		sitetest.Exec(t, ana, "RESET my.spy")
-		// A value of the view is in what is released of it.
+		// A released value of the view is in these texts.
 		for what, text := range map[string]string{"sent": sent.String()[before:], "told": told.String(), "spied": spy} {
 			if found := mark.FindStringIndex(strings.ReplaceAll(text, "zq young", "")); found != nil {
 				t.Errorf("%s\n%s: %.300s", sql, what, text[max(found[0]-100, 0):])
@@ -134,7 +134,7 @@ func TestConcealedDefinitions(t *testing.T) {
 }
 
 // TestOwnTextApart holds that no text of an analyst runs in the sessions of a superuser in which
-// what is concealed is computed, beside a view or in a key over one: only its values go there.
+// concealed values are computed, beside a view or in a key over one: only its values go there.
 // There it could end the analyst's rights, or call a function of theirs with others.
 func TestOwnTextApart(t *testing.T) {
 	s := sitetest.New(t, concealedSchema, concealedPolicy)
@@ -181,8 +181,8 @@ func TestOwnTextApart(t *testing.T) {
 	}
 }
 
-// TestOwnTypesApart holds that no type of an analyst is read in those sessions, whose check calls
-// a function of his.
+// TestOwnTypesApart holds that no type of an analyst is read in such sessions, whose check calls
+// a function of theirs.
 func TestOwnTypesApart(t *testing.T) {
 	r := sitetest.New(t, concealedSchema, concealedPolicy).Run(t)
 	ana := sitetest.Dial(t, r.URL("ana"))
@@ -246,7 +246,7 @@ func errorOf(err error) *pgconn.PgError {
 	return refused
 }
 
-// tapMirror puts a relay between dpproxy and the mirror, and returns what is sent in the
+// tapMirror puts a relay between dpproxy and the mirror, and returns the messages in the
 // sessions of a role.
 func tapMirror(t *testing.T, s *sitetest.Site, role string) *logtest.Buffer {
 	t.Helper()
@@ -281,7 +281,7 @@ func tapMirror(t *testing.T, s *sitetest.Site, role string) *logtest.Buffer {
 	return sent
 }
 
-// relay copies what a client sends, and keeps it if the session is of the role.
+// relay copies the bytes of a client, and keeps them if the session is of the role.
 func relay(server io.Writer, client io.Reader, role string, sent io.Writer) {
 	buffer := make([]byte, 1<<16)
 	keep, started := false, false

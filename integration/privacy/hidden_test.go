@@ -13,8 +13,8 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// The clinic of these tests hides the columns whose names begin with zq_: what a patient is
-// called, and whose a visit is, with all that is about them.
+// The clinic of these tests hides the columns whose names begin with zq_: the name of
+// a patient, and whose a visit is, with all that is about them.
 const (
 	hiddenSchema = sitetest.ClinicSchema + `
 CREATE TYPE zq_kind AS ENUM ('a', 'b');
@@ -179,7 +179,7 @@ func TestHidingNeedsSync(t *testing.T) {
 	}
 }
 
-// attributes lists what a table of the mirror has and had.
+// attributes lists the columns of a table of the mirror, dropped ones too.
 func attributes(t *testing.T, s *sitetest.Site, table string) (list string) {
 	t.Helper()
 	err := sitetest.Dial(t, s.Mirror.URL("postgres", pgtemp.Superuser)).QueryRow(t.Context(),

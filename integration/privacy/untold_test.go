@@ -60,7 +60,7 @@ var untold = []string{
 
 // TestUntoldTables holds that no text that an analyst gets names a table that a view alone
 // reads, where its query is not shown: the plan and its price, notices, refusals, budgets that
-// are short of what is asked, a schema that has changed.
+// are short, a schema that has changed.
 func TestUntoldTables(t *testing.T) {
 	s := sitetest.New(t, untoldSchema, untoldPolicy)
 	r := s.Run(t)

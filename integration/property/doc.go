@@ -1,5 +1,5 @@
 // Package property holds no code: its tests let random statements over random
-// databases meet the planner and a real Postgres. They want that no unit changes what is
-// read by more than the plan declares, that what is read does not depend on how Postgres
-// reads it, that nothing raises, and that answers without noise are those of Postgres.
+// databases meet the planner and a real Postgres. They want that no unit changes an
+// exact aggregate by more than the plan declares, that aggregates do not depend on how Postgres
+// reads them, that nothing raises, and that answers without noise are Postgres's own.
 package property

@@ -54,7 +54,7 @@ func TestEquivalence(t *testing.T) {
 	}
 }
 
-// equivalent compares the statement with what takes its place.
+// equivalent compares the statement with the rewritten one.
 func equivalent(w *world, st sqlgen.Statement, p *planned) error {
 	sql, err := p.spliced()
 	if err != nil {
@@ -110,8 +110,7 @@ func nothingElse(st sqlgen.Statement, mine map[string][][]string) error {
 
 const null = "\x00NULL"
 
-// byKey returns the rows of each group: those of several grouping sets can have the same
-// key.
+// byKey returns the rows of each group: rows of several grouping sets can have the same key.
 func byKey(st sqlgen.Statement, res *pgconn.Result) map[string][][]string {
 	out := map[string][][]string{}
 	for _, r := range res.Rows {
@@ -162,7 +161,7 @@ func number(s string) float64 {
 	return n
 }
 
-// sameCells compares one row with what Postgres says.
+// sameCells compares one row with Postgres's.
 func sameCells(st sqlgen.Statement, want, got []string) error {
 	for i, o := range st.Outputs {
 		if err := sameCell(o, want[i], got[i]); err != nil {

@@ -63,7 +63,7 @@ type world struct {
 	cat    *policy.Model
 	conn   *pgx.Conn
 	// client is a session on the mirror, which has the same rows here: constants are evaluated
-	// there, and it says what plain Postgres answers. It is conn unless the versions differ.
+	// there, and plain Postgres answers there. It is conn unless the versions differ.
 	client *pgx.Conn
 	// publicRows are the numbers of rows of public tables.
 	publicRows map[catalog.Name]int64

@@ -86,7 +86,7 @@ func (w *world) constants(q *planner.Query) ([]scalar.Value, error) {
 	return values, nil
 }
 
-// A vector is what is released with one event: a statistic of a grouping set, or one level of it, or
+// A vector is released with one event: a statistic of a grouping set, or one level of it, or
 // the numbers of units that selection looks at.
 type vector struct {
 	block, set, first, level int
@@ -95,10 +95,10 @@ type vector struct {
 // units is the first of a vector of numbers of units.
 const units = planner.Units
 
-// An answer holds what is read, exactly: of each vector, an integer by coordinate.
+// An answer holds exact aggregates: of each vector, an integer by coordinate.
 type answer map[vector]map[string]*big.Int
 
-// sensitivity returns what the plan declares of a vector.
+// sensitivity returns the declared sensitivity of a vector.
 func (p *planned) sensitivity(v vector) dp.Sensitivity {
 	set := p.plan.Blocks[v.block].Sets[v.set]
 	if v.first == units {
@@ -122,7 +122,7 @@ func (p *planned) measure(v vector) planner.Statistic {
 	return all[slices.IndexFunc(all, func(m planner.Statistic) bool { return m.First == v.first })]
 }
 
-// kind names a vector for the statistics of what was reached.
+// kind names a vector for the statistics of the sensitivities that were reached.
 func (p *planned) kind(v vector) string {
 	if v.first == units {
 		return "units of private groups"
@@ -139,7 +139,7 @@ func centred(name string) string {
 	return ""
 }
 
-// exact reads what the plan reads, without noise.
+// exact reads the aggregates of the plan, without noise.
 func (p *planned) exact() (answer, error) {
 	a := answer{}
 	err := p.readIntegers(func(block, set int, keys [][]byte, cell planner.Cell, n *big.Int) {
@@ -230,7 +230,7 @@ func (p *planned) params(list []planner.Param) (params [][]byte, formats []int16
 	return params, formats
 }
 
-// spliced is the statement with its blocks replaced by what is released of them, without
+// spliced is the statement with its blocks replaced by released relations, without
 // noise and with all groups that occur.
 func (p *planned) spliced() (string, error) {
 	released := make([][]*planner.Released, len(p.plan.Blocks))

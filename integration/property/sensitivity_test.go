@@ -32,7 +32,7 @@ const (
 	executedPerWorld   = 100
 )
 
-// TestSensitivity compares what plans read of databases with and without one unit. It
+// TestSensitivity compares the exact aggregates of databases with and without one unit. It
 // is the property that everything rests on: no unit moves a measure by more than the
 // plan declares. The same answers must come from every way to read them.
 func TestSensitivity(t *testing.T) {
@@ -60,14 +60,14 @@ func TestSensitivity(t *testing.T) {
 	}
 }
 
-// A survey counts what was compared.
+// A survey counts comparisons.
 type survey struct {
 	pairs, statements, refusals int
 	reached                     map[string]float64
 	features                    map[string]*tally
 }
 
-// A tally says what became of statements with a feature.
+// A tally counts statements with a feature, by how far they came.
 type tally struct{ made, accepted, executed int }
 
 // world asks one database.
@@ -213,8 +213,8 @@ func (n norms) within(s dp.Sensitivity) error {
 	return nil
 }
 
-// differ tells where two answers differ, or returns "". Only what differs counts: a
-// partition that is not there is a zero.
+// differ tells where two answers differ, or returns "". A partition that is not
+// there is a zero.
 func differ(a, b answer) string {
 	var out []string
 	for _, m := range vectors(a, b) {

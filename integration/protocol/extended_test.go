@@ -64,7 +64,7 @@ func near(t *testing.T, what string, got, truth, sensitivity float64) {
 }
 
 // testParameters runs prepared statements with every type of parameter, and
-// compares the answers with those of the protected database itself.
+// compares the answers with the protected database's own.
 func testParameters(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	ana, truth := sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
 	sitetest.Exec(t, ana, "SET dp.epsilon = 20")
@@ -185,8 +185,8 @@ func testFormats(t *testing.T, _ *sitetest.Site, r *sitetest.Running) {
 	}
 }
 
-// testResultTypes compares what describes the columns of an answer with what
-// Postgres says of the same statement on the same schema.
+// testResultTypes compares the description of an answer's columns with Postgres's,
+// of the same statement on the same schema.
 func testResultTypes(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	ana, plain := sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
 	for _, sql := range []string{
@@ -285,8 +285,8 @@ func testBatch(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	}
 }
 
-// testPoorBatch runs out of budget in the middle of a batch: what came before is
-// answered, and what comes behind fails with the batch, as in Postgres.
+// testPoorBatch runs out of budget in the middle of a batch: statements before are
+// answered, and statements behind fail with the batch, as in Postgres.
 func testPoorBatch(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	poor := sitetest.Dial(t, r.URL("poor"))
 	sitetest.Exec(t, poor, "SET dp.epsilon = 0.4")
@@ -351,7 +351,7 @@ func testPieces(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 }
 
 // testDescribe describes statements and portals without running them. A portal
-// is bound to its answer, so that Bind is what costs.
+// is bound to its answer, so that Bind has the price.
 func testDescribe(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	ana := sitetest.Dial(t, r.URL("ana"))
 	meter := sitetest.NewMeter(t, s)
@@ -438,7 +438,7 @@ func testCursors(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 }
 
 // testDateStyles groups by dates as texts, which look as the session's DateStyle says in the
-// list of groups and in what is read.
+// list of groups and in the read.
 func testDateStyles(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	const sql = "SELECT CAST(day AS %s) AS d, count(*) FROM visits WHERE day BETWEEN date '2020-02-01' AND date '2020-02-20' " +
 		"GROUP BY 1 ORDER BY 1"

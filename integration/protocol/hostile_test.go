@@ -14,7 +14,7 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// TestHostile sends what no honest client sends. After each piece dpproxy must
+// TestHostile sends messages that no honest client sends. After each piece dpproxy must
 // serve others as before.
 func TestHostile(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func testPacketsBefore(t *testing.T, _ *sitetest.Site, r *sitetest.Running) {
 	}
 }
 
-// outcome sends bytes, a Sync and a ROLLBACK, and writes down what comes back, to
+// outcome sends bytes, a Sync and a ROLLBACK, and writes down the replies, to
 // the row of a closing SELECT: the types of the messages, with SQLSTATEs.
 func outcome(t *testing.T, url, packets string) string {
 	t.Helper()

@@ -11,8 +11,8 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// TestMistakes sends statements that Postgres refuses when it parses them: what it says is
-// said, also where dpproxy would refuse the statement for another reason.
+// TestMistakes sends statements that Postgres refuses when it parses them: its error is
+// shown, also where dpproxy would refuse the statement for another reason.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)

@@ -45,7 +45,7 @@ func execute(portal string, rows int) string {
 func closing(name string) string { return sitetest.Message('C', name+"\x00") }
 
 // sameOutcomes sends each sequence of messages in a session of its own, and holds that dpproxy
-// says what Postgres says to the same bytes.
+// replies as Postgres does to the same bytes.
 func sameOutcomes(t *testing.T, s *sitetest.Site, r *sitetest.Running, sequences map[string]string) {
 	t.Helper()
 	for name, packets := range sequences {

@@ -8,7 +8,7 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// pipelines are sequences of messages about protected statements, by what is tried.
+// pipelines are sequences of messages about protected statements, by their subject.
 var pipelines = map[string]string{
 	"a statement that was closed":                    parse("a", count) + closing("Sa") + bind("", "a"),
 	"the unnamed statement, replaced":                parse("", count) + parse("", "SELECT 1") + bind("", "") + execute("", 0),
@@ -86,7 +86,7 @@ var pipelines = map[string]string{
 		describe("Sa") + bind("", "a") + execute("", 1) + execute("", 1),
 }
 
-// TestPipelines compares replies to sequences of messages with those of Postgres, message by message.
+// TestPipelines compares replies to sequences of messages with Postgres's, message by message.
 func TestPipelines(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
@@ -96,7 +96,7 @@ func TestPipelines(t *testing.T) {
 }
 
 // testSeveral sends several statements in one Query, which are one transaction,
-// and compares what comes back with what Postgres says.
+// and compares the replies with Postgres's.
 func testSeveral(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	for _, sql := range []string{
 		"SELECT 1; SELECT count(*) FROM patients; SELECT 2", "BEGIN; SELECT count(*) FROM patients; COMMIT",

@@ -19,7 +19,7 @@ import (
 // hit is one attack on the shell, and its outcome.
 type hit struct{ class, name, got, want string }
 
-// TestHardShell sends what has ended other servers and prints what each piece got. After
+// TestHardShell sends messages that have ended other servers and prints the reply to each. After
 // each dpproxy is the same process, serves others, and is not much larger.
 func TestHardShell(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func alive(t *testing.T, r *sitetest.Running) error {
 	return err
 }
 
-// said reads what comes until the connection ends or a row says end, and writes it down.
+// said reads messages until the connection ends or a row says end, and writes them down.
 func said(conn net.Conn) string {
 	conn.SetDeadline(time.Now().Add(20 * time.Second))
 	var seen []string
@@ -107,7 +107,7 @@ func field(body []byte, name byte) string {
 }
 
 // malformed are packets that have ended servers built on other decoders, or made them
-// allocate what the length promises.
+// allocate as much as the length promises.
 func malformed() map[string]string {
 	return map[string]string{
 		"Query without a body":                "Q\x00\x00\x00\x04",
@@ -218,7 +218,7 @@ func shellLarge(t *testing.T, r *sitetest.Running) []hit {
 	return hits
 }
 
-// shellSlow opens connections that say half of what they should, and wait.
+// shellSlow opens connections that send half a message, and wait.
 func shellSlow(t *testing.T, r *sitetest.Running) []hit {
 	const many = 120
 	hello := sitetest.StartUp(3<<16, "user\x00ana\x00\x00")

@@ -66,7 +66,7 @@ func number(t testing.TB, name string, otherwise int) int {
 	return n
 }
 
-// An unlimited ledger grants every charge, and has spent nothing after it. It is what a test has
+// An unlimited ledger grants every charge, and has spent nothing after it. Tests have it
 // instead of a budget.
 type unlimited struct {
 	accountant.Ledger

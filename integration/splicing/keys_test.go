@@ -83,7 +83,7 @@ tables:
 	public:  []catalog.Name{{Schema: "public", Name: "kinds"}},
 }
 
-// sessionSettings are what may say how a key is shown, and never which rows it has.
+// sessionSettings may decide how a key is shown, and never which rows it has.
 var sessionSettings = []string{
 	"SET TimeZone = 'UTC'",
 	"SET TimeZone = 'Europe/Vienna'; SET DateStyle = 'German'; SET extra_float_digits = 0; SET IntervalStyle = 'iso_8601'; " +
@@ -92,7 +92,8 @@ var sessionSettings = []string{
 	"SET TimeZone = 'Asia/Kathmandu'; SET DateStyle = 'Postgres, MDY'; SET extra_float_digits = 3",
 }
 
-// keys are what people are grouped by, in the select list and in GROUP BY where that differs.
+// keys are expressions by which people are grouped, in the select list and in GROUP BY where that
+// differs.
 var keys = []struct{ shown, by string }{
 	{"k.kind", ""},
 	{"k.i2", ""},
@@ -200,7 +201,7 @@ func TestPublicKeys(t *testing.T) {
 	}
 }
 
-// TestNeverKeys refuses what can be no key.
+// TestNeverKeys refuses expressions that can be no key.
 func TestNeverKeys(t *testing.T) {
 	p, _ := newPeers(t, keyed).sessions(t)
 	for _, k := range neverKeys {
@@ -214,8 +215,8 @@ func TestNeverKeys(t *testing.T) {
 	}
 }
 
-// TestDomainsOfKeys makes tables of released keys and describes what set operations make of
-// them: a column keeps its domain, also where groups have NULL for a key and it takes none.
+// TestDomainsOfKeys makes tables of released keys and describes the results of set operations
+// on them: a column keeps its domain, also where groups have NULL for a key and it takes none.
 func TestDomainsOfKeys(t *testing.T) {
 	mine, its := newPeers(t, keyed).sessions(t)
 	for _, query := range []string{

@@ -23,7 +23,7 @@ type peer struct {
 	types map[uint32]string
 	lines []string
 	// fetching says that rows come from a cursor: over a released relation it does not know
-	// of what table a column is.
+	// the table of a column.
 	fetching bool
 	// executing says that rows come from EXECUTE: Postgres describes them before it folds
 	// constants, which can bring a typmod to light, and here they are a query's own.

@@ -171,7 +171,7 @@ func TestSplicing(t *testing.T) {
 	}
 }
 
-// A run counts what happened.
+// A run counts outcomes.
 type run struct {
 	t                             *testing.T
 	equal, differ, refused, raise int

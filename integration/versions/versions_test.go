@@ -30,7 +30,7 @@ type pair struct{ data, mirror int }
 
 func (p pair) String() string { return fmt.Sprintf("%d/%d", p.data, p.mirror) }
 
-// pairs are what is tested: each version with itself where a mirror can have it, and those
+// pairs are the tested ones: each version with itself where a mirror can have it, and versions
 // that are far apart.
 var pairs = []pair{{13, 15}, {13, 18}, {14, 15}, {14, 18}, {15, 15}, {16, 16}, {17, 17}, {18, 15}, {18, 18}}
 
@@ -165,7 +165,7 @@ func command(t *testing.T, dir, name string, args ...string) *exec.Cmd {
 
 var outcome = regexp.MustCompile(`(?m)^--- (PASS|FAIL|SKIP): (\S+)`)
 
-// run runs the suite, and returns how many tests passed, with what is printed of the others.
+// run runs the suite, and returns how many tests passed, with the output of the others.
 func (s suite) run(t *testing.T, program string, p pair) (cell, failed string) {
 	t.Helper()
 	cmd := command(t, filepath.Join(root, s.folder), program, "-test.v", "-test.timeout=60m", "-test.run="+s.tests)

@@ -140,7 +140,7 @@ func TestImports(t *testing.T) {
 	})
 }
 
-// TestMechanismsAreFew keeps to two packages what decides how an exact value is
+// TestMechanismsAreFew keeps to two packages the decision how an exact value is
 // released: the method Sample(*big.Int, Source) of a mechanisms.Mechanism.
 func TestMechanismsAreFew(t *testing.T) {
 	found := map[string]bool{}
@@ -203,7 +203,7 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 	})
 }
 
-// TestSkipsAreFew keeps to one package what skips a test.
+// TestSkipsAreFew keeps skips of tests to one package.
 func TestSkipsAreFew(t *testing.T) {
 	found := 0
 	walkAll(t, func(name string, src []byte) {
@@ -289,7 +289,7 @@ func TestDocsNameFilesThatExist(t *testing.T) {
 	}
 }
 
-// TestGlossary holds that what docs/glossary.md defines is declared where it says.
+// TestGlossary holds that docs/glossary.md names declarations as they are.
 func TestGlossary(t *testing.T) {
 	text, err := os.ReadFile("../../docs/glossary.md")
 	if err != nil {

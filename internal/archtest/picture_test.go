@@ -14,7 +14,7 @@ import (
 var rewrite = flag.Bool("rewrite", false, "draw the picture in ARCHITECTURE.md anew")
 
 // TestPicture holds that the picture in ARCHITECTURE.md is of the imports: an arrow from each
-// package that ships to those it imports, without the arrows that follow from others.
+// package that ships to each of its imports, without arrows that follow from others.
 func TestPicture(t *testing.T) {
 	const document, begin, end = "../../ARCHITECTURE.md", "```mermaid\n", "```\n"
 	text, err := os.ReadFile(document)

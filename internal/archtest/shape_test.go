@@ -84,7 +84,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// judge compares what is beyond a limit with the exceptions.
+// judge compares the places beyond a limit with the exceptions.
 func judge(found map[place]int, exceptions []exception) (complaints []string) {
 	complain := func(format string, args ...any) { complaints = append(complaints, fmt.Sprintf(format, args...)) }
 	listed := map[place]bool{}

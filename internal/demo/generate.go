@@ -69,7 +69,7 @@ func (g *Generator) die(s stream) die {
 	return die{Rand: rand.New(pcg), pcg: pcg, seed: g.seed ^ uint64(s)<<56}
 }
 
-// restart makes what follows a function of the seed, the stream and the id. The
+// restart makes the numbers after it a function of the seed, the stream and the id. The
 // multiplier (2⁶⁴ over the golden ratio) keeps neighbouring ids apart.
 func (d die) restart(id int32) { d.pcg.Seed(d.seed, uint64(id)*0x9e3779b97f4a7c15) }
 

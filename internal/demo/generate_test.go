@@ -8,8 +8,8 @@ import (
 	"dpproxy/internal/demo"
 )
 
-// smallDigest is the small clinic of seed 1. A change of it changes what every
-// demonstration shows, so it is to be made knowingly.
+// smallDigest is the small clinic of seed 1. A change of it changes every
+// demonstration, so it is to be made knowingly.
 const smallDigest = "8e603b99c91dffd9093cfc1b6dc496174ea2c229dcec5e394b82a983655fd7f1"
 
 func TestGenerateIsDeterministic(t *testing.T) {
@@ -62,7 +62,7 @@ func TestGenerateTotals(t *testing.T) {
 	}
 }
 
-// TestGenerateIsSkewed looks at what contribution bounding is shown on: ten visits a
+// TestGenerateIsSkewed looks at the skew on which contribution bounding is shown: ten visits a
 // patient in the mean, half as many in the median, hundreds for a few.
 func TestGenerateIsSkewed(t *testing.T) {
 	visits := make([]int, demo.SmallSize.Patients)

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// tests are what the generated clinic's laboratory measures; labWeights follows this order.
+// tests are the measurements of the generated clinic's laboratory; labWeights follows this order.
 var tests = []string{"chol", "hdl", "glucose", "hba1c", "crp", "creatinine"}
 
 func (g *Generator) labTable() Table {

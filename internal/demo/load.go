@@ -11,7 +11,7 @@ import (
 
 // A Source is a data set that Load can put into a database.
 type Source interface {
-	// Tables returns the tables, each after those that it references.
+	// Tables returns the tables, each after the tables that it references.
 	Tables() []Table
 }
 
@@ -60,7 +60,7 @@ func Load(ctx context.Context, conn *pgx.Conn, data Source, progress func(table 
 	})
 }
 
-// finish adds what is cheaper to build over a full table than row by row.
+// finish adds indexes and constraints, which are cheaper to build over a full table than row by row.
 func finish(ctx context.Context, tx pgx.Tx, tables []Table, progress func(string, int64, int64)) error {
 	if _, err := tx.Exec(ctx, "SET LOCAL maintenance_work_mem = '128MB'"); err != nil {
 		return fmt.Errorf("demo: %w", err)

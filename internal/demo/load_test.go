@@ -36,7 +36,7 @@ func TestLoad(t *testing.T) {
 	expectFinishedTables(t, func(sql string) []string { return query(t, conn, sql) })
 }
 
-// expectFinishedTables reads from the catalogue what a planner relies on.
+// expectFinishedTables reads from the catalogue the keys and indexes that a planner relies on.
 func expectFinishedTables(t *testing.T, query func(sql string) []string) {
 	t.Helper()
 	for sql, want := range map[string][]string{

@@ -11,8 +11,7 @@ import (
 	"path/filepath"
 )
 
-// ErrNeedsR is what OpenStudy fails with when R, or the package with the study, is
-// not installed.
+// ErrNeedsR is the error of OpenStudy when R, or the package with the study, is not installed.
 var ErrNeedsR = errors.New("demo: the nafld data are read from R: install the Debian packages r-base-core and r-cran-survival")
 
 //go:embed nafld.R
@@ -29,10 +28,10 @@ const exitNoPackage = 3
 // file; people and labs get an age_group ('18-29', '30-39', ... '80+') from the age
 // at entry, so that a mean by age needs one table only.
 //
-// Nothing is corrected. In survival 3.5 the numbers under chol are those of hdl, and
-// those under dbp are those of sbp; Counts.Twins says so of the copy at hand.
+// Nothing is corrected. In survival 3.5 the column chol repeats hdl, and dbp repeats sbp;
+// Counts.Twins says so of the copy at hand.
 type Study struct {
-	// Counts says what was read and what was left out.
+	// Counts says how many rows were read and left out.
 	Counts StudyCounts
 
 	dir  string

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// StudyCounts says what a Study holds, in rows.
+// StudyCounts counts the rows of a Study.
 type StudyCounts struct {
 	People, Labs, Events TableCounts
 	// MostLabs is the largest number of labs rows of one person.

@@ -23,7 +23,7 @@ var (
 const adult = 18
 
 // people yields one row a record of nafld1, or nil for a record that is dropped: one
-// that lacks what the table needs, repeats an id, or is about a child, of whom the
+// that lacks a value of the table, repeats an id, or is about a child, of whom the
 // study has none.
 func (s *Study) people() iter.Seq2[[]any, error] {
 	return s.rows("nafld1.csv", personHeader, func() func(*record) []any {
@@ -89,7 +89,7 @@ func ageGroup(age int32) string {
 }
 
 // rows reads a file from its beginning each time it is ranged over. newParse makes a
-// function that turns a record into a row and may remember what it has seen.
+// function that turns a record into a row and may remember earlier records.
 func (s *Study) rows(name string, header []string, newParse func() func(*record) []any) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		file, err := os.Open(filepath.Join(s.dir, name))

@@ -26,7 +26,7 @@ var (
 	}
 )
 
-// A patient is a row of patients and what decides about the patient's visits.
+// A patient is a row of patients and the causes of the patient's visits.
 type patient struct {
 	id        int32
 	name      string
@@ -94,7 +94,7 @@ func drawPatient(d die, id int32) patient {
 	return p
 }
 
-// drawBirthYear draws again what falls outside, so that no year is piled up at an end.
+// drawBirthYear draws again a year that falls outside, so that no year is piled up at an end.
 func drawBirthYear(d die) int32 {
 	for {
 		year := int32(math.Round(d.normal(1973, 21)))

@@ -18,7 +18,7 @@ const (
 	NAFLD Dataset = "nafld"
 )
 
-// PolicyValues are what a demonstration's policy needs to know about its place.
+// PolicyValues are the addresses and files of a demonstration's policy.
 type PolicyValues struct {
 	// Listen is the address that analysts connect to, host:port.
 	Listen string

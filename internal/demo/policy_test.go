@@ -11,7 +11,7 @@ import (
 	"dpproxy/internal/demo"
 )
 
-// values has what a template without quoting would stumble over.
+// values has characters that a template without quoting would stumble over.
 var values = demo.PolicyValues{
 	Listen:    "127.0.0.1:6432",
 	Data:      `host=/tmp/a dbname=clinic user=dpproxy_reader password='it''s "x": #1\ '`,
@@ -101,7 +101,7 @@ func TestPolicyOfUnknownDataset(t *testing.T) {
 	}
 }
 
-// TestPolicyNamesEveryColumn compares the policies with what is loaded: a column that
+// TestPolicyNamesEveryColumn compares the policies with the loaded tables: a column that
 // only one of them knows is a mistake.
 func TestPolicyNamesEveryColumn(t *testing.T) {
 	for _, d := range datasets {

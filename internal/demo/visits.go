@@ -20,7 +20,7 @@ const (
 	maxCost = 20_000
 )
 
-// A diagnosis says who gets it and what it costs.
+// A diagnosis has the law of its patients and of its cost.
 type diagnosis struct {
 	name string
 	// share is its weight at 45 years; growth is the change of its logarithm in a decade.

@@ -32,7 +32,7 @@ func main() {
 		(*realized.Moments).ObserveMean, (*realized.Moments).ObserveSquare, (*realized.Moments).Loss,
 		(*realized.Moments).LogLikelihood, realized.Admits[int64], realized.Admits[float64], realized.ExpectedQueries,
 
-		// A report of what was spent as an (ε, δ), which is tighter than the ledger's sum, and for groups of units.
+		// A report of the spent budget as an (ε, δ), which is tighter than the ledger's sum, and for groups of units.
 		pld.Report, pld.Distribution.Delta, pld.Compose, pld.FromPair, accountant.GroupPrivacy,
 
 		// Standing alerts, which search for the first answer above a threshold.
@@ -47,7 +47,7 @@ func main() {
 		mechanisms.RelativeError.HalfWidth, mechanisms.RelativeError.Need,
 		mechanisms.AbsoluteError.Met, mechanisms.AbsoluteError.Within, mechanisms.AbsoluteError.HalfWidth,
 
-		// The cheapest and the most accepted of all recycled noise, with which bench/ compares what the planner chooses.
+		// The cheapest and the most accepted of all recycled noise, with which bench/ compares the planner's choice.
 		(*brdp.Designer).Cheapest, (*brdp.Designer).MostAccepted, (*brdp.Designer).MostAcceptedApproximate,
 
 		// Reference numbers of partition selection are given for a variance.

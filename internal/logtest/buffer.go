@@ -1,4 +1,4 @@
-// Package logtest keeps what a program under test logs.
+// Package logtest keeps the log of a program under test.
 package logtest
 
 import (
@@ -19,14 +19,14 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
-// String returns what was written.
+// String returns the text so far.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
 }
 
-// Reset forgets what was written, such as what a test has expected.
+// Reset forgets the text so far, such as errors that a test has caused.
 func (b *Buffer) Reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package needs decides what a test does that lacks a program: it fails if the set-up of
+// Package needs decides the fate of a test that lacks a program: it fails if the set-up of
 // "make test" installs the program, since the set-up is at fault then, and skips if
 // another target does. No other package skips a test.
 package needs

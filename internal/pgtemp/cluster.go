@@ -16,7 +16,7 @@ import (
 )
 
 // pristine has the first cluster of this process as initdb left it, for each folder of
-// programs. Those after it are copies: initdb takes many times as long.
+// programs. Later clusters are copies: initdb takes many times as long.
 var pristine = struct {
 	sync.Mutex
 	files map[string][]file
@@ -107,7 +107,7 @@ func (f file) write(dir string, owner *syscall.Credential) error {
 }
 
 // identify changes the system identifier, the first eight bytes of a control file, and
-// the checksum that ends what the file says; how long that is depends on the version.
+// the checksum behind the file's fields, whose length depends on the version.
 func identify(control string) error {
 	b, err := os.ReadFile(control)
 	if err != nil {

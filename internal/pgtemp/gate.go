@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// A Gate stands before a server and relays. It can stop what executes a named portal: a
+// A Gate stands before a server and relays. It can stop executions of a named portal: a
 // statement that is planned and bound, and has not read a row.
 type Gate struct {
 	server   *Server
@@ -44,7 +44,7 @@ func (g *Gate) URL(database, role string) string {
 // Shut makes executions wait.
 func (g *Gate) Shut() { g.set(true, false) }
 
-// Break ends the sessions whose executions wait, and those of executions to come.
+// Break ends the sessions whose executions wait, and the sessions of executions to come.
 func (g *Gate) Break() { g.set(true, true) }
 
 // Open lets executions pass.

@@ -1,4 +1,4 @@
-// Package plantest plans statements over one small table, for tests of what becomes of a plan.
+// Package plantest plans statements over one small table, for tests of the steps that take a plan.
 package plantest
 
 import (

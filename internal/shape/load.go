@@ -61,7 +61,7 @@ type checked struct {
 	info  *types.Info
 }
 
-// checker checks packages one after the other, and reads what they import once for all.
+// checker checks packages one after the other, and reads their imports once for all.
 type checker struct {
 	fset     *token.FileSet
 	importer types.Importer

@@ -17,8 +17,8 @@ import (
 // Columns is the width of a long line. A tab counts as four columns.
 const Columns = 140
 
-// Package is the shape of one package. Circle, Types, Functions and words are those of its
-// code; tests count in TestLines alone.
+// Package is the shape of one package. Circle, Types, Functions and words are of its code; tests
+// count in TestLines alone.
 type Package struct {
 	Path      string     // in its module: "planner/scalar"
 	Command   bool       // package main
@@ -27,7 +27,7 @@ type Package struct {
 	Types     []Type     // with methods, the widest first
 	Functions []Function // the longest first
 	Words     int        // of comments
-	Whats     int        // words of comments that are "what"
+	Whats     int        // of Words, the pronoun that stands for a noun
 	CodeLines int
 	TestLines int
 	LongLines int      // of code and tests, wider than [Columns]
@@ -194,7 +194,7 @@ func (c checked) receiver(fn *ast.FuncDecl) string {
 
 var word = regexp.MustCompile(`[\pL\pN'’_]+`)
 
-// words counts the words of comments, and how often "what" is one.
+// words counts the words of comments, and the pronoun among them.
 func (c checked) words() (words, whats int) {
 	for _, f := range c.files {
 		for _, group := range f.Comments {

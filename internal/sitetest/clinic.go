@@ -43,8 +43,8 @@ analysts:
   ana: {password: "VERIFIER", tables: [patients, visits, labs]}
 `
 
-// ShownPolicy hides no column: what is compared with Postgres has the number of each column in
-// its table, and those behind a hidden one have others on the mirror.
+// ShownPolicy hides no column. Tests that compare replies with Postgres's need it: a reply has the
+// number of each column in its table, and columns behind a hidden one have others on the mirror.
 var ShownPolicy = strings.Replace(ClinicPolicy, "name: hidden, ", "", 1)
 
 // CountPatients counts the patients of the clinic.

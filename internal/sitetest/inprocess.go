@@ -22,7 +22,7 @@ type InProcess struct {
 	Mirror func(role string) string
 	// DialMirror connects to the mirror's server; nil: as usual.
 	DialMirror pgconn.DialFunc
-	// Logger is told what becomes of sessions; nil: nobody is.
+	// Logger is told how sessions end; nil: nobody is.
 	Logger *slog.Logger
 }
 

@@ -34,8 +34,8 @@ func (m *Meter) Ticks(what string, want int) {
 	m.last = n
 }
 
-// Charges reads the entries of a ledger in files: the number of charges, and the sum of what they debit
-// from the privacy unit, in picos.
+// Charges reads the entries of a ledger in files: the number of charges, and the sum of their debits
+// of the privacy unit, in picos.
 func Charges(t *testing.T, s *Site) (n int, spent int64) {
 	t.Helper()
 	for rec, err := range logledger.Entries(t.Context(), s.Dir+"/ledger") {

@@ -29,7 +29,7 @@ func Program(t testing.TB) string {
 // folder is where the command is, "" if no test has asked for it.
 var folder string
 
-// build makes the command. Linking takes seconds: go run keeps what it has linked, so that one
+// build makes the command. Linking takes seconds: go run keeps a linked program, so that one
 // package of tests does it for all. A copy stays the same while the source changes.
 func build() (string, error) {
 	dir, err := os.MkdirTemp("", "dpproxy-bin")
@@ -88,7 +88,7 @@ func (s *Site) Attempt(t *testing.T, args ...string) (output string, failed bool
 	return string(out), err != nil && ctx.Err() == nil
 }
 
-// JSON runs a command with -o json and reads what it says.
+// JSON runs a command with -o json and decodes its output.
 func (s *Site) JSON(t testing.TB, into any, args ...string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), Program(t), append(args, "-o", "json")...).Output()

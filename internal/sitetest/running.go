@@ -143,7 +143,7 @@ func (r *Running) Page(t *testing.T, name string) (status int, text string) {
 	return answer.StatusCode, string(body)
 }
 
-// HangUp sends SIGHUP and waits for the line in the log that says what came of it.
+// HangUp sends SIGHUP and waits for the line in the log that tells its outcome.
 func (r *Running) HangUp(t *testing.T, want string) {
 	t.Helper()
 	before := len(r.Log.String())

@@ -21,8 +21,8 @@ func Gaussian(variance float64) func(int64) float64 {
 }
 
 // Cells returns the law of ⌊x/width⌋ for a continuous x with the given
-// cumulative distribution function: what discrete noise of a scale far above
-// width becomes when it is binned.
+// cumulative distribution function: the law of binned discrete noise
+// of a scale far above width.
 func Cells(cdf func(float64) float64, width float64) func(int64) float64 {
 	return func(n int64) float64 { return cdf(float64(n+1)*width) - cdf(float64(n)*width) }
 }

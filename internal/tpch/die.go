@@ -1,7 +1,7 @@
 package tpch
 
 // A stream names an independent sequence of random numbers, so that a table's rows
-// do not depend on what was asked of another.
+// do not depend on the numbers drawn for another.
 type stream uint64
 
 const (

@@ -26,7 +26,7 @@ type order struct {
 	key, customer int
 	date          time.Time
 	lines         []line
-	die           *die // for what no line depends on
+	die           *die // for columns on which no line depends
 }
 
 // A line is a lineitem. Discount and tax are in hundredths.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// PolicyValues are what the policy leaves open.
+// PolicyValues are the blanks of the policy.
 type PolicyValues struct {
 	// Epsilon is that of the customer's budget, with a delta of 1e-6.
 	Epsilon float64

@@ -9,7 +9,7 @@ type Query struct {
 	Name string
 	// SQL is the text, without a semicolon.
 	SQL string
-	// MaxSum is what one customer may add to a sum, as a decimal number, for
+	// MaxSum is the most that one customer may add to a sum, as a decimal number, for
 	// dp.max_sum; empty where max_rows and the bounds of the columns suffice.
 	MaxSum string
 }

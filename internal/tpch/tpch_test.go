@@ -157,7 +157,7 @@ func expectNone(t *testing.T, conn *pgx.Conn, violations []string) {
 }
 
 // expectShares compares the share of lineitems that a query's conditions keep with
-// what the specification's distributions give; four standard deviations and the
+// its share under the specification's distributions; four standard deviations and the
 // coarseness of a few hundred parts are allowed.
 func expectShares(t *testing.T, conn *pgx.Conn) {
 	for _, c := range []struct {

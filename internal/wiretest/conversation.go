@@ -61,7 +61,7 @@ func Compare(t *testing.T, d *datadriven.TestData, postgres, dpproxy *Conn) stri
 	return got
 }
 
-// Talk sends the lines of a script at once and returns what comes, to the last
+// Talk sends the lines of a script at once and returns the replies, to the last
 // ReadyForQuery that is due.
 func (c *Conn) Talk(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()

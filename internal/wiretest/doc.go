@@ -1,5 +1,5 @@
 // Package wiretest plays written conversations with servers that speak the Postgres
-// protocol, so that what dpproxy says can be held against what Postgres says.
+// protocol, so that dpproxy's replies can be held against Postgres's.
 //
 // A conversation is a datadriven file, "name.wire", which is one session. A talk
 // block lists the client's messages, one to a line; all of them are sent at once, and

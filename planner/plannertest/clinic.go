@@ -59,7 +59,7 @@ func References(col, table string) catalog.ForeignKey {
 // ServedVersion is the server_version_num that plans are made for.
 var ServedVersion = 150000
 
-// ClinicSchema is what the catalogue says of the clinic.
+// ClinicSchema is the schema of the clinic, as a catalogue is read.
 func ClinicSchema() *catalog.Schema {
 	tables := []*catalog.Table{
 		{Name: Name("patients"), Kind: 'r', Keys: Primary(), Columns: []catalog.Column{

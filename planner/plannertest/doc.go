@@ -1,4 +1,4 @@
-// Package plannertest holds what tests of the planner's packages share: two databases with their
+// Package plannertest holds the world of the planner's tests: two databases with their
 // policies, and a Postgres to ask (tests only).
 //
 // In the clinic patients have one row each, visits many, and labs belong to a patient by way of a

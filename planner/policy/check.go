@@ -48,7 +48,7 @@ func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 	return c.model, nil
 }
 
-// checker builds a Model and collects what is wrong.
+// checker builds a Model and collects problems.
 type checker struct {
 	schema   *catalog.Schema
 	policy   Policy
@@ -56,7 +56,7 @@ type checker struct {
 	problems []Problem
 }
 
-// problem notes what is wrong in a table's part of the policy; rest is the place
+// problem notes a mistake in a table's part of the policy; rest is the place
 // there, with dots.
 func (c *checker) problem(n catalog.Name, rest, format string, args ...any) {
 	where := append([]string{"tables", n.String()}, strings.FieldsFunc(rest, func(r rune) bool { return r == '.' })...)

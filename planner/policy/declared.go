@@ -10,7 +10,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// checkDomain says what is wrong with declared values of a column of that type
+// checkDomain says why a policy cannot have the declared values of a column of that type
 // and family, or returns "". Values are compared and shown in their canonical
 // spelling, so that only that spelling is taken.
 func checkDomain(oid uint32, fam pgtype.Family, values []string) string {

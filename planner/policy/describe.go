@@ -7,7 +7,7 @@ import (
 	"dpproxy/catalog"
 )
 
-// A TableDescription is what analysts may know of a protected table: its policy.
+// A TableDescription is the policy of a protected table as analysts may know it.
 type TableDescription struct {
 	Name catalog.Name
 	// Unit is how a row reaches its privacy unit, e.g. "id" or "visit_id -> visits -> id".

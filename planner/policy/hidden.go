@@ -28,7 +28,7 @@ func (t *Table) Shown(name string) string {
 }
 
 // Conceals reports whether no analyst may see the query of a view: the policy does not show
-// it, or what is shown of the view lacks columns.
+// it, or the view as it is shown lacks columns.
 func (m *Model) Conceals(view catalog.Name) bool {
 	v := m.views[view]
 	return v != nil && (!v.ViewShown || len(m.withheld[view]) > 0)
@@ -38,7 +38,7 @@ func (m *Model) Conceals(view catalog.Name) bool {
 // they show hidden columns, in the order of the view.
 func (m *Model) Withheld(view catalog.Name) []string { return m.withheld[view] }
 
-// views takes the views of the policy, those first that others are made of.
+// views takes the views of the policy, each behind the views that it reads.
 func (c *checker) views() {
 	var take func(n catalog.Name)
 	take = func(n catalog.Name) {
@@ -57,7 +57,7 @@ func (c *checker) views() {
 	}
 }
 
-// view returns a view without the columns that show what is hidden.
+// view returns a view without the columns that show a hidden one.
 func (c *checker) view(v *catalog.Table) *catalog.Table {
 	if !slices.ContainsFunc(v.Reads, func(n catalog.Name) bool { return len(c.hiddenOf(n.Schema, n.Name)) > 0 }) {
 		return v

@@ -49,7 +49,7 @@ func viewsOf(s *catalog.Schema, views map[string]string) {
 	}
 }
 
-// TestViewsOfHiddenColumns holds that views lack what shows a hidden column, at any depth,
+// TestViewsOfHiddenColumns holds that views lack columns that show a hidden one, at any depth,
 // and that a view that tells of one otherwise is a problem of the policy.
 func TestViewsOfHiddenColumns(t *testing.T) {
 	s := clinicSchema()

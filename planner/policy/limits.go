@@ -2,7 +2,7 @@ package policy
 
 import "dpproxy/catalog"
 
-// Limits bound the work of reading one block, from what is known before: the size
+// Limits bound the work of reading one block, from numbers that are known before: the size
 // of public tables and the caps of the policy.
 type Limits struct {
 	// PublicFanout bounds the rows of a public relation that is joined otherwise than by

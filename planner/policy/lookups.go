@@ -8,11 +8,11 @@ import (
 )
 
 // indexVersion is the server_version_num from which plans rely on indexes. Before it, Postgres
-// changes the flags of an index in place, so that a snapshot does not tell what they are: a
+// changes the flags of an index in place, so that a snapshot does not tell them: a
 // check of the index in the snapshot of a read could be passed and the index not be used.
 const indexVersion = 140000
 
-// A Lookup is what a plan needs an index for: the rows of one unit are found by the column
+// A Lookup is a need of an index: a plan finds the rows of one unit by the column
 // of the table that names it. Which rows are found does not depend on the index, only how
 // long that takes.
 type Lookup struct {
@@ -20,7 +20,7 @@ type Lookup struct {
 	Column string
 }
 
-// Lookups are those of all tables in which an index finds the rows of one unit, sorted.
+// Lookups has one for each table in which an index finds the rows of one unit, sorted.
 func (m *Model) Lookups() []Lookup {
 	var out []Lookup
 	for n, t := range m.tables {

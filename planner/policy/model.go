@@ -10,13 +10,13 @@ import (
 	"dpproxy/parser/ast"
 )
 
-// A Model is a policy with what the real database's catalogue proves of its tables. It is made by
+// A Model is a policy with the proofs of the real database's catalogue. It is made by
 // [Check] and immutable, as are its tables.
 type Model struct {
 	unit   string
 	tables map[catalog.Name]*Table
 	byName map[string]*Table // by unqualified name, protected tables first
-	// views are as analysts see them: without the columns that show what is hidden.
+	// views are as analysts see them: without the columns that show a hidden one.
 	views map[catalog.Name]*catalog.Table
 	// timeZones are the names that the protected database accepts.
 	timeZones map[string]bool
@@ -28,7 +28,7 @@ type Model struct {
 	publicRows map[catalog.Name]int64
 }
 
-// A Table is a table of the policy with what is proved of it.
+// A Table is a table of the policy with the proofs about it.
 type Table struct {
 	Name    catalog.Name
 	Public  bool
@@ -114,7 +114,7 @@ func (m *Model) Relations() []catalog.Name {
 	return names
 }
 
-// Source returns what the real database's catalogue said of a table or view.
+// Source returns a table or view as the real database's catalogue has it.
 func (m *Model) Source(n catalog.Name) *catalog.Table {
 	if t := m.tables[n]; t != nil {
 		return t.Source

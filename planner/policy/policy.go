@@ -6,7 +6,7 @@ import (
 	"dpproxy/catalog"
 )
 
-// A Policy is what the administrator decided about the protected database.
+// A Policy has the administrator's decisions about the protected database.
 type Policy struct {
 	Unit   string // name of the privacy unit, e.g. "patient"
 	Tables []TablePolicy

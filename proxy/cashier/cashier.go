@@ -69,7 +69,7 @@ type Bill struct {
 	Untold planner.Untold
 }
 
-// events are those that a scope pays for.
+// events are the ones that a scope pays for.
 func (b Bill) events(s accountant.Scope) dp.ComposedEvent { return b.debited(b.Event, b.Owed, s) }
 
 // debited are the events of a release, and of the analyst's debts, that a scope pays for.

@@ -7,8 +7,8 @@ import (
 	"dpproxy/catalog"
 )
 
-// Scopes lists the budgets that a statement on the tables debits: the unit's, those of tables
-// that have one, and the analyst's, where they have one of their own.
+// Scopes lists the budgets that a statement on the tables debits: the unit's, each table's that
+// has one, and the analyst's, where they have one of their own.
 func (c *Cashier) Scopes(analyst string, own bool, tables []catalog.Name) []accountant.Scope {
 	scopes := []accountant.Scope{{Kind: accountant.UnitScope, Name: c.catalog.Unit()}}
 	for _, t := range c.budgetTables(tables) {

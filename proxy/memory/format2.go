@@ -47,7 +47,7 @@ func blockOfFormat2(old *answers.Format2, b *planner.BlockPlan) *answers.Release
 }
 
 // reductionOfFormat2 reads a release of noise reduction, nil if it is none of the block: a row with a
-// digest of the errors that were asked for, and the number of payments; a row for each of those; a
+// digest of the errors that were asked for, and the number of payments; a row for each payment; a
 // row for each grouping set, with the number of its partitions, the price that was paid, and the
 // level; and one for each partition, with a list of variances and values for each measure, after
 // its length, or with the values of a level.

@@ -86,7 +86,7 @@ func setOf(kept answers.GroupingSet, p *planner.GroupingSet) *release.Set {
 	return s
 }
 
-// measurements reads those of each measure of a partition, nil if they are none of it.
+// measurements reads the measurements of each statistic of a partition, nil if they are none of it.
 func measurements(kept [][]answers.Measurement, measures int) [][]mechanisms.Measurement {
 	if len(kept) != measures {
 		return nil

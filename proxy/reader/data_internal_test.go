@@ -18,7 +18,7 @@ import (
 )
 
 // A statement whose time is over while it gets a session is not charged, even if the
-// session has what it needs: a cancel request may be under way to it.
+// session is ready: a cancel request may be under way to it.
 func TestConnectInTime(t *testing.T) {
 	d, cancel := openData(t)
 	plan := &planner.Plan{Relations: views(d, 1)}

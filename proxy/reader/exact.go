@@ -13,7 +13,7 @@ import (
 // mechanisms sees its values; which private partitions there are, Release alone may tell.
 type Exact struct {
 	set *planner.GroupingSet
-	// partitions are those of public keys, in order, or those of private keys that have
+	// partitions are all of public keys, in order, or the ones of private keys that have
 	// rows.
 	partitions []*Partition
 	byKey      map[string]*Partition // of private keys
@@ -137,7 +137,7 @@ func (e *Exact) Release(src mechanisms.Source) *planner.Released {
 	return out
 }
 
-// Shown returns the partitions that are shown: those of private keys that selection keeps,
+// Shown returns the partitions that are shown: of private keys the ones that selection keeps,
 // with their keys and in their order, and all of public keys.
 func (e *Exact) Shown(src mechanisms.Source) ([][]*string, []*Partition) {
 	if !e.set.Private() {

@@ -38,8 +38,8 @@ func TestProtectRefusesWhatThePlanCannotReturn(t *testing.T) {
 	}
 }
 
-// A private partition takes room for what was read of it, not for a whole histogram: how
-// many there are is not known before.
+// A private partition takes room for its rows, not for a whole histogram: the number of
+// private partitions is not known before.
 func TestPrivatePartitionsAreSmall(t *testing.T) {
 	set := setOf(t, "SELECT name, min(height) FROM people GROUP BY name")
 	if !set.Private() || len(set.Mechanisms) < 1000 {

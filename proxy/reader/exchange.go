@@ -31,8 +31,8 @@ func (r *requests) bind(portal, sql string, params [][]byte, formats []int16) {
 // execute adds the execution of a portal.
 func (r *requests) execute(portal string) { *r = append(*r, &pgproto3.Execute{Portal: portal}) }
 
-// exchange sends requests and returns the rows of each that was executed, in order, also with
-// an error: those before it. When ctx ends it returns at once, and the session is out of step.
+// exchange sends requests and returns the rows of each that was executed, in order; with an
+// error, of each before it. When ctx ends it returns at once, and the session is out of step.
 func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn) ([][][][]byte, error) {
 	watcher := ctxwatch.NewContextWatcher(&pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()})
 	watcher.Watch(ctx)

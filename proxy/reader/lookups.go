@@ -15,7 +15,7 @@ import (
 
 // RecheckIndexes looks whether the indexes are there by which plans look up the rows of a
 // unit. Statements about a table without its index are planned without looking up, and with
-// it again once there is one. It returns the tables whose index is gone and those where one
+// it again once there is one. It returns the tables whose index is gone and the tables where one
 // is back, each since the last time.
 //
 // A read makes sure of the indexes that its plan relies on too, in its own transaction.
@@ -91,7 +91,7 @@ func (d *Data) columns(lookups []policy.Lookup) map[uint32]string {
 	return columns
 }
 
-// missing returns those of the tables that have no index on the unit.
+// missing returns the tables that have no index on the unit.
 func (d *Data) missing(ctx context.Context, conn *pgx.Conn, lookups []policy.Lookup) ([]catalog.Name, error) {
 	if len(lookups) == 0 {
 		return nil, nil

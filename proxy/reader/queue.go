@@ -28,7 +28,7 @@ type queue struct {
 	running  int
 	waiting  int
 	clock    uint64                // counts turns and arrivals of analysts
-	analysts map[string]*allotment // by analyst; of those who have a session or wait for one
+	analysts map[string]*allotment // by analyst; of analysts who have a session or wait for one
 }
 
 // allotment is one analyst's share of the queue.

@@ -36,7 +36,7 @@ func (c *crowd) leave(analyst string) {
 }
 
 // One analyst fills the sessions and the queue; another's first statement is the next,
-// and his second waits like the others.
+// and their second waits like the others.
 func TestQueueIsFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{q: newQueue(2, Sharing{})}
@@ -155,7 +155,7 @@ func TestQueueTakesTurns(t *testing.T) {
 	})
 }
 
-// Whatever comes and goes: no more run than there are sessions, nobody has more than his
+// Whatever comes and goes: no more run than there are sessions, nobody has more than their
 // share, nothing is idle that somebody may have, and all is counted.
 func TestQueueInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

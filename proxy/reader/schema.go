@@ -21,8 +21,8 @@ import (
 func (d *Data) TurnOff(t catalog.Name) { d.turnOff(t) }
 
 // Recheck compares the schema of every relation of the policy with the one that the policy
-// was checked against, and turns off those that changed. It returns those that it turned
-// off now. A read compares the schema of its relations too, in its own snapshot.
+// was checked against, and turns off the ones that changed. It returns the relations that it
+// turned off now. A read compares the schema of its relations too, in its own snapshot.
 //
 // It takes a connection of the caller's, so that no statement waits for it.
 func (d *Data) Recheck(ctx context.Context, conn *pgx.Conn) ([]catalog.Name, error) {
@@ -38,7 +38,7 @@ func (d *Data) Recheck(ctx context.Context, conn *pgx.Conn) ([]catalog.Name, err
 	return changed, nil
 }
 
-// compare returns those of the relations that are not as in the catalogue.
+// compare returns the relations that are not as in the catalogue.
 func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.Name) ([]catalog.Name, error) {
 	oids := make([]uint32, len(relations))
 	for i, n := range relations {

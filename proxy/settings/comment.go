@@ -9,13 +9,13 @@ import (
 	"dpproxy/pgerr"
 )
 
-// ReadComments reads the settings in the comments that a statement begins with, and in
-// those before the query of an EXPLAIN, for tools that can send nothing but one statement:
+// ReadComments reads the settings in the comments at the beginning of a statement, and
+// before the query of an EXPLAIN, for tools that can send nothing but one statement:
 //
 //	/* dp: epsilon=0.5, mechanism=laplace */ SELECT count(*) FROM visits
 //
 // They hold for that statement alone. Comments that do not begin with dp: are
-// anybody's. Positions are those in the statement.
+// anybody's. Positions are in the statement.
 func (s *Settings) ReadComments(st *parser.Statement) *pgerr.Error {
 	if err := s.parseComments(st.Text); err != nil {
 		return err
@@ -54,7 +54,7 @@ func RefuseComments(st *parser.Statement) error {
 	return nil
 }
 
-// parseComments reads those that a statement begins with.
+// parseComments reads the settings at the beginning of a statement.
 func (s *Settings) parseComments(statement string) *pgerr.Error {
 	seen := map[string]bool{}
 	for at, body := range leadingComments(statement) {
@@ -98,7 +98,7 @@ func (s *Settings) parseEntry(entry string, seen map[string]bool) *pgerr.Error {
 	return s.Parse(name, value)
 }
 
-// spaces are those of Postgres's lexer.
+// spaces separate words for Postgres's lexer.
 const spaces = " \t\n\r\f\v"
 
 // leadingComments yields the insides of the comments before the first word of a

@@ -1,5 +1,5 @@
-// Package settings reads the dp. settings of a session, and those that stand in the comments
-// of a statement. It knows their names and limits, and nothing of how they are used.
+// Package settings reads the dp. settings of a session, and of the comments of a statement. It
+// knows their names and limits, and nothing of how they are used.
 package settings
 
 import (
@@ -21,7 +21,7 @@ type Settings struct {
 	Confidence  float64
 	Notices     bool
 	// MaxRows, MaxPartitions and MaxSum are the limits that the analyst puts on contributions:
-	// where the policy has lower ones, those hold. 0 and nil are none.
+	// a lower limit of the policy comes first. 0 and nil are none.
 	MaxRows, MaxPartitions int64
 	MaxSum                 *big.Rat
 	// Target is the error that is asked for, and MaxEpsilonPico the price of reaching it at most;
