@@ -10,12 +10,12 @@ import (
 	"dpproxy/planner/source"
 )
 
-// An aggregate is one aggregate call of a block, resolved. What is read for it is decided
+// An aggregate is one aggregate call of a block, resolved. Its statistics are decided
 // when constants have values (Part.outputs).
 type aggregate struct {
 	form   form
-	result pgtype.Type // of what is shown: the form's own, or a double for an error
-	// array says that what is shown is an array of the result type.
+	result pgtype.Type // of the cells: the form's own, or a double for an error
+	// array says that a cell is an array of the result type.
 	array bool
 	// report is the error that is asked for instead of the value, empty for the value; level
 	// is its confidence, 0 for that of the statement.
@@ -85,7 +85,8 @@ func (a *aggregate) asReport(call *ast.Aggregate) error {
 	a.report, a.result, a.array = call.Report, pgtype.Of(pgtype.Float8), false
 	if a.form.reports() == endsOnly && (odd || a.report != "lower" && a.report != "upper") {
 		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, a.label).At(a.at).
-			WithHint("MIN, MAX and percentiles have dp.lower and dp.upper, of one number; count, sum, avg, variance and stddev have all of them.")
+			WithHint("MIN, MAX and percentiles have dp.lower and dp.upper, of one number; " +
+				"count, sum, avg, variance and stddev have all of them.")
 	}
 	if a.form.reports() == noReports {
 		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, call.Func).At(a.at).
@@ -99,7 +100,8 @@ func (a *aggregate) asReport(call *ast.Aggregate) error {
 		a.level, _ = strconv.ParseFloat(c.Text, 64)
 	}
 	if !(a.level >= 0.5 && a.level <= 0.999999) {
-		return pgerr.New(pgerr.InvalidParameterValue, "the confidence of dp.%s is a constant from 0.5 to 0.999999", a.report).At(call.Level.Pos())
+		return pgerr.New(pgerr.InvalidParameterValue, "the confidence of dp.%s is a constant from 0.5 to 0.999999", a.report).
+			At(call.Level.Pos())
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A pairForm is what the aggregates of two arguments have in common: they are over the rows where
+// A pairForm is the common part of the aggregates of two arguments: they are over the rows where
 // neither is NULL.
 type pairForm struct {
 	y, x scalar.Expr

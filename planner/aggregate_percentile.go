@@ -25,7 +25,8 @@ func percentiles(discrete bool) function {
 	return func(c *call) (form, error) {
 		f := percentileOf{overRow: overRow{filter: c.filter, at: c.At}, descending: c.Descending, discrete: discrete}
 		if c.Within == nil || len(c.Args) != 1 || !ast.ColumnFree(c.Args[0]) {
-			return nil, pgerr.New(pgerr.NotAllowed, "%s needs constant fractions and WITHIN GROUP (ORDER BY ...) of one expression", c.Func).At(c.At)
+			return nil, pgerr.New(pgerr.NotAllowed, "%s needs constant fractions and WITHIN GROUP (ORDER BY ...) of one expression",
+				c.Func).At(c.At)
 		}
 		var err error
 		if f.arg, err = c.resolver.Expr(c.Within); err != nil {
@@ -97,7 +98,7 @@ func (e percentileEstimator) upwards(fraction float64) float64 {
 	return fraction
 }
 
-// rankError returns what is computed once for all partitions.
+// rankError is computed once for all partitions.
 func (e percentileEstimator) rankError(r observation, fraction float64) *estimate.RankError {
 	q := e.upwards(fraction)
 	of := estimatorOf{statistic: e.histogram, fraction: q, alpha: r.alpha}

@@ -37,7 +37,7 @@ func (c *collector) histogramOf(x, filter scalar.Expr, at int) (ranked, error) {
 	return ranked{of: t, shape: shape, histogram: i}, err
 }
 
-// A ranked is what estimators have in common that read values off a histogram.
+// A ranked is the common part of estimators that read values off a histogram.
 type ranked struct {
 	of        term
 	shape     estimate.Shape
@@ -144,7 +144,7 @@ type extremeEstimator struct {
 	least bool
 }
 
-// estimator returns what is computed once for all partitions.
+// estimator is computed once for all partitions.
 func (e extremeEstimator) estimator(r observation) *estimate.Extreme {
 	of := estimatorOf{statistic: e.histogram, least: e.least, alpha: r.alpha}
 	return r.cache.extremes.get(of, func() *estimate.Extreme {

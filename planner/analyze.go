@@ -67,7 +67,7 @@ func (q *Query) Tables() []catalog.Name {
 	return slices.DeleteFunc(q.Relations(), func(n catalog.Name) bool { t := q.cat.Table(n); return t != nil && t.Public })
 }
 
-// Relations returns what the statement's reads name: Tables and the public ones.
+// Relations returns all relations that the statement's reads name: Tables and the public ones.
 func (q *Query) Relations() []catalog.Name {
 	var names []catalog.Name
 	for _, b := range q.blocks {

@@ -98,7 +98,8 @@ func noDelta(p *Plan) error {
 			if len(set.keys) > 0 {
 				at = b.block.keys[set.keys[0]].at
 			}
-			return pgerr.New(pgerr.PrivateGroupKey, "which groups occur is itself protected, and the budget has no delta to select them").At(at).
+			return pgerr.New(pgerr.PrivateGroupKey, "which groups occur is itself protected, and the budget has no delta to select them").
+				At(at).
 				WithHint("Group by columns with declared values or bounds, or ask the administrator for a budget with delta.")
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"dpproxy/planner/policy"
 )
 
-const benchmarkSQL = `SELECT diagnosis, count(*), avg(cost) FROM visits WHERE day >= '2023-01-01' AND cost > 10 GROUP BY diagnosis HAVING count(*) > 5 ORDER BY 2 DESC`
+const benchmarkSQL = `SELECT diagnosis, count(*), avg(cost) FROM visits WHERE day >= '2023-01-01' AND cost > 10` +
+	` GROUP BY diagnosis HAVING count(*) > 5 ORDER BY 2 DESC`
 
 // BenchmarkUncached plans a statement that was never seen: text to plan.
 func BenchmarkUncached(b *testing.B) {

@@ -9,7 +9,7 @@ import (
 type block struct {
 	source *source.Source
 	keys   []*key
-	// factors say what the public values of keys are, as far as that does not
+	// factors are the public values of keys, as far as that does not
 	// depend on the values of constants.
 	factors []*factor
 	// sets are the grouping sets, as indices into keys; a block without GROUPING SETS

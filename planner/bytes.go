@@ -1,6 +1,6 @@
 package planner
 
-// Sizes of what a plan holds, about: of a Go string or slice header, and of an entry of a map.
+// Sizes of parts of a plan, about: of a Go string or slice header, and of an entry of a map.
 const (
 	headerBytes = 24
 	entryBytes  = 64

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Grouping sets of the same keys share the list of their groups, in a plan and in what its
-// size says.
+// Grouping sets of the same keys share the list of their groups, in a plan and in its
+// size.
 func TestEqualSetsShareGroups(t *testing.T) {
 	conn, cat := connect(t), clinic(t)
 	sets := func(n int) string {

@@ -62,7 +62,7 @@ func (c *call) number() (scalar.Expr, error) {
 
 var (
 	numbers = []pgtype.Family{pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily}
-	// ordered are the families of what has bounds and an order.
+	// ordered are the families of values with bounds and an order.
 	ordered = append(slices.Clip(numbers), pgtype.DateFamily, pgtype.InstantFamily)
 )
 

@@ -10,12 +10,12 @@ import (
 // A Candidate is one way to reach a target, with its price.
 type Candidate struct {
 	Mechanism string
-	// Loss is what it costs under the measure of the budgets, of noise reduction at most; without a
+	// Loss is its price under the measure of the budgets, of noise reduction at most; without a
 	// measure it has no price.
 	Loss dp.Loss
 	// Errors are those of the values; nil where they are known with the answer.
 	Errors []ErrorBar
-	// Note says why it is not, or cannot be, chosen, or what it gains; it may be empty.
+	// Note says why it is not, or cannot be, chosen, or how much it gains; it may be empty.
 	Note   string
 	Chosen bool
 

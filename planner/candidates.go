@@ -13,7 +13,7 @@ import (
 // the time of a draw random.
 const leastSaving = 0.01
 
-// budgeted is a target with what it may cost.
+// budgeted is a plan with a target, and the most that reaching it may cost.
 type budgeted struct {
 	*Plan
 
@@ -102,7 +102,8 @@ func (b *budgeted) chooseReduction() error {
 			continue
 		}
 		if pool < int64(len(set.statistics)) {
-			return pgerr.New(pgerr.Imprecise, "what the statement may spend is too small for a first look at %d numbers", len(set.statistics)).
+			return pgerr.New(pgerr.Imprecise, "what the statement may spend is too small for a first look at %d numbers",
+				len(set.statistics)).
 				WithHint("Raise dp.max_epsilon.")
 		}
 		var err error
@@ -125,7 +126,8 @@ func (b *budgeted) checkReduced(kind string) error {
 		for i := range set.outputs {
 			o := &set.outputs[i]
 			if _, linear := o.linear(); !linear {
-				return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s cannot reach an error of %s: that needs several looks", kind, o.label).At(o.at).
+				return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s cannot reach an error of %s: that needs several looks",
+					kind, o.label).At(o.at).
 					WithHint("SET dp.mechanism = auto, or dp.error = off.")
 			}
 		}
@@ -202,7 +204,8 @@ func (b *budgeted) tooDear(c *Candidate) error {
 	if b.measure == dp.ZCDP {
 		need = math.Sqrt(2 * need)
 	}
-	return pgerr.New(pgerr.Imprecise, "an error of %s costs %s, more than the statement may spend", Number(b.settings.Target.Error), c.Loss).
+	return pgerr.New(pgerr.Imprecise, "an error of %s costs %s, more than the statement may spend",
+		Number(b.settings.Target.Error), c.Loss).
 		WithDetail("The statement may spend %s, by dp.max_epsilon or the policy.", must(dp.NewLoss(b.measure, b.capPico, 0))).
 		WithHint("Ask for a larger error, or SET dp.max_epsilon = %s.", Number(math.Ceil(need*1000)/1000))
 }
@@ -226,7 +229,8 @@ func (b *budgeted) candidate(kind string) Candidate {
 				return without("cannot be so narrow at any price")
 			}
 			if Recycles(kind) && !recycled && !b.settings.allows(kernel(kind)) {
-				return without("recycling gains nothing for a number of the statement, and the policy does not allow " + kernel(kind) + " alone")
+				return without("recycling gains nothing for a number of the statement, and the policy does not allow " +
+					kernel(kind) + " alone")
 			}
 			saved = saved || recycled
 			designs = append(designs, d.Mechanism)

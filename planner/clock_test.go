@@ -15,22 +15,27 @@ func TestReadsWhole(t *testing.T) {
 	conn := connect(t)
 	run(t, conn, "ANALYZE")
 	statements := []string{
-		"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE CASE WHEN p.id = -1 THEN true ELSE p.birth_year = 1 END",
+		"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE CASE WHEN p.id = -1 THEN true " +
+			"ELSE p.birth_year = 1 END",
 		"SELECT count(*) FROM patients p, visits v WHERE v.patient_id = p.id AND v.cost < 0",
-		"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id JOIN labs l ON l.visit_id = v.id WHERE CASE WHEN p.id = -1 THEN p.smoker END AND l.value <> 5",
+		"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id JOIN labs l ON l.visit_id = v.id " +
+			"WHERE CASE WHEN p.id = -1 THEN p.smoker END AND l.value <> 5",
 		"SELECT count(*) FROM labs l WHERE CASE WHEN l.id = -1 THEN true END",
 		"SELECT test, count(*) FROM labs l WHERE l.id = -1 GROUP BY test",
 		"SELECT count(*) FROM (SELECT id FROM patients WHERE smoker AND id = -1 GROUP BY id) t JOIN visits v ON v.patient_id = t.id",
-		"SELECT count(*) FROM (SELECT id FROM patients WHERE id = -1 UNION ALL SELECT patient_id FROM visits WHERE cost < 0) t JOIN visits v ON v.patient_id = t.id",
+		"SELECT count(*) FROM (SELECT id FROM patients WHERE id = -1 UNION ALL SELECT patient_id FROM visits " +
+			"WHERE cost < 0) t JOIN visits v ON v.patient_id = t.id",
 		"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND v.cost < 0 WHERE p.id = -1",
 		"SELECT count(v.id) FROM patients p LEFT JOIN (visits v JOIN labs l ON l.visit_id = v.id AND v.id = -1) ON v.patient_id = p.id",
 		"SELECT h.region, count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id WHERE v.id = -1 GROUP BY 1",
 		"SELECT count(*) FROM visits a JOIN visits b USING (patient_id) WHERE a.id = -1",
-		"SELECT avg(n) FROM (SELECT p.id, count(v.id) AS n FROM patients p JOIN visits v ON v.patient_id = p.id WHERE p.id = -1 GROUP BY p.id) t",
+		"SELECT avg(n) FROM (SELECT p.id, count(v.id) AS n FROM patients p JOIN visits v ON v.patient_id = p.id " +
+			"WHERE p.id = -1 GROUP BY p.id) t",
 		"SELECT count(*) FROM patients p WHERE p.id = -1 AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id)",
 	}
 	if relyOnIndexes() { // else one that is no join is read for the first row that asks
-		statements = append(statements, "SELECT count(*) FROM patients p WHERE CASE WHEN p.id = -1 THEN p.id IN (SELECT patient_id FROM visits WHERE cost > 5) ELSE false END")
+		statements = append(statements, "SELECT count(*) FROM patients p WHERE CASE "+
+			"WHEN p.id = -1 THEN p.id IN (SELECT patient_id FROM visits WHERE cost > 5) ELSE false END")
 	}
 	for _, sql := range statements {
 		p := plan(t, conn, cat, sql)
@@ -50,7 +55,8 @@ func (p bound) unread(t *testing.T, conn *pgconn.PgConn) (skipped []string) {
 	scan := regexp.MustCompile(`Scan .*on (patients|visits|labs|hospitals) .*never executed`)
 	for _, set := range p.Blocks[0].Sets {
 		for _, r := range set.Reads {
-			res := conn.ExecParams(t.Context(), "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+r.SQL, p.params(r), nil, p.formats(r), nil).Read()
+			res := conn.ExecParams(t.Context(), "EXPLAIN (ANALYZE, COSTS "+
+				"OFF, TIMING OFF) "+r.SQL, p.params(r), nil, p.formats(r), nil).Read()
 			if res.Err != nil {
 				t.Fatal(res.Err)
 			}

@@ -51,8 +51,8 @@ func (g *GroupingSet) keysOf(r *Released, row int) []*string {
 	return r.Keys[row]
 }
 
-// Errors returns the error of each aggregate, over all grouping sets. Released is what was
-// released, or nil for a plan that was not run. Clamping bias is not part of it.
+// Errors returns the error of each aggregate, over all grouping sets. Released has the
+// relations that were released, or is nil for a plan that was not run. Clamping bias is not part of it.
 func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 	var bars []ErrorBar
 	for i, a := range b.block.aggregates {

@@ -6,7 +6,7 @@ import (
 	"dpproxy/dp"
 )
 
-// A contribution says what a unit may add in one grouping set.
+// A contribution bounds the rows and groups of one grouping set that a unit counts in.
 type contribution struct {
 	dp.Contribution
 	// unique says that a unit has at most one row in all, by a proof.

@@ -99,7 +99,7 @@ func (d *domains) factorRows(f *factor) ([][]*string, error) {
 	return rows, err
 }
 
-// enumerated reads what the mirror has enumerated.
+// enumerated reads the values of a factor as the mirror has enumerated them.
 func (d *domains) enumerated(f *factor) ([][]*string, error) {
 	var rows [][]*string
 	text := d.env.Values[f.fold].Bytes
@@ -116,7 +116,7 @@ func (d *domains) enumerated(f *factor) ([][]*string, error) {
 	return rows, nil
 }
 
-// spell turns what was enumerated into texts that every session reads alike.
+// spell turns enumerated values into texts that every session reads alike.
 func (d *domains) spell(f *factor, rows [][]*string) bool {
 	for _, row := range rows {
 		if len(row) != len(f.keys) {

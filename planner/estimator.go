@@ -11,7 +11,7 @@ import (
 // An estimator computes the value of an aggregate and its error from statistics that were
 // released. It sees nothing else.
 type estimator interface {
-	// statistics are the indices of what the value is computed from, among those of the grouping set.
+	// statistics are the indices of those that the value is computed from, in the grouping set.
 	statistics() []int
 	// text writes the value as the input of its type takes it; nil is NULL.
 	text(r observation) *string
@@ -31,7 +31,7 @@ type estimator interface {
 	clamped() []term
 }
 
-// An observation is what was released of one partition, and how sure an error is to be: it fails
+// An observation is the released row of one partition, and how sure an error is to be: it fails
 // with probability alpha.
 type observation struct {
 	statistics []*statistic
@@ -45,8 +45,8 @@ func (r observation) integer(statistic int) *big.Int {
 	return r.ints[r.statistics[statistic].first]
 }
 
-// noise returns what is known of the noise of a statistic: by the mechanism, or by the chain
-// that ended in the row.
+// noise returns the distribution of the noise of a statistic, as far as it is known: by the
+// mechanism, or by the noise reduction that ended in the row.
 func (r observation) noise(statistic int) estimate.Noise {
 	s := r.statistics[statistic]
 	if r.margins != nil {
@@ -102,7 +102,7 @@ func (e estimated) ends(r observation) (low, high float64) {
 	return value - radius, value + radius
 }
 
-// standardError is what it would be if the interval were of a normal error.
+// standardError is that of a normal error with the same interval.
 func (e estimated) standardError(r observation) float64 { return e.radius(r) / normal(r.alpha) }
 
 // normal is how many standard deviations a normal error exceeds with probability alpha.

@@ -6,15 +6,15 @@ import (
 	"dpproxy/estimate"
 )
 
-// estimators remembers what is computed from the shape and the noise of a tree alone, and
-// takes long: it is the same in all rows, and for all sessions that share the plan. It is
+// estimators remembers estimators that follow from the shape and the noise of a tree alone, and
+// take long: they are the same in all rows, and for all sessions that share the plan. They are
 // filled once there are rows, when the noise is decided.
 type estimators struct {
 	extremes onceEach[*estimate.Extreme]
 	ranks    onceEach[*estimate.RankError]
 }
 
-// estimatorOf is what an estimator depends on.
+// estimatorOf has all that an estimator depends on.
 type estimatorOf struct {
 	statistic int
 	least     bool // of an extreme

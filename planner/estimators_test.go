@@ -10,9 +10,10 @@ import (
 )
 
 // Sessions that send one text share its plan, and compute their answers of it at the same
-// time. The race detector sees here what is written to it then (make race).
+// time. The race detector sees here each write to it (make race).
 func TestPlanIsShared(t *testing.T) {
-	const sql = "SELECT max(least(cost, 100)), min(greatest(cost, 3)), max(day), percentile_cont(0.5) WITHIN GROUP (ORDER BY cost), percentile_disc(0.1) WITHIN GROUP (ORDER BY steps) FROM visits"
+	const sql = "SELECT max(least(cost, 100)), min(greatest(cost, 3)), max(day), percentile_cont(0.5) WITHIN GROUP " +
+		"(ORDER BY cost), percentile_disc(0.1) WITHIN GROUP (ORDER BY steps) FROM visits"
 	p := plan(t, connect(t), clinic(t), sql)
 	block := p.Blocks[0]
 	row := make([]*big.Int, len(block.Sets[0].Mechanisms))

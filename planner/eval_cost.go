@@ -45,7 +45,8 @@ func (b *block) checkEvalCost(n int64, reads int, rows int64, total *int64) erro
 
 func (b *block) tooLarge() error {
 	return pgerr.New(pgerr.StatementTooComplex, "the expressions over protected rows are too large").At(b.at).
-		WithHint("Use fewer, or shorter texts and patterns: left(x, 1000), or a varchar(n); a column of a sub-select counts at each reference, and all of them in each grouping set, percentile and count(DISTINCT).")
+		WithHint("Use fewer, or shorter texts and patterns: left(x, 1000), or a varchar(n); " +
+			"a column of a sub-select counts at each reference, and all of them in each grouping set, percentile and count(DISTINCT).")
 }
 
 // evalCosts adds up the costs of expressions, at most the largest int64.

@@ -9,7 +9,7 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// A Cost is what a plan debits one budget, and what would remain of it.
+// A Cost is the debit of a plan to one budget, and the rest that would remain of it.
 type Cost struct {
 	Scope     string
 	Loss      dp.Loss
@@ -18,8 +18,7 @@ type Cost struct {
 	Fits bool
 }
 
-// Explain draws the plan for people: what EXPLAIN answers and what the golden
-// tests hold.
+// Explain draws the plan for people: it is the answer of EXPLAIN, and the golden files hold it.
 func (p *Plan) Explain(costs []Cost) []string {
 	w := &tree{}
 	w.line(0, "plan")
@@ -129,8 +128,8 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 	}
 }
 
-// explainCandidates says what there was to choose from, and what noise reduction may be expected to
-// cost.
+// explainCandidates lists the mechanisms that there were to choose from, and the price that is
+// expected of noise reduction.
 func (p *Plan) explainCandidates(w *tree) {
 	if len(p.Candidates) > 0 {
 		w.line(2, "candidates")
@@ -157,7 +156,7 @@ func (p *Plan) atMost(m dp.Measure) string {
 	return "at most "
 }
 
-// cap says what a statement with a target may spend.
+// cap writes the most that a statement with a target may spend.
 func (p *Plan) cap() string {
 	if p.CappedByRemaining() {
 		return "ρ = " + Number(float64(p.settings.LeftPico)/dp.PicoPerUnit) + ", which is what is left"

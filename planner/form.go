@@ -29,7 +29,7 @@ const (
 	noReports
 )
 
-// An overRow is what most forms have: an argument that is computed for each row, nil for none,
+// An overRow is the common part of most forms: an argument that is computed for each row, nil for none,
 // and a filter, nil for none.
 type overRow struct {
 	arg, filter scalar.Expr

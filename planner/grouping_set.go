@@ -5,8 +5,8 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// A GroupingSet answers one grouping set of a block: what is read, and with which noise it is
-// released. A block without GROUPING SETS has one.
+// A GroupingSet answers one grouping set of a block: it says which statistics are read, and with
+// which noise they are released. A block without GROUPING SETS has one.
 type GroupingSet struct {
 	// Reads are the statements for the protected database. Without any, the grouping set shows
 	// public keys alone.

@@ -14,7 +14,7 @@ import (
 )
 
 // An enumeration finds the keys of a block whose public values are known: those over columns with
-// declared values, and those over public tables. What remains has public values if its bounds
+// declared values, and those over public tables. Another key has public values if its bounds
 // tell them (domains.lists), and is private otherwise.
 type enumeration struct {
 	keys      []*key
@@ -54,7 +54,8 @@ func (en *enumeration) refusePrivateKeys() error {
 	for i, k := range en.keys {
 		known := slices.ContainsFunc(en.factors, func(f *factor) bool { return slices.Contains(f.keys, i) })
 		if !known || !every(k.expr.Columns(), en.source.IsPublic) {
-			return pgerr.New(pgerr.Ownership, "a public table that is joined with LEFT JOIN declares the groups: this key is not of it").At(k.at).
+			return pgerr.New(pgerr.Ownership, "a public table that is joined with LEFT JOIN declares the groups: this key is not of it").
+				At(k.at).
 				WithHint("Group by columns of the public table, or use an inner join.")
 		}
 	}
@@ -174,7 +175,7 @@ func (en *enumeration) declaredFactor(first int) {
 }
 
 // conditionsOver returns the conditions over no other columns than those, each of this
-// level or what one of this level stands for. They hold on every row.
+// level or the one below that stands for it. They hold on every row.
 func (en *enumeration) conditionsOver(cols []*scalar.Column) []scalar.Expr {
 	among := func(c *scalar.Column) bool { return contains(cols, c) }
 	return slices.DeleteFunc(en.source.AllConjuncts(), func(e scalar.Expr) bool {
@@ -255,13 +256,15 @@ func (en *enumeration) enumerate(keys []int, from, where string, write func(scal
 		where = " WHERE " + where
 	}
 	by := strings.Join(names, ", ")
-	sql := fmt.Sprintf("(SELECT CAST(pg_catalog.json_agg(pg_catalog.json_build_array(%s) ORDER BY %s) AS pg_catalog.text) FROM (SELECT %s, %s FROM (SELECT %s FROM %s%s) AS v GROUP BY %s LIMIT %d) AS d)",
-		strings.Join(results, ", "), strings.ReplaceAll(by, "v.", "d."), by, strings.Join(texts, ", "), strings.Join(values, ", "), from, where, by, maxGroups+1)
+	sql := fmt.Sprintf("(SELECT CAST(pg_catalog.json_agg(pg_catalog.json_build_array(%s) ORDER BY %s) AS pg_catalog.text)"+
+		" FROM (SELECT %s, %s FROM (SELECT %s FROM %s%s) AS v GROUP BY %s LIMIT %d) AS d)",
+		strings.Join(results, ", "), strings.ReplaceAll(by, "v.", "d."),
+		by, strings.Join(texts, ", "), strings.Join(values, ", "), from, where, by, maxGroups+1)
 	return en.constants.Add(scalar.Fold{SQL: sql, Type: pgtype.Of(pgtype.Text), At: en.keys[keys[0]].at, Concealed: en.source.Concealing()})
 }
 
 // leaves returns the columns below derived tables that an expression is computed from; nil
-// for expressions that cannot be written for the mirror, or divide there by what can be zero.
+// for expressions that cannot be written for the mirror, or divide there by a number that can be zero.
 func (en *enumeration) leaves(e scalar.Expr) []*scalar.Column {
 	u := &unfolding{constants: en.constants.Inlined(false), leaf: func(*scalar.Column) string { return longestName }}
 	if _, ok := u.write(e); !ok {

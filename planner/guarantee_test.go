@@ -14,7 +14,7 @@ import (
 )
 
 // releases tell which row of docs/guarantee.md an event of a plan belongs to, by its first
-// cell. The others are of what no statement uses.
+// cell. The others are of cells that no statement uses.
 var releases = map[string]func(dp.Event) bool{
 	"discrete Laplace":                    is[dp.LaplaceEvent],
 	"discrete Gaussian":                   is[dp.GaussianEvent],
@@ -46,7 +46,7 @@ func selects(of func(dp.Event) bool) func(dp.Event) bool {
 func never(dp.Event) bool { return false }
 
 // TestGuaranteeTable compares the last column of the table of mechanisms in docs/guarantee.md
-// with what plans release: it names the values of dp.mechanism that are chosen, or the groups
+// with the releases of plans: it names the values of dp.mechanism that are chosen, or the groups
 // that are selected.
 func TestGuaranteeTable(t *testing.T) {
 	used := map[string]map[string]bool{}
@@ -96,7 +96,7 @@ func TestGuaranteeTable(t *testing.T) {
 }
 
 // everyPlan yields plans with each mechanism, of public and private groups, under both kinds
-// of budgets, with and without an error to reach. Those that are refused are left out.
+// of budgets, with and without an error to reach. Refused ones are left out.
 func everyPlan(t *testing.T) func(yield func(*planner.Plan) bool) {
 	t.Helper()
 	cat := clinic(t)

@@ -12,8 +12,8 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// TestHiddenColumnsAreUsed holds that a hidden column changes nothing in what is proved and
-// read, and is in nothing that an analyst sees.
+// TestHiddenColumnsAreUsed holds that a hidden column changes no proof and
+// no read, and is in nothing that an analyst sees.
 func TestHiddenColumnsAreUsed(t *testing.T) {
 	conn := connect(t)
 	shown, hidden := clinic(t), hiddenClinic(t, "id", "patient_id", "visit_id")
@@ -63,7 +63,8 @@ func TestNamesOfHiddenColumns(t *testing.T) {
 		visits.Columns = append(visits.Columns, column(called, int4, false))
 		p.Tables[1].Columns[called] = policy.ColumnPolicy{Hidden: true}
 		cat := checkedBy(t, p, s)
-		plan, err := makePlan(t, conn, cat, parsed(t, cat, "SELECT count(*) FROM visits v JOIN visits w USING (patient_id)"), &datadriven.TestData{})
+		plan, err := makePlan(t, conn, cat, parsed(t, cat, "SELECT count(*) FROM visits v "+
+			"JOIN visits w USING (patient_id)"), &datadriven.TestData{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,13 +92,15 @@ func concealedClinic(t *testing.T) *policy.Model {
 	t.Helper()
 	s := clinicSchema()
 	for view, query := range map[string]string{
-		"bills": "SELECT v.patient_id AS c1, v.diagnosis AS c2, v.cost AS c3 FROM public.visits v JOIN public.hospitals h ON h.id = v.hospital_id",
+		"bills": "SELECT v.patient_id AS c1, v.diagnosis AS c2, v.cost AS c3 FROM public.visits v " +
+			"JOIN public.hospitals h ON h.id = v.hospital_id",
 		"tests": "SELECT l.test AS c1, l.value AS c2 FROM public.labs l",
 		"large": "SELECT bills.c1, bills.c3 AS c2 FROM public.bills WHERE bills.c3 > 100",
 		"sites": "SELECT sum(v.hospital_id) AS c1 FROM public.visits v",
 		"risen": "SELECT v.patient_id AS c1, v.hospital_id * 2 AS c2 FROM public.visits v",
 		"pairs": "SELECT l.test AS c1 FROM public.labs l JOIN public.labs k ON k.visit_id = l.visit_id " +
-			"JOIN public.labs m ON m.visit_id = l.visit_id JOIN public.labs n ON n.visit_id = l.visit_id JOIN public.labs o ON o.visit_id = l.visit_id",
+			"JOIN public.labs m ON m.visit_id = l.visit_id JOIN public.labs n ON n.visit_id = l.visit_id " +
+			"JOIN public.labs o ON o.visit_id = l.visit_id",
 		"alone": "SELECT v.diagnosis AS c1, count(*) AS c2 FROM public.visits v GROUP BY v.diagnosis",
 	} {
 		v := &catalog.Table{Name: name(view), Kind: 'v', View: query}

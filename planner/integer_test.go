@@ -22,7 +22,9 @@ func TestExtremesOfType(t *testing.T) {
 		if precision == 4 {
 			top = 9999
 		}
-		for value, want := range map[string]int64{"'NaN'": 2_000_000, most: top, "12.34": 1234, "0.01": 1, "0": 0, "-0.01": 0, "-" + most: 0} {
+		for value, want := range map[string]int64{
+			"'NaN'": 2_000_000, most: top, "12.34": 1234, "0.01": 1, "0": 0, "-0.01": 0, "-" + most: 0,
+		} {
 			run(t, conn, fmt.Sprintf(`BEGIN; DELETE FROM visits WHERE id <> 1000; UPDATE visits SET patient_id = 3, cost = 0;
 				ALTER TABLE visits ALTER COLUMN cost TYPE numeric(%d,2); UPDATE visits SET cost = %s`, precision, value))
 			if got := plan(t, conn, cat, "SELECT sum(cost) FROM visits").read(t, conn); len(got) != 1 {

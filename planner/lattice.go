@@ -73,7 +73,7 @@ func (l *lattice) steps(v *big.Rat) int64 {
 	return max(n, 1)
 }
 
-// value returns what an integer of the lattice stands for.
+// value returns the number that an integer of the lattice stands for.
 func (l *lattice) value(n int64) *big.Rat {
 	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), l.step)
 }

@@ -7,7 +7,7 @@ type list struct {
 	keys []int // as the factor has them
 	rows [][]*string
 	// elements are the different values of each key, without NULL, in order of
-	// appearance: what the read numbers them by. index finds a row by those numbers.
+	// appearance, by which the read numbers them. index finds a row by those numbers.
 	elements [][]*string
 	arrays   []string // the elements as arrays of Postgres
 	numbers  []map[string]int

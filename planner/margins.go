@@ -11,7 +11,7 @@ import (
 // agree with.
 const maxReconciled = 20_000
 
-// consistent returns what was released with the totals of ROLLUP, CUBE and GROUPING SETS
+// consistent returns the released relations with the totals of ROLLUP, CUBE and GROUPING SETS
 // made to agree with their parts, by inverse variance. It does so where the values are
 // public and one grouping set has all keys of the others; all parts drop the same rows
 // then. Sums and counts of rows are made to agree; counts of units and of different
@@ -118,7 +118,7 @@ func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
 	}
 }
 
-// leastVariance is what a weight is computed from where there is as good as no noise:
+// leastVariance takes the place of a variance in a weight where there is as good as no noise:
 // the variance of discrete Laplace noise at a large ε is too small for a float64.
 const leastVariance = 1e-30
 

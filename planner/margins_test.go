@@ -8,11 +8,12 @@ import (
 	"dpproxy/planner"
 )
 
-// A histogram has fewer buckets where a grouping set has more groups, so that what follows
-// it begins elsewhere in each set. Totals that agree with their groups stay, and so do the
-// parts and the histogram.
+// A histogram has fewer buckets where a grouping set has more groups, so that the next
+// statistic begins elsewhere in each set. Totals that agree with their groups stay, and so do the
+// groups and the histogram.
 func TestTotalsBesideHistograms(t *testing.T) {
-	p := plan(t, connect(t), clinic(t), "SELECT day, percentile_cont(0.5) WITHIN GROUP (ORDER BY cost), avg(cost) FROM visits GROUP BY ROLLUP (day)")
+	p := plan(t, connect(t), clinic(t), "SELECT day, percentile_cont(0.5) WITHIN GROUP (ORDER BY cost), avg(cost) "+
+		"FROM visits GROUP BY ROLLUP (day)")
 	block := p.Blocks[0]
 	days := int64(max(block.Sets[0].Size(), block.Sets[1].Size()))
 	var released []*planner.Released

@@ -34,7 +34,7 @@ func bindWith(t *testing.T, cat *policy.Model, sql string, change func(*planner.
 	return bound{p, vals}
 }
 
-// A limit on what a unit adds to a sum holds whatever proves how many rows the unit has,
+// A limit on the addition of a unit to a sum holds whatever proves how many rows the unit has,
 // and on both sides of zero.
 func TestMaxSum(t *testing.T) {
 	cat := clinic(t)

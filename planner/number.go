@@ -52,10 +52,10 @@ func clampInt64(n *big.Int) *big.Int {
 	return big.NewInt(math.MaxInt64)
 }
 
-// must returns an estimator: what the planner describes always has one.
+// must returns an estimator: a plan always has one.
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic(err) //nolint:forbidigo // what is wrong was decided before the charge
+		panic(err) //nolint:forbidigo // a failure was found before the charge
 	}
 	return v
 }

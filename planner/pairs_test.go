@@ -10,8 +10,8 @@ import (
 	"dpproxy/planner"
 )
 
-// TestPairsOfPostgres computes aggregates of pairs from exact statistics: they are what
-// Postgres says, but for what lattices round.
+// TestPairsOfPostgres computes aggregates of pairs from exact statistics: they are
+// those of Postgres, but for the rounding to lattices.
 func TestPairsOfPostgres(t *testing.T) {
 	conn := connect(t)
 	run(t, conn, "BEGIN")
@@ -19,8 +19,10 @@ func TestPairsOfPostgres(t *testing.T) {
 		CASE WHEN g % 7 > 0 THEN 40 + g % 83 * 0.5 + g % 11 END, NULL FROM generate_series(1001, 1400) g`)
 	for _, where := range []string{"id > 1000", "id > 1000 AND id < 1008", "id = 1001", "id = 1008", "id > 5000"} {
 		const all = "corr(weight, birth_year), covar_pop(weight, birth_year), covar_samp(weight, birth_year)," +
-			" regr_slope(weight, birth_year), regr_intercept(weight, birth_year), regr_r2(weight, birth_year), regr_count(weight, birth_year)," +
-			" regr_avgx(weight, birth_year), regr_avgy(weight, birth_year), corr(birth_year, weight) FILTER (WHERE smoker), regr_count(birth_year, weight) FILTER (WHERE smoker)"
+			" regr_slope(weight, birth_year), regr_intercept(weight, birth_year), regr_r2(weight, birth_year), " +
+			"regr_count(weight, birth_year)," +
+			" regr_avgx(weight, birth_year), regr_avgy(weight, birth_year), corr(birth_year, weight) FILTER (WHERE " +
+			"smoker), regr_count(birth_year, weight) FILTER (WHERE smoker)"
 		sql := "SELECT " + all + " FROM patients WHERE " + where
 		res := conn.Exec(t.Context(), sql)
 		results, err := res.ReadAll()
@@ -32,7 +34,8 @@ func TestPairsOfPostgres(t *testing.T) {
 		columns := p.Blocks[0].Columns([]*planner.Released{{Rows: [][]*big.Int{exact[:len(exact)-1]}}})
 		for i, want := range results[0].Rows[0] {
 			got := strings.Trim(columns[i], `{}"`)
-			if name := results[0].FieldDescriptions[i].Name; !nearly(got, want, name == "regr_avgx" || name == "regr_avgy" || name == "covar_pop") {
+			name := results[0].FieldDescriptions[i].Name
+			if rounded := name == "regr_avgx" || name == "regr_avgy" || name == "covar_pop"; !nearly(got, want, rounded) {
 				t.Errorf("%s, %s: %s, Postgres says %s", where, name, got, want)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // A Plan is everything that will happen to answer one statement, decided.
 type Plan struct {
 	Blocks []*BlockPlan
-	// Event is what will be released, all blocks together.
+	// Event is the release of all blocks together.
 	Event dp.ComposedEvent
 	// Tables are the protected tables that are read.
 	Tables []catalog.Name
@@ -22,7 +22,7 @@ type Plan struct {
 	Shape string
 	// Mechanism is the chosen kind.
 	Mechanism string
-	// Candidates are what there was to choose from to reach a target.
+	// Candidates are the mechanisms that there were to choose from to reach a target.
 	Candidates []Candidate
 
 	// Untold are the relations whose names are not told.
@@ -79,7 +79,7 @@ func (b *BlockPlan) Reads() bool {
 	return !b.Known && slices.ContainsFunc(b.Sets, func(p *GroupingSet) bool { return len(p.Reads) > 0 })
 }
 
-// Event is what the block releases.
+// Event is the release of the block.
 func (b *BlockPlan) Event() dp.ComposedEvent {
 	var e dp.ComposedEvent
 	if b.Known {
@@ -91,7 +91,7 @@ func (b *BlockPlan) Event() dp.ComposedEvent {
 	return e
 }
 
-// CappedByRemaining reports whether noise reduction may spend only what is left of the budgets.
+// CappedByRemaining reports whether noise reduction may spend only the rest of the budgets.
 func (p *Plan) CappedByRemaining() bool { return p.settings.LeftPico > 0 }
 
 // Reduces returns the measure in which noise reduction of the plan is paid, zero if it has none.

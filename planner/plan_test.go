@@ -66,12 +66,15 @@ func connect(t testing.TB) *pgconn.PgConn { return connectTo(t, server, "postgre
 
 // TestPlans draws the plan, or the refusal, of every statement in
 // testdata/plan and testdata/unsupported. A diff of these files is the review of
-// what is read, how it is bounded and what it costs. Commands:
+// all that is read, how it is bounded and its price. Commands:
 //
-//	plan [error=50] [relative_error=0.05] [target_fraction=0.9] [brdp] [epsilon=1] [mechanism=auto] [pure] [params=(23)] [args=(5)] [delta=1e-10] [max_rows=5] [max_partitions=1] [max_sum=100] [indexed] [views] [hide=(id,patient_id)]
+//	plan [error=50] [relative_error=0.05] [target_fraction=0.9] [brdp] [epsilon=1] [mechanism=auto]
+//	  [pure] [params=(23)] [args=(5)] [delta=1e-10] [max_rows=5] [max_partitions=1] [max_sum=100]
+//	  [indexed] [views] [hide=(id,patient_id)]
 //
 // params are the types of the parameters, and args their values; indexed gives visits
-// indexes that begin with the unit; views adds those whose queries are not shown; hide names columns that are hidden in every protected table.
+// indexes that begin with the unit; views adds those whose queries are not shown; hide names columns that
+// are hidden in every protected table.
 func TestPlans(t *testing.T) {
 	served := plannertest.ServedVersion
 	plannertest.ServedVersion = 150000 // of the golden files

@@ -8,14 +8,14 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// Question returns all of the block that its answer depends on: what is read and
-// with which constants, in which order it is shown, and the noise. The secret and
+// Question returns all of the block that its answer depends on: the reads, their constants, the
+// order of the rows, and the noise. The secret and
 // the data are not in it.
 func (b *BlockPlan) Question(values []scalar.Value) [][]byte {
 	return append([][]byte{[]byte(dp.Exact(b.Event()))}, b.reading(values)...)
 }
 
-// reading returns what is read, and with which constants.
+// reading returns the reads with their constants.
 func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
 	var parts [][]byte
 	for _, p := range b.Sets {
@@ -53,7 +53,7 @@ func (p Param) question(values []scalar.Value) [][]byte {
 }
 
 // ReductionQuestion returns all that the measurements of the block depend on, and with
-// which boundary, but for the target and what it may cost: who asks for another error goes
+// which boundary, but for the target and its price: who asks for another error goes
 // on from there. Like [BlockPlan.Question] it says nothing of the secret and the data.
 func (b *BlockPlan) ReductionQuestion(values []scalar.Value) [][]byte {
 	q := b.reading(values)

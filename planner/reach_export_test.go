@@ -69,7 +69,8 @@ func handled(sql, x string) string {
 	sql = cutList.ReplaceAllString(nulls0.ReplaceAllString(sql, ""), "")
 	for _, n := range []int{1 << 10, 1 << 14} {
 		limit := strconv.Itoa(n)
-		sql = strings.ReplaceAll(sql, "CASE WHEN pg_catalog.octet_length("+column+") OPERATOR(pg_catalog.>) "+limit+" THEN pg_catalog.left("+column+", "+limit+") ELSE "+column+" END", "")
+		sql = strings.ReplaceAll(sql, "CASE WHEN pg_catalog.octet_length("+column+") OPERATOR(pg_catalog.>) "+limit+
+			" THEN pg_catalog.left("+column+", "+limit+") ELSE "+column+" END", "")
 	}
 	for _, after := range []string{" IS NULL", " IS NOT NULL"} {
 		sql = strings.ReplaceAll(sql, "("+column+after+")", "")

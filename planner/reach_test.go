@@ -18,10 +18,15 @@ func TestLongTexts(t *testing.T) {
 	statements := []string{
 		"SELECT diagnosis, count(*) FROM visits GROUP BY diagnosis",
 		"SELECT count(DISTINCT diagnosis), count(diagnosis) FROM visits WHERE diagnosis IS NOT NULL",
-		"SELECT count(*) FROM visits WHERE diagnosis IN ('a', 'b') OR diagnosis BETWEEN 'a' AND 'b' OR diagnosis > 'x' OR diagnosis = repeat('a', 2000) OR diagnosis IS DISTINCT FROM 'c'",
-		"SELECT count(*) FROM visits WHERE diagnosis = ANY (ARRAY['a', 'b']) OR CASE diagnosis WHEN 'a' THEN true END OR nullif(diagnosis, 'a') = coalesce(diagnosis, 'b') OR least(diagnosis, 'a') = greatest(diagnosis, 'a')",
-		"SELECT count(*) FROM visits WHERE diagnosis LIKE 'a%' OR diagnosis ILIKE 'a%' OR md5(diagnosis) = 'a' OR length(diagnosis) > 1 OR position('a' IN diagnosis) > 1 OR starts_with(diagnosis, 'a') OR diagnosis || 'a' = 'b'",
-		"SELECT count(*) FROM visits WHERE CAST(diagnosis AS varchar(3)) = 'a' OR CAST(diagnosis AS char(3)) = 'a' OR CAST(diagnosis AS varchar) LIKE 'a'",
+		"SELECT count(*) FROM visits WHERE diagnosis IN ('a', 'b') OR diagnosis BETWEEN 'a' AND 'b' OR diagnosis > " +
+			"'x' OR diagnosis = repeat('a', 2000) OR diagnosis IS DISTINCT FROM 'c'",
+		"SELECT count(*) FROM visits WHERE diagnosis = ANY (ARRAY['a', 'b']) OR CASE diagnosis " +
+			"WHEN 'a' THEN true END OR nullif(diagnosis, 'a') = coalesce(diagnosis, 'b') OR least(diagnosis, 'a') " +
+			"= greatest(diagnosis, 'a')",
+		"SELECT count(*) FROM visits WHERE diagnosis LIKE 'a%' OR diagnosis ILIKE 'a%' OR md5(diagnosis) = 'a' OR " +
+			"length(diagnosis) > 1 OR position('a' IN diagnosis) > 1 OR starts_with(diagnosis, 'a') OR diagnosis || 'a' = 'b'",
+		"SELECT count(*) FROM visits WHERE CAST(diagnosis AS varchar(3)) = 'a' OR CAST(diagnosis AS char(3)) = 'a' " +
+			"OR CAST(diagnosis AS varchar) LIKE 'a'",
 		"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id AND v.diagnosis = p.sex WHERE p.sex < v.diagnosis",
 		"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND v.diagnosis = 'a' WHERE v.diagnosis IS NULL",
 		"SELECT count(*) FROM visits a JOIN visits b USING (patient_id, diagnosis)",
@@ -31,15 +36,25 @@ func TestLongTexts(t *testing.T) {
 		"SELECT count(*) FROM visits WHERE diagnosis IN (SELECT name FROM hospitals)",
 		"SELECT count(*) FROM (SELECT patient_id, diagnosis AS d FROM visits) t WHERE d = 'a' AND d > d",
 		"SELECT d, count(*) FROM (SELECT patient_id, diagnosis AS d FROM visits UNION ALL SELECT id, sex FROM patients) t GROUP BY d",
-		"SELECT d, count(*) FROM (SELECT patient_id, diagnosis AS d FROM visits UNION ALL SELECT id, lower(sex) FROM patients) t GROUP BY d",
+		"SELECT d, count(*) FROM (SELECT patient_id, diagnosis AS d FROM visits UNION ALL SELECT id, lower(sex) " +
+			"FROM patients) t GROUP BY d",
 		"SELECT count(*) FROM (SELECT DISTINCT patient_id, diagnosis AS d FROM visits) t WHERE d = 'a'",
-		"SELECT count(*) FROM (SELECT patient_id, diagnosis AS d, count(sex), min(diagnosis), count(DISTINCT diagnosis) FROM visits JOIN patients ON patients.id = patient_id GROUP BY patient_id, diagnosis HAVING max(diagnosis) > 'a') t WHERE d = 'a'",
-		"SELECT count(*) FROM (SELECT patient_id, diagnosis AS d, diagnosis IS NULL AS e, length(diagnosis) AS f, diagnosis = 'a' AS g, CASE diagnosis WHEN 'a' THEN 1 END AS h FROM visits GROUP BY patient_id, diagnosis HAVING diagnosis = 'a' OR diagnosis IS NULL OR diagnosis IN ('a', 'b') OR lower(diagnosis) = 'b') t WHERE d > 'a' AND e AND f > 1 AND g AND h = 1",
-		"SELECT count(*) FROM (SELECT patient_id, CASE WHEN diagnosis = 'a' THEN 'b' ELSE diagnosis END AS d FROM visits GROUP BY patient_id, CASE WHEN diagnosis = 'a' THEN 'b' ELSE diagnosis END HAVING CASE WHEN diagnosis = 'a' THEN 'b' ELSE diagnosis END > 'b') t WHERE d > 'a'",
-		"SELECT count(*) FROM (SELECT patient_id, d || d AS e FROM (SELECT patient_id, lower(diagnosis) AS d FROM visits) s) t WHERE e = 'a'",
+		"SELECT count(*) FROM (SELECT patient_id, diagnosis AS d, count(sex), min(diagnosis), count(DISTINCT " +
+			"diagnosis) FROM visits JOIN patients ON patients.id = patient_id GROUP BY patient_id, diagnosis " +
+			"HAVING max(diagnosis) > 'a') t WHERE d = 'a'",
+		"SELECT count(*) FROM (SELECT patient_id, diagnosis AS d, diagnosis IS NULL AS e, length(diagnosis) AS f, " +
+			"diagnosis = 'a' AS g, CASE diagnosis WHEN 'a' THEN 1 END AS h FROM visits " +
+			"GROUP BY patient_id, diagnosis HAVING diagnosis = 'a' OR diagnosis IS NULL OR diagnosis IN ('a', 'b') " +
+			"OR lower(diagnosis) = 'b') t WHERE d > 'a' AND e AND f > 1 AND g AND h = 1",
+		"SELECT count(*) FROM (SELECT patient_id, CASE WHEN diagnosis = 'a' THEN 'b' ELSE diagnosis END AS d " +
+			"FROM visits GROUP BY patient_id, CASE WHEN diagnosis = 'a' THEN 'b' ELSE diagnosis END HAVING CASE " +
+			"WHEN diagnosis = 'a' THEN 'b' ELSE diagnosis END > 'b') t WHERE d > 'a'",
+		"SELECT count(*) FROM (SELECT patient_id, d || d AS e FROM (SELECT patient_id, lower(diagnosis) AS d " +
+			"FROM visits) s) t WHERE e = 'a'",
 	}
 	run(t, conn, "BEGIN")
-	run(t, conn, `INSERT INTO visits SELECT 10000 + g, 7, g % 7, '2020-01-01', NULL, repeat('ä', 100000) || g, 1, NULL, NULL, NULL, NULL FROM generate_series(1, 30) g`)
+	run(t, conn, `INSERT INTO visits SELECT 10000 + g, 7, g % 7, '2020-01-01', NULL, repeat('ä', 100000) || g, 1,
+  NULL, NULL, NULL, NULL FROM generate_series(1, 30) g`)
 	for _, sql := range statements {
 		p := plan(t, conn, cat, sql)
 		if wholeTexts(t, p.Plan, sql) == 0 {
@@ -50,7 +65,7 @@ func TestLongTexts(t *testing.T) {
 	run(t, conn, "ROLLBACK")
 }
 
-// wholeTexts reports texts of any length that a plan reads whole, and counts what it mentions.
+// wholeTexts reports texts of any length that a plan reads whole, and counts those that it mentions.
 func wholeTexts(t *testing.T, p *planner.Plan, sql string) int {
 	t.Helper()
 	bare, mentions := planner.BareTexts(p)
@@ -77,12 +92,14 @@ func TestIdentifiers(t *testing.T) {
 	}
 	conn := connect(t)
 	for sql, want := range map[string]string{
-		"SELECT count(*) FROM visits":                                                          first + " IS NOT NULL",
-		"SELECT count(DISTINCT patient_id) FROM visits":                                        first + " IS NOT NULL",
-		"SELECT count(*) FROM visits WHERE patient_id <> 'a'":                                  "(" + first + " OPERATOR(pg_catalog.<>) CAST($1 AS pg_catalog.text))",
-		"SELECT count(*) FROM visits t JOIN patients p ON p.id = t.patient_id":                 `t1."id" OPERATOR(pg_catalog.=) ` + first,
-		"SELECT count(*) FROM labs":                                                            `t1."id" OPERATOR(pg_catalog.=) ` + key,
-		"SELECT count(*) FROM (SELECT patient_id, count(*) FROM visits GROUP BY patient_id) t": "GROUP BY " + strings.ReplaceAll(first, "t0", "t1"),
+		"SELECT count(*) FROM visits":                   first + " IS NOT NULL",
+		"SELECT count(DISTINCT patient_id) FROM visits": first + " IS NOT NULL",
+		"SELECT count(*) FROM visits WHERE " +
+			"patient_id <> 'a'": "(" + first + " OPERATOR(pg_catalog.<>) CAST($1 AS pg_catalog.text))",
+		"SELECT count(*) FROM visits t JOIN patients p ON p.id = t.patient_id": `t1."id" OPERATOR(pg_catalog.=) ` + first,
+		"SELECT count(*) FROM labs": `t1."id" OPERATOR(pg_catalog.=) ` + key,
+		"SELECT count(*) FROM (SELECT patient_id, count(*) FROM visits " +
+			"GROUP BY patient_id) t": "GROUP BY " + strings.ReplaceAll(first, "t0", "t1"),
 	} {
 		got := plan(t, conn, textual(), sql).Blocks[0].Sets[0].Reads[0].SQL
 		if !strings.Contains(got, want) {
@@ -109,7 +126,8 @@ func TestPaddedTexts(t *testing.T) {
 		return checkedBy(t, p, s)
 	}
 	conn := connect(t)
-	got := plan(t, conn, padded(-1), "SELECT count(*) FROM visits WHERE diagnosis IS NULL OR diagnosis > 'a'").Blocks[0].Sets[0].Reads[0].SQL
+	got := plan(t, conn, padded(-1), "SELECT count(*) FROM visits WHERE diagnosis IS NULL OR "+
+		"diagnosis > 'a'").Blocks[0].Sets[0].Reads[0].SQL
 	const short = `CASE WHEN pg_catalog.octet_length(t0."diagnosis") OPERATOR(pg_catalog.<=) 65536 THEN t0."diagnosis" END`
 	for _, want := range []string{"(" + short + " IS NULL)", "(" + short + " OPERATOR(pg_catalog.>)"} {
 		if !strings.Contains(got, want) {
@@ -146,7 +164,8 @@ func TestIndexedDerived(t *testing.T) {
 		"SELECT patient_id, CAST(diagnosis AS varchar) AS d FROM visits",
 		"SELECT patient_id, coalesce(diagnosis, 'x') AS d FROM visits GROUP BY patient_id, coalesce(diagnosis, 'x')",
 	} {
-		plan(t, conn, cat, "SELECT count(*) FROM ("+from+") q WHERE CAST(length(d) AS bigint) * length(d) * length(d) * 32000 > 5").read(t, conn)
+		plan(t, conn, cat, "SELECT count(*) FROM ("+from+") q WHERE CAST(length(d) AS bigint) * length(d) * "+
+			"length(d) * 32000 > 5").read(t, conn)
 	}
 	run(t, conn, "ROLLBACK")
 }

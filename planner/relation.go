@@ -39,7 +39,13 @@ func (q *Query) Relation(block int, array func(column int) string) string {
 	if len(names) == 0 {
 		return "(SELECT 1 AS a0)"
 	}
-	return "(SELECT " + strings.Join(cells, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
+	return unnested(cells, arrays, names)
+}
+
+// unnested writes a sub-select of cells over arrays whose elements have the names, as u.
+func unnested(cells, arrays, names []string) string {
+	return "(SELECT " + strings.Join(cells, ", ") +
+		" FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
 }
 
 // Concealed returns how many views are left in the rewritten statement whose queries no
@@ -65,7 +71,7 @@ func (q *Query) ConcealedRelation(view int, array func(column int) string) strin
 		}
 		cells = append(cells, cell+" AS "+ast.QuoteIdent(c.Name))
 	}
-	return "(SELECT " + strings.Join(cells, ", ") + " FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
+	return unnested(cells, arrays, names)
 }
 
 // shown writes a key in the type that it has above the block: a column keeps its domain

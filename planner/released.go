@@ -6,7 +6,7 @@ import (
 	"dpproxy/estimate"
 )
 
-// Released is what came out of a grouping set: integers with noise, one row for each partition
+// Released is the released relation of a grouping set: integers with noise, one row for each partition
 // that is shown. The rows of one with public keys are all of its partitions, in
 // order; those of private keys are in the order of their keys.
 type Released struct {
@@ -17,7 +17,7 @@ type Released struct {
 	Margins [][]Margin
 }
 
-// integers are those of one row with what is known of their noise.
+// integers are those of one row, with their noise as far as it is known.
 type integers struct {
 	ints    []*big.Int
 	margins []Margin // nil: the mechanisms of the plan tell

@@ -9,7 +9,7 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// An output is one aggregate of the released relation, with what it is computed from.
+// An output is one aggregate of the released relation, with its estimator.
 type output struct {
 	*aggregate
 	estimator
@@ -118,7 +118,7 @@ func (r *results) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 	return bars
 }
 
-// clampedTo says to what values are clamped.
+// clampedTo writes the bounds that values are clamped to.
 func (o *output) clampedTo() string {
 	var bounds []string
 	for _, t := range o.clamped() {

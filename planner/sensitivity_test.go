@@ -27,17 +27,19 @@ CREATE TYPE place AS (ward int, bed int);
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TABLE patients (id int PRIMARY KEY, name text NOT NULL, sex text NOT NULL, birth_year int NOT NULL, region varchar(10) NOT NULL,
   smoker bool, mood mood, weight float8, notes jsonb);
-CREATE TABLE visits (id int PRIMARY KEY, patient_id int, hospital_id int NOT NULL, day date NOT NULL, at timestamptz, diagnosis text NOT NULL,
-  cost numeric(10,2) NOT NULL, tip numeric, score float4, steps bigint, place place);
+CREATE TABLE visits (id int PRIMARY KEY, patient_id int, hospital_id int NOT NULL, day date NOT NULL, at timestamptz,
+  diagnosis text NOT NULL, cost numeric(10,2) NOT NULL, tip numeric, score float4, steps bigint, place place);
 CREATE TABLE labs (id int PRIMARY KEY, visit_id int NOT NULL, test text NOT NULL, value float8);
 CREATE TABLE hospitals (id int PRIMARY KEY, name text NOT NULL, region text NOT NULL);
 INSERT INTO hospitals VALUES (1, 'Mercy', 'north'), (2, 'St. Ann', 'south'), (3, 'General', 'north');
 CREATE INDEX ON visits (patient_id);
 CREATE INDEX ON visits (diagnosis, cost);
-INSERT INTO patients SELECT g, 'n' || g, (ARRAY['f','m','x','?'])[g % 4 + 1], CASE WHEN g = 1 THEN 2147483647 WHEN g = 2 THEN -2147483648 ELSE 1920 + g % 90 END,
+INSERT INTO patients SELECT g, 'n' || g, (ARRAY['f','m','x','?'])[g % 4 + 1],
+  CASE WHEN g = 1 THEN 2147483647 WHEN g = 2 THEN -2147483648 ELSE 1920 + g % 90 END,
   (ARRAY['north','south','nowhere'])[g % 3 + 1], g % 3 = 0, (ARRAY['sad','ok','happy'])[g % 3 + 1]::mood,
   (ARRAY['NaN','Infinity','-Infinity','1e308','-1e-308','80.25'])[g % 6 + 1]::float8, '{}' FROM generate_series(1, 300) g;
-INSERT INTO visits SELECT g, CASE WHEN g % 10 = 0 THEN NULL WHEN g <= 400 THEN 1 WHEN g <= 600 THEN 2 ELSE g % 300 + 1 END, g % 7, date '2020-01-01' + g % 500,
+INSERT INTO visits SELECT g, CASE WHEN g % 10 = 0 THEN NULL WHEN g <= 400 THEN 1 WHEN g <= 600 THEN 2 ELSE g % 300 + 1 END,
+  g % 7, date '2020-01-01' + g % 500,
   CASE WHEN g % 5 > 0 THEN timestamptz '2020-01-01 00:00+00' + g * interval '1 hour' END,
   CASE WHEN g BETWEEN 401 AND 600 THEN 'flu' ELSE (ARRAY['asthma','flu','it''s "so"','other'])[g % 4 + 1] END,
   CASE WHEN g BETWEEN 401 AND 600 THEN 5 WHEN g <= 400 THEN 90000 + g ELSE g % 1000 END,
@@ -45,7 +47,8 @@ INSERT INTO visits SELECT g, CASE WHEN g % 10 = 0 THEN NULL WHEN g <= 400 THEN 1
   (ARRAY['NaN','Infinity','-Infinity','1e38','-0','0.5'])[g % 6 + 1]::float4,
   CASE WHEN g % 3 > 0 THEN 9223372036854775807 - g END,
   CASE WHEN g % 2 = 0 THEN ROW(NULL, NULL)::place END FROM generate_series(1, 2000) g;
-INSERT INTO labs SELECT g, g % 2000 + 1, (ARRAY['chol','hdl','none'])[g % 3 + 1], (ARRAY['NaN','Infinity','-Infinity','1e308','12.5'])[g % 5 + 1]::float8
+INSERT INTO labs SELECT g, g % 2000 + 1, (ARRAY['chol','hdl','none'])[g % 3 + 1],
+  (ARRAY['NaN','Infinity','-Infinity','1e308','12.5'])[g % 5 + 1]::float8
   FROM generate_series(1, 6000) g;`
 
 // adversarialRows leaves out infinite numerics where the server has none.
@@ -70,11 +73,13 @@ var sensitivityStatements = []string{
 	"SELECT hospital_id, count(*), sum(cost), avg(tip) FROM visits GROUP BY 1",
 	"SELECT CASE WHEN weight > 5 THEN bpchar 'a' ELSE bpchar 'a  ' END, count(*) FROM patients GROUP BY 1", // one group, spelled twice
 	"SELECT DISTINCT id FROM visits",
-	"SELECT d.c > 5, d.c, count(*) FROM (SELECT id, CASE WHEN smoker THEN birth_year / 100 END AS c FROM patients) d WHERE (d.c < 100) IS UNKNOWN GROUP BY 1, 2", // one empty list of two types
+	"SELECT d.c > 5, d.c, count(*) FROM (SELECT id, CASE WHEN smoker THEN birth_year / 100 END AS c FROM patients) " +
+		"d WHERE (d.c < 100) IS UNKNOWN GROUP BY 1, 2", // one empty list of two types
 	"SELECT diagnosis, min(cost), percentile_cont(0.5) WITHIN GROUP (ORDER BY steps) FROM visits GROUP BY 1",
 	"SELECT max(day), var_pop(score), stddev(cost) FILTER (WHERE hospital_id > 2) FROM visits",
 	"SELECT corr(weight, birth_year), regr_count(birth_year, weight), bool_and(smoker) FROM patients",
-	"SELECT diagnosis, covar_pop(cost, score), regr_slope(steps, cost) FILTER (WHERE hospital_id > 2), regr_r2(tip, score), regr_avgx(tip, score) FROM visits GROUP BY 1",
+	"SELECT diagnosis, covar_pop(cost, score), regr_slope(steps, cost) FILTER (WHERE hospital_id > 2), " +
+		"regr_r2(tip, score), regr_avgx(tip, score) FROM visits GROUP BY 1",
 	"SELECT covar_samp(cost, cost), regr_intercept(cost, v.cost) FROM visits v",
 	"SELECT count(DISTINCT hospital_id), count(DISTINCT patient_id), count(DISTINCT tip) FROM visits",
 	"SELECT diagnosis, count(DISTINCT hospital_id) FROM visits GROUP BY 1",
@@ -82,13 +87,17 @@ var sensitivityStatements = []string{
 	"SELECT date_trunc('month', day), count(*) FROM visits GROUP BY 1",
 	"SELECT h.region, count(*), sum(v.cost * 2) FROM visits v JOIN hospitals h ON h.id = v.hospital_id GROUP BY 1",
 	"SELECT h.name, count(v.id), sum(v.tip) FROM hospitals h LEFT JOIN visits v ON v.hospital_id = h.id GROUP BY 1",
-	"SELECT p.sex, count(*), sum(least(v.steps, 1000)) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND v.cost > 100 GROUP BY 1",
-	"SELECT l.test, sum(least(greatest(v.cost / nullif(l.value, 0), 0), 100)) FILTER (WHERE l.value > 1) FROM visits v JOIN labs l ON l.visit_id = v.id GROUP BY 1",
+	"SELECT p.sex, count(*), sum(least(v.steps, 1000)) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id " +
+		"AND v.cost > 100 GROUP BY 1",
+	"SELECT l.test, sum(least(greatest(v.cost / nullif(l.value, 0), 0), 100)) FILTER (WHERE l.value > 1) FROM " +
+		"visits v JOIN labs l ON l.visit_id = v.id GROUP BY 1",
 	"SELECT count(*) FROM visits a JOIN visits b USING (patient_id)",
-	"SELECT avg(n), max(n), sum(s) FROM (SELECT patient_id, count(*) AS n, sum(least(cost, 50)) AS s FROM visits GROUP BY 1 HAVING sum(tip) > 0) t",
+	"SELECT avg(n), max(n), sum(s) FROM (SELECT patient_id, count(*) AS n, sum(least(cost, 50)) AS s FROM visits " +
+		"GROUP BY 1 HAVING sum(tip) > 0) t",
 	"SELECT n, count(*) FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t GROUP BY n",
 	"SELECT d, count(*) FROM (SELECT patient_id, day AS d FROM visits UNION ALL SELECT id, CAST(NULL AS date) FROM patients) u GROUP BY 1",
-	"SELECT count(*) FROM patients WHERE id IN (SELECT patient_id FROM visits WHERE cost > 500) AND NOT EXISTS (SELECT 1 FROM labs l JOIN visits w ON w.id = l.visit_id WHERE w.patient_id = patients.id AND l.value > 20)",
+	"SELECT count(*) FROM patients WHERE id IN (SELECT patient_id FROM visits WHERE cost > 500) AND NOT EXISTS " +
+		"(SELECT 1 FROM labs l JOIN visits w ON w.id = l.visit_id WHERE w.patient_id = patients.id AND l.value > 20)",
 }
 
 // forced makes Postgres read the same rows in other orders.
@@ -97,11 +106,12 @@ var forced = []string{
 	"SET enable_seqscan = off; SET enable_bitmapscan = off",
 	"SET enable_seqscan = on; SET enable_hashagg = off; SET enable_hashjoin = off",
 	"SET enable_hashagg = on; SET enable_sort = off; SET enable_mergejoin = off; SET enable_nestloop = off; SET enable_hashjoin = on",
-	"RESET ALL; SET max_parallel_workers_per_gather = 4; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0",
+	"RESET ALL; SET max_parallel_workers_per_gather = 4; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; " +
+		"SET min_parallel_table_scan_size = 0",
 	"RESET ALL; SET work_mem = '64kB'",
 }
 
-// vector is what a plan's reads return: the integers of each partition, by grouping set and key.
+// A vector is the result of a plan's reads: the integers of each partition, by grouping set and key.
 type vector map[string][]*big.Int
 
 func TestSensitivity(t *testing.T) {
@@ -137,7 +147,8 @@ func TestSensitivity(t *testing.T) {
 	run(t, conn, "ROLLBACK")
 	for _, kind := range []string{"count", "sum", "histogram"} {
 		if reached[kind] < 0.99 {
-			t.Errorf("no %s came near its declared sensitivity (%.3f of it): the declaration, or this test, is too loose", kind, reached[kind])
+			t.Errorf("no %s came near its declared sensitivity (%.3f of it): the declaration, or this "+
+				"test, is too loose", kind, reached[kind])
 		}
 	}
 }
@@ -145,7 +156,8 @@ func TestSensitivity(t *testing.T) {
 // removeUnit deletes all rows of a patient.
 func removeUnit(t *testing.T, conn *pgconn.PgConn, unit int) {
 	t.Helper()
-	run(t, conn, fmt.Sprintf("DELETE FROM labs WHERE visit_id IN (SELECT id FROM visits WHERE patient_id = %[1]d); DELETE FROM visits WHERE patient_id = %[1]d; DELETE FROM patients WHERE id = %[1]d", unit))
+	run(t, conn, fmt.Sprintf("DELETE FROM labs WHERE visit_id IN (SELECT id FROM visits WHERE patient_id = %[1]d); "+
+		"DELETE FROM visits WHERE patient_id = %[1]d; DELETE FROM patients WHERE id = %[1]d", unit))
 }
 
 // Rows without a value add nothing to a sum, not even a bound.
@@ -155,10 +167,12 @@ func nullsAddNothing(t *testing.T, conn *pgconn.PgConn, cat *policy.Model) {
 	const tips = "SELECT sum(tip), avg(tip) FROM visits WHERE id > 10000"
 	run(t, conn, "BEGIN")
 	run(t, conn, "INSERT INTO patients SELECT g, 'n', 'f', 1950, 'north', NULL, NULL, 70, NULL FROM generate_series(1001, 1003) g")
-	run(t, conn, "INSERT INTO visits SELECT g, g - 9000, 1, '2020-01-01', NULL, 'flu', 1, 2.5, NULL, NULL FROM generate_series(10001, 10003) g")
+	run(t, conn, "INSERT INTO visits SELECT g, g - 9000, 1, '2020-01-01', NULL, 'flu', 1, 2.5, NULL, NULL FROM "+
+		"generate_series(10001, 10003) g")
 	weights, tipped := plan(t, conn, cat, sums).read(t, conn), plan(t, conn, cat, tips).read(t, conn)
 	run(t, conn, "INSERT INTO patients SELECT g, 'n', 'f', 1950, 'north', NULL, NULL, NULL, NULL FROM generate_series(1004, 1020) g")
-	run(t, conn, "INSERT INTO visits SELECT g, 1001, 1, '2020-01-01', NULL, 'flu', 1, NULL, NULL, NULL FROM generate_series(10004, 10010) g")
+	run(t, conn, "INSERT INTO visits SELECT g, 1001, 1, '2020-01-01', NULL, 'flu', 1, NULL, NULL, NULL FROM "+
+		"generate_series(10004, 10010) g")
 	same(t, sums+" with rows without a value", weights, plan(t, conn, cat, sums).read(t, conn))
 	same(t, tips+" with rows without a value", tipped, plan(t, conn, cat, tips).read(t, conn))
 	run(t, conn, "ROLLBACK")
@@ -313,7 +327,7 @@ func (p bound) bounded(t *testing.T, what string, with, without vector, reached 
 }
 
 // within checks n integers of each partition: how many partitions change, and by how much
-// in ℓ₁ norm. It returns the largest change as a share of what is allowed.
+// in ℓ₁ norm. It returns the largest change as a share of the allowed one.
 func within(with, without vector, s dp.Sensitivity, at, n int) (share float64, err error) {
 	touched := int64(0)
 	keys := maps.Clone(with)
@@ -367,6 +381,7 @@ func same(t *testing.T, what string, a, b vector) {
 func shuffle(t *testing.T, conn *pgconn.PgConn) {
 	t.Helper()
 	for _, table := range []string{"patients", "visits", "labs"} {
-		run(t, conn, fmt.Sprintf("CREATE TEMP TABLE s AS SELECT * FROM %[1]s ORDER BY random(); DELETE FROM %[1]s; INSERT INTO %[1]s SELECT * FROM s; DROP TABLE s", table))
+		run(t, conn, fmt.Sprintf("CREATE TEMP TABLE s AS SELECT * FROM %[1]s ORDER BY random(); DELETE FROM %[1]s; "+
+			"INSERT INTO %[1]s SELECT * FROM s; DROP TABLE s", table))
 	}
 }

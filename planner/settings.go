@@ -9,12 +9,12 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// Settings are what the analyst and the policy say about one statement.
+// Settings are those of the analyst and of the policy for one statement.
 type Settings struct {
-	// EpsilonPico is what the statement may spend, in 10⁻¹² of ε. In a budget of
-	// zCDP it stands for ρ = ε²/2. With a target it is the most, else all of it is spent.
+	// EpsilonPico is the most that the statement may spend, in 10⁻¹² of ε. In a budget of
+	// zCDP it stands for ρ = ε²/2. With a target it may spend less, else all of it is spent.
 	EpsilonPico int64
-	// DeltaAtto is what the statement may spend on partition selection, in 10⁻¹⁸ of δ;
+	// DeltaAtto is the most that the statement may spend on partition selection, in 10⁻¹⁸ of δ;
 	// 0: nothing, so that groups must be public.
 	DeltaAtto int64
 	// Mechanism is one of [MechanismNames].
@@ -26,12 +26,12 @@ type Settings struct {
 	Alpha float64
 	// MaxRows and MaxPartitions lower those of the policy; 0 does not.
 	MaxRows, MaxPartitions int64
-	// MaxSum bounds what a unit adds to each sum of a group; nil does not.
+	// MaxSum bounds the addition of a unit to each sum of a group; nil does not.
 	MaxSum *big.Rat
 	// Target is the error that is asked for; the zero Target asks for none, so that all
 	// of EpsilonPico is spent.
 	Target Target
-	// LeftPico is what noise reduction may spend, in 10⁻¹² of ρ, where that is less than EpsilonPico
+	// LeftPico is the most that noise reduction may spend, in 10⁻¹² of ρ, where that is less than EpsilonPico
 	// because no more is left; 0: it may spend EpsilonPico.
 	LeftPico int64
 	// TypicalPico is the ε of a typical statement of the policy, in 10⁻¹²: the confidence

@@ -8,7 +8,8 @@ import (
 	"dpproxy/pgerr"
 )
 
-// share is what one measure of the statement may spend, and on what.
+// A share is the part of the budget that one statistic of the statement may spend, and on which
+// kind of noise.
 type share struct {
 	kind        string
 	epsilonPico int64
@@ -23,7 +24,7 @@ func (s share) mechanism(sens dp.Sensitivity) (mechanisms.Mechanism, error) {
 	return mechanisms.LaplaceFor(sens, s.epsilonPico)
 }
 
-// measure is what the share's main parameter is of.
+// measure is that of the share's main parameter.
 func (s share) measure() dp.Measure {
 	if s.kind == gaussian {
 		return dp.ZCDP

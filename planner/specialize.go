@@ -21,8 +21,14 @@ func (q *Query) Specialize(values []scalar.Value, s Settings) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Tables: q.Tables(), Relations: q.Relations(), unit: q.cat.Unit(), settings: s, Shape: shape, hidden: q.readsHiddenView(), Untold: q.Untold()}
-	env := &scalar.Env{Values: values, TimeZones: q.cat.TimeZones(), UTF8: true, Before14: q.cat.Before14()} // the proxy reads from no other encoding
+	p := &Plan{
+		Tables: q.Tables(), Relations: q.Relations(), Shape: shape, Untold: q.Untold(),
+		unit: q.cat.Unit(), settings: s, hidden: q.readsHiddenView(),
+	}
+	env := &scalar.Env{
+		Values: values, TimeZones: q.cat.TimeZones(), Before14: q.cat.Before14(),
+		UTF8: true, // the proxy reads from no other encoding
+	}
 	var cells int
 	var evalCost int64
 	for _, b := range q.blocks {
@@ -105,7 +111,8 @@ func (b *block) checkOffsets(env *scalar.Env) error {
 func (b *block) checkLevels(s Settings) error {
 	for _, a := range b.aggregates {
 		if s.Target.asked() && a.level > 1-s.Alpha {
-			return pgerr.New(pgerr.InvalidParameterValue, "with an error to reach, dp.%s has at most the confidence of the statement", a.report).At(a.at).
+			return pgerr.New(pgerr.InvalidParameterValue, "with an error to reach, dp.%s has at most the confidence of the statement",
+				a.report).At(a.at).
 				WithHint("SET dp.confidence = %s.", strconv.FormatFloat(a.level, 'g', -1, 64))
 		}
 	}
@@ -162,7 +169,7 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 	return g, nil
 }
 
-// contribution finds what a unit may contribute to a grouping set: by proof, or by the policy,
+// contribution bounds the contribution of a unit to a grouping set: by proof, or by the policy,
 // which the analyst's settings can only lower.
 func (b *block) contribution(p *partitions, s Settings, unit string) (contribution, error) {
 	c := contribution{Contribution: dp.Contribution{Partitions: 1, Rows: 1}, maxSum: s.MaxSum}

@@ -24,7 +24,7 @@ func newSpecializer(b *block, env *scalar.Env, unindexed []catalog.Name) *specia
 }
 
 // unitIndexed reports whether an index finds the rows of one unit. It is known from the
-// schema alone, as are all choices among statements: what the rows are must not decide.
+// schema alone, as are all choices among statements: the rows must not decide.
 func (sp *specializer) unitIndexed() bool { return sp.unitIndex(nil) }
 
 // unitOrdered reports whether an index alone has all that the level uses, unit by unit. If

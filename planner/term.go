@@ -15,7 +15,7 @@ import (
 type term struct {
 	arg    scalar.Expr
 	values lattice
-	wide   bool // what is computed of the integers needs int8
+	wide   bool // a number that is computed of the integers needs int8
 }
 
 // equal reports whether two terms are the same values within the same bounds.
@@ -44,7 +44,7 @@ func (t term) halfSteps() dp.Range {
 	return dp.Range{Lower: 2 * t.values.low, Upper: 2 * t.values.high}
 }
 
-// centred says what is public about the distances of the values from the middle of their
+// centred has all that is public about the distances of the values from the middle of their
 // bounds, in half steps.
 func (t term) centred() estimate.Values {
 	return estimate.Values{

@@ -10,17 +10,17 @@ import (
 // one another: each can double it.
 const maxUnfolded = 1 << 15
 
-// longestName is as long as any name that a column has on the mirror: what fits with it there
-// fits where it is written.
+// longestName is as long as any name that a column has on the mirror: a text that fits with it
+// there fits where it is written.
 const longestName = "v99999.x"
 
 // An unfolding writes expressions for the mirror with Postgres's own semantics, and columns
-// that derived tables compute as what they are computed from.
+// that derived tables compute as the expressions behind them.
 type unfolding struct {
 	constants scalar.Inlined
 	// leaf writes the columns that nothing is known below of.
 	leaf func(*scalar.Column) string
-	// leaves are those that were written, each once by what it stands for.
+	// leaves are those that were written, each once by the column that it stands for.
 	leaves []*scalar.Column
 	texts  map[*scalar.Column]string
 	failed bool
@@ -59,7 +59,7 @@ func (u *unfolding) column(c *scalar.Column) string {
 	return sql
 }
 
-// computation returns what a column of a derived table is computed from, row by row; nil
+// computation returns the expression behind a column of a derived table, row by row; nil
 // where it is a plain column, one of several branches, or NULL in rows that a join adds.
 func computation(c *scalar.Column) scalar.Expr {
 	for {
@@ -74,7 +74,7 @@ func computation(c *scalar.Column) scalar.Expr {
 	}
 }
 
-// contains reports whether one of the columns stands for what c stands for.
+// contains reports whether one of the columns stands for the same as c.
 func contains(cols []*scalar.Column, c *scalar.Column) bool {
 	return slices.ContainsFunc(cols, func(o *scalar.Column) bool { return o.Base() == c.Base() })
 }

@@ -31,10 +31,14 @@ func things(t *testing.T) *policy.Model {
 	byteOrder := column("k", text, false)
 	byteOrder.Collation = catalog.Name{Schema: "pg_catalog", Name: "C"}
 	table := &catalog.Table{Name: name("things"), Kind: 'r', Keys: primary(), Columns: []catalog.Column{
-		column("id", int4, true), column("t", text, false), column("v", varchar(-1), false), column("v10", varchar(14), false), column("v5", varchar(9), false),
-		column("c", builtin("bpchar", "character(5)", 1042, 9), false), column("s", domain("short", varchar(14)), false), column("b", domain("brief", varchar(14)), false),
-		column("n", numeric10, false), column("n3", builtin("numeric", "numeric(10,3)", 1700, (10<<16|3)+4), false), column("m", numeric, false),
-		column("a", domain("amount", numeric10), false), column("i2", builtin("int2", "smallint", 21, -1), false), column("i4", int4, false), column("i8", bigint, false),
+		column("id", int4, true), column("t", text, false), column("v", varchar(-1), false),
+		column("v10", varchar(14), false), column("v5", varchar(9), false),
+		column("c", builtin("bpchar", "character(5)", 1042, 9), false), column("s", domain("short", varchar(14)), false),
+		column("b", domain("brief", varchar(14)), false),
+		column("n", numeric10, false), column("n3", builtin("numeric", "numeric(10,3)", 1700, (10<<16|3)+4), false),
+		column("m", numeric, false),
+		column("a", domain("amount", numeric10), false), column("i2", builtin("int2", "smallint", 21, -1), false),
+		column("i4", int4, false), column("i8", bigint, false),
 		column("d", date, false), column("ts", builtin("timestamp", "timestamp without time zone", 1114, -1), false), byteOrder,
 	}}
 	c, problems := policy.Check(policy.Policy{Unit: "thing", Tables: []policy.TablePolicy{{Name: table.Name, UnitColumn: "id"}}},
@@ -47,9 +51,12 @@ func things(t *testing.T) *policy.Model {
 
 // alike are expressions that may stand in one column of a UNION ALL: texts, numbers and dates.
 var alike = [][]string{
-	{"t", "v", "v10", "v10", "v5", "s", "s", "b", "'x'", "'x'", "NULL", "'x'::text", "'x'::varchar", "v10::varchar(5)", "lower(v)", "coalesce(v10, 'x')", "coalesce(s, b)", "coalesce(s, s)", "coalesce(v10, s)", "CASE WHEN i4 > 1 THEN s END", "nullif(s, 'x')", "s::varchar", "greatest(s, s)", "left(s, 3)", "CASE WHEN i4 > 1 THEN s ELSE s END"},
+	{"t", "v", "v10", "v10", "v5", "s", "s", "b", "'x'", "'x'", "NULL", "'x'::text", "'x'::varchar", "v10::varchar(5)",
+		"lower(v)", "coalesce(v10, 'x')", "coalesce(s, b)", "coalesce(s, s)", "coalesce(v10, s)", "CASE WHEN i4 > 1 THEN s END",
+		"nullif(s, 'x')", "s::varchar", "greatest(s, s)", "left(s, 3)", "CASE WHEN i4 > 1 THEN s ELSE s END"},
 	{"c", "c", "c::char(5)", "'x'", "NULL", "t", "v10", "'x'::char(5)"},
-	{"n", "n", "n3", "m", "a", "a", "coalesce(n, a)", "coalesce(a, a)", "NULL", "1.5", "i4", "n::numeric(10,2)", "nullif(a, 1)", "nullif(n, 1)", "a::numeric", "least(a, n)", "-a", "a + 1", "round(a)"},
+	{"n", "n", "n3", "m", "a", "a", "coalesce(n, a)", "coalesce(a, a)", "NULL", "1.5", "i4", "n::numeric(10,2)",
+		"nullif(a, 1)", "nullif(n, 1)", "a::numeric", "least(a, n)", "-a", "a + 1", "round(a)"},
 	{"i2", "i4", "i8", "1", "3000000000", "NULL", "'1'", "i4 + i2", "i8::int2"},
 	{"d", "d", "ts", "NULL", "'2024-01-01'", "ts::date"},
 	{"k", "k", "t", "'x'", "NULL", "lower(k)"},
@@ -107,7 +114,8 @@ func TestUnionTypes(t *testing.T) {
 		accepted++
 		for i, w := range want.Fields {
 			if g := got.Fields[i]; w.DataTypeOID != g.DataTypeOID || w.TypeModifier != g.TypeModifier {
-				t.Errorf("%s\ncolumn %d is of type %d with modifier %d, released as %d with %d", sql, i+1, w.DataTypeOID, w.TypeModifier, g.DataTypeOID, g.TypeModifier)
+				t.Errorf("%s\ncolumn %d is of type %d with modifier %d, released "+
+					"as %d with %d", sql, i+1, w.DataTypeOID, w.TypeModifier, g.DataTypeOID, g.TypeModifier)
 			}
 		}
 	}
@@ -129,11 +137,12 @@ var literalsBeside = []string{
 	"SELECT id, n3 AS x FROM things UNION ALL (SELECT id, n3 FROM things UNION ALL SELECT id, NULL FROM things)",
 }
 
-// literalsNested have a literal on either side of what tells its type.
+// literalsNested have a literal on either side of the branch that tells its type.
 var literalsNested = []string{
 	"SELECT id, 'x' AS x FROM things UNION ALL (SELECT id, 'x' FROM things UNION ALL SELECT id, v FROM things)",
 	"SELECT id, v AS x FROM things UNION ALL (SELECT id, 'x' FROM things UNION ALL SELECT id, 'y' FROM things)",
-	"(SELECT id, 'x' AS x FROM things UNION ALL SELECT id, v10 FROM things) UNION ALL (SELECT id, NULL FROM things UNION ALL SELECT id, v10 FROM things)",
+	"(SELECT id, 'x' AS x FROM things UNION ALL SELECT id, v10 FROM things) UNION ALL (SELECT id, NULL FROM things " +
+		"UNION ALL SELECT id, v10 FROM things)",
 	"SELECT id, 'x' AS x FROM things UNION ALL SELECT id, 'y' FROM things UNION ALL SELECT id, v FROM things",
 	"SELECT id, NULL AS x FROM things UNION ALL (SELECT id, s FROM things UNION ALL SELECT id, s FROM things)",
 	"SELECT id, s AS x FROM things UNION ALL (SELECT id, b FROM things UNION ALL SELECT id, v10 FROM things)",

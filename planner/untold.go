@@ -25,7 +25,7 @@ func (u Untold) refs(stmt *parser.Statement, told Untold) {
 	}
 }
 
-// note takes a name in the query of a view, or in what analysts may see.
+// note takes a name in the query of a view, or in a text that analysts may see.
 func (u Untold) note(n catalog.Name, view string, told Untold) {
 	if view == "" {
 		told[n] = n.String()
@@ -41,7 +41,7 @@ func (u Untold) but(told Untold) Untold {
 	return u
 }
 
-// Name writes the name of a relation for the analyst, or by what view it is read.
+// Name writes the name of a relation for the analyst, or by which view it is read.
 func (u Untold) Name(n catalog.Name) string {
 	if view, ok := u[n]; ok {
 		return "what " + strconv.Quote(view) + " reads"
