@@ -54,13 +54,13 @@ var functions = map[string]function{
 	"percentile_disc": percentiles(true),
 }
 
-func newAggregate(r *scalar.Resolver, src *source.Source, a *ast.Aggregate) (*aggregate, error) {
+func newAggregate(r *scalar.Resolver, rows *source.Rows, a *ast.Aggregate) (*aggregate, error) {
 	resolve, ok := functions[a.Func]
 	if !ok {
 		return nil, pgerr.New(pgerr.NotAllowed, "the aggregate %s is not supported on protected data", a.Func).At(a.At).
 			WithHint(aggregatesHint)
 	}
-	c := &call{Aggregate: a, resolver: r, source: src}
+	c := &call{Aggregate: a, resolver: r, rows: rows}
 	var err error
 	if a.Filter != nil {
 		if c.filter, err = r.Boolean(a.Filter); err != nil {

@@ -28,7 +28,7 @@ func newCount(c *call) (form, error) {
 	switch {
 	case !c.Distinct:
 		f.arg = x
-	case c.source.IsUnit(x):
+	case c.rows.IsUnit(x):
 		f.units = true
 	case len(x.Columns()) == 0:
 		return nil, c.plain()

@@ -91,16 +91,16 @@ func (q *Query) Relations() []catalog.Name {
 }
 
 func (q *Query) block(b *ast.Block) (*block, error) {
-	src, err := source.Resolve(q.cat, q.constants, q.params, b)
+	rows, err := source.Resolve(q.cat, q.constants, q.params, b)
 	if err != nil {
 		return nil, err
 	}
-	q.public = append(q.public, src.PublicRefs()...)
-	if !src.Protected() {
+	q.public = append(q.public, rows.PublicRefs()...)
+	if !rows.Protected() {
 		return nil, pgerr.New(pgerr.Internal, "a release block without a protected table").At(b.At)
 	}
-	out := &block{source: src, sets: b.Sets, groupings: b.Groupings, at: b.At}
-	r := src.Resolver()
+	out := &block{sets: b.Sets, groupings: b.Groupings, at: b.At}
+	r := rows.Resolver()
 	for _, e := range b.Groups {
 		k, err := newKey(r, e)
 		if err != nil {
@@ -116,7 +116,7 @@ func (q *Query) block(b *ast.Block) (*block, error) {
 		out.sets = [][]int{all}
 	}
 	for _, a := range b.Aggregates {
-		agg, err := newAggregate(r, src, a)
+		agg, err := newAggregate(r, rows, a)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,8 @@ func (q *Query) block(b *ast.Block) (*block, error) {
 		}
 		out.offsets = append(out.offsets, x)
 	}
-	en := &enumeration{keys: out.keys, source: src, constants: q.constants, timeZones: q.cat.TimeZones()}
+	out.source = rows.Source()
+	en := &enumeration{keys: out.keys, source: out.source, constants: q.constants, timeZones: q.cat.TimeZones()}
 	err = en.run()
 	out.factors = en.factors
 	return out, err

@@ -14,7 +14,7 @@ import (
 type call struct {
 	*ast.Aggregate
 	resolver *scalar.Resolver
-	source   *source.Source
+	rows     *source.Rows
 	filter   scalar.Expr // nil if none
 	// shown are the arguments that name the call, none for count(*).
 	shown []scalar.Expr
@@ -81,11 +81,11 @@ func (c *call) check(x scalar.Expr, families []pgtype.Family) error {
 // onNullRows refuses, where a public table declares the keys by an outer join, aggregates
 // that count the rows without a partner: those are nobody's, and are left out.
 func (c *call) onNullRows(x scalar.Expr) error {
-	if !c.source.DeclaresKeys() {
+	if !c.rows.DeclaresKeys() {
 		return nil
 	}
 	if x != nil {
-		if column, plain := scalar.PlainColumn(x); plain && c.source.OfUnit(column) {
+		if column, plain := scalar.PlainColumn(x); plain && c.rows.OfUnit(column) {
 			return nil
 		}
 	}

@@ -21,22 +21,6 @@ var exceptions = []exception{
 		"a plan has methods for every kind of object",
 	},
 	{
-		"planner/source", ruleCircle, 12,
-		"phases of a source are not yet types of their own",
-	},
-	{
-		"planner/source.Source", ruleMethods, 90,
-		"phases of a source are not yet types of their own",
-	},
-	{
-		"planner/source.Source", ruleTypeFiles, 14,
-		"phases of a source are not yet types of their own",
-	},
-	{
-		"planner/source.relation", ruleTypeFiles, 8,
-		"a relation is resolved, proved and written in one type",
-	},
-	{
 		wholeModule, ruleLongLines, 369,
 		"tables of tests and statements in them, mostly",
 	},

@@ -40,7 +40,7 @@ func (c *classes) merge(a, b *scalar.Column) bool {
 
 // newClasses closes equalities over the relations, none of which may be nullable: two
 // scans of a table that agree in a key are at the same row, and agree in all columns.
-func newClasses(equal []pair, rs []*relation) *classes {
+func newClasses(equal []pair, rs []*relation, f paths) *classes {
 	c := &classes{map[*scalar.Column]*scalar.Column{}}
 	for _, p := range equal {
 		c.merge(p.a, p.b)
@@ -48,7 +48,7 @@ func newClasses(equal []pair, rs []*relation) *classes {
 	var scans []*relation
 	for _, r := range rs {
 		if r.rows == nil {
-			scans = append(append(scans, r), r.joins()...)
+			scans = append(append(scans, r), f.hops(r)...)
 		}
 	}
 	for again := true; again; {
@@ -90,22 +90,22 @@ func equalities(conds []condition) []pair {
 }
 
 // holds returns the equalities of every row of a node.
-func holds(n node) []pair {
+func (f paths) holds(n node) []pair {
 	switch n := n.(type) {
 	case *relation:
-		return slices.Concat(n.links(), n.rows.equal(n))
+		return slices.Concat(f.links(n), unitColumns(n))
 	case *joined:
 		if n.outer {
-			return holds(n.left)
+			return f.holds(n.left)
 		}
-		return slices.Concat(holds(n.left), holds(n.right), equalities(n.on))
+		return slices.Concat(f.holds(n.left), f.holds(n.right), equalities(n.on))
 	}
 	return nil
 }
 
 // withMatches adds the equalities of the outer joins below the nodes that have a match on every
 // row: one that is equal to something is not NULL.
-func (s *Source) withMatches(equal []pair, nodes ...node) []pair {
+func (p *proof) withMatches(equal []pair, nodes ...node) []pair {
 	var open []*joined
 	for _, n := range nodes {
 		open = append(open, outerJoins(n)...)
@@ -113,8 +113,8 @@ func (s *Source) withMatches(equal []pair, nodes ...node) []pair {
 	for again := true; again; {
 		again = false
 		for i, j := range open {
-			if j != nil && s.touches(equal, j.right) {
-				equal = slices.Concat(equal, holds(j.right), equalities(j.on))
+			if j != nil && p.touches(equal, j.right) {
+				equal = slices.Concat(equal, p.follows.holds(j.right), equalities(j.on))
 				open[i], again = nil, true
 			}
 		}
@@ -123,29 +123,17 @@ func (s *Source) withMatches(equal []pair, nodes ...node) []pair {
 }
 
 // touches reports whether an equality is of a column of the node.
-func (s *Source) touches(equal []pair, n node) bool {
+func (p *proof) touches(equal []pair, n node) bool {
 	return slices.ContainsFunc(relationsOf(n), func(r *relation) bool {
-		return slices.ContainsFunc(equal, func(p pair) bool { return s.home[p.a] == r || s.home[p.b] == r })
+		return slices.ContainsFunc(equal, func(e pair) bool { return p.home[e.a] == r || p.home[e.b] == r })
 	})
 }
 
-func outerJoins(n node) []*joined {
-	j, ok := n.(*joined)
-	if !ok {
-		return nil
-	}
-	below := slices.Concat(outerJoins(j.left), outerJoins(j.right))
-	if j.outer {
-		return append(below, j)
-	}
-	return below
-}
-
 // links returns the equalities along the path to the unit.
-func (r *relation) links() []pair {
+func (f paths) links(r *relation) []pair {
 	var all []pair
 	from := r
-	for i, h := range r.joins() {
+	for i, h := range f.hops(r) {
 		st := r.table.Unit.Steps[i]
 		all = append(all, pair{from.column(st.From), h.column(st.Key)})
 		from = h
@@ -153,12 +141,22 @@ func (r *relation) links() []pair {
 	return all
 }
 
-// region returns the relations that have a row in every row of a node.
-func region(n node) []*relation {
-	if j, ok := n.(*joined); ok && j.outer {
-		return region(j.left)
-	} else if ok {
-		return slices.Concat(region(j.left), region(j.right))
+// unitColumns returns the columns of a derived table that are its unit.
+func unitColumns(r *relation) []pair {
+	if r.rows == nil || r.unit == nil {
+		return nil
 	}
-	return relationsOf(n)
+	var all []pair
+	for i, c := range r.columns {
+		if !slices.ContainsFunc(r.rows.branches, func(b *branch) bool { return !b.source.IsUnit(b.targets[i]) }) {
+			all = append(all, pair{c, r.unit})
+		}
+	}
+	return all
+}
+
+// IsUnit reports whether the expression is a column that identifies the unit.
+func (p *proof) IsUnit(x scalar.Expr) bool {
+	c, ok := scalar.PlainColumn(x)
+	return ok && p.Protected() && p.classes.same(c, p.unit())
 }

@@ -9,38 +9,39 @@ import (
 // boundJoins decides which relations are cut before they are joined. One that has many
 // rows of a unit can be read whole; every further one whose row does not follow
 // from those before could multiply the unit's rows.
-func (s *Source) boundJoins() error {
-	if !s.Protected() {
-		return nil
-	}
-	open := s.manyRows()
+func boundJoins(p *proof) (*bounded, error) {
+	b := &bounded{proof: p, rowsPerUnit: map[*relation]int64{}, units: map[*relation]*scalar.Column{}}
+	open := p.manyRows()
 	if len(open) == 0 {
-		return nil
+		return b, nil
 	}
-	done := []*relation{s.widest(open)}
+	done := []*relation{p.widest(open)}
 	for _, r := range open {
-		if s.perUnitClosure(nil, done...).rows[r] {
+		if p.perUnitClosure(nil, done...).rows[r] {
 			continue
 		}
-		if !s.addsRows(r, done) {
-			if err := s.boundBeforeJoin(r); err != nil {
-				return err
+		if !p.addsRows(r, done) {
+			if err := b.boundBeforeJoin(r); err != nil {
+				return nil, err
 			}
 		}
 		done = append(done, r)
 	}
-	return nil
+	return b, nil
 }
 
 // manyRows returns the protected relations that can have many rows of a unit, the nullable
 // ones last.
-func (s *Source) manyRows() []*relation {
+func (p *proof) manyRows() []*relation {
+	if !p.Protected() {
+		return nil
+	}
 	var open, nullable []*relation
-	k := s.perUnitClosure(nil)
-	for _, r := range s.relations {
+	k := p.perUnitClosure(nil)
+	for _, r := range p.relations {
 		switch {
 		case !r.protected() || k.rows[r]:
-		case r.nullable:
+		case p.deps.nullable[r]:
 			nullable = append(nullable, r)
 		default:
 			open = append(open, r)
@@ -51,19 +52,19 @@ func (s *Source) manyRows() []*relation {
 
 // addsRows reports whether each row of a nullable relation matches one row of those before
 // it at most: the outer join then has no more rows than both together.
-func (s *Source) addsRows(r *relation, before []*relation) bool {
-	if !r.nullable {
+func (p *proof) addsRows(r *relation, before []*relation) bool {
+	if !p.deps.nullable[r] {
 		return false
 	}
-	k := s.deps.matched().closureOf(s.identity(), r)
+	k := p.deps.matched().closureOf(p.identity(), r)
 	return !slices.ContainsFunc(before, func(b *relation) bool { return !k.rows[b] })
 }
 
 // widest returns the first relation from whose rows most others follow.
-func (s *Source) widest(open []*relation) *relation {
+func (p *proof) widest(open []*relation) *relation {
 	best, most := open[0], -1
 	for _, r := range open {
-		k := s.perUnitClosure(nil, r)
+		k := p.perUnitClosure(nil, r)
 		n := 0
 		for _, other := range open {
 			if k.rows[other] {
@@ -78,15 +79,64 @@ func (s *Source) widest(open []*relation) *relation {
 }
 
 // boundBeforeJoin bounds the rows of each unit in the relation.
-func (s *Source) boundBeforeJoin(r *relation) error {
-	if s.inside {
-		return notHere(r.at, "Join the relations in a sub-select in FROM.", "the rows of %q could multiply those of a sub-select in a condition", r.name)
+func (b *bounded) boundBeforeJoin(r *relation) error {
+	if b.inside {
+		return notHere(r.at, "Join the relations in a sub-select in FROM.",
+			"the rows of %q could multiply those of a sub-select in a condition", r.name)
 	}
-	if r.rowsPerUnit = r.maxRows(); r.rowsPerUnit == 0 {
-		return s.unbounded(r, r.at)
+	most := maxRows(r)
+	if most == 0 {
+		return unbounded(b.model, r.name, r.at)
 	}
-	if len(r.hops) > 0 && r.follows == nil {
-		r.unit.SQL, r.unit.Reach = r.alias+"."+r.unitAlias(), scalar.Whole
+	b.rowsPerUnit[r] = most
+	if len(r.hops) > 0 && b.follows[r] == nil {
+		unit := *r.unit
+		unit.SQL, unit.Reach = r.alias+"."+r.unitAlias(), scalar.Whole
+		b.units[r] = &unit
 	}
 	return nil
+}
+
+// MaxRows returns the largest max_rows that a protected table of FROM declares; 0 without.
+func (p *proof) MaxRows() int64 {
+	most := int64(0)
+	for _, r := range p.relations {
+		most = max(most, maxRows(r))
+	}
+	return most
+}
+
+// maxRows returns the largest max_rows that is declared for the rows of a relation, of a UNION ALL
+// the sum; 0 if there is none.
+func maxRows(r *relation) int64 {
+	if r.rows == nil {
+		return r.table.MaxRows
+	}
+	total := int64(0)
+	for _, b := range r.rows.branches {
+		n := b.source.MaxRows()
+		if b.source.Protected() && b.leavesOneRow(b.source.perUnitClosure(nil)) {
+			n = 1
+		}
+		if n == 0 {
+			return 0
+		}
+		total += n
+	}
+	return total
+}
+
+// MaxPartitions returns the largest max_partitions that a protected table of FROM
+// declares; 0 without.
+func (p *proof) MaxPartitions() int64 {
+	most := int64(0)
+	for _, r := range p.relations {
+		if r.table != nil {
+			most = max(most, r.table.MaxPartitions)
+		}
+		for _, b := range r.branches() {
+			most = max(most, b.source.MaxPartitions())
+		}
+	}
+	return most
 }

@@ -10,7 +10,9 @@ import (
 // funcDeps are the functional dependencies of the rows of a level. NULL counts as a value here:
 // a row that an outer join has filled with NULL determines that it is one.
 type funcDeps struct {
-	relations  []*relation
+	relations []*relation
+	// nullable are those that an outer join can fill with NULL.
+	nullable   map[*relation]bool
 	equal      []pair           // both ways
 	fixed      []*scalar.Column // one value
 	outerJoins []*outerJoinDeps
@@ -27,7 +29,7 @@ type outerJoinDeps struct {
 
 // matched are the dependencies of the rows that have a match in every outer join.
 func (f *funcDeps) matched() *funcDeps {
-	m := &funcDeps{relations: f.relations, equal: slices.Clone(f.equal), fixed: slices.Clone(f.fixed)}
+	m := &funcDeps{relations: f.relations, nullable: f.nullable, equal: slices.Clone(f.equal), fixed: slices.Clone(f.fixed)}
 	for _, g := range f.outerJoins {
 		m.equal, m.fixed = append(m.equal, g.equal...), append(m.fixed, g.fixed...)
 	}
@@ -61,22 +63,23 @@ func (r *relation) keys() [][]int {
 }
 
 // dependencies collects those of the level, from its final tree.
-func (s *Source) dependencies() *funcDeps {
-	f := &funcDeps{equal: identical(equalities(s.where)), fixed: fixed(s.where)}
-	f.gather(s.root, nil)
+func (p *proof) dependencies() *funcDeps {
+	f := &funcDeps{nullable: map[*relation]bool{}, equal: identical(equalities(p.where)), fixed: fixed(p.where)}
+	f.gather(p.root, p.follows, nil)
 	return f
 }
 
 // gather collects the dependencies of a node; g is set on the nullable side of an outer join.
-func (f *funcDeps) gather(n node, g *outerJoinDeps) {
+func (f *funcDeps) gather(n node, follows paths, g *outerJoinDeps) {
 	switch n := n.(type) {
 	case *relation:
-		f.relations = append(append(f.relations, n), n.joins()...)
-		f.equal = append(f.equal, identical(slices.Concat(n.links(), n.rows.equal(n)))...)
+		f.relations = append(append(f.relations, n), follows.hops(n)...)
+		f.nullable[n] = g != nil
+		f.equal = append(f.equal, identical(follows.holds(n))...)
 	case *joined:
-		f.gather(n.left, g)
+		f.gather(n.left, follows, g)
 		if !n.outer {
-			f.gather(n.right, g)
+			f.gather(n.right, follows, g)
 			f.add(n.on, g)
 			return
 		}
@@ -94,7 +97,7 @@ func (f *funcDeps) gather(n node, g *outerJoinDeps) {
 		}
 		inner.equal, inner.fixed = identical(equalities(n.on)), fixed(n.on)
 		f.outerJoins = append(f.outerJoins, inner)
-		f.gather(n.right, inner)
+		f.gather(n.right, follows, inner)
 	}
 }
 
@@ -210,7 +213,7 @@ func (f *funcDeps) extend(k *closure) {
 		}
 		for _, r := range f.relations {
 			if !k.rows[r] {
-				r.determine(k)
+				f.determine(r, k)
 			}
 		}
 	}
@@ -218,9 +221,9 @@ func (f *funcDeps) extend(k *closure) {
 
 // determine adds the row of the relation if the closure has a key of it, and what
 // follows from its columns otherwise.
-func (r *relation) determine(k *closure) {
+func (f *funcDeps) determine(r *relation, k *closure) {
 	if r.rows != nil {
-		r.rows.determine(r, k)
+		f.determineDerived(r, k)
 		return
 	}
 	for _, key := range r.keys() {
@@ -231,31 +234,75 @@ func (r *relation) determine(k *closure) {
 	}
 }
 
+// determineDerived adds the columns of a derived table that follow, by the dependencies below, from
+// those of the closure. Rows of a UNION ALL follow from nothing; those that an outer join fills
+// with NULL are told apart from others by the unit alone.
+func (f *funcDeps) determineDerived(r *relation, k *closure) {
+	if len(r.rows.branches) != 1 || f.nullable[r] && (r.unit == nil || !k.has(r.unit)) {
+		return
+	}
+	b := r.rows.branches[0]
+	below := k.inside(r, b.source.deps)
+	var cols []*scalar.Column
+	if r.unit != nil && k.has(r.unit) {
+		cols = append(cols, b.source.unit())
+	}
+	for i, c := range r.columns {
+		if plain, ok := scalar.PlainColumn(b.targets[i]); ok && k.has(c) {
+			cols = append(cols, plain)
+		}
+	}
+	if below.add(cols...); !below.grown {
+		return
+	}
+	b.source.deps.extend(below)
+	if b.leavesOneRow(below) {
+		k.addRow(r)
+		return
+	}
+	for i, c := range r.columns {
+		if plain, ok := scalar.PlainColumn(b.targets[i]); ok && below.has(plain) {
+			k.add(c)
+		}
+	}
+}
+
+// leavesOneRow reports whether rows of the branch that agree in the closure are one.
+func (b *branch) leavesOneRow(k *closure) bool {
+	if b.source.leavesOneRow(k) {
+		return true
+	}
+	determined := func(list []scalar.Expr) bool {
+		return !slices.ContainsFunc(list, func(x scalar.Expr) bool { return !k.hasAll(x.Columns()) })
+	}
+	return b.grouped && determined(b.keys) || b.distinct && !b.grouped && determined(b.targets)
+}
+
 // perUnitClosure is of all that is identical in the rows of a unit that agree in the columns and
 // rows given.
-func (s *Source) perUnitClosure(cols []*scalar.Column, rows ...*relation) *closure {
-	return s.deps.closureOf(append(s.identity(), cols...), rows...)
+func (p *proof) perUnitClosure(cols []*scalar.Column, rows ...*relation) *closure {
+	return p.deps.closureOf(append(p.identity(), cols...), rows...)
 }
 
 // identity returns the column of the unit, unless a unit can be spelled in several ways.
-func (s *Source) identity() []*scalar.Column {
-	if s.Protected() && scalar.OneSpelling(&scalar.Ref{Column: s.Unit()}) {
-		return []*scalar.Column{s.Unit()}
+func (p *proof) identity() []*scalar.Column {
+	if p.Protected() && scalar.OneSpelling(&scalar.Ref{Column: p.unit()}) {
+		return []*scalar.Column{p.unit()}
 	}
 	return nil
 }
 
 // Unique reports whether a unit has at most one row.
-func (s *Source) Unique() bool { return s.Protected() && s.leavesOneRow(s.perUnitClosure(nil)) }
+func (p *proof) Unique() bool { return p.Protected() && p.leavesOneRow(p.perUnitClosure(nil)) }
 
 // leavesOneRow reports whether rows that agree in the closure are one.
-func (s *Source) leavesOneRow(k *closure) bool {
-	return !slices.ContainsFunc(s.relations, func(r *relation) bool { return !k.rows[r] })
+func (p *proof) leavesOneRow(k *closure) bool {
+	return !slices.ContainsFunc(p.relations, func(r *relation) bool { return !k.rows[r] })
 }
 
 // Fixes reports whether a unit has at most one row with the same values of the keys.
-func (s *Source) Fixes(keys []scalar.Expr) bool {
-	if !s.Protected() {
+func (p *proof) Fixes(keys []scalar.Expr) bool {
+	if !p.Protected() {
 		return false
 	}
 	var cols []*scalar.Column
@@ -264,10 +311,10 @@ func (s *Source) Fixes(keys []scalar.Expr) bool {
 			cols = append(cols, c)
 		}
 	}
-	return s.leavesOneRow(s.perUnitClosure(cols))
+	return p.leavesOneRow(p.perUnitClosure(cols))
 }
 
 // PerUnit reports whether the expression has one value in all rows of a unit.
-func (s *Source) PerUnit(e scalar.Expr) bool {
-	return s.Protected() && s.perUnitClosure(nil).hasAll(e.Columns())
+func (p *proof) PerUnit(e scalar.Expr) bool {
+	return p.Protected() && p.perUnitClosure(nil).hasAll(e.Columns())
 }

@@ -12,21 +12,21 @@ import (
 
 // Fanout bounds how many rows one row that is read can become, and refuses a source whose joins
 // could take too long. It depends on the statement, the policy and public sizes alone.
-func (s *Source) Fanout(limits policy.Limits) (int64, error) {
-	for _, j := range s.semijoins {
+func (l *level) Fanout(limits policy.Limits) (int64, error) {
+	for _, j := range l.semijoinsOf() {
 		if _, err := j.inner.Fanout(limits); err != nil {
 			return 0, err
 		}
 	}
 	total := int64(1)
 	var joined []*relation
-	base := s.Protected() // otherwise the first public relation is what is read
-	for _, r := range s.protectedFirst() {
-		n, err := s.rowsOf(r, limits)
+	base := l.Protected() // otherwise the first public relation is what is read
+	for _, r := range l.protectedFirst() {
+		n, err := l.rowsOf(r, limits)
 		if err != nil {
 			return 0, err
 		}
-		known := s.perUnitClosure(nil, joined...).rows[r]
+		known := l.perUnitClosure(nil, joined...).rows[r]
 		joined = append(joined, r)
 		switch {
 		case !base:
@@ -36,24 +36,26 @@ func (s *Source) Fanout(limits policy.Limits) (int64, error) {
 		case known:
 			n = 1
 		case n > limits.PublicFanout:
-			return 0, pgerr.New(pgerr.ProgramLimitExceeded, "each row could be joined with all %srows of public relation %q", count(n), r.name).At(r.at).
+			return 0, pgerr.New(pgerr.ProgramLimitExceeded,
+				"each row could be joined with all %srows of public relation %q", count(n), r.name).At(r.at).
 				WithHint("Join it by equality on its key; otherwise it may have at most %d rows (max_public_fanout).", limits.PublicFanout)
 		}
 		if total = saturating(total, n); total > limits.Work {
-			return 0, pgerr.New(pgerr.ProgramLimitExceeded, "the join with %q could make %d rows of each, at most %d are allowed", r.name, total, limits.Work).At(r.at).
+			return 0, pgerr.New(pgerr.ProgramLimitExceeded,
+				"the join with %q could make %d rows of each, at most %d are allowed", r.name, total, limits.Work).At(r.at).
 				WithHint("Join fewer relations, or aggregate them in sub-selects first.")
 		}
 	}
 	return total, nil
 }
 
-func (s *Source) protectedFirst() []*relation {
+func (r *resolved) protectedFirst() []*relation {
 	var first, then []*relation
-	for _, r := range s.relations {
-		if r.protected() {
-			first = append(first, r)
+	for _, rel := range r.relations {
+		if rel.protected() {
+			first = append(first, rel)
 		} else {
-			then = append(then, r)
+			then = append(then, rel)
 		}
 	}
 	return slices.Concat(first, then)
@@ -61,7 +63,7 @@ func (s *Source) protectedFirst() []*relation {
 
 // rowsOf bounds the rows of a public relation, and by how much a protected one
 // multiplies the rows of a unit.
-func (s *Source) rowsOf(r *relation, limits policy.Limits) (int64, error) {
+func (l *level) rowsOf(r *relation, limits policy.Limits) (int64, error) {
 	most := int64(1)
 	for _, b := range r.branches() {
 		n, err := b.source.Fanout(limits)
@@ -71,21 +73,21 @@ func (s *Source) rowsOf(r *relation, limits policy.Limits) (int64, error) {
 		most = max(most, n)
 	}
 	switch {
-	case r.rowsPerUnit > 0:
-		return r.rowsPerUnit, nil
+	case l.rowsPerUnit[r] > 0:
+		return l.rowsPerUnit[r], nil
 	case !r.protected():
-		return r.publicRows(limits), nil
+		return publicRows(r, limits), nil
 	}
 	return most, nil
 }
 
 // publicRows bounds the rows of a level without protected relations.
-func (s *Source) publicRows(limits policy.Limits) int64 {
+func (l *level) publicRows(limits policy.Limits) int64 {
 	total := int64(1)
 	var joined []*relation
-	for _, r := range s.relations {
-		if !s.deps.closureOf(nil, joined...).rows[r] {
-			total = saturating(total, r.publicRows(limits))
+	for _, r := range l.relations {
+		if !l.deps.closureOf(nil, joined...).rows[r] {
+			total = saturating(total, publicRows(r, limits))
 		}
 		joined = append(joined, r)
 	}
@@ -93,7 +95,7 @@ func (s *Source) publicRows(limits policy.Limits) int64 {
 }
 
 // publicRows bounds the rows of a public relation.
-func (r *relation) publicRows(limits policy.Limits) int64 {
+func publicRows(r *relation, limits policy.Limits) int64 {
 	if r.rows != nil {
 		return r.rows.branches[0].source.publicRows(limits)
 	}

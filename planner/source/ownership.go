@@ -2,23 +2,84 @@ package source
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
 )
 
+// prove finds the unit of the rows of a level, or refuses them.
+func prove(r *resolved) (*proof, error) {
+	p := &proof{resolved: r, follows: paths{}}
+	where := r.where
+	if r.match != nil && !r.unmatched {
+		where = append(slices.Clone(where), condition{x: r.match})
+	}
+	p.equal = p.withMatches(slices.Concat(p.follows.holds(r.root), equalities(where)), r.root)
+	if err := p.findOwner(); err != nil {
+		return nil, err
+	}
+	for _, j := range r.subselects {
+		checked, err := p.ofSameUnit(j)
+		if err != nil {
+			return nil, err
+		}
+		p.semijoins = append(p.semijoins, checked)
+	}
+	p.deps = p.dependencies()
+	return p, nil
+}
+
 // findOwner finds the relation whose unit is that of every row.
-func (s *Source) findOwner() (err error) {
-	rs := region(s.root)
-	s.classes = newClasses(s.equal, rs)
-	follow(rs, rs, s.classes)
-	s.owner, err = s.ownerBelow(s.root, s.classes)
+func (p *proof) findOwner() (err error) {
+	rs := region(p.root)
+	p.classes = newClasses(p.equal, rs, p.follows)
+	p.follows.add(rs, rs, p.classes)
+	p.owner, err = p.ownerBelow(p.root, p.classes)
 	return err
 }
 
-// follow leaves the path of a table out where the statement itself joins its first step:
+// Protected reports whether protected rows are read; without any there is no unit.
+func (p *proof) Protected() bool { return p.owner != nil }
+
+// unit returns the column of the unit of every row, as the proofs know it.
+func (p *proof) unit() *scalar.Column { return p.follows.unit(p.owner) }
+
+// paths has, for tables whose path to the unit the statement itself joins, the relation that
+// supplies the unit instead. It may be one of a level around.
+type paths map[*relation]*relation
+
+// end returns the relation that supplies the unit in the end.
+func (f paths) end(r *relation) *relation {
+	for f[r] != nil {
+		r = f[r]
+	}
+	return r
+}
+
+// unit returns the column that identifies the unit of the relation's rows.
+func (f paths) unit(r *relation) *scalar.Column { return f.end(r).unit }
+
+// hops are the tables of the path that the statement does not have itself.
+func (f paths) hops(r *relation) []*relation {
+	if f[r] != nil {
+		return nil
+	}
+	return r.hops
+}
+
+// with returns both; of a table that is in both, that of g.
+func (f paths) with(g paths) paths {
+	both := paths{}
+	maps.Copy(both, f)
+	maps.Copy(both, g)
+	return both
+}
+
+// add leaves the path of a table out where the statement itself joins its first step:
 // then the unit of the row is that of the relation that it is joined with.
-func follow(rs, among []*relation, c *classes) {
+func (f paths) add(rs, among []*relation, c *classes) {
 	for _, r := range rs {
 		if len(r.hops) == 0 {
 			continue
@@ -26,7 +87,7 @@ func follow(rs, among []*relation, c *classes) {
 		st := r.table.Unit.Steps[0]
 		for _, to := range among {
 			if to != r && to.rows == nil && to.table == st.To && c.same(r.column(st.From), to.column(st.Key)) {
-				r.follows = to
+				f[r] = to
 				break
 			}
 		}
@@ -37,7 +98,7 @@ func follow(rs, among []*relation, c *classes) {
 // public. All protected relations below must be joined on the unit: by equalities
 // that hold on every row, or, on the nullable side of an outer join, on every row that
 // has a match.
-func (s *Source) ownerBelow(n node, c *classes) (*relation, error) {
+func (p *proof) ownerBelow(n node, c *classes) (*relation, error) {
 	j, ok := n.(*joined)
 	if !ok {
 		if r := relationsOf(n)[0]; r.protected() {
@@ -45,25 +106,26 @@ func (s *Source) ownerBelow(n node, c *classes) (*relation, error) {
 		}
 		return nil, nil //nolint:nilnil // a public relation has no owner
 	}
-	left, err := s.ownerBelow(j.left, c)
+	left, err := p.ownerBelow(j.left, c)
 	if err != nil {
 		return nil, err
 	}
 	if j.outer {
-		on := s.withMatches(slices.Concat(holds(j.left), holds(j.right), equalities(j.on)), j.left, j.right)
-		c = newClasses(on, slices.Concat(region(j.left), region(j.right)))
-		follow(region(j.right), slices.Concat(region(j.left), region(j.right)), c)
+		both := slices.Concat(region(j.left), region(j.right))
+		c = newClasses(p.withMatches(slices.Concat(p.follows.holds(j.left), p.follows.holds(j.right), equalities(j.on)), j.left, j.right), both, p.follows)
+		p.follows.add(region(j.right), both, c)
 	}
-	right, err := s.ownerBelow(j.right, c)
+	right, err := p.ownerBelow(j.right, c)
 	switch {
 	case err != nil:
 		return nil, err
 	case j.outer && declaresKeys(j.right):
-		return nil, notHere(right.at, "Join the public relation with INNER JOIN.", "an outer join that shows public keys is on the nullable side of another outer join")
+		return nil, notHere(right.at, "Join the public relation with INNER JOIN.",
+			"an outer join that shows public keys is on the nullable side of another outer join")
 	case left == nil:
 		return right, nil
-	case right != nil && !c.same(left.unitColumn(), right.unitColumn()):
-		return nil, s.errDifferentUnits(left, right)
+	case right != nil && !c.same(p.follows.unit(left), p.follows.unit(right)):
+		return nil, p.errDifferentUnits(left, right)
 	}
 	return left, nil
 }
@@ -74,27 +136,28 @@ func declaresKeys(n node) bool {
 }
 
 // errDifferentUnits refuses two protected relations that are not joined on the unit.
-func (s *Source) errDifferentUnits(l, r *relation) error {
-	e := pgerr.New(pgerr.Ownership, "rows of %q and %q are joined that need not belong to the same %s", l.name, r.name, s.b.model.Unit()).At(r.at)
-	ln, rn := l.unitName(), r.unitName()
+func (p *proof) errDifferentUnits(l, r *relation) error {
+	unit := p.model.Unit()
+	e := pgerr.New(pgerr.Ownership, "rows of %q and %q are joined that need not belong to the same %s", l.name, r.name, unit).At(r.at)
+	ln, rn := unitName(l), unitName(r)
 	if ln != "" && rn != "" {
 		return e.WithHint("Join them on the unit: %s = %s.", ln, rn)
 	}
 	if path := joinAlong(l, r); path != "" {
 		return e.WithHint("Join them along the path to the unit: %s.", path)
 	}
-	return e.WithHint("Both sides must have the column that identifies the %s, and be joined on it.", s.b.model.Unit())
+	return e.WithHint("Both sides must have the column that identifies the %s, and be joined on it.", unit)
 }
 
 // unitName writes the column that a statement can name as the unit; "" if there is none.
-func (r *relation) unitName() string {
+func unitName(r *relation) string {
 	if r.rows == nil {
 		if len(r.table.Unit.Steps) > 0 || r.table.Hides(r.table.Unit.Column) {
 			return ""
 		}
 		return r.name + "." + r.table.Unit.Column
 	}
-	for _, p := range r.rows.equal(r) {
+	for _, p := range unitColumns(r) {
 		if p.b == r.unit && r.name != "" {
 			return r.name + "." + p.a.Name
 		}

@@ -30,11 +30,11 @@ type LevelColumn struct {
 // Levels returns the levels with protected rows of a block; values evaluates constants.
 func Levels(model *policy.Model, b *ast.Block, values func([]scalar.Fold) []scalar.Value) ([]Level, error) {
 	constants := &scalar.Constants{}
-	s, err := Resolve(model, constants, nil, b)
+	rows, err := Resolve(model, constants, nil, b)
 	if err != nil {
 		return nil, err
 	}
-	r := s.Resolver()
+	r := rows.Resolver()
 	for _, e := range b.Groups {
 		if _, err := r.Expr(e); err != nil {
 			return nil, err
@@ -55,6 +55,7 @@ func Levels(model *policy.Model, b *ast.Block, values func([]scalar.Fold) []scal
 			}
 		}
 	}
+	s := rows.Source()
 	w := &scalar.Writer{
 		Env:   &scalar.Env{Values: values(constants.Folds()), TimeZones: model.TimeZones(), UTF8: true, Before14: model.Before14()},
 		Fold:  func(i int) string { return "(" + constants.Folds()[i].SQL + ")" },
@@ -64,23 +65,23 @@ func Levels(model *policy.Model, b *ast.Block, values func([]scalar.Fold) []scal
 }
 
 // levels returns a level, whose rows are grouped by keys, and those below.
-func (s *Source) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
-	if !s.Protected() {
+func (l *level) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
+	if !l.Protected() {
 		return nil, nil
 	}
-	from, where, err := s.Write(w, testKeys{})
+	from, where, err := l.Write(w, testKeys{})
 	if err != nil {
 		return nil, err
 	}
-	l := Level{From: from, Where: where, Unit: s.Unit().SQL, Unique: s.Unique()}
-	fixed := s.deps.closureOf(nil)
-	for _, r := range s.relations {
+	out := Level{From: from, Where: where, Unit: l.Unit().SQL, Unique: l.Unique()}
+	fixed := l.deps.closureOf(nil)
+	for _, r := range l.relations {
 		for _, c := range r.columns {
-			if !r.mentioned[c] {
+			if !l.mentions.seen[c] {
 				continue
 			}
 			x := &scalar.Ref{Column: c}
-			l.Columns = append(l.Columns, LevelColumn{c.Read(), scalar.OneSpelling(x), s.PerUnit(x), fixed.has(c), s.Fixes([]scalar.Expr{x})})
+			out.Columns = append(out.Columns, LevelColumn{c.Read(), scalar.OneSpelling(x), l.PerUnit(x), fixed.has(c), l.Fixes([]scalar.Expr{x})})
 		}
 	}
 	_, written, err := w.Grouped(keys)
@@ -88,11 +89,11 @@ func (s *Source) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 		return nil, err
 	}
 	for _, sql := range written {
-		l.Columns = append(l.Columns, LevelColumn{SQL: sql, Exact: true})
+		out.Columns = append(out.Columns, LevelColumn{SQL: sql, Exact: true})
 	}
-	l.equate(s.deps.equal)
-	all := []Level{l}
-	for _, r := range s.relations {
+	out.equate(l.deps.equal)
+	all := []Level{out}
+	for _, r := range l.relations {
 		for _, b := range r.branches() {
 			below, err := b.source.levels(w, b.keys)
 			if err != nil {

@@ -17,26 +17,30 @@ import (
 // protected rows decide which rows have a match, both are among the values: with and
 // without. Rows that a condition takes out of either are in neither.
 func (s *Source) PublicPart(w *scalar.Writer, cols []*scalar.Column) (from, where string, ok bool, err error) {
-	d := &domain{level: s, w: w, constants: s.Inlined(), wanted: map[*relation][]*scalar.Column{}}
+	return publicPart(s.level, w, s.Inlined(), cols)
+}
+
+func publicPart(l *level, w *scalar.Writer, constants scalar.Inlined, cols []*scalar.Column) (from, where string, ok bool, err error) {
+	d := &domain{level: l, w: w, constants: constants, wanted: map[*relation][]*scalar.Column{}}
 	for _, c := range cols {
-		r := s.home[c]
+		r := l.home[c]
 		if r == nil {
 			return "", "", false, nil
 		}
 		d.wanted[r] = append(d.wanted[r], c)
 	}
-	s.connect(d)
-	from, conds, err := d.node(s.root)
+	d.connect()
+	from, conds, err := d.node(l.root)
 	if err != nil || from == "" || d.failed {
 		return "", "", false, err
 	}
-	where, _ = d.where(slices.Concat(conds, d.inside(s.where)))
+	where, _ = d.where(slices.Concat(conds, d.inside(l.where)))
 	return from, where, true, nil
 }
 
 // A domain is a source without its protected relations.
 type domain struct {
-	level     *Source
+	level     *level
 	w         *scalar.Writer
 	constants scalar.Inlined
 	// wanted are the relations that are kept and the columns of theirs that are shown.
@@ -47,13 +51,14 @@ type domain struct {
 }
 
 // connect keeps every public relation that an equality connects with one that is kept, and
-// what conditions over kept relations mention.
-func (s *Source) connect(d *domain) {
-	pairs := slices.Concat(innerPairs(s.root), equalities(s.where))
+// those that conditions over kept relations mention.
+func (d *domain) connect() {
+	l := d.level
+	pairs := slices.Concat(innerPairs(l.root), equalities(l.where))
 	for again := true; again; {
 		again = false
 		for _, p := range pairs {
-			a, b := s.home[p.a], s.home[p.b]
+			a, b := l.home[p.a], l.home[p.b]
 			if a == nil || b == nil || a.protected() || b.protected() || d.keeps(a) == d.keeps(b) {
 				continue
 			}
@@ -69,18 +74,18 @@ func (s *Source) connect(d *domain) {
 
 // ShowsPublic reports whether the values of a column are those of a public relation: of
 // this level, or of one that a derived table shows as it is.
-func (s *Source) ShowsPublic(c *scalar.Column) bool {
-	r := s.home[c]
+func (r *resolved) ShowsPublic(c *scalar.Column) bool {
+	home := r.home[c]
 	switch {
-	case r == nil:
+	case home == nil:
 		return false
-	case !r.protected():
+	case !home.protected():
 		return true
-	case r.rows == nil:
+	case home.rows == nil:
 		return false
 	}
-	i := slices.Index(r.columns, c)
-	return i >= 0 && !slices.ContainsFunc(r.rows.branches, func(b *branch) bool {
+	i := slices.Index(home.columns, c)
+	return i >= 0 && !slices.ContainsFunc(home.rows.branches, func(b *branch) bool {
 		ref, plain := b.targets[i].(*scalar.Ref)
 		return !plain || !b.source.ShowsPublic(ref.Column)
 	})
@@ -88,14 +93,14 @@ func (s *Source) ShowsPublic(c *scalar.Column) bool {
 
 // AllConjuncts returns the conjuncts of derived tables that are no UNION ALL, and after
 // them, as they can guard them, those of this level.
-func (s *Source) AllConjuncts() []scalar.Expr {
+func (r *resolved) AllConjuncts() []scalar.Expr {
 	var out []scalar.Expr
-	for _, r := range kept(s.root) {
-		if r.rows != nil && len(r.rows.branches) == 1 {
-			out = append(out, r.rows.branches[0].source.AllConjuncts()...)
+	for _, rel := range kept(r.root) {
+		if rel.rows != nil && len(rel.rows.branches) == 1 {
+			out = append(out, rel.rows.branches[0].source.AllConjuncts()...)
 		}
 	}
-	return append(out, s.Conjuncts()...)
+	return append(out, r.Conjuncts()...)
 }
 
 // kept returns the relations that have a row in every row of the item.
@@ -148,8 +153,8 @@ func (d *domain) has(c *scalar.Column) bool {
 	return false
 }
 
-// inside returns what the conditions say about what is written alone. A column that equals
-// one that is not written is at least not NULL.
+// inside returns the conditions, and parts of them, on columns that are written alone. A column
+// that equals one that is not written is at least not NULL.
 func (d *domain) inside(conds []condition) []condition {
 	var in []condition
 	for _, c := range conds {
@@ -276,6 +281,6 @@ func (d *domain) branch(r *relation, b *branch, n int) (text string, ok bool, er
 		}
 		list = append(list, sql+" AS c"+strconv.Itoa(i+1))
 	}
-	from, where, ok, err := b.source.PublicPart(d.w, below)
+	from, where, ok, err := publicPart(b.source, d.w, d.constants, below)
 	return "SELECT DISTINCT " + strings.Join(list, ", ") + "\n  FROM " + from + "\n  WHERE " + where, ok && len(list) > 0, err
 }

@@ -12,14 +12,14 @@ import (
 const unshown = "$dp"
 
 // RedactHidden replaces the hidden columns in SQL that is shown to an analyst.
-func (s *Source) RedactHidden(sql string) string {
+func (l *level) RedactHidden(sql string) string {
 	pairs := []string{unshown, ""}
-	s.eachRelation(func(_ *Source, r *relation) {
+	l.eachTable(func(at *level, r *relation) {
 		for i := range r.table.Columns {
 			if c := &r.table.Columns[i]; c.Hidden {
 				quoted := ast.QuoteIdent(c.Name)
 				pairs = append(pairs, r.alias+"."+quoted, r.alias+"."+policy.Ellipsis)
-				if r.rowsPerUnit > 0 && r.columns[i] == r.unit { // the rows are ordered by it as well
+				if at.rowsPerUnit[r] > 0 && r.columns[i] == r.unit { // the rows are ordered by it as well
 					pairs = append(pairs, quoted, policy.Ellipsis)
 				}
 			}
@@ -30,14 +30,14 @@ func (s *Source) RedactHidden(sql string) string {
 
 // UnitPath says how rows reach their unit: by a column, or along foreign keys, as in
 // "labs.visit_id -> visits.patient_id".
-func (s *Source) UnitPath() string {
+func (l *level) UnitPath() string {
 	switch {
-	case s.view != "":
+	case l.view != "":
 		return policy.Ellipsis
-	case s.owner.rows != nil:
-		return s.owner.rows.branches[0].source.UnitPath()
+	case l.owner.rows != nil:
+		return l.owner.rows.branches[0].source.UnitPath()
 	}
-	t := s.owner.table
+	t := l.owner.table
 	path := t.Unit
 	if len(path.Steps) == 0 {
 		return t.Shown(path.Column)
@@ -52,13 +52,13 @@ func (s *Source) UnitPath() string {
 
 // Told lists the protected tables that are read, those on paths to the unit included, each
 // once, and the views whose tables are not told. A partition counts as the table that it is part of.
-func (s *Source) Told() []string {
+func (l *level) Told() []string {
 	var tables, views []string
-	s.eachRelation(func(level *Source, r *relation) {
-		t := s.b.model.Whole(r.table)
+	l.eachTable(func(at *level, r *relation) {
+		t := l.model.Whole(r.table)
 		name, of := t.Name.String(), &tables
-		if level.view != "" {
-			name, of = "those of "+level.view, &views
+		if at.view != "" {
+			name, of = "those of "+at.view, &views
 		}
 		if !t.Public && !slices.Contains(*of, name) {
 			*of = append(*of, name)

@@ -14,13 +14,13 @@ import (
 // Draw resolves FROM and WHERE of a block and draws what is proved of the rows.
 func Draw(cat *policy.Model, b *ast.Block, limits policy.Limits, values func([]scalar.Fold) []scalar.Value) (string, error) {
 	constants := &scalar.Constants{}
-	s, err := Resolve(cat, constants, nil, b)
+	rows, err := Resolve(cat, constants, nil, b)
 	if err != nil {
 		return "", err
 	}
 	var keys []scalar.Expr
 	for _, g := range b.Groups {
-		x, err := s.Resolver().Expr(g)
+		x, err := rows.Resolver().Expr(g)
 		if err != nil {
 			return "", err
 		}
@@ -28,11 +28,12 @@ func Draw(cat *policy.Model, b *ast.Block, limits policy.Limits, values func([]s
 	}
 	for _, a := range b.Aggregates {
 		for _, arg := range a.Args {
-			if _, err := s.Resolver().Expr(arg); err != nil {
+			if _, err := rows.Resolver().Expr(arg); err != nil {
 				return "", err
 			}
 		}
 	}
+	s := rows.Source()
 	if _, err := s.Fanout(limits); err != nil {
 		return "", err
 	}
@@ -134,14 +135,14 @@ type ReadSource struct {
 // ReadBlock resolves FROM and WHERE of a block and writes its SQL.
 func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []scalar.Value) (*ReadSource, error) {
 	constants := &scalar.Constants{}
-	s, err := Resolve(cat, constants, nil, b)
+	rows, err := Resolve(cat, constants, nil, b)
 	if err != nil {
 		return nil, err
 	}
 	exprs := make([]scalar.Expr, 0, len(b.Aggregates))
 	for _, a := range b.Aggregates {
 		for _, arg := range a.Args {
-			x, err := s.Resolver().Expr(arg)
+			x, err := rows.Resolver().Expr(arg)
 			if err != nil {
 				return nil, err
 			}
@@ -152,7 +153,8 @@ func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []sca
 	for _, n := range cat.Public() {
 		limits.PublicRows[n] = 100
 	}
-	out := &ReadSource{Unique: s.Unique(), Declares: s.DeclaresKeys(), Unit: s.Unit().SQL, Relations: int64(s.b.aliases)}
+	s := rows.Source()
+	out := &ReadSource{Unique: s.Unique(), Declares: s.DeclaresKeys(), Unit: s.Unit().SQL, Relations: int64(rows.scope.shared.aliases)}
 	if out.Factor, err = s.Fanout(limits); err != nil {
 		return nil, err
 	}

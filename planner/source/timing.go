@@ -158,10 +158,10 @@ func (p *sourceWriter) where(conds []string) string {
 
 // fence ends a sub-select of a condition whose rows an index finds: Postgres would else read
 // it whole into a hash table for the first row that asks, or none if no row does.
-func (s *Source) fence() string {
-	for _, t := range s.ties {
-		r := s.home[t.a]
-		if r != nil && r.rows == nil && r.table.Begins(t.a.Name) {
+func (r *resolved) fence() string {
+	for _, t := range r.ties {
+		home := r.home[t.a]
+		if home != nil && home.rows == nil && home.table.Begins(t.a.Name) {
 			return " OFFSET 0"
 		}
 	}

@@ -18,7 +18,7 @@ type Keyed interface {
 
 // A sourceWriter writes the levels of one block.
 type sourceWriter struct {
-	level *Source
+	level *level
 	w     *scalar.Writer
 	keyed Keyed
 	// notNull are columns that are not NULL in rows of the joins that are meant, mentioned
@@ -28,27 +28,27 @@ type sourceWriter struct {
 
 // Write writes the level for SELECT ... FROM <from> WHERE <where>. keyed may be nil for a
 // sub-select of a condition, where nothing is cut.
-func (s *Source) Write(w *scalar.Writer, keyed Keyed) (from, where string, err error) {
-	from, where, err = s.writeLevel(w, keyed)
-	if err != nil || s.match == nil {
+func (l *level) Write(w *scalar.Writer, keyed Keyed) (from, where string, err error) {
+	from, where, err = l.writeLevel(w, keyed)
+	if err != nil || l.match == nil {
 		return from, where, err
 	}
-	match, err := s.writer(w).Expr(s.match)
+	match, err := l.writer(w).Expr(l.match)
 	return from, conjoined(where, match), err
 }
 
-func (s *Source) writeLevel(w *scalar.Writer, keyed Keyed) (from, where string, err error) {
-	p := &sourceWriter{level: s, w: s.writer(w), keyed: keyed}
-	if from, err = p.node(s.root, s.where); err != nil {
+func (l *level) writeLevel(w *scalar.Writer, keyed Keyed) (from, where string, err error) {
+	p := &sourceWriter{level: l, w: l.writer(w), keyed: keyed}
+	if from, err = p.node(l.root, l.where); err != nil {
 		return "", "", err
 	}
 	var parts []string
-	for _, r := range region(s.root) {
+	for _, r := range region(l.root) {
 		if r.rows == nil && r.protected() && !p.followed(r) && p.rowsPerUnit(r) == 0 && !r.unit.NotNull {
 			parts = append(parts, r.unit.Read()+" IS NOT NULL")
 		}
 	}
-	conds, err := p.conditions(s.where)
+	conds, err := p.conditions(l.where)
 	return from, p.where(append(parts, conds...)), err
 }
 
@@ -328,3 +328,18 @@ func (r *relation) fresh(name string) string {
 	}
 	return name
 }
+
+// mentioned reports whether the block mentions a column of the level.
+func (p *sourceWriter) mentioned(c *scalar.Column) bool { return p.level.mentions.seen[c] }
+
+// hops are the tables of the path to the unit that the statement does not have itself.
+func (p *sourceWriter) hops(r *relation) []*relation { return p.level.follows.hops(r) }
+
+// followed reports whether the statement joins a table along its path.
+func (p *sourceWriter) followed(r *relation) bool { return p.level.follows[r] != nil }
+
+// rowsPerUnit bounds the rows of a unit before they are joined; 0 keeps all.
+func (p *sourceWriter) rowsPerUnit(r *relation) int64 { return p.level.rowsPerUnit[r] }
+
+// writtenUnit is the column of the unit as SQL around the relation has it.
+func (p *sourceWriter) writtenUnit(r *relation) *scalar.Column { return p.level.unitOf(r) }

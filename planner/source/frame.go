@@ -1,21 +1,25 @@
 package source
 
 import (
+	"maps"
 	"slices"
 
 	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
 )
 
-// A frame is what names can mean at one place of FROM.
+// A frame has the meaning of names at one place of FROM.
 type frame struct {
 	items []*item
 	// visible are the columns that a bare name or a star can mean, in order; a column
 	// that USING has merged is there once.
 	visible []field
+	// notNull are the columns that are not NULL in the rows of this place. A join around it may
+	// add rows in which they are: [scalar.Column.NotNull] says that of the rows of the level.
+	notNull map[*scalar.Column]bool
 }
 
-// An item is what a qualifier can name.
+// An item can be named by a qualifier.
 type item struct {
 	alias, schema string // schema is empty unless it is a table of that very name
 	fields        []field
@@ -27,36 +31,8 @@ type field struct {
 	column *scalar.Column
 }
 
-// reference resolves a column reference of the level, or of the level around it.
-func (s *Source) reference(c *ast.Column) (*scalar.Column, error) {
-	if col, ok := s.pinned[c]; ok {
-		s.noteUse(col)
-		return col, nil
-	}
-	col, err := s.lookup(s.frame, c)
-	switch {
-	case col != nil || err != nil:
-		return col, err
-	case s.outer == nil:
-		return nil, s.frame.unknown(c)
-	}
-	if col, err = s.outer.localColumn(c); err == nil && !slices.Contains(s.foreign, col) {
-		s.foreign = append(s.foreign, col)
-	}
-	return col, err
-}
-
-// localColumn resolves a reference that must be of this level.
-func (s *Source) localColumn(c *ast.Column) (*scalar.Column, error) {
-	col, err := s.lookup(s.frame, c)
-	if col == nil && err == nil {
-		return nil, s.frame.unknown(c)
-	}
-	return col, err
-}
-
-// lookup returns the column that a reference means, or nil if the frame has none.
-func (s *Source) lookup(f frame, c *ast.Column) (*scalar.Column, error) {
+// find returns the column that a reference means, or nil if the frame has none.
+func (f frame) find(c *ast.Column) (*scalar.Column, error) {
 	fields := f.visible
 	if c.Qualifier != "" {
 		it := f.named(c.Schema, c.Qualifier)
@@ -72,7 +48,6 @@ func (s *Source) lookup(f frame, c *ast.Column) (*scalar.Column, error) {
 		}
 		return nil, err
 	}
-	s.noteUse(found.column)
 	return found.column, nil
 }
 
@@ -102,7 +77,8 @@ func (f frame) named(schema, name string) *item {
 
 // unknown refuses a name that is nowhere in the frame.
 func (f frame) unknown(c *ast.Column) error {
-	const hint = "Name a column of the relations in FROM; system columns and whole rows are not available, nor are columns of a query around the block."
+	const hint = "Name a column of the relations in FROM; " +
+		"system columns and whole rows are not available, nor are columns of a query around the block."
 	switch {
 	case c.Qualifier != "" && f.named(c.Schema, c.Qualifier) == nil:
 		return notHere(c.At, hint, "%q names no relation that can be used here", c.Qualifier)
@@ -119,10 +95,16 @@ func (f frame) beside(g frame, merged []field) frame {
 			return slices.ContainsFunc(merged, func(m field) bool { return m.name == x.name })
 		})
 	}
-	return frame{slices.Concat(f.items, g.items), slices.Concat(merged, rest(f.visible), rest(g.visible))}
+	notNull := map[*scalar.Column]bool{}
+	maps.Copy(notNull, f.notNull)
+	maps.Copy(notNull, g.notNull)
+	return frame{slices.Concat(f.items, g.items), slices.Concat(merged, rest(f.visible), rest(g.visible)), notNull}
 }
 
-// star returns what a star stands for: all that is visible, or the columns of one item.
+// extended is the frame of rows to which an outer join adds some with NULL in all columns.
+func (f frame) extended() frame { return frame{items: f.items, visible: f.visible} }
+
+// star returns the columns of a star: all that are visible, or those of one item.
 func (f frame) star(t ast.Target) ([]field, error) {
 	if t.Qualifier == "" {
 		return f.visible, nil

@@ -1,0 +1,56 @@
+package source
+
+import (
+	"slices"
+
+	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
+	"dpproxy/planner/policy"
+	"dpproxy/planner/scalar"
+)
+
+// newColumn is a column of a table as an expression knows it.
+func newColumn(r *relation, c *policy.Column) *scalar.Column {
+	reach := columnReach(r.table, c)
+	return &scalar.Column{
+		Name: c.Name, Type: pgtype.OfColumn(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && reach != scalar.Short,
+		Bounds: scalarBounds(c.Bounds), Values: c.Values, SQL: r.read(c), Reach: reach,
+	}
+}
+
+// sql writes the value of the column of that name where the table is read.
+func (r *relation) sql(name string) string {
+	i := slices.IndexFunc(r.table.Columns, func(c policy.Column) bool { return c.Name == name })
+	c := &r.table.Columns[i]
+	return columnReach(r.table, c).Read(r.read(c))
+}
+
+// columnReach tells how much of a column of a table is read.
+func columnReach(t *policy.Table, c *policy.Column) scalar.Reach {
+	if t.Indexed(c.Name) {
+		return scalar.Whole
+	}
+	return scalar.ReachOf(pgtype.OfColumn(c.Type, c.Collation, c.Deterministic), t.Identifies(c.Name))
+}
+
+// read writes a column of a table, below its domain. What is no table may show values that are
+// not as the modifiers of its types say.
+func (r *relation) read(c *policy.Column) string {
+	sql := r.alias + "." + ast.QuoteIdent(c.Name)
+	t := pgtype.OfColumn(c.Type, c.Collation, c.Deterministic)
+	if c.Type.Kind == 'd' && t.SQL() != "" {
+		sql = "CAST(" + sql + " AS " + t.SQL() + ")"
+	}
+	if kind := r.table.Source.Kind; kind != 'r' && kind != 'p' {
+		sql = scalar.Modify(t, sql)
+	}
+	return sql
+}
+
+// scalarBounds returns the bounds of a column as an expression knows them; nil without.
+func scalarBounds(b *policy.Bounds) *scalar.Bounds {
+	if b == nil {
+		return nil
+	}
+	return &scalar.Bounds{Low: b.Low, High: b.High, LowText: b.LowText, HighText: b.HighText}
+}

@@ -1,0 +1,220 @@
+package source
+
+import (
+	"maps"
+	"slices"
+
+	"dpproxy/parser/ast"
+	"dpproxy/planner/policy"
+	"dpproxy/planner/scalar"
+)
+
+// Rows are those of a block, proved, while expressions over them are resolved.
+type Rows struct {
+	*bounded
+	scope scope
+}
+
+// Resolve resolves FROM and WHERE of a block and proves whose its rows are. Constants of the block
+// are added to those given; params are the types of the statement's parameters. Its errors are
+// *pgerr.Error with positions in the statement's text.
+func Resolve(model *policy.Model, constants *scalar.Constants, params []uint32, block *ast.Block) (*Rows, error) {
+	b := &shared{model: model, constants: constants, params: params, conceals: block.Concealed != ""}
+	sc, err := b.newLevel(place{view: block.Concealed}).resolveLevel(block.From, block.Where)
+	return &Rows{sc.proved, sc}, err
+}
+
+// Resolver resolves expressions over the rows.
+func (r *Rows) Resolver() *scalar.Resolver { return r.scope.Resolver() }
+
+// PublicRefs returns the public relations that have been named so far, as the statement wrote them.
+func (r *Rows) PublicRefs() []ast.TableRef { return r.scope.shared.public }
+
+// Source ends the block: all expressions over its rows are resolved.
+func (r *Rows) Source() *Source {
+	b := r.scope.shared
+	return &Source{r.scope.end(), b.constants, b.conceals}
+}
+
+// shared is known to all levels of a block while they are resolved.
+type shared struct {
+	model     *policy.Model
+	constants *scalar.Constants
+	params    []uint32 // types of the statement's parameters
+	// public are the public relations that are named, as the statement wrote them.
+	public []ast.TableRef
+	// aliases counts the relations of all levels.
+	aliases int
+	// conceals says that there is a view in the block whose query no analyst may see.
+	conceals bool
+}
+
+// A draft is a level while its names are resolved, and those of the expressions over it.
+type draft struct {
+	shared *shared
+	level  *resolved
+	// pinned are references whose meaning is known without a name.
+	pinned map[*ast.Column]*scalar.Column
+	// outerColumns are those of the level around that are mentioned.
+	outerColumns []*scalar.Column
+	mentions     mentions
+	proved       *bounded // nil before FROM and WHERE are resolved
+	later        []*semijoin
+}
+
+// A scope is a place in a level where names have a meaning.
+type scope struct {
+	*draft
+	frame frame
+	// outer is the scope around, to which the WHERE of a sub-select may refer; nil elsewhere.
+	outer *scope
+}
+
+func (b *shared) newLevel(at place) scope {
+	return scope{draft: &draft{
+		shared:   b,
+		level:    &resolved{place: at, model: b.model, home: map[*scalar.Column]*relation{}},
+		pinned:   map[*ast.Column]*scalar.Column{},
+		mentions: mentions{seen: map[*scalar.Column]bool{}},
+	}}
+}
+
+// resolveLevel returns the scope of expressions over the level.
+func (sc scope) resolveLevel(from ast.From, where ast.Expr) (scope, error) {
+	sc, err := sc.resolveFrom(from)
+	if err != nil {
+		return sc, err
+	}
+	if err := sc.resolveWhere(where); err != nil {
+		return sc, err
+	}
+	return sc, sc.prove()
+}
+
+// prove ends the resolution of FROM and WHERE.
+func (d *draft) prove() error {
+	p, err := prove(d.level)
+	if err != nil {
+		return err
+	}
+	d.proved, err = boundJoins(p)
+	return err
+}
+
+// end returns the level with the expressions over it.
+func (d *draft) end() *level {
+	return &level{
+		bounded:  d.proved,
+		mentions: mentions{slices.Clone(d.mentions.columns), maps.Clone(d.mentions.seen)},
+		later:    slices.Clone(d.later),
+	}
+}
+
+// resolveFrom returns the scope of WHERE.
+func (sc scope) resolveFrom(f ast.From) (_ scope, err error) {
+	sc.level.root, sc.frame, err = sc.resolveItem(f, false)
+	return sc, err
+}
+
+func (sc scope) resolveWhere(where ast.Expr) error {
+	for _, e := range conjunction(where) {
+		c, err := sc.resolveCondition(e)
+		if err != nil {
+			return err
+		}
+		if err := sc.correlation(c.x); err != nil {
+			return err
+		}
+		sc.level.where = append(sc.level.where, c)
+	}
+	return nil
+}
+
+// conjunction returns the conditions that must all be true, as they were written.
+func conjunction(e ast.Expr) []ast.Expr {
+	if e == nil {
+		return nil
+	}
+	b, ok := e.(*ast.Bool)
+	if !ok || b.Kind != ast.And {
+		return []ast.Expr{e}
+	}
+	var all []ast.Expr
+	for _, arg := range b.Args {
+		all = append(all, conjunction(arg)...)
+	}
+	return all
+}
+
+// resolveCondition resolves a condition that must be true.
+func (sc scope) resolveCondition(e ast.Expr) (condition, error) {
+	before := len(sc.level.subselects)
+	x, err := sc.resolveTruth(e)
+	return condition{x, len(sc.level.subselects) > before}, err
+}
+
+// resolveTruth knows of a sub-select that it must be true, so that NULL counts as false there.
+func (sc scope) resolveTruth(e ast.Expr) (scalar.Expr, error) {
+	if in, ok := e.(*ast.InQuery); ok && !in.Not {
+		return sc.inQuery(in, true)
+	}
+	return sc.Resolver().Boolean(e)
+}
+
+// Resolver resolves expressions of this level, and of what is computed from its rows.
+func (sc scope) Resolver() *scalar.Resolver {
+	return &scalar.Resolver{
+		Constants: sc.shared.constants, Concealed: sc.level.view != "", Params: sc.shared.params,
+		Column: sc.reference, Condition: sc.subselect,
+	}
+}
+
+// reference resolves a column reference of the level, or of the level around it.
+func (sc scope) reference(c *ast.Column) (*scalar.Column, error) {
+	if col, ok := sc.pinned[c]; ok {
+		sc.mention(col)
+		return col, nil
+	}
+	col, err := sc.lookup(c)
+	switch {
+	case col != nil || err != nil:
+		return col, err
+	case sc.outer == nil:
+		return nil, sc.frame.unknown(c)
+	}
+	if col, err = sc.outer.localColumn(c); err == nil && !slices.Contains(sc.outerColumns, col) {
+		sc.outerColumns = append(sc.outerColumns, col)
+	}
+	return col, err
+}
+
+// localColumn resolves a reference that must be of this level.
+func (sc scope) localColumn(c *ast.Column) (*scalar.Column, error) {
+	col, err := sc.lookup(c)
+	if col == nil && err == nil {
+		return nil, sc.frame.unknown(c)
+	}
+	return col, err
+}
+
+// lookup returns the column that a reference means, or nil if the frame has none.
+func (sc scope) lookup(c *ast.Column) (*scalar.Column, error) {
+	col, err := sc.frame.find(c)
+	if col != nil {
+		sc.mention(col)
+	}
+	return col, err
+}
+
+// mention notes that the block mentions the column, if it is of this level.
+func (d *draft) mention(c *scalar.Column) {
+	if d.level.home[c] != nil {
+		d.mentions.add(c)
+	}
+}
+
+// pin gives a reference its meaning.
+func (d *draft) pin(ref *ast.Column, c *scalar.Column) *ast.Column {
+	d.pinned[ref] = c
+	return ref
+}

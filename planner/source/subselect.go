@@ -1,0 +1,183 @@
+package source
+
+import (
+	"slices"
+
+	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// subselect resolves a condition with a query inside, wherever it stands.
+func (sc scope) subselect(e ast.Expr) (scalar.Expr, error) {
+	switch e := e.(type) { //nolint:gochecksumtype // the others have no query inside
+	case *ast.InQuery:
+		return sc.inQuery(e, false)
+	case *ast.Exists:
+		return sc.resolveExists(e)
+	}
+	return nil, pgerr.New(pgerr.Internal, "a condition without a query").At(e.Pos())
+}
+
+// subLevel begins the level of a sub-select.
+func (sc scope) subLevel() scope {
+	at := sc.level.place
+	at.inside = true
+	inner := sc.shared.newLevel(at)
+	inner.outer = &sc
+	return inner
+}
+
+// resolveExists resolves EXISTS.
+func (sc scope) resolveExists(e *ast.Exists) (scalar.Expr, error) {
+	sel, ok := e.Query.(*ast.Select)
+	if !ok || len(sel.Groups) > 0 || sel.Having != nil || sel.From == nil {
+		return nil, notHere(e.At, "Use IN: patient_id IN (SELECT patient_id ... GROUP BY patient_id HAVING ...).",
+			"EXISTS on protected data takes a plain SELECT without GROUP BY and UNION")
+	}
+	inner, err := sc.subLevel().resolveLevel(sel.From, sel.Where)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range sel.Targets {
+		if t.X == nil {
+			continue
+		}
+		if _, err := inner.Resolver().Expr(t.X); err != nil {
+			return nil, err
+		}
+	}
+	return sc.semijoin(inner, &semijoin{at: e.At})
+}
+
+// inQuery resolves X IN (query) and X NOT IN (query). Where it must be true, NULL is as good as
+// false.
+func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
+	inner := sc.subLevel()
+	left, err := sc.comparedByIn(e, inner)
+	if err != nil {
+		return nil, err
+	}
+	inner, right, where, err := inner.selectedByIn(e)
+	if err != nil {
+		return nil, err
+	}
+	alone := inner
+	alone.outer = nil // only the condition may refer to the level around
+	inner.level.match, err = alone.Resolver().Boolean(&ast.Op{Name: "=", Left: left, Right: right, At: e.At})
+	if err != nil {
+		return nil, err
+	}
+	if err := inner.resolveWhere(where); err != nil {
+		return nil, err
+	}
+	inner.tie(inner.level.match)
+	inner.level.unmatched = !e.Not && !mustBeTrue && !inner.neverNull()
+	if err := inner.prove(); err != nil {
+		return nil, err
+	}
+	if inner.level.unmatched && sc.level.inside { // it is written twice
+		return nil, notHere(e.At, "Use EXISTS with an equality.", "IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
+	}
+	return sc.semijoin(inner, &semijoin{at: e.At, units: e.Not})
+}
+
+// comparedByIn resolves the left side of IN: a column of the level around, or a constant.
+func (sc scope) comparedByIn(e *ast.InQuery, inner scope) (ast.Expr, error) {
+	ref, ok := e.X.(*ast.Column)
+	if !ok {
+		if ast.ColumnFree(e.X) {
+			return e.X, nil
+		}
+		return nil, notHere(e.X.Pos(), "Compute the expression in a sub-select in FROM and compare its column.",
+			"IN (SELECT ...) on protected data takes a plain column on its left")
+	}
+	col, err := sc.localColumn(ref)
+	if err != nil {
+		return nil, err
+	}
+	inner.outerColumns = append(inner.outerColumns, col)
+	return inner.pin(&ast.Column{Name: ref.Name, At: ref.At}, col), nil
+}
+
+// selectedByIn resolves FROM of the query of IN, and returns its column and its WHERE. A
+// query that is more than a plain SELECT of one column is a derived table.
+func (sc scope) selectedByIn(e *ast.InQuery) (_ scope, x, where ast.Expr, err error) {
+	sel, ok := e.Query.(*ast.Select)
+	if ok && len(sel.Groups) == 0 && sel.Having == nil && sel.From != nil && len(sel.Targets) == 1 && sel.Targets[0].X != nil {
+		sc, err = sc.resolveFrom(sel.From)
+		return sc, sel.Targets[0].X, sel.Where, err
+	}
+	if sc, err = sc.resolveFrom(&ast.Derived{Query: e.Query, At: e.At}); err != nil {
+		return sc, nil, nil, err
+	}
+	fields := sc.frame.visible
+	if len(fields) != 1 {
+		return sc, nil, nil, notHere(e.At, "Select the column that is compared.", "the sub-select of IN has %d columns", len(fields))
+	}
+	return sc, sc.pin(&ast.Column{Name: fields[0].name, At: e.At}, fields[0].column), nil, nil
+}
+
+// correlation allows references to the level around in equalities of plain columns alone.
+func (sc scope) correlation(x scalar.Expr) error {
+	if sc.outer == nil || !slices.ContainsFunc(x.Columns(), sc.level.isOuter) || sc.tie(x) {
+		return nil
+	}
+	return notHere(x.Pos(), "Compare a column of the sub-select with one of the query around it by =.",
+		"a sub-select on protected data refers to the query around it by more than an equality of columns")
+}
+
+// tie notes an equality of a column with one of the level around.
+func (d *draft) tie(x scalar.Expr) bool {
+	a, b, ok := scalar.Equality(x)
+	if !ok || d.level.isOuter(a) == d.level.isOuter(b) {
+		return false
+	}
+	if d.level.isOuter(a) {
+		a, b = b, a
+	}
+	d.level.ties = append(d.level.ties, pair{a, b})
+	return true
+}
+
+// semijoin makes the condition. Whose rows the sub-select reads can be judged only when the level
+// around is proved: expressions over its rows come later.
+func (d *draft) semijoin(inner scope, j *semijoin) (scalar.Expr, error) {
+	j.inner, j.query = inner.end(), &scalar.Query{Uses: inner.outerColumns, At: j.at}
+	if d.proved == nil {
+		d.level.subselects = append(d.level.subselects, j)
+		return j.query, nil
+	}
+	part, err := d.proved.ofSameUnit(j)
+	d.later = append(d.later, part)
+	return j.query, err
+}
+
+// neverNull reports whether both sides that IN compares are never NULL.
+func (sc scope) neverNull() bool {
+	return !slices.ContainsFunc(sc.level.match.Columns(), func(c *scalar.Column) bool {
+		if sc.level.isOuter(c) {
+			return !sc.outer.hasValue(c)
+		}
+		return !sc.hasValue(c)
+	})
+}
+
+// hasValue reports whether a column is not NULL on every row by what the level says so far: by
+// its frame, or as it equals another, or is the unit.
+func (sc scope) hasValue(c *scalar.Column) bool {
+	if sc.frame.notNull[c] {
+		return true
+	}
+	if sc.level.root == nil {
+		return false
+	}
+	var follows paths
+	if sc.proved != nil {
+		follows = sc.proved.follows
+	}
+	same := func(x *scalar.Column) bool { return x != nil && x.Base() == c.Base() }
+	pairs := slices.Concat(follows.holds(sc.level.root), equalities(sc.level.where))
+	return slices.ContainsFunc(pairs, func(p pair) bool { return same(p.a) || same(p.b) }) ||
+		slices.ContainsFunc(region(sc.level.root), func(r *relation) bool { return same(r.unit) })
+}

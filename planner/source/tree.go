@@ -1,0 +1,162 @@
+package source
+
+import (
+	"slices"
+
+	"dpproxy/planner/policy"
+	"dpproxy/planner/scalar"
+)
+
+// A node is an item of FROM, resolved: *relation or *joined.
+//
+//sumtype:decl
+type node interface{ node() }
+
+func (*relation) node() {}
+func (*joined) node()   {}
+
+// A joined is a join of two items; RIGHT is a mirrored LEFT.
+type joined struct {
+	left, right node
+	on          []condition
+	// outer says that rows of left without a match stay, with NULL on the right.
+	outer bool
+	// declares says that it was written as an outer join whose left side is public: its
+	// rows without a match show keys and hold no protected row, so that they are
+	// never read.
+	declares bool
+}
+
+// A condition holds on every row of its level, or of its join.
+type condition struct {
+	x scalar.Expr
+	// query says that there is a sub-select in it.
+	query bool
+}
+
+// A relation is a table or a derived table in FROM.
+type relation struct {
+	name  string // as the statement calls it, for messages
+	alias string // in the SQL that we write
+	at    int
+
+	// columns of a table are all that it has: those that the policy hides are used by
+	// proofs and by SQL of our own, and have no name in the statement.
+	columns []*scalar.Column
+	// unit is the column that identifies the privacy unit; nil if it is public.
+	unit *scalar.Column
+
+	// Of a table:
+	table *policy.Table
+	only  bool
+	// hops are the tables on the path to the unit, in order.
+	hops []*relation
+	// Of a derived table:
+	rows *derived
+}
+
+// A derived is a query in FROM: one branch, or those of a UNION ALL. Its rows keep their
+// unit in a hidden column.
+type derived struct {
+	branches []*branch
+}
+
+// A branch is one SELECT below a block.
+type branch struct {
+	source *level
+	// targets are what the columns of the relation stand for.
+	targets []scalar.Expr
+	// keys are the grouping expressions; the unit is one of them.
+	keys    []scalar.Expr
+	having  scalar.Expr // nil if none
+	grouped bool
+	// distinct rows have the unit among the targets.
+	distinct bool
+}
+
+// A semijoin is a sub-select in a condition: IN or EXISTS. Whether it is true depends on
+// the row, on rows of the same unit, and on public rows.
+type semijoin struct {
+	// query is the condition; inner are the rows of the sub-select.
+	query *scalar.Query
+	inner *level
+	at    int
+	// units says that it was written as NOT IN: both sides must be units.
+	units bool
+}
+
+// protected reports whether the rows belong to privacy units.
+func (r *relation) protected() bool { return r.unit != nil }
+
+// column returns the column of a table.
+func (r *relation) column(name string) *scalar.Column {
+	i := slices.IndexFunc(r.columns, func(c *scalar.Column) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return r.columns[i]
+}
+
+func (r *relation) branches() []*branch {
+	if r.rows == nil {
+		return nil
+	}
+	return r.rows.branches
+}
+
+// relationsOf returns the relations below a node, in order.
+func relationsOf(n node) []*relation {
+	switch n := n.(type) {
+	case *relation:
+		return []*relation{n}
+	case *joined:
+		return slices.Concat(relationsOf(n.left), relationsOf(n.right))
+	}
+	return nil
+}
+
+func holdsProtected(n node) bool { return slices.ContainsFunc(relationsOf(n), (*relation).protected) }
+
+// region returns the relations that have a row in every row of a node.
+func region(n node) []*relation {
+	if j, ok := n.(*joined); ok && j.outer {
+		return region(j.left)
+	} else if ok {
+		return slices.Concat(region(j.left), region(j.right))
+	}
+	return relationsOf(n)
+}
+
+// outerJoins returns the outer joins of a node, those below others first.
+func outerJoins(n node) []*joined {
+	j, ok := n.(*joined)
+	if !ok {
+		return nil
+	}
+	below := slices.Concat(outerJoins(j.left), outerJoins(j.right))
+	if j.outer {
+		return append(below, j)
+	}
+	return below
+}
+
+// conditionsOf returns the conditions of joins that hold on every row of a node, if rows that only
+// declare keys are rows as well.
+func conditionsOf(n node) []scalar.Expr {
+	j, ok := n.(*joined)
+	if !ok {
+		return nil
+	}
+	if j.outer || j.declares {
+		return conditionsOf(j.left)
+	}
+	return slices.Concat(conditionsOf(j.left), conditionsOf(j.right), exprs(j.on))
+}
+
+func exprs(conds []condition) []scalar.Expr {
+	out := make([]scalar.Expr, len(conds))
+	for i, c := range conds {
+		out[i] = c.x
+	}
+	return out
+}
