@@ -16,7 +16,7 @@ import (
 func readAnalysts(v value) []Analyst {
 	var analysts []Analyst
 	v.entries(func(name string, c value, place position) {
-		checkRoleName(c.at(place), name)
+		checkRoleName(c.placed(place), name)
 		a := readAnalyst(c)
 		a.Name = name
 		analysts = append(analysts, a)
@@ -127,13 +127,13 @@ func readSettings(v value) map[string]string {
 		check, own := ownSettings[name]
 		switch {
 		case !settingName.MatchString(name):
-			c.at(place).fail("this cannot be the name of a setting; it has small letters")
+			c.placed(place).fail("this cannot be the name of a setting; it has small letters")
 		case slices.Contains(fixedSettings, name):
-			c.at(place).fail("this setting is dpproxy's own")
+			c.placed(place).fail("this setting is dpproxy's own")
 		case own:
 			check(c)
 		case strings.HasPrefix(name, "dp."):
-			c.at(place).fail("there is no such setting of dpproxy")
+			c.placed(place).fail("there is no such setting of dpproxy")
 		}
 		settings[name] = c.text()
 	})

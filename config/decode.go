@@ -35,8 +35,8 @@ func (v value) fail(format string, args ...any) {
 	v.d.faults = append(v.d.faults, v.d.src.fault(v.pos, label(v.path, fmt.Sprintf(format, args...))))
 }
 
-// at is the value at another place, such as that of its key.
-func (v value) at(p position) value {
+// placed is the value at another place, such as that of its key.
+func (v value) placed(p position) value {
 	v.pos = p
 	return v
 }
@@ -69,7 +69,7 @@ func states(m ast.MapNode, key string) bool {
 func (v value) child(name string, key position, node ast.Node) value {
 	c := value{v.d, node, slices.Concat(v.path, []string{name}), key}
 	if scalar, ok := node.(ast.ScalarNode); ok && kind(node) != "nothing" {
-		c.pos = at(scalar.GetToken())
+		c.pos = positionOf(scalar.GetToken())
 	}
 	v.d.src.places[placeKey(c.path)] = c.pos
 	return c
@@ -84,10 +84,10 @@ func (v value) entries(each func(name string, c value, key position)) {
 	}
 	for it := m.MapRange(); it.Next(); {
 		pair := it.KeyValue()
-		place := at(pair.Key.GetToken())
+		place := positionOf(pair.Key.GetToken())
 		name, ok := scalarText(pair.Key)
 		if !ok || name == "" {
-			v.at(place).fail("a key must be plain text")
+			v.placed(place).fail("a key must be plain text")
 			continue
 		}
 		each(name, v.child(name, place, pair.Value), place)
@@ -222,7 +222,7 @@ func (d *decoder) syntax(err error) error {
 	if !ok {
 		return d.src.fault(position{1, 1}, "this is not YAML")
 	}
-	place := at(e.GetToken())
+	place := positionOf(e.GetToken())
 	if d.src.secretNear(place.line) {
 		fault := d.src.fault(place, quotedText.ReplaceAllString(e.GetMessage(), `"..."`))
 		fault.excerpt = withheld

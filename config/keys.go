@@ -37,12 +37,12 @@ func decode[T any](v value, keys []key[T], into *T) (stated []string) {
 		i := slices.IndexFunc(keys, func(k key[T]) bool { return name == k.name || name == k.former })
 		if i < 0 {
 			c.path = v.path
-			c.at(place).fail("unknown key %q", name)
+			c.placed(place).fail("unknown key %q", name)
 			return
 		}
 		k := keys[i]
 		if other, twice := seen[k.name]; twice {
-			c.at(place).fail("is %s by another name: state one of them", other)
+			c.placed(place).fail("is %s by another name: state one of them", other)
 			return
 		}
 		seen[k.name] = name

@@ -131,7 +131,7 @@ func label(path []string, message string) string {
 	return strings.Join(path, ".") + ": " + message
 }
 
-func at(t *token.Token) position {
+func positionOf(t *token.Token) position {
 	if t == nil || t.Position == nil {
 		return position{1, 1}
 	}

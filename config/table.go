@@ -75,9 +75,9 @@ func readTableName(v value, s string) catalog.Name {
 // readTables fills the policy with the tables, in the order of the file.
 func readTables(v value, p *Policy) {
 	v.entries(func(key string, c value, place position) {
-		name := readTableName(c.at(place), key)
+		name := readTableName(c.placed(place), key)
 		if p.lists(name) {
-			c.at(place).fail("the table %v is listed twice", name)
+			c.placed(place).fail("the table %v is listed twice", name)
 		}
 		t := readTable(c)
 		t.Name = name

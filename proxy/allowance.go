@@ -26,15 +26,15 @@ func (p *Proxy) allowance(analyst string, tables []catalog.Name) Allowance {
 			out.Mechanisms = append(out.Mechanisms, m)
 		}
 	}
-	out = out.and(policy.analysts[analyst].Allowance)
+	out = out.narrowed(policy.analysts[analyst].Allowance)
 	for _, t := range tables {
-		out = out.and(policy.defaults.Tables[t])
+		out = out.narrowed(policy.defaults.Tables[t])
 	}
 	return out
 }
 
-// and returns the lesser of both.
-func (a Allowance) and(b Allowance) Allowance {
+// narrowed returns the allowance that both grant.
+func (a Allowance) narrowed(b Allowance) Allowance {
 	if b.MaxEpsilonPico > 0 {
 		a.MaxEpsilonPico = b.most(a.MaxEpsilonPico)
 	}

@@ -90,9 +90,11 @@ var carriedSQL = func() string {
 	return "CAST(pg_catalog.json_build_object(" + strings.Join(pairs, ", ") + ") AS pg_catalog.text)"
 }()
 
-// as runs f in a transaction with the rights of an analyst, and with the settings of their
+// runAs runs f in a transaction with the rights of an analyst, and with the settings of their
 // session as [carriedSQL] tells them; then, unless that is nil, after with neither.
-func (s *Aside) as(ctx context.Context, analyst string, settings []byte, limit time.Duration, f, after func(*pgconn.PgConn) error) error {
+func (s *Aside) runAs(
+	ctx context.Context, analyst string, settings []byte, limit time.Duration, f, after func(*pgconn.PgConn) error,
+) error {
 	if s == nil {
 		return errMirror
 	}

@@ -23,7 +23,7 @@ type slowLedger struct {
 
 	mu    sync.Mutex
 	read  time.Duration // time of the first step, with the read behind it
-	look  time.Duration // time of each other step
+	round time.Duration // time of each other step
 	steps int
 	then  func(step int)
 }
@@ -32,7 +32,7 @@ func (l *slowLedger) Step(ctx context.Context, hold accountant.ChargeID, events 
 	err := l.Ledger.Step(ctx, hold, events, debits)
 	l.mu.Lock()
 	l.steps++
-	step, takes, then := l.steps, l.look, l.then
+	step, takes, then := l.steps, l.round, l.then
 	if step == 1 {
 		takes = l.read
 	}
@@ -50,10 +50,10 @@ func (l *slowLedger) Settle(ctx context.Context, hold accountant.ChargeID) error
 }
 
 // expect sets the times of the steps of the next statement, and calls then before each.
-func (l *slowLedger) expect(read, look time.Duration, then func(step int)) {
+func (l *slowLedger) expect(read, round time.Duration, then func(step int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.read, l.look, l.steps, l.then = read, look, 0, then
+	l.read, l.round, l.steps, l.then = read, round, 0, then
 }
 
 func (l *slowLedger) taken() int {
@@ -80,19 +80,19 @@ func (s *sameNoise) again() {
 	s.rng = rand.NewChaCha8([32]byte{7})
 }
 
-// chainEnd is the end of a chain of looks as an analyst sees it.
-type chainEnd struct {
+// outcome is the end of a statement with several rounds as an analyst sees it.
+type outcome struct {
 	steps int
 	spent int64
 	took  time.Duration // from when the veil fell to the reply
 	code  string
 }
 
-func (e chainEnd) String() string {
+func (e outcome) String() string {
 	return fmt.Sprintf("%d steps, spent %d, after %v, %s", e.steps, e.spent, e.took, e.code)
 }
 
-// cutWorld is a world in which the time of each look is known.
+// cutWorld is a world in which the time of each round is known.
 type cutWorld struct {
 	*world
 	t      *testing.T
@@ -112,25 +112,25 @@ func newCutWorld(t *testing.T, quantum time.Duration) *cutWorld {
 	return c
 }
 
-// ask looks at a count until it is precise enough.
-func (c *cutWorld) ask(conn *pgx.Conn, read, look time.Duration, then func(step int)) chainEnd {
+// ask rounds at a count until it is precise enough.
+func (c *cutWorld) ask(conn *pgx.Conn, read, round time.Duration, then func(step int)) outcome {
 	c.t.Helper()
 	c.noise.again()
-	c.ledger.expect(read, look, then)
+	c.ledger.expect(read, round, then)
 	before, start := c.spent(c.t, accountant.UnitScope, "patient"), c.clock.look()
 	_, err := conn.Exec(c.t.Context(), "SELECT count(*) FROM patients", pgx.QueryExecModeSimpleProtocol)
 	select {
 	case <-c.ledger.settled:
 	case <-time.After(20 * time.Second):
-		c.t.Fatalf("the looks do not end: %v", err)
+		c.t.Fatalf("the rounds do not end: %v", err)
 	}
-	return chainEnd{c.ledger.taken(), c.spent(c.t, accountant.UnitScope, "patient") - before, c.clock.look().Sub(start), code(err)}
+	return outcome{c.ledger.taken(), c.spent(c.t, accountant.UnitScope, "patient") - before, c.clock.look().Sub(start), code(err)}
 }
 
-// TestCutAmongLooks holds that timeouts, cancel requests, and clients that go away among the looks
+// TestCutAmongRounds holds that timeouts, cancel requests, and clients that go away among the rounds
 // end the read alone: charge and history are the same, at the same point, as of a statement
 // that nobody ends.
-func TestCutAmongLooks(t *testing.T) {
+func TestCutAmongRounds(t *testing.T) {
 	// The mirror's clock, which is none of the test's, is not to run into a timeout.
 	const quantum, read = 20 * time.Second, 3 * time.Second
 	c := newCutWorld(t, quantum)
@@ -143,46 +143,46 @@ func TestCutAmongLooks(t *testing.T) {
 		must(t, conn, "SET dp.relative_error = 0.02; SET dp.max_epsilon = 0.3; SET statement_timeout = '"+timeout+"'")
 		return conn
 	}
-	for _, look := range []time.Duration{time.Second, 4 * time.Second, 9 * time.Second, 50 * time.Second} {
-		whole := c.ask(session("0"), read, look, nil)
+	for _, round := range []time.Duration{time.Second, 4 * time.Second, 9 * time.Second, 50 * time.Second} {
+		whole := c.ask(session("0"), read, round, nil)
 		if whole.steps < 3 || whole.spent == 0 || whole.code != "" {
 			t.Fatalf("a statement that nobody ends: %v", whole)
 		}
 		for _, timeout := range []string{"15s", "20s", "23s", "30s"} {
-			if got := c.ask(session(timeout), read, look, nil); got != whole {
-				t.Errorf("looks of %v, a timeout of %s: %v, want %v", look, timeout, got, whole)
+			if got := c.ask(session(timeout), read, round, nil); got != whole {
+				t.Errorf("rounds of %v, a timeout of %s: %v, want %v", round, timeout, got, whole)
 			}
 		}
 		for step := 2; step <= whole.steps; step++ {
-			got := c.ask(session("0"), read, look, func(n int) {
+			got := c.ask(session("0"), read, round, func(n int) {
 				if n == step {
 					_ = conn.PgConn().CancelRequest(context.Background())
 				}
 			})
-			if want := (chainEnd{whole.steps, whole.spent, whole.took, "57014"}); got != want {
-				t.Errorf("looks of %v, canceled at step %d: %v, want %v", look, step, got, want)
+			if want := (outcome{whole.steps, whole.spent, whole.took, "57014"}); got != want {
+				t.Errorf("rounds of %v, canceled at step %d: %v, want %v", round, step, got, want)
 			}
-			got = c.ask(session("0"), read, look, func(n int) {
+			got = c.ask(session("0"), read, round, func(n int) {
 				if n == step {
 					_ = conn.PgConn().Conn().Close()
 				}
 			})
 			if got.steps != whole.steps || got.spent != whole.spent || got.took != whole.took {
-				t.Errorf("looks of %v, a client gone at step %d: %v, want %v", look, step, got, whole)
+				t.Errorf("rounds of %v, a client gone at step %d: %v, want %v", round, step, got, whole)
 			}
 		}
 	}
 }
 
-// TestLooksBeginOnGrid holds that the looks, of which an analyst can ask for more or fewer, do not
+// TestRoundsBeginOnGrid holds that the rounds, of which an analyst can ask for more or fewer, do not
 // move the points between which the end of a read is told.
-func TestLooksBeginOnGrid(t *testing.T) {
-	const quantum, charge, look = 20 * time.Millisecond, 2500 * time.Microsecond, 3 * time.Millisecond
+func TestRoundsBeginOnGrid(t *testing.T) {
+	const quantum, charge, round = 20 * time.Millisecond, 2500 * time.Microsecond, 3 * time.Millisecond
 	c := newCutWorld(t, quantum)
 	for _, target := range []string{"0.3", "0.05", "0.01"} {
 		conn := connect(t, c.url("ana"))
 		must(t, conn, "SET dp.relative_error = "+target)
-		ends := map[chainEnd]bool{}
+		ends := map[outcome]bool{}
 		for _, read := range []time.Duration{
 			0, time.Millisecond, 9 * time.Millisecond, 17 * time.Millisecond, quantum - charge, quantum - charge + 1,
 		} {
@@ -190,12 +190,12 @@ func TestLooksBeginOnGrid(t *testing.T) {
 			if read > quantum-charge {
 				point = 28284272 // q·√2
 			}
-			start, looks := c.clock.look(), 0
-			end := c.ask(conn, read, look, func(n int) {
-				if began := c.clock.look().Sub(start) - look; n > 1 && began != point+time.Duration(looks)*look {
-					t.Errorf("a relative error of %s, a read of %v: look %d begins after %v", target, read, n, began)
+			start, rounds := c.clock.look(), 0
+			end := c.ask(conn, read, round, func(n int) {
+				if began := c.clock.look().Sub(start) - round; n > 1 && began != point+time.Duration(rounds)*round {
+					t.Errorf("a relative error of %s, a read of %v: round %d begins after %v", target, read, n, began)
 				}
-				looks = n - 1
+				rounds = n - 1
 			})
 			if end.steps < 2 {
 				t.Errorf("a relative error of %s: %v", target, end)

@@ -80,8 +80,8 @@ func (h *history) add(analyst, statement string, plan *planner.Plan, released []
 	h.rows[analyst] = h.rows[analyst][max(0, len(h.rows[analyst])-historyKept):]
 }
 
-// of returns the statements of an analyst, in the order of their answers.
-func (h *history) of(analyst string) []historyRow {
+// answered returns the statements of an analyst, in the order of their answers.
+func (h *history) answered(analyst string) []historyRow {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]historyRow{}, h.rows[analyst]...)

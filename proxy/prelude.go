@@ -132,7 +132,7 @@ func (p *Proxy) defaults(tables []catalog.Name) settings.Settings {
 	d := p.policy.Load().defaults
 	var own TableDefaults
 	for _, t := range tables {
-		own = own.and(d.TableDefaults[t])
+		own = own.frugal(d.TableDefaults[t])
 	}
 	s := settings.Settings{
 		EpsilonPico: cmp.Or(own.EpsilonPico, d.EpsilonPico), Mechanism: d.Mechanism, Confidence: d.Confidence, Notices: true,

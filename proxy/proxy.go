@@ -120,8 +120,8 @@ type TableDefaults struct {
 	RelativeError, TargetFraction float64
 }
 
-// and returns the defaults of a statement about both tables: the ones that spend less.
-func (d TableDefaults) and(other TableDefaults) TableDefaults {
+// frugal returns the defaults of a statement about both tables: the ones that spend less.
+func (d TableDefaults) frugal(other TableDefaults) TableDefaults {
 	return TableDefaults{
 		EpsilonPico: lesser(d.EpsilonPico, other.EpsilonPico), MaxEpsilonPico: lesser(d.MaxEpsilonPico, other.MaxEpsilonPico),
 		RelativeError: max(d.RelativeError, other.RelativeError), TargetFraction: lesser(d.TargetFraction, other.TargetFraction),

@@ -38,7 +38,7 @@ func (s stateView) show(ctx context.Context, m *wire.Asker, b wire.BindRequest) 
 		fill["dp.state_columns"] = s.columnRows()
 	}
 	if strings.Contains(mentions, "history") {
-		fill["dp.state_history"] = s.p.history.of(s.analyst)
+		fill["dp.state_history"] = s.p.history.answered(s.analyst)
 	}
 	if strings.Contains(mentions, "plan") { // also where no text is known: none of before must be shown
 		if fill["dp.state_plans"], err = s.plans(ctx, m, b); err != nil {

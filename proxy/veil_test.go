@@ -116,11 +116,11 @@ var veiled = map[string]struct {
 	"a count":        {sql: "SELECT count(*) FROM patients WHERE birth_year > 1940", changes: "answered before"},
 	"two blocks":     {sql: "SELECT (SELECT count(*) FROM visits), (SELECT avg(cost) FROM visits)", changes: "answered before"},
 	"private groups": {sql: "SELECT hospital_id, count(*) FROM visits GROUP BY 1", changes: "answered before"},
-	"a chain": {
+	"rounds": {
 		before: "SET dp.relative_error = 0.02", sql: "SELECT diagnosis, count(*) FROM visits GROUP BY 1",
 		changes: " brownian ",
 	},
-	"a refined chain": {
+	"refined rounds": {
 		before: "SET dp.relative_error = 0.01", sql: "SELECT diagnosis, count(*) FROM visits GROUP BY 1",
 		changes: " brownian ",
 	},

@@ -88,7 +88,7 @@ func (c *scopeArgs) decide(
 	if err != nil {
 		return nil, b, err
 	}
-	who, err := c.by()
+	who, err := c.decider()
 	if err != nil {
 		return nil, b, err
 	}

@@ -193,7 +193,7 @@ func (c *ledgerFence) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if !s.shared() {
 		return fmt.Errorf("%w: with the embedded one a run ends with its process, or when the next begins", errEmbedded)
 	}
-	who, err := c.by()
+	who, err := c.decider()
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (c *ledgerRepair) Run(ctx context.Context, log *slog.Logger) error {
 	if !s.shared() {
 		return fmt.Errorf("%w: an embedded one that is damaged has no second copy to be repaired from", errEmbedded)
 	}
-	who, err := c.by()
+	who, err := c.decider()
 	if err != nil {
 		return err
 	}

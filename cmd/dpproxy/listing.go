@@ -39,8 +39,8 @@ type decision struct {
 	Reason string `help:"Why, for the audit trail." required:""`
 }
 
-// by returns who decides.
-func (d decision) by() (string, error) {
+// decider returns the name for the audit trail.
+func (d decision) decider() (string, error) {
 	if d.Who != "" {
 		return d.Who, nil
 	}

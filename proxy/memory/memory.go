@@ -123,7 +123,7 @@ func (m *Memory) recallBlock(ctx context.Context, r *Recalled, i int, b *planner
 	case enough || same(kept, b):
 		r.Released[i], known.unpaid = released, owes
 	case refinable(b):
-		known.sets, known.paid = sets, paid.with(known.found.Paid, sets)
+		known.sets, known.paid = sets, paid.paidBy(known.found.Paid, sets)
 		r.Notes = append(r.Notes, "refined what was measured before")
 	default:
 		return

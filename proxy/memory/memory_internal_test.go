@@ -37,7 +37,7 @@ func TestLastGeneration(t *testing.T) {
 // TestPaymentsComeBack writes and reads payments.
 func TestPaymentsComeBack(t *testing.T) {
 	sets := []*release.Set{{PaidPico: 5}, {PaidPico: 7}}
-	p := payments{}.with([]string{"ana", "bob"}, sets).without("ana")
+	p := payments{}.paidBy([]string{"ana", "bob"}, sets).without("ana")
 	text, err := json.Marshal(p.record())
 	if err != nil {
 		t.Fatal(err)

@@ -19,8 +19,8 @@ type payer [sha256.Size]byte
 
 func payerOf(analyst string) payer { return sha256.Sum256([]byte(analyst)) }
 
-// with returns the payments after the analysts have paid for all of the sets.
-func (p payments) with(analysts []string, sets []*release.Set) payments {
+// paidBy returns the payments after the analysts have paid for all of the sets.
+func (p payments) paidBy(analysts []string, sets []*release.Set) payments {
 	all := maps.Clone(p)
 	amounts := make([]int64, len(sets))
 	for j, s := range sets {

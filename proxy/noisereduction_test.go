@@ -150,7 +150,7 @@ func TestTargets(t *testing.T) {
 	})
 }
 
-// TestPureTargets holds that a chain in a pure budget pays for its last level alone, and a
+// TestPureTargets holds that noise reduction in a pure budget pays for its last level alone, and a
 // budget of zCDP beside it for all levels at once.
 func TestPureTargets(t *testing.T) {
 	table := accountant.Limit{Scope: accountant.Scope{Kind: accountant.TableScope, Name: "public.patients"}, Loss: large(t).Loss}
@@ -190,9 +190,9 @@ func TestPureTargets(t *testing.T) {
 	}
 }
 
-// TestChainOfNoGroups holds that a statement none of whose private groups is shown has an
+// TestTargetOfNoGroups holds that a statement none of whose private groups is shown has an
 // answer, of no rows, and keeps it.
-func TestChainOfNoGroups(t *testing.T) {
+func TestTargetOfNoGroups(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, large(t))
 	ana := w.client(t, "ana")
 	ana.set(t, "dp.relative_error = 0.1")
@@ -225,9 +225,9 @@ func TestPathToItsEnd(t *testing.T) {
 	}
 }
 
-// TestCapsOfChains holds that a cap that is too small for a first look is refused before
+// TestCapsOfTargets holds that a cap that is too small for a first round is refused before
 // anything is charged, and that none is too large to be understood.
-func TestCapsOfChains(t *testing.T) {
+func TestCapsOfTargets(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, large(t))
 	ana := w.client(t, "ana")
 	ana.set(t, "dp.relative_error = 0.1")

@@ -38,7 +38,7 @@ func TestAnalystsInTurn(t *testing.T) {
 	}
 }
 
-// TestCapBeyondWhatIsLeft holds that a chain for which the policy allows more than is left
+// TestCapBeyondWhatIsLeft holds that a statement for which the policy allows more than is left
 // takes the rest of the budget, and says so, and that an analyst's own cap is not lowered.
 func TestCapBeyondWhatIsLeft(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, limit(t, accountant.UnitScope, "patient", dp.ZCDP, 300))
@@ -87,9 +87,9 @@ func TestCapBeyondWhatIsLeft(t *testing.T) {
 	refused("SELECT count(*) FROM visits")
 }
 
-// TestManyLooks holds that a chain that has looked as often as it may says so, and does not
-// blame its budget.
-func TestManyLooks(t *testing.T) {
+// TestManyRounds holds that a statement that has had all rounds that it may have says so, and does
+// not blame its budget.
+func TestManyRounds(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, large(t))
 	ana := w.client(t, "ana")
 	ana.set(t, "dp.relative_error = 0.01", "dp.max_epsilon = 100")
@@ -125,7 +125,7 @@ func TestBudgetGivenLater(t *testing.T) {
 	}
 	spent := ask(t, false, large(t)).spent(t, accountant.UnitScope, "patient")
 	if again := ask(t, false, large(t)).spent(t, accountant.UnitScope, "patient"); again != 0 {
-		t.Errorf("without a budget of his own the same costs %d", again)
+		t.Errorf("without a budget of their own the same costs %d", again)
 	}
 	w := ask(t, true, large(t), own)
 	if unit := w.spent(t, accountant.UnitScope, "patient"); unit != 0 {

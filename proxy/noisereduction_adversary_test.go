@@ -49,9 +49,9 @@ func (l *steppedLedger) Settle(ctx context.Context, hold accountant.ChargeID) er
 	return err
 }
 
-// TestAdversaryBetweenLooks holds that a client who goes away, cancels, or finds a ledger
-// that fails between two looks sees no value, and has paid for all that was drawn.
-func TestAdversaryBetweenLooks(t *testing.T) {
+// TestAdversaryBetweenRounds holds that a client who goes away, cancels, or finds a ledger
+// that fails between two rounds sees no value, and has paid for all that was drawn.
+func TestAdversaryBetweenRounds(t *testing.T) {
 	l := &steppedLedger{settled: make(chan struct{}, 100)}
 	w := accurate(t, func(cfg *proxy.Config) {
 		l.Ledger = cfg.Ledger
@@ -66,20 +66,20 @@ func TestAdversaryBetweenLooks(t *testing.T) {
 		code          string // of the error that the client gets, if it is still there
 		least         int64  // steps that must have been paid
 	}{
-		"an error at the first look": {before: func(_ *pgconn.PgConn, _ int) error { return fails }, code: "PB014"},
-		"an error at the third look": {before: func(_ *pgconn.PgConn, n int) error {
+		"an error at the first round": {before: func(_ *pgconn.PgConn, _ int) error { return fails }, code: "PB014"},
+		"an error at the third round": {before: func(_ *pgconn.PgConn, n int) error {
 			if n == 3 {
 				return fails
 			}
 			return nil
 		}, code: "PB014", least: 2},
-		"an error behind the third look": {after: func(_ *pgconn.PgConn, n int) error {
+		"an error behind the third round": {after: func(_ *pgconn.PgConn, n int) error {
 			if n == 3 {
 				return fails
 			}
 			return nil
 		}, code: "PB014", least: 3},
-		"a third look that the hold does not cover": {before: func(_ *pgconn.PgConn, n int) error {
+		"a third round that the hold does not cover": {before: func(_ *pgconn.PgConn, n int) error {
 			if n == 3 {
 				return fmt.Errorf("a test: %w", accountant.ErrNotHeld)
 			}
