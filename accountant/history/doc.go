@@ -1,5 +1,5 @@
-// Package history has the parts of every ledger: its entries, the state that
-// they add up to, and the lines in which they are written.
+// Package history has the parts of every ledger: its calls, the entries that they
+// become, the state that these add up to, and the lines in which they are written.
 //
 // A ledger is the sequence of its entries and nothing else. [State.Apply] is the
 // whole of its rules, and pure: it reads no clock, no file and no network, so that

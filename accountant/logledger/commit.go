@@ -52,8 +52,8 @@ func (s *store) commit(b *batch) error {
 
 // record takes one step and returns its number when it is durable. A caller
 // that gives up leaves its entry in the batch.
-func (l *Ledger) record(ctx context.Context, e history.Entry) (uint64, error) {
-	b, seq, err := l.enqueue(ctx, e)
+func (l *Ledger) record(ctx context.Context, run string, e history.Entry) (uint64, error) {
+	b, seq, err := l.enqueue(ctx, run, e)
 	if err != nil {
 		return 0, err
 	}
@@ -70,8 +70,8 @@ func (l *Ledger) record(ctx context.Context, e history.Entry) (uint64, error) {
 
 // enqueue admits an entry against all before it and puts it into the batch that
 // will be written next.
-func (l *Ledger) enqueue(ctx context.Context, e history.Entry) (*batch, uint64, error) {
-	body, err := l.prepare(e) // which takes longer than all that needs the lock
+func (l *Ledger) enqueue(ctx context.Context, run string, e history.Entry) (*batch, uint64, error) {
+	body, err := history.Prepare(run, e) // which takes longer than all that needs the lock
 	if err != nil {
 		return nil, 0, err
 	}
@@ -80,7 +80,7 @@ func (l *Ledger) enqueue(ctx context.Context, e history.Entry) (*batch, uint64, 
 	if err := l.awaitRoom(ctx); err != nil {
 		return nil, 0, err
 	}
-	if err := l.append(l.batch, e, body); err != nil {
+	if err := l.append(l.batch, run, e, body); err != nil {
 		return nil, 0, err
 	}
 	b, seq := l.batch, l.at.seq
@@ -92,19 +92,6 @@ func (l *Ledger) enqueue(ctx context.Context, e history.Entry) (*batch, uint64, 
 	default: // the committer has been told already
 	}
 	return b, seq, nil
-}
-
-// ofRun reports whether the run makes an entry, and not an administrator or the
-// beginning of a run.
-func ofRun(e history.Entry) bool {
-	switch e.(type) {
-	case history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry, history.SettleEntry,
-		history.IncidentEntry, history.LimitsEntry, history.CheckpointEntry:
-		return true
-	case history.BeginEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry,
-		history.FreezeEntry, history.FenceEntry, history.RestoreEntry, history.NoteEntry:
-	}
-	return false
 }
 
 // awaitRoom returns nil once the ledger works and its batch takes another
@@ -125,21 +112,10 @@ func (l *Ledger) awaitRoom(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// prepare encodes an entry.
-func (l *Ledger) prepare(e history.Entry) (history.Body, error) { return history.Prepare(l.run(e), e) }
-
-// run names who makes an entry: the run, or nobody for an administrator's.
-func (l *Ledger) run(e history.Entry) string {
-	if ofRun(e) {
-		return l.boot
-	}
-	return ""
-}
-
-// append puts an entry at the end of a batch if the state allows it, and changes
-// nothing otherwise. It is called with l.mu held.
-func (l *Ledger) append(b *batch, e history.Entry, body history.Body) error {
-	if err := l.state.Apply(l.run(e), e); err != nil {
+// append puts an entry of a run, or of an administrator, at the end of a batch if the
+// state allows it, and changes nothing otherwise. It is called with l.mu held.
+func (l *Ledger) append(b *batch, run string, e history.Entry, body history.Body) error {
+	if err := l.state.Apply(run, e); err != nil {
 		return err
 	}
 	line := body.Line(l.at.seq+1, l.at.head, l.now())

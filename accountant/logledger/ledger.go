@@ -12,8 +12,10 @@ import (
 )
 
 // A Ledger is an [accountant.Ledger] in a directory that it has locked.
-// Its methods are safe for concurrent use.
+// Its methods are safe for concurrent use. Balances count charges that are not yet
+// durable.
 type Ledger struct {
+	history.Calls
 	// The files' state, at and checkpoint count all admitted entries, the
 	// undurable ones too, under mu. Their store is the committer's, and Close's
 	// after stopped.
@@ -36,59 +38,6 @@ type Ledger struct {
 
 var _ accountant.Ledger = (*Ledger)(nil)
 
-// Charge implements [accountant.Ledger].
-func (l *Ledger) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
-	seq, err := l.record(ctx, history.ChargeEntry(c))
-	return accountant.ChargeID(seq), err
-}
-
-// Admit implements [accountant.Ledger].
-func (l *Ledger) Admit(ctx context.Context, analyst, shape string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := errors.Join(l.err, ctx.Err()); err != nil {
-		return err
-	}
-	return l.state.Admit(l.boot, analyst, shape)
-}
-
-// Hold implements [accountant.Ledger].
-func (l *Ledger) Hold(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
-	seq, err := l.record(ctx, history.HoldEntry(c))
-	return accountant.ChargeID(seq), err
-}
-
-// Step implements [accountant.Ledger].
-func (l *Ledger) Step(ctx context.Context, hold accountant.ChargeID, events []string, debits []accountant.Debit) error {
-	_, err := l.record(ctx, history.StepEntry{Hold: hold, Events: events, Debits: debits})
-	return err
-}
-
-// Settle implements [accountant.Ledger].
-func (l *Ledger) Settle(ctx context.Context, hold accountant.ChargeID) error {
-	_, err := l.record(ctx, history.SettleEntry{Hold: hold})
-	return err
-}
-
-// Incident implements [accountant.Ledger].
-func (l *Ledger) Incident(ctx context.Context, in accountant.Incident) error {
-	_, err := l.record(ctx, history.IncidentEntry(in))
-	return err
-}
-
-// ClearIncidents implements [accountant.Ledger].
-func (l *Ledger) ClearIncidents(ctx context.Context, analyst, reason string) error {
-	_, err := l.record(ctx, history.ClearEntry{Analyst: analyst, Reason: reason})
-	return err
-}
-
-// SetLimits records a new configuration: it can add budgets and lower limits.
-// It changes all or nothing.
-func (l *Ledger) SetLimits(ctx context.Context, limits []accountant.Limit) error {
-	_, err := l.record(ctx, history.LimitsEntry(limits))
-	return err
-}
-
 // Decide records an administrator's decision: a RaiseEntry, LowerEntry,
 // FreezeEntry, FenceEntry or NoteEntry, with who decided and why. The
 // configuration must say the same as a raised limit by the next Open, or that
@@ -97,29 +46,32 @@ func (l *Ledger) Decide(ctx context.Context, decision history.Entry) error {
 	if ofRun(decision) {
 		return fmt.Errorf("logledger: %T is no decision", decision)
 	}
-	_, err := l.record(ctx, decision)
+	_, err := l.record(ctx, "", decision)
 	return err
 }
 
-// Balances implements [accountant.Ledger]. It counts charges that are not yet
-// durable.
-func (l *Ledger) Balances(ctx context.Context, scopes ...accountant.Scope) ([]accountant.Balance, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := errors.Join(l.err, ctx.Err()); err != nil {
-		return nil, err
+// ofRun reports whether the run makes an entry, and not an administrator or the
+// beginning of a run.
+func ofRun(e history.Entry) bool {
+	switch e.(type) {
+	case history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry, history.SettleEntry,
+		history.IncidentEntry, history.LimitsEntry, history.CheckpointEntry:
+		return true
+	case history.BeginEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry,
+		history.FreezeEntry, history.FenceEntry, history.RestoreEntry, history.NoteEntry:
 	}
-	return l.state.Balances(scopes...)
+	return false
 }
 
-// Incidents implements [accountant.Ledger].
-func (l *Ledger) Incidents(ctx context.Context) ([]accountant.Incident, error) {
+// read shows the state after all admitted entries.
+func (l *Ledger) read(ctx context.Context, look func(*history.State)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := errors.Join(l.err, ctx.Err()); err != nil {
-		return nil, err
+		return err
 	}
-	return l.state.Incidents(), nil
+	look(l.state)
+	return nil
 }
 
 // Close makes all admitted entries durable and lets go of the directory. Later

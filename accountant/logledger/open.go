@@ -55,6 +55,7 @@ func open(ctx context.Context, d disk, limits []accountant.Limit, o Options) (*L
 		boot:  rand.Text(), every: uint64(max(0, o.CheckpointEvery)),
 		batch: newBatch(), kick: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
+	l.Calls = history.NewCalls(l.boot, l.record, l.read)
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -81,15 +82,18 @@ func (l *Ledger) begin(ctx context.Context, limits []accountant.Limit, create bo
 		return err
 	}
 	first := newBatch()
-	for _, e := range []history.Entry{
-		history.BeginEntry{Boot: l.boot, Sole: true},
-		history.LimitsEntry(limits),
+	for _, step := range []struct {
+		run   string
+		entry history.Entry
+	}{
+		{"", history.BeginEntry{Boot: l.boot, Sole: true}},
+		{l.boot, history.LimitsEntry(limits)},
 	} {
-		body, err := l.prepare(e)
+		body, err := history.Prepare(step.run, step.entry)
 		if err != nil {
 			return err
 		}
-		if err := l.append(first, e, body); err != nil {
+		if err := l.append(first, step.run, step.entry, body); err != nil {
 			return err
 		}
 	}

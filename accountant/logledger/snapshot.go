@@ -48,12 +48,12 @@ func (l *Ledger) tryCheckpoint() error {
 		return err
 	}
 	e := history.CheckpointEntry{Digest: history.Digest(text)}
-	body, err := l.prepare(e)
+	body, err := history.Prepare(l.boot, e)
 	if err != nil {
 		return err
 	}
 	at := l.at
-	if err := l.append(l.batch, e, body); err != nil {
+	if err := l.append(l.batch, l.boot, e, body); err != nil {
 		return err
 	}
 	l.batch.snapshot = &snapshot{id: l.store.id, at: at, text: text}

@@ -42,8 +42,9 @@ func (o Options) patience() time.Duration {
 }
 
 // A Ledger is an [accountant.Ledger] in Redis. Its methods are safe for
-// concurrent use.
+// concurrent use. Balances are current when Redis replies.
 type Ledger struct {
+	history.Calls
 	log     *slog.Logger
 	now     func() time.Time
 	boot    string
@@ -93,83 +94,11 @@ func (r *request) finish(err error) {
 	close(r.done)
 }
 
-// Charge implements [accountant.Ledger].
-func (l *Ledger) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
-	seq, err := l.record(ctx, l.boot, history.ChargeEntry(c))
-	return accountant.ChargeID(seq), err
-}
-
-// Admit implements [accountant.Ledger].
-func (l *Ledger) Admit(ctx context.Context, analyst, shape string) error {
-	var refused error
-	if err := l.read(ctx, func(s *history.State) { refused = s.Admit(l.boot, analyst, shape) }); err != nil {
-		return err
-	}
-	return refused
-}
-
-// Hold implements [accountant.Ledger].
-func (l *Ledger) Hold(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
-	seq, err := l.record(ctx, l.boot, history.HoldEntry(c))
-	return accountant.ChargeID(seq), err
-}
-
-// Step implements [accountant.Ledger].
-func (l *Ledger) Step(ctx context.Context, hold accountant.ChargeID, events []string, debits []accountant.Debit) error {
-	_, err := l.record(ctx, l.boot, history.StepEntry{Hold: hold, Events: events, Debits: debits})
-	return err
-}
-
-// Settle implements [accountant.Ledger].
-func (l *Ledger) Settle(ctx context.Context, hold accountant.ChargeID) error {
-	_, err := l.record(ctx, l.boot, history.SettleEntry{Hold: hold})
-	return err
-}
-
-// Incident implements [accountant.Ledger].
-func (l *Ledger) Incident(ctx context.Context, in accountant.Incident) error {
-	_, err := l.record(ctx, l.boot, history.IncidentEntry(in))
-	return err
-}
-
-// ClearIncidents implements [accountant.Ledger].
-func (l *Ledger) ClearIncidents(ctx context.Context, analyst, reason string) error {
-	_, err := l.record(ctx, "", history.ClearEntry{Analyst: analyst, Reason: reason})
-	return err
-}
-
-// SetLimits records a new configuration: it can add budgets and lower limits.
-// It changes all or nothing.
-func (l *Ledger) SetLimits(ctx context.Context, limits []accountant.Limit) error {
-	_, err := l.record(ctx, l.boot, history.LimitsEntry(limits))
-	return err
-}
-
 // Decide records an administrator's decision: a RaiseEntry, LowerEntry,
 // FreezeEntry, FenceEntry or NoteEntry, with who decided and why.
 func (l *Ledger) Decide(ctx context.Context, decision history.Entry) error {
 	_, err := l.record(ctx, "", decision)
 	return err
-}
-
-// Balances implements [accountant.Ledger]. They are current when Redis replies.
-func (l *Ledger) Balances(ctx context.Context, scopes ...accountant.Scope) ([]accountant.Balance, error) {
-	var balances []accountant.Balance
-	var unknown error
-	err := l.read(ctx, func(s *history.State) { balances, unknown = s.Balances(scopes...) })
-	if err != nil {
-		return nil, err
-	}
-	return balances, unknown
-}
-
-// Incidents implements [accountant.Ledger].
-func (l *Ledger) Incidents(ctx context.Context) ([]accountant.Incident, error) {
-	var incidents []accountant.Incident
-	if err := l.read(ctx, func(s *history.State) { incidents = s.Incidents() }); err != nil {
-		return nil, err
-	}
-	return incidents, nil
 }
 
 // Runs returns the process runs that go on, this one among them.

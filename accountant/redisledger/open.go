@@ -137,6 +137,7 @@ func connect(ctx context.Context, o Options, open openJournal) (_ *Ledger, err e
 		log: o.Log, now: o.Now, boot: rand.Text(), every: uint64(max(0, o.CheckpointEvery)),
 		kick: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
+	l.Calls = history.NewCalls(l.boot, l.record, l.read)
 	if l.every == 0 {
 		l.every = defaultCheckpointEvery
 	}

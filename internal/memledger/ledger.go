@@ -17,6 +17,7 @@ const boot = "memory"
 // A Ledger is an [accountant.Ledger] in memory. Its methods are safe for
 // concurrent use.
 type Ledger struct {
+	history.Calls
 	mu     sync.Mutex
 	state  *history.State
 	closed bool
@@ -33,73 +34,9 @@ func New(limits []accountant.Limit) (*Ledger, error) {
 			return nil, err
 		}
 	}
-	return &Ledger{state: state}, nil
-}
-
-// Charge implements [accountant.Ledger].
-func (l *Ledger) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
-	seq, err := l.apply(ctx, history.ChargeEntry(c))
-	return accountant.ChargeID(seq), err
-}
-
-// Admit implements [accountant.Ledger].
-func (l *Ledger) Admit(ctx context.Context, analyst, shape string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.usable(ctx); err != nil {
-		return err
-	}
-	return l.state.Admit(boot, analyst, shape)
-}
-
-// Hold implements [accountant.Ledger].
-func (l *Ledger) Hold(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
-	seq, err := l.apply(ctx, history.HoldEntry(c))
-	return accountant.ChargeID(seq), err
-}
-
-// Step implements [accountant.Ledger].
-func (l *Ledger) Step(ctx context.Context, hold accountant.ChargeID, events []string, debits []accountant.Debit) error {
-	_, err := l.apply(ctx, history.StepEntry{Hold: hold, Events: events, Debits: debits})
-	return err
-}
-
-// Settle implements [accountant.Ledger].
-func (l *Ledger) Settle(ctx context.Context, hold accountant.ChargeID) error {
-	_, err := l.apply(ctx, history.SettleEntry{Hold: hold})
-	return err
-}
-
-// Incident implements [accountant.Ledger].
-func (l *Ledger) Incident(ctx context.Context, in accountant.Incident) error {
-	_, err := l.apply(ctx, history.IncidentEntry(in))
-	return err
-}
-
-// ClearIncidents implements [accountant.Ledger].
-func (l *Ledger) ClearIncidents(ctx context.Context, analyst, reason string) error {
-	_, err := l.apply(ctx, history.ClearEntry{Analyst: analyst, Reason: reason})
-	return err
-}
-
-// Balances implements [accountant.Ledger].
-func (l *Ledger) Balances(ctx context.Context, scopes ...accountant.Scope) ([]accountant.Balance, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.usable(ctx); err != nil {
-		return nil, err
-	}
-	return l.state.Balances(scopes...)
-}
-
-// Incidents implements [accountant.Ledger].
-func (l *Ledger) Incidents(ctx context.Context) ([]accountant.Incident, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.usable(ctx); err != nil {
-		return nil, err
-	}
-	return l.state.Incidents(), nil
+	l := &Ledger{state: state}
+	l.Calls = history.NewCalls(boot, l.record, l.read)
+	return l, nil
 }
 
 // Close implements [accountant.Ledger]. Afterwards the ledger is unavailable.
@@ -110,17 +47,28 @@ func (l *Ledger) Close() error {
 	return nil
 }
 
-// apply takes one step and returns its number, or zero and why not.
-func (l *Ledger) apply(ctx context.Context, e history.Entry) (uint64, error) {
+// record takes one step and returns its number, or zero and why not.
+func (l *Ledger) record(ctx context.Context, run string, e history.Entry) (uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.usable(ctx); err != nil {
 		return 0, err
 	}
-	if err := l.state.Apply(boot, e); err != nil {
+	if err := l.state.Apply(run, e); err != nil {
 		return 0, err
 	}
 	return l.state.Seq(), nil
+}
+
+// read shows the state.
+func (l *Ledger) read(ctx context.Context, look func(*history.State)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(ctx); err != nil {
+		return err
+	}
+	look(l.state)
+	return nil
 }
 
 func (l *Ledger) usable(ctx context.Context) error {
