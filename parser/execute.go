@@ -106,8 +106,8 @@ func (l *locator) arguments(i int) []string {
 }
 
 // Creating returns the text before and behind the query in the CREATE TABLE AS that does as
-// s does, a CREATE TABLE AS EXECUTE of that query. Ok is false if no text does, as of what is
-// no SELECT: the texts are put together with the query, parsed, and compared with the trees of
+// s does, a CREATE TABLE AS EXECUTE of that query. Ok is false if no text does, as of a query that
+// is no SELECT: the texts are put together with the query, parsed, and compared with the trees of
 // both.
 func (s *Statement) Creating(query *Statement) (before, after string, ok bool) {
 	before, after = s.Text[:s.Execute.At], "\n"+s.Text[s.Execute.End:]
@@ -135,7 +135,7 @@ func createTableAs(text string) (*pg.RawStmt, *pg.CreateTableAsStmt) {
 }
 
 // PreparedText returns the text of the query that PREPARE name AS prepares. Text is
-// what the client sent, in which that PREPARE may stand among other statements. Ok is
+// the message that the client sent, in which that PREPARE may stand among other statements. Ok is
 // false if it does not stand there, or more than once, or cannot be parsed safely.
 func PreparedText(text, name string) (query string, ok bool) {
 	if len(text) > maxText {

@@ -139,7 +139,7 @@ func (a *analysis) relation(n *pg.Node, s *scope) result {
 	return a.fromItem(n, s)
 }
 
-// condition walks the ON of a join. On protected rows it is part of what leaves the
+// condition walks the ON of a join. On protected rows it is part of the text that leaves the
 // statement, as WHERE is.
 func (a *analysis) condition(quals *pg.Node, s *scope, k kind) {
 	if k == rows {

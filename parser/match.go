@@ -18,7 +18,7 @@ type occurrence struct {
 }
 
 // A matcher finds the grouping expressions, the aggregates and the calls of GROUPING of a block in
-// what remains of it. Equal expressions share one column; they are compared
+// the clauses that remain of it. Equal expressions share one column; they are compared
 // with their column references resolved, so that v.cost and cost are equal.
 type matcher struct {
 	scope      *scope
@@ -34,7 +34,7 @@ type matcher struct {
 	sets           [][]int
 	groupings      [][]int
 	stray          *pg.ColumnRef    // the first column neither grouped nor aggregated
-	ungrouped      *pg.GroupingFunc // the first GROUPING(...) of what is not grouped
+	ungrouped      *pg.GroupingFunc // the first GROUPING(...) of an expression that is not grouped
 }
 
 // match resolves the references of the block, finds its occurrences, and puts
@@ -103,8 +103,8 @@ func remaining(c *candidate) []*pg.Node {
 	return append(out, c.sel.WindowClause...)
 }
 
-// resolve replaces the fields of column references of this level by what they
-// mean, and returns the function that undoes it.
+// resolve replaces the fields of column references of this level by the columns that
+// they mean, and returns the function that undoes it.
 func (m *matcher) resolve(list []*pg.Node) (restore func()) {
 	type saved struct {
 		ref    *pg.ColumnRef

@@ -18,8 +18,8 @@ type Outline struct {
 }
 
 // OutlineOf reads the text of one SELECT that only reads. It is not ok for any other text:
-// several statements, SELECT INTO, FOR UPDATE, and WITH queries that write among them. What
-// functions do is not looked at.
+// several statements, SELECT INTO, FOR UPDATE, and WITH queries that write among them. The bodies of
+// functions are not looked at.
 func OutlineOf(sql string) (o Outline, ok bool) {
 	if len(sql) > maxText {
 		return o, false

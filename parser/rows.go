@@ -8,8 +8,8 @@ import (
 	"dpproxy/parser/ast"
 )
 
-// Comparisons of row values, and LIKE with several patterns, become conditions on their parts:
-// what Postgres makes of them (make_row_comparison_op in src/backend/parser/parse_expr.c). A part
+// Comparisons of row values, and LIKE with several patterns, become conditions on their parts,
+// as in Postgres (make_row_comparison_op in src/backend/parser/parse_expr.c). A part
 // that stands in several of them is converted, and counted, each time.
 
 const columnsOneByOne = "Rows can be compared with = <> < <= > >= and IN, as in (a, b) = (1, 2); elsewhere write their columns one by one."
@@ -165,8 +165,8 @@ func (v exprConverter) anyPattern(op string, e *pg.A_Expr) ast.Expr {
 	return combined(ast.Or, parts, at)
 }
 
-// patterns returns the elements of ARRAY[...], also with a cast to an array of texts, and what
-// converts one.
+// patterns returns the elements of ARRAY[...], also with a cast to an array of texts, and the
+// conversion of one.
 func (v exprConverter) patterns(array *pg.Node) ([]*pg.Node, func(*pg.Node) ast.Expr) {
 	cast := array.GetTypeCast()
 	if cast == nil {

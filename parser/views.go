@@ -136,8 +136,8 @@ func (a *analysis) tooDeep() *pgerr.Error {
 		WithHint("Write the tables themselves in FROM.")
 }
 
-// reference refuses a column of an expanded view that is named with its schema: what
-// stands in FROM has only the view's name.
+// reference refuses a column of an expanded view that is named with its schema: its
+// item of FROM has only the view's name.
 func (a *analysis) reference(c *pg.ColumnRef) {
 	if len(a.expanded) == 0 || len(c.Fields) < 3 {
 		return

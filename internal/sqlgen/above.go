@@ -15,7 +15,7 @@ type Query struct {
 	Params []string
 	// Ordered says that its rows come in one order.
 	Ordered bool
-	// Features name what it is made of.
+	// Features name its parts.
 	Features []string
 
 	text string // with marks where the parameters are
@@ -43,9 +43,9 @@ func (q Query) fill(param func(i int) string) string {
 	return strings.Join(parts, "")
 }
 
-// above collects what is written around blocks.
+// above writes the queries around blocks.
 type above struct {
-	*Generator
+	dice
 	params   []string
 	features map[string]bool
 	aliases  int
@@ -55,7 +55,7 @@ type above struct {
 type result struct {
 	sql  string
 	cols scope
-	// inner is what ORDER BY can name besides: keys and aggregates of a block.
+	// inner are columns that ORDER BY can name besides: keys and aggregates of a block.
 	inner scope
 }
 
@@ -63,7 +63,7 @@ func selecting(sql string, cols scope) result { return result{sql: sql, cols: co
 
 // Query makes a statement.
 func (g *Generator) Query() Query {
-	a := &above{Generator: g, features: map[string]bool{}}
+	a := &above{dice: g.dice, features: map[string]bool{}}
 	r := a.query(1 + g.r.IntN(3))
 	q := Query{}
 	if g.chance(70) {
@@ -110,7 +110,7 @@ func (a *above) param(value string) string {
 func (a *above) order(cols scope) string {
 	var items []string
 	for _, i := range a.r.Perm(len(cols)) {
-		items = append(items, strconv.Itoa(i+1)+one(a.Generator, "", " ASC", " DESC", " NULLS FIRST", " DESC NULLS LAST"))
+		items = append(items, strconv.Itoa(i+1)+choose(a, "", " ASC", " DESC", " NULLS FIRST", " DESC NULLS LAST"))
 	}
 	return " ORDER BY " + strings.Join(items, ", ")
 }
@@ -121,10 +121,10 @@ func (a *above) ordered(r result) string {
 	switch {
 	case r.inner != nil && a.chance(50):
 		a.use("ORDER BY aggregates")
-		first = a.expr(r.inner, one(a.Generator, integer, text, boolean), 2)
+		first = a.expr(r.inner, choose(a, integer, text, boolean), 2)
 	case a.chance(20):
 		a.use("ORDER BY expressions")
-		r.sql, first = "SELECT * FROM ("+r.sql+") AS z", a.expr(r.cols.as("z"), one(a.Generator, integer, text, boolean), 2)
+		r.sql, first = "SELECT * FROM ("+r.sql+") AS z", a.expr(r.cols.as("z"), choose(a, integer, text, boolean), 2)
 	}
 	sql := r.sql + a.order(r.cols)
 	if first != "" && first != constant(integer) {
@@ -133,10 +133,10 @@ func (a *above) ordered(r result) string {
 	switch a.r.IntN(8) {
 	case 0:
 		a.use("LIMIT")
-		sql += " LIMIT " + one(a.Generator, "3", "ALL", a.param("4"), "(1 + 1)") + one(a.Generator, "", " OFFSET 1")
+		sql += " LIMIT " + choose(a, "3", "ALL", a.param("4"), "(1 + 1)") + choose(a, "", " OFFSET 1")
 	case 1:
 		a.use("FETCH FIRST")
-		sql += " OFFSET 1 ROW FETCH FIRST 2 ROWS " + one(a.Generator, "ONLY", "WITH TIES")
+		sql += " OFFSET 1 ROW FETCH FIRST 2 ROWS " + choose(a, "ONLY", "WITH TIES")
 	}
 	return sql
 }
@@ -149,7 +149,7 @@ func (a *above) query(depth int) result {
 		}
 		return a.block()
 	}
-	return one(a.Generator, a.derived, a.derived, a.join, a.join, a.setOperation, a.regroup, a.windows, a.common, a.scalars,
+	return choose(a, a.derived, a.derived, a.join, a.join, a.setOperation, a.regroup, a.windows, a.common, a.scalars,
 		a.lateral, a.distinct, a.recursive, func(int) result { return a.block() })(depth - 1)
 }
 
@@ -172,7 +172,7 @@ func (a *above) from(r result) (sql string, cols scope) {
 func (a *above) selects(s scope) (list string, cols scope) {
 	var items []string
 	for i := range 1 + a.r.IntN(3) {
-		k := one(a.Generator, s...).kind
+		k := choose(a, s...).kind
 		items = append(items, a.expr(s, k, 2)+fmt.Sprintf(" AS c%d", i+1))
 		cols = append(cols, column{name: fmt.Sprintf("c%d", i+1), kind: k})
 	}
@@ -196,7 +196,8 @@ func (a *above) derived(depth int) result {
 	if a.chance(10) {
 		a.use("whole row")
 		alias, _, _ := strings.Cut(s[0].name, ".")
-		return selecting("SELECT ("+alias+")::text AS c1, "+alias+" IS NULL AS c2 FROM "+from, scope{{name: "c1", kind: text}, {name: "c2", kind: boolean}})
+		return selecting("SELECT ("+alias+")::text AS c1, "+alias+" IS NULL AS c2 FROM "+from,
+			scope{{name: "c1", kind: text}, {name: "c2", kind: boolean}})
 	}
 	list, cols := a.selects(s)
 	return selecting("SELECT "+list+" FROM "+from+a.where(s), cols)
@@ -217,12 +218,12 @@ func (a *above) join(depth int) result {
 	if s1[0].kind == s2[0].kind && strings.HasSuffix(s1[0].name, ".c1") && strings.HasSuffix(s2[0].name, ".c1") {
 		return a.using(left, right, slices.Concat(s1, s2))
 	}
-	kind := one(a.Generator, "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", ",")
+	kind := choose(a, "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", ",")
 	a.use("join " + kind)
 	both := slices.Concat(s1, s2)
 	on := ""
 	if strings.HasSuffix(kind, "JOIN") && kind != "CROSS JOIN" {
-		c := one(a.Generator, s1...)
+		c := choose(a, s1...)
 		on = " ON " + c.name + " = " + a.expr(s2, c.kind, 0)
 	}
 	list, cols := a.selects(both)
@@ -231,18 +232,18 @@ func (a *above) join(depth int) result {
 
 // using joins by the first column of both.
 func (a *above) using(left, right string, both scope) result {
-	join := one(a.Generator, "JOIN", "LEFT JOIN", "FULL JOIN", "RIGHT OUTER JOIN")
+	join := choose(a, "JOIN", "LEFT JOIN", "FULL JOIN", "RIGHT OUTER JOIN")
 	a.use(join + " USING")
 	list, cols := a.selects(append(both, column{name: "c1", kind: both[0].kind}))
 	return selecting("SELECT "+list+" FROM "+left+" "+join+" "+right+" USING (c1)"+a.where(both), cols)
 }
 
 func (a *above) setOperation(depth int) result {
-	op := one(a.Generator, "UNION", "UNION ALL", "INTERSECT", "EXCEPT", "EXCEPT ALL", "INTERSECT ALL")
+	op := choose(a, "UNION", "UNION ALL", "INTERSECT", "EXCEPT", "EXCEPT ALL", "INTERSECT ALL")
 	a.use(op)
 	var kinds []kind
 	for range 1 + a.r.IntN(3) {
-		kinds = append(kinds, one(a.Generator, integer, integer, text, decimal, boolean))
+		kinds = append(kinds, choose(a, integer, integer, text, decimal, boolean))
 	}
 	first := a.branch(depth, kinds)
 	sql := first.sql + " " + op + " " + a.branch(0, kinds).sql
@@ -269,7 +270,7 @@ func (a *above) branch(depth int, kinds []kind) result {
 func (a *above) common(depth int) result {
 	a.use("WITH")
 	name, q := a.alias(), a.query(depth)
-	with := "WITH " + name + " AS " + one(a.Generator, "", "MATERIALIZED ", "NOT MATERIALIZED ") + "(" + q.sql + ") "
+	with := "WITH " + name + " AS " + choose(a, "", "MATERIALIZED ", "NOT MATERIALIZED ") + "(" + q.sql + ") "
 	if a.chance(50) {
 		list, cols := a.selects(q.cols.as(name))
 		return selecting(with+"SELECT "+list+" FROM "+name+a.where(q.cols.as(name)), cols)
@@ -277,7 +278,7 @@ func (a *above) common(depth int) result {
 	a.use("WITH, used twice")
 	both := slices.Concat(q.cols.as("x"), q.cols.as("y"))
 	list, cols := a.selects(both)
-	c := one(a.Generator, q.cols...)
+	c := choose(a, q.cols...)
 	return selecting(with+"SELECT "+list+" FROM "+name+" x JOIN "+name+" AS y ON x."+c.name+" = y."+c.name, cols)
 }
 
@@ -285,7 +286,8 @@ func (a *above) recursive(int) result {
 	a.use("WITH RECURSIVE")
 	name := a.alias()
 	return selecting(
-		"WITH RECURSIVE "+name+"(c1) AS (SELECT "+a.count()+" FROM people UNION ALL SELECT c1 - "+one(a.Generator, "50", a.param("60")+"::int")+" FROM "+name+" WHERE c1 > 0) SELECT c1 FROM "+name,
+		"WITH RECURSIVE "+name+"(c1) AS (SELECT "+a.count()+" FROM people UNION ALL SELECT c1 - "+choose(a, "50", a.param("60")+"::int")+
+			" FROM "+name+" WHERE c1 > 0) SELECT c1 FROM "+name,
 		scope{{name: "c1", kind: integer}},
 	)
 }
@@ -302,13 +304,14 @@ func (a *above) distinct(depth int) result {
 	for i := range cols {
 		rest[i] = strconv.Itoa(i + 1)
 	}
-	return selecting("SELECT * FROM (SELECT DISTINCT ON ("+cols[0].name+") "+list+" FROM "+from+" ORDER BY "+cols[0].name+", "+strings.Join(rest, ", ")+") "+a.alias(), cols)
+	return selecting("SELECT * FROM (SELECT DISTINCT ON ("+cols[0].name+") "+list+" FROM "+from+" ORDER BY "+cols[0].name+", "+
+		strings.Join(rest, ", ")+") "+a.alias(), cols)
 }
 
 func (a *above) lateral(depth int) result {
 	a.use("LATERAL")
 	from, s := a.from(a.query(depth))
-	c := one(a.Generator, s...)
+	c := choose(a, s...)
 	switch a.r.IntN(3) {
 	case 0:
 		from += fmt.Sprintf(" CROSS JOIN LATERAL (SELECT %s AS l1, g FROM generate_series(1, 2) g) l", a.expr(s, c.kind, 1))

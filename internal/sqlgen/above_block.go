@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// denseKeys are what people are grouped by: each expression is the same for many rows of
+// denseKeys are the keys that people are grouped by: each expression is the same for many rows of
 // each combination.
 var denseKeys = scope{
 	{name: "sex", kind: text},
@@ -21,11 +21,11 @@ var denseKeys = scope{
 
 // count writes a call of an integer aggregate over people.
 func (a *above) count() string {
-	return one(a.Generator, "count(*)", "count(*)", "count( * )", "count(note)", "sum(n)", "sum ( n )", "count(*) FILTER (WHERE n > 0)",
+	return choose(a, "count(*)", "count(*)", "count( * )", "count(note)", "sum(n)", "sum ( n )", "count(*) FILTER (WHERE n > 0)",
 		"pg_catalog.count(*)", "count(DISTINCT id)", "sum(n) FILTER (WHERE smoker OR NOT smoker)")
 }
 
-// rows writes FROM and WHERE of a block, and says by what its rows can be grouped.
+// rows writes FROM and WHERE of a block, and returns the keys that its rows can be grouped by.
 func (a *above) rows() (with, from string, keys scope) {
 	keys = denseKeys
 	switch a.r.IntN(8) {
@@ -36,14 +36,16 @@ func (a *above) rows() (with, from string, keys scope) {
 		from = "places l JOIN people p ON p.place = l.place"
 		keys = append(slices.Clone(keys), column{name: "l.zone", kind: text})
 	case 2:
-		from = one(a.Generator, "people LEFT JOIN places l ON l.place = people.place AND l.place < 3", "places l RIGHT JOIN people p ON l.place = p.place AND l.label = 'Place 1'")
-		keys = append(slices.Clone(keys), column{name: "l.zone", kind: text}, column{name: "l.label", kind: text}, column{name: "coalesce(l.zone, 'none')", kind: text}, column{name: "l.best", kind: mood})
+		from = choose(a, "people LEFT JOIN places l ON l.place = people.place AND l.place < 3",
+			"places l RIGHT JOIN people p ON l.place = p.place AND l.label = 'Place 1'")
+		keys = append(slices.Clone(keys), column{name: "l.zone", kind: text}, column{name: "l.label", kind: text},
+			column{name: "coalesce(l.zone, 'none')", kind: text}, column{name: "l.best", kind: mood})
 	case 3:
 		from = "(SELECT * FROM people) AS p"
 	case 4:
 		with, from = "WITH w AS (SELECT * FROM people WHERE n > 0) ", "w"
 	default:
-		from = one(a.Generator, "people", "people AS p", "public.people", "ONLY people")
+		from = choose(a, "people", "people AS p", "public.people", "ONLY people")
 	}
 	// Only in the block itself does a condition on a key take its groups away.
 	direct := with == "" && !strings.HasPrefix(from, "(")
@@ -65,9 +67,9 @@ func (a *above) block() result {
 	a.use("block")
 	with, from, all := a.rows()
 	var keys scope
-	for range one(a.Generator, 0, 1, 1, 2) {
+	for range choose(a, 0, 1, 1, 2) {
 		// Of two keys of one column not all pairs have rows.
-		k := one(a.Generator, all...)
+		k := choose(a, all...)
 		if !slices.ContainsFunc(keys, func(c column) bool {
 			return c.name == k.name || strings.Contains(c.name, "region") && strings.Contains(k.name, "region")
 		}) {
@@ -82,14 +84,14 @@ func (a *above) block() result {
 	var cols scope
 	add := func(x string, k kind) {
 		name := fmt.Sprintf("c%d", len(cols)+1)
-		items = append(items, x+one(a.Generator, " AS ", " ")+name)
+		items = append(items, x+choose(a, " AS ", " ")+name)
 		cols = append(cols, column{name: name, kind: k})
 	}
 	for _, k := range keys {
 		add(k.name, k.kind)
 	}
 	for range 1 + a.r.IntN(3) {
-		k := one(a.Generator, s...).kind
+		k := choose(a, s...).kind
 		add(a.expr(s, k, 2), k)
 	}
 	if len(keys) == 0 {
@@ -99,7 +101,8 @@ func (a *above) block() result {
 		a.use("window over aggregates")
 		add(a.window(s), integer)
 	}
-	sql := with + "SELECT " + one(a.Generator, "", "", "", "ALL ", "DISTINCT ") + strings.Join(items, ", ") + " FROM " + from + a.grouped(keys, strings.Contains(from, single))
+	sql := with + "SELECT " + choose(a, "", "", "", "ALL ", "DISTINCT ") + strings.Join(items, ", ") + " FROM " + from +
+		a.grouped(keys, strings.Contains(from, single))
 	inner := s
 	if strings.HasPrefix(strings.TrimPrefix(sql, with), "SELECT DISTINCT") {
 		a.use("DISTINCT block")
@@ -124,39 +127,45 @@ func (a *above) grouped(keys scope, plain bool) string {
 	}
 	var items []string
 	for i, k := range keys {
-		items = append(items, one(a.Generator, k.name, fmt.Sprint(i+1), fmt.Sprintf("c%d", i+1)))
+		items = append(items, choose(a, k.name, fmt.Sprint(i+1), fmt.Sprintf("c%d", i+1)))
 	}
 	list := strings.Join(items, ", ")
 	if a.chance(85) || plain {
 		return " GROUP BY " + list
 	}
 	a.use("grouping sets in a block")
-	return " GROUP BY " + one(a.Generator, "ROLLUP ("+list+")", "CUBE ("+list+")", "GROUPING SETS (("+list+"), ())", "GROUPING SETS (("+list+"), "+items[0]+")")
+	return " GROUP BY " + choose(a, "ROLLUP ("+list+")", "CUBE ("+list+")", "GROUPING SETS (("+list+"), ())",
+		"GROUPING SETS (("+list+"), "+items[0]+")")
 }
 
 // public writes a query of nothing protected.
 func (a *above) public() result {
 	a.use("public")
-	return one(a.Generator,
-		selecting("SELECT place AS c1, zone AS c2, label AS c3, round(size, 2) AS c4 FROM places", scope{{name: "c1", kind: integer}, {name: "c2", kind: text}, {name: "c3", kind: text}, {name: "c4", kind: decimal}}),
-		selecting("SELECT column1 AS c1, column2 AS c2 FROM (VALUES (1::bigint, 'east'), (96, 'f'), (NULL, NULL)) v", scope{{name: "c1", kind: integer}, {name: "c2", kind: text}}),
-		selecting("SELECT best AS c1, count(*) AS c2 FROM places GROUP BY best", scope{{name: "c1", kind: mood}, {name: "c2", kind: integer}}),
-		selecting("SELECT g AS c1, g % 2 = 0 AS c2 FROM generate_series(1, 3) g", scope{{name: "c1", kind: integer}, {name: "c2", kind: boolean}}),
+	return choose(a,
+		selecting("SELECT place AS c1, zone AS c2, label AS c3, round(size, 2) AS c4 FROM places",
+			scope{{name: "c1", kind: integer}, {name: "c2", kind: text}, {name: "c3", kind: text}, {name: "c4", kind: decimal}}),
+		selecting("SELECT column1 AS c1, column2 AS c2 FROM (VALUES (1::bigint, 'east'), (96, 'f'), (NULL, NULL)) v",
+			scope{{name: "c1", kind: integer}, {name: "c2", kind: text}}),
+		selecting("SELECT best AS c1, count(*) AS c2 FROM places GROUP BY best",
+			scope{{name: "c1", kind: mood}, {name: "c2", kind: integer}}),
+		selecting("SELECT g AS c1, g % 2 = 0 AS c2 FROM generate_series(1, 3) g",
+			scope{{name: "c1", kind: integer}, {name: "c2", kind: boolean}}),
 	)
 }
 
-// regroup aggregates what was released.
+// regroup aggregates released rows.
 func (a *above) regroup(depth int) result {
 	a.use("aggregates of released rows")
 	from, s := a.from(a.query(depth))
-	key := one(a.Generator, s...)
+	key := choose(a, s...)
 	items, cols := []string{key.name + " AS c1"}, scope{{name: "c1", kind: key.kind}}
 	for i := range 1 + a.r.IntN(2) {
 		x, k := a.aggregateOf(s)
 		name := fmt.Sprintf("c%d", i+2)
 		items, cols = append(items, x+" AS "+name), append(cols, column{name: name, kind: k})
 	}
-	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + from + a.where(s) + " GROUP BY " + one(a.Generator, "1", key.name, "ROLLUP (1)", "GROUPING SETS (("+key.name+"), ())", "DISTINCT CUBE (c1)")
+	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + from + a.where(s) + " GROUP BY " +
+		choose(a, "1", key.name, "ROLLUP (1)", "GROUPING SETS (("+key.name+"), ())", "DISTINCT CUBE (c1)")
 	if strings.HasSuffix(sql, "(c1)") || a.chance(70) {
 		return selecting(sql, cols)
 	}
@@ -178,7 +187,7 @@ func (a *above) aggregateOf(s scope) (string, kind) {
 	case 1:
 		return "sum(" + x + ")" + filter + "::bigint", integer
 	case 2:
-		return one(a.Generator, "min", "max") + "(" + x + ")" + filter, integer
+		return choose(a, "min", "max") + "(" + x + ")" + filter, integer
 	case 3:
 		return "round(avg(" + x + ")" + filter + ", 2)", decimal
 	case 4:
@@ -196,9 +205,9 @@ func (a *above) window(s scope) string {
 	case 0:
 		return "rank() OVER " + over
 	case 1:
-		return "dense_rank() OVER (PARTITION BY " + one(a.Generator, s...).name + " ORDER BY " + one(a.Generator, s...).name + " DESC)"
+		return "dense_rank() OVER (PARTITION BY " + choose(a, s...).name + " ORDER BY " + choose(a, s...).name + " DESC)"
 	case 2:
-		return "sum(" + a.expr(s, integer, 1) + ") OVER (PARTITION BY " + one(a.Generator, s...).name + ")::bigint"
+		return "sum(" + a.expr(s, integer, 1) + ") OVER (PARTITION BY " + choose(a, s...).name + ")::bigint"
 	case 3:
 		return "count(*) OVER ()"
 	case 4:
@@ -236,7 +245,7 @@ func (a *above) scalars(int) result {
 	a.use("sub-select")
 	p := a.public()
 	from, s := a.from(p)
-	items := []string{one(a.Generator, s...).name + " AS c1", "(SELECT " + a.count() + " FROM people) AS c2"}
+	items := []string{choose(a, s...).name + " AS c1", "(SELECT " + a.count() + " FROM people) AS c2"}
 	cols := scope{{name: "c1", kind: text}, {name: "c2", kind: integer}}
 	if a.chance(30) {
 		items = append(items, "ARRAY(SELECT region FROM people GROUP BY region ORDER BY 1) AS c3")
@@ -244,7 +253,7 @@ func (a *above) scalars(int) result {
 	}
 	items[0] = "(" + strings.TrimSuffix(items[0], " AS c1") + ")::text AS c1"
 	items[len(items)-1] = strings.Replace(items[len(items)-1], ") AS c3", ")::text AS c3", 1)
-	where := one(a.Generator, "",
+	where := choose(a, "",
 		" WHERE EXISTS (SELECT 1 FROM people HAVING count(*) > "+a.param("10")+")",
 		" WHERE (SELECT "+a.count()+" FROM people) > ALL (SELECT count(*) FROM people GROUP BY sex)",
 		" WHERE 'f' IN (SELECT sex FROM people GROUP BY sex)",

@@ -10,7 +10,7 @@ import (
 func (a *above) expr(s scope, k kind, depth int) string {
 	if depth == 0 || a.chance(30) {
 		if own := s.of(k); len(own) > 0 {
-			return one(a.Generator, own...).name
+			return choose(a, own...).name
 		}
 		return constant(k)
 	}
@@ -40,7 +40,7 @@ func (a *above) integer(s scope, depth int) string {
 	x, y := a.expr(s, integer, depth), a.expr(s, integer, depth)
 	switch a.r.IntN(14) {
 	case 0:
-		return "(" + x + one(a.Generator, " + ", "+", " - ", "/*+*/-") + y + ")"
+		return "(" + x + choose(a, " + ", "+", " - ", "/*+*/-") + y + ")"
 	case 1:
 		return "-(" + x + ")"
 	case 2:
@@ -56,11 +56,11 @@ func (a *above) integer(s scope, depth int) string {
 	case 7:
 		return "coalesce(nullif(" + x + ", 3), " + y + ")"
 	case 8:
-		return one(a.Generator, "greatest", "least") + "(" + x + ", " + y + ")"
+		return choose(a, "greatest", "least") + "(" + x + ", " + y + ")"
 	case 9:
 		return "length(" + a.expr(s, text, depth) + ")::bigint"
 	case 10:
-		return "(" + x + " + " + a.param(one(a.Generator, "1", "-3", "12")) + one(a.Generator, "::int", "::bigint", "") + ")"
+		return "(" + x + " + " + a.param(choose(a, "1", "-3", "12")) + choose(a, "::int", "::bigint", "") + ")"
 	case 11:
 		return "(" + a.expr(s, boolean, depth) + ")::int::bigint"
 	case 12:
@@ -75,7 +75,7 @@ func (a *above) integer(s scope, depth int) string {
 
 func (a *above) decimal(s scope, depth int) string {
 	x := a.expr(s, integer, depth)
-	return one(a.Generator,
+	return choose(a,
 		"round("+x+" / 3.0, 2)",
 		"round("+x+" * "+a.param("1.25")+"::numeric, 2)",
 		"CAST("+x+" AS numeric(12,2))",
@@ -89,7 +89,7 @@ func (a *above) text(s scope, depth int) string {
 	case 0:
 		return "upper(" + t + ")"
 	case 1:
-		return "(" + t + " || " + one(a.Generator, "'-'", `U&'\00e4'`, `E'\t'`, "'it''s'", "$q$ FROM ( $q$") + ")"
+		return "(" + t + " || " + choose(a, "'-'", `U&'\00e4'`, `E'\t'`, "'it''s'", "$q$ FROM ( $q$") + ")"
 	case 2:
 		return "substring(" + t + " FROM 1 FOR 2)"
 	case 3:
@@ -99,7 +99,7 @@ func (a *above) text(s scope, depth int) string {
 	case 5:
 		return "to_char(" + x + ", 'FM9990')"
 	case 6:
-		// A CASE has no typmod, and what is left of it when its condition is folded has:
+		// A CASE has no typmod, and the result that is left when its condition is folded has:
 		// Postgres shows either, as its plan happens to be.
 		return "CASE WHEN " + a.expr(s, boolean, depth) + " THEN (" + t + ")::text END"
 	case 7:
@@ -118,23 +118,23 @@ func (a *above) condition(s scope, depth int) string {
 	x, y, t := a.expr(s, integer, depth), a.expr(s, integer, depth), a.expr(s, text, depth)
 	switch a.r.IntN(13) {
 	case 0:
-		return "(" + x + one(a.Generator, " > ", " <= ", "<>", " = ", ">=") + y + ")"
+		return "(" + x + choose(a, " > ", " <= ", "<>", " = ", ">=") + y + ")"
 	case 1:
-		return "(" + x + " > " + a.param(one(a.Generator, "0", "96", "1000")) + ")"
+		return "(" + x + " > " + a.param(choose(a, "0", "96", "1000")) + ")"
 	case 2:
 		return "(" + x + " BETWEEN 10 AND " + y + ")"
 	case 3:
 		return "(" + x + " IN (96, 192, " + y + "))"
 	case 4:
-		return "(" + t + " LIKE " + one(a.Generator, "'e%'", "'%o_'", a.param("n%"), "'a!%' ESCAPE '!'") + ")"
+		return "(" + t + " LIKE " + choose(a, "'e%'", "'%o_'", a.param("n%"), "'a!%' ESCAPE '!'") + ")"
 	case 5:
-		return "(" + a.expr(s, boolean, depth) + one(a.Generator, " AND ", " OR ") + a.expr(s, boolean, depth) + ")"
+		return "(" + a.expr(s, boolean, depth) + choose(a, " AND ", " OR ") + a.expr(s, boolean, depth) + ")"
 	case 6:
 		return "(NOT " + a.expr(s, boolean, depth) + ")"
 	case 7:
-		return "(" + x + " IS" + one(a.Generator, " NULL", " NOT NULL", "  DISTINCT FROM "+y, " NOT DISTINCT FROM "+y) + ")"
+		return "(" + x + " IS" + choose(a, " NULL", " NOT NULL", "  DISTINCT FROM "+y, " NOT DISTINCT FROM "+y) + ")"
 	case 8:
-		return "((" + a.expr(s, boolean, depth) + ") IS " + one(a.Generator, "TRUE", "NOT TRUE", "UNKNOWN", "NOT FALSE") + ")"
+		return "((" + a.expr(s, boolean, depth) + ") IS " + choose(a, "TRUE", "NOT TRUE", "UNKNOWN", "NOT FALSE") + ")"
 	case 9:
 		return "(" + t + " = ANY (ARRAY['f', 'east', " + t + "]))"
 	case 10:
@@ -147,7 +147,7 @@ func (a *above) condition(s scope, depth int) string {
 
 func (a *above) mood(s scope, depth int) string {
 	m := a.expr(s, mood, depth)
-	return one(a.Generator,
+	return choose(a,
 		"greatest("+m+", 'ok')",
 		"CASE WHEN "+a.expr(s, boolean, depth)+" THEN "+m+" ELSE 'happy' END",
 		"coalesce("+m+", 'sad'::mood)",
@@ -178,7 +178,8 @@ func (a *above) disguise(sql string) string {
 			out.WriteRune(c)
 			continue
 		}
-		out.WriteString(one(a.Generator, "\n", "  ", " /* SELECT ( ' */ ", "\t", " --)' FROM people\n", " /* /* nested */ count(*) */", fmt.Sprintf("\n/* %d */\n", i)))
+		out.WriteString(choose(a, "\n", "  ", " /* SELECT ( ' */ ", "\t", " --)' FROM people\n", " /* /* nested */ count(*) */",
+			fmt.Sprintf("\n/* %d */\n", i)))
 	}
 	return out.String()
 }

@@ -14,21 +14,28 @@ import (
 
 // A Generator makes schemas and statements from one stream of random numbers.
 type Generator struct {
-	r *rand.Rand
+	dice
 	// FiniteNumerics leaves out infinite numerics, which Postgres has from 14 on.
 	FiniteNumerics bool
 }
 
 // New returns a generator that repeats itself with the same seed.
 func New(seed uint64) *Generator {
-	return &Generator{r: rand.New(rand.NewPCG(seed, 0x5eed))}
+	return &Generator{dice: dice{rand.New(rand.NewPCG(seed, 0x5eed))}}
 }
 
-// one returns one of some values.
-func one[T any](g *Generator, of ...T) T { return of[g.r.IntN(len(of))] }
+// dice are the source of random choices that all parts of a generator share.
+type dice struct{ r *rand.Rand }
+
+func (d dice) random() *rand.Rand { return d.r }
 
 // chance is true with a probability of so many percent.
-func (g *Generator) chance(percent int) bool { return g.r.IntN(100) < percent }
+func (d dice) chance(percent int) bool { return d.r.IntN(100) < percent }
+
+// choose returns one of some values.
+func choose[T any](d interface{ random() *rand.Rand }, of ...T) T {
+	return of[d.random().IntN(len(of))]
+}
 
 // quote writes a text literal.
 func quote(s string) string {

@@ -23,10 +23,10 @@ CREATE DOMAIN moment AS date;
 CREATE DOMAIN twin AS pair;
 `
 
-// readingsTable has columns whose equal values can look different: within a column, or
-// beside another of the same kind.
-func (g *Generator) readingsTable(s *Schema) *table {
-	low, high := one(g, "0", "1", "-6"), one(g, "6", "6.00", "100")
+// readings has columns whose equal values can look different: within a column, or
+// beside another of the same kind. The key, if there is one, is a column that is one with the unit.
+func (g tableGenerator) readings(unitType string) (t *table, key string) {
+	low, high := choose(g, "0", "1", "-6"), choose(g, "6", "6.00", "100")
 	number := func(name, typ string) column {
 		return column{name: name, kind: amountKind(typ), typ: typ, low: low, high: high}
 	}
@@ -37,34 +37,38 @@ func (g *Generator) readingsTable(s *Schema) *table {
 	at := func(name, typ string) column {
 		return column{name: name, kind: instant, typ: typ, low: "2020-01-01T00:00:00Z", high: "2020-12-31T00:00:00Z"}
 	}
-	fare := number("fare", one(g, "fare", "price"))
+	fare := number("fare", choose(g, "fare", "price"))
 	fare.kind = decimal
-	t := &table{name: "readings", columns: []column{
+	t = &table{name: "readings", columns: []column{
 		{name: "id", kind: integer, typ: "int", notNull: true},
-		{name: "uid", kind: unit, typ: g.otherUnit(s.unitType)},
+		{name: "uid", kind: unit, typ: g.otherUnit(unitType)},
 		{name: "whole", kind: integer, typ: "int", low: "0", high: "6"},
 		number("n", "numeric"), number("n2", "numeric(10,2)"), number("n4", "numeric(12,4)"), fare,
-		number("f", one(g, "float8", "float4")),
-		text("c3", "char(3)"), text("c8", "char(8)"), text("code", "code"), text("v", "varchar(8)"), text("word", "word"), text("long", "text"),
+		number("f", choose(g, "float8", "float4")),
+		text("c3", "char(3)"), text("c8", "char(8)"), text("code", "code"), text("v", "varchar(8)"), text("word", "word"),
+		text("long", "text"),
 		day("day", "date"), day("moment", "moment"), at("ts", "timestamp"), at("tz", "timestamptz"),
 		{name: "span", kind: span, typ: "interval"},
 		{name: "pair", kind: composite, typ: "pair"},
 		{name: "twin", kind: composite, typ: "twin"},
 	}}
-	s.readingKey = one(g, "", "", "n2", "n", "c3", "code", "moment", "v", "f")
-	if s.readingKey != "" {
+	key = choose(g, "", "", "n2", "n", "c3", "code", "moment", "v", "f")
+	if key != "" {
 		for i := range t.columns {
-			if c := &t.columns[i]; c.name == "uid" || c.name == s.readingKey {
+			if c := &t.columns[i]; c.name == "uid" || c.name == key {
 				c.notNull = true
 			}
 		}
 	}
-	return t
+	return t, key
 }
 
 // otherUnit returns a type that units are identified by as well as by theirs.
-func (g *Generator) otherUnit(typ string) string {
-	other := map[string]string{"int": "bigint", "bigint": "int", "text": "varchar(9)", "varchar(9)": "text", "char(9)": "bpchar", "bpchar": "char(9)"}[typ]
+func (g tableGenerator) otherUnit(typ string) string {
+	other := map[string]string{
+		"int": "bigint", "bigint": "int", "text": "varchar(9)", "varchar(9)": "text", "char(9)": "bpchar",
+		"bpchar": "char(9)",
+	}[typ]
 	if other == "" || g.chance(70) {
 		return typ
 	}
@@ -94,26 +98,26 @@ func (f *filler) spelling(c column) string {
 		return f.honestSpelling(c)
 	}
 	all := spellings[c.name]
-	if f.FiniteNumerics && c.typ == "numeric" {
+	if f.finite && c.typ == "numeric" {
 		all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return strings.Contains(v, "Infinity") })
 	}
 	if f.honest || f.chance(75) { // long ones take time
 		all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return strings.Contains(v, "repeat") })
 	}
-	return one(f.Generator, all...)
+	return choose(f, all...)
 }
 
 // honestSpelling is within the bounds.
 func (f *filler) honestSpelling(c column) string {
 	switch {
 	case c.kind == date || c.kind == instant:
-		return one(f.Generator, "'2020-06-15'", "'2020-06-16'", "'2020-12-31'", "'2020-01-01'")
+		return choose(f, "'2020-06-15'", "'2020-06-16'", "'2020-12-31'", "'2020-01-01'")
 	case c.typ == "numeric":
-		return one(f.Generator, "6", "6.00", "6.0", "1", "1.000", "5.5")
+		return choose(f, "6", "6.00", "6.0", "1", "1.000", "5.5")
 	case c.kind == integer:
-		return one(f.Generator, "6", "1", "5", "0")
+		return choose(f, "6", "1", "5", "0")
 	}
-	return one(f.Generator, "6", "1", "5.5", "5")
+	return choose(f, "6", "1", "5.5", "5")
 }
 
 // spellings are the values of the columns of readings. Some of the long texts agree in
@@ -136,8 +140,11 @@ var spellings = map[string][]string{
 	"ts":     {"'2020-06-15'", "'2020-06-15 12:00'", "'2020-12-31'", "'2021-06-15'", "'-infinity'"},
 	"tz":     {"'2020-06-15 00:00Z'", "'2020-06-15 02:00+02'", "'2020-12-31Z'", "'2021-06-15Z'"},
 	"span":   {"'1 mon'", "'30 days'", "'720:00:00'", "'0'"},
-	"pair":   {"ROW(NULL, NULL)", "ROW(1, NULL)", "ROW(NULL, 'x')", "ROW(1, 'x')", "ROW(2, 'x')", "ROW(NULL, repeat('x', 70000))", "ROW(1, repeat('x', 70000))"},
-	"twin":   {"ROW(NULL, NULL)", "ROW(1, NULL)", "ROW(1, 'x')"},
+	"pair": {
+		"ROW(NULL, NULL)", "ROW(1, NULL)", "ROW(NULL, 'x')", "ROW(1, 'x')", "ROW(2, 'x')", "ROW(NULL, repeat('x', 70000))",
+		"ROW(1, repeat('x', 70000))",
+	},
+	"twin": {"ROW(NULL, NULL)", "ROW(1, NULL)", "ROW(1, 'x')"},
 }
 
 // readingsDDL creates the table and fills it; rows that its key forbids are left out.

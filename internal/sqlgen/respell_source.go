@@ -5,49 +5,53 @@ import (
 	"strings"
 )
 
+// A spellingGenerator makes statements over readings, whose equal values can look different.
+type spellingGenerator struct{ sourceGenerator }
+
 // respelled makes a FROM clause over readings: the table, joins with it, and sub-selects
 // whose rows are told apart by computed values.
-func (g *Generator) respelled(s *Schema, depth int) source {
+func (g spellingGenerator) respelled(depth int) source {
 	if depth <= 0 {
-		return g.readings(s)
+		return g.readings()
 	}
-	return one(g, g.computed, g.groupedBy, g.groupedBy, g.distinctOf, g.unionOf, g.fixedThenSpelled)(g.respelled(s, depth-g.r.IntN(2)-1))
+	return choose(g, g.computed, g.groupedBy, g.groupedBy, g.distinctOf, g.unionOf,
+		g.fixedThenSpelled)(g.respelled(depth - g.r.IntN(2) - 1))
 }
 
-func (g *Generator) readings(s *Schema) source {
-	src := source{from: "readings r", cols: tableScope(s.readings, "r"), units: []string{"r.uid"}, feature: "readings"}
+func (g spellingGenerator) readings() source {
+	src := source{from: "readings r", cols: tableScope(g.schema.readings, "r"), units: []string{"r.uid"}, feature: "readings"}
 	switch g.r.IntN(5) {
 	case 0:
 		src.from += form("readings on the unit", " JOIN people p ON p.uid = r.uid")
-		src.cols = append(src.cols, tableScope(s.people, "p")...)
+		src.cols = append(src.cols, tableScope(g.schema.people, "p")...)
 	case 1:
-		a := one(g, src.cols.of(integer, decimal, float, text, date)...)
-		b := strings.Replace(one(g, src.cols.of(a.kind)...).name, "r.", "q.", 1)
+		a := choose(g, src.cols.of(integer, decimal, float, text, date)...)
+		b := strings.Replace(choose(g, src.cols.of(a.kind)...).name, "r.", "q.", 1)
 		src.from += form("readings to themselves", fmt.Sprintf(" JOIN readings q ON q.uid = r.uid AND %s = %s", a.name, b))
-		src.cols = append(src.cols, tableScope(s.readings, "q")...)
+		src.cols = append(src.cols, tableScope(g.schema.readings, "q")...)
 	}
 	return src
 }
 
 // respeller writes expressions over the columns of a source.
-func (g *Generator) respeller(src source) respeller { return respeller{g, src.cols} }
+func (g spellingGenerator) respeller(src source) respeller { return respeller{g.dice, src.cols} }
 
 // restricted is a WHERE clause about spellings or about one value, or the source's own.
-func (g *Generator) restricted(src source) string {
+func (g spellingGenerator) restricted(src source) string {
 	r := g.respeller(src)
 	switch g.r.IntN(6) {
 	case 0, 1:
-		return g.whereClause(src, r.condition())
+		return src.whereClause(r.condition())
 	case 2:
-		return g.whereClause(src, r.fixing())
+		return src.whereClause(r.fixing())
 	case 3:
-		return g.whereClause(src, r.fixing(), r.fixing())
+		return src.whereClause(r.fixing(), r.fixing())
 	}
-	return g.whereClause(src)
+	return src.whereClause()
 }
 
 // targets writes the unit and computed values, with the columns that they become.
-func (g *Generator) targets(src source, n int) (list, values []string, cols scope) {
+func (g spellingGenerator) targets(src source, n int) (list, values []string, cols scope) {
 	list = []string{src.units[0] + " AS u"}
 	for i := range n {
 		x, c := g.respeller(src).value(2)
@@ -62,7 +66,7 @@ func (src source) below(name, sql string, cols scope) source {
 	return source{from: form(name, "("+sql+") d"), cols: cols.as("d"), units: []string{"d.u"}, feature: src.feature}
 }
 
-func (g *Generator) computed(src source) source {
+func (g spellingGenerator) computed(src source) source {
 	list, _, cols := g.targets(src, 1+g.r.IntN(3))
 	if c, ok := g.respeller(src).plain(composite); ok && g.chance(25) {
 		list = append(list, c.name+" AS c")
@@ -72,26 +76,28 @@ func (g *Generator) computed(src source) source {
 }
 
 // groupedBy groups by the unit and computed values.
-func (g *Generator) groupedBy(src source) source {
+func (g spellingGenerator) groupedBy(src source) source {
 	list, values, cols := g.targets(src, 1+g.r.IntN(2))
 	name := "grouped by a computed " + map[kind]string{decimal: "number", text: "text", instant: "time"}[cols[0].kind]
 	if g.chance(40) {
-		x := g.number(src.cols.where(func(c column) bool { return c.kind != float }), 0)      // no float leaves a group
-		list = append(list, one(g, "count(*)", "round(max("+x+"), 2)", "sum("+x+")")+" AS a") // the spelling of a maximum depends on the order of rows
+		// No float leaves a group, and the spelling of a maximum depends on the order of rows.
+		x := g.number(src.cols.where(func(c column) bool { return c.kind != float }), 0)
+		list = append(list, choose(g, "count(*)", "round(max("+x+"), 2)", "sum("+x+")")+" AS a")
 		cols = append(cols, column{name: "a", kind: decimal, low: "0", high: "10"})
 	}
-	sql := "SELECT " + strings.Join(list, ", ") + " FROM " + src.from + g.restricted(src) + " GROUP BY " + src.units[0] + ", " + strings.Join(values, ", ")
+	sql := "SELECT " + strings.Join(list, ", ") + " FROM " + src.from + g.restricted(src) + " GROUP BY " + src.units[0] + ", " +
+		strings.Join(values, ", ")
 	return src.below(name, sql, cols)
 }
 
-func (g *Generator) distinctOf(src source) source {
+func (g spellingGenerator) distinctOf(src source) source {
 	list, _, cols := g.targets(src, 1+g.r.IntN(2))
 	return src.below("DISTINCT of computed values", "SELECT DISTINCT "+strings.Join(list, ", ")+" FROM "+src.from+g.restricted(src), cols)
 }
 
 // fixedThenSpelled leaves one value of computed numbers, and tells rows apart by how they
 // look.
-func (g *Generator) fixedThenSpelled(src source) source {
+func (g spellingGenerator) fixedThenSpelled(src source) source {
 	r := g.respeller(src)
 	list, values, keys, conds := []string{src.units[0] + " AS u"}, []string{"f.u AS u"}, []string{"f.u"}, []string{}
 	var cols scope
@@ -109,15 +115,16 @@ func (g *Generator) fixedThenSpelled(src source) source {
 	if g.chance(50) {
 		distinct, group = "", " GROUP BY "+strings.Join(keys, ", ")
 	}
-	sql := "SELECT " + distinct + strings.Join(values, ", ") + " FROM (SELECT " + strings.Join(list, ", ") + " FROM " + src.from + g.restricted(src) +
+	sql := "SELECT " + distinct + strings.Join(values, ", ") + " FROM (SELECT " + strings.Join(list, ", ") + " FROM " + src.from +
+		g.restricted(src) +
 		") f WHERE " + strings.Join(conds, " AND ") + group
 	return src.below("told apart by spelling", sql, cols)
 }
 
 // unionOf puts columns of one kind under one name.
-func (g *Generator) unionOf(src source) source {
+func (g spellingGenerator) unionOf(src source) source {
 	r := g.respeller(src)
-	c := column{name: "k1", kind: one(g, decimal, decimal, text, date)}
+	c := column{name: "k1", kind: choose(g, decimal, decimal, text, date)}
 	whole := "1"
 	if n, ok := r.plain(integer); ok {
 		whole = n.name
@@ -130,12 +137,14 @@ func (g *Generator) unionOf(src source) source {
 		}
 		k1, k2 := mention(of), whole
 		if i > 0 && g.chance(30) {
-			k1 = form("a literal in UNION ALL", one(g, "NULL", map[kind]string{decimal: "'6'", text: "'a '", date: "'2020-06-15'"}[c.kind]))
+			k1 = form("a literal in UNION ALL", choose(g, "NULL",
+				map[kind]string{decimal: "'6'", text: "'a '", date: "'2020-06-15'"}[c.kind]))
 		}
 		if i > 0 && g.chance(30) {
-			k2 = form("a literal in UNION ALL", one(g, "NULL", "'6'"))
+			k2 = form("a literal in UNION ALL", choose(g, "NULL", "'6'"))
 		}
-		branches = append(branches, fmt.Sprintf("SELECT %s AS u, %s AS k1, %s AS k2 FROM %s%s", src.units[0], k1, k2, src.from, g.restricted(src)))
+		branches = append(branches, fmt.Sprintf("SELECT %s AS u, %s AS k1, %s AS k2 FROM %s%s", src.units[0], k1, k2, src.from,
+			g.restricted(src)))
 	}
 	switch c.kind { //nolint:exhaustive // the kinds above
 	case decimal:
@@ -148,9 +157,8 @@ func (g *Generator) unionOf(src source) source {
 	return src.below("UNION ALL of columns", strings.Join(branches, " UNION ALL "), scope{c, {name: "k2", kind: integer, typ: "int"}})
 }
 
-// respelling makes a statement over readings.
-func (g *Generator) respelling(s *Schema) Statement {
-	src := g.respelled(s, g.r.IntN(4))
+func (g spellingGenerator) statement() Statement {
+	src := g.respelled(g.r.IntN(4))
 	if c, ok := g.respeller(src).plain(composite); ok && g.chance(12) {
 		return compositeAlone(src, c)
 	}
@@ -160,16 +168,16 @@ func (g *Generator) respelling(s *Schema) Statement {
 		x, _ := g.respeller(src).value(2)
 		x = form("a computed key", x)
 		if g.chance(40) {
-			x = one(g, src.cols...).name
+			x = choose(g, src.cols...).name
 		}
 		keys, targets, st.Outputs = []string{x}, []string{x}, []Output{Key}
 	}
 	for range 1 + g.r.IntN(2) {
-		a := g.respelledAggregate(src)
+		a := g.aggregate(src)
 		targets, st.Outputs = append(targets, a.sql), append(st.Outputs, a.output)
 		st.Features = append(st.Features, a.feature)
 	}
-	sql := "SELECT " + strings.Join(targets, ", ") + " FROM " + src.from + g.restricted(src) + g.groupBy(&st, keys)
+	sql := "SELECT " + strings.Join(targets, ", ") + " FROM " + src.from + g.restricted(src) + st.groupBy(g.dice, keys)
 	sql, of := forms(sql)
 	st.SQL, st.Features = sql, append(st.Features, of...)
 	return st
@@ -179,11 +187,12 @@ func (g *Generator) respelling(s *Schema) Statement {
 func compositeAlone(src source, c column) Statement {
 	name := mention(c)
 	null := form("IS NULL of a composite", "count(*) FILTER (WHERE "+name+" IS NULL)")
-	sql, of := forms("SELECT " + null + ", count(" + name + "), count(*) FILTER (WHERE " + name + " IS NOT NULL) FROM " + form("a composite alone", src.from))
+	sql, of := forms("SELECT " + null + ", count(" + name + "), count(*) FILTER (WHERE " + name + " IS NOT NULL) FROM " +
+		form("a composite alone", src.from))
 	return Statement{SQL: sql, Features: append(of, src.feature), Outputs: []Output{Count, Count, Count}}
 }
 
-func (g *Generator) respelledAggregate(src source) aggregate {
+func (g spellingGenerator) aggregate(src source) aggregate {
 	r := g.respeller(src)
 	a := aggregate{"count(*)", Count, "count"}
 	switch g.r.IntN(7) {

@@ -12,25 +12,27 @@ const (
 	noUnit      = 0 // rows that belong to nobody
 )
 
+// A filler adds rows to the tables of a schema.
+type filler struct {
+	dice
+	schema *Schema
+	honest bool
+	finite bool // no infinite numerics
+	ids    int  // of the last event
+	pids   int  // of the last part
+}
+
 // fill makes the rows.
-func (g *Generator) fill(s *Schema, p Profile) {
+func (f *filler) fill() {
+	s := f.schema
 	for i, zone := range []string{"'hill'", "'lake'", "'hill'", "'plain'", "'sea'"} {
 		if i == 3 && !s.places.columns[1].notNull {
 			zone = "NULL"
 		}
 		s.places.rows = append(s.places.rows, []string{strconv.Itoa(i + 1), zone, strconv.Itoa(i)})
 	}
-	f := &filler{Generator: g, schema: s, honest: p == Honest}
-	if p == Honest {
-		for u := 1; u <= honestUnits; u++ {
-			f.person(u, ordinary)
-			for range g.r.IntN(6) {
-				f.event(u, ordinary, g.r.IntN(4))
-			}
-			for range g.r.IntN(6) {
-				f.reading(u)
-			}
-		}
+	if f.honest {
+		f.honestUnits()
 	} else {
 		f.adversaries()
 	}
@@ -39,13 +41,17 @@ func (g *Generator) fill(s *Schema, p Profile) {
 	}
 }
 
-// A filler adds rows to the tables of a schema.
-type filler struct {
-	*Generator
-	schema *Schema
-	honest bool
-	ids    int // of the last event
-	pids   int // of the last part
+// honestUnits are units with some rows each.
+func (f *filler) honestUnits() {
+	for u := 1; u <= honestUnits; u++ {
+		f.person(u, ordinary)
+		for range f.r.IntN(6) {
+			f.event(u, ordinary, f.r.IntN(4))
+		}
+		for range f.r.IntN(6) {
+			f.reading(u)
+		}
+	}
 }
 
 // A manner is how the values of a row are chosen.
@@ -93,9 +99,9 @@ func (f *filler) adversaries() {
 	}
 	for u := 5; u <= manyUnits; u++ {
 		f.reading(u)
-		f.person(u, one(f.Generator, ordinary, strange))
+		f.person(u, choose(f, ordinary, strange))
 		for range f.r.IntN(4) {
-			f.event(u, one(f.Generator, ordinary, ordinary, strange), f.r.IntN(6))
+			f.event(u, choose(f, ordinary, ordinary, strange), f.r.IntN(6))
 		}
 	}
 }
@@ -175,9 +181,9 @@ func (f *filler) value(c column, m manner, n int) string {
 	case text:
 		return f.word(c, m, n)
 	case boolean:
-		return one(f.Generator, "true", "false")
+		return choose(f, "true", "false")
 	case mood:
-		return one(f.Generator, "'sad'", "'ok'", "'happy'")
+		return choose(f, "'sad'", "'ok'", "'happy'")
 	case date, instant:
 		return f.time(c, m, n)
 	case span, composite, unit:
@@ -197,7 +203,7 @@ func (f *filler) honestValue(c column) string {
 	case c.kind == instant:
 		return quote(fmt.Sprintf("2020-%02d-%02d %02d:%02d", 1+f.r.IntN(12), 1+f.r.IntN(28), f.r.IntN(24), f.r.IntN(60)))
 	case c.kind == text:
-		return quote(one(f.Generator, "Ann", "bob", "Bob", "eve ", "", "Zoë"))
+		return quote(choose(f, "Ann", "bob", "Bob", "eve ", "", "Zoë"))
 	case !c.bounded():
 		return strconv.Itoa(f.r.IntN(5))
 	}
@@ -214,11 +220,11 @@ func (f *filler) number(c column, m manner, n int) string {
 	switch m {
 	case highest:
 		if c.bounded() {
-			return one(f.Generator, c.high, f.beyond(c, true))
+			return choose(f, c.high, f.beyond(c, true))
 		}
 	case lowest:
 		if c.bounded() {
-			return one(f.Generator, c.low, f.beyond(c, false))
+			return choose(f, c.low, f.beyond(c, false))
 		}
 	case same:
 		if c.bounded() {
@@ -229,7 +235,7 @@ func (f *filler) number(c column, m manner, n int) string {
 		return f.strangeNumber(c)
 	case ordinary:
 		if c.bounded() {
-			return one(f.Generator, c.low, c.high, f.honestValue(column{kind: c.kind, low: c.low, high: c.high, notNull: true}))
+			return choose(f, c.low, c.high, f.honestValue(column{kind: c.kind, low: c.low, high: c.high, notNull: true}))
 		}
 	}
 	return strconv.Itoa(n)
@@ -253,9 +259,9 @@ func (f *filler) beyond(c column, up bool) string {
 	case "numeric(8,2)":
 		return sign + "999999.99"
 	case "float4":
-		return "'" + sign + one(f.Generator, "1e38", "Infinity") + "'"
+		return "'" + sign + choose(f, "1e38", "Infinity") + "'"
 	case "float8":
-		return "'" + sign + one(f.Generator, "1e308", "Infinity") + "'"
+		return "'" + sign + choose(f, "1e308", "Infinity") + "'"
 	}
 	return "'" + sign + f.numeric("1e100", "Infinity") + "'"
 }
@@ -267,20 +273,20 @@ func (f *filler) strangeNumber(c column) string {
 		if c.typ == "float4" {
 			tiny = "1e-38"
 		}
-		return "'" + one(f.Generator, "NaN", "Infinity", "-Infinity", tiny, "-"+tiny, "-0", "0.30000001", "0.1") + "'"
+		return "'" + choose(f, "NaN", "Infinity", "-Infinity", tiny, "-"+tiny, "-0", "0.30000001", "0.1") + "'"
 	case c.typ == "numeric":
 		// Equal values with other spellings, digits without end.
 		return "'" + f.numeric("NaN", "Infinity", "-Infinity", "1.0", "1.00", "1", "1e-100", "-1e200", "0.333333333333333333333333") + "'"
 	case c.kind == decimal:
-		return one(f.Generator, "0", "'NaN'", "0.01", "-0.01")
+		return choose(f, "0", "'NaN'", "0.01", "-0.01")
 	}
-	return one(f.Generator, "0", "-1", f.beyond(c, true), f.beyond(c, false), "(-32768)")
+	return choose(f, "0", "-1", f.beyond(c, true), f.beyond(c, false), "(-32768)")
 }
 
 // numeric returns one of some numerics.
 func (f *filler) numeric(of ...string) string {
-	text := one(f.Generator, of...)
-	if f.FiniteNumerics && strings.HasSuffix(text, "Infinity") {
+	text := choose(f, of...)
+	if f.finite && strings.HasSuffix(text, "Infinity") {
 		return strings.Replace(text, "Infinity", "1e1000", 1)
 	}
 	return text
@@ -288,28 +294,30 @@ func (f *filler) numeric(of ...string) string {
 
 func (f *filler) word(c column, m manner, n int) string {
 	if c.typ == "char(1)" {
-		return one(f.Generator, "'f'", "'m'", "' '", "'x'")
+		return choose(f, "'f'", "'m'", "' '", "'x'")
 	}
 	if c.values != nil && m != strange {
 		return quote(c.values[n%len(c.values)])
 	}
 	if c.typ == "varchar(5)" || c.typ == "varchar(10)" {
-		return one(f.Generator, "'f'", "'F'", "'f '", "''", "'xyz'")
+		return choose(f, "'f'", "'F'", "'f '", "''", "'xyz'")
 	}
 	// The same to the eye, a backslash at the end, quotes, wildcards, a long one.
-	return one(f.Generator, "'a'", "'A'", "'a '", "' a'", "''", "U&'\\00e9'", "U&'e\\0301'", ` E'a\\'`, `'%'`, `'_'`, "'it''s'", `'"'`, "repeat('x', 3000)", "'NaN'", "'12'")
+	return choose(f, "'a'", "'A'", "'a '", "' a'", "''", "U&'\\00e9'", "U&'e\\0301'", ` E'a\\'`, `'%'`, `'_'`, "'it''s'", `'"'`,
+		"repeat('x', 3000)", "'NaN'", "'12'")
 }
 
 func (f *filler) time(c column, m manner, n int) string {
 	switch {
 	case m == strange && c.kind == date:
-		return "'" + one(f.Generator, "infinity", "-infinity", "0001-01-01", "4714-11-24 BC", "5874897-12-31", "2020-02-29") + "'"
+		return "'" + choose(f, "infinity", "-infinity", "0001-01-01", "4714-11-24 BC", "5874897-12-31", "2020-02-29") + "'"
 	case m == strange:
-		return "'" + one(f.Generator, "infinity", "-infinity", "0001-01-01", "4714-11-24 BC", "294276-12-31 23:59:59.999999", "2020-02-29 12:34:56.789") + "'"
+		return "'" + choose(f, "infinity", "-infinity", "0001-01-01", "4714-11-24 BC", "294276-12-31 23:59:59.999999",
+			"2020-02-29 12:34:56.789") + "'"
 	case m == highest:
-		return one(f.Generator, "'infinity'", "'2100-01-01'")
+		return choose(f, "'infinity'", "'2100-01-01'")
 	case m == lowest:
-		return one(f.Generator, "'-infinity'", "'1900-01-01'")
+		return choose(f, "'-infinity'", "'1900-01-01'")
 	case m == same:
 		return "'2020-06-15'"
 	}

@@ -44,7 +44,7 @@ type table struct {
 // and readings belong to people; events and readings are reached by their own columns,
 // parts by the event; places is public.
 type Schema struct {
-	// MaxRows and MaxPartitions bound what a unit contributes.
+	// MaxRows and MaxPartitions bound the contribution of a unit.
 	MaxRows, MaxPartitions int
 	// Units are the identifiers of some units as literals, the worst first.
 	Units []string
@@ -58,7 +58,7 @@ type Schema struct {
 	indexes        []string
 }
 
-// A Profile says what the rows of a schema are like.
+// A Profile is the manner of the rows of a schema.
 type Profile uint8
 
 const (
@@ -71,102 +71,23 @@ const (
 // Schema makes a database.
 func (g *Generator) Schema(p Profile) *Schema {
 	s := &Schema{
-		MaxRows: one(g, 1, 2, 3, 5), MaxPartitions: one(g, 1, 2, 3),
-		unitType: one(g, "int", "int", "bigint", "text", "uuid", "varchar(9)", "char(9)", "bpchar"), uniquePeople: p == Honest || g.chance(75),
+		MaxRows: choose(g, 1, 2, 3, 5), MaxPartitions: choose(g, 1, 2, 3),
+		unitType:     choose(g, "int", "int", "bigint", "text", "uuid", "varchar(9)", "char(9)", "bpchar"),
+		uniquePeople: p == Honest || g.chance(75),
 	}
 	if p == Honest {
 		s.MaxRows, s.MaxPartitions = 500, 500
 	}
-	amount := one(g, "numeric(10,2)", "numeric", "float8", "float4", "int", "bigint", "smallint")
-	if p == Honest && strings.HasPrefix(amount, "float") {
-		amount = "numeric(10,2)" // sums of floats have no one answer
-	}
-	low, high := g.numberBounds()
-	dayLow, dayHigh := "2020-01-01", one(g, "2020-12-31", "2021-06-30", "2022-01-01")
-	never := p == Honest || g.chance(50)
-	s.people = &table{name: "people", columns: []column{
-		{name: "uid", kind: unit, typ: s.unitType, notNull: s.uniquePeople},
-		{name: "sex", kind: text, typ: one(g, "text", "varchar(5)", "char(1)"), notNull: never, values: []string{"f", "m"}},
-		{name: "region", kind: text, typ: one(g, "text", "varchar(10)"), values: []string{"east", "north", "south"}},
-		{name: "age", kind: integer, typ: one(g, "int", "smallint", "bigint"), notNull: never, low: "0", high: one(g, "110", "99")},
-		{name: "income", kind: amountKind(amount), typ: amount, low: low, high: high},
-		{name: "born", kind: date, typ: "date", low: dayLow, high: dayHigh},
-		{name: "smoker", kind: boolean, typ: "bool", notNull: g.chance(50), values: []string{"true", "false"}},
-		{name: "mood", kind: mood, typ: "mood", values: []string{"sad", "ok", "happy"}},
-		{name: "name", kind: text, typ: "text"},
-	}}
-	s.events = &table{name: "events", columns: []column{
-		{name: "id", kind: integer, typ: "int", notNull: true},
-		{name: "uid", kind: unit, typ: s.unitType},
-		{name: "place", kind: integer, typ: "int"},
-		{name: "kind", kind: text, typ: one(g, "text", `text COLLATE "C"`), notNull: never, values: []string{"a", "b", "c", "d"}},
-		{name: "day", kind: date, typ: "date", notNull: never, low: dayLow, high: dayHigh},
-		{name: "at", kind: instant, typ: one(g, "timestamp", "timestamptz"), low: dayLow + "T00:00:00Z", high: dayHigh + "T00:00:00Z"},
-		{name: "amount", kind: amountKind(amount), typ: amount, low: low, high: high},
-		{name: "score", kind: scoreKind(p), typ: scoreType(p), low: one(g, "0", "-1.5"), high: one(g, "10", "2.25")},
-		{name: "n", kind: integer, typ: "int", low: one(g, "0", "-5"), high: one(g, "20", "7")},
-		{name: "note", kind: text, typ: "text"},
-		{name: "level", kind: decimal, typ: "numeric"},
-	}}
-	s.parts = &table{name: "parts", columns: []column{
-		{name: "pid", kind: integer, typ: "int", notNull: true},
-		{name: "event", kind: integer, typ: "int", notNull: g.chance(50)},
-		{name: "tag", kind: text, typ: "text", values: []string{"x", "y", "z"}},
-		{name: "qty", kind: integer, typ: "int", low: "1", high: one(g, "9", "3")},
-		{name: "price", kind: decimal, typ: "numeric(8,2)", low: "0", high: one(g, "100", "9.5")},
-	}}
-	s.places = &table{name: "places", columns: []column{
-		{name: "place", kind: integer, typ: "int", notNull: true},
-		{name: "zone", kind: text, typ: "text", notNull: g.chance(50)},
-		{name: "fee", kind: integer, typ: "int", notNull: true},
-	}}
-	s.readings = g.readingsTable(s)
-	if p == Honest {
-		for _, t := range []*table{s.people, s.events, s.parts} {
-			for i := range t.columns {
-				if t.columns[i].kind == instant {
-					t.columns[i].typ = "timestamp"
-				}
-			}
-		}
-	}
-	for _, index := range []string{"events (uid)", "events (uid) INCLUDE (kind, day, amount, n)", "events (kind, n)", "parts (event)", "events (amount)", "readings (uid)", "readings (n2)"} {
-		if g.chance(50) {
-			s.indexes = append(s.indexes, index)
-		}
-	}
-	g.fill(s, p)
+	t := newTableGenerator(g.dice, p)
+	s.people = t.people(s.unitType, s.uniquePeople)
+	s.events = t.events(s.unitType)
+	s.parts = t.parts()
+	s.places = t.places()
+	s.readings, s.readingKey = t.readings(s.unitType)
+	s.indexes = t.indexes()
+	f := &filler{dice: g.dice, schema: s, honest: p == Honest, finite: g.FiniteNumerics}
+	f.fill()
 	return s
-}
-
-func amountKind(typ string) kind {
-	switch {
-	case strings.HasPrefix(typ, "numeric"):
-		return decimal
-	case strings.HasPrefix(typ, "float"):
-		return float
-	}
-	return integer
-}
-
-func scoreKind(p Profile) kind {
-	if p == Honest {
-		return decimal
-	}
-	return float
-}
-
-func scoreType(p Profile) string {
-	if p == Honest {
-		return "numeric(6,3)"
-	}
-	return "float8"
-}
-
-// numberBounds are on both sides of zero, on one, far and near.
-func (g *Generator) numberBounds() (low, high string) {
-	b := one(g, [2]string{"0", "100"}, [2]string{"-50", "200"}, [2]string{"-300", "-100"}, [2]string{"10", "11"}, [2]string{"0", "20000"})
-	return b[0], b[1]
 }
 
 // DDL writes the tables and their rows.
@@ -256,7 +177,8 @@ func instantBound(c column, b string) string {
 
 // Without deletes all rows of a unit.
 func (s *Schema) Without(unit string) string {
-	return fmt.Sprintf("DELETE FROM parts WHERE event IN (SELECT id FROM events WHERE uid = %[1]s); DELETE FROM events WHERE uid = %[1]s; DELETE FROM readings WHERE uid = %[1]s; DELETE FROM people WHERE uid = %[1]s", unit)
+	return fmt.Sprintf("DELETE FROM parts WHERE event IN (SELECT id FROM events WHERE uid = %[1]s); DELETE FROM events "+
+		"WHERE uid = %[1]s; DELETE FROM readings WHERE uid = %[1]s; DELETE FROM people WHERE uid = %[1]s", unit)
 }
 
 // Shuffle writes every heap anew, in another order.

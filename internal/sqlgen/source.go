@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A source is a FROM clause with what stands before it and what it offers.
+// A source is a FROM clause with the WITH before it and the columns that it offers.
 type source struct {
 	with     string // WITH ..., or empty
 	from     string
@@ -16,33 +16,53 @@ type source struct {
 	keysOnly scope // if not nil: only these may be grouped by
 }
 
-// tableScope is what a table offers; the unit is no value.
+// whereClause joins the condition of the source and others.
+func (src source) whereClause(more ...string) string {
+	var conds []string
+	for _, c := range append([]string{src.where}, more...) {
+		if c != "" {
+			conds = append(conds, "("+c+")")
+		}
+	}
+	if len(conds) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(conds, " AND ")
+}
+
+// tableScope has the columns of a table that are values: the unit is none.
 func tableScope(t *table, alias string) scope {
 	return scope(t.columns).as(alias).where(func(c column) bool { return c.kind != unit && !strings.HasSuffix(c.name, "id") })
 }
 
-// source makes a FROM clause.
-func (g *Generator) source(s *Schema, depth int) source {
-	if depth > 0 && g.chance(45) {
-		return one(g, g.derived, g.common, g.union, g.perUnit)(s, depth-1)
-	}
-	return one(g, g.single, g.single, g.withPublic, g.publicOuter, g.publicBelow, g.onUnit, g.alongPath, g.toItself, g.publicFirst)(s)
+// A sourceGenerator makes FROM clauses over a schema.
+type sourceGenerator struct {
+	exprGenerator
+	schema *Schema
 }
 
-func (g *Generator) single(s *Schema) source {
+// source makes a FROM clause.
+func (g sourceGenerator) source(depth int) source {
+	if depth > 0 && g.chance(45) {
+		return choose(g, g.derived, g.common, g.union, g.perUnit)(depth - 1)
+	}
+	return choose(g, g.single, g.single, g.withPublic, g.publicOuter, g.publicBelow, g.onUnit, g.alongPath, g.toItself, g.publicFirst)()
+}
+
+func (g sourceGenerator) single() source {
 	switch g.r.IntN(3) {
 	case 0:
-		return source{from: "people p", cols: tableScope(s.people, "p"), units: []string{"p.uid"}, feature: "people"}
+		return source{from: "people p", cols: tableScope(g.schema.people, "p"), units: []string{"p.uid"}, feature: "people"}
 	case 1:
-		return source{from: "parts x", cols: tableScope(s.parts, "x"), feature: "parts"}
+		return source{from: "parts x", cols: tableScope(g.schema.parts, "x"), feature: "parts"}
 	}
-	return source{from: "events e", cols: tableScope(s.events, "e"), units: []string{"e.uid"}, feature: "events"}
+	return source{from: "events e", cols: tableScope(g.schema.events, "e"), units: []string{"e.uid"}, feature: "events"}
 }
 
-func (g *Generator) withPublic(s *Schema) source {
-	src := source{cols: append(tableScope(s.events, "e"), tableScope(s.places, "l")...), units: []string{"e.uid"}}
-	join := one(g, "JOIN", "LEFT JOIN")
-	src.from = "events e " + join + " places l " + one(g, "ON l.place = e.place", "USING (place)")
+func (g sourceGenerator) withPublic() source {
+	src := source{cols: append(tableScope(g.schema.events, "e"), tableScope(g.schema.places, "l")...), units: []string{"e.uid"}}
+	join := choose(g, "JOIN", "LEFT JOIN")
+	src.from = "events e " + join + " places l " + choose(g, "ON l.place = e.place", "USING (place)")
 	if strings.HasSuffix(src.from, "(place)") {
 		src.cols = src.cols.where(func(c column) bool { return c.name != "e.place" && c.name != "l.place" })
 	}
@@ -52,26 +72,32 @@ func (g *Generator) withPublic(s *Schema) source {
 
 // publicOuter keeps rows without a public one: by one join or two, written either way
 // round, with a condition in ON and one above.
-func (g *Generator) publicOuter(s *Schema) source {
-	src := source{cols: tableScope(s.events, "e"), units: []string{"e.uid"}, keysOnly: tableScope(s.places, "l"), feature: "public outer"}
-	on := " ON l.place = " + one(g, "e.place", "e.place", "e.n") + one(g, "", "", " AND l.fee > 1", " AND l.zone = 'hill'", " AND e.n > 1", " AND l.fee < e.n")
-	src.from = one(g, "events e LEFT JOIN places l", "places l RIGHT JOIN events e") + on
+func (g sourceGenerator) publicOuter() source {
+	src := source{
+		cols: tableScope(g.schema.events, "e"), units: []string{"e.uid"}, keysOnly: tableScope(g.schema.places, "l"),
+		feature: "public outer",
+	}
+	on := " ON l.place = " + choose(g, "e.place", "e.place", "e.n") +
+		choose(g, "", "", " AND l.fee > 1", " AND l.zone = 'hill'", " AND e.n > 1", " AND l.fee < e.n")
+	src.from = choose(g, "events e LEFT JOIN places l", "places l RIGHT JOIN events e") + on
 	if g.chance(35) {
 		src.feature = "public outer twice"
-		other := " JOIN places o ON o.place = " + one(g, "e.n", "e.place + 1", "l.fee", "l.fee + 1") + one(g, "", " AND o.fee > 1", " AND o.zone = l.zone")
-		src.from += " " + one(g, "LEFT", "LEFT", "INNER") + other
-		src.cols = append(src.cols, tableScope(s.places, "o")...)
+		other := " JOIN places o ON o.place = " + choose(g, "e.n", "e.place + 1", "l.fee", "l.fee + 1") +
+			choose(g, "", " AND o.fee > 1", " AND o.zone = l.zone")
+		src.from += " " + choose(g, "LEFT", "LEFT", "INNER") + other
+		src.cols = append(src.cols, tableScope(g.schema.places, "o")...)
 	}
 	if g.chance(40) {
-		src.where = one(g, "l.zone IS NULL", "l.fee IS NOT NULL", "l.zone = 'hill'", "l.zone <> 'hill' OR l.zone IS NULL", "l.place = e.place", "l.fee <= e.n", "coalesce(l.fee, 7) > 2")
+		src.where = choose(g, "l.zone IS NULL", "l.fee IS NOT NULL", "l.zone = 'hill'", "l.zone <> 'hill' OR l.zone IS NULL",
+			"l.place = e.place", "l.fee <= e.n", "coalesce(l.fee, 7) > 2")
 	}
 	return src
 }
 
 // publicBelow hides such a join in a derived table, which shows the public columns.
-func (g *Generator) publicBelow(s *Schema) source {
-	src := g.publicOuter(s)
-	inner := "SELECT e.uid AS u, e.day AS c1, e.n AS c2, l.zone AS zone, l.fee AS fee FROM " + src.from + g.whereClause(src)
+func (g sourceGenerator) publicBelow() source {
+	src := g.publicOuter()
+	inner := "SELECT e.uid AS u, e.day AS c1, e.n AS c2, l.zone AS zone, l.fee AS fee FROM " + src.from + src.whereClause()
 	cols := scope{
 		{name: "c1", kind: date, typ: "date", low: "2020-01-01", high: "2020-12-31"},
 		{name: "c2", kind: integer, low: "0", high: "1"},
@@ -80,7 +106,7 @@ func (g *Generator) publicBelow(s *Schema) source {
 	}
 	below := source{cols: cols.as("d"), units: []string{"d.u"}, feature: src.feature + " below"}
 	if g.chance(40) {
-		below.where = one(g, "d.zone IS NULL", "d.fee IS NOT NULL", "d.zone = 'hill'", "d.fee < d.c2")
+		below.where = choose(g, "d.zone IS NULL", "d.fee IS NOT NULL", "d.zone = 'hill'", "d.fee < d.c2")
 	}
 	below.from = "(" + inner + ") d"
 	if g.chance(50) {
@@ -89,52 +115,55 @@ func (g *Generator) publicBelow(s *Schema) source {
 	return below
 }
 
-func (g *Generator) onUnit(s *Schema) source {
-	join := one(g, "JOIN", "LEFT JOIN", "RIGHT JOIN")
+func (g sourceGenerator) onUnit() source {
+	join := choose(g, "JOIN", "LEFT JOIN", "RIGHT JOIN")
 	return source{
-		from: "people p " + join + " events e ON e.uid = p.uid" + one(g, "", "", " AND e.n > 1"),
-		cols: append(tableScope(s.people, "p"), tableScope(s.events, "e")...), units: []string{"p.uid"}, feature: "unit " + join,
+		from: "people p " + join + " events e ON e.uid = p.uid" + choose(g, "", "", " AND e.n > 1"),
+		cols: append(tableScope(g.schema.people, "p"), tableScope(g.schema.events, "e")...), units: []string{"p.uid"},
+		feature: "unit " + join,
 	}
 }
 
-func (g *Generator) alongPath(s *Schema) source {
-	join := one(g, "JOIN", "LEFT JOIN")
+func (g sourceGenerator) alongPath() source {
+	join := choose(g, "JOIN", "LEFT JOIN")
 	src := source{
 		from: "events e " + join + " parts x ON x.event = e.id",
-		cols: append(tableScope(s.events, "e"), tableScope(s.parts, "x")...), units: []string{"e.uid"}, feature: "path " + join,
+		cols: append(tableScope(g.schema.events, "e"), tableScope(g.schema.parts, "x")...), units: []string{"e.uid"},
+		feature: "path " + join,
 	}
 	if g.chance(30) {
 		src.from += " JOIN people p ON p.uid = e.uid"
-		src.cols = append(src.cols, tableScope(s.people, "p")...)
+		src.cols = append(src.cols, tableScope(g.schema.people, "p")...)
 	}
 	return src
 }
 
-func (g *Generator) toItself(s *Schema) source {
+func (g sourceGenerator) toItself() source {
 	return source{
-		from: "events a JOIN events b ON a.uid = b.uid" + one(g, "", " AND a.day = b.day", " AND a.n < b.n"),
-		cols: append(tableScope(s.events, "a"), tableScope(s.events, "b")...), units: []string{"a.uid", "b.uid"}, feature: "self join",
+		from: "events a JOIN events b ON a.uid = b.uid" + choose(g, "", " AND a.day = b.day", " AND a.n < b.n"),
+		cols: append(tableScope(g.schema.events, "a"), tableScope(g.schema.events, "b")...), units: []string{"a.uid", "b.uid"},
+		feature: "self join",
 	}
 }
 
-func (g *Generator) publicFirst(s *Schema) source {
+func (g sourceGenerator) publicFirst() source {
 	return source{
-		from: "places l LEFT JOIN events e ON e.place = l.place" + one(g, "", " AND e.n > 1", " AND e.kind = 'a'"),
-		cols: tableScope(s.events, "e"), units: []string{"e.uid"}, feature: "public first",
-		keysOnly: tableScope(s.places, "l"),
+		from: "places l LEFT JOIN events e ON e.place = l.place" + choose(g, "", " AND e.n > 1", " AND e.kind = 'a'"),
+		cols: tableScope(g.schema.events, "e"), units: []string{"e.uid"}, feature: "public first",
+		keysOnly: tableScope(g.schema.places, "l"),
 	}
 }
 
 // columns writes a SELECT list that keeps the unit, if there is one, and some columns
 // and expressions, under names of their own.
-func (g *Generator) columns(src source, distinct bool) (list string, cols scope) {
+func (g sourceGenerator) columns(src source, distinct bool) (list string, cols scope) {
 	var items []string
 	if len(src.units) > 0 {
 		items = append(items, src.units[0]+" AS u")
 		cols = append(cols, column{name: "u", kind: unit})
 	}
 	for i := range 2 + g.r.IntN(3) {
-		c := one(g, src.cols...)
+		c := choose(g, src.cols...)
 		name := fmt.Sprintf("c%d", i+1)
 		x := c.name
 		if !distinct && g.chance(25) {
@@ -148,36 +177,15 @@ func (g *Generator) columns(src source, distinct bool) (list string, cols scope)
 }
 
 // query writes a SELECT below a block.
-func (g *Generator) query(s *Schema, depth int) (sql string, cols scope, feature string) {
-	src := g.source(s, depth)
+func (g sourceGenerator) query(depth int) (sql string, cols scope, feature string) {
+	src := g.source(depth)
 	distinct := ""
 	if len(src.units) > 0 && g.chance(10) {
 		distinct = "DISTINCT "
 	}
 	list, cols := g.columns(src, distinct != "")
-	sql = src.with + "SELECT " + distinct + list + " FROM " + src.from + g.whereClause(src, g.maybe(30, src.cols))
+	sql = src.with + "SELECT " + distinct + list + " FROM " + src.from + src.whereClause(g.maybe(30, src.cols))
 	return sql, cols, src.feature
-}
-
-// maybe returns a condition, or nothing.
-func (g *Generator) maybe(percent int, s scope) string {
-	if g.chance(percent) {
-		return g.condition(s, 1)
-	}
-	return ""
-}
-
-func (g *Generator) whereClause(src source, more ...string) string {
-	var conds []string
-	for _, c := range append([]string{src.where}, more...) {
-		if c != "" {
-			conds = append(conds, "("+c+")")
-		}
-	}
-	if len(conds) == 0 {
-		return ""
-	}
-	return " WHERE " + strings.Join(conds, " AND ")
 }
 
 func named(cols scope, alias string) (scope, []string) {
@@ -189,25 +197,25 @@ func named(cols scope, alias string) (scope, []string) {
 	return all.where(func(c column) bool { return c.kind != unit }), units
 }
 
-func (g *Generator) derived(s *Schema, depth int) source {
-	sql, cols, inner := g.query(s, depth)
+func (g sourceGenerator) derived(depth int) source {
+	sql, cols, inner := g.query(depth)
 	all, units := named(cols, "d")
 	return source{from: "(" + sql + ") d", cols: all, units: units, feature: "derived, " + inner}
 }
 
-func (g *Generator) common(s *Schema, depth int) source {
-	sql, cols, inner := g.query(s, depth)
+func (g sourceGenerator) common(depth int) source {
+	sql, cols, inner := g.query(depth)
 	if strings.HasPrefix(sql, "WITH") {
-		return g.derived(s, depth)
+		return g.derived(depth)
 	}
 	all, units := named(cols, "d")
 	return source{with: "WITH w AS (" + sql + ") ", from: "w d", cols: all, units: units, feature: "WITH, " + inner}
 }
 
 // union puts rows of two tables, or of one twice, together.
-func (g *Generator) union(_ *Schema, _ int) source {
+func (g sourceGenerator) union(int) source {
 	branch := func() string {
-		return one(g,
+		return choose(g,
 			"SELECT uid AS u, day AS c1, n AS c2, kind AS c3 FROM events",
 			"SELECT uid, day, n, kind FROM events WHERE n > 2",
 			"SELECT uid, born, age::int, sex FROM people",
@@ -224,42 +232,48 @@ func (g *Generator) union(_ *Schema, _ int) source {
 	}
 	return source{
 		from: "(" + sql + ") d", units: []string{"d.u"}, feature: "UNION ALL",
-		cols: scope{{name: "d.c1", kind: date, typ: "date", low: "2020-01-01", high: "2020-12-31"}, {name: "d.c2", kind: integer, low: "0", high: "1"}, {name: "d.c3", kind: text, typ: "text"}},
+		cols: scope{
+			{name: "d.c1", kind: date, typ: "date", low: "2020-01-01", high: "2020-12-31"},
+			{name: "d.c2", kind: integer, low: "0", high: "1"},
+			{name: "d.c3", kind: text, typ: "text"},
+		},
 	}
 }
 
 // perUnit groups by the unit first.
-func (g *Generator) perUnit(s *Schema, depth int) source {
-	src := g.source(s, depth)
+func (g sourceGenerator) perUnit(depth int) source {
+	src := g.source(depth)
 	if len(src.units) == 0 || src.keysOnly != nil {
-		return g.derived(s, depth)
+		return g.derived(depth)
 	}
 	u := src.units[0]
 	items, keys := []string{u + " AS u"}, []string{u}
 	var cols scope
 	if g.chance(40) {
-		k := one(g, src.cols...)
+		k := choose(g, src.cols...)
 		items, keys = append(items, k.name+" AS k"), append(keys, k.name)
 		k.name = "d.k"
 		cols = append(cols, k)
 	}
 	for i := range 1 + g.r.IntN(2) {
-		agg := one(g, "count(*)", "count("+one(g, src.cols...).name+")", "sum("+g.number(src.cols, 0)+")", "max("+g.number(src.cols, 0)+")", "min("+g.number(src.cols, 0)+")", "avg("+g.number(src.cols, 0)+")")
+		agg := choose(g, "count(*)", "count("+choose(g, src.cols...).name+")", "sum("+g.number(src.cols, 0)+")",
+			"max("+g.number(src.cols, 0)+")", "min("+g.number(src.cols, 0)+")", "avg("+g.number(src.cols, 0)+")")
 		items = append(items, fmt.Sprintf("%s AS a%d", agg, i+1))
 		cols = append(cols, column{name: fmt.Sprintf("d.a%d", i+1), kind: decimal, low: "0", high: "10"})
 	}
-	having := one(g, "", "", " HAVING count(*) > 1")
-	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + src.from + g.whereClause(src) + " GROUP BY " + strings.Join(keys, ", ") + having
+	having := choose(g, "", "", " HAVING count(*) > 1")
+	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + src.from + src.whereClause() + " GROUP BY " + strings.Join(keys, ", ") +
+		having
 	return source{with: src.with, from: "(" + sql + ") d", cols: cols, units: []string{"d.u"}, feature: "per unit, " + src.feature}
 }
 
 // semiJoin writes a condition on the unit by another table.
-func (g *Generator) semiJoin(src source) string {
+func (g sourceGenerator) semiJoin(src source) string {
 	if len(src.units) == 0 {
 		return ""
 	}
 	u := src.units[0]
-	return one(g,
+	return choose(g,
 		u+" IN (SELECT uid FROM events WHERE n > 2)",
 		u+" IN (SELECT uid FROM people WHERE age > 20)",
 		u+" NOT IN (SELECT uid FROM events WHERE kind = 'a')",

@@ -9,13 +9,13 @@ import (
 // A Statement is an aggregate over protected rows.
 type Statement struct {
 	SQL string
-	// Features name what it is made of: its source, its keys, its aggregates.
+	// Features name its parts: its source, its keys, its aggregates.
 	Features []string
-	// Outputs say what its columns are, in order.
+	// Outputs are the meanings of its columns, in order.
 	Outputs []Output
 }
 
-// An Output is what one column of a statement holds.
+// An Output is the meaning of a column of a statement.
 type Output uint8
 
 const (
@@ -48,10 +48,18 @@ type aggregate struct {
 
 // Statement makes a statement over the schema.
 func (g *Generator) Statement(s *Schema) Statement {
+	sources := sourceGenerator{exprGenerator{g.dice}, s}
 	if g.chance(45) {
-		return g.respelling(s)
+		return spellingGenerator{sources}.statement()
 	}
-	src := g.source(s, 2)
+	return statementGenerator{sources}.statement()
+}
+
+// A statementGenerator makes statements over any source.
+type statementGenerator struct{ sourceGenerator }
+
+func (g statementGenerator) statement() Statement {
+	src := g.source(2)
 	st := Statement{Features: []string{src.feature}}
 	var targets []string
 	keys := g.keys(&st, src)
@@ -76,17 +84,18 @@ func (g *Generator) Statement(s *Schema) Statement {
 			st.Features = append(st.Features, "semi-join")
 		}
 	}
-	st.SQL = src.with + "SELECT " + strings.Join(targets, ", ") + " FROM " + src.from + g.whereClause(src, g.maybe(35, src.cols), semi) + g.groupBy(&st, keys)
+	st.SQL = src.with + "SELECT " + strings.Join(targets, ", ") + " FROM " + src.from + src.whereClause(g.maybe(35, src.cols), semi) +
+		st.groupBy(g.dice, keys)
 	return st
 }
 
-func (g *Generator) keys(st *Statement, src source) []string {
+func (g statementGenerator) keys(st *Statement, src source) []string {
 	from := src.cols
 	if src.keysOnly != nil {
 		from = src.keysOnly
 	}
 	var keys []string
-	for range one(g, 0, 0, 1, 1, 1, 2) {
+	for range choose(g, 0, 0, 1, 1, 1, 2) {
 		if k := g.key(from); !slices.Contains(keys, k) {
 			keys = append(keys, k)
 		}
@@ -100,41 +109,44 @@ func (g *Generator) keys(st *Statement, src source) []string {
 	return keys
 }
 
-func (g *Generator) groupBy(st *Statement, keys []string) string {
+// groupBy groups by keys, or by sets of them.
+func (st *Statement) groupBy(d dice, keys []string) string {
 	if len(keys) == 0 {
 		return ""
 	}
 	list := strings.Join(keys, ", ")
-	if g.chance(85) {
+	if d.chance(85) {
 		return " GROUP BY " + list
 	}
 	st.Features = append(st.Features, "grouping sets")
-	return " GROUP BY " + one(g, "ROLLUP ("+list+")", "CUBE ("+list+")", "GROUPING SETS (("+list+"), ())", "GROUPING SETS (("+keys[0]+"), ("+list+"))")
+	return " GROUP BY " + choose(d, "ROLLUP ("+list+")", "CUBE ("+list+")", "GROUPING SETS (("+list+"), ())",
+		"GROUPING SETS (("+keys[0]+"), ("+list+"))")
 }
 
 // aggregate writes an aggregate call, with FILTER at times.
-func (g *Generator) aggregate(src source) aggregate {
+func (g statementGenerator) aggregate(src source) aggregate {
 	x := g.number(src.cols, 2)
-	name := one(g, "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop")
+	name := choose(g, "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop")
 	spread := Variance
 	if strings.HasPrefix(name, "stddev") {
 		spread = Deviation
 	}
 	y := g.number(src.cols, 1)
-	if strings.Contains(y, " / ") || strings.Contains(y, " - ") || strings.Contains(y, " * ") { // its bounds can be so much wider than its values that the lattice of squares is too coarse for them
-		spread = Rank
+	if strings.Contains(y, " / ") || strings.Contains(y, " - ") || strings.Contains(y, " * ") {
+		spread = Rank // its bounds can be so much wider than its values that the lattice of squares is too coarse for them
 	}
-	a := one(g,
+	a := choose(g,
 		aggregate{"count(*)", Count, "count"},
-		aggregate{"count(" + one(g, src.cols...).name + ")", Count, "count of values"},
+		aggregate{"count(" + choose(g, src.cols...).name + ")", Count, "count of values"},
 		aggregate{"sum(" + x + ")", Sum, "sum"},
 		aggregate{"sum(" + x + ")", Sum, "sum"},
 		aggregate{"avg(" + x + ")", Average, "avg"},
 		aggregate{name + "(" + y + ")", spread, "variance"},
-		aggregate{one(g, "min", "max") + "(" + g.number(src.cols, 1) + ")", Rank, "extreme"},
-		aggregate{fmt.Sprintf("%s(%s) WITHIN GROUP (ORDER BY %s)", one(g, "percentile_cont", "percentile_disc"), one(g, "0.5", "0.25", "0.9"), g.number(src.cols, 1)), Rank, "percentile"},
-		aggregate{"count(DISTINCT " + one(g, src.cols...).name + ")", Count, "count of different values"},
-		aggregate{one(g, "bool_and", "every") + "(" + g.condition(src.cols, 1) + ")", All, "bool_and"},
+		aggregate{choose(g, "min", "max") + "(" + g.number(src.cols, 1) + ")", Rank, "extreme"},
+		aggregate{fmt.Sprintf("%s(%s) WITHIN GROUP (ORDER BY %s)", choose(g, "percentile_cont", "percentile_disc"),
+			choose(g, "0.5", "0.25", "0.9"), g.number(src.cols, 1)), Rank, "percentile"},
+		aggregate{"count(DISTINCT " + choose(g, src.cols...).name + ")", Count, "count of different values"},
+		aggregate{choose(g, "bool_and", "every") + "(" + g.condition(src.cols, 1) + ")", All, "bool_and"},
 		g.ofPairs(src),
 		aggregate{"bool_or(" + g.condition(src.cols, 1) + ")", Any, "bool_or"},
 		g.countUnits(src),
@@ -148,8 +160,8 @@ func (g *Generator) aggregate(src source) aggregate {
 
 // ofPairs writes an aggregate of two arguments. Correlations and lines divide by a variance, which
 // rounding to a lattice can make much of.
-func (g *Generator) ofPairs(src source) aggregate {
-	name := one(g, "covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept", "regr_r2", "regr_count", "regr_avgx", "regr_avgy")
+func (g statementGenerator) ofPairs(src source) aggregate {
+	name := choose(g, "covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept", "regr_r2", "regr_count", "regr_avgx", "regr_avgy")
 	kind := Rank
 	switch name {
 	case "covar_pop", "covar_samp":
@@ -166,7 +178,7 @@ func (g *Generator) ofPairs(src source) aggregate {
 	return aggregate{name + "(" + y + ", " + x + ")", kind, "pairs"}
 }
 
-func (g *Generator) countUnits(src source) aggregate {
+func (g statementGenerator) countUnits(src source) aggregate {
 	if len(src.units) == 0 {
 		return aggregate{"count(*)", Count, "count"}
 	}

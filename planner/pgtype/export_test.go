@@ -1,6 +1,6 @@
 package pgtype
 
-// A Row is what the table of built-in types says of one.
+// A Row is the entry of a type in the table of built-in types.
 type Row struct {
 	OID       uint32
 	Name      string

@@ -132,7 +132,7 @@ func sameCategory[F Overload](list []F, args []uint32) []F {
 	})
 }
 
-// A slot is what an untyped argument is taken for.
+// A slot says how an untyped argument is taken.
 type slot struct {
 	category  byte
 	preferred bool // only a preferred type of the category

@@ -42,7 +42,7 @@ func sent(t pgtype.Type) uint32 {
 	return 0
 }
 
-// EnumeratedText turns what [Enumerated] writes into the spelling that Postgres reads as the
+// EnumeratedText turns a text of [Enumerated] into the spelling that Postgres reads as the
 // same value, whatever a session's settings are. ok is false for anything else.
 func EnumeratedText(t pgtype.Type, text string) (spelling string, ok bool) {
 	size := pgtype.Size(sent(t))

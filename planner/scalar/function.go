@@ -41,7 +41,7 @@ type rule struct {
 	length func(env *Env, c *call, u unit) int
 	// reads says how much is read of an argument that is a long text.
 	reads reading
-	// cost bounds what the call adds to the cost of its arguments, in steps; nil for that of
+	// cost bounds the steps that the call adds to the cost of its arguments; nil for that of
 	// functions.
 	cost func(c *costing, e *call) int64
 	// makes returns how many octets of a text are not those of a column; nil for as many as of the
