@@ -51,12 +51,16 @@ func things(t *testing.T) *policy.Model {
 
 // alike are expressions that may stand in one column of a UNION ALL: texts, numbers and dates.
 var alike = [][]string{
-	{"t", "v", "v10", "v10", "v5", "s", "s", "b", "'x'", "'x'", "NULL", "'x'::text", "'x'::varchar", "v10::varchar(5)",
+	{
+		"t", "v", "v10", "v10", "v5", "s", "s", "b", "'x'", "'x'", "NULL", "'x'::text", "'x'::varchar", "v10::varchar(5)",
 		"lower(v)", "coalesce(v10, 'x')", "coalesce(s, b)", "coalesce(s, s)", "coalesce(v10, s)", "CASE WHEN i4 > 1 THEN s END",
-		"nullif(s, 'x')", "s::varchar", "greatest(s, s)", "left(s, 3)", "CASE WHEN i4 > 1 THEN s ELSE s END"},
+		"nullif(s, 'x')", "s::varchar", "greatest(s, s)", "left(s, 3)", "CASE WHEN i4 > 1 THEN s ELSE s END",
+	},
 	{"c", "c", "c::char(5)", "'x'", "NULL", "t", "v10", "'x'::char(5)"},
-	{"n", "n", "n3", "m", "a", "a", "coalesce(n, a)", "coalesce(a, a)", "NULL", "1.5", "i4", "n::numeric(10,2)",
-		"nullif(a, 1)", "nullif(n, 1)", "a::numeric", "least(a, n)", "-a", "a + 1", "round(a)"},
+	{
+		"n", "n", "n3", "m", "a", "a", "coalesce(n, a)", "coalesce(a, a)", "NULL", "1.5", "i4", "n::numeric(10,2)",
+		"nullif(a, 1)", "nullif(n, 1)", "a::numeric", "least(a, n)", "-a", "a + 1", "round(a)",
+	},
 	{"i2", "i4", "i8", "1", "3000000000", "NULL", "'1'", "i4 + i2", "i8::int2"},
 	{"d", "d", "ts", "NULL", "'2024-01-01'", "ts::date"},
 	{"k", "k", "t", "'x'", "NULL", "lower(k)"},
