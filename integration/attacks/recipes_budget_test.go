@@ -108,15 +108,11 @@ func testGoneBefore(t *testing.T, k *kitchen) {
 	defer unlock()
 	ask := func(end func(*pgx.Conn)) {
 		conn := k.dial(t, "cancels")
-		done := make(chan struct{})
-		go func() {
-			conn.Exec(t.Context(), sitetest.CountPatients)
-			close(done)
-		}()
-		sitetest.Eventually(t, "the read waits", func() bool { return k.WaitingReads() == 1 })
+		done := sitetest.InBackground(t, conn, sitetest.CountPatients)
+		k.AwaitReads(t, 1)
 		end(conn)
 		<-done
-		sitetest.Eventually(t, "the read ends", func() bool { return k.WaitingReads() == 0 })
+		k.AwaitReads(t, 0)
 	}
 	k.charged(t, 1, func() { ask(func(c *pgx.Conn) { c.PgConn().CancelRequest(t.Context()) }) })
 	k.charged(t, 1, func() { ask(func(c *pgx.Conn) { c.PgConn().Conn().Close() }) })

@@ -28,6 +28,13 @@ func analysts(names ...string) string {
 	return policy
 }
 
+// limited returns a site of the clinic whose policy has the given limits.
+func limited(t *testing.T, limits string) *sitetest.Site {
+	t.Helper()
+	policy := strings.Replace(sitetest.ClinicPolicy, "privacy_unit:", "limits: {"+limits+"}\nprivacy_unit:", 1)
+	return sitetest.New(t, sitetest.ClinicSchema, policy)
+}
+
 // TestProtectedDatabaseFails takes the protected database away.
 func TestProtectedDatabaseFails(t *testing.T) {
 	t.Parallel()
@@ -67,12 +74,8 @@ func TestProtectedDatabaseFails(t *testing.T) {
 
 	// It crashes during a read: the same words.
 	unlock := s.StopReads()
-	failed := make(chan error)
-	go func() {
-		_, err := bob.Exec(t.Context(), "SELECT count(*) FROM patients WHERE birth_year > 1950")
-		failed <- err
-	}()
-	sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
+	failed := sitetest.InBackground(t, bob, "SELECT count(*) FROM patients WHERE birth_year > 1950")
+	s.AwaitReads(t, 1)
 	sitetest.Crash(t, s.Data)
 	sitetest.Fails(t, <-failed, "PB009", "did not finish")
 	unlock()
@@ -102,8 +105,7 @@ func TestProtectedDatabaseFails(t *testing.T) {
 // neither answer nor end.
 func TestProtectedDatabaseHangs(t *testing.T) {
 	t.Parallel()
-	policy := strings.Replace(sitetest.ClinicPolicy, "privacy_unit:", "limits: {statement_timeout: 1s}\nprivacy_unit:", 1)
-	s := sitetest.New(t, sitetest.ClinicSchema, policy).Gated(t)
+	s := limited(t, "statement_timeout: 1s").Gated(t)
 	r := s.Run(t)
 	ana := sitetest.Dial(t, r.URL("ana"))
 	sitetest.Exec(t, ana, sitetest.CountPatients)
@@ -125,11 +127,7 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 
 	// While a read is under way it is a failed read.
 	unlock := s.StopReads()
-	failed := make(chan error)
-	go func() {
-		_, err := ana.Exec(t.Context(), sitetest.CountPatients)
-		failed <- err
-	}()
+	failed := sitetest.InBackground(t, ana, sitetest.CountPatients)
 	var reading int32
 	sitetest.Eventually(t, "the read waits", func() bool {
 		err := super.QueryRow(t.Context(), "SELECT pid FROM pg_stat_activity "+
@@ -156,11 +154,7 @@ func TestMirrorFails(t *testing.T) {
 	idle, busy := sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("ana"))
 	sitetest.Exec(t, idle, sitetest.CountPatients)
 	meter := sitetest.NewMeter(t, s)
-	failed := make(chan error)
-	go func() {
-		_, err := busy.Exec(t.Context(), "SELECT pg_sleep(60)")
-		failed <- err
-	}()
+	failed := sitetest.InBackground(t, busy, "SELECT pg_sleep(60)")
 	super := sitetest.Dial(t, s.Mirror.URL("postgres", pgtemp.Superuser))
 	sitetest.Eventually(t, "the mirror sleeps", func() bool {
 		var n int
@@ -224,18 +218,14 @@ func TestCancel(t *testing.T) {
 	sitetest.Exec(t, conns[0], sitetest.CountPatients)
 	meter := sitetest.NewMeter(t, s)
 	unlock := s.StopReads()
-	failed := make(chan error, 10)
 	for i, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec} {
-		go func() {
-			_, err := conns[i].Exec(t.Context(), sitetest.CountPatients, mode)
-			failed <- err
-		}()
-		sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
+		failed := sitetest.InBackground(t, conns[i], sitetest.CountPatients, mode)
+		s.AwaitReads(t, 1)
 		if err := conns[i].PgConn().CancelRequest(t.Context()); err != nil {
 			t.Error(err)
 		}
 		sitetest.Fails(t, <-failed, "57014", "canceling statement due to user request")
-		sitetest.Eventually(t, "the read ends", func() bool { return s.WaitingReads() == 0 })
+		s.AwaitReads(t, 0)
 		sitetest.Exec(t, conns[i], "SELECT 1")
 		meter.Ticks("a cancelled read", 1)
 	}
@@ -249,26 +239,23 @@ func TestCancel(t *testing.T) {
 			t.Fatal(err)
 		}
 		go conn.Exec(context.Background(), sitetest.CountPatients)
-		sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
+		s.AwaitReads(t, 1)
 		conn.PgConn().Conn().Close()
-		sitetest.Eventually(t, "the read ends", func() bool { return s.WaitingReads() == 0 })
+		s.AwaitReads(t, 0)
 	}
 	meter.Ticks("clients that went away", gone)
 	sitetest.Eventually(t, "their mirror sessions end", func() bool { return backends(t, s) <= before })
 
 	// The mirror ends the session of a client whose read is under way.
 	ended := sitetest.Dial(t, r.URL("ana"))
-	go func() {
-		_, err := ended.Exec(t.Context(), sitetest.CountPatients)
-		failed <- err
-	}()
-	sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
+	failed := sitetest.InBackground(t, ended, sitetest.CountPatients)
+	s.AwaitReads(t, 1)
 	super := sitetest.Dial(t, s.Mirror.URL("postgres", pgtemp.Superuser))
 	sitetest.Exec(t, super, "SELECT CASE WHEN usename = 'ana' THEN pg_terminate_backend(pid) END FROM pg_stat_activity")
 	if pg := sitetest.Fails(t, <-failed, "57P01", "mirror session has ended"); pg.Severity != "FATAL" {
 		t.Errorf("severity %q", pg.Severity)
 	}
-	sitetest.Eventually(t, "the read ends", func() bool { return s.WaitingReads() == 0 })
+	s.AwaitReads(t, 0)
 	meter.Ticks("a session that the mirror ended", 1)
 	unlock()
 	conns = []*pgx.Conn{sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("ana"))}
@@ -283,27 +270,17 @@ func TestCancel(t *testing.T) {
 // give up, which costs nothing.
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	policy := strings.Replace(sitetest.ClinicPolicy, "privacy_unit:", "limits: {data_connections: 1}\nprivacy_unit:", 1)
-	s := sitetest.New(t, sitetest.ClinicSchema, policy).Gated(t)
+	s := limited(t, "data_connections: 1").Gated(t)
 	r := s.Run(t)
 	first, second, third := sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("ana"))
 	sitetest.Exec(t, first, sitetest.CountPatients)
 	meter := sitetest.NewMeter(t, s)
 	unlock := s.StopReads()
-	answers := make(chan error, 2)
-	ask := func(conn *pgx.Conn) {
-		_, err := conn.Exec(t.Context(), sitetest.CountPatients)
-		answers <- err
-	}
-	go ask(first)
-	sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
+	answers := []<-chan error{sitetest.InBackground(t, first, sitetest.CountPatients)}
+	s.AwaitReads(t, 1)
 	meter.Ticks("a read that waits", 1)
 
-	canceled := make(chan error)
-	go func() {
-		_, err := second.Exec(t.Context(), sitetest.CountPatients)
-		canceled <- err
-	}()
+	canceled := sitetest.InBackground(t, second, sitetest.CountPatients)
 	sitetest.Eventually(t, "the cancel request hits", func() bool {
 		if err := second.PgConn().CancelRequest(t.Context()); err != nil {
 			t.Fatal(err)
@@ -321,10 +298,10 @@ func TestQueue(t *testing.T) {
 	sitetest.Fails(t, err, "57014", "statement timeout")
 	meter.Ticks("statements that did not begin", 0)
 
-	go ask(second)
+	answers = append(answers, sitetest.InBackground(t, second, sitetest.CountPatients))
 	unlock()
-	for range 2 {
-		if err := <-answers; err != nil {
+	for _, answer := range answers {
+		if err := <-answer; err != nil {
 			t.Error(err)
 		}
 	}
@@ -351,12 +328,8 @@ func TestTerminate(t *testing.T) {
 	r := s.Run(t)
 	idle, busy := sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("ana"))
 	unlock := s.StopReads()
-	answered := make(chan error)
-	go func() {
-		_, err := busy.Exec(t.Context(), sitetest.CountPatients)
-		answered <- err
-	}()
-	sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
+	answered := sitetest.InBackground(t, busy, sitetest.CountPatients)
+	s.AwaitReads(t, 1)
 	sitetest.Signal(t, syscall.SIGTERM, int32(r.Cmd.Process.Pid))
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()
@@ -384,8 +357,7 @@ func TestTerminate(t *testing.T) {
 func TestManySessions(t *testing.T) {
 	t.Parallel()
 	const sessions = 200
-	policy := strings.Replace(sitetest.ClinicPolicy, "privacy_unit:", fmt.Sprintf("limits: {connections: %d}\nprivacy_unit:", sessions), 1)
-	s := sitetest.New(t, sitetest.ClinicSchema, policy)
+	s := limited(t, fmt.Sprint("connections: ", sessions))
 	r := s.Run(t)
 	conns := make([]*pgx.Conn, sessions)
 	files := r.Files(t)

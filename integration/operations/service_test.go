@@ -51,12 +51,8 @@ func TestHealth(t *testing.T) {
 	}
 	busy := sitetest.Dial(t, r.URL("ana"))
 	unlock := s.StopReads()
-	answered := make(chan error, 1)
-	go func() {
-		_, err := busy.Exec(t.Context(), sitetest.CountPatients)
-		answered <- err
-	}()
-	sitetest.Eventually(t, "the read waits", func() bool { return s.WaitingReads() == 1 })
+	answered := sitetest.InBackground(t, busy, sitetest.CountPatients)
+	s.AwaitReads(t, 1)
 	sitetest.Signal(t, syscall.SIGTERM, int32(r.Cmd.Process.Pid))
 	if got := told(); got != "STOPPING=1" {
 		t.Errorf("systemd is told %q", got)

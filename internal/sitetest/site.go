@@ -142,6 +142,12 @@ func (s *Site) StopReads() (let func()) {
 // WaitingReads counts the reads that wait at the gate.
 func (s *Site) WaitingReads() int { return s.Gate.Waiting() }
 
+// AwaitReads waits until n reads wait at the gate.
+func (s *Site) AwaitReads(t *testing.T, n int) {
+	t.Helper()
+	Eventually(t, fmt.Sprintf("%d reads wait", n), func() bool { return s.WaitingReads() == n })
+}
+
 // Edit changes the policy where a text stands first.
 func (s *Site) Edit(t testing.TB, before, after string) {
 	t.Helper()

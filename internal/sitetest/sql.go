@@ -72,6 +72,16 @@ func Exec(t testing.TB, conn *pgx.Conn, sql string) {
 	}
 }
 
+// InBackground executes a statement and returns the channel of its outcome.
+func InBackground(t *testing.T, conn *pgx.Conn, sql string, args ...any) <-chan error {
+	outcome := make(chan error, 1)
+	go func() {
+		_, err := conn.Exec(t.Context(), sql, args...)
+		outcome <- err
+	}()
+	return outcome
+}
+
 // SQLState returns the SQLSTATE of an error of Postgres; "" for others.
 func SQLState(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
