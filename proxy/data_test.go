@@ -1,18 +1,17 @@
 package proxy_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/accountant"
+	"dpproxy/internal/await"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
 	"dpproxy/proxy"
@@ -156,18 +155,18 @@ func TestLateCancel(t *testing.T) {
 	}
 	w.gate.Shut()
 	first, answered := ask()
-	eventually(t, "the first read waits", func() bool { return w.gate.Waiting() == 1 })
+	await.That(t, "the first read waits", func() bool { return w.gate.Waiting() == 1 })
 	p.holdCancels()
 	if err := first.PgConn().CancelRequest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its cancel request is under way", func() bool { return p.canceling() == 1 })
+	await.That(t, "its cancel request is under way", func() bool { return p.canceling() == 1 })
 	if err := <-answered; code(err) != "57014" {
 		t.Fatalf("a statement that was canceled: %v", err)
 	}
 	before := w.spent(t, accountant.UnitScope, "patient")
 	_, answered = ask()
-	eventually(t, "the second read waits",
+	await.That(t, "the second read waits",
 		func() bool { return w.spent(t, accountant.UnitScope, "patient") > before && w.gate.Waiting() > 0 })
 	if n := p.deliver(); n != 1 {
 		t.Fatalf("%d cancel requests", n)
@@ -207,7 +206,7 @@ func TestCancelWhileDescribing(t *testing.T) {
 		_, err := ana.Exec(t.Context(), sql)
 		answered <- err
 	}()
-	eventually(t, "the mirror is told to cancel", canceled)
+	await.That(t, "the mirror is told to cancel", canceled)
 	if err := <-answered; code(err) != "57014" {
 		t.Errorf("the statement: %v", err)
 	}
@@ -247,21 +246,5 @@ func TestQueueIsFull(t *testing.T) {
 	}
 	if one := w.spent(t, accountant.UnitScope, "patient") - before; before != 2*one {
 		t.Errorf("three statements, of which one was refused, cost %d, one costs %d", before, one)
-	}
-}
-
-// eventually asks until ok, for at most ten seconds.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
-	defer stop()
-	for !ok() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("never: %s", what)
-		case <-tick.C:
-		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpproxy/internal/await"
 	"dpproxy/wire"
 )
 
@@ -37,7 +38,7 @@ func TestFailedLogins(t *testing.T) {
 			t.Errorf("after too many: %s, want %s", got, want)
 		}
 	}
-	eventually(t, "the address may try again", func() bool { return connectError(t, p.url("")) == "" })
+	await.That(t, "the address may try again", func() bool { return connectError(t, p.url("")) == "" })
 }
 
 // TestUnfinishedLogins begins log-ins that never prove anything: they count as wrong ones, so
@@ -73,7 +74,7 @@ func TestUnfinishedLogins(t *testing.T) {
 	if got, want := connectError(t, p.url("")), "FATAL 28000 too many log-ins from this address have failed"; got != want {
 		t.Errorf("after too many: %s, want %s", got, want)
 	}
-	eventually(t, "the address may try again", func() bool { return connectError(t, p.url("")) == "" })
+	await.That(t, "the address may try again", func() bool { return connectError(t, p.url("")) == "" })
 }
 
 // TestLoginsAtOnce lets many clients log in at a time from one address, more than may fail:
@@ -157,7 +158,7 @@ func TestLimitsOfConnections(t *testing.T) {
 		t.Errorf("another user: %s", got)
 	}
 	first.Close(t.Context())
-	eventually(t, "the user may come back", func() bool { return connectError(t, p.url("")) == "" })
+	await.That(t, "the user may come back", func() bool { return connectError(t, p.url("")) == "" })
 
 	p = start(t, func(c *wire.Config) { both(c); c.Limits.AddressConnections = 1 })
 	p.connect(t)
@@ -177,7 +178,7 @@ func TestLoginsOfAnAddress(t *testing.T) {
 		t.Error("the third is served")
 	}
 	first.Close()
-	eventually(t, "there is room again", func() bool { return connectError(t, p.url("")) == "" })
+	await.That(t, "there is room again", func() bool { return connectError(t, p.url("")) == "" })
 }
 
 func TestIdleSession(t *testing.T) {

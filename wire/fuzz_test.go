@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpproxy/internal/await"
 	"dpproxy/wire"
 )
 
@@ -81,7 +82,7 @@ func FuzzSession(f *testing.F) {
 		c.Conn.(*net.TCPConn).CloseWrite()
 		io.Copy(io.Discard, c.Conn)
 		c.Close()
-		eventually(t, "the session ends", func() bool { return p.Sessions() == 0 })
+		await.That(t, "the session ends", func() bool { return p.Sessions() == 0 })
 	})
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpproxy/internal/await"
 	"dpproxy/pgerr"
 	"dpproxy/wire"
 )
@@ -328,7 +329,7 @@ func TestTooManyConnections(t *testing.T) {
 		t.Errorf("the second: %s, want %s", got, want)
 	}
 	first.Close(t.Context())
-	eventually(t, "the first session ends", func() bool { return p.Sessions() == 0 })
+	await.That(t, "the first session ends", func() bool { return p.Sessions() == 0 })
 	p.connect(t)
 }
 

@@ -210,21 +210,6 @@ func (p *proxy) dialTCP(t testing.TB) net.Conn {
 	return c
 }
 
-// eventually waits for a condition that another goroutine brings about.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	limit := time.After(10 * time.Second)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("it never came that %s", what)
-		}
-	}
-}
-
 func queryInt(t testing.TB, c *pgx.Conn, sql string) string {
 	t.Helper()
 	var n int

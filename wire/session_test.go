@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpproxy/internal/await"
 	"dpproxy/wire"
 )
 
@@ -50,7 +51,7 @@ func waitForSleep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close(t.Context())
-	eventually(t, "the mirror sleeps", func() bool {
+	await.That(t, "the mirror sleeps", func() bool {
 		return queryInt(t, c, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") != "0"
 	})
 }
@@ -133,7 +134,7 @@ func TestClientLeavesDuringRun(t *testing.T) {
 		c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT '" + what + "' FROM secret"}))
 		<-h.started
 		c.Close()
-		eventually(t, "the session ends", func() bool { return p.Sessions() == 0 })
+		await.That(t, "the session ends", func() bool { return p.Sessions() == 0 })
 	}
 }
 
@@ -144,13 +145,13 @@ func TestClientLeavesMirrorAtWork(t *testing.T) {
 	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT pg_sleep(60)"}))
 	waitForSleep(t)
 	c.Close()
-	eventually(t, "the session ends", func() bool { return p.Sessions() == 0 })
+	await.That(t, "the session ends", func() bool { return p.Sessions() == 0 })
 	su, err := pgx.Connect(t.Context(), postgres.URL("mirror", "postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer su.Close(t.Context())
-	eventually(t, "the mirror stops sleeping", func() bool {
+	await.That(t, "the mirror stops sleeping", func() bool {
 		return queryInt(t, su, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "0"
 	})
 }
@@ -202,7 +203,7 @@ func TestShutdown(t *testing.T) {
 	}
 	lock("pg_advisory_lock")
 	busy.Write(encodeAll(t, &pgproto3.Query{String: "SELECT 7, pg_advisory_lock(4711)"}))
-	eventually(t, "the mirror works", func() bool { return p.Owed() == 1 })
+	await.That(t, "the mirror works", func() bool { return p.Owed() == 1 })
 	p.stop()
 	want := "ErrorResponse FATAL 57P01 terminating connection due to administrator command\nconnection: unexpected EOF\n"
 	if got := read(t, idle, 1); got != want {
@@ -380,7 +381,7 @@ func TestLateCancel(t *testing.T) {
 		_, err := c.Exec(t.Context(), "SELECT pg_advisory_lock(4712)")
 		failed <- err
 	}()
-	eventually(t, "the mirror works", func() bool { return p.Owed() == 1 })
+	await.That(t, "the mirror works", func() bool { return p.Owed() == 1 })
 	canceled := make(chan error, 1)
 	go func() { canceled <- c.PgConn().CancelRequest(t.Context()) }()
 	<-dialled
@@ -475,7 +476,7 @@ func waitForWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close(t.Context())
-	eventually(t, "the mirror waits for its reader", func() bool {
+	await.That(t, "the mirror waits for its reader", func() bool {
 		return queryInt(t, c, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'ClientWrite'") != "0"
 	})
 }
@@ -496,7 +497,7 @@ func TestClientOnlySends(t *testing.T) {
 		_, err := c.Write(out)
 		sent <- err
 	}()
-	eventually(t, "the client must wait", func() bool { return p.Owed() >= limit })
+	await.That(t, "the client must wait", func() bool { return p.Owed() >= limit })
 	if owed := p.Owed(); owed > limit {
 		t.Errorf("%d replies are owed, at most %d are to be", owed, limit)
 	}

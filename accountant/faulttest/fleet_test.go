@@ -20,6 +20,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
 	"dpproxy/accountant/redisledger"
+	"dpproxy/internal/await"
 )
 
 // A fleet is some worker processes and the Redis that they share, with a network
@@ -238,7 +239,7 @@ func (f *fleet) count(what verb) (n int) {
 func (f *fleet) awaitAnswers(n int) {
 	f.t.Helper()
 	before := f.count(released)
-	until(f.t, fmt.Sprintf("%d more answers", n), func() bool { return f.count(released) >= before+n })
+	await.Within(f.t, patience, fmt.Sprintf("%d more answers", n), func() bool { return f.count(released) >= before+n })
 }
 
 // awaitIdle waits, while Redis is down, until no call is under way that began
@@ -246,7 +247,7 @@ func (f *fleet) awaitAnswers(n int) {
 func (f *fleet) awaitIdle() {
 	f.t.Helper()
 	before := f.lastIntents()
-	until(f.t, "every client has begun another call", func() bool {
+	await.Within(f.t, patience, "every client has begun another call", func() bool {
 		for client, at := range f.lastIntents() {
 			if at == before[client] {
 				return false

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"dpproxy/internal/await"
 )
 
 // durable are the settings that the ledger requires, and one that lets a replica
@@ -24,17 +26,8 @@ var durable = []string{
 	"--repl-diskless-sync-delay", "0",
 }
 
-// until calls a function until it returns true.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(4 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(40 * time.Second); !holds(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("after 40 seconds still not: %s", what)
-		}
-	}
-}
+// patience is how long a test waits for processes that are killed and started on a busy machine.
+const patience = 40 * time.Second
 
 // A redisServer is a Redis of a test's own, on a socket.
 type redisServer struct {
@@ -98,7 +91,7 @@ func (s *redisServer) tryStart(more ...string) error {
 	}(s.cmd)
 	s.admin = redis.NewClient(&redis.Options{Network: "unix", Addr: s.socket(), DisableIdentity: true, MaxRetries: -1, PoolSize: 1})
 	refused := false
-	until(s.t, "redis-server answers", func() bool {
+	await.Within(s.t, patience, "redis-server answers", func() bool {
 		select {
 		case <-exited:
 			refused = true
@@ -138,7 +131,7 @@ func (s *redisServer) kill() {
 // end, so that nothing is on its way any more.
 func (s *redisServer) quiet() {
 	s.t.Helper()
-	until(s.t, "Redis has served all connections", func() bool {
+	await.Within(s.t, patience, "Redis has served all connections", func() bool {
 		list, err := s.admin.ClientList(context.Background()).Result()
 		return err == nil && strings.Count(list, "id=") == 1
 	})

@@ -11,6 +11,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/accountant/accountanttest"
 	"dpproxy/accountant/redisledger"
+	"dpproxy/internal/await"
 )
 
 // answersAfterRollback has the workers charge and gives Redis back an append-only
@@ -39,10 +40,10 @@ func answersAfterRollback(t *testing.T, f *fleet) int {
 func (f *fleet) answersAfter(workers []*process, before int) int {
 	f.t.Helper()
 	over := func() bool { return f.allStopped(workers) || f.count(released) > before }
-	until(f.t, "the workers have stopped, or one has answered", over)
+	await.Within(f.t, patience, "the workers have stopped, or one has answered", over)
 	if f.allStopped(workers) {
 		f.start(workers)
-		until(f.t, "the successors have stopped, or one has answered", over)
+		await.Within(f.t, patience, "the successors have stopped, or one has answered", over)
 	}
 	return f.count(released) - before
 }
@@ -97,7 +98,7 @@ func replicate(t *testing.T, master *redisServer) (*redisServer, *cutter) {
 	link := newCutter(t, master.socket())
 	replica := startRedis(t, "--replicaof", "127.0.0.1 "+link.port())
 	prompt := 0
-	until(t, "the replica acknowledges at once", func() bool {
+	await.Within(t, patience, "the replica acknowledges at once", func() bool {
 		if err := master.admin.Set(t.Context(), "probe", "", 0).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +238,7 @@ func TestReplicasWithhold(t *testing.T) {
 		}
 	}
 	link.heal()
-	until(t, "charges are acknowledged again", func() bool { return attempt("again") == nil })
+	await.Within(t, patience, "charges are acknowledged again", func() bool { return attempt("again") == nil })
 	a, err := auditLedger(t.Context(), master, redisledger.Options{URL: o.URL, Name: o.Name})
 	if err != nil {
 		t.Fatal(err)

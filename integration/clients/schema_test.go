@@ -1,6 +1,10 @@
 package clients_test
 
-import "dpproxy/internal/sitetest"
+import (
+	"strings"
+
+	"dpproxy/internal/sitetest"
+)
 
 // clinicSchema is the clinic that the programs see. Nothing in it is of the kind
 // that the mirror leaves out (defaults, comments, CHECK texts, hidden columns), so that every client
@@ -25,27 +29,10 @@ CREATE ROLE ana LOGIN PASSWORD 'secret';
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO ana;
 ANALYZE;`
 
-// clinicPolicy has a budget for tests only: so large that it guarantees nothing.
-const clinicPolicy = `
-privacy_unit: {name: patient, budget: {epsilon: 9000}}
-tables:
-  patients:
-    unit: id
-    columns: {sex: {values: enum}, birth_year: {bounds: [1920, 2010]}}
-  visits:
-    unit: patient_id
-    max_rows: 5
-    max_partitions: 3
-    columns: {diagnosis: {values: [flu, cold, asthma]}, cost: {bounds: [0, 100]}, day: {bounds: [2020-01-01, 2024-12-31]}}
-  labs:
-    unit: {via: visit_id, to: visits.id}
-    max_rows: 5
-    max_partitions: 2
-    columns: {test: {values: [chol, hdl]}, value: {bounds: [0, 300]}}
-  hospitals: {public: true}
-analysts:
-  ana: {password: "VERIFIER", tables: [patients, visits, labs]}
-`
+// clinicPolicy is the policy of the clinic of other tests, for this schema: sex is an enum, and
+// there are no regions.
+var clinicPolicy = strings.Replace(sitetest.ClinicPolicy,
+	"{name: hidden, sex: {values: [f, m]}, region: {values: [north, south]}, ", "{sex: {values: enum}, ", 1)
 
 func clinicOptions() sitetest.Options {
 	return sitetest.Options{Database: "clinic", Schema: clinicSchema, Policy: clinicPolicy, TLS: true}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpproxy/internal/await"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
 )
@@ -129,7 +130,7 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	unlock := s.StopReads()
 	failed := sitetest.InBackground(t, ana, sitetest.CountPatients)
 	var reading int32
-	sitetest.Eventually(t, "the read waits", func() bool {
+	await.That(t, "the read waits", func() bool {
 		err := super.QueryRow(t.Context(), "SELECT pid FROM pg_stat_activity "+
 			"WHERE application_name = 'dpproxy' AND state = 'idle in transaction'").Scan(&reading)
 		return err == nil && s.WaitingReads() == 1
@@ -156,7 +157,7 @@ func TestMirrorFails(t *testing.T) {
 	meter := sitetest.NewMeter(t, s)
 	failed := sitetest.InBackground(t, busy, "SELECT pg_sleep(60)")
 	super := sitetest.Dial(t, s.Mirror.URL("postgres", pgtemp.Superuser))
-	sitetest.Eventually(t, "the mirror sleeps", func() bool {
+	await.That(t, "the mirror sleeps", func() bool {
 		var n int
 		return super.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'").Scan(&n) == nil && n == 1
 	})
@@ -244,7 +245,7 @@ func TestCancel(t *testing.T) {
 		s.AwaitReads(t, 0)
 	}
 	meter.Ticks("clients that went away", gone)
-	sitetest.Eventually(t, "their mirror sessions end", func() bool { return backends(t, s) <= before })
+	await.That(t, "their mirror sessions end", func() bool { return backends(t, s) <= before })
 
 	// The mirror ends the session of a client whose read is under way.
 	ended := sitetest.Dial(t, r.URL("ana"))
@@ -281,7 +282,7 @@ func TestQueue(t *testing.T) {
 	meter.Ticks("a read that waits", 1)
 
 	canceled := sitetest.InBackground(t, second, sitetest.CountPatients)
-	sitetest.Eventually(t, "the cancel request hits", func() bool {
+	await.That(t, "the cancel request hits", func() bool {
 		if err := second.PgConn().CancelRequest(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -381,8 +382,8 @@ func TestManySessions(t *testing.T) {
 	for _, conn := range conns {
 		conn.Close(t.Context())
 	}
-	sitetest.Eventually(t, "the sessions end", func() bool { return backends(t, s) == 0 })
+	await.That(t, "the sessions end", func() bool { return backends(t, s) == 0 })
 	const pool = 8 // connections to the protected database stay
-	sitetest.Eventually(t, "their files are closed", func() bool { return r.Files(t) <= files+pool })
+	await.That(t, "their files are closed", func() bool { return r.Files(t) <= files+pool })
 	r.Silent(t)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/dp"
+	"dpproxy/internal/await"
 	"dpproxy/internal/sitetest"
 )
 
@@ -67,7 +68,7 @@ func TestSoak(t *testing.T) {
 	}
 	all.Wait()
 	meter.stop()
-	sitetest.Eventually(t, "the mirror sessions end", func() bool { return soakBackends(t, s) == 0 })
+	await.That(t, "the mirror sessions end", func() bool { return soakBackends(t, s) == 0 })
 	k.run.Silent(t)
 	for line := range strings.Lines(k.run.Log.String()) {
 		if strings.Contains(line, "level=ERROR") {
@@ -325,7 +326,7 @@ func (m *soakMeter) report(t *testing.T) {
 		t.Errorf("memory grows: %d kB in the second quarter, %d kB in the last", second, last)
 	}
 	const pool = 4 + 4 // connections to the protected database stay, and dpproxy's own to the mirror
-	sitetest.Eventually(t, "files are closed", func() bool { return m.run.Files(t) <= m.files+pool })
+	await.That(t, "files are closed", func() bool { return m.run.Files(t) <= m.files+pool })
 	t.Logf("files and connections: %d at the start, %d at the end", m.files, m.run.Files(t))
 }
 
@@ -378,7 +379,7 @@ func (k *soak) checkGoroutines(t *testing.T, s *sitetest.Site) {
 	conn := sitetest.Dial(t, fresh.URL("ana"))
 	sitetest.Exec(t, conn, sitetest.CountPatients)
 	conn.Close(t.Context())
-	sitetest.Eventually(t, "the mirror session ends", func() bool { return soakBackends(t, s) == 0 })
+	await.That(t, "the mirror session ends", func() bool { return soakBackends(t, s) == 0 })
 	want := goroutines(t, fresh)
 	if len(want) == 0 {
 		t.Fatal("no goroutine is seen at all")

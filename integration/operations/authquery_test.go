@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpproxy/internal/await"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
 )
@@ -259,7 +260,7 @@ func TestAuthQueryReload(t *testing.T) {
 	edit(`{connection: mirror, query: "SELECT 'x' WHERE $1 = ''"}`, "{connection: data}")
 	edit("  ana: {", "  dora: {")
 	r.HangUp(t, "the policy was reloaded")
-	sitetest.Eventually(t, "ana is disconnected", func() bool { _, err := ana.Exec(t.Context(), "SELECT 1"); return err != nil })
+	await.That(t, "ana is disconnected", func() bool { _, err := ana.Exec(t.Context(), "SELECT 1"); return err != nil })
 	checkLogin(t, r, "ana", sitetest.Password, denied("ana"))
 	sitetest.Exec(t, sitetest.Dial(t, r.URL("eve")), "SELECT 1")
 }

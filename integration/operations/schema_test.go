@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpproxy/internal/await"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
 )
@@ -164,7 +165,7 @@ func (c schemaChange) atTheNextStart(t *testing.T, s *sitetest.Site, super *pgx.
 func scans(t *testing.T, super *pgx.Conn) (n int64) {
 	t.Helper()
 	sitetest.Exec(t, super, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dpproxy'")
-	sitetest.Eventually(t, "the sessions end", func() bool {
+	await.That(t, "the sessions end", func() bool {
 		var left int
 		if err := super.QueryRow(t.Context(),
 			"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dpproxy'").Scan(&left); err != nil {

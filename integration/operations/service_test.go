@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpproxy/internal/await"
 	"dpproxy/internal/sitetest"
 	"dpproxy/wire"
 )
@@ -71,7 +72,7 @@ func TestHealth(t *testing.T) {
 
 	r = s.Run(t)
 	s.Mirror.Stop()
-	sitetest.Eventually(t, "the mirror is missed", func() bool {
+	await.That(t, "the mirror is missed", func() bool {
 		status, text := r.Page(t, "/readyz")
 		return status == 503 && text == "ledger ok\ndata ok\nmirror failed\n"
 	})

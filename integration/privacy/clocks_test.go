@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpproxy/internal/await"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
 )
@@ -98,7 +99,7 @@ func TestClocks(t *testing.T) {
 		start := time.Now()
 		sitetest.Exec(t, ana, sql)
 		replied := time.Now()
-		sitetest.Eventually(t, "the history shows the statement", func() bool { return pollers["the history"].before(time.Now()) > 0 })
+		await.That(t, "the history shows the statement", func() bool { return pollers["the history"].before(time.Now()) > 0 })
 		close(stop)
 		polls.Wait()
 		if took := replied.Sub(start); took < first {

@@ -66,6 +66,7 @@ var allowed = map[string]string{
 	"config":                 "dp catalog planner planner/policy accountant",
 	"cmd/dpproxy":            anything,
 	"internal/archtest":      "internal/shape",
+	"internal/await":         "",
 	"internal/shape":         "",
 	"internal/shape/print":   "internal/shape",
 	"internal/stattest":      "",

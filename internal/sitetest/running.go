@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"dpproxy/internal/await"
 	"dpproxy/internal/logtest"
 )
 
@@ -148,7 +149,7 @@ func (r *Running) HangUp(t *testing.T, want string) {
 	t.Helper()
 	before := len(r.Log.String())
 	Signal(t, syscall.SIGHUP, int32(r.Cmd.Process.Pid))
-	Eventually(t, "the policy is read anew: "+want, func() bool {
+	await.That(t, "the policy is read anew: "+want, func() bool {
 		log := r.Log.String()[before:]
 		if strings.Contains(log, "reloaded") && !strings.Contains(log, want) {
 			t.Fatalf("the log says %s, want %s", log, want)

@@ -3,6 +3,7 @@ package sitetest
 import (
 	"testing"
 
+	"dpproxy/internal/await"
 	"dpproxy/internal/pgtemp"
 )
 
@@ -19,7 +20,7 @@ func Crash(t *testing.T, s *pgtemp.Server) {
 func Restart(t *testing.T, s *pgtemp.Server) *pgtemp.Server {
 	t.Helper()
 	var again *pgtemp.Server
-	Eventually(t, "the server starts again", func() bool {
+	await.That(t, "the server starts again", func() bool {
 		var err error
 		again, err = pgtemp.Start(t.Context(), pgtemp.Options{Dir: s.SocketDir, Mirror: s.Mirror})
 		return err == nil

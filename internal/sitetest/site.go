@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpproxy/internal/await"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/wire"
 )
@@ -145,7 +146,7 @@ func (s *Site) WaitingReads() int { return s.Gate.Waiting() }
 // AwaitReads waits until n reads wait at the gate.
 func (s *Site) AwaitReads(t *testing.T, n int) {
 	t.Helper()
-	Eventually(t, fmt.Sprintf("%d reads wait", n), func() bool { return s.WaitingReads() == n })
+	await.That(t, fmt.Sprintf("%d reads wait", n), func() bool { return s.WaitingReads() == n })
 }
 
 // Edit changes the policy where a text stands first.

@@ -1,7 +1,6 @@
 package sitetest
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"math/big"
@@ -9,22 +8,6 @@ import (
 	"testing"
 	"time"
 )
-
-// Eventually fails the test unless ok is true within ten seconds.
-func Eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
-	defer stop()
-	for !ok() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("never: %s", what)
-		case <-tick.C:
-		}
-	}
-}
 
 // FreePort returns a TCP port that was free a moment ago.
 func FreePort(t testing.TB) string {
