@@ -57,7 +57,7 @@ func statement(sql string, raw *pg.RawStmt, toks []token, cat Names) *Statement 
 	return st
 }
 
-// place gives each comment to its statement, but for those that a statement begins with. Those
+// place gives each comment to its statement, but for those that a statement begins with. Comments
 // behind the last statement are its own.
 func (s *Script) place(text string, comments []token, toks tokens) {
 	for _, c := range comments {

@@ -153,8 +153,8 @@ func (a *above) query(depth int) result {
 		a.lateral, a.distinct, a.recursive, func(int) result { return a.block() })(depth - 1)
 }
 
-// from writes a query as a relation of FROM, under an alias that its columns carry.
-func (a *above) from(r result) (sql string, cols scope) {
+// relation writes a query as a relation of FROM, under an alias that its columns carry.
+func (a *above) relation(r result) (sql string, cols scope) {
 	alias := a.alias()
 	if a.chance(25) {
 		names := make([]string, len(r.cols))
@@ -188,7 +188,7 @@ func (a *above) where(s scope) string {
 
 func (a *above) derived(depth int) result {
 	a.use("derived table")
-	from, s := a.from(a.query(depth))
+	from, s := a.relation(a.query(depth))
 	if a.chance(20) {
 		a.use("star")
 		return selecting("SELECT * FROM "+from+a.where(s), s.bare())
@@ -213,8 +213,8 @@ func (s scope) bare() scope {
 }
 
 func (a *above) join(depth int) result {
-	left, s1 := a.from(a.query(depth))
-	right, s2 := a.from(a.query(0))
+	left, s1 := a.relation(a.query(depth))
+	right, s2 := a.relation(a.query(0))
 	if s1[0].kind == s2[0].kind && strings.HasSuffix(s1[0].name, ".c1") && strings.HasSuffix(s2[0].name, ".c1") {
 		return a.using(left, right, slices.Concat(s1, s2))
 	}
@@ -252,7 +252,7 @@ func (a *above) setOperation(depth int) result {
 
 // branch writes a branch of a set operation, with columns of some kinds.
 func (a *above) branch(depth int, kinds []kind) result {
-	from, s := a.from(a.query(depth))
+	from, s := a.relation(a.query(depth))
 	var items []string
 	var cols scope
 	for i, k := range kinds {
@@ -293,7 +293,7 @@ func (a *above) recursive(int) result {
 }
 
 func (a *above) distinct(depth int) result {
-	from, s := a.from(a.query(depth))
+	from, s := a.relation(a.query(depth))
 	list, cols := a.selects(s)
 	if a.chance(50) {
 		a.use("DISTINCT")
@@ -310,7 +310,7 @@ func (a *above) distinct(depth int) result {
 
 func (a *above) lateral(depth int) result {
 	a.use("LATERAL")
-	from, s := a.from(a.query(depth))
+	from, s := a.relation(a.query(depth))
 	c := choose(a, s...)
 	switch a.r.IntN(3) {
 	case 0:

@@ -156,7 +156,7 @@ func (a *above) public() result {
 // regroup aggregates released rows.
 func (a *above) regroup(depth int) result {
 	a.use("aggregates of released rows")
-	from, s := a.from(a.query(depth))
+	from, s := a.relation(a.query(depth))
 	key := choose(a, s...)
 	items, cols := []string{key.name + " AS c1"}, scope{{name: "c1", kind: key.kind}}
 	for i := range 1 + a.r.IntN(2) {
@@ -211,7 +211,7 @@ func (a *above) window(s scope) string {
 	case 3:
 		return "count(*) OVER ()"
 	case 4:
-		return "lag(" + a.expr(s.of(integer), integer, 0) + ", 1, 0::bigint) OVER " + over
+		return "lag(" + a.expr(s.ofKinds(integer), integer, 0) + ", 1, 0::bigint) OVER " + over
 	case 5:
 		return "sum(" + a.expr(s, integer, 0) + ") OVER (ORDER BY " + a.names(s) + " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)::bigint"
 	}
@@ -229,7 +229,7 @@ func (a *above) names(s scope) string {
 
 func (a *above) windows(depth int) result {
 	a.use("window")
-	from, s := a.from(a.query(depth))
+	from, s := a.relation(a.query(depth))
 	list, cols := a.selects(s)
 	name := fmt.Sprintf("c%d", len(cols)+1)
 	cols = append(cols, column{name: name, kind: integer})
@@ -244,7 +244,7 @@ func (a *above) windows(depth int) result {
 func (a *above) scalars(int) result {
 	a.use("sub-select")
 	p := a.public()
-	from, s := a.from(p)
+	from, s := a.relation(p)
 	items := []string{choose(a, s...).name + " AS c1", "(SELECT " + a.count() + " FROM people) AS c2"}
 	cols := scope{{name: "c1", kind: text}, {name: "c2", kind: integer}}
 	if a.chance(30) {

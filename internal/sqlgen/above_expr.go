@@ -9,7 +9,7 @@ import (
 // kind, it is a constant.
 func (a *above) expr(s scope, k kind, depth int) string {
 	if depth == 0 || a.chance(30) {
-		if own := s.of(k); len(own) > 0 {
+		if own := s.ofKinds(k); len(own) > 0 {
 			return choose(a, own...).name
 		}
 		return constant(k)

@@ -8,8 +8,8 @@ import (
 // A scope has the columns that expressions can name, with their qualifier in the name.
 type scope []column
 
-// of returns the columns of some kinds.
-func (s scope) of(kinds ...kind) scope {
+// ofKinds returns the columns of some kinds.
+func (s scope) ofKinds(kinds ...kind) scope {
 	var out scope
 	for _, c := range s {
 		for _, k := range kinds {
@@ -50,8 +50,8 @@ var numbers = []kind{integer, decimal, float}
 
 // number writes an expression over bounded numbers.
 func (g exprGenerator) number(s scope, depth int) string {
-	cols := s.of(numbers...).where(column.bounded)
-	days := s.of(date).where(column.bounded)
+	cols := s.ofKinds(numbers...).where(column.bounded)
+	days := s.ofKinds(date).where(column.bounded)
 	if len(cols) == 0 {
 		return g.numberConst()
 	}

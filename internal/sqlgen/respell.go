@@ -46,7 +46,7 @@ type respeller struct {
 
 // plain returns a column of some kinds.
 func (r respeller) plain(kinds ...kind) (column, bool) {
-	cols := r.cols.of(kinds...)
+	cols := r.cols.ofKinds(kinds...)
 	if len(cols) == 0 {
 		return column{}, false
 	}

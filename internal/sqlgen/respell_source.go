@@ -25,8 +25,8 @@ func (g spellingGenerator) readings() source {
 		src.from += form("readings on the unit", " JOIN people p ON p.uid = r.uid")
 		src.cols = append(src.cols, tableScope(g.schema.people, "p")...)
 	case 1:
-		a := choose(g, src.cols.of(integer, decimal, float, text, date)...)
-		b := strings.Replace(choose(g, src.cols.of(a.kind)...).name, "r.", "q.", 1)
+		a := choose(g, src.cols.ofKinds(integer, decimal, float, text, date)...)
+		b := strings.Replace(choose(g, src.cols.ofKinds(a.kind)...).name, "r.", "q.", 1)
 		src.from += form("readings to themselves", fmt.Sprintf(" JOIN readings q ON q.uid = r.uid AND %s = %s", a.name, b))
 		src.cols = append(src.cols, tableScope(g.schema.readings, "q")...)
 	}

@@ -39,7 +39,7 @@ func (r respeller) several() (sql string, ok bool) {
 	case 3:
 		return form("a long list", a.name+not+" IN ("+r.longList(a)+")"), true
 	}
-	texts := cols.of(text)
+	texts := cols.ofKinds(text)
 	if len(texts) == 0 {
 		return "", false
 	}
@@ -58,7 +58,7 @@ func (r respeller) comparand(c column) string {
 		same = numbers
 	}
 	if r.chance(40) {
-		return choose(r, r.cols.of(same...)...).name
+		return choose(r, r.cols.ofKinds(same...)...).name
 	}
 	return choose(r, constants[c.kind]...)
 }

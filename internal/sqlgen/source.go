@@ -191,7 +191,7 @@ func (g sourceGenerator) query(depth int) (sql string, cols scope, feature strin
 func named(cols scope, alias string) (scope, []string) {
 	all := cols.as(alias)
 	var units []string
-	for _, c := range all.of(unit) {
+	for _, c := range all.ofKinds(unit) {
 		units = append(units, c.name)
 	}
 	return all.where(func(c column) bool { return c.kind != unit }), units

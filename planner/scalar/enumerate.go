@@ -286,7 +286,7 @@ func boolTexts(in Interval) []string {
 	return texts
 }
 
-// truncated lists the beginnings of the periods in an interval of local times. Those
+// truncated lists the beginnings of the periods in an interval of local times. Periods
 // of an instant begin a day early and end a day late, wherever the session is.
 func (n *enumeration) truncated(c *call, where []Expr) ([]string, bool) {
 	field, err := n.env.text(c.args[0])

@@ -118,7 +118,7 @@ func Equal(a, b Expr) bool {
 	return slices.EqualFunc(operands(a), operands(b), Equal)
 }
 
-// sameNode compares two expressions without their operands. Those of equal nodes are in
+// sameNode compares two expressions without their operands. Operands of equal nodes are in
 // the same places.
 func sameNode(a, b Expr) bool {
 	switch a := a.(type) {

@@ -47,8 +47,8 @@ func bytesOf(t pgtype.Type, x string) string {
 	return t.Send() + "(" + x + ")"
 }
 
-// delimited tells where the bytes of a text end. Those of one that can be long are hashed
-// first: the bytes of a row stay short, whatever texts it has.
+// delimited tells where the bytes of a text end. The bytes of one that can be long are hashed
+// first: a row stays short, whatever texts it has.
 func delimited(t pgtype.Type, bytes string) string {
 	const short = 255 // characters
 	if t.Family() == pgtype.TextFamily && (t.Length() < 0 || t.Length() > short) {

@@ -124,8 +124,8 @@ func (s sample) typed(v string) string {
 	return "CAST(" + v + " AS " + name + ") " + collation
 }
 
-// from returns all values as rows of v.
-func (s sample) from() string {
+// rows returns all values as rows of v.
+func (s sample) rows() string {
 	list := []string{"(0, " + s.typed("NULL") + ")"}
 	for i, v := range s.values {
 		list = append(list, fmt.Sprintf("(%d, %s)", i+1, s.typed(v)))
@@ -250,7 +250,7 @@ func TestBytesOfRows(t *testing.T) {
 			}
 			c := res.x.Columns()[0]
 			got, err := db.query(t.Context(), res.env, "SELECT "+scalar.Spelled(c.Type, c.Read())+", "+scalar.Spelled(typ, sql)+
-				", i FROM "+s.from())
+				", i FROM "+s.rows())
 			if err != nil {
 				t.Errorf("%s of %s: %v", text, s.name, err)
 				return

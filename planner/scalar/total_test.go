@@ -46,7 +46,7 @@ func TestTotal(t *testing.T) {
 }
 
 // TestTotalRandom does the same for random expressions: 20 for each of rapid's checks
-// (100 without -rapid.checks). What is refused does not count.
+// (100 without -rapid.checks). Refused expressions do not count.
 func TestTotalRandom(t *testing.T) {
 	db := open(t)
 	accepted := 0
