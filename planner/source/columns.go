@@ -33,8 +33,8 @@ func columnReach(t *policy.Table, c *policy.Column) scalar.Reach {
 	return scalar.ReachOf(pgtype.OfColumn(c.Type, c.Collation, c.Deterministic), t.Identifies(c.Name))
 }
 
-// read writes a column of a table, below its domain. What is no table may show values that are
-// not as the modifiers of its types say.
+// read writes a column of a table, below its domain. A view or foreign table may show values
+// that are not as the modifiers of its types say.
 func (r *relation) read(c *policy.Column) string {
 	sql := r.alias + "." + ast.QuoteIdent(c.Name)
 	t := pgtype.OfColumn(c.Type, c.Collation, c.Deterministic)

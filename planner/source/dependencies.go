@@ -101,7 +101,7 @@ func (f *funcDeps) gather(n node, follows paths, g *outerJoinDeps) {
 	}
 }
 
-// add takes what conditions of an inner join say. A constant is one only where there are
+// add takes the facts of conditions of an inner join. A constant is one only where there are
 // no rows without a match.
 func (f *funcDeps) add(on []condition, g *outerJoinDeps) {
 	f.equal = append(f.equal, identical(equalities(on))...)
@@ -130,7 +130,7 @@ func identical(pairs []pair) []pair {
 	return slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return !scalar.Identical(p.a, p.b) })
 }
 
-// A closure is all that a set of columns determines: columns, by what they stand for, and rows.
+// A closure is all that a set of columns determines: columns, by those they stand for, and rows.
 type closure struct {
 	columns map[*scalar.Column]bool
 	rows    map[*relation]bool
@@ -200,7 +200,7 @@ func (f *funcDeps) closureOf(cols []*scalar.Column, rows ...*relation) *closure 
 	return k
 }
 
-// extend adds what follows.
+// extend adds all that follows.
 func (f *funcDeps) extend(k *closure) {
 	for k.grown {
 		k.grown = false
@@ -219,8 +219,8 @@ func (f *funcDeps) extend(k *closure) {
 	}
 }
 
-// determine adds the row of the relation if the closure has a key of it, and what
-// follows from its columns otherwise.
+// determine adds the row of the relation if the closure has a key of it, and of a derived table
+// at least the columns that follow.
 func (f *funcDeps) determine(r *relation, k *closure) {
 	if r.rows != nil {
 		f.determineDerived(r, k)

@@ -71,8 +71,8 @@ func unitOfBranches(r *relation, rows ast.Rows, unit string) (*scalar.Column, er
 	for i, b := range r.rows.branches {
 		switch {
 		case b.source.Protected() != r.rows.branches[0].source.Protected():
-			return nil, pgerr.New(pgerr.Ownership, "UNION ALL of protected and public rows: these belong to no %s", unit).At(unionPosition(rows, i)).
-				WithHint("Aggregate each branch by itself and combine the results.")
+			return nil, pgerr.New(pgerr.Ownership, "UNION ALL of protected and public rows: these belong to no %s", unit).
+				At(unionPosition(rows, i)).WithHint("Aggregate each branch by itself and combine the results.")
 		case !b.source.Protected() && len(r.rows.branches) > 1:
 			return nil, notHere(unionPosition(rows, i), "Combine the rows above the release.",
 				"UNION ALL of public rows cannot be joined with protected rows")
@@ -100,7 +100,8 @@ func unionPosition(rows ast.Rows, i int) int { return selects(rows)[i].At }
 // branch resolves a SELECT below a block.
 func (b *shared) branch(at place, sel *ast.Select) (*branch, []outputColumn, error) {
 	if sel.From == nil {
-		return nil, nil, notHere(sel.At, "Write the values into the query around it.", "a sub-select without FROM cannot be joined with protected rows")
+		return nil, nil, notHere(sel.At, "Write the values into the query around it.",
+			"a sub-select without FROM cannot be joined with protected rows")
 	}
 	sc, err := b.newLevel(at).resolveLevel(sel.From, sel.Where)
 	if err != nil {
@@ -139,7 +140,8 @@ func (b *branch) allowed(rows *bounded, sel *ast.Select) error {
 		return notHere(sel.At, "Use INNER JOIN there.",
 			"a public relation that is outer-joined with protected rows can only stand in FROM of the aggregate itself")
 	case !rows.Protected() && (b.grouped || b.distinct):
-		return notHere(sel.At, "Compute it in a query of its own and join the two results.", "an aggregate of public rows cannot be joined with protected rows")
+		return notHere(sel.At, "Compute it in a query of its own and join the two results.",
+			"an aggregate of public rows cannot be joined with protected rows")
 	}
 	return nil
 }
@@ -163,8 +165,8 @@ func unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scala
 		keys = append(keys, x)
 	}
 	if !keyed {
-		return nil, pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).At(sel.At).
-			WithHint("Group by the column that identifies the %s as well.", unit)
+		return nil, pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).
+			At(sel.At).WithHint("Group by the column that identifies the %s as well.", unit)
 	}
 	most := rows.MaxRows()
 	if rows.Fixes(keys) {

@@ -57,6 +57,6 @@
 //
 // [scalar.OneSpelling] and [scalar.Identical] ask for it, [scalar.Writer.Target] and
 // [scalar.Writer.Grouped] enforce it, and no other place knows of it. The type of an
-// expression is what Postgres calls it, and proves nothing. Ownership needs less: that units are
+// expression is a name that Postgres gives it, and proves nothing. Ownership needs less: that units are
 // equal.
 package source

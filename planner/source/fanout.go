@@ -20,7 +20,7 @@ func (l *level) Fanout(limits policy.Limits) (int64, error) {
 	}
 	total := int64(1)
 	var joined []*relation
-	base := l.Protected() // otherwise the first public relation is what is read
+	base := l.Protected() // otherwise the first public relation takes its place
 	for _, r := range l.protectedFirst() {
 		n, err := l.rowsOf(r, limits)
 		if err != nil {

@@ -112,7 +112,8 @@ func (p *proof) ownerBelow(n node, c *classes) (*relation, error) {
 	}
 	if j.outer {
 		both := slices.Concat(region(j.left), region(j.right))
-		c = newClasses(p.withMatches(slices.Concat(p.follows.holds(j.left), p.follows.holds(j.right), equalities(j.on)), j.left, j.right), both, p.follows)
+		on := slices.Concat(p.follows.holds(j.left), p.follows.holds(j.right), equalities(j.on))
+		c = newClasses(p.withMatches(on, j.left, j.right), both, p.follows)
 		p.follows.add(region(j.right), both, c)
 	}
 	right, err := p.ownerBelow(j.right, c)

@@ -19,8 +19,10 @@ import (
 )
 
 const shopTables = `
-CREATE TABLE customers (id int PRIMARY KEY, email text UNIQUE, name text NOT NULL, region varchar(10) NOT NULL, vip bool, joined date NOT NULL);
-CREATE TABLE orders (id int PRIMARY KEY, customer_id int, day date NOT NULL, total numeric(10,2) NOT NULL, status text NOT NULL, note jsonb);
+CREATE TABLE customers (
+  id int PRIMARY KEY, email text UNIQUE, name text NOT NULL, region varchar(10) NOT NULL, vip bool, joined date NOT NULL);
+CREATE TABLE orders (
+  id int PRIMARY KEY, customer_id int, day date NOT NULL, total numeric(10,2) NOT NULL, status text NOT NULL, note jsonb);
 CREATE TABLE items (order_id int, line int, part_id int NOT NULL, qty int NOT NULL, u text, PRIMARY KEY (order_id, line));
 CREATE TABLE profiles (customer_id bigint NOT NULL UNIQUE, score float8, level int NOT NULL);
 CREATE TABLE emails (customer_id int UNIQUE, address text NOT NULL);
@@ -37,9 +39,11 @@ CREATE TABLE older_parts () INHERITS (old_parts);`
 // rows. Customer 1 has more rows than may count, customer 2 has rows that tie in
 // everything; rows without a customer or an order belong to nobody.
 const shopRows = `
-INSERT INTO customers SELECT g, CASE WHEN g % 3 > 0 THEN 'c' || g END, 'n', (ARRAY['north','south'])[g % 2 + 1], CASE WHEN g % 5 > 0 THEN g % 2 = 0 END, date '2020-01-01' + g FROM generate_series(1, 12) g;
-INSERT INTO orders SELECT g, CASE WHEN g % 9 = 0 THEN NULL WHEN g <= 14 THEN 1 WHEN g <= 20 THEN 2 ELSE g % 14 + 1 END, date '2024-01-01' + g % 4,
-  CASE WHEN g BETWEEN 15 AND 20 THEN 5 ELSE g % 7 END, (ARRAY['new','old','done'])[g % 3 + 1], NULL FROM generate_series(1, 40) g;
+INSERT INTO customers SELECT g, CASE WHEN g % 3 > 0 THEN 'c' || g END, 'n', (ARRAY['north','south'])[g % 2 + 1],
+  CASE WHEN g % 5 > 0 THEN g % 2 = 0 END, date '2020-01-01' + g FROM generate_series(1, 12) g;
+INSERT INTO orders SELECT g, CASE WHEN g % 9 = 0 THEN NULL WHEN g <= 14 THEN 1 WHEN g <= 20 THEN 2 ELSE g % 14 + 1 END,
+  date '2024-01-01' + g % 4, CASE WHEN g BETWEEN 15 AND 20 THEN 5 ELSE g % 7 END,
+  (ARRAY['new','old','done'])[g % 3 + 1], NULL FROM generate_series(1, 40) g;
 INSERT INTO items SELECT g % 45 + 1, g / 45, g % 12 + 1, g % 6, CASE WHEN g % 4 > 0 THEN 'c' || g % 5 END FROM generate_series(1, 130) g;
 INSERT INTO profiles SELECT g, g / 20.0, g % 4 FROM generate_series(2, 13) g;
 INSERT INTO emails SELECT CASE WHEN g % 4 > 0 THEN g END, 'c' || g % 6 FROM generate_series(1, 16) g;
@@ -195,7 +199,8 @@ func TestOwnership(t *testing.T) {
 	}
 	run(t, conn.PgConn(), "SET enable_hashjoin = off; SET enable_seqscan = off; SET enable_hashagg = off")
 	for _, table := range []string{"customers", "orders", "items", "emails", "logins"} {
-		run(t, conn.PgConn(), fmt.Sprintf("CREATE TEMP TABLE s AS SELECT * FROM %[1]s ORDER BY random(); DELETE FROM %[1]s; INSERT INTO %[1]s SELECT * FROM s; DROP TABLE s", table))
+		run(t, conn.PgConn(), fmt.Sprintf("CREATE TEMP TABLE s AS SELECT * FROM %[1]s ORDER BY random(); "+
+			"DELETE FROM %[1]s; INSERT INTO %[1]s SELECT * FROM s; DROP TABLE s", table))
 	}
 	for _, st := range all {
 		if got := readRows(t, conn, st.source, st.values); !slices.EqualFunc(got, st.rows, slices.Equal[shopRow]) {
@@ -220,8 +225,9 @@ func goldenSources(t *testing.T) []string {
 
 // removal deletes all rows of a unit.
 func removal(unit string) string {
-	return fmt.Sprintf(`DELETE FROM items WHERE order_id IN (SELECT id FROM orders WHERE customer_id = %[1]s); DELETE FROM orders WHERE customer_id = %[1]s;
-		DELETE FROM profiles WHERE customer_id = %[1]s; DELETE FROM emails WHERE customer_id = %[1]s; DELETE FROM cards WHERE customer_id = %[1]s;
+	return fmt.Sprintf(`DELETE FROM items WHERE order_id IN (SELECT id FROM orders WHERE customer_id = %[1]s);
+		DELETE FROM orders WHERE customer_id = %[1]s; DELETE FROM profiles WHERE customer_id = %[1]s;
+		DELETE FROM emails WHERE customer_id = %[1]s; DELETE FROM cards WHERE customer_id = %[1]s;
 		DELETE FROM logins WHERE customer_id = %[1]s; DELETE FROM customers WHERE id = %[1]s`, unit)
 }
 
@@ -334,7 +340,8 @@ type aliased struct {
 
 var shopColumns = map[string][]string{
 	"customers": {"id", "email", "region", "vip", "joined"}, "orders": {"id", "customer_id", "day", "total", "status"},
-	"items": {"order_id", "line", "part_id", "qty", "u"}, "profiles": {"customer_id", "score", "level"}, "emails": {"customer_id", "address"},
+	"items": {"order_id", "line", "part_id", "qty", "u"}, "profiles": {"customer_id", "score", "level"},
+	"emails": {"customer_id", "address"},
 	"logins": {"customer_id", "day"}, "parts": {"id", "kind", "maker_id", "price"}, "makers": {"id", "country"},
 }
 
@@ -383,11 +390,14 @@ func (m *sourceMaker) relation() (string, aliased) {
 	}
 	switch m.IntN(5) {
 	case 0:
-		return "(SELECT customer_id, count(*) AS n, max(day) AS day FROM orders GROUP BY customer_id) " + alias, aliased{alias, []string{"customer_id", "n", "day"}}.of("orders")
+		return "(SELECT customer_id, count(*) AS n, max(day) AS day FROM orders GROUP BY customer_id) " + alias,
+			aliased{alias, []string{"customer_id", "n", "day"}}.of("orders")
 	case 1:
-		return "(SELECT customer_id, day, count(*) AS n FROM orders GROUP BY 1, 2) " + alias, aliased{alias, []string{"customer_id", "day", "n"}}.of("orders")
+		return "(SELECT customer_id, day, count(*) AS n FROM orders GROUP BY 1, 2) " + alias,
+			aliased{alias, []string{"customer_id", "day", "n"}}.of("orders")
 	case 2:
-		return "(SELECT customer_id, day FROM orders UNION ALL SELECT customer_id, day FROM logins) " + alias, aliased{alias, []string{"customer_id", "day"}}.of("orders")
+		return "(SELECT customer_id, day FROM orders UNION ALL SELECT customer_id, day FROM logins) " + alias,
+			aliased{alias, []string{"customer_id", "day"}}.of("orders")
 	case 3:
 		return "(SELECT DISTINCT customer_id, day FROM logins) " + alias, aliased{alias, []string{"customer_id", "day"}}.of("logins")
 	}
@@ -413,7 +423,8 @@ func (m *sourceMaker) on(items []aliased, right aliased) string {
 			for _, r := range group {
 				lt, lc, _ := strings.Cut(l, ".")
 				rt, rc, _ := strings.Cut(r, ".")
-				if tableOf[left.alias] == lt && tableOf[right.alias] == rt && slices.Contains(left.columns, lc) && slices.Contains(right.columns, rc) {
+				tables := tableOf[left.alias] == lt && tableOf[right.alias] == rt
+				if tables && slices.Contains(left.columns, lc) && slices.Contains(right.columns, rc) {
 					fits = append(fits, left.alias+"."+lc+" = "+right.alias+"."+rc)
 				}
 			}

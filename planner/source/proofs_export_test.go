@@ -81,7 +81,9 @@ func (l *level) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 				continue
 			}
 			x := &scalar.Ref{Column: c}
-			out.Columns = append(out.Columns, LevelColumn{c.Read(), scalar.OneSpelling(x), l.PerUnit(x), fixed.has(c), l.Fixes([]scalar.Expr{x})})
+			out.Columns = append(out.Columns, LevelColumn{
+				SQL: c.Read(), Exact: scalar.OneSpelling(x), PerUnit: l.PerUnit(x), Fixed: fixed.has(c), Fixes: l.Fixes([]scalar.Expr{x}),
+			})
 		}
 	}
 	_, written, err := w.Grouped(keys)

@@ -80,7 +80,8 @@ func provedWorld(t *testing.T, seed uint64, claims map[string]int) {
 // randomCatalog reads the catalogue of a random database.
 func randomCatalog(t *testing.T, conn *pgx.Conn, schema *sqlgen.Schema) *policy.Model {
 	t.Helper()
-	const head = "data: postgres://d/d\nmirror: postgres://m/m\nledger: {dir: /nowhere}\nprivacy_unit: {name: person, budget: {epsilon: 1000, delta: 0.001}}\n"
+	const head = "data: postgres://d/d\nmirror: postgres://m/m\nledger: {dir: /nowhere}\n" +
+		"privacy_unit: {name: person, budget: {epsilon: 1000, delta: 0.001}}\n"
 	policy, err := config.Parse("policy.yaml", []byte(head+schema.Policy()))
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,10 @@ func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) 
 	}
 	values := plannertest.Evaluate(t, mirrorOf(t, conn), q.Folds(), nil, nil)
 	limits := policy.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: map[catalog.Name]int64{name("places"): 5}}
-	if _, err := q.Specialize(values, planner.Settings{EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1_000_000_000, Mechanism: "gaussian", Alpha: 0.05, Limits: limits}); err != nil {
+	settings := planner.Settings{
+		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1_000_000_000, Mechanism: "gaussian", Alpha: 0.05, Limits: limits,
+	}
+	if _, err := q.Specialize(values, settings); err != nil {
 		return nil
 	}
 	var all []source.Level
@@ -198,7 +202,8 @@ func proved(ctx context.Context, conn *pgconn.PgConn, l source.Level, claims map
 		all = append(all, holds("unique", unit, row))
 	}
 	for _, p := range l.Equal {
-		all = append(all, holds("equal", func(n int) string { return rows[n].bytes[p[0]] }, func(n int) string { return rows[n].bytes[p[1]] }))
+		column := func(i int) func(n int) string { return func(n int) string { return rows[n].bytes[i] } }
+		all = append(all, holds("equal", column(p[0]), column(p[1])))
 	}
 	for i, c := range l.Columns {
 		bytes, rank := func(n int) string { return rows[n].bytes[i] }, func(n int) string { return rows[n].ranks[i] }

@@ -143,7 +143,7 @@ func (d *domain) covers(c condition) bool {
 	return true
 }
 
-// has reports whether the column is in what is written.
+// has reports whether the column is written.
 func (d *domain) has(c *scalar.Column) bool {
 	for r, shown := range d.wanted {
 		if r.protected() && slices.Contains(shown, c) || !r.protected() && slices.Contains(r.columns, c) {
@@ -188,7 +188,7 @@ func (d *domain) where(conds []condition) (sql string, whole bool) {
 	return strings.Join(parts, " AND "), len(parts) == len(conds)
 }
 
-// node writes what is kept of an item; conds must hold on what is written.
+// node writes the kept part of an item; conds must hold on its rows.
 func (d *domain) node(n node) (text string, conds []condition, err error) {
 	j, ok := n.(*joined)
 	if !ok {

@@ -161,7 +161,7 @@ func (sc scope) resolveTruth(e ast.Expr) (scalar.Expr, error) {
 	return sc.Resolver().Boolean(e)
 }
 
-// Resolver resolves expressions of this level, and of what is computed from its rows.
+// Resolver resolves expressions over the rows of the level, and over others computed from them.
 func (sc scope) Resolver() *scalar.Resolver {
 	return &scalar.Resolver{
 		Constants: sc.shared.constants, Concealed: sc.level.view != "", Params: sc.shared.params,

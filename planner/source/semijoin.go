@@ -58,8 +58,8 @@ func allAlong(list []*semijoin, follows paths) []*semijoin {
 	return out
 }
 
-// comparesUnits reports whether both sides of IN identify the unit, each by what its own
-// level says: neither is NULL then.
+// comparesUnits reports whether both sides of IN identify the unit, each on its own level
+// alone: neither is NULL then.
 func (p *proof) comparesUnits(j *semijoin) bool {
 	inner := j.inner
 	if !inner.Protected() || len(inner.match.Columns()) != 2 {
@@ -75,7 +75,7 @@ func (p *proof) comparesUnits(j *semijoin) bool {
 	return p.classes.same(a, p.unit()) && inner.selectsUnit(b)
 }
 
-// selectsUnit reports whether the column is the unit by what the level says, IN aside.
+// selectsUnit reports whether the column is the unit by the conditions of the level, IN aside.
 func (p *proof) selectsUnit(c *scalar.Column) bool {
 	said := slices.Concat(p.follows.holds(p.root), equalities(p.where))
 	return p.Protected() && newClasses(said, region(p.root), p.follows).same(c, p.unit())

@@ -33,7 +33,8 @@ func shopSchema() *catalog.Schema {
 			column("status", text, true), column("note", jsonb, false),
 		}},
 		{Name: name("items"), Kind: 'r', Keys: []catalog.Key{key("order_id", "line")}, Columns: []catalog.Column{
-			column("order_id", int4, true), column("line", int4, true), column("part_id", int4, true), column("qty", int4, true), column("u", text, false),
+			column("order_id", int4, true), column("line", int4, true), column("part_id", int4, true), column("qty", int4, true),
+			column("u", text, false),
 		}},
 		{Name: name("profiles"), Kind: 'r', Keys: []catalog.Key{key("customer_id")}, Columns: []catalog.Column{
 			column("customer_id", bigint, true), column("score", float8, false), column("level", int4, true),
@@ -42,12 +43,14 @@ func shopSchema() *catalog.Schema {
 			column("customer_id", int4, false), column("address", text, true),
 		}},
 		{Name: name("cards"), Kind: 'r', Columns: []catalog.Column{column("customer_id", int4, true), column("kind", text, true)}},
-		{Name: name("logins"), Kind: 'p', Keys: []catalog.Key{key("customer_id", "day")}, Children: []catalog.Name{name("logins_2024")}, Columns: []catalog.Column{
-			column("customer_id", int4, true), column("day", date, true),
-		}},
-		{Name: name("logins_2024"), Kind: 'r', Keys: []catalog.Key{key("customer_id", "day")}, Parents: []catalog.Name{name("logins")}, Columns: []catalog.Column{
-			column("customer_id", int4, true), column("day", date, true),
-		}},
+		{
+			Name: name("logins"), Kind: 'p', Keys: []catalog.Key{key("customer_id", "day")}, Children: []catalog.Name{name("logins_2024")},
+			Columns: []catalog.Column{column("customer_id", int4, true), column("day", date, true)},
+		},
+		{
+			Name: name("logins_2024"), Kind: 'r', Keys: []catalog.Key{key("customer_id", "day")}, Parents: []catalog.Name{name("logins")},
+			Columns: []catalog.Column{column("customer_id", int4, true), column("day", date, true)},
+		},
 		{Name: name("parts"), Kind: 'r', Keys: []catalog.Key{key("id")}, Columns: []catalog.Column{
 			column("id", int4, true), column("kind", text, true), column("maker_id", int4, false), column("price", numeric10, true),
 		}},
@@ -55,9 +58,10 @@ func shopSchema() *catalog.Schema {
 			column("id", int4, true), column("country", text, true), column("secret", text, true),
 		}},
 		{Name: name("rates"), Kind: 'r', Columns: []catalog.Column{column("day", date, true), column("rate", numeric, true)}},
-		{Name: name("old_parts"), Kind: 'r', Keys: []catalog.Key{key("id")}, Children: []catalog.Name{name("older_parts")}, Columns: []catalog.Column{
-			column("id", int4, true), column("kind", text, true),
-		}},
+		{
+			Name: name("old_parts"), Kind: 'r', Keys: []catalog.Key{key("id")}, Children: []catalog.Name{name("older_parts")},
+			Columns: []catalog.Column{column("id", int4, true), column("kind", text, true)},
+		},
 	}
 	s := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}}
 	for _, t := range tables {
@@ -71,7 +75,10 @@ func shop(t *testing.T) *policy.Model {
 	hidden := policy.ColumnPolicy{Hidden: true}
 	c, problems := policy.Check(policy.Policy{Unit: "customer", Tables: []policy.TablePolicy{
 		{Name: name("customers"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{"name": hidden}},
-		{Name: name("orders"), UnitColumn: "customer_id", MaxRows: 10, MaxPartitions: 3, Columns: map[string]policy.ColumnPolicy{"total": bounds("0", "5000")}},
+		{
+			Name: name("orders"), UnitColumn: "customer_id", MaxRows: 10, MaxPartitions: 3,
+			Columns: map[string]policy.ColumnPolicy{"total": bounds("0", "5000")},
+		},
 		{
 			Name: name("items"), Via: "order_id", To: policy.ColumnName{Table: name("orders"), Column: "id"}, MaxRows: 30,
 			Columns: map[string]policy.ColumnPolicy{"qty": bounds("0", "100")},

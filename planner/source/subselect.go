@@ -77,7 +77,8 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 		return nil, err
 	}
 	if inner.level.unmatched && sc.level.inside { // it is written twice
-		return nil, notHere(e.At, "Use EXISTS with an equality.", "IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
+		return nil, notHere(e.At, "Use EXISTS with an equality.",
+			"IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
 	}
 	return sc.semijoin(inner, &semijoin{at: e.At, units: e.Not})
 }
@@ -163,7 +164,7 @@ func (sc scope) neverNull() bool {
 	})
 }
 
-// hasValue reports whether a column is not NULL on every row by what the level says so far: by
+// hasValue reports whether a column is not NULL on every row, as far as the level is resolved: by
 // its frame, or as it equals another, or is the unit.
 func (sc scope) hasValue(c *scalar.Column) bool {
 	if sc.frame.notNull[c] {

@@ -64,7 +64,7 @@ type derived struct {
 // A branch is one SELECT below a block.
 type branch struct {
 	source *level
-	// targets are what the columns of the relation stand for.
+	// targets are the expressions that the columns of the relation stand for.
 	targets []scalar.Expr
 	// keys are the grouping expressions; the unit is one of them.
 	keys    []scalar.Expr
