@@ -209,8 +209,7 @@ func init() {
 				Beta float64
 				K    int
 			}](in)
-			z, err := mechanisms.LooksQuantile(v.Beta, v.K)
-			return orFail(in, z, err)
+			return distuv.UnitNormal.Quantile(1 - v.Beta/(2*float64(v.K)))
 		},
 		"stop_rule_relative": func(in inputs) any {
 			v := decode[struct {

@@ -18,9 +18,6 @@ var (
 	// ErrStep is wrapped by the errors for a step of a chain, or a level of a path,
 	// that was drawn before, or since whose planning another one was.
 	ErrStep = errors.New("mechanisms: the step is not the next one")
-	// ErrRefined is wrapped by the errors for what would change a chain behind the
-	// back of the refinement that uses it.
-	ErrRefined = errors.New("mechanisms: the chain is in a refinement")
 )
 
 // maxCoordinates bounds a chain's memory.
@@ -59,38 +56,35 @@ var precisionUnit = func() *big.Int {
 //	ρ = LInf²/2 · (the sum of the L0 largest q),
 //
 // [CKS 2020, Theorem 4] and fully adaptive composition [Whitehouse et al. 2023]:
-// the variances, the coordinates and the time to stop may depend on everything
-// that was released before. The price of a step is what it adds to ρ; the price of
+// the variances, the coordinates and the time to stop may depend on all
+// earlier releases. The price of a step is its part of ρ; the price of
 // the chain never exceeds its cap.
 //
 // The caller must ensure that every step is charged, durably, before it is
 // measured, and that the exact values, which the chain keeps from its beginning,
-// are of one read of the data. What an earlier read measured may be brought in by
+// are of one read of the data. A measurement of an earlier read may be brought in by
 // [Brownian.Remember]: it sharpens the estimates, but the price of the new chain
 // begins at zero, on top of all that was paid before, because in the meantime a
 // unit may have moved between the coordinates.
 //
-// A chain holds the exact values, for as long as it lives, and what was released.
+// A chain holds the exact values, for as long as it lives, and releases.
 // Like a [Private], it prints and logs nothing of the exact values, and cannot be
-// encoded: what is kept for later is its measurements. It is safe for concurrent
+// encoded: its measurements are kept for later. It is safe for concurrent
 // use.
 type Brownian struct {
 	sensitivity dp.Sensitivity
 	capPico     int64
 	exact       []Private
-	// priceNum/priceDen is what one unit of precision costs, in 10⁻¹² of ρ.
+	// priceNum/priceDen is the price of one unit of precision, in 10⁻¹² of ρ.
 	priceNum, priceDen *big.Int
 
 	mu          sync.Mutex
 	paid        int64
 	round       int // steps measured
 	coordinates []coordinate
-	history     history
-	refined     bool // a refinement uses the chain
-	fixed       bool // and its looks were fixed in advance
 }
 
-// A coordinate is what is known of one exact value.
+// A coordinate sums up the measurements of one exact value.
 type coordinate struct {
 	read     *big.Int // precision of this chain's measurements, which is priced
 	known    *big.Int // precision of all measurements, remembered ones too
@@ -98,19 +92,14 @@ type coordinate struct {
 }
 
 // A Measurement is one released value of a coordinate: the exact integer and
-// discrete Gaussian noise of this variance. Within is the boundary that had been
-// chosen for the coordinate's errors before it was measured, nil if there was none.
-// It can be stored as JSON.
-type Measurement struct {
-	Variance *big.Int `json:"variance"`
-	Value    *big.Int `json:"value"`
-	Within   *Anytime `json:"within,omitempty"`
-}
+// discrete Gaussian noise of this variance.
+type Measurement struct{ Variance, Value *big.Int }
 
 // An Estimate is the mean of a coordinate's measurements, weighted by precision. If
 // the exact value was the same at each of them, and their number and variances were
 // fixed in advance, its error has mean zero and is Sigma²-sub-Gaussian:
-// P(|error| > c) ≤ 2·exp(−c²/(2·Sigma²)). Otherwise a [Boundary] is needed; and
+// P(|error| > c) ≤ 2·exp(−c²/(2·Sigma²)). Otherwise a boundary for any time is needed, as
+// [Scales] is; and
 // where the value has changed, the estimate is a mean of the old one and the new,
 // and Sigma says nothing about its distance from either. Where nothing was
 // measured, Sigma is +Inf.
@@ -129,18 +118,27 @@ type Draw struct {
 // Its price will be at most capPico·10⁻¹², counted as the sum of the prices of its
 // steps, each rounded up to 10⁻¹².
 func NewBrownian(s dp.Sensitivity, exact []Private, capPico int64) (*Brownian, error) {
-	n := len(exact)
+	b, err := newBrownian(s, len(exact), capPico)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.hold(exact); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// newBrownian returns the chain of n coordinates whose values are not read yet.
+func newBrownian(s dp.Sensitivity, n int, capPico int64) (*Brownian, error) {
 	switch {
 	case !s.Valid():
 		return nil, fmt.Errorf("%w: sensitivity %+v", ErrParameter, s)
 	case n < 1 || n > maxCoordinates:
 		return nil, fmt.Errorf("%w: a chain of %d coordinates", ErrParameter, n)
-	case slices.ContainsFunc(exact, Private.isEmpty):
-		return nil, fmt.Errorf("%w: a chain of an empty value", ErrParameter)
 	case capPico < 1 || capPico > dp.MaxPico:
 		return nil, fmt.Errorf("%w: a chain with the cap ρ = %d·10⁻¹²", ErrParameter, capPico)
 	}
-	b := &Brownian{sensitivity: s, capPico: capPico, exact: slices.Clone(exact), coordinates: make([]coordinate, n)}
+	b := &Brownian{sensitivity: s, capPico: capPico, coordinates: make([]coordinate, n)}
 	square := new(big.Int).Mul(big.NewInt(s.LInf), big.NewInt(s.LInf))
 	b.priceNum = square.Mul(square, big.NewInt(dp.PicoPerUnit/2))
 	b.priceDen = precisionUnit
@@ -150,44 +148,45 @@ func NewBrownian(s dp.Sensitivity, exact []Private, capPico int64) (*Brownian, e
 	return b, nil
 }
 
+// hold gives the chain its exact values, once.
+func (b *Brownian) hold(exact []Private) error {
+	if b.exact != nil || len(exact) != len(b.coordinates) || slices.ContainsFunc(exact, Private.isEmpty) {
+		return fmt.Errorf("%w: %d exact values of %d coordinates, or an empty one, or others", ErrParameter, len(exact), len(b.coordinates))
+	}
+	b.exact = slices.Clone(exact)
+	return nil
+}
+
 // MarshalJSON implements json.Marshaler. It refuses.
 func (*Brownian) MarshalJSON() ([]byte, error) { return nil, ErrPrivate }
 
 // precision returns 1/variance in units, rounded up.
 func precision(variance *big.Int) *big.Int { return ceilDiv(precisionUnit, variance) }
 
-// learn adds a measurement to what is known.
+// learn adds a measurement.
 func (c *coordinate) learn(weight, value *big.Int) {
 	c.known.Add(c.known, weight)
 	c.weighted.Add(c.weighted, new(big.Int).Mul(weight, value))
 }
 
 // Remember adds a measurement of another read to the estimate of a coordinate. It
-// was paid for then, and is not part of this chain's price. It wraps ErrRefined once
-// a refinement uses the chain.
+// was paid for then, and is not part of this chain's price.
 //
-// A measurement describes the data that it was drawn from: what is said of the
-// estimate holds for the exact values of this chain only if they are those of the
-// other read. The caller must ensure that, by remembering only what was measured of
+// A measurement describes the data that it was drawn from: a bound of the
+// estimate's error holds for the exact values of this chain only if they are those of the
+// other read. The caller must ensure that, by remembering only measurements of
 // the same coordinate at the same data epoch, under the same secret, on the same
 // lattice and by the same policy; and that every measurement of a coordinate is
-// remembered, once, or none: a choice among them is not what any bound speaks of.
+// remembered, once, or none: no bound speaks of a choice among them.
 func (b *Brownian) Remember(i int, m Measurement) error {
-	switch {
-	case i < 0 || i >= len(b.coordinates) || m.Value == nil:
+	if i < 0 || i >= len(b.coordinates) || m.Value == nil {
 		return fmt.Errorf("%w: a measurement of coordinate %d of %d", ErrParameter, i, len(b.coordinates))
-	case m.Within != nil && !m.Within.valid():
-		return fmt.Errorf("%w: a measurement within the boundary %+v", ErrParameter, *m.Within)
 	}
 	if _, err := NewGaussian(b.sensitivity, m.Variance); err != nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.refined {
-		return fmt.Errorf("%w: it is too late to remember", ErrRefined)
-	}
-	b.history.learn(m.Within)
 	b.coordinates[i].learn(precision(m.Variance), m.Value)
 	return nil
 }
@@ -199,7 +198,7 @@ func (b *Brownian) Paid() int64 {
 	return b.paid
 }
 
-// Estimates returns what is known of each coordinate.
+// Estimates returns the estimate of each coordinate.
 func (b *Brownian) Estimates() []Estimate {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -234,7 +233,6 @@ type Step struct {
 	draws         []planned
 	before, after *big.Int // sums of the L0 largest precisions
 	price         int64
-	scheduled     bool // it is a look of a refinement
 }
 
 type planned struct {
@@ -281,7 +279,7 @@ func (b *Brownian) Plan(draws []Draw) (*Step, error) {
 	return step, nil
 }
 
-// precisions returns what the chain measured of each coordinate. The numbers are
+// precisions returns that of each coordinate's measurements by the chain. The numbers are
 // the chain's own; the slice is not.
 func (b *Brownian) precisions() []*big.Int {
 	read := make([]*big.Int, len(b.coordinates))
@@ -291,7 +289,7 @@ func (b *Brownian) precisions() []*big.Int {
 	return read
 }
 
-// price returns what precision of so many units costs, in 10⁻¹² of ρ, rounded up.
+// price returns the price of so many units of precision, in 10⁻¹² of ρ, rounded up.
 func (b *Brownian) price(units *big.Int) *big.Int {
 	return ceilDiv(new(big.Int).Mul(units, b.priceNum), b.priceDen)
 }
@@ -330,7 +328,7 @@ func (s *Step) Event() dp.Event {
 	}
 }
 
-// Price returns what the step costs under zCDP, in 10⁻¹² of ρ, rounded up.
+// Price returns the price of the step under zCDP, in 10⁻¹² of ρ, rounded up.
 func (s *Step) Price() int64 { return s.price }
 
 // Coordinates returns the coordinates that the step draws, in the order in which
@@ -345,8 +343,7 @@ func (s *Step) Coordinates() []int {
 
 // Measure draws the step's measurements of the exact values, reveals them, and
 // returns them for a later read to remember. The caller must have charged
-// s.Event(), durably, before. It wraps ErrStep the second time, and ErrRefined for a
-// step that is not a look of the refinement that fixed the chain's looks in advance.
+// s.Event(), durably, before. It wraps ErrStep the second time.
 func (s *Step) Measure(src Source) ([]Measurement, error) {
 	b := s.chain
 	b.mu.Lock()
@@ -354,20 +351,15 @@ func (s *Step) Measure(src Source) ([]Measurement, error) {
 	if s.round != b.round {
 		return nil, fmt.Errorf("%w: it was planned after %d steps, and %d were measured", ErrStep, s.round, b.round)
 	}
-	if b.fixed && !s.scheduled {
-		return nil, fmt.Errorf("%w: its looks are fixed, and this is none of them", ErrRefined)
-	}
 	b.round++
 	b.paid += s.price
-	b.history.learn(b.history.within)
-	within := b.history.boundary()
 	measurements := make([]Measurement, len(s.draws))
 	for k, d := range s.draws {
 		value := Release(d.noise, src, b.exact[d.coordinate]).Int()
 		c := &b.coordinates[d.coordinate]
 		c.read.Add(c.read, d.weight)
 		c.learn(d.weight, value)
-		measurements[k] = Measurement{new(big.Int).Set(d.noise.variance), value, within}
+		measurements[k] = Measurement{new(big.Int).Set(d.noise.variance), value}
 	}
 	return measurements, nil
 }

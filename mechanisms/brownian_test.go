@@ -1,7 +1,6 @@
 package mechanisms_test
 
 import (
-	"encoding/json"
 	"errors"
 	"math"
 	"math/big"
@@ -38,7 +37,9 @@ func draw(coordinate int, variance int64) mechanisms.Draw {
 }
 
 // measure plans and measures a step, and returns its measurements and its event.
-func measure(t testing.TB, b *mechanisms.Brownian, src mechanisms.Source, draws ...mechanisms.Draw) ([]mechanisms.Measurement, dp.RefinementEvent) {
+func measure(t testing.TB, b *mechanisms.Brownian, src mechanisms.Source,
+	draws ...mechanisms.Draw,
+) ([]mechanisms.Measurement, dp.RefinementEvent) {
 	t.Helper()
 	step, err := b.Plan(draws)
 	if err != nil {
@@ -75,9 +76,17 @@ func TestChainPrices(t *testing.T) {
 		want     []int64 // picos of each step
 	}{
 		// 1/v = 1/t − 1/t′ for t = 100, 50, 20, 5, 1.
-		{"precision schedule", []int64{360_000, 360_000, 120_000, 24_000, 4500}, []int64{5_000_000_000, 5_000_000_000, 15_000_000_000, 75_000_000_000, 400_000_000_000}},
+		{
+			"precision schedule",
+			[]int64{360_000, 360_000, 120_000, 24_000, 4500},
+			[]int64{5_000_000_000, 5_000_000_000, 15_000_000_000, 75_000_000_000, 400_000_000_000},
+		},
 		// ρ = 0.0005, 0.001, 0.002, 0.004, 0.008.
-		{"doubling levels", []int64{3_600_000, 3_600_000, 1_800_000, 900_000, 450_000}, []int64{500_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 4_000_000_000}},
+		{
+			"doubling levels",
+			[]int64{3_600_000, 3_600_000, 1_800_000, 900_000, 450_000},
+			[]int64{500_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 4_000_000_000},
+		},
 	}
 	for _, tt := range tests {
 		b := chain(t, dp.Sensitivity{L0: 1, LInf: 60}, exactly(7), unlimited)
@@ -168,23 +177,15 @@ func TestStepIsMeasuredOnce(t *testing.T) {
 	}
 }
 
-// TestRememberedMeasurementsAreFreeAndNew stores what one read measured, and takes
-// it up in the next: the estimate keeps it, the price begins at zero.
+// TestRememberedMeasurementsAreFreeAndNew takes the measurements of one read up in the
+// next: the estimate keeps them, the price begins at zero.
 func TestRememberedMeasurementsAreFreeAndNew(t *testing.T) {
 	s := dp.Sensitivity{L0: 1, LInf: 1}
 	old := chain(t, s, exactly(100, 200), unlimited)
 	src := seeded(t)
 	kept, _ := measure(t, old, src, draw(0, 10), draw(1, 10))
-	text, err := json.Marshal(kept)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var loaded []mechanisms.Measurement
-	if err := json.Unmarshal(text, &loaded); err != nil {
-		t.Fatal(err)
-	}
 	b := chain(t, s, exactly(100, 200), unlimited)
-	for i, m := range loaded {
+	for i, m := range kept {
 		if err := b.Remember(i, m); err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +364,9 @@ func TestBrownianRefuses(t *testing.T) {
 	}
 	b := chain(t, one, exactly(1, 2), unlimited)
 	wide := mechanisms.Draw{Variance: new(big.Int).Lsh(big.NewInt(1), 127)}
-	for _, bad := range [][]mechanisms.Draw{nil, {draw(2, 1)}, {draw(-1, 1)}, {draw(0, 0)}, {draw(0, -1)}, {{}}, {wide}, {draw(0, 1), draw(0, 1)}} {
+	for _, bad := range [][]mechanisms.Draw{
+		nil, {draw(2, 1)}, {draw(-1, 1)}, {draw(0, 0)}, {draw(0, -1)}, {{}}, {wide}, {draw(0, 1), draw(0, 1)},
+	} {
 		if _, err := b.Plan(bad); !errors.Is(err, mechanisms.ErrParameter) {
 			t.Errorf("%v: %v", bad, err)
 		}
@@ -373,7 +376,6 @@ func TestBrownianRefuses(t *testing.T) {
 		{Variance: big.NewInt(1)},
 		{Value: big.NewInt(1)},
 		{Variance: big.NewInt(0), Value: big.NewInt(1)},
-		{Variance: big.NewInt(1), Value: big.NewInt(1), Within: new(mechanisms.Anytime)},
 	} {
 		if err := b.Remember(0, bad); !errors.Is(err, mechanisms.ErrParameter) {
 			t.Errorf("remembered %v: %v", bad, err)

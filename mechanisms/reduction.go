@@ -3,6 +3,7 @@ package mechanisms
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"sync"
@@ -13,8 +14,14 @@ import (
 // ErrLevel is returned where a path has no further level.
 var ErrLevel = errors.New("mechanisms: every level of the path was revealed")
 
-// maxLevels bounds the levels of a reduction.
-const maxLevels = 256
+const (
+	// maxLevels bounds the levels of a reduction.
+	maxLevels = 256
+	// leastRatio and mostRatio bound the ratio of two levels: a look should be
+	// worth its part of the error probability, and not overshoot by much.
+	leastRatio = 1.19
+	mostRatio  = 4
+)
 
 // LaplaceReduction is gradual release by discrete Laplace noise: the vector is
 // revealed at the rates e₁ < … < e_K, each time with noise P(n) ∝ exp(−eₖ·|n|), and
@@ -80,6 +87,22 @@ func LaplaceReductionFor(s dp.Sensitivity, epsilonPicos []int64) (LaplaceReducti
 		rates[k] = new(big.Rat).Inv(level.scale)
 	}
 	return NewLaplaceReduction(s, rates)
+}
+
+// GeometricLevels returns the levels first, first·factor, … and last, rounded down to
+// integers. One that would be less than √factor below last is left out.
+func GeometricLevels(first, last int64, factor float64) ([]int64, error) {
+	switch {
+	case !(factor >= leastRatio && factor <= mostRatio):
+		return nil, fmt.Errorf("%w: levels of ratio %v", ErrParameter, factor)
+	case first < 1 || last < first || last > dp.MaxPico:
+		return nil, fmt.Errorf("%w: levels from %d to %d", ErrParameter, first, last)
+	}
+	var levels []int64
+	for x := float64(first); x < float64(last)/math.Sqrt(factor); x = math.Max(x*factor, x+1) {
+		levels = append(levels, int64(x))
+	}
+	return append(levels, last), nil
 }
 
 // Levels returns the number of levels.

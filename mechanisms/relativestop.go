@@ -11,7 +11,7 @@ import (
 //	(z·σ + ½)·(1 + r) ≤ r·|Y|.
 //
 // With probability 1 − β the claim holds at all looks at once at which the rule is met, whatever
-// decides how many looks there are, when, and at which precisions. [RelativeError] makes the same
+// decides how many looks there are, when, and at which precisions. [MeetsRelative] makes the same
 // claim with an [Anytime] boundary, whose interval holds at all looks; here only the claim does,
 // so that z is smaller: 2.5 for β = 0.05 and r = 10 %, where Anytime has 3.0, for two thirds of
 // the price.
@@ -102,4 +102,10 @@ func (s RelativeStop) Need(rounded float64) float64 {
 // HalfWidth returns how far the truth may be from an integer that meets the target.
 func (s RelativeStop) HalfWidth(rounded float64) float64 {
 	return s.r * math.Abs(rounded) / (1 - s.r) * (1 + ruleSlack)
+}
+
+// MeetsRelative reports whether an error of at most c = halfWidth is at most r of the truth f,
+// relatively, when the estimate is y: c·(1 + r)/r ≤ |y|. As |y| ≤ |f| + c, that implies c ≤ r·|f|.
+func MeetsRelative(halfWidth, r, y float64) bool {
+	return halfWidth*(1+r)*(1+ruleSlack) <= r*math.Abs(y)
 }

@@ -20,6 +20,39 @@ func relativeStop(t testing.TB, r float64) mechanisms.RelativeStop {
 	return s
 }
 
+// TestMeetsRelative is the rule at z = 2.6, σ = 12 and r = 10 %: 343.2 is the least.
+func TestMeetsRelative(t *testing.T) {
+	for y, want := range map[float64]bool{300: false, 343.1: false, 343.3: true, -400: true, 0: false, math.Inf(1): true} {
+		if got := mechanisms.MeetsRelative(2.6*12, 0.1, y); got != want {
+			t.Errorf("%v meets the target: %v, want %v", y, got, want)
+		}
+	}
+	if mechanisms.MeetsRelative(math.NaN(), 0.1, 1) || mechanisms.MeetsRelative(1, 0.1, math.NaN()) ||
+		mechanisms.MeetsRelative(math.Inf(1), 0.1, 1) {
+		t.Error("what is not a number meets the target")
+	}
+}
+
+// TestMetImpliesTheTarget tries every truth within the error's bound.
+func TestMetImpliesTheTarget(t *testing.T) {
+	const r, c = 0.1, 20
+	met := 0
+	for y := -2000.0; y <= 2000; y++ {
+		if !mechanisms.MeetsRelative(c, r, y) {
+			continue
+		}
+		met++
+		for _, f := range []float64{y - c, y, y + c} {
+			if math.Abs(y-f) > r*math.Abs(f)*(1+1e-9) {
+				t.Fatalf("%v meets the target, and %v is within %v of it", y, f, c)
+			}
+		}
+	}
+	if met < 1000 {
+		t.Errorf("only %d estimates meet the target", met)
+	}
+}
+
 // TestRelativeStopNeed goes to the sigma that an integer needs, and just beyond; and where the
 // rule is met, the half-width holds every truth that the claim allows.
 func TestRelativeStopNeed(t *testing.T) {

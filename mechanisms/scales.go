@@ -10,9 +10,10 @@ import (
 // each of which has a part of the error probability (union bound). Where one Anytime that
 // is ten thousand times too fine is useless, Scales is a quarter wider than the best; at its
 // main scale it is a twentieth wider.
+//
+// Its parameters are part of the question under which measurements are remembered
+// (planner.BlockPlan.ReductionQuestion): nothing that was measured within another boundary is found.
 type Scales struct{ parts []Anytime }
-
-var _ Boundary = Scales{}
 
 const (
 	// scaleRatio is between the precisions of neighbouring scales. Halfway between
@@ -42,11 +43,30 @@ func NewScales(beta, sigma float64) (Scales, error) {
 	return s, nil
 }
 
-// HalfWidth implements Boundary. It is the same at every look.
-func (s Scales) HalfWidth(look int, sigma float64) float64 {
+// HalfWidth is that of the narrowest [Anytime].
+func (s Scales) HalfWidth(sigma float64) float64 {
 	least := math.Inf(1)
 	for _, part := range s.parts {
-		least = min(least, part.HalfWidth(look, sigma))
+		least = min(least, part.HalfWidth(sigma))
 	}
 	return least
+}
+
+// Sigma returns the largest standard deviation whose half-width is at most c, or 0. It halves
+// the exponents of doubles first.
+func (s Scales) Sigma(c float64) float64 {
+	const least, most = -200, 200
+	low, high := math.Ldexp(1, least), math.Ldexp(1, most)
+	if !(s.HalfWidth(low) <= c) {
+		return 0
+	}
+	for range 200 {
+		mid := math.Sqrt(low) * math.Sqrt(high)
+		if s.HalfWidth(mid) <= c {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
 }

@@ -22,13 +22,13 @@ func TestScalesWidth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wider := s.HalfWidth(1, sigma) / best.HalfWidth(1, sigma)
+		wider := s.HalfWidth(sigma) / best.HalfWidth(sigma)
 		if most := 1.4; wider < 1 || wider > most || sigma == 1 && wider > 1.06 {
 			t.Errorf("at sigma = %.4g it is %.3f times the best", sigma, wider)
 		}
 	}
 	tuned, _ := mechanisms.NewAnytime(0.05, 1)
-	if far := tuned.HalfWidth(1, 1000) / s.HalfWidth(1, 1000); far < 50 {
+	if far := tuned.HalfWidth(1000) / s.HalfWidth(1000); far < 50 {
 		t.Errorf("a single scale is only %.1f times as wide far away", far)
 	}
 }
@@ -37,6 +37,24 @@ func TestScalesParameters(t *testing.T) {
 	for _, bad := range [][2]float64{{0, 1}, {1.7, 1}, {math.NaN(), 1}, {0.05, 0}, {0.05, math.Inf(1)}} {
 		if _, err := mechanisms.NewScales(bad[0], bad[1]); err == nil {
 			t.Errorf("%v is taken", bad)
+		}
+	}
+}
+
+// TestScalesSigma goes to the sigma of a half-width, and just beyond.
+func TestScalesSigma(t *testing.T) {
+	s, err := mechanisms.NewScales(0.05, 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []float64{1e-9, 0.3, 25, 1e6, 1e20} {
+		if sigma := s.Sigma(c); sigma <= 0 || s.HalfWidth(sigma*(1-1e-9)) > c || s.HalfWidth(sigma*(1+1e-9)) <= c {
+			t.Errorf("a half-width of %v is that of sigma = %v", c, sigma)
+		}
+	}
+	for _, c := range []float64{0, -1, 1e-70, math.NaN()} {
+		if sigma := s.Sigma(c); sigma > 1e-50 {
+			t.Errorf("a half-width of %v is that of sigma = %v", c, sigma)
 		}
 	}
 }
@@ -69,7 +87,7 @@ func TestScalesHold(t *testing.T) {
 			}
 			e := b.Estimates()[0]
 			y, _ := e.Value.Float64()
-			out = out || math.Abs(y-truth) > s.HalfWidth(1, e.Sigma)
+			out = out || math.Abs(y-truth) > s.HalfWidth(e.Sigma)
 			naive = naive || math.Abs(y-truth) > 1.96*e.Sigma
 		}
 		if out {

@@ -1,7 +1,6 @@
 package mechanisms_test
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -21,12 +20,6 @@ const (
 	countFirst  = 2_000_000     // ρ = 2·10⁻⁶
 )
 
-// sigmas is the boundary of so many standard deviations at every look. It is
-// honest nowhere; it makes strategies comparable.
-type sigmas float64
-
-func (s sigmas) HalfWidth(_ int, sigma float64) float64 { return float64(s) * sigma }
-
 // An outcome says of one count whether it was answered, at which cost in picos,
 // and in how many looks.
 type outcome struct {
@@ -43,47 +36,19 @@ type strategy struct {
 	answer func(src mechanisms.Source, count int64) outcome
 }
 
-// brownian is the strategy of a chain with a schedule.
-func brownian(t testing.TB, schedule func(*mechanisms.Brownian) (mechanisms.Schedule, error)) strategy {
-	s, err := schedule(chain(t, one, exactly(0), countCap))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rule, err := mechanisms.NewRelativeError(relative, sigmas(deviations))
-	if err != nil {
-		t.Fatal(err)
-	}
+// brownian is the strategy of a chain with a goal.
+func brownian(t testing.TB, to func(within boundary) mechanisms.Goal) strategy {
 	return strategy{hold: countCap, answer: func(src mechanisms.Source, count int64) outcome {
-		b := chain(t, one, exactly(count), countCap)
-		r, err := mechanisms.NewRefinement(b, s, rule)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			step, err := r.Next()
-			if errors.Is(err, mechanisms.ErrDone) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := step.Measure(src); err != nil {
-				t.Fatal(err)
-			}
-		}
-		a := r.Answers()[0]
-		return outcome{met: a.Met, value: value(a.Estimate), price: b.Paid(), looks: r.Looks()}
+		r := refinement(t, to(sigmas(deviations)), mechanisms.Pool{Pico: countCap, PilotPico: countFirst}, nil, one)
+		charged := finish(t, r, src, exactly(count))
+		e := r.Estimates()[0][0]
+		return outcome{met: met(sigmas(deviations), within10, e), value: value(e), price: total(charged), looks: len(charged)}
 	}}
 }
 
-func geometric(ratio float64) func(*mechanisms.Brownian) (mechanisms.Schedule, error) {
-	return func(b *mechanisms.Brownian) (mechanisms.Schedule, error) {
-		return mechanisms.NewGeometric(b, countFirst, ratio)
-	}
-}
-
-func pilot(b *mechanisms.Brownian) (mechanisms.Schedule, error) {
-	return mechanisms.NewJump(b, countFirst)
+// by climbs from the first look to the last by a ratio.
+func by(t testing.TB, ratio float64) func(boundary) mechanisms.Goal {
+	return func(within boundary) mechanisms.Goal { return climb(t, countFirst, countCap, ratio, within, within10) }
 }
 
 // A tally has the sums of a strategy.
@@ -120,9 +85,9 @@ func TestCountsUnderOneBudget(t *testing.T) {
 	}{
 		{"doubling c=2", doubling(t, 2)},
 		{"doubling c=4", doubling(t, 4)},
-		{"brownian c=2", brownian(t, geometric(2))},
-		{"brownian c=1.19", brownian(t, geometric(1.19))},
-		{"adaptive jump", brownian(t, pilot)},
+		{"brownian c=2", brownian(t, by(t, 2))},
+		{"brownian c=1.19", brownian(t, by(t, 1.19))},
+		{"adaptive jump", brownian(t, func(within boundary) mechanisms.Goal { return leap(within, within10) })},
 	}
 	for _, budget := range []struct {
 		epsilon int

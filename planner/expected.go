@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"dpproxy/dp"
-	"dpproxy/mechanisms"
 )
 
 // expectedAt returns the cost of a noise reduction, in 10⁻¹² of ρ or ε, if every value were of
@@ -42,11 +41,7 @@ func (m ReducedStatistic) price(half float64, mechanism string) float64 {
 	if mechanism != brownian {
 		return l0 * linf * math.Log(float64(m.Path.Levels())/m.beta) / half
 	}
-	rule, err := mechanisms.NewAbsoluteError(math.Max(half-0.5, 1e-9), m.within)
-	if err != nil {
-		return math.Inf(1)
-	}
-	return m.priceAt(rule.Need(1, mechanisms.Estimate{}))
+	return m.priceAt(m.within.Sigma(math.Max(half-0.5, 1e-9)))
 }
 
 // priceAt is what a standard deviation costs, in ρ.

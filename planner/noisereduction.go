@@ -12,8 +12,9 @@ import (
 
 // A NoiseReduction says how the integers of a grouping set are released where the answer decides how much
 // noise they need: they are measured again and again, ever more precisely, until the
-// releases show that the target is met, or the pool is empty. It sees estimates and
-// releases, and cannot see an exact value: nothing of this package can.
+// releases show that the target is met, or the pool is empty. It is the goal of a
+// [mechanisms.Refinement], which proves and draws the rounds: it sees estimates and releases, and
+// cannot see an exact value, as nothing of this package can.
 type NoiseReduction struct {
 	// Mechanism is "brownian", independent measurements whose mean is the answer, each
 	// partition as precise as it needs; or "laplace_reduction", one path of noise for all
@@ -31,13 +32,15 @@ type NoiseReduction struct {
 	results *results
 }
 
+var _ mechanisms.Goal = (*NoiseReduction)(nil)
+
 // A ReducedStatistic is one integer of each partition.
 type ReducedStatistic struct {
 	Sensitivity dp.Sensitivity
 	// Path is the path of noise of laplace_reduction.
 	Path mechanisms.LaplaceReduction
 
-	within mechanisms.Boundary // of brownian
+	within mechanisms.Scales // of brownian
 	// stop tells where a relative error is reached, of an integer that is shown by itself; nil
 	// where none is asked for, or so large a one that within tells as soon.
 	stop *mechanisms.RelativeStop
@@ -121,8 +124,7 @@ func (c *NoiseReduction) Independent() bool { return c.Mechanism == brownian }
 // worst is the most that the noise reduction releases.
 func (c *NoiseReduction) worst() dp.ComposedEvent {
 	if c.Mechanism == brownian {
-		precision := big.NewRat(2*c.PoolPico, dp.PicoPerUnit)
-		return dp.ComposedEvent{dp.RefinementEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}, Before: new(big.Rat), After: precision}}
+		return dp.ComposedEvent{mechanisms.RefinementOf(c.PoolPico)}
 	}
 	var e dp.ComposedEvent
 	for _, m := range c.Statistics {
@@ -166,7 +168,7 @@ func (c *NoiseReduction) Estimated(keys [][]*string, estimates [][]mechanisms.Es
 
 // margin is that of an integer that was rounded from an estimate.
 func (m ReducedStatistic) margin(n *big.Int, sigma float64) Margin {
-	out := Margin{Half: m.within.HalfWidth(1, sigma) + 0.5, Sigma: sigma}
+	out := Margin{Half: m.within.HalfWidth(sigma) + 0.5, Sigma: sigma}
 	y, _ := new(big.Float).SetInt(n).Float64()
 	if m.stop != nil && m.stop.Met(y, sigma) {
 		out.Close, out.Half = true, math.Min(out.Half, m.stop.HalfWidth(y))
@@ -283,16 +285,32 @@ func (c *NoiseReduction) met(half, size float64) bool {
 	return half <= c.target.Error || c.target.Relative > 0 && mechanisms.MeetsRelative(half, c.target.Relative, size)
 }
 
-// Targets returns what the estimates of a measure must come to.
-func (c *NoiseReduction) Targets(measure int, estimates []mechanisms.Estimate, open []Want) []mechanisms.Target {
-	var out []mechanisms.Target
-	for _, w := range open {
-		f := w.Factors[measure]
-		if f >= 1 {
-			continue
+// Begin returns the refinement of the part, which goes on from the measurements of an earlier
+// read, by partition and statistic, nil if there are none. They must be those of the same
+// [BlockPlan.ReductionQuestion]: it names the boundary that was chosen before the first of them.
+func (c *NoiseReduction) Begin(known [][][]mechanisms.Measurement) (*mechanisms.Refinement, error) {
+	chains := make([]dp.Sensitivity, len(c.Statistics))
+	for m, s := range c.Statistics {
+		chains[m] = s.Sensitivity
+	}
+	pool := mechanisms.Pool{Pico: c.PoolPico, PilotPico: c.PilotPico / int64(len(chains))}
+	return mechanisms.NewRefinement(c, chains, pool, known)
+}
+
+// Targets implements mechanisms.Goal: open partitions go straight to the precision that they need.
+func (c *NoiseReduction) Targets(estimates [][]mechanisms.Estimate) [][]mechanisms.Target {
+	open := c.Open(c.Estimated(nil, estimates))
+	if len(open) == 0 {
+		return nil
+	}
+	out := make([][]mechanisms.Target, len(c.Statistics))
+	for m := range out {
+		for _, w := range open {
+			if f := w.Factors[m]; f < 1 {
+				sigma := estimates[m][w.Partition].Sigma * f
+				out[m] = append(out[m], mechanisms.Target{Coordinate: w.Partition, Variance: sigma * sigma})
+			}
 		}
-		sigma := estimates[w.Partition].Sigma * f
-		out = append(out, mechanisms.Target{Coordinate: w.Partition, Variance: sigma * sigma})
 	}
 	return out
 }

@@ -39,14 +39,6 @@ func main() {
 		mechanisms.NewAboveThreshold, mechanisms.AboveThreshold.Event, mechanisms.AboveThreshold.String,
 		mechanisms.AboveThreshold.Begin, (*mechanisms.Search).Above, (*mechanisms.Search).Halted,
 
-		// Noise reduction as it is proved, with its schedules and rules, on which the path of a release is to stand.
-		mechanisms.NewRefinement, (*mechanisms.Refinement).Next, (*mechanisms.Refinement).Looks, (*mechanisms.Refinement).Answers,
-		mechanisms.NewGeometric, mechanisms.Geometric.Looks, mechanisms.Geometric.Boundary,
-		mechanisms.NewJump, mechanisms.Jump.Boundary, mechanisms.NewLooks,
-		mechanisms.NewRelativeError, mechanisms.RelativeError.Met, mechanisms.RelativeError.Within,
-		mechanisms.RelativeError.HalfWidth, mechanisms.RelativeError.Need,
-		mechanisms.AbsoluteError.Met, mechanisms.AbsoluteError.Within, mechanisms.AbsoluteError.HalfWidth,
-
 		// The cheapest and the most accepted of all recycled noise, with which bench/ compares the planner's choice.
 		(*brdp.Designer).Cheapest, (*brdp.Designer).MostAccepted, (*brdp.Designer).MostAcceptedApproximate,
 

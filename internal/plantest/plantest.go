@@ -14,6 +14,12 @@ import (
 // GroupingSet plans a statement over people that has one block of one grouping set.
 func GroupingSet(t testing.TB, sql string, s planner.Settings) *planner.GroupingSet {
 	t.Helper()
+	return Block(t, sql, s).Sets[0]
+}
+
+// Block plans a statement over people that has one block.
+func Block(t testing.TB, sql string, s planner.Settings) *planner.BlockPlan {
+	t.Helper()
 	cat := People(t)
 	script, err := parser.Parse(sql, cat)
 	if err != nil {
@@ -27,7 +33,7 @@ func GroupingSet(t testing.TB, sql string, s planner.Settings) *planner.Grouping
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan.Blocks[0].Sets[0]
+	return plan.Blocks[0]
 }
 
 // People returns the catalogue of a table of people with two public values of sex.

@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/answers"
 	"dpproxy/dp"
+	"dpproxy/mechanisms"
 	"dpproxy/planner"
 	"dpproxy/planner/scalar"
 	"dpproxy/proxy/release"
@@ -186,7 +187,7 @@ func owedFor(sets []*release.Set, b *planner.BlockPlan, paid []int64) dp.Compose
 				owed -= paid[j]
 			}
 			if owed > 0 {
-				events = append(events, release.Priced(owed))
+				events = append(events, mechanisms.RefinementOf(owed))
 			}
 		default:
 			events = append(events, set.Reduction.Revealing(0, sets[j].Level)...)

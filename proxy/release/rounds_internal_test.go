@@ -198,17 +198,19 @@ func TestRefinedGroupsPrice(t *testing.T) {
 	again := newBrownian(fine, measured(l), src)
 	second := lookOn(t, again, dp.ZCDP, exactly(5000, 100))
 	// The precision that each read has given to each group.
-	lost := func(fresh [][][]mechanisms.Measurement, group int) (pico float64) {
-		for _, m := range fresh[group][0] {
+	before, all := measured(l), measured(again)
+	lost := func(measured []mechanisms.Measurement) (pico float64) {
+		for _, m := range measured {
 			v, _ := new(big.Float).SetInt(m.Variance).Float64()
 			pico += dp.PicoPerUnit / (2 * v)
 		}
 		return pico
 	}
-	for before := range 2 {
-		for after := range 2 {
-			if loss := lost(l.fresh, before) + lost(again.fresh, after); float64(first.pico+second.pico) < loss*(1-1e-9) {
-				t.Errorf("a unit that moves from group %d to %d loses %.0f, and %d was paid", before, after, loss, first.pico+second.pico)
+	for from := range 2 {
+		for to := range 2 {
+			loss := lost(before[from][0]) + lost(all[to][0][len(before[to][0]):])
+			if float64(first.pico+second.pico) < loss*(1-1e-9) {
+				t.Errorf("a unit that moves from group %d to %d loses %.0f, and %d was paid", from, to, loss, first.pico+second.pico)
 			}
 		}
 	}

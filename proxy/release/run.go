@@ -39,11 +39,6 @@ func (s *Set) Released(p *planner.GroupingSet) *planner.Released {
 	return p.Reduction.Estimated(s.Keys, estimates)
 }
 
-// Priced is a refinement of a price, in 10⁻¹² of ρ.
-func Priced(pico int64) dp.Event {
-	return dp.RefinementEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}, Before: new(big.Rat), After: big.NewRat(2*pico, dp.PicoPerUnit)}
-}
-
 // A method releases one grouping set, round by round. It wraps exact values, and lets out only
 // released ones.
 //
