@@ -66,7 +66,7 @@ fmt: ## format the source
 	$(TOOL) golangci-lint fmt
 
 golden: setup-test ## rewrite the golden files; read the diff
-	$(GO) test ./parser ./planner ./planner/source -rewrite
+	$(GO) test ./parser ./planner ./planner/source ./mirror -rewrite
 	$(GO) test ./integration/attacks -run 'TestAttacks$$' -rewrite
 	$(GO) test ./integration/protocol -run 'TestConversations$$' -rewrite
 	$(GO) test ./wire -rewrite

@@ -5,13 +5,19 @@
 // facts from it. It does no I/O and imports nothing of ours.
 package catalog
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A Name is a schema-qualified name of a relation or type.
 type Name struct{ Schema, Name string }
 
 // String writes schema.name, unquoted, for people and for map keys in files.
 func (n Name) String() string { return n.Schema + "." + n.Name }
+
+// Compare orders names by their text.
+func (n Name) Compare(other Name) int { return strings.Compare(n.String(), other.String()) }
 
 // A Schema is the catalogue as it was read in one snapshot.
 type Schema struct {

@@ -7,6 +7,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/mirror"
+	"dpproxy/mirror/ddl"
 )
 
 // wideSchema has one of everything that a client may look for in a catalogue, and values
@@ -137,7 +138,7 @@ func checkWideRights(t *testing.T, p pair) {
 	}
 	for sql, want := range map[string]string{
 		"SET ROLE NONE": "", "SET ROLE 'Änne'": "", "RESET ROLE": "", "SET SESSION AUTHORIZATION DEFAULT": "", "RESET SESSION AUTHORIZATION": "", "DISCARD ALL": "",
-		"SET ROLE bo": "42501", "SET ROLE postgres": "42501", "SET ROLE " + mirror.Owner: "42501", "SET SESSION AUTHORIZATION bo": "42501", "SET SESSION AUTHORIZATION postgres": "42501",
+		"SET ROLE bo": "42501", "SET ROLE postgres": "42501", "SET ROLE " + ddl.Owner: "42501", "SET SESSION AUTHORIZATION bo": "42501", "SET SESSION AUTHORIZATION postgres": "42501",
 		`TABLE "Sché ma"."Ta ""ble"`: "PB010", "TABLE parts": "PB010", "TABLE secret": "42P01", `SELECT nextval('"Sché ma"."Ta ""ble_I d_seq"')`: "42501",
 	} {
 		änne := p.as(t, "Änne") // DISCARD ALL takes the statements that pgx knows

@@ -42,6 +42,9 @@ func Confirmed(ctx context.Context, mirror *pgx.Conn) (*catalog.Schema, error) {
 	return s, nil
 }
 
+// undefinedTable is the SQLSTATE of a mirror without dp.confirmed.
+const undefinedTable = "42P01"
+
 func wrapConfirmed(err error) error {
 	if err == nil {
 		return nil
@@ -79,8 +82,8 @@ func confirm(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema, report f
 	for _, t := range s.Types {
 		r.Types = append(r.Types, t)
 	}
-	slices.SortFunc(r.Tables, func(x, y *catalog.Table) int { return byName(x.Name, y.Name) })
-	slices.SortFunc(r.Types, func(x, y *catalog.Type) int { return byName(x.Name, y.Name) })
+	slices.SortFunc(r.Tables, func(x, y *catalog.Table) int { return x.Name.Compare(y.Name) })
+	slices.SortFunc(r.Types, func(x, y *catalog.Type) int { return x.Name.Compare(y.Name) })
 	want, err := json.Marshal(r)
 	if err != nil {
 		return err

@@ -1,11 +1,25 @@
 // Package mirror makes the database that analysts are connected to: the schema of
 // the real database with none of its protected rows.
 //
-// [Plan.Read] takes from the catalogue of the real database what package catalog describes
-// (package introspect does the reading). [Sync] makes or refreshes the mirror from it and from
-// a [Plan], and ends by proving that no analyst can read a protected relation there.
+// # How it is made
 //
-// # What is copied
+// The steps of [Sync], each a value that the next one takes:
+//
+//  1. read: package introspect reads the catalogue of the real database; [Check] refuses a schema
+//     that the rules of ownership cannot hold for (guard.go).
+//  2. show: hidden columns go with all that names them (hidden.go), the policy chooses the labels of
+//     enums (labels.go), and texts stand in for types that the mirror's server lacks (standin.go).
+//  3. plan: the objects of the mirror with their statements, in the order in which they are made
+//     (objects.go; each kind of object is in package ddl).
+//  4. carry out: rights that PUBLIC has by default are withdrawn (harden.go), the objects that are
+//     not as they should be dropped and made (reconcile.go), the rows of public tables copied
+//     (rows.go), and passwords and settings put right (login.go).
+//  5. verify: no analyst can read a protected relation (verify.go).
+//
+// A [Plan] is the policy's part in it: the relations, with the columns and labels that analysts may
+// see, and the analysts.
+//
+// # Copied objects
 //
 // Schemas, tables (partitioned tables, listed partitions and public views as plain
 // tables), views over protected tables (without their definitions, unless the policy
@@ -36,7 +50,7 @@
 // one policy that calls an IMMUTABLE function that raises. The planner evaluates
 // it, so the relation can be described but never planned, not even under WHERE
 // false. A view over protected relations calls the function in its own condition, or
-// is security_invoker over relations that do. Everything belongs to [Owner], which is neither superuser nor BYPASSRLS,
+// is security_invoker over relations that do. Everything belongs to [ddl.Owner], which is neither superuser nor BYPASSRLS,
 // since a view of a superuser would read through the policy.
 //
 // # A mirror on the server of the real database

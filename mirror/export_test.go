@@ -1,5 +1,10 @@
 package mirror
 
+import (
+	"dpproxy/catalog"
+	"dpproxy/mirror/ddl"
+)
+
 // SetTries changes how often Sync tries, and returns what undoes it.
 func SetTries(n int) (undo func()) {
 	old := tries
@@ -18,3 +23,8 @@ var (
 
 // CheckMirror takes a server_version_num.
 var CheckMirror = checkMirror
+
+// Objects is the plan as data.
+func Objects(p Plan, s *catalog.Schema, database string) ([]ddl.Object, error) {
+	return p.objects(s, database)
+}

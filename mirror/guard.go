@@ -4,29 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
 	"dpproxy/mirror/introspect"
 )
-
-// reachSQL lists the pairs (start, reached) where a relation of $1 can show rows of
-// one of $2: through a view, through inheritance or partitioning in either
-// direction, or, if $3, because a foreign key says that such rows exist.
-const reachSQL = `
-WITH RECURSIVE reach(start, oid) AS (
-	SELECT o, o FROM unnest($1::oid[]) AS o
-	UNION
-	SELECT r.start, e.oid FROM reach r CROSS JOIN LATERAL (
-		SELECT confrelid FROM pg_constraint WHERE conrelid = r.oid AND contype = 'f' AND $3::bool
-		UNION ALL SELECT inhparent FROM pg_inherits WHERE inhrelid = r.oid
-		UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = r.oid
-		UNION ALL SELECT d.refobjid FROM pg_rewrite w JOIN pg_depend d
-			ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
-			WHERE w.ev_class = r.oid
-	) AS e(oid))
-SELECT DISTINCT start, oid FROM reach WHERE oid = ANY ($2::oid[]) ORDER BY 1, 2`
 
 // Check refuses what [Sync] refuses in the real database, and changes nothing: relations
 // that are missing, and those that the rules of ownership cannot hold for.
@@ -122,4 +106,55 @@ func (p Plan) derived(ctx context.Context, tx pgx.Tx, s *catalog.Schema) ([]erro
 		return nil
 	})
 	return faults, err
+}
+
+// A Problem is a relation of the real database that is not what the plan takes it for.
+type Problem struct {
+	Table catalog.Name
+	// Key is the key of the policy that says so: view or partitions.
+	Key     string
+	Message string
+}
+
+// Problems compares the views and the partitions of the plan with what [Plan.Read]
+// read. A view that names a relation of which the policy says nothing could show rows
+// of anybody.
+func (p Plan) Problems(s *catalog.Schema) []Problem {
+	var found []Problem
+	for _, t := range p.Protected {
+		if t.PartitionOf == (catalog.Name{}) {
+			continue
+		}
+		if has := s.Tables[t.Name]; has == nil || has.PartitionOf != t.PartitionOf {
+			found = append(found, Problem{t.PartitionOf, "partitions", fmt.Sprintf("%v is no partition of %v", t.Name, t.PartitionOf)})
+		}
+	}
+	for _, v := range p.Views {
+		if why := p.unfitView(s.Tables[v.Name]); why != "" {
+			found = append(found, Problem{v.Name, "view", why})
+		}
+	}
+	return found
+}
+
+func (p Plan) unfitView(v *catalog.Table) string {
+	switch {
+	case v == nil:
+		return "the view does not exist in the database, or may not be read"
+	case v.Kind == 'm':
+		return "this is a materialised view, whose rows are copies: name the tables it is made from"
+	case v.Kind != 'v':
+		return "this is no view"
+	}
+	protected := false
+	for _, n := range v.Reads {
+		if !slices.Contains(p.names(), n) {
+			return fmt.Sprintf("the view reads %v, which is not in the policy", n)
+		}
+		protected = protected || slices.Contains(p.barred(), n)
+	}
+	if !protected {
+		return "the view reads nothing protected: say public: true instead"
+	}
+	return ""
 }

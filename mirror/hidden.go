@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/ddl"
 	"dpproxy/mirror/quote"
 )
 
@@ -97,16 +98,14 @@ func apart(t *catalog.Table, of func(catalog.Name) []string) *catalog.Table {
 
 // addTypes adds the user types that a type's text mentions, and those they are made of.
 func addTypes(into map[catalog.Name]*catalog.Type, display string, all map[catalog.Name]*catalog.Type) {
-	for _, k := range typesIn(display, all) {
-		for n, t := range all {
-			if typeKey(n) != k || into[n] != nil {
-				continue
-			}
-			into[n] = t
-			addTypes(into, t.Base.Display, all)
-			for _, a := range t.Attributes {
-				addTypes(into, a.Type.Display, all)
-			}
+	for _, n := range ddl.TypesIn(display, all) {
+		if into[n] != nil {
+			continue
+		}
+		into[n] = all[n]
+		addTypes(into, all[n].Base.Display, all)
+		for _, a := range all[n].Attributes {
+			addTypes(into, a.Type.Display, all)
 		}
 	}
 }

@@ -8,14 +8,8 @@ import (
 	"slices"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/ddl"
 )
-
-// Owner is the role that owns everything that Sync makes. It cannot log in and is
-// neither superuser nor BYPASSRLS.
-const Owner = "dpproxy_owner"
-
-// reserved is the schema of dpproxy's own functions and views on the mirror.
-const reserved = "dp"
 
 // A Plan says what the mirror shall hold. It is made from the policy.
 type Plan struct {
@@ -115,11 +109,11 @@ func (p Plan) check() error {
 			return fmt.Errorf("table %v is listed twice", n)
 		}
 		seen[n] = true
-		if n.Schema == reserved || n.Schema == "information_schema" || len(n.Schema) > 2 && n.Schema[:3] == "pg_" {
+		if n.Schema == ddl.Reserved || n.Schema == "information_schema" || len(n.Schema) > 2 && n.Schema[:3] == "pg_" {
 			return fmt.Errorf("table %v: schema %s cannot be mirrored", n, n.Schema)
 		}
 	}
-	roles := map[string]bool{Owner: true}
+	roles := map[string]bool{ddl.Owner: true}
 	for _, a := range p.Analysts {
 		if err := a.check(p, roles); err != nil {
 			return fmt.Errorf("analyst %s: %w", a.Name, err)

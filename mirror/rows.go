@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/ddl"
 	"dpproxy/mirror/introspect"
 	"dpproxy/mirror/quote"
 )
@@ -93,7 +94,7 @@ const textOID = 25
 // stands in for another type.
 func format(t *catalog.Table) string {
 	for _, c := range t.Columns {
-		if c.Type.BaseOID >= introspect.FirstUserOID && c.Type.Kind != 'e' || c.Type.Display == standIn && c.Type.OID != textOID {
+		if c.Type.BaseOID >= introspect.FirstUserOID && c.Type.Kind != 'e' || c.Type.Display == ddl.StandIn && c.Type.OID != textOID {
 			return "text"
 		}
 	}

@@ -4,44 +4,41 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/ddl"
 )
-
-// standIn is the type of what has a type that the mirror lacks: every value has a text.
-const standIn = "text"
 
 // A replacer puts texts in the places of types that the mirror neither has nor is given,
 // such as those of an extension that is not installed there.
 type replacer struct {
 	lacking []string
 	// warnings say what was replaced, by the object that it is part of.
-	warnings map[key][]string
+	warnings map[ddl.Key][]string
 }
 
 // standIns returns the schema with texts for lacking types, and what to say of it. Keys and
 // indexes that are about such a column are left out: of texts they would say something else.
-func (p Plan) standIns(ctx context.Context, to pgx.Tx, s *catalog.Schema) (*catalog.Schema, map[key][]string, error) {
-	lacking, err := p.lackingTypes(ctx, to, s)
+func standIns(ctx context.Context, to pgx.Tx, s *catalog.Schema) (*catalog.Schema, map[ddl.Key][]string, error) {
+	lacking, err := lackingTypes(ctx, to, s)
 	if err != nil || len(lacking) == 0 {
 		return s, nil, err
 	}
-	r := &replacer{lacking, map[key][]string{}}
+	r := &replacer{lacking, map[ddl.Key][]string{}}
 	rest := *s
 	rest.Tables, rest.Types = map[catalog.Name]*catalog.Table{}, map[catalog.Name]*catalog.Type{}
 	for n, t := range s.Types {
 		made := *t
-		r.replace(typeKey(n), "what it is made of", &made.Base)
-		made.Attributes, _ = r.columns(typeKey(n), t.Attributes)
+		r.replace(ddl.TypeKey(n), "what it is made of", &made.Base)
+		made.Attributes, _ = r.columns(ddl.TypeKey(n), t.Attributes)
 		rest.Types[n] = &made
 	}
 	replaced := map[catalog.Name][]string{}
 	for n, t := range s.Tables {
 		made := *t
-		made.Columns, replaced[n] = r.columns(p.relationKey(n), t.Columns)
+		made.Columns, replaced[n] = r.columns(ddl.RelationKey(n, s), t.Columns)
 		rest.Tables[n] = &made
 	}
 	for n, t := range rest.Tables {
@@ -51,7 +48,7 @@ func (p Plan) standIns(ctx context.Context, to pgx.Tx, s *catalog.Schema) (*cata
 }
 
 // columns returns the columns with texts for lacking types, and the names of those.
-func (r *replacer) columns(of key, columns []catalog.Column) (made []catalog.Column, replaced []string) {
+func (r *replacer) columns(of ddl.Key, columns []catalog.Column) (made []catalog.Column, replaced []string) {
 	made = slices.Clone(columns)
 	for i := range made {
 		if r.replace(of, "column "+made[i].Name, &made[i].Type) {
@@ -61,21 +58,21 @@ func (r *replacer) columns(of key, columns []catalog.Column) (made []catalog.Col
 	return made, replaced
 }
 
-func (r *replacer) replace(of key, what string, t *catalog.TypeRef) bool {
+func (r *replacer) replace(of ddl.Key, what string, t *catalog.TypeRef) bool {
 	if !slices.Contains(r.lacking, t.Display) {
 		return false
 	}
-	r.warnings[of] = append(r.warnings[of], fmt.Sprintf("%v: %s is of type %s, as the mirror has no type %s", of, what, standIn, t.Display))
-	t.Display = standIn
+	r.warnings[of] = append(r.warnings[of], fmt.Sprintf("%v: %s is of type %s, as the mirror has no type %s", of, what, ddl.StandIn, t.Display))
+	t.Display = ddl.StandIn
 	return true
 }
 
 // lackingTypes returns the texts of the types that are used, not made by us, and not on the
 // mirror. The type of a table's rows is as good as lacking: it comes and goes with the table.
-func (p Plan) lackingTypes(ctx context.Context, to pgx.Tx, s *catalog.Schema) ([]string, error) {
+func lackingTypes(ctx context.Context, to pgx.Tx, s *catalog.Schema) ([]string, error) {
 	var used, lacking []string
 	use := func(t catalog.TypeRef) {
-		if t.Display != "" && len(typesIn(t.Display, s.Types)) == 0 {
+		if t.Display != "" && len(ddl.TypesIn(t.Display, s.Types)) == 0 {
 			used = append(used, t.Display)
 		}
 	}
@@ -92,7 +89,7 @@ func (p Plan) lackingTypes(ctx context.Context, to pgx.Tx, s *catalog.Schema) ([
 	}
 	for _, d := range used {
 		for n := range s.Tables {
-			if mentions(strings.ReplaceAll(d, `"`, ""), n) {
+			if ddl.Mentions(d, n) {
 				lacking = append(lacking, d)
 			}
 		}

@@ -66,38 +66,6 @@ func verify(ctx context.Context, tx pgx.Tx, p Plan) error {
 	return nil
 }
 
-// reaching returns the OIDs of all relations on the mirror that can show rows of a
-// protected one, those included.
-func reaching(ctx context.Context, tx pgx.Tx, p Plan) ([]uint32, error) {
-	var names []string
-	for _, n := range p.barred() {
-		names = append(names, quote.Name(n))
-	}
-	rows, err := tx.Query(ctx, "SELECT n::regclass::oid FROM unnest($1::text[]) AS n", names)
-	if err != nil {
-		return nil, err
-	}
-	protected, err := pgx.CollectRows(rows, pgx.RowTo[uint32])
-	if err != nil {
-		return nil, err
-	}
-	rows, err = tx.Query(ctx, `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-			AND n.nspname !~ '^pg_(toast|temp)'`)
-	if err != nil {
-		return nil, err
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowTo[uint32])
-	if err != nil {
-		return nil, err
-	}
-	rows, err = tx.Query(ctx, "SELECT DISTINCT start FROM ("+reachSQL+") AS r ORDER BY 1", all, protected, false)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[uint32])
-}
-
 // attempts are the ways to read a relation that a planner answers differently.
 var attempts = []string{
 	"SELECT * FROM %s",

@@ -2,79 +2,46 @@ package mirror
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/mirror/ddl"
 )
 
-// A key identifies an object of the mirror.
-type key struct{ kind, name string }
-
-// String writes the key for reports.
-func (k key) String() string { return k.kind + " " + k.name }
-
-// An object is something that Sync keeps as the plan says. It is made anew when its
-// script changes, when it is not sound, or when something it needs is made anew.
-type object struct {
-	key
-	create, drop string
-	// state selects (owner text, sound boolean), or no row if there is no such
-	// object. An owner other than Owner means that it is not ours.
-	state string
-	needs []key
-	// adopt keeps an existing object that is ours although this database has no
-	// record of it: roles belong to the whole server.
-	adopt bool
-	// otherwise is made where the server cannot make create, for want of something that
-	// is not installed; loss says what is lost then.
-	otherwise, loss string
-	// beside are made after create where the server can make them.
-	beside []definition
-	// warnings are reported when it is made.
-	warnings []string
-}
-
-// A definition is a script for something of that name.
-type definition struct{ name, script string }
-
-// digest of the scripts, as dp.made records it.
-func (o object) digest() string {
-	scripts := []string{o.create, o.drop}
-	for _, d := range o.beside {
-		scripts = append(scripts, d.script)
-	}
-	sum := sha256.Sum256([]byte(strings.Join(scripts, "\x00")))
-	return hex.EncodeToString(sum[:])
-}
+// Warning begins what Sync reports of something that the mirror's server cannot have as the
+// real one has it: a collation, an index, a type. It is said when the thing is made.
+const Warning = "warning: "
 
 // A record is a row of dp.made: something that an earlier Sync made.
 type record struct {
-	key
+	ddl.Key
 	digest, drop, state string
 }
 
-// A reconciler brings the objects of one database to the wanted state.
+// A reconciler brings the objects of one database to the wanted state: it has the transaction, and
+// the objects that dp.made records.
 type reconciler struct {
 	tx     pgx.Tx
 	report func(string)
-	made   []record // in the order of creation
-	stale  map[key]bool
-	there  map[key]bool
+	// warnings are reported when their object is made.
+	warnings map[ddl.Key][]string
+	made     []record // in the order of creation
+	stale    map[ddl.Key]bool
+	there    map[ddl.Key]bool
 	// recorded are the objects that dp.made has as they are wanted.
-	recorded map[key]bool
+	recorded map[ddl.Key]bool
 }
 
 // reconcile drops what is no longer wanted or stale, in reverse order of creation,
 // and then makes what is missing, in order. Rows is called behind the tables and before
-// the foreign keys. A second run changes nothing.
-func reconcile(ctx context.Context, tx pgx.Tx, wanted []object, rows func() error, report func(string)) error {
-	r := &reconciler{tx: tx, report: report, stale: map[key]bool{}, there: map[key]bool{}, recorded: map[key]bool{}}
+// the foreign keys. A second run changes nothing. An object is made anew when its scripts change,
+// when it is not sound, or when something that it needs is made anew.
+func (r *reconciler) reconcile(ctx context.Context, wanted []ddl.Object, rows func() error) error {
+	r.stale, r.there, r.recorded = map[ddl.Key]bool{}, map[ddl.Key]bool{}, map[ddl.Key]bool{}
 	if err := r.load(ctx); err != nil {
 		return err
 	}
@@ -90,7 +57,7 @@ func reconcile(ctx context.Context, tx pgx.Tx, wanted []object, rows func() erro
 	if err := r.dropOld(ctx, old, wanted); err != nil {
 		return err
 	}
-	keys := slices.IndexFunc(wanted, func(o object) bool { return o.kind == foreignKeyKind })
+	keys := slices.IndexFunc(wanted, func(o ddl.Object) bool { return o.Kind == ddl.KindForeignKey })
 	if keys < 0 {
 		keys = len(wanted)
 	}
@@ -103,7 +70,7 @@ func reconcile(ctx context.Context, tx pgx.Tx, wanted []object, rows func() erro
 	return r.makeAll(ctx, wanted[keys:])
 }
 
-func (r *reconciler) makeAll(ctx context.Context, objects []object) error {
+func (r *reconciler) makeAll(ctx context.Context, objects []ddl.Object) error {
 	for _, o := range objects {
 		if err := r.make(ctx, o); err != nil {
 			return err
@@ -118,32 +85,32 @@ func (r *reconciler) load(ctx context.Context) error {
 		return err
 	}
 	r.made, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m record, err error) {
-		return m, row.Scan(&m.kind, &m.name, &m.digest, &m.drop, &m.state)
+		return m, row.Scan(&m.Kind, &m.Name, &m.digest, &m.drop, &m.state)
 	})
 	return err
 }
 
 // inspect decides whether o is there and as it should be.
-func (r *reconciler) inspect(ctx context.Context, o object) error {
-	there, sound, err := r.look(ctx, o.key, o.state)
+func (r *reconciler) inspect(ctx context.Context, o ddl.Object) error {
+	there, sound, err := r.look(ctx, o.Key, o.State)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(r.made, func(m record) bool { return m.key == o.key })
+	i := slices.IndexFunc(r.made, func(m record) bool { return m.Key == o.Key })
 	if i < 0 && there {
 		// Ours by its owner, but the record is lost.
-		r.made = append(r.made, record{key: o.key, drop: o.drop, state: o.state})
+		r.made = append(r.made, record{Key: o.Key, drop: o.Drop, state: o.State})
 	}
-	r.recorded[o.key] = i >= 0 && r.made[i].digest == o.digest()
-	recorded := r.recorded[o.key] || i < 0 && o.adopt
-	needy := slices.ContainsFunc(o.needs, func(k key) bool { return r.stale[k] })
-	r.there[o.key] = there
-	r.stale[o.key] = !there || !sound || !recorded || needy
+	r.recorded[o.Key] = i >= 0 && r.made[i].digest == o.Digest()
+	recorded := r.recorded[o.Key] || i < 0 && o.Adopt
+	needy := slices.ContainsFunc(o.Needs, func(k ddl.Key) bool { return r.stale[k] })
+	r.there[o.Key] = there
+	r.stale[o.Key] = !there || !sound || !recorded || needy
 	return nil
 }
 
 // look runs the state query of an object. What is there but not ours is an error.
-func (r *reconciler) look(ctx context.Context, k key, state string) (there, sound bool, err error) {
+func (r *reconciler) look(ctx context.Context, k ddl.Key, state string) (there, sound bool, err error) {
 	var owner string
 	err = r.tx.QueryRow(ctx, state).Scan(&owner, &sound)
 	switch {
@@ -151,25 +118,25 @@ func (r *reconciler) look(ctx context.Context, k key, state string) (there, soun
 		return false, false, nil
 	case err != nil:
 		return false, false, fmt.Errorf("%v: %w", k, err)
-	case owner != Owner:
+	case owner != ddl.Owner:
 		return false, false, fmt.Errorf("%v exists on the mirror and was not made by dpproxy", k)
 	}
 	return true, sound, nil
 }
 
 // old returns what is to be dropped, the last that was made first.
-func (r *reconciler) old(wanted []object) []record {
+func (r *reconciler) old(wanted []ddl.Object) []record {
 	var old []record
 	for _, m := range slices.Backward(r.made) {
-		if r.stale[m.key] || !isWanted(wanted, m.key) {
+		if r.stale[m.Key] || !isWanted(wanted, m.Key) {
 			old = append(old, m)
 		}
 	}
 	return old
 }
 
-func isWanted(wanted []object, k key) bool {
-	return slices.ContainsFunc(wanted, func(o object) bool { return o.key == k })
+func isWanted(wanted []ddl.Object, k ddl.Key) bool {
+	return slices.ContainsFunc(wanted, func(o ddl.Object) bool { return o.Key == k })
 }
 
 // locked are the tables of a list of tables and foreign keys, with those at the other end of
@@ -190,8 +157,8 @@ const locked = `WITH k AS (SELECT k.conrelid, k.confrelid, n.nspname || '.' || c
 func (r *reconciler) lock(ctx context.Context, old []record) error {
 	var names []string
 	for _, m := range old {
-		if m.kind == tableKind || m.kind == foreignKeyKind {
-			names = append(names, m.name)
+		if m.Kind == ddl.KindTable || m.Kind == ddl.KindForeignKey {
+			names = append(names, m.Name)
 		}
 	}
 	var tables string
@@ -202,12 +169,12 @@ func (r *reconciler) lock(ctx context.Context, old []record) error {
 	return err
 }
 
-func (r *reconciler) dropOld(ctx context.Context, old []record, wanted []object) error {
+func (r *reconciler) dropOld(ctx context.Context, old []record, wanted []ddl.Object) error {
 	for _, m := range old {
 		if err := r.drop(ctx, m); err != nil {
 			return err
 		}
-		if !isWanted(wanted, m.key) {
+		if !isWanted(wanted, m.Key) {
 			r.report("drop " + m.String())
 		}
 	}
@@ -216,66 +183,66 @@ func (r *reconciler) dropOld(ctx context.Context, old []record, wanted []object)
 
 // drop removes what m records, unless something else has removed it.
 func (r *reconciler) drop(ctx context.Context, m record) error {
-	there, _, err := r.look(ctx, m.key, m.state)
+	there, _, err := r.look(ctx, m.Key, m.state)
 	if err != nil {
 		return err
 	}
 	if there {
-		if err := r.exec(ctx, m.key, m.drop); err != nil {
+		if err := r.exec(ctx, m.Key, m.drop); err != nil {
 			return err
 		}
 	}
-	_, err = r.tx.Exec(ctx, "DELETE FROM dp.made WHERE kind = $1 AND name = $2", m.kind, m.name)
+	_, err = r.tx.Exec(ctx, "DELETE FROM dp.made WHERE kind = $1 AND name = $2", m.Kind, m.Name)
 	return err
 }
 
 // make makes an object that is not as it should be. One that is keeps its OID, and nothing
 // is written for it.
-func (r *reconciler) make(ctx context.Context, o object) error {
-	if !r.stale[o.key] && r.recorded[o.key] {
+func (r *reconciler) make(ctx context.Context, o ddl.Object) error {
+	if !r.stale[o.Key] && r.recorded[o.Key] {
 		return nil
 	}
-	if r.stale[o.key] {
+	if r.stale[o.Key] {
 		if err := r.create(ctx, o); err != nil {
 			return err
 		}
 		verb := "create "
-		if r.there[o.key] {
+		if r.there[o.Key] {
 			verb = "recreate "
 		}
 		r.report(verb + o.String())
 	}
 	_, err := r.tx.Exec(ctx, `INSERT INTO dp.made (kind, name, digest, remove, state) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (kind, name) DO NOTHING`, o.kind, o.name, o.digest(), o.drop, o.state)
+		ON CONFLICT (kind, name) DO NOTHING`, o.Kind, o.Name, o.Digest(), o.Drop, o.State)
 	return err
 }
 
 // create makes an object as far as the server can.
-func (r *reconciler) create(ctx context.Context, o object) error {
-	warnings := slices.Clone(o.warnings)
-	if o.otherwise == "" {
-		if err := r.exec(ctx, o.key, o.create); err != nil {
+func (r *reconciler) create(ctx context.Context, o ddl.Object) error {
+	warnings := slices.Clone(r.warnings[o.Key])
+	if o.Otherwise == "" {
+		if err := r.exec(ctx, o.Key, o.Create); err != nil {
 			return err
 		}
 	} else {
-		why, err := r.attempt(ctx, o.key, o.create)
+		why, err := r.attempt(ctx, o.Key, o.Create)
 		if err != nil {
 			return err
 		}
 		if why != "" {
-			warnings = append(warnings, fmt.Sprintf("%v: %s, as the mirror cannot make it: %s", o.key, o.loss, why))
-			if err := r.exec(ctx, o.key, o.otherwise); err != nil {
+			warnings = append(warnings, fmt.Sprintf("%v: %s, as the mirror cannot make it: %s", o.Key, o.Loss, why))
+			if err := r.exec(ctx, o.Key, o.Otherwise); err != nil {
 				return err
 			}
 		}
 	}
-	for _, d := range o.beside {
-		why, err := r.attempt(ctx, o.key, d.script)
+	for _, d := range o.Beside {
+		why, err := r.attempt(ctx, o.Key, d.Script)
 		if err != nil {
 			return err
 		}
 		if why != "" {
-			warnings = append(warnings, fmt.Sprintf("%v: %s is left out, as the mirror cannot make it: %s", o.key, d.name, why))
+			warnings = append(warnings, fmt.Sprintf("%v: %s is left out, as the mirror cannot make it: %s", o.Key, d.Name, why))
 		}
 	}
 	for _, w := range warnings {
@@ -286,7 +253,7 @@ func (r *reconciler) create(ctx context.Context, o object) error {
 
 // attempt runs a script, and undoes it where the server says that it cannot do such a
 // thing: why is what it says.
-func (r *reconciler) attempt(ctx context.Context, k key, script string) (why string, err error) {
+func (r *reconciler) attempt(ctx context.Context, k ddl.Key, script string) (why string, err error) {
 	savepoint, err := r.tx.Begin(ctx)
 	if err != nil {
 		return "", err
@@ -307,7 +274,7 @@ func (r *reconciler) attempt(ctx context.Context, k key, script string) (why str
 var cannot = []string{"0A", "22", "42"}
 
 // exec runs a script of several statements.
-func (r *reconciler) exec(ctx context.Context, k key, script string) error {
+func (r *reconciler) exec(ctx context.Context, k ddl.Key, script string) error {
 	if _, err := r.tx.Conn().PgConn().Exec(ctx, script).ReadAll(); err != nil {
 		return fmt.Errorf("%v: %w", k, err)
 	}

@@ -1,67 +1,38 @@
-package mirror
+package ddl
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"dpproxy/catalog"
 	"dpproxy/mirror/quote"
 )
 
-func collationKey(n catalog.Name) key { return key{"collation", n.String()} }
-
-// usedCollations returns those that columns of the plan's relations have.
-func (p Plan) usedCollations(s *catalog.Schema) []*catalog.Collation {
-	used := map[catalog.Name]*catalog.Collation{}
-	for _, n := range p.names() {
-		for _, c := range s.Tables[n].Columns {
-			if l := s.Collations[c.Collation]; l != nil {
-				used[l.Name] = l
-			}
-		}
-	}
-	var list []*catalog.Collation
-	for _, n := range slices.SortedFunc(maps.Keys(used), byName) {
-		list = append(list, used[n])
-	}
-	return list
-}
-
-func (p Plan) collationObjects(s *catalog.Schema) []object {
-	var objects []object
-	for _, l := range p.usedCollations(s) {
-		objects = append(objects, collationObject(l))
-	}
-	return objects
-}
-
-// collationObject is a collation of the same name, whatever the server can make of it. One
+// Collation is a collation of the same name, whatever the server can make of it. One
 // of pg_catalog is the server's own, unless its system lacks the locale: it then gets it,
 // and keeps it.
-func collationObject(l *catalog.Collation) object {
+func Collation(l *catalog.Collation) Object {
 	name, exists, drop := quote.Name(l.Name), "", "DROP COLLATION "+quote.Name(l.Name)+" CASCADE"
 	own := fmt.Sprintf(";\nALTER COLLATION %s OWNER TO %s", name, Owner)
 	if l.Name.Schema == "pg_catalog" {
 		exists, drop, own = "IF NOT EXISTS ", "SELECT", ""
 	}
-	return object{
-		key:    collationKey(l.Name),
-		create: fmt.Sprintf("CREATE COLLATION %s%s (%s)%s", exists, name, collationSQL(l), own),
-		otherwise: fmt.Sprintf("DO %s%s", quote.Literal(fmt.Sprintf(
+	return Object{
+		Key:    collationKey(l.Name),
+		Create: fmt.Sprintf("CREATE COLLATION %s%s (%s)%s", exists, name, collationSQL(l), own),
+		Otherwise: fmt.Sprintf("DO %s%s", quote.Literal(fmt.Sprintf(
 			"BEGIN EXECUTE (SELECT format('CREATE COLLATION %%s (LC_COLLATE = %%L, LC_CTYPE = %%L)', %s, datcollate, datctype) FROM pg_database WHERE datname = current_database()); END",
 			quote.Literal(name))), own),
-		loss: "it sorts and compares as the mirror's database does",
-		drop: drop,
-		state: fmt.Sprintf(`SELECT CASE WHEN n.nspname = 'pg_catalog' THEN %s ELSE l.collowner::regrole::text END, true
+		Loss: "it sorts and compares as the mirror's database does",
+		Drop: drop,
+		State: fmt.Sprintf(`SELECT CASE WHEN n.nspname = 'pg_catalog' THEN %s ELSE l.collowner::regrole::text END, true
 			FROM pg_collation l JOIN pg_namespace n ON n.oid = l.collnamespace WHERE n.nspname = %s AND l.collname = %s
 				AND l.collencoding IN (-1, (SELECT encoding FROM pg_database WHERE datname = current_database()))`,
 			quote.Literal(Owner), quote.Literal(l.Name.Schema), quote.Literal(l.Name.Name)),
 	}
 }
 
-// collationSQL writes what CREATE COLLATION makes it from.
+// collationSQL writes the options of CREATE COLLATION.
 func collationSQL(l *catalog.Collation) string {
 	parts := []string{"PROVIDER = " + provider(l.Provider)}
 	if l.Provider == 'c' {

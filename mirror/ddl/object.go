@@ -1,0 +1,99 @@
+package ddl
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// Owner is the role that owns everything on the mirror. It cannot log in and is
+// neither superuser nor BYPASSRLS.
+const Owner = "dpproxy_owner"
+
+// Reserved is the schema of dpproxy's own functions and views on the mirror.
+const Reserved = "dp"
+
+// A Kind is one of the kinds of objects; dp.made and reports have its text.
+type Kind string
+
+// The kinds of objects.
+const (
+	KindRole       Kind = "role"
+	KindFunction   Kind = "function"
+	KindSchema     Kind = "schema"
+	KindCollation  Kind = "collation"
+	KindType       Kind = "type"
+	KindTable      Kind = "table"
+	KindForeignKey Kind = "foreign key"
+	KindView       Kind = "view"
+	KindComments   Kind = "comments"
+	KindGrant      Kind = "grant"
+)
+
+// A Key identifies an object of the mirror.
+type Key struct {
+	Kind Kind
+	Name string
+}
+
+// String writes the key for reports.
+func (k Key) String() string { return string(k.Kind) + " " + k.Name }
+
+// An Object is something that stands on the mirror.
+type Object struct {
+	Key
+	// Create and Drop are scripts of one or several statements. Without Drop it goes with an
+	// object that it needs.
+	Create, Drop string
+	// State selects (owner text, sound boolean), or no row if there is no such object. An owner
+	// other than [Owner] means that it is not ours.
+	State string
+	// Needs are objects that are made before it. It is made anew with each of them.
+	Needs []Key
+	// Adopt keeps an existing object that is ours although the database has no record of it: roles
+	// belong to the whole server.
+	Adopt bool
+	// Otherwise is made where the server cannot make Create, for want of something that is not
+	// installed; Loss says what is lost then.
+	Otherwise, Loss string
+	// Beside are made after Create where the server can make them.
+	Beside []Definition
+}
+
+// A Definition is a script for something of that name.
+type Definition struct{ Name, Script string }
+
+// Digest of the scripts, as dp.made records it.
+func (o Object) Digest() string {
+	scripts := []string{o.Create, o.Drop}
+	for _, d := range o.Beside {
+		scripts = append(scripts, d.Script)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(scripts, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
+// AfterNeeds orders objects so that each comes after those it needs, which must not be circular,
+// and keeps their order otherwise.
+func AfterNeeds(objects []Object) []Object {
+	var sorted []Object
+	placed := map[Key]bool{}
+	var place func(o Object)
+	place = func(o Object) {
+		if placed[o.Key] {
+			return
+		}
+		placed[o.Key] = true
+		for _, need := range o.Needs {
+			if i := slices.IndexFunc(objects, func(other Object) bool { return other.Key == need }); i >= 0 {
+				place(objects[i])
+			}
+		}
+		sorted = append(sorted, o)
+	}
+	for _, o := range objects {
+		place(o)
+	}
+	return sorted
+}
