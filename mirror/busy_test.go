@@ -13,7 +13,7 @@ import (
 	"dpproxy/mirror"
 )
 
-// TestSyncWaitsForSessions changes what a transaction uses: sync gives up and leaves the
+// TestSyncWaitsForSessions changes a table that a transaction uses: sync gives up and leaves the
 // mirror as it was, and does its work when the transaction has ended.
 func TestSyncWaitsForSessions(t *testing.T) {
 	p := twoServers(t)
@@ -33,7 +33,8 @@ func TestSyncWaitsForSessions(t *testing.T) {
 	if got := changed(p.sync(t, plan())); len(got) == 0 {
 		t.Error("after the transaction nothing changed")
 	}
-	if got := value(t, ana, "SELECT count(*) FROM regions r JOIN hospitals h ON h.region = r.code WHERE label = 'another' AND beds IS NULL"); got != "20" {
+	if got := value(t, ana, "SELECT count(*) FROM regions r JOIN hospitals h ON h.region = r.code "+
+		"WHERE label = 'another' AND beds IS NULL"); got != "20" {
 		t.Errorf("%s rows", got)
 	}
 	run(t, ana, "ROLLBACK")
@@ -74,8 +75,8 @@ func TestSyncBesideLocks(t *testing.T) {
 	}
 }
 
-// TestKeepLogin holds that what an analyst does to his own role is undone: password and
-// settings, also while another session of his keeps a change of them open.
+// TestKeepLogin holds that the changes of an analyst to their own role are undone: password and
+// settings, also while another session of theirs keeps a change of them open.
 func TestKeepLogin(t *testing.T) {
 	p := twoServers(t)
 	q := plan()
@@ -89,13 +90,15 @@ func TestKeepLogin(t *testing.T) {
 		}
 	}
 	kept(false)
-	const stored = `SELECT concat((SELECT rolconfig FROM pg_roles WHERE rolname = 'ana'), ' ', (SELECT rolconnlimit FROM pg_roles WHERE rolname = 'ana'), ' ',
+	const stored = `SELECT concat((SELECT rolconfig FROM pg_roles WHERE rolname = 'ana'), ' ', ` +
+		`(SELECT rolconnlimit FROM pg_roles WHERE rolname = 'ana'), ' ',
 		(SELECT array_agg(c ORDER BY c) FROM pg_db_role_setting, unnest(setconfig) c WHERE setrole = 'ana'::regrole))`
 	want := value(t, p.mirror, stored)
 	for _, sql := range []string{
 		"ALTER ROLE ana PASSWORD 'mine'", "ALTER ROLE ana PASSWORD NULL", "ALTER USER CURRENT_USER SET role = 'dpproxy_owner'",
 		"ALTER ROLE SESSION_USER SET local_preload_libraries = 'nothing'", "ALTER ROLE ana IN DATABASE postgres SET statement_timeout = 1",
-		"ALTER ROLE ana IN DATABASE postgres RESET ALL", "DO 'BEGIN EXECUTE ''ALTER ROLE '' || current_user || '' SET client_encoding = latin1''; END'",
+		"ALTER ROLE ana IN DATABASE postgres RESET ALL",
+		"DO 'BEGIN EXECUTE ''ALTER ROLE '' || current_user || '' SET client_encoding = latin1''; END'",
 		"DROP OWNED BY CURRENT_USER; ALTER ROLE ana SET default_transaction_read_only = on",
 	} {
 		run(t, ana, sql)
@@ -107,7 +110,8 @@ func TestKeepLogin(t *testing.T) {
 		}
 		other.Close(t.Context())
 		other = p.as(t, "ana")
-		if got := value(t, other, "SELECT current_setting('statement_timeout') || has_table_privilege('visits', 'SELECT')"); got != "30strue" {
+		if got := value(t, other, "SELECT current_setting('statement_timeout') || "+
+			"has_table_privilege('visits', 'SELECT')"); got != "30strue" {
 			t.Errorf("after %s a session has %s", sql, got)
 		}
 	}
@@ -151,7 +155,8 @@ func TestSyncIsAtomic(t *testing.T) {
 		"UPDATE regions SET label = 'version 1'; UPDATE hospitals SET name = 'version 1'",
 		"UPDATE regions SET label = 'version 2'; UPDATE hospitals SET name = 'version 2'; ALTER TABLE hospitals ADD beds int",
 		"UPDATE regions SET label = 'version 3'; UPDATE hospitals SET name = 'version 3'; ALTER TABLE regions ADD area int",
-		"UPDATE regions SET label = 'version 4'; UPDATE hospitals SET name = 'version 4'; ALTER TABLE regions DROP area; ALTER TABLE hospitals DROP beds",
+		"UPDATE regions SET label = 'version 4'; UPDATE hospitals SET name = 'version 4'; ALTER TABLE regions DROP area; " +
+			"ALTER TABLE hospitals DROP beds",
 	} {
 		run(t, p.upstream, change)
 		p.sync(t, plan())
@@ -175,7 +180,8 @@ func TestSyncBetweenReaders(t *testing.T) {
 	one, both, watch := p.as(t, "ana"), p.as(t, "ana"), connect(t, p.server.URL("postgres", pgtemp.Superuser))
 	// waits blocks until the session waits for a lock, or c has a value, which stays there.
 	waits := func(conn *pgx.Conn, c chan error) {
-		for len(c) == 0 && value(t, watch, fmt.Sprintf("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = %d", conn.PgConn().PID())) == "0" {
+		for len(c) == 0 && value(t, watch, fmt.Sprintf("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "+
+			"AND pid = %d", conn.PgConn().PID())) == "0" {
 		}
 	}
 	synced := make(chan error, 1)

@@ -19,7 +19,8 @@ CREATE TYPE "Sché ma"."Güte" AS ENUM ('gut', 'schlecht', 'it''s');
 CREATE DOMAIN code AS varchar(7) NOT NULL DEFAULT 'Bob' CHECK (VALUE <> 'Alice');
 CREATE TYPE place AS (street text, number int, quality "Sché ma"."Güte");
 CREATE TYPE span AS RANGE (subtype = numeric, multirange_type_name = spans);
-CREATE TABLE groups (code code PRIMARY KEY, quality "Sché ma"."Güte", label citext, twice text GENERATED ALWAYS AS ('Bob' || label::text) STORED, at place, during span);
+CREATE TABLE groups (code code PRIMARY KEY, quality "Sché ma"."Güte", label citext, twice text ` +
+	`GENERATED ALWAYS AS ('Bob' || label::text) STORED, at place, during span);
 INSERT INTO groups VALUES ('a', 'gut', 'A', DEFAULT, '(Street,1,gut)', '[1,2)');
 INSERT INTO groups VALUES ('b', 'it''s', 'B', DEFAULT, NULL, NULL);
 CREATE TABLE "Sché ma"."Ta ""ble" (
@@ -32,11 +33,13 @@ CREATE INDEX "Ind ex" ON "Sché ma"."Ta ""ble" USING btree ("Größe" DESC NULLS
 CREATE INDEX ON "Sché ma"."Ta ""ble" USING hash (day);
 CREATE INDEX expression ON "Sché ma"."Ta ""ble" ((big + 4711));
 CREATE INDEX partial ON "Sché ma"."Ta ""ble" (big) WHERE big <> 4711;
-CREATE TABLE parts ("I d" int NOT NULL REFERENCES "Sché ma"."Ta ""ble", day date NOT NULL, PRIMARY KEY ("I d", day)) PARTITION BY LIST (day);
+CREATE TABLE parts ("I d" int NOT NULL REFERENCES "Sché ma"."Ta ""ble", day date NOT NULL, ` +
+	`PRIMARY KEY ("I d", day)) PARTITION BY LIST (day);
 CREATE TABLE parts_4711 PARTITION OF parts FOR VALUES IN ('4711-01-01');
 CREATE VIEW seen AS SELECT "I d", code, 'Bob' AS bob FROM "Sché ma"."Ta ""ble" WHERE big <> 4711;
 CREATE TABLE secret (bob int);
-COMMENT ON TABLE "Sché ma"."Ta ""ble" IS 'Bob'; COMMENT ON COLUMN "Sché ma"."Ta ""ble".day IS 'Bob'; COMMENT ON INDEX "Sché ma".partial IS 'Bob';
+COMMENT ON TABLE "Sché ma"."Ta ""ble" IS 'Bob'; COMMENT ON COLUMN "Sché ma"."Ta ""ble".day IS 'Bob'; ` +
+	`COMMENT ON INDEX "Sché ma".partial IS 'Bob';
 COMMENT ON TYPE place IS 'Bob'; COMMENT ON SCHEMA "Sché ma" IS 'Bob'; COMMENT ON CONSTRAINT "größer" ON "Sché ma"."Ta ""ble" IS 'Bob';
 INSERT INTO "Sché ma"."Ta ""ble" (code, kind, day) SELECT 'a', 'Bob', date '4711-01-01' FROM generate_series(1, 100);
 ANALYZE;
@@ -58,37 +61,56 @@ func widePlan() mirror.Plan {
 
 // same are questions about the catalogue that have the same answer on both sides.
 var same = map[string]string{
-	"columns": `SELECT string_agg(format('%s.%s %s %s %s %s %s %s %s %s %s', table_name, column_name, ordinal_position, is_nullable, data_type, udt_schema, udt_name,
-			is_identity, identity_generation, is_generated, CASE WHEN column_default LIKE 'nextval%' THEN column_default END), E'\n' ORDER BY table_name, ordinal_position)
-		FROM information_schema.columns WHERE table_name IN ('groups', 'Ta "ble', 'parts', 'seen') AND (table_name, column_name) <> ('groups', 'twice')`,
-	"types of columns": `SELECT string_agg(format('%s.%s %s %s %s', attrelid::regclass, attname, format_type(atttypid, atttypmod), attcollation::regcollation, attndims > 0), E'\n' ORDER BY attrelid::regclass::text, attnum)
-		FROM pg_attribute WHERE attrelid IN ('groups'::regclass, '"Sché ma"."Ta ""ble"'::regclass, 'parts'::regclass, 'seen'::regclass) AND attnum > 0 AND NOT attisdropped`,
-	"sequences":          `SELECT string_agg(pg_get_serial_sequence('"Sché ma"."Ta ""ble"', attname), ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = '"Sché ma"."Ta ""ble"'::regclass AND attnum > 0`,
-	"types of sequences": `SELECT string_agg(format('%s.%s %s %s', schemaname, sequencename, data_type, increment_by), ',' ORDER BY sequencename) FROM pg_sequences WHERE schemaname <> 'dp'`,
-	"keys": `SELECT string_agg(format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)), E'\n' ORDER BY conrelid::regclass::text, conname)
-		FROM pg_constraint WHERE contype IN ('p', 'u', 'f') AND conparentid = 0 AND conrelid <> 'parts'::regclass AND connamespace <> 'pg_catalog'::regnamespace AND conrelid::regclass::text NOT LIKE 'dp.%'`,
-	"indexes":    `SELECT string_agg(indexdef, E'\n' ORDER BY indexname) FROM pg_indexes WHERE tablename = 'Ta "ble' AND indexname NOT IN ('expression', 'partial', 'Ta "ble_during_excl')`,
-	"domains":    `SELECT format_type(typbasetype, typtypmod) || typnotnull FROM pg_type WHERE typname = 'code'`,
-	"ranges":     `SELECT string_agg(format('%s %s', rngsubtype::regtype, rngmultitypid::regtype), ',') FROM pg_range WHERE rngtypid = 'span'::regtype`,
-	"composites": `SELECT string_agg(format('%s %s', attname, format_type(atttypid, atttypmod)), ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'place'::regclass`,
-	"enums":      `SELECT string_agg(enumlabel, ',' ORDER BY enumsortorder) FROM pg_enum`,
-	"rows":       `SELECT string_agg(g::text, E'\n' ORDER BY g::text) FROM groups g`,
+	"columns": `SELECT string_agg(format('%s.%s %s %s %s %s %s %s %s %s %s', table_name, column_name, ordinal_position, is_nullable, ` +
+		`data_type, udt_schema, udt_name,
+			is_identity, identity_generation, is_generated, CASE WHEN column_default LIKE 'nextval%' THEN column_default END), E'\n' ` +
+		`ORDER BY table_name, ordinal_position)
+		FROM information_schema.columns WHERE table_name IN ('groups', 'Ta "ble', 'parts', 'seen') ` +
+		`AND (table_name, column_name) <> ('groups', 'twice')`,
+	"types of columns": `SELECT string_agg(format('%s.%s %s %s %s', attrelid::regclass, attname, format_type(atttypid, atttypmod), ` +
+		`attcollation::regcollation, attndims > 0), E'\n' ORDER BY attrelid::regclass::text, attnum)
+		FROM pg_attribute WHERE attrelid IN ('groups'::regclass, '"Sché ma"."Ta ""ble"'::regclass, 'parts'::regclass, ` +
+		`'seen'::regclass) AND attnum > 0 AND NOT attisdropped`,
+	"sequences": `SELECT string_agg(pg_get_serial_sequence('"Sché ma"."Ta ""ble"', attname), ',' ORDER BY attnum) ` +
+		`FROM pg_attribute WHERE attrelid = '"Sché ma"."Ta ""ble"'::regclass AND attnum > 0`,
+	"types of sequences": `SELECT string_agg(format('%s.%s %s %s', schemaname, sequencename, data_type, increment_by), ',' ` +
+		`ORDER BY sequencename) FROM pg_sequences WHERE schemaname <> 'dp'`,
+	"keys": `SELECT string_agg(format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)), E'\n' ` +
+		`ORDER BY conrelid::regclass::text, conname)
+		FROM pg_constraint WHERE contype IN ('p', 'u', 'f') AND conparentid = 0 AND conrelid <> 'parts'::regclass ` +
+		`AND connamespace <> 'pg_catalog'::regnamespace AND conrelid::regclass::text NOT LIKE 'dp.%'`,
+	"indexes": `SELECT string_agg(indexdef, E'\n' ORDER BY indexname) FROM pg_indexes WHERE tablename = 'Ta "ble' ` +
+		`AND indexname NOT IN ('expression', 'partial', 'Ta "ble_during_excl')`,
+	"domains": `SELECT format_type(typbasetype, typtypmod) || typnotnull FROM pg_type WHERE typname = 'code'`,
+	"ranges": `SELECT string_agg(format('%s %s', rngsubtype::regtype, rngmultitypid::regtype), ',') FROM pg_range ` +
+		`WHERE rngtypid = 'span'::regtype`,
+	"composites": `SELECT string_agg(format('%s %s', attname, format_type(atttypid, atttypmod)), ',' ORDER BY attnum) ` +
+		`FROM pg_attribute WHERE attrelid = 'place'::regclass`,
+	"enums": `SELECT string_agg(enumlabel, ',' ORDER BY enumsortorder) FROM pg_enum`,
+	"rows":  `SELECT string_agg(g::text, E'\n' ORDER BY g::text) FROM groups g`,
 }
 
 // nothing are questions about the mirror: how often there is something that was left out.
 var nothing = map[string]string{
-	"defaults":        `SELECT count(*) FROM pg_attrdef d JOIN pg_attribute a ON attrelid = adrelid AND attnum = adnum WHERE attgenerated = '' AND pg_get_expr(adbin, adrelid) NOT LIKE 'nextval%'`,
+	"defaults": `SELECT count(*) FROM pg_attrdef d JOIN pg_attribute a ON attrelid = adrelid AND attnum = adnum ` +
+		`WHERE attgenerated = '' AND pg_get_expr(adbin, adrelid) NOT LIKE 'nextval%'`,
 	"other sequences": `SELECT count(*) FROM pg_sequences WHERE schemaname <> 'dp' AND (last_value IS NOT NULL OR start_value <> 1)`,
-	"checks":          `SELECT count(*) FROM pg_constraint WHERE contype IN ('c', 'x') AND connamespace::regnamespace::text NOT IN ('pg_catalog', 'information_schema')`,
-	"partitions":      `SELECT (SELECT count(*) FROM pg_partitioned_table) + (SELECT count(*) FROM pg_inherits) + (SELECT count(*) FROM pg_class WHERE relpartbound IS NOT NULL)`,
+	"checks": `SELECT count(*) FROM pg_constraint WHERE contype IN ('c', 'x') ` +
+		`AND connamespace::regnamespace::text NOT IN ('pg_catalog', 'information_schema')`,
+	"partitions": `SELECT (SELECT count(*) FROM pg_partitioned_table) + (SELECT count(*) FROM pg_inherits) + ` +
+		`(SELECT count(*) FROM pg_class WHERE relpartbound IS NOT NULL)`,
 	"statistics":      `SELECT (SELECT count(*) FROM pg_statistic_ext) + (SELECT count(*) FROM pg_stats WHERE tablename LIKE 'Ta%')`,
 	"sizes":           `SELECT sum(pg_relation_size(oid) + greatest(reltuples, 0)) FROM pg_class WHERE relname IN ('Ta "ble', 'parts')`,
 	"other relations": `SELECT count(*) FROM pg_class WHERE relname LIKE '%secret%' OR relname LIKE '%4711%'`,
 	"comments":        `SELECT count(*) FROM pg_description WHERE description LIKE '%Bob%'`,
-	"texts": `SELECT count(*) FROM (SELECT pg_get_viewdef(oid) FROM pg_class WHERE relkind = 'v' AND relnamespace = 'public'::regnamespace UNION ALL SELECT prosrc FROM pg_proc WHERE oid >= 16384
-		UNION ALL SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef UNION ALL SELECT rolname FROM pg_roles UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger) AS t(x) WHERE x LIKE '%Bob%' OR x LIKE '%4711%'`,
-	"more rights":    `SELECT count(*) FROM information_schema.table_privileges WHERE grantee IN ('Änne', 'bo') AND privilege_type <> 'SELECT'`,
-	"rights for all": `SELECT count(*) FROM information_schema.table_privileges WHERE grantee = 'PUBLIC' AND table_schema NOT IN ('pg_catalog', 'information_schema', 'dp', 'public')`,
+	"texts": `SELECT count(*) FROM (SELECT pg_get_viewdef(oid) FROM pg_class WHERE relkind = 'v' ` +
+		`AND relnamespace = 'public'::regnamespace UNION ALL SELECT prosrc FROM pg_proc WHERE oid >= 16384
+		UNION ALL SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef UNION ALL SELECT rolname FROM pg_roles ` +
+		`UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger) AS t(x) WHERE x LIKE '%Bob%' OR x LIKE '%4711%'`,
+	"more rights": `SELECT count(*) FROM information_schema.table_privileges WHERE grantee IN ('Änne', 'bo') ` +
+		`AND privilege_type <> 'SELECT'`,
+	"rights for all": `SELECT count(*) FROM information_schema.table_privileges WHERE grantee = 'PUBLIC' ` +
+		`AND table_schema NOT IN ('pg_catalog', 'information_schema', 'dp', 'public')`,
 }
 
 // TestWideSchema mirrors a bit of everything.
@@ -96,7 +118,8 @@ func TestWideSchema(t *testing.T) {
 	s, up := startMirror(t), start(t)
 	p := pair{connect(t, up.URL("postgres", pgtemp.Superuser)), connect(t, s.URL("postgres", pgtemp.Superuser)), s, "postgres"}
 	run(t, p.upstream, as(t, up, wideSchema))
-	if report := p.sync(t, widePlan()); !slices.Contains(report, "warning: table public.groups: column label is of type text, as the mirror has no type public.citext") {
+	if report := p.sync(t, widePlan()); !slices.Contains(report, "warning: table public.groups: column label is of type text, "+
+		"as the mirror has no type public.citext") {
 		t.Errorf("without the extension: %q", report)
 	}
 	run(t, p.mirror, "CREATE EXTENSION citext")
@@ -128,7 +151,8 @@ func checkWideRights(t *testing.T, p pair) {
 		`SELECT has_column_privilege('groups', 'label', 'SELECT')`:               "true",
 		`SELECT has_schema_privilege('Sché ma', 'CREATE')`:                       "false",
 		`SELECT has_sequence_privilege('"Sché ma"."Ta ""ble_I d_seq"', 'USAGE')`: "false",
-		`SELECT string_agg(table_name, ',' ORDER BY table_name) FROM information_schema.table_privileges WHERE grantee = 'Änne' AND table_schema <> 'dp'`: `Ta "ble,groups`,
+		`SELECT string_agg(table_name, ',' ORDER BY table_name) FROM information_schema.table_privileges WHERE grantee = 'Änne' ` +
+			`AND table_schema <> 'dp'`: `Ta "ble,groups`,
 		`SELECT to_regclass('secret')`: "",
 		`SELECT current_user::text`:    "Änne",
 	} {
@@ -137,9 +161,12 @@ func checkWideRights(t *testing.T, p pair) {
 		}
 	}
 	for sql, want := range map[string]string{
-		"SET ROLE NONE": "", "SET ROLE 'Änne'": "", "RESET ROLE": "", "SET SESSION AUTHORIZATION DEFAULT": "", "RESET SESSION AUTHORIZATION": "", "DISCARD ALL": "",
-		"SET ROLE bo": "42501", "SET ROLE postgres": "42501", "SET ROLE " + ddl.Owner: "42501", "SET SESSION AUTHORIZATION bo": "42501", "SET SESSION AUTHORIZATION postgres": "42501",
-		`TABLE "Sché ma"."Ta ""ble"`: "PB010", "TABLE parts": "PB010", "TABLE secret": "42P01", `SELECT nextval('"Sché ma"."Ta ""ble_I d_seq"')`: "42501",
+		"SET ROLE NONE": "", "SET ROLE 'Änne'": "", "RESET ROLE": "", "SET SESSION AUTHORIZATION DEFAULT": "",
+		"RESET SESSION AUTHORIZATION": "", "DISCARD ALL": "",
+		"SET ROLE bo": "42501", "SET ROLE postgres": "42501", "SET ROLE " + ddl.Owner: "42501",
+		"SET SESSION AUTHORIZATION bo": "42501", "SET SESSION AUTHORIZATION postgres": "42501",
+		`TABLE "Sché ma"."Ta ""ble"`: "PB010", "TABLE parts": "PB010", "TABLE secret": "42P01",
+		`SELECT nextval('"Sché ma"."Ta ""ble_I d_seq"')`: "42501",
 	} {
 		änne := p.as(t, "Änne") // DISCARD ALL takes the statements that pgx knows
 		if got := state(t, änne, sql); got != want {

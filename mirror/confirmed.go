@@ -13,8 +13,8 @@ import (
 	"dpproxy/catalog"
 )
 
-// Confirmed returns what the relations of the real database were when the mirror was last
-// made, hidden columns and all: with that the administrator took the policy to fit. It is
+// Confirmed returns the relations of the real database as they were when the mirror was last
+// made, hidden columns and all: with these the administrator took the policy to fit. It is
 // nil for a mirror that never was. Time zones, collations and rows are not recorded.
 func Confirmed(ctx context.Context, mirror *pgx.Conn) (*catalog.Schema, error) {
 	text, err := confirmed(ctx, mirror)
@@ -64,7 +64,7 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// confirmed returns the text of what is recorded, empty if nothing is.
+// confirmed returns the recorded text, empty if there is none.
 func confirmed(ctx context.Context, q querier) (text string, err error) {
 	err = q.QueryRow(ctx, "SELECT definition FROM dp.confirmed").Scan(&text)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -23,8 +23,8 @@
 //
 // Schemas, tables (partitioned tables, listed partitions and public views as plain
 // tables), views over protected tables (without their definitions, unless the policy
-// shows them), columns with type, typmod, collation (those made by users too), NOT NULL and whether they are
-// identity, serial (from sequences that begin at 1) or generated columns (without the
+// shows them), columns with type, typmod, collation (those made by users too), NOT NULL and whether
+// they are identity, serial (from sequences that begin at 1) or generated columns (without the
 // expression), unique and foreign keys, indexes whose text holds names alone,
 // enum, domain, composite and range types, and the rows of public tables. Nothing
 // else: upstream comments, other defaults, CHECK texts, index predicates, partitions and
@@ -32,11 +32,11 @@
 // does not list may all hold data, or say something about it, so they stay upstream. A
 // comment on the mirror shows the policy.
 //
-// What the server of the mirror cannot have, [Sync] does without, and says so: a column of a
+// [Sync] does without the things that the server of the mirror cannot have, and says so: a column of a
 // type that is not there is a text, without the keys and indexes that are about it, and so is
 // a range whose values it cannot order; a collation that it cannot make compares as its
-// database does; an index that it cannot make is left out. What is proved
-// and refused goes by the real database alone.
+// database does; an index that it cannot make is left out. Proofs and refusals
+// go by the real database alone.
 //
 // A column that the policy hides does not exist on the mirror: tables are made without it,
 // and without the keys, foreign keys and indexes that are about it and the types that nothing
@@ -50,14 +50,14 @@
 // one policy that calls an IMMUTABLE function that raises. The planner evaluates
 // it, so the relation can be described but never planned, not even under WHERE
 // false. A view over protected relations calls the function in its own condition, or
-// is security_invoker over relations that do. Everything belongs to [ddl.Owner], which is neither superuser nor BYPASSRLS,
-// since a view of a superuser would read through the policy.
+// is security_invoker over relations that do. Everything belongs to [ddl.Owner], which is neither
+// superuser nor BYPASSRLS, since a view of a superuser would read through the policy.
 //
 // # A mirror on the server of the real database
 //
 // Statistics of a server are about all its databases. When both databases are on
 // one server, Sync withdraws from PUBLIC the functions that show them (harden.go
-// lists them); what it cannot withdraw are the transaction counters in pg_database
+// lists them); it cannot withdraw the transaction counters in pg_database
 // (datfrozenxid), those in rows (xmin) and the numbers of new files. dpproxy check and
 // sync warn of it: a server of its own is the better choice.
 package mirror

@@ -5,7 +5,7 @@ import (
 	"dpproxy/mirror/ddl"
 )
 
-// SetTries changes how often Sync tries, and returns what undoes it.
+// SetTries changes how often Sync tries, and returns the function that undoes it.
 func SetTries(n int) (undo func()) {
 	old := tries
 	tries = n

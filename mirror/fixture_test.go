@@ -24,7 +24,7 @@ var (
 	clinic      = mirrortest.Clinic
 )
 
-// plan is what the tests start from.
+// plan is the one that the tests start from.
 func plan() mirror.Plan {
 	return mirror.Plan{
 		Protected: []mirror.Protected{
@@ -75,7 +75,7 @@ func oneServer(t *testing.T) pair {
 	return pair{upstream, connect(t, s.URL("mirror", pgtemp.Superuser)), s, "mirror"}
 }
 
-// sync runs Sync and returns what it reported.
+// sync runs Sync and returns its reports.
 func (p pair) sync(t *testing.T, plan mirror.Plan) []string {
 	t.Helper()
 	changes, err := p.trySync(t, plan)

@@ -12,7 +12,7 @@ import (
 	"dpproxy/mirror/introspect"
 )
 
-// Check refuses what [Sync] refuses in the real database, and changes nothing: relations
+// Check refuses the schemas of the real database that [Sync] refuses, and changes nothing: relations
 // that are missing, and those that the rules of ownership cannot hold for.
 func Check(ctx context.Context, upstream *pgx.Conn, plan Plan) error {
 	from, err := upstream.BeginTx(ctx, introspect.Snapshot)
@@ -108,7 +108,7 @@ func (p Plan) derived(ctx context.Context, tx pgx.Tx, s *catalog.Schema) ([]erro
 	return faults, err
 }
 
-// A Problem is a relation of the real database that is not what the plan takes it for.
+// A Problem is a relation of the real database that is of another kind than the plan takes it for.
 type Problem struct {
 	Table catalog.Name
 	// Key is the key of the policy that says so: view or partitions.
@@ -116,7 +116,7 @@ type Problem struct {
 	Message string
 }
 
-// Problems compares the views and the partitions of the plan with what [Plan.Read]
+// Problems compares the views and the partitions of the plan with the schema that [Plan.Read]
 // read. A view that names a relation of which the policy says nothing could show rows
 // of anybody.
 func (p Plan) Problems(s *catalog.Schema) []Problem {

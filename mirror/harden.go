@@ -23,11 +23,12 @@ const reachingOut = `^(lo_.*|loread|lowrite|pg_ls_.*|pg_read_.*|pg_stat_file|pg_
 const wholeServer = `^(pg_stat_get_db_.*|pg_stat_get_activity|pg_stat_get_backend_.*|pg_stat_get_progress_info` +
 	`|pg_stat_get_wal.*|pg_stat_get_bgwriter.*|pg_stat_get_checkpoint.*|pg_stat_get_buf_.*|pg_stat_get_archiver` +
 	`|pg_stat_get_slru|pg_stat_get_io|pg_stat_get_replication_.*|pg_stat_get_subscription.*|pg_stat_get_snapshot_timestamp` +
-	`|pg_database_size|pg_tablespace_size|pg_current_wal_.*|pg_last_wal_.*|pg_get_wal_.*|pg_available_wal_summaries|pg_wal_summary_contents|pg_control_.*|pg_lock_status` +
+	`|pg_database_size|pg_tablespace_size|pg_current_wal_.*|pg_last_wal_.*|pg_get_wal_.*` +
+	`|pg_available_wal_summaries|pg_wal_summary_contents|pg_control_.*|pg_lock_status` +
 	`|pg_prepared_xact|pg_get_replication_slots|pg_get_replication_origin.*|pg_last_committed_xact|pg_xact_.*` +
 	`|pg_current_snapshot|pg_current_xact_id.*|pg_snapshot_.*|txid_current.*)$`
 
-// harden withdraws what PUBLIC has by default and an analyst must not have.
+// harden withdraws the rights that PUBLIC has by default and an analyst must not have.
 func harden(ctx context.Context, tx pgx.Tx, sameServer bool, report func(string)) error {
 	if err := refuseLinks(ctx, tx, sameServer); err != nil {
 		return err
@@ -48,7 +49,7 @@ func harden(ctx context.Context, tx pgx.Tx, sameServer bool, report func(string)
 }
 
 // refuseLinks fails when something in the mirror can connect elsewhere, or counts
-// what other databases do.
+// the work of other databases.
 func refuseLinks(ctx context.Context, tx pgx.Tx, sameServer bool) error {
 	var found []string
 	err := tx.QueryRow(ctx, `SELECT coalesce(array_agg(what ORDER BY what), '{}') FROM (
@@ -110,10 +111,10 @@ func revokeFunctions(ctx context.Context, tx pgx.Tx, pattern string, report func
 }
 
 // OnSameServer reports whether the mirror is on the server of the real database, or on a
-// replica of it, whose counters tell of what is written there: the mirror should have a
+// replica of it, whose counters tell how much is written there: the mirror should have a
 // server of its own.
 //
-// It compares what initdb gave the servers. Not being able to tell is yes.
+// It compares the identifiers that initdb gave the servers. Not being able to tell is yes.
 func OnSameServer(ctx context.Context, upstream, mirror *pgx.Conn) bool {
 	var ids [2]int64
 	for i, conn := range []*pgx.Conn{upstream, mirror} {

@@ -13,8 +13,8 @@ import (
 	"dpproxy/mirror/quote"
 )
 
-// This file holds what the mirror leaves out because the policy hides a column: the column
-// itself, and all that names it or is of use to it alone.
+// This file leaves out of the mirror each column that the policy hides, and all that names it or
+// is of use to it alone.
 
 // hidden returns the columns of a relation that the mirror does not have.
 func (p Plan) hidden(n catalog.Name) []string {

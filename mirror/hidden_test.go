@@ -34,7 +34,8 @@ CREATE TABLE people (
 CREATE INDEX plain ON people (a, b);
 CREATE INDEX covering ON people (b) INCLUDE (secret_number);
 CREATE INDEX expression ON people ((secret_number + 1));
-CREATE TABLE calls (id int PRIMARY KEY, secret_person int REFERENCES people, no int REFERENCES people (no), a int REFERENCES people (a), secret_day date, day date);
+CREATE TABLE calls (id int PRIMARY KEY, secret_person int REFERENCES people, no int REFERENCES people (no), ` +
+	`a int REFERENCES people (a), secret_day date, day date);
 CREATE TABLE parts (no int NOT NULL, secret_day date NOT NULL, PRIMARY KEY (no, secret_day)) PARTITION BY RANGE (secret_day);
 CREATE TABLE parts_2024 PARTITION OF parts FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
 CREATE VIEW seen AS SELECT no, secret_number AS other, a FROM people;
@@ -54,11 +55,15 @@ func hiddenPlan() mirror.Plan {
 	part.PartitionOf = name("parts")
 	return mirror.Plan{
 		Protected: []mirror.Protected{
-			hide("people", "secret_id", "secret_kind", "secret_parts", "secret_serial", "during", "also", "secret_sum", "secret_number", "secret_mine"),
+			hide("people", "secret_id", "secret_kind", "secret_parts", "secret_serial", "during", "also", "secret_sum",
+				"secret_number", "secret_mine"),
 			hide("calls", "secret_person", "secret_day"), hide("parts", "secret_day"), part,
 		},
-		Views:    []mirror.View{{Name: name("seen"), Shown: true, Hidden: []string{"other"}}, {Name: name("over"), Shown: true}},
-		Analysts: []mirror.Analyst{{Name: "ana", Password: "x", Tables: []catalog.Name{name("people"), name("calls"), name("parts"), name("parts_2024"), name("seen"), name("over")}}},
+		Views: []mirror.View{{Name: name("seen"), Shown: true, Hidden: []string{"other"}}, {Name: name("over"), Shown: true}},
+		Analysts: []mirror.Analyst{{Name: "ana", Password: "x", Tables: []catalog.Name{
+			name("people"), name("calls"), name("parts"),
+			name("parts_2024"), name("seen"), name("over"),
+		}}},
 	}
 }
 
@@ -69,8 +74,8 @@ func hiddenServers(t *testing.T) pair {
 	return p
 }
 
-// TestHiddenColumns holds that nothing on the mirror names a hidden column, and that what is
-// not hidden is there.
+// TestHiddenColumns holds that nothing on the mirror names a hidden column, and that the
+// others are there.
 func TestHiddenColumns(t *testing.T) {
 	p := hiddenServers(t)
 	p.sync(t, hiddenPlan())
@@ -81,24 +86,38 @@ func TestHiddenColumns(t *testing.T) {
 		t.Errorf("%d relations of the catalogue were read", tried)
 	}
 	for query, want := range map[string]string{
-		`SELECT string_agg(format('%s.%s %s%s', attrelid::regclass, attname, format_type(atttypid, atttypmod), attgenerated), ',' ORDER BY attrelid::regclass::text, attnum)
-			FROM pg_attribute WHERE attrelid IN ('people'::regclass, 'calls'::regclass, 'parts'::regclass, 'parts_2024'::regclass, 'seen'::regclass, 'over'::regclass) AND attnum > 0`: "calls.id integer,calls.no integer,calls.a integer,calls.day date,over.no integer,over.a integer,parts.no integer,parts_2024.no integer," +
-			"people.no integer,people.kind common,people.a integer,people.b integer,people.sum integers,people.twice integer,people.mine integer,seen.no integer,seen.a integer",
+		`SELECT string_agg(format('%s.%s %s%s', attrelid::regclass, attname, format_type(atttypid, atttypmod), attgenerated), ',' ` +
+			`ORDER BY attrelid::regclass::text, attnum)
+			FROM pg_attribute WHERE attrelid IN ('people'::regclass, 'calls'::regclass, 'parts'::regclass, 'parts_2024'::regclass, ` +
+			`'seen'::regclass, 'over'::regclass) AND attnum > 0`: "calls.id integer,calls.no integer,calls.a integer,calls.day date," +
+			"over.no integer,over.a integer,parts.no integer,parts_2024.no integer," +
+			"people.no integer,people.kind common,people.a integer,people.b integer,people.sum integers," +
+			"people.twice integer,people.mine integer,seen.no integer,seen.a integer",
 		`SELECT string_agg(format('%s %s', conname, pg_get_constraintdef(oid)), ',' ORDER BY conname) FROM pg_constraint
-			WHERE conrelid IN ('people'::regclass, 'calls'::regclass, 'parts'::regclass) AND contype <> 'n'`: "calls_no_fkey FOREIGN KEY (no) REFERENCES people(no),calls_pkey PRIMARY KEY (id),people_no_key UNIQUE (no)",
-		`SELECT string_agg(indexrelid::regclass::text, ',' ORDER BY 1) FROM pg_index WHERE indrelid = 'people'::regclass`:                               "people_no_key,plain",
-		`SELECT string_agg(typname, ',' ORDER BY typname) FROM pg_type WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd', 'r', 'm')`: "common",
-		`SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace`:                  "people_mine_seq",
-		`SELECT count(*) FROM pg_attribute WHERE attisdropped`:                                                                                          "0",
-		`SELECT pg_get_viewdef('seen') LIKE '%dp.protected%' AND pg_get_viewdef('over') LIKE '%seen%'`:                                                  "true",
+			WHERE conrelid IN ('people'::regclass, 'calls'::regclass, 'parts'::regclass) ` +
+			`AND contype <> 'n'`: "calls_no_fkey FOREIGN KEY (no) REFERENCES people(no),calls_pkey PRIMARY KEY (id)," +
+			"people_no_key UNIQUE (no)",
+		`SELECT string_agg(indexrelid::regclass::text, ',' ORDER BY 1) FROM pg_index ` +
+			`WHERE indrelid = 'people'::regclass`: "people_no_key,plain",
+		`SELECT string_agg(typname, ',' ORDER BY typname) FROM pg_type WHERE typnamespace = 'public'::regnamespace ` +
+			`AND typtype IN ('e', 'd', 'r', 'm')`: "common",
+		`SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE relkind = 'S' ` +
+			`AND relnamespace = 'public'::regnamespace`: "people_mine_seq",
+		`SELECT count(*) FROM pg_attribute WHERE attisdropped`: "0",
+		`SELECT pg_get_viewdef('seen') LIKE '%dp.protected%' ` +
+			`AND pg_get_viewdef('over') LIKE '%seen%'`: "true",
 	} {
 		if got := value(t, p.mirror, query); got != want {
 			t.Errorf("%s\n got %s\nwant %s", query, got, want)
 		}
 	}
 	ana := p.as(t, "ana")
-	for _, sql := range []string{"SELECT % FROM people", "SELECT count(*) FROM calls WHERE % = 1", "SELECT people.% FROM people", "SELECT count(*) FROM calls JOIN people USING (%)"} {
-		hidden, invented := errorOf(t, ana, strings.ReplaceAll(sql, "%", "secret_id")), errorOf(t, ana, strings.ReplaceAll(sql, "%", "invented_"))
+	for _, sql := range []string{
+		"SELECT % FROM people", "SELECT count(*) FROM calls WHERE % = 1", "SELECT people.% FROM people",
+		"SELECT count(*) FROM calls JOIN people USING (%)",
+	} {
+		hidden := errorOf(t, ana, strings.ReplaceAll(sql, "%", "secret_id"))
+		invented := errorOf(t, ana, strings.ReplaceAll(sql, "%", "invented_"))
 		if strings.ReplaceAll(hidden, "secret_id", "invented_") != invented {
 			t.Errorf("%s: hidden %s, invented %s", sql, hidden, invented)
 		}
@@ -110,7 +129,8 @@ func TestHiddenColumns(t *testing.T) {
 func naming(t *testing.T, p pair, text string) (tried int) {
 	t.Helper()
 	ana := p.as(t, "ana")
-	rows, err := ana.Query(t.Context(), `SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	rows, err := ana.Query(t.Context(), `SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n `+
+		`ON n.oid = c.relnamespace
 		WHERE n.nspname IN ('pg_catalog', 'information_schema') AND c.relkind IN ('r', 'v') AND has_table_privilege(c.oid, 'SELECT')`)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +142,7 @@ func naming(t *testing.T, p pair, text string) (tried int) {
 	for _, r := range relations {
 		var found *string
 		switch err := ana.QueryRow(t.Context(), "SELECT min(t::text) FROM "+r+" AS t WHERE strpos(t::text, $1) > 0", text).Scan(&found); {
-		case err != nil && strings.Contains(err.Error(), "42501"): // a view over what others may read
+		case err != nil && strings.Contains(err.Error(), "42501"): // a view over catalogues that others may read
 		case err != nil:
 			t.Errorf("%s: %v", r, err)
 		case found != nil:
@@ -168,9 +188,14 @@ func TestSyncHides(t *testing.T) {
 	if d := cmp.Diff([]catalog.Name{name("parts"), name("parts_2024")}, hidden(hiddenPlan())); d != "" {
 		t.Errorf("before the sync (-want +got):\n%s", d)
 	}
-	want := []string{"recreate table public.parts", "recreate table public.parts_2024", "recreate comments public.parts", "recreate comments public.parts_2024"}
+	want := []string{
+		"recreate table public.parts", "recreate table public.parts_2024", "recreate comments public.parts",
+		"recreate comments public.parts_2024",
+	}
 	for _, plan := range []mirror.Plan{hiddenPlan(), shown, hiddenPlan()} {
-		report := slices.DeleteFunc(p.sync(t, plan), func(c string) bool { return strings.HasPrefix(c, "grant") || strings.Contains(c, "rights") })
+		report := slices.DeleteFunc(p.sync(t, plan), func(c string) bool {
+			return strings.HasPrefix(c, "grant") || strings.Contains(c, "rights")
+		})
 		for _, c := range want {
 			if !slices.Contains(report, c) {
 				t.Errorf("no %q in %q", c, report)
@@ -188,14 +213,15 @@ func TestSyncHides(t *testing.T) {
 	if got := value(t, p.mirror, "SELECT count(*) FROM pg_attribute WHERE attisdropped OR attname = 'secret_day'"); got != "0" {
 		t.Errorf("%s traces of hidden columns", got)
 	}
-	// The self-test finds what somebody else put there.
+	// The self-test finds a column that somebody else put there.
 	run(t, p.mirror, "ALTER TABLE parts ADD secret_day date")
 	tx, err := p.mirror.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Rollback(t.Context())
-	if err := mirror.Verify(t.Context(), tx, hiddenPlan()); err == nil || !strings.Contains(err.Error(), "public.parts has the hidden column secret_day") {
+	if err := mirror.Verify(t.Context(), tx, hiddenPlan()); err == nil || !strings.Contains(err.Error(),
+		"public.parts has the hidden column secret_day") {
 		t.Errorf("the self-test: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"dpproxy/catalog"
 )
 
-// shownLabels returns the labels that the mirror may show of each enum. Those of an enum
+// shownLabels returns the labels that the mirror may show of each enum. All labels of an enum
 // in a public table are public, or its rows could not be copied.
 func shownLabels(p Plan, s *catalog.Schema) (map[catalog.Name]map[string]bool, error) {
 	shown := map[catalog.Name]map[string]bool{}

@@ -14,7 +14,7 @@ import (
 	"dpproxy/mirror/quote"
 )
 
-// A login is what the server has stored about an analyst's role.
+// A login is an analyst's role as the server has stored it.
 type login struct {
 	verifier string
 	limit    int
@@ -46,7 +46,7 @@ func keepLogin(ctx context.Context, tx pgx.Tx, database string, a Analyst, repor
 	return nil
 }
 
-// changes are the statements that make the role what it should be.
+// changes are the statements that put the role right.
 func (a Analyst) changes(has login, database string) ([]string, error) {
 	role := "ALTER ROLE " + quote.Ident(a.Name)
 	var changes []string
@@ -97,7 +97,8 @@ func KeepLogin(ctx context.Context, mirror *pgx.Conn, a Analyst) (changed bool, 
 		if n == keepTries || !contended(err) {
 			break
 		}
-		_, failed := mirror.Exec(ctx, `SELECT pg_catalog.pg_terminate_backend(a.pid, 1000) FROM pg_catalog.pg_stat_activity a JOIN pg_catalog.pg_locks l ON l.pid = a.pid
+		_, failed := mirror.Exec(ctx, `SELECT pg_catalog.pg_terminate_backend(a.pid, 1000) FROM pg_catalog.pg_stat_activity a `+
+			`JOIN pg_catalog.pg_locks l ON l.pid = a.pid
 			WHERE a.usename = $1 AND l.granted AND l.mode = 'RowExclusiveLock'
 				AND l.relation IN ('pg_catalog.pg_authid'::regclass, 'pg_catalog.pg_db_role_setting'::regclass)`, a.Name)
 		if failed != nil {

@@ -14,7 +14,7 @@ import (
 
 // TestObjects holds that the statements of every kind of object, and their order, stay as they are:
 // an object whose text changes is made anew at every site, and a table with all of its rows. The
-// schema is what a mirror of the plan shows, so that no server has a say.
+// schema is given, as a mirror of the plan shows it, so that no server has a say.
 func TestObjects(t *testing.T) {
 	datadriven.RunTest(t, "testdata/objects", func(t *testing.T, d *datadriven.TestData) string {
 		plan := objectsPlan()
@@ -73,33 +73,64 @@ func objectsPlan() mirror.Plan {
 	}
 }
 
+func builtin(display string) catalog.TypeRef {
+	base := catalog.Name{Schema: "pg_catalog", Name: display}
+	return catalog.TypeRef{Name: base, Display: display, Base: base, Kind: 'b'}
+}
+
+func made(n string, kind byte) catalog.TypeRef {
+	return catalog.TypeRef{Name: name(n), Display: name(n).String(), Base: name(n), Kind: kind}
+}
+
+func column(n string, t catalog.TypeRef) catalog.Column { return catalog.Column{Name: n, Type: t} }
+
 func objectsSchema() *catalog.Schema {
-	typ := func(display string) catalog.TypeRef {
-		base := catalog.Name{Schema: "pg_catalog", Name: display}
-		return catalog.TypeRef{Name: base, Display: display, Base: base, Kind: 'b'}
+	s := &catalog.Schema{
+		Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{},
+		Collations: map[catalog.Name]*catalog.Collation{},
 	}
-	user := func(n string, kind byte) catalog.TypeRef {
-		return catalog.TypeRef{Name: name(n), Display: name(n).String(), Base: name(n), Kind: kind}
+	for _, t := range objectsTables() {
+		s.Tables[t.Name] = t
 	}
-	column := func(n string, t catalog.TypeRef) catalog.Column { return catalog.Column{Name: n, Type: t} }
+	for _, t := range []*catalog.Type{
+		{Name: name("sex"), Kind: 'e', Labels: []string{"m", "it's", "f"}},
+		{Name: name("fee"), Kind: 'd', Base: builtin("numeric(12,2)"), NotNull: true},
+		{Name: name("place"), Kind: 'c', Attributes: []catalog.Column{column("Street", builtin("text")), column("fee", made("fee", 'd'))}},
+		{Name: name("span"), Kind: 'r', Base: builtin("numeric"), Multirange: name("spans")},
+	} {
+		s.Types[t.Name] = t
+	}
+	for _, l := range []*catalog.Collation{
+		{Name: catalog.Name{Schema: "lab", Name: "Dütsch"}, Provider: 'i', Locale: "de-AT", Rules: "&a < b"},
+		{Name: catalog.Name{Schema: "pg_catalog", Name: "de-x-icu"}, Provider: 'c', Collate: "de", Ctype: "de", Deterministic: true},
+	} {
+		s.Collations[l.Name] = l
+	}
+	return s
+}
+
+func objectsTables() []*catalog.Table {
 	key := func(n, column string) ([]catalog.Key, []catalog.Definition) {
 		return []catalog.Key{{Name: n, Columns: []string{column}, Primary: true}},
 			[]catalog.Definition{{Name: n, Text: "PRIMARY KEY (" + column + ")", Columns: []string{column}}}
 	}
 	people := &catalog.Table{Name: name("people"), Kind: 'r', Columns: []catalog.Column{
-		{Name: "id", Type: typ("integer"), NotNull: true, Identity: "ALWAYS"},
-		{Name: "No", Type: typ("bigint"), Serial: "people_No_seq"},
-		{Name: "name", Type: typ("text"), Collation: catalog.Name{Schema: "lab", Name: "Dütsch"}},
-		column("sex", user("sex", 'e')),
-		column("fee", user("fee", 'd')),
-		column("at", user("place", 'c')),
-		column("during", user("span", 'r')),
-		{Name: "twice", Type: typ("numeric(9,2)"), Generated: true},
+		{Name: "id", Type: builtin("integer"), NotNull: true, Identity: "ALWAYS"},
+		{Name: "No", Type: builtin("bigint"), Serial: "people_No_seq"},
+		{Name: "name", Type: builtin("text"), Collation: catalog.Name{Schema: "lab", Name: "Dütsch"}},
+		column("sex", made("sex", 'e')),
+		column("fee", made("fee", 'd')),
+		column("at", made("place", 'c')),
+		column("during", made("span", 'r')),
+		{Name: "twice", Type: builtin("numeric(9,2)"), Generated: true},
 	}}
 	people.Keys, people.Constraints = key("people_pkey", "id")
-	people.Indexes = []catalog.Definition{{Name: "by_no", Text: `CREATE INDEX by_no ON public.people USING btree ("No")`, Columns: []string{"No"}}}
+	people.Indexes = []catalog.Definition{
+		{Name: "by_no", Text: `CREATE INDEX by_no ON public.people USING btree ("No")`, Columns: []string{"No"}},
+	}
 	calls := &catalog.Table{
-		Name: name("lab.Calls"), Kind: 'r', Columns: []catalog.Column{column("person", typ("integer")), column("town", typ("text"))},
+		Name: name("lab.Calls"), Kind: 'r',
+		Columns: []catalog.Column{column("person", builtin("integer")), column("town", builtin("text"))},
 		Foreign: []catalog.ForeignKey{
 			{
 				Name: "calls_person", Columns: []string{"person"}, References: name("people"), Target: []string{"id"},
@@ -109,39 +140,17 @@ func objectsSchema() *catalog.Schema {
 		},
 	}
 	towns := &catalog.Table{Name: name("towns"), Kind: 'r', Columns: []catalog.Column{
-		{Name: "code", Type: typ("text"), NotNull: true, Collation: catalog.Name{Schema: "pg_catalog", Name: "de-x-icu"}},
-		{Name: "double", Type: typ("text"), Generated: true},
+		{Name: "code", Type: builtin("text"), NotNull: true, Collation: catalog.Name{Schema: "pg_catalog", Name: "de-x-icu"}},
+		{Name: "double", Type: builtin("text"), Generated: true},
 	}}
 	towns.Keys, towns.Constraints = key("towns_pkey", "code")
 	adults := &catalog.Table{
-		Name: name("adults"), Kind: 'v', Columns: []catalog.Column{column("sex", user("sex", 'e')), column("day", typ("date"))},
+		Name: name("adults"), Kind: 'v', Columns: []catalog.Column{column("sex", made("sex", 'e')), column("day", builtin("date"))},
 		View: "SELECT sex, day\n FROM public.secrets", ViewShown: true, Reads: []catalog.Name{name("secrets")},
 	}
 	secrets := &catalog.Table{
-		Name: name("secrets"), Kind: 'v', Columns: []catalog.Column{people.Columns[2], column("day", typ("date"))},
+		Name: name("secrets"), Kind: 'v', Columns: []catalog.Column{people.Columns[2], column("day", builtin("date"))},
 		View: "SELECT name FROM public.people WHERE name <> 'Bob'", Reads: []catalog.Name{name("people")},
 	}
-	s := &catalog.Schema{
-		Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{},
-		Collations: map[catalog.Name]*catalog.Collation{
-			{Schema: "lab", Name: "Dütsch"}: {
-				Name: catalog.Name{Schema: "lab", Name: "Dütsch"}, Provider: 'i', Locale: "de-AT", Rules: "&a < b",
-			},
-			{Schema: "pg_catalog", Name: "de-x-icu"}: {
-				Name: catalog.Name{Schema: "pg_catalog", Name: "de-x-icu"}, Provider: 'c', Collate: "de", Ctype: "de", Deterministic: true,
-			},
-		},
-	}
-	for _, t := range []*catalog.Table{people, calls, towns, adults, secrets} {
-		s.Tables[t.Name] = t
-	}
-	for _, t := range []*catalog.Type{
-		{Name: name("sex"), Kind: 'e', Labels: []string{"m", "it's", "f"}},
-		{Name: name("fee"), Kind: 'd', Base: typ("numeric(12,2)"), NotNull: true},
-		{Name: name("place"), Kind: 'c', Attributes: []catalog.Column{column("Street", typ("text")), column("fee", user("fee", 'd'))}},
-		{Name: name("span"), Kind: 'r', Base: typ("numeric"), Multirange: name("spans")},
-	} {
-		s.Types[t.Name] = t
-	}
-	return s
+	return []*catalog.Table{people, calls, towns, adults, secrets}
 }

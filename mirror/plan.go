@@ -11,7 +11,7 @@ import (
 	"dpproxy/mirror/ddl"
 )
 
-// A Plan says what the mirror shall hold. It is made from the policy.
+// A Plan lists the relations that the mirror shall hold, and its analysts. It is made from the policy.
 type Plan struct {
 	// Protected relations get no rows and the backstop.
 	Protected []Protected
@@ -60,7 +60,7 @@ type Column struct {
 }
 
 // An Analyst is a login role on the mirror. Only dpproxy knows the password: it is
-// not what the analyst types.
+// not the one that the analyst types.
 type Analyst struct {
 	Name, Password string
 	// AsidePassword is that of the role of [AsideRole]; empty makes none.
@@ -101,7 +101,7 @@ func (p Plan) barred() []catalog.Name {
 	return names
 }
 
-// check refuses a plan that contradicts itself or names what is not ours to make.
+// check refuses a plan that contradicts itself or names relations and roles that are not ours to make.
 func (p Plan) check() error {
 	seen := map[catalog.Name]bool{}
 	for _, n := range p.names() {
@@ -154,7 +154,7 @@ func (a Analyst) check(p Plan, taken map[string]bool) error {
 // AsideSessions is how many sessions the role of [AsideRole] can have.
 const AsideSessions = 2
 
-// AsideRole names the role with which dpproxy computes for an analyst what they may not see. It may
+// AsideRole names the role with which dpproxy computes values for an analyst that they may not see. It may
 // log in and take the role of that analyst, and has no other right: in its sessions, text that
 // undoes SET ROLE is left with less than the analyst has. The analyst can neither see its
 // statements nor end them.

@@ -11,7 +11,7 @@ import (
 	"dpproxy/mirror/introspect"
 )
 
-// prepare makes the session fit and sees to what the record of objects needs: the
+// prepare makes the session fit and sees to the foundation of the record of objects: the
 // owner, the schema dp and its tables, which only superusers read.
 func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database string, err error) {
 	var version int

@@ -12,9 +12,9 @@ import (
 	"dpproxy/mirror/introspect"
 )
 
-// Read returns what the catalogue behind conn says about the relations of the plan,
-// from one snapshot. Those that do not exist are missing in it. Whether they are what
-// the plan takes them for, [Plan.Problems] says.
+// Read returns the relations of the plan as the catalogue behind conn describes them,
+// from one snapshot. Relations that do not exist are missing in it. [Plan.Problems] says whether
+// the others are of the kind that the plan takes them for.
 func (p Plan) Read(ctx context.Context, conn *pgx.Conn) (*catalog.Schema, error) {
 	tx, err := conn.BeginTx(ctx, introspect.Snapshot)
 	if err != nil {

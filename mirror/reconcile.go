@@ -12,7 +12,7 @@ import (
 	"dpproxy/mirror/ddl"
 )
 
-// Warning begins what Sync reports of something that the mirror's server cannot have as the
+// Warning begins the report of Sync on something that the mirror's server cannot have as the
 // real one has it: a collation, an index, a type. It is said when the thing is made.
 const Warning = "warning: "
 
@@ -36,8 +36,8 @@ type reconciler struct {
 	recorded map[ddl.Key]bool
 }
 
-// reconcile drops what is no longer wanted or stale, in reverse order of creation,
-// and then makes what is missing, in order. Rows is called behind the tables and before
+// reconcile drops the objects that are no longer wanted or stale, in reverse order of creation,
+// and then makes those that are missing, in order. Rows is called behind the tables and before
 // the foreign keys. A second run changes nothing. An object is made anew when its scripts change,
 // when it is not sound, or when something that it needs is made anew.
 func (r *reconciler) reconcile(ctx context.Context, wanted []ddl.Object, rows func() error) error {
@@ -109,7 +109,7 @@ func (r *reconciler) inspect(ctx context.Context, o ddl.Object) error {
 	return nil
 }
 
-// look runs the state query of an object. What is there but not ours is an error.
+// look runs the state query of an object. One that is there but not ours is an error.
 func (r *reconciler) look(ctx context.Context, k ddl.Key, state string) (there, sound bool, err error) {
 	var owner string
 	err = r.tx.QueryRow(ctx, state).Scan(&owner, &sound)
@@ -124,7 +124,7 @@ func (r *reconciler) look(ctx context.Context, k ddl.Key, state string) (there, 
 	return true, sound, nil
 }
 
-// old returns what is to be dropped, the last that was made first.
+// old returns the objects to be dropped, the last that was made first.
 func (r *reconciler) old(wanted []ddl.Object) []record {
 	var old []record
 	for _, m := range slices.Backward(r.made) {
@@ -181,7 +181,7 @@ func (r *reconciler) dropOld(ctx context.Context, old []record, wanted []ddl.Obj
 	return nil
 }
 
-// drop removes what m records, unless something else has removed it.
+// drop removes the object that m records, unless something else has removed it.
 func (r *reconciler) drop(ctx context.Context, m record) error {
 	there, _, err := r.look(ctx, m.Key, m.state)
 	if err != nil {
@@ -252,7 +252,7 @@ func (r *reconciler) create(ctx context.Context, o ddl.Object) error {
 }
 
 // attempt runs a script, and undoes it where the server says that it cannot do such a
-// thing: why is what it says.
+// thing: why is its message.
 func (r *reconciler) attempt(ctx context.Context, k ddl.Key, script string) (why string, err error) {
 	savepoint, err := r.tx.Begin(ctx)
 	if err != nil {

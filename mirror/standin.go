@@ -15,11 +15,11 @@ import (
 // such as those of an extension that is not installed there.
 type replacer struct {
 	lacking []string
-	// warnings say what was replaced, by the object that it is part of.
+	// warnings name the types that were replaced, by the object that they are part of.
 	warnings map[ddl.Key][]string
 }
 
-// standIns returns the schema with texts for lacking types, and what to say of it. Keys and
+// standIns returns the schema with texts for lacking types, and warnings of them. Keys and
 // indexes that are about such a column are left out: of texts they would say something else.
 func standIns(ctx context.Context, to pgx.Tx, s *catalog.Schema) (*catalog.Schema, map[ddl.Key][]string, error) {
 	lacking, err := lackingTypes(ctx, to, s)
@@ -62,7 +62,8 @@ func (r *replacer) replace(of ddl.Key, what string, t *catalog.TypeRef) bool {
 	if !slices.Contains(r.lacking, t.Display) {
 		return false
 	}
-	r.warnings[of] = append(r.warnings[of], fmt.Sprintf("%v: %s is of type %s, as the mirror has no type %s", of, what, ddl.StandIn, t.Display))
+	r.warnings[of] = append(r.warnings[of], fmt.Sprintf(
+		"%v: %s is of type %s, as the mirror has no type %s", of, what, ddl.StandIn, t.Display))
 	t.Display = ddl.StandIn
 	return true
 }

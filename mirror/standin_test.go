@@ -10,7 +10,7 @@ import (
 	"dpproxy/mirror"
 )
 
-// foreignSchema has what the server of a mirror need not have. The locale of "nowhere" is on
+// foreignSchema has things that the server of a mirror need not have. The locale of "nowhere" is on
 // no server.
 const foreignSchema = `
 CREATE EXTENSION citext; CREATE EXTENSION hstore; CREATE EXTENSION btree_gist;
@@ -31,7 +31,8 @@ CREATE TYPE way AS RANGE (SUBTYPE = point, SUBTYPE_OPCLASS = points);
 CREATE DOMAIN nick AS citext;
 CREATE TYPE pair AS (a citext, b int);
 CREATE TEXT SEARCH CONFIGURATION english2 (COPY = english);
-CREATE TABLE places (id int PRIMARY KEY, name text COLLATE names."Dütsch" UNIQUE, other text COLLATE caseless, third varchar(9) COLLATE plain, lost text COLLATE nowhere,
+CREATE TABLE places (id int PRIMARY KEY, name text COLLATE names."Dütsch" UNIQUE, other text COLLATE caseless, ` +
+	`third varchar(9) COLLATE plain, lost text COLLATE nowhere,
 	word citext UNIQUE, tags hstore, mine own, nick nick, two pair, way way, ways way_multirange, words citext[], mood names.mood);
 CREATE INDEX by_number ON places USING gist (id);
 CREATE INDEX by_tags ON places USING gist (tags);
@@ -39,7 +40,8 @@ CREATE INDEX by_mood ON places (mood);
 CREATE INDEX by_search ON places USING gin (to_tsvector('public.english2', lost));
 INSERT INTO places VALUES (1, 'Ä', 'a', 'b', 'c', 'Word', 'k=>v', 'own', 'Nick', '(A,1)', '["(1,2)","(1,2)"]', '{}', '{Ab,"c d"}', 'sad');
 INSERT INTO places (id) VALUES (2), (3);
-CREATE TABLE people (id int PRIMARY KEY, name text COLLATE caseless NOT NULL, place places, word citext REFERENCES places (word), back citext COLLATE names."Dütsch");
+CREATE TABLE people (id int PRIMARY KEY, name text COLLATE caseless NOT NULL, place places, word citext REFERENCES places (word), ` +
+	`back citext COLLATE names."Dütsch");
 CREATE VIEW adults AS SELECT id, name, word FROM people WHERE word OPERATOR(public.=) 'x'::citext;`
 
 func foreignPlan() mirror.Plan {
@@ -51,7 +53,7 @@ func foreignPlan() mirror.Plan {
 	}
 }
 
-// TestStandIns holds that what the server of the mirror lacks is replaced or left out with
+// TestStandIns holds that a thing that the server of the mirror lacks is replaced or left out with
 // a warning, and stops nothing.
 func TestStandIns(t *testing.T) {
 	s := startMirror(t)
@@ -61,12 +63,16 @@ func TestStandIns(t *testing.T) {
 	report := p.sync(t, foreignPlan())
 	checkWarnings(t, report)
 	checkCollations(t, p)
+	const rows = "SELECT string_agg(p::text, ';' ORDER BY id) FROM places p"
 	for query, want := range map[string]string{
-		"SELECT string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' ORDER BY attnum) FROM pg_attribute a WHERE attrelid = 'places'::regclass AND attnum > 5": "word text, tags text, mine text, nick nick, two pair, way way, ways way_multirange, words text, mood names.mood",
-		"SELECT string_agg(p::text, ';' ORDER BY id) FROM places p":                                                                                value(t, p.upstream, "SELECT string_agg(p::text, ';' ORDER BY id) FROM places p"),
-		"SELECT string_agg(indexrelid::regclass::text, ' ' ORDER BY indexrelid::regclass::text) FROM pg_index WHERE indrelid = 'places'::regclass": "by_mood places_name_key places_pkey",
-		"SELECT count(*) FROM pg_constraint WHERE contype = 'f'":                                                                                   "0",
-		"SELECT pg_get_viewdef('adults') LIKE '%dp.protected%'":                                                                                    "true",
+		"SELECT string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' ORDER BY attnum) FROM pg_attribute a " +
+			"WHERE attrelid = 'places'::regclass AND attnum > 5": "word text, tags text, mine text, nick nick, two pair, way way, " +
+			"ways way_multirange, words text, mood names.mood",
+		rows: value(t, p.upstream, rows),
+		"SELECT string_agg(indexrelid::regclass::text, ' ' ORDER BY indexrelid::regclass::text) FROM pg_index " +
+			"WHERE indrelid = 'places'::regclass": "by_mood places_name_key places_pkey",
+		"SELECT count(*) FROM pg_constraint WHERE contype = 'f'": "0",
+		"SELECT pg_get_viewdef('adults') LIKE '%dp.protected%'":  "true",
 	} {
 		query, want = strings.TrimPrefix(query, "SELECT "), as(t, up, want)
 		if got := value(t, p.mirror, "SELECT "+query); got != want {
@@ -84,7 +90,8 @@ func TestStandIns(t *testing.T) {
 		t.Errorf("a second run: %q", again)
 	}
 	run(t, p.mirror, "CREATE EXTENSION citext; CREATE EXTENSION hstore; CREATE EXTENSION btree_gist")
-	if more := strings.Join(p.sync(t, foreignPlan()), "\n"); strings.Contains(more, "citext") || !strings.Contains(more, "recreate table public.places") {
+	if more := strings.Join(p.sync(t, foreignPlan()), "\n"); strings.Contains(more, "citext") ||
+		!strings.Contains(more, "recreate table public.places") {
 		t.Errorf("with the extensions:\n%s", more)
 	}
 	p.sync(t, mirror.Plan{})
@@ -102,7 +109,8 @@ func checkWarnings(t *testing.T, report []string) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"collation public.nowhere: it sorts and compares as the mirror's database does, as the mirror cannot make it: could not create locale \"xx_XX\": No such file or directory",
+		"collation public.nowhere: it sorts and compares as the mirror's database does, as the mirror cannot make it: " +
+			"could not create locale \"xx_XX\": No such file or directory",
 		"table public.people: column back is of type text, as the mirror has no type public.citext",
 		"table public.people: column place is of type text, as the mirror has no type public.places",
 		"table public.people: column word is of type text, as the mirror has no type public.citext",
@@ -110,10 +118,12 @@ func checkWarnings(t *testing.T, report []string) {
 		"table public.places: column tags is of type text, as the mirror has no type public.hstore",
 		"table public.places: column word is of type text, as the mirror has no type public.citext",
 		"table public.places: column words is of type text, as the mirror has no type public.citext[]",
-		"table public.places: index by_number is left out, as the mirror cannot make it: data type integer has no default operator class for access method \"gist\"",
+		"table public.places: index by_number is left out, as the mirror cannot make it: " +
+			"data type integer has no default operator class for access method \"gist\"",
 		"type public.nick: what it is made of is of type text, as the mirror has no type public.citext",
 		"type public.pair: column a is of type text, as the mirror has no type public.citext",
-		"type public.way: it is a text, as the mirror cannot make it: data type point has no default operator class for access method \"btree\"",
+		"type public.way: it is a text, as the mirror cannot make it: " +
+			"data type point has no default operator class for access method \"btree\"",
 		"view public.adults: column word is of type text, as the mirror has no type public.citext",
 		"view public.adults: its definition is not shown, as the mirror cannot make it: type \"public.citext\" does not exist",
 	}

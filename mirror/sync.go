@@ -12,7 +12,7 @@ import (
 
 // Sync makes the mirror as the plan and the upstream catalogue say, copies the rows
 // of public tables, and proves that no protected relation can be read. It reports
-// each change. What is as it should be keeps its OID and its rows: a second run writes
+// each change. An object that is as it should be keeps its OID and its rows: a second run writes
 // nothing.
 //
 // A statement on the mirror sees all of it or nothing. (A transaction of REPEATABLE READ
@@ -60,7 +60,7 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 	}
 }
 
-// try makes the mirror in one transaction, and returns what it has changed.
+// try makes the mirror in one transaction, and returns its changes.
 func try(ctx context.Context, from pgx.Tx, mirror *pgx.Conn, plan Plan, schema *catalog.Schema, sameServer bool) ([]string, error) {
 	to, err := mirror.Begin(ctx)
 	if err != nil {

@@ -83,7 +83,8 @@ func checkShape(t *testing.T, p pair) {
 			}
 		}
 	}
-	if got := value(t, p.mirror, "SELECT string_agg(enumlabel, ',' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = 'sex_t'::regtype"); got != "f,m" {
+	if got := value(t, p.mirror, "SELECT string_agg(enumlabel, ',' ORDER BY enumsortorder) FROM pg_enum "+
+		"WHERE enumtypid = 'sex_t'::regtype"); got != "f,m" {
 		t.Errorf("labels of sex_t: %q", got)
 	}
 }
@@ -120,7 +121,8 @@ func checkRights(t *testing.T, p pair) {
 	for _, sql := range []string{
 		"CREATE TABLE public.x(i int)", "CREATE TABLE lab.x(i int)", "CREATE TABLE dp.x(i int)", "CREATE SCHEMA x", "TABLE dp.made",
 		"INSERT INTO hospitals(id) VALUES (1)", "DELETE FROM patients", "TRUNCATE visits", "SET session_replication_role = replica",
-		"SELECT lo_create(0)", "SELECT pg_logical_emit_message(false, 'a', 'b')", "SET ROLE dpproxy_owner", "ALTER TABLE visits DISABLE ROW LEVEL SECURITY",
+		"SELECT lo_create(0)", "SELECT pg_logical_emit_message(false, 'a', 'b')", "SET ROLE dpproxy_owner",
+		"ALTER TABLE visits DISABLE ROW LEVEL SECURITY",
 	} {
 		if got := state(t, ana, sql); got != "42501" {
 			t.Errorf("%s ended with %q", sql, got)
@@ -129,7 +131,8 @@ func checkRights(t *testing.T, p pair) {
 	if got := state(t, ana, "CREATE TEMP TABLE t AS SELECT * FROM hospitals; SELECT count(*) FROM t"); got != "" {
 		t.Errorf("a temp table ended with %q", got)
 	}
-	if got := value(t, ana, "SELECT current_setting('statement_timeout') || current_setting('temp_file_limit') || current_setting('dp.epsilon')"); got != "30s100MB0.5" {
+	if got := value(t, ana, "SELECT current_setting('statement_timeout') || current_setting('temp_file_limit') || "+
+		"current_setting('dp.epsilon')"); got != "30s100MB0.5" {
 		t.Errorf("settings: %s", got)
 	}
 	if got := value(t, ana, "SELECT rolconnlimit FROM pg_roles WHERE rolname = 'ana'"); got != "7" {
@@ -167,9 +170,11 @@ func checkDescribe(t *testing.T, p pair) {
 	}
 }
 
-// changed leaves out what every run does.
+// changed leaves out the reports of every run.
 func changed(report []string) []string {
-	return slices.DeleteFunc(slices.Clone(report), func(c string) bool { return strings.HasPrefix(c, "copy ") || strings.HasPrefix(c, "confirm ") })
+	return slices.DeleteFunc(slices.Clone(report), func(c string) bool {
+		return strings.HasPrefix(c, "copy ") || strings.HasPrefix(c, "confirm ")
+	})
 }
 
 func checkIdempotent(t *testing.T, p pair) {
@@ -198,7 +203,8 @@ func TestSyncAppliesChanges(t *testing.T) {
 		}
 	}
 	run(t, p.upstream, "ALTER TABLE visits ADD extra text; ALTER TABLE sales DROP amount; INSERT INTO regions VALUES ('new', 'New')")
-	expect("columns", plan(), "recreate table public.visits", "recreate table public.sales", "recreate foreign key lab.labs.labs_visit_id_fkey")
+	expect("columns", plan(), "recreate table public.visits", "recreate table public.sales",
+		"recreate foreign key lab.labs.labs_visit_id_fkey")
 	if got := value(t, p.mirror, "SELECT count(*) FROM regions"); got != "9" {
 		t.Errorf("%s regions", got)
 	}
@@ -213,7 +219,8 @@ func TestSyncAppliesChanges(t *testing.T) {
 	q.Analysts = q.Analysts[:1]
 	q.Protected = slices.Delete(q.Protected, 2, 3)
 	expect("fewer", q, `drop role Bob's`, "drop table lab.labs", "drop schema lab")
-	run(t, p.mirror, "ALTER TABLE visits DISABLE ROW LEVEL SECURITY; ALTER TABLE sales ADD x int; ALTER ROLE ana CREATEDB; DROP TABLE patients CASCADE")
+	run(t, p.mirror, "ALTER TABLE visits DISABLE ROW LEVEL SECURITY; ALTER TABLE sales ADD x int; ALTER ROLE ana CREATEDB; "+
+		"DROP TABLE patients CASCADE")
 	expect("by hand", q, "recreate table public.visits", "recreate table public.sales", "recreate role ana", "create table public.patients")
 }
 

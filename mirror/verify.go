@@ -13,11 +13,11 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A rule is one thing that must hold on the mirror: a query that finds what breaks it.
+// A rule must hold on the mirror: its query finds the things that break it.
 type rule struct{ text, query string }
 
-// rules hold for the objects, whatever the analysts can name. $1 is what reaches a
-// protected relation.
+// rules hold for the objects, whichever the analysts can name. $1 are the relations that reach a
+// protected one.
 var rules = []rule{
 	{"the owner of the mirror has powers", `SELECT rolname FROM pg_roles
 		WHERE rolname = 'dpproxy_owner' AND (rolsuper OR rolbypassrls OR rolcanlogin) AND $1::oid[] IS NOT NULL`},
@@ -105,7 +105,8 @@ func attempt(ctx context.Context, tx pgx.Tx, a Analyst, relations []uint32) erro
 // "success". It leaves the transaction as it was.
 func tryAs(ctx context.Context, tx pgx.Tx, role, statement string) (string, error) {
 	conn := tx.Conn().PgConn()
-	_, err := conn.Exec(ctx, fmt.Sprintf("SAVEPOINT attempt; SET LOCAL SESSION AUTHORIZATION %s; %s", quote.Ident(role), statement)).ReadAll()
+	script := fmt.Sprintf("SAVEPOINT attempt; SET LOCAL SESSION AUTHORIZATION %s; %s", quote.Ident(role), statement)
+	_, err := conn.Exec(ctx, script).ReadAll()
 	state := "success"
 	if err != nil {
 		refused, ok := errors.AsType[*pgconn.PgError](err)

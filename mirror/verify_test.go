@@ -54,7 +54,8 @@ func TestHoles(t *testing.T) {
 			`CREATE MATERIALIZED VIEW hole AS SELECT * FROM visits WITH NO DATA; REFRESH MATERIALIZED VIEW hole;
 				ALTER MATERIALIZED VIEW hole OWNER TO dpproxy_owner; GRANT SELECT ON hole TO ana`,
 			`analyst ana: SELECT * FROM "public"."hole" ended with "success"`,
-			"DROP MATERIALIZED VIEW hole; CREATE VIEW hole AS SELECT * FROM visits; ALTER VIEW hole OWNER TO dpproxy_owner; GRANT SELECT ON hole TO ana",
+			"DROP MATERIALIZED VIEW hole; CREATE VIEW hole AS SELECT * FROM visits; ALTER VIEW hole OWNER TO dpproxy_owner; " +
+				"GRANT SELECT ON hole TO ana",
 		},
 	} {
 		t.Run(hole.name, func(t *testing.T) {
@@ -117,8 +118,10 @@ func (p pair) verify(t *testing.T) error {
 func TestSameServerHidesStatistics(t *testing.T) {
 	statements := []string{
 		"SELECT * FROM pg_stat_database", "SELECT * FROM pg_stat_activity", "SELECT pg_database_size('clinic')", "SELECT * FROM pg_locks",
-		"SELECT pg_tablespace_size('pg_default')", "SELECT pg_current_wal_lsn()", "SELECT * FROM pg_stat_bgwriter", "SELECT * FROM pg_stat_wal",
-		"SELECT txid_current()", "SELECT * FROM pg_control_checkpoint()", "SELECT pg_stat_get_db_tuples_inserted(1)", "SELECT * FROM pg_stat_slru",
+		"SELECT pg_tablespace_size('pg_default')", "SELECT pg_current_wal_lsn()", "SELECT * FROM pg_stat_bgwriter",
+		"SELECT * FROM pg_stat_wal",
+		"SELECT txid_current()", "SELECT * FROM pg_control_checkpoint()", "SELECT pg_stat_get_db_tuples_inserted(1)",
+		"SELECT * FROM pg_stat_slru",
 	}
 	same, apart := oneServer(t), twoServers(t)
 	same.sync(t, plan())

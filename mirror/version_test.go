@@ -29,7 +29,7 @@ func message(err error) string {
 	return err.Error()
 }
 
-// newerSchemas are statements of newer versions, each in a table of its own, and what is known
+// newerSchemas are statements of newer versions, each in a table of its own, and the facts known
 // of the table then: its keys, columns that are NOT NULL, foreign keys that hold and others, and
 // columns that are virtual.
 var newerSchemas = []struct {
@@ -37,19 +37,27 @@ var newerSchemas = []struct {
 	sql                              string
 	keys, notNull, holds, loose, vir string
 }{
-	{13, "CREATE TABLE t (a int UNIQUE, b int REFERENCES patients); ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES patients NOT VALID", "a", "", "b", "a", ""},
+	{
+		13, "CREATE TABLE t (a int UNIQUE, b int REFERENCES patients); ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES patients NOT VALID",
+		"a", "", "b", "a", "",
+	},
 	{13, "CREATE TYPE span AS RANGE (subtype = numeric); CREATE TABLE t (a span NOT NULL)", "", "a", "", "", ""},
 	{13, "CREATE TABLE t (a int, b int GENERATED ALWAYS AS (a + 1) STORED NOT NULL)", "", "b", "", "", ""},
 	{15, "CREATE TABLE t (a int, b int NOT NULL, UNIQUE NULLS NOT DISTINCT (a))", "a", "b", "", "", ""},
 	{18, "CREATE TABLE t (a int, b int); ALTER TABLE t ADD CONSTRAINT n NOT NULL a NOT VALID, ADD NOT NULL b", "", "b", "", "", ""},
-	{18, "CREATE TABLE t (a int, b int); ALTER TABLE t ADD CONSTRAINT n NOT NULL a NOT VALID; ALTER TABLE t VALIDATE CONSTRAINT n", "", "a", "", "", ""},
-	{18, "CREATE TABLE t (a int REFERENCES patients NOT ENFORCED, b int REFERENCES patients); ALTER TABLE t ALTER CONSTRAINT t_b_fkey NOT ENFORCED", "", "", "", "a b", ""},
+	{
+		18, "CREATE TABLE t (a int, b int); ALTER TABLE t ADD CONSTRAINT n NOT NULL a NOT VALID; ALTER TABLE t VALIDATE CONSTRAINT n",
+		"", "a", "", "", "",
+	},
+	{18, "CREATE TABLE t (a int REFERENCES patients NOT ENFORCED, b int REFERENCES patients); " +
+		"ALTER TABLE t ALTER CONSTRAINT t_b_fkey NOT ENFORCED", "", "", "", "a b", ""},
 	{18, "CREATE TABLE t (a int4range, b int4range, PRIMARY KEY (a, b WITHOUT OVERLAPS))", "", "a b", "", "", ""},
-	{18, "CREATE TABLE s (a int4range, b int4range, UNIQUE (a, b WITHOUT OVERLAPS)); CREATE TABLE t (a int4range, b int4range, FOREIGN KEY (a, PERIOD b) REFERENCES s (a, PERIOD b))", "", "", "", "a", ""},
+	{18, "CREATE TABLE s (a int4range, b int4range, UNIQUE (a, b WITHOUT OVERLAPS)); " +
+		"CREATE TABLE t (a int4range, b int4range, FOREIGN KEY (a, PERIOD b) REFERENCES s (a, PERIOD b))", "", "", "", "a", ""},
 	{18, "CREATE TABLE t (a int, b int GENERATED ALWAYS AS (1 / a) VIRTUAL, c int GENERATED ALWAYS AS (a) STORED)", "", "", "", "", "b"},
 }
 
-// TestNewerCatalogue reads what the server's version can have, and syncs it.
+// TestNewerCatalogue reads tables as the server's version can have them, and syncs them.
 func TestNewerCatalogue(t *testing.T) {
 	up, down := start(t), startMirror(t)
 	version, err := up.Version()

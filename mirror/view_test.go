@@ -16,7 +16,8 @@ import (
 const viewSchema = `
 CREATE VIEW adults WITH (security_barrier) AS SELECT p.id, p.name, p.sex, p.age FROM patients p WHERE p.age > 20 AND p.name <> 'Bob';
 CREATE VIEW bills (patient, fee, amount, name, "at") AS
-	SELECT v.patient_id, v.fee, CAST(v.id AS numeric(9,3)), h.name, DATE '2020-01-31' FROM visits v JOIN hospitals h ON h.id = v.hospital_id;
+	SELECT v.patient_id, v.fee, CAST(v.id AS numeric(9,3)), h.name, DATE '2020-01-31' FROM visits v JOIN hospitals h ` +
+	`ON h.id = v.hospital_id;
 CREATE VIEW adult_bills AS SELECT a.id, b.fee FROM adults a JOIN bills b ON b.patient = a.id;
 CREATE VIEW towns AS SELECT code FROM regions;
 CREATE VIEW elsewhere AS SELECT p.id FROM patients p, pg_catalog.pg_class, notes;
@@ -74,13 +75,14 @@ func TestReadViews(t *testing.T) {
 		t.Errorf("%d time zones", len(s.TimeZones))
 	}
 	// A view that is read as a table of rows has no query.
-	if s, err = (mirror.Plan{Public: []catalog.Name{name("towns")}}).Read(t.Context(), p.upstream); err != nil || s.Tables[name("towns")].View != "" {
+	if s, err = (mirror.Plan{Public: []catalog.Name{name("towns")}}).Read(t.Context(), p.upstream); err != nil ||
+		s.Tables[name("towns")].View != "" {
 		t.Errorf("towns: %+v, %v", s.Tables[name("towns")], err)
 	}
 }
 
 // TestViewFingerprint holds that a view that was defined anew, and a partition that
-// was detached, are not what they were.
+// was detached, have changed.
 func TestViewFingerprint(t *testing.T) {
 	p := views(t)
 	read := func() *catalog.Schema {
@@ -91,7 +93,8 @@ func TestViewFingerprint(t *testing.T) {
 		return s
 	}
 	before := read()
-	run(t, p.upstream, "CREATE OR REPLACE VIEW adults AS SELECT id, name, sex, age FROM patients; ALTER TABLE sales DETACH PARTITION sales_2024")
+	run(t, p.upstream, "CREATE OR REPLACE VIEW adults AS SELECT id, name, sex, age FROM patients; "+
+		"ALTER TABLE sales DETACH PARTITION sales_2024")
 	after := read()
 	for _, n := range []string{"adults", "sales_2024"} {
 		if before.Tables[name(n)].Fingerprint == after.Tables[name(n)].Fingerprint {
@@ -112,7 +115,8 @@ func TestSyncViews(t *testing.T) {
 	ana := p.as(t, "ana")
 	for _, relation := range []string{"adults", "bills", "adult_bills", "sales_2024"} {
 		for _, sql := range []string{
-			"SELECT * FROM %", "SELECT FROM % WHERE false", "SELECT 1 FROM % LIMIT 0", "EXPLAIN SELECT FROM %", "SELECT count(*) FROM ONLY %",
+			"SELECT * FROM %", "SELECT FROM % WHERE false", "SELECT 1 FROM % LIMIT 0", "EXPLAIN SELECT FROM %",
+			"SELECT count(*) FROM ONLY %",
 			"COPY (TABLE %) TO STDOUT", "SELECT EXISTS (SELECT FROM %)", "DO 'BEGIN PERFORM 1 FROM public.%; END'",
 			"SELECT r.code FROM regions r LEFT JOIN % x ON true", "WITH w AS MATERIALIZED (SELECT * FROM %) SELECT 1 FROM w",
 			"SELECT 1 FROM regions UNION ALL SELECT 1 FROM %",
@@ -123,12 +127,14 @@ func TestSyncViews(t *testing.T) {
 			}
 		}
 		shape := `SELECT string_agg(format('%s %s %s', attname, format_type(atttypid, atttypmod), attcollation), ',' ORDER BY attnum)
-			FROM pg_attribute WHERE attnum > 0 AND attrelid = '` + relation + "'::regclass AND NOT (attrelid = to_regclass('adults') AND attname = 'name')"
+			FROM pg_attribute WHERE attnum > 0 AND attrelid = '` + relation + "'::regclass AND NOT (attrelid = to_regclass('adults') " +
+			"AND attname = 'name')"
 		if up, down := value(t, p.upstream, shape), value(t, p.mirror, shape); up != down {
 			t.Errorf("%s\nupstream %s\nmirror   %s", relation, up, down)
 		}
 	}
-	if got := value(t, ana, "SELECT string_agg(relkind::text, '' ORDER BY relname) FROM pg_class WHERE relname IN ('adults', 'bills', 'sales_2024')"); got != "vvr" {
+	if got := value(t, ana, "SELECT string_agg(relkind::text, '' ORDER BY relname) FROM pg_class "+
+		"WHERE relname IN ('adults', 'bills', 'sales_2024')"); got != "vvr" {
 		t.Errorf("the relations are of the kinds %s", got)
 	}
 	for view, shown := range map[string]bool{"adults": false, "bills": true} {
@@ -149,7 +155,8 @@ func TestSyncAppliesChangesOfViews(t *testing.T) {
 	p := views(t)
 	p.sync(t, viewPlan())
 	run(t, p.upstream, `CREATE OR REPLACE VIEW bills (patient, fee, amount, name, "at") AS
-		SELECT v.patient_id, v.fee, CAST(v.id AS numeric(9,3)), h.name, DATE '2021-12-31' FROM visits v JOIN hospitals h ON h.id = v.hospital_id;
+		SELECT v.patient_id, v.fee, CAST(v.id AS numeric(9,3)), h.name, DATE '2021-12-31' FROM visits v JOIN hospitals h `+
+		`ON h.id = v.hospital_id;
 		CREATE OR REPLACE VIEW adults AS SELECT id, name, sex, age FROM patients; ALTER TABLE visits ADD more int`)
 	want := []string{"recreate table public.visits", "recreate view public.bills", "recreate view public.adult_bills"}
 	got := changed(p.sync(t, viewPlan()))
@@ -201,7 +208,8 @@ func TestProblems(t *testing.T) {
 		{Table: name("adults"), Key: "view", Message: "the view reads public.patients, which is not in the policy"},
 		{Table: name("bills"), Key: "view", Message: "the view reads public.hospitals, which is not in the policy"},
 		{Table: name("towns"), Key: "view", Message: "the view reads nothing protected: say public: true instead"},
-		{Table: name("copied"), Key: "view", Message: "this is a materialised view, whose rows are copies: name the tables it is made from"},
+		{Table: name("copied"), Key: "view", Message: "this is a materialised view, whose rows are copies: " +
+			"name the tables it is made from"},
 		{Table: name("nowhere"), Key: "view", Message: "the view does not exist in the database, or may not be read"},
 		{Table: name("visits_plain"), Key: "view", Message: "this is no view"},
 	}

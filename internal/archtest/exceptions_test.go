@@ -5,7 +5,7 @@ package archtest_test
 // number as it is then, and takes the line away once the place keeps to the limit.
 var exceptions = []exception{
 	{
-		wholeModule, ruleLongLines, 153,
+		wholeModule, ruleLongLines, 19,
 		"tables of tests and statements in them, mostly",
 	},
 }

@@ -21,7 +21,8 @@ func Collation(l *catalog.Collation) Object {
 		Key:    collationKey(l.Name),
 		Create: fmt.Sprintf("CREATE COLLATION %s%s (%s)%s", exists, name, collationSQL(l), own),
 		Otherwise: fmt.Sprintf("DO %s%s", quote.Literal(fmt.Sprintf(
-			"BEGIN EXECUTE (SELECT format('CREATE COLLATION %%s (LC_COLLATE = %%L, LC_CTYPE = %%L)', %s, datcollate, datctype) FROM pg_database WHERE datname = current_database()); END",
+			"BEGIN EXECUTE (SELECT format('CREATE COLLATION %%s (LC_COLLATE = %%L, LC_CTYPE = %%L)', %s, datcollate, datctype) "+
+				"FROM pg_database WHERE datname = current_database()); END",
 			quote.Literal(name))), own),
 		Loss: "it sorts and compares as the mirror's database does",
 		Drop: drop,

@@ -3,9 +3,9 @@
 // needs. It sends nothing and knows no policy: package mirror chooses the objects, orders them and
 // carries them out.
 //
-// The text of the statements is part of what an existing mirror remembers: [Object.Digest] is kept
-// beside each object that was made. An object whose text changes is made anew at every site, with
-// all that needs it and its rows.
+// An existing mirror remembers the text of the statements: [Object.Digest] is kept beside each
+// object that was made. An object whose text changes is made anew at every site, with all that
+// needs it and its rows.
 //
 // # Nothing of value
 //

@@ -19,7 +19,8 @@ func Foundation() []Object {
 		{
 			Key: Key{KindTable, "dp.made"},
 			Create: `CREATE TABLE dp.made (seq bigint GENERATED ALWAYS AS IDENTITY, kind text, name text,
-			digest text NOT NULL, remove text NOT NULL, state text NOT NULL, PRIMARY KEY (kind, name)); ALTER TABLE dp.made OWNER TO ` + Owner,
+			digest text NOT NULL, remove text NOT NULL, state text NOT NULL, PRIMARY KEY (kind, name)); ` +
+				`ALTER TABLE dp.made OWNER TO ` + Owner,
 			State: "SELECT relowner::regrole::text, relkind = 'r' FROM pg_class WHERE oid = to_regclass('dp.made')",
 		},
 		{

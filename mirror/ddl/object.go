@@ -55,7 +55,7 @@ type Object struct {
 	// belong to the whole server.
 	Adopt bool
 	// Otherwise is made where the server cannot make Create, for want of something that is not
-	// installed; Loss says what is lost then.
+	// installed; Loss names the consequence.
 	Otherwise, Loss string
 	// Beside are made after Create where the server can make them.
 	Beside []Definition

@@ -18,11 +18,12 @@ func roleKey(name string) Key { return Key{KindRole, name} }
 // Role is a login role without powers.
 func Role(name string) Object {
 	return Object{
-		Key:    roleKey(name),
-		Create: fmt.Sprintf("CREATE ROLE %[1]s LOGIN %[2]s; COMMENT ON ROLE %[1]s IS %[3]s", quote.Ident(name), noPowers, quote.Literal(mark)),
-		Drop:   dropRole(name),
-		State:  roleState(name, true),
-		Adopt:  true,
+		Key: roleKey(name),
+		Create: fmt.Sprintf("CREATE ROLE %[1]s LOGIN %[2]s; COMMENT ON ROLE %[1]s IS %[3]s",
+			quote.Ident(name), noPowers, quote.Literal(mark)),
+		Drop:  dropRole(name),
+		State: roleState(name, true),
+		Adopt: true,
 	}
 }
 
@@ -49,10 +50,13 @@ func roleState(name string, login bool, memberOf ...string) string {
 	return fmt.Sprintf(`SELECT CASE WHEN shobj_description(oid, 'pg_authid') = %s THEN %s ELSE rolname END,
 			NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole OR rolreplication OR rolinherit)
 			AND rolcanlogin = %t
-			AND coalesce((SELECT string_agg(g.rolname, ',') FROM pg_auth_members m JOIN pg_roles g ON g.oid = m.roleid WHERE m.member = r.oid
+			AND coalesce((SELECT string_agg(g.rolname, ',') FROM pg_auth_members m `+
+		`JOIN pg_roles g ON g.oid = m.roleid WHERE m.member = r.oid
 				), '') = %s
-			AND NOT EXISTS (SELECT FROM pg_auth_members m WHERE m.member = r.oid AND (m.admin_option OR to_jsonb(m) ->> 'inherit_option' = 'true'))
+			AND NOT EXISTS (SELECT FROM pg_auth_members m `+
+		`WHERE m.member = r.oid AND (m.admin_option OR to_jsonb(m) ->> 'inherit_option' = 'true'))
 			AND (%t OR NOT EXISTS (SELECT FROM pg_auth_members WHERE roleid = r.oid))
 		FROM pg_roles r WHERE rolname = %s`,
-		quote.Literal(mark), quote.Literal(Owner), login, quote.Literal(strings.Join(memberOf, ",")), len(memberOf) == 0, quote.Literal(name))
+		quote.Literal(mark), quote.Literal(Owner), login,
+		quote.Literal(strings.Join(memberOf, ",")), len(memberOf) == 0, quote.Literal(name))
 }

@@ -91,10 +91,12 @@ func reportFunctions() []Object {
 	} {
 		signature := fmt.Sprintf("dp.%s(%s)", f.name, f.arguments)
 		all = append(all, Object{
-			Key:    Key{KindFunction, signature},
-			Create: fmt.Sprintf("CREATE FUNCTION %[1]s RETURNS float8 LANGUAGE sql IMMUTABLE AS $dp$ SELECT CAST(%[2]s AS float8) $dp$;\nALTER FUNCTION %[1]s OWNER TO %[3]s", signature, f.body, Owner),
-			Drop:   "DROP FUNCTION " + signature + " CASCADE",
-			State:  "SELECT proowner::regrole::text, NOT prosecdef FROM pg_proc WHERE oid = to_regprocedure(" + quote.Literal(signature) + ")",
+			Key: Key{KindFunction, signature},
+			Create: fmt.Sprintf("CREATE FUNCTION %[1]s RETURNS float8 LANGUAGE sql IMMUTABLE AS $dp$ "+
+				"SELECT CAST(%[2]s AS float8) $dp$;\nALTER FUNCTION %[1]s OWNER TO %[3]s", signature, f.body, Owner),
+			Drop: "DROP FUNCTION " + signature + " CASCADE",
+			State: "SELECT proowner::regrole::text, NOT prosecdef FROM pg_proc WHERE oid = to_regprocedure(" +
+				quote.Literal(signature) + ")",
 		})
 	}
 	return all

@@ -39,7 +39,8 @@ func Table(t *catalog.Table, s *catalog.Schema, protected bool) Object {
 			AND %[3]s = coalesce((SELECT string_agg(format('%%s %%s %%s', attname, format_type(atttypid, atttypmod),
 					CASE WHEN attnotnull THEN 'true' ELSE 'false' END), E'\n' ORDER BY attnum)
 				FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped), '')
-		FROM pg_class c WHERE c.oid = to_regclass(%[1]s) AND c.relkind <> 'v'`, quote.Literal(name), protected, quote.Literal(strings.Join(shape, "\n")))
+		FROM pg_class c WHERE c.oid = to_regclass(%[1]s) AND c.relkind <> 'v'`,
+		quote.Literal(name), protected, quote.Literal(strings.Join(shape, "\n")))
 	return o
 }
 
@@ -75,7 +76,8 @@ func serialsSQL(t *catalog.Table) string {
 		if !slices.Contains([]string{"smallint", "integer", "bigint"}, typ) {
 			typ = "bigint"
 		}
-		fmt.Fprintf(&sql, "CREATE SEQUENCE %[1]s AS %[2]s;\nALTER SEQUENCE %[1]s OWNER TO %[3]s;\nALTER SEQUENCE %[1]s OWNED BY %[4]s.%[5]s;\n"+
+		fmt.Fprintf(&sql, "CREATE SEQUENCE %[1]s AS %[2]s;\nALTER SEQUENCE %[1]s OWNER TO %[3]s;\n"+
+			"ALTER SEQUENCE %[1]s OWNED BY %[4]s.%[5]s;\n"+
 			"ALTER TABLE %[4]s ALTER %[5]s SET DEFAULT nextval(%[6]s);\n",
 			sequence, typ, Owner, quote.Name(t.Name), quote.Ident(c.Name), quote.Literal(sequence))
 	}

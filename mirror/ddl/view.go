@@ -38,7 +38,8 @@ func View(t *catalog.Table, s *catalog.Schema, whole bool) Object {
 	o.State = fmt.Sprintf(`SELECT c.relowner::regrole::text, c.reloptions @> '{security_invoker=true}'
 			AND %[2]s = coalesce((SELECT string_agg(format('%%s %%s', attname, format_type(atttypid, atttypmod)), E'\n' ORDER BY attnum)
 				FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped), '')
-		FROM pg_class c WHERE c.oid = to_regclass(%[1]s) AND c.relkind = 'v'`, quote.Literal(name), quote.Literal(strings.Join(shape, "\n")))
+		FROM pg_class c WHERE c.oid = to_regclass(%[1]s) AND c.relkind = 'v'`,
+		quote.Literal(name), quote.Literal(strings.Join(shape, "\n")))
 	return o
 }
 

@@ -8,12 +8,13 @@ import (
 	"dpproxy/catalog"
 )
 
-// collations reads the collations of columns. What they consist of differs between the
+// collations reads the collations of columns. Their parts differ between the
 // versions of Postgres: ICU's locale has had three places.
 func collations(ctx context.Context, tx pgx.Tx, relations []uint32) (map[catalog.Name]*catalog.Collation, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT n.nspname, l.collname, l.collprovider, l.collisdeterministic, coalesce(l.collcollate, ''), coalesce(l.collctype, ''),
-			coalesce(to_jsonb(l) ->> 'colllocale', to_jsonb(l) ->> 'colliculocale', l.collcollate, ''), coalesce(to_jsonb(l) ->> 'collicurules', '')
+			coalesce(to_jsonb(l) ->> 'colllocale', to_jsonb(l) ->> 'colliculocale', l.collcollate, ''), `+
+		`coalesce(to_jsonb(l) ->> 'collicurules', '')
 		FROM pg_collation l JOIN pg_namespace n ON n.oid = l.collnamespace
 		WHERE (n.nspname, l.collname) NOT IN (('pg_catalog', 'default'), ('pg_catalog', 'C'), ('pg_catalog', 'POSIX'))
 			AND l.oid IN (SELECT attcollation FROM pg_attribute WHERE attrelid = ANY ($1) AND attnum > 0 AND NOT attisdropped)`, relations)

@@ -19,12 +19,13 @@ const serialSQL = `SELECT s.relname FROM pg_attrdef d
 		AND pg_get_expr(d.adbin, d.adrelid) = format('nextval(%L::regclass)', s.oid::regclass)`
 
 // fromSQL selects the names of the columns that the expression of a generated column a names.
-// What it depends on is recorded of the column, or of its expression.
+// Its dependencies are recorded of the column, or of its expression.
 const fromSQL = `SELECT array_agg(DISTINCT f.attname::text) FROM pg_depend d
 	JOIN pg_attribute f ON f.attrelid = d.refobjid AND f.attnum = d.refobjsubid
 	WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid <> a.attnum AND a.attgenerated <> ''
 		AND (d.classid = 'pg_class'::regclass AND d.objid = a.attrelid AND d.objsubid = a.attnum
-			OR d.classid = 'pg_attrdef'::regclass AND d.objid = (SELECT x.oid FROM pg_attrdef x WHERE x.adrelid = a.attrelid AND x.adnum = a.attnum))`
+			OR d.classid = 'pg_attrdef'::regclass AND d.objid = (SELECT x.oid FROM pg_attrdef x ` +
+	`WHERE x.adrelid = a.attrelid AND x.adnum = a.attnum))`
 
 // notNullSQL holds for a column a without NULL. From Postgres 18 on, attnotnull alone is also
 // set by a constraint that the rows from before were never checked against.
@@ -40,7 +41,8 @@ func (r *reader) columns(ctx context.Context) error {
 		SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod), `+notNullSQL+`,
 			coalesce(col_description(a.attrelid, a.attnum), ''), a.attgenerated <> '', a.attgenerated = 'v',
 			CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' ELSE '' END,
-			a.attcollation, coalesce(n.nspname, ''), coalesce(l.collname, ''), coalesce(l.collisdeterministic, true), coalesce((`+serialSQL+`), ''), (`+fromSQL+`)
+			a.attcollation, coalesce(n.nspname, ''), coalesce(l.collname, ''), coalesce(l.collisdeterministic, true), `+
+		`coalesce((`+serialSQL+`), ''), (`+fromSQL+`)
 		FROM pg_attribute a
 		LEFT JOIN pg_collation l ON l.oid = a.attcollation LEFT JOIN pg_namespace n ON n.oid = l.collnamespace
 		WHERE a.attrelid = ANY ($1) AND a.attnum > 0 AND NOT a.attisdropped

@@ -10,7 +10,7 @@ import (
 )
 
 // TestCompressed holds that columns of texts that are compressed with lz4 are warned of, where
-// protected tables keep their rows; that what the warning says rewrites them; and that the schema
+// protected tables keep their rows; that the statements of the warning rewrite them; and that the schema
 // which is compared stays the same.
 func TestCompressed(t *testing.T) {
 	s := start(t)
@@ -60,7 +60,8 @@ func TestCompressed(t *testing.T) {
 		t.Errorf("left is %q; the fingerprint was %s and is %s", left, before, fingerprint())
 	}
 	var packed string
-	err := conn.QueryRow(t.Context(), `SELECT concat_ws(' ', pg_column_compression(packed), pg_column_compression("Short")) FROM notes`).Scan(&packed)
+	err := conn.QueryRow(t.Context(), `SELECT concat_ws(' ', pg_column_compression(packed), pg_column_compression("Short")) `+
+		`FROM notes`).Scan(&packed)
 	if err != nil || packed != "pglz pglz" {
 		t.Errorf("the texts are compressed with %s: %v", packed, err)
 	}

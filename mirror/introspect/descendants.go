@@ -8,7 +8,7 @@ import (
 	"dpproxy/catalog"
 )
 
-// Descendants returns the partitions of the tables and what inherits from them, at any depth,
+// Descendants returns the partitions of the tables and the tables that inherit from them, at any depth,
 // but for the tables themselves.
 func Descendants(ctx context.Context, conn *pgx.Conn, tables []catalog.Name) ([]catalog.Name, error) {
 	schemas, names := make([]string, len(tables)), make([]string, len(tables))
@@ -22,7 +22,8 @@ func Descendants(ctx context.Context, conn *pgx.Conn, tables []catalog.Name) ([]
 		), below(oid) AS (
 			SELECT oid FROM named UNION SELECT h.inhrelid FROM pg_catalog.pg_inherits h JOIN below b ON b.oid = h.inhparent
 		)
-		SELECT n.nspname, c.relname FROM below b JOIN pg_catalog.pg_class c ON c.oid = b.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		SELECT n.nspname, c.relname FROM below b JOIN pg_catalog.pg_class c ON c.oid = b.oid `+
+		`JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE b.oid NOT IN (SELECT oid FROM named) AND c.relkind NOT IN ('i', 'I') ORDER BY 1, 2`, schemas, names)
 	if err != nil {
 		return nil, err

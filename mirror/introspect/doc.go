@@ -3,10 +3,10 @@
 // still the same.
 //
 // It sees all of a relation, hidden columns and view texts included, and decides nothing: package
-// mirror says how much of it analysts may see, and package planner what follows from it. Every
+// mirror says how much of it analysts may see, and package planner proves facts from it. Every
 // query reads pg_catalog alone; no row of a table is read.
 //
-// # In what order
+// # Steps
 //
 // [Read] runs its steps in one snapshot: relations, then their columns with types and collations,
 // keys, constraints, indexes and foreign keys, links between relations, the queries of views, and

@@ -39,7 +39,7 @@ func FingerprintOf(oids []uint32) string {
 // [Unindexed]): statements behind it in a pipeline do not run then. Which index that is does
 // not matter: it may be made anew.
 //
-// The mark names what the transaction sees of the database, and is NULL where that has no
+// The mark names the snapshot of the transaction, and is NULL where that has no
 // name. A query with the mark of an earlier one, of the same text and on the same session,
 // as its parameter $1 looks at nothing else if its mark is the same. NULL always looks.
 // The transaction must have changed nothing itself.
@@ -66,7 +66,8 @@ SELECT CASE WHEN seen.mark OPERATOR(pg_catalog.=) $1 THEN 0 ELSE CAST(CASE WHEN 
       FROM (%s) AS have JOIN (VALUES %s) AS want(oid, digest) ON have.oid = want.oid AND have.digest = want.digest
   ) = %d%s THEN '0' ELSE 'changed' END AS pg_catalog.int4) END, seen.mark
 FROM (SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.concat_ws(' ',
-    pg_catalog.pg_current_snapshot(), pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()), pg_catalog.pg_backend_pid()) END OFFSET 0) AS seen(mark)`,
+    pg_catalog.pg_current_snapshot(), pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()), `+
+		`pg_catalog.pg_backend_pid()) END OFFSET 0) AS seen(mark)`,
 		FingerprintOf(oids), strings.Join(rows, ", "), len(oids), indexed)
 }
 
@@ -88,7 +89,8 @@ SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
             i.indisready, i.indnkeyatts, i.indkey, i.indclass, i.indcollation, i.indpred, i.indexprs)::text,
             ',' ORDER BY i.indexrelid)
      FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisunique),
-  (SELECT pg_catalog.string_agg(ROW(k.oid, k.conname, k.contype, pg_catalog.to_jsonb(k) OPERATOR(pg_catalog.->>) 'conperiod', k.condeferrable, k.convalidated, k.conindid,
+  (SELECT pg_catalog.string_agg(ROW(k.oid, k.conname, k.contype, pg_catalog.to_jsonb(k) OPERATOR(pg_catalog.->>) 'conperiod', ` +
+	`k.condeferrable, k.convalidated, k.conindid,
             k.confrelid, k.conkey, k.confkey, k.conbin)::text, ',' ORDER BY k.oid)
      FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype <> 'n'),
   (SELECT pg_catalog.string_agg(k.conkey::text, ',' ORDER BY k.conkey)
@@ -101,14 +103,15 @@ SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
      FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid),
   'policies', (SELECT pg_catalog.string_agg(ROW(p.polname, p.polcmd, p.polpermissive, p.polroles, p.polqual)::text, ',' ORDER BY p.oid)
      FROM pg_catalog.pg_policy p WHERE p.polrelid = c.oid),
-  'rules', (SELECT pg_catalog.string_agg(ROW(r.rulename, r.ev_type, r.ev_enabled, r.is_instead, r.ev_qual, r.ev_action)::text, ',' ORDER BY r.oid)
+  'rules', (SELECT pg_catalog.string_agg(ROW(r.rulename, r.ev_type, r.ev_enabled, r.is_instead, r.ev_qual, r.ev_action)::text, ` +
+	`',' ORDER BY r.oid)
      FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid)
 )) AS digest
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.oid = ANY ($1::pg_catalog.oid[])`
 
 // typeText describes the type of column a where it is not built in, with the enum
-// labels, and the type directly under a domain or array. What a domain is over
+// labels, and the type directly under a domain or array. The type below a domain
 // cannot change.
 const typeText = `
   CASE WHEN a.atttypid >= 16384 THEN (

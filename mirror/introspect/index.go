@@ -17,7 +17,8 @@ import (
 // every mirror has. Their texts hold names alone.
 func (r *reader) constraints(ctx context.Context) error {
 	return r.definitions(ctx, `
-		SELECT k.conrelid, k.conname, pg_get_constraintdef(k.oid), `+indexColumns+` FROM pg_constraint k JOIN pg_index i ON i.indexrelid = k.conindid
+		SELECT k.conrelid, k.conname, pg_get_constraintdef(k.oid), `+indexColumns+` FROM pg_constraint k `+
+		`JOIN pg_index i ON i.indexrelid = k.conindid
 		WHERE k.conrelid = ANY ($1) AND k.contype IN ('p', 'u') AND i.indisvalid AND NOT i.indisexclusion
 		ORDER BY k.conrelid, k.contype, k.conname`,
 		func(t *catalog.Table, d catalog.Definition) { t.Constraints = append(t.Constraints, d) })
@@ -27,7 +28,8 @@ func (r *reader) constraints(ctx context.Context) error {
 // alone.
 func (r *reader) indexes(ctx context.Context) error {
 	return r.definitions(ctx, `
-		SELECT i.indrelid, c.relname, pg_get_indexdef(i.indexrelid), `+indexColumns+` FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+		SELECT i.indrelid, c.relname, pg_get_indexdef(i.indexrelid), `+indexColumns+` FROM pg_index i `+
+		`JOIN pg_class c ON c.oid = i.indexrelid
 		WHERE i.indrelid = ANY ($1) AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL AND `+plainIndex+`
 			AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
 		ORDER BY i.indrelid, c.relname`,
@@ -62,10 +64,10 @@ func (r *reader) sorted(ctx context.Context) error {
 // An index that was built while a transaction could still see rows as they had been before
 // an update (indcheckxmin) is left out by Postgres until the row of pg_index is older than
 // all that the transaction can see (TransactionXmin). That has no function: it is the xmin
-// of the snapshot, or older by what ended between a look at the catalogue and the snapshot,
-// such as while LOCK waited, which lock_timeout bounds. A margin of 100,000 transactions is
-// more than end in that time. As all of it depends on the snapshot and the catalogue alone,
-// equal snapshots decide alike.
+// of the snapshot, or older by the transactions that ended between a look at the catalogue and
+// the snapshot, such as while LOCK waited, which lock_timeout bounds. A margin of 100,000
+// transactions is more than end in that time. As all of it depends on the snapshot and the
+// catalogue alone, equal snapshots decide alike.
 const sortedIndex = `i.indisvalid AND i.indisready AND i.indislive AND i.indpred IS NULL AND i.indexprs IS NULL
 	AND (NOT i.indcheckxmin OR pg_catalog.age(i.xmin) >
 		pg_catalog.age(pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::pg_catalog.xid) + 100000)
@@ -88,7 +90,7 @@ SELECT l.oid FROM (VALUES ` + strings.Join(rows, ", ") + `) AS l(oid, attname) W
   WHERE i.indrelid = l.oid AND a.attname = l.attname AND ` + sortedIndex + ")"
 }
 
-// plainIndex holds for an index i that needs nothing but its columns' types and what
+// plainIndex holds for an index i that needs nothing but its columns' types and objects that
 // every server of the version has (an OID below FirstUserOID): an access method or an
 // operator class of an extension may not be on the mirror.
 const plainIndex = `NOT EXISTS (SELECT FROM pg_opclass o

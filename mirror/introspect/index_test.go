@@ -80,8 +80,10 @@ func TestUnindexed(t *testing.T) {
 // that Postgres does.
 func TestIndexNotYetUsable(t *testing.T) {
 	s := start(t)
-	conn, old, holder := connect(t, s.URL("postgres", pgtemp.Superuser)), connect(t, s.URL("postgres", pgtemp.Superuser)), connect(t, s.URL("postgres", pgtemp.Superuser))
-	run(t, conn, "CREATE TABLE looked (k int, v int) WITH (fillfactor = 50); INSERT INTO looked SELECT g, g FROM generate_series(1, 20000) g; ANALYZE looked")
+	url := s.URL("postgres", pgtemp.Superuser)
+	conn, old, holder := connect(t, url), connect(t, url), connect(t, url)
+	run(t, conn, "CREATE TABLE looked (k int, v int) WITH (fillfactor = 50); "+
+		"INSERT INTO looked SELECT g, g FROM generate_series(1, 20000) g; ANALYZE looked")
 	run(t, old, "BEGIN; SELECT pg_current_xact_id()")
 	run(t, holder, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM looked")
 	run(t, conn, "UPDATE looked SET k = k + 1 WHERE k % 100 = 0") // in place, as no index has k
@@ -94,7 +96,8 @@ func TestIndexNotYetUsable(t *testing.T) {
 	digests := digestsOf(t, conn, oid)
 	holds := func(when, want string, waits, used bool) {
 		t.Helper()
-		if got := value(t, conn, "SELECT indcheckxmin::text FROM pg_index WHERE indexrelid = 'looked_k'::regclass") == "true"; got != waits {
+		const checks = "SELECT indcheckxmin::text FROM pg_index WHERE indexrelid = 'looked_k'::regclass"
+		if got := value(t, conn, checks) == "true"; got != waits {
 			t.Fatalf("%s: the index waits: %t, want %t", when, got, waits)
 		}
 		run(t, conn, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; LOCK TABLE looked IN ACCESS SHARE MODE; SAVEPOINT s")
@@ -130,8 +133,10 @@ func must(rows pgx.Rows, _ error) pgx.Rows { return rows } // which have the err
 // TestDescendants finds partitions of partitions.
 func TestDescendants(t *testing.T) {
 	conn := connect(t, start(t).URL("postgres", pgtemp.Superuser))
-	run(t, conn, `CREATE TABLE p (k int PRIMARY KEY) PARTITION BY RANGE (k); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (1) TO (9) PARTITION BY RANGE (k);
-		CREATE SCHEMA s; CREATE TABLE s.p11 PARTITION OF p1 FOR VALUES FROM (1) TO (5); CREATE TABLE a (k int); CREATE TABLE b () INHERITS (a); CREATE TABLE other (k int)`)
+	run(t, conn, `CREATE TABLE p (k int PRIMARY KEY) PARTITION BY RANGE (k); CREATE TABLE p1 PARTITION OF p `+
+		`FOR VALUES FROM (1) TO (9) PARTITION BY RANGE (k);
+		CREATE SCHEMA s; CREATE TABLE s.p11 PARTITION OF p1 FOR VALUES FROM (1) TO (5); CREATE TABLE a (k int); `+
+		`CREATE TABLE b () INHERITS (a); CREATE TABLE other (k int)`)
 	got, err := introspect.Descendants(t.Context(), conn, []catalog.Name{name("p"), name("a"), name("none")})
 	want := []catalog.Name{name("b"), name("p1"), {Schema: "s", Name: "p11"}}
 	if err != nil || !slices.Equal(got, want) {

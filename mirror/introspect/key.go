@@ -9,7 +9,7 @@ import (
 	"dpproxy/catalog"
 )
 
-// keys lists what proves uniqueness. An index with an operator class or collation
+// keys lists the indexes that prove uniqueness. An index with an operator class or collation
 // of its own may call other values equal than the column's type does; that of a temporal
 // key (WITHOUT OVERLAPS) says only that periods do not overlap.
 func (r *reader) keys(ctx context.Context) error {

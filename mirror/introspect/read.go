@@ -16,7 +16,7 @@ var Snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadO
 const PlainText = `SET LOCAL search_path = ''; SET LOCAL DateStyle = 'ISO, MDY'; SET LOCAL IntervalStyle = 'postgres';
 	SET LOCAL TimeZone = 'UTC'; SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'; SET LOCAL quote_all_identifiers = off`
 
-// Relations are what is asked of a catalogue.
+// Relations are those that a catalogue is asked for.
 type Relations struct {
 	// Names are those of all relations, views and partitions among them.
 	Names []catalog.Name
@@ -29,7 +29,7 @@ type Relations struct {
 // A Partition is a relation with one that is partitioned into it.
 type Partition struct{ Name, Of catalog.Name }
 
-// Read returns the schema of the relations. Those that do not exist are missing in it; it has no
+// Read returns the schema of the relations. Relations that do not exist are missing in it; it has no
 // time zones ([TimeZones]). A server of a version that is not served ends in a [VersionError].
 func Read(ctx context.Context, tx pgx.Tx, of Relations) (*catalog.Schema, error) {
 	r := newReader(tx)

@@ -45,8 +45,14 @@ func TestRead(t *testing.T) {
 		},
 		Keys: []catalog.Key{{Name: "visits_pkey", Columns: []string{"id"}, Primary: true}},
 		Foreign: []catalog.ForeignKey{
-			{Name: "visits_hospital_id_fkey", Columns: []string{"hospital_id"}, References: name("hospitals"), Target: []string{"id"}, Definition: "FOREIGN KEY (hospital_id) REFERENCES public.hospitals(id)"},
-			{Name: "visits_patient_id_fkey", Columns: []string{"patient_id"}, References: name("patients"), Target: []string{"id"}, Definition: "FOREIGN KEY (patient_id) REFERENCES public.patients(id)"},
+			{
+				Name: "visits_hospital_id_fkey", Columns: []string{"hospital_id"}, References: name("hospitals"), Target: []string{"id"},
+				Definition: "FOREIGN KEY (hospital_id) REFERENCES public.hospitals(id)",
+			},
+			{
+				Name: "visits_patient_id_fkey", Columns: []string{"patient_id"}, References: name("patients"), Target: []string{"id"},
+				Definition: "FOREIGN KEY (patient_id) REFERENCES public.patients(id)",
+			},
 		},
 		Constraints: []catalog.Definition{{Name: "visits_pkey", Text: "PRIMARY KEY (id)", Columns: []string{"id"}}},
 		Sorted:      []catalog.Index{{Name: "visits_pkey", Columns: []string{"id"}}},
@@ -124,13 +130,18 @@ func TestFingerprint(t *testing.T) {
 	run(t, conn, `CREATE VIEW v AS SELECT id FROM visits; CREATE ROLE reader; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`)
 	for _, change := range []string{
 		"ALTER TABLE visits ADD x int", "ALTER TABLE visits DROP qty", "ALTER TABLE visits RENAME qty TO quantity",
-		"ALTER TABLE visits ALTER qty TYPE bigint", "ALTER TABLE visits ALTER cost TYPE numeric(11,2)", "ALTER TABLE visits RENAME TO calls",
-		"ALTER TABLE visits SET SCHEMA lab", "ALTER TABLE visits DROP CONSTRAINT visits_pkey CASCADE", "CREATE UNIQUE INDEX ON visits (id, qty)",
+		"ALTER TABLE visits ALTER qty TYPE bigint", "ALTER TABLE visits ALTER cost TYPE numeric(11,2)",
+		"ALTER TABLE visits RENAME TO calls",
+		"ALTER TABLE visits SET SCHEMA lab", "ALTER TABLE visits DROP CONSTRAINT visits_pkey CASCADE",
+		"CREATE UNIQUE INDEX ON visits (id, qty)",
 		"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'visits_pkey'::regclass",
-		"ALTER TABLE visits ALTER patient_id DROP NOT NULL", "ALTER TABLE visits ENABLE ROW LEVEL SECURITY", "ALTER TABLE visits FORCE ROW LEVEL SECURITY",
-		"CREATE POLICY p ON visits USING (id > 1)", "CREATE TABLE child () INHERITS (visits)", "ALTER TABLE visits DROP CONSTRAINT visits_patient_id_fkey",
+		"ALTER TABLE visits ALTER patient_id DROP NOT NULL", "ALTER TABLE visits ENABLE ROW LEVEL SECURITY",
+		"ALTER TABLE visits FORCE ROW LEVEL SECURITY",
+		"CREATE POLICY p ON visits USING (id > 1)", "CREATE TABLE child () INHERITS (visits)",
+		"ALTER TABLE visits DROP CONSTRAINT visits_patient_id_fkey",
 		"ALTER TABLE visits DISABLE TRIGGER ALL", "ALTER TYPE sex_t ADD VALUE 'z'", "ALTER TYPE sex_t RENAME VALUE 'f' TO 'w'",
-		"ALTER DOMAIN money_t RENAME TO cash_t", "ALTER DOMAIN money_t SET NOT NULL", "CREATE OR REPLACE VIEW v AS SELECT id + 0 AS id FROM visits",
+		"ALTER DOMAIN money_t RENAME TO cash_t", "ALTER DOMAIN money_t SET NOT NULL",
+		"CREATE OR REPLACE VIEW v AS SELECT id + 0 AS id FROM visits",
 		"CREATE RULE r AS ON DELETE TO visits DO INSTEAD NOTHING", "ALTER TABLE sales DETACH PARTITION sales_2024",
 		"CREATE TABLE sales_2025 PARTITION OF sales FOR VALUES FROM ('2025-01-01') TO ('2026-01-01')",
 		"ALTER TABLE visits ALTER day TYPE text COLLATE \"C\"",
@@ -181,8 +192,8 @@ func checkWith(t *testing.T, conn *pgx.Conn, digests, lookups map[uint32]string,
 }
 
 // TestMark looks at the schema again whenever another transaction has ended, and only
-// then: also when it was in progress at the look before, or is older than what ended
-// meanwhile.
+// then: also when it was in progress at the look before, or is older than another
+// that ended meanwhile.
 func TestMark(t *testing.T) {
 	s := start(t)
 	conn := clinic(t, s)

@@ -14,7 +14,7 @@ import (
 // initdb and are the same on every server of a version.
 const FirstUserOID = 16384
 
-// A pgType is a row of pg_type with what belongs to it.
+// A pgType is a row of pg_type with the rows of other catalogues that belong to it.
 type pgType struct {
 	oid       uint32
 	name      catalog.Name
@@ -72,7 +72,7 @@ func readTypes(ctx context.Context, tx pgx.Tx, relations []uint32) (typeSet, err
 	return types, err
 }
 
-// resolve fills in what follows from OID and Mod: the name, and the type below
+// resolve fills in the fields that follow from OID and Mod: the name, and the type below
 // all domains.
 func (s typeSet) resolve(ref catalog.TypeRef) catalog.TypeRef {
 	t := s[ref.OID]
@@ -93,7 +93,9 @@ func (s typeSet) listUser(into map[catalog.Name]*catalog.Type) {
 		if t.oid < FirstUserOID || !slices.Contains([]byte("edcr"), t.kind) || t.ofTable {
 			continue
 		}
-		found := &catalog.Type{Name: t.name, Kind: t.kind, Labels: t.labels, NotNull: t.notNull, Comment: t.comment, Multirange: t.multirange}
+		found := &catalog.Type{
+			Name: t.name, Kind: t.kind, Labels: t.labels, NotNull: t.notNull, Comment: t.comment, Multirange: t.multirange,
+		}
 		if t.kind == 'd' || t.kind == 'r' {
 			found.Base = s.resolve(catalog.TypeRef{OID: t.base, Mod: t.baseMod, Display: t.baseText})
 		}

@@ -12,7 +12,8 @@ func TestVersions(t *testing.T) {
 	for version, want := range map[int]string{
 		120022: "the protected database is Postgres 12; it must be 13 to 18: upgrade it",
 		130000: "", 150018: "", 180099: "",
-		190000: "the protected database is Postgres 19, which this dpproxy does not know; it must be 13 to 18: use a dpproxy that knows Postgres 19",
+		190000: "the protected database is Postgres 19, which this dpproxy does not know; " +
+			"it must be 13 to 18: use a dpproxy that knows Postgres 19",
 	} {
 		if got := message(introspect.CheckData(version)); got != want {
 			t.Errorf("%d: %q, want %q", version, got, want)

@@ -1,5 +1,5 @@
 // Package mirrortest has Postgres servers and a schema for tests of package mirror and of
-// what it is made of.
+// the packages below it.
 package mirrortest
 
 import (
@@ -44,7 +44,7 @@ func start(t testing.TB, o pgtemp.Options) *pgtemp.Server {
 	return s
 }
 
-// older are what SQL of these tests says less of to servers before a version.
+// older are the words that SQL of these tests leaves out for servers before a version.
 var older = []struct {
 	before         int
 	newer, instead string
