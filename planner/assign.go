@@ -4,10 +4,14 @@ import (
 	"dpproxy/pgerr"
 )
 
-// assign divides the budget among the measures and chooses the mechanism. The
+// assign divides the budget among the statistics and chooses the mechanism. The
 // Gaussian mechanism gets ρ = ε²/2, the cost in zCDP that every ε-DP mechanism
 // stays below, so that both cost about the same and the better one is the one
 // with the smaller error.
+//
+// Shares are equal: the prices of statistics add up, and nothing tells which of them matters
+// more to the analyst. The number of partitions does not count, since the rows of one unit are
+// in a bounded number of them: that is part of each sensitivity.
 func (p *Plan) assign() error {
 	s := p.settings
 	if err := s.checkMechanism(); err != nil {
@@ -24,13 +28,13 @@ func (p *Plan) assign() error {
 		return nil
 	}
 	lap := share{kind: laplace, epsilonPico: s.EpsilonPico / n, rhoPico: halfSquare(s.EpsilonPico) / n}
-	if selections > 0 {
+	if selections > 0 { // δ is for selections alone: noise has its whole price in ρ or ε
 		if s.Pure || s.DeltaAtto < selections {
 			return noDelta(p)
 		}
 		lap.deltaAtto = s.DeltaAtto / selections
 	}
-	if s.Target.asked() && n > selections {
+	if s.Target.asked() && n > selections { // the selection of groups has no error to ask for
 		return p.reachTarget(lap, selections, n)
 	}
 	gau := lap
@@ -64,7 +68,9 @@ func (p *Plan) assign() error {
 	return nil
 }
 
-// better returns the share with the smaller error over all measures together.
+// better returns the share with the smaller error over all statistics together. Quantiles are
+// compared, as they are shown to the analyst: at equal variance the tails of Laplace noise are wider.
+// Each statistic counts by the ratio of both errors, since their units differ.
 func (p *Plan) better(a, b share, alpha float64) (share, error) {
 	ratio := 0.0
 	for _, set := range p.sets() {
@@ -87,7 +93,8 @@ func (p *Plan) better(a, b share, alpha float64) (share, error) {
 	return a, nil
 }
 
-// noDelta refuses private groups where nothing may be spent on their selection.
+// noDelta refuses private groups where nothing may be spent on their selection. Without δ no
+// mechanism could show a group of one unit: that it is there tells of the unit for certain.
 func noDelta(p *Plan) error {
 	for _, b := range p.Blocks {
 		for _, set := range b.Sets {

@@ -24,7 +24,8 @@ type budgeted struct {
 }
 
 // reachTarget chooses how to reach the target: where the error is known before the answer,
-// the cheapest noise; else noise reduction.
+// the cheapest noise; else noise reduction. Rounds are of no use in the first case: the price of
+// the last one is known.
 func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 	for _, set := range p.sets() {
 		for i := range set.outputs {
@@ -55,7 +56,8 @@ func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 	return b.chooseReduction()
 }
 
-// known reports whether every error is known before the answer.
+// known reports whether every error is known before the answer: it is absolute, and each value is
+// linear in one statistic, so that its error is that of the noise.
 func (b *budgeted) known() bool {
 	s := b.settings
 	if s.Target.Relative > 0 || s.Mechanism == brownian || s.Mechanism == laplaceReduction {

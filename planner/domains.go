@@ -18,7 +18,8 @@ type domains struct {
 }
 
 // lists returns the public values of the keys in the set, or ok false if one of them
-// is private.
+// is private. Then all are: the combinations that occur are protected as soon as one key is, and
+// a selection of partitions shows them.
 func (d *domains) lists(set []int) (lists []*list, ok bool, err error) {
 	b := d.b
 	for _, f := range b.factors {
@@ -70,7 +71,8 @@ func (d *domains) shared(keys []int, rows func() (rows [][]*string, public bool,
 	return l, nil
 }
 
-// rowsOf returns the rows of a factor, restricted to some of its keys.
+// rowsOf returns the rows of a factor, restricted to some of its keys, each as often as it occurs:
+// newList takes it once.
 func (d *domains) rowsOf(f *factor, keys []int) ([][]*string, error) {
 	rows, err := d.factorRows(f)
 	if err != nil || len(keys) == len(f.keys) {
@@ -87,6 +89,7 @@ func (d *domains) rowsOf(f *factor, keys []int) ([][]*string, error) {
 	return restricted, nil
 }
 
+// factorRows returns all rows of a factor, which is read once for all grouping sets.
 func (d *domains) factorRows(f *factor) ([][]*string, error) {
 	if f.fold < 0 {
 		return f.rows, nil

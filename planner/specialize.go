@@ -91,7 +91,8 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, cells *int, eva
 	return bp, b.checkEvalCost(n, reads, rows, evalCost)
 }
 
-// checkOffsets refuses an OFFSET below an aggregate that would skip rows.
+// checkOffsets refuses an OFFSET below an aggregate that would skip rows: one row more of one unit
+// would bring rows of others in or out. Only its value tells that it skips none.
 func (b *block) checkOffsets(env *scalar.Env) error {
 	for _, x := range b.offsets {
 		skips, err := env.Floats(x)
@@ -125,7 +126,8 @@ func (q *Query) readsHiddenView() bool {
 	})
 }
 
-// maxCells bounds the integers that one statement may release of public groups.
+// maxCells bounds the integers that one statement may release of public groups, and so memory:
+// each is drawn, whether rows are in its group or not.
 const maxCells = 1 << 21
 
 func tooManyCells() error {
@@ -135,6 +137,9 @@ func tooManyCells() error {
 
 // groupingSet decides everything of one grouping set but its mechanisms. The unit is named in
 // refusals.
+//
+// The contribution comes first: sensitivities, lattices and histograms depend on it. Places among
+// the integers of a partition are given last, since aggregates share statistics.
 func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*GroupingSet, error) {
 	g := &GroupingSet{results: results{alpha: s.Alpha, cache: &estimators{}}}
 	lists, public, err := sp.lists(keys)
@@ -170,7 +175,12 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 }
 
 // contribution bounds the contribution of a unit to a grouping set: by proof, or by the policy,
-// which the analyst's settings can only lower.
+// which the analyst's settings can only lower. A proof is worth more than a limit: no row has to
+// be dropped, so that the answer has no bias, and no row is hashed.
+//
+//   - A unit with one row in all (unique) needs no bound.
+//   - Where the unit and the keys fix a row, it has one row in each group.
+//   - Where the unit fixes every key, all of its rows are in one group.
 func (b *block) contribution(p *partitions, s Settings, unit string) (contribution, error) {
 	c := contribution{Contribution: dp.Contribution{Partitions: 1, Rows: 1}, maxSum: s.MaxSum}
 	if c.unique = b.source.Unique(); c.unique {
@@ -200,7 +210,8 @@ func (b *block) contribution(p *partitions, s Settings, unit string) (contributi
 	return c, nil
 }
 
-// lower returns the smaller of two limits of which 0 is none.
+// lower returns the smaller of two limits of which 0 is none: who counts fewer rows of a unit
+// trades bias for less noise, which is the analyst's own choice.
 func lower(a, b int64) int64 {
 	if a < 1 || b > 0 && b < a {
 		return b
