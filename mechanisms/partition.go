@@ -44,7 +44,15 @@ func NewGaussianSelection(maxPartitions int64, variance *big.Int, deltaAtto int6
 	if err != nil {
 		return GaussianSelection{}, err
 	}
-	return thresholdGaussian(noise, deltaAtto)
+	delta, err := deltaOf(deltaAtto)
+	if err != nil {
+		return GaussianSelection{}, err
+	}
+	threshold, err := thresholdAbove(gaussianThreshold(noise.varianceDouble(), aloneLimit(delta, maxPartitions)))
+	if err != nil {
+		return GaussianSelection{}, err
+	}
+	return GaussianSelection{noise, threshold, delta}, nil
 }
 
 // GaussianSelectionFor returns the selection with the least noise whose price is
@@ -55,19 +63,7 @@ func GaussianSelectionFor(maxPartitions, rhoPico, deltaAtto int64) (GaussianSele
 	if err != nil {
 		return GaussianSelection{}, err
 	}
-	return thresholdGaussian(noise, deltaAtto)
-}
-
-func thresholdGaussian(noise Gaussian, deltaAtto int64) (GaussianSelection, error) {
-	delta, err := deltaOf(deltaAtto)
-	if err != nil {
-		return GaussianSelection{}, err
-	}
-	threshold, err := thresholdAbove(gaussianThreshold(noise.varianceDouble(), aloneLimit(delta, noise.sensitivity.L0)))
-	if err != nil {
-		return GaussianSelection{}, err
-	}
-	return GaussianSelection{noise, threshold, delta}, nil
+	return NewGaussianSelection(maxPartitions, noise.variance, deltaAtto)
 }
 
 // Event describes the selection of all partitions, and the release of the noisy

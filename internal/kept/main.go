@@ -42,9 +42,6 @@ func main() {
 		// The cheapest and the most accepted of all recycled noise, with which bench/ compares the planner's choice.
 		(*brdp.Designer).Cheapest, (*brdp.Designer).MostAccepted, (*brdp.Designer).MostAcceptedApproximate,
 
-		// Reference numbers of partition selection are given for a variance.
-		mechanisms.NewGaussianSelection,
-
 		// Tests of several packages start a server for each side.
 		pgtemp.StartPair,
 	)
