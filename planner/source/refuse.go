@@ -1,6 +1,7 @@
 package source
 
 import (
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/policy"
 )
@@ -14,4 +15,9 @@ func notHere(at int, hint, format string, args ...any) *pgerr.Error {
 func unbounded(model *policy.Model, relation string, at int) error {
 	return pgerr.New(pgerr.NoContribution, "the policy does not bound how many rows of %q one %s may contribute", relation, model.Unit()).
 		At(at).WithHint("The administrator can set max_rows.")
+}
+
+// errEnded refuses an expression over rows whose level is complete.
+func errEnded(e ast.Expr) error {
+	return pgerr.New(pgerr.Internal, "an expression is resolved after the source of its rows").At(e.Pos())
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"maps"
 	"slices"
 
 	"dpproxy/parser/ast"
@@ -60,6 +59,9 @@ type draft struct {
 	mentions     mentions
 	proved       *bounded // nil before FROM and WHERE are resolved
 	later        []*semijoin
+	// ended says that the level is complete: an expression that is resolved after that would
+	// not be among those that the order of rows depends on.
+	ended bool
 }
 
 // A scope is a place in a level where names have a meaning.
@@ -103,11 +105,8 @@ func (d *draft) prove() error {
 
 // end returns the level with the expressions over it.
 func (d *draft) end() *level {
-	return &level{
-		bounded:  d.proved,
-		mentions: mentions{slices.Clone(d.mentions.columns), maps.Clone(d.mentions.seen)},
-		later:    slices.Clone(d.later),
-	}
+	d.ended = true
+	return &level{bounded: d.proved, mentions: d.mentions, later: d.later}
 }
 
 // resolveFrom returns the scope of WHERE.
@@ -171,6 +170,9 @@ func (sc scope) Resolver() *scalar.Resolver {
 
 // reference resolves a column reference of the level, or of the level around it.
 func (sc scope) reference(c *ast.Column) (*scalar.Column, error) {
+	if sc.ended {
+		return nil, errEnded(c)
+	}
 	if col, ok := sc.pinned[c]; ok {
 		sc.mention(col)
 		return col, nil

@@ -18,6 +18,7 @@ func Draw(cat *policy.Model, b *ast.Block, limits policy.Limits, values func([]s
 	if err != nil {
 		return "", err
 	}
+	proved := stateOf(rows.bounded)
 	var keys []scalar.Expr
 	for _, g := range b.Groups {
 		x, err := rows.Resolver().Expr(g)
@@ -32,6 +33,9 @@ func Draw(cat *policy.Model, b *ast.Block, limits policy.Limits, values func([]s
 				return "", err
 			}
 		}
+	}
+	if changed := change(proved, stateOf(rows.bounded)); changed != "" {
+		return "", fmt.Errorf("resolving expressions has changed the proof: %s", changed)
 	}
 	s := rows.Source()
 	if _, err := s.Fanout(limits); err != nil {

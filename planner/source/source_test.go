@@ -214,3 +214,30 @@ func readUnevaluated(t *testing.T, cat *policy.Model, sql string) (*source.ReadS
 	}
 	return source.ReadBlock(cat, b, literals)
 }
+
+// An expression that is resolved when the source is complete would be missing from the order in
+// which rows are kept.
+func TestSourceIsComplete(t *testing.T) {
+	cat := shop(t)
+	script, err := parser.Parse("SELECT count(day), count(CASE WHEN id IN (SELECT order_id FROM items) THEN 1 END) FROM orders", cat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := script.Statements[0].Blocks[0]
+	rows, err := source.Resolve(cat, &scalar.Constants{}, nil, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := rows.Resolver()
+	for _, a := range b.Aggregates {
+		if _, err := late.Expr(a.Args[0]); err != nil {
+			t.Errorf("before the source: %v", err)
+		}
+	}
+	rows.Source()
+	for _, a := range b.Aggregates {
+		if x, err := late.Expr(a.Args[0]); err == nil {
+			t.Errorf("after the source: %v", x)
+		}
+	}
+}

@@ -38,21 +38,25 @@ func Touched(s *Source, keys []scalar.Expr, w *scalar.Writer) (string, error) {
 		}
 		s.Computed(func(...scalar.Expr) {}, func(*scalar.Column) {})
 	}
-	after := stateOf(s)
+	return change(before, stateOf(s)), nil
+}
+
+// change returns a line of the state after that was not in the state before; "" if there is none.
+func change(before, after []string) string {
 	for _, line := range after {
 		if _, found := slices.BinarySearch(before, line); !found {
-			return line, nil
+			return line
 		}
 	}
 	if len(after) != len(before) {
-		return "something is gone", nil
+		return "something is gone"
 	}
-	return "", nil
+	return ""
 }
 
-// stateOf lists the values of all variables that a source refers to, sorted. Variables are told
+// stateOf lists the values of all variables that a source, or a phase of it, refers to, sorted. Variables are told
 // apart by their addresses, so that the same state has the same list in one process.
-func stateOf(s *Source) []string {
+func stateOf(s any) []string {
 	w := &stateWalk{seen: map[uintptr]map[reflect.Type]bool{}}
 	w.value("source", reflect.ValueOf(s))
 	slices.Sort(w.lines)

@@ -10,6 +10,9 @@ import (
 
 // subselect resolves a condition with a query inside, wherever it stands.
 func (sc scope) subselect(e ast.Expr) (scalar.Expr, error) {
+	if sc.ended {
+		return nil, errEnded(e)
+	}
 	switch e := e.(type) { //nolint:gochecksumtype // the others have no query inside
 	case *ast.InQuery:
 		return sc.inQuery(e, false)
