@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
 )
 
 // integer writes the value of a term as an integer of its lattice. For sums it is a column of
 // the rows, computed once for all statistics that need it.
 func (r *reader) integer(t term) (string, error) {
 	if i := slices.IndexFunc(r.integers, t.sameInteger); i >= 0 {
-		return "l" + strconv.Itoa(i+1), nil
+		return sqltext.Integer(i), nil
 	}
 	_, physical, err := r.w.Value(t.arg)
 	return r.clamped(r.column(t.arg), physical, t), err
@@ -25,13 +25,14 @@ func (r *reader) integer(t term) (string, error) {
 // integer limits.
 func (r *reader) clamped(x string, physical pgtype.Type, t term) string {
 	whole := t.whole()
-	return fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", r.onLattice(x, physical, t, whole), literalOf(t.values.low, whole), literalOf(t.values.high, whole))
+	low, high := literalOf(t.values.low, whole), literalOf(t.values.high, whole)
+	return "LEAST(GREATEST(" + r.onLattice(x, physical, t, whole) + ", " + low + "), " + high + ")"
 }
 
 // integerColumns writes the columns l of the rows. LEAST and GREATEST pass NULL over, so
 // that it would count as a bound.
-func (r *reader) integerColumns() ([]string, error) {
-	var cols []string
+func (r *reader) integerColumns() ([]sqltext.Column, error) {
+	var cols []sqltext.Column
 	for i, t := range r.integers {
 		x, physical, err := r.w.Value(t.arg)
 		if err != nil {
@@ -41,7 +42,7 @@ func (r *reader) integerColumns() ([]string, error) {
 		if r.sp.nullable(t.arg) {
 			sql = "CASE WHEN " + x + " IS NOT NULL THEN " + sql + " END"
 		}
-		cols = append(cols, sql+" AS l"+strconv.Itoa(i+1))
+		cols = append(cols, sqltext.Column{SQL: sql, As: sqltext.Integer(i)})
 	}
 	return cols, nil
 }

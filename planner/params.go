@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
 )
 
 // A Param is one parameter of a DATA statement, by its source.
@@ -96,5 +97,5 @@ func canonicalColumns(types []pgtype.Type, sql []string) string {
 	for i, t := range types {
 		parts[i] = scalar.Canonical(t, sql[i])
 	}
-	return scalar.Concatenated(parts)
+	return sqltext.Concatenated(parts)
 }

@@ -3,11 +3,10 @@ package planner
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
 )
 
 // A Read is one statement on the protected database. Each of its rows has the grouping set's
@@ -27,24 +26,19 @@ type Read struct {
 }
 
 // reader writes the statements of one grouping set. Contributions are bounded per unit, first
-// in rows, then in partitions, in stages that are named in the SQL:
-//
-//	r  rows: the unit u, keys k, arguments c, filters f
-//	g  what each unit has in each partition
-//	x  units that have more rows in a partition than may count
-//	p  the same as g after rows were chosen, with the numbers of public keys
-//	y  units that have more partitions than may count
-//	q  the same as p after partitions were chosen
+// in rows, then in partitions, in stages that are named in the SQL: of the rows r, the statistics of
+// each unit in each partition (g); the same after rows were chosen of the units in x, with the
+// numbers of public keys (p); and after partitions were chosen of the units in y (q).
 //
 // Choosing is by orders that only the secret knows (S4), among a unit's own rows. It is
 // dear, and so done only for those units that have too much: the others pass by.
 type reader struct {
 	parameters
-	sp   *specializer
-	set  *aggregation
-	w    *scalar.Writer
-	from string
-	cond string
+	sp  *specializer
+	set *aggregation
+	w   *scalar.Writer
+	// level is FROM and WHERE of the rows.
+	level *sqltext.Select
 	// args and filters are the different expressions over rows that statistics need.
 	args, filters []scalar.Expr
 	// integers are the terms whose integers are the columns l of the rows.
@@ -80,10 +74,11 @@ func (sp *specializer) read(a *aggregation) (reads []*Read, err error) {
 }
 
 func (r *reader) write(read *Read) (string, error) {
-	var err error
-	if r.from, r.cond, err = r.sp.b.source.Write(r.w, r); err != nil {
+	from, cond, err := r.sp.b.source.Write(r.w, r)
+	if err != nil {
 		return "", err
 	}
+	r.level = &sqltext.Select{From: &sqltext.Table{SQL: from, Protected: true}, Where: []string{cond}}
 	if err := r.dropOthers(); err != nil {
 		return "", err
 	}
@@ -100,7 +95,11 @@ func (r *reader) write(read *Read) (string, error) {
 	if len(read.statistics) == 1 {
 		s.own = read.statistics[0].own()
 	}
-	return s.sql()
+	q, err := s.statement()
+	if err != nil {
+		return "", err
+	}
+	return sqltext.Even(q).SQL(), nil
 }
 
 // dropOthers leaves out, in a block of several grouping sets, the rows whose key is outside
@@ -130,7 +129,7 @@ func (r *reader) dropOthers() error {
 		if l.null[0] {
 			cond += " OR " + x + " IS NULL"
 		}
-		r.cond += " AND (" + cond + ")"
+		r.level.Also = append(r.level.Also, "("+cond+")")
 	}
 	return nil
 }
@@ -150,62 +149,61 @@ func indexOf(list []scalar.Expr, e scalar.Expr) int {
 // rows selects the unit, the keys and what the statistics need of every row that the
 // condition keeps; with whole, also the bytes of all columns that the level uses, and if an
 // index finds them, only those of a unit of x.
-func (r *reader) rows(whole bool) (string, error) {
-	var cols []string
-	unit := r.sp.b.source.Unit()
+func (r *reader) rows(whole bool) (*sqltext.Select, error) {
+	q := *r.level
+	var err error
+	if q.Columns, err = r.rowColumns(); err != nil {
+		return nil, err
+	}
+	if !whole {
+		// The fence keeps Postgres from computing an integer anew for each statistic that uses it.
+		q.Fence = slices.ContainsFunc(r.integers, func(t term) bool { return r.set.uses(t) > 1 })
+		return &q, nil
+	}
+	q.Columns = append(q.Columns, sqltext.Column{SQL: r.rowBytes(), As: sqltext.Bytes})
+	q.Touched = r.oneOfEach()
+	if q.LookedUp = r.sp.unitIndexed(); q.LookedUp {
+		q.Also = append(slices.Clip(q.Also), r.sp.b.source.Unit().Read()+" OPERATOR(pg_catalog.=) "+sqltext.Of(sqltext.ManyRows, sqltext.Unit))
+	}
+	return &q, nil
+}
+
+// rowColumns are the unit, the keys and the columns that the statistics need.
+func (r *reader) rowColumns() ([]sqltext.Column, error) {
+	var cols []sqltext.Column
 	if !r.set.contribution.unique {
-		cols = append(cols, unit.Read()+" AS u")
+		cols = append(cols, sqltext.Column{SQL: r.sp.b.source.Unit().Read(), As: sqltext.Unit})
 	}
 	for n, i := range r.set.keys {
 		x, _, err := r.w.Key(r.sp.b.keys[i].expr)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		cols = append(cols, x+" AS k"+strconv.Itoa(n+1))
+		cols = append(cols, sqltext.Column{SQL: x, As: sqltext.Key(n)})
 	}
 	for i, e := range r.args {
 		x, _, err := r.w.Value(e)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		cols = append(cols, x+" AS c"+strconv.Itoa(i+1))
+		cols = append(cols, sqltext.Column{SQL: x, As: sqltext.Argument(i)})
 	}
 	integers, err := r.integerColumns()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	cols = append(cols, integers...)
 	for i, e := range r.filters {
 		x, err := r.w.Expr(e)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		cols = append(cols, x+" AS f"+strconv.Itoa(i+1))
-	}
-	if whole {
-		cols = append(cols, r.rowBytes()+" AS bytes", r.tables()+" AS tables")
+		cols = append(cols, sqltext.Column{SQL: x, As: sqltext.Filter(i)})
 	}
 	if len(cols) == 0 {
-		cols = []string{"1 AS one"}
+		cols = []sqltext.Column{{SQL: "1", As: sqltext.One}}
 	}
-	return "SELECT " + strings.Join(cols, ", ") + " FROM " + r.from + " WHERE " + r.cond + r.end(whole), nil
-}
-
-// end writes what follows the condition. A fence keeps Postgres from computing an integer
-// anew for each statistic that uses it. Where the bytes of rows are asked for, few of the rows
-// are needed, and it would compute all; if those are looked up, it keeps Postgres from
-// reading all rows to join them.
-func (r *reader) end(whole bool) string {
-	const fence = " OFFSET 0"
-	if whole && r.sp.unitIndexed() {
-		return " AND " + r.sp.b.source.Unit().Read() + " OPERATOR(pg_catalog.=) x.u" + fence
-	}
-	for _, t := range r.integers {
-		if !whole && r.set.uses(t) > 1 {
-			return fence
-		}
-	}
-	return ""
+	return cols, nil
 }
 
 // rowBytes writes the unit and every column that the level uses: rows with equal bytes
@@ -216,28 +214,24 @@ func (r *reader) rowBytes() string {
 	for _, c := range r.sp.b.source.Used() {
 		parts = append(parts, scalar.Spelled(r.w.Physical(c), c.Read()))
 	}
-	return scalar.Concatenated(parts)
+	return sqltext.Concatenated(parts)
 }
 
-// tables writes a number that a column of each table is needed for.
-func (r *reader) tables() string {
+// oneOfEach writes a column of each table of the level.
+func (r *reader) oneOfEach() []string {
 	s := r.sp.b.source
 	list := []string{s.Unit().Read()}
 	for _, c := range s.OneOfEach() {
 		list = append(list, c.Presence())
 	}
-	var parts []string
-	for some := range slices.Chunk(list, 50) { // a function takes 100 arguments at most
-		parts = append(parts, "pg_catalog.num_nulls("+strings.Join(some, ", ")+")")
-	}
-	return strings.Join(parts, " + ")
+	return list
 }
 
 // keys lists the names of the key columns.
 func (r *reader) keys() []string {
 	out := make([]string, len(r.set.keys))
 	for i := range out {
-		out[i] = "k" + strconv.Itoa(i+1)
+		out[i] = sqltext.Key(i)
 	}
 	return out
 }
@@ -258,37 +252,33 @@ func (r *reader) keyBytes() (string, error) {
 	return canonicalColumns(types, r.keys()), nil
 }
 
-// numbered writes the numbers that public keys have among their values, from a
-// relation with raw keys, and what to join with it; private keys stay as they are. Keys
-// outside the domain have no number: their rows are left out.
-func (r *reader) numbered(alias string) (cols []string, joins, where string, err error) {
-	if r.set.Private() {
-		for _, k := range r.keys() {
-			cols = append(cols, alias+"."+k)
-		}
-		return cols, "", "", nil
-	}
-	var conds []string
+// numbered writes the numbers that public keys have among their values, from an item with raw
+// keys, which it joins with the values; private keys stay as they are. Keys outside the
+// domain have no number: their rows are left out by the conditions.
+func (r *reader) numbered(alias string, from sqltext.Item) (cols []string, _ sqltext.Item, where []string, err error) {
 	for n, i := range r.set.keys {
+		k := sqltext.Of(alias, sqltext.Key(n))
+		if r.set.Private() {
+			cols = append(cols, k)
+			continue
+		}
 		l, at := r.listWith(i)
 		_, t, err := r.w.Key(r.sp.b.keys[i].expr)
 		if err != nil {
-			return nil, "", "", err
+			return nil, nil, nil, err
 		}
-		d := "d" + strconv.Itoa(n+1)
-		k := alias + ".k" + strconv.Itoa(n+1)
-		joins += fmt.Sprintf(" LEFT JOIN pg_catalog.unnest(%s) WITH ORDINALITY AS %s(x, o) ON %s.x = %s", r.array(l, at, t), d, d, k)
-		number := "CAST(" + d + ".o AS pg_catalog.int4)"
+		d := sqltext.List(n)
+		from = &sqltext.Join{
+			Kind: sqltext.Left, Left: from, On: []string{sqltext.Of(d, sqltext.Element) + " = " + k},
+			Right: &sqltext.Table{SQL: "pg_catalog.unnest(" + r.array(l, at, t) + ") WITH ORDINALITY", As: d + "(x, o)"},
+		}
+		number := "CAST(" + sqltext.Of(d, sqltext.Order) + " AS pg_catalog.int4)"
 		if l.null[at] {
 			number = "CASE WHEN " + k + " IS NULL THEN 0 ELSE " + number + " END"
 		}
-		cols = append(cols, number)
-		conds = append(conds, number+" IS NOT NULL")
+		cols, where = append(cols, number), append(where, number+" IS NOT NULL")
 	}
-	if len(conds) > 0 {
-		where = " WHERE " + strings.Join(conds, " AND ")
-	}
-	return cols, joins, where, nil
+	return cols, from, where, nil
 }
 
 // array writes the values of a key of a list, without NULL, as an array of its type.

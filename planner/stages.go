@@ -3,10 +3,10 @@ package planner
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"dpproxy/planner/pgtype"
+	"dpproxy/planner/sqltext"
 )
 
 // stages writes the SQL of one read. A read of plain statistics has one row for each unit
@@ -17,50 +17,66 @@ type stages struct {
 	own  valueForm // nil for plain statistics
 }
 
-func (s *stages) sql() (string, error) {
+func (s *stages) statement() (*sqltext.Select, error) {
 	if s.set.contribution.unique {
 		return s.once()
 	}
 	s.read.Ordered = s.extra() == nil && s.sp.unitOrdered()
-	var with []string
-	parts := []func() (string, error){s.perUnit, s.bounded}
-	chooses := s.set.contribution.choosesPartitions
-	if chooses {
-		parts = append(parts, s.partitions)
+	with, from := []sqltext.Named{}, sqltext.Bounded
+	stage := func(name string, write func() (*sqltext.Select, error)) error {
+		q, err := write()
+		with = append(with, sqltext.Named{Name: name, Query: q})
+		return err
 	}
-	for _, part := range parts {
-		text, err := part()
-		if err != nil {
-			return "", err
+	if err := stage(sqltext.UnitGroups, s.perUnit); err != nil {
+		return nil, err
+	}
+	if s.chooses() {
+		with = append(with, sqltext.Named{Name: sqltext.ManyRows, Query: s.manyRows()})
+	}
+	if err := stage(sqltext.Bounded, s.bounded); err != nil {
+		return nil, err
+	}
+	if s.set.contribution.choosesPartitions {
+		with = append(with, sqltext.Named{Name: sqltext.ManyPartitions, Query: s.manyPartitions()})
+		if err := stage(sqltext.Kept, s.kept); err != nil {
+			return nil, err
 		}
-		with = append(with, text)
+		from = sqltext.Kept
 	}
 	keys, err := s.shown()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	from := "p"
-	if chooses {
-		from = "q"
-	}
-	return "WITH " + strings.Join(with, ", ") + " " + s.total(keys, from), nil
+	q := s.total(keys, &sqltext.Table{SQL: from})
+	q.With = with
+	return q, nil
 }
 
 // extra names the column beside the keys, or nothing.
 func (s *stages) extra() []string {
 	if s.own != nil {
-		return []string{"b"}
+		return []string{sqltext.Value}
 	}
 	return nil
+}
+
+// by lists the unit, the keys and further columns.
+func (s *stages) by(further ...string) []string {
+	return slices.Concat([]string{sqltext.Unit}, s.keys(), further)
 }
 
 // source writes the rows, with the b of a valueForm: NULL in rows that do not count. Those
 // take part in the choice of rows and partitions nevertheless, which is the same for all
 // statistics.
-func (s *stages) source(whole bool) (string, error) {
-	rows, err := s.rows(whole)
-	if err != nil || s.own == nil {
-		return "(" + rows + ") AS r", err
+func (s *stages) source(whole bool) (sqltext.Item, error) {
+	q, err := s.rows(whole)
+	if err != nil {
+		return nil, err
+	}
+	rows := &sqltext.Query{Select: q, As: sqltext.Rows}
+	if s.own == nil {
+		return rows, nil
 	}
 	st := s.read.statistics[0]
 	cond := s.column(st.terms()[0].arg) + " IS NOT NULL"
@@ -68,33 +84,40 @@ func (s *stages) source(whole bool) (string, error) {
 		cond += " AND " + s.filter(st)
 	}
 	b, err := s.own.value(s.reader)
-	return "(SELECT r.*, CASE WHEN " + cond + " THEN " + b + " END AS b FROM (" + rows + ") AS r) AS r", err
+	return &sqltext.Query{As: sqltext.Rows, Select: &sqltext.Select{
+		Columns: []sqltext.Column{{SQL: "r.*"}, {SQL: "CASE WHEN " + cond + " THEN " + b + " END", As: sqltext.Value}},
+		From:    rows,
+	}}, err
 }
 
-func (s *stages) filter(st *statistic) string {
-	return "f" + strconv.Itoa(indexOf(s.filters, st.filter)+1)
-}
+func (s *stages) filter(st *statistic) string { return sqltext.Filter(indexOf(s.filters, st.filter)) }
 
-// perUnit is g: what each unit has in each partition.
-func (s *stages) perUnit() (string, error) {
+// perUnit is g: the rows, values and sums of each unit in each partition.
+func (s *stages) perUnit() (*sqltext.Select, error) {
 	from, err := s.source(false)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	by := join(names{"u"}, s.keys(), s.extra())
-	sums, err := s.sums()
-	if err != nil {
-		return "", err
-	}
-	return "g AS (SELECT " + join(by, []string{"pg_catalog.count(*) AS n"}, sums).list() + " FROM " + from + groupBy(by) + ")", nil
+	return s.counted(from, s.by(s.extra()...))
 }
 
+// counted writes the statistics of groups of rows.
+func (s *stages) counted(from sqltext.Item, by []string) (*sqltext.Select, error) {
+	sums, err := s.sums()
+	return &sqltext.Select{
+		Columns: slices.Concat(sqltext.Columns("", by...), []sqltext.Column{countRows}, sums),
+		From:    from, GroupBy: by,
+	}, err
+}
+
+var countRows = sqltext.Column{SQL: "pg_catalog.count(*)", As: sqltext.Count}
+
 // sums writes plain statistics over rows.
-func (s *stages) sums() ([]string, error) {
+func (s *stages) sums() ([]sqltext.Column, error) {
 	if s.own != nil {
 		return nil, nil
 	}
-	var out []string
+	var out []sqltext.Column
 	for i, st := range s.read.statistics {
 		x, err := st.ofRows(s.reader)
 		if err != nil {
@@ -103,19 +126,19 @@ func (s *stages) sums() ([]string, error) {
 		if st.filter != nil {
 			x += " FILTER (WHERE " + s.filter(st) + ")"
 		}
-		out = append(out, x+" AS m"+strconv.Itoa(i+1))
+		out = append(out, sqltext.Column{SQL: x, As: sqltext.Statistic(i)})
 	}
 	return out, nil
 }
 
 // ofUnit writes a plain statistic of one unit and partition within its sensitivity (S15).
-func ofUnit(st *statistic, i int) string {
-	x := "m" + strconv.Itoa(i+1)
+func ofUnit(st *statistic, i int) sqltext.Column {
+	x := sqltext.Statistic(i)
 	limit := st.sensitivity.LInf
 	if st.counts() {
-		return fmt.Sprintf("LEAST(%s, %d) AS %s", x, limit, x)
+		return sqltext.Column{SQL: fmt.Sprintf("LEAST(%s, %d)", x, limit), As: x}
 	}
-	return fmt.Sprintf("CAST(LEAST(GREATEST(COALESCE(%s, 0), -%d), %d) AS pg_catalog.int8) AS %s", x, limit, limit, x)
+	return sqltext.Column{SQL: fmt.Sprintf("CAST(LEAST(GREATEST(COALESCE(%s, 0), -%d), %d) AS pg_catalog.int8)", x, limit, limit), As: x}
 }
 
 // chooses reports whether it matters which rows of a unit are kept: not when rows are
@@ -125,16 +148,34 @@ func (s *stages) chooses() bool {
 	return c.choosesRows && slices.ContainsFunc(s.read.statistics, func(st *statistic) bool { return st.choosesRows(c, st.filter != nil) })
 }
 
-// bounded is p, after x where rows are chosen: within the limits of rows, with public
-// keys numbered.
-func (s *stages) bounded() (string, error) {
-	numbers, joins, where, err := s.numbered("g")
-	if err != nil {
-		return "", err
+// manyRows is x: the units of which rows are chosen.
+func (s *stages) manyRows() *sqltext.Select {
+	rows := s.set.contribution.Rows
+	many := &sqltext.Select{Columns: sqltext.Columns("", sqltext.Unit), From: &sqltext.Table{SQL: sqltext.UnitGroups}}
+	if s.extra() == nil {
+		many.Where = []string{fmt.Sprintf("n > %d", rows)}
+	} else {
+		many.GroupBy, many.Having = s.by(), fmt.Sprintf("pg_catalog.sum(n) > %d", rows)
 	}
-	cols := []string{"g.u"}
+	return &sqltext.Select{Distinct: true, Columns: sqltext.Columns("", sqltext.Unit), From: &sqltext.Query{Select: many, As: "over"}}
+}
+
+// bounded is p: within the limits of rows, with public keys numbered.
+func (s *stages) bounded() (*sqltext.Select, error) {
+	var from sqltext.Item = &sqltext.Table{SQL: sqltext.UnitGroups}
+	if s.chooses() {
+		var err error
+		if from, err = s.chosen(); err != nil {
+			return nil, err
+		}
+	}
+	numbers, from, where, err := s.numbered(sqltext.UnitGroups, from)
+	if err != nil {
+		return nil, err
+	}
+	cols := sqltext.Columns(sqltext.UnitGroups, sqltext.Unit)
 	for i, k := range s.keys() {
-		cols = append(cols, numbers[i]+" AS "+k)
+		cols = append(cols, sqltext.Column{SQL: numbers[i], As: k})
 	}
 	switch {
 	case s.own == nil:
@@ -142,195 +183,175 @@ func (s *stages) bounded() (string, error) {
 			cols = append(cols, ofUnit(st, i))
 		}
 	case s.own.perValue():
-		cols = append(cols, "g.b", "g.n")
+		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Value, sqltext.Count)...)
 	default:
-		cols = append(cols, "g.b")
+		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Value)...)
 	}
-	from, x := "g", ""
-	if s.chooses() {
-		if x, from, err = s.chosen(); err != nil {
-			return "", err
-		}
-	}
-	return x + "p AS (SELECT " + strings.Join(cols, ", ") + " FROM " + from + joins + where + ")", nil
+	return &sqltext.Select{Columns: cols, From: from, Where: where}, nil
 }
 
-// chosen writes x, and g with the units of x replaced by what their chosen rows have.
-func (s *stages) chosen() (x, from string, err error) {
-	rows := s.set.contribution.Rows
-	by := join([]string{"u"}, s.keys())
-	having := fmt.Sprintf("SELECT u FROM g WHERE n > %d", rows)
-	if s.extra() != nil {
-		having = fmt.Sprintf("SELECT u FROM g%s HAVING pg_catalog.sum(n) > %d", groupBy(by), rows)
-	}
-	cut, err := s.cut(by, rows)
+// chosen writes g with the units of x replaced by those of their chosen rows.
+func (s *stages) chosen() (sqltext.Item, error) {
+	some, err := s.chosenRows()
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
-	x = "x AS (SELECT DISTINCT u FROM (" + having + ") AS over), "
-	return x, "(SELECT * FROM g WHERE NOT (u IN (SELECT u FROM x)) UNION ALL " + cut + ") AS g", nil
+	return &sqltext.Query{As: sqltext.UnitGroups, Select: &sqltext.Select{
+		Columns: sqltext.Columns("", "*"), From: &sqltext.Table{SQL: sqltext.UnitGroups},
+		Where: []string{sqltext.NotAmong(sqltext.ManyRows)}, UnionAll: []*sqltext.Select{some},
+	}}, nil
 }
 
-// cut chooses the rows of the units in x. If an index finds them, the rows of each unit are
+// chosenRows chooses the rows of the units in x. If an index finds them, the rows of each unit are
 // looked up: the time then tells of a unit in x, by as many rows as are its own. Without
 // one all rows are read again, whether x has a unit or not.
-func (s *stages) cut(by names, rows int64) (string, error) {
+func (s *stages) chosenRows() (*sqltext.Select, error) {
 	from, err := s.source(true)
 	if err != nil {
-		return "", err
-	}
-	sums, err := s.sums()
-	if err != nil {
-		return "", err
+		return nil, err
 	}
 	s.read.lookup = s.sp.unitIndexed()
 	if !s.read.lookup {
-		from = only("r", from, "x", "r.tables OPERATOR(pg_catalog.<) 0 OR ")
+		from = &sqltext.Among{Item: from, As: sqltext.Rows, Units: sqltext.ManyRows, Touched: true}
 	}
-	ranked := fmt.Sprintf("SELECT r.*, pg_catalog.row_number() OVER (PARTITION BY %s ORDER BY %s, bytes) AS o FROM %s",
-		by.list(), s.hmac(tagRow, "bytes"), from)
+	ranked := &sqltext.Select{From: from, Columns: []sqltext.Column{{SQL: "r.*"}, {
+		SQL: "pg_catalog.row_number() OVER (PARTITION BY " + strings.Join(s.by(), ", ") +
+			" ORDER BY " + s.hmac(tagRow, sqltext.Bytes) + ", " + sqltext.Bytes + ")",
+		As: sqltext.Order,
+	}}}
 	if s.read.lookup {
-		ranked = "SELECT r.* FROM x CROSS JOIN LATERAL (" + ranked + ") AS r"
+		ranked = &sqltext.Select{Columns: sqltext.Columns(sqltext.Rows, "*"), From: &sqltext.Join{
+			Left: &sqltext.Table{SQL: sqltext.ManyRows}, Right: &sqltext.Query{Select: ranked, As: sqltext.Rows, Lateral: true},
+		}}
 	}
-	by = join(by, s.extra())
-	return "SELECT " + join(by, names{"pg_catalog.count(*) AS n"}, sums).list() + " FROM (" + ranked + ") AS r" +
-		fmt.Sprintf(" WHERE o <= %d", rows) + groupBy(by), nil
+	q, err := s.counted(&sqltext.Query{Select: ranked, As: sqltext.Rows}, s.by(s.extra()...))
+	q.Where = []string{fmt.Sprintf("o <= %d", s.set.contribution.Rows)}
+	return q, err
 }
 
-// partitions is q: within the limit of partitions.
-func (s *stages) partitions() (string, error) {
+// manyPartitions is y: the units of which partitions are chosen.
+func (s *stages) manyPartitions() *sqltext.Select {
+	var all sqltext.Item = &sqltext.Table{SQL: sqltext.Bounded}
+	if s.extra() != nil {
+		all = &sqltext.Query{As: sqltext.Bounded, Select: &sqltext.Select{Distinct: true, Columns: sqltext.Columns("", s.by()...), From: all}}
+	}
+	return &sqltext.Select{
+		Columns: sqltext.Columns("", sqltext.Unit), From: all,
+		GroupBy: []string{sqltext.Unit}, Having: fmt.Sprintf("pg_catalog.count(*) > %d", s.set.contribution.Partitions),
+	}
+}
+
+// kept is q: within the limit of partitions.
+func (s *stages) kept() (*sqltext.Select, error) {
 	bytes, err := s.keyBytes()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
+	bounded := &sqltext.Table{SQL: sqltext.Bounded}
 	unit := canonicalColumns([]pgtype.Type{s.w.Physical(s.sp.b.source.Unit())}, []string{"p.u"})
-	most := s.set.contribution.Partitions
-	all := "p"
-	if s.extra() != nil {
-		all = "(SELECT DISTINCT " + join(names{"u"}, s.keys()).list() + " FROM p) AS p"
+	ranked := &sqltext.Select{
+		Columns: []sqltext.Column{{SQL: "p.*"}, {
+			SQL: "pg_catalog.dense_rank() OVER (PARTITION BY p.u ORDER BY " + s.hmac(tagPartition, unit+" || "+bytes) + ", " + bytes + ")",
+			As:  sqltext.Order,
+		}},
+		From: &sqltext.Among{Item: bounded, As: sqltext.Bounded, Units: sqltext.ManyPartitions},
 	}
-	return fmt.Sprintf("y AS (SELECT u FROM %s GROUP BY u HAVING pg_catalog.count(*) > %d), ", all, most) +
-		"q AS (SELECT p.*, 1 AS o FROM p WHERE NOT (u IN (SELECT u FROM y)) UNION ALL SELECT * FROM (SELECT p.*, pg_catalog.dense_rank() OVER (PARTITION BY p.u ORDER BY " +
-		s.hmac(tagPartition, unit+" || "+bytes) + ", " + bytes + ") AS o FROM " + only("p", "p", "y", "") + ") AS o" + fmt.Sprintf(" WHERE o <= %d)", most), nil
+	return &sqltext.Select{
+		Columns: []sqltext.Column{{SQL: "p.*"}, {SQL: "1", As: sqltext.Order}}, From: bounded,
+		Where: []string{sqltext.NotAmong(sqltext.ManyPartitions)},
+		UnionAll: []*sqltext.Select{{
+			Columns: sqltext.Columns("", "*"), From: &sqltext.Query{Select: ranked, As: sqltext.Order},
+			Where: []string{fmt.Sprintf("o <= %d", s.set.contribution.Partitions)},
+		}},
+	}, nil
 }
 
 // total adds the units up.
-func (s *stages) total(keys []string, from string) string {
+func (s *stages) total(keys []string, from sqltext.Item) *sqltext.Select {
 	if s.own != nil {
 		return s.own.total(s, keys, from)
 	}
-	var cols names
+	cols := sqltext.Columns("", keys...)
 	if s.read.units {
-		cols = append(cols, "pg_catalog.count(*)")
+		cols = append(cols, sqltext.Column{SQL: countRows.SQL})
 	}
 	for i := range s.read.statistics {
-		cols = append(cols, "COALESCE(pg_catalog.sum(m"+strconv.Itoa(i+1)+"), 0)")
+		cols = append(cols, sqltext.Column{SQL: "COALESCE(pg_catalog.sum(" + sqltext.Statistic(i) + "), 0)"})
 	}
-	return "SELECT " + join(keys, cols).list() + " FROM " + from + groupBy(s.keys())
+	return &sqltext.Select{Columns: cols, From: from, GroupBy: s.keys()}
 }
 
 // once writes a read of a source with one row for each unit: nothing is bounded.
-func (s *stages) once() (string, error) {
+func (s *stages) once() (*sqltext.Select, error) {
 	from, err := s.source(false)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	cols, err := s.ofGroups()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	by := names(s.keys())
+	by := s.keys()
 	if s.own != nil && s.own.perValue() {
-		by = join(by, names{"b"})
+		by = append(by, sqltext.Value)
 	}
 	if len(by) == 0 {
-		return "SELECT " + nulls(cols).list() + " FROM " + from, nil
+		return &sqltext.Select{Columns: ofAll(cols), From: from}, nil
 	}
-	numbers, joins, where, err := s.numbered("g")
-	if err != nil {
-		return "", err
-	}
-	grouped := "(SELECT " + join(s.keys(), cols).list() + " FROM " + from + groupBy(by) + ") AS g"
-	return s.onceTotal(grouped, numbers, joins, where)
+	grouped := &sqltext.Select{Columns: append(sqltext.Columns("", s.keys()...), cols...), From: from, GroupBy: by}
+	return s.onceTotal(&sqltext.Query{Select: grouped, As: sqltext.UnitGroups})
 }
 
-// ofGroups writes what once reads of each group.
-func (s *stages) ofGroups() (names, error) {
+// ofGroups writes the columns that once reads of each group.
+func (s *stages) ofGroups() ([]sqltext.Column, error) {
 	if s.own != nil {
 		return s.own.ofGroups(), nil
 	}
 	sums, err := s.sums()
 	if s.read.units {
-		return join(names{"pg_catalog.count(*) AS n"}, sums), err
+		return append([]sqltext.Column{countRows}, sums...), err
 	}
 	return sums, err
 }
 
-// nulls makes sums over no rows zero, and drops their names.
-func nulls(cols names) names {
-	out := make(names, len(cols))
+// ofAll makes sums over no rows zero, and drops the names of statistics.
+func ofAll(cols []sqltext.Column) []sqltext.Column {
+	out := slices.Clone(cols)
 	for i, c := range cols {
-		x, _, _ := strings.Cut(c, " AS m")
-		out[i] = x
-		if strings.HasPrefix(x, "pg_catalog.sum") {
-			out[i] = "COALESCE(" + x + ", 0)"
+		if c.As != sqltext.Count {
+			out[i].As = ""
+		}
+		if strings.HasPrefix(c.SQL, "pg_catalog.sum") {
+			out[i].SQL = "COALESCE(" + c.SQL + ", 0)"
 		}
 	}
 	return out
 }
 
-// onceTotal numbers the keys of what once has grouped.
-func (s *stages) onceTotal(grouped string, numbers []string, joins, where string) (string, error) {
-	if s.set.Private() {
-		var err error
-		if numbers, err = s.shown(); err != nil {
-			return "", err
-		}
+// onceTotal numbers the keys of the groups of once.
+func (s *stages) onceTotal(grouped sqltext.Item) (*sqltext.Select, error) {
+	numbers, from, where, err := s.numbered(sqltext.UnitGroups, grouped)
+	if err == nil && s.set.Private() {
+		numbers, err = s.shown()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if s.own != nil && s.own.perValue() {
-		var cols names
+		var cols []sqltext.Column
 		for i, k := range s.keys() {
-			cols = append(cols, numbers[i]+" AS "+k)
+			cols = append(cols, sqltext.Column{SQL: numbers[i], As: k})
 		}
-		p := "(SELECT " + join(cols, names{"g.b", "g.n"}).list() + " FROM " + grouped + joins + where + ") AS p"
-		return s.own.total(s, s.keys(), p), nil
+		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Value, sqltext.Count)...)
+		p := &sqltext.Select{Columns: cols, From: from, Where: where}
+		return s.own.total(s, s.keys(), &sqltext.Query{Select: p, As: sqltext.Bounded}), nil
 	}
-	var cols names
+	cols := sqltext.Columns("", numbers...)
 	if s.read.units {
-		cols = append(cols, "g.n")
+		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Count)...)
 	}
 	for i := range s.read.statistics {
-		cols = append(cols, "COALESCE(g.m"+strconv.Itoa(i+1)+", 0)")
+		cols = append(cols, sqltext.Column{SQL: "COALESCE(" + sqltext.Of(sqltext.UnitGroups, sqltext.Statistic(i)) + ", 0)"})
 	}
-	return "SELECT " + join(numbers, cols).list() + " FROM " + grouped + joins + where, nil
-}
-
-// only restricts a relation to the units that have too much, such that Postgres reads the
-// relation whole also if there are none: else the time of a statement would tell whether
-// one unit has more than may count. never is a condition that never holds, for which the
-// tables of a join have to be joined first. The fence keeps Postgres from ordering the rows
-// before.
-func only(name, relation, units, never string) string {
-	return fmt.Sprintf("(SELECT %[1]s.* FROM %[2]s LEFT JOIN %[3]s ON %[3]s.u = %[1]s.u WHERE CASE WHEN %[4]s%[3]s.u IS NULL THEN false ELSE true END OFFSET 0) AS %[1]s",
-		name, relation, units, never)
-}
-
-// names are columns.
-type names []string
-
-func (n names) list() string { return strings.Join(n, ", ") }
-
-func join(lists ...[]string) names {
-	var all names
-	for _, l := range lists {
-		all = append(all, l...)
-	}
-	return all
-}
-
-func groupBy(keys []string) string {
-	if len(keys) == 0 {
-		return ""
-	}
-	return " GROUP BY " + strings.Join(keys, ", ")
+	return &sqltext.Select{Columns: cols, From: from, Where: where}, nil
 }

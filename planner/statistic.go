@@ -8,6 +8,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
 )
 
 // A statistic is one exact aggregate that is read: an integer for each partition or, of a
@@ -51,9 +52,9 @@ type valueForm interface {
 	// perValue says that the rows of a unit with the same b are added up: they have a column n.
 	perValue() bool
 	// total writes the integers of all units from a relation with the keys, b and n.
-	total(s *stages, keys []string, from string) string
+	total(s *stages, keys []string, from sqltext.Item) *sqltext.Select
 	// ofGroups writes the columns of a group of rows of which each is another unit's.
-	ofGroups() names
+	ofGroups() []sqltext.Column
 	// places returns the integers of a row of the read, counted from the first of the
 	// statistic; false for a row that its SQL cannot have returned.
 	places(row [][]byte) ([]Cell, bool)

@@ -1,10 +1,9 @@
 package planner
 
 import (
-	"strconv"
-
 	"dpproxy/dp"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
 )
 
 // A rowCount is the number of rows.
@@ -79,11 +78,15 @@ func (f differentCount) ofRows(r *reader) (string, error) {
 
 func (f differentCount) value(r *reader) (string, error) { return r.column(f.arg), nil } //nolint:unparam // others can fail
 func (differentCount) perValue() bool                    { return false }
-func (differentCount) ofGroups() names                   { return names{"pg_catalog.count(DISTINCT b) AS m1"} }
-
-func (differentCount) total(s *stages, keys []string, from string) string {
-	return "SELECT " + join(keys, names{"pg_catalog.count(DISTINCT b)"}).list() + " FROM " + from + groupBy(s.keys())
+func (differentCount) ofGroups() []sqltext.Column {
+	return []sqltext.Column{{SQL: countValues, As: sqltext.Statistic(0)}}
 }
+
+func (differentCount) total(s *stages, keys []string, from sqltext.Item) *sqltext.Select {
+	return &sqltext.Select{Columns: sqltext.Columns("", append(keys, countValues)...), From: from, GroupBy: s.keys()}
+}
+
+const countValues = "pg_catalog.count(DISTINCT b)"
 
 func (differentCount) places(row [][]byte) ([]Cell, bool) {
 	if len(row) != 1 {
@@ -93,4 +96,4 @@ func (differentCount) places(row [][]byte) ([]Cell, bool) {
 }
 
 // column is the name of the column of the rows with an argument.
-func (r *reader) column(arg scalar.Expr) string { return "c" + strconv.Itoa(indexOf(r.args, arg)+1) }
+func (r *reader) column(arg scalar.Expr) string { return sqltext.Argument(indexOf(r.args, arg)) }

@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/dp"
 	"dpproxy/estimate"
+	"dpproxy/planner/sqltext"
 )
 
 // A histogram is the number of rows by a tree over the bounds of an argument. One unit changes
@@ -44,18 +45,30 @@ func (f histogram) value(r *reader) (string, error) {
 
 func (histogram) perValue() bool { return true }
 
-func (histogram) ofGroups() names { return names{"b", "pg_catalog.count(*) AS n"} }
+func (histogram) ofGroups() []sqltext.Column {
+	return []sqltext.Column{{SQL: sqltext.Value}, countRows}
+}
 
 // total adds the histogram up at each level of its tree.
-func (f histogram) total(s *stages, keys []string, from string) string {
+func (f histogram) total(s *stages, keys []string, from sqltext.Item) *sqltext.Select {
 	var divisors []string
 	for level := range f.tree.Levels() {
 		divisors = append(divisors, fmt.Sprintf("(%d, %d)", level, f.tree.Divisor(level)/f.tree.Width()))
 	}
-	by := join(s.keys(), names{"l.level", "node"})
-	return "SELECT " + join(keys, names{"l.level", "b / l.divisor AS node", "pg_catalog.sum(n)"}).list() +
-		" FROM (SELECT " + join(s.keys(), names{"b", "pg_catalog.sum(n) AS n"}).list() + " FROM " + from + " WHERE b IS NOT NULL" + groupBy(join(s.keys(), names{"b"})) + ") AS h" +
-		" CROSS JOIN (VALUES " + strings.Join(divisors, ", ") + ") AS l(level, divisor)" + groupBy(by)
+	by := append(s.keys(), sqltext.Value)
+	values := &sqltext.Select{
+		Columns: append(sqltext.Columns("", by...), sqltext.Column{SQL: "pg_catalog.sum(n)", As: sqltext.Count}),
+		From:    from, Where: []string{"b IS NOT NULL"}, GroupBy: by,
+	}
+	return &sqltext.Select{
+		Columns: append(sqltext.Columns("", keys...), sqltext.Column{SQL: "l.level"},
+			sqltext.Column{SQL: "b / l.divisor", As: "node"}, sqltext.Column{SQL: "pg_catalog.sum(n)"}),
+		From: &sqltext.Join{
+			Left:  &sqltext.Query{Select: values, As: sqltext.Histogram},
+			Right: &sqltext.Table{SQL: "(VALUES " + strings.Join(divisors, ", ") + ")", As: sqltext.Levels + "(level, divisor)"},
+		},
+		GroupBy: append(s.keys(), "l.level", "node"),
+	}
 }
 
 // places reads level, node and count.

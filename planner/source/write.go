@@ -8,6 +8,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
 )
 
 // Keyed writes the order, which only the secret knows, in which the rows of a unit are kept before
@@ -285,7 +286,7 @@ func (p *sourceWriter) boundBeforeJoin(r *relation, text string, conds []conditi
 		bytes = append(bytes, scalar.Spelled(p.w.Physical(c), c.Reach.Read(name)))
 	}
 	columns = append(columns, "pg_catalog.count(*) OVER (PARTITION BY "+unit+") AS "+n)
-	message := scalar.Concatenated(bytes)
+	message := sqltext.Concatenated(bytes)
 	most := p.rowsPerUnit(r)
 	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, most)
 	return fmt.Sprintf("(SELECT m.* FROM (SELECT m.*, pg_catalog.row_number() OVER (PARTITION BY %s ORDER BY %s%s END, %s%s END) AS %s FROM (SELECT %s FROM %s WHERE %s) AS m) AS m WHERE %s <= %d) AS %s",

@@ -1,3 +1,8 @@
-// Package sqltext is SQL for the protected database as text. A statement runs as one line; [Lines]
-// breaks it into lines for people.
+// Package sqltext is SQL for the protected database as a small tree: queries ([Select]) over tables,
+// sub-selects and joins ([Item]). Expressions in it are texts, written by scalar.Writer.
+//
+// A tree is first the meaning of a statement: which rows, joined by which conditions. [Even] turns
+// it into the form whose time does not tell whether any row meets a condition (timing.go, and
+// nowhere else). [Select.SQL] prints it in one line, as it runs; [Lines] breaks that into lines
+// for people.
 package sqltext

@@ -6,7 +6,7 @@ import (
 )
 
 // Lines breaks a statement that is printed in one line into several, for people: before clauses,
-// joins and conditions and after commas, where it is too long. What is between quotes stays as it
+// joins and conditions and after commas, where it is too long. Quoted text stays as it
 // is.
 func Lines(sql string) string {
 	l := &liner{sql: sql}
@@ -92,7 +92,7 @@ func (l *liner) scan() {
 	}
 }
 
-// element begins what goes to the next comma.
+// element begins a group that ends at the next comma.
 func (l *liner) element(at int) {
 	l.begin(at, element)
 	l.begin(at, term)

@@ -1,0 +1,58 @@
+package sqltext
+
+import "strconv"
+
+// The relations of a statement are named by a letter. t0, t1, ... are those of the block's FROM.
+const (
+	Rows           = "r" // rows of the block
+	UnitGroups     = "g" // statistics of each unit in each partition
+	ManyRows       = "x" // units that have more rows in a partition than may count
+	Bounded        = "p" // g within the limit of rows, with the numbers of public keys
+	ManyPartitions = "y" // units that have more partitions than may count
+	Kept           = "q" // p within the limit of partitions
+	Histogram      = "h" // rows of all units by the value b
+	Levels         = "l" // the levels of a histogram's tree
+	Relation       = "m" // rows of a relation that is bounded before it is joined
+)
+
+// Their columns are named by a letter as well, and those of which there are several by a letter
+// and a number, from 1.
+const (
+	Unit    = "u"      // the privacy unit
+	Count   = "n"      // how many rows
+	Order   = "o"      // place in an order; with [List], the number of a public value
+	Value   = "b"      // the rows of a statistic that is read on its own are grouped by it as well
+	Bytes   = "bytes"  // every column of a row that the block uses
+	Tables  = "tables" // a number that a column of each table is needed for
+	One     = "one"    // a column where there is no other
+	Element = "x"      // a value of a [List]
+)
+
+// Key names the i-th grouping key.
+func Key(i int) string { return numbered("k", i) }
+
+// Argument names the i-th argument of the statistics.
+func Argument(i int) string { return numbered("c", i) }
+
+// Integer names the i-th argument as an integer of its lattice.
+func Integer(i int) string { return numbered("l", i) }
+
+// Filter names the i-th condition of the statistics.
+func Filter(i int) string { return numbered("f", i) }
+
+// Statistic names the i-th statistic.
+func Statistic(i int) string { return numbered("m", i) }
+
+// List names the relation of the public values of the i-th key, with their numbers.
+func List(i int) string { return numbered("d", i) }
+
+// numbered counts from 1 in names, and from 0 elsewhere.
+func numbered(letter string, i int) string { return letter + strconv.Itoa(i+1) }
+
+// Of names a column of a relation.
+func Of(relation, column string) string { return relation + "." + column }
+
+// NotAmong says that the unit is none of those in a relation.
+func NotAmong(units string) string { return "NOT (" + among(Unit, units) + ")" }
+
+func among(unit, units string) string { return unit + " IN (SELECT " + Unit + " FROM " + units + ")" }

@@ -1,0 +1,163 @@
+package sqltext
+
+import (
+	"strconv"
+	"strings"
+)
+
+// SQL prints the query in one line.
+func (q *Select) SQL() string {
+	p := &printer{}
+	p.query(q)
+	return p.String()
+}
+
+type printer struct{ strings.Builder }
+
+func (p *printer) write(texts ...string) {
+	for _, t := range texts {
+		p.WriteString(t)
+	}
+}
+
+func (p *printer) list(texts []string, between string) {
+	for i, t := range texts {
+		if i > 0 {
+			p.WriteString(between)
+		}
+		p.WriteString(t)
+	}
+}
+
+func (p *printer) query(q *Select) {
+	for i, w := range q.With {
+		if i == 0 {
+			p.write("WITH ")
+		} else {
+			p.write(", ")
+		}
+		p.write(w.Name, " AS (")
+		p.query(w.Query)
+		p.write(")")
+	}
+	if len(q.With) > 0 {
+		p.write(" ")
+	}
+	p.core(q)
+	for _, u := range q.UnionAll {
+		p.write(" UNION ALL ")
+		p.query(u)
+	}
+}
+
+// core prints one branch.
+func (p *printer) core(q *Select) {
+	p.write("SELECT ")
+	if q.Distinct {
+		p.write("DISTINCT ")
+	}
+	for i, c := range q.Columns {
+		if i > 0 {
+			p.write(", ")
+		}
+		p.write(c.SQL)
+		p.named(c.As)
+	}
+	p.write(" FROM ")
+	p.item(q.From)
+	if q.Where != nil || q.Also != nil {
+		p.write(" WHERE ")
+		p.conditions(q)
+	}
+	if len(q.GroupBy) > 0 {
+		p.write(" GROUP BY ")
+		p.list(q.GroupBy, ", ")
+	}
+	if q.Having != "" {
+		p.write(" HAVING ", q.Having)
+	}
+	if q.Limit > 0 {
+		p.write(" LIMIT ", strconv.Itoa(q.Limit))
+	}
+	if q.Fence {
+		p.write(" OFFSET 0")
+	}
+}
+
+func (p *printer) named(as string) {
+	if as != "" {
+		p.write(" AS ", as)
+	}
+}
+
+func (p *printer) conditions(q *Select) {
+	if len(q.Where) == 0 && q.Where != nil {
+		p.write(always)
+	}
+	p.list(q.Where, and)
+	if q.Where != nil && len(q.Also) > 0 {
+		p.write(and)
+	}
+	p.list(q.Also, and)
+}
+
+const (
+	always = "TRUE"
+	and    = " AND "
+)
+
+func (p *printer) item(it Item) {
+	switch it := it.(type) {
+	case *Table:
+		p.write(it.SQL)
+		p.named(it.As)
+	case *Query:
+		if it.Lateral {
+			p.write("LATERAL ")
+		}
+		p.write("(")
+		p.query(it.Select)
+		p.write(")")
+		p.named(it.As)
+	case *Join:
+		p.join(it)
+	case *Among:
+		p.item(it.meant())
+	}
+}
+
+// meant says by a sub-select in a condition which rows are meant.
+func (a *Among) meant() Item {
+	return &Query{As: a.As, Select: &Select{
+		Columns: Columns(a.As, "*"), From: a.Item,
+		Where: []string{among(Of(a.As, Unit), a.Units)},
+	}}
+}
+
+func (p *printer) join(j *Join) {
+	p.item(j.Left)
+	switch {
+	case j.Kind == Left:
+		p.write(" LEFT JOIN ")
+	case j.Kind == full:
+		p.write(" FULL JOIN ")
+	case len(j.On) == 0:
+		p.write(" CROSS JOIN ")
+	default:
+		p.write(" JOIN ")
+	}
+	if _, nested := j.Right.(*Join); nested {
+		p.write("(")
+		p.item(j.Right)
+		p.write(")")
+	} else {
+		p.item(j.Right)
+	}
+	switch {
+	case len(j.On) > 0:
+		p.write(" ON ")
+		p.list(j.On, and)
+	case j.Kind != Inner:
+		p.write(" ON ", always)
+	}
+}

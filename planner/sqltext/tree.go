@@ -1,0 +1,113 @@
+package sqltext
+
+// A Select is a query, with those that are united with it.
+type Select struct {
+	With     []Named
+	Distinct bool
+	Columns  []Column
+	From     Item
+	// Where are conditions on the rows of From, which must all hold: nil has no WHERE, an empty
+	// one is TRUE. Also are further conditions, which [Even] leaves as they are.
+	Where, Also []string
+	GroupBy     []string
+	Having      string // "" for none
+	// UnionAll are further queries, whose rows follow.
+	UnionAll []*Select
+	Limit    int // 0 for none
+	// Fence has Postgres compute the query by itself (OFFSET 0), not as part of one around it.
+	Fence bool
+
+	// The rest is said for [Even].
+
+	// LookedUp says that an index finds the rows by a value of the query around it.
+	LookedUp bool
+	// Touched are columns, one of each table, that the column [Tables] is made of; nil for a
+	// query that has no such column.
+	Touched []string
+}
+
+// Named is a query of WITH.
+type Named struct {
+	Name  string
+	Query *Select
+}
+
+// A Column is an expression of a SELECT list, with the name that it gets; "" for none.
+type Column struct{ SQL, As string }
+
+// An Item is read by a query: a [Table], a [Query], a [Join] or an [Among].
+//
+//sumtype:decl
+type Item interface{ item() }
+
+// A Table is a table, a query of WITH, or a function, as SQL.
+type Table struct {
+	SQL string
+	As  string // "" for its own name
+	// Protected says that its rows belong to privacy units.
+	Protected bool
+}
+
+// A Query is a sub-select.
+type Query struct {
+	Select  *Select
+	As      string
+	Lateral bool // may name items before it
+}
+
+// A Join joins two items.
+type Join struct {
+	Kind        Kind
+	Left, Right Item
+	On          []string // nil for a cross join
+
+	// The rest is said for [Even].
+
+	// Links are the equalities between columns of both sides that hold on every row of the
+	// join, be it by On or by a condition of the query around it.
+	Links []Link
+	// Beyond are conditions of the query around it on columns of both sides and no others.
+	Beyond []string
+	// LeftUnit is a column that is NULL only where the left side has no row.
+	LeftUnit string
+}
+
+// A Kind is which rows without a match a join keeps.
+type Kind uint8
+
+// The kinds of joins.
+const (
+	Inner Kind = iota
+	Left
+	full // is no part of the meaning of a statement
+)
+
+// A Link is an equality between columns of two sides, and SQL that is NULL where the column is.
+type Link struct{ SQL, Left, Right string }
+
+// Among are the rows of an item whose unit is one of those in a relation.
+type Among struct {
+	Item Item // is called As
+	As   string
+	// Units names the relation.
+	Units string
+	// Touched says that the item has the column [Tables].
+	Touched bool
+}
+
+func (*Table) item() {}
+func (*Query) item() {}
+func (*Join) item()  {}
+func (*Among) item() {}
+
+// Columns names columns of a relation, or of the only one if it is "".
+func Columns(relation string, names ...string) []Column {
+	list := make([]Column, len(names))
+	for i, n := range names {
+		list[i].SQL = n
+		if relation != "" {
+			list[i].SQL = Of(relation, n)
+		}
+	}
+	return list
+}

@@ -1,0 +1,99 @@
+package sqltext_test
+
+import "dpproxy/planner/sqltext"
+
+// Trees by name: meanings, as source and planner write them. Patients and visits are protected,
+// hospitals are public.
+var trees = map[string]*sqltext.Select{
+	"table":    {Columns: star, From: patients("p"), Where: []string{"p.born < 1950"}},
+	"public":   {Columns: star, From: join(hospitals("h"), hospitals("i"), "h.id = i.id"), Where: []string{"h.north"}},
+	"join":     {Columns: star, From: join(patients("p"), visits("v"), "v.patient = p.id", "v.cost > 10"), Where: []string{"p.smoker"}},
+	"no where": {Columns: star, From: join(patients("p"), visits("v"), "v.patient = p.id")},
+	"comma": {
+		Columns: star, From: &sqltext.Join{Left: patients("p"), Right: visits("v"), Links: links("v.patient = p.id")},
+		Where: []string{"p.smoker", "v.patient = p.id"},
+	},
+	"no equality": {
+		Columns: star, From: join(
+			&sqltext.Join{Left: patients("p"), Right: hospitals("h"), Beyond: []string{"h.id < p.born - 1900"}}, visits("v"), "v.patient = p.id"),
+		Where: []string{"h.id < p.born - 1900"},
+	},
+	"public beside": {Columns: star, From: join(visits("v"), hospitals("h"), "h.id = v.hospital"), Where: []string{"h.north"}},
+	"sub-select": {
+		Columns: star, From: join(patients("p"), dear, "d.patient = p.id", "d.cost < 90"), Where: []string{"p.smoker"},
+	},
+	"left":          {Columns: star, From: left(patients("p"), visits("v"), "v.patient = p.id", "v.cost > 10"), Where: []string{"p.smoker"}},
+	"left no other": {Columns: star, From: left(patients("p"), hospitals("h")), Where: []string{}},
+	"left of sub-select": {
+		Columns: star, From: left(dear, visits("v"), "v.patient = d.patient", "v.cost > 10"), Where: []string{"d.cost < 90"},
+	},
+	"left of join": {
+		Columns: star, Where: []string{},
+		From: left(visits("v"), join(patients("p"), dear, "d.patient = p.id", "p.smoker"), "p.id = v.patient"),
+	},
+	"path in left": {
+		Columns: star, From: left(patients("p"), join(visits("v"), patients("q"), "q.id = v.patient")), Where: []string{"p.smoker"},
+	},
+	"among": {
+		With: []sqltext.Named{{Name: "x", Query: &sqltext.Select{
+			Distinct: true, Columns: sqltext.Columns("", "u"), From: units, Where: []string{"n > 1"},
+		}}},
+		Columns: star, From: &sqltext.Among{Item: units, As: "g", Units: "x"},
+	},
+	"among touched": {
+		With:    []sqltext.Named{{Name: "x", Query: &sqltext.Select{Columns: sqltext.Columns("", "u"), From: units}}},
+		Columns: sqltext.Columns("", "u", "cost"),
+		From: &sqltext.Among{As: "r", Units: "x", Touched: true, Item: &sqltext.Query{As: "r", Select: &sqltext.Select{
+			Columns: append(sqltext.Columns("v", "cost"), sqltext.Column{SQL: "p.id", As: "u"}),
+			From:    join(patients("p"), visits("v"), "v.patient = p.id"), Touched: []string{"p.id", "v.cost"},
+		}}},
+		Where: []string{"cost > 10"},
+	},
+	"looked up": {
+		Columns: star, From: &sqltext.Join{Left: patients("x"), Right: &sqltext.Query{Lateral: true, As: "r", Select: &sqltext.Select{
+			Columns: star, From: visits("v"), Where: []string{}, Also: []string{"v.patient = x.id"}, LookedUp: true,
+		}}},
+	},
+	"looked up inside": {Columns: star, From: visits("v"), Where: []string{"v.patient = p.id"}, LookedUp: true},
+	"union": {
+		Columns: sqltext.Columns("p", "id"), From: join(patients("p"), visits("v"), "v.patient = p.id"),
+		GroupBy: []string{"p.id"}, Having: "count(*) > 1",
+		UnionAll: []*sqltext.Select{{
+			Columns: sqltext.Columns("v", "patient"), From: join(visits("v"), dear, "d.id = v.id"), Where: []string{"v.cost > 1"},
+		}},
+	},
+}
+
+var (
+	// dear is a query with a condition of its own.
+	dear  = &sqltext.Query{As: "d", Select: &sqltext.Select{Columns: star, From: visits("w"), Where: []string{"w.cost > 5"}}}
+	star  = sqltext.Columns("", "*")
+	units = &sqltext.Query{As: "g", Select: &sqltext.Select{
+		Columns: []sqltext.Column{{SQL: "patient", As: "u"}, {SQL: "count(*)", As: "n"}}, From: visits("v"), GroupBy: []string{"patient"},
+	}}
+)
+
+func patients(as string) sqltext.Item {
+	return &sqltext.Table{SQL: "patients", As: as, Protected: true}
+}
+
+func visits(as string) sqltext.Item {
+	return &sqltext.Table{SQL: "visits", As: as, Protected: true}
+}
+
+func hospitals(as string) sqltext.Item { return &sqltext.Table{SQL: "hospitals", As: as} }
+
+// join joins by conditions of which the first is an equality.
+func join(l, r sqltext.Item, on ...string) *sqltext.Join {
+	j := &sqltext.Join{Left: l, Right: r, On: on}
+	if len(on) > 0 {
+		j.Links = links(on[0])
+	}
+	return j
+}
+
+func left(l, r sqltext.Item, on ...string) *sqltext.Join {
+	j := join(l, r, on...)
+	j.Kind, j.LeftUnit = sqltext.Left, "d.id"
+	return j
+}
