@@ -1,23 +1,20 @@
 package answers_test
 
 import (
-	"context"
 	"fmt"
 	"hash/crc32"
 	"math/big"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/redis/go-redis/v9"
 
 	"dpproxy/answers"
+	"dpproxy/internal/redistemp"
 )
 
 var integers = cmp.Options{cmp.Comparer(func(a, b *big.Int) bool { return a.Cmp(b) == 0 }), cmpopts.IgnoreUnexported(answers.Release{})}
@@ -170,25 +167,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestRedis(t *testing.T) {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Fatal("redis-server is not installed; make setup-test installs it")
-	}
-	socket := filepath.Join(t.TempDir(), "redis.sock")
-	cmd := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", t.TempDir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	client := redis.NewClient(&redis.Options{
-		Network: "unix", Addr: socket, MaxRetries: 1000,
-		MinRetryBackoff: time.Millisecond, MaxRetryBackoff: 10 * time.Millisecond,
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	must(t, client.Ping(ctx).Err())
+	client, ctx := redistemp.Start(t, "--save", "").Client, t.Context()
 	clock := time.Unix(0, 0)
 	now := func() time.Time { clock = clock.Add(time.Second); return clock }
 	s, err := answers.NewRedis(client, "clinic", 2, now)

@@ -217,7 +217,7 @@ type audit struct {
 func auditLedger(ctx context.Context, s *redisServer, o redisledger.Options) (*audit, error) {
 	a := &audit{tally: newTally()}
 	var err error
-	if a.raw, err = s.admin.HGetAll(ctx, "dp:"+o.Name).Result(); err != nil {
+	if a.raw, err = s.Client.HGetAll(ctx, "dp:"+o.Name).Result(); err != nil {
 		return nil, err
 	}
 	a.rawForm()

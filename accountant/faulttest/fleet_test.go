@@ -52,7 +52,7 @@ type process struct {
 func newFleet(t *testing.T, seed uint64, workers, clients int) *fleet {
 	t.Helper()
 	r := startRedis(t)
-	f := &fleet{t: t, redis: r, net: newCutter(t, r.socket()), dir: t.TempDir(), rng: rand.New(rand.NewPCG(seed, 0))}
+	f := &fleet{t: t, redis: r, net: newCutter(t, r.Socket()), dir: t.TempDir(), rng: rand.New(rand.NewPCG(seed, 0))}
 	f.plan = plan{
 		URL: "redis://" + f.net.addr(), Name: "shared", Clients: clients, Seed: seed, Patience: 250 * time.Millisecond,
 	}
@@ -75,7 +75,7 @@ func newFleet(t *testing.T, seed uint64, workers, clients int) *fleet {
 
 // options are those of the test itself, past the network that fails.
 func (f *fleet) options(dir string) redisledger.Options {
-	return redisledger.Options{URL: f.redis.url(), Name: f.plan.Name, Dir: dir, Patience: 5 * time.Second}
+	return redisledger.Options{URL: f.redis.URL(""), Name: f.plan.Name, Dir: dir, Patience: 5 * time.Second}
 }
 
 func (f *fleet) journal(n int) string { return filepath.Join(f.dir, fmt.Sprint("journal", n)) }
@@ -324,8 +324,8 @@ func (f *fleet) inject(what fault) {
 		f.mu.Unlock()
 		f.killWorker(p) // it takes effect in the next life
 	case killRedis:
-		f.redis.kill()
-		f.redis.start()
+		f.redis.Kill()
+		f.redis.Start(f.t)
 	case cutNet:
 		f.net.cut()
 		f.net.healAfter(while)

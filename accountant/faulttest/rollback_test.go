@@ -21,16 +21,16 @@ func answersAfterRollback(t *testing.T, f *fleet) int {
 	t.Helper()
 	f.start(f.workers)
 	f.awaitAnswers(60)
-	f.redis.kill()
+	f.redis.Kill()
 	old := filepath.Join(t.TempDir(), "aof")
 	f.redis.saveAOF(old)
-	f.redis.start()
+	f.redis.Start(f.t)
 	f.awaitAnswers(60)
-	f.redis.kill()
+	f.redis.Kill()
 	f.awaitIdle()
 	before := f.count(released)
 	f.redis.restoreAOF(old)
-	f.redis.start()
+	f.redis.Start(f.t)
 	return f.answersAfter(f.workers, before)
 }
 
@@ -95,14 +95,14 @@ func TestOldAOF(t *testing.T) {
 // waits until it acknowledges at once, which can take a second after it is in step.
 func replicate(t *testing.T, master *redisServer) (*redisServer, *cutter) {
 	t.Helper()
-	link := newCutter(t, master.socket())
+	link := newCutter(t, master.Socket())
 	replica := startRedis(t, "--replicaof", "127.0.0.1 "+link.port())
 	prompt := 0
 	await.Within(t, patience, "the replica acknowledges at once", func() bool {
-		if err := master.admin.Set(t.Context(), "probe", "", 0).Err(); err != nil {
+		if err := master.Client.Set(t.Context(), "probe", "", 0).Err(); err != nil {
 			t.Fatal(err)
 		}
-		acks, err := master.admin.Wait(t.Context(), 1, 100*time.Millisecond).Result()
+		acks, err := master.Client.Wait(t.Context(), 1, 100*time.Millisecond).Result()
 		if prompt++; err != nil || acks < 1 {
 			prompt = 0
 		}
@@ -114,11 +114,11 @@ func replicate(t *testing.T, master *redisServer) (*redisServer, *cutter) {
 // promote makes a replica the one that the workers reach.
 func (f *fleet) promote(replica *redisServer) {
 	f.t.Helper()
-	if err := replica.admin.Do(f.t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
+	if err := replica.Client.Do(f.t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
 		f.t.Fatal(err)
 	}
 	f.redis = replica
-	f.net.retarget(replica.socket())
+	f.net.retarget(replica.Socket())
 }
 
 // TestStaleReplica promotes a replica that lacks the latest charges. A new proxy
@@ -134,7 +134,7 @@ func TestStaleReplica(t *testing.T) {
 	f.awaitAnswers(40)
 	link.cut()
 	f.awaitAnswers(40)
-	master.kill()
+	master.Kill()
 	f.awaitIdle()
 	before := f.count(released)
 	f.promote(replica)
@@ -210,7 +210,7 @@ func TestReplicasWithhold(t *testing.T) {
 	master := startRedis(t)
 	_, link := replicate(t, master)
 	o := redisledger.Options{
-		URL: master.url(), Name: "shared", Dir: filepath.Join(t.TempDir(), "journal"), Replicas: 1, Patience: 2 * time.Second,
+		URL: master.URL(""), Name: "shared", Dir: filepath.Join(t.TempDir(), "journal"), Replicas: 1, Patience: 2 * time.Second,
 	}
 	if err := redisledger.Init(t.Context(), o); err != nil {
 		t.Fatal(err)

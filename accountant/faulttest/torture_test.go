@@ -150,37 +150,37 @@ func tortureScript(t *testing.T, source string) (result torn) {
 	t.Helper()
 	r := startRedis(t)
 	script := redis.NewScript(source)
-	first := &scripted{t: t, client: r.admin, script: script, run: "first"}
+	first := &scripted{t: t, client: r.Client, script: script, run: "first"}
 	first.create()
 	first.charges("first", 30)
-	r.kill()
+	r.Kill()
 	aof := filepath.Join(t.TempDir(), "aof")
 	r.saveAOF(aof)
 	for n, at := range offsets(t, aof) {
 		result.cuts++
 		r.tear(aof, at)
-		r.start(forced...)
-		second := &scripted{t: t, client: r.admin, script: script, run: fmt.Sprint("second", n)}
+		r.Start(t, forced...)
+		second := &scripted{t: t, client: r.Client, script: script, run: fmt.Sprint("second", n)}
 		second.append(history.BeginEntry{Boot: second.run})
 		second.charges("second", 3)
-		acked, err := r.admin.HGet(t.Context(), scriptedKey, "seq").Result()
+		acked, err := r.Client.HGet(t.Context(), scriptedKey, "seq").Result()
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.kill()
-		if r.tryStart(forced...) != nil {
+		r.Kill()
+		if r.TryStart(t, forced...) != nil {
 			result.refused++
 			continue
 		}
 		r.pretendDurable()
-		a, err := auditLedger(t.Context(), r, redisledger.Options{URL: r.url(), Name: "shared"})
+		a, err := auditLedger(t.Context(), r, redisledger.Options{URL: r.URL(""), Name: "shared"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(a.all) > 0 || a.raw["seq"] != acked {
 			result.inconsistent++
 		}
-		r.kill()
+		r.Kill()
 	}
 	return result
 }
@@ -193,7 +193,7 @@ func TestTornAOF(t *testing.T) {
 	t.Parallel()
 	r := startRedis(t)
 	o := redisledger.Options{
-		URL: r.url(), Name: "shared", Dir: filepath.Join(t.TempDir(), "journal"), Patience: 2 * time.Second, CheckpointEvery: 20,
+		URL: r.URL(""), Name: "shared", Dir: filepath.Join(t.TempDir(), "journal"), Patience: 2 * time.Second, CheckpointEvery: 20,
 	}
 	if err := redisledger.Init(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -206,20 +206,20 @@ func TestTornAOF(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r.kill()
+	r.Kill()
 	aof := filepath.Join(t.TempDir(), "aof")
 	r.saveAOF(aof)
 	refused, found := 0, 0
 	cuts := offsets(t, aof)
 	for _, at := range cuts {
 		r.tear(aof, at)
-		if r.tryStart() == nil {
-			r.kill() // it was cut between two commands
+		if r.TryStart(t) == nil {
+			r.Kill() // it was cut between two commands
 		} else {
 			refused++
 		}
 		r.tear(aof, at)
-		r.start(forced...)
+		r.Start(t, forced...)
 		var bad *redisledger.DurabilityError
 		if _, err := redisledger.Open(t.Context(), nil, o); !errors.As(err, &bad) {
 			t.Errorf("a proxy on a Redis that loads torn files: %v", err)
@@ -264,8 +264,8 @@ func afterTear(t *testing.T, r *redisServer, o redisledger.Options, at int64) bo
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r.kill()
-	r.start(forced...)
+	r.Kill()
+	r.Start(t, forced...)
 	r.pretendDurable()
 	a, err := auditLedger(t.Context(), r, newcomer)
 	if err != nil {
@@ -280,7 +280,7 @@ func afterTear(t *testing.T, r *redisServer, o redisledger.Options, at int64) bo
 			t.Errorf("cut at %d: an acknowledged charge is gone", at)
 		}
 	}
-	defer r.kill()
+	defer r.Kill()
 	return diverged(t, o)
 }
 

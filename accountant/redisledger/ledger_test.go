@@ -1,96 +1,37 @@
 package redisledger_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/accountanttest"
 	"dpproxy/accountant/history"
 	"dpproxy/accountant/redisledger"
+	"dpproxy/internal/redistemp"
 )
 
-// durable are the settings that the ledger requires.
-var durable = []string{
-	"--appendonly", "yes", "--appendfsync", "always", "--no-appendfsync-on-rewrite", "no",
-	"--aof-load-truncated", "no", "--maxmemory-policy", "noeviction", "--save", "",
-}
+// A redisServer is a Redis of a test's own.
+type redisServer struct{ *redistemp.Server }
 
-// A redisServer is a Redis of a test's own, on a socket.
-type redisServer struct {
-	t      *testing.T
-	dir    string
-	args   []string
-	cmd    *exec.Cmd
-	client *redis.Client
-}
-
-// startRedis starts a Redis with the given settings.
-func startRedis(t *testing.T, args ...string) *redisServer {
+// startRedis starts a Redis with the settings that the ledger requires and more.
+func startRedis(t *testing.T, more ...string) redisServer {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Fatal("redis-server is not installed; make setup-test installs it")
-	}
-	s := &redisServer{t: t, dir: t.TempDir(), args: args}
-	s.cmd = &exec.Cmd{Path: path}
-	s.start()
-	t.Cleanup(func() { s.kill() })
-	return s
-}
-
-func (s *redisServer) socket() string { return filepath.Join(s.dir, "redis.sock") }
-
-func (s *redisServer) url() string { return "unix://" + s.socket() }
-
-// start starts the server and waits until it answers.
-func (s *redisServer) start() {
-	s.t.Helper()
-	args := append([]string{
-		"--port", "0", "--unixsocket", s.socket(), "--dir", s.dir, "--daemonize", "no", "--logfile", filepath.Join(s.dir, "log"),
-	}, s.args...)
-	s.cmd = exec.Command(s.cmd.Path, args...)
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.client = redis.NewClient(&redis.Options{Network: "unix", Addr: s.socket(), DisableIdentity: true})
-	ready := time.NewTicker(5 * time.Millisecond)
-	defer ready.Stop()
-	for deadline := time.Now().Add(20 * time.Second); ; <-ready.C {
-		err := s.client.Ping(context.Background()).Err()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("redis-server does not answer: %v", err)
-		}
-	}
-}
-
-// kill kills the server as a crash would.
-func (s *redisServer) kill() {
-	_ = s.client.Close()
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
+	return redisServer{redistemp.Start(t, slices.Concat(redistemp.Durable, more)...)}
 }
 
 var ledgers atomic.Int64
 
 // options name a new ledger on the server.
-func (s *redisServer) options(t *testing.T) redisledger.Options {
+func (s redisServer) options(t *testing.T) redisledger.Options {
 	return redisledger.Options{
-		URL: s.url(), Name: fmt.Sprint("test", ledgers.Add(1)), Dir: filepath.Join(t.TempDir(), "journal"),
+		URL: s.URL(""), Name: fmt.Sprint("test", ledgers.Add(1)), Dir: filepath.Join(t.TempDir(), "journal"),
 		CheckpointEvery: 50, Patience: 2 * time.Second,
 	}
 }
@@ -115,7 +56,7 @@ func open(t *testing.T, o redisledger.Options, limits []accountant.Limit) *redis
 }
 
 func TestLedger(t *testing.T) {
-	s := startRedis(t, durable...)
+	s := startRedis(t)
 	accountanttest.TestLedger(t, func(t *testing.T, limits []accountant.Limit) accountant.Ledger {
 		return initAndOpen(t, s.options(t), limits)
 	})
@@ -128,7 +69,7 @@ func another(t *testing.T, o redisledger.Options) redisledger.Options {
 }
 
 func TestTwoProxies(t *testing.T) {
-	s := startRedis(t, durable...)
+	s := startRedis(t)
 	o := s.options(t)
 	first := initAndOpen(t, o, accountanttest.Limits())
 	second := open(t, another(t, o), accountanttest.Limits())
@@ -172,18 +113,18 @@ func TestRefusesUndurableServers(t *testing.T) {
 		"aof-load-truncated":        {"--aof-load-truncated", "yes"},
 		"maxmemory-policy":          {"--maxmemory-policy", "allkeys-lru"},
 	} {
-		s := startRedis(t, append(append([]string{}, durable...), change...)...)
+		s := startRedis(t, change...)
 		var bad *redisledger.DurabilityError
 		err := redisledger.Init(t.Context(), s.options(t))
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), name+" is ") {
 			t.Errorf("%s: %v", name, err)
 		}
-		s.kill()
+		s.Kill()
 	}
 }
 
 func TestReopen(t *testing.T) {
-	s := startRedis(t, durable...)
+	s := startRedis(t)
 	o := s.options(t)
 	l := initAndOpen(t, o, accountanttest.Limits())
 	one := accountanttest.Charge(accountant.Debit{Scope: accountanttest.Limits()[2].Scope, Loss: accountanttest.Pure(1)})

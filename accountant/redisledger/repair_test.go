@@ -27,9 +27,9 @@ func chargeUnit(t *testing.T, l *redisledger.Ledger, n int) {
 }
 
 // save returns the fields of a ledger's hash, as an old copy of Redis has them.
-func (s *redisServer) save(t *testing.T, o redisledger.Options) map[string]string {
+func (s redisServer) save(t *testing.T, o redisledger.Options) map[string]string {
 	t.Helper()
-	all, err := s.client.HGetAll(t.Context(), "dp:"+o.Name).Result()
+	all, err := s.Client.HGetAll(t.Context(), "dp:"+o.Name).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +37,13 @@ func (s *redisServer) save(t *testing.T, o redisledger.Options) map[string]strin
 }
 
 // restore puts an old copy in the place of the ledger.
-func (s *redisServer) restore(t *testing.T, o redisledger.Options, old map[string]string) {
+func (s redisServer) restore(t *testing.T, o redisledger.Options, old map[string]string) {
 	t.Helper()
-	s.client.Del(t.Context(), "dp:"+o.Name)
+	s.Client.Del(t.Context(), "dp:"+o.Name)
 	if len(old) == 0 {
 		return
 	}
-	if err := s.client.HSet(t.Context(), "dp:"+o.Name, old).Err(); err != nil {
+	if err := s.Client.HSet(t.Context(), "dp:"+o.Name, old).Err(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -68,7 +68,7 @@ func wantDiverged(t *testing.T, l *redisledger.Ledger, o redisledger.Options) {
 
 // TestRollback gives Redis back an older copy, and an empty one.
 func TestRollback(t *testing.T) {
-	s := startRedis(t, durable...)
+	s := startRedis(t)
 	for name, keep := range map[string]bool{"an older copy": true, "nothing": false} {
 		t.Run(name, func(t *testing.T) {
 			o := s.options(t)
@@ -96,7 +96,7 @@ func TestRollback(t *testing.T) {
 // TestFork loses the charges of one proxy and lets another go on, as a failover to
 // a stale replica does.
 func TestFork(t *testing.T) {
-	s := startRedis(t, durable...)
+	s := startRedis(t)
 	o := s.options(t)
 	first := initAndOpen(t, o, accountanttest.Limits())
 	other := another(t, o)
@@ -134,7 +134,7 @@ func TestFork(t *testing.T) {
 // TestForkWithDecisions loses a budget, a lowered and frozen one, and an incident
 // with the history of one proxy: the repair brings them back.
 func TestForkWithDecisions(t *testing.T) {
-	s := startRedis(t, durable...)
+	s := startRedis(t)
 	o := s.options(t)
 	limits := accountanttest.Limits()
 	first := initAndOpen(t, o, limits)
@@ -189,7 +189,7 @@ func TestForkWithDecisions(t *testing.T) {
 
 // TestFence ends a run; its holds are given back and it can charge no more.
 func TestFence(t *testing.T) {
-	s := startRedis(t, durable...)
+	s := startRedis(t)
 	o := s.options(t)
 	zombie := initAndOpen(t, o, accountanttest.Limits())
 	if _, err := zombie.Hold(t.Context(), ofUnit(90)); err != nil {
@@ -215,12 +215,12 @@ func TestFence(t *testing.T) {
 // TestKilledConnections has the server cut all connections while a charge is on
 // its way, so that its outcome may be unknown: each charge must count once.
 func TestKilledConnections(t *testing.T) {
-	s := startRedis(t, durable...)
+	s := startRedis(t)
 	o := s.options(t)
 	l := initAndOpen(t, o, accountanttest.Limits())
 	for range 100 {
 		killed := make(chan error)
-		go func() { killed <- s.client.Do(t.Context(), "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Err() }()
+		go func() { killed <- s.Client.Do(t.Context(), "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Err() }()
 		chargeUnit(t, l, 1)
 		if err := <-killed; err != nil {
 			t.Fatal(err)
@@ -233,13 +233,13 @@ func TestKilledConnections(t *testing.T) {
 
 // TestRestartedServer crashes Redis under load and starts it again.
 func TestRestartedServer(t *testing.T) {
-	s := startRedis(t, durable...)
+	s := startRedis(t)
 	o := s.options(t)
 	l := initAndOpen(t, o, accountanttest.Limits())
 	chargeUnit(t, l, 10)
 	for range 3 {
-		s.kill()
-		s.start()
+		s.Kill()
+		s.Start(t)
 		chargeUnit(t, l, 10)
 	}
 	if got := accountanttest.Spent(t, l)[0]; got != accountanttest.ZCDP(40, 0) {

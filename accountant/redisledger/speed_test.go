@@ -155,7 +155,7 @@ func size(t *testing.T, name string) int64 {
 
 func testRedisSpeed(t *testing.T, n int) {
 	t.Helper()
-	s := startRedis(t, durable...)
+	s := startRedis(t)
 	o := s.options(t)
 	o.CheckpointEvery, o.Now = 0, time.Now
 	l := initAndOpen(t, o, wideLimits())
@@ -163,7 +163,7 @@ func testRedisSpeed(t *testing.T, n int) {
 		ours := measure(t, n*clients, clients, charge(l))
 		line := string(make([]byte, 450))
 		bare := measure(t, n*clients, clients, func(c int) error {
-			return s.client.HSet(context.Background(), "bare", strconv.Itoa(c), line).Err()
+			return s.Client.HSet(context.Background(), "bare", strconv.Itoa(c), line).Err()
 		})
 		t.Logf("redis, %2d clients     %v", clients, ours)
 		t.Logf("  bare HSET           %v  ratio of p50 %.2f, of throughput %.2f", bare,

@@ -17,7 +17,7 @@ import (
 // killed while it held 23 of 30. One proxy has its journal, another none; and the repair has the
 // journal alone.
 func TestEarlierVoids(t *testing.T) {
-	s := startRedis(t, durable...)
+	s := startRedis(t)
 	text, err := os.ReadFile("testdata/voids/redis.json")
 	if err != nil {
 		t.Fatal(err)

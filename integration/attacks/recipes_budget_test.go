@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpproxy/internal/redistemp"
 	"dpproxy/internal/sitetest"
 )
 
@@ -167,7 +168,7 @@ func testSmallCharges(t *testing.T, k *kitchen) {
 }
 
 func testLedgerFlushed(t *testing.T, k *kitchen) {
-	redis := sitetest.StartRedis(t, sitetest.Durable...)
+	redis := redistemp.Start(t, redistemp.Durable...)
 	s := k.OnRedis(t, redis, "")
 	s.Command(t, "init", s.Policy)
 	r := s.Run(t)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/redistemp"
 	"dpproxy/internal/sitetest"
 	"dpproxy/wire"
 )
@@ -18,7 +19,7 @@ import (
 // the administrator's clearing it.
 func TestIncidents(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy).Gated(t)
-	shared := s.OnRedis(t, sitetest.StartRedis(t, sitetest.Durable...), "")
+	shared := s.OnRedis(t, redistemp.Start(t, redistemp.Durable...), "")
 	s.Command(t, "init", shared.Policy)
 	for name, s := range map[string]*sitetest.Site{"embedded": s, "Redis": shared} {
 		t.Run(name, func(t *testing.T) { testIncidents(t, s) })

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpproxy/internal/redistemp"
 	"dpproxy/internal/sitetest"
 )
 
@@ -38,7 +39,7 @@ func newLedgerSite(t *testing.T) *sitetest.Site {
 func eachLedger(t *testing.T, test func(t *testing.T, s *sitetest.Site)) {
 	t.Run("embedded", func(t *testing.T) { test(t, newLedgerSite(t)) })
 	t.Run("Redis", func(t *testing.T) {
-		test(t, newLedgerSite(t).OnRedis(t, sitetest.StartRedis(t, sitetest.Durable...), ""))
+		test(t, newLedgerSite(t).OnRedis(t, redistemp.Start(t, redistemp.Durable...), ""))
 	})
 }
 
@@ -178,7 +179,7 @@ func TestVerifyFindsDamageToTheLog(t *testing.T) {
 }
 
 func TestVerifyFindsDamageToRedis(t *testing.T) {
-	r := sitetest.StartRedis(t, sitetest.Durable...)
+	r := redistemp.Start(t, redistemp.Durable...)
 	s := newLedgerSite(t).OnRedis(t, r, "")
 	s.Command(t, "init", s.Policy)
 	good, err := r.Client.HGetAll(t.Context(), "dp:clinic").Result()
@@ -218,7 +219,7 @@ func TestVerifyFindsDamageToRedis(t *testing.T) {
 
 // TestInitOnASecondProxy makes no second ledger, and wants the secret of the first.
 func TestInitOnASecondProxy(t *testing.T) {
-	r := sitetest.StartRedis(t, sitetest.Durable...)
+	r := redistemp.Start(t, redistemp.Durable...)
 	first := newLedgerSite(t)
 	s := first.OnRedis(t, r, "")
 	s.Command(t, "init", s.Policy)

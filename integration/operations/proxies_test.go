@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpproxy/internal/redistemp"
 	"dpproxy/internal/sitetest"
 )
 
@@ -26,7 +27,7 @@ func answers(t *testing.T, want bool, conns ...*pgx.Conn) {
 // TestTwoProxies goes through the chapter of docs/operations.md on several proxies.
 func TestTwoProxies(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
-	p := &sitetest.Pair{T: t, Redis: sitetest.StartRedis(t, sitetest.Durable...)}
+	p := &sitetest.Pair{T: t, Redis: redistemp.Start(t, redistemp.Durable...)}
 	p.First, p.Next = s.OnRedis(t, p.Redis, ""), s.OnRedis(t, p.Redis, "")
 	s.Command(t, "init", p.First.Policy)
 	p.Run()
@@ -137,7 +138,7 @@ func TestSharedBudget(t *testing.T) {
 	const clients, each, fit = 64, 4, 100
 	s := sitetest.New(t, sitetest.ClinicSchema,
 		strings.Replace(sitetest.ClinicPolicy, "budget: {epsilon: 9000}", "budget: {epsilon: 10}", 1)+"\nlimits: {connections: 200}\n")
-	p := &sitetest.Pair{T: t, Redis: sitetest.StartRedis(t, sitetest.Durable...)}
+	p := &sitetest.Pair{T: t, Redis: redistemp.Start(t, redistemp.Durable...)}
 	p.First, p.Next = s.OnRedis(t, p.Redis, ""), s.OnRedis(t, p.Redis, "")
 	s.Command(t, "init", p.First.Policy)
 	p.Run()

@@ -17,7 +17,7 @@ import (
 	"dpproxy/accountant/redisledger"
 	remembered "dpproxy/answers"
 	"dpproxy/dp"
-	"dpproxy/internal/sitetest"
+	"dpproxy/internal/redistemp"
 )
 
 // conf returns the configuration of Redis that docs/operations.md shows.
@@ -37,13 +37,13 @@ func conf(t *testing.T) string {
 
 // startDocumented starts a Redis with the documented configuration, which it edits
 // first.
-func startDocumented(t *testing.T, edits ...string) *sitetest.Redis {
+func startDocumented(t *testing.T, edits ...string) *redistemp.Server {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "redis.conf")
 	if err := os.WriteFile(file, []byte(strings.NewReplacer(edits...).Replace(conf(t))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return sitetest.StartRedis(t, file)
+	return redistemp.Start(t, file)
 }
 
 // TestDocumentedRedis goes through the commands as the documented user, with its
@@ -71,7 +71,7 @@ func TestDocumentedRedis(t *testing.T) {
 }
 
 // redisOptions are the options of the documented user.
-func redisOptions(t *testing.T, r *sitetest.Redis, name string) redisledger.Options {
+func redisOptions(t *testing.T, r *redistemp.Server, name string) redisledger.Options {
 	return redisledger.Options{
 		URL: r.URL("dpproxy"), Password: "CHANGE-THIS-TOO", Name: name, Dir: filepath.Join(t.TempDir(), "journal"),
 		Patience: 2 * time.Second,
@@ -121,7 +121,7 @@ func TestDocumentedUser(t *testing.T) {
 
 // testDocumentedAnswers remembers answers with each of the commands that are
 // documented for it, and without.
-func testDocumentedAnswers(t *testing.T, r *sitetest.Redis, admin *redis.Client) {
+func testDocumentedAnswers(t *testing.T, r *redistemp.Server, admin *redis.Client) {
 	t.Helper()
 	selector := regexp.MustCompile(`user dpproxy .*\((.*)\)`).FindStringSubmatch(conf(t))
 	probe := func(rules string) error {
@@ -152,7 +152,7 @@ func testDocumentedAnswers(t *testing.T, r *sitetest.Redis, admin *redis.Client)
 }
 
 // exercise uses a ledger in every way that sends another command.
-func exercise(t *testing.T, r *sitetest.Redis, admin *redis.Client, name string) error {
+func exercise(t *testing.T, r *redistemp.Server, admin *redis.Client, name string) error {
 	t.Helper()
 	if err := admin.ScriptFlush(t.Context()).Err(); err != nil { // EVALSHA finds nothing at first
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func TestDebiansRedisIsRefused(t *testing.T) {
 		f.Close()
 		args = []string{file}
 	}
-	s := newLedgerSite(t).OnRedis(t, sitetest.StartRedis(t, args...), "")
+	s := newLedgerSite(t).OnRedis(t, redistemp.Start(t, args...), "")
 	out, failed := s.Attempt(t, "init", s.Policy)
 	for _, want := range []string{
 		`appendonly is "no" and must be "yes"`, `appendfsync is "everysec" and must be "always"`,
@@ -211,7 +211,7 @@ func TestDebiansRedisIsRefused(t *testing.T) {
 // TestHiddenSettings lets an operator vouch for settings that a managed Redis hides, and
 // records it.
 func TestHiddenSettings(t *testing.T) {
-	r := sitetest.StartRedis(t, append(slices.Clone(sitetest.Durable), "--rename-command", "CONFIG", "")...)
+	r := redistemp.Start(t, append(slices.Clone(redistemp.Durable), "--rename-command", "CONFIG", "")...)
 	bare := newLedgerSite(t)
 	s := bare.OnRedis(t, r, "")
 	s.Refuses(t, "appendfsync is hidden", "init", s.Policy)
@@ -229,7 +229,7 @@ func TestMoveToRedis(t *testing.T) {
 	s := newLedgerSite(t)
 	s.Command(t, "init", s.Policy)
 	s.Command(t, "budget", "freeze", s.Policy, "--scope", "unit:patient", "--reason", "x")
-	moved := s.OnRedis(t, sitetest.StartRedis(t, sitetest.Durable...), "")
+	moved := s.OnRedis(t, redistemp.Start(t, redistemp.Durable...), "")
 	text, err := os.ReadFile(moved.Policy)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/redistemp"
 	"dpproxy/internal/sitetest"
 )
 
@@ -98,7 +99,7 @@ func testRefusals(t *testing.T, r *sitetest.Running) {
 // from there that the ledger would not admit.
 func TestRepeatsAcrossProxies(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, answersPolicy())
-	p := &sitetest.Pair{T: t, Redis: sitetest.StartRedis(t, sitetest.Durable...)}
+	p := &sitetest.Pair{T: t, Redis: redistemp.Start(t, redistemp.Durable...)}
 	p.First, p.Next = s.OnRedis(t, p.Redis, ""), s.OnRedis(t, p.Redis, "")
 	s.Command(t, "init", p.First.Policy)
 	p.Run()

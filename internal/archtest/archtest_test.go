@@ -73,6 +73,7 @@ var allowed = map[string]string{
 	"internal/stattest":      "",
 	"internal/gausssum":      "",
 	"internal/pgtemp":        "",
+	"internal/redistemp":     "internal/await",
 	"internal/kept":          "dp mechanisms brdp accountant accountant/pld accountant/realized internal/pgtemp",
 	"internal/logtest":       "",
 	"internal/needs":         "",

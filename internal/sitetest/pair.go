@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"dpproxy/internal/redistemp"
 )
 
 // A Pair is two dpproxies on one Redis, mirror and database.
 type Pair struct {
 	T           *testing.T // lives as long as they do
-	Redis       *Redis
+	Redis       *redistemp.Server
 	First, Next *Site
 	Running     [2]*Running
 	Conns       [2]*pgx.Conn
