@@ -5,7 +5,23 @@ package archtest_test
 // number as it is then, and takes the line away once the place keeps to the limit.
 var exceptions = []exception{
 	{
-		wholeModule, ruleLongLines, 19,
-		"tables of tests and statements in them, mostly",
+		"mechanisms", ruleLongLines, 4,
+		"tables of tests, and SQL",
+	},
+	{
+		"planner", ruleLongLines, 5,
+		"tables of tests, and SQL",
+	},
+	{
+		"planner/source", ruleLongLines, 4,
+		"tables of tests, and SQL",
+	},
+	{
+		"planner/sqltext", ruleLongLines, 2,
+		"tables of tests, and SQL",
+	},
+	{
+		"proxy/release", ruleLongLines, 3,
+		"tables of tests, and SQL",
 	},
 }
