@@ -80,7 +80,7 @@ func (p *proof) widest(open []*relation) *relation {
 
 // boundBeforeJoin bounds the rows of each unit in the relation.
 func (b *bounded) boundBeforeJoin(r *relation) error {
-	if b.inside {
+	if b.inside { // a condition is written without the keyed order
 		return notHere(r.at, "Join the relations in a sub-select in FROM.",
 			"the rows of %q could multiply those of a sub-select in a condition", r.name)
 	}

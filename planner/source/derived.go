@@ -25,7 +25,7 @@ func (sc scope) derivedRows(f *ast.Derived, nullable bool) (node, frame, error) 
 		return nil, frame{}, err
 	}
 	r.rows = &derived{}
-	at := sc.level.place
+	at := sc.resolved.place
 	if f.Concealed != "" {
 		sc.shared.conceals, at.view = true, f.Concealed
 	}
@@ -38,7 +38,7 @@ func (sc scope) derivedRows(f *ast.Derived, nullable bool) (node, frame, error) 
 		r.rows.branches = append(r.rows.branches, b)
 		outputs = append(outputs, out)
 	}
-	if r.unit, err = unitOfBranches(r, f.Query, sc.level.model.Unit()); err != nil {
+	if r.unit, err = unitOfBranches(r, f.Query, sc.resolved.model.Unit()); err != nil {
 		return nil, frame{}, err
 	}
 	if err = unite(r, f.Query, outputs); err != nil {

@@ -22,17 +22,17 @@ func (d *draft) newRelation(name string, at int) (*relation, error) {
 			WithHint("Join fewer relations; those on the path to the privacy unit count as well.")
 	}
 	b.aliases++
-	if d.level.view != "" {
-		name = d.level.view // nobody is told the names below
+	if d.resolved.view != "" {
+		name = d.resolved.view // nobody is told the names below
 	}
 	return &relation{name: name, alias: "t" + strconv.Itoa(b.aliases-1), at: at}, nil
 }
 
 // addRelation makes the relation one of the level.
 func (d *draft) addRelation(r *relation) {
-	d.level.relations = append(d.level.relations, r)
+	d.resolved.relations = append(d.resolved.relations, r)
 	for _, c := range r.columns {
-		d.level.home[c], d.level.home[c.Base()] = r, r
+		d.resolved.home[c], d.resolved.home[c.Base()] = r, r
 	}
 }
 
@@ -52,7 +52,7 @@ func (sc scope) resolveItem(f ast.From, nullable bool) (node, frame, error) {
 
 // resolveTable resolves a table.
 func (sc scope) resolveTable(f *ast.Table, nullable bool) (node, frame, error) {
-	t := sc.level.model.Table(catalog.Name{Schema: f.Ref.Resolved.Schema, Name: f.Ref.Resolved.Name})
+	t := sc.resolved.model.Table(catalog.Name{Schema: f.Ref.Resolved.Schema, Name: f.Ref.Resolved.Name})
 	if t == nil {
 		return nil, frame{}, notHere(f.Ref.At, "Aggregate the protected rows in a sub-select of their own and join the result with it.",
 			"%q is no table of the privacy policy and cannot be joined with protected rows", f.Ref.Name)
@@ -115,7 +115,7 @@ func (d *draft) table(t *policy.Table, name string, at int) (*relation, error) {
 	r.table = t
 	for i := range t.Columns {
 		c := newColumn(r, &t.Columns[i])
-		c.Untold = d.level.view != ""
+		c.Untold = d.resolved.view != ""
 		r.columns = append(r.columns, c)
 	}
 	return r, nil
@@ -187,7 +187,7 @@ func (d *draft) joinOf(f *ast.Join, left, right node) (*joined, error) {
 	}
 	j.outer = true
 	if !holdsProtected(j.left) && holdsProtected(j.right) {
-		j.outer, j.declares, d.level.declares = false, true, true
+		j.outer, j.declares, d.resolved.declares = false, true, true
 	}
 	return j, nil
 }

@@ -120,7 +120,7 @@ func (p *proof) ownerBelow(n node, c *classes) (*relation, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case j.outer && declaresKeys(j.right):
+	case j.outer && declaresKeys(j.right): // its rows without a match are dropped: left rows would lose theirs
 		return nil, notHere(right.at, "Join the public relation with INNER JOIN.",
 			"an outer join that shows public keys is on the nullable side of another outer join")
 	case left == nil:

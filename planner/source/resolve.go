@@ -50,8 +50,8 @@ type shared struct {
 
 // A draft is a level while its names are resolved, and those of the expressions over it.
 type draft struct {
-	shared *shared
-	level  *resolved
+	shared   *shared
+	resolved *resolved
 	// pinned are references whose meaning is known without a name.
 	pinned map[*ast.Column]*scalar.Column
 	// outerColumns are those of the level around that are mentioned.
@@ -75,7 +75,7 @@ type scope struct {
 func (b *shared) newLevel(at place) scope {
 	return scope{draft: &draft{
 		shared:   b,
-		level:    &resolved{place: at, model: b.model, home: map[*scalar.Column]*relation{}},
+		resolved: &resolved{place: at, model: b.model, home: map[*scalar.Column]*relation{}},
 		pinned:   map[*ast.Column]*scalar.Column{},
 		mentions: mentions{seen: map[*scalar.Column]bool{}},
 	}}
@@ -95,7 +95,7 @@ func (sc scope) resolveLevel(from ast.From, where ast.Expr) (scope, error) {
 
 // prove ends the resolution of FROM and WHERE.
 func (d *draft) prove() error {
-	p, err := prove(d.level)
+	p, err := prove(d.resolved)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (d *draft) end() *level {
 
 // resolveFrom returns the scope of WHERE.
 func (sc scope) resolveFrom(f ast.From) (_ scope, err error) {
-	sc.level.root, sc.frame, err = sc.resolveItem(f, false)
+	sc.resolved.root, sc.frame, err = sc.resolveItem(f, false)
 	return sc, err
 }
 
@@ -124,7 +124,7 @@ func (sc scope) resolveWhere(where ast.Expr) error {
 		if err := sc.correlation(c.x); err != nil {
 			return err
 		}
-		sc.level.where = append(sc.level.where, c)
+		sc.resolved.where = append(sc.resolved.where, c)
 	}
 	return nil
 }
@@ -147,9 +147,9 @@ func conjunction(e ast.Expr) []ast.Expr {
 
 // resolveCondition resolves a condition that must be true.
 func (sc scope) resolveCondition(e ast.Expr) (condition, error) {
-	before := len(sc.level.subselects)
+	before := len(sc.resolved.subselects)
 	x, err := sc.resolveTruth(e)
-	return condition{x, len(sc.level.subselects) > before}, err
+	return condition{x, len(sc.resolved.subselects) > before}, err
 }
 
 // resolveTruth knows of a sub-select that it must be true, so that NULL counts as false there.
@@ -163,7 +163,7 @@ func (sc scope) resolveTruth(e ast.Expr) (scalar.Expr, error) {
 // Resolver resolves expressions over the rows of the level, and over others computed from them.
 func (sc scope) Resolver() *scalar.Resolver {
 	return &scalar.Resolver{
-		Constants: sc.shared.constants, Concealed: sc.level.view != "", Params: sc.shared.params,
+		Constants: sc.shared.constants, Concealed: sc.resolved.view != "", Params: sc.shared.params,
 		Column: sc.reference, Condition: sc.subselect,
 	}
 }
@@ -210,7 +210,7 @@ func (sc scope) lookup(c *ast.Column) (*scalar.Column, error) {
 
 // mention notes that the block mentions the column, if it is of this level.
 func (d *draft) mention(c *scalar.Column) {
-	if d.level.home[c] != nil {
+	if d.resolved.home[c] != nil {
 		d.mentions.add(c)
 	}
 }

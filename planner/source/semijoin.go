@@ -13,22 +13,26 @@ func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
 	inner := j.inner
 	unit := p.model.Unit()
 	switch {
-	case inner.declares:
+	case inner.declares: // some of its rows belong to nobody
 		return nil, notHere(j.at, "Use INNER JOIN there.",
 			"a public relation that is outer-joined with protected rows can only stand in FROM of the aggregate itself")
-	case !inner.Protected() && len(inner.ties) == 0 && inner.match == nil:
+	case !inner.Protected() && len(inner.ties) == 0 && inner.match == nil: // it is the same for all rows
 		return nil, notHere(j.at, "Compare a column of the sub-select with one of the query around it by =.",
 			"a sub-select on protected data that says nothing of the row cannot be used")
-	case !inner.Protected() && !j.units:
+	case !inner.Protected() && !j.units: // public rows decide
 		return j, nil
-	case inner.Protected() && !p.Protected():
+	case inner.Protected() && !p.Protected(): // rows of any unit would decide about a row of no unit
 		return nil, pgerr.New(pgerr.Ownership, "whether a public row is kept depends on protected rows").At(j.at).
 			WithHint("Join the protected rows in FROM.")
 	}
+	// NOT IN is NULL for every row as soon as the sub-select has one NULL, whosever it is: it takes
+	// units alone, which are never NULL.
 	if j.units && !p.comparesUnits(j) {
 		return nil, notHere(j.at, "Use NOT EXISTS with an equality, or IN.",
 			"NOT IN (SELECT ...) on protected data takes columns that identify the %s on both sides", unit)
 	}
+	// The equalities of both levels hold where a row of the sub-select counts. Together they must
+	// say that the units are equal.
 	follows := inner.follows.with(p.follows)
 	both := slices.Concat(region(inner.root), region(p.root))
 	c := newClasses(slices.Concat(inner.equal, p.equal), both, follows)
@@ -40,7 +44,8 @@ func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
 	return j.along(follows), nil
 }
 
-// along is the sub-select where tables follow others, as they do on the levels around it.
+// along is the sub-select where tables follow others, as they do on the levels around it. It is a
+// copy: on its own, the sub-select stays as it was proved.
 func (j *semijoin) along(follows paths) *semijoin {
 	part, inner, rows, proved := *j, *j.inner, *j.inner.bounded, *j.inner.proof
 	proved.follows = proved.follows.with(follows)

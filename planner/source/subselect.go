@@ -24,7 +24,7 @@ func (sc scope) subselect(e ast.Expr) (scalar.Expr, error) {
 
 // subLevel begins the level of a sub-select.
 func (sc scope) subLevel() scope {
-	at := sc.level.place
+	at := sc.resolved.place
 	at.inside = true
 	inner := sc.shared.newLevel(at)
 	inner.outer = &sc
@@ -67,19 +67,19 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	}
 	alone := inner
 	alone.outer = nil // only the condition may refer to the level around
-	inner.level.match, err = alone.Resolver().Boolean(&ast.Op{Name: "=", Left: left, Right: right, At: e.At})
+	inner.resolved.match, err = alone.Resolver().Boolean(&ast.Op{Name: "=", Left: left, Right: right, At: e.At})
 	if err != nil {
 		return nil, err
 	}
 	if err := inner.resolveWhere(where); err != nil {
 		return nil, err
 	}
-	inner.tie(inner.level.match)
-	inner.level.unmatched = !e.Not && !mustBeTrue && !inner.neverNull()
+	inner.tie(inner.resolved.match)
+	inner.resolved.unmatched = !e.Not && !mustBeTrue && !inner.neverNull()
 	if err := inner.prove(); err != nil {
 		return nil, err
 	}
-	if inner.level.unmatched && sc.level.inside { // it is written twice
+	if inner.resolved.unmatched && sc.resolved.inside { // it is written twice
 		return nil, notHere(e.At, "Use EXISTS with an equality.",
 			"IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
 	}
@@ -124,7 +124,7 @@ func (sc scope) selectedByIn(e *ast.InQuery) (_ scope, x, where ast.Expr, err er
 
 // correlation allows references to the level around in equalities of plain columns alone.
 func (sc scope) correlation(x scalar.Expr) error {
-	if sc.outer == nil || !slices.ContainsFunc(x.Columns(), sc.level.isOuter) || sc.tie(x) {
+	if sc.outer == nil || !slices.ContainsFunc(x.Columns(), sc.resolved.isOuter) || sc.tie(x) {
 		return nil
 	}
 	return notHere(x.Pos(), "Compare a column of the sub-select with one of the query around it by =.",
@@ -134,13 +134,13 @@ func (sc scope) correlation(x scalar.Expr) error {
 // tie notes an equality of a column with one of the level around.
 func (d *draft) tie(x scalar.Expr) bool {
 	a, b, ok := scalar.Equality(x)
-	if !ok || d.level.isOuter(a) == d.level.isOuter(b) {
+	if !ok || d.resolved.isOuter(a) == d.resolved.isOuter(b) {
 		return false
 	}
-	if d.level.isOuter(a) {
+	if d.resolved.isOuter(a) {
 		a, b = b, a
 	}
-	d.level.ties = append(d.level.ties, pair{a, b})
+	d.resolved.ties = append(d.resolved.ties, pair{a, b})
 	return true
 }
 
@@ -149,7 +149,7 @@ func (d *draft) tie(x scalar.Expr) bool {
 func (d *draft) semijoin(inner scope, j *semijoin) (scalar.Expr, error) {
 	j.inner, j.query = inner.end(), &scalar.Query{Uses: inner.outerColumns, At: j.at}
 	if d.proved == nil {
-		d.level.subselects = append(d.level.subselects, j)
+		d.resolved.subselects = append(d.resolved.subselects, j)
 		return j.query, nil
 	}
 	part, err := d.proved.ofSameUnit(j)
@@ -159,8 +159,8 @@ func (d *draft) semijoin(inner scope, j *semijoin) (scalar.Expr, error) {
 
 // neverNull reports whether both sides that IN compares are never NULL.
 func (sc scope) neverNull() bool {
-	return !slices.ContainsFunc(sc.level.match.Columns(), func(c *scalar.Column) bool {
-		if sc.level.isOuter(c) {
+	return !slices.ContainsFunc(sc.resolved.match.Columns(), func(c *scalar.Column) bool {
+		if sc.resolved.isOuter(c) {
 			return !sc.outer.hasValue(c)
 		}
 		return !sc.hasValue(c)
@@ -173,7 +173,7 @@ func (sc scope) hasValue(c *scalar.Column) bool {
 	if sc.frame.notNull[c] {
 		return true
 	}
-	if sc.level.root == nil {
+	if sc.resolved.root == nil {
 		return false
 	}
 	var follows paths
@@ -181,7 +181,7 @@ func (sc scope) hasValue(c *scalar.Column) bool {
 		follows = sc.proved.follows
 	}
 	same := func(x *scalar.Column) bool { return x != nil && x.Base() == c.Base() }
-	pairs := slices.Concat(follows.holds(sc.level.root), equalities(sc.level.where))
+	pairs := slices.Concat(follows.holds(sc.resolved.root), equalities(sc.resolved.where))
 	return slices.ContainsFunc(pairs, func(p pair) bool { return same(p.a) || same(p.b) }) ||
-		slices.ContainsFunc(region(sc.level.root), func(r *relation) bool { return same(r.unit) })
+		slices.ContainsFunc(region(sc.resolved.root), func(r *relation) bool { return same(r.unit) })
 }
