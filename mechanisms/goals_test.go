@@ -85,7 +85,8 @@ func climb(t testing.TB, firstPico, lastPico int64, ratio float64, within bounda
 			levels = levels[1:]
 			variance := dp.PicoPerUnit / (2 * float64(levels[0]))
 			targets := open(within, r, estimates, func(mechanisms.Estimate) float64 { return variance })
-			if slices.ContainsFunc(targets, func(to mechanisms.Target) bool { return estimates[to.Coordinate].Sigma > 1.01*math.Sqrt(variance) }) {
+			if slices.ContainsFunc(targets,
+				func(to mechanisms.Target) bool { return estimates[to.Coordinate].Sigma > 1.01*math.Sqrt(variance) }) {
 				return targets
 			}
 		}

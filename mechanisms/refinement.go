@@ -169,7 +169,8 @@ func RefinementOf(pico int64) dp.Event {
 func (r *Refinement) Begin(exact [][]Private) (*Round, error) {
 	switch n := len(exact); {
 	case n != len(r.sensitivities) || slices.ContainsFunc(exact, func(values []Private) bool { return len(values) != len(exact[0]) }):
-		return nil, fmt.Errorf("%w: exact values of %d chains, of %d, or not of the same coordinates", ErrParameter, n, len(r.sensitivities))
+		return nil, fmt.Errorf("%w: exact values of %d chains, of %d, or not of the same coordinates",
+			ErrParameter, n, len(r.sensitivities))
 	case !r.known && r.chains != nil:
 		return nil, fmt.Errorf("%w: the refinement was begun", ErrStep)
 	case !r.known && len(exact[0]) == 0:

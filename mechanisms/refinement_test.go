@@ -300,7 +300,8 @@ func TestRefinementRefuses(t *testing.T) {
 		"no sensitivity":        {g, []dp.Sensitivity{{}}, pool, [][][]mechanisms.Measurement{{{four}}}},
 		"targets of two chains": {two, []dp.Sensitivity{one}, pool, [][][]mechanisms.Measurement{{{four}}}},
 	} {
-		if r, err := mechanisms.NewRefinement(bad.goal, bad.chains, bad.pool, bad.known); !errors.Is(err, mechanisms.ErrParameter) || r != nil {
+		r, err := mechanisms.NewRefinement(bad.goal, bad.chains, bad.pool, bad.known)
+		if !errors.Is(err, mechanisms.ErrParameter) || r != nil {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
 	}
@@ -336,7 +337,8 @@ func FuzzRefinement(f *testing.F) {
 			for m, chain := range estimates {
 				for i, e := range chain {
 					if where>>(m*partitions+i)&1 == 1 {
-						all[m] = append(all[m], mechanisms.Target{Coordinate: i, Variance: math.Min(e.Sigma*e.Sigma, float64(how)*1e6) * factor / 256})
+						all[m] = append(all[m],
+							mechanisms.Target{Coordinate: i, Variance: math.Min(e.Sigma*e.Sigma, float64(how)*1e6) * factor / 256})
 					}
 				}
 			}

@@ -15,14 +15,18 @@ var trees = map[string]*sqltext.Select{
 	},
 	"no equality": {
 		Columns: star, From: join(
-			&sqltext.Join{Left: patients("p"), Right: hospitals("h"), Beyond: []string{"h.id < p.born - 1900"}}, visits("v"), "v.patient = p.id"),
+			&sqltext.Join{Left: patients("p"), Right: hospitals("h"), Beyond: []string{"h.id < p.born - 1900"}},
+			visits("v"), "v.patient = p.id"),
 		Where: []string{"h.id < p.born - 1900"},
 	},
 	"public beside": {Columns: star, From: join(visits("v"), hospitals("h"), "h.id = v.hospital"), Where: []string{"h.north"}},
 	"sub-select": {
 		Columns: star, From: join(patients("p"), dear, "d.patient = p.id", "d.cost < 90"), Where: []string{"p.smoker"},
 	},
-	"left":          {Columns: star, From: left(patients("p"), visits("v"), "v.patient = p.id", "v.cost > 10"), Where: []string{"p.smoker"}},
+	"left": {
+		Columns: star, From: left(patients("p"), visits("v"), "v.patient = p.id", "v.cost > 10"),
+		Where: []string{"p.smoker"},
+	},
 	"left no other": {Columns: star, From: left(patients("p"), hospitals("h")), Where: []string{}},
 	"left of sub-select": {
 		Columns: star, From: left(dear, visits("v"), "v.patient = d.patient", "v.cost > 10"), Where: []string{"d.cost < 90"},

@@ -129,10 +129,13 @@ func TestCoverage(t *testing.T) {
 			worst = max(worst, naive)
 			// Five standard deviations above 5 % of 2000 are 149.
 			if missed > 149 || wrong > 149 {
-				t.Errorf("%s, %d: the interval misses in %d of %d runs, the target in %d", set.Reduction.Mechanism, truth, missed, runs, wrong)
+				t.Errorf("%s, %d: the interval misses in %d of %d runs, the target in %d", set.Reduction.Mechanism, truth,
+					missed, runs, wrong)
 			}
-			t.Logf("%-17s true value %6d: covered %6.2f %%, target said to be reached %6.2f %%, wrongly %.2f %%, %4.1f looks, mean price %.3g; 1.96 sigma covers %.2f %%", set.Reduction.Mechanism, truth,
-				100-100*float64(missed)/runs, 100*float64(met)/runs, 100*float64(wrong)/runs, float64(looks)/runs, float64(pico)/runs/dp.PicoPerUnit, 100-100*float64(naive)/runs)
+			t.Logf("%-17s true value %6d: covered %6.2f %%, target said to be reached %6.2f %%, wrongly %.2f %%, %4.1f looks, "+
+				"mean price %.3g; 1.96 sigma covers %.2f %%",
+				set.Reduction.Mechanism, truth, 100-100*float64(missed)/runs, 100*float64(met)/runs, 100*float64(wrong)/runs, float64(looks)/runs,
+				float64(pico)/runs/dp.PicoPerUnit, 100-100*float64(naive)/runs)
 		}
 	}
 	if worst <= 149 {
