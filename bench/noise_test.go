@@ -54,8 +54,14 @@ func contests(tb testing.TB) []contest {
 		all = append(all,
 			contest{fmt.Sprintf("laplace int64 scale=2^%d", bits), draws(laplace), wholeDraws(noise.Laplace(), size, 0), nil},
 			contest{fmt.Sprintf("laplace float64 scale=2^%d", bits), draws(laplace), realDraws(noise.Laplace(), float64(size), 0), nil},
-			contest{fmt.Sprintf("gaussian int64 sigma=2^%d", bits), draws(gaussian), wholeDraws(noise.Gaussian(), int64(sensitivity+0.5), delta), searches(sensitivity)},
-			contest{fmt.Sprintf("gaussian float64 sigma=2^%d", bits), draws(gaussian), realDraws(noise.Gaussian(), sensitivity, delta), searches(sensitivity)},
+			contest{
+				fmt.Sprintf("gaussian int64 sigma=2^%d", bits), draws(gaussian),
+				wholeDraws(noise.Gaussian(), int64(sensitivity+0.5), delta), searches(sensitivity),
+			},
+			contest{
+				fmt.Sprintf("gaussian float64 sigma=2^%d", bits), draws(gaussian),
+				realDraws(noise.Gaussian(), sensitivity, delta), searches(sensitivity),
+			},
 		)
 	}
 	return all
@@ -135,7 +141,8 @@ func TestTable(t *testing.T) {
 		if c.preparing != nil {
 			drawing -= median(preparing)
 		}
-		fmt.Fprintf(w, "%s\t%.0f\t%d\t%.0f\t%d\t%.1f\t%.0f\t%.1f\t\n", c.name, mine, ourAllocs, other, theirAllocs, other/mine, drawing, drawing/mine)
+		fmt.Fprintf(w, "%s\t%.0f\t%d\t%.0f\t%d\t%.1f\t%.0f\t%.1f\t\n",
+			c.name, mine, ourAllocs, other, theirAllocs, other/mine, drawing, drawing/mine)
 		if drawing < atLeast*mine {
 			t.Errorf("%s: %.0f ns against %.0f ns, less than %d times faster", c.name, mine, drawing, atLeast)
 		}

@@ -193,7 +193,7 @@ func TestRememberedMeasurementsAreFreeAndNew(t *testing.T) {
 	if b.Paid() != 0 || !slices.EqualFunc(b.Estimates(), old.Estimates(), same) {
 		t.Errorf("remembered as %v, want %v, having paid %d", b.Estimates(), old.Estimates(), b.Paid())
 	}
-	// With what was remembered in the price, the smaller coordinate would be free.
+	// With the remembered precision in the price, the smaller coordinate would be free.
 	if _, e := measure(t, b, src, draw(0, 10)); e.Before.Sign() != 0 || picos(e) != dp.PicoPerUnit/20 {
 		t.Errorf("a first step after remembering: %v", e)
 	}
@@ -389,7 +389,7 @@ func TestBrownianRefuses(t *testing.T) {
 	if _, err := b.Raise([]mechanisms.Target{{0, 1}, {0, 1}}, 1); !errors.Is(err, mechanisms.ErrParameter) {
 		t.Errorf("raised twice: %v", err)
 	}
-	measure(t, b, seeded(t), draw(0, 1)) // a level below what was paid must not wrap around
+	measure(t, b, seeded(t), draw(0, 1)) // a level below the one paid must not wrap around
 	for _, level := range []int64{0, -1, math.MinInt64, math.MinInt64 + 1} {
 		if step, err := b.Raise([]mechanisms.Target{{Coordinate: 1}}, level); !errors.Is(err, mechanisms.ErrParameter) {
 			t.Errorf("raised to the level %d: %v, %v", level, step, err)

@@ -9,7 +9,7 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// TestRaiseFillsTheLevel raises coordinates together, and spends what there is.
+// TestRaiseFillsTheLevel raises coordinates together, and spends all there is.
 func TestRaiseFillsTheLevel(t *testing.T) {
 	s, src := dp.Sensitivity{L0: 2, LInf: 1}, seeded(t)
 	b := chain(t, s, exactly(0, 0, 0, 0), unlimited)

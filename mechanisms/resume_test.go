@@ -32,7 +32,7 @@ func TestChainHoldsItsValues(t *testing.T) {
 }
 
 // TestChainHidesItsValues prints, logs and encodes a chain of which nothing was
-// measured, and what holds it.
+// measured, and a struct that holds it.
 func TestChainHidesItsValues(t *testing.T) {
 	b := chain(t, one, exactly(secret, secret), unlimited)
 	step, err := b.Plan([]mechanisms.Draw{draw(0, 9)})

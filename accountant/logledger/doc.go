@@ -22,8 +22,8 @@
 //     arrive together share one fsync. A charge is admitted in order against all
 //     earlier ones, the unacknowledged ones too.
 //   - After any failed write or fsync the ledger is unavailable for good and the
-//     file descriptor is not written again: what a kernel keeps after a failed
-//     fsync is unknown.
+//     file descriptor is not written again: a kernel may keep or drop the pages
+//     of a failed fsync.
 //   - Open refuses, from the latest snapshot that the log confirms on, and [Verify]
 //     in the whole log, with a [*CorruptError], a bad frame with a valid one after
 //     it, a broken chain, a gap, a step that the state machine refuses, a bad

@@ -22,7 +22,7 @@ func NewFinite(size int) (*Finite, error) {
 }
 
 // Observe adds an output that has the given probability for each value. All are
-// above 0: what excludes a value has an infinite loss.
+// above 0: an output that excludes a value has an infinite loss.
 func (f *Finite) Observe(probability func(x int) float64) error {
 	more, size := make([]float64, len(f.logs)), 0.0
 	for x := range more {

@@ -27,7 +27,7 @@ func (m *Moments) LogLikelihood(x float64) float64 {
 }
 
 const (
-	// momentsError is what Loss may be too large by, where maxBoxes suffice.
+	// momentsError is the most by which Loss may be too large, where maxBoxes suffice.
 	momentsError = 1e-9
 	// maxBoxes bounds the work of one extremum.
 	maxBoxes = 1 << 16

@@ -1,4 +1,4 @@
-// Package papertest computes what [Jiang-Du-Sharma-Yan 2024] states about the
+// Package papertest computes the statements of [Jiang-Du-Sharma-Yan 2024] on the
 // privacy of its recycled noise. The statements are false: the true δ is up to 144
 // times the one that they state. They are kept only to show by how much they
 // underestimate. [GaussianLimit] and [LaplaceLimit] are recycled noise on the real
