@@ -212,7 +212,7 @@ func (b *budgeted) tooDear(c *Candidate) error {
 		WithHint("Ask for a larger error, or SET dp.max_epsilon = %s.", Number(math.Ceil(need*1000)/1000))
 }
 
-// candidate finds the designs of one kind for every measure.
+// candidate finds the designs of one kind for every statistic.
 func (b *budgeted) candidate(kind string) Candidate {
 	without := func(note string) Candidate { return Candidate{Mechanism: kind, Note: note} }
 	switch {
@@ -250,10 +250,10 @@ func (b *budgeted) candidate(kind string) Candidate {
 // designer remembers the noise that reaches an error. A design is a function of its goal alone.
 var designer brdp.Designer
 
-// design returns the cheapest noise of one kind for a measure, and whether it recycles.
-func (b *budgeted) design(kind string, set *GroupingSet, measure int) (d brdp.Design, recycles, ok bool) {
+// design returns the cheapest noise of one kind for a statistic, and whether it recycles.
+func (b *budgeted) design(kind string, set *GroupingSet, statistic int) (d brdp.Design, recycles, ok bool) {
 	goal := brdp.Goal{
-		Sensitivity: set.statistics[measure].sensitivity, Boundary: set.boundary(measure, b.settings.Target.Error),
+		Sensitivity: set.statistics[statistic].sensitivity, Boundary: set.boundary(statistic, b.settings.Target.Error),
 		Acceptance: 1 - b.settings.Alpha, Measure: b.measure,
 	}
 	options, err := designer.Options(goal, Recycles(kind))

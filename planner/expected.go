@@ -8,7 +8,7 @@ import (
 )
 
 // expectedAt returns the cost of a noise reduction, in 10⁻¹² of ρ or ε, if every value were of
-// this size, without what is paid for the target's being met a little later; false where
+// this size, without the surcharge for meeting the target a little later; false where
 // that follows from the answer alone.
 func (c *NoiseReduction) expectedAt(size float64) (float64, bool) {
 	prices := make([]float64, len(c.Statistics))
@@ -35,7 +35,7 @@ func (c *NoiseReduction) expectedAt(size float64) (float64, bool) {
 	return total, true
 }
 
-// price is what it costs to know one integer of each partition up to half, in ρ or ε.
+// price is that of knowing one integer of each partition up to half, in ρ or ε.
 func (m ReducedStatistic) price(half float64, mechanism string) float64 {
 	l0, linf := float64(m.Sensitivity.L0), float64(m.Sensitivity.LInf)
 	if mechanism != brownian {
@@ -44,7 +44,7 @@ func (m ReducedStatistic) price(half float64, mechanism string) float64 {
 	return m.priceAt(m.within.Sigma(math.Max(half-0.5, 1e-9)))
 }
 
-// priceAt is what a standard deviation costs, in ρ.
+// priceAt is that of a standard deviation, in ρ.
 func (m ReducedStatistic) priceAt(sigma float64) float64 {
 	return float64(m.Sensitivity.L0) * float64(m.Sensitivity.LInf) * float64(m.Sensitivity.LInf) / (2 * sigma * sigma)
 }

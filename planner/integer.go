@@ -2,9 +2,7 @@ package planner
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
-	"strings"
 
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
@@ -95,7 +93,7 @@ func (r *reader) onLattice(x string, physical pgtype.Type, t term, whole string)
 }
 
 // within reports whether the values of a computed argument are within the limits of its
-// lattice by what they are computed from, without regard to WHERE.
+// lattice by the bounds of the columns behind them, without regard to WHERE.
 func (r *reader) within(t term) bool {
 	in, l := r.sp.env.Bounds(t.arg), &t.values
 	return scalar.Computed(t.arg) && in.Bounded() && in.Low.Cmp(l.value(l.low)) >= 0 && in.High.Cmp(l.value(l.high)) <= 0
@@ -139,16 +137,4 @@ func wholeNumber(x string, t pgtype.Type, l *lattice, whole string) string {
 		return x
 	}
 	return "CAST(" + x + " AS " + whole + ")"
-}
-
-func literalOf(n int64, whole string) string { return fmt.Sprintf("CAST(%d AS %s)", n, whole) }
-
-func int8Literal(n int64) string { return fmt.Sprintf("CAST(%d AS pg_catalog.int8)", n) }
-
-func numericLiteral(r *big.Rat) string {
-	text := r.FloatString(30)
-	if strings.Contains(text, ".") {
-		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-	}
-	return "CAST(" + text + " AS pg_catalog.numeric)"
 }

@@ -10,8 +10,8 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A NoiseReduction says how the integers of a grouping set are released where the answer decides how much
-// noise they need: they are measured again and again, ever more precisely, until the
+// A NoiseReduction says how the integers of a grouping set are released where the answer decides
+// how much noise they need: they are measured again and again, ever more precisely, until the
 // releases show that the target is met, or the pool is empty. It is the goal of a
 // [mechanisms.Refinement], which proves and draws the rounds: it sees estimates and releases, and
 // cannot see an exact value, as nothing of this package can.
@@ -44,7 +44,7 @@ type ReducedStatistic struct {
 	// stop tells where a relative error is reached, of an integer that is shown by itself; nil
 	// where none is asked for, or so large a one that within tells as soon.
 	stop *mechanisms.RelativeStop
-	beta float64 // the error probability of the measure, at all rounds together
+	beta float64 // the error probability of the statistic, at all rounds together
 }
 
 const (
@@ -62,14 +62,17 @@ const (
 	stopShare = 0.8
 	// leastGain is by how much a round makes an error smaller, at least.
 	leastGain = 1.09
-	// boundlessGain is by what the errors are multiplied where nothing bounds that of a value yet.
+	// boundlessGain multiplies the errors where nothing bounds that of a value yet.
 	boundlessGain = 0.5
 )
 
-// newNoiseReduction returns the noise reduction of a grouping set. The boundary depends on it and the policy
-// alone, so that whoever asks for another error can go on from where this one ends.
+// newNoiseReduction returns the noise reduction of a grouping set. The boundary depends on it and the
+// policy alone, so that whoever asks for another error can go on from where this one ends.
 func newNoiseReduction(r *results, mechanism string, poolPico int64, s Settings) (*NoiseReduction, error) {
-	c := &NoiseReduction{Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(r.statistics))), AskedPico: s.EpsilonPico, target: s.Target, results: r}
+	c := &NoiseReduction{
+		Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(r.statistics))),
+		AskedPico: s.EpsilonPico, target: s.Target, results: r,
+	}
 	typical := float64(halfSquare(max(s.TypicalPico, 1))) / dp.PicoPerUnit / float64(len(r.statistics))
 	for i, m := range r.statistics {
 		cm := ReducedStatistic{Sensitivity: m.sensitivity, beta: s.Alpha / float64(r.together(i))}
@@ -148,7 +151,7 @@ func (c *NoiseReduction) Revealing(from, to int) dp.ComposedEvent {
 }
 
 // Estimated returns the relation of the partitions after a round of a Brownian chain, from
-// the estimates of each measure.
+// the estimates of each statistic.
 func (c *NoiseReduction) Estimated(keys [][]*string, estimates [][]mechanisms.Estimate) *Released {
 	r := &Released{Keys: keys, Margins: [][]Margin{}}
 	if len(estimates) == 0 { // no partition is shown
@@ -191,8 +194,8 @@ func (c *NoiseReduction) Revealed(keys [][]*string, rows [][]*big.Int, level int
 	return r
 }
 
-// A Want is a partition that must be measured more precisely. Each measure's standard
-// deviation must be at most so many times what it is, 1 for one that need not change.
+// A Want is a partition that must be measured more precisely. Each statistic's standard
+// deviation must be at most so many times the one it has, 1 for one that need not change.
 type Want struct {
 	Partition int
 	Factors   []float64
@@ -204,7 +207,7 @@ func (w Want) least() float64 { return slices.Min(w.Factors) }
 // Open returns the partitions that must still be measured, or none if the target is met:
 // where not all of them must meet it, those that are nearest to it.
 //
-// No factor asks for more than what the target needs if the true value is at the far end of
+// No factor asks for more than the target needs if the true value is at the far end of
 // its interval: so nothing is measured more precisely than it must be, except with the
 // probability that the interval is wrong.
 func (c *NoiseReduction) Open(r *Released) []Want {
@@ -269,8 +272,8 @@ func (c *NoiseReduction) close(o *output, row integers) bool {
 	return linear && row.margins[c.results.statistics[o.statistics()[0]].first].Close
 }
 
-// factor is what the standard deviations of an output must be at most, as a part of what they
-// are, if its value is of this size.
+// factor is the part of the standard deviations of an output that they must come down to, if its
+// value is of this size.
 func (c *NoiseReduction) factor(o *output, row integers, half, size float64) float64 {
 	factor := math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative)) / half
 	at := o.statistics()[0]
@@ -285,7 +288,7 @@ func (c *NoiseReduction) met(half, size float64) bool {
 	return half <= c.target.Error || c.target.Relative > 0 && mechanisms.MeetsRelative(half, c.target.Relative, size)
 }
 
-// Begin returns the refinement of the part, which goes on from the measurements of an earlier
+// Begin returns the refinement of the grouping set, which goes on from the measurements of an earlier
 // read, by partition and statistic, nil if there are none. They must be those of the same
 // [BlockPlan.ReductionQuestion]: it names the boundary that was chosen before the first of them.
 func (c *NoiseReduction) Begin(known [][][]mechanisms.Measurement) (*mechanisms.Refinement, error) {

@@ -14,8 +14,8 @@ type Param struct {
 	Kind ParamKind
 	Fold int    // for FoldParam: index into the fold values
 	Text string // for TextParam
-	// Type is that of a TextParam, as SQL: Postgres takes a parameter for what it is first
-	// cast to, so that one text of two types is two.
+	// Type is that of a TextParam, as SQL: Postgres takes a parameter for the type that it
+	// is first cast to, so that one text of two types is two.
 	Type string
 }
 

@@ -146,7 +146,7 @@ func indexOf(list []scalar.Expr, e scalar.Expr) int {
 	return slices.IndexFunc(list, func(have scalar.Expr) bool { return scalar.Equal(have, e) })
 }
 
-// rows selects the unit, the keys and what the statistics need of every row that the
+// rows selects the unit, the keys and the columns for the statistics of every row that the
 // condition keeps; with whole, also the bytes of all columns that the level uses, and if an
 // index finds them, only those of a unit of x.
 func (r *reader) rows(whole bool) (*sqltext.Select, error) {
@@ -163,7 +163,8 @@ func (r *reader) rows(whole bool) (*sqltext.Select, error) {
 	q.Columns = append(q.Columns, sqltext.Column{SQL: r.rowBytes(), As: sqltext.Bytes})
 	q.Touched = r.oneOfEach()
 	if q.LookedUp = r.sp.unitIndexed(); q.LookedUp {
-		q.Also = append(slices.Clip(q.Also), r.sp.b.source.Unit().Read()+" OPERATOR(pg_catalog.=) "+sqltext.Of(sqltext.ManyRows, sqltext.Unit))
+		unit := sqltext.Of(sqltext.ManyRows, sqltext.Unit)
+		q.Also = append(slices.Clip(q.Also), r.sp.b.source.Unit().Read()+" OPERATOR(pg_catalog.=) "+unit)
 	}
 	return &q, nil
 }
@@ -314,3 +315,9 @@ func (r *reader) shown() ([]string, error) {
 	}
 	return keys, nil
 }
+
+// contributed is how much the unit of a row may contribute.
+func (r *reader) contributed() contribution { return r.set.contribution }
+
+// column is the name of the column of the rows with an argument.
+func (r *reader) column(arg scalar.Expr) string { return sqltext.Argument(indexOf(r.args, arg)) }

@@ -110,8 +110,6 @@ func (s *stages) counted(from sqltext.Item, by []string) (*sqltext.Select, error
 	}, err
 }
 
-var countRows = sqltext.Column{SQL: "pg_catalog.count(*)", As: sqltext.Count}
-
 // sums writes plain statistics over rows.
 func (s *stages) sums() ([]sqltext.Column, error) {
 	if s.own != nil {
@@ -142,7 +140,7 @@ func ofUnit(st *statistic, i int) sqltext.Column {
 }
 
 // chooses reports whether it matters which rows of a unit are kept: not when rows are
-// only counted, nor when dp.max_sum bounds what a unit adds up to.
+// only counted, nor when dp.max_sum bounds the sum of a unit.
 func (s *stages) chooses() bool {
 	c := s.set.contribution
 	return c.choosesRows && slices.ContainsFunc(s.read.statistics, func(st *statistic) bool { return st.choosesRows(c, st.filter != nil) })
@@ -233,7 +231,8 @@ func (s *stages) chosenRows() (*sqltext.Select, error) {
 func (s *stages) manyPartitions() *sqltext.Select {
 	var all sqltext.Item = &sqltext.Table{SQL: sqltext.Bounded}
 	if s.extra() != nil {
-		all = &sqltext.Query{As: sqltext.Bounded, Select: &sqltext.Select{Distinct: true, Columns: sqltext.Columns("", s.by()...), From: all}}
+		units := &sqltext.Select{Distinct: true, Columns: sqltext.Columns("", s.by()...), From: all}
+		all = &sqltext.Query{As: sqltext.Bounded, Select: units}
 	}
 	return &sqltext.Select{
 		Columns: sqltext.Columns("", sqltext.Unit), From: all,
@@ -269,7 +268,7 @@ func (s *stages) kept() (*sqltext.Select, error) {
 // total adds the units up.
 func (s *stages) total(keys []string, from sqltext.Item) *sqltext.Select {
 	if s.own != nil {
-		return s.own.total(s, keys, from)
+		return s.own.total(s.keys(), keys, from)
 	}
 	cols := sqltext.Columns("", keys...)
 	if s.read.units {
@@ -344,7 +343,7 @@ func (s *stages) onceTotal(grouped sqltext.Item) (*sqltext.Select, error) {
 		}
 		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Value, sqltext.Count)...)
 		p := &sqltext.Select{Columns: cols, From: from, Where: where}
-		return s.own.total(s, s.keys(), &sqltext.Query{Select: p, As: sqltext.Bounded}), nil
+		return s.own.total(s.keys(), s.keys(), &sqltext.Query{Select: p, As: sqltext.Bounded}), nil
 	}
 	cols := sqltext.Columns("", numbers...)
 	if s.read.units {

@@ -12,7 +12,7 @@ import (
 )
 
 // A statistic is one exact aggregate that is read: an integer for each partition or, of a
-// histogram, one for each of its nodes. What an analyst asks for is computed from one to
+// histogram, one for each of its nodes. A value is computed from one to
 // three statistics; equal statistics are read and drawn once.
 type statistic struct {
 	statisticForm
@@ -40,19 +40,31 @@ type statisticForm interface {
 	// shape is how many integers it has at each level.
 	shape() []int
 	// ofRows writes it over the rows of one partition, without the filter.
-	ofRows(r *reader) (string, error)
+	ofRows(r rowColumns) (string, error)
 }
+
+// rowColumns are the columns of the rows that a statistic is computed of: arguments as the source
+// has them, clamped integers, and how much the unit of a row may contribute.
+type rowColumns interface {
+	column(arg scalar.Expr) string
+	integer(t term) (string, error)
+	contributed() contribution
+}
+
+// countRows is the number of rows, as a column n.
+var countRows = sqltext.Column{SQL: "pg_catalog.count(*)", As: sqltext.Count}
 
 // A valueForm is a statistic that is read by a statement of its own, with a column b that its
 // rows are grouped by as well.
 type valueForm interface {
 	statisticForm
 	// value writes b of a row that counts.
-	value(r *reader) (string, error)
+	value(r rowColumns) (string, error)
 	// perValue says that the rows of a unit with the same b are added up: they have a column n.
 	perValue() bool
-	// total writes the integers of all units from a relation with the keys, b and n.
-	total(s *stages, keys []string, from sqltext.Item) *sqltext.Select
+	// total writes the integers of all units from a relation with b and n, grouped by its keys,
+	// which are returned in another form.
+	total(by, keys []string, from sqltext.Item) *sqltext.Select
 	// ofGroups writes the columns of a group of rows of which each is another unit's.
 	ofGroups() []sqltext.Column
 	// places returns the integers of a row of the read, counted from the first of the
@@ -89,7 +101,7 @@ func (s *statistic) own() valueForm {
 	return v
 }
 
-// A single is what statistics of one integer have in common.
+// A single is the common part of statistics of one integer.
 type single struct{}
 
 func (single) shape() []int { return []int{1} }

@@ -15,7 +15,7 @@ func (rowCount) terms() []term                                         { return 
 func (rowCount) sensitivityFor(c contribution) (dp.Sensitivity, error) { return c.Count() }
 func (rowCount) counts() bool                                          { return true }
 func (rowCount) additive() bool                                        { return true }
-func (rowCount) ofRows(*reader) (string, error)                        { return "pg_catalog.count(*)", nil }
+func (rowCount) ofRows(rowColumns) (string, error)                     { return "pg_catalog.count(*)", nil }
 
 // choosesRows: any rows are as good as others where all count.
 func (rowCount) choosesRows(c contribution, filtered bool) bool { return filtered && c.maxSum == nil }
@@ -29,9 +29,9 @@ func (unitCount) terms() []term  { return nil }
 func (unitCount) sensitivityFor(c contribution) (dp.Sensitivity, error) {
 	return c.CountDistinctUnits()
 }
-func (unitCount) counts() bool                   { return true }
-func (unitCount) additive() bool                 { return false }
-func (unitCount) ofRows(*reader) (string, error) { return "pg_catalog.count(*)", nil }
+func (unitCount) counts() bool                      { return true }
+func (unitCount) additive() bool                    { return false }
+func (unitCount) ofRows(rowColumns) (string, error) { return "pg_catalog.count(*)", nil }
 func (unitCount) choosesRows(c contribution, filtered bool) bool {
 	return filtered && c.maxSum == nil
 }
@@ -51,7 +51,7 @@ func (valueCount) counts() bool                                          { retur
 func (valueCount) additive() bool                                        { return true }
 func (valueCount) choosesRows(c contribution, _ bool) bool               { return c.maxSum == nil }
 
-func (f valueCount) ofRows(r *reader) (string, error) {
+func (f valueCount) ofRows(r rowColumns) (string, error) {
 	return "pg_catalog.count(" + r.column(f.arg) + ")", nil
 }
 
@@ -72,18 +72,18 @@ func (differentCount) counts() bool                                          { r
 func (differentCount) additive() bool                                        { return false }
 func (differentCount) choosesRows(contribution, bool) bool                   { return true }
 
-func (f differentCount) ofRows(r *reader) (string, error) {
+func (f differentCount) ofRows(r rowColumns) (string, error) {
 	return "pg_catalog.count(DISTINCT " + r.column(f.arg) + ")", nil
 }
 
-func (f differentCount) value(r *reader) (string, error) { return r.column(f.arg), nil } //nolint:unparam // others can fail
-func (differentCount) perValue() bool                    { return false }
+func (f differentCount) value(r rowColumns) (string, error) { return r.column(f.arg), nil } //nolint:unparam // others can fail
+func (differentCount) perValue() bool                       { return false }
 func (differentCount) ofGroups() []sqltext.Column {
 	return []sqltext.Column{{SQL: countValues, As: sqltext.Statistic(0)}}
 }
 
-func (differentCount) total(s *stages, keys []string, from sqltext.Item) *sqltext.Select {
-	return &sqltext.Select{Columns: sqltext.Columns("", append(keys, countValues)...), From: from, GroupBy: s.keys()}
+func (differentCount) total(by, keys []string, from sqltext.Item) *sqltext.Select {
+	return &sqltext.Select{Columns: sqltext.Columns("", append(keys, countValues)...), From: from, GroupBy: by}
 }
 
 const countValues = "pg_catalog.count(DISTINCT b)"
@@ -94,6 +94,3 @@ func (differentCount) places(row [][]byte) ([]Cell, bool) {
 	}
 	return []Cell{{0, row[0]}}, true
 }
-
-// column is the name of the column of the rows with an argument.
-func (r *reader) column(arg scalar.Expr) string { return sqltext.Argument(indexOf(r.args, arg)) }

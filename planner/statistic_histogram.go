@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"dpproxy/dp"
@@ -18,7 +19,8 @@ type histogram struct {
 
 // String names the statistic.
 func (f histogram) String() string {
-	return fmt.Sprintf("histogram of %s in %d buckets of %d steps of %s", describe(f.arg), f.tree.Buckets(), f.tree.Width(), f.values.step.RatString())
+	return fmt.Sprintf("histogram of %s in %d buckets of %d steps of %s",
+		describe(f.arg), f.tree.Buckets(), f.tree.Width(), f.values.step.RatString())
 }
 
 func (histogram) sensitivityFor(c contribution) (dp.Sensitivity, error) { return c.Count() }
@@ -35,10 +37,10 @@ func (f histogram) shape() []int {
 	return levels
 }
 
-func (histogram) ofRows(*reader) (string, error) { return "pg_catalog.count(*)", nil }
+func (histogram) ofRows(rowColumns) (string, error) { return "pg_catalog.count(*)", nil }
 
 // value is the bucket.
-func (f histogram) value(r *reader) (string, error) {
+func (f histogram) value(r rowColumns) (string, error) {
 	x, err := r.integer(f.term)
 	return fmt.Sprintf("(%s - (%d)) / %d", x, f.values.low, f.tree.Width()), err
 }
@@ -50,15 +52,15 @@ func (histogram) ofGroups() []sqltext.Column {
 }
 
 // total adds the histogram up at each level of its tree.
-func (f histogram) total(s *stages, keys []string, from sqltext.Item) *sqltext.Select {
+func (f histogram) total(by, keys []string, from sqltext.Item) *sqltext.Select {
 	var divisors []string
 	for level := range f.tree.Levels() {
 		divisors = append(divisors, fmt.Sprintf("(%d, %d)", level, f.tree.Divisor(level)/f.tree.Width()))
 	}
-	by := append(s.keys(), sqltext.Value)
+	byValue := slices.Concat(by, []string{sqltext.Value})
 	values := &sqltext.Select{
-		Columns: append(sqltext.Columns("", by...), sqltext.Column{SQL: "pg_catalog.sum(n)", As: sqltext.Count}),
-		From:    from, Where: []string{"b IS NOT NULL"}, GroupBy: by,
+		Columns: append(sqltext.Columns("", byValue...), sqltext.Column{SQL: "pg_catalog.sum(n)", As: sqltext.Count}),
+		From:    from, Where: []string{"b IS NOT NULL"}, GroupBy: byValue,
 	}
 	return &sqltext.Select{
 		Columns: append(sqltext.Columns("", keys...), sqltext.Column{SQL: "l.level"},
@@ -67,7 +69,7 @@ func (f histogram) total(s *stages, keys []string, from sqltext.Item) *sqltext.S
 			Left:  &sqltext.Query{Select: values, As: sqltext.Histogram},
 			Right: &sqltext.Table{SQL: "(VALUES " + strings.Join(divisors, ", ") + ")", As: sqltext.Levels + "(level, divisor)"},
 		},
-		GroupBy: append(s.keys(), "l.level", "node"),
+		GroupBy: slices.Concat(by, []string{"l.level", "node"}),
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 type productSum struct {
 	single
 	y, x term
-	unit int64 // what a product counts in, of half steps of y times half steps of x
+	unit int64 // in which a product counts, of half steps of y times half steps of x
 }
 
 // newProductSum chooses the unit such that the largest product has some 2³⁰ of them: rounding to
@@ -46,25 +46,22 @@ func (productSum) additive() bool                      { return true }
 func (productSum) choosesRows(contribution, bool) bool { return true }
 
 // ofRows writes products of at most 2⁶² where int8 is used.
-func (f productSum) ofRows(r *reader) (string, error) {
-	y, err := r.distance(f.y)
+func (f productSum) ofRows(r rowColumns) (string, error) {
+	y, err := distance(r, f.y)
 	if err != nil {
 		return "", err
 	}
-	x, err := r.distance(f.x)
+	x, err := distance(r, f.x)
 	if err != nil {
 		return "", err
 	}
-	if narrow(f.y) && narrow(f.x) {
+	if f.y.narrow() && f.x.narrow() {
 		return sumSQL(fmt.Sprintf("(%s) * (%s) / %s", y, x, int8Literal(f.unit))), nil
 	}
 	return sumSQL(fmt.Sprintf("CAST(pg_catalog.div(CAST(%s AS pg_catalog.numeric) * (%s), %d) AS pg_catalog.int8)", y, x, f.unit)), nil
 }
 
-// narrow says that distances from the middle, in half steps, are below 2³¹.
-func narrow(t term) bool { return t.values.high-t.values.low < 1<<31 }
-
-// public says what is public about the products, which are rounded towards zero.
+// public has all that is public about the products, which are rounded towards zero.
 func (f productSum) public() estimate.Products {
 	unit := new(big.Rat).Mul(f.y.centred().Unit, f.x.centred().Unit)
 	unit.Mul(unit, new(big.Rat).SetInt64(f.unit))

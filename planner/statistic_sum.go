@@ -24,14 +24,14 @@ func (f valueSum) sensitivityFor(c contribution) (dp.Sensitivity, error) {
 	return s, err
 }
 
-// choosesRows: where dp.max_sum bounds what a unit adds up to, its rows are all read.
+// choosesRows: where dp.max_sum bounds the sum of a unit, its rows are all read.
 func (valueSum) choosesRows(c contribution, _ bool) bool { return c.maxSum == nil }
 
-// ofRows clamps the only row that a unit has to what the unit may add to a sum. Where a unit
-// can have several rows, what they add up to is clamped.
-func (f valueSum) ofRows(r *reader) (string, error) {
+// ofRows clamps the only row that a unit has to the most that the unit may add to a sum. Where a
+// unit can have several rows, their sum is clamped.
+func (f valueSum) ofRows(r rowColumns) (string, error) {
 	x, err := r.integer(f.term)
-	if c := r.set.contribution; err == nil && c.unique && c.maxSum != nil {
+	if c := r.contributed(); err == nil && c.unique && c.maxSum != nil {
 		limit := must(f.sensitivityFor(c)).LInf
 		x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, literalOf(-limit, f.whole()), literalOf(limit, f.whole()))
 	}
@@ -51,15 +51,15 @@ func (f centredSum) sensitivityFor(c contribution) (dp.Sensitivity, error) {
 	return c.CentredSum(f.halfSteps())
 }
 
-func (f centredSum) ofRows(r *reader) (string, error) {
-	x, err := r.distance(f.term)
+func (f centredSum) ofRows(r rowColumns) (string, error) {
+	x, err := distance(r, f.term)
 	return sumSQL(x), err
 }
 
 // A squareSum is the sum of the squares of those distances, less half the largest.
 type squareSum struct {
 	summation
-	unit int64 // what a square counts in, of half steps squared
+	unit int64 // in which a square counts, of half steps squared
 }
 
 func newSquareSum(t term) squareSum {
@@ -78,27 +78,28 @@ func (f squareSum) sensitivityFor(c contribution) (dp.Sensitivity, error) {
 	return s, err
 }
 
-// offset is what is taken from each square. It does not depend on how many a unit has.
+// offset is taken from each square. It does not depend on how many a unit has.
 func (f squareSum) offset() (int64, error) {
 	_, offset, err := dp.Contribution{Partitions: 1, Rows: 1}.CentredSquares(f.halfSteps(), f.unit)
 	return offset, err
 }
 
 // ofRows writes squares of at most 2⁶² where int8 is used.
-func (f squareSum) ofRows(r *reader) (string, error) {
+func (f squareSum) ofRows(r rowColumns) (string, error) {
 	offset, err := f.offset()
 	if err != nil {
 		return "", err
 	}
-	d, err := r.distance(f.term)
+	d, err := distance(r, f.term)
 	d = "(" + d + ")"
-	if narrow(f.term) {
+	if f.narrow() {
 		return sumSQL(fmt.Sprintf("%s * %s / %s - %s", d, d, int8Literal(f.unit), int8Literal(offset))), err
 	}
-	return sumSQL(fmt.Sprintf("CAST(pg_catalog.div(CAST(%s AS pg_catalog.numeric) * %s, %d) AS pg_catalog.int8) - %s", d, d, f.unit, int8Literal(offset))), err
+	return sumSQL(fmt.Sprintf("CAST(pg_catalog.div(CAST(%s AS pg_catalog.numeric) * %s, %d) AS pg_catalog.int8) - %s",
+		d, d, f.unit, int8Literal(offset))), err
 }
 
-// squares says what is public about the squares. Where they are rounded it is down, and the
+// squares has all that is public about the squares. Where they are rounded it is down, and the
 // offset may be a half too small.
 func (f squareSum) squares() estimate.Squares {
 	unit := f.centred().Unit
@@ -110,7 +111,7 @@ func (f squareSum) squares() estimate.Squares {
 	return s
 }
 
-// A summation is what sums over one argument have in common.
+// A summation is the common part of sums over one argument.
 type summation struct {
 	term
 	single
@@ -127,12 +128,12 @@ func (summation) choosesRows(contribution, bool) bool { return true }
 func sumSQL(x string) string { return "pg_catalog.sum(" + x + ")" }
 
 // distance writes the distance of a value from the middle of its bounds, in half steps.
-func (r *reader) distance(t term) (string, error) {
+func distance(r rowColumns, t term) (string, error) {
 	x, err := r.integer(t)
 	return fmt.Sprintf("2 * %s - (%s)", x, literalOf(t.values.low+t.values.high, t.whole())), err
 }
 
-// squareUnit is what squares of distances up to half the range count in: the largest has
+// squareUnit is the unit of squares of distances up to half the range: the largest has
 // some 2³⁰ of them, so that rounding to one is far below any noise.
 func squareUnit(r dp.Range) int64 {
 	h := new(big.Int).SetUint64(r.Half())

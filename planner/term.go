@@ -83,3 +83,6 @@ func (t term) limitText(n int64) string {
 func sameExpr(a, b scalar.Expr) bool {
 	return a == nil && b == nil || a != nil && b != nil && scalar.Equal(a, b)
 }
+
+// narrow says that distances from the middle, in half steps, are below 2³¹.
+func (t term) narrow() bool { return t.values.high-t.values.low < 1<<31 }
