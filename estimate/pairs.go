@@ -138,22 +138,13 @@ func (p Pairs) Sample(m PairMoments) (*big.Rat, bool) {
 // least 1−alpha, the covariance of the population, if there is one. Where there may be no
 // pair, it is all that a covariance can be.
 func (p Pairs) CovarianceInterval(m PairMoments) Interval {
-	n, ok := rows(m.Count, p.count, 1)
-	if !ok {
-		return p.bounds.clamp(p.bounds)
-	}
-	return p.over(m, n)
+	return population(m.Count, p.count, p.bounds, func(n Interval) Interval { return p.over(m, n) })
 }
 
 // SampleInterval is CovarianceInterval for the covariance of the sample, which there is for two
 // pairs or more; it is within twice the bounds of the population's.
 func (p Pairs) SampleInterval(m PairMoments) Interval {
-	n, ok := rows(m.Count, p.count, 2)
-	if !ok {
-		two := big.NewRat(2, 1)
-		return p.bounds.Times(Interval{two, two})
-	}
-	return p.over(m, n).Times(Interval{bessel(n.Upper), bessel(n.Lower)})
+	return sample(m.Count, p.count, p.bounds, func(n Interval) Interval { return p.over(m, n) })
 }
 
 // over returns an interval of the covariance for N in n, n ≥ 1.

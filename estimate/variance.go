@@ -101,22 +101,13 @@ func (v Variance) Sample(m Moments) (*big.Rat, bool) {
 // side of which fails with probability alpha/3. Where the box holds no N ≥ 1, it
 // is all of [0, h²].
 func (v Variance) PopulationInterval(m Moments) Interval {
-	n, ok := rows(m.Count, v.countError, 1)
-	if !ok {
-		return v.bounds.clamp(v.bounds)
-	}
-	return v.over(m, n)
+	return population(m.Count, v.countError, v.bounds, func(n Interval) Interval { return v.over(m, n) })
 }
 
 // SampleInterval is PopulationInterval for the variance of the sample, which
 // there is for two rows or more; it is within [0, 2h²].
 func (v Variance) SampleInterval(m Moments) Interval {
-	n, ok := rows(m.Count, v.countError, 2)
-	if !ok {
-		two := big.NewRat(2, 1)
-		return v.bounds.Times(Interval{two, two})
-	}
-	return v.over(m, n).Times(Interval{bessel(n.Upper), bessel(n.Lower)})
+	return sample(m.Count, v.countError, v.bounds, func(n Interval) Interval { return v.over(m, n) })
 }
 
 // over returns the range of the population's variance for N in n, n ≥ 1, over
@@ -157,6 +148,27 @@ func (v Variance) at(q, s, t *big.Rat) *big.Rat {
 	x := new(big.Rat).Mul(q, t)
 	x.Sub(x, mean.Mul(mean, mean))
 	return x.Add(x, v.half)
+}
+
+// population returns a population's second moment, over any number of rows in [count ± c]. Where
+// there may be no row, it is all of the bounds.
+func population(count *big.Int, c *big.Rat, bounds Interval, over func(n Interval) Interval) Interval {
+	n, ok := rows(count, c, 1)
+	if !ok {
+		return bounds.clamp(bounds)
+	}
+	return over(n)
+}
+
+// sample returns a sample's second moment likewise, which is the population's times n/(n − 1), and
+// at most twice as large as that.
+func sample(count *big.Int, c *big.Rat, bounds Interval, over func(n Interval) Interval) Interval {
+	n, ok := rows(count, c, 2)
+	if !ok {
+		two := big.NewRat(2, 1)
+		return bounds.Times(Interval{two, two})
+	}
+	return over(n).Times(Interval{bessel(n.Upper), bessel(n.Lower)})
 }
 
 // bessel returns n/(n − 1).
