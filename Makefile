@@ -40,12 +40,13 @@ clients: setup-test ## drive every client, and run the suites of pgx and lib/pq 
 	$(GO) test -count=1 -timeout 40m -v ./integration/clients -args -clients
 
 ONLY ?=
+SUITES ?=
 PAIRS_EACH ?= 1000
-versions: setup-test ## run the tests on Postgres 13 to 18 (hours): make versions ONLY=13/18,18/15
+versions: setup-test ## run the tests on Postgres 13 to 18 (hours): make versions ONLY=13/18,18/15 SUITES=mirror,reader
 	@scripts/setup.sh versions
 	npm ci --prefix integration/versions --no-audit --no-fund --ignore-scripts
 	@for p in integration/versions/node_modules/postgres*; do (cd "$$p" && node scripts/hydrate-symlinks.js); done
-	DPPROXY_PAIRS=$(PAIRS_EACH) $(GO) test -count=1 -timeout 0 -run '^TestVersions$$' -v ./integration/versions -args -versions -only '$(ONLY)'
+	DPPROXY_PAIRS=$(PAIRS_EACH) $(GO) test -count=1 -timeout 0 -run '^TestVersions$$' -v ./integration/versions -args -versions -only '$(ONLY)' -suites '$(SUITES)'
 
 race: setup-test ## run the tests of concurrent packages under the race detector
 	$(GO) test -race -timeout 15m ./accountant/... ./wire/... ./proxy/... ./mechanisms/...

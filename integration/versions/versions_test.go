@@ -23,6 +23,7 @@ import (
 var (
 	versions = flag.Bool("versions", false, "run the tests on all versions (make versions)")
 	only     = flag.String("only", "", "pairs of versions to run on, such as 13/18,18/15; empty: all")
+	ofSuites = flag.String("suites", "", "suites to run, such as mirror,reader; empty: all")
 )
 
 // A pair is the version of the protected database and that of its mirror.
@@ -37,12 +38,18 @@ var pairs = []pair{{13, 15}, {13, 18}, {14, 15}, {14, 18}, {15, 15}, {16, 16}, {
 // A suite is the tests of a package that are run.
 type suite struct{ name, folder, tests string }
 
+// suites are of all packages whose tests start a server, but for those in elsewhere.
 var suites = []suite{
 	{"mirror", "mirror", "."},
+	{"introspection", "mirror/introspect", "."},
+	{"types", "planner/pgtype", "."},
 	{"expressions", "planner/scalar", "."},
 	{"planner", "planner", "."},
 	{"source", "planner/source", "."},
 	{"proxy", "proxy", "."},
+	{"reader", "proxy/reader", "."},
+	{"splice", "parser", "^(TestOracle|TestVariants)$"},
+	{"advice", "advice", "."},
 	{"attacks", "integration/attacks", "^TestAttacks$"},
 	{"recipes", "integration/attacks", "Recipes$"},
 	{"conversations", "integration/protocol", "^TestConversations$"},
@@ -50,7 +57,51 @@ var suites = []suite{
 	{"properties", "integration/property", "^(TestSensitivity|TestEquivalence)$"},
 }
 
+// elsewhere are the packages whose tests start a server and are no suite, each with the reason.
+var elsewhere = map[string]string{
+	"authquery":              "a query of the administrator's, on whatever Postgres",
+	"wire":                   "conversations with messages of one version; those of integration/protocol are a suite",
+	"integration/bench":      "times",
+	"integration/faults":     "faults of machines and processes",
+	"integration/operations": "the administrator's commands",
+	"integration/privacy":    "laws of noise, and hidden columns, which the suite mirror has too",
+	"integration/splicing":   "statements on a mirror, as those of the suite splice",
+	"internal/demo":          "data of the demo",
+	"internal/pgtemp":        "the servers themselves",
+	"internal/sqlgen":        "statements of the suite properties",
+	"internal/tpch":          "data of a benchmark",
+}
+
 const root = "../.."
+
+// harnesses start servers for tests.
+var harnesses = []string{"dpproxy/internal/pgtemp", "dpproxy/internal/sitetest", "dpproxy/mirror/mirrortest"}
+
+// TestSuites holds that a package whose tests start a server is a suite, or says why it is none.
+func TestSuites(t *testing.T) {
+	const format = `{{.ImportPath}}{{range .TestImports}} {{.}}{{end}}{{range .XTestImports}} {{.}}{{end}}`
+	out, err := command(t, root, "go", "list", "-f", format, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		folder := strings.TrimPrefix(fields[0], "dpproxy/")
+		starts := slices.ContainsFunc(fields[1:], func(imported string) bool { return slices.Contains(harnesses, imported) })
+		if !starts || folder == "integration/versions" {
+			continue
+		}
+		found++
+		listed := slices.ContainsFunc(suites, func(s suite) bool { return s.folder == folder })
+		if listed == (elsewhere[folder] != "") {
+			t.Errorf("%s is a suite: %t; elsewhere: %q", folder, listed, elsewhere[folder])
+		}
+	}
+	if found < len(elsewhere) {
+		t.Errorf("%d packages start servers", found)
+	}
+}
 
 // TestPairs holds that every version that is served is tested on both sides, and no other.
 func TestPairs(t *testing.T) {
@@ -107,10 +158,10 @@ func header(pairs []pair) string {
 // how many did not.
 func TestVersions(t *testing.T) {
 	needs.Asked(t, *versions, "versions")
-	chosen := choose(t)
-	programs := compile(t)
+	chosen, run := choose(t), chooseSuites(t)
+	programs := compile(t, run)
 	table := []string{header(chosen), strings.Repeat("| --- ", len(chosen)+1) + "|"}
-	for _, s := range suites {
+	for _, s := range run {
 		row := "| " + s.name + " |"
 		for _, p := range chosen {
 			cell, failed := s.run(t, programs[s.folder], p)
@@ -138,8 +189,21 @@ func choose(t *testing.T) []pair {
 	return chosen
 }
 
-// compile makes the test programs, by folder.
-func compile(t *testing.T) map[string]string {
+func chooseSuites(t *testing.T) []suite {
+	t.Helper()
+	if *ofSuites == "" {
+		return suites
+	}
+	names := strings.Split(*ofSuites, ",")
+	chosen := slices.DeleteFunc(slices.Clone(suites), func(s suite) bool { return !slices.Contains(names, s.name) })
+	if len(chosen) != len(names) {
+		t.Fatalf("%s: the suites are %v", *ofSuites, suites)
+	}
+	return chosen
+}
+
+// compile makes the test programs of the suites, by folder.
+func compile(t *testing.T, suites []suite) map[string]string {
 	t.Helper()
 	dir, programs := t.TempDir(), map[string]string{}
 	for _, s := range suites {
