@@ -18,7 +18,7 @@ type Target struct {
 const leastVariance = 1e-9
 
 // leastGain is the share of a coordinate's precision from which on a measurement
-// is worth a look: less would not be seen in the error.
+// is worth a round: less would not be seen in the error.
 const leastGain = 1000
 
 // Raise plans the step that brings the estimates to their targets, or as near as a

@@ -17,7 +17,7 @@ var ErrLevel = errors.New("mechanisms: every level of the path was revealed")
 const (
 	// maxLevels bounds the levels of a reduction.
 	maxLevels = 256
-	// leastRatio and mostRatio bound the ratio of two levels: a look should be
+	// leastRatio and mostRatio bound the ratio of two levels: a round should be
 	// worth its part of the error probability, and not overshoot by much.
 	leastRatio = 1.19
 	mostRatio  = 4

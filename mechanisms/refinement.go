@@ -58,7 +58,7 @@ type Pool struct{ Pico, PilotPico int64 }
 // The caller must ensure that
 //
 //   - each event is charged, durably, before its round is measured, and that no charge is taken
-//     back after a look at the draws: a hold of the pool may be released, a charge may not;
+//     back once the draws were seen: a hold of the pool may be released, a charge may not;
 //   - the goal, and all else that decides whether there is another round, follows from releases
 //     and public data;
 //   - the exact values are of one read, and those of different chains of the same one: the price

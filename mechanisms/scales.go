@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Scales is the boundary for any number of looks at any precisions, like [Anytime], for
+// Scales is the boundary for any number of rounds at any precisions, like [Anytime], for
 // precisions that differ by many powers of ten: it is the narrowest of several [Anytime],
 // each of which has a part of the error probability (union bound). Where one Anytime that
 // is ten thousand times too fine is useless, Scales is a quarter wider than the best; at its

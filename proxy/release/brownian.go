@@ -46,15 +46,8 @@ func (l *brownian) start(keys [][]*string, partitions []*reader.Partition) error
 		return errors.New("the first round is not priced")
 	}
 	l.keys = keys
-	exact := make([][]mechanisms.Private, len(l.set.Reduction.Statistics))
-	for m := range exact {
-		exact[m] = make([]mechanisms.Private, len(partitions))
-		for i, p := range partitions {
-			exact[m][i] = p.At(m)
-		}
-	}
 	var err error
-	if l.round, err = l.refinement.Begin(exact); err != nil {
+	if l.round, err = l.refinement.Begin(byStatistic(l.set, partitions)); err != nil {
 		return err
 	}
 	return l.draw()

@@ -40,12 +40,8 @@ func (l *reduction) start(keys [][]*string, partitions []*reader.Partition) erro
 	for i := range l.rows {
 		l.rows[i] = make([]*big.Int, len(l.set.Reduction.Statistics))
 	}
-	for m, measure := range l.set.Reduction.Statistics {
-		exact := make([]mechanisms.Private, len(partitions))
-		for i, p := range partitions {
-			exact[i] = p.At(m)
-		}
-		path, err := measure.Path.Begin(l.src, exact)
+	for m, exact := range byStatistic(l.set, partitions) {
+		path, err := l.set.Reduction.Statistics[m].Path.Begin(l.src, exact)
 		if err != nil {
 			return err
 		}

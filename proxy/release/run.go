@@ -217,6 +217,18 @@ func (s *set) pays(price Pricer, e dp.ComposedEvent) {
 	}
 }
 
+// byStatistic returns the exact values of each statistic of noise reduction, one for each partition.
+func byStatistic(set *planner.GroupingSet, partitions []*reader.Partition) [][]mechanisms.Private {
+	exact := make([][]mechanisms.Private, len(set.Reduction.Statistics))
+	for m := range exact {
+		exact[m] = make([]mechanisms.Private, len(partitions))
+		for i, p := range partitions {
+			exact[m][i] = p.At(m)
+		}
+	}
+	return exact
+}
+
 // once releases each integer with its noise, in one round.
 type once struct {
 	set *planner.GroupingSet
