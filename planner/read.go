@@ -74,11 +74,10 @@ func (sp *specializer) read(a *aggregation) (reads []*Read, err error) {
 }
 
 func (r *reader) write(read *Read) (string, error) {
-	from, cond, err := r.sp.b.source.Write(r.w, r)
-	if err != nil {
+	var err error
+	if r.level, err = r.sp.b.source.Write(r.w, r); err != nil {
 		return "", err
 	}
-	r.level = &sqltext.Select{From: &sqltext.Table{SQL: from, Protected: true}, Where: []string{cond}}
 	if err := r.dropOthers(); err != nil {
 		return "", err
 	}

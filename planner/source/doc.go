@@ -15,7 +15,7 @@
 //     statement joins itself, sub-selects as part of the rows around them, functional dependencies
 //     (classes.go, ownership.go, semijoin.go, dependencies.go).
 //   - bounded: the relations that are cut before they are joined (cut.go).
-//   - written: SQL (write.go, timing.go), once the expressions over the rows are resolved as well:
+//   - written: SQL (write.go, linking.go), once the expressions over the rows are resolved as well:
 //     the cut and the bytes of a row cover every column that is mentioned.
 //
 // Levels are nested: one in FROM or in a condition is proved and bounded before the level around it
@@ -39,9 +39,9 @@
 //     depends on the unit's own rows and the secret alone (cut.go). Joins with public relations are
 //     bounded by their sizes (fanout.go).
 //
-// Rows that are public, and values that only public rows decide, are told by public.go. The rows
-// that are read do not depend on timing.go; the time that it takes must not tell whether any row
-// meets a condition.
+// Rows that are public, and values that only public rows decide, are told by public.go. A level is
+// written as it is meant (write.go); that the time of a statement must not tell whether any row
+// meets a condition is left to [sqltext.Even], for which linking.go says how joins hang together.
 //
 // # Equal and identical
 //

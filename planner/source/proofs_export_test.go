@@ -69,7 +69,7 @@ func (l *level) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 	if !l.Protected() {
 		return nil, nil
 	}
-	from, where, err := l.Write(w, testKeys{})
+	from, where, err := written(l.Write(w, testKeys{}))
 	if err != nil {
 		return nil, err
 	}

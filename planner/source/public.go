@@ -245,11 +245,14 @@ func (d *domain) outerJoin(j *joined, left, right string, below []condition) str
 func (d *domain) relation(r *relation) (string, error) {
 	if r.rows == nil {
 		d.failed = d.failed || r.protected()
-		return tableSQL(r), nil
+		return tableSQL(r) + " AS " + r.alias, nil
 	}
 	if !r.protected() {
-		text, err := (&sourceWriter{level: d.level, w: d.w}).derived(r)
-		return "(" + text + ") AS " + r.alias, err
+		q, err := (&sourceWriter{level: d.level, w: d.w}).derived(r)
+		if err != nil {
+			return "", err
+		}
+		return "(" + q.SQL() + ") AS " + r.alias, nil
 	}
 	var texts []string
 	for n, b := range r.rows.branches {

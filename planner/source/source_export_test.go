@@ -82,10 +82,21 @@ func drawSource(s *Source, keys []scalar.Expr, w *scalar.Writer, limits policy.L
 		}
 		fmt.Fprintf(&out, "uses: %s\n", strings.Join(names, ", "))
 	}
-	from, where, err := s.Write(w, drawnKeys{})
+	from, where, err := written(s.Write(w, drawnKeys{}))
 	text := sqltext.Lines("SELECT * FROM " + from + " WHERE " + where)
 	fmt.Fprintf(&out, "%s\n", strings.TrimLeft(strings.TrimPrefix(text, "SELECT *"), " \n"))
 	return out.String(), err
+}
+
+// written prints FROM and WHERE of a level as they run.
+func written(q *sqltext.Select, err error) (from, where string, _ error) {
+	if err != nil {
+		return "", "", err
+	}
+	const mark = "\x00" // in the SELECT list and behind FROM
+	q.Columns, q.From = []sqltext.Column{{SQL: mark}}, &sqltext.Join{Left: q.From, Right: &sqltext.Table{SQL: mark}}
+	parts := strings.Split(sqltext.Even(q).SQL(), mark)
+	return strings.TrimSuffix(strings.TrimPrefix(parts[1], " FROM "), " CROSS JOIN "), strings.TrimPrefix(parts[2], " WHERE "), nil
 }
 
 func drawRows(s *Source, keys []scalar.Expr) string {
@@ -172,7 +183,7 @@ func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []sca
 			return nil, err
 		}
 	}
-	out.From, out.Where, err = s.Write(w, testKeys{})
+	out.From, out.Where, err = written(s.Write(w, testKeys{}))
 	return out, err
 }
 

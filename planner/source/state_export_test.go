@@ -14,7 +14,7 @@ import (
 func Touched(s *Source, keys []scalar.Expr, w *scalar.Writer) (string, error) {
 	before := stateOf(s)
 	for range 2 {
-		if _, _, err := s.Write(w, testKeys{}); err != nil {
+		if _, err := s.Write(w, testKeys{}); err != nil {
 			return "", err
 		}
 		for _, k := range keys {

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,43 +16,42 @@ type Keyed interface {
 	JoinOrder(message string) string
 }
 
-// A sourceWriter writes the levels of one block.
+// A sourceWriter writes the levels of one block as they are meant, and notes for [sqltext.Even]
+// whose rows are read and how the sides of a join hang together.
 type sourceWriter struct {
 	level *level
 	w     *scalar.Writer
 	keyed Keyed
-	// notNull are columns that are not NULL in rows of the joins that are meant, mentioned
-	// others of its tables; rest are conditions on these rows.
-	notNull, touch, residual []string
 }
 
-// Write writes the level for SELECT ... FROM <from> WHERE <where>. keyed may be nil for a
+// Write writes the level as a query, whose SELECT list is the caller's. keyed may be nil for a
 // sub-select of a condition, where nothing is cut.
-func (l *level) Write(w *scalar.Writer, keyed Keyed) (from, where string, err error) {
-	from, where, err = l.writeLevel(w, keyed)
+func (l *level) Write(w *scalar.Writer, keyed Keyed) (*sqltext.Select, error) {
+	q, err := l.writeLevel(w, keyed)
 	if err != nil || l.match == nil {
-		return from, where, err
+		return q, err
 	}
 	match, err := l.writer(w).Expr(l.match)
-	return from, conjoined(where, match), err
+	q.Also = []string{match}
+	return q, err
 }
 
-func (l *level) writeLevel(w *scalar.Writer, keyed Keyed) (from, where string, err error) {
+// writeLevel leaves out the comparison of IN.
+func (l *level) writeLevel(w *scalar.Writer, keyed Keyed) (*sqltext.Select, error) {
 	p := &sourceWriter{level: l, w: l.writer(w), keyed: keyed}
-	if from, err = p.node(l.root, l.where); err != nil {
-		return "", "", err
+	from, err := p.node(l.root, l.where)
+	if err != nil {
+		return nil, err
 	}
-	var parts []string
+	where := []string{}
 	for _, r := range region(l.root) {
 		if r.rows == nil && r.protected() && !p.followed(r) && p.rowsPerUnit(r) == 0 && !r.unit.NotNull {
-			parts = append(parts, r.unit.Read()+" IS NOT NULL")
+			where = append(where, r.unit.Read()+" IS NOT NULL")
 		}
 	}
 	conds, err := p.conditions(l.where)
-	return from, p.where(append(parts, conds...)), err
+	return &sqltext.Select{From: from, Where: append(where, conds...)}, err
 }
-
-func conjoined(a, b string) string { return a + " AND " + b }
 
 func (p *sourceWriter) conditions(conds []condition) ([]string, error) {
 	var out []string
@@ -69,167 +67,135 @@ func (p *sourceWriter) conditions(conds []condition) ([]string, error) {
 
 // node writes an item of FROM. conds are conditions that its rows must meet in any
 // case: what is cut is chosen among those that do.
-func (p *sourceWriter) node(n node, conds []condition) (string, error) {
+func (p *sourceWriter) node(n node, conds []condition) (sqltext.Item, error) {
 	switch n := n.(type) {
 	case *relation:
 		return p.relation(n, conds)
 	case *joined:
 		return p.join(n, conds)
 	}
-	return "", nil
+	return nil, nil //nolint:nilnil // there are no other nodes
 }
 
-func (p *sourceWriter) join(j *joined, conds []condition) (string, error) {
+func (p *sourceWriter) join(j *joined, conds []condition) (sqltext.Item, error) {
 	below := slices.Concat(conds, j.on)
-	onLeft, onRight := below, below
+	onLeft, onRight, kind := below, below, sqltext.Inner
 	if j.outer {
-		onLeft, onRight = conds, j.on
+		onLeft, onRight, kind = conds, j.on, sqltext.Left
 	}
 	left, err := p.node(j.left, onLeft)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	inner := p
-	if j.outer {
-		inner = &sourceWriter{level: p.level, w: p.w, keyed: p.keyed}
-	}
-	right, err := inner.node(j.right, onRight)
+	right, err := p.node(j.right, onRight)
 	if err != nil {
-		return "", err
-	}
-	if p.compound(j.right) {
-		right = "(" + right + ")"
-	}
-	onMatches := func(rest []string) []string {
-		if len(rest)+len(inner.residual)+len(inner.notNull)+len(inner.touch) == 0 {
-			return nil
-		}
-		return []string{inner.where(rest)}
-	}
-	if text, ok, err := p.readBothSides(j, left, right, onMatches, below); ok || err != nil {
-		return text, err
+		return nil, err
 	}
 	on, err := p.conditions(j.on)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if j.outer {
-		on = onMatches(on)
+	join := &sqltext.Join{Kind: kind, Left: left, Right: right, On: on}
+	if p.keyed == nil { // the sides are joined as they are
+		return join, nil
 	}
-	return p.plain(j, left, right, on, conds)
+	return join, p.annotate(join, j, onRight, conds)
 }
 
-// plain writes a join as it is.
-func (p *sourceWriter) plain(j *joined, left, right string, on []string, conds []condition) (string, error) {
-	if p.keyed != nil && !j.outer {
-		both, err := p.between(j, conds)
-		if err != nil {
-			return "", err
-		}
-		on = append(on, both...)
+func (p *sourceWriter) relation(r *relation, conds []condition) (sqltext.Item, error) {
+	item, err := p.uncut(r)
+	if err != nil || p.rowsPerUnit(r) == 0 {
+		return item, err
 	}
-	switch {
-	case j.outer && len(on) == 0:
-		return left + " LEFT JOIN " + right + " ON TRUE", nil
-	case j.outer:
-		return left + " LEFT JOIN " + right + " ON " + strings.Join(on, " AND "), nil
-	case len(on) == 0:
-		return left + " CROSS JOIN " + right, nil
-	}
-	return left + " JOIN " + right + " ON " + strings.Join(on, " AND "), nil
+	return p.boundBeforeJoin(r, item, conds)
 }
 
-// compound reports whether the text of a node is a join.
-func (p *sourceWriter) compound(n node) bool {
-	r, ok := n.(*relation)
-	return !ok || p.rowsPerUnit(r) == 0 && len(p.hops(r)) > 0
-}
-
-func (p *sourceWriter) relation(r *relation, conds []condition) (string, error) {
-	if p.rowsPerUnit(r) == 0 {
-		return p.uncut(r)
-	}
-	inner := &sourceWriter{level: p.level, w: p.w, keyed: p.keyed}
-	text, err := inner.uncut(r)
-	if err != nil {
-		return "", err
-	}
-	return inner.boundBeforeJoin(r, text, conds)
-}
-
-func (p *sourceWriter) uncut(r *relation) (string, error) {
+func (p *sourceWriter) uncut(r *relation) (sqltext.Item, error) {
 	switch {
 	case r.rows != nil:
 		query, err := p.derived(r)
-		return "(" + query + ") AS " + r.alias, err
+		return &sqltext.Query{Select: query, As: r.alias}, err
 	case p.rowsPerUnit(r) > 0: // the unit is needed, whoever else has it
-		return p.scan(r, r.hops), nil
+		return scan(r, r.hops), nil
 	}
-	return p.scan(r, p.hops(r)), nil
+	return scan(r, p.hops(r)), nil
+}
+
+// scan writes a table, joined with those on the path to its unit.
+func scan(r *relation, hops []*relation) sqltext.Item {
+	var item sqltext.Item = &sqltext.Table{SQL: tableSQL(r), As: r.alias, Protected: r.protected()}
+	from := r
+	for i, h := range hops {
+		step := r.table.Unit.Steps[i]
+		key, foreign := h.sql(step.Key), from.sql(step.From)
+		equal := key + " OPERATOR(pg_catalog.=) " + foreign
+		item = &sqltext.Join{
+			Left: item, Right: &sqltext.Table{SQL: tableSQL(h), As: h.alias, Protected: true}, On: []string{equal},
+			Links: []sqltext.Link{{SQL: equal, Left: foreign, Right: key}},
+		}
+		from = h
+	}
+	return item
 }
 
 func tableSQL(r *relation) string {
-	only := ""
 	if r.only {
-		only = "ONLY "
+		return "ONLY " + r.table.SQL()
 	}
-	return only + r.table.SQL() + " AS " + r.alias
+	return r.table.SQL()
 }
 
 // derived writes a query in FROM: the unit, and the columns that are used. The others
 // matter to DISTINCT alone.
-func (p *sourceWriter) derived(r *relation) (string, error) {
-	var texts []string
+func (p *sourceWriter) derived(r *relation) (*sqltext.Select, error) {
+	var first *sqltext.Select
 	for n, b := range r.rows.branches {
-		text, err := p.branch(r, b, n)
+		q, err := p.branch(r, b, n)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		texts = append(texts, text)
+		if first == nil {
+			first = q
+		} else {
+			first.UnionAll = append(first.UnionAll, q)
+		}
 	}
-	return strings.Join(texts, " UNION ALL "), nil
+	return first, nil
 }
 
-func (p *sourceWriter) branch(r *relation, b *branch, n int) (string, error) {
-	from, where, err := b.source.Write(p.w, p.keyed)
+func (p *sourceWriter) branch(r *relation, b *branch, n int) (*sqltext.Select, error) {
+	q, err := b.source.Write(p.w, p.keyed)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	w, keys, err := b.source.writer(p.w).Grouped(b.keys)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	list, err := p.targets(r, w, b, n)
-	if err != nil {
-		return "", err
+	if q.Columns, err = p.targets(r, w, b, n); err != nil {
+		return nil, err
 	}
-	distinct := ""
-	if b.distinct {
-		distinct = "DISTINCT "
-	}
-	text := "SELECT " + distinct + strings.Join(list, ", ") + " FROM " + from + " WHERE " + where
+	q.Distinct = b.distinct
 	if !b.grouped {
-		return text, nil
+		return q, nil
 	}
-	by := []string{b.source.Unit().Read()}
+	q.GroupBy = []string{b.source.Unit().Read()}
 	for _, k := range keys {
-		if !slices.Contains(by, k) {
-			by = append(by, k)
+		if !slices.Contains(q.GroupBy, k) {
+			q.GroupBy = append(q.GroupBy, k)
 		}
 	}
-	text += " GROUP BY " + strings.Join(by, ", ")
-	if b.having == nil {
-		return text, nil
+	if b.having != nil {
+		q.Having, err = w.Expr(b.having)
 	}
-	having, err := w.Expr(b.having)
-	return text + " HAVING " + having, err
+	return q, err
 }
 
 // targets writes the SELECT list of a branch.
-func (p *sourceWriter) targets(r *relation, w *scalar.Writer, b *branch, n int) ([]string, error) {
-	var list []string
+func (p *sourceWriter) targets(r *relation, w *scalar.Writer, b *branch, n int) ([]sqltext.Column, error) {
+	var list []sqltext.Column
 	if r.unit != nil {
-		list = append(list, b.source.Unit().Read()+" AS u")
+		list = append(list, sqltext.Column{SQL: b.source.Unit().Read(), As: sqltext.Unit})
 	}
 	for i, c := range r.columns {
 		if !p.mentioned(c) && !b.distinct {
@@ -239,10 +205,10 @@ func (p *sourceWriter) targets(r *relation, w *scalar.Writer, b *branch, n int) 
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, sql+" AS c"+strconv.Itoa(i+1))
+		list = append(list, sqltext.Column{SQL: sql, As: sqltext.Argument(i)})
 	}
 	if len(list) == 0 {
-		list = []string{"1 AS one"}
+		list = []sqltext.Column{{SQL: "1", As: sqltext.One}}
 	}
 	return list, nil
 }
@@ -250,7 +216,8 @@ func (p *sourceWriter) targets(r *relation, w *scalar.Writer, b *branch, n int) 
 // target writes what a column stands for. A long text passes as it is, to be read where its
 // value matters.
 func (b *branch) target(w *scalar.Writer, c *scalar.Column, n int) (string, error) {
-	if col, plain := scalar.PlainColumn(c.Of[n]); plain && c.Reach == scalar.Beginning && col.Reach == c.Reach && !b.grouped && !b.distinct {
+	col, plain := scalar.PlainColumn(c.Of[n])
+	if plain && c.Reach == scalar.Beginning && col.Reach == c.Reach && !b.grouped && !b.distinct {
 		return col.SQL, nil
 	}
 	return w.Target(c, n)
@@ -259,21 +226,13 @@ func (b *branch) target(w *scalar.Writer, c *scalar.Column, n int) (string, erro
 // boundBeforeJoin writes the rows of a relation, at most so many of each unit: where there are more,
 // in an order that depends on the rows and the secret alone. Rows that are equal in all
 // columns that the block uses are as good as each other.
-func (p *sourceWriter) boundBeforeJoin(r *relation, text string, conds []condition) (string, error) {
-	unit := r.rawUnit()
-	where := []string{unit + " IS NOT NULL"}
-	for _, c := range conds {
-		if c.query || len(c.x.Columns()) == 0 || slices.ContainsFunc(c.x.Columns(), func(col *scalar.Column) bool { return !slices.Contains(r.columns, col) }) {
-			continue
-		}
-		sql, err := p.w.Expr(c.x)
-		if err != nil {
-			return "", err
-		}
-		where = append(where, sql)
+func (p *sourceWriter) boundBeforeJoin(r *relation, item sqltext.Item, conds []condition) (sqltext.Item, error) {
+	where, err := p.among(r, conds)
+	if err != nil {
+		return nil, err
 	}
-	u, n, o := r.unitAlias(), r.fresh("n"), r.fresh("o")
-	columns := []string{unit + " AS " + u}
+	unit, u, n, o := r.rawUnit(), r.unitAlias(), r.fresh(sqltext.Count), r.fresh(sqltext.Order)
+	columns := []sqltext.Column{{SQL: unit, As: u}}
 	bytes := []string{scalar.Canonical(p.w.Physical(r.unit), u)}
 	for _, c := range r.columns {
 		if !p.mentioned(c) && c != r.unit {
@@ -281,16 +240,40 @@ func (p *sourceWriter) boundBeforeJoin(r *relation, text string, conds []conditi
 		}
 		name := r.outputName(c)
 		if name != u {
-			columns = append(columns, r.alias+"."+name)
+			columns = append(columns, sqltext.Columns(r.alias, name)...)
 		}
 		bytes = append(bytes, scalar.Spelled(p.w.Physical(c), c.Reach.Read(name)))
 	}
-	columns = append(columns, "pg_catalog.count(*) OVER (PARTITION BY "+unit+") AS "+n)
+	columns = append(columns, sqltext.Column{SQL: "pg_catalog.count(*) OVER (PARTITION BY " + unit + ")", As: n})
 	message := sqltext.Concatenated(bytes)
-	most := p.rowsPerUnit(r)
-	many := fmt.Sprintf("CASE WHEN %s > %d THEN ", n, most)
-	return fmt.Sprintf("(SELECT m.* FROM (SELECT m.*, pg_catalog.row_number() OVER (PARTITION BY %s ORDER BY %s%s END, %s%s END) AS %s FROM (SELECT %s FROM %s WHERE %s) AS m) AS m WHERE %s <= %d) AS %s",
-		u, many, p.keyed.JoinOrder(message), many, message, o, strings.Join(columns, ", "), text, p.where(where), o, most, r.alias), nil
+	most := strconv.FormatInt(p.rowsPerUnit(r), 10)
+	many := func(order string) string { return "CASE WHEN " + n + " > " + most + " THEN " + order + " END" }
+	order := "pg_catalog.row_number() OVER (PARTITION BY " + u +
+		" ORDER BY " + many(p.keyed.JoinOrder(message)) + ", " + many(message) + ")"
+	counted := &sqltext.Query{As: sqltext.Relation, Select: &sqltext.Select{Columns: columns, From: item, Where: where}}
+	ordered := &sqltext.Query{As: sqltext.Relation, Select: &sqltext.Select{
+		Columns: append(sqltext.Columns(sqltext.Relation, "*"), sqltext.Column{SQL: order, As: o}), From: counted,
+	}}
+	return &sqltext.Query{As: r.alias, Select: &sqltext.Select{
+		Columns: sqltext.Columns(sqltext.Relation, "*"), From: ordered, Where: []string{o + " <= " + most},
+	}}, nil
+}
+
+// among writes which rows of a relation those that are kept are chosen from.
+func (p *sourceWriter) among(r *relation, conds []condition) ([]string, error) {
+	where := []string{r.rawUnit() + " IS NOT NULL"}
+	other := func(c *scalar.Column) bool { return !slices.Contains(r.columns, c) }
+	for _, c := range conds {
+		if c.query || len(c.x.Columns()) == 0 || slices.ContainsFunc(c.x.Columns(), other) {
+			continue
+		}
+		sql, err := p.w.Expr(c.x)
+		if err != nil {
+			return nil, err
+		}
+		where = append(where, sql)
+	}
+	return where, nil
 }
 
 // outputName is the name of a column of the relation in its sub-select.
@@ -312,9 +295,9 @@ func (r *relation) rawUnit() string {
 // unitAlias names the unit in a sub-select of the relation.
 func (r *relation) unitAlias() string {
 	if r.rows != nil {
-		return "u"
+		return sqltext.Unit
 	}
-	return r.fresh("u")
+	return r.fresh(sqltext.Unit)
 }
 
 // fresh returns a name that no column has. Where it is one of a hidden column it ends with

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
 )
 
 // WriteQuery writes a sub-select in a condition on the rows of the level.
@@ -29,8 +30,17 @@ func (l *level) writer(w *scalar.Writer) *scalar.Writer {
 
 // existsSQL writes that there is a row.
 func (l *level) existsSQL(w *scalar.Writer) (string, error) {
-	from, where, err := l.Write(w, nil)
-	return "EXISTS (SELECT 1 FROM " + from + " WHERE " + where + l.fence() + ")", err
+	q, err := l.Write(w, nil)
+	if err != nil {
+		return "", err
+	}
+	return l.exists(q), nil
+}
+
+// exists writes that a query of the level has a row.
+func (l *level) exists(q *sqltext.Select) string {
+	q.Columns, q.LookedUp = []sqltext.Column{{SQL: "1"}}, l.lookedUp()
+	return "EXISTS (" + sqltext.EvenCondition(q).SQL() + ")"
 }
 
 // inSQL writes IN with the values that it has: NULL where no row is equal and the
@@ -40,11 +50,11 @@ func (l *level) inSQL(w *scalar.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	from, where, err := l.writeLevel(w, nil) // without the comparison
+	q, err := l.writeLevel(w, nil)
 	if err != nil {
 		return "", err
 	}
 	match, err := l.writer(w).Expr(l.match)
-	return "(CASE WHEN " + equal + " THEN TRUE WHEN EXISTS (SELECT 1 FROM " + from + " WHERE " + where +
-		" AND (" + match + ") IS NULL" + l.fence() + ") THEN NULL ELSE FALSE END)", err
+	q.Also = []string{"(" + match + ") IS NULL"}
+	return "(CASE WHEN " + equal + " THEN TRUE WHEN " + l.exists(q) + " THEN NULL ELSE FALSE END)", err
 }

@@ -1,0 +1,86 @@
+package source
+
+import (
+	"slices"
+
+	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
+)
+
+// How long a statement takes must not tell whether any row meets a condition. [sqltext.Even] sees to
+// that. It is told here which conditions link the sides of a join, and which sub-selects are
+// looked up.
+
+// annotate notes how the sides of a join hang together. links are conditions on its rows, or, of an
+// outer join, on matches; conds are those of the level around it.
+func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []condition) (err error) {
+	for _, c := range linking(j, links) {
+		sql, err := p.w.Expr(c.x)
+		if err != nil {
+			return err
+		}
+		for _, pair := range equalities([]condition{c}) {
+			to.Links = append(to.Links, sqltext.Link{SQL: sql, Left: pair.a.Presence(), Right: pair.b.Presence()})
+		}
+	}
+	if !j.outer {
+		to.Beyond, err = p.between(j, conds)
+	} else if r := p.ownerRelation(j.left); r != nil {
+		to.LeftUnit = p.writtenUnit(r).Read()
+	}
+	return err
+}
+
+// linking returns the conditions that are equalities of a column of each side.
+func linking(j *joined, conds []condition) []condition {
+	var links []condition
+	for _, c := range conds {
+		for _, x := range scalar.Conjuncts(c.x) {
+			a, b, ok := scalar.Equality(x)
+			if ok && (holdsColumn(j.left, a) && holdsColumn(j.right, b) || holdsColumn(j.left, b) && holdsColumn(j.right, a)) {
+				links = append(links, condition{x: x})
+			}
+		}
+	}
+	return links
+}
+
+// between writes the conditions on both sides of a join, and on nothing else. Where no equality
+// links the sides, Postgres has to know them to find the rows.
+func (p *sourceWriter) between(j *joined, conds []condition) ([]string, error) {
+	var both []condition
+	for _, c := range conds {
+		var left, right, other bool
+		for _, col := range c.x.Columns() {
+			l, r := holdsColumn(j.left, col), holdsColumn(j.right, col)
+			left, right, other = left || l, right || r, other || !l && !r
+		}
+		if left && right && !other && !c.query {
+			both = append(both, c)
+		}
+	}
+	return p.conditions(both)
+}
+
+func holdsColumn(n node, c *scalar.Column) bool {
+	return slices.ContainsFunc(relationsOf(n), func(r *relation) bool { return slices.Contains(r.columns, c) })
+}
+
+// ownerRelation returns a protected relation that has a row in every row of the item; nil if
+// there is none.
+func (p *sourceWriter) ownerRelation(n node) *relation {
+	for _, r := range region(n) {
+		if r.protected() && !p.followed(r) {
+			return r
+		}
+	}
+	return nil
+}
+
+// lookedUp reports whether an index finds the rows of a sub-select by its ties.
+func (r *resolved) lookedUp() bool {
+	return slices.ContainsFunc(r.ties, func(t pair) bool {
+		home := r.home[t.a]
+		return home != nil && home.rows == nil && home.table.Begins(t.a.Name)
+	})
+}
