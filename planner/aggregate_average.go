@@ -9,7 +9,8 @@ import (
 )
 
 // An averageOf is AVG of clamped values: a noisy sum of distances from the middle of their
-// bounds over a noisy count.
+// bounds over a noisy count. A row changes a sum of distances by half the range at most, and a sum
+// of the values by the larger bound.
 type averageOf struct {
 	overRow
 	result pgtype.Type
@@ -71,7 +72,7 @@ type averageEstimator struct {
 	averaged averaged
 }
 
-// standardError is to first order in the noise.
+// standardError is to first order in the noise: a quotient of two noisy numbers has no moments.
 func (e averageEstimator) standardError(r observation) float64 {
 	a := e.averaged
 	sum, _ := new(big.Float).SetInt(r.integer(a.sum)).Float64()

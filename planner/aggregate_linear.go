@@ -103,7 +103,8 @@ func (f sumOf) resultType() (pgtype.Type, bool) {
 
 func (sumOf) reports() reports { return allReports }
 
-// specialize reads one sum, or, of a constant, a count, which the constant is multiplied with.
+// specialize reads one sum, or, of a constant, a count, which the constant is multiplied with:
+// it has no lattice to be rounded to.
 func (f sumOf) specialize(c *collector) (estimator, error) {
 	t, _ := f.resultType()
 	in, err := c.interval(f.arg)

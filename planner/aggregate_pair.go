@@ -178,8 +178,8 @@ func (f pairOf) specialize(c *collector) (estimator, error) {
 	if err != nil {
 		return nil, err
 	}
-	y.even()
-	x.even()
+	y.centreOnLattice()
+	x.centreOnLattice()
 	out := association{function: f.of, productSum: newProductSum(y, x)}
 	ofY, ofX := f.filters(c)
 	add := func(to *int, form statisticForm, filter scalar.Expr) {

@@ -10,7 +10,8 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// Sizes of histograms: the buckets of one partition, and of all.
+// Sizes of histograms: the buckets of one partition, and of all. A bucket more is a number more
+// that is drawn and kept, and refines ranks that noise hides anyway.
 const (
 	maxBuckets   = 4096
 	minBuckets   = 64

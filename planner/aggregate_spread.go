@@ -26,13 +26,14 @@ func (f spreadOf) resultType() (pgtype.Type, bool) {
 
 func (spreadOf) reports() reports { return allReports }
 
-// specialize reads the squares, the centred sum and the count.
+// specialize reads the squares, the centred sum and the count. Moments about the middle of the
+// bounds are those that one row changes least.
 func (f spreadOf) specialize(c *collector) (estimator, error) {
 	x, err := c.clampedTerm(f.arg, c.contribution.Rows)
 	if err != nil {
 		return nil, err
 	}
-	x.even()
+	x.centreOnLattice()
 	out := dispersion{spreadOf: f, of: newSquareSum(x)}
 	if out.squares, err = c.add(out.of, f.filter, f.at); err != nil {
 		return nil, err

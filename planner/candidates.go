@@ -94,7 +94,7 @@ func (b *budgeted) chooseReduction() error {
 			WithHint("Ask with SET dp.error = off, dp.relative_error = off.")
 	}
 	pool := b.capPico
-	if kind == laplaceReduction {
+	if kind == laplaceReduction { // its path is priced in ε, whatever the measure of the budgets is
 		pool = b.settings.EpsilonPico
 	}
 	sets := b.sets()
@@ -182,8 +182,8 @@ func (b *budgeted) chooseNoise() error {
 	return nil
 }
 
-// cheapest returns the candidate to choose. Where the analyst asks for recycling that gains
-// nothing, its kernel is as good.
+// cheapest returns the candidate to choose; of two at one price the first, which is simpler. Where
+// the analyst asks for recycling that gains nothing, its kernel is as good.
 func (b *budgeted) cheapest() (*Candidate, error) {
 	var best *Candidate
 	for i := range b.Candidates {

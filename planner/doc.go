@@ -23,6 +23,7 @@
 //	statistic_*                         integers that are read, with their sensitivities
 //	estimator, aggregate_*              values and errors from those that were released
 //	aggregation, results, grouping_set  one grouping set: all of these together
+//	read, stages                        SQL for the protected database
 //	plan                                all grouping sets of all blocks
 //	share, assign, candidates           the budget becomes mechanisms
 //	analyze, specialize                 a statement becomes a plan

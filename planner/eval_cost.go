@@ -14,7 +14,8 @@ const maxEvalCost = 1 << 16
 // maxJoinedCost bounds it for the rows that joins make of one.
 const maxJoinedCost = 1 << 18
 
-// evalCost is the cost of the expressions of a block for one row, at least 1.
+// evalCost is the cost of the expressions of a block for one row, at least 1. A column that several
+// expressions use counts for each: Postgres may compute it anew.
 func (b *block) evalCost(env *scalar.Env) (int64, error) {
 	c := evalCosts{env: env}
 	for _, k := range b.keys {

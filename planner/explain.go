@@ -32,7 +32,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 		free = "the same was answered before"
 		asked := "dp.epsilon = " + dp.Decimal(p.settings.EpsilonPico, 12)
 		if p.settings.Target.asked() {
-			asked = "error " + p.settings.Target.String() + ", for at most " + p.cap()
+			asked = "error " + p.settings.Target.String() + ", for at most " + p.allowance()
 		}
 		w.line(1, "mechanism: %s (dp.mechanism = %s, %s)", p.Mechanism, p.settings.Mechanism, asked)
 		p.explainCandidates(w)
@@ -156,8 +156,8 @@ func (p *Plan) atMost(m dp.Measure) string {
 	return "at most "
 }
 
-// cap writes the most that a statement with a target may spend.
-func (p *Plan) cap() string {
+// allowance writes the most that a statement with a target may spend.
+func (p *Plan) allowance() string {
 	if p.CappedByRemaining() {
 		return "ρ = " + Number(float64(p.settings.LeftPico)/dp.PicoPerUnit) + ", which is what is left"
 	}

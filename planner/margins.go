@@ -12,8 +12,8 @@ import (
 const maxReconciled = 20_000
 
 // consistent returns the released relations with the totals of ROLLUP, CUBE and GROUPING SETS
-// made to agree with their parts, by inverse variance. It does so where the values are
-// public and one grouping set has all keys of the others; all parts drop the same rows
+// made to agree with the groups that they add up, by inverse variance. It does so where the values are
+// public and one grouping set has all keys of the others; all of them drop the same rows
 // then. Sums and counts of rows are made to agree; counts of units and of different
 // values do not add up, and stay.
 func (b *BlockPlan) consistent(released []*Released) []*Released {

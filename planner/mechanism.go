@@ -1,11 +1,13 @@
 package planner
 
-// Names of the mechanisms in settings and plans.
+// Names of the mechanisms in settings and plans. The first two have one round and a known error;
+// noise reduction has rounds until an error is reached; recycling draws noise again that is too
+// wide, which makes a known error cheaper.
 const (
 	auto             = "auto"
 	laplace          = "laplace"
-	gaussian         = "gaussian"
-	brownian         = "brownian"
+	gaussian         = "gaussian" // no finite ε: not for budgets of pure differential privacy
+	brownian         = "brownian" // likewise
 	laplaceReduction = "laplace_reduction"
 	brdpLaplace      = "brdp_laplace"
 	brdpGaussian     = "brdp_gaussian"

@@ -150,7 +150,7 @@ func (c *NoiseReduction) Revealing(from, to int) dp.ComposedEvent {
 	return e
 }
 
-// Estimated returns the relation of the partitions after a round of a Brownian chain, from
+// Estimated returns the relation of the partitions after a round of brownian, from
 // the estimates of each statistic.
 func (c *NoiseReduction) Estimated(keys [][]*string, estimates [][]mechanisms.Estimate) *Released {
 	r := &Released{Keys: keys, Margins: [][]Margin{}}

@@ -103,7 +103,7 @@ func (r *reader) write(read *Read) (string, error) {
 
 // dropOthers leaves out, in a block of several grouping sets, the rows whose key is outside
 // the domain of a key that this set lacks: totals are then of the same rows as their
-// parts. Where a key of the block is private, totals are of all rows.
+// groups. Where a key of the block is private, totals are of all rows.
 func (r *reader) dropOthers() error {
 	if len(r.sp.b.sets) < 2 || r.set.Private() {
 		return nil

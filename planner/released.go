@@ -12,7 +12,7 @@ import (
 type Released struct {
 	Keys [][]*string // of each row, in the order of the set; nil if they are public
 	Rows [][]*big.Int
-	// Margins are how far the integers of each row may be off, where a chain ended; nil
+	// Margins are how far the integers of each row may be off, where noise reduction ended; nil
 	// where the mechanisms of the plan tell.
 	Margins [][]Margin
 }

@@ -34,7 +34,7 @@ func (r *results) text(output int, row integers) *string {
 	if o.report == "" {
 		return o.text(seen)
 	}
-	if o.level > 0 {
+	if o.level > 0 { // the call has a confidence of its own
 		seen.alpha = 1 - o.level
 	}
 	f := o.reported(seen)

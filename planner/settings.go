@@ -39,7 +39,7 @@ type Settings struct {
 	TypicalPico int64
 	// Mechanisms are those that the policy allows; nil allows all but recycling.
 	Mechanisms []string
-	// Limits bound the evaluation cost of a statement.
+	// Limits bound how long the read of a block takes.
 	Limits policy.Limits
 	// Unindexed are tables whose index on the unit is gone since the catalogue was read: no
 	// rows are looked up in them.

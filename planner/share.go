@@ -17,6 +17,7 @@ type share struct {
 	deltaAtto   int64 // of one selection
 }
 
+// mechanism returns the noise that costs the share, for a statistic of some sensitivity.
 func (s share) mechanism(sens dp.Sensitivity) (mechanisms.Mechanism, error) {
 	if s.kind == gaussian {
 		return mechanisms.GaussianFor(sens, s.rhoPico)
@@ -32,6 +33,7 @@ func (s share) measure() dp.Measure {
 	return dp.PureDP
 }
 
+// pico is the share's main parameter, in 10⁻¹².
 func (s share) pico() int64 {
 	if s.kind == gaussian {
 		return s.rhoPico
@@ -45,7 +47,8 @@ func (s share) withPico(pico int64) share {
 	return s
 }
 
-// halfSquare returns ⌊ε²/2⌋ in picos.
+// halfSquare returns ⌊ε²/2⌋ in picos: an ε-DP mechanism is (ε²/2)-zCDP (Bun and Steinke 2016,
+// proposition 1.4). It is rounded down, since it is spent.
 func halfSquare(epsilonPico int64) int64 {
 	e := big.NewInt(epsilonPico)
 	e.Mul(e, e)

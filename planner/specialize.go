@@ -107,7 +107,7 @@ func (b *block) checkOffsets(env *scalar.Env) error {
 	return nil
 }
 
-// checkLevels refuses a confidence that a chain was not begun for: it is chosen before
+// checkLevels refuses a confidence that noise reduction was not begun for: it is chosen before
 // anything is measured.
 func (b *block) checkLevels(s Settings) error {
 	for _, a := range b.aggregates {

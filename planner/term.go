@@ -53,9 +53,9 @@ func (t term) centred() estimate.Values {
 	}
 }
 
-// even widens the range by a step, if need be, so that its middle is on the lattice: then no
-// square or product of distances from it is rounded.
-func (t *term) even() { t.values.high += (t.values.high - t.values.low) % 2 }
+// centreOnLattice widens the range by a step, if need be, so that its middle is on the
+// lattice: then no square or product of distances from it is rounded.
+func (t *term) centreOnLattice() { t.values.high += (t.values.high - t.values.low) % 2 }
 
 // describe names an expression for people.
 func describe(e scalar.Expr) string {
