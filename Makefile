@@ -67,12 +67,13 @@ fmt: ## format the source
 	$(TOOL) golangci-lint fmt
 
 golden: setup-test ## rewrite the golden files; read the diff
-	$(GO) test ./parser ./planner ./planner/source ./mirror -rewrite
+	$(GO) test ./parser ./planner ./planner/scalar ./planner/source ./planner/sqltext ./mirror -rewrite
 	$(GO) test ./integration/attacks -run 'TestAttacks$$' -rewrite
 	$(GO) test ./integration/protocol -run 'TestConversations$$' -rewrite
 	$(GO) test ./wire -rewrite
 	$(GO) test ./integration/clients -run TestIntrospection -rewrite
 	$(GO) test ./config -update
+	$(GO) test ./internal/archtest -run TestPicture -rewrite
 
 nafld: setup-test ## ask ten questions about a real study; print answers beside the truth
 	@scripts/setup.sh nafld

@@ -134,8 +134,8 @@ func TestCoverage(t *testing.T) {
 			}
 			t.Logf("%-17s true value %6d: covered %6.2f %%, target said to be reached %6.2f %%, wrongly %.2f %%, %4.1f looks, "+
 				"mean price %.3g; 1.96 sigma covers %.2f %%",
-				set.Reduction.Mechanism, truth, 100-100*float64(missed)/runs, 100*float64(met)/runs, 100*float64(wrong)/runs, float64(looks)/runs,
-				float64(pico)/runs/dp.PicoPerUnit, 100-100*float64(naive)/runs)
+				set.Reduction.Mechanism, truth, 100-100*float64(missed)/runs, 100*float64(met)/runs,
+				100*float64(wrong)/runs, float64(looks)/runs, float64(pico)/runs/dp.PicoPerUnit, 100-100*float64(naive)/runs)
 		}
 	}
 	if worst <= 149 {

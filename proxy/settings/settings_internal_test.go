@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpproxy/config"
 	"dpproxy/parser"
 	"dpproxy/planner"
 )
@@ -30,6 +31,17 @@ func TestSettingsAreDocumented(t *testing.T) {
 		var s Settings
 		if err := s.parseComments(example); err != nil || s == (Settings{}) {
 			t.Errorf("%s: %+v, %v", example, s, err)
+		}
+	}
+}
+
+// TestPoliciesKnowSettings holds that a policy can preset each setting, and no other.
+func TestPoliciesKnowSettings(t *testing.T) {
+	const unknown = "there is no such setting of dpproxy"
+	for _, name := range append(Names(), "nothing") {
+		_, err := config.Parse("policy", []byte("analysts: {ana: {settings: {dp."+name+": x}}}"))
+		if err == nil || strings.Contains(err.Error(), unknown) != (name == "nothing") {
+			t.Errorf("dp.%s: %v", name, err)
 		}
 	}
 }
@@ -62,9 +74,9 @@ func TestSettings(t *testing.T) {
 	sum := s.MaxSum
 	s.MaxSum = nil
 	if s != (Settings{
-		25e10, "laplace", 0.9, true, 12, 1, nil,
-		planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9},
-		5e11, true, true, true,
+		EpsilonPico: 25e10, Mechanism: "laplace", Confidence: 0.9, Notices: true, MaxRows: 12, MaxPartitions: 1,
+		Target: planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, MaxEpsilonPico: 5e11, Capped: true,
+		Refine: true, NoRows: true,
 	}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
