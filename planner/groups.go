@@ -11,6 +11,7 @@ import (
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/source"
+	"dpproxy/planner/sqltext"
 )
 
 // An enumeration finds the keys of a block whose public values are known: those over columns with
@@ -241,26 +242,41 @@ func (en *enumeration) enumerateDeclared(keys []int, cols []*scalar.Column, cond
 // order of their types. A value has one spelling in it, whatever it is combined with: read
 // from several, a row would be of several partitions.
 func (en *enumeration) enumerate(keys []int, from, where string, write func(scalar.Expr) string) int {
-	var values, texts, names, results []string
+	var order, texts []string
+	for n := range keys {
+		order, texts = append(order, sqltext.Of("d", sqltext.Key(n))), append(texts, sqltext.Of("d", enumeratedText(n)))
+	}
+	array := "pg_catalog.json_build_array(" + strings.Join(texts, ", ") + ")"
+	list := "pg_catalog.json_agg(" + array + " ORDER BY " + strings.Join(order, ", ") + ")"
+	sql := "(" + (&sqltext.Select{
+		Columns: []sqltext.Column{{SQL: "CAST(" + list + " AS pg_catalog.text)"}},
+		From:    &sqltext.Query{Select: en.different(keys, from, where, write), As: "d"},
+	}).SQL() + ")"
+	return en.constants.Add(scalar.Fold{SQL: sql, Type: pgtype.Of(pgtype.Text), At: en.keys[keys[0]].at, Concealed: en.source.Concealing()})
+}
+
+func enumeratedText(n int) string { return "t" + strconv.Itoa(n+1) }
+
+// different selects the different values of keys, and their texts.
+func (en *enumeration) different(keys []int, from, where string, write func(scalar.Expr) string) *sqltext.Select {
+	values := &sqltext.Select{From: &sqltext.Table{SQL: from}}
+	if where != "" {
+		values.Where = []string{where}
+	}
+	q := &sqltext.Select{From: &sqltext.Query{Select: values, As: "v"}, Limit: maxGroups + 1}
+	var texts []sqltext.Column
 	for n, i := range keys {
 		k := en.keys[i]
-		name, text := "k"+strconv.Itoa(n+1), "t"+strconv.Itoa(n+1)
-		values, names = append(values, write(k.expr)+" AS "+name), append(names, "v."+name)
-		spelling := scalar.Enumerated(k.typ, "v."+name)
+		values.Columns = append(values.Columns, sqltext.Column{SQL: write(k.expr), As: sqltext.Key(n)})
+		value := sqltext.Of("v", sqltext.Key(n))
+		text := scalar.Enumerated(k.typ, value)
 		if scalar.Respelled(k.typ) {
-			spelling = "pg_catalog.min(pg_catalog.min(" + spelling + " COLLATE pg_catalog.\"C\")) OVER (PARTITION BY v." + name + ")"
+			text = "pg_catalog.min(pg_catalog.min(" + text + " COLLATE pg_catalog.\"C\")) OVER (PARTITION BY " + value + ")"
 		}
-		texts, results = append(texts, spelling+" AS "+text), append(results, "d."+text)
+		q.GroupBy, texts = append(q.GroupBy, value), append(texts, sqltext.Column{SQL: text, As: enumeratedText(n)})
 	}
-	if where != "" {
-		where = " WHERE " + where
-	}
-	by := strings.Join(names, ", ")
-	sql := fmt.Sprintf("(SELECT CAST(pg_catalog.json_agg(pg_catalog.json_build_array(%s) ORDER BY %s) AS pg_catalog.text)"+
-		" FROM (SELECT %s, %s FROM (SELECT %s FROM %s%s) AS v GROUP BY %s LIMIT %d) AS d)",
-		strings.Join(results, ", "), strings.ReplaceAll(by, "v.", "d."),
-		by, strings.Join(texts, ", "), strings.Join(values, ", "), from, where, by, maxGroups+1)
-	return en.constants.Add(scalar.Fold{SQL: sql, Type: pgtype.Of(pgtype.Text), At: en.keys[keys[0]].at, Concealed: en.source.Concealing()})
+	q.Columns = append(sqltext.Columns("", q.GroupBy...), texts...)
+	return q
 }
 
 // leaves returns the columns below derived tables that an expression is computed from; nil
