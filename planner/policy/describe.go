@@ -39,7 +39,7 @@ func (m *Model) Describe() []TableDescription {
 		}
 		out = append(out, d)
 	}
-	slices.SortFunc(out, func(a, b TableDescription) int { return strings.Compare(a.Name.String(), b.Name.String()) })
+	slices.SortFunc(out, func(a, b TableDescription) int { return a.Name.Compare(b.Name) })
 	return out
 }
 

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"slices"
-	"strings"
 
 	"dpproxy/catalog"
 )
@@ -28,7 +27,7 @@ func (m *Model) Lookups() []Lookup {
 			out = append(out, Lookup{n, t.Unit.Column})
 		}
 	}
-	slices.SortFunc(out, func(a, b Lookup) int { return strings.Compare(a.Table.String(), b.Table.String()) })
+	slices.SortFunc(out, func(a, b Lookup) int { return a.Table.Compare(b.Table) })
 	return out
 }
 

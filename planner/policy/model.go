@@ -3,7 +3,6 @@ package policy
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
@@ -91,7 +90,7 @@ func (m *Model) Protected() []catalog.Name {
 			names = append(names, n)
 		}
 	}
-	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(names, catalog.Name.Compare)
 	return names
 }
 
@@ -103,14 +102,14 @@ func (m *Model) Public() []catalog.Name {
 			names = append(names, n)
 		}
 	}
-	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(names, catalog.Name.Compare)
 	return names
 }
 
 // Relations returns the names of all tables and views of the policy, sorted.
 func (m *Model) Relations() []catalog.Name {
 	names := slices.Concat(m.Protected(), m.Public(), slices.Collect(maps.Keys(m.views)))
-	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(names, catalog.Name.Compare)
 	return names
 }
 

@@ -3,7 +3,6 @@ package reader
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -78,7 +77,7 @@ func (d *Data) WithoutIndex() []catalog.Name {
 	for n := range d.unindexed {
 		names = append(names, n)
 	}
-	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(names, catalog.Name.Compare)
 	return names
 }
 
