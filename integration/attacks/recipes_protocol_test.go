@@ -307,17 +307,8 @@ func testErrorFields(t *testing.T, k *kitchen) {
 }
 
 func testServerNotices(t *testing.T, k *kitchen) {
-	cfg, err := pgx.ParseConfig(k.r.URL("ana"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var notices []*pgconn.Notice
-	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notices = append(notices, n) }
-	conn, err := pgx.ConnectConfig(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := sitetest.DialTold(t, k.r.URL("ana"), func(n *pgconn.Notice) { notices = append(notices, n) })
 	for _, set := range []string{
 		"client_min_messages = log", "client_min_messages = debug5", "debug_print_plan = on", "debug_print_parse = on",
 		"debug_print_rewritten = on", "log_duration = on",

@@ -2,7 +2,6 @@ package privacy_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -90,16 +89,7 @@ func TestConcealedDefinitions(t *testing.T) {
 	sent := tapMirror(t, s, "ana")
 	r := s.Run(t)
 	var told strings.Builder
-	cfg, err := pgx.ParseConfig(r.URL("ana"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { fmt.Fprintln(&told, n) }
-	ana, err := pgx.ConnectConfig(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ana.Close(context.Background())
+	ana := sitetest.DialTold(t, r.URL("ana"), func(n *pgconn.Notice) { fmt.Fprintln(&told, n) })
 	sitetest.Exec(t, ana, "SET client_min_messages = debug5")
 	sitetest.Exec(t, ana, "SET debug_print_parse = on; SET debug_print_rewritten = on; SET debug_print_plan = on; "+
 		"SET log_parameter_max_length_on_error = -1")

@@ -65,16 +65,7 @@ func TestUntoldTables(t *testing.T) {
 	s := sitetest.New(t, untoldSchema, untoldPolicy)
 	r := s.Run(t)
 	var told strings.Builder
-	cfg, err := pgx.ParseConfig(r.URL("ana"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { fmt.Fprintln(&told, *n) }
-	ana, err := pgx.ConnectConfig(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ana.Close(t.Context())
+	ana := sitetest.DialTold(t, r.URL("ana"), func(n *pgconn.Notice) { fmt.Fprintln(&told, *n) })
 	ask := func(sql string) string {
 		told.Reset()
 		rows, err := ana.Query(t.Context(), sql, pgx.QueryExecModeSimpleProtocol)

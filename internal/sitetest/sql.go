@@ -56,7 +56,18 @@ func Fails(t *testing.T, err error, code, message string) *pgconn.PgError {
 // Dial opens a session that ends with the test.
 func Dial(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
+	return DialTold(t, url, func(*pgconn.Notice) {})
+}
+
+// DialTold opens a session that ends with the test, and hands on the notices that it gets.
+func DialTold(t testing.TB, url string, told func(*pgconn.Notice)) *pgx.Conn {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { told(n) }
+	conn, err := pgx.ConnectConfig(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
