@@ -66,8 +66,8 @@ func (s *stages) by(further ...string) []string {
 	return slices.Concat([]string{sqltext.Unit}, s.keys(), further)
 }
 
-// source writes the rows, with the b of a valueForm: NULL in rows that do not count. Those
-// take part in the choice of rows and partitions nevertheless, which is the same for all
+// source writes the rows, with the b of a valueForm: NULL in rows that do not count. Such
+// rows take part in the choice of rows and partitions nevertheless, which is the same for all
 // statistics.
 func (s *stages) source(whole bool) (sqltext.Item, error) {
 	q, err := s.rows(whole)

@@ -292,6 +292,26 @@ func TestDocsNameFilesThatExist(t *testing.T) {
 	}
 }
 
+// pronoun begins a sentence that should begin with its subject.
+var pronoun = regexp.MustCompile(`(?:^|[.:!?]\s+)(?:What|Who|Those)\b[^.]*`)
+
+// TestCommentsNameSubjects reads the comments of code and tests: none has a sentence that begins
+// with a pronoun in the place of a noun, which a search would find.
+func TestCommentsNameSubjects(t *testing.T) {
+	walkAll(t, func(name string, src []byte) {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, name, src, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, group := range f.Comments {
+			for _, sentence := range pronoun.FindAllString(group.Text(), -1) {
+				t.Errorf("%s: the subject of a sentence is a noun: %q", fset.Position(group.Pos()), sentence)
+			}
+		}
+	})
+}
+
 // TestGlossary holds that docs/glossary.md names declarations as they are.
 func TestGlossary(t *testing.T) {
 	text, err := os.ReadFile("../../docs/glossary.md")

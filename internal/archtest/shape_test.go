@@ -2,7 +2,6 @@ package archtest_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,30 +11,14 @@ import (
 	"dpproxy/internal/shape"
 )
 
-// The limits, each with how it is measured.
+// The limits of a package, each with how it is measured.
 const (
-	mostMethods    = 40 // of one type
-	mostTypeFiles  = 6  // with methods of one type
-	mostCircle     = 60 // percent of a package's files that all use each other; an exception counts files
-	mostWhats      = 3  // of 1,000 words of a package's comments, which name their subjects with nouns
-	mostLongLines  = 0  // of a package, above 140 columns
-	smallPackage   = 5  // files; they are read as one, in whatever order
-	mostLooseness  = 5  // percent by which the number of an exception may be larger than measured, and one more
-	ruleMethods    = "methods"
-	ruleTypeFiles  = "files with methods"
-	ruleCircle     = "files in one circle"
-	ruleWhats      = `"what" in 1,000 words of comments`
-	ruleLongLines  = "lines above 140 columns"
-	exceptionsFile = "internal/archtest/exceptions_test.go"
+	mostMethods   = 40 // of one type
+	mostTypeFiles = 6  // with methods of one type
+	mostCircle    = 60 // percent of the files, all of which use each other
+	mostWhats     = 3  // of 1,000 words of comments, which name their subjects with nouns
+	smallPackage  = 5  // files; they are read as one, in whatever order
 )
-
-// exception lets a package, or a type of a package, be beyond a limit.
-type exception struct {
-	of   string // "planner", "planner.source"
-	rule string
-	most int
-	why  string
-}
 
 var measured = sync.OnceValues(func() ([]shape.Package, error) { return shape.Measure(context.Background(), "../..") })
 
@@ -48,89 +31,24 @@ func measure(t *testing.T) []shape.Package {
 	return packages
 }
 
-// place is a package or a type under one of the rules.
-type place struct{ of, rule string }
-
-// beyond has every place that is beyond its limit, with its number.
-func beyond(packages []shape.Package) map[place]int {
-	found := map[place]int{}
-	note := func(of, rule string, n, limit int) {
-		if n > limit {
-			found[place{of, rule}] = n
-		}
-	}
-	for _, p := range packages {
-		for _, typ := range p.Types {
-			note(p.Path+"."+typ.Name, ruleMethods, typ.Methods, mostMethods)
-			note(p.Path+"."+typ.Name, ruleTypeFiles, typ.Files, mostTypeFiles)
-		}
-		if len(p.Files) > smallPackage && p.CircleShare() > mostCircle {
-			note(p.Path, ruleCircle, len(p.Circle), 0)
-		}
-		note(p.Path, ruleWhats, (1000*p.Whats+p.Words-1)/max(1, p.Words), mostWhats)
-		note(p.Path, ruleLongLines, p.LongLines, mostLongLines)
-	}
-	return found
-}
-
 // TestShape keeps the walls inside packages: types that fit on a page, files that can be read
 // in some order, words that are the field's.
 func TestShape(t *testing.T) {
-	for _, complaint := range judge(beyond(measure(t)), exceptions) {
-		t.Error(complaint)
-	}
-}
-
-// judge compares the places beyond a limit with the exceptions.
-func judge(found map[place]int, exceptions []exception) (complaints []string) {
-	complain := func(format string, args ...any) { complaints = append(complaints, fmt.Sprintf(format, args...)) }
-	listed := map[place]bool{}
-	for _, e := range exceptions {
-		n := found[place{e.of, e.rule}]
-		switch {
-		case e.why == "" || listed[place{e.of, e.rule}]:
-			complain("%s: %s: an exception has a reason and is listed once", e.of, e.rule)
-		case n == 0:
-			complain("%s: %s: within the limit now: take its line out of %s", e.of, e.rule, exceptionsFile)
-		case n > e.most:
-			complain("%s: %d %s, at most %d: an exception can only shrink", e.of, n, e.rule, e.most)
-		case 100*e.most > (100+mostLooseness)*n+100:
-			complain("%s: %d %s: its exception says %d: lower that in %s", e.of, n, e.rule, e.most, exceptionsFile)
+	for _, p := range measure(t) {
+		limit := func(of, what string, n, most int) {
+			if n > most {
+				t.Errorf("%s: %d %s, at most %d", of, n, what, most)
+			}
 		}
-		listed[place{e.of, e.rule}] = true
-	}
-	for p, n := range found {
-		if !listed[p] {
-			complain("%s: %d %s, beyond the limit, and no exception in %s", p.of, n, p.rule, exceptionsFile)
+		for _, typ := range p.Types {
+			limit(p.Path+"."+typ.Name, "methods", typ.Methods, mostMethods)
+			limit(p.Path+"."+typ.Name, "files with methods", typ.Files, mostTypeFiles)
 		}
-	}
-	slices.Sort(complaints)
-	return complaints
-}
-
-func TestJudge(t *testing.T) {
-	found := map[place]int{{"a", "x"}: 100}
-	for _, c := range []struct {
-		most int
-		of   string
-		want string
-	}{
-		{100, "a", ""},
-		{106, "a", ""},
-		{107, "a", "lower"},
-		{99, "a", "only shrink"},
-		{100, "b", "no exception"},
-	} {
-		got := strings.Join(judge(found, []exception{{c.of, "x", c.most, "reason"}}), "\n")
-		if !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
-			t.Errorf("%s %d: %q, want %q", c.of, c.most, got, c.want)
+		if len(p.Files) > smallPackage {
+			limit(p.Path, "percent of its files in one circle", p.CircleShare(), mostCircle)
 		}
-	}
-	if got := judge(nil, []exception{{"a", "x", 1, "reason"}}); len(got) != 1 || !strings.Contains(got[0], "within the limit") {
-		t.Errorf("an exception that nobody needs: %q", got)
-	}
-	if got := judge(found, []exception{{"a", "x", 100, ""}}); len(got) != 1 || !strings.Contains(got[0], "reason") {
-		t.Errorf("an exception without a reason: %q", got)
+		limit(p.Path, `"what" in 1,000 words of comments`, (1000*p.Whats+p.Words-1)/max(1, p.Words), mostWhats)
+		limit(p.Path, "lines above 140 columns", p.LongLines, 0)
 	}
 }
 

@@ -139,7 +139,7 @@ func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) 
 }
 
 // A levelRow is a row of a level: which of the different units and of the different values
-// of each column it has, and the bytes of these values. What is not compared has no rank.
+// of each column it has, and the bytes of these values. Values that are not compared have no rank.
 type levelRow struct {
 	unit         string
 	ranks, bytes []string

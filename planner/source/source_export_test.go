@@ -136,7 +136,7 @@ type ReadSource struct {
 	// argument of the statement's aggregates.
 	From, Where, Unit string
 	Columns           []string
-	// What is proved: of the rows, of the rows with one value of a column, of a column.
+	// Proofs: of the rows, of the rows with one value of a column, of a column.
 	Unique                    bool
 	Fixes, PerUnit, NeverNull []bool
 	OneSpelling               []bool
