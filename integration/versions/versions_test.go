@@ -46,6 +46,7 @@ var suites = []suite{
 	{"expressions", "planner/scalar", "."},
 	{"planner", "planner", "."},
 	{"source", "planner/source", "."},
+	{"sqltext", "planner/sqltext", "."},
 	{"proxy", "proxy", "."},
 	{"reader", "proxy/reader", "."},
 	{"splice", "parser", "^(TestOracle|TestVariants)$"},
