@@ -11,7 +11,7 @@ import (
 )
 
 // An aggregate is one aggregate call of a block, resolved. Its statistics are decided
-// when constants have values (Part.outputs).
+// when constants have values (form.specialize).
 type aggregate struct {
 	form   form
 	result pgtype.Type // of the cells: the form's own, or a double for an error

@@ -50,7 +50,7 @@ func TestReadsWhole(t *testing.T) {
 }
 
 // unread returns scans of tables that were not needed, but for rows that an index finds.
-func (p bound) unread(t *testing.T, conn *pgconn.PgConn) (skipped []string) {
+func (p specialized) unread(t *testing.T, conn *pgconn.PgConn) (skipped []string) {
 	t.Helper()
 	scan := regexp.MustCompile(`Scan .*on (patients|visits|labs|hospitals) .*never executed`)
 	for _, set := range p.Blocks[0].Sets {

@@ -79,7 +79,7 @@ func TestEvalCost(t *testing.T) {
 		list(1000, "g", "id >", "int"): true, list(100_000, "g", "id >", "int"): false,
 		list(1000, "repeat('y', 100) || g", "sex >", "text"): true, list(50_000, "repeat('y', 100) || g", "sex >", "text"): false,
 	} {
-		err := bindDefault(t, cat, sql)
+		err := specializeDefault(t, cat, sql)
 		refusal, refused := errors.AsType[*pgerr.Error](err)
 		if fits && err != nil || !fits && (!refused || refusal.Code != pgerr.StatementTooComplex) {
 			t.Errorf("%.80s...: %v", sql, err)
@@ -87,7 +87,7 @@ func TestEvalCost(t *testing.T) {
 	}
 }
 
-func bindDefault(t *testing.T, cat *policy.Model, sql string) error {
+func specializeDefault(t *testing.T, cat *policy.Model, sql string) error {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {

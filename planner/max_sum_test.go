@@ -10,8 +10,8 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// bindWith binds a statement under changed settings.
-func bindWith(t *testing.T, cat *policy.Model, sql string, change func(*planner.Settings)) bound {
+// specializeWith plans a statement under changed settings.
+func specializeWith(t *testing.T, cat *policy.Model, sql string, change func(*planner.Settings)) specialized {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {
@@ -31,7 +31,7 @@ func bindWith(t *testing.T, cat *policy.Model, sql string, change func(*planner.
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	return bound{p, vals}
+	return specialized{p, vals}
 }
 
 // A limit on the addition of a unit to a sum holds whatever proves how many rows the unit has,
@@ -46,12 +46,12 @@ func TestMaxSum(t *testing.T) {
 		"SELECT diagnosis, sum(cost) FROM visits GROUP BY 1",
 		"SELECT sum(s) FROM (SELECT patient_id, sum(least(cost, 50)) AS s FROM visits GROUP BY 1) t",
 	} {
-		p := bindWith(t, cat, sql, func(s *planner.Settings) { s.MaxSum = big.NewRat(3, 1) })
+		p := specializeWith(t, cat, sql, func(s *planner.Settings) { s.MaxSum = big.NewRat(3, 1) })
 		whole := p.read(t, conn)
 		for _, unit := range []int{1, 2, 3} {
 			run(t, conn, "BEGIN")
 			removeUnit(t, conn, unit)
-			p.bounded(t, sql, whole, p.read(t, conn), map[string]float64{})
+			p.withinSensitivity(t, sql, whole, p.read(t, conn), map[string]float64{})
 			run(t, conn, "ROLLBACK")
 		}
 	}

@@ -143,7 +143,7 @@ func TestOldServer(t *testing.T) {
 }
 
 // lookups counts the reads of a plan that look rows up.
-func lookups(p bound) (n int) {
+func lookups(p specialized) (n int) {
 	for _, set := range p.Blocks[0].Sets {
 		for _, r := range set.Reads {
 			n += strings.Count(r.SQL, "LATERAL")

@@ -135,7 +135,7 @@ func TestPaddedTexts(t *testing.T) {
 		}
 	}
 	cat := padded(65536 + 5)
-	if err := bindDefault(t, cat, "SELECT count(diagnosis) FROM visits"); err != nil {
+	if err := specializeDefault(t, cat, "SELECT count(diagnosis) FROM visits"); err != nil {
 		t.Error(err)
 	}
 	script, err := parser.Parse("SELECT count(*) FROM visits WHERE diagnosis = 'a'", cat)

@@ -122,7 +122,7 @@ func TestContributions(t *testing.T) {
 			same(t, sql+" after the heap was shuffled", whole, p.read(t, conn))
 			for _, unit := range []int{1, 2, 6, 37} {
 				run(t, conn, fmt.Sprintf("SAVEPOINT s; DELETE FROM events WHERE uid = %d", unit))
-				p.bounded(t, fmt.Sprintf("%s without %d", sql, unit), whole, p.read(t, conn), map[string]float64{})
+				p.withinSensitivity(t, fmt.Sprintf("%s without %d", sql, unit), whole, p.read(t, conn), map[string]float64{})
 				run(t, conn, "ROLLBACK TO s")
 			}
 		})
@@ -143,7 +143,7 @@ func TestSpelledUnits(t *testing.T) {
 			p := plan(t, conn, cat, sql)
 			whole := p.read(t, conn)
 			run(t, conn, "SAVEPOINT s; DELETE FROM tags WHERE u = 'p'; DELETE FROM narrow WHERE u = 'p'")
-			p.bounded(t, sql, whole, p.read(t, conn), map[string]float64{})
+			p.withinSensitivity(t, sql, whole, p.read(t, conn), map[string]float64{})
 			run(t, conn, "ROLLBACK TO s")
 		})
 	}

@@ -140,7 +140,7 @@ func TestSensitivity(t *testing.T) {
 		removeUnit(t, conn, unit)
 		for _, sql := range sensitivityStatements {
 			p := plan(t, conn, cat, sql)
-			p.bounded(t, fmt.Sprintf("%s without unit %d", sql, unit), whole[sql], p.read(t, conn), reached)
+			p.withinSensitivity(t, fmt.Sprintf("%s without unit %d", sql, unit), whole[sql], p.read(t, conn), reached)
 		}
 		run(t, conn, "ROLLBACK TO s")
 	}
@@ -192,19 +192,19 @@ func TestSensitivityTwin(t *testing.T) {
 	}
 }
 
-// bound is a plan with the values of its constants.
-type bound struct {
+// A specialized is a plan with the values of its constants.
+type specialized struct {
 	*planner.Plan
 	values []scalar.Value
 }
 
-func plan(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string) bound {
+func plan(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string) specialized {
 	t.Helper()
 	return planWith(t, conn, cat, sql, func(*planner.Settings) {})
 }
 
 // planWith changes the settings first.
-func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, change func(*planner.Settings)) bound {
+func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, change func(*planner.Settings)) specialized {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {
@@ -224,11 +224,11 @@ func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, 
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	return bound{p, vals}
+	return specialized{p, vals}
 }
 
 // read runs the SQL of the plan's only block.
-func (p bound) read(t *testing.T, conn *pgconn.PgConn) vector {
+func (p specialized) read(t *testing.T, conn *pgconn.PgConn) vector {
 	t.Helper()
 	v := vector{}
 	for i, set := range p.Blocks[0].Sets {
@@ -269,7 +269,7 @@ func (v vector) add(t *testing.T, set *planner.GroupingSet, name string, read in
 	}
 }
 
-func (p bound) params(r *planner.Read) [][]byte {
+func (p specialized) params(r *planner.Read) [][]byte {
 	pad := sha256.Sum256([]byte("a secret"))
 	var params [][]byte
 	for _, prm := range r.Params {
@@ -286,7 +286,7 @@ func (p bound) params(r *planner.Read) [][]byte {
 	return params
 }
 
-func (p bound) formats(r *planner.Read) []int16 {
+func (p specialized) formats(r *planner.Read) []int16 {
 	var formats []int16
 	for _, prm := range r.Params {
 		format := int16(1)
@@ -298,8 +298,8 @@ func (p bound) formats(r *planner.Read) []int16 {
 	return formats
 }
 
-// bounded checks every measure against its sensitivity.
-func (p bound) bounded(t *testing.T, what string, with, without vector, reached map[string]float64) {
+// withinSensitivity checks every measure against its sensitivity.
+func (p specialized) withinSensitivity(t *testing.T, what string, with, without vector, reached map[string]float64) {
 	t.Helper()
 	for i, set := range p.Blocks[0].Sets {
 		mine := func(v vector) vector {
