@@ -118,7 +118,7 @@ func TestRelativeStopCurves(t *testing.T) {
 }
 
 // TestRelativeStopHolds looks again and again, as an adversary who waits until the rule is met
-// and the claim fails. At z = 1.96 he succeeds too often.
+// and the claim fails. At z = 1.96 they succeed too often.
 func TestRelativeStopHolds(t *testing.T) {
 	const runs, truth, r = 2000, 1000, 0.1
 	src := stattest.Source(t)

@@ -28,7 +28,8 @@ const wholeServer = `^(pg_stat_get_db_.*|pg_stat_get_activity|pg_stat_get_backen
 	`|pg_prepared_xact|pg_get_replication_slots|pg_get_replication_origin.*|pg_last_committed_xact|pg_xact_.*` +
 	`|pg_current_snapshot|pg_current_xact_id.*|pg_snapshot_.*|txid_current.*)$`
 
-// harden withdraws the rights that PUBLIC has by default and an analyst must not have.
+// harden withdraws the rights that PUBLIC has by default and an analyst must not have. A function
+// that is no longer withdrawn stays so on the mirrors that there are: nothing is granted here.
 func harden(ctx context.Context, tx pgx.Tx, sameServer bool, report func(string)) error {
 	if err := refuseLinks(ctx, tx, sameServer); err != nil {
 		return err

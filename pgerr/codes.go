@@ -53,7 +53,7 @@ var (
 	NotAllowed = declare("PB004", "not_allowed_on_protected_data",
 		"A function, operator, type or clause is not on the list of those that may touch protected rows.")
 	NoContribution = declare("PB006", "no_contribution_bound",
-		"The policy does not say how many rows or groups one privacy unit may contribute (max_rows, max_partitions), "+
+		"The policy does not say how many rows or groups one privacy unit may contribute (max_rows_per_group, max_groups_contributed), "+
 			"and the keys do not prove it.")
 	Ownership = declare("PB007", "ownership_unclear",
 		"The rows of the statement do not each belong to exactly one privacy unit.")

@@ -56,5 +56,5 @@ func noBounds(x scalar.Expr) error {
 
 func tooWide(at int) error {
 	return pgerr.New(pgerr.Imprecise, "the bounds of the values are too wide to sum").At(at).
-		WithHint("Narrow them: least(greatest(x, low), high). The administrator can declare narrower bounds or a lower max_rows.")
+		WithHint("Narrow them: least(greatest(x, low), high). The administrator can declare narrower bounds or a lower max_rows_per_group.")
 }

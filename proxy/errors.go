@@ -30,7 +30,7 @@ func chargeError(err error) error {
 			WithHint("Write the statement differently, or ask the administrator to clear the incident.")
 	case errors.Is(err, accountant.ErrFrozen):
 		return pgerr.New(pgerr.BudgetExhausted, "a privacy budget of this statement is frozen").
-			WithHint("The administrator has stopped it; ask him when it goes on.")
+			WithHint("The administrator has stopped it; ask them when it goes on.")
 	}
 	return pgerr.New(pgerr.LedgerUnavailable, "the privacy ledger is not available").
 		WithHint("Nothing was read. The administrator must look at the ledger.")

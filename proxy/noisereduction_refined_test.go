@@ -132,6 +132,6 @@ func TestBudgetGivenLater(t *testing.T) {
 		t.Errorf("the unit pays %d for what is known", unit)
 	}
 	if paid := w.spent(t, accountant.AnalystScope, "ana"); paid < spent {
-		t.Errorf("with a budget of his own he pays %d of %d", paid, spent)
+		t.Errorf("with a budget of their own they pay %d of %d", paid, spent)
 	}
 }

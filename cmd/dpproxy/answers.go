@@ -54,14 +54,15 @@ func (s *host) answerStore(ctx context.Context, keep int) (answers.Store, error)
 	return store, nil
 }
 
-// answerFormat changes when the rows of answers change their meaning.
-const answerFormat = "2"
+// questionFormat is part of what makes two questions the same: raising it forgets all answers. How a
+// remembered answer is encoded has a version of its own (answers.Release).
+const questionFormat = "2"
 
 // version is a digest of the policy of the tables, of their schema and of the
 // secret: when one of them changes, all answers are new.
 func (s *host) version(cat *policy.Model) ([]byte, error) {
 	h := sha256.New()
-	h.Write([]byte(answerFormat))
+	h.Write([]byte(questionFormat))
 	if err := json.NewEncoder(h).Encode(s.policy.Tables); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,9 @@ type Policy struct {
 	Tables []TablePolicy
 }
 
-// A TablePolicy is the policy of one table.
+// A TablePolicy is the policy of one table. Its JSON is part of what makes two questions the
+// same: a field that is new is encoded only where it is set (omitzero), so that the answers
+// that a site remembers outlive an upgrade.
 type TablePolicy struct {
 	Name   catalog.Name
 	Public bool
