@@ -95,7 +95,6 @@ func (q *Query) block(b *ast.Block) (*block, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.public = append(q.public, rows.PublicRefs()...)
 	if !rows.Protected() {
 		return nil, pgerr.New(pgerr.Internal, "a release block without a protected table").At(b.At)
 	}
@@ -129,6 +128,7 @@ func (q *Query) block(b *ast.Block) (*block, error) {
 		}
 		out.offsets = append(out.offsets, x)
 	}
+	q.public = append(q.public, rows.PublicRefs()...)
 	out.source = rows.Source()
 	en := &enumeration{keys: out.keys, source: out.source, constants: q.constants, timeZones: q.cat.TimeZones()}
 	err = en.run()

@@ -74,7 +74,10 @@ var path = [...]rule{
 	},
 	stepPlan: {
 		"plan", "for each *grouping set*: contributions, statistics, mechanisms, then the SQL for DATA in stages",
-		[]string{"planner/specialize.go", "planner/grouping_set.go", "planner/statistic.go", "planner/assign.go", "planner/read.go", "planner/stages.go"},
+		[]string{
+			"planner/specialize.go", "planner/grouping_set.go", "planner/statistic.go", "planner/assign.go",
+			"planner/read.go", "planner/stages.go",
+		},
 		false, nothing,
 	},
 	stepRecall: {
