@@ -17,7 +17,6 @@ const (
 	mostTypeFiles = 6  // with methods of one type
 	mostCircle    = 60 // percent of the files, all of which use each other
 	mostWhats     = 3  // of 1,000 words of comments, which name their subjects with nouns
-	smallPackage  = 5  // files; they are read as one, in whatever order
 )
 
 var measured = sync.OnceValues(func() ([]shape.Package, error) { return shape.Measure(context.Background(), "../..") })
@@ -44,9 +43,7 @@ func TestShape(t *testing.T) {
 			limit(p.Path+"."+typ.Name, "methods", typ.Methods, mostMethods)
 			limit(p.Path+"."+typ.Name, "files with methods", typ.Files, mostTypeFiles)
 		}
-		if len(p.Files) > smallPackage {
-			limit(p.Path, "percent of its files in one circle", p.CircleShare(), mostCircle)
-		}
+		limit(p.Path, "percent of its files in one circle", p.CircleShare(), mostCircle)
 		limit(p.Path, `"what" in 1,000 words of comments`, (1000*p.Whats+p.Words-1)/max(1, p.Words), mostWhats)
 		limit(p.Path, "lines above 140 columns", p.LongLines, 0)
 	}

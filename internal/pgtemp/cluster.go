@@ -29,38 +29,44 @@ type file struct {
 	content []byte
 }
 
-// makeCluster makes the files of a database cluster if there are none.
-func (s *Server) makeCluster(ctx context.Context, bin string, attr *syscall.SysProcAttr) error {
-	if _, err := os.Stat(filepath.Join(s.data(), "PG_VERSION")); err == nil {
+// A cluster is the folder of a database cluster, with the programs that make it and how they run.
+type cluster struct {
+	data, bin string
+	attr      *syscall.SysProcAttr
+}
+
+// make makes the files of the cluster, whose superuser has a name, if there are none.
+func (c cluster) make(ctx context.Context, superuser string) error {
+	if _, err := os.Stat(filepath.Join(c.data, "PG_VERSION")); err == nil {
 		return nil
 	}
 	pristine.Lock()
 	defer pristine.Unlock()
-	if files := pristine.files[bin]; files != nil {
-		return s.copyCluster(ctx, bin, files, attr)
+	if files := pristine.files[c.bin]; files != nil {
+		return c.copy(ctx, files)
 	}
-	err := s.command(ctx, attr, filepath.Join(bin, "initdb"), "-D", s.data(), "-U", Superuser,
+	err := c.command(ctx, "initdb", "-D", c.data, "-U", superuser,
 		"-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
-	if _, absent := os.Stat(filepath.Join(bin, "pg_resetwal")); err != nil || absent != nil {
+	if _, absent := os.Stat(filepath.Join(c.bin, "pg_resetwal")); err != nil || absent != nil {
 		return err
 	}
-	pristine.files[bin], err = filesOf(os.DirFS(s.data()))
+	pristine.files[c.bin], err = filesOf(os.DirFS(c.data))
 	return err
 }
 
-func (s *Server) command(ctx context.Context, attr *syscall.SysProcAttr, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.SysProcAttr = s.dir, attr
+func (c cluster) command(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
+	cmd.Dir, cmd.SysProcAttr = filepath.Dir(c.data), c.attr
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("pgtemp: %s: %w\n%s", filepath.Base(name), err, out)
+		return fmt.Errorf("pgtemp: %s: %w\n%s", name, err, out)
 	}
 	return nil
 }
 
 // filesOf reads a cluster's files, but for the segments of its write-ahead log.
-func filesOf(cluster fs.FS) ([]file, error) {
+func filesOf(folder fs.FS) ([]file, error) {
 	var files []file
-	err := fs.WalkDir(cluster, ".", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -69,7 +75,7 @@ func filesOf(cluster fs.FS) ([]file, error) {
 			if filepath.Dir(f.path) == "pg_wal" {
 				return nil
 			}
-			if f.content, err = fs.ReadFile(cluster, path); err != nil {
+			if f.content, err = fs.ReadFile(folder, path); err != nil {
 				return err
 			}
 		}
@@ -79,17 +85,17 @@ func filesOf(cluster fs.FS) ([]file, error) {
 	return files, err
 }
 
-// copyCluster makes a cluster like the first one, with an identity of its own.
-func (s *Server) copyCluster(ctx context.Context, bin string, files []file, attr *syscall.SysProcAttr) error {
+// copy makes a cluster like the first one, with an identity of its own.
+func (c cluster) copy(ctx context.Context, files []file) error {
 	for _, f := range files {
-		if err := f.write(s.data(), attr.Credential); err != nil {
+		if err := f.write(c.data, c.attr.Credential); err != nil {
 			return err
 		}
 	}
-	if err := identify(filepath.Join(s.data(), "global", "pg_control")); err != nil {
+	if err := identify(filepath.Join(c.data, "global", "pg_control")); err != nil {
 		return err
 	}
-	return s.command(ctx, attr, filepath.Join(bin, "pg_resetwal"), "-D", s.data())
+	return c.command(ctx, "pg_resetwal", "-D", c.data)
 }
 
 func (f file) write(dir string, owner *syscall.Credential) error {

@@ -115,7 +115,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		s.cleanup()
 		return nil, err
 	}
-	if err := s.makeCluster(ctx, bin, attr); err != nil {
+	if err := (cluster{s.data(), bin, attr}).make(ctx, Superuser); err != nil {
 		s.cleanup()
 		return nil, err
 	}

@@ -22,6 +22,8 @@ type brownian struct {
 	round      *mechanisms.Round // the next
 }
 
+var _ method = (*brownian)(nil)
+
 func newBrownian(p *planner.GroupingSet, known [][][]mechanisms.Measurement, src mechanisms.Source) *brownian {
 	return &brownian{set: p, known: known, src: src}
 }

@@ -21,6 +21,8 @@ type reduction struct {
 	to    int // the next to be
 }
 
+var _ method = (*reduction)(nil)
+
 func newReduction(p *planner.GroupingSet, src mechanisms.Source) *reduction {
 	return &reduction{set: p, src: src, level: -1}
 }

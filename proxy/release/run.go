@@ -1,68 +1,10 @@
 package release
 
 import (
-	"math/big"
-
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
 	"dpproxy/proxy/reader"
-)
-
-// A Set is all that was released of one grouping set.
-type Set struct {
-	Keys [][]*string // of private groups
-	// Rows are the integers of each group, that were released at once or at Level of a path of
-	// noise.
-	Rows  [][]*big.Int
-	Level int
-	// Measured are the independent measurements of each group's statistics.
-	Measured [][][]mechanisms.Measurement
-	// PaidPico is the price of noise reduction, of all reads together, in the measure of the noise reduction.
-	PaidPico int64
-}
-
-// Released returns the relation that a set shows.
-func (s *Set) Released(p *planner.GroupingSet) *planner.Released {
-	switch {
-	case p.Reduction == nil:
-		return &planner.Released{Keys: s.Keys, Rows: s.Rows}
-	case !p.Reduction.Independent():
-		return p.Reduction.Revealed(s.Keys, s.Rows, s.Level)
-	}
-	estimates := make([][]mechanisms.Estimate, len(p.Reduction.Statistics))
-	for k := range estimates {
-		for _, partition := range s.Measured {
-			estimates[k] = append(estimates[k], mechanisms.Combined(partition[k]))
-		}
-	}
-	return p.Reduction.Estimated(s.Keys, estimates)
-}
-
-// A method releases one grouping set, round by round. It wraps exact values, and lets out only
-// released ones.
-//
-//sumtype:decl
-type method interface {
-	// first returns the most that the first round releases. Nothing has been read.
-	first() (dp.ComposedEvent, error)
-	// begin takes the exact values, and draws the first round.
-	begin(e *reader.Exact) error
-	// next returns the release of another round, or nothing if there is none: the target is
-	// met, or the pool is empty. It decides by earlier releases.
-	next() (dp.ComposedEvent, error)
-	// draw draws that round.
-	draw() error
-	// released returns the relation as it is known now.
-	released() *planner.Released
-	// keep adds all that is known now to a set.
-	keep(s *Set)
-}
-
-var (
-	_ method = (*once)(nil)
-	_ method = (*brownian)(nil)
-	_ method = (*reduction)(nil)
 )
 
 // A Run releases all that a plan reads, round by round. Its errors are defects.
@@ -216,49 +158,3 @@ func (s *set) pays(price Pricer, e dp.ComposedEvent) {
 		s.paidPico += loss.Pico()
 	}
 }
-
-// byStatistic returns the exact values of each statistic of noise reduction, one for each partition.
-func byStatistic(set *planner.GroupingSet, partitions []*reader.Partition) [][]mechanisms.Private {
-	exact := make([][]mechanisms.Private, len(set.Reduction.Statistics))
-	for m := range exact {
-		exact[m] = make([]mechanisms.Private, len(partitions))
-		for i, p := range partitions {
-			exact[m][i] = p.At(m)
-		}
-	}
-	return exact
-}
-
-// once releases each integer with its noise, in one round.
-type once struct {
-	set *planner.GroupingSet
-	src mechanisms.Source
-	out *planner.Released
-}
-
-// first implements method.
-func (o *once) first() (dp.ComposedEvent, error) {
-	var events dp.ComposedEvent
-	for _, m := range o.set.Mechanisms {
-		events = append(events, m.Event())
-	}
-	return events, nil
-}
-
-// begin implements method.
-func (o *once) begin(e *reader.Exact) error {
-	o.out = e.Release(o.src)
-	return nil
-}
-
-// next implements method.
-func (*once) next() (dp.ComposedEvent, error) { return nil, nil }
-
-// draw implements method.
-func (*once) draw() error { return nil }
-
-// released implements method.
-func (o *once) released() *planner.Released { return o.out }
-
-// keep implements method.
-func (o *once) keep(s *Set) { s.Keys, s.Rows = o.out.Keys, o.out.Rows }

@@ -1,0 +1,44 @@
+package release
+
+import (
+	"dpproxy/dp"
+	"dpproxy/mechanisms"
+	"dpproxy/planner"
+	"dpproxy/proxy/reader"
+)
+
+// once releases each integer with its noise, in one round.
+type once struct {
+	set *planner.GroupingSet
+	src mechanisms.Source
+	out *planner.Released
+}
+
+var _ method = (*once)(nil)
+
+// first implements method.
+func (o *once) first() (dp.ComposedEvent, error) {
+	var events dp.ComposedEvent
+	for _, m := range o.set.Mechanisms {
+		events = append(events, m.Event())
+	}
+	return events, nil
+}
+
+// begin implements method.
+func (o *once) begin(e *reader.Exact) error {
+	o.out = e.Release(o.src)
+	return nil
+}
+
+// next implements method.
+func (*once) next() (dp.ComposedEvent, error) { return nil, nil }
+
+// draw implements method.
+func (*once) draw() error { return nil }
+
+// released implements method.
+func (o *once) released() *planner.Released { return o.out }
+
+// keep implements method.
+func (o *once) keep(s *Set) { s.Keys, s.Rows = o.out.Keys, o.out.Rows }
