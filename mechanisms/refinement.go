@@ -84,6 +84,8 @@ type Refinement struct {
 	measured [][][]Measurement
 	known    bool
 	first    *Round // of a refinement that goes on from an earlier read
+	begun    bool   // it has exact values
+	rounds   int    // how many were measured
 	excess   int64  // the part of the charge for First that the first round did not need
 }
 
@@ -171,7 +173,7 @@ func (r *Refinement) Begin(exact [][]Private) (*Round, error) {
 	case n != len(r.sensitivities) || slices.ContainsFunc(exact, func(values []Private) bool { return len(values) != len(exact[0]) }):
 		return nil, fmt.Errorf("%w: exact values of %d chains, of %d, or not of the same coordinates",
 			ErrParameter, n, len(r.sensitivities))
-	case !r.known && r.chains != nil:
+	case r.begun:
 		return nil, fmt.Errorf("%w: the refinement was begun", ErrStep)
 	case !r.known && len(exact[0]) == 0:
 		return &Round{}, nil
@@ -183,12 +185,14 @@ func (r *Refinement) Begin(exact [][]Private) (*Round, error) {
 			return nil, err
 		}
 	}
+	r.begun = true
 	return r.first, nil
 }
 
 // pilot returns the first round of new chains.
 func (r *Refinement) pilot(exact [][]Private) (*Round, error) {
 	n := len(exact[0])
+	r.begun = true
 	err := r.makeChains(n, func(m int, s dp.Sensitivity) (*Brownian, error) { return NewBrownian(s, exact[m], r.pool.Pico) })
 	if err != nil {
 		return nil, err
@@ -197,7 +201,7 @@ func (r *Refinement) pilot(exact [][]Private) (*Round, error) {
 	for i := range all {
 		all[i].Coordinate = i
 	}
-	round := &Round{refinement: r, steps: make([]*Step, len(r.chains))}
+	round := r.newRound()
 	for m, b := range r.chains {
 		step, err := b.Raise(all, r.pool.PilotPico)
 		if err != nil {
@@ -262,7 +266,7 @@ func (r *Refinement) Next() (*Round, error) {
 
 // plan plans the steps to the targets, up to a price of each chain.
 func (r *Refinement) plan(targets [][]Target, levels []int64) (*Round, error) {
-	round := &Round{refinement: r, steps: make([]*Step, len(r.chains))}
+	round := r.newRound()
 	for m, b := range r.chains {
 		if len(targets[m]) == 0 || levels[m] < 1 {
 			continue
@@ -279,10 +283,15 @@ func (r *Refinement) plan(targets [][]Target, levels []int64) (*Round, error) {
 	return round, nil
 }
 
+func (r *Refinement) newRound() *Round {
+	return &Round{refinement: r, after: r.rounds, steps: make([]*Step, len(r.chains))}
+}
+
 // A Round is one round of measurements of a refinement, which was planned, and may be charged and
 // then measured, once. One that is not measured costs nothing.
 type Round struct {
 	refinement *Refinement
+	after      int     // how many rounds had been measured when it was planned
 	steps      []*Step // by chain; nil where it has none
 }
 
@@ -317,9 +326,18 @@ func (d *Round) share(m int, room int64) int64 {
 }
 
 // Measure draws the measurements of the round, and reveals them. The caller must have charged
-// d.Event(), or First of the first round, durably, before. It wraps ErrStep the second time, and
-// where another round was measured since this one was planned.
+// d.Event(), or First of the first round, durably, before. It wraps ErrStep, and draws nothing, the
+// second time, before [Refinement.Begin], and where another round was measured since this one
+// was planned: two rounds that each fit the rest of the pool may not fit it together.
 func (d *Round) Measure(src Source) error {
+	r := d.refinement
+	switch {
+	case r == nil: // nothing to measure
+		return nil
+	case !r.begun || d.after != r.rounds:
+		return fmt.Errorf("%w: of a refinement after %d rounds, planned after %d", ErrStep, r.rounds, d.after)
+	}
+	r.rounds++
 	for m, s := range d.steps {
 		if s == nil {
 			continue
@@ -329,7 +347,7 @@ func (d *Round) Measure(src Source) error {
 			return err
 		}
 		for k, i := range s.Coordinates() {
-			lists := d.refinement.measured[i]
+			lists := r.measured[i]
 			lists[m] = append(lists[m], measured[k])
 		}
 	}

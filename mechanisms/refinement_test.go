@@ -322,6 +322,8 @@ func FuzzRefinement(f *testing.F) {
 	f.Add([]byte{1, 0, 4, 2, 1, 200, 0, 0, 3}, uint8(2), uint16(3), int64(dp.PicoPerUnit), int64(1000))
 	f.Add([]byte{9, 3, 255, 7, 1, 1, 128, 2, 31}, uint8(1), uint16(1000), int64(5_000_000), int64(1))
 	f.Add([]byte{0, 0, 0, 0, 1, 0, 0, 2, 0}, uint8(7), uint16(1), int64(6), int64(3))
+	// The pilot of several partitions costs less than its charge, which stays: none of it is spent again.
+	f.Add(slices.Repeat([]byte{255, 1, 1}, 8), uint8(1), uint16(7), int64(30*dp.PicoPerUnit), int64(7*dp.PicoPerUnit))
 	f.Fuzz(func(t *testing.T, bytes []byte, l0 uint8, linf uint16, poolPico, pilotPico int64) {
 		const partitions = 3
 		chains := []dp.Sensitivity{{L0: int64(l0), LInf: int64(linf)}, one}
@@ -380,4 +382,43 @@ func FuzzRefinement(f *testing.F) {
 			t.Fatalf("paid %d for a loss of %v", paid, loss)
 		}
 	})
+}
+
+// TestRoundsInOrder plans two rounds at once, and measures one before there are exact values: the
+// other draws nothing.
+func TestRoundsInOrder(t *testing.T) {
+	src := seeded(t)
+	pool := mechanisms.Pool{Pico: 4 * dp.PicoPerUnit, PilotPico: dp.PicoPerUnit / 100}
+	r := refinement(t, variances(4, 2), pool, nil, one, one)
+	round, err := r.Begin([][]mechanisms.Private{exactly(7), exactly(8)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := round.Measure(src); err != nil {
+		t.Fatal(err)
+	}
+	first, err1 := r.Next()
+	second, err2 := r.Next()
+	if err := errors.Join(err1, err2, first.Measure(src)); err != nil {
+		t.Fatal(err)
+	}
+	known := r.Measurements()
+	for _, again := range []*mechanisms.Round{first, second, round} {
+		if err := again.Measure(src); !errors.Is(err, mechanisms.ErrStep) {
+			t.Errorf("a round that another has overtaken: %v", err)
+		}
+	}
+	if len(known[0][0]) != len(r.Measurements()[0][0]) {
+		t.Error("a round that another has overtaken was drawn")
+	}
+	if _, err := r.Begin([][]mechanisms.Private{exactly(7), exactly(8)}); !errors.Is(err, mechanisms.ErrStep) {
+		t.Errorf("begun twice: %v", err)
+	}
+	later := refinement(t, variances(2, 1), pool, known, one, one)
+	if round, err = later.Next(); err != nil {
+		t.Fatal(err)
+	}
+	if err := round.Measure(src); !errors.Is(err, mechanisms.ErrStep) {
+		t.Errorf("a round without exact values: %v", err)
+	}
 }

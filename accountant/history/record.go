@@ -196,7 +196,9 @@ func (r *recordJSON) set(e Entry) bool {
 		r.Note = &noteJSON{e.Who, e.Text}
 	case CheckpointEntry:
 		r.Checkpoint = e.Digest
-	case VoidEntry, nil:
+	case VoidEntry: // is only read
+		return false
+	default: // nil, or a pointer to an entry
 		return false
 	}
 	return true

@@ -326,3 +326,24 @@ func TestInsufficientErrorText(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestDebitsAreCopied changes the debits of a caller after a charge and a hold: the state, whose
+// digest a checkpoint has, stays as it was.
+func TestDebitsAreCopied(t *testing.T) {
+	for _, entry := range []func(accountant.Charge) history.Entry{
+		func(c accountant.Charge) history.Entry { return history.ChargeEntry(c) },
+		func(c accountant.Charge) history.Entry { return history.HoldEntry(c) },
+	} {
+		s := newState(t)
+		debits := []accountant.Debit{{Scope: ann, Loss: pure(t, 9)}}
+		mustApply(t, s, entry(accountant.Charge{Analyst: "ann", Shape: "shape", Events: []string{"event"}, Debits: debits}))
+		before, err := s.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		debits[0].Loss = pure(t, 1)
+		if after, err := s.Snapshot(); err != nil || string(after) != string(before) {
+			t.Errorf("the state follows a caller's slice: %s, %v; it was %s", after, err, before)
+		}
+	}
+}

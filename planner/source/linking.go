@@ -25,8 +25,8 @@ func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []cond
 	}
 	if !j.outer {
 		to.Beyond, err = p.between(j, conds)
-	} else if r := p.ownerRelation(j.left); r != nil {
-		to.LeftUnit = p.writtenUnit(r).Read()
+	} else {
+		to.LeftUnit = p.presence(j.left)
 	}
 	return err
 }
@@ -66,15 +66,21 @@ func holdsColumn(n node, c *scalar.Column) bool {
 	return slices.ContainsFunc(relationsOf(n), func(r *relation) bool { return slices.Contains(r.columns, c) })
 }
 
-// ownerRelation returns a protected relation that has a row in every row of the item; nil if
-// there is none.
-func (p *sourceWriter) ownerRelation(n node) *relation {
+// presence writes a column of a protected relation that has a row in every row of the item. It is
+// NULL only where there is no such row: the unit, or, where all these relations follow others, the
+// column by which one does: it is equal to a key in every row that counts. It is empty if
+// there is no such relation.
+func (p *sourceWriter) presence(n node) (column string) {
 	for _, r := range region(n) {
-		if r.protected() && !p.followed(r) {
-			return r
+		switch {
+		case !r.protected():
+		case !p.followed(r):
+			return p.writtenUnit(r).Read()
+		case column == "":
+			column = r.sql(r.table.Unit.Steps[0].From)
 		}
 	}
-	return nil
+	return column
 }
 
 // lookedUp reports whether an index finds the rows of a sub-select by its ties.

@@ -132,11 +132,12 @@ func (r *region) linkInner(even, j *Join, unfiltered bool) {
 	}
 }
 
-// linkOuter joins by the links first. below are the conditions on its right side.
+// linkOuter joins by the links first. below are the conditions on its right side. Where the left
+// side has no protected row of its own, public rows alone say whether it is empty.
 func (r *region) linkOuter(even, j *Join, left read, below *region) {
 	links, rest := j.conditions()
 	even.On = slices.Concat(links, below.where(rest))
-	if left.unfiltered {
+	if left.unfiltered || j.LeftUnit == "" {
 		r.touch = append(r.touch, j.Links[0].Left, j.Links[0].Right)
 		return
 	}

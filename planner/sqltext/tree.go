@@ -68,7 +68,8 @@ type Join struct {
 	Links []Link
 	// Beyond are conditions of the query around it on columns of both sides and no others.
 	Beyond []string
-	// LeftUnit is a column that is NULL only where the left side has no row.
+	// LeftUnit is a column that is NULL only where the left side has no row; "" if no protected
+	// row is in each of its rows.
 	LeftUnit string
 }
 

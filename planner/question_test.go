@@ -1,0 +1,45 @@
+package planner_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"testing"
+
+	"dpproxy/planner"
+	"dpproxy/planner/plannertest"
+)
+
+// TestQuestionsStay pins digests of questions, which remembered answers are found by. A change
+// here makes sites forget the answers that they have paid for: it must be meant, as where the
+// SQL for the protected database changes its meaning.
+func TestQuestionsStay(t *testing.T) {
+	served := plannertest.ServedVersion
+	plannertest.ServedVersion = 150000 // what is read depends on it
+	defer func() { plannertest.ServedVersion = served }()
+	conn, cat := connect(t), clinic(t)
+	digest := func(parts [][]byte) string {
+		sum := sha256.Sum256(bytes.Join(parts, []byte{0}))
+		return hex.EncodeToString(sum[:6])
+	}
+	for _, tt := range []struct{ sql, mechanism, once, refined string }{
+		{"SELECT count(*) FROM patients", "brownian", "147778abe3dc", "07872de082e3"},
+		{"SELECT diagnosis, avg(cost) FROM visits WHERE cost > 100 GROUP BY 1", "brownian", "95fb36e74b4a", "a6212d54ee5c"},
+		{
+			"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE p.smoker", "laplace_reduction",
+			"43748ee7dc97", "2cb3bcbec553",
+		},
+	} {
+		p := plan(t, conn, cat, tt.sql)
+		if got := digest(p.Blocks[0].Question(p.values)); got != tt.once {
+			t.Errorf("%s: the question is %s, and was %s", tt.sql, got, tt.once)
+		}
+		r := planWith(t, conn, cat, tt.sql, func(s *planner.Settings) {
+			s.Mechanism, s.TypicalPico, s.Target.Relative = tt.mechanism, s.EpsilonPico/10, 0.1
+			s.Pure = tt.mechanism == "laplace_reduction"
+		})
+		if got := digest(r.Blocks[0].ReductionQuestion(r.values)); got != tt.refined {
+			t.Errorf("%s: the question of its noise reduction is %s, and was %s", tt.sql, got, tt.refined)
+		}
+	}
+}
