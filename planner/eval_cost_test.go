@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
@@ -89,15 +88,8 @@ func TestEvalCost(t *testing.T) {
 
 func specializeDefault(t *testing.T, cat *policy.Model, sql string) error {
 	t.Helper()
-	script, err := parser.Parse(sql, cat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := planner.Analyze(cat, script.Statements[0], nil)
-	if err != nil {
-		t.Fatalf("%.80s...: %v", sql, err)
-	}
-	_, err = q.Specialize(evaluate(t, connect(t), q, nil, nil), planner.Settings{
+	q := analyzed(t, cat, sql)
+	_, err := q.Specialize(evaluate(t, connect(t), q, nil, nil), planner.Settings{
 		EpsilonPico: 1e12, DeltaAtto: 1e8, Mechanism: "gaussian", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1000, Work: 1e6},
 	})
 	return err

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"dpproxy/dp"
-	"dpproxy/parser"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
 )
@@ -13,14 +12,7 @@ import (
 // specializeWith plans a statement under changed settings.
 func specializeWith(t *testing.T, cat *policy.Model, sql string, change func(*planner.Settings)) specialized {
 	t.Helper()
-	script, err := parser.Parse(sql, cat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := planner.Analyze(cat, script.Statements[0], nil)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
+	q := analyzed(t, cat, sql)
 	settings := planner.Settings{
 		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: "laplace", Alpha: 0.05,
 		Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},

@@ -203,8 +203,8 @@ func plan(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string) spec
 	return planWith(t, conn, cat, sql, func(*planner.Settings) {})
 }
 
-// planWith changes the settings first.
-func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, change func(*planner.Settings)) specialized {
+// analyzed resolves a statement, which has no parameters.
+func analyzed(t testing.TB, cat *policy.Model, sql string) *planner.Query {
 	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {
@@ -212,8 +212,15 @@ func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, 
 	}
 	q, err := planner.Analyze(cat, script.Statements[0], nil)
 	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
+		t.Fatalf("%.200s: %v", sql, err)
 	}
+	return q
+}
+
+// planWith changes the settings first.
+func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, change func(*planner.Settings)) specialized {
+	t.Helper()
+	q := analyzed(t, cat, sql)
 	vals := evaluate(t, conn, q, nil, nil)
 	s := planner.Settings{
 		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: "laplace", Alpha: 0.05,
