@@ -98,7 +98,7 @@ var sameNumbers = cmp.Comparer(func(a, b *big.Rat) bool {
 
 func TestTables(t *testing.T) {
 	labs := catalog.Name{Schema: "lab", Name: "labs"}
-	want := policy.Policy{Unit: "patient", Tables: []policy.TablePolicy{
+	want := policy.Policy{Unit: "patient", Units: 300, Tables: []policy.TablePolicy{
 		{Name: public("patients"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
 			"age":       {Bounds: numbers("0", "110")},
 			"sex":       {Values: []string{"f", "m", "true", "01", "2", ""}},
@@ -119,13 +119,15 @@ func TestTables(t *testing.T) {
 			},
 		},
 		{Name: labs, Via: "visit_id", To: policy.ColumnName{Table: public("visits"), Column: "id"}},
-		{Name: catalog.Name{Schema: "lab", Name: "parts"}, Via: "lab_id", To: policy.ColumnName{Table: labs, Column: "id"}},
+		{Name: catalog.Name{Schema: "lab", Name: "parts"}, Via: "lab_id", To: policy.ColumnName{Table: labs, Column: "id"}, AutoRows: 40},
 		{Name: public("hospitals"), Public: true},
 	}}
 	archive := catalog.Name{Schema: "archive", Name: "sales_2023"}
 	for _, name := range []catalog.Name{public("sales"), public("sales_2024"), archive} {
-		amount := map[string]policy.ColumnPolicy{"amount": {Bounds: numbers("0", "10")}}
-		want.Tables = append(want.Tables, policy.TablePolicy{Name: name, UnitColumn: "patient_id", Columns: amount})
+		columns := map[string]policy.ColumnPolicy{
+			"amount": {Bounds: numbers("0", "10"), Step: big.NewRat(1, 100)}, "rate": {Step: big.NewRat(1, 1_000_000)},
+		}
+		want.Tables = append(want.Tables, policy.TablePolicy{Name: name, UnitColumn: "patient_id", Columns: columns})
 	}
 	p := load(t, "testdata/clinic.good.yaml")
 	if diff := cmp.Diff(want, p.Tables, sameNumbers); diff != "" {
@@ -239,7 +241,7 @@ func TestPolicy(t *testing.T) {
 			StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4, AnalystConnections: 10,
 			AddressConnections: 20, FailedLogins: 5, IdleSession: 8 * time.Hour, IdleTransaction: 10 * time.Minute,
 			AnalystDataConnections: 2, DataQueue: 40, AnalystDataQueue: 10,
-			MaxPublicFanout: 500, MaxWork: 2_000_000, ReplyGrid: 5 * time.Millisecond,
+			MaxPublicFanout: 500, MaxJoinRows: 200, MaxWork: 2_000_000, ReplyGrid: 5 * time.Millisecond,
 		},
 		Answers: config.Answers{Remember: true, Keep: 500, Refresh: 7 * 24 * time.Hour, Epoch: "after the load of May"},
 	}
@@ -269,7 +271,7 @@ func TestDefaults(t *testing.T) {
 		StatementTimeout: 30 * time.Second, Connections: 100, AnalystConnections: 100, AddressConnections: 100,
 		FailedLogins: 20, IdleSession: 24 * time.Hour, IdleTransaction: time.Hour, DataConnections: 8,
 		AnalystDataConnections: 8, DataQueue: 1000, AnalystDataQueue: 1000,
-		MaxPublicFanout: 1000, MaxWork: 1_000_000, ReplyGrid: 20 * time.Millisecond,
+		MaxPublicFanout: 1000, MaxJoinRows: 1000, MaxWork: 1_000_000, ReplyGrid: 20 * time.Millisecond,
 	}) {
 		t.Errorf("%+v", p.Limits)
 	}
@@ -314,8 +316,8 @@ func TestAnnotate(t *testing.T) {
 		{"tables/lab.labs/unit/to", `testdata/clinic.good.yaml:42:31: tables.lab.labs.unit.to: wrong
    42 |     unit: {via: visit_id, to: visits.id}
                                       ^`},
-		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:45:30: tables.public.hospitals.public.no.such.key: wrong
-   45 |   public.hospitals: {public: true}
+		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:46:30: tables.public.hospitals.public.no.such.key: wrong
+   46 |   public.hospitals: {public: true}
                                      ^`},
 		{"tables/lab.nowhere", `testdata/clinic.good.yaml:12:1: tables.lab.nowhere: wrong
    12 | tables:
@@ -323,8 +325,8 @@ func TestAnnotate(t *testing.T) {
 		{"nowhere", `testdata/clinic.good.yaml:1:1: nowhere: wrong
     1 | # Every key that a policy can have.
         ^`},
-		{"analysts/ana/password", `testdata/clinic.good.yaml:57:15: analysts.ana.password: wrong
-   57 | (this line is not shown: it may hold a secret)`},
+		{"analysts/ana/password", `testdata/clinic.good.yaml:59:15: analysts.ana.password: wrong
+   59 | (this line is not shown: it may hold a secret)`},
 	} {
 		if got := p.Annotate(strings.Split(test.path, "/"), "wrong").Error(); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.path, got, test.want)

@@ -138,13 +138,21 @@ func (v value) bool() bool {
 
 // count reads a whole number from one to limit.
 func (v value) count(limit int64) int64 {
-	if n, ok := v.node.(*ast.IntegerNode); ok && n.Token.Value[0] != '0' {
-		if c, err := strconv.ParseInt(n.Token.Value, 10, 64); err == nil && c >= 1 && c <= limit {
-			return c
-		}
+	if c, ok := v.whole(limit); ok {
+		return c
 	}
 	v.fail("a whole number from 1 to %d is needed", limit)
 	return 1
+}
+
+// whole returns a whole number from one to limit.
+func (v value) whole(limit int64) (c int64, ok bool) {
+	n, ok := v.node.(*ast.IntegerNode)
+	if !ok || n.Token.Value[0] == '0' {
+		return 0, false
+	}
+	c, err := strconv.ParseInt(n.Token.Value, 10, 64)
+	return c, err == nil && c >= 1 && c <= limit
 }
 
 // duration reads a time such as 30s, which Postgres takes in milliseconds.

@@ -70,6 +70,19 @@ func (v value) sum() {
 	}
 }
 
+// The least step that values are summed in.
+const leastStep = "1e-12"
+
+// step reads the step that values are summed in.
+func (v value) step() *big.Rat {
+	r, ok := v.number()
+	low, _ := parseDecimal(leastStep)
+	if ok && (r.Cmp(low) < 0 || r.Cmp(big.NewRat(1, 1)) > 0) {
+		v.fail("must be from %s to 1", leastStep)
+	}
+	return r
+}
+
 // units reads a number as whole units, of which there are scale in one, rounded
 // down. A number above zero that is less than a unit is a fault.
 func (v value) units(scale int64) *big.Int {

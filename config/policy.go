@@ -154,6 +154,9 @@ type Limits struct {
 	// MaxPublicFanout is how many rows of a public table one row may be joined with
 	// unless keys prove fewer; 1,000.
 	MaxPublicFanout int64
+	// MaxJoinRows is how many rows of one unit a join takes of a table without a number of rows in
+	// the policy; 1,000.
+	MaxJoinRows int64
 	// MaxWork bounds the work that one privacy unit can cause in a statement: the product of the
 	// rows that each table may add to its rows; 1,000,000.
 	MaxWork int64

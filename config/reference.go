@@ -154,6 +154,11 @@ var budgetKeys = []key[accountant.Budget]{
 var privacyUnitKeys = []key[Policy]{
 	{"name", "", text(func(p *Policy, s string) { p.Tables.Unit = s }), needed, "What is protected: a patient, a person."},
 	{
+		"units", "", count(maxUnits, func(p *Policy, n int64) { p.Tables.Units = n }), "none",
+		"About how many there are, as you may tell everybody, %s. Say it where they are few, so that limits are not chosen " +
+			"among too few to choose from.",
+	},
+	{
 		"budget", "", part(func(v value, p *Policy) { p.Unit = readBudget(v) }), needed,
 		"The guarantee. It bounds what all analysts together learn of one unit.",
 	},
@@ -171,12 +176,14 @@ var tableKeys = []key[table]{
 			"such rows are left out.",
 	},
 	{
-		"max_rows_per_group", "max_rows", count(maxContribution, func(t *table, n int64) { t.MaxRows = n }), "none",
-		"Rows of one unit counted in one group, the L∞ of what it contributes; %s.",
+		"max_rows_per_group", "max_rows", rowLimit(), "none",
+		"Rows of one unit counted in one group, the L∞ of what it contributes: a number, %s; `auto`, to have the limit chosen with a " +
+			"part of each statement's budget; or `{auto: n}`, a chosen one that is at most what n rows in each group need.",
 	},
 	{
 		"max_groups_contributed", "max_partitions", count(maxContribution, func(t *table, n int64) { t.MaxPartitions = n }), "none",
-		"Groups that one unit counts in, the L0 of what it contributes; %s.",
+		"Groups that one unit counts in, the L0 of what it contributes; %s. It stands beside a number of rows alone: a limit that is " +
+			"chosen is one of all groups together.",
 	},
 	{
 		"budget", "", part(func(v value, t *table) { t.budget = new(readBudget(v)) }), "none",
@@ -216,6 +223,11 @@ var tableKeys = []key[table]{
 	},
 }
 
+// autoKeys are those of a limit that is chosen.
+var autoKeys = []key[table]{
+	{"auto", "", count(maxContribution, func(t *table, n int64) { t.AutoRows = n }), needed, ""},
+}
+
 var unitKeys = []key[policy.TablePolicy]{
 	{"via", "", part(func(v value, t *policy.TablePolicy) { t.Via = readColumnName(v) }), needed, ""},
 	{"to", "", part(func(v value, t *policy.TablePolicy) { t.To = readTarget(v) }), needed, ""},
@@ -224,6 +236,7 @@ var unitKeys = []key[policy.TablePolicy]{
 var columnKeys = []key[policy.ColumnPolicy]{
 	{"bounds", "", part(func(v value, c *policy.ColumnPolicy) { c.Bounds = readBounds(v) }), "", ""},
 	{"values", "", part(func(v value, c *policy.ColumnPolicy) { c.Values, c.EnumValues = readValues(v) }), "", ""},
+	{"step", "", part(func(v value, c *policy.ColumnPolicy) { c.Step = v.step() }), "", ""},
 }
 
 var tableDefaultKeys = []key[TableDefaults]{
@@ -390,6 +403,10 @@ var limitKeys = []key[Limits]{
 	{
 		"max_public_fanout", "", count(maxFanout, func(l *Limits, n int64) { l.MaxPublicFanout = n }), "`1000`",
 		"Rows of a public table that one row may be joined with, unless a key proves fewer; %s.",
+	},
+	{
+		"max_join_rows", "", count(maxContribution, func(l *Limits, n int64) { l.MaxJoinRows = n }), "`1000`",
+		"Rows of one unit of a table that is joined on the unit, where the policy states no number of rows for the table; %s.",
 	},
 	{
 		"max_work", "", count(maxWork, func(l *Limits, n int64) { l.MaxWork = n }), "`1000000`",

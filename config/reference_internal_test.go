@@ -86,6 +86,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 	}{
 		{names(tableDefaultKeys), tables["table"]},
 		{names(unitKeys), tables["table"]},
+		{names(autoKeys), tables["table"]},
 	} {
 		for _, name := range list.names {
 			if !strings.Contains(list.in, name) {

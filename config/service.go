@@ -103,6 +103,7 @@ const (
 	maxConnections     = 10_000
 	maxDataConnections = 1000
 	maxContribution    = 1_000_000
+	maxUnits           = 1_000_000_000_000
 	maxFailedLogins    = 10_000
 	maxFanout          = 1_000_000_000
 	maxWork            = 1_000_000_000_000

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -121,6 +122,7 @@ type table struct {
 	budget      *accountant.Budget // nil: none
 	partitions  []partition
 	view, shown bool
+	auto        bool // the limit of a unit's rows is chosen
 	allowance   Allowance
 	defaults    TableDefaults
 }
@@ -152,7 +154,36 @@ func readTable(v value) (t table) {
 	case isMapping && !t.Public && !t.view && !slices.Contains(protected, "unit"):
 		v.fail("unit is missing (or public: true, or view: true)")
 	}
+	if i := slices.IndexFunc(stated, namesPartitions); t.auto && i >= 0 {
+		v.d.complain("a limit that is chosen (auto) is one of all groups together: leave this out, or state a number of rows",
+			slices.Concat(v.path, stated[i:i+1])...)
+	}
 	return t
+}
+
+// namesPartitions reports whether a key limits the groups of a unit.
+func namesPartitions(key string) bool {
+	return key == "max_groups_contributed" || key == "max_partitions"
+}
+
+// rowLimit is a number, auto, or {auto: n}.
+func rowLimit() form[table] {
+	return form[table]{fmt.Sprintf("1 to %d", maxContribution), readMaxRows}
+}
+
+// readMaxRows reads a limit of a unit's rows, or that it is chosen.
+func readMaxRows(v value, t *table) {
+	if _, ok := v.node.(ast.MapNode); ok {
+		t.auto = true
+		decode(v, autoKeys, t)
+		return
+	}
+	var ok bool
+	if s, _ := scalarText(v.node); s == "auto" {
+		t.auto = true
+	} else if t.MaxRows, ok = v.whole(maxContribution); !ok {
+		v.fail("a whole number from 1 to %d, auto or {auto: n} is needed", maxContribution)
+	}
 }
 
 // maxListed is the longest list of partitions.

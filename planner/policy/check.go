@@ -22,8 +22,8 @@ func (p Problem) String() string { return strings.Join(p.Path, ".") + ": " + p.M
 // Check joins the policy with the schema. The model is nil if there are problems.
 func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 	c := &checker{schema: s, policy: p, model: &Model{
-		unit: p.Unit, tables: map[catalog.Name]*Table{}, byName: map[string]*Table{}, views: map[catalog.Name]*catalog.Table{},
-		withheld:  map[catalog.Name][]string{},
+		unit: p.Unit, units: p.Units, tables: map[catalog.Name]*Table{}, byName: map[string]*Table{},
+		views: map[catalog.Name]*catalog.Table{}, withheld: map[catalog.Name][]string{},
 		timeZones: s.TimeZones, publicRows: s.PublicRows, before14: s.ServerVersion < 140000,
 	}}
 	for i := range p.Tables {
@@ -70,7 +70,7 @@ func (c *checker) table(p *TablePolicy) {
 		return
 	}
 	t := &Table{
-		Name: p.Name, Public: p.Public, MaxRows: p.MaxRows, MaxPartitions: p.MaxPartitions, Source: src,
+		Name: p.Name, Public: p.Public, MaxRows: p.MaxRows, MaxPartitions: p.MaxPartitions, AutoRows: p.AutoRows, Source: src,
 		identifiers: map[string]bool{},
 	}
 	if c.schema.ServerVersion >= indexVersion {
@@ -121,6 +121,11 @@ func (c *checker) column(p *TablePolicy, src catalog.Column) Column {
 		c.problem(p.Name, where+".bounds", "dates as bounds of a column of type %s", src.Type.Display)
 	case pol.Bounds != nil && pol.Bounds.Low != nil && pol.Bounds.Low.Cmp(pol.Bounds.High) > 0:
 		c.problem(p.Name, where+".bounds", "the lower bound is above the upper one")
+	}
+	if step, err := stepOf(src.Type, pol.Step); err != "" {
+		c.problem(p.Name, where+".step", "%s", err)
+	} else {
+		col.Step = step
 	}
 	if pol.EnumValues {
 		typ := c.schema.Types[src.Type.Name]

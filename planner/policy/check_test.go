@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"math/big"
 	"strings"
 	"testing"
 
@@ -102,9 +103,28 @@ var spoilt = []struct {
 	{"enum values of a text", func(p *policy.Policy, _ *catalog.Schema) {
 		p.Tables[0].Columns["sex"] = policy.ColumnPolicy{EnumValues: true}
 	}, "is no enum"},
+	{"step of an integer", func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[0].Columns["birth_year"] = step(1, 10)
+	}, "not for integer"},
+	{"step of a text", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[0].Columns["sex"] = step(1, 10) }, "not for text"},
+	{
+		"step of a numeric with a scale",
+		func(p *policy.Policy, _ *catalog.Schema) { p.Tables[1].Columns["cost"] = step(1, 1000) }, "have a step already",
+	},
+	{"step of a numeric that is no power of ten", func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[1].Columns["tip"] = step(1, 4)
+	}, "power of ten"},
+	{"step of no width", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[1].Columns["tip"] = step(0, 1) }, "above 0"},
+	{"step that leaves out digits before the point", func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[1].Columns["tip"] = step(10, 1)
+	}, "at most 1"},
 	{"values under a loose collation", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("patients")].Columns[2].Deterministic = false
 	}, "cannot have declared values"},
+}
+
+func step(numerator, denominator int64) policy.ColumnPolicy {
+	return policy.ColumnPolicy{Step: big.NewRat(numerator, denominator)}
 }
 
 func TestCheckRefuses(t *testing.T) {

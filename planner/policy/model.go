@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"math/big"
 	"slices"
 
 	"dpproxy/catalog"
@@ -13,6 +14,7 @@ import (
 // [Check] and immutable, as are its tables.
 type Model struct {
 	unit   string
+	units  int64
 	tables map[catalog.Name]*Table
 	byName map[string]*Table // by unqualified name, protected tables first
 	// views are as analysts see them: without the columns that show a hidden one.
@@ -36,6 +38,7 @@ type Table struct {
 	Unit          Path
 	MaxRows       int64
 	MaxPartitions int64
+	AutoRows      int64
 	Source        *catalog.Table
 	// sorted are the indexes that plans may rely on.
 	sorted []catalog.Index
@@ -50,6 +53,9 @@ type Column struct {
 	Hidden bool
 	Bounds *Bounds
 	Values []string // public values; nil if it has none
+	// Step is the step that values are summed in: of numeric values a power of ten, of floating-point
+	// ones a power of two; nil if the policy states none.
+	Step *big.Rat
 }
 
 // A Path leads from a row of a table to its unit: along steps of foreign keys to
@@ -81,6 +87,9 @@ func (m *Model) PublicRows() map[catalog.Name]int64 { return m.publicRows }
 
 // Unit returns the name of the privacy unit.
 func (m *Model) Unit() string { return m.unit }
+
+// Units returns about how many privacy units there are, as everybody may know; 0 is unsaid.
+func (m *Model) Units() int64 { return m.units }
 
 // Protected returns the names of the protected tables, sorted.
 func (m *Model) Protected() []catalog.Name {

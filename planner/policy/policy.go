@@ -8,7 +8,9 @@ import (
 
 // A Policy has the administrator's decisions about the protected database.
 type Policy struct {
-	Unit   string // name of the privacy unit, e.g. "patient"
+	Unit string // name of the privacy unit, e.g. "patient"
+	// Units is about how many there are, as everybody may know; 0 is unsaid.
+	Units  int64
 	Tables []TablePolicy
 }
 
@@ -25,8 +27,11 @@ type TablePolicy struct {
 	Via        string
 	To         ColumnName
 
-	MaxRows       int64 // rows of one unit counted in one group; 0 is undeclared
+	MaxRows       int64 // rows of one unit counted in one group; 0 is undeclared, or a limit that is chosen
 	MaxPartitions int64 // groups one unit may touch; 0 is undeclared
+	// AutoRows bounds a limit that is chosen, by the rows in each group that it has to admit at most;
+	// 0 does not.
+	AutoRows int64 `json:",omitzero"`
 	// NotProtected names foreign-key columns to protected tables whose other
 	// person is knowingly not protected by this table's rows.
 	NotProtected []string
@@ -49,6 +54,8 @@ type ColumnPolicy struct {
 	Values []string
 	// EnumValues makes all labels of the column's enum type its public domain.
 	EnumValues bool
+	// Step is the step that values are summed in, or nil for that of the type.
+	Step *big.Rat `json:",omitzero"`
 }
 
 // Bounds of a column: as numbers for numeric columns. Text keeps the policy's
