@@ -112,6 +112,7 @@ var ownSettings = map[string]func(value){
 	"dp.max_rows":       func(v value) { v.count(maxContribution) },
 	"dp.max_partitions": func(v value) { v.count(maxContribution) },
 	"dp.max_sum":        func(v value) { v.sum() },
+	"dp.contribution":   func(v value) { v.oneOf(append(planner.Contributions(), "default")...) },
 
 	"dp.error":           func(v value) { v.targetOr(leastError, mostError) },
 	"dp.relative_error":  func(v value) { v.targetOr(leastRelativeError, 1) },

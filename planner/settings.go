@@ -28,6 +28,9 @@ type Settings struct {
 	MaxRows, MaxPartitions int64
 	// MaxSum bounds the addition of a unit to each sum of a group; nil does not.
 	MaxSum *big.Rat
+	// Contribution is how limits of contributions are found, one of [Contributions]; empty: by
+	// the policy.
+	Contribution string
 	// Target is the error that is asked for; the zero Target asks for none, so that all
 	// of EpsilonPico is spent.
 	Target Target
@@ -45,6 +48,16 @@ type Settings struct {
 	// rows are looked up in them.
 	Unindexed []catalog.Name
 }
+
+// Contributions are the ways to find limits of contributions that a session can ask for: a limit is
+// chosen with a part of the budget, or it is a number of the policy or of the session.
+func Contributions() []string { return []string{ChosenContribution, FixedContribution} }
+
+// The words of [Contributions].
+const (
+	ChosenContribution = "auto"
+	FixedContribution  = "fixed"
+)
 
 // allows reports whether the policy allows a mechanism.
 func (s Settings) allows(mechanism string) bool {

@@ -24,6 +24,9 @@ type Settings struct {
 	// a lower limit of the policy comes first. 0 and nil are none.
 	MaxRows, MaxPartitions int64
 	MaxSum                 *big.Rat
+	// Contribution is how limits of contributions are found, a word of [planner.Contributions];
+	// empty: as the policy says.
+	Contribution string
 	// Target is the error that is asked for, and MaxEpsilonPico the price of reaching it at most;
 	// 0: EpsilonPico.
 	Target         planner.Target
@@ -63,6 +66,7 @@ var knownSettings = []setting{
 		func(s *Settings, value string) bool { return setCount(&s.MaxPartitions, value) },
 	},
 	{"max_sum", "a number from 1e-15 to 1e30", (*Settings).setMaxSum},
+	{"contribution", strings.Join(planner.Contributions(), ", ") + ", default", (*Settings).setContribution},
 	{
 		"error", "a number from 1e-15 to 1e30, or off",
 		func(s *Settings, value string) bool { return setTarget(&s.Target.Error, value, 1e-15, 1e30) },
@@ -165,6 +169,15 @@ func setFraction(to *float64, value string) bool {
 func (s *Settings) setMechanism(value string) bool {
 	s.Mechanism = strings.ToLower(value)
 	return slices.Contains(planner.MechanismNames(), s.Mechanism)
+}
+
+func (s *Settings) setContribution(value string) bool {
+	s.Contribution = strings.ToLower(value)
+	if s.Contribution == "default" {
+		s.Contribution = ""
+		return true
+	}
+	return slices.Contains(planner.Contributions(), s.Contribution)
 }
 
 func (s *Settings) setConfidence(value string) bool {

@@ -56,6 +56,7 @@ func TestSettings(t *testing.T) {
 		{"max_rows", "12"},
 		{"max_partitions", "1"},
 		{"max_sum", "2.5e2"},
+		{"contribution", "Auto"},
 		{"error", "50"},
 		{"relative_error", " 0.05"},
 		{"target_fraction", "0.9"},
@@ -76,12 +77,15 @@ func TestSettings(t *testing.T) {
 	if s != (Settings{
 		EpsilonPico: 25e10, Mechanism: "laplace", Confidence: 0.9, Notices: true, MaxRows: 12, MaxPartitions: 1,
 		Target: planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, MaxEpsilonPico: 5e11, Capped: true,
-		Refine: true, NoRows: true,
+		Refine: true, NoRows: true, Contribution: "auto",
 	}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
 	if err := s.Parse("error", "OFF"); err != nil || s.Target.Error != 0 {
 		t.Errorf("off: %+v, %v", s, err)
+	}
+	if err := s.Parse("contribution", "DEFAULT"); err != nil || s.Contribution != "" {
+		t.Errorf("default: %+v, %v", s, err)
 	}
 	if err := Check(&parser.Setting{Name: "dp.max_rows", Value: "0", Reset: true}); err != nil {
 		t.Errorf("RESET: %v", err)
@@ -109,6 +113,8 @@ func TestBadSettings(t *testing.T) {
 		{"max_sum", "1.1e30"},
 		{"max_sum", "Infinity"},
 		{"max_sum", "1e999999999"},
+		{"contribution", "chosen"},
+		{"contribution", "20"},
 		{"nothing", "1"},
 		{"error", "0"},
 		{"error", "-1"},
