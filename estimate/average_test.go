@@ -67,7 +67,9 @@ func TestAverageCovers(t *testing.T) {
 			mean := rat(c.s, 2*c.n)
 			mean.Add(mean, rat(50, 1))
 			trial := func(a estimate.Average) func() bool {
-				return func() bool { return a.Interval(released(c.sum, src, c.s), released(c.count, src, c.n)).Contains(mean) }
+				return func() bool {
+					return meanWithin(a, released(c.sum, src, c.s), released(c.count, src, c.n)).Contains(mean)
+				}
 			}
 			right := trial(must(estimate.NewAverage(percent, c.sum, c.count, alpha)))
 			var twin func() bool
@@ -94,7 +96,7 @@ func TestAverageIsExact(t *testing.T) {
 		if got := a.Value(big.NewInt(s), n); got.Cmp(mean) != 0 {
 			t.Fatalf("mean %v, want %v", got, mean)
 		}
-		if i := a.Interval(big.NewInt(s), n); i.Lower.Cmp(mean) != 0 || i.Upper.Cmp(mean) != 0 {
+		if i := meanWithin(a, big.NewInt(s), n); i.Lower.Cmp(mean) != 0 || i.Upper.Cmp(mean) != 0 {
 			t.Fatalf("interval %v, want %v", i, mean)
 		}
 	})
@@ -112,34 +114,49 @@ func TestAverageInterval(t *testing.T) {
 		c, d := rapid.Int64Range(0, 300).Draw(t, "c"), rapid.Int64Range(0, 30).Draw(t, "d")
 		s, n := rapid.Int64Range(-3000, 3000).Draw(t, "sum"), rapid.Int64Range(-50, 50).Draw(t, "count")
 		a := must(estimate.NewAverage(percent, constant(c), constant(d), alpha))
-		i := a.Interval(big.NewInt(s), big.NewInt(n))
+		i := meanWithin(a, big.NewInt(s), big.NewInt(n))
 		if x := a.Value(big.NewInt(s), big.NewInt(n)); !i.Contains(x) {
 			t.Fatalf("%v outside %v", x, i)
 		}
 		if i.Lower.Sign() < 0 || i.Upper.Cmp(rat(100, 1)) > 0 {
 			t.Fatalf("%v outside the bounds", i)
 		}
-		want, none := between(100, 0), true
-		for m := max(1, n-d); m <= n+d; m++ {
-			for _, e := range []int64{-c, c} {
-				x := rat(s+e, 2*m)
-				x.Add(x, rat(50, 1))
-				none = false
-				if x.Cmp(want.Lower) < 0 {
-					want.Lower = x
-				}
-				if x.Cmp(want.Upper) > 0 {
-					want.Upper = x
-				}
-			}
-		}
-		if none {
+		want, ok := box(percent.Unit, rat(50, 1), s, c, n, d)
+		if !ok {
 			want = between(0, 100)
 		}
 		if clip(want.Lower).Cmp(i.Lower) != 0 || clip(want.Upper).Cmp(i.Upper) != 0 {
 			t.Fatalf("%v, want %v", i, want)
 		}
 	})
+}
+
+// meanWithin is the interval of an average of values with bounds.
+func meanWithin(a estimate.Average, sum, count *big.Int) estimate.Interval {
+	i, ok := a.Interval(sum, count)
+	if !ok {
+		panic("values with bounds have an interval")
+	}
+	return i
+}
+
+// box returns the range of centre + unit·S/N over S ± c and each whole N ± d that is not below 1, or
+// false if there is none.
+func box(unit, centre *big.Rat, s, c, n, d int64) (i estimate.Interval, ok bool) {
+	for m := max(1, n-d); m <= n+d; m++ {
+		for _, e := range []int64{-c, c} {
+			x := rat(s+e, m)
+			x.Add(x.Mul(x, unit), centre)
+			if !ok || x.Cmp(i.Lower) < 0 {
+				i.Lower = x
+			}
+			if !ok || x.Cmp(i.Upper) > 0 {
+				i.Upper = x
+			}
+			ok = true
+		}
+	}
+	return i, ok
 }
 
 // clip brings x into [0, 100].

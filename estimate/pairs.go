@@ -60,6 +60,11 @@ func NewPairs(v PairValues, noise PairNoise, alpha float64) (Pairs, error) {
 	if p := v.Products; p.Unit == nil || p.Rounding == nil || p.Unit.Sign() <= 0 || p.Rounding.Sign() < 0 {
 		return Pairs{}, fmt.Errorf("%w: products in units of %v rounded by %v", ErrParameter, p.Unit, p.Rounding)
 	}
+	for _, values := range []Values{v.X, v.Y} {
+		if err := values.checkMiddle(); err != nil {
+			return Pairs{}, err
+		}
+	}
 	each := alpha / float64(v.sums())
 	out := Pairs{unit: new(big.Rat).Set(v.Products.Unit), rounding: new(big.Rat).Set(v.Products.Rounding)}
 	var err error
@@ -121,7 +126,7 @@ func (p Pairs) Covariance(m PairMoments) *big.Rat {
 // distance returns the estimate of the mean's distance from the middle of the bounds.
 func (a Average) distance(sum, count *big.Int) *big.Rat {
 	v := a.Value(sum, count)
-	return v.Sub(v, a.middle)
+	return v.Sub(v, a.centre)
 }
 
 // Sample returns the estimate of COVAR_SAMP, N/(N−1) times that of COVAR_POP, or false where
@@ -156,7 +161,7 @@ func (p Pairs) over(m PairMoments, n Interval) Interval {
 
 // distances returns the interval of the mean's distance from the middle of the bounds.
 func (a Average) distances(sum, count *big.Int) Interval {
-	return a.Interval(sum, count).Minus(Interval{a.middle, a.middle})
+	return a.within(sum, count).Minus(point(a.centre))
 }
 
 // several reports whether there are two pairs, below which there is no line.
@@ -246,5 +251,5 @@ func (p Pairs) InterceptInterval(m PairMoments) (Interval, bool) {
 	if !ok {
 		return Interval{}, false
 	}
-	return p.meanY.Interval(m.SumY, m.Count).Minus(b.Times(p.meanX.Interval(m.SumX, m.Count))), true
+	return p.meanY.within(m.SumY, m.Count).Minus(b.Times(p.meanX.within(m.SumX, m.Count))), true
 }

@@ -49,7 +49,7 @@ type Variance struct {
 // NewVariance returns the estimator for sums with the given noise, whose
 // intervals fail with probability at most alpha, above 0 and below 1.
 func NewVariance(v Values, s Squares, noise MomentNoise, alpha float64) (Variance, error) {
-	if err := v.check(); err != nil {
+	if err := v.checkMiddle(); err != nil {
 		return Variance{}, err
 	}
 	if s.Unit == nil || s.Rounding == nil || s.Unit.Sign() <= 0 || s.Rounding.Sign() < 0 {
@@ -153,7 +153,7 @@ func (v Variance) at(q, s, t *big.Rat) *big.Rat {
 // population returns a population's second moment, over any number of rows in [count ± c]. Where
 // there may be no row, it is all of the bounds.
 func population(count *big.Int, c *big.Rat, bounds Interval, over func(n Interval) Interval) Interval {
-	n, ok := rows(count, c, 1)
+	n, ok := rows(count, c, big.NewRat(1, 1))
 	if !ok {
 		return bounds.clamp(bounds)
 	}
@@ -163,7 +163,7 @@ func population(count *big.Int, c *big.Rat, bounds Interval, over func(n Interva
 // sample returns a sample's second moment likewise, which is the population's times n/(n − 1), and
 // at most twice as large as that.
 func sample(count *big.Int, c *big.Rat, bounds Interval, over func(n Interval) Interval) Interval {
-	n, ok := rows(count, c, 2)
+	n, ok := rows(count, c, big.NewRat(2, 1))
 	if !ok {
 		two := big.NewRat(2, 1)
 		return bounds.Times(Interval{two, two})

@@ -63,7 +63,7 @@ func (a averaged) value(r observation) *big.Rat {
 }
 
 func (a averaged) interval(r observation) (estimate.Interval, bool) {
-	return a.estimator(r).Interval(r.integer(a.sum), r.integer(a.count)), true
+	return a.estimator(r).Interval(r.integer(a.sum), r.integer(a.count))
 }
 
 // An averageEstimator knows the standard error of an average.
