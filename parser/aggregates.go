@@ -62,7 +62,14 @@ func isReport(f *pg.FuncCall) bool {
 	if schema != "dp" || len(f.Args) == 0 || !isAggregate(f.Args[0]) {
 		return false
 	}
-	return name == "stderr" || name == "lower" || name == "upper" || name == "noise_scale"
+	_, ok := reports[name]
+	return ok
+}
+
+// reports are the functions of the schema dp that ask for the error of an aggregate, and whether
+// they take a confidence.
+var reports = map[string]bool{
+	"stderr": false, "noise_scale": false, "lower": true, "upper": true, "cut": false, "cut_upper": true,
 }
 
 // holds reports whether there is such a node of this query level in the expressions.

@@ -72,7 +72,7 @@ func (v exprConverter) report(f *pg.FuncCall) *ast.Aggregate {
 	switch {
 	case out.Report != "":
 		v.forbid(f.Location, "the error of an error", "Write dp."+name+"(count(*)).")
-	case len(f.Args) > 2 || len(f.Args) == 2 && name != "lower" && name != "upper":
+	case len(f.Args) > 2 || len(f.Args) == 2 && !reports[name]:
 		v.forbid(f.Location, "dp."+name+" with these arguments", "Write dp."+name+"(count(*)).")
 	case len(f.Args) == 2:
 		out.Level = v.expr(f.Args[1])

@@ -83,6 +83,9 @@ func newAggregate(r *scalar.Resolver, rows *source.Rows, a *ast.Aggregate) (*agg
 func (a *aggregate) asReport(call *ast.Aggregate) error {
 	odd := a.array || a.result.Dated()
 	a.report, a.result, a.array = call.Report, pgtype.Of(pgtype.Float8), false
+	if a.asksCut() {
+		return a.confident(call.Level)
+	}
 	if a.form.reports() == endsOnly && (odd || a.report != "lower" && a.report != "upper") {
 		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, a.label).At(a.at).
 			WithHint("MIN, MAX and percentiles have dp.lower and dp.upper, of one number; " +
@@ -92,16 +95,25 @@ func (a *aggregate) asReport(call *ast.Aggregate) error {
 		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, call.Func).At(a.at).
 			WithHint("Ask for the rows that decide it: count(*) FILTER (WHERE NOT x), which has an error.")
 	}
-	if call.Level == nil {
+	return a.confident(call.Level)
+}
+
+// asksCut reports whether the aggregate asks for how many units count for less than they have. That is of
+// their rows, whatever is computed from these, so that each aggregate has it.
+func (a *aggregate) asksCut() bool { return a.report == "cut" || a.report == "cut_upper" }
+
+// confident reads the confidence of a call, nil for that of the statement.
+func (a *aggregate) confident(level ast.Expr) error {
+	if level == nil {
 		return nil
 	}
-	c, ok := call.Level.(*ast.Const)
+	c, ok := level.(*ast.Const)
 	if ok {
 		a.level, _ = strconv.ParseFloat(c.Text, 64)
 	}
 	if !(a.level >= 0.5 && a.level <= 0.999999) {
 		return pgerr.New(pgerr.InvalidParameterValue, "the confidence of dp.%s is a constant from 0.5 to 0.999999", a.report).
-			At(call.Level.Pos())
+			At(level.Pos())
 	}
 	return nil
 }

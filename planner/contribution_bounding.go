@@ -44,6 +44,21 @@ func (b *block) contribution(p *partitions, s Settings, unit string) (contributi
 	return c, nil
 }
 
+// checkCuts refuses to say how many units count for less than they have, where that is not measured: the
+// rows and groups that count are chosen, or a sum is clamped.
+func (b *block) checkCuts(c contribution, unit string) error {
+	if !c.choosesRows && !c.choosesPartitions && c.maxSum == nil {
+		return nil
+	}
+	for _, a := range b.aggregates {
+		if a.asksCut() {
+			return pgerr.New(pgerr.FeatureNotSupported, "how many of the units (%s) count for less than they have is not measured here",
+				unit).At(a.at).WithHint("dp.%s is known where keys prove that a unit has no more rows and groups than count.", a.report)
+		}
+	}
+	return nil
+}
+
 // lower returns the smaller of two limits of which 0 is none: who counts fewer rows of a unit
 // trades bias for less noise, which is the analyst's own choice.
 func lower(a, b int64) int64 {

@@ -54,9 +54,19 @@ func (o *output) reported(r observation) float64 {
 	case "upper":
 		_, high := o.ends(r)
 		return high
+	case "cut":
+		about, _ := o.cut(r)
+		return about
+	case "cut_upper":
+		_, most := o.cut(r)
+		return most
 	}
 	return o.standardError(r)
 }
+
+// cut returns about how many units count for less than they have, and at most how many. It is asked
+// only where a proof bounds what a unit contributes (checkCuts), so that none does.
+func (o *output) cut(observation) (about, most float64) { return 0, 0 }
 
 // refinable reports whether an output is computed from sums and counts, so that its error
 // follows from theirs, and gets smaller with it.

@@ -158,6 +158,9 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 	if g.contribution, err = sp.b.contribution(&g.partitions, s, unit); err != nil {
 		return nil, err
 	}
+	if err := sp.b.checkCuts(g.contribution, unit); err != nil {
+		return nil, err
+	}
 	c := &collector{sp.arguments, &g.aggregation}
 	for _, a := range sp.b.aggregates {
 		e, err := a.form.specialize(c)

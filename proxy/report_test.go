@@ -62,6 +62,27 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// TestCutReports asks how many units count for less than they have, where a key proves that none
+// does, where that is not measured, and of public rows.
+func TestCutReports(t *testing.T) {
+	w := newWorld(t)
+	ana := w.client(t, "ana")
+	for _, sql := range []string{
+		"SELECT dp.cut(count(*)), dp.cut_upper(avg(birth_year), 0.9), dp.cut_upper(max(birth_year)) FROM patients",
+		"SELECT dp.cut(count(*)), dp.cut_upper(count(*)), dp.cut_upper(count(*), 0.9) FROM hospitals",
+	} {
+		var got [3]float64
+		if err := ana.QueryRow(t.Context(), sql).Scan(&got[0], &got[1], &got[2]); err != nil || got != [3]float64{} {
+			t.Errorf("%s: %v, %v", sql, got, err)
+		}
+	}
+	before := w.spent(t, "unit", "patient")
+	_, err := ana.Exec(t.Context(), "SELECT count(*), dp.cut(count(*)) FROM visits")
+	if spent := w.spent(t, "unit", "patient") - before; code(err) != "0A000" || spent != 0 {
+		t.Errorf("of limits: %v, for %d", err, spent)
+	}
+}
+
 // ranks asks for the intervals of values themselves: the truth is in them, and times, arrays and
 // deviations are refused.
 func ranks(t *testing.T, ana *client, row func(string) []float64) {

@@ -84,6 +84,9 @@ func reportFunctions() []Object {
 	for _, f := range []struct{ name, arguments, body string }{
 		{"stderr", "anyelement", "0"},
 		{"noise_scale", "anyelement", "0"},
+		{"cut", "anyelement", "0"},
+		{"cut_upper", "anyelement", "0"},
+		{"cut_upper", "anyelement, float8", "0"},
 		{"lower", "anyelement", "$1::text::float8"},
 		{"upper", "anyelement", "$1::text::float8"},
 		{"lower", "anyelement, float8", "$1::text::float8"},

@@ -75,7 +75,7 @@ type Aggregate struct {
 	Descending bool
 	Filter     Expr // nil if none
 	// Report is the function of the schema dp that asks for the error of the aggregate
-	// instead of its value: stderr, lower, upper or noise_scale; empty for the value.
+	// instead of its value: stderr, lower, upper, noise_scale, cut or cut_upper; empty for the value.
 	// Level is its second argument, nil if there is none.
 	Report string
 	Level  Expr
