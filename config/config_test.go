@@ -98,7 +98,7 @@ var sameNumbers = cmp.Comparer(func(a, b *big.Rat) bool {
 
 func TestTables(t *testing.T) {
 	labs := catalog.Name{Schema: "lab", Name: "labs"}
-	want := policy.Policy{Unit: "patient", Units: 300, Tables: []policy.TablePolicy{
+	want := policy.Policy{Unit: "patient", Units: 300, JoinRows: 200, Tables: []policy.TablePolicy{
 		{Name: public("patients"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
 			"age":       {Bounds: numbers("0", "110")},
 			"sex":       {Values: []string{"f", "m", "true", "01", "2", ""}},

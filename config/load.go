@@ -9,6 +9,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/catalog"
+	"dpproxy/planner/policy"
 )
 
 // maxSize bounds the file, since it is parsed in memory and recursively.
@@ -61,6 +62,9 @@ func (p *Policy) complete() {
 		p.SecretFile = filepath.Join(p.Ledger.Dir, "secret")
 	}
 	l := &p.Limits
+	if l.MaxJoinRows != policy.DefaultJoinRows { // what is said there makes remembered answers other ones
+		p.Tables.JoinRows = l.MaxJoinRows
+	}
 	for n, all := range map[*int]int{
 		&l.AnalystConnections: l.Connections, &l.AddressConnections: l.Connections,
 		&l.AnalystDataConnections: l.DataConnections, &l.AnalystDataQueue: l.DataQueue,

@@ -58,6 +58,7 @@ func fixedKeys(old, policy *config.Policy) []string {
 		{"secret_file", old.SecretFile, policy.SecretFile},
 		{"privacy_unit", []any{old.Tables.Unit, old.Unit}, []any{policy.Tables.Unit, policy.Unit}},
 		{"tables", []any{old.Tables.Tables, old.TableBudgets}, []any{policy.Tables.Tables, policy.TableBudgets}},
+		{"limits.max_join_rows", old.Tables.JoinRows, policy.Tables.JoinRows},
 		{"limits.data_connections", old.Limits.DataConnections, policy.Limits.DataConnections},
 		{"limits.analyst_data_connections", old.Limits.AnalystDataConnections, policy.Limits.AnalystDataConnections},
 		{"limits.data_queue", old.Limits.DataQueue, policy.Limits.DataQueue},

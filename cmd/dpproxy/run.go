@@ -104,9 +104,7 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		Catalog: cat, Views: viewNames(s.policy), Ledger: ledger, Answers: remembered, Data: data, Aside: s.aside,
 		Relations: s.relations(slices.Concat(cat.Protected(), cat.Public(), viewNames(s.policy))),
 		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: s.defaults(), Now: time.Now,
-		Limits: policy.Limits{
-			PublicFanout: s.policy.Limits.MaxPublicFanout, JoinRows: s.policy.Limits.MaxJoinRows, Work: s.policy.Limits.MaxWork,
-		},
+		Limits: policy.Limits{PublicFanout: s.policy.Limits.MaxPublicFanout, Work: s.policy.Limits.MaxWork},
 		Sharing: reader.Sharing{
 			AnalystSessions: s.policy.Limits.AnalystDataConnections,
 			Waiting:         s.policy.Limits.DataQueue, AnalystWaiting: s.policy.Limits.AnalystDataQueue,

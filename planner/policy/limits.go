@@ -8,9 +8,6 @@ type Limits struct {
 	// PublicFanout bounds the rows of a public relation that is joined otherwise than by
 	// a key of its own.
 	PublicFanout int64
-	// JoinRows bounds the rows of one unit that a join takes of a table for which the policy states
-	// no number of rows.
-	JoinRows int64
 	// Work bounds how many rows each row that is read can become.
 	Work int64
 	// PublicRows are the rows of the public tables on the mirror.

@@ -25,6 +25,7 @@ type Model struct {
 	before14 bool
 	// withheld are the columns of views that show hidden ones.
 	withheld map[catalog.Name][]string
+	joinRows int64
 	// publicRows are the sizes of public tables.
 	publicRows map[catalog.Name]int64
 }
@@ -84,6 +85,9 @@ func (m *Model) Before14() bool { return m.before14 }
 
 // PublicRows returns the sizes of public tables; one that is not in it may have any.
 func (m *Model) PublicRows() map[catalog.Name]int64 { return m.publicRows }
+
+// JoinRows bounds the rows of one unit that a join takes of a table whose MaxRows is undeclared.
+func (m *Model) JoinRows() int64 { return m.joinRows }
 
 // Unit returns the name of the privacy unit.
 func (m *Model) Unit() string { return m.unit }

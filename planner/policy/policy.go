@@ -10,9 +10,15 @@ import (
 type Policy struct {
 	Unit string // name of the privacy unit, e.g. "patient"
 	// Units is about how many there are, as everybody may know; 0 is unsaid.
-	Units  int64
+	Units  int64 `json:",omitzero"`
 	Tables []TablePolicy
+	// JoinRows bounds the rows of one unit that a join takes of a table whose MaxRows is undeclared;
+	// 0 is DefaultJoinRows.
+	JoinRows int64 `json:",omitzero"`
 }
+
+// DefaultJoinRows is JoinRows where a policy says nothing.
+const DefaultJoinRows = 1000
 
 // A TablePolicy is the policy of one table. Its JSON is part of what makes two questions the
 // same: a field that is new is encoded only where it is set (omitzero), so that the answers

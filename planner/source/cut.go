@@ -1,6 +1,7 @@
 package source
 
 import (
+	"math"
 	"slices"
 
 	"dpproxy/planner/scalar"
@@ -10,7 +11,7 @@ import (
 // rows of a unit can be read whole; every further one whose row does not follow
 // from those before could multiply the unit's rows.
 func boundJoins(p *proof) (*bounded, error) {
-	b := &bounded{proof: p, rowsPerUnit: map[*relation]int64{}, units: map[*relation]*scalar.Column{}}
+	b := &bounded{proof: p, rowsPerUnit: map[*relation]int64{}, provenRows: map[*relation]int64{}, units: map[*relation]*scalar.Column{}}
 	open := p.manyRows()
 	if len(open) == 0 {
 		return b, nil
@@ -84,11 +85,11 @@ func (b *bounded) boundBeforeJoin(r *relation) error {
 		return notHere(r.at, "Join the relations in a sub-select in FROM.",
 			"the rows of %q could multiply those of a sub-select in a condition", r.name)
 	}
-	most := maxRows(r)
-	if most == 0 {
-		return unbounded(b.model, r.name, r.at)
+	if n := r.rowsPerUnit(b.publicSizes()); n < math.MaxInt64 {
+		b.provenRows[r] = n
+		return nil
 	}
-	b.rowsPerUnit[r] = most
+	b.rowsPerUnit[r] = b.joinRows(r)
 	if len(r.hops) > 0 && b.follows[r] == nil {
 		unit := *r.unit
 		unit.SQL, unit.Reach = r.alias+"."+r.unitAlias(), scalar.Whole

@@ -168,12 +168,9 @@ func unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scala
 		return nil, pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).
 			At(sel.At).WithHint("Group by the column that identifies the %s as well.", unit)
 	}
-	most := rows.MaxRows()
-	if rows.Fixes(keys) {
-		most = 1
-	}
-	if most == 0 {
-		return nil, unbounded(rows.model, rows.owner.name, sel.At)
+	most := int64(1)
+	if !rows.Fixes(keys) {
+		most = rows.groupRows()
 	}
 	r.Unit, r.Condition = &scalar.UnitGroup{Keys: keys, Rows: most}, nil
 	return keys, nil

@@ -37,7 +37,8 @@
 //     unit has, in all or with the same values of grouping expressions.
 //   - A relation that could multiply the rows of a unit is cut before it is joined, by an order that
 //     depends on the unit's own rows and the secret alone (cut.go). Joins with public relations are
-//     bounded by their sizes (fanout.go).
+//     bounded by their sizes (fanout.go). So the rows of a unit can have a bound that is public
+//     (unitrows.go).
 //
 // Rows that are public, and values that only public rows decide, are told by public.go. A level is
 // written as it is meant (write.go); that the time of a statement must not tell whether any row

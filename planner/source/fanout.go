@@ -72,6 +72,7 @@ func (l *level) rowsOf(r *relation, limits policy.Limits) (int64, error) {
 		}
 		most = max(most, n)
 	}
+	most = max(most, l.provenRows[r])
 	switch {
 	case l.rowsPerUnit[r] > 0:
 		return l.rowsPerUnit[r], nil

@@ -64,6 +64,8 @@ type bounded struct {
 	// rowsPerUnit bounds the rows of a unit in relations before they are joined; others are
 	// read whole.
 	rowsPerUnit map[*relation]int64
+	// provenRows are those of relations that need no cut, since so few are proved.
+	provenRows map[*relation]int64
 	// units are the columns of units as they are called around such relations, where it is not
 	// as in them.
 	units map[*relation]*scalar.Column

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/jackc/pgx/v5"
 
+	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
@@ -47,10 +48,10 @@ INSERT INTO orders SELECT g, CASE WHEN g % 9 = 0 THEN NULL WHEN g <= 14 THEN 1 W
 INSERT INTO items SELECT g % 45 + 1, g / 45, g % 12 + 1, g % 6, CASE WHEN g % 4 > 0 THEN 'c' || g % 5 END FROM generate_series(1, 130) g;
 INSERT INTO profiles SELECT g, g / 20.0, g % 4 FROM generate_series(2, 13) g;
 INSERT INTO emails SELECT CASE WHEN g % 4 > 0 THEN g END, 'c' || g % 6 FROM generate_series(1, 16) g;
-INSERT INTO cards SELECT g % 13 + 1, (ARRAY['bolt','nut','old'])[g % 3 + 1] FROM generate_series(1, 30) g;
+INSERT INTO cards SELECT g % 13 + 1, (ARRAY['bolt','nut','old'])[g % 3 + 1] FROM generate_series(1, 60) g;
 INSERT INTO logins SELECT g % 13 + 1, date '2024-01-01' + g / 13 FROM generate_series(1, 60) g;
 INSERT INTO parts SELECT g, (ARRAY['bolt','nut','new'])[g % 3 + 1], CASE WHEN g % 4 > 0 THEN g % 6 END, g FROM generate_series(1, 10) g;
-INSERT INTO makers SELECT g, (ARRAY['fr','de','c1'])[g % 3 + 1], 's' FROM generate_series(1, 5) g;
+INSERT INTO makers SELECT g, (ARRAY['fr','de','north'])[g % 3 + 1], 's' FROM generate_series(1, 5) g;
 INSERT INTO rates SELECT date '2024-01-01' + g % 3, g FROM generate_series(1, 6) g;
 INSERT INTO old_parts SELECT g, 'bolt' FROM generate_series(1, 5) g;
 INSERT INTO older_parts SELECT g, 'nut' FROM generate_series(3, 8) g;`
@@ -60,7 +61,12 @@ INSERT INTO older_parts SELECT g, 'nut' FROM generate_series(3, 8) g;`
 const tidyRows = `
 DELETE FROM orders WHERE customer_id IS NULL OR customer_id > 12 OR id IN (SELECT id FROM orders WHERE customer_id = 1 OFFSET 5);
 DELETE FROM items WHERE order_id NOT IN (SELECT id FROM orders);
-DELETE FROM emails WHERE customer_id IS NULL;`
+DELETE FROM emails WHERE customer_id IS NULL;
+DELETE FROM cards WHERE ctid IN (
+  SELECT c FROM (SELECT ctid AS c, row_number() OVER (PARTITION BY customer_id) AS n FROM cards) r WHERE n > 4);`
+
+// filledShop has the sizes of public tables of that server.
+var filledShop = map[catalog.Name]int64{name("parts"): 10, name("makers"): 5, name("rates"): 6, name("old_parts"): 11}
 
 func shopServer(t *testing.T) *pgx.Conn {
 	t.Helper()
@@ -165,7 +171,7 @@ type readStatement struct {
 // whatever the order of rows in the tables; and what is proved of the rows must hold.
 // DPPROXY_SOURCES sets how many are made.
 func TestOwnership(t *testing.T) {
-	cat, conn := shop(t), shopServer(t)
+	cat, conn := shopOf(t, filledShop), shopServer(t)
 	golden := goldenSources(t)
 	n, _ := strconv.Atoi(os.Getenv("DPPROXY_SOURCES"))
 	random := randomSources(max(n, 400))
@@ -181,6 +187,9 @@ func TestOwnership(t *testing.T) {
 		st := readStatement{sql, s, values, readRows(t, conn, s, values)}
 		checkProofs(t, conn, st)
 		all = append(all, st)
+	}
+	if bounded := slices.DeleteFunc(slices.Clone(all), func(st readStatement) bool { return st.source.Rows < 2 }); len(bounded) < 10 {
+		t.Errorf("only %d statements have rows of a unit that are public", len(bounded))
 	}
 	t.Logf("%d of %d random statements accepted", len(all)-len(golden), len(random))
 	if len(all) < len(golden)+len(random)/10 {
@@ -246,6 +255,9 @@ func checkProofs(t *testing.T, conn *pgx.Conn, st readStatement) {
 	if s.Unique && most(shopRow.unit) > 1 {
 		t.Errorf("%s\nunique, but a unit has %d rows", sql, most(shopRow.unit))
 	}
+	if s.Rows > 0 && int64(most(shopRow.unit)) > s.Rows {
+		t.Errorf("%s\na unit has %d rows, but at most %d by what is public", sql, most(shopRow.unit), s.Rows)
+	}
 	const rowsOfUnit = 60 // in all tables together
 	if n := most(shopRow.unit); int64(n) > s.Factor*s.Relations*rowsOfUnit {
 		t.Errorf("%s\n%d rows of a unit, with a factor of %d", sql, n, s.Factor)
@@ -286,7 +298,7 @@ SET search_path = seen, public`
 // TestSourceMeaning compares what is counted with what the client's own statement
 // counts, where every row belongs to somebody and no cap is passed.
 func TestSourceMeaning(t *testing.T) {
-	cat, conn := shop(t), shopServer(t)
+	cat, conn := shopOf(t, filledShop), shopServer(t)
 	run(t, conn.PgConn(), tidyRows)
 	run(t, conn.PgConn(), seenTables)
 	compared := 0
@@ -341,16 +353,17 @@ type aliased struct {
 var shopColumns = map[string][]string{
 	"customers": {"id", "email", "region", "vip", "joined"}, "orders": {"id", "customer_id", "day", "total", "status"},
 	"items": {"order_id", "line", "part_id", "qty", "u"}, "profiles": {"customer_id", "score", "level"},
-	"emails": {"customer_id", "address"},
+	"emails": {"customer_id", "address"}, "cards": {"customer_id", "kind"},
 	"logins": {"customer_id", "day"}, "parts": {"id", "kind", "maker_id", "price"}, "makers": {"id", "country"},
 }
 
 // joinable are the columns that joins compare, by what they mean.
 var joinable = [][]string{
-	{"customers.id", "orders.customer_id", "profiles.customer_id", "emails.customer_id", "logins.customer_id"},
+	{"customers.id", "orders.customer_id", "profiles.customer_id", "emails.customer_id", "logins.customer_id", "cards.customer_id"},
 	{"orders.id", "items.order_id"},
 	{"items.part_id", "parts.id"},
-	{"parts.maker_id", "makers.id"},
+	{"parts.maker_id", "makers.id", "profiles.level"},
+	{"customers.region", "makers.country"},
 }
 
 func (m *sourceMaker) pick(list ...string) string { return list[m.IntN(len(list))] }
@@ -385,10 +398,10 @@ func (m *sourceMaker) relation() (string, aliased) {
 	m.aliases++
 	alias := "r" + strconv.Itoa(m.aliases)
 	if m.IntN(4) > 0 {
-		table := m.pick("customers", "orders", "orders", "items", "items", "profiles", "emails", "logins", "parts", "makers")
+		table := m.pick("customers", "orders", "orders", "items", "items", "profiles", "emails", "cards", "logins", "parts", "makers")
 		return table + " " + alias, aliased{alias + "", shopColumns[table]}.of(table)
 	}
-	switch m.IntN(5) {
+	switch m.IntN(6) {
 	case 0:
 		return "(SELECT customer_id, count(*) AS n, max(day) AS day FROM orders GROUP BY customer_id) " + alias,
 			aliased{alias, []string{"customer_id", "n", "day"}}.of("orders")
@@ -400,6 +413,9 @@ func (m *sourceMaker) relation() (string, aliased) {
 			aliased{alias, []string{"customer_id", "day"}}.of("orders")
 	case 3:
 		return "(SELECT DISTINCT customer_id, day FROM logins) " + alias, aliased{alias, []string{"customer_id", "day"}}.of("logins")
+	case 4:
+		return "(SELECT c.id, c.region FROM customers c JOIN makers m ON m.country = c.region) " + alias,
+			aliased{alias, []string{"id", "region"}}.of("customers")
 	}
 	from, items := m.from(2)
 	return "(SELECT " + items[0].alias + ".*, " + items[1].alias + "." + items[1].columns[0] + " AS x FROM " + from + ") " + alias,

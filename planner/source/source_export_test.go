@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"dpproxy/catalog"
 	"dpproxy/parser/ast"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
@@ -59,6 +58,9 @@ func drawSource(s *Source, keys []scalar.Expr, w *scalar.Writer, limits policy.L
 		fmt.Fprintf(&out, "unit: %s %s\n", s.Unit().SQL, s.Unit().Type)
 	}
 	fmt.Fprintf(&out, "reads: %s\nrows of a unit: %s", strings.Join(s.Told(), ", "), drawRows(s, keys))
+	if n, known := s.RowsPerUnit(limits); known && !s.Unique() {
+		fmt.Fprintf(&out, ", at most %d", n)
+	}
 	factor, err := s.Fanout(limits)
 	if err != nil {
 		return "", err
@@ -145,6 +147,8 @@ type ReadSource struct {
 	Declares bool
 	// Factor bounds the rows of a unit, as a multiple of those in all relations.
 	Factor, Relations int64
+	// Rows bounds the rows of a unit by what is public; 0 if that is not known.
+	Rows int64
 }
 
 // ReadBlock resolves FROM and WHERE of a block and writes its SQL.
@@ -164,14 +168,14 @@ func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []sca
 			exprs = append(exprs, x)
 		}
 	}
-	limits := policy.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: map[catalog.Name]int64{}}
-	for _, n := range cat.Public() {
-		limits.PublicRows[n] = 100
-	}
+	limits := policy.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: cat.PublicRows()}
 	s := rows.Source()
 	out := &ReadSource{Unique: s.Unique(), Declares: s.DeclaresKeys(), Unit: s.Unit().SQL, Relations: int64(rows.scope.shared.aliases)}
 	if out.Factor, err = s.Fanout(limits); err != nil {
 		return nil, err
+	}
+	if n, known := s.RowsPerUnit(limits); known {
+		out.Rows = n
 	}
 	w := &scalar.Writer{
 		Env:   &scalar.Env{Values: values(constants.Folds()), TimeZones: cat.TimeZones(), UTF8: true, Before14: cat.Before14()},

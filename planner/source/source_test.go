@@ -21,7 +21,7 @@ import (
 // nullable one, logins one of a partitioned table. Cards had a partial index, which
 // is no key. Parts and makers are public, and so are rates, without a key, and old_parts,
 // whose key does not hold for its inheritance child.
-func shopSchema() *catalog.Schema {
+func shopSchema(sizes map[catalog.Name]int64) *catalog.Schema {
 	key := func(cols ...string) catalog.Key { return catalog.Key{Name: strings.Join(cols, "_"), Columns: cols} }
 	tables := []*catalog.Table{
 		{Name: name("customers"), Kind: 'r', Keys: []catalog.Key{key("id"), key("email")}, Columns: []catalog.Column{
@@ -63,7 +63,7 @@ func shopSchema() *catalog.Schema {
 			Columns: []catalog.Column{column("id", int4, true), column("kind", text, true)},
 		},
 	}
-	s := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}}
+	s := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}, PublicRows: sizes}
 	for _, t := range tables {
 		s.Tables[t.Name] = t
 	}
@@ -72,8 +72,14 @@ func shopSchema() *catalog.Schema {
 
 func shop(t *testing.T) *policy.Model {
 	t.Helper()
+	return shopOf(t, map[catalog.Name]int64{name("parts"): 2000, name("makers"): 50, name("rates"): 1000})
+}
+
+// shopOf is the shop with public tables of these sizes.
+func shopOf(t *testing.T, sizes map[catalog.Name]int64) *policy.Model {
+	t.Helper()
 	hidden := policy.ColumnPolicy{Hidden: true}
-	c, problems := policy.Check(policy.Policy{Unit: "customer", Tables: []policy.TablePolicy{
+	c, problems := policy.Check(policy.Policy{Unit: "customer", JoinRows: 4, Tables: []policy.TablePolicy{
 		{Name: name("customers"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{"name": hidden}},
 		{
 			Name: name("orders"), UnitColumn: "customer_id", MaxRows: 10, MaxPartitions: 3,
@@ -92,7 +98,7 @@ func shop(t *testing.T) *policy.Model {
 		{Name: name("makers"), Public: true, Columns: map[string]policy.ColumnPolicy{"secret": hidden}},
 		{Name: name("rates"), Public: true},
 		{Name: name("old_parts"), Public: true},
-	}}, shopSchema())
+	}}, shopSchema(sizes))
 	for _, p := range problems {
 		t.Errorf("%v", p)
 	}
@@ -125,9 +131,7 @@ func TestSources(t *testing.T) {
 
 func drawSource(t *testing.T, cat *policy.Model, d *datadriven.TestData) (string, error) {
 	t.Helper()
-	limits := policy.Limits{PublicFanout: 100, Work: 1_000_000, PublicRows: map[catalog.Name]int64{
-		name("parts"): 2000, name("makers"): 50, name("rates"): 1000,
-	}}
+	limits := policy.Limits{PublicFanout: 100, Work: 1_000_000, PublicRows: cat.PublicRows()}
 	for _, a := range d.CmdArgs {
 		n, err := strconv.ParseInt(a.Vals[0], 10, 64)
 		if err != nil {
