@@ -66,7 +66,7 @@ func bounds(low, high int64) policy.ColumnPolicy {
 
 func hospitalPolicy() policy.Policy {
 	return policy.Policy{Unit: "patient", Tables: []policy.TablePolicy{
-		{Name: public("patients"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
+		{Name: public("patients"), UnitColumn: "id", AutoRows: 3, Columns: map[string]policy.ColumnPolicy{
 			"name": {Hidden: true}, "sex": {Values: []string{"f", "m", "x"}}, "birth_year": bounds(1920, 2010), "mood": {EnumValues: true},
 		}},
 		{Name: public("visits"), UnitColumn: "patient_id", MaxRows: 10, MaxPartitions: 2, Columns: map[string]policy.ColumnPolicy{

@@ -12,6 +12,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
+	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/wire"
 )
@@ -138,6 +139,7 @@ type tableRow struct {
 	Unit          string      `json:"unit"`
 	MaxRows       *int64      `json:"max_rows"`
 	MaxPartitions *int64      `json:"max_partitions"`
+	Contribution  string      `json:"contribution"`
 	Measure       string      `json:"measure"`
 	Spent         json.Number `json:"spent"`
 	Held          json.Number `json:"held"`
@@ -152,8 +154,8 @@ func (s stateView) tableRows(balances []accountant.Balance) []tableRow {
 	rows := []tableRow{}
 	for _, t := range s.described() {
 		row := tableRow{
-			Schema: t.Name.Schema, Name: t.Name.Name, Unit: t.Unit, MaxRows: declared(t.MaxRows),
-			MaxPartitions: declared(t.MaxPartitions), Questions: -1,
+			Schema: t.Name.Schema, Name: t.Name.Name, Unit: t.Unit, MaxRows: declared(max(t.MaxRows, t.AutoRows)),
+			MaxPartitions: declared(t.MaxPartitions), Contribution: contribution(t), Questions: -1,
 		}
 		for _, scope := range s.scopes([]catalog.Name{t.Name}) {
 			i := slices.IndexFunc(balances, func(b accountant.Balance) bool { return b.Scope == scope })
@@ -171,6 +173,14 @@ func (s stateView) tableRows(balances []accountant.Balance) []tableRow {
 		}
 	}
 	return rows
+}
+
+// contribution is how limits of contributions to statements about a table are found.
+func contribution(t policy.TableDescription) string {
+	if t.MaxRows > 0 {
+		return planner.FixedContribution
+	}
+	return planner.ChosenContribution
 }
 
 // declared is a limit, nil if it is undeclared.

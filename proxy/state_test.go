@@ -26,8 +26,9 @@ func TestState(t *testing.T) {
 	}
 	for _, c := range []struct{ sql, want string }{
 		{
-			"SELECT string_agg(name || ': ' || unit || coalesce(', ' || max_rows || ' rows', ''), '; ' ORDER BY name) FROM dp.tables",
-			"labs: visit_id -> visits -> patient_id, 20 rows; patients: id; visits: patient_id, 10 rows",
+			"SELECT string_agg(name || ': ' || unit || coalesce(', ' || max_rows || ' rows', '') || ', ' || contribution, '; ' " +
+				"ORDER BY name) FROM dp.tables",
+			"labs: visit_id -> visits -> patient_id, 20 rows, fixed; patients: id, 3 rows, auto; visits: patient_id, 10 rows, fixed",
 		},
 		{
 			"SELECT string_agg(c.name || ' ' || c.low || '-' || c.high, ', ' ORDER BY c.name) FROM dp.columns c " +

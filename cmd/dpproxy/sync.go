@@ -107,12 +107,7 @@ func (s *site) mirrorPlanOf(cat *policy.Model) mirror.Plan {
 // protected describes a table to analysts: \d+ shows these texts.
 func (s *site) protected(t policy.TablePolicy) mirror.Protected {
 	parts := []string{"protected: aggregates only; privacy unit " + s.policy.Tables.Unit + s.unitOf(t)}
-	if t.MaxRows > 0 {
-		parts = append(parts, fmt.Sprintf("at most %d rows of one %s count in a group", t.MaxRows, s.policy.Tables.Unit))
-	}
-	if t.MaxPartitions > 0 {
-		parts = append(parts, fmt.Sprintf("one %s counts in at most %d groups", s.policy.Tables.Unit, t.MaxPartitions))
-	}
+	parts = append(parts, limitsOf(t, s.policy.Tables.Unit)...)
 	table := t.Name
 	if parent, ok := s.policy.PartitionOf[t.Name]; ok {
 		table = parent
@@ -131,6 +126,22 @@ func (s *site) protected(t policy.TablePolicy) mirror.Protected {
 		p.Columns[name] = mirrorColumn(c)
 	}
 	return p
+}
+
+// limitsOf says what of one unit counts.
+func limitsOf(t policy.TablePolicy, unit string) (parts []string) {
+	switch {
+	case t.MaxRows > 0:
+		parts = append(parts, fmt.Sprintf("at most %d rows of one %s count in a group", t.MaxRows, unit))
+	case t.AutoRows > 0:
+		parts = append(parts, fmt.Sprintf("how much of one %s counts is chosen, up to %d rows in each group", unit, t.AutoRows))
+	default:
+		parts = append(parts, fmt.Sprintf("how much of one %s counts is chosen where keys do not tell", unit))
+	}
+	if t.MaxPartitions > 0 {
+		parts = append(parts, fmt.Sprintf("one %s counts in at most %d groups", unit, t.MaxPartitions))
+	}
+	return parts
 }
 
 // unitOf says by which columns a row reaches its unit, as far as the policy shows them.

@@ -15,7 +15,7 @@ var stateViews = []struct{ name, setting, columns string }{
 	{"history", "dp.state_history", `number bigint, at timestamptz, statement text, mechanism text, looks integer,
 			measure text, cost numeric, error text, remark text`},
 	{"tables", "dp.state_tables", `schema text, name text, unit text, max_rows bigint, max_partitions bigint,
-			measure text, spent numeric, held numeric, remaining numeric, epsilon double precision, questions bigint`},
+			contribution text, measure text, spent numeric, held numeric, remaining numeric, epsilon double precision, questions bigint`},
 	{"columns", "dp.state_columns", `schema text, "table" text, name text, type text,
 			low text, high text, "values" text[]`},
 }

@@ -12,9 +12,11 @@ type TableDescription struct {
 	Name catalog.Name
 	// Unit is how a row reaches its privacy unit, e.g. "id" or "visit_id -> visits -> id".
 	// A column that the policy hides is written as an ellipsis.
-	Unit                   string
-	MaxRows, MaxPartitions int64 // 0 is undeclared
-	Columns                []ColumnDescription
+	Unit string
+	// MaxRows and MaxPartitions are numbers of the policy. Without a number of rows a limit is
+	// chosen, of at most what AutoRows rows in each group need. 0 is undeclared.
+	MaxRows, MaxPartitions, AutoRows int64
+	Columns                          []ColumnDescription
 }
 
 // A ColumnDescription is the policy of a column.
@@ -29,7 +31,7 @@ func (m *Model) Describe() []TableDescription {
 	var out []TableDescription
 	for _, name := range m.Protected() {
 		t := m.tables[name]
-		d := TableDescription{Name: name, Unit: t.path(), MaxRows: t.MaxRows, MaxPartitions: t.MaxPartitions}
+		d := TableDescription{Name: name, Unit: t.path(), MaxRows: t.MaxRows, MaxPartitions: t.MaxPartitions, AutoRows: t.AutoRows}
 		for _, col := range t.Columns {
 			if !col.Hidden {
 				d.Columns = append(d.Columns, ColumnDescription{
