@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients versions bare
+.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy truth bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients versions bare
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,12 @@ accuracy: setup-test ## print what an error costs, and how often stated errors h
 	@scripts/setup.sh nafld
 	$(GO) test -count=1 -run '^TestCoverage$$' -v ./proxy
 	$(GO) test -count=1 -timeout 60m -run '^TestAccuracy' -v ./integration/bench -args -accuracy
+
+DRAWS ?= 200
+ROUNDS ?= 3
+truth: setup-test ## compare answers with the truth (hours; a first look in minutes: make truth DRAWS=10 ROUNDS=1)
+	@scripts/setup.sh nafld
+	$(GO) test -count=1 -timeout 0 -run '^TestTruth$$' -v ./integration/truth -args -draws $(DRAWS) -rounds $(ROUNDS) -scale $(SF)
 
 generate: ## regenerate docs/errors.md
 	$(GO) generate ./pgerr

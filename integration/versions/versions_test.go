@@ -66,6 +66,7 @@ var elsewhere = map[string]string{
 	"integration/faults":     "faults of machines and processes",
 	"integration/operations": "the administrator's commands",
 	"integration/privacy":    "laws of noise, and hidden columns, which the suite mirror has too",
+	"integration/truth":      "errors of answers, which are asked for",
 	"integration/splicing":   "statements on a mirror, as those of the suite splice",
 	"internal/demo":          "data of the demo",
 	"internal/pgtemp":        "the servers themselves",

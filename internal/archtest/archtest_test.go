@@ -89,6 +89,7 @@ var allowed = map[string]string{
 	"integration/operations": anything,
 	"integration/faults":     anything,
 	"integration/bench":      anything,
+	"integration/truth":      anything,
 	"integration/property":   anything,
 	"integration/splicing":   anything,
 	"integration/clients":    anything,

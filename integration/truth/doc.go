@@ -1,0 +1,20 @@
+// Package truth compares answers with the truth, which the protected database itself has: questions
+// are asked many times, each time with noise of its own, and the truth is within the stated interval
+// or is not. It is asked for: make truth.
+//
+// A question in testdata is SQL as an analyst writes it, under a comment with its name. The values
+// that are compared stand in braces:
+//
+//	-- visits by diagnosis
+//	SELECT diagnosis, {count(*)} FROM visits GROUP BY diagnosis;
+//
+// The protected database is asked for the text without the braces. dpproxy is asked for each value
+// with its interval, here count(*), dp.lower(count(*)), dp.upper(count(*)). A value from a sub-select
+// passes the interval on: {n} stands for n, n_low, n_high. Other intervals stand beside the value:
+// {-a | -dp.upper(a) | -dp.lower(a)}. A quotient has the interval that those of its parts allow:
+// {100 * a / b | 100 | a | b}. {rank() OVER (...) AS place | ?} is compared with nothing. Columns
+// without braces tell the rows apart. Where an answer has rows by its own values (LIMIT, HAVING), a second
+// statement of the same name tells the truth of all rows that there could be.
+//
+// To measure another commit, lay this folder into a checkout of it: policies and data are then those of that commit.
+package truth

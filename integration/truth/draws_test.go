@@ -1,0 +1,168 @@
+package truth_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// A tally has the answers to one value of one row.
+type tally struct {
+	truth                    float64
+	n, within                int
+	sum, squares, low, above float64 // of answers, squared errors, and both parts of the interval
+}
+
+func (y *tally) add(c cell) {
+	y.n++
+	y.sum += c.value
+	y.squares += (c.value - y.truth) * (c.value - y.truth)
+	y.low += c.value - c.low
+	y.above += c.high - c.value
+	if c.within(y.truth) {
+		y.within++
+	}
+}
+
+// A tableOfErrors has the answers to one question, by column and row.
+type tableOfErrors struct {
+	question question
+	truth    reply
+	columns  []map[string]*tally
+	asked    int
+	took     time.Duration
+	notice   string // the first one
+	lock     sync.Mutex
+}
+
+// measureErrors asks a question many times, in a few sessions.
+func measureErrors(t *testing.T, s site, q question) *tableOfErrors {
+	t.Helper()
+	truth, err := ask(t.Context(), s.truth, withoutEnds(q.truth), q.ignored())
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", q.name, err, withoutEnds(q.truth))
+	}
+	e := &tableOfErrors{question: q, truth: truth, columns: make([]map[string]*tally, len(truth.columns))}
+	for i := range e.columns {
+		e.columns[i] = map[string]*tally{}
+	}
+	var all sync.WaitGroup
+	for i := range *sessions {
+		conn := s.dial(t, func(n *pgconn.Notice) { e.told(n.Message) })
+		all.Go(func() {
+			for range (*draws + i) / *sessions {
+				start := time.Now()
+				answer, err := ask(t.Context(), conn, withEnds(q.asked), q.ignored())
+				if err != nil {
+					t.Errorf("%s: %v\n%s", q.name, err, withEnds(q.asked))
+					return
+				}
+				e.add(answer, time.Since(start))
+			}
+		})
+	}
+	all.Wait()
+	return e
+}
+
+func (e *tableOfErrors) told(notice string) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	if e.notice == "" {
+		e.notice = notice
+	}
+}
+
+func (e *tableOfErrors) add(answer reply, took time.Duration) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.asked++
+	e.took += took
+	for key, row := range answer.rows {
+		for i, c := range row {
+			truth := e.question.truthOf(e.truth, key, i)
+			if math.IsNaN(c.value) || math.IsNaN(truth) {
+				continue
+			}
+			y := e.columns[i][key]
+			if y == nil {
+				y = &tally{truth: truth}
+				e.columns[i][key] = y
+			}
+			y.add(c)
+		}
+	}
+}
+
+const heading = `| question | value | rows | truth | mean answer | rms error | stated interval | truth within | ms |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+`
+
+// lines writes the table's lines: one for all rows of each value, and one for the first row of a
+// question with one value.
+func (e *tableOfErrors) lines() string {
+	var text strings.Builder
+	for i, name := range e.truth.columns {
+		if len(e.truth.order) > 1 && len(e.truth.columns) == 1 {
+			text.WriteString(e.line(i, name, e.truth.order[0], e.truth.order[:1]))
+		}
+		text.WriteString(e.line(i, name, fmt.Sprintf("all %d", len(e.truth.order)), e.truth.order))
+	}
+	return text.String()
+}
+
+// line writes the errors of rows: relative to the mean of their true values.
+func (e *tableOfErrors) line(i int, name, rows string, keys []string) string {
+	var s tally
+	var known int
+	for _, key := range keys {
+		y := e.columns[i][key]
+		if y == nil {
+			continue
+		}
+		known++
+		s.truth += y.truth
+		s.n += y.n
+		s.within += y.within
+		s.sum += y.sum / float64(y.n)
+		s.squares += y.squares
+		s.low += y.low
+		s.above += y.above
+	}
+	if known == 0 {
+		return fmt.Sprintf("| %s | %s | %s | no answer |||||| \n", e.question.name, name, rows)
+	}
+	n, truth, mean := float64(s.n), s.truth/float64(known), s.sum/float64(known)
+	shown := ""
+	if most := e.asked * len(keys); s.n < most {
+		shown = fmt.Sprintf(", %.0f %% shown", 100*n/float64(most))
+	}
+	per := 100 / math.Abs(truth)
+	return fmt.Sprintf("| %s | %s | %s%s | %s | %s | %s %% | −%s %% +%s %% | %.0f %% | %d |\n", e.question.name, name, rows, shown,
+		digits(truth), digits(mean), digits(per*math.Sqrt(s.squares/n)), digits(per*s.low/n), digits(per*s.above/n),
+		100*float64(s.within)/n, e.took.Milliseconds()/int64(max(1, e.asked)))
+}
+
+// digits writes a number with four digits, or all before the point.
+func digits(x float64) string {
+	if math.Abs(x) >= 1000 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.4g", x)
+}
+
+// coverage returns how many cells had the truth within their intervals.
+func (e *tableOfErrors) coverage() (within, cells int) {
+	for _, rows := range e.columns {
+		for _, y := range rows {
+			within += y.within
+			cells += y.n
+		}
+	}
+	return within, cells
+}

@@ -1,0 +1,96 @@
+package truth_test
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/internal/demo"
+	"dpproxy/internal/needs"
+	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/sitetest"
+	"dpproxy/internal/tpch"
+)
+
+// epsilon is the price of a question, ρ = 0.005, whatever the policy's default is.
+const epsilon = "0.1"
+
+// A site has a session with the protected database itself, and opens others with dpproxy.
+type site struct {
+	truth *pgx.Conn
+	run   *sitetest.Running
+}
+
+// clinic is the demonstration, with its policy.
+func clinic(t *testing.T) site {
+	g, err := demo.Generate(1, demo.Size{Patients: *patients, Visits: 10 * *patients, Labs: 20 * *patients})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newSite(t, g, demoPolicy(t, demo.Clinic))
+}
+
+// study is the liver study, with its policy. It skips the test where there is no R to read it from.
+func study(t *testing.T) site {
+	s, err := demo.OpenStudy(t.Context())
+	if errors.Is(err, demo.ErrNeedsR) {
+		needs.Missing(t, err.Error(), "r-base-core", "r-cran-survival")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	return newSite(t, s, demoPolicy(t, demo.NAFLD))
+}
+
+// shop is the TPC-H-derived database.
+func shop(t *testing.T) site {
+	g, err := tpch.Generate(1, *scale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newSite(t, g, tpch.Policy(tpch.PolicyValues{Epsilon: 9000, Verifier: "VERIFIER"}))
+}
+
+var budget = regexp.MustCompile(`budget: \{[^}]*\}`)
+
+// demoPolicy is the policy of a demonstration, but for its addresses, and with budgets for hundreds of
+// answers.
+func demoPolicy(t *testing.T, d demo.Dataset) string {
+	t.Helper()
+	text, err := d.Policy(demo.PolicyValues{Analyst: "ana", Verifier: "VERIFIER"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rules, ok := strings.Cut(string(text), "\nprivacy_unit:")
+	if !ok {
+		t.Fatalf("no unit in\n%s", text)
+	}
+	return "privacy_unit:" + budget.ReplaceAllString(rules, "budget: {epsilon: 9000, delta: 1e-6}")
+}
+
+// newSite starts dpproxy before a database with the rows of a source. It remembers no answer, so that
+// each has noise of its own.
+func newSite(t *testing.T, source demo.Source, policy string) site {
+	t.Helper()
+	data := sitetest.StartServer(t, pgtemp.Options{Settings: []string{"max_wal_size=4GB"}})
+	conn := sitetest.Dial(t, data.URL("postgres", pgtemp.Superuser))
+	if err := demo.Load(t.Context(), conn, source, nil); err != nil {
+		t.Fatal(err)
+	}
+	sitetest.Exec(t, conn, "VACUUM ANALYZE")
+	s := sitetest.Make(t, sitetest.Options{Data: data, Policy: policy + "\nlimits: {statement_timeout: 10m, reply_grid: 0}\n"})
+	return site{conn, s.Run(t)}
+}
+
+// dial opens a session with dpproxy, of which each statement has the same price.
+func (s site) dial(t *testing.T, told func(*pgconn.Notice)) *pgx.Conn {
+	t.Helper()
+	conn := sitetest.DialTold(t, s.run.URL("ana"), told)
+	sitetest.Exec(t, conn, "SET dp.epsilon = "+epsilon)
+	return conn
+}

@@ -1,0 +1,40 @@
+package truth_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// leastCoverage is the share of intervals, stated at 95 %, that have the truth in them.
+const leastCoverage = 0.93
+
+// TestTruth prints what is wrong with answers, on three sets of data.
+func TestTruth(t *testing.T) {
+	if *draws == 0 && *rounds == 0 {
+		return // a measurement, not a test: make truth runs it
+	}
+	t.Run("clinic", func(t *testing.T) {
+		s := clinic(t)
+		t.Run("errors", func(t *testing.T) { printErrors(t, s, "clinic") })
+		t.Run("analyst", func(t *testing.T) { printVerdicts(t, s) })
+	})
+	t.Run("study", func(t *testing.T) { printErrors(t, study(t), "study") })
+	t.Run("tpch", func(t *testing.T) { printErrors(t, shop(t), "tpch") })
+}
+
+// printErrors asks the questions of a file, and fails if too few intervals have the truth in them.
+func printErrors(t *testing.T, s site, file string) {
+	if *draws == 0 {
+		return // make truth DRAWS=0
+	}
+	var table, notices strings.Builder
+	for _, q := range readQuestions(t, file) {
+		e := measureErrors(t, s, q)
+		table.WriteString(e.lines())
+		notices.WriteString(q.name + ": " + e.notice + "\n")
+		if within, cells := e.coverage(); float64(within) < leastCoverage*float64(cells) {
+			t.Errorf("%s: the truth is within %d of %d intervals", q.name, within, cells)
+		}
+	}
+	t.Logf("%d answers to each question, ε = %s, intervals at 95 %%\n\n%s%s\n%s", *draws, epsilon, heading, &table, &notices)
+}
