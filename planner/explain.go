@@ -25,7 +25,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 	w.line(1, "unit: %s", p.unit)
 	for i, b := range p.Blocks {
 		w.line(1, "block %d", i+1)
-		b.explain(w, p.hidden)
+		b.explain(w, p.unit, p.hidden)
 	}
 	free := "no protected row is read"
 	if p.Reads() {
@@ -50,10 +50,13 @@ func (p *Plan) Explain(costs []Cost) []string {
 	return w.draw()
 }
 
-func (b *BlockPlan) explain(w *tree, hidden bool) {
+func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
 	src := b.block.source
 	w.line(2, "protected tables: %s", strings.Join(src.Told(), ", "))
 	w.line(2, "privacy unit: %s", src.UnitPath())
+	for _, s := range b.leftOut(unit) {
+		w.line(2, "%s", s)
+	}
 	for _, p := range b.Sets {
 		if len(b.Sets) == 1 {
 			p.explain(w, b.block, 2, hidden)

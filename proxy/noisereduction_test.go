@@ -44,7 +44,7 @@ func large(t testing.TB) accountant.Limit {
 type client struct {
 	*pgx.Conn
 
-	notice string
+	notice, detail string
 }
 
 func (w *world) client(t testing.TB, user string) *client {
@@ -54,7 +54,7 @@ func (w *world) client(t testing.TB, user string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { c.notice = n.Message }
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { c.notice, c.detail = n.Message, n.Detail }
 	if c.Conn, err = pgx.ConnectConfig(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}

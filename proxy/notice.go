@@ -19,10 +19,23 @@ func notice(
 		Message: fmt.Sprintf("cost %s; error at %s %%: %s%s", r.Cost(plan.Mechanism),
 			planner.Number(100*confidence), strings.Join(errorBars(plan, released), ", "), c.Remaining(ctx, r, plan.Untold)+r.Remarks()),
 	}
-	if bounds := plan.Clamped(); bounds != "" {
-		n.Detail = "Values are clamped: " + bounds + ". The error does not include what clamping and contribution limits leave out."
-	}
+	n.Detail = leftOut(plan)
 	return n
+}
+
+// leftOut tells what the errors do not include.
+func leftOut(plan *planner.Plan) string {
+	text := ""
+	if bounds := plan.Clamped(); bounds != "" {
+		text = "Values are clamped: " + bounds + ". "
+	}
+	for _, s := range plan.LeftOut() {
+		text += strings.ToUpper(s[:1]) + s[1:] + ". "
+	}
+	if text == "" {
+		return ""
+	}
+	return text + "The error does not include what clamping and contribution limits leave out."
 }
 
 // errorBars are the errors of the answers, each once.

@@ -1,6 +1,8 @@
 package scalar
 
 import (
+	"slices"
+
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
@@ -137,4 +139,12 @@ func (u *UnitGroup) covers(e Expr) error {
 func ungrouped(c *Column, at int) error {
 	return pgerr.New(pgerr.NotAllowed, "column %q is neither grouped nor aggregated", c.Shown()).At(at).
 		WithHint("Add the column to GROUP BY.")
+}
+
+// CountsRows reports whether an expression over groups depends on how many rows count in one.
+func CountsRows(e Expr) bool {
+	if a, ok := e.(*aggregate); ok && (a.name == "count" || a.name == "sum") {
+		return true
+	}
+	return slices.ContainsFunc(operands(e), CountsRows)
 }

@@ -113,7 +113,7 @@ func (b *shared) branch(at place, sel *ast.Select) (*branch, []outputColumn, err
 	}
 	r := sc.Resolver()
 	if br.grouped {
-		if br.keys, err = unitGroup(sc.proved, sel, r); err != nil {
+		if br.keys, br.groupRows, err = unitGroup(sc.proved, sel, r); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -148,32 +148,35 @@ func (b *branch) allowed(rows *bounded, sel *ast.Select) error {
 
 const castHint = "Cast it to a type whose equal values look the same, such as numeric(12,2)."
 
-// unitGroup resolves the keys of a GROUP BY that contains the unit. From then on the resolver is one
-// of expressions over groups.
-func unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scalar.Expr, err error) {
+// unitGroup resolves the keys of a GROUP BY that contains the unit, and returns how many rows of a
+// unit count in a group, 0 if all do. From then on the resolver is one of expressions over groups.
+func unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scalar.Expr, cut int64, err error) {
 	unit := rows.model.Unit()
 	keyed := false
 	for _, g := range sel.Groups {
 		x, err := r.Expr(g)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if !scalar.OneSpelling(x) {
-			return nil, notHere(g.Pos(), castHint, "a sub-select on protected rows cannot be grouped by %s", x.Type())
+			return nil, 0, notHere(g.Pos(), castHint, "a sub-select on protected rows cannot be grouped by %s", x.Type())
 		}
 		keyed = keyed || rows.IsUnit(x)
 		keys = append(keys, x)
 	}
 	if !keyed {
-		return nil, pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).
+		return nil, 0, pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).
 			At(sel.At).WithHint("Group by the column that identifies the %s as well.", unit)
 	}
-	most := int64(1)
-	if !rows.Fixes(keys) {
-		most = rows.groupRows()
+	most, known := int64(1), rows.Fixes(keys)
+	if !known {
+		most, known = rows.RowsPerUnit(rows.publicSizes())
+	}
+	if !known {
+		most, cut = rows.mostJoinRows(), rows.mostJoinRows()
 	}
 	r.Unit, r.Condition = &scalar.UnitGroup{Keys: keys, Rows: most}, nil
-	return keys, nil
+	return keys, cut, nil
 }
 
 // untyped reports whether the expression is a literal without a type.

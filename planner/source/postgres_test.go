@@ -171,7 +171,7 @@ type readStatement struct {
 // whatever the order of rows in the tables; and what is proved of the rows must hold.
 // DPPROXY_SOURCES sets how many are made.
 func TestOwnership(t *testing.T) {
-	cat, conn := shopOf(t, filledShop), shopServer(t)
+	cat, conn := shopOf(t, filledShop, 4), shopServer(t)
 	golden := goldenSources(t)
 	n, _ := strconv.Atoi(os.Getenv("DPPROXY_SOURCES"))
 	random := randomSources(max(n, 400))
@@ -298,7 +298,7 @@ SET search_path = seen, public`
 // TestSourceMeaning compares what is counted with what the client's own statement
 // counts, where every row belongs to somebody and no cap is passed.
 func TestSourceMeaning(t *testing.T) {
-	cat, conn := shopOf(t, filledShop), shopServer(t)
+	cat, conn := shopOf(t, filledShop, 4), shopServer(t)
 	run(t, conn.PgConn(), tidyRows)
 	run(t, conn.PgConn(), seenTables)
 	compared := 0

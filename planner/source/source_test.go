@@ -72,14 +72,14 @@ func shopSchema(sizes map[catalog.Name]int64) *catalog.Schema {
 
 func shop(t *testing.T) *policy.Model {
 	t.Helper()
-	return shopOf(t, map[catalog.Name]int64{name("parts"): 2000, name("makers"): 50, name("rates"): 1000})
+	return shopOf(t, map[catalog.Name]int64{name("parts"): 2000, name("makers"): 50, name("rates"): 1000}, 4)
 }
 
-// shopOf is the shop with public tables of these sizes.
-func shopOf(t *testing.T, sizes map[catalog.Name]int64) *policy.Model {
+// shopOf is the shop with public tables of these sizes; a join takes joinRows rows of a unit.
+func shopOf(t *testing.T, sizes map[catalog.Name]int64, joinRows int64) *policy.Model {
 	t.Helper()
 	hidden := policy.ColumnPolicy{Hidden: true}
-	c, problems := policy.Check(policy.Policy{Unit: "customer", JoinRows: 4, Tables: []policy.TablePolicy{
+	c, problems := policy.Check(policy.Policy{Unit: "customer", JoinRows: joinRows, Tables: []policy.TablePolicy{
 		{Name: name("customers"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{"name": hidden}},
 		{
 			Name: name("orders"), UnitColumn: "customer_id", MaxRows: 10, MaxPartitions: 3,

@@ -70,6 +70,8 @@ type branch struct {
 	keys    []scalar.Expr
 	having  scalar.Expr // nil if none
 	grouped bool
+	// groupRows are how many rows of a unit count in a group; 0 if all do, by proof.
+	groupRows int64
 	// distinct rows have the unit among the targets.
 	distinct bool
 }

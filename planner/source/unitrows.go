@@ -84,14 +84,6 @@ func (p *proof) mostJoinRows() int64 {
 	return cmp.Or(most, p.model.JoinRows())
 }
 
-// groupRows is how many rows of a unit count in an expression over a group of them.
-func (b *bounded) groupRows() int64 {
-	if n, known := b.RowsPerUnit(b.publicSizes()); known {
-		return n
-	}
-	return b.mostJoinRows()
-}
-
 // publicSizes are the limits that are known with the policy.
 func (r *resolved) publicSizes() policy.Limits {
 	return policy.Limits{PublicRows: r.model.PublicRows()}
