@@ -43,10 +43,7 @@ type tableOfErrors struct {
 // measureErrors asks a question many times, in a few sessions.
 func measureErrors(t *testing.T, s site, q question) *tableOfErrors {
 	t.Helper()
-	truth, err := ask(t.Context(), s.truth, withoutEnds(q.truth), q.ignored())
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", q.name, err, withoutEnds(q.truth))
-	}
+	truth := s.truthAbout(t, q)
 	e := &tableOfErrors{question: q, truth: truth, columns: make([]map[string]*tally, len(truth.columns))}
 	for i := range e.columns {
 		e.columns[i] = map[string]*tally{}

@@ -9,7 +9,8 @@ import (
 
 var (
 	draws    = flag.Int("draws", 0, "ask the questions with a table of errors so many times")
-	rounds   = flag.Int("rounds", 0, "ask the hundred questions of an analyst so many times")
+	rounds   = flag.Int("rounds", 0, "ask the questions of an analyst so many times")
+	asked    = flag.String("asked", "testdata/analyst.sql", "the file with the questions of an analyst about the clinic")
 	sessions = flag.Int("sessions", 2, "ask in so many sessions at once")
 	patients = flag.Int("patients", 100_000, "patients of the clinic")
 	scale    = flag.Float64("scale", 0.1, "scale factor of the TPC-H-derived data")

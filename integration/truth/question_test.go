@@ -33,9 +33,9 @@ var (
 )
 
 // readQuestions reads a file of questions.
-func readQuestions(t testing.TB, name string) []question {
+func readQuestions(t testing.TB, file string) []question {
 	t.Helper()
-	text, err := os.ReadFile("testdata/" + name + ".sql")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,3 +94,13 @@ func (s site) dial(t *testing.T, told func(*pgconn.Notice)) *pgx.Conn {
 	sitetest.Exec(t, conn, "SET dp.epsilon = "+epsilon)
 	return conn
 }
+
+// truthAbout asks the protected database itself.
+func (s site) truthAbout(t *testing.T, q question) reply {
+	t.Helper()
+	truth, err := ask(t.Context(), s.truth, withoutEnds(q.truth), q.ignored())
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", q.name, err, withoutEnds(q.truth))
+	}
+	return truth
+}

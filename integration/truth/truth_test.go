@@ -28,7 +28,7 @@ func printErrors(t *testing.T, s site, file string) {
 		return // make truth DRAWS=0
 	}
 	var table, notices strings.Builder
-	for _, q := range readQuestions(t, file) {
+	for _, q := range readQuestions(t, "testdata/"+file+".sql") {
 		e := measureErrors(t, s, q)
 		table.WriteString(e.lines())
 		notices.WriteString(q.name + ": " + e.notice + "\n")

@@ -10,8 +10,8 @@ SELECT region, {count(*) AS patients} FROM patients GROUP BY region ORDER BY pat
 -- smokers
 SELECT {count(*)} FROM patients WHERE smoker;
 
--- nobody asked whether they smoke
-SELECT {count(*)} FROM patients WHERE smoker IS NULL;
+-- returns within thirty days
+SELECT {count(*)} FROM visits a JOIN visits b ON b.patient_id = a.patient_id AND b.day > a.day AND b.day <= a.day + 30;
 
 -- share of smokers
 SELECT {100.0 * count(*) FILTER (WHERE smoker) / count(*) AS percent | 100.0 | count(*) FILTER (WHERE smoker) | count(*)} FROM patients;
@@ -45,8 +45,9 @@ SELECT {percentile_cont(0.5) WITHIN GROUP (ORDER BY birth_year) AS median} FROM 
 -- the oldest and the youngest
 SELECT {min(birth_year) AS oldest}, {max(birth_year) AS youngest} FROM patients;
 
--- women over 60 in the north
-SELECT {count(*)} FROM patients WHERE sex = 'f' AND region = 'north' AND 2024 - birth_year > 60;
+-- running total of visits
+SELECT year, {sum(n) OVER (ORDER BY year) AS total | sum(n_low) OVER (ORDER BY year) | sum(n_high) OVER (ORDER BY year)}
+FROM (SELECT extract(year FROM day) AS year, {count(*) AS n} FROM visits GROUP BY 1) t;
 
 -- visits
 SELECT {count(*)} FROM visits;
@@ -57,8 +58,8 @@ SELECT extract(year FROM day) AS year, {count(*)} FROM visits GROUP BY year ORDE
 -- visits by month
 SELECT date_trunc('month', day) AS month, {count(*)} FROM visits GROUP BY 1 ORDER BY 1;
 
--- visits by month as text
-SELECT to_char(day, 'YYYY-MM') AS month, {count(*)} FROM visits WHERE day >= '2023-07-01' GROUP BY month ORDER BY month;
+-- patients by exact number of visits
+SELECT n AS visits, {count(*) AS patients} FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY patient_id) t GROUP BY n ORDER BY n;
 
 -- visits by quarter
 SELECT date_trunc('quarter', day) AS quarter, {count(*) AS visits}, {sum(cost) AS cost} FROM visits GROUP BY quarter ORDER BY quarter;
@@ -106,14 +107,16 @@ FROM visits
 WHERE diagnosis IN ('diabetes', 'hypertension', 'asthma', 'copd') AND day BETWEEN '2024-01-01' AND '2024-12-31'
 GROUP BY diagnosis;
 
--- diagnoses that begin with h
-SELECT {count(*)} FROM visits WHERE diagnosis LIKE 'h%';
+-- laboratory values of a patient
+SELECT {avg(n)} FROM (SELECT v.patient_id, count(*) AS n FROM labs l JOIN visits v ON v.id = l.visit_id GROUP BY v.patient_id) t;
 
 -- visits by hospital
 SELECT hospital_id, {count(*)} FROM visits GROUP BY hospital_id ORDER BY hospital_id;
 
--- visits by name of the hospital
-SELECT h.name, {count(*) AS visits} FROM visits v JOIN hospitals h ON h.id = v.hospital_id GROUP BY h.name ORDER BY visits DESC;
+-- share of patients with cancer by region
+SELECT p.region, {100.0 * count(DISTINCT v.patient_id) / count(DISTINCT p.id) AS percent | 100.0 | count(DISTINCT v.patient_id) | count(DISTINCT p.id)}
+FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND v.diagnosis = 'cancer'
+GROUP BY p.region;
 
 -- ten busiest hospitals
 SELECT h.name, {count(*) AS visits} FROM visits v JOIN hospitals h ON v.hospital_id = h.id GROUP BY h.name ORDER BY visits DESC LIMIT 10;
@@ -158,8 +161,8 @@ SELECT date_trunc('month', day)::date AS month, {sum(cost) AS cost} FROM visits 
 -- mean cost
 SELECT {avg(cost)} FROM visits;
 
--- mean cost, rounded
-SELECT {round(avg(cost), 2) AS mean | dp.lower(avg(cost)) - 0.005 | dp.upper(avg(cost)) + 0.005} FROM visits;
+-- the heaviest patient
+SELECT {max(n)} FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY patient_id) t;
 
 -- mean cost by diagnosis
 SELECT diagnosis, {avg(cost) AS mean}, {count(*) AS n} FROM visits GROUP BY diagnosis ORDER BY mean DESC;
@@ -240,8 +243,8 @@ FROM (SELECT patient_id, min(day) AS first FROM visits GROUP BY patient_id) t
 GROUP BY year
 ORDER BY year;
 
--- patients with diabetes
-SELECT {count(*)} FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id AND v.diagnosis = 'diabetes');
+-- visits and cost by month of the year
+SELECT extract(month FROM day) AS month, {count(*) AS visits}, {avg(cost) AS cost} FROM visits GROUP BY 1 ORDER BY 1;
 
 -- patients with diabetes and hypertension
 SELECT {count(*)}
@@ -334,8 +337,10 @@ SELECT test, {avg(value) AS mean}, {stddev(value) AS spread} FROM labs GROUP BY 
 -- median cholesterol
 SELECT {percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS median} FROM labs WHERE test = 'chol';
 
--- share of high cholesterol
-SELECT {avg((value > 240)::int) AS share} FROM labs WHERE test = 'chol';
+-- growth from 2023 to 2024
+SELECT {b.n - a.n AS growth | b.n_low - a.n_high | b.n_high - a.n_low}
+FROM (SELECT {count(*) AS n} FROM visits WHERE extract(year FROM day) = 2023) a,
+     (SELECT {count(*) AS n} FROM visits WHERE extract(year FROM day) = 2024) b;
 
 -- patients with a high hba1c
 SELECT {count(DISTINCT v.patient_id)} FROM labs l JOIN visits v ON v.id = l.visit_id WHERE l.test = 'hba1c' AND l.value >= 6.5;

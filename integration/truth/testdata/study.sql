@@ -69,3 +69,9 @@ ORDER BY event;
 SELECT event, {count(*) AS events}, {count(DISTINCT person_id) AS people}
 FROM events
 GROUP BY event;
+
+-- laboratory values
+SELECT {count(*)} FROM labs;
+
+-- laboratory values by test
+SELECT test, {count(*)} FROM labs GROUP BY test ORDER BY test;
