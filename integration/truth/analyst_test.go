@@ -23,7 +23,7 @@ type analyst struct {
 
 func newAnalyst(t *testing.T, s site) *analyst {
 	a := &analyst{site: s}
-	a.ours = s.dial(t, func(n *pgconn.Notice) { a.notices = append(a.notices, n.Message) })
+	a.ours = s.dial(t, func(n *pgconn.Notice) { a.notices = append(a.notices, noticeText(n)) })
 	return a
 }
 
@@ -68,7 +68,7 @@ func (s *score) share() float64 { return s.shares / s.answers }
 
 func (s *score) String() string {
 	return fmt.Sprintf("%.0f answers: %d with at least %.0f %% of their cells within, %d with less, %d without an interval; "+
-		"%.1f %% of the cells of a question within, %.1f %% of all %d cells; besides %d of NULL alone, and %d refusals",
+		"%.1f %% of the cells of a question within, %.1f %% of all %d cells; besides %d without a value, and %d refusals",
 		s.answers, s.outcomes[inside], 100*leastWithin, s.outcomes[outside], s.outcomes[unstated],
 		100*s.share(), 100*float64(s.within)/float64(s.cells), s.cells, s.outcomes[empty], s.outcomes[refused])
 }

@@ -16,5 +16,10 @@
 // without braces tell the rows apart. Where an answer has rows by its own values (LIMIT, HAVING), a second
 // statement of the same name tells the truth of all rows that there could be.
 //
+// A line of the table of errors has the mean over rows and draws: of the true values, of the
+// answers, of the root of the squared error, and of both parts of the interval, the last three in
+// percent of the mean true value. Each answer has noise of its own, since none is remembered; one
+// secret chooses for all of them where a hash chooses.
+//
 // To measure another commit, lay this folder into a checkout of it: policies and data are then those of that commit.
 package truth

@@ -36,7 +36,8 @@ type tableOfErrors struct {
 	columns  []map[string]*tally
 	asked    int
 	took     time.Duration
-	notice   string // the first one
+	cost     float64 // ρ of one answer
+	notice   string  // the first one
 	lock     sync.Mutex
 }
 
@@ -48,9 +49,10 @@ func measureErrors(t *testing.T, s site, q question) *tableOfErrors {
 	for i := range e.columns {
 		e.columns[i] = map[string]*tally{}
 	}
+	before := s.spent(t)
 	var all sync.WaitGroup
 	for i := range *sessions {
-		conn := s.dial(t, func(n *pgconn.Notice) { e.told(n.Message) })
+		conn := s.dial(t, func(n *pgconn.Notice) { e.told(noticeText(n)) })
 		all.Go(func() {
 			for range (*draws + i) / *sessions {
 				start := time.Now()
@@ -64,6 +66,7 @@ func measureErrors(t *testing.T, s site, q question) *tableOfErrors {
 		})
 	}
 	all.Wait()
+	e.cost = (s.spent(t) - before) / float64(*draws)
 	return e
 }
 
@@ -96,8 +99,8 @@ func (e *tableOfErrors) add(answer reply, took time.Duration) {
 	}
 }
 
-const heading = `| question | value | rows | truth | mean answer | rms error | stated interval | truth within | ms |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+const heading = `| question | value | rows | truth | mean answer | rms error | stated interval | truth within | ρ | ms |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 `
 
 // lines writes the table's lines: one for all rows of each value, and one for the first row of a
@@ -132,7 +135,7 @@ func (e *tableOfErrors) line(i int, name, rows string, keys []string) string {
 		s.above += y.above
 	}
 	if known == 0 {
-		return fmt.Sprintf("| %s | %s | %s | no answer |||||| \n", e.question.name, name, rows)
+		return fmt.Sprintf("| %s | %s | %s | no answer | | | | | | |\n", e.question.name, name, rows)
 	}
 	n, truth, mean := float64(s.n), s.truth/float64(known), s.sum/float64(known)
 	shown := ""
@@ -140,9 +143,9 @@ func (e *tableOfErrors) line(i int, name, rows string, keys []string) string {
 		shown = fmt.Sprintf(", %.0f %% shown", 100*n/float64(most))
 	}
 	per := 100 / math.Abs(truth)
-	return fmt.Sprintf("| %s | %s | %s%s | %s | %s | %s %% | −%s %% +%s %% | %.0f %% | %d |\n", e.question.name, name, rows, shown,
+	return fmt.Sprintf("| %s | %s | %s%s | %s | %s | %s %% | −%s %% +%s %% | %.0f %% | %.4g | %d |\n", e.question.name, name, rows, shown,
 		digits(truth), digits(mean), digits(per*math.Sqrt(s.squares/n)), digits(per*s.low/n), digits(per*s.above/n),
-		100*float64(s.within)/n, e.took.Milliseconds()/int64(max(1, e.asked)))
+		100*float64(s.within)/n, e.cost, e.took.Milliseconds()/int64(max(1, e.asked)))
 }
 
 // digits writes a number with four digits, or all before the point.

@@ -104,3 +104,24 @@ func (s site) truthAbout(t *testing.T, q question) reply {
 	}
 	return truth
 }
+
+// spent is the ρ that answers have cost.
+func (s site) spent(t *testing.T) (rho float64) {
+	t.Helper()
+	conn := s.dial(t, func(*pgconn.Notice) {})
+	if err := conn.QueryRow(t.Context(), "SELECT spent::float8 FROM dp.budget WHERE kind = 'unit'").Scan(&rho); err != nil {
+		t.Fatal(err)
+	}
+	return rho
+}
+
+// noticeText is all that a notice says.
+func noticeText(n *pgconn.Notice) string {
+	text := n.Message
+	for _, more := range []string{n.Detail, n.Hint} {
+		if more != "" {
+			text += " — " + more
+		}
+	}
+	return text
+}

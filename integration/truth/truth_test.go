@@ -1,12 +1,20 @@
 package truth_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
 
 // leastCoverage is the share of intervals, stated at 95 %, that have the truth in them.
 const leastCoverage = 0.93
+
+// covers reports whether so many of so many intervals may be leastCoverage of them: by two standard
+// deviations.
+func covers(within, intervals int) bool {
+	n := float64(intervals)
+	return float64(within) >= leastCoverage*n-2*math.Sqrt(leastCoverage*(1-leastCoverage)*n)
+}
 
 // TestTruth prints what is wrong with answers, on three sets of data.
 func TestTruth(t *testing.T) {
@@ -32,7 +40,7 @@ func printErrors(t *testing.T, s site, file string) {
 		e := measureErrors(t, s, q)
 		table.WriteString(e.lines())
 		notices.WriteString(q.name + ": " + e.notice + "\n")
-		if within, cells := e.coverage(); float64(within) < leastCoverage*float64(cells) {
+		if within, cells := e.coverage(); !covers(within, cells) {
 			t.Errorf("%s: the truth is within %d of %d intervals", q.name, within, cells)
 		}
 	}

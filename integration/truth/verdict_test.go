@@ -24,7 +24,7 @@ type verdict struct {
 // The outcomes of a question.
 const (
 	refused  = "refused"
-	empty    = "NULL"
+	empty    = "no value"
 	unstated = "no interval"
 	inside   = "within"
 	outside  = "outside"
