@@ -16,6 +16,7 @@ type checkCommand struct {
 	Policy  string `arg:"" help:"Policy file." type:"path"`
 	Offline bool   `help:"Check the file alone."`
 	Online  bool   `help:"Fail if the database cannot be reached."`
+	Explain bool   `help:"Say what else could be stated of contributions. It tells where there are few rows: not for analysts."`
 }
 
 // Run implements the command. Where the database cannot be reached the file alone
@@ -62,6 +63,11 @@ func (c *checkCommand) Run(ctx context.Context) error {
 	}
 	for _, line := range compressed {
 		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, line)
+	}
+	if c.Explain {
+		if err := s.explain(ctx, conn, cat); err != nil {
+			return err
+		}
 	}
 	if down, err := s.connectMirror(ctx); err == nil {
 		defer down.Close(ctx)

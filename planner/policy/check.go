@@ -219,9 +219,12 @@ func (c *checker) ownColumn(t *Table, p *TablePolicy) {
 // NOT NULL.
 func hasKey(t *catalog.Table, name string) bool {
 	col, ok := t.Column(name)
-	return ok && col.NotNull && slices.ContainsFunc(t.Keys, func(k catalog.Key) bool {
-		return len(k.Columns) == 1 && k.Columns[0] == name
-	})
+	return ok && col.NotNull && isUnique(t, name)
+}
+
+// isUnique reports whether no two rows have the same value of a column, NULL aside.
+func isUnique(t *catalog.Table, name string) bool {
+	return slices.ContainsFunc(t.Keys, func(k catalog.Key) bool { return len(k.Columns) == 1 && k.Columns[0] == name })
 }
 
 // otherPeople refuses rows about two people, and public tables that depend on

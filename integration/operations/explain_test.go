@@ -1,0 +1,31 @@
+package operations_test
+
+import (
+	"strings"
+	"testing"
+
+	"dpproxy/internal/sitetest"
+)
+
+// TestCheckExplain asks for advice on a policy, which quotes the place in it, and no number of rows.
+func TestCheckExplain(t *testing.T) {
+	chosen := strings.Replace(sitetest.ClinicPolicy, "    max_rows: 5\n    max_partitions: 3\n", "    max_rows: auto\n", 1)
+	s := sitetest.New(t, sitetest.ClinicSchema, chosen)
+	out := s.Command(t, "check", s.Policy, "--online", "--explain")
+	for _, want := range []string{
+		": tables.public.labs: no key proves that one patient has at most 5 rows in a group",
+		": tables.public.visits: sums and averages need no bounds of cost any more",
+		": tables.public.visits: few units: ",
+		"  visits:\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "1000") {
+		t.Errorf("a number of rows is in\n%s", out)
+	}
+	if out := s.Command(t, "check", s.Policy, "--online"); strings.Contains(out, "few units") {
+		t.Errorf("unasked:\n%s", out)
+	}
+}
