@@ -45,9 +45,9 @@ func (b *block) contribution(p *partitions, s Settings, unit string) (contributi
 }
 
 // checkCuts refuses to say how many units count for less than they have, where that is not measured: the
-// rows and groups that count are chosen, or a sum is clamped.
+// rows and groups that count are chosen, a sum is clamped, or rows are left out before they are counted.
 func (b *block) checkCuts(c contribution, unit string) error {
-	if !c.choosesRows && !c.choosesPartitions && c.maxSum == nil {
+	if !c.choosesRows && !c.choosesPartitions && c.maxSum == nil && len(b.source.Cuts()) == 0 {
 		return nil
 	}
 	for _, a := range b.aggregates {
