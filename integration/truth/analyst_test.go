@@ -75,9 +75,6 @@ func (s *score) String() string {
 
 // printVerdicts asks the questions of an analyst, and fails if too few have the truth within.
 func printVerdicts(t *testing.T, s site) {
-	if *rounds == 0 {
-		return // make truth ROUNDS=0
-	}
 	a, questions, all := newAnalyst(t, s), readQuestions(t, *asked), &score{outcomes: map[string]int{}}
 	var table, notices strings.Builder
 	for _, q := range questions {

@@ -42,7 +42,7 @@ type tableOfErrors struct {
 }
 
 // measureErrors asks a question many times, in a few sessions.
-func measureErrors(t *testing.T, s site, q question) *tableOfErrors {
+func measureErrors(t *testing.T, s site, q question, draws int) *tableOfErrors {
 	t.Helper()
 	truth := s.truthAbout(t, q)
 	e := &tableOfErrors{question: q, truth: truth, columns: make([]map[string]*tally, len(truth.columns))}
@@ -54,7 +54,7 @@ func measureErrors(t *testing.T, s site, q question) *tableOfErrors {
 	for i := range *sessions {
 		conn := s.dial(t, func(n *pgconn.Notice) { e.told(noticeText(n)) })
 		all.Go(func() {
-			for range (*draws + i) / *sessions {
+			for range (draws + i) / *sessions {
 				start := time.Now()
 				answer, err := ask(t.Context(), conn, withEnds(q.asked), q.ignored())
 				if err != nil {
@@ -66,7 +66,7 @@ func measureErrors(t *testing.T, s site, q question) *tableOfErrors {
 		})
 	}
 	all.Wait()
-	e.cost = (s.spent(t) - before) / float64(*draws)
+	e.cost = (s.spent(t) - before) / float64(draws)
 	return e
 }
 

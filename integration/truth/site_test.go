@@ -26,8 +26,8 @@ type site struct {
 }
 
 // clinic is the demonstration, with its policy.
-func clinic(t *testing.T) site {
-	g, err := demo.Generate(1, demo.Size{Patients: *patients, Visits: 10 * *patients, Labs: 20 * *patients})
+func clinic(t *testing.T, patients int) site {
+	g, err := demo.Generate(1, demo.Size{Patients: patients, Visits: 10 * patients, Labs: 20 * patients})
 	if err != nil {
 		t.Fatal(err)
 	}
