@@ -48,6 +48,7 @@ func printErrors(t *testing.T, s site, file string) {
 		table.WriteString(e.lines())
 		notices.WriteString(q.name + ": " + e.notice + "\n")
 		within, cells := e.coverage()
+		t.Logf("%s: within %d of %d intervals", q.name, within, cells) // it takes long, and somebody waits
 		enough := covers(within, cells)
 		if strings.HasSuffix(q.name, byNoiseAlone) {
 			enough = float64(within) < leastCoverage*float64(cells)
