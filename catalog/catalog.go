@@ -34,6 +34,9 @@ type Schema struct {
 	// PublicRows are the rows that the public tables have on the mirror; nil where
 	// nobody has counted them.
 	PublicRows map[Name]int64
+	// PublicRepeats are the most rows of a public table there that have one value of a column, by the
+	// column's name; nothing is said of columns and tables that are not in it.
+	PublicRepeats map[Name]map[string]int64
 }
 
 // A Table is a relation of the real database.

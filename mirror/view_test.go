@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -232,6 +233,34 @@ func TestCountRows(t *testing.T) {
 		t.Errorf("%v\n%s", err, d)
 	}
 	if _, err := mirror.CountRows(t.Context(), p.mirror, []catalog.Name{name("nowhere")}); err == nil {
+		t.Error("a table that does not exist was counted")
+	}
+}
+
+func TestCountRepeats(t *testing.T) {
+	p := twoServers(t)
+	p.sync(t, plan())
+	sizes := map[catalog.Name]int64{name("regions"): 8, name("hospitals"): 20}
+	got, err := mirror.CountRepeats(t.Context(), p.mirror, sizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table, repeats := range got {
+		if len(repeats) == 0 {
+			t.Errorf("%v: no column", table)
+		}
+		for column, n := range repeats {
+			want := value(t, p.mirror, "SELECT max(c) FROM (SELECT count(*) AS c FROM "+table.Name+" GROUP BY "+column+") r")
+			if strconv.FormatInt(n, 10) != want {
+				t.Errorf("%v: %d rows have one value of %s, in Postgres %s", table, n, column, want)
+			}
+		}
+	}
+	sizes[name("hospitals")] = 1_000_000
+	if got, err := mirror.CountRepeats(t.Context(), p.mirror, sizes); err != nil || got[name("hospitals")] != nil {
+		t.Errorf("a large table: %v, %v", got, err)
+	}
+	if _, err := mirror.CountRepeats(t.Context(), p.mirror, map[catalog.Name]int64{name("nowhere"): 1}); err == nil {
 		t.Error("a table that does not exist was counted")
 	}
 }

@@ -49,6 +49,9 @@ func (s *host) serveCatalog(ctx context.Context, log *slog.Logger) (*policy.Mode
 	if schema.PublicRows, err = mirror.CountRows(ctx, conn, plan.Public); err != nil {
 		return nil, fmt.Errorf("%w (is the mirror in order? dpproxy sync makes it)", err)
 	}
+	if schema.PublicRepeats, err = mirror.CountRepeats(ctx, conn, schema.PublicRows); err != nil {
+		return nil, err
+	}
 	cat, problems := s.fit(plan, schema)
 	return cat, s.annotate(problems)
 }

@@ -25,7 +25,7 @@ func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 	c := &checker{schema: s, policy: p, model: &Model{
 		unit: p.Unit, units: p.Units, tables: map[catalog.Name]*Table{}, byName: map[string]*Table{},
 		views: map[catalog.Name]*catalog.Table{}, withheld: map[catalog.Name][]string{}, joinRows: cmp.Or(p.JoinRows, DefaultJoinRows),
-		timeZones: s.TimeZones, publicRows: s.PublicRows, before14: s.ServerVersion < 140000,
+		timeZones: s.TimeZones, publicRows: s.PublicRows, publicRepeats: s.PublicRepeats, before14: s.ServerVersion < 140000,
 	}}
 	for i := range p.Tables {
 		c.table(&p.Tables[i])

@@ -28,6 +28,8 @@ type Model struct {
 	joinRows int64
 	// publicRows are the sizes of public tables.
 	publicRows map[catalog.Name]int64
+	// publicRepeats are how often public tables have one value of a column.
+	publicRepeats map[catalog.Name]map[string]int64
 }
 
 // A Table is a table of the policy with the proofs about it.
@@ -85,6 +87,13 @@ func (m *Model) Before14() bool { return m.before14 }
 
 // PublicRows returns the sizes of public tables; one that is not in it may have any.
 func (m *Model) PublicRows() map[catalog.Name]int64 { return m.publicRows }
+
+// PublicRepeats returns the most rows of a public table that have one value of a column, if that
+// is known.
+func (m *Model) PublicRepeats(table catalog.Name, column string) (n int64, known bool) {
+	n, known = m.publicRepeats[table][column]
+	return n, known
+}
 
 // JoinRows bounds the rows of one unit that a join takes of a table whose MaxRows is undeclared.
 func (m *Model) JoinRows() int64 { return m.joinRows }

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror"
 	"dpproxy/parser"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
@@ -65,8 +66,19 @@ DELETE FROM emails WHERE customer_id IS NULL;
 DELETE FROM cards WHERE ctid IN (
   SELECT c FROM (SELECT ctid AS c, row_number() OVER (PARTITION BY customer_id) AS n FROM cards) r WHERE n > 4);`
 
-// filledShop has the sizes of public tables of that server.
-var filledShop = map[catalog.Name]int64{name("parts"): 10, name("makers"): 5, name("rates"): 6, name("old_parts"): 11}
+// filledShop is the shop whose public tables have the sizes of those of the server.
+func filledShop(t *testing.T, conn *pgx.Conn, joinRows int64) *policy.Model {
+	t.Helper()
+	s, public := shopSchema(), []catalog.Name{name("parts"), name("makers"), name("rates"), name("old_parts")}
+	var err error
+	if s.PublicRows, err = mirror.CountRows(t.Context(), conn, public); err != nil {
+		t.Fatal(err)
+	}
+	if s.PublicRepeats, err = mirror.CountRepeats(t.Context(), conn, s.PublicRows); err != nil {
+		t.Fatal(err)
+	}
+	return shopOf(t, s, joinRows)
+}
 
 func shopServer(t *testing.T) *pgx.Conn {
 	t.Helper()
@@ -171,7 +183,8 @@ type readStatement struct {
 // whatever the order of rows in the tables; and what is proved of the rows must hold.
 // DPPROXY_SOURCES sets how many are made.
 func TestOwnership(t *testing.T) {
-	cat, conn := shopOf(t, filledShop, 4), shopServer(t)
+	conn := shopServer(t)
+	cat := filledShop(t, conn, 4)
 	golden := goldenSources(t)
 	n, _ := strconv.Atoi(os.Getenv("DPPROXY_SOURCES"))
 	random := randomSources(max(n, 400))
@@ -298,7 +311,8 @@ SET search_path = seen, public`
 // TestSourceMeaning compares what is counted with what the client's own statement
 // counts, where every row belongs to somebody and no cap is passed.
 func TestSourceMeaning(t *testing.T) {
-	cat, conn := shopOf(t, filledShop, 4), shopServer(t)
+	conn := shopServer(t)
+	cat := filledShop(t, conn, 4)
 	run(t, conn.PgConn(), tidyRows)
 	run(t, conn.PgConn(), seenTables)
 	compared := 0

@@ -21,7 +21,7 @@ import (
 // nullable one, logins one of a partitioned table. Cards had a partial index, which
 // is no key. Parts and makers are public, and so are rates, without a key, and old_parts,
 // whose key does not hold for its inheritance child.
-func shopSchema(sizes map[catalog.Name]int64) *catalog.Schema {
+func shopSchema() *catalog.Schema {
 	key := func(cols ...string) catalog.Key { return catalog.Key{Name: strings.Join(cols, "_"), Columns: cols} }
 	tables := []*catalog.Table{
 		{Name: name("customers"), Kind: 'r', Keys: []catalog.Key{key("id"), key("email")}, Columns: []catalog.Column{
@@ -63,7 +63,7 @@ func shopSchema(sizes map[catalog.Name]int64) *catalog.Schema {
 			Columns: []catalog.Column{column("id", int4, true), column("kind", text, true)},
 		},
 	}
-	s := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}, PublicRows: sizes}
+	s := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}}
 	for _, t := range tables {
 		s.Tables[t.Name] = t
 	}
@@ -72,11 +72,14 @@ func shopSchema(sizes map[catalog.Name]int64) *catalog.Schema {
 
 func shop(t *testing.T) *policy.Model {
 	t.Helper()
-	return shopOf(t, map[catalog.Name]int64{name("parts"): 2000, name("makers"): 50, name("rates"): 1000}, 4)
+	s := shopSchema()
+	s.PublicRows = map[catalog.Name]int64{name("parts"): 2000, name("makers"): 50, name("rates"): 1000}
+	s.PublicRepeats = map[catalog.Name]map[string]int64{name("parts"): {"kind": 700, "price": 3}}
+	return shopOf(t, s, 4)
 }
 
-// shopOf is the shop with public tables of these sizes; a join takes joinRows rows of a unit.
-func shopOf(t *testing.T, sizes map[catalog.Name]int64, joinRows int64) *policy.Model {
+// shopOf is the shop with this catalogue; a join takes joinRows rows of a unit.
+func shopOf(t *testing.T, s *catalog.Schema, joinRows int64) *policy.Model {
 	t.Helper()
 	hidden := policy.ColumnPolicy{Hidden: true}
 	c, problems := policy.Check(policy.Policy{Unit: "customer", JoinRows: joinRows, Tables: []policy.TablePolicy{
@@ -98,7 +101,7 @@ func shopOf(t *testing.T, sizes map[catalog.Name]int64, joinRows int64) *policy.
 		{Name: name("makers"), Public: true, Columns: map[string]policy.ColumnPolicy{"secret": hidden}},
 		{Name: name("rates"), Public: true},
 		{Name: name("old_parts"), Public: true},
-	}}, shopSchema(sizes))
+	}}, s)
 	for _, p := range problems {
 		t.Errorf("%v", p)
 	}

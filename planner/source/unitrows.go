@@ -7,8 +7,9 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// RowsPerUnit bounds the rows of one unit by what is public: keys, the sizes of public relations
-// and the numbers that relations are cut to. It is not known where a unit can have any number.
+// RowsPerUnit bounds the rows of one unit by what is public: keys, the numbers that relations are cut
+// to, and how many rows public relations have on the mirror. It is not known where a unit can have
+// any number. Sizes of public relations are no proof: DATA can have more than was copied.
 func (b *bounded) RowsPerUnit(limits policy.Limits) (n int64, known bool) {
 	if !b.Protected() {
 		return 0, false
@@ -16,23 +17,38 @@ func (b *bounded) RowsPerUnit(limits policy.Limits) (n int64, known bool) {
 	n = 1
 	var joined []*relation
 	for _, r := range b.protectedFirst() {
-		if !b.perUnitClosure(nil, joined...).rows[r] {
-			n = saturating(n, b.rowsToJoin(r, limits))
+		if k := b.perUnitClosure(nil, joined...); !k.rows[r] {
+			n = saturating(n, b.rowsToJoin(r, k, limits))
 		}
 		joined = append(joined, r)
 	}
 	return n, n < math.MaxInt64
 }
 
-// rowsToJoin bounds the rows of a relation that one row of a unit is joined with.
-func (b *bounded) rowsToJoin(r *relation, limits policy.Limits) int64 {
+// rowsToJoin bounds the rows of a relation that agree in a closure.
+func (b *bounded) rowsToJoin(r *relation, k *closure, limits policy.Limits) int64 {
 	switch {
 	case !r.protected():
-		return publicRows(r, limits)
+		return min(publicRows(r, limits), b.publicMatches(r, k))
 	case b.rowsPerUnit[r] > 0:
 		return b.rowsPerUnit[r]
 	}
 	return r.rowsPerUnit(limits)
+}
+
+// publicMatches bounds the rows of a public table that have the values of their columns in the
+// closure.
+func (b *bounded) publicMatches(r *relation, k *closure) int64 {
+	most := int64(math.MaxInt64)
+	if r.rows != nil {
+		return most
+	}
+	for i, c := range r.table.Columns {
+		if n, known := b.model.PublicRepeats(r.table.Name, c.Name); known && k.has(r.columns[i]) {
+			most = min(most, max(n, 1))
+		}
+	}
+	return most
 }
 
 // rowsPerUnit bounds the rows of a unit in a protected relation as it is read.

@@ -47,7 +47,7 @@ func TestRowsBeyondTheCut(t *testing.T) {
 	} {
 		run(t, conn.PgConn(), "BEGIN; DELETE FROM cards WHERE customer_id = 3")
 		grown := func(joinRows int64) int {
-			cat := shopOf(t, filledShop, joinRows)
+			cat := filledShop(t, conn, joinRows)
 			run(t, conn.PgConn(), fmt.Sprintf("SAVEPOINT s; INSERT INTO cards SELECT 3, 'a' FROM generate_series(1, %d)", few))
 			before := joinedRows(t, conn, cat, c.sql)
 			run(t, conn.PgConn(), fmt.Sprintf("INSERT INTO cards SELECT 3, 'a' FROM generate_series(1, %d)", many-few))
