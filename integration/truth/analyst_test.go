@@ -6,39 +6,22 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // leastShare is the mean share of the cells of a question that have the truth within.
 const leastShare = 0.95
 
-// An analyst asks in one session.
-type analyst struct {
-	site
-	ours    *pgx.Conn
-	notices []string // of the last question
-}
-
-func newAnalyst(t *testing.T, s site) *analyst {
-	a := &analyst{site: s}
-	a.ours = s.dial(t, func(n *pgconn.Notice) { a.notices = append(a.notices, noticeText(n)) })
-	return a
-}
-
 // judge asks a question once.
-func (a *analyst) judge(t *testing.T, q question, truth reply) verdict {
+func (s *session) judge(t *testing.T, q question, truth reply) verdict {
 	t.Helper()
-	a.notices = nil
 	var v verdict
-	answer, err := ask(t.Context(), a.ours, withEnds(q.asked), q.ignored())
+	answer, err := s.ask(t.Context(), q)
 	if err == nil {
 		v.compare(q, answer, truth)
 		return v
 	}
 	v.worst = "with intervals: " + err.Error()
-	if _, v.refusal = a.ours.Exec(t.Context(), plain(q.asked)); v.refusal == nil {
+	if _, v.refusal = s.Exec(t.Context(), plain(q.asked)); v.refusal == nil {
 		v.unstated = len(truth.order) * len(truth.columns)
 	}
 	return v
@@ -75,18 +58,18 @@ func (s *score) String() string {
 
 // printVerdicts asks the questions of an analyst, and fails if too few have the truth within.
 func printVerdicts(t *testing.T, s site) {
-	a, questions, all := newAnalyst(t, s), readQuestions(t, *asked), &score{outcomes: map[string]int{}}
+	ours, questions, all := s.ours[0], readQuestions(t, *asked), &score{outcomes: map[string]int{}}
 	var table, notices strings.Builder
 	for _, q := range questions {
 		truth := s.truthAbout(t, q)
 		line := newQuestionLine()
 		for range *rounds {
-			v := a.judge(t, q, truth)
+			v := ours.judge(t, q, truth)
 			all.add(v)
 			line.add(v)
 		}
 		table.WriteString(line.write(q))
-		fmt.Fprintf(&notices, "%s: %s\n", q.name, strings.Join(a.notices, "; "))
+		fmt.Fprintf(&notices, "%s: %s\n", q.name, strings.Join(ours.notices, "; "))
 	}
 	t.Logf("%d questions, asked %d times each, ε = %s, intervals at 95 %%\n%v\n\n"+
 		"| question | outcomes | cells within | without interval, NULL | rows missing, more | worst cell, or refusal |\n"+

@@ -21,5 +21,8 @@
 // percent of the mean true value. Each answer has noise of its own, since none is remembered; one
 // secret chooses for all of them where a hash chooses.
 //
+// The questions about tails ask a policy that says nothing about the rows of a unit, of tables that
+// were made for it: the laws are in tails_test.go.
+//
 // To measure another commit, lay this folder into a checkout of it: policies and data are then those of that commit.
 package truth

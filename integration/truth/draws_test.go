@@ -2,13 +2,13 @@ package truth_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // A tally has the answers to one value of one row.
@@ -37,7 +37,8 @@ type tableOfErrors struct {
 	asked    int
 	took     time.Duration
 	cost     float64 // ρ of one answer
-	notice   string  // the first one
+	refusal  error
+	notice   string // of one answer
 	lock     sync.Mutex
 }
 
@@ -51,36 +52,31 @@ func measureErrors(t *testing.T, s site, q question, draws int) *tableOfErrors {
 	}
 	before := s.spent(t)
 	var all sync.WaitGroup
-	for i := range *sessions {
-		conn := s.dial(t, func(n *pgconn.Notice) { e.told(noticeText(n)) })
+	for i, ours := range s.ours {
 		all.Go(func() {
-			for range (draws + i) / *sessions {
+			for range (draws + i) / len(s.ours) {
 				start := time.Now()
-				answer, err := ask(t.Context(), conn, withEnds(q.asked), q.ignored())
-				if err != nil {
-					t.Errorf("%s: %v\n%s", q.name, err, withEnds(q.asked))
+				answer, err := ours.ask(t.Context(), q)
+				if !e.add(answer, err, time.Since(start)) {
 					return
 				}
-				e.add(answer, time.Since(start))
 			}
 		})
 	}
 	all.Wait()
+	e.notice = strings.Join(s.ours[0].notices, "; ")
 	e.cost = (s.spent(t) - before) / float64(draws)
 	return e
 }
 
-func (e *tableOfErrors) told(notice string) {
+// add reports whether it makes sense to ask again.
+func (e *tableOfErrors) add(answer reply, err error, took time.Duration) bool {
 	e.lock.Lock()
 	defer e.lock.Unlock()
-	if e.notice == "" {
-		e.notice = notice
+	if err != nil {
+		e.refusal = err
+		return false
 	}
-}
-
-func (e *tableOfErrors) add(answer reply, took time.Duration) {
-	e.lock.Lock()
-	defer e.lock.Unlock()
 	e.asked++
 	e.took += took
 	for key, row := range answer.rows {
@@ -97,6 +93,7 @@ func (e *tableOfErrors) add(answer reply, took time.Duration) {
 			y.add(c)
 		}
 	}
+	return true
 }
 
 const heading = `| question | value | rows | truth | mean answer | rms error | stated interval | truth within | ρ | ms |
@@ -108,12 +105,24 @@ const heading = `| question | value | rows | truth | mean answer | rms error | s
 func (e *tableOfErrors) lines() string {
 	var text strings.Builder
 	for i, name := range e.truth.columns {
-		if len(e.truth.order) > 1 && len(e.truth.columns) == 1 {
-			text.WriteString(e.line(i, name, e.truth.order[0], e.truth.order[:1]))
+		keys := e.keys(i)
+		if len(keys) > 1 && len(e.truth.columns) == 1 {
+			text.WriteString(e.line(i, name, keys[0], keys[:1]))
 		}
-		text.WriteString(e.line(i, name, fmt.Sprintf("all %d", len(e.truth.order)), e.truth.order))
+		text.WriteString(e.line(i, name, fmt.Sprintf("all %d", len(keys)), keys))
 	}
 	return text.String()
+}
+
+// keys returns the rows of the truth in its order, and then those that answers have besides.
+func (e *tableOfErrors) keys(column int) []string {
+	keys := slices.Clone(e.truth.order)
+	for _, key := range slices.Sorted(maps.Keys(e.columns[column])) {
+		if _, ok := e.truth.rows[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // line writes the errors of rows: relative to the mean of their true values.
@@ -142,10 +151,13 @@ func (e *tableOfErrors) line(i int, name, rows string, keys []string) string {
 	if most := e.asked * len(keys); s.n < most {
 		shown = fmt.Sprintf(", %.0f %% shown", 100*n/float64(most))
 	}
-	per := 100 / math.Abs(truth)
-	return fmt.Sprintf("| %s | %s | %s%s | %s | %s | %s %% | −%s %% +%s %% | %.0f %% | %.4g | %d |\n", e.question.name, name, rows, shown,
-		digits(truth), digits(mean), digits(per*math.Sqrt(s.squares/n)), digits(per*s.low/n), digits(per*s.above/n),
-		100*float64(s.within)/n, e.cost, e.took.Milliseconds()/int64(max(1, e.asked)))
+	per, unit := 100/math.Abs(truth), " %"
+	if truth == 0 {
+		per, unit = 1, ""
+	}
+	return fmt.Sprintf("| %s | %s | %s%s | %s | %s | %s%s | −%s%[8]s +%[10]s%[8]s | %.0[11]f %% | %.4[12]g | %[13]d |\n",
+		e.question.name, name, rows, shown, digits(truth), digits(mean), digits(per*math.Sqrt(s.squares/n)), unit,
+		digits(per*s.low/n), digits(per*s.above/n), 100*float64(s.within)/n, e.cost, e.took.Milliseconds()/int64(max(1, e.asked)))
 }
 
 // digits writes a number with four digits, or all before the point.

@@ -13,6 +13,8 @@ type question struct {
 	name string
 	// asked is the question; truth has the rows to compare with, and is often the same text.
 	asked, truth string
+	// unasserted questions may have the truth outside more often than is stated.
+	unasserted bool
 }
 
 // A mark is a value in braces.
@@ -31,6 +33,12 @@ var (
 	// adds matches values that are zero where there are no rows.
 	adds = regexp.MustCompile(`(?i)^(count|sum|coalesce)\(`)
 )
+
+// questionsAbout reads the questions about a set of data.
+func questionsAbout(t testing.TB, data string) []question {
+	t.Helper()
+	return readQuestions(t, "testdata/"+data+".sql")
+}
 
 // readQuestions reads a file of questions.
 func readQuestions(t testing.TB, file string) []question {

@@ -48,7 +48,7 @@ func TestWithEnds(t *testing.T) {
 func TestQuestions(t *testing.T) {
 	for file, want := range map[string]int{"clinic": 4, "study": 12, "tpch": 9, "analyst": 100} {
 		seen := map[string]bool{}
-		for _, q := range readQuestions(t, "testdata/"+file+".sql") {
+		for _, q := range questionsAbout(t, file) {
 			if seen[q.name] {
 				t.Errorf("%s: two questions are called %s", file, q.name)
 			}
@@ -62,7 +62,7 @@ func TestQuestions(t *testing.T) {
 		of := func(q question) bool {
 			return q.name == query.Name && strings.EqualFold(strings.TrimSpace(query.SQL), plain(q.asked))
 		}
-		if !slices.ContainsFunc(readQuestions(t, "testdata/tpch.sql"), of) {
+		if !slices.ContainsFunc(questionsAbout(t, "tpch"), of) {
 			t.Errorf("%s is not the text of the benchmark", query.Name)
 		}
 	}

@@ -1,6 +1,7 @@
 package truth_test
 
 import (
+	"context"
 	"errors"
 	"regexp"
 	"strings"
@@ -19,10 +20,16 @@ import (
 // epsilon is the price of a question, ρ = 0.005, whatever the policy's default is.
 const epsilon = "0.1"
 
-// A site has a session with the protected database itself, and opens others with dpproxy.
+// A site has a session with the protected database itself, and others with dpproxy.
 type site struct {
 	truth *pgx.Conn
-	run   *sitetest.Running
+	ours  []*session
+}
+
+// A session is one with dpproxy, and all that notices have said about its last statement.
+type session struct {
+	*pgx.Conn
+	notices []string
 }
 
 // clinic is the demonstration, with its policy.
@@ -82,17 +89,29 @@ func newSite(t *testing.T, source demo.Source, policy string) site {
 	if err := demo.Load(t.Context(), conn, source, nil); err != nil {
 		t.Fatal(err)
 	}
-	sitetest.Exec(t, conn, "VACUUM ANALYZE")
-	s := sitetest.Make(t, sitetest.Options{Data: data, Policy: policy + "\nlimits: {statement_timeout: 10m, reply_grid: 0}\n"})
-	return site{conn, s.Run(t)}
+	return serve(t, data, policy)
 }
 
-// dial opens a session with dpproxy, of which each statement has the same price.
-func (s site) dial(t *testing.T, told func(*pgconn.Notice)) *pgx.Conn {
+// serve starts dpproxy before a server with rows.
+func serve(t *testing.T, data *pgtemp.Server, policy string) site {
 	t.Helper()
-	conn := sitetest.DialTold(t, s.run.URL("ana"), told)
-	sitetest.Exec(t, conn, "SET dp.epsilon = "+epsilon)
-	return conn
+	conn := sitetest.Dial(t, data.URL("postgres", pgtemp.Superuser))
+	sitetest.Exec(t, conn, "VACUUM ANALYZE")
+	r := sitetest.Make(t, sitetest.Options{Data: data, Policy: policy + "\nlimits: {statement_timeout: 10m, reply_grid: 0}\n"}).Run(t)
+	s := site{truth: conn}
+	for range *sessions {
+		ours := &session{}
+		ours.Conn = sitetest.DialTold(t, r.URL("ana"), func(n *pgconn.Notice) { ours.notices = append(ours.notices, noticeText(n)) })
+		sitetest.Exec(t, ours.Conn, "SET dp.epsilon = "+epsilon)
+		s.ours = append(s.ours, ours)
+	}
+	return s
+}
+
+// ask asks a question for its values and their intervals.
+func (s *session) ask(ctx context.Context, q question) (reply, error) {
+	s.notices = nil
+	return ask(ctx, s.Conn, withEnds(q.asked), q.ignored())
 }
 
 // truthAbout asks the protected database itself.
@@ -108,8 +127,7 @@ func (s site) truthAbout(t *testing.T, q question) reply {
 // spent is the ρ that answers have cost.
 func (s site) spent(t *testing.T) (rho float64) {
 	t.Helper()
-	conn := s.dial(t, func(*pgconn.Notice) {})
-	if err := conn.QueryRow(t.Context(), "SELECT spent::float8 FROM dp.budget WHERE kind = 'unit'").Scan(&rho); err != nil {
+	if err := s.ours[0].QueryRow(t.Context(), "SELECT spent::float8 FROM dp.budget WHERE kind = 'unit'").Scan(&rho); err != nil {
 		t.Fatal(err)
 	}
 	return rho
