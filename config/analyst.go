@@ -120,6 +120,7 @@ var ownSettings = map[string]func(value){
 	"dp.max_epsilon":     func(v value) { v.epsilon(maxSettingEpsilon) },
 	"dp.refine":          func(v value) { v.oneOf("on", "off") },
 	"dp.rows":            func(v value) { v.oneOf("refuse", "none") },
+	"dp.small_groups":    func(v value) { v.oneOf("hide", "show") },
 }
 
 func readSettings(v value) map[string]string {

@@ -43,6 +43,25 @@ type RankError struct {
 // RankError returns the errors for the q-quantile that each fail with
 // probability at most alpha, from 10⁻¹⁵ to below 1.
 func (t *Tree) RankError(q, alpha float64) (*RankError, error) {
+	e, err := t.errorsAt(t.cuts, q, alpha)
+	if err != nil {
+		return nil, err
+	}
+	return &RankError{q: q, e: e}, nil
+}
+
+// TotalError returns by how many rows the sum of the released counts of the first level is off, at
+// most, but with probability alpha, from 10⁻¹⁵ to below 1.
+func (t *Tree) TotalError(alpha float64) (float64, error) {
+	e, err := t.errorsAt(t.cuts[len(t.cuts)-1:], 0, alpha)
+	if err != nil {
+		return 0, err
+	}
+	return e[0], nil
+}
+
+// errorsAt returns the errors at some boundaries.
+func (t *Tree) errorsAt(cuts []cut, q, alpha float64) ([]float64, error) {
 	if !(q >= 0 && q <= 1) || !(alpha >= leastAlpha && alpha < 1) {
 		return nil, fmt.Errorf("%w: quantile %v at alpha %v", ErrParameter, q, alpha)
 	}
@@ -52,10 +71,10 @@ func (t *Tree) RankError(q, alpha float64) (*RankError, error) {
 			return nil, fmt.Errorf("%w: the noise of level %d has no bound", ErrParameter, l)
 		}
 	}
-	r.prepare(t.cuts)
-	e := &RankError{q: q, e: make([]float64, len(t.cuts))}
-	for i, c := range t.cuts {
-		e.e[i] = r.at(c)
+	r.prepare(cuts)
+	e := make([]float64, len(cuts))
+	for i, c := range cuts {
+		e[i] = r.at(c)
 	}
 	return e, nil
 }

@@ -52,6 +52,8 @@ type averaged struct {
 
 func (a averaged) statistics() []int { return []int{a.sum, a.count} }
 
+func (a averaged) countedBy() (statistic int, fewest int64) { return a.count, 1 }
+
 func (a averaged) clamped() []term { return []term{a.of} }
 
 func (a averaged) estimator(r observation) estimate.Average {

@@ -119,37 +119,40 @@ type pairOf struct {
 	of pairFunction
 }
 
-// A pairFunction is COVAR_POP and its kin: which squares it needs, and how it is estimated. A
-// value that is not there is NULL, an interval that is not there has no bounds.
+// A pairFunction is COVAR_POP and its kin: which squares it needs, the fewest pairs that have a value,
+// and how it is estimated. A value that is not there is NULL, an interval that is not there has no bounds.
 type pairFunction struct {
 	squaresX, squaresY bool
+	fewest             int64
 	value              func(estimate.Pairs, estimate.PairMoments) (*big.Rat, bool)
 	interval           func(estimate.Pairs, estimate.PairMoments) (estimate.Interval, bool)
 }
 
 var (
 	covarPop = pairFunction{
-		value: func(p estimate.Pairs, m estimate.PairMoments) (*big.Rat, bool) { return p.Covariance(m), true },
+		fewest: 1,
+		value:  func(p estimate.Pairs, m estimate.PairMoments) (*big.Rat, bool) { return p.Covariance(m), true },
 		interval: func(p estimate.Pairs, m estimate.PairMoments) (estimate.Interval, bool) {
 			return p.CovarianceInterval(m), true
 		},
 	}
 	covarSamp = pairFunction{
-		value: estimate.Pairs.Sample,
+		fewest: 2,
+		value:  estimate.Pairs.Sample,
 		interval: func(p estimate.Pairs, m estimate.PairMoments) (estimate.Interval, bool) {
 			return p.SampleInterval(m), true
 		},
 	}
-	regrSlope     = pairFunction{squaresX: true, value: estimate.Pairs.Slope, interval: estimate.Pairs.SlopeInterval}
-	regrIntercept = pairFunction{squaresX: true, value: estimate.Pairs.Intercept, interval: estimate.Pairs.InterceptInterval}
+	regrSlope     = pairFunction{squaresX: true, fewest: 2, value: estimate.Pairs.Slope, interval: estimate.Pairs.SlopeInterval}
+	regrIntercept = pairFunction{squaresX: true, fewest: 2, value: estimate.Pairs.Intercept, interval: estimate.Pairs.InterceptInterval}
 	corr          = pairFunction{
-		squaresX: true, squaresY: true, value: estimate.Pairs.Correlation,
+		squaresX: true, squaresY: true, fewest: 2, value: estimate.Pairs.Correlation,
 		interval: func(p estimate.Pairs, m estimate.PairMoments) (estimate.Interval, bool) {
 			return p.CorrelationInterval(m), true
 		},
 	}
 	regrR2 = pairFunction{
-		squaresX: true, squaresY: true, value: estimate.Pairs.Determination,
+		squaresX: true, squaresY: true, fewest: 2, value: estimate.Pairs.Determination,
 		interval: func(p estimate.Pairs, m estimate.PairMoments) (estimate.Interval, bool) {
 			return p.DeterminationInterval(m), true
 		},
@@ -215,6 +218,8 @@ type association struct {
 }
 
 func (a association) statistics() []int { return a.all }
+
+func (a association) countedBy() (statistic int, fewest int64) { return a.count, a.function.fewest }
 
 func (a association) clamped() []term { return a.terms() }
 

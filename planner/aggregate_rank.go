@@ -68,6 +68,18 @@ func (k ranked) tree(r observation) *estimate.Tree {
 	return must(estimate.NewTree(k.shape, noise, nil))
 }
 
+// rows implements rowed, by the counts of the first level of the tree.
+func (k ranked) rows(r observation) (low, high, fewest float64) {
+	of := estimatorOf{statistic: k.histogram, alpha: r.alpha}
+	half := r.cache.totals.get(of, func() float64 { return must(k.tree(r).TotalError(r.alpha)) })
+	total, at := new(big.Int), r.statistics[k.histogram].first
+	for _, n := range r.ints[at : at+k.shape.Nodes(0)] {
+		total.Add(total, n)
+	}
+	rows, _ := new(big.Float).SetInt(total).Float64()
+	return rows - half, rows + half, 1
+}
+
 // distribution fits the counts of one partition.
 func (k ranked) distribution(r observation) *estimate.Distribution {
 	var counts [][]*big.Int

@@ -57,6 +57,13 @@ type dispersion struct {
 
 func (d dispersion) statistics() []int { return []int{d.squares, d.sum, d.count} }
 
+func (d dispersion) countedBy() (statistic int, fewest int64) {
+	if d.sample {
+		return d.count, 2
+	}
+	return d.count, 1
+}
+
 func (d dispersion) clamped() []term { return d.of.terms() }
 
 func (d dispersion) moments(r observation) estimate.Moments {

@@ -25,7 +25,7 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 				groupings[g] = append(groupings[g], &text)
 			}
 			for o := range outputs {
-				outputs[o] = append(outputs[o], p.text(o, rows[row]))
+				outputs[o] = append(outputs[o], p.text(o, rows[row], len(rows)))
 			}
 		}
 	}
@@ -55,6 +55,10 @@ func (g *GroupingSet) keysOf(r *Released, row int) []*string {
 // relations that were released, or is nil for a plan that was not run. Clamping bias is not part of it.
 func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 	var bars []ErrorBar
+	consistent := released
+	if released != nil {
+		consistent = b.consistent(released)
+	}
 	for i, a := range b.block.aggregates {
 		if a.report != "" {
 			continue
@@ -63,11 +67,14 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 		for j, p := range b.Sets {
 			var rows []integers
 			if released != nil {
-				rows = released[j].integers()
+				rows = consistent[j].integers()
 			}
 			one := p.errorBar(&p.outputs[i], rows)
-			if j == 0 {
+			if j == 0 || bar.Hidden {
 				bar = one
+				continue
+			}
+			if one.Hidden {
 				continue
 			}
 			bar.Least, bar.Most = min(bar.Least, one.Least), max(bar.Most, one.Most)

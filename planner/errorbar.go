@@ -10,10 +10,15 @@ type ErrorBar struct {
 	// over the rows, in units of the value (days or seconds of times). They are negative
 	// where they are known with the answer only, or not at all.
 	Least, Most float64
+	// Hidden says that all values are NULL, of small groups.
+	Hidden bool
 }
 
 // String writes the error as "count(*) ± 20" or "avg(cost) ± 2.5 to 31".
 func (e ErrorBar) String() string {
+	if e.Hidden {
+		return e.Label + " of too few rows"
+	}
 	if e.Least < 0 {
 		return e.Label + " within bounds"
 	}

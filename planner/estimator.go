@@ -63,6 +63,9 @@ type quantity interface {
 	// interval holds the value; false where nothing bounds it.
 	interval(r observation) (estimate.Interval, bool)
 	clamped() []term
+	// countedBy returns the statistic that counts the rows of the value, and the fewest rows that have
+	// one.
+	countedBy() (statistic int, fewest int64)
 }
 
 // An estimated is a quantity with the form in which it is shown.
@@ -100,6 +103,14 @@ func (e estimated) radius(r observation) float64 {
 func (e estimated) ends(r observation) (low, high float64) {
 	value, radius := e.number(r), e.radius(r)
 	return value - radius, value + radius
+}
+
+// rows implements rowed.
+func (e estimated) rows(r observation) (low, high, fewest float64) {
+	statistic, least := e.countedBy()
+	rows, _ := new(big.Float).SetInt(r.integer(statistic)).Float64()
+	half := r.noise(statistic).Quantile(r.alpha)
+	return rows - half, rows + half, float64(least)
 }
 
 // standardError is that of a normal error with the same interval.

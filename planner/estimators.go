@@ -12,6 +12,7 @@ import (
 type estimators struct {
 	extremes onceEach[*estimate.Extreme]
 	ranks    onceEach[*estimate.RankError]
+	totals   onceEach[float64]
 }
 
 // estimatorOf has all that an estimator depends on.

@@ -48,13 +48,19 @@ func (g *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
 		bar.Most = bar.Least
 		return bar
 	}
-	for i, row := range rows {
+	shown := false
+	for _, row := range rows {
+		if g.hides(o, row, len(rows)) {
+			continue
+		}
 		half := o.radius(g.observed(row))
-		if i == 0 {
+		if !shown {
 			bar.Least = half
 		}
+		shown = true
 		bar.Least, bar.Most = min(bar.Least, half), max(bar.Most, half)
 	}
+	bar.Hidden = !shown && len(rows) > 0
 	return bar
 }
 

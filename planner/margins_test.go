@@ -12,8 +12,8 @@ import (
 // statistic begins elsewhere in each set. Totals that agree with their groups stay, and so do the
 // groups and the histogram.
 func TestTotalsBesideHistograms(t *testing.T) {
-	p := plan(t, connect(t), clinic(t), "SELECT day, percentile_cont(0.5) WITHIN GROUP (ORDER BY cost), avg(cost) "+
-		"FROM visits GROUP BY ROLLUP (day)")
+	p := planWith(t, connect(t), clinic(t), "SELECT day, percentile_cont(0.5) WITHIN GROUP (ORDER BY cost), avg(cost) "+
+		"FROM visits GROUP BY ROLLUP (day)", showSmallGroups)
 	block := p.Blocks[0]
 	days := int64(max(block.Sets[0].Size(), block.Sets[1].Size()))
 	var released []*planner.Released

@@ -248,6 +248,9 @@ func (c *NoiseReduction) want(row integers) Want {
 			continue
 		}
 		r := c.results.observed(row)
+		if o.empty(r) {
+			continue
+		}
 		half, size := o.radius(r), math.Abs(o.number(r))
 		if math.IsNaN(size) { // NULL
 			size = 0

@@ -11,7 +11,7 @@ import (
 // The error of an average differs by group: the notice must not state that of the
 // larger groups for the smaller ones, nor less than the bounds where nothing is known.
 func TestAverageErrorByGroup(t *testing.T) {
-	p := plan(t, connect(t), clinic(t), "SELECT diagnosis, avg(cost) FROM visits GROUP BY diagnosis")
+	p := planWith(t, connect(t), clinic(t), "SELECT diagnosis, avg(cost) FROM visits GROUP BY diagnosis", showSmallGroups)
 	row := func(sum, count int64) []*big.Int { return []*big.Int{big.NewInt(sum), big.NewInt(count)} }
 	errors := func(rows ...[]*big.Int) planner.ErrorBar {
 		return p.Blocks[0].Errors([]*planner.Released{{Rows: rows}})[0]

@@ -29,7 +29,7 @@ func TestPairsOfPostgres(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := plan(t, conn, clinic(t), sql)
+		p := planWith(t, conn, clinic(t), sql, showSmallGroups)
 		exact := p.read(t, conn)["0:"]
 		columns := p.Blocks[0].Columns([]*planner.Released{{Rows: [][]*big.Int{exact[:len(exact)-1]}}})
 		for i, want := range results[0].Rows[0] {

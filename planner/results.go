@@ -20,7 +20,9 @@ type results struct {
 	aggregation
 	outputs []output
 	alpha   float64 // one minus the confidence of error statements
-	cache   *estimators
+	// showSmall says that values of small groups are not NULL.
+	showSmall bool
+	cache     *estimators
 }
 
 // observed is one partition as it was released.
@@ -28,9 +30,12 @@ func (r *results) observed(row integers) observation {
 	return observation{r.statistics, r.cache, row, r.alpha}
 }
 
-// text writes an output of a partition, its value or its error; nil is NULL.
-func (r *results) text(output int, row integers) *string {
+// text writes an output of one of so many partitions, its value or its error; nil is NULL.
+func (r *results) text(output int, row integers, groups int) *string {
 	o, seen := &r.outputs[output], r.observed(row)
+	if r.hides(o, row, groups) {
+		return nil
+	}
 	if o.report == "" {
 		return o.text(seen)
 	}

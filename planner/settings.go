@@ -31,6 +31,9 @@ type Settings struct {
 	// Contribution is how limits of contributions are found, one of [Contributions]; empty: by
 	// the policy.
 	Contribution string
+	// ShowSmallGroups shows values of groups that may have too few rows for one, which are NULL
+	// otherwise.
+	ShowSmallGroups bool
 	// Target is the error that is asked for; the zero Target asks for none, so that all
 	// of EpsilonPico is spent.
 	Target Target

@@ -140,7 +140,7 @@ func tooManyCells() error {
 // The contribution comes first: sensitivities, lattices and histograms depend on it. Places among
 // the integers of a partition are given last, since aggregates share statistics.
 func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*GroupingSet, error) {
-	g := &GroupingSet{results: results{alpha: s.Alpha, cache: &estimators{}}}
+	g := &GroupingSet{results: results{alpha: s.Alpha, showSmall: s.ShowSmallGroups, cache: &estimators{}}}
 	lists, public, err := sp.lists(keys)
 	if err != nil {
 		return nil, err

@@ -212,6 +212,7 @@ func TestPathToItsEnd(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, limit(t, accountant.UnitScope, "patient", dp.PureDP, 100_000))
 	ana := w.client(t, "ana")
 	ana.set(t, "dp.relative_error = 0.0001")
+	ana.set(t, "dp.small_groups = show") // averages of so much noise too
 	for epsilon, pico := range map[string]int64{"0.3": 3e11, "0.0123456789": 12345678900, "0.777777777777": 777777777777} {
 		ana.set(t, "dp.max_epsilon = "+epsilon)
 		before := w.spent(t, accountant.UnitScope, "patient")

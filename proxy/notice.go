@@ -20,7 +20,21 @@ func notice(
 			planner.Number(100*confidence), strings.Join(errorBars(plan, released), ", "), c.Remaining(ctx, r, plan.Untold)+r.Remarks()),
 	}
 	n.Detail = leftOut(plan)
+	if hidden, all := smallGroups(plan, released); hidden > 0 {
+		n.Detail = strings.TrimSpace(fmt.Sprintf("%s %d of %d values are NULL: their groups may have no rows.", n.Detail, hidden, all))
+		n.Hint = "SET dp.small_groups = show shows what noise makes of them."
+	}
 	return n
+}
+
+// smallGroups counts the values that are NULL since their groups may have no rows, and those that
+// could be.
+func smallGroups(plan *planner.Plan, released [][]*planner.Released) (hidden, all int) {
+	for i, b := range plan.Blocks {
+		h, a := b.SmallGroups(released[i])
+		hidden, all = hidden+h, all+a
+	}
+	return hidden, all
 }
 
 // leftOut tells what the errors do not include.

@@ -54,7 +54,7 @@ func (w *world) plan(sql string) (*planned, error) {
 		return nil, err
 	}
 	p.plan, err = p.query.Specialize(p.values, planner.Settings{
-		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1_000_000_000, Mechanism: "gaussian", Alpha: 0.05,
+		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1_000_000_000, Mechanism: "gaussian", Alpha: 0.05, ShowSmallGroups: true,
 		Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: w.publicRows},
 	})
 	return p, err

@@ -34,6 +34,7 @@ type Settings struct {
 	Capped         bool // MaxEpsilonPico is the analyst's own
 	Refine         bool
 	NoRows         bool // rows of protected tables are shown as none, not refused
+	ShowSmall      bool // values of groups that may have no row are shown
 }
 
 // Spend returns the ε that the statement wants to spend, or, to reach a target, at most, in 10⁻¹².
@@ -79,6 +80,7 @@ var knownSettings = []setting{
 	{"max_epsilon", "a number from 1e-12 to 1000", (*Settings).setMaxEpsilon},
 	{"refine", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Refine, value) }},
 	{"rows", "refuse or none", (*Settings).setRows},
+	{"small_groups", "hide or show", (*Settings).setSmallGroups},
 }
 
 // Limits of the settings. An epsilon above the largest could not be told from no
@@ -189,6 +191,11 @@ func (s *Settings) setConfidence(value string) bool {
 func (s *Settings) setRows(value string) bool {
 	s.NoRows = strings.EqualFold(value, "none")
 	return s.NoRows || strings.EqualFold(value, "refuse")
+}
+
+func (s *Settings) setSmallGroups(value string) bool {
+	s.ShowSmall = strings.EqualFold(value, "show")
+	return s.ShowSmall || strings.EqualFold(value, "hide")
 }
 
 func setSwitch(to *bool, value string) bool {

@@ -1,0 +1,70 @@
+package planner
+
+// A rowed is an estimator of a value that a group without rows does not have, such as an average.
+// Computed from noise alone it could be anything, and be the largest of all groups.
+type rowed interface {
+	// rows returns the ends of an interval that holds the number of the group's rows with the
+	// confidence of the release, and the fewest rows that have such a value.
+	rows(r observation) (low, high, fewest float64)
+}
+
+// small reports whether a group shows so few rows that an output may have no value: whether an
+// interval of their number reaches below the fewest that have one. Of so many groups that are shown
+// beside each other none is to pass by chance, so that each interval fails with a part of alpha. A
+// noise reduction has chosen its intervals before it measured.
+func (r *results) small(o *output, row integers, groups int) bool {
+	of, ok := o.estimator.(rowed)
+	if !ok {
+		return false
+	}
+	seen := r.observed(row)
+	seen.alpha = max(r.alpha/float64(max(groups, 1)), leastAlpha)
+	low, _, fewest := of.rows(seen)
+	return low < fewest
+}
+
+// leastAlpha is the smallest probability with which an interval is asked to fail.
+const leastAlpha = 1e-12
+
+// hides reports whether an output of a group is NULL since the group is small.
+func (r *results) hides(o *output, row integers, groups int) bool {
+	return !r.showSmall && r.small(o, row, groups)
+}
+
+// empty reports whether a group surely has too few rows for an output: no further measurement
+// makes a value of them.
+func (o *output) empty(r observation) bool {
+	of, ok := o.estimator.(rowed)
+	if !ok {
+		return false
+	}
+	_, high, fewest := of.rows(r)
+	return high < fewest
+}
+
+// SmallGroups counts the values of aggregates that are NULL in the released relation since their
+// groups are small, and all values that could be. A block that read nothing has released nil.
+func (b *BlockPlan) SmallGroups(released []*Released) (hidden, all int) {
+	if released == nil {
+		return 0, 0
+	}
+	for i, r := range b.consistent(released) {
+		if r == nil {
+			continue
+		}
+		set := b.Sets[i]
+		for k := range set.outputs {
+			o := &set.outputs[k]
+			if _, ok := o.estimator.(rowed); !ok || o.report != "" {
+				continue
+			}
+			all += len(r.Rows)
+			for _, row := range r.integers() {
+				if set.hides(o, row, len(r.Rows)) {
+					hidden++
+				}
+			}
+		}
+	}
+	return hidden, all
+}
