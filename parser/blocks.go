@@ -58,6 +58,7 @@ type analysis struct {
 	cteRefs   map[*pg.RangeVar]*cte // those that name a CTE
 	views     []viewRef             // views that must be expanded before the analysis means anything
 	expanded  []ast.TableRef        // those that were
+	sorts     []sorting             // those with items whose NULLs are to stand last
 	reads     map[string]bool       // whether the query of a view reads protected rows
 	refusal   *pgerr.Error
 	// inside counts the enclosing parts of a block that are not executed on the
@@ -141,7 +142,9 @@ func (a *analysis) setOperation(sel *pg.SelectStmt, s *scope) result {
 	}
 	for i := range l.columns {
 		l.columns[i].unit = l.columns[i].unit && i < len(r.columns) && r.columns[i].unit
+		l.columns[i].lacking = l.columns[i].lacking || i < len(r.columns) && r.columns[i].lacking
 	}
+	sorter{a}.noteOrder(sel, s, l.columns, l.known)
 	l.kind = max(l.kind, r.kind)
 	return l
 }
@@ -171,6 +174,7 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 		groupClause{a, sel, s}.analyse(outputs)
 		a.above(sel, s, outputs)
 		from.columns, from.known = a.columns(sel, s)
+		sorter{a}.noteOrder(sel, s, from.columns, from.known)
 		return from
 	}
 	if len(sel.TargetList) > maxColumns || len(sel.GroupClause) > maxColumns || len(sel.SortClause) > maxColumns {
@@ -217,6 +221,7 @@ func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups grouping, outputs 
 	a.inside--
 	a.above(sel, s, outputs)
 	columns, known := a.columns(sel, s)
+	sorter{a}.noteOrder(sel, s, columns, known)
 	r := result{kind: released, columns: columns, known: known, at: -1}
 	if a.inside > 0 {
 		return r
@@ -297,6 +302,7 @@ func (a *analysis) expr(n *pg.Node, s *scope) {
 	case *pg.Node_SelectStmt:
 		a.subquery(x.SelectStmt, s)
 	default:
+		sorter{a}.noteOrders(n, s)
 		if s.block && isAggregate(n) {
 			a.inside++
 			defer func() { a.inside-- }()
@@ -339,7 +345,7 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 		}
 		if !isStar(t.Val) {
 			name, ok := outputName(t)
-			out = append(out, column{name: name, unit: s.isUnit(t.Val)})
+			out = append(out, column{name: name, unit: s.isUnit(t.Val), lacking: s.lacks(t.Val)})
 			known = known && ok
 			continue
 		}

@@ -30,10 +30,11 @@ type item struct {
 	known   bool // columns are all of them
 }
 
-// A column of an item or of a query; unit says that it identifies the privacy unit.
+// A column of an item or of a query; unit says that it identifies the privacy unit, lacking that it is
+// computed from an aggregate that a small group has no value of.
 type column struct {
-	name string
-	unit bool
+	name          string
+	unit, lacking bool
 }
 
 // A place says in how many items of a level a column name is, and which are the

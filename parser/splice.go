@@ -105,11 +105,19 @@ func splice(a *analysis, st *Statement, stmt *pg.Node) *pgerr.Error {
 	if err != nil || len(changes) == 0 {
 		return err
 	}
+	sorted, items, err := sorter{a}.edits(edits, changes[0].at)
+	if err != nil {
+		return err
+	}
+	edits = append(edits, sorted...)
 	for _, c := range changes {
 		st.Blocks = append(st.Blocks, convert(a, c.candidate, c.matcher))
 	}
 	for i, c := range changes {
 		substitute(c.candidate, c.matcher, i)
+	}
+	for _, by := range items {
+		by.SortbyNulls = pg.SortByNulls_SORTBY_NULLS_LAST
 	}
 	for _, body := range a.bodies {
 		body.Ctequery = nullQuery(len(body.Aliascolnames))

@@ -14,6 +14,7 @@ func TestProof(t *testing.T) {
 		"WITH v AS (SELECT id FROM visits) SELECT region||'x', count( * ) n FROM patients GROUP BY region HAVING count(*)>3 " +
 			"ORDER BY max(id) ",
 		"SELECT sex, grouping( sex,region )+1, count(*) FROM patients GROUP BY ROLLUP(sex, region) ORDER BY grouping(region)",
+		"SELECT region, rank() OVER (ORDER BY avg(id) DESC) FROM patients GROUP BY region ORDER BY avg(id) DESC, 1 LIMIT 5",
 		"SELECT DISTINCT region||'x', sex FROM patients ORDER BY patients.sex",
 		"SELECT b.n, count(*) OVER () FROM public.by_region b, towns, (SELECT count(*) FROM dear_visits) d WHERE b.n > 3",
 	} {

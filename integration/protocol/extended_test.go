@@ -147,6 +147,7 @@ func testNullParameters(t *testing.T, _ *sitetest.Site, r *sitetest.Running) {
 // once, into the analyst's own table, and must be the same both times.
 func testFormats(t *testing.T, _ *sitetest.Site, r *sitetest.Running) {
 	ana := sitetest.Dial(t, r.URL("ana"))
+	sitetest.Exec(t, ana, "SET dp.small_groups = show")
 	sitetest.Exec(t, ana, "CREATE TEMP TABLE released AS SELECT diagnosis, count(*) AS n, sum(cost) AS total, avg(cost) AS mean "+
 		"FROM visits GROUP BY diagnosis")
 	const sql = "SELECT diagnosis || '', n::text, total::text, mean::text FROM released ORDER BY 1"
