@@ -83,3 +83,30 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 	}
 	return bars
 }
+
+// SmallGroups counts the values of aggregates that are NULL in the released relation since their
+// groups are small, and all values that could be. A block that read nothing has released nil.
+func (b *BlockPlan) SmallGroups(released []*Released) (hidden, all int) {
+	if released == nil {
+		return 0, 0
+	}
+	for i, r := range b.consistent(released) {
+		if r == nil {
+			continue
+		}
+		set := b.Sets[i]
+		for k := range set.outputs {
+			o := &set.outputs[k]
+			if _, ok := o.estimator.(rowed); !ok || o.report != "" {
+				continue
+			}
+			all += len(r.Rows)
+			for _, row := range r.integers() {
+				if set.hides(o, row, len(r.Rows)) {
+					hidden++
+				}
+			}
+		}
+	}
+	return hidden, all
+}

@@ -53,7 +53,7 @@ var path = [...]rule{
 	},
 	stepParse: {
 		"parse", "expand views, find the *release blocks* (smallest SELECT that aggregates protected rows), prove the splice",
-		[]string{"parser/parse.go", "parser/views.go", "parser/blocks.go", "parser/splice.go"},
+		[]string{"parser/parse.go", "parser/views.go", "parser/blocks.go", "parser/sorts.go", "parser/splice.go"},
 		false, nothing,
 	},
 	stepResolve: {
