@@ -26,14 +26,14 @@ func (b *block) contribution(p *partitions, s Settings, unit string) (contributi
 	}
 	if !b.source.Fixes(keys) {
 		c.choosesRows = true
-		c.Rows = lower(b.source.MaxRows(), s.MaxRows)
+		c.Rows = lower(b.statedRows(b.source.MaxRows(), keys, s.Limits), s.MaxRows)
 		if c.Rows < 1 {
 			return c, pgerr.New(pgerr.NoContribution, "nothing bounds how many rows of one %s may count", unit).At(b.at).
 				WithHint("The administrator can set max_rows_per_group for %s.", b.source.Told()[0])
 		}
 	}
 	if slices.ContainsFunc(keys, func(e scalar.Expr) bool { return !b.source.PerUnit(e) }) {
-		most := lower(b.source.MaxPartitions(), s.MaxPartitions)
+		most := lower(b.statedGroups(b.source.MaxPartitions(), keys, s.Limits), s.MaxPartitions)
 		if most < 1 && p.size < 1 {
 			return c, pgerr.New(pgerr.NoContribution, "nothing bounds in how many groups one %s may count", unit).At(b.keys[p.keys[0]].at).
 				WithHint("The administrator can set max_groups_contributed for %s.", b.source.Told()[0])

@@ -55,6 +55,7 @@ func (q *Query) Specialize(values []scalar.Value, s Settings) (*Plan, error) {
 // planBlock plans one block but for its mechanisms. It adds to the numbers that the statement
 // releases of public groups, and to the cost of its reads for one row.
 func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, cells *int, evalCost *int64) (*BlockPlan, error) {
+	s.Limits.PublicRows = q.cat.PublicRows()
 	sp := newSpecializer(b, env, s.Unindexed)
 	bp := &BlockPlan{block: b, alpha: s.Alpha}
 	n, err := b.evalCost(env)
@@ -74,9 +75,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, cells *int, eva
 	if !b.reads() {
 		return bp, nil
 	}
-	limits := s.Limits
-	limits.PublicRows = q.cat.PublicRows()
-	rows, err := b.source.Fanout(limits)
+	rows, err := b.source.Fanout(s.Limits)
 	if err != nil {
 		return nil, err
 	}

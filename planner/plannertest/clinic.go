@@ -81,7 +81,9 @@ func ClinicSchema() *catalog.Schema {
 	}
 	s := &catalog.Schema{
 		ServerVersion: ServedVersion, TimeZones: map[string]bool{"etc/utc": true},
-		PublicRows: map[catalog.Name]int64{Name("hospitals"): 3}, Tables: map[catalog.Name]*catalog.Table{},
+		PublicRows:    map[catalog.Name]int64{Name("hospitals"): 3},
+		PublicRepeats: map[catalog.Name]map[string]int64{Name("hospitals"): {"id": 1, "name": 1, "region": 2}},
+		Tables:        map[catalog.Name]*catalog.Table{},
 		Types: map[catalog.Name]*catalog.Type{
 			Name("mood"): {Name: Name("mood"), Kind: 'e', Labels: []string{"sad", "ok", "happy"}},
 		},

@@ -305,13 +305,18 @@ func (p *proof) Fixes(keys []scalar.Expr) bool {
 	if !p.Protected() {
 		return false
 	}
+	return p.leavesOneRow(p.perUnitClosure(identifiable(keys)))
+}
+
+// identifiable returns the columns among expressions whose equal values are identical.
+func identifiable(keys []scalar.Expr) []*scalar.Column {
 	var cols []*scalar.Column
 	for _, e := range keys {
 		if c, ok := scalar.PlainColumn(e); ok && scalar.OneSpelling(e) {
 			cols = append(cols, c)
 		}
 	}
-	return p.leavesOneRow(p.perUnitClosure(cols))
+	return cols
 }
 
 // PerUnit reports whether the expression has one value in all rows of a unit.

@@ -279,6 +279,8 @@ func checkProofs(t *testing.T, conn *pgx.Conn, st readStatement) {
 		column := func(r shopRow) string { return r[i+1] }
 		if n := most(func(r shopRow) string { return r.unit() + "|" + column(r) }); s.Fixes[i] && n > 1 {
 			t.Errorf("%s\ncolumn %d fixes the row, but there are %d", sql, i+1, n)
+		} else if s.RowsWith[i] > 0 && int64(n) > s.RowsWith[i] {
+			t.Errorf("%s\na unit has %d rows with one value of column %d, but at most %d by what is public", sql, n, i+1, s.RowsWith[i])
 		}
 		values1, domain := map[string]string{}, map[string]bool{"NULL": true}
 		if s.Domains[i] != "" {

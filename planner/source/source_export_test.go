@@ -147,8 +147,10 @@ type ReadSource struct {
 	Declares bool
 	// Factor bounds the rows of a unit, as a multiple of those in all relations.
 	Factor, Relations int64
-	// Rows bounds the rows of a unit by what is public; 0 if that is not known.
-	Rows int64
+	// Rows bounds the rows of a unit by what is public, RowsWith those with one value of a column; 0 if
+	// that is not known. Multiplicity bounds how many rows public relations make of one.
+	Rows, Multiplicity int64
+	RowsWith           []int64
 }
 
 // ReadBlock resolves FROM and WHERE of a block and writes its SQL.
@@ -177,6 +179,7 @@ func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []sca
 	if n, known := s.RowsPerUnit(limits); known {
 		out.Rows = n
 	}
+	out.Multiplicity, _ = s.Multiplicity(nil, limits)
 	w := &scalar.Writer{
 		Env:   &scalar.Env{Values: values(constants.Folds()), TimeZones: cat.TimeZones(), UTF8: true, Before14: cat.Before14()},
 		Fold:  func(i int) string { return fmt.Sprintf("$%d", i+1) },
@@ -186,6 +189,11 @@ func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []sca
 		if err := out.column(s, w, x); err != nil {
 			return nil, err
 		}
+		n, known := s.RowsPerGroup([]scalar.Expr{x}, limits)
+		if !known {
+			n = 0
+		}
+		out.RowsWith = append(out.RowsWith, n)
 	}
 	out.From, out.Where, err = written(s.Write(w, testKeys{}))
 	return out, err

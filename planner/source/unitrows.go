@@ -5,20 +5,43 @@ import (
 	"math"
 
 	"dpproxy/planner/policy"
+	"dpproxy/planner/scalar"
 )
 
 // RowsPerUnit bounds the rows of one unit by what is public: keys, the numbers that relations are cut
 // to, and how many rows public relations have on the mirror. It is not known where a unit can have
 // any number. Sizes of public relations are no proof: DATA can have more than was copied.
 func (b *bounded) RowsPerUnit(limits policy.Limits) (n int64, known bool) {
+	return b.RowsPerGroup(nil, limits)
+}
+
+// RowsPerGroup bounds the rows of one unit with the same values of the keys, likewise.
+func (b *bounded) RowsPerGroup(keys []scalar.Expr, limits policy.Limits) (n int64, known bool) {
 	if !b.Protected() {
 		return 0, false
 	}
+	return b.product(keys, func(r *relation, k *closure) int64 { return b.rowsToJoin(r, k, limits) })
+}
+
+// Multiplicity bounds how many rows, with the same values of the keys, public relations make of each
+// row of a unit, likewise.
+func (b *bounded) Multiplicity(keys []scalar.Expr, limits policy.Limits) (n int64, known bool) {
+	return b.product(keys, func(r *relation, k *closure) int64 {
+		if r.protected() {
+			return r.multiplicity(limits)
+		}
+		return b.rowsToJoin(r, k, limits)
+	})
+}
+
+// product multiplies what relations add whose rows do not follow from the unit, the keys and the
+// relations before them.
+func (b *bounded) product(keys []scalar.Expr, adds func(*relation, *closure) int64) (n int64, known bool) {
 	n = 1
 	var joined []*relation
 	for _, r := range b.protectedFirst() {
-		if k := b.perUnitClosure(nil, joined...); !k.rows[r] {
-			n = saturating(n, b.rowsToJoin(r, k, limits))
+		if k := b.perUnitClosure(identifiable(keys), joined...); !k.rows[r] {
+			n = saturating(n, adds(r, k))
 		}
 		joined = append(joined, r)
 	}
@@ -72,6 +95,19 @@ func (b *branch) rowsPerUnit(limits policy.Limits) (n int64, known bool) {
 		return 1, true
 	}
 	return b.source.RowsPerUnit(limits)
+}
+
+// multiplicity bounds how many rows public relations make of a row below a protected relation.
+func (r *relation) multiplicity(limits policy.Limits) int64 {
+	most := int64(1)
+	for _, b := range r.branches() {
+		if b.leavesOneRow(b.source.perUnitClosure(nil)) {
+			continue
+		}
+		n, _ := b.source.Multiplicity(nil, limits)
+		most = max(most, n)
+	}
+	return most
 }
 
 // joinRows is how many rows of a unit a join takes of a relation: as many as the policy states for
