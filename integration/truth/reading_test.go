@@ -46,7 +46,7 @@ func TestWithEnds(t *testing.T) {
 
 // TestQuestions reads all questions: each has a name of its own, and those of the benchmark are its own.
 func TestQuestions(t *testing.T) {
-	for file, want := range map[string]int{"clinic": 4, "study": 12, "tpch": 9, "analyst": 100} {
+	for file, want := range map[string]int{"clinic": 4, "aggregates": 12, "study": 12, "tpch": 9, "analyst": 100} {
 		seen := map[string]bool{}
 		for _, q := range questionsAbout(t, file) {
 			if seen[q.name] {

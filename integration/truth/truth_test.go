@@ -29,6 +29,7 @@ func TestTruth(t *testing.T) {
 		s := clinic(t, *patients)
 		if *draws > 0 {
 			t.Run("errors", func(t *testing.T) { printErrors(t, s, questionsAbout(t, "clinic")) })
+			t.Run("aggregates", func(t *testing.T) { printErrors(t, s, questionsAbout(t, "aggregates")) })
 		}
 		if *rounds > 0 {
 			t.Run("analyst", func(t *testing.T) { printVerdicts(t, s) })
