@@ -14,7 +14,7 @@ import (
 // A tally has the answers to one value of one row.
 type tally struct {
 	truth                    float64
-	n, within                int
+	n, stated, within        int     // answers, those with an interval, and those with the truth in it
 	sum, squares, low, above float64 // of answers, squared errors, and both parts of the interval
 }
 
@@ -22,8 +22,11 @@ func (y *tally) add(c cell) {
 	y.n++
 	y.sum += c.value
 	y.squares += (c.value - y.truth) * (c.value - y.truth)
-	y.low += c.value - c.low
-	y.above += c.high - c.value
+	if c.stated() {
+		y.stated++
+		y.low += c.value - c.low
+		y.above += c.high - c.value
+	}
 	if c.within(y.truth) {
 		y.within++
 	}
@@ -137,6 +140,7 @@ func (e *tableOfErrors) line(i int, name, rows string, keys []string) string {
 		known++
 		s.truth += y.truth
 		s.n += y.n
+		s.stated += y.stated
 		s.within += y.within
 		s.sum += y.sum / float64(y.n)
 		s.squares += y.squares
@@ -155,9 +159,22 @@ func (e *tableOfErrors) line(i int, name, rows string, keys []string) string {
 	if truth == 0 {
 		per, unit = 1, ""
 	}
-	return fmt.Sprintf("| %s | %s | %s%s | %s | %s | %s%s | −%s%[8]s +%[10]s%[8]s | %.0[11]f %% | %.4[12]g | %[13]d |\n",
-		e.question.name, name, rows, shown, digits(truth), digits(mean), digits(per*math.Sqrt(s.squares/n)), unit,
-		digits(per*s.low/n), digits(per*s.above/n), 100*float64(s.within)/n, e.cost, e.took.Milliseconds()/int64(max(1, e.asked)))
+	return fmt.Sprintf("| %s | %s | %s%s | %s | %s | %s%s | %s | %.0f %% | %.4g | %d |\n", e.question.name, name, rows, shown,
+		digits(truth), digits(mean), digits(per*math.Sqrt(s.squares/n)), unit, s.interval(per, unit),
+		100*float64(s.within)/n, e.cost, e.took.Milliseconds()/int64(max(1, e.asked)))
+}
+
+// interval writes both parts of the mean interval, and how often there was one.
+func (y *tally) interval(per float64, unit string) string {
+	if y.stated == 0 {
+		return "none"
+	}
+	n := float64(y.stated)
+	text := fmt.Sprintf("−%s%s +%s%[2]s", digits(per*y.low/n), unit, digits(per*y.above/n))
+	if y.stated < y.n {
+		text += fmt.Sprintf(", in %.0f %%", 100*n/float64(y.n))
+	}
+	return text
 }
 
 // digits writes a number with four digits, or all before the point.
