@@ -24,7 +24,8 @@ func (p Problem) String() string { return strings.Join(p.Path, ".") + ": " + p.M
 func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 	c := &checker{schema: s, policy: p, model: &Model{
 		unit: p.Unit, units: p.Units, tables: map[catalog.Name]*Table{}, byName: map[string]*Table{},
-		views: map[catalog.Name]*catalog.Table{}, withheld: map[catalog.Name][]string{}, joinRows: cmp.Or(p.JoinRows, DefaultJoinRows),
+		views: map[catalog.Name]*catalog.Table{}, withheld: map[catalog.Name][]string{},
+		joinRows: cmp.Or(p.JoinRows, DefaultJoinRows), groupRows: cmp.Or(p.JoinRows, DefaultJoinRows),
 		timeZones: s.TimeZones, publicRows: s.PublicRows, publicRepeats: s.PublicRepeats, before14: s.ServerVersion < 140000,
 	}}
 	for i := range p.Tables {

@@ -25,7 +25,8 @@ type Model struct {
 	before14 bool
 	// withheld are the columns of views that show hidden ones.
 	withheld map[catalog.Name][]string
-	joinRows int64
+	// joinRows are those that joins take, and groupRows those that count in groups below a block.
+	joinRows, groupRows int64
 	// publicRows are the sizes of public tables.
 	publicRows map[catalog.Name]int64
 	// publicRepeats are how often public tables have one value of a column.
@@ -97,6 +98,16 @@ func (m *Model) PublicRepeats(table catalog.Name, column string) (n int64, known
 
 // JoinRows bounds the rows of one unit that a join takes of a table whose MaxRows is undeclared.
 func (m *Model) JoinRows() int64 { return m.joinRows }
+
+// GroupRows bounds the rows of one unit that count in a group of such a table, likewise.
+func (m *Model) GroupRows() int64 { return m.groupRows }
+
+// WithJoinRows is the model where joins take another number of rows.
+func (m *Model) WithJoinRows(n int64) *Model {
+	other := *m
+	other.joinRows = n
+	return &other
+}
 
 // Unit returns the name of the privacy unit.
 func (m *Model) Unit() string { return m.unit }

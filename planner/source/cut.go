@@ -89,7 +89,7 @@ func (b *bounded) boundBeforeJoin(r *relation) error {
 		b.provenRows[r] = n
 		return nil
 	}
-	b.rowsPerUnit[r] = b.joinRows(r)
+	b.rowsPerUnit[r] = b.rowsTaken(r, b.model.JoinRows())
 	if len(r.hops) > 0 && b.follows[r] == nil {
 		unit := *r.unit
 		unit.SQL, unit.Reach = r.alias+"."+r.unitAlias(), scalar.Whole

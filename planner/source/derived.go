@@ -173,7 +173,8 @@ func unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scala
 		most, known = rows.RowsPerUnit(rows.publicSizes())
 	}
 	if !known {
-		most, cut = rows.mostJoinRows(), rows.mostJoinRows()
+		most = rows.mostRowsTaken(rows.model.GroupRows())
+		cut = most
 	}
 	r.Unit, r.Condition = &scalar.UnitGroup{Keys: keys, Rows: most}, nil
 	return keys, cut, nil

@@ -110,30 +110,30 @@ func (r *relation) multiplicity(limits policy.Limits) int64 {
 	return most
 }
 
-// joinRows is how many rows of a unit a join takes of a relation: as many as the policy states for
-// its table, or for joins. Of a UNION ALL it is the sum.
-func (p *proof) joinRows(r *relation) int64 {
+// rowsTaken is how many rows of a unit count of a relation: as many as the policy states for its
+// table, or otherwise. Of a UNION ALL it is the sum.
+func (p *proof) rowsTaken(r *relation, otherwise int64) int64 {
 	if r.rows == nil {
-		return cmp.Or(r.table.MaxRows, p.model.JoinRows())
+		return cmp.Or(r.table.MaxRows, otherwise)
 	}
 	total := int64(0)
 	for _, b := range r.rows.branches {
 		n, known := b.rowsPerUnit(p.publicSizes())
 		if !known {
-			n = b.source.mostJoinRows()
+			n = b.source.mostRowsTaken(otherwise)
 		}
 		total += n
 	}
 	return total
 }
 
-// mostJoinRows is that of the relation which has the most.
-func (p *proof) mostJoinRows() int64 {
+// mostRowsTaken is that of the relation which has the most.
+func (p *proof) mostRowsTaken(otherwise int64) int64 {
 	most := int64(0)
 	for _, r := range p.manyRows() {
-		most = max(most, p.joinRows(r))
+		most = max(most, p.rowsTaken(r, otherwise))
 	}
-	return cmp.Or(most, p.model.JoinRows())
+	return cmp.Or(most, otherwise)
 }
 
 // publicSizes are the limits that are known with the policy.
