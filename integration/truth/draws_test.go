@@ -161,7 +161,7 @@ func (e *tableOfErrors) line(i int, name, rows string, keys []string) string {
 	}
 	return fmt.Sprintf("| %s | %s | %s%s | %s | %s | %s%s | %s | %.0f %% | %.4g | %d |\n", e.question.name, name, rows, shown,
 		digits(truth), digits(mean), digits(per*math.Sqrt(s.squares/n)), unit, s.interval(per, unit),
-		100*float64(s.within)/n, e.cost, e.took.Milliseconds()/int64(max(1, e.asked)))
+		100*float64(s.within)/float64(max(1, s.stated)), e.cost, e.took.Milliseconds()/int64(max(1, e.asked)))
 }
 
 // interval writes both parts of the mean interval, and how often there was one.
@@ -185,13 +185,13 @@ func digits(x float64) string {
 	return fmt.Sprintf("%.4g", x)
 }
 
-// coverage returns how many cells had the truth within their intervals.
-func (e *tableOfErrors) coverage() (within, cells int) {
+// coverage returns how many intervals had the truth in them, and how many there were.
+func (e *tableOfErrors) coverage() (within, intervals int) {
 	for _, rows := range e.columns {
 		for _, y := range rows {
 			within += y.within
-			cells += y.n
+			intervals += y.stated
 		}
 	}
-	return within, cells
+	return within, intervals
 }

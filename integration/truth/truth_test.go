@@ -59,14 +59,14 @@ func printErrors(t *testing.T, s site, questions []question) {
 			t.Errorf("%s: %v\n%s", q.name, e.refusal, withEnds(q.asked))
 			continue
 		}
-		within, cells := e.coverage()
-		t.Logf("%s: within %d of %d intervals", q.name, within, cells) // it takes long, and somebody waits
-		enough := covers(within, cells)
+		within, intervals := e.coverage()
+		t.Logf("%s: within %d of %d intervals", q.name, within, intervals) // it takes long, and somebody waits
+		enough := covers(within, intervals)
 		if strings.HasSuffix(q.name, byNoiseAlone) {
-			enough = float64(within) < leastCoverage*float64(cells)
+			enough = float64(within) < leastCoverage*float64(intervals)
 		}
 		if !enough && !q.unasserted {
-			t.Errorf("%s: the truth is within %d of %d intervals", q.name, within, cells)
+			t.Errorf("%s: the truth is within %d of %d intervals", q.name, within, intervals)
 		}
 	}
 	t.Logf("%d answers to each question, ε = %s, intervals at 95 %%\n\n%s%s\n%s", *draws, epsilon, heading, &table, &notices)
