@@ -18,9 +18,9 @@
 //
 // A line of the table of errors has the mean over rows and draws: of the true values, of the
 // answers, of the root of the squared error, and of both parts of the interval, the last three in
-// percent of the mean true value. An answer without an upper or a lower end has no interval; the share
-// that has one is told, and of these the share with the truth in it. Each answer has noise of its own, since none is remembered; one
-// secret chooses for all of them where a hash chooses.
+// percent of the mean true value. An answer without one end has no interval; the share that has one
+// is told, and how many of these have the truth in them. Each answer has noise of its own, since none
+// is remembered; one secret chooses for all of them where a hash chooses.
 //
 // The questions about tails ask a policy that says nothing about the rows of a unit, of tables that
 // were made for it: the laws are in tails_test.go.
