@@ -144,3 +144,16 @@ func TestReleaseAddsItsNoise(t *testing.T) {
 		t.Errorf("released %v, want %v", got.Int(), want)
 	}
 }
+
+func TestCombine(t *testing.T) {
+	v := mechanisms.Protect(big.NewInt(7))
+	sum := mechanisms.Combine(-3, mechanisms.Weighted{Weight: -2, Value: v}, mechanisms.Weighted{Weight: 5, Value: v})
+	s := gaussianSelection(t, 1, 1, atto/2)
+	noisy, kept := s.Select(seeded(t), mechanisms.Combine(1000, mechanisms.Weighted{Weight: 1, Value: sum}))
+	if !kept || noisy.Int().Sub(noisy.Int(), big.NewInt(1018)).CmpAbs(big.NewInt(12)) > 0 {
+		t.Errorf("1000 + (−3 − 2·7 + 5·7) is about %v", noisy.Int())
+	}
+	if text := fmt.Sprintf("%v %d %+v", sum, sum, sum); text != "private private private" {
+		t.Error(text)
+	}
+}

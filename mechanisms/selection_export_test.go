@@ -18,3 +18,10 @@ func PowerEnclosure(rate *big.Rat, d *big.Int, precision uint) (lo, hi *big.Int)
 func (e Exponential) SelectFrom(src Source, precision uint, weights []uint64, scores []Private) int {
 	return e.choose(src, newPowers(e.rate, precision), weights, distances(scores))
 }
+
+// Needed returns the threshold that units alone in k partitions need.
+func (s WeightedSelection) Needed(k int64) float64 {
+	t := weightedThreshold{variance: s.noise.varianceDouble(), delta: s.delta}
+	t.raise(k)
+	return t.best / WeightUnit
+}
