@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy truth bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients versions bare
+.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy truth limits bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients versions bare
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ ROUNDS ?= 1
 truth: setup-test ## compare answers with the truth (half an hour; for the record: make truth DRAWS=200 ROUNDS=3)
 	@scripts/setup.sh nafld
 	$(GO) test -count=1 -timeout 0 -run '^TestTruth$$' -v ./integration/truth -args -draws $(DRAWS) -rounds $(ROUNDS) -scale $(SF)
+
+limits: ## print how limits do on tables that their constants have not seen (5 minutes)
+	$(GO) test -count=1 -timeout 60m -run '^TestStudy$$' -v ./contribution -args -study
 
 generate: ## regenerate docs/errors.md
 	$(GO) generate ./pgerr

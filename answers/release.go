@@ -34,8 +34,18 @@ type GroupingSet struct {
 	Level int `json:"level,omitempty"`
 	// PaidPico is the price of the measurements, of all reads together, in 10⁻¹² of ρ or, of a
 	// path, of ε; 0 where they were released at once.
-	PaidPico   int64       `json:"paid_pico,omitempty"`
+	PaidPico int64 `json:"paid_pico,omitempty"`
+	// Clips are the limits of what a unit adds, of each vector that has limits.
+	Clips      []Clip      `json:"clips,omitempty"`
 	Partitions []Partition `json:"partitions"`
+}
+
+// A Clip has the limits of one vector, as their places among those that there were to choose from, and
+// the numbers of units that are said of them.
+type Clip struct {
+	Vector int        `json:"vector,omitempty"`
+	Levels []int      `json:"levels"`
+	Tail   []*big.Int `json:"tail,omitempty"`
 }
 
 // A Partition is one group: its values, or the independent measurements of each.
@@ -62,6 +72,9 @@ type Payment struct {
 // check refuses a release that would not come back as it is.
 func (r *Release) check() error {
 	for _, s := range r.Sets {
+		if slices.ContainsFunc(s.Clips, func(c Clip) bool { return slices.Contains(c.Tail, nil) }) {
+			return errors.New("a number of units is missing")
+		}
 		for _, p := range s.Partitions {
 			if err := p.check(); err != nil {
 				return err

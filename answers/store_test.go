@@ -32,7 +32,8 @@ func keyed(n int64, paid ...string) answers.Release {
 	groups := r.Sets[0].Partitions
 	groups[0].Key, groups[1].Key = []*string{new("é <\u2028\"\\"), nil}, []*string{new(""), new("NULL")}
 	groups[1].Measured = [][]answers.Measurement{{}, {{Variance: big.NewInt(7), Value: big.NewInt(-1)}}}
-	r.Sets = append(r.Sets, answers.GroupingSet{Level: 3, PaidPico: 5, Partitions: []answers.Partition{}})
+	clips := []answers.Clip{{Levels: []int{0}}, {Vector: 2, Levels: []int{4, 1}, Tail: []*big.Int{big.NewInt(-5), big.NewInt(0)}}}
+	r.Sets = append(r.Sets, answers.GroupingSet{Level: 3, PaidPico: 5, Clips: clips, Partitions: []answers.Partition{}})
 	r.Request, r.Payments = []byte{1, 2}, []answers.Payment{{Analyst: []byte{3}, Pico: []int64{4, 0}}}
 	return r
 }
@@ -149,6 +150,22 @@ func TestDamagedFiles(t *testing.T) {
 			if (err == nil) != (got != nil) {
 				t.Fatalf("byte %d changed: %v, %v", i, got, err)
 			}
+		}
+	}
+}
+
+// TestIncomplete refuses releases that would not come back as they are.
+func TestIncomplete(t *testing.T) {
+	f, err := answers.OpenFiles(t.TempDir(), 2)
+	must(t, err)
+	for name, set := range map[string]answers.GroupingSet{
+		"no value":           {Partitions: []answers.Partition{{Values: []*big.Int{nil}}}},
+		"no measurement":     {Partitions: []answers.Partition{{Measured: [][]answers.Measurement{{{Value: big.NewInt(1)}}}}}},
+		"no number of units": {Clips: []answers.Clip{{Levels: []int{1}, Tail: []*big.Int{nil}}}},
+		"a key of no text":   {Partitions: []answers.Partition{{Key: []*string{new("\xff")}}}},
+	} {
+		if err := f.Put(t.Context(), key(name), answers.Release{Sets: []answers.GroupingSet{set}}); err == nil {
+			t.Errorf("%s: is kept", name)
 		}
 	}
 }

@@ -40,7 +40,7 @@ var policyKeys = []key[Policy]{
 	{"ledger", "", part(func(v value, p *Policy) { p.Ledger = readLedger(v) }), needed, "Where charges are recorded, see below."},
 	{
 		"secret_file", "", text(func(p *Policy, s string) { p.SecretFile = s }), "the file `secret` in `ledger.dir`",
-		"The key that decides whose rows are kept when there are too many.",
+		"The key that decides what is kept of a unit where one must choose among its values, groups or joined rows.",
 	},
 	{"privacy_unit", "", part(func(v value, p *Policy) { decode(v, privacyUnitKeys, p) }), needed, "See [Budgets](#budgets)."},
 	{"tables", "", part(func(v value, p *Policy) { readTables(v, p) }), needed, "By name, see [Tables](#tables)."},
@@ -176,14 +176,15 @@ var tableKeys = []key[table]{
 			"such rows are left out.",
 	},
 	{
-		"max_rows_per_group", "max_rows", rowLimit(), "none",
-		"Rows of one unit counted in one group, the L∞ of what it contributes: a number, %s; `auto`, to have the limit chosen with a " +
-			"part of each statement's budget; or `{auto: n}`, a chosen one that is at most what n rows in each group need.",
+		"max_rows_per_group", "max_rows", rowLimit(), "auto",
+		"Rows of one unit that count. `auto`: the limit is chosen for each statement, with a part of its budget. A number, %s: " +
+			"the limit is this one, for `max_groups_contributed` groups. `{auto: n}`: a chosen one that is at most what n rows in each " +
+			"group need. docs/sql.md says what a limit leaves out.",
 	},
 	{
 		"max_groups_contributed", "max_partitions", count(maxContribution, func(t *table, n int64) { t.MaxPartitions = n }), "none",
-		"Groups that one unit counts in, the L0 of what it contributes; %s. It stands beside a number of rows alone: a limit that is " +
-			"chosen is one of all groups together.",
+		"Groups for which a number of rows is the limit: √groups · rows for all of them together; %s. It stands beside a number of rows " +
+			"alone: a limit that is chosen is one of all groups.",
 	},
 	{
 		"budget", "", part(func(v value, t *table) { t.budget = new(readBudget(v)) }), "none",

@@ -9,7 +9,7 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// Shares of the budget of one aggregate, in tenths: of its choice, its tail, and what is left
+// Shares of the budget of one aggregate, in tenths: of its choice, its tail, and the rest
 // is of the release.
 const (
 	choiceTenths = 1
@@ -18,7 +18,7 @@ const (
 	choiceTenthsPure = 2
 )
 
-// Shares are what a budget is divided into, in 10⁻¹² of ε or ρ. Their sum is the budget.
+// Shares are the parts of a budget, in 10⁻¹² of ε or ρ. Their sum is the budget.
 type Shares struct{ Choice, Tail, Release int64 }
 
 // Divide divides a budget among the choice of a limit, the tail above it and the release.
@@ -51,7 +51,7 @@ func Divide(m dp.Measure, pico int64, groups int, chosen bool) (Shares, error) {
 // is the exponential mechanism with monotone scores of sensitivity 1 at the rate ε: ε-DP, and
 // ε²/8-zCDP by its bounded range (see [mechanisms.Exponential]).
 //
-// The penalty c = ⌈3·ln(√2)/ε + 0.6·√G·σ⌉ has two terms. By the first the probability of a limit C above
+// The penalty c = ⌈3·ln(√2)/ε + 0.6·w·√G·σ⌉ has two terms. By the first the probability of a limit C above
 // all units falls as C⁻³, so that the variance of the noise has an expectation. The second is
 // where the noise of G groups, of standard deviation σ per unit of C, begins to outweigh the
 // rows of the units that a step saves.
@@ -68,8 +68,12 @@ const (
 
 // NewChoice returns the choice for a vector of so many public groups, at most at the price of
 // s.Choice.
-func NewChoice(m dp.Measure, s Shares, groups int) (Choice, error) {
-	if groups < 1 {
+//
+// The weight w multiplies the second term of the penalty. It is 1 where the part that is cut is missing in the answer, and
+// larger for an answer that is a property of the distribution of rows, such as a quantile, which
+// cutting hardly moves.
+func NewChoice(m dp.Measure, s Shares, groups int, weight float64) (Choice, error) {
+	if groups < 1 || !(weight >= 1) {
 		return Choice{}, fmt.Errorf("%w: a choice for %d groups", mechanisms.ErrParameter, groups)
 	}
 	epsilon, deviation := s.Choice, math.Sqrt2*dp.PicoPerUnit/float64(s.Release)
@@ -82,7 +86,7 @@ func NewChoice(m dp.Measure, s Shares, groups int) (Choice, error) {
 		return Choice{}, err
 	}
 	rate := float64(epsilon) / dp.PicoPerUnit
-	penalty := math.Ceil(tailExponent*math.Ln2/2/rate + noiseFactor*math.Sqrt(float64(groups))*deviation)
+	penalty := math.Ceil(tailExponent*math.Ln2/2/rate + weight*noiseFactor*math.Sqrt(float64(groups))*deviation)
 	if !(penalty < maxPenalty) {
 		return Choice{}, fmt.Errorf("%w: a budget too small for a choice", mechanisms.ErrParameter)
 	}
@@ -105,7 +109,9 @@ func (c Choice) Event() dp.Event { return c.mechanism.Event() }
 func (c Choice) Penalty() int64 { return c.penalty }
 
 // String writes the choice for plans.
-func (c Choice) String() string { return fmt.Sprintf("%v penalty=%d", c.mechanism, c.penalty) }
+func (c Choice) String() string {
+	return fmt.Sprintf("%v, a step up must save %d units", c.mechanism, c.penalty)
+}
 
 // Choose draws a level, which a client may see, of one of several vectors: above[a][j] is the number
 // of units above the limit Cⱼ of vector a, such as of sums about different centres. One unit changes

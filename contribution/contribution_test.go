@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"testing"
 
 	"dpproxy/accountant"
@@ -25,16 +26,33 @@ func grid(t testing.TB, top int64) contribution.Grid {
 	return g
 }
 
+// limits lists those of a grid of integers.
+func limits(g contribution.Grid) (out []int64) {
+	for _, c := range g.Integers() {
+		out = append(out, c.Int64())
+	}
+	return out
+}
+
 func TestGrid(t *testing.T) {
-	if got, want := grid(t, 20), (contribution.Grid{1, 2, 3, 4, 6, 8, 12, 16, 24}); !slices.Equal(got, want) {
+	small := grid(t, 20)
+	if got := limits(small); !slices.Equal(got, []int64{1, 2, 3, 4, 6, 8, 12, 16, 24}) {
 		t.Errorf("the grid to 20 is %v", got)
 	}
-	all := grid(t, 1<<contribution.SumBits)
+	if got := limits(small.First(3)); !slices.Equal(got, []int64{1, 2, 3}) {
+		t.Errorf("its first three are %v", got)
+	}
+	for j, square := range small.Squares() {
+		if c := limits(small)[j]; square.Int64() != c*c || small.Limit(j) != float64(c) {
+			t.Errorf("the limit %d has the square %v, and is %g", c, square, small.Limit(j))
+		}
+	}
+	all := limits(grid(t, 1<<contribution.SumBits))
 	if len(all) != 2*contribution.SumBits || all[len(all)-1] != 1<<60 || !slices.IsSorted(all) {
 		t.Errorf("%d limits to %d", len(all), all[len(all)-1])
 	}
 	capped, err := contribution.CapGrid(5)
-	if err != nil || !slices.Equal(capped, contribution.Grid{1, 2, 3, 4, 5}) {
+	if err != nil || !slices.Equal(limits(capped), []int64{1, 2, 3, 4, 5}) {
 		t.Errorf("the grid that ends at 5 is %v: %v", capped, err)
 	}
 	for _, top := range []int64{0, -1, 1<<60 + 1, math.MaxInt64} {
@@ -44,8 +62,80 @@ func TestGrid(t *testing.T) {
 	}
 }
 
+// fixed is the grid of the limit n·√m.
+func fixed(t testing.TB, n, m int64) contribution.Grid {
+	t.Helper()
+	g, err := contribution.FixedGrid(big.NewInt(n * n * m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// TestFixedGrid has limits of n rows in m groups: such a unit is within them, and they are hardly larger.
+func TestFixedGrid(t *testing.T) {
+	for _, tt := range []struct {
+		n, m    int64
+		want    []float64
+		lattice uint
+	}{
+		{1, 1, []float64{1}, fraction},
+		{20, 4, []float64{10, 20, 40}, fraction},
+		{1, 2, []float64{0.353515625, 0.70703125, 1.4150390625}, fraction + 10},
+		{20, 2, []float64{7.0712890625, 14.142578125, 28.28515625}, fraction + 10},
+		{1000, 3, []float64{433, 866, 1733}, fraction},
+		{1 << 29, 2, []float64{189_812_531, 379_625_062, 759_250_125}, fraction},
+	} {
+		g := fixed(t, tt.n, tt.m)
+		var got []float64
+		for j := range g.Len() {
+			got = append(got, g.Limit(j))
+		}
+		if !slices.Equal(got, tt.want) || g.Lattice(fraction) != tt.lattice {
+			t.Errorf("%d·√%d is %v on 2^−%d", tt.n, tt.m, got, g.Lattice(fraction))
+		}
+		last := g.Len() - 1
+		if square := g.Squares()[last]; square.Cmp(big.NewInt(tt.n*tt.n*tt.m)) < 0 {
+			t.Errorf("%d rows in each of %d groups are above the limit, whose square is %v", tt.n, tt.m, square)
+		}
+		if excess := g.Limit(last)/(float64(tt.n)*math.Sqrt(float64(tt.m))) - 1; excess > 1./1000 {
+			t.Errorf("%d·√%d is rounded up by %g", tt.n, tt.m, excess)
+		}
+		if c := g.Integers()[last].Int64(); c != int64(tt.want[last]) {
+			t.Errorf("%v has %d as its largest integer", tt.want[last], c)
+		}
+	}
+	for _, bad := range []*big.Int{new(big.Int), new(big.Int).Lsh(big.NewInt(1), 2*contribution.SumBits+2)} {
+		if _, err := contribution.FixedGrid(bad); !errors.Is(err, dp.ErrContribution) {
+			t.Errorf("a limit of √%v: %v", bad, err)
+		}
+	}
+}
+
+// TestExtend has limits beyond the last, each larger than the one before.
+func TestExtend(t *testing.T) {
+	for _, g := range []contribution.Grid{fixed(t, 1, 1), fixed(t, 1, 2), fixed(t, 20, 4), grid(t, 20), grid(t, 1<<42)} {
+		for _, reach := range []int64{1, 2, 5, 1000, 1 << 48} {
+			e := g.Extend(reach)
+			for j := range e.Len() {
+				if j > 0 && e.Limit(j) <= e.Limit(j-1) || j < g.Len() && e.Limit(j) != g.Limit(j) {
+					t.Fatalf("%v up to %d is %v", g, reach, e)
+				}
+			}
+			if last := e.Limit(e.Len() - 1); last < float64(reach) || last > 2*float64(reach) && e.Len() > g.Len() {
+				t.Errorf("%v up to %d ends at %g", g, reach, last)
+			}
+			if e.Lattice(0) != g.Lattice(0) {
+				t.Errorf("%v is on another lattice than %v", e, g)
+			}
+		}
+	}
+}
+
 func TestSensitivity(t *testing.T) {
-	s, err := contribution.Sensitivity(4, 20)
+	const fourth = 3 // C = 4
+	all := grid(t, 1<<contribution.SumBits)
+	s, err := all.Sensitivity(fourth, 1, 20)
 	if err != nil || s != (dp.Sensitivity{L0: 1, LInf: 4 << 20}) {
 		t.Fatalf("%+v: %v", s, err)
 	}
@@ -56,9 +146,24 @@ func TestSensitivity(t *testing.T) {
 	if v := g.Event().(dp.GaussianEvent).Variance; v.Int64() != 2_199_023_255_552_000 {
 		t.Errorf("the variance of C = 4 at ρ = 0.004 is %v", v)
 	}
-	for _, bad := range [][2]int64{{0, 0}, {-1, 20}, {1 << 43, 20}, {1, 64}, {math.MaxInt64, 1}} {
-		if _, err := contribution.Sensitivity(bad[0], uint(bad[1])); !errors.Is(err, dp.ErrContribution) {
-			t.Errorf("%v: %v", bad, err)
+	if s, err := all.Sensitivity(fourth, 50, 2); err != nil || s != (dp.Sensitivity{L0: 1, LInf: 4 * 50 << 2}) {
+		t.Errorf("of 50 for each: %+v, %v", s, err)
+	}
+	root := fixed(t, 1, 2)
+	if s, err := root.Sensitivity(2, 1, 3); err != nil || s.LInf != 1449<<3 {
+		t.Errorf("√2, which is 1449·2^−10: %+v, %v", s, err)
+	}
+	last := all.Len() - 1
+	if s, err := all.Sensitivity(last, 1, 2); err != nil || s.LInf != 1<<62 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for _, bad := range []struct {
+		j        int
+		each     int64
+		fraction uint
+	}{{0, 0, 0}, {0, -1, 20}, {last, 1, 3}, {last, 8, 0}, {0, 1, 63}, {fourth, math.MaxInt64, 1}} {
+		if s, err := all.Sensitivity(bad.j, bad.each, bad.fraction); !errors.Is(err, dp.ErrContribution) {
+			t.Errorf("%+v: %+v, %v", bad, s, err)
 		}
 	}
 }
@@ -78,8 +183,9 @@ func square(u unit) int64 {
 
 // level is the least j with N² ≤ Cⱼ².
 func (u unit) level(g contribution.Grid) int {
-	s := square(u)
-	return slices.IndexFunc(append(slices.Clone(g), math.MaxInt32), func(c int64) bool { return c*c >= s })
+	s := big.NewInt(square(u))
+	squares := g.Squares()
+	return sort.Search(len(squares), func(j int) bool { return squares[j].Cmp(s) >= 0 })
 }
 
 // directions are d(u,g) = trunc(x·2^(f+10)/c) with c = ⌈1024·√S⌉ + 1, as SQL computes them.
@@ -94,35 +200,70 @@ func (u unit) directions() (d unit, c int64) {
 	return d, c
 }
 
-// clipped is y_C(u) by its definition.
-func (u unit) clipped(limit int64) []*big.Int {
+// clipped is y_C(u) by its definition, on the lattice of the grid.
+func (u unit) clipped(g contribution.Grid, j int) []*big.Int {
 	y := make([]*big.Int, len(u))
 	d, _ := u.directions()
-	for g := range u {
-		if square(u) <= limit*limit {
-			y[g] = new(big.Int).Lsh(big.NewInt(u[g]), fraction)
+	bits := g.Lattice(0)
+	limit := int64(g.Limit(j) * float64(int64(1)<<bits))
+	inside := big.NewInt(square(u)).Cmp(g.Squares()[j]) <= 0
+	for i := range u {
+		if inside {
+			y[i] = new(big.Int).Lsh(big.NewInt(u[i]), fraction+bits)
 		} else {
-			y[g] = new(big.Int).Mul(big.NewInt(d[g]), big.NewInt(limit))
+			y[i] = new(big.Int).Mul(big.NewInt(d[i]), big.NewInt(limit))
 		}
 	}
 	return y
 }
 
-// read makes the levels of units, by one row for each level and group.
-func read(g contribution.Grid, units []unit) *contribution.Levels {
+// A vector is a read of units: their numbers, and the sums of each group, by level.
+type vector struct {
+	grid   contribution.Grid
+	units  *contribution.Cells
+	groups []*contribution.Cells
+}
+
+func newVector(g contribution.Grid, groups int) vector {
+	v := vector{g, &contribution.Cells{}, make([]*contribution.Cells, groups)}
+	for i := range v.groups {
+		v.groups[i] = &contribution.Cells{}
+	}
+	return v
+}
+
+// read reads units, by one row for each unit and group.
+func read(g contribution.Grid, units []unit) vector {
 	groups := 0
 	if len(units) > 0 {
 		groups = len(units[0])
 	}
-	levels := contribution.NewLevels(g, fraction, groups)
+	v := newVector(g, groups)
 	for _, u := range units {
 		d, _ := u.directions()
-		levels.AddUnits(u.level(g), big.NewInt(1))
+		level := []int{u.level(g)}
+		v.units.Add(level, big.NewInt(1), nil)
 		for i := range u {
-			levels.Add(i, u.level(g), big.NewInt(u[i]), big.NewInt(d[i]))
+			v.groups[i].Add(level, big.NewInt(u[i]), big.NewInt(d[i]))
 		}
 	}
-	return levels
+	return v
+}
+
+// clipped is F(j,g) of all groups.
+func (v vector) clipped(t testing.TB, j int) []*big.Int {
+	t.Helper()
+	out := make([]mechanisms.Private, len(v.groups))
+	for i, cells := range v.groups {
+		out[i] = cells.Clipped(v.grid, j, fraction)
+	}
+	return exact(t, out...)
+}
+
+// above is mⱼ of all limits.
+func (v vector) above(t testing.TB) []*big.Int {
+	t.Helper()
+	return exact(t, v.units.Above(0, v.grid.Len())...)
 }
 
 // exact reads private values with a source of no noise: noise of the least variance is
@@ -155,19 +296,24 @@ func TestOracle(t *testing.T) {
 			t.Errorf("unit %v: level %d, c %d, d %v", units[i], level, c, d)
 		}
 	}
-	levels := read(g, units)
-	above := exact(t, levels.Above()...)
+	v := read(g, units)
+	above := v.above(t)
 	for j, want := range []struct{ f1, f2, m int64 }{
-		{2306682, 1047982, 3}, {3564788, 2096988, 2}, {4822894, 2096906, 2},
-		{6081000, 2096824, 2}, {7968808, 1258788, 1}, {9226976, -418768, 1},
+		{2306682, 1047982, 3},
+		{3564788, 2096988, 2},
+		{4822894, 2096906, 2},
+		{6081000, 2096824, 2},
+		{7968808, 1258788, 1},
+		{9226976, -418768, 1},
 	} {
-		f := exact(t, levels.Clipped(j)...)
+		f := v.clipped(t, j)
 		if f[0].Int64() != want.f1 || f[1].Int64() != want.f2 || above[j].Int64() != want.m {
-			t.Errorf("C = %d: F = %v, m = %v", g[j], f, above[j])
+			t.Errorf("C = %g: F = %v, m = %v", g.Limit(j), f, above[j])
 		}
 	}
-	if s := fmt.Sprintf("%v %+v %#v %s %d", levels, levels, levels, levels, levels); s != "private private private private private" {
-		t.Errorf("levels print %s", s)
+	c := v.groups[0]
+	if s := fmt.Sprintf("%v %+v %#v %s %d", c, c, c, c, c); s != "private private private private private" {
+		t.Errorf("cells print %s", s)
 	}
 }
 
@@ -197,34 +343,220 @@ func ratio(n *big.Int, d int64) float64 {
 func TestClipping(t *testing.T) {
 	src := rand.New(rand.NewChaCha8([32]byte{16}))
 	reached := 0.0
-	for range 300 {
+	for run := range 300 {
 		groups := 1 + src.IntN(40)
 		g := grid(t, 1<<(1+src.IntN(24)))
+		if run%10 == 0 {
+			g = fixed(t, 1+src.Int64N(900), 2+src.Int64N(6))
+		}
 		var units []unit
 		for range 5 {
 			units = append(units, hostile(src, groups))
 		}
 		with, without := read(g, units), read(g, units[1:])
-		for j, limit := range g {
-			moved, norm := exact(t, with.Clipped(j)...), new(big.Int)
-			for i, f := range exact(t, without.Clipped(j)...) {
-				moved[i].Sub(moved[i], f)
-				norm.Add(norm, new(big.Int).Mul(moved[i], moved[i]))
-				if moved[i].Cmp(units[0].clipped(limit)[i]) != 0 {
-					t.Fatalf("%v at %d: %v instead of %v", units[0], limit, moved, units[0].clipped(limit))
+		for j := range g.Len() {
+			moved := differences(with.clipped(t, j), without.clipped(t, j))
+			for i, y := range units[0].clipped(g, j) {
+				if moved[i].Cmp(y) != 0 {
+					t.Fatalf("%v at %g: %v instead of %v", units[0], g.Limit(j), moved[i], y)
 				}
 			}
-			most := new(big.Int).Lsh(big.NewInt(limit), fraction)
-			if most.Mul(most, most); norm.Cmp(most) > 0 {
-				t.Fatalf("%v at %d: %v² is above %v", units[0], limit, moved, most)
-			}
-			f, _ := new(big.Rat).SetFrac(norm, most).Float64()
-			reached = math.Max(reached, f)
+			reached = math.Max(reached, within(t, moved, g, j))
 		}
-		steps(t, exact(t, with.Above()...), exact(t, without.Above()...))
+		steps(t, with.above(t), without.above(t))
 	}
 	if reached < 0.999 {
 		t.Errorf("no unit moves a vector by more than %g of the bound", reached)
+	}
+}
+
+// differences subtracts one vector from another.
+func differences(a, b []*big.Int) []*big.Int {
+	out := make([]*big.Int, len(a))
+	for i := range a {
+		out[i] = new(big.Int).Sub(a[i], b[i])
+	}
+	return out
+}
+
+func squareOf(v []*big.Int) *big.Int {
+	s := new(big.Int)
+	for _, x := range v {
+		s.Add(s, new(big.Int).Mul(x, x))
+	}
+	return s
+}
+
+// within returns the square of a norm as a part of the limit's, and fails above it.
+func within(t *testing.T, moved []*big.Int, g contribution.Grid, j int) float64 {
+	t.Helper()
+	s, err := g.Sensitivity(j, 1, fraction)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := share(moved, s)
+	if part > 1 {
+		t.Fatalf("%v is outside of the limit %g", moved, g.Limit(j))
+	}
+	return part
+}
+
+// share is the square of a norm as a part of a sensitivity's; above 1 if it is above, by however little.
+func share(moved []*big.Int, s dp.Sensitivity) float64 {
+	norm, most := squareOf(moved), s.L2Squared()
+	f, _ := new(big.Rat).SetFrac(norm, most).Float64()
+	if norm.Cmp(most) > 0 {
+		return math.Max(f, math.Nextafter(1, 2))
+	}
+	return math.Min(f, 1)
+}
+
+// TestWeighted adds hostile units of two norms with one weight. Each norm is within its limit, and
+// that of a unit within both counts in full; where the weight looks at one norm alone the other one is not.
+func TestWeighted(t *testing.T) {
+	src := rand.New(rand.NewChaCha8([32]byte{17}))
+	reached, outside := 0.0, false
+	for run := range 300 {
+		groups := 1 + src.IntN(20)
+		rows, sums := hostile(src, groups), hostile(src, groups)
+		grids := []contribution.Grid{grid(t, 1<<30), grid(t, 1<<42)}
+		if run%3 == 0 {
+			grids[0] = fixed(t, 1+src.Int64N(500), 2+src.Int64N(6)).Extend(1 << 30)
+		}
+		levels := []int{rows.level(grids[0]), sums.level(grids[1])}
+		for range 20 {
+			chosen := []int{src.IntN(grids[0].Len()), src.IntN(grids[1].Len())}
+			n := weighted(t, rows, grids, levels, chosen, grids[0].Lattice(fraction))
+			s := weighted(t, sums, grids, levels, chosen, grids[1].Lattice(fraction))
+			reached = max(reached, within(t, n, grids[0], chosen[0]), within(t, s, grids[1], chosen[1]))
+			if levels[0] <= chosen[0] && levels[1] <= chosen[1] && (!full(n, rows, grids[0]) || !full(s, sums, grids[1])) {
+				t.Fatalf("%v and %v are within both limits and count as %v and %v", rows, sums, n, s)
+			}
+			// The twin's weight is of the norm of rows alone.
+			s = weighted(t, sums, grids[:1], levels[:1], chosen[:1], grids[1].Lattice(fraction))
+			most, err := grids[1].Sensitivity(chosen[1], 1, fraction)
+			if err != nil {
+				t.Fatal(err)
+			}
+			outside = outside || share(s, most) > 1
+		}
+	}
+	if reached < 0.99 {
+		t.Errorf("no unit moves a vector by more than %g of the bound", reached)
+	}
+	if !outside {
+		t.Error("the weight of one norm keeps the other one too: the test cannot fail")
+	}
+}
+
+// weighted returns the contribution of a unit to each group with the weight of its levels, on a lattice.
+func weighted(t *testing.T, u unit, grids []contribution.Grid, levels, chosen []int, lattice uint) []*big.Int {
+	t.Helper()
+	out := make([]mechanisms.Private, len(u))
+	for i, x := range u {
+		var c contribution.Cells
+		c.Add(levels, big.NewInt(x), nil)
+		out[i] = c.Weighted(grids, chosen, lattice)
+	}
+	return exact(t, out...)
+}
+
+// full reports whether a unit counts as it is.
+func full(added []*big.Int, u unit, g contribution.Grid) bool {
+	for i, x := range u {
+		if added[i].Cmp(new(big.Int).Lsh(big.NewInt(x), g.Lattice(fraction))) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// TestBeyond counts units that are above one of two limits, each once.
+func TestBeyond(t *testing.T) {
+	var units contribution.Cells
+	for _, c := range []struct {
+		levels []int
+		n      int64
+	}{{[]int{0, 0}, 1}, {[]int{2, 0}, 10}, {[]int{0, 3}, 100}, {[]int{2, 3}, 1000}, {[]int{1, 2}, 10_000}} {
+		units.Add(c.levels, big.NewInt(c.n), nil)
+	}
+	for _, tt := range []struct {
+		chosen []int
+		want   int64
+	}{{[]int{2, 3}, 0}, {[]int{1, 2}, 1110}, {[]int{1, 3}, 1010}, {[]int{2, 2}, 1100}, {[]int{0, 0}, 11_110}} {
+		if got := exact(t, units.Beyond(tt.chosen))[0].Int64(); got != tt.want {
+			t.Errorf("%d units are beyond %v, %d are said to be", tt.want, tt.chosen, got)
+		}
+	}
+	for norm, want := range [][]int64{{11_010, 1010, 0}, {11_100, 11_100, 1100, 0}} {
+		for j, m := range exact(t, units.Above(norm, len(want))...) {
+			if m.Int64() != want[j] {
+				t.Errorf("norm %d: %v units are above limit %d, not %d", norm, m, j, want[j])
+			}
+		}
+	}
+	for _, none := range []*contribution.Cells{{}, nil} {
+		if n := exact(t, none.Beyond([]int{0}))[0]; n.Sign() != 0 {
+			t.Errorf("%v of no units are beyond a limit", n)
+		}
+	}
+}
+
+// TestTailUnits counts the units below and above a limit, and each in one number at most.
+func TestTailUnits(t *testing.T) {
+	g := grid(t, 64) // 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64
+	var units contribution.Cells
+	n := int64(1)
+	for level := range g.Len() + 1 {
+		units.Add([]int{level}, big.NewInt(n), nil)
+		n *= 2
+	}
+	for _, tt := range []struct {
+		j    int
+		want [3]int64 // a bit for each level
+	}{
+		{7, [3]int64{0b110_000, 0b1100_0000, 0b1_1111_0000_0000}}, // C = 16: 6 and 8, 12 and 16
+		{3, [3]int64{0b10, 0b1100, 0b1_1111_1111_0000}},           // C = 4: 2, 3 and 4
+		{0, [3]int64{0, 0b1, 0b1_1111_1111_1110}},
+		{11, [3]int64{0b11_0000_0000, 0b1100_0000_0000, 0b1_0000_0000_0000}},
+	} {
+		b := units.Tail(g, tt.j)
+		for i, got := range exact(t, b[:]...) {
+			if got.Int64() != tt.want[i] {
+				t.Errorf("C = %g: number %d is of the levels %b instead of %b", g.Limit(tt.j), i, got, tt.want[i])
+			}
+		}
+	}
+}
+
+// TestShown rounds released numbers to the nearest integer, halves up.
+func TestShown(t *testing.T) {
+	noise := contribution.Noise{Of: silent{}, Bits: 3}
+	for _, tt := range [][2]int64{
+		{0, 0}, {3, 0}, {4, 1}, {8, 1}, {11, 1}, {12, 2}, {-3, 0}, {-4, 0}, {-5, -1}, {-8, -1}, {-12, -1}, {-13, -2},
+	} {
+		if got := noise.Shown(big.NewInt(tt[0])).Int64(); got != tt[1] {
+			t.Errorf("%d eighths are shown as %d, not %d", tt[0], got, tt[1])
+		}
+	}
+	if got := (contribution.Noise{Of: silent{}}).Shown(big.NewInt(-7)).Int64(); got != -7 {
+		t.Errorf("−7 is shown as %d", got)
+	}
+	of, err := mechanisms.GaussianFor(dp.Sensitivity{L0: 1, LInf: 8 << fraction}, dp.PicoPerUnit/100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := mechanisms.GaussianFor(dp.Sensitivity{L0: 1, LInf: 8}, dp.PicoPerUnit/100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fine, coarse := contribution.Noise{Of: of, Bits: fraction}, contribution.Noise{Of: whole}
+	if d := fine.StdDev() / coarse.StdDev(); math.Abs(d-1) > 1e-3 {
+		t.Errorf("the standard deviation changes with the lattice by %g", d)
+	}
+	// The shown number is half a unit further away at most.
+	if d := fine.Quantile(0.05) - coarse.Quantile(0.05); d < -0.5 || d > 1 {
+		t.Errorf("quantiles differ by %g: %g and %g", d, fine.Quantile(0.05), coarse.Quantile(0.05))
 	}
 }
 
@@ -288,7 +620,7 @@ func TestPenalty(t *testing.T) {
 		want [4]int64
 	}{{0.0005, [4]int64{74, 120, 217, 723}}, {0.005, [4]int64{24, 38, 69, 229}}, {0.05, [4]int64{8, 12, 22, 73}}} {
 		for i, groups := range []int{1, 10, 60, 1000} {
-			c, err := contribution.NewChoice(dp.ZCDP, shares(t, dp.ZCDP, int64(tt.rho*dp.PicoPerUnit), groups), groups)
+			c, err := contribution.NewChoice(dp.ZCDP, shares(t, dp.ZCDP, int64(tt.rho*dp.PicoPerUnit), groups), groups, 1)
 			if err != nil || c.Penalty() != tt.want[i] {
 				t.Errorf("ρ = %g, %d groups: %v, %v, want a penalty of %d", tt.rho, groups, c, err, tt.want[i])
 			}
@@ -305,13 +637,13 @@ func TestPrice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			choice, err := contribution.NewChoice(m, s, 10)
+			choice, err := contribution.NewChoice(m, s, 10, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			tail, err := contribution.NewTail(m, s)
 			if err != nil {
-				continue // a variance beyond what is drawn
+				continue // a variance too large to be drawn
 			}
 			price, err := accountant.Price(dp.ComposedEvent{choice.Event(), tail.Event()}, m)
 			if err != nil || price.Pico() > s.Choice+s.Tail || s.Choice+s.Tail+s.Release != pico {
@@ -399,7 +731,7 @@ func TestChoiceOfNeighbours(t *testing.T) {
 			}
 			return p
 		}
-		with, without := law(exact(t, read(g, units).Above()...)), law(exact(t, read(g, units[1:]).Above()...))
+		with, without := law(read(g, units).above(t)), law(read(g, units[1:]).above(t))
 		low, high := math.Inf(1), math.Inf(-1)
 		for j := range with {
 			low, high = math.Min(low, with[j]-without[j]), math.Max(high, with[j]-without[j])
@@ -433,5 +765,26 @@ func TestExcess(t *testing.T) {
 	}
 	if parts := contribution.Spread(10, []float64{-3, 0}); parts[0] != 0 || parts[1] != 0 {
 		t.Errorf("an excess of 10 over nothing spreads as %v", parts)
+	}
+}
+
+// Sums of values without bounds exceed int8, and stay exact beside small ones.
+func TestNumbersBeyondInt8(t *testing.T) {
+	grid, err := contribution.NewGrid(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large, small := new(big.Int).Lsh(big.NewInt(1), 80), big.NewInt(-7)
+	var c contribution.Cells
+	c.Add([]int{0}, large, nil)
+	c.Add([]int{2}, small, new(big.Int).Neg(large))
+	large.SetInt64(0) // what was added is not the caller's
+	got := exact(t, c.Clipped(grid, 1, 3))[0]
+	want := new(big.Int).Lsh(big.NewInt(8-2), 80)
+	if got.Cmp(want) != 0 {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if c.Add([]int{0}, small, nil); c.Distinct() {
+		t.Error("two sums of the same level are taken for sums of two")
 	}
 }

@@ -12,13 +12,13 @@
 //	y_C(u) = 2^f·x(u) if N(u) ≤ C, else C·d(u).
 //
 // Lemma 1. ‖y_C(u)‖ ≤ C·2^f for every unit, so that adding or removing one moves the vector
-// Σ_u y_C(u) by at most C·2^f in the norm: [Sensitivity].
+// Σ_u y_C(u) by at most C·2^f in the norm: [Grid.Sensitivity].
 //
 // Lemma 2. With A(l,g) = Σ x(u,g) and R(l,g) = Σ d(u,g) over the units of level l,
 //
 //	F(j,g) = 2^f·Σ_{l≤j} A(l,g) + Cⱼ·Σ_{l>j} R(l,g) = Σ_u y_{Cⱼ}(u,g)
 //
-// exactly, for every j: one read by level and group serves all limits ([Levels]).
+// exactly, for every j: one read by level and group serves all limits ([Cells]).
 //
 // A statement releases, adaptively, the limit ([Choice]), the number of units above it
 // ([Tail]) and the clipped vector with noise. Its price is that of the three [Shares], for

@@ -2,10 +2,13 @@ package contribution
 
 import (
 	"fmt"
+	"math"
+	"math/big"
 	"math/bits"
 	"sort"
 
 	"dpproxy/dp"
+	"dpproxy/mechanisms"
 )
 
 // Exponents of two at which grids end: a count of rows, a sum that is grouped, and a sum
@@ -16,19 +19,21 @@ const (
 	SumBits        = 60
 )
 
-// A Grid has the limits that can be chosen for the norm of a unit, ascending: 1, 2, 3, 4, 6,
-// 8, 12, 16, …, that is 2^i and 3·2^(i−1). It is public.
-type Grid []int64
+// A Grid has the limits that can be chosen for the norm of a unit, ascending. It is public.
+type Grid struct {
+	limits []int64 // in units of 2^−bits
+	bits   uint
+}
 
-// NewGrid returns the grid up to the first limit that is at least top, which is from 1 to
-// 2^60.
+// NewGrid returns the grid 1, 2, 3, 4, 6, 8, 12, 16, …, that is 2^i and 3·2^(i−1), up to the first limit
+// that is at least top, which is from 1 to 2^60.
 func NewGrid(top int64) (Grid, error) {
 	if top < 1 || top > 1<<SumBits {
-		return nil, fmt.Errorf("%w: a limit of %d", dp.ErrContribution, top)
+		return Grid{}, fmt.Errorf("%w: a limit of %d", dp.ErrContribution, top)
 	}
-	grid := Grid{1}
-	for next := int64(2); grid[len(grid)-1] < top; {
-		grid = append(grid, next)
+	limits := []int64{1}
+	for next := int64(2); limits[len(limits)-1] < top; {
+		limits = append(limits, next)
 		switch {
 		case next == 2:
 			next = 3
@@ -38,28 +43,147 @@ func NewGrid(top int64) (Grid, error) {
 			next += next / 3
 		}
 	}
-	return grid, nil
+	return Grid{limits: limits}, nil
 }
 
 // CapGrid returns the grid whose last limit is top itself, for a public bound of the norm.
 func CapGrid(top int64) (Grid, error) {
 	grid, err := NewGrid(top)
 	if err == nil {
-		grid[len(grid)-1] = top
+		grid.limits[len(grid.limits)-1] = top
 	}
 	return grid, err
 }
 
-// below returns the number of limits that are at most C/part, C the limit of level j.
-func (g Grid) below(j int, part int64) int {
-	return sort.Search(j, func(i int) bool { return g[i] > g[j]/part })
+// From returns the grid without the limits below one.
+func (g Grid) From(least int64) Grid {
+	i := sort.Search(len(g.limits)-1, func(i int) bool { return g.limits[i]>>g.bits >= least })
+	return Grid{g.limits[i:], g.bits}
 }
 
-// Sensitivity returns that of a vector whose units were clipped to the norm limit, on the
-// lattice of 2^−fraction: by Lemma 1 a ball of that norm, which a single coordinate reaches.
-func Sensitivity(limit int64, fraction uint) (dp.Sensitivity, error) {
-	if limit < 1 || fraction > SumBits || bits.Len64(uint64(limit))+int(fraction) > 63 {
-		return dp.Sensitivity{}, fmt.Errorf("%w: a limit of %d with %d fraction bits", dp.ErrContribution, limit, fraction)
+// fixedBits are the fraction bits of a fixed limit that is no integer.
+const fixedBits = 10
+
+// FixedGrid returns the grid of a public limit C, which is its last, behind C/4 and C/2: by those
+// [Tail] tells how units below it are spread. C is √square, rounded up to 2⁻¹⁰ where it is no
+// integer, or to an integer where that is no more than a thousandth: a vector of that square is within it.
+func FixedGrid(square *big.Int) (Grid, error) {
+	limit, bits, err := fixedLimit(square)
+	if err != nil {
+		return Grid{}, err
 	}
-	return dp.Sensitivity{L0: 1, LInf: limit << fraction}, nil
+	g := Grid{bits: bits}
+	for _, part := range []int64{4, 2} {
+		if limit >= part {
+			g.limits = append(g.limits, limit/part)
+		}
+	}
+	g.limits = append(g.limits, limit)
+	return g, nil
+}
+
+func fixedLimit(square *big.Int) (limit int64, bits uint, err error) {
+	root := new(big.Int).Sqrt(square)
+	if root.Sign() < 1 || root.BitLen() > SumBits {
+		return 0, 0, fmt.Errorf("%w: a limit of √%v", dp.ErrContribution, square)
+	}
+	switch {
+	case new(big.Int).Mul(root, root).Cmp(square) == 0:
+		return root.Int64(), 0, nil
+	case root.BitLen() > fixedBits:
+		return root.Int64() + 1, 0, nil
+	}
+	fine := new(big.Int).Lsh(square, 2*fixedBits)
+	return fine.Sqrt(fine).Int64() + 1, fixedBits, nil
+}
+
+// Extend returns the grid with further limits, about two in each octave, up to one that is at least
+// reach: norms are told apart by them, beyond the limits that can be chosen.
+func (g Grid) Extend(reach int64) Grid {
+	out := Grid{append([]int64(nil), g.limits...), g.bits}
+	for last := g.limits[len(g.limits)-1]; last>>g.bits < reach; last *= 2 {
+		if last > 1 {
+			out.limits = append(out.limits, last+last/2)
+		}
+		if last == 1 || (last+last/2)>>g.bits < reach {
+			out.limits = append(out.limits, 2*last)
+		}
+	}
+	return out
+}
+
+// Len returns the number of limits.
+func (g Grid) Len() int { return len(g.limits) }
+
+// First returns the grid of the first n limits.
+func (g Grid) First(n int) Grid { return Grid{g.limits[:n], g.bits} }
+
+// Limit returns Cⱼ.
+func (g Grid) Limit(j int) float64 { return math.Ldexp(float64(g.limits[j]), -int(g.bits)) }
+
+// Squares returns, for each limit, the largest integer that is at most Cⱼ²: a vector of integers is
+// within Cⱼ if and only if the sum of its squares is at most that.
+func (g Grid) Squares() []*big.Int {
+	out := make([]*big.Int, len(g.limits))
+	for j, c := range g.limits {
+		n := big.NewInt(c)
+		out[j] = n.Rsh(n.Mul(n, n), 2*g.bits)
+	}
+	return out
+}
+
+// Integers returns, for each limit, the largest integer that is at most Cⱼ.
+func (g Grid) Integers() []*big.Int {
+	out := make([]*big.Int, len(g.limits))
+	for j, c := range g.limits {
+		out[j] = big.NewInt(c >> g.bits)
+	}
+	return out
+}
+
+// Lattice returns the fraction bits of the lattice of sums whose directions have so many.
+func (g Grid) Lattice(fraction uint) uint { return fraction + g.bits }
+
+// below returns the number of limits that are at most C/part, C the limit of level j.
+func (g Grid) below(j int, part int64) int {
+	return sort.Search(j, func(i int) bool { return g.limits[i] > g.limits[j]/part })
+}
+
+// Sensitivity returns that of a vector whose units were clipped to the norm Cⱼ, in lattice units of
+// 2^−[Grid.Lattice]: by Lemma 1 a ball of that norm, which a single coordinate reaches. Each is how
+// much a statistic changes where the vector that the norm is of changes by one.
+func (g Grid) Sensitivity(j int, each int64, fraction uint) (dp.Sensitivity, error) {
+	limit := new(big.Int).Mul(big.NewInt(g.limits[j]), big.NewInt(each))
+	if limit.Lsh(limit, fraction); each < 1 || limit.BitLen() > 63 {
+		return dp.Sensitivity{}, fmt.Errorf("%w: a limit of %v with %d fraction bits", dp.ErrContribution, g.Limit(j), fraction)
+	}
+	return dp.Sensitivity{L0: 1, LInf: limit.Int64()}, nil
+}
+
+// Noise is that of a released number of a lattice of 2^−bits that is shown rounded to an integer.
+type Noise struct {
+	Of   mechanisms.Mechanism
+	Bits uint
+}
+
+// Quantile returns the least c such that the shown integer is further than c from the exact value
+// with probability alpha at most.
+func (n Noise) Quantile(alpha float64) float64 {
+	q := math.Ldexp(n.Of.Quantile(alpha), -int(n.Bits))
+	if n.Bits > 0 {
+		q += 0.5
+	}
+	return q
+}
+
+// StdDev returns the standard deviation, but for rounding.
+func (n Noise) StdDev() float64 { return math.Ldexp(n.Of.StdDev(), -int(n.Bits)) }
+
+// Shown rounds a released number of the lattice to an integer.
+func (n Noise) Shown(released *big.Int) *big.Int {
+	if n.Bits == 0 {
+		return released
+	}
+	half := new(big.Int).Lsh(big.NewInt(1), n.Bits-1)
+	return half.Rsh(half.Add(half, released), n.Bits) // Rsh floors
 }

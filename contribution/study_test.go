@@ -6,10 +6,12 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"dpproxy/contribution"
 	"dpproxy/dp"
+	"dpproxy/internal/needs"
 )
 
 var study = flag.Bool("study", false, "print the table of limits on simulated tables")
@@ -104,11 +106,10 @@ func poisson(mean float64) func(*rand.Rand) int64 {
 	}
 }
 
-// A table is the rows of all units, with what a read of them tells.
+// A table is the rows of all units, with a read of them.
 type table struct {
 	law
-	grid   contribution.Grid
-	levels *contribution.Levels
+	read   vector
 	truth  []float64
 	above  []float64   // units above each limit
 	at     [][]float64 // clipped answers by limit
@@ -118,19 +119,21 @@ type table struct {
 func simulate(t *testing.T, l law) *table {
 	t.Helper()
 	r := rand.New(rand.NewChaCha8([32]byte{42, byte(l.groups)}))
-	tab := &table{law: l, grid: grid(t, 1<<contribution.CountBits), truth: make([]float64, l.groups), hashed: make([]float64, l.groups)}
-	tab.levels = contribution.NewLevels(tab.grid, fraction, l.groups)
+	tab := &table{
+		law: l, read: newVector(grid(t, 1<<contribution.CountBits), l.groups),
+		truth: make([]float64, l.groups), hashed: make([]float64, l.groups),
+	}
 	type at struct{ level, group int }
-	sums, directions := map[at]int64{}, map[at]int64{}
+	sums, directions, units := map[at]int64{}, map[at]int64{}, map[int]int64{}
 	for range l.units {
 		rows := l.draw(r, l.groups)
 		flat, groups := unit{}, []int{}
 		for g, n := range rows {
 			flat, groups = append(flat, n), append(groups, g)
 		}
-		level := flat.level(tab.grid)
+		level := flat.level(tab.read.grid)
 		d, _ := flat.directions()
-		tab.levels.AddUnits(level, big.NewInt(1))
+		units[level]++
 		for i, g := range groups {
 			sums[at{level, g}] += flat[i]
 			directions[at{level, g}] += d[i]
@@ -140,15 +143,18 @@ func simulate(t *testing.T, l law) *table {
 			}
 		}
 	}
-	for k, sum := range sums {
-		tab.levels.Add(k.group, k.level, big.NewInt(sum), big.NewInt(directions[k]))
+	for level, n := range units {
+		tab.read.units.Add([]int{level}, big.NewInt(n), nil)
 	}
-	for _, n := range exact(t, tab.levels.Above()...) {
+	for k, sum := range sums {
+		tab.read.groups[k.group].Add([]int{k.level}, big.NewInt(sum), big.NewInt(directions[k]))
+	}
+	for _, n := range tab.read.above(t) {
 		tab.above = append(tab.above, ratio(n, 1))
 	}
-	for j := range tab.grid {
+	for j := range tab.read.grid.Len() {
 		var answers []float64
-		for _, f := range exact(t, tab.levels.Clipped(j)...) {
+		for _, f := range tab.read.clipped(t, j) {
 			answers = append(answers, ratio(f, 1<<fraction))
 		}
 		tab.at = append(tab.at, answers)
@@ -174,12 +180,13 @@ func (tab *table) percent(square float64) float64 {
 	return 100 * math.Sqrt(square/float64(tab.groups)) / mean
 }
 
-// An outcome is what many statements of one price gave.
+// An outcome has the answers of many statements of one price.
 type outcome struct {
 	fixed, best, auto             float64 // rms errors in percent
 	above                         float64 // mean number of units above the limit
 	noise, upper                  float64 // half-widths in percent
 	coveredNoise, covered, atMost float64 // shares
+	endless                       float64 // share of the statements whose intervals have no upper end
 }
 
 const runs = 200
@@ -188,7 +195,7 @@ func (tab *table) ask(t *testing.T, rho float64) outcome {
 	t.Helper()
 	pico := int64(math.Round(rho * dp.PicoPerUnit))
 	s := shares(t, dp.ZCDP, pico, tab.groups)
-	choice, err := contribution.NewChoice(dp.ZCDP, s, tab.groups)
+	choice, err := contribution.NewChoice(dp.ZCDP, s, tab.groups, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,14 +206,14 @@ func (tab *table) ask(t *testing.T, rho float64) outcome {
 	src := rand.NewChaCha8([32]byte{7})
 	r := rand.New(src)
 	o := tab.others(rho)
-	above := tab.levels.Above()
+	above := tab.read.units.Above(0, tab.read.grid.Len())
 	for range runs {
 		_, j, err := choice.Choose(src, above)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sigma := float64(tab.grid[j]) / math.Sqrt(2*float64(s.Release)/dp.PicoPerUnit)
-		excess := tail.Excess(tab.grid[j], tail.Release(src, tab.levels.Tail(j)), 0.95)
+		sigma := tab.read.grid.Limit(j) / math.Sqrt(2*float64(s.Release)/dp.PicoPerUnit)
+		excess := tail.Excess(tab.read.grid.Limit(j), tail.Release(src, tab.read.units.Tail(tab.read.grid, j)), 0.95)
 		answers := make([]float64, tab.groups)
 		for g := range answers {
 			answers[g] = tab.at[j][g] + sigma*r.NormFloat64()
@@ -218,15 +225,21 @@ func (tab *table) ask(t *testing.T, rho float64) outcome {
 		}
 	}
 	o.auto = tab.percent(o.auto / runs)
+	if o.endless < 1 {
+		o.upper /= 1 - o.endless
+	}
 	return o
 }
 
 // judge adds one statement to an outcome.
 func (tab *table) judge(o *outcome, answers []float64, noise float64, excess contribution.Excess) {
 	o.auto += tab.bias(answers)
+	if math.IsInf(excess.UpTo, 1) {
+		o.endless += 1. / runs
+	}
 	upper := contribution.Spread(excess.UpTo, answers)
-	if tab.groups == 1 {
-		upper[0] = excess.UpTo
+	if tab.groups == 1 || math.IsInf(excess.UpTo, 1) {
+		upper = slices.Repeat([]float64{excess.UpTo}, tab.groups)
 	}
 	for g, a := range answers {
 		part := 1 / float64(runs*tab.groups)
@@ -237,7 +250,9 @@ func (tab *table) judge(o *outcome, answers []float64, noise float64, excess con
 			o.covered += part
 		}
 		o.noise += tab.percent(noise*noise*float64(tab.groups)) * part
-		o.upper += tab.percent(upper[g]*upper[g]*float64(tab.groups)) * part
+		if !math.IsInf(upper[g], 1) {
+			o.upper += tab.percent(upper[g]*upper[g]*float64(tab.groups)) * part
+		}
 	}
 }
 
@@ -246,8 +261,8 @@ func (tab *table) others(rho float64) outcome {
 	groups := float64(tab.groups)
 	noise := func(limit float64) float64 { return groups * limit * limit / (2 * rho) }
 	best := math.Inf(1)
-	for j, limit := range tab.grid {
-		best = math.Min(best, tab.bias(tab.at[j])+noise(float64(limit)))
+	for j := range tab.read.grid.Len() {
+		best = math.Min(best, tab.bias(tab.at[j])+noise(tab.read.grid.Limit(j)))
 	}
 	fixed := tab.bias(tab.hashed) + noise(20*math.Sqrt(math.Min(4, groups)))
 	return outcome{fixed: tab.percent(fixed), best: tab.percent(best)}
@@ -256,17 +271,17 @@ func (tab *table) others(rho float64) outcome {
 // TestStudy prints how limits do on tables that were not used when their constants were found,
 // and checks the share of intervals that hold the truth where the tail falls.
 func TestStudy(t *testing.T) {
-	if !*study {
-		t.Skip("run with -args -study; make limits does")
-	}
-	fmt.Println("| table | groups | ρ | 20 rows in 4 groups | best limit | chosen | units above | noise | with limits | holds: noise, both | units at most |")
-	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+	needs.Asked(t, *study, "limits")
+	fmt.Println("| table | groups | ρ | 20 rows in 4 groups | best limit | chosen | units above | noise | with limits " +
+		"| holds: noise, both | no end | units at most |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, l := range laws {
 		tab := simulate(t, l)
 		for _, rho := range []float64{0.0005, 0.005, 0.05} {
 			o := tab.ask(t, rho)
-			fmt.Printf("| %s | %d | %g | %.3g | %.3g | **%.3g** | %.0f | ±%.3g | +%.3g | %.0f, %.0f | %.0f |\n", l.name, l.groups, rho,
-				o.fixed, o.best, o.auto, o.above, o.noise, o.upper, 100*o.coveredNoise, 100*o.covered, 100*o.atMost)
+			fmt.Printf("| %s | %d | %g | %.3g | %.3g | **%.3g** | %.0f | ±%.3g | +%.3g | %.0f, %.0f | %.0f | %.0f |\n",
+				l.name, l.groups, rho, o.fixed, o.best, o.auto, o.above, o.noise, o.upper,
+				100*o.coveredNoise, 100*o.covered, 100*o.endless, 100*o.atMost)
 		}
 	}
 }

@@ -47,7 +47,8 @@ type Excess struct {
 	// the asked confidence, without any assumption.
 	Units, AtMost float64
 	// About is about how much these units have beyond the limit, in the norm; UpTo is an
-	// upper bound if numbers of units go on falling above C as they fall below it.
+	// upper bound if numbers of units go on falling above C as they fall below it. Both are infinite
+	// where most units are above the limit.
 	About, UpTo float64
 }
 
@@ -61,16 +62,26 @@ const (
 // Excess computes what b tells of the limit C, at a confidence from 0.5 to below 1. The local
 // exponent of the tail is α = log₂((b₂ + m)/m), of pessimistic numbers for the upper bound, and
 // of the likeliest for the estimate.
-func (t Tail) Excess(limit int64, b [3]*big.Int, confidence float64) Excess {
+func (t Tail) Excess(limit float64, b [3]*big.Int, confidence float64) Excess {
 	near, cut := positive(b[1]), positive(b[2])
 	most := cut + t.noise.Quantile(2*(1-confidence))
-	c := float64(limit)
+	if cut > surely*t.noise.StdDev() && near < falling*cut {
+		return Excess{Units: cut, AtMost: most, About: math.Inf(1), UpTo: math.Inf(1)}
+	}
 	return Excess{
 		Units: cut, AtMost: most,
-		About: cut * c * meanExcess(near, math.Max(cut, 1)),
-		UpTo:  most * c * meanExcess(near, most),
+		About: cut * limit * meanExcess(near, math.Max(cut, 1)),
+		UpTo:  most * limit * meanExcess(near, most),
 	}
 }
+
+// Where units above the limit are surely there, by so many standard deviations, and those just below it
+// are fewer than such a part of them, most units are above the limit: nothing bounds the part that it leaves
+// out.
+const (
+	surely  = 2
+	falling = 0.2
+)
 
 // meanExcess returns μ, the mean of (N−C)/C over units above C, if the tail has the local
 // exponent α that the numbers of units between C/2 and C and above C give.

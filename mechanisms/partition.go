@@ -55,15 +55,15 @@ func NewGaussianSelection(maxPartitions int64, variance *big.Int, deltaAtto int6
 	return GaussianSelection{noise, threshold, delta}, nil
 }
 
-// GaussianSelectionFor returns the selection with the least noise whose price is
-// at most ρ = rhoPico·10⁻¹² and δ = deltaAtto·10⁻¹⁸: its variance is
-// maxPartitions/(2ρ), rounded up to an integer.
-func GaussianSelectionFor(maxPartitions, rhoPico, deltaAtto int64) (GaussianSelection, error) {
-	noise, err := GaussianFor(dp.Sensitivity{L0: maxPartitions, LInf: 1}, rhoPico)
+// GaussianSelectionFor returns the selection with the least noise for units that are in one
+// partition each, whose price is at most ρ = rhoPico·10⁻¹² and δ = deltaAtto·10⁻¹⁸: its variance is
+// 1/(2ρ), rounded up to an integer. Of units in several [WeightedSelectionFor] keeps more.
+func GaussianSelectionFor(rhoPico, deltaAtto int64) (GaussianSelection, error) {
+	noise, err := GaussianFor(dp.Sensitivity{L0: 1, LInf: 1}, rhoPico)
 	if err != nil {
 		return GaussianSelection{}, err
 	}
-	return NewGaussianSelection(maxPartitions, noise.variance, deltaAtto)
+	return NewGaussianSelection(1, noise.variance, deltaAtto)
 }
 
 // Event describes the selection of all partitions, and the release of the noisy

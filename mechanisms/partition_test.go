@@ -157,11 +157,10 @@ func TestSelectionOfNeighbours(t *testing.T) {
 // TestBudgetedSelections checks for any budget that the price keeps to it.
 func TestBudgetedSelections(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		k := rapid.Int64Range(1, 1<<rapid.IntRange(0, 40).Draw(t, "k bits")).Draw(t, "k")
 		pico := rapid.Int64Range(1, 1<<rapid.IntRange(0, 53).Draw(t, "pico bits")).Draw(t, "pico")
 		delta := rapid.Int64Range(1, atto-1).Draw(t, "delta")
 
-		g, err := mechanisms.GaussianSelectionFor(k, pico, delta)
+		g, err := mechanisms.GaussianSelectionFor(pico, delta)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,9 +184,9 @@ func TestSelectionsRefuse(t *testing.T) {
 		"variance huge":  func() error { _, err := mechanisms.NewGaussianSelection(1, huge, 1); return err },
 		"threshold huge": func() error { _, err := mechanisms.NewGaussianSelection(1, new(big.Int).Rsh(huge, 76), 1); return err },
 		"no delta":       func() error { _, err := mechanisms.NewGaussianSelection(1, big.NewInt(1), 0); return err },
-		"delta negative": func() error { _, err := mechanisms.GaussianSelectionFor(1, 1, -1); return err },
-		"delta one":      func() error { _, err := mechanisms.GaussianSelectionFor(1, 1, atto); return err },
-		"no rho":         func() error { _, err := mechanisms.GaussianSelectionFor(1, 0, 1); return err },
+		"delta negative": func() error { _, err := mechanisms.GaussianSelectionFor(1, -1); return err },
+		"delta one":      func() error { _, err := mechanisms.GaussianSelectionFor(1, atto); return err },
+		"no rho":         func() error { _, err := mechanisms.GaussianSelectionFor(0, 1); return err },
 	}
 	for name, build := range refused {
 		if err := build(); !errors.Is(err, mechanisms.ErrParameter) {
@@ -215,13 +214,13 @@ func TestZeroSelectionTellsNothing(t *testing.T) {
 }
 
 func FuzzPartition(f *testing.F) {
-	f.Add(int64(1), int64(1), int64(1), int64(1))
-	f.Add(int64(3), int64(5e11), int64(1e12), int64(20))
-	f.Add(int64(1<<62), int64(1), int64(1), int64(1<<62))
-	f.Add(int64(2), int64(9e15), int64(atto-1), int64(-1))
-	f.Fuzz(func(t *testing.T, k, pico, delta, units int64) {
+	f.Add(int64(1), int64(1), int64(1))
+	f.Add(int64(5e11), int64(1e12), int64(20))
+	f.Add(int64(1), int64(1), int64(1<<62))
+	f.Add(int64(9e15), int64(atto-1), int64(-1))
+	f.Fuzz(func(t *testing.T, pico, delta, units int64) {
 		src, private := mechanisms.NewSource(), mechanisms.Protect(big.NewInt(units))
-		if s, err := mechanisms.GaussianSelectionFor(k, pico, delta); err == nil {
+		if s, err := mechanisms.GaussianSelectionFor(pico, delta); err == nil {
 			fuzzThreshold(t, s, src, private, units)
 		} else if !errors.Is(err, mechanisms.ErrParameter) {
 			t.Error(err)

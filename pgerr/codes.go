@@ -53,8 +53,8 @@ var (
 	NotAllowed = declare("PB004", "not_allowed_on_protected_data",
 		"A function, operator, type or clause is not on the list of those that may touch protected rows.")
 	NoContribution = declare("PB006", "no_contribution_bound",
-		"The policy does not say how many rows or groups one privacy unit may contribute (max_rows_per_group, max_groups_contributed), "+
-			"and the keys do not prove it.")
+		"A fixed limit of contributions is asked for (dp.contribution), and neither the policy (max_rows_per_group) nor the session "+
+			"(dp.max_rows) states one.")
 	Ownership = declare("PB007", "ownership_unclear",
 		"The rows of the statement do not each belong to exactly one privacy unit.")
 	PrivateGroupKey = declare("PB008", "private_group_key",

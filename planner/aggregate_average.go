@@ -29,25 +29,51 @@ func (f averageOf) resultType() (pgtype.Type, bool) { return f.result, false }
 func (averageOf) reports() reports { return allReports }
 
 func (f averageOf) specialize(c *collector) (estimator, error) {
-	x, err := c.clampedTerm(f.arg, c.contribution.Rows)
+	x, err := c.summedTerm(f.arg, false)
 	if err != nil {
 		return nil, err
 	}
-	out := averaged{of: x}
-	if out.sum, err = c.add(centredSum{summation{term: x}}, f.filter, f.at); err != nil {
-		return nil, err
-	}
-	if out.count, err = c.valueCount(f.arg, f.filter, f.at); err != nil {
-		return nil, err
-	}
 	t, _ := f.resultType()
-	return averageEstimator{estimated{out, t, x.values.digits + 6}, out}, nil
+	out := averaged{of: x}
+	if c.bounds.unique || !x.values.technical && (c.bounds.limit.fixed || x.values.high-x.values.low > maxOffset) {
+		err = out.aboutMiddle(c, f.overRow)
+	} else {
+		err = out.aboutCentres(c, f.overRow)
+	}
+	return averageEstimator{estimated{out, t, x.values.digits + 6}, out}, err
+}
+
+// aboutMiddle sums distances from the middle of the bounds: a row changes them least.
+func (a *averaged) aboutMiddle(c *collector, f overRow) error {
+	m, count, err := c.countedBy(f.arg, f.filter, f.at)
+	if err != nil {
+		return err
+	}
+	a.count = count
+	a.sum, err = c.addTo(m, centredSum{summation{term: a.of}}, f.filter, f.at)
+	return err
+}
+
+// aboutCentres sums distances from one of several centres, chosen with the limit of the sum: the
+// values of a unit matter as far as they are from it. Units have one weight in sum and count, so
+// that the quotient is a weighted mean.
+func (a *averaged) aboutCentres(c *collector, f overRow) error {
+	sum := newOffsetSum(a.of)
+	m := c.weighted(byCountAndSum, f.arg, f.filter)
+	m.Vectors, a.centres = len(sum.centres), sum.centres
+	var err error
+	if a.count, err = c.addTo(m, c.countOf(f.arg), f.filter, f.at); err != nil {
+		return err
+	}
+	a.sum, err = c.addTo(m, sum, f.filter, f.at)
+	return err
 }
 
 // An averaged is the quantity of an average.
 type averaged struct {
 	of         term
 	sum, count int
+	centres    []int64 // in half steps; nil where it is the middle of the bounds
 }
 
 func (a averaged) statistics() []int { return []int{a.sum, a.count} }
@@ -57,7 +83,12 @@ func (a averaged) countedBy() (statistic int, fewest int64) { return a.count, 1 
 func (a averaged) clamped() []term { return []term{a.of} }
 
 func (a averaged) estimator(r observation) estimate.Average {
-	return must(estimate.NewAverage(a.of.centred(), r.noise(a.sum), r.noise(a.count), r.alpha))
+	values := a.of.centred()
+	if a.centres != nil {
+		centre := a.centres[r.clips[r.statistics[a.sum].measure.at].Vector]
+		values.Centre = new(big.Rat).Mul(new(big.Rat).SetInt64(centre), values.Unit)
+	}
+	return must(estimate.NewAverage(values, r.noise(a.sum), r.noise(a.count), r.alpha))
 }
 
 func (a averaged) value(r observation) *big.Rat {

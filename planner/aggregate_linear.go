@@ -50,7 +50,7 @@ func (f countOf) specialize(c *collector) (estimator, error) {
 	var at int
 	var err error
 	switch {
-	case f.units && c.contribution.unique: // one row, one unit
+	case f.units && c.bounds.unique: // one row, one unit
 		at, err = c.add(rowCount{}, f.filter, f.at)
 	case f.units:
 		at, err = c.add(unitCount{}, f.filter, f.at)
@@ -85,8 +85,10 @@ func (c counted) text(r observation) *string {
 	return &s
 }
 
+// ends have, beside the noise, what the limits of contributions leave out.
 func (c counted) ends(r observation) (low, high float64) {
-	return c.number(r) - c.radius(r), c.number(r) + c.radius(r)
+	below, above := r.beyond(c.statistic)
+	return c.number(r) - c.radius(r) - below, c.number(r) + c.radius(r) + above
 }
 
 // A sumOf is SUM of clamped values.
@@ -107,15 +109,11 @@ func (sumOf) reports() reports { return allReports }
 // it has no lattice to be rounded to.
 func (f sumOf) specialize(c *collector) (estimator, error) {
 	t, _ := f.resultType()
-	in, err := c.interval(f.arg)
-	if err != nil {
-		return nil, err
-	}
-	if in.Constant() {
+	if in := c.env.Narrowed(f.arg, c.conjuncts); in.Low != nil && in.Constant() {
 		at, err := c.valueCount(f.arg, f.filter, f.at)
 		return summed{counted: counted{at}, result: t, factor: in.Low, digits: decimals(in.Low)}, err
 	}
-	x, err := c.latticeTerm(f.arg, in, c.contribution.Rows)
+	x, err := c.summedTerm(f.arg, c.bounds.maxSum != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -168,5 +166,10 @@ func (s summed) standardError(r observation) float64 {
 }
 
 func (s summed) ends(r observation) (low, high float64) {
-	return s.number(r) - s.radius(r), s.number(r) + s.radius(r)
+	below, above := r.beyond(s.statistic)
+	if s.factor.Sign() < 0 {
+		below, above = above, below
+	}
+	factor, _ := s.linear()
+	return s.number(r) - s.radius(r) - below*factor, s.number(r) + s.radius(r) + above*factor
 }

@@ -173,11 +173,11 @@ func (pairOf) reports() reports { return allReports }
 // specialize reads the number of pairs, both centred sums, the products, and the squares that the
 // function needs.
 func (f pairOf) specialize(c *collector) (estimator, error) {
-	y, err := c.clampedTerm(f.y, c.contribution.Rows)
+	y, err := c.clampedTerm(f.y)
 	if err != nil {
 		return nil, err
 	}
-	x, err := c.clampedTerm(f.x, c.contribution.Rows)
+	x, err := c.clampedTerm(f.x)
 	if err != nil {
 		return nil, err
 	}
@@ -185,9 +185,11 @@ func (f pairOf) specialize(c *collector) (estimator, error) {
 	x.centreOnLattice()
 	out := association{function: f.of, productSum: newProductSum(y, x)}
 	ofY, ofX := f.filters(c)
+	m, count, err := c.countedBy(f.y, ofY, f.at)
+	out.count, out.all = count, []int{count}
 	add := func(to *int, form statisticForm, filter scalar.Expr) {
 		if err == nil {
-			*to, err = c.add(form, filter, f.at)
+			*to, err = c.addTo(m, form, filter, f.at)
 			out.all = append(out.all, *to)
 		}
 	}
@@ -200,11 +202,6 @@ func (f pairOf) specialize(c *collector) (estimator, error) {
 	}
 	add(&out.sumX, centredSum{summation{term: x}}, ofX)
 	add(&out.sumY, centredSum{summation{term: y}}, ofY)
-	if err != nil {
-		return nil, err
-	}
-	out.count, err = c.valueCount(f.y, ofY, f.at)
-	out.all = append(out.all, out.count)
 	t, _ := f.resultType()
 	return estimated{out, t, 0}, err
 }

@@ -101,7 +101,7 @@ func (e percentileEstimator) upwards(fraction float64) float64 {
 // rankError is computed once for all partitions.
 func (e percentileEstimator) rankError(r observation, fraction float64) *estimate.RankError {
 	q := e.upwards(fraction)
-	of := estimatorOf{statistic: e.histogram, fraction: q, alpha: r.alpha}
+	of := estimatorOf{statistic: e.histogram, limit: r.limit(e.histogram), fraction: q, alpha: r.alpha}
 	return r.cache.ranks.get(of, func() *estimate.RankError { return must(e.tree(r).RankError(q, r.alpha)) })
 }
 

@@ -22,7 +22,7 @@ const (
 // histogramOf returns the statistic that values by their rank are read off: a tree of counts
 // over the bounds of an argument.
 func (c *collector) histogramOf(x, filter scalar.Expr, at int) (ranked, error) {
-	t, err := c.clampedTerm(x, 1) // values are counted, never added up
+	t, err := c.clampedTerm(x) // values are counted, never added up
 	if err != nil {
 		return ranked{}, err
 	}
@@ -61,16 +61,16 @@ func (ranked) standardError(observation) float64 { return math.NaN() }
 // tree returns the estimator of quantiles.
 func (k ranked) tree(r observation) *estimate.Tree {
 	s := r.statistics[k.histogram]
-	noise := make([]estimate.Noise, len(s.levels))
-	for i, l := range s.levels {
-		noise[i] = l
+	noise := make([]estimate.Noise, len(s.shape()))
+	for i := range noise {
+		noise[i] = s.noiseAt(i, r.clips)
 	}
 	return must(estimate.NewTree(k.shape, noise, nil))
 }
 
 // rows implements rowed, by the counts of the first level of the tree.
 func (k ranked) rows(r observation) (low, high, fewest float64) {
-	of := estimatorOf{statistic: k.histogram, alpha: r.alpha}
+	of := estimatorOf{statistic: k.histogram, limit: r.limit(k.histogram), alpha: r.alpha}
 	half := r.cache.totals.get(of, func() float64 { return must(k.tree(r).TotalError(r.alpha)) })
 	total, at := new(big.Int), r.statistics[k.histogram].first
 	for _, n := range r.ints[at : at+k.shape.Nodes(0)] {
@@ -159,7 +159,7 @@ type extremeEstimator struct {
 
 // estimator is computed once for all partitions.
 func (e extremeEstimator) estimator(r observation) *estimate.Extreme {
-	of := estimatorOf{statistic: e.histogram, least: e.least, alpha: r.alpha}
+	of := estimatorOf{statistic: e.histogram, limit: r.limit(e.histogram), least: e.least, alpha: r.alpha}
 	return r.cache.extremes.get(of, func() *estimate.Extreme {
 		if e.least {
 			return must(e.tree(r).Min(r.alpha))

@@ -29,19 +29,21 @@ func (spreadOf) reports() reports { return allReports }
 // specialize reads the squares, the centred sum and the count. Moments about the middle of the
 // bounds are those that one row changes least.
 func (f spreadOf) specialize(c *collector) (estimator, error) {
-	x, err := c.clampedTerm(f.arg, c.contribution.Rows)
+	x, err := c.clampedTerm(f.arg)
 	if err != nil {
 		return nil, err
 	}
 	x.centreOnLattice()
 	out := dispersion{spreadOf: f, of: newSquareSum(x)}
-	if out.squares, err = c.add(out.of, f.filter, f.at); err != nil {
+	m, count, err := c.countedBy(f.arg, f.filter, f.at)
+	if err != nil {
 		return nil, err
 	}
-	if out.sum, err = c.add(centredSum{summation{term: x}}, f.filter, f.at); err != nil {
+	out.count = count
+	if out.squares, err = c.addTo(m, out.of, f.filter, f.at); err != nil {
 		return nil, err
 	}
-	if out.count, err = c.valueCount(f.arg, f.filter, f.at); err != nil {
+	if out.sum, err = c.addTo(m, centredSum{summation{term: x}}, f.filter, f.at); err != nil {
 		return nil, err
 	}
 	t, _ := f.resultType()

@@ -10,9 +10,17 @@ import (
 // each partition, to which a unit contributes so much.
 type aggregation struct {
 	partitions
-	contribution contribution
-	statistics   []*statistic
+	bounds     unitBounds
+	statistics []*statistic
+	// Measures bound what a unit adds; none where a proof leaves it one row.
+	Measures []*Measure
+	// statisticsOf has the index of the statistic of each integer of a partition.
+	statisticsOf []int
+	at           int // of the block
 }
+
+// alone reports whether a unit is in one partition at most.
+func (a *aggregation) alone() bool { return a.bounds.unique || a.bounds.groups == 1 }
 
 // uses returns how many statistics need the integers of a term.
 func (a *aggregation) uses(t term) (n int) {
@@ -20,6 +28,22 @@ func (a *aggregation) uses(t term) (n int) {
 		if slices.ContainsFunc(s.terms(), t.sameInteger) {
 			n++
 		}
+	}
+	return n
+}
+
+// reads returns how many statements read the set.
+func (a *aggregation) reads() int {
+	n, plain := 0, a.Private()
+	for _, s := range a.statistics {
+		if s.own() != nil {
+			n++
+		} else {
+			plain = true
+		}
+	}
+	if plain {
+		n++
 	}
 	return n
 }

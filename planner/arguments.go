@@ -1,7 +1,11 @@
 package planner
 
 import (
+	"fmt"
+	"math/big"
+
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -21,28 +25,86 @@ func (a arguments) interval(x scalar.Expr) (scalar.Interval, error) {
 	return in, nil
 }
 
-// latticeTerm puts an argument on a lattice, of whose values a unit adds up some rows.
-func (a arguments) latticeTerm(x scalar.Expr, in scalar.Interval, rows int64) (term, error) {
+// summedTerm is clampedTerm for values that are only summed by unit. They need no bounds, if their type,
+// or the policy, says in which steps they are summed, and the limit of the sum is chosen or capped: of
+// numbers of rows alone none follows.
+func (c *collector) summedTerm(x scalar.Expr, capped bool) (term, error) {
+	in := c.env.Narrowed(x, c.conjuncts)
+	if in.Low != nil || c.bounds.unique {
+		return c.clampedTerm(x)
+	}
+	l, ok := c.unboundedLattice(x)
+	switch {
+	case !ok:
+		return term{}, noStep(x)
+	case c.bounds.limit.fixed && !capped:
+		return term{}, noFixedLimit(x)
+	}
+	return term{arg: x, values: l}, nil
+}
+
+// unboundedLattice returns the lattice of values without bounds: of whole numbers, of those with a known
+// scale, and of columns whose step is declared.
+func (c *collector) unboundedLattice(x scalar.Expr) (lattice, bool) {
+	step := scalar.Step(x)
+	digits, known := c.env.Scale(x)
+	switch {
+	case known && digits <= maxDigits:
+		step = new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil))
+	case step == nil:
+		return lattice{}, false
+	case x.Type().Family() == pgtype.FloatFamily:
+		digits = floatDigits
+	default:
+		digits = decimals(step)
+	}
+	bits := unboundedBits
+	if x.Type().Family() == pgtype.IntFamily {
+		bits = min(bits, pgtype.Bits(x.Type().OID)-1)
+	}
+	return lattice{
+		family: x.Type().Family(), step: step, scale: new(big.Rat).Inv(step).Num(), digits: digits,
+		low: -1 << bits, high: 1 << bits, technical: true,
+	}, true
+}
+
+// clampedTerm puts an argument with bounds on a lattice.
+func (a arguments) clampedTerm(x scalar.Expr) (term, error) {
+	in, err := a.interval(x)
+	if err != nil {
+		return term{}, err
+	}
 	digits, known := a.env.Scale(x)
-	l, err := latticeOf(x, digits, known, in, rows)
+	l, err := latticeOf(x, digits, known, in)
 	if err != nil {
 		return term{}, tooWide(x.Pos())
 	}
 	return term{arg: x, values: l}, nil
 }
 
-// clampedTerm is term with the bounds of the argument.
-func (a arguments) clampedTerm(x scalar.Expr, rows int64) (term, error) {
-	in, err := a.interval(x)
-	if err != nil {
-		return term{}, err
-	}
-	return a.latticeTerm(x, in, rows)
-}
-
 // nullable reports whether an argument can be NULL in a row that counts.
 func (a arguments) nullable(x scalar.Expr) bool {
 	return a.env.Narrowed(x, a.conjuncts).Null
+}
+
+// noFixedLimit refuses to sum values without bounds at a limit that numbers of rows state.
+func noFixedLimit(x scalar.Expr) error {
+	what, name := "the values have", "x"
+	if c, ok := scalar.PlainColumn(x); ok {
+		what, name = fmt.Sprintf("column %q has", c.Shown()), c.Shown()
+	}
+	return pgerr.New(pgerr.NoBounds, "%s no bounds", what).At(x.Pos()).
+		WithHint("SET dp.contribution = auto, or write least(greatest(%s, low), high), or ask the administrator to declare bounds.", name)
+}
+
+// noStep refuses to sum values that have neither bounds nor a step.
+func noStep(x scalar.Expr) error {
+	c, plain := scalar.PlainColumn(x)
+	if family := x.Type().Family(); !plain || family != pgtype.NumericFamily && family != pgtype.FloatFamily {
+		return noBounds(x)
+	}
+	return pgerr.New(pgerr.NoBounds, "column %q has neither bounds nor a step", c.Shown()).At(x.Pos()).
+		WithHint("Write least(greatest(%s, low), high), or ask the administrator to declare bounds or a step in the policy.", c.Shown())
 }
 
 func noBounds(x scalar.Expr) error {

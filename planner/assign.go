@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"dpproxy/pgerr"
 )
 
@@ -50,8 +52,8 @@ func (p *Plan) assign() error {
 		return pgerr.New(pgerr.Imprecise, "dp.epsilon is too small for a statement with %d aggregates", n).
 			WithHint("Raise dp.epsilon.")
 	case s.Mechanism == laplace || s.Pure || !s.allows(gaussian):
-	case s.Mechanism == gaussian || !s.allows(laplace):
-		lap = gau
+	case s.Mechanism == gaussian || !s.allows(laplace) || p.measures():
+		lap = gau // of one norm its noise is the narrower
 	default:
 		better, err := p.better(lap, gau, s.Alpha)
 		if err != nil {
@@ -66,6 +68,12 @@ func (p *Plan) assign() error {
 		}
 	}
 	return nil
+}
+
+// measures reports whether limits of norms bound what a unit adds: ℓ₂ norms, which are never larger than
+// ℓ₁ norms, under Gaussian noise.
+func (p *Plan) measures() bool {
+	return slices.ContainsFunc(p.sets(), func(g *GroupingSet) bool { return len(g.Measures) > 0 })
 }
 
 // better returns the share with the smaller error over all statistics together. Quantiles are
@@ -118,34 +126,34 @@ func (g *GroupingSet) assign(s share) error {
 	if err := g.selecting(s); err != nil {
 		return err
 	}
-	for _, m := range g.statistics {
-		if err := g.assignTo(m, s); err != nil {
+	for _, m := range g.Measures {
+		if err := m.assign(&g.aggregation, s); err != nil {
+			return err
+		}
+	}
+	for _, st := range g.statistics {
+		if st.measure != nil {
+			continue
+		}
+		if err := st.assign(s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// assignTo gives a statistic its mechanism, of a histogram one for each level.
-func (g *GroupingSet) assignTo(s *statistic, of share) error {
-	picos := []int64{of.pico()}
-	if h, ok := s.statisticForm.(histogram); ok {
-		var err error
-		if picos, err = h.tree.Split(of.measure(), of.pico()); err != nil {
-			return imprecise()
-		}
+// assign gives a statistic its mechanism, of a histogram one for each level.
+func (s *statistic) assign(of share) error {
+	picos, err := s.picos(of)
+	if err != nil {
+		return imprecise()
 	}
-	at := s.first
-	for level, nodes := range s.shape() {
-		mech, err := of.withPico(picos[level]).mechanism(s.sensitivity)
+	for _, pico := range picos {
+		mech, err := of.withPico(pico).mechanism(s.sensitivity)
 		if err != nil {
 			return imprecise()
 		}
 		s.levels = append(s.levels, mech)
-		for range nodes {
-			g.Mechanisms[at] = mech
-			at++
-		}
 	}
 	return nil
 }

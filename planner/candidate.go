@@ -20,6 +20,7 @@ type Candidate struct {
 	Chosen bool
 
 	designs [][]mechanisms.Mechanism // by grouping set and statistic
+	prices  [][]int64
 }
 
 // String writes the candidate on one line.

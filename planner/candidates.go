@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"slices"
 
 	"dpproxy/brdp"
 	"dpproxy/dp"
@@ -64,6 +65,9 @@ func (b *budgeted) known() bool {
 		return false
 	}
 	for _, set := range b.sets() {
+		if slices.ContainsFunc(set.Measures, func(m *Measure) bool { return m.bound(&set.aggregation, s.Pure) != nil || m.chosen() }) {
+			return false
+		}
 		for i := range set.outputs {
 			if _, linear := set.outputs[i].linear(); !linear {
 				return false
@@ -109,7 +113,7 @@ func (b *budgeted) chooseReduction() error {
 				WithHint("Raise dp.max_epsilon.")
 		}
 		var err error
-		if set.Reduction, err = newNoiseReduction(&set.results, kind, pool, b.settings); err != nil {
+		if set.Reduction, err = set.reduced(kind, pool, b.settings); err != nil {
 			return err
 		}
 	}
@@ -176,7 +180,14 @@ func (b *budgeted) chooseNoise() error {
 	for i, set := range b.sets() {
 		for k, m := range set.statistics {
 			m.levels = []mechanisms.Mechanism{best.designs[i][k]}
-			set.Mechanisms[m.first] = best.designs[i][k]
+		}
+		for _, m := range set.Measures {
+			if err := m.bound(&set.aggregation, isLaplace(best.Mechanism)); err != nil {
+				return imprecise()
+			}
+			if err := m.statedBeside(best.prices[i], b.measure); err != nil {
+				return imprecise()
+			}
 		}
 	}
 	return nil
@@ -225,9 +236,14 @@ func (b *budgeted) candidate(kind string) Candidate {
 	total, saved := b.sharePico*b.selections, false
 	for _, set := range b.sets() {
 		var designs []mechanisms.Mechanism
+		var prices []int64
 		for i := range set.statistics {
 			d, recycled, ok := b.design(kind, set, i)
-			if total += d.Loss.Pico(); !ok || total > dp.MaxPico {
+			price, beside := d.Loss.Pico(), int64(0)
+			if m := set.statistics[i].measure; ok && m != nil && m.cuts() {
+				beside = tailBeside(price)
+			}
+			if total += price + beside; !ok || total > dp.MaxPico {
 				return without("cannot be so narrow at any price")
 			}
 			if Recycles(kind) && !recycled && !b.settings.allows(kernel(kind)) {
@@ -235,9 +251,9 @@ func (b *budgeted) candidate(kind string) Candidate {
 					kernel(kind) + " alone")
 			}
 			saved = saved || recycled
-			designs = append(designs, d.Mechanism)
+			designs, prices = append(designs, d.Mechanism), append(prices, price)
 		}
-		c.designs = append(c.designs, designs)
+		c.designs, c.prices = append(c.designs, designs), append(c.prices, prices)
 		c.Errors = append(c.Errors, set.errorsOf(designs)...)
 	}
 	c.Loss = must(dp.NewLoss(b.measure, total, 0))
@@ -255,6 +271,12 @@ func (b *budgeted) design(kind string, set *GroupingSet, statistic int) (d brdp.
 	goal := brdp.Goal{
 		Sensitivity: set.statistics[statistic].sensitivity, Boundary: set.boundary(statistic, b.settings.Target.Error),
 		Acceptance: 1 - b.settings.Alpha, Measure: b.measure,
+	}
+	if s := set.statistics[statistic]; s.measure != nil {
+		var err error
+		if goal.Sensitivity, goal.Boundary, err = s.measure.fixedGoal(&set.aggregation, s, goal.Boundary, isLaplace(kind)); err != nil {
+			return brdp.Design{}, false, false
+		}
 	}
 	options, err := designer.Options(goal, Recycles(kind))
 	if err != nil {

@@ -12,25 +12,82 @@ type collector struct {
 	*aggregation
 }
 
-// add returns the index of a statistic, which is new or the same as one of another aggregate.
+// add returns the index of a statistic that is weighted by a norm of its own, which is new or the same
+// as one of another aggregate.
 func (c *collector) add(form statisticForm, filter scalar.Expr, at int) (int, error) {
-	s := &statistic{statisticForm: form, filter: filter}
+	if c.bounds.unique {
+		return c.addTo(nil, form, filter, at)
+	}
+	return c.addTo(&Measure{weighting: alone, Vectors: 1}, form, filter, at)
+}
+
+// addTo returns the index of a statistic of a measure, nil in a set where a unit has one row.
+func (c *collector) addTo(m *Measure, form statisticForm, filter scalar.Expr, at int) (int, error) {
+	s := &statistic{statisticForm: form, filter: filter, measure: m, each: 1}
 	if i := slices.IndexFunc(c.statistics, s.equal); i >= 0 {
 		return i, nil
 	}
-	var err error
-	if s.sensitivity, err = form.sensitivityFor(c.contribution); err != nil {
+	change, err := form.ofOneRow(c.bounds)
+	if err != nil {
 		return 0, tooWide(at)
+	}
+	switch {
+	case m == nil:
+		s.sensitivity = change
+	case m.weighting == byCount:
+		s.each = change.LInf
+	}
+	if m != nil {
+		c.join(m)
+		m.statistics = append(m.statistics, len(c.statistics))
 	}
 	c.statistics = append(c.statistics, s)
 	return len(c.statistics) - 1, nil
 }
 
-// valueCount returns the statistic that counts the values of an argument: the rows, if it
-// is never NULL.
-func (c *collector) valueCount(x, filter scalar.Expr, at int) (int, error) {
-	if !c.nullable(x) {
-		return c.add(rowCount{}, filter, at)
+// join adds a measure to the set unless it is there.
+func (c *collector) join(m *Measure) {
+	if !slices.Contains(c.Measures, m) {
+		m.at, m.keyed = len(c.Measures), len(c.keys) > 0
+		c.Measures = append(c.Measures, m)
 	}
-	return c.add(valueCount{arg: x}, filter, at)
+}
+
+// weighted returns the measure of the values of an argument that a filter keeps, nil in a set where
+// a unit has one row.
+func (c *collector) weighted(w weighting, arg, filter scalar.Expr) *Measure {
+	if c.bounds.unique {
+		return nil
+	}
+	m := &Measure{weighting: w, arg: arg, filter: filter, Vectors: 1}
+	if i := slices.IndexFunc(c.Measures, m.sameWeights); i >= 0 {
+		return c.Measures[i]
+	}
+	return m
+}
+
+// countedBy returns the measure whose weights are by the count of the values of an argument, and the
+// index of that count: of the rows, if it is never NULL.
+func (c *collector) countedBy(x, filter scalar.Expr, at int) (*Measure, int, error) {
+	form := c.countOf(x)
+	var arg scalar.Expr
+	if of := form.terms(); of != nil {
+		arg = x
+	}
+	m := c.weighted(byCount, arg, filter)
+	i, err := c.addTo(m, form, filter, at)
+	return m, i, err
+}
+
+// valueCount returns the statistic that counts the values of an argument.
+func (c *collector) valueCount(x, filter scalar.Expr, at int) (int, error) {
+	return c.add(c.countOf(x), filter, at)
+}
+
+// countOf counts the values of an argument: the rows, if it is never NULL.
+func (c *collector) countOf(x scalar.Expr) statisticForm {
+	if !c.nullable(x) {
+		return rowCount{}
+	}
+	return valueCount{arg: x}
 }

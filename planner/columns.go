@@ -16,7 +16,7 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 	for i, p := range b.Sets {
 		var rows []integers
 		if consistent[i] != nil {
-			rows = consistent[i].integers()
+			rows = p.observable(consistent[i])
 		}
 		for row := range p.rows(released[i]) {
 			p.appendKeys(keys, p.keysOf(released[i], row))
@@ -37,16 +37,16 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 }
 
 // rows returns how many rows the grouping set shows.
-func (g *GroupingSet) rows(r *Released) int {
+func (p *partitions) rows(r *Released) int {
 	if r == nil || r.Keys == nil {
-		return g.size
+		return p.size
 	}
 	return len(r.Rows)
 }
 
-func (g *GroupingSet) keysOf(r *Released, row int) []*string {
+func (p *partitions) keysOf(r *Released, row int) []*string {
 	if r == nil || r.Keys == nil {
-		return g.publicKeys(row)
+		return p.publicKeys(row)
 	}
 	return r.Keys[row]
 }
@@ -67,7 +67,7 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 		for j, p := range b.Sets {
 			var rows []integers
 			if released != nil {
-				rows = consistent[j].integers()
+				rows = p.observable(consistent[j])
 			}
 			one := p.errorBar(&p.outputs[i], rows)
 			if j == 0 || bar.Hidden {
@@ -78,6 +78,7 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 				continue
 			}
 			bar.Least, bar.Most = min(bar.Least, one.Least), max(bar.Most, one.Most)
+			bar.Beyond = max(bar.Beyond, one.Beyond)
 		}
 		bars = append(bars, bar)
 	}

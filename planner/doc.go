@@ -12,8 +12,8 @@
 //     aggregates and keys, and allows or refuses every node. It lists the column-free
 //     expressions, which are then evaluated on the mirror, in the analyst's own session.
 //   - [Query.Specialize] knows their values and the settings: for each [GroupingSet]
-//     the contribution of one unit, statistics (statistic.go, aggregate.go), SQL (read.go,
-//     stages.go) and mechanisms (assign.go, candidates.go).
+//     the bounds of one unit (unit_bounding.go, measure.go), statistics (statistic.go,
+//     aggregate.go), SQL (read.go, stages.go) and mechanisms (assign.go, candidates.go).
 //   - [BlockPlan.Columns] makes the rows of the answer out of the released integers
 //     (columns.go, estimator.go, margins.go).
 //
@@ -22,6 +22,7 @@
 //	lattice, term                       values as integers
 //	statistic_*                         integers that are read, with their sensitivities
 //	estimator, aggregate_*              values and errors from those that were released
+//	measure_*, unit_bounds              limits of what a unit adds to statistics
 //	aggregation, results, grouping_set  one grouping set: all of these together
 //	read, stages                        SQL for the protected database
 //	plan                                all grouping sets of all blocks

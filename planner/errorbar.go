@@ -12,6 +12,9 @@ type ErrorBar struct {
 	Least, Most float64
 	// Hidden says that all values are NULL, of small groups.
 	Hidden bool
+	// Beyond is how much more the limits of contributions may leave out of a row, if what units
+	// have goes on above them as it does below.
+	Beyond float64
 }
 
 // String writes the error as "count(*) ± 20" or "avg(cost) ± 2.5 to 31".
@@ -28,6 +31,12 @@ func (e ErrorBar) String() string {
 	s := e.Label + " ± " + Number(e.Least)
 	if most := Number(e.Most); most != Number(e.Least) {
 		s += " to " + most
+	}
+	if math.IsInf(e.Beyond, 1) {
+		return s + ", limits leave out more than can be told"
+	}
+	if e.Beyond > 0 {
+		s += ", limits leave out up to " + twoDigits(e.Beyond, math.Ceil) + " more"
 	}
 	return s
 }

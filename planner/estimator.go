@@ -52,7 +52,15 @@ func (r observation) noise(statistic int) estimate.Noise {
 	if r.margins != nil {
 		return r.margins[s.first]
 	}
-	return s.levels[0]
+	return s.noiseAt(0, r.clips)
+}
+
+// limit returns the level of the limit that the measure of a statistic was cut to.
+func (r observation) limit(statistic int) int {
+	if m := r.statistics[statistic].measure; m != nil {
+		return r.clips[m.at].Levels[0]
+	}
+	return 0
 }
 
 // A quantity is a number that is not linear in its statistics.

@@ -10,24 +10,25 @@ import (
 // take long: they are the same in all rows, and for all sessions that share the plan. They are
 // filled once there are rows, when the noise is decided.
 type estimators struct {
-	extremes onceEach[*estimate.Extreme]
-	ranks    onceEach[*estimate.RankError]
-	totals   onceEach[float64]
+	extremes onceOf[estimatorOf, *estimate.Extreme]
+	ranks    onceOf[estimatorOf, *estimate.RankError]
+	totals   onceOf[estimatorOf, float64]
 }
 
 // estimatorOf has all that an estimator depends on.
 type estimatorOf struct {
 	statistic int
+	limit     int  // level of the limit that its measure was cut to
 	least     bool // of an extreme
 	fraction  float64
 	alpha     float64
 }
 
-// onceEach has a value for each estimator, computed for the first goroutine that asks while
+// onceOf has a value for each key, computed for the first goroutine that asks while
 // others wait. The zero value is empty.
-type onceEach[T any] struct{ all sync.Map }
+type onceOf[K comparable, T any] struct{ all sync.Map }
 
-func (o *onceEach[T]) get(of estimatorOf, compute func() T) T {
+func (o *onceOf[K, T]) get(of K, compute func() T) T {
 	once, ok := o.all.Load(of)
 	if !ok {
 		once, _ = o.all.LoadOrStore(of, sync.OnceValue(compute))

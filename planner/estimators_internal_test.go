@@ -7,7 +7,7 @@ import (
 )
 
 func TestOnceEach(t *testing.T) {
-	var values onceEach[int64]
+	var values onceOf[estimatorOf, int64]
 	var computed atomic.Int64
 	var done sync.WaitGroup
 	arrived := make(chan struct{}, 8)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"dpproxy/internal/plantest"
 	"dpproxy/planner"
 )
 
@@ -16,11 +17,11 @@ func TestPlanIsShared(t *testing.T) {
 		"(ORDER BY cost), percentile_disc(0.1) WITHIN GROUP (ORDER BY steps) FROM visits"
 	p := plan(t, connect(t), clinic(t), sql)
 	block := p.Blocks[0]
-	row := make([]*big.Int, len(block.Sets[0].Mechanisms))
+	row := make([]*big.Int, block.Sets[0].Integers())
 	for i := range row {
 		row[i] = big.NewInt(int64(100 + i%7))
 	}
-	released := []*planner.Released{{Rows: [][]*big.Int{row}}}
+	released := []*planner.Released{{Rows: [][]*big.Int{row}, Clips: plantest.NewExact(block.Sets[0]).Uncut()}}
 	const sessions = 16
 	var columns [sessions][]string
 	var bars [sessions][]string

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"dpproxy/dp"
@@ -12,6 +13,9 @@ import (
 // that follows from the answer alone.
 func (c *NoiseReduction) expectedAt(size float64) (float64, bool) {
 	prices := make([]float64, len(c.Statistics))
+	if slices.ContainsFunc(c.results.Measures, (*Measure).chosen) {
+		return 0, false
+	}
 	for i := range c.results.outputs {
 		o := &c.results.outputs[i]
 		unit, linear := o.linear()
@@ -20,7 +24,8 @@ func (c *NoiseReduction) expectedAt(size float64) (float64, bool) {
 		}
 		at := o.statistics()[0]
 		m := c.Statistics[at]
-		price := m.price(math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative))/unit, c.Mechanism)
+		target := c.settings.Target
+		price := m.price(math.Max(target.Error, target.Relative*size/(1+target.Relative))/unit, c.Mechanism)
 		if m.stop != nil {
 			if sigma := m.stop.Need(size / unit); sigma > 0 {
 				price = math.Min(price, m.priceAt(sigma))
@@ -37,7 +42,7 @@ func (c *NoiseReduction) expectedAt(size float64) (float64, bool) {
 
 // price is that of knowing one integer of each partition up to half, in ρ or ε.
 func (m ReducedStatistic) price(half float64, mechanism string) float64 {
-	l0, linf := float64(m.Sensitivity.L0), float64(m.Sensitivity.LInf)
+	l0, linf := float64(m.Sensitivity.L0), m.natural(float64(m.Sensitivity.LInf))
 	if mechanism != brownian {
 		return l0 * linf * math.Log(float64(m.Path.Levels())/m.beta) / half
 	}
@@ -46,7 +51,8 @@ func (m ReducedStatistic) price(half float64, mechanism string) float64 {
 
 // priceAt is that of a standard deviation, in ρ.
 func (m ReducedStatistic) priceAt(sigma float64) float64 {
-	return float64(m.Sensitivity.L0) * float64(m.Sensitivity.LInf) * float64(m.Sensitivity.LInf) / (2 * sigma * sigma)
+	linf := m.natural(float64(m.Sensitivity.LInf))
+	return float64(m.Sensitivity.L0) * linf * linf / (2 * sigma * sigma)
 }
 
 // expectation writes the cost of noise reduction for values of typical sizes.

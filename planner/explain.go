@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -54,7 +53,7 @@ func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
 	src := b.block.source
 	w.line(2, "protected tables: %s", strings.Join(src.Told(), ", "))
 	w.line(2, "privacy unit: %s", src.UnitPath())
-	for _, s := range b.leftOut(unit) {
+	for _, s := range leftOutOf(b.block, unit) {
 		w.line(2, "%s", s)
 	}
 	for _, p := range b.Sets {
@@ -89,7 +88,7 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 		w.line(depth, "reads nothing: the groups are public")
 		return
 	}
-	w.line(depth, "contribution of one unit: %s", contributes(g.contribution, len(g.keys)))
+	g.explainBounds(w, depth)
 	if g.Selection != nil {
 		w.line(depth, "selection: %s", g.Selection)
 	}
@@ -103,17 +102,15 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 		switch {
 		case g.Reduction != nil:
 			half = g.Reduction.Goal() + ", if that is reached"
+		case bar.Least < 0 && g.timesLimit(o) != "":
+			half = g.timesLimit(o)
 		case bar.Least < 0:
 			half = "known with the answer"
 		}
 		w.line(depth, "%s: error at %s %%: %s%s", o.label, Number(100*(1-g.alpha)), half, o.clampedTo())
 	}
 	for i, m := range g.statistics {
-		noise := m.noise()
-		if g.Reduction != nil {
-			noise = "as precise as needed"
-		}
-		w.line(depth, "measure %d: %s, l0=%d linf=%d, %s", i+1, m, m.sensitivity.L0, m.sensitivity.LInf, noise)
+		w.line(depth, "measure %d: %s, %s", i+1, m, g.changeAndNoise(m))
 	}
 	if hidden {
 		w.line(depth, "sql: not shown, as is the definition of the view")
@@ -167,27 +164,13 @@ func (p *Plan) allowance() string {
 	return "ε = " + dp.Decimal(p.settings.EpsilonPico, 12)
 }
 
-func contributes(c contribution, keys int) string {
-	if c.unique {
-		return "one row, by a key"
-	}
-	rows := fmt.Sprintf("at most %d rows", c.Rows)
-	if !c.choosesRows {
-		rows = "one row, by a key,"
-	}
-	if keys == 0 {
-		return strings.TrimSuffix(rows, ",")
-	}
-	return rows + fmt.Sprintf(" a group, at most %d groups", c.Partitions)
-}
-
 // Clamped names the values that are clamped, with their bounds, or returns "" if there
 // are none.
 func (p *Plan) Clamped() string {
 	var parts []string
 	for _, set := range p.sets() {
 		for i := range set.outputs {
-			for _, t := range set.outputs[i].clamped() {
+			for _, t := range set.outputs[i].cutTerms() {
 				if s := describe(t.arg) + " to " + t.bounds(); !slices.Contains(parts, s) {
 					parts = append(parts, s)
 				}

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 )
@@ -13,11 +15,9 @@ type GroupingSet struct {
 	Reads []*Read
 	// Selection tells which partitions may be shown; nil if the keys are public, or there
 	// are none. It is tried on the number of units of each partition that has any.
-	Selection *mechanisms.GaussianSelection
-	// Mechanisms has the mechanism of each integer of a partition.
-	Mechanisms []mechanisms.Mechanism
+	Selection Selection
 	// Reduction is how the integers are released where the answer decides how much noise they
-	// need; Mechanisms are nil then. Else it is nil.
+	// need. Else it is nil, and each has the noise of [GroupingSet.Noise].
 	Reduction *NoiseReduction
 
 	results
@@ -30,21 +30,48 @@ func (g *GroupingSet) Event() dp.ComposedEvent {
 		e = append(e, g.Selection.Event())
 	}
 	if g.Reduction != nil {
-		return append(e, g.Reduction.worst()...)
+		return append(append(e, g.Choosing()...), g.Reduction.worst()...)
 	}
-	for _, m := range g.statistics {
-		for _, mech := range m.levels {
+	return append(e, g.Releases()...)
+}
+
+// Releases is the release of all that is released at once, without the selection of partitions: limits,
+// units above them, and integers.
+func (g *GroupingSet) Releases() dp.ComposedEvent {
+	e := g.Choosing()
+	for _, m := range g.Measures {
+		e = append(e, m.releases(&g.aggregation)...)
+	}
+	for _, s := range g.statistics {
+		for _, mech := range s.levels {
 			e = append(e, mech.Event())
 		}
 	}
 	return e
 }
 
+// Choosing is the release of the limits of all measures, and of the units above them.
+func (g *GroupingSet) Choosing() dp.ComposedEvent {
+	var e dp.ComposedEvent
+	for _, m := range g.Measures {
+		e = append(e, m.choosing()...)
+	}
+	return e
+}
+
+// A Selection tells which partitions with private keys are shown: it is tried on the weight that the
+// units of each have together.
+type Selection interface {
+	Event() dp.Event
+	Select(src mechanisms.Source, weight mechanisms.Private) (noisy mechanisms.Released, kept bool)
+	String() string
+}
+
 // errorBar is the error of one output of the grouping set.
 func (g *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
 	bar := ErrorBar{Label: o.label, Least: -1, Most: -1}
-	if _, linear := o.linear(); linear && g.Reduction == nil {
-		bar.Least = o.radius(g.observed(integers{}))
+	if _, linear := o.linear(); linear && g.Reduction == nil && len(rows) == 0 && !g.chosen(o) {
+		bar.Least = o.radius(g.observed(integers{clips: g.leastClips()}))
 		bar.Most = bar.Least
 		return bar
 	}
@@ -53,15 +80,44 @@ func (g *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
 		if g.hides(o, row, len(rows)) {
 			continue
 		}
-		half := o.radius(g.observed(row))
+		seen := g.observed(row)
+		half := o.radius(seen)
 		if !shown {
 			bar.Least = half
 		}
 		shown = true
 		bar.Least, bar.Most = min(bar.Least, half), max(bar.Most, half)
+		if factor, linear := o.linear(); linear {
+			below, above := seen.beyond(o.statistics()[0])
+			bar.Beyond = max(bar.Beyond, max(below, above)*factor)
+		}
 	}
 	bar.Hidden = !shown && len(rows) > 0
 	return bar
+}
+
+// chosen reports whether the limit of a statistic that an output needs is chosen.
+func (g *GroupingSet) chosen(o *output) bool {
+	return slices.ContainsFunc(o.statistics(), func(i int) bool { m := g.statistics[i].measure; return m != nil && m.chosen() })
+}
+
+// leastClips have the least limits that there can be.
+func (g *GroupingSet) leastClips() []Clip {
+	clips := make([]Clip, len(g.Measures))
+	for i, m := range g.Measures {
+		clips[i].Levels = m.leastLevels()
+	}
+	return clips
+}
+
+// leastVariance takes the place of a variance in a weight where there is as good as no noise:
+// the variance of discrete Laplace noise at a large ε is too small for a float64.
+const leastVariance = 1e-30
+
+// variance is that of the noise of a statistic.
+func (g *GroupingSet) variance(statistic int) float64 {
+	sigma := g.statistics[statistic].noiseAt(0, g.leastClips()).StdDev()
+	return max(sigma*sigma, leastVariance)
 }
 
 // selecting gives a grouping set with private keys its partition selection.
@@ -69,10 +125,14 @@ func (g *GroupingSet) selecting(s share) error {
 	if !g.Private() {
 		return nil
 	}
-	sel, err := mechanisms.GaussianSelectionFor(g.contribution.Partitions, s.rhoPico, s.deltaAtto)
+	var err error
+	if g.alone() {
+		g.Selection, err = mechanisms.GaussianSelectionFor(s.rhoPico, s.deltaAtto)
+	} else {
+		g.Selection, err = mechanisms.WeightedSelectionFor(g.bounds.groups, s.rhoPico, s.deltaAtto)
+	}
 	if err != nil {
 		return imprecise()
 	}
-	g.Selection = &sel
 	return nil
 }

@@ -47,14 +47,24 @@ func never(dp.Event) bool { return false }
 
 // TestGuaranteeTable compares the last column of the table of mechanisms in docs/guarantee.md
 // with the releases of plans: it names the values of dp.mechanism that are chosen, or the groups
-// that are selected.
+// that are selected, or the limits of contributions with the units above them.
 func TestGuaranteeTable(t *testing.T) {
 	used := map[string]map[string]bool{}
 	chosen := map[string]bool{}
 	for p := range everyPlan(t) {
 		chosen[p.Mechanism] = true
-		for _, e := range p.Event {
+		set := p.Blocks[0].Sets[0]
+		limits := len(set.Choosing())
+		for i, e := range p.Event {
 			name, row := "`"+p.Mechanism+"`", ""
+			switch {
+			case set.Selection != nil && i == 0:
+				name = "private groups"
+			case set.Selection != nil && i <= limits || set.Selection == nil && i < limits:
+				name = "limits of contributions"
+			default:
+				e = ofNoise(p.Mechanism, e)
+			}
 			for r, belongs := range releases {
 				if belongs(e) {
 					row = r
@@ -62,9 +72,6 @@ func TestGuaranteeTable(t *testing.T) {
 			}
 			if row == "" {
 				t.Fatalf("docs/guarantee.md has no mechanism that releases a %T", e)
-			}
-			if is[dp.ApproximateEvent](e) {
-				name = "private groups"
 			}
 			if used[row] == nil {
 				used[row] = map[string]bool{}
@@ -95,8 +102,21 @@ func TestGuaranteeTable(t *testing.T) {
 	}
 }
 
+// ofNoise returns an event of the noise that a price is spent on where the limit of contributions, and
+// so its scale, is not known before.
+func ofNoise(mechanism string, e dp.Event) dp.Event {
+	switch {
+	case mechanism == "laplace" && is[dp.PureEvent](e):
+		return dp.LaplaceEvent{}
+	case mechanism == "gaussian" && is[dp.RefinementEvent](e):
+		return dp.GaussianEvent{}
+	}
+	return e
+}
+
 // everyPlan yields plans with each mechanism, of public and private groups, under both kinds
-// of budgets, with and without an error to reach. Refused ones are left out.
+// of budgets, with limits of contributions that are chosen and public ones, with and without an error
+// to reach. Refused ones are left out.
 func everyPlan(t *testing.T) func(yield func(*planner.Plan) bool) {
 	t.Helper()
 	cat := clinic(t)
@@ -113,10 +133,11 @@ func everyPlan(t *testing.T) func(yield func(*planner.Plan) bool) {
 			}
 			for _, mechanism := range planner.Mechanisms() {
 				for _, target := range targets {
-					for _, pure := range []bool{false, true} {
+					for i := range 4 {
 						p, err := q.Specialize(nil, planner.Settings{
 							EpsilonPico: 10 * dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: mechanism, Mechanisms: planner.Mechanisms(),
-							Pure: pure, Alpha: 0.05, Target: target, TypicalPico: dp.PicoPerUnit,
+							Pure: i%2 > 0, Contribution: planner.Contributions()[i/2], Alpha: 0.05,
+							Target: target, TypicalPico: dp.PicoPerUnit,
 							Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 						})
 						if err == nil && !yield(p) {

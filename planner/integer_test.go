@@ -27,14 +27,9 @@ func TestExtremesOfType(t *testing.T) {
 		} {
 			run(t, conn, fmt.Sprintf(`BEGIN; DELETE FROM visits WHERE id <> 1000; UPDATE visits SET patient_id = 3, cost = 0;
 				ALTER TABLE visits ALTER COLUMN cost TYPE numeric(%d,2); UPDATE visits SET cost = %s`, precision, value))
-			if got := plan(t, conn, cat, "SELECT sum(cost) FROM visits").read(t, conn); len(got) != 1 {
-				t.Errorf("%d partitions without keys", len(got))
-			} else {
-				for _, v := range got {
-					if v[0].Cmp(big.NewInt(want)) != 0 {
-						t.Errorf("%s of numeric(%d,2) counts as %v, want %d", value, precision, v[0], want)
-					}
-				}
+			e := plan(t, conn, cat, "SELECT sum(cost) FROM visits").read(t, conn)[0]
+			if got := e.Released(e.Uncut()).Rows[0][0]; got.Cmp(big.NewInt(want)) != 0 {
+				t.Errorf("%s of numeric(%d,2) counts as %v, want %d", value, precision, got, want)
 			}
 			run(t, conn, "ROLLBACK")
 		}

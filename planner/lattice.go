@@ -20,6 +20,8 @@ type lattice struct {
 	low, high int64
 	// digits is how many decimals the step has.
 	digits int
+	// technical says that the bounds are of the computation alone: nothing is known of the values.
+	technical bool
 }
 
 const (
@@ -31,6 +33,10 @@ const (
 	floatBits = 30
 	// freeDigits are the decimals kept of numeric values without a known scale.
 	freeDigits = 6
+	// floatDigits are those shown of floating-point values.
+	floatDigits = 9
+	// unboundedBits are the bits of values that have no bounds, in steps.
+	unboundedBits = 40
 	// maxDigits are the decimals kept of numeric values at most.
 	maxDigits = 12
 )
@@ -40,7 +46,7 @@ var errTooWide = errors.New("bounds too wide for the lattice")
 // latticeOf chooses the grid of an expression's values within the interval: whole
 // numbers for integers, the scale of numeric values, a power of two from the bounds for
 // floats.
-func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval, rows int64) (lattice, error) {
+func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval) (lattice, error) {
 	l := lattice{family: e.Type().Family(), scale: big.NewInt(1)}
 	switch l.family { //nolint:exhaustive // the others count in whole units
 	case pgtype.NumericFamily:
@@ -51,14 +57,14 @@ func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval, rows i
 		l.scale.Exp(big.NewInt(10), big.NewInt(int64(l.digits)), nil)
 	case pgtype.FloatFamily:
 		l.scale.Lsh(l.scale, floatShift(in.Low, in.High))
-		l.digits = 9
+		l.digits = floatDigits
 	}
 	l.step = new(big.Rat).SetFrac(big.NewInt(1), l.scale)
 	low, ok1 := toInt64(pgtype.Floor(scaled(in.Low, l.scale)))
 	high, ok2 := toInt64(pgtype.Ceil(scaled(in.High, l.scale)))
 	l.low, l.high = low, high
 	spread := new(big.Int).Add(abs64(l.low), abs64(l.high))
-	if !ok1 || !ok2 || spread.Mul(spread, big.NewInt(2*rows)).Cmp(big.NewInt(maxUnit)) > 0 {
+	if !ok1 || !ok2 || spread.Mul(spread, big.NewInt(2)).Cmp(big.NewInt(maxUnit)) > 0 {
 		return lattice{}, errTooWide
 	}
 	return l, nil

@@ -12,7 +12,7 @@ import (
 func (p *Plan) LeftOut() []string {
 	var all []string
 	for _, b := range p.Blocks {
-		for _, s := range b.leftOut(p.unit) {
+		for _, s := range leftOutOf(b.block, p.unit) {
 			if !slices.Contains(all, s) {
 				all = append(all, s)
 			}
@@ -21,12 +21,13 @@ func (p *Plan) LeftOut() []string {
 	return all
 }
 
-func (b *BlockPlan) leftOut(unit string) []string {
-	if !b.block.reads() {
+// leftOutOf lists them for one block.
+func leftOutOf(b *block, unit string) []string {
+	if !b.reads() {
 		return nil
 	}
 	var all []string
-	for _, c := range b.block.source.Cuts() {
+	for _, c := range b.source.Cuts() {
 		all = append(all, leftOut(c, unit))
 	}
 	return all

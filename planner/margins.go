@@ -14,8 +14,8 @@ const maxReconciled = 20_000
 // consistent returns the released relations with the totals of ROLLUP, CUBE and GROUPING SETS
 // made to agree with the groups that they add up, by inverse variance. It does so where the values are
 // public and one grouping set has all keys of the others; all of them drop the same rows
-// then. Sums and counts of rows are made to agree; counts of units and of different
-// values do not add up, and stay.
+// then. Sums and counts of rows are made to agree where no unit can be above its limits; counts of units
+// and of different values do not add up, and stay.
 func (b *BlockPlan) consistent(released []*Released) []*Released {
 	finest := b.finest()
 	if finest < 0 || released[finest] == nil {
@@ -23,18 +23,27 @@ func (b *BlockPlan) consistent(released []*Released) []*Released {
 	}
 	out := make([]*Released, len(released))
 	for i, r := range released {
-		out[i] = &Released{Rows: make([][]*big.Int, len(r.Rows))}
+		out[i] = &Released{Rows: make([][]*big.Int, len(r.Rows)), Clips: r.Clips}
 		for row := range r.Rows {
 			out[i].Rows[row] = slices.Clone(r.Rows[row])
 		}
 	}
 	rows := b.rowsOf(finest)
-	for m, s := range b.Sets[finest].statistics {
-		if s.additive() {
+	for m := range b.Sets[finest].statistics {
+		if b.addsUp(m) {
 			b.reconcile(out, rows, finest, m)
 		}
 	}
 	return out
+}
+
+// addsUp reports whether a statistic of a total is the sum of those of its groups. Where units can be
+// cut it is not: their weights are another norm's in each grouping set.
+func (b *BlockPlan) addsUp(statistic int) bool {
+	return !slices.ContainsFunc(b.Sets, func(g *GroupingSet) bool {
+		s := g.statistics[statistic]
+		return !s.additive() || s.measure != nil && s.measure.cuts()
+	})
 }
 
 // finest returns the grouping set that has all keys of the others, or -1.
@@ -44,8 +53,8 @@ func (b *BlockPlan) finest() int {
 	}
 	best := 0
 	for i, p := range b.Sets {
-		if p.Private() || p.Reduction != nil {
-			return -1
+		if p.Private() || p.Reduction != nil || slices.ContainsFunc(p.Measures, (*Measure).cuts) {
+			return -1 // of units that weigh less in one set than in another parts do not add up
 		}
 		if len(p.keys) > len(b.Sets[best].keys) {
 			best = i
@@ -99,13 +108,13 @@ func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
 		if i == finest {
 			continue
 		}
-		margin := estimate.Margin{Rows: rows[i], Variance: variance(p.statistics[m])}
+		margin := estimate.Margin{Rows: rows[i], Variance: p.variance(m)}
 		for _, row := range out[i].Rows {
 			margin.Values = append(margin.Values, row[p.statistics[m].first])
 		}
 		margins = append(margins, margin)
 	}
-	cells = must(estimate.Margins(cells, variance(f.statistics[m]), margins))
+	cells = must(estimate.Margins(cells, f.variance(m), margins))
 	for i, p := range b.Sets {
 		at := p.statistics[m].first // histograms before it can have other numbers of buckets
 		for row := range p.size {
@@ -116,13 +125,4 @@ func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
 			sum.Add(sum, cell)
 		}
 	}
-}
-
-// leastVariance takes the place of a variance in a weight where there is as good as no noise:
-// the variance of discrete Laplace noise at a large ε is too small for a float64.
-const leastVariance = 1e-30
-
-func variance(s *statistic) float64 {
-	sigma := s.levels[0].StdDev()
-	return max(sigma*sigma, leastVariance)
 }

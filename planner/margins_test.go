@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpproxy/internal/plantest"
 	"dpproxy/planner"
 )
 
@@ -18,10 +19,10 @@ func TestTotalsBesideHistograms(t *testing.T) {
 	days := int64(max(block.Sets[0].Size(), block.Sets[1].Size()))
 	var released []*planner.Released
 	for _, set := range block.Sets {
-		r := &planner.Released{}
+		r := &planner.Released{Clips: plantest.NewExact(set).Uncut()}
 		each := days / int64(set.Size())
 		for range set.Size() {
-			row := make([]*big.Int, len(set.Mechanisms))
+			row := make([]*big.Int, set.Integers())
 			for i := range row {
 				row[i] = new(big.Int)
 			}
@@ -50,6 +51,41 @@ func TestTotalsBesideHistograms(t *testing.T) {
 			if !ok || got.Cmp(big.NewRat(20000/64, 1)) > 0 || name == "average" && got.Sign() != 0 {
 				t.Fatalf("row %d: the %s is %s", row, name, cell)
 			}
+		}
+	}
+}
+
+// Where units can be above their limits they weigh less in one grouping set than in another, so that
+// totals are not made to agree with their parts. Where they cannot, totals are.
+func TestTotalsOfCutUnits(t *testing.T) {
+	for sql, agree := range map[string]bool{
+		"SELECT diagnosis, count(*) FROM visits GROUP BY ROLLUP (diagnosis)": false,
+		"SELECT sex, count(*) FROM patients GROUP BY ROLLUP (sex)":           true,
+	} {
+		block := planWith(t, connect(t), clinic(t), sql, showSmallGroups).Blocks[0]
+		var released []*planner.Released
+		for _, set := range block.Sets {
+			r := &planner.Released{Clips: plantest.NewExact(set).Uncut()}
+			for i := range r.Clips {
+				r.Clips[i].Tail = []*big.Int{new(big.Int), new(big.Int), new(big.Int)}
+			}
+			for range set.Size() {
+				n := big.NewInt(1000)
+				if set.Size() == 1 {
+					n.SetInt64(7)
+				}
+				r.Rows = append(r.Rows, []*big.Int{n})
+			}
+			released = append(released, r)
+		}
+		total := 0
+		for cell := range strings.SplitSeq(strings.Trim(block.Columns(released)[1], "{}"), ",") {
+			if cell = strings.Trim(cell, `"`); cell == "7" {
+				total++
+			}
+		}
+		if total != map[bool]int{false: 1, true: 0}[agree] {
+			t.Errorf("%s: a total of 7 beside groups of 1000 stands %d times", sql, total)
 		}
 	}
 }

@@ -28,3 +28,8 @@ func Recycles(mechanism string) bool { return mechanism == brdpLaplace || mechan
 func kernel(mechanism string) string {
 	return map[string]string{brdpLaplace: laplace, brdpGaussian: gaussian}[mechanism]
 }
+
+// isLaplace reports whether noise of a kind is for ℓ₁ norms.
+func isLaplace(kind string) bool {
+	return kind == laplace || kind == brdpLaplace || kind == laplaceReduction
+}

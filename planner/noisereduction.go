@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 
+	"dpproxy/contribution"
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/planner/pgtype"
@@ -23,13 +24,12 @@ type NoiseReduction struct {
 	// PoolPico is the most that all rounds may cost together, and PilotPico the first, in 10⁻¹² of ρ
 	// or, for laplace_reduction, of ε.
 	PoolPico, PilotPico int64
-	// AskedPico is the allowance of the statement, of ε, however little is left.
-	AskedPico int64
 	// Statistics are those of the grouping set, in order.
 	Statistics []ReducedStatistic
 
-	target  Target
-	results *results
+	settings Settings
+	results  *results
+	clips    []Clip // where units were cut; nil before the limits are chosen
 }
 
 var _ mechanisms.Goal = (*NoiseReduction)(nil)
@@ -40,6 +40,7 @@ type ReducedStatistic struct {
 	// Path is the path of noise of laplace_reduction.
 	Path mechanisms.LaplaceReduction
 
+	bits   uint              // of the lattice that it is measured on
 	within mechanisms.Scales // of brownian
 	// stop tells where a relative error is reached, of an integer that is shown by itself; nil
 	// where none is asked for, or so large a one that within tells as soon.
@@ -66,33 +67,39 @@ const (
 	boundlessGain = 0.5
 )
 
-// newNoiseReduction returns the noise reduction of a grouping set. The boundary depends on it and the
-// policy alone, so that whoever asks for another error can go on from where this one ends.
-func newNoiseReduction(r *results, mechanism string, poolPico int64, s Settings) (*NoiseReduction, error) {
-	c := &NoiseReduction{
-		Mechanism: mechanism, PoolPico: poolPico, PilotPico: max(poolPico/pilots, int64(len(r.statistics))),
-		AskedPico: s.EpsilonPico, target: s.Target, results: r,
-	}
-	typical := float64(halfSquare(max(s.TypicalPico, 1))) / dp.PicoPerUnit / float64(len(r.statistics))
-	for i, m := range r.statistics {
-		cm := ReducedStatistic{Sensitivity: m.sensitivity, beta: s.Alpha / float64(r.together(i))}
+// Within returns the noise reduction at limits that were chosen, or with nil at the least ones. The
+// boundary depends on them, the policy and the grouping set alone, so that whoever asks for another
+// error can go on from where this one ends.
+func (c *NoiseReduction) Within(clips []Clip) (*NoiseReduction, error) {
+	out := *c
+	out.Statistics, out.clips = nil, clips
+	n := int64(len(c.results.statistics))
+	typical := float64(halfSquare(max(c.settings.TypicalPico, 1))) / dp.PicoPerUnit / float64(n)
+	for i, m := range c.results.statistics {
+		cm := ReducedStatistic{beta: c.settings.Alpha / float64(c.results.together(i))}
 		var err error
-		if mechanism == brownian {
-			l2 := math.Sqrt(float64(m.sensitivity.L0)) * float64(m.sensitivity.LInf)
-			err = cm.stopAt(r.shows(i), s.Target.Relative, l2/math.Sqrt(2*expected*math.Max(typical, 1e-12)))
-			if _, tooWide := mechanisms.GaussianFor(m.sensitivity, c.PilotPico/int64(len(r.statistics))); tooWide != nil {
+		if cm.Sensitivity, cm.bits, err = m.sensitivityOf(clips); err != nil {
+			return nil, imprecise()
+		}
+		if c.Mechanism == brownian {
+			l2 := cm.natural(math.Sqrt(float64(cm.Sensitivity.L0)) * float64(cm.Sensitivity.LInf))
+			err = cm.stopAt(c.results.shows(i), c.settings.Target.Relative, l2/math.Sqrt(2*expected*math.Max(typical, 1e-12)))
+			if _, tooWide := mechanisms.GaussianFor(cm.Sensitivity, c.PilotPico/n); tooWide != nil {
 				return nil, imprecise() // no first round, which would be noticed behind its charge
 			}
 		} else {
-			cm.Path, err = newReduction(m.sensitivity, poolPico/int64(len(r.statistics)))
+			cm.Path, err = newReduction(cm.Sensitivity, c.PoolPico/n)
 		}
 		if err != nil {
 			return nil, imprecise()
 		}
-		c.Statistics = append(c.Statistics, cm)
+		out.Statistics = append(out.Statistics, cm)
 	}
-	return c, nil
+	return &out, nil
 }
+
+// natural brings a length on the lattice of the statistic to the integers that are shown.
+func (m ReducedStatistic) natural(lattice float64) float64 { return math.Ldexp(lattice, -int(m.bits)) }
 
 // stopAt chooses the boundary, which is narrowest at sigma, and, for an integer that is shown by
 // itself, the rule of a relative error.
@@ -153,7 +160,7 @@ func (c *NoiseReduction) Revealing(from, to int) dp.ComposedEvent {
 // Estimated returns the relation of the partitions after a round of brownian, from
 // the estimates of each statistic.
 func (c *NoiseReduction) Estimated(keys [][]*string, estimates [][]mechanisms.Estimate) *Released {
-	r := &Released{Keys: keys, Margins: [][]Margin{}}
+	r := &Released{Keys: keys, Margins: [][]Margin{}, Clips: c.clips}
 	if len(estimates) == 0 { // no partition is shown
 		return r
 	}
@@ -161,8 +168,9 @@ func (c *NoiseReduction) Estimated(keys [][]*string, estimates [][]mechanisms.Es
 		ints, margins := make([]*big.Int, len(c.Statistics)), make([]Margin, len(c.Statistics))
 		for i, m := range c.Statistics {
 			e := estimates[i][row]
-			ints[i] = pgtype.Floor(new(big.Rat).Add(e.Value, big.NewRat(1, 2)))
-			margins[i] = m.margin(ints[i], e.Sigma)
+			value := new(big.Rat).Quo(e.Value, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), m.bits)))
+			ints[i] = pgtype.Floor(value.Add(value, big.NewRat(1, 2)))
+			margins[i] = m.margin(ints[i], m.natural(e.Sigma))
 		}
 		r.Rows, r.Margins = append(r.Rows, ints), append(r.Margins, margins)
 	}
@@ -184,12 +192,16 @@ func (m ReducedStatistic) margin(n *big.Int, sigma float64) Margin {
 func (c *NoiseReduction) Revealed(keys [][]*string, rows [][]*big.Int, level int) *Released {
 	margins := make([]Margin, len(c.Statistics))
 	for i, m := range c.Statistics {
-		noise := must(m.Path.Level(level))
+		noise := contribution.Noise{Of: must(m.Path.Level(level)), Bits: m.bits}
 		margins[i] = Margin{Half: noise.Quantile(m.beta / float64(m.Path.Levels())), Sigma: noise.StdDev()}
 	}
-	r := &Released{Keys: keys, Rows: rows, Margins: [][]Margin{}}
-	for range rows {
-		r.Margins = append(r.Margins, margins)
+	r := &Released{Keys: keys, Margins: [][]Margin{}, Clips: c.clips}
+	for _, row := range rows {
+		shown := make([]*big.Int, len(row))
+		for i, m := range c.Statistics {
+			shown[i] = contribution.Noise{Bits: m.bits}.Shown(row[i])
+		}
+		r.Rows, r.Margins = append(r.Rows, shown), append(r.Margins, margins)
 	}
 	return r
 }
@@ -219,7 +231,7 @@ func (c *NoiseReduction) Open(r *Released) []Want {
 		}
 	}
 	missing := len(open)
-	if f := c.target.Fraction; f > 0 && f < 1 {
+	if f := c.settings.Target.Fraction; f > 0 && f < 1 {
 		missing = int(math.Ceil(f*float64(len(r.Rows)))) - (len(r.Rows) - len(open))
 	}
 	if missing <= 0 {
@@ -278,7 +290,7 @@ func (c *NoiseReduction) close(o *output, row integers) bool {
 // factor is the part of the standard deviations of an output that they must come down to, if its
 // value is of this size.
 func (c *NoiseReduction) factor(o *output, row integers, half, size float64) float64 {
-	factor := math.Max(c.target.Error, c.target.Relative*size/(1+c.target.Relative)) / half
+	factor := math.Max(c.settings.Target.Error, c.settings.Target.Relative*size/(1+c.settings.Target.Relative)) / half
 	at := o.statistics()[0]
 	if unit, linear := o.linear(); linear && c.Statistics[at].stop != nil {
 		factor = math.Max(factor, c.Statistics[at].stop.Need(size/unit)/row.margins[c.results.statistics[at].first].Sigma)
@@ -288,7 +300,8 @@ func (c *NoiseReduction) factor(o *output, row integers, half, size float64) flo
 
 // met reports whether an error of a value of that size meets the target.
 func (c *NoiseReduction) met(half, size float64) bool {
-	return half <= c.target.Error || c.target.Relative > 0 && mechanisms.MeetsRelative(half, c.target.Relative, size)
+	t := c.settings.Target
+	return half <= t.Error || t.Relative > 0 && mechanisms.MeetsRelative(half, t.Relative, size)
 }
 
 // Begin returns the refinement of the grouping set, which goes on from the measurements of an earlier
@@ -313,7 +326,7 @@ func (c *NoiseReduction) Targets(estimates [][]mechanisms.Estimate) [][]mechanis
 	for m := range out {
 		for _, w := range open {
 			if f := w.Factors[m]; f < 1 {
-				sigma := estimates[m][w.Partition].Sigma * f
+				sigma := estimates[m][w.Partition].Sigma * f // on the lattice
 				out[m] = append(out[m], mechanisms.Target{Coordinate: w.Partition, Variance: sigma * sigma})
 			}
 		}
@@ -343,4 +356,4 @@ func (c *NoiseReduction) NextLevel(level int, open []Want) int {
 func (c *NoiseReduction) Levels() int { return c.Statistics[0].Path.Levels() }
 
 // Goal writes the target for people.
-func (c *NoiseReduction) Goal() string { return c.target.String() }
+func (c *NoiseReduction) Goal() string { return c.settings.Target.String() }

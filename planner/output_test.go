@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"dpproxy/internal/plantest"
 	"dpproxy/planner"
 )
 
@@ -12,9 +13,11 @@ import (
 // larger groups for the smaller ones, nor less than the bounds where nothing is known.
 func TestAverageErrorByGroup(t *testing.T) {
 	p := planWith(t, connect(t), clinic(t), "SELECT diagnosis, avg(cost) FROM visits GROUP BY diagnosis", showSmallGroups)
-	row := func(sum, count int64) []*big.Int { return []*big.Int{big.NewInt(sum), big.NewInt(count)} }
+	row := func(sum, count int64) []*big.Int { return []*big.Int{big.NewInt(count), big.NewInt(sum)} }
+	clips := plantest.NewExact(p.Blocks[0].Sets[0]).Uncut()
+	clips[0].Vector = 1 // about the middle of the bounds
 	errors := func(rows ...[]*big.Int) planner.ErrorBar {
-		return p.Blocks[0].Errors([]*planner.Released{{Rows: rows}})[0]
+		return p.Blocks[0].Errors([]*planner.Released{{Rows: rows, Clips: clips}})[0]
 	}
 	large, small, none := row(0, 1_000_000), row(0, 10_000), row(0, 3)
 

@@ -83,7 +83,7 @@ func (ps *parameters) hmac(tag, message string) string {
 
 // Tags separate the orders of different things: an HMAC of one is none of another.
 const (
-	tagRow       = `'\x01'` // rows of a unit in a partition
+	tagValue     = `'\x01'` // values of a unit in a partition
 	tagPartition = `'\x02'` // partitions of a unit
 	tagJoin      = `'\x03'` // rows of a unit in a relation, before it is joined
 )

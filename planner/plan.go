@@ -5,7 +5,6 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/dp"
-	"dpproxy/planner/policy"
 )
 
 // A Plan is everything that will happen to answer one statement, decided.
@@ -43,7 +42,11 @@ type BlockPlan struct {
 
 	block *block
 	alpha float64
+	sp    *specializer // until the reads are written
 }
+
+// Unit names the privacy unit.
+func (p *Plan) Unit() string { return p.unit }
 
 func (p *Plan) sets() []*GroupingSet {
 	var sets []*GroupingSet
@@ -105,30 +108,23 @@ func (p *Plan) Reduces() dp.Measure {
 	return dp.PureDP
 }
 
-// Lookups are those that the reads of the plan make.
-func (p *Plan) Lookups() []policy.Lookup {
-	var out []policy.Lookup
-	for _, b := range p.Blocks {
-		if !b.looksUp() {
-			continue
-		}
-		t := b.block.source.ScannedTable()
-		if l := (policy.Lookup{Table: t.Name, Column: t.Unit.Column}); !slices.Contains(out, l) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-func (b *BlockPlan) looksUp() bool {
-	return !b.Known && slices.ContainsFunc(b.Sets, func(p *GroupingSet) bool {
-		return slices.ContainsFunc(p.Reads, func(r *Read) bool { return r.lookup })
-	})
-}
-
 func (p *Plan) shares() (n int64) {
 	for _, set := range p.sets() {
 		n += set.shares()
 	}
 	return n
+}
+
+// read writes the statements of all grouping sets of a block that reads, when their limits are known.
+func (b *BlockPlan) read() (err error) {
+	if !b.block.reads() {
+		return nil
+	}
+	for _, g := range b.Sets {
+		if g.Reads, err = b.sp.read(&g.aggregation); err != nil {
+			return err
+		}
+	}
+	b.sp = nil
+	return nil
 }

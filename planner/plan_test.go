@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -70,11 +71,12 @@ func connect(t testing.TB) *pgconn.PgConn { return connectTo(t, server, "postgre
 //
 //	plan [error=50] [relative_error=0.05] [target_fraction=0.9] [brdp] [epsilon=1] [mechanism=auto]
 //	  [pure] [params=(23)] [args=(5)] [delta=1e-10] [max_rows=5] [max_partitions=1] [max_sum=100]
-//	  [indexed] [views] [hide=(id,patient_id)]
+//	  [contribution=auto] [indexed] [views] [hide=(id,patient_id)] [unbounded=(cost)] [step=(tip,0.01)]
 //
 // params are the types of the parameters, and args their values; indexed gives visits
 // indexes that begin with the unit; views adds those whose queries are not shown; hide names columns that
-// are hidden in every protected table.
+// are hidden in every protected table; unbounded names columns of visits without bounds, and step one that
+// has a step instead.
 func TestPlans(t *testing.T) {
 	served := plannertest.ServedVersion
 	plannertest.ServedVersion = 150000 // of the golden files
@@ -108,6 +110,9 @@ func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, d *datadrive
 	if d.HasArg("hide") {
 		cat = hiddenClinic(t, list(d, "hide")...)
 	}
+	if d.HasArg("unbounded") || d.HasArg("step") {
+		cat = unboundedClinic(t, list(d, "unbounded"), list(d, "step"))
+	}
 	script, err := parser.Parse(d.Input, cat)
 	if err != nil {
 		return refusal(d.Input, err), err
@@ -125,6 +130,27 @@ func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, d *datadrive
 	}
 	wholeTexts(t, plan, d.Input)
 	return strings.Join(plan.Explain(costs(t, plan, d)), "\n") + "\n", nil
+}
+
+// unboundedClinic is a clinic whose policy has no bounds of some columns of visits, and a step of one.
+func unboundedClinic(t *testing.T, unbounded, step []string) *policy.Model {
+	t.Helper()
+	p := clinicPolicy()
+	for i := range p.Tables {
+		for _, c := range unbounded {
+			delete(p.Tables[i].Columns, c)
+		}
+	}
+	if step != nil {
+		setStep(&p, step[0], rat(step[1]))
+	}
+	return checkedBy(t, p, clinicSchema())
+}
+
+// setStep gives a column of visits a step instead of bounds.
+func setStep(p *policy.Policy, column string, step *big.Rat) {
+	i := slices.IndexFunc(p.Tables, func(t policy.TablePolicy) bool { return t.Name == name("visits") })
+	p.Tables[i].Columns[column] = policy.ColumnPolicy{Step: step}
 }
 
 func makePlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, st *parser.Statement, d *datadriven.TestData) (*planner.Plan, error) {
@@ -159,6 +185,9 @@ func makePlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, st *parser.S
 	}
 	if only := list(d, "mechanisms"); only != nil {
 		s.Mechanisms = only
+	}
+	if chosen := list(d, "contribution"); chosen != nil {
+		s.Contribution = chosen[0]
 	}
 	s.MaxRows, s.MaxPartitions = int64(number("max_rows")), int64(number("max_partitions"))
 	if d.HasArg("max_sum") {

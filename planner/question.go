@@ -25,6 +25,9 @@ func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
 				parts = append(parts, []byte(ArrayText(row)))
 			}
 		}
+		for _, m := range p.Measures {
+			parts = append(parts, []byte(m.question()))
+		}
 		for _, r := range p.Reads {
 			parts = append(parts, []byte(r.SQL))
 			for _, param := range r.Params {
@@ -81,7 +84,7 @@ func (b *BlockPlan) Request() []byte {
 	var s []byte
 	for _, p := range b.Sets {
 		if p.Reduction != nil {
-			s = fmt.Appendf(s, "%+v %d ", p.Reduction.target, p.Reduction.AskedPico)
+			s = fmt.Appendf(s, "%+v %d ", p.Reduction.settings.Target, p.Reduction.settings.EpsilonPico)
 		}
 	}
 	return s

@@ -21,17 +21,18 @@ type Read struct {
 
 	keys       int // columns of keys
 	statistics []*statistic
-	units      bool // the first integer is the number of units
-	lookup     bool // an index finds the rows of a unit that has too many
+	units      bool // it has what the selection of partitions is tried on
+	private    bool // the keys are
+	levels     []levelColumn
+	sums       []sumColumn
 }
 
-// reader writes the statements of one grouping set. Contributions are bounded per unit, first
-// in rows, then in partitions, in stages that are named in the SQL: of the rows r, the statistics of
-// each unit in each partition (g); the same after rows were chosen of the units in x, with the
-// numbers of public keys (p); and after partitions were chosen of the units in y (q).
+// reader writes the statements of one grouping set, in stages that are named in the SQL: of the rows
+// r, the statistics of each unit in each partition (g); the same with the numbers of public keys,
+// saturated (p); of private keys, after partitions were chosen of the units in y that have
+// too many (q); and with the level of each unit by its norms (e), by which units are added up.
 //
-// Choosing is by orders that only the secret knows (S4), among a unit's own rows. It is
-// dear, and so done only for those units that have too much: the others pass by.
+// Choosing is by orders that only the secret knows (S4), among a unit's own rows.
 type reader struct {
 	parameters
 	sp  *specializer
@@ -62,7 +63,7 @@ func (sp *specializer) read(a *aggregation) (reads []*Read, err error) {
 	for i, statistics := range own {
 		r := &reader{sp: sp, set: a}
 		r.w = &scalar.Writer{Env: sp.env, Fold: r.fold, Query: sp.b.source.WriteQuery}
-		read := &Read{keys: len(a.keys), statistics: statistics, units: i == 0 && a.Private()}
+		read := &Read{keys: len(a.keys), statistics: statistics, units: i == 0 && a.Private(), private: a.Private()}
 		sql, err := r.write(read)
 		if err != nil {
 			return nil, err
@@ -97,6 +98,9 @@ func (r *reader) write(read *Read) (string, error) {
 	q, err := s.statement()
 	if err != nil {
 		return "", err
+	}
+	if s.own == nil && !r.set.bounds.unique {
+		s.describe()
 	}
 	return sqltext.Even(q).SQL(), nil
 }
@@ -146,32 +150,22 @@ func indexOf(list []scalar.Expr, e scalar.Expr) int {
 }
 
 // rows selects the unit, the keys and the columns for the statistics of every row that the
-// condition keeps; with whole, also the bytes of all columns that the level uses, and if an
-// index finds them, only those of a unit of x.
-func (r *reader) rows(whole bool) (*sqltext.Select, error) {
+// condition keeps.
+func (r *reader) rows() (*sqltext.Select, error) {
 	q := *r.level
 	var err error
 	if q.Columns, err = r.rowColumns(); err != nil {
 		return nil, err
 	}
-	if !whole {
-		// The fence keeps Postgres from computing an integer anew for each statistic that uses it.
-		q.Fence = slices.ContainsFunc(r.integers, func(t term) bool { return r.set.uses(t) > 1 })
-		return &q, nil
-	}
-	q.Columns = append(q.Columns, sqltext.Column{SQL: r.rowBytes(), As: sqltext.Bytes})
-	q.Touched = r.oneOfEach()
-	if q.LookedUp = r.sp.unitIndexed(); q.LookedUp {
-		unit := sqltext.Of(sqltext.ManyRows, sqltext.Unit)
-		q.Also = append(slices.Clip(q.Also), r.sp.b.source.Unit().Read()+" OPERATOR(pg_catalog.=) "+unit)
-	}
+	// The fence keeps Postgres from computing an integer anew for each statistic that uses it.
+	q.Fence = slices.ContainsFunc(r.integers, func(t term) bool { return r.set.uses(t) > 1 })
 	return &q, nil
 }
 
 // rowColumns are the unit, the keys and the columns that the statistics need.
 func (r *reader) rowColumns() ([]sqltext.Column, error) {
 	var cols []sqltext.Column
-	if !r.set.contribution.unique {
+	if !r.set.bounds.unique {
 		cols = append(cols, sqltext.Column{SQL: r.sp.b.source.Unit().Read(), As: sqltext.Unit})
 	}
 	for n, i := range r.set.keys {
@@ -206,27 +200,6 @@ func (r *reader) rowColumns() ([]sqltext.Column, error) {
 	return cols, nil
 }
 
-// rowBytes writes the unit and every column that the level uses: rows with equal bytes
-// are identical for the block.
-func (r *reader) rowBytes() string {
-	unit := r.sp.b.source.Unit()
-	parts := []string{scalar.Canonical(r.w.Physical(unit), unit.Read())}
-	for _, c := range r.sp.b.source.Used() {
-		parts = append(parts, scalar.Spelled(r.w.Physical(c), c.Read()))
-	}
-	return sqltext.Concatenated(parts)
-}
-
-// oneOfEach writes a column of each table of the level.
-func (r *reader) oneOfEach() []string {
-	s := r.sp.b.source
-	list := []string{s.Unit().Read()}
-	for _, c := range s.OneOfEach() {
-		list = append(list, c.Presence())
-	}
-	return list
-}
-
 // keys lists the names of the key columns.
 func (r *reader) keys() []string {
 	out := make([]string, len(r.set.keys))
@@ -236,16 +209,13 @@ func (r *reader) keys() []string {
 	return out
 }
 
-// keyBytes writes the keys of a partition, numbered if they are public.
+// keyBytes writes the private keys of a partition.
 func (r *reader) keyBytes() (string, error) {
 	var types []pgtype.Type
 	for _, i := range r.set.keys {
-		t := pgtype.Of(pgtype.Int4)
-		if r.set.Private() {
-			var err error
-			if _, t, err = r.w.Key(r.sp.b.keys[i].expr); err != nil {
-				return "", err
-			}
+		_, t, err := r.w.Key(r.sp.b.keys[i].expr)
+		if err != nil {
+			return "", err
 		}
 		types = append(types, t)
 	}
@@ -316,7 +286,7 @@ func (r *reader) shown() ([]string, error) {
 }
 
 // contributed is how much the unit of a row may contribute.
-func (r *reader) contributed() contribution { return r.set.contribution }
+func (r *reader) contributed() unitBounds { return r.set.bounds }
 
 // column is the name of the column of the rows with an argument.
 func (r *reader) column(arg scalar.Expr) string { return sqltext.Argument(indexOf(r.args, arg)) }

@@ -12,6 +12,8 @@ import (
 type Released struct {
 	Keys [][]*string // of each row, in the order of the set; nil if they are public
 	Rows [][]*big.Int
+	// Clips say where the units of each measure of the set were cut.
+	Clips []Clip
 	// Margins are how far the integers of each row may be off, where noise reduction ended; nil
 	// where the mechanisms of the plan tell.
 	Margins [][]Margin
@@ -20,13 +22,15 @@ type Released struct {
 // integers are those of one row, with their noise as far as it is known.
 type integers struct {
 	ints    []*big.Int
-	margins []Margin // nil: the mechanisms of the plan tell
+	clips   []Clip
+	spread  []float64 // by statistic, of what limits leave out; nil where it is not known
+	margins []Margin  // nil: the mechanisms of the plan tell
 }
 
 func (r *Released) integers() []integers {
 	out := make([]integers, len(r.Rows))
 	for i, row := range r.Rows {
-		out[i].ints = row
+		out[i].ints, out[i].clips = row, r.Clips
 		if r.Margins != nil {
 			out[i].margins = r.Margins[i]
 		}

@@ -1,38 +1,145 @@
 package planner
 
-// Units is the place of the number of units of a partition.
-const Units = -1
+// A Row is a row of a read, as texts.
+type Row struct {
+	Keys [][]byte
+	// Measure is that of the set whose units the row is of, −1 where units have one row.
+	Measure int
+	Vector  int   // of the measure
+	Levels  []int // of the units, by the norms of the measure
+	// Units is the number of units of these levels, each counted in one row alone; nil where the row
+	// does not have it.
+	Units []byte
+	// Weights is what the selection of partitions is tried on; nil where the row does not have it.
+	Weights []byte
+	Cells   []Cell
+}
 
-// Parse splits a row of the read into its keys and its integers; ok is false for a row
-// that the read's SQL cannot have returned.
-func (r *Read) Parse(row [][]byte) (keys [][]byte, cells []Cell, ok bool) {
-	n := r.keys
-	if len(row) < n {
-		return nil, nil, false
+// A Cell is one integer of a read row, and which of the integers of its grouping set it is. Directions
+// are nil where they are not used.
+type Cell struct {
+	At              int
+	Sum, Directions []byte
+}
+
+// Parse reads a row; ok is false for a row that the read's SQL cannot have returned.
+func (r *Read) Parse(row [][]byte) (out Row, ok bool) {
+	ok = r.ParseInto(&out, row)
+	return out, ok
+}
+
+// ParseInto is Parse into the memory of another row.
+func (r *Read) ParseInto(out *Row, row [][]byte) (ok bool) {
+	if len(row) < r.keys {
+		return false
 	}
-	keys, row = row[:n], row[n:]
+	*out = Row{Keys: row[:r.keys], Measure: -1, Levels: out.Levels[:0], Cells: out.Cells[:0]}
+	row = row[r.keys:]
+	var own valueForm
 	if len(r.statistics) == 1 {
-		if own := r.statistics[0].own(); own != nil {
-			cells, ok = own.places(row)
-			for i := range cells {
-				cells[i].At += r.statistics[0].first
-			}
-			return keys, cells, ok
-		}
+		own = r.statistics[0].own()
 	}
+	switch {
+	case own != nil && r.statistics[0].measure != nil:
+		return r.parseOwn(own, out, row)
+	case own != nil:
+		out.Cells, ok = own.places(row)
+		for i := range out.Cells {
+			out.Cells[i].At += r.statistics[0].first
+		}
+		return ok
+	case r.levels == nil:
+		return r.parseOnce(out, row)
+	}
+	return r.parseLevels(out, row)
+}
+
+// parseOnce reads the integers of units with one row.
+func (r *Read) parseOnce(out *Row, row [][]byte) bool {
 	want := len(r.statistics)
 	if r.units {
 		want++
 	}
 	if len(row) != want {
-		return nil, nil, false
+		return false
 	}
 	if r.units {
-		cells = append(cells, Cell{Units, row[0]})
-		row = row[1:]
+		out.Weights, row = row[0], row[1:]
 	}
 	for i, s := range r.statistics {
-		cells = append(cells, Cell{s.first, row[i]})
+		out.Cells = append(out.Cells, Cell{At: s.first, Sum: row[i]})
 	}
-	return keys, cells, true
+	return true
+}
+
+// A levelColumn is a column of levels, as a row is parsed by it.
+type levelColumn struct {
+	measure *Measure
+	norm    int
+	vector  int
+}
+
+// A sumColumn is a summand, as a row is parsed by it.
+type sumColumn struct {
+	first   int
+	vector  int
+	shared  bool // by all vectors
+	measure *Measure
+}
+
+// parseLevels reads the integers of the units of one level. Their weights are read beside the first
+// vector, or alone where there is none.
+func (r *Read) parseLevels(out *Row, row [][]byte) bool {
+	n := len(r.levels)
+	if len(row) != n+2+2*len(r.sums) && r.private || !r.private && len(row) != n+1+2*len(r.sums) {
+		return false
+	}
+	levels, row := row[:n], row[n:]
+	var of *levelColumn
+	for i, text := range levels {
+		if text == nil {
+			continue
+		}
+		l, ok := smallInt(text)
+		if !ok || l > r.levels[i].measure.Norms[r.levels[i].norm].Grid.Len() || of != nil && of.measure != r.levels[i].measure {
+			return false
+		}
+		of, out.Levels = &r.levels[i], append(out.Levels, l)
+	}
+	if r.private {
+		if of == nil || of.vector == 0 && of.measure == r.levels[0].measure {
+			out.Weights = row[0]
+		}
+		row = row[1:]
+	}
+	if of == nil {
+		return r.private
+	}
+	out.Measure, out.Vector, out.Units = of.measure.at, of.vector, row[0]
+	for i, s := range r.sums {
+		if s.measure == of.measure && (s.vector == of.vector || s.shared) {
+			out.Cells = append(out.Cells, Cell{s.first, row[1+2*i], row[2+2*i]})
+		}
+	}
+	return len(out.Levels) == len(of.measure.Norms)
+}
+
+// parseOwn reads a row of a statistic that is read by a statement of its own.
+func (r *Read) parseOwn(own valueForm, out *Row, row [][]byte) bool {
+	if len(row) < 2 {
+		return false
+	}
+	s := r.statistics[0]
+	level, ok := smallInt(row[0])
+	if !ok || level > s.measure.Norms[0].Grid.Len() {
+		return false
+	}
+	out.Measure, out.Levels, out.Units = s.measure.at, append(out.Levels, level), row[1]
+	if out.Cells, ok = own.levelPlaces(row[2:]); !ok {
+		return false
+	}
+	for i := range out.Cells {
+		out.Cells[i].At += s.first
+	}
+	return true
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dpproxy/contribution"
 	"dpproxy/mechanisms"
 )
 
@@ -69,9 +70,16 @@ func (o *output) reported(r observation) float64 {
 	return o.standardError(r)
 }
 
-// cut returns about how many units count for less than they have, and at most how many. It is asked
-// only where a proof bounds what a unit contributes (checkCuts), so that none does.
-func (o *output) cut(observation) (about, most float64) { return 0, 0 }
+// cut returns about how many units count for less than they have in a statistic of the output, and
+// at most how many.
+func (o *output) cut(r observation) (about, most float64) {
+	for _, i := range o.statistics() {
+		if e, ok := r.excess(i); ok {
+			about, most = max(about, e.Units), max(most, math.Ceil(e.AtMost))
+		}
+	}
+	return about, most
+}
 
 // refinable reports whether an output is computed from sums and counts, so that its error
 // follows from theirs, and gets smaller with it.
@@ -127,7 +135,12 @@ func (r *results) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 			continue
 		}
 		factor, _ := o.linear()
-		half := designs[o.statistics()[0]].Quantile(r.alpha) * factor
+		at := o.statistics()[0]
+		noise := contribution.Noise{Of: designs[at]}
+		if s := r.statistics[at]; s.measure != nil {
+			noise.Bits = s.measure.lattice(s)
+		}
+		half := noise.Quantile(r.alpha) * factor
 		bars = append(bars, ErrorBar{Label: o.label, Least: half, Most: half})
 	}
 	return bars
@@ -136,11 +149,22 @@ func (r *results) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 // clampedTo writes the bounds that values are clamped to.
 func (o *output) clampedTo() string {
 	var bounds []string
-	for _, t := range o.clamped() {
+	for _, t := range o.cutTerms() {
 		bounds = append(bounds, t.bounds())
 	}
 	if bounds == nil {
 		return ""
 	}
 	return ", values clamped to " + strings.Join(bounds, " and ")
+}
+
+// cutTerms are the arguments whose values can be beyond the bounds that they are clamped to.
+func (o *output) cutTerms() []term {
+	var out []term
+	for _, t := range o.clamped() {
+		if !t.everyValue() {
+			out = append(out, t)
+		}
+	}
+	return out
 }

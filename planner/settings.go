@@ -4,7 +4,6 @@ import (
 	"math/big"
 	"slices"
 
-	"dpproxy/catalog"
 	"dpproxy/pgerr"
 	"dpproxy/planner/policy"
 )
@@ -47,9 +46,6 @@ type Settings struct {
 	Mechanisms []string
 	// Limits bound how long the read of a block takes.
 	Limits policy.Limits
-	// Unindexed are tables whose index on the unit is gone since the catalogue was read: no
-	// rows are looked up in them.
-	Unindexed []catalog.Name
 }
 
 // Contributions are the ways to find limits of contributions that a session can ask for: a limit is

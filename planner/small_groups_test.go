@@ -19,7 +19,7 @@ func showSmallGroups(s *planner.Settings) { s.ShowSmallGroups = true }
 // rowed releases one partition of a grouping set whose counts of rows, and counts at the root of
 // histograms, are n, and all else is zero.
 func rowed(set *planner.GroupingSet, n int64) []*big.Int {
-	row := make([]*big.Int, len(set.Mechanisms))
+	row := make([]*big.Int, set.Integers())
 	for i := range row {
 		row[i] = new(big.Int)
 	}
@@ -34,7 +34,7 @@ func rowed(set *planner.GroupingSet, n int64) []*big.Int {
 // noiseOf returns the noise of the first statistic of a name.
 func noiseOf(set *planner.GroupingSet, name string) estimate.Tail {
 	i := slices.IndexFunc(set.Statistics(), func(s planner.Statistic) bool { return strings.HasPrefix(s.Name, name) })
-	return set.Mechanisms[set.Statistics()[i].First]
+	return set.Noise(set.Statistics()[i].First, plantest.NewExact(set).Uncut())
 }
 
 // A value is NULL where the interval of its rows reaches below the fewest that have one, and there
@@ -74,7 +74,7 @@ func cells(b *planner.BlockPlan, set *planner.GroupingSet, n int64) []string {
 }
 
 func groupsOf(set *planner.GroupingSet, n int64) []*planner.Released {
-	r := &planner.Released{}
+	r := &planner.Released{Clips: plantest.NewExact(set).Uncut()}
 	for range set.Size() {
 		r.Rows = append(r.Rows, rowed(set, n))
 	}
@@ -145,7 +145,7 @@ func TestReductionOfSmallGroups(t *testing.T) {
 		set := plantest.GroupingSet(t, "SELECT avg(height) FROM people", s)
 		open := func(rows int64, half float64) bool {
 			r := &planner.Released{Rows: [][]*big.Int{rowed(set, rows)}}
-			r.Margins = [][]planner.Margin{slices.Repeat([]planner.Margin{{Half: half, Sigma: half / 2}}, len(set.Mechanisms))}
+			r.Margins = [][]planner.Margin{slices.Repeat([]planner.Margin{{Half: half, Sigma: half / 2}}, set.Integers())}
 			return len(set.Reduction.Open(r)) > 0
 		}
 		for name, tt := range map[string]struct {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"dpproxy/catalog"
-	"dpproxy/mechanisms"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
@@ -65,6 +64,9 @@ func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
 		return nil, err
 	}
 	for _, bp := range p.Blocks {
+		if err := bp.read(); err != nil {
+			return nil, err
+		}
 		p.Event = append(p.Event, bp.Event()...)
 	}
 	return p, nil
@@ -74,7 +76,7 @@ func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
 // releases of public groups, and to the cost of its reads for one row.
 func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, cells *int, evalCost *int64) (*BlockPlan, error) {
 	s.Limits.PublicRows = q.cat.PublicRows()
-	sp := newSpecializer(b, env, s.Unindexed)
+	sp := newSpecializer(b, env)
 	bp := &BlockPlan{block: b, alpha: s.Alpha}
 	n, err := b.evalCost(env)
 	if err != nil {
@@ -85,7 +87,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, cells *int, eva
 		if err != nil {
 			return nil, err
 		}
-		if *cells += g.size * (len(g.Mechanisms) + len(g.keys)); *cells > maxCells {
+		if *cells += g.size * (g.Integers() + len(g.keys)); *cells > maxCells {
 			return nil, tooManyCells()
 		}
 		bp.Sets = append(bp.Sets, g)
@@ -99,11 +101,9 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, cells *int, eva
 	}
 	reads := 0
 	for _, g := range bp.Sets {
-		if g.Reads, err = sp.read(&g.aggregation); err != nil {
-			return nil, err
-		}
-		reads += len(g.Reads)
+		reads += g.reads()
 	}
+	bp.sp = sp
 	return bp, b.checkEvalCost(n, reads, rows, evalCost)
 }
 
@@ -154,7 +154,7 @@ func tooManyCells() error {
 // groupingSet decides everything of one grouping set but its mechanisms. The unit is named in
 // refusals.
 //
-// The contribution comes first: sensitivities, lattices and histograms depend on it. Places among
+// The bounds of units come first: statistics and lattices depend on them. Places among
 // the integers of a partition are given last, since aggregates share statistics.
 func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*GroupingSet, error) {
 	g := &GroupingSet{results: results{alpha: s.Alpha, showSmall: s.ShowSmallGroups, cache: &estimators{}}}
@@ -162,7 +162,7 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 	if err != nil {
 		return nil, err
 	}
-	g.keys = keys
+	g.keys, g.at = keys, sp.b.at
 	if public {
 		var ok bool
 		if g.partitions, ok = newPartitions(keys, lists); !ok {
@@ -172,10 +172,7 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 	if len(sp.b.aggregates) == 0 && public {
 		return g, nil
 	}
-	if g.contribution, err = sp.b.contribution(&g.partitions, s, unit); err != nil {
-		return nil, err
-	}
-	if err := sp.b.checkCuts(g.contribution, unit); err != nil {
+	if g.bounds, err = sp.b.unitBounds(&g.partitions, s, unit); err != nil {
 		return nil, err
 	}
 	c := &collector{sp.arguments, &g.aggregation}
@@ -186,9 +183,9 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 		}
 		g.outputs = append(g.outputs, output{a, e})
 	}
-	for _, st := range g.statistics {
-		st.first = len(g.Mechanisms)
-		g.Mechanisms = append(g.Mechanisms, make([]mechanisms.Mechanism, st.nodes())...)
+	for i, st := range g.statistics {
+		st.first = len(g.statisticsOf)
+		g.statisticsOf = append(g.statisticsOf, slices.Repeat([]int{i}, st.nodes())...)
 	}
 	return g, nil
 }

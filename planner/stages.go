@@ -18,11 +18,11 @@ type stages struct {
 }
 
 func (s *stages) statement() (*sqltext.Select, error) {
-	if s.set.contribution.unique {
+	if s.set.bounds.unique {
 		return s.once()
 	}
-	s.read.Ordered = s.extra() == nil && s.sp.unitOrdered()
-	with, from := []sqltext.Named{}, sqltext.Bounded
+	s.read.Ordered = s.own == nil && s.sp.unitOrdered()
+	var with []sqltext.Named
 	stage := func(name string, write func() (*sqltext.Select, error)) error {
 		q, err := write()
 		with = append(with, sqltext.Named{Name: name, Query: q})
@@ -31,13 +31,11 @@ func (s *stages) statement() (*sqltext.Select, error) {
 	if err := stage(sqltext.UnitGroups, s.perUnit); err != nil {
 		return nil, err
 	}
-	if s.chooses() {
-		with = append(with, sqltext.Named{Name: sqltext.ManyRows, Query: s.manyRows()})
-	}
 	if err := stage(sqltext.Bounded, s.bounded); err != nil {
 		return nil, err
 	}
-	if s.set.contribution.choosesPartitions {
+	from := sqltext.Bounded
+	if s.set.Private() && !s.set.alone() {
 		with = append(with, sqltext.Named{Name: sqltext.ManyPartitions, Query: s.manyPartitions()})
 		if err := stage(sqltext.Kept, s.kept); err != nil {
 			return nil, err
@@ -48,8 +46,16 @@ func (s *stages) statement() (*sqltext.Select, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := s.total(keys, &sqltext.Table{SQL: from})
-	q.With = with
+	var q *sqltext.Select
+	if s.own != nil {
+		q, err = s.ownTotal(keys, from)
+	} else {
+		q = s.total(keys, &sqltext.Query{Select: s.levelled(from), As: sqltext.Levelled})
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.With = append(with, q.With...)
 	return q, nil
 }
 
@@ -66,11 +72,9 @@ func (s *stages) by(further ...string) []string {
 	return slices.Concat([]string{sqltext.Unit}, s.keys(), further)
 }
 
-// source writes the rows, with the b of a valueForm: NULL in rows that do not count. Such
-// rows take part in the choice of rows and partitions nevertheless, which is the same for all
-// statistics.
-func (s *stages) source(whole bool) (sqltext.Item, error) {
-	q, err := s.rows(whole)
+// source writes the rows, with the b of a valueForm: NULL in rows that do not count.
+func (s *stages) source() (sqltext.Item, error) {
+	q, err := s.rows()
 	if err != nil {
 		return nil, err
 	}
@@ -92,22 +96,18 @@ func (s *stages) source(whole bool) (sqltext.Item, error) {
 
 func (s *stages) filter(st *statistic) string { return sqltext.Filter(indexOf(s.filters, st.filter)) }
 
-// perUnit is g: the rows, values and sums of each unit in each partition.
+// perUnit is g: the statistics of each unit in each partition, or its values.
 func (s *stages) perUnit() (*sqltext.Select, error) {
-	from, err := s.source(false)
+	from, err := s.source()
 	if err != nil {
 		return nil, err
 	}
-	return s.counted(from, s.by(s.extra()...))
-}
-
-// counted writes the statistics of groups of rows.
-func (s *stages) counted(from sqltext.Item, by []string) (*sqltext.Select, error) {
 	sums, err := s.sums()
-	return &sqltext.Select{
-		Columns: slices.Concat(sqltext.Columns("", by...), []sqltext.Column{countRows}, sums),
-		From:    from, GroupBy: by,
-	}, err
+	if s.own != nil && s.own.perValue() {
+		sums = []sqltext.Column{countRows}
+	}
+	by := s.by(s.extra()...)
+	return &sqltext.Select{Columns: append(sqltext.Columns("", by...), sums...), From: from, GroupBy: by}, err
 }
 
 // sums writes plain statistics over rows.
@@ -129,45 +129,9 @@ func (s *stages) sums() ([]sqltext.Column, error) {
 	return out, nil
 }
 
-// ofUnit writes a plain statistic of one unit and partition within its sensitivity (S15).
-func ofUnit(st *statistic, i int) sqltext.Column {
-	x := sqltext.Statistic(i)
-	limit := st.sensitivity.LInf
-	if st.counts() {
-		return sqltext.Column{SQL: fmt.Sprintf("LEAST(%s, %d)", x, limit), As: x}
-	}
-	return sqltext.Column{SQL: fmt.Sprintf("CAST(LEAST(GREATEST(COALESCE(%s, 0), -%d), %d) AS pg_catalog.int8)", x, limit, limit), As: x}
-}
-
-// chooses reports whether it matters which rows of a unit are kept: not when rows are
-// only counted, nor when dp.max_sum bounds the sum of a unit.
-func (s *stages) chooses() bool {
-	c := s.set.contribution
-	return c.choosesRows && slices.ContainsFunc(s.read.statistics, func(st *statistic) bool { return st.choosesRows(c, st.filter != nil) })
-}
-
-// manyRows is x: the units of which rows are chosen.
-func (s *stages) manyRows() *sqltext.Select {
-	rows := s.set.contribution.Rows
-	many := &sqltext.Select{Columns: sqltext.Columns("", sqltext.Unit), From: &sqltext.Table{SQL: sqltext.UnitGroups}}
-	if s.extra() == nil {
-		many.Where = []string{fmt.Sprintf("n > %d", rows)}
-	} else {
-		many.GroupBy, many.Having = s.by(), fmt.Sprintf("pg_catalog.sum(n) > %d", rows)
-	}
-	return &sqltext.Select{Distinct: true, Columns: sqltext.Columns("", sqltext.Unit), From: &sqltext.Query{Select: many, As: "over"}}
-}
-
-// bounded is p: within the limits of rows, with public keys numbered.
+// bounded is p: saturated, with public keys numbered.
 func (s *stages) bounded() (*sqltext.Select, error) {
-	var from sqltext.Item = &sqltext.Table{SQL: sqltext.UnitGroups}
-	if s.chooses() {
-		var err error
-		if from, err = s.chosen(); err != nil {
-			return nil, err
-		}
-	}
-	numbers, from, where, err := s.numbered(sqltext.UnitGroups, from)
+	numbers, from, where, err := s.numbered(sqltext.UnitGroups, &sqltext.Table{SQL: sqltext.UnitGroups})
 	if err != nil {
 		return nil, err
 	}
@@ -175,68 +139,32 @@ func (s *stages) bounded() (*sqltext.Select, error) {
 	for i, k := range s.keys() {
 		cols = append(cols, sqltext.Column{SQL: numbers[i], As: k})
 	}
-	switch {
-	case s.own == nil:
-		for i, st := range s.read.statistics {
-			cols = append(cols, ofUnit(st, i))
+	if s.own == nil {
+		// The fence keeps Postgres from computing a sum anew wherever it is used.
+		fence := false
+		for _, x := range s.summands() {
+			cols = append(cols, sqltext.Column{SQL: x.ofUnit(s), As: x.name})
+			fence = fence || !x.st.counts()
 		}
-	case s.own.perValue():
-		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Value, sqltext.Count)...)
-	default:
-		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Value)...)
+		return &sqltext.Select{Columns: cols, From: from, Where: where, Fence: fence}, nil
 	}
-	return &sqltext.Select{Columns: cols, From: from, Where: where}, nil
-}
-
-// chosen writes g with the units of x replaced by those of their chosen rows.
-func (s *stages) chosen() (sqltext.Item, error) {
-	some, err := s.chosenRows()
-	if err != nil {
-		return nil, err
+	cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Value)...)
+	if s.own.perValue() {
+		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Count)...)
 	}
-	return &sqltext.Query{As: sqltext.UnitGroups, Select: &sqltext.Select{
-		Columns: sqltext.Columns("", "*"), From: &sqltext.Table{SQL: sqltext.UnitGroups},
-		Where: []string{sqltext.NotAmong(sqltext.ManyRows)}, UnionAll: []*sqltext.Select{some},
-	}}, nil
-}
-
-// chosenRows chooses the rows of the units in x. If an index finds them, the rows of each unit are
-// looked up: the time then tells of a unit in x, by as many rows as are its own. Without
-// one all rows are read again, whether x has a unit or not.
-func (s *stages) chosenRows() (*sqltext.Select, error) {
-	from, err := s.source(true)
-	if err != nil {
-		return nil, err
-	}
-	s.read.lookup = s.sp.unitIndexed()
-	if !s.read.lookup {
-		from = &sqltext.Among{Item: from, As: sqltext.Rows, Units: sqltext.ManyRows, Touched: true}
-	}
-	ranked := &sqltext.Select{From: from, Columns: []sqltext.Column{{SQL: "r.*"}, {
-		SQL: "pg_catalog.row_number() OVER (PARTITION BY " + strings.Join(s.by(), ", ") +
-			" ORDER BY " + s.hmac(tagRow, sqltext.Bytes) + ", " + sqltext.Bytes + ")",
-		As: sqltext.Order,
-	}}}
-	if s.read.lookup {
-		ranked = &sqltext.Select{Columns: sqltext.Columns(sqltext.Rows, "*"), From: &sqltext.Join{
-			Left: &sqltext.Table{SQL: sqltext.ManyRows}, Right: &sqltext.Query{Select: ranked, As: sqltext.Rows, Lateral: true},
-		}}
-	}
-	q, err := s.counted(&sqltext.Query{Select: ranked, As: sqltext.Rows}, s.by(s.extra()...))
-	q.Where = []string{fmt.Sprintf("o <= %d", s.set.contribution.Rows)}
-	return q, err
+	return &sqltext.Select{Columns: cols, From: from, Where: append(where, sqltext.UnitGroups+".b IS NOT NULL")}, nil
 }
 
 // manyPartitions is y: the units of which partitions are chosen.
 func (s *stages) manyPartitions() *sqltext.Select {
 	var all sqltext.Item = &sqltext.Table{SQL: sqltext.Bounded}
-	if s.extra() != nil {
+	if s.own != nil {
 		units := &sqltext.Select{Distinct: true, Columns: sqltext.Columns("", s.by()...), From: all}
 		all = &sqltext.Query{As: sqltext.Bounded, Select: units}
 	}
 	return &sqltext.Select{
 		Columns: sqltext.Columns("", sqltext.Unit), From: all,
-		GroupBy: []string{sqltext.Unit}, Having: fmt.Sprintf("pg_catalog.count(*) > %d", s.set.contribution.Partitions),
+		GroupBy: []string{sqltext.Unit}, Having: fmt.Sprintf("pg_catalog.count(*) > %d", s.set.bounds.groups),
 	}
 }
 
@@ -260,29 +188,14 @@ func (s *stages) kept() (*sqltext.Select, error) {
 		Where: []string{sqltext.NotAmong(sqltext.ManyPartitions)},
 		UnionAll: []*sqltext.Select{{
 			Columns: sqltext.Columns("", "*"), From: &sqltext.Query{Select: ranked, As: sqltext.Order},
-			Where: []string{fmt.Sprintf("o <= %d", s.set.contribution.Partitions)},
+			Where: []string{fmt.Sprintf("o <= %d", s.set.bounds.groups)},
 		}},
 	}, nil
 }
 
-// total adds the units up.
-func (s *stages) total(keys []string, from sqltext.Item) *sqltext.Select {
-	if s.own != nil {
-		return s.own.total(s.keys(), keys, from)
-	}
-	cols := sqltext.Columns("", keys...)
-	if s.read.units {
-		cols = append(cols, sqltext.Column{SQL: countRows.SQL})
-	}
-	for i := range s.read.statistics {
-		cols = append(cols, sqltext.Column{SQL: "COALESCE(pg_catalog.sum(" + sqltext.Statistic(i) + "), 0)"})
-	}
-	return &sqltext.Select{Columns: cols, From: from, GroupBy: s.keys()}
-}
-
 // once writes a read of a source with one row for each unit: nothing is bounded.
 func (s *stages) once() (*sqltext.Select, error) {
-	from, err := s.source(false)
+	from, err := s.source()
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,11 @@
 package planner
 
 import (
+	"math/big"
 	"reflect"
 	"slices"
-	"strings"
 
+	"dpproxy/contribution"
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/planner/scalar"
@@ -16,10 +17,17 @@ import (
 // three statistics; equal statistics are read and drawn once.
 type statistic struct {
 	statisticForm
-	filter      scalar.Expr // nil if none
+	filter scalar.Expr // nil if none
+	first  int         // place among the integers of a partition
+	// sensitivity and levels, of which a histogram has one for each of its own and all others one,
+	// are those of a grouping set where a unit has one row.
 	sensitivity dp.Sensitivity
-	first       int                    // place among the integers of a partition
-	levels      []mechanisms.Mechanism // one, or of a histogram one for each level
+	levels      []mechanisms.Mechanism
+	// measure bounds what a unit adds in all other sets; nil where it has one row. A row adds at
+	// most each to the statistic for one that it adds to the norm of the measure.
+	measure *Measure
+	each    int64
+	noises  onceOf[noiseOf, contribution.Noise]
 }
 
 // A statisticForm is a kind of statistic with its arguments: how it is written in SQL, and how
@@ -29,26 +37,31 @@ type statisticForm interface {
 	String() string
 	// terms are the arguments that it is computed from.
 	terms() []term
-	// sensitivityFor computes its sensitivity from integer limits alone (S15).
-	sensitivityFor(c contribution) (dp.Sensitivity, error)
+	// ofOneRow computes, from integer limits alone (S15), how much a unit with one row changes it.
+	ofOneRow(c unitBounds) (dp.Sensitivity, error)
 	// counts says that it is never negative.
 	counts() bool
 	// additive says that the statistic of a group is the sum of its parts'.
 	additive() bool
-	// choosesRows says that it matters which rows of a unit are kept, where a unit has too many.
-	choosesRows(c contribution, filtered bool) bool
 	// shape is how many integers it has at each level.
 	shape() []int
 	// ofRows writes it over the rows of one partition, without the filter.
 	ofRows(r rowColumns) (string, error)
 }
 
+// A normForm is a statistic whose values of one unit can have a norm that is bounded.
+type normForm interface {
+	statisticForm
+	// adds is the most that a unit with so many rows adds to a group, in size.
+	adds(rows int64) *big.Int
+}
+
 // rowColumns are the columns of the rows that a statistic is computed of: arguments as the source
-// has them, clamped integers, and how much the unit of a row may contribute.
+// has them, clamped integers, and how much a unit may have.
 type rowColumns interface {
 	column(arg scalar.Expr) string
 	integer(t term) (string, error)
-	contributed() contribution
+	contributed() unitBounds
 }
 
 // countRows is the number of rows, as a column n.
@@ -70,6 +83,8 @@ type valueForm interface {
 	// places returns the integers of a row of the read, counted from the first of the
 	// statistic; false for a row that its SQL cannot have returned.
 	places(row [][]byte) ([]Cell, bool)
+	// levelPlaces is places for a row of units of one level.
+	levelPlaces(row [][]byte) ([]Cell, bool)
 }
 
 // String names a statistic.
@@ -80,10 +95,10 @@ func (s *statistic) String() string {
 	return s.statisticForm.String()
 }
 
-// equal reports whether two statistics read the same.
+// equal reports whether two statistics read the same, with the same weights of units.
 func (s *statistic) equal(o *statistic) bool {
-	return reflect.TypeOf(s.statisticForm) == reflect.TypeOf(o.statisticForm) && sameExpr(s.filter, o.filter) &&
-		slices.EqualFunc(s.terms(), o.terms(), term.equal)
+	return s.measure.sameWeights(o.measure) && reflect.TypeOf(s.statisticForm) == reflect.TypeOf(o.statisticForm) &&
+		sameExpr(s.filter, o.filter) && slices.EqualFunc(s.terms(), o.terms(), term.equal)
 }
 
 // nodes returns how many integers the statistic is.
@@ -106,17 +121,19 @@ type single struct{}
 
 func (single) shape() []int { return []int{1} }
 
-// noise writes the mechanism of a measure, of a histogram those of its levels.
-func (s *statistic) noise() string {
-	var out []string
-	for _, mech := range s.levels {
-		out = append(out, mech.String())
-	}
-	return strings.Join(slices.Compact(out), ", ")
-}
+// noiseOf is a level of the tree of a statistic, and the limits of its measure.
+type noiseOf struct{ tree, first, last int }
 
-// A Cell is one integer of a read row: which of the integers of its grouping set it is, or Units.
-type Cell struct {
-	At   int
-	Text []byte
+// noiseAt returns the noise of a level of the tree of a statistic.
+func (s *statistic) noiseAt(tree int, clips []Clip) contribution.Noise {
+	if s.measure == nil {
+		return contribution.Noise{Of: s.levels[tree]}
+	}
+	if s.levels != nil { // designed for one limit
+		return contribution.Noise{Of: s.levels[tree], Bits: s.measure.lattice(s)}
+	}
+	levels := clips[s.measure.at].Levels
+	return s.noises.get(noiseOf{tree, levels[0], levels[len(levels)-1]}, func() contribution.Noise {
+		return contribution.Noise{Of: must(s.measure.mechanism(s, tree, levels)), Bits: s.measure.lattice(s)}
+	})
 }

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"math/big"
+
 	"dpproxy/dp"
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/sqltext"
@@ -10,31 +12,28 @@ import (
 type rowCount struct{ single }
 
 // String names the statistic.
-func (rowCount) String() string                                        { return "count of rows" }
-func (rowCount) terms() []term                                         { return nil }
-func (rowCount) sensitivityFor(c contribution) (dp.Sensitivity, error) { return c.Count() }
-func (rowCount) counts() bool                                          { return true }
-func (rowCount) additive() bool                                        { return true }
-func (rowCount) ofRows(rowColumns) (string, error)                     { return "pg_catalog.count(*)", nil }
+func (rowCount) String() string                              { return "count of rows" }
+func (rowCount) terms() []term                               { return nil }
+func (rowCount) ofOneRow(unitBounds) (dp.Sensitivity, error) { return oneRow.Count() }
+func (rowCount) counts() bool                                { return true }
+func (rowCount) additive() bool                              { return true }
+func (rowCount) adds(rows int64) *big.Int                    { return big.NewInt(rows) }
+func (rowCount) ofRows(rowColumns) (string, error)           { return "pg_catalog.count(*)", nil }
 
-// choosesRows: any rows are as good as others where all count.
-func (rowCount) choosesRows(c contribution, filtered bool) bool { return filtered && c.maxSum == nil }
+// oneRow is the contribution of a unit that has one.
+var oneRow = dp.Contribution{Partitions: 1, Rows: 1}
 
 // A unitCount is the number of units with a row.
 type unitCount struct{ single }
 
 // String names the statistic.
-func (unitCount) String() string { return "count of units" }
-func (unitCount) terms() []term  { return nil }
-func (unitCount) sensitivityFor(c contribution) (dp.Sensitivity, error) {
-	return c.CountDistinctUnits()
-}
-func (unitCount) counts() bool                      { return true }
-func (unitCount) additive() bool                    { return false }
-func (unitCount) ofRows(rowColumns) (string, error) { return "pg_catalog.count(*)", nil }
-func (unitCount) choosesRows(c contribution, filtered bool) bool {
-	return filtered && c.maxSum == nil
-}
+func (unitCount) String() string                              { return "count of units" }
+func (unitCount) terms() []term                               { return nil }
+func (unitCount) ofOneRow(unitBounds) (dp.Sensitivity, error) { return oneRow.CountDistinctUnits() }
+func (unitCount) counts() bool                                { return true }
+func (unitCount) additive() bool                              { return false }
+func (unitCount) adds(int64) *big.Int                         { return big.NewInt(1) }
+func (unitCount) ofRows(rowColumns) (string, error)           { return "pg_catalog.count(*)", nil }
 
 // A valueCount is the number of rows whose argument is not NULL.
 type valueCount struct {
@@ -45,11 +44,11 @@ type valueCount struct {
 // String names the statistic.
 func (f valueCount) String() string { return "count of " + describe(f.arg) }
 
-func (f valueCount) terms() []term                                       { return []term{{arg: f.arg}} }
-func (valueCount) sensitivityFor(c contribution) (dp.Sensitivity, error) { return c.Count() }
-func (valueCount) counts() bool                                          { return true }
-func (valueCount) additive() bool                                        { return true }
-func (valueCount) choosesRows(c contribution, _ bool) bool               { return c.maxSum == nil }
+func (f valueCount) terms() []term                             { return []term{{arg: f.arg}} }
+func (valueCount) ofOneRow(unitBounds) (dp.Sensitivity, error) { return oneRow.Count() }
+func (valueCount) counts() bool                                { return true }
+func (valueCount) additive() bool                              { return true }
+func (valueCount) adds(rows int64) *big.Int                    { return big.NewInt(rows) }
 
 func (f valueCount) ofRows(r rowColumns) (string, error) {
 	return "pg_catalog.count(" + r.column(f.arg) + ")", nil
@@ -66,11 +65,11 @@ func (f differentCount) String() string {
 	return "count of different values of " + describe(f.arg)
 }
 
-func (f differentCount) terms() []term                                       { return []term{{arg: f.arg}} }
-func (differentCount) sensitivityFor(c contribution) (dp.Sensitivity, error) { return c.Count() }
-func (differentCount) counts() bool                                          { return true }
-func (differentCount) additive() bool                                        { return false }
-func (differentCount) choosesRows(contribution, bool) bool                   { return true }
+func (f differentCount) terms() []term                             { return []term{{arg: f.arg}} }
+func (differentCount) ofOneRow(unitBounds) (dp.Sensitivity, error) { return oneRow.Count() }
+func (differentCount) counts() bool                                { return true }
+func (differentCount) additive() bool                              { return false }
+func (differentCount) adds(rows int64) *big.Int                    { return big.NewInt(rows) }
 
 func (f differentCount) ofRows(r rowColumns) (string, error) {
 	return "pg_catalog.count(DISTINCT " + r.column(f.arg) + ")", nil
@@ -92,5 +91,17 @@ func (differentCount) places(row [][]byte) ([]Cell, bool) {
 	if len(row) != 1 {
 		return nil, false
 	}
-	return []Cell{{0, row[0]}}, true
+	return []Cell{{At: 0, Sum: row[0]}}, true
+}
+
+// levelPlaces reads a number of values; a row that counts units has none.
+func (differentCount) levelPlaces(row [][]byte) ([]Cell, bool) {
+	if len(row) == 1 && row[0] == nil {
+		return nil, true
+	}
+	cells, ok := differentCount{}.places(row)
+	if ok {
+		cells[0].Directions = []byte("0") // what a limit cuts is not counted
+	}
+	return cells, ok
 }

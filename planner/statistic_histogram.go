@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -23,11 +24,11 @@ func (f histogram) String() string {
 		describe(f.arg), f.tree.Buckets(), f.tree.Width(), f.values.step.RatString())
 }
 
-func (histogram) sensitivityFor(c contribution) (dp.Sensitivity, error) { return c.Count() }
-func (f histogram) terms() []term                                       { return []term{f.term} }
-func (histogram) counts() bool                                          { return true }
-func (histogram) additive() bool                                        { return false }
-func (histogram) choosesRows(contribution, bool) bool                   { return true }
+func (histogram) ofOneRow(unitBounds) (dp.Sensitivity, error) { return oneRow.Count() }
+func (f histogram) terms() []term                             { return []term{f.term} }
+func (histogram) counts() bool                                { return true }
+func (histogram) additive() bool                              { return false }
+func (histogram) adds(rows int64) *big.Int                    { return big.NewInt(rows) }
 
 func (f histogram) shape() []int {
 	levels := make([]int, f.tree.Levels())
@@ -87,5 +88,17 @@ func (f histogram) places(row [][]byte) ([]Cell, bool) {
 	for l := range level {
 		at += f.tree.Nodes(l)
 	}
-	return []Cell{{at, row[2]}}, true
+	return []Cell{{At: at, Sum: row[2]}}, true
+}
+
+// levelPlaces reads level, node, count and directions.
+func (f histogram) levelPlaces(row [][]byte) ([]Cell, bool) {
+	if len(row) != 4 {
+		return nil, false
+	}
+	cells, ok := f.places(row[:3])
+	if ok {
+		cells[0].Directions = row[3]
+	}
+	return cells, ok
 }

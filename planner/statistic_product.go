@@ -37,13 +37,12 @@ func (f productSum) String() string {
 
 func (f productSum) terms() []term { return []term{f.y, f.x} }
 
-func (f productSum) sensitivityFor(c contribution) (dp.Sensitivity, error) {
-	return c.CentredProducts(f.y.halfSteps(), f.x.halfSteps(), f.unit)
+func (f productSum) ofOneRow(unitBounds) (dp.Sensitivity, error) {
+	return oneRow.CentredProducts(f.y.halfSteps(), f.x.halfSteps(), f.unit)
 }
 
-func (productSum) counts() bool                        { return false }
-func (productSum) additive() bool                      { return true }
-func (productSum) choosesRows(contribution, bool) bool { return true }
+func (productSum) counts() bool   { return false }
+func (productSum) additive() bool { return true }
 
 // ofRows writes products of at most 2⁶² where int8 is used.
 func (f productSum) ofRows(r rowColumns) (string, error) {

@@ -16,23 +16,24 @@ func (f valueSum) String() string {
 	return "sum of " + describe(f.arg) + " in steps of " + f.values.step.RatString()
 }
 
-func (f valueSum) sensitivityFor(c contribution) (dp.Sensitivity, error) {
-	s, err := c.Sum(dp.Range{Lower: f.values.low, Upper: f.values.high})
+func (f valueSum) ofOneRow(c unitBounds) (dp.Sensitivity, error) {
+	s, err := oneRow.Sum(dp.Range{Lower: f.values.low, Upper: f.values.high})
 	if err == nil && c.maxSum != nil {
 		s.LInf = min(s.LInf, f.values.steps(c.maxSum))
 	}
 	return s, err
 }
 
-// choosesRows: where dp.max_sum bounds the sum of a unit, its rows are all read.
-func (valueSum) choosesRows(c contribution, _ bool) bool { return c.maxSum == nil }
+func (f valueSum) adds(rows int64) *big.Int {
+	most := new(big.Int).SetUint64(dp.Range{Lower: f.values.low, Upper: f.values.high}.Absolute())
+	return most.Mul(most, big.NewInt(rows))
+}
 
-// ofRows clamps the only row that a unit has to the most that the unit may add to a sum. Where a
-// unit can have several rows, their sum is clamped.
+// ofRows clamps the only row that a unit has to the most that the unit may add to a sum.
 func (f valueSum) ofRows(r rowColumns) (string, error) {
 	x, err := r.integer(f.term)
 	if c := r.contributed(); err == nil && c.unique && c.maxSum != nil {
-		limit := must(f.sensitivityFor(c)).LInf
+		limit := must(f.ofOneRow(c)).LInf
 		x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, literalOf(-limit, f.whole()), literalOf(limit, f.whole()))
 	}
 	return sumSQL(x), err
@@ -47,8 +48,8 @@ func (f centredSum) String() string {
 	return "sum of " + describe(f.arg) + " from the middle of its bounds in half steps of " + f.values.step.RatString()
 }
 
-func (f centredSum) sensitivityFor(c contribution) (dp.Sensitivity, error) {
-	return c.CentredSum(f.halfSteps())
+func (f centredSum) ofOneRow(unitBounds) (dp.Sensitivity, error) {
+	return oneRow.CentredSum(f.halfSteps())
 }
 
 func (f centredSum) ofRows(r rowColumns) (string, error) {
@@ -73,14 +74,14 @@ func (f squareSum) String() string {
 		describe(f.arg), f.unit, f.values.step.RatString())
 }
 
-func (f squareSum) sensitivityFor(c contribution) (dp.Sensitivity, error) {
-	s, _, err := c.CentredSquares(f.halfSteps(), f.unit)
+func (f squareSum) ofOneRow(unitBounds) (dp.Sensitivity, error) {
+	s, _, err := oneRow.CentredSquares(f.halfSteps(), f.unit)
 	return s, err
 }
 
 // offset is taken from each square. It does not depend on how many a unit has.
 func (f squareSum) offset() (int64, error) {
-	_, offset, err := dp.Contribution{Partitions: 1, Rows: 1}.CentredSquares(f.halfSteps(), f.unit)
+	_, offset, err := oneRow.CentredSquares(f.halfSteps(), f.unit)
 	return offset, err
 }
 
@@ -122,8 +123,6 @@ func (f summation) terms() []term { return []term{f.term} }
 func (summation) counts() bool { return false }
 
 func (summation) additive() bool { return true }
-
-func (summation) choosesRows(contribution, bool) bool { return true }
 
 func sumSQL(x string) string { return "pg_catalog.sum(" + x + ")" }
 

@@ -7,6 +7,7 @@ import (
 
 	"dpproxy/dp"
 	"dpproxy/estimate"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -63,6 +64,15 @@ func describe(e scalar.Expr) string {
 		return c.Shown()
 	}
 	return "an expression"
+}
+
+// everyValue says that the type has no value beyond the bounds, NaN aside, so that none is clamped.
+func (t term) everyValue() bool {
+	const least = 12 // digits of 2^unboundedBits that are below it
+	of := t.arg.Type()
+	digits, known := scalar.Magnitude(t.arg)
+	whole := of.Family() == pgtype.IntFamily && pgtype.Bits(of.OID) <= unboundedBits
+	return t.values.technical && (whole || known && digits+t.values.digits <= least)
 }
 
 // bounds writes the bounds of the values.

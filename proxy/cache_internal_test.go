@@ -7,12 +7,13 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // Plans of two tables whose names are alike with their schemas are two.
 func TestPlanKeyOfNames(t *testing.T) {
 	key := func(n catalog.Name) planKey {
-		return newPlanKey(nil, nil, planner.Settings{Unindexed: []catalog.Name{n}})
+		return newPlanKey(nil, nil, planner.Settings{Limits: policy.Limits{PublicRows: map[catalog.Name]int64{n: 1}}})
 	}
 	if key(catalog.Name{Schema: "a.b", Name: "c"}) == key(catalog.Name{Schema: "a", Name: "b.c"}) {
 		t.Error("they have one plan")

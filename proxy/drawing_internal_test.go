@@ -9,8 +9,8 @@ import (
 	"dpproxy/dp"
 	"dpproxy/internal/memledger"
 	"dpproxy/internal/plantest"
-	"dpproxy/mechanisms"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/memory"
 	"dpproxy/proxy/release"
@@ -33,10 +33,9 @@ func (l *paidLedger) Step(_ context.Context, _ accountant.ChargeID, _ []string, 
 // TestSetsOfOneRound holds that a grouping set of one round beside sets of more is paid before it
 // is read.
 func TestSetsOfOneRound(t *testing.T) {
-	noise, err := mechanisms.GaussianFor(dp.Sensitivity{L0: 1, LInf: 1}, 1e9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	block := plantest.Block(t, "SELECT count(*), sum(height) FROM people", planner.Settings{
+		EpsilonPico: 63_245_553_203, Mechanism: "gaussian", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1, Work: 1},
+	})
 	budget, err := dp.NewLoss(dp.ZCDP, dp.PicoPerUnit, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -51,12 +50,11 @@ func TestSetsOfOneRound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := &planner.GroupingSet{Mechanisms: []mechanisms.Mechanism{noise, noise}, Reads: []*planner.Read{{}}}
-	plan := &planner.Plan{Blocks: []*planner.BlockPlan{{Sets: []*planner.GroupingSet{set}}}}
+	plan := &planner.Plan{Blocks: []*planner.BlockPlan{block}}
 	none := memory.New(nil, nil, nil, nil).Recall(t.Context(), plan, nil, memory.Analyst{}, false)
 	d := &drawing{
 		execution: &execution{p: &Proxy{cashier: c, memory: memory.New(nil, nil, nil, nil)}}, plan: plan, veil: &veil{}, known: none,
-		bill: cashier.Bill{Scopes: []accountant.Scope{unit}, Event: dp.ComposedEvent{noise.Event(), noise.Event()}, Rounds: true},
+		bill: cashier.Bill{Scopes: []accountant.Scope{unit}, Event: block.Event(), Rounds: true},
 		run:  release.New(plan, none.Before, c.Price, nil),
 	}
 	if err := d.reserve(t.Context()); err != nil {

@@ -116,7 +116,7 @@ func (e *execution) plan(analysed *analysed, pre *prelude) (*planner.Plan, error
 		Alpha:       1 - pre.settings.Confidence,
 		MaxRows:     pre.settings.MaxRows, MaxPartitions: pre.settings.MaxPartitions, MaxSum: pre.settings.MaxSum,
 		Contribution: pre.settings.Contribution, ShowSmallGroups: pre.settings.ShowSmall,
-		Limits: e.p.cfg.Limits, Unindexed: e.p.cfg.Data.WithoutIndex(),
+		Limits: e.p.cfg.Limits,
 	})
 	if err != nil {
 		return nil, err

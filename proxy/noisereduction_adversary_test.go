@@ -50,7 +50,8 @@ func (l *steppedLedger) Settle(ctx context.Context, hold accountant.ChargeID) er
 }
 
 // TestAdversaryBetweenRounds holds that a client who goes away, cancels, or finds a ledger
-// that fails between two rounds sees no value, and has paid for all that was drawn.
+// that fails between two rounds sees no value, and has paid for all that was drawn: a limit too, which is
+// drawn in the first round.
 func TestAdversaryBetweenRounds(t *testing.T) {
 	l := &steppedLedger{settled: make(chan struct{}, 100)}
 	w := accurate(t, func(cfg *proxy.Config) {
@@ -98,30 +99,32 @@ func TestAdversaryBetweenRounds(t *testing.T) {
 			return nil
 		}, least: 2},
 	} {
-		t.Run(name, func(t *testing.T) {
-			ana := connect(t, w.url("ana"))
-			if _, err := ana.Exec(t.Context(), "SET dp.relative_error = 0.05"); err != nil {
-				t.Fatal(err)
-			}
-			spent := w.spent(t, scope.Kind, scope.Name)
-			conn := ana.PgConn()
-			l.steps, l.paid, l.before, l.after = 0, 0, nothing, nothing
-			if c.before != nil {
-				l.before = func(n int) error { return c.before(conn, n) }
-			}
-			if c.after != nil {
-				l.after = func(n int) error { return c.after(conn, n) }
-			}
-			checkNothingSeen(t, w, l, conn, spent, c.code, c.least)
-		})
+		for _, sql := range []string{"SELECT count(*) FROM patients", "SELECT count(*) FROM visits"} {
+			t.Run(name+": "+sql, func(t *testing.T) {
+				ana := connect(t, w.url("ana"))
+				must(t, ana, "SET dp.relative_error = 0.05; SET dp.contribution = auto")
+				spent := w.spent(t, scope.Kind, scope.Name)
+				conn := ana.PgConn()
+				l.steps, l.paid, l.before, l.after = 0, 0, nothing, nothing
+				if c.before != nil {
+					l.before = func(n int) error { return c.before(conn, n) }
+				}
+				if c.after != nil {
+					l.after = func(n int) error { return c.after(conn, n) }
+				}
+				checkNothingSeen(t, w, l, conn, sql, spent, c.code, c.least)
+			})
+		}
 	}
 }
 
 // checkNothingSeen asks, and holds that no value comes back and that all drawn noise is paid.
-func checkNothingSeen(t *testing.T, w *world, l *steppedLedger, conn *pgconn.PgConn, spent int64, want string, least int64) {
+func checkNothingSeen(
+	t *testing.T, w *world, l *steppedLedger, conn *pgconn.PgConn, sql string, spent int64, want string, least int64,
+) {
 	t.Helper()
 	scope := accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}
-	rows, err := conn.Exec(t.Context(), "SELECT count(*) FROM patients").ReadAll()
+	rows, err := conn.Exec(t.Context(), sql).ReadAll()
 	<-l.settled
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // TestAnalystsInTurn holds that analysts who sharpen the same answer in turn have each paid for
-// all of it in the end, and for no part of it twice.
+// all of it in the end, and for no part of it twice: the limits within which it is measured too.
 func TestAnalystsInTurn(t *testing.T) {
 	own := func(name string) accountant.Limit {
 		return accountant.Limit{Scope: accountant.Scope{Kind: accountant.AnalystScope, Name: name}, Loss: large(t).Loss}
@@ -21,19 +22,48 @@ func TestAnalystsInTurn(t *testing.T) {
 			cfg.Analysts[name] = proxy.Analyst{Tables: cfg.Analysts["ana"].Tables, Budget: true}
 		}
 	}, large(t), own("ana"), own("bob"))
-	exec(t, w.mirror, "GRANT SELECT ON patients TO bob")
+	exec(t, w.mirror, "GRANT SELECT ON patients, visits TO bob")
 	ana, bob := w.client(t, "ana"), w.client(t, "bob")
 	for _, turn := range []struct {
 		who   *client
 		error string
 	}{{ana, "0.3"}, {bob, "0.2"}, {ana, "0.2"}, {ana, "0.1"}, {bob, "0.07"}, {bob, "0.05"}, {ana, "0.05"}, {bob, "0.05"}} {
-		turn.who.set(t, "dp.relative_error = "+turn.error)
+		turn.who.set(t, "dp.relative_error = "+turn.error, "dp.contribution = auto")
 		turn.who.number(t, "SELECT count(*) FROM patients")
+		turn.who.number(t, "SELECT count(*) FROM visits")
+		turn.who.number(t, "SELECT avg(cost) FROM visits")
 	}
 	unit := w.spent(t, accountant.UnitScope, "patient")
 	for _, name := range []string{"ana", "bob"} {
 		if spent := w.spent(t, accountant.AnalystScope, name); spent < unit || spent > unit+50 { // a pico for each rounding
 			t.Errorf("%s has spent %d, the unit %d", name, spent, unit)
+		}
+	}
+}
+
+// TestLimitsAreKept holds that an answer is sharpened within the limit of its first read: no limit is
+// drawn again, nor paid.
+func TestLimitsAreKept(t *testing.T) {
+	ledger := &entries{}
+	w := accurate(t, func(cfg *proxy.Config) { ledger.Ledger, cfg.Ledger = cfg.Ledger, ledger }, large(t))
+	ana := w.client(t, "ana")
+	ana.set(t, "dp.contribution = auto")
+	for _, where := range []string{"", " WHERE id <= 4050"} { // 49 patients have more than the others
+		first := ""
+		for _, target := range []string{"0.3", "0.1", "0.05"} {
+			ana.set(t, "dp.relative_error = "+target)
+			ledger.first = nil
+			ana.number(t, "SELECT count(*) FROM visits"+where)
+			drawn := slices.ContainsFunc(ledger.first, func(e string) bool { return !strings.HasPrefix(e, "refinement") })
+			if ledger.first == nil || drawn != (first == "") {
+				t.Errorf("%s: the entries are %v", target, ledger.first)
+			}
+			if first == "" {
+				first = ana.detail
+			}
+			if ana.detail != first || first == "" {
+				t.Errorf("%s: of limits is told %q, first %q", target, ana.detail, first)
+			}
 		}
 	}
 }

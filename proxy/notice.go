@@ -19,9 +19,9 @@ func notice(
 		Message: fmt.Sprintf("cost %s; error at %s %%: %s%s", r.Cost(plan.Mechanism),
 			planner.Number(100*confidence), strings.Join(errorBars(plan, released), ", "), c.Remaining(ctx, r, plan.Untold)+r.Remarks()),
 	}
-	n.Detail = leftOut(plan)
+	n.Detail = leftOut(plan, released)
 	if hidden, all := smallGroups(plan, released); hidden > 0 {
-		n.Detail = strings.TrimSpace(fmt.Sprintf("%s %d of %d values are NULL: their groups may have no rows.", n.Detail, hidden, all))
+		n.Detail = strings.TrimSpace(fmt.Sprintf("%s\n%d of %d values are NULL: their groups may have no rows.", n.Detail, hidden, all))
 		n.Hint = "SET dp.small_groups = show shows what noise makes of them."
 	}
 	return n
@@ -37,19 +37,19 @@ func smallGroups(plan *planner.Plan, released [][]*planner.Released) (hidden, al
 	return hidden, all
 }
 
-// leftOut tells what the errors do not include.
-func leftOut(plan *planner.Plan) string {
-	text := ""
+// leftOut tells what the errors do not include, and what the limits of contributions leave out.
+func leftOut(plan *planner.Plan, released [][]*planner.Released) string {
+	var said []string
 	if bounds := plan.Clamped(); bounds != "" {
-		text = "Values are clamped: " + bounds + ". "
+		said = append(said, "Values are clamped: "+bounds+". The error does not include what clamping leaves out.")
 	}
 	for _, s := range plan.LeftOut() {
-		text += strings.ToUpper(s[:1]) + s[1:] + ". "
+		said = append(said, strings.ToUpper(s[:1])+s[1:]+". The error does not include what that leaves out.")
 	}
-	if text == "" {
-		return ""
+	for i, b := range plan.Blocks {
+		said = append(said, b.Cuts(released[i], plan.Unit())...)
 	}
-	return text + "The error does not include what clamping and contribution limits leave out."
+	return strings.Join(said, "\n")
 }
 
 // errorBars are the errors of the answers, each once.

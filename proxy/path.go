@@ -98,12 +98,12 @@ var path = [...]rule{
 	},
 	stepRead: {
 		"read", "read exact integers, and put them in their partitions",
-		[]string{"proxy/reader/reading.go", "proxy/reader/exact.go"},
+		[]string{"proxy/reader/reading.go", "proxy/reader/collect.go"},
 		false, rows,
 	},
 	stepRelease: {
-		"release", "select private partitions, add noise, round by round: nothing outside `mechanisms` looks into a `Private`; " +
-			"each further round is charged before it is drawn",
+		"release", "choose limits, select private partitions, add noise, round by round: nothing outside `mechanisms` looks into " +
+			"a `Private`; each further round is charged before it is drawn",
 		[]string{"proxy/drawing.go", "proxy/release", "proxy/reader/exact.go"},
 		true, noise,
 	},

@@ -29,6 +29,7 @@ func testAnswers(t *testing.T, w *world) {
 		{"SELECT count(cost) FROM visits WHERE patient_id IS NOT NULL AND cost IN (7, 14)", nil, 20},
 		{"SELECT sum(birth_year) FROM patients WHERE sex <> 'x'", nil, 1000},
 		{"SELECT sum(cost)::float8 FROM visits WHERE patient_id IS NOT NULL", nil, 1000},
+		{"/* dp: contribution=auto */ SELECT sum(hospital_id) FROM visits WHERE patient_id > 0", nil, 200}, // without bounds
 		{"SELECT avg(birth_year)::float8 FROM patients", nil, 0.5},
 		{"SELECT avg(cost)::float8 FROM visits WHERE patient_id IS NOT NULL", nil, 1},
 	}

@@ -157,7 +157,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Proxy{
-		cfg: cfg, texts: newCache(), reader: reader.New(cfg.Data, cfg.Sharing, cfg.Log),
+		cfg: cfg, texts: newCache(), reader: reader.New(cfg.Data, cfg.Sharing),
 		memory: memory.New(cfg.Answers.Store, cfg.Answers.Version, cfg.Answers.Epoch, cfg.Log),
 	}
 	p.Reload(cfg.Analysts, cfg.Defaults)

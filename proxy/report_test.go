@@ -62,8 +62,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestCutReports asks how many units count for less than they have, where a key proves that none
-// does, where that is not measured, and of public rows.
+// TestCutReports asks how many units count for less than they have, by limits of the policy and chosen
+// ones, where a key proves that none does, and of public rows. It costs nothing beside the count.
 func TestCutReports(t *testing.T) {
 	w := newWorld(t)
 	ana := w.client(t, "ana")
@@ -76,10 +76,30 @@ func TestCutReports(t *testing.T) {
 			t.Errorf("%s: %v, %v", sql, got, err)
 		}
 	}
-	before := w.spent(t, "unit", "patient")
-	_, err := ana.Exec(t.Context(), "SELECT count(*), dp.cut(count(*)) FROM visits")
-	if spent := w.spent(t, "unit", "patient") - before; code(err) != "0A000" || spent != 0 {
-		t.Errorf("of limits: %v, for %d", err, spent)
+	for _, c := range []struct {
+		settings string
+		cut      float64 // of 980 patients with five visits
+	}{
+		{"dp.max_rows = 10", 0},
+		{"dp.max_rows = 4", 980},
+		{"dp.max_rows = ''; SET dp.contribution = auto", 0},
+		{"dp.max_rows = 4", 980},
+	} {
+		ana.set(t, c.settings)
+		before := w.spent(t, "unit", "patient")
+		var cut, upper, most float64
+		const sql = "SELECT dp.cut(count(*)), dp.cut_upper(count(*)), dp.cut_upper(count(*), 0.95) FROM visits"
+		if err := ana.QueryRow(t.Context(), sql).Scan(&cut, &upper, &most); err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(cut-c.cut) > 3 || upper < cut || upper > cut+3 || most != upper {
+			t.Errorf("%s: %v are cut, at most %v, at 95 %% %v", c.settings, cut, upper, most)
+		}
+		price := w.spent(t, "unit", "patient") - before
+		ana.number(t, "SELECT count(*) FROM visits")
+		if alone := w.spent(t, "unit", "patient") - before - price; alone != price || price == 0 {
+			t.Errorf("%s: who is cut costs %d, the count alone %d", c.settings, price, alone)
+		}
 	}
 }
 

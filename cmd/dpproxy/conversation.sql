@@ -3,8 +3,12 @@
 \d
 \d+ visits
 
--- Aggregates come back with noise; the notice says what each one cost.
+-- Aggregates come back with noise; the notice says what each one cost and how wrong it may be.
 SELECT count(*) FROM patients;
+
+-- One patient has any number of visits. How much of one counts is a limit that dpproxy chooses for the
+-- statement, and it measures how many patients have more.
+SELECT count(*) FROM visits;
 SELECT sex, count(*) FROM patients WHERE smoker GROUP BY sex ORDER BY sex;
 SELECT diagnosis, count(*) FROM visits WHERE day >= '2023-01-01'
   GROUP BY diagnosis HAVING count(*) > 0 ORDER BY count(*) DESC LIMIT 5;

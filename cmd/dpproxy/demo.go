@@ -56,7 +56,7 @@ func (c *demoCommand) Run(ctx context.Context, log *slog.Logger) error {
 	case err := <-served:
 		return err
 	case addr := <-ready:
-		err := c.play(ctx, addr)
+		err := d.play(ctx, addr)
 		stop()
 		return errors.Join(err, <-served)
 	}

@@ -151,15 +151,5 @@ func (v *service) recheckSchema(ctx context.Context) error {
 	for _, n := range changed {
 		v.log.Error("the schema of a table changed: statements about it are refused", "table", n.String(), "to do", confirmHint)
 	}
-	if err != nil {
-		return err
-	}
-	gone, back, err := v.data.RecheckIndexes(ctx, conn)
-	for _, n := range gone {
-		v.log.Warn("the index on the unit of a table is gone: statements about it take longer", "table", n.String())
-	}
-	for _, n := range back {
-		v.log.Info("a table has an index on the unit again", "table", n.String())
-	}
 	return err
 }

@@ -55,7 +55,7 @@ var (
 // file of the same form.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
-	h := &hunt{attackers: startWorlds(t)}
+	h := &hunt{attackers: startWorlds(t, readFile(t, "testdata/attacks.sql"), readFile(t, "testdata/attacks.yaml"), worlds)}
 	if path := os.Getenv("DPPROXY_ATTACKS"); path != "" {
 		h.shapes(t, path)
 		return
@@ -81,9 +81,9 @@ func (h *hunt) golden() bool {
 	return strings.HasPrefix(a.conn.ParameterStatus("server_version"), "15.") && a.data.InfiniteNumerics()
 }
 
-func startWorlds(t *testing.T) []*attacker {
+// startWorlds makes databases of one schema, each with another change to its rows.
+func startWorlds(t *testing.T, schema, policy string, worlds []string) []*attacker {
 	t.Helper()
-	schema, policy := readFile(t, "testdata/attacks.sql"), readFile(t, "testdata/attacks.yaml")
 	attackers := make([]*attacker, len(worlds))
 	for i, change := range worlds {
 		data, err := pgtemp.Start(t.Context(), pgtemp.Options{Settings: []string{"shared_preload_libraries=pg_stat_statements"}})

@@ -80,7 +80,7 @@ func (a *attacker) attack(t *testing.T, sql string, send func(*attacker, *testin
 var (
 	// errorBar is computed from released values, and the rest of the budget from earlier
 	// statements: both are compared elsewhere, or not the shape's.
-	errorBar = regexp.MustCompile(`± \S+`)
+	errorBar = regexp.MustCompile(`± [^\s,;]+( to [^\s,;]+)?(, limits leave out [^,;]+)?`)
 	left     = regexp.MustCompile(`\S+ left of .*`)
 	leave    = regexp.MustCompile(`would leave .*`)
 	// given are names that differ between sessions and mirrors for reasons of their own: the

@@ -8,7 +8,8 @@ import (
 
 // clinicSchema is the clinic that the programs see. Nothing in it is of the kind
 // that the mirror leaves out (defaults, comments, CHECK texts, hidden columns), so that every client
-// must list the same through dpproxy as from the real database.
+// must list the same through dpproxy as from the real database. There are enough visits for averages by diagnosis to be
+// numbers.
 const clinicSchema = `
 CREATE TYPE sex AS ENUM ('f', 'm');
 CREATE DOMAIN money_amount AS numeric(10,2);
@@ -21,9 +22,9 @@ CREATE INDEX visits_day ON visits (day DESC, hospital_id);
 CREATE TABLE labs (id int PRIMARY KEY, visit_id bigint NOT NULL REFERENCES visits ON UPDATE CASCADE, test text NOT NULL,
   value float8, paid money_amount);
 INSERT INTO hospitals SELECT g, 'hospital ' || g FROM generate_series(1, 5) g;
-INSERT INTO patients SELECT g, 'name ' || g, (ARRAY['f','m'])[g % 2 + 1]::sex, 1930 + g % 80 FROM generate_series(1, 1000) g;
-INSERT INTO visits SELECT g, g % 1000 + 1, g % 5 + 1, date '2020-01-01' + g % 900,
-  (ARRAY['flu','cold','asthma'])[g % 3 + 1], g % 100 FROM generate_series(1, 5000) g;
+INSERT INTO patients SELECT g, 'name ' || g, (ARRAY['f','m'])[g % 2 + 1]::sex, 1930 + g % 80 FROM generate_series(1, 4000) g;
+INSERT INTO visits SELECT g, g % 4000 + 1, g % 5 + 1, date '2020-01-01' + g % 900,
+  (ARRAY['flu','cold','asthma'])[g % 3 + 1], g % 100 FROM generate_series(1, 20000) g;
 INSERT INTO labs SELECT g, g % 5000 + 1, (ARRAY['chol','hdl'])[g % 2 + 1], g % 300 FROM generate_series(1, 5000) g;
 CREATE ROLE ana LOGIN PASSWORD 'secret';
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO ana;

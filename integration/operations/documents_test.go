@@ -143,4 +143,12 @@ func TestDemo(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
+	// Each statement that was answered stands at the end again, with the truth.
+	_, beside, _ := strings.Cut(string(out), "The truth beside the answers")
+	if got, want := strings.Count(beside, "\nSELECT "), strings.Count(string(out), "NOTICE:  cost"); got != want || want < 5 {
+		t.Errorf("%d of %d answers have the truth beside them:\n%s", got, want, beside)
+	}
+	if !regexp.MustCompile(`FROM patients;\nerror at 95 %: .*\ncount +truth\n[0-9]+ +2000\n`).MatchString(beside) {
+		t.Errorf("there are 2000 patients, and the demo says\n%s", beside)
+	}
 }

@@ -23,6 +23,7 @@ func answersPolicy() string {
 const (
 	bySex  = "SELECT sex, count(*), avg(birth_year) FROM patients GROUP BY sex ORDER BY sex"
 	costly = "SELECT count(*) FROM visits WHERE cost >= $1"
+	chosen = "/* dp: contribution=auto */ SELECT diagnosis, count(*), dp.cut(count(*)), avg(cost) FROM visits GROUP BY 1 ORDER BY 1"
 )
 
 // TestRepeatsAreFree asks the same again, as other analysts, after a restart, and of
@@ -31,11 +32,14 @@ func TestRepeatsAreFree(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, answersPolicy())
 	r := s.Run(t)
 	ana, bob := sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("bob"))
-	first, param := sitetest.Rows(t, ana, bySex), sitetest.Rows(t, ana, costly, 50)
+	first, param, limited := sitetest.Rows(t, ana, bySex), sitetest.Rows(t, ana, costly, 50), sitetest.Rows(t, ana, chosen)
 	paid := sitetest.Spent(t, ana)
 	for range 5 {
 		if again := sitetest.Rows(t, ana, bySex); again != first {
 			t.Errorf("the same question has the answers\n%s\nand\n%s", first, again)
+		}
+		if again := sitetest.Rows(t, ana, chosen); again != limited {
+			t.Errorf("within limits the same question has the answers\n%s\nand\n%s", limited, again)
 		}
 	}
 	if again := sitetest.Rows(t, ana, costly, 50); again != param {
@@ -55,6 +59,9 @@ func TestRepeatsAreFree(t *testing.T) {
 	ana = sitetest.Dial(t, r.URL("ana"))
 	if again := sitetest.Rows(t, ana, bySex); again != first || sitetest.Spent(t, ana) != paid {
 		t.Errorf("after a restart: %s, spent %s", again, sitetest.Spent(t, ana))
+	}
+	if again := sitetest.Rows(t, ana, chosen); again != limited || sitetest.Spent(t, ana) != paid {
+		t.Errorf("within limits, after a restart: %s, spent %s", again, sitetest.Spent(t, ana))
 	}
 	r.Stop()
 	s.Edit(t, "epoch: first", "epoch: second")

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"dpproxy/internal/sitetest"
 	"dpproxy/internal/stattest"
 )
@@ -67,26 +69,170 @@ func TestLaw(t *testing.T) {
 	}
 }
 
-// sample collects the noise of many answers, over a few connections.
+// sample collects the noise of many answers.
 func sample(t *testing.T, r *sitetest.Running, epsilon, sql string, truth int64) []int64 {
 	t.Helper()
-	const clients = 4
 	noise := make([]int64, draws(t))
+	repeat(t, r, "SET dp.epsilon = "+epsilon, sql, len(noise), func(k int, row pgx.Row) error {
+		err := row.Scan(&noise[k])
+		noise[k] -= truth
+		return err
+	})
+	return noise
+}
+
+// repeat asks n times, over a few connections.
+func repeat(t *testing.T, r *sitetest.Running, settings, sql string, n int, scan func(k int, row pgx.Row) error) {
+	t.Helper()
+	const clients = 4
 	var all sync.WaitGroup
 	for i := range clients {
 		conn := sitetest.Dial(t, r.URL("ana"))
-		sitetest.Exec(t, conn, "SET dp.epsilon = "+epsilon)
+		sitetest.Exec(t, conn, settings)
 		all.Go(func() {
-			for k := i; k < len(noise); k += clients {
-				var n int64
-				if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
+			for k := i; k < n; k += clients {
+				if err := scan(k, conn.QueryRow(t.Context(), sql)); err != nil {
 					t.Errorf("answer %s: %v", strconv.Itoa(k), err)
 					return
 				}
-				noise[k] = n - truth
 			}
 		})
 	}
 	all.Wait()
-	return noise
+}
+
+// The budget of each answer of TestLawOfLimits, in ρ, with the parts that docs/guarantee.md states, and what it asks.
+const (
+	rho          = 0.005
+	choice, tail = rho / 10, rho / 10
+	release      = rho - choice - tail
+	// Of a thousand patients all have four visits, and some have five.
+	patients, five = 1000, 30
+	limited        = "SELECT count(*), dp.noise_scale(count(*)), dp.cut(count(*)) FROM visits WHERE id <= 4030"
+)
+
+// within is all that an answer releases: the place of its limit, the count within, and the number of units above.
+type within struct{ level, count, cut int64 }
+
+// TestLawOfLimits asks for a count of rows many times on the real path, and compares all that is released
+// with its exact law: the limit with that of the exponential mechanism, and what is released within a limit with
+// that of its noise. Laws that are slightly wrong must be rejected.
+func TestLawOfLimits(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema,
+		strings.NewReplacer("epsilon: 9000", "epsilon: 5000, delta: 1e-6", "max_rows: 5\n    max_partitions: 3", "max_rows: auto").
+			Replace(sitetest.ClinicPolicy))
+	answers, levels := make([]within, draws(t)/4), []int64(nil)
+	repeat(t, s.Run(t), fmt.Sprintf("SET dp.epsilon = %v", math.Sqrt(2*rho)), limited, len(answers), func(k int, row pgx.Row) error {
+		var scale, cut float64
+		err := row.Scan(&answers[k].count, &scale, &cut)
+		answers[k].level, answers[k].cut = levelOf(scale*math.Sqrt(2*release)), int64(cut)
+		return err
+	})
+	byLevel := map[int64][]within{}
+	for _, a := range answers {
+		levels, byLevel[a.level] = append(levels, a.level), append(byLevel[a.level], a)
+	}
+
+	epsilon := math.Sqrt(8 * choice)
+	penalty := math.Ceil(3*math.Ln2/2/epsilon + 0.6/math.Sqrt(2*release))
+	if p := stattest.Fit(levels, choiceLaw(epsilon, penalty, five)); p < stattest.Level {
+		t.Errorf("limits do not follow their law: p = %g", p)
+	}
+	for name, wrong := range map[string]func(int64) float64{
+		"twice the budget":       choiceLaw(epsilon*math.Sqrt2, penalty, five),
+		"half the budget":        choiceLaw(epsilon/math.Sqrt2, penalty, five),
+		"no penalty":             choiceLaw(epsilon, 0, five),
+		"ten patients with five": choiceLaw(epsilon, penalty, 10),
+	} {
+		if p := stattest.Fit(levels, wrong); p >= stattest.Level {
+			t.Errorf("limits follow a law of %s: p = %g", name, p)
+		}
+	}
+	for _, limit := range []float64{4, 6} {
+		checkWithin(t, limit, byLevel[levelOf(limit)])
+	}
+}
+
+// above is how many patients have more visits than a limit, if some have five.
+func above(limit float64, five int64) int64 {
+	switch {
+	case limit < 4:
+		return patients
+	case limit < 5:
+		return five
+	}
+	return 0
+}
+
+// choiceLaw is the law of the exponential mechanism at a rate over the limits of the grid.
+func choiceLaw(epsilon, penalty float64, five int64) func(level int64) float64 {
+	const limits = 40
+	weight := func(level int64) float64 {
+		return math.Exp(-epsilon * (float64(above(limitOf(level), five)) + penalty*float64(level)))
+	}
+	all := 0.0
+	for level := range int64(limits) {
+		all += weight(level)
+	}
+	return func(level int64) float64 {
+		if level < 0 || level >= limits {
+			return 0
+		}
+		return weight(level) / all
+	}
+}
+
+// checkWithin holds that what is released within a limit has the noise of the limit.
+func checkWithin(t *testing.T, limit float64, answers []within) {
+	t.Helper()
+	more := above(limit, five)
+	var counts, cuts []int64
+	for _, a := range answers {
+		counts, cuts = append(counts, a.count-(4*patients+five-more)), append(cuts, a.cut-more)
+	}
+	for _, off := range []float64{1, 2, 0.5} {
+		count := stattest.Gaussian(math.Ceil(off * off * limit * limit / (2 * release)))
+		cut := notBelow(-more, stattest.Gaussian(math.Ceil(off*off/(2*tail))))
+		for what, p := range map[string]float64{"counts": stattest.Fit(counts, count), "units above": stattest.Fit(cuts, cut)} {
+			if right := off == 1; right != (p >= stattest.Level) {
+				t.Errorf("%d %s within %v, of a noise off by %.2f: p = %g", len(answers), what, limit, off, p)
+			}
+		}
+	}
+}
+
+// notBelow is the law of a number that is raised to the least.
+func notBelow(least int64, law func(int64) float64) func(int64) float64 {
+	const far = 1000
+	rest := 0.0
+	for n := least - far; n < least; n++ {
+		rest += law(n)
+	}
+	return func(n int64) float64 {
+		switch {
+		case n < least:
+			return 0
+		case n == least:
+			return law(n) + rest
+		}
+		return law(n)
+	}
+}
+
+// limitOf returns a limit of the grid 1, 2, 3, 4, 6, 8, 12, ….
+func limitOf(level int64) float64 {
+	if level == 0 {
+		return 1
+	}
+	return math.Ldexp(float64(2+(level+1)%2), int(level-1)/2)
+}
+
+// levelOf returns the place of a limit in the grid, the nearest.
+func levelOf(limit float64) int64 {
+	for level := range int64(60) {
+		if limit < limitOf(level)*1.1 {
+			return level
+		}
+	}
+	return 60
 }

@@ -25,7 +25,9 @@ INSERT INTO zq_stays SELECT g, g, g % 4 + 1, g % 30, 'x' FROM generate_series(1,
 CREATE VIEW stays AS SELECT s.zq_days AS days, w.place, s.zq_note AS note FROM zq_stays s JOIN zq_wards w USING (zq_ward);
 CREATE VIEW long AS SELECT days FROM stays WHERE days > 5;
 CREATE VIEW days AS SELECT zq_days AS days, count(*) AS n, sum(zq_days) AS total FROM zq_stays
-  WHERE zq_days BETWEEN 1 AND 3 GROUP BY zq_days;`
+  WHERE zq_days BETWEEN 1 AND 3 GROUP BY zq_days;
+CREATE VIEW totals AS SELECT zq_days AS days, avg(zq_days) AS mean, max(zq_days) AS most, count(DISTINCT zq_note) AS notes
+  FROM zq_stays WHERE zq_days BETWEEN 1 AND 3 GROUP BY GROUPING SETS ((zq_days), ());`
 
 	untoldPolicyKeys = `  hospitals: {public: true}
   zq_wards: {public: true}
@@ -38,11 +40,12 @@ CREATE VIEW days AS SELECT zq_days AS days, count(*) AS n, sum(zq_days) AS total
     columns: {zq_days: {bounds: [0, 30]}}
   stays: {view: true}
   long: {view: true, definition: shown}
-  days: {view: true}`
+  days: {view: true}
+  totals: {view: true}`
 )
 
 var untoldPolicy = strings.NewReplacer("  hospitals: {public: true}", untoldPolicyKeys,
-	"tables: [patients,", "tables: [patients, stays, long, days,").
+	"tables: [patients,", "tables: [patients, stays, long, days, totals,").
 	Replace(sitetest.ClinicPolicy)
 
 // untold are statements about the views.
@@ -51,6 +54,11 @@ var untold = []string{
 	"SELECT place, count(*) FROM stays GROUP BY place",
 	"SELECT avg(days) FROM long",
 	"SELECT * FROM days",
+	"SELECT * FROM totals",
+	"/* dp: contribution=auto */ SELECT * FROM days",
+	"/* dp: contribution=auto */ SELECT * FROM totals",
+	"/* dp: contribution=auto */ SELECT place, sum(days), avg(days) FROM stays GROUP BY ROLLUP (place)",
+	"/* dp: contribution=auto */ SELECT place FROM stays GROUP BY place HAVING sum(days) > 10",
 	"SELECT count(DISTINCT note) FROM stays",
 	"SELECT sum(cost) FROM visits WHERE cost > (SELECT avg(days) FROM stays)",
 	"SELECT note, count(*) FROM stays GROUP BY note",

@@ -29,7 +29,7 @@ func TestEquivalence(t *testing.T) {
 		mine := 0
 		for range 20 * statementsPerWorld {
 			st := w.gen.Statement(w.schema)
-			p, err := w.plan(st.SQL)
+			p, err := w.plan(st.SQL, chosen)
 			if err != nil {
 				refusal(t, st.SQL, err)
 				refused++

@@ -24,7 +24,7 @@ func FuzzPlan(f *testing.F) {
 	run(f, w.client, "CREATE ROLE fuzz; GRANT SELECT ON places TO fuzz; SET ROLE fuzz; SET statement_timeout = '2s'; "+
 		"SET default_transaction_read_only = on")
 	f.Fuzz(func(t *testing.T, sql string) {
-		p, err := w.plan(sql)
+		p, err := w.plan(sql, chosen)
 		if err != nil || !p.plan.Reads() {
 			return
 		}

@@ -5,11 +5,11 @@ import (
 	"maps"
 	"math/big"
 	"slices"
-	"strings"
 	"testing"
 
-	"dpproxy/dp"
+	"dpproxy/internal/plantest"
 	"dpproxy/internal/sqlgen"
+	"dpproxy/planner"
 )
 
 // forced makes Postgres read the same rows in other orders, by other plans: by indexes, by
@@ -74,10 +74,10 @@ type tally struct{ made, accepted, executed int }
 func (s *survey) world(w *world, seed uint64) {
 	var plans []*planned
 	var sqls []string
-	var whole []answer
+	var whole []reading
 	for executed := 0; executed < executedPerWorld; {
 		st := w.gen.Statement(w.schema)
-		p, err := w.plan(st.SQL)
+		p, err := w.plan(st.SQL, manners[s.statements%len(manners)])
 		s.count(w, st, err)
 		if err != nil {
 			continue
@@ -148,107 +148,39 @@ func (s *survey) count(w *world, st sqlgen.Statement, err error) {
 	s.statements++
 }
 
-// compare checks every measure against its declared sensitivity.
-func (s *survey) compare(w *world, what string, p *planned, with, without answer) {
-	for _, m := range vectors(with, without) {
-		sens := p.sensitivity(m)
-		d := distance(with[m], without[m])
-		if err := d.within(sens); err != nil {
-			w.t.Errorf("%s, vector %+v: %v", what, m, err)
-		}
-		l2, _ := new(big.Rat).SetFrac(d.l2, sens.L2Squared()).Float64()
-		s.reached[p.kind(m)] = max(s.reached[p.kind(m)], l2)
-	}
-}
-
-func vectors(a, b answer) []vector {
-	all := slices.Collect(maps.Keys(a))
-	for m := range b {
-		if _, ok := a[m]; !ok {
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
-// norms of a difference: l2 is squared.
-type norms struct{ l1, l2, inf *big.Int }
-
-// distance is of vectors whose missing coordinates are zero.
-func distance(a, b map[string]*big.Int) norms {
-	n := norms{new(big.Int), new(big.Int), new(big.Int)}
-	keys := maps.Clone(a)
-	if keys == nil {
-		keys = map[string]*big.Int{}
-	}
-	maps.Copy(keys, b)
-	for k := range keys {
-		d := new(big.Int).Sub(valueOrZero(a, k), valueOrZero(b, k))
-		d.Abs(d)
-		n.l1.Add(n.l1, d)
-		n.l2.Add(n.l2, new(big.Int).Mul(d, d))
-		if d.Cmp(n.inf) > 0 {
-			n.inf = d
-		}
-	}
-	return n
-}
-
-func valueOrZero(v map[string]*big.Int, key string) *big.Int {
-	if n, ok := v[key]; ok {
-		return n
-	}
-	return new(big.Int)
-}
-
-func (n norms) within(s dp.Sensitivity) error {
-	for _, c := range []struct {
-		name       string
-		got, limit *big.Int
-	}{{"l1", n.l1, s.L1()}, {"l2²", n.l2, s.L2Squared()}, {"l∞", n.inf, big.NewInt(s.LInf)}} {
-		if c.got.Cmp(c.limit) > 0 {
-			return fmt.Errorf("%s changes by %v, more than %v (l0=%d, l∞=%d)", c.name, c.got, c.limit, s.L0, s.LInf)
-		}
-	}
-	return nil
-}
-
-// differ tells where two answers differ, or returns "". A partition that is not
-// there is a zero.
-func differ(a, b answer) string {
-	var out []string
-	for _, m := range vectors(a, b) {
-		if n := distance(a[m], b[m]); n.inf.Sign() != 0 {
-			out = append(out, fmt.Sprintf("vector %+v by %v", m, n.inf))
-		}
-	}
-	slices.Sort(out)
-	return strings.Join(out, ", ")
-}
-
-// A declaration that is too small must be seen.
-func TestNorms(t *testing.T) {
-	cells := func(values ...int64) map[string]*big.Int {
-		v := map[string]*big.Int{}
-		for i, c := range values {
-			v[fmt.Sprint(i)] = big.NewInt(c)
-		}
-		return v
-	}
-	for _, c := range []struct {
-		a, b map[string]*big.Int
-		s    dp.Sensitivity
-		ok   bool
-	}{
-		{cells(7), cells(1), dp.Sensitivity{L0: 1, LInf: 6}, true},
-		{cells(7), cells(1), dp.Sensitivity{L0: 1, LInf: 5}, false},
-		{cells(7), cells(-1), dp.Sensitivity{L0: 2, LInf: 7}, false},
-		{cells(7, 7), nil, dp.Sensitivity{L0: 1, LInf: 7}, false},
-		{cells(7, 7), nil, dp.Sensitivity{L0: 2, LInf: 7}, true},
-		{nil, cells(3, 0, 3, 3), dp.Sensitivity{L0: 2, LInf: 3}, false},
-	} {
-		if err := distance(c.a, c.b).within(c.s); (err == nil) != c.ok {
-			t.Errorf("%v, %v, %+v: %v", c.a, c.b, c.s, err)
+// compare checks every statistic against its declared sensitivity.
+func (s *survey) compare(w *world, what string, p *planned, with, without reading) {
+	for i, b := range p.plan.Blocks {
+		for j, set := range b.Sets {
+			n := plantest.Neighbours{Set: set, With: with[i][j], Without: without[i][j], Sampled: 25, Reached: s.reached}
+			if err := n.Check(); err != nil {
+				w.t.Errorf("%s, block %d, grouping set %d: %v", what, i, j, err)
+			}
 		}
 	}
 }
+
+// differ tells where two readings differ, or returns "".
+func differ(a, b reading) string {
+	for i := range a {
+		for j := range a[i] {
+			if d := a[i][j].Differ(b[i][j]); d != "" {
+				return d
+			}
+		}
+	}
+	return ""
+}
+
+// manners are the ways that contributions are bounded, of which each statement is planned in one.
+var manners = []func(*planner.Settings){
+	fixed,
+	chosen,
+	func(s *planner.Settings) { s.Mechanism = "laplace" },
+	func(s *planner.Settings) { s.Mechanism, s.Contribution = "laplace", planner.ChosenContribution },
+	func(s *planner.Settings) { s.Contribution, s.MaxSum = planner.ChosenContribution, big.NewRat(7, 1) },
+}
+
+func fixed(*planner.Settings) {}
+
+func chosen(s *planner.Settings) { s.Contribution = planner.ChosenContribution }

@@ -9,23 +9,20 @@ import (
 	"dpproxy/accountant/pld"
 	"dpproxy/accountant/realized"
 	"dpproxy/brdp"
-	"dpproxy/dp"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/mechanisms"
 )
 
 func main() {
 	keep(
-		// Percentiles, mode() and the largest groups, chosen by private scores.
-		mechanisms.NewExponential, mechanisms.Exponential.Event, mechanisms.Exponential.Select, mechanisms.Exponential.SelectPoint,
-		mechanisms.Exponential.String, mechanisms.Exponential.Law, dp.BoundedRangeEvent.String,
+		// mode() and the largest groups, chosen by private scores.
 		mechanisms.NewNoisyMax, mechanisms.NoisyMax.Event, mechanisms.NoisyMax.Select, mechanisms.NoisyMax.String,
 
 		// Surveys in the local model: each object answers for itself, under a budget of its own.
 		mechanisms.NewRandomizedResponse, mechanisms.RandomizedResponse.Event, mechanisms.RandomizedResponse.String,
 		mechanisms.RandomizedResponse.Respond, mechanisms.RandomizedResponse.Law, mechanisms.RandomizedResponse.Frequency,
 		mechanisms.NewBoundedMean, mechanisms.BoundedMean.Event, mechanisms.BoundedMean.String, mechanisms.BoundedMean.Respond,
-		mechanisms.BoundedMean.Mean, dp.PureEvent.String,
+		mechanisms.BoundedMean.Mean,
 		realized.NewResponses, (*realized.Responses).Observe, (*realized.Responses).Loss, (*realized.Responses).Sums,
 		realized.NewFinite, (*realized.Finite).Observe, (*realized.Finite).Loss, (*realized.Finite).LogLikelihood,
 		(*realized.Bits).Observe, (*realized.Bits).Loss, (*realized.Bits).LogLikelihood,

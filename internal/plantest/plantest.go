@@ -1,4 +1,4 @@
-// Package plantest plans statements over one small table, for tests of the steps that take a plan.
+// Package plantest plans statements over two small tables, for tests of the steps that take a plan.
 package plantest
 
 import (
@@ -11,13 +11,13 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// GroupingSet plans a statement over people that has one block of one grouping set.
+// GroupingSet plans a statement over people, or over their visits, that has one block of one grouping set.
 func GroupingSet(t testing.TB, sql string, s planner.Settings) *planner.GroupingSet {
 	t.Helper()
 	return Block(t, sql, s).Sets[0]
 }
 
-// Block plans a statement over people that has one block.
+// Block plans a statement that has one block.
 func Block(t testing.TB, sql string, s planner.Settings) *planner.BlockPlan {
 	t.Helper()
 	cat := People(t)
@@ -36,32 +36,42 @@ func Block(t testing.TB, sql string, s planner.Settings) *planner.BlockPlan {
 	return plan.Blocks[0]
 }
 
-// People returns the catalogue of a table of people with two public values of sex.
+// People returns the catalogue of a table of people, with two public values of sex, and of their
+// visits, in two wards.
 func People(t testing.TB) *policy.Model {
 	t.Helper()
-	name := catalog.Name{Schema: "public", Name: "people"}
-	builtin := func(typ string, oid uint32) catalog.TypeRef {
-		n := catalog.Name{Schema: "pg_catalog", Name: typ}
-		return catalog.TypeRef{Name: n, OID: oid, Mod: -1, Display: typ, Base: n, BaseOID: oid, BaseMod: -1, Kind: 'b'}
-	}
+	people, visits := catalog.Name{Schema: "public", Name: "people"}, catalog.Name{Schema: "public", Name: "visits"}
+	bounds := policy.ColumnPolicy{Bounds: &policy.Bounds{Low: new(big.Rat), High: big.NewRat(5000, 1), LowText: "0", HighText: "5000"}}
 	cat, problems := policy.Check(
-		policy.Policy{Unit: "person", Tables: []policy.TablePolicy{{
-			Name: name, UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
-				"sex":    {Values: []string{"f", "m"}},
-				"height": {Bounds: &policy.Bounds{Low: new(big.Rat), High: big.NewRat(5000, 1), LowText: "0", HighText: "5000"}},
-			},
-		}}},
-		&catalog.Schema{Tables: map[catalog.Name]*catalog.Table{name: {
-			Name: name, Kind: 'r', Keys: []catalog.Key{{Name: "pkey", Columns: []string{"id"}, Primary: true}},
-			Columns: []catalog.Column{
-				{Name: "id", Type: builtin("int4", 23), NotNull: true, Deterministic: true},
-				{Name: "sex", Type: builtin("text", 25), NotNull: true, Deterministic: true},
-				{Name: "name", Type: builtin("text", 25), NotNull: true, Deterministic: true},
-				{Name: "height", Type: builtin("int4", 23), NotNull: true, Deterministic: true},
-			},
-		}}})
+		policy.Policy{Unit: "person", Tables: []policy.TablePolicy{
+			{Name: people, UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{"sex": values("f", "m"), "height": bounds}},
+			{Name: visits, UnitColumn: "person", Columns: map[string]policy.ColumnPolicy{"ward": values("a", "b"), "cost": bounds}},
+		}},
+		&catalog.Schema{Tables: map[catalog.Name]*catalog.Table{
+			people: table(people, "id", number("id"), text("sex"), text("name"), number("height")),
+			visits: table(visits, "visit", number("visit"), number("person"), text("ward"), text("reason"), number("cost")),
+		}})
 	if problems != nil {
 		t.Fatal(problems)
 	}
 	return cat
+}
+
+func values(all ...string) policy.ColumnPolicy { return policy.ColumnPolicy{Values: all} }
+
+func table(name catalog.Name, key string, columns ...catalog.Column) *catalog.Table {
+	return &catalog.Table{
+		Name: name, Kind: 'r', Keys: []catalog.Key{{Name: "pkey", Columns: []string{key}, Primary: true}}, Columns: columns,
+	}
+}
+
+func number(name string) catalog.Column { return column(name, "int4", 23) }
+
+func text(name string) catalog.Column { return column(name, "text", 25) }
+
+func column(name, typ string, oid uint32) catalog.Column {
+	n := catalog.Name{Schema: "pg_catalog", Name: typ}
+	return catalog.Column{Name: name, NotNull: true, Deterministic: true, Type: catalog.TypeRef{
+		Name: n, OID: oid, Mod: -1, Display: typ, Base: n, BaseOID: oid, BaseMod: -1, Kind: 'b',
+	}}
 }

@@ -73,19 +73,19 @@ func (f *filler) adversaries() {
 	f.person(3, same)
 	f.person(4, strange)
 	if !s.uniquePeople {
-		for range s.MaxRows + 3 {
+		for range s.crowd() + 3 {
 			f.person(1, highest)
 			f.person(4, strange)
 		}
 	}
 	for _, u := range []int{1, 2} {
 		for group := range 6 { // the last two are in no declared group
-			for range s.MaxRows + 3 {
+			for range s.crowd() + 3 {
 				f.event(u, manner(int(highest)+u-1), group)
 			}
 		}
 	}
-	for range 3 * s.MaxRows {
+	for range 3 * s.crowd() {
 		f.event(3, same, 0)
 	}
 	for i := range 12 {
@@ -93,7 +93,7 @@ func (f *filler) adversaries() {
 		f.event(noUnit, strange, i%6)
 	}
 	for _, u := range []int{1, 2, 3, 4, noUnit} {
-		for range s.MaxRows*s.MaxPartitions + 5 {
+		for range s.crowd()*s.MaxPartitions + 5 {
 			f.reading(u)
 		}
 	}

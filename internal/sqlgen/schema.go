@@ -44,7 +44,7 @@ type table struct {
 // and readings belong to people; events and readings are reached by their own columns,
 // parts by the event; places is public.
 type Schema struct {
-	// MaxRows and MaxPartitions bound the contribution of a unit.
+	// MaxRows and MaxPartitions bound the contribution of a unit; 0 leaves it to be chosen.
 	MaxRows, MaxPartitions int
 	// Units are the identifiers of some units as literals, the worst first.
 	Units []string
@@ -71,7 +71,7 @@ const (
 // Schema makes a database.
 func (g *Generator) Schema(p Profile) *Schema {
 	s := &Schema{
-		MaxRows: choose(g, 1, 2, 3, 5), MaxPartitions: choose(g, 1, 2, 3),
+		MaxRows: choose(g, 0, 1, 3, 5), MaxPartitions: choose(g, 1, 2, 3),
 		unitType:     choose(g, "int", "int", "bigint", "text", "uuid", "varchar(9)", "char(9)", "bpchar"),
 		uniquePeople: p == Honest || g.chance(75),
 	}
@@ -88,6 +88,14 @@ func (g *Generator) Schema(p Profile) *Schema {
 	f := &filler{dice: g.dice, schema: s, honest: p == Honest, finite: g.FiniteNumerics}
 	f.fill()
 	return s
+}
+
+// crowd is how many rows of a unit are as many as can count, or many.
+func (s *Schema) crowd() int {
+	if s.MaxRows == 0 {
+		return 5
+	}
+	return s.MaxRows
 }
 
 // DDL writes the tables and their rows.
@@ -135,6 +143,9 @@ func (s *Schema) DDL() string {
 func (s *Schema) Policy() string {
 	var b strings.Builder
 	limits := fmt.Sprintf("    max_rows: %d\n    max_partitions: %d\n", s.MaxRows, s.MaxPartitions)
+	if s.MaxRows == 0 {
+		limits = "    max_rows: auto\n"
+	}
 	b.WriteString("tables:\n")
 	for _, t := range []*table{s.people, s.events, s.parts, s.readings} {
 		b.WriteString("  " + t.name + ":\n")

@@ -15,6 +15,5 @@
 // # Fingerprints
 //
 // [FingerprintOf] and [Unchanged] let a read of protected rows check, in its own snapshot, that
-// the schema is still the one that the policy was checked against. [Unindexed] asks likewise for
-// the indexes that a read relies on.
+// the schema is still the one that the policy was checked against.
 package introspect

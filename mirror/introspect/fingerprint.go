@@ -34,10 +34,8 @@ func FingerprintOf(oids []uint32) string {
 }
 
 // Unchanged returns a query of one row for (0, text mark), which ends in an error of
-// [NotUnchanged] unless each relation of the OIDs has the digest of [FingerprintOf], and each
-// of those that are looked up, by OID, an index that finds rows by the column (see
-// [Unindexed]): statements behind it in a pipeline do not run then. Which index that is does
-// not matter: it may be made anew.
+// [NotUnchanged] unless each relation of the OIDs has the digest of [FingerprintOf]: statements
+// behind it in a pipeline do not run then.
 //
 // The mark names the snapshot of the transaction, and is NULL where that has no
 // name. A query with the mark of an earlier one, of the same text and on the same session,
@@ -50,25 +48,21 @@ func FingerprintOf(oids []uint32) string {
 // these, so its snapshots are no marks. The start of the server and the process of the
 // session tell servers apart, and a server from itself before a crash, which forgets
 // transactions that nobody had to be told of.
-func Unchanged(digests, lookups map[uint32]string) string {
+func Unchanged(digests map[uint32]string) string {
 	oids := slices.Sorted(maps.Keys(digests))
 	rows := make([]string, len(oids))
 	for i, oid := range oids {
 		rows[i] = "(" + strconv.FormatUint(uint64(oid), 10) + "::pg_catalog.oid, " + quote.Literal(digests[oid]) + ")"
 	}
-	indexed := ""
-	if len(lookups) > 0 {
-		indexed = " AND NOT EXISTS (" + Unindexed(lookups) + ")"
-	}
 	return fmt.Sprintf(`
 SELECT CASE WHEN seen.mark OPERATOR(pg_catalog.=) $1 THEN 0 ELSE CAST(CASE WHEN (
     SELECT pg_catalog.count(*)
       FROM (%s) AS have JOIN (VALUES %s) AS want(oid, digest) ON have.oid = want.oid AND have.digest = want.digest
-  ) = %d%s THEN '0' ELSE 'changed' END AS pg_catalog.int4) END, seen.mark
+  ) = %d THEN '0' ELSE 'changed' END AS pg_catalog.int4) END, seen.mark
 FROM (SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.concat_ws(' ',
     pg_catalog.pg_current_snapshot(), pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()), `+
 		`pg_catalog.pg_backend_pid()) END OFFSET 0) AS seen(mark)`,
-		FingerprintOf(oids), strings.Join(rows, ", "), len(oids), indexed)
+		FingerprintOf(oids), strings.Join(rows, ", "), len(oids))
 }
 
 // NotUnchanged is the SQLSTATE of the error in which [Unchanged] ends.

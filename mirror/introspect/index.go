@@ -2,15 +2,11 @@ package introspect
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
-	"dpproxy/mirror/quote"
 )
 
 // constraints reads the primary-key and unique constraints, but for temporal ones, which not
@@ -64,10 +60,8 @@ func (r *reader) sorted(ctx context.Context) error {
 // An index that was built while a transaction could still see rows as they had been before
 // an update (indcheckxmin) is left out by Postgres until the row of pg_index is older than
 // all that the transaction can see (TransactionXmin). That has no function: it is the xmin
-// of the snapshot, or older by the transactions that ended between a look at the catalogue and
-// the snapshot, such as while LOCK waited, which lock_timeout bounds. A margin of 100,000
-// transactions is more than end in that time. As all of it depends on the snapshot and the
-// catalogue alone, equal snapshots decide alike.
+// of the snapshot, or older by the transactions that ended just before it. A margin of 100,000
+// transactions is more than these.
 const sortedIndex = `i.indisvalid AND i.indisready AND i.indislive AND i.indpred IS NULL AND i.indexprs IS NULL
 	AND (NOT i.indcheckxmin OR pg_catalog.age(i.xmin) >
 		pg_catalog.age(pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::pg_catalog.xid) + 100000)
@@ -76,19 +70,6 @@ const sortedIndex = `i.indisvalid AND i.indisready AND i.indislive AND i.indpred
 	JOIN pg_catalog.pg_attribute f ON f.attrelid = i.indrelid AND f.attnum = i.indkey[0]
 	JOIN pg_catalog.pg_opclass o ON o.oid = i.indclass[0]
 	WHERE r.oid = i.indexrelid AND m.amname = 'btree' AND o.opcdefault AND i.indcollation[0] = f.attcollation)`
-
-// Unindexed returns the query for (oid oid) of those relations, by OID, whose column has no
-// index that begins with it and has all rows in its order.
-func Unindexed(columns map[uint32]string) string {
-	var rows []string
-	for _, oid := range slices.Sorted(maps.Keys(columns)) {
-		rows = append(rows, "("+strconv.FormatUint(uint64(oid), 10)+"::pg_catalog.oid, "+quote.Literal(columns[oid])+"::pg_catalog.name)")
-	}
-	return `
-SELECT l.oid FROM (VALUES ` + strings.Join(rows, ", ") + `) AS l(oid, attname) WHERE NOT EXISTS (
-  SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-  WHERE i.indrelid = l.oid AND a.attname = l.attname AND ` + sortedIndex + ")"
-}
 
 // plainIndex holds for an index i that needs nothing but its columns' types and objects that
 // every server of the version has (an OID below FirstUserOID): an access method or an

@@ -22,6 +22,8 @@ type Column struct {
 	Bounds *Bounds
 	// Values are declared public values, in the order that they are shown in, or nil.
 	Values []string
+	// Step is the declared step that values are summed in, or nil.
+	Step *big.Rat
 	// Of are the expressions that a column of a derived table stands for, one for
 	// each branch of its UNION ALL; nil for a column of a table. A column that stands for
 	// a plain column of a table is like that column. The derived table's select list

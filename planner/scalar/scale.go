@@ -1,6 +1,10 @@
 package scalar
 
-import "dpproxy/planner/pgtype"
+import (
+	"math/big"
+
+	"dpproxy/planner/pgtype"
+)
 
 // Scale returns how many decimals the values of a number have at most; ok is false where
 // that is not known.
@@ -52,6 +56,14 @@ func (env *Env) columnScale(c *Column) (digits int, ok bool) {
 	}
 	digits = c.Type.Scale()
 	return max(digits, 0), digits >= 0
+}
+
+// Step returns the declared step of a column; nil without one, and of all but plain columns.
+func Step(e Expr) *big.Rat {
+	if ref, ok := e.(*Ref); ok {
+		return ref.Column.Base().Step
+	}
+	return nil
 }
 
 // Magnitude returns how many digits the values of a column of a table have before the

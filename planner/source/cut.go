@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -98,11 +99,25 @@ func (b *bounded) boundBeforeJoin(r *relation) error {
 	return nil
 }
 
-// MaxRows returns the largest max_rows that a protected table of FROM declares; 0 without.
+// stating are the relations whose numbers in the policy count: those that can have many rows of a unit,
+// and all where none can. The number of a table that has one row of each is no limit of others.
+func (p *proof) stating() []*relation {
+	if many := p.manyRows(); len(many) > 0 {
+		return many
+	}
+	return p.relations
+}
+
+// MaxRows returns the largest max_rows of those that are stated, 0 where one of them has none: its limit is
+// chosen.
 func (p *proof) MaxRows() int64 {
 	most := int64(0)
-	for _, r := range p.relations {
-		most = max(most, maxRows(r))
+	for _, r := range p.stating() {
+		n := maxRows(r)
+		if n == 0 && r.protected() {
+			return 0
+		}
+		most = max(most, n)
 	}
 	return most
 }
@@ -127,16 +142,29 @@ func maxRows(r *relation) int64 {
 	return total
 }
 
-// MaxPartitions returns the largest max_partitions that a protected table of FROM
-// declares; 0 without.
+// Units is about how many privacy units there are, as everybody may know; 0 is unsaid.
+func (p *proof) Units() int64 { return p.model.Units() }
+
+// AutoRows returns the largest number that ends limits which are chosen, of those that are stated; 0
+// where there is none.
+func (p *proof) AutoRows() int64 {
+	return p.mostStated(func(t *policy.Table) int64 { return t.AutoRows }, (*proof).AutoRows)
+}
+
+// MaxPartitions returns the largest max_partitions of those that are stated; 0 where there is none.
 func (p *proof) MaxPartitions() int64 {
+	return p.mostStated(func(t *policy.Table) int64 { return t.MaxPartitions }, (*proof).MaxPartitions)
+}
+
+// mostStated returns the largest of the numbers that the tables state.
+func (p *proof) mostStated(number func(*policy.Table) int64, below func(*proof) int64) int64 {
 	most := int64(0)
-	for _, r := range p.relations {
+	for _, r := range p.stating() {
 		if r.table != nil {
-			most = max(most, r.table.MaxPartitions)
+			most = max(most, number(r.table))
 		}
 		for _, b := range r.branches() {
-			most = max(most, b.source.MaxPartitions())
+			most = max(most, below(b.source.proof))
 		}
 	}
 	return most

@@ -25,18 +25,6 @@ func (s *Source) Inlined() scalar.Inlined { return s.constants.Inlined(s.conceal
 // Used returns the columns that are mentioned anywhere in the level, in order of appearance.
 func (l *level) Used() []*scalar.Column { return l.mentions.columns }
 
-// OneOfEach returns the first column of each relation of the level that the block uses.
-func (l *level) OneOfEach() []*scalar.Column {
-	var list []*scalar.Column
-	var seen []*relation
-	for _, c := range l.mentions.columns {
-		if home := l.home[c]; home != nil && !slices.Contains(seen, home) {
-			seen, list = append(seen, home), append(list, c)
-		}
-	}
-	return list
-}
-
 // ScannedTable returns the table whose rows are all that the level reads, or nil: a join, a
 // derived table, a path to the unit and a sub-select read more.
 func (l *level) ScannedTable() *policy.Table {

@@ -30,7 +30,6 @@ func Touched(s *Source, keys []scalar.Expr, w *scalar.Writer) (string, error) {
 		s.AllConjuncts()
 		s.Told()
 		s.EachTable(func(*policy.Table, string) {})
-		s.OneOfEach()
 		s.ScannedTable()
 		s.RedactHidden("")
 		if s.Protected() {

@@ -37,10 +37,11 @@ func (l *level) existsSQL(w *scalar.Writer) (string, error) {
 	return l.exists(q), nil
 }
 
-// exists writes that a query of the level has a row.
+// exists writes that a query of the level has a row. Where an index finds its rows it stays by
+// itself: they are looked up, and not read whole for the first row that asks.
 func (l *level) exists(q *sqltext.Select) string {
-	q.Columns, q.LookedUp = []sqltext.Column{{SQL: "1"}}, l.lookedUp()
-	return "EXISTS (" + sqltext.EvenCondition(q).SQL() + ")"
+	q.Columns, q.Fence = []sqltext.Column{{SQL: "1"}}, l.lookedUp()
+	return "EXISTS (" + q.SQL() + ")"
 }
 
 // inSQL writes IN with the values that it has: NULL where no row is equal and the

@@ -6,10 +6,11 @@ import "strconv"
 const (
 	Rows           = "r" // rows of the block
 	UnitGroups     = "g" // statistics of each unit in each partition
-	ManyRows       = "x" // units that have more rows in a partition than may count
-	Bounded        = "p" // g within the limit of rows, with the numbers of public keys
+	Bounded        = "p" // g saturated, with the numbers of public keys
 	ManyPartitions = "y" // units that have more partitions than may count
 	Kept           = "q" // p within the limit of partitions
+	Levelled       = "e" // p with the levels of the unit
+	Ranked         = "s" // values of a unit in a partition, in an order
 	Histogram      = "h" // rows of all units by the value b
 	Levels         = "l" // the levels of a histogram's tree
 	Relation       = "m" // rows of a relation that is bounded before it is joined
@@ -18,14 +19,17 @@ const (
 // Their columns are named by a letter as well, and those of which there are several by a letter
 // and a number, from 1.
 const (
-	Unit    = "u"      // the privacy unit
-	Count   = "n"      // how many rows
-	Order   = "o"      // place in an order; with [List], the number of a public value
-	Value   = "b"      // the rows of a statistic that is read on its own are grouped by it as well
-	Bytes   = "bytes"  // every column of a row that the block uses
-	Tables  = "tables" // a number that a column of each table is needed for
-	One     = "one"    // a column where there is no other
-	Element = "x"      // a value of a [List]
+	Unit    = "u"     // the privacy unit
+	Count   = "n"     // how many rows
+	Order   = "o"     // place in an order; with [List], the number of a public value
+	Value   = "b"     // the rows of a statistic that is read on its own are grouped by it as well
+	One     = "one"   // a column where there is no other
+	Element = "x"     // a value of a [List]
+	Units   = "units" // how many units
+	First   = "first" // of the rows of a unit, one
+	Weight  = "w"     // of a unit in each of its partitions
+	// Directions is the sum of those of units.
+	Directions = "directions"
 )
 
 // Key names the i-th grouping key.
@@ -42,6 +46,15 @@ func Filter(i int) string { return numbered("f", i) }
 
 // Statistic names the i-th statistic.
 func Statistic(i int) string { return numbered("m", i) }
+
+// Vector names the i-th statistic about the j-th of several centres.
+func Vector(i, j int) string { return Statistic(i) + "_" + strconv.Itoa(j+1) }
+
+// Level names the level of a unit by its i-th norm.
+func Level(i int) string { return numbered("v", i) }
+
+// Length names what the statistics of a unit are divided by for its i-th norm.
+func Length(i int) string { return numbered("z", i) }
 
 // List names the relation of the public values of the i-th key, with their numbers.
 func List(i int) string { return numbered("d", i) }

@@ -112,9 +112,6 @@ func (p *printer) item(it Item) {
 		p.write(it.SQL)
 		p.named(it.As)
 	case *Query:
-		if it.Lateral {
-			p.write("LATERAL ")
-		}
 		p.write("(")
 		p.query(it.Select)
 		p.write(")")

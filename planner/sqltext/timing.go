@@ -16,9 +16,7 @@ import (
 //   - where a side of the join is a query with conditions of its own, the join is a full join,
 //     which reads both sides, and rows that the meaning does not have are left out after it;
 //   - rows of some units are found by an outer join with the units, which reads all rows also
-//     where there is no such unit;
-//   - a query whose rows an index finds stays by itself, so that the rows are looked up, and not
-//     read whole.
+//     where there is no such unit.
 //
 // Joins inside a sub-select of a condition stay as they are. docs/decisions/0012-joins-are-read-whole.md
 // has measurements, and says which differences are left.
@@ -31,16 +29,6 @@ func Even(q *Select) *Select {
 		return q
 	}
 	return even
-}
-
-// EvenCondition is Even for a sub-select of a condition.
-func EvenCondition(q *Select) *Select {
-	if !q.LookedUp {
-		return q
-	}
-	even := *q
-	even.Fence = true
-	return &even
 }
 
 // A region is where conditions hold on the rows of joins: a query, or the inner side of an outer
@@ -70,10 +58,6 @@ func evenQuery(q *Select) (_ *Select, protected bool) {
 	from, of := r.item(q.From)
 	even.From, protected = from, protected || of.protected
 	even.Where = r.where(q.Where)
-	even.Fence = q.Fence || q.LookedUp
-	if q.Touched != nil {
-		even.Columns = append(slices.Clip(q.Columns), Column{numNulls(q.Touched), Tables})
-	}
 	even.UnionAll = slices.Clone(q.UnionAll)
 	for i, u := range even.UnionAll {
 		below, p := evenQuery(u)
@@ -88,7 +72,7 @@ func (r *region) item(it Item) (Item, read) {
 		return it, read{it.Protected, true}
 	case *Query:
 		even, protected := evenQuery(it.Select)
-		return &Query{even, it.As, it.Lateral}, read{protected: protected}
+		return &Query{even, it.As}, read{protected: protected}
 	case *Join:
 		return r.join(it)
 	case *Among:
@@ -182,28 +166,14 @@ func (r *region) where(conds []string) []string {
 	return []string{"CASE WHEN " + strings.Join(slices.Compact(absent), " OR ") + " THEN FALSE ELSE " + met + " END"}
 }
 
-// among finds rows of some units by an outer join with these. The tables of the item have to be
-// joined before. The fence keeps Postgres from ordering the rows first.
+// among finds rows of some units by an outer join with these. The fence keeps Postgres from ordering the rows first.
 func (r *region) among(a *Among) (Item, read) {
 	from, of := r.item(a.Item)
 	unit := Of(a.Units, Unit)
-	absent := unit + " IS NULL"
-	if a.Touched {
-		absent = Of(a.As, Tables) + " OPERATOR(pg_catalog.<) 0 OR " + absent
-	}
 	return &Query{As: a.As, Select: &Select{
 		Columns: Columns(a.As, "*"),
 		From:    &Join{Kind: Left, Left: from, Right: &Table{SQL: a.Units}, On: []string{unit + " = " + Of(a.As, Unit)}},
-		Where:   []string{"CASE WHEN " + absent + " THEN false ELSE true END"},
+		Where:   []string{"CASE WHEN " + unit + " IS NULL THEN false ELSE true END"},
 		Fence:   true,
 	}}, read{protected: of.protected}
-}
-
-// numNulls writes a number that every column is needed for.
-func numNulls(columns []string) string {
-	var parts []string
-	for some := range slices.Chunk(columns, 50) { // a function takes 100 arguments at most
-		parts = append(parts, "pg_catalog.num_nulls("+strings.Join(some, ", ")+")")
-	}
-	return strings.Join(parts, " + ")
 }

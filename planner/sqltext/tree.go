@@ -16,14 +16,6 @@ type Select struct {
 	Limit    int // 0 for none
 	// Fence has Postgres compute the query by itself (OFFSET 0), not as part of one around it.
 	Fence bool
-
-	// The rest is said for [Even].
-
-	// LookedUp says that an index finds the rows by a value of the query around it.
-	LookedUp bool
-	// Touched are columns, one of each table, that the column [Tables] is made of; nil for a
-	// query that has no such column.
-	Touched []string
 }
 
 // Named is a query of WITH.
@@ -50,9 +42,8 @@ type Table struct {
 
 // A Query is a sub-select.
 type Query struct {
-	Select  *Select
-	As      string
-	Lateral bool // may name items before it
+	Select *Select
+	As     string
 }
 
 // A Join joins two items.
@@ -92,8 +83,6 @@ type Among struct {
 	As   string
 	// Units names the relation.
 	Units string
-	// Touched says that the item has the column [Tables].
-	Touched bool
 }
 
 func (*Table) item() {}

@@ -44,21 +44,6 @@ var trees = map[string]*sqltext.Select{
 		}}},
 		Columns: star, From: &sqltext.Among{Item: units, As: "g", Units: "x"},
 	},
-	"among touched": {
-		With:    []sqltext.Named{{Name: "x", Query: &sqltext.Select{Columns: sqltext.Columns("", "u"), From: units}}},
-		Columns: sqltext.Columns("", "u", "cost"),
-		From: &sqltext.Among{As: "r", Units: "x", Touched: true, Item: &sqltext.Query{As: "r", Select: &sqltext.Select{
-			Columns: append(sqltext.Columns("v", "cost"), sqltext.Column{SQL: "p.id", As: "u"}),
-			From:    join(patients("p"), visits("v"), "v.patient = p.id"), Touched: []string{"p.id", "v.cost"},
-		}}},
-		Where: []string{"cost > 10"},
-	},
-	"looked up": {
-		Columns: star, From: &sqltext.Join{Left: patients("x"), Right: &sqltext.Query{Lateral: true, As: "r", Select: &sqltext.Select{
-			Columns: star, From: visits("v"), Where: []string{}, Also: []string{"v.patient = x.id"}, LookedUp: true,
-		}}},
-	},
-	"looked up inside": {Columns: star, From: visits("v"), Where: []string{"v.patient = p.id"}, LookedUp: true},
 	"union": {
 		Columns: sqltext.Columns("p", "id"), From: join(patients("p"), visits("v"), "v.patient = p.id"),
 		GroupBy: []string{"p.id"}, Having: "count(*) > 1",

@@ -119,8 +119,10 @@ func (m *Memory) recallBlock(ctx context.Context, r *Recalled, i int, b *planner
 	if owes {
 		owed = owedFor(sets, b, paid[payerOf(r.analyst.Name)])
 	}
-	released, enough := released(sets, b)
+	released, enough, ok := released(sets, b)
 	switch {
+	case !ok:
+		return
 	case enough || same(kept, b):
 		r.Released[i], known.unpaid = released, owes
 	case refinable(b):
@@ -147,14 +149,18 @@ func (m *Memory) has(ctx context.Context, key answers.Key) bool {
 	return err == nil && found != nil
 }
 
-// released returns the relations of the sets, and whether they are as precise as is asked for.
-func released(sets []*release.Set, b *planner.BlockPlan) (out []*planner.Released, enough bool) {
+// released returns the relations of the sets, and whether they are as precise as is asked for; ok is
+// false if they are none of the block.
+func released(sets []*release.Set, b *planner.BlockPlan) (out []*planner.Released, enough, ok bool) {
 	out, enough = make([]*planner.Released, len(b.Sets)), true
 	for j, set := range b.Sets {
-		out[j] = sets[j].Released(set)
+		var err error
+		if out[j], err = sets[j].Released(set); err != nil {
+			return nil, false, false
+		}
 		enough = enough && (set.Reduction == nil || len(set.Reduction.Open(out[j])) == 0)
 	}
-	return out, enough
+	return out, enough, true
 }
 
 // refinable reports whether a later read can go on from the sets: from independent
@@ -178,9 +184,7 @@ func owedFor(sets []*release.Set, b *planner.BlockPlan, paid []int64) dp.Compose
 		}
 		switch {
 		case set.Reduction == nil:
-			for _, m := range set.Mechanisms {
-				events = append(events, m.Event())
-			}
+			events = append(events, set.Releases()...)
 		case set.Reduction.Independent():
 			owed := sets[j].PaidPico
 			if paid != nil {
@@ -190,7 +194,7 @@ func owedFor(sets []*release.Set, b *planner.BlockPlan, paid []int64) dp.Compose
 				events = append(events, mechanisms.RefinementOf(owed))
 			}
 		default:
-			events = append(events, set.Reduction.Revealing(0, sets[j].Level)...)
+			events = append(append(events, set.Choosing()...), set.Reduction.Revealing(0, sets[j].Level)...)
 		}
 	}
 	return events

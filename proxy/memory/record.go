@@ -11,6 +11,9 @@ import (
 func record(s *release.Set) answers.GroupingSet {
 	partitions := make([]answers.Partition, max(len(s.Rows), len(s.Measured)))
 	out := answers.GroupingSet{Level: s.Level, PaidPico: s.PaidPico, Partitions: partitions}
+	for _, c := range s.Clips {
+		out.Clips = append(out.Clips, answers.Clip(c))
+	}
 	for i := range out.Partitions {
 		p := &out.Partitions[i]
 		if s.Keys != nil {
@@ -54,6 +57,10 @@ func setsOf(r *answers.Release, b *planner.BlockPlan) []*release.Set {
 // setOf reads one, nil if it is not of the grouping set.
 func setOf(kept answers.GroupingSet, p *planner.GroupingSet) *release.Set {
 	s := &release.Set{Level: kept.Level, PaidPico: kept.PaidPico}
+	var ok bool
+	if s.Clips, ok = clips(kept.Clips, p); !ok {
+		return nil
+	}
 	if p.Private() {
 		s.Keys = [][]*string{}
 	} else if len(kept.Partitions) != p.Size() && len(p.Reads) > 0 {
@@ -71,7 +78,7 @@ func setOf(kept answers.GroupingSet, p *planner.GroupingSet) *release.Set {
 			s.Keys = append(s.Keys, group.Key)
 		}
 		if !independent {
-			if len(group.Values) != len(p.Mechanisms) {
+			if len(group.Values) != p.Integers() {
 				return nil
 			}
 			s.Rows = append(s.Rows, group.Values)
@@ -85,6 +92,36 @@ func setOf(kept answers.GroupingSet, p *planner.GroupingSet) *release.Set {
 	}
 	return s
 }
+
+// clips reads where units were cut, false if it is not of the measures of the grouping set: a release that
+// says nothing of limits is none of a set that has them.
+func clips(kept []answers.Clip, p *planner.GroupingSet) ([]planner.Clip, bool) {
+	if len(kept) != len(p.Measures) {
+		return nil, false
+	}
+	var out []planner.Clip
+	for i, m := range p.Measures {
+		c := planner.Clip(kept[i])
+		tail := 0
+		if m.Tail != nil {
+			tail = numbersOfTail
+		}
+		if c.Vector < 0 || c.Vector >= m.Vectors || len(c.Levels) != len(m.Norms) || len(c.Tail) != tail {
+			return nil, false
+		}
+		for k, level := range c.Levels {
+			n := m.Norms[k]
+			if n.Choice == nil && level != n.Fixed || n.Choice != nil && (level < 0 || level >= n.Choices) {
+				return nil, false
+			}
+		}
+		out = append(out, c)
+	}
+	return out, true
+}
+
+// numbersOfTail is how many numbers of units are said of a limit.
+const numbersOfTail = 3
 
 // measurements reads the measurements of each statistic of a partition, nil if they are none of it.
 func measurements(kept [][]answers.Measurement, measures int) [][]mechanisms.Measurement {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -30,11 +29,6 @@ type Data struct {
 
 	mu  sync.Mutex
 	off map[catalog.Name]bool // tables whose schema changed
-	// looks counts the looks at indexes that have begun.
-	looks int
-	// unindexed are the tables whose index on the unit is gone, with the number of looks that
-	// had begun when that was noted.
-	unindexed map[catalog.Name]int
 }
 
 // sessionSettings are the settings that every session on the protected database
@@ -83,7 +77,7 @@ func Open(ctx context.Context, cfg *pgxpool.Config, cat *policy.Model, secret []
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{pool: pool, catalog: cat, off: map[catalog.Name]bool{}, unindexed: map[catalog.Name]int{}}
+	d := &Data{pool: pool, catalog: cat, off: map[catalog.Name]bool{}}
 	d.pads[0], d.pads[1] = pads(secret)
 	return d, nil
 }
@@ -151,7 +145,6 @@ type connection struct {
 	// unchanged is the prepared statement that checks the schema of the statement's relations.
 	unchanged string
 	leave     func() // the queue
-	log       *slog.Logger
 	// spoiled says that the session is in an unknown state, or busy with work that nobody waits for.
 	spoiled bool
 }
@@ -201,7 +194,7 @@ func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
 		source := c.data.catalog.Source(t)
 		want[source.OID] = source.Fingerprint
 	}
-	sql := introspect.Unchanged(want, c.data.columns(plan.Lookups()))
+	sql := introspect.Unchanged(want)
 	// Its name is a digest: Postgres tells names apart by 63 bytes, which a list of OIDs exceeds.
 	prepared, err := c.conn.Conn().Prepare(ctx, sql, sql)
 	if err != nil {

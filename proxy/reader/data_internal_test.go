@@ -3,7 +3,6 @@ package reader
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +51,7 @@ func TestConnectInTime(t *testing.T) {
 func TestConnectPanics(t *testing.T) {
 	d, _ := openData(t)
 	views(d, 1)
-	r := New(d, Sharing{}, slog.New(slog.DiscardHandler))
+	r := New(d, Sharing{})
 	unknown := &planner.Plan{Relations: []catalog.Name{{Schema: "public", Name: "unknown"}}}
 	for range 3 { // of one session
 		func() {

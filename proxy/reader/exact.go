@@ -5,132 +5,130 @@ import (
 	"slices"
 	"strings"
 
+	"dpproxy/contribution"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
 )
 
-// Exact holds the exact aggregates of one grouping set of a block, by partition. No code but the
-// mechanisms sees its values; which private partitions there are, Release alone may tell.
+// Exact holds the exact aggregates of one grouping set of a block, by partition, and the numbers of
+// units by what they contribute. No code but the mechanisms sees its values; which private
+// partitions there are, Shown alone may tell.
 type Exact struct {
 	set *planner.GroupingSet
 	// partitions are all of public keys, in order, or the ones of private keys that have
 	// rows.
 	partitions []*Partition
-	byKey      map[string]*Partition // of private keys
-	seen       map[[2]int]bool       // integers of public partitions that were read
+	units      [][]*contribution.Cells // by measure and vector
 }
 
 // A Partition is one group with its exact integers. Integers that were not read are zero: of a
 // histogram these are most, and there can be very many private partitions that are never
 // shown.
 type Partition struct {
-	keys  []*string // private ones
-	units mechanisms.Private
-	Row   map[int]mechanisms.Private
+	keys    []*string          // private ones
+	weights mechanisms.Private // that selection is by
+	// Row has the integers of sets in which a proof leaves each unit one row.
+	Row map[int]mechanisms.Private
+	// few has the first ones of measures, cells the others.
+	few   []sumsOf
+	cells map[sum]*contribution.Cells
 }
 
-// protect takes the rows that were read for a grouping set. A partition without rows has zeros. Rows that
-// its SQL cannot have produced are a failed read.
-func protect(p *planner.GroupingSet, reads [][][][]byte) (*Exact, error) {
-	e := &Exact{set: p, byKey: map[string]*Partition{}, seen: map[[2]int]bool{}}
-	if !p.Private() {
-		for range p.Size() {
-			e.partitions = append(e.partitions, newPartition(nil))
-		}
+// A sum is an integer of a partition, of one of the vectors of its measure.
+type sum struct{ integer, vector int }
+
+// setRow sets an integer, which is read once.
+func (p *Partition) setRow(i int, n *big.Int) error {
+	if _, ok := p.Row[i]; ok {
+		return errRead
 	}
-	for i, rows := range reads {
-		for _, row := range rows {
-			if err := e.add(i, row); err != nil {
-				return nil, err
-			}
-		}
+	if p.Row == nil {
+		p.Row = map[int]mechanisms.Private{}
 	}
-	return e, nil
+	p.Row[i] = mechanisms.Protect(n)
+	return nil
 }
 
-func newPartition(keys []*string) *Partition {
-	return &Partition{keys: keys, units: zero, Row: map[int]mechanisms.Private{}}
+// sumsOf are the cells of a sum.
+type sumsOf struct {
+	sum
+	cells contribution.Cells
+}
+
+// fewSums is how many a partition has without a map.
+const fewSums = 8
+
+// cellsOf returns those of a sum, or nil.
+func (p *Partition) cellsOf(s sum) *contribution.Cells {
+	for i := range p.few {
+		if p.few[i].sum == s {
+			return &p.few[i].cells
+		}
+	}
+	return p.cells[s]
+}
+
+// newCellsOf is cellsOf, with new ones instead of nil. They are valid until the next are made.
+func (p *Partition) newCellsOf(s sum) *contribution.Cells {
+	if cells := p.cellsOf(s); cells != nil {
+		return cells
+	}
+	if len(p.few) < fewSums {
+		p.few = append(p.few, sumsOf{sum: s})
+		return &p.few[len(p.few)-1].cells
+	}
+	if p.cells == nil {
+		p.cells = map[sum]*contribution.Cells{}
+	}
+	p.cells[s] = &contribution.Cells{}
+	return p.cells[s]
+}
+
+// distinct reports whether no integer was read twice of the same units.
+func (p *Partition) distinct() bool {
+	for i := range p.few {
+		if !p.few[i].cells.Distinct() {
+			return false
+		}
+	}
+	for _, cells := range p.cells {
+		if !cells.Distinct() {
+			return false
+		}
+	}
+	return true
 }
 
 var zero = mechanisms.Protect(new(big.Int))
 
-// At returns the exact integer of a place.
-func (p *Partition) At(i int) mechanisms.Private {
+// Units returns the numbers of units by their levels in a vector of a measure.
+func (e *Exact) Units(measure, vector int) *contribution.Cells { return e.units[measure][vector] }
+
+// At returns integer i of the partition, with every unit within the limits.
+func (p *Partition) At(set *planner.GroupingSet, i int, clips []planner.Clip) mechanisms.Private {
+	if m := set.MeasureOf(i); m != nil {
+		return set.Bounded(i, clips, p.cellsOf(sum{i, clips[m.At()].Vector}))
+	}
 	if v, ok := p.Row[i]; ok {
 		return v
 	}
 	return zero
 }
 
-// add takes a row of read i.
-func (e *Exact) add(i int, row [][]byte) error {
-	keys, cells, ok := e.set.Reads[i].Parse(row)
-	if !ok {
-		return errRead
-	}
-	to, err := e.place(i, keys, cells)
-	if to == nil || err != nil {
-		return err
-	}
-	for _, c := range cells {
-		n, ok := new(big.Int).SetString(string(c.Text), 10)
-		switch {
-		case !ok:
-			return errRead
-		case c.At == planner.Units:
-			to.units = mechanisms.Protect(n)
-		default:
-			to.Row[c.At] = mechanisms.Protect(n)
-		}
-	}
-	return nil
-}
-
-// place finds the partition of a row, or nil if the row is of none that is shown: of
-// public keys that are not public together, or of a private partition that has rows only
-// for units that were bounded to others.
-func (e *Exact) place(i int, keys [][]byte, cells []planner.Cell) (*Partition, error) {
-	if !e.set.Private() {
-		at, ok := e.set.Partition(keys)
-		switch {
-		case !ok || at >= 0 && e.seen[[2]int{at, cells[0].At}]:
-			return nil, errRead
-		case at < 0:
-			return nil, nil
-		}
-		e.seen[[2]int{at, cells[0].At}] = true
-		return e.partitions[at], nil
-	}
-	texts := make([]*string, len(keys))
-	for k, key := range keys {
-		if key != nil {
-			text := string(key)
-			texts[k] = &text
-		}
-	}
-	id := planner.ArrayText(texts)
-	to := e.byKey[id]
-	switch {
-	case to == nil && i == 0:
-		to = newPartition(texts)
-		e.byKey[id] = to
-		e.partitions = append(e.partitions, to)
-	case to != nil && i == 0:
-		return nil, errRead // two rows for one partition
-	}
-	return to, nil
-}
-
 // Release is where exact aggregates become released ones: partitions of private keys that
-// selection keeps, in the order of their keys, and all of public keys, each integer with
-// its noise.
-func (e *Exact) Release(src mechanisms.Source) *planner.Released {
+// selection keeps, in the order of their keys, and all of public keys, each integer within the
+// limits and with its noise.
+func (e *Exact) Release(src mechanisms.Source, clips []planner.Clip) *planner.Released {
 	keys, partitions := e.Shown(src)
-	out := &planner.Released{Keys: keys}
+	out := &planner.Released{Keys: keys, Clips: clips}
+	noises := make([]contribution.Noise, e.set.Integers())
+	for i := range noises {
+		noises[i] = e.set.Noise(i, clips)
+	}
 	for _, p := range partitions {
-		row := make([]*big.Int, len(e.set.Mechanisms))
-		for i, m := range e.set.Mechanisms {
-			row[i] = mechanisms.Release(m, src, p.At(i)).Int()
+		row := make([]*big.Int, len(noises))
+		for i, noise := range noises {
+			row[i] = noise.Shown(mechanisms.Release(noise.Of, src, p.At(e.set, i, clips)).Int())
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -146,7 +144,7 @@ func (e *Exact) Shown(src mechanisms.Source) ([][]*string, []*Partition) {
 	slices.SortFunc(e.partitions, func(a, b *Partition) int { return slices.CompareFunc(a.keys, b.keys, compareKeys) })
 	keys, kept := [][]*string{}, []*Partition{}
 	for _, p := range e.partitions {
-		if _, ok := e.set.Selection.Select(src, p.units); ok {
+		if _, ok := e.set.Selection.Select(src, p.weights); ok {
 			keys, kept = append(keys, p.keys), append(kept, p)
 		}
 	}

@@ -31,9 +31,14 @@ func (r *requests) bind(portal, sql string, params [][]byte, formats []int16) {
 // execute adds the execution of a portal.
 func (r *requests) execute(portal string) { *r = append(*r, &pgproto3.Execute{Portal: portal}) }
 
+// taking takes a row, which is valid until the next one comes.
+type taking func(row [][]byte) error
+
 // exchange sends requests and returns the rows of each that was executed, in order; with an
-// error, of each before it. When ctx ends it returns at once, and the session is out of step.
-func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn) ([][][][]byte, error) {
+// error, of each before it. The rows of the first ones go where they are taken instead, as they come;
+// when one is not, the rest is read up to the end of the exchange. When ctx ends it returns at
+// once, and the session is out of step.
+func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn, takes ...taking) ([][][][]byte, error) {
 	watcher := ctxwatch.NewContextWatcher(&pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()})
 	watcher.Watch(ctx)
 	defer watcher.Unwatch()
@@ -45,11 +50,11 @@ func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn) ([][][][]b
 	if err := frontend.Flush(); err != nil {
 		return nil, err
 	}
-	return replies(conn) //nolint:contextcheck // the watcher ends its reads with ctx
+	return replies(conn, takes) //nolint:contextcheck // the watcher ends its reads with ctx
 }
 
 // replies reads up to the end of an exchange.
-func replies(conn *pgconn.PgConn) (results [][][][]byte, failed error) {
+func replies(conn *pgconn.PgConn, takes []taking) (results [][][][]byte, failed error) {
 	var rows [][][]byte
 	for {
 		message, err := conn.ReceiveMessage(context.Background())
@@ -61,7 +66,13 @@ func replies(conn *pgconn.PgConn) (results [][][][]byte, failed error) {
 		}
 		switch m := message.(type) {
 		case *pgproto3.DataRow:
-			rows = append(rows, copied(m.Values))
+			switch {
+			case failed != nil:
+			case len(results) < len(takes):
+				failed = takes[len(results)](m.Values)
+			default:
+				rows = append(rows, copied(m.Values))
+			}
 		case *pgproto3.CommandComplete:
 			results, rows = append(results, rows), nil
 		case *pgproto3.ErrorResponse:

@@ -3,7 +3,6 @@ package reader
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"dpproxy/pgerr"
@@ -14,12 +13,11 @@ import (
 type Reader struct {
 	data  *Data
 	queue *queue
-	log   *slog.Logger
 }
 
 // New returns the Reader of a protected database.
-func New(data *Data, sharing Sharing, log *slog.Logger) *Reader {
-	return &Reader{data: data, queue: newQueue(data.sessions(), sharing), log: log}
+func New(data *Data, sharing Sharing) *Reader {
+	return &Reader{data: data, queue: newQueue(data.sessions(), sharing)}
 }
 
 // Open waits for the turn of a statement and takes a session for it before the
@@ -52,7 +50,6 @@ func (r *Reader) Open(ctx context.Context, analyst string, plan *planner.Plan, t
 		return nil, openError(ctx, err)
 	}
 	taken = true
-	c.log = r.log
 	return &Reading{c: c, plan: plan}, nil
 }
 

@@ -160,12 +160,19 @@ func (r *Reading) Read(ctx context.Context, policy time.Duration) ([][]*Exact, e
 	}
 	q.run("COMMIT")
 	r.c.spoiled = true // also in a panic
-	results, err := q.exchange(bounded, r.c.conn.Conn().PgConn())
+	sets := r.collectors()
+	var takes []taking
+	for _, c := range sets {
+		for i := range c.set.Reads {
+			takes = append(takes, func(row [][]byte) error { return c.parse(i, row) })
+		}
+	}
+	results, err := q.exchange(bounded, r.c.conn.Conn().PgConn(), takes...)
 	cause := context.Cause(ctx)
 	r.c.spoiled = err != nil || context.Cause(bounded) != nil
-	if err == nil {
+	if err == nil && len(results) >= len(takes) {
 		var exacts [][]*Exact
-		if exacts, err = r.results(results); err == nil {
+		if exacts, err = r.exacts(sets); err == nil {
 			return exacts, nil
 		}
 	}
@@ -175,24 +182,31 @@ func (r *Reading) Read(ctx context.Context, policy time.Duration) ([][]*Exact, e
 	return nil, errRead
 }
 
-// results puts rows in their places.
-func (r *Reading) results(results [][][][]byte) ([][]*Exact, error) {
+// collectors returns those of all grouping sets that are read, in order.
+func (r *Reading) collectors() (all []*Collector) {
+	for _, b := range r.plan.Blocks {
+		if b.Reads() {
+			for _, set := range b.Sets {
+				all = append(all, NewCollector(set))
+			}
+		}
+	}
+	return all
+}
+
+// exacts puts what was collected in its places.
+func (r *Reading) exacts(collected []*Collector) ([][]*Exact, error) {
 	exacts := make([][]*Exact, len(r.plan.Blocks))
 	for i, b := range r.plan.Blocks {
 		if !b.Reads() {
 			continue
 		}
-		exacts[i] = make([]*Exact, len(b.Sets))
-		for j, set := range b.Sets {
-			n := len(set.Reads)
-			if n > len(results) {
-				return nil, errRead
-			}
-			var err error
-			if exacts[i][j], err = protect(set, results[:n]); err != nil {
+		for range b.Sets {
+			exact, err := collected[0].Exact()
+			if err != nil {
 				return nil, err
 			}
-			results = results[n:]
+			exacts[i], collected = append(exacts[i], exact), collected[1:]
 		}
 	}
 	return exacts, nil

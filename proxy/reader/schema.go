@@ -61,9 +61,8 @@ func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.
 	}), err
 }
 
-// explainChange turns off the relations that have changed, and returns the client's error. If only an
-// index is gone, the tables stay on, and the next statement is planned without it. They stay
-// on as well if all is again as it was checked: the next statement checks it anew. Where the
+// explainChange turns off the relations that have changed, and returns the client's error. They stay
+// on if all is again as it was checked: the next statement checks it anew. Where the
 // schema cannot be compared any more, all that the statement reads is turned off.
 //
 // The policy's limit bounds its time, not the statement's own: an analyst's timeout must not turn
@@ -81,26 +80,14 @@ func (r *Reading) explainChange(ctx context.Context, policy time.Duration) error
 		changed = r.plan.Relations
 	}
 	if len(changed) == 0 {
-		return r.explainIndexes(ctx)
+		return pgerr.New(pgerr.SchemaChanged,
+			"the schema was not the one that the policy was checked against when the statement was to be read").
+			WithHint("It may be by now: send the statement again.")
 	}
 	for _, n := range changed {
 		d.turnOff(n)
 	}
 	return SchemaChanged(r.plan.Untold.Name(changed[0]))
-}
-
-// explainIndexes returns the client's error where the relations are as they were checked.
-func (r *Reading) explainIndexes(ctx context.Context) error {
-	look, err := r.c.data.lookAtIndexes(ctx, r.c.conn.Conn(), r.plan.Lookups())
-	for _, n := range look.gone {
-		r.c.log.Warn("a statement found the index on the unit of a table gone: statements about it take longer", "table", n.String())
-	}
-	if err == nil && len(look.missing) > 0 {
-		return indexGone(r.plan.Untold.Name(look.missing[0]))
-	}
-	return pgerr.New(pgerr.SchemaChanged,
-		"the schema was not the one that the policy was checked against when the statement was to be read").
-		WithHint("It may be by now: send the statement again.")
 }
 
 var errChanged = errors.New("reader: the schema changed")

@@ -2,7 +2,6 @@ package release
 
 import (
 	"dpproxy/dp"
-	"dpproxy/mechanisms"
 	"dpproxy/planner"
 	"dpproxy/proxy/reader"
 )
@@ -25,16 +24,4 @@ type method interface {
 	released() *planner.Released
 	// keep adds all that is known now to a set.
 	keep(s *Set)
-}
-
-// byStatistic returns the exact values of each statistic of noise reduction, one for each partition.
-func byStatistic(set *planner.GroupingSet, partitions []*reader.Partition) [][]mechanisms.Private {
-	exact := make([][]mechanisms.Private, len(set.Reduction.Statistics))
-	for m := range exact {
-		exact[m] = make([]mechanisms.Private, len(partitions))
-		for i, p := range partitions {
-			exact[m][i] = p.At(m)
-		}
-	}
-	return exact
 }

@@ -7,7 +7,7 @@ import (
 	"dpproxy/proxy/reader"
 )
 
-// once releases each integer with its noise, in one round.
+// once draws limits, and then each integer with its noise, in one round.
 type once struct {
 	set *planner.GroupingSet
 	src mechanisms.Source
@@ -17,17 +17,15 @@ type once struct {
 var _ method = (*once)(nil)
 
 // first implements method.
-func (o *once) first() (dp.ComposedEvent, error) {
-	var events dp.ComposedEvent
-	for _, m := range o.set.Mechanisms {
-		events = append(events, m.Event())
-	}
-	return events, nil
-}
+func (o *once) first() (dp.ComposedEvent, error) { return o.set.Releases(), nil }
 
 // begin implements method.
 func (o *once) begin(e *reader.Exact) error {
-	o.out = e.Release(o.src)
+	clips, err := clipped(o.set, e, o.src)
+	if err != nil {
+		return err
+	}
+	o.out = e.Release(o.src, clips)
 	return nil
 }
 
@@ -41,4 +39,4 @@ func (*once) draw() error { return nil }
 func (o *once) released() *planner.Released { return o.out }
 
 // keep implements method.
-func (o *once) keep(s *Set) { s.Keys, s.Rows = o.out.Keys, o.out.Rows }
+func (o *once) keep(s *Set) { s.Keys, s.Clips, s.Rows = o.out.Keys, o.out.Clips, o.out.Rows }

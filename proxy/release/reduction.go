@@ -12,7 +12,7 @@ import (
 
 // reduction reveals a path of Laplace noise, level by level, for all partitions alike.
 type reduction struct {
-	set   *planner.GroupingSet
+	limited
 	src   mechanisms.Source
 	paths []*mechanisms.Path // by measure
 	keys  [][]*string
@@ -24,26 +24,34 @@ type reduction struct {
 var _ method = (*reduction)(nil)
 
 func newReduction(p *planner.GroupingSet, src mechanisms.Source) *reduction {
-	return &reduction{set: p, src: src, level: -1}
+	return &reduction{limited: limited{set: p}, src: src, level: -1}
 }
 
-// first implements method.
-func (l *reduction) first() (dp.ComposedEvent, error) { return l.set.Reduction.Revealing(0, 0), nil }
+// first implements method. A level costs the same for all limits.
+func (l *reduction) first() (dp.ComposedEvent, error) {
+	return append(l.set.Choosing(), l.set.Reduction.Revealing(0, 0)...), nil
+}
 
 // begin implements method.
-func (l *reduction) begin(e *reader.Exact) error { return l.start(e.Shown(l.src)) }
+func (l *reduction) begin(e *reader.Exact) error {
+	if err := l.choose(e, l.src); err != nil {
+		return err
+	}
+	return l.start(e.Shown(l.src))
+}
 
 // start draws the first level of the partitions that are shown.
 func (l *reduction) start(keys [][]*string, partitions []*reader.Partition) error {
-	if l.keys = keys; len(partitions) == 0 {
-		return nil
+	l.keys = keys
+	if err := l.within(l.clips); err != nil || len(partitions) == 0 {
+		return err
 	}
 	l.rows = make([][]*big.Int, len(partitions))
 	for i := range l.rows {
-		l.rows[i] = make([]*big.Int, len(l.set.Reduction.Statistics))
+		l.rows[i] = make([]*big.Int, len(l.reduction.Statistics))
 	}
-	for m, exact := range byStatistic(l.set, partitions) {
-		path, err := l.set.Reduction.Statistics[m].Path.Begin(l.src, exact)
+	for m, exact := range l.exact(partitions) {
+		path, err := l.reduction.Statistics[m].Path.Begin(l.src, exact)
 		if err != nil {
 			return err
 		}
@@ -54,12 +62,12 @@ func (l *reduction) start(keys [][]*string, partitions []*reader.Partition) erro
 
 // next implements method.
 func (l *reduction) next() (dp.ComposedEvent, error) {
-	open := l.set.Reduction.Open(l.released())
-	if len(open) == 0 || l.level+1 == l.set.Reduction.Levels() {
+	open := l.reduction.Open(l.released())
+	if len(open) == 0 || l.level+1 == l.reduction.Levels() {
 		return nil, nil
 	}
-	l.to = l.set.Reduction.NextLevel(l.level, open)
-	return l.set.Reduction.Revealing(l.level+1, l.to), nil
+	l.to = l.reduction.NextLevel(l.level, open)
+	return l.reduction.Revealing(l.level+1, l.to), nil
 }
 
 // draw implements method.
@@ -95,13 +103,15 @@ func (l *reduction) reveal() error {
 // released implements method.
 func (l *reduction) released() *planner.Released {
 	if len(l.rows) == 0 { // no partition is shown
-		return l.set.Reduction.Estimated(l.keys, nil)
+		return l.reduction.Estimated(l.keys, nil)
 	}
-	return l.set.Reduction.Revealed(l.keys, l.copied(), l.level)
+	return l.reduction.Revealed(l.keys, l.copied(), l.level)
 }
 
 // keep implements method.
-func (l *reduction) keep(s *Set) { s.Keys, s.Rows, s.Level = l.keys, l.copied(), max(l.level, 0) }
+func (l *reduction) keep(s *Set) {
+	s.Keys, s.Clips, s.Rows, s.Level = l.keys, l.clips, l.copied(), max(l.level, 0)
+}
 
 // copied returns the rows of now: the next level changes them.
 func (l *reduction) copied() [][]*big.Int {

@@ -92,11 +92,11 @@ func lookOn(t *testing.T, l reducer, m dp.Measure, partitions []*reader.Partitio
 	return tr
 }
 
-// measured returns all measurements of a method.
-func measured(l method) [][][]mechanisms.Measurement {
+// kept returns all that is known after a method.
+func kept(l method) *Set {
 	var s Set
 	l.keep(&s)
-	return s.Measured
+	return &s
 }
 
 const oneCount = "SELECT count(*) FROM people"
@@ -180,7 +180,7 @@ func TestRefinedPrice(t *testing.T) {
 	for range 100 {
 		l := newBrownian(coarse, nil, src)
 		first := lookOn(t, l, dp.ZCDP, exactly(500))
-		again := newBrownian(fine, measured(l), src)
+		again := newBrownian(fine, kept(l), src)
 		second := lookOn(t, again, dp.ZCDP, exactly(500))
 		last := dp.PicoPerUnit / (2 * second.sigmas[0] * second.sigmas[0])
 		if diff := float64(first.pico+second.pico) - last; diff < -1 || diff > float64(first.looks+second.looks)+last*1e-9 {
@@ -198,10 +198,10 @@ func TestRefinedGroupsPrice(t *testing.T) {
 	fine := chainPlan(t, groups, func(s *planner.Settings) { s.Target.Relative = 0.05 })
 	l := newBrownian(coarse, nil, src)
 	first := lookOn(t, l, dp.ZCDP, exactly(100, 5000))
-	again := newBrownian(fine, measured(l), src)
+	again := newBrownian(fine, kept(l), src)
 	second := lookOn(t, again, dp.ZCDP, exactly(5000, 100))
 	// The precision that each read has given to each group.
-	before, all := measured(l), measured(again)
+	before, all := kept(l).Measured, kept(again).Measured
 	lost := func(measured []mechanisms.Measurement) (pico float64) {
 		for _, m := range measured {
 			v, _ := new(big.Float).SetInt(m.Variance).Float64()

@@ -37,9 +37,9 @@ func New(plan *planner.Plan, before func(block int) []*Set, price Pricer, src me
 		sets := before(i)
 		for j, g := range b.Sets {
 			s := &set{block: i, index: j, plan: g}
-			var known [][][]mechanisms.Measurement
+			var known *Set
 			if sets != nil {
-				known, s.paidPico = sets[j].Measured, sets[j].PaidPico
+				known, s.paidPico = sets[j], sets[j].PaidPico
 			}
 			switch {
 			case g.Reduction == nil:

@@ -10,6 +10,8 @@ import (
 // A Set is all that was released of one grouping set.
 type Set struct {
 	Keys [][]*string // of private groups
+	// Clips are where the units of each measure were cut.
+	Clips []planner.Clip
 	// Rows are the integers of each group, that were released at once or at Level of a path of
 	// noise.
 	Rows  [][]*big.Int
@@ -21,18 +23,22 @@ type Set struct {
 }
 
 // Released returns the relation that a set shows.
-func (s *Set) Released(p *planner.GroupingSet) *planner.Released {
-	switch {
-	case p.Reduction == nil:
-		return &planner.Released{Keys: s.Keys, Rows: s.Rows}
-	case !p.Reduction.Independent():
-		return p.Reduction.Revealed(s.Keys, s.Rows, s.Level)
+func (s *Set) Released(p *planner.GroupingSet) (*planner.Released, error) {
+	if p.Reduction == nil {
+		return &planner.Released{Keys: s.Keys, Clips: s.Clips, Rows: s.Rows}, nil
 	}
-	estimates := make([][]mechanisms.Estimate, len(p.Reduction.Statistics))
+	l := limited{set: p}
+	if err := l.within(s.Clips); err != nil {
+		return nil, err
+	}
+	if !l.reduction.Independent() {
+		return l.reduction.Revealed(s.Keys, s.Rows, s.Level), nil
+	}
+	estimates := make([][]mechanisms.Estimate, len(l.reduction.Statistics))
 	for k := range estimates {
 		for _, partition := range s.Measured {
 			estimates[k] = append(estimates[k], mechanisms.Combined(partition[k]))
 		}
 	}
-	return p.Reduction.Estimated(s.Keys, estimates)
+	return l.reduction.Estimated(s.Keys, estimates), nil
 }

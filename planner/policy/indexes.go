@@ -7,29 +7,9 @@ import (
 )
 
 // indexVersion is the server_version_num from which plans rely on indexes. Before it, Postgres
-// changes the flags of an index in place, so that a snapshot does not tell them: a
-// check of the index in the snapshot of a read could be passed and the index not be used.
+// changes the flags of an index in place, so that the snapshot in which the catalogue is read
+// does not tell them.
 const indexVersion = 140000
-
-// A Lookup is a need of an index: a plan finds the rows of one unit by the column
-// of the table that names it. Which rows are found does not depend on the index, only how
-// long that takes.
-type Lookup struct {
-	Table  catalog.Name
-	Column string
-}
-
-// Lookups has one for each table in which an index finds the rows of one unit, sorted.
-func (m *Model) Lookups() []Lookup {
-	var out []Lookup
-	for n, t := range m.tables {
-		if t.UnitIndex(nil) {
-			out = append(out, Lookup{n, t.Unit.Column})
-		}
-	}
-	slices.SortFunc(out, func(a, b Lookup) int { return a.Table.Compare(b.Table) })
-	return out
-}
 
 // UnitIndex reports whether an index of the table begins with its unit and has the columns.
 // Domains are cast, and partitions have indexes of their own: both are left out.

@@ -1,0 +1,147 @@
+package contribution
+
+import (
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+
+	"dpproxy/mechanisms"
+)
+
+// Cells are the exact sums of one integer by the levels of the units that they are of: of a
+// coordinate of a vector A(l) = Σ x(u,g) and R(l) = Σ d(u,g), or the number of units. A unit has one
+// level for each norm that bounds it. They are of protected rows: like a [mechanisms.Private] they
+// have no accessor, and print nothing: inside another struct fmt finds a function. The zero Cells are
+// sums of nothing.
+type Cells struct{ reveal func() *[]cell }
+
+// cells returns those of c, which may be nil.
+func (c *Cells) cells() []cell {
+	if c == nil || c.reveal == nil {
+		return nil
+	}
+	return *c.reveal()
+}
+
+// A cell holds the sums of the units of the same levels.
+type cell struct {
+	levels          []int
+	sum, directions number
+}
+
+// Format implements fmt.Formatter: it writes "private" under every verb.
+func (*Cells) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "private") }
+
+// Add adds Σ x(u,g) and Σ d(u,g) of units of the given levels; directions may be nil where they are
+// not used. It keeps the levels.
+func (c *Cells) Add(levels []int, sum, directions *big.Int) {
+	if c.reveal == nil {
+		own := new([]cell)
+		c.reveal = func() *[]cell { return own }
+	}
+	all := c.reveal()
+	*all = append(*all, cell{levels, numberOf(sum), numberOf(directions)})
+}
+
+// Distinct reports whether no two additions were of the same levels.
+func (c *Cells) Distinct() bool {
+	all := c.cells()
+	slices.SortFunc(all, func(a, b cell) int { return slices.Compare(a.levels, b.levels) })
+	for i := 1; i < len(all); i++ {
+		if slices.Equal(all[i-1].levels, all[i].levels) {
+			return false
+		}
+	}
+	return true
+}
+
+// total returns a sum over all cells of what of sets its argument to.
+func (c *Cells) total(of func(*big.Int, cell)) mechanisms.Private {
+	total, part := new(big.Int), new(big.Int)
+	for _, x := range c.cells() {
+		of(part, x)
+		total.Add(total, part)
+	}
+	return mechanisms.Protect(total)
+}
+
+// where returns the sum of the cells of which a condition holds.
+func (c *Cells) where(holds func(levels []int) bool) mechanisms.Private {
+	return c.total(func(part *big.Int, x cell) {
+		if x.sum.set(part); !holds(x.levels) {
+			part.SetInt64(0)
+		}
+	})
+}
+
+// Clipped returns F(j,g): the sum of which every unit counts with a norm of at most the limit Cⱼ
+// of the grid, in lattice units of 2^−[Grid.Lattice].
+func (c *Cells) Clipped(g Grid, j int, fraction uint) mechanisms.Private {
+	limit := big.NewInt(g.limits[j])
+	return c.total(func(part *big.Int, x cell) {
+		if x.levels[0] <= j {
+			x.sum.set(part).Lsh(part, g.Lattice(fraction))
+			return
+		}
+		x.directions.set(part).Mul(part, limit)
+	})
+}
+
+// Weighted returns the sum of which every unit counts with one weight,
+//
+//	w = min over norms i of 1 and ⌊2^f·C(jᵢ)/C(lᵢ)⌋/2^f,
+//
+// lᵢ the unit's level of norm i: then each of its norms is at most C(jᵢ), since norm i is at most
+// C(lᵢ). A unit above all limits of a grid does not count. It is in lattice units of 2^−f.
+func (c *Cells) Weighted(grids []Grid, chosen []int, fraction uint) mechanisms.Private {
+	return c.total(func(part *big.Int, x cell) {
+		least := big.NewInt(1 << fraction)
+		for i, l := range x.levels {
+			if l == grids[i].Len() {
+				least.SetInt64(0)
+				break
+			}
+			if l > chosen[i] {
+				w := new(big.Int).Lsh(big.NewInt(grids[i].limits[chosen[i]]), fraction)
+				if w.Quo(w, big.NewInt(grids[i].limits[l])).Cmp(least) < 0 {
+					least = w
+				}
+			}
+		}
+		x.sum.set(part).Mul(part, least)
+	})
+}
+
+// Above returns, for each of the first limits of a grid, mⱼ: the number of units whose level of a
+// norm is above j. One unit changes each by 0 or 1, all in the same direction.
+func (c *Cells) Above(norm, limits int) []mechanisms.Private {
+	above := make([]mechanisms.Private, limits)
+	for j := range above {
+		above[j] = c.where(func(levels []int) bool { return levels[norm] > j })
+	}
+	return above
+}
+
+// Beyond returns the number of units above a limit: those whose level of some norm is above
+// the chosen one.
+func (c *Cells) Beyond(chosen []int) mechanisms.Private {
+	return c.where(func(levels []int) bool {
+		for i, l := range levels {
+			if l > chosen[i] {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Tail returns the numbers of units that a [Tail] releases at the limit Cⱼ: above C/4 up to C/2, above
+// C/2 up to C, and above C. They count disjoint units.
+func (c *Cells) Tail(g Grid, j int) [3]mechanisms.Private {
+	half, quarter := g.below(j, 2), g.below(j, 4)
+	between := func(first, before int) mechanisms.Private {
+		return c.where(func(levels []int) bool { return first <= levels[0] && levels[0] < before })
+	}
+	return [3]mechanisms.Private{between(quarter, half), between(half, j+1), c.Beyond([]int{j})}
+}

@@ -1,0 +1,302 @@
+package plantest
+
+import (
+	"bytes"
+	"fmt"
+	"math/big"
+
+	"dpproxy/contribution"
+	"dpproxy/mechanisms"
+	"dpproxy/planner"
+)
+
+// Exact has the rows of the reads of a grouping set, those of the same integer, partition and levels
+// added up.
+type Exact struct {
+	set  *planner.GroupingSet
+	sums map[place]*sum
+	keys map[string][][]byte // of each partition
+	// integers are the sums of each integer and vector by partition, units those of each measure, and
+	// totals those of integers without a measure.
+	integers, units map[[2]int]map[string]*contribution.Cells
+	totals          map[int]map[string]*big.Int
+}
+
+// A place is an integer of a partition, or the units of a measure in all partitions, or the weights of
+// a partition. It is of one vector of the measure, and of units of certain levels.
+type place struct {
+	of         quantity
+	at, vector int
+	partition  string
+	levels     string
+}
+
+type quantity uint8
+
+const (
+	integers quantity = iota
+	units
+	weights
+)
+
+type sum struct {
+	levels          []int
+	sum, directions *big.Int
+}
+
+// NewExact returns the sums of no rows.
+func NewExact(set *planner.GroupingSet) *Exact {
+	return &Exact{set: set, sums: map[place]*sum{}, keys: map[string][][]byte{}}
+}
+
+// Add adds a row of a read of the grouping set.
+func (e *Exact) Add(read *planner.Read, row [][]byte) error {
+	r, ok := read.Parse(row)
+	if !ok {
+		return fmt.Errorf("a read returns %q\n%s", row, read.SQL)
+	}
+	partition := partitionOf(r.Keys)
+	e.keys[partition] = r.Keys
+	err := e.add(place{of: weights, partition: partition}, nil, r.Weights, nil)
+	if r.Measure >= 0 && err == nil {
+		err = e.add(place{of: units, at: r.Measure, vector: r.Vector}, r.Levels, r.Units, nil)
+	}
+	for _, c := range r.Cells {
+		if err == nil {
+			err = e.add(place{integers, c.At, r.Vector, partition, ""}, r.Levels, c.Sum, c.Directions)
+		}
+	}
+	return err
+}
+
+// partitionOf joins the keys of a row, and tells NULL from a text.
+func partitionOf(keys [][]byte) string {
+	out := make([][]byte, len(keys))
+	for i, k := range keys {
+		if k == nil {
+			out[i] = []byte("\x02")
+		} else {
+			out[i] = append([]byte("="), k...)
+		}
+	}
+	return string(bytes.Join(out, []byte("\x00")))
+}
+
+func (e *Exact) add(p place, levels []int, texts ...[]byte) error {
+	if texts[0] == nil {
+		return nil
+	}
+	p.levels = fmt.Sprint(levels)
+	s := e.sums[p]
+	if s == nil {
+		s = &sum{levels, new(big.Int), new(big.Int)}
+		e.sums[p], e.integers = s, nil
+	}
+	for i, to := range []*big.Int{s.sum, s.directions} {
+		if texts[i] == nil {
+			continue
+		}
+		n, ok := new(big.Int).SetString(string(texts[i]), 10)
+		if !ok {
+			return fmt.Errorf("a read returns %q for an integer", texts[i])
+		}
+		to.Add(to, n)
+	}
+	return nil
+}
+
+// Differ tells where two readings differ, or returns "". A missing sum is a zero.
+func (e *Exact) Differ(o *Exact) string {
+	zero := &sum{nil, new(big.Int), new(big.Int)}
+	of := func(s *sum) *sum {
+		if s == nil {
+			return zero
+		}
+		return s
+	}
+	for _, p := range keysOf(e.sums, o.sums) {
+		a, b := of(e.sums[p]), of(o.sums[p])
+		if a.sum.Cmp(b.sum) != 0 || a.directions.Cmp(b.directions) != 0 {
+			return fmt.Sprintf("%+v has %v in the direction %v, then %v, %v", p, a.sum, a.directions, b.sum, b.directions)
+		}
+	}
+	return ""
+}
+
+// cells gives the sums to [contribution.Cells].
+func (e *Exact) cells() {
+	if e.integers != nil {
+		return
+	}
+	e.integers, e.units = map[[2]int]map[string]*contribution.Cells{}, map[[2]int]map[string]*contribution.Cells{}
+	e.totals = map[int]map[string]*big.Int{}
+	for p, s := range e.sums {
+		to := e.integers
+		switch {
+		case p.of == weights:
+			continue
+		case p.of == units:
+			to = e.units
+		case e.set.MeasureOf(p.at) == nil:
+			if e.totals[p.at] == nil {
+				e.totals[p.at] = map[string]*big.Int{}
+			}
+			e.totals[p.at][p.partition] = s.sum
+			continue
+		}
+		at := [2]int{p.at, p.vector}
+		if to[at] == nil {
+			to[at] = map[string]*contribution.Cells{}
+		}
+		if to[at][p.partition] == nil {
+			to[at][p.partition] = &contribution.Cells{}
+		}
+		to[at][p.partition].Add(s.levels, s.sum, s.directions)
+	}
+}
+
+// Integer returns one integer of each partition, with units cut at limits, on the lattice of its
+// noise. Clips are nil in a set without measures.
+func (e *Exact) Integer(at int, clips []planner.Clip) map[string]*big.Int {
+	e.cells()
+	m := e.set.MeasureOf(at)
+	if m == nil {
+		return e.totals[at]
+	}
+	out := map[string]*big.Int{}
+	for partition, cells := range e.integers[[2]int{at, clips[m.At()].Vector}] {
+		out[partition] = open(e.set.Bounded(at, clips, cells))
+	}
+	return out
+}
+
+// Uncut returns, of each measure, the least limits that no unit is above, or the largest ones.
+func (e *Exact) Uncut() []planner.Clip {
+	var clips []planner.Clip
+	for _, m := range e.set.Measures {
+		clip := planner.Clip{}
+		for at, norm := range m.Norms {
+			limits := Limits(norm)
+			level := limits[len(limits)-1]
+			for i, above := range e.Units(m, 0).Above(at, level+1) {
+				if above.Sign() == 0 && i >= limits[0] {
+					level = i
+					break
+				}
+			}
+			clip.Levels = append(clip.Levels, level)
+		}
+		clips = append(clips, clip)
+	}
+	return clips
+}
+
+// Limits lists the levels that the limit of a norm can have.
+func Limits(n planner.Norm) []int {
+	if n.Choice == nil {
+		return []int{n.Fixed}
+	}
+	out := make([]int, n.Choices)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// Released returns the released relation without noise, of private keys with all partitions.
+func (e *Exact) Released(clips []planner.Clip) *planner.Released {
+	out := &planner.Released{Clips: clips}
+	rows := map[string][]*big.Int{}
+	row := func(at int) []*big.Int {
+		for len(out.Rows) <= at {
+			zeros := make([]*big.Int, e.set.Integers())
+			for i := range zeros {
+				zeros[i] = new(big.Int)
+			}
+			out.Rows = append(out.Rows, zeros)
+		}
+		return out.Rows[at]
+	}
+	if e.set.Private() {
+		out.Keys = [][]*string{}
+	} else {
+		for at := range e.set.Size() {
+			row(at)
+		}
+	}
+	for partition, keys := range e.keys {
+		if e.set.Private() {
+			rows[partition] = row(len(out.Rows))
+			out.Keys = append(out.Keys, texts(keys))
+		} else if at, _ := e.set.Partition(keys); at >= 0 {
+			rows[partition] = row(at)
+		}
+	}
+	for i := range e.set.Integers() {
+		for partition, n := range e.Integer(i, clips) {
+			if rows[partition] != nil {
+				rows[partition][i] = e.set.Noise(i, clips).Shown(n)
+			}
+		}
+	}
+	return out
+}
+
+func texts(keys [][]byte) []*string {
+	out := make([]*string, len(keys))
+	for i, k := range keys {
+		if k != nil {
+			s := string(k)
+			out[i] = &s
+		}
+	}
+	return out
+}
+
+// Weights returns the weights of partitions, by which they are selected.
+func (e *Exact) Weights() map[string]*big.Int {
+	out := map[string]*big.Int{}
+	for p, s := range e.sums {
+		if p.of == weights {
+			out[p.partition] = s.sum
+		}
+	}
+	return out
+}
+
+// Units returns the numbers of units of one vector of a measure.
+func (e *Exact) Units(m *planner.Measure, vector int) Units {
+	e.cells()
+	return Units{e.units[[2]int{m.At(), vector}][""]}
+}
+
+// Units are numbers of units by their levels.
+type Units struct{ cells *contribution.Cells }
+
+// Above returns the number of units above each limit of a norm.
+func (u Units) Above(norm, limits int) []*big.Int { return opened(u.cells.Above(norm, limits)) }
+
+// Tail returns the numbers that a [contribution.Tail] releases at a limit.
+func (u Units) Tail(g contribution.Grid, limit int) []*big.Int {
+	tail := u.cells.Tail(g, limit)
+	return opened(tail[:])
+}
+
+// Beyond returns the number of units above any of several limits.
+func (u Units) Beyond(levels []int) *big.Int { return open(u.cells.Beyond(levels)) }
+
+func opened(values []mechanisms.Private) []*big.Int {
+	out := make([]*big.Int, len(values))
+	for i, v := range values {
+		out[i] = open(v)
+	}
+	return out
+}
+
+func open(v mechanisms.Private) *big.Int { return mechanisms.Release(silent{}, nil, v).Int() }
+
+// silent is a mechanism without noise.
+type silent struct{ mechanisms.Mechanism }
+
+// Sample implements mechanisms.Mechanism: it adds nothing.
+func (silent) Sample(z *big.Int, _ mechanisms.Source) *big.Int { return z.SetInt64(0) }

@@ -1,0 +1,191 @@
+package plantest
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"dpproxy/dp"
+	"dpproxy/planner"
+)
+
+// Neighbours are the readings of a grouping set with and without the rows of one unit.
+type Neighbours struct {
+	Set           *planner.GroupingSet
+	With, Without *Exact
+	// Sampled is how many pairs of limits of a measure with two norms are looked at, about; 0 is all.
+	Sampled int
+	// Declared is the part of the declared sensitivity that must do; 0 is all.
+	Declared float64
+	// Reached has, by kind of statistic, the largest change as a share of the declared one.
+	Reached map[string]float64
+}
+
+// Check compares each statistic under each limit that units can be cut at, the numbers of units
+// that a limit is chosen by, and the weights of partitions, with their declarations.
+func (n Neighbours) Check() error {
+	for _, s := range n.Set.Statistics() {
+		m := n.Set.MeasureOf(s.First)
+		for _, clips := range n.clips(m) {
+			if err := n.statistic(s, m, clips); err != nil {
+				return err
+			}
+		}
+	}
+	for _, m := range n.Set.Measures {
+		for vector := range m.Vectors {
+			if err := n.units(m, vector); err != nil {
+				return err
+			}
+		}
+	}
+	if n.Set.Selection == nil {
+		return nil
+	}
+	sens, _ := sensitivityOf(n.Set.Selection.Event())
+	d := Distance(n.With.Weights(), n.Without.Weights())
+	n.reach("weights of partitions", d, sens, false)
+	return d.Norm(sens, false)
+}
+
+// clips lists the limits that a measure can have, or nothing for a set without measures.
+func (n Neighbours) clips(m *planner.Measure) [][]planner.Clip {
+	if m == nil {
+		return [][]planner.Clip{nil}
+	}
+	var out [][]planner.Clip
+	for vector := range m.Vectors {
+		for _, levels := range n.levels(m.Norms) {
+			clips := make([]planner.Clip, len(n.Set.Measures))
+			clips[m.At()] = planner.Clip{Vector: vector, Levels: levels}
+			out = append(out, clips)
+		}
+	}
+	return out
+}
+
+// levels lists the limits of several norms: all of one norm, some of two.
+func (n Neighbours) levels(norms []planner.Norm) [][]int {
+	out := [][]int{nil}
+	for _, norm := range norms {
+		var longer [][]int
+		limits := Limits(norm)
+		step := 1
+		if len(norms) > 1 && n.Sampled > 0 {
+			step = max(1, int(float64(len(limits))/math.Sqrt(float64(n.Sampled))))
+		}
+		for i := 0; i < len(limits); i += step {
+			for _, levels := range out {
+				longer = append(longer, append(slices.Clone(levels), limits[i]))
+			}
+		}
+		out = longer
+	}
+	return out
+}
+
+// statistic compares one statistic, of a histogram each level of its tree.
+func (n Neighbours) statistic(s planner.Statistic, m *planner.Measure, clips []planner.Clip) error {
+	first := s.First
+	for _, nodes := range s.Levels {
+		with, without := map[string]*big.Int{}, map[string]*big.Int{}
+		for at := first; at < first+nodes; at++ {
+			for partition, i := range n.With.Integer(at, clips) {
+				with[fmt.Sprint(at, partition)] = i
+			}
+			for partition, i := range n.Without.Integer(at, clips) {
+				without[fmt.Sprint(at, partition)] = i
+			}
+		}
+		sens, laplace := sensitivityOf(n.Set.Noise(first, clips).Of.Event())
+		if n.Declared > 0 {
+			sens.LInf = int64(n.Declared * float64(sens.LInf))
+		}
+		d := Distance(with, without)
+		if err := d.Norm(sens, laplace); err != nil {
+			return fmt.Errorf("%s with units cut at %v: %w", s.Name, clips, err)
+		}
+		n.reach(kindOf(s, m), d, sens, laplace)
+		first += nodes
+	}
+	return nil
+}
+
+// kindOf names a statistic for the shares of sensitivities that were reached.
+func kindOf(s planner.Statistic, m *planner.Measure) string {
+	kind, _, _ := strings.Cut(s.Name, " ")
+	if strings.HasPrefix(s.Name, "count of different") {
+		kind = "count of different values"
+	}
+	if m != nil && len(m.Norms) > 1 {
+		kind += " of an average"
+	}
+	return kind
+}
+
+func (n Neighbours) reach(kind string, d Change, s dp.Sensitivity, laplace bool) {
+	got, most := d.L2, s.L2Squared()
+	if laplace {
+		got, most = d.L1, s.L1()
+	}
+	share, _ := new(big.Rat).SetFrac(got, most).Float64()
+	if !laplace {
+		share = math.Sqrt(share)
+	}
+	n.Reached[kind] = max(n.Reached[kind], share)
+}
+
+// units compares the numbers of units of one vector of a measure: one unit changes each by 0 or 1, all
+// in the same direction.
+func (n Neighbours) units(m *planner.Measure, vector int) error {
+	with, without := n.With.Units(m, vector), n.Without.Units(m, vector)
+	for at, norm := range m.Norms {
+		if err := oneLess(with.Above(at, norm.Grid.Len()), without.Above(at, norm.Grid.Len())); err != nil {
+			return fmt.Errorf("units above the limits of norm %d, vector %d: %w", at, vector, err)
+		}
+	}
+	for _, levels := range n.levels(m.Norms) {
+		beyond := []*big.Int{with.Beyond(levels)}
+		if err := oneLess(beyond, []*big.Int{without.Beyond(levels)}); err != nil {
+			return fmt.Errorf("units beyond %v: %w", levels, err)
+		}
+		if len(levels) > 1 {
+			continue
+		}
+		tail, rest := with.Tail(m.Norms[0].Grid, levels[0]), without.Tail(m.Norms[0].Grid, levels[0])
+		err := oneLess(tail, rest)
+		if d := distance(tail, rest); err == nil && d.L1.Cmp(big.NewInt(1)) > 0 {
+			err = fmt.Errorf("they change by %v together", d.L1)
+		}
+		if err != nil {
+			return fmt.Errorf("units of the tail at %v: %w", levels, err)
+		}
+	}
+	return nil
+}
+
+// oneLess wants of numbers without a unit that they are the same, or less by one.
+func oneLess(with, without []*big.Int) error {
+	for i := range with {
+		if d := new(big.Int).Sub(with[i], without[i]); d.Sign() < 0 || d.Cmp(big.NewInt(1)) > 0 {
+			return fmt.Errorf("limit %d: %v, without a unit %v", i, with[i], without[i])
+		}
+	}
+	return nil
+}
+
+// sensitivityOf returns the sensitivity that noise is declared for, and whether it is Laplace
+// noise.
+func sensitivityOf(e dp.Event) (s dp.Sensitivity, laplace bool) {
+	switch e := e.(type) { //nolint:gochecksumtype // plans without a target have these
+	case dp.ApproximateEvent:
+		return sensitivityOf(e.Of)
+	case dp.GaussianEvent:
+		return e.Sensitivity, false
+	case dp.LaplaceEvent:
+		return e.Sensitivity, true
+	}
+	return dp.Sensitivity{}, false
+}

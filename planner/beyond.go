@@ -1,0 +1,73 @@
+package planner
+
+import (
+	"math"
+	"math/big"
+
+	"dpproxy/contribution"
+)
+
+// observable returns the released rows with all that is known of them: of each statistic too, how the part
+// that limits leave out is spread over the rows.
+func (r *results) observable(of *Released) []integers {
+	rows := of.integers()
+	if len(r.Measures) == 0 {
+		return rows
+	}
+	for i := range rows {
+		rows[i].spread = make([]float64, len(r.statistics))
+	}
+	for i, s := range r.statistics {
+		if !s.measure.cuts() || s.measure.weighting != alone || len(s.shape()) > 1 {
+			continue
+		}
+		sizes := make([]float64, len(rows))
+		for row := range rows {
+			x, _ := rows[row].ints[s.first].Float64()
+			if sizes[row] = x; !s.counts() {
+				sizes[row] = math.Abs(x)
+			}
+		}
+		for row, part := range contribution.Spread(1, sizes) {
+			if rows[row].spread[i] = part; !s.measure.keyed {
+				rows[row].spread[i] = 1
+			}
+		}
+	}
+	return rows
+}
+
+// excess says what the limit of a statistic leaves out, in the unit of its norm; ok is false where
+// it can leave out nothing, or nothing is known of it.
+func (r observation) excess(statistic int) (e contribution.Excess, ok bool) {
+	m := r.statistics[statistic].measure
+	if m == nil || m.Tail == nil || r.clips == nil {
+		return e, false
+	}
+	clip := r.clips[m.at]
+	last := len(m.Norms) - 1
+	return m.Tail.Excess(m.Norms[last].Grid.Limit(clip.Levels[last]), [3]*big.Int(clip.Tail), 1-r.alpha), true
+}
+
+// beyond returns how far a statistic may be below and above what is released because of its limit,
+// if units go on above it as they do below.
+func (r observation) beyond(statistic int) (below, above float64) {
+	e, ok := r.excess(statistic)
+	if !ok || r.spread == nil {
+		return 0, 0
+	}
+	part := e.UpTo
+	if !math.IsInf(part, 1) {
+		part *= r.spread[statistic]
+	}
+	if s, ok := r.statistics[statistic].statisticForm.(valueSum); ok {
+		if s.values.low < 0 {
+			below = part
+		}
+		if s.values.high > 0 {
+			above = part
+		}
+		return below, above
+	}
+	return 0, part
+}

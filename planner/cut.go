@@ -1,0 +1,157 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"dpproxy/contribution"
+)
+
+// Cuts writes, for each measure of the block that limits can cut, what they leave out: by released
+// numbers alone. Units are named by the policy. A plan that was not run has none.
+func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
+	var out []string
+	for i, set := range b.Sets {
+		if released == nil || released[i] == nil || released[i].Clips == nil {
+			continue
+		}
+		for _, m := range set.Measures {
+			if m.Tail == nil {
+				continue
+			}
+			s := m.cut(set, released[i].Clips[m.at], unit)
+			if len(b.Sets) > 1 {
+				s = "In the grouping set (" + strings.Join(set.labels(b.block), ", ") + "): " + s
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// cut writes what the limits of the measure leave out of one grouping set.
+func (m *Measure) cut(set *GroupingSet, clip Clip, unit string) string {
+	last := len(m.Norms) - 1
+	limit := m.Norms[last].Grid.Limit(clip.Levels[last])
+	e := m.Tail.Excess(limit, [3]*big.Int(clip.Tail), 1-set.alpha)
+	labels, above := set.labelsOf(m), aboveLimit(e, 1-set.alpha)
+	if len(set.statistics[m.statistics[0]].shape()) > 1 || m.weighting != alone {
+		return fmt.Sprintf("For %s, one %s counts up to a limit (%s). %s What that does to %s is not in the error.",
+			labels, unit, m.origin(set), above, labels)
+	}
+	scale, of := unitOf(set.statistics[m.statistics[0]])
+	over := m.over(set, func(parts float64) string { return Number(limit * scale / parts) })
+	said := fmt.Sprintf("For %s, one %s counts with at most %s%s (%s). %s ",
+		labels, unit, Number(limit*scale), of+over, m.origin(set), above)
+	switch {
+	case math.Ceil(e.AtMost) < 1:
+		return strings.TrimSuffix(said, " ")
+	case math.IsInf(e.UpTo, 1):
+		return said + "That limit is below what most have, so that nothing bounds what it leaves out. " +
+			"SET dp.max_rows, or ask the administrator to state max_rows."
+	}
+	return said + "What they have beyond that is left out: " + m.lost(e, scale, of) + "."
+}
+
+// origin says where the limits of the measure are from.
+func (m *Measure) origin(set *GroupingSet) string {
+	switch {
+	case m.chosen():
+		return "chosen for this statement"
+	case m.few:
+		return fmt.Sprintf("by the policy or the session: %d are too few to choose a limit", set.bounds.units)
+	}
+	return "by the policy or the session"
+}
+
+// aboveLimit says how many units have more than the limit.
+func aboveLimit(e contribution.Excess, confidence float64) string {
+	most, percent := twoDigits(math.Ceil(e.AtMost), math.Ceil), Number(100*confidence)
+	switch {
+	case most == "0":
+		return fmt.Sprintf("None has more (%s %%).", percent)
+	case e.Units < 1:
+		return fmt.Sprintf("Perhaps none has more; at most %s have (%s %%).", most, percent)
+	}
+	have := "have"
+	if e.Units < 2 {
+		have = "has"
+	}
+	return fmt.Sprintf("About %s %s more, at most %s (%s %%).", twoDigits(e.Units, math.Round), have, most, percent)
+}
+
+// lost says how much is left out, in units of the norm. Of a Euclidean norm over groups no sum is
+// known, but that each group has less than it.
+func (m *Measure) lost(e contribution.Excess, scale float64, of string) string {
+	most := twoDigits(math.Ceil(e.UpTo)*scale, math.Ceil)
+	about := twoDigits(math.Round(e.About)*scale, math.Round)
+	const how = " if the number of those with more falls above the limit as it does below"
+	switch {
+	case m.keyed && !m.laplace:
+		return "at most " + most + of + " of each group" + how
+	case e.About < 1:
+		return "at most " + most + of + how
+	}
+	return "about " + about + of + ", at most " + most + how
+}
+
+// over says what a norm over groups means; part writes a part of the limit.
+func (m *Measure) over(set *GroupingSet, part func(parts float64) string) string {
+	n := float64(set.bounds.penalised)
+	switch {
+	case !m.keyed:
+		return ""
+	case set.Private() || n == 1:
+		return " in one group"
+	case m.laplace:
+		return fmt.Sprintf(" in one group, or %s in each of %s", part(n), Number(n))
+	}
+	return fmt.Sprintf(" in one group, or %s in each of %s", part(math.Sqrt(n)), Number(n))
+}
+
+// unitOf is what one of a norm is worth, and its name.
+func unitOf(s *statistic) (scale float64, name string) {
+	switch f := s.statisticForm.(type) {
+	case valueSum:
+		return float(f.values.step), ""
+	case offsetSum:
+		return float(f.centred().Unit), ""
+	case unitCount:
+		return 1, ""
+	case differentCount:
+		return 1, " values"
+	}
+	return 1, " rows"
+}
+
+// labelsOf names the outputs that are computed of a measure.
+func (r *results) labelsOf(m *Measure) string {
+	var out []string
+	for i := range r.outputs {
+		o := &r.outputs[i]
+		if o.report == "" && r.statistics[o.statistics()[0]].measure == m && !slices.Contains(out, o.label) {
+			out = append(out, o.label)
+		}
+	}
+	if out == nil {
+		return r.statistics[m.statistics[0]].String()
+	}
+	return strings.Join(out, ", ")
+}
+
+// twoDigits writes a figure that is an estimate, rounded to two digits.
+func twoDigits(f float64, round func(float64) float64) string {
+	if f <= 0 {
+		return "0"
+	}
+	const slack = 1e-9 // of a double that should be whole
+	scale := math.Pow(10, math.Floor(math.Log10(f))-1)
+	whole := f / scale
+	if nearest := math.Round(whole); math.Abs(whole-nearest) < slack {
+		whole = nearest
+	}
+	return Number(round(whole) * scale)
+}

@@ -1,0 +1,117 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"dpproxy/dp"
+)
+
+// explainBounds writes how much a unit adds to the grouping set.
+func (g *GroupingSet) explainBounds(w *tree, depth int) {
+	if g.bounds.unique {
+		w.line(depth, "contribution of one unit: one row, by a key")
+		return
+	}
+	if g.bounds.proven {
+		rows := "one row"
+		if g.bounds.rows > 1 {
+			rows = fmt.Sprintf("at most %d rows", g.bounds.rows)
+		}
+		w.line(depth, "contribution of one unit: %s in a group, by keys and public tables", rows)
+	}
+	for _, m := range g.Measures {
+		m.explain(w, depth, g)
+	}
+}
+
+// explain writes how much a unit adds to the outputs of a measure, a line for each norm, and what is
+// released of the limits.
+func (m *Measure) explain(w *tree, depth int, g *GroupingSet) {
+	for i, n := range m.Norms {
+		w.line(depth, "contribution of one unit to %s: %s", g.labelsOf(m), m.describe(i, g))
+		if n.Choice != nil {
+			w.line(depth+1, "C is chosen: %v", n.Choice)
+		}
+	}
+	if m.Tail != nil {
+		w.line(depth+1, "units above the limit are counted: %v", m.Tail)
+	}
+}
+
+// describe writes the limit of a norm, or those that it is chosen of.
+func (m *Measure) describe(norm int, g *GroupingSet) string {
+	n, s := m.Norms[norm], g.statistics[m.statistics[norm]]
+	scale, of := unitOf(s)
+	if sum, ok := s.statisticForm.(offsetSum); ok {
+		of = sum.apart(n.Choice != nil)
+	}
+	limit := func(level int) string { return Number(n.Grid.Limit(level) * scale) }
+	if n.Choice == nil {
+		over := m.over(g, func(parts float64) string { return Number(n.Grid.Limit(n.Fixed) * scale / parts) })
+		s := "at most " + limit(n.Fixed) + of + over
+		if !n.cuts {
+			s += ", by a proof"
+		}
+		return s
+	}
+	var limits []string
+	for j := range min(n.Choices, 5) {
+		limits = append(limits, limit(j))
+	}
+	if n.Choices > 5 {
+		limits = append(limits, "...", limit(n.Choices-1))
+	}
+	return fmt.Sprintf("at most C%s%s, C one of %s", of,
+		m.over(g, func(parts float64) string { return "C / " + Number(parts) }), strings.Join(limits, ", "))
+}
+
+// changeAndNoise writes how much a unit changes a statistic, and its noise.
+func (g *GroupingSet) changeAndNoise(s *statistic) string {
+	if s.measure == nil {
+		noise := "as precise as needed"
+		if g.Reduction == nil {
+			var out []string
+			for _, mech := range s.levels {
+				out = append(out, mech.String())
+			}
+			noise = strings.Join(slices.Compact(out), ", ")
+		}
+		return fmt.Sprintf("l0=%d linf=%d, %s", s.sensitivity.L0, s.sensitivity.LInf, noise)
+	}
+	switch {
+	case g.Reduction != nil:
+		return "as precise as needed"
+	case s.measure.chosen():
+		budget := s.measure.budget
+		return fmt.Sprintf("%s noise for %s=%s", budget.kind, budget.measure().Symbol(), Number(float64(budget.pico())/dp.PicoPerUnit))
+	}
+	var out []string
+	clips := g.leastClips()
+	for tree := range s.shape() {
+		noise := s.noiseAt(tree, clips)
+		text := noise.Of.String()
+		if noise.Bits > 0 {
+			text += fmt.Sprintf(" in steps of 1/2^%d", noise.Bits)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(slices.Compact(out), ", ")
+}
+
+// timesLimit writes the error of a linear output whose limit is chosen, which grows with the limit C, "" of
+// all others.
+func (g *GroupingSet) timesLimit(o *output) string {
+	factor, linear := o.linear()
+	s := g.statistics[o.statistics()[0]]
+	if !linear || s.measure == nil || !s.measure.chosen() {
+		return ""
+	}
+	n := s.measure.Norms[0]
+	clips := g.leastClips()
+	const high = 20 // there whole numbers of noise are as good as any
+	level := min(n.Choices-1, high)
+	clips[s.measure.at].Levels = []int{level}
+	return "± " + Number(o.radius(g.observed(integers{clips: clips}))/(n.Grid.Limit(level)*factor)) + " C"
+}

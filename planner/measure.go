@@ -1,0 +1,147 @@
+package planner
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"dpproxy/contribution"
+	"dpproxy/mechanisms"
+	"dpproxy/planner/scalar"
+)
+
+// A Measure is a vector over the groups of a grouping set, of one statistic or of several, in which
+// every unit counts with one weight: such that each of its norms is within a limit
+// ([contribution]).
+type Measure struct {
+	// Norms are those that bound the weight: one, or of an average two.
+	Norms []Norm
+	// Vectors is how many vectors there are to choose from: one, or of an average one for each
+	// centre. The last norm is of each of them, the others are of all.
+	Vectors int
+	// Tail states how many units are above the limits; nil where a proof says that none is.
+	Tail *contribution.Tail
+
+	weighting weighting
+	filter    scalar.Expr // of its statistics
+	arg       scalar.Expr // of an average
+	at        int         // among the measures of the set
+	// statistics are the indices of those of the set. Norms are of the first ones.
+	statistics []int
+	keyed      bool  // there are groups
+	budget     share // of each statistic for the release
+	laplace    bool  // norms are ℓ₁, not ℓ₂
+	few        bool  // there are too few units to choose a limit
+}
+
+// A weighting says by which norms the units of a measure are weighted.
+type weighting uint8
+
+const (
+	// alone: the norm of its only statistic.
+	alone weighting = iota
+	// byCount: the norm of the count, which is its first statistic; of the others each row has a
+	// bounded part.
+	byCount
+	// byCountAndSum: the norms of its count and of a sum of distances from a centre.
+	byCountAndSum
+)
+
+// A Norm is a norm with the limits that it can have.
+type Norm struct {
+	// Grid tells norms apart.
+	Grid contribution.Grid
+	// Choice chooses one of the first Choices limits. Where it is nil the limit is the public one at
+	// Fixed.
+	Choice         *contribution.Choice
+	Choices, Fixed int
+
+	cuts bool // a unit can be above the limits
+}
+
+// last returns the largest level that the limit can have.
+func (n Norm) last() int { return max(n.Fixed, n.Choices-1) }
+
+// A Clip is where the units of a measure were cut: all of it was released.
+type Clip struct {
+	Vector int
+	Levels []int // the limit of each norm
+	// Tail has the three numbers of units that a [contribution.Tail] releases; nil without one.
+	Tail []*big.Int
+}
+
+// question names all that the limits depend on.
+func (m *Measure) question() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d", m.Vectors)
+	for _, n := range m.Norms {
+		fmt.Fprintf(&b, " %v of %v at %v", n.Grid, n.Choices, n.Fixed)
+		if n.Choice != nil {
+			fmt.Fprintf(&b, " %v", n.Choice)
+		}
+	}
+	if m.Tail != nil {
+		fmt.Fprintf(&b, " %v", m.Tail)
+	}
+	return b.String()
+}
+
+// At is the place of the measure among those of its grouping set.
+func (m *Measure) At() int { return m.at }
+
+// cuts reports whether a unit can be above the limits.
+func (m *Measure) cuts() bool {
+	return slices.ContainsFunc(m.Norms, func(n Norm) bool { return n.cuts })
+}
+
+// chosen reports whether a limit is chosen privately.
+func (m *Measure) chosen() bool {
+	return slices.ContainsFunc(m.Norms, func(n Norm) bool { return n.Choices > 0 })
+}
+
+// sameWeights reports whether units have the same weights in two measures, that of a statistic alone
+// if it is the same.
+func (m *Measure) sameWeights(o *Measure) bool {
+	if m == nil || o == nil || m == o {
+		return m == o
+	}
+	return m.weighting == o.weighting && m.Vectors == o.Vectors && sameExpr(m.arg, o.arg) && sameExpr(m.filter, o.filter)
+}
+
+// grids lists those of the norms.
+func (m *Measure) grids() []contribution.Grid {
+	var out []contribution.Grid
+	for _, n := range m.Norms {
+		out = append(out, n.Grid)
+	}
+	return out
+}
+
+// Integers is how many integers each partition has.
+func (g *GroupingSet) Integers() int { return len(g.statisticsOf) }
+
+// MeasureOf returns the measure that integer i of a partition belongs to; nil where a proof leaves
+// each unit one row.
+func (g *GroupingSet) MeasureOf(i int) *Measure { return g.statistics[g.statisticsOf[i]].measure }
+
+// Bounded returns integer i of a partition with every unit cut to its limits, on the lattice of
+// [GroupingSet.Noise].
+func (g *GroupingSet) Bounded(i int, clips []Clip, cells *contribution.Cells) mechanisms.Private {
+	s := g.statistics[g.statisticsOf[i]]
+	m := s.measure
+	if len(m.Norms) > 1 {
+		return cells.Weighted(m.grids(), clips[m.at].Levels, m.fraction(s))
+	}
+	return cells.Clipped(m.Norms[0].Grid, clips[m.at].Levels[0], m.fraction(s))
+}
+
+// Noise returns that of integer i of a partition. Clips are nil where there are no measures.
+func (g *GroupingSet) Noise(i int, clips []Clip) contribution.Noise {
+	s := g.statistics[g.statisticsOf[i]]
+	level, at := 0, i-s.first
+	for shape := s.shape(); at >= shape[level]; level++ {
+		at -= shape[level]
+	}
+	return s.noiseAt(level, clips)
+}

@@ -1,0 +1,173 @@
+package planner
+
+import (
+	"math/big"
+	"math/bits"
+
+	"dpproxy/contribution"
+	"dpproxy/dp"
+)
+
+// Fraction bits of the lattices that directions and weights are on, and exponents of two at which the
+// sum of a unit in a group is saturated.
+const (
+	countFraction = 20
+	sumFraction   = 14
+	groupedBits   = contribution.GroupedSumBits
+	totalBits     = 56
+)
+
+// leastChoice is the square of the largest norm for which no limit is chosen: choice and tail
+// would cost more than they could save.
+const leastChoice = 4
+
+// bound gives the measure its limits, for noise of a kind, by what is known of contributions to
+// the grouping set.
+func (m *Measure) bound(set *aggregation, laplace bool) error {
+	c := set.bounds
+	m.Norms, m.laplace = nil, laplace
+	for _, i := range m.statistics[:m.norms()] {
+		s := set.statistics[i]
+		reach, limited := m.square(s, c.rows, c.groups, laplace), m.limited(s, c, laplace)
+		n, err := newNorm(reach, limited, c.limit.fixed || m.few, m.top(s))
+		if err != nil {
+			return err
+		}
+		if n.Choices > 0 {
+			n.Grid = n.Grid.From(m.least(s))
+			n.Choices = n.Grid.Len()
+		}
+		if m.weighting == byCountAndSum {
+			n.Grid = n.Grid.Extend(root(reach))
+		}
+		m.Norms = append(m.Norms, n)
+	}
+	return nil
+}
+
+// newNorm returns a norm that is at most √reach, and √limited where the limits hold.
+func newNorm(reach, limited *big.Int, fixed bool, top int64) (Norm, error) {
+	if fixed || limited.IsInt64() && limited.Int64() <= leastChoice {
+		g, err := contribution.FixedGrid(limited)
+		return Norm{Grid: g, Fixed: max(g.Len()-1, 0), cuts: limited.Cmp(reach) < 0}, err
+	}
+	g, err := contribution.CapGrid(min(root(limited), top))
+	return Norm{Grid: g, Choices: g.Len(), cuts: true}, err
+}
+
+// root returns ⌈√square⌉, at most the largest int64.
+func root(square *big.Int) int64 {
+	r := new(big.Int).Sqrt(square)
+	if new(big.Int).Mul(r, r).Cmp(square) < 0 {
+		r.Add(r, big.NewInt(1))
+	}
+	if !r.IsInt64() {
+		return 1<<63 - 1
+	}
+	return r.Int64()
+}
+
+// norms is how many norms bound the weight.
+func (m *Measure) norms() int {
+	if m.weighting == byCountAndSum {
+		return 2
+	}
+	return 1
+}
+
+// leastPart is the part of the largest value of one row from which on limits of a sum are chosen.
+const leastPart = 1 << 10
+
+// least is the least limit that is chosen of a norm: of a sum of bounded values nothing is gained by those
+// that hardly a row is within, and each is a step of the choice.
+func (m *Measure) least(s *statistic) int64 {
+	if s.counts() || s.terms()[0].values.technical {
+		return 1
+	}
+	one := s.statisticForm.(normForm).adds(1)
+	return max(one.Quo(one, big.NewInt(leastPart)).Int64(), 1)
+}
+
+// top is the largest limit that is chosen of a norm.
+func (m *Measure) top(s *statistic) int64 {
+	switch {
+	case s.counts():
+		return 1 << contribution.CountBits
+	case m.keyed || m.weighting == byCountAndSum:
+		return 1 << groupedBits
+	}
+	return 1 << totalBits
+}
+
+// saturation is the most that a unit adds to a group, of a statistic that a norm is of.
+func (m *Measure) saturation(s *statistic) int64 {
+	if s.counts() {
+		return maxGroupRows
+	}
+	return m.top(s)
+}
+
+// square bounds the square of the norm of a statistic of one unit that has so many rows in each of
+// so many groups.
+func (m *Measure) square(s *statistic, rows, groups int64, laplace bool) *big.Int {
+	most := s.statisticForm.(normForm).adds(rows)
+	if limit := big.NewInt(m.saturation(s)); most.Cmp(limit) > 0 {
+		most = limit
+	}
+	if most.Sign() == 0 { // all values are zero
+		most = big.NewInt(1)
+	}
+	most = new(big.Int).Mul(most, most)
+	if laplace {
+		groups *= groups
+	}
+	return most.Mul(most, big.NewInt(groups))
+}
+
+// limited is square for the limits of the policy and the analyst.
+func (m *Measure) limited(s *statistic, c unitBounds, laplace bool) *big.Int {
+	rows, groups := c.limited()
+	square := m.square(s, rows, groups, laplace)
+	if sum, ok := s.statisticForm.(valueSum); ok && c.maxSum != nil {
+		most := big.NewInt(sum.values.steps(c.maxSum))
+		most.Mul(most, most)
+		if laplace {
+			groups *= groups
+		}
+		if most.Mul(most, big.NewInt(groups)).Cmp(square) < 0 {
+			return most
+		}
+	}
+	return square
+}
+
+// fraction returns the fraction bits of the lattice that the directions, or the weighted sums, of a
+// statistic are on.
+func (m *Measure) fraction(s *statistic) uint {
+	switch {
+	case m.weighting == byCountAndSum:
+		return sumFraction
+	case !m.cuts(): // no unit counts by its direction
+		return 0
+	case m.weighting == byCount:
+		return uint(max(0, countFraction-bits.Len64(uint64(s.each))))
+	case !m.keyed && len(s.shape()) == 1:
+		return 0
+	case s.counts():
+		return countFraction
+	}
+	return sumFraction
+}
+
+// sensitivity returns that of a statistic where the limits of the norms are those of levels.
+func (m *Measure) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error) {
+	norm := 0
+	if m.weighting == byCountAndSum && !s.counts() {
+		norm = 1
+	}
+	grid, fraction := m.Norms[norm].Grid, m.fraction(s)
+	if m.weighting == byCountAndSum {
+		fraction -= grid.Lattice(0) // it is released on the lattice of its weights
+	}
+	return grid.Sensitivity(levels[norm], max(s.each, 1), fraction)
+}

@@ -1,0 +1,213 @@
+package planner
+
+import (
+	"math/big"
+	"slices"
+
+	"dpproxy/contribution"
+	"dpproxy/dp"
+	"dpproxy/mechanisms"
+)
+
+// assign divides the budget of a measure, a share for each of its statistics, among the choice of
+// its limits, the statement about units above them, and the release.
+func (m *Measure) assign(set *aggregation, s share) error {
+	m.few = false
+	err := m.spend(set, s)
+	if err == nil && m.tooFew(set) {
+		m.few = true
+		err = m.spend(set, s)
+	}
+	if err != nil {
+		return err
+	}
+	return m.check(set)
+}
+
+// spend bounds the measure, and divides the budget where a unit can be above its limits.
+func (m *Measure) spend(set *aggregation, s share) error {
+	if err := m.bound(set, s.kind == laplace); err != nil {
+		return tooWide(set.at)
+	}
+	m.budget, m.Tail = s, nil
+	if !m.cuts() {
+		return nil
+	}
+	if err := m.divide(set, s); err != nil {
+		return imprecise()
+	}
+	return nil
+}
+
+// Weights of noise in the penalty of a choice, for answers that are properties of the distribution
+// of rows: the noise of a tree adds up over its nodes, that of second moments is of the bounds and
+// not of the values, and what a limit cuts moves either by a part of it.
+const (
+	rankWeight   = 50
+	momentWeight = 80
+)
+
+// noiseWeight is the weight of noise in the penalty of the measure's choices.
+func (m *Measure) noiseWeight(set *aggregation) float64 {
+	if _, ok := set.statistics[m.statistics[0]].statisticForm.(histogram); ok {
+		return rankWeight
+	}
+	if m.weighting == byCount {
+		return momentWeight
+	}
+	return 1
+}
+
+// leastUnits is how many units there must be for one that a step of a choice has to save: with fewer
+// the choice falls to the least limits.
+const leastUnits = 15
+
+// tooFew reports whether there are too few units for a choice, and a number that takes its place. It
+// follows from public numbers alone.
+func (m *Measure) tooFew(set *aggregation) bool {
+	c := set.bounds
+	return c.units > 0 && c.limit.rows > 0 && !m.unbounded(set) && slices.ContainsFunc(m.Norms, func(n Norm) bool {
+		return n.Choice != nil && n.Choice.Penalty() > c.units/leastUnits
+	})
+}
+
+// unbounded reports whether the measure sums values of which nothing is known: no limit follows from a
+// number of rows.
+func (m *Measure) unbounded(set *aggregation) bool {
+	return set.bounds.maxSum == nil && slices.ContainsFunc(m.statistics, func(i int) bool {
+		return slices.ContainsFunc(set.statistics[i].terms(), func(t term) bool { return t.values.technical })
+	})
+}
+
+// lattice returns the fraction bits of the lattice on which a statistic is released.
+func (m *Measure) lattice(s *statistic) uint {
+	if m.weighting == byCountAndSum {
+		return m.fraction(s) // weights are of levels alone
+	}
+	return m.Norms[0].Grid.Lattice(m.fraction(s))
+}
+
+// divide gives choice and tail their shares. Two norms divide the budget equally.
+func (m *Measure) divide(set *aggregation, s share) error {
+	n := int64(len(m.statistics))
+	total, coordinates := s.pico()*n/int64(len(m.Norms)), 1
+	if m.keyed {
+		coordinates = set.bounds.penalised
+	}
+	var release, tail int64
+	for i := range m.Norms {
+		norm := &m.Norms[i]
+		shares, err := contribution.Divide(s.measure(), total, coordinates, norm.Choices > 0)
+		if err != nil {
+			return err
+		}
+		release, tail = release+shares.Release, tail+shares.Tail
+		shares.Release = shares.Release * int64(len(m.Norms)) / n
+		if norm.Choices > 0 {
+			c, err := contribution.NewChoice(s.measure(), shares, coordinates, m.noiseWeight(set))
+			if err != nil {
+				return err
+			}
+			norm.Choice = &c
+		}
+	}
+	t, err := contribution.NewTail(s.measure(), contribution.Shares{Tail: tail})
+	m.Tail, m.budget = &t, s.withPico(release/n)
+	return err
+}
+
+// check makes sure that there is noise for every limit: it drops those from the end of a grid
+// whose noise would be too large to be drawn.
+func (m *Measure) check(set *aggregation) error {
+	for _, i := range m.statistics {
+		s := set.statistics[i]
+		at := 0
+		if len(m.Norms) > 1 && !s.counts() {
+			at = 1
+		}
+		norm := &m.Norms[at]
+		for m.checkAt(s, m.levels(at, norm.last())) != nil {
+			if norm.Choices--; norm.Choices < 1 {
+				return imprecise()
+			}
+			if len(m.Norms) == 1 {
+				norm.Grid = norm.Grid.First(norm.Choices)
+			}
+		}
+	}
+	return nil
+}
+
+// levels are those of all norms, of which one is given.
+func (m *Measure) levels(norm, level int) []int {
+	out := m.leastLevels()
+	out[norm] = level
+	return out
+}
+
+func (m *Measure) checkAt(s *statistic, levels []int) error {
+	for tree := range s.shape() {
+		if _, err := m.mechanism(s, tree, levels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mechanism returns the noise of one level of the tree of a statistic, where the limits are those
+// of levels.
+func (m *Measure) mechanism(s *statistic, tree int, levels []int) (mechanisms.Mechanism, error) {
+	sens, err := m.sensitivity(s, levels)
+	if err != nil {
+		return nil, err
+	}
+	picos, err := s.picos(m.budget)
+	if err != nil {
+		return nil, err
+	}
+	return m.budget.withPico(picos[tree]).mechanism(sens)
+}
+
+// choosing is the release of the limits, and of the units above them.
+func (m *Measure) choosing() dp.ComposedEvent {
+	var e dp.ComposedEvent
+	for _, n := range m.Norms {
+		if n.Choice != nil {
+			e = append(e, n.Choice.Event())
+		}
+	}
+	if m.Tail != nil {
+		e = append(e, m.Tail.Event())
+	}
+	return e
+}
+
+// releases is the release of the numbers, at the same price for every limit that may be chosen.
+func (m *Measure) releases(set *aggregation) dp.ComposedEvent {
+	var e dp.ComposedEvent
+	for _, i := range m.statistics {
+		s := set.statistics[i]
+		if s.levels != nil {
+			continue
+		}
+		for tree := range s.shape() {
+			switch {
+			case !m.chosen():
+				e = append(e, must(m.mechanism(s, tree, m.leastLevels())).Event())
+			case m.budget.kind == gaussian:
+				e = append(e, mechanisms.RefinementOf(must(s.picos(m.budget))[tree]))
+			default:
+				e = append(e, dp.PureEvent{Epsilon: big.NewRat(must(s.picos(m.budget))[tree], dp.PicoPerUnit)})
+			}
+		}
+	}
+	return e
+}
+
+// picos divides what a statistic may spend among the levels of its tree.
+func (s *statistic) picos(of share) ([]int64, error) {
+	if h, ok := s.statisticForm.(histogram); ok {
+		return h.tree.Split(of.measure(), of.pico())
+	}
+	return []int64{of.pico()}, nil
+}

@@ -1,0 +1,114 @@
+package planner
+
+import (
+	"errors"
+
+	"dpproxy/contribution"
+	"dpproxy/dp"
+	"dpproxy/pgerr"
+)
+
+// fixedGoal returns the sensitivity of a statistic at the only limit of its measure, and how far it may be
+// off on its lattice where the rounded value may be off by so much.
+func (m *Measure) fixedGoal(set *aggregation, s *statistic, boundary int64, laplace bool) (dp.Sensitivity, int64, error) {
+	if err := m.bound(set, laplace); err != nil {
+		return dp.Sensitivity{}, 0, err
+	}
+	if m.chosen() {
+		return dp.Sensitivity{}, 0, errChosen
+	}
+	sens, err := m.sensitivity(s, m.leastLevels())
+	if bits := m.lattice(s); bits > 0 {
+		const most = 1 << 52
+		boundary = min(boundary, most>>bits)<<bits - 1<<(bits-1)
+	}
+	return sens, max(boundary, 0), err
+}
+
+var errChosen = errors.New("planner: the limit is not known before the answer")
+
+// leastLevels are those of the least limits that there can be.
+func (m *Measure) leastLevels() []int {
+	out := make([]int, len(m.Norms))
+	for i, n := range m.Norms {
+		out[i] = n.Fixed
+	}
+	return out
+}
+
+// tailBeside is the price of the statement about units above a limit, beside noise of a price.
+func tailBeside(pico int64) int64 { return max(pico/9, 1) }
+
+// statedBeside gives a measure with one limit its statement about units above it, beside noise of
+// such prices.
+func (m *Measure) statedBeside(prices []int64, of dp.Measure) error {
+	if !m.cuts() {
+		return nil
+	}
+	total := int64(0)
+	for _, i := range m.statistics {
+		total += tailBeside(prices[i])
+	}
+	t, err := contribution.NewTail(of, contribution.Shares{Tail: total})
+	m.Tail = &t
+	return err
+}
+
+// reduced returns the noise reduction of the set, at most at a price. Measures have their parts of it for limits
+// and units above them, as in a statement of a typical price: whoever allows more does not pay more for
+// these.
+func (g *GroupingSet) reduced(kind string, poolPico int64, s Settings) (*NoiseReduction, error) {
+	kindOf, typical := share{kind: gaussian}, halfSquare(s.TypicalPico)
+	if kind == laplaceReduction {
+		kindOf.kind, typical = laplace, s.TypicalPico
+	}
+	if s.TypicalPico < 1 {
+		typical = poolPico
+	}
+	each := kindOf.withPico(min(poolPico, typical) / int64(len(g.statistics)))
+	left := poolPico
+	for _, m := range g.Measures {
+		if err := m.assign(&g.aggregation, each); err != nil {
+			return nil, err
+		}
+		if m.chosen() && kind == laplaceReduction {
+			return nil, pgerr.New(pgerr.FeatureNotSupported,
+				"an error cannot be asked for where a limit of contributions is chosen in a pure budget").At(g.at).
+				WithHint("SET dp.contribution = fixed and dp.max_rows, or SET dp.error = off, dp.relative_error = off.")
+		}
+		left -= int64(len(m.statistics)) * (each.pico() - m.budget.pico())
+	}
+	c := &NoiseReduction{Mechanism: kind, PoolPico: left, settings: s, results: &g.results}
+	c.PilotPico = max(left/pilots, int64(len(g.statistics)))
+	if err := g.boundPilot(c.PilotPico / int64(len(g.statistics))); err != nil {
+		return nil, err
+	}
+	return c.Within(nil)
+}
+
+// boundPilot drops limits at the end of grids whose first round could not be drawn.
+func (g *GroupingSet) boundPilot(pico int64) error {
+	for _, m := range g.Measures {
+		rest := m.budget
+		m.budget = share{kind: rest.kind}.withPico(pico)
+		err := m.check(&g.aggregation)
+		if m.budget = rest; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sensitivityOf returns that of a statistic on its lattice of 2^−bits, at the limits that were chosen,
+// or the least ones.
+func (s *statistic) sensitivityOf(clips []Clip) (sens dp.Sensitivity, bits uint, err error) {
+	if s.measure == nil {
+		return s.sensitivity, 0, nil
+	}
+	levels := s.measure.leastLevels()
+	if clips != nil {
+		levels = clips[s.measure.at].Levels
+	}
+	sens, err = s.measure.sensitivity(s, levels)
+	return sens, s.measure.lattice(s), err
+}

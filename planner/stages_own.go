@@ -1,0 +1,140 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"dpproxy/planner/pgtype"
+	"dpproxy/planner/sqltext"
+)
+
+// ownTotal adds up a valueForm by the levels of units.
+func (s *stages) ownTotal(keys []string, from string) (*sqltext.Select, error) {
+	if h, ok := s.own.(histogram); ok {
+		return s.histogramTotal(h, keys, from), nil
+	}
+	return s.differentTotal(keys, from)
+}
+
+// perUnitOf writes PARTITION BY for a unit, in one partition or in all.
+func (s *stages) perUnitOf(all bool) string {
+	if all {
+		return "OVER (PARTITION BY u)"
+	}
+	return "OVER (PARTITION BY " + strings.Join(s.by(), ", ") + ")"
+}
+
+// histogramTotal weights the rows of a unit by the norm of their number in each partition. To a node a
+// unit adds the rows that it adds to the buckets below it, so that each level of the tree has
+// at most that norm.
+func (s *stages) histogramTotal(h histogram, keys []string, from string) *sqltext.Select {
+	m := s.read.statistics[0].measure
+	ranked := &sqltext.Select{
+		Columns: sqltext.Columns("", s.by(sqltext.Value, sqltext.Count)...),
+		From:    &sqltext.Table{SQL: from, As: sqltext.Bounded},
+	}
+	rows := "pg_catalog.sum(n) " + s.perUnitOf(false)
+	if m.laplace || !s.keyed() {
+		rows = "1"
+	}
+	ranked.Columns = append(ranked.Columns, sqltext.Column{SQL: rows, As: sqltext.Order})
+	size := "pg_catalog.sum(n * o) " + s.perUnitOf(true)
+	squared := s.keyed() && !m.laplace
+	length := "GREATEST(" + size + ", 1)"
+	bits := m.fraction(s.read.statistics[0])
+	if squared {
+		length, bits = "pg_catalog.ceil(pg_catalog.sqrt("+size+" * 1048576)) + 1", bits+10
+	}
+	levelled := &sqltext.Select{
+		Columns: append(sqltext.Columns("", append(s.keys(), sqltext.Value, sqltext.Count)...),
+			sqltext.Column{SQL: bucket(size, m.Norms[0], squared, false), As: sqltext.Level(0)},
+			sqltext.Column{SQL: length, As: sqltext.Length(0)}, sqltext.Column{SQL: s.first(), As: sqltext.First}),
+		From: &sqltext.Query{Select: ranked, As: sqltext.Ranked},
+	}
+	by := append(s.keys(), sqltext.Level(0))
+	buckets := &sqltext.Select{
+		Columns: append(sqltext.Columns("", append(by, sqltext.Value)...), sqltext.Column{SQL: "pg_catalog.sum(n)", As: sqltext.Count},
+			sqltext.Column{SQL: fmt.Sprintf("pg_catalog.sum(pg_catalog.div(CAST(n AS pg_catalog.numeric) * %d, %s))", int64(1)<<bits,
+				sqltext.Length(0)), As: sqltext.Directions},
+			sqltext.Column{SQL: countRows.SQL + " FILTER (WHERE " + sqltext.First + ")", As: sqltext.Units}),
+		From: &sqltext.Query{Select: levelled, As: sqltext.Levelled}, GroupBy: append(by, sqltext.Value),
+	}
+	var divisors []string
+	for level := range h.tree.Levels() {
+		divisors = append(divisors, fmt.Sprintf("(%d, %d)", level, h.tree.Divisor(level)/h.tree.Width()))
+	}
+	return &sqltext.Select{
+		Columns: append(sqltext.Columns("", append(keys, sqltext.Level(0))...),
+			sqltext.Column{SQL: "pg_catalog.sum(units) FILTER (WHERE l.level = 0)"}, sqltext.Column{SQL: "l.level"},
+			sqltext.Column{SQL: "b / l.divisor", As: "node"}, sqltext.Column{SQL: "pg_catalog.sum(n)"},
+			sqltext.Column{SQL: "pg_catalog.sum(" + sqltext.Directions + ")"}),
+		From: &sqltext.Join{
+			Left:  &sqltext.Query{Select: buckets, As: sqltext.Histogram},
+			Right: &sqltext.Table{SQL: "(VALUES " + strings.Join(divisors, ", ") + ")", As: sqltext.Levels + "(level, divisor)"},
+		},
+		GroupBy: append(by, "l.level", "node"),
+	}
+}
+
+// differentTotal counts different values. A unit with k of them in a partition, and the norm N of
+// all its k, keeps at a limit C the first k·C/N of each, in an order that only the secret knows. The
+// r-th is kept from the level on whose limit has C² ≥ r²·N²/k²; a value counts from the least level on at
+// which a unit keeps it.
+func (s *stages) differentTotal(keys []string, from string) (*sqltext.Select, error) {
+	st := s.read.statistics[0]
+	m := st.measure
+	_, physical, err := s.w.Value(st.terms()[0].arg)
+	if err != nil {
+		return nil, err
+	}
+	bytes := canonicalColumns([]pgtype.Type{s.w.Physical(s.sp.b.source.Unit()), physical}, []string{"u", "b"})
+	ranked := &sqltext.Select{
+		Columns: append(sqltext.Columns("", append(s.by(), sqltext.Value)...),
+			sqltext.Column{SQL: "pg_catalog.count(*) " + s.perUnitOf(false), As: sqltext.Count},
+			sqltext.Column{SQL: "pg_catalog.row_number() OVER (PARTITION BY " + strings.Join(s.by(), ", ") +
+				" ORDER BY " + s.hmac(tagValue, bytes) + ", " + bytes + ")", As: sqltext.Order}),
+		From: &sqltext.Table{SQL: from, As: sqltext.Bounded},
+	}
+	squared := s.keyed() && !m.laplace
+	size := "pg_catalog.sum(n) " + s.perUnitOf(true)
+	kept := "pg_catalog.div(o * o * %s + CAST(n AS pg_catalog.numeric) * n - 1, CAST(n AS pg_catalog.numeric) * n)" // rounded up
+	switch {
+	case !s.keyed():
+		size, kept = "CAST(n AS pg_catalog.numeric)", "CAST(o AS pg_catalog.numeric)"
+	case m.laplace: // Σ k over partitions: each has k rows
+		size, kept = "CAST("+countRows.SQL+" "+s.perUnitOf(true)+" AS pg_catalog.numeric)", "pg_catalog.div(o * %s + n - 1, n)"
+	}
+	if strings.Contains(kept, "%s") {
+		kept = fmt.Sprintf(kept, size)
+	}
+	levelled := &sqltext.Select{
+		Columns: append(sqltext.Columns("", append(s.keys(), sqltext.Value)...),
+			sqltext.Column{SQL: bucket(size, m.Norms[0], squared, false), As: sqltext.Level(0)},
+			sqltext.Column{SQL: bucket(kept, m.Norms[0], squared, false), As: sqltext.Level(1)},
+			sqltext.Column{SQL: s.first(), As: sqltext.First}),
+		From: &sqltext.Query{Select: ranked, As: sqltext.Ranked},
+	}
+	return s.differentLevels(keys, levelled), nil
+}
+
+// differentLevels counts the values by the least level at which they are kept, and the units by
+// theirs.
+func (s *stages) differentLevels(keys []string, levelled *sqltext.Select) *sqltext.Select {
+	values := &sqltext.Select{
+		Columns: append(sqltext.Columns("", append(s.keys(), sqltext.Value)...),
+			sqltext.Column{SQL: "pg_catalog.min(" + sqltext.Level(1) + ")", As: sqltext.Level(0)}),
+		From: &sqltext.Table{SQL: sqltext.Levelled}, GroupBy: append(s.keys(), sqltext.Value),
+	}
+	by := append(s.keys(), sqltext.Level(0))
+	return &sqltext.Select{
+		Columns: append(sqltext.Columns("", append(keys, sqltext.Level(0))...),
+			sqltext.Column{SQL: "NULL"}, sqltext.Column{SQL: countRows.SQL}),
+		From: &sqltext.Query{Select: values, As: sqltext.Histogram}, GroupBy: by,
+		UnionAll: []*sqltext.Select{{
+			Columns: append(sqltext.Columns("", append(keys, sqltext.Level(0))...),
+				sqltext.Column{SQL: countRows.SQL + " FILTER (WHERE " + sqltext.First + ")"}, sqltext.Column{SQL: "NULL"}),
+			From: &sqltext.Table{SQL: sqltext.Levelled}, GroupBy: by,
+		}},
+		With: []sqltext.Named{{Name: sqltext.Levelled, Query: levelled}},
+	}
+}

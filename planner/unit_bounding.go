@@ -1,0 +1,108 @@
+package planner
+
+import (
+	"slices"
+
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+	"dpproxy/planner/source"
+)
+
+// unitBounds says what is known of the rows of a unit in a grouping set. A proof is
+// worth more than a limit: nothing is left out, nothing is chosen, and all of the budget is for the answer.
+//
+//   - A unit with one row in all (unique) needs no limit.
+//   - Where the unit and the keys fix a row, it has one row in each group.
+//   - Where the unit fixes every key, all of its rows are in one group.
+func (b *block) unitBounds(p *partitions, s Settings, unit string) (unitBounds, error) {
+	c := unitBounds{maxSum: s.MaxSum, units: b.source.Units(), rows: maxGroupRows, groups: 1, penalised: max(p.size, 1)}
+	if p.Private() {
+		c.penalised = privateGroups
+	}
+	if err := b.checkCuts(unit); err != nil {
+		return c, err
+	}
+	adds := b.source.Unique() && b.sums() && (s.MaxSum != nil || b.hasCounts())
+	if c.unique = b.source.Unique() && !adds; c.unique {
+		return c, nil
+	}
+	var keys []scalar.Expr
+	for _, i := range p.keys {
+		keys = append(keys, b.keys[i].expr)
+	}
+	if c.proven = b.source.Fixes(keys); c.proven {
+		c.rows = 1
+	}
+	if slices.ContainsFunc(keys, func(e scalar.Expr) bool { return !b.source.PerUnit(e) }) {
+		c.groups = maxUnitGroups
+		if !p.Private() {
+			c.groups = int64(p.size)
+		}
+	}
+	if n, known := b.source.RowsPerUnit(s.Limits); known && n < c.rows {
+		c.rows, c.proven = n, true
+	}
+	c.limit = b.limit(keys, s)
+	switch {
+	case s.Contribution == FixedContribution && c.limit.rows < 1 && !c.proven:
+		return c, pgerr.New(pgerr.NoContribution, "no number says how many rows of one %s count", unit).At(b.at).
+			WithHint("SET dp.max_rows, or SET dp.contribution = auto.")
+	case s.Contribution == "":
+		c.limit.fixed = b.source.MaxRows() > 0 && c.limit.rows > 0 && !adds || s.MaxRows > 0 && s.MaxPartitions > 0
+	default:
+		c.limit.fixed = s.Contribution == FixedContribution
+	}
+	return c, nil
+}
+
+// checkCuts refuses to say how many units count for less than they have, where rows are left out before
+// they are counted.
+func (b *block) checkCuts(unit string) error {
+	if len(b.source.Cuts()) == 0 {
+		return nil
+	}
+	for _, a := range b.aggregates {
+		if a.asksCut() {
+			return pgerr.New(pgerr.FeatureNotSupported, "how many of the units (%s) count for less than they have is not measured here",
+				unit).At(a.at).
+				WithHint("Rows are left out before they are counted: EXPLAIN tells which. Ask without that join or sub-select.")
+		}
+	}
+	return nil
+}
+
+// limit returns the limits of the policy and the analyst. The numbers of the policy are of protected rows:
+// public ones may repeat each.
+func (b *block) limit(keys []scalar.Expr, s Settings) limit {
+	stated := lower(b.source.MaxRows(), b.source.AutoRows())
+	return limit{
+		rows:   lower(b.statedRows(stated, keys, s.Limits), s.MaxRows),
+		groups: lower(b.statedGroups(b.source.MaxPartitions(), keys, s.Limits), s.MaxPartitions),
+	}
+}
+
+// sums reports whether values are added up.
+func (b *block) sums() bool {
+	return slices.ContainsFunc(b.aggregates, func(a *aggregate) bool {
+		switch a.form.(type) {
+		case sumOf, averageOf:
+			return true
+		}
+		return false
+	})
+}
+
+// hasCounts reports whether values are counts or sums over rows of a unit. No bound fits them all, so that
+// the limit of their sum is chosen although a unit has one of them.
+func (b *block) hasCounts() bool {
+	return slices.ContainsFunc(b.source.Cuts(), func(c source.Cut) bool { return c.Grouped })
+}
+
+// lower returns the smaller of two limits of which 0 is none: who counts fewer rows of a unit
+// trades bias for less noise, which is the analyst's own choice.
+func lower(a, b int64) int64 {
+	if a < 1 || b > 0 && b < a {
+		return b
+	}
+	return a
+}

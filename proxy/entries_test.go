@@ -1,0 +1,165 @@
+package proxy_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/big"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"testing"
+
+	"dpproxy/accountant"
+	"dpproxy/dp"
+	"dpproxy/mechanisms"
+	"dpproxy/proxy"
+)
+
+// entries is a ledger that keeps the last charge, or hold with its first step.
+type entries struct {
+	accountant.Ledger
+
+	charge accountant.Charge
+	first  []string
+	debits []accountant.Debit
+}
+
+func (l *entries) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
+	l.charge, l.first, l.debits = c, c.Events, c.Debits
+	return l.Ledger.Charge(ctx, c)
+}
+
+func (l *entries) Hold(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
+	l.charge, l.first, l.debits = c, nil, nil
+	return l.Ledger.Hold(ctx, c)
+}
+
+func (l *entries) Step(ctx context.Context, hold accountant.ChargeID, events []string, debits []accountant.Debit) error {
+	if l.first == nil {
+		l.first, l.debits = events, debits
+	}
+	return l.Ledger.Step(ctx, hold, events, debits)
+}
+
+// entered is a world that draws each answer anew, and shows what it writes into its ledger.
+func entered(t *testing.T, limits ...accountant.Limit) (*client, *entries, *sameNoise) {
+	t.Helper()
+	l, noise := &entries{}, &sameNoise{}
+	w := accurate(t, func(cfg *proxy.Config) {
+		l.Ledger = cfg.Ledger
+		cfg.Ledger, cfg.Source, cfg.Answers = l, noise, proxy.Answers{}
+	}, limits...)
+	return w.client(t, "ana"), l, noise
+}
+
+// draw asks with other noise each time.
+func (s *sameNoise) draw(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rng = rand.NewChaCha8([32]byte{byte(n), byte(n >> 8), 1})
+}
+
+var chosen = regexp.MustCompile(`with at most ([0-9.]+)[^(]*\(chosen for this statement\)`)
+
+// TestEntriesByHand adds up the entries of a statement with two measures: a tenth of what is asked chooses the limit of
+// each, for ε²/8, a tenth tells the units above it, and the rest is for its numbers. For every limit that is
+// drawn the ledger has the same entries, which are together the price that was asked.
+func TestEntriesByHand(t *testing.T) {
+	ana, ledger, noise := entered(t, large(t))
+	ana.set(t, "dp.contribution = auto", "dp.epsilon = 0.4", "dp.mechanism = gaussian")
+	const (
+		asked    = 8 * dp.PicoPerUnit / 100 // ε²/2
+		measure  = asked / 2
+		choice   = measure / 10
+		variance = 125 // of the units above a limit: 1/(2·125) is a tenth of a measure
+		release  = measure - 2*choice
+	)
+	width := root(8 * choice)
+	limit := dp.BoundedRangeEvent{Epsilon: width}.String()
+	tail := dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}, Variance: big.NewInt(variance)}.String()
+	numbers := mechanisms.RefinementOf(release).(dp.RefinementEvent).String()
+	want := []string{limit, tail, limit, tail, numbers, numbers}
+
+	sum := new(big.Rat).Mul(width, width)
+	sum.Quo(sum, big.NewRat(8, 1)).Add(sum, big.NewRat(1, 2*variance)).Add(sum, big.NewRat(release, dp.PicoPerUnit))
+	sum.Mul(sum, big.NewRat(2*dp.PicoPerUnit, 1)) // both measures, in picos
+	if short := new(big.Rat).Sub(big.NewRat(asked, 1), sum); short.Sign() < 0 || short.Cmp(big.NewRat(1, 1)) >= 0 {
+		t.Fatalf("by hand the entries are %s of %d", sum.FloatString(3), asked)
+	}
+
+	limits := map[string]bool{}
+	for n := range 12 {
+		noise.draw(n)
+		must(t, ana.Conn, "SELECT diagnosis, count(*), sum(cost) FROM visits GROUP BY 1")
+		if !slices.Equal(ledger.first, want) {
+			t.Errorf("the entries are\n%q, want\n%q", ledger.first, want)
+		}
+		if len(ledger.debits) != 1 || ledger.debits[0].Loss.Pico() != asked {
+			t.Errorf("the debits are %v, want %d", ledger.debits, int64(asked))
+		}
+		drawn := chosen.FindAllStringSubmatch(ana.detail, -1)
+		if len(drawn) != 2 {
+			t.Fatalf("of limits is told %q", ana.detail)
+		}
+		limits[drawn[0][1]], limits[drawn[1][1]] = true, true
+	}
+	if len(limits) < 4 {
+		t.Errorf("of two measures these limits alone were drawn: %v", limits)
+	}
+}
+
+// root returns the largest ε in 10⁻¹² with ε² at most a number of 10⁻¹².
+func root(pico int64) *big.Rat {
+	square := new(big.Int).Mul(big.NewInt(pico), big.NewInt(dp.PicoPerUnit))
+	return new(big.Rat).SetFrac(square.Sqrt(square), big.NewInt(dp.PicoPerUnit))
+}
+
+// TestPriceOfLimits holds that what a statement costs before anything is drawn is the same for every limit that
+// is drawn then, of every kind of statement and budget.
+func TestPriceOfLimits(t *testing.T) {
+	pure := limit(t, accountant.UnitScope, "patient", dp.PureDP, 100_000)
+	for name, c := range map[string]struct {
+		budget   accountant.Limit
+		settings []string
+		sql      []string
+	}{
+		"gaussian": {large(t), []string{"dp.mechanism = gaussian"}, []string{
+			"SELECT count(*) FROM visits",
+			"SELECT hospital_id, count(*) FROM visits WHERE id <= 4050 GROUP BY 1", // 49 patients have five
+			"SELECT diagnosis, hospital_id, sum(cost), count(*) FROM visits GROUP BY GROUPING SETS ((1), (1, 2))",
+			"SELECT count(*), avg(cost) FROM visits",
+			"SELECT count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY cost) FROM visits",
+			"SELECT count(*), variance(cost) FROM visits",
+			"SELECT count(DISTINCT cost) FROM visits",
+		}},
+		"laplace": {pure, nil, []string{
+			"SELECT count(*) FROM visits",
+			"SELECT diagnosis, count(*), sum(cost) FROM visits GROUP BY 1",
+			"SELECT count(*), avg(cost) FROM visits",
+		}},
+		"a target": {large(t), []string{"dp.relative_error = 0.1"}, []string{
+			"SELECT count(*) FROM visits",
+			"SELECT diagnosis, count(*), sum(cost) FROM visits GROUP BY 1",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ana, ledger, noise := entered(t, c.budget)
+			ana.set(t, append(c.settings, "dp.contribution = auto", "dp.epsilon = 0.2")...)
+			for _, sql := range c.sql {
+				limits, paid := map[string]bool{}, map[string]bool{}
+				for n := range 12 {
+					noise.draw(n)
+					must(t, ana.Conn, sql)
+					paid[fmt.Sprintln(ledger.charge.Events, ledger.charge.Debits, ledger.first, ledger.debits)] = true
+					for _, drawn := range chosen.FindAllStringSubmatch(ana.detail, -1) {
+						limits[drawn[1]] = true
+					}
+				}
+				if len(paid) != 1 || len(limits) < 2 {
+					t.Errorf("%s: of limits %v the entries are\n%v", sql, limits, slices.Collect(maps.Keys(paid)))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,294 @@
+package reader
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/big"
+	"slices"
+
+	"dpproxy/contribution"
+	"dpproxy/mechanisms"
+	"dpproxy/planner"
+)
+
+// A Collector puts rows in their partitions. Rows that the SQL of the grouping set cannot have
+// produced are a failed read.
+type Collector struct {
+	set *planner.GroupingSet
+	of  *Exact
+	// byKey has the partitions of the keys that were read; nil of public ones that are not so together.
+	byKey map[string]*Partition
+	// weighted are the private partitions whose weights were read, with their sum.
+	weighted map[*Partition]*big.Int
+	units    map[place]*big.Int
+	levels   map[place][]int
+	sources  map[source]int // the read of the units of each vector
+	weights  *weights
+	// row, key, sum and directions are used for each row anew.
+	row             planner.Row
+	key             []byte
+	sum, directions big.Int
+}
+
+// A source is a vector of a measure, −1 if it is of none. Its units are counted once, in one read.
+type source struct{ measure, vector int16 }
+
+// weights says where the weights of partitions were read: each unit's once.
+type weights struct {
+	read int
+	source
+}
+
+// A place is where units are that share a row: on which levels of the norms of a vector, of which
+// there are two at most.
+type place struct {
+	source
+	first, second int16
+}
+
+// NewCollector returns that of a grouping set, which has no rows yet. A partition without rows has zeros.
+func NewCollector(set *planner.GroupingSet) *Collector {
+	c := &Collector{
+		set: set, of: &Exact{set: set}, byKey: map[string]*Partition{}, weighted: map[*Partition]*big.Int{},
+		units: map[place]*big.Int{}, levels: map[place][]int{}, sources: map[source]int{},
+	}
+	if !set.Private() {
+		for range set.Size() {
+			c.of.partitions = append(c.of.partitions, &Partition{})
+		}
+	}
+	return c
+}
+
+// parse takes a row of a read as it comes.
+func (c *Collector) parse(read int, row [][]byte) error {
+	if !c.set.Reads[read].ParseInto(&c.row, row) {
+		return errRead
+	}
+	return c.Take(read, c.row)
+}
+
+// placeOf returns that of a row.
+func placeOf(r planner.Row) place {
+	p := place{source: source{int16(r.Measure), int16(r.Vector)}}
+	for i, l := range r.Levels {
+		if i == 0 {
+			p.first = int16(l)
+		} else {
+			p.second = int16(l)
+		}
+	}
+	return p
+}
+
+// possible reports whether a row is of its measure: with levels of its norms, which beyond the last
+// limit of a single one counts by its directions.
+func (c *Collector) possible(r planner.Row) bool {
+	if r.Measure < 0 {
+		return r.Measure == -1 && len(r.Levels) == 0 && r.Units == nil
+	}
+	if r.Measure >= len(c.set.Measures) {
+		return false
+	}
+	m := c.set.Measures[r.Measure]
+	if r.Vector < 0 || r.Vector >= m.Vectors || len(r.Levels) != len(m.Norms) {
+		return false
+	}
+	for i, level := range r.Levels {
+		if level < 0 || level > m.Norms[i].Grid.Len() {
+			return false
+		}
+	}
+	return true
+}
+
+// Take adds a row of a read. Its error says that no SQL of the grouping set can have produced it.
+func (c *Collector) Take(read int, r planner.Row) error {
+	if !c.possible(r) {
+		return errRead
+	}
+	at := placeOf(r)
+	if r.Units != nil {
+		if err := c.addUnits(read, at, r.Units); err != nil {
+			return err
+		}
+	}
+	if len(r.Cells) == 0 && r.Weights == nil {
+		return nil
+	}
+	to, err := c.partition(r.Keys)
+	if to == nil || err != nil {
+		return err
+	}
+	if r.Weights != nil {
+		if err := c.addWeights(read, to, r); err != nil {
+			return err
+		}
+	}
+	for _, cell := range r.Cells {
+		if err := c.addCell(to, at, r.Levels, cell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addUnits adds the units of a row to those of their levels: also of a row whose partition is not
+// shown, since the norm of a unit is of all of them.
+func (c *Collector) addUnits(read int, at place, text []byte) error {
+	from, known := c.sources[at.source]
+	if !natural(&c.sum, text) || known && from != read {
+		return errRead
+	}
+	c.sources[at.source] = read
+	units := c.units[at]
+	if units == nil {
+		units = new(big.Int)
+		c.units[at] = units
+	}
+	units.Add(units, &c.sum)
+	return nil
+}
+
+// addWeights adds to the weights that the selection of a partition is by. All are of one read, and of
+// one vector, whose integers are in the same rows, if of any.
+func (c *Collector) addWeights(read int, to *Partition, r planner.Row) error {
+	from := weights{read, placeOf(r).source}
+	if c.weights == nil {
+		c.weights = &from
+	}
+	all := c.weighted[to]
+	again := all != nil && (r.Measure < 0 || len(r.Cells) == 0)
+	if again || !c.set.Private() || *c.weights != from || !natural(&c.sum, r.Weights) {
+		return errRead
+	}
+	if all == nil {
+		all = new(big.Int)
+		c.weighted[to] = all
+	}
+	all.Add(all, &c.sum)
+	return nil
+}
+
+// addCell adds an integer of a row. Units that may be above the limit count by their directions.
+func (c *Collector) addCell(to *Partition, at place, levels []int, cell planner.Cell) error {
+	if cell.At < 0 || cell.At >= c.set.Integers() || !integer(&c.sum, cell.Sum) {
+		return errRead
+	}
+	m := c.set.MeasureOf(cell.At)
+	if (m == nil) != (at.measure < 0) || m != nil && m.At() != int(at.measure) {
+		return errRead
+	}
+	if m == nil {
+		return to.setRow(cell.At, &c.sum)
+	}
+	var directions *big.Int
+	if len(m.Norms) == 1 && levels[0] > least(m.Norms[0]) {
+		if directions = &c.directions; !integer(directions, cell.Directions) {
+			return errRead
+		}
+	}
+	all := c.levels[at]
+	if all == nil {
+		all = slices.Clone(levels)
+		c.levels[at] = all // which all rows of the place share
+	}
+	to.newCellsOf(sum{cell.At, int(at.vector)}).Add(all, &c.sum, directions)
+	return nil
+}
+
+// least returns the least level that the limit can have.
+func least(n planner.Norm) int {
+	if n.Choice == nil {
+		return n.Fixed
+	}
+	return 0
+}
+
+// integer sets to to an integer as Postgres writes it; short ones are read without its arithmetic.
+func integer(to *big.Int, text []byte) bool {
+	const surely = 18 // digits of int8
+	if len(text) == 0 || len(text) > surely {
+		_, ok := to.SetString(string(text), 10)
+		return ok
+	}
+	digits, negative := bytes.CutPrefix(text, []byte("-"))
+	n := int64(0)
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			return false
+		}
+		n = 10*n + int64(d-'0')
+	}
+	if negative {
+		n = -n
+	}
+	to.SetInt64(n)
+	return len(digits) > 0
+}
+
+func natural(to *big.Int, text []byte) bool { return integer(to, text) && to.Sign() >= 0 }
+
+// partition finds that of keys, or nil if they are public and not so together.
+func (c *Collector) partition(keys [][]byte) (*Partition, error) {
+	c.key = c.key[:0]
+	for _, key := range keys {
+		size := -1 // NULL
+		if key != nil {
+			size = len(key)
+		}
+		c.key = append(binary.AppendVarint(c.key, int64(size)), key...)
+	}
+	to, known := c.byKey[string(c.key)]
+	if known {
+		return to, nil
+	}
+	if c.set.Private() {
+		to = &Partition{keys: textsOf(keys)}
+	} else if at, ok := c.set.Partition(keys); !ok {
+		return nil, errRead
+	} else if at >= 0 {
+		to = c.of.partitions[at]
+	}
+	c.byKey[string(c.key)] = to
+	return to, nil
+}
+
+// textsOf copies keys.
+func textsOf(keys [][]byte) []*string {
+	texts := make([]*string, len(keys))
+	for k, key := range keys {
+		if key != nil {
+			text := string(key)
+			texts[k] = &text
+		}
+	}
+	return texts
+}
+
+// Exact returns what was collected. A private partition is one whose weights were read: of
+// others the rows are of units that were bounded to other partitions. Its error says that an integer was
+// read twice of the same units.
+func (c *Collector) Exact() (*Exact, error) {
+	for p, n := range c.weighted {
+		p.weights = mechanisms.Protect(n)
+		c.of.partitions = append(c.of.partitions, p)
+	}
+	for _, p := range c.of.partitions {
+		if !p.distinct() {
+			return nil, errRead
+		}
+	}
+	for _, m := range c.set.Measures {
+		vectors := make([]*contribution.Cells, m.Vectors)
+		for v := range vectors {
+			vectors[v] = &contribution.Cells{}
+		}
+		c.of.units = append(c.of.units, vectors)
+	}
+	for at, n := range c.units {
+		levels := []int{int(at.first), int(at.second)}[:len(c.set.Measures[at.measure].Norms)]
+		c.of.units[at.measure][at.vector].Add(levels, n, nil)
+	}
+	return c.of, nil
+}

@@ -1,0 +1,68 @@
+package release
+
+import (
+	"math/big"
+
+	"dpproxy/contribution"
+	"dpproxy/mechanisms"
+	"dpproxy/planner"
+	"dpproxy/proxy/reader"
+)
+
+// clipped draws where the units of each measure of a grouping set are cut, and how many are: their limits, and
+// the numbers of units above them. It is paid for, and comes before the integers, whose noise follows
+// from it.
+func clipped(set *planner.GroupingSet, e *reader.Exact, src mechanisms.Source) ([]planner.Clip, error) {
+	clips := make([]planner.Clip, len(set.Measures))
+	for i, m := range set.Measures {
+		units := make([]*contribution.Cells, m.Vectors)
+		for v := range units {
+			units[v] = e.Units(i, v)
+		}
+		var err error
+		if clips[i], err = clip(m, units, src); err != nil {
+			return nil, err
+		}
+	}
+	return clips, nil
+}
+
+// clip draws that of one measure, from the units by level in each of its vectors.
+func clip(m *planner.Measure, units []*contribution.Cells, src mechanisms.Source) (planner.Clip, error) {
+	c := planner.Clip{Levels: make([]int, len(m.Norms))}
+	last := len(m.Norms) - 1
+	for i, n := range m.Norms {
+		if n.Choice == nil {
+			c.Levels[i] = n.Fixed
+			continue
+		}
+		of := units[:1] // all vectors have the norms before the last
+		if i == last {
+			of = units
+		}
+		var above [][]mechanisms.Private
+		for _, u := range of {
+			above = append(above, u.Above(i, n.Choices))
+		}
+		var err error
+		if c.Vector, c.Levels[i], err = n.Choice.Choose(src, above...); err != nil {
+			return c, err
+		}
+	}
+	if m.Tail != nil {
+		c.Tail = tail(m, c, units[c.Vector], src)
+	}
+	return c, nil
+}
+
+// tail draws the numbers of units above the limits and, of one norm, just below.
+func tail(m *planner.Measure, c planner.Clip, units *contribution.Cells, src mechanisms.Source) []*big.Int {
+	numbers := [3]mechanisms.Private{zero, zero, units.Beyond(c.Levels)}
+	if len(m.Norms) == 1 {
+		numbers = units.Tail(m.Norms[0].Grid, c.Levels[0])
+	}
+	released := m.Tail.Release(src, numbers)
+	return released[:]
+}
+
+var zero = mechanisms.Protect(new(big.Int))
