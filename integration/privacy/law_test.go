@@ -121,7 +121,7 @@ func TestLawOfLimits(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema,
 		strings.NewReplacer("epsilon: 9000", "epsilon: 5000, delta: 1e-6", "max_rows: 5\n    max_partitions: 3", "max_rows: auto").
 			Replace(sitetest.ClinicPolicy))
-	answers, levels := make([]within, draws(t)/4), []int64(nil)
+	answers, levels := make([]within, draws(t)/2), []int64(nil)
 	repeat(t, s.Run(t), fmt.Sprintf("SET dp.epsilon = %v", math.Sqrt(2*rho)), limited, len(answers), func(k int, row pgx.Row) error {
 		var scale, cut float64
 		err := row.Scan(&answers[k].count, &scale, &cut)
@@ -190,7 +190,7 @@ func checkWithin(t *testing.T, limit float64, answers []within) {
 	for _, a := range answers {
 		counts, cuts = append(counts, a.count-(4*patients+five-more)), append(cuts, a.cut-more)
 	}
-	for _, off := range []float64{1, 2, 0.5} {
+	for _, off := range []float64{1, 1.5, 1 / 1.5} {
 		count := stattest.Gaussian(math.Ceil(off * off * limit * limit / (2 * release)))
 		cut := notBelow(-more, stattest.Gaussian(math.Ceil(off*off/(2*tail))))
 		for what, p := range map[string]float64{"counts": stattest.Fit(counts, count), "units above": stattest.Fit(cuts, cut)} {
