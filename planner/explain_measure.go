@@ -52,7 +52,7 @@ func (m *Measure) describe(norm int, g *GroupingSet) string {
 		over := m.over(g, func(parts float64) string { return Number(n.Grid.Limit(n.Fixed) * scale / parts) })
 		s := "at most " + limit(n.Fixed) + of + over
 		if !n.cuts {
-			s += ", by a proof"
+			s += ", by keys and public tables"
 		}
 		return s
 	}

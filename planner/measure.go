@@ -20,7 +20,7 @@ type Measure struct {
 	// Vectors is how many vectors there are to choose from: one, or of an average one for each
 	// centre. The last norm is of each of them, the others are of all.
 	Vectors int
-	// Tail states how many units are above the limits; nil where a proof says that none is.
+	// Tail states how many units are above the limits; nil where keys and public tables say that none is.
 	Tail *contribution.Tail
 
 	weighting weighting

@@ -9,10 +9,11 @@ import (
 type unitBounds struct {
 	// unique says that a unit has at most one row in all, by a proof.
 	unique bool
-	// rows bounds those of a unit in a group, and groups the groups that it is in, by a proof or
-	// else by a technical limit.
+	// rows bounds those of a unit in a group, and groups the groups that it is in. What a unit has
+	// beyond rows is not added up, whatever they are by.
 	rows, groups int64
-	// proven says that rows is by a proof.
+	// proven says that rows is by keys, and by sizes of public relations on the mirror; else it is a
+	// technical limit.
 	proven bool
 	// limit is by the policy or the analyst.
 	limit limit
