@@ -17,10 +17,21 @@ func GroupingSet(t testing.TB, sql string, s planner.Settings) *planner.Grouping
 	return Block(t, sql, s).Sets[0]
 }
 
+// SmallGroupingSet plans a statement as GroupingSet does, over people of whom the policy says that there are
+// about as many as units.
+func SmallGroupingSet(t testing.TB, units int64, sql string, s planner.Settings) *planner.GroupingSet {
+	t.Helper()
+	return block(t, clinic(t, units), sql, s).Sets[0]
+}
+
 // Block plans a statement that has one block.
 func Block(t testing.TB, sql string, s planner.Settings) *planner.BlockPlan {
 	t.Helper()
-	cat := People(t)
+	return block(t, People(t), sql, s)
+}
+
+func block(t testing.TB, cat *policy.Model, sql string, s planner.Settings) *planner.BlockPlan {
+	t.Helper()
 	script, err := parser.Parse(sql, cat)
 	if err != nil {
 		t.Fatal(err)
@@ -40,10 +51,16 @@ func Block(t testing.TB, sql string, s planner.Settings) *planner.BlockPlan {
 // visits, in two wards.
 func People(t testing.TB) *policy.Model {
 	t.Helper()
+	return clinic(t, 0)
+}
+
+// clinic returns the catalogue of People, with about as many people as units; 0 where that is unsaid.
+func clinic(t testing.TB, units int64) *policy.Model {
+	t.Helper()
 	people, visits := catalog.Name{Schema: "public", Name: "people"}, catalog.Name{Schema: "public", Name: "visits"}
 	bounds := policy.ColumnPolicy{Bounds: &policy.Bounds{Low: new(big.Rat), High: big.NewRat(5000, 1), LowText: "0", HighText: "5000"}}
 	cat, problems := policy.Check(
-		policy.Policy{Unit: "person", Tables: []policy.TablePolicy{
+		policy.Policy{Unit: "person", Units: units, Tables: []policy.TablePolicy{
 			{Name: people, UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{"sex": values("f", "m"), "height": bounds}},
 			{Name: visits, UnitColumn: "person", Columns: map[string]policy.ColumnPolicy{"ward": values("a", "b"), "cost": bounds}},
 		}},

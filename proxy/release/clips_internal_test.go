@@ -351,6 +351,35 @@ func TestNoiseOfFixedAverage(t *testing.T) {
 	}
 }
 
+// TestNoiseOfFewUnits holds that count and sum of an average each have the noise of their own limit, on a
+// lattice that the limits share, where both limits are public numbers for want of people to choose them by.
+func TestNoiseOfFewUnits(t *testing.T) {
+	set := plantest.SmallGroupingSet(t, 40, "SELECT ward, avg(cost) FROM visits GROUP BY ward", planner.Settings{
+		EpsilonPico: dp.PicoPerUnit, Mechanism: "gaussian", Alpha: 0.05, MaxRows: 5, MaxPartitions: 2,
+		Contribution: planner.ChosenContribution, Limits: policy.Limits{PublicFanout: 1, Work: 1},
+	})
+	norms := set.Measures[0].Norms
+	if len(norms) != 2 || norms[0].Choice != nil || norms[1].Choice != nil {
+		t.Fatalf("%+v", norms)
+	}
+	levels := []int{norms[0].Fixed, norms[1].Fixed}
+	clips := []planner.Clip{{Levels: levels}}
+	for i, n := range norms {
+		noise := set.Noise(i, clips)
+		if want := n.Grid.Limit(n.Fixed) / math.Sqrt(2*0.25*0.9); math.Abs(noise.StdDev()/want-1) > 0.001 {
+			t.Errorf("the noise of the limit %g is %g, want %g", n.Grid.Limit(n.Fixed), noise.StdDev(), want)
+		}
+		exact := collected(t, set, i, []string{"1"}, people{levels: []int{0, 0}, units: 1, sum: 1 << 40})
+		_, partitions := exact.Shown(nil)
+		if got := reveal(partitions[0].At(set, i, clips)); got != 1<<40<<noise.Bits {
+			t.Errorf("2^40 is %d on the lattice of 2^−%d", got, noise.Bits)
+		}
+	}
+	if count, sum := norms[0].Grid.Limit(levels[0]), norms[1].Grid.Limit(levels[1]); count > 7.08 || sum/count < 9000 || sum/count > 11000 {
+		t.Errorf("the limits are %g rows and %g", count, sum)
+	}
+}
+
 // many people have counts that a chain finds.
 var many = []people{
 	{levels: []int{0}, units: 3000, sum: 3000},
