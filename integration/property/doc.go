@@ -1,5 +1,6 @@
 // Package property holds no code: its tests let random statements over random
 // databases meet the planner and a real Postgres. They want that no unit changes an
 // exact aggregate by more than the plan declares, that aggregates do not depend on how Postgres
-// reads them, that nothing raises, and that answers without noise are Postgres's own.
+// reads them, that nothing raises, and that answers without noise are Postgres's own. At limits, those of
+// the demonstration are what another program has computed.
 package property

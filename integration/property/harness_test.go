@@ -157,15 +157,22 @@ func newWorld(t testing.TB, seed uint64, p sqlgen.Profile) *world {
 	if w.client != w.conn {
 		run(t, w.client, w.schema.DDL())
 	}
-	site, err := config.Parse("policy.yaml", []byte(policyHead+w.schema.Policy()))
+	w.cat = model(t, w.conn, policyHead+w.schema.Policy())
+	return w
+}
+
+// model checks a policy with the catalogue of a database.
+func model(t testing.TB, conn *pgx.Conn, text string) *policy.Model {
+	t.Helper()
+	site, err := config.Parse("policy.yaml", []byte(text))
 	if err != nil {
-		t.Fatalf("%v\n%s", err, w.schema.Policy())
+		t.Fatalf("%v\n%s", err, text)
 	}
 	var names []catalog.Name
 	for _, table := range site.Tables.Tables {
 		names = append(names, table.Name)
 	}
-	s, err := mirror.Plan{Public: names}.Read(context.Background(), w.conn)
+	s, err := mirror.Plan{Public: names}.Read(context.Background(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,8 +180,7 @@ func newWorld(t testing.TB, seed uint64, p sqlgen.Profile) *world {
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	w.cat = cat
-	return w
+	return cat
 }
 
 // refusal returns the error if it is one of a refusal: the planner has no other.
