@@ -39,7 +39,7 @@ func demonstration(t *testing.T) *world {
 	}
 }
 
-// An atLimit says what one limit does to the demonstration's visits: how many patients are above it,
+// An atLimit has the exact integers of the demonstration at one limit: how many patients are above it,
 // and, unless that is 0, how many visits the first group has then, to one in the last digit.
 type atLimit struct {
 	limit  float64
@@ -99,7 +99,7 @@ func TestDemo(t *testing.T) {
 // rootOfNorm matches 1024 times the norm of a unit, rounded up.
 var rootOfNorm = regexp.MustCompile(`pg_catalog\.ceil\((pg_catalog\.sqrt\(.*AS pg_catalog\.float8\)\)) \* 1024\)`)
 
-// atLimits reads a statement, and tells what is not as it should be at limits.
+// atLimits reads a statement, and lists where its integers differ.
 func (p *planned) atLimits(t *testing.T, want []atLimit) (wrong []string) {
 	t.Helper()
 	read, err := p.exact()
