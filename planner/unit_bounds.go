@@ -9,8 +9,8 @@ import (
 type unitBounds struct {
 	// unique says that a unit has at most one row in all, by a proof.
 	unique bool
-	// rows bounds those of a unit in a group, and groups the groups that it is in. What a unit has
-	// beyond rows is not added up, whatever they are by.
+	// rows bounds those of a unit in a group, and groups the groups that it is in. Further
+	// rows of a unit are not added up, be it a proof or a limit that bounds them.
 	rows, groups int64
 	// proven says that rows is by keys, and by sizes of public relations on the mirror; else it is a
 	// technical limit.
