@@ -337,3 +337,35 @@ func BenchmarkPrice(b *testing.B) {
 		})
 	}
 }
+
+// TestPriceOfAnyReduction holds that the reveals of a reduction of no sensitivity in particular cost what was asked of
+// each level, and at least what the noise of every sensitivity does, in either measure.
+func TestPriceOfAnyReduction(t *testing.T) {
+	picos := []int64{1_234_567, 90_000_000_001, 700_000_000_000, 2_999_999_999_999}
+	price := func(e dp.Event, m dp.Measure) int64 {
+		loss, err := accountant.Price(e, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loss.Pico()
+	}
+	for _, linf := range []int64{1, 2, 3, 1000, 1<<20 + 7, 1 << 40} {
+		of, err := mechanisms.LaplaceReductionFor(dp.Sensitivity{L0: 1, LInf: linf}, picos)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := int64(0)
+		most := new(big.Rat).SetInt(new(big.Int).Mul(big.NewInt(linf), big.NewInt(dp.PicoPerUnit)))
+		for k := range picos {
+			before += price(mechanisms.ReductionOf(picos, k), dp.PureDP)
+			e := of.Event(k).(dp.ReductionEvent)
+			exact, _ := new(big.Rat).Mul(e.After, most).Float64()
+			if before != picos[k] || exact > float64(picos[k])*(1+1e-15) {
+				t.Errorf("a sensitivity of %d: level %d costs %g, %d was paid of %d", linf, k, exact, before, picos[k])
+			}
+			if all, one := price(mechanisms.ReductionOf(picos, k), dp.ZCDP), price(of.Event(k), dp.ZCDP); all < one {
+				t.Errorf("a sensitivity of %d: level %d costs %d under zCDP, %d was paid", linf, k, one, all)
+			}
+		}
+	}
+}

@@ -127,6 +127,21 @@ func (r LaplaceReduction) Event(k int) dp.Event {
 	return e
 }
 
+// ReductionOf returns the reveal of level k, counted from 0, of a reduction whose levels cost at most the given
+// ε·10⁻¹², as those of [LaplaceReductionFor] do: of no sensitivity in particular. Its noise of rate ε about a
+// sensitivity of 1 has the likelihood ratios e^ε and e^−ε alone, and costs as much as any that is ε-DP
+// [Kairouz-Oh-Viswanath 2017], under zCDP too.
+func ReductionOf(epsilonPicos []int64, k int) dp.Event {
+	rate := func(k int) *big.Rat { return big.NewRat(epsilonPicos[k], dp.PicoPerUnit) }
+	e := dp.ReductionEvent{
+		Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}, Before: new(big.Rat), After: rate(k), Cap: rate(len(epsilonPicos) - 1),
+	}
+	if k > 0 {
+		e.Before = rate(k - 1)
+	}
+	return e
+}
+
 // A Path is one vector with the noise of all levels, of which the first ones were
 // revealed. Like a [Private], it prints and logs nothing of them, and cannot be
 // encoded. It is safe for concurrent use.

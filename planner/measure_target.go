@@ -5,7 +5,6 @@ import (
 
 	"dpproxy/contribution"
 	"dpproxy/dp"
-	"dpproxy/pgerr"
 )
 
 // fixedGoal returns the sensitivity of a statistic at the only limit of its measure, and how far it may be
@@ -71,15 +70,10 @@ func (g *GroupingSet) reduced(kind string, poolPico int64, s Settings) (*NoiseRe
 		if err := m.assign(&g.aggregation, each); err != nil {
 			return nil, err
 		}
-		if m.chosen() && kind == laplaceReduction {
-			return nil, pgerr.New(pgerr.FeatureNotSupported,
-				"an error cannot be asked for where a limit of contributions is chosen in a pure budget").At(g.at).
-				WithHint("SET dp.contribution = fixed and dp.max_rows, or SET dp.error = off, dp.relative_error = off.")
-		}
 		left -= int64(len(m.statistics)) * (each.pico() - m.budget.pico())
 	}
 	c := &NoiseReduction{Mechanism: kind, PoolPico: left, settings: s, results: &g.results}
-	c.PilotPico = max(left/pilots, int64(len(g.statistics)))
+	c.PilotPico = max(left/c.pilots(), int64(len(g.statistics)))
 	if err := g.boundPilot(c.PilotPico / int64(len(g.statistics))); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,8 @@ type ReducedStatistic struct {
 	Sensitivity dp.Sensitivity
 	// Path is the path of noise of laplace_reduction.
 	Path mechanisms.LaplaceReduction
+	// picos are the prices of the path's levels, whatever the limit is; nil where it is known.
+	picos []int64
 
 	bits   uint              // of the lattice that it is measured on
 	within mechanisms.Scales // of brownian
@@ -88,7 +90,7 @@ func (c *NoiseReduction) Within(clips []Clip) (*NoiseReduction, error) {
 				return nil, imprecise() // no first round, which would be noticed behind its charge
 			}
 		} else {
-			cm.Path, err = newReduction(cm.Sensitivity, c.PoolPico/n)
+			err = cm.reduce(m, c.PoolPico/n)
 		}
 		if err != nil {
 			return nil, imprecise()
@@ -116,15 +118,35 @@ func (m *ReducedStatistic) stopAt(shown bool, relative, sigma float64) (err erro
 	return err
 }
 
-// newReduction returns the path that may cost so much. The price of each level is rounded
+// reduce gives the statistic the path that may cost so much. The price of each level is rounded
 // up to 10⁻¹².
-func newReduction(s dp.Sensitivity, poolPico int64) (mechanisms.LaplaceReduction, error) {
+func (m *ReducedStatistic) reduce(of *statistic, poolPico int64) error {
 	const most = 64
 	picos, err := mechanisms.GeometricLevels(max(poolPico/reach, 1), poolPico-most, levelRatio)
 	if err != nil {
-		return mechanisms.LaplaceReduction{}, err
+		return err
 	}
-	return mechanisms.LaplaceReductionFor(s, picos)
+	if of.measure != nil && of.measure.chosen() {
+		m.picos = picos
+	}
+	m.Path, err = mechanisms.LaplaceReductionFor(m.Sensitivity, picos)
+	return err
+}
+
+// level is the reveal of a level of the path, counted from 0.
+func (m *ReducedStatistic) level(k int) dp.Event {
+	if m.picos != nil {
+		return mechanisms.ReductionOf(m.picos, k)
+	}
+	return m.Path.Event(k)
+}
+
+// pilots is how many first rounds the pool has room for.
+func (c *NoiseReduction) pilots() int64 {
+	if c.Mechanism == brownian {
+		return pilots
+	}
+	return reach
 }
 
 // Independent reports whether the rounds are independent measurements, which a later read can
@@ -139,7 +161,7 @@ func (c *NoiseReduction) worst() dp.ComposedEvent {
 	var e dp.ComposedEvent
 	for _, m := range c.Statistics {
 		for level := range m.Path.Levels() {
-			e = append(e, m.Path.Event(level))
+			e = append(e, m.level(level))
 		}
 	}
 	return e
@@ -151,7 +173,7 @@ func (c *NoiseReduction) Revealing(from, to int) dp.ComposedEvent {
 	var e dp.ComposedEvent
 	for level := from; level <= to; level++ {
 		for _, m := range c.Statistics {
-			e = append(e, m.Path.Event(level))
+			e = append(e, m.level(level))
 		}
 	}
 	return e

@@ -188,6 +188,13 @@ func TestPureTargets(t *testing.T) {
 	if finer := ana.number(t, "SELECT count(*) FROM patients"); math.Abs(finer-1000) > 40 || strings.Contains(ana.notice, "refined") {
 		t.Errorf("a path is not taken up again: %v, %s", finer, ana.notice)
 	}
+	ana.set(t, "dp.contribution = auto", "dp.relative_error = 0.1")
+	before = w.spent(t, accountant.UnitScope, "patient")
+	visits, price := ana.number(t, "SELECT count(*) FROM visits"), w.spent(t, accountant.UnitScope, "patient")-before
+	t.Log(visits, price, ana.notice)
+	if !strings.Contains(ana.notice, "laplace_reduction") || price < 1 || price > dp.PicoPerUnit/2 {
+		t.Errorf("within a limit that is chosen: %v for %d, %s", visits, price, ana.notice)
+	}
 }
 
 // TestTargetOfNoGroups holds that a statement none of whose private groups is shown has an

@@ -452,6 +452,60 @@ func TestChainOfLimits(t *testing.T) {
 	}
 }
 
+// TestPathOfLimits holds that a path of noise reduction in a pure budget draws its limits once, before its first level,
+// that its price is the same for all of them, and that of no limit is less than what its noise costs.
+func TestPathOfLimits(t *testing.T) {
+	set := chainPlan(t, wards, func(s *planner.Settings) { s.Pure, s.Target.Relative = true, 0.05 })
+	src, limits := stattest.Source(t), map[int]bool{}
+	cost := func(e dp.ComposedEvent) int64 {
+		loss, err := accountant.Price(e, dp.PureDP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loss.Pico()
+	}
+	paid := func(level int) int64 { return cost(append(set.Choosing(), set.Reduction.Revealing(0, level)...)) }
+	for range 40 {
+		l := newReduction(set, src)
+		e, err := l.first()
+		if err != nil || cost(e) != paid(0) {
+			t.Fatalf("%v costs %d, %v", e, cost(e), err)
+		}
+		all, exact := cost(e), collected(t, set, 0, []string{"1"}, many...)
+		for err = l.begin(exact); err == nil; err = l.draw() {
+			if e, err = l.next(); len(e) == 0 {
+				break
+			}
+			all += cost(e)
+		}
+		if err != nil || all < paid(l.level) || all > paid(l.level)+int64(l.level) {
+			t.Fatalf("up to level %d for %d, not %d: %v", l.level, all, paid(l.level), err)
+		}
+		kept := &Set{}
+		l.keep(kept)
+		at := kept.Clips[0].Levels[0]
+		limits[at] = true
+		c, path := set.Measures[0].Norms[0].Grid.Limit(at), l.reduction.Statistics[0].Path
+		noise, err := path.Level(l.level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nominal := float64(all-cost(set.Choosing())) / dp.PicoPerUnit
+		scale := math.Ldexp(noise.StdDev()/math.Sqrt2, -20)
+		if ratio := c / scale / nominal; ratio > 1+1e-6 || ratio < 1-1e-5 {
+			t.Errorf("within %g noise of the scale %g costs %g of %g", c, scale, c/scale, nominal)
+		}
+		_, partitions := exact.Shown(src)
+		truth := math.Ldexp(float64(reveal(partitions[0].At(set, 0, kept.Clips))), -20)
+		if got := float64(l.released().Rows[0][0].Int64()); math.Abs(got-truth) > 0.1*truth {
+			t.Errorf("%g is shown as %g", truth, got)
+		}
+	}
+	if len(limits) < 2 {
+		t.Errorf("the limits %v: no choice was made", limits)
+	}
+}
+
 // precision returns the price, in ρ, of the most precise coordinate: a unit within a limit C of a norm may have all
 // of it there.
 func precision(s *Set, set *planner.GroupingSet) float64 {
