@@ -195,3 +195,11 @@ func (e *tableOfErrors) coverage() (within, intervals int) {
 	}
 	return within, intervals
 }
+
+// cells returns how many values an answer has.
+func (e *tableOfErrors) cells() (n int) {
+	for _, rows := range e.columns {
+		n += len(rows)
+	}
+	return n
+}
