@@ -1,6 +1,6 @@
 // Package truth compares answers with the truth, which the protected database itself has: questions
 // are asked many times, each time with noise of its own, and the truth is within the stated interval
-// or is not. It is asked for: make truth.
+// or is not. It is asked for: make truth; a small part of it is a test.
 //
 // A question in testdata is SQL as an analyst writes it, under a comment with its name. The values
 // that are compared stand in braces:
@@ -22,6 +22,7 @@
 // is told, and how many of these have the truth in them. Each answer has noise of its own, since none
 // is remembered; one secret chooses for all of them where a hash chooses.
 //
+// The questions of the TPC-H-derived data are the benchmark's own texts, with their values in braces.
 // The questions about tails ask a policy that says nothing about the rows of a unit, of tables that
 // were made for it: the laws are in tails_test.go.
 //

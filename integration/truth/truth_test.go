@@ -37,7 +37,7 @@ func TestTruth(t *testing.T) {
 	})
 	if *draws > 0 {
 		t.Run("study", func(t *testing.T) { printErrors(t, study(t), questionsAbout(t, "study")) })
-		t.Run("tpch", func(t *testing.T) { printErrors(t, shop(t), questionsAbout(t, "tpch")) })
+		t.Run("tpch", func(t *testing.T) { printErrors(t, shop(t), questionsOfShop(t)) })
 		t.Run("tails", func(t *testing.T) {
 			var questions []question
 			for _, law := range tails {
