@@ -8,7 +8,10 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"dpproxy/accountant"
 	"dpproxy/dp"
@@ -106,6 +109,49 @@ func TestEntriesByHand(t *testing.T) {
 	}
 	if len(limits) < 4 {
 		t.Errorf("of two measures these limits alone were drawn: %v", limits)
+	}
+}
+
+// TestExplainOfLimits holds that EXPLAIN of a statement whose limits are chosen costs nothing, and is the same
+// before any limit is drawn and after each draw.
+func TestExplainOfLimits(t *testing.T) {
+	ana, ledger, noise := entered(t, large(t))
+	ana.set(t, "dp.contribution = auto", "dp.epsilon = 0.4", "dp.mechanism = gaussian")
+	const sql = "SELECT diagnosis, count(*), sum(cost) FROM visits GROUP BY 1"
+	explained := func() string {
+		t.Helper()
+		rows, err := ana.Query(t.Context(), "EXPLAIN "+sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, _, left := strings.Cut(strings.Join(lines, "\n"), ", would leave ") // which changes
+		if !left {
+			t.Fatalf("no balance in %s", plan)
+		}
+		return plan
+	}
+	first := explained()
+	if ledger.charge.Debits != nil || !strings.Contains(first, "C is chosen") {
+		t.Fatalf("%v is charged for\n%s", ledger.charge.Debits, first)
+	}
+	limits := map[string]bool{}
+	for n := range 8 {
+		noise.draw(n)
+		must(t, ana.Conn, sql)
+		for _, drawn := range chosen.FindAllStringSubmatch(ana.detail, -1) {
+			limits[drawn[1]] = true
+		}
+		ledger.charge = accountant.Charge{}
+		if again := explained(); again != first || ledger.charge.Debits != nil {
+			t.Errorf("%v is charged for\n%s\nwhich was\n%s", ledger.charge.Debits, again, first)
+		}
+	}
+	if len(limits) < 3 {
+		t.Errorf("these limits alone were drawn: %v", limits)
 	}
 }
 
