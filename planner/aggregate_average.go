@@ -35,12 +35,27 @@ func (f averageOf) specialize(c *collector) (estimator, error) {
 	}
 	t, _ := f.resultType()
 	out := averaged{of: x}
-	if c.bounds.unique || !x.values.technical && (c.bounds.limit.fixed || x.values.high-x.values.low > maxOffset) {
+	switch {
+	case c.bounds.single && x.values.low <= 0 && 0 <= x.values.high:
+		err = out.ofUnits(c, f.overRow)
+	case c.bounds.unique || !x.values.technical && (c.bounds.limit.fixed || x.values.high-x.values.low > maxOffset):
 		err = out.aboutMiddle(c, f.overRow)
-	} else {
+	default:
 		err = out.aboutCentres(c, f.overRow)
 	}
 	return averageEstimator{estimated{out, t, x.values.digits + 6}, out}, err
+}
+
+// ofUnits sums the values themselves where each unit has one, at a limit of their own: of the units none
+// is left out, so that what the limit leaves out of the sum is known of the average as well.
+func (a *averaged) ofUnits(c *collector, f overRow) error {
+	a.alone = true
+	var err error
+	if a.sum, err = c.add(valueSum{summation{term: a.of}}, f.filter, f.at); err != nil {
+		return err
+	}
+	a.count, err = c.valueCount(f.arg, f.filter, f.at)
+	return err
 }
 
 // aboutMiddle sums distances from the middle of the bounds: a row changes them least.
@@ -74,6 +89,7 @@ type averaged struct {
 	of         term
 	sum, count int
 	centres    []int64 // in half steps; nil where it is the middle of the bounds
+	alone      bool    // the sum is about zero, in whole steps, and its limit is no other's
 }
 
 func (a averaged) statistics() []int { return []int{a.sum, a.count} }
@@ -82,8 +98,17 @@ func (a averaged) countedBy() (statistic int, fewest int64) { return a.count, 1 
 
 func (a averaged) clamped() []term { return []term{a.of} }
 
+// values has all that is public about the sum, but for a centre that was chosen.
+func (a averaged) values() estimate.Values {
+	v := a.of.centred()
+	if a.alone {
+		v.Centre, v.Unit = new(big.Rat), a.of.values.step
+	}
+	return v
+}
+
 func (a averaged) estimator(r observation) estimate.Average {
-	values := a.of.centred()
+	values := a.values()
 	if a.centres != nil {
 		centre := a.centres[r.clips[r.statistics[a.sum].measure.at].Vector]
 		values.Centre = new(big.Rat).Mul(new(big.Rat).SetInt64(centre), values.Unit)
@@ -105,12 +130,30 @@ type averageEstimator struct {
 	averaged averaged
 }
 
+// ends have, beside the noise, what the limits of contributions leave out.
+func (e averageEstimator) ends(r observation) (low, high float64) {
+	low, high = e.estimated.ends(r)
+	below, above := e.beyond(r)
+	return low - below, high + above
+}
+
+// beyond implements limited.
+func (e averageEstimator) beyond(r observation) (below, above float64) {
+	a := e.averaged
+	if !a.alone {
+		return 0, 0
+	}
+	var out estimate.LeftOut
+	out.Less, out.More = r.beyond(a.sum)
+	return a.estimator(r).Beyond(r.integer(a.sum), r.integer(a.count), out)
+}
+
 // standardError is to first order in the noise: a quotient of two noisy numbers has no moments.
 func (e averageEstimator) standardError(r observation) float64 {
 	a := e.averaged
 	sum, _ := new(big.Float).SetInt(r.integer(a.sum)).Float64()
 	count, _ := new(big.Float).SetInt(r.integer(a.count)).Float64()
 	count = math.Max(count, 1)
-	unit := float(a.of.centred().Unit)
+	unit := float(a.values().Unit)
 	return unit * math.Hypot(r.noise(a.sum).StdDev(), sum/count*r.noise(a.count).StdDev()) / count
 }

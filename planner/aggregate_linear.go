@@ -87,9 +87,12 @@ func (c counted) text(r observation) *string {
 
 // ends have, beside the noise, what the limits of contributions leave out.
 func (c counted) ends(r observation) (low, high float64) {
-	below, above := r.beyond(c.statistic)
+	below, above := c.beyond(r)
 	return c.number(r) - c.radius(r) - below, c.number(r) + c.radius(r) + above
 }
+
+// beyond implements limited.
+func (c counted) beyond(r observation) (below, above float64) { return r.beyond(c.statistic) }
 
 // A sumOf is SUM of clamped values.
 type sumOf struct{ overRow }
@@ -166,10 +169,15 @@ func (s summed) standardError(r observation) float64 {
 }
 
 func (s summed) ends(r observation) (low, high float64) {
-	below, above := r.beyond(s.statistic)
+	below, above := s.beyond(r)
+	return s.number(r) - s.radius(r) - below, s.number(r) + s.radius(r) + above
+}
+
+func (s summed) beyond(r observation) (below, above float64) {
+	below, above = s.counted.beyond(r)
 	if s.factor.Sign() < 0 {
 		below, above = above, below
 	}
 	factor, _ := s.linear()
-	return s.number(r) - s.radius(r) - below*factor, s.number(r) + s.radius(r) + above*factor
+	return below * factor, above * factor
 }

@@ -7,6 +7,12 @@ import (
 	"dpproxy/contribution"
 )
 
+// A limited estimator knows how far a value may be below and above what its noise says because of the limits
+// of its measures, if units go on above them as they do below.
+type limited interface {
+	beyond(r observation) (below, above float64)
+}
+
 // observable returns the released rows with all that is known of them: of each statistic too, how the part
 // that limits leave out is spread over the rows.
 func (r *results) observable(of *Released) []integers {

@@ -87,9 +87,9 @@ func (g *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
 		}
 		shown = true
 		bar.Least, bar.Most = min(bar.Least, half), max(bar.Most, half)
-		if factor, linear := o.linear(); linear {
-			below, above := seen.beyond(o.statistics()[0])
-			bar.Beyond = max(bar.Beyond, max(below, above)*factor)
+		if l, ok := o.estimator.(limited); ok {
+			below, above := l.beyond(seen)
+			bar.Beyond = max(bar.Beyond, below, above)
 		}
 	}
 	bar.Hidden = !shown && len(rows) > 0

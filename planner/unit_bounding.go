@@ -11,7 +11,7 @@ import (
 // unitBounds says what is known of the rows of a unit in a grouping set. A proof is
 // worth more than a limit: nothing is left out, nothing is chosen, and all of the budget is for the answer.
 //
-//   - A unit with one row in all (unique) needs no limit.
+//   - A unit with one row in all (unique) needs no limit, unless values of it are counts and sums (single).
 //   - Where the unit and the keys fix a row, it has one row in each group.
 //   - Where the unit fixes every key, all of its rows are in one group.
 func (b *block) unitBounds(p *partitions, s Settings, unit string) (unitBounds, error) {
@@ -33,7 +33,10 @@ func (b *block) unitBounds(p *partitions, s Settings, unit string) (unitBounds, 
 	if c.proven = b.source.Fixes(keys); c.proven {
 		c.rows = 1
 	}
-	if slices.ContainsFunc(keys, func(e scalar.Expr) bool { return !b.source.PerUnit(e) }) {
+	if c.single = adds && b.hasCounts(); c.single {
+		c.rows, c.proven = 1, true
+	}
+	if !c.single && slices.ContainsFunc(keys, func(e scalar.Expr) bool { return !b.source.PerUnit(e) }) {
 		c.groups = maxUnitGroups
 		if !p.Private() {
 			c.groups = int64(p.size)

@@ -9,6 +9,9 @@ import (
 type unitBounds struct {
 	// unique says that a unit has at most one row in all, by a proof.
 	unique bool
+	// single says the same of rows with counts and sums over rows: no number of rows bounds them, so that the
+	// limits of what they add up to are chosen.
+	single bool
 	// rows bounds those of a unit in a group, and groups the groups that it is in. Further
 	// rows of a unit are not added up, be it a proof or a limit that bounds them.
 	rows, groups int64
