@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -181,7 +182,21 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 
 var _ wire.Handler = (*Proxy)(nil)
 
-// mentionsState reports whether a text may read dp.budget or its kin.
+// mentionsState reports whether a text may read dp.budget or its kin, also by the names that they have where
+// search_path finds them.
 func mentionsState(sql string) bool {
-	return strings.Contains(strings.ToLower(sql), "dp.") || strings.Contains(sql, `"dp"`)
+	return strings.Contains(strings.ToLower(sql), "dp.") || strings.Contains(sql, `"dp"`) || namesState(sql)
+}
+
+// stateNames are those of the views of the schema dp that every analyst has.
+var stateNames = []string{"budget", "tables", "columns", "history"}
+
+// stateFilter tells cheaply which texts cannot have such a name, and unqualifiedState where it is behind no dot.
+var (
+	stateFilter      = parser.NewFilter(stateNames)
+	unqualifiedState = regexp.MustCompile(`(?i)(^|[^.\w])"?(` + strings.Join(stateNames, "|") + `)\b`)
+)
+
+func namesState(sql string) bool {
+	return stateFilter.Matches(sql) && unqualifiedState.MatchString(sql)
 }

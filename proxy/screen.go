@@ -14,7 +14,7 @@ import (
 // and refuses to plan a read of a protected relation.
 func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
 	named := p.filter.Matches(sql)
-	if !named && !parser.Mentions(sql) {
+	if !named && !parser.Mentions(sql) && !namesState(sql) {
 		return nil, nil
 	}
 	err := lexable(s.Parameter("client_encoding"), s.Parameter("standard_conforming_strings"))

@@ -75,3 +75,22 @@ func TestState(t *testing.T) {
 		t.Errorf("it costs %d", after-before)
 	}
 }
+
+// TestStateOfSearchPath holds that the relations of the schema dp have rows by their names alone, where
+// search_path finds them, in a session that has not read them before.
+func TestStateOfSearchPath(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.client(t, "ana").Exec(t.Context(), "SELECT count(*) FROM patients"); err != nil {
+		t.Fatal(err)
+	}
+	for _, relation := range []string{"budget", "Tables", `"columns"`, "history h"} {
+		c := w.client(t, "ana")
+		if _, err := c.Exec(t.Context(), "SET search_path = dp, public"); err != nil {
+			t.Fatal(err)
+		}
+		var rows int
+		if err := c.QueryRow(t.Context(), "SELECT count(*) FROM "+relation).Scan(&rows); err != nil || rows == 0 {
+			t.Errorf("%s: %d rows, %v", relation, rows, err)
+		}
+	}
+}
