@@ -24,14 +24,17 @@ type commands struct {
 	Budget    budgetCommand    `cmd:"" help:"Show budgets, raise, lower, freeze or thaw them."`
 	Ledger    ledgerCommand    `cmd:"" help:"Verify, export or mend the ledger."`
 	Incidents incidentsCommand `cmd:"" help:"Show or clear failed reads of protected data."`
+	Version   versionCommand   `cmd:"" help:"Print what this dpproxy was built from."`
 }
 
 func main() {
 	var c commands
+	if len(os.Args) == 1 {
+		os.Args = append(os.Args, "--help")
+	}
 	parse := kong.Parse(&c,
 		kong.Name("dpproxy"),
 		kong.Description("A Postgres proxy that enforces differential-privacy budgets."),
-		kong.UsageOnError(),
 	)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

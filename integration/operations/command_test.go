@@ -63,6 +63,22 @@ func testIncidents(t *testing.T, s *sitetest.Site) {
 	sitetest.Exec(t, sitetest.Dial(t, r.URL("ana")), "SELECT count(*) FROM patients")
 }
 
+// TestUnknownCommand holds that a slip of the fingers costs one line, and that no command at all shows them all.
+func TestUnknownCommand(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), sitetest.Program(t), "budgets").CombinedOutput()
+	if err == nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), "budgets") {
+		t.Errorf("%v: %s", err, out)
+	}
+	out, err = exec.CommandContext(t.Context(), sitetest.Program(t)).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "budget raise") {
+		t.Errorf("%v: %s", err, out)
+	}
+	out, err = exec.CommandContext(t.Context(), sitetest.Program(t), "version").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), "dpproxy ") || !strings.Contains(string(out), "\ngrammar of Postgres 1") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestVerifier makes a verifier that the wire accepts.
 func TestVerifier(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), sitetest.Program(t), "verifier")
