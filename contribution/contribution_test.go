@@ -749,16 +749,26 @@ func TestExcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := [3]*big.Int{big.NewInt(547), big.NewInt(120), big.NewInt(24)}
-	e := tail.Excess(384, b, 0.95)
+	e := tail.Excess(384, b, 0.95, true)
 	if e.Units != 24 || math.Round(e.AtMost) != 76 {
 		t.Errorf("%+v: about 24 units are above, at most 76", e)
 	}
 	if e.About < 5000 || e.About > 6600 || e.UpTo < 50_000 || e.UpTo > 60_000 {
 		t.Errorf("%+v: about 5800 rows, at most 58000", e)
 	}
-	none := tail.Excess(1, [3]*big.Int{big.NewInt(-4), big.NewInt(-2), big.NewInt(-9)}, 0.95)
+	none := tail.Excess(1, [3]*big.Int{big.NewInt(-4), big.NewInt(-2), big.NewInt(-9)}, 0.95, false)
 	if none.Units != 0 || none.About != 0 || none.AtMost <= 0 {
 		t.Errorf("%+v of noise alone", none)
+	}
+	// σ is 31.6, and that of the sum of two numbers 44.7.
+	for _, c := range []struct {
+		just, near int64
+		few        bool
+	}{{0, 0, true}, {40, 45, true}, {120, -35, true}, {-30, 118, true}, {50, 45, false}, {0, 95, false}} {
+		b := [3]*big.Int{big.NewInt(c.just), big.NewInt(c.near), big.NewInt(12)}
+		if e := tail.Excess(1, b, 0.95, true); e.Few != c.few || math.IsInf(e.UpTo, 1) != c.few || e.AtMost > 65 {
+			t.Errorf("%d and %d units are near the limit: %+v", c.just, c.near, e)
+		}
 	}
 	if parts := contribution.Spread(10, []float64{3, -1, 4}); parts[0] != 6 || parts[1] != 0 || parts[2] != 8 {
 		t.Errorf("an excess of 10 spreads as %v", parts)

@@ -48,8 +48,10 @@ type Excess struct {
 	Units, AtMost float64
 	// About is about how much these units have beyond the limit, in the norm; UpTo is an
 	// upper bound if numbers of units go on falling above C as they fall below it. Both are infinite
-	// where most units are above the limit.
+	// where most units are above the limit, and where Few.
 	About, UpTo float64
+	// Few says that hardly any units are near a limit that was chosen: nothing is seen to fall.
+	Few bool
 }
 
 // Bounds of the mean excess of a cut unit, in C. That of a Pareto tail of the exponent α is
@@ -61,12 +63,15 @@ const (
 
 // Excess computes what b tells of the limit C, at a confidence from 0.5 to below 1. The local
 // exponent of the tail is α = log₂((b₂ + m)/m), of pessimistic numbers for the upper bound, and
-// of the likeliest for the estimate.
-func (t Tail) Excess(limit float64, b [3]*big.Int, confidence float64) Excess {
+// of the likeliest for the estimate. A limit that was chosen is where many units are, or else the least
+// one, whatever units have: one that no units are seen to be near says nothing of those above.
+func (t Tail) Excess(limit float64, b [3]*big.Int, confidence float64, chosen bool) Excess {
 	near, cut := positive(b[1]), positive(b[2])
 	most := cut + t.noise.Quantile(2*(1-confidence))
-	if cut > surely*t.noise.StdDev() && near < falling*cut {
-		return Excess{Units: cut, AtMost: most, About: math.Inf(1), UpTo: math.Inf(1)}
+	below, _ := new(big.Float).SetInt(new(big.Int).Add(b[0], b[1])).Float64()
+	few := chosen && below < surely*math.Sqrt2*t.noise.StdDev()
+	if few || cut > surely*t.noise.StdDev() && near < falling*cut {
+		return Excess{Units: cut, AtMost: most, About: math.Inf(1), UpTo: math.Inf(1), Few: few}
 	}
 	return Excess{
 		Units: cut, AtMost: most,
@@ -75,9 +80,9 @@ func (t Tail) Excess(limit float64, b [3]*big.Int, confidence float64) Excess {
 	}
 }
 
-// Where units above the limit are surely there, by so many standard deviations, and those just below it
-// are fewer than such a part of them, most units are above the limit: nothing bounds the part that it leaves
-// out.
+// Units are surely there from so many standard deviations of their number on. Where that holds of those above
+// the limit, and those just below it are fewer than such a part of them, most units are above the limit: nothing
+// bounds the part that it leaves out.
 const (
 	surely  = 2
 	falling = 0.2

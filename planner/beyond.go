@@ -52,7 +52,7 @@ func (r observation) excess(statistic int) (e contribution.Excess, ok bool) {
 	}
 	clip := r.clips[m.at]
 	last := len(m.Norms) - 1
-	return m.Tail.Excess(m.Norms[last].Grid.Limit(clip.Levels[last]), [3]*big.Int(clip.Tail), 1-r.alpha), true
+	return m.Tail.Excess(m.Norms[last].Grid.Limit(clip.Levels[last]), [3]*big.Int(clip.Tail), 1-r.alpha, m.chosen()), true
 }
 
 // beyond returns how far a statistic may be below and above what is released because of its limit,

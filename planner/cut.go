@@ -36,7 +36,7 @@ func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
 func (m *Measure) cut(set *GroupingSet, clip Clip, unit string) string {
 	last := len(m.Norms) - 1
 	limit := m.Norms[last].Grid.Limit(clip.Levels[last])
-	e := m.Tail.Excess(limit, [3]*big.Int(clip.Tail), 1-set.alpha)
+	e := m.Tail.Excess(limit, [3]*big.Int(clip.Tail), 1-set.alpha, m.chosen())
 	labels, above := set.labelsOf(m), aboveLimit(e, 1-set.alpha)
 	if len(set.statistics[m.statistics[0]].shape()) > 1 || m.weighting != alone {
 		return fmt.Sprintf("For %s, one %s counts up to a limit (%s). %s What that does to %s is not in the error.",
@@ -49,6 +49,9 @@ func (m *Measure) cut(set *GroupingSet, clip Clip, unit string) string {
 	switch {
 	case math.Ceil(e.AtMost) < 1:
 		return strings.TrimSuffix(said, " ")
+	case e.Few:
+		return said + "So few are near that limit that nothing bounds what it leaves out. " +
+			"SET dp.max_rows, or ask the administrator to state units and max_rows."
 	case math.IsInf(e.UpTo, 1):
 		return said + "That limit is below what most have, so that nothing bounds what it leaves out. " +
 			"SET dp.max_rows, or ask the administrator to state max_rows."
