@@ -37,6 +37,19 @@ type Charge struct {
 	Events []string
 	// Debits are at most one for each scope, each in its scope's measure.
 	Debits []Debit
+	// Question is a digest of all that the releases depend on but the data, and of who asks.
+	// Empty, nothing can be prepaid, now or later.
+	Question string
+	// Prepaid is the amount that a charge which was left unanswered has paid for the same question. It is used up
+	// by this charge, whose debits are beside it, if any.
+	Prepaid Prepaid
+}
+
+// Prepaid is the amount that was paid for a question for which nothing has been drawn. The zero Prepaid is
+// nothing.
+type Prepaid struct {
+	Charge ChargeID // that was left unanswered
+	Debits []Debit
 }
 
 // A Debit is the amount for one scope.
@@ -88,8 +101,9 @@ type Ledger interface {
 	// it returns nil the charge is durable. It returns an *InsufficientError
 	// when a scope has too little left, ErrUnknownScope (wrapped) when one has
 	// no budget at all, ErrFrozen, ErrSuspended, ErrQuarantined or ErrFenced
-	// (wrapped) where they apply, and ErrUnavailable (wrapped) when the charge
-	// could not be made durable. After ErrUnavailable, and after the error of a context
+	// (wrapped) where they apply, ErrNotPrepaid (wrapped) when another charge has
+	// used what was prepaid, and ErrUnavailable (wrapped) when the charge could not
+	// be made durable. After ErrUnavailable, and after the error of a context
 	// that ended while the charge was being written, it may or may not count,
 	// and nothing may be released.
 	Charge(ctx context.Context, c Charge) (ChargeID, error)
@@ -107,6 +121,14 @@ type Ledger interface {
 	Step(ctx context.Context, hold ChargeID, events []string, debits []Debit) error
 	// Settle ends a hold and gives back the part that no step spent.
 	Settle(ctx context.Context, hold ChargeID) error
+	// Unanswered records that nothing was drawn for a charge of this run, or for the first step of a
+	// hold, and nothing will be: its read was interrupted, and no row has a part in that. The amount that it has
+	// spent stays spent, and is prepaid for its question. A hold is settled by it. It returns
+	// ErrNotPrepaid (wrapped) of a charge that has no question, that is of another run, or of which
+	// this was said before.
+	Unanswered(ctx context.Context, charge ChargeID) error
+	// Prepaid returns the amount that is prepaid for a question, the zero Prepaid if nothing is.
+	Prepaid(ctx context.Context, question string) (Prepaid, error)
 	// Balances returns the state of the given scopes, or of all when none is
 	// given (then ordered by kind and name), from one moment.
 	Balances(ctx context.Context, scopes ...Scope) ([]Balance, error)
@@ -121,11 +143,17 @@ type Ledger interface {
 	Close() error
 }
 
-// An Incident is a failed read of protected data (its cause is never stored).
+// An Incident is a failed read of protected data, told to the administrator alone.
 type Incident struct {
 	Charge  ChargeID
 	Analyst string
 	Shape   string
+	// Tables are the names of the tables that the statement read, with commas between.
+	Tables string
+	// Class is that of the SQLSTATE, or another cause in a word.
+	Class string
+	// Statement is the statement without its constants.
+	Statement string
 }
 
 // ErrUnknownScope is wrapped where a scope has no recorded limit. That means no
@@ -135,6 +163,10 @@ var ErrUnknownScope = errors.New("accountant: the scope has no budget")
 // ErrNotHeld is wrapped where a hold cannot be spent or settled: it does not
 // exist, belongs to another process run, was settled, or has too little left.
 var ErrNotHeld = errors.New("accountant: the ledger does not hold that")
+
+// ErrNotPrepaid is wrapped where a charge names an amount as prepaid that is not, or was used before, and
+// where one cannot be left unanswered.
+var ErrNotPrepaid = errors.New("accountant: that is not prepaid")
 
 // ErrFrozen is wrapped where an administrator has frozen a budget.
 var ErrFrozen = errors.New("accountant: the budget is frozen")

@@ -61,6 +61,9 @@ var (
 		"A grouping column has no public values in the policy.")
 	ReadFailed = declare("PB009", "protected_read_failed",
 		"The read of protected data did not finish. The reason is withheld, since it may depend on the data. The charge stays.")
+	ReadInterrupted = declare("PB017", "protected_read_interrupted",
+		"The protected database ended the read, by a restart, a conflict or a lost connection, which says nothing about the data. "+
+			"Ask the same again: it is paid, until it is answered.")
 	Backstop = declare("PB010", "protected_relation",
 		"A protected relation was reached in a place where dpproxy does not answer: a view, a function, DO, SQL in a string.")
 	Quarantined = declare("PB011", "statement_quarantined",

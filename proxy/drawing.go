@@ -43,8 +43,9 @@ func (e *execution) draw(ctx context.Context, plan *planner.Plan, pre *prelude, 
 	known := e.recall(ctx, plan, pre)
 	rest := plan.Rest(known.Known())
 	d := &drawing{
-		execution: e, plan: rest, pre: pre, veil: v, known: known, bill: e.bill(rest, known.Owed), payment: &cashier.Payment{},
-		run: release.New(rest, known.Before, e.p.cashier.Price, e.p.cfg.Source),
+		execution: e, plan: rest, pre: pre, veil: v, known: known, payment: &cashier.Payment{},
+		bill: e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, pre),
+		run:  release.New(rest, known.Before, e.p.cashier.Price, e.p.cfg.Source),
 	}
 	if !rest.Reads() {
 		v.fall()
@@ -82,6 +83,7 @@ type drawing struct {
 	bill    cashier.Bill
 	payment *cashier.Payment
 	run     *release.Run
+	watch   *watch
 }
 
 // draw reserves, reads, and releases until every grouping set has ended.
@@ -96,7 +98,7 @@ func (d *drawing) draw(ctx context.Context) error {
 	if err := d.reserve(ctx); err != nil {
 		return err
 	}
-	through := d.watch(ctx)
+	d.beginWatch(ctx)
 	exacts, err := d.read(ctx, reading)
 	if err != nil {
 		return err
@@ -105,10 +107,11 @@ func (d *drawing) draw(ctx context.Context) error {
 	if err := d.run.Begin(exacts); err != nil {
 		return defectiveRound()
 	}
-	if err := d.rounds(ctx, through); err != nil {
+	if err := d.rounds(ctx); err != nil {
 		return err
 	}
-	through()
+	d.watch.through()
+	d.veil.then(func() { d.p.incidents.answered(d.analyst, d.bill.Question) })
 	return nil
 }
 
@@ -121,12 +124,15 @@ func (d *drawing) reserve(ctx context.Context) error {
 		return reserveError(d.bill, err)
 	}
 	d.payment, d.veil.paid = payment, true
+	if payment.IsPrepaid() {
+		d.payment.Note("paid when its read was interrupted")
+	}
 	if d.bill.Rounds {
 		d.remark()
 	}
 	d.veil.then(func() {
 		d.enter(stepSettle)
-		payment.Settle(ctx)
+		d.settle(ctx)
 	})
 	first, err := d.run.First()
 	if err != nil {
@@ -142,6 +148,18 @@ func (d *drawing) reserve(ctx context.Context) error {
 	return nil
 }
 
+// settle gives back what no round has cost. A statement that was interrupted is owed an answer: its cost
+// counts for the same question.
+func (d *drawing) settle(ctx context.Context) {
+	if d.watch == nil || d.watch.outcome != unanswered {
+		d.payment.Settle(ctx)
+		return
+	}
+	if err := d.payment.Unanswered(ctx); err != nil {
+		d.p.cfg.Log.Error("an interrupted statement is not prepaid", "analyst", d.analyst, "error", err)
+	}
+}
+
 // remark adds notes on noise reduction for the analyst.
 func (d *drawing) remark() {
 	d.payment.Note(d.known.Notes...)
@@ -154,27 +172,11 @@ func (d *drawing) remark() {
 	}
 }
 
-// watch records an incident when the veil is lifted, unless the statement is through by then, or
-// was cut: a failure behind a charge, also by a panic, may depend on a row.
-func (d *drawing) watch(ctx context.Context) (through func()) {
-	failed := true
-	d.veil.then(func() {
-		if !failed || d.veil.ended {
-			return
-		}
-		in := accountant.Incident{Charge: d.payment.ID, Analyst: d.analyst, Shape: d.plan.Shape}
-		if err := d.p.incidents.record(context.WithoutCancel(ctx), in); err != nil {
-			d.p.cfg.Log.Error("an incident could not be recorded", "analyst", d.analyst, "error", err)
-		}
-	})
-	return func() { failed = false }
-}
-
 // rounds takes rounds until no grouping set needs one more: whoever cancels meanwhile does not stop
 // them. They begin at a point of the grid. When they are paid, and when the last of them ends, then
 // tells of the read no more than that point and their releases. No failure behind
 // through depends on a row.
-func (d *drawing) rounds(ctx context.Context, through func()) error {
+func (d *drawing) rounds(ctx context.Context) error {
 	for round := 1; round < maxRounds; round++ {
 		events, err := d.run.Next()
 		switch {
@@ -187,7 +189,7 @@ func (d *drawing) rounds(ctx context.Context, through func()) error {
 			d.veil.pause()
 		}
 		if err := d.payment.Round(ctx, events, nil); err != nil {
-			through()
+			d.watch.through()
 			return unpaidRound(err)
 		}
 		d.payment.Rounds++

@@ -68,6 +68,15 @@ func readFailed() error {
 		WithHint("Statements of this shape are refused until the administrator clears the incident.")
 }
 
+// interrupted tells a client that the protected database has ended a read, for a reason that lies in no row: always
+// the same, whatever it was.
+func interrupted() error {
+	return pgerr.New(pgerr.ReadInterrupted, "the read of protected data was interrupted: ask again, it is paid").
+		WithDetail("The protected database was restarted, or ended the read. The charge stays, and counts for this statement until " +
+			"it is answered.").
+		WithHint("Ask the same statement again: that costs nothing more.")
+}
+
 // stopped tells clients that they ended a statement themselves, by a timeout or a cancel request.
 func stopped(cause error, r *cashier.Receipt) error {
 	if !errors.Is(cause, reader.ErrTimeout) {

@@ -176,6 +176,15 @@ func (e *execution) bill(plan *planner.Plan, owed dp.ComposedEvent) cashier.Bill
 	}
 }
 
+// prepaid returns a bill with the amount that was paid for its question when a read of it was interrupted.
+func (e *execution) prepaid(ctx context.Context, b cashier.Bill, rest *planner.Plan, known *memory.Recalled, pre *prelude) cashier.Bill {
+	if rest.Reads() {
+		b.Question = e.p.memory.Asked(rest, known, pre.values)
+		e.p.cashier.Prepay(ctx, &b)
+	}
+	return b
+}
+
 // scopes lists the budgets that a statement on the tables debits.
 func (e *execution) scopes(tables []catalog.Name) []accountant.Scope {
 	return e.p.cashier.Scopes(e.analyst, e.p.analyst(e.analyst).Budget, tables)

@@ -88,7 +88,8 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 		return nil, false, err
 	}
 	known := x.recall(ctx, plan, pre)
-	bill := x.bill(plan.Rest(known.Known()), known.Owed)
+	rest := plan.Rest(known.Known())
+	bill := x.prepaid(ctx, x.bill(rest, known.Owed), rest, known, pre)
 	costs, err := x.p.cashier.Costs(ctx, bill)
 	if err != nil {
 		bill.Rounds = false // nothing is reserved

@@ -186,7 +186,7 @@ func TestReplyGridOfFailures(t *testing.T) {
 		t.Errorf("a timeout after %v waited %v", took, waited) // 640 ms is a point, and the charge's wait takes no time
 	}
 	must(t, ana, "SET statement_timeout = 0")
-	w.gate.Break()
+	w.gate.Fail("53200")
 	if _, err := ana.Exec(t.Context(), "SELECT count(*) FROM patients"); code(err) != "PB009" {
 		t.Errorf("a read that fails: %v", err)
 	}

@@ -35,6 +35,7 @@ type world struct {
 	addr         string
 	proxy        *proxy.Proxy
 	tap          *tap // to the mirror, if set
+	catalog      *policy.Model
 }
 
 const schema = `
@@ -107,7 +108,6 @@ func newWorldWith(t testing.TB, change func(*proxy.Config), limits ...accountant
 // newWorldOver changes how the protected database is reached, too.
 func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.Config), limits ...accountant.Limit) *world {
 	t.Helper()
-	ctx := t.Context()
 	w := &world{data: sitetest.StartPostgres(t), mirror: sitetest.StartMirror(t)}
 	exec(t, w.data, schema)
 	if limits == nil {
@@ -117,11 +117,19 @@ func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.
 	if w.ledger, err = memledger.New(limits); err != nil {
 		t.Fatal(err)
 	}
-	cat := w.sync(t)
-	if w.gate, err = w.data.Gate(context.WithoutCancel(ctx)); err != nil {
+	w.catalog = w.sync(t)
+	if w.gate, err = w.data.Gate(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.gate.Close)
+	w.start(t, reach, change)
+	return w
+}
+
+// start starts a dpproxy.
+func (w *world) start(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.Config)) {
+	t.Helper()
+	ctx, cat := t.Context(), w.catalog
 	cfg, err := pgxpool.ParseConfig(w.gate.URL("postgres", pgtemp.Superuser))
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +157,6 @@ func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.
 	}
 	w.proxy = p
 	w.serve(t, p)
-	return w
 }
 
 type logWriter struct{ t testing.TB }

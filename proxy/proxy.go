@@ -53,7 +53,7 @@ type Config struct {
 // same question.
 type Answers struct {
 	Store answers.Store // nil: nothing is remembered
-	// Version covers the policy, the schema and the secret.
+	// Version covers the policy, the schema and the secret: a prepaid amount too is for one version.
 	Version []byte
 	// Epoch names the data: an answer is of one epoch.
 	Epoch func() string

@@ -48,12 +48,17 @@ func (d *drawing) read(ctx context.Context, r *reader.Reading) ([][]*reader.Exac
 	cut, done := d.veil.cut(ctx, d.pre.timeout)
 	defer done()
 	exacts, err := r.Read(cut, d.p.policy.Load().defaults.Timeout)
+	if err == nil {
+		return exacts, nil
+	}
 	if cause, ok := errors.AsType[*reader.CutError](err); ok {
 		return nil, d.veil.stopped(cause.By, d.payment.Receipt)
 	}
-	if err != nil {
-		d.p.cfg.Log.Warn("a read of protected data failed", "analyst", d.analyst, "shape", r.Shape())
-		return nil, readFailed()
+	if lost, ok := errors.AsType[*reader.InterruptedError](err); ok && d.watch.interrupted(lost) {
+		return nil, interrupted()
 	}
-	return exacts, nil
+	if failed, ok := errors.AsType[*reader.FailedError](err); ok {
+		d.watch.incident.Class = failed.Class
+	}
+	return nil, readFailed()
 }

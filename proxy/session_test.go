@@ -279,10 +279,13 @@ func TestFailedReads(t *testing.T) {
 	ana := connect(t, w.url("ana"))
 	want := ""
 	before := w.spent(t, accountant.UnitScope, "patient")
-	for i, sql := range []string{
-		"SELECT count(*) FROM labs", "SELECT count(*) FROM labs WHERE test = 'chol'", "SELECT sum(value) FROM labs",
+	for i, c := range []struct{ sql, state string }{
+		{"SELECT count(*) FROM labs", "53200"},
+		{"SELECT count(*) FROM labs WHERE test = 'chol'", "57014"},
+		{"SELECT sum(value) FROM labs", "22012"},
 	} {
-		w.gate.Break()
+		sql := c.sql
+		w.gate.Fail(c.state)
 		_, err := ana.Exec(t.Context(), sql)
 		w.gate.Open()
 		var pg *pgconn.PgError
@@ -383,7 +386,7 @@ func TestDatabaseDown(t *testing.T) {
 	before := w.spent(t, accountant.UnitScope, "patient")
 	w.data.Crash()
 	_, err := ana.Exec(t.Context(), "SELECT count(*) FROM patients")
-	if code(err) != "PB009" && code(err) != "PB015" {
+	if code(err) != "PB017" && code(err) != "PB015" {
 		t.Errorf("with the database down: %v", err)
 	}
 	if code(err) == "PB015" && w.spent(t, accountant.UnitScope, "patient") != before {

@@ -30,6 +30,9 @@ func TestLedger(t *testing.T, open OpenFunc) {
 		{"debits are copied", testCopied},
 		{"holds", testHolds},
 		{"balances", testBalances},
+		{"prepaid", testPrepaid},
+		{"prepaid holds", testPrepaidHolds},
+		{"race for what is prepaid", testPrepaidRace},
 		{"incidents", testIncidents},
 		{"context", testContext},
 		{"close", testClose},
@@ -276,11 +279,13 @@ func testClose(t *testing.T, open OpenFunc) {
 	wantRefused(t, l, accountant.ErrUnavailable, accountant.Debit{Scope: analyst, Loss: Pure(1)})
 	_, balances := l.Balances(t.Context())
 	_, incidents := l.Incidents(t.Context())
+	_, prepaid := l.Prepaid(t.Context(), "q")
 	for name, err := range map[string]error{
-		"Balances": balances, "Incidents": incidents,
+		"Balances": balances, "Incidents": incidents, "Prepaid": prepaid,
 		"Admit":          l.Admit(t.Context(), "ann", "shape"),
 		"Step":           l.Step(t.Context(), 1, nil, []accountant.Debit{{Scope: analyst, Loss: Pure(1)}}),
 		"Settle":         l.Settle(t.Context(), 1),
+		"Unanswered":     l.Unanswered(t.Context(), 1),
 		"Incident":       l.Incident(t.Context(), accountant.Incident{Charge: 1}),
 		"ClearIncidents": l.ClearIncidents(t.Context(), "", "why"),
 	} {

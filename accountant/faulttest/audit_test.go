@@ -108,7 +108,8 @@ func (y *tally) entry(r history.Record) {
 		}
 	case history.LowerEntry:
 		y.limit[e.Limit.Scope] = e.Limit.Loss.Pico()
-	case history.IncidentEntry, history.ClearEntry, history.FreezeEntry, history.NoteEntry, history.CheckpointEntry:
+	case history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.FreezeEntry, history.NoteEntry,
+		history.CheckpointEntry:
 	}
 }
 

@@ -84,7 +84,8 @@ func (y *tally) key(e history.Entry) string {
 	case history.SettleEntry:
 		return "give " + y.holds[uint64(e.Hold)].op
 	case history.BeginEntry, history.LimitsEntry, history.VoidEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry,
-		history.FenceEntry, history.RestoreEntry, history.IncidentEntry, history.ClearEntry, history.NoteEntry, history.CheckpointEntry:
+		history.FenceEntry, history.RestoreEntry, history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.NoteEntry,
+		history.CheckpointEntry:
 	}
 	return ""
 }

@@ -58,6 +58,21 @@ func (c Calls) Settle(ctx context.Context, hold accountant.ChargeID) error {
 	return err
 }
 
+// Unanswered implements [accountant.Ledger].
+func (c Calls) Unanswered(ctx context.Context, charge accountant.ChargeID) error {
+	_, err := c.record(ctx, c.boot, UnansweredEntry{Charge: charge})
+	return err
+}
+
+// Prepaid implements [accountant.Ledger].
+func (c Calls) Prepaid(ctx context.Context, question string) (accountant.Prepaid, error) {
+	var found accountant.Prepaid
+	if err := c.read(ctx, func(s *State) { found = s.Prepaid(question) }); err != nil {
+		return accountant.Prepaid{}, err
+	}
+	return found, nil
+}
+
 // Incident implements [accountant.Ledger].
 func (c Calls) Incident(ctx context.Context, in accountant.Incident) error {
 	_, err := c.record(ctx, c.boot, IncidentEntry(in))

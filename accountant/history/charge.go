@@ -17,8 +17,13 @@ func (s *State) charge(run string, c accountant.Charge) error {
 	if err != nil {
 		return err
 	}
+	paid, err := joined(c.Prepaid.Debits, c.Debits)
+	if err != nil {
+		return err
+	}
 	s.putBalances(next)
-	s.keepVoidable(accountant.ChargeID(s.seq+1), open{run: run, debits: slices.Clone(c.Debits)})
+	s.usePrepaid(c)
+	s.keepVoidable(accountant.ChargeID(s.seq+1), open{run: run, debits: paid, question: c.Question})
 	return nil
 }
 
@@ -28,14 +33,19 @@ func (s *State) hold(run string, c accountant.Charge) error {
 		return err
 	}
 	s.putBalances(next)
-	put(s, s.holds, accountant.ChargeID(s.seq+1), open{run: run, debits: slices.Clone(c.Debits)})
+	s.usePrepaid(c)
+	h := open{run: run, debits: slices.Clone(c.Debits), question: c.Question}
+	if c.Question != "" {
+		h.paid = slices.Clone(c.Prepaid.Debits)
+	}
+	put(s, s.holds, accountant.ChargeID(s.seq+1), h)
 	return nil
 }
 
 // reserve returns the balances after adding a charge's debits to the given part
-// of them, if every scope has that much left.
+// of them, if every scope has that much left. A prepaid amount was added before.
 func (s *State) reserve(run string, c accountant.Charge, part func(*accountant.Balance) *dp.Loss) (balances, error) {
-	if err := checkText(append([]string{c.Analyst, c.Shape}, c.Events...)...); err != nil {
+	if err := checkText(append([]string{c.Analyst, c.Shape, c.Question}, c.Events...)...); err != nil {
 		return nil, err
 	}
 	if run == "" {
@@ -44,26 +54,34 @@ func (s *State) reserve(run string, c accountant.Charge, part func(*accountant.B
 	if err := s.Admit(run, c.Analyst, c.Shape); err != nil {
 		return nil, err
 	}
-	return s.each(c.Debits, func(b *accountant.Balance, loss dp.Loss) error {
-		if b.Frozen {
-			return fmt.Errorf("%w: %v", accountant.ErrFrozen, b.Scope)
-		}
-		taken := part(b)
-		sum, err := taken.Plus(loss)
-		if errors.Is(err, dp.ErrMeasure) {
-			return fmt.Errorf("history: %v is counted in %v: %w", b.Scope, b.Limit.Measure(), err)
-		}
-		short := &accountant.InsufficientError{Scope: b.Scope, Requested: loss, Remaining: b.Remaining()}
-		if err != nil {
-			return short // a sum that overflows is more than any limit
-		}
-		*taken = sum
-		total, err := b.Spent.Plus(b.Held)
-		if err != nil || !total.Fits(b.Limit) {
-			return short
-		}
-		return nil
-	})
+	if err := s.checkPrepaid(c); err != nil {
+		return nil, err
+	}
+	if len(c.Debits) == 0 && c.Prepaid.Charge != 0 {
+		return nil, nil
+	}
+	return s.each(c.Debits, func(b *accountant.Balance, loss dp.Loss) error { return addWithin(b, part(b), loss) })
+}
+
+// addWithin adds a loss to a part of a balance, if that much is left.
+func addWithin(b *accountant.Balance, part *dp.Loss, loss dp.Loss) error {
+	if b.Frozen {
+		return fmt.Errorf("%w: %v", accountant.ErrFrozen, b.Scope)
+	}
+	sum, err := part.Plus(loss)
+	if errors.Is(err, dp.ErrMeasure) {
+		return fmt.Errorf("history: %v is counted in %v: %w", b.Scope, b.Limit.Measure(), err)
+	}
+	short := &accountant.InsufficientError{Scope: b.Scope, Requested: loss, Remaining: b.Remaining()}
+	if err != nil {
+		return short // a sum that overflows is more than any limit
+	}
+	*part = sum
+	total, err := b.Spent.Plus(b.Held)
+	if err != nil || !total.Fits(b.Limit) {
+		return short
+	}
+	return nil
 }
 
 // Admit refuses a run that has ended, and an analyst and a shape with incidents: a
@@ -135,7 +153,7 @@ func (s *State) keepVoidable(id accountant.ChargeID, o open) {
 
 func (s *State) void(run string, id accountant.ChargeID) error {
 	o, ok := s.voidable[id]
-	if !ok || o.run != run {
+	if !ok || o.run != run || o.question != "" { // whoever wrote one of these knew no question
 		return fmt.Errorf("%w: %d is not an open charge of this run", ErrNotVoidable, id)
 	}
 	next, err := s.each(o.debits, func(b *accountant.Balance, loss dp.Loss) (err error) {
@@ -179,8 +197,14 @@ func (s *State) step(run string, e StepEntry) error {
 	if err != nil {
 		return err
 	}
+	h.debits, h.stepped = left, slices.Concat(h.stepped, e.Debits)
+	if h.question != "" {
+		if h.paid, err = joined(h.paid, e.Debits); err != nil {
+			return err
+		}
+	}
 	s.putBalances(next)
-	put(s, s.holds, e.Hold, open{run, left, slices.Concat(h.stepped, e.Debits)})
+	put(s, s.holds, e.Hold, h)
 	return nil
 }
 

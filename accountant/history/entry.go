@@ -50,6 +50,10 @@ type StepEntry struct {
 // step spent.
 type SettleEntry struct{ Hold accountant.ChargeID }
 
+// An UnansweredEntry says that nothing was drawn for a charge or a hold of the same run, so that the amount
+// that it has spent is prepaid for its question.
+type UnansweredEntry struct{ Charge accountant.ChargeID }
+
 // An IncidentEntry is an incident.
 type IncidentEntry accountant.Incident
 
@@ -103,6 +107,7 @@ func (VoidEntry) entry()       {}
 func (HoldEntry) entry()       {}
 func (StepEntry) entry()       {}
 func (SettleEntry) entry()     {}
+func (UnansweredEntry) entry() {}
 func (IncidentEntry) entry()   {}
 func (ClearEntry) entry()      {}
 func (RaiseEntry) entry()      {}

@@ -46,6 +46,7 @@ type recordJSON struct {
 	Hold       *chargeJSON   `json:"hold,omitempty"`
 	Step       *stepJSON     `json:"step,omitempty"`
 	Settle     *uint64       `json:"settle,omitempty"`
+	Unanswered *uint64       `json:"unanswered,omitempty"`
 	Incident   *incidentJSON `json:"incident,omitempty"`
 	Clear      *clearJSON    `json:"clear,omitempty"`
 	Raise      *limitJSON    `json:"raise,omitempty"`
@@ -67,6 +68,14 @@ type chargeJSON struct {
 	Shape   string   `json:"shape,omitempty"`
 	Events  []string `json:"events,omitempty"`
 	Debits  []amount `json:"debits"`
+	// Of a charge whose question may be asked again for it, or is asked again.
+	Question string       `json:"question,omitempty"`
+	Prepaid  *prepaidJSON `json:"prepaid,omitempty"`
+}
+
+type prepaidJSON struct {
+	Charge uint64   `json:"charge"`
+	Debits []amount `json:"debits"`
 }
 
 type stepJSON struct {
@@ -79,6 +88,10 @@ type incidentJSON struct {
 	Charge  uint64 `json:"charge"`
 	Analyst string `json:"analyst"`
 	Shape   string `json:"shape,omitempty"`
+	// For people.
+	Tables    string `json:"tables,omitempty"`
+	Class     string `json:"class,omitempty"`
+	Statement string `json:"statement,omitempty"`
 }
 
 type clearJSON struct {
@@ -170,13 +183,15 @@ func (r *recordJSON) set(e Entry) bool {
 			r.Limits = append(r.Limits, toAmount(l.Scope, l.Loss))
 		}
 	case ChargeEntry:
-		r.Charge = &chargeJSON{e.Analyst, e.Shape, e.Events, toAmounts(e.Debits)}
+		r.Charge = toCharge(accountant.Charge(e))
 	case HoldEntry:
-		r.Hold = &chargeJSON{e.Analyst, e.Shape, e.Events, toAmounts(e.Debits)}
+		r.Hold = toCharge(accountant.Charge(e))
 	case StepEntry:
 		r.Step = &stepJSON{uint64(e.Hold), e.Events, toAmounts(e.Debits)}
 	case SettleEntry:
 		r.Settle = (*uint64)(&e.Hold)
+	case UnansweredEntry:
+		r.Unanswered = (*uint64)(&e.Charge)
 	case IncidentEntry:
 		in := toIncident(accountant.Incident(e))
 		r.Incident = &in
@@ -283,6 +298,9 @@ func (r *recordJSON) processEntries(add func(Entry, error)) {
 	if r.Settle != nil {
 		add(SettleEntry{accountant.ChargeID(*r.Settle)}, nil)
 	}
+	if r.Unanswered != nil {
+		add(UnansweredEntry{accountant.ChargeID(*r.Unanswered)}, nil)
+	}
 	if r.Incident != nil {
 		add(IncidentEntry(r.Incident.incident()), nil)
 	}
@@ -320,15 +338,32 @@ func (r *recordJSON) decisions(add func(Entry, error)) {
 	}
 }
 
+func toCharge(c accountant.Charge) *chargeJSON {
+	j := &chargeJSON{Analyst: c.Analyst, Shape: c.Shape, Events: c.Events, Debits: toAmounts(c.Debits), Question: c.Question}
+	if c.Prepaid.Charge != 0 {
+		j.Prepaid = &prepaidJSON{uint64(c.Prepaid.Charge), toAmounts(c.Prepaid.Debits)}
+	}
+	return j
+}
+
 func (c *chargeJSON) charge() (accountant.Charge, error) {
 	debits, err := toDebits(c.Debits)
-	return accountant.Charge{Analyst: c.Analyst, Shape: c.Shape, Events: c.Events, Debits: debits}, err
+	charge := accountant.Charge{Analyst: c.Analyst, Shape: c.Shape, Events: c.Events, Debits: debits, Question: c.Question}
+	if c.Prepaid == nil || err != nil {
+		return charge, err
+	}
+	charge.Prepaid.Charge = accountant.ChargeID(c.Prepaid.Charge)
+	charge.Prepaid.Debits, err = toDebits(c.Prepaid.Debits)
+	return charge, err
 }
 
 func toIncident(in accountant.Incident) incidentJSON {
-	return incidentJSON{uint64(in.Charge), in.Analyst, in.Shape}
+	return incidentJSON{uint64(in.Charge), in.Analyst, in.Shape, in.Tables, in.Class, in.Statement}
 }
 
 func (in incidentJSON) incident() accountant.Incident {
-	return accountant.Incident{Charge: accountant.ChargeID(in.Charge), Analyst: in.Analyst, Shape: in.Shape}
+	return accountant.Incident{
+		Charge: accountant.ChargeID(in.Charge), Analyst: in.Analyst, Shape: in.Shape,
+		Tables: in.Tables, Class: in.Class, Statement: in.Statement,
+	}
 }

@@ -65,7 +65,17 @@ var format = []struct {
 	{history.ChargeEntry{Analyst: "ann", Debits: []accountant.Debit{
 		{Scope: annDebit(0).Scope, Loss: accountanttest.ZCDP(0, dp.AttoPerUnit)},
 	}}, `"charge":{"analyst":"ann","debits":[{"kind":"analyst","name":"ann","measure":"zcdp","pico":0,"atto":"1000000000000000000"}]}`},
+	{
+		history.ChargeEntry{Analyst: "ann", Question: "q", Prepaid: accountant.Prepaid{Charge: 3, Debits: []accountant.Debit{annDebit(5)}}},
+		`"charge":{"analyst":"ann","debits":[],"question":"q",` +
+			`"prepaid":{"charge":3,"debits":[{"kind":"analyst","name":"ann","measure":"pure","pico":5}]}}`,
+	},
+	{history.UnansweredEntry{Charge: 4}, `"unanswered":4`},
 	{history.IncidentEntry{Charge: 3, Analyst: "ann", Shape: "s"}, `"incident":{"charge":3,"analyst":"ann","shape":"s"}`},
+	{
+		history.IncidentEntry{Charge: 3, Analyst: "ann", Shape: "s", Tables: "public.labs", Class: "53", Statement: "SELECT $1"},
+		`"incident":{"charge":3,"analyst":"ann","shape":"s","tables":"public.labs","class":"53","statement":"SELECT $1"}`,
+	},
 	{history.ClearEntry{Analyst: "ann", Reason: "why"}, `"clear":{"analyst":"ann","reason":"why"}`},
 	{history.ClearEntry{Reason: "why"}, `"clear":{"reason":"why"}`},
 }

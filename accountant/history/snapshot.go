@@ -23,6 +23,14 @@ type snapshotJSON struct {
 	Recent    []uint64       `json:"recent"`
 	Holds     []openJSON     `json:"holds"`
 	Incidents []incidentJSON `json:"incidents"`
+	// Unanswered is missing where there is none, as in the digests of earlier versions.
+	Unanswered []unansweredJSON `json:"unanswered,omitempty"`
+}
+
+type unansweredJSON struct {
+	Charge   uint64   `json:"charge"`
+	Question string   `json:"question"`
+	Debits   []amount `json:"debits"`
 }
 
 type balanceJSON struct {
@@ -42,6 +50,9 @@ type openJSON struct {
 	ID     uint64   `json:"id"`
 	Run    string   `json:"run"`
 	Debits []amount `json:"debits"`
+	// Of a charge whose question may be asked again for it; paid is of a hold.
+	Question string   `json:"question,omitempty"`
+	Paid     []amount `json:"paid,omitempty"`
 }
 
 // Snapshot writes the state as JSON, the same for equal states.
@@ -62,13 +73,17 @@ func (s *State) Snapshot() ([]byte, error) {
 	for _, in := range s.incidents {
 		j.Incidents = append(j.Incidents, toIncident(in))
 	}
+	for _, p := range s.unanswered {
+		j.Unanswered = append(j.Unanswered, unansweredJSON{uint64(p.id), p.question, toAmounts(p.debits)})
+	}
 	return json.Marshal(j)
 }
 
 func toOpens(all map[accountant.ChargeID]open) []openJSON {
 	opens := []openJSON{}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
-		opens = append(opens, openJSON{uint64(id), all[id].run, toAmounts(all[id].debits)})
+		o := all[id]
+		opens = append(opens, openJSON{uint64(id), o.run, toAmounts(o.debits), o.question, toAmounts(o.paid)})
 	}
 	return opens
 }
@@ -103,6 +118,10 @@ func Restore(snapshot []byte) (*State, error) {
 	for _, in := range j.Incidents {
 		s.incidents = append(s.incidents, in.incident())
 	}
+	var err error
+	if s.unanswered, err = restoredPrepaid(j.Unanswered); err != nil {
+		return nil, err
+	}
 	again, err := s.Snapshot()
 	if err != nil {
 		return nil, err
@@ -126,13 +145,29 @@ func (b balanceJSON) balance() (accountant.Balance, error) {
 	return accountant.Balance{Scope: limit.Scope, Limit: limit.Loss, Spent: spent, Held: held, Frozen: b.Frozen}, err
 }
 
+func restoredPrepaid(all []unansweredJSON) ([]prepaid, error) {
+	var restored []prepaid
+	for _, u := range all {
+		debits, err := toDebits(u.Debits)
+		if err != nil {
+			return nil, fmt.Errorf("history: the unanswered charge %d of the snapshot: %w", u.Charge, err)
+		}
+		restored = append(restored, prepaid{accountant.ChargeID(u.Charge), u.Question, debits})
+	}
+	return restored, nil
+}
+
 func restoreOpens(into map[accountant.ChargeID]open, all []openJSON) error {
 	for _, o := range all {
 		debits, err := toDebits(o.Debits)
 		if err != nil {
 			return fmt.Errorf("history: the open charge %d of the snapshot: %w", o.ID, err)
 		}
-		into[accountant.ChargeID(o.ID)] = open{run: o.Run, debits: debits}
+		paid, err := toDebits(o.Paid)
+		if err != nil {
+			return fmt.Errorf("history: what the open charge %d of the snapshot has paid: %w", o.ID, err)
+		}
+		into[accountant.ChargeID(o.ID)] = open{run: o.Run, debits: debits, question: o.Question, paid: paid}
 	}
 	return nil
 }

@@ -19,14 +19,14 @@ func TestSnapshotGoesOn(t *testing.T) {
 			before := snapshot(t, s)
 			s.Try()
 			for range rapid.IntRange(0, 4).Draw(r, "tried") {
-				e := drawEntry(t, r, s.Seq())
+				e := drawEntry(t, r, s)
 				_ = s.Apply(by(e), e)
 			}
 			s.Rollback()
 			if !bytes.Equal(before, snapshot(t, s)) {
 				r.Fatalf("after a rollback:\n%s\n%s", before, snapshot(t, s))
 			}
-			e := drawEntry(t, r, s.Seq())
+			e := drawEntry(t, r, s)
 			first, second := s.Apply(by(e), e), restored.Apply(by(e), e)
 			if (first == nil) != (second == nil) {
 				r.Fatalf("%+v: %v, and after a restart %v", e, first, second)
@@ -54,10 +54,18 @@ func snapshot(t *testing.T, s *history.State) []byte {
 	return text
 }
 
-func drawEntry(t *testing.T, r *rapid.T, seq uint64) history.Entry {
-	id := accountant.ChargeID(rapid.Uint64Range(1, seq+1).Draw(r, "id"))
+func drawEntry(t *testing.T, r *rapid.T, s *history.State) history.Entry {
+	id := accountant.ChargeID(rapid.Uint64Range(1, s.Seq()+1).Draw(r, "id"))
 	loss := pure(t, rapid.Int64Range(0, 9).Draw(r, "loss"))
+	asked, held := accountant.Charge(chargeAnn(loss)), accountant.Charge(chargeAnn(loss))
+	asked.Question, held.Question = "q", "q"
+	if paid := s.Prepaid("q"); rapid.Bool().Draw(r, "again") {
+		asked.Prepaid, held.Prepaid = paid, paid
+	}
 	return rapid.SampledFrom([]history.Entry{
+		history.ChargeEntry(asked),
+		history.HoldEntry(held),
+		history.UnansweredEntry{Charge: id},
 		chargeAnn(loss),
 		history.VoidEntry{Charge: id},
 		history.HoldEntry(chargeAnn(loss)),

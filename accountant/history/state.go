@@ -20,23 +20,28 @@ const maxVoidable = 1 << 12
 // A State is the sum of the entries of a ledger. Its methods are not safe for
 // concurrent use.
 type State struct {
-	seq       uint64
-	runs      map[string]bool // those that go on
-	balances  balances
-	voidable  map[accountant.ChargeID]open
-	recent    []accountant.ChargeID // the keys of voidable and some former ones, oldest first
-	holds     map[accountant.ChargeID]open
-	incidents []accountant.Incident
-	trial     bool
-	undo      []func() // of the steps of a trial, in their order
+	seq      uint64
+	runs     map[string]bool // those that go on
+	balances balances
+	voidable map[accountant.ChargeID]open
+	recent   []accountant.ChargeID // the keys of voidable and some former ones, oldest first
+	holds    map[accountant.ChargeID]open
+	// unanswered are the charges that are prepaid, the latest last.
+	unanswered []prepaid
+	incidents  []accountant.Incident
+	trial      bool
+	undo       []func() // of the steps of a trial, in their order
 }
 
-// An open charge or hold belongs to a run. Of a hold, debits are the amounts that no step
-// has spent, and stepped those of the steps that this state has seen: a snapshot leaves
-// the latter out.
+// An open charge or hold belongs to a run. Of a charge, debits are all that was paid for its question. Of a
+// hold, they are the amounts that no step has spent, and stepped those of the steps that this state has
+// seen: a snapshot leaves the latter out.
 type open struct {
 	run             string
 	debits, stepped []accountant.Debit
+	question        string
+	// paid is all that was paid for the question of a hold, by its steps and before it.
+	paid []accountant.Debit
 }
 
 // NewState returns the state before the first entry: no scope has a budget and
@@ -140,6 +145,8 @@ func (s *State) apply(run string, e Entry) error {
 		return s.step(run, e)
 	case SettleEntry:
 		return s.settle(run, e.Hold)
+	case UnansweredEntry:
+		return s.unanswer(run, e.Charge)
 	case IncidentEntry:
 		return s.addIncident(accountant.Incident(e))
 	case ClearEntry:
@@ -321,7 +328,7 @@ func decided(who, why string) error {
 // addIncident also ends the time in which a [VoidEntry] can take the charge back:
 // its query was sent.
 func (s *State) addIncident(in accountant.Incident) error {
-	if err := checkText(in.Analyst, in.Shape); err != nil {
+	if err := checkText(in.Analyst, in.Shape, in.Tables, in.Class, in.Statement); err != nil {
 		return err
 	}
 	if in.Charge == 0 || uint64(in.Charge) > s.seq {

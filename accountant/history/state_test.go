@@ -47,7 +47,7 @@ func by(e history.Entry) string {
 		history.ClearEntry, history.RestoreEntry:
 		return ""
 	case history.LimitsEntry, history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry,
-		history.SettleEntry, history.IncidentEntry, history.CheckpointEntry:
+		history.SettleEntry, history.UnansweredEntry, history.IncidentEntry, history.CheckpointEntry:
 	}
 	return first
 }

@@ -41,7 +41,7 @@ func Verify(ctx context.Context, dir string) (Summary, error) {
 		case history.ChargeEntry:
 			s.Charges++
 		case history.LimitsEntry, history.VoidEntry, history.HoldEntry, history.StepEntry, history.SettleEntry,
-			history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry,
+			history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry,
 			history.FenceEntry, history.RestoreEntry, history.NoteEntry, history.CheckpointEntry:
 		}
 		return true

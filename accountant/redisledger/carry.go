@@ -106,7 +106,7 @@ func named(e history.Entry) string {
 	case history.FreezeEntry:
 		return "frozen"
 	case history.BeginEntry, history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry,
-		history.SettleEntry, history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.FenceEntry,
+		history.SettleEntry, history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.FenceEntry,
 		history.RestoreEntry, history.NoteEntry, history.CheckpointEntry:
 	}
 	return ""

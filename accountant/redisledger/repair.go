@@ -268,13 +268,15 @@ func addLost(sums map[accountant.Scope]dp.Loss, p past, same uint64, counted map
 func charged(e history.Entry) []accountant.Debit {
 	switch e := e.(type) {
 	case history.ChargeEntry:
-		return e.Debits
+		return slices.Concat(e.Debits, e.Prepaid.Debits) // which another history may have used as well
+	case history.HoldEntry:
+		return e.Prepaid.Debits
 	case history.StepEntry:
 		return e.Debits
 	case history.RestoreEntry:
 		return e.Debits
-	case history.BeginEntry, history.LimitsEntry, history.VoidEntry, history.HoldEntry, history.SettleEntry,
-		history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry,
+	case history.BeginEntry, history.LimitsEntry, history.VoidEntry, history.SettleEntry,
+		history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry,
 		history.FreezeEntry, history.FenceEntry, history.NoteEntry, history.CheckpointEntry:
 	}
 	return nil

@@ -19,12 +19,9 @@ import (
 // answers opens the store of remembered answers: beside the ledger, where that is.
 func (s *host) answers(ctx context.Context, cat *policy.Model) (proxy.Answers, error) {
 	a := s.policy.Answers
-	if !a.Remember {
-		return proxy.Answers{}, nil
-	}
 	version, err := s.version(cat)
-	if err != nil {
-		return proxy.Answers{}, err
+	if err != nil || !a.Remember {
+		return proxy.Answers{Version: version}, err
 	}
 	store, err := s.answerStore(ctx, a.Keep)
 	epoch := func() string { return fmt.Sprintf("%d %s", time.Now().UnixNano()/int64(a.Refresh), a.Epoch) }

@@ -24,6 +24,7 @@ type audit struct {
 	begun   int // runs
 	head    history.Hash
 	runs    map[string]*runJSON // by boot, ended ones too
+	failed  map[accountant.Incident]time.Time
 }
 
 // A runJSON is a run that goes on, as JSON.
@@ -40,7 +41,9 @@ func (s *books) audit(ctx context.Context, log *slog.Logger) (*audit, error) {
 	return a, s.entries(ctx, log, a.add)
 }
 
-func newAudit() *audit { return &audit{state: history.NewState(), runs: map[string]*runJSON{}} }
+func newAudit() *audit {
+	return &audit{state: history.NewState(), runs: map[string]*runJSON{}, failed: map[accountant.Incident]time.Time{}}
+}
 
 func (a *audit) add(r history.Record) error {
 	if err := a.state.Apply(r.Run, r.Entry); err != nil {
@@ -53,6 +56,9 @@ func (a *audit) add(r history.Record) error {
 	}
 	if is[history.ChargeEntry](r.Entry) || is[history.HoldEntry](r.Entry) {
 		a.charges++
+	}
+	if in, ok := r.Entry.(history.IncidentEntry); ok {
+		a.failed[accountant.Incident(in)] = r.Time
 	}
 	if is[history.VoidEntry](r.Entry) {
 		a.voids++

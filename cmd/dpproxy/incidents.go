@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 )
 
 // incidentsCommand shows or clears failed reads of protected data.
@@ -23,6 +25,11 @@ type incidentJSON struct {
 	Charge  uint64 `json:"charge"`
 	Analyst string `json:"analyst"`
 	Shape   string `json:"shape"`
+	// Earlier versions noted none of these.
+	Time      time.Time `json:"time,omitzero"`
+	Tables    string    `json:"tables,omitempty"`
+	Class     string    `json:"class,omitempty"`
+	Statement string    `json:"statement,omitempty"`
 }
 
 // Run implements the command.
@@ -36,10 +43,13 @@ func (c *incidentsList) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	all := []incidentJSON{}
-	rows := [][]string{{"CHARGE", "ANALYST", "SHAPE"}}
+	rows := [][]string{{"CHARGE", "TIME", "ANALYST", "TABLES", "CLASS", "STATEMENT"}}
 	for _, in := range a.state.Incidents() {
-		all = append(all, incidentJSON{uint64(in.Charge), in.Analyst, in.Shape})
-		rows = append(rows, []string{fmt.Sprint(in.Charge), in.Analyst, in.Shape})
+		at := a.failed[in]
+		all = append(all, incidentJSON{uint64(in.Charge), in.Analyst, in.Shape, at, in.Tables, in.Class, in.Statement})
+		rows = append(rows, []string{
+			fmt.Sprint(in.Charge), at.Format(time.RFC3339), in.Analyst, in.Tables, in.Class, cmp.Or(in.Statement, "of shape "+in.Shape),
+		})
 	}
 	if c.Output == "json" {
 		return writeJSON(all)

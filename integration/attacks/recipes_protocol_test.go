@@ -285,7 +285,7 @@ func testTags(t *testing.T, k *kitchen) {
 
 // A read that fails says one thing, in dpproxy's own words.
 func testErrorFields(t *testing.T, k *kitchen) {
-	k.Gate.Break()
+	k.Gate.Fail("53200")
 	defer k.Gate.Open()
 	slow := k.dial(t, "slow")
 	_, err := slow.Exec(t.Context(), "SELECT sum(birth_year) FROM patients")

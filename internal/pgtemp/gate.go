@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
@@ -21,6 +22,7 @@ type Gate struct {
 	change  sync.Cond
 	shut    bool
 	breaks  bool
+	fails   string // the SQLSTATE of executions
 	waiting int
 }
 
@@ -42,13 +44,16 @@ func (g *Gate) URL(database, role string) string {
 }
 
 // Shut makes executions wait.
-func (g *Gate) Shut() { g.set(true, false) }
+func (g *Gate) Shut() { g.set(true, false, "") }
 
 // Break ends the sessions whose executions wait, and the sessions of executions to come.
-func (g *Gate) Break() { g.set(true, true) }
+func (g *Gate) Break() { g.set(true, true, "") }
+
+// Fail has the server raise an error in the place of the executions that wait, and of those to come.
+func (g *Gate) Fail(sqlstate string) { g.set(false, false, sqlstate) }
 
 // Open lets executions pass.
-func (g *Gate) Open() { g.set(false, false) }
+func (g *Gate) Open() { g.set(false, false, "") }
 
 // Close ends the gate.
 func (g *Gate) Close() {
@@ -63,15 +68,16 @@ func (g *Gate) Waiting() int {
 	return g.waiting
 }
 
-func (g *Gate) set(shut, breaks bool) {
+func (g *Gate) set(shut, breaks bool, fails string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.shut, g.breaks = shut, breaks
+	g.shut, g.breaks, g.fails = shut, breaks, fails
 	g.change.Broadcast()
 }
 
-// pass waits until an execution may pass. It reports false if its session is to end.
-func (g *Gate) pass(gone *bool) bool {
+// pass waits until an execution may pass, and returns what is sent in its place. It reports false if its
+// session is to end.
+func (g *Gate) pass(execution []byte, gone *bool) ([]byte, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting++
@@ -79,7 +85,20 @@ func (g *Gate) pass(gone *bool) bool {
 	for g.shut && !g.breaks && !*gone {
 		g.change.Wait()
 	}
-	return !g.breaks && !*gone
+	if g.fails != "" {
+		execution = raising(g.fails)
+	}
+	return execution, !g.breaks && !*gone
+}
+
+// raising are the messages of a statement that raises an error.
+func raising(sqlstate string) []byte {
+	message := func(kind byte, body string) []byte {
+		return append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(body)+4)), body...)
+	}
+	parse := message('P', "\x00DO $$ BEGIN RAISE EXCEPTION 'failed' USING ERRCODE = '"+sqlstate+"'; END $$\x00\x00\x00")
+	bind, execute := message('B', "\x00\x00\x00\x00\x00\x00\x00\x00"), message('E', "\x00\x00\x00\x00\x00")
+	return slices.Concat(parse, bind, execute)
 }
 
 func (g *Gate) serve(ctx context.Context) {
@@ -114,8 +133,11 @@ func (g *Gate) relay(ctx context.Context, client net.Conn) {
 	}()
 	for m := range messages {
 		named := len(m) > 5 && m[0] == 'E' && m[5] != 0
-		if named && !g.pass(&gone) {
-			break
+		if named {
+			var may bool
+			if m, may = g.pass(m, &gone); !may {
+				break
+			}
 		}
 		if _, err := server.Write(m); err != nil {
 			break

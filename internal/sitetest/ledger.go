@@ -34,15 +34,15 @@ func (m *Meter) Ticks(what string, want int) {
 	m.last = n
 }
 
-// Charges reads the entries of a ledger in files: the number of charges, and the sum of their debits
-// of the privacy unit, in picos.
+// Charges reads the entries of a ledger in files: the number of charges that debit a budget, and the sum of their
+// debits of the privacy unit, in picos.
 func Charges(t *testing.T, s *Site) (n int, spent int64) {
 	t.Helper()
 	for rec, err := range logledger.Entries(t.Context(), s.Dir+"/ledger") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, ok := rec.Entry.(history.ChargeEntry); ok {
+		if c, ok := rec.Entry.(history.ChargeEntry); ok && len(c.Debits) > 0 {
 			n++
 			for _, d := range c.Debits {
 				if d.Scope.Kind == accountant.UnitScope {

@@ -65,6 +65,10 @@ type Bill struct {
 	Owed dp.ComposedEvent
 	// Rounds says that the statement is paid round by round.
 	Rounds bool
+	// Question is a digest of the question and of who asks: a charge of which nothing was drawn counts for it.
+	Question string
+	// Prepaid is the amount that was paid before for the question.
+	Prepaid accountant.Prepaid
 	// Untold are the tables whose budgets no text for the analyst may name.
 	Untold planner.Untold
 }
@@ -119,6 +123,9 @@ func (c *Cashier) Covered(ctx context.Context, b Bill) error {
 	if err != nil {
 		return err
 	}
+	if debits, err = b.due(debits); err != nil {
+		return err
+	}
 	for i, b := range balances {
 		switch left := b.Remaining(); {
 		case b.Frozen:
@@ -163,6 +170,9 @@ func (c *Cashier) Left(ctx context.Context, b Bill) (pico int64, fits bool) {
 func (c *Cashier) Costs(ctx context.Context, b Bill) ([]planner.Cost, error) {
 	debits, err := c.Debits(b)
 	if err != nil {
+		return nil, err
+	}
+	if debits, err = b.due(debits); err != nil {
 		return nil, err
 	}
 	var costs []planner.Cost

@@ -21,6 +21,7 @@ type Payment struct {
 
 	cashier *Cashier
 	bill    Bill
+	credit  credit // the prepaid amount that no round has used
 }
 
 // Reserve records, durably, the most that a statement may cost: as a hold, of which each round
@@ -36,21 +37,37 @@ func (c *Cashier) Reserve(ctx context.Context, b Bill) (*Payment, error) {
 	if len(debits) == 0 {
 		return p, c.ledger.Admit(ctx, b.Analyst, b.Shape)
 	}
-	record, rounds, events := c.ledger.Charge, 0, texts(b.Event, b.Owed)
-	if b.Rounds {
-		record, rounds, events = c.ledger.Hold, 1, texts(b.Event)
+	id, err := c.record(ctx, b, debits)
+	if errors.Is(err, accountant.ErrNotPrepaid) { // another statement has used it
+		p.bill.Prepaid = accountant.Prepaid{}
+		id, err = c.record(ctx, p.bill, debits)
 	}
-	id, err := record(context.WithoutCancel(ctx), accountant.Charge{Analyst: b.Analyst, Shape: b.Shape, Events: events, Debits: debits})
 	if err != nil {
 		return nil, err
 	}
-	p.Receipt = &Receipt{ID: id, Debits: slices.Clone(debits), Rounds: rounds}
+	p.Receipt, p.credit = &Receipt{ID: id, Debits: slices.Clone(debits)}, creditOf(p.bill.Prepaid)
 	if b.Rounds {
+		p.Rounds = 1
 		for i, d := range debits {
 			p.Debits[i].Loss = dp.Zero(d.Loss.Measure())
 		}
 	}
 	return p, nil
+}
+
+// record records a bill that costs so much, less the prepaid amount.
+func (c *Cashier) record(ctx context.Context, b Bill, debits []accountant.Debit) (accountant.ChargeID, error) {
+	due, err := b.due(debits)
+	if err != nil {
+		return 0, err
+	}
+	record, events := c.ledger.Charge, texts(b.Event, b.Owed)
+	if b.Rounds {
+		record, events = c.ledger.Hold, texts(b.Event)
+	}
+	return record(context.WithoutCancel(ctx), accountant.Charge{
+		Analyst: b.Analyst, Shape: b.Shape, Events: events, Debits: b.charged(due), Question: b.Question, Prepaid: b.Prepaid,
+	})
 }
 
 // Round pays for a round, durably, and for the analyst's debts, out of the reservation. The
@@ -68,13 +85,18 @@ func (p *Payment) Round(ctx context.Context, event, owed dp.ComposedEvent) error
 		if loss.IsZero() {
 			continue
 		}
-		debits = append(debits, accountant.Debit{Scope: total.Scope, Loss: loss})
 		if p.Debits[i].Loss, err = total.Loss.Plus(loss); err != nil {
 			return fmt.Errorf("%w: %w", ErrRound, err)
 		}
+		if loss, err = p.credit.take(total.Scope, loss); err != nil {
+			return fmt.Errorf("%w: %w", ErrRound, err)
+		}
+		if !loss.IsZero() {
+			debits = append(debits, accountant.Debit{Scope: total.Scope, Loss: loss})
+		}
 	}
 	if len(debits) == 0 {
-		return nil // levels in zCDP, of which the first has paid for all
+		return nil // levels in zCDP, of which the first has paid for all, or prepaid
 	}
 	err := p.cashier.ledger.Step(context.WithoutCancel(ctx), p.ID, texts(event, owed), debits)
 	if errors.Is(err, accountant.ErrNotHeld) {

@@ -48,19 +48,25 @@ func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn, takes ...t
 	}
 	frontend.Send(&pgproto3.Sync{})
 	if err := frontend.Flush(); err != nil {
-		return nil, err
+		return nil, lost(err)
 	}
 	return replies(conn, takes) //nolint:contextcheck // the watcher ends its reads with ctx
 }
 
-// replies reads up to the end of an exchange.
+// replies reads up to the end of an exchange, or of the session. Of a session that the server ends at once it says
+// why in a warning.
 func replies(conn *pgconn.PgConn, takes []taking) (results [][][][]byte, failed error) {
 	var rows [][][]byte
+	var warning *pgconn.PgError
 	for {
 		message, err := conn.ReceiveMessage(context.Background())
 		if err != nil {
-			if failed == nil {
-				failed = err
+			switch {
+			case failed != nil:
+			case warning != nil:
+				failed = warning
+			default:
+				failed = lost(err)
 			}
 			return results, failed
 		}
@@ -77,6 +83,11 @@ func replies(conn *pgconn.PgConn, takes []taking) (results [][][][]byte, failed 
 			results, rows = append(results, rows), nil
 		case *pgproto3.ErrorResponse:
 			failed = pgconn.ErrorResponseToPgError(m)
+		case *pgproto3.NoticeResponse:
+			if ended(m.Code) {
+				notice := pgproto3.ErrorResponse(*m)
+				warning = pgconn.ErrorResponseToPgError(&notice)
+			}
 		case *pgproto3.ReadyForQuery:
 			return results, failed
 		}

@@ -134,8 +134,8 @@ func passing(sqlstate string) bool {
 	return false
 }
 
-// errRead is the only thing that is told of a failed read.
-var errRead = errors.New("reader: the read of protected data failed")
+// errRead is the cause of the end of a reading that takes longer than the policy allows.
+var errRead = errors.New("reader: the read of protected data takes too long")
 
 // ErrTimeout says that the session's own statement_timeout ended a statement.
 var ErrTimeout = errors.New("reader: statement timeout")
@@ -149,8 +149,9 @@ func (e *CutError) Error() string { return e.By.Error() }
 // Read is the second exchange, behind the charge. It returns the exact aggregates of each grouping set
 // of each block.
 //
-// The policy's limit bounds its time. The cause of a failure is discarded here: it may depend
-// on protected rows. Only that ctx ended is told, with its cause, as a *CutError.
+// The policy's limit bounds its time. Its errors are three: that ctx ended is told, with its cause, as a
+// *CutError; a read that was interrupted, as an *InterruptedError; all else may depend on protected rows, and is a
+// *FailedError, whose class is for the administrator alone.
 func (r *Reading) Read(ctx context.Context, policy time.Duration) ([][]*Exact, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, policy, errRead)
 	defer cancel()
@@ -179,7 +180,7 @@ func (r *Reading) Read(ctx context.Context, policy time.Duration) ([][]*Exact, e
 	if cause != nil {
 		return nil, &CutError{By: cause}
 	}
-	return nil, errRead
+	return nil, failure(err, context.Cause(bounded) != nil)
 }
 
 // collectors returns those of all grouping sets that are read, in order.

@@ -1,0 +1,87 @@
+package reader
+
+import (
+	"errors"
+	"io"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// A FailedError says that a read failed, and may have done so by what is in a row.
+type FailedError struct {
+	// Class is the class of the SQLSTATE, "timeout", or "defect" of a reply that is none to the requests.
+	Class string
+}
+
+// Error implements error.
+func (e *FailedError) Error() string { return "reader: the read failed: " + e.Class }
+
+// An InterruptedError says that a read was interrupted, and gave nothing.
+type InterruptedError struct {
+	// Class is that of the SQLSTATE, or all of it where others of its class are failures.
+	Class string
+	// Suspect says that the read itself may be why: a server that crashed says so to all of its sessions, and
+	// does not say which it was.
+	Suspect bool
+}
+
+// Error implements error.
+func (e *InterruptedError) Error() string { return "reader: the read was interrupted: " + e.Class }
+
+// A lostError says that a session ended without a word.
+type lostError struct{ error }
+
+// Unwrap returns the error of the connection.
+func (e *lostError) Unwrap() error { return e.error }
+
+// lost marks the errors of a connection that was cut. That of the server's last words stays.
+func lost(err error) error {
+	var said *pgconn.PgError
+	var broken *net.OpError
+	switch {
+	case errors.As(err, &said):
+		return said
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.As(err, &broken):
+		return &lostError{err}
+	}
+	return err
+}
+
+// ended reports whether an SQLSTATE says that the server ends the session.
+func ended(sqlstate string) bool {
+	switch sqlstate {
+	case "57P01", "57P02", "57P03", "57P04":
+		return true
+	}
+	return false
+}
+
+// failure classifies the error of a read. Only the causes listed here are none: a server ends
+// sessions for them whatever they read.
+func failure(err error, late bool) error {
+	var said *pgconn.PgError
+	var gone *lostError
+	switch {
+	case late:
+		return &FailedError{Class: "timeout"}
+	case errors.As(err, &gone):
+		return &InterruptedError{Class: "08", Suspect: true}
+	case !errors.As(err, &said) || len(said.Code) != len("00000"):
+		return &FailedError{Class: "defect"}
+	}
+	class := said.Code[:2]
+	switch {
+	case said.Code == "57P02":
+		// Another process of the server has crashed: one of this read's own, perhaps.
+		return &InterruptedError{Class: said.Code, Suspect: true}
+	case class == "58":
+		// A page that cannot be read is one of the pages that the read needs.
+		return &InterruptedError{Class: class, Suspect: true}
+	case ended(said.Code), said.Code == "25006":
+		return &InterruptedError{Class: said.Code}
+	case class == "08", class == "40":
+		return &InterruptedError{Class: class}
+	}
+	return &FailedError{Class: class}
+}

@@ -1,0 +1,76 @@
+package proxy
+
+import (
+	"context"
+	"strings"
+
+	"dpproxy/accountant"
+	"dpproxy/parser"
+	"dpproxy/proxy/reader"
+)
+
+// A watch stands by a statement from its charge until it has been drawn, and records an incident when the veil is
+// lifted, unless the statement is through by then, was cut, or was interrupted: a failure behind a charge, also by
+// a panic, may depend on a row.
+type watch struct {
+	d        *drawing
+	began    uint64
+	incident accountant.Incident
+	outcome  outcome
+}
+
+// outcome is what became of a statement behind its charge.
+type outcome int
+
+const (
+	failed     outcome = iota // also by a panic
+	unanswered                // its read was interrupted
+	drawn
+)
+
+// beginWatch begins the watch of a statement that was charged.
+func (d *drawing) beginWatch(ctx context.Context) {
+	w := &watch{d: d, began: d.p.incidents.begin(), incident: accountant.Incident{
+		Charge: d.payment.ID, Analyst: d.analyst, Shape: d.plan.Shape, Tables: d.tables(), Class: "defect",
+		Statement: parser.Words(d.text.stmt.Text),
+	}}
+	d.watch = w
+	d.veil.then(func() { w.report(context.WithoutCancel(ctx)) })
+}
+
+// tables names the tables that the statement reads.
+func (d *drawing) tables() string {
+	var names []string
+	for _, t := range d.plan.Tables {
+		names = append(names, t.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// through says that the statement has been drawn.
+func (w *watch) through() { w.outcome = drawn }
+
+// interrupted reports whether a read was interrupted by something that nobody is to blame for.
+func (w *watch) interrupted(by *reader.InterruptedError) bool {
+	w.incident.Class = by.Class
+	if by.Suspect && w.d.p.incidents.suspects(w.d.analyst, w.d.bill.Question, w.began) {
+		return false
+	}
+	w.outcome = unanswered
+	return true
+}
+
+// report tells the outcome to the log, and incidents to the ledger.
+func (w *watch) report(ctx context.Context) {
+	log := w.d.p.cfg.Log.With("analyst", w.d.analyst, "shape", w.incident.Shape, "class", w.incident.Class)
+	switch {
+	case w.outcome == drawn || w.outcome == failed && w.d.veil.ended:
+	case w.outcome == unanswered:
+		log.Warn("a read of protected data was interrupted")
+	default:
+		log.Warn("a read of protected data failed")
+		if err := w.d.p.incidents.record(ctx, w.incident); err != nil {
+			log.Error("an incident could not be recorded", "error", err)
+		}
+	}
+}
