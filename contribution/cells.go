@@ -126,22 +126,37 @@ func (c *Cells) Above(norm, limits int) []mechanisms.Private {
 // Beyond returns the number of units above a limit: those whose level of some norm is above
 // the chosen one.
 func (c *Cells) Beyond(chosen []int) mechanisms.Private {
-	return c.where(func(levels []int) bool {
-		for i, l := range levels {
-			if l > chosen[i] {
-				return true
-			}
-		}
-		return false
-	})
+	return c.where(func(levels []int) bool { return exceeds(levels, chosen) })
 }
 
-// Tail returns the numbers of units that a [Tail] releases at the limit Cⱼ: above C/4 up to C/2, above
-// C/2 up to C, and above C. They count disjoint units.
-func (c *Cells) Tail(g Grid, j int) [3]mechanisms.Private {
-	half, quarter := g.below(j, 2), g.below(j, 4)
-	between := func(first, before int) mechanisms.Private {
-		return c.where(func(levels []int) bool { return first <= levels[0] && levels[0] < before })
+// Tail returns the numbers of units that a [Tail] releases at limits C, one of each norm: of units that are
+// above C/4 in some norm up to C/2 in all, above C/2 in some up to C in all, and above C in some. They count disjoint
+// units. A norm without a grid is one that no unit can be above: it is nowhere near its limit.
+func (c *Cells) Tail(grids []Grid, chosen []int) [3]mechanisms.Private {
+	quarter, half := levelsBelow(grids, chosen, 4), levelsBelow(grids, chosen, 2)
+	between := func(above, within []int) mechanisms.Private {
+		return c.where(func(levels []int) bool { return exceeds(levels, above) && !exceeds(levels, within) })
 	}
-	return [3]mechanisms.Private{between(quarter, half), between(half, j+1), c.Beyond([]int{j})}
+	return [3]mechanisms.Private{between(quarter, half), between(half, chosen), c.Beyond(chosen)}
+}
+
+// levelsBelow returns the levels of the largest limits that are at most C/part, −1 where there is none.
+func levelsBelow(grids []Grid, chosen []int, part int64) []int {
+	out := slices.Clone(chosen)
+	for i, g := range grids {
+		if g.Len() > 0 {
+			out[i] = g.below(chosen[i], part) - 1
+		}
+	}
+	return out
+}
+
+// exceeds reports whether one of the levels of a unit is above a chosen one.
+func exceeds(levels, chosen []int) bool {
+	for i, l := range levels {
+		if l > chosen[i] {
+			return true
+		}
+	}
+	return false
 }

@@ -520,10 +520,38 @@ func TestTailUnits(t *testing.T) {
 		{0, [3]int64{0, 0b1, 0b1_1111_1111_1110}},
 		{11, [3]int64{0b11_0000_0000, 0b1100_0000_0000, 0b1_0000_0000_0000}},
 	} {
-		b := units.Tail(g, tt.j)
+		b := units.Tail([]contribution.Grid{g}, []int{tt.j})
 		for i, got := range exact(t, b[:]...) {
 			if got.Int64() != tt.want[i] {
 				t.Errorf("C = %g: number %d is of the levels %b instead of %b", g.Limit(tt.j), i, got, tt.want[i])
+			}
+		}
+	}
+}
+
+// TestTailOfTwoNorms counts each unit by the norm that is nearest to its limit, or the farthest above; not by one
+// that no unit can be above.
+func TestTailOfTwoNorms(t *testing.T) {
+	g := grid(t, 16) // 1, 2, 3, 4, 6, 8, 12, 16
+	var units contribution.Cells
+	n := int64(1)
+	for _, levels := range [][]int{{0, 0}, {2, 0}, {0, 4}, {3, 4}, {4, 7}, {0, 7}, {7, 0}, {5, 2}} {
+		units.Add(levels, big.NewInt(n), nil)
+		n *= 2
+	}
+	for _, tt := range []struct {
+		grids  []contribution.Grid
+		chosen []int
+		want   [3]int64 // a bit for each of the units above
+	}{
+		{[]contribution.Grid{g, g}, []int{5, 6}, [3]int64{0b1110, 0b1000_0000, 0b111_0000}}, // 8 and 12
+		{[]contribution.Grid{g, g}, []int{7, 7}, [3]int64{0b1000_1100, 0b111_0000, 0}},      // 16 and 16
+		{[]contribution.Grid{{}, g}, []int{7, 6}, [3]int64{0b1100, 0, 0b11_0000}},           // of the second alone
+	} {
+		b := units.Tail(tt.grids, tt.chosen)
+		for i, got := range exact(t, b[:]...) {
+			if got.Int64() != tt.want[i] {
+				t.Errorf("levels %v: number %d is of the units %b instead of %b", tt.chosen, i, got, tt.want[i])
 			}
 		}
 	}

@@ -213,7 +213,8 @@ func (tab *table) ask(t *testing.T, rho float64) outcome {
 			t.Fatal(err)
 		}
 		sigma := tab.read.grid.Limit(j) / math.Sqrt(2*float64(s.Release)/dp.PicoPerUnit)
-		excess := tail.Excess(tab.read.grid.Limit(j), tail.Release(src, tab.read.units.Tail(tab.read.grid, j)), 0.95, true)
+		units := tab.read.units.Tail([]contribution.Grid{tab.read.grid}, []int{j})
+		excess := tail.Excess(tab.read.grid.Limit(j), tail.Release(src, units), 0.95, true)
 		answers := make([]float64, tab.groups)
 		for g := range answers {
 			answers[g] = tab.at[j][g] + sigma*r.NormFloat64()

@@ -116,6 +116,30 @@ func (a averaged) estimator(r observation) estimate.Average {
 	return must(estimate.NewAverage(values, r.noise(a.sum), r.noise(a.count), r.alpha))
 }
 
+// leftOut bounds what limits leave out of sum and count, if units go on above them as they do below. Of a sum
+// about the middle of bounds nothing is known but the bounds.
+func (a averaged) leftOut(r observation) (out estimate.LeftOut) {
+	if a.alone {
+		out.Less, out.More = r.beyond(a.sum)
+		return out
+	}
+	if out.Rows = r.upTo(a.count); out.Rows == 0 {
+		return out
+	}
+	if a.centres == nil {
+		out.Less, out.More = math.Inf(1), math.Inf(1)
+		return out
+	}
+	centre, part := a.centres[r.clips[r.statistics[a.sum].measure.at].Vector], r.upTo(a.sum)
+	if 2*a.of.values.low < centre {
+		out.Less = part
+	}
+	if centre < 2*a.of.values.high {
+		out.More = part
+	}
+	return out
+}
+
 func (a averaged) value(r observation) *big.Rat {
 	return a.estimator(r).Value(r.integer(a.sum), r.integer(a.count))
 }
@@ -140,12 +164,7 @@ func (e averageEstimator) ends(r observation) (low, high float64) {
 // beyond implements limited.
 func (e averageEstimator) beyond(r observation) (below, above float64) {
 	a := e.averaged
-	if !a.alone {
-		return 0, 0
-	}
-	var out estimate.LeftOut
-	out.Less, out.More = r.beyond(a.sum)
-	return a.estimator(r).Beyond(r.integer(a.sum), r.integer(a.count), out)
+	return a.estimator(r).Beyond(r.integer(a.sum), r.integer(a.count), a.leftOut(r))
 }
 
 // standardError is to first order in the noise: a quotient of two noisy numbers has no moments.

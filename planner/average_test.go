@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"testing"
 
+	"dpproxy/contribution"
+	"dpproxy/mechanisms"
 	"dpproxy/planner"
 )
 
@@ -29,12 +31,7 @@ func TestAverageOfCounts(t *testing.T) {
 	if want := beyond / float64(units); bar.Beyond < 0.9*want || bar.Beyond > 1.1*want {
 		t.Errorf("limits leave out %v, want about %v", bar.Beyond, want)
 	}
-	var ends [2]float64
-	for i := range ends {
-		if _, err := fmt.Sscanf(b.Columns(released)[i+1], `{"%g"}`, &ends[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
+	ends := numbersOf(t, b, released)[1:]
 	const mean = float64(total) / units
 	if got := mean - ends[0]; math.Abs(got-bar.Most) > 1e-9 {
 		t.Errorf("the lower end is %v below, want the noise, %v", got, bar.Most)
@@ -42,4 +39,108 @@ func TestAverageOfCounts(t *testing.T) {
 	if got := ends[1] - mean; math.Abs(got-bar.Most-bar.Beyond) > 1e-9 {
 		t.Errorf("the upper end is %v above, want %v and %v", got, bar.Most, bar.Beyond)
 	}
+}
+
+// numbersOf returns the columns of one row.
+func numbersOf(t *testing.T, b *planner.BlockPlan, released []*planner.Released) []float64 {
+	t.Helper()
+	var out []float64
+	for _, column := range b.Columns(released) {
+		var x float64
+		if _, err := fmt.Sscanf(column, `{"%g"}`, &x); err != nil {
+			t.Fatalf("%s: %v", column, err)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// A visitor is a unit of an average of costs: how many visits it has, and what each costs.
+type visitor struct{ visits, cost int64 }
+
+// visitors have numbers of visits that fall by a third from one to the next, and costs by these.
+func visitors(cost func(visits int64) int64) []visitor {
+	var all []visitor
+	for visits, left := int64(1), 3000; left > 0; visits++ {
+		for range (left + 2) / 3 {
+			all = append(all, visitor{visits, cost(visits)})
+		}
+		left -= (left + 2) / 3
+	}
+	return all
+}
+
+// TestAverageBeyond has units above both limits of an average, which are as others, dearer, or cheaper: the interval holds
+// the mean of all, which in the latter two the noise alone does not.
+func TestAverageBeyond(t *testing.T) {
+	const sql = "SELECT avg(cost), dp.lower(avg(cost)), dp.upper(avg(cost)), dp.stderr(avg(cost)) FROM visits"
+	b := planWith(t, connect(t), clinic(t), sql, func(s *planner.Settings) {
+		s.Mechanism, s.Contribution, s.EpsilonPico = "gaussian", "auto", 100*s.EpsilonPico
+	}).Blocks[0]
+	for _, c := range []struct {
+		name  string
+		cost  func(visits int64) int64
+		alone bool // the noise is enough
+	}{
+		{"alike", func(int64) int64 { return 500 }, true},
+		{"dearer", func(visits int64) int64 { return 100 * visits }, false},
+		{"cheaper", func(visits int64) int64 { return 1000 / visits }, false},
+	} {
+		all := visitors(c.cost)
+		released, mean := averaged(t, b, all)
+		row := numbersOf(t, b, released)
+		got, low, high, noise := row[0], row[1], row[2], row[3]
+		t.Logf("%s: %v, from %v to %v, noise %v, in truth %v", c.name, got, low, high, noise, mean)
+		if mean < low || high < mean {
+			t.Errorf("%s: the mean %v is not within %v and %v", c.name, mean, low, high)
+		}
+		if within := math.Abs(got-mean) < 4*noise; within != c.alone {
+			t.Errorf("%s: the mean %v is within the noise %v of %v: %t", c.name, mean, noise, got, within)
+		}
+	}
+}
+
+// averaged returns what is released of units without noise, cut to four visits and 4000 in all, and the mean of all
+// of their visits.
+func averaged(t *testing.T, b *planner.BlockPlan, all []visitor) ([]*planner.Released, float64) {
+	t.Helper()
+	set := b.Sets[0]
+	m := set.Measures[0]
+	level := func(norm int, size int64) int {
+		j := 0
+		for j < m.Norms[norm].Grid.Len() && m.Norms[norm].Grid.Limit(j) < float64(size) {
+			j++
+		}
+		return j
+	}
+	const perUnit = 200 // half steps of a cent
+	clip := planner.Clip{Levels: []int{level(0, 4), level(1, 4000*perUnit)}}
+	var units, counts, sums contribution.Cells
+	var visits, cost int64
+	for _, u := range all {
+		s := u.visits * u.cost
+		levels := []int{level(0, u.visits), level(1, s*perUnit)}
+		units.Add(levels, big.NewInt(1), nil)
+		counts.Add(levels, big.NewInt(u.visits), nil)
+		sums.Add(levels, big.NewInt(s*perUnit), nil)
+		visits, cost = visits+u.visits, cost+s
+	}
+	for _, n := range m.TailUnits(clip, &units) {
+		clip.Tail = append(clip.Tail, shown(n, 0))
+	}
+	clips := []planner.Clip{clip}
+	var row []*big.Int
+	for i, cells := range []*contribution.Cells{&counts, &sums} {
+		row = append(row, shown(set.Bounded(i, clips, cells), set.Noise(i, clips).Bits))
+	}
+	return []*planner.Released{{Rows: [][]*big.Int{row}, Clips: clips}}, float64(cost) / float64(visits)
+}
+
+// exactly is a mechanism without noise.
+type exactly struct{ mechanisms.Mechanism }
+
+func (exactly) Sample(z *big.Int, _ mechanisms.Source) *big.Int { return z.SetInt64(0) }
+
+func shown(n mechanisms.Private, bits uint) *big.Int {
+	return contribution.Noise{Bits: bits}.Shown(mechanisms.Release(exactly{}, nil, n).Int())
 }

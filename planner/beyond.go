@@ -24,7 +24,7 @@ func (r *results) observable(of *Released) []integers {
 		rows[i].spread = make([]float64, len(r.statistics))
 	}
 	for i, s := range r.statistics {
-		if !s.measure.cuts() || s.measure.weighting != alone || len(s.shape()) > 1 {
+		if !s.measure.cuts() || len(s.shape()) > 1 {
 			continue
 		}
 		sizes := make([]float64, len(rows))
@@ -46,26 +46,32 @@ func (r *results) observable(of *Released) []integers {
 // excess says what the limit of a statistic leaves out, in the unit of its norm; ok is false where
 // it can leave out nothing, or nothing is known of it.
 func (r observation) excess(statistic int) (e contribution.Excess, ok bool) {
-	m := r.statistics[statistic].measure
+	s := r.statistics[statistic]
+	m := s.measure
 	if m == nil || m.Tail == nil || r.clips == nil {
 		return e, false
 	}
-	clip := r.clips[m.at]
-	last := len(m.Norms) - 1
-	return m.Tail.Excess(m.Norms[last].Grid.Limit(clip.Levels[last]), [3]*big.Int(clip.Tail), 1-r.alpha, m.chosen()), true
+	norm, clip := m.normOf(s), r.clips[m.at]
+	return m.Tail.Excess(m.Norms[norm].Grid.Limit(clip.Levels[norm]), [3]*big.Int(clip.Tail), 1-r.alpha, m.chosen()), true
+}
+
+// upTo returns how much of a statistic is left out of the partition at most, in size, if units go on above
+// its limit as they do below.
+func (r observation) upTo(statistic int) float64 {
+	e, ok := r.excess(statistic)
+	switch {
+	case !ok || r.spread == nil:
+		return 0
+	case math.IsInf(e.UpTo, 1):
+		return e.UpTo
+	}
+	return e.UpTo * r.spread[statistic]
 }
 
 // beyond returns how far a statistic may be below and above what is released because of its limit,
 // if units go on above it as they do below.
 func (r observation) beyond(statistic int) (below, above float64) {
-	e, ok := r.excess(statistic)
-	if !ok || r.spread == nil {
-		return 0, 0
-	}
-	part := e.UpTo
-	if !math.IsInf(part, 1) {
-		part *= r.spread[statistic]
-	}
+	part := r.upTo(statistic)
 	if s, ok := r.statistics[statistic].statisticForm.(valueSum); ok {
 		if s.values.low < 0 {
 			below = part

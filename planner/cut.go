@@ -39,8 +39,7 @@ func (m *Measure) cut(set *GroupingSet, clip Clip, unit string) string {
 	e := m.Tail.Excess(limit, [3]*big.Int(clip.Tail), 1-set.alpha, m.chosen())
 	labels, above := set.labelsOf(m), aboveLimit(e, 1-set.alpha)
 	if len(set.statistics[m.statistics[0]].shape()) > 1 || m.weighting != alone {
-		return fmt.Sprintf("For %s, one %s counts up to a limit (%s). %s What that does to %s is not in the error.",
-			labels, unit, m.origin(set), above, labels)
+		return fmt.Sprintf("For %s, one %s counts up to a limit (%s). %s%s", labels, unit, m.origin(set), above, m.moved(set, e))
 	}
 	scale, of := unitOf(set.statistics[m.statistics[0]])
 	over := m.over(set, func(parts float64) string { return Number(limit * scale / parts) })
@@ -49,15 +48,45 @@ func (m *Measure) cut(set *GroupingSet, clip Clip, unit string) string {
 	switch {
 	case math.Ceil(e.AtMost) < 1:
 		return strings.TrimSuffix(said, " ")
-	case e.Few:
-		return said + "So few are near that limit that nothing bounds what it leaves out. " +
-			"SET dp.max_rows, or ask the administrator to state units and max_rows."
 	case math.IsInf(e.UpTo, 1):
-		return said + "That limit is below what most have, so that nothing bounds what it leaves out. " +
-			"SET dp.max_rows, or ask the administrator to state max_rows."
+		return said + unboundedExcess(e, "what it leaves out")
 	}
 	return said + "What they have beyond that is left out: " + m.lost(e, scale, of) + "."
 }
+
+// unboundedExcess says why nothing bounds what a limit does, and what would.
+func unboundedExcess(e contribution.Excess, what string) string {
+	if e.Few {
+		return "So few are near that limit that nothing bounds " + what + ". " +
+			"SET dp.max_rows, or ask the administrator to state units and max_rows."
+	}
+	return "That limit is below what most have, so that nothing bounds " + what + ". " +
+		"SET dp.max_rows, or ask the administrator to state max_rows."
+}
+
+// moved says what limits do to values that are no sums: of an average it is in the interval.
+func (m *Measure) moved(set *GroupingSet, e contribution.Excess) string {
+	said := ""
+	if in := set.labelsWhere(m, isLimited); in != "" && math.Ceil(e.AtMost) >= 1 {
+		if math.IsInf(e.UpTo, 1) {
+			said = " " + unboundedExcess(e, "what it does to "+in)
+		} else {
+			said = " What they have beyond that counts less, and moves " + in + " by no more than is stated" + fallsOn + "."
+		}
+	}
+	if out := set.labelsWhere(m, func(o *output) bool { return !isLimited(o) }); out != "" {
+		said += " What that does to " + out + " is not in the error."
+	}
+	return said
+}
+
+func isLimited(o *output) bool {
+	_, ok := o.estimator.(limited)
+	return ok
+}
+
+// fallsOn is the assumption about units above a limit.
+const fallsOn = " if the number of those with more falls above the limit as it does below"
 
 // origin says where the limits of the measure are from.
 func (m *Measure) origin(set *GroupingSet) string {
@@ -91,14 +120,13 @@ func aboveLimit(e contribution.Excess, confidence float64) string {
 func (m *Measure) lost(e contribution.Excess, scale float64, of string) string {
 	most := twoDigits(math.Ceil(e.UpTo)*scale, math.Ceil)
 	about := twoDigits(math.Round(e.About)*scale, math.Round)
-	const how = " if the number of those with more falls above the limit as it does below"
 	switch {
 	case m.keyed && !m.laplace:
-		return "at most " + most + of + " of each group" + how
+		return "at most " + most + of + " of each group" + fallsOn
 	case e.About < 1:
-		return "at most " + most + of + how
+		return "at most " + most + of + fallsOn
 	}
-	return "about " + about + of + ", at most " + most + how
+	return "about " + about + of + ", at most " + most + fallsOn
 }
 
 // over says what a norm over groups means; part writes a part of the limit.
@@ -132,15 +160,20 @@ func unitOf(s *statistic) (scale float64, name string) {
 
 // labelsOf names the outputs that are computed of a measure.
 func (r *results) labelsOf(m *Measure) string {
+	if labels := r.labelsWhere(m, func(*output) bool { return true }); labels != "" {
+		return labels
+	}
+	return r.statistics[m.statistics[0]].String()
+}
+
+// labelsWhere names those of which a condition holds.
+func (r *results) labelsWhere(m *Measure, holds func(*output) bool) string {
 	var out []string
 	for i := range r.outputs {
 		o := &r.outputs[i]
-		if o.report == "" && r.statistics[o.statistics()[0]].measure == m && !slices.Contains(out, o.label) {
+		if o.report == "" && r.statistics[o.statistics()[0]].measure == m && holds(o) && !slices.Contains(out, o.label) {
 			out = append(out, o.label)
 		}
-	}
-	if out == nil {
-		return r.statistics[m.statistics[0]].String()
 	}
 	return strings.Join(out, ", ")
 }

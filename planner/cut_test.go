@@ -45,9 +45,24 @@ var cuts = []struct {
 	},
 	{
 		"SELECT avg(cost) FROM visits", "auto", "gaussian",
-		[3]int64{0, 0, 24},
+		[3]int64{900, 300, 24},
 		"For avg(cost), one patient counts up to a limit (chosen for this statement). About 24 have more, at most 29 (95 %). " +
-			"What that does to avg(cost) is not in the error.",
+			"What they have beyond that counts less, and moves avg(cost) by no more than is stated " + falls,
+	},
+	{
+		"SELECT avg(cost) FROM visits", "auto", "gaussian",
+		[3]int64{0, 3, 24},
+		"For avg(cost), one patient counts up to a limit (chosen for this statement). About 24 have more, at most 29 (95 %). " +
+			"So few are near that limit that nothing bounds what it does to avg(cost). " +
+			"SET dp.max_rows, or ask the administrator to state units and max_rows.",
+	},
+	{
+		"SELECT avg(cost), stddev(cost) FROM visits", "fixed", "gaussian",
+		[3]int64{900, 300, 24},
+		"For avg(cost), stddev(cost), one patient counts up to a limit (by the policy or the session). " +
+			"About 24 have more, at most 29 (95 %). " +
+			"What they have beyond that counts less, and moves avg(cost) by no more than is stated " + falls +
+			" What that does to stddev(cost) is not in the error.",
 	},
 	{
 		"SELECT count(*) FROM visits", "auto", "laplace",

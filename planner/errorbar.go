@@ -13,8 +13,9 @@ type ErrorBar struct {
 	// Hidden says that all values are NULL, of small groups.
 	Hidden bool
 	// Beyond is how much more the limits of contributions may leave out of a row, if what units
-	// have goes on above them as it does below.
+	// have goes on above them as it does below. Moves says that the value is no sum, of which something is left out.
 	Beyond float64
+	Moves  bool
 }
 
 // String writes the error as "count(*) ± 20" or "avg(cost) ± 2.5 to 31".
@@ -32,11 +33,15 @@ func (e ErrorBar) String() string {
 	if most := Number(e.Most); most != Number(e.Least) {
 		s += " to " + most
 	}
+	do := ", limits leave out "
+	if e.Moves {
+		do = ", limits move it by "
+	}
 	if math.IsInf(e.Beyond, 1) {
-		return s + ", limits leave out more than can be told"
+		return s + do + "more than can be told"
 	}
 	if e.Beyond > 0 {
-		s += ", limits leave out up to " + twoDigits(e.Beyond, math.Ceil) + " more"
+		s += do + "up to " + twoDigits(e.Beyond, math.Ceil) + " more"
 	}
 	return s
 }

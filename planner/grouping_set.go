@@ -70,12 +70,14 @@ type Selection interface {
 // errorBar is the error of one output of the grouping set.
 func (g *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
 	bar := ErrorBar{Label: o.label, Least: -1, Most: -1}
-	if _, linear := o.linear(); linear && g.Reduction == nil && len(rows) == 0 && !g.chosen(o) {
+	_, linear := o.linear()
+	if linear && g.Reduction == nil && len(rows) == 0 && !g.chosen(o) {
 		bar.Least = o.radius(g.observed(integers{clips: g.leastClips()}))
 		bar.Most = bar.Least
 		return bar
 	}
 	shown := false
+	bar.Moves = !linear
 	for _, row := range rows {
 		if g.hides(o, row, len(rows)) {
 			continue

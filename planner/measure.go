@@ -136,6 +136,18 @@ func (g *GroupingSet) Bounded(i int, clips []Clip, cells *contribution.Cells) me
 	return cells.Clipped(m.Norms[0].Grid, clips[m.at].Levels[0], m.fraction(s))
 }
 
+// TailUnits returns the numbers of units that the tail of the measure is of, at the limits of a clip. Of two norms
+// one whose limit is the least has nobody near it: all units that it does not cut would be.
+func (m *Measure) TailUnits(c Clip, units *contribution.Cells) [3]mechanisms.Private {
+	grids := m.grids()
+	for i, n := range m.Norms {
+		if !n.cuts || len(m.Norms) > 1 && c.Levels[i] == 0 {
+			grids[i] = contribution.Grid{}
+		}
+	}
+	return units.Tail(grids, c.Levels)
+}
+
 // Noise returns that of integer i of a partition. Clips are nil where there are no measures.
 func (g *GroupingSet) Noise(i int, clips []Clip) contribution.Noise {
 	s := g.statistics[g.statisticsOf[i]]

@@ -75,6 +75,14 @@ func (m *Measure) norms() int {
 	return 1
 }
 
+// normOf returns which of the norms a statistic is bounded by.
+func (m *Measure) normOf(s *statistic) int {
+	if m.weighting == byCountAndSum && !s.counts() {
+		return 1
+	}
+	return 0
+}
+
 // leastPart is the part of the largest value of one row from which on limits of a sum are chosen.
 const leastPart = 1 << 10
 
@@ -161,10 +169,7 @@ func (m *Measure) fraction(s *statistic) uint {
 
 // sensitivity returns that of a statistic where the limits of the norms are those of levels.
 func (m *Measure) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error) {
-	norm := 0
-	if m.weighting == byCountAndSum && !s.counts() {
-		norm = 1
-	}
+	norm := m.normOf(s)
 	grid, fraction := m.Norms[norm].Grid, m.fraction(s)
 	if m.weighting == byCountAndSum {
 		fraction -= grid.Lattice(0) // it is released on the lattice of its weights

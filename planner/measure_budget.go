@@ -121,10 +121,7 @@ func (m *Measure) divide(set *aggregation, s share) error {
 func (m *Measure) check(set *aggregation) error {
 	for _, i := range m.statistics {
 		s := set.statistics[i]
-		at := 0
-		if len(m.Norms) > 1 && !s.counts() {
-			at = 1
-		}
+		at := m.normOf(s)
 		norm := &m.Norms[at]
 		for m.checkAt(s, m.levels(at, norm.last())) != nil {
 			if norm.Choices--; norm.Choices < 1 {

@@ -2,6 +2,7 @@ package truth_test
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -52,6 +53,9 @@ func TestTruth(t *testing.T) {
 func printErrors(t *testing.T, s site, questions []question) {
 	var table, notices strings.Builder
 	for _, q := range questions {
+		if !regexp.MustCompile(*only).MatchString(q.name) {
+			continue
+		}
 		e := measureErrors(t, s, q, *draws)
 		table.WriteString(e.lines())
 		notices.WriteString(q.name + ": " + e.notice + "\n")

@@ -170,7 +170,8 @@ func (e *Exact) Integer(at int, clips []planner.Clip) map[string]*big.Int {
 	return out
 }
 
-// Uncut returns, of each measure, the least limits that no unit is above, or the largest ones.
+// Uncut returns, of each measure, the least limits that no unit is above, or the largest ones, and the numbers
+// of units of its tail.
 func (e *Exact) Uncut() []planner.Clip {
 	var clips []planner.Clip
 	for _, m := range e.set.Measures {
@@ -185,6 +186,9 @@ func (e *Exact) Uncut() []planner.Clip {
 				}
 			}
 			clip.Levels = append(clip.Levels, level)
+		}
+		if m.Tail != nil {
+			clip.Tail = e.Units(m, 0).Tail(m, clip.Levels)
 		}
 		clips = append(clips, clip)
 	}
@@ -276,9 +280,9 @@ type Units struct{ cells *contribution.Cells }
 // Above returns the number of units above each limit of a norm.
 func (u Units) Above(norm, limits int) []*big.Int { return opened(u.cells.Above(norm, limits)) }
 
-// Tail returns the numbers that a [contribution.Tail] releases at a limit.
-func (u Units) Tail(g contribution.Grid, limit int) []*big.Int {
-	tail := u.cells.Tail(g, limit)
+// Tail returns the numbers that the [contribution.Tail] of a measure releases at limits.
+func (u Units) Tail(m *planner.Measure, levels []int) []*big.Int {
+	tail := m.TailUnits(planner.Clip{Levels: levels}, u.cells)
 	return opened(tail[:])
 }
 

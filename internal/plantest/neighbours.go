@@ -151,10 +151,7 @@ func (n Neighbours) units(m *planner.Measure, vector int) error {
 		if err := oneLess(beyond, []*big.Int{without.Beyond(levels)}); err != nil {
 			return fmt.Errorf("units beyond %v: %w", levels, err)
 		}
-		if len(levels) > 1 {
-			continue
-		}
-		tail, rest := with.Tail(m.Norms[0].Grid, levels[0]), without.Tail(m.Norms[0].Grid, levels[0])
+		tail, rest := with.Tail(m, levels), without.Tail(m, levels)
 		err := oneLess(tail, rest)
 		if d := distance(tail, rest); err == nil && d.L1.Cmp(big.NewInt(1)) > 0 {
 			err = fmt.Errorf("they change by %v together", d.L1)

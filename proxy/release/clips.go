@@ -1,8 +1,6 @@
 package release
 
 import (
-	"math/big"
-
 	"dpproxy/contribution"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
@@ -50,19 +48,8 @@ func clip(m *planner.Measure, units []*contribution.Cells, src mechanisms.Source
 		}
 	}
 	if m.Tail != nil {
-		c.Tail = tail(m, c, units[c.Vector], src)
+		tail := m.Tail.Release(src, m.TailUnits(c, units[c.Vector]))
+		c.Tail = tail[:]
 	}
 	return c, nil
 }
-
-// tail draws the numbers of units above the limits and, of one norm, just below.
-func tail(m *planner.Measure, c planner.Clip, units *contribution.Cells, src mechanisms.Source) []*big.Int {
-	numbers := [3]mechanisms.Private{zero, zero, units.Beyond(c.Levels)}
-	if len(m.Norms) == 1 {
-		numbers = units.Tail(m.Norms[0].Grid, c.Levels[0])
-	}
-	released := m.Tail.Release(src, numbers)
-	return released[:]
-}
-
-var zero = mechanisms.Protect(new(big.Int))
