@@ -20,7 +20,9 @@ func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []cond
 			return err
 		}
 		for _, pair := range equalities([]condition{c}) {
-			to.Links = append(to.Links, sqltext.Link{SQL: sql, Left: pair.a.Presence(), Right: pair.b.Presence()})
+			to.Links = append(to.Links, sqltext.Link{
+				SQL: sql, Left: pair.a.Presence(), Right: pair.b.Presence(), Null: mayLack(j, pair.a) || mayLack(j, pair.b),
+			})
 		}
 	}
 	if !j.outer {
@@ -29,6 +31,14 @@ func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []cond
 		to.LeftUnit = p.presence(j.left)
 	}
 	return err
+}
+
+// mayLack reports whether a column of a table can be NULL in a row of somebody: where the unit is, the row is nobody's.
+func mayLack(j *joined, c *scalar.Column) bool {
+	return slices.ContainsFunc(relationsOf(j), func(r *relation) bool {
+		at := slices.Index(r.columns, c)
+		return at >= 0 && r.rows == nil && r.unit != c && !r.table.Columns[at].NotNull
+	})
 }
 
 // linking returns the conditions that are equalities of a column of each side.

@@ -29,7 +29,10 @@ func (p *printer) list(texts []string, between string) {
 	}
 }
 
-func (p *printer) query(q *Select) {
+func (p *printer) query(q *Select) { p.queries(q, len(q.UnionAll) > 0) }
+
+// queries prints a query and those that are united with it. The fence of one of several is not that of all.
+func (p *printer) queries(q *Select, several bool) {
 	for i, w := range q.With {
 		if i == 0 {
 			p.write("WITH ")
@@ -43,10 +46,16 @@ func (p *printer) query(q *Select) {
 	if len(q.With) > 0 {
 		p.write(" ")
 	}
-	p.core(q)
+	if several && q.Fence {
+		p.write("(")
+		p.core(q)
+		p.write(")")
+	} else {
+		p.core(q)
+	}
 	for _, u := range q.UnionAll {
 		p.write(" UNION ALL ")
-		p.query(u)
+		p.queries(u, true)
 	}
 }
 

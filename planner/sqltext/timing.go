@@ -13,8 +13,10 @@ import (
 //
 //   - conditions on rows of a join of protected rows come after it, in a CASE that Postgres
 //     cannot split, and which mentions a column of each table, so that it cannot come before;
-//   - where a side of the join is a query with conditions of its own, the join is a full join,
-//     which reads both sides, and rows that the meaning does not have are left out after it;
+//   - where a side of the join is a query with conditions of its own, or may have NULL in the column that it is joined
+//     by, the join is a full join, which reads both sides, and rows that the meaning does not have are left out after it;
+//   - a query in FROM with a join has a fence, so that conditions of the query around it, and on its groups, do not come
+//     before the join either;
 //   - rows of some units are found by an outer join with the units, which reads all rows also
 //     where there is no such unit.
 //
@@ -66,12 +68,25 @@ func evenQuery(q *Select) (_ *Select, protected bool) {
 	return &even, protected
 }
 
+// fence has the query's joins computed by themselves, in each of the queries that are united.
+func (q *Select) fence() {
+	if _, joins := q.From.(*Join); joins {
+		q.Fence = true
+	}
+	for _, u := range q.UnionAll {
+		u.fence()
+	}
+}
+
 func (r *region) item(it Item) (Item, read) {
 	switch it := it.(type) {
 	case *Table:
 		return it, read{it.Protected, true}
 	case *Query:
 		even, protected := evenQuery(it.Select)
+		if protected {
+			even.fence()
+		}
 		return &Query{even, it.As}, read{protected: protected}
 	case *Join:
 		return r.join(it)
@@ -111,7 +126,7 @@ func (r *region) linkInner(even, j *Join, unfiltered bool) {
 	for _, l := range j.Links {
 		r.notNull = append(r.notNull, l.Left, l.Right)
 	}
-	if !unfiltered {
+	if !unfiltered || slices.ContainsFunc(j.Links, func(l Link) bool { return l.Null }) {
 		even.Kind = full
 	}
 }

@@ -182,7 +182,7 @@ func (j *joins) of(list ...string) string { return list[j.IntN(len(list))] }
 
 func (j *joins) link(l, r []string) sqltext.Link {
 	a, b := j.of(l...)+j.of(".id", ".x"), j.of(r...)+j.of(".id", ".x")
-	return sqltext.Link{SQL: a + " = " + b, Left: a, Right: b}
+	return sqltext.Link{SQL: a + " = " + b, Left: a, Right: b, Null: j.IntN(2) == 0}
 }
 
 func (j *joins) condition(names []string) string {

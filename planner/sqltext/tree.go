@@ -75,7 +75,11 @@ const (
 )
 
 // A Link is an equality between columns of two sides, and SQL that is NULL where the column is.
-type Link struct{ SQL, Left, Right string }
+type Link struct {
+	SQL, Left, Right string
+	// Null says that one of them can be NULL: for a join such a row is none.
+	Null bool
+}
 
 // Among are the rows of an item whose unit is one of those in a relation.
 type Among struct {

@@ -23,6 +23,14 @@ var trees = map[string]*sqltext.Select{
 	"sub-select": {
 		Columns: star, From: join(patients("p"), dear, "d.patient = p.id", "d.cost < 90"), Where: []string{"p.smoker"},
 	},
+	"may be NULL": {Columns: star, Where: []string{"v.cost > 10"}, From: &sqltext.Join{
+		Left: visits("v"), Right: hospitals("h"), On: []string{"h.id = v.hospital"},
+		Links: []sqltext.Link{{SQL: "h.id = v.hospital", Left: "h.id", Right: "v.hospital", Null: true}},
+	}},
+	"below": {Columns: star, Where: []string{"t.cost > 10"}, From: &sqltext.Query{As: "t", Select: &sqltext.Select{
+		Columns: sqltext.Columns("v", "id", "cost"), From: join(patients("p"), visits("v"), "v.patient = p.id"),
+		UnionAll: []*sqltext.Select{{Columns: sqltext.Columns("w", "id", "cost"), From: visits("w")}},
+	}}},
 	"left": {
 		Columns: star, From: left(patients("p"), visits("v"), "v.patient = p.id", "v.cost > 10"),
 		Where: []string{"p.smoker"},
