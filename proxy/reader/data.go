@@ -34,25 +34,34 @@ type Data struct {
 // sessionSettings are the settings that every session on the protected database
 // starts with and is checked to have, as pg_settings writes them: times in milliseconds.
 var sessionSettings = map[string]string{
-	"default_transaction_read_only":  "on",
-	"default_transaction_isolation":  "repeatable read",
-	"default_transaction_deferrable": "off",
-	"search_path":                    "pg_catalog",
-	"client_encoding":                "UTF8",
-	"standard_conforming_strings":    "on",
-	"TimeZone":                       "UTC",
-	"DateStyle":                      "ISO, MDY",
-	"IntervalStyle":                  "postgres",
-	"extra_float_digits":             "1",
-	"bytea_output":                   "hex",
-	"row_security":                   "off", // raise rather than leave rows out
-	"jit":                            "off",
-	// A read aggregates per unit first: many groups, which parallel workers are worth.
-	"parallel_tuple_cost":                 "0.01",
+	"default_transaction_read_only":       "on",
+	"default_transaction_isolation":       "repeatable read",
+	"default_transaction_deferrable":      "off",
+	"search_path":                         "pg_catalog",
+	"client_encoding":                     "UTF8",
+	"standard_conforming_strings":         "on",
+	"TimeZone":                            "UTC",
+	"DateStyle":                           "ISO, MDY",
+	"IntervalStyle":                       "postgres",
+	"extra_float_digits":                  "1",
+	"bytea_output":                        "hex",
+	"row_security":                        "off", // raise rather than leave rows out
 	"lock_timeout":                        "2000",
 	"idle_in_transaction_session_timeout": "60000", // a transaction waits for a charge alone
 	"transform_null_equals":               "off",
 	"array_nulls":                         "on",
+}
+
+// PlanSettings are those of them that decide how a read is planned and executed.
+var PlanSettings = map[string]string{
+	"jit": "off",
+	// A read aggregates per unit first: many groups, which parallel workers are worth.
+	"parallel_tuple_cost": "0.01",
+	// A merge join ends where the shorter of its sides does: one row decides how much of the other is read.
+	"enable_mergejoin": "off",
+	// A nested loop goes through the rows of a small side, kept in memory, for each row of the other: one row more of the
+	// small one is as many steps more as the other has rows.
+	"enable_material": "off",
 }
 
 // pingTimeout is how long an idle session may take to answer before it is given up.
@@ -65,6 +74,7 @@ const dropTimeout = 5 * time.Second
 // choices of contribution bounding (32 bytes or more).
 func Open(ctx context.Context, cfg *pgxpool.Config, cat *policy.Model, secret []byte) (*Data, error) {
 	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)
+	maps.Copy(cfg.ConnConfig.RuntimeParams, PlanSettings)
 	cfg.ConnConfig.RuntimeParams["application_name"] = "dpproxy"
 	// A session that died or hangs must be found out before the charge, however short the
 	// time was that it was idle.

@@ -29,9 +29,9 @@ func (r *Reading) Shape() string { return r.plan.Shape }
 // Close gives the session back, and its place to the next statement.
 func (r *Reading) Close() { r.c.release() }
 
-// settingsOf lists the statements before and after a read is planned. They depend on the plan
+// SettingsOf lists the statements before and after a read is planned. They depend on the plan
 // alone.
-func settingsOf(r *planner.Read) (before, after []string) {
+func SettingsOf(r *planner.Read) (before, after []string) {
 	if !r.Ordered {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func (r *Reading) Bind(ctx context.Context, values []scalar.Value, policy time.D
 	q.run(r.c.data.lockSQL(r.plan))
 	q.runPrepared(r.c.unchanged, r.c.mark())
 	for i, read := range r.reads() {
-		before, after := settingsOf(read)
+		before, after := SettingsOf(read)
 		for _, sql := range before {
 			q.run(sql)
 		}

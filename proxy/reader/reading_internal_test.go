@@ -10,12 +10,12 @@ import (
 // TestSettingsOfReads holds that hash aggregation is off for the reads that an index gives
 // an order, and for no other of the transaction.
 func TestSettingsOfReads(t *testing.T) {
-	before, after := settingsOf(&planner.Read{Ordered: true})
+	before, after := SettingsOf(&planner.Read{Ordered: true})
 	if !slices.Equal(before, []string{"SET LOCAL enable_hashagg = off"}) ||
 		!slices.Equal(after, []string{"SET LOCAL enable_hashagg TO DEFAULT"}) {
 		t.Errorf("around a read in the order of an index: %q, %q", before, after)
 	}
-	if before, after := settingsOf(&planner.Read{}); before != nil || after != nil {
+	if before, after := SettingsOf(&planner.Read{}); before != nil || after != nil {
 		t.Errorf("around another read: %q, %q", before, after)
 	}
 }
