@@ -146,19 +146,29 @@ privacy_unit: {name: person, budget: {epsilon: 1000, delta: 0.001}}
 
 func newWorld(t testing.TB, seed uint64, p sqlgen.Profile) *world {
 	t.Helper()
-	data, client := databases(t)
-	w := &world{
-		t: t, gen: sqlgen.New(seed), conn: data, client: client,
-		publicRows: map[catalog.Name]int64{{Schema: "public", Name: "places"}: 5},
-	}
+	w := emptyWorld(t)
+	w.gen = sqlgen.New(seed)
 	w.gen.FiniteNumerics = !server.InfiniteNumerics()
 	w.schema = w.gen.Schema(p)
-	run(t, w.conn, w.schema.DDL())
-	if w.client != w.conn {
-		run(t, w.client, w.schema.DDL())
-	}
-	w.cat = model(t, w.conn, policyHead+w.schema.Policy())
+	w.load(w.schema.DDL(), w.schema.Policy())
+	w.publicRows[catalog.Name{Schema: "public", Name: "places"}] = 5
 	return w
+}
+
+func emptyWorld(t testing.TB) *world {
+	t.Helper()
+	data, client := databases(t)
+	return &world{t: t, conn: data, client: client, publicRows: map[catalog.Name]int64{}}
+}
+
+// load makes tables, and what a policy says of them.
+func (w *world) load(ddl, tables string) {
+	w.t.Helper()
+	run(w.t, w.conn, ddl)
+	if w.client != w.conn {
+		run(w.t, w.client, ddl)
+	}
+	w.cat = model(w.t, w.conn, policyHead+tables)
 }
 
 // model checks a policy with the catalogue of a database.

@@ -1,0 +1,208 @@
+package property_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"dpproxy/catalog"
+)
+
+// A clinic of which everybody is the same: of no attribute that is asked for.
+const clinicDDL = `CREATE TABLE hospitals (id int PRIMARY KEY, region text NOT NULL) WITH (fillfactor = 10);
+CREATE TABLE days (day date PRIMARY KEY, holiday bool NOT NULL) WITH (fillfactor = 10);
+CREATE TABLE patients (id int PRIMARY KEY, smoker bool, birth_year int NOT NULL, region text NOT NULL) WITH (fillfactor = 10);
+CREATE TABLE visits (id int PRIMARY KEY, patient_id int NOT NULL REFERENCES patients, hospital_id int REFERENCES hospitals,
+  day date NOT NULL, cost numeric(10,2) NOT NULL, diagnosis text NOT NULL) WITH (fillfactor = 10);
+CREATE TABLE labs (id int PRIMARY KEY, visit_id int NOT NULL REFERENCES visits, test text NOT NULL, value int) WITH (fillfactor = 10);
+CREATE TABLE stays (patient_id int NOT NULL REFERENCES patients, number int NOT NULL, nights int NOT NULL,
+  PRIMARY KEY (patient_id, number)) WITH (fillfactor = 10);
+CREATE TABLE bills (id int PRIMARY KEY, patient_id int NOT NULL REFERENCES patients, stay int, amount int NOT NULL)
+  WITH (fillfactor = 10);
+CREATE TABLE doses (patient_id int NOT NULL REFERENCES patients, day date NOT NULL, mg int NOT NULL) PARTITION BY RANGE (day);
+CREATE TABLE doses_a PARTITION OF doses FOR VALUES FROM ('2020-01-01') TO ('2021-01-01') WITH (fillfactor = 10);
+CREATE TABLE doses_b PARTITION OF doses FOR VALUES FROM ('2021-01-01') TO ('2030-01-01') WITH (fillfactor = 10);
+INSERT INTO hospitals SELECT g, 'region ' || g FROM generate_series(1, 600) g;
+INSERT INTO days SELECT date '2020-01-01' + g, g % 7 = 0 FROM generate_series(1, 600) g;
+ANALYZE;`
+
+const clinicCrowd = `INSERT INTO patients SELECT g, false, 1950, 'north' FROM generate_series(1, %[1]d) g;
+INSERT INTO visits SELECT g, g, NULL, date '2020-01-01' + g, 10, 'flu' FROM generate_series(1, %[1]d) g;
+INSERT INTO labs SELECT g, g, 'hdl', 10 FROM generate_series(1, %[1]d) g;
+INSERT INTO stays SELECT g, 1, 1 FROM generate_series(1, %[1]d) g;
+INSERT INTO bills SELECT g, g, 1, 1 FROM generate_series(1, %[1]d) g;
+INSERT INTO doses SELECT g, date '2020-01-01' + g, 1 FROM generate_series(1, %[1]d) g;`
+
+const clinicPolicy = `tables:
+  patients:
+    unit: id
+    columns: {smoker: {values: [true, false]}, birth_year: {bounds: [1920, 2010]}, region: {values: [north, south]}}
+  visits:
+    unit: patient_id
+    max_rows: 5
+    max_partitions: 2
+    columns: {cost: {bounds: [0, 1000]}, diagnosis: {values: [flu, asthma]}, day: {bounds: [2020-01-01, 2024-12-31]}}
+  labs:
+    unit: {via: visit_id, to: visits.id}
+    max_rows: 5
+    max_partitions: 2
+    columns: {test: {values: [hdl, chol]}, value: {bounds: [0, 300]}}
+  stays: {unit: patient_id, max_rows: 5, max_partitions: 2, columns: {nights: {bounds: [0, 30]}}}
+  bills: {unit: patient_id, max_rows: 5, max_partitions: 2, columns: {amount: {bounds: [0, 100]}}}
+  doses: {unit: patient_id, max_rows: 5, max_partitions: 2, columns: {mg: {bounds: [0, 100]}}}
+  hospitals: {public: true}
+  days: {public: true}
+`
+
+// ofPatient are changes by the rows of one patient, in the middle or at the end of all keys: some of them have what is asked
+// for, all have it, or they are not there.
+func ofPatient(id int) []string {
+	attributes := []string{
+		"UPDATE patients SET smoker = true, birth_year = 2001, region = 'south' WHERE id = %[1]d",
+		"UPDATE visits SET cost = 999, diagnosis = 'asthma', hospital_id = 1 WHERE patient_id = %[1]d; " +
+			"UPDATE labs SET value = 299, test = 'chol' WHERE visit_id = %[1]d; UPDATE stays SET nights = 29 WHERE patient_id = %[1]d; " +
+			"UPDATE bills SET amount = 99 WHERE patient_id = %[1]d; UPDATE doses SET mg = 99 WHERE patient_id = %[1]d",
+	}
+	absent := "DELETE FROM labs WHERE visit_id = %[1]d; DELETE FROM visits WHERE patient_id = %[1]d; " +
+		"DELETE FROM stays WHERE patient_id = %[1]d; DELETE FROM bills WHERE patient_id = %[1]d; " +
+		"DELETE FROM doses WHERE patient_id = %[1]d; DELETE FROM patients WHERE id = %[1]d"
+	changes := append(slices.Clone(attributes), strings.Join(attributes, "; "), absent)
+	for i, c := range changes {
+		changes[i] = fmt.Sprintf(c, id)
+	}
+	return changes
+}
+
+// joined are statements whose condition nobody meets, or one person.
+var joined = []string{
+	// the value of one person, by the time that a join takes
+	"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE CASE WHEN p.id = 300 AND p.smoker " +
+		"THEN true ELSE p.birth_year = -1 END",
+	"SELECT count(*) FROM patients p, visits v WHERE v.patient_id = p.id AND v.cost > 900",
+	"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id JOIN labs l ON l.visit_id = v.id WHERE " +
+		"p.smoker AND l.value > 200",
+	"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND v.cost > 900 WHERE p.birth_year = 2001",
+	"SELECT count(v.id) FROM patients p LEFT JOIN (visits v JOIN labs l ON l.visit_id = v.id AND v.cost > 900) ON v.patient_id = p.id",
+	"SELECT count(*) FROM labs l WHERE l.value > 200",
+	"SELECT count(h.region) FROM visits v JOIN hospitals h ON h.id = v.hospital_id WHERE v.cost > 900",
+	"SELECT d.holiday, sum(v.cost) FROM days d JOIN visits v ON v.day = d.day WHERE v.diagnosis = 'asthma' GROUP BY 1",
+	"SELECT count(*) FROM visits a JOIN visits b USING (patient_id) WHERE a.cost > 900",
+	"SELECT sum(s.nights), sum(b.amount) FROM stays s JOIN bills b ON b.patient_id = s.patient_id AND b.stay = " +
+		"s.number WHERE s.nights > 20",
+	"SELECT sum(d.mg) FROM doses d JOIN patients p ON p.id = d.patient_id WHERE p.smoker AND d.mg > 50",
+	"SELECT sum(mg) FROM doses WHERE day > date '2021-06-01' AND mg > 50",
+	"SELECT avg(n) FROM (SELECT p.id, count(v.id) AS n FROM patients p JOIN visits v ON v.patient_id = p.id WHERE " +
+		"p.smoker GROUP BY p.id) t",
+	"SELECT count(*) FROM (SELECT id FROM patients WHERE smoker GROUP BY id) t JOIN visits v ON v.patient_id = t.id",
+	"SELECT count(*) FROM (SELECT id FROM patients WHERE smoker UNION ALL SELECT patient_id FROM visits WHERE cost > 900) t " +
+		"JOIN visits v ON v.patient_id = t.id",
+	// conditions from above a join
+	"SELECT count(DISTINCT p.birth_year) FILTER (WHERE p.id = 300 AND p.smoker) FROM patients p JOIN visits v ON v.patient_id = p.id",
+	"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY p.birth_year) FILTER (WHERE p.smoker) FROM patients p JOIN " +
+		"visits v ON v.patient_id = p.id",
+	"SELECT count(*) FROM (SELECT p.id, p.smoker AS s, v.cost FROM patients p JOIN visits v ON v.patient_id = p.id) t WHERE t.s",
+	"SELECT avg(n) FROM (SELECT p.id, p.smoker AS s, count(*) AS n FROM patients p JOIN visits v ON v.patient_id = " +
+		"p.id GROUP BY 1, 2) t WHERE t.s",
+	"SELECT count(*) FROM (SELECT p.id, p.smoker AS s FROM patients p JOIN visits v ON v.patient_id = p.id UNION ALL " +
+		"SELECT p.id, p.smoker FROM patients p JOIN bills b ON b.patient_id = p.id) t WHERE t.s",
+	// rows without a hospital
+	"SELECT v.hospital_id, count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id GROUP BY 1",
+	"SELECT count(*) FROM patients p WHERE p.smoker AND EXISTS (SELECT 1 FROM patients o WHERE o.id = p.id AND o.birth_year = 2001)",
+	"SELECT count(*) FILTER (WHERE CASE WHEN p.smoker THEN p.id IN (SELECT o.id FROM patients o WHERE o.birth_year " +
+		"= 2001) ELSE false END) FROM patients p",
+}
+
+// unindexed are statements whose sub-select reads a table without an index for its rows.
+var unindexed = []string{
+	"SELECT count(*) FROM patients p WHERE p.smoker AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id AND v.cost > 900)",
+	"SELECT count(*) FROM patients p WHERE p.smoker AND p.id NOT IN (SELECT patient_id FROM visits WHERE cost > 900)",
+	"SELECT count(*) FROM patients p WHERE p.birth_year = 1950 OR p.id IN (SELECT patient_id FROM visits WHERE cost > 900)",
+	"SELECT count(*) FROM patients p WHERE CASE WHEN p.smoker THEN p.id IN (SELECT patient_id FROM visits WHERE cost > 5) ELSE false END",
+}
+
+// clinics are settings of a clinic: which indexes there are beside keys, and what Postgres knows of the rows.
+var clinics = map[string]string{
+	"no index, statistics of empty tables": "",
+	"no index, statistics":                 "ANALYZE",
+	"no statistics":                        "DELETE FROM pg_statistic",
+	"indexes, statistics": "CREATE INDEX ON visits (patient_id); CREATE INDEX ON visits (cost); CREATE INDEX ON labs (visit_id); " +
+		"CREATE INDEX ON bills (patient_id); CREATE INDEX ON doses (patient_id); CREATE INDEX ON visits (hospital_id); " +
+		"CREATE INDEX ON patients (smoker); CREATE INDEX ON patients (birth_year); ANALYZE",
+}
+
+func newClinic(t *testing.T) *world {
+	t.Helper()
+	w := emptyWorld(t)
+	w.load(clinicDDL, clinicPolicy)
+	for _, public := range []string{"hospitals", "days"} {
+		w.publicRows[catalog.Name{Schema: "public", Name: public}] = crowd
+	}
+	return w
+}
+
+// ofClinic looks from the clinic in some of its settings.
+func (d *descent) ofClinic(settings ...string) (found []cliff) {
+	for _, name := range settings {
+		d.run("BEGIN; " + fmt.Sprintf(clinicCrowd, crowd) + clinics[name])
+		found = append(found, d.from(name, strings.HasSuffix(clinics[name], "ANALYZE"), append(ofPatient(crowd/2), ofPatient(crowd)[2]))...)
+		d.run("ROLLBACK")
+	}
+	return found
+}
+
+// TestNoCliffOfJoins looks for cliffs of joins that were written for the clock.
+func TestNoCliffOfJoins(t *testing.T) {
+	w := newClinic(t)
+	d := &descent{w: w}
+	for _, sql := range joined {
+		p, err := w.plan(sql, fixed)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		d.add(sql, p)
+	}
+	for _, c := range d.ofClinic(slices.Sorted(maps.Keys(clinics))...) {
+		t.Error(c)
+	}
+	t.Logf("%d reads, %d executions; one person changes a node by %.0f rows at most", len(d.reads), d.executed, d.steepest)
+}
+
+// TestCliffsAreSeen holds that plain joins, and sub-selects that no index finds, are cliffs for this test.
+func TestCliffsAreSeen(t *testing.T) {
+	w := newClinic(t)
+	plain := &descent{w: w}
+	for _, sql := range joined {
+		if _, err := w.plan(sql, fixed); err != nil {
+			t.Fatal(err)
+		}
+		has := func(words string) bool { return strings.Contains(sql, words) }
+		if has(" JOIN ") && has(" WHERE ") && !has(" FILTER ") && !has("EXISTS") {
+			plain.reads = append(plain.reads, descended{statement: sql, sql: sql})
+		}
+	}
+	seen(t, plain)
+	left := &descent{w: w}
+	for _, sql := range unindexed {
+		p, err := w.plan(sql, fixed)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		left.add(sql, p)
+	}
+	seen(t, left)
+}
+
+func seen(t *testing.T, d *descent) {
+	t.Helper()
+	found := map[string]bool{}
+	for _, c := range d.ofClinic("no index, statistics") {
+		found[c.read.statement] = true
+	}
+	for _, r := range d.reads {
+		if !found[r.statement] {
+			t.Errorf("no cliff is seen in %s", r.statement)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package property_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpproxy/internal/plantest"
+	"dpproxy/parser/ast"
+	"dpproxy/planner"
+	"dpproxy/proxy/reader"
+)
+
+// crowd is how many units are in all databases that are compared, and how many public rows: a part of a plan that
+// looks at all of them for one row has so much to do. ofOneUnit is the most that the rows of one unit,
+// which are few, may add to a node.
+const (
+	crowd     = 600
+	ofOneUnit = 150
+)
+
+// methods have Postgres join and scan in ways that other statistics would lead to. The settings of a read
+// go before these.
+var methods = map[string]string{
+	"as Postgres chooses": "",
+	"hash joins":          "SET LOCAL enable_nestloop = off",
+	"indexes":             "SET LOCAL random_page_cost = 0; SET LOCAL cpu_index_tuple_cost = 0",
+	"parallel": "SET LOCAL max_parallel_workers_per_gather = 2; SET LOCAL parallel_setup_cost = 0; " +
+		"SET LOCAL min_parallel_table_scan_size = 0; SET LOCAL min_parallel_index_scan_size = 0",
+}
+
+// A descent executes statements on neighbours, with plans that were made before.
+type descent struct {
+	w        *world
+	reads    []descended
+	executed int
+	// steepest is the largest difference of a node that is no cliff.
+	steepest float64
+}
+
+// descended is a read without parameters.
+type descended struct{ statement, sql, settings string }
+
+// add adds the reads of a statement, with their parameters as literals: so they are planned as they are where
+// parameters are bound.
+func (d *descent) add(sql string, p *planned) {
+	texts, err := p.w.texts(p.query)
+	if err != nil {
+		d.w.t.Fatal(err)
+	}
+	for _, b := range p.plan.Blocks {
+		for _, set := range b.Sets {
+			for _, read := range set.Reads {
+				before, _ := reader.SettingsOf(read)
+				d.reads = append(d.reads, descended{sql, placeholder.ReplaceAllStringFunc(read.SQL, func(at string) string {
+					n, _ := strconv.Atoi(at[1:])
+					return literal(read.Params[n-1], texts)
+				}), strings.Join(before, "; ")})
+			}
+		}
+	}
+}
+
+var placeholder = regexp.MustCompile(`\$[0-9]+\b`)
+
+func literal(p planner.Param, texts [][]byte) string {
+	switch p.Kind {
+	case planner.FoldParam:
+		if texts[p.Fold] == nil {
+			return "NULL"
+		}
+		return ast.Quote(string(texts[p.Fold]))
+	case planner.InnerPadParam, planner.OuterPadParam:
+		return `'\x` + hex.EncodeToString(append(pad[:], pad[:]...)) + `'`
+	case planner.TextParam:
+	}
+	return ast.Quote(p.Text)
+}
+
+// texts evaluates the constants of a statement as texts.
+func (w *world) texts(q *planner.Query) ([][]byte, error) {
+	var cols []string
+	for _, f := range q.Folds() {
+		cols = append(cols, "("+f.SQL+")")
+	}
+	if len(cols) == 0 {
+		return nil, nil
+	}
+	res, err := w.query("SELECT "+strings.Join(cols, ", "), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return res.Rows[0], nil
+}
+
+// A cliff is where a plan has much more to do for one unit.
+type cliff struct {
+	read descended
+	how  string
+	// nodes are those that differ, plan all of them with what they had to do.
+	nodes, plan []string
+}
+
+func (c cliff) String() string {
+	return fmt.Sprintf("%s\n%s:\n%s\nof\n%s\n%s", c.read.statement, c.how, strings.Join(c.nodes, "\n"),
+		strings.Join(c.plan, "\n"), c.read.sql)
+}
+
+// from compares a database, which is the session's by now, with its neighbours, each of which is what a change makes
+// of it. It is in a transaction. Where Postgres knows the rows, plans of all methods are compared.
+func (d *descent) from(how string, known bool, changes []string) (found []cliff) {
+	for _, method := range slices.Sorted(maps.Keys(methods)) {
+		if !known && methods[method] != "" {
+			continue
+		}
+		d.prepare(methods[method])
+		base := d.nodes()
+		for _, change := range changes {
+			d.run("SAVEPOINT unit; " + change)
+			for i, nodes := range d.nodes() {
+				found = append(found, d.compare(d.reads[i], how+", "+method, base[i], nodes)...)
+			}
+			d.run("ROLLBACK TO unit")
+		}
+		d.run("DEALLOCATE ALL")
+	}
+	return found
+}
+
+func (d *descent) compare(read descended, how string, a, b []plantest.Node) []cliff {
+	c := cliff{read: read, how: how}
+	for i, n := range a {
+		if n.Name != b[i].Name {
+			d.w.t.Fatalf("another plan: %s, then %s\n%s", n.Name, b[i].Name, read.sql)
+		}
+		text := fmt.Sprintf("%s: %.0f and %.0f", n.Name, n.Work, b[i].Work)
+		c.plan = append(c.plan, text)
+		if by := max(n.Work-b[i].Work, b[i].Work-n.Work); by > ofOneUnit {
+			c.nodes = append(c.nodes, text)
+		} else {
+			d.steepest = max(d.steepest, by)
+		}
+	}
+	if c.nodes == nil {
+		return nil
+	}
+	return []cliff{c}
+}
+
+func (d *descent) run(sql string) { run(d.w.t, d.w.conn, sql) }
+
+// prepare plans the reads. Statements without parameters keep their plan.
+func (d *descent) prepare(method string) {
+	for i, read := range d.reads {
+		d.run("SAVEPOINT settings; " + method + "; " + read.settings)
+		for name, value := range reader.PlanSettings {
+			d.run("SET LOCAL " + name + " = " + value)
+		}
+		d.run(fmt.Sprintf("PREPARE read%d AS %s", i, read.sql))
+		d.run(fmt.Sprintf("EXPLAIN EXECUTE read%d", i))
+		d.run("ROLLBACK TO settings")
+	}
+}
+
+func (d *descent) nodes() (all [][]plantest.Node) {
+	for i, read := range d.reads {
+		res, err := query(d.w.conn, fmt.Sprintf("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF, SUMMARY OFF, FORMAT JSON) "+
+			"EXECUTE read%d", i), nil, nil)
+		if err != nil {
+			d.w.t.Fatalf("%v\n%s\n%s", err, read.statement, read.sql)
+		}
+		nodes, err := plantest.Nodes(res.Rows[0][0])
+		if err != nil {
+			d.w.t.Fatal(err)
+		}
+		all = append(all, nodes)
+		d.executed++
+	}
+	return all
+}
