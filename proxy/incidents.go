@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -95,4 +96,13 @@ func (i *incidents) record(ctx context.Context, in accountant.Incident) error {
 		i.unrecorded = append(i.unrecorded, in)
 	}
 	return err
+}
+
+// clear forgets the incidents of one analyst, or of all when it is empty, that are in no ledger, and all suspicion of
+// them.
+func (i *incidents) clear(analyst string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.unrecorded = slices.DeleteFunc(i.unrecorded, func(in accountant.Incident) bool { return analyst == "" || in.Analyst == analyst })
+	maps.DeleteFunc(i.suspected, func(of string, _ map[uint64][]string) bool { return analyst == "" || of == analyst })
 }

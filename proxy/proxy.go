@@ -88,6 +88,10 @@ func (p *Proxy) Reload(analysts map[string]Analyst, defaults Defaults) {
 	p.policy.Store(&reloadable{analysts, defaults})
 }
 
+// ClearIncidents forgets the failed reads of an analyst, or of all when it is empty, that are in no ledger: those
+// in the ledger were cleared there.
+func (p *Proxy) ClearIncidents(analyst string) { p.incidents.clear(analyst) }
+
 // analyst returns the rights of a login: none, if the policy does not name it.
 func (p *Proxy) analyst(name string) Analyst { return p.policy.Load().analysts[name] }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -96,15 +95,11 @@ func (c *scopeArgs) decide(
 	if err != nil {
 		return nil, b, err
 	}
-	l, err := s.openDecider(ctx, log)
+	state, err := s.decide(ctx, log, e)
 	if err != nil {
 		return nil, b, err
 	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	if err := l.Decide(ctx, e); err != nil {
-		return nil, b, s.advise(err)
-	}
-	after, err := l.Balances(ctx, scope)
+	after, err := state.Balances(scope)
 	if err != nil {
 		return nil, b, s.advise(err)
 	}

@@ -3,10 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
+
+	"dpproxy/accountant/history"
 )
 
 // incidentsCommand shows or clears failed reads of protected data.
@@ -64,28 +65,20 @@ type incidentsClear struct {
 }
 
 // Run implements the command.
-func (c *incidentsClear) Run(ctx context.Context, log *slog.Logger) (err error) {
+func (c *incidentsClear) Run(ctx context.Context, log *slog.Logger) error {
 	s, err := loadBooks(c.Policy)
 	if err != nil {
 		return err
 	}
-	l, err := s.openDecider(ctx, log)
+	before, err := s.audit(ctx, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	before, err := l.Incidents(ctx)
+	after, err := s.decide(ctx, log, history.ClearEntry{Analyst: c.Analyst, Reason: c.Reason})
 	if err != nil {
 		return err
 	}
-	if err := l.ClearIncidents(ctx, c.Analyst, c.Reason); err != nil {
-		return s.advise(err)
-	}
-	after, err := l.Incidents(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("cleared %d incidents\n", len(before)-len(after))
+	fmt.Printf("cleared %d incidents\n", max(0, len(before.state.Incidents())-len(after.Incidents())))
 	if s.shared() {
 		fmt.Println("a proxy that runs admits these statements after its next start")
 	}

@@ -16,10 +16,10 @@ import (
 	"dpproxy/config"
 )
 
-// A decider is a ledger of either kind that takes an administrator's decisions.
+// A decider is a ledger of any kind that takes an administrator's decisions.
 type decider interface {
-	accountant.Ledger
 	Decide(ctx context.Context, decision history.Entry) error
+	Close() error
 }
 
 // books are the ledger of a policy. Commands that look at it, or decide about it, need no secret.
@@ -106,15 +106,27 @@ func (s *books) redisOptions(log *slog.Logger) (redisledger.Options, error) {
 	}, err
 }
 
-// openDecider opens the ledger for decisions. Limits of the policy are
+// decide has an administrator's decision recorded, and returns the state after it. Limits of the policy are
 // left for the next start of dpproxy.
+func (s *books) decide(ctx context.Context, log *slog.Logger, decision history.Entry) (*history.State, error) {
+	l, err := s.openDecider(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(l.Decide(ctx, decision), l.Close()); err != nil {
+		return nil, s.advise(err)
+	}
+	a, err := s.audit(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	return a.state, nil
+}
+
+// openDecider opens the ledger for decisions.
 func (s *books) openDecider(ctx context.Context, log *slog.Logger) (decider, error) {
 	if !s.shared() {
-		l, err := s.openEmbedded(ctx, log, nil, false)
-		if err != nil {
-			return nil, s.advise(err)
-		}
-		return l, nil
+		return s.openEmbeddedDecider(ctx, log)
 	}
 	o, err := s.redisOptions(log)
 	if err != nil {
@@ -185,6 +197,8 @@ func (s *books) advise(err error) error {
 	}
 	return fmt.Errorf("%s: %w: %s", s.where(), err, advice)
 }
+
+func isLocked(err error) bool { return errors.Is(err, logledger.ErrLocked) }
 
 func isA[E error](err error) bool {
 	_, ok := errors.AsType[E](err)

@@ -185,7 +185,7 @@ type ledgerFence struct {
 var errEmbedded = errors.New("this command is for a ledger in Redis")
 
 // Run implements the command.
-func (c *ledgerFence) Run(ctx context.Context, log *slog.Logger) (err error) {
+func (c *ledgerFence) Run(ctx context.Context, log *slog.Logger) error {
 	s, err := loadBooks(c.Policy)
 	if err != nil {
 		return err
@@ -197,13 +197,8 @@ func (c *ledgerFence) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	l, err := s.openDecider(ctx, log)
-	if err != nil {
+	if _, err := s.decide(ctx, log, history.FenceEntry{Boot: c.Boot, Who: who, Reason: c.Reason}); err != nil {
 		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	if err := l.Decide(ctx, history.FenceEntry{Boot: c.Boot, Who: who, Reason: c.Reason}); err != nil {
-		return s.advise(err)
 	}
 	fmt.Println("ended; what was held is given back, what was spent stays. " +
 		"A proxy whose run has ended answers no more until it is started again")

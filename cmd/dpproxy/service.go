@@ -41,6 +41,12 @@ func (v *service) serve(ctx context.Context, ready func(addr string)) error {
 		return err
 	}
 	defer health()
+	decisions, err := v.serveDecisions(ctx)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	defer decisions()
 	ready(listener.Addr().String())
 	notify("READY=1")
 	defer context.AfterFunc(ctx, func() { notify("STOPPING=1") })()

@@ -38,15 +38,21 @@ func testTwoAtOnce(t *testing.T, s *sitetest.Site) {
 	for _, args := range [][]string{
 		{"run", s.Policy},
 		{"init", s.Policy},
-		{"incidents", "clear", s.Policy, "--reason", "x"},
-		{"budget", "freeze", s.Policy, "--scope", "unit:patient", "--reason", "x"},
 	} {
 		if out, failed := s.Attempt(t, args...); !failed || !strings.Contains(out, "another process has the ledger open") ||
 			!strings.Contains(out, "stop dpproxy first") {
 			t.Errorf("dpproxy %s beside one that runs: %s", args, out)
 		}
 	}
-	for _, args := range [][]string{{"incidents", "list"}, {"budget", "list"}, {"ledger", "verify"}, {"ledger", "export"}} {
+	for _, args := range [][]string{
+		{"incidents", "list"},
+		{"budget", "list"},
+		{"ledger", "verify"},
+		{"ledger", "export"},
+		{"incidents", "clear", "--reason", "x"},
+		{"budget", "freeze", "--scope", "unit:patient", "--reason", "x"},
+		{"budget", "thaw", "--scope", "unit:patient", "--reason", "x"},
+	} {
 		s.Command(t, append(args, s.Policy)...)
 	}
 	sitetest.Exec(t, sitetest.Dial(t, r.URL("ana")), sitetest.CountPatients)
