@@ -58,10 +58,10 @@ func (m *Measure) cut(set *GroupingSet, clip Clip, unit string) string {
 func unboundedExcess(e contribution.Excess, what string) string {
 	if e.Few {
 		return "So few are near that limit that nothing bounds " + what + ". " +
-			"SET dp.max_rows, or ask the administrator to state units and max_rows."
+			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state units and max_rows."
 	}
 	return "That limit is below what most have, so that nothing bounds " + what + ". " +
-		"SET dp.max_rows, or ask the administrator to state max_rows."
+		"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state max_rows."
 }
 
 // moved says what limits do to values that are no sums: of an average it is in the interval.

@@ -54,7 +54,7 @@ var cuts = []struct {
 		[3]int64{0, 3, 24},
 		"For avg(cost), one patient counts up to a limit (chosen for this statement). About 24 have more, at most 29 (95 %). " +
 			"So few are near that limit that nothing bounds what it does to avg(cost). " +
-			"SET dp.max_rows, or ask the administrator to state units and max_rows.",
+			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state units and max_rows.",
 	},
 	{
 		"SELECT avg(cost), stddev(cost) FROM visits", "fixed", "gaussian",
@@ -70,7 +70,7 @@ var cuts = []struct {
 		"For count(*), one patient counts with at most 12 rows (chosen for this statement). " +
 			"About 5000 have more, at most 5100 (95 %). " +
 			"That limit is below what most have, so that nothing bounds what it leaves out. " +
-			"SET dp.max_rows, or ask the administrator to state max_rows.",
+			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state max_rows.",
 	},
 	{
 		"SELECT count(*) FROM visits", "auto", "gaussian",
@@ -78,7 +78,7 @@ var cuts = []struct {
 		"For count(*), one patient counts with at most 12 rows (chosen for this statement). " +
 			"Perhaps none has more; at most 5 have (95 %). " +
 			"So few are near that limit that nothing bounds what it leaves out. " +
-			"SET dp.max_rows, or ask the administrator to state units and max_rows.",
+			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state units and max_rows.",
 	},
 	{
 		"SELECT diagnosis, sum(cost) FROM visits GROUP BY 1", "fixed", "laplace",

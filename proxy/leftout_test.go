@@ -22,7 +22,7 @@ func TestLeftOutIsTold(t *testing.T) {
 			"The error does not include what that leaves out."
 		within = "For count(*), one patient counts with at most %s (%s). N"
 		few    = within + " That limit is below what most have, so that nothing bounds what it leaves out. " +
-			"SET dp.max_rows, or ask the administrator to state max_rows."
+			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state max_rows."
 		stated = "by the policy or the session"
 		chosen = "chosen for this statement"
 	)
