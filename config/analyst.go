@@ -121,6 +121,7 @@ var ownSettings = map[string]func(value){
 	"dp.refine":          func(v value) { v.oneOf("on", "off") },
 	"dp.rows":            func(v value) { v.oneOf("refuse", "none") },
 	"dp.small_groups":    func(v value) { v.oneOf("hide", "show") },
+	"dp.consistent":      func(v value) { v.oneOf("on", "off") },
 }
 
 func readSettings(v value) map[string]string {

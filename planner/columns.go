@@ -13,6 +13,7 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 	groupings = make([][]*string, len(b.block.groupings))
 	outputs = make([][]*string, len(b.block.aggregates))
 	consistent := b.consistent(released)
+	shown := nonnegativeCells(b, consistent)
 	for i, p := range b.Sets {
 		var rows []integers
 		if consistent[i] != nil {
@@ -25,7 +26,7 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 				groupings[g] = append(groupings[g], &text)
 			}
 			for o := range outputs {
-				outputs[o] = append(outputs[o], p.text(o, rows[row], len(rows)))
+				outputs[o] = append(outputs[o], p.text(o, shown[o].in(p, o, i, row, rows[row]), len(rows)))
 			}
 		}
 	}
@@ -34,6 +35,18 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 		arrays = append(arrays, ArrayText(cells))
 	}
 	return arrays
+}
+
+// Consistent reports whether some columns show other cells than were released: without negative ones, such that
+// they add up.
+func (b *BlockPlan) Consistent() bool {
+	g := b.Sets[0]
+	for o := range g.outputs {
+		if g.nonnegative && nonnegativeOutput(g, o) {
+			return true
+		}
+	}
+	return false
 }
 
 // rows returns how many rows the grouping set shows.

@@ -56,6 +56,9 @@ func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
 	for _, s := range leftOutOf(b.block, unit) {
 		w.line(2, "%s", s)
 	}
+	if b.Consistent() {
+		w.line(2, "counts and sums: no cell is negative, and they add up (dp.consistent); errors are of the cells before")
+	}
 	for _, p := range b.Sets {
 		if len(b.Sets) == 1 {
 			p.explain(w, b.block, 2, hidden)

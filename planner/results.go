@@ -23,7 +23,9 @@ type results struct {
 	alpha   float64 // one minus the confidence of error statements
 	// showSmall says that values of small groups are not NULL.
 	showSmall bool
-	cache     *estimators
+	// nonnegative says that counts and sums are shown without negative cells, and add up.
+	nonnegative bool
+	cache       *estimators
 }
 
 // observed is one partition as it was released.

@@ -45,7 +45,7 @@ INSERT INTO visits SELECT g, CASE WHEN g % 10 = 0 THEN NULL WHEN g <= 400 THEN 1
   CASE WHEN g BETWEEN 401 AND 600 THEN 5 WHEN g <= 400 THEN 90000 + g ELSE g % 1000 END,
   (ARRAY['NaN','Infinity','-Infinity','1e100','-7.123456789','42'])[g % 6 + 1]::numeric,
   (ARRAY['NaN','Infinity','-Infinity','1e38','-0','0.5'])[g % 6 + 1]::float4,
-  CASE WHEN g % 3 > 0 THEN 9223372036854775807 - g END,
+  CASE WHEN g % 3 = 1 THEN 9223372036854775807 - g WHEN g % 3 = 2 AND g > 400 THEN -9223372036854775808 + g END,
   CASE WHEN g % 2 = 0 THEN ROW(NULL, NULL)::place END FROM generate_series(1, 2000) g;
 INSERT INTO labs SELECT g, g % 2000 + 1, (ARRAY['chol','hdl','none'])[g % 3 + 1],
   (ARRAY['NaN','Infinity','-Infinity','1e308','12.5'])[g % 5 + 1]::float8

@@ -33,6 +33,8 @@ type Settings struct {
 	// ShowSmallGroups shows values of groups that may have too few rows for one, which are NULL
 	// otherwise.
 	ShowSmallGroups bool
+	// Consistent shows counts and sums without negative cells, such that they add up.
+	Consistent bool
 	// Target is the error that is asked for; the zero Target asks for none, so that all
 	// of EpsilonPico is spent.
 	Target Target

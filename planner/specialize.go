@@ -157,7 +157,7 @@ func tooManyCells() error {
 // The bounds of units come first: statistics and lattices depend on them. Places among
 // the integers of a partition are given last, since aggregates share statistics.
 func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*GroupingSet, error) {
-	g := &GroupingSet{results: results{alpha: s.Alpha, showSmall: s.ShowSmallGroups, cache: &estimators{}}}
+	g := &GroupingSet{results: results{alpha: s.Alpha, showSmall: s.ShowSmallGroups, nonnegative: s.Consistent, cache: &estimators{}}}
 	lists, public, err := sp.lists(keys)
 	if err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func (e *execution) plan(analysed *analysed, pre *prelude) (*planner.Plan, error
 		Pure:        e.p.cashier.Pure(e.scopes(tables)),
 		Alpha:       1 - pre.settings.Confidence,
 		MaxRows:     pre.settings.MaxRows, MaxPartitions: pre.settings.MaxPartitions, MaxSum: pre.settings.MaxSum,
-		Contribution: pre.settings.Contribution, ShowSmallGroups: pre.settings.ShowSmall,
+		Contribution: pre.settings.Contribution, ShowSmallGroups: pre.settings.ShowSmall, Consistent: pre.settings.Consistent,
 		Limits: e.p.cfg.Limits,
 	})
 	if err != nil {

@@ -35,6 +35,7 @@ type Settings struct {
 	Refine         bool
 	NoRows         bool // rows of protected tables are shown as none, not refused
 	ShowSmall      bool // values of groups that may have no row are shown
+	Consistent     bool // cells of counts and sums are not negative, and add up
 }
 
 // Spend returns the ε that the statement wants to spend, or, to reach a target, at most, in 10⁻¹².
@@ -81,6 +82,7 @@ var knownSettings = []setting{
 	{"refine", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Refine, value) }},
 	{"rows", "refuse or none", (*Settings).setRows},
 	{"small_groups", "hide or show", (*Settings).setSmallGroups},
+	{"consistent", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Consistent, value) }},
 }
 
 // Limits of the settings. An epsilon above the largest could not be told from no

@@ -1,0 +1,191 @@
+package planner
+
+import (
+	"math/big"
+	"slices"
+
+	"dpproxy/estimate"
+)
+
+// cells are the statistic of one output as it is shown, by grouping set and row.
+type cells [][]*big.Int
+
+// nonnegativeCells returns, for each output, the cells that are shown in place of the released integers: of
+// counts, and of sums of values that are not negative. No cell is negative, and where keys are public and one
+// grouping set has all keys of the others they add up in every grouping set. It is nil for outputs that are
+// shown as they were released, and without the setting. Errors stay those of the released integers.
+func nonnegativeCells(b *BlockPlan, released []*Released) []cells {
+	out := make([]cells, len(b.block.aggregates))
+	if !b.Sets[0].nonnegative || slices.Contains(released, nil) {
+		return out
+	}
+	for o := range out {
+		if nonnegativeOutput(b.Sets[0], o) {
+			out[o] = cellsOf(b, o, released)
+		}
+	}
+	return out
+}
+
+// nonnegativeOutput reports whether an output is a count, or a sum of values that are not negative.
+func nonnegativeOutput(g *GroupingSet, output int) bool {
+	o := &g.outputs[output]
+	if o.report != "" {
+		return false
+	}
+	switch o.estimator.(type) {
+	case counted, summed:
+		s := g.statistics[o.statistics()[0]]
+		sum, ok := s.statisticForm.(valueSum)
+		return s.counts() || ok && sum.values.low >= 0
+	}
+	return false
+}
+
+// cellsOf makes the cells of one output.
+func cellsOf(b *BlockPlan, output int, released []*Released) cells {
+	out, variances, additive := make(cells, len(released)), make([][]float64, len(released)), true
+	for i, g := range b.Sets {
+		at := g.outputs[output].statistics()[0]
+		additive = additive && g.statistics[at].additive()
+		for _, row := range released[i].integers() {
+			seen := g.observed(row)
+			sigma := seen.noise(at).StdDev()
+			out[i] = append(out[i], seen.integer(at))
+			variances[i] = append(variances[i], sigma*sigma)
+		}
+	}
+	if !additive {
+		for i := range out {
+			for row, n := range out[i] {
+				out[i][row] = positive(n)
+			}
+		}
+		return out
+	}
+	finest := finestKeys(b.Sets)
+	if finest < 0 {
+		for i := range out {
+			out[i] = nonnegative(out[i], variances[i], positive(total(out[i])))
+		}
+		return out
+	}
+	addUp(b, out, variances, finest)
+	return out
+}
+
+// addUp makes cells of all grouping sets agree: downwards, the children of each total given it, where each
+// grouping set has all keys of the one before, as in ROLLUP; else the finest cells given the grand total, and all
+// others are their sums.
+func addUp(b *BlockPlan, out cells, variances [][]float64, finest int) {
+	rows, chain := b.rowsOf(finest), chainOf(b.Sets)
+	if chain == nil {
+		chain = []int{finest}
+	}
+	top := chain[0]
+	all := total(out[top])
+	for i, g := range b.Sets {
+		if len(g.keys) == 0 {
+			all = out[i][0]
+		}
+	}
+	out[top] = nonnegative(out[top], variances[top], positive(all))
+	for n := 1; n < len(chain); n++ {
+		parent, child := chain[n-1], chain[n]
+		children, known := make([][]int, len(out[parent])), make([]bool, len(out[child]))
+		for c := range rows[finest] {
+			if row := rows[child][c]; !known[row] {
+				p := rows[parent][c]
+				children[p], known[row] = append(children[p], row), true
+			}
+		}
+		for p, of := range children {
+			shareOut(out[child], variances[child], of, out[parent][p])
+		}
+	}
+	for i := range out {
+		if slices.Contains(chain, i) {
+			continue
+		}
+		for row := range out[i] {
+			out[i][row] = new(big.Int)
+		}
+		for c, row := range rows[i] {
+			out[i][row].Add(out[i][row], out[finest][c])
+		}
+	}
+}
+
+// shareOut makes some of the cells add up to a total.
+func shareOut(cells []*big.Int, variances []float64, of []int, total *big.Int) {
+	parts, noise := make([]*big.Int, len(of)), make([]float64, len(of))
+	for i, row := range of {
+		parts[i], noise[i] = cells[row], variances[row]
+	}
+	for i, n := range nonnegative(parts, noise, total) {
+		cells[of[i]] = n
+	}
+}
+
+// chainOf returns the grouping sets in an order in which each has all keys of the one before, nil if there is none.
+func chainOf(sets []*GroupingSet) []int {
+	order := make([]int, len(sets))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return len(sets[i].keys) - len(sets[j].keys) })
+	for n := 1; n < len(order); n++ {
+		if !hasKeysOf(sets[order[n]], sets[order[n-1]]) {
+			return nil
+		}
+	}
+	return order
+}
+
+// finestKeys returns the grouping set that has all keys of the others, if all are public, or -1.
+func finestKeys(sets []*GroupingSet) int {
+	for i, g := range sets {
+		if !slices.ContainsFunc(sets, func(of *GroupingSet) bool { return of.Private() || !hasKeysOf(g, of) }) {
+			return i
+		}
+	}
+	return -1
+}
+
+// hasKeysOf reports whether a grouping set has all keys of another.
+func hasKeysOf(g, of *GroupingSet) bool {
+	return !slices.ContainsFunc(of.keys, func(k int) bool { return !slices.Contains(g.keys, k) })
+}
+
+func nonnegative(parts []*big.Int, variances []float64, total *big.Int) []*big.Int {
+	if len(parts) == 0 {
+		return nil
+	}
+	return must(estimate.Nonnegative(parts, variances, total))
+}
+
+func positive(n *big.Int) *big.Int {
+	if n.Sign() < 0 {
+		return new(big.Int)
+	}
+	return n
+}
+
+func total(all []*big.Int) *big.Int {
+	sum := new(big.Int)
+	for _, n := range all {
+		sum.Add(sum, n)
+	}
+	return sum
+}
+
+// in returns the released row with a cell of the output of a grouping set in it.
+func (c cells) in(g *GroupingSet, output, set, row int, released integers) integers {
+	if c == nil {
+		return released
+	}
+	out := released
+	out.ints = slices.Clone(released.ints)
+	out.ints[g.statistics[g.outputs[output].statistics()[0]].first] = c[set][row]
+	return out
+}
