@@ -3,9 +3,13 @@ package proxy
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"sync"
+	"sync/atomic"
 
+	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
@@ -51,8 +55,9 @@ func (c *cache) get(sql string, parse func() (*parser.Script, error)) ([]*text, 
 // text is one statement of a client's text with its analysis: all
 // of that depends on the text, the types of its parameters and the policy alone.
 type text struct {
-	stmt  *parser.Statement
-	plans *recent[planKey, *planner.Plan]
+	stmt    *parser.Statement
+	plans   *recent[planKey, *planner.Plan]
+	inquiry atomic.Pointer[inquiry]
 
 	mu      sync.Mutex
 	queries map[string]*analysed
@@ -105,15 +110,53 @@ type planKey struct {
 	digest [sha256.Size]byte
 }
 
-// newPlanKey digests constants and settings. The settings are written whole, in the syntax of
-// Go, so that none of them can be forgotten here.
+// newPlanKey digests constants and settings.
 func newPlanKey(q *planner.Query, values []scalar.Value, s planner.Settings) planKey {
-	sum := s.MaxSum
-	s.MaxSum = nil // it would be written as its address
-	key := fmt.Appendf(nil, "%v %#v", sum, s)
+	key := appendSettings(make([]byte, 0, 1<<10), s)
 	for _, v := range values {
-		key = fmt.Appendf(key, "\x00%d %t %t %d ", v.OID, v.Binary, v.Bytes == nil, len(v.Bytes))
-		key = append(key, v.Bytes...)
+		key = appendNumbers(key, int64(v.OID), flag(v.Binary), flag(v.Bytes == nil))
+		key = appendText(key, v.Bytes)
 	}
 	return planKey{q, sha256.Sum256(key)}
+}
+
+// appendSettings writes every setting, such that different ones are different bytes. A test changes
+// each, so that none of them can be forgotten here.
+func appendSettings(key []byte, s planner.Settings) []byte {
+	key = appendNumbers(key, s.EpsilonPico, s.DeltaAtto, flag(s.Pure), floatBits(s.Alpha), s.MaxRows, s.MaxPartitions,
+		flag(s.ShowSmallGroups), floatBits(s.Target.Error), floatBits(s.Target.Relative), floatBits(s.Target.Fraction),
+		s.LeftPico, s.TypicalPico, s.Limits.PublicFanout, s.Limits.Work, flag(s.MaxSum != nil), flag(s.Mechanisms != nil),
+		int64(len(s.Mechanisms)), flag(s.Limits.PublicRows != nil))
+	key = appendText(appendText(key, s.Mechanism), s.Contribution)
+	if s.MaxSum != nil {
+		key = appendText(key, s.MaxSum.String())
+	}
+	for _, m := range s.Mechanisms {
+		key = appendText(key, m)
+	}
+	for _, n := range slices.SortedFunc(maps.Keys(s.Limits.PublicRows), catalog.Name.Compare) {
+		key = appendNumbers(appendText(appendText(key, n.Schema), n.Name), s.Limits.PublicRows[n])
+	}
+	return key
+}
+
+func appendNumbers(key []byte, numbers ...int64) []byte {
+	for _, n := range numbers {
+		key = binary.BigEndian.AppendUint64(key, uint64(n))
+	}
+	return key
+}
+
+// appendText writes a text behind its length.
+func appendText[T ~string | ~[]byte](key []byte, text T) []byte {
+	return append(appendNumbers(key, int64(len(text))), text...)
+}
+
+func floatBits(f float64) int64 { return int64(math.Float64bits(f)) }
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -20,14 +20,20 @@ import (
 // and of the rows of views that aggregate, of which a part of the query is left around
 // their blocks.
 
+// leavesSession reports whether a part of a query is computed in a session of our own.
+func leavesSession(q *planner.Query) bool { return q.Concealed() > 0 || hasConcealedFolds(q) }
+
+func hasConcealedFolds(q *planner.Query) bool {
+	return slices.ContainsFunc(q.Folds(), func(f scalar.Fold) bool { return f.Concealed })
+}
+
 // concealedValues computes the constants that are concealed, of which some name the values
 // of the others.
 func (e *execution) concealedValues(ctx context.Context, q *planner.Query, p *prelude) error {
-	concealed := func(f scalar.Fold) bool { return f.Concealed }
-	folds := q.Folds()
-	if !slices.ContainsFunc(folds, concealed) {
+	if !hasConcealedFolds(q) {
 		return nil
 	}
+	folds := q.Folds()
 	if err := q.Check(p.values); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type prelude struct {
 	// a temporary table.
 	shadowed bool
 	values   []scalar.Value
-	carried  []byte // settings of the session, as carriedSQL tells them
+	carried  []byte // settings of the session, as carriedSQL tells them, where a part leaves it
 	// leftPico is the room for noise reduction where no more is left; 0: as its settings say.
 	leftPico int64
 }
@@ -76,7 +76,7 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 	if err := lexable(string(last[0]), string(last[1])); err != nil {
 		return nil, err
 	}
-	tables := e.relations(q)
+	tables := e.inquiry(q).tables
 	relations := fixed[preludeFixed:][:len(tables)]
 	protected := len(e.text.stmt.Named())
 	if p.shadowed, err = e.p.relations.shadowed(ctx, tables[:protected], relations[:protected]); err != nil || p.shadowed {
@@ -99,9 +99,9 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 func (e *execution) ask(ctx context.Context, m *wire.Asker, q *planner.Query, b wire.BindRequest) (*wire.Result, error) {
 	res := b.Early
 	if res == nil {
-		tables := e.relations(q)
+		i := e.inquiry(q)
 		var err error
-		if res, err = m.Query(ctx, preludeSQL(q, tables), b.ParamOIDs, b.Params, b.Formats, preludeFormats(q, tables)); err != nil {
+		if res, err = m.Query(ctx, i.sql, b.ParamOIDs, b.Params, b.Formats, i.formats); err != nil {
 			return nil, err
 		}
 	}
@@ -118,13 +118,28 @@ func (e *execution) early() *wire.Question {
 	if err != nil || e.text.stmt.InTransaction { // such a statement is rehearsed first
 		return nil
 	}
-	tables := e.relations(analysed.query)
-	return &wire.Question{SQL: preludeSQL(analysed.query, tables), ResultFormats: preludeFormats(analysed.query, tables)}
+	i := e.inquiry(analysed.query)
+	return &wire.Question{SQL: i.sql, ResultFormats: i.formats}
 }
 
-// relations lists the relations whose names the prelude asks about: protected ones first.
-func (e *execution) relations(q *planner.Query) []ast.TableRef {
-	return slices.Concat(e.text.stmt.Named(), q.Public())
+// An inquiry is the text of a prelude, which follows from the query.
+type inquiry struct {
+	of *planner.Query
+	// tables are the relations whose names it asks about: protected ones first.
+	tables  []ast.TableRef
+	sql     string
+	formats []int16
+}
+
+// inquiry returns the prelude of a query. The text keeps the last one.
+func (e *execution) inquiry(q *planner.Query) *inquiry {
+	if i := e.text.inquiry.Load(); i != nil && i.of == q {
+		return i
+	}
+	tables := slices.Concat(e.text.stmt.Named(), q.Public())
+	i := &inquiry{of: q, tables: tables, sql: preludeSQL(q, tables), formats: preludeFormats(q, tables)}
+	e.text.inquiry.Store(i)
+	return i
 }
 
 // defaults returns the settings of a session that set none, for a statement about some tables.
@@ -157,8 +172,12 @@ func preludeSQL(q *planner.Query, tables []ast.TableRef) string {
 			cols = append(cols, "("+f.SQL+")")
 		}
 	}
+	carry := "NULL"
+	if leavesSession(q) {
+		carry = carriedSQL
+	}
 	cols = append(cols, "pg_catalog.current_setting('client_encoding')",
-		"pg_catalog.current_setting('standard_conforming_strings')", carriedSQL)
+		"pg_catalog.current_setting('standard_conforming_strings')", carry)
 	return "SELECT " + strings.Join(cols, ", ")
 }
 
