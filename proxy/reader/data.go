@@ -64,7 +64,7 @@ var PlanSettings = map[string]string{
 	"enable_material": "off",
 }
 
-// pingTimeout is how long an idle session may take to answer before it is given up.
+// pingTimeout is how long an idle session may take to say anything before it is given up.
 const pingTimeout = 2 * time.Second
 
 // dropTimeout is how long the end of a session may take that is given up.
@@ -76,10 +76,8 @@ func Open(ctx context.Context, cfg *pgxpool.Config, cat *policy.Model, secret []
 	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)
 	maps.Copy(cfg.ConnConfig.RuntimeParams, PlanSettings)
 	cfg.ConnConfig.RuntimeParams["application_name"] = "dpproxy"
-	// A session that died or hangs must be found out before the charge, however short the
-	// time was that it was idle.
-	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
-	cfg.PingTimeout = pingTimeout
+	// A session that died or hangs is found out by the first exchange of a reading, before the charge.
+	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		return checkSession(ctx, conn, cfg.ConnConfig.RuntimeParams)
 	}
@@ -151,8 +149,8 @@ func (d *Data) sessions() int { return int(d.pool.Config().MaxConns) }
 // connection is one session on the protected database, taken for one statement.
 type connection struct {
 	data *Data
-	conn *pgxpool.Conn
-	// unchanged is the prepared statement that checks the schema of the statement's relations.
+	conn *pgxpool.Conn // nil when it was given up
+	// unchanged is the SQL that checks the schema of the statement's relations.
 	unchanged string
 	leave     func() // the queue
 	// spoiled says that the session is in an unknown state, or busy with work that nobody waits for.
@@ -173,11 +171,8 @@ func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*
 			conn.Release()
 		}
 	}()
-	c := &connection{data: d, conn: conn, leave: leave}
-	if err = c.prepare(ctx, plan); err == nil {
-		err = context.Cause(ctx) // which an answer that came all the same says nothing of
-	}
-	if err != nil {
+	c := &connection{data: d, conn: conn, unchanged: d.checking(plan), leave: leave}
+	if err := context.Cause(ctx); err != nil { // a session that came all the same says nothing of it
 		return nil, err
 	}
 	ready = true
@@ -196,22 +191,14 @@ func (d *Data) TurnedOff(tables []catalog.Name) (catalog.Name, bool) {
 	return catalog.Name{}, false
 }
 
-// prepare makes the statement that checks the schema, unless this session has it. It
-// reads nothing.
-func (c *connection) prepare(ctx context.Context, plan *planner.Plan) error {
+// checking returns the statement that checks the schema of a plan's relations.
+func (d *Data) checking(plan *planner.Plan) string {
 	want := map[uint32]string{}
 	for _, t := range plan.Relations {
-		source := c.data.catalog.Source(t)
+		source := d.catalog.Source(t)
 		want[source.OID] = source.Fingerprint
 	}
-	sql := introspect.Unchanged(want)
-	// Its name is a digest: Postgres tells names apart by 63 bytes, which a list of OIDs exceeds.
-	prepared, err := c.conn.Conn().Prepare(ctx, sql, sql)
-	if err != nil {
-		return err
-	}
-	c.unchanged = prepared.Name
-	return nil
+	return introspect.Unchanged(want)
 }
 
 // mark is the session's state when the check last ended well, or nil.
@@ -226,6 +213,9 @@ func (c *connection) setMark(mark []byte) { c.conn.Conn().PgConn().CustomData()[
 // noticed by who waits for them, or opens a session for want of one.
 func (c *connection) release() {
 	defer c.leave()
+	if c.conn == nil {
+		return
+	}
 	if c.spoiled {
 		c.drop()
 		return
@@ -242,6 +232,7 @@ func (c *connection) release() {
 // matter of the rows that it looks at.
 func (c *connection) drop() {
 	conn := c.conn.Hijack()
+	c.conn = nil
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
 		defer cancel()

@@ -3,11 +3,13 @@ package reader
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/catalog"
@@ -68,16 +70,61 @@ func TestConnectPanics(t *testing.T) {
 	}
 }
 
-// Two sets of many relations are checked by two statements of a session.
-func TestManyRelations(t *testing.T) {
+// A session prepares each statement once, also behind others whose names have begun anew; a
+// statement that was planned otherwise is another.
+func TestPrepared(t *testing.T) {
 	d, _ := openData(t)
-	for _, relations := range [][]catalog.Name{views(d, 19), views(d, 20)} {
-		c, err := d.connect(t.Context(), &planner.Plan{Relations: relations}, func() {})
-		if err != nil {
-			t.Fatalf("%d relations: %v", len(relations), err)
-		}
-		c.release()
+	c, err := d.connect(t.Context(), &planner.Plan{Relations: views(d, 19)}, func() {})
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer c.release()
+	run := func(numbers ...int) (texts int) {
+		t.Helper()
+		q, has := &requests{}, c.prepared().forNext()
+		for _, n := range numbers {
+			q.runPrepared(has.name(q, planned{sql: "SELECT " + strconv.Itoa(n)}))
+		}
+		results, err := q.exchange(t.Context(), c.conn.Conn().PgConn(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range numbers {
+			if got := string(results[i][0][0]); got != strconv.Itoa(n) {
+				t.Fatalf("SELECT %d answers %s", n, got)
+			}
+		}
+		c.setPrepared(has)
+		for _, m := range *q {
+			if _, ok := m.(*pgproto3.Parse); ok {
+				texts++
+			}
+		}
+		return texts
+	}
+	if n := run(1, 2, 1); n != 2 {
+		t.Errorf("two statements are prepared %d times", n)
+	}
+	if n := run(2, 1, 3); n != 1 {
+		t.Errorf("one more is prepared %d times", n)
+	}
+	q, before := &requests{}, c.prepared()
+	before.forNext().name(q, planned{"SELECT 1", "SET LOCAL enable_hashagg = off"})
+	if len(*q) == 0 || len(before.names) != 3 {
+		t.Error("what an exchange prepares is the session's before it has ended well")
+	}
+	var all []int
+	for n := range 3 * keptStatements {
+		all = append(all, n)
+		run(n, n+1, n)
+	}
+	if n := len(c.prepared().names); n > keptStatements {
+		t.Errorf("%d statements are prepared", n)
+	}
+	if n := run(all...); n < 2*keptStatements {
+		t.Errorf("%d of %d are prepared", n, len(all))
+	}
+	run(all...)
 }
 
 // views gives Data a catalogue of n views.

@@ -22,11 +22,20 @@ func (r *requests) runPrepared(name string, params ...[]byte) {
 	*r = append(*r, &pgproto3.Bind{PreparedStatement: name, Parameters: params}, &pgproto3.Execute{})
 }
 
-// bind adds a statement that is parsed, planned and bound to a portal, and not executed.
-func (r *requests) bind(portal, sql string, params [][]byte, formats []int16) {
-	*r = append(*r, &pgproto3.Parse{Query: sql},
-		&pgproto3.Bind{DestinationPortal: portal, Parameters: params, ParameterFormatCodes: formats})
+// prepare adds the preparation of a statement, in place of one of that name.
+func (r *requests) prepare(name, sql string) {
+	*r = append(*r, &pgproto3.Close{ObjectType: 'S', Name: name}, &pgproto3.Parse{Name: name, Query: sql})
 }
+
+// bind adds a prepared statement that is planned and bound to a portal, and not executed.
+func (r *requests) bind(portal, name string, params [][]byte, formats []int16) {
+	*r = append(*r, &pgproto3.Bind{
+		DestinationPortal: portal, PreparedStatement: name, Parameters: params, ParameterFormatCodes: formats,
+	})
+}
+
+// flush asks for the replies to what was added so far, before the rest is done.
+func (r *requests) flush() { *r = append(*r, &pgproto3.Flush{}) }
 
 // execute adds the execution of a portal.
 func (r *requests) execute(portal string) { *r = append(*r, &pgproto3.Execute{Portal: portal}) }
@@ -37,8 +46,8 @@ type taking func(row [][]byte) error
 // exchange sends requests and returns the rows of each that was executed, in order; with an
 // error, of each before it. The rows of the first ones go where they are taken instead, as they come;
 // when one is not, the rest is read up to the end of the exchange. When ctx ends it returns at
-// once, and the session is out of step.
-func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn, takes ...taking) ([][][][]byte, error) {
+// once, and the session is out of step. It calls alive when a first result has come, unless that is nil.
+func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn, alive func(), takes ...taking) ([][][][]byte, error) {
 	watcher := ctxwatch.NewContextWatcher(&pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()})
 	watcher.Watch(ctx)
 	defer watcher.Unwatch()
@@ -50,12 +59,12 @@ func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn, takes ...t
 	if err := frontend.Flush(); err != nil {
 		return nil, lost(err)
 	}
-	return replies(conn, takes) //nolint:contextcheck // the watcher ends its reads with ctx
+	return replies(conn, alive, takes) //nolint:contextcheck // the watcher ends its reads with ctx
 }
 
 // replies reads up to the end of an exchange, or of the session. Of a session that the server ends at once it says
 // why in a warning.
-func replies(conn *pgconn.PgConn, takes []taking) (results [][][][]byte, failed error) {
+func replies(conn *pgconn.PgConn, alive func(), takes []taking) (results [][][][]byte, failed error) {
 	var rows [][][]byte
 	var warning *pgconn.PgError
 	for {
@@ -81,6 +90,9 @@ func replies(conn *pgconn.PgConn, takes []taking) (results [][][][]byte, failed 
 			}
 		case *pgproto3.CommandComplete:
 			results, rows = append(results, rows), nil
+			if len(results) == 1 && alive != nil {
+				alive()
+			}
 		case *pgproto3.ErrorResponse:
 			failed = pgconn.ErrorResponseToPgError(m)
 		case *pgproto3.NoticeResponse:

@@ -65,5 +65,5 @@ func openError(ctx context.Context, err error) error {
 	case cause != nil:
 		return &CutError{By: cause}
 	}
-	return unavailable("the protected database cannot be reached")
+	return unreached()
 }

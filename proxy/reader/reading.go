@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -79,41 +80,60 @@ const checkAt = 2
 
 // Bind is the first exchange. The policy's limit bounds its time; its error is the
 // client's.
+//
+// A session that is found dead, or says nothing, is replaced by another: nothing was done yet.
 func (r *Reading) Bind(ctx context.Context, values []scalar.Value, policy time.Duration) error {
+	err := r.tryBind(ctx, values, policy)
+	for range r.c.data.sessions() {
+		if !errors.Is(err, errDead) {
+			return err
+		}
+		if err := r.c.replace(ctx, r.plan); err != nil {
+			return openError(ctx, err)
+		}
+		err = r.tryBind(ctx, values, policy)
+	}
+	if errors.Is(err, errDead) {
+		return unreached()
+	}
+	return err
+}
+
+// errDead says that a session has not answered at all.
+var errDead = errors.New("reader: a session is dead")
+
+func unreached() error { return unavailable("the protected database cannot be reached") }
+
+// tryBind is the first exchange on one session.
+func (r *Reading) tryBind(ctx context.Context, values []scalar.Value, policy time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, policy, errRead)
 	defer cancel()
-	q := &requests{}
-	q.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-	q.run(r.c.data.lockSQL(r.plan))
-	q.runPrepared(r.c.unchanged, r.c.mark())
-	for i, read := range r.reads() {
-		before, after := SettingsOf(read)
-		for _, sql := range before {
-			q.run(sql)
-		}
-		params, formats := r.params(read, values)
-		q.bind(portal(i), read.SQL, params, formats)
-		for _, sql := range after {
-			q.run(sql)
-		}
-	}
+	ctx, silence := context.WithCancelCause(ctx)
+	defer silence(nil)
+	silent := time.AfterFunc(pingTimeout, func() { silence(errRead) })
+	defer silent.Stop()
+	q, prepared := r.planning(values)
 	r.c.spoiled = true // also in a panic
-	results, err := q.exchange(ctx, r.c.conn.Conn().PgConn())
+	results, err := q.exchange(ctx, r.c.conn.Conn().PgConn(), func() { silent.Stop() })
 	cause := context.Cause(ctx) // before time passes that could turn a failure into a timeout
 	r.c.spoiled = cause != nil
 	if len(results) > checkAt {
 		r.c.setMark(results[checkAt][0][1])
 	}
 	if err == nil && cause == nil {
+		r.c.setPrepared(prepared)
 		return nil
 	}
 	var refused *pgconn.PgError
 	switch {
 	case cause != nil && !errors.Is(cause, errRead):
 		return &CutError{By: cause}
+	case len(results) == 0:
+		r.c.spoiled = true
+		return errDead
 	case cause != nil || !errors.As(err, &refused):
 		r.c.spoiled = true
-		return unavailable("the protected database cannot be reached")
+		return unreached()
 	case len(results) == checkAt:
 		if err := orChanged(err); errors.Is(err, errChanged) {
 			return r.explainChange(ctx, policy)
@@ -122,6 +142,31 @@ func (r *Reading) Bind(ctx context.Context, values []scalar.Value, policy time.D
 		return fmt.Errorf("reader: the protected database does not plan a statement of shape %s: SQLSTATE %s", r.plan.Shape, refused.Code)
 	}
 	return unavailable("the protected database does not take the statement now")
+}
+
+// planning returns the requests of the first exchange, and the statements that the session has
+// prepared behind it.
+func (r *Reading) planning(values []scalar.Value) (*requests, *prepared) {
+	q, has := &requests{}, r.c.prepared().forNext()
+	q.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+	q.flush() // the session is alive, whatever it waits for from here on
+	q.run(r.c.data.lockSQL(r.plan))
+	q.runPrepared(has.name(q, planned{sql: r.c.unchanged}), r.c.mark())
+	// The reads are planned for their constants each time, as if they were not prepared; the check is not.
+	q.run("SET LOCAL plan_cache_mode = force_custom_plan")
+	for i, read := range r.reads() {
+		before, after := SettingsOf(read)
+		name := has.name(q, planned{read.SQL, strings.Join(before, ";")})
+		for _, sql := range before {
+			q.run(sql)
+		}
+		params, formats := r.params(read, values)
+		q.bind(portal(i), name, params, formats)
+		for _, sql := range after {
+			q.run(sql)
+		}
+	}
+	return q, has
 }
 
 // passing reports whether an error is of the state of the database: it lacks something, a lock
@@ -168,7 +213,7 @@ func (r *Reading) Read(ctx context.Context, policy time.Duration) ([][]*Exact, e
 			takes = append(takes, func(row [][]byte) error { return c.parse(i, row) })
 		}
 	}
-	results, err := q.exchange(bounded, r.c.conn.Conn().PgConn(), takes...)
+	results, err := q.exchange(bounded, r.c.conn.Conn().PgConn(), nil, takes...)
 	cause := context.Cause(ctx)
 	r.c.spoiled = err != nil || context.Cause(bounded) != nil
 	if err == nil && len(results) >= len(takes) {
