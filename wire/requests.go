@@ -20,16 +20,29 @@ func (r *requests) relay() error {
 		if r.session.ctx.Err() != nil {
 			return context.Cause(r.session.ctx)
 		}
-		if !r.client.in.ready() {
-			if err := r.pipeline.flush(); err != nil {
-				return err
-			}
-			r.canceler.waiting.Store(true)
+		if err := r.await(); err != nil {
+			return err
 		}
 		if err := r.next(); err != nil {
 			return err
 		}
 	}
+}
+
+// await sends on what there is, unless the next message is here.
+func (r *requests) await() error {
+	unread := r.watched != nil && !isClosed(r.watched)
+	if unread || !r.client.in.ready() {
+		if err := r.pipeline.flush(); err != nil {
+			return err
+		}
+		r.canceler.waiting.Store(true)
+	}
+	if unread {
+		<-r.watched
+	}
+	r.watched = nil
+	return nil
 }
 
 func (r *requests) next() error {

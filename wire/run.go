@@ -23,6 +23,9 @@ type runner struct {
 	canceler  *canceler
 	handler   Handler // nil: nothing is intercepted
 	limits    Limits
+	// watched is closed when the client has sent more than it had when a statement began, or has gone;
+	// nil: nobody looks. Until then nothing else may read from the client.
+	watched chan struct{}
 }
 
 func (r *runner) newAsker() *Asker { return &Asker{questions: r.questions} }
@@ -81,8 +84,13 @@ func canceledError(cause, err error) error {
 	return cause
 }
 
-// watchClient ends the session when the client goes away while nobody reads from it.
+// watchClient ends the session when the client goes away while nobody reads from it. A client that
+// waits for the answer is watched until it sends its next message, which nothing has to interrupt.
 func (r *runner) watchClient() (stop func()) {
+	if r.watched != nil && !isClosed(r.watched) {
+		return func() {}
+	}
+	pipelined := r.client.in.ready()
 	r.client.in.release()
 	buffer := r.client.in.r
 	done := make(chan struct{})
@@ -90,15 +98,29 @@ func (r *runner) watchClient() (stop func()) {
 		defer close(done)
 		defer r.session.recover("watch")
 		_, err := buffer.Peek(buffer.Buffered() + 1)
+		r.canceler.waiting.Store(false)
 		if err != nil && !isTimeout(err) && buffer.Buffered() < buffer.Size() {
 			r.session.end(errClientGone)
 		}
 	}()
+	if !pipelined {
+		r.watched = done
+		return func() {}
+	}
 	return func() {
 		// A connection that takes no deadline is closed: the read has ended, and so will the next one.
 		_ = r.client.conn.SetReadDeadline(time.Unix(1, 0))
 		<-done
 		_ = r.client.conn.SetReadDeadline(time.Time{})
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
