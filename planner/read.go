@@ -18,6 +18,8 @@ type Read struct {
 	// Ordered says that an index has the rows unit by unit, so that they are aggregated as
 	// they come rather than in a hash table: the statement is for enable_hashagg = off.
 	Ordered bool
+	// Joins says how its relations are to be joined.
+	Joins sqltext.Joins
 
 	keys       int // columns of keys
 	statistics []*statistic
@@ -102,7 +104,9 @@ func (r *reader) write(read *Read) (string, error) {
 	if s.own == nil && !r.set.bounds.unique {
 		s.describe()
 	}
-	return sqltext.Even(q).SQL(), nil
+	even, joins := sqltext.Even(q)
+	read.Joins = joins
+	return even.SQL(), nil
 }
 
 // dropOthers leaves out, in a block of several grouping sets, the rows whose key is outside
@@ -132,7 +136,7 @@ func (r *reader) dropOthers() error {
 		if l.null[0] {
 			cond += " OR " + x + " IS NULL"
 		}
-		r.level.Also = append(r.level.Also, "("+cond+")")
+		r.level.Where = append(r.level.Where, "("+cond+")")
 	}
 	return nil
 }

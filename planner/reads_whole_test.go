@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/proxy/reader"
 )
 
 // A condition that no row meets saves reading no other table: else the time would tell
@@ -41,6 +43,9 @@ func TestReadsWhole(t *testing.T) {
 		p := plan(t, conn, cat, sql)
 		for _, f := range forced {
 			run(t, conn, f)
+			for name, value := range reader.PlanSettings {
+				run(t, conn, "SET "+name+" = "+value)
+			}
 			if skipped := p.unread(t, conn); len(skipped) > 0 {
 				t.Errorf("%s\nunder %s:\n%s", sql, f, strings.Join(skipped, "\n"))
 			}
@@ -55,8 +60,11 @@ func (p specialized) unread(t *testing.T, conn *pgconn.PgConn) (skipped []string
 	scan := regexp.MustCompile(`Scan .*on (patients|visits|labs|hospitals) .*never executed`)
 	for _, set := range p.Blocks[0].Sets {
 		for _, r := range set.Reads {
+			before, after := reader.SettingsOf(r)
+			run(t, conn, "BEGIN; "+strings.Join(before, "; "))
 			res := conn.ExecParams(t.Context(), "EXPLAIN (ANALYZE, COSTS "+
 				"OFF, TIMING OFF) "+r.SQL, p.params(r), nil, p.formats(r), nil).Read()
+			run(t, conn, strings.Join(after, "; ")+"; COMMIT")
 			if res.Err != nil {
 				t.Fatal(res.Err)
 			}

@@ -20,9 +20,7 @@ func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []cond
 			return err
 		}
 		for _, pair := range equalities([]condition{c}) {
-			to.Links = append(to.Links, sqltext.Link{
-				SQL: sql, Left: pair.a.Presence(), Right: pair.b.Presence(), Null: mayLack(j, pair.a) || mayLack(j, pair.b),
-			})
+			to.Links = append(to.Links, sqltext.Link{SQL: sql, Left: end(j, pair.a), Right: end(j, pair.b)})
 		}
 	}
 	if !j.outer {
@@ -33,12 +31,15 @@ func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []cond
 	return err
 }
 
-// mayLack reports whether a column of a table can be NULL in a row of somebody: where the unit is, the row is nobody's.
-func mayLack(j *joined, c *scalar.Column) bool {
-	return slices.ContainsFunc(relationsOf(j), func(r *relation) bool {
-		at := slices.Index(r.columns, c)
-		return at >= 0 && r.rows == nil && r.unit != c && !r.table.Columns[at].NotNull
-	})
+// end tells of a column in a link. Where the unit is NULL, the row is nobody's.
+func end(j *joined, c *scalar.Column) sqltext.End {
+	e := sqltext.End{Present: c.Presence(), Null: !c.NotNull}
+	for _, r := range relationsOf(j) {
+		if slices.Contains(r.columns, c) {
+			e.Of, e.Indexed, e.Null = r.alias, r.rows == nil && r.table.Begins(c.Name), e.Null && r.unit != c
+		}
+	}
+	return e
 }
 
 // linking returns the conditions that are equalities of a column of each side.

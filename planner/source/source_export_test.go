@@ -96,8 +96,10 @@ func written(q *sqltext.Select, err error) (from, where string, _ error) {
 		return "", "", err
 	}
 	const mark = "\x00" // in the SELECT list and behind FROM
-	q.Columns, q.From = []sqltext.Column{{SQL: mark}}, &sqltext.Join{Left: q.From, Right: &sqltext.Table{SQL: mark}}
-	parts := strings.Split(sqltext.Even(q).SQL(), mark)
+	q.Columns = []sqltext.Column{{SQL: mark}}
+	even, _ := sqltext.Even(q)
+	even.From = &sqltext.Join{Left: even.From, Right: &sqltext.Table{SQL: mark}}
+	parts := strings.Split(even.SQL(), mark)
 	return strings.TrimSuffix(strings.TrimPrefix(parts[1], " FROM "), " CROSS JOIN "), strings.TrimPrefix(parts[2], " WHERE "), nil
 }
 

@@ -103,27 +103,31 @@ func (p *sourceWriter) join(j *joined, conds []condition) (sqltext.Item, error) 
 }
 
 func (p *sourceWriter) relation(r *relation, conds []condition) (sqltext.Item, error) {
-	item, err := p.uncut(r)
+	own, err := p.own(r, conds)
+	if err != nil {
+		return nil, err
+	}
+	item, err := p.uncut(r, own)
 	if err != nil || p.rowsPerUnit(r) == 0 {
 		return item, err
 	}
-	return p.boundBeforeJoin(r, item, conds)
+	return p.boundBeforeJoin(r, item, own)
 }
 
-func (p *sourceWriter) uncut(r *relation) (sqltext.Item, error) {
+func (p *sourceWriter) uncut(r *relation, own []string) (sqltext.Item, error) {
 	switch {
 	case r.rows != nil:
 		query, err := p.derived(r)
-		return &sqltext.Query{Select: query, As: r.alias}, err
+		return &sqltext.Query{Select: query, As: r.alias, Own: own}, err
 	case p.rowsPerUnit(r) > 0: // the unit is needed, whoever else has it
-		return scan(r, r.hops), nil
+		return scan(r, r.hops, own), nil
 	}
-	return scan(r, p.hops(r)), nil
+	return scan(r, p.hops(r), own), nil
 }
 
 // scan writes a table, joined with those on the path to its unit.
-func scan(r *relation, hops []*relation) sqltext.Item {
-	var item sqltext.Item = &sqltext.Table{SQL: tableSQL(r), As: r.alias, Protected: r.protected()}
+func scan(r *relation, hops []*relation, own []string) sqltext.Item {
+	var item sqltext.Item = &sqltext.Table{SQL: tableSQL(r), As: r.alias, Protected: r.protected(), Own: own}
 	from := r
 	for i, h := range hops {
 		step := r.table.Unit.Steps[i]
@@ -131,7 +135,11 @@ func scan(r *relation, hops []*relation) sqltext.Item {
 		equal := key + " OPERATOR(pg_catalog.=) " + foreign
 		item = &sqltext.Join{
 			Left: item, Right: &sqltext.Table{SQL: tableSQL(h), As: h.alias, Protected: true}, On: []string{equal},
-			Links: []sqltext.Link{{SQL: equal, Left: foreign, Right: key}},
+			Links: []sqltext.Link{{
+				SQL:   equal,
+				Left:  sqltext.End{Of: from.alias, Present: foreign, Indexed: from.table.Begins(step.From)},
+				Right: sqltext.End{Of: h.alias, Present: key, Indexed: true},
+			}},
 		}
 		from = h
 	}
@@ -226,11 +234,8 @@ func (b *branch) target(w *scalar.Writer, c *scalar.Column, n int) (string, erro
 // boundBeforeJoin writes the rows of a relation, at most so many of each unit: where there are more,
 // in an order that depends on the rows and the secret alone. Rows that are equal in all
 // columns that the block uses are as good as each other.
-func (p *sourceWriter) boundBeforeJoin(r *relation, item sqltext.Item, conds []condition) (sqltext.Item, error) {
-	where, err := p.among(r, conds)
-	if err != nil {
-		return nil, err
-	}
+func (p *sourceWriter) boundBeforeJoin(r *relation, item sqltext.Item, own []string) (sqltext.Item, error) {
+	where := append([]string{r.rawUnit() + " IS NOT NULL"}, own...)
 	unit, u, n, o := r.rawUnit(), r.unitAlias(), r.fresh(sqltext.Count), r.fresh(sqltext.Order)
 	columns := []sqltext.Column{{SQL: unit, As: u}}
 	bytes := []string{scalar.Canonical(p.w.Physical(r.unit), u)}
@@ -259,9 +264,9 @@ func (p *sourceWriter) boundBeforeJoin(r *relation, item sqltext.Item, conds []c
 	}}, nil
 }
 
-// among writes which rows of a relation those that are kept are chosen from.
-func (p *sourceWriter) among(r *relation, conds []condition) ([]string, error) {
-	where := []string{r.rawUnit() + " IS NOT NULL"}
+// own writes the conditions on rows of one relation alone. Rows that are kept are chosen from those that
+// meet them.
+func (p *sourceWriter) own(r *relation, conds []condition) (own []string, err error) {
 	other := func(c *scalar.Column) bool { return !slices.Contains(r.columns, c) }
 	for _, c := range conds {
 		if c.query || len(c.x.Columns()) == 0 || slices.ContainsFunc(c.x.Columns(), other) {
@@ -271,9 +276,9 @@ func (p *sourceWriter) among(r *relation, conds []condition) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		where = append(where, sql)
+		own = append(own, sql)
 	}
-	return where, nil
+	return own, nil
 }
 
 // outputName is the name of a column of the relation in its sub-select.

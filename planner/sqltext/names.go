@@ -14,6 +14,7 @@ const (
 	Histogram      = "h" // rows of all units by the value b
 	Levels         = "l" // the levels of a histogram's tree
 	Relation       = "m" // rows of a relation that is bounded before it is joined
+	Single         = "z" // one row, with which a chain of joins begins
 )
 
 // Their columns are named by a letter as well, and those of which there are several by a letter

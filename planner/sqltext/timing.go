@@ -5,37 +5,56 @@ import (
 	"strings"
 )
 
-// The time of a statement must not tell whether any row meets a condition: one attribute of one
-// person is a condition. Postgres leaves out work that turns out needless, and by how much
-// depends on whether any row is left: of an inner join it does not read one side if no row of
-// the other is left; a sub-select that it reads into a hash table is read for the first row
-// that asks. So
+// The time of a statement may follow how many rows meet a condition, as one row of a table is work
+// for one row. It must not hang on a single one: one attribute of one person is a condition. Postgres
+// leaves out work that turns out needless, a whole table's at once: of an inner join it does not read
+// one side if no row of the other is left. So the joins of a query over protected rows are
 //
-//   - conditions on rows of a join of protected rows come after it, in a CASE that Postgres
-//     cannot split, and which mentions a column of each table, so that it cannot come before;
-//   - where a side of the join is a query with conditions of its own, or may have NULL in the column that it is joined
-//     by, the join is a full join, which reads both sides, and rows that the meaning does not have are left out after it;
-//   - a query in FROM with a join has a fence, so that conditions of the query around it, and on its groups, do not come
-//     before the join either;
-//   - rows of some units are found by an outer join with the units, which reads all rows also
-//     where there is no such unit.
+//   - chained, where a relation has conditions of its own, or is a query (chain.go): outer joins that
+//     begin with a relation of one row, so that no join has no row on the left;
+//   - read whole elsewhere: conditions come after the joins.
 //
-// Joins inside a sub-select of a condition stay as they are. docs/decisions/0012-joins-are-read-whole.md
-// has measurements, and says which differences are left.
+// In both forms conditions after the joins stand in a CASE that Postgres cannot split, and which
+// mentions a column of each relation, so that it cannot come before. Conditions of the query around it
+// are kept out as well. Rows of some units are found by an outer join with
+// the units, which reads all rows also where there is no such unit.
+//
+// Joins inside a sub-select of a condition stay as they are.
+// docs/decisions/0016-joins-begin-with-one-row.md has measurements, and says which differences are
+// left.
+
+// Joins says how Postgres is to join the relations of a statement, for its time to be even.
+type Joins struct {
+	// Chained says that they are joined in the order in which they are written.
+	Chained bool
+	// Scanned says that no index finds the rows of some: they are not to be looked up for each row.
+	Scanned bool
+}
 
 // Even returns a statement that has the same rows as q and is read as above. One without
 // protected rows stays as it is.
-func Even(q *Select) *Select {
-	even, protected := evenQuery(q)
+func Even(q *Select) (*Select, Joins) {
+	p := &pass{}
+	s := &survey{}
+	s.query(q)
+	p.chains = s.gains && !s.loose
+	even, protected := p.query(q)
 	if !protected {
-		return q
+		return q, Joins{}
 	}
-	return even
+	return even, p.joins
+}
+
+// A pass writes one statement.
+type pass struct {
+	chains bool // all joins of protected rows are chained; otherwise they are read whole
+	joins  Joins
 }
 
 // A region is where conditions hold on the rows of joins: a query, or the inner side of an outer
 // join.
 type region struct {
+	*pass
 	// residual are conditions on rows of the joins that are meant.
 	residual []string
 	// notNull are columns that are not NULL in these rows; touch are others of their tables.
@@ -49,33 +68,50 @@ type read struct {
 	unfiltered bool
 }
 
-func evenQuery(q *Select) (_ *Select, protected bool) {
+func (p *pass) query(q *Select) (_ *Select, protected bool) {
 	even := *q
 	even.With = slices.Clone(q.With)
 	for i, w := range even.With {
-		below, p := evenQuery(w.Query)
-		even.With[i].Query, protected = below, protected || p
+		below, of := p.query(w.Query)
+		even.With[i].Query, protected = below, protected || of
 	}
-	r := &region{}
-	from, of := r.item(q.From)
-	even.From, protected = from, protected || of.protected
-	even.Where = r.where(q.Where)
+	of := p.from(&even)
+	protected = protected || of
+	if even.Having != "" && of && joins(q.From) { // one on keys alone would be moved to the rows
+		even.Having = "CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 THEN " + even.Having + " ELSE FALSE END"
+	}
 	even.UnionAll = slices.Clone(q.UnionAll)
 	for i, u := range even.UnionAll {
-		below, p := evenQuery(u)
-		even.UnionAll[i], protected = below, protected || p
+		below, of := p.query(u)
+		even.UnionAll[i], protected = below, protected || of
 	}
 	return &even, protected
 }
 
+// from writes the items of a query, and the conditions on their rows.
+func (p *pass) from(q *Select) (protected bool) {
+	r := &region{pass: p}
+	if c := newChain(q.From); p.chains && c.joins() && c.protected() {
+		q.From, q.Where = r.chain(c, q.Where)
+		return true
+	}
+	from, of := r.item(q.From)
+	q.From, q.Where = from, r.where(q.Where)
+	return of.protected
+}
+
 // fence has the query's joins computed by themselves, in each of the queries that are united.
 func (q *Select) fence() {
-	if _, joins := q.From.(*Join); joins {
-		q.Fence = true
-	}
+	q.Fence = q.Fence || joins(q.From)
 	for _, u := range q.UnionAll {
 		u.fence()
 	}
+}
+
+// joins reports whether an item is a join.
+func joins(it Item) bool {
+	_, ok := it.(*Join)
+	return ok
 }
 
 func (r *region) item(it Item) (Item, read) {
@@ -83,11 +119,11 @@ func (r *region) item(it Item) (Item, read) {
 	case *Table:
 		return it, read{it.Protected, true}
 	case *Query:
-		even, protected := evenQuery(it.Select)
+		even, protected := r.query(it.Select)
 		if protected {
 			even.fence()
 		}
-		return &Query{even, it.As}, read{protected: protected}
+		return &Query{Select: even, As: it.As}, read{protected: protected}
 	case *Join:
 		return r.join(it)
 	case *Among:
@@ -101,7 +137,7 @@ func (r *region) join(j *Join) (Item, read) {
 	left, of := r.item(j.Left)
 	below := r
 	if j.Kind == Left {
-		below = &region{}
+		below = &region{pass: r.pass}
 	}
 	right, other := below.item(j.Right)
 	even := &Join{Kind: j.Kind, Left: left, Right: right, On: j.On}
@@ -110,6 +146,7 @@ func (r *region) join(j *Join) (Item, read) {
 	case j.Kind == Left && linked:
 		r.linkOuter(even, j, of, below)
 	case j.Kind == Left:
+		r.touch = append(r.touch, below.notNull...)
 		even.On = below.where(j.On)
 	case linked:
 		r.linkInner(even, j, of.unfiltered && other.unfiltered)
@@ -124,9 +161,9 @@ func (r *region) linkInner(even, j *Join, unfiltered bool) {
 	links, rest := j.conditions()
 	even.On, r.residual = links, append(r.residual, rest...)
 	for _, l := range j.Links {
-		r.notNull = append(r.notNull, l.Left, l.Right)
+		r.notNull = append(r.notNull, l.Left.Present, l.Right.Present)
 	}
-	if !unfiltered || slices.ContainsFunc(j.Links, func(l Link) bool { return l.Null }) {
+	if !unfiltered || slices.ContainsFunc(j.Links, Link.null) {
 		even.Kind = full
 	}
 }
@@ -137,7 +174,7 @@ func (r *region) linkOuter(even, j *Join, left read, below *region) {
 	links, rest := j.conditions()
 	even.On = slices.Concat(links, below.where(rest))
 	if left.unfiltered || j.LeftUnit == "" {
-		r.touch = append(r.touch, j.Links[0].Left, j.Links[0].Right)
+		r.touch = append(r.touch, j.Links[0].Left.Present, j.Links[0].Right.Present)
 		return
 	}
 	even.Kind = full
@@ -149,12 +186,17 @@ func (j *Join) conditions() (links, rest []string) {
 	for _, l := range j.Links {
 		links = append(links, l.SQL)
 	}
-	for _, c := range j.On {
-		if !slices.Contains(links, c) {
+	return links, without(j.On, links)
+}
+
+// without returns the conditions that are none of others.
+func without(conds, others []string) (rest []string) {
+	for _, c := range conds {
+		if !slices.Contains(others, c) {
 			rest = append(rest, c)
 		}
 	}
-	return links, rest
+	return rest
 }
 
 // where returns conditions on rows of the joins that are meant: after the joins, of which they
@@ -167,19 +209,21 @@ func (r *region) where(conds []string) []string {
 		return conds
 	}
 	var absent []string
-	for _, c := range r.notNull {
-		absent = append(absent, "pg_catalog.num_nulls("+c+") OPERATOR(pg_catalog.>) 0")
+	if list := sorted(r.notNull); len(list) > 0 {
+		absent = append(absent, "pg_catalog.num_nulls("+strings.Join(list, ", ")+") OPERATOR(pg_catalog.>) 0")
 	}
-	for _, c := range r.touch {
-		absent = append(absent, "pg_catalog.num_nulls("+c+") OPERATOR(pg_catalog.<) 0")
+	if list := without(sorted(r.touch), r.notNull); len(list) > 0 {
+		absent = append(absent, "pg_catalog.num_nulls("+strings.Join(list, ", ")+") OPERATOR(pg_catalog.<) 0")
 	}
-	slices.Sort(absent)
 	met := always
 	if len(conds) > 0 {
 		met = strings.Join(conds, and)
 	}
-	return []string{"CASE WHEN " + strings.Join(slices.Compact(absent), " OR ") + " THEN FALSE ELSE " + met + " END"}
+	return []string{"CASE WHEN " + strings.Join(absent, " OR ") + " THEN FALSE ELSE " + met + " END"}
 }
+
+// sorted returns different columns in an order.
+func sorted(columns []string) []string { return slices.Compact(slices.Sorted(slices.Values(columns))) }
 
 // among finds rows of some units by an outer join with these. The fence keeps Postgres from ordering the rows first.
 func (r *region) among(a *Among) (Item, read) {

@@ -7,7 +7,7 @@ type Select struct {
 	Columns  []Column
 	From     Item
 	// Where are conditions on the rows of From, which must all hold: nil has no WHERE, an empty
-	// one is TRUE. Also are further conditions, which [Even] leaves as they are.
+	// one is TRUE. Also are further conditions, of a sub-select in a condition.
 	Where, Also []string
 	GroupBy     []string
 	Having      string // "" for none
@@ -38,12 +38,16 @@ type Table struct {
 	As  string // "" for its own name
 	// Protected says that its rows belong to privacy units.
 	Protected bool
+	// Own are those conditions of the query around it, or of its join, that are on its rows alone: for
+	// [Even].
+	Own []string
 }
 
 // A Query is a sub-select.
 type Query struct {
 	Select *Select
 	As     string
+	Own    []string // as of a [Table]
 }
 
 // A Join joins two items.
@@ -74,11 +78,18 @@ const (
 	full // is no part of the meaning of a statement
 )
 
-// A Link is an equality between columns of two sides, and SQL that is NULL where the column is.
+// A Link is an equality between columns of two sides.
 type Link struct {
-	SQL, Left, Right string
-	// Null says that one of them can be NULL: for a join such a row is none.
-	Null bool
+	SQL         string
+	Left, Right End
+}
+
+// An End is a column in a link.
+type End struct {
+	Of      string // names the relation
+	Present string // SQL that is NULL where the column is
+	Indexed bool   // an index of the relation's table begins with it
+	Null    bool   // it can be NULL in a row of somebody: for a join such a row is none
 }
 
 // Among are the rows of an item whose unit is one of those in a relation.

@@ -33,10 +33,19 @@ func (r *Reading) Close() { r.c.release() }
 // SettingsOf lists the statements before and after a read is planned. They depend on the plan
 // alone.
 func SettingsOf(r *planner.Read) (before, after []string) {
-	if !r.Ordered {
-		return nil, nil
+	set := func(name, value string) {
+		before, after = append(before, "SET LOCAL "+name+" = "+value), append(after, "SET LOCAL "+name+" TO DEFAULT")
 	}
-	return []string{"SET LOCAL enable_hashagg = off"}, []string{"SET LOCAL enable_hashagg TO DEFAULT"}
+	if r.Ordered {
+		set("enable_hashagg", "off")
+	}
+	if r.Joins.Chained {
+		set("join_collapse_limit", "1")
+	}
+	if r.Joins.Scanned {
+		set("enable_nestloop", "off")
+	}
+	return before, after
 }
 
 // reads lists the statements of all grouping sets, in order.

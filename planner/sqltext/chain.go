@@ -1,0 +1,242 @@
+package sqltext
+
+import "slices"
+
+// A chain joins the relations of a query one after the other, each by outer joins to those before, and
+// begins with a relation of one row. Every result on the way has that row at least. So a hash join
+// reads both of its sides: the one whose rows stay is never empty, and the rows of the other are not
+// needed for it to be read. A look-up by an index is work for one row. Conditions of one relation
+// stand where it is joined, before which they leave out its rows; a row that lacks a match for a
+// relation has NULL in a column that is not NULL in the rows that are meant, and goes in the end.
+//
+// Postgres must join in this order: of A and (B and C), where B has no row, C would not be read. A merge
+// join ends with the side whose rows stay. A nested loop reads the other side for each row, unless an
+// index finds its rows.
+type chain struct {
+	links  []Link
+	leaves []*leaf
+	outer  []*Join  // those below others first
+	conds  []string // conditions on rows of inner joins, but for links
+}
+
+// A leaf is a relation of a chain.
+type leaf struct {
+	item      Item
+	name      string
+	own       []string // conditions on its rows
+	protected bool
+}
+
+// newChain lists the relations of an item.
+func newChain(it Item) *chain {
+	c := &chain{}
+	c.add(it)
+	return c
+}
+
+func (c *chain) add(it Item) {
+	switch it := it.(type) {
+	case *Table:
+		c.leaves = append(c.leaves, &leaf{it, it.As, it.Own, it.Protected})
+	case *Query:
+		c.leaves = append(c.leaves, &leaf{it, it.As, it.Own, protects(it)})
+	case *Among:
+		c.leaves = append(c.leaves, &leaf{it, it.As, nil, protects(it)})
+	case *Join:
+		c.add(it.Left)
+		if it.Kind == Left {
+			c.outer = append(c.outer, it)
+			return
+		}
+		c.add(it.Right)
+		c.links = append(c.links, it.Links...)
+		_, rest := it.conditions()
+		c.conds = append(c.conds, rest...)
+	}
+}
+
+// protects reports whether an item has protected rows.
+func protects(it Item) bool {
+	switch it := it.(type) {
+	case *Table:
+		return it.Protected
+	case *Query:
+		s := it.Select
+		return protects(s.From) || slices.ContainsFunc(s.UnionAll, func(u *Select) bool { return protects(u.From) })
+	case *Among:
+		return protects(it.Item)
+	case *Join:
+		return protects(it.Left) || protects(it.Right)
+	}
+	return false
+}
+
+func (c *chain) joins() bool { return len(c.leaves)+len(c.outer) > 1 }
+
+func (c *chain) protected() bool {
+	return slices.ContainsFunc(c.leaves, func(l *leaf) bool { return l.protected })
+}
+
+// filtered reports whether fewer rows of the leaf may be read than its table has.
+func (l *leaf) filtered() bool {
+	_, query := l.item.(*Query)
+	return len(l.own) > 0 || query && l.protected
+}
+
+// A link joins a relation to those before.
+type link struct {
+	leaf    *leaf // or
+	outer   *Join
+	links   []Link
+	indexed bool // an index finds its rows
+}
+
+// order returns how the relations follow one of them, as far as equalities link them.
+func (c *chain) order(first *leaf) []link {
+	have := map[string]bool{first.name: true}
+	leaves := slices.DeleteFunc(slices.Clone(c.leaves), func(l *leaf) bool { return l == first })
+	outer := slices.Clone(c.outer)
+	var list []link
+	for len(leaves)+len(outer) > 0 {
+		next, ok := c.next(leaves, have)
+		if ok {
+			have[next.leaf.name] = true
+			leaves = slices.DeleteFunc(leaves, func(l *leaf) bool { return l == next.leaf })
+		} else {
+			i := slices.IndexFunc(outer, func(j *Join) bool { return len(j.Links) > 0 && holdsAll(have, names(j.Left)) })
+			if i < 0 {
+				return list
+			}
+			next = link{outer: outer[i], links: outer[i].Links}
+			right := names(next.outer.Right)
+			next.indexed = len(right) == 1 && finds(next.outer.Right, next.links, right[0])
+			for _, name := range right {
+				have[name] = true
+			}
+			outer = slices.Delete(outer, i, i+1)
+		}
+		list = append(list, next)
+	}
+	return list
+}
+
+// next returns a leaf that is linked to relations before, if possible one that an index finds.
+func (c *chain) next(leaves []*leaf, have map[string]bool) (best link, ok bool) {
+	for _, l := range leaves {
+		var links []Link
+		for _, k := range c.links {
+			if k.Left.Of == l.name && have[k.Right.Of] || k.Right.Of == l.name && have[k.Left.Of] {
+				links = append(links, k)
+			}
+		}
+		if found := finds(l.item, links, l.name); len(links) > 0 && (!ok || found && !best.indexed) {
+			best, ok = link{leaf: l, links: links, indexed: found}, true
+		}
+	}
+	return best, ok
+}
+
+// finds reports whether an index finds the rows of an item by one of the links.
+func finds(it Item, links []Link, name string) bool {
+	_, table := it.(*Table)
+	return table && slices.ContainsFunc(links, func(k Link) bool {
+		return k.Left.Of == name && k.Left.Indexed || k.Right.Of == name && k.Right.Indexed
+	})
+}
+
+// names are those of the relations of an item.
+func names(it Item) (list []string) {
+	switch it := it.(type) {
+	case *Table:
+		return []string{it.As}
+	case *Query:
+		return []string{it.As}
+	case *Among:
+		return []string{it.As}
+	case *Join:
+		return append(names(it.Left), names(it.Right)...)
+	}
+	return nil
+}
+
+func holdsAll(have map[string]bool, names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return !have[name] })
+}
+
+// start returns the relation that the others follow: the first that has conditions, and from which
+// indexes find all others, if there is one. gains says that rows are left out before others are joined.
+func (c *chain) start() (first *leaf, gains bool) {
+	var filtered, protected *leaf
+	for _, l := range slices.Backward(c.leaves) {
+		if l.protected {
+			protected = l
+		}
+		if l.protected && l.filtered() {
+			filtered = l
+		}
+	}
+	unindexed := func(k link) bool { return !k.indexed }
+	for _, l := range c.leaves {
+		if order := c.order(l); l.filtered() && c.complete(order) && !slices.ContainsFunc(order, unindexed) {
+			return l, true
+		}
+	}
+	if filtered != nil {
+		return filtered, true
+	}
+	return protected, false
+}
+
+// complete reports whether all relations follow one.
+func (c *chain) complete(order []link) bool { return len(order)+1 == len(c.leaves)+len(c.outer) }
+
+// null reports whether one of the columns can be NULL: for the join such a row is none.
+func (k Link) null() bool { return k.Left.Null || k.Right.Null }
+
+// chain writes the joins, and the conditions on their rows.
+func (r *region) chain(c *chain, where []string) (Item, []string) {
+	first, _ := c.start()
+	it, _ := r.item(first.item)
+	from := &Join{Kind: Left, Left: &Table{SQL: "(SELECT)", As: Single}, Right: it, On: first.own}
+	met := slices.Clone(first.own)
+	for _, k := range c.order(first) {
+		next := &Join{Kind: Left, Left: from}
+		if k.outer != nil {
+			r.follow(next, k.outer, len(c.leaves) == 1)
+		} else {
+			r.next(next, k)
+			met = append(met, next.On...)
+		}
+		from, r.joins.Scanned = next, r.joins.Scanned || !k.indexed
+	}
+	r.joins.Chained = true
+	r.residual = without(c.conds, met)
+	for _, l := range c.links { // those to a relation that is joined later
+		if !slices.Contains(slices.Concat(met, where, r.residual), l.SQL) {
+			r.residual = append(r.residual, l.SQL)
+		}
+	}
+	return from, r.where(without(where, met))
+}
+
+// next writes the join of a relation.
+func (r *region) next(to *Join, k link) {
+	to.Right, _ = r.item(k.leaf.item)
+	for _, l := range k.links {
+		to.On = append(to.On, l.SQL)
+		r.notNull = append(r.notNull, l.Left.Present, l.Right.Present)
+	}
+	to.On = append(to.On, k.leaf.own...)
+}
+
+// follow writes an outer join of the statement.
+func (r *region) follow(to, j *Join, alone bool) {
+	below := &region{pass: r.pass}
+	to.Right, _ = below.item(j.Right)
+	links, rest := j.conditions()
+	to.On = slices.Concat(links, below.where(rest))
+	r.touch = append(r.touch, j.Links[0].Left.Present, j.Links[0].Right.Present)
+	if alone {
+		r.notNull = append(r.notNull, j.LeftUnit)
+	}
+}

@@ -1,0 +1,71 @@
+package sqltext
+
+import "slices"
+
+// A survey tells how the joins of a statement can be read.
+type survey struct {
+	gains bool // from chaining: rows are left out before they are joined, or sides that no row joins are read
+	// loose says that some relations are not linked by equalities, or that nothing tells the rows of a chain
+	// from that which it begins with.
+	loose bool
+}
+
+func (s *survey) query(q *Select) {
+	for _, w := range q.With {
+		s.query(w.Query)
+	}
+	s.from(q.From)
+	for _, u := range q.UnionAll {
+		s.query(u)
+	}
+}
+
+func (s *survey) from(it Item) {
+	c := newChain(it)
+	for _, l := range c.leaves {
+		s.below(l.item)
+	}
+	for _, j := range c.outer {
+		s.right(j.Right)
+	}
+	if !c.joins() {
+		return
+	}
+	if !c.protected() {
+		s.loose = s.loose || unlinked(it)
+		return
+	}
+	start, gains := c.start()
+	s.gains = s.gains || gains || slices.ContainsFunc(c.links, Link.null)
+	alone := len(c.leaves) == 1
+	untold := func(j *Join) bool { return alone && j.LeftUnit == "" }
+	s.loose = s.loose || !c.complete(c.order(start)) || slices.ContainsFunc(c.outer, untold)
+}
+
+// below looks at a relation.
+func (s *survey) below(it Item) {
+	switch it := it.(type) {
+	case *Query:
+		s.query(it.Select)
+	case *Among:
+		s.from(it.Item)
+	case *Table, *Join: // a table has nothing below, and a join is no relation
+	}
+}
+
+// right looks at the inner side of an outer join, which is joined as it is written.
+func (s *survey) right(it Item) {
+	if j, ok := it.(*Join); ok {
+		s.loose = s.loose || unlinked(j)
+		s.right(j.Left)
+		s.right(j.Right)
+		return
+	}
+	s.below(it)
+}
+
+// unlinked reports whether an item has an inner join without an equality.
+func unlinked(it Item) bool {
+	j, ok := it.(*Join)
+	return ok && (j.Kind == Inner && len(j.Links) == 0 || unlinked(j.Left) || unlinked(j.Right))
+}
