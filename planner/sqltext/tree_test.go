@@ -25,7 +25,9 @@ var trees = map[string]*sqltext.Select{
 	},
 	"may be NULL": {Columns: star, Where: []string{"v.cost > 10"}, From: &sqltext.Join{
 		Left: visits("v"), Right: hospitals("h"), On: []string{"h.id = v.hospital"},
-		Links: []sqltext.Link{{SQL: "h.id = v.hospital", Left: end("h.id"), Right: sqltext.End{Of: "v", Present: "v.hospital", Null: true}}},
+		Links: []sqltext.Link{{
+			SQL: "h.id = v.hospital", Left: end("h.id"), Right: sqltext.End{Of: "v", Present: "v.hospital", Null: true},
+		}},
 	}},
 	"below": {Columns: star, Where: []string{"t.cost > 10"}, From: &sqltext.Query{As: "t", Select: &sqltext.Select{
 		Columns: sqltext.Columns("v", "id", "cost"), From: join(patients("p"), visits("v"), "v.patient = p.id"),
