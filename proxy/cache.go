@@ -124,7 +124,7 @@ func newPlanKey(q *planner.Query, values []scalar.Value, s planner.Settings) pla
 // each, so that none of them can be forgotten here.
 func appendSettings(key []byte, s planner.Settings) []byte {
 	key = appendNumbers(key, s.EpsilonPico, s.DeltaAtto, flag(s.Pure), floatBits(s.Alpha), s.MaxRows, s.MaxPartitions,
-		flag(s.ShowSmallGroups), floatBits(s.Target.Error), floatBits(s.Target.Relative), floatBits(s.Target.Fraction),
+		flag(s.ShowSmallGroups), flag(s.Consistent), floatBits(s.Target.Error), floatBits(s.Target.Relative), floatBits(s.Target.Fraction),
 		s.LeftPico, s.TypicalPico, s.Limits.PublicFanout, s.Limits.Work, flag(s.MaxSum != nil), flag(s.Mechanisms != nil),
 		int64(len(s.Mechanisms)), flag(s.Limits.PublicRows != nil))
 	key = appendText(appendText(key, s.Mechanism), s.Contribution)
