@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy truth limits bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak generate clients versions bare
+.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy truth limits bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak life generate clients versions bare
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ race: setup-test ## run the tests of concurrent packages under the race detector
 FOR ?= 10m
 soak: setup-test ## let 200 clients do all that clients do for long: make soak FOR=1h
 	$(GO) test -count=1 -timeout 0 -run '^TestSoak$$' -v ./integration/faults -args -soak $(FOR)
+
+life: setup-test ## restart, crash, lock and fail over databases while 20 clients ask; print what they saw
+	$(GO) test -count=1 -timeout 10m -run '^TestLife$$' -v ./integration/faults
 
 shape: ## measure packages: circles of files, wide types, long functions, unreachable code, words
 	@$(GO) run ./internal/shape/print $(TOOL) deadcode ./cmd/dpproxy

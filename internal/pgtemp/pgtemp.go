@@ -271,9 +271,29 @@ func (s *Server) Stop() {
 }
 
 // Crash kills the server and leaves its files, for tests of a server that died.
-func (s *Server) Crash() {
-	_ = s.cmd.Process.Kill() // it may have exited
+func (s *Server) Crash() { s.End(syscall.SIGKILL) }
+
+// End sends the server a signal to end by, and leaves its files.
+func (s *Server) End(by syscall.Signal) {
+	_ = s.cmd.Process.Signal(by) // it may have exited
 	<-s.exited
+}
+
+// Kill kills the server and all of its processes, as if the machine had failed, and leaves its files.
+func (s *Server) Kill() error {
+	pid := s.cmd.Process.Pid
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return err
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGSTOP) // it starts no more of them
+	for child := range strings.FieldsSeq(string(text)) {
+		if n, err := strconv.Atoi(child); err == nil {
+			_ = syscall.Kill(n, syscall.SIGKILL) // it may have exited
+		}
+	}
+	s.Crash()
+	return nil
 }
 
 func (s *Server) cleanup() {

@@ -2,6 +2,7 @@ package reader
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
@@ -57,9 +58,18 @@ func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn, alive func
 	}
 	frontend.Send(&pgproto3.Sync{})
 	if err := frontend.Flush(); err != nil {
-		return nil, lost(err)
+		return nil, lastWords(conn, err) //nolint:contextcheck // the watcher ends its reads with ctx
 	}
 	return replies(conn, alive, takes) //nolint:contextcheck // the watcher ends its reads with ctx
+}
+
+// lastWords is the error of a session that takes no more requests: the one that it was ended with, if it said so.
+func lastWords(conn *pgconn.PgConn, broken error) error {
+	var said *pgconn.PgError
+	if _, err := replies(conn, nil, nil); errors.As(err, &said) {
+		return said
+	}
+	return lost(broken)
 }
 
 // replies reads up to the end of an exchange, or of the session. Of a session that the server ends at once it says
