@@ -73,9 +73,10 @@ func (a *averaged) aboutMiddle(c *collector, f overRow) error {
 // values of a unit matter as far as they are from it. Units have one weight in sum and count, so
 // that the quotient is a weighted mean.
 func (a *averaged) aboutCentres(c *collector, f overRow) error {
-	sum := newOffsetSum(a.of)
+	sum := newOffsetSum(a.of, c.Private())
 	m := c.weighted(byCountAndSum, f.arg, f.filter)
-	m.Vectors, a.centres = len(sum.centres), sum.centres
+	m.Vectors = len(sum.centres)
+	a.chosen = true
 	var err error
 	if a.count, err = c.addTo(m, c.countOf(f.arg), f.filter, f.at); err != nil {
 		return err
@@ -88,8 +89,8 @@ func (a *averaged) aboutCentres(c *collector, f overRow) error {
 type averaged struct {
 	of         term
 	sum, count int
-	centres    []int64 // in half steps; nil where it is the middle of the bounds
-	alone      bool    // the sum is about zero, in whole steps, and its limit is no other's
+	chosen     bool // the sum is about one of several centres, with the limit that was chosen; else about the middle of the bounds
+	alone      bool // the sum is about zero, in whole steps, and its limit is no other's
 }
 
 func (a averaged) statistics() []int { return []int{a.sum, a.count} }
@@ -107,11 +108,16 @@ func (a averaged) values() estimate.Values {
 	return v
 }
 
+// centre is the one that was chosen, in half steps.
+func (a averaged) centre(r observation) int64 {
+	s := r.statistics[a.sum]
+	return s.statisticForm.(offsetSum).centres[r.clips[s.measure.at].Vector]
+}
+
 func (a averaged) estimator(r observation) estimate.Average {
 	values := a.values()
-	if a.centres != nil {
-		centre := a.centres[r.clips[r.statistics[a.sum].measure.at].Vector]
-		values.Centre = new(big.Rat).Mul(new(big.Rat).SetInt64(centre), values.Unit)
+	if a.chosen {
+		values.Centre = new(big.Rat).Mul(new(big.Rat).SetInt64(a.centre(r)), values.Unit)
 	}
 	return must(estimate.NewAverage(values, r.noise(a.sum), r.noise(a.count), r.alpha))
 }
@@ -126,11 +132,11 @@ func (a averaged) leftOut(r observation) (out estimate.LeftOut) {
 	if out.Rows = r.upTo(a.count); out.Rows == 0 {
 		return out
 	}
-	if a.centres == nil {
+	if !a.chosen {
 		out.Less, out.More = math.Inf(1), math.Inf(1)
 		return out
 	}
-	centre, part := a.centres[r.clips[r.statistics[a.sum].measure.at].Vector], r.upTo(a.sum)
+	centre, part := a.centre(r), r.upTo(a.sum)
 	if 2*a.of.values.low < centre {
 		out.Less = part
 	}

@@ -1,14 +1,19 @@
 package planner_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
+	"strings"
 	"testing"
 
 	"dpproxy/contribution"
+	"dpproxy/dp"
 	"dpproxy/mechanisms"
+	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // Of an average of counts, one of each unit, the limit takes from the sum alone: what it leaves out is above
@@ -143,4 +148,35 @@ func (exactly) Sample(z *big.Int, _ mechanisms.Source) *big.Int { return z.SetIn
 
 func shown(n mechanisms.Private, bits uint) *big.Int {
 	return contribution.Noise{Bits: bits}.Shown(mechanisms.Release(exactly{}, nil, n).Int())
+}
+
+// TestColumns refuses, before anything is read, more averages than one SELECT of Postgres has columns for, and takes
+// as many as it has.
+func TestColumns(t *testing.T) {
+	averages := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf("avg(cost + %d)", i))
+		}
+		return "SELECT " + strings.Join(all, ", ") + " FROM visits"
+	}
+	conn, cat := connect(t), clinic(t)
+	settings := planner.Settings{
+		EpsilonPico: 100 * dp.PicoPerUnit, Mechanism: "gaussian", Contribution: "auto", Alpha: 0.05,
+		Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
+	}
+	for _, tt := range []struct {
+		averages int
+		refused  bool
+	}{{130, false}, {140, true}} {
+		q := analyzed(t, cat, averages(tt.averages))
+		values := evaluate(t, conn, q, nil, nil)
+		p, err := q.Specialize(values, settings)
+		if refusal, ok := errors.AsType[*pgerr.Error](err); ok != tt.refused || ok && refusal.Code != pgerr.ProgramLimitExceeded {
+			t.Fatalf("%d averages: %v", tt.averages, err)
+		}
+		if err == nil {
+			specialized{p, values}.read(t, conn)
+		}
+	}
 }

@@ -39,7 +39,7 @@ func (m *Measure) cut(set *GroupingSet, clip Clip, unit string) string {
 	e := m.Tail.Excess(limit, [3]*big.Int(clip.Tail), 1-set.alpha, m.chosen())
 	labels, above := set.labelsOf(m), aboveLimit(e, 1-set.alpha)
 	if len(set.statistics[m.statistics[0]].shape()) > 1 || m.weighting != alone {
-		return fmt.Sprintf("For %s, one %s counts up to a limit (%s). %s%s", labels, unit, m.origin(set), above, m.moved(set, e))
+		return fmt.Sprintf("For %s, one %s counts up to a limit (%s). %s%s", labels, unit, m.origin(set), above, set.moved(m, e))
 	}
 	scale, of := unitOf(set.statistics[m.statistics[0]])
 	over := m.over(set, func(parts float64) string { return Number(limit * scale / parts) })
@@ -65,16 +65,16 @@ func unboundedExcess(e contribution.Excess, what string) string {
 }
 
 // moved says what limits do to values that are no sums: of an average it is in the interval.
-func (m *Measure) moved(set *GroupingSet, e contribution.Excess) string {
+func (r *results) moved(m *Measure, e contribution.Excess) string {
 	said := ""
-	if in := set.labelsWhere(m, isLimited); in != "" && math.Ceil(e.AtMost) >= 1 {
+	if in := r.labelsWhere(m, isLimited); in != "" && math.Ceil(e.AtMost) >= 1 {
 		if math.IsInf(e.UpTo, 1) {
 			said = " " + unboundedExcess(e, "what it does to "+in)
 		} else {
 			said = " What they have beyond that counts less, and moves " + in + " by no more than is stated" + fallsOn + "."
 		}
 	}
-	if out := set.labelsWhere(m, func(o *output) bool { return !isLimited(o) }); out != "" {
+	if out := r.labelsWhere(m, func(o *output) bool { return !isLimited(o) }); out != "" {
 		said += " What that does to " + out + " is not in the error."
 	}
 	return said

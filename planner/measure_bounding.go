@@ -28,8 +28,15 @@ func (m *Measure) bound(set *aggregation, laplace bool) error {
 	m.Norms, m.laplace = nil, laplace
 	for _, i := range m.statistics[:m.norms()] {
 		s := set.statistics[i]
-		reach, limited := m.square(s, c.rows, c.groups, laplace), m.limited(s, c, laplace)
-		n, err := newNorm(reach, limited, c.limit.fixed || m.few, m.top(s))
+		offset, about := s.statisticForm.(offsetSum)
+		if about {
+			s.sumAbout(newOffsetSum(offset.term, set.Private()))
+		}
+		n, reach, err := m.newNorm(s, c, c.limit.fixed || m.few)
+		if about && err == nil && n.Choices == 0 && !offset.values.technical {
+			s.sumAbout(offset.aboutMiddle())
+			n, reach, err = m.newNorm(s, c, true)
+		}
 		if err != nil {
 			return err
 		}
@@ -45,8 +52,18 @@ func (m *Measure) bound(set *aggregation, laplace bool) error {
 	return nil
 }
 
-// newNorm returns a norm that is at most √reach, and √limited where the limits hold.
-func newNorm(reach, limited *big.Int, fixed bool, top int64) (Norm, error) {
+// sumAbout has the sum of an average choose of other centres.
+func (s *statistic) sumAbout(f offsetSum) { s.statisticForm, s.measure.Vectors = f, len(f.centres) }
+
+// newNorm returns that of a statistic, and the square of what it is at most.
+func (m *Measure) newNorm(s *statistic, c unitBounds, fixed bool) (n Norm, reach *big.Int, err error) {
+	reach = m.square(s, c.rows, c.groups, m.laplace)
+	n, err = normWithin(reach, m.limited(s, c, m.laplace), fixed, m.top(s))
+	return n, reach, err
+}
+
+// normWithin returns a norm that is at most √reach, and √limited where the limits hold.
+func normWithin(reach, limited *big.Int, fixed bool, top int64) (Norm, error) {
 	if fixed || limited.IsInt64() && limited.Int64() <= leastChoice {
 		g, err := contribution.FixedGrid(limited)
 		return Norm{Grid: g, Fixed: max(g.Len()-1, 0), cuts: limited.Cmp(reach) < 0}, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/sqltext"
@@ -100,6 +101,11 @@ func (r *reader) write(read *Read) (string, error) {
 	q, err := s.statement()
 	if err != nil {
 		return "", err
+	}
+	if n := q.Widest(); n > sqltext.MaxColumns {
+		return "", pgerr.New(pgerr.ProgramLimitExceeded, "the statement would read %d columns, at most %d can be read",
+			n, sqltext.MaxColumns).At(r.set.at).
+			WithHint("Ask for fewer aggregates in one statement. An average is read as several columns.")
 	}
 	if s.own == nil && !r.set.bounds.unique {
 		s.describe()

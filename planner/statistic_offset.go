@@ -19,18 +19,31 @@ type offsetSum struct {
 }
 
 // newOffsetSum has as centres zero, if it is within the bounds, and the ends and the middle of
-// bounds that are declared.
-func newOffsetSum(t term) offsetSum {
+// bounds that are declared. Of private groups it has zero alone, or the middle: units are read by their levels
+// about each centre, in each of the groups that there are.
+func newOffsetSum(t term, private bool) offsetSum {
 	low, high := t.values.low, t.values.high
-	var centres []int64
-	if low <= 0 && 0 <= high {
-		centres = append(centres, 0)
+	zero := low <= 0 && 0 <= high
+	f := offsetSum{summation: summation{term: t}}
+	if zero {
+		f.centres = append(f.centres, 0)
 	}
-	if !t.values.technical {
-		centres = append(centres, 2*low, low+high, 2*high)
+	switch {
+	case t.values.technical, private && zero:
+	case private:
+		return f.aboutMiddle()
+	default:
+		f.centres = append(f.centres, 2*low, low+high, 2*high)
 	}
-	slices.Sort(centres)
-	return offsetSum{summation{term: t}, slices.Compact(centres)}
+	slices.Sort(f.centres)
+	f.centres = slices.Compact(f.centres)
+	return f
+}
+
+// aboutMiddle has the middle of the bounds alone. A limit that follows from a number of rows is least about it.
+func (f offsetSum) aboutMiddle() offsetSum {
+	f.centres = []int64{f.values.low + f.values.high}
+	return f
 }
 
 // String names the statistic.
@@ -56,7 +69,13 @@ func (f offsetSum) ofOneRow(unitBounds) (dp.Sensitivity, error) {
 }
 
 // furthest is the largest distance of a value from a centre.
-func (f offsetSum) furthest() int64 { return 2 * (f.values.high - f.values.low) }
+func (f offsetSum) furthest() int64 {
+	most := int64(0)
+	for _, c := range f.centres {
+		most = max(most, 2*f.values.high-c, c-2*f.values.low)
+	}
+	return most
+}
 
 func (f offsetSum) adds(rows int64) *big.Int {
 	return new(big.Int).Mul(big.NewInt(f.furthest()), big.NewInt(rows))
