@@ -48,7 +48,7 @@ func TestSessionSettings(t *testing.T) {
 		"default_transaction_read_only": "off", "default_transaction_isolation": "read committed", "default_transaction_deferrable": "on",
 		"search_path": "public", "client_encoding": "LATIN1", "standard_conforming_strings": "off", "TimeZone": "Asia/Tokyo",
 		"DateStyle": "German", "IntervalStyle": "iso_8601", "extra_float_digits": "0", "bytea_output": "escape", "row_security": "on",
-		"jit": "on", "parallel_tuple_cost": "1", "enable_mergejoin": "on", "enable_material": "on",
+		"jit": "on", "parallel_tuple_cost": "1", "enable_mergejoin": "on", "enable_material": "on", "enable_bitmapscan": "on",
 		"lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
 		"transform_null_equals": "on", "array_nulls": "off", "statement_timeout": "0",
 	} {

@@ -62,6 +62,8 @@ var PlanSettings = map[string]string{
 	// A nested loop goes through the rows of a small side, kept in memory, for each row of the other: one row more of the
 	// small one is as many steps more as the other has rows.
 	"enable_material": "off",
+	// Of the bitmaps of two indexes the second is not read where the first is empty.
+	"enable_bitmapscan": "off",
 }
 
 // pingTimeout is how long an idle session may take to say anything before it is given up.
