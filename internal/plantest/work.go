@@ -8,7 +8,8 @@ import (
 
 // A Node is one of an executed plan, with the rows that it had to do with.
 type Node struct {
-	// Name says what the node does, and by its indent below which others.
+	// Name says what the node does, and by its indent below which others. It ends with the name of the sub-plan of a
+	// condition that the node is a part of.
 	Name string
 	// Work counts, over all loops, the loop itself, the rows that the node returned and those that it
 	// left out. It is 0 of a node that was never executed. How many groups parallel workers have follows from which of them
@@ -47,15 +48,18 @@ func Nodes(output []byte) ([]Node, error) {
 		if s.Plan == nil {
 			return nil, fmt.Errorf("plantest: no plan in %.200s", output)
 		}
-		all = append(all, s.Plan.nodes(0)...)
+		all = append(all, s.Plan.nodes(0, "")...)
 	}
 	return all, nil
 }
 
-func (e *explained) nodes(depth int) []Node {
-	words := []string{e.Join, e.Type, e.Relation, e.CTE, e.Alias, e.Index, e.Subplan}
-	if e.Role == "InitPlan" || e.Role == "SubPlan" {
-		words = append(words, e.Role)
+func (e *explained) nodes(depth int, within string) []Node {
+	if e.Role == "SubPlan" {
+		within = e.Subplan
+	}
+	words := []string{e.Join, e.Type, e.Relation, e.CTE, e.Alias, e.Index, within}
+	if e.Role == "InitPlan" {
+		words = append(words, e.Subplan)
 	}
 	n := Node{
 		Name: strings.Repeat("  ", depth) + strings.Join(strings.Fields(strings.Join(words, " ")), " "),
@@ -66,7 +70,7 @@ func (e *explained) nodes(depth int) []Node {
 	}
 	all := []Node{n}
 	for _, p := range e.Plans {
-		all = append(all, p.nodes(depth+1)...)
+		all = append(all, p.nodes(depth+1, within)...)
 	}
 	return all
 }
