@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy truth limits bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults property splicing soak life generate clients versions bare
+.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy truth limits bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults clock property splicing soak life generate clients versions bare
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -130,7 +130,11 @@ PAIRS ?= 20000
 property: setup-test ## compare many random databases, plans for cliffs in time, and noise with its law: make property SEED=17 PAIRS=20000
 	DPPROXY_SEED=$(SEED) DPPROXY_PAIRS=$(PAIRS) $(GO) test -count=1 -timeout 120m -v -run 'TestSensitivity|TestEquivalence|TestNoCliff' ./integration/property
 	DPPROXY_SEED=$(SEED) DPPROXY_PROOFS=100 $(GO) test -count=1 -timeout 60m -v -run '^TestProofs$$' ./planner/source
-	DPPROXY_DRAWS=20000 $(GO) test -count=1 -timeout 20m -v -run '^TestLaw$$' ./integration/privacy
+	DPPROXY_DRAWS=20000 $(GO) test -count=1 -timeout 20m -v -run '^(TestLaw|TestClockOfPairs)$$' ./integration/privacy -args -clock 20
+
+CLOCK ?= 200
+clock: setup-test ## measure what an attribute of one person adds to the time of joins (10 minutes): make clock CLOCK=200
+	$(GO) test -count=1 -timeout 60m -v -run '^TestClockOfPairs$$' ./integration/privacy -args -clock $(CLOCK)
 
 VARIANTS ?= 100000
 splicing: setup-test ## compare random statements with plain Postgres: make splicing SEED=17 VARIANTS=100000
