@@ -92,6 +92,9 @@ func (p *Proxy) Reload(analysts map[string]Analyst, defaults Defaults) {
 // in the ledger were cleared there.
 func (p *Proxy) ClearIncidents(analyst string) { p.incidents.clear(analyst) }
 
+// ReloadBudgets reads which budgets the ledger has.
+func (p *Proxy) ReloadBudgets(ctx context.Context) error { return p.cashier.Reload(ctx) }
+
 // analyst returns the rights of a login: none, if the policy does not name it.
 func (p *Proxy) analyst(name string) Analyst { return p.policy.Load().analysts[name] }
 

@@ -256,7 +256,7 @@ func TestAuthQueryReload(t *testing.T) {
 		}
 	}
 	edit(`{connection: "data"}`, `{connection: mirror, query: "SELECT 'x' WHERE $1 = ''"}`)
-	r.HangUp(t, "auth_query changed: that needs a restart")
+	r.HangUp(t, "that needs a restart: auth_query has changed")
 	edit(`{connection: mirror, query: "SELECT 'x' WHERE $1 = ''"}`, "{connection: data}")
 	edit("  ana: {", "  dora: {")
 	r.HangUp(t, "the policy was reloaded")

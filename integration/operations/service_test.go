@@ -78,6 +78,27 @@ func TestHealth(t *testing.T) {
 	})
 }
 
+// TestReloadBudgets adds and lowers budgets of a dpproxy that runs.
+func TestReloadBudgets(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy+"  bob: {password: \"VERIFIER\", tables: [patients]}\n")
+	r := s.Run(t)
+	ana, bob := sitetest.Dial(t, r.URL("ana")), sitetest.Dial(t, r.URL("bob"))
+	sitetest.Exec(t, bob, sitetest.CountPatients)
+	s.Edit(t, "tables: [patients]}", "tables: [patients], budget: {epsilon: 0.01}}")
+	s.Edit(t, "epsilon: 9000", "epsilon: 9001")
+	r.HangUp(t, "dpproxy budget raise does that")
+	sitetest.Exec(t, bob, sitetest.CountPatients)
+	s.Edit(t, "epsilon: 9001", "epsilon: 8999")
+	r.HangUp(t, "the policy was reloaded")
+	_, err := bob.Exec(t.Context(), sitetest.CountPatients)
+	if pg := sitetest.Fails(t, err, "PB001", `budget of analyst "bob" is exhausted`); !strings.Contains(pg.Detail, "ε=0.01 is left") {
+		t.Errorf("detail %q", pg.Detail)
+	}
+	sitetest.Exec(t, ana, sitetest.CountPatients)
+	s.Says(t, "unit:patient  ε=8999", "budget", "list", s.Policy)
+}
+
 // TestReload changes the policy of a dpproxy that runs.
 func TestReload(t *testing.T) {
 	t.Parallel()
@@ -107,10 +128,11 @@ func TestReload(t *testing.T) {
 	// A policy that is wrong, or changes keys that cannot change, leaves everything as it is.
 	write("privacy_unit:", "colour: red\nprivacy_unit:")
 	r.HangUp(t, "policy.yaml:6:1: unknown key \\\"colour\\\"")
-	write("9000", "8000", "max_rows: 5", "max_rows: 4")
-	r.HangUp(t, "privacy_unit, tables changed: that needs a restart")
-	write("tables: [patients]}", "tables: [patients], budget: {epsilon: 1}}")
-	r.HangUp(t, "budget of an analyst changed: that needs a restart")
+	write("max_rows: 5", "max_rows: 4", "listen: 127.0.0.1:0", "listen: 127.0.0.1:1", "hospitals: {public: true}", "")
+	r.HangUp(t, "that needs a restart: listen was 127.0.0.1:0, and is 127.0.0.1:1; tables.public.visits has changed; "+
+		"tables.public.labs has changed; tables.public.hospitals is gone")
+	write("name: patient,", "name: person,")
+	r.HangUp(t, "that needs a restart: privacy_unit.name was patient, and is person")
 	write("privacy_unit:", "tls: {cert: /nowhere, key: /nowhere}\nprivacy_unit:")
 	r.HangUp(t, "tls.cert /nowhere")
 	sitetest.Exec(t, bob, "p")

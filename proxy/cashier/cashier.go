@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"dpproxy/accountant"
 	"dpproxy/dp"
@@ -15,30 +16,49 @@ import (
 
 // A Cashier debits the budgets of a ledger. It is safe for concurrent use.
 type Cashier struct {
-	ledger   accountant.Ledger
-	catalog  *policy.Model
+	ledger  accountant.Ledger
+	catalog *policy.Model
+	prices  prices
+	log     *slog.Logger
+
+	mu       sync.RWMutex
 	measures map[accountant.Scope]dp.Measure
-	prices   prices
-	log      *slog.Logger
 }
 
 // New returns the Cashier of a ledger, whose budgets it reads.
 func New(ctx context.Context, ledger accountant.Ledger, cat *policy.Model, log *slog.Logger) (*Cashier, error) {
-	balances, err := ledger.Balances(ctx)
+	c := &Cashier{ledger: ledger, catalog: cat, log: log}
+	return c, c.Reload(ctx)
+}
+
+// Reload reads which budgets there are. Their measures never change.
+func (c *Cashier) Reload(ctx context.Context) error {
+	balances, err := c.ledger.Balances(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading the ledger: %w", err)
+		return fmt.Errorf("reading the ledger: %w", err)
 	}
-	c := &Cashier{ledger: ledger, catalog: cat, measures: map[accountant.Scope]dp.Measure{}, log: log}
+	measures := map[accountant.Scope]dp.Measure{}
 	for _, b := range balances {
-		c.measures[b.Scope] = b.Limit.Measure()
+		measures[b.Scope] = b.Limit.Measure()
 	}
-	return c, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.measures = measures
+	return nil
+}
+
+// measure returns that of a budget, if there is one.
+func (c *Cashier) measure(s accountant.Scope) (dp.Measure, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	m, ok := c.measures[s]
+	return m, ok
 }
 
 // Pure reports whether one of the budgets is of pure differential privacy.
 func (c *Cashier) Pure(scopes []accountant.Scope) bool {
 	for _, s := range scopes {
-		if c.measures[s] == dp.PureDP {
+		if m, _ := c.measure(s); m == dp.PureDP {
 			return true
 		}
 	}
@@ -52,7 +72,8 @@ func (c *Cashier) Price(e dp.ComposedEvent, m dp.Measure) (dp.Loss, error) {
 
 // PriceIn returns the cost of a release in the measure of a budget.
 func (c *Cashier) PriceIn(e dp.ComposedEvent, s accountant.Scope) (dp.Loss, error) {
-	return c.prices.price(e, c.measures[s])
+	m, _ := c.measure(s)
+	return c.prices.price(e, m)
 }
 
 // A Bill is the most that a statement releases, and who pays for it.
@@ -93,7 +114,7 @@ func (c *Cashier) Debits(b Bill) ([]accountant.Debit, error) {
 		if len(event) == 0 {
 			continue
 		}
-		measure, ok := c.measures[s]
+		measure, ok := c.measure(s)
 		if !ok {
 			return nil, pgerr.New(pgerr.BudgetExhausted, "there is no budget for %s", s)
 		}

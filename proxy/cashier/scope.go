@@ -13,7 +13,7 @@ func (c *Cashier) Scopes(analyst string, own bool, tables []catalog.Name) []acco
 	scopes := []accountant.Scope{{Kind: accountant.UnitScope, Name: c.catalog.Unit()}}
 	for _, t := range c.budgetTables(tables) {
 		s := accountant.Scope{Kind: accountant.TableScope, Name: t.String()}
-		if _, ok := c.measures[s]; ok {
+		if _, ok := c.measure(s); ok {
 			scopes = append(scopes, s)
 		}
 	}
