@@ -167,7 +167,7 @@ func TestHidingNeedsSync(t *testing.T) {
 	if err := os.WriteFile(s.Policy, []byte(hidden), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.HangUp(t, "tables changed: that needs a restart")
+	r.HangUp(t, "that needs a restart: tables.public.visits has changed")
 	sitetest.Exec(t, ana, uses)
 	r.Stop()
 	says(hidden, false, true, "PB013")
