@@ -23,17 +23,26 @@ type login struct {
 	everywhere bool
 }
 
-// keepLogin sets password, connection limit and settings where they differ. Postgres lets
-// every role change its own password and settings, also where no text shows it.
-func keepLogin(ctx context.Context, tx pgx.Tx, database string, a Analyst, report func(string)) error {
-	var has login
-	err := tx.QueryRow(ctx, `SELECT coalesce(r.rolpassword, ''), r.rolconnlimit,
+// storedLogin reads an analyst's role, with its settings in a database; empty: the present one.
+func storedLogin(ctx context.Context, q querier, database string, a Analyst) (has login, err error) {
+	err = q.QueryRow(ctx, `SELECT coalesce(r.rolpassword, ''), r.rolconnlimit,
 		coalesce((SELECT array_agg(s ORDER BY s COLLATE "C") FROM pg_catalog.pg_db_role_setting d, unnest(d.setconfig) s
-			WHERE d.setrole = r.oid AND d.setdatabase = (SELECT oid FROM pg_catalog.pg_database WHERE datname = $2)), '{}'),
+			WHERE d.setrole = r.oid AND d.setdatabase = (SELECT oid FROM pg_catalog.pg_database
+				WHERE datname = coalesce(nullif($2, ''), pg_catalog.current_database()))), '{}'),
 		EXISTS (SELECT FROM pg_catalog.pg_db_role_setting d WHERE d.setrole = r.oid AND d.setdatabase = 0)
 		FROM pg_catalog.pg_authid r WHERE r.rolname = $1`, a.Name, database).Scan(&has.verifier, &has.limit, &has.settings, &has.everywhere)
 	if err != nil {
-		return fmt.Errorf("role %s: %w", a.Name, err)
+		return has, fmt.Errorf("role %s: %w", a.Name, err)
+	}
+	return has, nil
+}
+
+// keepLogin sets password, connection limit and settings where they differ. Postgres lets
+// every role change its own password and settings, also where no text shows it.
+func keepLogin(ctx context.Context, tx pgx.Tx, database string, a Analyst, report func(string)) error {
+	has, err := storedLogin(ctx, tx, database, a)
+	if err != nil {
+		return err
 	}
 	changes, err := a.changes(has, database)
 	if err != nil || len(changes) == 0 {
@@ -83,6 +92,11 @@ func (a Analyst) changes(has login, database string) ([]string, error) {
 //
 // The connection must be a superuser's.
 func KeepLogin(ctx context.Context, mirror *pgx.Conn, a Analyst) (changed bool, err error) {
+	if has, err := storedLogin(ctx, mirror, "", a); err == nil {
+		if changes, err := a.changes(has, ""); err == nil && len(changes) == 0 {
+			return false, nil // as mostly, in one round trip
+		}
+	}
 	for n := 1; ; n++ {
 		err = pgx.BeginFunc(ctx, mirror, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '200ms'"); err != nil {
