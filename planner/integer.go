@@ -37,6 +37,10 @@ func (r *reader) integerColumns() ([]sqltext.Column, error) {
 			return nil, err
 		}
 		sql := r.clamped(x, physical, t)
+		if r.late(t) {
+			sql = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, numericLiteral(t.values.value(t.values.low)),
+				numericLiteral(t.values.value(t.values.high)))
+		}
 		if r.sp.nullable(t.arg) {
 			sql = "CASE WHEN " + x + " IS NOT NULL THEN " + sql + " END"
 		}
@@ -106,6 +110,24 @@ func (r *reader) fits(t term) bool {
 	digits, known := scalar.Magnitude(t.arg)
 	scale, exact := r.sp.env.Scale(t.arg)
 	return known && exact && scale <= t.values.digits && digits+t.values.digits <= surely
+}
+
+// late says that a number is summed as it is and its sum brought onto the lattice, which saves a multiplication and
+// a cast for each row: its type has no decimals beyond the lattice, and nothing else is computed of its integer.
+// Numbers are summed exactly, in any order. A sum in int8 has as much room as that of integers.
+func (r *reader) late(t term) bool {
+	return t.arg.Type().Family() == pgtype.NumericFamily && r.fits(t) &&
+		slices.ContainsFunc(r.statistics, t.summedLate) && !slices.ContainsFunc(r.statistics, t.neededSoon)
+}
+
+func (t term) summedLate(s *statistic) bool {
+	_, late := s.statisticForm.(lateForm)
+	return late && slices.ContainsFunc(s.terms(), t.sameInteger)
+}
+
+func (t term) neededSoon(s *statistic) bool {
+	_, late := s.statisticForm.(lateForm)
+	return !late && slices.ContainsFunc(s.terms(), t.sameInteger)
 }
 
 // fromTop brings a number whose values fit into int8 to the upper bound as it is, NaN too,

@@ -3,8 +3,11 @@ package planner_test
 import (
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
+
+	"dpproxy/planner/plannertest"
 )
 
 // TestExtremesOfType holds that a numeric column may hold whatever its type can, on both
@@ -32,6 +35,43 @@ func TestExtremesOfType(t *testing.T) {
 				t.Errorf("%s of numeric(%d,2) counts as %v, want %d", value, precision, got, want)
 			}
 			run(t, conn, "ROLLBACK")
+		}
+	}
+}
+
+// TestLateSums holds that sums which are brought onto the lattice behind the rows are those of the
+// clamped values in its steps, without NULL and the rows that a filter leaves out, in both types of a sum.
+func TestLateSums(t *testing.T) {
+	conn := connect(t)
+	s := clinicSchema()
+	cost, _ := s.Tables[name("visits")].Column("cost")
+	cost.NotNull = false
+	cost.Type = builtin("numeric", "numeric(12,2)", 1700, int32(12<<16|2)+4)
+	run(t, conn, `BEGIN; ALTER TABLE visits ALTER COLUMN cost DROP NOT NULL; ALTER TABLE visits ALTER COLUMN cost TYPE numeric(12,2);
+		DELETE FROM visits WHERE id NOT IN (SELECT min(id) FROM visits GROUP BY patient_id ORDER BY 1 LIMIT 9);
+		UPDATE visits SET cost = (ARRAY[NULL, 'NaN', 9999999999.99, 20000, 19999.99, 0.01, -0.01, -9999999999.99, NULL])[
+			1 + (SELECT count(*) FROM visits v WHERE v.id < visits.id)]`)
+	// Of seven values that are not NULL, three are at the upper bound of 20,000, and two at that of 9,000,000,000.
+	for high, want := range map[int64]struct{ column, sum, average string }{
+		20_000:        {"CAST(pg_catalog.sum(l1) * 100 AS pg_catalog.int8)", "[8000000]", "[7 2000000]"},
+		9_000_000_000: {"pg_catalog.round(pg_catalog.sum(l1) * 100)", "[1800004000000]", "[7 -2699992000000]"},
+	} {
+		rules := plannertest.ClinicPolicy()
+		rules.Tables[1].Columns["cost"] = plannertest.Bounds("0", strconv.FormatInt(high, 10))
+		cat := plannertest.CheckedBy(t, rules, s)
+		for sql, sums := range map[string]string{
+			"SELECT sum(cost) FROM visits": want.sum, "SELECT avg(cost) FROM visits": want.average,
+			"SELECT sum(cost) FILTER (WHERE cost < 1) FROM visits":     "[1]",
+			"SELECT sum(cost) FILTER (WHERE cost < -1e10) FROM visits": "[0]",
+		} {
+			p := plan(t, conn, cat, sql)
+			e := p.read(t, conn)[0]
+			if got := fmt.Sprint(e.Released(e.Uncut()).Rows[0]); got != sums {
+				t.Errorf("up to %d, %s adds up to %s, want %s", high, sql, got, sums)
+			}
+			if text := p.Blocks[0].Sets[0].Reads[0].SQL; sums == want.sum && !strings.Contains(text, want.column) {
+				t.Errorf("up to %d, the sum is not brought onto the lattice behind the rows:\n%s", high, text)
+			}
 		}
 	}
 }

@@ -47,6 +47,8 @@ type reader struct {
 	args, filters []scalar.Expr
 	// integers are the terms whose integers are the columns l of the rows.
 	integers []term
+	// statistics are those of the read.
+	statistics []*statistic
 }
 
 // read writes the statements of a grouping set.
@@ -85,7 +87,7 @@ func (r *reader) write(read *Read) (string, error) {
 	if err := r.dropOthers(); err != nil {
 		return "", err
 	}
-	r.integers = summedTerms(read.statistics)
+	r.integers, r.statistics = summedTerms(read.statistics), read.statistics
 	for _, st := range read.statistics {
 		r.filters = including(r.filters, st.filter)
 		for _, t := range st.terms() {

@@ -121,8 +121,17 @@ func (s *stages) sums() ([]sqltext.Column, error) {
 		if err != nil {
 			return nil, err
 		}
+		filter := ""
 		if st.filter != nil {
-			x += " FILTER (WHERE " + s.filter(st) + ")"
+			filter = " FILTER (WHERE " + s.filter(st) + ")"
+		}
+		x += filter
+		if late, ok := st.statisticForm.(lateForm); ok && s.late(late.summed()) {
+			value, err := s.integer(late.summed())
+			if err != nil {
+				return nil, err
+			}
+			x = late.scaled(x, "pg_catalog.count("+value+")"+filter)
 		}
 		out = append(out, sqltext.Column{SQL: x, As: sqltext.Statistic(i)})
 	}

@@ -61,7 +61,17 @@ type normForm interface {
 type rowColumns interface {
 	column(arg scalar.Expr) string
 	integer(t term) (string, error)
+	// late says that integer is the value itself, clamped, to be brought onto the lattice when it is summed.
+	late(t term) bool
 	contributed() unitBounds
+}
+
+// A lateForm is a sum that can be brought onto the lattice behind the rows.
+type lateForm interface {
+	statisticForm
+	summed() term
+	// scaled brings the sum of so many values onto the lattice, in the type that a sum of integers has.
+	scaled(sum, count string) string
 }
 
 // countRows is the number of rows, as a column n.

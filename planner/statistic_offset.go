@@ -86,3 +86,5 @@ func (f offsetSum) ofRows(r rowColumns) (string, error) {
 	x, err := r.integer(f.term)
 	return sumSQL(x), err
 }
+
+func (f offsetSum) scaled(sum, _ string) string { return f.inSteps(sum, f.values.scale) }

@@ -34,10 +34,20 @@ func (f valueSum) ofRows(r rowColumns) (string, error) {
 	x, err := r.integer(f.term)
 	if c := r.contributed(); err == nil && c.unique && c.maxSum != nil {
 		limit := must(f.ofOneRow(c)).LInf
-		x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, literalOf(-limit, f.whole()), literalOf(limit, f.whole()))
+		x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, f.limitOf(r, -limit), f.limitOf(r, limit))
 	}
 	return sumSQL(x), err
 }
+
+// limitOf writes a limit of the values, as integer has them.
+func (t term) limitOf(r rowColumns, n int64) string {
+	if r.late(t) {
+		return numericLiteral(t.values.value(n))
+	}
+	return literalOf(n, t.whole())
+}
+
+func (f valueSum) scaled(sum, _ string) string { return f.inSteps(sum, f.values.scale) }
 
 // A centredSum is the sum of the distances of clamped values from the middle of their bounds,
 // in half steps.
@@ -53,8 +63,22 @@ func (f centredSum) ofOneRow(unitBounds) (dp.Sensitivity, error) {
 }
 
 func (f centredSum) ofRows(r rowColumns) (string, error) {
+	if r.late(f.term) {
+		x, err := r.integer(f.term)
+		return sumSQL(x), err
+	}
 	x, err := distance(r, f.term)
 	return sumSQL(x), err
+}
+
+// scaled takes the middle off once for all rows.
+func (f centredSum) scaled(sum, count string) string {
+	middle := "pg_catalog.numeric"
+	if f.whole() == "pg_catalog.int4" {
+		middle = "pg_catalog.int8"
+	}
+	sum = f.inSteps(sum, new(big.Int).Lsh(f.values.scale, 1))
+	return fmt.Sprintf("%s - CAST(%d AS %s) * %s", sum, f.values.low+f.values.high, middle, count)
 }
 
 // A squareSum is the sum of the squares of those distances, less half the largest.
@@ -125,6 +149,17 @@ func (summation) counts() bool { return false }
 func (summation) additive() bool { return true }
 
 func sumSQL(x string) string { return "pg_catalog.sum(" + x + ")" }
+
+func (f summation) summed() term { return f.term }
+
+// inSteps writes a sum of values as that of integers, of which there are so many in one.
+func (f summation) inSteps(sum string, scale *big.Int) string {
+	sum += " * " + scale.String()
+	if f.whole() == "pg_catalog.int4" {
+		return "CAST(" + sum + " AS pg_catalog.int8)"
+	}
+	return "pg_catalog.round(" + sum + ")" // a whole number, without decimals
+}
 
 // distance writes the distance of a value from the middle of its bounds, in half steps.
 func distance(r rowColumns, t term) (string, error) {
