@@ -24,32 +24,90 @@ func (c *Cells) cells() []cell {
 	return *c.reveal()
 }
 
-// A cell holds the sums of the units of the same levels.
+// A cell holds the sums of the units of the same levels. There is one for each level and private group, so that
+// it is small.
 type cell struct {
-	levels          []int
-	sum, directions number
+	levels          levels
+	sum, directions int64
+	large           *[2]big.Int // in place of both, where one is no int64; else nil
+}
+
+// maxNorms is how many norms there are that bound a unit, at most.
+const maxNorms = 2
+
+// levels has that of each norm, −1 beyond the last one.
+type levels [maxNorms]int16
+
+func levelsOf(of []int) levels {
+	out := levels{-1, -1}
+	for i, l := range of {
+		out[i] = int16(l)
+	}
+	return out
+}
+
+// ints appends the levels to a list.
+func (l levels) ints(to []int) []int {
+	for _, level := range l {
+		if level >= 0 {
+			to = append(to, int(level))
+		}
+	}
+	return to
+}
+
+// newCell returns that of two sums, of which the second may be nil for zero.
+func newCell(of []int, sum, directions *big.Int) cell {
+	c := cell{levels: levelsOf(of)}
+	if directions == nil {
+		directions = new(big.Int)
+	}
+	if sum.IsInt64() && directions.IsInt64() {
+		c.sum, c.directions = sum.Int64(), directions.Int64()
+		return c
+	}
+	c.large = new([2]big.Int)
+	c.large[0].Set(sum)
+	c.large[1].Set(directions)
+	return c
+}
+
+// setSum sets to to the first sum, and returns it.
+func (x cell) setSum(to *big.Int) *big.Int {
+	if x.large != nil {
+		return to.Set(&x.large[0])
+	}
+	return to.SetInt64(x.sum)
+}
+
+// setDirections sets to to the second sum, and returns it.
+func (x cell) setDirections(to *big.Int) *big.Int {
+	if x.large != nil {
+		return to.Set(&x.large[1])
+	}
+	return to.SetInt64(x.directions)
 }
 
 // Format implements fmt.Formatter: it writes "private" under every verb.
 func (*Cells) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "private") }
 
 // Add adds Σ x(u,g) and Σ d(u,g) of units of the given levels; directions may be nil where they are
-// not used. It keeps the levels.
+// not used.
 func (c *Cells) Add(levels []int, sum, directions *big.Int) {
 	if c.reveal == nil {
-		own := new([]cell)
-		c.reveal = func() *[]cell { return own }
+		var own []cell
+		c.reveal = func() *[]cell { return &own }
 	}
 	all := c.reveal()
-	*all = append(*all, cell{levels, numberOf(sum), numberOf(directions)})
+	*all = append(*all, newCell(levels, sum, directions))
 }
 
 // Distinct reports whether no two additions were of the same levels.
 func (c *Cells) Distinct() bool {
 	all := c.cells()
-	slices.SortFunc(all, func(a, b cell) int { return slices.Compare(a.levels, b.levels) })
+	slices.SortFunc(all, func(a, b cell) int { return slices.Compare(a.levels[:], b.levels[:]) })
 	for i := 1; i < len(all); i++ {
-		if slices.Equal(all[i-1].levels, all[i].levels) {
+		if all[i-1].levels == all[i].levels {
 			return false
 		}
 	}
@@ -68,8 +126,9 @@ func (c *Cells) total(of func(*big.Int, cell)) mechanisms.Private {
 
 // where returns the sum of the cells of which a condition holds.
 func (c *Cells) where(holds func(levels []int) bool) mechanisms.Private {
+	var all [maxNorms]int
 	return c.total(func(part *big.Int, x cell) {
-		if x.sum.set(part); !holds(x.levels) {
+		if x.setSum(part); !holds(x.levels.ints(all[:0])) {
 			part.SetInt64(0)
 		}
 	})
@@ -80,11 +139,11 @@ func (c *Cells) where(holds func(levels []int) bool) mechanisms.Private {
 func (c *Cells) Clipped(g Grid, j int, fraction uint) mechanisms.Private {
 	limit := big.NewInt(g.limits[j])
 	return c.total(func(part *big.Int, x cell) {
-		if x.levels[0] <= j {
-			x.sum.set(part).Lsh(part, g.Lattice(fraction))
+		if int(x.levels[0]) <= j {
+			x.setSum(part).Lsh(part, g.Lattice(fraction))
 			return
 		}
-		x.directions.set(part).Mul(part, limit)
+		x.setDirections(part).Mul(part, limit)
 	})
 }
 
@@ -95,9 +154,10 @@ func (c *Cells) Clipped(g Grid, j int, fraction uint) mechanisms.Private {
 // lᵢ the unit's level of norm i: then each of its norms is at most C(jᵢ), since norm i is at most
 // C(lᵢ). A unit above all limits of a grid does not count. It is in lattice units of 2^−f.
 func (c *Cells) Weighted(grids []Grid, chosen []int, fraction uint) mechanisms.Private {
+	var all [maxNorms]int
 	return c.total(func(part *big.Int, x cell) {
 		least := big.NewInt(1 << fraction)
-		for i, l := range x.levels {
+		for i, l := range x.levels.ints(all[:0]) {
 			if l == grids[i].Len() {
 				least.SetInt64(0)
 				break
@@ -109,7 +169,7 @@ func (c *Cells) Weighted(grids []Grid, chosen []int, fraction uint) mechanisms.P
 				}
 			}
 		}
-		x.sum.set(part).Mul(part, least)
+		x.setSum(part).Mul(part, least)
 	})
 }
 

@@ -17,13 +17,10 @@ type Collector struct {
 	set *planner.GroupingSet
 	of  *Exact
 	// byKey has the partitions of the keys that were read; nil of public ones that are not so together.
-	byKey map[string]*Partition
-	// weighted are the private partitions whose weights were read, with their sum.
-	weighted map[*Partition]*big.Int
-	units    map[place]*big.Int
-	levels   map[place][]int
-	sources  map[source]int // the read of the units of each vector
-	weights  *weights
+	byKey   map[string]*Partition
+	units   map[place]*big.Int
+	sources map[source]int // the read of the units of each vector
+	weights *weights
 	// row, key, sum and directions are used for each row anew.
 	row             planner.Row
 	key             []byte
@@ -49,8 +46,8 @@ type place struct {
 // NewCollector returns that of a grouping set, which has no rows yet. A partition without rows has zeros.
 func NewCollector(set *planner.GroupingSet) *Collector {
 	c := &Collector{
-		set: set, of: &Exact{set: set}, byKey: map[string]*Partition{}, weighted: map[*Partition]*big.Int{},
-		units: map[place]*big.Int{}, levels: map[place][]int{}, sources: map[source]int{},
+		set: set, of: &Exact{set: set}, byKey: map[string]*Partition{},
+		units: map[place]*big.Int{}, sources: map[source]int{},
 	}
 	if !set.Private() {
 		for range set.Size() {
@@ -157,14 +154,14 @@ func (c *Collector) addWeights(read int, to *Partition, r planner.Row) error {
 	if c.weights == nil {
 		c.weights = &from
 	}
-	all := c.weighted[to]
+	all := to.weighed
 	again := all != nil && (r.Measure < 0 || len(r.Cells) == 0)
 	if again || !c.set.Private() || *c.weights != from || !natural(&c.sum, r.Weights) {
 		return errRead
 	}
 	if all == nil {
 		all = new(big.Int)
-		c.weighted[to] = all
+		to.weighed = all
 	}
 	all.Add(all, &c.sum)
 	return nil
@@ -188,12 +185,7 @@ func (c *Collector) addCell(to *Partition, at place, levels []int, cell planner.
 			return errRead
 		}
 	}
-	all := c.levels[at]
-	if all == nil {
-		all = slices.Clone(levels)
-		c.levels[at] = all // which all rows of the place share
-	}
-	to.newCellsOf(sum{cell.At, int(at.vector)}).Add(all, &c.sum, directions)
+	to.newCellsOf(sum{cell.At, int(at.vector)}).Add(levels, &c.sum, directions)
 	return nil
 }
 
@@ -245,6 +237,7 @@ func (c *Collector) partition(keys [][]byte) (*Partition, error) {
 	}
 	if c.set.Private() {
 		to = &Partition{keys: textsOf(keys)}
+		c.of.partitions = append(c.of.partitions, to)
 	} else if at, ok := c.set.Partition(keys); !ok {
 		return nil, errRead
 	} else if at >= 0 {
@@ -266,14 +259,22 @@ func textsOf(keys [][]byte) []*string {
 	return texts
 }
 
+// weigh leaves the private partitions whose weights were read.
+func (c *Collector) weigh() {
+	c.of.partitions = slices.DeleteFunc(c.of.partitions, func(p *Partition) bool { return p.weighed == nil })
+	for _, p := range c.of.partitions {
+		p.weights, p.weighed = mechanisms.Protect(p.weighed), nil
+	}
+}
+
 // Exact returns what was collected. A private partition is one whose weights were read: of
 // others the rows are of units that were bounded to other partitions. Its error says that an integer was
 // read twice of the same units.
 func (c *Collector) Exact() (*Exact, error) {
-	for p, n := range c.weighted {
-		p.weights = mechanisms.Protect(n)
-		c.of.partitions = append(c.of.partitions, p)
+	if c.set.Private() {
+		c.weigh()
 	}
+	c.byKey = nil // it is as large as the partitions
 	for _, p := range c.of.partitions {
 		if !p.distinct() {
 			return nil, errRead

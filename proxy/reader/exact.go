@@ -27,6 +27,7 @@ type Exact struct {
 type Partition struct {
 	keys    []*string          // private ones
 	weights mechanisms.Private // that selection is by
+	weighed *big.Int           // the weights while they are read; nil of a partition that was collected
 	// Row has the integers of sets in which a proof leaves each unit one row.
 	Row map[int]mechanisms.Private
 	// few has the first ones of measures, cells the others.
@@ -141,12 +142,16 @@ func (e *Exact) Shown(src mechanisms.Source) ([][]*string, []*Partition) {
 	if !e.set.Private() {
 		return nil, e.partitions
 	}
-	slices.SortFunc(e.partitions, func(a, b *Partition) int { return slices.CompareFunc(a.keys, b.keys, compareKeys) })
-	keys, kept := [][]*string{}, []*Partition{}
+	kept := []*Partition{}
 	for _, p := range e.partitions {
 		if _, ok := e.set.Selection.Select(src, p.weights); ok {
-			keys, kept = append(keys, p.keys), append(kept, p)
+			kept = append(kept, p)
 		}
+	}
+	slices.SortFunc(kept, func(a, b *Partition) int { return slices.CompareFunc(a.keys, b.keys, compareKeys) })
+	keys := make([][]*string, len(kept))
+	for i, p := range kept {
+		keys[i] = p.keys
 	}
 	return keys, kept
 }
