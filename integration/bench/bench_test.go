@@ -279,11 +279,16 @@ func TestBenchProtected(t *testing.T) {
 	}
 }
 
-// timed runs a statement to its end.
+// timed runs a statement to its end. Exec would send one without parameters as a Query, whatever the mode.
 func timed(t *testing.T, conn *pgx.Conn, sql string, mode pgx.QueryExecMode) time.Duration {
 	t.Helper()
 	start := time.Now()
-	if _, err := conn.Exec(t.Context(), sql, mode); err != nil {
+	rows, err := conn.Query(t.Context(), sql, mode)
+	if err == nil {
+		rows.Close()
+		err = rows.Err()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	return time.Since(start)
