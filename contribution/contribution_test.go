@@ -168,6 +168,31 @@ func TestSensitivity(t *testing.T) {
 	}
 }
 
+// TestWider holds that a root is rounded up: the sensitivity is never smaller than the norm may be.
+func TestWider(t *testing.T) {
+	const fourth = 3 // C = 4
+	all := grid(t, 1<<contribution.SumBits)
+	for square, want := range map[int64]int64{1: 4 << 20, 2: 5_931_642, 3: 7_264_748, 4: 8 << 20} {
+		if s, err := all.Wider(fourth, square, 20); err != nil || s != (dp.Sensitivity{L0: 1, LInf: want}) {
+			t.Errorf("√%d times 4: %+v, %v, want %d", square, s, err, want)
+		}
+	}
+	root := fixed(t, 1, 2)
+	if s, err := root.Wider(2, 2, 3); err != nil || s.LInf != 16394 { // √2·1449·2³ = 16393.5
+		t.Errorf("√2 times 1449·2^−10: %+v, %v", s, err)
+	}
+	last := all.Len() - 1
+	for _, bad := range []struct {
+		j        int
+		square   int64
+		fraction uint
+	}{{0, 0, 0}, {0, -1, 20}, {last, 64, 0}, {last, 1, 3}} {
+		if s, err := all.Wider(bad.j, bad.square, bad.fraction); !errors.Is(err, dp.ErrContribution) {
+			t.Errorf("%+v: %+v, %v", bad, s, err)
+		}
+	}
+}
+
 // A unit is the vector x(u,g) of one unit.
 type unit []int64
 

@@ -20,6 +20,10 @@
 //
 // exactly, for every j: one read by level and group serves all limits ([Cells]).
 //
+// Coarser groups, whose sums are those of the groups of x, can have the same weights: where N is at least
+// their norm divided by r, and sums of the directions are within r·2^f, they move by r·C·2^f at most
+// ([Grid.Wider]).
+//
 // A statement releases, adaptively, the limit ([Choice]), the number of units above it
 // ([Tail]) and the clipped vector with noise. Its price is that of the three [Shares], for
 // every limit that may come out, and so it is charged before anything is read.

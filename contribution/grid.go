@@ -160,6 +160,23 @@ func (g Grid) Sensitivity(j int, each int64, fraction uint) (dp.Sensitivity, err
 	return dp.Sensitivity{L0: 1, LInf: limit.Int64()}, nil
 }
 
+// Wider is [Grid.Sensitivity] of a vector over coarser groups, whose norm the clipping leaves at most √square
+// times Cⱼ.
+func (g Grid) Wider(j int, square int64, fraction uint) (dp.Sensitivity, error) {
+	limit := new(big.Int).Lsh(big.NewInt(g.limits[j]), fraction)
+	limit.Mul(limit, limit)
+	limit.Mul(limit, big.NewInt(max(square, 0)))
+	root := new(big.Int).Sqrt(limit)
+	if new(big.Int).Mul(root, root).Cmp(limit) < 0 {
+		root.Add(root, big.NewInt(1))
+	}
+	if square < 1 || root.BitLen() > 63 {
+		return dp.Sensitivity{}, fmt.Errorf("%w: √%d times a limit of %v with %d fraction bits", dp.ErrContribution, square,
+			g.Limit(j), fraction)
+	}
+	return dp.Sensitivity{L0: 1, LInf: root.Int64()}, nil
+}
+
 // Noise is that of a released number of a lattice of 2^−bits that is shown rounded to an integer.
 type Noise struct {
 	Of   mechanisms.Mechanism

@@ -62,9 +62,14 @@ func (p *Plan) assign() error {
 		lap = better
 	}
 	p.Mechanism = lap.kind
-	for _, set := range p.sets() {
-		if err := set.assign(lap); err != nil {
+	for _, b := range p.Blocks {
+		if err := joinWeights(b, lap.kind == laplace); err != nil {
 			return err
+		}
+		for _, set := range b.Sets {
+			if err := set.assign(lap); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -127,6 +132,9 @@ func (g *GroupingSet) assign(s share) error {
 		return err
 	}
 	for _, m := range g.Measures {
+		if m.Shared {
+			continue
+		}
 		if err := m.assign(&g.aggregation, s); err != nil {
 			return err
 		}

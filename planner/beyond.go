@@ -51,8 +51,17 @@ func (r observation) excess(statistic int) (e contribution.Excess, ok bool) {
 	if m == nil || m.Tail == nil || r.clips == nil {
 		return e, false
 	}
-	norm, clip := m.normOf(s), r.clips[m.at]
-	return m.Tail.Excess(m.Norms[norm].Grid.Limit(clip.Levels[norm]), [3]*big.Int(clip.Tail), 1-r.alpha, m.chosen()), true
+	return excessOf(m, m.normOf(s), r.clips[m.at], 1-r.alpha), true
+}
+
+// excessOf says how much the limits of a measure leave out of one of its norms.
+func excessOf(m *Measure, norm int, clip Clip, confidence float64) contribution.Excess {
+	e := m.Tail.Excess(m.Norms[norm].Grid.Limit(clip.Levels[norm]), [3]*big.Int(clip.Tail), confidence, m.chosen())
+	if m.Shared {
+		times := member{Measure: m}.wider()
+		e.About, e.UpTo = e.About*times, e.UpTo*times
+	}
+	return e
 }
 
 // upTo returns how much of a statistic is left out of the partition at most, in size, if units go on above

@@ -3,7 +3,6 @@ package planner
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -19,11 +18,14 @@ func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
 			continue
 		}
 		for _, m := range set.Measures {
-			if m.Tail == nil {
+			if m.Tail == nil || m.Shared {
 				continue
 			}
-			s := m.cut(set, released[i].Clips[m.at], unit)
-			if len(b.Sets) > 1 {
+			s := m.cut(b, set, released[i].Clips[m.at], unit)
+			switch {
+			case m.family != nil:
+				s = "In all grouping sets: " + s
+			case len(b.Sets) > 1:
 				s = "In the grouping set (" + strings.Join(set.labels(b.block), ", ") + "): " + s
 			}
 			out = append(out, s)
@@ -33,25 +35,29 @@ func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
 }
 
 // cut writes what the limits of the measure leave out of one grouping set.
-func (m *Measure) cut(set *GroupingSet, clip Clip, unit string) string {
+func (m *Measure) cut(b *BlockPlan, set *GroupingSet, clip Clip, unit string) string {
 	last := len(m.Norms) - 1
 	limit := m.Norms[last].Grid.Limit(clip.Levels[last])
-	e := m.Tail.Excess(limit, [3]*big.Int(clip.Tail), 1-set.alpha, m.chosen())
+	e, times := excessOf(m, last, clip, 1-set.alpha), m.family.times(b)
 	labels, above := set.labelsOf(m), aboveLimit(e, 1-set.alpha)
 	if len(set.statistics[m.statistics[0]].shape()) > 1 || m.weighting != alone {
 		return fmt.Sprintf("For %s, one %s counts up to a limit (%s). %s%s", labels, unit, m.origin(set), above, set.moved(m, e))
 	}
 	scale, of := unitOf(set.statistics[m.statistics[0]])
 	over := m.over(set, func(parts float64) string { return Number(limit * scale / parts) })
-	said := fmt.Sprintf("For %s, one %s counts with at most %s%s (%s). %s ",
-		labels, unit, Number(limit*scale), of+over, m.origin(set), above)
+	said := fmt.Sprintf("For %s, one %s counts with at most %s%s (%s)%s. %s ",
+		labels, unit, Number(limit*scale), of+over, m.origin(set), times, above)
 	switch {
 	case math.Ceil(e.AtMost) < 1:
 		return strings.TrimSuffix(said, " ")
 	case math.IsInf(e.UpTo, 1):
 		return said + unboundedExcess(e, "what it leaves out")
 	}
-	return said + "What they have beyond that is left out: " + m.lost(e, scale, of) + "."
+	said += "What they have beyond that is left out: " + m.lost(e, scale, of)
+	if times != "" {
+		said += ", of totals as many times that"
+	}
+	return said + "."
 }
 
 // unboundedExcess says why nothing bounds what a limit does, and what would.

@@ -1,7 +1,9 @@
 package planner_test
 
 import (
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,12 +13,30 @@ import (
 // falls ends what is said of a limit that most are within.
 const falls = "if the number of those with more falls above the limit as it does below."
 
-// cuts are statements with their tails, and what is said of them.
-var cuts = []struct {
+// A cut is a statement with its tail, and what is said of it.
+type cut struct {
 	sql, contribution, mechanism string
 	tail                         [3]int64
 	want                         string
-}{
+}
+
+// clips cut units at limit 6 where it is chosen.
+func (c cut) clips(set *planner.GroupingSet) (clips []planner.Clip) {
+	for _, m := range set.Measures {
+		clip := planner.Clip{Tail: []*big.Int{big.NewInt(c.tail[0]), big.NewInt(c.tail[1]), big.NewInt(c.tail[2])}}
+		for _, n := range m.Norms {
+			level := n.Fixed
+			if n.Choice != nil {
+				level = 6
+			}
+			clip.Levels = append(clip.Levels, level)
+		}
+		clips = append(clips, clip)
+	}
+	return clips
+}
+
+var cuts = []cut{
 	{
 		"SELECT count(*) FROM visits", "auto", "gaussian",
 		[3]int64{4000, 900, 243},
@@ -42,6 +62,21 @@ var cuts = []struct {
 		"For count(*), one patient counts with at most 12 rows in one group, or 6.928 in each of 3 (chosen for this statement). " +
 			"About 24 have more, at most 29 (95 %). What they have beyond that is left out: at most 180 rows of each group " +
 			falls,
+	},
+	{
+		"SELECT diagnosis, date_part('year', day), count(*) FROM visits GROUP BY ROLLUP (1, 2)", "auto", "gaussian",
+		[3]int64{900, 300, 24},
+		"In all grouping sets: For count(*), one patient counts with at most 12 rows in one group, or 3.098 in each of 15 " +
+			"(chosen for this statement), and with 2.449 times that in (), 1.732 times that in (diagnosis). " +
+			"About 24 have more, at most 29 (95 %). What they have beyond that is left out: at most 180 rows of each group " +
+			"if the number of those with more falls above the limit as it does below, of totals as many times that.",
+	},
+	{
+		"SELECT diagnosis, date_part('year', day), count(*) FROM visits GROUP BY ROLLUP (1, 2)", "fixed", "laplace",
+		[3]int64{900, 300, 24},
+		"In all grouping sets: For count(*), one patient counts with at most 40 rows in one group, or 2.667 in each of 15 " +
+			"(by the policy or the session). About 24 have more, at most 47 (95 %). " +
+			"What they have beyond that is left out: about 480 rows, at most 1000 " + falls,
 	},
 	{
 		"SELECT avg(cost) FROM visits", "auto", "gaussian",
@@ -105,20 +140,56 @@ func TestCuts(t *testing.T) {
 			s.Mechanism, s.Contribution = c.mechanism, c.contribution
 		})
 		b := p.Blocks[0]
-		r := &planner.Released{}
-		for _, m := range b.Sets[0].Measures {
-			clip := planner.Clip{Tail: []*big.Int{big.NewInt(c.tail[0]), big.NewInt(c.tail[1]), big.NewInt(c.tail[2])}}
-			for _, n := range m.Norms {
-				level := n.Fixed
-				if n.Choice != nil {
-					level = 6
-				}
-				clip.Levels = append(clip.Levels, level)
-			}
-			r.Clips = append(r.Clips, clip)
+		var released []*planner.Released
+		for _, set := range b.Sets {
+			released = append(released, &planner.Released{Clips: c.clips(set)})
 		}
-		if got := strings.Join(b.Cuts([]*planner.Released{r}, "patient"), "\n"); got != c.want {
+		if got := strings.Join(b.Cuts(released, "patient"), "\n"); got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.sql, got, c.want)
 		}
+	}
+}
+
+// TestIntervalsOfTotals holds that as many patients are above the limit in totals as in groups, which is one limit, and
+// that what they may have beyond it is √2 times as much in the total of three groups, since the norm may be: 2 is the
+// cube root of 9, rounded. A group has a third of the square.
+func TestIntervalsOfTotals(t *testing.T) {
+	p := planWith(t, connect(t), clinic(t), "SELECT diagnosis, count(*), dp.cut(count(*)), dp.upper(count(*)), dp.stderr(count(*)) "+
+		"FROM visits GROUP BY ROLLUP (1)", func(s *planner.Settings) {
+		s.Mechanism, s.Contribution = "gaussian", planner.ChosenContribution
+		s.ShowSmallGroups = true
+	})
+	b := p.Blocks[0]
+	c := cut{tail: [3]int64{900, 300, 24}}
+	var released []*planner.Released
+	for _, set := range b.Sets {
+		r := &planner.Released{Clips: c.clips(set)}
+		for range set.Size() {
+			r.Rows = append(r.Rows, []*big.Int{big.NewInt(int64(3000 / set.Size()))})
+		}
+		released = append(released, r)
+	}
+	columns := b.Columns(released)
+	column := func(i int) []float64 {
+		var out []float64
+		for text := range strings.SplitSeq(strings.Trim(columns[i], "{}"), ",") {
+			f, err := strconv.ParseFloat(strings.Trim(text, `"`), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, f)
+		}
+		return out
+	}
+	counts, cuts, upper, sigma := column(1), column(2), column(3), column(4)
+	beyond := map[float64]float64{} // of the total and of a group
+	for i, n := range counts {
+		if cuts[i] != 24 {
+			t.Errorf("row %d has %g units above the limit", i, cuts[i])
+		}
+		beyond[n] = upper[i] - n - 1.959964*sigma[i]
+	}
+	if ratio := beyond[3000] / beyond[1000]; math.Abs(ratio/math.Sqrt(2*3)-1) > 0.02 {
+		t.Errorf("the total may be %g above, each of three groups %g", beyond[3000], beyond[1000])
 	}
 }

@@ -87,7 +87,7 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 	default:
 		w.line(depth, "group by %s: %d public groups", labels, g.size)
 	}
-	if len(g.Reads) == 0 {
+	if !g.answers() {
 		w.line(depth, "reads nothing: the groups are public")
 		return
 	}

@@ -31,11 +31,11 @@ func (g *GroupingSet) explainBounds(w *tree, depth int) {
 func (m *Measure) explain(w *tree, depth int, g *GroupingSet) {
 	for i, n := range m.Norms {
 		w.line(depth, "contribution of one unit to %s: %s", g.labelsOf(m), m.describe(i, g))
-		if n.Choice != nil {
+		if n.Choice != nil && !m.Shared {
 			w.line(depth+1, "C is chosen: %v", n.Choice)
 		}
 	}
-	if m.Tail != nil {
+	if m.Tail != nil && !m.Shared {
 		w.line(depth+1, "units above the limit are counted: %v", m.Tail)
 	}
 }
@@ -44,6 +44,9 @@ func (m *Measure) explain(w *tree, depth int, g *GroupingSet) {
 func (m *Measure) describe(norm int, g *GroupingSet) string {
 	n, s := m.Norms[norm], g.statistics[m.statistics[norm]]
 	scale, of := unitOf(s)
+	if m.Shared {
+		return describeShared(m, g, scale, of)
+	}
 	if sum, ok := s.statisticForm.(offsetSum); ok {
 		of = sum.apart(n.Choice != nil)
 	}
@@ -65,6 +68,21 @@ func (m *Measure) describe(norm int, g *GroupingSet) string {
 	}
 	return fmt.Sprintf("at most C%s%s, C one of %s", of,
 		m.over(g, func(parts float64) string { return "C / " + Number(parts) }), strings.Join(limits, ", "))
+}
+
+// describeShared writes the limit of a coarser grouping set.
+func describeShared(m *Measure, g *GroupingSet, scale float64, of string) string {
+	n, times := m.Norms[0], member{Measure: m}.wider()
+	if n.Choice == nil {
+		limit := n.Grid.Limit(n.Fixed) * times * scale
+		over := m.over(g, func(parts float64) string { return Number(limit / parts) })
+		return "at most " + Number(limit) + of + over + ", with the weights of the set with all keys"
+	}
+	over := m.over(g, func(parts float64) string { return Number(times/parts) + " C" })
+	if times == 1 {
+		return "at most C" + of + over + ", with the weights of the set with all keys"
+	}
+	return "at most " + Number(times) + " C" + of + over + ", with the weights of the set with all keys"
 }
 
 // changeAndNoise writes how much a unit changes a statistic, and its noise.

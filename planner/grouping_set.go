@@ -20,8 +20,15 @@ type GroupingSet struct {
 	// need. Else it is nil, and each has the noise of [GroupingSet.Noise].
 	Reduction *NoiseReduction
 
+	totals *Totals
 	results
 }
+
+// Totals tell which integers of the set are sums over the partitions of another one; nil where none is.
+func (g *GroupingSet) Totals() *Totals { return g.totals }
+
+// answers reports whether anything is released of the set.
+func (g *GroupingSet) answers() bool { return len(g.Reads) > 0 || g.totals != nil }
 
 // Event is the release of the grouping set.
 func (g *GroupingSet) Event() dp.ComposedEvent {
@@ -116,9 +123,9 @@ func (g *GroupingSet) leastClips() []Clip {
 // the variance of discrete Laplace noise at a large ε is too small for a float64.
 const leastVariance = 1e-30
 
-// variance is that of the noise of a statistic.
-func (g *GroupingSet) variance(statistic int) float64 {
-	sigma := g.statistics[statistic].noiseAt(0, g.leastClips()).StdDev()
+// variance is that of the noise of a statistic, where units were cut so.
+func (g *GroupingSet) variance(statistic int, clips []Clip) float64 {
+	sigma := g.statistics[statistic].noiseAt(0, clips).StdDev()
 	return max(sigma*sigma, leastVariance)
 }
 

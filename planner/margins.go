@@ -14,8 +14,8 @@ const maxReconciled = 20_000
 // consistent returns the released relations with the totals of ROLLUP, CUBE and GROUPING SETS
 // made to agree with the groups that they add up, by inverse variance. It does so where the values are
 // public and one grouping set has all keys of the others; all of them drop the same rows
-// then. Sums and counts of rows are made to agree where no unit can be above its limits; counts of units
-// and of different values do not add up, and stay.
+// then. Sums and counts of rows are made to agree, since each unit has one weight in all sets, or none can be
+// above its limits; counts of units and of different values do not add up, and stay.
 func (b *BlockPlan) consistent(released []*Released) []*Released {
 	finest := b.finest()
 	if finest < 0 || released[finest] == nil {
@@ -30,19 +30,22 @@ func (b *BlockPlan) consistent(released []*Released) []*Released {
 	}
 	rows := b.rowsOf(finest)
 	for m := range b.Sets[finest].statistics {
-		if b.addsUp(m) {
+		if eachHas(rows) && b.addsUp(m) {
 			b.reconcile(out, rows, finest, m)
 		}
 	}
 	return out
 }
 
-// addsUp reports whether a statistic of a total is the sum of those of its groups. Where units can be
-// cut it is not: their weights are another norm's in each grouping set.
+// addsUp reports whether a statistic of a total is the sum of those of its groups. Where units are cut by
+// norms of their own in each grouping set it is not.
 func (b *BlockPlan) addsUp(statistic int) bool {
 	return !slices.ContainsFunc(b.Sets, func(g *GroupingSet) bool {
 		s := g.statistics[statistic]
-		return !s.additive() || s.measure != nil && s.measure.cuts()
+		if !s.additive() || s.measure == nil {
+			return !s.additive()
+		}
+		return s.measure.cuts() && s.measure.family == nil
 	})
 }
 
@@ -53,8 +56,8 @@ func (b *BlockPlan) finest() int {
 	}
 	best := 0
 	for i, p := range b.Sets {
-		if p.Private() || p.Reduction != nil || slices.ContainsFunc(p.Measures, (*Measure).cuts) {
-			return -1 // of units that weigh less in one set than in another parts do not add up
+		if p.Private() || p.Reduction != nil {
+			return -1
 		}
 		if len(p.keys) > len(b.Sets[best].keys) {
 			best = i
@@ -73,7 +76,7 @@ func (b *BlockPlan) finest() int {
 	return best
 }
 
-// rowsOf returns for each grouping set the row that each row of the finest belongs to.
+// rowsOf returns for each grouping set the row that each row of the finest belongs to, −1 if to none.
 func (b *BlockPlan) rowsOf(finest int) [][]int {
 	rows := make([][]int, len(b.Sets))
 	f := b.Sets[finest]
@@ -88,7 +91,10 @@ func (b *BlockPlan) rowsOf(finest int) [][]int {
 			for n, k := range p.keys {
 				mine[n] = all[slices.Index(f.keys, k)]
 			}
-			rows[i][row] = at[keyString(mine)]
+			rows[i][row] = -1
+			if n, ok := at[keyString(mine)]; ok {
+				rows[i][row] = n
+			}
 		}
 	}
 	return rows
@@ -108,13 +114,13 @@ func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
 		if i == finest {
 			continue
 		}
-		margin := estimate.Margin{Rows: rows[i], Variance: p.variance(m)}
+		margin := estimate.Margin{Rows: rows[i], Variance: p.variance(m, out[i].Clips)}
 		for _, row := range out[i].Rows {
 			margin.Values = append(margin.Values, row[p.statistics[m].first])
 		}
 		margins = append(margins, margin)
 	}
-	cells = must(estimate.Margins(cells, f.variance(m), margins))
+	cells = must(estimate.Margins(cells, f.variance(m, out[finest].Clips), margins))
 	for i, p := range b.Sets {
 		at := p.statistics[m].first // histograms before it can have other numbers of buckets
 		for row := range p.size {

@@ -23,6 +23,9 @@ type Measure struct {
 	// Tail states how many units are above the limits; nil where keys and public tables say that none is.
 	Tail *contribution.Tail
 
+	// Shared says that the limits are those of the same measure of the finest grouping set.
+	Shared bool
+
 	weighting weighting
 	filter    scalar.Expr // of its statistics
 	arg       scalar.Expr // of an average
@@ -33,6 +36,10 @@ type Measure struct {
 	budget     share // of each statistic for the release
 	laplace    bool  // norms are ℓ₁, not ℓ₂
 	few        bool  // there are too few units to choose a limit
+	// family has the measures in which units have the weights of this one, and squareRatio is the square
+	// of how many times the limit of the finest one this one's is.
+	family      *family
+	squareRatio int64
 }
 
 // A weighting says by which norms the units of a measure are weighted.
@@ -83,6 +90,9 @@ func (m *Measure) question() string {
 	}
 	if m.Tail != nil {
 		fmt.Fprintf(&b, " %v", m.Tail)
+	}
+	if m.Shared {
+		fmt.Fprintf(&b, " of the finest groups, times √%d", m.squareRatio)
 	}
 	return b.String()
 }

@@ -169,6 +169,9 @@ func (m *Measure) limited(s *statistic, c unitBounds, laplace bool) *big.Int {
 // fraction returns the fraction bits of the lattice that the directions, or the weighted sums, of a
 // statistic are on.
 func (m *Measure) fraction(s *statistic) uint {
+	if m.Shared {
+		return m.family.finest.fraction(s)
+	}
 	switch {
 	case m.weighting == byCountAndSum:
 		return sumFraction
@@ -186,6 +189,9 @@ func (m *Measure) fraction(s *statistic) uint {
 
 // sensitivity returns that of a statistic where the limits of the norms are those of levels.
 func (m *Measure) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error) {
+	if m.Shared {
+		return m.family.finest.Norms[0].Grid.Wider(levels[0], m.squareRatio, m.fraction(s))
+	}
 	norm := m.normOf(s)
 	grid, fraction := m.Norms[norm].Grid, m.fraction(s)
 	if m.weighting == byCountAndSum {

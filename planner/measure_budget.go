@@ -18,10 +18,11 @@ func (m *Measure) assign(set *aggregation, s share) error {
 		m.few = true
 		err = m.spend(set, s)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = m.check(set)
 	}
-	return m.check(set)
+	m.family.tell()
+	return err
 }
 
 // spend bounds the measure, and divides the budget where a unit can be above its limits.
@@ -29,8 +30,9 @@ func (m *Measure) spend(set *aggregation, s share) error {
 	if err := m.bound(set, s.kind == laplace); err != nil {
 		return tooWide(set.at)
 	}
-	m.budget, m.Tail = s, nil
+	m.Tail = nil
 	if !m.cuts() {
+		m.family.release(m, s, s.pico()*int64(len(m.statistics))*m.family.sets())
 		return nil
 	}
 	if err := m.divide(set, s); err != nil {
@@ -90,7 +92,7 @@ func (m *Measure) lattice(s *statistic) uint {
 // divide gives choice and tail their shares. Two norms divide the budget equally.
 func (m *Measure) divide(set *aggregation, s share) error {
 	n := int64(len(m.statistics))
-	total, coordinates := s.pico()*n/int64(len(m.Norms)), 1
+	total, coordinates := s.pico()*n*m.family.sets()/int64(len(m.Norms)), 1
 	if m.keyed {
 		coordinates = set.bounds.penalised
 	}
@@ -102,7 +104,7 @@ func (m *Measure) divide(set *aggregation, s share) error {
 			return err
 		}
 		release, tail = release+shares.Release, tail+shares.Tail
-		shares.Release = shares.Release * int64(len(m.Norms)) / n
+		shares.Release = m.family.finestPart(shares.Release * int64(len(m.Norms)) / n)
 		if norm.Choices > 0 {
 			c, err := contribution.NewChoice(s.measure(), shares, coordinates, m.noiseWeight(set))
 			if err != nil {
@@ -112,7 +114,8 @@ func (m *Measure) divide(set *aggregation, s share) error {
 		}
 	}
 	t, err := contribution.NewTail(s.measure(), contribution.Shares{Tail: tail})
-	m.Tail, m.budget = &t, s.withPico(release/n)
+	m.Tail = &t
+	m.family.release(m, s, release)
 	return err
 }
 
@@ -123,7 +126,7 @@ func (m *Measure) check(set *aggregation) error {
 		s := set.statistics[i]
 		at := m.normOf(s)
 		norm := &m.Norms[at]
-		for m.checkAt(s, m.levels(at, norm.last())) != nil {
+		for m.checkAt(s, m.levels(at, norm.last())) != nil || m.family.check(m.levels(at, norm.last())) != nil {
 			if norm.Choices--; norm.Choices < 1 {
 				return imprecise()
 			}
@@ -168,6 +171,9 @@ func (m *Measure) mechanism(s *statistic, tree int, levels []int) (mechanisms.Me
 // choosing is the release of the limits, and of the units above them.
 func (m *Measure) choosing() dp.ComposedEvent {
 	var e dp.ComposedEvent
+	if m.Shared {
+		return e
+	}
 	for _, n := range m.Norms {
 		if n.Choice != nil {
 			e = append(e, n.Choice.Event())

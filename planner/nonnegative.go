@@ -64,7 +64,7 @@ func cellsOf(b *BlockPlan, output int, released []*Released) cells {
 		return out
 	}
 	finest := finestKeys(b.Sets)
-	if finest < 0 {
+	if finest < 0 || !eachHas(b.rowsOf(finest)) {
 		for i := range out {
 			out[i] = nonnegative(out[i], variances[i], positive(total(out[i])))
 		}

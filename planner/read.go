@@ -56,9 +56,11 @@ func (sp *specializer) read(a *aggregation) (reads []*Read, err error) {
 	var plain []*statistic
 	var own [][]*statistic
 	for _, s := range a.statistics {
-		if s.own() != nil {
+		switch {
+		case s.measure != nil && s.measure.Shared: // it is the sum of its parts
+		case s.own() != nil:
 			own = append(own, []*statistic{s})
-		} else {
+		default:
 			plain = append(plain, s)
 		}
 	}

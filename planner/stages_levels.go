@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -149,7 +150,7 @@ func (s *stages) levelled(from string) *sqltext.Select {
 	if s.set.Private() {
 		cols = append(cols, sqltext.Column{SQL: s.weight(), As: sqltext.Weight})
 	}
-	return &sqltext.Select{Columns: cols, From: &sqltext.Table{SQL: from, As: sqltext.Bounded}}
+	return &sqltext.Select{Columns: cols, From: s.withSubtotals(from)}
 }
 
 // first is true in one of the rows of a unit.
@@ -194,9 +195,9 @@ func (n norm) size() string {
 	}
 	sum := "pg_catalog.sum(" + x + ") OVER (PARTITION BY u)"
 	if n.narrow() {
-		return "CAST(" + sum + " AS pg_catalog.int8)"
+		sum = "CAST(" + sum + " AS pg_catalog.int8)"
 	}
-	return sum
+	return n.largest(sum)
 }
 
 // level writes the least level whose limit the norm is within: it is decided in integers.
@@ -225,7 +226,9 @@ func bucket(size string, of Norm, squared, narrow bool) string {
 
 // length writes 1024 times the norm, rounded up such that the statistics of a unit divided by it
 // are within the unit ball; of a norm that is no root, the norm.
-func (n norm) length() string {
+func (n norm) length() string { return n.withRoom(n.lengthOf()) }
+
+func (n norm) lengthOf() string {
 	switch {
 	case !n.squared():
 		return "GREATEST(" + n.size() + ", 1)"
@@ -340,4 +343,111 @@ func (s *stages) describe() {
 	if s.read.levels == nil {
 		s.read.levels = []levelColumn{}
 	}
+}
+
+// A coarserNorm is the norm of a unit over the groups of a coarser set.
+type coarserNorm struct {
+	squareRatio int64
+	// column has the sum of the unit in the group of a row; "" where all of its rows are in one group.
+	column string
+	keys   []string
+}
+
+// coarserNorms lists the norms, beside that of a summand's own, by which its units are weighted: none where
+// they are at most that one.
+func (s *stages) coarserNorms(x summand) []coarserNorm {
+	m := x.st.measure
+	if m.family == nil || m.laplace || !m.cuts() || s.set.alone() {
+		return nil
+	}
+	var out []coarserNorm
+	for i, c := range m.family.coarser {
+		n := coarserNorm{squareRatio: c.squareRatio}
+		if !c.set.alone() {
+			n.column = sqltext.Subtotal(x.at, i)
+			for _, k := range c.set.keys {
+				n.keys = append(n.keys, sqltext.Key(slices.Index(s.set.keys, k)))
+			}
+		}
+		same := slices.IndexFunc(out, func(o coarserNorm) bool { return o.column == "" && n.column == "" })
+		if same < 0 {
+			out = append(out, n)
+		} else {
+			out[same].squareRatio = min(out[same].squareRatio, n.squareRatio)
+		}
+	}
+	return out
+}
+
+// withSubtotals adds to the rows of a relation the sums of their unit in the groups of coarser sets.
+func (s *stages) withSubtotals(from string) sqltext.Item {
+	table := &sqltext.Table{SQL: from, As: sqltext.Bounded}
+	cols := []sqltext.Column{{SQL: "p.*"}}
+	for _, x := range s.summands() {
+		for _, n := range s.coarserNorms(x) {
+			if n.column != "" {
+				by := append([]string{sqltext.Unit}, n.keys...)
+				cols = append(cols, sqltext.Column{SQL: sumOver(x, by), As: n.column})
+			}
+		}
+	}
+	if len(cols) == 1 {
+		return table
+	}
+	return &sqltext.Query{Select: &sqltext.Select{Columns: cols, From: table}, As: sqltext.Bounded}
+}
+
+// sumOver adds a summand up: a count in int8, since the rows of a unit are bounded such that their square is.
+func sumOver(x summand, by []string) string {
+	sum := "pg_catalog.sum(" + x.name + ") OVER (PARTITION BY " + strings.Join(by, ", ") + ")"
+	if x.st.counts() {
+		return "CAST(" + sum + " AS pg_catalog.int8)"
+	}
+	return sum
+}
+
+// largest writes the square of the norm by which units are weighted in all sets, rounded up: of the largest of
+// the own one and of those of coarser sets, divided by how many times the limit theirs is.
+func (n norm) largest(own string) string {
+	all := []string{own}
+	for _, c := range n.s.coarserNorms(n.of.of) {
+		unit := []string{sqltext.Unit}
+		square := sumOver(n.of.of, unit)
+		if square += " * " + square; c.column != "" {
+			product := n.of.of.name + " * " + c.column
+			square = "pg_catalog.sum(" + product + ") OVER (PARTITION BY u)"
+			if n.narrow() {
+				square = "CAST(" + square + " AS pg_catalog.int8)"
+			}
+		}
+		all = append(all, dividedUp(square, c.squareRatio, n.narrow()))
+	}
+	if len(all) == 1 {
+		return own
+	}
+	return "GREATEST(" + strings.Join(all, ", ") + ")"
+}
+
+// dividedUp writes a number that is not negative divided by another, rounded up.
+func dividedUp(x string, by int64, narrow bool) string {
+	switch {
+	case by == 1:
+		return x
+	case narrow:
+		return fmt.Sprintf("(%s + %d) / %d", x, by-1, by)
+	}
+	return fmt.Sprintf("pg_catalog.div(%s + %d, %d)", x, by-1, by)
+}
+
+// withRoom lengthens the length that directions of both signs are divided by. Each is rounded toward zero, so
+// that a sum of k of them is off by k at most, of 2^f: divided by 2^f/(2^f−k) times the length, sums of
+// directions are within the ball of the coarser set too. A unit is in fewer groups than 2^f.
+func (n norm) withRoom(length string) string {
+	sum, ok := n.of.of.st.statisticForm.(valueSum)
+	oneSign := !ok || sum.values.low >= 0 || sum.values.high <= 0
+	if oneSign || n.s.coarserNorms(n.of.of) == nil {
+		return length
+	}
+	const ball = 1 << sumFraction
+	return fmt.Sprintf("pg_catalog.div((%s) * %d, %d - %s OVER (PARTITION BY u)) + 1", length, ball, ball, countRows.SQL)
 }

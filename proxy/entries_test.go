@@ -155,6 +155,42 @@ func TestExplainOfLimits(t *testing.T) {
 	}
 }
 
+// TestEntriesOfTotals adds up the entries of a statement with totals: the limit of all its grouping sets is one entry, as
+// are the units above it, and of the rest the finest set has two thirds, the total one. They are the same for every
+// limit that is drawn.
+func TestEntriesOfTotals(t *testing.T) {
+	ana, ledger, noise := entered(t, large(t))
+	ana.set(t, "dp.contribution = auto", "dp.epsilon = 0.4", "dp.mechanism = gaussian")
+	const (
+		asked   = 8 * dp.PicoPerUnit / 100 // ε²/2
+		choice  = asked / 10
+		release = asked - 2*choice
+		finest  = release / 3 * 2
+	)
+	tail := dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}, Variance: big.NewInt(63)} // at most a tenth
+	want := []string{
+		dp.BoundedRangeEvent{Epsilon: root(8 * choice)}.String(), tail.String(),
+		mechanisms.RefinementOf(finest).(dp.RefinementEvent).String(),
+		mechanisms.RefinementOf(release - finest).(dp.RefinementEvent).String(),
+	}
+	limits := map[string]bool{}
+	for n := range 12 {
+		noise.draw(n)
+		must(t, ana.Conn, "SELECT diagnosis, count(*) FROM visits GROUP BY ROLLUP (1)")
+		got := slices.Clone(ledger.first)
+		slices.Sort(got)
+		if all := slices.Sorted(slices.Values(want)); !slices.Equal(got, all) {
+			t.Errorf("the entries are\n%q, want\n%q", got, all)
+		}
+		for _, drawn := range chosen.FindAllStringSubmatch(ana.detail, -1) {
+			limits[drawn[1]] = true
+		}
+	}
+	if len(limits) < 2 {
+		t.Errorf("these limits alone were drawn: %v", limits)
+	}
+}
+
 // root returns the largest ε in 10⁻¹² with ε² at most a number of 10⁻¹².
 func root(pico int64) *big.Rat {
 	square := new(big.Int).Mul(big.NewInt(pico), big.NewInt(dp.PicoPerUnit))

@@ -93,9 +93,9 @@ type reading [][]*plantest.Exact
 func (p *planned) exact() (reading, error) {
 	var out reading
 	for _, b := range p.plan.Blocks {
-		var sets []*plantest.Exact
-		for _, set := range b.Sets {
-			e := plantest.NewExact(set)
+		sets := plantest.NewExacts(b)
+		for i, set := range b.Sets {
+			e := sets[i]
 			for _, read := range set.Reads {
 				params, formats := p.params(read.Params)
 				res, err := query(p.w.conn, read.SQL, params, formats)
@@ -108,7 +108,6 @@ func (p *planned) exact() (reading, error) {
 					}
 				}
 			}
-			sets = append(sets, e)
 		}
 		out = append(out, sets)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"dpproxy/contribution"
 	"dpproxy/mechanisms"
@@ -20,6 +21,8 @@ type Exact struct {
 	// totals those of integers without a measure.
 	integers, units map[[2]int]map[string]*contribution.Cells
 	totals          map[int]map[string]*big.Int
+	// finest has the rows of the set that this one adds up; nil where it is read by itself.
+	finest *Exact
 }
 
 // A place is an integer of a partition, or the units of a measure in all partitions, or the weights of
@@ -47,6 +50,20 @@ type sum struct {
 // NewExact returns the sums of no rows.
 func NewExact(set *planner.GroupingSet) *Exact {
 	return &Exact{set: set, sums: map[place]*sum{}, keys: map[string][][]byte{}}
+}
+
+// NewExacts returns those of the grouping sets of a block.
+func NewExacts(b *planner.BlockPlan) []*Exact {
+	out := make([]*Exact, len(b.Sets))
+	for i, set := range b.Sets {
+		out[i] = NewExact(set)
+	}
+	for i, set := range b.Sets {
+		if totals := set.Totals(); totals != nil {
+			out[i].finest = out[slices.Index(b.Sets, totals.Of)]
+		}
+	}
+	return out
 }
 
 // Add adds a row of a read of the grouping set.
@@ -158,6 +175,9 @@ func (e *Exact) cells() {
 // Integer returns one integer of each partition, with units cut at limits, on the lattice of its
 // noise. Clips are nil in a set without measures.
 func (e *Exact) Integer(at int, clips []planner.Clip) map[string]*big.Int {
+	if of, ok := e.set.Totals().Part(at); ok {
+		return e.addedUp(of, clips)
+	}
 	e.cells()
 	m := e.set.MeasureOf(at)
 	if m == nil {
@@ -169,6 +189,26 @@ func (e *Exact) Integer(at int, clips []planner.Clip) map[string]*big.Int {
 	}
 	return out
 }
+
+// addedUp returns the sums of an integer of the finest set.
+func (e *Exact) addedUp(of int, clips []planner.Clip) map[string]*big.Int {
+	out := map[string]*big.Int{}
+	for partition, n := range e.finest.Integer(of, clips) {
+		part, _ := e.finest.set.Partition(e.finest.keys[partition])
+		if part < 0 {
+			continue
+		}
+		to := partOf(e.set.Totals().Partition[part])
+		if out[to] == nil {
+			out[to] = new(big.Int)
+		}
+		out[to].Add(out[to], n)
+	}
+	return out
+}
+
+// partOf names a partition of a set that adds up others.
+func partOf(n int) string { return fmt.Sprint("#", n) }
 
 // Uncut returns, of each measure, the least limits that no unit is above, or the largest ones, and the numbers
 // of units of its tail.
@@ -236,6 +276,9 @@ func (e *Exact) Released(clips []planner.Clip) *planner.Released {
 			rows[partition] = row(at)
 		}
 	}
+	for at := range out.Rows {
+		rows[partOf(at)] = out.Rows[at]
+	}
 	for i := range e.set.Integers() {
 		for partition, n := range e.Integer(i, clips) {
 			if rows[partition] != nil {
@@ -270,6 +313,12 @@ func (e *Exact) Weights() map[string]*big.Int {
 
 // Units returns the numbers of units of one vector of a measure.
 func (e *Exact) Units(m *planner.Measure, vector int) Units {
+	if m.Shared {
+		if e.finest == nil {
+			return Units{}
+		}
+		return e.finest.Units(e.finest.set.Measures[m.At()], vector)
+	}
 	e.cells()
 	return Units{e.units[[2]int{m.At(), vector}][""]}
 }

@@ -51,6 +51,9 @@ func Statistic(i int) string { return numbered("m", i) }
 // Vector names the i-th statistic about the j-th of several centres.
 func Vector(i, j int) string { return Statistic(i) + "_" + strconv.Itoa(j+1) }
 
+// Subtotal names the sum of a unit in a group of the j-th coarser grouping set, of the i-th statistic.
+func Subtotal(i, j int) string { return numbered("a", i) + "_" + strconv.Itoa(j+1) }
+
 // Level names the level of a unit by its i-th norm.
 func Level(i int) string { return numbered("v", i) }
 

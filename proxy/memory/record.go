@@ -63,7 +63,7 @@ func setOf(kept answers.GroupingSet, p *planner.GroupingSet) *release.Set {
 	}
 	if p.Private() {
 		s.Keys = [][]*string{}
-	} else if len(kept.Partitions) != p.Size() && len(p.Reads) > 0 {
+	} else if len(kept.Partitions) != p.Size() && (len(p.Reads) > 0 || p.Totals() != nil) {
 		return nil
 	}
 	independent := p.Reduction != nil && p.Reduction.Independent()

@@ -33,6 +33,8 @@ type Partition struct {
 	// few has the first ones of measures, cells the others.
 	few   []sumsOf
 	cells map[sum]*contribution.Cells
+	// parts are the partitions of the finest set that add up to this one; none where it is read by itself.
+	parts []*Partition
 }
 
 // A sum is an integer of a partition, of one of the vectors of its measure.
@@ -105,8 +107,22 @@ var zero = mechanisms.Protect(new(big.Int))
 // Units returns the numbers of units by their levels in a vector of a measure.
 func (e *Exact) Units(measure, vector int) *contribution.Cells { return e.units[measure][vector] }
 
+// addUp gives the partitions of a set those of the finest one that they are sums of.
+func (e *Exact) addUp(finest *Exact) {
+	for part, to := range e.set.Totals().Partition {
+		e.partitions[to].parts = append(e.partitions[to].parts, finest.partitions[part])
+	}
+}
+
 // At returns integer i of the partition, with every unit within the limits.
 func (p *Partition) At(set *planner.GroupingSet, i int, clips []planner.Clip) mechanisms.Private {
+	if of, ok := set.Totals().Part(i); ok {
+		terms := make([]mechanisms.Weighted, len(p.parts))
+		for n, part := range p.parts {
+			terms[n] = mechanisms.Weighted{Weight: 1, Value: part.At(set.Totals().Of, of, clips)}
+		}
+		return mechanisms.Combine(0, terms...)
+	}
 	if m := set.MeasureOf(i); m != nil {
 		return set.Bounded(i, clips, p.cellsOf(sum{i, clips[m.At()].Vector}))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -263,8 +264,19 @@ func (r *Reading) exacts(collected []*Collector) ([][]*Exact, error) {
 			}
 			exacts[i], collected = append(exacts[i], exact), collected[1:]
 		}
+		AddUp(exacts[i])
 	}
 	return exacts, nil
+}
+
+// AddUp gives those sets of a block that are sums of the finest one its partitions.
+func AddUp(block []*Exact) {
+	for _, e := range block {
+		if totals := e.set.Totals(); totals != nil {
+			finest := slices.IndexFunc(block, func(o *Exact) bool { return o.set == totals.Of })
+			e.addUp(block[finest])
+		}
+	}
 }
 
 func unavailable(what string) error {

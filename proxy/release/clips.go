@@ -9,10 +9,14 @@ import (
 
 // clipped draws where the units of each measure of a grouping set are cut, and how many are: their limits, and
 // the numbers of units above them. It is paid for, and comes before the integers, whose noise follows
-// from it.
-func clipped(set *planner.GroupingSet, e *reader.Exact, src mechanisms.Source) ([]planner.Clip, error) {
+// from it. Measures that share the limits of the finest set have those that were drawn there.
+func clipped(set *planner.GroupingSet, e *reader.Exact, finest []planner.Clip, src mechanisms.Source) ([]planner.Clip, error) {
 	clips := make([]planner.Clip, len(set.Measures))
 	for i, m := range set.Measures {
+		if m.Shared {
+			clips[i] = finest[i]
+			continue
+		}
 		units := make([]*contribution.Cells, m.Vectors)
 		for v := range units {
 			units[v] = e.Units(i, v)

@@ -283,7 +283,7 @@ func TestCentres(t *testing.T) {
 	exact := collected(t, set, 1, nil, rows...)
 	src := stattest.Source(t)
 	for range 200 {
-		clips, err := clipped(set, exact, src)
+		clips, err := clipped(set, exact, nil, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +321,7 @@ func TestPublicLimits(t *testing.T) {
 	most := n.Grid.Len()
 	exact := collected(t, set, 0, []string{"1"}, people{levels: []int{most - 1}, units: 40, sum: 400},
 		people{levels: []int{most}, units: 500, sum: 9000, directions: 500})
-	clips, err := clipped(set, exact, stattest.Source(t))
+	clips, err := clipped(set, exact, nil, stattest.Source(t))
 	if err != nil || clips[0].Levels[0] != n.Fixed || n.Grid.Limit(n.Fixed) < 28.28 || n.Grid.Limit(n.Fixed) > 28.3 {
 		t.Errorf("%v at %g, %v", clips, n.Grid.Limit(n.Fixed), err)
 	}

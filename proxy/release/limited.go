@@ -16,7 +16,7 @@ type limited struct {
 
 // choose draws the limits.
 func (l *limited) choose(e *reader.Exact, src mechanisms.Source) (err error) {
-	l.clips, err = clipped(l.set, e, src)
+	l.clips, err = clipped(l.set, e, nil, src)
 	return err
 }
 

@@ -11,7 +11,9 @@ import (
 type once struct {
 	set *planner.GroupingSet
 	src mechanisms.Source
-	out *planner.Released
+	// finest is of the grouping set whose limits the set shares; nil where it shares none.
+	finest *once
+	out    *planner.Released
 }
 
 var _ method = (*once)(nil)
@@ -21,7 +23,11 @@ func (o *once) first() (dp.ComposedEvent, error) { return o.set.Releases(), nil 
 
 // begin implements method.
 func (o *once) begin(e *reader.Exact) error {
-	clips, err := clipped(o.set, e, o.src)
+	var finest []planner.Clip
+	if o.finest != nil {
+		finest = o.finest.out.Clips
+	}
+	clips, err := clipped(o.set, e, finest, o.src)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package release
 
 import (
+	"slices"
+
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
@@ -52,7 +54,18 @@ func New(plan *planner.Plan, before func(block int) []*Set, price Pricer, src me
 			r.sets = append(r.sets, s)
 		}
 	}
+	r.share()
 	return r
+}
+
+// share tells the sets that share the limits of another one which it is.
+func (r *Run) share() {
+	for _, s := range r.sets {
+		if totals := s.plan.Totals(); totals != nil {
+			finest := slices.IndexFunc(r.sets, func(o *set) bool { return o.plan == totals.Of })
+			s.method.(*once).finest = r.sets[finest].method.(*once)
+		}
+	}
 }
 
 // First returns the most that the first round releases. Nothing has been read.
@@ -73,11 +86,16 @@ func (r *Run) First() (dp.ComposedEvent, error) {
 }
 
 // Begin takes the exact values, by block and grouping set, and draws the first round. It was
-// paid for.
+// paid for. Limits that grouping sets share are drawn first.
 func (r *Run) Begin(exacts [][]*reader.Exact) error {
-	for _, s := range r.sets {
-		if err := s.method.begin(exacts[s.block][s.index]); err != nil {
-			return err
+	for _, totals := range []bool{false, true} {
+		for _, s := range r.sets {
+			if (s.plan.Totals() != nil) != totals {
+				continue
+			}
+			if err := s.method.begin(exacts[s.block][s.index]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

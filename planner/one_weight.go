@@ -1,0 +1,224 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A unit has one weight in all grouping sets of a block where one of them has all keys of the others, for
+// each statistic whose totals are the sums of their parts: with N(u) the norm of its vector over the groups
+// of that finest set, and Nₛ(u) over those of set s,
+//
+//	λ(u) = min(1, C/N(u), min over s of rₛ·C/Nₛ(u)),
+//
+// C one limit, and rₛ public. So parts add up to totals exactly, and one unit moves set s by
+// rₛ·C at most. The level of a unit is that of the largest of N and Nₛ/rₛ, one choice is made, and one tail
+// is stated. Only the finest set is read: the others are sums of its partitions.
+//
+// rₛ is the cube root of how many groups of the finest set there are for one of s: rows in k groups of the
+// finest set, as many in each, have √k times their norm in the total, and hardly a unit is in all of them.
+
+// Totals say which integers of a grouping set are sums of those of the finest one.
+type Totals struct {
+	// Of is the finest set.
+	Of *GroupingSet
+	// Partition is, of each partition of the finest set, the one that it is a part of.
+	Partition []int
+
+	integers map[int]int
+}
+
+// Part returns the integer of the finest set that an integer of the set adds up; false if it is read by itself.
+func (t *Totals) Part(integer int) (int, bool) {
+	if t == nil {
+		return 0, false
+	}
+	of, ok := t.integers[integer]
+	return of, ok
+}
+
+// A family has the measures of all grouping sets in which units have one weight; nil is of a measure that is
+// alone.
+type family struct {
+	finest  *Measure
+	coarser []member
+}
+
+// A member of a family is the measure of a coarser set, with the square of r.
+type member struct {
+	*Measure
+	set *GroupingSet
+}
+
+// oneWeight finds the families of a block.
+type oneWeight struct {
+	*BlockPlan
+	finest     *GroupingSet
+	partitions [][]int
+	laplace    bool
+}
+
+// joinWeights gives the measures of the block their families, for noise of a kind.
+func joinWeights(b *BlockPlan, laplace bool) error {
+	at := b.finest()
+	if at < 0 || b.Sets[at].size < 1 {
+		return nil
+	}
+	o := &oneWeight{b, b.Sets[at], b.rowsOf(at), laplace}
+	if !eachHas(o.partitions) {
+		return nil
+	}
+	for i, m := range o.finest.Measures {
+		if !o.alike(m, i) {
+			continue
+		}
+		cuts, err := o.cuts(i)
+		if err != nil {
+			return err
+		}
+		if cuts {
+			o.join(m)
+		}
+	}
+	return nil
+}
+
+// eachHas reports whether each group of the finest set is a part of one of every other.
+func eachHas(rows [][]int) bool {
+	return !slices.ContainsFunc(rows, func(of []int) bool { return slices.Contains(of, -1) })
+}
+
+// alike reports whether measure i of all sets is of one statistic whose totals are the sums of their parts.
+func (o *oneWeight) alike(m *Measure, i int) bool {
+	return !slices.ContainsFunc(o.Sets, func(g *GroupingSet) bool {
+		if len(g.Measures) <= i || !slices.Equal(g.Measures[i].statistics, m.statistics) || g.Measures[i].weighting != alone {
+			return true
+		}
+		s := g.statistics[m.statistics[0]]
+		return !s.additive() || len(s.shape()) > 1
+	})
+}
+
+// cuts bounds measure i of each set by itself, and reports whether a unit can be above one of the limits: else
+// parts add up already.
+func (o *oneWeight) cuts(i int) (cuts bool, err error) {
+	for _, g := range o.Sets {
+		if err := g.Measures[i].bound(&g.aggregation, o.laplace); err != nil {
+			return false, tooWide(g.at)
+		}
+		cuts = cuts || g.Measures[i].cuts()
+	}
+	return cuts, nil
+}
+
+// narrowRoot bounds the rows of a unit in all groups together, such that their square is narrow.
+const narrowRoot = 1 << 31
+
+// join makes a family of the measure of the finest set and those of the others.
+func (o *oneWeight) join(m *Measure) {
+	m.family = &family{finest: m}
+	o.finest.bounds.rows = min(o.finest.bounds.rows, narrowRoot/int64(o.finest.size))
+	for at, g := range o.Sets {
+		if g == o.finest {
+			continue
+		}
+		if g.totals == nil {
+			g.totals = &Totals{Of: o.finest, Partition: o.partitions[at], integers: map[int]int{}}
+		}
+		st := m.statistics[0]
+		g.totals.integers[g.statistics[st].first] = o.finest.statistics[st].first
+		own := g.Measures[m.at]
+		own.Shared, own.family, own.squareRatio = true, m.family, o.squareRatio(m, g)
+		m.family.coarser = append(m.family.coarser, member{own, g})
+	}
+}
+
+// squareRatio returns the square of r of a set. Where no unit can be above the limit of the finest set, none is
+// above that of another one.
+func (o *oneWeight) squareRatio(m *Measure, g *GroupingSet) int64 {
+	groups := o.finest.bounds.groups // a norm over these is at most the root of their number times the norm
+	switch {
+	case o.laplace:
+		return 1 // ℓ₁ norms of totals are not larger
+	case !m.cuts():
+		return groups
+	}
+	parts := float64(o.finest.size) / float64(max(g.size, 1))
+	return min(max(int64(math.Round(math.Cbrt(parts*parts))), 1), groups)
+}
+
+// wider is how many times the limit of the finest set that of a member is.
+func (m member) wider() float64 { return math.Sqrt(float64(m.squareRatio)) }
+
+// sets is how many grouping sets there are.
+func (f *family) sets() int64 {
+	if f == nil {
+		return 1
+	}
+	return 1 + int64(len(f.coarser))
+}
+
+// finestThirds is how many thirds of the release the finest set has, whose noise is also in the
+// sums of its groups.
+const finestThirds = 2
+
+// finestPart is the part of a price that is for the finest set.
+func (f *family) finestPart(pico int64) int64 {
+	if f == nil {
+		return pico
+	}
+	return pico / 3 * finestThirds
+}
+
+// release divides the price of the release of a measure among its statistics, and its family.
+func (f *family) release(m *Measure, s share, pico int64) {
+	m.budget = s.withPico(f.finestPart(pico) / int64(len(m.statistics)))
+	if f == nil {
+		return
+	}
+	for _, c := range f.coarser {
+		c.budget = s.withPico((pico - f.finestPart(pico)) / int64(len(f.coarser)))
+	}
+}
+
+// tell gives the coarser sets the limits and the tail of the finest one.
+func (f *family) tell() {
+	if f == nil {
+		return
+	}
+	for _, c := range f.coarser {
+		c.Norms, c.Tail, c.laplace, c.few = f.finest.Norms, f.finest.Tail, f.finest.laplace, f.finest.few
+	}
+}
+
+// check makes sure that there is noise for the coarser sets at a limit.
+func (f *family) check(levels []int) error {
+	if f == nil {
+		return nil
+	}
+	for _, c := range f.coarser {
+		if err := c.checkAt(c.set.statistics[c.statistics[0]], levels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// times writes how many times the limit of the finest set those of the others are; "" if they are the same.
+func (f *family) times(b *BlockPlan) string {
+	if f == nil {
+		return ""
+	}
+	var all []string
+	for _, c := range f.coarser {
+		if c.squareRatio > 1 {
+			all = append(all, fmt.Sprintf("%s times that in (%s)", Number(c.wider()), strings.Join(c.set.labels(b.block), ", ")))
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return ", and with " + strings.Join(all, ", ")
+}
