@@ -40,6 +40,9 @@ func (l *level) Write(w *scalar.Writer, keyed Keyed) (*sqltext.Select, error) {
 func (l *level) writeLevel(w *scalar.Writer, keyed Keyed) (*sqltext.Select, error) {
 	p := &sourceWriter{level: l, w: l.writer(w), keyed: keyed}
 	from, err := p.node(l.root, l.where)
+	if err == nil {
+		from, err = p.joinAsked(from)
+	}
 	if err != nil {
 		return nil, err
 	}

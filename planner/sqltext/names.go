@@ -63,6 +63,9 @@ func Length(i int) string { return numbered("z", i) }
 // List names the relation of the public values of the i-th key, with their numbers.
 func List(i int) string { return numbered("d", i) }
 
+// SubSelect names the relation of the i-th sub-select of conditions that is joined.
+func SubSelect(i int) string { return numbered("j", i) }
+
 // numbered counts from 1 in names, and from 0 elsewhere.
 func numbered(letter string, i int) string { return letter + strconv.Itoa(i+1) }
 
