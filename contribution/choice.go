@@ -3,7 +3,6 @@ package contribution
 import (
 	"fmt"
 	"math"
-	"math/big"
 
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
@@ -78,7 +77,7 @@ func NewChoice(m dp.Measure, s Shares, groups int, weight float64) (Choice, erro
 	}
 	epsilon, deviation := s.Choice, math.Sqrt2*dp.PicoPerUnit/float64(s.Release)
 	if m == dp.ZCDP {
-		epsilon = boundedRange(s.Choice)
+		epsilon = mechanisms.BoundedRangeFor(s.Choice)
 		deviation = math.Sqrt(dp.PicoPerUnit / (2 * float64(s.Release)))
 	}
 	mechanism, err := mechanisms.NewExponential(1, true, epsilon)
@@ -95,12 +94,6 @@ func NewChoice(m dp.Measure, s Shares, groups int, weight float64) (Choice, erro
 
 // maxPenalty bounds a penalty such that no score overflows.
 const maxPenalty = 1 << 53
-
-// boundedRange returns the largest ε, in 10⁻¹², with ε²/8 ≤ ρ.
-func boundedRange(rhoPico int64) int64 {
-	square := new(big.Int).Mul(big.NewInt(rhoPico), big.NewInt(8*dp.PicoPerUnit))
-	return square.Sqrt(square).Int64()
-}
 
 // Event describes the choice, for a pricer.
 func (c Choice) Event() dp.Event { return c.mechanism.Event() }

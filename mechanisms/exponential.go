@@ -40,7 +40,8 @@ const choicePrecision = 192
 // digits of scores, and so it depends on the scores a little.
 type Exponential struct {
 	selection
-	start powers
+	start  powers
+	coarse func() coarse
 }
 
 // A selection has the parts that the mechanisms that choose among scored candidates share.
@@ -91,7 +92,8 @@ func NewExponential(delta int64, monotone bool, epsilonPico int64) (Exponential,
 	if err != nil {
 		return Exponential{}, err
 	}
-	return Exponential{s, newPowers(s.rate, choicePrecision)}, nil
+	p := newPowers(s.rate, choicePrecision)
+	return Exponential{s, p, newCoarse(p)}, nil
 }
 
 // Event describes one choice, for a pricer.
@@ -208,6 +210,14 @@ func distances(scores []Private) []*big.Int {
 // 0. It begins at the precision of p.
 func (e Exponential) choose(src Source, p powers, weights []uint64, below []*big.Int) int {
 	u := uniformBits{src: src}
+	if coarsely(weights) {
+		if c := e.coarse(); c.far.IsUint64() {
+			u.extend(64)
+			if i, ok := c.locate(u.bits.Uint64(), weights, below); ok {
+				return i
+			}
+		}
+	}
 	for {
 		u.extend(p.precision)
 		if i, ok := locate(u, p, weights, below); ok {
@@ -285,4 +295,11 @@ func (e Exponential) Law(weights []uint64, scores []int64) ([]float64, error) {
 		law[i] /= total
 	}
 	return law, nil
+}
+
+// BoundedRangeFor returns the largest ε, in 10⁻¹², with ε²/8 ≤ ρ = rhoPico·10⁻¹²: that of a choice which costs
+// ρ by its bounded range.
+func BoundedRangeFor(rhoPico int64) int64 {
+	square := new(big.Int).Mul(big.NewInt(rhoPico), big.NewInt(8*dp.PicoPerUnit))
+	return square.Sqrt(square).Int64()
 }

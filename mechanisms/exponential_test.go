@@ -193,13 +193,15 @@ func TestExponentialTakesFewWords(t *testing.T) {
 		m       mechanisms.Exponential
 		weights []uint64
 		scores  []mechanisms.Private
+		words   int // of a choice
 	}{
-		"largest ε":     {exponential(t, 1, true, dp.MaxPico), nil, protected(1, 2, 3)},
-		"least ε":       {exponential(t, math.MaxInt64, false, 1), nil, protected(math.MinInt64, 2, math.MaxInt64)},
-		"far scores":    {exponential(t, 1, false, picoUnit), nil, append(protected(7), far)},
-		"light best":    {exponential(t, 1, false, picoUnit), []uint64{1, math.MaxUint64}, protected(80, 0)},
-		"many":          {exponential(t, 1, false, picoUnit/1000), nil, many},
-		"one candidate": {exponential(t, 1, false, picoUnit), nil, protected(-5)},
+		"largest ε":     {exponential(t, 1, true, dp.MaxPico), nil, protected(1, 2, 3), 3},
+		"least ε":       {exponential(t, math.MaxInt64, false, 1), nil, protected(math.MinInt64, 2, math.MaxInt64), 3},
+		"far scores":    {exponential(t, 1, false, picoUnit), nil, append(protected(7), far), 3},
+		"light best":    {exponential(t, 1, false, picoUnit), []uint64{1, math.MaxUint64}, protected(80, 0), 3},
+		"many":          {exponential(t, 1, false, picoUnit/1000), nil, many, 1}, // a first look tells
+		"many, far":     {exponential(t, math.MaxInt64, false, 1), nil, many, 3}, // it cannot
+		"one candidate": {exponential(t, 1, false, picoUnit), nil, protected(-5), 3},
 	}
 	for name, tt := range tests {
 		chacha := seeded(t)
@@ -209,8 +211,8 @@ func TestExponentialTakesFewWords(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if src.words != 60 {
-			t.Errorf("%s: 20 choices took %d words, want 3 each", name, src.words)
+		if src.words != 20*tt.words {
+			t.Errorf("%s: 20 choices took %d words, want %d each", name, src.words, tt.words)
 		}
 	}
 }

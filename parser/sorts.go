@@ -38,7 +38,7 @@ func lacking(f *pg.FuncCall) bool {
 	switch _, name := callee(f); name {
 	case "avg", "min", "max", "stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp",
 		"corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_intercept", "regr_r2", "regr_slope",
-		"percentile_cont", "percentile_disc":
+		"percentile_cont", "percentile_disc", "mode":
 		return true
 	}
 	return false

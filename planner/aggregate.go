@@ -52,6 +52,7 @@ var functions = map[string]function{
 	"max":             extremes(false),
 	"percentile_cont": percentiles(false),
 	"percentile_disc": percentiles(true),
+	"mode":            newMode,
 }
 
 func newAggregate(r *scalar.Resolver, rows *source.Rows, a *ast.Aggregate) (*aggregate, error) {
@@ -90,6 +91,10 @@ func (a *aggregate) asReport(call *ast.Aggregate) error {
 		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, a.label).At(a.at).
 			WithHint("MIN, MAX and percentiles have dp.lower and dp.upper, of one number; " +
 				"count, sum, avg, variance and stddev have all of them.")
+	}
+	if _, ok := a.form.(modeOf); ok {
+		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, call.Func).At(a.at).
+			WithHint("The notice says by how many rows the value may be less frequent than another. count(*) by x has an error.")
 	}
 	if a.form.reports() == noReports {
 		return pgerr.New(pgerr.FeatureNotSupported, "dp.%s of %s is not supported", a.report, call.Func).At(a.at).

@@ -3,6 +3,7 @@ package planner
 import (
 	"math"
 	"math/big"
+	"slices"
 
 	"dpproxy/estimate"
 	"dpproxy/parser/ast"
@@ -153,4 +154,68 @@ func (e percentileEstimator) ends(r observation) (low, high float64) {
 		return math.NaN(), math.NaN()
 	}
 	return e.inUnits(e.rankError(r, *e.fractions[0]).Interval(d))
+}
+
+// A chosenPercentile shows buckets that were chosen.
+type chosenPercentile struct {
+	oneChosen
+	percentileOf
+	ranked    ranked
+	fractions []*float64
+	// choices are those of the fractions, -1 of NULL.
+	choices []int
+	shape   estimate.Shape
+}
+
+func (e chosenPercentile) statistics() []int { return e.ranked.statistics() }
+
+func (e chosenPercentile) clamped() []term { return e.ranked.clamped() }
+
+// text shows the middle of each bucket. Values of one array are in the order of their fractions.
+func (e chosenPercentile) text(r observation) *string {
+	var at []int // fractions, in their order upwards
+	var buckets []int
+	for i, c := range e.choices {
+		if c >= 0 {
+			at, buckets = append(at, i), append(buckets, r.choice(e.ranked.histogram, c))
+		}
+	}
+	up := percentileEstimator{percentileOf: e.percentileOf}.upwards
+	slices.SortStableFunc(at, func(a, b int) int {
+		if up(*e.fractions[a]) < up(*e.fractions[b]) {
+			return -1
+		}
+		if up(*e.fractions[a]) > up(*e.fractions[b]) {
+			return 1
+		}
+		return 0
+	})
+	slices.Sort(buckets)
+	cells := make([]*string, len(e.choices))
+	for n, i := range at {
+		first, last := e.shape.Bucket(buckets[n])
+		cells[i] = e.ranked.valueText(new(big.Rat).SetInt64(first + (last-first)/2))
+	}
+	if !e.array {
+		return cells[0]
+	}
+	s := ArrayText(cells)
+	return &s
+}
+
+// radius is the largest error of a fraction.
+func (e chosenPercentile) radius(r observation) float64 {
+	most := 0.0
+	for _, c := range e.choices {
+		if c >= 0 {
+			most = max(most, r.choiceError(e.ranked.histogram, c))
+		}
+	}
+	return most
+}
+
+func (chosenPercentile) said() string { return "rank within %s rows" }
+
+func (e chosenPercentile) rows(r observation) (low, high, fewest float64) {
+	return r.rowsOfChoice(e.ranked.histogram)
 }

@@ -14,9 +14,10 @@ type aggregation struct {
 	statistics []*statistic
 	// Measures bound what a unit adds; none where a proof leaves it one row.
 	Measures []*Measure
-	// statisticsOf has the index of the statistic of each integer of a partition.
-	statisticsOf []int
-	at           int // of the block
+	// statisticsOf has the index of the statistic of each integer of a partition, releasedOf that of each
+	// integer that is released.
+	statisticsOf, releasedOf []int
+	at                       int // of the block
 }
 
 // alone reports whether a unit is in one partition at most.
@@ -57,12 +58,23 @@ func (a *aggregation) shares() int64 {
 	return n
 }
 
-// A Statistic is one exact aggregate of a grouping set, from First on among the integers of each
-// partition, which one unit can change by the sensitivity. Of a histogram, that is the
+// place gives the integers of statistics their places.
+func (a *aggregation) place() {
+	for i, st := range a.statistics {
+		st.place, st.first = len(a.statisticsOf), len(a.releasedOf)
+		a.statisticsOf = append(a.statisticsOf, slices.Repeat([]int{i}, st.nodes())...)
+		a.releasedOf = append(a.releasedOf, slices.Repeat([]int{i}, st.released())...)
+	}
+}
+
+// A Statistic is one exact aggregate of a grouping set, from Place on among the integers of each
+// partition, and from First on among the released ones, which one unit can change by the sensitivity. Of a histogram, that is the
 // sensitivity of each level: in ℓ₁ and ℓ₂ norm over the nodes of one partition, LInf.
 type Statistic struct {
 	Name        string
+	Place       int
 	First       int
+	Choices     int   // how many of its integers are chosen; none where all are released
 	Levels      []int // how many integers each level has; one level unless it is a histogram
 	Sensitivity dp.Sensitivity
 }
@@ -71,7 +83,7 @@ type Statistic struct {
 func (a *aggregation) Statistics() []Statistic {
 	var out []Statistic
 	for _, s := range a.statistics {
-		out = append(out, Statistic{s.String(), s.first, s.shape(), s.sensitivity})
+		out = append(out, Statistic{s.String(), s.place, s.first, s.chosen(), s.shape(), s.sensitivity})
 	}
 	return out
 }

@@ -29,7 +29,10 @@ func (p *Plan) assign() error {
 	if n == 0 {
 		return nil
 	}
-	lap := share{kind: laplace, epsilonPico: s.EpsilonPico / n, rhoPico: halfSquare(s.EpsilonPico) / n}
+	lap := share{kind: laplace, epsilonPico: s.EpsilonPico / n, rhoPico: halfSquare(s.EpsilonPico) / n, choices: laplace}
+	if !s.Pure && s.allows(gaussian) {
+		lap.choices = gaussian
+	}
 	if selections > 0 { // δ is for selections alone: noise has its whole price in ρ or ε
 		if s.Pure || s.DeltaAtto < selections {
 			return noDelta(p)
@@ -70,7 +73,38 @@ func (p *Plan) assign() error {
 			if err := set.assign(lap); err != nil {
 				return err
 			}
+			if err := (rankChooser{set, lap, s}).choose(); err != nil {
+				return err
+			}
 		}
+	}
+	if p.chooses() {
+		p.Mechanism = exponential
+	}
+	return nil
+}
+
+// chooses reports whether all that is released is chosen, but for numbers of rows.
+func (p *Plan) chooses() bool {
+	for _, set := range p.sets() {
+		if slices.ContainsFunc(set.statistics, func(s *statistic) bool { return s.choosing() == nil }) {
+			return false
+		}
+	}
+	return true
+}
+
+// place gives integers their places, when it is known which are chosen.
+func (p *Plan) place() error {
+	cells := 0
+	for _, g := range p.sets() {
+		g.place()
+		if cells += g.size * (g.Integers() + len(g.keys)); cells > maxCells {
+			return tooManyCells()
+		}
+	}
+	for _, g := range p.sets() {
+		g.totals.place(g)
 	}
 	return nil
 }
@@ -152,11 +186,18 @@ func (g *GroupingSet) assign(s share) error {
 
 // assign gives a statistic its mechanism, of a histogram one for each level.
 func (s *statistic) assign(of share) error {
+	if s.choosing() != nil {
+		of = of.forChoices()
+	}
 	picos, err := s.picos(of)
 	if err != nil {
 		return imprecise()
 	}
-	for _, pico := range picos {
+	s.levels, s.budget = nil, of
+	if s.chosenBy, err = s.choosersFor(of, s.sensitivity.LInf); err != nil {
+		return imprecise()
+	}
+	for _, pico := range picos[:len(s.shape())] {
 		mech, err := of.withPico(pico).mechanism(s.sensitivity)
 		if err != nil {
 			return imprecise()

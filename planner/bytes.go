@@ -13,7 +13,7 @@ func (p *Plan) Bytes() int {
 	counted := map[*list]bool{}
 	for _, b := range p.Blocks {
 		for _, set := range b.Sets {
-			n += headerBytes * len(set.statisticsOf)
+			n += headerBytes * (len(set.statisticsOf) + len(set.releasedOf))
 			for _, r := range set.Reads {
 				n += len(r.SQL)
 				n += entryBytes * len(r.Params)

@@ -37,7 +37,7 @@ func (c *call) wrongArguments() error {
 		WithHint(aggregatesHint)
 }
 
-const aggregatesHint = "Use count, sum, avg, variance, stddev, corr, bool_and, min, max, percentile_cont or percentile_disc."
+const aggregatesHint = "Use count, sum, avg, variance, stddev, corr, bool_and, min, max, percentile_cont, percentile_disc or mode."
 
 // plain refuses DISTINCT.
 func (c *call) plain() error {

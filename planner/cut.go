@@ -40,7 +40,7 @@ func (m *Measure) cut(b *BlockPlan, set *GroupingSet, clip Clip, unit string) st
 	limit := m.Norms[last].Grid.Limit(clip.Levels[last])
 	e, times := excessOf(m, last, clip, 1-set.alpha), m.family.times(b)
 	labels, above := set.labelsOf(m), aboveLimit(e, 1-set.alpha)
-	if len(set.statistics[m.statistics[0]].shape()) > 1 || m.weighting != alone {
+	if set.statistics[m.statistics[0]].nodes() > 1 || m.weighting != alone {
 		return fmt.Sprintf("For %s, one %s counts up to a limit (%s). %s%s", labels, unit, m.origin(set), above, set.moved(m, e))
 	}
 	scale, of := unitOf(set.statistics[m.statistics[0]])

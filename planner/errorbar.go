@@ -1,6 +1,9 @@
 package planner
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // An ErrorBar is the error of one aggregate at the plan's confidence, for each row
 // of the released relation alone.
@@ -12,6 +15,8 @@ type ErrorBar struct {
 	Least, Most float64
 	// Hidden says that all values are NULL, of small groups.
 	Hidden bool
+	// Said is what the error means where it is a number of rows, written %s: of a value that was chosen.
+	Said string
 	// Beyond is how much more the limits of contributions may leave out of a row, if what units
 	// have goes on above them as it does below. Moves says that the value is no sum, of which something is left out.
 	Beyond float64
@@ -29,10 +34,14 @@ func (e ErrorBar) String() string {
 	if math.IsInf(e.Least, 1) {
 		return e.Label + " of unknown error"
 	}
-	s := e.Label + " ± " + Number(e.Least)
-	if most := Number(e.Most); most != Number(e.Least) {
-		s += " to " + most
+	half := Number(e.Least)
+	if most := Number(e.Most); most != half {
+		half += " to " + most
 	}
+	if e.Said != "" {
+		return e.Label + ": " + fmt.Sprintf(e.Said, half)
+	}
+	s := e.Label + " ± " + half
 	do := ", limits leave out "
 	if e.Moves {
 		do = ", limits move it by "

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -102,6 +103,9 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 		}
 		bar := g.errorBar(o, nil)
 		half := "± " + Number(bar.Least)
+		if bar.Said != "" {
+			half = fmt.Sprintf(bar.Said, Number(bar.Least))
+		}
 		switch {
 		case g.Reduction != nil:
 			half = g.Reduction.Goal() + ", if that is reached"
@@ -111,6 +115,9 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 			half = "known with the answer"
 		}
 		w.line(depth, "%s: error at %s %%: %s%s", o.label, Number(100*(1-g.alpha)), half, o.clampedTo())
+	}
+	for _, p := range g.ranks {
+		p.explain(w, depth, g)
 	}
 	for i, m := range g.statistics {
 		w.line(depth, "measure %d: %s, %s", i+1, m, g.changeAndNoise(m))

@@ -87,6 +87,9 @@ func describeShared(m *Measure, g *GroupingSet, scale float64, of string) string
 
 // changeAndNoise writes how much a unit changes a statistic, and its noise.
 func (g *GroupingSet) changeAndNoise(s *statistic) string {
+	if s.choosing() != nil {
+		return g.choiceAndNoise(s)
+	}
 	if s.measure == nil {
 		noise := "as precise as needed"
 		if g.Reduction == nil {
@@ -122,14 +125,37 @@ func (g *GroupingSet) changeAndNoise(s *statistic) string {
 // all others.
 func (g *GroupingSet) timesLimit(o *output) string {
 	factor, linear := o.linear()
+	said := o.said()
 	s := g.statistics[o.statistics()[0]]
-	if !linear || s.measure == nil || !s.measure.chosen() {
+	if !linear && said == "" || s.measure == nil || !s.measure.chosen() {
 		return ""
 	}
 	n := s.measure.Norms[0]
 	clips := g.leastClips()
-	const high = 20 // there whole numbers of noise are as good as any
-	level := min(n.Choices-1, high)
+	level := min(n.Choices-1, typicalLevel)
 	clips[s.measure.at].Levels = []int{level}
+	if said != "" {
+		return fmt.Sprintf(said, Number(o.radius(g.observed(integers{clips: clips}))/n.Grid.Limit(level))+" C")
+	}
 	return "± " + Number(o.radius(g.observed(integers{clips: clips}))/(n.Grid.Limit(level)*factor)) + " C"
+}
+
+// choiceAndNoise writes how much a unit changes a score, the choices, and the noise of the number of rows.
+func (g *GroupingSet) choiceAndNoise(s *statistic) string {
+	clips, _ := s.comparedAt(g.leastClips())
+	sensitivity, budget := "of one row", s.budget
+	if s.measure != nil {
+		sensitivity, budget = "C", s.measure.budget
+		if !s.measure.chosen() {
+			sensitivity = Number(s.measure.Norms[0].Grid.Limit(clips[s.measure.at].Levels[0]))
+		}
+	}
+	picos := must(s.picos(budget))
+	times := ""
+	if n := s.choosing().choices(); n > 1 {
+		times = fmt.Sprintf("%d times ", n)
+	}
+	count := Number(float64(picos[0]) / dp.PicoPerUnit)
+	return fmt.Sprintf("weight %s, %s%v, and the number of rows with %s noise for %s=%s",
+		sensitivity, times, s.choosersAt(clips)[0].Event(), budget.kind, budget.measure().Symbol(), count)
 }

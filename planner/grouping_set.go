@@ -22,6 +22,7 @@ type GroupingSet struct {
 
 	totals *Totals
 	results
+	ranks []*rankPlan // how percentiles are answered
 }
 
 // Totals tell which integers of the set are sums over the partitions of another one; nil where none is.
@@ -53,6 +54,7 @@ func (g *GroupingSet) Releases() dp.ComposedEvent {
 		for _, mech := range s.levels {
 			e = append(e, mech.Event())
 		}
+		e = append(e, eventsOf(s.chosenBy)...)
 	}
 	return e
 }
@@ -76,9 +78,9 @@ type Selection interface {
 
 // errorBar is the error of one output of the grouping set.
 func (g *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
-	bar := ErrorBar{Label: o.label, Least: -1, Most: -1}
+	bar := ErrorBar{Label: o.label, Least: -1, Most: -1, Said: o.said()}
 	_, linear := o.linear()
-	if linear && g.Reduction == nil && len(rows) == 0 && !g.chosen(o) {
+	if (linear || bar.Said != "") && g.Reduction == nil && len(rows) == 0 && !g.chosen(o) {
 		bar.Least = o.radius(g.observed(integers{clips: g.leastClips()}))
 		bar.Most = bar.Least
 		return bar

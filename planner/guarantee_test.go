@@ -25,7 +25,7 @@ var releases = map[string]func(dp.Event) bool{
 	"optimal partition selection, l₀ ≤ 3": selects(is[dp.PureEvent]),
 	"Brownian noise reduction":            is[dp.RefinementEvent],
 	"Laplace noise reduction":             is[dp.ReductionEvent],
-	"report noisy max (permute and flip)": never,
+	"report noisy max (permute and flip)": is[dp.PureEvent],
 	"randomised response, k values":       never,
 	"two-valued bounded mean":             never,
 	"AboveThreshold":                      never,
@@ -108,7 +108,7 @@ func ofNoise(mechanism string, e dp.Event) dp.Event {
 	switch {
 	case mechanism == "laplace" && is[dp.PureEvent](e):
 		return dp.LaplaceEvent{}
-	case mechanism == "gaussian" && is[dp.RefinementEvent](e):
+	case (mechanism == "gaussian" || mechanism == "exponential") && is[dp.RefinementEvent](e):
 		return dp.GaussianEvent{}
 	}
 	return e
@@ -122,7 +122,11 @@ func everyPlan(t *testing.T) func(yield func(*planner.Plan) bool) {
 	cat := clinic(t)
 	targets := []planner.Target{{}, {Error: 100_000, Fraction: 1}, {Relative: 0.05, Fraction: 1}}
 	return func(yield func(*planner.Plan) bool) {
-		for _, sql := range []string{"SELECT sum(cost) FROM visits", "SELECT hospital_id, sum(cost) FROM visits GROUP BY hospital_id"} {
+		for _, sql := range []string{
+			"SELECT sum(cost) FROM visits", "SELECT hospital_id, sum(cost) FROM visits GROUP BY hospital_id",
+			"SELECT mode() WITHIN GROUP (ORDER BY diagnosis) FROM visits",
+			"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY cost) FROM visits",
+		} {
 			script, err := parser.Parse(sql, cat)
 			if err != nil {
 				t.Fatal(err)

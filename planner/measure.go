@@ -128,14 +128,23 @@ func (m *Measure) grids() []contribution.Grid {
 	return out
 }
 
-// Integers is how many integers each partition has.
-func (g *GroupingSet) Integers() int { return len(g.statisticsOf) }
+// Integers is how many integers of each partition are released.
+func (g *GroupingSet) Integers() int { return len(g.releasedOf) }
 
-// MeasureOf returns the measure that integer i of a partition belongs to; nil where a proof leaves
+// Places is how many integers each partition has.
+func (g *GroupingSet) Places() int { return len(g.statisticsOf) }
+
+// PlaceOf returns the place of the integer that released integer i is with noise.
+func (g *GroupingSet) PlaceOf(i int) int {
+	s := g.statistics[g.releasedOf[i]]
+	return s.place + i - s.first
+}
+
+// MeasureOf returns the measure that the integer at a place of a partition belongs to; nil where a proof leaves
 // each unit one row.
 func (g *GroupingSet) MeasureOf(i int) *Measure { return g.statistics[g.statisticsOf[i]].measure }
 
-// Bounded returns integer i of a partition with every unit cut to its limits, on the lattice of
+// Bounded returns the integer at place i of a partition with every unit cut to its limits, on the lattice of
 // [GroupingSet.Noise].
 func (g *GroupingSet) Bounded(i int, clips []Clip, cells *contribution.Cells) mechanisms.Private {
 	s := g.statistics[g.statisticsOf[i]]
@@ -158,12 +167,27 @@ func (m *Measure) TailUnits(c Clip, units *contribution.Cells) [3]mechanisms.Pri
 	return units.Tail(grids, c.Levels)
 }
 
-// Noise returns that of integer i of a partition. Clips are nil where there are no measures.
+// Noise returns that of released integer i of a partition, without a mechanism where it is one of
+// [GroupingSet.Choices]. Clips are nil where there are no measures.
 func (g *GroupingSet) Noise(i int, clips []Clip) contribution.Noise {
-	s := g.statistics[g.statisticsOf[i]]
+	s := g.statistics[g.releasedOf[i]]
+	if s.choosing() != nil {
+		return contribution.Noise{}
+	}
 	level, at := 0, i-s.first
 	for shape := s.shape(); at >= shape[level]; level++ {
 		at -= shape[level]
 	}
 	return s.noiseAt(level, clips)
+}
+
+// Choices lists those of the grouping set, where units are cut at limits.
+func (g *GroupingSet) Choices(clips []Clip) []Choices {
+	var out []Choices
+	for _, s := range g.statistics {
+		if s.choosing() != nil {
+			out = append(out, Choices{s.place, s.nodes(), s.first, s.noiseAt(0, clips), s.choosersAt(clips)})
+		}
+	}
+	return out
 }

@@ -13,6 +13,7 @@ import (
 const (
 	countFraction = 20
 	sumFraction   = 14
+	choiceBits    = 62 // of the sensitivity of a score
 	groupedBits   = contribution.GroupedSumBits
 	totalBits     = 56
 )
@@ -179,7 +180,9 @@ func (m *Measure) fraction(s *statistic) uint {
 		return 0
 	case m.weighting == byCount:
 		return uint(max(0, countFraction-bits.Len64(uint64(s.each))))
-	case !m.keyed && len(s.shape()) == 1:
+	case s.choosing() != nil:
+		return min(countFraction, uint(choiceBits-contribution.CountBits-bits.Len64(uint64(s.choosing().weight()))))
+	case !m.keyed && s.nodes() == 1:
 		return 0
 	case s.counts():
 		return countFraction

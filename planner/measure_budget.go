@@ -12,6 +12,9 @@ import (
 // assign divides the budget of a measure, a share for each of its statistics, among the choice of
 // its limits, the statement about units above them, and the release.
 func (m *Measure) assign(set *aggregation, s share) error {
+	if set.statistics[m.statistics[0]].choosing() != nil {
+		s = s.forChoices()
+	}
 	m.few = false
 	err := m.spend(set, s)
 	if err == nil && m.tooFew(set) {
@@ -42,16 +45,21 @@ func (m *Measure) spend(set *aggregation, s share) error {
 }
 
 // Weights of noise in the penalty of a choice, for answers that are properties of the distribution
-// of rows: the noise of a tree adds up over its nodes, that of second moments is of the bounds and
-// not of the values, and what a limit cuts moves either by a part of it.
+// of rows: the noise of a tree adds up over its nodes, a value that is chosen is off by a logarithm of their number, the
+// noise of second moments is of the bounds and not of the values, and what a limit cuts moves any by a part of it.
 const (
 	rankWeight   = 50
+	choiceWeight = 20
 	momentWeight = 80
 )
 
 // noiseWeight is the weight of noise in the penalty of the measure's choices.
 func (m *Measure) noiseWeight(set *aggregation) float64 {
-	if _, ok := set.statistics[m.statistics[0]].statisticForm.(histogram); ok {
+	s := set.statistics[m.statistics[0]]
+	if s.choosing() != nil {
+		return choiceWeight
+	}
+	if _, ok := s.statisticForm.(histogram); ok {
 		return rankWeight
 	}
 	if m.weighting == byCount {
@@ -151,7 +159,8 @@ func (m *Measure) checkAt(s *statistic, levels []int) error {
 			return err
 		}
 	}
-	return nil
+	_, err := s.choosersWithin(levels)
+	return err
 }
 
 // mechanism returns the noise of one level of the tree of a statistic, where the limits are those
@@ -203,12 +212,16 @@ func (m *Measure) releases(set *aggregation) dp.ComposedEvent {
 				e = append(e, dp.PureEvent{Epsilon: big.NewRat(must(s.picos(m.budget))[tree], dp.PicoPerUnit)})
 			}
 		}
+		e = append(e, s.choiceEvents()...)
 	}
 	return e
 }
 
-// picos divides what a statistic may spend among the levels of its tree.
+// picos divides what a statistic may spend among the levels of its tree, or between the number of rows and choices.
 func (s *statistic) picos(of share) ([]int64, error) {
+	if c := s.choosing(); c != nil {
+		return splitChoices(of.pico(), c.choices())
+	}
 	if h, ok := s.statisticForm.(histogram); ok {
 		return h.tree.Split(of.measure(), of.pico())
 	}

@@ -11,6 +11,7 @@ const (
 	laplaceReduction = "laplace_reduction"
 	brdpLaplace      = "brdp_laplace"
 	brdpGaussian     = "brdp_gaussian"
+	exponential      = "exponential" // chooses percentiles and modes; other values are as with auto
 )
 
 // MechanismNames are the values of the setting dp.mechanism: auto and all mechanisms.
@@ -18,7 +19,7 @@ func MechanismNames() []string { return append([]string{auto}, Mechanisms()...) 
 
 // Mechanisms are the names of all mechanisms, as a policy allows them.
 func Mechanisms() []string {
-	return []string{laplace, gaussian, brownian, laplaceReduction, brdpLaplace, brdpGaussian}
+	return []string{laplace, gaussian, brownian, laplaceReduction, brdpLaplace, brdpGaussian, exponential}
 }
 
 // Recycles reports whether a mechanism draws noise anew that is out of its bounds.

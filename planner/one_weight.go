@@ -27,7 +27,18 @@ type Totals struct {
 	// Partition is, of each partition of the finest set, the one that it is a part of.
 	Partition []int
 
-	integers map[int]int
+	statistics []int
+	integers   map[int]int // by place
+}
+
+// place tells the places of the integers, when statistics have theirs.
+func (t *Totals) place(g *GroupingSet) {
+	if t == nil {
+		return
+	}
+	for _, st := range t.statistics {
+		t.integers[g.statistics[st].place] = t.Of.statistics[st].place
+	}
 }
 
 // Part returns the integer of the finest set that an integer of the set adds up; false if it is read by itself.
@@ -128,7 +139,7 @@ func (o *oneWeight) join(m *Measure) {
 			g.totals = &Totals{Of: o.finest, Partition: o.partitions[at], integers: map[int]int{}}
 		}
 		st := m.statistics[0]
-		g.totals.integers[g.statistics[st].first] = o.finest.statistics[st].first
+		g.totals.statistics = append(g.totals.statistics, st)
 		own := g.Measures[m.at]
 		own.Shared, own.family, own.squareRatio = true, m.family, o.squareRatio(m, g)
 		m.family.coarser = append(m.family.coarser, member{own, g})

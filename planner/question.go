@@ -28,6 +28,11 @@ func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
 		for _, m := range p.Measures {
 			parts = append(parts, []byte(m.question()))
 		}
+		for _, st := range p.statistics {
+			if c := st.choosing(); c != nil {
+				parts = append(parts, fmt.Appendf(nil, "%s %d", c.question(), st.choiceFraction()))
+			}
+		}
 		for _, r := range p.Reads {
 			parts = append(parts, []byte(r.SQL))
 			for _, param := range r.Params {

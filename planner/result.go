@@ -45,7 +45,7 @@ func (r *Read) ParseInto(out *Row, row [][]byte) (ok bool) {
 	case own != nil:
 		out.Cells, ok = own.places(row)
 		for i := range out.Cells {
-			out.Cells[i].At += r.statistics[0].first
+			out.Cells[i].At += r.statistics[0].place
 		}
 		return ok
 	case r.levels == nil:
@@ -67,7 +67,7 @@ func (r *Read) parseOnce(out *Row, row [][]byte) bool {
 		out.Weights, row = row[0], row[1:]
 	}
 	for i, s := range r.statistics {
-		out.Cells = append(out.Cells, Cell{At: s.first, Sum: row[i]})
+		out.Cells = append(out.Cells, Cell{At: s.place, Sum: row[i]})
 	}
 	return true
 }
@@ -81,7 +81,7 @@ type levelColumn struct {
 
 // A sumColumn is a summand, as a row is parsed by it.
 type sumColumn struct {
-	first   int
+	place   int
 	vector  int
 	shared  bool // by all vectors
 	measure *Measure
@@ -118,7 +118,7 @@ func (r *Read) parseLevels(out *Row, row [][]byte) bool {
 	out.Measure, out.Vector, out.Units = of.measure.at, of.vector, row[0]
 	for i, s := range r.sums {
 		if s.measure == of.measure && (s.vector == of.vector || s.shared) {
-			out.Cells = append(out.Cells, Cell{s.first, row[1+2*i], row[2+2*i]})
+			out.Cells = append(out.Cells, Cell{s.place, row[1+2*i], row[2+2*i]})
 		}
 	}
 	return len(out.Levels) == len(of.measure.Norms)
@@ -139,7 +139,7 @@ func (r *Read) parseOwn(own valueForm, out *Row, row [][]byte) bool {
 		return false
 	}
 	for i := range out.Cells {
-		out.Cells[i].At += s.first
+		out.Cells[i].At += s.place
 	}
 	return true
 }

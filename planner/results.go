@@ -87,7 +87,7 @@ func (o *output) cut(r observation) (about, most float64) {
 // follows from theirs, and gets smaller with it.
 func (r *results) refinable(o *output) bool {
 	for _, i := range o.statistics() {
-		if len(r.statistics[i].shape()) > 1 {
+		if r.statistics[i].nodes() > 1 {
 			return false
 		}
 	}

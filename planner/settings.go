@@ -76,7 +76,7 @@ func (s Settings) checkMechanism() error {
 	case !s.allows(m):
 		return pgerr.New(pgerr.InvalidParameterValue, "the policy does not allow the mechanism %s here", m).
 			WithHint("SET dp.mechanism = auto.")
-	case m != laplace && m != gaussian && !s.Target.asked():
+	case m != laplace && m != gaussian && m != exponential && !s.Target.asked():
 		return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s needs an error to reach", m).
 			WithHint("SET dp.error or dp.relative_error, or dp.mechanism = auto.")
 	case m != brownian && m != laplaceReduction && s.Target.asked() && s.Target.Error == 0:

@@ -14,7 +14,8 @@ type share struct {
 	kind        string
 	epsilonPico int64
 	rhoPico     int64
-	deltaAtto   int64 // of one selection
+	deltaAtto   int64  // of one selection
+	choices     string // the kind of the budget that choices are paid from
 }
 
 // mechanism returns the noise that costs the share, for a statistic of some sensitivity.

@@ -45,7 +45,6 @@ func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
 		Values: values, TimeZones: q.cat.TimeZones(), Before14: q.cat.Before14(),
 		UTF8: true, // the proxy reads from no other encoding
 	}
-	var cells int
 	var evalCost int64
 	for _, b := range q.blocks {
 		if err := b.checkLevels(s); err != nil {
@@ -54,13 +53,16 @@ func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
 		if err := b.checkOffsets(env); err != nil {
 			return nil, err
 		}
-		bp, err := q.planBlock(b, env, s, &cells, &evalCost)
+		bp, err := q.planBlock(b, env, s, &evalCost)
 		if err != nil {
 			return nil, err
 		}
 		p.Blocks = append(p.Blocks, bp)
 	}
 	if err := p.assign(); err != nil {
+		return nil, err
+	}
+	if err := p.place(); err != nil {
 		return nil, err
 	}
 	for _, bp := range p.Blocks {
@@ -72,9 +74,8 @@ func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
 	return p, nil
 }
 
-// planBlock plans one block but for its mechanisms. It adds to the numbers that the statement
-// releases of public groups, and to the cost of its reads for one row.
-func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, cells *int, evalCost *int64) (*BlockPlan, error) {
+// planBlock plans one block but for its mechanisms. It adds to the cost of the statement's reads for one row.
+func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64) (*BlockPlan, error) {
 	s.Limits.PublicRows = q.cat.PublicRows()
 	sp := newSpecializer(b, env)
 	bp := &BlockPlan{block: b, alpha: s.Alpha}
@@ -86,9 +87,6 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, cells *int, eva
 		g, err := sp.groupingSet(set, s, q.cat.Unit())
 		if err != nil {
 			return nil, err
-		}
-		if *cells += g.size * (g.Integers() + len(g.keys)); *cells > maxCells {
-			return nil, tooManyCells()
 		}
 		bp.Sets = append(bp.Sets, g)
 	}
@@ -154,8 +152,7 @@ func tooManyCells() error {
 // groupingSet decides everything of one grouping set but its mechanisms. The unit is named in
 // refusals.
 //
-// The bounds of units come first: statistics and lattices depend on them. Places among
-// the integers of a partition are given last, since aggregates share statistics.
+// The bounds of units come first: statistics and lattices depend on them.
 func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*GroupingSet, error) {
 	g := &GroupingSet{results: results{alpha: s.Alpha, showSmall: s.ShowSmallGroups, nonnegative: s.Consistent, cache: &estimators{}}}
 	lists, public, err := sp.lists(keys)
@@ -182,10 +179,6 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 			return nil, err
 		}
 		g.outputs = append(g.outputs, output{a, e})
-	}
-	for i, st := range g.statistics {
-		st.first = len(g.statisticsOf)
-		g.statisticsOf = append(g.statisticsOf, slices.Repeat([]int{i}, st.nodes())...)
 	}
 	return g, nil
 }

@@ -157,11 +157,26 @@ func (s *stages) bounded() (*sqltext.Select, error) {
 		}
 		return &sqltext.Select{Columns: cols, From: from, Where: where, Fence: fence}, nil
 	}
-	cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Value)...)
+	value, from, err := s.bucket(from)
+	if err != nil {
+		return nil, err
+	}
+	cols = append(cols, value)
 	if s.own.perValue() {
 		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Count)...)
 	}
-	return &sqltext.Select{Columns: cols, From: from, Where: append(where, sqltext.UnitGroups+".b IS NOT NULL")}, nil
+	return &sqltext.Select{Columns: cols, From: from, Where: append(where, value.SQL+" IS NOT NULL")}, nil
+}
+
+// bucket writes the b of a group of rows: of values of a list their number.
+func (s *stages) bucket(from sqltext.Item) (sqltext.Column, sqltext.Item, error) {
+	m, ok := s.own.(modes)
+	if !ok {
+		return sqltext.Column{SQL: sqltext.Of(sqltext.UnitGroups, sqltext.Value)}, from, nil
+	}
+	_, physical, err := s.w.Value(m.arg)
+	number, from := m.numberedValue(s.reader, sqltext.UnitGroups, from, physical)
+	return sqltext.Column{SQL: number, As: sqltext.Value}, from, err
 }
 
 // manyPartitions is y: the units of which partitions are chosen.
@@ -263,7 +278,12 @@ func (s *stages) onceTotal(grouped sqltext.Item) (*sqltext.Select, error) {
 		for i, k := range s.keys() {
 			cols = append(cols, sqltext.Column{SQL: numbers[i], As: k})
 		}
-		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Value, sqltext.Count)...)
+		value, from, err := s.bucket(from)
+		if err != nil {
+			return nil, err
+		}
+		cols = append(cols, value)
+		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Count)...)
 		p := &sqltext.Select{Columns: cols, From: from, Where: where}
 		return s.own.total(s.keys(), s.keys(), &sqltext.Query{Select: p, As: sqltext.Bounded}), nil
 	}

@@ -336,7 +336,7 @@ func (s *stages) describe() {
 		s.read.levels = append(s.read.levels, levelColumn{n.m, n.norm, n.vector})
 	}
 	for _, x := range s.summands() {
-		column := sumColumn{first: x.st.first, vector: x.vector, measure: x.st.measure}
+		column := sumColumn{place: x.st.place, vector: x.vector, measure: x.st.measure}
 		column.shared = x.st.counts() || x.st.measure.weighting != byCountAndSum
 		s.read.sums = append(s.read.sums, column)
 	}

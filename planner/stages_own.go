@@ -10,8 +10,8 @@ import (
 
 // ownTotal adds up a valueForm by the levels of units.
 func (s *stages) ownTotal(keys []string, from string) (*sqltext.Select, error) {
-	if h, ok := s.own.(histogram); ok {
-		return s.histogramTotal(h, keys, from), nil
+	if h, ok := s.own.(bucketed); ok {
+		return s.histogramTotal(h.buckets(), keys, from), nil
 	}
 	return s.differentTotal(keys, from)
 }
@@ -59,9 +59,13 @@ func (s *stages) histogramTotal(h histogram, keys []string, from string) *sqltex
 			sqltext.Column{SQL: countRows.SQL + " FILTER (WHERE " + sqltext.First + ")", As: sqltext.Units}),
 		From: &sqltext.Query{Select: levelled, As: sqltext.Levelled}, GroupBy: append(by, sqltext.Value),
 	}
-	var divisors []string
-	for level := range h.tree.Levels() {
-		divisors = append(divisors, fmt.Sprintf("(%d, %d)", level, h.tree.Divisor(level)/h.tree.Width()))
+	counted := &sqltext.Query{Select: buckets, As: sqltext.Histogram}
+	if h.tree.Levels() == 1 {
+		return &sqltext.Select{
+			Columns: append(append(sqltext.Columns("", append(keys, sqltext.Level(0), sqltext.Units)...), sqltext.Column{SQL: "0"}),
+				sqltext.Columns("", sqltext.Value, sqltext.Count, sqltext.Directions)...),
+			From: counted,
+		}
 	}
 	return &sqltext.Select{
 		Columns: append(sqltext.Columns("", append(keys, sqltext.Level(0))...),
@@ -69,8 +73,7 @@ func (s *stages) histogramTotal(h histogram, keys []string, from string) *sqltex
 			sqltext.Column{SQL: "b / l.divisor", As: "node"}, sqltext.Column{SQL: "pg_catalog.sum(n)"},
 			sqltext.Column{SQL: "pg_catalog.sum(" + sqltext.Directions + ")"}),
 		From: &sqltext.Join{
-			Left:  &sqltext.Query{Select: buckets, As: sqltext.Histogram},
-			Right: &sqltext.Table{SQL: "(VALUES " + strings.Join(divisors, ", ") + ")", As: sqltext.Levels + "(level, divisor)"},
+			Left: counted, Right: h.divisors(),
 		},
 		GroupBy: append(by, "l.level", "node"),
 	}

@@ -18,7 +18,8 @@ import (
 type statistic struct {
 	statisticForm
 	filter scalar.Expr // nil if none
-	first  int         // place among the integers of a partition
+	place  int         // of its first integer among those of a partition
+	first  int         // of the first among the released integers of a partition
 	// sensitivity and levels, of which a histogram has one for each of its own and all others one,
 	// are those of a grouping set where a unit has one row.
 	sensitivity dp.Sensitivity
@@ -28,6 +29,10 @@ type statistic struct {
 	measure *Measure
 	each    int64
 	noises  onceOf[noiseOf, contribution.Noise]
+	// chosenBy are the choices of a set where a unit has one row, for the budget, choosers those of others by limit.
+	chosenBy []Chooser
+	budget   share
+	choosers onceOf[int, []Chooser]
 }
 
 // A statisticForm is a kind of statistic with its arguments: how it is written in SQL, and how
@@ -132,7 +137,10 @@ type single struct{}
 func (single) shape() []int { return []int{1} }
 
 // noiseOf is a level of the tree of a statistic, and the limits of its measure.
-type noiseOf struct{ tree, first, last int }
+type noiseOf struct {
+	tree, first, last int
+	choosing          bool
+}
 
 // noiseAt returns the noise of a level of the tree of a statistic.
 func (s *statistic) noiseAt(tree int, clips []Clip) contribution.Noise {
@@ -143,7 +151,7 @@ func (s *statistic) noiseAt(tree int, clips []Clip) contribution.Noise {
 		return contribution.Noise{Of: s.levels[tree], Bits: s.measure.lattice(s)}
 	}
 	levels := clips[s.measure.at].Levels
-	return s.noises.get(noiseOf{tree, levels[0], levels[len(levels)-1]}, func() contribution.Noise {
+	return s.noises.get(noiseOf{tree, levels[0], levels[len(levels)-1], s.choosing() != nil}, func() contribution.Noise {
 		return contribution.Noise{Of: must(s.measure.mechanism(s, tree, levels)), Bits: s.measure.lattice(s)}
 	})
 }

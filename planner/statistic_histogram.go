@@ -2,12 +2,15 @@ package planner
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dpproxy/dp"
 	"dpproxy/estimate"
+	"dpproxy/mechanisms"
 	"dpproxy/planner/sqltext"
 )
 
@@ -52,12 +55,22 @@ func (histogram) ofGroups() []sqltext.Column {
 	return []sqltext.Column{{SQL: sqltext.Value}, countRows}
 }
 
+// A bucketed form has the counts of a histogram.
+type bucketed interface{ buckets() histogram }
+
+func (f histogram) buckets() histogram { return f }
+
+// divisors has a row for each level of the tree: how many buckets a node of it joins.
+func (f histogram) divisors() *sqltext.Table {
+	var rows []string
+	for level := range f.tree.Levels() {
+		rows = append(rows, fmt.Sprintf("(%d, %d)", level, f.tree.Divisor(level)/f.tree.Width()))
+	}
+	return &sqltext.Table{SQL: "(VALUES " + strings.Join(rows, ", ") + ")", As: sqltext.Levels + "(level, divisor)"}
+}
+
 // total adds the histogram up at each level of its tree.
 func (f histogram) total(by, keys []string, from sqltext.Item) *sqltext.Select {
-	var divisors []string
-	for level := range f.tree.Levels() {
-		divisors = append(divisors, fmt.Sprintf("(%d, %d)", level, f.tree.Divisor(level)/f.tree.Width()))
-	}
 	byValue := slices.Concat(by, []string{sqltext.Value})
 	values := &sqltext.Select{
 		Columns: append(sqltext.Columns("", byValue...), sqltext.Column{SQL: "pg_catalog.sum(n)", As: sqltext.Count}),
@@ -67,8 +80,7 @@ func (f histogram) total(by, keys []string, from sqltext.Item) *sqltext.Select {
 		Columns: append(sqltext.Columns("", keys...), sqltext.Column{SQL: "l.level"},
 			sqltext.Column{SQL: "b / l.divisor", As: "node"}, sqltext.Column{SQL: "pg_catalog.sum(n)"}),
 		From: &sqltext.Join{
-			Left:  &sqltext.Query{Select: values, As: sqltext.Histogram},
-			Right: &sqltext.Table{SQL: "(VALUES " + strings.Join(divisors, ", ") + ")", As: sqltext.Levels + "(level, divisor)"},
+			Left: &sqltext.Query{Select: values, As: sqltext.Histogram}, Right: f.divisors(),
 		},
 		GroupBy: slices.Concat(by, []string{"l.level", "node"}),
 	}
@@ -101,4 +113,84 @@ func (f histogram) levelPlaces(row [][]byte) ([]Cell, bool) {
 		cells[0].Directions = row[3]
 	}
 	return cells, ok
+}
+
+// A fraction is a/c in lowest terms, 0 < a < c.
+type fraction struct{ a, c int64 }
+
+// leastFraction is the precision of fractions that have no short decimal form.
+const leastFraction = 1_000_000
+
+// fractionOf returns the fraction of a number strictly between 0 and 1: that of its decimals, or the nearest
+// millionth.
+func fractionOf(q float64) fraction {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(q, 'g', -1, 64))
+	if !ok || r.Denom().Cmp(big.NewInt(leastFraction)) > 0 {
+		millionths := min(max(math.Round(q*leastFraction), 1), leastFraction-1)
+		r = big.NewRat(int64(millionths), leastFraction)
+	}
+	return fraction{r.Num().Int64(), r.Denom().Int64()}
+}
+
+// String writes the fraction exactly.
+func (f fraction) String() string { return fmt.Sprintf("%d/%d", f.a, f.c) }
+
+// worst is by how much more than its weight a unit changes a score.
+func (f fraction) worst() int64 { return max(f.a, f.c-f.a) }
+
+// Quantiles are the buckets of an argument that hold quantiles of it.
+type quantiles struct {
+	histogram
+	fractions []fraction
+}
+
+// maxChosen and minChosen bound the buckets of one partition, maxAllChosen those of all, and privateChosen those
+// of private groups: four times as many cost ln 4 in the error.
+const (
+	maxChosen     = 1 << 14
+	minChosen     = 1 << 8
+	maxAllChosen  = 1 << 16
+	privateChosen = 1 << 12
+)
+
+// bucketsOf returns the shape of buckets to choose from, in so many public groups, 0 for private ones.
+func bucketsOf(low, high int64, groups int) (estimate.Shape, error) {
+	buckets := privateChosen
+	if groups > 0 {
+		buckets = min(maxChosen, max(minChosen, maxAllChosen/groups))
+	}
+	return estimate.NewShape(low, high, buckets, max(buckets, 2))
+}
+
+// String names the statistic.
+func (f quantiles) String() string {
+	parts := make([]string, len(f.fractions))
+	for i, q := range f.fractions {
+		parts[i] = q.String()
+	}
+	return fmt.Sprintf("choice of a bucket of %s for %s, of %d buckets of %d steps of %s",
+		describe(f.arg), strings.Join(parts, ", "), f.tree.Buckets(), f.tree.Width(), f.values.step.RatString())
+}
+
+func (f quantiles) choices() int { return len(f.fractions) }
+
+func (f quantiles) question() string {
+	return fmt.Sprintf("of %d buckets of %d from %d: %v", f.tree.Buckets(), f.tree.Width(), f.values.low, f.fractions)
+}
+
+func (f quantiles) chooser(i int, limit, epsilonPico int64, _ bool) (Chooser, error) {
+	return mechanisms.NewQuantile(limit, f.fractions[i].a, f.fractions[i].c, epsilonPico)
+}
+
+func (f quantiles) weight() (most int64) {
+	for _, q := range f.fractions {
+		most = max(most, q.worst())
+	}
+	return most
+}
+
+// unlikely is 2·max(a, c−a)·ln(B/α)/ε in scores, of which a row has c.
+func (f quantiles) unlikely(i int, epsilon, alpha float64) float64 {
+	q := f.fractions[i]
+	return 2 * float64(q.worst()) / float64(q.c) * math.Log(float64(f.tree.Buckets())/alpha) / epsilon
 }

@@ -172,6 +172,44 @@ func (e *Exact) cells() {
 	}
 }
 
+// choose makes the best choices in each row, the first of several.
+func (e *Exact) choose(c planner.Choices, clips []planner.Clip, rows map[string][]*big.Int) {
+	weights := make([]map[string]*big.Int, c.Nodes)
+	for i := range weights {
+		weights[i] = e.Integer(c.Place+i, clips)
+	}
+	for partition, row := range rows {
+		total, of := new(big.Int), make([]*big.Int, c.Nodes)
+		for i := range of {
+			if of[i] = weights[i][partition]; of[i] == nil {
+				of[i] = new(big.Int)
+			}
+			total.Add(total, of[i])
+		}
+		row[c.First] = c.Count.Shown(total)
+		for i, chooser := range c.Of {
+			row[c.First+1+i] = big.NewInt(int64(best(chooser, of, total)))
+		}
+	}
+}
+
+// best is the choice without chance.
+func best(c planner.Chooser, weights []*big.Int, total *big.Int) int {
+	q, ok := c.(mechanisms.Quantile)
+	at, most, below := 0, new(big.Int), new(big.Int)
+	for i, w := range weights {
+		below.Add(below, w)
+		a, of := q.Fraction()
+		switch {
+		case ok && new(big.Int).Mul(below, big.NewInt(of)).Cmp(new(big.Int).Mul(total, big.NewInt(a))) >= 0 && w.Sign() > 0:
+			return i
+		case !ok && w.Cmp(most) > 0:
+			at, most = i, w
+		}
+	}
+	return at
+}
+
 // Integer returns one integer of each partition, with units cut at limits, on the lattice of its
 // noise. Clips are nil in a set without measures.
 func (e *Exact) Integer(at int, clips []planner.Clip) map[string]*big.Int {
@@ -280,11 +318,18 @@ func (e *Exact) Released(clips []planner.Clip) *planner.Released {
 		rows[partOf(at)] = out.Rows[at]
 	}
 	for i := range e.set.Integers() {
-		for partition, n := range e.Integer(i, clips) {
+		noise := e.set.Noise(i, clips)
+		if noise.Of == nil {
+			continue
+		}
+		for partition, n := range e.Integer(e.set.PlaceOf(i), clips) {
 			if rows[partition] != nil {
-				rows[partition][i] = e.set.Noise(i, clips).Shown(n)
+				rows[partition][i] = noise.Shown(n)
 			}
 		}
+	}
+	for _, c := range e.set.Choices(clips) {
+		e.choose(c, clips, rows)
 	}
 	return out
 }

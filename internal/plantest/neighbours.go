@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"dpproxy/contribution"
 	"dpproxy/dp"
 	"dpproxy/planner"
 )
@@ -27,7 +28,7 @@ type Neighbours struct {
 // that a limit is chosen by, and the weights of partitions, with their declarations.
 func (n Neighbours) Check() error {
 	for _, s := range n.Set.Statistics() {
-		m := n.Set.MeasureOf(s.First)
+		m := n.Set.MeasureOf(s.Place)
 		for _, clips := range n.clips(m) {
 			if err := n.statistic(s, m, clips); err != nil {
 				return err
@@ -88,29 +89,75 @@ func (n Neighbours) levels(norms []planner.Norm) [][]int {
 
 // statistic compares one statistic, of a histogram each level of its tree.
 func (n Neighbours) statistic(s planner.Statistic, m *planner.Measure, clips []planner.Clip) error {
-	first := s.First
+	first, place := s.First, s.Place
 	for _, nodes := range s.Levels {
-		with, without := map[string]*big.Int{}, map[string]*big.Int{}
-		for at := first; at < first+nodes; at++ {
+		with, without := map[node]*big.Int{}, map[node]*big.Int{}
+		for at := place; at < place+nodes; at++ {
 			for partition, i := range n.With.Integer(at, clips) {
-				with[fmt.Sprint(at, partition)] = i
+				with[node{at, partition}] = i
 			}
 			for partition, i := range n.Without.Integer(at, clips) {
-				without[fmt.Sprint(at, partition)] = i
+				without[node{at, partition}] = i
 			}
 		}
-		sens, laplace := sensitivityOf(n.Set.Noise(first, clips).Of.Event())
+		sens, laplace := sensitivityOf(n.noise(s, first, clips).Of.Event())
 		if n.Declared > 0 {
 			sens.LInf = int64(n.Declared * float64(sens.LInf))
 		}
 		d := Distance(with, without)
+		if s.Choices > 0 {
+			d = weightChange(with, without)
+		}
 		if err := d.Norm(sens, laplace); err != nil {
 			return fmt.Errorf("%s with units cut at %v: %w", s.Name, clips, err)
 		}
 		n.reach(kindOf(s, m), d, sens, laplace)
-		first += nodes
+		first, place = first+nodes, place+nodes
 	}
 	return nil
+}
+
+// A node is an integer of a partition.
+type node struct {
+	at        int
+	partition string
+}
+
+// weightChange is the distance of the weights that choices are among: in each partition the sum of the changes of all
+// its integers, which a score changes by at most.
+func weightChange(with, without map[node]*big.Int) Change {
+	sums := map[string]*big.Int{}
+	for _, k := range keysOf(with, without) {
+		of := func(v map[node]*big.Int) *big.Int {
+			if x, ok := v[k]; ok {
+				return x
+			}
+			return new(big.Int)
+		}
+		if sums[k.partition] == nil {
+			sums[k.partition] = new(big.Int)
+		}
+		d := new(big.Int).Sub(of(with), of(without))
+		sums[k.partition].Add(sums[k.partition], d.Abs(d))
+	}
+	return Distance(sums, map[string]*big.Int(nil))
+}
+
+// noise is that of a released integer of a statistic: of one of which integers are chosen, of their number.
+func (n Neighbours) noise(s planner.Statistic, at int, clips []planner.Clip) contribution.Noise {
+	if s.Choices == 0 {
+		return n.Set.Noise(at, clips)
+	}
+	all := slices.Clone(clips)
+	for i, m := range n.Set.Measures {
+		for _, norm := range m.Norms {
+			if len(all[i].Levels) < len(m.Norms) {
+				all[i].Levels = append(all[i].Levels, Limits(norm)[0])
+			}
+		}
+	}
+	at = slices.IndexFunc(n.Set.Choices(all), func(c planner.Choices) bool { return c.First == s.First })
+	return n.Set.Choices(all)[at].Count
 }
 
 // kindOf names a statistic for the shares of sensitivities that were reached.

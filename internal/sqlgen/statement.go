@@ -35,7 +35,7 @@ const (
 	All
 	// Any is bool_or.
 	Any
-	// Rank is an extreme or a percentile: of a bucket.
+	// Rank is an extreme, a percentile or a mode: of a bucket or a value.
 	Rank
 )
 
@@ -145,6 +145,7 @@ func (g statementGenerator) aggregate(src source) aggregate {
 		aggregate{choose(g, "min", "max") + "(" + g.number(src.cols, 1) + ")", Rank, "extreme"},
 		aggregate{fmt.Sprintf("%s(%s) WITHIN GROUP (ORDER BY %s)", choose(g, "percentile_cont", "percentile_disc"),
 			choose(g, "0.5", "0.25", "0.9"), g.number(src.cols, 1)), Rank, "percentile"},
+		aggregate{"mode() WITHIN GROUP (ORDER BY " + choose(g, src.cols...).name + ")", Rank, "mode"},
 		aggregate{"count(DISTINCT " + choose(g, src.cols...).name + ")", Count, "count of different values"},
 		aggregate{choose(g, "bool_and", "every") + "(" + g.condition(src.cols, 1) + ")", All, "bool_and"},
 		g.ofPairs(src),

@@ -169,7 +169,7 @@ func (c *Collector) addWeights(read int, to *Partition, r planner.Row) error {
 
 // addCell adds an integer of a row. Units that may be above the limit count by their directions.
 func (c *Collector) addCell(to *Partition, at place, levels []int, cell planner.Cell) error {
-	if cell.At < 0 || cell.At >= c.set.Integers() || !integer(&c.sum, cell.Sum) {
+	if cell.At < 0 || cell.At >= c.set.Places() || !integer(&c.sum, cell.Sum) {
 		return errRead
 	}
 	m := c.set.MeasureOf(cell.At)

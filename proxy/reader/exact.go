@@ -114,7 +114,7 @@ func (e *Exact) addUp(finest *Exact) {
 	}
 }
 
-// At returns integer i of the partition, with every unit within the limits.
+// At returns the integer at place i of the partition, with every unit within the limits.
 func (p *Partition) At(set *planner.GroupingSet, i int, clips []planner.Clip) mechanisms.Private {
 	if of, ok := set.Totals().Part(i); ok {
 		terms := make([]mechanisms.Weighted, len(p.parts))
@@ -124,7 +124,11 @@ func (p *Partition) At(set *planner.GroupingSet, i int, clips []planner.Clip) me
 		return mechanisms.Combine(0, terms...)
 	}
 	if m := set.MeasureOf(i); m != nil {
-		return set.Bounded(i, clips, p.cellsOf(sum{i, clips[m.At()].Vector}))
+		cells := p.cellsOf(sum{i, clips[m.At()].Vector})
+		if cells == nil {
+			return zero
+		}
+		return set.Bounded(i, clips, cells)
 	}
 	if v, ok := p.Row[i]; ok {
 		return v
@@ -134,22 +138,48 @@ func (p *Partition) At(set *planner.GroupingSet, i int, clips []planner.Clip) me
 
 // Release is where exact aggregates become released ones: partitions of private keys that
 // selection keeps, in the order of their keys, and all of public keys, each integer within the
-// limits and with its noise.
-func (e *Exact) Release(src mechanisms.Source, clips []planner.Clip) *planner.Released {
+// limits and with its noise, and each choice. Its error is a defect.
+func (e *Exact) Release(src mechanisms.Source, clips []planner.Clip) (*planner.Released, error) {
 	keys, partitions := e.Shown(src)
 	out := &planner.Released{Keys: keys, Clips: clips}
 	noises := make([]contribution.Noise, e.set.Integers())
 	for i := range noises {
 		noises[i] = e.set.Noise(i, clips)
 	}
+	choices := e.set.Choices(clips)
 	for _, p := range partitions {
 		row := make([]*big.Int, len(noises))
 		for i, noise := range noises {
-			row[i] = noise.Shown(mechanisms.Release(noise.Of, src, p.At(e.set, i, clips)).Int())
+			if noise.Of != nil {
+				row[i] = noise.Shown(mechanisms.Release(noise.Of, src, p.At(e.set, e.set.PlaceOf(i), clips)).Int())
+			}
+		}
+		for _, c := range choices {
+			if err := p.choose(e.set, row[c.First:], c, clips, src); err != nil {
+				return nil, err
+			}
 		}
 		out.Rows = append(out.Rows, row)
 	}
-	return out
+	return out, nil
+}
+
+// choose draws the number of rows that choices are among, and the choices.
+func (p *Partition) choose(set *planner.GroupingSet, to []*big.Int, c planner.Choices, clips []planner.Clip, src mechanisms.Source) error {
+	weights, rows := make([]mechanisms.Private, c.Nodes), make([]mechanisms.Weighted, 0, c.Nodes)
+	for i := range weights {
+		weights[i] = p.At(set, c.Place+i, clips)
+		rows = append(rows, mechanisms.Weighted{Weight: 1, Value: weights[i]})
+	}
+	to[0] = c.Count.Shown(mechanisms.Release(c.Count.Of, src, mechanisms.Combine(0, rows...)).Int())
+	for i, of := range c.Of {
+		at, err := of.Choose(src, weights)
+		if err != nil {
+			return err
+		}
+		to[1+i] = big.NewInt(int64(at))
+	}
+	return nil
 }
 
 // Shown returns the partitions that are shown: of private keys the ones that selection keeps,

@@ -31,8 +31,8 @@ func (o *once) begin(e *reader.Exact) error {
 	if err != nil {
 		return err
 	}
-	o.out = e.Release(o.src, clips)
-	return nil
+	o.out, err = e.Release(o.src, clips)
+	return err
 }
 
 // next implements method.

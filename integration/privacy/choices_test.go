@@ -1,0 +1,134 @@
+package privacy_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/internal/sitetest"
+	"dpproxy/internal/stattest"
+)
+
+// perYear is how many patients have each year of birth of a range.
+const perYear = "SELECT count(id) FROM generate_series(%d, %d) y LEFT JOIN patients ON birth_year = y GROUP BY y ORDER BY y"
+
+const (
+	middle = "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY birth_year) - 1920 FROM patients"
+	common = "SELECT mode() WITHIN GROUP (ORDER BY birth_year) - 1928 FROM patients WHERE birth_year BETWEEN 1928 AND 1932"
+)
+
+// TestLawOfChoices asks for a percentile and a mode thousands of times on the real path, and compares what is
+// chosen with the exact law, computed here from the rows: nine tenths of the budget are of the choice, and a patient
+// has one row. A law for half the sensitivity must be rejected.
+func TestLawOfChoices(t *testing.T) {
+	pure := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
+	zcdp := sitetest.New(t, sitetest.ClinicSchema, strings.Replace(sitetest.ClinicPolicy, "epsilon: 9000", "epsilon: 5000, delta: 1e-6", 1))
+	const epsilon = 0.1
+	for _, c := range []struct {
+		name, sql, counts string
+		site              *sitetest.Site
+		epsilon           float64 // of the choice
+		law               func(counts []float64, epsilon float64) []float64
+	}{
+		{"percentile", middle, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), medianLaw},
+		{"percentile in a pure budget", middle, fmt.Sprintf(perYear, 1920, 2010), pure, 0.9 * epsilon, medianLaw},
+		{"mode", common, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), modeLaw},
+		{"mode in a pure budget", common, fmt.Sprintf(perYear, 1928, 1932), pure, 0.9 * epsilon, flipLaw},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rows, err := sitetest.Dial(t, c.site.Data.URL("postgres", "postgres")).Query(t.Context(), c.counts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts, err := pgx.CollectRows(rows, pgx.RowTo[float64])
+			if err != nil {
+				t.Fatal(err)
+			}
+			chosen := make([]int64, draws(t))
+			repeat(t, c.site.Run(t), fmt.Sprintf("SET dp.epsilon = %v; SET dp.small_groups = show", epsilon), c.sql, len(chosen),
+				func(k int, row pgx.Row) error { return row.Scan(&chosen[k]) })
+			if p := stattest.Fit(chosen, lawOf(c.law(counts, c.epsilon))); p < stattest.Level {
+				t.Errorf("of %v what is chosen does not follow its law: p = %g", counts, p)
+			}
+			for _, off := range []float64{0.5, 2} {
+				if p := stattest.Fit(chosen, lawOf(c.law(counts, c.epsilon*off))); p >= stattest.Level {
+					t.Errorf("a sensitivity off by %v is not seen: p = %g", off, p)
+				}
+			}
+		})
+	}
+}
+
+func lawOf(law []float64) func(int64) float64 {
+	return func(i int64) float64 {
+		if i < 0 || int(i) >= len(law) {
+			return 0
+		}
+		return law[i]
+	}
+}
+
+// medianLaw is that of the bucket of the median: with D before each boundary its score is −max(0, D, −D after it), of
+// which one row changes each by 1.
+func medianLaw(counts []float64, epsilon float64) []float64 {
+	total, below := 0.0, 0.0
+	for _, n := range counts {
+		total += n
+	}
+	scores := make([]float64, len(counts))
+	for j, n := range counts {
+		before := 2*below - total
+		below += n
+		scores[j] = -max(0, before, -(2*below - total))
+	}
+	return softmax(scores, epsilon/2)
+}
+
+// modeLaw is that of the exponential mechanism for counts.
+func modeLaw(counts []float64, epsilon float64) []float64 { return softmax(counts, epsilon) }
+
+func softmax(scores []float64, rate float64) []float64 {
+	best, total := math.Inf(-1), 0.0
+	for _, s := range scores {
+		best = max(best, s)
+	}
+	law := make([]float64, len(scores))
+	for i, s := range scores {
+		law[i] = math.Exp(rate * (s - best))
+		total += law[i]
+	}
+	for i := range law {
+		law[i] /= total
+	}
+	return law
+}
+
+// flipLaw is that of permute and flip: over all orders, the first whose coin shows heads.
+func flipLaw(counts []float64, epsilon float64) []float64 {
+	best := 0.0
+	for _, n := range counts {
+		best = max(best, n)
+	}
+	law := make([]float64, len(counts))
+	var visit func(left []int, p float64)
+	visit = func(left []int, p float64) {
+		for k, i := range left {
+			heads := math.Exp(epsilon * (counts[i] - best))
+			mine := p / float64(len(left))
+			law[i] += mine * heads
+			rest := append(append([]int(nil), left[:k]...), left[k+1:]...)
+			if heads < 1 && len(rest) > 0 {
+				visit(rest, mine*(1-heads))
+			}
+		}
+	}
+	all := make([]int, len(counts))
+	for i := range all {
+		all[i] = i
+	}
+	visit(all, 1)
+	return law
+}
