@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"dpproxy/internal/plantest"
@@ -54,10 +55,19 @@ func TestSensitivity(t *testing.T) {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(s.reached)) {
 		t.Logf("reached %.3f of the declared sensitivity: %s", s.reached[kind], kind)
-		if s.reached[kind] < 0.99 && want >= 500 {
+		if s.reached[kind] < 0.99 && want >= telling(kind) {
 			t.Errorf("no %s came near its declared sensitivity: the declaration, or this test, is too loose", kind)
 		}
 	}
+}
+
+// telling is from how many pairs on a kind of measure comes near its sensitivity. Totals in which one unit has all of
+// it are rare among random statements; planner's TestSensitivity makes them.
+func telling(kind string) int {
+	if strings.HasSuffix(kind, " of totals") {
+		return 3000
+	}
+	return 500
 }
 
 // A survey counts comparisons.
