@@ -15,9 +15,6 @@ import (
 
 func main() {
 	keep(
-		// mode() and the largest groups, chosen by private scores.
-		mechanisms.NewNoisyMax, mechanisms.NoisyMax.Event, mechanisms.NoisyMax.Select, mechanisms.NoisyMax.String,
-
 		// Surveys in the local model: each object answers for itself, under a budget of its own.
 		mechanisms.NewRandomizedResponse, mechanisms.RandomizedResponse.Event, mechanisms.RandomizedResponse.String,
 		mechanisms.RandomizedResponse.Respond, mechanisms.RandomizedResponse.Law, mechanisms.RandomizedResponse.Frequency,
