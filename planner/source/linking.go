@@ -31,12 +31,14 @@ func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []cond
 	return err
 }
 
-// end tells of a column in a link. Where the unit is NULL, the row is nobody's.
+// end tells of a column in a link. Where the unit is NULL, the row is nobody's. A column of the inner side of an
+// outer join is NULL in rows that have no match there.
 func end(j *joined, c *scalar.Column) sqltext.End {
-	e := sqltext.End{Present: c.Presence(), Null: !c.NotNull}
+	e := sqltext.End{Present: c.Presence()}
 	for _, r := range relationsOf(j) {
 		if slices.Contains(r.columns, c) {
-			e.Of, e.Indexed, e.Null = r.alias, r.rows == nil && r.table.Begins(c.Name), e.Null && r.unit != c
+			e.Of, e.Indexed = r.alias, r.rows == nil && r.table.Begins(c.Name)
+			e.Null = !c.NotNull && r.unit != c || !j.outer && !slices.Contains(region(j), r)
 		}
 	}
 	return e

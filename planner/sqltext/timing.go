@@ -153,7 +153,8 @@ func (r *region) join(j *Join) (Item, read) {
 	default: // to find the rows of a join without an equality, Postgres has to know the others
 		even.On = append(slices.Clip(j.On), j.Beyond...)
 	}
-	return even, read{of.protected || other.protected, of.unfiltered && (j.Kind == Left || other.unfiltered)}
+	unfiltered := of.unfiltered && (j.Kind == Left || other.unfiltered) && even.Kind != full // which its residual filters
+	return even, read{of.protected || other.protected, unfiltered}
 }
 
 // linkInner joins by the links alone. Rows without a match have NULL in one of the columns.
