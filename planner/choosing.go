@@ -313,10 +313,31 @@ func (modeOf) reports() reports { return noReports }
 // maxModes bounds the values that a mode is one of.
 const maxModes = 10_000
 
+// mostModes bounds the values of a mode in so many public groups, 0 for private ones: the draws of all groups take
+// time that no limit of a read bounds.
+func mostModes(groups int) int {
+	if groups == 0 {
+		return privateModes
+	}
+	return min(maxModes, max(minModes, maxAllModes/groups))
+}
+
+// Bounds of the values of a mode: of all public groups together, of each whatever their number is, and of each
+// private one.
+const (
+	maxAllModes  = 1 << 18
+	minModes     = 16
+	privateModes = 1 << 8
+)
+
 func (f modeOf) specialize(c *collector) (estimator, error) {
 	texts, _, ok := c.env.Enumerate(f.arg, c.conjuncts, maxModes)
 	if !ok || len(texts) == 0 {
 		return nil, noPublicValues(f.arg)
+	}
+	if most := mostModes(c.partitions.size); len(texts) > most {
+		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "a mode of %d values in each group is one of at most %d here", len(texts), most).
+			At(f.arg.Pos()).WithHint("Group by fewer columns, or name fewer values in WHERE: %s IN (...).", describe(f.arg))
 	}
 	rows := make([][]*string, len(texts))
 	for i := range texts {
