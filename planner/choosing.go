@@ -335,7 +335,7 @@ func (f modeOf) specialize(c *collector) (estimator, error) {
 	if !ok || len(texts) == 0 {
 		return nil, noPublicValues(f.arg)
 	}
-	if most := mostModes(c.partitions.size); len(texts) > most {
+	if most := mostModes(c.size); len(texts) > most {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "a mode of %d values in each group is one of at most %d here", len(texts), most).
 			At(f.arg.Pos()).WithHint("Group by fewer columns, or name fewer values in WHERE: %s IN (...).", describe(f.arg))
 	}
