@@ -97,7 +97,7 @@ func compareQuery(t *testing.T, q tpch.Query, plain, ours *pgx.Conn) {
 // columns that are no numbers.
 type table struct {
 	columns []string
-	rows    map[string][]float64 // NaN in a column that is part of the key
+	rows    map[string][]float64 // NaN in a column that is part of the key, and for NULL
 }
 
 func queryTable(t *testing.T, conn *pgx.Conn, sql string) (table, time.Duration) {
@@ -119,6 +119,9 @@ func queryTable(t *testing.T, conn *pgx.Conn, sql string) (table, time.Duration)
 			numbers[i] = math.NaN()
 			switch rows.FieldDescriptions()[i].DataTypeOID {
 			case pgtype.NumericOID, pgtype.Int8OID, pgtype.Float8OID:
+				if raw == nil {
+					continue
+				}
 				if numbers[i], err = strconv.ParseFloat(string(raw), 64); err != nil {
 					t.Fatal(err)
 				}
@@ -135,32 +138,40 @@ func queryTable(t *testing.T, conn *pgx.Conn, sql string) (table, time.Duration)
 }
 
 // errors describes each numeric column: the median and the largest relative error
-// over the rows of the truth, and the number of further groups in the answer. Empty groups have no
+// over the rows of the truth, and how many of these the answer lacks, or has with NULL, as averages of groups
+// whose noisy size is too small; and the number of further groups in the answer. Empty groups have no
 // relative error; their largest value is told.
 func (answer table) errors(truth table) []string {
 	var lines []string
 	for i, name := range truth.columns {
 		var relative []float64
-		missing, empty := 0, 0.0
+		missing, null, empty := 0, 0, 0.0
 		for key, row := range truth.rows {
-			if got, ok := answer.rows[key]; !ok {
+			switch got, ok := answer.rows[key]; {
+			case !ok:
 				missing++
-			} else if !math.IsNaN(row[i]) && row[i] != 0 {
+			case math.IsNaN(row[i]):
+			case math.IsNaN(got[i]):
+				null++
+			case row[i] != 0:
 				relative = append(relative, math.Abs(got[i]-row[i])/math.Abs(row[i]))
 			}
 		}
 		for key, got := range answer.rows {
-			if _, ok := truth.rows[key]; !ok {
+			if _, ok := truth.rows[key]; !ok && !math.IsNaN(got[i]) {
 				empty = max(empty, math.Abs(got[i]))
 			}
 		}
 		if len(relative) == 0 {
+			if null > 0 {
+				lines = append(lines, fmt.Sprintf("  %-16s NULL in all %d", name, null))
+			}
 			continue
 		}
 		slices.Sort(relative)
 		lines = append(lines, fmt.Sprintf(
-			"  %-16s median error %8.4f %%, largest %8.4f %% of %d; %d missing; largest of %d empty groups %.6g",
-			name, 100*relative[len(relative)/2], 100*relative[len(relative)-1], len(relative), missing,
+			"  %-16s median error %8.4f %%, largest %8.4f %% of %d; %d NULL, %d missing; largest of %d empty groups %.6g",
+			name, 100*relative[len(relative)/2], 100*relative[len(relative)-1], len(relative), null, missing,
 			len(answer.rows)-len(truth.rows)+missing, empty))
 	}
 	return lines
