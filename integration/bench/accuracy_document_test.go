@@ -21,8 +21,6 @@ var (
 	above     = regexp.MustCompile(`(About|Perhaps none|None) .*$`)
 	spacing   = regexp.MustCompile(`[ ]+`)
 	ruling    = regexp.MustCompile(`-[-+]*`)
-	// unbounded brings an answer whose limit nothing bounds, one of twenty, to the form of the others.
-	unbounded = strings.NewReplacer("limits leave out more than can be told", "limits leave out up to N more", "| |", "| N |")
 )
 
 // TestAccuracyDocument plays the conversations of docs/accuracy.md with psql, all in one session:
@@ -47,7 +45,7 @@ func TestAccuracyDocument(t *testing.T) {
 		}
 		script.WriteString(`\echo '` + end + "'\n")
 	}
-	played := strings.Split(converse(t, sitetest.StartDemo(t, "--small").Analyst, script.String()), end+"\n")
+	played := strings.Split(playBounded(t, script.String()), end+"\n")
 	t.Logf("\n%s", strings.Join(played, "\n"))
 	if sitetest.Rewriting() {
 		rest := played
@@ -68,6 +66,19 @@ func TestAccuracyDocument(t *testing.T) {
 	}
 }
 
+// playBounded plays a script before a demonstration in which each answer has an upper end: one of twenty has none, which
+// the document does not show. Five demonstrations in a row without are no chance.
+func playBounded(t *testing.T, script string) (played string) {
+	t.Helper()
+	for range 5 {
+		played = converse(t, sitetest.StartDemo(t, "--small").Analyst, script)
+		if !strings.Contains(played, "more than can be told") {
+			break
+		}
+	}
+	return played
+}
+
 // converse lets one psql run a script, and returns its output, in order.
 func converse(t *testing.T, conninfo, script string) string {
 	t.Helper()
@@ -86,14 +97,14 @@ func converse(t *testing.T, conninfo, script string) string {
 	return string(out)
 }
 
-// figureless leaves out figures, how wide they make columns, how it is said that some or none are
-// above a limit, and whether anything bounds what that leaves out.
+// figureless leaves out figures, how wide they make columns, and how it is said that some or none are
+// above a limit.
 func figureless(s string) string {
 	var lines []string
 	for line := range strings.Lines(s) {
 		line = figure.ReplaceAllString(above.ReplaceAllString(strings.TrimSpace(line), "Some are above it."), "N")
 		if line = ruling.ReplaceAllString(spacing.ReplaceAllString(line, " "), "-"); line != "" {
-			lines = append(lines, unbounded.Replace(line))
+			lines = append(lines, line)
 		}
 	}
 	return strings.Join(lines, "\n")
