@@ -25,3 +25,9 @@ var Epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 func Moment(micros int64) time.Time {
 	return Epoch.AddDate(0, 0, int(micros/MicrosPerDay)).Add(time.Duration(micros%MicrosPerDay) * time.Microsecond)
 }
+
+// DayOf counts the days from [Epoch] to a date.
+func DayOf(year, month, day int64) int64 {
+	date := time.Date(int(year), time.Month(month), int(day), 0, 0, 0, 0, time.UTC)
+	return (date.Unix() - Epoch.Unix()) / (24 * 60 * 60)
+}

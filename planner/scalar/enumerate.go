@@ -54,6 +54,9 @@ func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool)
 		if x.fn.name == "date_trunc" {
 			return n.truncated(x, where)
 		}
+		if x.fn.over == bins {
+			return n.binned(x, n.env.Narrowed(x.args[1], where))
+		}
 		if texts, ok := n.tens(x, in); ok {
 			return texts, true
 		}

@@ -40,7 +40,8 @@ var operators = index(true,
 		- time interval > time; - time time > interval; + interval interval > interval; - interval interval > interval;
 		- interval > interval; * interval float8 > interval; * float8 interval > interval; / interval float8 > interval;
 		+ date timetz > timestamptz; + timetz date > timestamptz; + timetz interval > timetz; + interval timetz > timetz;
-		- timetz interval > timetz; ^ float8 float8 > float8; ^ numeric numeric > numeric`},
+		- timetz interval > timetz`},
+	group{raised, "^ float8 float8 > float8; ^ numeric numeric > numeric"},
 	group{concatenate, "|| text text > text"},
 )
 
@@ -56,6 +57,13 @@ var functions = index(false,
 	group{roundingTo, "round numeric int4 > numeric; trunc numeric int4 > numeric"},
 	group{modulo, "mod int2 int2 > int2; mod int4 int4 > int4; mod int8 int8 > int8; mod numeric numeric > numeric"},
 	group{quotient, "div numeric numeric > numeric"},
+	group{squareRoot, "sqrt float8 > float8; sqrt numeric > numeric"},
+	group{exponential, "exp float8 > float8; exp numeric > numeric"},
+	group{logarithm, "ln float8 > float8; ln numeric > numeric"},
+	group{logarithm10, "log float8 > float8; log numeric > numeric; log10 float8 > float8; log10 numeric > numeric"},
+	group{raised, `
+		power float8 float8 > float8; power numeric numeric > numeric; pow float8 float8 > float8;
+		pow numeric numeric > numeric`},
 	group{bucket, "width_bucket float8 float8 float8 int4 > int4; width_bucket numeric numeric numeric int4 > int4"},
 
 	group{length, `
@@ -82,13 +90,16 @@ var functions = index(false,
 		extract text interval > numeric; date_part text date > float8; date_part text timestamp > float8;
 		date_part text timestamptz > float8; date_part text interval > float8`},
 	group{atZone, "timezone text timestamptz > timestamp; timezone text timestamp > timestamptz"},
+	group{calendarAge, "age timestamp timestamp > interval; age timestamptz timestamptz > interval"},
+	group{dateOf, "make_date int4 int4 int4 > date"},
+	group{bins, "date_bin interval timestamp timestamp > timestamp; date_bin interval timestamptz timestamptz > timestamptz"},
 	group{format, "to_char timestamp text > text; to_char timestamptz text > text"},
 
 	group{nil, `
 		date_trunc text interval > interval; extract text time > numeric; date_part text time > float8;
 		timezone interval timestamptz > timestamp; timezone interval timestamp > timestamptz; timezone text timetz > timetz;
 		now > timestamptz; transaction_timestamp > timestamptz; statement_timestamp > timestamptz;
-		make_date int4 int4 int4 > date; make_time int4 int4 float8 > time;
+		make_time int4 int4 float8 > time;
 		make_timestamp int4 int4 int4 int4 int4 float8 > timestamp;
 		make_timestamptz int4 int4 int4 int4 int4 float8 > timestamptz;
 		make_timestamptz int4 int4 int4 int4 int4 float8 text > timestamptz; make_interval > interval;
@@ -97,9 +108,7 @@ var functions = index(false,
 		make_interval int4 int4 int4 int4 int4 int4 > interval; make_interval int4 int4 int4 int4 int4 int4 float8 > interval;
 		to_date text text > date; to_timestamp text text > timestamptz; to_timestamp float8 > timestamptz;
 		to_number text text > numeric; to_char interval text > text; to_char numeric text > text; to_char int4 text > text;
-		to_char int8 text > text; to_char float4 text > text; to_char float8 text > text; power float8 float8 > float8;
-		power numeric numeric > numeric; sqrt float8 > float8; sqrt numeric > numeric; exp float8 > float8;
-		exp numeric > numeric; ln float8 > float8; ln numeric > numeric; like_escape text text > text;
+		to_char int8 text > text; to_char float4 text > text; to_char float8 text > text; like_escape text text > text;
 		substring text text > text; substring text text text > text; repeat text int4 > text; lpad text int4 > text;
 		lpad text int4 text > text; rpad text int4 > text; rpad text int4 text > text`},
 )

@@ -147,6 +147,10 @@ func (r *resolution) function(e *ast.Func) (Expr, error) {
 		return r.nullIf(args, e.At)
 	case "concat":
 		return r.concat(args, e.At)
+	case "age":
+		if len(args) == 1 {
+			args = sinceToday(args, e.At)
+		}
 	}
 	candidates := functions[e.Name]
 	if candidates == nil && len(args) == 1 && slices.Contains(castFunctions, e.Name) {

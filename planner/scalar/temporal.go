@@ -380,6 +380,9 @@ func extractBounds(env *Env, c *call) Interval {
 	}
 	from := c.args[1].Type()
 	out := partBounds(strings.ToLower(*name), x, from)
+	if from.OID == pgtype.Interval && madeBy(c.args[1], calendarAge) {
+		out = agePart(strings.ToLower(*name), x)
+	}
 	out.Null = x.Null
 	if c.typ.Float() {
 		return out.outward(c.typ)
@@ -434,22 +437,7 @@ func partBounds(name string, x Interval, from pgtype.Type) Interval {
 
 // elapsed reports whether an interval is a difference of two times, or NULL: it has days and
 // less than a day, but no months.
-func elapsed(e Expr) bool {
-	all := func(list []Expr) bool {
-		return !slices.ContainsFunc(list, func(o Expr) bool { return !elapsed(o) })
-	}
-	switch e := e.(type) { //nolint:gochecksumtype // the others are none
-	case *call:
-		return e.fn.over == difference
-	case *Ref:
-		return len(e.Column.Of) > 0 && all(e.Column.Of)
-	case *choice:
-		return e.kind != caseWhen && all(e.results)
-	case *aggregate:
-		return elapsed(e.x)
-	}
-	return false
-}
+func elapsed(e Expr) bool { return madeBy(e, difference) }
 
 func extracted(w *Writer, c *call) (fragment, error) {
 	x := c.args[1]
@@ -457,7 +445,8 @@ func extracted(w *Writer, c *call) (fragment, error) {
 		return fragment{}, w.noBounds(x)
 	}
 	from := x.Type()
-	if from.OID == pgtype.Interval && !elapsed(x) {
+	age := from.OID == pgtype.Interval && madeBy(x, calendarAge)
+	if from.OID == pgtype.Interval && !age && !elapsed(x) {
 		return fragment{}, notAllowed("a part of an interval that is no difference of two times", c.at)
 	}
 	var name string
@@ -465,6 +454,8 @@ func extracted(w *Writer, c *call) (fragment, error) {
 		p, ok := parts[s]
 		name = s
 		switch {
+		case age:
+			return slices.Contains(ageParts, s) && !w.Env.Before14
 		case from.OID == pgtype.Interval:
 			return slices.Contains(intervalParts, s)
 		case from.OID == pgtype.Date && c.fn.name == "extract":
