@@ -231,6 +231,8 @@ func (b *budgeted) candidate(kind string) Candidate {
 		return without("has no finite cost in a pure budget")
 	case !b.settings.allows(kind):
 		return without("not allowed by the policy")
+	case ofOneNumber(kind) && slices.ContainsFunc(b.sets(), (*GroupingSet).spreads):
+		return without("its price is that of one number, and a unit counts by a norm over the groups")
 	}
 	c := Candidate{Mechanism: kind}
 	total, saved := b.sharePico*b.selections, false

@@ -110,6 +110,13 @@ func (m *Measure) chosen() bool {
 	return slices.ContainsFunc(m.Norms, func(n Norm) bool { return n.Choices > 0 })
 }
 
+// spreads reports whether a norm of a unit is over several numbers: over the groups, or the nodes of one statistic.
+func (g *GroupingSet) spreads() bool {
+	return slices.ContainsFunc(g.Measures, func(m *Measure) bool {
+		return m.keyed || slices.ContainsFunc(m.statistics, func(i int) bool { return g.statistics[i].nodes() > 1 })
+	})
+}
+
 // sameWeights reports whether units have the same weights in two measures, that of a statistic alone
 // if it is the same.
 func (m *Measure) sameWeights(o *Measure) bool {

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"math"
 	"math/big"
 	"testing"
 
@@ -45,6 +46,50 @@ func TestDesignedNoiseIsPriced(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// A unit that counts by a norm may have a part of it in each of many groups. Recycled noise tells of each
+// part as much as drawing anew does, −ln(1 − q), and its price has that once: it is for one number.
+func TestNoiseOfOneNumber(t *testing.T) {
+	for _, c := range []struct {
+		sql  string
+		has  bool
+		pure bool
+	}{
+		{"SELECT count(*) FROM visits", true, true},
+		{"SELECT count(*) FROM visits", true, false},
+		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1", false, true},
+		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1", false, false},
+		{"SELECT diagnosis, count(*) FROM visits GROUP BY ROLLUP (1)", false, false},
+	} {
+		p := specializeWith(t, clinic(t), c.sql, func(s *planner.Settings) {
+			s.EpsilonPico, s.Mechanism, s.Pure, s.Target.Error = 900*dp.PicoPerUnit, "auto", c.pure, 2
+			s.Contribution, s.Mechanisms = planner.FixedContribution, planner.Mechanisms()
+		})
+		has := false
+		for _, e := range p.Event {
+			r, ok := e.(dp.RecycledEvent)
+			if has = has || ok; !ok || c.has {
+				continue
+			}
+			kernel, laplace := r.Kernel.(dp.LaplaceEvent)
+			if !laplace {
+				continue
+			}
+			const groups = 20.0 // in each a 20th of the limit
+			anew, _ := new(big.Rat).Sub(big.NewRat(1, 1), r.Recycle).Float64()
+			scale, _ := kernel.Scale.Float64()
+			price, err := accountant.Price(e, dp.PureDP)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Errorf("%s: %v costs %v, and a unit in %v groups loses up to %g", c.sql, e, price, groups,
+				float64(kernel.Sensitivity.LInf)/scale-groups*math.Log(anew))
+		}
+		if has != c.has {
+			t.Errorf("%s, pure %t: recycled %t, want %t", c.sql, c.pure, has, c.has)
 		}
 	}
 }

@@ -25,6 +25,10 @@ func Mechanisms() []string {
 // Recycles reports whether a mechanism draws noise anew that is out of its bounds.
 func Recycles(mechanism string) bool { return mechanism == brdpLaplace || mechanism == brdpGaussian }
 
+// ofOneNumber reports whether the price of a mechanism covers a change of one number of a vector: where a unit
+// changes several, each by a part of a norm, the losses add up to more than that of one which has the whole norm.
+func ofOneNumber(mechanism string) bool { return Recycles(mechanism) }
+
 // kernel is the noise that a recycling mechanism draws from, "" for another one.
 func kernel(mechanism string) string {
 	return map[string]string{brdpLaplace: laplace, brdpGaussian: gaussian}[mechanism]
