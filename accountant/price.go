@@ -22,6 +22,7 @@ var ErrEvent = errors.New("accountant: an event that cannot be priced")
 //	event          PureDP                   ZCDP
 //	Laplace        ε                        L0·(e·Δ − (e/sinh e)·(1 − exp(−e·Δ)))
 //	Gaussian       none                     L0·Δ²/(2·variance)
+//	Staircase      L0·Epsilon               L0·ε·tanh(ε/2), ε = Epsilon
 //	Recycled       the pair's, see brdp     the pair's, see brdp
 //	Pure           ε                        ε·tanh(ε/2)
 //	BoundedRange   ε                        ε²/8, or ε·tanh(ε/2) if that is less
@@ -49,6 +50,8 @@ func Price(e dp.Event, m dp.Measure) (dp.Loss, error) {
 		return priceLaplace(e, m)
 	case dp.GaussianEvent:
 		return priceGaussian(e, m)
+	case dp.StaircaseEvent:
+		return priceStaircase(e, m)
 	case dp.RecycledEvent:
 		return priceRecycled(e, m)
 	case dp.PureEvent:
@@ -87,6 +90,17 @@ func priceGaussian(e dp.GaussianEvent, m dp.Measure) (dp.Loss, error) {
 	}
 	twice := new(big.Int).Lsh(e.Variance, 1)
 	return lossUp(m, new(big.Rat).SetFrac(e.Sensitivity.L2Squared(), twice))
+}
+
+func priceStaircase(e dp.StaircaseEvent, m dp.Measure) (dp.Loss, error) {
+	if !e.Sensitivity.Valid() || !positive(e.Epsilon) || e.Step < 1 || e.Step > e.Sensitivity.LInf {
+		return dp.Loss{}, fmt.Errorf("%w: a staircase without a sensitivity, an epsilon or a step", ErrEvent)
+	}
+	coordinate := e.Epsilon
+	if m == dp.ZCDP {
+		coordinate = pureRho(e.Epsilon)
+	}
+	return lossUp(m, new(big.Rat).Mul(coordinate, new(big.Rat).SetInt64(e.Sensitivity.L0)))
 }
 
 func pricePure(e dp.PureEvent, m dp.Measure) (dp.Loss, error) {

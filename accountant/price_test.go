@@ -21,6 +21,10 @@ func laplaceEvent(l0, linf int64, scale *big.Rat) dp.LaplaceEvent {
 	return dp.LaplaceEvent{Sensitivity: dp.Sensitivity{L0: l0, LInf: linf}, Scale: scale}
 }
 
+func staircaseEvent(l0, linf, step int64) dp.StaircaseEvent {
+	return dp.StaircaseEvent{Sensitivity: dp.Sensitivity{L0: l0, LInf: linf}, Epsilon: big.NewRat(1, 1), Step: step}
+}
+
 func gaussianEvent(l0, linf, variance int64) dp.GaussianEvent {
 	return dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: l0, LInf: linf}, Variance: big.NewInt(variance)}
 }
@@ -57,6 +61,9 @@ func TestPriceExamples(t *testing.T) {
 		{reduction(2, big.NewRat(1, 4), big.NewRat(1, 2), big.NewRat(1, 2)), dp.PureDP, dp.PicoPerUnit / 2},
 		{reduction(2, new(big.Rat), big.NewRat(1, 4), big.NewRat(1, 2)), dp.ZCDP, 244_918_662_404},
 		{reduction(2, big.NewRat(1, 4), big.NewRat(1, 2), big.NewRat(1, 2)), dp.ZCDP, 0},
+		{staircaseEvent(1, 5, 2), dp.PureDP, dp.PicoPerUnit},
+		{staircaseEvent(3, 5, 5), dp.PureDP, 3 * dp.PicoPerUnit},
+		{staircaseEvent(2, 5, 2), dp.ZCDP, 924_234_314_521}, // tanh(1/2), twice
 		{dp.ComposedEvent{}, dp.PureDP, 0},
 		{
 			dp.ComposedEvent{gaussianEvent(1, 1, 3), dp.ComposedEvent{laplaceEvent(1, 1, big.NewRat(2, 1))}},
@@ -138,6 +145,10 @@ func TestPriceRefuses(t *testing.T) {
 		{"variance zero", gaussianEvent(1, 1, 0), dp.ZCDP, accountant.ErrEvent},
 		{"no variance", dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}}, dp.ZCDP, accountant.ErrEvent},
 		{"no epsilon", dp.PureEvent{}, dp.PureDP, accountant.ErrEvent},
+		{"staircase without sensitivity", staircaseEvent(0, 1, 1), dp.PureDP, accountant.ErrEvent},
+		{"staircase without a step", staircaseEvent(1, 5, 0), dp.PureDP, accountant.ErrEvent},
+		{"staircase of too wide a step", staircaseEvent(1, 5, 6), dp.ZCDP, accountant.ErrEvent},
+		{"staircase without epsilon", dp.StaircaseEvent{Sensitivity: laplace.Sensitivity, Step: 1}, dp.PureDP, accountant.ErrEvent},
 		{"epsilon zero", dp.PureEvent{Epsilon: new(big.Rat)}, dp.ZCDP, accountant.ErrEvent},
 		{"no range", dp.BoundedRangeEvent{}, dp.ZCDP, accountant.ErrEvent},
 		{"range zero", dp.BoundedRangeEvent{Epsilon: new(big.Rat)}, dp.PureDP, accountant.ErrEvent},

@@ -46,6 +46,17 @@ type GaussianEvent struct {
 	Variance    *big.Int // ≥ 1, in lattice units squared
 }
 
+// A StaircaseEvent is the release of an integer vector with independent discrete staircase noise on each coordinate,
+//
+//	P(n) ∝ e^(−Epsilon·⌊|n|/LInf⌋)·(e^−Epsilon if |n| mod LInf ≥ Step, else 1).
+//
+// Each coordinate of which a unit changes anything costs Epsilon.
+type StaircaseEvent struct {
+	Sensitivity Sensitivity
+	Epsilon     *big.Rat // > 0, of one coordinate
+	Step        int64    // from 1 to LInf
+}
+
 // A RecycledEvent is the release of an integer vector with independent noise on
 // each coordinate, drawn from the kernel and, where its absolute value exceeds
 // Boundary, drawn anew with probability Recycle:
@@ -102,6 +113,7 @@ type ComposedEvent []Event
 
 func (LaplaceEvent) event()      {}
 func (GaussianEvent) event()     {}
+func (StaircaseEvent) event()    {}
 func (RecycledEvent) event()     {}
 func (PureEvent) event()         {}
 func (BoundedRangeEvent) event() {}
@@ -119,6 +131,11 @@ func (e LaplaceEvent) String() string {
 func (e GaussianEvent) String() string {
 	f, _ := new(big.Float).SetInt(e.Variance).Float64()
 	return fmt.Sprintf("gaussian l0=%d linf=%d variance=%.6g", e.Sensitivity.L0, e.Sensitivity.LInf, f)
+}
+
+// String writes the event for plans and audit entries.
+func (e StaircaseEvent) String() string {
+	return fmt.Sprintf("staircase l0=%d linf=%d epsilon=%s step=%d", e.Sensitivity.L0, e.Sensitivity.LInf, short(e.Epsilon), e.Step)
 }
 
 // String writes the event for plans and audit entries.

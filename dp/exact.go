@@ -18,6 +18,8 @@ func Exact(e Event) string {
 			return "?"
 		}
 		return fmt.Sprintf("gaussian(%v %s)", e.Sensitivity, e.Variance)
+	case StaircaseEvent:
+		return fmt.Sprintf("staircase(%v %s %d)", e.Sensitivity, digits(e.Epsilon), e.Step)
 	case RecycledEvent:
 		return fmt.Sprintf("recycled(%s %d %s)", Exact(e.Kernel), e.Boundary, digits(e.Recycle))
 	case PureEvent:

@@ -170,15 +170,32 @@ func drawLaplace(src Source, num, den uint64) wide {
 		for !bernoulliExpFraction(src, u, num) {
 			u, negative = uniformSigned(src, num)
 		}
-		hi, lo := bits.Mul64(geometric(src), num)
-		lo, carry := bits.Add64(lo, u, 0)
-		hi += carry
-		w := wide{hi: hi / den, negative: negative}
-		w.lo, _ = bits.Div64(hi%den, lo, den)
+		w := steps(src, u, num, den)
+		w.negative = negative
 		if !w.negative || w.hi|w.lo != 0 {
 			return w
 		}
 	}
+}
+
+// drawGeometric draws n ≥ 0 with P(n) ∝ exp(−n·den/num), for num, den ≥ 1: it is |n| of [drawLaplace] with its
+// weight of 0.
+func drawGeometric(src Source, num, den uint64) wide {
+	u := uniform(src, num)
+	for !bernoulliExpFraction(src, u, num) {
+		u = uniform(src, num)
+	}
+	return steps(src, u, num, den)
+}
+
+// steps returns ⌊(v·num + u)/den⌋ for a v ≥ 0 of probability (1 − 1/e)·e⁻ᵛ.
+func steps(src Source, u, num, den uint64) wide {
+	hi, lo := bits.Mul64(geometric(src), num)
+	lo, carry := bits.Add64(lo, u, 0)
+	hi += carry
+	w := wide{hi: hi / den}
+	w.lo, _ = bits.Div64(hi%den, lo, den)
+	return w
 }
 
 // uniformSigned is uniform beside a fair coin, from one word where 2n fits it.

@@ -10,8 +10,8 @@ import (
 	"dpproxy/pgerr"
 )
 
-// leastSaving is the part of a price that recycling must save to be worth while: it makes
-// the time of a draw random.
+// leastSaving is the part of a price that recycling must save to be worth while, since it makes
+// the time of a draw random, and a staircase, whose rare values are the wider.
 const leastSaving = 0.01
 
 // budgeted is a plan with a target, and the most that reaching it may cost.
@@ -165,7 +165,7 @@ func (b *budgeted) reductionCandidates(kind string, pool int64) {
 
 // chooseNoise takes the cheapest noise that is narrow enough.
 func (b *budgeted) chooseNoise() error {
-	for _, kind := range []string{gaussian, laplace, brdpGaussian, brdpLaplace} {
+	for _, kind := range []string{gaussian, laplace, brdpGaussian, brdpLaplace, staircase} {
 		b.Candidates = append(b.Candidates, b.candidate(kind))
 	}
 	best, err := b.cheapest()
@@ -194,13 +194,21 @@ func (b *budgeted) chooseNoise() error {
 }
 
 // cheapest returns the candidate to choose; of two at one price the first, which is simpler. Where
-// the analyst asks for recycling that gains nothing, its kernel is as good.
+// the analyst asks for recycling that gains nothing, its kernel is as good. A staircase has to save something: of a
+// number that a unit changes by one it is Laplace noise.
 func (b *budgeted) cheapest() (*Candidate, error) {
 	var best *Candidate
 	for i := range b.Candidates {
 		c := &b.Candidates[i]
 		asked := b.settings.Mechanism == auto || b.settings.Mechanism == c.Mechanism || kernel(b.settings.Mechanism) == c.Mechanism
-		if c.designs != nil && asked && (best == nil || c.Loss.Pico() < best.Loss.Pico()) {
+		if c.designs == nil || !asked {
+			continue
+		}
+		part := 1.0
+		if c.Mechanism == staircase {
+			part -= leastSaving
+		}
+		if best == nil || float64(c.Loss.Pico()) < part*float64(best.Loss.Pico()) {
 			best = c
 		}
 	}
@@ -279,6 +287,10 @@ func (b *budgeted) design(kind string, set *GroupingSet, statistic int) (d brdp.
 		if goal.Sensitivity, goal.Boundary, err = s.measure.fixedGoal(&set.aggregation, s, goal.Boundary, isLaplace(kind)); err != nil {
 			return brdp.Design{}, false, false
 		}
+	}
+	if kind == staircase {
+		d, err := staircaseFor(goal, b.settings.Alpha)
+		return d, false, err == nil
 	}
 	options, err := designer.Options(goal, Recycles(kind))
 	if err != nil {

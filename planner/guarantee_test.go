@@ -19,6 +19,7 @@ var releases = map[string]func(dp.Event) bool{
 	"discrete Laplace":                    is[dp.LaplaceEvent],
 	"discrete Gaussian":                   is[dp.GaussianEvent],
 	"recycled noise (BR-DP)":              is[dp.RecycledEvent],
+	"discrete staircase":                  is[dp.StaircaseEvent],
 	"exponential mechanism":               is[dp.BoundedRangeEvent],
 	"Gaussian partition selection":        selects(is[dp.GaussianEvent]),
 	"Laplace partition selection":         selects(is[dp.LaplaceEvent]),

@@ -51,7 +51,7 @@ func TestDesignedNoiseIsPriced(t *testing.T) {
 }
 
 // A unit that counts by a norm may have a part of it in each of many groups. Recycled noise tells of each
-// part as much as drawing anew does, −ln(1 − q), and its price has that once: it is for one number.
+// part as much as drawing anew does, −ln(1 − q), and its price has that once: it is for one number. A staircase loses ε in each.
 func TestNoiseOfOneNumber(t *testing.T) {
 	for _, c := range []struct {
 		sql  string
@@ -70,6 +70,10 @@ func TestNoiseOfOneNumber(t *testing.T) {
 		})
 		has := false
 		for _, e := range p.Event {
+			if s, stairs := e.(dp.StaircaseEvent); stairs && !c.has {
+				t.Errorf("%s: %v", c.sql, s)
+			}
+			has = has || is[dp.StaircaseEvent](e)
 			r, ok := e.(dp.RecycledEvent)
 			if has = has || ok; !ok || c.has {
 				continue

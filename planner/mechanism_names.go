@@ -2,7 +2,7 @@ package planner
 
 // Names of the mechanisms in settings and plans. The first two have one round and a known error;
 // noise reduction has rounds until an error is reached; recycling draws noise again that is too
-// wide, which makes a known error cheaper.
+// wide, which makes a known error cheaper, and a staircase has its steps where the error is.
 const (
 	auto             = "auto"
 	laplace          = "laplace"
@@ -11,6 +11,7 @@ const (
 	laplaceReduction = "laplace_reduction"
 	brdpLaplace      = "brdp_laplace"
 	brdpGaussian     = "brdp_gaussian"
+	staircase        = "staircase"
 	exponential      = "exponential" // chooses percentiles and modes; other values are as with auto
 )
 
@@ -19,7 +20,7 @@ func MechanismNames() []string { return append([]string{auto}, Mechanisms()...) 
 
 // Mechanisms are the names of all mechanisms, as a policy allows them.
 func Mechanisms() []string {
-	return []string{laplace, gaussian, brownian, laplaceReduction, brdpLaplace, brdpGaussian, exponential}
+	return []string{laplace, gaussian, brownian, laplaceReduction, brdpLaplace, brdpGaussian, staircase, exponential}
 }
 
 // Recycles reports whether a mechanism draws noise anew that is out of its bounds.
@@ -27,7 +28,7 @@ func Recycles(mechanism string) bool { return mechanism == brdpLaplace || mechan
 
 // ofOneNumber reports whether the price of a mechanism covers a change of one number of a vector: where a unit
 // changes several, each by a part of a norm, the losses add up to more than that of one which has the whole norm.
-func ofOneNumber(mechanism string) bool { return Recycles(mechanism) }
+func ofOneNumber(mechanism string) bool { return Recycles(mechanism) || mechanism == staircase }
 
 // kernel is the noise that a recycling mechanism draws from, "" for another one.
 func kernel(mechanism string) string {
@@ -36,5 +37,5 @@ func kernel(mechanism string) string {
 
 // isLaplace reports whether noise of a kind is for ℓ₁ norms.
 func isLaplace(kind string) bool {
-	return kind == laplace || kind == brdpLaplace || kind == laplaceReduction
+	return kind == laplace || kind == brdpLaplace || kind == laplaceReduction || kind == staircase
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"regexp"
@@ -243,5 +244,23 @@ func TestPriceOfLimits(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEntryOfStaircase has the price of a sum that is asked for to ± 1000, where a patient changes it by Δ, from the odds
+// of a staircase: (2θ+1)·(e^ε−1) = 19·2Δ at 95 %.
+func TestEntryOfStaircase(t *testing.T) {
+	ana, ledger, noise := entered(t, limit(t, accountant.UnitScope, "patient", dp.PureDP, 100_000))
+	noise.draw(1)
+	const half, delta = 1000, 2010
+	ana.set(t, fmt.Sprintf("dp.error = %d", half), "dp.max_epsilon = 20")
+	must(t, ana.Conn, "SELECT sum(birth_year) FROM patients")
+	by := math.Log1p(19 * 2 * delta / (2*half + 1.0))
+	want := fmt.Sprintf("staircase l0=1 linf=%d epsilon=%.6g step=%d", delta, by, half+1)
+	if !slices.Equal(ledger.first, []string{want}) {
+		t.Errorf("the entries are %q, want %s", ledger.first, want)
+	}
+	if len(ledger.debits) != 1 || math.Abs(float64(ledger.debits[0].Loss.Pico())-by*dp.PicoPerUnit) > 1000 {
+		t.Errorf("the debits are %v, want ε=%.12f", ledger.debits, by)
 	}
 }

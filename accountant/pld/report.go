@@ -98,6 +98,12 @@ func (c *collection) add(e dp.Event) error {
 		return c.addLaplace(e)
 	case dp.GaussianEvent:
 		return c.addGaussian(e)
+	case dp.StaircaseEvent:
+		epsilon, err := positive(e.Epsilon)
+		if err != nil || !e.Sensitivity.Valid() {
+			return fmt.Errorf("%w: staircase noise %v", ErrEvent, e)
+		}
+		return c.count(response{epsilon}, e.Sensitivity.L0)
 	case dp.RecycledEvent:
 		return c.addRecycled(e)
 	case dp.PureEvent:

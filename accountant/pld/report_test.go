@@ -238,8 +238,13 @@ func TestApproximate(t *testing.T) {
 
 // TestBoundedLosses checks that no report exceeds the sum of pure ε.
 func TestBoundedLosses(t *testing.T) {
-	events := []dp.Event{laplace(2, 1, 2, 1), dp.PureEvent{Epsilon: big.NewRat(1, 4)}, recycled(laplace(1, 1, 1, 1), 0, 1, 2)}
-	sum := 1 + 0.25 + 1 + math.Ln2
+	events := []dp.Event{
+		laplace(2, 1, 2, 1),
+		dp.PureEvent{Epsilon: big.NewRat(1, 4)},
+		recycled(laplace(1, 1, 1, 1), 0, 1, 2),
+		dp.StaircaseEvent{Sensitivity: dp.Sensitivity{L0: 2, LInf: 5}, Epsilon: big.NewRat(1, 8), Step: 2},
+	}
+	sum := 1 + 0.25 + 1 + math.Ln2 + 0.25
 	if got := report(t, 1e-300, events...); got < sum || got > sum*(1+1e-9) {
 		t.Errorf("ε = %.15g without δ, want %.15g", got, sum)
 	}
@@ -307,6 +312,8 @@ func TestNewRefuses(t *testing.T) {
 		"no variance":            dp.GaussianEvent{Sensitivity: one},
 		"variance 0":             gaussian(1, 1, 0),
 		"no epsilon":             dp.PureEvent{},
+		"staircase no epsilon":   dp.StaircaseEvent{Sensitivity: one, Step: 1},
+		"staircase sensitivity":  dp.StaircaseEvent{Epsilon: big.NewRat(1, 1), Step: 1},
 		"range 0":                dp.BoundedRangeEvent{Epsilon: new(big.Rat)},
 		"no delta":               dp.ApproximateEvent{Of: laplace(1, 1, 1, 1)},
 		"approximate of nothing": dp.ApproximateEvent{Delta: big.NewRat(1, 2)},

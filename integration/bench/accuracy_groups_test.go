@@ -54,7 +54,10 @@ func TestAccuracyGroups(t *testing.T) {
 const paymentsPolicy = `
 privacy_unit: {name: person, budget: {epsilon: 50, delta: 1e-6, selection_delta: 0}}
 tables:
-  payments: {unit: person, columns: {amount: {bounds: [0, 20]}}}
+  payments:
+    unit: person
+    mechanisms: [laplace, gaussian, brdp_laplace, brdp_gaussian]
+    columns: {amount: {bounds: [0, 20]}}
 analysts:
   ana: {password: VERIFIER, tables: [payments]}
 brdp: true

@@ -69,6 +69,38 @@ func TestLaw(t *testing.T) {
 	}
 }
 
+// TestLawOfStaircase is TestLaw of a sum whose error is asked for, so narrow that a staircase is the cheapest: it is
+// within ±600, where a patient changes it by 2010, in half of the answers.
+func TestLawOfStaircase(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
+	const sql, half, sensitivity = "SELECT sum(birth_year) FROM patients WHERE region = 'north'", 600, 2010
+	var truth int64
+	if err := sitetest.Dial(t, s.Data.URL("postgres", "postgres")).QueryRow(t.Context(), sql).Scan(&truth); err != nil {
+		t.Fatal(err)
+	}
+	noise := make([]int64, draws(t))
+	repeat(t, s.Run(t), fmt.Sprintf("SET dp.error = %d; SET dp.confidence = 0.5; SET dp.max_epsilon = 2", half), sql, len(noise),
+		func(k int, row pgx.Row) error {
+			err := row.Scan(&noise[k])
+			noise[k] -= truth
+			return err
+		})
+	// P(|n| ≤ 600) is half: 1201·(e^ε − 1) = 2·2010.
+	epsilon := math.Log1p(2.0 * sensitivity / (2*half + 1))
+	if p := stattest.Fit(noise, stattest.Staircase(sensitivity, half+1, epsilon)); p < stattest.Level {
+		t.Errorf("the answers do not follow the law of the plan: p = %g", p)
+	}
+	for _, wrong := range []func(int64) float64{
+		stattest.Staircase(sensitivity, half+1, epsilon*1.2), stattest.Staircase(sensitivity, half+1, epsilon/1.2),
+		stattest.Staircase(sensitivity*2, half+1, epsilon), stattest.Staircase(sensitivity, half+150, epsilon),
+		stattest.Laplace(sensitivity / epsilon),
+	} {
+		if p := stattest.Fit(noise, wrong); p >= stattest.Level {
+			t.Errorf("another law is not told apart: p = %g", p)
+		}
+	}
+}
+
 // sample collects the noise of many answers.
 func sample(t *testing.T, r *sitetest.Running, epsilon, sql string, truth int64) []int64 {
 	t.Helper()

@@ -20,6 +20,21 @@ func Gaussian(variance float64) func(int64) float64 {
 	return func(n int64) float64 { return weight(n) / norm }
 }
 
+// Staircase returns the exact law of discrete staircase noise for a number that changes by at most delta, with a step
+// from 1 to delta, as [Geng-Viswanath 2014] write it.
+func Staircase(delta, step int64, epsilon float64) func(int64) float64 {
+	b := math.Exp(-epsilon)
+	a := (1 - b) / (2*float64(step) + 2*b*float64(delta-step) - (1 - b))
+	return func(n int64) float64 {
+		size := max(n, -n)
+		weight := a * math.Pow(b, float64(size/delta))
+		if size%delta >= step {
+			weight *= b
+		}
+		return weight
+	}
+}
+
 // Cells returns the law of ⌊x/width⌋ for a continuous x with the given
 // cumulative distribution function: the law of binned discrete noise
 // of a scale far above width.
