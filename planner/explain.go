@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -101,19 +100,7 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 		if o.report != "" {
 			continue
 		}
-		bar := g.errorBar(o, nil)
-		half := "± " + Number(bar.Least)
-		if bar.Said != "" {
-			half = fmt.Sprintf(bar.Said, Number(bar.Least))
-		}
-		switch {
-		case g.Reduction != nil:
-			half = g.Reduction.Goal() + ", if that is reached"
-		case bar.Least < 0 && g.timesLimit(o) != "":
-			half = g.timesLimit(o)
-		case bar.Least < 0:
-			half = "known with the answer"
-		}
+		half := g.errorBefore(o)
 		w.line(depth, "%s: error at %s %%: %s%s", o.label, Number(100*(1-g.alpha)), half, o.clampedTo())
 	}
 	for _, p := range g.ranks {
@@ -188,4 +175,27 @@ func (p *Plan) Clamped() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// An Effect is all that is known of an aggregate without groups before anything is read: it tells
+// administrators how their policy limits answers.
+type Effect struct {
+	Label string // e.g. "sum(cost)"
+	// Contribution is how much one unit can add, e.g. "at most 20 rows"; a limit that is chosen is called C.
+	Contribution string
+	// Error is the error at the plan's confidence, e.g. "± 20", or "± 2.2 C".
+	Error string
+}
+
+// Effects returns those of the plan's aggregates.
+func (p *Plan) Effects() []Effect {
+	var all []Effect
+	for _, g := range p.sets() {
+		for i := range g.outputs {
+			if o := &g.outputs[i]; o.report == "" {
+				all = append(all, Effect{o.label, g.contributionTo(o), g.errorBefore(o)})
+			}
+		}
+	}
+	return all
 }

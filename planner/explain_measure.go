@@ -159,3 +159,45 @@ func (g *GroupingSet) choiceAndNoise(s *statistic) string {
 	return fmt.Sprintf("weight %s, %s%v, and the number of rows with %s noise for %s=%s",
 		sensitivity, times, s.choosersAt(clips)[0].Event(), budget.kind, budget.measure().Symbol(), count)
 }
+
+// contributionTo says how much one unit can add to an output.
+func (g *GroupingSet) contributionTo(o *output) string {
+	if g.bounds.unique {
+		return "one row, by a key"
+	}
+	var said []string
+	for _, m := range g.Measures {
+		for i := range m.Norms {
+			if g.uses(o, m) {
+				said = append(said, m.describe(i, g))
+			}
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// uses reports whether an output is computed from statistics that a measure limits.
+func (g *GroupingSet) uses(o *output, m *Measure) bool {
+	for _, at := range o.statistics() {
+		if g.statistics[at].measure == m {
+			return true
+		}
+	}
+	return false
+}
+
+// errorBefore writes the error of an output as far as it is known before anything is read.
+func (g *GroupingSet) errorBefore(o *output) string {
+	bar := g.errorBar(o, nil)
+	switch {
+	case g.Reduction != nil:
+		return g.Reduction.Goal() + ", if that is reached"
+	case bar.Least < 0 && g.timesLimit(o) != "":
+		return g.timesLimit(o)
+	case bar.Least < 0:
+		return "known with the answer"
+	case bar.Said != "":
+		return fmt.Sprintf(bar.Said, Number(bar.Least))
+	}
+	return "± " + Number(bar.Least)
+}

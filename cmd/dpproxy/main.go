@@ -16,6 +16,7 @@ import (
 type commands struct {
 	Init      initCommand      `cmd:"" help:"Make the ledger and the secret of a policy, once."`
 	Run       runCommand       `cmd:"" help:"Serve analysts, as the policy says."`
+	Suggest   suggestCommand   `cmd:"" help:"Make a first policy from a database's catalogue."`
 	Check     checkCommand     `cmd:"" help:"Check a policy, and with a reachable database also that it fits."`
 	Advise    adviseCommand    `cmd:"" help:"Print what would make the protected tables fast: indexes and table options."`
 	Sync      syncCommand      `cmd:"" help:"Make or refresh the mirror from the protected database's schema."`

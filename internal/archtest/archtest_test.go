@@ -42,6 +42,7 @@ var allowed = map[string]string{
 	"answers":                   "",
 	"authquery":                 "",
 	"advice":                    "catalog",
+	"suggest":                   "catalog mirror/introspect parser parser/ast planner/pgtype",
 	"parser":                    "pgerr parser/ast",
 	"parser/ast":                "pgerr",
 	"planner": "dp pgerr catalog parser parser/ast mechanisms brdp contribution estimate planner/pgtype planner/policy " +

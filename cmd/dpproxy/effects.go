@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"dpproxy/accountant"
+	"dpproxy/catalog"
+	"dpproxy/config"
+	"dpproxy/dp"
+	"dpproxy/parser"
+	"dpproxy/parser/ast"
+	"dpproxy/planner"
+	"dpproxy/planner/pgtype"
+	"dpproxy/planner/policy"
+	"dpproxy/suggest"
+)
+
+// effects says how a policy limits answers: how much of one unit counts, and how far values are off. It plans
+// statements, and reads nothing.
+type effects struct {
+	policy *config.Policy
+	model  *policy.Model
+}
+
+// A statement of effects would spend effectEpsilonPico, and its errors are of effectConfidence.
+const (
+	effectEpsilonPico = dp.PicoPerUnit / 10
+	effectConfidence  = 0.95
+)
+
+// of plans an aggregate over a table alone.
+func (e effects) of(n catalog.Name, aggregate string) (planner.Effect, error) {
+	t := e.model.Table(n)
+	script, err := parser.Parse("SELECT "+aggregate+" FROM "+t.SQL(), e.model)
+	if err != nil {
+		return planner.Effect{}, err
+	}
+	query, err := planner.Analyze(e.model, script.Statements[0], nil)
+	if err != nil {
+		return planner.Effect{}, err
+	}
+	plan, err := query.Specialize(nil, e.settings(n))
+	if err != nil {
+		return planner.Effect{}, err
+	}
+	all := plan.Effects()
+	if len(all) != 1 {
+		return planner.Effect{}, fmt.Errorf("%s has %d values", aggregate, len(all))
+	}
+	return all[0], nil
+}
+
+// settings are those of an analyst who asks for an epsilon and nothing else.
+func (e effects) settings(n catalog.Name) planner.Settings {
+	pure := isPure(e.policy.Unit)
+	if b, ok := e.policy.TableBudgets[n]; ok {
+		pure = pure || isPure(b)
+	}
+	l := e.policy.Limits
+	return planner.Settings{
+		EpsilonPico: effectEpsilonPico, TypicalPico: e.policy.Defaults.EpsilonPico, DeltaAtto: e.policy.Defaults.DeltaAtto,
+		Mechanism: e.policy.Defaults.Mechanism, Mechanisms: e.policy.Allowances[n].Mechanisms, Pure: pure, Alpha: 1 - effectConfidence,
+		Limits: policy.Limits{PublicFanout: l.MaxPublicFanout, Work: l.MaxWork, PublicRows: e.model.PublicRows()},
+	}
+}
+
+// isPure reports whether a budget admits mechanisms of a finite epsilon alone.
+func isPure(b accountant.Budget) bool {
+	l, err := b.Limit()
+	return err == nil && l.Measure() == dp.PureDP
+}
+
+// summable reports whether a column of the table is one of numbers that an analyst may name, and no part of a key.
+func summable(t *policy.Table, c *policy.Column) bool {
+	for _, k := range t.Source.Keys {
+		if slices.Contains(k.Columns, c.Name) {
+			return false
+		}
+	}
+	for _, fk := range slices.Concat(t.Source.Foreign, t.Source.Loose) {
+		if slices.Contains(fk.Columns, c.Name) {
+			return false
+		}
+	}
+	fam := pgtype.OfColumn(c.Type, c.Collation, c.Deterministic).Family()
+	number := fam == pgtype.IntFamily || fam == pgtype.NumericFamily || fam == pgtype.FloatFamily
+	return number && !c.Hidden && !t.Identifies(c.Name)
+}
+
+// rows writes the effects of a table: of its count, and of the sum of each column that is no key.
+func (e effects) rows(t *policy.Table) [][]string {
+	all := [][]string{{"", "what one " + e.model.Unit() + " can add", "off by at most, 95 times in 100"}}
+	add := func(aggregate string) {
+		x, err := e.of(t.Name, aggregate)
+		if err != nil {
+			all = append(all, []string{aggregate, "refused", err.Error()})
+			return
+		}
+		all = append(all, []string{x.Label, x.Contribution, x.Error})
+	}
+	add("count(*)")
+	for i := range t.Columns {
+		if c := &t.Columns[i]; summable(t, c) {
+			add("sum(" + ast.QuoteIdent(c.Name) + ")")
+		}
+	}
+	return all
+}
+
+// effects are those of a draft's policy, without the tables that do not fit yet.
+func (s *suggestion) effects(d *suggest.Draft) *effects {
+	at, err := s.site(d)
+	if err != nil {
+		return nil
+	}
+	schema := *s.survey.Schema
+	schema.Tables = maps.Clone(schema.Tables)
+	maps.DeleteFunc(schema.Tables, func(_ catalog.Name, t *catalog.Table) bool { return t.Kind == 'v' })
+	for {
+		model, problems := policy.Check(at.policy.Tables, &schema)
+		if len(problems) == 0 {
+			return &effects{at.policy, model}
+		}
+		n := len(at.policy.Tables.Tables)
+		at.policy.Tables.Tables = slices.DeleteFunc(at.policy.Tables.Tables, func(t policy.TablePolicy) bool {
+			return slices.ContainsFunc(problems, func(p policy.Problem) bool { return slices.Contains(p.Path, t.Name.String()) })
+		})
+		if len(at.policy.Tables.Tables) == n {
+			return nil
+		}
+	}
+}
+
+// Rows implements suggest.Effects.
+func (s *suggestion) Rows(d *suggest.Draft, n catalog.Name) string { return s.effect(d, n, "count(*)") }
+
+// Column implements suggest.Effects.
+func (s *suggestion) Column(d *suggest.Draft, n catalog.Name, c *suggest.Column) string {
+	if c.Times {
+		return "groups by its days, months or years are public then: all of them are shown, and nothing is spent to find them"
+	}
+	return s.effect(d, n, "sum("+ast.QuoteIdent(c.Source.Name)+")")
+}
+
+// effect is nothing where the statement is refused, or the table is in no policy.
+func (s *suggestion) effect(d *suggest.Draft, n catalog.Name, aggregate string) string {
+	e := s.effects(d)
+	if e == nil || e.model.Table(n) == nil {
+		return ""
+	}
+	x, err := e.of(n, aggregate)
+	if err != nil {
+		return "refused: " + err.Error()
+	}
+	return fmt.Sprintf("%s at epsilon 0.1: one %s adds %s; error at 95 %%: %s", x.Label, d.UnitName, x.Contribution, x.Error)
+}
+
+// Budget implements suggest.Effects.
+func (s *suggestion) Budget(d *suggest.Draft) string {
+	at, err := s.site(d)
+	if err != nil {
+		return ""
+	}
+	limit, err := at.policy.Unit.Limit()
+	if err != nil {
+		return ""
+	}
+	each := int64(effectEpsilonPico)
+	if limit.Measure() == dp.ZCDP {
+		each = effectEpsilonPico / 10 / 2 // ρ = ε²/2
+	}
+	return fmt.Sprintf("about %d statements at epsilon 0.1, or %d that are twice as precise, by all analysts together",
+		limit.Pico()/each, limit.Pico()/each/4)
+}

@@ -1,0 +1,86 @@
+package introspect
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
+)
+
+// A Survey is what the catalogue says of a whole database, for somebody who has no policy yet. It
+// holds no row, and none of what Postgres has counted of rows.
+type Survey struct {
+	*catalog.Schema
+	// Checks are the expressions of the CHECK constraints of a table, or of a domain.
+	Checks map[catalog.Name][]string
+	// Unreadable are the relations that the role may not SELECT from; the schema lacks them.
+	Unreadable []catalog.Name
+}
+
+// ReadSurvey reads the catalogue of all tables and views that were made by users. A partition is part
+// of its table, and what belongs to an extension is no user's.
+func ReadSurvey(ctx context.Context, conn *pgx.Conn) (*Survey, error) {
+	tx, err := conn.BeginTx(ctx, Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback(ctx)
+	s := &Survey{Checks: map[catalog.Name][]string{}}
+	of := Relations{}
+	if err := s.relations(ctx, tx, &of); err != nil {
+		return nil, err
+	}
+	if s.Schema, err = Read(ctx, tx, of); err != nil {
+		return nil, err
+	}
+	return s, s.checks(ctx, tx)
+}
+
+func (s *Survey) relations(ctx context.Context, tx pgx.Tx, of *Relations) error {
+	rows, err := tx.Query(ctx, `
+		SELECT n.nspname, c.relname, c.relkind = 'v',
+			pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' AND NOT c.relispartition
+			AND n.nspname NOT IN ('information_schema', 'dp') AND n.nspname !~ '^pg_'
+			AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass
+				AND d.objid = c.oid AND d.deptype = 'e')
+		ORDER BY 1, 2`)
+	if err != nil {
+		return err
+	}
+	var n catalog.Name
+	var view, readable bool
+	_, err = pgx.ForEachRow(rows, []any{&n.Schema, &n.Name, &view, &readable}, func() error {
+		switch {
+		case !readable:
+			s.Unreadable = append(s.Unreadable, n)
+			return nil
+		case view:
+			of.Views = append(of.Views, n)
+		}
+		of.Names = append(of.Names, n)
+		return nil
+	})
+	return err
+}
+
+// checks reads the expressions of CHECK constraints.
+func (s *Survey) checks(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, `
+		SELECT n.nspname, coalesce(c.relname, t.typname), pg_get_expr(k.conbin, k.conrelid)
+		FROM pg_constraint k LEFT JOIN pg_class c ON c.oid = k.conrelid LEFT JOIN pg_type t ON t.oid = k.contypid
+		JOIN pg_namespace n ON n.oid = coalesce(c.relnamespace, t.typnamespace)
+		WHERE k.contype = 'c' ORDER BY 1, 2, k.conname`)
+	if err != nil {
+		return err
+	}
+	var of catalog.Name
+	var check string
+	_, err = pgx.ForEachRow(rows, []any{&of.Schema, &of.Name, &check}, func() error {
+		s.Checks[of] = append(s.Checks[of], check)
+		return nil
+	})
+	return err
+}
