@@ -93,6 +93,14 @@ var joined = []string{
 		"b.patient_id = v.patient_id AND b.amount > 50 JOIN stays s ON s.patient_id = b.patient_id",
 	"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND p.smoker JOIN bills b ON " +
 		"b.patient_id = v.patient_id AND b.stay <> v.id JOIN stays s ON s.patient_id = b.patient_id WHERE s.nights > 20",
+	// conditions that an OR has on each table
+	"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE p.smoker AND v.cost > 900 OR p.birth_year = 2001 " +
+		"AND v.diagnosis = 'asthma'",
+	"SELECT sum(v.cost) FROM labs l, visits v WHERE l.visit_id = v.id AND l.value > 200 AND v.cost > 900 OR l.visit_id = v.id " +
+		"AND l.test = 'chol' AND v.diagnosis = 'asthma'",
+	// a chain cannot begin with the table that has conditions
+	"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id JOIN bills b ON b.patient_id = v.patient_id WHERE " +
+		"b.amount > 50",
 	"SELECT count(*) FROM labs l WHERE l.value > 200",
 	"SELECT count(h.region) FROM visits v JOIN hospitals h ON h.id = v.hospital_id WHERE v.cost > 900",
 	"SELECT d.holiday, sum(v.cost) FROM days d JOIN visits v ON v.day = d.day WHERE v.diagnosis = 'asthma' GROUP BY 1",

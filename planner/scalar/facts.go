@@ -45,6 +45,36 @@ func shared(branches []Expr) []Expr {
 	return common
 }
 
+// Within returns the condition on some columns alone, has of them, that a condition implies where it is true: itself, of an
+// AND the parts that are on these columns, of an OR what each branch implies. It is nil if nothing is implied.
+func Within(e Expr, has func(*Column) bool) Expr {
+	columns := e.Columns()
+	if len(columns) > 0 && !slices.ContainsFunc(columns, func(c *Column) bool { return !has(c) }) {
+		return e
+	}
+	l, ok := e.(*logic)
+	if !ok || l.kind == ast.Not {
+		return nil
+	}
+	var parts []Expr
+	for _, arg := range l.args {
+		part := Within(arg, has)
+		switch {
+		case part != nil:
+			parts = append(parts, part)
+		case l.kind == ast.Or:
+			return nil
+		}
+	}
+	switch len(parts) {
+	case 0:
+		return nil
+	case 1:
+		return parts[0]
+	}
+	return &logic{l.node, l.kind, parts}
+}
+
 // Divides reports whether a number is divided by another than a constant.
 func Divides(e Expr) bool {
 	if c, ok := e.(*call); ok && c.fn.over.divides && !isConstant(c.args[1]) {

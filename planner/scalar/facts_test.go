@@ -222,3 +222,32 @@ func TestMagnitude(t *testing.T) {
 		t.Errorf("a column that is computed below has %d digits by its type", digits)
 	}
 }
+
+// TestWithin holds what is said about one column: where a condition is true, its part is.
+func TestWithin(t *testing.T) {
+	for where, want := range map[string]string{
+		"i4 > 3":                                "i4 > 3",
+		"i4 > 3 AND b":                          "i4 > 3",
+		"i4 > 3 AND b AND i4 < 7":               "i4 > 3 AND i4 < 7",
+		"i4 > 3 OR i4 IS NULL":                  "i4 > 3 OR i4 IS NULL",
+		"i4 > 3 AND b OR i4 = 1 AND i2 = 2":     "i4 > 3 OR i4 = 1",
+		"b AND (i4 > 3 AND b OR i4 = 1)":        "i4 > 3 OR i4 = 1",
+		"i4 > 3 AND i4 < 7 AND b OR NOT i4 = 1": "i4 > 3 AND i4 < 7 OR NOT i4 = 1",
+		"i4 > 3 OR b":                           "",
+		"i4 > 3 AND b OR i2 = 2":                "",
+		"i4 > i2":                               "",
+		"NOT (i4 > 3 AND b)":                    "",
+		"CASE WHEN b THEN i4 > 3 END":           "",
+		"i4 > 3 AND b OR 1 = 2":                 "",
+	} {
+		r := resolver()
+		of := func(c *scalar.Column) bool { return c.Name == "i4" }
+		got := scalar.Within(mustResolve(t, r, where), of)
+		switch {
+		case got == nil && want != "":
+			t.Errorf("%s: nothing, not %s", where, want)
+		case got != nil && (want == "" || !scalar.Equal(got, mustResolve(t, r, want))):
+			t.Errorf("%s: not %s", where, want)
+		}
+	}
+}

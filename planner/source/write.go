@@ -267,15 +267,19 @@ func (p *sourceWriter) boundBeforeJoin(r *relation, item sqltext.Item, own []str
 	}}, nil
 }
 
-// own writes the conditions on rows of one relation alone. Rows that are kept are chosen from those that
-// meet them.
+// own writes the conditions on rows of one relation alone, and those that others imply. Rows that are kept are chosen
+// from those that meet them.
 func (p *sourceWriter) own(r *relation, conds []condition) (own []string, err error) {
-	other := func(c *scalar.Column) bool { return !slices.Contains(r.columns, c) }
+	has := func(c *scalar.Column) bool { return slices.Contains(r.columns, c) }
 	for _, c := range conds {
-		if c.query || len(c.x.Columns()) == 0 || slices.ContainsFunc(c.x.Columns(), other) {
+		if c.query {
 			continue
 		}
-		sql, err := p.w.Expr(c.x)
+		x := scalar.Within(c.x, has)
+		if x == nil {
+			continue
+		}
+		sql, err := p.w.Expr(x)
 		if err != nil {
 			return nil, err
 		}

@@ -164,27 +164,29 @@ func holdsAll(have map[string]bool, names []string) bool {
 }
 
 // start returns the relation that the others follow: the first that has conditions, and from which
-// indexes find all others, if there is one. gains says that rows are left out before others are joined.
+// indexes find all others, if there is one; otherwise a protected one from which all others follow, if possible
+// with conditions. gains says that rows are left out before others are joined.
 func (c *chain) start() (first *leaf, gains bool) {
 	var filtered, protected *leaf
-	for _, l := range slices.Backward(c.leaves) {
-		if l.protected {
-			protected = l
-		}
-		if l.protected && l.filtered() {
-			filtered = l
-		}
-	}
 	unindexed := func(k link) bool { return !k.indexed }
 	for _, l := range c.leaves {
-		if order := c.order(l); l.filtered() && c.complete(order) && !slices.ContainsFunc(order, unindexed) {
+		order := c.order(l)
+		gains = gains || l.protected && l.filtered()
+		switch complete := c.complete(order); {
+		case !complete:
+		case l.filtered() && !slices.ContainsFunc(order, unindexed):
 			return l, true
+		case !l.protected:
+		case filtered == nil && l.filtered():
+			filtered = l
+		case protected == nil:
+			protected = l
 		}
 	}
 	if filtered != nil {
 		return filtered, true
 	}
-	return protected, false
+	return protected, gains
 }
 
 // complete reports whether all relations follow one.

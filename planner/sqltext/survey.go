@@ -39,7 +39,7 @@ func (s *survey) from(it Item) {
 	s.gains = s.gains || gains || slices.ContainsFunc(c.links, Link.null)
 	alone := len(c.leaves) == 1
 	untold := func(j *Join) bool { return alone && j.LeftUnit == "" }
-	s.loose = s.loose || !c.complete(c.order(start)) || slices.ContainsFunc(c.outer, untold)
+	s.loose = s.loose || start == nil || slices.ContainsFunc(c.outer, untold)
 }
 
 // below looks at a relation.
