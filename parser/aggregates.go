@@ -69,7 +69,7 @@ func isReport(f *pg.FuncCall) bool {
 // reports are the functions of the schema dp that ask for the error of an aggregate, and whether
 // they take a confidence.
 var reports = map[string]bool{
-	"stderr": false, "noise_scale": false, "lower": true, "upper": true, "cut": false, "cut_upper": true,
+	"stderr": false, "noise_scale": false, "error": true, "lower": true, "upper": true, "cut": false, "cut_upper": true,
 }
 
 // holds reports whether there is such a node of this query level in the expressions.

@@ -21,6 +21,8 @@ type aggregate struct {
 	// is its confidence, 0 for that of the statement.
 	report string
 	level  float64
+	// silent says that nothing is known of the error: the report is NULL.
+	silent bool
 	label  string // as the analyst would write it, for EXPLAIN and notices
 	at     int
 }
@@ -84,6 +86,11 @@ func newAggregate(r *scalar.Resolver, rows *source.Rows, a *ast.Aggregate) (*agg
 func (a *aggregate) asReport(call *ast.Aggregate) error {
 	odd := a.array || a.result.Dated()
 	a.report, a.result, a.array = call.Report, pgtype.Of(pgtype.Float8), false
+	if a.report == "error" {
+		known := a.form.reports()
+		a.silent = known == noReports || known == endsOnly && odd
+		return a.confident(call.Level)
+	}
 	if a.asksCut() {
 		return a.confident(call.Level)
 	}

@@ -1,7 +1,12 @@
 package planner
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // Columns returns the released relation as text arrays, one for each column: grouping
@@ -98,6 +103,15 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 	return bars
 }
 
+// ErrorGroups tells, of each aggregate whose error differs between groups, which of them has the least, the median and the most, by
+// released numbers alone. A block that read nothing has none.
+func (b *BlockPlan) ErrorGroups(released []*Released) []string {
+	if released == nil {
+		return nil
+	}
+	return errorGroups{b, b.consistent(released)}.lines()
+}
+
 // SmallGroups counts the values of aggregates that are NULL in the released relation since their
 // groups are small, and all values that could be. A block that read nothing has released nil.
 func (b *BlockPlan) SmallGroups(released []*Released) (hidden, all int) {
@@ -123,4 +137,91 @@ func (b *BlockPlan) SmallGroups(released []*Released) (hidden, all int) {
 		}
 	}
 	return hidden, all
+}
+
+// errorGroups are the errors of a block's aggregates by group, of released relations that agree.
+type errorGroups struct {
+	*BlockPlan
+
+	released []*Released
+}
+
+// lines tell of each aggregate.
+func (b errorGroups) lines() []string {
+	var out []string
+	for i, a := range b.block.aggregates {
+		if a.report != "" {
+			continue
+		}
+		groups := b.ofGroups(i)
+		if len(groups) < 2 {
+			continue
+		}
+		slices.SortStableFunc(groups, func(x, y groupError) int { return cmp.Compare(x.half, y.half) })
+		least, most := groups[0], groups[len(groups)-1]
+		if Number(least.half) == Number(most.half) {
+			continue
+		}
+		said := a.label + ": least " + b.one(least)
+		if len(groups) > 2 {
+			said += ", median " + b.one(groups[(len(groups)-1)/2])
+		}
+		if s := said + ", most " + b.one(most); !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// A groupError is the error of an aggregate in one row of one grouping set.
+type groupError struct {
+	half     float64
+	set, row int
+}
+
+// ofGroups lists the errors of an aggregate that are known.
+func (b errorGroups) ofGroups(output int) []groupError {
+	var out []groupError
+	for j, g := range b.Sets {
+		if b.released[j] == nil {
+			continue
+		}
+		o, rows := &g.outputs[output], g.observable(b.released[j])
+		for row := range rows {
+			if g.hides(o, rows[row], len(rows)) {
+				continue
+			}
+			if half := o.radius(g.observed(rows[row])); !math.IsNaN(half) && !math.IsInf(half, 0) {
+				out = append(out, groupError{half, j, row})
+			}
+		}
+	}
+	return out
+}
+
+// one writes the error of one group with its keys.
+func (b errorGroups) one(e groupError) string {
+	set := b.Sets[e.set]
+	labels := set.labels(b.block)
+	for i, key := range set.keysOf(b.released[e.set], e.row) {
+		if key == nil {
+			labels[i] += " IS NULL"
+		} else {
+			labels[i] += " = " + shortKey(*key)
+		}
+	}
+	said := "± " + Number(e.half)
+	if len(labels) == 0 {
+		return said + " in the total"
+	}
+	return said + " where " + strings.Join(labels, ", ")
+}
+
+// shortKey writes the beginning of a key.
+func shortKey(key string) string {
+	const most = 40
+	if utf8.RuneCountInString(key) <= most {
+		return key
+	}
+	return string([]rune(key)[:most]) + "…"
 }

@@ -56,6 +56,8 @@ func (r *results) text(output int, row integers, groups int) *string {
 // reported is the error of an output.
 func (o *output) reported(r observation) float64 {
 	switch o.report {
+	case "error":
+		return o.furthest(r)
 	case "lower":
 		low, _ := o.ends(r)
 		return low
@@ -70,6 +72,19 @@ func (o *output) reported(r observation) float64 {
 		return most
 	}
 	return o.standardError(r)
+}
+
+// furthest is how far the value is from the end of its interval that is further away: that end is above it by what
+// limits of contributions leave out, too. NaN is unknown.
+func (o *output) furthest(r observation) float64 {
+	if o.silent {
+		return math.NaN()
+	}
+	low, high := o.ends(r)
+	if value := o.number(r); !math.IsNaN(value) || math.IsNaN(low) || math.IsNaN(high) {
+		return max(value-low, high-value)
+	}
+	return o.radius(r) // of values by their ranks
 }
 
 // cut returns about how many units count for less than they have in a statistic of the output, and

@@ -14,6 +14,8 @@ var stateViews = []struct{ name, setting, columns string }{
 			delta_limit numeric, delta_spent numeric, held numeric, epsilon double precision, questions bigint`},
 	{"history", "dp.state_history", `number bigint, at timestamptz, statement text, mechanism text, looks integer,
 			measure text, cost numeric, error text, remark text`},
+	{"last", "dp.state_last", `at timestamptz, statement text, mechanism text, looks integer, measure text, cost numeric, confidence float8,
+			error text, groups text, bounds text, limits text, remaining text, remark text`},
 	{"tables", "dp.state_tables", `schema text, name text, unit text, max_rows bigint, max_partitions bigint,
 			contribution text, measure text, spent numeric, held numeric, remaining numeric, epsilon double precision, questions bigint`},
 	{"columns", "dp.state_columns", `schema text, "table" text, name text, type text,
@@ -84,6 +86,8 @@ func reportFunctions() []Object {
 	for _, f := range []struct{ name, arguments, body string }{
 		{"stderr", "anyelement", "0"},
 		{"noise_scale", "anyelement", "0"},
+		{"error", "anyelement", "NULL"},
+		{"error", "anyelement, float8", "NULL"},
 		{"cut", "anyelement", "0"},
 		{"cut_upper", "anyelement", "0"},
 		{"cut_upper", "anyelement, float8", "0"},
