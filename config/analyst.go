@@ -122,6 +122,7 @@ var ownSettings = map[string]func(value){
 	"dp.rows":            func(v value) { v.oneOf("refuse", "none") },
 	"dp.small_groups":    func(v value) { v.oneOf("hide", "show") },
 	"dp.consistent":      func(v value) { v.oneOf("on", "off") },
+	"dp.columns":         func(v value) { v.oneOf("values", "errors") },
 }
 
 func readSettings(v value) map[string]string {

@@ -134,6 +134,18 @@ func createTableAs(text string) (*pg.RawStmt, *pg.CreateTableAsStmt) {
 	return tree.Stmts[0], tree.Stmts[0].Stmt.GetCreateTableAsStmt()
 }
 
+// Prepared returns the text of the query that PREPARE prepares; ok is false of all other statements.
+func Prepared(text string) (query string, ok bool) {
+	if !hasPrefixFold(strings.TrimSpace(uncommented(text)), "prepare") {
+		return "", false
+	}
+	tree, err := pg.Parse(uncommented(text))
+	if err != nil || len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetPrepareStmt() == nil {
+		return "", false
+	}
+	return PreparedText(text, tree.Stmts[0].Stmt.GetPrepareStmt().Name)
+}
+
 // PreparedText returns the text of the query that PREPARE name AS prepares. Text is
 // the message that the client sent, in which that PREPARE may stand among other statements. Ok is
 // false if it does not stand there, or more than once, or cannot be parsed safely.

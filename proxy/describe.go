@@ -26,8 +26,8 @@ const keptProofs = 200
 func (e *execution) describe(ctx context.Context, m *wire.Asker, q *planner.Query, p *prelude, b wire.BindRequest) error {
 	e.enter(stepDescribe)
 	key := e.text.stmt.Text + "\x00" + columnKey(b)
-	proved, _ := e.session.Value().(map[string]bool)
-	if proved[key] {
+	state := stateOf(e.session)
+	if state.proofs[key] {
 		return nil
 	}
 	if err := e.describeConcealed(ctx, q, p); err != nil {
@@ -45,12 +45,10 @@ func (e *execution) describe(ctx context.Context, m *wire.Asker, q *planner.Quer
 	if err := sameColumns(d.Fields, b.Fields); err != nil {
 		return err
 	}
-	// The map belongs to the one goroutine of the session that runs statements.
-	if proved == nil || len(proved) >= keptProofs {
-		proved = map[string]bool{}
-		e.session.SetValue(proved)
+	if len(state.proofs) >= keptProofs {
+		clear(state.proofs)
 	}
-	proved[key] = true
+	state.proofs[key] = true
 	return nil
 }
 

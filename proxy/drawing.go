@@ -21,19 +21,27 @@ const maxRounds = 100
 //
 // A cancel request does not shorten the wait for it, and is then the reply: else it would tell
 // whether the read was over when it came. The answer is paid for, and remembered.
-func (e *execution) behindVeil(ctx context.Context, plan *planner.Plan, pre *prelude) ([][]*planner.Released, *cashier.Receipt, error) {
+func (e *execution) behindVeil(ctx context.Context, plan *planner.Plan, pre *prelude) ([][]*planner.Released, error) {
 	v := &veil{grid: e.p.cfg.Grid}
 	defer v.lift() // also in a panic
 	released, receipt, err := e.draw(ctx, plan, pre, v)
 	if err == nil {
-		v.then(func() { e.p.history.add(e.analyst, e.text.stmt.Text, plan, released, receipt) })
+		v.then(func() {
+			last := newAccount(e.text.stmt.Text, plan, released, receipt, pre.settings.Confidence)
+			if e.p.cfg.Now != nil {
+				at := e.p.cfg.Now()
+				last.at = &at
+			}
+			e.p.history.add(e.analyst, last)
+			stateOf(e.session).last = last
+		})
 	}
 	e.enter(stepLeave)
 	v.lift()
 	if err == nil && ctx.Err() != nil {
 		err = canceled(receipt)
 	}
-	return released, receipt, err
+	return released, err
 }
 
 // draw returns the released relation of each grouping set of each block: the known ones, and the others

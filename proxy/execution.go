@@ -53,7 +53,7 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	if !plan.Reads() {
 		return e.rewrite(ctx, query, pre, columns(plan, nil), b)
 	}
-	released, receipt, err := e.behindVeil(ctx, plan, pre)
+	released, err := e.behindVeil(ctx, plan, pre)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
@@ -62,7 +62,7 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 		return wire.Rewrite{}, err
 	}
 	if pre.settings.Notices {
-		rw.Notices = append(rw.Notices, notice(ctx, e.p.cashier, receipt, plan, released, pre.settings.Confidence))
+		rw.Notices = append(rw.Notices, stateOf(e.session).last.notice(ctx, e.p.cashier))
 	}
 	return rw, nil
 }

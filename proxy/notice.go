@@ -1,32 +1,13 @@
 package proxy
 
 import (
-	"context"
-	"fmt"
+	"encoding/json"
 	"slices"
 	"strings"
 
+	"dpproxy/dp"
 	"dpproxy/planner"
-	"dpproxy/proxy/cashier"
-	"dpproxy/wire"
 )
-
-// notice tells the cost of the answer, how wrong it may be, and the rest of the budget.
-func notice(
-	ctx context.Context, c *cashier.Cashier, r *cashier.Receipt, plan *planner.Plan, released [][]*planner.Released, confidence float64,
-) wire.Notice {
-	n := wire.Notice{
-		Code: "00000",
-		Message: fmt.Sprintf("cost %s; error at %s %%: %s%s", r.Cost(plan.Mechanism),
-			planner.Number(100*confidence), strings.Join(errorBars(plan, released), ", "), c.Remaining(ctx, r, plan.Untold)+r.Remarks()),
-	}
-	n.Detail = leftOut(plan, released)
-	if hidden, all := smallGroups(plan, released); hidden > 0 {
-		n.Detail = strings.TrimSpace(fmt.Sprintf("%s\n%d of %d values are NULL: their groups may have no rows.", n.Detail, hidden, all))
-		n.Hint = "SET dp.small_groups = show shows what noise makes of them."
-	}
-	return n
-}
 
 // smallGroups counts the values that are NULL since their groups may have no rows, and those that
 // could be.
@@ -38,12 +19,9 @@ func smallGroups(plan *planner.Plan, released [][]*planner.Released) (hidden, al
 	return hidden, all
 }
 
-// leftOut tells what the errors do not include, and what the limits of contributions leave out.
-func leftOut(plan *planner.Plan, released [][]*planner.Released) string {
+// leftOut tells what limits of contributions leave out, and what else errors do not include.
+func leftOut(plan *planner.Plan, released [][]*planner.Released) []string {
 	var said []string
-	if bounds := plan.Clamped(); bounds != "" {
-		said = append(said, "Values are clamped: "+bounds+". The error does not include what clamping leaves out.")
-	}
 	for _, s := range plan.LeftOut() {
 		said = append(said, strings.ToUpper(s[:1])+s[1:]+". The error does not include what that leaves out.")
 	}
@@ -53,7 +31,7 @@ func leftOut(plan *planner.Plan, released [][]*planner.Released) string {
 	for i, b := range plan.Blocks {
 		said = append(said, b.Cuts(released[i], plan.Unit())...)
 	}
-	return strings.Join(said, "\n")
+	return said
 }
 
 // errorBars are the errors of the answers, each once.
@@ -69,3 +47,27 @@ func errorBars(plan *planner.Plan, released [][]*planner.Released) []string {
 	}
 	return bars
 }
+
+// textKept bounds the texts that are kept of a statement, in bytes.
+const textKept = 4096
+
+// abridged shortens a text to be kept: a statement, or its errors, which name expressions.
+func abridged(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) <= textKept {
+		return strings.Clone(text) // and not all that it is a part of
+	}
+	const ellipsis = "…"
+	return strings.ToValidUTF8(text[:textKept-len(ellipsis)], "") + ellipsis
+}
+
+// filled is a text, nil if it is empty.
+func filled(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// pico writes an amount of 10⁻¹².
+func pico(n int64) json.Number { return json.Number(dp.Decimal(n, 12)) }

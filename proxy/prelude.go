@@ -63,6 +63,9 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 			return nil, err
 		}
 	}
+	if p.settings.ErrorColumns { // perhaps set by a function
+		stateOf(e.session).widens = true
+	}
 	fixed := row[len(settings.Names()):]
 	p.timeout = duration(fixed[preludeTimeout])
 	if slices.Contains([]string{"warning", "error", "log"}, string(fixed[preludeMessages])) {

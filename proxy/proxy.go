@@ -45,7 +45,7 @@ type Config struct {
 	Limits policy.Limits
 	Source mechanisms.Source
 	Log    *slog.Logger
-	// Now is the clock of dp.history; nil: it shows no times.
+	// Now is the clock of dp.history and dp.last; nil: they show no times.
 	Now func() time.Time
 }
 
@@ -73,6 +73,8 @@ type Analyst struct {
 	Tables map[catalog.Name]bool
 	// Budget says that the analyst has a budget of their own.
 	Budget bool
+	// ErrorColumns says that sessions begin with dp.columns = errors.
+	ErrorColumns bool
 	Allowance
 }
 
@@ -179,7 +181,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 		return nil, err
 	}
 	p.incidents = &incidents{ledger: cfg.Ledger}
-	p.history = &history{now: cfg.Now}
+	p.history = &history{}
 	p.relations = &relations{load: cfg.Relations}
 	if err := p.relations.reload(ctx); err != nil {
 		return nil, fmt.Errorf("reading the mirror: %w", err)
@@ -187,7 +189,10 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 	return p, nil
 }
 
-var _ wire.Handler = (*Proxy)(nil)
+var (
+	_ wire.Handler = (*Proxy)(nil)
+	_ wire.Widener = (*Proxy)(nil)
+)
 
 // mentionsState reports whether a text may read dp.budget or its kin, also by the names that they have where
 // search_path finds them.
@@ -198,10 +203,11 @@ func mentionsState(sql string) bool {
 // stateNames are those of the views of the schema dp that every analyst has.
 var stateNames = []string{"budget", "tables", "columns", "history"}
 
-// stateFilter tells cheaply which texts cannot have such a name, and unqualifiedState where it is behind no dot.
+// stateFilter tells cheaply which texts cannot have such a name, and unqualifiedState where it is behind no dot. The word
+// last is one of SQL's own: only in FROM is it a relation.
 var (
-	stateFilter      = parser.NewFilter(stateNames)
-	unqualifiedState = regexp.MustCompile(`(?i)(^|[^.\w])"?(` + strings.Join(stateNames, "|") + `)\b`)
+	stateFilter      = parser.NewFilter(append([]string{"last"}, stateNames...))
+	unqualifiedState = regexp.MustCompile(`(?i)(^|[^.\w])"?(` + strings.Join(stateNames, "|") + `)\b|\b(from|join)\s+"?last\b`)
 )
 
 func namesState(sql string) bool {

@@ -41,6 +41,9 @@ func (s stateView) show(ctx context.Context, m *wire.Asker, b wire.BindRequest) 
 	if strings.Contains(mentions, "history") {
 		fill["dp.state_history"] = s.p.history.answered(s.analyst)
 	}
+	if strings.Contains(mentions, "last") {
+		fill["dp.state_last"] = stateOf(s.session).last.last(ctx, s.p.cashier)
+	}
 	if strings.Contains(mentions, "plan") { // also where no text is known: none of before must be shown
 		if fill["dp.state_plans"], err = s.plans(ctx, m, b); err != nil {
 			return wire.Rewrite{}, err
@@ -93,8 +96,6 @@ func (s stateView) budgetRows(balances []accountant.Balance) []budgetRow {
 	}
 	return rows
 }
-
-func pico(n int64) json.Number { return json.Number(dp.Decimal(n, 12)) }
 
 // visible reports whether an analyst may see a budget: the unit's, their own, and the
 // budget of each table that they may ask about.

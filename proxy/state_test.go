@@ -43,6 +43,11 @@ func TestState(t *testing.T) {
 				"FROM dp.history h, dp.budget b WHERE b.kind = 'unit'",
 			"true",
 		},
+		{
+			"SELECT concat_ws('; ', l.statement, l.mechanism, l.confidence, l.cost = h.cost, l.error = h.error, l.bounds, " +
+				"l.groups IS NULL, l.remaining LIKE '% left of unit patient, %') FROM dp.last l, dp.history h",
+			"SELECT count(*), avg(birth_year) FROM patients WHERE sex = 'f'; laplace; 0.95; t; t; birth_year to [1920, 2010]; t; t",
+		},
 		{"SELECT (questions > 0 AND remaining > 0)::text FROM dp.tables WHERE name = 'labs'", "true"},
 		{
 			"SELECT string_agg(item || '=' || value, ', ' ORDER BY line) FROM dp.plan($$SELECT count(*) FROM patients$$) " +
@@ -62,7 +67,7 @@ func TestState(t *testing.T) {
 	if got := text(ana, "SELECT value FROM dp.plan($1) WHERE item = 'unit'", "SELECT count(*) FROM patients"); got != "patient" {
 		t.Errorf("a parameter: %q", got)
 	}
-	for _, relation := range []string{"history", "tables", "columns"} {
+	for _, relation := range []string{"history", "last", "tables", "columns"} {
 		if got := text(bob, "SELECT count(*)::text FROM dp."+relation); got != "0" {
 			t.Errorf("another one sees %s rows of dp.%s", got, relation)
 		}
@@ -83,10 +88,15 @@ func TestStateOfSearchPath(t *testing.T) {
 	if _, err := w.client(t, "ana").Exec(t.Context(), "SELECT count(*) FROM patients"); err != nil {
 		t.Fatal(err)
 	}
-	for _, relation := range []string{"budget", "Tables", `"columns"`, "history h"} {
+	for _, relation := range []string{"budget", "Tables", `"columns"`, "history h", "last"} {
 		c := w.client(t, "ana")
 		if _, err := c.Exec(t.Context(), "SET search_path = dp, public"); err != nil {
 			t.Fatal(err)
+		}
+		if relation == "last" { // it is the session's own
+			if _, err := c.Exec(t.Context(), "SELECT count(*) FROM patients"); err != nil {
+				t.Fatal(err)
+			}
 		}
 		var rows int
 		if err := c.QueryRow(t.Context(), "SELECT count(*) FROM "+relation).Scan(&rows); err != nil || rows == 0 {

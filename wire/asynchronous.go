@@ -129,7 +129,11 @@ func (r *replies) editError(head owed, report mirrorReport) []byte {
 	case *portalReply:
 		rewritten := owed.replyKind == replyExecute && r.originOf(owed) != nil
 		return errorEdit{private: rewritten}.edit(report.raw)
-	case replyKind, *parseReply, *closeReply, *capturedReply: // it is the client's own
+	case *parseReply:
+		return owed.errors.edit(report.raw)
+	case *capturedReply:
+		return owed.errors.edit(report.raw)
+	case replyKind, *closeReply: // it is the client's own
 	}
 	return report.raw
 }

@@ -44,6 +44,8 @@ func (e *MirrorError) Error() string { return "wire: the mirror refused: SQLSTAT
 type errorEdit struct {
 	shift   int  // characters that the client's text has before the mirror's
 	private bool // the text was ours: positions and context mean nothing
+	// widened is the text that took the place of the client's; nil for that itself.
+	widened *Widened
 }
 
 // A refusal is the ErrorResponse that takes the place of that of dp.raise.
@@ -116,7 +118,11 @@ func (d errorEdit) edit(raw []byte) []byte {
 			return
 		case code == 'P':
 			if n, err := strconv.Atoi(value); err == nil {
-				value = strconv.Itoa(n + d.shift)
+				n += d.shift
+				if d.widened != nil {
+					n = d.widened.back(n)
+				}
+				value = strconv.Itoa(n)
 			}
 		}
 		out = append(append(append(out, code), value...), 0)

@@ -15,9 +15,13 @@ import (
 // of our own, so that its Bind knows the types.
 func (r *requests) parse(raw []byte) error {
 	name, rest, ok := cstring(raw[headerBytes:])
-	text, _, ok2 := cstring(rest)
+	text, oids, ok2 := cstring(rest)
 	if !ok || !ok2 {
 		return r.pipeline.send(raw, replyParse)
+	}
+	raw, text, err := r.widenParse(raw, name, text, oids)
+	if err != nil {
+		return r.failBind(err, nil)
 	}
 	statements, refused := r.screen(text)
 	if refused == nil && name != "" && !r.statementRoom() {
@@ -28,7 +32,7 @@ func (r *requests) parse(raw []byte) error {
 	case refused != nil:
 		return r.refuse(refused)
 	case len(statements) == 1:
-		return r.prepare(raw, name, &prepared{statement: statements[0], text: text, description: newCapture()})
+		return r.prepare(raw, name, &prepared{statement: statements[0], text: text, widened: r.widened, description: newCapture()})
 	case name != "" || r.watching:
 		// Several statements in a Parse are relayed: Postgres refuses them itself.
 		return r.pipeline.send(raw, &parseReply{statement: name})
@@ -36,14 +40,26 @@ func (r *requests) parse(raw []byte) error {
 	return r.pipeline.send(raw, replyParse)
 }
 
+// widenParse returns a Parse with the text that stands for the client's.
+func (r *requests) widenParse(raw []byte, name, text string, oids []byte) (message []byte, wider string, err error) {
+	wider, err = r.widen(text)
+	if err != nil || r.widened == nil {
+		return raw, text, err
+	}
+	message = append([]byte{'P', 0, 0, 0, 0}, name...)
+	message = append(append(append(message, 0), wider...), 0)
+	return finishMessage(append(message, oids...)), wider, nil
+}
+
 // prepare relays the Parse of an intercepted statement, and has it described.
 func (r *requests) prepare(raw []byte, name string, st *prepared) error {
 	r.watching = true
-	if err := r.pipeline.send(raw, &parseReply{statement: name, prepared: st}); err != nil {
+	edit := errorEdit{widened: st.widened}
+	if err := r.pipeline.send(raw, &parseReply{statement: name, prepared: st, errors: edit}); err != nil {
 		return err
 	}
 	return r.pipeline.sendMessage(&pgproto3.Describe{ObjectType: 'S', Name: name},
-		&capturedReply{replyKind: replyDescribeStatement, capture: st.description, ends: true, loud: true})
+		&capturedReply{replyKind: replyDescribeStatement, capture: st.description, ends: true, loud: true, errors: edit})
 }
 
 // statementRoom reports whether one more named statement fits. Statements that
@@ -92,6 +108,7 @@ func (r *requests) relayBind(raw []byte, portal string) error {
 func (r *requests) bindIntercepted(raw []byte, portal, name string) error {
 	r.idle.working.Store(true)
 	defer r.idle.working.Store(false)
+	r.widened = nil
 	ready, err := r.questions.settle()
 	if err != nil {
 		return err
@@ -107,6 +124,7 @@ func (r *requests) bindIntercepted(raw []byte, portal, name string) error {
 	if !ready || st == nil || b.Decode(raw[headerBytes:]) != nil || !r.bindable(st, &b) {
 		return r.relayBind(raw, portal)
 	}
+	r.widened = st.widened
 	a.unchecked = st // the tables that it refers to may be gone: the mirror is asked again
 	rewrite, err := r.runBound(a, st, &b)
 	switch {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -13,6 +14,34 @@ type Handler interface {
 	// message, so it must be cheap. A *pgerr.Error refuses the message; its
 	// position counts in the whole text.
 	Screen(s *Session, sql string) ([]Statement, error)
+}
+
+// A Widener is a Handler that gives statements more columns than their clients wrote.
+type Widener interface {
+	// Widen returns the text that stands for that of a Query or Parse message from then on, nil for the client's own. It is called
+	// for every message, so it must be cheap. Ask asks the client's session for one value.
+	Widen(s *Session, sql string, ask func(sql string) (string, error)) (*Widened, error)
+}
+
+// Widened is a text with further stretches in it.
+type Widened struct {
+	SQL string
+	// Inserted are the stretches, as ranges of bytes of SQL, in order.
+	Inserted []struct{ Start, End int }
+}
+
+// back returns the place in the client's text, in characters from 1 on, for one in SQL.
+func (w *Widened) back(position int) int {
+	for _, s := range slices.Backward(w.Inserted) {
+		start, end := characters(w.SQL, s.Start), characters(w.SQL, s.End)
+		switch {
+		case position > end:
+			position -= end - start
+		case position > start:
+			position = start
+		}
+	}
+	return position
 }
 
 // A Statement is one statement of a message's text.

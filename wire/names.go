@@ -18,6 +18,7 @@ type names struct {
 type prepared struct {
 	statement   Statement
 	text        string // of the whole Parse
+	widened     *Widened
 	description *capture
 }
 

@@ -62,6 +62,7 @@ func (k replyKind) takes(typ byte) (ok, last bool) {
 type parseReply struct {
 	statement string
 	prepared  *prepared // nil for a statement that is not intercepted
+	errors    errorEdit
 }
 
 func (*parseReply) kind() replyKind { return replyParse }

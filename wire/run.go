@@ -23,12 +23,42 @@ type runner struct {
 	canceler  *canceler
 	handler   Handler // nil: nothing is intercepted
 	limits    Limits
+	// widened is the text that stands for that of the message, or of the statement that is bound; nil for the client's own.
+	widened *Widened
 	// watched is closed when the client has sent more than it had when a statement began, or has gone;
 	// nil: nobody looks. Until then nothing else may read from the client.
 	watched chan struct{}
 }
 
 func (r *runner) newAsker() *Asker { return &Asker{questions: r.questions} }
+
+// widen asks the handler for the text that stands for a message's.
+func (r *runner) widen(text string) (string, error) {
+	r.widened = nil
+	h, ok := r.handler.(Widener)
+	if !ok || len(text) > r.limits.SQLBytes {
+		return text, nil
+	}
+	w, err := h.Widen(r.session, text, r.ask)
+	if w == nil || err != nil || len(w.SQL) > r.limits.SQLBytes {
+		return text, err
+	}
+	r.widened = w
+	return w.SQL, nil
+}
+
+// ask asks the client's session for one value. Of a session that skips to the next Sync it is empty: nothing
+// runs there.
+func (r *runner) ask(sql string) (string, error) {
+	if ready, err := r.questions.settle(); err != nil || !ready {
+		return "", err
+	}
+	res, err := r.newAsker().Query(r.session.ctx, sql, nil, nil, nil, nil)
+	if err != nil || len(res.Rows) != 1 || len(res.Rows[0]) != 1 {
+		return "", err
+	}
+	return string(res.Rows[0][0]), nil
+}
 
 // screen asks the handler about a text. It returns nothing for a text that is
 // relayed as it is, and the ErrorResponse for one that is refused.
@@ -140,9 +170,9 @@ func (r *runner) errorMessage(err error, text string, offset int) []byte {
 	case errors.Is(err, errClientGone):
 		return nil
 	case errors.As(err, &own):
-		return encodeError(own, text, offset)
+		return errorEdit{widened: r.widened}.edit(encodeError(own, text, offset))
 	case errors.As(err, &mirror) && mirror.message != nil:
-		return mirror.message
+		return errorEdit{widened: r.widened}.edit(mirror.message)
 	}
 	r.session.log.Error("a statement failed inside", "error", err)
 	return encodeError(internalError(), "", 0)

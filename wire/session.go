@@ -40,6 +40,9 @@ func (s *Session) User() string { return s.login.User }
 // Database returns the database the client asked for.
 func (s *Session) Database() string { return s.login.Database }
 
+// StartedWith returns the value that the client gave a setting when it logged in, or "".
+func (s *Session) StartedWith(setting string) string { return s.login.Params[setting] }
+
 // Context ends with the session.
 func (s *Session) Context() context.Context { return s.ctx }
 

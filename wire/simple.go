@@ -14,6 +14,10 @@ func (r *requests) query(raw []byte) error {
 	if !ok || len(rest) > 0 {
 		return r.pipeline.send(raw, replyQuery)
 	}
+	text, err := r.widen(text)
+	if err != nil {
+		return r.failQuery(r.errorMessage(err, text, 0), err)
+	}
 	statements, refused := r.screen(text)
 	if refused != nil {
 		return r.refuseQuery(refused)
@@ -80,7 +84,9 @@ func (r *requests) querySingle(text string, st Statement) error {
 	if !rw.Relay && rw.Inline == "" {
 		return r.queryWithParameters(rw, from)
 	}
-	shown := &substituteReply{replyKind: replyQuery, unready: true, notices: encodeNotices(rw.Notices)}
+	shown := &substituteReply{
+		replyKind: replyQuery, unready: true, notices: encodeNotices(rw.Notices), errors: errorEdit{widened: r.widened},
+	}
 	sql := text
 	if !rw.Relay {
 		sql, shown.origin, shown.errors = rw.Inline, from, errorEdit{private: true}
@@ -204,7 +210,7 @@ func (r *requests) failStatement(message []byte, err error) error {
 
 // sendPlain runs one of several statements as the client wrote it.
 func (r *requests) sendPlain(text string, st Statement) error {
-	edit := errorEdit{shift: characters(text, st.Offset)}
+	edit := errorEdit{shift: characters(text, st.Offset), widened: r.widened}
 	return r.sendSubstitute(st.SQL, nil, &pgproto3.Bind{}, &hiddenReply{replyKind: replyParse, errors: edit},
 		substituteReply{errors: edit})
 }

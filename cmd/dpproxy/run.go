@@ -223,7 +223,10 @@ func (s *host) analysts() map[string]proxy.Analyst {
 		for _, t := range a.Tables {
 			granted[t] = true
 		}
-		out[a.Name] = proxy.Analyst{Tables: granted, Budget: a.Budget != nil, Allowance: proxy.Allowance(a.Allowance)}
+		out[a.Name] = proxy.Analyst{
+			Tables: granted, Budget: a.Budget != nil, Allowance: proxy.Allowance(a.Allowance),
+			ErrorColumns: a.Settings["dp.columns"] == "errors",
+		}
 	}
 	return out
 }

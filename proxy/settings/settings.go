@@ -36,6 +36,7 @@ type Settings struct {
 	NoRows         bool // rows of protected tables are shown as none, not refused
 	ShowSmall      bool // values of groups that may have no row are shown
 	Consistent     bool // cells of counts and sums are not negative, and add up
+	ErrorColumns   bool // columns with noise have their errors beside them
 }
 
 // Spend returns the ε that the statement wants to spend, or, to reach a target, at most, in 10⁻¹².
@@ -83,6 +84,7 @@ var knownSettings = []setting{
 	{"rows", "refuse or none", (*Settings).setRows},
 	{"small_groups", "hide or show", (*Settings).setSmallGroups},
 	{"consistent", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Consistent, value) }},
+	{"columns", "values or errors", (*Settings).setColumns},
 }
 
 // Limits of the settings. An epsilon above the largest could not be told from no
@@ -198,6 +200,11 @@ func (s *Settings) setRows(value string) bool {
 func (s *Settings) setSmallGroups(value string) bool {
 	s.ShowSmall = strings.EqualFold(value, "show")
 	return s.ShowSmall || strings.EqualFold(value, "hide")
+}
+
+func (s *Settings) setColumns(value string) bool {
+	s.ErrorColumns = strings.EqualFold(value, "errors")
+	return s.ErrorColumns || strings.EqualFold(value, "values")
 }
 
 func setSwitch(to *bool, value string) bool {

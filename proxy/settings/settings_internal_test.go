@@ -67,6 +67,8 @@ func TestSettings(t *testing.T) {
 		{"small_groups", "hide"},
 		{"small_groups", "Show"},
 		{"consistent", "On"},
+		{"columns", "values"},
+		{"columns", "Errors"},
 	} {
 		if err := s.Parse(set[0], set[1]); err != nil {
 			t.Error(err)
@@ -80,7 +82,7 @@ func TestSettings(t *testing.T) {
 	if s != (Settings{
 		EpsilonPico: 25e10, Mechanism: "laplace", Confidence: 0.9, Notices: true, MaxRows: 12, MaxPartitions: 1,
 		Target: planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, MaxEpsilonPico: 5e11, Capped: true,
-		Refine: true, NoRows: true, ShowSmall: true, Consistent: true, Contribution: "auto",
+		Refine: true, NoRows: true, ShowSmall: true, Consistent: true, Contribution: "auto", ErrorColumns: true,
 	}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
@@ -120,6 +122,7 @@ func TestBadSettings(t *testing.T) {
 		{"contribution", "20"},
 		{"small_groups", "null"},
 		{"consistent", "cells"},
+		{"columns", "off"},
 		{"nothing", "1"},
 		{"error", "0"},
 		{"error", "-1"},

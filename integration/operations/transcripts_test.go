@@ -1,0 +1,101 @@
+package operations_test
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"dpproxy/internal/needs"
+	"dpproxy/internal/sitetest"
+)
+
+// TestErrorTranscripts plays what docs/clients.md shows of errors in columns, with psql, pandas and R: numbers aside, each
+// prints what stands there.
+func TestErrorTranscripts(t *testing.T) {
+	text, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	demo := sitetest.StartDemo(t, "--small")
+	u, err := url.Parse(demo.Analyst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := u.User.Password()
+	env := append(os.Environ(), "PGHOST="+u.Hostname(), "PGPORT="+u.Port(), "PGDATABASE=demo", "PGUSER="+u.User.Username(),
+		"PGPASSWORD="+password)
+	play := func(t *testing.T, input string, command ...string) string {
+		t.Helper()
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+		cmd.Env, cmd.Stdin = env, strings.NewReader(input)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v", command, err)
+		}
+		return string(out)
+	}
+	t.Run("psql", func(t *testing.T) {
+		block := regexp.MustCompile("(?s)```psql\n(demo=> SET dp.columns.*?)```").FindSubmatch(text)
+		if block == nil {
+			t.Fatal("there is no transcript")
+		}
+		var typed, shown []string
+		for line := range strings.Lines(string(block[1])) {
+			if sql, ok := strings.CutPrefix(line, "demo=> "); ok {
+				typed = append(typed, sql)
+			} else {
+				shown = append(shown, line)
+			}
+		}
+		same(t, play(t, strings.Join(typed, ""), "psql", "-X"), strings.Join(shown, ""))
+	})
+	for _, c := range []struct {
+		language, packages string
+		needs, command     []string
+	}{
+		{
+			"python", "python3-pandas python3-psycopg2",
+			[]string{"/usr/bin/python3", "-I", "-c", "import pandas, psycopg2"},
+			[]string{"/usr/bin/python3", "-I", "-W", "ignore", "-"},
+		},
+		{
+			"r", "r-base-core r-cran-rpostgresql",
+			[]string{"Rscript", "-e", "library(RPostgreSQL)"},
+			[]string{"R", "--no-echo", "--no-save"},
+		},
+	} {
+		t.Run(c.language, func(t *testing.T) {
+			if out, err := exec.CommandContext(t.Context(), c.needs[0], c.needs[1:]...).CombinedOutput(); err != nil {
+				needs.Missing(t, string(out), strings.Fields(c.packages)...)
+			}
+			block := regexp.MustCompile("(?s)```" + c.language + "\n(.*?)```\n\n```output\n(.*?)```").FindSubmatch(text)
+			if block == nil {
+				t.Fatal("there is no transcript")
+			}
+			same(t, play(t, string(block[1]), c.command...), string(block[2]))
+		})
+	}
+}
+
+var (
+	figures = regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?(e-[0-9]+)?`)
+	gaps    = regexp.MustCompile(`[ \t-]+|\+-+`)
+)
+
+// same compares two texts but for numbers and the room that they take.
+func same(t *testing.T, got, want string) {
+	t.Helper()
+	shape := func(s string) string {
+		return strings.TrimSpace(gaps.ReplaceAllString(figures.ReplaceAllString(s, "#"), " "))
+	}
+	if shape(got) != shape(want) {
+		t.Errorf("it prints\n%s\nthe document shows\n%s", got, want)
+	}
+}

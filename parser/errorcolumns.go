@@ -1,0 +1,290 @@
+package parser
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
+)
+
+// An Insertion is text that is put into a statement's Text, before the byte At.
+type Insertion struct {
+	At   int
+	Text string
+}
+
+// ErrorColumns returns what makes the errors of a query's columns columns of their own, behind all others: of a column
+// x that is computed of aggregates, x_error. It is NULL where x is more than an aggregate that is cast,
+// rounded, or COALESCE of it and constants. The query is a SELECT, also in PREPARE, COPY, DECLARE and
+// CREATE TABLE AS, without DISTINCT, or one of all or some columns of such a sub-select or WITH query. Others have none:
+// rows that differ by their errors alone would be different ones.
+func (s *Statement) ErrorColumns() []Insertion {
+	toks, comments, err := scan(s.Text)
+	if err != nil || guard(toks) != nil {
+		return nil
+	}
+	tree, err := pg.Parse(blank(s.Text, toks, comments))
+	if err != nil || len(tree.Stmts) != 1 {
+		return nil
+	}
+	stmt := tree.Stmts[0].Stmt
+	query, _, _ := executed(stmt)
+	if p := stmt.GetPrepareStmt(); p != nil {
+		query = p.Query
+	}
+	sel := query.GetSelectStmt()
+	if sel == nil {
+		return nil
+	}
+	w := &errorColumns{l: &locator{text: s.Text, toks: toks}, root: query, folded: lower(s.Text)}
+	w.selected(sel)
+	slices.SortFunc(w.insertions, func(x, y Insertion) int { return x.At - y.At })
+	return w.insertions
+}
+
+// errorColumns finds the places for the errors of one query.
+type errorColumns struct {
+	l          *locator
+	root       *pg.Node
+	folded     string // the text, to tell which names are taken
+	insertions []Insertion
+}
+
+// An errorColumn is a column with that of its error.
+type errorColumn struct{ of, name string }
+
+// selected adds the errors of the columns of a SELECT, and returns them.
+func (w *errorColumns) selected(sel *pg.SelectStmt) []errorColumn {
+	if sel.Op > pg.SetOperation_SETOP_NONE || len(sel.ValuesLists) > 0 || len(sel.DistinctClause) > 0 || len(sel.TargetList) == 0 {
+		return nil
+	}
+	if aggregates(sel) {
+		return w.aggregated(sel)
+	}
+	return w.passed(sel)
+}
+
+// aggregated adds the errors of the columns of a SELECT that aggregates.
+func (w *errorColumns) aggregated(sel *pg.SelectStmt) []errorColumn {
+	var out []errorColumn
+	var list strings.Builder
+	for _, n := range sel.TargetList {
+		t := n.GetResTarget()
+		if t == nil || isStar(t.Val) || !isNoisy(t.Val) {
+			continue
+		}
+		value := w.errorOf(t.Val)
+		if value == "" {
+			value = "CAST(NULL AS float8)"
+		}
+		name, _ := outputName(t)
+		c := errorColumn{name, w.errorName(name)}
+		list.WriteString(", " + value + " AS " + ast.QuoteIdent(c.name))
+		out = append(out, c)
+	}
+	return w.insert(sel, list.String(), out)
+}
+
+// passed adds the errors of columns that a SELECT has of the only query in its FROM.
+func (w *errorColumns) passed(sel *pg.SelectStmt) []errorColumn {
+	before := len(w.insertions)
+	inner, alias := w.only(sel)
+	var out []errorColumn
+	var list strings.Builder
+	for _, n := range sel.TargetList {
+		t := n.GetResTarget()
+		if isStar(t.GetVal()) {
+			out = append(out, inner...)
+			continue
+		}
+		fields, _ := stringsOf(t.GetVal().GetColumnRef().GetFields())
+		i := slices.IndexFunc(inner, func(c errorColumn) bool { return len(fields) > 0 && c.of == fields[len(fields)-1] })
+		if i < 0 {
+			continue
+		}
+		name, _ := outputName(t)
+		c := errorColumn{name, w.errorName(name)}
+		list.WriteString(", " + alias + ast.QuoteIdent(inner[i].name) + " AS " + ast.QuoteIdent(c.name))
+		out = append(out, c)
+	}
+	if len(out) == 0 {
+		w.insertions = w.insertions[:before]
+		return nil
+	}
+	return w.insert(sel, list.String(), out)
+}
+
+// only adds the errors of the columns of the query that is all of a FROM clause, and returns them, with the prefix of
+// their names.
+func (w *errorColumns) only(sel *pg.SelectStmt) (columns []errorColumn, alias string) {
+	if len(sel.FromClause) != 1 {
+		return nil, ""
+	}
+	if r := sel.FromClause[0].GetRangeSubselect(); r != nil && len(r.Alias.GetColnames()) == 0 {
+		if name := r.Alias.GetAliasname(); name != "" {
+			alias = ast.QuoteIdent(name) + "."
+		}
+		return w.selected(r.Subquery.GetSelectStmt()), alias
+	}
+	r := sel.FromClause[0].GetRangeVar()
+	if r == nil || r.Schemaname != "" || len(r.Alias.GetColnames()) > 0 {
+		return nil, ""
+	}
+	for _, n := range sel.WithClause.GetCtes() {
+		c := n.GetCommonTableExpr()
+		body := c.GetCtequery().GetSelectStmt()
+		if c.Ctename != r.Relname || body == nil || len(c.Aliascolnames) > 0 || w.mentions(c.Ctename) > 1 {
+			continue
+		}
+		name := r.Relname
+		if a := r.Alias.GetAliasname(); a != "" {
+			name = a
+		}
+		return w.selected(body), ast.QuoteIdent(name) + "."
+	}
+	return nil, ""
+}
+
+// mentions counts the relations of that name in the query.
+func (w *errorColumns) mentions(name string) (n int) {
+	var visit func(*pg.Node)
+	visit = func(node *pg.Node) {
+		if r := node.GetRangeVar(); r != nil && r.Relname == name {
+			n++
+		}
+		if sel := node.GetSelectStmt(); sel != nil {
+			reflected(sel.ProtoReflect(), visit)
+		} else {
+			children(node, visit)
+		}
+	}
+	visit(w.root)
+	return n
+}
+
+// insert puts a list of columns behind those of a SELECT, and returns them; none where their place is not found.
+func (w *errorColumns) insert(sel *pg.SelectStmt, list string, columns []errorColumn) []errorColumn {
+	if list == "" {
+		return columns
+	}
+	k, ok := w.l.clauses(&candidate{sel: sel, at: int(sel.TargetList[0].GetResTarget().GetLocation())})
+	if !ok {
+		return nil
+	}
+	last := k.from - 1
+	if k.into >= 0 {
+		last = k.into - 1
+	}
+	w.insertions = append(w.insertions, Insertion{w.l.toks[last].end, list})
+	return columns
+}
+
+// maxName is how long a name is, in bytes.
+const maxName = 63
+
+// errorName returns the name of the error of a column: one that the statement does not have.
+func (w *errorColumns) errorName(of string) string {
+	for i := 0; ; i++ {
+		suffix := "_error"
+		if i > 0 {
+			suffix += strconv.Itoa(i)
+		}
+		name := of[:min(len(of), maxName-len(suffix))]
+		for !utf8.ValidString(name) {
+			name = name[:len(name)-1]
+		}
+		if name += suffix; !strings.Contains(w.folded, lower(name)) {
+			return name
+		}
+	}
+}
+
+// isNoisy reports whether a column is computed of aggregates, and not of their errors alone.
+func isNoisy(n *pg.Node) bool {
+	found := false
+	var visit func(*pg.Node)
+	visit = func(n *pg.Node) {
+		switch {
+		case found || n.GetSelectStmt() != nil || n.GetFuncCall() != nil && isReport(n.GetFuncCall()):
+		case isAggregate(n):
+			found = true
+		default:
+			children(n, visit)
+		}
+	}
+	visitNode(n, visit)
+	return found
+}
+
+// errorOf writes the error of an expression, or "" where none is known.
+func (w *errorColumns) errorOf(n *pg.Node) string {
+	switch x := n.GetNode().(type) {
+	case *pg.Node_FuncCall:
+		if isAggregate(n) && !isReport(x.FuncCall) {
+			s, ok := w.l.span(n)
+			if !ok {
+				return ""
+			}
+			return "dp.error(" + w.l.text[s.Start:s.End] + ")"
+		}
+		if _, name := callee(x.FuncCall); name == "round" && len(x.FuncCall.Args) > 0 {
+			return w.rounded(x.FuncCall.Args[0], x.FuncCall.Args[1:])
+		}
+	case *pg.Node_TypeCast:
+		return w.cast(x.TypeCast)
+	case *pg.Node_CoalesceExpr:
+		args := x.CoalesceExpr.Args
+		if !slices.ContainsFunc(args[1:], func(n *pg.Node) bool { return n.GetAConst() == nil }) {
+			return w.errorOf(args[0])
+		}
+	}
+	return ""
+}
+
+// cast is the error of a number that is cast to another type of numbers.
+func (w *errorColumns) cast(c *pg.TypeCast) string {
+	names, _ := stringsOf(c.TypeName.GetNames())
+	if len(names) == 0 || len(c.TypeName.ArrayBounds) > 0 {
+		return ""
+	}
+	switch names[len(names)-1] {
+	case "float8":
+		return w.errorOf(c.Arg)
+	case "numeric":
+		if mods := c.TypeName.Typmods; len(mods) > 0 {
+			return w.rounded(c.Arg, mods[1:])
+		}
+		return w.errorOf(c.Arg)
+	case "int2", "int4", "int8":
+		if f := c.Arg.GetFuncCall(); f != nil {
+			if _, name := callee(f); name == "count" {
+				return w.errorOf(c.Arg)
+			}
+		}
+		return w.rounded(c.Arg, nil)
+	}
+	return ""
+}
+
+// maxDigits bounds the digits that a value is rounded to.
+const maxDigits = 30
+
+// rounded is the error of a number that is rounded to so many digits, none for a whole number.
+func (w *errorColumns) rounded(n *pg.Node, digits []*pg.Node) string {
+	places := 0
+	if len(digits) > 0 {
+		var ok bool
+		if places, ok = position(digits[0]); !ok || places > maxDigits || len(digits) > 1 {
+			return ""
+		}
+	}
+	of := w.errorOf(n)
+	if of == "" {
+		return ""
+	}
+	return of + " + 0.5e" + strconv.Itoa(-places)
+}

@@ -1,0 +1,101 @@
+package parser_test
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"dpproxy/parser"
+)
+
+// quoted is a name that would need no quotes.
+var quoted = regexp.MustCompile(`AS "([a-z]+_error1?)"`)
+
+// errorColumns are statements, and what they become; nothing where they stay.
+var errorColumns = []struct{ sql, want string }{
+	{
+		"SELECT sex, count(*) FROM t GROUP BY sex ORDER BY 2",
+		"SELECT sex, count(*), dp.error(count(*)) AS count_error FROM t GROUP BY sex ORDER BY 2",
+	},
+	{
+		`SELECT sum(x) FILTER (WHERE y) AS "A b" INTO TEMP z FROM t`,
+		`SELECT sum(x) FILTER (WHERE y) AS "A b", dp.error(sum(x) FILTER (WHERE y)) AS "A b_error" INTO TEMP z FROM t`,
+	},
+	{
+		"SELECT round(avg(x), 2) r, avg(x)::int, CAST(count(*) AS int) n FROM t",
+		"SELECT round(avg(x), 2) r, avg(x)::int, CAST(count(*) AS int) n, dp.error(avg(x)) + 0.5e-2 AS r_error, " +
+			"dp.error(avg(x)) + 0.5e0 AS avg_error, dp.error(count(*)) AS n_error FROM t",
+	},
+	{
+		"SELECT coalesce(sum(x), 0) s, avg(x)::numeric(10,1), round(sum(x)) FROM t",
+		"SELECT coalesce(sum(x), 0) s, avg(x)::numeric(10,1), round(sum(x)), dp.error(sum(x)) AS s_error, " +
+			"dp.error(avg(x)) + 0.5e-1 AS avg_error, dp.error(sum(x)) + 0.5e0 AS round_error FROM t",
+	},
+	{
+		"SELECT sum(a) / sum(b) r, 1, g FROM t GROUP BY g",
+		"SELECT sum(a) / sum(b) r, 1, g, CAST(NULL AS float8) AS r_error FROM t GROUP BY g",
+	},
+	{
+		"SELECT mode() WITHIN GROUP (ORDER BY x) m FROM t",
+		"SELECT mode() WITHIN GROUP (ORDER BY x) m, dp.error(mode() WITHIN GROUP (ORDER BY x)) AS m_error FROM t",
+	},
+	{"SELECT count(*) AS x FROM t GROUP BY x_error", "SELECT count(*) AS x, dp.error(count(*)) AS x_error1 FROM t GROUP BY x_error"},
+	{"COPY (SELECT count(*) FROM t) TO STDOUT", "COPY (SELECT count(*), dp.error(count(*)) AS count_error FROM t) TO STDOUT"},
+	{
+		"DECLARE c CURSOR FOR SELECT /* a */ count(*) -- b\nFROM t",
+		"DECLARE c CURSOR FOR SELECT /* a */ count(*), dp.error(count(*)) AS count_error -- b\nFROM t",
+	},
+	{
+		"PREPARE p AS SELECT count(*) FROM t WHERE x = $1",
+		"PREPARE p AS SELECT count(*), dp.error(count(*)) AS count_error FROM t WHERE x = $1",
+	},
+	{
+		"CREATE TEMP TABLE z AS SELECT count(*) n FROM t",
+		"CREATE TEMP TABLE z AS SELECT count(*) n, dp.error(count(*)) AS n_error FROM t",
+	},
+	{
+		"SELECT * FROM (SELECT g, count(*) AS n FROM t GROUP BY g) q LIMIT 5",
+		"SELECT * FROM (SELECT g, count(*) AS n, dp.error(count(*)) AS n_error FROM t GROUP BY g) q LIMIT 5",
+	},
+	{
+		`SELECT "q"."g", "q"."n" AS "count" FROM (SELECT g, count(*) AS n FROM t GROUP BY g) "q"`,
+		`SELECT "q"."g", "q"."n" AS "count", "q"."n_error" AS count_error FROM ` +
+			`(SELECT g, count(*) AS n, dp.error(count(*)) AS n_error FROM t GROUP BY g) "q"`,
+	},
+	{
+		"WITH c AS (SELECT g, count(*) AS n FROM t GROUP BY g) SELECT n FROM c",
+		`WITH c AS (SELECT g, count(*) AS n, dp.error(count(*)) AS n_error FROM t GROUP BY g) ` +
+			`SELECT n, "c"."n_error" AS n_error FROM c`,
+	},
+	{"WITH c AS (SELECT count(*) n FROM t) SELECT n FROM c WHERE n > (SELECT avg(n) FROM c)", ""},
+	{"SELECT g FROM (SELECT g, count(*) AS n FROM t GROUP BY g) q", ""},
+	{"SELECT DISTINCT count(*) FROM t GROUP BY g", ""},
+	{"SELECT count(*) FROM t UNION ALL SELECT 1", ""},
+	{"INSERT INTO z SELECT count(*) FROM t", ""},
+	{"SELECT dp.lower(count(*)) FROM t", ""},
+	{"SELECT g, GROUPING(g) FROM t GROUP BY g", ""},
+	{"SELECT sum(n) OVER () FROM (SELECT 1 AS n) q", ""},
+}
+
+// TestErrorColumns puts the errors behind the columns of statements of all forms.
+func TestErrorColumns(t *testing.T) {
+	for _, c := range errorColumns {
+		sql, want := c.sql, c.want
+		script, err := parser.Parse(sql, schema{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := sql
+		insertions := script.Statements[0].ErrorColumns()
+		for _, i := range slices.Backward(insertions) {
+			got = got[:i.At] + i.Text + got[i.At:]
+		}
+		got = quoted.ReplaceAllString(got, "AS $1")
+		if want == "" {
+			want = sql
+		}
+		if got != want {
+			t.Errorf("%s:\n%s\n%s", sql, got, want)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package proxy
+
+import (
+	"strings"
+
+	"dpproxy/parser"
+	"dpproxy/proxy/settings"
+	"dpproxy/wire"
+)
+
+// columnsSetting is the setting by which columns have their errors beside them.
+const columnsSetting = "dp.columns"
+
+// columnsSQL asks a session for it.
+const columnsSQL = "SELECT pg_catalog.current_setting('" + columnsSetting + "', true)"
+
+// Widen implements wire.Widener: with dp.columns = errors, a column with noise gets another one with its error. The wider
+// statement is then described to the client, prepared, copied or read by a cursor, as if the client had
+// written it. Sessions that cannot have changed the setting are not asked for it.
+func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string, error)) (*wire.Widened, error) {
+	if !p.filter.Matches(sql) {
+		return nil, nil //nolint:nilnil // the client's own text
+	}
+	state := stateOf(s)
+	if strings.Contains(strings.ToLower(sql), "columns") || p.analyst(s.User()).ErrorColumns || s.StartedWith(columnsSetting) != "" {
+		state.widens = true
+	}
+	if !state.widens {
+		return nil, nil //nolint:nilnil // the client's own text
+	}
+	texts, err := p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, p.cfg.Catalog) })
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // refused when it is screened
+	}
+	var session *settings.Settings
+	out := &wire.Widened{}
+	end := 0
+	for _, t := range texts {
+		if !p.widens(t) {
+			continue
+		}
+		if session == nil {
+			session = &settings.Settings{}
+			value, err := ask(columnsSQL)
+			if err != nil {
+				return nil, err
+			}
+			_ = session.Parse("columns", value) // refused when the statement runs
+		}
+		own := *session
+		if own.ReadComments(t.stmt) != nil || !own.ErrorColumns {
+			continue
+		}
+		for _, i := range t.stmt.ErrorColumns() {
+			out.SQL += sql[end : t.stmt.Offset+i.At]
+			end = t.stmt.Offset + i.At
+			out.Inserted = append(out.Inserted, struct{ Start, End int }{len(out.SQL), len(out.SQL) + len(i.Text)})
+			out.SQL += i.Text
+		}
+	}
+	if len(out.Inserted) == 0 {
+		return nil, nil //nolint:nilnil // the client's own text
+	}
+	out.SQL += sql[end:]
+	return out, nil
+}
+
+// widens reports whether a statement releases columns with noise, at once or when it is executed.
+func (p *Proxy) widens(t *text) bool {
+	switch t.stmt.Class {
+	case parser.Release, parser.Empty:
+		return true
+	case parser.Relay:
+		inner, ok := parser.Prepared(t.stmt.Text)
+		if !ok {
+			return false
+		}
+		texts, err := p.texts.get(inner, func() (*parser.Script, error) { return parser.Parse(inner, p.cfg.Catalog) })
+		return err == nil && len(texts) == 1 && texts[0].stmt.Class == parser.Release
+	case parser.Explain, parser.Refused, parser.Set, parser.Execution:
+	}
+	return false
+}
