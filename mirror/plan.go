@@ -60,7 +60,7 @@ type Column struct {
 }
 
 // An Analyst is a login role on the mirror. Only dpproxy knows the password: it is
-// not the one that the analyst types.
+// not the one that the analyst types, but a key of 256 bits.
 type Analyst struct {
 	Name, Password string
 	// AsidePassword is that of the role of [AsideRole]; empty makes none.

@@ -146,7 +146,14 @@ func TestVerifies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for stored, want := range map[string]bool{v: true, v + "x": false, "": false, "md5": false, "SCRAM-SHA-256$0:AA==$a:b": false} {
+	if !strings.HasPrefix(v, "SCRAM-SHA-256$1:") {
+		t.Errorf("a log-in takes more iterations than one: %s", v)
+	}
+	many := "SCRAM-SHA-256$4096:AAAAAAAAAAAAAAAAAAAAAA==$" + "V1W5j5Zlu3UKzKDG/g8aF0trJLhnAy6kWBwioTMrfg0=:" +
+		"eYjLR4Digmunk0hS4DqReHnE1+fy9L14QBngPA6MxEY="
+	for stored, want := range map[string]bool{
+		v: true, v + "x": false, many: false, "": false, "md5": false, "SCRAM-SHA-256$0:AA==$a:b": false,
+	} {
 		if got := mirror.Verifies(stored, "pässword"); got != want {
 			t.Errorf("Verifies(%q) = %t", stored, got)
 		}
