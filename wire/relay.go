@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpproxy/internal/frugal"
 )
 
 // A relay is the life of a session: two connections, and a goroutine for each direction
@@ -37,7 +39,7 @@ func newRelay(
 	c *Config, log *slog.Logger, login Login, client *peer, backend *pgconn.PgConn, h *pgconn.HijackedConn, known *senders,
 ) *relay {
 	s := newSession(login, log, h.ParameterStatuses)
-	r := &relay{session: s, client: client, mirror: newPeer(h.Conn, 0)}
+	r := &relay{session: s, client: client, mirror: newPeer(frugal.Direct(h.Conn), 0)}
 	r.pipeline = newPipeline(r.mirror, c.Limits.Pipeline)
 	r.canceler = &canceler{session: s, pipeline: r.pipeline, backend: backend, client: client.conn}
 	r.questions = &questions{session: s, pipeline: r.pipeline, canceler: r.canceler, name: "_dp" + rand.Text()}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpproxy/internal/frugal"
 	"dpproxy/pgerr"
 )
 
@@ -28,6 +29,8 @@ type runner struct {
 	// watched is closed when the client has sent more than it had when a statement began, or has gone;
 	// nil: nobody looks. Until then nothing else may read from the client.
 	watched chan struct{}
+	// patience begins to watch; nil before the first statement.
+	patience *frugal.Alarm
 }
 
 func (r *runner) newAsker() *Asker { return &Asker{questions: r.questions} }
@@ -114,6 +117,10 @@ func canceledError(cause, err error) error {
 	return cause
 }
 
+// unwatched is how long a statement runs before its client is watched: most take less, and their client is read
+// from next.
+const unwatched = 20 * time.Millisecond
+
 // watchClient ends the session when the client goes away while nobody reads from it. A client that
 // waits for the answer is watched until it sends its next message, which nothing has to interrupt.
 func (r *runner) watchClient() (stop func()) {
@@ -122,10 +129,30 @@ func (r *runner) watchClient() (stop func()) {
 	}
 	pipelined := r.client.in.ready()
 	r.client.in.release()
+	r.watched = nil
+	if r.patience == nil {
+		r.patience = frugal.NewAlarm(func() { r.watched = r.watch() })
+	}
+	r.patience.Set(unwatched)
+	return func() {
+		r.patience.Clear()
+		if !pipelined || r.watched == nil {
+			return
+		}
+		// A connection that takes no deadline is closed: the read has ended, and so will the next one.
+		_ = r.client.conn.SetReadDeadline(time.Unix(1, 0))
+		<-r.watched
+		_ = r.client.conn.SetReadDeadline(time.Time{})
+		r.watched = nil
+	}
+}
+
+// watch waits for what the client does next. It closes watched then.
+func (r *runner) watch() (watched chan struct{}) {
 	buffer := r.client.in.r
-	done := make(chan struct{})
+	watched = make(chan struct{})
 	go func() {
-		defer close(done)
+		defer close(watched)
 		defer r.session.recover("watch")
 		_, err := buffer.Peek(buffer.Buffered() + 1)
 		r.canceler.waiting.Store(false)
@@ -133,16 +160,7 @@ func (r *runner) watchClient() (stop func()) {
 			r.session.end(errClientGone)
 		}
 	}()
-	if !pipelined {
-		r.watched = done
-		return func() {}
-	}
-	return func() {
-		// A connection that takes no deadline is closed: the read has ended, and so will the next one.
-		_ = r.client.conn.SetReadDeadline(time.Unix(1, 0))
-		<-done
-		_ = r.client.conn.SetReadDeadline(time.Time{})
-	}
+	return watched
 }
 
 func isClosed(c chan struct{}) bool {

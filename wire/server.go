@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpproxy/internal/frugal"
 	"dpproxy/pgerr"
 )
 
@@ -98,7 +99,7 @@ func (v *Server) accept(ctx, running context.Context, l net.Listener, all *sync.
 		case err != nil:
 			return err
 		}
-		c := &connection{conn: conn, config: v.config.Load(), address: addressOf(conn)}
+		c := &connection{conn: frugal.Direct(conn), config: v.config.Load(), address: addressOf(conn)}
 		if !v.admission.arrive(c.address, c.config.Limits) {
 			conn.Close()
 			continue

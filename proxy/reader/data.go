@@ -5,14 +5,17 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/catalog"
+	"dpproxy/internal/frugal"
 	"dpproxy/mirror/introspect"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
@@ -23,9 +26,10 @@ import (
 // planner runs there, read-only, each statement in one snapshot, in which the
 // schema is checked to be the one that the policy was checked against.
 type Data struct {
-	pool    *pgxpool.Pool
-	catalog *policy.Model
-	pads    [2][]byte
+	pool     *pgxpool.Pool
+	sessions int // the most statements that can read at a time
+	catalog  *policy.Model
+	pads     [2][]byte
 
 	mu  sync.Mutex
 	off map[catalog.Name]bool // tables whose schema changed
@@ -83,13 +87,25 @@ func Open(ctx context.Context, cfg *pgxpool.Config, cat *policy.Model, secret []
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		return checkSession(ctx, conn, cfg.ConnConfig.RuntimeParams)
 	}
+	cfg.ConnConfig.DialFunc = dialing(cfg.ConnConfig.DialFunc)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{pool: pool, catalog: cat, off: map[catalog.Name]bool{}}
+	d := &Data{pool: pool, sessions: int(cfg.MaxConns), catalog: cat, off: map[catalog.Name]bool{}}
 	d.pads[0], d.pads[1] = pads(secret)
 	return d, nil
+}
+
+// dialing lets the connections that are dialed disturb the scheduler little.
+func dialing(dial pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return frugal.Direct(conn), nil
+	}
 }
 
 // Close ends all connections.
@@ -144,9 +160,6 @@ func pads(secret []byte) (inner, outer []byte) {
 	}
 	return inner, outer
 }
-
-// sessions returns how many statements can read at a time.
-func (d *Data) sessions() int { return int(d.pool.Config().MaxConns) }
 
 // connection is one session on the protected database, taken for one statement.
 type connection struct {
@@ -210,6 +223,29 @@ func (c *connection) mark() []byte {
 }
 
 func (c *connection) setMark(mark []byte) { c.conn.Conn().PgConn().CustomData()[c.unchanged] = mark }
+
+// A hush is the alarm of a session, and what it does for the statement that has it.
+type hush struct {
+	alarm *frugal.Alarm
+	ring  func()
+}
+
+// hushKey is the place of a session's own.
+const hushKey = "hush"
+
+// silent returns the session's alarm, which is set: it rings unless the session says something in time.
+func (c *connection) silent(ring func()) *frugal.Alarm {
+	data := c.conn.Conn().PgConn().CustomData()
+	h, ok := data[hushKey].(*hush)
+	if !ok {
+		h = &hush{}
+		h.alarm = frugal.NewAlarm(func() { h.ring() })
+		data[hushKey] = h
+	}
+	h.ring = ring
+	h.alarm.Set(pingTimeout)
+	return h.alarm
+}
 
 // release gives the session back to the pool, and its place to the next statement. Both are
 // noticed by who waits for them, or opens a session for want of one.

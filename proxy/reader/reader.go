@@ -17,7 +17,7 @@ type Reader struct {
 
 // New returns the Reader of a protected database.
 func New(data *Data, sharing Sharing) *Reader {
-	return &Reader{data: data, queue: newQueue(data.sessions(), sharing)}
+	return &Reader{data: data, queue: newQueue(data.sessions, sharing)}
 }
 
 // Open waits for the turn of a statement and takes a session for it before the

@@ -94,7 +94,7 @@ const checkAt = 2
 // A session that is found dead, or says nothing, is replaced by another: nothing was done yet.
 func (r *Reading) Bind(ctx context.Context, values []scalar.Value, policy time.Duration) error {
 	err := r.tryBind(ctx, values, policy)
-	for range r.c.data.sessions() {
+	for range r.c.data.sessions {
 		if !errors.Is(err, errDead) {
 			return err
 		}
@@ -120,11 +120,11 @@ func (r *Reading) tryBind(ctx context.Context, values []scalar.Value, policy tim
 	defer cancel()
 	ctx, silence := context.WithCancelCause(ctx)
 	defer silence(nil)
-	silent := time.AfterFunc(pingTimeout, func() { silence(errRead) })
-	defer silent.Stop()
+	silent := r.c.silent(func() { silence(errRead) })
+	defer silent.Clear()
 	q, prepared := r.planning(values)
 	r.c.spoiled = true // also in a panic
-	results, err := q.exchange(ctx, r.c.conn.Conn().PgConn(), func() { silent.Stop() })
+	results, err := q.exchange(ctx, r.c.conn.Conn().PgConn(), silent.Clear)
 	cause := context.Cause(ctx) // before time passes that could turn a failure into a timeout
 	r.c.spoiled = cause != nil
 	if len(results) > checkAt {
