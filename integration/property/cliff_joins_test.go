@@ -133,12 +133,21 @@ var joined = []string{
 	"SELECT count(*) FROM patients p WHERE p.smoker AND p.id NOT IN (SELECT patient_id FROM visits WHERE cost > 900)",
 	"SELECT count(*) FROM patients p WHERE p.birth_year = 1950 OR p.id IN (SELECT patient_id FROM visits WHERE cost > 900)",
 	"SELECT count(*) FROM patients p WHERE CASE WHEN p.smoker THEN p.id IN (SELECT patient_id FROM visits WHERE cost > 5) ELSE false END",
+	// likewise, in expressions
+	"SELECT count(*) FILTER (WHERE p.id IN (SELECT patient_id FROM visits WHERE cost > 5)) FROM patients p WHERE p.smoker",
+	"SELECT sum(CASE WHEN EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id AND v.cost > 5) THEN b.amount ELSE 0 END) FROM " +
+		"patients p JOIN bills b ON b.patient_id = p.id WHERE p.smoker",
+	"SELECT count(*) FROM (SELECT p.id, p.id IN (SELECT patient_id FROM visits WHERE cost > 900) AS dear FROM patients p WHERE " +
+		"p.smoker) t WHERE t.dear",
+	// one row of a public table
+	"SELECT count(*) FROM patients p, hospitals h, visits v WHERE v.patient_id = p.id AND h.id = 5",
+	"SELECT count(*) FROM patients p, hospitals h, visits v WHERE v.patient_id = p.id AND h.id = 5 AND p.smoker",
 }
 
-// unindexed are statements whose sub-select reads a table without an index for its rows, in an expression over groups or in
-// what is aggregated.
+// unindexed are statements whose sub-select has a join.
 var unindexed = []string{
-	"SELECT count(*) FILTER (WHERE p.id IN (SELECT patient_id FROM visits WHERE cost > 5)) FROM patients p WHERE p.smoker",
+	"SELECT count(*) FROM patients p WHERE p.smoker AND EXISTS (SELECT 1 FROM visits v JOIN labs l ON l.visit_id = v.id WHERE " +
+		"v.patient_id = p.id AND v.cost > 5)",
 }
 
 // clinics are settings of a clinic: which indexes there are beside keys, and what Postgres knows of the rows.

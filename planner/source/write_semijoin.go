@@ -65,15 +65,15 @@ func (l *level) inSQL(w *scalar.Writer) (string, error) {
 	return "(CASE WHEN " + equal + " THEN TRUE WHEN " + l.exists(q) + " THEN NULL ELSE FALSE END)", err
 }
 
-// A sub-select in WHERE whose rows no index finds is joined: the row that first asks for it would have
+// A sub-select whose rows no index finds is joined: the row that first asks for it would have
 // Postgres read it whole, and one that it makes a semi join of is left out where no row asks.
 
-// asked reports whether a sub-select is joined: it stands in WHERE, reads one protected table, and its
-// equalities with the level around are of columns that are written as they are.
+// asked reports whether a sub-select is joined: it reads one protected table, its equalities with the level
+// around are of columns that are written as they are, and no condition of a join has a sub-select.
 func (l *level) asked(j *semijoin) bool {
 	in := j.inner
 	r, table := in.root.(*relation)
-	if l.inside || !slices.Contains(l.semijoins, j) || !table || r.rows != nil || !r.protected() {
+	if l.inside || !table || r.rows != nil || !r.protected() {
 		return false
 	}
 	plain := func(t pair) bool { return t.a.Read() == t.a.SQL && t.b.Read() == t.b.SQL }
@@ -101,7 +101,9 @@ func joinConditions(n node) []condition {
 }
 
 // askedName names the relation of a sub-select that is joined.
-func (l *level) askedName(j *semijoin) string { return sqltext.SubSelect(slices.Index(l.semijoins, j)) }
+func (l *level) askedName(j *semijoin) string {
+	return sqltext.SubSelect(slices.Index(l.semijoinsOf(), j))
+}
 
 // asking writes that the sub-select has a row.
 func (l *level) asking(j *semijoin) string {
@@ -111,7 +113,7 @@ func (l *level) asking(j *semijoin) string {
 // joinAsked joins the sub-selects that are asked with the items of the level.
 func (p *sourceWriter) joinAsked(from sqltext.Item) (sqltext.Item, error) {
 	l := p.level
-	for _, j := range l.semijoins {
+	for _, j := range l.semijoinsOf() {
 		if !l.asked(j) {
 			continue
 		}

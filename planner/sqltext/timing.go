@@ -152,9 +152,23 @@ func (r *region) join(j *Join) (Item, read) {
 		r.linkInner(even, j, of.unfiltered && other.unfiltered)
 	default: // to find the rows of a join without an equality, Postgres has to know the others
 		even.On = append(slices.Clip(j.On), j.Beyond...)
+		if len(j.Links) == 0 {
+			even.On = append(even.On, without(public(j), even.On)...)
+		}
 	}
 	unfiltered := of.unfiltered && (j.Kind == Left || other.unfiltered) && even.Kind != full // which its residual filters
 	return even, read{of.protected || other.protected, unfiltered}
+}
+
+// public lists the conditions on rows of public relations of a join: those alone say which rows each row is joined with
+// where no equality does.
+func public(j *Join) (conds []string) {
+	for _, l := range newChain(j).leaves {
+		if !l.protected {
+			conds = append(conds, l.own...)
+		}
+	}
+	return conds
 }
 
 // linkInner joins by the links alone. Rows without a match have NULL in one of the columns.
