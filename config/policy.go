@@ -157,8 +157,8 @@ type Limits struct {
 	// MaxJoinRows is how many rows of one unit a join takes of a table without a number of rows in
 	// the policy; 1,000.
 	MaxJoinRows int64
-	// MaxWork bounds the work that one privacy unit can cause in a statement: the product of the
-	// rows that each table may add to its rows; 1,000,000.
+	// MaxWork bounds the work that one row of a privacy unit can cause in a statement: the product of the
+	// rows that each table may add to it; 1,000,000.
 	MaxWork int64
 	// ReplyGrid is the first point of time that replies leave at; 20 ms, 0 for none.
 	ReplyGrid time.Duration

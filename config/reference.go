@@ -411,7 +411,7 @@ var limitKeys = []key[Limits]{
 	},
 	{
 		"max_work", "", count(maxWork, func(l *Limits, n int64) { l.MaxWork = n }), "`1000000`",
-		"Rows that the joins of a statement may make of those of one unit, %s.",
+		"Rows that the joins of a statement may make of each row of a unit, %s.",
 	},
 	{
 		"reply_grid", "", part(func(v value, l *Limits) { l.ReplyGrid = readGrid(v) }), "`20ms`",
