@@ -55,7 +55,7 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	}
 	released, err := e.behindVeil(ctx, plan, pre)
 	if err != nil {
-		return wire.Rewrite{}, err
+		return wire.Rewrite{}, e.fitting(ctx, analysed, pre, err)
 	}
 	rw, err := e.rewrite(ctx, query, pre, columns(plan, released), b)
 	if err != nil {

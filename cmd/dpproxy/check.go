@@ -28,6 +28,9 @@ func (c *checkCommand) Run(ctx context.Context) error {
 	}
 	fmt.Printf("%s: the file is well formed: %d tables, %d analysts, privacy unit %q\n",
 		c.Policy, len(policy.Tables.Tables), len(policy.Analysts), policy.Tables.Unit)
+	if err := sayQuestions(c.Policy, policy); err != nil {
+		return err
+	}
 	s := &site{policy: policy}
 	if policy.AuthQuery != nil {
 		if err := (authSite{s}).checkAuthQuery(); err != nil {

@@ -31,7 +31,7 @@ func (c *initCommand) Run(ctx context.Context, log *slog.Logger) error {
 	if s.shared() {
 		fmt.Printf("copy the secret to every other proxy of this ledger, and run dpproxy init on none of them\n")
 	}
-	return nil
+	return sayQuestions(c.Policy, s.policy)
 }
 
 func (s *books) init(ctx context.Context, log *slog.Logger) error {
