@@ -12,7 +12,7 @@ import (
 type Table struct {
 	Name catalog.Name
 	// Unit is the table's own column of the privacy unit. If it is empty, the column Via
-	// refers to the column Key of the table To.
+	// refers to the column Key of the table To; Key is empty where Via is the first of several.
 	Unit     string
 	Via, Key string
 	To       catalog.Name
@@ -83,7 +83,7 @@ func (a *adviser) next(t Table, tables []Table) {
 	if on == "" {
 		on = tables[i].Via
 	}
-	if on != t.Key {
+	if t.Key != "" && on != t.Key {
 		a.index(r, t.Key, []string{on}, "the way from "+t.Name.Name+" to the privacy unit leads through these columns alone")
 	}
 }

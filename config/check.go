@@ -78,7 +78,7 @@ func (p *Policy) partitionsOf(n catalog.Name) []catalog.Name {
 // path: analysts do not name it.
 func (d *decoder) checkPath(p *Policy, t *policy.TablePolicy) {
 	seen := map[catalog.Name]bool{}
-	for at := t; at.Via != "" && at.To.Column != ""; {
+	for at := t; at.To.Table != (catalog.Name{}); {
 		seen[at.Name] = true
 		next := p.table(at.To.Table)
 		problem := ""

@@ -172,8 +172,9 @@ var tableKeys = []key[table]{
 	{
 		"unit", "", part(func(v value, t *table) { readUnitPath(v, &t.TablePolicy) }), "needed of a protected table",
 		"The column that identifies the unit of a row, or `{via: column, to: table.column}`: the column refers to a protected table, " +
-			"which leads to the unit. A text of more than 65,536 bytes identifies nobody, unless an index has the column: " +
-			"such rows are left out.",
+			"which leads to the unit. `{via: [column, column], to: table}` refers to a key of several columns: those that a foreign key " +
+			"of these columns names, or else the primary key. Rows with a NULL in one of them are nobody's, and left out. " +
+			"A text of more than 65,536 bytes identifies nobody, unless an index has the column: such rows are left out.",
 	},
 	{
 		"max_rows_per_group", "max_rows", rowLimit(), "auto",
@@ -206,7 +207,8 @@ var tableKeys = []key[table]{
 	},
 	{
 		"not_protected", "", part(func(v value, t *table) { t.NotProtected = readColumnNames(v) }), "none",
-		"Columns that refer to other people, whom this table's rows knowingly do not protect.",
+		"Columns that refer to other people, whom this table's rows knowingly do not protect. A foreign key that compares the unit's " +
+			"column with that of the other table refers to nobody else.",
 	},
 	{"columns", "", part(func(v value, t *table) { t.Columns = readColumns(v) }), "none", "By name, see below."},
 	{
@@ -229,9 +231,9 @@ var autoKeys = []key[table]{
 	{"auto", "", count(maxContribution, func(t *table, n int64) { t.AutoRows = n }), needed, ""},
 }
 
-var unitKeys = []key[policy.TablePolicy]{
-	{"via", "", part(func(v value, t *policy.TablePolicy) { t.Via = readColumnName(v) }), needed, ""},
-	{"to", "", part(func(v value, t *policy.TablePolicy) { t.To = readTarget(v) }), needed, ""},
+var unitKeys = []key[way]{
+	{"via", "", part(readVia), needed, ""},
+	{"to", "", part(func(v value, w *way) { w.to = v }), needed, ""},
 }
 
 var columnKeys = []key[policy.ColumnPolicy]{

@@ -217,7 +217,36 @@ func readUnitPath(v value, t *policy.TablePolicy) {
 		t.UnitColumn = readColumnName(v)
 		return
 	}
-	decode(v, unitKeys, t)
+	var w way
+	decode(v, unitKeys, &w)
+	t.Via, t.ViaKey = w.via, w.viaKey
+	switch {
+	case w.to.node == nil:
+	case t.ViaKey == nil:
+		t.To = readTarget(w.to)
+	default:
+		if s := w.to.text(); s != "" {
+			t.To.Table = readTableName(w.to, s)
+		}
+	}
+}
+
+// A way is a path to a protected table, by one column or several.
+type way struct {
+	via    string
+	viaKey []string
+	to     value // is read when it is known whether a column belongs to it
+}
+
+// readVia reads a column, or a list of two or more.
+func readVia(v value, w *way) {
+	if _, ok := v.node.(*ast.SequenceNode); !ok {
+		w.via = readColumnName(v)
+		return
+	}
+	if w.viaKey = readColumnNames(v); len(w.viaKey) < 2 {
+		v.fail("a list has two columns or more: write one without brackets")
+	}
 }
 
 // readTarget reads [schema.]table.column.

@@ -152,7 +152,8 @@ func (d *Draft) number(t *Table, c *Column, said domain) {
 		return
 	}
 	needs := "percentiles, variance, min and max need them"
-	if typ := pgtype.OfColumn(c.Source.Type, catalog.Name{}, true); typ.Family() == pgtype.FloatFamily || typ.Scale() < 0 {
+	typ := pgtype.OfColumn(c.Source.Type, catalog.Name{}, true)
+	if typ.Family() == pgtype.FloatFamily || typ.Family() == pgtype.NumericFamily && typ.Scale() < 0 {
 		needs = "sums and averages need them, or a step such as {step: 0.01}; " + needs
 	}
 	c.Open = true

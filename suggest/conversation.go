@@ -156,7 +156,10 @@ func (c *Conversation) ways(d *Draft, s *introspect.Survey, ch *Choices) *Draft 
 			oneLine(shortName(a.Table)), oneLine(d.UnitName))
 		list, texts := []string{"out"}, []string{"leave the table out"}
 		for _, w := range a.Ways {
-			by := strings.Join(append(w.Via, w.Unit), "")
+			by := w.Unit
+			if by == "" {
+				by = strings.Join(w.Via, ", ")
+			}
 			list, texts = append(list, by), append(texts, by+": those behind "+strings.Join(a.without(w), ", ")+" are not protected by it")
 		}
 		chosen := c.pick("Whose is it?", list, texts)

@@ -182,7 +182,7 @@ func wayBy(t *catalog.Table, fk catalog.ForeignKey, to *Table) (Way, bool) {
 			return Way{Key: fk.Name, Unit: c.Name}, true
 		}
 	}
-	if len(fk.Columns) != 1 || !isKey(to.Source, fk.Target) {
+	if !isKey(to.Source, fk.Target) {
 		return Way{}, false
 	}
 	return Way{Key: fk.Name, Via: fk.Columns, To: fk.References, At: fk.Target}, true
@@ -242,7 +242,7 @@ func (d *Draft) secondWays(t *Table) []catalog.ForeignKey {
 	for _, fk := range foreignKeys(t.Source) {
 		to := d.Table(fk.References)
 		left := slices.ContainsFunc(d.Ambiguous, func(a Ambiguity) bool { return a.Table == fk.References })
-		if (to != nil || left) && fk.Name != t.Key && (to == nil || !t.sameUnit(fk, to)) {
+		if (to != nil || left) && fk.Name != t.Key && (to == nil || !d.sameUnit(t, fk, to)) {
 			all = append(all, fk)
 		}
 	}
@@ -250,14 +250,35 @@ func (d *Draft) secondWays(t *Table) []catalog.ForeignKey {
 }
 
 // sameUnit reports whether the row that a foreign key refers to is of the unit of the row that refers to it: they agree in
-// the unit's column.
-func (t *Table) sameUnit(fk catalog.ForeignKey, to *Table) bool {
+// columns that hold the unit, or it is the row that the way leads to.
+func (d *Draft) sameUnit(t *Table, fk catalog.ForeignKey, to *Table) bool {
+	own, its := d.unitNames(t), d.unitNames(to)
 	for i, c := range fk.Columns {
-		if t.Unit != "" && c == t.Unit && fk.Target[i] == to.Unit {
+		if slices.Contains(own, c) && slices.Contains(its, fk.Target[i]) {
 			return true
 		}
 	}
-	return false
+	along := t.To == fk.References && t.Unit == ""
+	for i, c := range t.Via {
+		j := slices.Index(fk.Columns, c)
+		along = along && j >= 0 && fk.Target[j] == t.At[i]
+	}
+	return along
+}
+
+// unitNames are the columns of a table that hold the unit's identifier.
+func (d *Draft) unitNames(t *Table) []string {
+	if t.Unit != "" {
+		return []string{t.Unit}
+	}
+	var names []string
+	its := d.unitNames(d.Table(t.To))
+	for i, c := range t.Via {
+		if slices.Contains(its, t.At[i]) {
+			names = append(names, c)
+		}
+	}
+	return names
 }
 
 func (d *Draft) ambiguity(t *Table, second []catalog.ForeignKey) Ambiguity {

@@ -100,6 +100,9 @@ func (w *writer) table(t *Table) {
 
 // path writes a way through another table.
 func (t *Table) path() string {
+	if len(t.Via) > 1 {
+		return fmt.Sprintf("{via: [%s], to: %s}", strings.Join(quoted(t.Via), ", "), scalar(shortName(t.To)))
+	}
 	return fmt.Sprintf("{via: %s, to: %s}", scalar(t.Via[0]), scalar(shortName(t.To)+"."+t.At[0]))
 }
 

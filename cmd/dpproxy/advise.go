@@ -63,6 +63,9 @@ func advised(policy *config.Policy) []advice.Table {
 			continue
 		}
 		a := advice.Table{Name: t.Name, Unit: t.UnitColumn, Via: t.Via, To: t.To.Table, Key: t.To.Column, OneRow: t.MaxRows == 1}
+		if t.ViaKey != nil {
+			a.Via, a.Used = t.ViaKey[0], slices.Clone(t.ViaKey[1:])
+		}
 		for _, name := range slices.Sorted(maps.Keys(t.Columns)) {
 			if c := t.Columns[name]; !c.Hidden && (c.Bounds != nil || c.Values != nil || c.EnumValues) {
 				a.Used = append(a.Used, name)

@@ -147,7 +147,9 @@ func limitsOf(t policy.TablePolicy, unit string) (parts []string) {
 // unitOf says by which columns a row reaches its unit, as far as the policy shows them.
 func (s *site) unitOf(t policy.TablePolicy) string {
 	switch {
-	case t.UnitColumn == "" && len(s.shown(t.Name, t.Via)) > 0 && len(s.shown(t.To.Table, t.To.Column)) > 0:
+	case t.ViaKey != nil && len(s.shown(t.Name, t.ViaKey...)) == len(t.ViaKey):
+		return fmt.Sprintf(" by (%s) -> %s", strings.Join(t.ViaKey, ", "), t.To.Table.Name)
+	case t.Via != "" && len(s.shown(t.Name, t.Via)) > 0 && len(s.shown(t.To.Table, t.To.Column)) > 0:
 		return fmt.Sprintf(" by %s -> %s.%s", t.Via, t.To.Table.Name, t.To.Column)
 	case t.UnitColumn != "" && len(s.shown(t.Name, t.UnitColumn)) > 0:
 		return " by " + t.UnitColumn

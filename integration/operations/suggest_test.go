@@ -123,7 +123,7 @@ func TestSuggestAsks(t *testing.T) {
 		"", "", // the unit
 		"sender", // whose messages are
 		"y", "n", // Departments, courses
-		"", "20", "auto", // rows
+		"", "20", "auto", "", "", // rows
 		"0, 100", ".", // bounds
 		"3",
 	}

@@ -29,7 +29,8 @@ func (s *Schema) Only(unit string) string {
 	return fmt.Sprintf("INSERT INTO people SELECT * FROM stash_people WHERE uid = %[1]s; "+
 		"INSERT INTO events SELECT * FROM stash_events WHERE uid = %[1]s; "+
 		"INSERT INTO readings SELECT * FROM stash_readings WHERE uid = %[1]s; "+
-		"INSERT INTO parts SELECT * FROM stash_parts WHERE event IN (SELECT id FROM stash_events WHERE uid = %[1]s)", unit)
+		"INSERT INTO parts SELECT * FROM stash_parts WHERE (%[2]s) IN (SELECT %[3]s FROM stash_events WHERE uid = %[1]s)",
+		unit, s.partOf(), s.eventKey())
 }
 
 // Tables names the tables with rows of units.
@@ -57,6 +58,8 @@ func (s *Schema) ofCrowd(t *table, c column, f Filling, units int) string {
 	switch {
 	case c.kind == unit:
 		return crowded(c.typ, units)
+	case c.name == shard:
+		return "0"
 	case c.name == "id" || c.name == "pid" || c.name == "event" || t == s.places && c.kind == integer:
 		return "100000 + g"
 	case t == s.places:

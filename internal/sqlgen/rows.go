@@ -135,8 +135,12 @@ func (f *filler) person(u int, m manner) {
 // event adds an event in one of six groups, and its parts.
 func (f *filler) event(u int, m manner, group int) {
 	f.ids++
-	row := []string{strconv.Itoa(f.ids), f.unit(u)}
+	row := []string{strconv.Itoa(f.eventID()), f.unit(u)}
 	for _, c := range f.schema.events.columns[2:] {
+		if c.name == shard {
+			row = append(row, strconv.Itoa(f.ids%shards))
+			continue
+		}
 		v := f.value(c, m, group)
 		switch {
 		case c.name == "kind":
@@ -154,10 +158,33 @@ func (f *filler) event(u int, m manner, group int) {
 	}
 }
 
+// shards is how many events have one id, where a key has two columns.
+const shards = 3
+
+// eventID is the id of the last event. In a key of two columns those of different units share one.
+func (f *filler) eventID() int {
+	if f.schema.composite {
+		return f.ids / shards
+	}
+	return f.ids
+}
+
+// shardOfPart is NULL now and then: such a part is nobody's, though it has an event's id.
+func (f *filler) shardOfPart(c column) string {
+	if !c.notNull && f.pids%7 == 0 {
+		return "NULL"
+	}
+	return strconv.Itoa(f.ids % shards)
+}
+
 func (f *filler) part(m manner, group int) {
 	f.pids++
-	row := []string{strconv.Itoa(f.pids), strconv.Itoa(f.ids)}
+	row := []string{strconv.Itoa(f.pids), strconv.Itoa(f.eventID())}
 	for _, c := range f.schema.parts.columns[2:] {
+		if c.name == shard {
+			row = append(row, f.shardOfPart(c))
+			continue
+		}
 		v := f.value(c, m, group)
 		if c.name == "tag" && !f.honest {
 			v = quote([]string{"x", "y", "z", "w"}[group%4])

@@ -56,6 +56,9 @@ type Schema struct {
 	readingKey     string // with the unit a key of readings; or empty
 	uniquePeople   bool
 	indexes        []string
+	// composite says that an event is told by its id and its shard together, and a part refers to both: ids repeat, among events of
+	// several units.
+	composite bool
 }
 
 // A Profile is the manner of the rows of a schema.
@@ -85,6 +88,10 @@ func (g *Generator) Schema(p Profile) *Schema {
 	s.places = t.places()
 	s.readings, s.readingKey = t.readings(s.unitType)
 	s.indexes = t.indexes()
+	if s.composite = len(s.indexes)%3 == 1; s.composite { // no choice of its own: other schemas stay as they are
+		s.events.columns = append(s.events.columns, column{name: shard, kind: integer, typ: "int", notNull: true})
+		s.parts.columns = append(s.parts.columns, column{name: shard, kind: integer, typ: "int", notNull: p == Honest})
+	}
 	f := &filler{dice: g.dice, schema: s, honest: p == Honest, finite: g.FiniteNumerics}
 	f.fill()
 	return s
@@ -115,9 +122,9 @@ func (s *Schema) DDL() string {
 		case t == s.people && s.uniquePeople:
 			cols = append(cols, "PRIMARY KEY (uid)")
 		case t == s.events:
-			cols = append(cols, "PRIMARY KEY (id)")
+			cols = append(cols, "PRIMARY KEY ("+s.eventKey()+")")
 		case t == s.parts:
-			cols = append(cols, "PRIMARY KEY (pid)", "FOREIGN KEY (event) REFERENCES events")
+			cols = append(cols, "PRIMARY KEY (pid)", "FOREIGN KEY ("+s.partOf()+") REFERENCES events")
 		case t == s.places:
 			cols = append(cols, "PRIMARY KEY (place)")
 		}
@@ -149,9 +156,12 @@ func (s *Schema) Policy() string {
 	b.WriteString("tables:\n")
 	for _, t := range []*table{s.people, s.events, s.parts, s.readings} {
 		b.WriteString("  " + t.name + ":\n")
-		if t == s.parts {
+		switch {
+		case t == s.parts && s.composite:
+			b.WriteString("    unit: {via: [event, shard], to: events}\n")
+		case t == s.parts:
 			b.WriteString("    unit: {via: event, to: events.id}\n")
-		} else {
+		default:
 			b.WriteString("    unit: uid\n")
 		}
 		b.WriteString(limits + "    columns:\n")
@@ -162,6 +172,32 @@ func (s *Schema) Policy() string {
 		}
 	}
 	return b.String() + "  places: {public: true}\n"
+}
+
+// shard is the second column of a key of events.
+const shard = "shard"
+
+// eventKey are the columns of the key of events, and partOf those of parts that refer to it.
+func (s *Schema) eventKey() string {
+	if s.composite {
+		return "id, " + shard
+	}
+	return "id"
+}
+
+func (s *Schema) partOf() string {
+	if s.composite {
+		return "event, " + shard
+	}
+	return "event"
+}
+
+// ofEvent is the condition that joins parts x with their events e.
+func (s *Schema) ofEvent() string {
+	if s.composite {
+		return "x.event = e.id AND x.shard = e.shard"
+	}
+	return "x.event = e.id"
 }
 
 func (c column) policy() string {
@@ -188,8 +224,8 @@ func instantBound(c column, b string) string {
 
 // Without deletes all rows of a unit.
 func (s *Schema) Without(unit string) string {
-	return fmt.Sprintf("DELETE FROM parts WHERE event IN (SELECT id FROM events WHERE uid = %[1]s); DELETE FROM events "+
-		"WHERE uid = %[1]s; DELETE FROM readings WHERE uid = %[1]s; DELETE FROM people WHERE uid = %[1]s", unit)
+	return fmt.Sprintf("DELETE FROM parts WHERE (%[2]s) IN (SELECT %[3]s FROM events WHERE uid = %[1]s); DELETE FROM events "+
+		"WHERE uid = %[1]s; DELETE FROM readings WHERE uid = %[1]s; DELETE FROM people WHERE uid = %[1]s", unit, s.partOf(), s.eventKey())
 }
 
 // Shuffle writes every heap anew, in another order.

@@ -127,7 +127,7 @@ func (g sourceGenerator) onUnit() source {
 func (g sourceGenerator) alongPath() source {
 	join := choose(g, "JOIN", "LEFT JOIN")
 	src := source{
-		from: "events e " + join + " parts x ON x.event = e.id",
+		from: "events e " + join + " parts x ON " + g.schema.ofEvent(),
 		cols: append(tableScope(g.schema.events, "e"), tableScope(g.schema.parts, "x")...), units: []string{"e.uid"},
 		feature: "path " + join,
 	}
@@ -219,7 +219,7 @@ func (g sourceGenerator) union(int) source {
 			"SELECT uid AS u, day AS c1, n AS c2, kind AS c3 FROM events",
 			"SELECT uid, day, n, kind FROM events WHERE n > 2",
 			"SELECT uid, born, age::int, sex FROM people",
-			"SELECT e.uid, e.day, x.qty, x.tag FROM events e JOIN parts x ON x.event = e.id",
+			"SELECT e.uid, e.day, x.qty, x.tag FROM events e JOIN parts x ON "+g.schema.ofEvent(),
 		)
 	}
 	first := branch()
@@ -279,6 +279,6 @@ func (g sourceGenerator) semiJoin(src source) string {
 		u+" NOT IN (SELECT uid FROM events WHERE kind = 'a')",
 		"EXISTS (SELECT 1 FROM events s WHERE s.uid = "+u+" AND s.kind = 'a')",
 		"NOT EXISTS (SELECT 1 FROM people s WHERE s.uid = "+u+" AND s.age < 10)",
-		u+" IN (SELECT e.uid FROM events e JOIN parts x ON x.event = e.id WHERE x.qty > 1)",
+		u+" IN (SELECT e.uid FROM events e JOIN parts x ON "+g.schema.ofEvent()+" WHERE x.qty > 1)",
 	)
 }

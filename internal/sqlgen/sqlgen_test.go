@@ -89,6 +89,30 @@ func TestSeed(t *testing.T) {
 	}
 }
 
+// TestCompositeKeys holds that some schemas have a key of two columns, neither of which tells events of different units apart,
+// and parts that are nobody's since one of the two is NULL.
+func TestCompositeKeys(t *testing.T) {
+	statements, nobodys := 0, 0
+	for seed := range uint64(30) {
+		g := sqlgen.New(seed)
+		s := g.Schema(sqlgen.Adversarial)
+		if !strings.Contains(s.Policy(), "{via: [event, shard], to: events}") {
+			continue
+		}
+		if strings.Contains(s.DDL(), ", NULL)") {
+			nobodys++
+		}
+		for range 100 {
+			if slices.Contains(g.Statement(s).Features, sqlgen.CompositeKey) {
+				statements++
+			}
+		}
+	}
+	if statements < 50 || nobodys == 0 {
+		t.Errorf("%d statements over a composite key, %d schemas with parts that are nobody's", statements, nobodys)
+	}
+}
+
 // TestCoverage wants every kind of source, key and aggregate among many statements.
 func TestCoverage(t *testing.T) {
 	var seen []string

@@ -18,6 +18,9 @@ type Statement struct {
 // An Output is the meaning of a column of a statement.
 type Output uint8
 
+// CompositeKey is the feature of statements over parts that refer to a key of two columns.
+const CompositeKey = "composite key"
+
 const (
 	// Key is a grouping key, or a call of GROUPING.
 	Key Output = iota + 1
@@ -61,6 +64,9 @@ type statementGenerator struct{ sourceGenerator }
 func (g statementGenerator) statement() Statement {
 	src := g.source(2)
 	st := Statement{Features: []string{src.feature}}
+	if s := g.schema; s.composite && strings.Contains(src.from, s.parts.name) {
+		st.Features = append(st.Features, CompositeKey)
+	}
 	var targets []string
 	keys := g.keys(&st, src)
 	for _, k := range keys {

@@ -117,5 +117,5 @@ func (t *Table) onePerUnit() bool {
 		}
 		at = s.To
 	}
-	return isUnique(at.Source, t.Unit.Column)
+	return isUnique(at.Source, []string{t.Unit.Column})
 }

@@ -158,37 +158,102 @@ func (c *checker) path(t *Table, p *TablePolicy, depth int) {
 		c.ownColumn(t, p)
 		return
 	}
-	to := c.model.tables[p.To.Table]
-	col, ok := t.Source.Column(p.Via)
-	switch {
-	case !ok:
-		c.problem(p.Name, "unit.via", "there is no column %q", p.Via)
-		return
-	case col.Virtual:
-		c.problem(p.Name, "unit.via", "%q is a virtual generated column, which is computed when it is read: make it STORED", p.Via)
-		return
-	case to == nil || to.Public:
-		c.problem(p.Name, "unit.to", "%s is not a protected table of the policy", p.To.Table)
-		return
-	case !hasKey(to.Source, p.To.Column):
-		c.problem(p.Name, "unit.to", "%s.%s has no unique index over NOT NULL columns that proves it a key", p.To.Table, p.To.Column)
+	step, ok := c.step(t, p)
+	if !ok {
 		return
 	}
-	target, _ := to.Source.Column(p.To.Column)
-	if baseOID(target.Type) != baseOID(col.Type) {
-		c.problem(p.Name, "unit.to", "%s and %s.%s have different types", p.Via, p.To.Table, p.To.Column)
-		return
-	}
-	if !col.Deterministic || !target.Deterministic || col.Collation != target.Collation {
-		c.problem(p.Name, "unit.to", "%s and %s.%s must have the same, deterministic collation", p.Via, p.To.Table, p.To.Column)
-		return
-	}
-	c.path(to, c.policyOf(to), depth+1)
-	if to.Unit.Column == "" {
+	c.path(step.To, c.policyOf(step.To), depth+1)
+	if step.To.Unit.Column == "" {
 		c.problem(p.Name, "unit", "the path does not reach the privacy unit")
 		return
 	}
-	t.Unit = Path{append([]Step{{p.Via, to, p.To.Column}}, to.Unit.Steps...), to.Unit.Column, to.Unit.OID}
+	t.Unit = Path{append([]Step{step}, step.To.Unit.Steps...), step.To.Unit.Column, step.To.Unit.OID}
+}
+
+// step is the first step of a path. A row is joined with one row at most, since the columns there are a key, and with none
+// where one of its own columns is NULL: such a row is nobody's, whether the foreign key matches it or not.
+func (c *checker) step(t *Table, p *TablePolicy) (s Step, ok bool) {
+	s = Step{From: p.ViaKey, To: c.model.tables[p.To.Table], Key: []string{p.To.Column}}
+	if p.ViaKey == nil {
+		s.From = []string{p.Via}
+	}
+	for _, name := range s.From {
+		if col, ok := t.Source.Column(name); !ok {
+			c.problem(p.Name, "unit.via", "there is no column %q", name)
+			return s, false
+		} else if col.Virtual {
+			c.problem(p.Name, "unit.via", "%q is a virtual generated column, which is computed when it is read: make it STORED", name)
+			return s, false
+		}
+	}
+	if s.To == nil || s.To.Public {
+		c.problem(p.Name, "unit.to", "%s is not a protected table of the policy", p.To.Table)
+		return s, false
+	}
+	if p.ViaKey != nil {
+		if s.Key = referred(t.Source, s.To.Source, s.From); s.Key == nil {
+			c.problem(p.Name, "unit.to", "no foreign key over (%s) refers to %s, whose primary key has not %d columns",
+				strings.Join(s.From, ", "), p.To.Table, len(s.From))
+			return s, false
+		}
+	}
+	if !hasKey(s.To.Source, s.Key) {
+		c.problem(p.Name, "unit.to", "%s.%s has no unique index over NOT NULL columns that proves it a key", p.To.Table, columnList(s.Key))
+		return s, false
+	}
+	for i := range s.From {
+		if problem := unlike(t, s, i); problem != "" {
+			c.problem(p.Name, "unit.to", "%s and %s.%s %s", s.From[i], p.To.Table, s.Key[i], problem)
+			return s, false
+		}
+	}
+	return s, true
+}
+
+// referred returns the columns of a table that other columns refer to, in their order: by a foreign key of exactly these
+// columns, or else the primary key. It is nil if there is none. That they are a key is proved elsewhere.
+func referred(from, to *catalog.Table, columns []string) []string {
+	for _, fk := range slices.Concat(from.Foreign, from.Loose) {
+		if fk.References != to.Name || len(fk.Columns) != len(columns) {
+			continue
+		}
+		var key []string
+		for _, name := range columns {
+			if i := slices.Index(fk.Columns, name); i >= 0 {
+				key = append(key, fk.Target[i])
+			}
+		}
+		if len(key) == len(columns) {
+			return key
+		}
+	}
+	for _, k := range to.Keys {
+		if k.Primary && len(k.Columns) == len(columns) {
+			return k.Columns
+		}
+	}
+	return nil
+}
+
+// unlike says why the columns of a step could be equal otherwise than a key is unique, or returns "".
+func unlike(t *Table, s Step, i int) string {
+	col, _ := t.Source.Column(s.From[i])
+	target, _ := s.To.Source.Column(s.Key[i])
+	if baseOID(target.Type) != baseOID(col.Type) {
+		return "have different types"
+	}
+	if !col.Deterministic || !target.Deterministic || col.Collation != target.Collation {
+		return "must have the same, deterministic collation"
+	}
+	return ""
+}
+
+// columnList writes one column, or several in parentheses.
+func columnList(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "(" + strings.Join(names, ", ") + ")"
 }
 
 // policyOf returns the policy that a table of the catalogue was made from.
@@ -216,16 +281,19 @@ func (c *checker) ownColumn(t *Table, p *TablePolicy) {
 	t.Unit = Path{nil, p.UnitColumn, baseOID(col.Type)}
 }
 
-// hasKey reports whether one column alone is a key: a unique index over it, and
-// NOT NULL.
-func hasKey(t *catalog.Table, name string) bool {
-	col, ok := t.Column(name)
-	return ok && col.NotNull && isUnique(t, name)
+// hasKey reports whether columns are a key: NOT NULL, with a unique index over them or some of them.
+func hasKey(t *catalog.Table, names []string) bool {
+	return isUnique(t, names) && !slices.ContainsFunc(names, func(name string) bool {
+		col, ok := t.Column(name)
+		return !ok || !col.NotNull
+	})
 }
 
-// isUnique reports whether no two rows have the same value of a column, NULL aside.
-func isUnique(t *catalog.Table, name string) bool {
-	return slices.ContainsFunc(t.Keys, func(k catalog.Key) bool { return len(k.Columns) == 1 && k.Columns[0] == name })
+// isUnique reports whether no two rows have the same values of columns, NULL aside.
+func isUnique(t *catalog.Table, names []string) bool {
+	return slices.ContainsFunc(t.Keys, func(k catalog.Key) bool {
+		return !slices.ContainsFunc(k.Columns, func(name string) bool { return !slices.Contains(names, name) })
+	})
 }
 
 // otherPeople refuses rows about two people, and public tables that depend on
@@ -240,7 +308,7 @@ func (c *checker) otherPeople(t *Table, p *TablePolicy) {
 			c.problem(p.Name, "public", "the table references the protected table %s", fk.References)
 			continue
 		}
-		along := len(fk.Columns) == 1 && (fk.Columns[0] == p.UnitColumn || fk.Columns[0] == p.Via)
+		along := len(fk.Columns) == 1 && (fk.Columns[0] == p.UnitColumn || fk.Columns[0] == p.Via) || ofSameUnit(t, fk, target)
 		excused := slices.ContainsFunc(fk.Columns, func(col string) bool { return slices.Contains(p.NotProtected, col) })
 		if !along && !excused {
 			c.problem(p.Name, "unit",
@@ -248,6 +316,46 @@ func (c *checker) otherPeople(t *Table, p *TablePolicy) {
 					"name the column under not_protected to accept that", fk.Name, strings.Join(fk.Columns, ", "))
 		}
 	}
+}
+
+// ofSameUnit reports whether every row that a foreign key refers to is of the unit of the row that refers to it. Both have
+// the identifier of the unit in columns that the foreign key compares, or the row is the one that the path leads to.
+func ofSameUnit(t *Table, fk catalog.ForeignKey, target *Table) bool {
+	own, its := t.unitNames(), target.unitNames()
+	for i, name := range fk.Columns {
+		if slices.Contains(own, name) && slices.Contains(its, fk.Target[i]) {
+			return true
+		}
+	}
+	if len(t.Unit.Steps) == 0 || t.Unit.Steps[0].To != target {
+		return false
+	}
+	step := t.Unit.Steps[0]
+	for i, name := range step.From {
+		if j := slices.Index(fk.Columns, name); j < 0 || fk.Target[j] != step.Key[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// unitNames are the columns of a table that hold the identifier of the unit in every row that is somebody's: the unit's own
+// column, and those that a path of them compares with one.
+func (t *Table) unitNames() []string {
+	if t.Unit.Column == "" {
+		return nil
+	}
+	names := []string{t.Unit.Column}
+	for _, s := range slices.Backward(t.Unit.Steps) {
+		var before []string
+		for i, key := range s.Key {
+			if slices.Contains(names, key) {
+				before = append(before, s.From[i])
+			}
+		}
+		names = before
+	}
+	return names
 }
 
 // sameUnit checks that all paths end in the same kind of identifier.
@@ -271,7 +379,9 @@ func (c *checker) identifiers() {
 	for _, t := range c.model.tables {
 		last := t
 		for _, st := range t.Unit.Steps {
-			last.identifiers[st.From], st.To.identifiers[st.Key] = true, true
+			for i := range st.From {
+				last.identifiers[st.From[i]], st.To.identifiers[st.Key[i]] = true, true
+			}
 			last = st.To
 		}
 		last.identifiers[t.Unit.Column] = true

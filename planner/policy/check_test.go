@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,42 @@ var spoilt = []struct {
 		v := s.Tables[name("visits")]
 		v.Columns = append(v.Columns, column("doctor_id", int4, true))
 		v.Loose = append(v.Loose, references("doctor_id", "patients"))
+	}, "second way"},
+	{"part of a key that another column completes", func(p *policy.Policy, s *catalog.Schema) {
+		composite(p, s)
+		s.Tables[name("visits")].Keys = []catalog.Key{{Name: "pkey", Columns: []string{"id", "day", "cost"}, Primary: true}}
+	}, "proves it a key"},
+	{"key of several columns, one of them nullable", func(p *policy.Policy, s *catalog.Schema) {
+		composite(p, s)
+		day, _ := s.Tables[name("visits")].Column("day")
+		day.NotNull = false
+	}, "proves it a key"},
+	{"columns that refer to nothing", func(p *policy.Policy, s *catalog.Schema) {
+		composite(p, s)
+		s.Tables[name("labs")].Foreign, s.Tables[name("visits")].Keys[0].Primary = nil, false
+	}, "no foreign key over (visit_id, visit_day) refers to public.visits"},
+	{"a column of a path that is not there", func(p *policy.Policy, s *catalog.Schema) {
+		composite(p, s)
+		p.Tables[2].ViaKey = []string{"visit_id", "visit_month"}
+	}, "no column \"visit_month\""},
+	{"columns of a path with other types", func(p *policy.Policy, s *catalog.Schema) {
+		composite(p, s)
+		day, _ := s.Tables[name("labs")].Column("visit_day")
+		day.Type = text
+	}, "have different types"},
+	{"second person by a key of several columns", func(p *policy.Policy, s *catalog.Schema) {
+		composite(p, s)
+		v := s.Tables[name("visits")]
+		v.Columns = append(v.Columns, column("other_id", int4, true), column("other_day", date, true))
+		v.Foreign = append(v.Foreign, catalog.ForeignKey{
+			Name: "other", Columns: []string{"other_id", "other_day"}, References: name("visits"), Target: []string{"id", "day"},
+		})
+	}, "second way"},
+	{"second person by a key that has the unit's column in another place", func(_ *policy.Policy, s *catalog.Schema) {
+		v := s.Tables[name("visits")]
+		v.Foreign = append(v.Foreign, catalog.ForeignKey{
+			Name: "other", Columns: []string{"id", "patient_id"}, References: name("visits"), Target: []string{"patient_id", "id"},
+		})
 	}, "second way"},
 	{"public table about people by a key that is not enforced", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("hospitals")].Loose = []catalog.ForeignKey{references("id", "patients")}
@@ -169,6 +206,58 @@ func collated(s *catalog.Schema, collation string, deterministic bool) {
 	via.Deterministic = deterministic
 	if collation != "" {
 		via.Collation = catalog.Name{Schema: "pg_catalog", Name: collation}
+	}
+}
+
+// composite makes a visit told by its id and its day, and labs refer to both.
+func composite(p *policy.Policy, s *catalog.Schema) {
+	s.Tables[name("visits")].Keys = []catalog.Key{{Name: "pkey", Columns: []string{"id", "day"}, Primary: true}}
+	labs := s.Tables[name("labs")]
+	labs.Columns = append(labs.Columns, column("visit_day", date, false))
+	labs.Foreign = []catalog.ForeignKey{{
+		Name: "of_visit", Columns: []string{"visit_day", "visit_id"}, References: name("visits"), Target: []string{"day", "id"},
+	}}
+	p.Tables[2].Via, p.Tables[2].To.Column, p.Tables[2].ViaKey = "", "", []string{"visit_id", "visit_day"}
+}
+
+// TestCompositeKeys follows a foreign key of two columns, whatever their order in it, to a table or a partitioned one; without
+// a foreign key, the primary key in its order.
+func TestCompositeKeys(t *testing.T) {
+	for _, kind := range []byte{'r', 'p'} {
+		for _, foreign := range []bool{true, false} {
+			p, s := clinicPolicy(), clinicSchema()
+			composite(&p, s)
+			s.Tables[name("visits")].Kind = kind
+			if !foreign {
+				s.Tables[name("labs")].Foreign = nil
+			}
+			cat, problems := policy.Check(p, s)
+			if problems != nil {
+				t.Fatal(problems)
+			}
+			step := cat.Table(name("labs")).Unit.Steps[0]
+			if !slices.Equal(step.From, []string{"visit_id", "visit_day"}) || !slices.Equal(step.Key, []string{"id", "day"}) {
+				t.Errorf("labs are joined by %v = %v", step.From, step.Key)
+			}
+		}
+	}
+}
+
+// TestKeysThatHoldTheUnit holds that a foreign key which compares the units of both rows, or contains the path, is no second way.
+func TestKeysThatHoldTheUnit(t *testing.T) {
+	p, s := clinicPolicy(), clinicSchema()
+	composite(&p, s)
+	visits, labs := s.Tables[name("visits")], s.Tables[name("labs")]
+	visits.Columns = append(visits.Columns, column("previous", int4, false))
+	visits.Foreign = append(visits.Foreign, catalog.ForeignKey{
+		Name: "previous", Columns: []string{"previous", "patient_id"}, References: visits.Name, Target: []string{"id", "patient_id"},
+	})
+	labs.Columns = append(labs.Columns, column("cost", numeric10, false))
+	labs.Foreign = append(labs.Foreign, catalog.ForeignKey{
+		Name: "paid", Columns: []string{"visit_day", "cost", "visit_id"}, References: visits.Name, Target: []string{"day", "cost", "id"},
+	})
+	if _, problems := policy.Check(p, s); problems != nil {
+		t.Error(problems)
 	}
 }
 

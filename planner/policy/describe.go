@@ -50,7 +50,7 @@ func (t *Table) path() string {
 	var s []string
 	at := t
 	for _, step := range t.Unit.Steps {
-		s = append(s, at.Shown(step.From), step.To.Name.Name)
+		s = append(s, at.ShownList(step.From), step.To.Name.Name)
 		at = step.To
 	}
 	return strings.Join(append(s, at.Shown(t.Unit.Column)), " -> ")

@@ -27,6 +27,15 @@ func (t *Table) Shown(name string) string {
 	return name
 }
 
+// ShownList writes the names of columns for people, several in parentheses.
+func (t *Table) ShownList(names []string) string {
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = t.Shown(name)
+	}
+	return columnList(shown)
+}
+
 // Conceals reports whether no analyst may see the query of a view: the policy does not show
 // it, or the view as it is shown lacks columns.
 func (m *Model) Conceals(view catalog.Name) bool {

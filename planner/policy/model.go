@@ -70,11 +70,11 @@ type Path struct {
 	OID    uint32 // type of the unit's identifier
 }
 
-// A Step joins one more table: its key column equals the previous table's column.
+// A Step joins one more table: the columns of its key equal those of the previous table, one by one.
 type Step struct {
-	From string
+	From []string
 	To   *Table
-	Key  string
+	Key  []string
 }
 
 // Table returns a table of the policy, or nil.

@@ -9,9 +9,11 @@ var (
 	clinicPolicy = plannertest.ClinicPolicy
 	clinicSchema = plannertest.ClinicSchema
 	column       = plannertest.Column
+	date         = plannertest.Date
 	hiddenClinic = plannertest.HiddenClinic
 	int4         = plannertest.Int4
 	name         = plannertest.Name
+	numeric10    = plannertest.Numeric10
 	references   = plannertest.References
 	text         = plannertest.Text
 	values       = plannertest.Values

@@ -32,6 +32,8 @@ type TablePolicy struct {
 	UnitColumn string
 	Via        string
 	To         ColumnName
+	// ViaKey are the columns that refer to a key of several columns; then Via and the column of To are empty.
+	ViaKey []string `json:",omitzero"`
 
 	MaxRows       int64 // rows of one unit counted in one group; 0 is undeclared, or a limit that is chosen
 	MaxPartitions int64 // groups one unit may touch; 0 is undeclared

@@ -135,7 +135,9 @@ func (f paths) links(r *relation) []pair {
 	from := r
 	for i, h := range f.hops(r) {
 		st := r.table.Unit.Steps[i]
-		all = append(all, pair{from.column(st.From), h.column(st.Key)})
+		for n := range st.From {
+			all = append(all, pair{from.column(st.From[n]), h.column(st.Key[n])})
+		}
 		from = h
 	}
 	return all

@@ -80,8 +80,8 @@ func holdsColumn(n node, c *scalar.Column) bool {
 }
 
 // presence writes a column of a protected relation that has a row in every row of the item. It is
-// NULL only where there is no such row: the unit, or, where all these relations follow others, the
-// column by which one does: it is equal to a key in every row that counts. It is empty if
+// NULL only where there is no such row: the unit, or, where all these relations follow others, a
+// column by which one does: it is equal to one of a key in every row that counts. It is empty if
 // there is no such relation.
 func (p *sourceWriter) presence(n node) (column string) {
 	for _, r := range region(n) {
@@ -90,7 +90,7 @@ func (p *sourceWriter) presence(n node) (column string) {
 		case !p.followed(r):
 			return p.writtenUnit(r).Read()
 		case column == "":
-			column = r.sql(r.table.Unit.Steps[0].From)
+			column = r.sql(r.table.Unit.Steps[0].From[0])
 		}
 	}
 	return column

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -86,12 +88,22 @@ func (f paths) add(rs, among []*relation, c *classes) {
 		}
 		st := r.table.Unit.Steps[0]
 		for _, to := range among {
-			if to != r && to.rows == nil && to.table == st.To && c.same(r.column(st.From), to.column(st.Key)) {
+			if to != r && to.rows == nil && to.table == st.To && c.follows(r, to, st) {
 				f[r] = to
 				break
 			}
 		}
 	}
+}
+
+// follows reports whether a row is joined with the row that the step leads to: all columns of the key are equal.
+func (c *classes) follows(r, to *relation, st policy.Step) bool {
+	for i := range st.From {
+		if !c.same(r.column(st.From[i]), to.column(st.Key[i])) {
+			return false
+		}
+	}
+	return true
 }
 
 // ownerBelow returns the relation that supplies the unit of the node's rows, nil if they are
@@ -174,8 +186,13 @@ func joinAlong(l, r *relation) string {
 		if from.rows != nil || to.rows != nil || len(from.table.Unit.Steps) == 0 {
 			continue
 		}
-		if st := from.table.Unit.Steps[0]; st.To == to.table && !from.table.Hides(st.From) && !to.table.Hides(st.Key) {
-			return fmt.Sprintf("%s.%s = %s.%s", from.name, st.From, to.name, st.Key)
+		if st := from.table.Unit.Steps[0]; st.To == to.table &&
+			!slices.ContainsFunc(st.From, from.table.Hides) && !slices.ContainsFunc(st.Key, to.table.Hides) {
+			var equal []string
+			for i := range st.From {
+				equal = append(equal, fmt.Sprintf("%s.%s = %s.%s", from.name, st.From[i], to.name, st.Key[i]))
+			}
+			return strings.Join(equal, " AND ")
 		}
 	}
 	return ""

@@ -31,6 +31,8 @@ CREATE TABLE emails (customer_id int UNIQUE, address text NOT NULL);
 CREATE TABLE cards (customer_id int NOT NULL, kind text NOT NULL);
 CREATE TABLE logins (customer_id int NOT NULL, day date NOT NULL, PRIMARY KEY (customer_id, day)) PARTITION BY RANGE (day);
 CREATE TABLE logins_2024 PARTITION OF logins FOR VALUES FROM ('2020-01-01') TO ('2030-01-01');
+CREATE TABLE defects (id int PRIMARY KEY, line int, order_id int NOT NULL, severity int NOT NULL);
+CREATE TABLE clicks (customer int NOT NULL, day date NOT NULL, target text NOT NULL);
 CREATE TABLE parts (id int PRIMARY KEY, kind text NOT NULL, maker_id int, price numeric(10,2) NOT NULL);
 CREATE TABLE makers (id int PRIMARY KEY, country text NOT NULL, secret text NOT NULL);
 CREATE TABLE rates (day date NOT NULL, rate numeric NOT NULL);
@@ -51,6 +53,8 @@ INSERT INTO profiles SELECT g, g / 20.0, g % 4 FROM generate_series(2, 13) g;
 INSERT INTO emails SELECT CASE WHEN g % 4 > 0 THEN g END, 'c' || g % 6 FROM generate_series(1, 16) g;
 INSERT INTO cards SELECT g % 13 + 1, (ARRAY['bolt','nut','old'])[g % 3 + 1] FROM generate_series(1, 60) g;
 INSERT INTO logins SELECT g % 13 + 1, date '2024-01-01' + g / 13 FROM generate_series(1, 60) g;
+INSERT INTO defects SELECT g, CASE WHEN g % 5 > 0 THEN g / 45 END, g % 45 + 1, g % 4 FROM generate_series(1, 140) g;
+INSERT INTO clicks SELECT g % 15 + 1, date '2024-01-01' + g % 6, 't' || g FROM generate_series(1, 80) g;
 INSERT INTO parts SELECT g, (ARRAY['bolt','nut','new'])[g % 3 + 1], CASE WHEN g % 4 > 0 THEN g % 6 END, g FROM generate_series(1, 10) g;
 INSERT INTO makers SELECT g, (ARRAY['fr','de','north'])[g % 3 + 1], 's' FROM generate_series(1, 5) g;
 INSERT INTO rates SELECT date '2024-01-01' + g % 3, g FROM generate_series(1, 6) g;
@@ -62,6 +66,8 @@ INSERT INTO older_parts SELECT g, 'nut' FROM generate_series(3, 8) g;`
 const tidyRows = `
 DELETE FROM orders WHERE customer_id IS NULL OR customer_id > 12 OR id IN (SELECT id FROM orders WHERE customer_id = 1 OFFSET 5);
 DELETE FROM items WHERE order_id NOT IN (SELECT id FROM orders);
+DELETE FROM defects d WHERE NOT EXISTS (SELECT FROM items i WHERE i.order_id = d.order_id AND i.line = d.line);
+DELETE FROM clicks c WHERE NOT EXISTS (SELECT FROM logins l WHERE l.customer_id = c.customer AND l.day = c.day);
 DELETE FROM emails WHERE customer_id IS NULL;
 DELETE FROM cards WHERE ctid IN (
   SELECT c FROM (SELECT ctid AS c, row_number() OVER (PARTITION BY customer_id) AS n FROM cards) r WHERE n > 4);`
@@ -247,7 +253,8 @@ func goldenSources(t *testing.T) []string {
 
 // removal deletes all rows of a unit.
 func removal(unit string) string {
-	return fmt.Sprintf(`DELETE FROM items WHERE order_id IN (SELECT id FROM orders WHERE customer_id = %[1]s);
+	return fmt.Sprintf(`DELETE FROM defects WHERE order_id IN (SELECT id FROM orders WHERE customer_id = %[1]s) AND line IS NOT NULL;
+		DELETE FROM clicks WHERE customer = %[1]s; DELETE FROM items WHERE order_id IN (SELECT id FROM orders WHERE customer_id = %[1]s);
 		DELETE FROM orders WHERE customer_id = %[1]s; DELETE FROM profiles WHERE customer_id = %[1]s;
 		DELETE FROM emails WHERE customer_id = %[1]s; DELETE FROM cards WHERE customer_id = %[1]s;
 		DELETE FROM logins WHERE customer_id = %[1]s; DELETE FROM customers WHERE id = %[1]s`, unit)

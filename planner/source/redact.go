@@ -44,7 +44,7 @@ func (l *level) UnitPath() string {
 	}
 	var b strings.Builder
 	for _, step := range path.Steps {
-		b.WriteString(t.Name.Name + "." + t.Shown(step.From) + " -> ")
+		b.WriteString(t.Name.Name + "." + t.ShownList(step.From) + " -> ")
 		t = step.To
 	}
 	return b.String() + t.Name.Name + "." + t.Shown(path.Column)

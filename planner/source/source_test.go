@@ -18,7 +18,8 @@ import (
 
 // The shop has customers with one row each; orders, of which items are lines; profiles, at
 // most one for each customer. Some tables have keys that prove nothing: emails a
-// nullable one, logins one of a partitioned table. Cards had a partial index, which
+// nullable one, logins one of a partitioned table. Defects and clicks hang on keys of two columns, clicks on that of the
+// partitioned table. Cards had a partial index, which
 // is no key. Parts and makers are public, and so are rates, without a key, and old_parts,
 // whose key does not hold for its inheritance child.
 func shopSchema() *catalog.Schema {
@@ -51,6 +52,16 @@ func shopSchema() *catalog.Schema {
 			Name: name("logins_2024"), Kind: 'r', Keys: []catalog.Key{key("customer_id", "day")}, Parents: []catalog.Name{name("logins")},
 			Columns: []catalog.Column{column("customer_id", int4, true), column("day", date, true)},
 		},
+		{Name: name("defects"), Kind: 'r', Keys: []catalog.Key{key("id")}, Columns: []catalog.Column{
+			column("id", int4, true), column("line", int4, false), column("order_id", int4, true), column("severity", int4, true),
+		}, Foreign: []catalog.ForeignKey{{
+			Name: "of_item", Columns: []string{"line", "order_id"}, References: name("items"), Target: []string{"line", "order_id"},
+		}}},
+		{Name: name("clicks"), Kind: 'r', Columns: []catalog.Column{
+			column("customer", int4, true), column("day", date, true), column("target", text, true),
+		}, Foreign: []catalog.ForeignKey{{
+			Name: "of_login", Columns: []string{"customer", "day"}, References: name("logins"), Target: []string{"customer_id", "day"},
+		}}},
 		{Name: name("parts"), Kind: 'r', Keys: []catalog.Key{key("id")}, Columns: []catalog.Column{
 			column("id", int4, true), column("kind", text, true), column("maker_id", int4, false), column("price", numeric10, true),
 		}},
@@ -97,6 +108,8 @@ func shopOf(t *testing.T, s *catalog.Schema, joinRows int64) *policy.Model {
 		{Name: name("cards"), UnitColumn: "customer_id"},
 		{Name: name("logins"), UnitColumn: "customer_id", MaxRows: 50},
 		{Name: name("logins_2024"), UnitColumn: "customer_id", MaxRows: 50},
+		{Name: name("defects"), ViaKey: []string{"order_id", "line"}, To: policy.ColumnName{Table: name("items")}, MaxRows: 5},
+		{Name: name("clicks"), ViaKey: []string{"customer", "day"}, To: policy.ColumnName{Table: name("logins")}, MaxRows: 7},
 		{Name: name("parts"), Public: true},
 		{Name: name("makers"), Public: true, Columns: map[string]policy.ColumnPolicy{"secret": hidden}},
 		{Name: name("rates"), Public: true},

@@ -133,17 +133,19 @@ func scan(r *relation, hops []*relation, own []string) sqltext.Item {
 	var item sqltext.Item = &sqltext.Table{SQL: tableSQL(r), As: r.alias, Protected: r.protected(), Own: own}
 	from := r
 	for i, h := range hops {
+		join := &sqltext.Join{Left: item, Right: &sqltext.Table{SQL: tableSQL(h), As: h.alias, Protected: true}}
 		step := r.table.Unit.Steps[i]
-		key, foreign := h.sql(step.Key), from.sql(step.From)
-		equal := key + " OPERATOR(pg_catalog.=) " + foreign
-		item = &sqltext.Join{
-			Left: item, Right: &sqltext.Table{SQL: tableSQL(h), As: h.alias, Protected: true}, On: []string{equal},
-			Links: []sqltext.Link{{
+		for n := range step.From {
+			key, foreign := h.sql(step.Key[n]), from.sql(step.From[n])
+			equal := key + " OPERATOR(pg_catalog.=) " + foreign
+			join.On = append(join.On, equal)
+			join.Links = append(join.Links, sqltext.Link{
 				SQL:   equal,
-				Left:  sqltext.End{Of: from.alias, Present: foreign, Indexed: from.table.Begins(step.From)},
-				Right: sqltext.End{Of: h.alias, Present: key, Indexed: true},
-			}},
+				Left:  sqltext.End{Of: from.alias, Present: foreign, Indexed: from.table.Begins(step.From[n])},
+				Right: sqltext.End{Of: h.alias, Present: key, Indexed: len(step.Key) == 1 || h.table.Begins(step.Key[n])},
+			})
 		}
+		item = join
 		from = h
 	}
 	return item
