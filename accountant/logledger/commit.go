@@ -3,7 +3,6 @@ package logledger
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
@@ -28,10 +27,8 @@ func (b *batch) finish(err error) {
 	close(b.done)
 }
 
-// A store is the open files of a ledger. One goroutine at a time uses it: whose turn it is.
+// A store is the open files of a ledger. Only one goroutine uses it.
 type store struct {
-	turn sync.Mutex
-
 	id   ledgerID
 	log  file
 	mark marker
@@ -59,9 +56,6 @@ func (l *Ledger) record(ctx context.Context, run string, e history.Entry) (uint6
 	b, seq, err := l.enqueue(ctx, run, e)
 	if err != nil {
 		return 0, err
-	}
-	if ctx.Done() != nil || !l.commitHere() {
-		l.wakeCommitter()
 	}
 	select {
 	case <-b.done:
@@ -93,36 +87,11 @@ func (l *Ledger) enqueue(ctx context.Context, run string, e history.Entry) (*bat
 	if seq-l.checkpoint >= l.every {
 		l.appendCheckpoint()
 	}
-	return b, seq, nil
-}
-
-// wakeCommitter has the committer write the batch.
-func (l *Ledger) wakeCommitter() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err != nil {
-		return // the batch was written at the end, or is lost
-	}
 	select {
 	case l.kick <- struct{}{}:
-	default: // it has been told already
+	default: // the committer has been told already
 	}
-}
-
-// commitHere writes the batch in the goroutine of a caller who does not give up: to hand it over and to
-// wait for the answer takes two threads that must be woken. It reports false where it is not
-// the caller's turn, and the batch then collects the entries of others too; or where there is a snapshot to write.
-func (l *Ledger) commitHere() bool {
-	if !l.store.turn.TryLock() {
-		return false
-	}
-	defer l.store.turn.Unlock()
-	b := l.takeBatch(false)
-	if b == nil {
-		return false
-	}
-	l.commit(b)
-	return true
+	return b, seq, nil
 }
 
 // awaitRoom returns nil once the ledger works and its batch takes another
@@ -166,20 +135,7 @@ func (l *Ledger) commitLoop() {
 }
 
 func (l *Ledger) commitNext() {
-	l.store.turn.Lock()
-	defer l.store.turn.Unlock()
-	b := l.takeBatch(true)
-	l.commit(b)
-	if b.err != nil || b.snapshot == nil {
-		return
-	}
-	if err := b.snapshot.write(l.disk); err != nil {
-		l.log.Warn("the ledger's snapshot could not be written; the next start reads more of the log", "cause", err)
-	}
-}
-
-// commit makes a batch durable, in the caller's turn, and tells those who wait.
-func (l *Ledger) commit(b *batch) {
+	b := l.takeBatch()
 	if len(b.frames) == 0 {
 		return
 	}
@@ -188,16 +144,17 @@ func (l *Ledger) commit(b *batch) {
 		return
 	}
 	b.finish(nil)
+	if b.snapshot == nil {
+		return
+	}
+	if err := b.snapshot.write(l.disk); err != nil {
+		l.log.Warn("the ledger's snapshot could not be written; the next start reads more of the log", "cause", err)
+	}
 }
 
-// takeBatch returns the batch, and lets another one collect entries. One with a snapshot is
-// for who writes it, nil for others.
-func (l *Ledger) takeBatch(snapshots bool) *batch {
+func (l *Ledger) takeBatch() *batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.batch.snapshot != nil && !snapshots {
-		return nil
-	}
 	return l.replaceBatch()
 }
 

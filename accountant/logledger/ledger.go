@@ -17,7 +17,7 @@ import (
 type Ledger struct {
 	history.Calls
 	// The files' state, at and checkpoint count all admitted entries, the
-	// undurable ones too, under mu. Their store is whose turn it is, and Close's
+	// undurable ones too, under mu. Their store is the committer's, and Close's
 	// after stopped.
 	files
 	now   func() time.Time
@@ -89,7 +89,7 @@ func (l *Ledger) close() error {
 		}
 		l.err = fmt.Errorf("%w: it is closed", accountant.ErrUnavailable)
 	}
-	close(l.kick) // nobody sends on it once l.err is set
+	close(l.kick) // no call sends on it once l.err is set
 	l.mu.Unlock()
 	<-l.stopped
 	var err error
