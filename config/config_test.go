@@ -191,6 +191,7 @@ func clinicAnalysts() []config.Analyst {
 				"dp.error": "50", "dp.relative_error": "off", "dp.target_fraction": "0.5", "dp.max_epsilon": "0.2",
 				"dp.refine": "off", "dp.rows": "none", "dp.contribution": "fixed", "dp.small_groups": "show", "dp.consistent": "on",
 				"dp.columns": "errors",
+				"dp.top":     "on",
 			},
 			Allowance: config.Allowance{MaxEpsilonPico: 25e10, Mechanisms: []string{"laplace"}},
 		},

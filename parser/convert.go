@@ -56,6 +56,7 @@ func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 	for _, n := range m.aggregateNodes {
 		b.Aggregates = append(b.Aggregates, row.aggregate(n))
 	}
+	b.Top = v.top(c, m)
 	v.strays(m)
 	b.Err, b.Offsets = v.err, v.offsets
 	return b

@@ -163,6 +163,9 @@ func drawBlock(text string, block *ast.Block) string {
 	for _, set := range block.Sets {
 		fmt.Fprintf(&b, "set%s\n", numbered(set))
 	}
+	if block.Top != nil {
+		fmt.Fprintf(&b, "top a%d limit %s\n", block.Top.Aggregate+1, printed(block.Top.Limit))
+	}
 	for i, g := range block.Groupings {
 		fmt.Fprintf(&b, "s%d grouping%s\n", i+1, numbered(g))
 	}

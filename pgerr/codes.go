@@ -16,6 +16,8 @@ var (
 		"This login is not allowed.")
 	InvalidParameterValue = declare("22023", "invalid_parameter_value",
 		"A dp. setting has a value that cannot be used.")
+	InvalidLimit = declare("2201W", "invalid_row_count_in_limit_clause",
+		"LIMIT has a negative number, by a parameter.")
 	UndefinedObject = declare("42704", "undefined_object",
 		"There is no dp. setting of that name.")
 	InsufficientPrivilege = declare("42501", "insufficient_privilege",

@@ -18,6 +18,8 @@ type aggregation struct {
 	// integer that is released.
 	statisticsOf, releasedOf []int
 	at                       int // of the block
+	// Top says which groups are shown; nil if all are.
+	Top *Top
 }
 
 // alone reports whether a unit is in one partition at most.
@@ -51,7 +53,7 @@ func (a *aggregation) reads() int {
 
 // shares returns among how many releases of equal cost a budget is divided.
 func (a *aggregation) shares() int64 {
-	n := int64(len(a.statistics))
+	n := int64(len(a.statistics)) + a.topShares()
 	if a.Private() {
 		n++
 	}

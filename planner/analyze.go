@@ -128,6 +128,9 @@ func (q *Query) block(b *ast.Block) (*block, error) {
 		}
 		out.offsets = append(out.offsets, x)
 	}
+	if out.top, err = newTopClause(r, b.Top); err != nil {
+		return nil, err
+	}
 	q.public = append(q.public, rows.PublicRefs()...)
 	out.source = rows.Source()
 	en := &enumeration{keys: out.keys, source: out.source, constants: q.constants, timeZones: q.cat.TimeZones()}

@@ -84,10 +84,10 @@ func (p *Plan) assign() error {
 	return nil
 }
 
-// chooses reports whether all that is released is chosen, but for numbers of rows.
+// chooses reports whether all that is released is chosen, but for numbers of rows and what is measured of chosen groups.
 func (p *Plan) chooses() bool {
 	for _, set := range p.sets() {
-		if slices.ContainsFunc(set.statistics, func(s *statistic) bool { return s.choosing() == nil }) {
+		if set.Top == nil && slices.ContainsFunc(set.statistics, func(s *statistic) bool { return s.choosing() == nil }) {
 			return false
 		}
 	}
@@ -179,6 +179,12 @@ func (g *GroupingSet) assign(s share) error {
 		}
 		if err := st.assign(s); err != nil {
 			return err
+		}
+	}
+	if g.Top != nil && g.statistics[g.Top.statistic].measure == nil {
+		of := s.forChoices()
+		if g.Top.give(of.withPico(of.pico()*g.topShares())) != nil {
+			return imprecise()
 		}
 	}
 	return nil

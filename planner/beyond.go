@@ -35,7 +35,7 @@ func (r *results) observable(of *Released) []integers {
 			}
 		}
 		for row, part := range contribution.Spread(1, sizes) {
-			if rows[row].spread[i] = part; !s.measure.keyed {
+			if rows[row].spread[i] = part; !s.measure.keyed || s.measure.byGroup.holds() {
 				rows[row].spread[i] = 1
 			}
 		}

@@ -17,6 +17,7 @@ type block struct {
 	sets       [][]int
 	groupings  [][]int
 	aggregates []*aggregate
+	top        *topClause    // nil where all groups are shown
 	offsets    []scalar.Expr // constants that must be 0
 	at         int
 }

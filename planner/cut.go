@@ -34,6 +34,25 @@ func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
 	return out
 }
 
+// Chosen says of each grouping set whose top was chosen how much larger a group may be that is left out: at the
+// limit that was released.
+func (b *BlockPlan) Chosen(released []*Released) []string {
+	var out []string
+	for i, g := range b.Sets {
+		if g.Top == nil || released == nil || released[i] == nil {
+			continue
+		}
+		level := 0
+		if m := g.statistics[g.Top.statistic].measure; m != nil {
+			level = released[i].Clips[m.at].Levels[0]
+		}
+		out = append(out, fmt.Sprintf(
+			"%d of %d groups are chosen by %s. One that is left out has at most %s more than one that is shown (%s %%).",
+			g.Top.K, g.size, g.outputs[g.Top.output].label, g.missedAt(level), Number(100*(1-g.alpha))))
+	}
+	return out
+}
+
 // cut writes what the limits of the measure leave out of one grouping set.
 func (m *Measure) cut(b *BlockPlan, set *GroupingSet, clip Clip, unit string) string {
 	last := len(m.Norms) - 1
@@ -127,7 +146,7 @@ func (m *Measure) lost(e contribution.Excess, scale float64, of string) string {
 	most := twoDigits(math.Ceil(e.UpTo)*scale, math.Ceil)
 	about := twoDigits(math.Round(e.About)*scale, math.Round)
 	switch {
-	case m.keyed && !m.laplace:
+	case m.keyed && !m.laplace || m.byGroup.holds():
 		return "at most " + most + of + " of each group" + fallsOn
 	case e.About < 1:
 		return "at most " + most + of + fallsOn
@@ -141,6 +160,8 @@ func (m *Measure) over(set *GroupingSet, part func(parts float64) string) string
 	switch {
 	case !m.keyed:
 		return ""
+	case m.byGroup.holds():
+		return " in each group"
 	case set.Private() || n == 1:
 		return " in one group"
 	case m.laplace:

@@ -91,6 +91,7 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 		w.line(depth, "reads nothing: the groups are public")
 		return
 	}
+	g.explainTop(w, depth)
 	g.explainBounds(w, depth)
 	if g.Selection != nil {
 		w.line(depth, "selection: %s", g.Selection)

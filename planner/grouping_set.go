@@ -46,7 +46,7 @@ func (g *GroupingSet) Event() dp.ComposedEvent {
 // Releases is the release of all that is released at once, without the selection of partitions: limits,
 // units above them, and integers.
 func (g *GroupingSet) Releases() dp.ComposedEvent {
-	e := g.Choosing()
+	e := append(g.Choosing(), g.Top.Event()...)
 	for _, m := range g.Measures {
 		e = append(e, m.releases(&g.aggregation)...)
 	}

@@ -36,6 +36,7 @@ type Measure struct {
 	budget     share // of each statistic for the release
 	laplace    bool  // norms are ℓ₁, not ℓ₂
 	few        bool  // there are too few units to choose a limit
+	byGroup    byGroup
 	// family has the measures in which units have the weights of this one, and squareRatio is the square
 	// of how many times the limit of the finest one this one's is.
 	family      *family

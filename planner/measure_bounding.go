@@ -144,10 +144,7 @@ func (m *Measure) square(s *statistic, rows, groups int64, laplace bool) *big.In
 		most = big.NewInt(1)
 	}
 	most = new(big.Int).Mul(most, most)
-	if laplace {
-		groups *= groups
-	}
-	return most.Mul(most, big.NewInt(groups))
+	return most.Mul(most, m.byGroup.times(groups, laplace))
 }
 
 // limited is square for the limits of the policy and the analyst.
@@ -157,10 +154,7 @@ func (m *Measure) limited(s *statistic, c unitBounds, laplace bool) *big.Int {
 	if sum, ok := s.statisticForm.(valueSum); ok && c.maxSum != nil {
 		most := big.NewInt(sum.values.steps(c.maxSum))
 		most.Mul(most, most)
-		if laplace {
-			groups *= groups
-		}
-		if most.Mul(most, big.NewInt(groups)).Cmp(square) < 0 {
+		if most.Mul(most, m.byGroup.times(groups, laplace)).Cmp(square) < 0 {
 			return most
 		}
 	}
@@ -182,7 +176,7 @@ func (m *Measure) fraction(s *statistic) uint {
 		return uint(max(0, countFraction-bits.Len64(uint64(s.each))))
 	case s.choosing() != nil:
 		return min(countFraction, uint(choiceBits-contribution.CountBits-bits.Len64(uint64(s.choosing().weight()))))
-	case !m.keyed && s.nodes() == 1:
+	case (!m.keyed || m.byGroup.holds()) && s.nodes() == 1:
 		return 0
 	case s.counts():
 		return countFraction
@@ -200,5 +194,9 @@ func (m *Measure) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error
 	if m.weighting == byCountAndSum {
 		fraction -= grid.Lattice(0) // it is released on the lattice of its weights
 	}
-	return grid.Sensitivity(levels[norm], max(s.each, 1), fraction)
+	sens, err := grid.Sensitivity(levels[norm], max(s.each, 1), fraction)
+	if m.byGroup.holds() {
+		sens.L0 = int64(m.byGroup)
+	}
+	return sens, err
 }

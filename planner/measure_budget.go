@@ -35,8 +35,7 @@ func (m *Measure) spend(set *aggregation, s share) error {
 	}
 	m.Tail = nil
 	if !m.cuts() {
-		m.family.release(m, s, s.pico()*int64(len(m.statistics))*m.family.sets())
-		return nil
+		return set.release(m, s, s.pico()*set.sharesOf(m))
 	}
 	if err := m.divide(set, s); err != nil {
 		return imprecise()
@@ -100,8 +99,11 @@ func (m *Measure) lattice(s *statistic) uint {
 // divide gives choice and tail their shares. Two norms divide the budget equally.
 func (m *Measure) divide(set *aggregation, s share) error {
 	n := int64(len(m.statistics))
-	total, coordinates := s.pico()*n*m.family.sets()/int64(len(m.Norms)), 1
-	if m.keyed {
+	total, coordinates := s.pico()*set.sharesOf(m)/int64(len(m.Norms)), 1
+	switch {
+	case m.byGroup.holds(): // each of K has the noise of units in several of them
+		coordinates = set.Top.K * int(m.byGroup)
+	case m.keyed:
 		coordinates = set.bounds.penalised
 	}
 	var release, tail int64
@@ -112,7 +114,7 @@ func (m *Measure) divide(set *aggregation, s share) error {
 			return err
 		}
 		release, tail = release+shares.Release, tail+shares.Tail
-		shares.Release = m.family.finestPart(shares.Release * int64(len(m.Norms)) / n)
+		shares.Release = m.family.finestPart(set.forNoise(m, shares.Release) * int64(len(m.Norms)) / n)
 		if norm.Choices > 0 {
 			c, err := contribution.NewChoice(s.measure(), shares, coordinates, m.noiseWeight(set))
 			if err != nil {
@@ -123,7 +125,9 @@ func (m *Measure) divide(set *aggregation, s share) error {
 	}
 	t, err := contribution.NewTail(s.measure(), contribution.Shares{Tail: tail})
 	m.Tail = &t
-	m.family.release(m, s, release)
+	if err == nil {
+		err = set.release(m, s, release)
+	}
 	return err
 }
 

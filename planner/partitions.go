@@ -85,6 +85,9 @@ func (p *partitions) numbered(place, n int) bool {
 	return false
 }
 
+// KeysOf returns the keys of a public partition.
+func (p *partitions) KeysOf(partition int) []*string { return p.publicKeys(partition) }
+
 // publicKeys returns the keys of a public partition, in the order of the set.
 func (p *partitions) publicKeys(partition int) []*string {
 	keys := make([]*string, len(p.keys))

@@ -71,7 +71,7 @@ func connect(t testing.TB) *pgconn.PgConn { return connectTo(t, server, "postgre
 //
 //	plan [error=50] [relative_error=0.05] [target_fraction=0.9] [brdp] [epsilon=1] [mechanism=auto]
 //	  [pure] [params=(23)] [args=(5)] [delta=1e-10] [max_rows=5] [max_partitions=1] [max_sum=100]
-//	  [contribution=auto] [indexed] [views] [hide=(id,patient_id)] [unbounded=(cost)] [step=(tip,0.01)]
+//	  [contribution=auto] [top=on] [indexed] [views] [hide=(id,patient_id)] [unbounded=(cost)] [step=(tip,0.01)]
 //
 // params are the types of the parameters, and args their values; indexed gives visits
 // indexes that begin with the unit; views adds those whose queries are not shown; hide names columns that
@@ -188,6 +188,9 @@ func makePlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, st *parser.S
 	}
 	if chosen := list(d, "contribution"); chosen != nil {
 		s.Contribution = chosen[0]
+	}
+	if top := list(d, "top"); top != nil {
+		s.Top = top[0]
 	}
 	s.MaxRows, s.MaxPartitions = int64(number("max_rows")), int64(number("max_partitions"))
 	if d.HasArg("max_sum") {

@@ -33,6 +33,9 @@ func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
 				parts = append(parts, fmt.Appendf(nil, "%s %d", c.question(), st.choiceFraction()))
 			}
 		}
+		if p.Top != nil {
+			parts = append(parts, []byte(p.Top.question()))
+		}
 		for _, r := range p.Reads {
 			parts = append(parts, []byte(r.SQL))
 			for _, param := range r.Params {

@@ -10,7 +10,7 @@ import (
 // that is shown. The rows of one with public keys are all of its partitions, in
 // order; those of private keys are in the order of their keys.
 type Released struct {
-	Keys [][]*string // of each row, in the order of the set; nil if they are public
+	Keys [][]*string // of each row, in the order of the set; nil if they are all public ones
 	Rows [][]*big.Int
 	// Clips say where the units of each measure of the set were cut.
 	Clips []Clip

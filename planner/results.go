@@ -26,6 +26,8 @@ type results struct {
 	// nonnegative says that counts and sums are shown without negative cells, and add up.
 	nonnegative bool
 	cache       *estimators
+	// whyNot says why all groups have noise where the top of them is asked for; "" else.
+	whyNot string
 }
 
 // observed is one partition as it was released.

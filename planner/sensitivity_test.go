@@ -112,6 +112,16 @@ var unboundedStatements = []string{
 	"SELECT sum(cost) FILTER (WHERE cost < 0), avg(cost) FILTER (WHERE cost < 0) FROM visits",
 }
 
+// topStatements choose groups, of which patients 1 and 2 are in all, and measure those alone.
+var topStatements = []string{
+	"SELECT extract(month FROM day), count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 5",
+	"SELECT date_trunc('month', day), count(*), sum(cost), sum(score), count(DISTINCT patient_id) FROM visits GROUP BY 1 " +
+		"ORDER BY 3 DESC LIMIT 4",
+	"SELECT diagnosis, sum(steps), count(tip) FILTER (WHERE cost > 3) FROM visits GROUP BY 1 ORDER BY 3 DESC LIMIT 1",
+	"SELECT birth_year, sum(weight), count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 3",
+	"SELECT extract(month FROM day), count(DISTINCT patient_id) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 6",
+}
+
 // forced makes Postgres read the same rows in other orders.
 var forced = []string{
 	"SET enable_seqscan = on",
@@ -145,6 +155,14 @@ func variants(t *testing.T) []variant {
 		with("limits chosen", unlimited, sensitivityStatements, forced, func(*planner.Settings) {})
 		with("no bounds of values", unbounded, unboundedStatements, forced, func(*planner.Settings) {})
 		with("a limit of sums", unbounded, unboundedStatements, nil, func(s *planner.Settings) { s.MaxSum = big.NewRat(70_000, 1) })
+	}
+	for _, pure := range []bool{false, true} {
+		for name, cat := range map[string]*policy.Model{"the policy's numbers": clinic(t), "limits chosen": unlimited} {
+			name = fmt.Sprintf("top of groups, %s, pure: %t", name, pure)
+			out = append(out, variant{name, cat, topStatements, forced, func(s *planner.Settings) {
+				s.Mechanism, s.Pure, s.Top = "auto", pure, "on"
+			}})
+		}
 	}
 	return out
 }
@@ -256,8 +274,10 @@ func TestSensitivityTwin(t *testing.T) {
 		{"SELECT diagnosis, sum(cost) FROM visits GROUP BY 1", "laplace"},
 		{"SELECT avg(cost) FROM visits", "gaussian"},
 		{"SELECT max(day) FROM visits", "laplace"},
+		{topStatements[0], "auto"},
+		{topStatements[1], "exponential"},
 	} {
-		p := planWith(t, conn, clinic(t), c.sql, func(s *planner.Settings) { s.Mechanism = c.mechanism })
+		p := planWith(t, conn, clinic(t), c.sql, func(s *planner.Settings) { s.Mechanism, s.Top = c.mechanism, "on" })
 		with := p.read(t, conn)
 		run(t, conn, "BEGIN")
 		removeUnit(t, conn, 1)

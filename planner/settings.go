@@ -35,6 +35,8 @@ type Settings struct {
 	ShowSmallGroups bool
 	// Consistent shows counts and sums without negative cells, such that they add up.
 	Consistent bool
+	// Top is how the top of groups is found, one of [TopWords]; empty: auto.
+	Top string
 	// Target is the error that is asked for; the zero Target asks for none, so that all
 	// of EpsilonPico is spent.
 	Target Target

@@ -85,6 +85,9 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	}
 	for _, set := range b.sets {
 		g, err := sp.groupingSet(set, s, q.cat.Unit())
+		if err == nil {
+			err = q.chooseTop(b, g, env, s)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -103,6 +106,23 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	}
 	bp.sp = sp
 	return bp, b.checkEvalCost(n, reads, rows, evalCost)
+}
+
+// chooseTop decides how the groups of a set are found that LIMIT shows. Of none nothing is read.
+func (q *Query) chooseTop(b *block, g *GroupingSet, env *scalar.Env, s Settings) error {
+	if b.top == nil {
+		return nil
+	}
+	k, limited, err := b.top.rows(env)
+	switch {
+	case err != nil || !limited:
+		return err
+	case k == 0:
+		g.showNone()
+	default:
+		topChooser{g, s, b.top, k, len(q.blocks) == 1, q.cat.Unit()}.choose()
+	}
+	return nil
 }
 
 // checkOffsets refuses an OFFSET below an aggregate that would skip rows: one row more of one unit

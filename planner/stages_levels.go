@@ -144,9 +144,7 @@ func (s *stages) levelled(from string) *sqltext.Select {
 			cols = append(cols, sqltext.Column{SQL: norm.length(), As: sqltext.Length(i)})
 		}
 	}
-	if len(s.set.keys) > 0 {
-		cols = append(cols, sqltext.Column{SQL: s.first(), As: sqltext.First})
-	}
+	cols = append(cols, s.firsts()...)
 	if s.set.Private() {
 		cols = append(cols, sqltext.Column{SQL: s.weight(), As: sqltext.Weight})
 	}
@@ -155,6 +153,47 @@ func (s *stages) levelled(from string) *sqltext.Select {
 
 // first is true in one of the rows of a unit.
 func (s *stages) first() string { return "pg_catalog.row_number() OVER (PARTITION BY u) = 1" }
+
+// firsts are the columns that tell one row of a unit, whose level is the unit's. Where norms are of each group by
+// itself that of a unit is the largest of them.
+func (s *stages) firsts() []sqltext.Column {
+	if s.set.Top == nil {
+		if !s.keyed() {
+			return nil
+		}
+		return []sqltext.Column{{SQL: s.first(), As: sqltext.First}}
+	}
+	var cols []sqltext.Column
+	for i, n := range s.normColumns() {
+		first := s.first()
+		if n.m.cuts() {
+			first = "pg_catalog.row_number() OVER (PARTITION BY u ORDER BY " + norm{s: s, of: n}.size() + " DESC) = 1"
+		}
+		cols = append(cols, sqltext.Column{SQL: first, As: sqltext.FirstBy(i)})
+	}
+	return cols
+}
+
+// units counts each unit once, in the row of its level.
+func (s *stages) units(norms []normColumn) string {
+	where := func(first string) string { return countRows.SQL + " FILTER (WHERE " + first + ")" }
+	switch {
+	case !s.keyed():
+		return countRows.SQL
+	case s.set.Top == nil:
+		return where(sqltext.First)
+	}
+	last := len(norms) - 1
+	out := where(sqltext.FirstBy(last))
+	if last == 0 {
+		return out
+	}
+	cases := make([]string, last)
+	for i := range cases {
+		cases[i] = "WHEN GROUPING(" + sqltext.Level(i) + ") = 0 THEN " + where(sqltext.FirstBy(i))
+	}
+	return "CASE " + strings.Join(cases, " ") + " ELSE " + out + " END"
+}
 
 // weight writes the weight of a unit in each of its partitions [mechanisms.PartitionWeight]: the root is of
 // an integer below 2⁵², of which a double is right to less than its distance from the next integer.
@@ -173,18 +212,21 @@ type norm struct {
 }
 
 // narrow says that the norm, or its square, is an int8.
-func (n norm) narrow() bool { return n.of.of.st.counts() || !n.s.keyed() }
+func (n norm) narrow() bool { return n.of.of.st.counts() || n.coordinate() }
+
+// coordinate says that the norm is the size of one number: without groups, or of each by itself.
+func (n norm) coordinate() bool { return !n.s.keyed() || n.of.m.byGroup.holds() }
 
 func (s *stages) keyed() bool { return len(s.set.keys) > 0 }
 
 // squared says that the norm is the root of what is summed.
-func (n norm) squared() bool { return n.s.keyed() && !n.of.m.laplace }
+func (n norm) squared() bool { return !n.coordinate() && !n.of.m.laplace }
 
 // size writes the norm, or its square.
 func (n norm) size() string {
 	x := n.of.of.name
 	switch {
-	case !n.s.keyed():
+	case n.coordinate():
 		return "pg_catalog.abs(" + x + ")"
 	case n.of.m.laplace:
 		x = "pg_catalog.abs(" + x + ")"
@@ -252,11 +294,7 @@ func (s *stages) total(keys []string, from sqltext.Item) *sqltext.Select {
 		}
 		cols = append(cols, sqltext.Column{SQL: weights})
 	}
-	units := countRows.SQL
-	if s.keyed() {
-		units += " FILTER (WHERE " + sqltext.First + ")"
-	}
-	cols = append(cols, sqltext.Column{SQL: units})
+	cols = append(cols, sqltext.Column{SQL: s.units(norms)})
 	for _, x := range s.summands() {
 		cols = append(cols, sqltext.Column{SQL: "pg_catalog.sum(" + x.name + ")"}, sqltext.Column{SQL: s.directions(x, norms)})
 	}

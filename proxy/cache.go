@@ -127,7 +127,7 @@ func appendSettings(key []byte, s planner.Settings) []byte {
 		flag(s.ShowSmallGroups), flag(s.Consistent), floatBits(s.Target.Error), floatBits(s.Target.Relative), floatBits(s.Target.Fraction),
 		s.LeftPico, s.TypicalPico, s.Limits.PublicFanout, s.Limits.Work, flag(s.MaxSum != nil), flag(s.Mechanisms != nil),
 		int64(len(s.Mechanisms)), flag(s.Limits.PublicRows != nil))
-	key = appendText(appendText(key, s.Mechanism), s.Contribution)
+	key = appendText(appendText(appendText(key, s.Mechanism), s.Contribution), s.Top)
 	if s.MaxSum != nil {
 		key = appendText(key, s.MaxSum.String())
 	}

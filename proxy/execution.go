@@ -116,6 +116,7 @@ func (e *execution) plan(analysed *analysed, pre *prelude) (*planner.Plan, error
 		Alpha:       1 - pre.settings.Confidence,
 		MaxRows:     pre.settings.MaxRows, MaxPartitions: pre.settings.MaxPartitions, MaxSum: pre.settings.MaxSum,
 		Contribution: pre.settings.Contribution, ShowSmallGroups: pre.settings.ShowSmall, Consistent: pre.settings.Consistent,
+		Top:    pre.settings.Top,
 		Limits: e.p.cfg.Limits,
 	})
 	if err != nil {

@@ -29,6 +29,7 @@ func leftOut(plan *planner.Plan, released [][]*planner.Released) []string {
 		said = append(said, "No cell of a count or sum is shown negative, and they add up. Errors are of the cells as they were measured.")
 	}
 	for i, b := range plan.Blocks {
+		said = append(said, b.Chosen(released[i])...)
 		said = append(said, b.Cuts(released[i], plan.Unit())...)
 	}
 	return said

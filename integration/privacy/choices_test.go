@@ -132,3 +132,112 @@ func flipLaw(counts []float64, epsilon float64) []float64 {
 	visit(all, 1)
 	return law
 }
+
+const (
+	// topTwo are two years of five, of which a patient is in one.
+	topTwo = "SELECT min(y) * 5 + max(y) FROM (SELECT birth_year - 1928 AS y, count(*) FROM patients " +
+		"WHERE birth_year BETWEEN 1928 AND 1932 GROUP BY birth_year ORDER BY 2 DESC LIMIT 2) t"
+	// topOne is one diagnosis of three, each of which patients have up to five times.
+	fewer  = "WHERE (diagnosis <> 'flu' OR id <= 4900) AND (diagnosis <> 'cold' OR id <= 4950)"
+	topOne = "SELECT CASE d WHEN 'asthma' THEN 0 WHEN 'cold' THEN 1 ELSE 2 END FROM (SELECT diagnosis AS d, count(*) FROM visits " +
+		fewer + " GROUP BY 1 ORDER BY 2 DESC LIMIT 1) t"
+)
+
+// TestLawOfTop asks for the top of groups thousands of times on the real path, and compares which groups are chosen with the
+// exact law. A half of the budget is for the choices, of which each has an equal part; where patients can be above a limit
+// the tail has a tenth before. Laws of half and of twice the sensitivity must be rejected.
+func TestLawOfTop(t *testing.T) {
+	pure := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
+	zcdp := sitetest.New(t, sitetest.ClinicSchema, strings.Replace(sitetest.ClinicPolicy, "epsilon: 9000", "epsilon: 5000, delta: 1e-6", 1))
+	const epsilon, rho = 0.2, 0.02
+	diagnoses := "SELECT count(*) FROM visits " + fewer + " GROUP BY diagnosis ORDER BY diagnosis"
+	for _, c := range []struct {
+		name, sql, counts string
+		site              *sitetest.Site
+		epsilon           float64 // of one choice, for one row
+		choice            func(counts []float64, epsilon float64) []float64
+		pairs             bool
+	}{
+		{"two years", topTwo, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * rho / 4), modeLaw, true},
+		{"two years in a pure budget", topTwo, fmt.Sprintf(perYear, 1928, 1932), pure, epsilon / 4, flipLaw, true},
+		{"a diagnosis", topOne, diagnoses, zcdp, math.Sqrt(8*0.9*rho/2) / 5, modeLaw, false},
+		{"a diagnosis in a pure budget", topOne, diagnoses, pure, 0.9 * epsilon / 2 / 5, flipLaw, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rows, err := sitetest.Dial(t, c.site.Data.URL("postgres", "postgres")).Query(t.Context(), c.counts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts, err := pgx.CollectRows(rows, pgx.RowTo[float64])
+			if err != nil {
+				t.Fatal(err)
+			}
+			law := c.choice
+			if c.pairs {
+				law = func(counts []float64, epsilon float64) []float64 { return pairLaw(counts, epsilon, c.choice) }
+			}
+			chosen := make([]int64, draws(t))
+			repeat(t, c.site.Run(t), fmt.Sprintf("SET dp.epsilon = %v; SET dp.top = on", epsilon), c.sql, len(chosen),
+				func(k int, row pgx.Row) error { return row.Scan(&chosen[k]) })
+			if p := stattest.Fit(chosen, lawOf(law(counts, c.epsilon))); p < stattest.Level {
+				t.Errorf("of %v what is chosen does not follow its law: p = %g", counts, p)
+			}
+			for _, off := range []float64{0.5, 2} {
+				if p := stattest.Fit(chosen, lawOf(law(counts, c.epsilon*off))); p >= stattest.Level {
+					t.Errorf("a sensitivity off by %v is not seen: p = %g", off, p)
+				}
+			}
+		})
+	}
+}
+
+// pairLaw is that of two groups of five, in either order, of which the smaller index comes first.
+func pairLaw(counts []float64, epsilon float64, choice func([]float64, float64) []float64) []float64 {
+	law := make([]float64, len(counts)*len(counts))
+	for i, p := range choice(counts, epsilon) {
+		rest := append(append([]float64(nil), counts[:i]...), counts[i+1:]...)
+		for at, q := range choice(rest, epsilon) {
+			j := at
+			if at >= i {
+				j++
+			}
+			law[min(i, j)*len(counts)+max(i, j)] += p * q
+		}
+	}
+	return law
+}
+
+// TestTopWithoutNoise asks with so large a budget that nothing is hidden: the answer is Postgres's own.
+func TestTopWithoutNoise(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema, strings.Replace(sitetest.ClinicPolicy, "max_rows: 5\n    max_partitions: 3",
+		"max_rows: 5\n    max_partitions: 60", 1))
+	conn, truth := sitetest.Dial(t, s.Run(t).URL("ana")), sitetest.Dial(t, s.Data.URL("postgres", "postgres"))
+	sitetest.Exec(t, conn, "SET dp.epsilon = 900")
+	for _, sql := range []string{
+		"SELECT extract(month FROM day), count(*) FROM visits WHERE cost < 8 * extract(month FROM day)" +
+			" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 4",
+		"SELECT extract(month FROM day) AS m, round(sum(cost), -4), count(*) FROM visits WHERE cost < 6 * extract(month FROM day)" +
+			" GROUP BY m ORDER BY sum(cost) DESC LIMIT 3",
+		"SELECT extract(year FROM day), round(count(DISTINCT patient_id), -1) FROM visits" +
+			" GROUP BY 1 ORDER BY count(DISTINCT patient_id) DESC LIMIT 1",
+		"SELECT birth_year, count(*) FROM patients WHERE birth_year < 1940 OR id < 950" +
+			" GROUP BY 1 ORDER BY 2 DESC, birth_year LIMIT 0",
+	} {
+		var got, want []string
+		for to, c := range map[*[]string]*pgx.Conn{&got: conn, &want: truth} {
+			rows, err := c.Query(t.Context(), sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if *to, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
+				values, err := row.Values()
+				return fmt.Sprint(values...), err
+			}); err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s:\n%q\nPostgres says\n%q", sql, got, want)
+		}
+	}
+}

@@ -53,7 +53,10 @@ func TestSensitivity(t *testing.T) {
 		s.world(w, first+n, feature)
 		w.close()
 	}
-	t.Logf("%d pairs, %d statements accepted, %d refused", s.pairs, s.statements, s.refusals)
+	t.Logf("%d pairs, %d statements accepted, %d refused; %d choose their largest group", s.pairs, s.statements, s.refusals, s.tops)
+	if want >= 500 && s.tops == 0 {
+		t.Error("no statement chooses its largest group")
+	}
 	for _, f := range slices.Sorted(maps.Keys(s.features)) {
 		t.Logf("made %5d, accepted %5d, executed %5d: %s", s.features[f].made, s.features[f].accepted, s.features[f].executed, f)
 	}
@@ -90,6 +93,7 @@ func (s *survey) fallsShort(suffix string) bool {
 // A survey counts comparisons.
 type survey struct {
 	pairs, statements, refusals int
+	tops                        int // statements whose largest group is chosen
 	reached                     map[string]float64
 	features                    map[string]*tally
 }
@@ -107,7 +111,11 @@ func (s *survey) world(w *world, seed uint64, feature string) {
 		if feature != "" && !slices.Contains(st.Features, feature) {
 			continue
 		}
-		p, err := w.plan(st.SQL, manners[s.statements%len(manners)])
+		manner := manners[s.statements%len(manners)]
+		if order := topOf(st); order != "" && s.statements%3 == 0 {
+			st.SQL, manner = st.SQL+order, top
+		}
+		p, err := w.plan(st.SQL, manner)
 		s.count(w, st, err)
 		if err != nil {
 			continue
@@ -120,6 +128,9 @@ func (s *survey) world(w *world, seed uint64, feature string) {
 		}
 		for _, f := range st.Features {
 			s.features[f].executed++
+		}
+		if p.plan.Blocks[0].Sets[0].Top != nil {
+			s.tops++
 		}
 		if len(plans) < statementsPerWorld {
 			plans, sqls, whole = append(plans, p), append(sqls, st.SQL), append(whole, a)
@@ -209,6 +220,18 @@ var manners = []func(*planner.Settings){
 	func(s *planner.Settings) { s.Mechanism = "laplace" },
 	func(s *planner.Settings) { s.Mechanism, s.Contribution = "laplace", planner.ChosenContribution },
 	func(s *planner.Settings) { s.Contribution, s.MaxSum = planner.ChosenContribution, big.NewRat(7, 1) },
+}
+
+// top chooses the largest groups.
+func top(s *planner.Settings) { s.Mechanism, s.Top = "auto", "on" }
+
+// topOf asks for the largest group of a statement by a count, "" of one without keys or counts.
+func topOf(st sqlgen.Statement) string {
+	at := slices.Index(st.Outputs, sqlgen.Count)
+	if at < 0 || st.Outputs[0] != sqlgen.Key || strings.Contains(st.SQL, "ORDER BY") {
+		return ""
+	}
+	return fmt.Sprintf(" ORDER BY %d DESC LIMIT 1", at+1)
 }
 
 func fixed(*planner.Settings) {}

@@ -105,6 +105,13 @@ func (n Neighbours) statistic(s planner.Statistic, m *planner.Measure, clips []p
 			sens.LInf = int64(n.Declared * float64(sens.LInf))
 		}
 		d := Distance(with, without)
+		if top := n.Set.Top; top != nil {
+			if d = furthest(with, without, top.K); s.Place == n.Set.TopPlace() {
+				if err := raised(with, without, sens.LInf); err != nil {
+					return fmt.Errorf("scores by %s with units cut at %v: %w", s.Name, clips, err)
+				}
+			}
+		}
 		if s.Choices > 0 {
 			d = weightChange(with, without)
 		}
@@ -141,6 +148,40 @@ func weightChange(with, without map[node]*big.Int) Change {
 		sums[k.partition].Add(sums[k.partition], d.Abs(d))
 	}
 	return Distance(sums, map[string]*big.Int(nil))
+}
+
+// furthest is the distance in the k partitions that change most: whichever are chosen, no more changes.
+func furthest(with, without map[node]*big.Int, k int) Change {
+	changes := changesOf(with, without)
+	slices.SortFunc(changes, func(a, b *big.Int) int { return b.CmpAbs(a) })
+	changes = changes[:min(k, len(changes))]
+	return distance(changes, slices.Repeat([]*big.Int{new(big.Int)}, len(changes)))
+}
+
+// raised wants scores that a unit raises, each by no more than the sensitivity.
+func raised(with, without map[node]*big.Int, limit int64) error {
+	for _, d := range changesOf(with, without) {
+		if d.Sign() < 0 || d.Cmp(big.NewInt(limit)) > 0 {
+			return fmt.Errorf("one changes by %v, at most %d is declared", d, limit)
+		}
+	}
+	return nil
+}
+
+// changesOf lists how much integers are larger with a unit.
+func changesOf(with, without map[node]*big.Int) []*big.Int {
+	var out []*big.Int
+	for _, k := range keysOf(with, without) {
+		d := new(big.Int)
+		if n, ok := with[k]; ok {
+			d.Set(n)
+		}
+		if n, ok := without[k]; ok {
+			d.Sub(d, n)
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // noise is that of a released integer of a statistic: of one of which integers are chosen, of their number.

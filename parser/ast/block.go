@@ -51,6 +51,9 @@ type Block struct {
 	// Aggregates are the distinct aggregate calls of targets, HAVING, ORDER BY
 	// and windows; column aN of the released relation is Aggregates[N-1].
 	Aggregates []*Aggregate
+	// Top says that of all groups those with the largest values of an aggregate are shown; nil where
+	// something else decides, or nothing.
+	Top *Top
 	// Offsets are parameters that stand after OFFSET in sub-selects: they must be 0.
 	Offsets []Expr
 	// Grouped says that there is a GROUP BY. Without one there is always exactly one row.
@@ -61,6 +64,12 @@ type Block struct {
 	// Then the trees have gaps: nil where something was refused.
 	Err *pgerr.Error
 	At  int
+}
+
+// A Top is ORDER BY an aggregate DESC LIMIT k, where k is a literal whole number or a parameter.
+type Top struct {
+	Aggregate int // of Aggregates
+	Limit     Expr
 }
 
 // An Aggregate is one aggregate call.

@@ -57,6 +57,9 @@ func Subtotal(i, j int) string { return numbered("a", i) + "_" + strconv.Itoa(j+
 // Level names the level of a unit by its i-th norm.
 func Level(i int) string { return numbered("v", i) }
 
+// FirstBy names the column that is true in the row of a unit that has its level by its i-th norm.
+func FirstBy(i int) string { return numbered(First, i) }
+
 // Length names what the statistics of a unit are divided by for its i-th norm.
 func Length(i int) string { return numbered("z", i) }
 

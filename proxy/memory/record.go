@@ -61,9 +61,10 @@ func setOf(kept answers.GroupingSet, p *planner.GroupingSet) *release.Set {
 	if s.Clips, ok = clips(kept.Clips, p); !ok {
 		return nil
 	}
-	if p.Private() {
+	if p.ShowsKeys() {
 		s.Keys = [][]*string{}
-	} else if len(kept.Partitions) != p.Size() && (len(p.Reads) > 0 || p.Totals() != nil) {
+	}
+	if n := p.Shows(); len(kept.Partitions) != n && n >= 0 && (len(p.Reads) > 0 || p.Totals() != nil) {
 		return nil
 	}
 	independent := p.Reduction != nil && p.Reduction.Independent()
@@ -71,7 +72,7 @@ func setOf(kept answers.GroupingSet, p *planner.GroupingSet) *release.Set {
 		return nil
 	}
 	for _, group := range kept.Partitions {
-		if p.Private() {
+		if p.ShowsKeys() {
 			if len(group.Key) != p.Keys() {
 				return nil
 			}

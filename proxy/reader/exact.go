@@ -140,7 +140,10 @@ func (p *Partition) At(set *planner.GroupingSet, i int, clips []planner.Clip) me
 // selection keeps, in the order of their keys, and all of public keys, each integer within the
 // limits and with its noise, and each choice. Its error is a defect.
 func (e *Exact) Release(src mechanisms.Source, clips []planner.Clip) (*planner.Released, error) {
-	keys, partitions := e.Shown(src)
+	keys, partitions, err := e.chosen(src, clips)
+	if err != nil {
+		return nil, err
+	}
 	out := &planner.Released{Keys: keys, Clips: clips}
 	noises := make([]contribution.Noise, e.set.Integers())
 	for i := range noises {
@@ -162,6 +165,29 @@ func (e *Exact) Release(src mechanisms.Source, clips []planner.Clip) (*planner.R
 		out.Rows = append(out.Rows, row)
 	}
 	return out, nil
+}
+
+// chosen returns the partitions that are released, with their keys where they are not all of public ones: those that
+// selection keeps, or that are chosen as the top, in the order of the keys.
+func (e *Exact) chosen(src mechanisms.Source, clips []planner.Clip) ([][]*string, []*Partition, error) {
+	if e.set.Top == nil {
+		keys, partitions := e.Shown(src)
+		return keys, partitions, nil
+	}
+	scores := make([]mechanisms.Private, len(e.partitions))
+	for i, p := range e.partitions {
+		scores[i] = p.At(e.set, e.set.TopPlace(), clips)
+	}
+	top, err := e.set.Choose(src, clips, scores)
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.Sort(top)
+	keys, partitions := make([][]*string, len(top)), make([]*Partition, len(top))
+	for i, at := range top {
+		keys[i], partitions[i] = e.set.KeysOf(at), e.partitions[at]
+	}
+	return keys, partitions, nil
 }
 
 // choose draws the number of rows that choices are among, and the choices.

@@ -9,7 +9,7 @@ import (
 
 // A Set is all that was released of one grouping set.
 type Set struct {
-	Keys [][]*string // of private groups
+	Keys [][]*string // of groups that are not all public ones
 	// Clips are where the units of each measure were cut.
 	Clips []planner.Clip
 	// Rows are the integers of each group, that were released at once or at Level of a path of

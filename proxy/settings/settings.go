@@ -33,10 +33,11 @@ type Settings struct {
 	MaxEpsilonPico int64
 	Capped         bool // MaxEpsilonPico is the analyst's own
 	Refine         bool
-	NoRows         bool // rows of protected tables are shown as none, not refused
-	ShowSmall      bool // values of groups that may have no row are shown
-	Consistent     bool // cells of counts and sums are not negative, and add up
-	ErrorColumns   bool // columns with noise have their errors beside them
+	NoRows         bool   // rows of protected tables are shown as none, not refused
+	ShowSmall      bool   // values of groups that may have no row are shown
+	Consistent     bool   // cells of counts and sums are not negative, and add up
+	ErrorColumns   bool   // columns with noise have their errors beside them
+	Top            string // how the top of groups is found, a word of [planner.TopWords]; empty: auto
 }
 
 // Spend returns the ε that the statement wants to spend, or, to reach a target, at most, in 10⁻¹².
@@ -85,6 +86,7 @@ var knownSettings = []setting{
 	{"small_groups", "hide or show", (*Settings).setSmallGroups},
 	{"consistent", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Consistent, value) }},
 	{"columns", "values or errors", (*Settings).setColumns},
+	{"top", strings.Join(planner.TopWords(), ", "), (*Settings).setTop},
 }
 
 // Limits of the settings. An epsilon above the largest could not be told from no
@@ -205,6 +207,11 @@ func (s *Settings) setSmallGroups(value string) bool {
 func (s *Settings) setColumns(value string) bool {
 	s.ErrorColumns = strings.EqualFold(value, "errors")
 	return s.ErrorColumns || strings.EqualFold(value, "values")
+}
+
+func (s *Settings) setTop(value string) bool {
+	s.Top = strings.ToLower(value)
+	return slices.Contains(planner.TopWords(), s.Top)
 }
 
 func setSwitch(to *bool, value string) bool {

@@ -1,0 +1,223 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+
+	"dpproxy/mechanisms"
+)
+
+// maxTop bounds how many groups are chosen.
+const maxTop = 100
+
+// A topChooser decides whether the top of a grouping set is chosen, or read off all groups with noise: by the policy,
+// the statement and its settings alone.
+type topChooser struct {
+	*GroupingSet
+	settings Settings
+	clause   *topClause
+	k        int64
+	alone    bool // no other block is in the statement
+	unit     string
+}
+
+// choose gives the grouping set its top, or the reason why it has none.
+func (c topChooser) choose() {
+	if c.whyNot = c.refusal(); c.whyNot != "" {
+		return
+	}
+	o := &c.outputs[c.clause.aggregate]
+	c.Top = &Top{K: int(c.k), statistic: o.statistics()[0], output: c.clause.aggregate}
+	for _, m := range c.Measures {
+		m.byGroup = byGroup(min(c.k, c.bounds.groups))
+	}
+}
+
+// showNone leaves the set without groups, and so without anything to read.
+func (a *aggregation) showNone() {
+	a.partitions = partitions{keys: a.keys, lists: []*list{}}
+	a.statistics, a.Measures = nil, nil
+}
+
+// refusal says why the top is read off all groups; "" if it need not be.
+func (c topChooser) refusal() string {
+	s := c.settings
+	switch {
+	case s.Top == topOff:
+		return "dp.top = off"
+	case !s.allows(exponential):
+		return "the policy does not allow the mechanism exponential"
+	case s.Mechanism != auto && s.Mechanism != exponential:
+		return "dp.mechanism = " + s.Mechanism
+	case s.Target.asked():
+		return "an error is asked for"
+	case s.Consistent:
+		return "dp.consistent = on"
+	case !c.alone:
+		return "the statement has several queries over protected rows"
+	case c.Private():
+		return "the groups are private"
+	case c.k > maxTop:
+		return fmt.Sprintf("LIMIT is more than %d", maxTop)
+	case 2*c.k > int64(c.size):
+		return "LIMIT is more than half of the groups"
+	}
+	if why := c.notCounted(); why != "" || s.Top == topOn {
+		return why
+	}
+	switch n := c.unitGroups(); {
+	case n < 1:
+		return fmt.Sprintf("no max_partitions says in how many groups one %s is", c.unit)
+	case 2*c.k > n:
+		return fmt.Sprintf("twice %d is more than the %d groups that one %s is in", c.k, n, c.unit)
+	}
+	return ""
+}
+
+// unitGroups returns the number of groups that a unit is in at most, by a proof, the policy or the session; 0 where none
+// says it.
+func (c topChooser) unitGroups() int64 {
+	if c.GroupingSet.alone() {
+		return 1
+	}
+	return min(c.bounds.limit.groups, c.bounds.groups)
+}
+
+// notCounted says which aggregate has no count or sum that a unit changes in each group by itself; "" if there is none.
+func (c topChooser) notCounted() string {
+	for i := range c.outputs {
+		o := &c.outputs[i]
+		linear := false
+		switch o.estimator.(type) {
+		case counted, summed:
+			s := c.statistics[o.statistics()[0]]
+			linear = s.own() == nil && s.nodes() == 1 && (s.measure == nil || s.measure.weighting == alone)
+		}
+		if !linear {
+			return o.label + " is neither a count of rows or units nor a sum"
+		}
+	}
+	o := &c.outputs[c.clause.aggregate]
+	if sum, ok := o.estimator.(summed); ok {
+		of, values := c.statistics[o.statistics()[0]].statisticForm.(valueSum)
+		if sum.factor.Sign() < 0 || values && of.values.low < 0 {
+			return o.label + " is of values that can be negative"
+		}
+	}
+	if o.report != "" {
+		return "ORDER BY is of an error"
+	}
+	return ""
+}
+
+// ofTop reports whether groups are chosen by the measure.
+func (a *aggregation) ofTop(m *Measure) bool {
+	return a.Top != nil && a.statistics[a.Top.statistic].measure == m
+}
+
+// topShares is how many shares choices have beside those of statistics: half of all.
+func (a *aggregation) topShares() int64 {
+	if a.Top == nil {
+		return 0
+	}
+	return int64(len(a.statistics))
+}
+
+// sharesOf is how many shares of the budget a measure has, with those of the choice of groups by it.
+func (a *aggregation) sharesOf(m *Measure) int64 {
+	n := int64(len(m.statistics)) * m.family.sets()
+	if a.ofTop(m) {
+		n += a.topShares()
+	}
+	return n
+}
+
+// forNoise is the part of what a measure releases that is for noise, not for the choice of groups by it.
+func (a *aggregation) forNoise(m *Measure, pico int64) int64 {
+	if !a.ofTop(m) {
+		return pico
+	}
+	return pico / (1 + a.topShares())
+}
+
+// release divides the price of the release of a measure.
+func (a *aggregation) release(m *Measure, s share, pico int64) error {
+	noise := a.forNoise(m, pico)
+	m.family.release(m, s, noise)
+	if !a.ofTop(m) {
+		return nil
+	}
+	return a.Top.give(s.withPico(pico - noise))
+}
+
+// Choose draws the groups that are shown, by the exact statistic of each with its units within the limits, in the
+// order of their keys. The caller must have charged Event, durably, before.
+func (a *aggregation) Choose(src mechanisms.Source, clips []Clip, scores []mechanisms.Private) ([]int, error) {
+	s := a.statistics[a.Top.statistic]
+	limit := s.sensitivity.LInf
+	if s.measure != nil {
+		sens, err := s.measure.sensitivity(s, clips[s.measure.at].Levels)
+		if err != nil {
+			return nil, err
+		}
+		limit = sens.LInf
+	}
+	choice := a.Top.mechanisms.get(limit, func() mechanisms.Top { return must(a.Top.within(limit)) })
+	return choice.Choose(src, scores)
+}
+
+// TopPlace returns the place of the integer that groups are chosen by.
+func (a *aggregation) TopPlace() int { return a.statistics[a.Top.statistic].place }
+
+// ShowsKeys reports whether a released relation of the set has the keys of its rows: where not all groups are
+// shown.
+func (a *aggregation) ShowsKeys() bool { return a.Private() || a.Top != nil }
+
+// Shows returns how many groups of the set are shown, −1 where selection tells.
+func (a *aggregation) Shows() int {
+	switch {
+	case a.Private():
+		return -1
+	case a.Top != nil:
+		return a.Top.K
+	}
+	return a.size
+}
+
+// topLimit is the most that a unit adds to the score of a group where its measure, if it has one, has the limit of a level.
+func (r *results) topLimit(level int) float64 {
+	s := r.statistics[r.Top.statistic]
+	scale, _ := unitOf(s)
+	if s.measure == nil {
+		return float64(s.sensitivity.LInf) * scale
+	}
+	return s.measure.Norms[0].Grid.Limit(level) * scale
+}
+
+// missedAt writes by how much less than a group that is left out one that is shown may have.
+func (r *results) missedAt(level int) string {
+	_, of := unitOf(r.statistics[r.Top.statistic])
+	return twoDigits(r.Top.missed(r.size, r.alpha)*r.topLimit(level), math.Ceil) + of
+}
+
+// explainTop writes how the top of the grouping set is found, if it is asked for.
+func (r *results) explainTop(w *tree, depth int) {
+	if r.whyNot != "" {
+		w.line(depth, "all groups, not the top alone: %s", r.whyNot)
+	}
+	if r.Top == nil {
+		return
+	}
+	s, level := r.statistics[r.Top.statistic], 0
+	if s.measure != nil {
+		level = s.measure.Norms[0].Fixed
+	}
+	sensitivity, missed := Number(r.topLimit(level)), r.missedAt(level)
+	if s.measure != nil && s.measure.chosen() {
+		_, of := unitOf(s)
+		sensitivity, missed = "C", Number(r.Top.missed(r.size, r.alpha))+" C"+of
+	}
+	w.line(depth, "top %d of %d groups by %s: chosen with sensitivity %s, %d times %v", r.Top.K, r.size, r.outputs[r.Top.output].label,
+		sensitivity, r.Top.K, r.Top.Event()[0])
+	w.line(depth+1, "a group that is left out: at most %s more than one that is shown (%s %%)", missed, Number(100*(1-r.alpha)))
+}
