@@ -59,6 +59,7 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 		visitNode(x.RangeTableSample.Repeatable, func(n *pg.Node) { a.expr(n, s) })
 		return r
 	case *pg.Node_RangeFunction:
+		a.noteSuggestion(n)
 		children(n, func(n *pg.Node) { a.expr(n, s) })
 		s.add(functionItem(x.RangeFunction))
 		return result{at: -1}

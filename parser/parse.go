@@ -89,7 +89,12 @@ func read(st *Statement, stmt *pg.Node, l *locator, cat Names) {
 			return
 		}
 		for _, v := range a.views {
-			views = append(views, v.ref)
+			if v.function() == nil {
+				views = append(views, v.ref)
+			}
+		}
+		if override(st, a.views); st.Class == Refused {
+			return
 		}
 		st.Protected = views
 		if depth == maxViews {

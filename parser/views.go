@@ -19,12 +19,37 @@ import (
 // maxViews bounds how deep views are made of views.
 const maxViews = 16
 
-// A viewRef is a name in FROM that stands for a view over protected rows.
+// A viewRef is a name in FROM that stands for a view over protected rows, or a call of dp.suggest_bounds.
 type viewRef struct {
-	node  *pg.Node // its range variable
+	node  *pg.Node // its range variable, or the call
 	ref   ast.TableRef
-	query string   // of the view
-	tree  *pg.Node // of that query
+	query string    // of the view
+	tree  *pg.Node  // of that query
+	own   []Setting // for the statement alone
+}
+
+// function returns the call of one that is no view.
+func (v viewRef) function() *pg.FuncCall {
+	if f := v.node.GetRangeFunction(); f != nil {
+		return f.Functions[0].GetList().Items[0].GetFuncCall()
+	}
+	return nil
+}
+
+// location is where its name begins in the tree.
+func (v viewRef) location() int32 {
+	if f := v.function(); f != nil {
+		return f.Location
+	}
+	return v.node.GetRangeVar().Location
+}
+
+// alias is the alias that the client wrote, or nil; name is the one it has without.
+func (v viewRef) alias() (alias *pg.Alias, name string) {
+	if f := v.node.GetRangeFunction(); f != nil {
+		return f.Alias, suggestBounds
+	}
+	return v.node.GetRangeVar().Alias, v.ref.Name
 }
 
 // noteView notes the range variable if it must be expanded. ONLY is left to Postgres.
@@ -45,7 +70,64 @@ func (a *analysis) noteView(n *pg.Node, s *scope) {
 	ref := ast.TableRef{
 		Schema: v.Schemaname, Name: v.Relname, Resolved: r, At: a.pos(v.Location), Within: a.l.within(at), Concealed: a.l.concealed(at),
 	}
-	a.views = append(a.views, viewRef{n, ref, query, tree})
+	a.views = append(a.views, viewRef{node: n, ref: ref, query: query, tree: tree})
+}
+
+// noteSuggestion notes a call of dp.suggest_bounds that must be expanded, and refuses one that cannot be. A call in another
+// place is left to Postgres: the function on the mirror raises.
+func (a *analysis) noteSuggestion(n *pg.Node) {
+	f := n.GetRangeFunction()
+	call := suggestionCall(f)
+	names, knows := a.cat.(Suggester)
+	if call == nil || !knows {
+		return
+	}
+	at := a.pos(call.Location)
+	if f.Lateral || f.Ordinality || f.IsRowsfrom || len(f.Coldeflist) > 0 {
+		a.refuse(pgerr.New(pgerr.Syntax, "dp.suggest_bounds stands in FROM by itself").At(at).WithHint(suggestHint))
+		return
+	}
+	own := []Setting{{Name: "mechanism", Value: "exponential", At: at}}
+	path, epsilon, ok := suggestionOf(call)
+	if ok && epsilon != nil {
+		own = append(own, Setting{Name: "epsilon", Value: settingValue(epsilon), At: at})
+	}
+	if !ok {
+		a.refuse(pgerr.New(pgerr.InvalidParameterValue, "dp.suggest_bounds takes constants: 'table.column', and what it may spend").
+			At(at).WithHint(suggestHint))
+		return
+	}
+	schema := ""
+	if len(path) > 2 {
+		schema, path = path[0], path[1:]
+	}
+	query, refusal := names.SuggestBounds(schema, path[0], path[1])
+	if refusal != nil {
+		a.refuse(refusal.At(at))
+		return
+	}
+	query, tree, ok := viewQuery(query)
+	if !ok {
+		a.refuse(a.l.internal(at))
+		return
+	}
+	a.views = append(a.views, viewRef{node: n, query: query, tree: tree, own: own})
+}
+
+// override has the calls in a statement set what they set for it alone. Two calls share one epsilon.
+func override(s *Statement, views []viewRef) {
+	for _, v := range views {
+		for _, set := range v.own {
+			for _, other := range s.Own {
+				if other.Name == set.Name && other.Value != set.Value {
+					s.refuse(pgerr.New(pgerr.InvalidParameterValue, "a statement has one %s, and calls of dp.suggest_bounds name two",
+						set.Name).At(set.At).WithHint("Ask in two statements."))
+					return
+				}
+			}
+			s.Own = append(s.Own, set)
+		}
+	}
 }
 
 // readsProtected reports whether the view names a protected relation, itself or through
@@ -103,7 +185,7 @@ func viewQuery(text string) (query string, tree *pg.Node, ok bool) {
 // proves that the text means the tree.
 func (a *analysis) expand(stmt *pg.Node) (*locator, *pg.Node, *pgerr.Error) {
 	slices.SortFunc(a.views, func(x, y viewRef) int {
-		return cmp.Compare(x.node.GetRangeVar().Location, y.node.GetRangeVar().Location)
+		return cmp.Compare(x.location(), y.location())
 	})
 	text, from, ok := a.expandText()
 	if !ok {
@@ -156,9 +238,9 @@ func (a *analysis) reference(c *pg.ColumnRef) {
 
 // substitute changes the tree as expandText changes the text.
 func (v viewRef) substitute() {
-	alias := v.node.GetRangeVar().Alias
+	alias, name := v.alias()
 	if alias == nil {
-		alias = &pg.Alias{Aliasname: v.ref.Name}
+		alias = &pg.Alias{Aliasname: name}
 	}
 	v.node.Node = &pg.Node_RangeSubselect{RangeSubselect: &pg.RangeSubselect{Subquery: v.tree, Alias: alias}}
 }
@@ -170,13 +252,19 @@ func (a *analysis) expandText() (string, origin, bool) {
 	var from origin
 	at := 0
 	for _, v := range a.views {
-		i := l.toks.indexAt(a.offsetOf(v.node.GetRangeVar().Location))
+		i := l.toks.indexAt(a.offsetOf(v.location()))
 		if i < 0 || b.Len() > maxText {
 			return b.String(), nil, i >= 0
 		}
 		end := l.toks.dotted(i)
-		if l.toks.kind(end) == star {
+		switch {
+		case v.function() != nil:
+			end = l.brackets(end)
+		case l.toks.kind(end) == star:
 			end++ // v * is v with its children
+		}
+		if end < 0 {
+			return b.String(), nil, false
 		}
 		place := stretch{client: l.client(l.toks[i].start), view: l.origin.stretch(l.toks[i].start).view}
 		query := place
@@ -199,8 +287,8 @@ func (a *analysis) expandText() (string, origin, bool) {
 			put(place, "SELECT * FROM ")
 		}
 		put(query, "("+v.query+")")
-		if v.node.GetRangeVar().Alias == nil {
-			put(place, " AS "+ast.QuoteIdent(v.ref.Name))
+		if alias, name := v.alias(); alias == nil {
+			put(place, " AS "+ast.QuoteIdent(name))
 		}
 		at = name.End
 	}

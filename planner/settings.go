@@ -75,6 +75,9 @@ func (s Settings) allows(mechanism string) bool {
 func (s Settings) checkMechanism() error {
 	switch m := s.Mechanism; {
 	case m == auto:
+	case m == exponential && !s.allows(m):
+		return pgerr.New(pgerr.InvalidParameterValue, "the policy does not allow the mechanism exponential here").
+			WithHint("SET dp.mechanism = auto. dp.suggest_bounds has no other: ask the administrator.")
 	case !s.allows(m):
 		return pgerr.New(pgerr.InvalidParameterValue, "the policy does not allow the mechanism %s here", m).
 			WithHint("SET dp.mechanism = auto.")

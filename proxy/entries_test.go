@@ -264,3 +264,50 @@ func TestEntryOfStaircase(t *testing.T) {
 		t.Errorf("the debits are %v, want ε=%.12f", ledger.debits, by)
 	}
 }
+
+// TestEntriesOfSuggestedBounds has by hand what a call costs: of the ε that it names, and of no setting, a tenth is for the
+// number of rows and the rest for two choices. EXPLAIN and dp.plan cost nothing, and neither does what is refused.
+func TestEntriesOfSuggestedBounds(t *testing.T) {
+	ana, ledger, noise := entered(t, limit(t, accountant.UnitScope, "patient", dp.PureDP, 100_000))
+	noise.draw(1)
+	ana.set(t, "dp.epsilon = 7")
+	const call = "SELECT * FROM dp.suggest_bounds('patients.birth_year', epsilon => 0.4)"
+	must(t, ana.Conn, "EXPLAIN "+call)
+	must(t, ana.Conn, "SELECT * FROM dp.plan($$"+call+"$$)")
+	for sql, want := range map[string]string{
+		strings.Replace(call, "0.4", "0", 1):                   "invalid value for parameter \"dp.epsilon\"",
+		strings.Replace(call, "0.4", "1001", 1):                "invalid value for parameter \"dp.epsilon\"",
+		strings.Replace(call, "0.4", "'NaN'", 1):               "invalid value for parameter \"dp.epsilon\"",
+		strings.Replace(call, "birth_year", "sex", 1):          "no bounds to suggest",
+		strings.Replace(call, "birth_year", "name", 1):         "has no column",
+		"SELECT dp.suggest_bounds('patients.birth_year', 0.4)": "is a table",
+		strings.Replace(call, "patients.birth", "birth", 1):    "takes constants",
+	} {
+		if _, err := ana.Exec(t.Context(), sql); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", sql, err, want)
+		}
+	}
+	if ledger.charge.Debits != nil {
+		t.Fatalf("%v is charged for plans and refusals", ledger.charge.Debits)
+	}
+	var lower, upper int64
+	var clamped string
+	if err := ana.QueryRow(t.Context(), strings.Replace(call, "*", "lower::bigint, upper::bigint, clamped", 1)).
+		Scan(&lower, &upper, &clamped); err != nil || lower > upper {
+		t.Fatalf("the bounds are %d and %d (%v)", lower, upper, err)
+	}
+	const asked, choice = 4 * dp.PicoPerUnit / 10, 18 * dp.PicoPerUnit / 100
+	each := dp.BoundedRangeEvent{Epsilon: big.NewRat(choice, dp.PicoPerUnit)}.String()
+	want := []string{"laplace l0=1 linf=1 scale=25", each, each}
+	if !slices.Equal(ledger.first, want) {
+		t.Errorf("the entries are\n%q, want\n%q", ledger.first, want)
+	}
+	if len(ledger.debits) != 1 || ledger.debits[0].Loss.Pico() != asked {
+		t.Errorf("the debits are %v, want %d", ledger.debits, int64(asked))
+	}
+	ledger.charge = accountant.Charge{}
+	must(t, ana.Conn, "SELECT avg("+clamped+") FROM patients")
+	if ledger.charge.Debits == nil && ledger.first == nil {
+		t.Error("the bounds cannot be used")
+	}
+}

@@ -29,6 +29,11 @@ func (shop) Relation(_, name string) (ast.Relation, bool) {
 	return r, true
 }
 
+// SuggestBounds implements parser.Suggester.
+func (shop) SuggestBounds(_, table, column string) (string, *pgerr.Error) {
+	return "SELECT max(" + column + ") AS lower FROM public." + table, nil
+}
+
 func TestGrants(t *testing.T) {
 	for _, c := range []struct {
 		sql, granted string
@@ -44,6 +49,10 @@ func TestGrants(t *testing.T) {
 		{"SELECT count(*) FROM big JOIN sales USING (id)", "big", 31},
 		{"SELECT count(*) FROM sales JOIN big USING (id)", "big", 22},
 		{"SELECT count(*) FROM sales JOIN pairs USING (id)", "pairs sales", 0},
+		{"SELECT lower FROM dp.suggest_bounds('sales.n')", "sales", 0},
+		{"SELECT lower FROM dp.suggest_bounds('sales.n', epsilon => 1)", "buyers", 19}, // a call gives no right, as a view does
+		{"SELECT x.n, b.lower FROM (SELECT count(*) AS n FROM big) x, dp.suggest_bounds('sales.n') b", "big", 61},
+		{"SELECT x.n, b.lower FROM (SELECT count(*) AS n FROM big) x, dp.suggest_bounds('sales.n') b", "big sales", 0},
 	} {
 		script, err := parser.Parse(c.sql, shop{})
 		if err != nil {

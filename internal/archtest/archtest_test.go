@@ -50,7 +50,7 @@ var allowed = map[string]string{
 	"planner/source":      "pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar planner/sqltext",
 	"planner/plannertest": "pgerr catalog planner/policy planner/scalar internal/pgtemp",
 	"planner/pgtype":      "catalog parser/ast",
-	"planner/policy":      "catalog parser parser/ast planner/pgtype planner/scalar",
+	"planner/policy":      "pgerr catalog parser parser/ast planner/pgtype planner/scalar",
 	"planner/sqltext":     "",
 	"planner/scalar":      "pgerr catalog parser/ast planner/pgtype",
 	"wire":                "pgerr internal/frugal",

@@ -25,7 +25,7 @@ var stateViews = []struct{ name, setting, columns string }{
 // State are the functions and views of the schema dp by which a session sees its state: dp.plan, the
 // errors of aggregates, and [StateViews].
 func State() []Object {
-	all := append([]Object{planFunction()}, reportFunctions()...)
+	all := append([]Object{planFunction(), suggestFunction()}, reportFunctions()...)
 	for _, v := range stateViews {
 		all = append(all, stateView(v.name, v.setting, v.columns))
 	}
@@ -76,6 +76,26 @@ ALTER FUNCTION dp.plan(text) OWNER TO ` + Owner,
 		Drop: "DROP FUNCTION dp.plan(text) CASCADE",
 		State: `SELECT proowner::regrole::text, provolatile = 's' AND NOT prosecdef
 			FROM pg_proc WHERE oid = to_regprocedure('dp.plan(text)')`,
+	}
+}
+
+// suggestFunction is what clients find in place of the query that suggests bounds: the proxy puts that there where the
+// call stands in FROM, with constants.
+func suggestFunction() Object {
+	const signature = "dp.suggest_bounds(text, float8)"
+	return Object{
+		Key: Key{KindFunction, signature},
+		Create: `CREATE FUNCTION dp.suggest_bounds("column" text, epsilon float8 DEFAULT NULL)
+		RETURNS TABLE(lower text, upper text, clamped text)
+		LANGUAGE plpgsql STABLE AS $dp$
+		BEGIN
+			RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'dp.suggest_bounds is a table, of a column that is known before it runs',
+				HINT = 'write SELECT * FROM dp.suggest_bounds(''table.column'', epsilon => 0.1)';
+		END $dp$;
+ALTER FUNCTION ` + signature + ` OWNER TO ` + Owner,
+		Drop: "DROP FUNCTION " + signature + " CASCADE",
+		State: `SELECT proowner::regrole::text, provolatile = 's' AND NOT prosecdef
+			FROM pg_proc WHERE oid = to_regprocedure('` + signature + `')`,
 	}
 }
 

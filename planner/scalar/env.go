@@ -245,8 +245,8 @@ func floatEnds(b *Bounds, t pgtype.Type) (low, high *big.Rat) {
 }
 
 func momentEnds(c *Column) (low, high *big.Rat) {
-	low, okLow := instant(c.Bounds.LowText)
-	high, okHigh := instant(c.Bounds.HighText)
+	low, okLow := Instant(c.Bounds.LowText)
+	high, okHigh := Instant(c.Bounds.HighText)
 	if !okLow || !okHigh {
 		return nil, nil
 	}

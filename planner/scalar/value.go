@@ -236,7 +236,7 @@ func decodeText(oid uint32, s string) (datum, bool) {
 		r, ok := new(big.Rat).SetString(s)
 		return datum{number: r, digits: len(decimals)}, ok && len(s) < 1000
 	case pgtype.Date, pgtype.Timestamp, pgtype.Timestamptz:
-		r, ok := instant(s)
+		r, ok := Instant(s)
 		if ok && oid == pgtype.Date {
 			r.Quo(r, big.NewRat(pgtype.MicrosPerDay, 1))
 		}
@@ -253,9 +253,9 @@ var layouts = []string{
 	"2006-01-02 15:04:05Z07",
 }
 
-// instant reads a date or timestamp as microseconds since 2000-01-01, UTC unless it
+// Instant reads a date or timestamp as microseconds since 2000-01-01, UTC unless it
 // says otherwise.
-func instant(s string) (*big.Rat, bool) {
+func Instant(s string) (*big.Rat, bool) {
 	for _, l := range layouts {
 		t, err := time.Parse(l, s)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 //
 //	/* dp: epsilon=0.5, mechanism=laplace */ SELECT count(*) FROM visits
 //
-// They hold for that statement alone. Comments that do not begin with dp: are
+// They hold for that statement alone, and so do those that calls in it make. Comments that do not begin with dp: are
 // anybody's. Positions are in the statement.
 func (s *Settings) ReadComments(st *parser.Statement) *pgerr.Error {
 	if err := s.parseComments(st.Text); err != nil {
@@ -30,6 +30,11 @@ func (s *Settings) ReadComments(st *parser.Statement) *pgerr.Error {
 		}
 		if err := s.parseComment(c.At+len("--"), body, seen); err != nil {
 			return err
+		}
+	}
+	for _, own := range st.Own {
+		if err := s.Parse(own.Name, own.Value); err != nil {
+			return err.At(own.At)
 		}
 	}
 	return nil
