@@ -71,8 +71,8 @@ type Table struct {
 	Reads []Name
 	// ViewShown says that analysts may see the query.
 	ViewShown bool
-	// Fingerprint is a digest of everything above as the real database states it
-	// (also of indexes and constraints that are not listed).
+	// Fingerprint is a digest of all that proofs use, as the real database states it; package introspect
+	// says what it covers.
 	Fingerprint string
 	// OID in the real database at the time of reading.
 	OID uint32

@@ -232,7 +232,7 @@ func TestPolicy(t *testing.T) {
 			EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9, DeltaAtto: 1e8, MaxEpsilonPico: 5e11,
 			RelativeError: 0.1, TargetFraction: 0.9,
 		},
-		Recycling: true,
+		Recycling: true, SyncItself: true,
 		Allowances: map[catalog.Name]config.Allowance{public("visits"): {
 			MaxEpsilonPico: 3e11, Mechanisms: []string{"gaussian", "brownian"},
 		}},

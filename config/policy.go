@@ -30,6 +30,9 @@ type Policy struct {
 	// passwords; by default "secret" in the ledger's folder.
 	SecretFile string
 
+	// SyncItself says that dpproxy syncs by itself where a change of the schema takes nothing away.
+	SyncItself bool
+
 	// Tables is the planner's part of the policy. Listed partitions are in it, each with the
 	// keys of its table.
 	Tables policy.Policy

@@ -37,6 +37,11 @@ var policyKeys = []key[Policy]{
 		"mirror_password_file", "", text(func(p *Policy, s string) { p.MirrorPasswordFile = s }), "none",
 		"The file with its password, if it is not in `DPPROXY_MIRROR_PASSWORD`.",
 	},
+	{
+		"sync", "", oneOf([]string{"manual", "automatic"}, func(p *Policy, s string) { p.SyncItself = s == "automatic" }), "`manual`",
+		"`automatic`: a running dpproxy syncs by itself where the protected database has changed and no proof has lost anything " +
+			"(docs/operations.md).",
+	},
 	{"ledger", "", part(func(v value, p *Policy) { p.Ledger = readLedger(v) }), needed, "Where charges are recorded, see below."},
 	{
 		"secret_file", "", text(func(p *Policy, s string) { p.SecretFile = s }), "the file `secret` in `ledger.dir`",

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/ddl"
 )
 
 // Confirmed returns the relations of the real database as they were when the mirror was last
@@ -18,8 +19,7 @@ import (
 // nil for a mirror that never was. Time zones, collations and rows are not recorded.
 func Confirmed(ctx context.Context, mirror *pgx.Conn) (*catalog.Schema, error) {
 	text, err := confirmed(ctx, mirror)
-	refused, ok := errors.AsType[*pgconn.PgError](err)
-	if ok && refused.Code == undefinedTable {
+	if missing(err) {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	if err != nil || text == "" {
@@ -40,6 +40,28 @@ func Confirmed(ctx context.Context, mirror *pgx.Conn) (*catalog.Schema, error) {
 		s.Types[t.Name] = t
 	}
 	return s, nil
+}
+
+// ConfirmedAs returns a name of what [Confirmed] returns, and of the columns that the mirror has: another Sync that
+// changes something gives it another one.
+func ConfirmedAs(ctx context.Context, mirror querier) (string, error) {
+	var name string
+	err := mirror.QueryRow(ctx, `SELECT pg_catalog.md5(pg_catalog.concat((SELECT definition FROM dp.confirmed),
+		(SELECT pg_catalog.string_agg(pg_catalog.concat(c.oid, ' ', a.attname), ',' ORDER BY c.oid, a.attnum)
+		   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+		  WHERE c.relkind IN ('r', 'v') AND c.relpersistence <> 't'
+		    AND c.relnamespace NOT IN (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname IN ('pg_catalog', 'information_schema'))
+		    AND c.relowner = (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = $1))))`, ddl.Owner).Scan(&name)
+	if missing(err) {
+		return "", nil
+	}
+	return name, wrapConfirmed(err)
+}
+
+// missing reports whether a mirror has no dp.confirmed.
+func missing(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && refused.Code == undefinedTable
 }
 
 // undefinedTable is the SQLSTATE of a mirror without dp.confirmed.

@@ -35,7 +35,10 @@ func (p Plan) fit(ctx context.Context, tx pgx.Tx) (*catalog.Schema, error) {
 	if err := complete(schema, p.names()); err != nil {
 		return nil, err
 	}
-	return schema, p.guard(ctx, tx, schema)
+	if err := p.guard(ctx, tx, schema); err != nil || p.Accept == nil {
+		return schema, err
+	}
+	return schema, p.Accept(schema)
 }
 
 // guard refuses relations that the rules of ownership cannot hold for.

@@ -21,6 +21,10 @@ type Plan struct {
 	Public []catalog.Name
 	// Analysts get a login role each.
 	Analysts []Analyst
+	// Known are relations as they were confirmed: what came since is left out (introspect.Relations).
+	Known map[catalog.Name]*catalog.Table
+	// Accept is asked whether Sync may take the schema that it has read; nil accepts what fits.
+	Accept func(*catalog.Schema) error
 }
 
 // A Protected relation. Upstream comments are never copied: Comment and those of

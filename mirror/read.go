@@ -33,7 +33,7 @@ func (p Plan) Read(ctx context.Context, conn *pgx.Conn) (*catalog.Schema, error)
 
 // read reads the schema in the snapshot of tx, without time zones.
 func (p Plan) read(ctx context.Context, tx pgx.Tx) (*catalog.Schema, error) {
-	of := introspect.Relations{Names: p.names()}
+	of := introspect.Relations{Names: p.names(), Known: p.Known}
 	for _, t := range p.Protected {
 		of.Partitions = append(of.Partitions, introspect.Partition{Name: t.Name, Of: t.PartitionOf})
 	}

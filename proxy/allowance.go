@@ -19,16 +19,15 @@ type Allowance struct {
 // allowance returns the least of all allowances that are concerned: the analyst's, that of each table
 // that is read, and the policy as a whole. Its Mechanisms are never nil.
 func (p *Proxy) allowance(analyst string, tables []catalog.Name) Allowance {
-	policy := p.policy.Load()
 	out := Allowance{Mechanisms: []string{}}
 	for _, m := range planner.Mechanisms() {
-		if policy.defaults.Recycling || !planner.Recycles(m) {
+		if p.cfg.Defaults.Recycling || !planner.Recycles(m) {
 			out.Mechanisms = append(out.Mechanisms, m)
 		}
 	}
-	out = out.narrowed(policy.analysts[analyst].Allowance)
+	out = out.narrowed(p.analyst(analyst).Allowance)
 	for _, t := range tables {
-		out = out.narrowed(policy.defaults.Tables[t])
+		out = out.narrowed(p.cfg.Defaults.Tables[t])
 	}
 	return out
 }

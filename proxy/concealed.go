@@ -147,7 +147,7 @@ func arraysOf(r *pgconn.Result) []string {
 
 // aside runs f, and then after, in such a session.
 func (e *execution) aside(ctx context.Context, p *prelude, f, after func(*pgconn.PgConn) error) error {
-	limit := e.p.policy.Load().defaults.Timeout
+	limit := e.p.cfg.Defaults.Timeout
 	return e.concealedError(ctx, e.p.cfg.Aside.runAs(ctx, e.analyst, p.carried, limit, f, after))
 }
 

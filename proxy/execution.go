@@ -11,7 +11,6 @@ import (
 	"dpproxy/planner"
 	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/memory"
-	"dpproxy/proxy/reader"
 	"dpproxy/wire"
 )
 
@@ -95,7 +94,7 @@ func (e *execution) checkSchema(analysed *analysed) error {
 		names, untold = append(names, analysed.query.Relations()...), analysed.query.Untold()
 	}
 	if t, off := e.p.cfg.Data.TurnedOff(names); off {
-		return reader.SchemaChanged(untold.Name(t))
+		return e.p.cfg.Data.SchemaChanged(t, untold)
 	}
 	return nil
 }
@@ -106,12 +105,12 @@ func (e *execution) plan(analysed *analysed, pre *prelude) (*planner.Plan, error
 	allowed := e.p.allowance(e.analyst, tables)
 	plan, err := analysed.plan(pre.values, planner.Settings{
 		EpsilonPico: allowed.most(pre.settings.Spend()),
-		DeltaAtto:   e.p.policy.Load().defaults.DeltaAtto,
+		DeltaAtto:   e.p.cfg.Defaults.DeltaAtto,
 		Mechanism:   pre.settings.Mechanism,
 		Mechanisms:  allowed.Mechanisms,
 		Target:      pre.settings.Target,
 		LeftPico:    pre.leftPico,
-		TypicalPico: e.p.policy.Load().defaults.EpsilonPico,
+		TypicalPico: e.p.cfg.Defaults.EpsilonPico,
 		Pure:        e.p.cashier.Pure(e.scopes(tables)),
 		Alpha:       1 - pre.settings.Confidence,
 		MaxRows:     pre.settings.MaxRows, MaxPartitions: pre.settings.MaxPartitions, MaxSum: pre.settings.MaxSum,

@@ -147,7 +147,7 @@ func (e *execution) inquiry(q *planner.Query) *inquiry {
 
 // defaults returns the settings of a session that set none, for a statement about some tables.
 func (p *Proxy) defaults(tables []catalog.Name) settings.Settings {
-	d := p.policy.Load().defaults
+	d := p.cfg.Defaults
 	var own TableDefaults
 	for _, t := range tables {
 		own = own.frugal(d.TableDefaults[t])

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"dpproxy/accountant"
@@ -78,27 +77,12 @@ type Analyst struct {
 	Allowance
 }
 
-// reloadable is the part of the configuration that can change while statements run.
-type reloadable struct {
-	analysts map[string]Analyst
-	defaults Defaults
-}
-
-// Reload replaces the rights of analysts, and the defaults, for every
-// statement to come, in sessions that are open too.
-func (p *Proxy) Reload(analysts map[string]Analyst, defaults Defaults) {
-	p.policy.Store(&reloadable{analysts, defaults})
-}
-
 // ClearIncidents forgets the failed reads of an analyst, or of all when it is empty, that are in no ledger: those
 // in the ledger were cleared there.
 func (p *Proxy) ClearIncidents(analyst string) { p.incidents.clear(analyst) }
 
-// ReloadBudgets reads which budgets the ledger has.
-func (p *Proxy) ReloadBudgets(ctx context.Context) error { return p.cashier.Reload(ctx) }
-
 // analyst returns the rights of a login: none, if the policy does not name it.
-func (p *Proxy) analyst(name string) Analyst { return p.policy.Load().analysts[name] }
+func (p *Proxy) analyst(name string) Analyst { return p.cfg.Analysts[name] }
 
 // Defaults of the settings, from the policy.
 type Defaults struct {
@@ -146,10 +130,9 @@ func lesser[T int64 | float64](a, b T) T {
 	return min(a, b)
 }
 
-// A Proxy answers statements about protected tables. It implements wire.Handler.
+// A Proxy answers statements about protected tables, by one policy and one schema. It implements wire.Handler.
 type Proxy struct {
-	cfg       Config // but for the fields of policy
-	policy    atomic.Pointer[reloadable]
+	cfg       Config
 	filter    *parser.Filter
 	texts     *cache
 	relations *relations
@@ -170,7 +153,6 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 		cfg: cfg, texts: newCache(), reader: reader.New(cfg.Data, cfg.Sharing),
 		memory: memory.New(cfg.Answers.Store, cfg.Answers.Version, cfg.Answers.Epoch, cfg.Log),
 	}
-	p.Reload(cfg.Analysts, cfg.Defaults)
 	var names []string
 	for _, n := range append(cfg.Catalog.Protected(), cfg.Views...) {
 		names = append(names, n.Name)
@@ -187,6 +169,20 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 		return nil, fmt.Errorf("reading the mirror: %w", err)
 	}
 	return p, nil
+}
+
+// Next returns the Proxy that comes after p, by another policy or schema: it goes on with the history and the
+// incidents of p, and where it reads by the same sessions, in the turn of p's statements.
+func (p *Proxy) Next(ctx context.Context, cfg Config, sameSessions bool) (*Proxy, error) {
+	next, err := New(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	next.history, next.incidents = p.history, p.incidents
+	if sameSessions {
+		next.reader = p.reader.Next(cfg.Data)
+	}
+	return next, nil
 }
 
 var (

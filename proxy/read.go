@@ -34,7 +34,7 @@ func (d *drawing) open(ctx context.Context) (*reader.Reading, error) {
 func (d *drawing) bind(ctx context.Context, r *reader.Reading) error {
 	cut, done := d.veil.cut(ctx, d.pre.timeout)
 	defer done()
-	err := r.Bind(cut, d.pre.values, d.p.policy.Load().defaults.Timeout)
+	err := r.Bind(cut, d.pre.values, d.p.cfg.Defaults.Timeout)
 	if cause, ok := errors.AsType[*reader.CutError](err); ok {
 		return d.veil.stopped(cause.By, nil)
 	}
@@ -47,7 +47,7 @@ func (d *drawing) read(ctx context.Context, r *reader.Reading) ([][]*reader.Exac
 	d.enter(stepRead)
 	cut, done := d.veil.cut(ctx, d.pre.timeout)
 	defer done()
-	exacts, err := r.Read(cut, d.p.policy.Load().defaults.Timeout)
+	exacts, err := r.Read(cut, d.p.cfg.Defaults.Timeout)
 	if err == nil {
 		return exacts, nil
 	}

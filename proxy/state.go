@@ -125,7 +125,7 @@ func epsilonLeft(b accountant.Balance) *float64 {
 
 // questions returns how many statements with the default epsilon fit the rest of a budget.
 func (p *Proxy) questions(b accountant.Balance) int64 {
-	typical := p.policy.Load().defaults.EpsilonPico
+	typical := p.cfg.Defaults.EpsilonPico
 	if b.Limit.Measure() == dp.ZCDP {
 		e := float64(typical) / dp.PicoPerUnit
 		typical = int64(e * e / 2 * dp.PicoPerUnit)

@@ -16,14 +16,17 @@ import (
 	"dpproxy/proxy"
 )
 
-// answers opens the store of remembered answers: beside the ledger, where that is.
-func (s *host) answers(ctx context.Context, cat *policy.Model) (proxy.Answers, error) {
+// answers opens the store of remembered answers: beside the ledger, where that is. It goes on with one that is open.
+func (s *host) answers(ctx context.Context, cat *policy.Model, opened answers.Store, same bool) (proxy.Answers, error) {
 	a := s.policy.Answers
 	version, err := s.version(cat)
 	if err != nil || !a.Remember {
 		return proxy.Answers{Version: version}, err
 	}
-	store, err := s.answerStore(ctx, a.Keep)
+	store := opened
+	if !same {
+		store, err = s.answerStore(ctx, a.Keep)
+	}
 	epoch := func() string { return fmt.Sprintf("%d %s", time.Now().UnixNano()/int64(a.Refresh), a.Epoch) }
 	return proxy.Answers{Store: store, Version: version, Epoch: epoch}, err
 }

@@ -60,6 +60,9 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
+	if err := c.confirmed(ctx, s); err != nil {
+		return err
+	}
 	compressed, err := introspect.Compressed(ctx, conn, s.protectedTables())
 	if err != nil {
 		return err
@@ -83,6 +86,38 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		fmt.Printf("%s: %s\n", c.Policy, line)
 	}
 	return err
+}
+
+// confirmed says which tables are not as they were at the last sync, where there is a mirror that tells.
+func (c *checkCommand) confirmed(ctx context.Context, s *site) error {
+	down, err := s.connectMirror(ctx)
+	if err != nil {
+		return nil // there may be no mirror yet
+	}
+	defer down.Close(ctx)
+	was, err := mirror.Confirmed(ctx, down)
+	if err != nil || was == nil {
+		return err
+	}
+	plan := s.mirrorPlan()
+	plan.Known = s.survey().known(was)
+	schema, err := s.readSchema(ctx, plan)
+	if err != nil {
+		return err
+	}
+	for _, n := range s.survey().relations() {
+		changes := plan.Changes(n, was, schema)
+		if len(changes) == 0 {
+			continue
+		}
+		text, _ := why(changes)
+		todo := "dpproxy sync takes it over"
+		if s.policy.SyncItself && !takes(changes) {
+			todo = "dpproxy takes it over by itself"
+		}
+		fmt.Printf("%s: %s%v has changed since the last sync, and is refused: %s; %s\n", c.Policy, mirror.Warning, n, text, todo)
+	}
+	return nil
 }
 
 // checkMirror refuses a mirror of a version that is not served; one that cannot be reached yet

@@ -67,10 +67,10 @@ func throughFolder(dir string, f func(name string) error) error {
 // serveDecisions takes decisions about the embedded ledger until stop is called. The ledger's lock is held, so that
 // a socket which is there is left over.
 func (v *service) serveDecisions(ctx context.Context) (stop func(), err error) {
-	if v.host.books.shared() {
+	if v.now.Load().books.shared() {
 		return func() {}, nil
 	}
-	dir := v.host.policy.Ledger.Dir
+	dir := v.now.Load().policy.Ledger.Dir
 	path := filepath.Join(dir, decisionsName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -138,7 +138,7 @@ func (v *service) takeDecision(ctx context.Context, conn *net.UnixConn) error {
 		return err
 	}
 	if e, ok := record.Entry.(history.ClearEntry); ok {
-		v.proxy.ClearIncidents(e.Analyst)
+		v.front.Now().ClearIncidents(e.Analyst)
 	}
 	v.log.Info("a decision about the ledger", "kind", fmt.Sprintf("%T", record.Entry))
 	return nil

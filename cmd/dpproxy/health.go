@@ -16,11 +16,12 @@ const (
 	healthKept = time.Second     // how long the outcome of the checks holds
 )
 
-// health says how dpproxy is, to whoever can reach the address: for load balancers and
-// monitors. It tells nothing of the data, and no reasons.
-type health struct {
-	checks []check
-	ending <-chan struct{}
+// healthPages say how dpproxy is, to whoever can reach the address: for load balancers and
+// monitors. They tell nothing of the data, and no reasons.
+type healthPages struct {
+	service *service
+	ending  <-chan struct{}
+	server  *http.Server // nil: there are none
 
 	mu      sync.Mutex
 	checked time.Time
@@ -34,44 +35,49 @@ type check struct {
 	ping func(ctx context.Context) error
 }
 
-// serveHealth serves the pages until stop is called.
-func (v *service) serveHealth(ctx context.Context) (stop func(), err error) {
-	address := v.host.policy.Health
+// serveHealth serves the pages at an address, if it is one.
+func (v *service) serveHealth(ctx context.Context, address string) (*healthPages, error) {
+	h := &healthPages{service: v, ending: ctx.Done()}
 	if address == "" {
-		return func() {}, nil
+		return h, nil
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("health: %w", err)
 	}
 	v.log.Info("health", "address", listener.Addr().String())
-	h := &health{ending: ctx.Done(), checks: v.checks()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { answerHealth(w, true, "ok\n") })
 	mux.HandleFunc("GET /readyz", h.serveReady)
-	server := &http.Server{Handler: mux, ReadTimeout: healthTime, WriteTimeout: 2 * healthTime, IdleTimeout: time.Minute}
+	h.server = &http.Server{Handler: mux, ReadTimeout: healthTime, WriteTimeout: 2 * healthTime, IdleTimeout: time.Minute}
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := h.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			v.log.Error("the health pages have ended", "error", err)
 		}
 	}()
-	return func() { _ = server.Close() }, nil
+	return h, nil
+}
+
+func (h *healthPages) stop() {
+	if h.server != nil {
+		_ = h.server.Close()
+	}
 }
 
 // checks are the ledger, the two databases, and the one that log-ins ask. They are asked over
 // connections of their own: that statements or log-ins have taken all others is no failure.
 func (v *service) checks() []check {
-	host := v.host // a reload does not change how databases are reached
+	g := v.now.Load()
 	checks := []check{
 		{"ledger", func(ctx context.Context) error {
 			_, err := v.ledger.Balances(ctx)
 			return err
 		}},
-		{"data", func(ctx context.Context) error { return closing(ctx, host.connectData) }},
-		{"mirror", func(ctx context.Context) error { return closing(ctx, host.connectMirror) }},
+		{"data", func(ctx context.Context) error { return closing(ctx, g.connectData) }},
+		{"mirror", func(ctx context.Context) error { return closing(ctx, g.connectMirror) }},
 	}
-	if v.auth != nil {
-		checks = append(checks, check{"auth_query", v.auth.Check})
+	if g.auth != nil {
+		checks = append(checks, check{"auth_query", g.auth.Check})
 	}
 	return checks
 }
@@ -87,7 +93,7 @@ func closing[C interface {
 	return conn.Close(ctx)
 }
 
-func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
+func (h *healthPages) serveReady(w http.ResponseWriter, r *http.Request) {
 	select {
 	case <-h.ending:
 		answerHealth(w, false, "stopping\n")
@@ -99,7 +105,7 @@ func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 }
 
 // look makes the checks, unless somebody did a moment ago.
-func (h *health) look(ctx context.Context) (ready bool, outcome string) {
+func (h *healthPages) look(ctx context.Context) (ready bool, outcome string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if time.Since(h.checked) < healthKept {
@@ -107,20 +113,24 @@ func (h *health) look(ctx context.Context) (ready bool, outcome string) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTime)
 	defer cancel()
-	failed := make([]bool, len(h.checks))
+	checks := h.service.checks()
+	failed := make([]bool, len(checks))
 	var all sync.WaitGroup
-	for i, c := range h.checks {
+	for i, c := range checks {
 		all.Go(func() { failed[i] = c.ping(ctx) != nil })
 	}
 	all.Wait()
 	var b strings.Builder
 	h.ready = true
-	for i, c := range h.checks {
+	for i, c := range checks {
 		state := "ok"
 		if failed[i] {
 			state, h.ready = "failed", false
 		}
 		fmt.Fprintf(&b, "%s %s\n", c.name, state)
+	}
+	if !h.service.now.Load().ready() {
+		b.WriteString("schema degraded\n") // what is not refused is served
 	}
 	h.checked, h.outcome = time.Now(), b.String()
 	return h.ready, h.outcome

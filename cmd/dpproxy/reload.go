@@ -1,52 +1,95 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"reflect"
+	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"dpproxy/accountant"
-	"dpproxy/catalog"
 	"dpproxy/config"
-	"dpproxy/planner/policy"
 )
 
 // reload reads the policy and the certificates anew. Either all of it holds from now
-// on, or nothing of it, but for limits that the ledger has lowered by then. The keys of the ledger, the catalogue and
-// the connections cannot change while dpproxy runs.
+// on, or nothing of it, but for limits that the ledger has lowered by then. Where dpproxy listens, the ledger, its
+// secret and the unit cannot change while it runs.
 func (v *service) reload(ctx context.Context) error {
-	policy, err := config.Load(v.host.path)
+	v.turn.Lock()
+	defer v.turn.Unlock()
+	g := v.now.Load()
+	read, err := openSite(g.path)
 	if err != nil {
 		return err
 	}
-	old := v.host.policy
-	if fixed := fixedKeys(old, policy); len(fixed) > 0 {
+	old, policy := g.policy, read.policy
+	if fixed := fixedKeys(g.site, read); len(fixed) > 0 {
 		return fmt.Errorf("that needs a restart: %s", strings.Join(fixed, "; "))
 	}
-	next := newHost(&site{path: v.host.path, policy: policy, secret: v.host.secret}, v.host.aside, v.host.keeper)
-	cfg, err := next.wireConfig(ctx, v.proxy, v.auth, v.log)
+	next := newHost(read)
+	if policy.SyncItself {
+		if err := read.survey().syncItself(ctx, func(change string) { v.log.Info("mirror", "change", change) }); err != nil {
+			v.log.Error("dpproxy does not sync by itself: the administrator must look", "reason", err, "to do", confirmHint)
+		}
+	}
+	health := v.health
+	if policy.Health != old.Health {
+		if health, err = v.serveHealth(ctx, policy.Health); err != nil {
+			return err
+		}
+	}
+	built, err := v.build(ctx, next, g)
 	if err != nil {
+		if health != v.health {
+			health.stop()
+		}
 		return err
 	}
-	if err := v.reloadBudgets(ctx, old, policy); err != nil {
-		return err
+	if health != v.health {
+		v.health.stop()
+		v.health = health
 	}
-	if err := v.server.Reload(cfg); err != nil {
-		return err
-	}
-	v.host = next
-	v.proxy.Reload(next.analysts(), next.defaults())
+	v.replace(built)
+	v.logChanges(built.outlook, nil)
 	for _, name := range changedLogins(old, policy) {
 		v.server.Disconnect(name)
+	}
+	if built.keys.mirror != g.keys.mirror {
+		for _, a := range policy.Analysts {
+			v.server.Disconnect(a.Name) // their sessions are on the former mirror
+		}
 	}
 	return nil
 }
 
+// build makes the generation of a policy that follows another, with its budgets, and lets log-ins begin by it.
+func (v *service) build(ctx context.Context, next *host, before *generation) (_ *generation, err error) {
+	g, err := next.open(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.closeBut(before))
+		}
+	}()
+	cfg, err := next.wireConfig(ctx, v.front, g.auth, v.log)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.reloadBudgets(ctx, before.policy, next.policy, next.books); err != nil {
+		return nil, err
+	}
+	if err := g.openProxy(ctx, v.ledger, before, v.log); err != nil {
+		return nil, err
+	}
+	return g, v.server.Reload(cfg)
+}
+
 // reloadBudgets has the ledger add budgets and lower limits, as a start would: raising one takes a decision.
-func (v *service) reloadBudgets(ctx context.Context, old, now *config.Policy) error {
+func (v *service) reloadBudgets(ctx context.Context, old, now *config.Policy, books *books) error {
 	before, err := old.Scopes()
 	if err != nil {
 		return err
@@ -62,80 +105,43 @@ func (v *service) reloadBudgets(ctx context.Context, old, now *config.Policy) er
 		return fmt.Errorf("a %T has fixed limits", v.ledger)
 	}
 	if err := ledger.SetLimits(ctx, limits); err != nil {
-		return v.host.books.advise(err)
+		return books.advise(err)
 	}
-	return v.proxy.ReloadBudgets(ctx)
+	return nil
 }
 
 // fixedKeys returns the keys whose values differ and cannot change, with both values.
-func fixedKeys(old, now *config.Policy) []string {
+func fixedKeys(old, now *site) []string {
 	var changed []string
-	for _, k := range []struct {
-		name     string
-		old, new any
-	}{
-		{"listen", old.Listen, now.Listen},
-		{"health", old.Health, now.Health},
-		{"data", []string{old.Data, old.DataPasswordFile}, []string{now.Data, now.DataPasswordFile}},
-		{
-			"mirror",
-			[]string{old.Mirror, old.MirrorAdmin, old.MirrorPasswordFile},
-			[]string{now.Mirror, now.MirrorAdmin, now.MirrorPasswordFile},
-		},
-		{"auth_query", old.AuthQuery, now.AuthQuery},
-		{"ledger", old.Ledger, now.Ledger},
-		{"secret_file", old.SecretFile, now.SecretFile},
-		{"privacy_unit.name", old.Tables.Unit, now.Tables.Unit},
-		{"privacy_unit.units", old.Tables.Units, now.Tables.Units},
-		{"limits.max_join_rows", old.Tables.JoinRows, now.Tables.JoinRows},
-		{"limits.data_connections", old.Limits.DataConnections, now.Limits.DataConnections},
-		{"limits.analyst_data_connections", old.Limits.AnalystDataConnections, now.Limits.AnalystDataConnections},
-		{"limits.data_queue", old.Limits.DataQueue, now.Limits.DataQueue},
-		{"limits.analyst_data_queue", old.Limits.AnalystDataQueue, now.Limits.AnalystDataQueue},
-		{"limits.statement_timeout", old.Limits.StatementTimeout, now.Limits.StatementTimeout},
-		{"answers", old.Answers, now.Answers},
+	was, is := old.policy.Ledger, now.policy.Ledger
+	for _, k := range []struct{ name, old, new string }{
+		{"listen", old.policy.Listen, now.policy.Listen},
+		{"ledger.dir", was.Dir, is.Dir},
+		{"ledger.redis", address(was.Redis), address(is.Redis)},
+		{"ledger.name", was.Name, is.Name},
+		{"ledger.redis_password_file", was.PasswordFile, is.PasswordFile},
+		{"ledger.replicas", fmt.Sprint(was.Replicas), fmt.Sprint(is.Replicas)},
+		{"ledger.asserted_durable", was.AssertedDurable, is.AssertedDurable},
+		{"privacy_unit.name", old.policy.Tables.Unit, now.policy.Tables.Unit},
 	} {
-		if !reflect.DeepEqual(k.old, k.new) {
-			changed = append(changed, k.name+difference(k.old, k.new))
+		if k.old != k.new {
+			changed = append(changed, fmt.Sprintf("%s was %s, and is %s", k.name, cmp.Or(k.old, "unset"), cmp.Or(k.new, "unset")))
 		}
 	}
-	return append(changed, changedTables(old.Tables.Tables, now.Tables.Tables)...)
-}
-
-// difference writes two values of a key that can be written.
-func difference(old, now any) string {
-	switch old.(type) {
-	case string, int, int64, time.Duration:
-		return fmt.Sprintf(" was %v, and is %v", old, now)
-	}
-	return " has changed" // a value of several parts, or that holds an address
-}
-
-// changedTables lists the tables that are described in another way, that have come, or are gone.
-func changedTables(old, now []policy.TablePolicy) []string {
-	byName := func(all []policy.TablePolicy) map[catalog.Name]policy.TablePolicy {
-		out := map[catalog.Name]policy.TablePolicy{}
-		for _, t := range all {
-			out[t.Name] = t
-		}
-		return out
-	}
-	was, is := byName(old), byName(now)
-	var changed []string
-	for _, t := range now {
-		switch before, known := was[t.Name]; {
-		case !known:
-			changed = append(changed, fmt.Sprintf("tables.%v is new", t.Name))
-		case !reflect.DeepEqual(before, t):
-			changed = append(changed, fmt.Sprintf("tables.%v has changed", t.Name))
-		}
-	}
-	for _, t := range old {
-		if _, there := is[t.Name]; !there {
-			changed = append(changed, fmt.Sprintf("tables.%v is gone", t.Name))
-		}
+	if !slices.Equal(old.secret, now.secret) {
+		changed = append(changed,
+			fmt.Sprintf("the secret in %s is another than that in %s was", now.policy.SecretFile, old.policy.SecretFile))
 	}
 	return changed
+}
+
+// address is a URL without its password.
+func address(of string) string {
+	u, err := url.Parse(of)
+	if err != nil {
+		return "a URL that cannot be shown"
+	}
+	return u.Redacted()
 }
 
 // changedLogins returns the analysts who are gone or prove who they are in another way.

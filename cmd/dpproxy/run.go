@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,7 +18,6 @@ import (
 	"dpproxy/authquery"
 	"dpproxy/catalog"
 	"dpproxy/config"
-	"dpproxy/mechanisms"
 	"dpproxy/mirror"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
@@ -53,7 +51,7 @@ type host struct {
 	*site
 
 	books  *books
-	aside  *proxy.Aside
+	aside  *proxy.Aside // these two are opened with a generation
 	keeper *keeper
 }
 
@@ -63,11 +61,11 @@ func openHost(path string) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newHost(s, nil, &keeper{}), nil
+	return newHost(s), nil
 }
 
-func newHost(s *site, aside *proxy.Aside, keeper *keeper) *host {
-	return &host{site: s, books: &books{policy: s.policy, secret: s.secret}, aside: aside, keeper: keeper}
+func newHost(s *site) *host {
+	return &host{site: s, books: &books{policy: s.policy, secret: s.secret}}
 }
 
 // serve runs until the context ends; ready is told the address.
@@ -77,63 +75,25 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer func() { err = errors.Join(err, ledger.Close()) }()
-	cat, err := s.serveCatalog(ctx, log)
+	v := &service{ledger: ledger, log: log, flights: flights{wanted: make(chan *flight, 1)}}
+	g, err := s.open(ctx, nil)
 	if err != nil {
 		return err
 	}
-	data, err := s.openData(ctx, cat)
+	v.now.Store(g)
+	defer func() { err = errors.Join(err, v.close()) }()
+	if err := g.openProxy(ctx, ledger, &generation{}, log); err != nil {
+		return err
+	}
+	v.logChanges(g.outlook, nil)
+	v.front = proxy.NewFront(g.proxy, v.catchUp)
+	cfg, err := s.wireConfig(ctx, v.front, g.auth, log)
 	if err != nil {
 		return err
 	}
-	defer data.Close()
-	if err := s.refuseUnconfirmed(ctx, cat, data, log); err != nil {
+	if v.server, err = wire.NewServer(cfg); err != nil {
 		return err
 	}
-	remembered, err := s.answers(ctx, cat)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, remembered.Close()) }()
-	if s.keeper.sessions, err = s.openKeeper(ctx); err != nil {
-		return err
-	}
-	defer s.keeper.sessions.Close()
-	s.aside = s.openAside()
-	defer s.aside.Close()
-	p, err := proxy.New(ctx, proxy.Config{
-		Catalog: cat, Views: viewNames(s.policy), Ledger: ledger, Answers: remembered, Data: data, Aside: s.aside,
-		Relations: s.relations(slices.Concat(cat.Protected(), cat.Public(), viewNames(s.policy))),
-		Analysts:  s.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: s.defaults(), Now: time.Now,
-		Limits: policy.Limits{PublicFanout: s.policy.Limits.MaxPublicFanout, Work: s.policy.Limits.MaxWork},
-		Sharing: reader.Sharing{
-			AnalystSessions: s.policy.Limits.AnalystDataConnections,
-			Waiting:         s.policy.Limits.DataQueue, AnalystWaiting: s.policy.Limits.AnalystDataQueue,
-		},
-		Grid: proxy.Grid{
-			Quantum: s.policy.Limits.ReplyGrid, Now: time.Now,
-			Wait:  func(d time.Duration) { <-time.NewTimer(d).C },
-			After: func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop },
-		},
-	})
-	if err != nil {
-		return err
-	}
-	auth, err := authSite{s.site}.openAuthQuery(ctx)
-	if err != nil {
-		return err
-	}
-	if auth != nil {
-		defer auth.Close()
-	}
-	cfg, err := s.wireConfig(ctx, p, auth, log)
-	if err != nil {
-		return err
-	}
-	server, err := wire.NewServer(cfg)
-	if err != nil {
-		return err
-	}
-	v := &service{host: s, proxy: p, server: server, ledger: ledger, data: data, auth: auth, log: log}
 	return v.serve(ctx, ready)
 }
 
@@ -195,7 +155,7 @@ func (s *host) openAside() *proxy.Aside {
 
 // openKeeper returns sessions of the mirror's superuser, for the roles of analysts.
 func (s *site) openKeeper(ctx context.Context) (*pgxpool.Pool, error) {
-	cfg, err := pgxpool.ParseConfig(cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror))
+	cfg, err := pgxpool.ParseConfig(s.mirrorURL())
 	if err != nil {
 		return nil, fmt.Errorf("connection to the mirror: %w", err)
 	}
@@ -240,8 +200,8 @@ func viewNames(policy *config.Policy) []catalog.Name {
 	return names
 }
 
-// relations returns a function that reads the OIDs of relations on the mirror.
-func (s *host) relations(names []catalog.Name) func(ctx context.Context) (map[catalog.Name]uint32, error) {
+// mirrored returns a function that reads the OIDs of relations on the mirror.
+func (s *host) mirrored(names []catalog.Name) func(ctx context.Context) (map[catalog.Name]uint32, error) {
 	return func(ctx context.Context) (map[catalog.Name]uint32, error) {
 		conn, err := s.connectMirror(ctx)
 		if err != nil {

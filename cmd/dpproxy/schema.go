@@ -1,73 +1,142 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"time"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
 	"dpproxy/mirror"
 	"dpproxy/planner/policy"
-	"dpproxy/proxy/reader"
 )
 
-// schemaInterval is how often the schema of the protected database is compared with the
-// one that the policy was checked against. Each read compares it too.
-const schemaInterval = 15 * time.Second
+// A surveyor compares the policy of a site with the protected database as it is, and as it was confirmed.
+type surveyor struct{ *site }
 
-// serveCatalog checks the policy against the protected database, for serving. A relation that
-// has changed since the last sync is taken as it was when it was confirmed: the policy has to
-// fit then. It is refused nevertheless (refuseUnconfirmed), so that nothing is planned or proved
-// by its old form; the misfits are logged.
-func (s *host) serveCatalog(ctx context.Context, log *slog.Logger) (*policy.Model, error) {
-	schema, err := s.readSchema(ctx)
+// An outlook is the policy joined with the schema that was confirmed, and the relations
+// that are refused since they are not as they were then.
+type outlook struct {
+	model *policy.Model
+	// confirmed names the schema that the mirror was made from.
+	confirmed string
+	// off are the relations that are refused, with the reasons.
+	off map[catalog.Name][]mirror.Change
+	// misfits are the problems of a policy that does not fit any more.
+	misfits []policy.Problem
+}
+
+// look checks the policy against the protected database, for serving. Tables are taken as they were confirmed: columns
+// and keys that came since are not there. A relation that has changed otherwise is refused. The policy has to fit the
+// confirmed form then, so that nothing is planned or proved by another.
+func (s surveyor) look(ctx context.Context) (*outlook, error) {
+	down, err := s.connectMirror(ctx)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := s.connectMirror(ctx)
+	defer down.Close(ctx)
+	o := &outlook{off: map[catalog.Name][]mirror.Change{}}
+	if o.confirmed, err = mirror.ConfirmedAs(ctx, down); err != nil {
+		return nil, err
+	}
+	was, err := mirror.Confirmed(ctx, down)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close(ctx)
+	if was == nil {
+		return nil, errors.New("the mirror was not made by this version of dpproxy: run dpproxy sync")
+	}
 	plan := s.mirrorPlan()
+	plan.Known = s.known(was)
+	schema, err := s.readSchema(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range s.relations() {
+		if changes := plan.Changes(n, was, schema); len(changes) > 0 {
+			o.off[n] = changes
+		}
+	}
 	if _, problems := s.fit(plan, schema); len(problems) > 0 {
-		if err := asConfirmed(ctx, conn, schema); err != nil {
+		whole, err := s.readSchema(ctx, s.mirrorPlan())
+		if err != nil {
 			return nil, err
 		}
+		_, o.misfits = s.fit(plan, whole)
+		asConfirmed(was, schema)
 		if _, left := s.fit(plan, schema); len(left) > 0 {
 			return nil, s.annotate(left)
 		}
-		for _, p := range problems {
-			log.Error("the policy does not fit the protected database any more: statements about what changed are refused",
-				"problem", p.String(), "to do", confirmHint)
-		}
 	}
-	if schema.PublicRows, err = mirror.CountRows(ctx, conn, plan.Public); err != nil {
+	if schema.PublicRows, err = mirror.CountRows(ctx, down, plan.Public); err != nil {
 		return nil, fmt.Errorf("%w (is the mirror in order? dpproxy sync makes it)", err)
 	}
-	if schema.PublicRepeats, err = mirror.CountRepeats(ctx, conn, schema.PublicRows); err != nil {
+	if schema.PublicRepeats, err = mirror.CountRepeats(ctx, down, schema.PublicRows); err != nil {
 		return nil, err
 	}
-	cat, problems := s.fit(plan, schema)
-	return cat, s.annotate(problems)
+	var problems []policy.Problem
+	if o.model, problems = s.fit(plan, schema); len(problems) > 0 {
+		return nil, s.annotate(problems)
+	}
+	return o, s.otherColumns(ctx, o, down)
+}
+
+// known are the confirmed relations as far as the policy names no column that came since: such a one is new to
+// the administrator's sync, not to the policy.
+func (s surveyor) known(was *catalog.Schema) map[catalog.Name]*catalog.Table {
+	known := map[catalog.Name]*catalog.Table{}
+	for n, t := range was.Tables {
+		if !slices.ContainsFunc(s.named(n), func(column string) bool { _, ok := t.Column(column); return !ok }) {
+			known[n] = t
+		}
+	}
+	return known
+}
+
+// named lists the columns of a table that the policy names.
+func (s surveyor) named(n catalog.Name) (columns []string) {
+	for _, t := range s.policy.Tables.Tables {
+		if t.To.Table == n && t.To.Column != "" {
+			columns = append(columns, t.To.Column)
+		}
+		if t.Name != n {
+			continue
+		}
+		columns = append(columns, t.NotProtected...)
+		for _, c := range []string{t.UnitColumn, t.Via} {
+			if c != "" {
+				columns = append(columns, c)
+			}
+		}
+		for c := range t.Columns {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// relations names all tables and views of the policy.
+func (s surveyor) relations() []catalog.Name {
+	names := viewNames(s.policy)
+	for _, t := range s.policy.Tables.Tables {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // asConfirmed gives the relations that have changed since the last sync their form of then,
 // but with neither an OID nor a fingerprint: a read cannot find them as they should be. A
 // relation that was never confirmed stays as it is.
-func asConfirmed(ctx context.Context, conn *pgx.Conn, schema *catalog.Schema) error {
-	was, err := mirror.Confirmed(ctx, conn)
-	if err != nil || was == nil {
-		return err
-	}
+func asConfirmed(was, schema *catalog.Schema) {
 	for n, t := range was.Tables {
 		if has := schema.Tables[n]; has == nil || has.Fingerprint != t.Fingerprint {
-			t.OID, t.Fingerprint = 0, ""
-			schema.Tables[n] = t
+			form := *t
+			form.OID, form.Fingerprint = 0, ""
+			schema.Tables[n] = &form
 		}
 	}
 	for n, t := range was.Types {
@@ -75,81 +144,121 @@ func asConfirmed(ctx context.Context, conn *pgx.Conn, schema *catalog.Schema) er
 			schema.Types[n] = t
 		}
 	}
-	return nil
 }
 
-// refuseUnconfirmed turns off tables whose schema has changed since the last sync, in which an
-// administrator saw how the policy fits, and tables that hide other columns than the mirror.
-func (s *host) refuseUnconfirmed(ctx context.Context, cat *policy.Model, data *reader.Data, log *slog.Logger) error {
-	conn, err := s.connectMirror(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	confirmed, err := mirror.Confirmed(ctx, conn)
-	if err != nil {
-		return err
-	}
-	if confirmed == nil {
-		return errors.New("the mirror was not made by this version of dpproxy: run dpproxy sync")
-	}
-	for _, n := range cat.Relations() {
-		was, has := confirmed.Tables[n], cat.Source(n).Fingerprint
-		if was != nil && has != "" && has == was.Fingerprint {
-			continue
-		}
-		data.TurnOff(n)
-		log.Error("the schema of a table has changed since the last sync: statements about it are refused",
-			"table", n.String(), "to do", confirmHint)
-	}
-	return s.refuseOtherColumns(ctx, cat, data, conn, log)
-}
-
-// refuseOtherColumns turns off the relations of which the mirror shows a column that the
+// otherColumns refuses the relations of which the mirror shows a column that the
 // policy hides by now, or lacks one that it hides no more.
-func (s *host) refuseOtherColumns(ctx context.Context, cat *policy.Model, data *reader.Data, conn *pgx.Conn, log *slog.Logger) error {
+func (s surveyor) otherColumns(ctx context.Context, o *outlook, down *pgx.Conn) error {
 	schema := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}}
-	for _, n := range cat.Relations() {
-		schema.Tables[n] = cat.Source(n)
+	for _, n := range o.model.Relations() {
+		schema.Tables[n] = o.model.Source(n)
 	}
-	others, err := s.mirrorPlanOf(cat).OtherColumns(ctx, conn, schema)
+	others, err := s.mirrorPlanOf(o.model).OtherColumns(ctx, down, schema)
 	for _, n := range others {
-		data.TurnOff(n)
-		log.Error("the mirror has other columns than the policy shows: statements about the table are refused",
-			"table", n.String(), "to do", confirmHint)
+		if o.off[n] == nil {
+			const text = "the mirror has other columns than the policy shows"
+			o.off[n] = []mirror.Change{{Text: text, Told: "the mirror was made for another policy"}}
+		}
 	}
 	return err
 }
 
-const confirmHint = "dpproxy check, dpproxy sync, and a restart"
+// why writes the changes for the administrator, and those that analysts may know for them.
+func why(changes []mirror.Change) (text, told string) {
+	var texts, tolds []string
+	for _, c := range changes {
+		texts = append(texts, c.Text)
+		if c.Told != "" && !slices.Contains(tolds, c.Told) {
+			tolds = append(tolds, c.Told)
+		}
+	}
+	return strings.Join(texts, "; "), strings.Join(tolds, "; ")
+}
 
-// watchSchema turns tables off whose schema changes while dpproxy serves.
-func (v *service) watchSchema(ctx context.Context) {
-	tick := time.NewTicker(schemaInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := v.recheckSchema(ctx); err != nil && ctx.Err() == nil {
-			v.log.Warn("the schema of the protected database could not be compared", "error", err)
-		}
+// takes reports whether one of the changes takes something away.
+func takes(changes []mirror.Change) bool {
+	return slices.ContainsFunc(changes, func(c mirror.Change) bool { return c.Takes })
+}
+
+// turnOff refuses the relations that have changed.
+func (g *generation) turnOff(o *outlook) {
+	for n, changes := range o.off {
+		_, told := why(changes)
+		g.data.TurnOff(n, told)
 	}
 }
 
-func (v *service) recheckSchema(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, schemaInterval)
-	defer cancel()
-	conn, err := v.host.connectData(ctx)
+// logChanges says which relations are refused, and why, but for those that were for the same reason.
+func (v *service) logChanges(o, before *outlook) {
+	for _, p := range o.misfits {
+		if before == nil || !slices.ContainsFunc(before.misfits, func(q policy.Problem) bool { return q.String() == p.String() }) {
+			v.log.Error("the policy does not fit the protected database any more: statements about what changed are refused",
+				"problem", p.String(), "to do", confirmHint)
+		}
+	}
+	for _, n := range sortedNames(o.off) {
+		text, _ := why(o.off[n])
+		if before != nil {
+			if earlier, _ := why(before.off[n]); earlier == text {
+				continue
+			}
+		}
+		v.log.Error("the schema of a table has changed since the last sync: statements about it are refused",
+			"table", n.String(), "changed", text, "to do", confirmHint)
+	}
+}
+
+const confirmHint = "dpproxy check, then dpproxy sync: a running dpproxy takes it over"
+
+func sortedNames[V any](of map[catalog.Name]V) []catalog.Name {
+	var names []catalog.Name
+	for n := range of {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, catalog.Name.Compare)
+	return names
+}
+
+// syncItself makes the mirror as the database is by now, if nothing that has changed takes anything away. Known tables
+// have their known columns and keys: there is nothing more to ask about than before.
+func (s surveyor) syncItself(ctx context.Context, report func(string)) error {
+	down, err := s.connectMirror(ctx)
 	if err != nil {
-		return fmt.Errorf("recheck: %w", err)
+		return err
 	}
-	defer conn.Close(ctx)
-	changed, err := v.data.Recheck(ctx, conn)
-	for _, n := range changed {
-		v.log.Error("the schema of a table changed: statements about it are refused", "table", n.String(), "to do", confirmHint)
+	defer down.Close(ctx)
+	was, err := mirror.Confirmed(ctx, down)
+	if err != nil || was == nil {
+		return cmp.Or(err, errors.New("the mirror was never made"))
 	}
-	return err
+	up, err := s.connectData(ctx)
+	if err != nil {
+		return err
+	}
+	defer up.Close(ctx)
+	plan := s.mirrorPlan()
+	plan.Known = s.known(was)
+	schema, err := plan.Read(ctx, up)
+	if err != nil {
+		return err
+	}
+	model, problems := s.fit(plan, schema)
+	if len(problems) > 0 {
+		return s.annotate(problems)
+	}
+	known := plan.Known
+	plan = s.mirrorPlanOf(model)
+	plan.Known, plan.Accept = known, func(schema *catalog.Schema) error {
+		if _, problems := s.fit(plan, schema); len(problems) > 0 {
+			return s.annotate(problems)
+		}
+		for _, n := range s.relations() {
+			if changes := plan.Changes(n, was, schema); takes(changes) {
+				text, _ := why(changes)
+				return fmt.Errorf("%v: %s", n, text)
+			}
+		}
+		return nil
+	}
+	return mirror.Sync(ctx, up, down, plan, report)
 }

@@ -6,24 +6,33 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"dpproxy/accountant"
-	"dpproxy/authquery"
 	"dpproxy/proxy"
-	"dpproxy/proxy/reader"
 	"dpproxy/wire"
 )
 
 // service is a dpproxy that serves.
 type service struct {
-	host   *host
-	proxy  *proxy.Proxy
+	front  *proxy.Front
 	server *wire.Server
 	ledger accountant.Ledger
-	data   *reader.Data
-	auth   *authquery.Query // nil: the policy has none
 	log    *slog.Logger
+	health *healthPages
+	// now is the generation that serves. The next one is made by one at a time, who holds turn.
+	now     atomic.Pointer[generation]
+	turn    sync.Mutex
+	flights flights
+	// caughtUp is when it was last looked whether the mirror or the schema is another.
+	caughtUp time.Time
+	// unsynced is why dpproxy did not sync by itself, as it was last said.
+	unsynced string
+	// closing ends with the generations before this one.
+	closing chan struct{}
 }
 
 // serve takes analysts until the context ends, and the policy anew at each SIGHUP.
@@ -31,16 +40,15 @@ func (v *service) serve(ctx context.Context, ready func(addr string)) error {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", v.host.policy.Listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", v.now.Load().policy.Listen)
 	if err != nil {
 		return err
 	}
-	health, err := v.serveHealth(ctx)
-	if err != nil {
+	if v.health, err = v.serveHealth(ctx, v.now.Load().policy.Health); err != nil {
 		listener.Close()
 		return err
 	}
-	defer health()
+	defer func() { v.health.stop() }()
 	decisions, err := v.serveDecisions(ctx)
 	if err != nil {
 		listener.Close()
@@ -50,8 +58,12 @@ func (v *service) serve(ctx context.Context, ready func(addr string)) error {
 	ready(listener.Addr().String())
 	notify("READY=1")
 	defer context.AfterFunc(ctx, func() { notify("STOPPING=1") })()
-	go v.reloadAt(ctx, hup)
-	go v.watchSchema(ctx)
+	var all sync.WaitGroup
+	defer all.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	all.Go(func() { v.reloadAt(ctx, hup) })
+	all.Go(func() { v.watch(ctx) })
 	return v.server.Serve(ctx, listener)
 }
 
@@ -68,4 +80,31 @@ func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
 			}
 		}
 	}
+}
+
+// replace has the next generation serve. The one before closes its connections when its statements have ended,
+// and those of the ones before it.
+func (v *service) replace(next *generation) {
+	before := v.now.Swap(next)
+	ended := v.front.Replace(next.proxy)
+	earlier, closed := v.closing, make(chan struct{})
+	v.closing = closed
+	go func() {
+		defer close(closed)
+		if earlier != nil {
+			<-earlier
+		}
+		ended()
+		if err := before.closeBut(next); err != nil {
+			v.log.Warn("what the former policy had open was not closed", "error", err)
+		}
+	}()
+}
+
+// close ends the generation that serves, behind those before.
+func (v *service) close() error {
+	if v.closing != nil {
+		<-v.closing
+	}
+	return v.now.Load().closeBut(&generation{})
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +63,7 @@ func (s *site) connectMirror(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := connect(ctx, "the mirror", cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror), p)
+	conn, err := connect(ctx, "the mirror", s.mirrorURL(), p)
 	if err != nil {
 		return nil, err
 	}
@@ -102,18 +101,18 @@ func (s *site) protectedTables() []catalog.Name {
 }
 
 // readSchema reads the protected database's catalogue of the relations of the policy.
-func (s *site) readSchema(ctx context.Context) (*catalog.Schema, error) {
+func (s *site) readSchema(ctx context.Context, plan mirror.Plan) (*catalog.Schema, error) {
 	conn, err := s.connectData(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close(ctx)
-	return s.mirrorPlan().Read(ctx, conn)
+	return plan.Read(ctx, conn)
 }
 
 // readCatalog checks the policy against the protected database.
 func (s *site) readCatalog(ctx context.Context) (*policy.Model, error) {
-	schema, err := s.readSchema(ctx)
+	schema, err := s.readSchema(ctx, s.mirrorPlan())
 	if err != nil {
 		return nil, err
 	}
@@ -139,3 +138,6 @@ func (s *site) annotate(problems []policy.Problem) error {
 	}
 	return all
 }
+
+// survey compares the policy with the protected database.
+func (s *site) survey() surveyor { return surveyor{s} }

@@ -38,7 +38,7 @@ func (r *reader) columns(ctx context.Context) error {
 		return err
 	}
 	rows, err := r.tx.Query(ctx, `
-		SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod), `+notNullSQL+`,
+		SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a.atttypmod), `+notNullSQL+`,
 			coalesce(col_description(a.attrelid, a.attnum), ''), a.attgenerated <> '', a.attgenerated = 'v',
 			CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' ELSE '' END,
 			a.attcollation, coalesce(n.nspname, ''), coalesce(l.collname, ''), coalesce(l.collisdeterministic, true), `+
@@ -51,19 +51,23 @@ func (r *reader) columns(ctx context.Context) error {
 		return err
 	}
 	var relation, collation uint32
+	var number int
 	var c catalog.Column
 	into := []any{
-		&relation, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display, &c.NotNull, &c.Comment, &c.Generated, &c.Virtual, &c.Identity,
-		&collation, &c.Collation.Schema, &c.Collation.Name, &c.Deterministic, &c.Serial, &c.From,
+		&relation, &number, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display, &c.NotNull, &c.Comment, &c.Generated, &c.Virtual,
+		&c.Identity, &collation, &c.Collation.Schema, &c.Collation.Name, &c.Deterministic, &c.Serial, &c.From,
 	}
 	_, err = pgx.ForEachRow(rows, into, func() error {
+		t := r.byOID[relation]
+		if was, limited := r.before(t); limited && number > was.columns {
+			return nil
+		}
 		found := c
 		found.From = slices.Clone(c.From)
 		found.Type = types.resolve(c.Type)
 		if collation == types[found.Type.BaseOID].collation {
 			found.Collation = catalog.Name{}
 		}
-		t := r.byOID[relation]
 		t.Columns = append(t.Columns, found)
 		return nil
 	})

@@ -10,31 +10,65 @@ import (
 	"dpproxy/mirror/quote"
 )
 
-// FingerprintOf returns the query for (oid oid, digest text) of each of the OIDs
-// that is a relation. The digest changes with the name, columns, types, enum
-// labels, unique indexes (validity included), constraints and the triggers that enforce
-// them, row security (also whether it applies to the reader), inheritance and
-// partition links, policies and rules of the relation. Other indexes prove nothing: they
-// come and go, and [Unchanged] asks for those that are relied on. Of the constraints that
-// NOT NULL is from Postgres 18 on, it is the columns that count, and whether rows were checked.
+// FingerprintOf returns the query for (oid oid, fingerprint text) of those of the relations that there are,
+// each as far as its fingerprint of before tells, or whole where that is empty: a relation is as it was for all
+// that a proof uses if the text is equal.
+//
+// A fingerprint is of the form "columns keys digest". The first two are its extent: the number of the last
+// column, and the keys, each by the columns that it is an index of. The digest changes with the name, these columns with their
+// types and enum labels, these keys (as long as one valid index proves a key it is there), the foreign keys and
+// whether the triggers that enforce them fire, row security (also whether it applies to the reader), inheritance
+// and partition links, policies and rules of the relation. Plans name no column that came
+// later, and a key more says nothing against another. CHECK and exclusion constraints prove
+// nothing, nor do other indexes, and the foreign keys of other tables to this one are facts about those. Of the
+// constraints that NOT NULL is from Postgres 18 on, it is the columns that count, and whether rows were checked.
 //
 // It reads the catalogue under the transaction's snapshot, but Postgres plans with
 // the newest catalogue. So whoever relies on it first takes LOCK TABLE ... IN
 // ACCESS SHARE MODE on the same relations in the same transaction (LOCK takes no
 // snapshot), compares the OIDs too, and only then reads.
 //
-// The OIDs are written in: without a parameter, Postgres plans a prepared statement
+// The relations are written in: without a parameter, Postgres plans a prepared statement
 // once and not at each use, and planning is the larger part of it.
-func FingerprintOf(oids []uint32) string {
-	list := make([]string, len(oids))
-	for i, oid := range oids {
-		list[i] = strconv.FormatUint(uint64(oid), 10)
+func FingerprintOf(before map[uint32]string) string {
+	rows := make([]string, 0, len(before))
+	for _, oid := range slices.Sorted(maps.Keys(before)) {
+		columns, keys := "NULL", "NULL"
+		if p, ok := extentOf(before[oid]); ok {
+			columns, keys = strconv.Itoa(p.columns), quote.Literal(p.keys)
+		}
+		rows = append(rows, fmt.Sprintf("(%d::pg_catalog.oid, %s::pg_catalog.int4, %s::pg_catalog.text)", oid, columns, keys))
 	}
-	return strings.ReplaceAll(fingerprintSQL, "$1", "'{"+strings.Join(list, ",")+"}'")
+	if len(rows) == 0 {
+		rows = []string{"(0::pg_catalog.oid, NULL::pg_catalog.int4, NULL::pg_catalog.text)"}
+	}
+	return strings.ReplaceAll(fingerprintSQL, "$1", strings.Join(rows, ", "))
+}
+
+// An extent is the part of a fingerprint that says how much was there.
+type extent struct {
+	columns int
+	keys    string
+}
+
+// extentOf reads that of a fingerprint; there is none if it is of another form.
+func extentOf(fingerprint string) (extent, bool) {
+	parts := strings.Split(fingerprint, " ")
+	if len(parts) != 3 { //nolint:mnd // columns, keys and digest
+		return extent{}, false
+	}
+	n, err := strconv.Atoi(parts[0])
+	return extent{n, parts[1]}, err == nil
+}
+
+// Told reports whether a fingerprint is of the form that this version compares.
+func Told(fingerprint string) bool {
+	_, ok := extentOf(fingerprint)
+	return ok
 }
 
 // Unchanged returns a query of one row for (0, text mark), which ends in an error of
-// [NotUnchanged] unless each relation of the OIDs has the digest of [FingerprintOf]: statements
+// [NotUnchanged] unless each relation of the OIDs has the fingerprint, by [FingerprintOf]: statements
 // behind it in a pipeline do not run then.
 //
 // The mark names the snapshot of the transaction, and is NULL where that has no
@@ -48,50 +82,48 @@ func FingerprintOf(oids []uint32) string {
 // these, so its snapshots are no marks. The start of the server and the process of the
 // session tell servers apart, and a server from itself before a crash, which forgets
 // transactions that nobody had to be told of.
-func Unchanged(digests map[uint32]string) string {
-	oids := slices.Sorted(maps.Keys(digests))
+func Unchanged(fingerprints map[uint32]string) string {
+	oids := slices.Sorted(maps.Keys(fingerprints))
 	rows := make([]string, len(oids))
 	for i, oid := range oids {
-		rows[i] = "(" + strconv.FormatUint(uint64(oid), 10) + "::pg_catalog.oid, " + quote.Literal(digests[oid]) + ")"
+		rows[i] = "(" + strconv.FormatUint(uint64(oid), 10) + "::pg_catalog.oid, " + quote.Literal(fingerprints[oid]) + ")"
 	}
 	return fmt.Sprintf(`
 SELECT CASE WHEN seen.mark OPERATOR(pg_catalog.=) $1 THEN 0 ELSE CAST(CASE WHEN (
     SELECT pg_catalog.count(*)
-      FROM (%s) AS have JOIN (VALUES %s) AS want(oid, digest) ON have.oid = want.oid AND have.digest = want.digest
+      FROM (%s) AS have JOIN (VALUES %s) AS want(oid, fingerprint) ON have.oid = want.oid AND have.fingerprint = want.fingerprint
   ) = %d THEN '0' ELSE 'changed' END AS pg_catalog.int4) END, seen.mark
 FROM (SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.concat_ws(' ',
     pg_catalog.pg_current_snapshot(), pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()), `+
 		`pg_catalog.pg_backend_pid()) END OFFSET 0) AS seen(mark)`,
-		FingerprintOf(oids), strings.Join(rows, ", "), len(oids))
+		FingerprintOf(fingerprints), strings.Join(rows, ", "), len(oids))
 }
 
 // NotUnchanged is the SQLSTATE of the error in which [Unchanged] ends.
 const NotUnchanged = "22P02"
 
-// fingerprintSQL is the query of FingerprintOf with the OIDs as its parameter. It
+// fingerprintSQL is the query of FingerprintOf with the relations, as rows, in the place of $1. It
 // reads columns of the catalogue and deparses nothing, so that it is cheap enough
 // to run before each protected read.
 const fingerprintSQL = `
-SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
+SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, pg_catalog.md5(pg_catalog.concat_ws('/',
   ROW(n.nspname, c.relname, c.relkind, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity,
       pg_catalog.row_security_active(c.oid), c.relispartition)::text,
   (SELECT pg_catalog.string_agg(ROW(a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation,
             a.attgenerated, ` + typeText + `)::text, ',' ORDER BY a.attnum)
      FROM pg_catalog.pg_attribute a
-    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
-  (SELECT pg_catalog.string_agg(ROW(i.indexrelid, i.indisunique, i.indisprimary, i.indimmediate, i.indisvalid,
-            i.indisready, i.indnkeyatts, i.indkey, i.indclass, i.indcollation, i.indpred, i.indexprs)::text,
-            ',' ORDER BY i.indexrelid)
-     FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisunique),
-  (SELECT pg_catalog.string_agg(ROW(k.oid, k.conname, k.contype, pg_catalog.to_jsonb(k) OPERATOR(pg_catalog.->>) 'conperiod', ` +
-	`k.condeferrable, k.convalidated, k.conindid,
-            k.confrelid, k.conkey, k.confkey, k.conbin)::text, ',' ORDER BY k.oid)
-     FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype <> 'n'),
-  (SELECT pg_catalog.string_agg(k.conkey::text, ',' ORDER BY k.conkey)
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.attnum <= was.columns AND NOT a.attisdropped),
+  (SELECT pg_catalog.string_agg(DISTINCT ` + keyText + `, ',')
+     FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND ` + provingIndex + `
+      AND ` + keyText + ` = ANY (pg_catalog.string_to_array(was.keys, ','))),
+  'foreign', (SELECT pg_catalog.string_agg(ROW(k.conname, pg_catalog.to_jsonb(k) OPERATOR(pg_catalog.->>) 'conperiod', ` +
+	`k.convalidated, k.confrelid, k.conkey, k.confkey,
+            (SELECT pg_catalog.string_agg(DISTINCT t.tgenabled::text, ',') FROM pg_catalog.pg_trigger t WHERE t.tgconstraint = k.oid)
+            )::text, ',' ORDER BY k.conname, k.confrelid)
+     FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'f'),
+  'unchecked', (SELECT pg_catalog.string_agg(k.conkey::text, ',' ORDER BY k.conkey)
      FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND NOT k.convalidated),
-  (SELECT pg_catalog.string_agg(ROW(t.oid, t.tgconstraint, t.tgenabled)::text, ',' ORDER BY t.oid)
-     FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgconstraint <> 0),
-  (SELECT pg_catalog.string_agg(h.inhparent::text, ',' ORDER BY h.inhparent)
+  'parents', (SELECT pg_catalog.string_agg(h.inhparent::text, ',' ORDER BY h.inhparent)
      FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid),
   'children', (SELECT pg_catalog.string_agg(h.inhrelid::text, ',' ORDER BY h.inhrelid)
      FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid),
@@ -100,9 +132,19 @@ SELECT c.oid, pg_catalog.md5(pg_catalog.concat_ws('/',
   'rules', (SELECT pg_catalog.string_agg(ROW(r.rulename, r.ev_type, r.ev_enabled, r.is_instead, r.ev_qual, r.ev_action)::text, ` +
 	`',' ORDER BY r.oid)
      FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid)
-)) AS digest
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = ANY ($1::pg_catalog.oid[])`
+))) AS fingerprint
+FROM (VALUES $1) AS given(oid, columns, keys)
+JOIN pg_catalog.pg_class c ON c.oid = given.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL (SELECT coalesce(given.columns, c.relnatts) AS columns, coalesce(given.keys,
+  (SELECT pg_catalog.string_agg(DISTINCT ` + keyText + `, ',')
+     FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND ` + provingIndex + `), '-') AS keys OFFSET 0) AS was`
+
+// provingIndex holds for an index i that proves a key of its table, but for its operator classes and collations.
+const provingIndex = `i.indisunique AND i.indisvalid AND i.indisready AND i.indislive AND i.indimmediate
+      AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL`
+
+// keyText writes the columns, operator classes and collations of an index i in digits.
+const keyText = `pg_catalog.translate(pg_catalog.concat_ws('.', i.indnkeyatts, i.indkey, i.indclass, i.indcollation), ' ', '-')`
 
 // typeText describes the type of column a where it is not built in, with the enum
 // labels, and the type directly under a domain or array. The type below a domain

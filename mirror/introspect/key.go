@@ -19,8 +19,7 @@ func (r *reader) keys(ctx context.Context) error {
 		CROSS JOIN generate_series(0, i.indnkeyatts - 1) AS k(n)
 		JOIN pg_opclass o ON o.oid = i.indclass[k.n]
 		JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n]
-		WHERE i.indrelid = ANY ($1) AND i.indisunique AND i.indisvalid AND i.indisready AND i.indislive AND i.indimmediate
-			AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL
+		WHERE i.indrelid = ANY ($1) AND `+provingIndex+`
 		GROUP BY i.indexrelid, i.indrelid, c.relname, i.indisprimary
 		HAVING bool_and(o.opcdefault AND i.indcollation[k.n] = a.attcollation)
 		ORDER BY i.indrelid, i.indisprimary DESC, c.relname`, r.oids)

@@ -24,6 +24,9 @@ type Relations struct {
 	Views []catalog.Name
 	// Partitions are the relations that shall be partitions, at whatever depth, of another.
 	Partitions []Partition
+	// Known are relations as they were confirmed: columns and keys that have come since are left out, as if
+	// they were not there, unless the relation is another one by now.
+	Known map[catalog.Name]*catalog.Table
 }
 
 // A Partition is a relation with one that is partitioned into it.
@@ -32,7 +35,7 @@ type Partition struct{ Name, Of catalog.Name }
 // Read returns the schema of the relations. Relations that do not exist are missing in it; it has no
 // time zones ([TimeZones]). A server of a version that is not served ends in a [VersionError].
 func Read(ctx context.Context, tx pgx.Tx, of Relations) (*catalog.Schema, error) {
-	r := newReader(tx)
+	r := newReader(tx, of.Known)
 	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -60,5 +63,6 @@ func Read(ctx context.Context, tx pgx.Tx, of Relations) (*catalog.Schema, error)
 	if err := r.reads(ctx); err != nil {
 		return nil, err
 	}
+	r.leaveOut()
 	return r.schema, r.fingerprints(ctx)
 }

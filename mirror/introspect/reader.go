@@ -12,10 +12,11 @@ type reader struct {
 	schema *catalog.Schema
 	byOID  map[uint32]*catalog.Table
 	oids   []uint32
+	known  map[catalog.Name]*catalog.Table
 }
 
-func newReader(tx pgx.Tx) *reader {
-	return &reader{tx: tx, byOID: map[uint32]*catalog.Table{}, schema: &catalog.Schema{
+func newReader(tx pgx.Tx, known map[catalog.Name]*catalog.Table) *reader {
+	return &reader{tx: tx, known: known, byOID: map[uint32]*catalog.Table{}, schema: &catalog.Schema{
 		Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{},
 	}}
 }

@@ -68,15 +68,23 @@ func (r *reader) links(ctx context.Context) error {
 	return err
 }
 
+// fingerprints takes those of the relations, narrowed to what was known of them.
 func (r *reader) fingerprints(ctx context.Context) error {
-	rows, err := r.tx.Query(ctx, fingerprintSQL, r.oids)
+	before := map[uint32]string{}
+	for oid, t := range r.byOID {
+		before[oid] = ""
+		if _, limited := r.before(t); limited {
+			before[oid] = r.known[t.Name].Fingerprint
+		}
+	}
+	rows, err := r.tx.Query(ctx, FingerprintOf(before))
 	if err != nil {
 		return err
 	}
 	var oid uint32
-	var digest string
-	_, err = pgx.ForEachRow(rows, []any{&oid, &digest}, func() error {
-		r.byOID[oid].Fingerprint = digest
+	var fingerprint string
+	_, err = pgx.ForEachRow(rows, []any{&oid, &fingerprint}, func() error {
+		r.byOID[oid].Fingerprint = fingerprint
 		return nil
 	})
 	return err

@@ -17,7 +17,6 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/internal/frugal"
 	"dpproxy/mirror/introspect"
-	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
 )
@@ -32,7 +31,7 @@ type Data struct {
 	pads     [2][]byte
 
 	mu  sync.Mutex
-	off map[catalog.Name]bool // tables whose schema changed
+	off map[catalog.Name]string // tables whose schema changed, with the reason as far as analysts may know it
 }
 
 // sessionSettings are the settings that every session on the protected database
@@ -92,7 +91,7 @@ func Open(ctx context.Context, cfg *pgxpool.Config, cat *policy.Model, secret []
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{pool: pool, sessions: int(cfg.MaxConns), catalog: cat, off: map[catalog.Name]bool{}}
+	d := &Data{pool: pool, sessions: int(cfg.MaxConns), catalog: cat, off: map[catalog.Name]string{}}
 	d.pads[0], d.pads[1] = pads(secret)
 	return d, nil
 }
@@ -108,7 +107,12 @@ func dialing(dial pgconn.DialFunc) pgconn.DialFunc {
 	}
 }
 
-// Close ends all connections.
+// With is the same database, by the same sessions, as another catalogue has it. No relation is turned off.
+func (d *Data) With(cat *policy.Model) *Data {
+	return &Data{pool: d.pool, sessions: d.sessions, catalog: cat, pads: d.pads, off: map[catalog.Name]string{}}
+}
+
+// Close ends all connections, those of [Data.With] too.
 func (d *Data) Close() { d.pool.Close() }
 
 // Ping reports whether the protected database can be reached and its sessions
@@ -194,26 +198,19 @@ func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*
 	return c, nil
 }
 
-// TurnedOff returns one of the relations that are refused, if there is one.
-func (d *Data) TurnedOff(tables []catalog.Name) (catalog.Name, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, t := range tables {
-		if d.off[t] {
-			return t, true
-		}
-	}
-	return catalog.Name{}, false
-}
-
 // checking returns the statement that checks the schema of a plan's relations.
 func (d *Data) checking(plan *planner.Plan) string {
+	return introspect.Unchanged(d.fingerprints(plan.Relations))
+}
+
+// fingerprints are those of relations when the policy was checked against them, by their OIDs.
+func (d *Data) fingerprints(relations []catalog.Name) map[uint32]string {
 	want := map[uint32]string{}
-	for _, t := range plan.Relations {
-		source := d.catalog.Source(t)
+	for _, n := range relations {
+		source := d.catalog.Source(n)
 		want[source.OID] = source.Fingerprint
 	}
-	return introspect.Unchanged(want)
+	return want
 }
 
 // mark is the session's state when the check last ended well, or nil.
@@ -277,17 +274,4 @@ func (c *connection) drop() {
 		_ = conn.PgConn().CancelRequest(ctx)
 		_ = conn.Close(ctx)
 	}()
-}
-
-func (d *Data) turnOff(t catalog.Name) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.off[t] = true
-}
-
-// SchemaChanged refuses a statement about a relation whose schema is another one by now. It is
-// called as it is for the analyst.
-func SchemaChanged(called string) error {
-	return pgerr.New(pgerr.SchemaChanged, "the schema of %s is not the one that its policy was checked against", called).
-		WithHint("The administrator must check the policy, run dpproxy sync and restart dpproxy.")
 }

@@ -20,6 +20,9 @@ func New(data *Data, sharing Sharing) *Reader {
 	return &Reader{data: data, queue: newQueue(data.sessions, sharing)}
 }
 
+// Next returns the Reader of data that has the same sessions: statements of both come in one turn.
+func (r *Reader) Next(data *Data) *Reader { return &Reader{data: data, queue: r.queue} }
+
 // Open waits for the turn of a statement and takes a session for it before the
 // charge, so that an unreachable database costs nothing. Nothing has been sent to it for
 // the statement.
@@ -28,7 +31,7 @@ func New(data *Data, sharing Sharing) *Reader {
 // this is over, or that ctx has ended.
 func (r *Reader) Open(ctx context.Context, analyst string, plan *planner.Plan, timeout time.Duration) (*Reading, error) {
 	if t, off := r.data.TurnedOff(plan.Relations); off {
-		return nil, SchemaChanged(plan.Untold.Name(t))
+		return nil, r.data.SchemaChanged(t, plan.Untold)
 	}
 	if timeout > 0 {
 		var cancel context.CancelFunc

@@ -3,6 +3,7 @@ package reader
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +18,46 @@ import (
 	"dpproxy/planner"
 )
 
-// TurnOff refuses a relation, before anything is charged, until dpproxy is started anew.
-func (d *Data) TurnOff(t catalog.Name) { d.turnOff(t) }
+// TurnOff refuses a relation from now on, before anything is charged. Why names the change as far as
+// analysts may know it, or is empty.
+func (d *Data) TurnOff(t catalog.Name, why string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.off[t] = why
+}
+
+// TurnedOff returns one of the relations that are refused, if there is one.
+func (d *Data) TurnedOff(relations []catalog.Name) (catalog.Name, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, n := range relations {
+		if _, off := d.off[n]; off {
+			return n, true
+		}
+	}
+	return catalog.Name{}, false
+}
+
+// Off lists the relations that are refused.
+func (d *Data) Off() []catalog.Name {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(d.off), catalog.Name.Compare)
+}
+
+// SchemaChanged refuses a statement about a relation whose schema is another one by now.
+func (d *Data) SchemaChanged(n catalog.Name, untold planner.Untold) error {
+	d.mu.Lock()
+	why := d.off[n]
+	d.mu.Unlock()
+	if _, hidden := untold[n]; hidden || why == "" {
+		why = ""
+	} else {
+		why = ": " + why
+	}
+	return pgerr.New(pgerr.SchemaChanged, "the schema of %s is not the one that its policy was checked against%s", untold.Name(n), why).
+		WithHint("Nothing was charged. The administrator must run dpproxy check, and then dpproxy sync.")
+}
 
 // Recheck compares the schema of every relation of the policy with the one that the policy
 // was checked against, and turns off the ones that changed. It returns the relations that it
@@ -33,26 +72,22 @@ func (d *Data) Recheck(ctx context.Context, conn *pgx.Conn) ([]catalog.Name, err
 	}
 	changed = slices.DeleteFunc(changed, func(n catalog.Name) bool { _, off := d.TurnedOff([]catalog.Name{n}); return off })
 	for _, n := range changed {
-		d.turnOff(n)
+		d.TurnOff(n, "")
 	}
 	return changed, nil
 }
 
 // compare returns the relations that are not as in the catalogue.
 func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.Name) ([]catalog.Name, error) {
-	oids := make([]uint32, len(relations))
-	for i, n := range relations {
-		oids[i] = d.catalog.Source(n).OID
-	}
-	rows, err := conn.Query(ctx, introspect.FingerprintOf(oids))
+	rows, err := conn.Query(ctx, introspect.FingerprintOf(d.fingerprints(relations)))
 	if err != nil {
 		return nil, err
 	}
 	have := map[uint32]string{}
 	var oid uint32
-	var digest string
-	_, err = pgx.ForEachRow(rows, []any{&oid, &digest}, func() error {
-		have[oid] = digest
+	var fingerprint string
+	_, err = pgx.ForEachRow(rows, []any{&oid, &fingerprint}, func() error {
+		have[oid] = fingerprint
 		return nil
 	})
 	return slices.DeleteFunc(slices.Clone(relations), func(n catalog.Name) bool {
@@ -85,9 +120,9 @@ func (r *Reading) explainChange(ctx context.Context, policy time.Duration) error
 			WithHint("It may be by now: send the statement again.")
 	}
 	for _, n := range changed {
-		d.turnOff(n)
+		d.TurnOff(n, "")
 	}
-	return SchemaChanged(r.plan.Untold.Name(changed[0]))
+	return d.SchemaChanged(changed[0], r.plan.Untold)
 }
 
 var errChanged = errors.New("reader: the schema changed")

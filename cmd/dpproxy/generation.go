@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"dpproxy/accountant"
+	"dpproxy/answers"
+	"dpproxy/authquery"
+	"dpproxy/mechanisms"
+	"dpproxy/planner/policy"
+	"dpproxy/proxy"
+	"dpproxy/proxy/reader"
+)
+
+// A generation is all that serves by one policy and one schema. The next one takes over its connections
+// where they are to the same places.
+type generation struct {
+	*host
+
+	outlook *outlook
+	data    *reader.Data
+	store   answers.Store    // nil: nothing is remembered
+	auth    *authquery.Query // nil: the policy has none
+	proxy   *proxy.Proxy
+	keys    connectionKeys
+}
+
+// connectionKeys tell where the connections of a generation are to, passwords included: they are never shown.
+type connectionKeys struct{ data, mirror, store, auth string }
+
+func (s *host) connectionKeys() (k connectionKeys, err error) {
+	p, l := s.policy, s.policy.Limits
+	data, err := password("DPPROXY_DATA_PASSWORD", p.DataPasswordFile)
+	if err != nil {
+		return k, err
+	}
+	down, err := password("DPPROXY_MIRROR_PASSWORD", p.MirrorPasswordFile)
+	if err != nil {
+		return k, err
+	}
+	k.data = fmt.Sprintf("%q %q %d %d %d %d %d", p.Data, data, l.DataConnections, l.StatementTimeout,
+		l.AnalystDataConnections, l.DataQueue, l.AnalystDataQueue)
+	k.mirror = fmt.Sprintf("%q %q %q", p.Mirror, p.MirrorAdmin, down)
+	k.store = fmt.Sprint(p.Answers.Remember, p.Answers.Keep)
+	if q := p.AuthQuery; q != nil {
+		own, err := password("DPPROXY_AUTH_PASSWORD", q.PasswordFile)
+		if err != nil {
+			return k, err
+		}
+		k.auth = fmt.Sprintf("%q %q %q %q", *q, own, k.data, k.mirror)
+	}
+	return k, nil
+}
+
+// open builds the generation of the host's policy, to follow another or none, but for its Proxy. After an
+// error nothing is left open.
+func (s *host) open(ctx context.Context, before *generation) (_ *generation, err error) {
+	g := &generation{host: s}
+	if g.keys, err = s.connectionKeys(); err != nil {
+		return nil, err
+	}
+	var old generation
+	if before != nil {
+		old = *before
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.closeBut(&old))
+		}
+	}()
+	if g.outlook, err = s.survey().look(ctx); err != nil {
+		return nil, err
+	}
+	if old.keys.data == g.keys.data {
+		g.data = old.data.With(g.outlook.model)
+	} else if g.data, err = s.openData(ctx, g.outlook.model); err != nil {
+		return nil, err
+	}
+	g.turnOff(g.outlook)
+	if old.keys.mirror == g.keys.mirror {
+		s.keeper, s.aside = old.keeper, old.aside
+	} else {
+		s.keeper = &keeper{}
+		if s.keeper.sessions, err = s.openKeeper(ctx); err != nil {
+			return nil, err
+		}
+		s.aside = s.openAside()
+	}
+	if old.keys.auth == g.keys.auth {
+		g.auth = old.auth
+	} else if g.auth, err = (authSite{s.site}).openAuthQuery(ctx); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// openProxy has the generation's Proxy follow the one before.
+func (g *generation) openProxy(ctx context.Context, ledger accountant.Ledger, old *generation, log *slog.Logger) error {
+	remembered, err := g.answers(ctx, g.outlook.model, old.store, old.keys.store == g.keys.store)
+	if err != nil {
+		return err
+	}
+	g.store = remembered.Store
+	cfg := g.proxyConfig(ledger, remembered, log)
+	if old.proxy == nil {
+		g.proxy, err = proxy.New(ctx, cfg)
+	} else {
+		g.proxy, err = old.proxy.Next(ctx, cfg, old.keys.data == g.keys.data)
+	}
+	return err
+}
+
+// closeBut closes the connections that another generation does not go on with.
+func (g *generation) closeBut(next *generation) error {
+	if g.data != nil && next.keys.data != g.keys.data {
+		g.data.Close()
+	}
+	if next.keys.mirror != g.keys.mirror {
+		if g.aside != nil {
+			g.aside.Close()
+		}
+		if g.keeper != nil && g.keeper.sessions != nil {
+			g.keeper.sessions.Close()
+		}
+	}
+	if g.auth != nil && next.keys.auth != g.keys.auth {
+		g.auth.Close()
+	}
+	if g.store != nil && next.keys.store != g.keys.store {
+		return g.store.Close()
+	}
+	return nil
+}
+
+func (g *generation) proxyConfig(ledger accountant.Ledger, remembered proxy.Answers, log *slog.Logger) proxy.Config {
+	p, model := g.policy, g.outlook.model
+	return proxy.Config{
+		Catalog: model, Views: viewNames(p), Ledger: ledger, Answers: remembered, Data: g.data, Aside: g.aside,
+		Relations: g.mirrored(slices.Concat(model.Protected(), model.Public(), viewNames(p))),
+		Analysts:  g.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: g.defaults(), Now: time.Now,
+		Limits: policy.Limits{PublicFanout: p.Limits.MaxPublicFanout, Work: p.Limits.MaxWork},
+		Sharing: reader.Sharing{
+			AnalystSessions: p.Limits.AnalystDataConnections,
+			Waiting:         p.Limits.DataQueue, AnalystWaiting: p.Limits.AnalystDataQueue,
+		},
+		Grid: proxy.Grid{
+			Quantum: p.Limits.ReplyGrid, Now: time.Now,
+			Wait:  func(d time.Duration) { <-time.NewTimer(d).C },
+			After: func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop },
+		},
+	}
+}
+
+// ready reports whether all relations of the policy are served.
+func (g *generation) ready() bool { return len(g.data.Off()) == 0 }
+
+// mirrorURL is how the mirror's superuser reaches it.
+func (s *site) mirrorURL() string { return cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror) }

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"dpproxy/catalog"
+	"dpproxy/mirror"
+	"dpproxy/proxy"
+)
+
+const (
+	// schemaInterval is how often the schema of the protected database is compared with the
+	// one that the policy was checked against. Each read compares it too.
+	schemaInterval = 15 * time.Second
+	// syncInterval is how often it is looked whether the mirror was made anew.
+	syncInterval = time.Second
+	// catchUpTime bounds one look, and a sync.
+	catchUpTime = 30 * time.Second
+	// patience is how long a statement waits for one.
+	patience = time.Second
+)
+
+// watch takes over the mirror that dpproxy sync has made, and refuses tables whose schema changes.
+func (v *service) watch(ctx context.Context) {
+	synced, changed := time.NewTicker(syncInterval), time.NewTicker(schemaInterval)
+	defer synced.Stop()
+	defer changed.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-v.flights.wanted:
+			var news bool
+			news, err = v.fly(ctx)
+			v.flights.land(news)
+		case <-synced.C:
+			_, err = v.followSync(ctx)
+		case <-changed.C:
+			err = v.recheckSchema(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			v.log.Warn("the schema of the protected database could not be compared", "error", err)
+		}
+	}
+}
+
+// followSync takes the mirror over if it was made anew.
+func (v *service) followSync(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	v.turn.Lock()
+	defer v.turn.Unlock()
+	return v.takeOver(ctx)
+}
+
+// takeOver makes the next generation if the mirror is another than the one that this one serves by. The caller has
+// the turn.
+func (v *service) takeOver(ctx context.Context) (taken bool, err error) {
+	g := v.now.Load()
+	var name string
+	err = g.keeper.sessions.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		name, err = mirror.ConfirmedAs(ctx, conn.Conn())
+		return err
+	})
+	if err != nil || name == g.outlook.confirmed {
+		return false, nil // a mirror that is away is seen by the pages of health, and by statements
+	}
+	return true, v.renew(ctx)
+}
+
+// renew has the policy served by the schema as it is by now. The caller has the turn.
+func (v *service) renew(ctx context.Context) error {
+	g := v.now.Load()
+	next, err := v.build(ctx, newHost(g.site), g)
+	if err != nil {
+		return fmt.Errorf("the mirror or the schema is another, and is not taken over: %w", err)
+	}
+	v.replace(next)
+	v.logChanges(next.outlook, g.outlook)
+	v.log.Info("the schema as of the last sync was taken over", "refused", len(next.outlook.off))
+	return nil
+}
+
+// recheckSchema turns tables off whose schema changes while dpproxy serves.
+func (v *service) recheckSchema(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	v.turn.Lock()
+	defer v.turn.Unlock()
+	g := v.now.Load()
+	conn, err := g.connectData(ctx)
+	if err != nil {
+		return fmt.Errorf("recheck: %w", err)
+	}
+	defer conn.Close(ctx)
+	if _, err := g.data.Recheck(ctx, conn); err != nil || g.ready() {
+		return err
+	}
+	_, err = v.understand(ctx)
+	return err
+}
+
+// A flight looks for changes; all who want to know of them meanwhile wait for it.
+type flight struct {
+	done chan struct{}
+	news bool
+}
+
+// flights has the one that is under way. It flies in the goroutine of watch.
+type flights struct {
+	wanted chan *flight
+
+	mu  sync.Mutex
+	now *flight
+}
+
+// join returns the flight that is under way, or has one begin.
+func (f *flights) join() *flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.now == nil {
+		f.now = &flight{done: make(chan struct{})}
+		f.wanted <- f.now // has room for the only one
+	}
+	return f.now
+}
+
+// land ends it.
+func (f *flights) land(news bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now.news = news
+	close(f.now.done)
+	f.now = nil
+}
+
+// catchUp is asked when a statement is refused since a schema has changed. It does not wait long: the statement's own
+// transaction may be in the way of a sync.
+func (v *service) catchUp(ctx context.Context) proxy.News {
+	was := v.now.Load()
+	joined := v.flights.join()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-joined.done:
+	case <-timer.C:
+		return proxy.Pending
+	case <-ctx.Done():
+		return proxy.Pending
+	}
+	if joined.news || v.now.Load() != was {
+		return proxy.Changed
+	}
+	return proxy.NoNews
+}
+
+// fly looks for changes, for a flight. Where all is known it looks only now and then.
+func (v *service) fly(ctx context.Context) (news bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	v.turn.Lock()
+	defer v.turn.Unlock()
+	news, err = v.takeOver(ctx)
+	if !news && err == nil && (v.now.Load().unexplained() || time.Since(v.caughtUp) >= syncInterval) {
+		defer func() { v.caughtUp = time.Now() }()
+		news, err = v.understand(ctx)
+	}
+	return news, err
+}
+
+// unexplained reports whether a relation is refused of which no change is known.
+func (g *generation) unexplained() bool {
+	return slices.ContainsFunc(g.data.Off(), func(n catalog.Name) bool { return g.outlook.off[n] == nil })
+}
+
+// understand finds out the changes of the relations that are refused, takes a sync over, or syncs where
+// the policy says so. It reports whether there is something new. The caller has the turn.
+func (v *service) understand(ctx context.Context) (news bool, err error) {
+	if taken, err := v.takeOver(ctx); taken || err != nil {
+		return taken, err
+	}
+	g := v.now.Load()
+	if g.policy.SyncItself {
+		if taken, err := v.syncItself(ctx); taken || err != nil {
+			return taken, err
+		}
+	}
+	o, err := g.survey().look(ctx)
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(g.data.Off(), func(n catalog.Name) bool { return o.off[n] == nil }) {
+		return true, v.renew(ctx) // as it was, again
+	}
+	for n, changes := range o.off {
+		text, told := why(changes)
+		earlier, _ := why(g.outlook.off[n])
+		news = news || text != earlier
+		g.data.TurnOff(n, told)
+	}
+	v.logChanges(o, g.outlook)
+	g.outlook.off, g.outlook.misfits = o.off, o.misfits
+	return news, nil
+}
+
+// syncItself makes the mirror anew and takes it over, if nothing is lost by that.
+func (v *service) syncItself(ctx context.Context) (bool, error) {
+	err := v.now.Load().survey().syncItself(ctx, func(change string) { v.log.Info("mirror", "change", change) })
+	if err != nil {
+		if v.unsynced != err.Error() {
+			v.log.Error("dpproxy does not sync by itself: the administrator must look", "reason", err, "to do", confirmHint)
+		}
+		v.unsynced = err.Error()
+		return false, nil
+	}
+	v.unsynced = ""
+	return v.takeOver(ctx)
+}
