@@ -94,11 +94,11 @@ func testSync(t *testing.T, s *sitetest.Site) {
 	}
 	sitetest.Exec(t, ana, sitetest.CountPatients)
 	super := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
-	sitetest.Exec(t, super, "ALTER TABLE visits ADD note text")
+	sitetest.Exec(t, super, "ALTER TABLE visits ALTER diagnosis DROP NOT NULL")
 	_, err := ana.Exec(t.Context(), "SELECT count(*) FROM visits WHERE diagnosis = 'flu'")
 	sitetest.Fails(t, err, "PB013", "schema of public.visits")
 	sitetest.Exec(t, ana, sitetest.CountPatients)
-	sitetest.Exec(t, super, "ALTER TABLE visits DROP note")
+	sitetest.Exec(t, super, "ALTER TABLE visits ALTER diagnosis SET NOT NULL")
 }
 
 // A budget can be lowered and never raised.

@@ -167,8 +167,9 @@ func TestHidingNeedsSync(t *testing.T) {
 	if err := os.WriteFile(s.Policy, []byte(hidden), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.HangUp(t, "that needs a restart: tables.public.visits has changed")
-	sitetest.Exec(t, ana, uses)
+	r.HangUp(t, "the policy was reloaded")
+	_, err = ana.Exec(t.Context(), uses)
+	sitetest.Fails(t, err, "PB013", "the mirror was made for another policy")
 	r.Stop()
 	says(hidden, false, true, "PB013")
 	says(hidden, true, false, "42703")
