@@ -14,7 +14,7 @@ type classification struct {
 }
 
 // classify decides the class of a statement. Only statements that execute
-// their query now are analysed. PREPARE, CREATE VIEW, functions and DO are relayed:
+// their query now are analysed, and views that are to stay. PREPARE, temporary views, functions and DO are relayed:
 // the mirror's row security answers when they read protected rows. A statement that EXECUTE runs
 // is known to the session alone.
 func (s *classification) classify() {
@@ -33,6 +33,8 @@ func (s *classification) classify() {
 		if !execution(s.st, s.stmt, s.l) {
 			s.explain(x.ExplainStmt)
 		}
+	case *pg.Node_ViewStmt:
+		s.view(x.ViewStmt)
 	default:
 		s.st.Unless = unless(s.stmt)
 		if execution(s.st, s.stmt, s.l) {
@@ -44,6 +46,25 @@ func (s *classification) classify() {
 			return
 		}
 		s.run(query, form)
+	}
+}
+
+// view refuses a view of protected relations that is to stay, which the mirror has no place for.
+func (s *classification) view(v *pg.ViewStmt) {
+	query := v.Query.GetSelectStmt()
+	if query == nil || v.View.GetRelpersistence() == temporary || v.View.GetSchemaname() == temporarySchema {
+		return
+	}
+	s.query(query, nil)
+	of := s.protected
+	for _, v := range s.views {
+		of = append(of, v.ref)
+	}
+	s.views, s.found = nil, nil
+	if len(of) > 0 {
+		s.st.Protected = of
+		s.st.refuse(pgerr.New(pgerr.NotAllowed, "a view of protected rows cannot be created").At(s.l.first()).
+			WithHint("The administrator can list one in the policy. Results are kept in a temporary table."))
 	}
 }
 

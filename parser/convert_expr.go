@@ -147,6 +147,11 @@ func typeName(t *pg.TypeName) (ast.TypeName, bool) {
 }
 
 func (v exprConverter) operation(e *pg.A_Expr) ast.Expr {
+	if e.Kind == pg.A_Expr_Kind_AEXPR_OP || e.Kind == pg.A_Expr_Kind_AEXPR_SIMILAR {
+		if s, ok := searchOf(e); ok {
+			return v.search(s, e.Location)
+		}
+	}
 	switch e.Kind {
 	case pg.A_Expr_Kind_AEXPR_OP, pg.A_Expr_Kind_AEXPR_LIKE, pg.A_Expr_Kind_AEXPR_ILIKE:
 		return v.operator(e)

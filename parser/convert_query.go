@@ -42,6 +42,9 @@ func (v *queryConverter) rows(sel *pg.SelectStmt, location int32) ast.Rows {
 }
 
 func (v *queryConverter) union(sel *pg.SelectStmt, location int32) ast.Rows {
+	if sel.Op != pg.SetOperation_SETOP_UNION && !sel.All && oneColumn(sel.Larg) && oneColumn(sel.Rarg) {
+		return v.compared(sel, location)
+	}
 	if sel.Op != pg.SetOperation_SETOP_UNION || !sel.All {
 		v.forbid(location, strings.TrimPrefix(sel.Op.String(), "SETOP_")+" below an aggregate",
 			"Write UNION ALL, or IN (SELECT ...) and NOT EXISTS (SELECT ...) on the column of the privacy unit.")
@@ -49,6 +52,33 @@ func (v *queryConverter) union(sel *pg.SelectStmt, location int32) ast.Rows {
 	}
 	out := &ast.UnionAll{Left: v.rows(sel.Larg, location), Right: v.rows(sel.Rarg, location)}
 	out.At = v.a.pos(location)
+	return out
+}
+
+// oneColumn reports whether the rows of a query have one column.
+func oneColumn(sel *pg.SelectStmt) bool {
+	for sel.GetLarg() != nil {
+		sel = sel.Larg
+	}
+	return len(sel.GetTargetList()) == 1 && !isStar(sel.TargetList[0].GetResTarget().GetVal())
+}
+
+// compared converts INTERSECT and EXCEPT of one column: the different values of the left side that are, or are not, among those
+// of the right. As DISTINCT the planner takes it of units alone, which are never NULL.
+func (v *queryConverter) compared(sel *pg.SelectStmt, location int32) ast.Rows {
+	const left, right, unit = "dp$left", "dp$right", "unit"
+	at := v.a.pos(location)
+	column := func(of string) *ast.Column { return &ast.Column{Qualifier: of, Name: unit, At: at} }
+	side := func(query *pg.SelectStmt, alias string) ast.From {
+		return &ast.Derived{Query: v.rows(query, location), Alias: alias, Columns: []string{unit}, At: at}
+	}
+	out := &ast.Select{Distinct: true, From: side(sel.Larg, left), Targets: []ast.Target{{X: column(left), Name: unit, At: at}}, At: at}
+	out.Where = &ast.Exists{At: at, Query: &ast.Select{
+		From: side(sel.Rarg, right), Where: &ast.Op{Name: "=", Left: column(right), Right: column(left), At: at}, At: at,
+	}}
+	if sel.Op == pg.SetOperation_SETOP_EXCEPT {
+		out.Where = &ast.Bool{Kind: ast.Not, Args: []ast.Expr{out.Where}, At: at}
+	}
 	return out
 }
 

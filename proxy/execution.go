@@ -47,7 +47,7 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	}
 	plan, err := e.planWithinBudget(ctx, analysed, pre)
 	if err != nil {
-		return wire.Rewrite{}, err
+		return wire.Rewrite{}, e.mended(err)
 	}
 	if !plan.Reads() {
 		return e.rewrite(ctx, query, pre, columns(plan, nil), b)
@@ -77,7 +77,7 @@ func (e *execution) resolve(b wire.BindRequest) (*analysed, error) {
 		}
 	}
 	if analysed.err != nil {
-		return nil, analysed.err
+		return nil, e.mended(analysed.err)
 	}
 	return analysed, granted
 }
@@ -231,6 +231,11 @@ func (e *execution) rewrite(
 		rw.ExtraOIDs = append(rw.ExtraOIDs, 0)
 	}
 	return rw, nil
+}
+
+// mended is a refusal that says what works instead, if something does.
+func (e *execution) mended(err error) error {
+	return withInstead(err, e.text.stmt.Text, e.p.cfg.Catalog, e.p.analyst(e.analyst).Tables)
 }
 
 // enter notes that an execution comes to a step.

@@ -63,7 +63,7 @@ func elementaryCost(steps int64) func(*costing, *call) int64 {
 		i := c.env.interval(e.args[0])
 		if out := c.env.interval(e); i.finite() && out.finite() {
 			whole := len(larger(i.magnitude(), out.magnitude()).FloatString(0))
-		digits := int64(decimals(i.Least)+decimals(out.Least)+whole) / digitsPerStep
+			digits := int64(decimals(i.Least)+decimals(out.Least)+whole) / digitsPerStep
 			return added(n, product(steps, product(1+digits, 1+digits)))
 		}
 		return n

@@ -1,0 +1,195 @@
+-- readmissions within 30 days (refused)
+SELECT count(*) FROM visits a
+WHERE EXISTS (SELECT 1 FROM visits b WHERE b.patient_id = a.patient_id AND b.admitted > a.discharged AND b.admitted <= a.discharged + interval '30 days');
+
+-- readmissions by self-join
+SELECT a.diagnosis, count(DISTINCT a.id)
+FROM visits a JOIN visits b ON b.patient_id = a.patient_id AND b.admitted > a.admitted AND b.admitted < a.admitted + interval '30 days'
+GROUP BY a.diagnosis;
+
+-- readmissions by lag (refused)
+SELECT count(*) FILTER (WHERE admitted - before < interval '30 days') AS again, count(*)
+FROM (SELECT patient_id, admitted, lag(admitted) OVER (PARTITION BY patient_id ORDER BY admitted) AS before FROM visits) v;
+
+-- days between visits (refused)
+SELECT avg(gap) FROM (
+  SELECT extract(epoch FROM admitted - lag(admitted) OVER (PARTITION BY patient_id ORDER BY admitted)) / 86400 AS gap FROM visits) g;
+
+-- first diagnosis of each patient (refused)
+SELECT diagnosis, count(*)
+FROM (SELECT DISTINCT ON (patient_id) patient_id, diagnosis FROM visits ORDER BY patient_id, admitted) first
+GROUP BY diagnosis;
+
+-- first visit of each patient by row_number (refused)
+SELECT diagnosis, count(*)
+FROM (SELECT diagnosis, row_number() OVER (PARTITION BY patient_id ORDER BY admitted) AS n FROM visits) v
+WHERE n = 1 GROUP BY diagnosis;
+
+-- last known severity (refused)
+SELECT severity, count(*)
+FROM (SELECT patient_id, severity, row_number() OVER (PARTITION BY patient_id ORDER BY admitted DESC, id DESC) AS n FROM visits) v
+WHERE n = 1 GROUP BY severity;
+
+-- first two visits compared (refused)
+SELECT n, avg(cost)
+FROM (SELECT cost, rank() OVER (PARTITION BY patient_id ORDER BY admitted) AS n FROM visits) v
+WHERE n <= 2 GROUP BY n;
+
+-- new patients a month
+SELECT date_trunc('month', first) AS month, count(*) FROM (SELECT patient_id, min(admitted) AS first FROM visits GROUP BY patient_id) f GROUP BY 1 ORDER BY 1;
+
+-- mean age by age()
+SELECT avg(extract(year FROM age(date '2024-01-01', born))) FROM patients;
+
+-- patients by age group today
+SELECT width_bucket(extract(year FROM age(born)), 0, 100, 10) AS decade, count(*) FROM patients GROUP BY decade ORDER BY decade;
+
+-- age at admission
+SELECT diagnosis, avg(date_part('year', age(v.admitted, p.born))) FROM visits v JOIN patients p ON p.id = v.patient_id GROUP BY diagnosis;
+
+-- adults by interval
+SELECT count(*) FROM patients WHERE born <= current_date - interval '18 years';
+
+-- birthdays in a year by make_date
+SELECT count(*) FROM patients WHERE make_date(2023, extract(month FROM born)::int, 1) >= date '2023-06-01';
+
+-- body mass index
+SELECT sex, avg(weight / power(height / 100, 2)) AS bmi FROM patients GROUP BY sex;
+
+-- body mass index by operator
+SELECT CASE WHEN weight / (height / 100) ^ 2 >= 30 THEN 'obese' WHEN weight / (height / 100) ^ 2 >= 25 THEN 'over' ELSE 'normal' END AS class, count(*)
+FROM patients GROUP BY class;
+
+-- body surface by Mosteller
+SELECT avg(sqrt(weight * height / 3600)) FROM patients;
+
+-- geometric mean of CRP
+SELECT exp(avg(ln(value))) FROM labs WHERE test = 'crp' AND value > 0;
+
+-- log-transformed laboratory values
+SELECT test, avg(ln(value + 1)), stddev(ln(value + 1)) FROM labs GROUP BY test;
+
+-- histogram of logarithms
+SELECT floor(log(cost + 1)) AS magnitude, count(*) FROM visits GROUP BY magnitude ORDER BY magnitude;
+
+-- length of stay
+SELECT diagnosis, avg(extract(epoch FROM discharged - admitted) / 86400) AS days FROM visits GROUP BY diagnosis;
+
+-- length of stay in whole days
+SELECT avg(discharged::date - admitted::date) FROM visits;
+
+-- median length of stay
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM discharged - admitted) / 3600) FROM visits;
+
+-- average interval (refused)
+SELECT avg(discharged - admitted) FROM visits;
+
+-- admissions by hour and weekday
+SELECT to_char(admitted, 'Dy') AS weekday, extract(hour FROM admitted) AS hour, count(*) FROM visits GROUP BY 1, 2;
+
+-- admissions by fortnight
+SELECT date_bin('14 days', admitted, timestamp '2022-01-01') AS fortnight, count(*) FROM visits GROUP BY 1 ORDER BY 1;
+
+-- calendar of all days (refused)
+SELECT d::date, count(v.id)
+FROM generate_series(date '2022-01-01', date '2022-12-31', interval '1 day') d LEFT JOIN visits v ON v.admitted::date = d::date
+GROUP BY d ORDER BY d;
+
+-- calendar of months, joined to counts
+WITH n AS (SELECT date_trunc('month', admitted) AS month, count(*) AS n FROM visits GROUP BY 1)
+SELECT m, coalesce(n.n, 0) FROM generate_series(timestamp '2022-01-01', timestamp '2023-12-01', interval '1 month') m LEFT JOIN n ON n.month = m;
+
+-- age bands from VALUES (refused)
+SELECT b.name, count(p.id)
+FROM (VALUES ('young', date '1980-01-01', date '2010-01-01'), ('old', date '1920-01-01', date '1980-01-01')) b(name, low, high)
+LEFT JOIN patients p ON p.born >= b.low AND p.born < b.high
+GROUP BY b.name;
+
+-- labels from VALUES (refused)
+SELECT l.label, count(*) FROM visits v JOIN (VALUES (1, 'mild'), (2, 'moderate'), (3, 'severe'), (4, 'critical')) l(severity, label) ON l.severity = v.severity
+GROUP BY l.label;
+
+-- comorbidity by IN
+SELECT count(*) FROM patients
+WHERE id IN (SELECT patient_id FROM visits WHERE diagnosis = 'diabetes') AND id NOT IN (SELECT patient_id FROM visits WHERE diagnosis = 'cancer');
+
+-- comorbidity by INTERSECT
+SELECT count(*) FROM (SELECT patient_id FROM visits WHERE diagnosis = 'diabetes' INTERSECT SELECT patient_id FROM visits WHERE diagnosis = 'asthma') t;
+
+-- diabetics without insulin by EXCEPT
+SELECT count(*) FROM (SELECT patient_id FROM visits WHERE diagnosis = 'diabetes' EXCEPT SELECT patient_id FROM prescriptions WHERE drug = 'insulin') t;
+
+-- comorbid pairs
+SELECT a.diagnosis, b.diagnosis, count(DISTINCT a.patient_id)
+FROM visits a JOIN visits b ON a.patient_id = b.patient_id AND a.diagnosis < b.diagnosis GROUP BY 1, 2;
+
+-- sepsis-like codes by regular expression
+SELECT count(*) FROM visits WHERE diagnosis ~ '^(can|dia)';
+
+-- codes by SIMILAR TO
+SELECT count(*) FROM visits WHERE diagnosis SIMILAR TO '(asth|flu)%';
+
+-- codes by a case-insensitive expression (refused)
+SELECT drug, count(*) FROM prescriptions WHERE drug ~* 'in$' GROUP BY drug;
+
+-- text by LIKE ANY
+SELECT count(*) FROM visits WHERE diagnosis LIKE ANY (ARRAY['dia%', '%ma']);
+
+-- pairs of test and limit
+SELECT count(*) FROM visits WHERE (diagnosis, severity) IN (('flu', 4), ('asthma', 3));
+
+-- share above the mean (refused)
+SELECT count(*) FILTER (WHERE cost > (SELECT avg(cost) FROM visits)) * 1.0 / count(*) FROM visits;
+
+-- patients above the mean by CTE (refused)
+WITH mean AS (SELECT avg(cost) AS cost FROM visits) SELECT count(*) FROM visits, mean WHERE visits.cost > mean.cost;
+
+-- highest cost of each patient
+SELECT avg(top) FROM (SELECT patient_id, max(cost) AS top FROM visits GROUP BY patient_id) t;
+
+-- frequent attenders
+SELECT count(*) FROM (SELECT patient_id FROM visits GROUP BY patient_id HAVING count(*) >= 5 AND count(DISTINCT hospital_id) > 1) t;
+
+-- sensitivity and specificity
+SELECT count(*) FILTER (WHERE l.value > 100 AND v.diagnosis = 'cancer')::float / nullif(count(*) FILTER (WHERE v.diagnosis = 'cancer'), 0) AS sensitivity
+FROM labs l JOIN visits v ON v.id = l.visit_id WHERE l.test = 'crp';
+
+-- correlation of age and cost
+SELECT corr(v.cost, 2024 - extract(year FROM p.born)) FROM visits v JOIN patients p ON p.id = v.patient_id;
+
+-- odds ratio
+SELECT (a::float * d) / nullif(b * c, 0) AS odds FROM (
+  SELECT count(*) FILTER (WHERE smoker AND region = 'north') AS a, count(*) FILTER (WHERE smoker AND region <> 'north') AS b,
+    count(*) FILTER (WHERE NOT smoker AND region = 'north') AS c, count(*) FILTER (WHERE NOT smoker AND region <> 'north') AS d FROM patients) t;
+
+-- prescription covers admission
+SELECT count(DISTINCT v.patient_id) FROM visits v JOIN prescriptions p ON p.patient_id = v.patient_id AND v.admitted::date BETWEEN p.day AND p.day + p.days
+WHERE p.drug = 'insulin';
+
+-- list of patients (refused)
+SELECT * FROM patients WHERE smoker LIMIT 10;
+
+-- rows of patients by sub-select
+SELECT region, count(*) FROM (SELECT * FROM patients WHERE smoker) p GROUP BY region;
+
+-- visits of each patient (refused)
+SELECT patient_id, count(*) FROM visits GROUP BY patient_id ORDER BY 2 DESC LIMIT 10;
+
+-- all diagnoses of a hospital in one cell (refused)
+SELECT hospital_id, string_agg(DISTINCT diagnosis, ', ') FROM visits WHERE hospital_id IN (1, 2) GROUP BY hospital_id;
+
+-- diagnoses as an array (refused)
+SELECT array_agg(DISTINCT diagnosis) FROM visits;
+
+-- last visit by LATERAL (refused)
+SELECT x.diagnosis, count(*) FROM patients p
+CROSS JOIN LATERAL (SELECT v.diagnosis FROM visits v WHERE v.patient_id = p.id ORDER BY v.admitted DESC LIMIT 1) x GROUP BY x.diagnosis;
+
+-- visits beside each patient (refused)
+SELECT p.region, avg((SELECT count(*) FROM visits v WHERE v.patient_id = p.id)) FROM patients p GROUP BY p.region;
+
+-- quartiles of cost by ntile (refused)
+SELECT quartile, min(cost), max(cost) FROM (SELECT cost, ntile(4) OVER (ORDER BY cost) AS quartile FROM visits) t GROUP BY quartile;
+
+-- median by the middle row (refused)
+SELECT cost FROM visits ORDER BY cost LIMIT 1 OFFSET (SELECT count(*) / 2 FROM visits);

@@ -1,0 +1,266 @@
+package parser
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+	"google.golang.org/protobuf/proto"
+
+	"dpproxy/parser/ast"
+)
+
+// maxInstead bounds the statements that others are made for.
+const maxInstead = 4000
+
+// Instead returns statements that ask for much of what a refused one asks for, the nearest first. They are made of the client's own
+// text, and of how tables are called whose unit it names. Whether they are answered is the caller's to find out. at is where the
+// refused thing stands in the text, -1 if that is not known.
+func Instead(text string, at int, cat Names) []string {
+	toks, comments, err := scan(text)
+	if err != nil || len(text) > maxInstead || guard(toks) != nil {
+		return nil
+	}
+	tree, err := pg.Parse(blank(text, toks, comments))
+	if err != nil || len(tree.Stmts) != 1 {
+		return nil
+	}
+	i := &instead{cat: cat, at: int32(at)}
+	i.statement(tree.Stmts[0].Stmt)
+	return i.found
+}
+
+// An instead collects statements.
+type instead struct {
+	cat   Names
+	at    int32
+	found []string
+}
+
+func (i *instead) add(format string, args ...any) {
+	i.found = append(i.found, fmt.Sprintf(format, args...))
+}
+
+func (i *instead) statement(stmt *pg.Node) {
+	switch x := stmt.GetNode().(type) {
+	case *pg.Node_ExplainStmt:
+		if measures(x.ExplainStmt) {
+			i.add("EXPLAIN %s", deparsed(x.ExplainStmt.Query))
+		}
+	case *pg.Node_ViewStmt:
+		i.add("CREATE TEMP TABLE %s AS %s", ast.QuoteIdent(x.ViewStmt.View.GetRelname()), deparsed(x.ViewStmt.Query))
+	case *pg.Node_SelectStmt:
+		if x.SelectStmt.Op == pg.SetOperation_SETOP_NONE && len(x.SelectStmt.ValuesLists) == 0 {
+			i.query(x.SelectStmt)
+		}
+	}
+}
+
+// query collects what stands for a SELECT: what is nearest to it first.
+func (i *instead) query(sel *pg.SelectStmt) {
+	i.bounded(sel)
+	i.intervals(sel)
+	i.collected(sel)
+	i.perUnit(sel)
+	i.ofEarlierRows(sel)
+	i.quantiles(sel)
+	i.ofRelease(sel)
+	i.joinedAbove(sel)
+	i.values(sel)
+	i.joinedExists(sel)
+	i.divided(sel)
+	i.median(sel)
+	i.subselects(sel)
+	i.counted(sel)
+}
+
+// deparsed writes a statement, "" if it cannot be.
+func deparsed(stmt *pg.Node) string {
+	text, err := pg.Deparse(&pg.ParseResult{Stmts: []*pg.RawStmt{{Stmt: stmt}}})
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+func selectSQL(sel *pg.SelectStmt) string {
+	return deparsed(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}})
+}
+
+// clauseless is a SELECT without clauses.
+func clauseless(targets ...*pg.Node) *pg.SelectStmt {
+	return &pg.SelectStmt{Op: pg.SetOperation_SETOP_NONE, LimitOption: pg.LimitOption_LIMIT_OPTION_DEFAULT, TargetList: targets}
+}
+
+// exprSQL writes an expression, or an item of a list.
+func exprSQL(n *pg.Node) string {
+	if n.GetResTarget() == nil {
+		n = &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Val: n}}}
+	}
+	return strings.TrimPrefix(selectSQL(clauseless(n)), "SELECT ")
+}
+
+func listSQL(list []*pg.Node) string {
+	parts := make([]string, len(list))
+	for i, n := range list {
+		parts[i] = exprSQL(n)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func fromSQL(from []*pg.Node) string {
+	sel := clauseless()
+	sel.FromClause = from
+	return strings.TrimPrefix(strings.TrimPrefix(selectSQL(sel), "SELECT"), " FROM ")
+}
+
+// whereSQL writes WHERE with a blank before it, or nothing.
+func whereSQL(conditions ...string) string {
+	conditions = slices.DeleteFunc(conditions, func(s string) bool { return s == "" })
+	if len(conditions) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(conditions, " AND ")
+}
+
+func conditionSQL(n *pg.Node) string {
+	if n == nil {
+		return ""
+	}
+	return exprSQL(n)
+}
+
+// clone copies a SELECT that is to be changed.
+func clone(sel *pg.SelectStmt) *pg.SelectStmt { return proto.Clone(sel).(*pg.SelectStmt) }
+
+func copyNode(n *pg.Node) *pg.Node { return proto.Clone(n).(*pg.Node) }
+
+// everyNode visits a node and all below it, those of sub-selects too.
+func everyNode(n *pg.Node, visit func(*pg.Node)) {
+	if n == nil || n.Node == nil {
+		return
+	}
+	visit(n)
+	if sel := n.GetSelectStmt(); sel != nil {
+		reflected(sel.ProtoReflect(), func(m *pg.Node) { everyNode(m, visit) })
+		return
+	}
+	children(n, func(m *pg.Node) { everyNode(m, visit) })
+}
+
+func everyNodeOf(sel *pg.SelectStmt, visit func(*pg.Node)) {
+	everyNode(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}}, visit)
+}
+
+// parsed reads an expression of our own.
+func parsed(sql string) *pg.Node {
+	tree, err := pg.Parse("SELECT " + sql)
+	if err != nil {
+		return &pg.Node{}
+	}
+	return tree.Stmts[0].Stmt.GetSelectStmt().GetTargetList()[0].GetResTarget().GetVal()
+}
+
+// replaceBy puts another expression in the place of a node.
+func replaceBy(n *pg.Node, sql string) { n.Node = parsed(sql).GetNode() }
+
+// nameOf is that of a function, without its schema.
+func nameOf(n *pg.Node) string {
+	names, _ := stringsOf(n.GetFuncCall().GetFuncname())
+	if len(names) == 0 {
+		return ""
+	}
+	return names[len(names)-1]
+}
+
+// columnOf is the bare name of a column, "" of anything else.
+func columnOf(n *pg.Node) string {
+	names, ok := stringsOf(n.GetColumnRef().GetFields())
+	if !ok || len(names) == 0 {
+		return ""
+	}
+	return names[len(names)-1]
+}
+
+// columnsOf lists the columns of expressions, each once, as they are written.
+func columnsOf(list ...*pg.Node) (refs []*pg.Node) {
+	seen := map[string]bool{}
+	for _, n := range list {
+		everyNode(n, func(m *pg.Node) {
+			if name := exprOfColumn(m); name != "" && !seen[name] {
+				seen[name] = true
+				refs = append(refs, m)
+			}
+		})
+	}
+	return refs
+}
+
+func exprOfColumn(n *pg.Node) string {
+	names, ok := stringsOf(n.GetColumnRef().GetFields())
+	if !ok {
+		return ""
+	}
+	return strings.Join(names, ".")
+}
+
+// bare takes the qualifiers off the columns of an expression.
+func bare(n *pg.Node) *pg.Node { return renamed(n, "") }
+
+// renamed gives the columns of an expression another qualifier.
+func renamed(n *pg.Node, qualifier string) *pg.Node {
+	if n == nil {
+		return nil
+	}
+	out := copyNode(n)
+	everyNode(out, func(m *pg.Node) {
+		if ref := m.GetColumnRef(); ref != nil && len(ref.Fields) > 0 {
+			ref.Fields = ref.Fields[len(ref.Fields)-1:]
+			if qualifier != "" {
+				ref.Fields = append([]*pg.Node{pg.MakeStrNode(qualifier)}, ref.Fields...)
+			}
+		}
+	})
+	return out
+}
+
+// tableOf is the one table of a FROM clause and its alias.
+func tableOf(from []*pg.Node) (table *pg.RangeVar, alias string) {
+	if len(from) != 1 || from[0].GetRangeVar() == nil {
+		return nil, ""
+	}
+	table = from[0].GetRangeVar()
+	return table, aliasOf(table)
+}
+
+func aliasOf(v *pg.RangeVar) string {
+	if a := v.GetAlias().GetAliasname(); a != "" {
+		return a
+	}
+	return v.GetRelname()
+}
+
+// protected reports whether a table has protected rows.
+func (i *instead) protected(v *pg.RangeVar) bool {
+	if v == nil {
+		return false
+	}
+	r, known := i.cat.Relation(v.Schemaname, v.Relname)
+	return known && r.Protected
+}
+
+// unitOf returns the name of the unit's column in a FROM clause, if one of its tables has it.
+func (i *instead) unitOf(from []*pg.Node) map[string]bool {
+	units := map[string]bool{}
+	for _, n := range from {
+		everyNode(n, func(m *pg.Node) {
+			if v := m.GetRangeVar(); v != nil {
+				if r, known := i.cat.Relation(v.Schemaname, v.Relname); known && r.Unit != "" {
+					units[r.Unit] = true
+				}
+			}
+		})
+	}
+	return units
+}

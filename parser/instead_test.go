@@ -1,0 +1,69 @@
+package parser_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"dpproxy/parser"
+)
+
+// TestInstead shows what stands for statements. The last line of a case may say at which byte a statement is refused.
+func TestInstead(t *testing.T) {
+	datadriven.RunTest(t, "testdata/instead", func(t *testing.T, d *datadriven.TestData) string {
+		at := -1
+		if d.HasArg("at") {
+			d.ScanArgs(t, "at", &at)
+		}
+		all := parser.Instead(d.Input, at, clinic)
+		if len(all) == 0 {
+			return "nothing\n"
+		}
+		return strings.Join(all, "\n") + "\n"
+	})
+}
+
+// TestInsteadOfAny makes statements of whatever the tests have, those of attackers too: each is one that parses.
+func TestInsteadOfAny(t *testing.T) {
+	var all []string
+	for _, file := range []string{"testdata/golden/*", "testdata/statements.txt"} {
+		names, _ := filepath.Glob(file)
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, strings.Split(string(text), "\n")...)
+		}
+	}
+	names, _ := filepath.Glob("../integration/attacks/testdata/*.json")
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`"sql": ("(?:[^"\\\\]|\\\\.)*")`).FindAllStringSubmatch(string(text), -1) {
+			if sql, err := strconv.Unquote(m[1]); err == nil {
+				all = append(all, sql)
+			}
+		}
+	}
+	made := 0
+	for _, sql := range all {
+		for _, instead := range parser.Instead(sql, strings.IndexByte(sql, '('), shop) {
+			script, err := parser.Parse(instead, shop)
+			if err != nil || len(script.Statements) != 1 {
+				t.Errorf("%s\nmakes %s: %v", sql, instead, err)
+			}
+			made++
+		}
+	}
+	if made < 500 {
+		t.Errorf("%d statements are made of %d", made, len(all))
+	}
+}
