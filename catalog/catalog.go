@@ -98,7 +98,9 @@ func (t *Table) Scope() Name {
 
 // A Column of a table.
 type Column struct {
-	Name    string
+	Name string
+	// Number is that of the column in its table (pg_attribute.attnum): it stays when the column is renamed. 0 is unknown.
+	Number  int
 	Type    TypeRef
 	NotNull bool
 	Comment string

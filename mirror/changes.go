@@ -39,11 +39,11 @@ func (p Plan) Changes(n catalog.Name, was, has *catalog.Schema) []Change {
 	d.keys(before, now)
 	d.foreign(before, now)
 	d.labels(before)
+	known := introspect.Told(before.Fingerprint)
 	switch {
-	case len(d.found) > 0:
-	case !introspect.Told(before.Fingerprint):
+	case !known && len(d.found) == 0:
 		d.add(false, nil, "an older dpproxy confirmed it")
-	default:
+	case known && !d.takes() && (len(d.found) == 0 || introspect.Links(before.Fingerprint) != introspect.Links(now.Fingerprint)):
 		d.add(true, nil, "its row security, rules, storage or links to other tables are others")
 	}
 	return d.found
@@ -68,6 +68,11 @@ func (d *differences) add(takes bool, columns []string, format string, args ...a
 // secret notes a change of which analysts are told less.
 func (d *differences) secret(takes bool, told, format string, args ...any) {
 	d.found = append(d.found, Change{Text: fmt.Sprintf(format, args...), Told: told, Takes: takes})
+}
+
+// takes reports whether one of the changes takes something.
+func (d *differences) takes() bool {
+	return slices.ContainsFunc(d.found, func(c Change) bool { return c.Takes })
 }
 
 func (d *differences) relation(was, has *catalog.Table) {
@@ -116,14 +121,17 @@ func without(names, others []catalog.Name) []catalog.Name {
 	return slices.DeleteFunc(slices.Clone(names), func(n catalog.Name) bool { return slices.Contains(others, n) })
 }
 
-// columns compares those that were there. One that is gone takes nothing that a proof needs where the policy still
-// fits: it can be asked about no more.
+// columns compares those that were there. One that is dropped takes nothing that a proof needs where the policy still
+// fits: it can be asked about no more. One that is renamed takes what the policy says of either name.
 func (d *differences) columns(was, has *catalog.Table) {
+	d.renamed(was, has)
 	for _, w := range was.Columns {
 		of := []string{w.Name}
 		h, there := has.Column(w.Name)
 		if !there {
-			d.add(false, of, "column %s is gone, or another one by now", w.Name)
+			if !renamedTo(w, has) {
+				d.add(false, of, "column %s is gone", w.Name)
+			}
 			continue
 		}
 		if w.Type.Display != h.Type.Display || w.Type.OID != h.Type.OID {
@@ -142,6 +150,26 @@ func (d *differences) columns(was, has *catalog.Table) {
 			d.add(true, of, "column %s is generated in another way", w.Name)
 		}
 	}
+}
+
+// renamed notes columns that have another name than they had.
+func (d *differences) renamed(was, has *catalog.Table) {
+	for _, w := range was.Columns {
+		for _, h := range has.Columns {
+			if h.Number == w.Number && w.Number != 0 && h.Name != w.Name {
+				d.add(true, []string{w.Name, h.Name}, "column %s is named %s by now", w.Name, h.Name)
+			}
+		}
+		if h, there := has.Column(w.Name); there && h.Number != w.Number && w.Number != 0 && !renamedTo(w, has) {
+			d.add(true, []string{w.Name}, "column %s is another one of that name", w.Name)
+		}
+	}
+}
+
+// renamedTo reports whether a column is there under another name.
+func renamedTo(w catalog.Column, has *catalog.Table) bool {
+	renamed := func(h catalog.Column) bool { return h.Number == w.Number && h.Name != w.Name }
+	return w.Number != 0 && slices.ContainsFunc(has.Columns, renamed)
 }
 
 func (d *differences) keys(was, has *catalog.Table) {

@@ -51,15 +51,14 @@ func (r *reader) columns(ctx context.Context) error {
 		return err
 	}
 	var relation, collation uint32
-	var number int
 	var c catalog.Column
 	into := []any{
-		&relation, &number, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display, &c.NotNull, &c.Comment, &c.Generated, &c.Virtual,
+		&relation, &c.Number, &c.Name, &c.Type.OID, &c.Type.Mod, &c.Type.Display, &c.NotNull, &c.Comment, &c.Generated, &c.Virtual,
 		&c.Identity, &collation, &c.Collation.Schema, &c.Collation.Name, &c.Deterministic, &c.Serial, &c.From,
 	}
 	_, err = pgx.ForEachRow(rows, into, func() error {
 		t := r.byOID[relation]
-		if was, limited := r.before(t); limited && number > was.columns {
+		if was, limited := r.before(t); limited && c.Number > was.columns {
 			return nil
 		}
 		found := c

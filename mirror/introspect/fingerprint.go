@@ -14,8 +14,9 @@ import (
 // each as far as its fingerprint of before tells, or whole where that is empty: a relation is as it was for all
 // that a proof uses if the text is equal.
 //
-// A fingerprint is of the form "columns keys digest". The first two are its extent: the number of the last
-// column, and the keys, each by the columns that it is an index of. The digest changes with the name, these columns with their
+// A fingerprint is of the form "columns keys digest.digest". The first two are its extent: the number of the last
+// column, and the keys, each by the columns that it is an index of. The digests, of which [Links] is the second,
+// change with the name, these columns with their
 // types and enum labels, these keys (as long as one valid index proves a key it is there), the foreign keys and
 // whether the triggers that enforce them fire, row security (also whether it applies to the reader), inheritance
 // and partition links, policies and rules of the relation. Plans name no column that came
@@ -59,6 +60,12 @@ func extentOf(fingerprint string) (extent, bool) {
 	}
 	n, err := strconv.Atoi(parts[0])
 	return extent{n, parts[1]}, err == nil
+}
+
+// Links is the part of a fingerprint that changes with the name and kind of a relation, its row security, parents, policies and
+// rules.
+func Links(fingerprint string) string {
+	return fingerprint[strings.LastIndexByte(fingerprint, '.')+1:]
 }
 
 // Told reports whether a fingerprint is of the form that this version compares.
@@ -106,9 +113,7 @@ const NotUnchanged = "22P02"
 // reads columns of the catalogue and deparses nothing, so that it is cheap enough
 // to run before each protected read.
 const fingerprintSQL = `
-SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, pg_catalog.md5(pg_catalog.concat_ws('/',
-  ROW(n.nspname, c.relname, c.relkind, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity,
-      pg_catalog.row_security_active(c.oid), c.relispartition)::text,
+SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, pg_catalog.concat(pg_catalog.md5(pg_catalog.concat_ws('/',
   (SELECT pg_catalog.string_agg(ROW(a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation,
             a.attgenerated, ` + typeText + `)::text, ',' ORDER BY a.attnum)
      FROM pg_catalog.pg_attribute a
@@ -123,16 +128,18 @@ SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, pg_catalog.md5(pg
      FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'f'),
   'unchecked', (SELECT pg_catalog.string_agg(k.conkey::text, ',' ORDER BY k.conkey)
      FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND NOT k.convalidated),
+  'children', (SELECT pg_catalog.string_agg(h.inhrelid::text, ',' ORDER BY h.inhrelid)
+     FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid))), '.', pg_catalog.md5(pg_catalog.concat_ws('/',
+  ROW(n.nspname, c.relname, c.relkind, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity,
+      pg_catalog.row_security_active(c.oid), c.relispartition)::text,
   'parents', (SELECT pg_catalog.string_agg(h.inhparent::text, ',' ORDER BY h.inhparent)
      FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid),
-  'children', (SELECT pg_catalog.string_agg(h.inhrelid::text, ',' ORDER BY h.inhrelid)
-     FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid),
   'policies', (SELECT pg_catalog.string_agg(ROW(p.polname, p.polcmd, p.polpermissive, p.polroles, p.polqual)::text, ',' ORDER BY p.oid)
      FROM pg_catalog.pg_policy p WHERE p.polrelid = c.oid),
   'rules', (SELECT pg_catalog.string_agg(ROW(r.rulename, r.ev_type, r.ev_enabled, r.is_instead, r.ev_qual, r.ev_action)::text, ` +
 	`',' ORDER BY r.oid)
      FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid)
-))) AS fingerprint
+)))) AS fingerprint
 FROM (VALUES $1) AS given(oid, columns, keys)
 JOIN pg_catalog.pg_class c ON c.oid = given.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL (SELECT coalesce(given.columns, c.relnatts) AS columns, coalesce(given.keys,

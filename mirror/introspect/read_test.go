@@ -35,13 +35,13 @@ func TestRead(t *testing.T) {
 	want := &catalog.Table{
 		Name: name("visits"), Kind: 'r',
 		Columns: []catalog.Column{
-			{Name: "id", Type: builtin("int4", "integer", 23, -1), NotNull: true, Deterministic: true},
-			{Name: "patient_id", Type: builtin("int4", "integer", 23, -1), NotNull: true, Deterministic: true},
-			{Name: "hospital_id", Type: builtin("int4", "integer", 23, -1), Deterministic: true},
-			{Name: "day", Type: builtin("date", "date", 1082, -1), Deterministic: true},
-			{Name: "cost", Type: builtin("numeric", "numeric(10,2)", 1700, 10<<16+2+4), Deterministic: true},
-			{Name: "fee", Type: fee, Deterministic: true},
-			{Name: "qty", Type: builtin("int4", "integer", 23, -1), Deterministic: true},
+			{Name: "id", Number: 1, Type: builtin("int4", "integer", 23, -1), NotNull: true, Deterministic: true},
+			{Name: "patient_id", Number: 2, Type: builtin("int4", "integer", 23, -1), NotNull: true, Deterministic: true},
+			{Name: "hospital_id", Number: 3, Type: builtin("int4", "integer", 23, -1), Deterministic: true},
+			{Name: "day", Number: 4, Type: builtin("date", "date", 1082, -1), Deterministic: true},
+			{Name: "cost", Number: 5, Type: builtin("numeric", "numeric(10,2)", 1700, 10<<16+2+4), Deterministic: true},
+			{Name: "fee", Number: 6, Type: fee, Deterministic: true},
+			{Name: "qty", Number: 7, Type: builtin("int4", "integer", 23, -1), Deterministic: true},
 		},
 		Keys: []catalog.Key{{Name: "visits_pkey", Columns: []string{"id"}, Primary: true}},
 		Foreign: []catalog.ForeignKey{
