@@ -86,8 +86,7 @@ func (s *host) open(ctx context.Context, before *generation) (_ *generation, err
 	if old.keys.mirror == g.keys.mirror {
 		s.keeper, s.aside = old.keeper, old.aside
 	} else {
-		s.keeper = &keeper{}
-		if s.keeper.sessions, err = s.openKeeper(ctx); err != nil {
+		if s.keeper, err = s.openKeeper(ctx); err != nil {
 			return nil, err
 		}
 		s.aside = s.openAside()
@@ -125,8 +124,8 @@ func (g *generation) closeBut(next *generation) error {
 		if g.aside != nil {
 			g.aside.Close()
 		}
-		if g.keeper != nil && g.keeper.sessions != nil {
-			g.keeper.sessions.Close()
+		if g.keeper != nil {
+			g.keeper.close()
 		}
 	}
 	if g.auth != nil && next.keys.auth != g.keys.auth {

@@ -19,9 +19,20 @@ import (
 // of its own on the mirror, of which one analyst's log-ins have one at a time.
 type keeper struct {
 	sessions *pgxpool.Pool
+	// follower has the one session that looks whether the mirror was made anew.
+	follower *pgxpool.Pool
 
 	mu    sync.Mutex
 	turns map[string]chan struct{} // by analyst
+}
+
+// close ends the sessions.
+func (k *keeper) close() {
+	for _, pool := range []*pgxpool.Pool{k.sessions, k.follower} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
 }
 
 // turn waits until no other log-in of the analyst is kept; end lets the next one go on.

@@ -153,8 +153,21 @@ func (s *host) openAside() *proxy.Aside {
 	})
 }
 
-// openKeeper returns sessions of the mirror's superuser, for the roles of analysts.
-func (s *site) openKeeper(ctx context.Context) (*pgxpool.Pool, error) {
+// openKeeper opens sessions of the mirror's superuser, for the roles of analysts and to follow dpproxy sync.
+func (s *site) openKeeper(ctx context.Context) (_ *keeper, err error) {
+	k := &keeper{}
+	if k.sessions, err = s.superuser(ctx, keeperSessions); err != nil {
+		return nil, err
+	}
+	if k.follower, err = s.superuser(ctx, 1); err != nil {
+		k.close()
+		return nil, err
+	}
+	return k, k.follower.Ping(ctx)
+}
+
+// superuser returns sessions of the mirror's.
+func (s *site) superuser(ctx context.Context, sessions int32) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(s.mirrorURL())
 	if err != nil {
 		return nil, fmt.Errorf("connection to the mirror: %w", err)
@@ -166,7 +179,7 @@ func (s *site) openKeeper(ctx context.Context) (*pgxpool.Pool, error) {
 	if p != "" {
 		cfg.ConnConfig.Password = p
 	}
-	cfg.ConnConfig.ConnectTimeout, cfg.MaxConns = connectTimeout, keeperSessions
+	cfg.ConnConfig.ConnectTimeout, cfg.MaxConns = connectTimeout, sessions
 	cfg.ConnConfig.RuntimeParams["application_name"], cfg.ConnConfig.RuntimeParams["search_path"] = "dpproxy", ""
 	return pgxpool.NewWithConfig(ctx, cfg)
 }

@@ -34,6 +34,11 @@ type outlook struct {
 // and keys that came since are not there. A relation that has changed otherwise is refused. The policy has to fit the
 // confirmed form then, so that nothing is planned or proved by another.
 func (s surveyor) look(ctx context.Context) (*outlook, error) {
+	up, err := s.connectData(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer up.Close(ctx)
 	down, err := s.connectMirror(ctx)
 	if err != nil {
 		return nil, err
@@ -52,7 +57,7 @@ func (s surveyor) look(ctx context.Context) (*outlook, error) {
 	}
 	plan := s.mirrorPlan()
 	plan.Known = s.known(was)
-	schema, err := s.readSchema(ctx, plan)
+	schema, err := plan.Read(ctx, up)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +67,7 @@ func (s surveyor) look(ctx context.Context) (*outlook, error) {
 		}
 	}
 	if _, problems := s.fit(plan, schema); len(problems) > 0 {
-		whole, err := s.readSchema(ctx, s.mirrorPlan())
+		whole, err := s.mirrorPlan().Read(ctx, up)
 		if err != nil {
 			return nil, err
 		}

@@ -65,7 +65,7 @@ func (v *service) followSync(ctx context.Context) (bool, error) {
 func (v *service) takeOver(ctx context.Context) (taken bool, err error) {
 	g := v.now.Load()
 	var name string
-	err = g.keeper.sessions.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+	err = g.keeper.follower.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		name, err = mirror.ConfirmedAs(ctx, conn.Conn())
 		return err
 	})

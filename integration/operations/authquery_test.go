@@ -256,7 +256,9 @@ func TestAuthQueryReload(t *testing.T) {
 		}
 	}
 	edit(`{connection: "data"}`, `{connection: mirror, query: "SELECT 'x' WHERE $1 = ''"}`)
-	r.HangUp(t, "that needs a restart: auth_query has changed")
+	r.HangUp(t, "the policy was reloaded")
+	checkLogin(t, r, "eve", sitetest.Password, denied("eve"))
+	sitetest.Exec(t, ana, "SELECT 1")
 	edit(`{connection: mirror, query: "SELECT 'x' WHERE $1 = ''"}`, "{connection: data}")
 	edit("  ana: {", "  dora: {")
 	r.HangUp(t, "the policy was reloaded")
