@@ -112,6 +112,7 @@ func (s surveyor) named(n catalog.Name) (columns []string) {
 			continue
 		}
 		columns = append(columns, t.NotProtected...)
+		columns = append(columns, t.ViaKey...)
 		for _, c := range []string{t.UnitColumn, t.Via} {
 			if c != "" {
 				columns = append(columns, c)
