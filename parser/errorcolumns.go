@@ -11,6 +11,9 @@ import (
 	"dpproxy/parser/ast"
 )
 
+// errorSuffix ends the name of a column that is the error of another.
+const errorSuffix = "_error"
+
 // An Insertion is text that is put into a statement's Text, before the byte At.
 type Insertion struct {
 	At   int
@@ -189,7 +192,7 @@ const maxName = 63
 // errorName returns the name of the error of a column: one that the statement does not have.
 func (w *errorColumns) errorName(of string) string {
 	for i := 0; ; i++ {
-		suffix := "_error"
+		suffix := errorSuffix
 		if i > 0 {
 			suffix += strconv.Itoa(i)
 		}

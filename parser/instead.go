@@ -52,6 +52,7 @@ func (i *instead) statement(stmt *pg.Node) {
 		i.add("CREATE TEMP TABLE %s AS %s", ast.QuoteIdent(x.ViewStmt.View.GetRelname()), deparsed(x.ViewStmt.Query))
 	case *pg.Node_SelectStmt:
 		if x.SelectStmt.Op == pg.SetOperation_SETOP_NONE && len(x.SelectStmt.ValuesLists) == 0 {
+			withoutErrors(x.SelectStmt)
 			i.query(x.SelectStmt)
 		}
 	}

@@ -1,0 +1,32 @@
+package parser
+
+import (
+	"slices"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// withoutErrors leaves out the columns that dp.columns = errors has added to a statement, and to those that it reads from: what
+// stands for the statement gets its own.
+func withoutErrors(sel *pg.SelectStmt) {
+	everyNodeOf(sel, func(n *pg.Node) {
+		if s := n.GetSelectStmt(); s != nil {
+			s.TargetList = slices.DeleteFunc(s.TargetList, func(target *pg.Node) bool { return isErrorColumn(target.GetResTarget()) })
+		}
+	})
+}
+
+// isErrorColumn reports whether an item of a SELECT list is the error of a column, or passes such a one on.
+func isErrorColumn(r *pg.ResTarget) bool {
+	if !strings.Contains(r.GetName(), errorSuffix) {
+		return false
+	}
+	found := false
+	everyNode(r.Val, func(n *pg.Node) {
+		fields := n.GetColumnRef().GetFields()
+		found = found || nameOf(n) == "error" ||
+			len(fields) > 0 && strings.Contains(fields[len(fields)-1].GetString_().GetSval(), errorSuffix)
+	})
+	return found
+}
