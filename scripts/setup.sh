@@ -22,10 +22,10 @@ for group in "$@"; do
 		need python3-psycopg2 $python/psycopg2
 		need python3-psycopg $python/psycopg
 		need python3-asyncpg $python/asyncpg
+		need python3-pandas $python/pandas
 		;;
 	clients)
 		need python3-sqlalchemy $python/sqlalchemy
-		need python3-pandas $python/pandas
 		need pgcli $python/pgcli
 		need odbc-postgresql /usr/lib/x86_64-linux-gnu/odbc/psqlodbcw.so
 		ls $python/pyodbc* >/dev/null 2>&1 || missing="$missing python3-pyodbc"
