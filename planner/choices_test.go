@@ -58,18 +58,24 @@ func TestPriceOfChoices(t *testing.T) {
 		if !slices.Equal(epsilons, tt.epsilons) {
 			t.Errorf("%s, pure: %t: choices at %v, want %v", tt.sql, tt.pure, epsilons, tt.epsilons)
 		}
-		measure := dp.ZCDP
-		if tt.pure {
-			measure = dp.PureDP
-		}
-		loss, err := accountant.Price(event, measure)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if loss.Pico() != tt.price {
-			t.Errorf("%s, pure: %t: costs %d·10⁻¹², want %d", tt.sql, tt.pure, loss.Pico(), tt.price)
+		if paid := paidPico(t, event, tt.pure); paid != tt.price {
+			t.Errorf("%s, pure: %t: costs %d·10⁻¹², want %d", tt.sql, tt.pure, paid, tt.price)
 		}
 	}
+}
+
+// paidPico prices an event for a budget of zCDP or of pure DP, in 10⁻¹².
+func paidPico(t *testing.T, event dp.Event, pure bool) int64 {
+	t.Helper()
+	measure := dp.ZCDP
+	if pure {
+		measure = dp.PureDP
+	}
+	loss, err := accountant.Price(event, measure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loss.Pico()
 }
 
 // chosenBlock plans a statement over the clinic.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"dpproxy/accountant"
 	"dpproxy/dp"
 	"dpproxy/internal/plantest"
 	"dpproxy/parser"
@@ -76,15 +75,7 @@ func TestPriceOfTop(t *testing.T) {
 		if !slices.Equal(epsilons, tt.epsilons) {
 			t.Errorf("%s, pure: %t: choices at %v, want %v", tt.sql, tt.pure, epsilons, tt.epsilons)
 		}
-		measure := dp.ZCDP
-		if tt.pure {
-			measure = dp.PureDP
-		}
-		loss, err := accountant.Price(event, measure)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if paid := loss.Pico(); paid > tt.price || paid < tt.price-tt.price/10_000 {
+		if paid := paidPico(t, event, tt.pure); paid > tt.price || paid < tt.price-tt.price/10_000 {
 			t.Errorf("%s, pure: %t: costs %d·10⁻¹², want %d", tt.sql, tt.pure, paid, tt.price)
 		}
 	}

@@ -39,14 +39,7 @@ func TestLawOfChoices(t *testing.T) {
 		{"mode in a pure budget", common, fmt.Sprintf(perYear, 1928, 1932), pure, 0.9 * epsilon, flipLaw},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			rows, err := sitetest.Dial(t, c.site.Data.URL("postgres", "postgres")).Query(t.Context(), c.counts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			counts, err := pgx.CollectRows(rows, pgx.RowTo[float64])
-			if err != nil {
-				t.Fatal(err)
-			}
+			counts := trueCounts(t, c.site, c.counts)
 			chosen := make([]int64, draws(t))
 			repeat(t, c.site.Run(t), fmt.Sprintf("SET dp.epsilon = %v; SET dp.small_groups = show", epsilon), c.sql, len(chosen),
 				func(k int, row pgx.Row) error { return row.Scan(&chosen[k]) })
@@ -164,14 +157,7 @@ func TestLawOfTop(t *testing.T) {
 		{"a diagnosis in a pure budget", topOne, diagnoses, pure, 0.9 * epsilon / 2 / 5, flipLaw, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			rows, err := sitetest.Dial(t, c.site.Data.URL("postgres", "postgres")).Query(t.Context(), c.counts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			counts, err := pgx.CollectRows(rows, pgx.RowTo[float64])
-			if err != nil {
-				t.Fatal(err)
-			}
+			counts := trueCounts(t, c.site, c.counts)
 			law := c.choice
 			if c.pairs {
 				law = func(counts []float64, epsilon float64) []float64 { return pairLaw(counts, epsilon, c.choice) }
@@ -240,4 +226,18 @@ func TestTopWithoutNoise(t *testing.T) {
 			t.Errorf("%s:\n%q\nPostgres says\n%q", sql, got, want)
 		}
 	}
+}
+
+// trueCounts asks the protected database itself.
+func trueCounts(t *testing.T, s *sitetest.Site, sql string) []float64 {
+	t.Helper()
+	rows, err := sitetest.Dial(t, s.Data.URL("postgres", "postgres")).Query(t.Context(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, err := pgx.CollectRows(rows, pgx.RowTo[float64])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counts
 }
