@@ -129,7 +129,7 @@ var matrix = []client{
 	pythonClient("psycopg3", "psycopg", "python3-psycopg", groupRows, groupRows, charged, "pipeline: int int int",
 		"copy: asthma cold flu", canceled, refused, "recover: 1"),
 	pythonClient("asyncpg", "asyncpg", "python3-asyncpg", groupRows, "enum: f m", charged, canceled, refused, "recover: 1"),
-	pythonClient("sqlalchemy", "sqlalchemy, pandas, psycopg2", "python3-sqlalchemy python3-pandas",
+	pythonClient("sqlalchemy", "sqlalchemy, pandas, psycopg2", "python3-sqlalchemy",
 		groupRows, "pandas: object int64 (object|float64) 3", charged, canceled, refused, "recover: 1"),
 	pythonClient("pgcli", "pgcli", "pgcli", charged, refused, "recover: 1"),
 	odbcClient("odbc", ""),
