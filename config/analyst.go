@@ -124,6 +124,7 @@ var ownSettings = map[string]func(value){
 	"dp.consistent":      func(v value) { v.oneOf("on", "off") },
 	"dp.columns":         func(v value) { v.oneOf("values", "errors") },
 	"dp.top":             func(v value) { v.oneOf(planner.TopWords()...) },
+	"dp.spend":           func(v value) { v.oneOf("always", "confirmed", "never") },
 }
 
 func readSettings(v value) map[string]string {

@@ -192,6 +192,7 @@ func clinicAnalysts() []config.Analyst {
 				"dp.refine": "off", "dp.rows": "none", "dp.contribution": "fixed", "dp.small_groups": "show", "dp.consistent": "on",
 				"dp.columns": "errors",
 				"dp.top":     "on",
+				"dp.spend":   "confirmed",
 			},
 			Allowance: config.Allowance{MaxEpsilonPico: 25e10, Mechanisms: []string{"laplace"}},
 		},

@@ -48,6 +48,9 @@ var (
 var (
 	BudgetExhausted = declare("PB001", "privacy_budget_exhausted",
 		"The statement costs more than what is left of a privacy budget. Nothing was read or charged. The detail names the budget.")
+	Unconfirmed = declare("PB018", "spending_not_confirmed",
+		"The statement costs budget, and the session spends none unasked (dp.spend). Nothing was read or charged. "+
+			"The message has the price.")
 	RowAccess = declare("PB002", "protected_row_access",
 		"The statement asks for rows of a protected table. Ask for an aggregate: count, sum, avg.")
 	NoBounds = declare("PB003", "no_value_bounds",

@@ -55,9 +55,18 @@ func (e *execution) draw(ctx context.Context, plan *planner.Plan, pre *prelude, 
 		bill: e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, pre),
 		run:  release.New(rest, known.Before, e.p.cashier.Price, e.p.cfg.Source),
 	}
+	agreed, err := d.wanted(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	v.then(func() {
+		if agreed != nil && d.payment.Receipt == nil {
+			e.p.consents.show(e.analyst, pre.asked, agreed)
+		}
+	})
 	if !rest.Reads() {
 		v.fall()
-		err := d.reserve(ctx)
+		err = d.reserve(ctx)
 		return known.Released, d.payment.Receipt, err
 	}
 	if err := d.draw(ctx); err != nil {

@@ -95,6 +95,7 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 		bill.Rounds = false // nothing is reserved
 		return nil, false, reserveError(bill, err)
 	}
+	x.p.consents.show(x.analyst, pre.asked, costs)
 	if plan.Candidates == nil && plan.Reads() {
 		plan = x.compared(plan, analysed, pre)
 	}

@@ -81,8 +81,8 @@ var path = [...]rule{
 		false, nothing,
 	},
 	stepRecall: {
-		"recall", "look for what was released before: it is not read again",
-		[]string{"proxy/memory", "answers"},
+		"recall", "look for what was released before: it is not read again; what costs must be wanted (`dp.spend`)",
+		[]string{"proxy/memory", "answers", "proxy/consent.go"},
 		false, nothing,
 	},
 	stepOpen: {

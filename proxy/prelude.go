@@ -31,6 +31,7 @@ type prelude struct {
 	shadowed bool
 	values   []scalar.Value
 	carried  []byte // settings of the session, as carriedSQL tells them, where a part leaves it
+	asked    asked  // the statement and its parameters
 	// leftPico is the room for noise reduction where no more is left; 0: as its settings say.
 	leftPico int64
 }
@@ -57,7 +58,7 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 		return nil, err
 	}
 	row := res.Rows[0]
-	p := &prelude{settings: e.p.defaults(q.Tables())}
+	p := &prelude{settings: e.p.defaults(q.Tables()), asked: askedBy(e.text.stmt.InnerText(), b)}
 	for i, name := range settings.Names() {
 		if err := p.settings.Parse(name, string(row[i])); err != nil {
 			return nil, err

@@ -138,6 +138,7 @@ type Proxy struct {
 	relations *relations
 	incidents *incidents
 	history   *history
+	consents  *consents
 	reader    *reader.Reader
 	cashier   *cashier.Cashier
 	memory    *memory.Memory
@@ -163,7 +164,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 		return nil, err
 	}
 	p.incidents = &incidents{ledger: cfg.Ledger}
-	p.history = &history{}
+	p.history, p.consents = &history{}, newConsents(cfg.Now)
 	p.relations = &relations{load: cfg.Relations}
 	if err := p.relations.reload(ctx); err != nil {
 		return nil, fmt.Errorf("reading the mirror: %w", err)
@@ -178,7 +179,7 @@ func (p *Proxy) Next(ctx context.Context, cfg Config, sameSessions bool) (*Proxy
 	if err != nil {
 		return nil, err
 	}
-	next.history, next.incidents = p.history, p.incidents
+	next.history, next.incidents, next.consents = p.history, p.incidents, p.consents
 	if sameSessions {
 		next.reader = p.reader.Next(cfg.Data)
 	}

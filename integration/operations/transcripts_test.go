@@ -14,9 +14,8 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// TestErrorTranscripts plays what docs/clients.md shows of errors in columns, with psql, pandas and R: numbers aside, each
-// prints what stands there.
-func TestErrorTranscripts(t *testing.T) {
+// TestClientTranscripts plays what docs/clients.md shows of psql, pandas and R: numbers aside, each prints what stands there.
+func TestClientTranscripts(t *testing.T) {
 	text, err := os.ReadFile("../../docs/clients.md")
 	if err != nil {
 		t.Fatal(err)
@@ -29,32 +28,32 @@ func TestErrorTranscripts(t *testing.T) {
 	password, _ := u.User.Password()
 	env := append(os.Environ(), "PGHOST="+u.Hostname(), "PGPORT="+u.Port(), "PGDATABASE=demo", "PGUSER="+u.User.Username(),
 		"PGPASSWORD="+password)
-	play := func(t *testing.T, input string, command ...string) string {
+	play := func(t *testing.T, all bool, input string, command ...string) string {
 		t.Helper()
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 		cmd.Env, cmd.Stdin = env, strings.NewReader(input)
-		out, err := cmd.Output()
-		if err != nil {
+		var out strings.Builder
+		cmd.Stdout = &out
+		if all {
+			cmd.Stderr = &out
+		}
+		if err := cmd.Run(); err != nil {
 			t.Fatalf("%v: %v", command, err)
 		}
-		return string(out)
+		return out.String()
 	}
 	t.Run("psql", func(t *testing.T) {
-		block := regexp.MustCompile("(?s)```psql\n(demo=> SET dp.columns.*?)```").FindSubmatch(text)
-		if block == nil {
-			t.Fatal("there is no transcript")
+		blocks := regexp.MustCompile("(?s)```psql\n(demo=> .*?)```").FindAllStringSubmatch(string(text), -1)
+		if len(blocks) < 2 {
+			t.Fatal("there are no transcripts")
 		}
-		var typed, shown []string
-		for line := range strings.Lines(string(block[1])) {
-			if sql, ok := strings.CutPrefix(line, "demo=> "); ok {
-				typed = append(typed, sql)
-			} else {
-				shown = append(shown, line)
-			}
+		for _, block := range blocks {
+			typed, shown := session(block[1])
+			told := strings.Contains(shown, "NOTICE:") || strings.Contains(shown, "ERROR:")
+			same(t, play(t, told, typed, "psql", "-X"), shown)
 		}
-		same(t, play(t, strings.Join(typed, ""), "psql", "-X"), strings.Join(shown, ""))
 	})
 	for _, c := range []struct {
 		language, packages string
@@ -79,9 +78,21 @@ func TestErrorTranscripts(t *testing.T) {
 			if block == nil {
 				t.Fatal("there is no transcript")
 			}
-			same(t, play(t, string(block[1]), c.command...), string(block[2]))
+			same(t, play(t, false, string(block[1]), c.command...), string(block[2]))
 		})
 	}
+}
+
+// session splits a transcript of psql into what was typed and what was printed.
+func session(transcript string) (typed, shown string) {
+	for line := range strings.Lines(transcript) {
+		if sql, ok := strings.CutPrefix(line, "demo=> "); ok {
+			typed += sql
+		} else {
+			shown += line
+		}
+	}
+	return typed, shown
 }
 
 var (

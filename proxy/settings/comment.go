@@ -81,6 +81,7 @@ func (s *Settings) parseComment(at int, body string, seen map[string]bool) *pger
 	if !ours {
 		return nil
 	}
+	s.Commented = true
 	at += len(body) - len(list)
 	for entry := range strings.SplitSeq(list, ",") {
 		if err := s.parseEntry(entry, seen); err != nil {

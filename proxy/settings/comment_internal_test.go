@@ -8,11 +8,11 @@ import (
 func TestComments(t *testing.T) {
 	for statement, want := range map[string]Settings{
 		"SELECT 1":                                            {},
-		"/* dp: epsilon=0.5 */ SELECT 1":                      {EpsilonPico: 5e11},
-		"  \n/*dp:EPSILON = 2,mechanism=Gaussian*/ ":          {EpsilonPico: 2e12, Mechanism: "gaussian"},
-		"/* a tool */ -- dp: max_rows=7\nSELECT 1":            {MaxRows: 7},
-		"--dp: max_partitions=1000000":                        {MaxPartitions: 1_000_000},
-		"/* DP: notice=on */ /* dp: confidence=0.5 */ SELECT": {Notices: true, Confidence: 0.5},
+		"/* dp: epsilon=0.5 */ SELECT 1":                      {EpsilonPico: 5e11, Commented: true},
+		"  \n/*dp:EPSILON = 2,mechanism=Gaussian*/ ":          {EpsilonPico: 2e12, Mechanism: "gaussian", Commented: true},
+		"/* a tool */ -- dp: max_rows=7\nSELECT 1":            {MaxRows: 7, Commented: true},
+		"--dp: max_partitions=1000000":                        {MaxPartitions: 1_000_000, Commented: true},
+		"/* DP: notice=on */ /* dp: confidence=0.5 */ SELECT": {Notices: true, Confidence: 0.5, Commented: true},
 		"/* /* dp: epsilon=1 */ */ SELECT 1":                  {},
 		"/* for dp: epsilon=1 */ SELECT 1":                    {},
 		"SELECT /* dp: epsilon=1 */ 1":                        {},

@@ -38,7 +38,16 @@ type Settings struct {
 	Consistent     bool   // cells of counts and sums are not negative, and add up
 	ErrorColumns   bool   // columns with noise have their errors beside them
 	Top            string // how the top of groups is found, a word of [planner.TopWords]; empty: auto
+	Spending       string // which statements that cost are run: Always, Confirmed or Never; empty: Always
+	Commented      bool   // a comment of the statement sets something: its author knows that it costs
 }
+
+// The words of dp.spend. Confirmed statements are those whose price was shown, and those with a comment of ours.
+const (
+	Always    = "always"
+	Confirmed = "confirmed"
+	Never     = "never"
+)
 
 // Spend returns the ε that the statement wants to spend, or, to reach a target, at most, in 10⁻¹².
 func (s *Settings) Spend() int64 {
@@ -87,6 +96,7 @@ var knownSettings = []setting{
 	{"consistent", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Consistent, value) }},
 	{"columns", "values or errors", (*Settings).setColumns},
 	{"top", strings.Join(planner.TopWords(), ", "), (*Settings).setTop},
+	{"spend", strings.Join([]string{Always, Confirmed, Never}, ", "), (*Settings).setSpending},
 }
 
 // Limits of the settings. An epsilon above the largest could not be told from no
@@ -212,6 +222,11 @@ func (s *Settings) setColumns(value string) bool {
 func (s *Settings) setTop(value string) bool {
 	s.Top = strings.ToLower(value)
 	return slices.Contains(planner.TopWords(), s.Top)
+}
+
+func (s *Settings) setSpending(value string) bool {
+	s.Spending = strings.ToLower(value)
+	return slices.Contains([]string{Always, Confirmed, Never}, s.Spending)
 }
 
 func setSwitch(to *bool, value string) bool {

@@ -69,6 +69,8 @@ func TestSettings(t *testing.T) {
 		{"consistent", "On"},
 		{"columns", "values"},
 		{"columns", "Errors"},
+		{"spend", "never"},
+		{"spend", "Confirmed"},
 	} {
 		if err := s.Parse(set[0], set[1]); err != nil {
 			t.Error(err)
@@ -82,7 +84,7 @@ func TestSettings(t *testing.T) {
 	if s != (Settings{
 		EpsilonPico: 25e10, Mechanism: "laplace", Confidence: 0.9, Notices: true, MaxRows: 12, MaxPartitions: 1,
 		Target: planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, MaxEpsilonPico: 5e11, Capped: true,
-		Refine: true, NoRows: true, ShowSmall: true, Consistent: true, Contribution: "auto", ErrorColumns: true,
+		Refine: true, NoRows: true, ShowSmall: true, Consistent: true, Contribution: "auto", ErrorColumns: true, Spending: Confirmed,
 	}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
@@ -140,6 +142,7 @@ func TestBadSettings(t *testing.T) {
 		{"max_epsilon", "1e9"},
 		{"refine", "perhaps"},
 		{"rows", "some"},
+		{"spend", "ask"},
 	} {
 		err := Check(&parser.Setting{Name: "dp." + bad[0], Value: bad[1]})
 		if err == nil || !strings.Contains(err.Error(), `"dp.`+bad[0]+`"`) {

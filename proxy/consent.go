@@ -1,0 +1,219 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"dpproxy/dp"
+	"dpproxy/pgerr"
+	"dpproxy/planner"
+	"dpproxy/proxy/cashier"
+	"dpproxy/proxy/settings"
+	"dpproxy/wire"
+)
+
+// This file holds dp.spend: which statements that cost are run. Tools ask more than their users do, and a session can say
+// that nothing is spent whose price nobody has seen.
+
+const (
+	// consentsKept is how many statements of an analyst are known with the prices that were shown.
+	consentsKept = 1000
+	// consentFor is how long a price that was shown counts.
+	consentFor = time.Hour
+)
+
+// asked identifies a statement with the values of its parameters.
+type asked [sha256.Size]byte
+
+// askedBy returns the digest of a statement, or of the query of an EXPLAIN.
+func askedBy(inner string, b wire.BindRequest) asked {
+	h := sha256.New()
+	part := func(s []byte) {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
+		h.Write(s)
+	}
+	part([]byte(strings.TrimSpace(inner)))
+	for i, v := range b.Params {
+		part([]byte{boolByte(v == nil), byte(formatOf(b.Formats, i))})
+		part(v)
+	}
+	return asked(h.Sum(nil))
+}
+
+func boolByte(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// formatOf returns the format of a parameter: of none all are text, and one is that of all.
+func formatOf(formats []int16, i int) int16 {
+	switch {
+	case len(formats) == 1:
+		return formats[0]
+	case i < len(formats):
+		return formats[i]
+	}
+	return 0
+}
+
+// consents are the prices that analysts were shown. They say nothing but what EXPLAIN and refusals have said.
+type consents struct {
+	now func() time.Time // nil: none gets old
+
+	mu    sync.Mutex
+	shown int64
+	of    map[string]map[asked]consent // by analyst
+}
+
+// A consent is what a statement was said to cost at most, by budget.
+type consent struct {
+	number int64
+	at     time.Time
+	price  map[string]dp.Loss
+}
+
+func newConsents(now func() time.Time) *consents {
+	return &consents{now: now, of: map[string]map[asked]consent{}}
+}
+
+func (c *consents) time() time.Time {
+	if c.now == nil {
+		return time.Time{}
+	}
+	return c.now()
+}
+
+// show notes that an analyst was told what a statement costs.
+func (c *consents) show(analyst string, a asked, costs []planner.Cost) {
+	shown := consent{at: c.time(), price: map[string]dp.Loss{}}
+	for _, cost := range costs {
+		shown.price[cost.Scope] = cost.Loss
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shown++
+	shown.number = c.shown
+	mine := c.of[analyst]
+	if mine == nil {
+		mine = map[asked]consent{}
+		c.of[analyst] = mine
+	}
+	mine[a] = shown
+	for len(mine) > consentsKept {
+		delete(mine, oldest(mine))
+	}
+}
+
+// oldest returns the statement whose price was shown first.
+func oldest(shown map[asked]consent) (first asked) {
+	least := int64(math.MaxInt64)
+	for a, s := range shown {
+		if s.number < least {
+			first, least = a, s.number
+		}
+	}
+	return first
+}
+
+// use reports whether the analyst was told that a statement costs so much or more, and forgets it: it costs once.
+func (c *consents) use(analyst string, a asked, costs []planner.Cost) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	shown, ok := c.of[analyst][a]
+	if !ok {
+		return false
+	}
+	delete(c.of[analyst], a)
+	if c.time().Sub(shown.at) > consentFor {
+		return false
+	}
+	for _, cost := range costs {
+		if most, ok := shown.price[cost.Scope]; !ok || most.Measure() != cost.Loss.Measure() || !cost.Loss.Fits(most) {
+			return false
+		}
+	}
+	return true
+}
+
+// wanted refuses a drawing that costs, unless the session says that it may. It reads and charges nothing. Where a price that was
+// shown is why it may, it returns that.
+func (d *drawing) wanted(ctx context.Context) (agreed []planner.Cost, err error) {
+	b, spend := d.bill, d.pre.settings.Spending
+	if spend == "" || spend == settings.Always {
+		return nil, nil
+	}
+	costs, err := d.p.cashier.Costs(ctx, b)
+	if err != nil {
+		return nil, reserveError(b, err)
+	}
+	price := dearest(costs)
+	switch {
+	case price == nil:
+		return nil, nil
+	case spend == settings.Never:
+		return nil, pgerr.New(pgerr.Unconfirmed, "the statement would cost %s, and dp.spend = never answers only what is free",
+			amount(b, *price)).
+			WithDetail("%s", charges(b, costs)).
+			WithHint("Write /* dp: spend=always */ before it, or SET dp.spend = confirmed.")
+	case d.pre.settings.Commented:
+		return nil, nil
+	case d.p.consents.use(d.analyst, d.pre.asked, costs):
+		return costs, nil
+	}
+	if err := d.p.cashier.Covered(ctx, b); err != nil {
+		return nil, reserveError(b, err)
+	}
+	d.p.consents.show(d.analyst, d.pre.asked, costs)
+	return nil, pgerr.New(pgerr.Unconfirmed, "the statement costs %s: run it again to spend that", amount(b, *price)).
+		WithDetail("%s", charges(b, costs)).
+		WithHint("Within an hour it runs as it is, once; with /* dp: spend=always */ before it, at once; " +
+			"SET dp.spend = always for all.")
+}
+
+// dearest returns the cost of which the least is left; nil where nothing costs.
+func dearest(costs []planner.Cost) *planner.Cost {
+	var found *planner.Cost
+	for i := range costs {
+		c := &costs[i]
+		if !c.Loss.IsZero() && (found == nil || c.Remaining.Pico() < found.Remaining.Pico()) {
+			found = c
+		}
+	}
+	return found
+}
+
+// amount writes a cost with what it would leave.
+func amount(b cashier.Bill, c planner.Cost) string {
+	most := ""
+	if b.Rounds {
+		most = "at most "
+	}
+	return most + c.Loss.String() + " of " + c.Scope + " (" + left(c) + ")"
+}
+
+// left tells what a cost would leave.
+func left(c planner.Cost) string {
+	rest := c.Remaining.Measure().Symbol() + "=" + planner.Number(float64(c.Remaining.Pico())/dp.PicoPerUnit)
+	if !c.Fits {
+		return rest + " is left"
+	}
+	return "which would leave " + rest
+}
+
+// charges lists all costs of a bill.
+func charges(b cashier.Bill, costs []planner.Cost) string {
+	said := make([]string, 0, len(costs))
+	for _, c := range costs {
+		if !c.Loss.IsZero() {
+			said = append(said, amount(b, c))
+		}
+	}
+	return strings.Join(said, "; ") + ". Nothing was read or charged."
+}
