@@ -49,6 +49,9 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return nil
 	}
 	defer conn.Close(ctx)
+	if err := checkRights(ctx, s.mirrorPlan(), conn, func(line string) { fmt.Printf("%s: %s\n", c.Policy, line) }); err != nil {
+		return err
+	}
 	cat, err := s.readCatalog(ctx)
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func (v *service) checks() []check {
 			_, err := v.ledger.Balances(ctx)
 			return err
 		}},
-		{"data", func(ctx context.Context) error { return closing(ctx, g.connectData) }},
+		{"data", func(ctx context.Context) error { return v.rights.connect(ctx, g.site) }},
 		{"mirror", func(ctx context.Context) error { return closing(ctx, g.connectMirror) }},
 	}
 	if g.auth != nil {
@@ -128,6 +128,9 @@ func (h *healthPages) look(ctx context.Context) (ready bool, outcome string) {
 			state, h.ready = "failed", false
 		}
 		fmt.Fprintf(&b, "%s %s\n", c.name, state)
+	}
+	if !h.service.rights.well() {
+		b.WriteString("rights degraded\n")
 	}
 	if !h.service.now.Load().ready() {
 		b.WriteString("schema degraded\n") // what is not refused is served

@@ -75,7 +75,7 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer func() { err = errors.Join(err, ledger.Close()) }()
-	v := &service{ledger: ledger, log: log, flights: flights{wanted: make(chan *flight, 1)}}
+	v := &service{ledger: ledger, log: log, rights: lookout{log: log}, flights: flights{wanted: make(chan *flight, 1)}}
 	g, err := s.open(ctx, nil)
 	if err != nil {
 		return err
@@ -86,6 +86,9 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	v.logChanges(g.outlook, nil)
+	if err := v.rights.connect(ctx, s.site); err != nil {
+		return err
+	}
 	v.front = proxy.NewFront(g.proxy, v.catchUp)
 	cfg, err := s.wireConfig(ctx, v.front, g.auth, log)
 	if err != nil {

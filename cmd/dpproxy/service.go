@@ -29,6 +29,8 @@ type service struct {
 	flights flights
 	// caughtUp is when it was last looked whether the mirror or the schema is another.
 	caughtUp time.Time
+	// rights are those of dpproxy's role in the protected database.
+	rights lookout
 	// unsynced is why dpproxy did not sync by itself, as it was last said.
 	unsynced string
 	// closing ends with the generations before this one.

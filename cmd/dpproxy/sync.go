@@ -40,15 +40,18 @@ func (c *syncCommand) Run(ctx context.Context) error {
 // sync checks the policy against the database, makes the mirror, and proves that
 // no protected relation can be read there.
 func (s *site) sync(ctx context.Context, report func(string)) error {
-	cat, err := s.readCatalog(ctx)
-	if err != nil {
-		return err
-	}
 	up, err := s.connectData(ctx)
 	if err != nil {
 		return err
 	}
 	defer up.Close(ctx)
+	if err := checkRights(ctx, s.mirrorPlan(), up, report); err != nil {
+		return err
+	}
+	cat, err := s.readCatalog(ctx)
+	if err != nil {
+		return err
+	}
 	down, err := s.connectMirror(ctx)
 	if err != nil {
 		return err

@@ -100,6 +100,9 @@ func (v *service) recheckSchema(ctx context.Context) error {
 		return fmt.Errorf("recheck: %w", err)
 	}
 	defer conn.Close(ctx)
+	if err := v.rights.look(ctx, g.mirrorPlan(), conn); err != nil {
+		return err
+	}
 	if _, err := g.data.Recheck(ctx, conn); err != nil || g.ready() {
 		return err
 	}

@@ -144,6 +144,9 @@ func (r *Reading) tryBind(ctx context.Context, values []scalar.Value, policy tim
 	case cause != nil || !errors.As(err, &refused):
 		r.c.spoiled = true
 		return unreached()
+	case refused.Code == insufficientPrivilege:
+		return pgerr.New(pgerr.DataUnavailable, "dpproxy may not read the protected tables of this statement").
+			WithHint("Nothing was charged. The administrator must grant the right: dpproxy check prints what is lacking.")
 	case len(results) == checkAt:
 		if err := orChanged(err); errors.Is(err, errChanged) {
 			return r.explainChange(ctx, policy)
@@ -153,6 +156,9 @@ func (r *Reading) tryBind(ctx context.Context, values []scalar.Value, policy tim
 	}
 	return unavailable("the protected database does not take the statement now")
 }
+
+// insufficientPrivilege is the SQLSTATE of a right that is lacking, whatever the rows are.
+const insufficientPrivilege = "42501"
 
 // planning returns the requests of the first exchange, and the statements that the session has
 // prepared behind it.

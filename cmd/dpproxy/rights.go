@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/mirror"
+)
+
+// lackingError says that dpproxy's role may not do in the protected database what it has to.
+type lackingError mirror.Rights
+
+// Error implements error.
+func (e *lackingError) Error() string {
+	return fmt.Sprintf("the role %q of dpproxy lacks rights in the protected database; its owner can grant them there:\n  %s",
+		e.Role, strings.Join(e.Missing, "\n  "))
+}
+
+// excess says in a line each what dpproxy's role may do in the protected database and need not.
+func excess(r mirror.Rights) (lines []string) {
+	for _, what := range r.Excess {
+		lines = append(lines, fmt.Sprintf("the role %q of dpproxy in the protected database %s: it needs SELECT alone (docs/operations.md)",
+			r.Role, what))
+	}
+	return lines
+}
+
+// checkRights tells what dpproxy's role may do and need not; rights that it lacks are an error.
+func checkRights(ctx context.Context, plan mirror.Plan, up *pgx.Conn, report func(string)) error {
+	rights, err := mirror.ReadRights(ctx, up, plan)
+	if err != nil {
+		return err
+	}
+	for _, line := range excess(rights) {
+		report(mirror.Warning + line)
+	}
+	if len(rights.Missing) > 0 {
+		return (*lackingError)(&rights)
+	}
+	return nil
+}
+
+// lookout tells when the rights of dpproxy's role change while it serves.
+type lookout struct {
+	// seen are those that the role was seen to lack; nil: nobody has looked.
+	seen atomic.Pointer[[]string]
+	log  *slog.Logger
+}
+
+// look logs the rights that dpproxy's role lacks, and once it has them again, where that is new.
+func (l *lookout) look(ctx context.Context, plan mirror.Plan, up *pgx.Conn) error {
+	rights, err := mirror.ReadRights(ctx, up, plan)
+	if err != nil {
+		return err
+	}
+	before := l.seen.Swap(&rights.Missing)
+	switch {
+	case before != nil && slices.Equal(*before, rights.Missing):
+	case len(rights.Missing) > 0:
+		l.log.Error("dpproxy's role lacks rights in the protected database: statements that need them are refused",
+			"role", rights.Role, "to do", strings.Join(rights.Missing, " "))
+	case before != nil:
+		l.log.Info("dpproxy's role has its rights in the protected database again", "role", rights.Role)
+	}
+	if before == nil {
+		for _, what := range rights.Excess {
+			l.log.Warn("dpproxy's role may do more in the protected database than it needs", "role", rights.Role, "it", what)
+		}
+	}
+	return nil
+}
+
+// connect connects to a site's protected database, and looks.
+func (l *lookout) connect(ctx context.Context, s *site) error {
+	conn, err := s.connectData(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(l.look(ctx, s.mirrorPlan(), conn), conn.Close(ctx))
+}
+
+// well reports whether the role lacked no right when it was looked at last.
+func (l *lookout) well() bool {
+	seen := l.seen.Load()
+	return seen == nil || len(*seen) == 0
+}
