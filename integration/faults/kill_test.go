@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,18 +16,22 @@ import (
 // kills is how often the proxy is killed.
 const kills = 100
 
-// TestKill kills dpproxy at random moments while a client asks. Every answer that
+// TestKill kills dpproxy at random moments while a client asks: from the first of its connection
+// on, and after some answers, however long they take here. Every answer that
 // the client saw must be in the ledger when dpproxy comes back, and the ledger's
 // sums must be of its entries.
 func TestKill(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
 	seen := 0
-	for range kills {
+	for i := range kills {
 		r := s.Run(t)
-		answers := make(chan int)
+		first, answers := make(chan struct{}), make(chan int)
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { answers <- ask(ctx, r.URL("ana")) }()
-		sitetest.Pause(t, 60*time.Millisecond)
+		go func() { answers <- ask(ctx, r.URL("ana"), i%4, func() { close(first) }) }()
+		if i%4 > 0 {
+			<-first
+		}
+		sitetest.Pause(t, 15*time.Millisecond)
 		r.Kill()
 		stop()
 		seen += <-answers
@@ -53,14 +58,20 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// ask counts the answers that it gets before the connection breaks.
-func ask(ctx context.Context, url string) int {
+// ask counts the answers that it gets before the connection breaks. It tells when it has so many,
+// or has none to wait for.
+func ask(ctx context.Context, url string, enough int, tell func()) int {
+	told := sync.OnceFunc(tell)
+	defer told()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return 0
 	}
 	defer conn.Close(context.Background())
 	for n := 0; ; n++ {
+		if n >= enough {
+			told()
+		}
 		var v int64
 		if conn.QueryRow(ctx, "SELECT count(*) FROM patients WHERE birth_year > $1", 1940+n%50).Scan(&v) != nil {
 			return n
