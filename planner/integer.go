@@ -15,6 +15,9 @@ func (r *reader) integer(t term) (string, error) {
 	if i := slices.IndexFunc(r.integers, t.sameInteger); i >= 0 {
 		return sqltext.Integer(i), nil
 	}
+	if i := slices.IndexFunc(r.products, func(p product) bool { return p.sameInteger(t) }); i >= 0 {
+		return r.multiplied(r.products[i]), nil
+	}
 	_, physical, err := r.w.Value(t.arg)
 	return r.clamped(r.column(t.arg), physical, t), err
 }
@@ -116,7 +119,7 @@ func (r *reader) fits(t term) bool {
 // a cast for each row: its type has no decimals beyond the lattice, and nothing else is computed of its integer.
 // Numbers are summed exactly, in any order. A sum in int8 has as much room as that of integers.
 func (r *reader) late(t term) bool {
-	return t.arg.Type().Family() == pgtype.NumericFamily && r.fits(t) &&
+	return t.arg.Type().Family() == pgtype.NumericFamily && r.fits(t) && !r.isFactor(t) &&
 		slices.ContainsFunc(r.statistics, t.summedLate) && !slices.ContainsFunc(r.statistics, t.neededSoon)
 }
 

@@ -45,8 +45,9 @@ type reader struct {
 	level *sqltext.Select
 	// args and filters are the different expressions over rows that statistics need.
 	args, filters []scalar.Expr
-	// integers are the terms whose integers are the columns l of the rows.
+	// integers are the terms whose integers are the columns l of the rows, products those that are computed of them.
 	integers []term
+	products []product
 	// statistics are those of the read.
 	statistics []*statistic
 }
@@ -90,10 +91,11 @@ func (r *reader) write(read *Read) (string, error) {
 		return "", err
 	}
 	r.integers, r.statistics = summedTerms(read.statistics), read.statistics
+	r.factorise()
 	for _, st := range read.statistics {
 		r.filters = including(r.filters, st.filter)
 		for _, t := range st.terms() {
-			if !slices.ContainsFunc(r.integers, t.sameInteger) {
+			if !r.summed(t) {
 				r.args = including(r.args, t.arg)
 			}
 		}
@@ -117,6 +119,12 @@ func (r *reader) write(read *Read) (string, error) {
 	even, joins := sqltext.Even(q)
 	read.Joins = joins
 	return even.SQL(), nil
+}
+
+// summed says that the rows have the integers of a term, or what they are computed of.
+func (r *reader) summed(t term) bool {
+	return slices.ContainsFunc(r.integers, t.sameInteger) ||
+		slices.ContainsFunc(r.products, func(p product) bool { return p.sameInteger(t) })
 }
 
 // dropOthers leaves out, in a block of several grouping sets, the rows whose key is outside
@@ -172,7 +180,7 @@ func (r *reader) rows() (*sqltext.Select, error) {
 		return nil, err
 	}
 	// The fence keeps Postgres from computing an integer anew for each statistic that uses it.
-	q.Fence = slices.ContainsFunc(r.integers, func(t term) bool { return r.set.uses(t) > 1 })
+	q.Fence = slices.ContainsFunc(r.integers, func(t term) bool { return r.set.uses(t) > 1 || r.isFactor(t) })
 	return &q, nil
 }
 

@@ -171,6 +171,7 @@ type database struct {
 	analyst, data *pgx.Conn
 	zones         map[string]bool
 	version       int // of data, such as 15
+	stepsSeen     int // expressions that were computed in whole steps
 }
 
 const analystZone = "America/New_York"

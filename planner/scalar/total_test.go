@@ -43,6 +43,9 @@ func TestTotal(t *testing.T) {
 	if seen < 300 {
 		t.Errorf("only %d expressions", seen)
 	}
+	if db.stepsSeen < 8 {
+		t.Errorf("only %d expressions were computed in whole steps", db.stepsSeen)
+	}
 }
 
 // TestTotalRandom does the same for random expressions: 20 for each of rapid's checks
@@ -123,7 +126,49 @@ func (db *database) check(ctx context.Context, text string) error {
 	if err := db.spelled(ctx, res, text); err != nil {
 		return err
 	}
+	if err := db.stepped(ctx, res); err != nil {
+		return err
+	}
 	return db.listed(ctx, res)
+}
+
+// stepped reports steps that are not those of the expression's own value, on any row.
+func (db *database) stepped(ctx context.Context, res *resolved) error {
+	w := res.writer()
+	digits, _ := res.env.Scale(res.x)
+	sql, ok := scalar.Steps(w, res.x, digits, func(r *scalar.Ref) string {
+		own, _ := scalar.OwnSteps(res.env, r)
+		x, _, err := w.Clamped(r, res.env.Bounds(r))
+		if err != nil {
+			return "an error"
+		}
+		return fmt.Sprintf("CAST(%s * 1e%d AS int8)", x, own)
+	})
+	if !ok {
+		return nil
+	}
+	db.stepsSeen++
+	x, _, err := w.Clamped(res.x, res.env.Bounds(res.x))
+	if err != nil {
+		return err
+	}
+	rows, err := db.query(ctx, res.env, fmt.Sprintf("SELECT k, %s, CAST((%s) * 1e%d AS int8) FROM public.t AS t0", sql, x, digits))
+	if err != nil {
+		return fmt.Errorf("steps: %w\n\t%s", err, sql)
+	}
+	for _, r := range rows {
+		if (r[1] == nil) != (r[2] == nil) || r[1] != nil && *r[1] != *r[2] {
+			return fmt.Errorf("row %s: %s steps of 1e-%d, want %s\n\t%s", *r[0], text(r[1]), digits, text(r[2]), sql)
+		}
+	}
+	return nil
+}
+
+func text(s *string) string {
+	if s == nil {
+		return "NULL"
+	}
+	return *s
 }
 
 // listed reports values of an expression that are not among those that it is said to have, of

@@ -1,0 +1,119 @@
+package planner
+
+import (
+	"slices"
+
+	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
+)
+
+// A product is a term whose integers are computed of those of columns, its factors, rather than of numerics
+// in each row: (price · (100 − discount)) of price and discount in hundredths.
+type product struct {
+	term
+	factors    []term
+	operations int
+}
+
+// factorise computes the integers of terms from those of columns, where that saves more than it takes: to
+// bring a column into its bounds, to compute with a numeric, and to bring one onto a lattice take about as
+// long as each other, and what is done with an int8 nothing beside them.
+func (r *reader) factorise() {
+	var products []product
+	var factors []term
+	saved := 0
+	for _, t := range r.integers {
+		p, ok := r.product(t)
+		if !ok {
+			continue
+		}
+		products = append(products, p)
+		saved += p.operations + 1
+		for _, f := range p.factors {
+			if !slices.ContainsFunc(factors, f.equal) {
+				factors = append(factors, f)
+			}
+		}
+	}
+	if saved <= r.taken(factors) {
+		return
+	}
+	r.products = products
+	r.integers = slices.DeleteFunc(r.integers, func(t term) bool {
+		return slices.ContainsFunc(products, func(p product) bool { return p.sameInteger(t) })
+	})
+	for _, f := range factors {
+		if !slices.ContainsFunc(r.integers, f.equal) {
+			r.integers = append(r.integers, f)
+		}
+	}
+}
+
+// product finds the factors of a term, and how many operations on numerics its own value takes. A term that
+// may be NULL has to be within its bounds, since LEAST passes NULL over.
+func (r *reader) product(t term) (product, bool) {
+	p := product{term: t}
+	if !r.within(t) && r.sp.nullable(t.arg) {
+		return p, false
+	}
+	used := 0
+	_, ok := scalar.Steps(r.w, t.arg, t.values.digits, func(ref *scalar.Ref) string {
+		used++
+		f, known := r.factor(ref)
+		if known && !slices.ContainsFunc(p.factors, f.equal) {
+			p.factors = append(p.factors, f)
+		}
+		return ""
+	})
+	p.operations = used + scalar.Operations(t.arg)
+	return p, ok && len(p.factors) > 0
+}
+
+// factor returns the integers of a column within its declared bounds.
+func (r *reader) factor(ref *scalar.Ref) (term, bool) {
+	digits, ok := scalar.OwnSteps(r.sp.env, ref)
+	if !ok || digits > maxDigits {
+		return term{}, false
+	}
+	l, err := latticeOf(ref, digits, true, r.sp.env.Bounds(ref))
+	return term{arg: ref, values: l, wide: true}, err == nil
+}
+
+// taken is how many operations the factors take that the terms of the read do not have anyway.
+func (r *reader) taken(factors []term) int {
+	n := 0
+	for _, f := range factors {
+		at := slices.IndexFunc(r.integers, f.equal)
+		switch {
+		case at < 0:
+			n += 2
+		case r.late(r.integers[at]):
+			n++
+		}
+	}
+	return n
+}
+
+// isFactor says that products are computed of the integers of a term.
+func (r *reader) isFactor(t term) bool {
+	return slices.ContainsFunc(r.products, func(p product) bool { return slices.ContainsFunc(p.factors, t.equal) })
+}
+
+// multiplied writes the integer of a product, within its limits.
+func (r *reader) multiplied(p product) string {
+	sql, _ := scalar.Steps(r.w, p.arg, p.values.digits, func(ref *scalar.Ref) string {
+		f, _ := r.factor(ref)
+		at := slices.IndexFunc(r.integers, f.equal)
+		if r.integers[at].whole() == int8Type {
+			return sqltext.Integer(at)
+		}
+		return "CAST(" + sqltext.Integer(at) + " AS " + int8Type + ")"
+	})
+	if !r.within(p.term) {
+		sql = "LEAST(GREATEST(" + sql + ", " + int8Literal(p.values.low) + "), " + int8Literal(p.values.high) + ")"
+	}
+	if p.whole() != int8Type {
+		return "CAST(" + sql + " AS " + p.whole() + ")"
+	}
+	return sql
+}
