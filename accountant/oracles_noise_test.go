@@ -57,7 +57,7 @@ func init() {
 }
 
 // orFail returns x, or fails with err.
-func orFail[T any](in inputs, x T, err error) any {
+func orFail[T any](in inputs, x T, err error) T {
 	in.t.Helper()
 	if err != nil {
 		in.t.Fatal(err)

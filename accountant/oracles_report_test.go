@@ -56,7 +56,7 @@ func init() {
 				Limit float64 `json:"eps_g"`
 				K     int64
 			}](in)
-			n, err := realized.ExpectedQueries(v.Limit, v.K)
+			n, err := papertest.ExpectedQueries(v.Limit, v.K)
 			return orFail(in, n, err)
 		},
 	})
@@ -126,59 +126,69 @@ func replaceOne(in inputs) any {
 	}
 }
 
-// responses counts losses in units of 10⁻⁹ where they are multiples of it.
+// responses are about a category, by randomised response.
 func responses(in inputs) any {
 	v := decode[struct {
 		K       int
 		Outputs []int
 		Eps     []float64
 	}](in)
-	r, err := realized.NewResponses(v.K)
-	if err != nil {
-		in.t.Fatal(err)
+	d := domain(in, realized.Column{Values: v.K})
+	questions := make([]realized.Question, len(v.Eps))
+	for i, epsilon := range v.Eps {
+		q, err := d.Response(0, integer(epsilon, 12))
+		questions[i] = orFail(in, q, err)
 	}
-	f, err := realized.NewFinite(v.K)
-	if err != nil {
-		in.t.Fatal(err)
-	}
-	exact := true
-	for i, y := range v.Outputs {
-		units := integer(v.Eps[i], 9)
-		exact = exact && float64(units)*1e-9 == v.Eps[i]
-		lie := 1 / (math.Exp(v.Eps[i]) + float64(v.K-1))
-		err := f.Observe(func(x int) float64 {
-			if x == y {
-				return lie * math.Exp(v.Eps[i])
-			}
-			return lie
-		})
-		if err == nil {
-			err = r.Observe(y, units)
-		}
-		if err != nil {
-			in.t.Fatal(err)
-		}
-	}
-	if !exact {
-		return f.Loss()
-	}
-	loss := float64(r.Loss()) * 1e-9
-	if math.Abs(f.Loss()-loss) > 1e-9 {
-		in.t.Errorf("by likelihoods the loss is %v, by counting %v", f.Loss(), loss)
-	}
-	return loss
+	return realizedLoss(in, d, questions, v.Outputs)
 }
 
-func bits(in inputs) any {
-	v := decode[struct {
-		N1, N0 int64
-		Eps    float64
-	}](in)
-	var b realized.Bits
-	if err := b.Observe(v.Eps, v.N1, v.N0); err != nil {
+func domain(in inputs, columns ...realized.Column) *realized.Domain {
+	in.t.Helper()
+	d, err := realized.NewDomain(columns...)
+	return orFail(in, d, err)
+}
+
+// realizedLoss returns the upper bound of the loss of the answers that have been given.
+func realizedLoss(in inputs, d *realized.Domain, questions []realized.Question, answers []int) float64 {
+	in.t.Helper()
+	a, err := realized.NewAccount(d, questions, realized.Never)
+	if err != nil {
 		in.t.Fatal(err)
 	}
-	return b.Loss()
+	transcript := make([]realized.Answer, len(answers))
+	for i, y := range answers {
+		transcript[i].Value = y
+	}
+	lower, upper, err := a.Bounds(transcript)
+	if lower > upper {
+		in.t.Errorf("bounds %v and %v", lower, upper)
+	}
+	return orFail(in, upper, err)
+}
+
+// askScore asks for a bit about a score from low to 1.
+func askScore(in inputs, d *realized.Domain, e realized.Expr, low, epsilon float64) realized.Question {
+	in.t.Helper()
+	q, err := d.Score(e, low, 1, 0, integer(epsilon, 12))
+	return orFail(in, q, err)
+}
+
+// bits are about a number.
+func bits(in inputs) any {
+	v := decode[struct {
+		N1, N0 int
+		Eps    float64
+	}](in)
+	d := domain(in, realized.Column{Low: 0, High: 1})
+	answers := make([]int, v.N1+v.N0)
+	questions := make([]realized.Question, len(answers))
+	for i := range answers {
+		questions[i] = askScore(in, d, realized.ColumnOf(0), 0, v.Eps)
+		if i < v.N1 {
+			answers[i] = 1
+		}
+	}
+	return realizedLoss(in, d, questions, answers)
 }
 
 // meanAndSquare reads pairs of a bit about x, which is 1 or −1, and one about x²,
@@ -186,20 +196,14 @@ func bits(in inputs) any {
 func meanAndSquare(in inputs) any {
 	v := decode[struct {
 		Eps     float64
-		Outputs []int64
+		Outputs []int
 	}](in)
-	var m realized.Moments
-	for i, y := range v.Outputs {
-		observe := m.ObserveMean
-		if i%2 == 1 {
-			observe = m.ObserveSquare
-		}
-		one := max(0, y)
-		if err := observe(v.Eps, one, 1-one); err != nil {
-			in.t.Fatal(err)
-		}
+	d := domain(in, realized.Column{Low: -1, High: 1})
+	x := realized.ColumnOf(0)
+	questions := []realized.Question{
+		askScore(in, d, x, -1, v.Eps), askScore(in, d, realized.Mul(x, x), 0, v.Eps),
 	}
-	return m.Loss()
+	return realizedLoss(in, d, questions, []int{max(0, v.Outputs[0]), v.Outputs[1]})
 }
 
 // runningExample asks whether x, from 0 to n, has answered 1, which it does with
@@ -211,26 +215,19 @@ func runningExample(in inputs) any {
 	}](in)
 	_, last, _ := strings.Cut(v.Domain, "..")
 	n, err := strconv.Atoi(last)
-	if err != nil {
-		in.t.Fatal(err)
+	values := make([]float64, orFail(in, n, err)+1)
+	for x := range values {
+		values[x] = float64(x)
 	}
-	f, err := realized.NewFinite(n + 1)
-	if err != nil {
-		in.t.Fatal(err)
+	d := domain(in, realized.Column{Values: len(values), Numbers: values})
+	share := realized.Div(realized.ColumnOf(0), realized.Constant(float64(n)))
+	questions := make([]realized.Question, len(v.Outputs))
+	for i := range questions {
+		questions[i] = askScore(in, d, realized.Power(share, i+1), 0, math.Log(1.5))
 	}
-	var ratios []any
-	for i, y := range v.Outputs {
-		err := f.Observe(func(x int) float64 {
-			one := 0.4 + 0.2*math.Pow(float64(x)/float64(n), float64(i+1))
-			if y == 1 {
-				return one
-			}
-			return 1 - one
-		})
-		if err != nil {
-			in.t.Fatal(err)
-		}
-		ratios = append(ratios, math.Exp(f.Loss()))
+	ratios := make([]any, len(questions))
+	for i := range ratios {
+		ratios[i] = math.Exp(realizedLoss(in, d, questions, v.Outputs[:i+1]))
 	}
 	return ratios
 }

@@ -32,7 +32,7 @@ var allowed = map[string]string{
 	"accountant/history":        "dp accountant",
 	"internal/memledger":        "dp accountant accountant/history",
 	"accountant/pld":            "dp mechanisms brdp internal/gausssum",
-	"accountant/realized":       "",
+	"accountant/realized":       "dp accountant",
 	"accountant/papertest":      "accountant mechanisms",
 	"estimate":                  "dp mechanisms",
 	"accountant/logledger":      "dp accountant accountant/history",

@@ -20,11 +20,12 @@ func main() {
 		mechanisms.RandomizedResponse.Respond, mechanisms.RandomizedResponse.Law, mechanisms.RandomizedResponse.Frequency,
 		mechanisms.NewBoundedMean, mechanisms.BoundedMean.Event, mechanisms.BoundedMean.String, mechanisms.BoundedMean.Respond,
 		mechanisms.BoundedMean.Mean,
-		realized.NewResponses, (*realized.Responses).Observe, (*realized.Responses).Loss, (*realized.Responses).Sums,
-		realized.NewFinite, (*realized.Finite).Observe, (*realized.Finite).Loss, (*realized.Finite).LogLikelihood,
-		(*realized.Bits).Observe, (*realized.Bits).Loss, (*realized.Bits).LogLikelihood,
-		(*realized.Moments).ObserveMean, (*realized.Moments).ObserveSquare, (*realized.Moments).Loss,
-		(*realized.Moments).LogLikelihood, realized.Admits[int64], realized.Admits[float64], realized.ExpectedQueries,
+		realized.NewDomain, (*realized.Domain).Response, (*realized.Domain).Unary, (*realized.Domain).Score, (*realized.Domain).Range,
+		realized.Question.Kind, realized.Question.EpsilonPico, realized.Question.Columns,
+		realized.ColumnOf, realized.Constant, realized.Add, realized.Sub, realized.Neg, realized.Mul, realized.Div, realized.Exp,
+		realized.Ln, realized.Sqrt, realized.Abs, realized.Power, realized.Least, realized.Greatest, realized.Logistic,
+		realized.NewAccount, (*realized.Account).Loss, (*realized.Account).Bounds,
+		realized.NewFilter, (*realized.Filter).Admits, (*realized.Filter).Spent, (*realized.Filter).Remaining,
 
 		// A report of the spent budget as an (ε, δ), which is tighter than the ledger's sum, and for groups of units.
 		pld.Report, pld.Distribution.Delta, pld.Compose, pld.FromPair, accountant.GroupPrivacy,
