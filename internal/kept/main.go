@@ -20,6 +20,8 @@ func main() {
 		mechanisms.RandomizedResponse.Respond, mechanisms.RandomizedResponse.Law, mechanisms.RandomizedResponse.Frequency,
 		mechanisms.NewBoundedMean, mechanisms.BoundedMean.Event, mechanisms.BoundedMean.String, mechanisms.BoundedMean.Respond,
 		mechanisms.BoundedMean.Mean,
+		mechanisms.NewUnaryEncoding, mechanisms.UnaryEncoding.Event, mechanisms.UnaryEncoding.String, mechanisms.UnaryEncoding.Respond,
+		mechanisms.UnaryEncoding.Law, mechanisms.UnaryEncoding.Frequency, mechanisms.PrefersUnary,
 		realized.NewDomain, (*realized.Domain).Response, (*realized.Domain).Unary, (*realized.Domain).Score, (*realized.Domain).Range,
 		realized.Question.Kind, realized.Question.EpsilonPico, realized.Question.Columns,
 		realized.ColumnOf, realized.Constant, realized.Add, realized.Sub, realized.Neg, realized.Mul, realized.Div, realized.Exp,
