@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy truth limits bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults clock property splicing soak life generate clients versions bare
+.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy truth limits local bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults clock property splicing soak life generate clients versions bare
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +95,10 @@ truth: setup-test ## compare answers with the truth (half an hour; for the recor
 
 limits: ## print how limits do on tables that their constants have not seen (5 minutes)
 	$(GO) test -count=1 -timeout 60m -run '^TestStudy$$' -v ./contribution -args -study
+
+local: ## count questions that one object answers, and how often intervals of surveys hold the truth (20 minutes)
+	$(GO) test -count=1 -timeout 60m -run '^TestAcceptedQuestions$$|^TestRegressions$$' -v ./accountant/realized -args -runs 200
+	$(GO) test -count=1 -timeout 60m -run '^TestCoverage$$' -v ./estimate/population -args -populations 1000
 
 generate: ## regenerate docs/errors.md
 	$(GO) generate ./pgerr

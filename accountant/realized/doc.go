@@ -42,8 +42,8 @@
 // noise, as the exact answer has no bounds.
 //
 // Beware of bias. Which objects still answer depends on their answers, and of scores
-// on their values in the end: the mean of those who answer is not the mean. Estimates
-// from the likelihoods of all objects cost nothing more.
+// on their values in the end: the mean of those who answer is not the mean. Package
+// estimate/population takes the answers of all, which costs nothing more.
 //
 // References: [Pan 2023] Knowledge Gain as Privacy Loss in Local Privacy Accounting.
 // [Moore 1966] Interval Analysis. [Feldman-Zrnic 2021] Individual Privacy Accounting

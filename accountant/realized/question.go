@@ -149,3 +149,27 @@ func (q Question) bit() bit {
 func (q Question) doubt(off float64) float64 {
 	return min(math.Expm1(q.epsilonOf())*off*(1+1e-9), q.epsilonOf())
 }
+
+// LogLaw returns the function that computes ln Pr(answer | object), but for a term that is the same for
+// all objects. Objects are those of [Domain.Scorer].
+func (q Question) LogLaw(answer Answer) (func(object []float64) (float64, error), error) {
+	if q.kind != Score {
+		return func(object []float64) (float64, error) {
+			x := int(object[q.columns[0]])
+			if q.kind == Response && answer.Value == x || q.kind == Unary && answer.bit(x) {
+				return q.epsilonOf(), nil
+			}
+			return 0, nil
+		}, nil
+	}
+	law := q.bit()
+	score, err := q.domain.Scorer(Expr{q.score})
+	return func(object []float64) (float64, error) {
+		x, err := score(object)
+		t := min(max((x-q.low)/(q.high-q.low), 0), 1)
+		if answer.Value == 0 {
+			t = 1 - t
+		}
+		return math.Log(law.least + t*law.gain), err
+	}, err
+}

@@ -1,5 +1,7 @@
 package realized
 
+import "slices"
+
 // A relief is a score over its columns.
 type relief struct {
 	domain  *Domain
@@ -39,3 +41,9 @@ func (d *Domain) Range(e Expr) (low, high float64, err error) {
 	_, below := maximise(r, -1, box, p)
 	return max(-below, value.low), min(high, value.high), nil
 }
+
+// Mentioned returns the columns of a score, in order.
+func (d *Domain) Mentioned(e Expr) ([]int, error) { return d.mentioned(e) }
+
+// Columns returns the columns of the domain.
+func (d *Domain) Columns() []Column { return slices.Clone(d.columns) }

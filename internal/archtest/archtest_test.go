@@ -35,6 +35,7 @@ var allowed = map[string]string{
 	"accountant/realized":       "dp accountant",
 	"accountant/papertest":      "accountant mechanisms",
 	"estimate":                  "dp mechanisms",
+	"estimate/population":       "mechanisms accountant/realized",
 	"accountant/logledger":      "dp accountant accountant/history",
 	"accountant/redisledger":    "dp accountant accountant/history accountant/logledger",
 	"accountant/accountanttest": "dp accountant",
@@ -66,19 +67,20 @@ var allowed = map[string]string{
 	"proxy/release": "dp contribution mechanisms planner proxy/reader",
 	"proxy/reader": "dp pgerr catalog parser parser/ast contribution mechanisms planner planner/policy planner/scalar " +
 		"mirror/introspect internal/frugal",
-	"proxy/settings":         "dp pgerr parser planner",
-	"config":                 "dp catalog planner planner/policy accountant",
-	"cmd/dpproxy":            anything,
-	"internal/archtest":      "internal/shape",
-	"internal/await":         "",
-	"internal/shape":         "",
-	"internal/shape/print":   "internal/shape",
-	"internal/stattest":      "",
-	"internal/frugal":        "",
-	"internal/gausssum":      "",
-	"internal/pgtemp":        "",
-	"internal/redistemp":     "internal/await",
-	"internal/kept":          "mechanisms brdp accountant accountant/pld accountant/realized internal/pgtemp",
+	"proxy/settings":       "dp pgerr parser planner",
+	"config":               "dp catalog planner planner/policy accountant",
+	"cmd/dpproxy":          anything,
+	"internal/archtest":    "internal/shape",
+	"internal/await":       "",
+	"internal/shape":       "",
+	"internal/shape/print": "internal/shape",
+	"internal/stattest":    "",
+	"internal/frugal":      "",
+	"internal/gausssum":    "",
+	"internal/pgtemp":      "",
+	"internal/redistemp":   "internal/await",
+	"internal/kept": "mechanisms brdp accountant accountant/pld accountant/realized " +
+		"estimate/population internal/pgtemp",
 	"internal/logtest":       "",
 	"internal/needs":         "",
 	"internal/plantest":      "catalog contribution dp mechanisms parser planner planner/policy",
@@ -116,8 +118,8 @@ var repeatable = []string{"internal/demo", "internal/sqlgen", "internal/stattest
 
 // core packages know no Postgres.
 var core = []string{
-	"dp", "mechanisms", "brdp", "estimate", "accountant", "accountant/pld", "accountant/realized", "accountant/history",
-	"accountant/logledger", "accountant/redisledger", "internal/memledger",
+	"dp", "mechanisms", "brdp", "estimate", "estimate/population", "accountant", "accountant/pld", "accountant/realized",
+	"accountant/history", "accountant/logledger", "accountant/redisledger", "internal/memledger",
 	"catalog", "planner", "planner/pgtype", "planner/policy", "planner/scalar", "planner/source", "planner/sqltext",
 }
 

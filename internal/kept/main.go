@@ -9,6 +9,7 @@ import (
 	"dpproxy/accountant/pld"
 	"dpproxy/accountant/realized"
 	"dpproxy/brdp"
+	"dpproxy/estimate/population"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/mechanisms"
 )
@@ -24,10 +25,12 @@ func main() {
 		mechanisms.UnaryEncoding.Law, mechanisms.UnaryEncoding.Frequency, mechanisms.PrefersUnary,
 		realized.NewDomain, (*realized.Domain).Response, (*realized.Domain).Unary, (*realized.Domain).Score, (*realized.Domain).Range,
 		realized.Question.Kind, realized.Question.EpsilonPico, realized.Question.Columns,
+		realized.Question.LogLaw, (*realized.Domain).Scorer, (*realized.Domain).Mentioned, (*realized.Domain).Columns,
 		realized.ColumnOf, realized.Constant, realized.Add, realized.Sub, realized.Neg, realized.Mul, realized.Div, realized.Exp,
 		realized.Ln, realized.Sqrt, realized.Abs, realized.Power, realized.Least, realized.Greatest, realized.Logistic,
 		realized.NewAccount, (*realized.Account).Loss, (*realized.Account).Bounds,
 		realized.NewFilter, (*realized.Filter).Admits, (*realized.Filter).Spent, (*realized.Filter).Remaining,
+		population.New, (*population.Population).Add, (*population.Population).Histogram, (*population.Population).Mean,
 
 		// A report of the spent budget as an (ε, δ), which is tighter than the ledger's sum, and for groups of units.
 		pld.Report, pld.Distribution.Delta, pld.Compose, pld.FromPair, accountant.GroupPrivacy,

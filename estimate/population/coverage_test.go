@@ -1,0 +1,309 @@
+package population_test
+
+import (
+	"flag"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"dpproxy/accountant/realized"
+	"dpproxy/estimate/population"
+	"dpproxy/internal/stattest"
+	"dpproxy/mechanisms"
+)
+
+// populations is how many are simulated of each kind: make local has 1,000.
+var populations = flag.Int("populations", 0, "simulate so many populations, and print how often intervals hold the truth")
+
+const pico = 1e12
+
+// A survey is a kind of population, and questions that its objects are asked.
+type survey struct {
+	columns   []realized.Column
+	questions func(t testing.TB, d *realized.Domain) []realized.Question
+	draw      func(rng *rand.Rand) []float64 // an object
+	objects   int
+	limit     float64
+	targets   []target
+}
+
+// A target is a share or a mean, its value in the population, and the estimate from those alone who
+// answered the last question about it.
+type target struct {
+	name  string
+	truth float64
+	from  func(t testing.TB, p *population.Population) population.Estimate
+	naive func(t testing.TB, transcripts [][]realized.Answer) float64
+}
+
+func share(column, value int) func(testing.TB, *population.Population) population.Estimate {
+	return func(t testing.TB, p *population.Population) population.Estimate {
+		t.Helper()
+		all, err := p.Histogram(column, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all[value]
+	}
+}
+
+func mean(e realized.Expr) func(testing.TB, *population.Population) population.Estimate {
+	return func(t testing.TB, p *population.Population) population.Estimate {
+		t.Helper()
+		estimate, err := p.Mean(e, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return estimate
+	}
+}
+
+// lastBits is the mean from the bits of the last question, of those who were asked.
+func lastBits(question int, epsilon, low, high float64) func(testing.TB, [][]realized.Answer) float64 {
+	return func(_ testing.TB, transcripts [][]realized.Answer) float64 {
+		ones, n := 0.0, 0.0
+		for _, answers := range transcripts {
+			if y := answers[question].Value; y != realized.Unasked {
+				ones, n = ones+float64(y), n+1
+			}
+		}
+		return low + (high-low)*((math.Exp(epsilon)+1)*ones/n-1)/(math.Exp(epsilon)-1)
+	}
+}
+
+// lastResponses is the share from the responses to a question, with ε = 1, of those who were asked.
+func lastResponses(question int, k int64, value int) func(testing.TB, [][]realized.Answer) float64 {
+	return func(t testing.TB, transcripts [][]realized.Answer) float64 {
+		t.Helper()
+		m, err := mechanisms.NewRandomizedResponse(k, pico)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count, n := int64(0), int64(0)
+		for _, answers := range transcripts {
+			if y := answers[question].Value; y != realized.Unasked {
+				if n++; y == value {
+					count++
+				}
+			}
+		}
+		s, _, err := m.Frequency(count, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+}
+
+// newRand returns the source of a test.
+func newRand(t testing.TB) *rand.Rand { return rand.New(stattest.Source(t)) }
+
+func must[T any](t testing.TB, x T, err error) T {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// repeated is the same question several times.
+func repeated(n int, ask func() (realized.Question, error)) func(testing.TB, *realized.Domain) []realized.Question {
+	return func(t testing.TB, _ *realized.Domain) []realized.Question {
+		t.Helper()
+		questions := make([]realized.Question, n)
+		for i := range questions {
+			q, err := ask()
+			questions[i] = must(t, q, err)
+		}
+		return questions
+	}
+}
+
+// category draws one by shares.
+func category(rng *rand.Rand, shares ...float64) float64 {
+	u := rng.Float64()
+	for x, s := range shares {
+		if u -= s; u < 0 {
+			return float64(x)
+		}
+	}
+	return float64(len(shares) - 1)
+}
+
+func surveys() map[string]survey {
+	x := realized.ColumnOf(0)
+	twelve := []float64{.3, .2, .1, .1, .1, .05, .05, .04, .03, .02, .01, 0}
+	return map[string]survey{
+		"three categories, four responses": {
+			columns: []realized.Column{{Values: 3}},
+			questions: func(t testing.TB, d *realized.Domain) []realized.Question {
+				return repeated(4, func() (realized.Question, error) { return d.Response(0, pico) })(t, d)
+			},
+			draw:    func(rng *rand.Rand) []float64 { return []float64{category(rng, .6, .3, .1)} },
+			objects: 1000, limit: 2,
+			targets: []target{
+				{"share of the first", .6, share(0, 0), lastResponses(3, 3, 0)},
+				{"share of the last", .1, share(0, 2), lastResponses(3, 3, 2)},
+			},
+		},
+		"a rare category": {
+			columns: []realized.Column{{Values: 2}},
+			questions: func(t testing.TB, d *realized.Domain) []realized.Question {
+				return repeated(1, func() (realized.Question, error) { return d.Response(0, pico) })(t, d)
+			},
+			draw:    func(rng *rand.Rand) []float64 { return []float64{category(rng, .99, .01)} },
+			objects: 500, limit: 4,
+			targets: []target{{"share of the rare", .01, share(0, 1), lastResponses(0, 2, 1)}},
+		},
+		"twelve categories, unary encoding": {
+			columns: []realized.Column{{Values: 12}},
+			questions: func(t testing.TB, d *realized.Domain) []realized.Question {
+				return repeated(2, func() (realized.Question, error) { return d.Unary(0, pico) })(t, d)
+			},
+			draw:    func(rng *rand.Rand) []float64 { return []float64{category(rng, twelve...)} },
+			objects: 1000, limit: 1.5,
+			targets: []target{{"share of the first", .3, share(0, 0), nil}, {"share of none", 0, share(0, 11), nil}},
+		},
+		"a number, ten bits": {
+			columns: []realized.Column{{Low: 0, High: 1}},
+			questions: func(t testing.TB, d *realized.Domain) []realized.Question {
+				return repeated(10, func() (realized.Question, error) { return d.Score(x, 0, 1, 0, .5*pico) })(t, d)
+			},
+			draw: func(rng *rand.Rand) []float64 {
+				return []float64{[]float64{1, .9, .2}[int(category(rng, .6, .21, .19))]}
+			},
+			objects: 1000, limit: 1.5,
+			targets: []target{{"mean", .6 + .21*.9 + .19*.2, mean(x), lastBits(9, .5, 0, 1)}},
+		},
+		"a number, one bit": {
+			columns: []realized.Column{{Low: 10, High: 50}},
+			questions: func(t testing.TB, d *realized.Domain) []realized.Question {
+				return repeated(1, func() (realized.Question, error) { return d.Score(x, 10, 50, 0, pico) })(t, d)
+			},
+			draw:    func(rng *rand.Rand) []float64 { return []float64{10 + 40*rng.Float64()*rng.Float64()} },
+			objects: 1000, limit: 1,
+			targets: []target{{"mean", 20, mean(x), lastBits(0, 1, 10, 50)}},
+		},
+		"refused by another column": {
+			columns: []realized.Column{{Low: 0, High: 1}, {Values: 2}},
+			questions: func(t testing.TB, d *realized.Domain) []realized.Question {
+				bits := repeated(6, func() (realized.Question, error) { return d.Score(x, 0, 1, 0, pico) })(t, d)
+				q, err := d.Response(1, pico)
+				return append(bits, must(t, q, err))
+			},
+			draw: func(rng *rand.Rand) []float64 {
+				if rng.Float64() < .5 {
+					return []float64{1, category(rng, .2, .8)}
+				}
+				return []float64{.5, category(rng, .8, .2)}
+			},
+			objects: 2000, limit: 4,
+			targets: []target{{"share", .5, share(1, 1), lastResponses(6, 2, 1)}},
+		},
+	}
+}
+
+// answers asks an object all that it is admitted to.
+func (s survey) answers(t testing.TB, rng *rand.Rand, f *realized.Filter, a *realized.Account, q []realized.Question) []realized.Answer {
+	t.Helper()
+	x := s.draw(rng)
+	var asked []realized.Answer
+	for _, question := range q {
+		ok, err := f.Admits(a, realized.Spent{}, asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y := realized.Answer{Value: realized.Unasked}
+		if ok {
+			y = s.answer(t, rng, question, x)
+		}
+		asked = append(asked, y)
+	}
+	return asked
+}
+
+// answer draws an answer.
+func (s survey) answer(t testing.TB, rng *rand.Rand, q realized.Question, x []float64) realized.Answer {
+	t.Helper()
+	column := q.Columns()[0]
+	k, e := int64(s.columns[column].Values), q.EpsilonPico()
+	switch q.Kind() {
+	case realized.Response:
+		m, err := mechanisms.NewRandomizedResponse(k, e)
+		y := must(t, m, err).Respond(rng, mechanisms.Protect(big.NewInt(int64(x[column]))))
+		return realized.Answer{Value: int(y.Int().Int64())}
+	case realized.Unary:
+		m, err := mechanisms.NewUnaryEncoding(k, e)
+		y := must(t, m, err).Respond(rng, mechanisms.Protect(big.NewInt(int64(x[column])))).Int()
+		bits := make([]byte, (k+7)/8)
+		for v := range int(k) {
+			bits[v/8] |= byte(y.Bit(v)) << (v % 8)
+		}
+		return realized.Answer{Bits: bits}
+	case realized.Score:
+	}
+	c := s.columns[column]
+	const lattice = 1 << 32
+	m, err := mechanisms.NewBoundedMean(0, lattice, e)
+	v := big.NewInt(int64(math.Round((x[column] - c.Low) / (c.High - c.Low) * lattice)))
+	return realized.Answer{Value: int(must(t, m, err).Respond(rng, mechanisms.Protect(v)).Int().Int64())}
+}
+
+// TestCoverage simulates populations: intervals at 95 % hold the truth so often, refusals or not. Beside
+// stands the bias of an estimate from the last answers alone.
+func TestCoverage(t *testing.T) {
+	for name, s := range surveys() {
+		t.Run(name, func(t *testing.T) {
+			rng := newRand(t)
+			d, err := realized.NewDomain(s.columns...)
+			questions := s.questions(t, must(t, d, err))
+			a, err := realized.NewAccount(d, questions, realized.Never)
+			must(t, a, err)
+			f, err := realized.NewFilter(realized.Limit{EpsilonPico: int64(s.limit * pico)})
+			must(t, f, err)
+			rounds, begin := *populations, time.Now()
+			if rounds == 0 {
+				rounds = 4
+			}
+			covered, width := make([]int, len(s.targets)), make([]float64, len(s.targets))
+			bias, naive := make([]float64, len(s.targets)), make([]float64, len(s.targets))
+			for range rounds {
+				p, err := population.New(d, questions, realized.Never)
+				must(t, p, err)
+				var all [][]realized.Answer
+				for range s.objects {
+					y := s.answers(t, rng, f, a, questions)
+					all = append(all, y)
+					if err := p.Add(y, 1); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for i, target := range s.targets {
+					e := target.from(t, p)
+					if e.Low <= target.truth+1e-9 && target.truth <= e.High+1e-9 {
+						covered[i]++
+					}
+					if e.Value < e.Low || e.Value > e.High || e.Partial {
+						t.Errorf("%s: %+v", target.name, e)
+					}
+					width[i] += (e.High - e.Low) / float64(rounds)
+					bias[i] += (e.Value - target.truth) / float64(rounds)
+					if target.naive != nil {
+						naive[i] += (target.naive(t, all) - target.truth) / float64(rounds)
+					}
+				}
+			}
+			for i, target := range s.targets {
+				t.Logf("%s: covered %d of %d; bias %.4f, from the last answers alone %.4f; mean width %.4f; %v",
+					target.name, covered[i], rounds, bias[i], naive[i], width[i], time.Since(begin).Round(time.Millisecond))
+				// Fewer than this has a probability below 10⁻⁶ where 95 % is true.
+				least := 0.95*float64(rounds) - 5*math.Sqrt(0.0475*float64(rounds)) - 1
+				if float64(covered[i]) < least {
+					t.Errorf("%s: %d of %d intervals hold the truth", target.name, covered[i], rounds)
+				}
+			}
+		})
+	}
+}
