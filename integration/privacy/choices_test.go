@@ -40,7 +40,7 @@ func TestLawOfChoices(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			counts := trueCounts(t, c.site, c.counts)
-			chosen := make([]int64, draws(t))
+			chosen := make([]int64, draws(t, 2000))
 			repeat(t, c.site.Run(t), fmt.Sprintf("SET dp.epsilon = %v; SET dp.small_groups = show", epsilon), c.sql, len(chosen),
 				func(k int, row pgx.Row) error { return row.Scan(&chosen[k]) })
 			if p := stattest.Fit(chosen, lawOf(c.law(counts, c.epsilon))); p < stattest.Level {
@@ -162,7 +162,7 @@ func TestLawOfTop(t *testing.T) {
 			if c.pairs {
 				law = func(counts []float64, epsilon float64) []float64 { return pairLaw(counts, epsilon, c.choice) }
 			}
-			chosen := make([]int64, draws(t))
+			chosen := make([]int64, draws(t, 2000))
 			repeat(t, c.site.Run(t), fmt.Sprintf("SET dp.epsilon = %v; SET dp.top = on", epsilon), c.sql, len(chosen),
 				func(k int, row pgx.Row) error { return row.Scan(&chosen[k]) })
 			if p := stattest.Fit(chosen, lawOf(law(counts, c.epsilon))); p < stattest.Level {

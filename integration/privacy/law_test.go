@@ -15,12 +15,12 @@ import (
 	"dpproxy/internal/stattest"
 )
 
-// draws is how often each statement is asked: DPPROXY_DRAWS.
-func draws(t *testing.T) int {
+// draws is how often each statement is asked: DPPROXY_DRAWS, or as often as rejects the laws that are wrong.
+func draws(t *testing.T, enough int) int {
 	t.Helper()
 	text := os.Getenv("DPPROXY_DRAWS")
 	if text == "" {
-		return 5000
+		return enough
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestLawOfStaircase(t *testing.T) {
 	if err := sitetest.Dial(t, s.Data.URL("postgres", "postgres")).QueryRow(t.Context(), sql).Scan(&truth); err != nil {
 		t.Fatal(err)
 	}
-	noise := make([]int64, draws(t))
+	noise := make([]int64, draws(t, 5000))
 	repeat(t, s.Run(t), fmt.Sprintf("SET dp.error = %d; SET dp.confidence = 0.5; SET dp.max_epsilon = 2", half), sql, len(noise),
 		func(k int, row pgx.Row) error {
 			err := row.Scan(&noise[k])
@@ -104,7 +104,7 @@ func TestLawOfStaircase(t *testing.T) {
 // sample collects the noise of many answers.
 func sample(t *testing.T, r *sitetest.Running, epsilon, sql string, truth int64) []int64 {
 	t.Helper()
-	noise := make([]int64, draws(t))
+	noise := make([]int64, draws(t, 5000))
 	repeat(t, r, "SET dp.epsilon = "+epsilon, sql, len(noise), func(k int, row pgx.Row) error {
 		err := row.Scan(&noise[k])
 		noise[k] -= truth
@@ -153,7 +153,7 @@ func TestLawOfLimits(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema,
 		strings.NewReplacer("epsilon: 9000", "epsilon: 5000, delta: 1e-6", "max_rows: 5\n    max_partitions: 3", "max_rows: auto").
 			Replace(sitetest.ClinicPolicy))
-	answers, levels := make([]within, draws(t)/2), []int64(nil)
+	answers, levels := make([]within, draws(t, 5000)/2), []int64(nil)
 	repeat(t, s.Run(t), fmt.Sprintf("SET dp.epsilon = %v", math.Sqrt(2*rho)), limited, len(answers), func(k int, row pgx.Row) error {
 		var scale, cut float64
 		err := row.Scan(&answers[k].count, &scale, &cut)
