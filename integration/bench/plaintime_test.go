@@ -33,7 +33,7 @@ limits: {statement_timeout: 10m, reply_grid: 0}
 `
 
 // TestBenchPlainTime asks for groups of a table whose key is the unit, and of one with many
-// rows for each unit and an index on the unit, of dpproxy and of its database, in
+// rows for each unit and an index on the unit, and for joins of both, of dpproxy and of its database, in
 // turns. Replies keep to no grid.
 func TestBenchPlainTime(t *testing.T) {
 	if *plainTimeRows == 0 {
@@ -56,6 +56,10 @@ func TestBenchPlainTime(t *testing.T) {
 		"SELECT sum(w) FROM events",
 		"SELECT grp, count(*) FROM events GROUP BY grp",
 		"/* dp: max_partitions=5 */ SELECT grp, count(*) FROM events GROUP BY grp",
+		"SELECT p.grp, count(*) FROM people p JOIN events e ON e.uid = p.id GROUP BY p.grp",
+		"SELECT count(*) FROM people p JOIN events e ON e.uid = p.id WHERE p.w < 10",
+		"SELECT count(*) FROM people p JOIN events e ON e.uid = p.id WHERE p.w < 500 AND e.w < 500",
+		"SELECT count(*) FROM people p WHERE EXISTS (SELECT FROM events e WHERE e.uid = p.id AND e.w = 5)",
 	} {
 		var times [2][]time.Duration
 		for run := range 6 {
