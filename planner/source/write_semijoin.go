@@ -66,7 +66,8 @@ func (l *level) inSQL(w *scalar.Writer) (string, error) {
 }
 
 // A sub-select whose rows no index finds is joined: the row that first asks for it would have
-// Postgres read it whole, and one that it makes a semi join of is left out where no row asks.
+// Postgres read it whole, and one that it makes a semi join of is left out where no row asks. So is one for
+// which all rows of a table ask: to look its rows up for each takes longer than to read it.
 
 // asked reports whether a sub-select is joined: it reads one protected table, its equalities with the level
 // around are of columns that are written as they are, and no condition of a join has a sub-select.
@@ -78,8 +79,23 @@ func (l *level) asked(j *semijoin) bool {
 	}
 	plain := func(t pair) bool { return t.a.Read() == t.a.SQL && t.b.Read() == t.b.SQL }
 	queried := slices.ContainsFunc(joinConditions(l.root), func(c condition) bool { return c.query })
-	return !queried && len(in.follows.hops(r)) == 0 && len(in.semijoinsOf()) == 0 && in.tiesMatch() && !in.lookedUp() &&
+	return !queried && len(in.follows.hops(r)) == 0 && len(in.semijoinsOf()) == 0 && in.tiesMatch() &&
+		(!in.lookedUp() || !l.found()) &&
 		!slices.ContainsFunc(in.ties, func(t pair) bool { return !plain(t) })
+}
+
+// found reports whether an index may find rows of the level by conditions on one of its relations.
+func (l *level) found() bool {
+	return slices.ContainsFunc(slices.Concat(l.where, joinConditions(l.root)), func(c condition) bool {
+		var homes []*relation
+		indexed := false
+		for _, col := range c.x.Columns() {
+			home := l.home[col]
+			homes = append(homes, home)
+			indexed = indexed || home == nil || home.rows != nil || home.table.Begins(col.Name)
+		}
+		return indexed && !c.query && len(slices.Compact(homes)) == 1
+	})
 }
 
 // tiesMatch reports whether the equalities with the level around are all that a row of the sub-select is found by.
