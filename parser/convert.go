@@ -24,6 +24,9 @@ type queryConverter struct {
 	*conversion
 	level *level // nil in the block's own
 	depth int    // levels that enclose this one, the block's own aside
+	// moved is a function of the targets that stands in FROM instead, and movedTo its column.
+	moved   *pg.FuncCall
+	movedTo *ast.Column
 }
 
 // An exprConverter converts expressions of a query.

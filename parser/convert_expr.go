@@ -282,6 +282,8 @@ func (v exprConverter) exprs(list []*pg.Node) []ast.Expr {
 func (v exprConverter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
 	schema, name := callee(f)
 	switch {
+	case f == v.moved: // nil is none: f is a call
+		return v.movedTo
 	case isAggregate(n) && v.grouped:
 		return v.aggregate(n)
 	case isAggregate(n):

@@ -27,6 +27,8 @@ func fromPosition(f ast.From) int {
 		return x.At
 	case *ast.Derived:
 		return x.At
+	case *ast.Listed:
+		return x.At
 	}
 	return 0
 }
@@ -45,7 +47,7 @@ func (v *queryConverter) fromItem(n *pg.Node) ast.From {
 	case *pg.Node_RangeSubselect:
 		return v.derived(x.RangeSubselect)
 	case *pg.Node_RangeFunction:
-		v.forbid(firstLocation(n), "a function in FROM", rewrite)
+		return v.series(x.RangeFunction)
 	case *pg.Node_RangeTableSample:
 		v.forbid(x.RangeTableSample.Location, "TABLESAMPLE", "Leave it out: the answer is for all rows.")
 	default:
@@ -60,6 +62,9 @@ func (v *queryConverter) derived(s *pg.RangeSubselect) ast.From {
 	if s.Lateral {
 		v.forbid(at, "LATERAL", "Write a sub-select that does not refer to its neighbours, and join with it ON their columns.")
 		return nil
+	}
+	if sel := s.Subquery.GetSelectStmt(); len(sel.GetValuesLists()) > 0 {
+		return v.listedValues(sel, s.Alias.GetAliasname(), columnNames(s.Alias.GetColnames()), at)
 	}
 	out := &ast.Derived{
 		Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()),
@@ -99,8 +104,16 @@ func (v *queryConverter) tableItem(r *pg.RangeVar) ast.From {
 func (v *queryConverter) reference(r *pg.RangeVar, with *cte) ast.From {
 	c := with.node
 	sel := c.Ctequery.GetSelectStmt()
+	alias, names := r.Relname, columnNames(c.Aliascolnames)
+	if r.Alias != nil {
+		alias = r.Alias.Aliasname
+		own := columnNames(r.Alias.Colnames)
+		names = append(own, names[min(len(own), len(names)):]...)
+	}
 	switch {
-	case with.selfRead || c.SearchClause != nil || c.CycleClause != nil:
+	case with.selfRead && c.SearchClause == nil && c.CycleClause == nil && sel != nil:
+		return v.recursion(with, alias, names, r.Location)
+	case c.SearchClause != nil || c.CycleClause != nil:
 		v.forbid(r.Location, "a recursive WITH query", "Join with tables and sub-selects that are not recursive.")
 		return nil
 	case sel == nil:
@@ -111,14 +124,10 @@ func (v *queryConverter) reference(r *pg.RangeVar, with *cte) ast.From {
 		v.forbid(r.Location, "a WITH query that refers to the query around it", "Write its query in place of the name.")
 		return nil
 	}
-	out := &ast.Derived{Alias: r.Relname, Columns: columnNames(c.Aliascolnames), At: v.a.pos(r.Location)}
-	if r.Alias != nil {
-		out.Alias = r.Alias.Aliasname
-		own := columnNames(r.Alias.Colnames)
-		out.Columns = append(own, out.Columns[min(len(own), len(out.Columns)):]...)
+	if len(sel.ValuesLists) > 0 {
+		return v.listedValues(sel, alias, names, r.Location)
 	}
-	out.Query = v.rows(sel, r.Location)
-	return out
+	return &ast.Derived{Alias: alias, Columns: names, At: v.a.pos(r.Location), Query: v.rows(sel, r.Location)}
 }
 
 // itemLocation is where an item of FROM begins.

@@ -30,7 +30,7 @@ func (v *queryConverter) rows(sel *pg.SelectStmt, location int32) ast.Rows {
 		return nil
 	}
 	v.tail(sel, location)
-	below := &queryConverter{v.conversion, level, v.depth + 1}
+	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1}
 	switch {
 	case len(sel.ValuesLists) > 0:
 		v.forbid(location, "VALUES", "Write a list with IN, or keep the values in a table.")
@@ -150,6 +150,9 @@ func selectLocation(sel *pg.SelectStmt) int32 {
 func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 	out := &ast.Select{Distinct: len(sel.DistinctClause) > 0, At: v.a.pos(location)}
 	out.From = v.fromItems(sel.FromClause)
+	if len(sel.FromClause) == 0 {
+		out.From = v.selectedSeries(sel.TargetList)
+	}
 	if sel.WhereClause != nil {
 		out.Where = exprConverter{v, false}.expr(sel.WhereClause)
 	}

@@ -71,3 +71,21 @@ func (l *locator) into(clause *pg.IntoClause) Span {
 	}
 	return Span{}
 }
+
+// withQuery returns the text of a WITH query with its name: name (columns) AS (query).
+func (l *locator) withQuery(c *pg.CommonTableExpr) (string, bool) {
+	from := l.toks.indexAt(int(c.Location) - l.base)
+	if from < 0 {
+		return "", false
+	}
+	i := l.toks.keyword(pg.Token_AS, from+1, len(l.toks), l.toks[from].depth)
+	for i > 0 && i < len(l.toks) && l.toks.kind(i) != openParen {
+		i++
+	}
+	end := l.brackets(i)
+	if i < 0 || end < 0 {
+		return "", false
+	}
+	s := l.between(from, end)
+	return l.text[s.Start:s.End], true
+}

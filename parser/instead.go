@@ -137,19 +137,6 @@ func clone(sel *pg.SelectStmt) *pg.SelectStmt { return proto.Clone(sel).(*pg.Sel
 
 func copyNode(n *pg.Node) *pg.Node { return proto.Clone(n).(*pg.Node) }
 
-// everyNode visits a node and all below it, those of sub-selects too.
-func everyNode(n *pg.Node, visit func(*pg.Node)) {
-	if n == nil || n.Node == nil {
-		return
-	}
-	visit(n)
-	if sel := n.GetSelectStmt(); sel != nil {
-		reflected(sel.ProtoReflect(), func(m *pg.Node) { everyNode(m, visit) })
-		return
-	}
-	children(n, func(m *pg.Node) { everyNode(m, visit) })
-}
-
 func everyNodeOf(sel *pg.SelectStmt, visit func(*pg.Node)) {
 	everyNode(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}}, visit)
 }

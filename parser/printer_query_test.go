@@ -73,7 +73,31 @@ func (p *printer) from(f ast.From) {
 		}
 	case *ast.Join:
 		p.join(x)
+	case *ast.Listed:
+		p.listed(x)
 	}
+}
+
+// listed prints a relation of constants as one function for each column.
+func (p *printer) listed(x *ast.Listed) {
+	p.put("ROWS FROM (")
+	var names []string
+	for i, l := range x.Lists {
+		p.put(word(i > 0, ", "))
+		names = append(names, l.Name)
+		switch {
+		case l.Query != "":
+			p.put("unnest(ARRAY(", l.Query, "))")
+		case l.Array != nil:
+			p.seq("unnest(", l.Array, ")")
+		default:
+			p.put("generate_series(")
+			p.list(l.Series, ", ")
+			p.put(")")
+		}
+	}
+	p.put(")")
+	p.alias(x.Alias, names)
 }
 
 func (p *printer) alias(name string, columns []string) {

@@ -150,3 +150,16 @@ func intoClause(sel *pg.SelectStmt) *pg.IntoClause {
 	}
 	return sel.IntoClause
 }
+
+// everyNode visits a node and all below it, those of sub-selects too.
+func everyNode(n *pg.Node, visit func(*pg.Node)) {
+	if n == nil || n.Node == nil {
+		return
+	}
+	visit(n)
+	if sel := n.GetSelectStmt(); sel != nil {
+		reflected(sel.ProtoReflect(), func(m *pg.Node) { everyNode(m, visit) })
+		return
+	}
+	children(n, func(m *pg.Node) { everyNode(m, visit) })
+}

@@ -139,6 +139,14 @@ var joined = []string{
 		"patients p JOIN bills b ON b.patient_id = p.id WHERE p.smoker",
 	"SELECT count(*) FROM (SELECT p.id, p.id IN (SELECT patient_id FROM visits WHERE cost > 900) AS dear FROM patients p WHERE " +
 		"p.smoker) t WHERE t.dear",
+	// lists of constants
+	"SELECT d, count(v.id) FROM generate_series(date '2020-01-01', date '2020-02-01', '1 day') d LEFT JOIN visits v ON v.day = d AND " +
+		"v.cost > 900 GROUP BY d",
+	"SELECT d.day, count(v.id) FROM (SELECT d::date AS day FROM generate_series(date '2020-01-01', date '2020-02-01', '1 day') d) d " +
+		"LEFT JOIN visits v ON v.day = d.day AND v.cost > 900 GROUP BY 1",
+	"SELECT l.name, count(*) FROM visits v JOIN (VALUES (1, 'a'), (2, 'b')) l(id, name) ON l.id = v.hospital_id WHERE v.cost > 900 " +
+		"GROUP BY 1",
+	"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id, generate_series(1, 3) n WHERE p.birth_year > 1999 + n",
 	// one row of a public table
 	"SELECT count(*) FROM patients p, hospitals h, visits v WHERE v.patient_id = p.id AND h.id = 5",
 	"SELECT count(*) FROM patients p, hospitals h, visits v WHERE v.patient_id = p.id AND h.id = 5 AND p.smoker",

@@ -28,6 +28,7 @@ func forms(text string) (sql string, names []string) {
 // Forms are those of expressions, of sub-selects and of statements about spelling that
 // statements over readings can have.
 var Forms = []string{
+	joinedList, firstList,
 	"number as text", "number as numeric(p,s)", "float as numeric", "text as char(n)", "text as varchar(n)", "char(n) as text",
 	"date as text", "timestamp as date", "date as timestamp", "coalesce of columns", "nullif of columns", "greatest of columns",
 	"least of columns", "CASE of columns", "a constant in two spellings", "a bare sub-select", "grouped by a computed number",

@@ -46,7 +46,8 @@ func (g sourceGenerator) source(depth int) source {
 	if depth > 0 && g.chance(45) {
 		return choose(g, g.derived, g.common, g.union, g.perUnit)(depth - 1)
 	}
-	return choose(g, g.single, g.single, g.withPublic, g.publicOuter, g.publicBelow, g.onUnit, g.alongPath, g.toItself, g.publicFirst)()
+	return choose(g, g.single, g.single, g.withPublic, g.publicOuter, g.publicBelow, g.onUnit, g.alongPath, g.toItself, g.publicFirst,
+		g.listed, g.listedFirst)()
 }
 
 func (g sourceGenerator) single() source {

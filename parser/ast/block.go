@@ -91,7 +91,7 @@ type Aggregate struct {
 	At     int
 }
 
-// A From is an item of a FROM clause: *Table, *Join or *Derived.
+// A From is an item of a FROM clause: *Table, *Join, *Derived or *Listed.
 //
 //sumtype:decl
 type From interface{ from() }
@@ -123,6 +123,31 @@ type Derived struct {
 	At      int
 	// Concealed is the view that the query is of, if no client may see that.
 	Concealed string
+}
+
+// A Listed relation in FROM hangs on no table: the mirror lists its rows.
+type Listed struct {
+	// Lists are its columns; those of VALUES are of one length.
+	Lists []List
+	Alias string // the name its columns are reached by
+	At    int
+}
+
+// A List has the values of a column of a Listed relation, in one of three forms. No column of a
+// table occurs in it.
+type List struct {
+	Name string
+	// Array is an array of the values.
+	Array Expr
+	// Series are the arguments of generate_series.
+	Series []Expr
+	// Query is the client's own text of a query of one column, which the mirror runs, and Like an expression
+	// that has the type of the column.
+	Query string
+	Like  Expr
+	// Distinct says that no value is there twice, and NotNull that none is NULL. Whoever relies on it checks it
+	// when the values are known.
+	Distinct, NotNull bool
 }
 
 // Rows are those of a query below a block: *Select or *UnionAll.
@@ -173,5 +198,6 @@ const (
 func (*Table) from()    {}
 func (*Join) from()     {}
 func (*Derived) from()  {}
+func (*Listed) from()   {}
 func (*Select) rows()   {}
 func (*UnionAll) rows() {}

@@ -93,3 +93,79 @@ func (r *resolution) array(e *ast.Array) (Expr, error) {
 	}
 	return mirrorCast(x, x.Type(), e.At, nil), nil
 }
+
+// series are the functions of that name, which constants alone may be arguments of. That of numerics is not among
+// them: its values have any number of digits.
+var series = index(false, group{nil, `
+	generate_series int4 int4 > int4; generate_series int4 int4 int4 > int4;
+	generate_series int8 int8 > int8; generate_series int8 int8 int8 > int8;
+	generate_series timestamp timestamp interval > timestamp;
+	generate_series timestamptz timestamptz interval > timestamptz`})
+
+// List resolves the values of a column of a relation of constants, as one constant array.
+func (r *Resolver) List(l ast.List, at int) (Expr, error) {
+	return r.resolution().list(l, at)
+}
+
+func (r *resolution) list(l ast.List, at int) (Expr, error) {
+	var x Expr
+	var err error
+	switch {
+	case l.Array != nil:
+		x, err = r.resolve(l.Array)
+		at = l.Array.Pos()
+	case l.Like != nil:
+		x, err = r.queried(l, at)
+	default:
+		x, err = r.series(l.Series, at)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case !x.Type().Array || !x.free() || x.Type().Named():
+		return nil, pgerr.New(pgerr.NotAllowed, "a list that is no array of constants cannot be joined with protected rows").At(at).
+			WithHint("Write constants, or a cast of each to one type.")
+	}
+	return r.fold(x)
+}
+
+// series resolves generate_series.
+func (r *resolution) series(list []ast.Expr, at int) (Expr, error) {
+	args, err := r.resolveAll(list...)
+	if err != nil {
+		return nil, err
+	}
+	fn, ok := pgtype.Pick(series["generate_series"], oids(args))
+	if !ok {
+		return nil, pgerr.New(pgerr.NotAllowed, "no function generate_series%s is allowed on protected data", signature(args)).At(at).
+			WithHint("It can be of whole numbers, or of dates and times with an interval as step.")
+	}
+	x, err := r.apply(fn, args, at)
+	if err != nil {
+		return nil, err
+	}
+	return listing(mirrorSQL(x), pgtype.Of(fn.result), at), nil
+}
+
+// queried is the list of a query of one column.
+func (r *resolution) queried(l ast.List, at int) (Expr, error) {
+	like, err := r.resolve(l.Like)
+	switch {
+	case err != nil:
+		return nil, err
+	case bare(like) || !like.free():
+		return nil, untyped(like.Pos())
+	}
+	t := like.Type()
+	if unknown(like) {
+		t = pgtype.Of(pgtype.Text)
+	}
+	return listing("x FROM ("+l.Query+") AS q(x)", t, at), nil
+}
+
+// listing is the array of what a SELECT returns.
+func listing(selected string, element pgtype.Type, at int) Expr {
+	t := element.Unmodified()
+	t.Array = true
+	return mirrorTerm("ARRAY(SELECT "+selected+" LIMIT "+strconv.Itoa(MaxListed+1)+")", t, at)
+}

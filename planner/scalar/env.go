@@ -207,7 +207,11 @@ func (env *Env) declared(c *Column) Interval {
 	case t.Float():
 		i.Least = tiny(t)
 	}
-	if c.Bounds != nil && t.OID != pgtype.Bool {
+	switch {
+	case c.List != nil:
+		listed := env.listed(c)
+		i.Low, i.High = listed.Low, listed.High
+	case c.Bounds != nil && t.OID != pgtype.Bool:
 		i.Low, i.High = declaredEnds(c)
 	}
 	return i
@@ -291,4 +295,18 @@ func (env *Env) beyondInt8(e Expr) bool {
 		}
 	}
 	return false
+}
+
+// listed bounds the values of a column of a relation of constants: of whole numbers and of dates and times in the years that
+// can be computed with.
+func (env *Env) listed(c *Column) (i Interval) {
+	list, ok := c.List.(*constant)
+	if !ok || !c.Type.Whole() && !c.Type.Dated() {
+		return i
+	}
+	h := env.hull(list)
+	if !h.Bounded() || c.Type.Dated() && !h.within(years(c.Type)) {
+		return i
+	}
+	return h
 }

@@ -34,6 +34,8 @@ type Column struct {
 	SQL string
 	// Reach is how much of a text is read.
 	Reach Reach
+	// List is the constant array of the values of a column of a relation of constants, else nil.
+	List Expr
 }
 
 // Ellipsis stands where people would read a name that no analyst may see.

@@ -13,6 +13,8 @@ const (
 	shortList = 100
 	// longestList is how many it takes at all.
 	longestList = 10_000
+	// MaxListed bounds the rows of a relation of constants: the mirror lists one more at most.
+	MaxListed = longestList
 )
 
 // items returns the elements of a constant array in binary, nil for NULL.
@@ -90,4 +92,22 @@ func (values Values) short(c *constant) bool {
 		return !slices.ContainsFunc(items, func(b []byte) bool { return len(b) >= briefLength })
 	}
 	return len(values[c.fold].Bytes) < briefLength
+}
+
+// Listed returns how many values a constant array has, whether no two of them are the same bytes, and whether none is NULL.
+func (values Values) Listed(list Expr) (n int64, distinct, notNull bool) {
+	c, ok := list.(*constant)
+	if !ok {
+		return 0, false, false
+	}
+	items, ok := values.items(c)
+	if !ok {
+		return 0, false, false
+	}
+	seen := make(map[string]bool, len(items))
+	notNull = !slices.ContainsFunc(items, func(b []byte) bool { return b == nil })
+	for _, b := range items {
+		seen[string(b)] = true
+	}
+	return int64(len(items)), len(seen) == len(items), notNull
 }

@@ -46,6 +46,8 @@ func (sc scope) resolveItem(f ast.From, nullable bool) (node, frame, error) {
 		return sc.resolveJoin(f, nullable)
 	case *ast.Derived:
 		return sc.resolveDerived(f, nullable)
+	case *ast.Listed:
+		return sc.resolveListed(f, nullable)
 	}
 	return nil, frame{}, pgerr.New(pgerr.Internal, "a query over protected rows without FROM")
 }

@@ -243,6 +243,10 @@ func (d *domain) outerJoin(j *joined, left, right string, below []condition) str
 
 // relation writes a public relation, or the public part of a derived table.
 func (d *domain) relation(r *relation) (string, error) {
+	if r.listed {
+		sql, err := listSQL(r, d.w)
+		return sql + " AS " + r.alias, err
+	}
 	if r.rows == nil {
 		d.failed = d.failed || r.protected()
 		return tableSQL(r) + " AS " + r.alias, nil
@@ -250,7 +254,7 @@ func (d *domain) relation(r *relation) (string, error) {
 	if !r.protected() {
 		q, err := (&sourceWriter{level: d.level, w: d.w}).derived(r)
 		if err != nil {
-			return "", err
+			return d.native(r, err)
 		}
 		return "(" + q.SQL() + ") AS " + r.alias, nil
 	}
@@ -264,6 +268,27 @@ func (d *domain) relation(r *relation) (string, error) {
 		texts = append(texts, text)
 	}
 	return "(" + strings.Join(texts, "\n  UNION ALL ") + ") AS " + r.alias, nil
+}
+
+// native writes a public derived table with Postgres's own expressions: where the protected database needs values of
+// constants to be sure that nothing raises, the mirror does not. otherwise is the error if it cannot be.
+func (d *domain) native(r *relation, otherwise error) (string, error) {
+	b := r.rows.branches[0]
+	var below []*scalar.Column
+	var list []string
+	for i, x := range b.targets {
+		sql, ok := scalar.Native(x, (*scalar.Column).Read, d.constants)
+		if !ok {
+			return "", otherwise
+		}
+		below = append(below, x.Columns()...)
+		list = append(list, sql+" AS c"+strconv.Itoa(i+1))
+	}
+	from, where, ok, err := publicPart(b.source, d.w, d.constants, below)
+	if !ok || err != nil {
+		return "", otherwise
+	}
+	return "(SELECT " + strings.Join(list, ", ") + "\n  FROM " + from + "\n  WHERE " + where + ") AS " + r.alias, nil
 }
 
 // branch writes the public columns of one branch.

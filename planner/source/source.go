@@ -1,8 +1,10 @@
 package source
 
 import (
+	"maps"
 	"slices"
 
+	"dpproxy/catalog"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
@@ -46,19 +48,26 @@ func (l *level) EachTable(visit func(t *policy.Table, view string)) {
 
 // eachTable visits the relations that are tables, likewise, with their levels.
 func (l *level) eachTable(visit func(at *level, r *relation)) {
-	for _, r := range l.relations {
-		if r.rows == nil {
-			visit(l, r)
+	l.eachRelation(func(at *level, r *relation) {
+		if r.rows == nil && !r.listed {
+			visit(at, r)
 		}
 		for _, h := range r.hops {
-			visit(l, h)
+			visit(at, h)
 		}
+	})
+}
+
+// eachRelation visits the relations in FROM, likewise.
+func (l *level) eachRelation(visit func(at *level, r *relation)) {
+	for _, r := range l.relations {
+		visit(l, r)
 		for _, b := range r.branches() {
-			b.source.eachTable(visit)
+			b.source.eachRelation(visit)
 		}
 	}
 	for _, j := range l.semijoinsOf() {
-		j.inner.eachTable(visit)
+		j.inner.eachRelation(visit)
 	}
 }
 
@@ -92,4 +101,20 @@ func computedInJoins(n node, expr func(...scalar.Expr)) {
 		computedInJoins(j.left, expr)
 		computedInJoins(j.right, expr)
 	}
+}
+
+// ListedRows adds to sizes of public relations those of relations of constants, whose values are known now. It refuses
+// lists that are too long.
+func (l *level) ListedRows(env *scalar.Env, sizes map[catalog.Name]int64) (map[catalog.Name]int64, error) {
+	out := maps.Clone(sizes)
+	if out == nil {
+		out = map[catalog.Name]int64{}
+	}
+	var err error
+	l.eachRelation(func(_ *level, r *relation) {
+		if r.listed && err == nil {
+			out[r.table.Name], err = r.listedRows(env)
+		}
+	})
+	return out, err
 }

@@ -34,7 +34,7 @@ type condition struct {
 	query bool
 }
 
-// A relation is a table or a derived table in FROM.
+// A relation is a table, a relation of constants or a derived table in FROM.
 type relation struct {
 	name  string // as the statement calls it, for messages
 	alias string // in the SQL that we write
@@ -49,6 +49,8 @@ type relation struct {
 	// Of a table:
 	table *policy.Table
 	only  bool
+	// listed says that the table is none of the policy: its rows are constants.
+	listed bool
 	// hops are the tables on the path to the unit, in order.
 	hops []*relation
 	// Of a derived table:

@@ -122,6 +122,8 @@ func (p *sourceWriter) uncut(r *relation, own []string) (sqltext.Item, error) {
 	case r.rows != nil:
 		query, err := p.derived(r)
 		return &sqltext.Query{Select: query, As: r.alias, Own: own}, err
+	case r.listed:
+		return p.listItem(r, own)
 	case p.rowsPerUnit(r) > 0: // the unit is needed, whoever else has it
 		return scan(r, r.hops, own), nil
 	}

@@ -59,6 +59,8 @@ type region struct {
 	residual []string
 	// notNull are columns that are not NULL in these rows; touch are others of their tables.
 	notNull, touch []string
+	// several says that there are more than two relations.
+	several bool
 }
 
 // A read tells a join about an item.
@@ -91,10 +93,12 @@ func (p *pass) query(q *Select) (_ *Select, protected bool) {
 // from writes the items of a query, and the conditions on their rows.
 func (p *pass) from(q *Select) (protected bool) {
 	r := &region{pass: p}
-	if c := newChain(q.From); p.chains && c.joins() && c.protected() {
+	c := newChain(q.From)
+	if p.chains && c.joins() && c.protected() {
 		q.From, q.Where = r.chain(c, q.Where)
 		return true
 	}
+	r.several = len(c.leaves)+len(c.outer) > 2
 	from, of := r.item(q.From)
 	q.From, q.Where = from, r.where(q.Where)
 	return of.protected
@@ -137,7 +141,7 @@ func (r *region) join(j *Join) (Item, read) {
 	left, of := r.item(j.Left)
 	below := r
 	if j.Kind == Left {
-		below = &region{pass: r.pass}
+		below = &region{pass: r.pass, several: true}
 	}
 	right, other := below.item(j.Right)
 	even := &Join{Kind: j.Kind, Left: left, Right: right, On: j.On}
@@ -150,6 +154,11 @@ func (r *region) join(j *Join) (Item, read) {
 		even.On = below.where(j.On)
 	case linked:
 		r.linkInner(even, j, of.unfiltered && other.unfiltered)
+	case r.several && j.Kind == Inner && (of.protected || other.protected):
+		// Which rows it leaves would say whether others are read: all come first.
+		own := public(j)
+		even.On = own
+		r.residual = append(r.residual, without(j.On, own)...)
 	default: // to find the rows of a join without an equality, Postgres has to know the others
 		even.On = append(slices.Clip(j.On), j.Beyond...)
 		if len(j.Links) == 0 {

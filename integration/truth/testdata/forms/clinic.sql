@@ -90,7 +90,7 @@ SELECT to_char(admitted, 'Dy') AS weekday, extract(hour FROM admitted) AS hour, 
 -- admissions by fortnight
 SELECT date_bin('14 days', admitted, timestamp '2022-01-01') AS fortnight, count(*) FROM visits GROUP BY 1 ORDER BY 1;
 
--- calendar of all days (refused)
+-- calendar of all days
 SELECT d::date, count(v.id)
 FROM generate_series(date '2022-01-01', date '2022-12-31', interval '1 day') d LEFT JOIN visits v ON v.admitted::date = d::date
 GROUP BY d ORDER BY d;
@@ -99,13 +99,13 @@ GROUP BY d ORDER BY d;
 WITH n AS (SELECT date_trunc('month', admitted) AS month, count(*) AS n FROM visits GROUP BY 1)
 SELECT m, coalesce(n.n, 0) FROM generate_series(timestamp '2022-01-01', timestamp '2023-12-01', interval '1 month') m LEFT JOIN n ON n.month = m;
 
--- age bands from VALUES (refused)
+-- age bands from VALUES
 SELECT b.name, count(p.id)
 FROM (VALUES ('young', date '1980-01-01', date '2010-01-01'), ('old', date '1920-01-01', date '1980-01-01')) b(name, low, high)
 LEFT JOIN patients p ON p.born >= b.low AND p.born < b.high
 GROUP BY b.name;
 
--- labels from VALUES (refused)
+-- labels from VALUES
 SELECT l.label, count(*) FROM visits v JOIN (VALUES (1, 'mild'), (2, 'moderate'), (3, 'severe'), (4, 'critical')) l(severity, label) ON l.severity = v.severity
 GROUP BY l.label;
 

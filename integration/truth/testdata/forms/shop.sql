@@ -140,7 +140,7 @@ SELECT sum(spent) FILTER (WHERE spent > (SELECT percentile_cont(0.9) WITHIN GROU
 -- revenue accumulated
 SELECT day, sum(revenue) OVER (ORDER BY day) FROM (SELECT date_trunc('week', ordered) AS day, sum(total) AS revenue FROM orders GROUP BY 1) t;
 
--- a week from a recursive calendar (refused)
+-- a week from a recursive calendar
 WITH RECURSIVE d(day) AS (SELECT date '2022-03-01' UNION ALL SELECT day + 1 FROM d WHERE day < date '2022-03-07')
 SELECT d.day, count(o.id) FROM d LEFT JOIN orders o ON o.ordered::date = d.day GROUP BY d.day ORDER BY d.day;
 
