@@ -93,8 +93,8 @@ truth: setup-test ## compare answers with the truth (half an hour; for the recor
 	@scripts/setup.sh nafld
 	$(GO) test -count=1 -timeout 0 -run '^TestTruth$$' -v ./integration/truth -args -draws $(DRAWS) -rounds $(ROUNDS) -scale $(SF)
 
-limits: ## print how limits do on tables that their constants have not seen (5 minutes)
-	$(GO) test -count=1 -timeout 60m -run '^TestStudy$$' -v ./contribution -args -study
+limits: ## print how limits do on tables that their constants have not seen (15 minutes)
+	$(GO) test -count=1 -timeout 60m -run '^TestStudy' -v ./contribution -args -study
 
 local: ## count questions that one object answers, and how often intervals of surveys hold the truth (20 minutes)
 	$(GO) test -count=1 -timeout 60m -run '^TestAcceptedQuestions$$|^TestRegressions$$' -v ./accountant/realized -args -runs 200

@@ -28,6 +28,8 @@ type choosing interface {
 	question() string
 	// weight is by how much more than its weight a unit changes a score.
 	weight() int64
+	// noiseWeight is the weight of noise in the penalty of the limit's choice.
+	noiseWeight() float64
 	// unlikely is how far a choice is from the best one, in rows, but with probability alpha, where the mechanism
 	// is that of one row and ε.
 	unlikely(i int, epsilon, alpha float64) float64
@@ -411,6 +413,9 @@ func (modes) chooser(_ int, limit, epsilonPico int64, pure bool) (Chooser, error
 }
 
 func (modes) weight() int64 { return 1 }
+
+// noiseWeight of a mode: one weight of each unit moves all counts alike, mostly, so that little noise is worth a low limit.
+func (modes) noiseWeight() float64 { return 160 }
 
 // unlikely is ln(k/α)/ε, of k values.
 func (f modes) unlikely(_ int, epsilon, alpha float64) float64 {

@@ -44,19 +44,18 @@ func (m *Measure) spend(set *aggregation, s share) error {
 }
 
 // Weights of noise in the penalty of a choice, for answers that are properties of the distribution
-// of rows: the noise of a tree adds up over its nodes, a value that is chosen is off by a logarithm of their number, the
-// noise of second moments is of the bounds and not of the values, and what a limit cuts moves any by a part of it.
+// of rows: the noise of a tree adds up over its nodes, the noise of second moments is of the bounds and not of the
+// values, and what a limit cuts moves any by a part of it. Values that are chosen have weights of their own ([choosing]).
 const (
 	rankWeight   = 50
-	choiceWeight = 20
 	momentWeight = 80
 )
 
 // noiseWeight is the weight of noise in the penalty of the measure's choices.
 func (m *Measure) noiseWeight(set *aggregation) float64 {
 	s := set.statistics[m.statistics[0]]
-	if s.choosing() != nil {
-		return choiceWeight
+	if c := s.choosing(); c != nil {
+		return c.noiseWeight()
 	}
 	if _, ok := s.statisticForm.(histogram); ok {
 		return rankWeight
@@ -68,13 +67,16 @@ func (m *Measure) noiseWeight(set *aggregation) float64 {
 }
 
 // leastUnits is how many units there must be for one that a step of a choice has to save: with fewer
-// the choice falls to the least limits.
+// the choice falls to the least limits. For percentiles and modes these are no worse than a number of the policy's.
 const leastUnits = 15
 
 // tooFew reports whether there are too few units for a choice, and a number that takes its place. It
 // follows from public numbers alone.
 func (m *Measure) tooFew(set *aggregation) bool {
 	c := set.bounds
+	if set.statistics[m.statistics[0]].choosing() != nil {
+		return false
+	}
 	return c.units > 0 && c.limit.rows > 0 && !m.unbounded(set) && slices.ContainsFunc(m.Norms, func(n Norm) bool {
 		return n.Choice != nil && n.Choice.Penalty() > c.units/leastUnits
 	})

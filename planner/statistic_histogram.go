@@ -189,6 +189,23 @@ func (f quantiles) weight() (most int64) {
 	return most
 }
 
+// Weights of noise: of a median, and the most of any percentile.
+const (
+	medianWeight = 20
+	tailWeight   = 200
+)
+
+// noiseWeight grows with the odds that a row is on the longer side: what a choice may miss by follows that side, and of the
+// shorter one nothing must be missed. The percentiles of one argument have one limit; it is for all alike.
+func (f quantiles) noiseWeight() float64 {
+	product := 1.0
+	for _, q := range f.fractions {
+		odds := float64(q.worst()) / float64(q.c-q.worst())
+		product *= math.Min(medianWeight*math.Sqrt(odds), tailWeight)
+	}
+	return math.Pow(product, 1/float64(len(f.fractions)))
+}
+
 // unlikely is 2·max(a, c−a)·ln(B/α)/ε in scores, of which a row has c.
 func (f quantiles) unlikely(i int, epsilon, alpha float64) float64 {
 	q := f.fractions[i]
