@@ -58,7 +58,7 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 		return nil, err
 	}
 	row := res.Rows[0]
-	p := &prelude{settings: e.p.defaults(q.Tables()), asked: askedBy(e.text.stmt.InnerText(), b)}
+	p := &prelude{settings: e.p.cfg.Defaults.of(q.Tables()), asked: askedBy(e.text.stmt.InnerText(), b)}
 	for i, name := range settings.Names() {
 		if err := p.settings.Parse(name, string(row[i])); err != nil {
 			return nil, err
@@ -146,9 +146,14 @@ func (e *execution) inquiry(q *planner.Query) *inquiry {
 	return i
 }
 
-// defaults returns the settings of a session that set none, for a statement about some tables.
-func (p *Proxy) defaults(tables []catalog.Name) settings.Settings {
-	d := p.cfg.Defaults
+// Shown returns the settings that sessions begin with, by their names, for SHOW and current_setting. Those of tables are in none.
+func (d Defaults) Shown() map[string]string {
+	s := d.of(nil)
+	return s.Shown()
+}
+
+// of returns the settings of a session that set none, for a statement about some tables.
+func (d Defaults) of(tables []catalog.Name) settings.Settings {
 	var own TableDefaults
 	for _, t := range tables {
 		own = own.frugal(d.TableDefaults[t])

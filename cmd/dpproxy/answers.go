@@ -39,7 +39,7 @@ func (s *host) answerStore(ctx context.Context, keep int) (answers.Store, error)
 	if err != nil {
 		return nil, err
 	}
-	if opts.Password, err = password("DPPROXY_REDIS_PASSWORD", s.policy.Ledger.PasswordFile); err != nil {
+	if opts.Password, err = redisPassword(s.policy.Ledger).read(); err != nil {
 		return nil, err
 	}
 	opts.DisableIdentity = true

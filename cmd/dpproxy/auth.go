@@ -37,18 +37,18 @@ func (s authSite) openAuthQuery(ctx context.Context) (*authquery.Query, error) {
 	if err := s.checkAuthDescendants(ctx); err != nil {
 		return nil, err
 	}
-	url, variable, file := q.Connection, "DPPROXY_AUTH_PASSWORD", q.PasswordFile
+	url := q.Connection
 	switch q.Connection {
 	case config.AuthData:
-		url, variable, file = s.policy.Data, "DPPROXY_DATA_PASSWORD", s.policy.DataPasswordFile
+		url = s.policy.Data
 	case config.AuthMirror:
-		url, variable, file = cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror), "DPPROXY_MIRROR_PASSWORD", s.policy.MirrorPasswordFile
+		url = cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror)
 	}
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("connection of auth_query: %w", err)
 	}
-	p, err := password(variable, file)
+	p, err := authPassword(s.policy).read()
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (l *logins) verifiers(ctx context.Context) (verifiers []string, missing map
 	for _, name := range l.asked {
 		v, reason, err := l.query.VerifierApart(ctx, name)
 		if err != nil {
-			return nil, nil, fmt.Errorf("asking auth_query: %w", err)
+			return nil, nil, fmt.Errorf("asking auth_query: %w", authPassword(l.site.policy).named(err))
 		}
 		if reason == "" && wire.CheckVerifier(v) != nil {
 			reason = "what the query returns is no SCRAM-SHA-256 verifier"
@@ -234,7 +234,7 @@ func (s authSite) tryAuthQuery(ctx context.Context) (report []string, err error)
 	}
 	defer q.Close()
 	if err := q.Check(ctx); err != nil {
-		return nil, s.annotateForm(fmt.Errorf("connecting for auth_query: %w", err))
+		return nil, s.annotateForm(fmt.Errorf("connecting for auth_query: %w", authPassword(s.policy).named(err)))
 	}
 	l := s.logins(q, nil)
 	_, missing, err := l.verifiers(ctx)

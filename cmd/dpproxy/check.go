@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"time"
 
 	"dpproxy/config"
 	"dpproxy/mirror"
@@ -32,6 +35,9 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return err
 	}
 	s := &site{policy: policy}
+	if err := c.certificate(s); err != nil {
+		return err
+	}
 	if policy.AuthQuery != nil {
 		if err := (authSite{s}).checkAuthQuery(); err != nil {
 			return err
@@ -89,6 +95,42 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		fmt.Printf("%s: %s\n", c.Policy, line)
 	}
 	return err
+}
+
+// soon is how long before its end a certificate is warned of.
+const soon = 14 * 24 * time.Hour
+
+// certificate reads the files of tls as run does, and warns of a certificate that does not hold now, or not for long. Files that
+// whoever checks may not read are said to be unchecked: the key is often that of dpproxy's account alone.
+func (c *checkCommand) certificate(s *site) error {
+	if s.policy.TLSCert == "" {
+		return nil
+	}
+	cfg, err := tlsConfig(s.policy)
+	if errors.Is(err, fs.ErrPermission) {
+		fmt.Printf("%s: %sthe files of tls are not checked: %v\n", c.Policy, mirror.Warning, err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if line := holds(cfg.Certificates[0].Leaf, time.Now()); line != "" {
+		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, line)
+	}
+	return nil
+}
+
+// holds says when a certificate does not hold, if that is now or soon.
+func holds(leaf *x509.Certificate, now time.Time) string {
+	switch {
+	case now.Before(leaf.NotBefore):
+		return "tls.cert does not hold before " + leaf.NotBefore.Format(time.DateTime)
+	case now.After(leaf.NotAfter):
+		return "tls.cert has not held since " + leaf.NotAfter.Format(time.DateTime)
+	case now.Add(soon).After(leaf.NotAfter):
+		return "tls.cert holds until " + leaf.NotAfter.Format(time.DateTime) + " only"
+	}
+	return ""
 }
 
 // confirmed says which tables are not as they were at the last sync, where there is a mirror that tells.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,7 +22,7 @@ import (
 
 // demoCommand serves a throwaway database.
 type demoCommand struct {
-	Listen string `help:"Address to serve on." default:"127.0.0.1:6432"`
+	Listen string `help:"Address to serve on (127.0.0.1:6432)." placeholder:"HOST:PORT"`
 	Data   string `help:"Generated clinic, or the Mayo Clinic liver study in r-cran-survival." enum:"generated,nafld" default:"generated"`
 	Keep   string `help:"Keep databases, policy and ledger in this folder, and go on there next time." type:"path" placeholder:"DIR"`
 	Play   bool   `help:"Play a psql conversation on a free port, then stop."`
@@ -142,19 +145,50 @@ func (d *demonstration) dataset() demo.Dataset {
 	return demo.Clinic
 }
 
+// writePolicy writes the policy of the demo. One that an earlier run has left is kept but for the addresses, which are those of
+// this run.
 func (d *demonstration) writePolicy(path string) error {
+	kept, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	verifier, err := wire.MakeVerifier(demoAnalyst, 4096)
 	if err != nil {
 		return err
 	}
 	text, err := d.dataset().Policy(demo.PolicyValues{
-		Listen: d.command.Listen, LedgerDir: filepath.Join(d.dir, "ledger"), Analyst: demoAnalyst, Verifier: verifier,
+		Listen: cmp.Or(d.command.Listen, "127.0.0.1:6432"), LedgerDir: filepath.Join(d.dir, "ledger"),
+		Analyst: demoAnalyst, Verifier: verifier,
 		Data: d.data.URL(demoDatabase, pgtemp.Superuser), Mirror: d.mirror.URL(demoDatabase, pgtemp.Superuser),
 	})
 	if err != nil {
 		return err
 	}
+	if kept != nil {
+		text = withAddresses(kept, text, d.command.Listen != "")
+	}
 	return os.WriteFile(path, text, 0o600)
+}
+
+var addressLine = regexp.MustCompile(`(?m)^(listen|data|mirror|ledger):[ \t]+[^ \t#].*$`)
+
+// withAddresses returns a kept policy with the lines of a new one that say where everything is; where to listen only if that
+// was asked for.
+func withAddresses(kept, made []byte, listen bool) []byte {
+	lines := map[string][]byte{}
+	for _, m := range addressLine.FindAllSubmatch(made, -1) {
+		lines[string(m[1])] = m[0]
+	}
+	if !listen {
+		delete(lines, "listen")
+	}
+	return addressLine.ReplaceAllFunc(kept, func(line []byte) []byte {
+		key, _, _ := bytes.Cut(line, []byte(":"))
+		if made := lines[string(key)]; made != nil {
+			return made
+		}
+		return line
+	})
 }
 
 // load makes the two databases, and fills the one with people in it.

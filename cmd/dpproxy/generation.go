@@ -36,11 +36,11 @@ type connectionKeys struct{ data, mirror, store, auth string }
 
 func (s *host) connectionKeys() (k connectionKeys, err error) {
 	p, l := s.policy, s.policy.Limits
-	data, err := password("DPPROXY_DATA_PASSWORD", p.DataPasswordFile)
+	data, err := dataPassword(s.policy).read()
 	if err != nil {
 		return k, err
 	}
-	down, err := password("DPPROXY_MIRROR_PASSWORD", p.MirrorPasswordFile)
+	down, err := mirrorPassword(s.policy).read()
 	if err != nil {
 		return k, err
 	}
@@ -49,7 +49,7 @@ func (s *host) connectionKeys() (k connectionKeys, err error) {
 	k.mirror = fmt.Sprintf("%q %q %q", p.Mirror, p.MirrorAdmin, down)
 	k.store = fmt.Sprint(p.Answers.Remember, p.Answers.Keep)
 	if q := p.AuthQuery; q != nil {
-		own, err := password("DPPROXY_AUTH_PASSWORD", q.PasswordFile)
+		own, err := authPassword(s.policy).read()
 		if err != nil {
 			return k, err
 		}

@@ -99,7 +99,7 @@ func (s *books) openShared(ctx context.Context, log *slog.Logger, limits []accou
 func (s *books) redisOptions(log *slog.Logger) (redisledger.Options, error) {
 	l := s.policy.Ledger
 	redis.SetLogger(redisLog{log})
-	p, err := password("DPPROXY_REDIS_PASSWORD", l.PasswordFile)
+	p, err := redisPassword(l).read()
 	return redisledger.Options{
 		URL: l.Redis, Password: p, Name: l.Name, Dir: l.Dir, Replicas: l.Replicas,
 		AssertedDurable: l.AssertedDurable, Log: log, Now: time.Now,

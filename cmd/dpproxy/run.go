@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -28,14 +29,18 @@ import (
 
 // runCommand serves analysts.
 type runCommand struct {
-	Policy string `arg:"" help:"Policy file." type:"path"`
-	Sync   bool   `help:"Refresh the mirror first."`
+	Policy string        `arg:"" help:"Policy file." type:"path"`
+	Sync   bool          `help:"Refresh the mirror first."`
+	Wait   time.Duration `help:"How long to wait for the two databases to be there; 0 ends at once." default:"1m"`
 }
 
 // Run implements the command.
 func (c *runCommand) Run(ctx context.Context, log *slog.Logger) error {
 	s, err := openHost(c.Policy)
 	if err != nil {
+		return err
+	}
+	if err := await(ctx, s.site, c.Wait, log); err != nil {
 		return err
 	}
 	if c.Sync {
@@ -122,7 +127,7 @@ func (s *host) openData(ctx context.Context, cat *policy.Model) (*reader.Data, e
 	if err != nil {
 		return nil, fmt.Errorf("connection to the protected database: %w", err)
 	}
-	p, err := password("DPPROXY_DATA_PASSWORD", s.policy.DataPasswordFile)
+	p, err := dataPassword(s.policy).read()
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +143,7 @@ func (s *host) openData(ctx context.Context, cat *policy.Model) (*reader.Data, e
 	}
 	if err := data.Ping(ctx); err != nil {
 		data.Close()
-		return nil, fmt.Errorf("connecting to the protected database: %w", err)
+		return nil, fmt.Errorf("connecting to the protected database: %w", dataPassword(s.policy).named(err))
 	}
 	return data, nil
 }
@@ -166,7 +171,7 @@ func (s *site) openKeeper(ctx context.Context) (_ *keeper, err error) {
 		k.close()
 		return nil, err
 	}
-	return k, k.follower.Ping(ctx)
+	return k, mirrorPassword(s.policy).named(k.follower.Ping(ctx))
 }
 
 // superuser returns sessions of the mirror's.
@@ -175,7 +180,7 @@ func (s *site) superuser(ctx context.Context, sessions int32) (*pgxpool.Pool, er
 	if err != nil {
 		return nil, fmt.Errorf("connection to the mirror: %w", err)
 	}
-	p, err := password("DPPROXY_MIRROR_PASSWORD", s.policy.MirrorPasswordFile)
+	p, err := mirrorPassword(s.policy).read()
 	if err != nil {
 		return nil, err
 	}
@@ -278,28 +283,28 @@ func (s *host) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Q
 	}
 	if s.policy.TLSCert != "" {
 		cfg.RequireTLS = true
-		cfg.TLS, err = s.tls()
+		cfg.TLS, err = tlsConfig(s.policy)
 	}
 	return cfg, err
 }
 
-// tls reads the certificate of the server, and the authorities of its clients.
-func (s *host) tls() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(s.policy.TLSCert, s.policy.TLSKey)
+// tlsConfig reads the certificate of the server, and the authorities of its clients.
+func tlsConfig(p *config.Policy) (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(p.TLSCert, p.TLSKey)
 	if err != nil {
-		return nil, fmt.Errorf("tls.cert %s, tls.key %s: %w", s.policy.TLSCert, s.policy.TLSKey, err)
+		return nil, fmt.Errorf("tls.cert %s, tls.key %s: %w", p.TLSCert, p.TLSKey, err)
 	}
 	cfg := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	if s.policy.ClientCA == "" {
+	if p.ClientCA == "" {
 		return cfg, nil
 	}
-	text, err := os.ReadFile(s.policy.ClientCA)
+	text, err := os.ReadFile(p.ClientCA)
 	if err != nil {
 		return nil, fmt.Errorf("tls.client_ca: %w", err)
 	}
 	cfg.ClientCAs, cfg.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
 	if !cfg.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("tls.client_ca %s: there is no certificate in it", s.policy.ClientCA)
+		return nil, fmt.Errorf("tls.client_ca %s: there is no certificate in it", p.ClientCA)
 	}
 	return cfg, nil
 }
@@ -311,6 +316,12 @@ func (s *host) dialMirror(ctx context.Context, login wire.Login) (*pgconn.PgConn
 		return nil, err
 	}
 	cfg.User, cfg.Password = login.User, s.secret.mirrorPassword(login.User)
-	cfg.RuntimeParams = login.Params
+	cfg.RuntimeParams = s.defaults().Shown()
+	for _, a := range s.policy.Analysts {
+		if a.Name == login.User { // the role's own come after these
+			maps.DeleteFunc(cfg.RuntimeParams, func(name, _ string) bool { return a.Settings[name] != "" })
+		}
+	}
+	maps.Copy(cfg.RuntimeParams, login.Params)
 	return pgconn.ConnectConfig(ctx, cfg)
 }

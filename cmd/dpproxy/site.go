@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -39,31 +37,13 @@ func openSite(path string) (*site, error) {
 	return &site{path: path, policy: policy, secret: secret}, nil
 }
 
-// password returns the password of a connection: from the environment, or from a
-// file that the policy names.
-func password(variable, file string) (string, error) {
-	if p := os.Getenv(variable); p != "" || file == "" {
-		return p, nil
-	}
-	text, err := os.ReadFile(file)
-	return strings.TrimRight(string(text), "\r\n"), err
-}
-
 func (s *site) connectData(ctx context.Context) (*pgx.Conn, error) {
-	p, err := password("DPPROXY_DATA_PASSWORD", s.policy.DataPasswordFile)
-	if err != nil {
-		return nil, err
-	}
-	return connect(ctx, "the protected database", s.policy.Data, p)
+	return connect(ctx, "the protected database", s.policy.Data, dataPassword(s.policy))
 }
 
 // connectMirror connects as the mirror's superuser, to a mirror of a version that is served.
 func (s *site) connectMirror(ctx context.Context) (*pgx.Conn, error) {
-	p, err := password("DPPROXY_MIRROR_PASSWORD", s.policy.MirrorPasswordFile)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := connect(ctx, "the mirror", s.mirrorURL(), p)
+	conn, err := connect(ctx, "the mirror", s.mirrorURL(), mirrorPassword(s.policy))
 	if err != nil {
 		return nil, err
 	}
@@ -73,17 +53,21 @@ func (s *site) connectMirror(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-func connect(ctx context.Context, what, url, password string) (*pgx.Conn, error) {
+func connect(ctx context.Context, what, url string, p password) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("connection to %s: %w", what, err)
 	}
-	if password != "" {
-		cfg.Password = password
+	text, err := p.read()
+	if err != nil {
+		return nil, err
+	}
+	if text != "" {
+		cfg.Password = text
 	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to %s: %w", what, err)
+		return nil, fmt.Errorf("connecting to %s: %w", what, p.named(err))
 	}
 	return conn, nil
 }

@@ -40,7 +40,7 @@ func (c *suggestCommand) Run(ctx context.Context) error {
 	if (c.Analyst == "") != (c.Verifier == "") {
 		return errors.New("--analyst and --verifier belong together")
 	}
-	conn, err := connect(ctx, "the protected database", c.Data, os.Getenv("DPPROXY_DATA_PASSWORD"))
+	conn, err := connect(ctx, "the protected database", c.Data, password{variable: "DPPROXY_DATA_PASSWORD"})
 	if err != nil {
 		return err
 	}

@@ -163,6 +163,14 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v\n%s", what, err, out)
 		}
 	}
+	cert, _ := sitetest.NewAuthority(t).Server(t)
+	_, key := sitetest.NewAuthority(t).Server(t)
+	for _, files := range [][3]string{{"/nowhere", "/nowhere", "tls.cert /nowhere"}, {cert, key, "private key does not match"}} {
+		text := strings.Replace(string(text), "privacy_unit:", "tls: {cert: "+files[0]+", key: "+files[1]+"}\nprivacy_unit:", 1)
+		if out, err := check(text, "--offline"); err == nil || !strings.Contains(out, files[2]) {
+			t.Errorf("%v: %v\n%s", files, err, out)
+		}
+	}
 	sitetest.Exec(t, sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)), "CREATE VIEW ill AS SELECT id FROM patients")
 	public := strings.Replace(string(text), "  hospitals:", "  ill: {public: true}\n  hospitals:", 1)
 	out, err := check(public)
@@ -173,7 +181,8 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused, err := exec.CommandContext(t.Context(), sitetest.Program(t), "sync", s.Policy).CombinedOutput()
-	if err == nil || !strings.HasSuffix(out, "\n"+string(refused)) {
+	_, reason, found := strings.Cut(string(refused), "dpproxy: ")
+	if err == nil || !found || !strings.HasSuffix(out, "\ndpproxy: "+reason) {
 		t.Errorf("sync: %v\n%s\ncheck:\n%s", err, refused, out)
 	}
 	s.Data.Crash()

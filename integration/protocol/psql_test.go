@@ -102,6 +102,19 @@ var psqlScripts = []struct {
 			`ERROR: +unrecognized configuration parameter "dp.nothing"`,
 		},
 	},
+	{
+		"settings before they are set",
+		"SHOW dp.epsilon; SELECT current_setting('dp.epsilon')::float8 * 2 AS twice; SET dp.epsilon = 0.3; RESET ALL; SHOW dp.epsilon;" +
+			"SHOW dp.spend; SHOW dp.max_rows; DISCARD ALL; SHOW dp.mechanism; SELECT count(*) FROM patients; SET dp.epsilon = '0.3 ';",
+		[]string{
+			`dp.epsilon *\n-+\n 0\.1 \n`, `twice *\n-+\n +0\.2\n`, `RESET\n`, ` 0\.1 \n`, `always`, `dp.max_rows`, `DISCARD ALL`, `auto`,
+			`cost ε=0.1`, `ERROR: +invalid value for parameter "dp.epsilon": "0.3 "`,
+		},
+	},
+	{
+		"names of dp in search_path", "SET search_path = dp; SELECT kind, scope FROM budget; SELECT count(*) > 3 AS all FROM columns;",
+		[]string{`SET\n`, `unit +\| patient`, `t\n`},
+	},
 	{"no notices", "SET dp.notice = off; SELECT count(*) FROM patients;", []string{`SET\n count`}},
 	{"budget", "SELECT kind, scope, measure FROM dp.budget;", []string{`unit +\| patient \| pure`}},
 	{

@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strconv"
@@ -128,13 +129,49 @@ func Names() []string {
 	return names
 }
 
+// shown ends the text of a default that sessions begin with. Postgres and its clients take numbers with a space behind them
+// for what they are, and no value that somebody sets needs one.
+const shown = " "
+
+// Shown returns the settings as sessions begin with them, so that SHOW and current_setting know them before a SET: to Parse
+// these texts are no settings, and the defaults of tables hold. Those without a default are empty.
+func (s *Settings) Shown() map[string]string {
+	fraction := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	target := func(x float64) string {
+		if x == 0 {
+			return "off"
+		}
+		return fraction(x)
+	}
+	texts := map[string]string{
+		"epsilon": dp.Decimal(s.EpsilonPico, 12), "mechanism": s.Mechanism, "confidence": fraction(s.Confidence), "notice": "on",
+		"contribution": "default", "error": target(s.Target.Error), "relative_error": target(s.Target.Relative),
+		"target_fraction": fraction(cmp.Or(s.Target.Fraction, 1)), "refine": "off", "rows": "refuse", "small_groups": "hide",
+		"consistent": "off", "columns": "values", "top": "auto", "spend": Always,
+	}
+	if s.MaxEpsilonPico > 0 {
+		texts["max_epsilon"] = dp.Decimal(s.MaxEpsilonPico, 12)
+	}
+	if s.Refine {
+		texts["refine"] = "on"
+	}
+	all := map[string]string{}
+	for _, name := range Names() {
+		all["dp."+name] = texts[name] + shown
+	}
+	return all
+}
+
 // Parse reads a setting from text. An empty value is the default, since RESET and
-// DISCARD leave an empty string behind. Its errors are UndefinedObject and InvalidParameterValue.
+// DISCARD leave an empty string behind, and so is one of [Settings.Shown]. Its errors are UndefinedObject and InvalidParameterValue.
 func (s *Settings) Parse(name, value string) *pgerr.Error {
 	i := slices.Index(Names(), name)
 	if i < 0 {
 		return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", "dp."+clip(name)).
 			WithHint("The settings are dp.%s.", strings.Join(Names(), ", dp."))
+	}
+	if strings.HasSuffix(value, shown) {
+		return nil
 	}
 	value = strings.TrimSpace(value)
 	if value == "" || knownSettings[i].set(s, value) {
@@ -282,6 +319,9 @@ func Check(set *parser.Setting) error {
 		value = ""
 	}
 	switch err := new(Settings).Parse(strings.TrimPrefix(set.Name, "dp."), value); {
+	case err == nil && strings.HasSuffix(value, shown): // which would be taken for a default
+		return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", set.Name, clip(value)).
+			WithHint("Write it without a space behind it.")
 	case err == nil:
 		return nil
 	case err.Code == pgerr.UndefinedObject:

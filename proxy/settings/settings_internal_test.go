@@ -49,7 +49,7 @@ func TestPoliciesKnowSettings(t *testing.T) {
 func TestSettings(t *testing.T) {
 	var s Settings
 	for _, set := range [][2]string{
-		{"epsilon", " 0.25 "},
+		{"epsilon", " 0.25"},
 		{"mechanism", "LAPLACE"},
 		{"confidence", "0.9"},
 		{"notice", "yes"},
@@ -99,6 +99,28 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestShown holds that what sessions begin with names each setting, is a value that it can have, and sets nothing.
+func TestShown(t *testing.T) {
+	defaults := Settings{
+		EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95, MaxEpsilonPico: 5e11, Refine: true,
+		Target: planner.Target{Error: 20, Relative: 0.05, Fraction: 0.9},
+	}
+	texts := defaults.Shown()
+	for _, name := range Names() {
+		text, ok := texts["dp."+name]
+		if set := new(Settings); !ok || set.Parse(name, text) != nil || *set != (Settings{}) {
+			t.Errorf("dp.%s: %q sets %+v", name, text, set)
+		}
+		if err := new(Settings).Parse(name, strings.TrimSuffix(text, " ")); err != nil {
+			t.Errorf("dp.%s: %q: %v", name, text, err)
+		}
+	}
+	if len(texts) != len(Names()) || texts["dp.epsilon"] != "0.1 " || texts["dp.confidence"] != "0.95 " || texts["dp.error"] != "20 " ||
+		texts["dp.max_epsilon"] != "0.5 " || texts["dp.max_rows"] != " " || texts["dp.refine"] != "on " {
+		t.Errorf("%q", texts)
+	}
+}
+
 func TestBadSettings(t *testing.T) {
 	for _, bad := range [][2]string{
 		{"epsilon", "0"},
@@ -143,6 +165,7 @@ func TestBadSettings(t *testing.T) {
 		{"refine", "perhaps"},
 		{"rows", "some"},
 		{"spend", "ask"},
+		{"epsilon", "0.25 "},
 	} {
 		err := Check(&parser.Setting{Name: "dp." + bad[0], Value: bad[1]})
 		if err == nil || !strings.Contains(err.Error(), `"dp.`+bad[0]+`"`) {

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/config"
+)
+
+// A password is where that of a connection comes from: a variable of the environment, else a file that a key of the policy
+// names.
+type password struct{ variable, key, file string }
+
+func dataPassword(p *config.Policy) password {
+	return password{"DPPROXY_DATA_PASSWORD", "data_password_file", p.DataPasswordFile}
+}
+
+func mirrorPassword(p *config.Policy) password {
+	return password{"DPPROXY_MIRROR_PASSWORD", "mirror_password_file", p.MirrorPasswordFile}
+}
+
+// authPassword is that of auth_query, which can share the connection of another key.
+func authPassword(p *config.Policy) password {
+	q := p.AuthQuery
+	switch q.Connection {
+	case config.AuthData:
+		return dataPassword(p)
+	case config.AuthMirror:
+		return mirrorPassword(p)
+	}
+	return password{"DPPROXY_AUTH_PASSWORD", "auth_query.password_file", q.PasswordFile}
+}
+
+func redisPassword(l config.Ledger) password {
+	return password{"DPPROXY_REDIS_PASSWORD", "ledger.redis_password_file", l.PasswordFile}
+}
+
+// read returns the password, empty without one.
+func (p password) read() (string, error) {
+	if text := os.Getenv(p.variable); text != "" || p.file == "" {
+		return text, nil
+	}
+	text, err := os.ReadFile(p.file)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", p.key, err)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}
+
+// named adds to the error of a connection whose password is wrong where that comes from.
+func (p password) named(err error) error {
+	const invalidPassword = "28P01"
+	if refused, ok := errors.AsType[*pgconn.PgError](err); !ok || refused.Code != invalidPassword {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, p.source())
+}
+
+// source says where the password comes from.
+func (p password) source() string {
+	switch {
+	case os.Getenv(p.variable) != "":
+		return "the password is that of " + p.variable
+	case p.file != "":
+		return fmt.Sprintf("the password is that of %s, %s (%s is not set)", p.key, p.file, p.variable)
+	}
+	if p.key == "" {
+		return p.variable + " is not set"
+	}
+	return fmt.Sprintf("neither %s nor %s is set", p.variable, p.key)
+}

@@ -1,0 +1,80 @@
+package operations_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dpproxy/internal/sitetest"
+)
+
+// TestStartWaits starts dpproxy before its databases, as a machine does that comes up.
+func TestStartWaits(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
+	sitetest.Crash(t, s.Data)
+	sitetest.Crash(t, s.Mirror)
+	out, failed := s.Attempt(t, "run", "--wait", "0s", s.Policy)
+	if !failed || !strings.Contains(out, "connecting to the protected database") {
+		t.Errorf("without waiting it says %s", out)
+	}
+	started := make(chan *sitetest.Running)
+	go func() { started <- s.Start(t) }()
+	time.Sleep(300 * time.Millisecond)
+	sitetest.Restart(t, s.Data)
+	sitetest.Restart(t, s.Mirror)
+	r := <-started
+	if r.Addr == "" || !strings.Contains(r.Log.String(), `msg=waiting for="the protected database" "at most"=1m0s`) {
+		t.Fatalf("it says\n%s", r.Log)
+	}
+	sitetest.Exec(t, sitetest.Dial(t, r.URL("ana")), sitetest.CountPatients)
+}
+
+// TestStartWithAWrongPassword holds that nobody waits for a password to become right, and that it is said where it comes from.
+func TestStartWithAWrongPassword(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
+	down := sitetest.Dial(t, s.Mirror.URL("postgres", "postgres"))
+	hba := filepath.Join(s.Mirror.SocketDir, "data", "pg_hba.conf")
+	if err := os.WriteFile(hba, []byte("local all all scram-sha-256\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sitetest.Exec(t, down, "SELECT pg_reload_conf(), pg_sleep(0.2)")
+	s.Refuses(t, "neither DPPROXY_MIRROR_PASSWORD nor mirror_password_file is set", "run", s.Policy)
+	t.Setenv("DPPROXY_MIRROR_PASSWORD", "wrong")
+	s.Refuses(t, "the password is that of DPPROXY_MIRROR_PASSWORD", "run", s.Policy)
+}
+
+// TestDemoKeepsItsPolicy runs a demo twice in a folder, and changes its policy between.
+func TestDemoKeepsItsPolicy(t *testing.T) {
+	dir, err := os.MkdirTemp("", "dpproxy-demo") // t.TempDir is closed to the account that Postgres runs as
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	play := func() string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), sitetest.Program(t), "demo", "--play", "--small", "--keep", dir).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	play()
+	path := filepath.Join(dir, "policy.yaml")
+	made, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := strings.Replace(string(made), "defaults: {epsilon: 0.1,", "# mine\ndefaults: {epsilon: 0.02,", 1)
+	if err := os.WriteFile(path, []byte(kept), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := play(); !strings.Contains(out, "NOTICE:  cost ρ=0.0002 (") {
+		t.Errorf("the second demo does not go by the policy:\n%s", out)
+	}
+	if again, err := os.ReadFile(path); err != nil || string(again) != kept {
+		t.Errorf("%v; the policy is now\n%s", err, again)
+	}
+}
