@@ -39,6 +39,9 @@ func TestTruth(t *testing.T) {
 	if *draws > 0 {
 		t.Run("study", func(t *testing.T) { printErrors(t, study(t), questionsAbout(t, "study")) })
 		t.Run("tpch", func(t *testing.T) { printErrors(t, shop(t), questionsOfShop(t)) })
+		for name, of := range map[string]func(*testing.T) site{"study": study, "shop": shop} {
+			t.Run("ranks of the "+name, func(t *testing.T) { printErrors(t, of(t), questionsOfRanks(t, name)) })
+		}
 		t.Run("tails", func(t *testing.T) {
 			var questions []question
 			for _, law := range tails {
