@@ -36,7 +36,10 @@ const (
 	// maxKnown bounds the losses that an account remembers.
 	maxKnown = 1 << 18
 	// maxParts bounds the sets of questions whose components it remembers.
-	maxParts = 1 << 12
+	maxParts = 1 << 14
+	// maxWork bounds the boxes that are bisected for one account: some minutes. The more of them are
+	// used up, the fewer each further loss may take, down to minBoxes, so that bounds become loose.
+	maxWork, minBoxes = 1 << 25, 64
 )
 
 // An Account computes the losses of objects by their answers to the same questions. As many share a
@@ -48,6 +51,7 @@ type Account struct {
 	components map[string]*component   // by the questions
 	parts      map[string][]*component // by the questions that were asked
 	known      int
+	work       int      // boxes that are left
 	key        []byte   // scratch
 	next       []Answer // scratch
 }
@@ -63,14 +67,10 @@ func NewAccount(d *Domain, questions []Question, mode Mode) (*Account, error) {
 			return nil, fmt.Errorf("%w: question %d is of another domain", ErrParameter, i)
 		}
 	}
-	a := &Account{domain: d, questions: slices.Clone(questions), mode: mode}
-	a.forget()
-	return a, nil
-}
-
-// forget begins with an empty memory.
-func (a *Account) forget() {
-	a.components, a.parts, a.known = map[string]*component{}, map[string][]*component{}, 0
+	return &Account{
+		domain: d, questions: slices.Clone(questions), mode: mode, work: maxWork,
+		components: map[string]*component{}, parts: map[string][]*component{},
+	}, nil
 }
 
 // Loss returns the loss of an object with the answers t, in 10⁻¹², rounded up: the sum of ε where
@@ -156,7 +156,12 @@ func (a *Account) split(t []Answer) []*component {
 		return parts
 	}
 	if len(a.parts) >= maxParts {
-		a.forget()
+		clear(a.parts)
+	}
+	if len(a.components) >= maxParts {
+		clear(a.components)
+		clear(a.parts)
+		a.known = 0
 	}
 	parts := a.newParts(t)
 	a.parts[string(a.key)] = parts
@@ -206,7 +211,7 @@ func (a *Account) component(columns, questions []int) *component {
 // lossOf returns the loss of a component, remembered unless it is quickly counted.
 func (a *Account) lossOf(c *component, t []Answer) loss {
 	if c.method == counting {
-		return c.lossOf(t)
+		return c.lossOf(t, 0)
 	}
 	a.key = a.key[:0]
 	for i, q := range c.questions {
@@ -224,8 +229,12 @@ func (a *Account) lossOf(c *component, t []Answer) loss {
 		}
 		a.known = 0
 	}
-	l := c.lossOf(t)
+	l := c.lossOf(t, a.boxes())
+	a.work = max(0, a.work-l.boxes)
 	c.known[string(a.key)] = l
 	a.known++
 	return l
 }
+
+// boxes returns how many boxes one extremum may take.
+func (a *Account) boxes() int { return max(minBoxes, a.work/256) }

@@ -23,6 +23,7 @@ type component struct {
 type loss struct {
 	lower, upper float64
 	pico         int64
+	boxes        int // that it took
 }
 
 // method is how the loss of a component is computed.
@@ -113,18 +114,19 @@ func (c *component) pencil(q Question) (p pencil, affineScore bool) {
 	return p, exact && least >= -edge && most <= 1+edge
 }
 
-// lossOf returns the loss of the answers of t to the questions of the component.
-func (c *component) lossOf(t []Answer) loss {
+// lossOf returns the loss of the answers of t to the questions of the component. Either extremum takes so
+// many boxes at most.
+func (c *component) lossOf(t []Answer, boxes int) loss {
 	if c.method == counting {
 		pico := c.count(t)
 		x := float64(pico) / picoPerUnit
-		return loss{x, x, pico}
+		return loss{lower: x, upper: x, pico: pico}
 	}
 	var l loss
 	if c.method == corners {
 		l.lower, l.upper = c.concave(t)
 	} else {
-		l.lower, l.upper = c.landscape(t).bounds()
+		l = c.landscape(t).bounds(boxes)
 	}
 	doubt, sum := 0.0, int64(0)
 	for i, q := range c.asked {

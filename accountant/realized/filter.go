@@ -96,6 +96,9 @@ func (f *Filter) Admits(a *Account, base Spent, t []Answer) (bool, error) {
 		return false, fmt.Errorf("%w: no question after %d answers", ErrParameter, len(t))
 	}
 	q := a.questions[len(t)]
+	if err := a.check(t); err != nil || base.LossPico+a.sum(t)+q.epsilon <= f.limit.EpsilonPico {
+		return err == nil, err
+	}
 	now, err := f.Spent(a, base, t)
 	if err != nil {
 		return false, err

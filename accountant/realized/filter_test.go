@@ -3,6 +3,7 @@ package realized_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"dpproxy/accountant/papertest"
@@ -348,3 +349,66 @@ func TestRefuses(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// TestFilterTreeOfScores walks all bits about x, x² and a logistic score, and holds every end against a grid
+// of objects. By a twin that looks at the answer 1 alone, some objects lose more.
+func TestFilterTreeOfScores(t *testing.T) {
+	const limit, depth = 1.5, 10
+	d := domain(t, number(-1, 1))
+	x := realized.ColumnOf(0)
+	logistic := func(x float64) float64 { return 1 / (1 + math.Exp(-4*x)) }
+	kinds := []struct {
+		e   realized.Expr
+		low float64
+		at  func(x float64) float64
+	}{
+		{x, -1, func(x float64) float64 { return (1 + x) / 2 }},
+		{realized.Mul(x, x), 0, func(x float64) float64 { return x * x }},
+		{realized.Logistic(realized.Mul(realized.Constant(4), x)), 0, logistic},
+	}
+	questions := make([]realized.Question, depth)
+	for i := range questions {
+		questions[i] = score(t, d, kinds[i%3].e, kinds[i%3].low, 1, 0.5)
+	}
+	a, f := account(t, d, questions...), filter(t, limit, 0)
+	loss := func(asked []realized.Answer) float64 {
+		least, most := math.Inf(1), math.Inf(-1)
+		for i := range 201 {
+			l := 0.0
+			for q, y := range asked {
+				p := 1/(math.Exp(0.5)+1) + kinds[q%3].at(-1+float64(i)/100)*math.Tanh(0.25)
+				switch y.Value {
+				case 0:
+					l += math.Log(1 - p)
+				case 1:
+					l += math.Log(p)
+				}
+			}
+			least, most = min(least, l), max(most, l)
+		}
+		return most - least
+	}
+	worst := func(admits func([]realized.Answer) bool) (most float64, longest int) {
+		tree{a, depth, func(int) int { return 2 }, admits, func(asked []realized.Answer) {
+			most = max(most, loss(asked))
+			n := 0
+			for _, y := range asked {
+				if y.Value != realized.Unasked {
+					n++
+				}
+			}
+			longest = max(longest, n)
+		}}.walk(nil)
+		return most, longest
+	}
+	most, longest := worst(func(asked []realized.Answer) bool { return admits(t, f, a, realized.Spent{}, asked) })
+	if most > limit || most < limit-0.1 || longest <= 3 {
+		t.Errorf("an object loses %v of %v, with %d answers at most", most, limit, longest)
+	}
+	twin, _ := worst(func(asked []realized.Answer) bool {
+		return loss(append(slices.Clip(asked), realized.Answer{Value: 1})) <= limit
+	})
+	if twin <= limit {
+		t.Errorf("by the twin an object loses %v", twin)
+	}
+}

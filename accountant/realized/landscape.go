@@ -81,33 +81,38 @@ var (
 // groupSize is how many scores are bounded together where all of them are too many.
 const groupSize = 8
 
-// bounds returns the realized loss of the answers: a lower and an upper bound.
-func (l *landscape) bounds() (lower, upper float64) {
+// bounds returns the realized loss of the answers: a lower and an upper bound, for which either extremum
+// takes so many boxes at most.
+func (l *landscape) bounds(boxes int) loss {
 	p := joined
 	if len(l.columns) == 1 {
 		p = alone
 	}
-	lower, upper = l.extent(p)
-	if upper-lower > 10*p.coarse && len(l.scores) > groupSize {
-		upper = min(upper, l.inGroups())
+	p.limit = min(p.limit, boxes)
+	result := l.extent(p)
+	if result.upper-result.lower > 10*p.coarse && len(l.scores) > groupSize {
+		p = hasty
+		p.limit = min(p.limit, boxes)
+		result.upper = min(result.upper, l.inGroups(p))
+		result.boxes += len(l.scores) * p.limit / groupSize
 	}
-	return lower, upper
+	return result
 }
 
 // extent returns bounds of the largest value less the smallest.
-func (l *landscape) extent(p precision) (lower, upper float64) {
+func (l *landscape) extent(p precision) loss {
 	box := l.domain.box(l.columns)
-	most, above := maximise(l, 1, box, p)
-	least, below := maximise(l, -1, box, p)
-	return max(0, most+least), max(0, above+below)
+	up, down := maximise(l, 1, box, p), maximise(l, -1, box, p)
+	return loss{
+		lower: max(0, up.found+down.found), upper: max(0, up.bound+down.bound), boxes: up.boxes + down.boxes,
+	}
 }
 
 // inGroups bounds the loss by the sum over groups of scores, categories with the first.
-func (l *landscape) inGroups() float64 {
+func (l *landscape) inGroups(p precision) float64 {
 	total, part := 0.0, *l
 	for part.scores = range slices.Chunk(l.scores, groupSize) {
-		_, upper := part.extent(hasty)
-		total += upper * (1 + ulps)
+		total += part.extent(p).upper * (1 + ulps)
 		part.sums = make([][]float64, len(l.columns))
 	}
 	return total

@@ -37,9 +37,8 @@ func (d *Domain) Range(e Expr) (low, high float64, err error) {
 	value, _ := r.tape.enclose(box)
 	near := (value.high - value.low) * rangeShare
 	p := precision{fine: near, coarse: near, soft: hasty.limit, limit: hasty.limit}
-	_, high = maximise(r, 1, box, p)
-	_, below := maximise(r, -1, box, p)
-	return max(-below, value.low), min(high, value.high), nil
+	above, below := maximise(r, 1, box, p), maximise(r, -1, box, p)
+	return max(-below.bound, value.low), min(above.bound, value.high), nil
 }
 
 // Mentioned returns the columns of a score, in order.

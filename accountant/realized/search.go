@@ -53,24 +53,30 @@ type search struct {
 	found   float64 // the largest value that is certainly attained, but for the width of its enclosure
 }
 
-// maximise returns a value that is attained, and a bound that none exceeds. More boxes than the
-// limit make the bound no wrong one, only a loose one.
-func maximise(s surface, sign float64, box []span, precision precision) (found, bound float64) {
+// An extremum is a value that is attained, and a bound that no value exceeds.
+type extremum struct {
+	found, bound float64
+	boxes        int
+}
+
+// maximise returns the largest value. More boxes than the limit make the bound no wrong one, only a loose
+// one.
+func maximise(s surface, sign float64, box []span, precision precision) extremum {
 	w := &search{s, sign, math.Inf(-1)}
 	open := regions{w.inspect(slices.Clone(box))}
 	for boxes := 1; ; boxes += 2 {
+		if len(open) == 0 {
+			return extremum{w.found, w.found, boxes}
+		}
 		top := open[0]
 		if top.split < 0 || top.bound <= w.found+precision.at(boxes) || boxes > precision.limit {
-			return w.found, max(top.bound, w.found)
+			return extremum{w.found, max(top.bound, w.found), boxes}
 		}
 		heap.Pop(&open)
 		for _, half := range w.halves(top) {
 			if r := w.inspect(half); r.bound > w.found {
 				heap.Push(&open, r)
 			}
-		}
-		if len(open) == 0 {
-			return w.found, w.found
 		}
 	}
 }
