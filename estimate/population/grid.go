@@ -136,7 +136,7 @@ func (g *grid) indicator(column, category int) []float64 {
 func (g *grid) mixture() (*mixture, error) {
 	keys := make([]string, 0, len(g.table.counts))
 	for key, n := range g.table.counts {
-		if n > 0 {
+		if *n > 0 {
 			keys = append(keys, key)
 		}
 	}
@@ -148,7 +148,7 @@ func (g *grid) mixture() (*mixture, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.counts = append(m.counts, float64(g.table.counts[key]))
+		m.counts = append(m.counts, float64(*g.table.counts[key]))
 		m.rows = append(m.rows, row...)
 	}
 	return m, nil

@@ -48,8 +48,8 @@ func (m *mixture) begin(from *state) *state {
 	for x := range s.shares {
 		s.shares[x], s.slack[x] = 1/float64(m.size), m.objects
 		if from != nil {
-			s.shares[x] = from.shares[x] + 1e-3/float64(m.size)
-			s.slack[x] = max(from.slack[x], 1e-3*m.objects)
+			s.shares[x] = from.shares[x] + 1e-4/float64(m.size)
+			s.slack[x] = max(from.slack[x], 1e-4*m.objects)
 			s.level = from.level
 		}
 		total += s.shares[x]

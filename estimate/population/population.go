@@ -30,15 +30,17 @@ type Population struct {
 	parts     []*table // of questions that have columns in common
 	all       *table
 	objects   int64
-	tallies   []tally // of each question
+	tallies   []tally           // of each question
+	answers   []realized.Answer // scratch
+	key       []byte            // scratch
 }
 
 // A table counts the objects with each transcript of some questions.
 type table struct {
 	questions []int
 	columns   []int
-	counts    map[string]int64
-	complete  bool // all objects answered all questions
+	counts    map[string]*int64 // so that counting one more allocates nothing
+	complete  bool              // all objects answered all questions
 	overflown bool
 }
 
@@ -67,7 +69,7 @@ func New(d *realized.Domain, questions []realized.Question, mode realized.Mode) 
 	return p, nil
 }
 
-func newTable() *table { return &table{counts: map[string]int64{}, complete: true} }
+func newTable() *table { return &table{counts: map[string]*int64{}, complete: true} }
 
 // join adds the questions and columns of another table.
 func (t *table) join(o *table) {
@@ -83,41 +85,45 @@ func (p *Population) Add(answers []realized.Answer, count int64) error {
 	if len(answers) > len(p.questions) || count < 0 {
 		return fmt.Errorf("%w: %d objects with %d answers to %d questions", realized.ErrParameter, count, len(answers), len(p.questions))
 	}
-	full := make([]realized.Answer, len(p.questions))
-	for i := range full {
-		full[i].Value = realized.Unasked
+	p.answers = append(p.answers[:0], answers...)
+	for len(p.answers) < len(p.questions) {
+		p.answers = append(p.answers, realized.Answer{Value: realized.Unasked})
 	}
-	copy(full, answers)
-	for i, a := range full {
+	for i, a := range p.answers {
 		if a.Value != realized.Unasked {
 			p.tallies[i].add(p, i, a, count)
 		}
 	}
 	for _, t := range p.parts {
-		t.add(p, full, count)
+		t.add(p, count)
 	}
 	if len(p.parts) > 1 {
-		p.all.add(p, full, count)
+		p.all.add(p, count)
 	}
 	p.objects += count
 	return nil
 }
 
-// add counts a transcript.
-func (t *table) add(p *Population, answers []realized.Answer, count int64) {
+// add counts the transcript of the object that p adds.
+func (t *table) add(p *Population, count int64) {
 	if t.overflown {
 		return
 	}
-	var key []byte
+	p.key = p.key[:0]
 	for _, q := range t.questions {
-		a := answers[q]
+		a := p.answers[q]
 		t.complete = t.complete && a.Value != realized.Unasked
-		key = binary.AppendVarint(key, int64(a.Value))
+		p.key = binary.AppendVarint(p.key, int64(a.Value))
 		if p.questions[q].Kind() == realized.Unary && a.Value != realized.Unasked {
-			key = append(key, a.Bits...)
+			p.key = append(p.key, a.Bits...)
 		}
 	}
-	if t.counts[string(key)] += count; len(t.counts) > maxTranscripts {
+	if n, ok := t.counts[string(p.key)]; ok {
+		*n += count
+		return
+	}
+	first := count
+	if t.counts[string(p.key)] = &first; len(t.counts) > maxTranscripts {
 		t.overflown, t.counts = true, nil
 	}
 }

@@ -184,3 +184,30 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("of objects that were not asked: %+v, %v", e, err)
 	}
 }
+
+// BenchmarkAdd adds one object of many, with ten bits and a response.
+func BenchmarkAdd(b *testing.B) {
+	d, err := realized.NewDomain(realized.Column{Low: 0, High: 1}, realized.Column{Values: 5})
+	must(b, d, err)
+	q, err := d.Response(1, pico)
+	questions := []realized.Question{must(b, q, err)}
+	for range 10 {
+		q, err := d.Score(realized.ColumnOf(0), 0, 1, 0, pico)
+		questions = append(questions, must(b, q, err))
+	}
+	p, err := population.New(d, questions, realized.Never)
+	must(b, p, err)
+	answers := make([]realized.Answer, 11)
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		n++
+		answers[0].Value = n % 5
+		for i := range 10 {
+			answers[i+1].Value = n >> i & 1
+		}
+		if err := p.Add(answers, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func (m *mixture) estimate(best *state, h []float64, z float64) Estimate {
 //
 //	(max F − (ln of the best likelihood − z²/2))/λ,  F = ln likelihood + λ·h·shares,
 //
-// and equal for the λ whose fit has just that likelihood.
+// and equal for the λ whose fit has just that likelihood; near it, the bound hardly changes.
 func (m *mixture) end(best *state, h []float64, value, z float64) float64 {
 	top, drop := m.logLikelihood(best.shares), z*z/2
 	end := slices.Max(h)
@@ -62,7 +62,7 @@ func (m *mixture) end(best *state, h []float64, value, z float64) float64 {
 		end = min(end, (most-top+drop)/lambda)
 		lost := top - now
 		switch {
-		case math.Abs(lost-drop) <= 0.02*drop:
+		case math.Abs(lost-drop) <= 0.1*drop:
 			return max(end, value)
 		case lost < drop:
 			below = lambda
