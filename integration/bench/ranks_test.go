@@ -13,7 +13,7 @@ import (
 
 const salesOf = `
 CREATE TABLE sales (person int NOT NULL, item int NOT NULL, price int NOT NULL);
-INSERT INTO sales SELECT g / 10, 1 + (g * 7919) %% 1000, (g * 104729) %% 100000 FROM generate_series(1, %d) g;
+INSERT INTO sales SELECT g / 10, 1 + (g * 7919) %% 1000, (g * 104729) %% 100000 FROM generate_series(1, CAST(%d AS bigint)) g;
 CREATE INDEX ON sales (person, item, price);
 ANALYZE sales;`
 
