@@ -287,3 +287,19 @@ func BenchmarkAdmits(b *testing.B) {
 		}
 	}
 }
+
+// TestCancellation asks about x + e³⁰ˣ − e³⁰ˣ, which doubles cannot tell from x alone but within a thousandth: the
+// loss has room for it. x + eˣ − eˣ needs none.
+func TestCancellation(t *testing.T) {
+	d := domain(t, number(0, 1))
+	x := realized.ColumnOf(0)
+	loss := func(factor float64) float64 {
+		large := realized.Exp(realized.Mul(realized.Constant(factor), x))
+		q := score(t, d, realized.Add(x, realized.Sub(large, large)), 0, 1, 1)
+		_, upper := bounds(t, account(t, d, q, q), 1, 0)
+		return upper
+	}
+	if some, more := loss(1), loss(30); some > 0.2403 || more < some+0.01 || more > 2*(1+1e-12) {
+		t.Errorf("losses %v and %v", some, more)
+	}
+}

@@ -74,8 +74,8 @@ func (d *Domain) categorical(kind Kind, column int, epsilonPico int64) (Question
 }
 
 // Score asks for one bit about a number between low and high, as which a number beyond them counts.
-// Its law may be that of a t that is off by inexact, as by a lattice, or the arithmetic of the
-// database. ErrUnbounded says that the score is no number for some object that there may be.
+// Its law may be that of a t that is off by inexact, as by a lattice, and besides by the rounding of
+// [Domain.Scorer], which is taken into account. ErrUnbounded says that the score is no number for some object that there may be.
 func (d *Domain) Score(e Expr, low, high, inexact float64, epsilonPico int64) (Question, error) {
 	if err := checkEpsilon(epsilonPico); err != nil {
 		return Question{}, err
@@ -88,7 +88,14 @@ func (d *Domain) Score(e Expr, low, high, inexact float64, epsilonPico int64) (Q
 		return Question{}, err
 	}
 	q := Question{d, Score, columns, epsilonPico, e.node, low, high, inexact}
-	return q, newTape(q.score, len(columns), q.place).check(d.box(columns))
+	t, box := newTape(q.score, len(columns), q.place), d.box(columns)
+	if err := t.check(box); err != nil {
+		return Question{}, err
+	}
+	if q.inexact += t.error(box) / (high - low) * (1 + ulps); !(q.inexact <= 1) {
+		q.inexact = 1 // nothing is known of t
+	}
+	return q, nil
 }
 
 func checkEpsilon(epsilonPico int64) error {

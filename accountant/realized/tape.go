@@ -68,18 +68,52 @@ func (t *tape) enclose(box []span) (score interval, gradient []interval) {
 func (s *step) affine(box []span, slope []interval) interval {
 	clear(slope)
 	low, high := s.node.number, s.node.number
-	size, off := math.Abs(low), s.node.error
 	for i, w := range s.node.weights {
 		x := box[s.dims[i]]
 		a, b := w.by*x.low, w.by*x.high
 		low, high = low+min(a, b), high+max(a, b)
+		slope[s.dims[i]] = interval{w.by - w.error, w.by + w.error}
+	}
+	off := s.rounding(box)
+	return outwards(low-off, high+off)
+}
+
+// rounding returns how far a weighted sum may be from the one that was meant.
+func (s *step) rounding(box []span) float64 {
+	size, off := math.Abs(s.node.number), s.node.error
+	for i, w := range s.node.weights {
+		x := box[s.dims[i]]
 		most := max(math.Abs(x.low), math.Abs(x.high))
 		size += math.Abs(w.by) * most
 		off += w.error * most
-		slope[s.dims[i]] = interval{w.by - w.error, w.by + w.error}
 	}
-	off += size * float64(len(s.dims)+1) * ulps
-	return outwards(low-off, high+off)
+	return off + size*float64(len(s.dims)+1)*ulps
+}
+
+// error returns how far the middle of the enclosure of any point of the box is from the score: errors of
+// operands, times the derivatives by them over the whole box, and those of each step.
+func (t *tape) error(box []span) float64 {
+	t.enclose(box)
+	errors := make([]float64, len(t.steps))
+	for i := range t.steps {
+		s, v := &t.steps[i], t.value[i]
+		own := (v.size()*float64(2+s.node.power) + tiny) * 2 * ulps
+		switch s.node.op {
+		case affine:
+			errors[i] = s.rounding(box) + own
+			continue
+		case squareRoot: // which is infinitely steep at 0, but |√(x+e) − √x| ≤ √|e|
+			errors[i] = math.Sqrt(errors[s.a]) + own
+			continue
+		case product, quotient, sum, exponential, logarithm, absolute, integerPower, smaller, larger, sigmoid:
+		}
+		byA, byB := s.partials(t.value[s.a], t.value[s.b], v)
+		errors[i] = byA.size()*errors[s.a] + own
+		if s.node.b != nil {
+			errors[i] += byB.size() * errors[s.b]
+		}
+	}
+	return errors[len(errors)-1]
 }
 
 // rootSlack is how far below 0 an enclosure may reach, relatively, whose square root is taken.
