@@ -167,7 +167,9 @@ func (en *enumeration) declaredFactor(first int) {
 	}
 	slices.Sort(f.keys)
 	conditions := en.conditionsOver(cols)
-	if c, plain := scalar.PlainColumn(en.keys[first].expr); plain && c.Base().Values != nil && len(f.keys) == 1 && len(conditions) == 0 {
+	listed := func(c *scalar.Column) bool { return len(en.source.ListsOf(c)) > 0 }
+	all := len(conditions) == 0 && !slices.ContainsFunc(cols, listed)
+	if c, plain := scalar.PlainColumn(en.keys[first].expr); plain && c.Base().Values != nil && len(f.keys) == 1 && all {
 		f.rows = declaredRows(c)
 	} else {
 		f.fold = en.enumerateDeclared(f.keys, cols, conditions)
@@ -233,6 +235,12 @@ func (en *enumeration) enumerateDeclared(keys []int, cols []*scalar.Column, cond
 	for _, c := range conditions {
 		sql, _ := w.write(c)
 		where = append(where, sql)
+	}
+	for _, c := range cols {
+		for _, list := range en.source.ListsOf(c) {
+			sql, _ := scalar.Native(list, (*scalar.Column).Read, en.source.Inlined())
+			where = append(where, names[c.Base()]+" OPERATOR(pg_catalog.=) ANY ("+sql+")")
+		}
 	}
 	write := func(e scalar.Expr) string { sql, _ := w.write(e); return sql }
 	return en.enumerate(keys, strings.Join(items, ", "), strings.Join(where, " AND "), write)

@@ -91,6 +91,19 @@ func (r *resolved) ShowsPublic(c *scalar.Column) bool {
 	})
 }
 
+// ListsOf returns the lists of constants in each of which the value of a column is, in every row: an inner join equates it
+// with a column of a relation of constants that has its type.
+func (r *resolved) ListsOf(c *scalar.Column) (lists []scalar.Expr) {
+	for _, p := range slices.Concat(innerPairs(r.root), equalities(r.where)) {
+		for _, q := range []pair{p, {p.b, p.a}} {
+			if home := r.home[q.b]; q.a.Base() == c.Base() && home != nil && home.listed && q.a.Type.OID == q.b.Type.OID {
+				lists = append(lists, q.b.List)
+			}
+		}
+	}
+	return lists
+}
+
 // AllConjuncts returns the conjuncts of derived tables that are no UNION ALL, and after
 // them, as they can guard them, those of this level.
 func (r *resolved) AllConjuncts() []scalar.Expr {
