@@ -94,15 +94,19 @@ func (values Values) short(c *constant) bool {
 	return len(values[c.fold].Bytes) < briefLength
 }
 
-// Listed returns how many values a constant array has, whether no two of them are the same bytes, and whether none is NULL.
+// Listed returns how many values a constant array has, whether no two of them are the same bytes, and whether none is NULL. Of one that
+// cannot be read the number is negative.
 func (values Values) Listed(list Expr) (n int64, distinct, notNull bool) {
 	c, ok := list.(*constant)
-	if !ok {
-		return 0, false, false
+	if !ok || c.fold >= len(values) {
+		return -1, false, false
 	}
 	items, ok := values.items(c)
-	if !ok {
-		return 0, false, false
+	switch {
+	case values[c.fold].Bytes == nil:
+		return 0, true, true
+	case !ok:
+		return -1, false, false
 	}
 	seen := make(map[string]bool, len(items))
 	notNull = !slices.ContainsFunc(items, func(b []byte) bool { return b == nil })

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -93,5 +94,46 @@ func TestLongListBounds(t *testing.T) {
 	_, err = resolver().Expr(e)
 	if refused, ok := errors.AsType[*pgerr.Error](err); !ok || refused.Code != pgerr.ProgramLimitExceeded || refused.Hint == "" {
 		t.Errorf("10,001 constants: %v", err)
+	}
+}
+
+// TestListed counts the values of a list of constants. One that cannot be read has no number that a proof could take.
+func TestListed(t *testing.T) {
+	r := resolver()
+	list, err := r.List(ast.List{Array: &ast.Array{Elems: []ast.Expr{&ast.Const{Kind: ast.Integer, Text: "1"}}}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	array := func(cells ...[]byte) []byte { // as array_send writes it
+		b := []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0, 0, 0, byte(len(cells)), 0, 0, 0, 1}
+		for _, c := range cells {
+			if c == nil {
+				b = append(b, 255, 255, 255, 255)
+				continue
+			}
+			b = append(append(b, 0, 0, 0, byte(len(c))), c...)
+		}
+		return b
+	}
+	one, two := []byte{0, 0, 0, 1}, []byte{0, 0, 0, 2}
+	for _, c := range []struct {
+		value             scalar.Value
+		n                 int64
+		distinct, notNull bool
+	}{
+		{scalar.Value{Binary: true, Bytes: array(one, two)}, 2, true, true},
+		{scalar.Value{Binary: true, Bytes: array(one, two, one)}, 3, false, true},
+		{scalar.Value{Binary: true, Bytes: array(one, nil)}, 2, true, false},
+		{scalar.Value{}, 0, true, true},
+		{scalar.Value{Bytes: []byte("{1,2}")}, -1, false, false},
+		{scalar.Value{Binary: true, Bytes: array(one, two)[:25]}, -1, false, false},
+	} {
+		n, distinct, notNull := scalar.Values{c.value}.Listed(list)
+		if n != c.n || distinct != c.distinct || notNull != c.notNull {
+			t.Errorf("%v: %d, %t, %t", c.value, n, distinct, notNull)
+		}
+	}
+	if n, _, _ := (scalar.Values{}).Listed(list); n >= 0 {
+		t.Errorf("%d values before they are known", n)
 	}
 }

@@ -79,7 +79,7 @@ func (r *relation) listedRows(env *scalar.Env) (most int64, err error) {
 		most = max(most, n)
 		own := &r.table.Columns[i]
 		key := slices.ContainsFunc(r.table.Source.Keys, func(k catalog.Key) bool { return k.Columns[0] == own.Name })
-		if key && !distinct || own.NotNull && !notNull {
+		if n < 0 || key && !distinct || own.NotNull && !notNull {
 			return 0, pgerr.New(pgerr.Internal, "a list of constants is not as it was written").At(r.at)
 		}
 	}
