@@ -34,6 +34,8 @@ type reconciler struct {
 	there    map[ddl.Key]bool
 	// recorded are the objects that dp.made has as they are wanted.
 	recorded map[ddl.Key]bool
+	// shares are the roles that have a privilege, by [ddl.Share.Roles].
+	shares map[string]map[string]bool
 }
 
 // reconcile drops the objects that are no longer wanted or stale, in reverse order of creation,
@@ -42,19 +44,26 @@ type reconciler struct {
 // when it is not sound, or when something that it needs is made anew.
 func (r *reconciler) reconcile(ctx context.Context, wanted []ddl.Object, rows func() error) error {
 	r.stale, r.there, r.recorded = map[ddl.Key]bool{}, map[ddl.Key]bool{}, map[ddl.Key]bool{}
+	r.shares = map[string]map[string]bool{}
 	if err := r.load(ctx); err != nil {
 		return err
 	}
+	made := map[ddl.Key]int{}
+	for i, m := range r.made {
+		made[m.Key] = i
+	}
+	keep := map[ddl.Key]bool{}
 	for _, o := range wanted {
-		if err := r.inspect(ctx, o); err != nil {
+		keep[o.Key] = true
+		if err := r.inspect(ctx, o, made); err != nil {
 			return err
 		}
 	}
-	old := r.old(wanted)
+	old := r.old(keep)
 	if err := r.lock(ctx, old); err != nil {
 		return err
 	}
-	if err := r.dropOld(ctx, old, wanted); err != nil {
+	if err := r.dropOld(ctx, old, keep); err != nil {
 		return err
 	}
 	keys := slices.IndexFunc(wanted, func(o ddl.Object) bool { return o.Kind == ddl.KindForeignKey })
@@ -71,12 +80,39 @@ func (r *reconciler) reconcile(ctx context.Context, wanted []ddl.Object, rows fu
 }
 
 func (r *reconciler) makeAll(ctx context.Context, objects []ddl.Object) error {
+	var grants []ddl.Object
 	for _, o := range objects {
+		if o.Share != nil && r.stale[o.Key] {
+			grants = append(grants, o)
+			continue
+		}
 		if err := r.make(ctx, o); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.grant(ctx, grants)
+}
+
+// grant makes grants, each privilege for all its roles at once.
+func (r *reconciler) grant(ctx context.Context, grants []ddl.Object) error {
+	var privileges []string
+	roles := map[string][]string{}
+	for _, o := range grants {
+		p := o.Share.Privilege
+		if roles[p] == nil {
+			privileges = append(privileges, p)
+		}
+		roles[p] = append(roles[p], o.Share.Role)
+	}
+	for _, p := range privileges {
+		if _, err := r.tx.Exec(ctx, ddl.GrantTo(p, roles[p])); err != nil {
+			return fmt.Errorf("grant %s: %w", p, err)
+		}
+	}
+	for _, o := range grants {
+		r.say(o)
+	}
+	return r.record(ctx, grants)
 }
 
 func (r *reconciler) load(ctx context.Context) error {
@@ -90,23 +126,48 @@ func (r *reconciler) load(ctx context.Context) error {
 	return err
 }
 
-// inspect decides whether o is there and as it should be.
-func (r *reconciler) inspect(ctx context.Context, o ddl.Object) error {
-	there, sound, err := r.look(ctx, o.Key, o.State)
+// inspect decides whether o is there and as it should be. Made are the places of the records.
+func (r *reconciler) inspect(ctx context.Context, o ddl.Object, made map[ddl.Key]int) (err error) {
+	var there, sound bool
+	if o.Share != nil {
+		there, err = r.shared(ctx, o.Share)
+		sound = there
+	} else {
+		there, sound, err = r.look(ctx, o.Key, o.State)
+	}
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(r.made, func(m record) bool { return m.Key == o.Key })
-	if i < 0 && there {
+	i, known := made[o.Key]
+	if !known && there {
 		// Ours by its owner, but the record is lost.
 		r.made = append(r.made, record{Key: o.Key, drop: o.Drop, state: o.State})
 	}
-	r.recorded[o.Key] = i >= 0 && r.made[i].digest == o.Digest()
-	recorded := r.recorded[o.Key] || i < 0 && o.Adopt
+	r.recorded[o.Key] = known && r.made[i].digest == o.Digest()
+	recorded := r.recorded[o.Key] || !known && o.Adopt
 	needy := slices.ContainsFunc(o.Needs, func(k ddl.Key) bool { return r.stale[k] })
 	r.there[o.Key] = there
 	r.stale[o.Key] = !there || !sound || !recorded || needy
 	return nil
+}
+
+// shared reports whether a role has a privilege. All roles that have it are read at once.
+func (r *reconciler) shared(ctx context.Context, s *ddl.Share) (bool, error) {
+	if r.shares[s.Roles] == nil {
+		rows, err := r.tx.Query(ctx, s.Roles)
+		if err != nil {
+			return false, err
+		}
+		roles, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return false, err
+		}
+		r.shares[s.Roles] = map[string]bool{}
+		for _, role := range roles {
+			r.shares[s.Roles][role] = true
+		}
+	}
+	return r.shares[s.Roles][s.Role], nil
 }
 
 // look runs the state query of an object. One that is there but not ours is an error.
@@ -125,18 +186,14 @@ func (r *reconciler) look(ctx context.Context, k ddl.Key, state string) (there, 
 }
 
 // old returns the objects to be dropped, the last that was made first.
-func (r *reconciler) old(wanted []ddl.Object) []record {
+func (r *reconciler) old(wanted map[ddl.Key]bool) []record {
 	var old []record
 	for _, m := range slices.Backward(r.made) {
-		if r.stale[m.Key] || !isWanted(wanted, m.Key) {
+		if r.stale[m.Key] || !wanted[m.Key] {
 			old = append(old, m)
 		}
 	}
 	return old
-}
-
-func isWanted(wanted []ddl.Object, k ddl.Key) bool {
-	return slices.ContainsFunc(wanted, func(o ddl.Object) bool { return o.Key == k })
 }
 
 // locked are the tables of a list of tables and foreign keys, with those at the other end of
@@ -169,12 +226,12 @@ func (r *reconciler) lock(ctx context.Context, old []record) error {
 	return err
 }
 
-func (r *reconciler) dropOld(ctx context.Context, old []record, wanted []ddl.Object) error {
+func (r *reconciler) dropOld(ctx context.Context, old []record, wanted map[ddl.Key]bool) error {
 	for _, m := range old {
 		if err := r.drop(ctx, m); err != nil {
 			return err
 		}
-		if !isWanted(wanted, m.Key) {
+		if !wanted[m.Key] {
 			r.report("drop " + m.String())
 		}
 	}
@@ -206,14 +263,32 @@ func (r *reconciler) make(ctx context.Context, o ddl.Object) error {
 		if err := r.create(ctx, o); err != nil {
 			return err
 		}
-		verb := "create "
-		if r.there[o.Key] {
-			verb = "recreate "
-		}
-		r.report(verb + o.String())
+		r.say(o)
 	}
-	_, err := r.tx.Exec(ctx, `INSERT INTO dp.made (kind, name, digest, remove, state) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (kind, name) DO NOTHING`, o.Kind, o.Name, o.Digest(), o.Drop, o.State)
+	return r.record(ctx, []ddl.Object{o})
+}
+
+// say reports that an object was made.
+func (r *reconciler) say(o ddl.Object) {
+	verb := "create "
+	if r.there[o.Key] {
+		verb = "recreate "
+	}
+	r.report(verb + o.String())
+}
+
+// record notes that objects were made, in their order.
+func (r *reconciler) record(ctx context.Context, objects []ddl.Object) error {
+	var kinds, names, digests, drops, states []string
+	for _, o := range objects {
+		kinds, names, digests = append(kinds, string(o.Kind)), append(names, o.Name), append(digests, o.Digest())
+		drops, states = append(drops, o.Drop), append(states, o.State)
+	}
+	_, err := r.tx.Exec(ctx, `INSERT INTO dp.made (kind, name, digest, remove, state)
+		SELECT m.kind, m.name, m.digest, m.remove, m.state
+		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY
+			AS m (kind, name, digest, remove, state, place) ORDER BY m.place
+		ON CONFLICT (kind, name) DO NOTHING`, kinds, names, digests, drops, states)
 	return err
 }
 

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"fmt"
+	"strings"
 
 	"dpproxy/catalog"
 	"dpproxy/mirror/quote"
@@ -37,10 +38,12 @@ func GrantRead(role string, n catalog.Name, on Key) Object {
 func grant(role, privilege, granted string, needs ...Key) Object {
 	return Object{
 		Key:    Key{KindGrant, privilege + " TO " + quote.Ident(role)},
-		Create: fmt.Sprintf("GRANT %s TO %s", privilege, quote.Ident(role)),
+		Create: GrantTo(privilege, []string{role}),
 		Drop:   fmt.Sprintf("REVOKE %s FROM %s", privilege, quote.Ident(role)),
 		State: fmt.Sprintf("SELECT %s, true FROM %s AND x.grantee = (SELECT oid FROM pg_roles WHERE rolname = %s)",
 			quote.Literal(Owner), granted, quote.Literal(role)),
 		Needs: append(needs, roleKey(role)),
+		Share: &Share{privilege, role, "SELECT r.rolname FROM " + strings.Replace(granted, " WHERE ",
+			" JOIN pg_roles r ON r.oid = x.grantee WHERE ", 1)},
 	}
 }

@@ -3,8 +3,11 @@ package ddl
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
+
+	"dpproxy/mirror/quote"
 )
 
 // Owner is the role that owns everything on the mirror. It cannot log in and is
@@ -57,8 +60,26 @@ type Object struct {
 	// Otherwise is made where the server cannot make Create, for want of something that is not
 	// installed; Loss names the consequence.
 	Otherwise, Loss string
+	// Share is set of a grant to one role of many, which are looked up and made together.
+	Share *Share
 	// Beside are made after Create where the server can make them.
 	Beside []Definition
+}
+
+// A Share is a privilege of one role. Postgres keeps the roles that have it in one list, which each GRANT reads and writes whole.
+type Share struct {
+	Privilege, Role string
+	// Roles selects the names of the roles that have it.
+	Roles string
+}
+
+// GrantTo gives a privilege to several roles.
+func GrantTo(privilege string, roles []string) string {
+	quoted := make([]string, len(roles))
+	for i, role := range roles {
+		quoted[i] = quote.Ident(role)
+	}
+	return fmt.Sprintf("GRANT %s TO %s", privilege, strings.Join(quoted, ", "))
 }
 
 // A Definition is a script for something of that name.
