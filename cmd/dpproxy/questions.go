@@ -11,6 +11,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/mirror"
 	"dpproxy/planner"
+	"dpproxy/proxy/settings"
 )
 
 // fewQuestions is the number below which a budget does not last for an afternoon's analysis.
@@ -20,6 +21,7 @@ const fewQuestions = 50
 // fresh, and which budget is exhausted first.
 type endowment struct {
 	analyst   string
+	epsilon   int64 // of the analyst's statements, in 10⁻¹²
 	questions int64
 	by        accountant.Limit
 }
@@ -32,13 +34,13 @@ func endowments(p *config.Policy) ([]endowment, error) {
 	}
 	var out []endowment
 	for _, a := range p.Analysts {
-		e := endowment{analyst: a.Name, questions: -1}
+		e := endowment{analyst: a.Name, epsilon: ownEpsilon(p, a), questions: -1}
 		for _, l := range limits {
 			granted := slices.ContainsFunc(a.Tables, func(t catalog.Name) bool { return t.String() == l.Scope.Name })
 			if l.Scope.Kind == accountant.TableScope && !granted || l.Scope.Kind == accountant.AnalystScope && l.Scope.Name != a.Name {
 				continue
 			}
-			if n := l.Loss.Pico() / typicalCost(p.Defaults.EpsilonPico, l.Loss.Measure()); e.questions < 0 || n < e.questions {
+			if n := l.Loss.Pico() / typicalCost(e.epsilon, l.Loss.Measure()); e.questions < 0 || n < e.questions {
 				e.questions, e.by = n, l
 			}
 		}
@@ -47,6 +49,15 @@ func endowments(p *config.Policy) ([]endowment, error) {
 		}
 	}
 	return out, nil
+}
+
+// ownEpsilon is the ε of an analyst's statements: the one that their sessions begin with, or that of all.
+func ownEpsilon(p *config.Policy, a config.Analyst) int64 {
+	of := settings.Settings{EpsilonPico: p.Defaults.EpsilonPico}
+	if of.Parse("epsilon", a.Settings["dp.epsilon"]) != nil {
+		return p.Defaults.EpsilonPico
+	}
+	return of.EpsilonPico
 }
 
 // typicalCost is what a statement with that ε costs, in 10⁻¹² of the measure.
@@ -77,7 +88,7 @@ func questions(p *config.Policy) ([]string, error) {
 	}
 	var lines []string
 	for _, e := range all {
-		epsilon, measure := p.Defaults.EpsilonPico, e.by.Loss.Measure()
+		epsilon, measure := e.epsilon, e.by.Loss.Measure()
 		lines = append(lines, fmt.Sprintf("analyst %q: %s at epsilon %s, each like a count of %ss ± %s (95 %%); then %v is exhausted",
 			e.analyst, counted(e.questions), dp.Decimal(epsilon, 12), p.Tables.Unit,
 			planner.Number(math.Ceil(countError(epsilon, measure))), e.by.Scope))
@@ -85,8 +96,12 @@ func questions(p *config.Policy) ([]string, error) {
 			continue
 		}
 		advice := mirror.Warning + "these are few for an afternoon; raise " + policyKey(e.by.Scope)
+		key := "defaults.epsilon"
+		if epsilon != p.Defaults.EpsilonPico {
+			key = "dp.epsilon in analysts." + e.analyst + ".settings"
+		}
 		if fit := fittingEpsilon(e.by.Loss); fit > 0 {
-			advice += fmt.Sprintf(", or set defaults.epsilon to %s: %s, ± %s", dp.Decimal(fit, 12),
+			advice += fmt.Sprintf(", or set %s to %s: %s, ± %s", key, dp.Decimal(fit, 12),
 				counted(e.by.Loss.Pico()/typicalCost(fit, measure)), planner.Number(math.Ceil(countError(fit, measure))))
 		}
 		lines = append(lines, advice)
