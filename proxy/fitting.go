@@ -11,8 +11,12 @@ import (
 	"dpproxy/planner"
 )
 
-// fittingSteps halve the logarithm of what a statement may spend.
-const fittingSteps = 12
+// fittingSteps is how many amounts are looked at: the one that does not fit tells the one that does, but for prices that grow
+// otherwise, which the next one tells.
+const fittingSteps = 5
+
+// leastStep is the part of an amount that is tried next at most.
+const leastStep = 0.985
 
 // leastFitting is the part of what a statement spends below which none is named: its error would be that many times as large.
 const leastFitting = 1000
@@ -42,38 +46,56 @@ func (e *execution) fitting(ctx context.Context, analysed *analysed, pre *prelud
 	return &told
 }
 
-// fittingPlan returns the plan that spends the most for which all budgets have room, and that amount; nil where there is
+// fittingPlan returns a plan for which all budgets have room and that spends about the most of it, and that amount; nil where there is
 // no useful one.
-func (e *execution) fittingPlan(ctx context.Context, analysed *analysed, pre *prelude) (best *planner.Plan, spent string) {
-	high := float64(pre.settings.Spend())
-	low := high / leastFitting
+func (e *execution) fittingPlan(ctx context.Context, analysed *analysed, pre *prelude) (plan *planner.Plan, spent string) {
+	spend := pre.settings.Spend()
+	amount := spend
 	for range fittingSteps {
-		middle := math.Sqrt(low * high)
-		amount := twoFigures(int64(middle))
-		plan := e.fits(ctx, analysed, pre, amount)
-		if plan == nil {
-			high = middle
-			continue
+		plan, part := e.affords(ctx, analysed, pre, amount)
+		switch {
+		case plan == nil:
+			return nil, ""
+		case part == 1 && amount < spend:
+			return plan, dp.Decimal(amount, 12)
 		}
-		best, spent, low = plan, dp.Decimal(amount, 12), middle
+		if amount = twoFigures(int64(float64(amount) * min(part, leastStep))); amount < spend/leastFitting {
+			return nil, ""
+		}
 	}
-	return best, spent
+	return nil, ""
 }
 
-// fits returns the plan that spends an amount, in 10⁻¹² of ε; nil where there is none, or no room for it.
-func (e *execution) fits(ctx context.Context, analysed *analysed, pre *prelude, pico int64) *planner.Plan {
+// affords returns the plan that spends an amount, in 10⁻¹² of ε, and the part of it for which budgets would have room if its price grew
+// with the amount alone, in zCDP with its square: 1 if they have room for all. The plan is nil where there is none.
+func (e *execution) affords(ctx context.Context, analysed *analysed, pre *prelude, pico int64) (*planner.Plan, float64) {
 	lessened := *pre
 	lessened.settings.EpsilonPico, lessened.settings.MaxEpsilonPico = pico, pico
 	plan, err := e.plan(analysed, &lessened)
 	if pico == 0 || err != nil {
-		return nil
+		return nil, 0
 	}
 	known := e.recall(ctx, plan, &lessened)
 	rest := plan.Rest(known.Known())
-	if e.p.cashier.Covered(ctx, e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, &lessened)) != nil {
-		return nil
+	bill := e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, &lessened)
+	if e.p.cashier.Covered(ctx, bill) == nil {
+		return plan, 1
 	}
-	return plan
+	costs, err := e.p.cashier.Costs(ctx, bill)
+	if err != nil {
+		return nil, 0
+	}
+	least := leastStep
+	for _, c := range costs {
+		part := float64(c.Remaining.Pico()) / float64(max(c.Loss.Pico(), 1))
+		if c.Loss.Measure() == dp.ZCDP {
+			part = math.Sqrt(part)
+		}
+		if !c.Fits {
+			least = min(least, part)
+		}
+	}
+	return plan, least
 }
 
 // twoFigures rounds an amount down to two figures.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -27,6 +28,12 @@ func TestFitting(t *testing.T) {
 	} {
 		w := newWorld(t, limit(t, accountant.UnitScope, "patient", c.measure, c.milli))
 		ana := w.client(t, "ana")
+		var looks atomic.Int64
+		w.proxy.Trace(func(name string, _, _ bool) {
+			if name == "recall" {
+				looks.Add(1)
+			}
+		})
 		ask := func(set string) *pgconn.PgError {
 			t.Helper()
 			if _, err := ana.PgConn().Exec(t.Context(), set).ReadAll(); err != nil {
@@ -39,6 +46,10 @@ func TestFitting(t *testing.T) {
 		refused := ask(c.set)
 		if refused == nil || refused.Code != "PB001" {
 			t.Fatalf("%s: %v", c.set, refused)
+		}
+		const most = 6 // the statement's own, one for the price, and some amounts
+		if n := looks.Load(); n > most {
+			t.Errorf("%s: %d plans were looked up for a refusal", c.set, n)
 		}
 		named := regexp.MustCompile(c.want).FindString(refused.Message)
 		stated := regexp.MustCompile(`the error is: count\(\*\) ± [0-9]+`).MatchString(refused.Detail)
