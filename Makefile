@@ -96,7 +96,7 @@ truth: setup-test ## compare answers with the truth (half an hour; for the recor
 limits: ## print how limits do on tables that their constants have not seen (15 minutes)
 	$(GO) test -count=1 -timeout 60m -run '^TestStudy' -v ./contribution -args -study
 
-local: ## count questions that one object answers, and how often intervals of surveys hold the truth (20 minutes)
+local: ## count questions that one object answers, and how often intervals of surveys hold the truth (10 minutes)
 	$(GO) test -count=1 -timeout 60m -run '^TestAcceptedQuestions$$|^TestRegressions$$' -v ./accountant/realized -args -runs 200
 	$(GO) test -count=1 -timeout 60m -run '^TestCoverage$$' -v ./estimate/population -args -populations 1000
 

@@ -177,16 +177,16 @@ func surveys() map[string]survey {
 			objects: 1000, limit: 1.5,
 			targets: []target{{"share of the first", .3, share(0), nil}, {"share of none", 0, share(11), nil}},
 		},
-		"a number, ten bits": {
+		"a number, twenty bits": {
 			columns: []realized.Column{{Low: 0, High: 1}},
 			questions: func(t testing.TB, d *realized.Domain) []realized.Question {
-				return repeated(10, func() (realized.Question, error) { return d.Score(x, 0, 1, 0, .5*pico) })(t, d)
+				return repeated(20, func() (realized.Question, error) { return d.Score(x, 0, 1, 0, pico) })(t, d)
 			},
 			draw: func(rng *rand.Rand) []float64 {
 				return []float64{[]float64{1, .9, .2}[int(category(rng, .6, .21, .19))]}
 			},
-			objects: 1000, limit: 1.5,
-			targets: []target{{"mean", .6 + .21*.9 + .19*.2, mean(x), lastBits(9, .5, 0, 1)}},
+			objects: 1000, limit: 4,
+			targets: []target{{"mean", .6 + .21*.9 + .19*.2, mean(x), lastBits(19, 1, 0, 1)}},
 		},
 		"a number, one bit": {
 			columns: []realized.Column{{Low: 10, High: 50}},
@@ -217,49 +217,60 @@ func surveys() map[string]survey {
 }
 
 // answers asks an object all that it is admitted to.
-func (s survey) answers(t testing.TB, rng *rand.Rand, f *realized.Filter, a *realized.Account, q []realized.Question) []realized.Answer {
+func (s survey) answers(t testing.TB, rng *rand.Rand, f *realized.Filter, a *realized.Account, all []respondent) []realized.Answer {
 	t.Helper()
 	x := s.draw(rng)
 	var asked []realized.Answer
-	for _, question := range q {
+	for _, answer := range all {
 		ok, err := f.Admits(a, realized.Spent{}, asked)
 		if err != nil {
 			t.Fatal(err)
 		}
 		y := realized.Answer{Value: realized.Unasked}
 		if ok {
-			y = s.answer(t, rng, question, x)
+			y = answer(rng, x)
 		}
 		asked = append(asked, y)
 	}
 	return asked
 }
 
-// answer draws an answer.
-func (s survey) answer(t testing.TB, rng *rand.Rand, q realized.Question, x []float64) realized.Answer {
+// A respondent draws the answer to one question of an object.
+type respondent func(rng *rand.Rand, x []float64) realized.Answer
+
+// respondent returns the mechanism of a question.
+func (s survey) respondent(t testing.TB, q realized.Question) respondent {
 	t.Helper()
 	column := q.Columns()[0]
-	k, e := int64(s.columns[column].Values), q.EpsilonPico()
+	c := s.columns[column]
+	k, e := int64(c.Values), q.EpsilonPico()
+	category := func(x []float64) mechanisms.Private { return mechanisms.Protect(big.NewInt(int64(x[column]))) }
 	switch q.Kind() {
 	case realized.Response:
 		m, err := mechanisms.NewRandomizedResponse(k, e)
-		y := must(t, m, err).Respond(rng, mechanisms.Protect(big.NewInt(int64(x[column]))))
-		return realized.Answer{Value: int(y.Int().Int64())}
+		must(t, m, err)
+		return func(rng *rand.Rand, x []float64) realized.Answer {
+			return realized.Answer{Value: int(m.Respond(rng, category(x)).Int().Int64())}
+		}
 	case realized.Unary:
 		m, err := mechanisms.NewUnaryEncoding(k, e)
-		y := must(t, m, err).Respond(rng, mechanisms.Protect(big.NewInt(int64(x[column])))).Int()
-		bits := make([]byte, (k+7)/8)
-		for v := range int(k) {
-			bits[v/8] |= byte(y.Bit(v)) << (v % 8)
+		must(t, m, err)
+		return func(rng *rand.Rand, x []float64) realized.Answer {
+			y, bits := m.Respond(rng, category(x)).Int(), make([]byte, (k+7)/8)
+			for v := range int(k) {
+				bits[v/8] |= byte(y.Bit(v)) << (v % 8)
+			}
+			return realized.Answer{Bits: bits}
 		}
-		return realized.Answer{Bits: bits}
 	case realized.Score:
 	}
-	c := s.columns[column]
 	const lattice = 1 << 32
 	m, err := mechanisms.NewBoundedMean(0, lattice, e)
-	v := big.NewInt(int64(math.Round((x[column] - c.Low) / (c.High - c.Low) * lattice)))
-	return realized.Answer{Value: int(must(t, m, err).Respond(rng, mechanisms.Protect(v)).Int().Int64())}
+	must(t, m, err)
+	return func(rng *rand.Rand, x []float64) realized.Answer {
+		v := big.NewInt(int64(math.Round((x[column] - c.Low) / (c.High - c.Low) * lattice)))
+		return realized.Answer{Value: int(m.Respond(rng, mechanisms.Protect(v)).Int().Int64())}
+	}
 }
 
 // TestCoverage simulates populations: intervals at 95 % hold the truth so often, refusals or not. Beside
@@ -274,6 +285,10 @@ func TestCoverage(t *testing.T) {
 			must(t, a, err)
 			f, err := realized.NewFilter(realized.Limit{EpsilonPico: int64(s.limit * pico)})
 			must(t, f, err)
+			var respondents []respondent
+			for _, q := range questions {
+				respondents = append(respondents, s.respondent(t, q))
+			}
 			rounds, begin := *populations, time.Now()
 			if rounds == 0 {
 				rounds = 4
@@ -285,7 +300,7 @@ func TestCoverage(t *testing.T) {
 				must(t, p, err)
 				var all [][]realized.Answer
 				for range s.objects {
-					y := s.answers(t, rng, f, a, questions)
+					y := s.answers(t, rng, f, a, respondents)
 					all = append(all, y)
 					if err := p.Add(y, 1); err != nil {
 						t.Fatal(err)

@@ -95,10 +95,9 @@ func TestVeryManyTranscripts(t *testing.T) {
 	p, err := population.New(d, []realized.Question{must(t, q, err2)}, realized.Never)
 	must(t, p, err)
 	s := survey{columns: []realized.Column{{Values: k}}}
-	rng := newRand(t)
+	rng, answer := newRand(t), s.respondent(t, q)
 	for i := range n {
-		y := s.answer(t, rng, q, []float64{float64(i % 2 * 7)})
-		if err := p.Add([]realized.Answer{y}, 1); err != nil {
+		if err := p.Add([]realized.Answer{answer(rng, []float64{float64(i % 2 * 7)})}, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
