@@ -53,7 +53,7 @@ func (l *landscape) enclose(box []span) (interval, []interval) {
 func (s scored) logarithm(x interval) (value, slope interval) {
 	width := outwards(s.high-s.low, s.high-s.low)
 	t := x.minus(point(s.low)).times(width.inverse())
-	slope = outwards(s.law.gain/width.high, s.law.gain/width.low).cut(false, false)
+	slope = outwards(s.law.gain/width.high, s.law.gain/width.low)
 	switch {
 	case t.high <= 0 || t.low >= 1:
 		slope = interval{}
