@@ -27,6 +27,8 @@ type queryConverter struct {
 	// moved is a function of the targets that stands in FROM instead, and movedTo its column.
 	moved   *pg.FuncCall
 	movedTo *ast.Column
+	// windows are set where window functions may stand.
+	windows *windowClause
 }
 
 // An exprConverter converts expressions of a query.

@@ -289,7 +289,7 @@ func (v exprConverter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
 	case isAggregate(n):
 		return v.notAllowed(f.Location, "an aggregate inside another clause or aggregate")
 	case f.Over != nil:
-		return v.notAllowed(f.Location, "a window function below the aggregate")
+		return v.window(n, f)
 	case schema != "" && schema != "pg_catalog":
 		return v.notAllowed(f.Location, fmt.Sprintf("function %s.%s", schema, name))
 	case f.FuncVariadic:

@@ -89,13 +89,9 @@ func (v *queryConverter) tail(sel *pg.SelectStmt, location int32) {
 	switch {
 	case !v.unlimited(sel) || !v.fromFirst(sel.LimitOffset):
 		v.forbid(location, "LIMIT or OFFSET below an aggregate", above)
-	case len(sel.DistinctClause) > 0 && !isDistinct(sel):
-		v.forbid(location, "DISTINCT ON", "Group by the column of the privacy unit instead.")
 	case len(sel.LockingClause) > 0:
 		v.forbid(location, "FOR UPDATE or FOR SHARE", "Leave it out.")
-	case len(sel.WindowClause) > 0:
-		v.forbid(location, "a WINDOW clause below the aggregate", above)
-	case slices.ContainsFunc(sel.SortClause, computes):
+	case !isDistinctOn(sel) && slices.ContainsFunc(sel.SortClause, computes):
 		v.forbid(location, "ORDER BY an expression below an aggregate", "Leave ORDER BY out: the order means nothing here.")
 	}
 }
@@ -148,7 +144,7 @@ func selectLocation(sel *pg.SelectStmt) int32 {
 
 // query converts a SELECT below the block.
 func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
-	out := &ast.Select{Distinct: len(sel.DistinctClause) > 0, At: v.a.pos(location)}
+	out := &ast.Select{Distinct: isDistinct(sel), At: v.a.pos(location)}
 	out.From = v.fromItems(sel.FromClause)
 	if len(sel.FromClause) == 0 {
 		out.From = v.selectedSeries(sel.TargetList)
@@ -160,8 +156,13 @@ func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 	if group.grouped {
 		out.Groups = v.groups(sel)
 	}
+	v.windows = &windowClause{sel}
 	for _, n := range sel.TargetList {
 		out.Targets = append(out.Targets, group.target(n.GetResTarget()))
+	}
+	v.windows = nil
+	if isDistinctOn(sel) {
+		v.first(out, sel, location)
 	}
 	if sel.HavingClause != nil {
 		out.Having = group.expr(sel.HavingClause)

@@ -24,6 +24,11 @@ func (p *printer) rows(r ast.Rows) {
 
 func (p *printer) query(s *ast.Select) {
 	p.put("SELECT", word(s.Distinct, " DISTINCT"))
+	if len(s.First) > 0 {
+		p.put(" DISTINCT ON (")
+		p.list(s.First, ", ")
+		p.put(")")
+	}
 	for i, t := range s.Targets {
 		p.put(word(i > 0, ","), " ")
 		p.target(t)
@@ -41,6 +46,10 @@ func (p *printer) query(s *ast.Select) {
 	}
 	if s.Having != nil {
 		p.seq(" HAVING ", s.Having)
+	}
+	if len(s.Order) > 0 {
+		p.put(" ORDER BY ")
+		p.sorts(s.Order)
 	}
 }
 

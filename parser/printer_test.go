@@ -89,6 +89,8 @@ func (p *printer) expr(x ast.Expr) {
 		p.put(x.Text)
 	case *ast.Aggregate:
 		p.aggregate(x)
+	case *ast.Window:
+		p.window(x)
 	}
 }
 
@@ -176,6 +178,43 @@ func (p *printer) aggregate(x *ast.Aggregate) {
 	if x.Filter != nil {
 		p.seq(" FILTER (WHERE ", x.Filter, ")")
 	}
+}
+
+func (p *printer) window(x *ast.Window) {
+	p.aggregate(&ast.Aggregate{Func: x.Func, Star: x.Star, Args: x.Args, Filter: x.Filter})
+	p.put(" OVER (")
+	if len(x.Partition) > 0 {
+		p.put("PARTITION BY ")
+		p.list(x.Partition, ", ")
+	}
+	if len(x.Order) > 0 {
+		p.put(word(len(x.Partition) > 0, " "), "ORDER BY ")
+		p.sorts(x.Order)
+	}
+	if x.Frame != nil {
+		p.put(" ROWS BETWEEN ", edge(x.Frame.From), " AND ", edge(x.Frame.To))
+	}
+	p.put(")")
+}
+
+func (p *printer) sorts(list []ast.Sort) {
+	for i, s := range list {
+		p.seq(word(i > 0, ", "), s.X, word(s.Descending, " DESC"), word(s.NullsFirst, " NULLS FIRST"), word(!s.NullsFirst, " NULLS LAST"))
+	}
+}
+
+func edge(row int) string {
+	switch {
+	case row == ast.FirstRow:
+		return "UNBOUNDED PRECEDING"
+	case row == ast.LastRow:
+		return "UNBOUNDED FOLLOWING"
+	case row < 0:
+		return strconv.Itoa(-row) + " PRECEDING"
+	case row > 0:
+		return strconv.Itoa(row) + " FOLLOWING"
+	}
+	return "CURRENT ROW"
 }
 
 func printType(t ast.TypeName) string {

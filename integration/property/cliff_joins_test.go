@@ -114,6 +114,15 @@ var joined = []string{
 	"SELECT count(*) FROM (SELECT id FROM patients WHERE smoker GROUP BY id) t JOIN visits v ON v.patient_id = t.id",
 	"SELECT count(*) FROM (SELECT id FROM patients WHERE smoker UNION ALL SELECT patient_id FROM visits WHERE cost > 900) t " +
 		"JOIN visits v ON v.patient_id = t.id",
+	// window functions over the rows of one person, and the first of these
+	"SELECT count(*) FROM (SELECT patient_id, cost, row_number() OVER (PARTITION BY patient_id ORDER BY day) AS n FROM visits WHERE " +
+		"diagnosis = 'asthma') t WHERE n = 2 AND cost > 900",
+	"SELECT avg(t.more) FROM patients p JOIN (SELECT patient_id, cost - lag(cost) OVER (PARTITION BY patient_id ORDER BY day) AS more " +
+		"FROM visits) t ON t.patient_id = p.id WHERE p.smoker AND t.more > 100",
+	"SELECT count(*) FROM patients p JOIN (SELECT DISTINCT ON (patient_id) patient_id, cost FROM visits ORDER BY patient_id, day) t " +
+		"ON t.patient_id = p.id WHERE p.smoker AND t.cost > 900",
+	"SELECT sum(n) FROM (SELECT count(*) OVER (PARTITION BY p.id) AS n FROM patients p JOIN visits v ON v.patient_id = p.id WHERE " +
+		"p.smoker AND v.cost > 900) t WHERE n < 9",
 	// conditions from above a join
 	"SELECT count(DISTINCT p.birth_year) FILTER (WHERE p.id = 300 AND p.smoker) FROM patients p JOIN visits v ON v.patient_id = p.id",
 	"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY p.birth_year) FILTER (WHERE p.smoker) FROM patients p JOIN " +

@@ -162,7 +162,7 @@ func (g spellingGenerator) statement() Statement {
 	if c, ok := g.respeller(src).plain(composite); ok && g.chance(12) {
 		return compositeAlone(src, c)
 	}
-	st := Statement{Features: []string{src.feature}}
+	st := Statement{Features: src.features()}
 	var targets, keys []string
 	if g.chance(35) {
 		x, _ := g.respeller(src).value(2)

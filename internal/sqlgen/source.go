@@ -44,7 +44,7 @@ type sourceGenerator struct {
 // source makes a FROM clause.
 func (g sourceGenerator) source(depth int) source {
 	if depth > 0 && g.chance(45) {
-		return choose(g, g.derived, g.common, g.union, g.perUnit)(depth - 1)
+		return choose(g, g.derived, g.common, g.union, g.perUnit, g.windowed, g.firstRows)(depth - 1)
 	}
 	return choose(g, g.single, g.single, g.withPublic, g.publicOuter, g.publicBelow, g.onUnit, g.alongPath, g.toItself, g.publicFirst,
 		g.listed, g.listedFirst)()
@@ -189,8 +189,8 @@ func (g sourceGenerator) query(depth int) (sql string, cols scope, feature strin
 	return sql, cols, src.feature
 }
 
-func named(cols scope, alias string) (scope, []string) {
-	all := cols.as(alias)
+func named(cols scope) (scope, []string) {
+	all := cols.as("d")
 	var units []string
 	for _, c := range all.ofKinds(unit) {
 		units = append(units, c.name)
@@ -200,7 +200,7 @@ func named(cols scope, alias string) (scope, []string) {
 
 func (g sourceGenerator) derived(depth int) source {
 	sql, cols, inner := g.query(depth)
-	all, units := named(cols, "d")
+	all, units := named(cols)
 	return source{from: "(" + sql + ") d", cols: all, units: units, feature: "derived, " + inner}
 }
 
@@ -209,7 +209,7 @@ func (g sourceGenerator) common(depth int) source {
 	if strings.HasPrefix(sql, "WITH") {
 		return g.derived(depth)
 	}
-	all, units := named(cols, "d")
+	all, units := named(cols)
 	return source{with: "WITH w AS (" + sql + ") ", from: "w d", cols: all, units: units, feature: "WITH, " + inner}
 }
 

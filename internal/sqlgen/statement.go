@@ -63,7 +63,7 @@ type statementGenerator struct{ sourceGenerator }
 
 func (g statementGenerator) statement() Statement {
 	src := g.source(2)
-	st := Statement{Features: []string{src.feature}}
+	st := Statement{Features: src.features()}
 	if s := g.schema; s.composite && strings.Contains(src.from, s.parts.name) {
 		st.Features = append(st.Features, CompositeKey)
 	}

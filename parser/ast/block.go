@@ -161,11 +161,14 @@ type Rows interface{ rows() }
 type Select struct {
 	Targets  []Target
 	Distinct bool
-	From     From // nil if none
-	Where    Expr // nil if none
-	Groups   []Expr
-	Having   Expr // nil if none
-	At       int
+	// First are the expressions of DISTINCT ON: of the rows that agree in them the first one by Order is kept.
+	First  []Expr
+	Order  []Sort
+	From   From // nil if none
+	Where  Expr // nil if none
+	Groups []Expr
+	Having Expr // nil if none
+	At     int
 }
 
 // A Target is one item of a SELECT list: an expression, or all columns of the items of

@@ -2,7 +2,7 @@
 // parser makes them of a client's text; their readers need no parser.
 //
 // Block, From, Rows and Expr are all that there is. A query below a block is a
-// SELECT without LIMIT, DISTINCT ON, windows and locks, or UNION ALL of such; a WITH query
+// SELECT without LIMIT and locks, or UNION ALL of such; a WITH query
 // stands at each reference to it. Names of columns are as the client wrote them, and have the
 // meaning of Postgres: a column of the same level of query first, then one of a level
 // around it; an item of FROM does not see its neighbours. That the tree is allowed syntax does not

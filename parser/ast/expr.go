@@ -1,5 +1,7 @@
 package ast
 
+import "math"
+
 // An Expr is an expression inside a block. At is its byte offset, for
 // messages only: two equal expressions may differ in it.
 //
@@ -248,3 +250,40 @@ func (*BoolTest) expr()  {}
 func (*Distinct) expr()  {}
 func (*Func) expr()      {}
 func (*ValueFunc) expr() {}
+
+// A Window is a call over the rows of its partition: f(...) OVER (...). It stands in the targets of a Select that
+// does not aggregate, and not in an argument of another.
+type Window struct {
+	// Func is row_number, rank, dense_rank, lag, lead, first_value, last_value, or an aggregate.
+	Func string
+	Star bool // count(*)
+	Args []Expr
+	// Filter is nil if there is none.
+	Filter    Expr
+	Partition []Expr
+	Order     []Sort
+	// Frame is nil for that of the standard: from the first row of the partition to the last that ORDER BY does not
+	// tell from the current one.
+	Frame *Frame
+	At    int
+}
+
+// A Sort is an item of ORDER BY.
+type Sort struct {
+	X                      Expr
+	Descending, NullsFirst bool
+}
+
+// A Frame are rows of a partition, counted from the current one: -1 is the one before.
+type Frame struct{ From, To int }
+
+// The ends of a partition.
+const (
+	FirstRow = math.MinInt
+	LastRow  = math.MaxInt
+)
+
+// Pos implements Expr.
+func (x *Window) Pos() int { return x.At }
+
+func (*Window) expr() {}

@@ -34,6 +34,8 @@ func Operands(x Expr) []Expr {
 		return []Expr{x.X}
 	case *Aggregate:
 		return append(given(x.Within, x.Filter), x.Args...)
+	case *Window:
+		return x.operands()
 	}
 	return nil
 }
@@ -61,7 +63,7 @@ func branches(x *Case) []Expr {
 // occurs in it, no aggregate, and no query but a Subquery.
 func ColumnFree(x Expr) bool {
 	switch x.(type) {
-	case *Column, *InQuery, *Exists, *Aggregate:
+	case *Column, *InQuery, *Exists, *Aggregate, *Window:
 		return false
 	case *Const, *Param, *ValueFunc, *Subquery, *Cast, *Op, *Bool, *In, *Between, *IsNull, *BoolTest, *Distinct,
 		*Func, *Case, *Array, *AnyOf:
@@ -72,4 +74,13 @@ func ColumnFree(x Expr) bool {
 		}
 	}
 	return true
+}
+
+// operands are in the order in which SQL has them.
+func (x *Window) operands() []Expr {
+	all := append(append(given(x.Args...), given(x.Filter)...), x.Partition...)
+	for _, s := range x.Order {
+		all = append(all, s.X)
+	}
+	return all
 }

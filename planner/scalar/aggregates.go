@@ -27,7 +27,7 @@ func (r *resolution) aggregate(e *ast.Aggregate) (Expr, error) {
 		return nil, notAllowed("WITHIN GROUP below a release", e.At)
 	}
 	rows := *r.Resolver
-	rows.Unit = nil
+	rows.Unit, rows.Own = nil, nil
 	a := &aggregate{node: node{at: e.At}, name: e.Func, distinct: e.Distinct, rows: r.Unit.Rows}
 	if e.Filter != nil {
 		var err error
@@ -48,6 +48,29 @@ func (r *resolution) aggregate(e *ast.Aggregate) (Expr, error) {
 	if err := a.resolve(); err != nil {
 		return nil, err
 	}
+	return a, nil
+}
+
+// window resolves a window function.
+func (r *resolution) window(e *ast.Window) (Expr, error) {
+	if r.Own == nil {
+		return nil, pgerr.New(pgerr.NotAllowed, "a window function is not allowed here").At(e.At).
+			WithHint("Compute it in a sub-select in FROM without GROUP BY and DISTINCT, over the rows of one unit.")
+	}
+	rows := *r.Resolver
+	rows.Own = nil
+	a := &aggregate{node: node{at: e.At}, name: e.Func, rows: r.Own.Rows, over: &window{frame: e.Frame}}
+	if err := a.over.resolve(&rows, e); err != nil {
+		return nil, err
+	}
+	if err := a.arguments(&rows, e); err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(a.over.partition, r.Own.IsUnit) {
+		return nil, pgerr.New(pgerr.Ownership, "a window function on protected rows can see rows of more than one %s", r.Own.Unit).At(e.At).
+			WithHint("Write PARTITION BY with the column that identifies the %s.", r.Own.Unit)
+	}
+	a.over.ties = a.over.ties && !r.Own.Orders(a.over.told())
 	return a, nil
 }
 

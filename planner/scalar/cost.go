@@ -78,6 +78,8 @@ func (c *costing) expr(e Expr) int64 {
 		}
 	case *call:
 		n = added(n, c.call(e))
+	case *aggregate:
+		n = added(n, e.over.cost())
 	case *choice:
 		n = added(n, c.choice(e))
 	case *cast:

@@ -48,7 +48,13 @@ func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool)
 		case b.Values != nil:
 			return spellings(b.Type, b.Values), true
 		case len(b.Of) > 0 && b.Type.Family() != pgtype.InstantFamily:
-			return n.columnValues(b)
+			if texts, ok := n.columnValues(b); ok {
+				return texts, true
+			}
+		}
+	case *aggregate:
+		if x.picks() {
+			return n.values(x.x, n.env.interval(x.x), nil)
 		}
 	case *call:
 		if x.fn.name == "date_trunc" {

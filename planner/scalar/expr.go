@@ -174,7 +174,7 @@ type (
 		tests []Expr
 		x     Expr // of CASE x WHEN value, else nil
 	}
-	// aggregate is an aggregate over the rows of one group of one unit.
+	// aggregate is an aggregate over the rows of one group of one unit, or a window function over those of a partition.
 	aggregate struct {
 		node
 		name     string
@@ -182,6 +182,7 @@ type (
 		distinct bool
 		filter   Expr // nil if none
 		rows     int64
+		over     *window // nil if rows are grouped
 	}
 )
 
@@ -237,9 +238,17 @@ func operands(e Expr) []Expr {
 	case *choice:
 		return e.operands()
 	case *aggregate:
-		return present(e.x, e.filter)
+		return e.operands()
 	}
 	return nil
+}
+
+func (e *aggregate) operands() []Expr {
+	list := present(e.x, e.filter)
+	if e.over != nil {
+		list = append(list, e.over.told()...)
+	}
+	return list
 }
 
 // operands are in the order in which SQL has them.

@@ -176,7 +176,8 @@ func sameNode(a, b Expr) bool {
 		return ok && a.kind == b.kind && (a.x == nil) == (b.x == nil)
 	case *aggregate:
 		b, ok := b.(*aggregate)
-		return ok && a.name == b.name && a.distinct == b.distinct && a.rows == b.rows && (a.x == nil) == (b.x == nil)
+		return ok && a.name == b.name && a.distinct == b.distinct && a.rows == b.rows && (a.x == nil) == (b.x == nil) &&
+			(a.filter == nil) == (b.filter == nil) && a.over.same(b.over)
 	}
 	return false
 }

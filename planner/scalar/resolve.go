@@ -26,6 +26,8 @@ type Resolver struct {
 	// unit's rows are allowed there, and columns that are neither grouped nor
 	// aggregated are not.
 	Unit *UnitGroup
+	// Own is set where window functions over the rows of one unit are allowed.
+	Own *OwnRows
 }
 
 // resolution is a resolver at work.
@@ -119,6 +121,8 @@ func (r *resolution) resolve(e ast.Expr) (Expr, error) {
 		return r.query(e)
 	case *ast.Aggregate:
 		return r.aggregate(e)
+	case *ast.Window:
+		return r.window(e)
 	case *ast.Bool, *ast.In, *ast.Between, *ast.IsNull, *ast.BoolTest, *ast.Distinct, *ast.AnyOf:
 		return r.syntax(e)
 	}

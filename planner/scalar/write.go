@@ -19,8 +19,18 @@ type Writer struct {
 	Fold func(i int) string
 	// Query writes a sub-select of a condition; nil where there is none.
 	Query func(w *Writer, q *Query) (string, error)
+	// Own tells the rows of window functions apart; nil where there is none.
+	Own Own
 
 	groupings []grouping
+}
+
+// An Own writes what tells the rows of a level apart.
+type Own interface {
+	// OwnUnit is the unit of the row.
+	OwnUnit() string
+	// OwnTies orders rows that are equal in all that an order says: those that still tie are identical for the level.
+	OwnTies(w *Writer) []string
 }
 
 // fragment is SQL with the type that it has there. That may differ from the type of the

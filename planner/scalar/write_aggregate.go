@@ -2,6 +2,8 @@ package scalar
 
 import (
 	"math/big"
+	"strconv"
+	"strings"
 
 	"dpproxy/planner/pgtype"
 )
@@ -13,6 +15,9 @@ const sumBits = 30
 // aggregateBounds are those of an aggregate over at most rows rows.
 func aggregateBounds(env *Env, e *aggregate) Interval {
 	rows := rat(e.rows)
+	if e.numbers() {
+		return Interval{Low: rat(1), Least: rat(1)}
+	}
 	if e.name == "count" {
 		return Interval{Low: new(big.Rat), High: rows, Least: rat(1)}
 	}
@@ -86,12 +91,21 @@ func (w *Writer) aggregate(e *aggregate) (fragment, error) {
 		}
 		filter = " FILTER (WHERE " + f + ")"
 	}
+	if e.over != nil {
+		over, err := w.over(e.over)
+		if err != nil {
+			return fragment{}, err
+		}
+		filter += over
+	}
 	switch e.name {
+	case "row_number", "rank", "dense_rank":
+		return fragment{sql: "pg_catalog." + e.name + "()" + filter, typ: e.typ}, nil
 	case "count":
 		return w.count(e, filter)
 	case "sum", "avg":
 		return w.sum(e, filter)
-	case "min", "max":
+	case "min", "max", "lag", "lead", "first_value", "last_value":
 		return w.extreme(e, filter)
 	}
 	x, err := w.Expr(e.x)
@@ -158,7 +172,7 @@ func (w *Writer) floatSum(e *aggregate, x, filter string) string {
 	return "(" + sum + " OPERATOR(pg_catalog.*) " + pgtype.FloatLiteral(power2(int(l))) + ")"
 }
 
-// extreme writes min and max. Which of equal values they return depends on the order of the
+// extreme writes min and max, and the value of another row. Which of equal values they return depends on the order of the
 // rows, so that numerics get one spelling.
 func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	t := e.x.Type()
@@ -180,6 +194,9 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	if err != nil {
 		return fragment{}, err
 	}
+	if e.name == "lag" || e.name == "lead" {
+		sql += ", " + strconv.Itoa(e.over.offset)
+	}
 	sql = "pg_catalog." + e.name + "(" + sql + ")" + filter
 	switch {
 	case modified(t):
@@ -188,4 +205,64 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 		sql = "pg_catalog.trim_scale(" + sql + ")"
 	}
 	return fragment{sql: sql, typ: physical}, nil
+}
+
+// over writes OVER (...): a partition is one of the rows of a unit, whatever else it is by.
+func (w *Writer) over(o *window) (string, error) {
+	unit := w.Own.OwnUnit()
+	partition := []string{unit}
+	for _, x := range o.partition {
+		sql, err := w.Sorted(x)
+		if err != nil {
+			return "", err
+		}
+		if sql != unit {
+			partition = append(partition, sql)
+		}
+	}
+	order, err := w.sorts(o.order)
+	if err != nil {
+		return "", err
+	}
+	if o.ties {
+		order = append(order, w.Own.OwnTies(w)...)
+	}
+	sql := " OVER (PARTITION BY " + strings.Join(partition, ", ")
+	if len(order) > 0 {
+		sql += " ORDER BY " + strings.Join(order, ", ")
+	}
+	if o.frame != nil {
+		sql += " ROWS BETWEEN " + edgeSQL(o.frame.From) + " AND " + edgeSQL(o.frame.To)
+	}
+	return sql + ")", nil
+}
+
+// Order writes ORDER BY.
+func (w *Writer) Order(o *Order) ([]string, error) { return w.sorts(o.list) }
+
+// sorts writes ORDER BY.
+func (w *Writer) sorts(list []sort) (out []string, err error) {
+	for _, s := range list {
+		sql, err := w.Sorted(s.x)
+		if err != nil {
+			return nil, err
+		}
+		if s.descending {
+			sql += " DESC"
+		}
+		if s.nullsFirst != s.descending {
+			sql += map[bool]string{true: " NULLS FIRST", false: " NULLS LAST"}[s.nullsFirst]
+		}
+		out = append(out, sql)
+	}
+	return out, nil
+}
+
+// Sorted writes an expression that rows are put in order or in partitions by.
+func (w *Writer) Sorted(e Expr) (string, error) {
+	if c, plain := PlainColumn(e); plain {
+		return c.Read(), nil
+	}
+	f, err := w.spelled(e)
+	return f.sql, err
 }

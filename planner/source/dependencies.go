@@ -252,12 +252,14 @@ func (f *funcDeps) determineDerived(r *relation, k *closure) {
 			cols = append(cols, plain)
 		}
 	}
-	if below.add(cols...); !below.grown {
+	below.add(cols...)
+	grown := below.grown
+	b.source.deps.extend(below)
+	if b.leavesOneRow(below) || b.numbers(r, k, below) {
+		k.addRow(r)
 		return
 	}
-	b.source.deps.extend(below)
-	if b.leavesOneRow(below) {
-		k.addRow(r)
+	if !grown {
 		return
 	}
 	for i, c := range r.columns {
@@ -267,15 +269,28 @@ func (f *funcDeps) determineDerived(r *relation, k *closure) {
 	}
 }
 
+// numbers reports whether the closure has the number of a row in its partition, by row_number.
+func (b *branch) numbers(r *relation, k, below *closure) bool {
+	for i, c := range r.columns {
+		if partition, ok := scalar.Numbered(b.targets[i]); ok && k.has(c) && below.determines(partition) && below.has(b.source.unit()) {
+			return true
+		}
+	}
+	return false
+}
+
+// determines reports whether expressions over a row have one value in the rows of the closure.
+func (k *closure) determines(list []scalar.Expr) bool {
+	return !slices.ContainsFunc(list, func(x scalar.Expr) bool { return scalar.Windowed(x) || !k.hasAll(x.Columns()) })
+}
+
 // leavesOneRow reports whether rows of the branch that agree in the closure are one.
 func (b *branch) leavesOneRow(k *closure) bool {
 	if b.source.leavesOneRow(k) {
 		return true
 	}
-	determined := func(list []scalar.Expr) bool {
-		return !slices.ContainsFunc(list, func(x scalar.Expr) bool { return !k.hasAll(x.Columns()) })
-	}
-	return b.grouped && determined(b.keys) || b.distinct && !b.grouped && determined(b.targets)
+	return b.grouped && k.determines(b.keys) || b.distinct && !b.grouped && k.determines(b.targets) ||
+		len(b.first) > 0 && k.determines(b.first)
 }
 
 // perUnitClosure is of all that is identical in the rows of a unit that agree in the columns and

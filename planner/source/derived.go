@@ -117,8 +117,18 @@ func (b *shared) branch(at place, sel *ast.Select) (*branch, []outputColumn, err
 			return nil, nil, err
 		}
 	}
+	if !br.grouped && !br.distinct && sc.proved.Protected() {
+		r.Own = br.ownRows(sc.proved)
+	}
 	out, err := sc.targets(sel.Targets, r)
 	if err != nil {
+		return nil, nil, err
+	}
+	r.Own = nil
+	if err := sc.tellApart(out); err != nil {
+		return nil, nil, err
+	}
+	if err := br.firstRows(sc.proved, sel, out, r); err != nil {
 		return nil, nil, err
 	}
 	if sel.Having != nil {
@@ -139,7 +149,7 @@ func (b *branch) allowed(rows *bounded, sel *ast.Select) error {
 	case rows.declares:
 		return notHere(sel.At, "Use INNER JOIN there.",
 			"a public relation that is outer-joined with protected rows can only stand in FROM of the aggregate itself")
-	case !rows.Protected() && (b.grouped || b.distinct):
+	case !rows.Protected() && (b.grouped || b.distinct || len(sel.First) > 0):
 		return notHere(sel.At, "Compute it in a query of its own and join the two results.",
 			"an aggregate of public rows cannot be joined with protected rows")
 	}
@@ -168,16 +178,21 @@ func unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scala
 		return nil, 0, pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).
 			At(sel.At).WithHint("Group by the column that identifies the %s as well.", unit)
 	}
-	most, known := int64(1), rows.Fixes(keys)
-	if !known {
-		most, known = rows.RowsPerUnit(rows.publicSizes())
-	}
-	if !known {
-		most = rows.mostRowsTaken(rows.model.GroupRows())
-		cut = most
-	}
+	most, cut := rows.rowsInGroup(keys)
 	r.Unit, r.Condition = &scalar.UnitGroup{Keys: keys, Rows: most}, nil
 	return keys, cut, nil
+}
+
+// rowsInGroup bounds the rows of a unit that count where they are aggregated by keys; cut is 0 if that is all, by proof.
+func (b *bounded) rowsInGroup(keys []scalar.Expr) (most, cut int64) {
+	if b.Fixes(keys) {
+		return 1, 0
+	}
+	if most, known := b.RowsPerUnit(b.publicSizes()); known {
+		return most, 0
+	}
+	most = b.mostRowsTaken(b.model.GroupRows())
+	return most, most
 }
 
 // untyped reports whether the expression is a literal without a type.

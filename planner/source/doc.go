@@ -31,6 +31,8 @@
 //     that joins and GROUP BY use as well.
 //   - A derived table keeps the unit in a hidden column. Its groups and its different rows have the
 //     unit among their keys, and all branches of a UNION ALL have one (derived.go).
+//   - Window functions and DISTINCT ON stand over rows of one unit, in an order that depends on these
+//     alone (window.go). Their values are not ones of their columns: no proof takes them for that.
 //   - A sub-select of a condition reads rows of the unit of the row around it, and public ones
 //     (semijoin.go). Later expressions over the rows are held to the same check.
 //   - Determination is followed through keys (dependencies.go). From it comes how many rows a

@@ -84,6 +84,8 @@ func (l *level) Computed(expr func(...scalar.Expr), column func(*scalar.Column))
 		for _, b := range r.branches() {
 			expr(b.keys...)
 			expr(b.having)
+			expr(b.first...)
+			expr(b.order.Exprs()...)
 			if b.distinct {
 				expr(b.targets...)
 			}

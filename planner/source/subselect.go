@@ -108,7 +108,8 @@ func (sc scope) comparedByIn(e *ast.InQuery, inner scope) (ast.Expr, error) {
 // query that is more than a plain SELECT of one column is a derived table.
 func (sc scope) selectedByIn(e *ast.InQuery) (_ scope, x, where ast.Expr, err error) {
 	sel, ok := e.Query.(*ast.Select)
-	if ok && len(sel.Groups) == 0 && sel.Having == nil && sel.From != nil && len(sel.Targets) == 1 && sel.Targets[0].X != nil {
+	plain := ok && len(sel.Groups) == 0 && sel.Having == nil && len(sel.First) == 0
+	if plain && sel.From != nil && len(sel.Targets) == 1 && sel.Targets[0].X != nil {
 		sc, err = sc.resolveFrom(sel.From)
 		return sc, sel.Targets[0].X, sel.Where, err
 	}

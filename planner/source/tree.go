@@ -72,10 +72,15 @@ type branch struct {
 	keys    []scalar.Expr
 	having  scalar.Expr // nil if none
 	grouped bool
-	// groupRows are how many rows of a unit count in a group; 0 if all do, by proof.
+	// groupRows are how many rows of a unit count in a group, or for a window function; 0 if all do, by proof.
 	groupRows int64
 	// distinct rows have the unit among the targets.
 	distinct bool
+	// first are the expressions of DISTINCT ON, of which the unit is one; order says which row comes first.
+	first []scalar.Expr
+	order *scalar.Order
+	// ordered says that first and order tell all rows of a unit apart.
+	ordered bool
 }
 
 // A semijoin is a sub-select in a condition: IN or EXISTS. Whether it is true depends on

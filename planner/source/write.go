@@ -192,7 +192,7 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (*sqltext.Select, e
 	}
 	q.Distinct = b.distinct
 	if !b.grouped {
-		return q, nil
+		return q, b.keepFirst(q, w)
 	}
 	q.GroupBy = []string{b.source.Unit().Read()}
 	for _, k := range keys {
@@ -343,3 +343,20 @@ func (p *sourceWriter) rowsPerUnit(r *relation) int64 { return p.level.rowsPerUn
 
 // writtenUnit is the column of the unit as SQL around the relation has it.
 func (p *sourceWriter) writtenUnit(r *relation) *scalar.Column { return p.level.unitOf(r) }
+
+// OwnUnit implements [scalar.Own].
+func (l *level) OwnUnit() string { return l.Unit().Read() }
+
+// OwnTies implements [scalar.Own]: rows with one digest are identical in all that the level mentions.
+func (l *level) OwnTies(w *scalar.Writer) []string {
+	var bytes []string
+	for _, c := range l.mentions.columns {
+		if l.home[c] != nil && !l.IsUnit(&scalar.Ref{Column: c}) {
+			bytes = append(bytes, scalar.Spelled(w.Physical(c), c.Read()))
+		}
+	}
+	if len(bytes) == 0 {
+		return nil
+	}
+	return []string{"pg_catalog.sha256(" + sqltext.Concatenated(bytes) + ")"}
+}

@@ -29,7 +29,7 @@ func (l *level) WriteQuery(w *scalar.Writer, q *scalar.Query) (string, error) {
 // writer writes expressions over the rows of the level.
 func (l *level) writer(w *scalar.Writer) *scalar.Writer {
 	own := *w
-	own.Query = l.WriteQuery
+	own.Query, own.Own = l.WriteQuery, l
 	return &own
 }
 

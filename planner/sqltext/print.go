@@ -46,7 +46,7 @@ func (p *printer) queries(q *Select, several bool) {
 	if len(q.With) > 0 {
 		p.write(" ")
 	}
-	if several && q.Fence {
+	if several && (q.Fence || len(q.OrderBy) > 0) {
 		p.write("(")
 		p.core(q)
 		p.write(")")
@@ -64,6 +64,11 @@ func (p *printer) core(q *Select) {
 	p.write("SELECT ")
 	if q.Distinct {
 		p.write("DISTINCT ")
+	}
+	if len(q.First) > 0 {
+		p.write("DISTINCT ON (")
+		p.list(q.First, ", ")
+		p.write(") ")
 	}
 	for i, c := range q.Columns {
 		if i > 0 {
@@ -84,6 +89,10 @@ func (p *printer) core(q *Select) {
 	}
 	if q.Having != "" {
 		p.write(" HAVING ", q.Having)
+	}
+	if len(q.OrderBy) > 0 {
+		p.write(" ORDER BY ")
+		p.list(q.OrderBy, ", ")
 	}
 	if q.Limit > 0 {
 		p.write(" LIMIT ", strconv.Itoa(q.Limit))

@@ -4,6 +4,7 @@ package sqltext
 type Select struct {
 	With     []Named
 	Distinct bool
+	First    []string // of DISTINCT ON
 	Columns  []Column
 	From     Item
 	// Where are conditions on the rows of From, which must all hold: nil has no WHERE, an empty
@@ -11,6 +12,7 @@ type Select struct {
 	Where, Also []string
 	GroupBy     []string
 	Having      string // "" for none
+	OrderBy     []string
 	// UnionAll are further queries, whose rows follow.
 	UnionAll []*Select
 	Limit    int // 0 for none

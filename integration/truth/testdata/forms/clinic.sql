@@ -7,30 +7,30 @@ SELECT a.diagnosis, count(DISTINCT a.id)
 FROM visits a JOIN visits b ON b.patient_id = a.patient_id AND b.admitted > a.admitted AND b.admitted < a.admitted + interval '30 days'
 GROUP BY a.diagnosis;
 
--- readmissions by lag (refused)
+-- readmissions by lag
 SELECT count(*) FILTER (WHERE admitted - before < interval '30 days') AS again, count(*)
 FROM (SELECT patient_id, admitted, lag(admitted) OVER (PARTITION BY patient_id ORDER BY admitted) AS before FROM visits) v;
 
--- days between visits (refused)
+-- days between visits
 SELECT avg(gap) FROM (
   SELECT extract(epoch FROM admitted - lag(admitted) OVER (PARTITION BY patient_id ORDER BY admitted)) / 86400 AS gap FROM visits) g;
 
--- first diagnosis of each patient (refused)
+-- first diagnosis of each patient
 SELECT diagnosis, count(*)
 FROM (SELECT DISTINCT ON (patient_id) patient_id, diagnosis FROM visits ORDER BY patient_id, admitted) first
 GROUP BY diagnosis;
 
--- first visit of each patient by row_number (refused)
+-- first visit of each patient by row_number
 SELECT diagnosis, count(*)
 FROM (SELECT diagnosis, row_number() OVER (PARTITION BY patient_id ORDER BY admitted) AS n FROM visits) v
 WHERE n = 1 GROUP BY diagnosis;
 
--- last known severity (refused)
+-- last known severity
 SELECT severity, count(*)
 FROM (SELECT patient_id, severity, row_number() OVER (PARTITION BY patient_id ORDER BY admitted DESC, id DESC) AS n FROM visits) v
 WHERE n = 1 GROUP BY severity;
 
--- first two visits compared (refused)
+-- first two visits compared
 SELECT n, avg(cost)
 FROM (SELECT cost, rank() OVER (PARTITION BY patient_id ORDER BY admitted) AS n FROM visits) v
 WHERE n <= 2 GROUP BY n;

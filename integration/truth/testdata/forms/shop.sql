@@ -61,12 +61,12 @@ WITH first AS (SELECT customer_id, min(ordered) AS at FROM orders GROUP BY custo
 SELECT date_trunc('quarter', f.at) AS cohort, floor((o.ordered::date - f.at::date) / 30.0) AS months, count(DISTINCT o.customer_id)
 FROM orders o JOIN first f ON f.customer_id = o.customer_id GROUP BY 1, 2;
 
--- second order within 60 days (refused)
+-- second order within 60 days
 SELECT count(*) FROM (
   SELECT customer_id, ordered, lead(ordered) OVER (PARTITION BY customer_id ORDER BY ordered) AS next FROM orders) t
 WHERE next <= ordered + interval '60 days';
 
--- time to the second order (refused)
+-- time to the second order
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY days) FROM (
   SELECT o.ordered::date - c.signed_up AS days, row_number() OVER (PARTITION BY o.customer_id ORDER BY o.ordered) AS n
   FROM orders o JOIN customers c ON c.id = o.customer_id) t
@@ -82,7 +82,7 @@ SELECT count(DISTINCT v.customer_id) FROM events v JOIN events b ON b.customer_i
 -- viewed and never bought
 SELECT count(DISTINCT v.customer_id) FROM events v LEFT JOIN orders o ON o.customer_id = v.customer_id WHERE o.id IS NULL;
 
--- sessions by gaps of half an hour (refused)
+-- sessions by gaps of half an hour
 SELECT count(*) FROM (SELECT at - lag(at) OVER (PARTITION BY customer_id ORDER BY at) AS gap FROM events) t WHERE gap IS NULL OR gap > interval '30 minutes';
 
 -- daily active customers

@@ -14,18 +14,18 @@ SELECT count(*) FROM students s WHERE NOT EXISTS (SELECT FROM enrolments e WHERE
 SELECT width_bucket(credits, 0, 60, 6) AS band, count(*)
 FROM (SELECT e.student_id, sum(c.credits) AS credits FROM enrolments e JOIN courses c ON c.id = e.course_id WHERE e.passed GROUP BY e.student_id) t GROUP BY 1;
 
--- attempts until passed (refused)
+-- attempts until passed
 SELECT n, count(*) FROM (
   SELECT passed, row_number() OVER (PARTITION BY student_id, course_id ORDER BY day) AS n FROM enrolments) t WHERE passed GROUP BY n;
 
--- improvement between attempts (refused)
+-- improvement between attempts
 SELECT avg(grade - before) FROM (
   SELECT grade, lag(grade) OVER (PARTITION BY student_id, course_id ORDER BY day) AS before FROM enrolments) t;
 
--- first grade of each student (refused)
+-- first grade of each student
 SELECT avg(grade) FROM (SELECT DISTINCT ON (student_id) student_id, grade FROM enrolments WHERE grade IS NOT NULL ORDER BY student_id, day) t;
 
--- latest grade of each course (refused)
+-- latest grade of each course
 SELECT course_id, avg(grade) FROM (
   SELECT DISTINCT ON (student_id, course_id) student_id, course_id, grade FROM enrolments ORDER BY student_id, course_id, day DESC) t
 WHERE course_id BETWEEN 1 AND 20 GROUP BY course_id;

@@ -1,0 +1,154 @@
+package scalar
+
+import (
+	"strconv"
+
+	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
+)
+
+// OwnRows says what is known of the rows that window functions stand over: all rows of a partition are of one unit.
+type OwnRows struct {
+	// Unit is the name of the unit.
+	Unit string
+	// Rows bounds how many rows of a unit count: values of counts and sums are clamped to the most that so many
+	// rows can reach.
+	Rows int64
+	// IsUnit reports whether an expression is the unit.
+	IsUnit func(Expr) bool
+	// Orders reports whether expressions tell all rows of a unit apart.
+	Orders func([]Expr) bool
+}
+
+// resolve resolves what stands behind OVER.
+func (o *window) resolve(r *Resolver, e *ast.Window) error {
+	for _, p := range e.Partition {
+		x, err := r.Sorted(p)
+		if err != nil {
+			return err
+		}
+		if len(x.Columns()) > 0 {
+			o.partition = append(o.partition, x)
+		}
+	}
+	list, err := r.sorts(e.Order)
+	o.order = list
+	return err
+}
+
+// sorts resolves ORDER BY. A constant orders nothing.
+func (r *Resolver) sorts(list []ast.Sort) (out []sort, err error) {
+	for _, s := range list {
+		x, err := r.Sorted(s.X)
+		if err != nil {
+			return nil, err
+		}
+		if len(x.Columns()) > 0 {
+			out = append(out, sort{x, s.Descending, s.NullsFirst})
+		}
+	}
+	return out, nil
+}
+
+// Order resolves ORDER BY.
+func (r *Resolver) Order(list []ast.Sort) (*Order, error) {
+	sorts, err := r.sorts(list)
+	return &Order{sorts}, err
+}
+
+// Sorted resolves an expression that rows are put in order or in partitions by.
+func (r *Resolver) Sorted(e ast.Expr) (Expr, error) {
+	x, err := r.Expr(e)
+	if err == nil && len(x.Columns()) > 0 && (x.Type().Family() == pgtype.NoFamily || !x.Type().Deterministic || x.Type().Array) {
+		err = notAllowed("an order of values of type "+x.Type().String(), e.Pos())
+	}
+	return x, err
+}
+
+// arguments resolves those of the function, and its type.
+func (e *aggregate) arguments(r *Resolver, call *ast.Window) (err error) {
+	if call.Filter != nil {
+		if e.filter, err = r.Boolean(call.Filter); err != nil {
+			return err
+		}
+	}
+	args := call.Args
+	switch e.name {
+	case "row_number", "rank", "dense_rank":
+		e.over.ties, e.over.frame = e.name == "row_number", nil
+		e.typ = pgtype.Of(pgtype.Int8)
+		if len(args) > 0 || call.Star || e.filter != nil {
+			return notAllowed("an argument of "+e.name, e.at)
+		}
+		return nil
+	case "lag", "lead":
+		if e.over.frame = nil; len(args) > 2 {
+			return notAllowed(e.name+" with a default", e.at).WithHint("Write coalesce(%s(...), ...).", e.name)
+		}
+		e.over.offset = 1
+		if len(args) == 2 {
+			if e.over.offset, err = rowsAway(args[1]); err != nil {
+				return err
+			}
+		}
+		e.over.ties, args = true, args[:min(len(args), 1)]
+	case "first_value", "last_value":
+		e.over.ties = true
+		if e.over.frame == nil && e.name == "last_value" && len(e.over.order) > 0 {
+			return notAllowed("last_value of the rows up to the current one", e.at).
+				WithHint("Write first_value with the order reversed, or ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING.")
+		}
+	case "count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every":
+		e.over.ties = e.over.counts()
+	default:
+		return notAllowed("the window function "+e.name, e.at).
+			WithHint("Use row_number, rank, dense_rank, lag, lead, first_value, count, sum, avg, min or max.")
+	}
+	if err := e.over.bounded(e.at); err != nil {
+		return err
+	}
+	return e.argument(r, args, call)
+}
+
+// argument resolves the value that the function is of.
+func (e *aggregate) argument(r *Resolver, args []ast.Expr, call *ast.Window) (err error) {
+	switch {
+	case call.Star && e.name == "count":
+		return e.resolve()
+	case call.Star || len(args) != 1:
+		return notAllowed("the window function "+e.name+" of other than one value", e.at)
+	}
+	if e.x, err = r.Expr(args[0]); err != nil {
+		return err
+	}
+	if !e.picks() {
+		return e.resolve()
+	}
+	if e.filter != nil || e.x.Type().Family() == pgtype.NoFamily || e.x.Type().Array {
+		return notAllowed("the window function "+e.name+" of values of type "+e.x.Type().String()+", or with FILTER", e.at)
+	}
+	e.typ = e.x.Type().Unmodified()
+	return nil
+}
+
+// rowsAway returns the number of rows of lag and lead.
+func rowsAway(e ast.Expr) (int, error) {
+	const most = 100
+	c, ok := e.(*ast.Const)
+	if ok && c.Kind == ast.Integer {
+		if n, err := strconv.Atoi(c.Text); err == nil && n >= 0 && n <= most {
+			return n, nil
+		}
+	}
+	return 0, notAllowed("a number of rows other than a literal up to 100", e.Pos())
+}
+
+// bounded refuses a frame that takes more work for each row the more rows a unit has: where rows leave a frame, Postgres may
+// begin anew with all of it.
+func (o *window) bounded(at int) error {
+	if o.frame == nil || o.frame.From == ast.FirstRow || o.frame.To != ast.LastRow {
+		return nil
+	}
+	return notAllowed("a frame that ends with the last row and does not begin with the first", at).
+		WithHint("Reverse the order, and write ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW.")
+}
