@@ -7,8 +7,8 @@ SELECT {percentile_cont(0.9) WITHIN GROUP (ORDER BY l_extendedprice) AS p90 | NU
 -- ranks: 95th percentile of orders
 SELECT {percentile_cont(0.95) WITHIN GROUP (ORDER BY o_totalprice) AS p95 | NULL::float8 | NULL::float8} FROM orders;
 
--- ranks: most frequent discount
-SELECT {mode() WITHIN GROUP (ORDER BY width_bucket(l_discount, 0, 0.10, 5)) AS discount | NULL::float8 | NULL::float8} FROM lineitem;
+-- ranks: most frequent flag
+SELECT {mode() WITHIN GROUP (ORDER BY CASE l_returnflag WHEN 'A' THEN 1 WHEN 'N' THEN 2 ELSE 3 END) AS flag | NULL::float8 | NULL::float8} FROM lineitem;
 
 -- ranks: five most frequent brands
 SELECT p_brand, {count(*) AS n} FROM lineitem JOIN part ON p_partkey = l_partkey GROUP BY p_brand ORDER BY n DESC LIMIT 5;
