@@ -216,6 +216,7 @@ func TestPolicy(t *testing.T) {
 			Dir: "/var/lib/dpproxy", Redis: "rediss://dpproxy@redis.example:6380/2", Name: "clinic-1",
 			PasswordFile: "/etc/dpproxy/redis.password", Replicas: 1,
 			AssertedDurable: "appendfsync is always; checked by carol, 2026-05-04",
+			Witness:         "postgres://dpproxy_witness@elsewhere/marks", WitnessPasswordFile: "/etc/dpproxy/witness.password",
 		},
 		SecretFile: "/etc/dpproxy/secret",
 		AuthQuery: &config.AuthQuery{

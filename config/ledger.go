@@ -20,6 +20,20 @@ func readLedgerName(v value) string {
 	return s
 }
 
+// readWitness reads a file or a connection.
+func readWitness(v value) string {
+	v.conceal()
+	switch s := v.text(); {
+	case s == "" || strings.HasPrefix(s, "/"):
+		return s
+	case !strings.Contains(s, "=") && !isURL(s):
+		v.fail("marks are in a file, by its absolute path, or on a Postgres: " +
+			"postgres://user@host:port/database or host=... dbname=... user=...")
+		return s
+	}
+	return readConnection(v)
+}
+
 // readRedis reads the URL of a Redis. It never repeats the URL in a fault.
 func readRedis(v value) string {
 	v.conceal()

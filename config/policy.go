@@ -78,6 +78,10 @@ type Ledger struct {
 	// AssertedDurable says who vouches for the settings of a Redis that hides
 	// them.
 	AssertedDurable string
+	// Witness is a file, or a connection to a Postgres, that has marks of the ledger beside the mirror.
+	Witness string
+	// WitnessPasswordFile holds the password of that connection.
+	WitnessPasswordFile string
 }
 
 // An Analyst is a login.

@@ -85,7 +85,8 @@ var tlsKeys = []key[Policy]{
 // readLedger reads where the ledger is.
 func readLedger(v value) (l Ledger) {
 	stated := decode(v, ledgerKeys, &l)
-	shared := slices.DeleteFunc(slices.Clone(stated), func(name string) bool { return name == "dir" || name == "redis" })
+	both := []string{"dir", "redis", "witness", "witness_password_file"}
+	shared := slices.DeleteFunc(slices.Clone(stated), func(name string) bool { return slices.Contains(both, name) })
 	switch {
 	case slices.Contains(stated, "redis"):
 		v.need("name")
@@ -122,6 +123,15 @@ var ledgerKeys = []key[Ledger]{
 		"asserted_durable", "", text(func(l *Ledger, s string) { l.AssertedDurable = s }), "none",
 		"For a managed Redis that hides its settings: who has checked that they are as docs/operations.md wants them, and how. " +
 			"It is recorded in the ledger at each start. Settings that can be seen are checked all the same.",
+	},
+	{
+		"witness", "", part(func(v value, l *Ledger) { l.Witness = readWitness(v) }), "none",
+		"Where the ledger is marked beside the mirror, so that an older copy of it is noticed when both were restored: a file on another " +
+			"disk, as an absolute path, or a Postgres, written like `data`, whose role may write there; it is best not that of `data`.",
+	},
+	{
+		"witness_password_file", "", text(func(l *Ledger, s string) { l.WitnessPasswordFile = s }), "none",
+		"The file with the password of that Postgres, if it is not in `DPPROXY_WITNESS_PASSWORD`.",
 	},
 }
 

@@ -137,6 +137,7 @@ func (l *Ledger) commitLoop() {
 func (l *Ledger) commitNext() {
 	b := l.takeBatch()
 	if len(b.frames) == 0 {
+		b.finish(nil)
 		return
 	}
 	if err := l.store.commit(b); err != nil {
@@ -155,7 +156,8 @@ func (l *Ledger) commitNext() {
 func (l *Ledger) takeBatch() *batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.replaceBatch()
+	l.before = l.replaceBatch()
+	return l.before
 }
 
 // replaceBatch starts a new batch and returns the one before. It is called with

@@ -26,6 +26,7 @@ type Ledger struct {
 
 	mu     sync.Mutex
 	batch  *batch // to be written next
+	before *batch // that is being written, or was last; nil: there was none
 	err    error  // of every call, once the ledger failed or closed
 	failed bool
 
@@ -72,6 +73,27 @@ func (l *Ledger) read(ctx context.Context, look func(*history.State)) error {
 	}
 	look(l.state)
 	return nil
+}
+
+// Durable returns the ledger as it is now, once all of it is durable.
+func (l *Ledger) Durable(ctx context.Context) (history.Moment, error) {
+	l.mu.Lock()
+	m, err := l.state.Moment(l.store.id.String(), l.at.head)
+	err = errors.Join(l.err, err)
+	last := l.before
+	if len(l.batch.frames) > 0 {
+		last = l.batch
+	}
+	l.mu.Unlock()
+	if err != nil || last == nil {
+		return m, err
+	}
+	select {
+	case <-last.done:
+		return m, last.err
+	case <-ctx.Done():
+		return m, ctx.Err()
+	}
 }
 
 // Close makes all admitted entries durable and lets go of the directory. Later

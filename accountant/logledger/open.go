@@ -29,6 +29,8 @@ type Options struct {
 	// CheckpointEvery is after how many entries the ledger writes its state, so
 	// that a start reads only the entries since; 0 is a good number.
 	CheckpointEvery int
+	// Confirm is shown the ledger as it is found; its error ends Open. Nil confirms all.
+	Confirm func(ctx context.Context, p history.Past) error
 }
 
 // Open opens the ledger in a directory, locks it against other processes, checks it from its latest
@@ -65,7 +67,7 @@ func open(ctx context.Context, d disk, limits []accountant.Limit, o Options) (*L
 	if l.now == nil {
 		l.now = func() time.Time { return time.Time{} }
 	}
-	if err := l.begin(ctx, limits, o.Create); err != nil {
+	if err := l.begin(ctx, limits, o); err != nil {
 		return nil, errors.Join(err, l.closeFiles())
 	}
 	go l.commitLoop()
@@ -73,12 +75,15 @@ func open(ctx context.Context, d disk, limits []accountant.Limit, o Options) (*L
 }
 
 // begin opens the files and records that a run begins.
-func (l *Ledger) begin(ctx context.Context, limits []accountant.Limit, create bool) error {
+func (l *Ledger) begin(ctx context.Context, limits []accountant.Limit, o Options) error {
 	id := newLedgerID()
-	if !create {
+	if !o.Create {
 		id = ledgerID{}
 	}
 	if err := l.open(ctx, id); err != nil {
+		return err
+	}
+	if err := l.confirm(ctx, o.Confirm); err != nil {
 		return err
 	}
 	first := newBatch()
@@ -108,6 +113,8 @@ type files struct {
 	state      *history.State
 	at         position // behind the last entry
 	checkpoint uint64   // the number of the last one
+	// heads are the hashes of the entries that were read last, for [files.confirm].
+	heads map[uint64]history.Hash
 }
 
 // open locks the directory and recovers the ledger in it. Where there is none it
@@ -254,7 +261,12 @@ func findMark(d disk) (*mark, int, error) {
 // replay reads the log from the last snapshot on, if there is one that it
 // confirms, and else from its start.
 func (l *files) replay(ctx context.Context, want *mark) (*logReader, error) {
-	all := func(history.Record) bool { return true }
+	l.heads = map[uint64]history.Hash{}
+	all := func(r history.Record) bool {
+		l.heads[r.Seq] = r.Hash()
+		delete(l.heads, r.Seq-keptHeads)
+		return true
+	}
 	from, err := readSnapshot(l.disk)
 	if err == nil && from != nil {
 		var r *logReader
@@ -323,4 +335,46 @@ func (s *store) close() error {
 		err = errors.Join(err, s.mark.f.Close())
 	}
 	return err
+}
+
+// keptHeads is of how many entries, the last ones, a start remembers the hashes: more than are written between two marks elsewhere.
+const keptHeads = 1 << 16
+
+// confirm shows the ledger as it was found.
+func (l *files) confirm(ctx context.Context, confirm func(context.Context, history.Past) error) error {
+	defer func() { l.heads = nil }()
+	if confirm == nil {
+		return nil
+	}
+	p, err := history.PastOf(l.state, l.store.id.String(), l.at.head, l.headOf)
+	if err != nil {
+		return err
+	}
+	return confirm(ctx, p)
+}
+
+// headOf returns the hash of an entry. One that a start has not read is looked for from the beginning.
+func (l *files) headOf(ctx context.Context, seq uint64) (head history.Hash, err error) {
+	if seq == l.at.seq {
+		return l.at.head, nil
+	}
+	head, found := l.heads[seq]
+	if found || seq > l.at.seq || seq == 0 {
+		return head, noEntry(found)
+	}
+	_, err = replay(ctx, l.store.log, nil, nil, func(r history.Record) bool {
+		head, found = r.Hash(), r.Seq == seq
+		return !found
+	})
+	if err == nil {
+		err = noEntry(found)
+	}
+	return head, err
+}
+
+func noEntry(found bool) error {
+	if found {
+		return nil
+	}
+	return history.ErrNoEntry
 }

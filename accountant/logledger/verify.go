@@ -100,3 +100,14 @@ func read(ctx context.Context, dir string, visit func(history.Record) bool) (_ *
 	r, err := replay(ctx, log, want, nil, visit)
 	return r, want, err
 }
+
+// HasEntry reports whether the ledger or journal in a directory has an entry with a number and a hash. It checks the
+// ledger as [Verify] does.
+func HasEntry(ctx context.Context, dir string, seq uint64, head history.Hash) (bool, error) {
+	for r, err := range Entries(ctx, dir) {
+		if err != nil || r.Seq == seq {
+			return err == nil && r.Hash() == head, err
+		}
+	}
+	return false, nil
+}

@@ -32,6 +32,8 @@ type Options struct {
 	CheckpointEvery int
 	Log             *slog.Logger
 	Now             func() time.Time // dates the entries, for people
+	// Confirm is shown the ledger as it is found; its error ends Open. Nil confirms all.
+	Confirm func(ctx context.Context, p history.Past) error
 }
 
 func (o Options) patience() time.Duration {
@@ -141,6 +143,32 @@ func (l *Ledger) read(ctx context.Context, read func(*history.State)) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// Durable returns the ledger as Redis and this proxy's journal have it.
+func (l *Ledger) Durable(ctx context.Context) (m history.Moment, err error) {
+	failed := l.read(ctx, func(s *history.State) { m, err = s.Moment(l.server.id, l.at.head) })
+	if failed != nil { // and the function may yet be called
+		return history.Moment{}, failed
+	}
+	return m, err
+}
+
+// confirm shows the ledger as it was found.
+func (l *Ledger) confirm(ctx context.Context, confirm func(context.Context, history.Past) error) error {
+	if confirm == nil {
+		return nil
+	}
+	var p history.Past
+	var err error
+	look := func(s *history.State) { p, err = history.PastOf(s, l.server.id, l.at.head, l.server.headOf) }
+	if failed := l.read(ctx, look); failed != nil {
+		return failed
+	}
+	if err != nil {
+		return err
+	}
+	return confirm(ctx, p)
 }
 
 func (l *Ledger) submit(ctx context.Context, r *request) error {

@@ -82,6 +82,9 @@ func Open(ctx context.Context, limits []accountant.Limit, o Options) (*Ledger, e
 	if err != nil {
 		return nil, err
 	}
+	if err := l.confirm(ctx, o.Confirm); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	if err := l.begin(ctx, limits, o); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -92,10 +95,17 @@ func Open(ctx context.Context, limits []accountant.Limit, o Options) (*Ledger, e
 // and without a run: it reads and verifies every line, and shows each to visit.
 // It cannot charge.
 func OpenReader(ctx context.Context, o Options, visit func(history.Record)) (*Ledger, error) {
-	return connect(ctx, o, func(_ context.Context, id string, _ *slog.Logger) (journal, *history.State, position, error) {
+	l, err := connect(ctx, o, func(_ context.Context, id string, _ *slog.Logger) (journal, *history.State, position, error) {
 		genesis, err := logledger.Genesis(id)
 		return &noJournal{visit: visit, at: position{head: genesis}}, history.NewState(), position{head: genesis}, err
 	})
+	if err != nil {
+		return nil, err
+	}
+	if err := l.confirm(ctx, o.Confirm); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
 // A noJournal shows lines instead of keeping them.

@@ -139,3 +139,12 @@ func parseReply(reply any) (status string, rest [][]byte, err error) {
 	}
 	return string(rest[0]), rest[1:], nil
 }
+
+// headOf returns the hash of a line.
+func (s *server) headOf(ctx context.Context, seq uint64) (history.Hash, error) {
+	line, err := s.client.HGet(ctx, s.key, linePart+strconv.FormatUint(seq, 10)).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return history.Hash{}, history.ErrNoEntry
+	}
+	return history.Record{Line: line}.Hash(), err
+}

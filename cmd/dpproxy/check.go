@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"dpproxy/config"
 	"dpproxy/mirror"
 	"dpproxy/mirror/introspect"
@@ -84,12 +86,7 @@ func (c *checkCommand) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	if down, err := s.connectMirror(ctx); err == nil {
-		defer down.Close(ctx)
-		if mirror.OnSameServer(ctx, conn, down) {
-			fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, sameServer)
-		}
-	}
+	c.sameServer(ctx, s, conn)
 	report, err := authSite{s}.tryAuthQuery(ctx)
 	for _, line := range report {
 		fmt.Printf("%s: %s\n", c.Policy, line)
@@ -131,6 +128,18 @@ func holds(leaf *x509.Certificate, now time.Time) string {
 		return "tls.cert holds until " + leaf.NotAfter.Format(time.DateTime) + " only"
 	}
 	return ""
+}
+
+// sameServer warns of a mirror on the server of the protected database, where there is a mirror.
+func (c *checkCommand) sameServer(ctx context.Context, s *site, up *pgx.Conn) {
+	down, err := s.connectMirror(ctx)
+	if err != nil {
+		return
+	}
+	defer down.Close(ctx)
+	if mirror.OnSameServer(ctx, up, down) {
+		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, sameServer)
+	}
 }
 
 // confirmed says which tables are not as they were at the last sync, where there is a mirror that tells.

@@ -80,7 +80,7 @@ func (s *books) initShared(ctx context.Context, log *slog.Logger) error {
 	if err := s.agree(ctx, o); err != nil {
 		return err
 	}
-	l, err := s.openLedger(ctx, log)
+	l, err := s.openLedger(ctx, log, nil)
 	if err != nil {
 		return err
 	}

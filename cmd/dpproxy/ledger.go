@@ -13,6 +13,7 @@ import (
 	"dpproxy/accountant/history"
 	"dpproxy/accountant/logledger"
 	"dpproxy/accountant/redisledger"
+	"dpproxy/accountant/witness"
 	"dpproxy/config"
 )
 
@@ -56,17 +57,20 @@ func (s *books) place() string {
 	return s.policy.Ledger.Dir
 }
 
+// A confirm refuses a ledger that is not the latest.
+type confirm = func(ctx context.Context, p history.Past) error
+
 // openLedger opens the ledger to charge. It must exist: one that vanished would be
 // a budget born again.
-func (s *books) openLedger(ctx context.Context, log *slog.Logger) (accountant.Ledger, error) {
+func (s *books) openLedger(ctx context.Context, log *slog.Logger, latest confirm) (recorder, error) {
 	limits, err := s.policy.Scopes()
 	if err != nil {
 		return nil, err
 	}
 	if s.shared() {
-		return s.openShared(ctx, log, limits)
+		return s.openShared(ctx, log, limits, latest)
 	}
-	l, err := s.openEmbedded(ctx, log, limits, false)
+	l, err := logledger.Open(ctx, s.policy.Ledger.Dir, limits, logledger.Options{Log: log, Now: time.Now, Confirm: latest})
 	if err != nil {
 		return nil, s.advise(err)
 	}
@@ -79,7 +83,7 @@ func (s *books) openEmbedded(ctx context.Context, log *slog.Logger, limits []acc
 
 // openShared opens the ledger in Redis. A proxy that has no journal yet first makes
 // sure that it has the secret of the others.
-func (s *books) openShared(ctx context.Context, log *slog.Logger, limits []accountant.Limit) (accountant.Ledger, error) {
+func (s *books) openShared(ctx context.Context, log *slog.Logger, limits []accountant.Limit, latest confirm) (recorder, error) {
 	o, err := s.redisOptions(log)
 	if err != nil {
 		return nil, err
@@ -89,6 +93,7 @@ func (s *books) openShared(ctx context.Context, log *slog.Logger, limits []accou
 			return nil, err
 		}
 	}
+	o.Confirm = latest
 	l, err := redisledger.Open(ctx, limits, o)
 	if err != nil {
 		return nil, s.advise(err)
@@ -183,6 +188,9 @@ func (s *books) advise(err error) error {
 		advice = "dpproxy budget raise does that, or lower the policy"
 	case errors.Is(err, accountant.ErrUnknownScope):
 		advice = "dpproxy budget list shows the budgets"
+	case isA[*witness.BehindError](err):
+		advice = "put the latest copy back, or go on with this one and charge what the mark proves: " +
+			"dpproxy ledger repair --accept-loss (docs/operations.md)"
 	case isA[*redisledger.DurabilityError](err):
 		advice = "set this in its configuration and restart it (docs/operations.md has one)"
 	case isA[*redisledger.DivergedError](err):

@@ -13,6 +13,7 @@ import (
 	"dpproxy/accountant/history"
 	"dpproxy/accountant/logledger"
 	"dpproxy/accountant/redisledger"
+	"dpproxy/accountant/witness"
 )
 
 // ledgerCommand looks at the ledger or mends it.
@@ -22,7 +23,7 @@ type ledgerCommand struct {
 	Export ledgerExport `cmd:"" help:"Write every entry as a line of JSON, and the hash of the last to standard error."`
 	Runs   ledgerRuns   `cmd:"" help:"Show the processes whose charges count, which in Redis can be several."`
 	Fence  ledgerFence  `cmd:"" help:"End one run, or all, of a ledger in Redis: nothing that they still send counts."`
-	Repair ledgerRepair `cmd:"" help:"Put back into Redis what the proxies' journals have and it has lost."`
+	Repair ledgerRepair `cmd:"" help:"Put back into Redis what journals have, or go on with an older ledger and charge what marks prove."`
 }
 
 type ledgerVerify struct {
@@ -206,9 +207,10 @@ func (c *ledgerFence) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 type ledgerRepair struct {
-	Policy   string   `arg:"" help:"Policy file." type:"path"`
-	Journal  []string `help:"A proxy's ledger.dir or a copy, for each proxy." required:"" sep:"none" type:"existingdir" placeholder:"DIR"`
-	decision `embed:""`
+	Policy     string   `arg:"" help:"Policy file." type:"path"`
+	Journal    []string `help:"A proxy's ledger.dir or a copy, for each proxy." sep:"none" type:"existingdir" placeholder:"DIR"`
+	AcceptLoss bool     `help:"Go on with a ledger that is older than its mark, and charge what the mark proves."`
+	decision   `embed:""`
 }
 
 // Run implements the command.
@@ -217,18 +219,50 @@ func (c *ledgerRepair) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if !s.shared() {
-		return fmt.Errorf("%w: an embedded one that is damaged has no second copy to be repaired from", errEmbedded)
-	}
 	who, err := c.decider()
 	if err != nil {
 		return err
+	}
+	switch {
+	case !s.shared() && len(c.Journal) > 0:
+		return fmt.Errorf("%w: an embedded one that is damaged has no second copy to be repaired from", errEmbedded)
+	case !c.AcceptLoss && len(c.Journal) == 0:
+		return errors.New("say --journal, or --accept-loss to go on with an older ledger")
+	}
+	site, err := openSite(c.Policy)
+	if err != nil {
+		return fmt.Errorf("nothing was repaired: %w", err)
+	}
+	s.secret = site.secret
+	if len(c.Journal) > 0 {
+		if err := s.putBack(ctx, log, c.Journal, who, c.Reason); err != nil {
+			return err
+		}
+	}
+	err = acceptLoss(ctx, log, s, site, c, who)
+	if len(c.Journal) == 0 {
+		return err
+	}
+	switch {
+	case isA[*witness.BehindError](err) || c.AcceptLoss && err != nil:
+		return fmt.Errorf("the journals are put back, and the ledger lacks more: %w", err)
+	case err != nil:
+		fmt.Printf("the ledger was not compared with its marks; each start compares them: %v\n", err)
 	}
 	o, err := s.redisOptions(log)
 	if err != nil {
 		return err
 	}
-	rep, err := redisledger.RepairFrom(ctx, o, c.Journal, who, c.Reason)
+	return s.agree(ctx, o)
+}
+
+// putBack puts back into Redis what journals have.
+func (s *books) putBack(ctx context.Context, log *slog.Logger, journals []string, who, reason string) error {
+	o, err := s.redisOptions(log)
+	if err != nil {
+		return err
+	}
+	rep, err := redisledger.RepairFrom(ctx, o, journals, who, reason)
 	if err != nil {
 		return s.advise(err)
 	}
@@ -244,8 +278,5 @@ func (c *ledgerRepair) Run(ctx context.Context, log *slog.Logger) error {
 			"ledger.mark and ledger.snapshot away from there, and its proxy begins a new one\n", dir)
 	}
 	fmt.Println("start the proxies again")
-	if s.secret, err = readSecret(s.policy.SecretFile); err != nil {
-		return fmt.Errorf("repaired, but the secret of the proxies was not compared: %w", err)
-	}
-	return s.agree(ctx, o)
+	return nil
 }

@@ -82,7 +82,7 @@ func (v *service) build(ctx context.Context, next *host, before *generation) (_ 
 	if err := v.reloadBudgets(ctx, before.policy, next.policy, next.books); err != nil {
 		return nil, err
 	}
-	if err := g.openProxy(ctx, v.ledger, before, v.log); err != nil {
+	if err := g.openProxy(ctx, v.charging, before, v.log); err != nil {
 		return nil, err
 	}
 	return g, v.server.Reload(cfg)
@@ -122,6 +122,7 @@ func fixedKeys(old, now *site) []string {
 		{"ledger.redis_password_file", was.PasswordFile, is.PasswordFile},
 		{"ledger.replicas", fmt.Sprint(was.Replicas), fmt.Sprint(is.Replicas)},
 		{"ledger.asserted_durable", was.AssertedDurable, is.AssertedDurable},
+		{"ledger.witness", address(was.Witness), address(is.Witness)},
 		{"privacy_unit.name", old.policy.Tables.Unit, now.policy.Tables.Unit},
 	} {
 		if k.old != k.new {

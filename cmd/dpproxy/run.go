@@ -40,10 +40,11 @@ func (c *runCommand) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := await(ctx, s.site, c.Wait, log); err != nil {
-		return err
-	}
+	s.wait = c.Wait
 	if c.Sync {
+		if err := await(ctx, s.site, c.Wait, log); err != nil {
+			return err
+		}
 		if err := s.sync(ctx, func(change string) { log.Info("mirror", "change", change) }); err != nil {
 			return err
 		}
@@ -56,7 +57,8 @@ type host struct {
 	*site
 
 	books  *books
-	aside  *proxy.Aside // these two are opened with a generation
+	wait   time.Duration // for the databases to be there, at a start
+	aside  *proxy.Aside  // these two are opened with a generation
 	keeper *keeper
 }
 
@@ -75,19 +77,19 @@ func newHost(s *site) *host {
 
 // serve runs until the context ends; ready is told the address.
 func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr string)) (err error) {
-	ledger, err := s.books.openLedger(ctx, log)
+	v := &service{log: log, rights: lookout{log: log}, flights: flights{wanted: make(chan *flight, 1)}}
+	end, err := openWitnessed(ctx, v, s)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, ledger.Close()) }()
-	v := &service{ledger: ledger, log: log, rights: lookout{log: log}, flights: flights{wanted: make(chan *flight, 1)}}
+	defer func() { err = errors.Join(err, end()) }()
 	g, err := s.open(ctx, nil)
 	if err != nil {
 		return err
 	}
 	v.now.Store(g)
 	defer func() { err = errors.Join(err, v.close()) }()
-	if err := g.openProxy(ctx, ledger, &generation{}, log); err != nil {
+	if err := g.openProxy(ctx, v.charging, &generation{}, log); err != nil {
 		return err
 	}
 	v.logChanges(g.outlook, nil)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/witness"
 	"dpproxy/proxy"
 	"dpproxy/wire"
 )
@@ -20,9 +21,12 @@ import (
 type service struct {
 	front  *proxy.Front
 	server *wire.Server
-	ledger accountant.Ledger
-	log    *slog.Logger
-	health *healthPages
+	ledger recorder
+	// charging is the ledger as statements charge it, as long as it is marked.
+	charging accountant.Ledger
+	marks    *witness.Witness
+	log      *slog.Logger
+	health   *healthPages
 	// now is the generation that serves. The next one is made by one at a time, who holds turn.
 	now     atomic.Pointer[generation]
 	turn    sync.Mutex

@@ -244,7 +244,7 @@ func TestInitOnASecondProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Refuses(t, "this proxy has its secret, so that dpproxy run can start here", "init", p.Policy)
-	p.Refuses(t, "the protected database", "run", p.Policy) // which does not exist: the ledger was opened
+	p.Refuses(t, "the protected database", "run", p.Policy, "--wait", "0s") // which does not exist: the ledger was opened
 	if after, err := r.Client.HGet(t.Context(), "dp:clinic", "id").Result(); err != nil || after != before {
 		t.Errorf("the ledger is %s, was %s, %v", after, before, err)
 	}

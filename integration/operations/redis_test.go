@@ -242,6 +242,6 @@ func TestMoveToRedis(t *testing.T) {
 	moved.Refuses(t, "dpproxy ledger repair", "init", moved.Policy)
 	moved.Command(t, "ledger", "repair", moved.Policy, "--journal", ledger, "--reason", "moved to Redis")
 	moved.Says(t, "frozen", "budget", "list", moved.Policy)
-	moved.Refuses(t, "the protected database", "run", moved.Policy) // which does not exist: the ledger was opened
+	moved.Refuses(t, "the protected database", "run", moved.Policy, "--wait", "0s") // which does not exist: the ledger was opened
 	moved.Says(t, "agrees, up to entry", "ledger", "verify", moved.Policy)
 }

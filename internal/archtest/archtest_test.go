@@ -39,6 +39,7 @@ var allowed = map[string]string{
 	"accountant/logledger":      "dp accountant accountant/history",
 	"accountant/redisledger":    "dp accountant accountant/history accountant/logledger",
 	"accountant/accountanttest": "dp accountant",
+	"accountant/witness":        "dp accountant accountant/history",
 	"accountant/faulttest":      "",
 	"answers":                   "",
 	"authquery":                 "",
@@ -119,7 +120,7 @@ var repeatable = []string{"internal/demo", "internal/sqlgen", "internal/stattest
 // core packages know no Postgres.
 var core = []string{
 	"dp", "mechanisms", "brdp", "estimate", "estimate/population", "accountant", "accountant/pld", "accountant/realized",
-	"accountant/history", "accountant/logledger", "accountant/redisledger", "internal/memledger",
+	"accountant/history", "accountant/logledger", "accountant/redisledger", "accountant/witness", "internal/memledger",
 	"catalog", "planner", "planner/pgtype", "planner/policy", "planner/scalar", "planner/source", "planner/sqltext",
 }
 
