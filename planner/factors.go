@@ -56,17 +56,18 @@ func (r *reader) product(t term) (product, bool) {
 	if !r.within(t) && r.sp.nullable(t.arg) {
 		return p, false
 	}
-	used := 0
+	used, all := 0, true
 	_, ok := scalar.Steps(r.w, t.arg, t.values.digits, func(ref *scalar.Ref) string {
 		used++
 		f, known := r.factor(ref)
+		all = all && known
 		if known && !slices.ContainsFunc(p.factors, f.equal) {
 			p.factors = append(p.factors, f)
 		}
 		return ""
 	})
 	p.operations = used + scalar.Operations(t.arg)
-	return p, ok && len(p.factors) > 0
+	return p, ok && all && len(p.factors) > 0
 }
 
 // factor returns the integers of a column within its declared bounds.

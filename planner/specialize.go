@@ -108,7 +108,10 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		reads += g.reads()
 	}
 	bp.sp = sp
-	return bp, b.checkEvalCost(n, reads, rows, evalCost)
+	if err := b.checkEvalCost(n, reads, rows, evalCost); err != nil {
+		return nil, err
+	}
+	return bp, b.checkAsking(env, s.Limits, reads, rows)
 }
 
 // chooseTop decides how the groups of a set are found that LIMIT shows. Of none nothing is read.
