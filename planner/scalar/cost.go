@@ -63,7 +63,7 @@ func (env *Env) HashCost(c *Column) int64 {
 }
 
 func (c *costing) expr(e Expr) int64 {
-	n := int64(1)
+	n, times := int64(1), int64(1)
 	switch e := e.(type) { //nolint:gochecksumtype // the others cost what is below them
 	case *Ref:
 		return added(c.column(e.Column), columnReadCost(e.Column))
@@ -79,7 +79,7 @@ func (c *costing) expr(e Expr) int64 {
 	case *call:
 		n = added(n, c.call(e))
 	case *aggregate:
-		n = added(n, e.over.cost())
+		times = e.over.rowsOfFrame()
 	case *choice:
 		n = added(n, c.choice(e))
 	case *cast:
@@ -90,7 +90,7 @@ func (c *costing) expr(e Expr) int64 {
 	for _, o := range operands(e) {
 		n = added(n, c.operand(e, o))
 	}
-	return n
+	return product(n, times)
 }
 
 // octets is the cost of the octets that a text can have.

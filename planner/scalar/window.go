@@ -143,12 +143,13 @@ func Numbered(e Expr) (partition []Expr, ok bool) {
 	return a.over.partition, true
 }
 
-// cost is that of the rows of a frame that has a width, for each row.
-func (o *window) cost() int64 {
+// rowsOfFrame is how many rows are looked at for one: of a frame whose beginning moves all of them, since Postgres computes most
+// aggregates over them anew.
+func (o *window) rowsOfFrame() int64 {
 	if o == nil || o.frame == nil || o.frame.From == ast.FirstRow {
-		return 0
+		return 1
 	}
-	return int64(max(o.frame.To-o.frame.From, 0))
+	return int64(max(o.frame.To-o.frame.From, 0)) + 1
 }
 
 func edgeSQL(row int) string {
