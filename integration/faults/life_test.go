@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"text/tabwriter"
@@ -26,6 +27,7 @@ const lifeClients = 20
 type life struct {
 	*sitetest.Site
 	t       *testing.T
+	mu      sync.Mutex
 	r       *sitetest.Running
 	primary *pgtemp.Server // of a standby
 	clients []*lifeClient
@@ -64,8 +66,21 @@ func restarts(by syscall.Signal) func(*life) {
 }
 
 func killDpproxy(l *life) {
-	l.r.Kill()
-	l.r = l.Run(l.t)
+	l.running().Kill()
+	l.serve(l.Run(l.t))
+}
+
+// serve has clients ask another dpproxy.
+func (l *life) serve(r *sitetest.Running) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.r = r
+}
+
+func (l *life) running() *sitetest.Running {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.r
 }
 
 // TestLife holds that ordinary events in the life of a database lock nobody out, blame nobody, and take no charge
@@ -131,16 +146,25 @@ func newLife(t *testing.T, follow func(*pgtemp.Server) (*pgtemp.Server, error)) 
 		l.Data = standby
 	}
 	l.Gated(t)
-	l.r = l.Run(t)
-	names := []string{"ana", "bob", "eve"}
+	var asked []string
 	for i := range lifeClients {
-		c := &lifeClient{life: l, analyst: names[i%len(names)], sql: fmt.Sprint("SELECT count(*) FROM visits WHERE cost > ", i)}
+		asked = append(asked, fmt.Sprint("SELECT count(*) FROM visits WHERE cost > ", i))
+	}
+	l.begin(asked)
+	return l
+}
+
+// begin starts dpproxy, and has clients ask a question each.
+func (l *life) begin(asked []string) {
+	l.serve(l.Run(l.t))
+	names := []string{"ana", "bob", "eve"}
+	for i, sql := range asked {
+		c := &lifeClient{life: l, analyst: names[i%len(names)], sql: sql}
 		l.clients = append(l.clients, c)
 		if code := c.ask(); code != "" {
-			t.Fatalf("%s: %s", c.sql, code)
+			l.t.Fatalf("%s: %s", c.sql, code)
 		}
 	}
-	return l
 }
 
 func (l *life) super() *pgx.Conn {
@@ -153,7 +177,7 @@ func (c *lifeClient) ask() string {
 	defer stop()
 	if c.conn == nil || c.conn.IsClosed() {
 		var err error
-		if c.conn, err = pgx.Connect(ctx, c.life.r.URL(c.analyst)); err != nil {
+		if c.conn, err = pgx.Connect(ctx, c.life.running().URL(c.analyst)); err != nil {
 			return "cut"
 		}
 		c.life.t.Cleanup(func() { c.conn.Close(context.Background()) })
@@ -228,24 +252,30 @@ func (l *life) judge(h happening, saw map[string]int, before int, well time.Dura
 	if lost := charged - answers; (lost != 0) != (h.lost != "") || lost < 0 {
 		t.Errorf("%s: %d charges for %d answers", h.name, charged, answers)
 	}
-	var incidents []struct{ Shape string }
-	if l.JSON(t, &incidents, "incidents", "list", l.Policy); len(incidents) > 0 {
-		t.Errorf("%s: incidents %v", h.name, incidents)
-	}
-	var seen []string
-	for _, code := range slices.Sorted(maps.Keys(saw)) {
-		name := code
-		if code == "" {
-			name = "answers"
-		}
-		seen = append(seen, fmt.Sprintf("%d %s", saw[code], name))
-	}
 	without := "0"
 	if lost := charged - answers; lost > 0 {
 		without = fmt.Sprintf("%d: %s", lost, h.lost)
 	}
-	l.rows = append(l.rows, fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%.1f\t%s",
-		h.name, strings.Join(seen, ", "), charged, answers, len(incidents), well.Seconds(), without))
+	l.row(h.name, saw, fmt.Sprint(charged), answers, well, without)
+}
+
+// row adds a row to the table. No client may be blamed.
+func (l *life) row(name string, saw map[string]int, charged string, answers int, well time.Duration, without string) {
+	l.t.Helper()
+	var incidents []struct{ Shape string }
+	if l.JSON(l.t, &incidents, "incidents", "list", l.Policy); len(incidents) > 0 {
+		l.t.Errorf("%s: incidents %v", name, incidents)
+	}
+	var seen []string
+	for _, code := range slices.Sorted(maps.Keys(saw)) {
+		what := code
+		if code == "" {
+			what = "answers"
+		}
+		seen = append(seen, fmt.Sprintf("%d %s", saw[code], what))
+	}
+	l.rows = append(l.rows, fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%.1f\t%s",
+		name, strings.Join(seen, ", "), charged, answers, len(incidents), well.Seconds(), without))
 }
 
 // crashOne kills the process of one read: the server ends all others.
