@@ -23,6 +23,9 @@ const (
 	UnitScope    ScopeKind = "unit"
 	TableScope   ScopeKind = "table"
 	AnalystScope ScopeKind = "analyst"
+	// LocalScope is the budget of each object of a local table. Nothing is ever debited from it: what an object has
+	// lost follows from its answers. It is there for its limit, which takes a decision to be raised, and to be frozen.
+	LocalScope ScopeKind = "local"
 )
 
 // String writes kind:name.

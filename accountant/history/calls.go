@@ -110,3 +110,15 @@ func (c Calls) Incidents(ctx context.Context) ([]accountant.Incident, error) {
 	}
 	return incidents, nil
 }
+
+// Survey records that the objects of a local table have answered a question. The answers may be shown once it returns nil.
+func (c Calls) Survey(ctx context.Context, s accountant.Survey) error {
+	_, err := c.record(ctx, c.boot, SurveyEntry(s))
+	return err
+}
+
+// Surveys returns those of a local table in their order, and the number of its epoch.
+func (c Calls) Surveys(ctx context.Context, table string) (all []accountant.Survey, epoch int64, err error) {
+	err = c.read(ctx, func(s *State) { all, epoch = s.Surveys(table) })
+	return all, epoch, err
+}

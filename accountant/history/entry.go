@@ -100,6 +100,12 @@ type NoteEntry struct{ Who, Text string }
 // hexadecimal.
 type CheckpointEntry struct{ Digest string }
 
+// A SurveyEntry makes the answers to a question about a local table the ones that count.
+type SurveyEntry accountant.Survey
+
+// An EpochEntry closes an epoch of a local table: an administrator says that its values may have changed since.
+type EpochEntry struct{ Table, Who, Reason string }
+
 func (BeginEntry) entry()      {}
 func (LimitsEntry) entry()     {}
 func (ChargeEntry) entry()     {}
@@ -117,3 +123,5 @@ func (FenceEntry) entry()      {}
 func (RestoreEntry) entry()    {}
 func (NoteEntry) entry()       {}
 func (CheckpointEntry) entry() {}
+func (SurveyEntry) entry()     {}
+func (EpochEntry) entry()      {}

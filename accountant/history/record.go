@@ -56,6 +56,8 @@ type recordJSON struct {
 	Restore    *restoreJSON  `json:"restore,omitempty"`
 	Note       *noteJSON     `json:"note,omitempty"`
 	Checkpoint string        `json:"checkpoint,omitempty"`
+	Survey     *surveyJSON   `json:"survey,omitempty"`
+	Epoch      *epochJSON    `json:"epoch,omitempty"`
 }
 
 type beginJSON struct {
@@ -211,6 +213,11 @@ func (r *recordJSON) set(e Entry) bool {
 		r.Note = &noteJSON{e.Who, e.Text}
 	case CheckpointEntry:
 		r.Checkpoint = e.Digest
+	case SurveyEntry:
+		s := toSurvey(accountant.Survey(e))
+		r.Survey = &s
+	case EpochEntry:
+		r.Epoch = &epochJSON{e.Table, e.Who, e.Reason}
 	case VoidEntry: // is only read
 		return false
 	default: // nil, or a pointer to an entry
@@ -307,6 +314,9 @@ func (r *recordJSON) processEntries(add func(Entry, error)) {
 	if r.Checkpoint != "" {
 		add(CheckpointEntry{r.Checkpoint}, nil)
 	}
+	if r.Survey != nil {
+		add(SurveyEntry(r.Survey.survey()), nil)
+	}
 }
 
 // decisions adds the entry if it is of a kind that administrators write.
@@ -332,6 +342,9 @@ func (r *recordJSON) decisions(add func(Entry, error)) {
 	if r.Restore != nil {
 		debits, err := toDebits(r.Restore.Debits)
 		add(RestoreEntry{debits, r.Restore.Who, r.Restore.Reason}, err)
+	}
+	if r.Epoch != nil {
+		add(EpochEntry{r.Epoch.Table, r.Epoch.Who, r.Epoch.Reason}, nil)
 	}
 	if r.Note != nil {
 		add(NoteEntry{r.Note.Who, r.Note.Text}, nil)

@@ -50,6 +50,22 @@ var format = []struct {
 		`"restore":{"debits":[{"kind":"analyst","name":"ann","measure":"pure","pico":2}],"who":"carol","reason":"why"}`,
 	},
 	{history.NoteEntry{Who: "carol", Text: "t"}, `"note":{"who":"carol","text":"t"}`},
+	{
+		history.SurveyEntry{
+			Table: "public.people", Number: 2, Question: "smoker", Where: "region = 'north'", EpsilonPico: 5, Epoch: 1,
+			Analyst: "ann", Objects: 3, Digest: "00ff",
+		},
+		`"survey":{"table":"public.people","number":2,"question":"smoker","where":"region = 'north'","epsilon":5,"epoch":1,` +
+			`"analyst":"ann","objects":3,"sha256":"00ff"}`,
+	},
+	{
+		history.SurveyEntry{Table: "public.people", Number: 1, Question: "smoker", EpsilonPico: 5, Analyst: "ann", Digest: "00ff"},
+		`"survey":{"table":"public.people","number":1,"question":"smoker","epsilon":5,"analyst":"ann","objects":0,"sha256":"00ff"}`,
+	},
+	{
+		history.EpochEntry{Table: "public.people", Who: "carol", Reason: "why"},
+		`"epoch":{"table":"public.people","who":"carol","reason":"why"}`,
+	},
 	{history.CheckpointEntry{Digest: "00ff"}, `"checkpoint":"00ff"`},
 	{history.LimitsEntry{}, `"limits":[]`},
 	{history.LimitsEntry(accountanttest.Limits()), `"limits":[` +

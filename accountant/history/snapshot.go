@@ -25,6 +25,9 @@ type snapshotJSON struct {
 	Incidents []incidentJSON `json:"incidents"`
 	// Unanswered is missing where there is none, as in the digests of earlier versions.
 	Unanswered []unansweredJSON `json:"unanswered,omitempty"`
+	// These are missing where there is none, likewise.
+	Surveys []surveyJSON     `json:"surveys,omitempty"`
+	Epochs  []tableEpochJSON `json:"epochs,omitempty"`
 }
 
 type unansweredJSON struct {
@@ -76,6 +79,7 @@ func (s *State) Snapshot() ([]byte, error) {
 	for _, p := range s.unanswered {
 		j.Unanswered = append(j.Unanswered, unansweredJSON{uint64(p.id), p.question, toAmounts(p.debits)})
 	}
+	j.Surveys, j.Epochs = surveysOf(s)
 	return json.Marshal(j)
 }
 
@@ -122,6 +126,7 @@ func Restore(snapshot []byte) (*State, error) {
 	if s.unanswered, err = restoredPrepaid(j.Unanswered); err != nil {
 		return nil, err
 	}
+	restoreSurveys(s, j.Surveys, j.Epochs)
 	again, err := s.Snapshot()
 	if err != nil {
 		return nil, err

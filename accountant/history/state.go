@@ -29,8 +29,11 @@ type State struct {
 	// unanswered are the charges that are prepaid, the latest last.
 	unanswered []prepaid
 	incidents  []accountant.Incident
-	trial      bool
-	undo       []func() // of the steps of a trial, in their order
+	// surveys are those of local tables, by table, and epochs how many of its epochs are over.
+	surveys map[string][]accountant.Survey
+	epochs  map[string]int64
+	trial   bool
+	undo    []func() // of the steps of a trial, in their order
 }
 
 // An open charge or hold belongs to a run. Of a charge, debits are all that was paid for its question. Of a
@@ -52,6 +55,8 @@ func NewState() *State {
 		balances: balances{},
 		voidable: map[accountant.ChargeID]open{},
 		holds:    map[accountant.ChargeID]open{},
+		surveys:  map[string][]accountant.Survey{},
+		epochs:   map[string]int64{},
 	}
 }
 
@@ -165,6 +170,10 @@ func (s *State) apply(run string, e Entry) error {
 		return decided(e.Who, e.Text)
 	case CheckpointEntry:
 		return s.checkpoint(e)
+	case SurveyEntry:
+		return addSurvey(s, accountant.Survey(e))
+	case EpochEntry:
+		return closeEpoch(s, e)
 	}
 	return fmt.Errorf("history: unknown entry %T", e)
 }

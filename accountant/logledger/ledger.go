@@ -56,10 +56,10 @@ func (l *Ledger) Decide(ctx context.Context, decision history.Entry) error {
 func ofRun(e history.Entry) bool {
 	switch e.(type) {
 	case history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry, history.SettleEntry,
-		history.UnansweredEntry, history.IncidentEntry, history.LimitsEntry, history.CheckpointEntry:
+		history.UnansweredEntry, history.IncidentEntry, history.LimitsEntry, history.CheckpointEntry, history.SurveyEntry:
 		return true
 	case history.BeginEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry,
-		history.FreezeEntry, history.FenceEntry, history.RestoreEntry, history.NoteEntry:
+		history.FreezeEntry, history.FenceEntry, history.RestoreEntry, history.NoteEntry, history.EpochEntry:
 	}
 	return false
 }

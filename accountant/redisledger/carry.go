@@ -107,7 +107,7 @@ func named(e history.Entry) string {
 		return "frozen"
 	case history.BeginEntry, history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry,
 		history.SettleEntry, history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.FenceEntry,
-		history.RestoreEntry, history.NoteEntry, history.CheckpointEntry:
+		history.RestoreEntry, history.NoteEntry, history.CheckpointEntry, history.SurveyEntry, history.EpochEntry:
 	}
 	return ""
 }

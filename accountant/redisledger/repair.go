@@ -277,7 +277,8 @@ func charged(e history.Entry) []accountant.Debit {
 		return e.Debits
 	case history.BeginEntry, history.LimitsEntry, history.VoidEntry, history.SettleEntry,
 		history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry,
-		history.FreezeEntry, history.FenceEntry, history.NoteEntry, history.CheckpointEntry:
+		history.FreezeEntry, history.FenceEntry, history.NoteEntry, history.CheckpointEntry, history.SurveyEntry,
+		history.EpochEntry:
 	}
 	return nil
 }
