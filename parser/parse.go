@@ -53,7 +53,14 @@ func statement(sql string, raw *pg.RawStmt, toks []token, cat Names) *Statement 
 	}
 	st := &Statement{Text: sql[start:end], Offset: start, Class: Relay, Inner: Span{0, end - start}}
 	st.Plans = planCalls(st.Text, raw.Stmt)
-	read(st, raw.Stmt, &locator{text: st.Text, base: start, toks: slice(toks, start, end)}, cat)
+	l := &locator{text: st.Text, base: start, toks: slice(toks, start, end)}
+	read(st, raw.Stmt, l, cat)
+	if st.Class == Relay {
+		var refusal *pgerr.Error
+		if st.Survey, refusal = surveyCall(l, raw.Stmt); refusal != nil {
+			st.refuse(refusal)
+		}
+	}
 	return st
 }
 

@@ -90,6 +90,8 @@ type Statement struct {
 	Unless *NewTable
 	// Plans are the calls of dp.plan.
 	Plans []PlanCall
+	// Survey is the call of dp.survey.
+	Survey *SurveyCall
 	// Own are the settings that calls of dp.suggest_bounds make for this statement alone, without the "dp." prefix.
 	Own []Setting
 	// Comments are those behind the first word.

@@ -1,0 +1,277 @@
+package parser
+
+import (
+	"strconv"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
+)
+
+// A SurveyCall is the call of dp.survey that a SELECT has in FROM, with its arguments: constants alone.
+type SurveyCall struct {
+	Table, Question Argument
+	// Epsilon is the text of a number, empty if there is none.
+	Epsilon     string
+	Name, Where Argument
+	At          int
+}
+
+// An Argument is a text that the client wrote as a constant.
+type Argument struct {
+	Text  string
+	Given bool
+	// At is where the text begins in the statement, and Plain says that the bytes there are the text's own.
+	At    int
+	Plain bool
+}
+
+// Place returns where a byte of the text stands in the statement, or the text as a whole if its spelling differs.
+func (a Argument) Place(at int) int {
+	if !a.Plain || at < 0 || at > len(a.Text) {
+		return a.At
+	}
+	return a.At + at
+}
+
+const surveyHint = "Write SELECT * FROM dp.survey('people', 'smoker', epsilon => 1)."
+
+// surveyCall returns the call of dp.survey of a statement, nil if it has none. A call in another place than in FROM of
+// the statement itself is left to Postgres: the function on the mirror raises.
+func surveyCall(l *locator, stmt *pg.Node) (*SurveyCall, *pgerr.Error) {
+	sel := stmt.GetSelectStmt()
+	if sel == nil || !strings.Contains(strings.ToLower(l.text), "survey") {
+		return nil, nil
+	}
+	var found *pg.RangeFunction
+	for _, item := range sel.FromClause {
+		if f := item.GetRangeFunction(); isSurvey(f) {
+			found = f
+		}
+	}
+	if found == nil {
+		return nil, nil
+	}
+	call := found.Functions[0].GetList().Items[0].GetFuncCall()
+	at := l.client(int(call.Location) - l.base)
+	if len(sel.FromClause) != 1 || sel.WithClause != nil || sel.IntoClause != nil || found.Lateral || found.Ordinality ||
+		found.IsRowsfrom || len(found.Coldeflist) > 0 || len(sel.LockingClause) > 0 {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "dp.survey stands alone in FROM of a statement of its own").At(at).
+			WithHint("%s The answers are in a table: SELECT * FROM local.people.", surveyHint)
+	}
+	s := &SurveyCall{At: at}
+	if err := s.read(l, call); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func isSurvey(f *pg.RangeFunction) bool {
+	if f == nil || len(f.Functions) != 1 || len(f.Functions[0].GetList().GetItems()) == 0 {
+		return false
+	}
+	call := f.Functions[0].GetList().Items[0].GetFuncCall()
+	if call == nil {
+		return false
+	}
+	schema, name := callee(call)
+	return schema == "dp" && name == "survey"
+}
+
+// read reads the arguments, by position or by name.
+func (s *SurveyCall) read(l *locator, call *pg.FuncCall) *pgerr.Error {
+	refuse := func(text string) *pgerr.Error {
+		return pgerr.New(pgerr.InvalidParameterValue, "%s", text).At(s.At).WithHint("%s", surveyHint)
+	}
+	const constants = "dp.survey takes constants: a table, a question, epsilon, and perhaps a name and a condition on public columns"
+	if len(call.Args) > 5 || call.AggDistinct || call.AggStar || len(call.AggOrder) > 0 || call.FuncVariadic {
+		return refuse(constants)
+	}
+	names := []string{"table", "question", "epsilon", "name", "where"}
+	seen := map[string]bool{}
+	for i, n := range call.Args {
+		name := names[i]
+		if named := n.GetNamedArgExpr(); named != nil {
+			name, n = named.Name, named.Arg
+		}
+		if seen[name] {
+			return refuse("dp.survey is given " + strconv.Quote(name) + " twice")
+		}
+		seen[name] = true
+		text, isNull, ok := constantText(n)
+		switch {
+		case !ok:
+			return refuse(constants)
+		case isNull && (name == "name" || name == "where"):
+			continue
+		case isNull:
+			return refuse("dp.survey needs " + name)
+		}
+		a := argumentOf(l, n, text)
+		switch name {
+		case "table":
+			s.Table = a
+		case "question":
+			s.Question = a
+		case "epsilon":
+			s.Epsilon = text
+		case "name":
+			s.Name = a
+		case "where":
+			s.Where = a
+		default:
+			return refuse("dp.survey has no argument " + strconv.Quote(name))
+		}
+	}
+	if !s.Table.Given || !s.Question.Given || s.Epsilon == "" {
+		return refuse("dp.survey needs a table, a question and epsilon")
+	}
+	return nil
+}
+
+// constantText returns the text of a constant, which may be cast.
+func constantText(n *pg.Node) (text string, isNull, ok bool) {
+	if cast := n.GetTypeCast(); cast != nil {
+		return constantText(cast.Arg)
+	}
+	c := n.GetAConst()
+	if c == nil {
+		return "", false, false
+	}
+	if c.Isnull {
+		return "", true, true
+	}
+	switch x := c.Val.(type) {
+	case *pg.A_Const_Ival:
+		return strconv.Itoa(int(x.Ival.GetIval())), false, true
+	case *pg.A_Const_Fval:
+		return x.Fval.GetFval(), false, true
+	case *pg.A_Const_Sval:
+		return x.Sval.GetSval(), false, true
+	}
+	return "", false, false
+}
+
+// argumentOf says where the text of a constant stands.
+func argumentOf(l *locator, n *pg.Node, text string) Argument {
+	for n.GetTypeCast() != nil {
+		n = n.GetTypeCast().Arg
+	}
+	start := int(n.GetAConst().GetLocation()) - l.base
+	a := Argument{Text: text, Given: true, At: l.client(start)}
+	for _, opening := range []string{"'", "$$"} {
+		from := start + len(opening)
+		if start >= 0 && from+len(text) <= len(l.text) && l.text[start:from] == opening && l.text[from:from+len(text)] == text {
+			return Argument{Text: text, Given: true, At: l.client(from), Plain: true}
+		}
+	}
+	return a
+}
+
+// A Question is an expression over one row, as dp.survey is given it.
+type Question struct {
+	Expr ast.Expr
+	// Normal is the text as Postgres's deparser writes it: equal texts are the same question.
+	Normal string
+}
+
+// ParseQuestion parses an expression. The positions of its nodes, and of a refusal, count in the text.
+func ParseQuestion(text string) (*Question, *pgerr.Error) {
+	const longest = 10_000
+	if len(text) > longest || strings.IndexByte(text, 0) >= 0 {
+		return nil, pgerr.New(pgerr.StatementTooComplex, "a question is longer than %d bytes", longest).WithHint("Ask a shorter one.")
+	}
+	noExpression := pgerr.New(pgerr.Syntax, "this is no expression over the columns of the table").
+		WithHint("Write one as in a select list, such as smoker, or 0.5*age + bmi.")
+	const before = "SELECT "
+	sql := before + text
+	toks, comments, err := scan(sql)
+	if err != nil {
+		return nil, noExpression
+	}
+	if len(comments) > 0 {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "a question has no comments").At(comments[0].start - len(before)).
+			WithHint("Leave it out.")
+	}
+	if refusal := guard(toks); refusal != nil {
+		return nil, refusal
+	}
+	tree, err := pg.Parse(sql)
+	if err != nil || len(tree.Stmts) != 1 || tree.Stmts[0].StmtLen > 0 {
+		return nil, noExpression
+	}
+	n := onlyTarget(tree.Stmts[0].Stmt)
+	if n == nil {
+		return nil, noExpression
+	}
+	if refusal := withoutQueries(n, len(before)); refusal != nil {
+		return nil, refusal
+	}
+	a := newAnalysis(&locator{text: text, base: len(before), toks: slice(toks, len(before), len(sql))}, noNames{})
+	v := &queryConverter{conversion: &conversion{a: a}}
+	q := &Question{Expr: exprConverter{v, false}.expr(n)}
+	if v.err != nil {
+		return nil, v.err
+	}
+	if q.Expr == nil {
+		return nil, noExpression
+	}
+	normal, err := pg.Deparse(tree)
+	if err != nil {
+		return nil, noExpression
+	}
+	q.Normal = strings.TrimPrefix(normal, before)
+	return q, nil
+}
+
+// withoutQueries refuses everything in a question that depends on more than the row.
+func withoutQueries(n *pg.Node, base int) (refusal *pgerr.Error) {
+	refuse := func(location int32, what string) {
+		if refusal == nil {
+			refusal = pgerr.New(pgerr.NotAllowed, "a question has no %s: its answers are permanent", what).At(int(location) - base).
+				WithHint("Write a constant.")
+		}
+	}
+	var visit func(*pg.Node)
+	visit = func(n *pg.Node) {
+		switch x := n.GetNode().(type) {
+		case *pg.Node_SubLink:
+			refuse(x.SubLink.Location, "sub-select")
+			return
+		case *pg.Node_ParamRef:
+			refuse(x.ParamRef.Location, "parameter")
+		case *pg.Node_SqlvalueFunction:
+			refuse(x.SqlvalueFunction.Location, "value of the session")
+		}
+		children(n, visit)
+	}
+	visitNode(n, visit)
+	return refusal
+}
+
+// onlyTarget returns the expression of SELECT expression, nil if the statement is anything else.
+func onlyTarget(stmt *pg.Node) *pg.Node {
+	sel := stmt.GetSelectStmt()
+	if sel == nil || len(sel.TargetList) != 1 || sel.Op != pg.SetOperation_SETOP_NONE {
+		return nil
+	}
+	target := sel.TargetList[0].GetResTarget()
+	if target == nil || target.Name != "" || len(target.Indirection) > 0 {
+		return nil
+	}
+	switch {
+	case len(sel.DistinctClause) > 0, sel.IntoClause != nil, len(sel.FromClause) > 0, sel.WhereClause != nil, len(sel.GroupClause) > 0,
+		sel.HavingClause != nil, len(sel.WindowClause) > 0, len(sel.ValuesLists) > 0, len(sel.SortClause) > 0, sel.LimitOffset != nil,
+		sel.LimitCount != nil, len(sel.LockingClause) > 0, sel.WithClause != nil:
+		return nil
+	}
+	return target.Val
+}
+
+// noNames know no relation.
+type noNames struct{}
+
+// Relation implements Names.
+func (noNames) Relation(string, string) (ast.Relation, bool) { return ast.Relation{}, false }
