@@ -17,6 +17,7 @@ func (d *decoder) check(p *Policy) {
 	for i := range p.Analysts {
 		d.checkTables(p, &p.Analysts[i])
 	}
+	d.checkLocal(p)
 	d.checkLogins(p)
 }
 
@@ -54,6 +55,10 @@ func (d *decoder) checkTables(p *Policy, a *Analyst) {
 		case !p.lists(n):
 			d.complain("there is no table "+n.String()+" in the policy", path...)
 		case t != nil && t.Public:
+		case p.isLocal(n) && slices.Contains(a.Local, n):
+			d.complain("the table "+n.String()+" is listed twice", path...)
+		case p.isLocal(n):
+			a.Local = append(a.Local, n)
 		case slices.Contains(protected, n):
 			d.complain("the table "+n.String()+" is listed twice", path...)
 		default:
@@ -83,6 +88,8 @@ func (d *decoder) checkPath(p *Policy, t *policy.TablePolicy) {
 		next := p.table(at.To.Table)
 		problem := ""
 		switch {
+		case p.isLocal(at.To.Table):
+			problem = "the table " + at.To.Table.String() + " is of the local model and leads to no unit"
 		case next == nil:
 			problem = "there is no table " + at.To.Table.String() + " in the policy"
 		case p.PartitionOf[next.Name] != (catalog.Name{}):

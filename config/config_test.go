@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -482,7 +483,7 @@ func FuzzParse(f *testing.F) {
 		if diff := cmp.Diff(p, again, sameNumbers, cmpopts.IgnoreUnexported(config.Policy{})); diff != "" {
 			t.Errorf("read twice:\n%s", diff)
 		}
-		if _, err := p.Scopes(); err != nil || p.Ledger.Dir == "" || len(p.Tables.Tables) == 0 {
+		if _, err := p.Scopes(); err != nil || p.Ledger.Dir == "" || len(p.Tables.Tables)+len(p.Local) == 0 {
 			t.Errorf("%+v: %v", p, err)
 		}
 	})
@@ -497,5 +498,31 @@ func TestAuthQuery(t *testing.T) {
 	}
 	if p.Analysts[0].Verifier != "" {
 		t.Error("an analyst without a password has a verifier")
+	}
+}
+
+func TestLocal(t *testing.T) {
+	p := load(t, "testdata/local.good.yaml")
+	staff := catalog.Name{Schema: "lab", Name: "staff"}
+	want := []policy.LocalTable{
+		{Name: public("people"), Key: "id", Public: []string{"region"}, BudgetPico: 4e12, Never: true,
+			Columns: map[string]policy.ColumnPolicy{
+				"smoker": {Values: []string{"false", "true"}}, "age": {Bounds: numbers("10", "100")},
+			}},
+		{Name: staff, Key: "badge", BudgetPico: 5e11, Columns: map[string]policy.ColumnPolicy{"ward": {EnumValues: true}}},
+	}
+	if diff := cmp.Diff(want, p.Local, sameNumbers); diff != "" {
+		t.Errorf("local tables (-want +got):\n%s", diff)
+	}
+	if len(p.Tables.Tables) != 0 || len(p.Analysts[0].Tables) != 0 || !slices.Equal(p.Analysts[0].Local, []catalog.Name{public("people")}) {
+		t.Errorf("%+v", p)
+	}
+	limits, err := p.Scopes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := accountant.Scope{Kind: accountant.LocalScope, Name: "lab.staff"}
+	if len(limits) != 3 || limits[2].Scope != scope || limits[2].Loss.Pico() != 5e11 {
+		t.Errorf("the limits of the ledger are %v", limits)
 	}
 }

@@ -38,6 +38,8 @@ type Policy struct {
 	Tables policy.Policy
 	// PartitionOf names the table of each listed partition.
 	PartitionOf map[catalog.Name]catalog.Name
+	// Local are the tables of the local model.
+	Local []policy.LocalTable
 	// Views over protected tables stand for their queries.
 	Views []View
 	// Unit is the privacy unit's budget: the guarantee.
@@ -94,6 +96,8 @@ type Analyst struct {
 	// Tables are the protected tables that they may ask about, with their listed
 	// partitions, and views.
 	Tables []catalog.Name
+	// Local are the local tables that they may ask about.
+	Local  []catalog.Name
 	Budget *accountant.Budget // nil: only the unit's and the tables' budgets count
 	// Settings are session defaults on the mirror, such as dp.epsilon.
 	Settings map[string]string
@@ -171,7 +175,7 @@ type Limits struct {
 	ReplyGrid time.Duration
 }
 
-// Scopes returns the limits of the ledger: the unit's, then tables', then
+// Scopes returns the limits of the ledger: the unit's, then tables', those of the objects of local tables, then
 // analysts'.
 func (p *Policy) Scopes() ([]accountant.Limit, error) {
 	var out []accountant.Limit
@@ -190,6 +194,11 @@ func (p *Policy) Scopes() ([]accountant.Limit, error) {
 			if err := add(accountant.TableScope, t.Name.String(), b); err != nil {
 				return nil, err
 			}
+		}
+	}
+	for _, t := range p.Local {
+		if err := add(accountant.LocalScope, t.Name.String(), accountant.Budget{EpsilonPico: t.BudgetPico}); err != nil {
+			return nil, err
 		}
 	}
 	for _, a := range p.Analysts {
@@ -223,5 +232,10 @@ func (p *Policy) table(n catalog.Name) *policy.TablePolicy {
 
 // lists reports whether a table, partition or view of that name was read.
 func (p *Policy) lists(n catalog.Name) bool {
-	return p.table(n) != nil || slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == n })
+	return p.table(n) != nil || p.isLocal(n) || slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == n })
+}
+
+// isLocal reports whether a local table of that name was read.
+func (p *Policy) isLocal(n catalog.Name) bool {
+	return slices.ContainsFunc(p.Local, func(t policy.LocalTable) bool { return t.Name == n })
 }

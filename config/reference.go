@@ -181,8 +181,9 @@ var privacyUnitKeys = []key[Policy]{
 
 var tableKeys = []key[table]{
 	{
-		"public", "", toggle(func(t *table, b bool) { t.Public = b }), "`false`",
-		"The rows are copied to the mirror and are nobody's secret.",
+		"public", "", part(readShown), "`false`",
+		"The rows are copied to the mirror and are nobody's secret. Under the local model: the list of the columns that are copied " +
+			"with the key.",
 	},
 	{
 		"unit", "", part(func(v value, t *table) { readUnitPath(v, &t.TablePolicy) }), "needed of a protected table",
@@ -236,8 +237,22 @@ var tableKeys = []key[table]{
 		"`shown`: analysts see the definition of the view.",
 	},
 	{
-		"model", "", part(func(v value, _ *table) { v.fail("the local model is not available in this version: leave model out") }), "",
-		"The local model is not available in this version: leave it out.",
+		"model", "", oneOf([]string{"central", "local"}, func(t *table, s string) { t.local = s == "local" }), "`central`",
+		"`local`: each row answers questions with noise of its own (docs/local.md). Such a table has `key`, `public`, `local_budget`, " +
+			"`values_change` and `columns`, and none of the other keys.",
+	},
+	{
+		"key", "", part(func(v value, t *table) { t.key = readColumnName(v) }), "needed under the local model",
+		"The column that tells objects apart: one row for each, as a unique index proves. Everybody may see it.",
+	},
+	{
+		"local_budget", "", localEpsilon(), "needed under the local model",
+		"What each object may lose in all, as ε, %s. It is beside the unit's budget: `dpproxy check` prints the sum.",
+	},
+	{
+		"values_change", "", oneOf([]string{"sum", "never"}, func(t *table, s string) { t.never = s == "never" }), "`sum`",
+		"`sum`: an object loses the sum of the ε of its answers, whatever happens to its values. `never`: you promise that they do not " +
+			"change, and it loses what its answers tell, which is less.",
 	},
 }
 

@@ -82,6 +82,12 @@ func readTables(v value, p *Policy) {
 		}
 		t := readTable(c)
 		t.Name = name
+		if t.local {
+			p.Local = append(p.Local, policy.LocalTable{
+				Name: name, Key: t.key, Public: t.shownColumns, Columns: t.Columns, BudgetPico: t.localBudget, Never: t.never,
+			})
+			return
+		}
 		if t.view {
 			p.Views = append(p.Views, View{name, t.shown})
 			return
@@ -101,7 +107,7 @@ func readTables(v value, p *Policy) {
 			p.PartitionOf[partition.name] = name
 		}
 	})
-	if _, ok := v.node.(ast.MapNode); ok && len(p.Tables.Tables) == 0 {
+	if _, ok := v.node.(ast.MapNode); ok && len(p.Tables.Tables) == 0 && len(p.Local) == 0 {
 		v.fail("no table is listed")
 	}
 }
@@ -125,6 +131,12 @@ type table struct {
 	auto        bool // the limit of a unit's rows is chosen
 	allowance   Allowance
 	defaults    TableDefaults
+	// The following are of the local model.
+	local        bool
+	key          string
+	shownColumns []string
+	localBudget  int64
+	never        bool
 }
 
 // A partition is the name of one, with its place in the file.
@@ -137,9 +149,12 @@ type partition struct {
 // ones.
 func readTable(v value) (t table) {
 	stated := decode(v, tableKeys, &t)
+	if t.checkModel(v, stated); t.local {
+		return t
+	}
 	ofView := slices.Contains(stated, "definition")
 	protected := slices.DeleteFunc(stated, func(name string) bool {
-		return slices.Contains([]string{"public", "view", "definition", "model"}, name)
+		return slices.Contains([]string{"public", "view", "definition"}, name)
 	})
 	_, isMapping := v.node.(ast.MapNode)
 	switch {

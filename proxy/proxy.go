@@ -18,6 +18,7 @@ import (
 	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/memory"
 	"dpproxy/proxy/reader"
+	"dpproxy/proxy/survey"
 	"dpproxy/wire"
 )
 
@@ -42,8 +43,10 @@ type Config struct {
 	Sharing reader.Sharing
 	// Limits bound the work of a statement.
 	Limits policy.Limits
-	Source mechanisms.Source
-	Log    *slog.Logger
+	// Surveys asks the objects of local tables; nil if the policy has none.
+	Surveys *survey.Desk
+	Source  mechanisms.Source
+	Log     *slog.Logger
 	// Now is the clock of dp.history and dp.last; nil: they show no times.
 	Now func() time.Time
 }

@@ -14,7 +14,7 @@ import (
 // and refuses to plan a read of a protected relation.
 func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
 	named := p.filter.Matches(sql)
-	if !named && !parser.Mentions(sql) && !namesState(sql) {
+	if !named && !parser.Mentions(sql) && !namesState(sql) && !surveyFilter.Matches(sql) {
 		return nil, nil
 	}
 	err := lexable(s.Parameter("client_encoding"), s.Parameter("standard_conforming_strings"))
@@ -85,6 +85,10 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 			return wire.Rewrite{Relay: true}, settings.Check(t.stmt.Setting)
 		}
 	case parser.Relay:
+		if t.stmt.Survey != nil {
+			w.Describe, w.Run = t.stmt.Text, surveying{e}.ask
+			return
+		}
 		if mentionsState(t.stmt.Text) {
 			w.Run = stateView{e}.show
 		}

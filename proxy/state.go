@@ -107,6 +107,7 @@ func visible(s accountant.Scope, analyst string, tables []string) bool {
 		return s.Name == analyst
 	case accountant.TableScope:
 		return slices.Contains(tables, s.Name)
+	case accountant.LocalScope: // is of each object: dp.odometer tells
 	}
 	return false
 }

@@ -119,6 +119,6 @@ func (c Calls) Survey(ctx context.Context, s accountant.Survey) error {
 
 // Surveys returns those of a local table in their order, and the number of its epoch.
 func (c Calls) Surveys(ctx context.Context, table string) (all []accountant.Survey, epoch int64, err error) {
-	err = c.read(ctx, func(s *State) { all, epoch = s.Surveys(table) })
+	err = c.read(ctx, func(s *State) { all, epoch = SurveysOf(s, table) })
 	return all, epoch, err
 }

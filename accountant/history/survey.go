@@ -87,8 +87,8 @@ func closeEpoch(s *State, e EpochEntry) error {
 	return nil
 }
 
-// Surveys returns those of a table in their order, and the number of its epoch.
-func (s *State) Surveys(table string) (all []accountant.Survey, epoch int64) {
+// SurveysOf returns those of a table in their order, and the number of its epoch.
+func SurveysOf(s *State, table string) (all []accountant.Survey, epoch int64) {
 	return slices.Clone(s.surveys[table]), s.epochs[table]
 }
 

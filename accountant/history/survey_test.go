@@ -49,7 +49,7 @@ func TestSurveys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, epoch := restored.Surveys("public.people")
+	all, epoch := history.SurveysOf(restored, "public.people")
 	if len(all) != 3 || epoch != 1 || all[2] != accountant.Survey(survey(3, 1, 4)) {
 		t.Errorf("%+v of epoch %d", all, epoch)
 	}

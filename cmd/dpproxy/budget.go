@@ -56,7 +56,7 @@ func (c *budgetList) Run(ctx context.Context, log *slog.Logger) error {
 // scopeArgs name a budget.
 type scopeArgs struct {
 	Policy   string `arg:"" help:"Policy file." type:"path"`
-	Scope    string `help:"The budget: unit:NAME, table:NAME or analyst:NAME." required:"" placeholder:"KIND:NAME"`
+	Scope    string `help:"The budget: unit:NAME, table:NAME, local:NAME or analyst:NAME." required:"" placeholder:"KIND:NAME"`
 	decision `embed:""`
 }
 
@@ -68,9 +68,13 @@ func (c *scopeArgs) scope() (accountant.Scope, error) {
 		if !strings.Contains(name, ".") {
 			s.Name = "public." + name
 		}
+	case accountant.LocalScope:
+		if !strings.Contains(name, ".") {
+			s.Name = "public." + name
+		}
 	case accountant.UnitScope, accountant.AnalystScope:
 	default:
-		return s, fmt.Errorf("--scope %q: a budget is unit:NAME, table:NAME or analyst:NAME", c.Scope)
+		return s, fmt.Errorf("--scope %q: a budget is unit:NAME, table:NAME, local:NAME or analyst:NAME", c.Scope)
 	}
 	return s, nil
 }
@@ -160,6 +164,8 @@ func policyKey(scope accountant.Scope) string {
 		return "tables." + strings.TrimPrefix(scope.Name, "public.") + ".budget"
 	case accountant.AnalystScope:
 		return "analysts." + scope.Name + ".budget"
+	case accountant.LocalScope:
+		return "tables." + strings.TrimPrefix(scope.Name, "public.") + ".local_budget"
 	case accountant.UnitScope:
 	}
 	return "privacy_unit.budget"

@@ -71,15 +71,11 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
-	if err := c.confirmed(ctx, s); err != nil {
+	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s)); err != nil {
 		return err
 	}
-	compressed, err := introspect.Compressed(ctx, conn, s.protectedTables())
-	if err != nil {
+	if err := c.compressed(ctx, conn, s); err != nil {
 		return err
-	}
-	for _, line := range compressed {
-		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, line)
 	}
 	if c.Explain {
 		if err := s.explain(ctx, conn, cat); err != nil {
@@ -140,6 +136,15 @@ func (c *checkCommand) sameServer(ctx context.Context, s *site, up *pgx.Conn) {
 	if mirror.OnSameServer(ctx, up, down) {
 		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, sameServer)
 	}
+}
+
+// compressed warns of columns that take longer to read where their values are longer.
+func (c *checkCommand) compressed(ctx context.Context, conn *pgx.Conn, s *site) error {
+	compressed, err := introspect.Compressed(ctx, conn, s.protectedTables())
+	for _, line := range compressed {
+		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, line)
+	}
+	return err
 }
 
 // confirmed says which tables are not as they were at the last sync, where there is a mirror that tells.

@@ -23,6 +23,7 @@ type commands struct {
 	Demo      demoCommand      `cmd:"" help:"Serve a throwaway clinic to your own psql until Ctrl-C."`
 	Verifier  verifierCommand  `cmd:"" help:"Turn a password into the verifier that the policy holds."`
 	Budget    budgetCommand    `cmd:"" help:"Show budgets, raise, lower, freeze or thaw them."`
+	Local     localCommand     `cmd:"" help:"Decide about tables of the local model."`
 	Ledger    ledgerCommand    `cmd:"" help:"Verify, export or mend the ledger."`
 	Incidents incidentsCommand `cmd:"" help:"Show or clear failed reads of protected data."`
 	Version   versionCommand   `cmd:"" help:"Print what this dpproxy was built from."`

@@ -29,6 +29,7 @@ func (v *service) reload(ctx context.Context) error {
 		return fmt.Errorf("that needs a restart: %s", strings.Join(fixed, "; "))
 	}
 	next := newHost(read)
+	next.desk = g.desk
 	if policy.SyncItself {
 		if err := read.survey().syncItself(ctx, func(change string) { v.log.Info("mirror", "change", change) }); err != nil {
 			v.log.Error("dpproxy does not sync by itself: the administrator must look", "reason", err, "to do", confirmHint)
@@ -128,6 +129,9 @@ func fixedKeys(old, now *site) []string {
 		if k.old != k.new {
 			changed = append(changed, fmt.Sprintf("%s was %s, and is %s", k.name, cmp.Or(k.old, "unset"), cmp.Or(k.new, "unset")))
 		}
+	}
+	if !sameLocal(old.policy, now.policy) {
+		changed = append(changed, "the tables of the local model are others")
 	}
 	if !slices.Equal(old.secret, now.secret) {
 		changed = append(changed,

@@ -24,6 +24,7 @@ import (
 	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
+	"dpproxy/proxy/survey"
 	"dpproxy/wire"
 )
 
@@ -58,6 +59,7 @@ type host struct {
 
 	books  *books
 	wait   time.Duration // for the databases to be there, at a start
+	desk   *survey.Desk  // nil without local tables
 	aside  *proxy.Aside  // these two are opened with a generation
 	keeper *keeper
 }
@@ -83,6 +85,10 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
+	if s.desk, err = (localSite{s.site}).openDesk(ctx, v.ledger, v.marks, log); err != nil {
+		return err
+	}
+	defer s.desk.Close()
 	g, err := s.open(ctx, nil)
 	if err != nil {
 		return err

@@ -93,6 +93,7 @@ func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
 func (v *service) replace(next *generation) {
 	before := v.now.Swap(next)
 	ended := v.front.Replace(next.proxy)
+	next.desk.Renew(localSite{next.site}.readers())
 	earlier, closed := v.closing, make(chan struct{})
 	v.closing = closed
 	go func() {

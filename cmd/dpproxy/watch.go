@@ -78,7 +78,9 @@ func (v *service) takeOver(ctx context.Context) (taken bool, err error) {
 // renew has the policy served by the schema as it is by now. The caller has the turn.
 func (v *service) renew(ctx context.Context) error {
 	g := v.now.Load()
-	next, err := v.build(ctx, newHost(g.site), g)
+	same := newHost(g.site)
+	same.desk = g.desk
+	next, err := v.build(ctx, same, g)
 	if err != nil {
 		return fmt.Errorf("the mirror or the schema is another, and is not taken over: %w", err)
 	}

@@ -7,7 +7,6 @@ package main
 import (
 	"dpproxy/accountant"
 	"dpproxy/accountant/pld"
-	"dpproxy/accountant/realized"
 	"dpproxy/brdp"
 	"dpproxy/estimate/population"
 	"dpproxy/internal/pgtemp"
@@ -17,19 +16,8 @@ import (
 func main() {
 	keep(
 		// Surveys in the local model: each object answers for itself, under a budget of its own.
-		mechanisms.NewRandomizedResponse, mechanisms.RandomizedResponse.Event, mechanisms.RandomizedResponse.String,
-		mechanisms.RandomizedResponse.Respond, mechanisms.RandomizedResponse.Law, mechanisms.RandomizedResponse.Frequency,
-		mechanisms.NewBoundedMean, mechanisms.BoundedMean.Event, mechanisms.BoundedMean.String, mechanisms.BoundedMean.Respond,
-		mechanisms.BoundedMean.Mean,
 		mechanisms.NewUnaryEncoding, mechanisms.UnaryEncoding.Event, mechanisms.UnaryEncoding.String, mechanisms.UnaryEncoding.Respond,
 		mechanisms.UnaryEncoding.Law, mechanisms.UnaryEncoding.Frequency, mechanisms.PrefersUnary,
-		realized.NewDomain, (*realized.Domain).Response, (*realized.Domain).Unary, (*realized.Domain).Score, (*realized.Domain).Range,
-		realized.Question.Kind, realized.Question.EpsilonPico, realized.Question.Columns,
-		realized.Question.LogLaw, (*realized.Domain).Scorer, (*realized.Domain).Mentioned, (*realized.Domain).Columns,
-		realized.ColumnOf, realized.Constant, realized.Add, realized.Sub, realized.Neg, realized.Mul, realized.Div, realized.Exp,
-		realized.Ln, realized.Sqrt, realized.Abs, realized.Power, realized.Least, realized.Greatest, realized.Logistic,
-		realized.NewAccount, (*realized.Account).Loss, (*realized.Account).Bounds,
-		realized.NewFilter, (*realized.Filter).Admits, (*realized.Filter).Spent, (*realized.Filter).Remaining,
 		population.New, (*population.Population).Add, (*population.Population).Histogram, (*population.Population).Mean,
 
 		// A report of the spent budget as an (ε, δ), which is tighter than the ledger's sum, and for groups of units.

@@ -26,6 +26,7 @@ var stateViews = []struct{ name, setting, columns string }{
 // errors of aggregates, and [StateViews].
 func State() []Object {
 	all := append([]Object{planFunction(), suggestFunction()}, reportFunctions()...)
+	all = append(all, localFunctions()...)
 	for _, v := range stateViews {
 		all = append(all, stateView(v.name, v.setting, v.columns))
 	}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"dpproxy/dp"
+	"dpproxy/mirror"
+	"dpproxy/planner/policy"
+)
+
+// checkLocal says what local tables add to the guarantee.
+func checkLocal(ctx context.Context, s localSite, file string, cat *policy.Model) error {
+	tables, _, err := s.tables(ctx)
+	if err != nil || len(tables) == 0 {
+		return err
+	}
+	sum := s.policy.Unit.EpsilonPico
+	parts := []string{dp.Decimal(sum, 12)}
+	for _, t := range tables {
+		sum += t.BudgetPico
+		parts = append(parts, dp.Decimal(t.BudgetPico, 12))
+		fmt.Printf("%s: %v is of the local model: the rows that it has, and their %s, are public\n", file, t,
+			strings.Join(append([]string{t.Key}, t.Public...), ", "))
+		for _, n := range t.Units(cat) {
+			fmt.Printf("%s: %sthe objects of %v are the %s of %v: the central budget no longer hides who is in the database\n", file,
+				mirror.Warning, t, s.policy.Tables.Unit, n)
+		}
+	}
+	fmt.Printf("%s: whoever is in all of them is protected against a change of values by epsilon %s = %s, and not against the fact of "+
+		"being listed\n", file, strings.Join(parts, " + "), dp.Decimal(sum, 12))
+	return nil
+}

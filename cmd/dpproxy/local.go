@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"reflect"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/accountant"
+	"dpproxy/accountant/witness"
+	"dpproxy/catalog"
+	"dpproxy/config"
+	"dpproxy/mechanisms"
+	"dpproxy/mirror/introspect"
+	"dpproxy/planner/policy"
+	"dpproxy/proxy/survey"
+)
+
+// localSite is the part of a site that is of the local model.
+type localSite struct{ *site }
+
+// tables checks the local tables of the policy against the protected database.
+func (s localSite) tables(ctx context.Context) (tables []*policy.Local, before14 bool, err error) {
+	if len(s.policy.Local) == 0 {
+		return nil, false, nil
+	}
+	conn, err := s.connectData(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer conn.Close(ctx)
+	var names []catalog.Name
+	for _, t := range s.policy.Local {
+		names = append(names, t.Name)
+	}
+	var schema *catalog.Schema
+	err = pgx.BeginTxFunc(ctx, conn, introspect.Snapshot, func(tx pgx.Tx) error {
+		schema, err = introspect.Read(ctx, tx, introspect.Relations{Names: names})
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	var all []policy.Problem
+	for _, t := range s.policy.Local {
+		l, problems := policy.CheckLocal(t, schema)
+		all = append(all, problems...)
+		tables = append(tables, l)
+	}
+	return tables, schema.ServerVersion < 140000, s.annotate(all)
+}
+
+// witnessedSurveys are recorded only as long as the ledger is marked.
+type witnessedSurveys struct {
+	survey.Ledger
+	marks *witness.Witness
+}
+
+// Survey implements [survey.Ledger].
+func (l witnessedSurveys) Survey(ctx context.Context, s accountant.Survey) error {
+	if err := l.marks.Err(); err != nil {
+		return err
+	}
+	return l.Ledger.Survey(ctx, s)
+}
+
+// openDesk opens the surveys of the policy's local tables, nil if it has none.
+func (s localSite) openDesk(
+	ctx context.Context, ledger accountant.Ledger, marks *witness.Witness, log *slog.Logger,
+) (*survey.Desk, error) {
+	tables, before14, err := s.tables(ctx)
+	if err != nil || len(tables) == 0 {
+		return nil, err
+	}
+	own, ok := ledger.(survey.Ledger)
+	if !ok {
+		return nil, fmt.Errorf("a %T has no surveys", ledger)
+	}
+	return survey.Open(ctx, survey.Config{
+		Tables: tables, Readers: s.readers(), Dir: s.dir(), Ledger: witnessedSurveys{own, marks},
+		Data: s.connectData, Mirror: s.connectMirror,
+		Source: mechanisms.NewSource(), Log: log, Before14: before14,
+	})
+}
+
+// dir has the answers.
+func (s localSite) dir() string { return filepath.Join(s.policy.Ledger.Dir, "local") }
+
+// readers are the analysts of each local table.
+func (s localSite) readers() map[catalog.Name][]string {
+	readers := map[catalog.Name][]string{}
+	for _, a := range s.policy.Analysts {
+		for _, n := range a.Local {
+			readers[n] = append(readers[n], a.Name)
+		}
+	}
+	return readers
+}
+
+// sameLocal reports whether two policies have the same local tables.
+func sameLocal(a, b *config.Policy) bool { return reflect.DeepEqual(a.Local, b.Local) }

@@ -1,0 +1,81 @@
+package ddl
+
+import (
+	"fmt"
+	"strings"
+
+	"dpproxy/mirror/quote"
+)
+
+// localFunctions are those of the local model: dp.survey, which the proxy answers where it stands alone in FROM with constants, and
+// functions over the answers, which are SQL as any.
+func localFunctions() []Object {
+	survey := localFunction("dp.survey(text, text, numeric, text, text)", `"table" text, question text, epsilon numeric,
+			name text DEFAULT NULL, "where" text DEFAULT NULL`,
+		"SETOF dp.surveyed", "plpgsql STABLE", `
+		DECLARE state json := nullif(pg_catalog.current_setting('dp.state_survey', true), '')::json;
+		BEGIN
+			IF state IS NULL OR state OPERATOR(pg_catalog.->>) 'table' OPERATOR(pg_catalog.<>) $1
+				OR state OPERATOR(pg_catalog.->>) 'question' OPERATOR(pg_catalog.<>) $2
+				OR CAST(state OPERATOR(pg_catalog.->>) 'epsilon' AS numeric) OPERATOR(pg_catalog.<>) $3
+				OR state OPERATOR(pg_catalog.->>) 'where' IS DISTINCT FROM $5 THEN
+				RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'dp.survey stands alone in FROM of a statement of its own',
+					HINT = 'Write SELECT * FROM dp.survey(''people'', ''smoker'', epsilon => 1). The answers are in local.people.';
+			END IF;
+			RETURN QUERY SELECT (pg_catalog.json_populate_record(CAST(NULL AS dp.surveyed), state OPERATOR(pg_catalog.->) 'row')).*;
+		END`)
+	survey.Needs = append(survey.Needs, surveyedKey)
+	return []Object{
+		surveyedType(), survey,
+		localFunction("dp.odometer(text)", `"table" text`,
+			`TABLE(objects bigint, exhausted bigint, loss_median numeric, loss_90 numeric, loss_max numeric, remaining_median numeric)`,
+			"plpgsql STABLE", `
+		BEGIN
+			RETURN QUERY EXECUTE pg_catalog.format('SELECT pg_catalog.count(*),
+				pg_catalog.count(*) FILTER (WHERE remaining OPERATOR(pg_catalog.=) 0),
+				pg_catalog.percentile_disc(0.5) WITHIN GROUP (ORDER BY loss), pg_catalog.percentile_disc(0.9) WITHIN GROUP (ORDER BY loss),
+				pg_catalog.max(loss), pg_catalog.percentile_disc(0.5) WITHIN GROUP (ORDER BY remaining) FROM local.%I',
+				pg_catalog.regexp_replace($1, '^.*[.]', ''));
+		END`),
+		localFunction("dp.share(bigint, bigint, numeric, integer)", `yes bigint, n bigint, epsilon numeric, k integer DEFAULT 2`,
+			`TABLE(share double precision, stderr double precision)`, "sql IMMUTABLE", `
+		SELECT s.share, sqrt(greatest(0, least(1, s.share)) * p * (1 - p) + (1 - greatest(0, least(1, s.share))) * q * (1 - q))
+			/ sqrt($2) / (p - q)
+		FROM (SELECT exp($3::float8) / (exp($3::float8) + $4 - 1) AS p, 1 / (exp($3::float8) + $4 - 1) AS q) AS law,
+			LATERAL (SELECT ($1::float8 / nullif($2, 0) - q) / (p - q) AS share) AS s`),
+		localFunction("dp.bounded_mean(bigint, bigint, numeric, numeric, numeric)",
+			`ones bigint, n bigint, epsilon numeric, low numeric, high numeric`, `TABLE(mean double precision, stderr double precision)`,
+			"sql IMMUTABLE", `
+		SELECT $4::float8 + ($5 - $4)::float8 * ((e + 1) * $1 / nullif($2, 0) - 1) / (e - 1),
+			($5 - $4)::float8 * sqrt(u * (1 - u) / nullif($2, 0)) * (e + 1) / (e - 1)
+		FROM (SELECT exp($3::float8) AS e) AS law,
+			LATERAL (SELECT greatest(1 / (e + 1), least(e / (e + 1), $1::float8 / nullif($2, 0))) AS u) AS s`),
+	}
+}
+
+// surveyedType is the row that dp.survey returns: its columns have names that its arguments have too.
+func surveyedType() Object {
+	return Object{
+		Key: surveyedKey,
+		Create: `CREATE TYPE dp.surveyed AS (name text, kind text, epsilon numeric, asked bigint, answered bigint, refused bigint,
+			loss_median numeric, loss_90 numeric, loss_max numeric);
+ALTER TYPE dp.surveyed OWNER TO ` + Owner,
+		Drop:  "DROP TYPE dp.surveyed CASCADE",
+		State: "SELECT typowner::regrole::text, typtype = 'c' FROM pg_type WHERE oid = to_regtype('dp.surveyed')",
+	}
+}
+
+var surveyedKey = Key{KindType, "dp.surveyed"}
+
+// localFunction is a function that returns rows.
+func localFunction(signature, arguments, returns, language, body string) Object {
+	name, _, _ := strings.Cut(signature, "(")
+	return Object{
+		Key: Key{KindFunction, signature},
+		Create: fmt.Sprintf("CREATE FUNCTION %s(%s) RETURNS %s\n\t\tLANGUAGE %s SET search_path = pg_catalog AS $dp$%s $dp$;\n"+
+			"ALTER FUNCTION %s OWNER TO %s", name, arguments, returns, language, body, signature, Owner),
+		Drop: "DROP FUNCTION " + signature + " CASCADE",
+		State: "SELECT proowner::regrole::text, NOT prosecdef FROM pg_proc WHERE oid = to_regprocedure(" +
+			quote.Literal(signature) + ")",
+	}
+}

@@ -1,0 +1,210 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"dpproxy/dp"
+	"dpproxy/mirror"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+	answers "dpproxy/survey"
+)
+
+// An Outcome is the row that dp.survey returns, with remarks for the analyst.
+type Outcome struct {
+	Name       string      `json:"name"`
+	Kind       string      `json:"kind"`
+	Epsilon    json.Number `json:"epsilon"`
+	Asked      int64       `json:"asked"`
+	Answered   int64       `json:"answered"`
+	Refused    int64       `json:"refused"`
+	LossMedian json.Number `json:"loss_median"`
+	Loss90     json.Number `json:"loss_90"`
+	LossMax    json.Number `json:"loss_max"`
+
+	// Free says that the question had been answered before.
+	Free bool `json:"-"`
+	// Unshown says that a transaction keeps the table on the mirror from showing the answers yet.
+	Unshown bool `json:"-"`
+	// Table is that of the answers on the mirror.
+	Table string `json:"-"`
+}
+
+// A Veil hides how long the protected database is at work: Fall is called before it hears of the survey, and Lift before anything that
+// analysts can see changes.
+type Veil interface {
+	Fall()
+	Lift()
+}
+
+// ask has the objects answer, unless they did before.
+func (t *table) ask(ctx context.Context, q *Inquiry, values []scalar.Value, session string, veil Veil) (*Outcome, error) {
+	if err := t.take(); err != nil {
+		return nil, err
+	}
+	defer func() { t.turn <- struct{}{} }()
+	if t.answers.Frozen() == nil {
+		if s := t.answers.Known(q.question.Text, q.where, q.epsilon); s != nil {
+			if !t.shown {
+				t.show(ctx)
+			}
+			return t.outcome(s, true)
+		}
+	}
+	if err := t.frozen(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.otherTransaction(ctx, session, q); err != nil {
+		return nil, err
+	}
+	s, err := t.survey(ctx, q, values, veil)
+	if err != nil {
+		return nil, err
+	}
+	t.shown = false
+	t.show(ctx)
+	return t.outcome(s, false)
+}
+
+// otherTransaction refuses a survey in a transaction that has read the answers: they could not be shown before it ends.
+func (t *table) otherTransaction(ctx context.Context, session string, q *Inquiry) error {
+	conn, err := t.cfg.Mirror(ctx)
+	if err != nil {
+		return pgerr.New(pgerr.CannotConnectNow, "the mirror cannot be reached").WithHint("Nothing was asked. Try again later.")
+	}
+	defer conn.Close(ctx)
+	var open bool
+	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_locks WHERE pid = $1::int
+			AND relation = pg_catalog.to_regclass($2)::oid)`, session, t.shownName()).Scan(&open)
+	if err != nil {
+		return pgerr.New(pgerr.CannotConnectNow, "the mirror cannot be reached").WithHint("Nothing was asked. Try again later.")
+	}
+	if open {
+		return pgerr.New(pgerr.FeatureNotSupported, "this transaction has read %s, which cannot change before it ends", t.shownName()).
+			At(q.call.At).WithHint("COMMIT first: a survey is permanent, whatever becomes of the transaction that it is asked in.")
+	}
+	return nil
+}
+
+// maxSurveys keeps the rows of answers within a page of Postgres.
+const maxSurveys = 400
+
+// survey decides, reads, draws, writes the files and records them, in this order.
+func (t *table) survey(ctx context.Context, q *Inquiry, values []scalar.Value, veil Veil) (*answers.Survey, error) {
+	if len(t.answers.Surveys()) >= maxSurveys {
+		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "%s has %d surveys, the most that a table can show", t.local, maxSurveys).
+			At(q.call.At).WithHint("Use the answers that there are.")
+	}
+	name, err := q.name(t.answers)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.constants.Check(values); err != nil {
+		return nil, err
+	}
+	r, err := newRead(q, values, t.cfg.Before14)
+	if err != nil {
+		if own, ok := errors.AsType[*pgerr.Error](err); ok {
+			return nil, placed(own, q.call.Where)
+		}
+		return nil, err
+	}
+	budget, err := t.budget(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if q.epsilon > budget {
+		return nil, pgerr.New(pgerr.BudgetExhausted, "each object of %s has a budget of %s", t.local, dp.Decimal(budget, 12)).At(q.call.At).
+			WithHint("Ask with a smaller epsilon.")
+	}
+	draft, err := t.answers.Draft(answers.Inquiry{
+		Question: q.question, Name: name, Where: q.where, EpsilonPico: q.epsilon, BudgetPico: budget, Never: t.local.Never,
+	}, t.cfg.Source)
+	switch {
+	case errors.Is(err, answers.ErrOther):
+		return nil, pgerr.New(pgerr.NotAllowed, "a column of the question was declared otherwise in an earlier survey").At(q.call.At).
+			WithHint("The administrator must close the epoch: dpproxy local epoch.")
+	case errors.Is(err, answers.ErrFrozen):
+		return nil, t.defect(ctx, err)
+	case err != nil: // nothing was read
+		return nil, pgerr.New(pgerr.StatementTooComplex, "what this question tells cannot be bounded").At(q.call.Question.At).
+			WithHint("Ask a simpler one.")
+	}
+	veil.Fall()
+	if err := t.draw(ctx, r, draft); err != nil {
+		veil.Lift()
+		return nil, err
+	}
+	veil.Lift()
+	return t.record(ctx, q, draft)
+}
+
+// draw reads the objects, and writes their answers into files that nobody sees.
+func (t *table) draw(ctx context.Context, r *read, draft *answers.Draft) error {
+	err := source{t.local, t.cfg.Data, t.cfg.Log}.objects(ctx, r, draft)
+	if row, ok := errors.AsType[rowError](err); ok {
+		// Whether it fails may depend on a row: it is not tried again.
+		return t.defect(ctx, row.error)
+	}
+	return err
+}
+
+// defect has nothing asked of the table any more, before dpproxy starts anew.
+func (t *table) defect(ctx context.Context, err error) error {
+	t.answers.Freeze(err)
+	t.cfg.Log.ErrorContext(ctx, "a survey failed: no other of the table is taken before a restart", "table", t.local.Name.String(),
+		"reason", err)
+	return pgerr.New(pgerr.ReadFailed, "the survey did not finish").
+		WithHint("Nothing was answered, and no budget was used. The administrator must look.")
+}
+
+// record makes the answers the ones that count.
+func (t *table) record(ctx context.Context, q *Inquiry, draft *answers.Draft) (*answers.Survey, error) {
+	entry, err := draft.Write()
+	if err != nil {
+		return nil, t.defect(ctx, err)
+	}
+	entry.Analyst = q.analyst
+	if err := t.cfg.Ledger.Survey(ctx, entry); err != nil {
+		// Whether the ledger has it is known at the next start: until then nothing is asked.
+		t.answers.Freeze(err)
+		t.cfg.Log.ErrorContext(ctx, "a survey was not recorded", "table", t.local.Name.String(), "reason", err)
+		return nil, unrecorded()
+	}
+	return draft.Recorded(), nil
+}
+
+// outcome returns the row of a survey.
+func (t *table) outcome(s *answers.Survey, free bool) (*Outcome, error) {
+	losses, err := t.answers.Losses()
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(losses)
+	at := func(share float64) json.Number {
+		if len(losses) == 0 {
+			return "0"
+		}
+		return json.Number(dp.Decimal(losses[min(int(share*float64(len(losses))), len(losses)-1)], 12))
+	}
+	return &Outcome{
+		Name: s.Name, Kind: string(s.Kind), Epsilon: json.Number(dp.Decimal(s.EpsilonPico, 12)), Asked: s.Asked, Answered: s.Answered,
+		Refused: s.Asked - s.Answered, LossMedian: at(0.5), Loss90: at(0.9), LossMax: at(1), Free: free, Unshown: !t.shown,
+		Table: t.shownName(),
+	}, nil
+}
+
+// show has the mirror show all answers. If a transaction is in the way, it is tried again.
+func (t *table) show(ctx context.Context) {
+	if t.answers.Frozen() != nil {
+		return
+	}
+	if err := t.put(ctx); err != nil {
+		t.cfg.Log.WarnContext(ctx, "answers are not shown yet", "table", t.local.Name.String(), "in use", mirror.InUse(err), "reason", err)
+		return
+	}
+	t.shown = true
+}

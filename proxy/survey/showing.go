@@ -1,0 +1,160 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/dp"
+	"dpproxy/mirror"
+	"dpproxy/planner/pgtype"
+	"dpproxy/planner/policy"
+	answers "dpproxy/survey"
+)
+
+// A shelf is the table of answers on the mirror.
+type shelf struct {
+	local   *policy.Local
+	answers *answers.Table
+	readers []string
+	open    func(ctx context.Context) (*pgx.Conn, error)
+}
+
+// shownName is the table of answers on the mirror.
+func (t *shelf) shownName() string { return mirror.LocalName(t.local.Name.Name) }
+
+// put has the mirror show all answers.
+func (t *shelf) put(ctx context.Context) error {
+	conn, err := t.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	losses, err := t.answers.Losses()
+	if err != nil {
+		return err
+	}
+	return mirror.ShowLocal(ctx, conn, t.shape(), func(w io.Writer) error { return t.write(w, losses) })
+}
+
+// shape is the table of answers: the key, the public columns, a column for each survey, the loss and the rest.
+func (t *shelf) shape() mirror.LocalTable {
+	shown := mirror.LocalTable{
+		Name: t.local.Name.Name, State: t.state(), Readers: t.readers,
+	}
+	for _, c := range append([]policy.Column{t.local.KeyColumn}, t.local.PublicColumns...) {
+		shown.Columns = append(shown.Columns, mirror.LocalColumn{Name: c.Name, Type: typeOf(c)})
+	}
+	for _, s := range t.answers.Surveys() {
+		shown.Columns = append(shown.Columns, mirror.LocalColumn{Name: s.Name, Type: t.answerType(s), Comment: comment(s)})
+	}
+	shown.Columns = append(shown.Columns, mirror.LocalColumn{Name: "loss", Type: "numeric"},
+		mirror.LocalColumn{Name: "remaining", Type: "numeric"})
+	return shown
+}
+
+// typeOf is the type of a column on the mirror: one of Postgres's own.
+func typeOf(c policy.Column) string {
+	t := pgtype.OfColumn(c.Type, c.Collation, c.Deterministic)
+	if t.SQL() == "" || t.Enum.Name != "" || t.Array {
+		return "text"
+	}
+	return t.SQL()
+}
+
+// answerType is the type of a column of answers.
+func (t *shelf) answerType(s *answers.Survey) string {
+	if s.Kind == answers.Number {
+		return "numeric"
+	}
+	for _, c := range t.local.Private {
+		if c.Name == s.Columns[0].Name {
+			return typeOf(c)
+		}
+	}
+	return "text"
+}
+
+// comment describes a column of answers.
+func comment(s *answers.Survey) string {
+	where := ""
+	if s.Where != "" {
+		where = " WHERE " + s.Where
+	}
+	return fmt.Sprintf("%s%s; epsilon %s; answers: %s", s.Question, where, dp.Decimal(s.EpsilonPico, 12), strings.Join(s.Answers, ", "))
+}
+
+// write writes the rows in the text format of COPY.
+func (t *shelf) write(w io.Writer, losses []int64) error {
+	budget := t.local.BudgetPico
+	surveys := t.answers.Surveys()
+	out := make([]byte, 0, 1<<16)
+	for i := range t.answers.Objects() {
+		out = appendText(out, string(t.answers.Key(i)), true)
+		for c := range t.local.PublicColumns {
+			text, ok := t.answers.Public(i, c)
+			out = appendText(append(out, '\t'), text, ok)
+		}
+		for _, s := range surveys {
+			text, ok := s.Answer(i)
+			out = appendText(append(out, '\t'), text, ok)
+		}
+		out = append(append(out, '\t'), dp.Decimal(losses[i], 12)...)
+		out = append(append(out, '\t'), dp.Decimal(max(0, budget-losses[i]), 12)...)
+		out = append(out, '\n')
+		if len(out) > 1<<15 {
+			if _, err := w.Write(out); err != nil {
+				return err
+			}
+			out = out[:0]
+		}
+	}
+	_, err := w.Write(out)
+	return err
+}
+
+// appendText writes a value for COPY.
+func appendText(out []byte, text string, ok bool) []byte {
+	if !ok {
+		return append(out, `\N`...)
+	}
+	for i := range len(text) {
+		switch b := text[i]; b {
+		case '\\':
+			out = append(out, `\\`...)
+		case '\n':
+			out = append(out, `\n`...)
+		case '\r':
+			out = append(out, `\r`...)
+		case '\t':
+			out = append(out, `\t`...)
+		default:
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// state names the last survey that the mirror shows.
+func (t *shelf) state() string {
+	surveys := t.answers.Surveys()
+	if len(surveys) == 0 {
+		return "0 "
+	}
+	last := surveys[len(surveys)-1]
+	return fmt.Sprintf("%d %s", last.Number, last.Digest)
+}
+
+// isShown reports whether the mirror shows all answers.
+func (t *shelf) isShown(ctx context.Context) bool {
+	conn, err := t.open(ctx)
+	if err != nil {
+		return false
+	}
+	defer conn.Close(ctx)
+	state, err := mirror.LocalState(ctx, conn, t.local.Name.Name)
+	return err == nil && state == t.state()
+}

@@ -1,0 +1,111 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"dpproxy/parser"
+	"dpproxy/planner/scalar"
+	"dpproxy/proxy/survey"
+	"dpproxy/wire"
+)
+
+// A surveying is the execution of a statement that calls dp.survey.
+type surveying struct{ *execution }
+
+// ask has the objects of a local table answer, and runs the statement as it is: the function on the mirror shows the row.
+func (s surveying) ask(ctx context.Context, m *wire.Asker, _ wire.BindRequest) (wire.Rewrite, error) {
+	call := s.text.stmt.Survey
+	desk := s.p.cfg.Surveys
+	q, err := desk.Understand(call, s.analyst)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	if err := s.p.cfg.Ledger.Admit(ctx, s.analyst, ""); err != nil {
+		return wire.Rewrite{}, chargeError(err)
+	}
+	session, folds, err := s.constants(ctx, m, q)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	v := &veil{grid: s.p.cfg.Grid, paid: true}
+	outcome, err := desk.Ask(ctx, q, folds, session, curtain{v})
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	state, err := json.Marshal(surveyState(call, outcome))
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	_, err = m.Query(ctx, "SELECT pg_catalog.set_config('dp.state_survey', $1, false)", []uint32{25}, [][]byte{state}, nil, nil)
+	return wire.Rewrite{Relay: true, Notices: remarks(outcome)}, err
+}
+
+// A curtain is a veil before a survey.
+type curtain struct{ *veil }
+
+// Fall implements survey.Veil.
+func (c curtain) Fall() { c.fall() }
+
+// Lift implements survey.Veil.
+func (c curtain) Lift() { c.lift() }
+
+// constants evaluates those of the condition in the analyst's own session, and asks which process that is. It fails in a
+// transaction that is aborted.
+func (surveying) constants(ctx context.Context, m *wire.Asker, q *survey.Inquiry) (session string, folds []scalar.Value, err error) {
+	sql, formats := "SELECT pg_catalog.pg_backend_pid()", []int16{0}
+	for _, f := range q.Folds() {
+		sql += ", (" + f.SQL + ")"
+		formats = append(formats, f.Format())
+	}
+	res, err := m.Query(ctx, sql, nil, nil, nil, formats)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(res.Rows) != 1 || len(res.Fields) != len(formats) {
+		return "", nil, fmt.Errorf("proxy: the constants of a survey have %d rows", len(res.Rows))
+	}
+	return string(res.Rows[0][0]), values(res.Fields[1:], res.Rows[0][1:], q.Folds()), nil
+}
+
+// surveyRow stands in the session for dp.survey on the mirror: the row of the call with these arguments.
+type surveyRow struct {
+	Table    string          `json:"table"`
+	Question string          `json:"question"`
+	Epsilon  string          `json:"epsilon"`
+	Where    *string         `json:"where"`
+	Row      *survey.Outcome `json:"row"`
+}
+
+func surveyState(call *parser.SurveyCall, o *survey.Outcome) surveyRow {
+	row := surveyRow{Table: call.Table.Text, Question: call.Question.Text, Epsilon: call.Epsilon, Row: o}
+	if call.Where.Given {
+		row.Where = &call.Where.Text
+	}
+	return row
+}
+
+// remarks are the notices of a survey.
+func remarks(o *survey.Outcome) (all []wire.Notice) {
+	if o.Free {
+		all = append(all, wire.Notice{Message: "the question was asked before: these are the answers of then, and cost nothing"})
+	}
+	if 100*o.Refused > o.Asked {
+		all = append(all, wire.Notice{
+			Severity: "WARNING", Code: "01000",
+			Message: fmt.Sprintf("%d of %d objects did not answer: their budgets are used up", o.Refused, o.Asked),
+			Detail:  "Who still answers depends on earlier answers, and so on values: the others are no fair sample of all.",
+		})
+	}
+	if o.Unshown {
+		all = append(all, wire.Notice{
+			Severity: "WARNING", Code: "01000", Message: o.Table + " does not show the answers yet: a transaction has it open",
+			Hint: "They are stored, and shown as soon as it ends.",
+		})
+	}
+	return all
+}
+
+// surveyFilter tells cheaply which texts cannot call dp.survey.
+var surveyFilter = parser.NewFilter([]string{"survey"})

@@ -1,0 +1,215 @@
+package survey
+
+import (
+	"encoding/binary"
+
+	"dpproxy/accountant/realized"
+)
+
+// losses are those of objects by the surveys of a table. They decide which objects may be asked the next question.
+//
+// The loss of an object is the sum of ε over surveys without a promise, and of the realized losses of each epoch with one. Objects with
+// the same answers have lost the same, so that each transcript is looked at once.
+type losses struct {
+	t *Table
+	// sums are surveys that count with their whole ε, and epochs those that count together.
+	sums   []int
+	epochs []*epoch
+	// next is the question that is asked, and filter whom it is asked.
+	next   *Inquiry
+	open   *epoch // next is its last question
+	filter *realized.Filter
+
+	spent    map[string]realized.Spent
+	admitted map[string]bool
+	key      []byte
+	answers  []realized.Answer
+}
+
+// An epoch has surveys during which values did not change.
+type epoch struct {
+	surveys []int
+	account *realized.Account
+}
+
+// maxTranscripts bounds the transcripts that are remembered.
+const maxTranscripts = 1 << 18
+
+// losses returns those of the table, before a question or, without one, as they are.
+func (t *Table) losses(next *Inquiry) (*losses, error) {
+	l := &losses{t: t, next: next, spent: map[string]realized.Spent{}, admitted: map[string]bool{}}
+	byEpoch := map[int64][]int{}
+	var numbers []int64
+	for i, s := range t.surveys {
+		switch {
+		case !s.Never:
+			l.sums = append(l.sums, i)
+			continue
+		case byEpoch[s.Epoch] == nil:
+			numbers = append(numbers, s.Epoch)
+		}
+		byEpoch[s.Epoch] = append(byEpoch[s.Epoch], i)
+	}
+	for _, n := range numbers {
+		if next != nil && next.Never && n == t.epoch {
+			continue // it is counted together with the question
+		}
+		e, err := t.account(byEpoch[n], nil)
+		if err != nil {
+			return nil, err
+		}
+		l.epochs = append(l.epochs, e)
+	}
+	if next == nil {
+		return l, nil
+	}
+	var asked []int
+	if next.Never {
+		asked = byEpoch[t.epoch]
+	}
+	var err error
+	if l.open, err = t.account(asked, next); err != nil {
+		return nil, err
+	}
+	l.filter, err = realized.NewFilter(realized.Limit{EpsilonPico: next.BudgetPico})
+	return l, err
+}
+
+// account returns the account of surveys about values that did not change, and perhaps one more question.
+func (t *Table) account(surveys []int, next *Inquiry) (*epoch, error) {
+	var all columns
+	var err error
+	for _, i := range surveys {
+		if all, err = all.with(t.surveys[i].Columns); err != nil {
+			return nil, err
+		}
+	}
+	mode := realized.Never
+	if next != nil {
+		if all, err = all.with(next.Columns); err != nil {
+			return nil, err
+		}
+		if !next.Never {
+			mode = realized.Sum
+		}
+	}
+	d, err := all.domain()
+	if err != nil {
+		return nil, err
+	}
+	var questions []realized.Question
+	for _, i := range surveys {
+		q, err := t.surveys[i].question().realized(all, d, t.surveys[i].EpsilonPico)
+		if err != nil {
+			return nil, err
+		}
+		questions = append(questions, q)
+	}
+	if next != nil {
+		q, err := next.realized(all, d, next.EpsilonPico)
+		if err != nil {
+			return nil, err
+		}
+		questions = append(questions, q)
+	}
+	a, err := realized.NewAccount(d, questions, mode)
+	return &epoch{surveys, a}, err
+}
+
+// question is the one that was asked.
+func (h *Header) question() *Question {
+	q := &Question{Text: h.Question, Kind: h.Kind, Columns: h.Columns}
+	if h.Kind == Category {
+		q.Values = h.Answers
+	} else {
+		q.Low, q.High = float(h.Answers[0]), float(h.Answers[1])
+	}
+	return q
+}
+
+// transcript writes all answers of an object.
+func (l *losses) transcript(object int64) []byte {
+	l.key = l.key[:0]
+	for _, s := range l.t.surveys {
+		l.key = binary.AppendUvarint(l.key, uint64(s.answers.at(object)+1))
+	}
+	return l.key
+}
+
+// of returns the loss of an object; before a question, but for the surveys that count together with that.
+func (l *losses) of(object int64) (realized.Spent, error) {
+	key := l.transcript(object)
+	if spent, ok := l.spent[string(key)]; ok {
+		return spent, nil
+	}
+	known := string(key)
+	var spent realized.Spent
+	for _, i := range l.sums {
+		if s := l.t.surveys[i]; s.answers.at(object) >= 0 {
+			spent.LossPico += s.EpsilonPico
+		}
+	}
+	for _, e := range l.epochs {
+		loss, err := e.account.Loss(l.given(e, object))
+		if err != nil {
+			return spent, err
+		}
+		spent.LossPico += loss
+	}
+	if len(l.spent) >= maxTranscripts {
+		clear(l.spent)
+	}
+	l.spent[known] = spent
+	return spent, nil
+}
+
+// given are the answers of an object in an epoch.
+func (l *losses) given(e *epoch, object int64) []realized.Answer {
+	l.answers = l.answers[:0]
+	for _, i := range e.surveys {
+		l.answers = append(l.answers, realized.Answer{Value: l.t.surveys[i].answers.at(object)})
+	}
+	return l.answers
+}
+
+// admits reports whether an object may be asked the next question.
+func (l *losses) admits(object int64) (bool, error) {
+	if l.next.EpsilonPico > l.next.BudgetPico {
+		return false, nil
+	}
+	key := l.transcript(object)
+	if yes, ok := l.admitted[string(key)]; ok {
+		return yes, nil
+	}
+	known := string(key)
+	base, err := l.of(object)
+	if err != nil {
+		return false, err
+	}
+	yes, err := l.filter.Admits(l.open.account, base, l.given(l.open, object))
+	if err != nil {
+		return false, err
+	}
+	if len(l.admitted) >= maxTranscripts {
+		clear(l.admitted)
+	}
+	l.admitted[known] = yes
+	return yes, nil
+}
+
+// Losses returns the loss of each object, in 10⁻¹² of ε.
+func (t *Table) Losses() ([]int64, error) {
+	l, err := t.losses(nil)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]int64, t.keys.count())
+	for i := range all {
+		spent, err := l.of(int64(i))
+		if err != nil {
+			return nil, err
+		}
+		all[i] = spent.LossPico
+	}
+	return all, nil
+}
