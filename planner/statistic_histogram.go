@@ -198,12 +198,12 @@ const (
 // noiseWeight grows with the odds that a row is on the longer side: what a choice may miss by follows that side, and of the
 // shorter one nothing must be missed. The percentiles of one argument have one limit; it is for all alike.
 func (f quantiles) noiseWeight() float64 {
-	product := 1.0
+	sum := 0.0
 	for _, q := range f.fractions {
 		odds := float64(q.worst()) / float64(q.c-q.worst())
-		product *= math.Min(medianWeight*math.Sqrt(odds), tailWeight)
+		sum += math.Log(math.Min(medianWeight*math.Sqrt(odds), tailWeight))
 	}
-	return math.Pow(product, 1/float64(len(f.fractions)))
+	return math.Exp(sum / float64(len(f.fractions)))
 }
 
 // unlikely is 2·max(a, c−a)·ln(B/α)/ε in scores, of which a row has c.

@@ -146,7 +146,7 @@ func (e *execution) inquiry(q *planner.Query) *inquiry {
 	return i
 }
 
-// Shown returns the settings that sessions begin with, by their names, for SHOW and current_setting. Those of tables are in none.
+// Shown returns the settings that sessions begin with, by their names, for SHOW and current_setting, without those of tables.
 func (d Defaults) Shown() map[string]string {
 	s := d.of(nil)
 	return s.Shown()

@@ -217,6 +217,9 @@ func TestNoCliffOfJoins(t *testing.T) {
 // firstOfChain is the row that a chain of joins begins with, and the table that comes next, with its conditions.
 var firstOfChain = regexp.MustCompile(`\(SELECT\) AS z LEFT JOIN ("public"\."\w+" AS (t\d+)) ON (.*?) LEFT JOIN`)
 
+// listed says that a statement joins a list of constants: where Postgres leaves that out, it is no table that it does not read.
+func listed(sql string) bool { return strings.Contains(sql, "generate_series") || strings.Contains(sql, "VALUES") }
+
 // TestCliffsAreSeen holds that plain joins, chains that lack their first row, and sub-selects that no index finds are
 // cliffs for this test.
 func TestCliffsAreSeen(t *testing.T) {
@@ -227,7 +230,7 @@ func TestCliffsAreSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 		has := func(words string) bool { return strings.Contains(sql, words) }
-		if has(" JOIN ") && has(" WHERE ") && !has(" FILTER ") && !has("EXISTS") {
+		if has(" JOIN ") && has(" WHERE ") && !has(" FILTER ") && !has("EXISTS") && !listed(sql) {
 			plain.reads = append(plain.reads, descended{statement: sql, sql: sql})
 		}
 	}
@@ -243,7 +246,7 @@ func TestCliffsAreSeen(t *testing.T) {
 	for _, read := range chains.reads {
 		// Where an index finds the other rows, they are looked up; a first relation without conditions has its rows.
 		first := firstOfChain.FindStringSubmatch(read.sql)
-		if first != nil && first[3] != "TRUE" && strings.Contains(read.settings, "enable_nestloop = off") {
+		if first != nil && first[3] != "TRUE" && strings.Contains(read.settings, "enable_nestloop = off") && !listed(read.statement) {
 			read.sql = firstOfChain.ReplaceAllString(read.sql, "(SELECT $2.* FROM $1 WHERE $3) AS $2 LEFT JOIN")
 			without.reads = append(without.reads, read)
 		}

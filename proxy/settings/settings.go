@@ -134,7 +134,7 @@ func Names() []string {
 const shown = " "
 
 // Shown returns the settings as sessions begin with them, so that SHOW and current_setting know them before a SET: to Parse
-// these texts are no settings, and the defaults of tables hold. Those without a default are empty.
+// these texts are no settings, and the defaults of tables hold. A setting without a default is empty.
 func (s *Settings) Shown() map[string]string {
 	fraction := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	target := func(x float64) string {
