@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"dpproxy/accountant/realized"
 )
@@ -42,7 +43,7 @@ func (c Column) numbers() []float64 {
 	var numbers []float64
 	for _, v := range c.Values {
 		x, err := strconv.ParseFloat(v, 64)
-		if err != nil {
+		if err != nil || strings.ContainsAny(v, "xXnNiI_") { // NaN, infinities and other spellings of Go
 			return nil
 		}
 		numbers = append(numbers, x)

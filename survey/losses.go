@@ -2,6 +2,7 @@ package survey
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"dpproxy/accountant/realized"
 )
@@ -38,23 +39,19 @@ const maxTranscripts = 1 << 18
 // losses returns those of the table, before a question or, without one, as they are.
 func (t *Table) losses(next *Inquiry) (*losses, error) {
 	l := &losses{t: t, next: next, spent: map[string]realized.Spent{}, admitted: map[string]bool{}}
-	byEpoch := map[int64][]int{}
-	var numbers []int64
+	var asked []int
+	stretches := t.stretches()
 	for i, s := range t.surveys {
-		switch {
-		case !s.Never:
+		if !s.Never {
 			l.sums = append(l.sums, i)
-			continue
-		case byEpoch[s.Epoch] == nil:
-			numbers = append(numbers, s.Epoch)
 		}
-		byEpoch[s.Epoch] = append(byEpoch[s.Epoch], i)
 	}
-	for _, n := range numbers {
-		if next != nil && next.Never && n == t.epoch {
-			continue // it is counted together with the question
-		}
-		e, err := t.account(byEpoch[n], nil)
+	if next != nil && next.Never && t.Promised() {
+		last := len(stretches) - 1
+		asked, stretches = stretches[last], stretches[:last]
+	}
+	for _, surveys := range stretches {
+		e, err := t.account(surveys, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -63,16 +60,34 @@ func (t *Table) losses(next *Inquiry) (*losses, error) {
 	if next == nil {
 		return l, nil
 	}
-	var asked []int
-	if next.Never {
-		asked = byEpoch[t.epoch]
-	}
 	var err error
 	if l.open, err = t.account(asked, next); err != nil {
 		return nil, err
 	}
 	l.filter, err = realized.NewFilter(realized.Limit{EpsilonPico: next.BudgetPico})
 	return l, err
+}
+
+// stretches groups the surveys that are about the same values: those that follow each other in one epoch under the promise that
+// values do not change. One under the other rule lies between values that may differ, as the end of an epoch does.
+func (t *Table) stretches() (all [][]int) {
+	for i, s := range t.surveys {
+		if !s.Never {
+			continue
+		}
+		if i == 0 || !t.surveys[i-1].Never || t.surveys[i-1].Epoch != s.Epoch {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], i)
+	}
+	return all
+}
+
+// Promised reports whether the next survey can be about the same values as the last one: that was asked in the epoch that is open, under
+// the promise that values do not change.
+func (t *Table) Promised() bool {
+	n := len(t.surveys)
+	return n > 0 && t.surveys[n-1].Never && t.surveys[n-1].Epoch == t.epoch
 }
 
 // account returns the account of surveys about values that did not change, and perhaps one more question.
@@ -197,8 +212,11 @@ func (l *losses) admits(object int64) (bool, error) {
 	return yes, nil
 }
 
-// Losses returns the loss of each object, in 10⁻¹² of ε.
+// Losses returns the loss of each object, in 10⁻¹² of ε. They are computed once for each survey.
 func (t *Table) Losses() ([]int64, error) {
+	if t.lost != nil && t.lostBy == len(t.surveys) && int64(len(t.lost)) == t.keys.count() {
+		return slices.Clone(t.lost), nil
+	}
 	l, err := t.losses(nil)
 	if err != nil {
 		return nil, err
@@ -211,5 +229,6 @@ func (t *Table) Losses() ([]int64, error) {
 		}
 		all[i] = spent.LossPico
 	}
-	return all, nil
+	t.lost, t.lostBy = all, len(t.surveys)
+	return slices.Clone(all), nil
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -178,6 +179,40 @@ func TestEpochs(t *testing.T) {
 		if loss != 2e12 {
 			t.Errorf("object %d has lost %d: epochs add up", i, loss)
 		}
+	}
+}
+
+// TestPromiseInBetween adds what was lost before and after a survey during which values were not promised to stay: answers that
+// contradict each other may be about different values.
+func TestPromiseInBetween(t *testing.T) {
+	b := &books{}
+	table := b.open(t, t.TempDir())
+	in := inquiry(question(t, "smoker"), "a")
+	in.BudgetPico = 9e12
+	want := int64(0)
+	for i, never := range []bool{true, false, true} {
+		in.Never, in.Name = never, fmt.Sprint("s", i)
+		in.EpsilonPico = 1e12 + int64(i)
+		b.ask(t, table, in, 400, 1)
+		want += in.EpsilonPico
+		losses, err := table.Losses()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for object, loss := range losses {
+			if loss != want {
+				t.Fatalf("after %d surveys object %d has lost %d, want %d", i+1, object, loss, want)
+			}
+		}
+	}
+	in.Name, in.EpsilonPico = "s3", 1e12+3
+	b.ask(t, table, in, 400, 1)
+	losses, err := table.Losses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if least := slices.Min(losses); least >= want {
+		t.Errorf("two surveys under one promise add up to at least %d", least)
 	}
 }
 

@@ -29,6 +29,9 @@ type Table struct {
 	frozen  error
 	// unproved says that it is not known whether the last survey is in the ledger.
 	unproved bool
+	// lost is the loss of each object after the first lostBy surveys; nil before it was asked for.
+	lost   []int64
+	lostBy int
 }
 
 // ErrFrozen is wrapped where the answers of a table are not those that the ledger has. Nothing may be asked any more.

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/history"
 	"dpproxy/accountant/witness"
 	"dpproxy/catalog"
 	"dpproxy/config"
@@ -55,8 +56,16 @@ func (s localSite) tables(ctx context.Context) (tables []*policy.Local, before14
 
 // witnessedSurveys are recorded only as long as the ledger is marked.
 type witnessedSurveys struct {
-	survey.Ledger
-	marks *witness.Witness
+	surveyLedger
+	marks  *witness.Witness
+	decide func(ctx context.Context, decision history.Entry) error
+}
+
+// A surveyLedger records surveys.
+type surveyLedger interface {
+	Survey(ctx context.Context, s accountant.Survey) error
+	Surveys(ctx context.Context, table string) (all []accountant.Survey, epoch int64, err error)
+	Balances(ctx context.Context, scopes ...accountant.Scope) ([]accountant.Balance, error)
 }
 
 // Survey implements [survey.Ledger].
@@ -64,7 +73,12 @@ func (l witnessedSurveys) Survey(ctx context.Context, s accountant.Survey) error
 	if err := l.marks.Err(); err != nil {
 		return err
 	}
-	return l.Ledger.Survey(ctx, s)
+	return l.surveyLedger.Survey(ctx, s)
+}
+
+// CloseEpoch implements [survey.Ledger].
+func (l witnessedSurveys) CloseEpoch(ctx context.Context, table, reason string) error {
+	return l.decide(ctx, history.EpochEntry{Table: table, Who: "dpproxy", Reason: reason})
 }
 
 // openDesk opens the surveys of the policy's local tables, nil if it has none.
@@ -75,12 +89,15 @@ func (s localSite) openDesk(
 	if err != nil || len(tables) == 0 {
 		return nil, err
 	}
-	own, ok := ledger.(survey.Ledger)
+	own, ok := ledger.(interface {
+		surveyLedger
+		Decide(ctx context.Context, decision history.Entry) error
+	})
 	if !ok {
 		return nil, fmt.Errorf("a %T has no surveys", ledger)
 	}
 	return survey.Open(ctx, survey.Config{
-		Tables: tables, Readers: s.readers(), Dir: s.dir(), Ledger: witnessedSurveys{own, marks},
+		Tables: tables, Readers: s.readers(), Dir: s.dir(), Ledger: witnessedSurveys{own, marks, own.Decide},
 		Data: s.connectData, Mirror: s.connectMirror,
 		Source: mechanisms.NewSource(), Log: log, Before14: before14,
 	})

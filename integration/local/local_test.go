@@ -138,7 +138,7 @@ func testKilled(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 		conn := sitetest.Dial(t, r.URL("ana"))
 		sql := "SELECT answered FROM dp.survey('people', 'age * " + string(rune('2'+i)) + "', 0.05)"
 		asked := sitetest.InBackground(t, conn, sql, pgx.QueryExecModeSimpleProtocol)
-		time.Sleep(after)
+		sitetest.Pause(t, after)
 		r.Kill()
 		<-asked
 		r = s.Run(t)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/dp"
 	"dpproxy/mirror"
@@ -147,9 +150,17 @@ func (t *table) draw(ctx context.Context, r *read, draft *answers.Draft) error {
 	err := source{t.local, t.cfg.Data, t.cfg.Log}.objects(ctx, r, draft)
 	if row, ok := errors.AsType[rowError](err); ok {
 		// Whether it fails may depend on a row: it is not tried again.
-		return t.defect(ctx, row.error)
+		return t.defect(ctx, withoutValues(row.error))
 	}
 	return err
+}
+
+// withoutValues says what happened to a row without the values that an error can have.
+func withoutValues(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return fmt.Errorf("the protected database failed with SQLSTATE %s", e.Code)
+	}
+	return errors.New("a row could not be read")
 }
 
 // defect has nothing asked of the table any more, before dpproxy starts anew.

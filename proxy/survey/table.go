@@ -25,6 +25,8 @@ import (
 type Ledger interface {
 	Survey(ctx context.Context, s accountant.Survey) error
 	Surveys(ctx context.Context, table string) (all []accountant.Survey, epoch int64, err error)
+	// CloseEpoch says that the values of a table may have changed.
+	CloseEpoch(ctx context.Context, table, reason string) error
 	Balances(ctx context.Context, scopes ...accountant.Scope) ([]accountant.Balance, error)
 }
 
@@ -53,17 +55,21 @@ type table struct {
 	shown bool // the mirror shows all answers
 }
 
-// load reads the answers that the ledger has.
+// load reads the answers that the ledger has. Where the policy says that values may change, an epoch in which they were promised
+// not to ends: a policy that promises it again promises nothing of now and then.
 func (t *table) load(ctx context.Context) error {
 	cfg := t.cfg
 	name := t.local.Name.String()
-	surveys, epoch, err := cfg.Ledger.Surveys(ctx, name)
-	if err != nil {
+	if err := t.read(ctx); err != nil {
 		return err
 	}
-	t.answers, err = answers.Open(filepath.Join(cfg.Dir, name), name, len(t.local.Public), surveys, epoch, false)
-	if err != nil {
-		return err
+	if !t.local.Never && t.answers.Promised() {
+		if err := cfg.Ledger.CloseEpoch(ctx, name, "values_change: sum"); err != nil {
+			return err
+		}
+		if err := t.read(ctx); err != nil {
+			return err
+		}
 	}
 	if err := t.compare(ctx); err != nil {
 		return err
@@ -72,6 +78,17 @@ func (t *table) load(ctx context.Context) error {
 		cfg.Log.ErrorContext(ctx, "a local table is frozen: no survey of it is taken", "table", name, "reason", frozen)
 	}
 	return nil
+}
+
+// read reads the answers.
+func (t *table) read(ctx context.Context) error {
+	name := t.local.Name.String()
+	surveys, epoch, err := t.cfg.Ledger.Surveys(ctx, name)
+	if err != nil {
+		return err
+	}
+	t.answers, err = answers.Open(filepath.Join(t.cfg.Dir, name), name, len(t.local.Public), surveys, epoch, false)
+	return err
 }
 
 // compare freezes a table of which the mirror shows a survey that the ledger does not have: analysts have seen its answers.
