@@ -505,10 +505,12 @@ func TestLocal(t *testing.T) {
 	p := load(t, "testdata/local.good.yaml")
 	staff := catalog.Name{Schema: "lab", Name: "staff"}
 	want := []policy.LocalTable{
-		{Name: public("people"), Key: "id", Public: []string{"region"}, BudgetPico: 4e12, Never: true,
+		{
+			Name: public("people"), Key: "id", Public: []string{"region"}, BudgetPico: 4e12, Never: true,
 			Columns: map[string]policy.ColumnPolicy{
 				"smoker": {Values: []string{"false", "true"}}, "age": {Bounds: numbers("10", "100")},
-			}},
+			},
+		},
 		{Name: staff, Key: "badge", BudgetPico: 5e11, Columns: map[string]policy.ColumnPolicy{"ward": {EnumValues: true}}},
 	}
 	if diff := cmp.Diff(want, p.Local, sameNumbers); diff != "" {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"dpproxy/parser"
+	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
+	"dpproxy/proxy/settings"
 	"dpproxy/proxy/survey"
 	"dpproxy/wire"
 )
@@ -15,7 +17,7 @@ import (
 type surveying struct{ *execution }
 
 // ask has the objects of a local table answer, and runs the statement as it is: the function on the mirror shows the row.
-func (s surveying) ask(ctx context.Context, m *wire.Asker, _ wire.BindRequest) (wire.Rewrite, error) {
+func (s surveying) ask(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	call := s.text.stmt.Survey
 	desk := s.p.cfg.Surveys
 	q, err := desk.Understand(call, s.analyst)
@@ -25,12 +27,20 @@ func (s surveying) ask(ctx context.Context, m *wire.Asker, _ wire.BindRequest) (
 	if err := s.p.cfg.Ledger.Admit(ctx, s.analyst, ""); err != nil {
 		return wire.Rewrite{}, chargeError(err)
 	}
-	session, folds, err := s.constants(ctx, m, q)
+	session, spend, folds, err := s.constants(ctx, m, q)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
+	set := s.p.cfg.Defaults.of(nil)
+	if err := set.Parse("spend", spend); err != nil {
+		return wire.Rewrite{}, err
+	}
+	if err := set.ReadComments(s.text.stmt); err != nil {
+		return wire.Rewrite{}, err
+	}
 	v := &veil{grid: s.p.cfg.Grid, paid: true}
-	outcome, err := desk.Ask(ctx, q, folds, session, curtain{v})
+	wanted := func() error { return s.wanted(&set, call, b) }
+	outcome, err := desk.Ask(ctx, q, folds, session, curtain{v, wanted})
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
@@ -42,8 +52,31 @@ func (s surveying) ask(ctx context.Context, m *wire.Asker, _ wire.BindRequest) (
 	return wire.Rewrite{Relay: true, Notices: remarks(outcome)}, err
 }
 
+// wanted refuses a survey that would be asked now, by dp.spend.
+func (s surveying) wanted(set *settings.Settings, call *parser.SurveyCall, b wire.BindRequest) error {
+	text := askedBy(s.text.stmt.InnerText(), b)
+	switch {
+	case set.Spending == "" || set.Spending == settings.Always:
+		return nil
+	case set.Spending == settings.Never:
+		return pgerr.New(pgerr.Unconfirmed, "the survey costs each object ε=%s: dp.spend = never answers only what is free", call.Epsilon).
+			At(call.At).WithHint("Write /* dp: spend=always */ before it, or SET dp.spend = confirmed.")
+	case set.Commented || s.p.consents.use(s.analyst, text, nil):
+		return nil
+	}
+	s.p.consents.show(s.analyst, text, nil)
+	return pgerr.New(pgerr.Unconfirmed, "the survey costs each object that answers ε=%s, for ever: run it again to ask", call.Epsilon).
+		At(call.At).WithHint("Within an hour it is asked as it is; with /* dp: spend=always */ before it, at once.")
+}
+
 // A curtain is a veil before a survey.
-type curtain struct{ *veil }
+type curtain struct {
+	*veil
+	wanted func() error
+}
+
+// Wanted implements survey.Veil.
+func (c curtain) Wanted() error { return c.wanted() }
 
 // Fall implements survey.Veil.
 func (c curtain) Fall() { c.fall() }
@@ -51,22 +84,25 @@ func (c curtain) Fall() { c.fall() }
 // Lift implements survey.Veil.
 func (c curtain) Lift() { c.lift() }
 
-// constants evaluates those of the condition in the analyst's own session, and asks which process that is. It fails in a
-// transaction that is aborted.
-func (surveying) constants(ctx context.Context, m *wire.Asker, q *survey.Inquiry) (session string, folds []scalar.Value, err error) {
-	sql, formats := "SELECT pg_catalog.pg_backend_pid()", []int16{0}
+// constants evaluates those of the condition in the analyst's own session, and asks which process that is, and for dp.spend. It
+// fails in a transaction that is aborted.
+func (surveying) constants(
+	ctx context.Context, m *wire.Asker, q *survey.Inquiry,
+) (session, spend string, folds []scalar.Value, err error) {
+	sql, formats := "SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('dp.spend', true)", []int16{0, 0}
 	for _, f := range q.Folds() {
 		sql += ", (" + f.SQL + ")"
 		formats = append(formats, f.Format())
 	}
 	res, err := m.Query(ctx, sql, nil, nil, nil, formats)
 	if err != nil {
-		return "", nil, err
+		return "", "", nil, err
 	}
 	if len(res.Rows) != 1 || len(res.Fields) != len(formats) {
-		return "", nil, fmt.Errorf("proxy: the constants of a survey have %d rows", len(res.Rows))
+		return "", "", nil, fmt.Errorf("proxy: the constants of a survey have %d rows", len(res.Rows))
 	}
-	return string(res.Rows[0][0]), values(res.Fields[1:], res.Rows[0][1:], q.Folds()), nil
+	row := res.Rows[0]
+	return string(row[0]), string(row[1]), values(res.Fields[2:], row[2:], q.Folds()), nil
 }
 
 // surveyRow stands in the session for dp.survey on the mirror: the row of the call with these arguments.
@@ -94,8 +130,8 @@ func remarks(o *survey.Outcome) (all []wire.Notice) {
 	if 100*o.Refused > o.Asked {
 		all = append(all, wire.Notice{
 			Severity: "WARNING", Code: "01000",
-			Message: fmt.Sprintf("%d of %d objects did not answer: their budgets are used up", o.Refused, o.Asked),
-			Detail:  "Who still answers depends on earlier answers, and so on values: the others are no fair sample of all.",
+			Message: fmt.Sprintf("%d of %d objects did not answer: too little of their budgets is left", o.Refused, o.Asked),
+			Detail:  "Those who still answer may be no fair sample of all: who was asked before, and perhaps what they answered, decides.",
 		})
 	}
 	if o.Unshown {

@@ -85,6 +85,9 @@ func (d *Draft) Object(key []byte, public [][]byte, asked bool, values []float64
 	return nil
 }
 
+// Counts returns how many objects were asked, and how many of these answered.
+func (d *Draft) Counts() (asked, answered int64) { return d.h.Asked, d.h.Answered }
+
 // Write writes the files durably, and returns the survey for the ledger.
 func (d *Draft) Write() (accountant.Survey, error) {
 	t := d.t

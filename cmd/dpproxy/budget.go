@@ -151,8 +151,12 @@ func (c *limitArgs) report(s *books, b accountant.Balance, otherwise string) err
 	case stated == b.Limit:
 		fmt.Println("the policy says the same")
 	default:
+		value := c.text()
+		if b.Scope.Kind == accountant.LocalScope {
+			value = c.Epsilon
+		}
 		fmt.Printf("the policy still says %v: %s; set %s to %s in the policy of every proxy\n", stated, otherwise,
-			policyKey(b.Scope), c.text())
+			policyKey(b.Scope), value)
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (v *service) takeDecision(ctx context.Context, conn *net.UnixConn) error {
 	}
 	e := record.Entry
 	if !is[history.RaiseEntry](e) && !is[history.LowerEntry](e) && !is[history.FreezeEntry](e) && !is[history.ClearEntry](e) {
-		return fmt.Errorf("a running dpproxy takes no %T", record.Entry)
+		return errors.New("a running dpproxy does not take this decision: stop it first")
 	}
 	ledger, ok := v.ledger.(decider)
 	if !ok {

@@ -37,7 +37,8 @@ func endowments(p *config.Policy) ([]endowment, error) {
 		e := endowment{analyst: a.Name, epsilon: ownEpsilon(p, a), questions: -1}
 		for _, l := range limits {
 			granted := slices.ContainsFunc(a.Tables, func(t catalog.Name) bool { return t.String() == l.Scope.Name })
-			if l.Scope.Kind == accountant.TableScope && !granted || l.Scope.Kind == accountant.AnalystScope && l.Scope.Name != a.Name {
+			if l.Scope.Kind == accountant.TableScope && !granted || l.Scope.Kind == accountant.AnalystScope && l.Scope.Name != a.Name ||
+				l.Scope.Kind == accountant.LocalScope { // of objects, which aggregates do not charge
 				continue
 			}
 			if n := l.Loss.Pico() / typicalCost(e.epsilon, l.Loss.Measure()); e.questions < 0 || n < e.questions {

@@ -162,5 +162,9 @@ func testKilled(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	_, err := conn.Exec(t.Context(), "SELECT * FROM dp.survey('people', 'bmi', 0.25)", pgx.QueryExecModeSimpleProtocol)
 	sitetest.Fails(t, err, "PB001", "surveys of people are frozen")
 	r.Stop()
+	s.Refuses(t, "1.survey is missing", "ledger", "verify", s.Policy)
+	if err := os.Rename(file+".lost", file); err != nil {
+		t.Fatal(err)
+	}
 	s.Says(t, "", "ledger", "verify", s.Policy)
 }

@@ -87,7 +87,7 @@ func TestBudgetCommands(t *testing.T) {
 			{"does not lower it", decide("lower", "unit:patient", "--epsilon", "4", "--delta", "1e-6")},
 			{"already is so", decide("thaw", "unit:patient")},
 			{"dpproxy budget list shows the budgets", decide("freeze", "analyst:nobody")},
-			{"unit:NAME, table:NAME or analyst:NAME", decide("freeze", "patient")},
+			{"unit:NAME, table:NAME, local:NAME or analyst:NAME", decide("freeze", "patient")},
 			{"epsilon: \"x\" is no decimal number", decide("raise", "unit:patient", "--epsilon", "x")},
 			{"delta: must be below 1", decide("raise", "unit:patient", "--epsilon", "4", "--delta", "1")},
 			{"missing flags: --reason", []string{"budget", "freeze", s.Policy, "--scope", "unit:patient"}},

@@ -218,7 +218,9 @@ func TestNoCliffOfJoins(t *testing.T) {
 var firstOfChain = regexp.MustCompile(`\(SELECT\) AS z LEFT JOIN ("public"\."\w+" AS (t\d+)) ON (.*?) LEFT JOIN`)
 
 // listed says that a statement joins a list of constants: where Postgres leaves that out, it is no table that it does not read.
-func listed(sql string) bool { return strings.Contains(sql, "generate_series") || strings.Contains(sql, "VALUES") }
+func listed(sql string) bool {
+	return strings.Contains(sql, "generate_series") || strings.Contains(sql, "VALUES")
+}
 
 // TestCliffsAreSeen holds that plain joins, chains that lack their first row, and sub-selects that no index finds are
 // cliffs for this test.

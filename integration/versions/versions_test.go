@@ -64,6 +64,7 @@ var elsewhere = map[string]string{
 	"wire":                   "conversations with messages of one version; those of integration/protocol are a suite",
 	"integration/bench":      "times",
 	"integration/faults":     "faults of machines and processes",
+	"integration/local":      "files of answers; what surveys read is plain columns",
 	"integration/operations": "the administrator's commands",
 	"integration/privacy":    "laws of noise, and hidden columns, which the suite mirror has too",
 	"integration/truth":      "errors of answers, which are asked for",

@@ -40,7 +40,7 @@ func localFunctions() []Object {
 		localFunction("dp.share(bigint, bigint, numeric, integer)", `yes bigint, n bigint, epsilon numeric, k integer DEFAULT 2`,
 			`TABLE(share double precision, stderr double precision)`, "sql IMMUTABLE", `
 		SELECT s.share, sqrt(greatest(0, least(1, s.share)) * p * (1 - p) + (1 - greatest(0, least(1, s.share))) * q * (1 - q))
-			/ sqrt($2) / (p - q)
+			/ sqrt(nullif($2, 0)) / (p - q)
 		FROM (SELECT exp($3::float8) / (exp($3::float8) + $4 - 1) AS p, 1 / (exp($3::float8) + $4 - 1) AS q) AS law,
 			LATERAL (SELECT ($1::float8 / nullif($2, 0) - q) / (p - q) AS share) AS s`),
 		localFunction("dp.bounded_mean(bigint, bigint, numeric, numeric, numeric)",

@@ -37,8 +37,9 @@ type Outcome struct {
 }
 
 // A Veil hides how long the protected database is at work: Fall is called before it hears of the survey, and Lift before anything that
-// analysts can see changes.
+// analysts can see changes. Before both, Wanted refuses a survey that the session does not want to ask.
 type Veil interface {
+	Wanted() error
 	Fall()
 	Lift()
 }
@@ -58,6 +59,9 @@ func (t *table) ask(ctx context.Context, q *Inquiry, values []scalar.Value, sess
 		}
 	}
 	if err := t.frozen(ctx); err != nil {
+		return nil, err
+	}
+	if err := veil.Wanted(); err != nil {
 		return nil, err
 	}
 	if err := t.otherTransaction(ctx, session, q); err != nil {
@@ -142,7 +146,24 @@ func (t *table) survey(ctx context.Context, q *Inquiry, values []scalar.Value, v
 		return nil, err
 	}
 	veil.Lift()
+	if err := answered(q, draft); err != nil {
+		return nil, err
+	}
 	return t.record(ctx, q, draft)
+}
+
+// answered refuses a survey without an answer: it is not recorded, and takes no name.
+func answered(q *Inquiry, draft *answers.Draft) error {
+	asked, answered := draft.Counts()
+	switch {
+	case answered > 0:
+		return nil
+	case asked == 0:
+		return pgerr.New(pgerr.NotAllowed, "no object meets the condition").At(q.call.At).
+			WithHint("Nothing was asked. The condition is about public columns, which local.* shows once a survey was taken.")
+	}
+	return pgerr.New(pgerr.BudgetExhausted, "none of the %d objects has so much of its budget left", asked).At(q.call.At).
+		WithHint("Nothing was asked. dp.odometer shows what they have lost; a smaller epsilon may fit.")
 }
 
 // draw reads the objects, and writes their answers into files that nobody sees.
