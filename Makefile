@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race local shape lint fmt golden nafld accuracy truth limits local bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults clock property splicing soak life generate clients versions bare
+.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy truth limits local bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults clock property splicing soak life generate clients versions bare
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,10 +58,6 @@ soak: setup-test ## let 200 clients do all that clients do for long: make soak F
 life: setup-test ## restart, crash, alter and restore databases and the ledger while 20 clients ask; print what they saw
 	$(GO) test -count=1 -timeout 20m -run '^(TestLife|TestMaintenance)$$' -v ./integration/faults -args -life
 
-local: ## ask 1,000,000 objects of the local model ten times, and once 200 times; print seconds, bytes and memory
-	$(GO) test -count=1 -timeout 30m -run '^TestMany$$' -v ./survey -args -objects 1000000
-	$(GO) test -count=1 -timeout 30m -run '^TestMany$$' -v ./survey -args -objects 1 -surveys 200
-
 shape: ## measure packages: circles of files, wide types, long functions, unreachable code, words
 	@$(GO) run ./internal/shape/print $(TOOL) deadcode ./cmd/dpproxy
 
@@ -100,7 +96,9 @@ truth: setup-test ## compare answers with the truth (half an hour; for the recor
 limits: ## print how limits do on tables that their constants have not seen (15 minutes)
 	$(GO) test -count=1 -timeout 60m -run '^TestStudy' -v ./contribution -args -study
 
-local: ## count questions that one object answers, and how often intervals of surveys hold the truth (10 minutes)
+local: ## measure the local model: questions that one object answers, coverage of estimates, 1,000,000 objects (10 minutes)
+	$(GO) test -count=1 -timeout 30m -run '^TestMany$$' -v ./survey -args -objects 1000000
+	$(GO) test -count=1 -timeout 30m -run '^TestMany$$' -v ./survey -args -objects 1 -surveys 200
 	$(GO) test -count=1 -timeout 60m -run '^TestAcceptedQuestions$$|^TestRegressions$$' -v ./accountant/realized -args -runs 200
 	$(GO) test -count=1 -timeout 60m -run '^TestCoverage$$' -v ./estimate/population -args -populations 1000
 
