@@ -109,7 +109,7 @@ func (y *tally) entry(r history.Record) {
 	case history.LowerEntry:
 		y.limit[e.Limit.Scope] = e.Limit.Loss.Pico()
 	case history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.FreezeEntry, history.NoteEntry,
-		history.CheckpointEntry:
+		history.CheckpointEntry, history.SurveyEntry, history.EpochEntry:
 	}
 }
 
