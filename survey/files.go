@@ -28,8 +28,12 @@ var ofSurvey = regexp.MustCompile(`^([0-9]{1,18})\.survey(\.new)?$`)
 // A directory has the files of one table.
 type directory struct{ root *os.Root }
 
-// openDirectory opens the directory, and makes it durably if it is not there.
-func openDirectory(dir string) (directory, error) {
+// openDirectory opens the directory. Unless it is only to be read, it is made durably if it is not there.
+func openDirectory(dir string, only bool) (directory, error) {
+	if only {
+		root, err := os.OpenRoot(dir)
+		return directory{root}, err
+	}
 	for _, d := range []string{filepath.Dir(dir), dir} {
 		if err := os.Mkdir(d, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return directory{}, err

@@ -7,23 +7,23 @@ import (
 
 // public are the public columns of objects. Their values are few and shared, so that each is kept once.
 type public struct {
-	columns int
+	columns []string // their names
 	texts   []string // by number; 0 is NULL
 	numbers map[string]uint32
 	cells   []uint32 // of each object, column by column
 }
 
-func newPublic(columns int) *public {
+func newPublic(columns []string) *public {
 	return &public{columns: columns, texts: []string{""}, numbers: map[string]uint32{}}
 }
 
 // set notes the columns of an object; nil is NULL.
 func (p *public) set(object int64, values [][]byte) {
-	for need := int(object+1) * p.columns; len(p.cells) < need; {
+	for need := int(object+1) * len(p.columns); len(p.cells) < need; {
 		p.cells = append(p.cells, 0)
 	}
 	for c, v := range values {
-		p.cells[int(object)*p.columns+c] = p.number(v)
+		p.cells[int(object)*len(p.columns)+c] = p.number(v)
 	}
 }
 
@@ -42,16 +42,19 @@ func (p *public) number(v []byte) uint32 {
 
 // at returns a column of an object; ok is false for NULL.
 func (p *public) at(object int64, column int) (text string, ok bool) {
-	i := int(object)*p.columns + column
+	i := int(object)*len(p.columns) + column
 	if i >= len(p.cells) || p.cells[i] == 0 {
 		return "", false
 	}
 	return p.texts[p.cells[i]], true
 }
 
-// encode writes the columns: how many there are, the texts, and the numbers of the cells.
+// encode writes the columns: their names, the texts, and the numbers of the cells.
 func (p *public) encode() []byte {
-	out := binary.AppendUvarint(nil, uint64(p.columns))
+	out := binary.AppendUvarint(nil, uint64(len(p.columns)))
+	for _, name := range p.columns {
+		out = append(binary.AppendUvarint(out, uint64(len(name))), name...)
+	}
 	out = binary.AppendUvarint(out, uint64(len(p.texts)))
 	for _, t := range p.texts {
 		out = append(binary.AppendUvarint(out, uint64(len(t))), t...)
@@ -63,8 +66,9 @@ func (p *public) encode() []byte {
 	return out
 }
 
-// readPublic is the inverse of encode. A file of other columns, or a damaged one, is an error: no answer depends on it.
-func readPublic(columns int, file []byte) (*public, error) {
+// readPublic is the inverse of encode. A file of other columns, or a damaged one, is an error: no answer depends on it, and a column that
+// is public no more is not shown under the name of another.
+func readPublic(columns []string, file []byte) (*public, error) {
 	bad := errors.New("survey: the file of public columns is damaged, or has other columns")
 	next := func(most int) (int, bool) {
 		n, head := binary.Uvarint(file)
@@ -75,8 +79,15 @@ func readPublic(columns int, file []byte) (*public, error) {
 		return int(n), true
 	}
 	p := newPublic(columns)
-	if n, ok := next(columns); !ok || n != columns {
+	if n, ok := next(len(columns)); !ok || n != len(columns) {
 		return nil, bad
+	}
+	for _, name := range columns {
+		n, ok := next(len(file))
+		if !ok || n > len(file) || string(file[:n]) != name {
+			return nil, bad
+		}
+		file = file[n:]
 	}
 	texts, ok := next(len(file))
 	if !ok || texts < 1 {

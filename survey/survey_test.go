@@ -41,7 +41,7 @@ type books struct {
 
 func (b *books) open(t *testing.T, dir string) *survey.Table {
 	t.Helper()
-	table, err := survey.Open(dir, "public.people", 1, b.surveys, b.epoch, false)
+	table, err := survey.Open(dir, "public.people", []string{"region"}, b.surveys, b.epoch, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,6 +324,31 @@ func TestFrozen(t *testing.T) {
 	os.Remove(filepath.Join(whole, "public"))
 	if table := b.open(t, whole); table.Frozen() != nil || table.Objects() != 25 {
 		t.Errorf("without public columns: %v", table.Frozen())
+	}
+}
+
+// TestOnlyRead opens answers to read them. Nothing is made, and no public column is shown under the name of another.
+func TestOnlyRead(t *testing.T) {
+	b, whole := &books{}, t.TempDir()
+	b.ask(t, b.open(t, whole), inquiry(question(t, "smoker"), "smoker"), 20, 1)
+	gone := filepath.Join(t.TempDir(), "gone")
+	table, err := survey.Open(gone, "public.people", nil, b.surveys, 0, true)
+	if err != nil || !errors.Is(table.Frozen(), survey.ErrFrozen) {
+		t.Errorf("a folder that is missing: %v", err)
+	}
+	if _, err := os.Stat(gone); err == nil {
+		t.Error("it was made")
+	}
+	for _, names := range [][]string{{"region"}, {"ward"}, {"region", "ward"}, {}} {
+		table, err := survey.Open(whole, "public.people", names, b.surveys, 0, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for column, name := range names {
+			if text, ok := table.Public(3, column); ok != (len(names) == 1 && name == "region") {
+				t.Errorf("as %v, %s is %q", names, name, text)
+			}
+		}
 	}
 }
 

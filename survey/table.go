@@ -3,6 +3,7 @@ package survey
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"dpproxy/accountant"
@@ -37,13 +38,21 @@ type Table struct {
 // ErrFrozen is wrapped where the answers of a table are not those that the ledger has. Nothing may be asked any more.
 var ErrFrozen = errors.New("survey: the answers are not those of the ledger")
 
-// Open reads the answers of a table with a number of public columns. Surveys and epoch are those of the ledger. Files that no survey
-// of the ledger has are deleted, unless only is set: then nothing is written. Where a file of the ledger is missing or another
+// Open reads the answers of a table whose public columns have the names shown. Surveys and epoch are those of the ledger. Files that no
+// survey of the ledger has are deleted, unless only is set: then nothing is written. Where a file of the ledger is missing or another
 // one, the table is frozen, and [Table.Frozen] tells why.
-func Open(dir, name string, shown int, surveys []accountant.Survey, epoch int64, only bool) (*Table, error) {
+func Open(dir, name string, shown []string, surveys []accountant.Survey, epoch int64, only bool) (*Table, error) {
 	t := &Table{Name: name, epoch: epoch}
 	var err error
-	if t.dir, err = openDirectory(dir); err != nil {
+	if only && len(surveys) == 0 {
+		t.keys, t.public = newKeys(), newPublic(shown)
+		return t, nil
+	}
+	if t.dir, err = openDirectory(dir, only); err != nil {
+		if only && errors.Is(err, fs.ErrNotExist) {
+			t.frozen = fmt.Errorf("%w: the folder %s is missing", ErrFrozen, dir)
+			return t, nil
+		}
 		return nil, fmt.Errorf("survey: %w", err)
 	}
 	text, err := t.dir.read(keysName)

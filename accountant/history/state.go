@@ -300,8 +300,10 @@ func (s *State) freeze(e FreezeEntry) error {
 	switch {
 	case !known:
 		return fmt.Errorf("%w: %v", accountant.ErrUnknownScope, e.Scope)
+	case b.Frozen && e.Frozen:
+		return fmt.Errorf("history: %v is frozen already", e.Scope)
 	case b.Frozen == e.Frozen:
-		return fmt.Errorf("history: %v already is so", e.Scope)
+		return fmt.Errorf("history: %v is not frozen", e.Scope)
 	}
 	b.Frozen = e.Frozen
 	put(s, s.balances, e.Scope, b)

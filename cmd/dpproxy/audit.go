@@ -140,7 +140,16 @@ func (s *books) balancesJSON(balances []accountant.Balance) ([]balanceJSON, erro
 	return all, nil
 }
 
-func (s *books) balanceRows(balances []accountant.Balance) ([][]string, error) {
+// balances are those of a state, with a note for each budget of objects.
+func (s *books) balances(state *history.State) ([]accountant.Balance, map[accountant.Scope]string, error) {
+	balances, err := state.Balances()
+	if err != nil {
+		return nil, nil, err
+	}
+	return localBooks{s}.withObjects(state, balances)
+}
+
+func (s *books) balanceRows(balances []accountant.Balance, about map[accountant.Scope]string) ([][]string, error) {
 	rows := [][]string{{"SCOPE", "LIMIT", "SPENT", "HELD", "REMAINING", "NOTE"}}
 	for _, b := range balances {
 		l, ok, err := s.stated(b.Scope)
@@ -148,6 +157,9 @@ func (s *books) balanceRows(balances []accountant.Balance) ([][]string, error) {
 			return nil, err
 		}
 		var notes []string
+		if note := about[b.Scope]; note != "" {
+			notes = append(notes, note)
+		}
 		if b.Frozen {
 			notes = append(notes, "frozen")
 		}

@@ -35,7 +35,7 @@ func (c *budgetList) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	balances, err := a.state.Balances()
+	balances, notes, err := s.balances(a.state)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (c *budgetList) Run(ctx context.Context, log *slog.Logger) error {
 		}
 		return writeJSON(all)
 	}
-	rows, err := s.balanceRows(balances)
+	rows, err := s.balanceRows(balances, notes)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,11 @@ func (c *limitArgs) text() string {
 
 // report writes the limit of now, and the one that the policy must have by the next start.
 func (c *limitArgs) report(s *books, b accountant.Balance, otherwise string) error {
-	fmt.Printf("%v is limited to %v; %v is spent, %v is left\n", b.Scope, b.Limit, b.Spent, b.Remaining())
+	if b.Scope.Kind == accountant.LocalScope {
+		fmt.Printf("each object of %s is limited to %v\n", b.Scope.Name, b.Limit)
+	} else {
+		fmt.Printf("%v is limited to %v; %v is spent, %v is left\n", b.Scope, b.Limit, b.Spent, b.Remaining())
+	}
 	stated, ok, err := s.stated(b.Scope)
 	switch {
 	case err != nil:
@@ -217,7 +221,7 @@ type budgetFreeze struct {
 
 // Run implements the command.
 func (c *budgetFreeze) Run(ctx context.Context, log *slog.Logger) error {
-	return c.set(ctx, log, true, "is frozen: nothing more is charged to it")
+	return c.set(ctx, log, true)
 }
 
 type budgetThaw struct {
@@ -226,17 +230,26 @@ type budgetThaw struct {
 
 // Run implements the command.
 func (c *budgetThaw) Run(ctx context.Context, log *slog.Logger) error {
-	return c.set(ctx, log, false, "is charged again")
+	return c.set(ctx, log, false)
 }
 
 // set freezes or thaws a budget.
-func (c *scopeArgs) set(ctx context.Context, log *slog.Logger, frozen bool, outcome string) error {
+func (c *scopeArgs) set(ctx context.Context, log *slog.Logger, frozen bool) error {
 	_, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
 		return history.FreezeEntry{Scope: scope, Frozen: frozen, Who: who, Reason: c.Reason}, nil
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%v %s; %v of %v is spent\n", b.Scope, outcome, b.Spent, b.Limit)
+	switch local := b.Scope.Kind == accountant.LocalScope; {
+	case local && frozen:
+		fmt.Printf("%v is frozen: no survey is taken\n", b.Scope)
+	case local:
+		fmt.Printf("%v is asked again\n", b.Scope)
+	case frozen:
+		fmt.Printf("%v is frozen: nothing more is charged to it; %v of %v is spent\n", b.Scope, b.Spent, b.Limit)
+	default:
+		fmt.Printf("%v is charged again; %v of %v is spent\n", b.Scope, b.Spent, b.Limit)
+	}
 	return nil
 }

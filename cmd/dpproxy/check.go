@@ -36,6 +36,9 @@ func (c *checkCommand) Run(ctx context.Context) error {
 	if err := sayQuestions(c.Policy, policy); err != nil {
 		return err
 	}
+	if err := checkAnswers(ctx, policy); err != nil {
+		return err
+	}
 	s := &site{policy: policy}
 	if err := c.certificate(s); err != nil {
 		return err

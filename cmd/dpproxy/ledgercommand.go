@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"dpproxy/accountant/logledger"
 	"dpproxy/accountant/redisledger"
 	"dpproxy/accountant/witness"
-	"dpproxy/survey"
 )
 
 // ledgerCommand looks at the ledger or mends it.
@@ -57,10 +55,10 @@ func (c *ledgerVerify) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := s.verifySurveys(a.state); err != nil {
+	if err := (localBooks{s}).verifySurveys(a.state); err != nil {
 		return err
 	}
-	balances, err := a.state.Balances()
+	balances, notes, err := s.balances(a.state)
 	if err != nil {
 		return err
 	}
@@ -89,30 +87,10 @@ func (c *ledgerVerify) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	fmt.Println()
-	if rows, err = s.balanceRows(balances); err != nil {
+	if rows, err = s.balanceRows(balances, notes); err != nil {
 		return err
 	}
 	return table(rows...)
-}
-
-// verifySurveys compares the files of local tables with the surveys that the ledger has.
-func (s *books) verifySurveys(state *history.State) error {
-	var all error
-	for _, l := range s.policy.Local {
-		name := l.Name.String()
-		surveys, epoch := history.SurveysOf(state, name)
-		if len(surveys) == 0 {
-			continue
-		}
-		t, err := survey.Open(filepath.Join(s.policy.Ledger.Dir, "local", name), name, len(l.Public), surveys, epoch, true)
-		if err == nil {
-			err = t.Frozen()
-		}
-		if err != nil {
-			all = errors.Join(all, fmt.Errorf("the answers of local table %s: %w", name, err))
-		}
-	}
-	return all
 }
 
 // verify reads the whole ledger, and compares one in Redis with this proxy's journal,

@@ -125,10 +125,14 @@ func testStays(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.Says(t, "local:public.people", "budget", "freeze", s.Policy, "--scope", "local:people", "--reason", "a test", "--who", "carol")
+	decide := func(verb string) []string {
+		return []string{"budget", verb, s.Policy, "--scope", "local:people", "--reason", "a test", "--who", "carol"}
+	}
+	s.Says(t, "people is frozen: no survey is taken", decide("freeze")...)
 	_, err = conn.Exec(t.Context(), "SELECT * FROM dp.survey('people', 'bmi', 0.25)", pgx.QueryExecModeSimpleProtocol)
 	sitetest.Fails(t, err, "PB001", "surveys of people are frozen")
-	s.Says(t, "", "budget", "thaw", s.Policy, "--scope", "local:people", "--reason", "a test", "--who", "carol")
+	s.Refuses(t, "people is frozen already", decide("freeze")...)
+	s.Says(t, "people is asked again", decide("thaw")...)
 	testKilled(t, s, r)
 }
 
@@ -163,8 +167,13 @@ func testKilled(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	sitetest.Fails(t, err, "PB001", "surveys of people are frozen")
 	r.Stop()
 	s.Refuses(t, "1.survey is missing", "ledger", "verify", s.Policy)
+	s.Refuses(t, "1.survey is missing", "check", s.Policy)
+	s.Says(t, "1.survey is missing", "budget", "list", s.Policy)
 	if err := os.Rename(file+".lost", file); err != nil {
 		t.Fatal(err)
 	}
-	s.Says(t, "", "ledger", "verify", s.Policy)
+	for _, command := range [][]string{{"ledger", "verify"}, {"budget", "list"}} {
+		s.Says(t, "of each object: SPENT is the most that one has lost; of 3001, 0 have nothing left", append(command, s.Policy)...)
+	}
+	s.Says(t, "the file is well formed", "check", s.Policy)
 }

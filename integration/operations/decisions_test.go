@@ -36,7 +36,7 @@ func TestDecisionsWhileItRuns(t *testing.T) {
 	s.Says(t, "unit:patient is limited to", decide("raise", "unit:patient", "--epsilon", "9000")...)
 	asks("")
 	s.Refuses(t, "dpproxy budget list shows the budgets", decide("freeze", "analyst:nobody")...)
-	s.Refuses(t, "the running dpproxy refuses: history: unit:patient already is so", decide("thaw", "unit:patient")...)
+	s.Refuses(t, "the running dpproxy refuses: history: unit:patient is not frozen", decide("thaw", "unit:patient")...)
 	s.Refuses(t, "must say who made it and why", append(decide("freeze", "unit:patient"), "--reason", "")...)
 
 	// Incidents are cleared beside it too.

@@ -85,7 +85,7 @@ func TestBudgetCommands(t *testing.T) {
 			{"is not a raise", decide("raise", "unit:patient", "--epsilon", "3", "--delta", "1e-6")},
 			{"is not a raise", decide("raise", "unit:patient", "--epsilon", "4")}, // another measure
 			{"does not lower it", decide("lower", "unit:patient", "--epsilon", "4", "--delta", "1e-6")},
-			{"already is so", decide("thaw", "unit:patient")},
+			{"is not frozen", decide("thaw", "unit:patient")},
 			{"dpproxy budget list shows the budgets", decide("freeze", "analyst:nobody")},
 			{"unit:NAME, table:NAME, local:NAME or analyst:NAME", decide("freeze", "patient")},
 			{"epsilon: \"x\" is no decimal number", decide("raise", "unit:patient", "--epsilon", "x")},

@@ -87,7 +87,7 @@ func (t *table) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.answers, err = answers.Open(filepath.Join(t.cfg.Dir, name), name, len(t.local.Public), surveys, epoch, false)
+	t.answers, err = answers.Open(filepath.Join(t.cfg.Dir, name), name, t.local.Public, surveys, epoch, false)
 	return err
 }
 

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"dpproxy/accountant"
+	"dpproxy/accountant/history"
+	"dpproxy/accountant/logledger"
+	"dpproxy/config"
+	"dpproxy/dp"
+	"dpproxy/planner/policy"
+	"dpproxy/survey"
+)
+
+// localBooks are a ledger and the answers of local tables beside it.
+type localBooks struct{ *books }
+
+// answersOf opens the answers of a local table that a ledger has, only to read them. Files that are missing or others are an error.
+func (s localBooks) answersOf(state *history.State, l policy.LocalTable) (*survey.Table, error) {
+	name := l.Name.String()
+	surveys, epoch := history.SurveysOf(state, name)
+	t, err := survey.Open(filepath.Join(s.policy.Ledger.Dir, "local", name), name, l.Public, surveys, epoch, true)
+	if err == nil {
+		err = t.Frozen()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the answers of local table %s: %w", name, err)
+	}
+	return t, nil
+}
+
+// verifySurveys compares the files of local tables with the surveys that the ledger has.
+func (s localBooks) verifySurveys(state *history.State) error {
+	var all error
+	for _, l := range s.policy.Local {
+		_, err := s.answersOf(state, l)
+		all = errors.Join(all, err)
+	}
+	return all
+}
+
+// checkAnswers compares the files of a policy's local tables with its ledger, where there is one.
+func checkAnswers(ctx context.Context, p *config.Policy) error {
+	if len(p.Local) == 0 {
+		return nil
+	}
+	s := localBooks{&books{policy: p}}
+	a, err := s.audit(ctx, slog.New(slog.DiscardHandler))
+	if errors.Is(err, logledger.ErrNoLedger) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.verifySurveys(a.state)
+}
+
+// A localLoss sums up the losses of the objects of a local table.
+type localLoss struct {
+	objects, exhausted int
+	most               int64 // of one, in 10⁻¹²
+}
+
+// withObjects puts the largest loss of an object in the place of the spent part of each budget of objects, which the ledger does not
+// know. The notes say of which budgets that is.
+func (s localBooks) withObjects(
+	state *history.State, balances []accountant.Balance,
+) ([]accountant.Balance, map[accountant.Scope]string, error) {
+	all, notes := slices.Clone(balances), map[accountant.Scope]string{}
+	for i, b := range all {
+		at := slices.IndexFunc(s.policy.Local, func(l policy.LocalTable) bool { return l.Name.String() == b.Scope.Name })
+		if b.Scope.Kind != accountant.LocalScope || at < 0 {
+			continue
+		}
+		lost, err := s.lost(state, s.policy.Local[at], b)
+		if err != nil {
+			notes[b.Scope] = "of each object; " + err.Error()
+			continue
+		}
+		if all[i].Spent, err = dp.NewLoss(dp.PureDP, lost.most, 0); err != nil {
+			return nil, nil, err
+		}
+		notes[b.Scope] = fmt.Sprintf("of each object: SPENT is the most that one has lost; of %d, %d have nothing left", lost.objects,
+			lost.exhausted)
+	}
+	return all, notes, nil
+}
+
+// lost sums up the losses of objects.
+func (s localBooks) lost(state *history.State, l policy.LocalTable, b accountant.Balance) (out localLoss, err error) {
+	t, err := s.answersOf(state, l)
+	if err != nil {
+		return out, err
+	}
+	losses, err := t.Losses()
+	for _, x := range losses {
+		out.objects++
+		out.most = max(out.most, x)
+		if x >= b.Limit.Pico() {
+			out.exhausted++
+		}
+	}
+	return out, err
+}
