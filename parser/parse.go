@@ -56,6 +56,7 @@ func statement(sql string, raw *pg.RawStmt, toks []token, cat Names) *Statement 
 	l := &locator{text: st.Text, base: start, toks: slice(toks, start, end)}
 	read(st, raw.Stmt, l, cat)
 	if st.Class == Relay {
+		st.Estimates = estimateCalls(l, raw.Stmt)
 		var refusal *pgerr.Error
 		if st.Survey, refusal = surveyCall(l, raw.Stmt); refusal != nil {
 			st.refuse(refusal)

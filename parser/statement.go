@@ -92,6 +92,8 @@ type Statement struct {
 	Plans []PlanCall
 	// Survey is the call of dp.survey.
 	Survey *SurveyCall
+	// Estimates are the calls of dp.local_histogram and dp.local_mean.
+	Estimates []EstimateCall
 	// Own are the settings that calls of dp.suggest_bounds make for this statement alone, without the "dp." prefix.
 	Own []Setting
 	// Comments are those behind the first word.

@@ -19,13 +19,15 @@ type SurveyCall struct {
 	At          int
 }
 
-// An Argument is a text that the client wrote as a constant.
+// An Argument is a text that the client gave.
 type Argument struct {
 	Text  string
 	Given bool
 	// At is where the text begins in the statement, and Plain says that the bytes there are the text's own.
 	At    int
 	Plain bool
+	// Param is the parameter of the statement that has the text, 0 where it is a constant.
+	Param int
 }
 
 // Place returns where a byte of the text stands in the statement, or the text as a whole if its spelling differs.

@@ -49,6 +49,11 @@ func (s stateView) show(ctx context.Context, m *wire.Asker, b wire.BindRequest) 
 			return wire.Rewrite{}, err
 		}
 	}
+	if strings.Contains(mentions, "local_") { // as above
+		if fill["dp.state_estimates"], err = estimation(s).estimates(ctx, b); err != nil {
+			return wire.Rewrite{}, err
+		}
+	}
 	for name, rows := range fill {
 		text, err := json.Marshal(rows)
 		if err != nil {

@@ -126,17 +126,26 @@ func (q *Question) realized(all columns, d *realized.Domain, epsilonPico int64) 
 	if q.Kind == Category {
 		return d.Response(all.index(q.Columns[0].Name), epsilonPico)
 	}
+	expr, err := q.over(all)
+	if err != nil {
+		return realized.Question{}, err
+	}
+	return d.Score(expr, q.Low, q.High, inexact, epsilonPico)
+}
+
+// over returns the expression over a domain of these columns and more.
+func (q *Question) over(all columns) (realized.Expr, error) {
 	parsed, refusal := parser.ParseQuestion(q.Text)
 	if refusal != nil {
-		return realized.Question{}, fmt.Errorf("survey: the question %s cannot be read again: %w", q.Text, refusal)
+		return realized.Expr{}, fmt.Errorf("survey: the question %s cannot be read again: %w", q.Text, refusal)
 	}
 	// The places of columns in the expression are those of the whole domain.
 	r := &resolution{all: all, place: all.index}
 	term, refusal := r.term(parsed.Expr)
 	if refusal != nil {
-		return realized.Question{}, fmt.Errorf("survey: the question %s cannot be resolved again: %w", q.Text, refusal)
+		return realized.Expr{}, fmt.Errorf("survey: the question %s cannot be resolved again: %w", q.Text, refusal)
 	}
-	return d.Score(term.expr, q.Low, q.High, inexact, epsilonPico)
+	return term.expr, nil
 }
 
 // A Respondent draws answers to one question.

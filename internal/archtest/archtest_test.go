@@ -71,7 +71,7 @@ var allowed = map[string]string{
 		"mirror/introspect internal/frugal",
 	"proxy/survey": "dp pgerr catalog parser parser/ast mechanisms accountant survey planner/pgtype planner/policy planner/scalar mirror " +
 		"mirror/introspect",
-	"survey":               "pgerr parser parser/ast mechanisms accountant accountant/realized",
+	"survey":               "pgerr parser parser/ast mechanisms accountant accountant/realized estimate/population",
 	"proxy/settings":       "dp pgerr parser planner",
 	"config":               "dp catalog planner planner/policy accountant",
 	"cmd/dpproxy":          anything,

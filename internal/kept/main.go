@@ -8,7 +8,6 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/accountant/pld"
 	"dpproxy/brdp"
-	"dpproxy/estimate/population"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/mechanisms"
 )
@@ -18,7 +17,6 @@ func main() {
 		// Surveys in the local model: each object answers for itself, under a budget of its own.
 		mechanisms.NewUnaryEncoding, mechanisms.UnaryEncoding.Event, mechanisms.UnaryEncoding.String, mechanisms.UnaryEncoding.Respond,
 		mechanisms.UnaryEncoding.Law, mechanisms.UnaryEncoding.Frequency, mechanisms.PrefersUnary,
-		population.New, (*population.Population).Add, (*population.Population).Histogram, (*population.Population).Mean,
 
 		// A report of the spent budget as an (ε, δ), which is tighter than the ledger's sum, and for groups of units.
 		pld.Report, pld.Distribution.Delta, pld.Compose, pld.FromPair, accountant.GroupPrivacy,

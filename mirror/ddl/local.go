@@ -50,7 +50,31 @@ func localFunctions() []Object {
 			($5 - $4)::float8 * sqrt(u * (1 - u) / nullif($2, 0)) * (e + 1) / (e - 1)
 		FROM (SELECT exp($3::float8) AS e) AS law,
 			LATERAL (SELECT greatest(1 / (e + 1), least(e / (e + 1), $1::float8 / nullif($2, 0))) AS u) AS s`),
+		estimateFunction("local_histogram", "column", "value text, share double precision", "r.value, r.share", "smoker"),
+		estimateFunction("local_mean", "expression", "mean double precision", "r.share", "age"),
 	}
+}
+
+// estimateFunction returns the rows that the proxy has put into a setting of the session for a call with these arguments.
+func estimateFunction(name, subject, returned, shown, example string) Object {
+	mean := "NOT"
+	if name == "local_mean" {
+		mean = ""
+	}
+	return localFunction("dp."+name+"(text, text, double precision)",
+		fmt.Sprintf(`"table" text, %q text, confidence double precision DEFAULT 0.95`, subject),
+		"TABLE("+returned+", lower double precision, upper double precision, remark text)", "plpgsql STABLE", fmt.Sprintf(`
+		DECLARE known json := (SELECT e->'rows'
+			FROM json_array_elements(nullif(current_setting('dp.state_estimates', true), '')::json) AS e
+			WHERE %[1]s (e->>'mean')::boolean AND e->>'table' = $1 AND e->>'of' = $2 AND (e->>'confidence')::float8 = $3 LIMIT 1);
+		BEGIN
+			IF known IS NULL THEN
+				RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'dp.%[2]s has no estimate of these arguments',
+					HINT = 'Write them as constants: SELECT * FROM dp.%[2]s(''people'', ''%[3]s'').';
+			END IF;
+			RETURN QUERY SELECT %[4]s, r.lower, r.upper, r.remark
+				FROM json_to_recordset(known) AS r(value text, share float8, lower float8, upper float8, remark text);
+		END`, mean, name, example, shown))
 }
 
 // surveyedType is the row that dp.survey returns: its columns have names that its arguments have too.

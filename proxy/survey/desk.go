@@ -29,7 +29,10 @@ type Desk struct {
 func Open(ctx context.Context, cfg Config) (*Desk, error) {
 	d := &Desk{readers: cfg.Readers, renew: make(chan map[catalog.Name][]string, 1)}
 	for _, l := range cfg.Tables {
-		t := &table{cfg: cfg, turn: make(chan struct{}, 1), shelf: shelf{local: l, readers: cfg.Readers[l.Name], open: cfg.Mirror}}
+		t := &table{
+			cfg: cfg, turn: make(chan struct{}, 1), estimating: make(chan struct{}, 1),
+			shelf: shelf{local: l, readers: cfg.Readers[l.Name], open: cfg.Mirror},
+		}
 		t.turn <- struct{}{}
 		if err := t.load(ctx); err != nil {
 			return nil, fmt.Errorf("local table %v: %w", l, err)
@@ -112,14 +115,19 @@ func (d *Desk) reshow(ctx context.Context, readers map[catalog.Name][]string) {
 // Understand resolves a call of dp.survey.
 func (d *Desk) Understand(call *parser.SurveyCall, analyst string) (*Inquiry, error) {
 	if d == nil {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "no table of this site is of the local model").At(call.At).
-			WithHint("Ask for aggregates: SELECT * FROM dp.tables lists the tables.")
+		return nil, withoutTables(call.At)
 	}
 	t, err := d.table(call.Table.Text, analyst, call.Table.At)
 	if err != nil {
 		return nil, err
 	}
 	return understand(call, t.local, analyst)
+}
+
+// withoutTables refuses calls where there is no table to ask about.
+func withoutTables(at int) error {
+	return pgerr.New(pgerr.FeatureNotSupported, "no table of this site is of the local model").At(at).
+		WithHint("Ask for aggregates: SELECT * FROM dp.tables lists the tables.")
 }
 
 // Ask has the objects answer, unless they did before. Values are those of the constants, and session is the process of the analyst's

@@ -53,6 +53,9 @@ type table struct {
 	// The following belong to whoever has the turn.
 	shelf
 	shown bool // the mirror shows all answers
+	// estimating has who estimates; the estimates belong to whoever is there.
+	estimating chan struct{}
+	estimates  *estimates
 }
 
 // load reads the answers that the ledger has. Where the policy says that values may change, an epoch in which they were promised
@@ -129,8 +132,7 @@ func (t *table) take() error {
 
 // frozen refuses a table whose answers are not those of the ledger, or that the administrator has frozen.
 func (t *table) frozen(ctx context.Context) error {
-	refused := pgerr.New(pgerr.BudgetExhausted, "surveys of %s are frozen", t.local).
-		WithHint("The administrator must look. Answers that are shown stay.")
+	refused := t.frozenError()
 	if t.answers.Frozen() != nil {
 		return refused
 	}
@@ -145,6 +147,11 @@ func (t *table) frozen(ctx context.Context) error {
 		return refused
 	}
 	return nil
+}
+
+func (t *table) frozenError() error {
+	return pgerr.New(pgerr.BudgetExhausted, "surveys of %s are frozen", t.local).
+		WithHint("The administrator must look. Answers that are shown stay.")
 }
 
 // budget is the most that each object may lose by the ledger, in 10⁻¹² of ε: the policy's, or less.
