@@ -100,6 +100,7 @@ type drawing struct {
 	bill    cashier.Bill
 	payment *cashier.Payment
 	run     *release.Run
+	began   uint64 // when the session for the read was taken, in moments of [incidents]
 	watch   *watch
 }
 

@@ -26,7 +26,7 @@ type incidents struct {
 	suspected map[string]map[uint64][]string
 }
 
-// begin returns the number of losses until now, when a read begins.
+// begin returns the number of losses until now, when a read is given its session.
 func (i *incidents) begin() uint64 {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -2,7 +2,9 @@ package proxy_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -11,6 +13,8 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/catalog"
 	"dpproxy/dp"
+	"dpproxy/internal/await"
+	"dpproxy/internal/pgtemp"
 	"dpproxy/proxy"
 )
 
@@ -223,6 +227,46 @@ func TestSuspectedReads(t *testing.T) {
 	if _, err := ana.Exec(t.Context(), sql); code(err) != "PB011" {
 		t.Errorf("its shape: %v", err)
 	}
+}
+
+// TestLossesEndSessions holds that reads behind one that was lost have new sessions: those of before may be ended by the same
+// event, later, and that would count as another.
+func TestLossesEndSessions(t *testing.T) {
+	w := newWorld(t)
+	w.gate.Shut()
+	var all sync.WaitGroup
+	for range 2 {
+		ana := connect(t, w.url("ana"))
+		all.Go(func() { must(t, ana, "SELECT count(*) FROM patients") })
+	}
+	await.That(t, "two reads wait", func() bool { return w.gate.Waiting() == 2 })
+	w.gate.Open()
+	all.Wait()
+	before := w.readers(t)
+	w.gate.Break()
+	_, err := connect(t, w.url("ana")).Exec(t.Context(), "SELECT count(*) FROM patients")
+	w.gate.Open()
+	if len(before) != 2 || code(err) != "PB017" {
+		t.Fatalf("of the sessions %v one is lost: %v", before, err)
+	}
+	await.That(t, "no session of before is left", func() bool {
+		return !slices.ContainsFunc(w.readers(t), func(pid int32) bool { return slices.Contains(before, pid) })
+	})
+}
+
+// readers are the processes of dpproxy's sessions on the protected database.
+func (w *world) readers(t *testing.T) []int32 {
+	t.Helper()
+	conn := connect(t, w.data.URL("postgres", pgtemp.Superuser))
+	rows, err := conn.Query(t.Context(), "SELECT pid FROM pg_stat_activity WHERE application_name = 'dpproxy'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pids
 }
 
 // TestFailuresAreNotPrepaid holds that what may have failed by a row stays paid and unanswered.

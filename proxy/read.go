@@ -19,6 +19,7 @@ func (d *drawing) open(ctx context.Context) (*reader.Reading, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.began = d.p.incidents.begin()
 	d.veil.then(r.Close)
 	d.veil.fall()
 	if err := d.bind(ctx, r); err != nil {

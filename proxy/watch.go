@@ -30,7 +30,7 @@ const (
 
 // beginWatch begins the watch of a statement that was charged.
 func (d *drawing) beginWatch(ctx context.Context) {
-	w := &watch{d: d, began: d.p.incidents.begin(), incident: accountant.Incident{
+	w := &watch{d: d, began: d.began, incident: accountant.Incident{
 		Charge: d.payment.ID, Analyst: d.analyst, Shape: d.plan.Shape, Tables: d.tables(), Class: "defect",
 		Statement: parser.Words(d.text.stmt.Text),
 	}}

@@ -65,6 +65,7 @@ func connect(ctx context.Context, what, url string, p password) (*pgx.Conn, erro
 	if text != "" {
 		cfg.Password = text
 	}
+	cfg.ConnectTimeout = connectTimeout
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", what, p.named(err))

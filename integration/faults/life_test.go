@@ -29,7 +29,9 @@ type life struct {
 	t       *testing.T
 	mu      sync.Mutex
 	r       *sitetest.Running
-	primary *pgtemp.Server // of a standby
+	primary *pgtemp.Server // of a standby that is the protected database
+	standby *pgtemp.Server // of the protected database
+	address string         // of the protected database, as the policy has it
 	clients []*lifeClient
 	rows    []string
 }
@@ -146,6 +148,7 @@ func newLife(t *testing.T, follow func(*pgtemp.Server) (*pgtemp.Server, error)) 
 		l.Data = standby
 	}
 	l.Gated(t)
+	l.address = l.Gate.URL(l.Database, pgtemp.Superuser)
 	var asked []string
 	for i := range lifeClients {
 		asked = append(asked, fmt.Sprint("SELECT count(*) FROM visits WHERE cost > ", i))

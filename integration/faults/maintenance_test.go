@@ -94,6 +94,7 @@ func TestMaintenance(t *testing.T) {
 			do: undone("REVOKE SELECT ON events FROM reader", "GRANT SELECT ON events TO reader", "PB015"),
 		},
 		{name: "the password of dpproxy's role is another", do: (*maintained).rotate, want: []string{"PB015", "PB017"}},
+		{name: "a standby is promoted, and the policy names it", do: (*maintained).promote, want: []string{"PB015", "PB017"}},
 		{
 			name: "the ledger's disk is full; room, and a restart", do: (*maintained).fill, want: []string{"PB014", "57P01", "cut"},
 			lost: "the entry was written, and could not be acknowledged",
@@ -101,7 +102,7 @@ func TestMaintenance(t *testing.T) {
 		{name: "an older copy of the ledger is refused; the latest is put back", do: (*maintained).putBack, want: []string{"57P01", "cut"}},
 		{
 			name: "an older copy of the mirror", do: (*maintained).restoreMirror, lost: "the session on the mirror ended",
-			want: []string{"57P01", "57P02", "57P03", "cut"},
+			want: []string{"57P01", "57P02", "57P03", "PB013", "cut"}, // it is of the schema from before
 		},
 		{
 			name: "older copies of all are refused, and accepted", do: (*maintained).acceptOlder, restored: true,
@@ -133,7 +134,8 @@ func newMaintained(t *testing.T) *maintained {
 	sitetest.Exec(t, super, "COPY (VALUES ('local all reader scram-sha-256'), ('local all all trust'), "+
 		"('local replication all trust')) TO '"+hba+"'")
 	sitetest.Exec(t, super, "SELECT pg_reload_conf()")
-	l.Edit(t, l.Data.URL(l.Database, pgtemp.Superuser), l.Data.URL(l.Database, "reader"))
+	l.address = l.Data.URL(l.Database, "reader")
+	l.Edit(t, l.Data.URL(l.Database, pgtemp.Superuser), l.address)
 	l.Edit(t, "mirror:", "data_password_file: "+m.password+"\nmirror:")
 	l.Edit(t, "ledger: {", "ledger: {witness: "+filepath.Join(l.Dir, "mark")+", ")
 	m.stopMirror()

@@ -1,6 +1,7 @@
 package frugal
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -55,11 +56,11 @@ func (s *socket) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	n, err := s.in.run(s.raw.Read, p, "read")
+	n, err := s.in.run(s.raw.Read, p)
 	if n == 0 && err == nil {
 		return 0, io.EOF
 	}
-	return n, err
+	return n, s.told("read", err)
 }
 
 // Write implements net.Conn.
@@ -67,18 +68,29 @@ func (s *socket) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	return s.out.run(s.raw.Write, p, "write")
+	n, err := s.out.run(s.raw.Write, p)
+	return n, s.told("write", err)
+}
+
+// told returns an error as the net package tells it, by which a broken connection is known.
+func (s *socket) told(op string, err error) error {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return err // the runtime's, of a deadline or of a socket that was closed
+	}
+	local, remote := s.LocalAddr(), s.RemoteAddr()
+	return &net.OpError{Op: op, Net: local.Network(), Source: local, Addr: remote, Err: os.NewSyscallError(op, errno)}
 }
 
 // run tries until the transfer is over; between tries the runtime waits for the socket.
-func (t *transfer) run(wait func(func(uintptr) bool) error, p []byte, name string) (int, error) {
+func (t *transfer) run(wait func(func(uintptr) bool) error, p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.bytes, t.done, t.errno = p, 0, 0
 	err := wait(t.try)
 	t.bytes = nil
 	if err == nil && t.errno != 0 {
-		err = os.NewSyscallError(name, t.errno)
+		err = t.errno
 	}
 	return t.done, err
 }

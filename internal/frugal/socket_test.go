@@ -109,6 +109,29 @@ func ends(t *testing.T, ours, theirs net.Conn) {
 	}
 }
 
+// TestReset holds that a connection that was cut ends in the errors of the net package.
+func TestReset(t *testing.T) {
+	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(t.TempDir(), "s")} {
+		t.Run(network, func(t *testing.T) {
+			ours, theirs := pair(t, network, address)
+			if _, err := ours.Write([]byte("unread")); err != nil {
+				t.Fatal(err)
+			}
+			if tcp, ok := theirs.(*net.TCPConn); ok {
+				tcp.SetLinger(0)
+			}
+			theirs.Close()
+			var broken *net.OpError
+			if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) || !errors.As(err, &broken) {
+				t.Errorf("a read of a connection that was cut ends in %T: %[1]v", err)
+			}
+			if _, err := ours.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) || !errors.As(err, &broken) {
+				t.Errorf("a write to a connection that was cut ends in %T: %[1]v", err)
+			}
+		})
+	}
+}
+
 // TestDirectLeavesOthers holds that connections which are no sockets stay as they are.
 func TestDirectLeavesOthers(t *testing.T) {
 	a, b := net.Pipe()

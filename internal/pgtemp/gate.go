@@ -55,6 +55,20 @@ func (g *Gate) Fail(sqlstate string) { g.set(false, false, sqlstate) }
 // Open lets executions pass.
 func (g *Gate) Open() { g.set(false, false, "") }
 
+// Move has the gate stand before another server, for sessions to come.
+func (g *Gate) Move(to *Server) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.server = to
+}
+
+// address is the socket of the server.
+func (g *Gate) address() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return filepath.Join(g.server.SocketDir, fmt.Sprintf(".s.PGSQL.%d", g.server.Port))
+}
+
 // Close ends the gate.
 func (g *Gate) Close() {
 	_ = g.listener.Close()
@@ -113,8 +127,7 @@ func (g *Gate) serve(ctx context.Context) {
 
 func (g *Gate) relay(ctx context.Context, client net.Conn) {
 	defer client.Close()
-	socket := filepath.Join(g.server.SocketDir, fmt.Sprintf(".s.PGSQL.%d", g.server.Port))
-	server, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	server, err := new(net.Dialer).DialContext(ctx, "unix", g.address())
 	if err != nil {
 		return
 	}

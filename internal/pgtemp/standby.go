@@ -2,9 +2,12 @@ package pgtemp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Standby starts a server that replays the server's log and takes reads. Reads that the replay conflicts with are
@@ -39,4 +42,21 @@ func (s *Server) Standby(ctx context.Context) (*Server, error) {
 		return nil, fmt.Errorf("pgtemp: %w\n%s", err, standby.output.String())
 	}
 	return standby, nil
+}
+
+// Promote makes a standby a primary, and returns when it takes writes.
+func (s *Server) Promote(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, s.URL("postgres", Superuser))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	var promoted bool
+	if err := conn.QueryRow(ctx, "SELECT pg_promote()").Scan(&promoted); err != nil {
+		return err
+	}
+	if !promoted {
+		return errors.New("pgtemp: the standby was not promoted in time")
+	}
+	return nil
 }

@@ -5,13 +5,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/catalog"
@@ -87,6 +85,7 @@ func Open(ctx context.Context, cfg *pgxpool.Config, cat *policy.Model, secret []
 		return checkSession(ctx, conn, cfg.ConnConfig.RuntimeParams)
 	}
 	cfg.ConnConfig.DialFunc = dialing(cfg.ConnConfig.DialFunc)
+	cfg.ConnConfig.ValidateConnect = ofRole(cfg.ConnConfig.ValidateConnect)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -94,17 +93,6 @@ func Open(ctx context.Context, cfg *pgxpool.Config, cat *policy.Model, secret []
 	d := &Data{pool: pool, sessions: int(cfg.MaxConns), catalog: cat, off: map[catalog.Name]string{}}
 	d.pads[0], d.pads[1] = pads(secret)
 	return d, nil
-}
-
-// dialing lets the connections that are dialed disturb the scheduler little.
-func dialing(dial pgconn.DialFunc) pgconn.DialFunc {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return frugal.Direct(conn), nil
-	}
 }
 
 // With is the same database, by the same sessions, as another catalogue has it. No relation is turned off.

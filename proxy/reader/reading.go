@@ -241,7 +241,12 @@ func (r *Reading) Read(ctx context.Context, policy time.Duration) ([][]*Exact, e
 	if cause != nil {
 		return nil, &CutError{By: cause}
 	}
-	return nil, failure(err, context.Cause(bounded) != nil)
+	err = failure(err, context.Cause(bounded) != nil)
+	if broken, ok := errors.AsType[*InterruptedError](err); ok && broken.Suspect {
+		// The other sessions may end by the same event, a moment later: reads to come have new ones.
+		r.c.data.pool.Reset()
+	}
+	return nil, err
 }
 
 // collectors returns those of all grouping sets that are read, in order.
