@@ -7,8 +7,9 @@ import (
 )
 
 // isProbe reports whether the answer of a query has no rows whatever the data:
-// LIMIT 0, or a constant-false WHERE without grouping. BI tools ask such
-// queries for the columns. Rows that the WHERE of a block filters are not its answer.
+// LIMIT 0, or a constant-false WHERE of a query that has a row for each row or for each group of its keys:
+// GROUP BY (), and aggregates without GROUP BY, have a row of no rows. BI tools ask such
+// queries for the columns.
 func isProbe(sel *pg.SelectStmt, k kind) bool {
 	if n, ok := position(sel.LimitCount); ok && n == 0 && sel.LimitOption == pg.LimitOption_LIMIT_OPTION_COUNT {
 		return true
@@ -16,7 +17,8 @@ func isProbe(sel *pg.SelectStmt, k kind) bool {
 	if sel.Op > pg.SetOperation_SETOP_NONE || !isFalse(sel.WhereClause) {
 		return false
 	}
-	return !aggregates(sel) && (k == rows || k == released)
+	byKeys := len(sel.GroupClause) > 0 && !slices.ContainsFunc(sel.GroupClause, isGroupingSet)
+	return (byKeys || !aggregates(sel)) && (k == rows || k == released)
 }
 
 // isFalse recognises false, 1 = 0, 1 <> 1, and AND with one of them.

@@ -13,6 +13,9 @@ import (
 // keys, calls of GROUPING, and aggregates computed from released integers. A grouping set that
 // reads nothing has nil for its Released.
 func (b *BlockPlan) Columns(released []*Released) []string {
+	if b.none {
+		return emptyBlock{b}.columns()
+	}
 	var keys, groupings, outputs [][]*string
 	keys = make([][]*string, len(b.block.keys))
 	groupings = make([][]*string, len(b.block.groupings))
@@ -26,20 +29,28 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 		}
 		for row := range p.rows(released[i]) {
 			p.appendKeys(keys, p.keysOf(released[i], row))
-			for g, args := range b.block.groupings {
-				text := strconv.Itoa(p.grouping(args))
-				groupings[g] = append(groupings[g], &text)
-			}
+			b.appendGroupings(groupings, p)
 			for o := range outputs {
 				outputs[o] = append(outputs[o], p.text(o, shown[o].in(p, o, i, row, rows[row]), len(rows)))
 			}
 		}
 	}
-	var arrays []string
-	for _, cells := range append(append(keys, groupings...), outputs...) {
-		arrays = append(arrays, ArrayText(cells))
+	return arrays(slices.Concat(keys, groupings, outputs))
+}
+
+// appendGroupings adds the values of calls of GROUPING in a row of a set.
+func (b *BlockPlan) appendGroupings(columns [][]*string, g *GroupingSet) {
+	for i, args := range b.block.groupings {
+		text := strconv.Itoa(g.grouping(args))
+		columns[i] = append(columns[i], &text)
 	}
-	return arrays
+}
+
+func arrays(columns [][]*string) (out []string) {
+	for _, cells := range columns {
+		out = append(out, ArrayText(cells))
+	}
+	return out
 }
 
 // Consistent reports whether some columns show other cells than were released: without negative ones, such that
@@ -72,6 +83,9 @@ func (p *partitions) keysOf(r *Released, row int) []*string {
 // Errors returns the error of each aggregate, over all grouping sets. Released has the
 // relations that were released, or is nil for a plan that was not run. Clamping bias is not part of it.
 func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
+	if b.none {
+		return emptyBlock{b}.errors()
+	}
 	var bars []ErrorBar
 	consistent := released
 	if released != nil {
@@ -106,7 +120,7 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 // ErrorGroups tells, of each aggregate whose error differs between groups, which of them has the least, the median and the most, by
 // released numbers alone. A block that read nothing has none.
 func (b *BlockPlan) ErrorGroups(released []*Released) []string {
-	if released == nil {
+	if released == nil || b.none {
 		return nil
 	}
 	return errorGroups{b, b.consistent(released)}.lines()
@@ -115,7 +129,7 @@ func (b *BlockPlan) ErrorGroups(released []*Released) []string {
 // SmallGroups counts the values of aggregates that are NULL in the released relation since their
 // groups are small, and all values that could be. A block that read nothing has released nil.
 func (b *BlockPlan) SmallGroups(released []*Released) (hidden, all int) {
-	if released == nil {
+	if released == nil || b.none {
 		return 0, 0
 	}
 	for i, r := range b.consistent(released) {

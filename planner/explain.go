@@ -59,6 +59,10 @@ func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
 	if b.Consistent() {
 		w.line(2, "counts and sums: no cell is negative, and they add up (dp.consistent); errors are of the cells before")
 	}
+	if b.none {
+		w.line(2, "reads nothing: no row meets the conditions")
+		return
+	}
 	for _, p := range b.Sets {
 		if len(b.Sets) == 1 {
 			p.explain(w, b.block, 2, hidden)

@@ -40,6 +40,8 @@ type BlockPlan struct {
 	// Known says that the answer is remembered: nothing is read or released.
 	Known bool
 
+	// none says that the block has no rows whatever the data: see none.go.
+	none  bool
 	block *block
 	alpha float64
 	sp    *specializer // until the reads are written
@@ -117,7 +119,7 @@ func (p *Plan) shares() (n int64) {
 
 // read writes the statements of all grouping sets of a block that reads, when their limits are known.
 func (b *BlockPlan) read() (err error) {
-	if !b.block.reads() {
+	if !b.block.reads() || b.none {
 		return nil
 	}
 	for _, g := range b.Sets {

@@ -76,6 +76,9 @@ func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
 
 // planBlock plans one block but for its mechanisms. It adds to the cost of the statement's reads for one row.
 func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64) (*BlockPlan, error) {
+	if !b.source.Concealing() && b.source.Never(env) {
+		return b.planNone(), nil
+	}
 	var err error
 	if s.Limits.PublicRows, err = b.source.ListedRows(env, q.cat.PublicRows()); err != nil {
 		return nil, err

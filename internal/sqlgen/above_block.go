@@ -56,6 +56,8 @@ func (a *above) rows() (with, from string, keys scope) {
 		from += " WHERE region <> " + a.param("east")
 	case n == 2 && direct:
 		from += " WHERE " + single + " AND n BETWEEN 0 AND 20"
+	case n == 4:
+		from += " WHERE 1 = " + a.param("0")
 	case n == 3 && direct:
 		from += " WHERE mood IN ('ok', 'happy')"
 	}

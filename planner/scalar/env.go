@@ -74,6 +74,16 @@ func (env *Env) compute(e Expr) Interval {
 	return Interval{Null: true}
 }
 
+// Never reports whether a condition is a constant that is false or NULL.
+func (env *Env) Never(e Expr) bool {
+	c, ok := e.(*constant)
+	if !ok {
+		return false
+	}
+	d, err := env.datum(c)
+	return err == nil && (d.null || d.number != nil && d.number.Sign() == 0)
+}
+
 // truthValue is false, true or NULL.
 func truthValue() Interval {
 	i := span(0, 1)

@@ -40,6 +40,18 @@ func (l *level) ScannedTable() *policy.Table {
 // semijoinsOf returns the sub-selects of all conditions.
 func (l *level) semijoinsOf() []*semijoin { return slices.Concat(l.semijoins, l.later) }
 
+// Never reports whether the level has no rows whatever the data: a condition that each must meet is a constant that is false
+// or NULL, in the level or below it.
+func (l *level) Never(env *scalar.Env) bool {
+	if slices.ContainsFunc(l.Conjuncts(), env.Never) {
+		return true
+	}
+	return slices.ContainsFunc(region(l.root), func(r *relation) bool {
+		below := r.branches()
+		return r.protected() && len(below) > 0 && !slices.ContainsFunc(below, func(b *branch) bool { return !b.source.Never(env) })
+	})
+}
+
 // EachTable visits the tables of this level and of those below it, those on paths to the unit
 // included; view is the view of their level, if no analyst may see its query.
 func (l *level) EachTable(visit func(t *policy.Table, view string)) {
