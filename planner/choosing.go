@@ -429,9 +429,9 @@ func (f modes) value(r rowColumns) (string, error) { return r.column(f.arg), nil
 // joins with the list; a value that is not there has none.
 func (f modes) numberedValue(r *reader, alias string, from sqltext.Item, t pgtype.Type) (number string, _ sqltext.Item) {
 	d := sqltext.List(len(r.set.keys))
-	from = &sqltext.Join{
-		Kind: sqltext.Left, Left: from, On: []string{sqltext.Of(d, sqltext.Element) + " = " + sqltext.Of(alias, sqltext.Value)},
-		Right: &sqltext.Table{SQL: "pg_catalog.unnest(" + r.array(f.list, 0, t) + ") WITH ORDINALITY", As: d + "(x, o)"},
+	from = &sqltext.Listed{
+		Item: from, On: sqltext.Of(d, sqltext.Element) + " = " + sqltext.Of(alias, sqltext.Value),
+		List: &sqltext.Table{SQL: "pg_catalog.unnest(" + r.array(f.list, 0, t) + ") WITH ORDINALITY", As: d + "(x, o)"},
 	}
 	return "CAST(" + sqltext.Of(d, sqltext.Order) + " - 1 AS pg_catalog.int4)", from
 }

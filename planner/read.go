@@ -260,9 +260,9 @@ func (r *reader) numbered(alias string, from sqltext.Item) (cols []string, _ sql
 			return nil, nil, nil, err
 		}
 		d := sqltext.List(n)
-		from = &sqltext.Join{
-			Kind: sqltext.Left, Left: from, On: []string{sqltext.Of(d, sqltext.Element) + " = " + k},
-			Right: &sqltext.Table{SQL: "pg_catalog.unnest(" + r.array(l, at, t) + ") WITH ORDINALITY", As: d + "(x, o)"},
+		from = &sqltext.Listed{
+			Item: from, On: sqltext.Of(d, sqltext.Element) + " = " + k,
+			List: &sqltext.Table{SQL: "pg_catalog.unnest(" + r.array(l, at, t) + ") WITH ORDINALITY", As: d + "(x, o)"},
 		}
 		number := "CAST(" + sqltext.Of(d, sqltext.Order) + " AS pg_catalog.int4)"
 		if l.null[at] {

@@ -72,9 +72,7 @@ func (s *stages) histogramTotal(h histogram, keys []string, from string) *sqltex
 			sqltext.Column{SQL: "pg_catalog.sum(units) FILTER (WHERE l.level = 0)"}, sqltext.Column{SQL: "l.level"},
 			sqltext.Column{SQL: "b / l.divisor", As: "node"}, sqltext.Column{SQL: "pg_catalog.sum(n)"},
 			sqltext.Column{SQL: "pg_catalog.sum(" + sqltext.Directions + ")"}),
-		From: &sqltext.Join{
-			Left: counted, Right: h.divisors(),
-		},
+		From:    &sqltext.Listed{Item: counted, List: h.divisors()},
 		GroupBy: append(by, "l.level", "node"),
 	}
 }

@@ -79,9 +79,7 @@ func (f histogram) total(by, keys []string, from sqltext.Item) *sqltext.Select {
 	return &sqltext.Select{
 		Columns: append(sqltext.Columns("", keys...), sqltext.Column{SQL: "l.level"},
 			sqltext.Column{SQL: "b / l.divisor", As: "node"}, sqltext.Column{SQL: "pg_catalog.sum(n)"}),
-		From: &sqltext.Join{
-			Left: &sqltext.Query{Select: values, As: sqltext.Histogram}, Right: f.divisors(),
-		},
+		From:    &sqltext.Listed{Item: &sqltext.Query{Select: values, As: sqltext.Histogram}, List: f.divisors()},
 		GroupBy: slices.Concat(by, []string{"l.level", "node"}),
 	}
 }

@@ -142,7 +142,12 @@ var joined = []string{
 	"SELECT count(*) FROM patients p WHERE p.smoker AND p.id NOT IN (SELECT patient_id FROM visits WHERE cost > 900)",
 	"SELECT count(*) FROM patients p WHERE p.birth_year = 1950 OR p.id IN (SELECT patient_id FROM visits WHERE cost > 900)",
 	"SELECT count(*) FROM patients p WHERE CASE WHEN p.smoker THEN p.id IN (SELECT patient_id FROM visits WHERE cost > 5) ELSE false END",
-	// likewise, in expressions
+	// groups of a public list, of persons who are one row
+	"SELECT p.smoker, count(*) FROM patients p JOIN (SELECT patient_id, count(*) AS n FROM visits WHERE cost > 900 GROUP BY 1) v ON " +
+		"v.patient_id = p.id WHERE p.birth_year = 2001 GROUP BY 1",
+	"SELECT p.smoker, mode() WITHIN GROUP (ORDER BY p.smoker) FROM patients p WHERE p.birth_year = 2001 AND EXISTS (SELECT 1 FROM " +
+		"visits v WHERE v.patient_id = p.id AND v.cost > 900) GROUP BY 1",
+	// sub-selects, in expressions
 	"SELECT count(*) FILTER (WHERE p.id IN (SELECT patient_id FROM visits WHERE cost > 5)) FROM patients p WHERE p.smoker",
 	"SELECT sum(CASE WHEN EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id AND v.cost > 5) THEN b.amount ELSE 0 END) FROM " +
 		"patients p JOIN bills b ON b.patient_id = p.id WHERE p.smoker",

@@ -42,6 +42,8 @@ func (c *chain) add(it Item) {
 		c.leaves = append(c.leaves, &leaf{it, it.As, it.Own, protects(it)})
 	case *Among:
 		c.leaves = append(c.leaves, &leaf{it, it.As, nil, protects(it)})
+	case *Listed: // is alone
+		c.leaves = append(c.leaves, &leaf{item: it, protected: protects(it)})
 	case *Join:
 		c.add(it.Left)
 		if it.Kind == Left {
@@ -64,6 +66,8 @@ func protects(it Item) bool {
 		s := it.Select
 		return protects(s.From) || slices.ContainsFunc(s.UnionAll, func(u *Select) bool { return protects(u.From) })
 	case *Among:
+		return protects(it.Item)
+	case *Listed:
 		return protects(it.Item)
 	case *Join:
 		return protects(it.Left) || protects(it.Right)
@@ -153,6 +157,8 @@ func names(it Item) (list []string) {
 		return []string{it.As}
 	case *Among:
 		return []string{it.As}
+	case *Listed:
+		return names(it.Item)
 	case *Join:
 		return append(names(it.Left), names(it.Right)...)
 	}

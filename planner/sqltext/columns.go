@@ -26,6 +26,8 @@ func widestOf(it Item) int {
 		return max(widestOf(it.Left), widestOf(it.Right))
 	case *Among:
 		return widestOf(it.Item)
+	case *Listed:
+		return widestOf(it.Item)
 	case *Table:
 	}
 	return 0

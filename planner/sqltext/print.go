@@ -138,6 +138,12 @@ func (p *printer) item(it Item) {
 		p.join(it)
 	case *Among:
 		p.item(it.meant())
+	case *Listed:
+		if it.On == "" {
+			p.join(&Join{Left: it.Item, Right: it.List})
+		} else {
+			p.join(&Join{Kind: Left, Left: it.Item, Right: it.List, On: []string{it.On}})
+		}
 	}
 }
 

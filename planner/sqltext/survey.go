@@ -49,6 +49,8 @@ func (s *survey) below(it Item) {
 		s.query(it.Select)
 	case *Among:
 		s.from(it.Item)
+	case *Listed:
+		s.from(it.Item)
 	case *Table, *Join: // a table has nothing below, and a join is no relation
 	}
 }

@@ -132,6 +132,9 @@ func (r *region) item(it Item) (Item, read) {
 		return r.join(it)
 	case *Among:
 		return r.among(it)
+	case *Listed:
+		even, of := r.item(it.Item)
+		return &Listed{even, it.List, it.On}, of
 	}
 	return it, read{}
 }

@@ -87,6 +87,8 @@ func relations(it sqltext.Item) []string {
 		return []string{it.As}
 	case *sqltext.Among:
 		return []string{it.As}
+	case *sqltext.Listed:
+		return append(relations(it.Item), "l")
 	case *sqltext.Join:
 		return append(relations(it.Left), relations(it.Right)...)
 	}
@@ -109,6 +111,8 @@ func give(it sqltext.Item, conds []string) {
 		it.Own = of(it.As)
 		owned(it.Select)
 	case *sqltext.Among:
+		give(it.Item, nil)
+	case *sqltext.Listed:
 		give(it.Item, nil)
 	case *sqltext.Join:
 		below := slices.Concat(conds, it.On)

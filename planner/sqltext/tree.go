@@ -29,7 +29,7 @@ type Named struct {
 // A Column is an expression of a SELECT list, with the name that it gets; "" for none.
 type Column struct{ SQL, As string }
 
-// An Item is read by a query: a [Table], a [Query], a [Join] or an [Among].
+// An Item is read by a query: a [Table], a [Query], a [Join], an [Among] or a [Listed].
 //
 //sumtype:decl
 type Item interface{ item() }
@@ -102,10 +102,19 @@ type Among struct {
 	Units string
 }
 
-func (*Table) item() {}
-func (*Query) item() {}
-func (*Join) item()  {}
-func (*Among) item() {}
+// Listed are the rows of an item beside elements of a public list of constants: beside the one that On finds, or NULL, or, if On
+// is empty, beside each. The list is there whatever rows there are, so that such a join is read as it is.
+type Listed struct {
+	Item Item
+	List *Table
+	On   string
+}
+
+func (*Table) item()  {}
+func (*Query) item()  {}
+func (*Join) item()   {}
+func (*Among) item()  {}
+func (*Listed) item() {}
 
 // Columns names columns of a relation, or of the only one if it is "".
 func Columns(relation string, names ...string) []Column {

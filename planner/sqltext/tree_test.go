@@ -54,6 +54,17 @@ var trees = map[string]*sqltext.Select{
 		}}},
 		Columns: star, From: &sqltext.Among{Item: units, As: "g", Units: "x"},
 	},
+	"listed": {Columns: star, From: &sqltext.Listed{
+		Item: &sqltext.Query{As: "t", Select: &sqltext.Select{
+			Columns: sqltext.Columns("v", "id", "cost"), From: join(patients("p"), visits("v"), "v.patient = p.id"),
+			Where: []string{"p.smoker"},
+		}},
+		List: &sqltext.Table{SQL: "(VALUES (10, 1), (13, 2))", As: "l(x, o)"}, On: "l.x = t.cost",
+	}},
+	"each of a list": {Columns: star, From: &sqltext.Listed{
+		Item: &sqltext.Query{As: "t", Select: &sqltext.Select{Columns: sqltext.Columns("v", "id", "cost"), From: visits("v")}},
+		List: &sqltext.Table{SQL: "(VALUES (10, 1), (13, 2))", As: "l(x, o)"},
+	}},
 	"union": {
 		Columns: sqltext.Columns("p", "id"), From: join(patients("p"), visits("v"), "v.patient = p.id"),
 		GroupBy: []string{"p.id"}, Having: "count(*) > 1",
