@@ -28,7 +28,7 @@ func Odometer(l dp.Loss, delta float64) (epsilon float64, err error) {
 	}
 	spent := float64(l.Pico()) / dp.PicoPerUnit
 	switch l.Measure() {
-	case dp.PureDP:
+	case dp.PureDP, dp.ApproximateDP:
 		return spent, nil
 	case dp.ZCDP:
 		left := delta - float64(l.Atto())/dp.AttoPerUnit

@@ -52,6 +52,7 @@ func (l Law) Loss(m dp.Measure) (dp.Loss, error) {
 		}
 		r := new(big.Rat).SetFloat64(rho)
 		return lossUp(m, r.Mul(r, l.coordinates))
+	case dp.ApproximateDP: // is of limits
 	}
 	return dp.Loss{}, fmt.Errorf("%w: a Gaussian kernel under %v", dp.ErrMeasure, m)
 }

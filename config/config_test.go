@@ -511,7 +511,7 @@ func TestLocal(t *testing.T) {
 				"smoker": {Values: []string{"false", "true"}}, "age": {Bounds: numbers("10", "100")},
 			},
 		},
-		{Name: staff, Key: "badge", BudgetPico: 5e11, Columns: map[string]policy.ColumnPolicy{"ward": {EnumValues: true}}},
+		{Name: staff, Key: "badge", BudgetPico: 5e11, DeltaAtto: 1e9, Columns: map[string]policy.ColumnPolicy{"ward": {EnumValues: true}}},
 	}
 	if diff := cmp.Diff(want, p.Local, sameNumbers); diff != "" {
 		t.Errorf("local tables (-want +got):\n%s", diff)
@@ -524,7 +524,29 @@ func TestLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 	scope := accountant.Scope{Kind: accountant.LocalScope, Name: "lab.staff"}
-	if len(limits) != 3 || limits[2].Scope != scope || limits[2].Loss.Pico() != 5e11 {
+	if len(limits) != 3 || limits[2].Scope != scope || limits[2].Loss.Pico() != 5e11 || limits[2].Loss.Atto() != 1e9 ||
+		limits[1].Loss.Measure() != dp.PureDP {
 		t.Errorf("the limits of the ledger are %v", limits)
+	}
+}
+
+// TestLocalBudgets reads budgets of objects as decisions state them.
+func TestLocalBudgets(t *testing.T) {
+	for _, c := range []struct{ epsilon, delta, want string }{
+		{"4", "", "ε=4"},
+		{"4", "1e-9", "ε=4 δ=1e-09"},
+		{"0", "", ""},
+		{"1001", "", ""},
+		{"4", "0.5", ""},
+		{"4", "0", ""},
+		{"", "1e-9", ""},
+		{"four", "", ""},
+		{"4}", "", ""},
+		{"4", "1e-9, x: 1", ""},
+	} {
+		l, err := config.ParseLocalBudget(c.epsilon, c.delta)
+		if c.want == "" && err == nil || c.want != "" && (err != nil || l.String() != c.want) {
+			t.Errorf("epsilon %q, delta %q: %v, %v", c.epsilon, c.delta, l, err)
+		}
 	}
 }

@@ -1,12 +1,15 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/goccy/go-yaml/ast"
 
+	"dpproxy/accountant"
 	"dpproxy/dp"
+	"dpproxy/planner/policy"
 )
 
 // localKeys are those of an entry of tables under the local model alone, and sharedKeys those that it has in common with
@@ -79,11 +82,67 @@ func readShown(v value, t *table) {
 	t.shownColumns = append([]string{}, readColumnNames(v)...)
 }
 
-// localEpsilon is a budget of one object.
-func localEpsilon() form[table] {
+// localBudget is a budget of one object: ε, or ε and δ.
+func localBudget() form[table] {
 	return form[table]{"from 1e-12 to " + dp.Decimal(maxSettingEpsilon, 12), func(v value, t *table) {
-		t.localBudget = v.epsilon(maxSettingEpsilon)
+		if _, ok := v.node.(ast.MapNode); !ok {
+			t.localBudget.EpsilonPico = v.epsilon(maxSettingEpsilon)
+			return
+		}
+		faults := len(v.d.faults)
+		stated := decode(v, localBudgetKeys, &t.localBudget)
+		if _, err := t.localBudget.Limit(); err != nil && len(v.d.faults) == faults && slices.Contains(stated, "delta") {
+			v.fail("with so small a delta nothing more can be asked: leave it out")
+		}
 	}}
+}
+
+// maxLocalDelta bounds the δ of one object. It has no use that large: of a million objects ten could be told.
+const maxLocalDelta = dp.AttoPerUnit / 100_000
+
+// localBudgetKeys are those of a budget of one object.
+var localBudgetKeys = []key[accountant.Budget]{
+	{"epsilon", "", part(func(v value, b *accountant.Budget) { b.EpsilonPico = v.epsilon(maxSettingEpsilon) }), needed, ""},
+	{"delta", "", part(func(v value, b *accountant.Budget) {
+		faults := len(v.d.faults)
+		if b.DeltaAtto = v.delta(); len(v.d.faults) == faults && (b.DeltaAtto == 0 || b.DeltaAtto > maxLocalDelta) {
+			v.fail("must be above 0, and at most 1e-5: it is the chance of each object to be told; without delta there is none")
+		}
+	}), needed, ""},
+}
+
+// limitOf is the limit of the ledger for each object of a local table.
+func limitOf(t policy.LocalTable) (dp.Loss, error) {
+	m := dp.PureDP
+	if t.DeltaAtto > 0 {
+		m = dp.ApproximateDP
+	}
+	return dp.NewLoss(m, t.BudgetPico, t.DeltaAtto)
+}
+
+// ParseLocalBudget reads the amounts of a budget of one object as a policy writes them. Delta may be empty.
+func ParseLocalBudget(epsilon, delta string) (dp.Loss, error) {
+	amounts := []string{epsilon}
+	text := epsilon
+	if delta != "" {
+		amounts, text = append(amounts, delta), fmt.Sprintf("{epsilon: %s, delta: %s}", epsilon, delta)
+	}
+	for _, a := range amounts {
+		if _, ok := parseDecimal(a); !ok {
+			return dp.Loss{}, fmt.Errorf("%q is no decimal number of at most %d characters", a, maxDigits)
+		}
+	}
+	d := &decoder{src: newSource("budget", []byte(text))}
+	root, err := d.parse([]byte(text))
+	if err != nil {
+		return dp.Loss{}, err
+	}
+	var t table
+	localBudget().read(value{d: d, node: root, pos: position{1, 1}}, &t)
+	if len(d.faults) > 0 {
+		return dp.Loss{}, fmt.Errorf("the budget cannot be used: %s", d.faults[0].Text)
+	}
+	return limitOf(policy.LocalTable{BudgetPico: t.localBudget.EpsilonPico, DeltaAtto: t.localBudget.DeltaAtto})
 }
 
 // checkLocal finds policies that no local table can be in.

@@ -197,9 +197,11 @@ func (p *Policy) Scopes() ([]accountant.Limit, error) {
 		}
 	}
 	for _, t := range p.Local {
-		if err := add(accountant.LocalScope, t.Name.String(), accountant.Budget{EpsilonPico: t.BudgetPico}); err != nil {
+		l, err := limitOf(t)
+		if err != nil {
 			return nil, err
 		}
+		out = append(out, accountant.Limit{Scope: accountant.Scope{Kind: accountant.LocalScope, Name: t.Name.String()}, Loss: l})
 	}
 	for _, a := range p.Analysts {
 		if a.Budget != nil {

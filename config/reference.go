@@ -246,8 +246,9 @@ var tableKeys = []key[table]{
 		"The column that tells objects apart: one row for each, as a unique index proves. Everybody may see it.",
 	},
 	{
-		"local_budget", "", localEpsilon(), "needed under the local model",
-		"What each object may lose in all, as ε, %s. It is beside the unit's budget: `dpproxy check` prints the sum.",
+		"local_budget", "", localBudget(), "needed under the local model",
+		"What each object may lose in all, as ε, %s; or `{epsilon: 4, delta: 1e-9}`, which is of use for many tiny questions " +
+			"(docs/local.md), with `delta` at most 1e-5. It is beside the unit's budget: `dpproxy check` prints the sum.",
 	},
 	{
 		"values_change", "", oneOf([]string{"sum", "never"}, func(t *table, s string) { t.never = s == "never" }), "`sum`",

@@ -84,7 +84,8 @@ func readTables(v value, p *Policy) {
 		t.Name = name
 		if t.local {
 			p.Local = append(p.Local, policy.LocalTable{
-				Name: name, Key: t.key, Public: t.shownColumns, Columns: t.Columns, BudgetPico: t.localBudget, Never: t.never,
+				Name: name, Key: t.key, Public: t.shownColumns, Columns: t.Columns, BudgetPico: t.localBudget.EpsilonPico,
+				DeltaAtto: t.localBudget.DeltaAtto, Never: t.never,
 			})
 			return
 		}
@@ -135,7 +136,7 @@ type table struct {
 	local        bool
 	key          string
 	shownColumns []string
-	localBudget  int64
+	localBudget  accountant.Budget
 	never        bool
 }
 

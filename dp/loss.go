@@ -19,6 +19,9 @@ const (
 	// ZCDP measures ρ of zero-concentrated differential privacy, with the δ of
 	// approximate zCDP beside it [Bun-Steinke 2016].
 	ZCDP
+	// ApproximateDP measures ε and δ of a limit. No event is priced in it: the objects of a local table, of which
+	// each has such a limit, have losses of their own.
+	ApproximateDP
 )
 
 // String returns the measure's name as the ledger writes it.
@@ -28,6 +31,8 @@ func (m Measure) String() string {
 		return "pure"
 	case ZCDP:
 		return "zcdp"
+	case ApproximateDP:
+		return "approximate"
 	}
 	return "invalid"
 }
@@ -35,7 +40,7 @@ func (m Measure) String() string {
 // Symbol returns the Greek letter of the measure's main parameter.
 func (m Measure) Symbol() string {
 	switch m {
-	case PureDP:
+	case PureDP, ApproximateDP:
 		return "ε"
 	case ZCDP:
 		return "ρ"
@@ -50,6 +55,8 @@ func ParseMeasure(s string) (Measure, error) {
 		return PureDP, nil
 	case "zcdp":
 		return ZCDP, nil
+	case "approximate":
+		return ApproximateDP, nil
 	}
 	return 0, fmt.Errorf("unknown privacy measure %q", s)
 }
@@ -83,7 +90,7 @@ var ErrOverflow = errors.New("dp: loss overflows")
 // Under [PureDP] atto must be zero.
 func NewLoss(m Measure, pico, atto int64) (Loss, error) {
 	switch {
-	case m != PureDP && m != ZCDP:
+	case m != PureDP && m != ZCDP && m != ApproximateDP:
 		return Loss{}, ErrMeasure
 	case pico < 0 || atto < 0:
 		return Loss{}, fmt.Errorf("dp: negative loss (%d, %d)", pico, atto)
@@ -133,10 +140,15 @@ func (l Loss) Minus(m Loss) (Loss, error) {
 	return Loss{l.measure, l.pico - m.pico, l.atto - m.atto}, nil
 }
 
-// Fits reports whether l ≤ limit in both parameters. Losses of different
-// measures never fit.
+// Fits reports whether l ≤ limit in both parameters. Losses that are not comparable never fit.
 func (l Loss) Fits(limit Loss) bool {
-	return l.measure != 0 && l.measure == limit.measure && l.pico <= limit.pico && l.atto <= limit.atto
+	return l.Comparable(limit) && l.pico <= limit.pico && l.atto <= limit.atto
+}
+
+// Comparable reports whether two losses are in the same measure, or one in ε and the other in ε and δ.
+func (l Loss) Comparable(m Loss) bool {
+	ofEpsilon := func(m Measure) bool { return m == PureDP || m == ApproximateDP }
+	return l.measure != 0 && (l.measure == m.measure || ofEpsilon(l.measure) && ofEpsilon(m.measure))
 }
 
 // String writes the loss with all its digits, as "ρ=0.005" or "ρ=0.005 δ=1e-07".

@@ -79,6 +79,10 @@ func TestFits(t *testing.T) {
 			t.Errorf("%v fits %v: %v, want %v", c.l, limit, got, c.want)
 		}
 	}
+	pure, approximate := loss(t, dp.PureDP, 4, 0), loss(t, dp.ApproximateDP, 4, 1)
+	if !pure.Fits(approximate) || approximate.Fits(pure) || !loss(t, dp.ApproximateDP, 4, 0).Fits(pure) || approximate.Fits(limit) {
+		t.Error("a loss with a delta fits where none is, or one without does not fit where one is")
+	}
 	if (dp.Loss{}).Fits(dp.Loss{}) {
 		t.Error("losses without a measure fit each other")
 	}
@@ -91,12 +95,13 @@ func TestStrings(t *testing.T) {
 		"ρ=1 δ=1e-06":     loss(t, dp.ZCDP, dp.PicoPerUnit, dp.AttoPerUnit/1_000_000),
 		"ε=0":             dp.Zero(dp.PureDP),
 		"ρ=0.00000000001": loss(t, dp.ZCDP, 10, 0),
+		"ε=4 δ=1e-09":     loss(t, dp.ApproximateDP, 4*dp.PicoPerUnit, dp.AttoPerUnit/1_000_000_000),
 	} {
 		if got := l.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	for _, m := range []dp.Measure{dp.PureDP, dp.ZCDP} {
+	for _, m := range []dp.Measure{dp.PureDP, dp.ZCDP, dp.ApproximateDP} {
 		if got, err := dp.ParseMeasure(m.String()); err != nil || got != m {
 			t.Errorf("ParseMeasure(%q) = %v, %v", m, got, err)
 		}

@@ -100,6 +100,8 @@ func (s Shape) Split(m dp.Measure, pico int64) ([]int64, error) {
 	case dp.ZCDP:
 	case dp.PureDP:
 		exponent = 1.0 / 3
+	case dp.ApproximateDP:
+		fallthrough
 	default:
 		return nil, fmt.Errorf("%w: measure %v", ErrParameter, m)
 	}

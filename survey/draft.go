@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/realized"
 	"dpproxy/mechanisms"
 )
 
@@ -15,8 +16,8 @@ type Inquiry struct {
 	// Where is the text of the condition on public columns, empty if there is none.
 	Where       string
 	EpsilonPico int64
-	// BudgetPico is the most that each object may lose in all.
-	BudgetPico int64
+	// Budget is the most that each object may lose in all.
+	Budget realized.Limit
 	// Never says that values are promised not to change.
 	Never bool
 }

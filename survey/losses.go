@@ -2,7 +2,6 @@ package survey
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"dpproxy/accountant/realized"
 )
@@ -20,6 +19,7 @@ type losses struct {
 	next   *Inquiry
 	open   *epoch // next is its last question
 	filter *realized.Filter
+	rhos   []int64 // of each survey
 
 	spent    map[string]realized.Spent
 	admitted map[string]bool
@@ -45,6 +45,11 @@ func (t *Table) losses(next *Inquiry) (*losses, error) {
 		if !s.Never {
 			l.sums = append(l.sums, i)
 		}
+		rho, err := realized.Rho(s.EpsilonPico)
+		if err != nil {
+			return nil, err
+		}
+		l.rhos = append(l.rhos, rho)
 	}
 	if next != nil && next.Never && t.Promised() {
 		last := len(stretches) - 1
@@ -64,7 +69,7 @@ func (t *Table) losses(next *Inquiry) (*losses, error) {
 	if l.open, err = t.account(asked, next); err != nil {
 		return nil, err
 	}
-	l.filter, err = realized.NewFilter(realized.Limit{EpsilonPico: next.BudgetPico})
+	l.filter, err = realized.NewFilter(next.Budget)
 	return l, err
 }
 
@@ -162,6 +167,7 @@ func (l *losses) of(object int64) (realized.Spent, error) {
 	for _, i := range l.sums {
 		if s := l.t.surveys[i]; s.answers.at(object) >= 0 {
 			spent.LossPico += s.EpsilonPico
+			spent.RhoPico += l.rhos[i]
 		}
 	}
 	for _, e := range l.epochs {
@@ -170,6 +176,11 @@ func (l *losses) of(object int64) (realized.Spent, error) {
 			return spent, err
 		}
 		spent.LossPico += loss
+		for _, i := range e.surveys {
+			if l.t.surveys[i].answers.at(object) >= 0 {
+				spent.RhoPico += l.rhos[i]
+			}
+		}
 	}
 	if len(l.spent) >= maxTranscripts {
 		clear(l.spent)
@@ -189,7 +200,7 @@ func (l *losses) given(e *epoch, object int64) []realized.Answer {
 
 // admits reports whether an object may be asked the next question.
 func (l *losses) admits(object int64) (bool, error) {
-	if l.next.EpsilonPico > l.next.BudgetPico {
+	if l.next.EpsilonPico > l.next.Budget.EpsilonPico {
 		return false, nil
 	}
 	key := l.transcript(object)
@@ -210,25 +221,4 @@ func (l *losses) admits(object int64) (bool, error) {
 	}
 	l.admitted[known] = yes
 	return yes, nil
-}
-
-// Losses returns the loss of each object, in 10⁻¹² of ε. They are computed once for each survey.
-func (t *Table) Losses() ([]int64, error) {
-	if t.lost != nil && t.lostBy == len(t.surveys) && int64(len(t.lost)) == t.keys.count() {
-		return slices.Clone(t.lost), nil
-	}
-	l, err := t.losses(nil)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]int64, t.keys.count())
-	for i := range all {
-		spent, err := l.of(int64(i))
-		if err != nil {
-			return nil, err
-		}
-		all[i] = spent.LossPico
-	}
-	t.lost, t.lostBy = all, len(t.surveys)
-	return slices.Clone(all), nil
 }

@@ -30,7 +30,7 @@ func TestMany(t *testing.T) {
 	public, values := [][]byte{[]byte("north")}, make([]float64, 5)
 	for n := range *surveys {
 		in := inquiry(question(t, texts[n%len(texts)]), fmt.Sprint("s", n))
-		in.EpsilonPico, in.BudgetPico, in.Never = 5e11-int64(n), 4e12, true
+		in.EpsilonPico, in.Budget.EpsilonPico, in.Never = 5e11-int64(n), 4e12, true
 		began := time.Now()
 		d, err := table.Draft(in, mechanisms.NewSource())
 		if err != nil {

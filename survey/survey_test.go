@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/realized"
 	"dpproxy/mechanisms"
 	"dpproxy/survey"
 )
@@ -49,7 +50,7 @@ func (b *books) open(t *testing.T, dir string) *survey.Table {
 }
 
 func inquiry(q *survey.Question, name string) survey.Inquiry {
-	return survey.Inquiry{Question: q, Name: name, EpsilonPico: 1e12, BudgetPico: 4e12}
+	return survey.Inquiry{Question: q, Name: name, EpsilonPico: 1e12, Budget: realized.Limit{EpsilonPico: 4e12}}
 }
 
 // draft has objects answer, up to the files.
@@ -83,6 +84,19 @@ func (b *books) ask(t *testing.T, table *survey.Table, in survey.Inquiry, object
 	return d.Recorded()
 }
 
+// lossesOf returns what each object has lost, in 10⁻¹² of ε.
+func lossesOf(table *survey.Table) (all []int64, err error) {
+	losses, err := table.Losses()
+	if err != nil {
+		return nil, err
+	}
+	distinct := losses.Distinct()
+	for i := range losses.Objects() {
+		all = append(all, distinct[losses.At(i)].LossPico)
+	}
+	return all, nil
+}
+
 // shown is all that a table shows.
 func shown(table *survey.Table) string {
 	var text strings.Builder
@@ -109,7 +123,7 @@ func TestAnswersStay(t *testing.T) {
 	if again := shown(b.open(t, dir)); again != want {
 		t.Errorf("after a restart\n%s\nbefore\n%s", again, want)
 	}
-	losses, err := table.Losses()
+	losses, err := lossesOf(table)
 	if err != nil || losses[0] != 3e12 || losses[110] != 2e12 || losses[125] != 1e12 {
 		t.Errorf("%v: the losses are %v", err, losses)
 	}
@@ -142,12 +156,12 @@ func TestRealized(t *testing.T) {
 		in := inquiry(question(t, "smoker"), fmt.Sprint("s", n))
 		in.EpsilonPico, in.Never = 1e12-int64(n), true
 		answered += b.ask(t, table, in, 400, 1).Answered
-		losses, err := table.Losses()
+		losses, err := lossesOf(table)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, loss := range losses {
-			if loss > in.BudgetPico {
+			if loss > in.Budget.EpsilonPico {
 				t.Fatalf("object %d has lost %d", i, loss)
 			}
 		}
@@ -171,7 +185,7 @@ func TestEpochs(t *testing.T) {
 	}
 	in.Name = "b"
 	b.ask(t, table, in, 50, 0)
-	losses, err := table.Losses()
+	losses, err := lossesOf(table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,14 +202,14 @@ func TestPromiseInBetween(t *testing.T) {
 	b := &books{}
 	table := b.open(t, t.TempDir())
 	in := inquiry(question(t, "smoker"), "a")
-	in.BudgetPico = 9e12
+	in.Budget.EpsilonPico = 9e12
 	want := int64(0)
 	for i, never := range []bool{true, false, true} {
 		in.Never, in.Name = never, fmt.Sprint("s", i)
 		in.EpsilonPico = 1e12 + int64(i)
 		b.ask(t, table, in, 400, 1)
 		want += in.EpsilonPico
-		losses, err := table.Losses()
+		losses, err := lossesOf(table)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +221,7 @@ func TestPromiseInBetween(t *testing.T) {
 	}
 	in.Name, in.EpsilonPico = "s3", 1e12+3
 	b.ask(t, table, in, 400, 1)
-	losses, err := table.Losses()
+	losses, err := lossesOf(table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +396,7 @@ func TestComeAndGo(t *testing.T) {
 		t.Errorf("%s became %s; %t %t", was, now, gone, came)
 	}
 	b.ask(t, table, inquiry(question(t, "bmi"), "bmi"), 10, 20)
-	losses, err := table.Losses()
+	losses, err := lossesOf(table)
 	if err != nil || losses[3] != 2e12 || losses[7] != 3e12 || losses[10] != 1e12 {
 		t.Errorf("%v: %v", err, losses)
 	}

@@ -31,7 +31,7 @@ type Table struct {
 	// unproved says that it is not known whether the last survey is in the ledger.
 	unproved bool
 	// lost is the loss of each object after the first lostBy surveys; nil before it was asked for.
-	lost   []int64
+	lost   *Losses
 	lostBy int
 }
 

@@ -239,19 +239,47 @@ func (s *State) withLimit(l accountant.Limit) (accountant.Balance, error) {
 	switch {
 	case l.Scope.Kind == "" || l.Scope.Name == "":
 		return accountant.Balance{}, fmt.Errorf("history: the scope %q has no kind or no name", l.Scope)
-	case measure != dp.PureDP && measure != dp.ZCDP:
-		return accountant.Balance{}, fmt.Errorf("history: the limit of %v: %w", l.Scope, dp.ErrMeasure)
+	case measurable(l) != nil:
+		return accountant.Balance{}, measurable(l)
 	case !known:
 		return accountant.Balance{Scope: l.Scope, Limit: l.Loss, Spent: dp.Zero(measure), Held: dp.Zero(measure)}, nil
-	case measure != b.Limit.Measure():
+	case !l.Loss.Comparable(b.Limit):
 		return accountant.Balance{}, fmt.Errorf("history: %v is counted in %v and cannot change to %v: %w",
 			l.Scope, b.Limit.Measure(), measure, dp.ErrMeasure)
 	case !l.Loss.Fits(b.Limit):
 		return accountant.Balance{}, fmt.Errorf("%w: %v is limited to %v, %v is more and takes an explicit raise with a reason",
 			accountant.ErrLimitRaise, l.Scope, b.Limit, l.Loss)
 	}
-	b.Limit = l.Loss
-	return b, nil
+	return limited(b, l.Loss)
+}
+
+// limited returns a balance under another limit, which may have a δ where the former one had none, or none any more.
+func limited(b accountant.Balance, limit dp.Loss) (accountant.Balance, error) {
+	var err error
+	if b.Spent, err = dp.NewLoss(limit.Measure(), b.Spent.Pico(), b.Spent.Atto()); err != nil {
+		return b, err
+	}
+	b.Held, err = dp.NewLoss(limit.Measure(), b.Held.Pico(), b.Held.Atto())
+	b.Limit = limit
+	return b, err
+}
+
+// putLimit puts a balance under another limit.
+func putLimit(s *State, b accountant.Balance, limit dp.Loss) error {
+	b, err := limited(b, limit)
+	if err == nil {
+		put(s, s.balances, b.Scope, b)
+	}
+	return err
+}
+
+// measurable refuses a limit in a measure that its scope cannot have.
+func measurable(l accountant.Limit) error {
+	m := l.Loss.Measure()
+	if m == dp.PureDP || m == dp.ZCDP || m == dp.ApproximateDP && l.Scope.Kind == accountant.LocalScope {
+		return nil
+	}
+	return fmt.Errorf("history: the limit of %v: %w", l.Scope, dp.ErrMeasure)
 }
 
 func (s *State) raise(e RaiseEntry) error {
@@ -262,9 +290,7 @@ func (s *State) raise(e RaiseEntry) error {
 	if !b.Limit.Fits(e.Limit.Loss) || b.Limit == e.Limit.Loss {
 		return fmt.Errorf("history: %v is limited to %v, and %v is not a raise of it", b.Scope, b.Limit, e.Limit.Loss)
 	}
-	b.Limit = e.Limit.Loss
-	put(s, s.balances, b.Scope, b)
-	return nil
+	return putLimit(s, b, e.Limit.Loss)
 }
 
 func (s *State) lower(e LowerEntry) error {
@@ -275,9 +301,7 @@ func (s *State) lower(e LowerEntry) error {
 	if !e.Limit.Loss.Fits(b.Limit) || b.Limit == e.Limit.Loss {
 		return fmt.Errorf("history: %v is limited to %v, and %v does not lower it", b.Scope, b.Limit, e.Limit.Loss)
 	}
-	b.Limit = e.Limit.Loss
-	put(s, s.balances, b.Scope, b)
-	return nil
+	return putLimit(s, b, e.Limit.Loss)
 }
 
 // decidedLimit returns the balance whose limit an administrator changes.
@@ -289,7 +313,7 @@ func (s *State) decidedLimit(l accountant.Limit, who, reason string) (accountant
 	if !known {
 		return accountant.Balance{}, fmt.Errorf("%w: %v", accountant.ErrUnknownScope, l.Scope)
 	}
-	return b, nil
+	return b, measurable(l)
 }
 
 func (s *State) freeze(e FreezeEntry) error {

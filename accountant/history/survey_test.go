@@ -7,6 +7,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
+	"dpproxy/dp"
 )
 
 // survey is a survey of a table.
@@ -74,5 +75,43 @@ func TestSurveyInTrial(t *testing.T) {
 	after, err := s.Snapshot()
 	if err != nil || string(after) != string(before) || s.Seq() != seq {
 		t.Errorf("%v: after a trial\n%s\nbefore\n%s", err, after, before)
+	}
+}
+
+// TestLocalLimits gives a budget of objects a δ, which takes a decision, and takes it away.
+func TestLocalLimits(t *testing.T) {
+	s := newState(t)
+	approximate := func(pico, atto int64) dp.Loss {
+		l, err := dp.NewLoss(dp.ApproximateDP, pico, atto)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	local := accountant.Scope{Kind: accountant.LocalScope, Name: "public.people"}
+	unit := accountant.Scope{Kind: accountant.UnitScope, Name: "person"}
+	mustApply(t, s, history.LimitsEntry{{Scope: local, Loss: pure(t, 4)}, {Scope: unit, Loss: pure(t, 4)}})
+	wantRefused(t, s, history.LimitsEntry{{Scope: local, Loss: approximate(4, 1)}}, accountant.ErrLimitRaise)
+	wantRefused(t, s, history.LimitsEntry{{Scope: unit, Loss: approximate(4, 0)}}, dp.ErrMeasure)
+	raise := func(scope accountant.Scope, l dp.Loss) history.RaiseEntry {
+		return history.RaiseEntry{Limit: accountant.Limit{Scope: scope, Loss: l}, Who: "carol", Reason: "why"}
+	}
+	wantRefused(t, s, raise(unit, approximate(5, 1)), dp.ErrMeasure)
+	wantRefused(t, s, raise(local, approximate(3, 1)), nil)
+	mustApply(t, s, raise(local, approximate(4, 2)))
+	wantRefused(t, s, history.LimitsEntry{{Scope: local, Loss: approximate(4, 3)}}, accountant.ErrLimitRaise)
+	wantRefused(t, s, history.LimitsEntry{{Scope: local, Loss: approximate(5, 1)}}, accountant.ErrLimitRaise)
+	mustApply(t, s, history.LimitsEntry{{Scope: local, Loss: approximate(4, 1)}})
+	text, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = history.Restore(text); err != nil {
+		t.Fatal(err)
+	}
+	mustApply(t, s, history.LimitsEntry{{Scope: local, Loss: pure(t, 4)}})
+	b, err := s.Balances(local)
+	if err != nil || b[0].Limit != pure(t, 4) || b[0].Spent != pure(t, 0) {
+		t.Errorf("%v, %+v", err, b)
 	}
 }

@@ -153,15 +153,20 @@ func (f *Filter) Remaining(s Spent) (pico int64) {
 	return max(pico, int64(low*picoPerUnit))
 }
 
-// rhoOf returns ε·tanh(ε/2), rounded up.
+// rhoOf returns [Rho], which it remembers.
 func (f *Filter) rhoOf(epsilonPico int64) (int64, error) {
 	if rho, ok := f.rhos[epsilonPico]; ok {
 		return rho, nil
 	}
-	price, err := accountant.Price(dp.PureEvent{Epsilon: big.NewRat(epsilonPico, picoPerUnit)}, dp.ZCDP)
-	if err != nil {
-		return 0, err
+	rho, err := Rho(epsilonPico)
+	if err == nil {
+		f.rhos[epsilonPico] = rho
 	}
-	f.rhos[epsilonPico] = price.Pico()
-	return price.Pico(), nil
+	return rho, err
+}
+
+// Rho returns the zCDP of a question, ε·tanh(ε/2), in 10⁻¹², rounded up.
+func Rho(epsilonPico int64) (pico int64, err error) {
+	price, err := accountant.Price(dp.PureEvent{Epsilon: big.NewRat(epsilonPico, picoPerUnit)}, dp.ZCDP)
+	return price.Pico(), err
 }

@@ -83,7 +83,7 @@ func (l *Ledger) missing(ctx context.Context, other accountant.Balance, who, rea
 	case err != nil:
 		return nil, err
 	}
-	if have := now[0].Limit; have.Measure() == other.Limit.Measure() && !have.Fits(other.Limit) {
+	if have := now[0].Limit; have.Comparable(other.Limit) && !have.Fits(other.Limit) {
 		limit.Loss, err = dp.NewLoss(have.Measure(), min(have.Pico(), other.Limit.Pico()), min(have.Atto(), other.Limit.Atto()))
 		if err != nil {
 			return nil, err

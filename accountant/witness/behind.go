@@ -113,7 +113,7 @@ func (e *BehindError) Decisions(has []accountant.Balance, who, reason string) (
 			limits = append(limits, accountant.Limit{Scope: b.Scope, Loss: b.Limit})
 			now = accountant.Balance{Limit: b.Limit}
 		}
-		if now.Limit.Measure() == b.Limit.Measure() && !now.Limit.Fits(b.Limit) {
+		if now.Limit.Comparable(b.Limit) && !now.Limit.Fits(b.Limit) {
 			lower, err := dp.NewLoss(b.Limit.Measure(), min(now.Limit.Pico(), b.Limit.Pico()), min(now.Limit.Atto(), b.Limit.Atto()))
 			if err != nil {
 				return nil, nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -119,6 +120,13 @@ type limitArgs struct {
 }
 
 func (c *limitArgs) limit(scope accountant.Scope) (accountant.Limit, error) {
+	if scope.Kind == accountant.LocalScope {
+		if c.SelectionDelta != "" {
+			return accountant.Limit{}, errors.New("--selection-delta is of central budgets: answers of objects never fail")
+		}
+		loss, err := config.ParseLocalBudget(c.Epsilon, c.Delta)
+		return accountant.Limit{Scope: scope, Loss: loss}, err
+	}
 	b, err := config.ParseBudget(c.Epsilon, c.Delta, c.SelectionDelta)
 	if err != nil {
 		return accountant.Limit{}, err
@@ -156,7 +164,7 @@ func (c *limitArgs) report(s *books, b accountant.Balance, otherwise string) err
 		fmt.Println("the policy says the same")
 	default:
 		value := c.text()
-		if b.Scope.Kind == accountant.LocalScope {
+		if b.Scope.Kind == accountant.LocalScope && c.Delta == "" {
 			value = c.Epsilon
 		}
 		fmt.Printf("the policy still says %v: %s; set %s to %s in the policy of every proxy\n", stated, otherwise,

@@ -16,10 +16,10 @@ func checkLocal(ctx context.Context, s localSite, file string, cat *policy.Model
 	if err != nil || len(tables) == 0 {
 		return err
 	}
-	sum := s.policy.Unit.EpsilonPico
+	sum, delta := s.policy.Unit.EpsilonPico, s.policy.Unit.DeltaAtto
 	parts := []string{dp.Decimal(sum, 12)}
 	for _, t := range tables {
-		sum += t.BudgetPico
+		sum, delta = sum+t.BudgetPico, delta+t.DeltaAtto
 		parts = append(parts, dp.Decimal(t.BudgetPico, 12))
 		fmt.Printf("%s: %v is of the local model: the rows that it has, and their %s, are public\n", file, t,
 			strings.Join(append([]string{t.Key}, t.Public...), ", "))
@@ -28,7 +28,11 @@ func checkLocal(ctx context.Context, s localSite, file string, cat *policy.Model
 				mirror.Warning, t, s.policy.Tables.Unit, n)
 		}
 	}
-	fmt.Printf("%s: whoever is in all of them is protected against a change of values by epsilon %s = %s, and not against the fact of "+
-		"being listed\n", file, strings.Join(parts, " + "), dp.Decimal(sum, 12))
+	but := ""
+	if delta > 0 {
+		but = ", delta " + dp.Scientific(delta, 18) + " in all"
+	}
+	fmt.Printf("%s: whoever is in all of them is protected against a change of values by epsilon %s = %s%s, and not against the fact of "+
+		"being listed\n", file, strings.Join(parts, " + "), dp.Decimal(sum, 12), but)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
 	"dpproxy/accountant/logledger"
+	"dpproxy/accountant/realized"
 	"dpproxy/config"
 	"dpproxy/dp"
 	"dpproxy/planner/policy"
@@ -82,7 +83,7 @@ func (s localBooks) withObjects(
 			notes[b.Scope] = "of each object; " + err.Error()
 			continue
 		}
-		if all[i].Spent, err = dp.NewLoss(dp.PureDP, lost.most, 0); err != nil {
+		if all[i].Spent, err = dp.NewLoss(b.Limit.Measure(), lost.most, 0); err != nil {
 			return nil, nil, err
 		}
 		notes[b.Scope] = fmt.Sprintf("of each object: SPENT is the most that one has lost; of %d, %d have nothing left", lost.objects,
@@ -98,12 +99,25 @@ func (s localBooks) lost(state *history.State, l policy.LocalTable, b accountant
 		return out, err
 	}
 	losses, err := t.Losses()
-	for _, x := range losses {
+	if err != nil {
+		return out, err
+	}
+	filter, err := realized.NewFilter(realized.Limit{EpsilonPico: b.Limit.Pico(), DeltaAtto: b.Limit.Atto()})
+	if err != nil {
+		return out, err
+	}
+	distinct := losses.Distinct()
+	left := make([]int64, len(distinct))
+	for i, spent := range distinct {
+		left[i] = filter.Remaining(spent)
+	}
+	for i := range losses.Objects() {
+		at := losses.At(i)
 		out.objects++
-		out.most = max(out.most, x)
-		if x >= b.Limit.Pico() {
+		out.most = max(out.most, distinct[at].LossPico)
+		if left[at] == 0 {
 			out.exhausted++
 		}
 	}
-	return out, err
+	return out, nil
 }

@@ -69,8 +69,8 @@ var allowed = map[string]string{
 	"proxy/release": "dp contribution mechanisms planner proxy/reader",
 	"proxy/reader": "dp pgerr catalog parser parser/ast contribution mechanisms planner planner/policy planner/scalar " +
 		"mirror/introspect internal/frugal",
-	"proxy/survey": "dp pgerr catalog parser parser/ast mechanisms accountant survey planner/pgtype planner/policy planner/scalar mirror " +
-		"mirror/introspect",
+	"proxy/survey": "dp pgerr catalog parser parser/ast mechanisms accountant accountant/realized survey planner/pgtype planner/policy " +
+		"planner/scalar mirror mirror/introspect",
 	"survey":               "pgerr parser parser/ast mechanisms accountant accountant/realized estimate/population",
 	"proxy/settings":       "dp pgerr parser planner",
 	"config":               "dp catalog planner planner/policy accountant",

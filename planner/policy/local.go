@@ -20,8 +20,8 @@ type LocalTable struct {
 	Public []string
 	// Columns are the private ones that can be asked about, each with values or bounds.
 	Columns map[string]ColumnPolicy
-	// BudgetPico is what each object may lose, in 10⁻¹² of ε.
-	BudgetPico int64
+	// BudgetPico is what each object may lose, in 10⁻¹² of ε, and DeltaAtto the δ beside it, in 10⁻¹⁸; 0: none.
+	BudgetPico, DeltaAtto int64
 	// Never says that the administrator promises that values do not change.
 	Never bool
 }

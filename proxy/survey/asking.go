@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -123,12 +122,13 @@ func (t *table) survey(ctx context.Context, q *Inquiry, values []scalar.Value, v
 	if err != nil {
 		return nil, err
 	}
-	if q.epsilon > budget {
-		return nil, pgerr.New(pgerr.BudgetExhausted, "each object of %s has a budget of %s", t.local, dp.Decimal(budget, 12)).At(q.call.At).
+	if q.epsilon > budget.EpsilonPico {
+		return nil, pgerr.New(pgerr.BudgetExhausted, "each object of %s has a budget of %s", t.local, dp.Decimal(budget.EpsilonPico, 12)).
+			At(q.call.At).
 			WithHint("Ask with a smaller epsilon.")
 	}
 	draft, err := t.answers.Draft(answers.Inquiry{
-		Question: q.question, Name: name, Where: q.where, EpsilonPico: q.epsilon, BudgetPico: budget, Never: t.local.Never,
+		Question: q.question, Name: name, Where: q.where, EpsilonPico: q.epsilon, Budget: budget, Never: t.local.Never,
 	}, t.cfg.Source)
 	switch {
 	case errors.Is(err, answers.ErrOther):
@@ -215,16 +215,11 @@ func (t *table) outcome(s *answers.Survey, free bool) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(losses)
-	at := func(share float64) json.Number {
-		if len(losses) == 0 {
-			return "0"
-		}
-		return json.Number(dp.Decimal(losses[min(int(share*float64(len(losses))), len(losses)-1)], 12))
-	}
+	quantiles := losses.Quantiles(0.5, 0.9, 1)
+	at := func(i int) json.Number { return json.Number(dp.Decimal(quantiles[i], 12)) }
 	return &Outcome{
 		Name: s.Name, Kind: string(s.Kind), Epsilon: json.Number(dp.Decimal(s.EpsilonPico, 12)), Asked: s.Asked, Answered: s.Answered,
-		Refused: s.Asked - s.Answered, LossMedian: at(0.5), Loss90: at(0.9), LossMax: at(1), Free: free, Unshown: !t.shown,
+		Refused: s.Asked - s.Answered, LossMedian: at(0), Loss90: at(1), LossMax: at(2), Free: free, Unshown: !t.shown,
 		Table: t.shownName(),
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpproxy/accountant/realized"
 	"dpproxy/dp"
 	"dpproxy/mirror"
 	"dpproxy/planner/pgtype"
@@ -88,8 +89,11 @@ func comment(s *answers.Survey) string {
 }
 
 // write writes the rows in the text format of COPY.
-func (t *shelf) write(w io.Writer, losses []int64) error {
-	budget := t.local.BudgetPico
+func (t *shelf) write(w io.Writer, losses *answers.Losses) error {
+	shown, err := t.losses(losses)
+	if err != nil {
+		return err
+	}
 	surveys := t.answers.Surveys()
 	out := make([]byte, 0, 1<<16)
 	for i := range t.answers.Objects() {
@@ -102,9 +106,7 @@ func (t *shelf) write(w io.Writer, losses []int64) error {
 			text, ok := s.Answer(i)
 			out = appendText(append(out, '\t'), text, ok)
 		}
-		out = append(append(out, '\t'), dp.Decimal(losses[i], 12)...)
-		out = append(append(out, '\t'), dp.Decimal(max(0, budget-losses[i]), 12)...)
-		out = append(out, '\n')
+		out = append(append(out, shown[losses.At(i)]...), '\n')
 		if len(out) > 1<<15 {
 			if _, err := w.Write(out); err != nil {
 				return err
@@ -112,8 +114,21 @@ func (t *shelf) write(w io.Writer, losses []int64) error {
 			out = out[:0]
 		}
 	}
-	_, err := w.Write(out)
+	_, err = w.Write(out)
 	return err
+}
+
+// losses writes each of the different losses, with the largest ε of a question that the object is surely still asked.
+func (t *shelf) losses(losses *answers.Losses) ([]string, error) {
+	filter, err := realized.NewFilter(realized.Limit{EpsilonPico: t.local.BudgetPico, DeltaAtto: t.local.DeltaAtto})
+	if err != nil {
+		return nil, err
+	}
+	var shown []string
+	for _, spent := range losses.Distinct() {
+		shown = append(shown, "\t"+dp.Decimal(spent.LossPico, 12)+"\t"+dp.Decimal(filter.Remaining(spent), 12))
+	}
+	return shown, nil
 }
 
 // appendText writes a value for COPY.

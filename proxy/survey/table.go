@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/realized"
 	"dpproxy/catalog"
 	"dpproxy/mechanisms"
 	"dpproxy/mirror"
@@ -154,14 +155,17 @@ func (t *table) frozenError() error {
 		WithHint("The administrator must look. Answers that are shown stay.")
 }
 
-// budget is the most that each object may lose by the ledger, in 10⁻¹² of ε: the policy's, or less.
-func (t *table) budget(ctx context.Context) (int64, error) {
+// budget is the most that each object may lose by the ledger: the policy's, or less.
+func (t *table) budget(ctx context.Context) (realized.Limit, error) {
 	scope := accountant.Scope{Kind: accountant.LocalScope, Name: t.local.Name.String()}
 	balances, err := t.cfg.Ledger.Balances(ctx, scope)
 	if err != nil {
-		return 0, unrecorded()
+		return realized.Limit{}, unrecorded()
 	}
-	return min(t.local.BudgetPico, balances[0].Limit.Pico()), nil
+	limit := balances[0].Limit
+	return realized.Limit{
+		EpsilonPico: min(t.local.BudgetPico, limit.Pico()), DeltaAtto: min(t.local.DeltaAtto, limit.Atto()),
+	}, nil
 }
 
 // unrecorded says that the ledger does not take a survey.
