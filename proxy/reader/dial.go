@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"reflect"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 // count as one that failed.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 2}
 
-// userTimeout is Linux's TCP_USER_TIMEOUT, the milliseconds that bytes may stay without an acknowledgement.
+// userTimeout is TCP_USER_TIMEOUT of Linux alone, the milliseconds that bytes may stay without an acknowledgement.
 const userTimeout = 18
 
 // dialing lets the connections that are dialed disturb the scheduler little, and notice that the other machine is gone.
@@ -40,6 +41,9 @@ func dialing(dial pgconn.DialFunc) pgconn.DialFunc {
 func watchful(conn *net.TCPConn) error {
 	if err := conn.SetKeepAliveConfig(keepAlive); err != nil {
 		return err
+	}
+	if runtime.GOOS != "linux" {
+		return nil
 	}
 	raw, err := conn.SyscallConn()
 	if err != nil {
