@@ -49,7 +49,7 @@ func isAggregate(n *pg.Node) bool {
 			return true
 		}
 		schema, name := callee(f)
-		return (schema == "" || schema == "pg_catalog") && isAggregateName(name) || isReport(f)
+		return (schema == "" || schema == "pg_catalog") && isAggregateName(name) || isReport(f) || isWeight(f)
 	case *pg.Node_JsonArrayAgg, *pg.Node_JsonObjectAgg:
 		return true
 	}
@@ -90,4 +90,41 @@ func holds(such func(*pg.Node) bool, list ...*pg.Node) bool {
 	}
 	visitNodes(list, visit)
 	return found
+}
+
+// isWeight reports whether a call weighs an aggregate: dp.weight(sum(x), 3).
+func isWeight(f *pg.FuncCall) bool { return callsWeight(f) && isAggregate(f.Args[0]) }
+
+// callsWeight reports whether a call is one of dp.weight with an argument.
+func callsWeight(f *pg.FuncCall) bool {
+	schema, name := callee(f)
+	return schema == "dp" && name == "weight" && len(f.GetArgs()) > 0
+}
+
+// unweighed returns what a call weighs, and any other node as it is.
+func unweighed(n *pg.Node) *pg.Node {
+	if f := n.GetFuncCall(); f != nil && isWeight(f) {
+		return f.Args[0]
+	}
+	return n
+}
+
+// weighing returns the call of dp.weight in an aggregate call and the aggregate itself, below dp.error and its kin; nil
+// if nothing weighs it.
+func weighing(n *pg.Node) (weight *pg.FuncCall, of *pg.Node) {
+	for f := n.GetFuncCall(); f != nil; f = n.GetFuncCall() {
+		switch {
+		case isWeight(f):
+			weight = f
+		case !isReport(f):
+			return weight, n
+		}
+		n = f.Args[0]
+	}
+	return weight, n
+}
+
+// isPlainWeight reports whether a call of dp.weight is of an aggregate and a weight, and nothing else.
+func isPlainWeight(f *pg.FuncCall) bool {
+	return len(f.Args) == 2 && !f.AggDistinct && f.AggFilter == nil && len(f.AggOrder) == 0 && !f.FuncVariadic
 }

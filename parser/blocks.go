@@ -67,6 +67,8 @@ type analysis struct {
 	// native is set when Postgres itself refuses the statement: the analyst has no
 	// right to change protected tables.
 	native bool
+	// unweighable is a call of dp.weight that is of no aggregate.
+	unweighable *pg.FuncCall
 	// items counts the items of FROM clauses; tables and nodes count converted ones.
 	items, tables, nodes int
 	// modifies is set by INSERT, UPDATE, DELETE and MERGE.
@@ -104,6 +106,15 @@ func rowAccess(r result) *pgerr.Error {
 	}
 	return pgerr.New(pgerr.RowAccess, "rows of protected table %q cannot be read", r.table).At(r.at).
 		WithHint("Ask for an aggregate: SELECT count(*) FROM %s.", r.table)
+}
+
+// misplaced refuses dp.weight around what is no aggregate of a block.
+func (a *analysis) misplaced() *pgerr.Error {
+	if len(a.found) == 0 || a.unweighable == nil {
+		return nil
+	}
+	return pgerr.New(pgerr.NotAllowed, "dp.weight is of an aggregate over protected rows, and of nothing else").
+		At(a.pos(a.unweighable.Location)).WithHint(weighLikeThis)
 }
 
 // query finds the blocks of a SELECT whose level is s.
@@ -303,6 +314,9 @@ func (a *analysis) expr(n *pg.Node, s *scope) {
 		a.subquery(x.SelectStmt, s)
 	default:
 		sorter{a}.noteOrders(n, s)
+		if f := n.GetFuncCall(); f != nil && callsWeight(f) && !isAggregate(n) && a.inside == 0 && a.unweighable == nil {
+			a.unweighable = f
+		}
 		if s.block && isAggregate(n) {
 			a.inside++
 			defer func() { a.inside-- }()

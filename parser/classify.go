@@ -162,6 +162,9 @@ func (s *classification) analyse(query *pg.Node, form Form) {
 		s.st.OnlyRows = sel != nil && form == Query && s.refusal == nil && !s.modifies
 		s.refuse(rowAccess(r))
 	}
+	if misplaced := s.misplaced(); misplaced != nil {
+		s.refuse(misplaced)
+	}
 	if s.refusal != nil && !s.native {
 		s.st.refuse(s.refusal)
 	}

@@ -61,6 +61,7 @@ func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 	for _, n := range m.aggregateNodes {
 		b.Aggregates = append(b.Aggregates, row.aggregate(n))
 	}
+	row.weigh(b.Aggregates, m)
 	b.Top = v.top(c, m)
 	v.strays(m)
 	b.Err, b.Offsets = v.err, v.offsets

@@ -4,6 +4,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
 )
 
 const otherAggregate = "Use an aggregate of Postgres itself without this clause, such as count, sum or avg."
@@ -15,8 +16,11 @@ func (v exprConverter) aggregate(n *pg.Node) *ast.Aggregate {
 		v.forbid(firstLocation(n), "an SQL/JSON aggregate", otherAggregate)
 		return &ast.Aggregate{}
 	}
-	if isReport(f) {
+	switch {
+	case isReport(f):
 		return v.report(f)
+	case isWeight(f):
+		return v.weighed(f)
 	}
 	row := exprConverter{v.queryConverter, false}
 	schema, name := callee(f)
@@ -79,4 +83,35 @@ func (v exprConverter) report(f *pg.FuncCall) *ast.Aggregate {
 	}
 	out.Report = name
 	return out
+}
+
+// weigh gives the aggregates of a block their weights, which hold wherever an aggregate stands in it.
+func (v exprConverter) weigh(all []*ast.Aggregate, m *matcher) {
+	for i, of := range m.of {
+		if weight := m.weights[of]; weight != nil {
+			all[i].Weight = v.expr(weight.Args[1])
+		}
+	}
+	if m.twice != nil {
+		v.failAt(m.twice.Location, pgerr.New(pgerr.InvalidParameterValue, "an aggregate has one weight in a query").
+			WithHint("Write dp.weight around it once: it holds wherever the same aggregate stands."))
+	}
+}
+
+const weighLikeThis = "Write dp.weight(count(*), 3): an aggregate of the query, and a number."
+
+// weighed converts a call that weighs an aggregate.
+func (v exprConverter) weighed(f *pg.FuncCall) *ast.Aggregate {
+	inner := f.Args[0]
+	switch call := inner.GetFuncCall(); {
+	case v.level != nil:
+		v.forbid(f.Location, "dp.weight below the aggregate that is released", "Weigh the aggregates of the query around it.")
+	case call != nil && isWeight(call):
+		v.forbid(f.Location, "the weight of a weight", weighLikeThis)
+	case call != nil && isReport(call):
+		v.forbid(f.Location, "the weight of an error", "Weigh the aggregate: dp.error(dp.weight(count(*), 3)).")
+	case !isPlainWeight(f):
+		v.forbid(f.Location, "dp.weight with these arguments", weighLikeThis)
+	}
+	return v.aggregate(inner)
 }

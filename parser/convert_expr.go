@@ -288,6 +288,9 @@ func (v exprConverter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
 		return v.aggregate(n)
 	case isAggregate(n):
 		return v.notAllowed(f.Location, "an aggregate inside another clause or aggregate")
+	case callsWeight(f):
+		v.forbid(f.Location, "dp.weight of what is no aggregate", weighLikeThis)
+		return nil
 	case f.Over != nil:
 		return v.window(n, f)
 	case schema != "" && schema != "pg_catalog":

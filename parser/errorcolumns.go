@@ -263,7 +263,7 @@ func (w *errorColumns) cast(c *pg.TypeCast) string {
 		}
 		return w.errorOf(c.Arg)
 	case "int2", "int4", "int8":
-		if f := c.Arg.GetFuncCall(); f != nil {
+		if f := unweighed(c.Arg).GetFuncCall(); f != nil {
 			if _, name := callee(f); name == "count" {
 				return w.errorOf(c.Arg)
 			}

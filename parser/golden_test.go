@@ -158,7 +158,11 @@ func drawBlock(text string, block *ast.Block) string {
 		fmt.Fprintf(&b, "g%d %s\n", i+1, printed(g))
 	}
 	for i, a := range block.Aggregates {
-		fmt.Fprintf(&b, "a%d %s\n", i+1, printed(a))
+		weight := ""
+		if a.Weight != nil {
+			weight = " weighs " + printed(a.Weight)
+		}
+		fmt.Fprintf(&b, "a%d %s%s\n", i+1, printed(a), weight)
 	}
 	for _, set := range block.Sets {
 		fmt.Fprintf(&b, "set%s\n", numbered(set))

@@ -26,6 +26,9 @@ type matcher struct {
 	types      map[reflect.Type]bool
 	literals   map[*pg.Node]int
 	aggregates map[string]int
+	weights    map[string]*pg.FuncCall // of dp.weight, by the canonical form of the aggregate
+	of         []string                // of each aggregate, the canonical form without weight and dp.error
+	twice      *pg.FuncCall            // the first call of dp.weight with another weight than before
 
 	spent          int // bytes of canonical forms made
 	groupNodes     []*pg.Node
@@ -42,7 +45,7 @@ type matcher struct {
 func match(c *candidate) *matcher {
 	m := &matcher{
 		scope: c.scope, groups: map[string]int{}, types: map[reflect.Type]bool{},
-		literals: map[*pg.Node]int{}, aggregates: map[string]int{},
+		literals: map[*pg.Node]int{}, aggregates: map[string]int{}, weights: map[string]*pg.FuncCall{},
 	}
 	remaining := remaining(c)
 	restore := m.resolve(slices.Concat(remaining, c.groups.exprs))
@@ -243,12 +246,36 @@ func (m *matcher) grouping(n *pg.Node, f *pg.GroupingFunc) {
 }
 
 func (m *matcher) aggregate(n *pg.Node) int {
-	key := m.key(n)
+	weight, inner := weighing(n)
+	of := m.key(inner)
+	m.weigh(of, weight)
+	key := of
+	switch {
+	case weight != nil && weight == n.GetFuncCall() && weight.Args[0] == inner && isPlainWeight(weight):
+		n = inner // the weight is no part of the value
+	case inner != n:
+		key = m.key(n)
+	}
 	i, known := m.aggregates[key]
 	if !known {
+		m.of = append(m.of, of)
 		m.aggregateNodes = append(m.aggregateNodes, n)
 		i = len(m.aggregateNodes)
 		m.aggregates[key] = i
 	}
 	return i
+}
+
+// weigh notes the weight of an aggregate, of which the canonical form is given.
+func (m *matcher) weigh(of string, weight *pg.FuncCall) {
+	if weight == nil || !isPlainWeight(weight) {
+		return // converting it refuses what is not plain
+	}
+	known := m.weights[of]
+	switch {
+	case known == nil:
+		m.weights[of] = weight
+	case m.twice == nil && m.key(known.Args[1]) != m.key(weight.Args[1]):
+		m.twice = weight
+	}
 }

@@ -29,9 +29,9 @@ type sorter struct{ *analysis }
 type sortLocator struct{ *locator }
 
 // lacking reports whether a call is of an aggregate that a small group has no value of, or asks for
-// the error of one.
+// the error of one, or weighs one.
 func lacking(f *pg.FuncCall) bool {
-	if isReport(f) {
+	if isReport(f) || isWeight(f) {
 		inner := f.Args[0].GetFuncCall()
 		return inner != nil && lacking(inner)
 	}

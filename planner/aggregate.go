@@ -23,6 +23,8 @@ type aggregate struct {
 	level  float64
 	// silent says that nothing is known of the error: the report is NULL.
 	silent bool
+	// shares of the budget that each of its statistics has, in millionths.
+	shares int64
 	label  string // as the analyst would write it, for EXPLAIN and notices
 	at     int
 }
@@ -70,7 +72,12 @@ func newAggregate(r *scalar.Resolver, rows *source.Rows, a *ast.Aggregate) (*agg
 			return nil, err
 		}
 	}
-	out := &aggregate{at: a.At}
+	out := &aggregate{at: a.At, shares: oneShare}
+	if a.Weight != nil {
+		if out.shares, err = sharesOf(a.Weight); err != nil {
+			return nil, err
+		}
+	}
 	if out.form, err = resolve(c); err != nil {
 		return nil, err
 	}

@@ -51,11 +51,19 @@ func (a *aggregation) reads() int {
 	return n
 }
 
-// shares returns among how many releases of equal cost a budget is divided.
+// shares returns how many shares of a budget its releases have together.
 func (a *aggregation) shares() int64 {
-	n := int64(len(a.statistics)) + a.topShares()
+	n := a.statisticShares() + a.topShares()
 	if a.Private() {
-		n++
+		n += oneShare
+	}
+	return n
+}
+
+// statisticShares is how many of these its statistics have.
+func (a *aggregation) statisticShares() (n int64) {
+	for _, s := range a.statistics {
+		n += s.shares
 	}
 	return n
 }

@@ -11,16 +11,17 @@ import (
 // stays below, so that both cost about the same and the better one is the one
 // with the smaller error.
 //
-// Shares are equal: the prices of statistics add up, and nothing tells which of them matters
-// more to the analyst. The number of partitions does not count, since the rows of one unit are
+// Parts are equal, but for aggregates that the analyst weighs: the prices of statistics add up, and nothing else
+// tells which of them matters more. The number of partitions does not count, since the rows of one unit are
 // in a bounded number of them: that is part of each sensitivity.
 func (p *Plan) assign() error {
 	s := p.settings
 	if err := s.checkMechanism(); err != nil {
 		return err
 	}
-	n, selections := p.shares(), int64(0)
+	n, selections, numbers := p.shares(), int64(0), 0
 	for _, set := range p.sets() {
+		numbers += len(set.statistics)
 		if set.Private() {
 			selections++
 		}
@@ -29,21 +30,25 @@ func (p *Plan) assign() error {
 	if n == 0 {
 		return nil
 	}
-	lap := share{kind: laplace, epsilonPico: s.EpsilonPico / n, rhoPico: halfSquare(s.EpsilonPico) / n, choices: laplace}
+	lap := split{share{kind: laplace, epsilonPico: s.EpsilonPico, rhoPico: halfSquare(s.EpsilonPico), choices: laplace}, n}
 	if !s.Pure && s.allows(gaussian) {
-		lap.choices = gaussian
+		lap.all.choices = gaussian
 	}
 	if selections > 0 { // δ is for selections alone: noise has its whole price in ρ or ε
 		if s.Pure || s.DeltaAtto < selections {
 			return noDelta(p)
 		}
-		lap.deltaAtto = s.DeltaAtto / selections
+		lap.all.deltaAtto = s.DeltaAtto / selections
 	}
-	if s.Target.asked() && n > selections { // the selection of groups has no error to ask for
-		return p.reachTarget(lap, selections, n)
+	weighed := p.weighed()
+	if s.Target.asked() && n > selections*oneShare { // the selection of groups has no error to ask for
+		if weighed != nil {
+			return weighedTarget(weighed)
+		}
+		return p.reachTarget(lap.part(oneShare), selections, n)
 	}
-	gau := lap
-	gau.kind = gaussian
+	gau, least := lap, lap.part(p.leastShares())
+	gau.all.kind = gaussian
 	switch {
 	case s.Mechanism == gaussian && s.Pure:
 		return pgerr.New(pgerr.Imprecise, "the gaussian mechanism has no finite cost in a pure budget").
@@ -51,8 +56,8 @@ func (p *Plan) assign() error {
 	case !s.allows(laplace) && (s.Pure || !s.allows(gaussian)):
 		return pgerr.New(pgerr.Imprecise, "the policy allows no mechanism for this statement").
 			WithHint("SET dp.error or dp.relative_error: other mechanisms may be allowed for that.")
-	case lap.epsilonPico < 1 || !s.Pure && gau.rhoPico < 1:
-		return pgerr.New(pgerr.Imprecise, "dp.epsilon is too small for a statement with %d aggregates", n).
+	case least.epsilonPico < 1 || !s.Pure && least.rhoPico < 1:
+		return pgerr.New(pgerr.Imprecise, "dp.epsilon is too small for a statement with %d aggregates", numbers+int(selections)).
 			WithHint("Raise dp.epsilon.")
 	case s.Mechanism == laplace || s.Pure || !s.allows(gaussian):
 	case s.Mechanism == gaussian || !s.allows(laplace) || p.measures():
@@ -64,16 +69,26 @@ func (p *Plan) assign() error {
 		}
 		lap = better
 	}
-	p.Mechanism = lap.kind
+	if weighed != nil {
+		for _, set := range p.sets() {
+			set.of = &lap
+		}
+	}
+	return p.divide(lap)
+}
+
+// divide gives all that is released its part of the budget.
+func (p *Plan) divide(of split) error {
+	p.Mechanism = of.all.kind
 	for _, b := range p.Blocks {
-		if err := joinWeights(b, lap.kind == laplace); err != nil {
+		if err := joinWeights(b, of.all.kind == laplace); err != nil {
 			return err
 		}
 		for _, set := range b.Sets {
-			if err := set.assign(lap); err != nil {
+			if err := set.assign(of); err != nil {
 				return err
 			}
-			if err := (rankChooser{set, lap, s}).choose(); err != nil {
+			if err := (rankChooser{set, of, p.settings}).choose(); err != nil {
 				return err
 			}
 		}
@@ -115,20 +130,20 @@ func (p *Plan) measures() bool {
 	return slices.ContainsFunc(p.sets(), func(g *GroupingSet) bool { return len(g.Measures) > 0 })
 }
 
-// better returns the share with the smaller error over all statistics together. Quantiles are
+// better returns the split with the smaller error over all statistics together. Quantiles are
 // compared, as they are shown to the analyst: at equal variance the tails of Laplace noise are wider.
 // Each statistic counts by the ratio of both errors, since their units differ.
-func (p *Plan) better(a, b share, alpha float64) (share, error) {
+func (p *Plan) better(a, b split, alpha float64) (split, error) {
 	ratio := 0.0
 	for _, set := range p.sets() {
 		for _, m := range set.statistics {
-			ma, err := a.mechanism(m.sensitivity)
+			ma, err := a.part(m.shares).mechanism(m.sensitivity)
 			if err != nil {
-				return share{}, imprecise()
+				return split{}, imprecise()
 			}
-			mb, err := b.mechanism(m.sensitivity)
+			mb, err := b.part(m.shares).mechanism(m.sensitivity)
 			if err != nil {
-				return share{}, imprecise()
+				return split{}, imprecise()
 			}
 			qa, qb := ma.Quantile(alpha), mb.Quantile(alpha)
 			ratio += (qb - qa) / max(qa, qb, 1)
@@ -161,8 +176,8 @@ func noDelta(p *Plan) error {
 }
 
 // assign gives every statistic its mechanism.
-func (g *GroupingSet) assign(s share) error {
-	if err := g.selecting(s); err != nil {
+func (g *GroupingSet) assign(s split) error {
+	if err := g.selecting(s.part(oneShare)); err != nil {
 		return err
 	}
 	for _, m := range g.Measures {
@@ -177,13 +192,13 @@ func (g *GroupingSet) assign(s share) error {
 		if st.measure != nil {
 			continue
 		}
-		if err := st.assign(s); err != nil {
+		if err := st.assign(s.part(st.shares)); err != nil {
 			return err
 		}
 	}
 	if g.Top != nil && g.statistics[g.Top.statistic].measure == nil {
 		of := s.forChoices()
-		if g.Top.give(of.withPico(of.pico()*g.topShares())) != nil {
+		if g.Top.give(of.part(g.topShares())) != nil {
 			return imprecise()
 		}
 	}

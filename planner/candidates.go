@@ -44,7 +44,7 @@ func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 	if p.CappedByRemaining() {
 		b.capPico = min(b.capPico, p.settings.LeftPico)
 	}
-	b.sharePico = b.capPico / shares
+	b.sharePico = proportion(b.capPico, oneShare, shares)
 	lap.rhoPico = min(lap.rhoPico, b.sharePico)
 	for _, set := range p.sets() {
 		if err := set.selecting(lap); err != nil {
@@ -102,7 +102,7 @@ func (b *budgeted) chooseReduction() error {
 		pool = b.settings.EpsilonPico
 	}
 	sets := b.sets()
-	pool = (pool - b.selections*pool/max(b.shares(), 1)) / int64(len(sets))
+	pool = (pool - proportion(pool, b.selections*oneShare, max(b.shares(), 1))) / int64(len(sets))
 	for _, set := range sets {
 		if len(set.statistics) == 0 {
 			continue

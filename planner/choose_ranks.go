@@ -12,7 +12,7 @@ import (
 // their mechanisms.
 type rankChooser struct {
 	*GroupingSet
-	of       share
+	of       split
 	settings Settings
 }
 
@@ -145,7 +145,7 @@ func (g rankChooser) assignTo(s *statistic) error {
 	if s.measure != nil {
 		return s.measure.assign(&g.aggregation, g.of)
 	}
-	return s.assign(g.of)
+	return s.assign(g.of.part(s.shares))
 }
 
 // show replaces the estimators of the percentiles.

@@ -120,14 +120,18 @@ func (a *aggregation) topShares() int64 {
 	if a.Top == nil {
 		return 0
 	}
-	return int64(len(a.statistics))
+	return a.statisticShares()
 }
 
-// sharesOf is how many shares of the budget a measure has, with those of the choice of groups by it.
-func (a *aggregation) sharesOf(m *Measure) int64 {
-	n := int64(len(m.statistics)) * m.family.sets()
+// partOf is the part of the budget that a measure has in all grouping sets, with that of the choice of groups by it.
+func (a *aggregation) partOf(m *Measure, s split) int64 {
+	n := int64(0)
+	for _, i := range m.statistics {
+		n += s.part(a.statistics[i].shares).pico()
+	}
+	n *= m.family.sets()
 	if a.ofTop(m) {
-		n += a.topShares()
+		n += s.part(a.topShares()).pico()
 	}
 	return n
 }
@@ -137,7 +141,8 @@ func (a *aggregation) forNoise(m *Measure, pico int64) int64 {
 	if !a.ofTop(m) {
 		return pico
 	}
-	return pico / (1 + a.topShares())
+	own := a.statistics[a.Top.statistic].shares
+	return proportion(pico, own, own+a.topShares())
 }
 
 // release divides the price of the release of a measure.
@@ -200,8 +205,8 @@ func (r *results) missedAt(level int) string {
 	return twoDigits(r.Top.missed(r.size, r.alpha)*r.topLimit(level), math.Ceil) + of
 }
 
-// explainTop writes how the top of the grouping set is found, if it is asked for.
-func (r *results) explainTop(w *tree, depth int) {
+// explainTop writes how the top of the grouping set is found, if it is asked for, with its part of the budget.
+func (r *results) explainTop(w *tree, depth int, part string) {
 	if r.whyNot != "" {
 		w.line(depth, "all groups, not the top alone: %s", r.whyNot)
 	}
@@ -217,7 +222,7 @@ func (r *results) explainTop(w *tree, depth int) {
 		_, of := unitOf(s)
 		sensitivity, missed = "C", Number(r.Top.missed(r.size, r.alpha))+" C"+of
 	}
-	w.line(depth, "top %d of %d groups by %s: chosen with sensitivity %s, %d times %v", r.Top.K, r.size, r.outputs[r.Top.output].label,
-		sensitivity, r.Top.K, r.Top.Event()[0])
+	w.line(depth, "top %d of %d groups by %s: chosen with sensitivity %s, %d times %v%s", r.Top.K, r.size, r.outputs[r.Top.output].label,
+		sensitivity, r.Top.K, r.Top.Event()[0], part)
 	w.line(depth+1, "a group that is left out: at most %s more than one that is shown (%s %%)", missed, Number(100*(1-r.alpha)))
 }

@@ -146,7 +146,7 @@ type Choices struct {
 func (s *statistic) choiceError(i int, levels []int, alpha float64) float64 {
 	limit, of := 1.0, s.budget
 	if s.measure != nil {
-		limit, of = s.measure.Norms[0].Grid.Limit(levels[0]), s.measure.budget
+		limit, of = s.measure.Norms[0].Grid.Limit(levels[0]), s.share()
 	}
 	epsilon := float64(of.choiceEpsilon(must(s.picos(of))[1+i])) / dp.PicoPerUnit
 	return math.Ceil(limit*s.choosing().unlikely(i, epsilon, alpha) - 1e-9)
@@ -158,7 +158,7 @@ func (s *statistic) choosersWithin(levels []int) ([]Chooser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.choosersFor(s.measure.budget, sens.LInf)
+	return s.choosersFor(s.share(), sens.LInf)
 }
 
 // choiceEvents is the release of the choices, whose price does not depend on limits.

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -95,10 +96,10 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 		w.line(depth, "reads nothing: the groups are public")
 		return
 	}
-	g.explainTop(w, depth)
+	g.explainTop(w, depth, g.toldShares(float64(g.topShares())))
 	g.explainBounds(w, depth)
 	if g.Selection != nil {
-		w.line(depth, "selection: %s", g.Selection)
+		w.line(depth, "selection: %s%s", g.Selection, g.toldShares(oneShare))
 	}
 	for i := range g.outputs {
 		o := &g.outputs[i]
@@ -112,7 +113,7 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 		p.explain(w, depth, g)
 	}
 	for i, m := range g.statistics {
-		w.line(depth, "measure %d: %s, %s", i+1, m, g.changeAndNoise(m))
+		w.line(depth, "measure %d: %s, %s%s", i+1, m, g.changeAndNoise(m), g.told(m))
 	}
 	if hidden {
 		w.line(depth, "sql: not shown, as is the definition of the view")
@@ -128,6 +129,30 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 			w.line(depth+1, "%s", line)
 		}
 	}
+}
+
+// told writes which part of the budget a statistic has, "" where nothing is weighed.
+func (g *GroupingSet) told(s *statistic) string {
+	if g.of == nil {
+		return ""
+	}
+	part := 1.0
+	if m := s.measure; m != nil && m.family != nil {
+		finest := float64(finestThirds) / 3
+		part = finest * float64(m.family.sets())
+		if m.Shared {
+			part = (1 - finest) * float64(m.family.sets()) / float64(len(m.family.coarser))
+		}
+	}
+	return g.toldShares(part * float64(s.shares))
+}
+
+// toldShares writes which part of the budget so many shares are, "" where nothing is weighed.
+func (g *GroupingSet) toldShares(shares float64) string {
+	if g.of == nil {
+		return ""
+	}
+	return fmt.Sprintf(", %s %% of the budget", Number(100*shares/float64(g.of.shares)))
 }
 
 // explainCandidates lists the mechanisms that there were to choose from, and the price that is

@@ -105,7 +105,7 @@ func (g *GroupingSet) changeAndNoise(s *statistic) string {
 	case g.Reduction != nil:
 		return "as precise as needed"
 	case s.measure.chosen():
-		budget := s.measure.budget
+		budget := s.share()
 		return fmt.Sprintf("%s noise for %s=%s", budget.kind, budget.measure().Symbol(), Number(float64(budget.pico())/dp.PicoPerUnit))
 	}
 	var out []string
@@ -145,7 +145,7 @@ func (g *GroupingSet) choiceAndNoise(s *statistic) string {
 	clips, _ := s.comparedAt(g.leastClips())
 	sensitivity, budget := "of one row", s.budget
 	if s.measure != nil {
-		sensitivity, budget = "C", s.measure.budget
+		sensitivity, budget = "C", s.share()
 		if !s.measure.chosen() {
 			sensitivity = Number(s.measure.Norms[0].Grid.Limit(clips[s.measure.at].Levels[0]))
 		}

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 
 	"dpproxy/dp"
@@ -23,6 +24,7 @@ type GroupingSet struct {
 	totals *Totals
 	results
 	ranks []*rankPlan // how percentiles are answered
+	of    *split      // of the statement, nil where no aggregate is weighed
 }
 
 // Totals tell which integers of the set are sums over the partitions of another one; nil where none is.
@@ -66,6 +68,27 @@ func (g *GroupingSet) Choosing() dp.ComposedEvent {
 		e = append(e, m.choosing()...)
 	}
 	return e
+}
+
+// weigh gives the statistics of a grouping set their shares: those of the aggregate that has the most of all that need
+// it.
+func (g *GroupingSet) weigh() {
+	for i := range g.outputs {
+		o := &g.outputs[i]
+		for _, at := range o.statistics() {
+			s := g.statistics[at]
+			s.shares = max(s.shares, o.shares)
+		}
+	}
+	for _, s := range g.statistics {
+		s.shares = cmp.Or(s.shares, oneShare)
+	}
+	for _, m := range g.Measures {
+		m.shares = 0
+		for _, i := range m.statistics {
+			m.shares += g.statistics[i].shares
+		}
+	}
 }
 
 // A Selection tells which partitions with private keys are shown: it is tried on the weight that the

@@ -33,7 +33,8 @@ type Measure struct {
 	// statistics are the indices of those of the set. Norms are of the first ones.
 	statistics []int
 	keyed      bool  // there are groups
-	budget     share // of each statistic for the release
+	shares     int64 // of all its statistics
+	budget     share // of these together for the release
 	laplace    bool  // norms are ℓ₁, not ℓ₂
 	few        bool  // there are too few units to choose a limit
 	byGroup    byGroup

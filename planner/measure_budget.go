@@ -9,9 +9,9 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// assign divides the budget of a measure, a share for each of its statistics, among the choice of
+// assign divides the budget of a measure, the shares of its statistics, among the choice of
 // its limits, the statement about units above them, and the release.
-func (m *Measure) assign(set *aggregation, s share) error {
+func (m *Measure) assign(set *aggregation, s split) error {
 	if set.statistics[m.statistics[0]].choosing() != nil {
 		s = s.forChoices()
 	}
@@ -29,13 +29,13 @@ func (m *Measure) assign(set *aggregation, s share) error {
 }
 
 // spend bounds the measure, and divides the budget where a unit can be above its limits.
-func (m *Measure) spend(set *aggregation, s share) error {
-	if err := m.bound(set, s.kind == laplace); err != nil {
+func (m *Measure) spend(set *aggregation, s split) error {
+	if err := m.bound(set, s.all.kind == laplace); err != nil {
 		return tooWide(set.at)
 	}
 	m.Tail = nil
 	if !m.cuts() {
-		return set.release(m, s, s.pico()*set.sharesOf(m))
+		return set.release(m, s.all, set.partOf(m, s))
 	}
 	if err := m.divide(set, s); err != nil {
 		return imprecise()
@@ -99,9 +99,9 @@ func (m *Measure) lattice(s *statistic) uint {
 }
 
 // divide gives choice and tail their shares. Two norms divide the budget equally.
-func (m *Measure) divide(set *aggregation, s share) error {
-	n := int64(len(m.statistics))
-	total, coordinates := s.pico()*set.sharesOf(m)/int64(len(m.Norms)), 1
+func (m *Measure) divide(set *aggregation, d split) error {
+	n, s := int64(len(m.statistics)), d.all
+	total, coordinates := set.partOf(m, d)/int64(len(m.Norms)), 1
 	switch {
 	case m.byGroup.holds(): // each of K has the noise of units in several of them
 		coordinates = set.Top.K * int(m.byGroup)
@@ -169,6 +169,11 @@ func (m *Measure) checkAt(s *statistic, levels []int) error {
 	return err
 }
 
+// share returns the share of a statistic in what its measure releases.
+func (s *statistic) share() share {
+	return split{s.measure.budget, s.measure.shares}.part(s.shares)
+}
+
 // mechanism returns the noise of one level of the tree of a statistic, where the limits are those
 // of levels.
 func (m *Measure) mechanism(s *statistic, tree int, levels []int) (mechanisms.Mechanism, error) {
@@ -176,7 +181,7 @@ func (m *Measure) mechanism(s *statistic, tree int, levels []int) (mechanisms.Me
 	if err != nil {
 		return nil, err
 	}
-	picos, err := s.picos(m.budget)
+	picos, err := s.picos(s.share())
 	if err != nil {
 		return nil, err
 	}
@@ -213,9 +218,9 @@ func (m *Measure) releases(set *aggregation) dp.ComposedEvent {
 			case !m.chosen():
 				e = append(e, must(m.mechanism(s, tree, m.leastLevels())).Event())
 			case m.budget.kind == gaussian:
-				e = append(e, mechanisms.RefinementOf(must(s.picos(m.budget))[tree]))
+				e = append(e, mechanisms.RefinementOf(must(s.picos(s.share()))[tree]))
 			default:
-				e = append(e, dp.PureEvent{Epsilon: big.NewRat(must(s.picos(m.budget))[tree], dp.PicoPerUnit)})
+				e = append(e, dp.PureEvent{Epsilon: big.NewRat(must(s.picos(s.share()))[tree], dp.PicoPerUnit)})
 			}
 		}
 		e = append(e, s.choiceEvents()...)

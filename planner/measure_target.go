@@ -64,13 +64,16 @@ func (g *GroupingSet) reduced(kind string, poolPico int64, s Settings) (*NoiseRe
 	if s.TypicalPico < 1 {
 		typical = poolPico
 	}
-	each := kindOf.withPico(min(poolPico, typical) / int64(len(g.statistics)))
+	each := split{kindOf.withPico(min(poolPico, typical)), g.statisticShares()}
 	left := poolPico
 	for _, m := range g.Measures {
 		if err := m.assign(&g.aggregation, each); err != nil {
 			return nil, err
 		}
-		left -= int64(len(m.statistics)) * (each.pico() - m.budget.pico())
+		for _, i := range m.statistics {
+			s := g.statistics[i]
+			left -= each.part(s.shares).pico() - s.share().pico()
+		}
 	}
 	c := &NoiseReduction{Mechanism: kind, PoolPico: left, settings: s, results: &g.results}
 	c.PilotPico = max(left/c.pilots(), int64(len(g.statistics)))
@@ -84,7 +87,7 @@ func (g *GroupingSet) reduced(kind string, poolPico int64, s Settings) (*NoiseRe
 func (g *GroupingSet) boundPilot(pico int64) error {
 	for _, m := range g.Measures {
 		rest := m.budget
-		m.budget = share{kind: rest.kind}.withPico(pico)
+		m.budget = share{kind: rest.kind}.withPico(pico * int64(len(m.statistics)))
 		err := m.check(&g.aggregation)
 		if m.budget = rest; err != nil {
 			return err

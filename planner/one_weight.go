@@ -185,7 +185,7 @@ func (f *family) finestPart(pico int64) int64 {
 
 // release divides the price of the release of a measure among its statistics, and its family.
 func (f *family) release(m *Measure, s share, pico int64) {
-	m.budget = s.withPico(f.finestPart(pico) / int64(len(m.statistics)))
+	m.budget = s.withPico(f.finestPart(pico))
 	if f == nil {
 		return
 	}

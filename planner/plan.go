@@ -117,6 +117,27 @@ func (p *Plan) shares() (n int64) {
 	return n
 }
 
+// leastShares returns the shares of the release that has the fewest.
+func (p *Plan) leastShares() int64 {
+	least := int64(oneShare)
+	for _, set := range p.sets() {
+		for _, s := range set.statistics {
+			least = min(least, s.shares)
+		}
+	}
+	return least
+}
+
+// weighed returns an aggregate that the analyst weighs; nil if there is none.
+func (p *Plan) weighed() *output {
+	for _, set := range p.sets() {
+		if i := slices.IndexFunc(set.outputs, func(o output) bool { return o.shares != oneShare }); i >= 0 {
+			return &set.outputs[i]
+		}
+	}
+	return nil
+}
+
 // read writes the statements of all grouping sets of a block that reads, when their limits are known.
 func (b *BlockPlan) read() (err error) {
 	if !b.block.reads() || b.none {

@@ -209,5 +209,6 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 		}
 		g.outputs = append(g.outputs, output{a, e})
 	}
+	g.weigh()
 	return g, nil
 }

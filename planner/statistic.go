@@ -20,6 +20,8 @@ type statistic struct {
 	filter scalar.Expr // nil if none
 	place  int         // of its first integer among those of a partition
 	first  int         // of the first among the released integers of a partition
+	// shares of the budget, in millionths: how much it weighs beside other statistics.
+	shares int64
 	// sensitivity and levels, of which a histogram has one for each of its own and all others one,
 	// are those of a grouping set where a unit has one row.
 	sensitivity dp.Sensitivity

@@ -113,6 +113,79 @@ func TestEntriesByHand(t *testing.T) {
 	}
 }
 
+// TestEntriesOfWeights adds up the entries of a statement whose count weighs four times its sum: of ε²/2 = 1/8 the count has
+// 1/10, and the sum 1/40. Without the weight each has 1/16. The debit is the same.
+func TestEntriesOfWeights(t *testing.T) {
+	ana, ledger, noise := entered(t, large(t))
+	ana.set(t, "dp.epsilon = 0.5", "dp.mechanism = gaussian")
+	noise.draw(1)
+	const year = 2010
+	gaussian := func(linf, variance int64) string {
+		return dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: linf}, Variance: big.NewInt(linf * linf * variance)}.String()
+	}
+	equal := []string{gaussian(1, 8), gaussian(year, 8)}
+	for _, c := range []struct {
+		sql  string
+		want []string
+	}{
+		{"SELECT count(*), sum(birth_year) FROM patients", equal},
+		{"SELECT dp.weight(count(*), 4), sum(birth_year) FROM patients", []string{gaussian(1, 5), gaussian(year, 20)}},
+		{"SELECT dp.weight(count(*), 0.5), dp.weight(sum(birth_year), 2) FROM patients", []string{gaussian(1, 20), gaussian(year, 5)}},
+		{"SELECT dp.weight(count(*), 7), dp.weight(sum(birth_year), 7) FROM patients", equal},
+	} {
+		must(t, ana.Conn, c.sql)
+		if !slices.Equal(ledger.charge.Events, c.want) {
+			t.Errorf("%s: the entries are\n%q, want\n%q", c.sql, ledger.charge.Events, c.want)
+		}
+		if d := ledger.debits; len(d) != 1 || d[0].Loss.Pico() != dp.PicoPerUnit/8 {
+			t.Errorf("%s: the debits are %v", c.sql, d)
+		}
+	}
+}
+
+// TestRepeatsOfWeights holds that a statement is free again whose numbers have the noise of one that was answered, however
+// its weights say so, and no other one is.
+func TestRepeatsOfWeights(t *testing.T) {
+	w := accurate(t, func(*proxy.Config) {}, large(t))
+	ana := w.client(t, "ana")
+	ana.set(t, "dp.epsilon = 0.5", "dp.mechanism = gaussian")
+	known := map[string]string{}
+	for _, c := range []struct{ noise, count, sum string }{
+		{"equal", "count(*)", "sum(birth_year)"},
+		{"4 to 1", "dp.weight(count(*), 4)", "sum(birth_year)"},
+		{"1 to 4", "count(*)", "dp.weight(sum(birth_year), 4)"},
+		{"4 to 1", "dp.weight(count(*), 2)", "dp.weight(sum(birth_year), 0.5)"},
+		{"4 to 1", "count(*)", "dp.weight(sum(birth_year), 0.25)"},
+		{"equal", "dp.weight(count(*), 3)", "dp.weight(sum(birth_year), 3)"},
+		{"1 to 4", "count(*)", "dp.weight(sum(birth_year), 4)"},
+	} {
+		before := w.spent(t, "unit", "patient")
+		var count, sum int64
+		if err := ana.QueryRow(t.Context(), "SELECT "+c.count+", "+c.sum+" FROM patients").Scan(&count, &sum); err != nil {
+			t.Fatal(err)
+		}
+		price, answer := w.spent(t, "unit", "patient")-before, fmt.Sprint(count, sum)
+		switch was, again := known[c.noise]; {
+		case !again && price != dp.PicoPerUnit/8, again && price != 0:
+			t.Errorf("%s and %s cost %d", c.count, c.sum, price)
+		case again && was != answer:
+			t.Errorf("%s and %s are %s, and were %s", c.count, c.sum, answer, was)
+		}
+		known[c.noise] = answer
+	}
+}
+
+// TestWeightsOfPublicRows holds that dp.weight is its argument over rows that nobody protects.
+func TestWeightsOfPublicRows(t *testing.T) {
+	ana := newWorld(t).client(t, "ana")
+	var same bool
+	const sql = "SELECT dp.weight(count(*), 3) = count(*) AND dp.weight(max(name), 2) = max(name) FROM hospitals"
+	err := ana.QueryRow(t.Context(), sql).Scan(&same)
+	if err != nil || !same {
+		t.Errorf("%v, %v", same, err)
+	}
+}
+
 // TestExplainOfLimits holds that EXPLAIN of a statement whose limits are chosen costs nothing, and is the same
 // before any limit is drawn and after each draw.
 func TestExplainOfLimits(t *testing.T) {

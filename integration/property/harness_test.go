@@ -151,6 +151,7 @@ func newWorld(t testing.TB, seed uint64, p sqlgen.Profile) *world {
 	w.gen.FiniteNumerics = !server.InfiniteNumerics()
 	w.schema = w.gen.Schema(p)
 	w.load(w.schema.DDL(), w.schema.Policy())
+	run(t, w.client, sqlgen.Weighs)
 	w.publicRows[catalog.Name{Schema: "public", Name: "places"}] = 5
 	return w
 }

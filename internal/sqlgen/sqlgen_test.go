@@ -32,6 +32,9 @@ func TestValid(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), s.DDL()); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, s.DDL())
 		}
+		if _, err := conn.Exec(t.Context(), sqlgen.Weighs); err != nil {
+			t.Fatal(err)
+		}
 		for range 150 {
 			st := g.Statement(s)
 			d, err := conn.Prepare(t.Context(), "", st.SQL)

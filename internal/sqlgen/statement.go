@@ -21,6 +21,12 @@ type Output uint8
 // CompositeKey is the feature of statements over parts that refer to a key of two columns.
 const CompositeKey = "composite key"
 
+// Weighed is the feature of statements of which an aggregate has a weight.
+const Weighed = "weight"
+
+// Weighs makes the function of these, for databases without those of dpproxy.
+const Weighs = "CREATE SCHEMA dp; CREATE FUNCTION dp.weight(anyelement, float8) RETURNS anyelement LANGUAGE sql AS 'SELECT $1'"
+
 const (
 	// Key is a grouping key, or a call of GROUPING.
 	Key Output = iota + 1
@@ -80,6 +86,10 @@ func (g statementGenerator) statement() Statement {
 			continue
 		}
 		seen = append(seen, a.sql)
+		if g.chance(10) {
+			a.sql = fmt.Sprintf("dp.weight(%s, %s)", a.sql, choose(g, "0.001", "0.5", "3", "1000"))
+			st.Features = append(st.Features, Weighed)
+		}
 		targets = append(targets, a.sql)
 		st.Outputs = append(st.Outputs, a.output)
 		st.Features = append(st.Features, a.feature)

@@ -100,28 +100,33 @@ ALTER FUNCTION ` + signature + ` OWNER TO ` + Owner,
 	}
 }
 
-// reportFunctions give the error of an aggregate. Over protected rows the proxy answers them;
-// over others there is no noise.
+// reportFunctions give the error of an aggregate, and weigh one. Over protected rows the proxy answers them;
+// over others there is no noise, and nothing to divide.
 func reportFunctions() []Object {
 	var all []Object
-	for _, f := range []struct{ name, arguments, body string }{
-		{"stderr", "anyelement", "0"},
-		{"noise_scale", "anyelement", "0"},
-		{"error", "anyelement", "NULL"},
-		{"error", "anyelement, float8", "NULL"},
-		{"cut", "anyelement", "0"},
-		{"cut_upper", "anyelement", "0"},
-		{"cut_upper", "anyelement, float8", "0"},
-		{"lower", "anyelement", "$1::text::float8"},
-		{"upper", "anyelement", "$1::text::float8"},
-		{"lower", "anyelement, float8", "$1::text::float8"},
-		{"upper", "anyelement, float8", "$1::text::float8"},
+	for _, f := range []struct{ name, arguments, body, result string }{
+		{"stderr", "anyelement", "0", "float8"},
+		{"noise_scale", "anyelement", "0", "float8"},
+		{"error", "anyelement", "NULL", "float8"},
+		{"error", "anyelement, float8", "NULL", "float8"},
+		{"cut", "anyelement", "0", "float8"},
+		{"cut_upper", "anyelement", "0", "float8"},
+		{"cut_upper", "anyelement, float8", "0", "float8"},
+		{"lower", "anyelement", "$1::text::float8", "float8"},
+		{"upper", "anyelement", "$1::text::float8", "float8"},
+		{"lower", "anyelement, float8", "$1::text::float8", "float8"},
+		{"upper", "anyelement, float8", "$1::text::float8", "float8"},
+		{"weight", "anyelement, float8", "$1", "anyelement"},
 	} {
+		body := f.body
+		if f.result == "float8" {
+			body = "CAST(" + body + " AS float8)"
+		}
 		signature := fmt.Sprintf("dp.%s(%s)", f.name, f.arguments)
 		all = append(all, Object{
 			Key: Key{KindFunction, signature},
-			Create: fmt.Sprintf("CREATE FUNCTION %[1]s RETURNS float8 LANGUAGE sql IMMUTABLE AS $dp$ "+
-				"SELECT CAST(%[2]s AS float8) $dp$;\nALTER FUNCTION %[1]s OWNER TO %[3]s", signature, f.body, Owner),
+			Create: fmt.Sprintf("CREATE FUNCTION %[1]s RETURNS %[4]s LANGUAGE sql IMMUTABLE AS $dp$ "+
+				"SELECT %[2]s $dp$;\nALTER FUNCTION %[1]s OWNER TO %[3]s", signature, body, Owner, f.result),
 			Drop: "DROP FUNCTION " + signature + " CASCADE",
 			State: "SELECT proowner::regrole::text, NOT prosecdef FROM pg_proc WHERE oid = to_regprocedure(" +
 				quote.Literal(signature) + ")",

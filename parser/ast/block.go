@@ -88,6 +88,8 @@ type Aggregate struct {
 	// Level is its second argument, nil if there is none.
 	Report string
 	Level  Expr
+	// Weight is what dp.weight weighs it with, here or where the same aggregate stands else; nil if nothing does.
+	Weight Expr
 	At     int
 }
 
