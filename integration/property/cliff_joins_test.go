@@ -147,6 +147,9 @@ var joined = []string{
 		"v.patient_id = p.id WHERE p.birth_year = 2001 GROUP BY 1",
 	"SELECT p.smoker, mode() WITHIN GROUP (ORDER BY p.smoker) FROM patients p WHERE p.birth_year = 2001 AND EXISTS (SELECT 1 FROM " +
 		"visits v WHERE v.patient_id = p.id AND v.cost > 900) GROUP BY 1",
+	// a sub-select in the condition of a join
+	"SELECT count(*) FROM patients p JOIN bills b ON b.patient_id = p.id AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id " +
+		"AND v.cost > 900) WHERE p.smoker",
 	// sub-selects, in expressions
 	"SELECT count(*) FILTER (WHERE p.id IN (SELECT patient_id FROM visits WHERE cost > 5)) FROM patients p WHERE p.smoker",
 	"SELECT sum(CASE WHEN EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id AND v.cost > 5) THEN b.amount ELSE 0 END) FROM " +

@@ -118,11 +118,16 @@ func (g sourceGenerator) publicBelow() source {
 
 func (g sourceGenerator) onUnit() source {
 	join := choose(g, "JOIN", "LEFT JOIN", "RIGHT JOIN")
-	return source{
+	src := source{
 		from: "people p " + join + " events e ON e.uid = p.uid" + choose(g, "", "", " AND e.n > 1"),
 		cols: append(tableScope(g.schema.people, "p"), tableScope(g.schema.events, "e")...), units: []string{"p.uid"},
 		feature: "unit " + join,
 	}
+	if join == "JOIN" && g.chance(30) {
+		src.from += " AND " + g.semiJoin(src)
+		src.feature += ", sub-select in ON"
+	}
+	return src
 }
 
 func (g sourceGenerator) alongPath() source {

@@ -171,7 +171,7 @@ func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
 		return nil, frame{}, err
 	}
 	all := lf.beside(rf, merged)
-	return j, all, sc.joinCondition(f, j, all)
+	return j, all, sc.joinCondition(f, j, all, nullable)
 }
 
 // joinOf makes the join, with the side that is kept on the left.
@@ -243,8 +243,9 @@ func (sc scope) equality(a, b *scalar.Column, at int) (scalar.Expr, error) {
 	return sc.Resolver().Boolean(&ast.Op{Name: "=", Left: l, Right: r, At: at})
 }
 
-// joinCondition resolves the condition of a join, in which only its two sides can be named.
-func (sc scope) joinCondition(f *ast.Join, j *joined, all frame) error {
+// joinCondition resolves the condition of a join, in which only its two sides can be named. One with a sub-select is a
+// condition on all rows, but where an outer join around the join keeps rows that do not meet it: nullable.
+func (sc scope) joinCondition(f *ast.Join, j *joined, all frame, nullable bool) error {
 	sc.frame, sc.outer = all, nil
 	for _, e := range conjunction(f.On) {
 		c, err := sc.resolveCondition(e)
@@ -254,6 +255,10 @@ func (sc scope) joinCondition(f *ast.Join, j *joined, all frame) error {
 		if c.query && (j.outer || j.declares) {
 			return notHere(e.Pos(), "Put the condition into a sub-select in FROM.",
 				"a sub-select in the condition of an outer join cannot be used on protected data")
+		}
+		if c.query && !nullable {
+			sc.resolved.where = append(sc.resolved.where, c)
+			continue
 		}
 		j.on = append(j.on, c)
 	}
