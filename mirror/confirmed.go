@@ -43,15 +43,17 @@ func Confirmed(ctx context.Context, mirror *pgx.Conn) (*catalog.Schema, error) {
 }
 
 // ConfirmedAs returns a name of that which [Confirmed] returns, and of the columns that the mirror has: another Sync that
-// changes something gives it another one. It reads the catalogue alone: analysts can see how often a table was read.
+// changes something gives it another one, and a survey, which changes a table of answers, does not. It reads the catalogue alone:
+// analysts can see how often a table was read.
 func ConfirmedAs(ctx context.Context, mirror querier) (string, error) {
 	var name string
 	err := mirror.QueryRow(ctx, `SELECT pg_catalog.md5(pg_catalog.concat(pg_catalog.pg_relation_filenode('dp.confirmed'),
 		(SELECT pg_catalog.string_agg(pg_catalog.concat(c.oid, ' ', a.attname), ',' ORDER BY c.oid, a.attnum)
 		   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 		  WHERE c.relkind IN ('r', 'v') AND c.relpersistence <> 't'
-		    AND c.relnamespace NOT IN (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname IN ('pg_catalog', 'information_schema'))
-		    AND c.relowner = (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = $1))))`, ddl.Owner).Scan(&name)
+		    AND c.relnamespace NOT IN (SELECT n.oid FROM pg_catalog.pg_namespace n
+		                                WHERE n.nspname IN ('pg_catalog', 'information_schema', $2))
+		    AND c.relowner = (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = $1))))`, ddl.Owner, LocalSchema).Scan(&name)
 	if missing(err) {
 		return "", nil
 	}

@@ -61,6 +61,9 @@ func statement(sql string, raw *pg.RawStmt, toks []token, cat Names) *Statement 
 		if st.Survey, refusal = surveyCall(l, raw.Stmt); refusal != nil {
 			st.refuse(refusal)
 		}
+		if st.Survey != nil && st.Survey.Explained {
+			st.Inner = l.inner(raw.Stmt)
+		}
 	}
 	return st
 }

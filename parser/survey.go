@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,8 @@ type SurveyCall struct {
 	Epsilon     string
 	Name, Where Argument
 	At          int
+	// Explained says that the SELECT stands in EXPLAIN.
+	Explained bool
 }
 
 // An Argument is a text that the client gave.
@@ -40,11 +43,21 @@ func (a Argument) Place(at int) int {
 
 const surveyHint = "Write SELECT * FROM dp.survey('people', 'smoker', epsilon => 1)."
 
-// surveyCall returns the call of dp.survey of a statement, nil if it has none. A call in another place than in FROM of
-// the statement itself is left to Postgres: the function on the mirror raises.
+// surveyCall returns the call of dp.survey of a statement, or of one in EXPLAIN, nil if it has none. A call in another place than
+// in FROM of the statement itself is left to Postgres: the function on the mirror raises.
 func surveyCall(l *locator, stmt *pg.Node) (*SurveyCall, *pgerr.Error) {
+	if !strings.Contains(strings.ToLower(l.text), "survey") {
+		return nil, nil
+	}
+	explained, prepared := stmt.GetExplainStmt(), stmt.GetPrepareStmt()
+	switch {
+	case explained != nil:
+		stmt = explained.Query
+	case prepared != nil:
+		stmt = prepared.Query
+	}
 	sel := stmt.GetSelectStmt()
-	if sel == nil || !strings.Contains(strings.ToLower(l.text), "survey") {
+	if sel == nil {
 		return nil, nil
 	}
 	var found *pg.RangeFunction
@@ -58,12 +71,20 @@ func surveyCall(l *locator, stmt *pg.Node) (*SurveyCall, *pgerr.Error) {
 	}
 	call := found.Functions[0].GetList().Items[0].GetFuncCall()
 	at := l.client(int(call.Location) - l.base)
-	if len(sel.FromClause) != 1 || sel.WithClause != nil || sel.IntoClause != nil || found.Lateral || found.Ordinality ||
-		found.IsRowsfrom || len(found.Coldeflist) > 0 || len(sel.LockingClause) > 0 {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "dp.survey stands alone in FROM of a statement of its own").At(at).
-			WithHint("%s The answers are in a table: SELECT * FROM local.people.", surveyHint)
+	refuse := func(text, hint string) (*SurveyCall, *pgerr.Error) {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s", text).At(at).WithHint("%s", hint)
 	}
-	s := &SurveyCall{At: at}
+	switch {
+	case prepared != nil:
+		return refuse("dp.survey cannot be prepared by PREPARE: it asks once, and its answers are permanent", surveyHint)
+	case explained != nil && measures(explained):
+		return refuse("EXPLAIN ANALYZE of dp.survey would ask", "EXPLAIN without ANALYZE shows who would be asked, and what it costs.")
+	case len(sel.FromClause) != 1 || sel.WithClause != nil || sel.IntoClause != nil || found.Lateral || found.Ordinality ||
+		found.IsRowsfrom || len(found.Coldeflist) > 0 || len(sel.LockingClause) > 0:
+		return refuse("dp.survey stands alone in FROM of a statement of its own",
+			surveyHint+" The answers are in a table: SELECT * FROM local.people.")
+	}
+	s := &SurveyCall{At: at, Explained: explained != nil}
 	if err := s.read(l, call); err != nil {
 		return nil, err
 	}
@@ -133,9 +154,14 @@ func (s *SurveyCall) read(l *locator, call *pg.FuncCall) *pgerr.Error {
 	return nil
 }
 
-// constantText returns the text of a constant, which may be cast.
+// constantText returns the text of a constant, which may be cast to a type that leaves it as it is.
 func constantText(n *pg.Node) (text string, isNull, ok bool) {
 	if cast := n.GetTypeCast(); cast != nil {
+		names := cast.TypeName.GetNames()
+		if len(names) == 0 || len(cast.TypeName.Typmods) > 0 || len(cast.TypeName.ArrayBounds) > 0 ||
+			!slices.Contains([]string{"text", "varchar", "numeric"}, names[len(names)-1].GetString_().GetSval()) {
+			return "", false, false
+		}
 		return constantText(cast.Arg)
 	}
 	c := n.GetAConst()

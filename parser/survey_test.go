@@ -1,6 +1,7 @@
 package parser_test
 
 import (
+	"strings"
 	"testing"
 
 	"dpproxy/parser"
@@ -19,9 +20,9 @@ func TestSurveyCalls(t *testing.T) {
 		"SELECT * FROM dp.survey(question => 'a''b', \"table\" => 'p', epsilon => '1'::numeric)":        "p a'b 1  ",
 		"SELECT * FROM dp.survey('people', 'smoker', 1, NULL, NULL)":                                    "people smoker 1  ",
 		"SELECT dp.survey('people', 'smoker', 1)":                                                       "",
-		"EXPLAIN SELECT * FROM dp.survey('people', 'smoker', 1)":                                        "",
+		"EXPLAIN SELECT * FROM dp.survey('people', 'smoker', 1)":                                        "people smoker 1  ",
+		"EXPLAIN (COSTS off) SELECT * FROM dp.survey('people', 'smoker', 1)":                            "people smoker 1  ",
 		"CREATE TEMP TABLE t AS SELECT * FROM dp.survey('people', 'smoker', 1)":                         "",
-		"PREPARE s AS SELECT * FROM dp.survey('people', 'smoker', 1)":                                   "",
 		"SELECT * FROM survey('people', 'smoker', 1)":                                                   "",
 	} {
 		script, err := parser.Parse(sql, nothing{})
@@ -30,6 +31,9 @@ func TestSurveyCalls(t *testing.T) {
 		}
 		st, got := script.Statements[0], ""
 		if s := st.Survey; s != nil {
+			if !strings.HasPrefix(st.InnerText(), "SELECT") {
+				t.Errorf("%s: the query is said to be %q", sql, st.InnerText())
+			}
 			got = s.Table.Text + " " + s.Question.Text + " " + s.Epsilon + " " + s.Name.Text + " " + s.Where.Text
 		}
 		if got != want || st.Class != parser.Relay {
@@ -52,6 +56,15 @@ func TestSurveyCallsRefused(t *testing.T) {
 		"WITH x AS (SELECT 1) SELECT * FROM dp.survey('people', 'smoker', 1)",
 		"SELECT * INTO t FROM dp.survey('people', 'smoker', 1)",
 		"SELECT * FROM dp.survey('people', 'smoker', 1) WITH ORDINALITY",
+		"PREPARE s AS SELECT * FROM dp.survey('people', 'smoker', 1)",
+		"PREPARE s (text) AS SELECT * FROM dp.survey('people', $1, 1)",
+		"EXPLAIN ANALYZE SELECT * FROM dp.survey('people', 'smoker', 1)",
+		"EXPLAIN (ANALYZE, COSTS off) SELECT * FROM dp.survey('people', 'smoker', 1)",
+		"SELECT * FROM dp.survey('people', 'smoker', 1.7::int)",
+		"SELECT * FROM dp.survey('people', 'smoker', 1.75::numeric(2,1))",
+		"SELECT * FROM dp.survey('people'::char(3), 'smoker', 1)",
+		"SELECT * FROM dp.survey('people'::varchar(3), 'smoker', 1)",
+		"SELECT * FROM dp.survey('{people}'::text[], 'smoker', 1)",
 	} {
 		script, err := parser.Parse(sql, nothing{})
 		if err != nil {

@@ -25,6 +25,11 @@ func (x explanation) explain(ctx context.Context, m *wire.Asker, b wire.BindRequ
 	if err != nil || shadowed {
 		return wire.Rewrite{Relay: true}, err
 	}
+	return planRewrite(lines, b)
+}
+
+// planRewrite is the statement that shows the lines of a plan.
+func planRewrite(lines []string, b wire.BindRequest) (wire.Rewrite, error) {
 	text, sql, err := planText(lines, b.Fields)
 	if err != nil {
 		return wire.Rewrite{}, err

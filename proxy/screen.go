@@ -87,6 +87,9 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 	case parser.Relay:
 		if t.stmt.Survey != nil {
 			w.Describe, w.Run = t.stmt.Text, surveying{e}.ask
+			if t.stmt.Survey.Explained {
+				w.Run = forecast{surveying{e}}.explain
+			}
 			return
 		}
 		if mentionsState(t.stmt.Text) {

@@ -30,13 +30,17 @@ func (s stateView) show(ctx context.Context, m *wire.Asker, b wire.BindRequest) 
 	if err != nil {
 		return wire.Rewrite{}, chargeError(err)
 	}
+	local, err := s.p.cfg.Surveys.Describe(ctx, s.analyst)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
 	mentions := strings.ToLower(s.text.stmt.Text)
-	fill := map[string]any{"dp.state": s.budgetRows(balances)}
+	fill := map[string]any{"dp.state": append(s.budgetRows(balances), localBudgets(s.p, local)...)}
 	if strings.Contains(mentions, "tables") {
-		fill["dp.state_tables"] = s.tableRows(balances)
+		fill["dp.state_tables"] = append(s.tableRows(balances), localTables(s.p, local)...)
 	}
 	if strings.Contains(mentions, "columns") {
-		fill["dp.state_columns"] = s.columnRows()
+		fill["dp.state_columns"] = append(s.columnRows(), localColumns(local)...)
 	}
 	if strings.Contains(mentions, "history") {
 		fill["dp.state_history"] = s.p.history.answered(s.analyst)
@@ -112,7 +116,7 @@ func visible(s accountant.Scope, analyst string, tables []string) bool {
 		return s.Name == analyst
 	case accountant.TableScope:
 		return slices.Contains(tables, s.Name)
-	case accountant.LocalScope: // is of each object: dp.odometer tells
+	case accountant.LocalScope: // is of each object, of which the ledger knows no loss: localBudgets
 	}
 	return false
 }
@@ -220,9 +224,7 @@ func (s stateView) columnRows() []columnRow {
 	for _, t := range s.described() {
 		for _, c := range t.Columns {
 			row := columnRow{Schema: t.Name.Schema, Table: t.Name.Name, Name: c.Name, Type: c.Type, Values: c.Values}
-			if c.Bounds != nil {
-				row.Low, row.High = &c.Bounds.LowText, &c.Bounds.HighText
-			}
+			row.Low, row.High = ends(c.Bounds)
 			rows = append(rows, row)
 		}
 	}
@@ -273,7 +275,13 @@ func (s stateView) planOf(ctx context.Context, m *wire.Asker, sql string) ([]pla
 	case parser.Release, parser.Explain:
 	case parser.Refused:
 		return nil, texts[0].stmt.Refusal
-	case parser.Relay, parser.Empty, parser.Set, parser.Execution:
+	case parser.Relay:
+		if texts[0].stmt.Survey == nil {
+			return nil, notOne
+		}
+		lines, err := forecast{surveying(inner)}.lines(ctx, m, wire.BindRequest{})
+		return planRows(lines), err
+	case parser.Empty, parser.Set, parser.Execution:
 		return nil, notOne
 	}
 	lines, shadowed, err := inner.explained(ctx, m, wire.BindRequest{})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"dpproxy/dp"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
@@ -49,7 +50,7 @@ func (s surveying) ask(ctx context.Context, m *wire.Asker, b wire.BindRequest) (
 		return wire.Rewrite{}, err
 	}
 	_, err = m.Query(ctx, "SELECT pg_catalog.set_config('dp.state_survey', $1, false)", []uint32{25}, [][]byte{state}, nil, nil)
-	return wire.Rewrite{Relay: true, Notices: remarks(outcome)}, err
+	return wire.Rewrite{Relay: true, Notices: remarks(call, outcome)}, err
 }
 
 // wanted refuses a survey that would be asked now, by dp.spend.
@@ -123,16 +124,16 @@ func surveyState(call *parser.SurveyCall, o *survey.Outcome) surveyRow {
 }
 
 // remarks are the notices of a survey.
-func remarks(o *survey.Outcome) (all []wire.Notice) {
+func remarks(call *parser.SurveyCall, o *survey.Outcome) (all []wire.Notice) {
 	if o.Free {
-		all = append(all, wire.Notice{Message: "the question was asked before: these are the answers of then, and cost nothing"})
+		n := wire.Notice{Message: "the question was asked before: these are the answers of then, and cost nothing"}
+		if call.Name.Given && call.Name.Text != o.Name {
+			n.Detail = fmt.Sprintf("They keep their name, which is %q.", o.Name)
+		}
+		all = append(all, n)
 	}
 	if 100*o.Refused > o.Asked {
-		all = append(all, wire.Notice{
-			Severity: "WARNING", Code: "01000",
-			Message: fmt.Sprintf("%d of %d objects did not answer: too little of their budgets is left", o.Refused, o.Asked),
-			Detail:  "Those who still answer may be no fair sample of all: who was asked before, and perhaps what they answered, decides.",
-		})
+		all = append(all, reticent(o))
 	}
 	if o.Unshown {
 		all = append(all, wire.Notice{
@@ -141,6 +142,22 @@ func remarks(o *survey.Outcome) (all []wire.Notice) {
 		})
 	}
 	return all
+}
+
+// reticent warns of objects that did not answer.
+func reticent(o *survey.Outcome) wire.Notice {
+	n := wire.Notice{
+		Severity: "WARNING", Code: "01000",
+		Message: fmt.Sprintf("%d of %d objects did not answer: too little of their budgets is left", o.Refused, o.Asked),
+		Detail:  "Whoever was asked before decides who still answers, and no value does: those are no fair sample if some were asked more.",
+	}
+	if o.Answers {
+		n.Detail = "Earlier answers decide who still answers, and so values do: those who answered are no fair sample of all."
+	}
+	if o.Fitting > 0 {
+		n.Hint = fmt.Sprintf("Half of those who did not answer still can with epsilon => %s.", dp.Decimal(o.Fitting, 12))
+	}
+	return n
 }
 
 // surveyFilter tells cheaply which texts cannot call dp.survey.

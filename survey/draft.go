@@ -2,6 +2,7 @@ package survey
 
 import (
 	"fmt"
+	"slices"
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/realized"
@@ -29,7 +30,8 @@ type Draft struct {
 	answers    *packed
 	losses     *losses
 	respondent *Respondent
-	digest     string // of the file
+	refused    []int64 // objects that were asked and have too little left
+	digest     string  // of the file
 }
 
 // Draft begins a survey. Which objects will be asked follows from answers alone.
@@ -74,8 +76,12 @@ func (d *Draft) Object(key []byte, public [][]byte, asked bool, values []float64
 	}
 	d.h.Asked++
 	admitted, err := d.losses.admits(i)
-	if err != nil || !admitted {
+	if err != nil {
 		return err
+	}
+	if !admitted {
+		d.refused = append(d.refused, i)
+		return nil
 	}
 	answer, err := d.respondent.Answer(values)
 	if err != nil {
@@ -88,6 +94,29 @@ func (d *Draft) Object(key []byte, public [][]byte, asked bool, values []float64
 
 // Counts returns how many objects were asked, and how many of these answered.
 func (d *Draft) Counts() (asked, answered int64) { return d.h.Asked, d.h.Answered }
+
+// Fitting returns the largest ε, of few digits, of a question that half of those who did not answer surely would: 0 where all answered,
+// or most have nothing left. It follows from answers alone.
+func (d *Draft) Fitting() (pico int64, err error) {
+	if len(d.refused) == 0 {
+		return 0, nil
+	}
+	losses, err := d.t.Losses()
+	if err != nil {
+		return 0, err
+	}
+	left := make([]int64, len(d.refused))
+	for i, object := range d.refused {
+		left[i] = d.losses.filter.Remaining(losses.distinct[losses.of[object]])
+	}
+	slices.Sort(left)
+	const digits = 1000 // three of them
+	unit := int64(1)
+	for pico = left[len(left)/2]; pico/unit >= digits; {
+		unit *= 10
+	}
+	return pico / unit * unit, nil
+}
 
 // Write writes the files durably, and returns the survey for the ledger.
 func (d *Draft) Write() (accountant.Survey, error) {

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"dpproxy/accountant/realized"
 )
@@ -93,6 +94,11 @@ func (t *Table) stretches() (all [][]int) {
 func (t *Table) Promised() bool {
 	n := len(t.surveys)
 	return n > 0 && t.surveys[n-1].Never && t.surveys[n-1].Epoch == t.epoch
+}
+
+// Realized reports whether the loss of an object depends on its answers: a survey was taken under the promise that values do not change.
+func (t *Table) Realized() bool {
+	return slices.ContainsFunc(t.surveys, func(s *Survey) bool { return s.Never })
 }
 
 // account returns the account of surveys about values that did not change, and perhaps one more question.

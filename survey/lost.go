@@ -46,6 +46,20 @@ func (l *Losses) Quantiles(shares ...float64) []int64 {
 	return out
 }
 
+// Count returns how many objects have such a loss.
+func (l *Losses) Count(holds func(realized.Spent) bool) (objects int) {
+	yes := make([]bool, len(l.distinct))
+	for i, spent := range l.distinct {
+		yes[i] = holds(spent)
+	}
+	for _, i := range l.of {
+		if yes[i] {
+			objects++
+		}
+	}
+	return objects
+}
+
 // Losses returns what each object has lost. It is computed once for each survey.
 func (t *Table) Losses() (*Losses, error) {
 	if t.lost != nil && t.lostBy == len(t.surveys) && t.lost.Objects() == t.keys.count() {

@@ -116,7 +116,7 @@ func (q *Question) bound(term operand, at int) *pgerr.Error {
 func short(x, width float64) float64 {
 	decimals := 9 - int(math.Floor(math.Log10(width)))
 	if decimals < 0 {
-		return math.Round(x)
+		return math.Round(x) + 0 // never −0
 	}
 	return float(strconv.FormatFloat(x, 'f', min(decimals, 30), 64)) + 0 // never −0
 }

@@ -153,11 +153,19 @@ func (t *Table) Surveys() []*Survey { return slices.Clone(t.surveys) }
 // Objects is the number of objects.
 func (t *Table) Objects() int64 { return t.keys.count() }
 
+// Epoch is the number of the epoch that is open.
+func (t *Table) Epoch() int64 { return t.epoch }
+
 // Known returns the survey that asked the same question with the same ε of the objects with the same condition in this epoch, nil
 // if there is none. Its answers are the answers.
 func (t *Table) Known(question, where string, epsilonPico int64) *Survey {
-	for _, s := range t.surveys {
-		if s.Question == question && s.Where == where && s.EpsilonPico == epsilonPico && s.Epoch == t.epoch {
+	return Known(t.surveys, t.epoch, question, where, epsilonPico)
+}
+
+// Known returns the survey among some that [Table.Known] returns.
+func Known(surveys []*Survey, epoch int64, question, where string, epsilonPico int64) *Survey {
+	for _, s := range surveys {
+		if s.Question == question && s.Where == where && s.EpsilonPico == epsilonPico && s.Epoch == epoch {
 			return s
 		}
 	}

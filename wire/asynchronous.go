@@ -90,7 +90,7 @@ func (r *replies) errorResponse(size int) error {
 		return r.client.write(report.raw)
 	}
 	if k := head.reply.kind(); k != replyQuery && k != replySync {
-		defer r.pipeline.fail(questionError(head.reply, report))
+		defer r.pipeline.fail(r.questionError(head.reply, report))
 	}
 	if c, ok := head.reply.(*capturedReply); ok && !c.loud {
 		return nil
@@ -99,12 +99,12 @@ func (r *replies) errorResponse(size int) error {
 }
 
 // questionError is the error that a private question fails with.
-func questionError(owed reply, report mirrorReport) error {
+func (r *replies) questionError(owed reply, report mirrorReport) error {
 	c, ok := owed.(*capturedReply)
 	if !ok {
 		return errPipeline
 	}
-	return &MirrorError{Code: report.code, Message: report.message, message: c.errors.edit(report.raw)}
+	return &MirrorError{Code: report.code, Message: report.message, message: r.advised(report, c.errors.edit(report.raw))}
 }
 
 // editError returns the ErrorResponse that the client gets for one of the mirror.
@@ -112,6 +112,22 @@ func (r *replies) editError(head owed, report mirrorReport) []byte {
 	if head.instead != nil {
 		return head.instead
 	}
+	return r.advised(report, r.edited(head, report))
+}
+
+// advised returns an ErrorResponse with the hint of the handler, if that has one.
+func (r *replies) advised(report mirrorReport, message []byte) []byte {
+	if r.adviser == nil {
+		return message
+	}
+	if hint := r.adviser.Advise(r.session, report.code, report.message); hint != "" {
+		return withHint(message, hint)
+	}
+	return message
+}
+
+// edited returns the ErrorResponse without advice.
+func (r *replies) edited(head owed, report mirrorReport) []byte {
 	switch owed := head.reply.(type) {
 	case *refusalReply:
 		if owed.refusal.replaces(report) {

@@ -130,6 +130,17 @@ func (d errorEdit) edit(raw []byte) []byte {
 	return finishMessage(append(out, 0))
 }
 
+// withHint returns an ErrorResponse with another hint.
+func withHint(raw []byte, hint string) []byte {
+	out := append(make([]byte, 0, len(raw)+len(hint)+2), raw[0], 0, 0, 0, 0)
+	eachField(raw, func(code byte, value string) {
+		if code != 'H' {
+			out = append(append(append(out, code), value...), 0)
+		}
+	})
+	return finishMessage(append(append(append(append(out, 'H'), hint...), 0), 0))
+}
+
 // finishMessage writes the length of a message into its header.
 func finishMessage(m []byte) []byte {
 	n := len(m) - 1

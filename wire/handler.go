@@ -23,6 +23,12 @@ type Widener interface {
 	Widen(s *Session, sql string, ask func(sql string) (string, error)) (*Widened, error)
 }
 
+// An Adviser is a Handler that knows more than the mirror of names that the mirror does not know.
+type Adviser interface {
+	// Advise returns the hint of an error of the mirror about a client's own text, empty to leave it as it is.
+	Advise(s *Session, code, message string) (hint string)
+}
+
 // Widened is a text with further stretches in it.
 type Widened struct {
 	SQL string

@@ -52,6 +52,7 @@ func newRelay(
 		session: s, mirror: r.mirror.in, client: client, pipeline: r.pipeline,
 		idle: r.idle, senders: known, limits: c.Limits,
 	}
+	r.replies.adviser, _ = c.Handler.(Adviser)
 	return r
 }
 

@@ -20,7 +20,8 @@ type replies struct {
 	idle     *idleWatch
 	senders  *senders
 	limits   Limits
-	prepared int // statements by SQL's PREPARE
+	adviser  Adviser // nil: nobody knows more than the mirror
+	prepared int     // statements by SQL's PREPARE
 }
 
 // relay passes messages on until the mirror ends.

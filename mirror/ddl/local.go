@@ -31,28 +31,47 @@ func localFunctions() []Object {
 			`TABLE(objects bigint, exhausted bigint, loss_median numeric, loss_90 numeric, loss_max numeric, remaining_median numeric)`,
 			"plpgsql STABLE", `
 		BEGIN
-			RETURN QUERY EXECUTE pg_catalog.format('SELECT pg_catalog.count(*),
-				pg_catalog.count(*) FILTER (WHERE remaining OPERATOR(pg_catalog.=) 0),
-				pg_catalog.percentile_disc(0.5) WITHIN GROUP (ORDER BY loss), pg_catalog.percentile_disc(0.9) WITHIN GROUP (ORDER BY loss),
-				pg_catalog.max(loss), pg_catalog.percentile_disc(0.5) WITHIN GROUP (ORDER BY remaining) FROM local.%I',
-				pg_catalog.regexp_replace($1, '^.*[.]', ''));
+			RETURN QUERY EXECUTE format('SELECT count(*), count(*) FILTER (WHERE remaining = 0),
+				percentile_disc(0.5) WITHIN GROUP (ORDER BY loss), percentile_disc(0.9) WITHIN GROUP (ORDER BY loss), max(loss),
+				percentile_disc(0.5) WITHIN GROUP (ORDER BY remaining) FROM local.%I', regexp_replace($1, '^.*[.]', ''));
+		EXCEPTION
+			WHEN undefined_table THEN
+				RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('no table of the local model is called "%s"', $1),
+					HINT = 'SELECT * FROM dp.tables lists the tables that you may ask about.';
+			WHEN insufficient_privilege THEN
+				RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = format('permission denied for table %s', $1);
 		END`),
 		localFunction("dp.share(bigint, bigint, numeric, integer)", `yes bigint, n bigint, epsilon numeric, k integer DEFAULT 2`,
-			`TABLE(share double precision, stderr double precision)`, "sql IMMUTABLE", `
-		SELECT s.share, sqrt(greatest(0, least(1, s.share)) * p * (1 - p) + (1 - greatest(0, least(1, s.share))) * q * (1 - q))
-			/ sqrt(nullif($2, 0)) / (p - q)
-		FROM (SELECT exp($3::float8) / (exp($3::float8) + $4 - 1) AS p, 1 / (exp($3::float8) + $4 - 1) AS q) AS law,
-			LATERAL (SELECT ($1::float8 / nullif($2, 0) - q) / (p - q) AS share) AS s`),
+			`TABLE(share double precision, stderr double precision)`, "plpgsql IMMUTABLE",
+			checked("share", "$1 >= 0 AND $1 <= $2 AND $3 > 0 AND $3 <= 50 AND $4 >= 2",
+				"yes from 0 to n, epsilon above 0 and at most 50, and k of 2 or more", `
+			RETURN QUERY SELECT s.share, sqrt(greatest(0, least(1, s.share)) * p * (1 - p)
+				+ (1 - greatest(0, least(1, s.share))) * q * (1 - q)) / sqrt(nullif($2, 0)) / (p - q)
+			FROM (SELECT exp($3::float8) / (exp($3::float8) + $4 - 1) AS p, 1 / (exp($3::float8) + $4 - 1) AS q) AS law,
+				LATERAL (SELECT ($1::float8 / nullif($2, 0) - q) / (p - q) AS share) AS s;`)),
 		localFunction("dp.bounded_mean(bigint, bigint, numeric, numeric, numeric)",
 			`ones bigint, n bigint, epsilon numeric, low numeric, high numeric`, `TABLE(mean double precision, stderr double precision)`,
-			"sql IMMUTABLE", `
-		SELECT $4::float8 + ($5 - $4)::float8 * ((e + 1) * $1 / nullif($2, 0) - 1) / (e - 1),
-			($5 - $4)::float8 * sqrt(u * (1 - u) / nullif($2, 0)) * (e + 1) / (e - 1)
-		FROM (SELECT exp($3::float8) AS e) AS law,
-			LATERAL (SELECT greatest(1 / (e + 1), least(e / (e + 1), $1::float8 / nullif($2, 0))) AS u) AS s`),
+			"plpgsql IMMUTABLE",
+			checked("bounded_mean", "$1 >= 0 AND $1 <= $2 AND $3 > 0 AND $3 <= 50 AND $4 < $5",
+				"ones from 0 to n, epsilon above 0 and at most 50, and low below high", `
+			RETURN QUERY SELECT $4::float8 + ($5 - $4)::float8 * ((e + 1) * $1 / nullif($2, 0) - 1) / (e - 1),
+				($5 - $4)::float8 * sqrt(u * (1 - u) / nullif($2, 0)) * (e + 1) / (e - 1)
+			FROM (SELECT exp($3::float8) AS e) AS law,
+				LATERAL (SELECT greatest(1 / (e + 1), least(e / (e + 1), $1::float8 / nullif($2, 0))) AS u) AS s;`)),
 		estimateFunction("local_histogram", "column", "value text, share double precision", "r.value, r.share", "smoker"),
 		estimateFunction("local_mean", "expression", "mean double precision", "r.share", "age"),
 	}
+}
+
+// checked is the body of a function that raises unless its arguments are possible: others would have some number all the same. Of a
+// NULL, and of nobody, the result is NULL.
+func checked(name, possible, needed, body string) string {
+	return fmt.Sprintf(`
+		BEGIN
+			IF NOT (%s) THEN
+				RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'dp.%s needs %s';
+			END IF;%s
+		END`, possible, name, needed, body)
 }
 
 // estimateFunction returns the rows that the proxy has put into a setting of the session for a call with these arguments.

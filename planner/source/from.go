@@ -55,6 +55,10 @@ func (sc scope) resolveItem(f ast.From, nullable bool) (node, frame, error) {
 // resolveTable resolves a table.
 func (sc scope) resolveTable(f *ast.Table, nullable bool) (node, frame, error) {
 	t := sc.resolved.model.Table(catalog.Name{Schema: f.Ref.Resolved.Schema, Name: f.Ref.Resolved.Name})
+	if t == nil && f.Ref.Schema == "local" {
+		return nil, frame{}, notHere(f.Ref.At, "Aggregate the protected rows in a sub-select of their own and join the result with it.",
+			"%q has answers of the local model, and cannot be joined with protected rows in one aggregate", "local."+f.Ref.Name)
+	}
 	if t == nil {
 		return nil, frame{}, notHere(f.Ref.At, "Aggregate the protected rows in a sub-select of their own and join the result with it.",
 			"%q is no table of the privacy policy and cannot be joined with protected rows", f.Ref.Name)

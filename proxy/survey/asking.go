@@ -29,6 +29,10 @@ type Outcome struct {
 
 	// Free says that the question had been answered before.
 	Free bool `json:"-"`
+	// Answers says that earlier answers had a say in who answered, and not who was asked alone.
+	Answers bool `json:"-"`
+	// Fitting is the ε that half of those who did not answer still have left; 0 if it is not known.
+	Fitting int64 `json:"-"`
 	// Unshown says that a transaction keeps the table on the mirror from showing the answers yet.
 	Unshown bool `json:"-"`
 	// Table is that of the answers on the mirror.
@@ -66,13 +70,18 @@ func (t *table) ask(ctx context.Context, q *Inquiry, values []scalar.Value, sess
 	if err := t.otherTransaction(ctx, session, q); err != nil {
 		return nil, err
 	}
-	s, err := t.survey(ctx, q, values, veil)
+	s, left, err := t.survey(ctx, q, values, veil)
 	if err != nil {
 		return nil, err
 	}
 	t.shown = false
 	t.show(ctx)
-	return t.outcome(s, false)
+	t.note()
+	o, err := t.outcome(s, false)
+	if err == nil {
+		o.Fitting = left
+	}
+	return o, err
 }
 
 // otherTransaction refuses a survey in a transaction that has read the answers: they could not be shown before it ends.
@@ -98,72 +107,90 @@ func (t *table) otherTransaction(ctx context.Context, session string, q *Inquiry
 // maxSurveys keeps the rows of answers within a page of Postgres.
 const maxSurveys = 400
 
-// survey decides, reads, draws, writes the files and records them, in this order.
-func (t *table) survey(ctx context.Context, q *Inquiry, values []scalar.Value, veil Veil) (*answers.Survey, error) {
+// survey decides, reads, draws, writes the files and records them, in this order. It returns the ε that half of those who did not answer
+// have left.
+func (t *table) survey(ctx context.Context, q *Inquiry, values []scalar.Value, veil Veil) (*answers.Survey, int64, error) {
+	r, draft, err := t.begin(ctx, q, values)
+	if err != nil {
+		return nil, 0, err
+	}
+	veil.Fall()
+	if err := t.draw(ctx, r, draft); err != nil {
+		veil.Lift()
+		return nil, 0, err
+	}
+	veil.Lift()
+	left, err := draft.Fitting()
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := answered(q, draft, left); err != nil {
+		return nil, 0, err
+	}
+	s, err := t.record(ctx, q, draft)
+	return s, left, err
+}
+
+// begin decides whom to ask, and how the objects are read.
+func (t *table) begin(ctx context.Context, q *Inquiry, values []scalar.Value) (*read, *answers.Draft, error) {
 	if len(t.answers.Surveys()) >= maxSurveys {
-		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "%s has %d surveys, the most that a table can show", t.local, maxSurveys).
+		return nil, nil, pgerr.New(pgerr.ProgramLimitExceeded, "%s has %d surveys, the most that a table can show", t.local, maxSurveys).
 			At(q.call.At).WithHint("Use the answers that there are.")
 	}
 	name, err := q.name(t.answers)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := q.constants.Check(values); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r, err := newRead(q, values, t.cfg.Before14)
 	if err != nil {
 		if own, ok := errors.AsType[*pgerr.Error](err); ok {
-			return nil, placed(own, q.call.Where)
+			return nil, nil, placed(own, q.call.Where)
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	budget, err := t.budget(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if q.epsilon > budget.EpsilonPico {
-		return nil, pgerr.New(pgerr.BudgetExhausted, "each object of %s has a budget of %s", t.local, dp.Decimal(budget.EpsilonPico, 12)).
-			At(q.call.At).
-			WithHint("Ask with a smaller epsilon.")
+		return nil, nil, pgerr.New(pgerr.BudgetExhausted, "each object of %s has a budget of %s", t.local,
+			dp.Decimal(budget.EpsilonPico, 12)).At(q.call.At).WithHint("Ask with a smaller epsilon.")
 	}
 	draft, err := t.answers.Draft(answers.Inquiry{
 		Question: q.question, Name: name, Where: q.where, EpsilonPico: q.epsilon, Budget: budget, Never: t.local.Never,
 	}, t.cfg.Source)
 	switch {
 	case errors.Is(err, answers.ErrOther):
-		return nil, pgerr.New(pgerr.NotAllowed, "a column of the question was declared otherwise in an earlier survey").At(q.call.At).
+		return nil, nil, pgerr.New(pgerr.NotAllowed, "a column of the question was declared otherwise in an earlier survey").At(q.call.At).
 			WithHint("The administrator must close the epoch: dpproxy local epoch.")
 	case errors.Is(err, answers.ErrFrozen):
-		return nil, t.defect(ctx, err)
+		return nil, nil, t.defect(ctx, err)
 	case err != nil: // nothing was read
-		return nil, pgerr.New(pgerr.StatementTooComplex, "what this question tells cannot be bounded").At(q.call.Question.At).
+		return nil, nil, pgerr.New(pgerr.StatementTooComplex, "what this question tells cannot be bounded").At(q.call.Question.At).
 			WithHint("Ask a simpler one.")
 	}
-	veil.Fall()
-	if err := t.draw(ctx, r, draft); err != nil {
-		veil.Lift()
-		return nil, err
-	}
-	veil.Lift()
-	if err := answered(q, draft); err != nil {
-		return nil, err
-	}
-	return t.record(ctx, q, draft)
+	return r, draft, nil
 }
 
-// answered refuses a survey without an answer: it is not recorded, and takes no name.
-func answered(q *Inquiry, draft *answers.Draft) error {
+// answered refuses a survey without an answer: it is not recorded, and takes no name. Left is the rest of half of the objects.
+func answered(q *Inquiry, draft *answers.Draft, left int64) error {
 	asked, answered := draft.Counts()
 	switch {
 	case answered > 0:
 		return nil
 	case asked == 0:
 		return pgerr.New(pgerr.NotAllowed, "no object meets the condition").At(q.call.At).
-			WithHint("Nothing was asked. The condition is about public columns, which local.* shows once a survey was taken.")
+			WithHint("Nothing was asked. The condition is about the key and the public columns, which EXPLAIN of the survey counts by.")
+	}
+	hint := "Nothing was asked. Most have nothing left; the administrator can raise local_budget."
+	if left > 0 {
+		hint = "Nothing was asked. Half of them can answer with epsilon => " + dp.Decimal(left, 12) + "."
 	}
 	return pgerr.New(pgerr.BudgetExhausted, "none of the %d objects has so much of its budget left", asked).At(q.call.At).
-		WithHint("Nothing was asked. dp.odometer shows what they have lost; a smaller epsilon may fit.")
+		WithHint("%s", hint)
 }
 
 // draw reads the objects, and writes their answers into files that nobody sees.
@@ -220,7 +247,7 @@ func (t *table) outcome(s *answers.Survey, free bool) (*Outcome, error) {
 	return &Outcome{
 		Name: s.Name, Kind: string(s.Kind), Epsilon: json.Number(dp.Decimal(s.EpsilonPico, 12)), Asked: s.Asked, Answered: s.Answered,
 		Refused: s.Asked - s.Answered, LossMedian: at(0), Loss90: at(1), LossMax: at(2), Free: free, Unshown: !t.shown,
-		Table: t.shownName(),
+		Table: t.shownName(), Answers: t.answers.Realized(),
 	}, nil
 }
 
@@ -228,6 +255,9 @@ func (t *table) outcome(s *answers.Survey, free bool) (*Outcome, error) {
 func (t *table) show(ctx context.Context) {
 	if t.answers.Frozen() != nil {
 		return
+	}
+	if budget, err := t.budget(ctx); err == nil {
+		t.limit = budget
 	}
 	if err := t.put(ctx); err != nil {
 		t.cfg.Log.WarnContext(ctx, "answers are not shown yet", "table", t.local.Name.String(), "in use", mirror.InUse(err), "reason", err)

@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"dpproxy/accountant/realized"
 	"dpproxy/catalog"
+	"dpproxy/mirror"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
@@ -31,7 +35,10 @@ func Open(ctx context.Context, cfg Config) (*Desk, error) {
 	for _, l := range cfg.Tables {
 		t := &table{
 			cfg: cfg, turn: make(chan struct{}, 1), estimating: make(chan struct{}, 1),
-			shelf: shelf{local: l, readers: cfg.Readers[l.Name], open: cfg.Mirror},
+			shelf: shelf{
+				local: l, limit: realized.Limit{EpsilonPico: l.BudgetPico, DeltaAtto: l.DeltaAtto},
+				readers: cfg.Readers[l.Name], open: cfg.Mirror,
+			},
 		}
 		t.turn <- struct{}{}
 		if err := t.load(ctx); err != nil {
@@ -41,6 +48,7 @@ func Open(ctx context.Context, cfg Config) (*Desk, error) {
 	}
 	for _, t := range d.tables {
 		t.show(ctx)
+		t.note()
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.stop = stop
@@ -133,30 +141,65 @@ func withoutTables(at int) error {
 // Ask has the objects answer, unless they did before. Values are those of the constants, and session is the process of the analyst's
 // session on the mirror.
 func (d *Desk) Ask(ctx context.Context, q *Inquiry, values []scalar.Value, session string, veil Veil) (*Outcome, error) {
+	t, err := d.of(q)
+	if err != nil {
+		return nil, err
+	}
+	// A survey goes to its end, whoever has gone away meanwhile: its moment would tell.
+	return t.ask(context.WithoutCancel(ctx), q, values, session, veil)
+}
+
+// of returns the table of an inquiry.
+func (d *Desk) of(q *Inquiry) (*table, error) {
 	for _, t := range d.tables {
 		if t.local == q.local {
-			// A survey goes to its end, whoever has gone away meanwhile: its moment would tell.
-			return t.ask(context.WithoutCancel(ctx), q, values, session, veil)
+			return t, nil
 		}
 	}
 	return nil, pgerr.New(pgerr.Internal, "a survey of no table")
 }
 
-// table returns the table of a name as an analyst writes it.
+// table returns the table of a name as an analyst writes it: that of the policy, or of its answers.
 func (d *Desk) table(name, analyst string, at int) (*table, error) {
 	for _, t := range d.tables {
 		n := t.local.Name
-		if name != n.String() && (name != n.Name || n.Schema != "public") {
+		if name != n.String() && (name != n.Name || n.Schema != "public") && name != mirror.LocalSchema+"."+n.Name {
 			continue
 		}
-		d.mu.Lock()
-		granted := slices.Contains(d.readers[n], analyst)
-		d.mu.Unlock()
-		if !granted {
+		if !d.granted(t, analyst) {
 			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", n.Name).At(at)
 		}
 		return t, nil
 	}
-	return nil, pgerr.New(pgerr.InvalidParameterValue, "no table of the local model is called %q", name).At(at).
-		WithHint("The administrator's policy says which tables are of the local model; others are asked in SQL.")
+	hint := "SELECT * FROM dp.tables lists the tables that you may ask about."
+	if names := d.names(analyst); len(names) > 0 {
+		hint = "Of the local model: " + strings.Join(names, ", ") + ". Others are asked in SQL."
+	}
+	return nil, pgerr.New(pgerr.InvalidParameterValue, "no table of the local model is called %q", name).At(at).WithHint("%s", hint)
+}
+
+// names are the tables that an analyst may ask about.
+func (d *Desk) names(analyst string) (all []string) {
+	for _, t := range d.tables {
+		if d.granted(t, analyst) {
+			all = append(all, t.local.String())
+		}
+	}
+	return all
+}
+
+// Hidden returns the name of a local table as surveys have it, if an analyst may ask about the table that a message of Postgres quotes, and
+// that of its answers on the mirror.
+func (d *Desk) Hidden(message, analyst string) (name, answered string, ok bool) {
+	if d == nil {
+		return "", "", false
+	}
+	for _, t := range d.tables {
+		n := t.local.Name
+		quoted := strings.Contains(message, strconv.Quote(n.Name)) || strings.Contains(message, strconv.Quote(n.String()))
+		if quoted && d.granted(t, analyst) {
+			return t.local.String(), t.shownName(), true
+		}
+	}
+	return "", "", false
 }

@@ -163,3 +163,24 @@ func (q *Inquiry) name(t *answers.Table) (string, error) {
 
 // Folds are the constants of the condition, for the analyst's session.
 func (q *Inquiry) Folds() []scalar.Fold { return q.constants.Folds() }
+
+// Where is the text of the condition, empty without one.
+func (q *Inquiry) Where() string { return q.where }
+
+// EpsilonPico is the ε of the survey, in 10⁻¹².
+func (q *Inquiry) EpsilonPico() int64 { return q.epsilon }
+
+// String names the table as an analyst does.
+func (q *Inquiry) String() string { return q.local.String() }
+
+// Mechanism describes the answers and how they are drawn.
+func (q *Inquiry) Mechanism() (answer, mechanism string) {
+	ends := q.question.Answers()
+	odds := dp.Decimal(q.epsilon, 12)
+	if q.question.Kind == answers.Category {
+		return fmt.Sprintf("%s, one of %d values", q.question.Text, len(ends)),
+			fmt.Sprintf("randomised response, the own value with odds of exp(%s) to 1 of any other", odds)
+	}
+	return fmt.Sprintf("%s, a number from %s to %s", q.question.Text, ends[0], ends[1]),
+		fmt.Sprintf("one of the two ends, the likelier the nearer, with odds of at most exp(%s) to 1", odds)
+}

@@ -21,6 +21,7 @@ type shelf struct {
 	local   *policy.Local
 	answers *answers.Table
 	readers []string
+	limit   realized.Limit // of each object, by which the rest is shown
 	open    func(ctx context.Context) (*pgx.Conn, error)
 }
 
@@ -120,7 +121,7 @@ func (t *shelf) write(w io.Writer, losses *answers.Losses) error {
 
 // losses writes each of the different losses, with the largest ε of a question that the object is surely still asked.
 func (t *shelf) losses(losses *answers.Losses) ([]string, error) {
-	filter, err := realized.NewFilter(realized.Limit{EpsilonPico: t.local.BudgetPico, DeltaAtto: t.local.DeltaAtto})
+	filter, err := realized.NewFilter(t.limit)
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,7 @@ type Config struct {
 type table struct {
 	cfg  Config
 	turn chan struct{} // has the table's turn
+	now  shown
 	// The following belong to whoever has the turn.
 	shelf
 	shown bool // the mirror shows all answers
