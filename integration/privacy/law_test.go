@@ -101,8 +101,8 @@ func TestLawOfStaircase(t *testing.T) {
 	}
 }
 
-// TestLawOfWeights asks for a count and a sum in one statement, of which the count weighs four times as much: of ρ = 0.005
-// it has 0.004, and the sum 0.001. Neither has the noise of an equal part.
+// TestLawOfWeights asks for a count and a sum in one statement, of which the count weighs nine times as much: of ρ = 0.005
+// it has 0.0045, and the sum 0.0005. Neither has the noise of an equal part.
 func TestLawOfWeights(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, strings.Replace(sitetest.ClinicPolicy, "epsilon: 9000", "epsilon: 5000, delta: 1e-6", 1))
 	const from = " FROM patients WHERE sex = 'f'"
@@ -113,7 +113,7 @@ func TestLawOfWeights(t *testing.T) {
 	}
 	counts := make([]int64, draws(t, 5000)/2)
 	sums := make([]int64, len(counts))
-	repeat(t, s.Run(t), "SET dp.epsilon = 0.1", "SELECT dp.weight(count(*), 4), sum(birth_year)"+from, len(counts),
+	repeat(t, s.Run(t), "SET dp.epsilon = 0.1", "SELECT dp.weight(count(*), 9), sum(birth_year)"+from, len(counts),
 		func(k int, row pgx.Row) error {
 			err := row.Scan(&counts[k], &sums[k])
 			counts[k], sums[k] = counts[k]-count, sums[k]-sum
@@ -123,14 +123,14 @@ func TestLawOfWeights(t *testing.T) {
 	for what, c := range map[string]struct {
 		noise             []int64
 		sensitivity, part float64
-	}{"counts": {counts, 1, 4.0 / 5}, "sums": {sums, year, 1.0 / 5}} {
+	}{"counts": {counts, 1, 0.9}, "sums": {sums, year, 0.1}} {
 		law := func(part float64) func(int64) float64 {
 			return stattest.Gaussian(math.Ceil(c.sensitivity * c.sensitivity / (2 * rho * part)))
 		}
 		if p := stattest.Fit(c.noise, law(c.part)); p < stattest.Level {
 			t.Errorf("%s do not follow the law of their weight: p = %g", what, p)
 		}
-		for _, wrong := range []float64{1.0 / 2, 1 - c.part, c.part * 1.3, c.part / 1.3} {
+		for _, wrong := range []float64{1.0 / 2, 1 - c.part, c.part * 2, c.part / 2} {
 			if p := stattest.Fit(c.noise, law(wrong)); p >= stattest.Level {
 				t.Errorf("%s follow the law of %.2f of the budget: p = %g", what, wrong, p)
 			}
