@@ -50,8 +50,12 @@ func (t *Table) Draft(q Inquiry, source mechanisms.Source) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
+	answers, err := newPacked(q.Kind, len(q.Answers()), t.keys.count())
+	if err != nil {
+		return nil, err
+	}
 	return &Draft{
-		t: t, losses: before, respondent: respondent, answers: newPacked(len(q.Answers()), t.keys.count()),
+		t: t, losses: before, respondent: respondent, answers: answers,
 		h: Header{
 			Table: t.Name, Number: int64(len(t.surveys)) + 1, Name: q.Name, Question: q.Text, Where: q.Where, Kind: q.Kind,
 			Columns: q.Columns, Answers: q.Answers(), EpsilonPico: q.EpsilonPico, Never: q.Never, Epoch: t.epoch,
@@ -67,11 +71,10 @@ func (d *Draft) Object(key []byte, public [][]byte, asked bool, values []float64
 		return err
 	}
 	d.t.public.set(i, public)
-	d.answers.grow(i + 1)
-	if !asked {
-		return nil
+	if err := d.answers.grow(i + 1); err != nil || !asked {
+		return err
 	}
-	if d.answers.at(i) >= 0 {
+	if d.answers.asked(i) {
 		return fmt.Errorf("survey: an object stands twice in the table")
 	}
 	d.h.Asked++
@@ -125,7 +128,9 @@ func (d *Draft) Write() (accountant.Survey, error) {
 		return accountant.Survey{}, fmt.Errorf("survey: %w", err)
 	}
 	t.written = int64(len(t.keys.text))
-	d.answers.grow(t.keys.count())
+	if err := d.answers.grow(t.keys.count()); err != nil {
+		return accountant.Survey{}, err
+	}
 	d.h.Objects, d.h.KeysBytes, d.h.KeysDigest = t.keys.count(), t.written, t.keys.sum(t.written)
 	if err := t.dir.write(publicName, t.public.encode()); err != nil {
 		return accountant.Survey{}, fmt.Errorf("survey: %w", err)

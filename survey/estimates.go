@@ -29,8 +29,7 @@ type Estimate struct {
 }
 
 // Estimates takes the answers of all objects to the surveys of this epoch that asked all of them about columns as they are declared
-// now. Whom a condition on public columns left out, is no matter of their answers, and may well be one of their values: such a survey is
-// left out.
+// now. A survey with a condition on public columns is left out: whom it did not ask follows from these, which may go with private ones.
 func (t *Table) Estimates(declared []Column) (*Estimates, error) {
 	e := &Estimates{declared: declared}
 	var used []*Survey
@@ -99,7 +98,7 @@ func (e *Estimates) take(t *Table, used []*Survey) (err error) {
 	answers := make([]realized.Answer, len(used))
 	for object := range t.keys.count() {
 		for i, s := range used {
-			answers[i] = realized.Answer{Value: s.answers.at(object)}
+			answers[i] = s.answers.answer(object)
 		}
 		if err := e.answers.Add(answers, 1); err != nil {
 			return err

@@ -60,6 +60,9 @@ func decode(file []byte) (*Header, *packed, error) {
 	if len(h.Answers) < 2 || len(h.Answers) > maxValues {
 		return nil, nil, fmt.Errorf("survey: a question with %d answers", len(h.Answers))
 	}
-	answers, err := unpack(len(h.Answers), h.Objects, data)
+	if !slices.Contains([]Kind{Category, Set, Number}, h.Kind) {
+		return nil, nil, fmt.Errorf("survey: answers of the kind %q", h.Kind)
+	}
+	answers, err := unpack(h.Kind, len(h.Answers), h.Objects, data)
 	return h, answers, err
 }

@@ -145,19 +145,27 @@ func (t *Table) account(surveys []int, next *Inquiry) (*epoch, error) {
 // question is the one that was asked.
 func (h *Header) question() *Question {
 	q := &Question{Text: h.Question, Kind: h.Kind, Columns: h.Columns}
-	if h.Kind == Category {
-		q.Values = h.Answers
-	} else {
+	if h.Kind == Number {
 		q.Low, q.High = float(h.Answers[0]), float(h.Answers[1])
+	} else {
+		q.Values = h.Answers
 	}
 	return q
 }
 
-// transcript writes all answers of an object.
+// transcript writes all that the losses of an object follow from: its answers, or only that it gave one where that is counted as a whole.
 func (l *losses) transcript(object int64) []byte {
 	l.key = l.key[:0]
 	for _, s := range l.t.surveys {
-		l.key = binary.AppendUvarint(l.key, uint64(s.answers.at(object)+1))
+		switch asked := s.answers.asked(object); {
+		case !asked:
+			l.key = append(l.key, 0)
+		case !s.Never:
+			l.key = append(l.key, 1)
+		default:
+			y := s.answers.answer(object)
+			l.key = append(binary.AppendUvarint(l.key, uint64(y.Value+1)), y.Bits...)
+		}
 	}
 	return l.key
 }
@@ -171,7 +179,7 @@ func (l *losses) of(object int64) (realized.Spent, error) {
 	known := string(key)
 	var spent realized.Spent
 	for _, i := range l.sums {
-		if s := l.t.surveys[i]; s.answers.at(object) >= 0 {
+		if s := l.t.surveys[i]; s.answers.asked(object) {
 			spent.LossPico += s.EpsilonPico
 			spent.RhoPico += l.rhos[i]
 		}
@@ -183,7 +191,7 @@ func (l *losses) of(object int64) (realized.Spent, error) {
 		}
 		spent.LossPico += loss
 		for _, i := range e.surveys {
-			if l.t.surveys[i].answers.at(object) >= 0 {
+			if l.t.surveys[i].answers.asked(object) {
 				spent.RhoPico += l.rhos[i]
 			}
 		}
@@ -199,7 +207,7 @@ func (l *losses) of(object int64) (realized.Spent, error) {
 func (l *losses) given(e *epoch, object int64) []realized.Answer {
 	l.answers = l.answers[:0]
 	for _, i := range e.surveys {
-		l.answers = append(l.answers, realized.Answer{Value: l.t.surveys[i].answers.at(object)})
+		l.answers = append(l.answers, l.t.surveys[i].answers.answer(object))
 	}
 	return l.answers
 }

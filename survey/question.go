@@ -20,6 +20,8 @@ type Kind string
 const (
 	// Category is the answer of k-ary randomised response: one of the values.
 	Category Kind = "category"
+	// Set is the answer of unary encoding: some of the values, each with a chance of its own. It is that of categories with many values.
+	Set Kind = "set"
 	// Number is a two-valued answer: one of the ends of the bounds, the likelier the nearer the value is to it.
 	Number Kind = "number"
 )
@@ -123,8 +125,12 @@ func short(x, width float64) float64 {
 
 // realized returns the question over a domain of these columns and more.
 func (q *Question) realized(all columns, d *realized.Domain, epsilonPico int64) (realized.Question, error) {
-	if q.Kind == Category {
+	switch q.Kind {
+	case Category:
 		return d.Response(all.index(q.Columns[0].Name), epsilonPico)
+	case Set:
+		return d.Unary(all.index(q.Columns[0].Name), epsilonPico)
+	case Number:
 	}
 	expr, err := q.over(all)
 	if err != nil {
@@ -152,6 +158,7 @@ func (q *Question) over(all columns) (realized.Expr, error) {
 type Respondent struct {
 	q        *Question
 	category mechanisms.RandomizedResponse
+	set      mechanisms.UnaryEncoding
 	number   mechanisms.BoundedMean
 	score    func(object []float64) (float64, error)
 	source   mechanisms.Source
@@ -161,9 +168,14 @@ type Respondent struct {
 func (q *Question) Respondent(epsilonPico int64, source mechanisms.Source) (*Respondent, error) {
 	r := &Respondent{q: q, source: source}
 	var err error
-	if q.Kind == Category {
+	switch q.Kind {
+	case Category:
 		r.category, err = mechanisms.NewRandomizedResponse(int64(len(q.Values)), epsilonPico)
 		return r, err
+	case Set:
+		r.set, err = mechanisms.NewUnaryEncoding(int64(len(q.Values)), epsilonPico)
+		return r, err
+	case Number:
 	}
 	if r.score, err = q.domain.Scorer(q.expr); err != nil {
 		return nil, err
@@ -172,11 +184,19 @@ func (q *Question) Respondent(epsilonPico int64, source mechanisms.Source) (*Res
 	return r, err
 }
 
-// Answer draws the answer of an object: the place of a value, or 0 and 1 for the ends of the bounds. Object has the values of
+// Answer draws the answer of an object: the place of a value, 0 and 1 for the ends of the bounds, or a set. Object has the values of
 // the question's columns: numbers, and of categories their places. One that is out of its bounds counts as the nearest.
-func (r *Respondent) Answer(object []float64) (int, error) {
-	if r.q.Kind == Category {
-		return int(r.category.Respond(r.source, mechanisms.Protect(big.NewInt(int64(object[0])))).Int().Int64()), nil
+func (r *Respondent) Answer(object []float64) (realized.Answer, error) {
+	switch r.q.Kind {
+	case Category:
+		y := r.category.Respond(r.source, mechanisms.Protect(big.NewInt(int64(object[0]))))
+		return realized.Answer{Value: int(y.Int().Int64())}, nil
+	case Set:
+		y := r.set.Respond(r.source, mechanisms.Protect(big.NewInt(int64(object[0]))))
+		members := y.Int().FillBytes(make([]byte, (len(r.q.Values)+7)/8))
+		slices.Reverse(members)
+		return realized.Answer{Bits: members}, nil
+	case Number:
 	}
 	for i, c := range r.q.Columns {
 		if c.category() {
@@ -187,19 +207,31 @@ func (r *Respondent) Answer(object []float64) (int, error) {
 	}
 	score, err := r.score(object)
 	if err != nil {
-		return 0, err
+		return realized.Answer{}, err
 	}
 	t := (score - r.q.Low) / (r.q.High - r.q.Low)
 	step := int64(math.Round(math.Min(math.Max(t, 0), 1) * lattice))
-	return int(r.number.Respond(r.source, mechanisms.Protect(big.NewInt(step))).Int().Int64()), nil
+	y := r.number.Respond(r.source, mechanisms.Protect(big.NewInt(step)))
+	return realized.Answer{Value: int(y.Int().Int64())}, nil
 }
 
-// Answers are the texts of the possible answers, in their order.
+// Answers are the texts of the possible answers, in their order, or of the values that are in a set.
 func (q *Question) Answers() []string {
-	if q.Kind == Category {
-		return slices.Clone(q.Values)
+	if q.Kind == Number {
+		return []string{number(q.Low), number(q.High)}
 	}
-	return []string{number(q.Low), number(q.High)}
+	return slices.Clone(q.Values)
+}
+
+// Asked returns the question as it is answered with an ε: where a category has many values, the answer is a set, whose shares have a
+// smaller error than those of one value.
+func (q *Question) Asked(epsilonPico int64) *Question {
+	if q.Kind != Category || !mechanisms.PrefersUnary(int64(len(q.Values)), epsilonPico) {
+		return q
+	}
+	asked := *q
+	asked.Kind = Set
+	return &asked
 }
 
 // number writes a number as Postgres reads it.

@@ -512,8 +512,8 @@ func FuzzQuestion(f *testing.F) {
 					object = append(object, c.Low+random.Float64()*(c.High-c.Low))
 				}
 			}
-			if y, err := r.Answer(object); err != nil || y < 0 || y >= len(q.Answers()) {
-				t.Fatalf("%s of %v: %d, %v", text, object, y, err)
+			if y, err := r.Answer(object); err != nil || y.Value < 0 || y.Value >= len(q.Answers()) {
+				t.Fatalf("%s of %v: %v, %v", text, object, y, err)
 			}
 		}
 	})

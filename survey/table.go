@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/realized"
 )
 
 // A Survey is a question with the answers of all objects.
@@ -185,11 +186,36 @@ func (t *Table) Public(object int64, column int) (text string, ok bool) {
 	return t.public.at(object, column)
 }
 
-// Answer returns the text of an object's answer; ok is false if it has none.
+// Answer returns the text of an object's answer, of a set that of an array; ok is false if it has none.
 func (s *Survey) Answer(object int64) (text string, ok bool) {
-	y := s.answers.at(object)
-	if y < 0 {
+	y := s.answers.answer(object)
+	switch {
+	case y.Value == realized.Unasked:
 		return "", false
+	case s.Kind == Set:
+		return s.array(y.Bits), true
 	}
-	return s.Answers[y], true
+	return s.Answers[y.Value], true
+}
+
+// array writes the values of a set as Postgres reads an array.
+func (s *Survey) array(members []byte) string {
+	out := []byte("{")
+	for v, text := range s.Answers {
+		if members[v/8]>>(v%8)&1 == 0 {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, '"')
+		for i := range len(text) {
+			if text[i] == '"' || text[i] == '\\' {
+				out = append(out, '\\')
+			}
+			out = append(out, text[i])
+		}
+		out = append(out, '"')
+	}
+	return string(append(out, '}'))
 }

@@ -16,7 +16,7 @@ func (p *Population) Histogram(column int, confidence float64) ([]Estimate, erro
 	if err != nil {
 		return nil, err
 	}
-	g, partial, err := p.grid([]int{column})
+	g, partial, err := p.grid([]int{column}, p.columns[column].Values)
 	if errors.Is(err, ErrTooLarge) {
 		return p.linear(column, z)
 	}
@@ -49,7 +49,7 @@ func (p *Population) Mean(e realized.Expr, confidence float64) (Estimate, error)
 	if err != nil {
 		return Estimate{}, err
 	}
-	g, partial, err := p.grid(columns)
+	g, partial, err := p.grid(columns, 1)
 	if err != nil {
 		return Estimate{}, err
 	}

@@ -18,7 +18,7 @@ type grid struct {
 const (
 	// maxPoints bounds the points of a grid.
 	maxPoints = 512
-	// maxWork bounds the transcripts times the square of the points.
+	// maxWork bounds the transcripts times the square of the points, and times half of the numbers that are estimated.
 	maxWork = 1 << 26
 )
 
@@ -29,7 +29,7 @@ var finenesses = []int{33, 17, 9, 5, 3}
 // grid returns the grid of an estimate about some columns. Where not all objects answered all questions
 // about them, it may be for their answers about other columns, which are then taken in: else refusals
 // would be taken for chance.
-func (p *Population) grid(columns []int) (g *grid, partial bool, err error) {
+func (p *Population) grid(columns []int, numbers int) (g *grid, partial bool, err error) {
 	if len(columns) == 0 || p.objects == 0 {
 		return nil, false, fmt.Errorf("%w: of %d objects about %d columns", ErrNoAnswers, p.objects, len(columns))
 	}
@@ -40,14 +40,14 @@ func (p *Population) grid(columns []int) (g *grid, partial bool, err error) {
 		}
 	}
 	if together && (own.complete || p.mode == realized.Sum || len(p.parts) == 1) {
-		g, err := p.newGrid(own)
+		g, err := p.newGrid(own, numbers)
 		return g, false, err
 	}
-	g, err = p.newGrid(p.all)
+	g, err = p.newGrid(p.all, numbers)
 	if err == nil || !together {
 		return g, false, err
 	}
-	g, err = p.newGrid(own)
+	g, err = p.newGrid(own, numbers)
 	return g, true, err
 }
 
@@ -62,8 +62,8 @@ func (p *Population) own(columns []int) (own *table, together bool) {
 	return nil, false
 }
 
-// newGrid returns the finest grid for the transcripts of a table.
-func (p *Population) newGrid(t *table) (*grid, error) {
+// newGrid returns the finest grid for the transcripts of a table, of which some numbers are estimated.
+func (p *Population) newGrid(t *table, numbers int) (*grid, error) {
 	if t.overflown {
 		return nil, fmt.Errorf("%w: more than %d transcripts", ErrTooLarge, maxTranscripts)
 	}
@@ -79,7 +79,7 @@ func (p *Population) newGrid(t *table) (*grid, error) {
 				break
 			}
 		}
-		if size <= maxPoints && size*size <= maxWork/max(1, len(t.counts)) {
+		if size <= maxPoints && size*size <= maxWork/max(1, len(t.counts))/max(1, numbers/2) {
 			return &grid{p, t, p.points(t.columns, fineness)}, nil
 		}
 	}

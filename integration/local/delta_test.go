@@ -10,8 +10,8 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// TestDelta asks tiny questions under a budget with a δ: more of them are answered than their ε add up to. Giving the budget its δ takes
-// a decision, and taking it away does not.
+// TestDelta asks tiny questions under a budget with a δ: more of them are answered than their ε add up to. Giving the budget its δ
+// takes a decision, and taking it away does not.
 func TestDelta(t *testing.T) {
 	small := strings.Replace(schema, "generate_series(1, 3000)", "generate_series(1, 300)", 1)
 	s := sitetest.Make(t, sitetest.Options{

@@ -49,6 +49,14 @@ func localFunctions() []Object {
 				+ (1 - greatest(0, least(1, s.share))) * q * (1 - q)) / sqrt(nullif($2, 0)) / (p - q)
 			FROM (SELECT exp($3::float8) / (exp($3::float8) + $4 - 1) AS p, 1 / (exp($3::float8) + $4 - 1) AS q) AS law,
 				LATERAL (SELECT ($1::float8 / nullif($2, 0) - q) / (p - q) AS share) AS s;`)),
+		localFunction("dp.set_share(bigint, bigint, numeric)", "yes bigint, n bigint, epsilon numeric",
+			"TABLE(share double precision, stderr double precision)", "plpgsql IMMUTABLE",
+			checked("set_share", "$1 >= 0 AND $1 <= $2 AND $3 > 0 AND $3 <= 50",
+				"yes from 0 to n, and epsilon above 0 and at most 50", `
+			RETURN QUERY SELECT s.share, sqrt(greatest(0, least(1, s.share)) / 4 + (1 - greatest(0, least(1, s.share))) * q * (1 - q))
+				/ sqrt(nullif($2, 0)) / (0.5 - q)
+			FROM (SELECT 1 / (exp($3::float8) + 1) AS q) AS law,
+				LATERAL (SELECT ($1::float8 / nullif($2, 0) - q) / (0.5 - q) AS share) AS s;`)),
 		localFunction("dp.bounded_mean(bigint, bigint, numeric, numeric, numeric)",
 			`ones bigint, n bigint, epsilon numeric, low numeric, high numeric`, `TABLE(mean double precision, stderr double precision)`,
 			"plpgsql IMMUTABLE",

@@ -115,7 +115,7 @@ func (t *table) survey(ctx context.Context, q *Inquiry, values []scalar.Value, v
 		return nil, 0, err
 	}
 	veil.Fall()
-	if err := t.draw(ctx, r, draft); err != nil {
+	if err := t.draw(ctx, q, r, draft); err != nil {
 		veil.Lift()
 		return nil, 0, err
 	}
@@ -168,6 +168,8 @@ func (t *table) begin(ctx context.Context, q *Inquiry, values []scalar.Value) (*
 			WithHint("The administrator must close the epoch: dpproxy local epoch.")
 	case errors.Is(err, answers.ErrFrozen):
 		return nil, nil, t.defect(ctx, err)
+	case errors.Is(err, answers.ErrRoom):
+		return nil, nil, crowded(q)
 	case err != nil: // nothing was read
 		return nil, nil, pgerr.New(pgerr.StatementTooComplex, "what this question tells cannot be bounded").At(q.call.Question.At).
 			WithHint("Ask a simpler one.")
@@ -194,13 +196,23 @@ func answered(q *Inquiry, draft *answers.Draft, left int64) error {
 }
 
 // draw reads the objects, and writes their answers into files that nobody sees.
-func (t *table) draw(ctx context.Context, r *read, draft *answers.Draft) error {
+func (t *table) draw(ctx context.Context, q *Inquiry, r *read, draft *answers.Draft) error {
 	err := source{t.local, t.cfg.Data, t.cfg.Log}.objects(ctx, r, draft)
 	if row, ok := errors.AsType[rowError](err); ok {
+		if errors.Is(row.error, answers.ErrRoom) { // which follows from how many objects there are
+			return crowded(q)
+		}
 		// Whether it fails may depend on a row: it is not tried again.
 		return t.defect(ctx, withoutValues(row.error))
 	}
 	return err
+}
+
+// crowded refuses a question whose answers take too much room.
+func crowded(q *Inquiry) error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "so many objects cannot answer about %d values each", len(q.question.Values)).
+		At(q.call.At).
+		WithHint("Nothing was asked. With a larger epsilon an answer is one value, which takes less room.")
 }
 
 // withoutValues says what happened to a row without the values that an error can have.

@@ -43,6 +43,7 @@ func understand(call *parser.SurveyCall, local *policy.Local, analyst string) (*
 	if q.question, refusal = answers.NewQuestion(call.Question.Text, private(local)); refusal != nil {
 		return nil, placed(refusal, call.Question)
 	}
+	q.question = q.question.Asked(q.epsilon)
 	if call.Where.Given {
 		if err := q.resolveWhere(); err != nil {
 			return nil, err

@@ -72,12 +72,16 @@ func (t *shelf) answerType(s *answers.Survey) string {
 	if s.Kind == answers.Number {
 		return "numeric"
 	}
+	array := ""
+	if s.Kind == answers.Set {
+		array = "[]"
+	}
 	for _, c := range t.local.Private {
 		if c.Name == s.Columns[0].Name {
-			return typeOf(c)
+			return typeOf(c) + array
 		}
 	}
-	return "text"
+	return "text" + array
 }
 
 // comment describes a column of answers.
@@ -86,7 +90,11 @@ func comment(s *answers.Survey) string {
 	if s.Where != "" {
 		where = " WHERE " + s.Where
 	}
-	return fmt.Sprintf("%s%s; epsilon %s; answers: %s", s.Question, where, dp.Decimal(s.EpsilonPico, 12), strings.Join(s.Answers, ", "))
+	form := "answers"
+	if s.Kind == answers.Set {
+		form = "a set of values: its own with 1/2, each other with 1/(exp(epsilon) + 1), of"
+	}
+	return fmt.Sprintf("%s%s; epsilon %s; %s: %s", s.Question, where, dp.Decimal(s.EpsilonPico, 12), form, strings.Join(s.Answers, ", "))
 }
 
 // write writes the rows in the text format of COPY.
