@@ -121,10 +121,12 @@ func (s *classification) run(query *pg.Node, form Form) {
 	s.st.InTransaction = needsTransaction(s.stmt)
 	s.locate(query)
 	s.analyse(query, form)
+	before := priors(s.analysis, query)
 	if s.st.Class == Relay && len(s.found) > 0 && !s.native {
 		s.st.Class = Release
 		s.finish()
 	}
+	s.stage(before, Release)
 	s.refuseFile()
 }
 
@@ -217,6 +219,10 @@ func (s *classification) explain(e *pg.ExplainStmt) {
 	s.st.Form = Utility
 	s.locate(query)
 	s.analyse(query, Utility)
+	before := priors(s.analysis, query)
+	if !measures(e) {
+		defer s.stage(before, Explain)
+	}
 	if s.st.Class != Relay || len(s.found) == 0 || s.native {
 		return
 	}

@@ -1,6 +1,8 @@
 package parser
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
@@ -63,8 +65,8 @@ func (v *queryConverter) derived(s *pg.RangeSubselect) ast.From {
 		v.forbid(at, "LATERAL", "Write a sub-select that does not refer to its neighbours, and join with it ON their columns.")
 		return nil
 	}
-	if sel := s.Subquery.GetSelectStmt(); len(sel.GetValuesLists()) > 0 {
-		return v.listedValues(sel, s.Alias.GetAliasname(), columnNames(s.Alias.GetColnames()), at)
+	if values, names := constantRows(s.Subquery.GetSelectStmt()); values != nil {
+		return v.listedValues(values, s.Alias.GetAliasname(), namedAnew(names, columnNames(s.Alias.GetColnames())), at)
 	}
 	out := &ast.Derived{
 		Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()),
@@ -72,6 +74,11 @@ func (v *queryConverter) derived(s *pg.RangeSubselect) ast.From {
 	}
 	out.Query = v.rows(s.Subquery.GetSelectStmt(), at)
 	return out
+}
+
+// namedAnew returns names of columns of which the first have others.
+func namedAnew(names, own []string) []string {
+	return append(slices.Clip(own), names[min(len(own), len(names)):]...)
 }
 
 // columnNames returns a list of column aliases, nil if there is none.
@@ -107,8 +114,7 @@ func (v *queryConverter) reference(r *pg.RangeVar, with *cte) ast.From {
 	alias, names := r.Relname, columnNames(c.Aliascolnames)
 	if r.Alias != nil {
 		alias = r.Alias.Aliasname
-		own := columnNames(r.Alias.Colnames)
-		names = append(own, names[min(len(own), len(names)):]...)
+		names = namedAnew(names, columnNames(r.Alias.Colnames))
 	}
 	switch {
 	case with.selfRead && c.SearchClause == nil && c.CycleClause == nil && sel != nil:
@@ -124,8 +130,8 @@ func (v *queryConverter) reference(r *pg.RangeVar, with *cte) ast.From {
 		v.forbid(r.Location, "a WITH query that refers to the query around it", "Write its query in place of the name.")
 		return nil
 	}
-	if len(sel.ValuesLists) > 0 {
-		return v.listedValues(sel, alias, names, r.Location)
+	if values, inner := constantRows(sel); values != nil {
+		return v.listedValues(values, alias, namedAnew(inner, names), r.Location)
 	}
 	return &ast.Derived{Alias: alias, Columns: names, At: v.a.pos(r.Location), Query: v.rows(sel, r.Location)}
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+	"google.golang.org/protobuf/proto"
 
 	"dpproxy/parser/ast"
 )
@@ -48,20 +49,73 @@ func (v *queryConverter) listedValues(sel *pg.SelectStmt, alias string, names []
 	return v.listed(lists, alias, names, location)
 }
 
-// literals reports whether all values are literals and not NULL, and whether as literals of one kind they are different.
+// literals reports whether all values are literals and not NULL, and whether as literals of one kind, and of one type, they are
+// different: texts and whole numbers are that differ as they are written.
 func literals(list []ast.Expr) (notNull, distinct bool) {
 	seen := map[string]bool{}
 	distinct = true
 	for _, x := range list {
-		c, ok := x.(*ast.Const)
-		if !ok || c.Kind == ast.Null {
+		c, kind := literal(x)
+		if c == nil || c.Kind == ast.Null {
 			return false, false
 		}
-		same := c.Kind == list[0].(*ast.Const).Kind && (c.Kind == ast.Integer || c.Kind == ast.String)
-		distinct = distinct && same && !seen[c.Text] && len(c.Text) <= maxDistinct
+		first, likeFirst := literal(list[0])
+		distinct = distinct && c.Kind == first.Kind && kind == likeFirst && !seen[c.Text] && len(c.Text) <= maxDistinct &&
+			(c.Kind == ast.Integer && kind != plainText || c.Kind == ast.String) && (kind != wholeNumber || asWritten(c.Text))
 		seen[c.Text] = true
 	}
 	return true, distinct
+}
+
+// The casts of literals that are told apart as they are written.
+const (
+	wholeNumber = "whole number"
+	plainText   = "text"
+)
+
+// literal returns a literal, also below a cast to texts or whole numbers, which it names; nil of others.
+func literal(x ast.Expr) (c *ast.Const, kind string) {
+	cast, ok := x.(*ast.Cast)
+	if !ok {
+		c, _ = x.(*ast.Const)
+		return c, ""
+	}
+	c, ok = cast.X.(*ast.Const)
+	if !ok || cast.Type.Array || len(cast.Type.Mods) > 0 || cast.Type.Schema != "pg_catalog" {
+		return nil, ""
+	}
+	switch cast.Type.Name {
+	case "text", "varchar":
+		return c, plainText
+	case "int2", "int4", "int8":
+		return c, wholeNumber
+	}
+	return nil, ""
+}
+
+// asWritten reports whether a text is how a whole number is written.
+func asWritten(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && strconv.FormatInt(n, 10) == text
+}
+
+// constantRows returns the VALUES of which a query selects all columns and rows as they are, and their names; nil of other queries.
+func constantRows(sel *pg.SelectStmt) (values *pg.SelectStmt, names []string) {
+	if len(sel.GetValuesLists()) > 0 {
+		return sel, nil
+	}
+	if len(sel.GetFromClause()) != 1 || len(sel.TargetList) != 1 || !isStar(sel.TargetList[0].GetResTarget().GetVal()) ||
+		len(sel.TargetList[0].GetResTarget().GetVal().GetColumnRef().GetFields()) != 1 {
+		return nil, nil
+	}
+	from := sel.FromClause[0].GetRangeSubselect()
+	bare := &pg.SelectStmt{
+		TargetList: sel.TargetList, FromClause: sel.FromClause, LimitOption: sel.LimitOption, Op: sel.Op,
+	}
+	if from == nil || from.Lateral || len(from.Subquery.GetSelectStmt().GetValuesLists()) == 0 || !proto.Equal(bare, sel) {
+		return nil, nil
+	}
+	return from.Subquery.GetSelectStmt(), columnNames(from.Alias.GetColnames())
 }
 
 // series converts a function in FROM: generate_series, or unnest of an array.
@@ -147,10 +201,11 @@ func (v *queryConverter) recursion(with *cte, alias string, names []string, loca
 	if with.escape >= 0 || first == nil || len(first.TargetList) != 1 || len(first.FromClause) > 0 || !readsItself(v.a.cteRefs, with) {
 		return forbid()
 	}
-	text, ok := v.a.l.withQuery(with.node)
+	at, ok := v.a.l.withQuery(with.node)
 	if !ok {
 		return forbid()
 	}
+	text := v.a.l.text[at.Start:at.End]
 	name := ast.QuoteIdent(with.node.Ctename)
 	list := ast.List{
 		Query: "WITH RECURSIVE " + text + " SELECT * FROM " + name,

@@ -126,6 +126,10 @@ func drawStatement(b *strings.Builder, s *parser.Statement) {
 		fmt.Fprintf(b, "  %s%q at %d-%d explained=%t measured=%t created=%t nodata=%t\n", x.Name, x.Args, x.At, x.End, x.Explained,
 			x.Measured, x.Created, x.NoData)
 	case parser.Release, parser.Explain:
+		if len(s.Priors) > 0 {
+			drawPriors(b, s)
+			return
+		}
 		for i, block := range s.Blocks {
 			b.WriteString(indent(fmt.Sprintf("dp$%d:\n", i+1) + indent(drawBlock(s.Text, block))))
 		}
@@ -134,6 +138,17 @@ func drawStatement(b *strings.Builder, s *parser.Statement) {
 			b.WriteString(indent("inner => " + s.SpliceInner(placeholder) + "\n"))
 		}
 	}
+}
+
+// drawPriors draws the queries that are answered before a statement, and what is left of it.
+func drawPriors(b *strings.Builder, s *parser.Statement) {
+	forms := map[parser.PriorForm]string{parser.PriorRows: "relation", parser.PriorList: "list", parser.PriorValue: "value"}
+	var places []string
+	for i, p := range s.Priors {
+		places = append(places, placeholder(i))
+		fmt.Fprintf(b, "  before, %s as a %s: %s\n", placeholder(i), forms[p.Form], p.SQL(places))
+	}
+	b.WriteString(indent("=> " + s.Priors.With(s.Text, places)))
 }
 
 func placeholder(i int) string { return fmt.Sprintf("<%d>", i+1) }

@@ -72,11 +72,11 @@ func (l *locator) into(clause *pg.IntoClause) Span {
 	return Span{}
 }
 
-// withQuery returns the text of a WITH query with its name: name (columns) AS (query).
-func (l *locator) withQuery(c *pg.CommonTableExpr) (string, bool) {
+// withQuery returns where a WITH query stands with its name: name (columns) AS (query).
+func (l *locator) withQuery(c *pg.CommonTableExpr) (Span, bool) {
 	from := l.toks.indexAt(int(c.Location) - l.base)
 	if from < 0 {
-		return "", false
+		return Span{}, false
 	}
 	i := l.toks.keyword(pg.Token_AS, from+1, len(l.toks), l.toks[from].depth)
 	for i > 0 && i < len(l.toks) && l.toks.kind(i) != openParen {
@@ -84,8 +84,26 @@ func (l *locator) withQuery(c *pg.CommonTableExpr) (string, bool) {
 	}
 	end := l.brackets(i)
 	if i < 0 || end < 0 {
-		return "", false
+		return Span{}, false
 	}
-	s := l.between(from, end)
-	return l.text[s.Start:s.End], true
+	return l.between(from, end), true
+}
+
+// enclosed is the text of a sub-select between its brackets.
+func (l *locator) enclosed(sel *pg.SelectStmt) (Span, bool) {
+	i := l.toks.indexAt(int(selectLocation(sel)) - l.base)
+	if i < 0 {
+		return Span{}, false
+	}
+	for j := i - 1; j >= 0; j-- {
+		if l.toks[j].kind != openParen || l.toks[j].depth != l.toks[i].depth-1 {
+			continue
+		}
+		end := l.toks.closing(j)
+		if k := l.toks.kind(j + 1); end < 0 || k != pg.Token_SELECT && k != pg.Token_WITH {
+			return Span{}, false
+		}
+		return Span{l.toks[j].end, l.toks[end].start}, true
+	}
+	return Span{}, false
 }

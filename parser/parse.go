@@ -86,6 +86,9 @@ func (s *Script) place(text string, comments []token, toks tokens) {
 			Query: st.Class == Explain && next < len(toks) && toks[next].start-st.Offset == st.Inner.Start,
 		})
 	}
+	for _, st := range s.Statements {
+		leadPriors(st, toks)
+	}
 }
 
 // read classifies a statement and rewrites its blocks. It begins again as long as there

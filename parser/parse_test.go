@@ -46,9 +46,10 @@ func FuzzParse(f *testing.F) {
 			if s.Class != parser.Release && s.Class != parser.Explain {
 				continue
 			}
-			if len(s.Blocks) == 0 {
+			if len(s.Blocks) == 0 && len(s.Priors) == 0 {
 				t.Error("released without a block")
 			}
+			staged(t, s)
 			for _, block := range s.Blocks {
 				wellFormed(t, s, block)
 			}
@@ -59,6 +60,31 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// staged reports a query that is answered before and does not parse, and a statement that does not without it.
+func staged(t *testing.T, s *parser.Statement) {
+	t.Helper()
+	var results []string
+	for _, p := range s.Priors {
+		if sql := p.SQL(results); !parses(sql) {
+			t.Errorf("%q is answered before %q, and does not parse", sql, s.Text)
+		}
+		result := "NULL"
+		if p.Form != parser.PriorValue {
+			result = "VALUES (NULL)"
+		}
+		results = append(results, result)
+	}
+	with := s.Priors.With(s.Text, results)
+	if !parses(with) {
+		t.Errorf("%q does not parse", with)
+	}
+	for at := range with {
+		if before := s.Priors.Before(at, results); before < 0 || before >= len(s.Text) {
+			t.Errorf("byte %d of %q was at %d in %q", at, with, before, s.Text)
+		}
+	}
 }
 
 // wellFormed reports a block whose tree has gaps, or offsets outside of the statement.

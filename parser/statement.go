@@ -96,6 +96,9 @@ type Statement struct {
 	Estimates []EstimateCall
 	// Own are the settings that calls of dp.suggest_bounds make for this statement alone, without the "dp." prefix.
 	Own []Setting
+	// Priors are the queries that are answered before: then a statement of class Release or Explain has no Blocks, and is
+	// read again with their results.
+	Priors Priors
 	// Comments are those behind the first word.
 	Comments []Comment
 

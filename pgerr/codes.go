@@ -26,6 +26,8 @@ var (
 		"The statement cannot be parsed.")
 	StatementTooComplex = declare("54001", "statement_too_complex",
 		"The statement is longer, or has a longer chain of operators, than dpproxy parses.")
+	CardinalityViolation = declare("21000", "cardinality_violation",
+		"A sub-select that stands for one value has several rows. It was released and charged.")
 	ProgramLimitExceeded = declare("54000", "program_limit_exceeded",
 		"A limit of dpproxy is exceeded: message size, statements, portals, groups.")
 	TooManyConnections = declare("53300", "too_many_connections",

@@ -53,6 +53,23 @@ func arrays(columns [][]*string) (out []string) {
 	return out
 }
 
+// Sample returns such columns before anything is released: of all public groups, with NULL in the place of each value. Private groups
+// have no rows.
+func (b *BlockPlan) Sample() []string {
+	keys, groupings := make([][]*string, len(b.block.keys)), make([][]*string, len(b.block.groupings))
+	outputs := make([][]*string, len(b.block.aggregates))
+	for _, g := range b.Sets {
+		for row := range g.size {
+			g.appendKeys(keys, g.publicKeys(row))
+			b.appendGroupings(groupings, g)
+			for o := range outputs {
+				outputs[o] = append(outputs[o], nil)
+			}
+		}
+	}
+	return arrays(slices.Concat(keys, groupings, outputs))
+}
+
 // Consistent reports whether some columns show other cells than were released: without negative ones, such that
 // they add up.
 func (b *BlockPlan) Consistent() bool {

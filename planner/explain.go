@@ -41,11 +41,33 @@ func (p *Plan) Explain(costs []Cost) []string {
 		w.line(1, "cost: nothing, %s", free)
 	}
 	for _, c := range costs {
-		after := "would leave " + c.Remaining.String()
-		if !c.Fits {
-			after = "more than the " + c.Remaining.String() + " left"
+		w.line(1, "cost: %s%s", p.atMost(c.Loss.Measure()), c)
+	}
+	return w.draw()
+}
+
+// String tells a cost with what it would leave.
+func (c Cost) String() string {
+	after := "would leave " + c.Remaining.String()
+	if !c.Fits {
+		after = "more than the " + c.Remaining.String() + " left"
+	}
+	return c.Loss.String() + " of " + c.Scope + ", " + after
+}
+
+// ExplainTogether draws what several statements cost together.
+func ExplainTogether(costs []Cost, most bool) []string {
+	w := &tree{}
+	w.line(0, "together")
+	if len(costs) == 0 {
+		w.line(1, "cost: nothing")
+	}
+	for _, c := range costs {
+		if most {
+			w.line(1, "cost: at most %s", c)
+		} else {
+			w.line(1, "cost: %s", c)
 		}
-		w.line(1, "cost: %s%s of %s, %s", p.atMost(c.Loss.Measure()), c.Loss, c.Scope, after)
 	}
 	return w.draw()
 }

@@ -91,7 +91,11 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	}
 	for _, set := range b.sets {
 		g, err := sp.groupingSet(set, s, q.cat.Unit())
-		if err == nil {
+		switch {
+		case err != nil:
+		case !g.Private() && g.size == 0 && !b.source.Concealing(): // a list of constants has none of the public groups
+			g.showNone()
+		default:
 			err = q.chooseTop(b, g, env, s)
 		}
 		if err != nil {

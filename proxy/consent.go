@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -145,36 +146,58 @@ func (c *consents) use(analyst string, a asked, costs []planner.Cost) bool {
 // wanted refuses a drawing that costs, unless the session says that it may. It reads and charges nothing. Where a price that was
 // shown is why it may, it returns that.
 func (d *drawing) wanted(ctx context.Context) (agreed []planner.Cost, err error) {
-	b, spend := d.bill, d.pre.settings.Spending
+	if d.part != nil && d.part.within != nil {
+		if costs, err := d.p.cashier.Costs(ctx, d.bill); err == nil && covers(d.part.within, costs) {
+			return nil, nil
+		}
+	}
+	return wants(ctx, d.execution, d.pre, d.bill)
+}
+
+// wants refuses bills that cost, unless the session says that they may.
+func wants(ctx context.Context, e *execution, pre *prelude, bills ...cashier.Bill) (agreed []planner.Cost, err error) {
+	last, spend := bills[len(bills)-1], pre.settings.Spending
 	if spend == "" || spend == settings.Always {
 		return nil, nil
 	}
-	costs, err := d.p.cashier.Costs(ctx, b)
+	costs, err := e.p.cashier.Costs(ctx, bills...)
 	if err != nil {
-		return nil, reserveError(b, err)
+		return nil, reserveError(last, err)
 	}
+	last.Rounds = slices.ContainsFunc(bills, func(b cashier.Bill) bool { return b.Rounds })
 	price := dearest(costs)
 	switch {
 	case price == nil:
 		return nil, nil
 	case spend == settings.Never:
 		return nil, pgerr.New(pgerr.Unconfirmed, "the statement would cost %s, and dp.spend = never answers only what is free",
-			amount(b, *price)).
-			WithDetail("%s", charges(b, costs)).
+			amount(last, *price)).
+			WithDetail("%s", charges(last, costs)).
 			WithHint("Write /* dp: spend=always */ before it, or SET dp.spend = confirmed.")
-	case d.pre.settings.Commented:
+	case pre.settings.Commented:
 		return nil, nil
-	case d.p.consents.use(d.analyst, d.pre.asked, costs):
+	case e.p.consents.use(e.analyst, pre.asked, costs):
 		return costs, nil
 	}
-	if err := d.p.cashier.Covered(ctx, b); err != nil {
-		return nil, reserveError(b, err)
+	if err := e.p.cashier.Covered(ctx, bills...); err != nil {
+		return nil, reserveError(last, err)
 	}
-	d.p.consents.show(d.analyst, d.pre.asked, costs)
-	return nil, pgerr.New(pgerr.Unconfirmed, "the statement costs %s: run it again to spend that", amount(b, *price)).
-		WithDetail("%s", charges(b, costs)).
+	e.p.consents.show(e.analyst, pre.asked, costs)
+	return nil, pgerr.New(pgerr.Unconfirmed, "the statement costs %s: run it again to spend that", amount(last, *price)).
+		WithDetail("%s", charges(last, costs)).
 		WithHint("Within an hour it runs as it is, once; with /* dp: spend=always */ before it, at once; " +
 			"SET dp.spend = always for all.")
+}
+
+// covers reports whether costs are within others, budget by budget.
+func covers(within, costs []planner.Cost) bool {
+	for _, c := range costs {
+		i := slices.IndexFunc(within, func(w planner.Cost) bool { return w.Scope == c.Scope && w.Loss.Measure() == c.Loss.Measure() })
+		if !c.Loss.IsZero() && (i < 0 || !c.Loss.Fits(within[i].Loss)) {
+			return false
+		}
+	}
+	return true
 }
 
 // dearest returns the cost of which the least is left; nil where nothing costs.

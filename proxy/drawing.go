@@ -25,7 +25,7 @@ func (e *execution) behindVeil(ctx context.Context, plan *planner.Plan, pre *pre
 	v := &veil{grid: e.p.cfg.Grid}
 	defer v.lift() // also in a panic
 	released, receipt, err := e.draw(ctx, plan, pre, v)
-	if err == nil {
+	if err == nil && !e.part.quiet() {
 		v.then(func() {
 			last := newAccount(e.text.stmt.Text, plan, released, receipt, pre.settings.Confidence)
 			if e.p.cfg.Now != nil {

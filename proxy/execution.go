@@ -20,6 +20,7 @@ type execution struct {
 	session *wire.Session
 	analyst string
 	text    *text
+	part    *part // that it is of a statement; nil of a statement itself
 }
 
 // release is the path of a protected statement. Up to the charge, everything is
@@ -27,6 +28,9 @@ type execution struct {
 // a protected row, and a refusal costs nothing. From the charge on, nothing is
 // taken back. The steps, and the rights of each, stand in path.go.
 func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
+	if len(e.text.stmt.Priors) > 0 {
+		return afterPriors(ctx, e, m, b)
+	}
 	analysed, err := e.resolve(b)
 	if err != nil {
 		return wire.Rewrite{}, err
@@ -60,7 +64,7 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
-	if pre.settings.Notices {
+	if pre.settings.Notices && !e.part.quiet() {
 		rw.Notices = append(rw.Notices, stateOf(e.session).last.notice(ctx, e.p.cashier))
 	}
 	return rw, nil
@@ -235,6 +239,9 @@ func (e *execution) rewrite(
 
 // mended is a refusal that says what works instead, if something does.
 func (e *execution) mended(err error) error {
+	if e.part != nil {
+		return err // the whole statement says it
+	}
 	return withInstead(err, e.text.stmt.Text, e.p.cfg.Catalog, e.p.analyst(e.analyst).Tables)
 }
 

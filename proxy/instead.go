@@ -41,7 +41,7 @@ func resolves(sql string, cat *policy.Model, granted map[catalog.Name]bool) bool
 		return false
 	}
 	stmt := script.Statements[0]
-	if stmt.Class != parser.Release && stmt.Class != parser.Explain || checkGrants(stmt.Protected, granted) != nil {
+	if stmt.Class != parser.Release && stmt.Class != parser.Explain || len(stmt.Priors) > 0 || checkGrants(stmt.Protected, granted) != nil {
 		return false
 	}
 	_, err = planner.Analyze(cat, stmt, nil)

@@ -58,7 +58,7 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 		return nil, err
 	}
 	row := res.Rows[0]
-	p := &prelude{settings: e.p.cfg.Defaults.of(q.Tables()), asked: askedBy(e.text.stmt.InnerText(), b)}
+	p := &prelude{settings: e.p.cfg.Defaults.of(q.Tables()), asked: e.asked(b)}
 	for i, name := range settings.Names() {
 		if err := p.settings.Parse(name, string(row[i])); err != nil {
 			return nil, err
@@ -97,6 +97,14 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 	return p, e.concealedValues(ctx, q, p)
 }
 
+// asked identifies the statement, of a part that of which it is one.
+func (e *execution) asked(b wire.BindRequest) asked {
+	if e.part != nil {
+		return e.part.whole
+	}
+	return askedBy(e.text.stmt.InnerText(), b)
+}
+
 // ask asks the questions of the prelude, unless that was done early. The answer has one row.
 // Postgres reads all parameters when they are bound, even parameters of the text around
 // the blocks: a bad value fails here and not after the charge.
@@ -118,6 +126,9 @@ func (e *execution) ask(ctx context.Context, m *wire.Asker, q *planner.Query, b 
 // early is the prelude of a Query, which follows from its text alone: it goes to the mirror
 // together with the text. A statement that is refused asks nothing.
 func (e *execution) early() *wire.Question {
+	if len(e.text.stmt.Priors) > 0 {
+		return nil
+	}
 	analysed, err := e.resolve(wire.BindRequest{})
 	if err != nil || e.text.stmt.InTransaction { // such a statement is rehearsed first
 		return nil

@@ -307,16 +307,22 @@ func (env *Env) beyondInt8(e Expr) bool {
 	return false
 }
 
-// listed bounds the values of a column of a relation of constants: of whole numbers and of dates and times in the years that
+// listed bounds the values of a column of a relation of constants: of numbers, and of dates and times in the years that
 // can be computed with.
 func (env *Env) listed(c *Column) (i Interval) {
 	list, ok := c.List.(*constant)
-	if !ok || !c.Type.Whole() && !c.Type.Dated() {
+	if !ok || !c.Type.Number() && !c.Type.Dated() {
 		return i
 	}
 	h := env.hull(list)
+	if env.allNull(list) { // any bounds are
+		h = Interval{Low: new(big.Rat), High: new(big.Rat)}
+	}
 	if !h.Bounded() || c.Type.Dated() && !h.within(years(c.Type)) {
 		return i
+	}
+	if c.Type.Decimal() || c.Type.Float() {
+		h.Low, h.High = declaredEnds(&Column{Type: c.Type, Bounds: &Bounds{Low: h.Low, High: h.High}})
 	}
 	return h
 }

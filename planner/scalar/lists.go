@@ -83,6 +83,12 @@ func (values Values) hull(c *constant) Interval {
 	return hull(list...)
 }
 
+// allNull reports whether a constant array is known to have no values but NULL.
+func (values Values) allNull(c *constant) bool {
+	items, ok := values.items(c)
+	return ok && !slices.ContainsFunc(items, func(b []byte) bool { return b != nil })
+}
+
 // short reports whether a constant, and each element of an array, is a short text, or NULL.
 func (values Values) short(c *constant) bool {
 	if c.fold >= len(values) {

@@ -129,22 +129,31 @@ func (c *Cashier) Debits(b Bill) ([]accountant.Debit, error) {
 	return out, nil
 }
 
-// Covered refuses a bill that would not be reserved, as the ledger is now: the protected database
+// Covered refuses bills that would not be reserved, one after the other, as the ledger is now: the protected database
 // then hears nothing of the statement. How long it takes to plan one would be told, often, at no
 // cost.
-func (c *Cashier) Covered(ctx context.Context, b Bill) error {
-	debits, err := c.Debits(b)
-	if err != nil {
-		return err
+func (c *Cashier) Covered(ctx context.Context, bills ...Bill) error {
+	var debits []accountant.Debit
+	for _, b := range bills {
+		own, err := c.Debits(b)
+		if err != nil {
+			return err
+		}
+		if err := c.ledger.Admit(ctx, b.Analyst, b.Shape); err != nil {
+			return err
+		}
+		if own, err = b.due(own); err != nil {
+			return err
+		}
+		if debits, err = together(debits, own); err != nil {
+			return err
+		}
 	}
-	if err := c.ledger.Admit(ctx, b.Analyst, b.Shape); err != nil {
-		return err
+	if len(debits) == 0 {
+		return nil
 	}
 	balances, err := c.ledger.Balances(ctx, scopesOf(debits)...)
 	if err != nil {
-		return err
-	}
-	if debits, err = b.due(debits); err != nil {
 		return err
 	}
 	for i, b := range balances {
@@ -156,6 +165,22 @@ func (c *Cashier) Covered(ctx context.Context, b Bill) error {
 		}
 	}
 	return nil
+}
+
+// together adds debits to others, each budget once.
+func together(debits, more []accountant.Debit) ([]accountant.Debit, error) {
+	for _, d := range more {
+		i := slices.IndexFunc(debits, func(e accountant.Debit) bool { return e.Scope == d.Scope })
+		if i < 0 {
+			debits = append(debits, d)
+			continue
+		}
+		var err error
+		if debits[i].Loss, err = debits[i].Loss.Plus(d.Loss); err != nil {
+			return nil, err
+		}
+	}
+	return debits, nil
 }
 
 // Left returns the price, in 10⁻¹² of ρ, for which every budget of a bill of zCDP has room beside
@@ -187,14 +212,24 @@ func (c *Cashier) Left(ctx context.Context, b Bill) (pico int64, fits bool) {
 	return pico, fits
 }
 
-// Costs lists the debits of a bill, and the rest that each would leave.
-func (c *Cashier) Costs(ctx context.Context, b Bill) ([]planner.Cost, error) {
-	debits, err := c.Debits(b)
-	if err != nil {
-		return nil, err
-	}
-	if debits, err = b.due(debits); err != nil {
-		return nil, err
+// Costs lists the debits of bills that are paid one after the other, each budget once, and the rest that all would leave.
+func (c *Cashier) Costs(ctx context.Context, bills ...Bill) ([]planner.Cost, error) {
+	var debits []accountant.Debit
+	untold := map[accountant.Scope]planner.Untold{}
+	for _, b := range bills {
+		own, err := c.Debits(b)
+		if err != nil {
+			return nil, err
+		}
+		if own, err = b.due(own); err != nil {
+			return nil, err
+		}
+		for _, d := range own {
+			untold[d.Scope] = b.Untold
+		}
+		if debits, err = together(debits, own); err != nil {
+			return nil, err
+		}
 	}
 	var costs []planner.Cost
 	for _, d := range debits {
@@ -204,7 +239,7 @@ func (c *Cashier) Costs(ctx context.Context, b Bill) ([]planner.Cost, error) {
 		}
 		left := balance.Remaining()
 		cost := planner.Cost{Loss: d.Loss, Remaining: left, Fits: d.Loss.Fits(left)}
-		cost.Scope = fmt.Sprintf("%s %s", d.Scope.Kind, b.Untold.Scope(d.Scope.Name))
+		cost.Scope = fmt.Sprintf("%s %s", d.Scope.Kind, untold[d.Scope].Scope(d.Scope.Name))
 		if after, err := left.Minus(d.Loss); err == nil {
 			cost.Remaining = after
 		}

@@ -1,0 +1,182 @@
+package privacy_test
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/internal/sitetest"
+)
+
+// thresholds are statements that use one released result as constants, each twice as dear as one question.
+var thresholds = []string{
+	"SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits)",
+	"WITH a AS (SELECT avg(cost) AS m FROM visits WHERE cost > 1) SELECT count(*) FROM visits, a WHERE cost > a.m + 1",
+	"WITH a AS (SELECT avg(cost) AS m FROM visits WHERE cost > 2) SELECT count(*) FROM visits WHERE cost > (SELECT m FROM a)",
+	"SELECT count(*) FILTER (WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > 3)) * 1.0 / count(*) AS share, count(*) FROM visits",
+	"SELECT v.diagnosis, avg(cost) FROM visits v " +
+		"JOIN (SELECT diagnosis, count(*) AS n FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 2) t " +
+		"ON t.diagnosis = v.diagnosis GROUP BY v.diagnosis ORDER BY 1",
+	"SELECT diagnosis, count(*) FROM visits " +
+		"WHERE diagnosis IN (SELECT diagnosis FROM visits WHERE cost > 10 GROUP BY 1 ORDER BY count(*) DESC LIMIT 1) " +
+		"GROUP BY 1",
+	"SELECT count(*) FROM visits " +
+		"WHERE diagnosis NOT IN (SELECT diagnosis FROM visits WHERE cost > 11 GROUP BY 1 ORDER BY count(*) DESC LIMIT 1)",
+	"SELECT v.diagnosis, count(*) FROM visits v JOIN (SELECT diagnosis, avg(cost) AS m FROM visits WHERE cost > 12 GROUP BY 1) t " +
+		"ON t.diagnosis = v.diagnosis WHERE v.cost > 1.5 * t.m GROUP BY 1",
+	"SELECT count(*) FROM visits WHERE diagnosis IN (SELECT diagnosis FROM visits WHERE cost > 13 GROUP BY 1 HAVING 10 / count(*) < 100)",
+	"SELECT count(*) FROM patients WHERE birth_year < (SELECT min(extract(year FROM day)) - 60 FROM visits)",
+}
+
+// twoReleases is the price of two statements at ε = 0.2, each ε²/2, in 10⁻¹²; and what rounding of noise saves of it at most.
+const twoReleases, saved = 40_000_000_000, 20_000_000
+
+// TestThresholds asks for the result of a query of which another one's released result is a constant: both are paid for, one after the
+// other, and the same statement is free, in both protocols. A refusal costs nothing, also where the first part alone would be answered.
+func TestThresholds(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema, strings.Replace(sitetest.ClinicPolicy, "epsilon: 9000", "epsilon: 5000, delta: 1e-6", 1)+
+		"\nanswers: {epoch: first}\n")
+	r := s.Run(t)
+	conn := sitetest.Dial(t, r.URL("ana"))
+	sitetest.Exec(t, conn, "SET dp.epsilon = 0.2; SET dp.notice = off")
+	for _, sql := range thresholds {
+		before, spentBefore := sitetest.Charges(t, s)
+		first := shown(t, conn, sql, pgx.QueryExecModeSimpleProtocol)
+		after, spent := sitetest.Charges(t, s)
+		if cost := spent - spentBefore; after-before != 2 || cost > twoReleases || cost < twoReleases-saved {
+			t.Errorf("%s: %d charges of %d", sql, after-before, cost)
+		}
+		for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeCacheDescribe} {
+			if again := shown(t, conn, sql, mode); again != first {
+				t.Errorf("%s: %q, then %q", sql, first, again)
+			}
+		}
+		plan := shown(t, conn, "EXPLAIN "+sql, pgx.QueryExecModeSimpleProtocol)
+		if !strings.Contains(plan, "then, with that result") || strings.Count(plan, "cost: nothing") != 3 {
+			t.Errorf("EXPLAIN of what is known: %s", plan)
+		}
+		if n, again := sitetest.Charges(t, s); n != after || again != spent {
+			t.Errorf("%s costs again", sql)
+		}
+	}
+	t.Run("groups", func(t *testing.T) { testThresholdGroups(t, conn) })
+	t.Run("refused", func(t *testing.T) { testThresholdRefusals(t, s, conn) })
+	t.Run("spend", func(t *testing.T) { testThresholdSpend(t, s, conn) })
+	t.Run("forms", func(t *testing.T) { testThresholdForms(t, s, conn) })
+}
+
+// testThresholdGroups: the groups of a statement are those of the list that its rows are restricted to.
+func testThresholdGroups(t *testing.T, conn *pgx.Conn) {
+	for i, groups := range map[int]int{4: 2, 5: 1} {
+		if out := shown(t, conn, thresholds[i], pgx.QueryExecModeSimpleProtocol); strings.Count(out, "\n") != 2*groups {
+			t.Errorf("%s: %q", thresholds[i], out)
+		}
+	}
+}
+
+// testThresholdRefusals: EXPLAIN tells both prices and their sum, and costs nothing, like what is refused.
+func testThresholdRefusals(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
+	n, spent := sitetest.Charges(t, s)
+	plan := shown(t, conn, "EXPLAIN "+strings.Replace(thresholds[0], "FROM visits)", "FROM visits WHERE cost > 5)", 1),
+		pgx.QueryExecModeSimpleProtocol)
+	var prices []float64
+	for _, m := range regexp.MustCompile(`cost: ρ=([0-9.]+) of unit`).FindAllStringSubmatch(plan, -1) {
+		price, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prices = append(prices, price)
+	}
+	if len(prices) != 3 || math.Abs(prices[0]+prices[1]-prices[2]) > 1e-12 || !strings.Contains(plan, "planned here with a sample") {
+		t.Errorf("EXPLAIN: %v in %s", prices, plan)
+	}
+	for _, sql := range []string{
+		"SELECT count(*) FROM visits WHERE md5(cost::text) > (SELECT max(diagnosis) FROM visits)",
+		"SELECT stddev(hospital_id) FROM visits WHERE cost > (SELECT avg(cost) - 3 FROM visits)",
+		"SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.diagnosis = v.diagnosis)",
+		"SELECT patient_id FROM visits WHERE cost > (SELECT avg(cost) - 4 FROM visits)",
+		"SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > (SELECT avg(cost) - 5 FROM visits))",
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err == nil {
+			t.Errorf("%s is answered", sql)
+		}
+	}
+	if after, again := sitetest.Charges(t, s); after != n || again != spent {
+		t.Error("EXPLAIN or refusals have cost something")
+	}
+}
+
+// testThresholdSpend: with dp.spend the price that is shown is that of all parts, and one consent is enough.
+func testThresholdSpend(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
+	defer sitetest.Exec(t, conn, "RESET dp.spend")
+	sql := strings.Replace(thresholds[0], "FROM visits)", "FROM visits WHERE cost > 6)", 1)
+	n, spent := sitetest.Charges(t, s)
+	for _, mode := range []string{"never", "never", "confirmed"} {
+		sitetest.Exec(t, conn, "SET dp.spend = "+mode)
+		if _, err := conn.Exec(t.Context(), sql); sitetest.SQLState(err) != "PB018" || !strings.Contains(err.Error(), "ρ=0.0399") {
+			t.Errorf("dp.spend = %s: %v", mode, err)
+		}
+	}
+	if after, again := sitetest.Charges(t, s); after != n || again != spent {
+		t.Error("what was not wanted has cost something")
+	}
+	first := shown(t, conn, sql, pgx.QueryExecModeSimpleProtocol)
+	if after, _ := sitetest.Charges(t, s); after != n+2 {
+		t.Errorf("%d charges", after-n)
+	}
+	sitetest.Exec(t, conn, "SET dp.spend = never")
+	if again := shown(t, conn, sql, pgx.QueryExecModeSimpleProtocol); again != first {
+		t.Errorf("%q, then %q", first, again)
+	}
+}
+
+// testThresholdForms asks in the other forms of statements, and with errors beside the columns.
+func testThresholdForms(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
+	n, _ := sitetest.Charges(t, s)
+	want := shown(t, conn, thresholds[0], pgx.QueryExecModeSimpleProtocol)
+	sitetest.Exec(t, conn, "BEGIN; CREATE TEMP TABLE kept AS "+thresholds[0]+"; DECLARE c CURSOR FOR "+thresholds[0])
+	for _, sql := range []string{"SELECT * FROM kept", "FETCH 1 FROM c"} {
+		if got := shown(t, conn, sql, pgx.QueryExecModeSimpleProtocol); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+	sitetest.Exec(t, conn, "COMMIT; PREPARE p(numeric) AS "+strings.Replace(thresholds[0], "avg(cost)", "avg(cost) + $1", 1))
+	if got := shown(t, conn, "EXECUTE p(0)", pgx.QueryExecModeSimpleProtocol); got != want {
+		t.Errorf("EXECUTE: %q, want %q", got, want)
+	}
+	if got := shown(t, conn, "/* dp: columns=errors */ "+thresholds[0], pgx.QueryExecModeSimpleProtocol); strings.Count(got, "\n") != 2 {
+		t.Errorf("with errors: %q", got)
+	}
+	if after, _ := sitetest.Charges(t, s); after != n {
+		t.Errorf("the same question costs %d times in other forms", after-n)
+	}
+}
+
+// shown returns all cells of an answer.
+func shown(t *testing.T, conn *pgx.Conn, sql string, mode pgx.QueryExecMode) string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), sql, mode)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	defer rows.Close()
+	var b strings.Builder
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range values {
+			fmt.Fprint(&b, v, "\n")
+		}
+	}
+	if rows.Err() != nil {
+		t.Fatalf("%s: %v", sql, rows.Err())
+	}
+	return b.String()
+}

@@ -1,0 +1,178 @@
+package proxy
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpproxy/parser"
+	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
+	"dpproxy/wire"
+)
+
+// A prior is the execution of a query that is answered before.
+type prior struct {
+	*execution
+
+	of     parser.Prior
+	public bool // it reads nothing protected but the results of others
+	bound  wire.BindRequest
+	types  []pgtype.Type // of its columns
+	any    bool          // its rows are unknown: they are a sample that tells no group
+}
+
+// prior prepares one with the results that there are.
+func (s *staging) prior(ctx context.Context, m *wire.Asker, i int) (*prior, error) {
+	of := s.text.stmt.Priors[i]
+	sql := of.SQL(s.results)
+	inner, err := s.other(sql)
+	if err != nil {
+		return nil, err
+	}
+	p := &prior{execution: inner, of: of, bound: s.bound}
+	switch inner.text.stmt.Class {
+	case parser.Release:
+	case parser.Relay:
+		p.public = true
+	case parser.Refused:
+		return nil, s.within(of, inner.text.stmt.Refusal)
+	case parser.Explain, parser.Empty, parser.Set, parser.Execution:
+		return nil, unusable()
+	}
+	d, err := m.Describe(ctx, sql, s.bound.ParamOIDs)
+	if err != nil {
+		return nil, err
+	}
+	p.bound.Fields, p.bound.Simple = d.Fields, true
+	for _, f := range d.Fields {
+		t, ok := pgtype.OfParameter(f.DataTypeOID)
+		if !ok || t.Array || t.Named() || t.SQL() == "" {
+			return nil, pgerr.New(pgerr.FeatureNotSupported,
+				"column %q of a released result has a type that no constant here can have", f.Name).
+				WithHint("Cast it to a number, a date or a text.")
+		}
+		p.types = append(p.types, t)
+	}
+	return p, nil
+}
+
+// answer releases it, and returns its result.
+func (p *prior) answer(ctx context.Context, m *wire.Asker) (string, []wire.Notice, error) {
+	rw, err := p.release(ctx, m, p.bound)
+	if err != nil {
+		return "", nil, withoutPosition(err)
+	}
+	if rw.Relay {
+		return "", nil, pgerr.New(pgerr.FeatureNotSupported, "what a released result is of has changed meanwhile").
+			WithHint("Send the statement again.")
+	}
+	constants, err := p.result(ctx, m, rw.Inline)
+	return constants, rw.Notices, err
+}
+
+// maxPriorRows bounds the rows that become constants.
+const maxPriorRows = 1000
+
+// result reads the answer, and writes it as constants.
+func (p *prior) result(ctx context.Context, m *wire.Asker, sql string) (string, error) {
+	res, err := m.Query(ctx, sql, p.bound.ParamOIDs, p.bound.Params, p.bound.Formats, nil)
+	switch {
+	case err != nil:
+		return "", err
+	case p.of.Form == parser.PriorValue && len(res.Rows) > 1:
+		return "", pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression").
+			WithHint("Restrict it with LIMIT 1. Its result is released and remembered.")
+	case len(res.Rows) > maxPriorRows:
+		return "", pgerr.New(pgerr.ProgramLimitExceeded, "a released result that is used as constants has %d rows", len(res.Rows)).
+			WithHint("Restrict it with LIMIT. It is released and remembered.")
+	}
+	return p.constants(res.Rows), nil
+}
+
+// sample stands for the answer before there is one: of public groups, those that are shown if no value is known.
+func (p *prior) sample(ctx context.Context, m *wire.Asker, o *outlook) (string, error) {
+	var rows [][][]byte
+	if p.of.Form != parser.PriorValue {
+		columns := make([][]string, len(o.plan.Blocks))
+		for i, b := range o.plan.Blocks {
+			columns[i] = b.Sample()
+		}
+		rw, err := p.rewrite(ctx, o.query, o.pre, columns, p.bound)
+		if err != nil {
+			return "", err
+		}
+		res, err := m.Query(ctx, rw.Inline, p.bound.ParamOIDs, p.bound.Params, p.bound.Formats, nil)
+		if err != nil {
+			return "", err
+		}
+		rows = res.Rows[:min(len(res.Rows), maxPriorRows)]
+	}
+	if p.any = len(rows) == 0; p.any {
+		rows = [][][]byte{make([][]byte, len(p.types))}
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			if cell == nil {
+				row[i] = sampleOf(p.types[i])
+			}
+		}
+	}
+	return p.constants(rows), nil
+}
+
+// sampleOf is a value of a type; nil for those whose values are compared at most.
+func sampleOf(t pgtype.Type) []byte {
+	switch {
+	case t.Number():
+		return []byte("1")
+	case t.OID == pgtype.Bool:
+		return []byte("true")
+	case t.Family() == pgtype.TextFamily:
+		return []byte("x")
+	case t.Dated():
+		return []byte("2000-01-01")
+	}
+	return nil
+}
+
+// constants writes rows as a value, as a list, or as a query. No rows are one of NULLs where a value is needed, and else none. Rows
+// that stand for any have a condition, so that groups are not those of the list.
+func (p *prior) constants(rows [][][]byte) string {
+	where := ""
+	switch {
+	case p.any:
+		where = " WHERE TRUE"
+	case len(rows) == 0:
+		rows, where = [][][]byte{make([][]byte, len(p.types))}, " WHERE FALSE"
+	}
+	lines := make([]string, len(rows))
+	for i, row := range rows {
+		cells := make([]string, len(row))
+		for j, cell := range row {
+			cells[j] = "CAST(NULL AS " + p.types[j].SQL() + ")"
+			if cell != nil {
+				cells[j] = "CAST(" + ast.Quote(string(cell)) + " AS " + p.types[j].SQL() + ")"
+			}
+		}
+		lines[i] = "(" + strings.Join(cells, ", ") + ")"
+	}
+	values := "VALUES " + strings.Join(lines, ", ")
+	switch {
+	case p.of.Form == parser.PriorValue:
+		return strings.TrimSuffix(strings.TrimPrefix(lines[0], "("), ")")
+	case p.of.Form == parser.PriorList && where == "":
+		return values
+	}
+	return "SELECT * FROM (" + values + ") AS released(" + columnNames(p.bound.Fields) + ")" + where
+}
+
+func columnNames(fields []pgproto3.FieldDescription) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = ast.QuoteIdent(string(f.Name))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,347 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner"
+	"dpproxy/proxy/cashier"
+	"dpproxy/proxy/memory"
+	"dpproxy/wire"
+)
+
+// This file answers statements that use a released result as constants: a threshold, or the groups of another query.
+// Each such query is a statement of its own, with its own charge, and its answer stands in the text of the next one.
+// The analyst could have sent them one after the other.
+
+// A part has all that an execution knows of the statement that it is a part of.
+type part struct {
+	whole  asked          // the statement, of which prices are shown
+	within []planner.Cost // its price without being asked for again; nil: nothing was said
+	silent bool           // nothing of it is told: an EXPLAIN needs its result
+}
+
+// quiet reports whether nothing of an execution is told.
+func (p *part) quiet() bool { return p != nil && p.silent }
+
+// A staging is a statement with the results of its Priors, of which some are not known yet.
+type staging struct {
+	*execution
+
+	bound   wire.BindRequest
+	results []string // as constants: those that are not known are samples
+	known   []bool
+	charged bool // a Prior was not free
+	notices []wire.Notice
+	bills   []cashier.Bill
+	costs   [][]planner.Cost // of each prior, and of the statement behind them
+	last    *outlook         // of the statement
+}
+
+// An outlook is a statement as it is before the charge.
+type outlook struct {
+	shadowed bool
+	query    *planner.Query
+	plan     *planner.Plan
+	rest     *planner.Plan // of all that is not known
+	known    *memory.Recalled
+	pre      *prelude
+	bill     cashier.Bill
+}
+
+// free reports whether a statement is answered without a charge.
+func (o *outlook) free() bool { return !o.rest.Reads() && len(o.known.Owed) == 0 }
+
+// afterPriors answers a statement after its Priors. First all are planned, the statement with samples of results that are not
+// known: a refusal has cost nothing then.
+func afterPriors(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
+	if err := e.checkTransaction(ctx, m); err != nil {
+		return wire.Rewrite{}, err
+	}
+	if skipped, err := skips(ctx, m, e.text.stmt); err != nil || skipped {
+		return wire.Rewrite{Relay: true}, err
+	}
+	b.Early = nil
+	s := newStaging(e, b, false)
+	if err := s.rehearse(ctx, m, nil); err != nil || s.last == nil {
+		return wire.Rewrite{Relay: true}, err
+	}
+	agreed, err := wants(ctx, s.execution, s.last.pre, s.bills...)
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	if err := s.p.cashier.Covered(ctx, s.bills...); err != nil {
+		if agreed != nil {
+			s.p.consents.show(s.analyst, s.part.whole, agreed)
+		}
+		return wire.Rewrite{}, reserveError(s.last.bill, err)
+	}
+	if err := s.answer(ctx, m); err != nil {
+		return wire.Rewrite{}, err
+	}
+	next, err := s.next()
+	if err != nil {
+		return wire.Rewrite{}, err
+	}
+	next.part.within = s.costs[len(s.costs)-1]
+	rw, err := next.release(ctx, m, b)
+	rw.Notices = append(s.notices, rw.Notices...)
+	return rw, s.behind(err)
+}
+
+// newStaging begins with nothing that is known.
+func newStaging(e *execution, b wire.BindRequest, silent bool) *staging {
+	n := len(e.text.stmt.Priors)
+	own := *e
+	own.part = &part{whole: askedBy(e.text.stmt.InnerText(), b), silent: silent}
+	return &staging{execution: &own, bound: b, results: make([]string, n), known: make([]bool, n)}
+}
+
+// rehearse plans everything, one after the other, and takes results that are free. Last is nil if a name means another relation.
+func (s *staging) rehearse(ctx context.Context, m *wire.Asker, each func(p *prior, known bool) error) error {
+	for i := range s.results {
+		p, err := s.prior(ctx, m, i)
+		if err != nil {
+			return err
+		}
+		var costs []planner.Cost
+		s.known[i] = s.uses(p.of)
+		switch {
+		case p.public:
+			s.results[i], err = p.result(ctx, m, p.text.stmt.Text)
+		default:
+			o, failed := outlookOf(ctx, p.execution, m, p.bound)
+			if failed != nil || o.shadowed {
+				return s.within(p.of, failed)
+			}
+			s.known[i] = s.known[i] && o.free()
+			if costs, err = s.priced(ctx, o); err != nil {
+				return err
+			}
+			if each != nil {
+				err = each(p, s.known[i])
+			}
+			switch {
+			case err != nil:
+			case s.known[i]:
+				err = s.take(ctx, m, i, p)
+			default:
+				s.results[i], err = p.sample(ctx, m, o)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		s.costs = append(s.costs, costs)
+	}
+	next, err := s.next()
+	if err != nil {
+		return err
+	}
+	o, err := outlookOf(ctx, next, m, s.bound)
+	if err != nil || o.shadowed {
+		return s.moved(err)
+	}
+	costs, err := s.priced(ctx, o)
+	s.costs, s.last = append(s.costs, costs), o
+	return err
+}
+
+// uses reports whether the results that a Prior uses are known.
+func (s *staging) uses(p parser.Prior) bool {
+	for _, i := range p.Uses {
+		if !s.known[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// priced adds the bill of a part, and returns its costs.
+func (s *staging) priced(ctx context.Context, o *outlook) ([]planner.Cost, error) {
+	s.bills = append(s.bills, o.bill)
+	costs, err := s.p.cashier.Costs(ctx, o.bill)
+	if err != nil {
+		return nil, reserveError(o.bill, err)
+	}
+	return append([]planner.Cost{}, costs...), nil
+}
+
+// answer has those that are not known answered, each charged and remembered like any statement.
+func (s *staging) answer(ctx context.Context, m *wire.Asker) error {
+	for i, known := range s.known {
+		if known {
+			continue
+		}
+		p, err := s.prior(ctx, m, i)
+		switch {
+		case err != nil:
+		case p.public:
+			s.results[i], err = p.result(ctx, m, p.text.stmt.Text)
+		default:
+			p.part.within = s.costs[i]
+			err = s.take(ctx, m, i, p)
+			s.charged = s.charged || err == nil
+		}
+		if err != nil {
+			return s.behind(err)
+		}
+	}
+	return nil
+}
+
+// take has a Prior answered.
+func (s *staging) take(ctx context.Context, m *wire.Asker, i int, p *prior) error {
+	constants, told, err := p.answer(ctx, m)
+	s.results[i], s.notices = constants, append(s.notices, told...)
+	return err
+}
+
+// other is the execution of a text that is a part of the statement.
+func (s *staging) other(sql string) (*execution, error) {
+	texts, err := s.p.texts.get(sql, func() (*parser.Script, error) { return parser.Parse(sql, s.p.cfg.Catalog) })
+	if err != nil {
+		return nil, withoutPosition(err)
+	}
+	if len(texts) != 1 || len(texts[0].stmt.Priors) > 0 {
+		return nil, unusable()
+	}
+	own := *s.part
+	return &execution{p: s.p, session: s.session, analyst: s.analyst, text: texts[0], part: &own}, nil
+}
+
+// unusable refuses a released result that cannot be a constant.
+func unusable() *pgerr.Error {
+	return pgerr.New(pgerr.FeatureNotSupported, "a released result cannot be used by a query whose own result is used").
+		WithHint("Keep it in a temporary table, and write its values as constants.")
+}
+
+// next is the statement with the results of its Priors.
+func (s *staging) next() (*execution, error) {
+	next, err := s.other(s.text.stmt.Priors.With(s.text.stmt.Text, s.results))
+	if err != nil {
+		return nil, err
+	}
+	switch next.text.stmt.Class {
+	case parser.Release, parser.Explain:
+		return next, nil
+	case parser.Refused:
+		return nil, s.moved(next.text.stmt.Refusal)
+	case parser.Relay, parser.Empty, parser.Set, parser.Execution:
+	}
+	return nil, unusable()
+}
+
+// within takes an error of a Prior to where that is in the statement.
+func (s *staging) within(p parser.Prior, err error) error {
+	own, ok := errors.AsType[*pgerr.Error](err)
+	if !ok {
+		return err
+	}
+	told := *own
+	if told.Position > 0 {
+		told.Position = p.Before(told.Position-1) + 1
+	}
+	return withInstead(&told, s.text.stmt.Text, s.p.cfg.Catalog, s.p.analyst(s.analyst).Tables)
+}
+
+// moved takes an error of the statement with results to where it is in the statement itself.
+func (s *staging) moved(err error) error {
+	own, ok := errors.AsType[*pgerr.Error](err)
+	if !ok {
+		return err
+	}
+	told := *own
+	if told.Position > 0 {
+		told.Position = s.text.stmt.Priors.Before(told.Position-1, s.results) + 1
+	}
+	return withInstead(&told, s.text.stmt.Text, s.p.cfg.Catalog, s.p.analyst(s.analyst).Tables)
+}
+
+// behind is an error of the statement when its Priors have been answered. One that would have it run anew is another one.
+func (s *staging) behind(err error) error {
+	own, ok := errors.AsType[*pgerr.Error](err)
+	if !ok {
+		return err
+	}
+	told := *own
+	if told.Position = 0; !s.charged {
+		return &told
+	}
+	if told.Code == pgerr.SchemaChanged {
+		told.Code, told.Hint = pgerr.FeatureNotSupported, "Send the statement again."
+	}
+	told.Detail = strings.TrimSpace(told.Detail + " What the statement uses was released before it, and its charge stays.")
+	return &told
+}
+
+// outlookOf takes a statement as far as the charge.
+func outlookOf(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest) (*outlook, error) {
+	analysed, err := e.resolve(b)
+	if err != nil {
+		return nil, err
+	}
+	pre, err := e.prelude(ctx, m, analysed.query, b)
+	if err != nil || pre.shadowed {
+		return &outlook{shadowed: true}, err
+	}
+	if e.text.stmt.Class != parser.Explain { // the lines of that are not its columns
+		if err := e.describe(ctx, m, analysed.query, pre, b); err != nil {
+			return nil, err
+		}
+	}
+	plan, err := e.planWithinBudget(ctx, analysed, pre)
+	if err != nil {
+		return nil, err
+	}
+	known := e.recall(ctx, plan, pre)
+	rest := plan.Rest(known.Known())
+	return &outlook{
+		query: analysed.query, plan: plan, rest: rest, known: known, pre: pre,
+		bill: e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, pre),
+	}, nil
+}
+
+// explainedAfter explains a statement and its Priors, and the costs of all.
+func (x explanation) explainedAfter(ctx context.Context, m *wire.Asker, b wire.BindRequest) (lines []string, shadowed bool, err error) {
+	s := newStaging(x.execution, b, true)
+	err = s.rehearse(ctx, m, func(p *prior, _ bool) error {
+		own, _, err := explanation{p.execution}.explained(ctx, m, p.bound)
+		lines = append(append(lines, "before: "+oneLine(p.of.SQL(s.results))), own...)
+		return withoutPosition(err)
+	})
+	if err != nil || s.last == nil {
+		return nil, err == nil, err
+	}
+	next, err := s.next()
+	if err != nil {
+		return nil, false, err
+	}
+	own, _, err := explanation{next}.explained(ctx, m, b)
+	if err != nil {
+		return nil, false, s.moved(err)
+	}
+	then := "then, with that result"
+	if slices.Contains(s.known, false) {
+		then = "then, planned here with a sample of that result"
+	}
+	lines = append(append(lines, then), own...)
+	costs, err := s.p.cashier.Costs(ctx, s.bills...)
+	if err != nil {
+		return nil, false, reserveError(s.last.bill, err)
+	}
+	s.p.consents.show(s.analyst, s.part.whole, costs)
+	return append(lines, planner.ExplainTogether(costs, s.rounds())...), false, nil
+}
+
+// rounds reports whether one of the parts is paid round by round: its bill is the most that it can cost.
+func (s *staging) rounds() bool {
+	return slices.ContainsFunc(s.bills, func(b cashier.Bill) bool { return b.Rounds })
+}
+
+// oneLine writes a text without line breaks.
+func oneLine(sql string) string { return abridged(strings.Join(strings.Fields(sql), " ")) }
