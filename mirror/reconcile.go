@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -34,6 +35,8 @@ type reconciler struct {
 	there    map[ddl.Key]bool
 	// recorded are the objects that dp.made has as they are wanted.
 	recorded map[ddl.Key]bool
+	// states are those of objects that are looked up together, before anything is changed; one that is not there has none.
+	states map[ddl.Key]found
 	// shares are the roles that have a privilege, by [ddl.Share.Roles].
 	shares map[string]map[string]bool
 }
@@ -51,6 +54,9 @@ func (r *reconciler) reconcile(ctx context.Context, wanted []ddl.Object, rows fu
 	made := map[ddl.Key]int{}
 	for i, m := range r.made {
 		made[m.Key] = i
+	}
+	if err := r.survey(ctx, wanted); err != nil {
+		return err
 	}
 	keep := map[ddl.Key]bool{}
 	for _, o := range wanted {
@@ -129,10 +135,13 @@ func (r *reconciler) load(ctx context.Context) error {
 // inspect decides whether o is there and as it should be. Made are the places of the records.
 func (r *reconciler) inspect(ctx context.Context, o ddl.Object, made map[ddl.Key]int) (err error) {
 	var there, sound bool
-	if o.Share != nil {
+	switch {
+	case o.Share != nil:
 		there, err = r.shared(ctx, o.Share)
 		sound = there
-	} else {
+	case o.Among != nil:
+		there, sound, err = r.surveyed(o.Key)
+	default:
 		there, sound, err = r.look(ctx, o.Key, o.State)
 	}
 	if err != nil {
@@ -180,9 +189,55 @@ func (r *reconciler) look(ctx context.Context, k ddl.Key, state string) (there, 
 	case err != nil:
 		return false, false, fmt.Errorf("%v: %w", k, err)
 	case owner != ddl.Owner:
-		return false, false, fmt.Errorf("%v exists on the mirror and was not made by dpproxy", k)
+		return false, false, notOurs(k)
 	}
 	return true, sound, nil
+}
+
+func notOurs(k ddl.Key) error {
+	return fmt.Errorf("%v exists on the mirror and was not made by dpproxy", k)
+}
+
+// found is the state of an object that is there.
+type found struct {
+	owner string
+	sound bool
+}
+
+// surveyed returns the state that survey has found.
+func (r *reconciler) surveyed(k ddl.Key) (there, sound bool, err error) {
+	s, there := r.states[k]
+	if there && s.owner != ddl.Owner {
+		return false, false, notOurs(k)
+	}
+	return there, s.sound, nil
+}
+
+// survey selects the states of objects that are looked up together: one by one the roles of thousands of analysts would
+// take the most of a sync that changes nothing.
+func (r *reconciler) survey(ctx context.Context, wanted []ddl.Object) error {
+	r.states = map[ddl.Key]found{}
+	rows := map[string][]string{}
+	for i, o := range wanted {
+		if o.Among != nil {
+			rows[o.Among.Query] = append(rows[o.Among.Query], fmt.Sprintf("(%d, %s)", i, o.Among.Row))
+		}
+	}
+	for query, values := range rows {
+		answer, err := r.tx.Query(ctx, fmt.Sprintf(query, strings.Join(values, ", ")), pgx.QueryExecModeExec)
+		if err != nil {
+			return err
+		}
+		var i int
+		var s found
+		if _, err := pgx.ForEachRow(answer, []any{&i, &s.owner, &s.sound}, func() error {
+			r.states[wanted[i].Key] = s
+			return nil
+		}); err != nil {
+			return fmt.Errorf("read the states of roles: %w", err)
+		}
+	}
+	return nil
 }
 
 // old returns the objects to be dropped, the last that was made first.

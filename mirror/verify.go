@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -56,15 +59,22 @@ func verify(ctx context.Context, tx pgx.Tx, p Plan) error {
 			return fmt.Errorf("self-test: %s: %s", r.text, found[0])
 		}
 	}
+	var roles []string
 	for _, a := range p.Analysts {
 		for _, role := range append(a.aside(), a) {
-			if err := attempt(ctx, tx, role, reaching); err != nil {
-				return fmt.Errorf("self-test: analyst %s: %w", role.Name, err)
-			}
+			roles = append(roles, role.Name)
+		}
+	}
+	for some := range slices.Chunk(roles, rolesAtOnce) {
+		if err := attempt(ctx, tx, some, reaching); err != nil {
+			return fmt.Errorf("self-test: %w", err)
 		}
 	}
 	return nil
 }
+
+// rolesAtOnce is how many roles attempt to read in one round trip.
+const rolesAtOnce = 200
 
 // attempts are the ways to read a relation that a planner answers differently.
 var attempts = []string{
@@ -75,46 +85,86 @@ var attempts = []string{
 	"SELECT count(*) FROM ONLY %s",
 }
 
-// attempt reads each relation as the analyst. The backstop must answer, or, where
-// the analyst may not name the relation, Postgres's own refusal.
-func attempt(ctx context.Context, tx pgx.Tx, a Analyst, relations []uint32) error {
-	for _, oid := range relations {
-		var n catalog.Name
-		var granted bool
-		err := tx.QueryRow(ctx, `SELECT n.nspname, c.relname, has_table_privilege($2, c.oid, 'SELECT')
-			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1`, oid, a.Name).
-			Scan(&n.Schema, &n.Name, &granted)
-		if err != nil {
-			return err
-		}
-		for _, statement := range attempts {
-			statement = fmt.Sprintf(statement, quote.Name(n))
-			state, err := tryAs(ctx, tx, a.Name, statement)
-			if err != nil {
-				return err
-			}
-			if state != pgerr.Backstop.String() && (granted || state != pgerr.InsufficientPrivilege.String()) {
-				return fmt.Errorf("%s ended with %q and not with %s", statement, state, pgerr.Backstop)
-			}
+// attempt reads each relation as each of the roles. The backstop must answer, or, where
+// the role may not name the relation, Postgres's own refusal. It leaves the transaction as it was.
+func attempt(ctx context.Context, tx pgx.Tx, roles []string, relations []uint32) error {
+	names, err := namesOf(ctx, tx, relations)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	var oids, statements []string
+	for i, n := range names {
+		oids = append(oids, strconv.FormatUint(uint64(relations[i]), 10))
+		for _, a := range attempts {
+			statements = append(statements, fmt.Sprintf(a, quote.Name(n)))
 		}
 	}
-	return nil
+	list := func(texts []string, as string) string {
+		quoted := make([]string, len(texts))
+		for i, t := range texts {
+			quoted[i] = quote.Literal(t)
+		}
+		return "ARRAY[" + strings.Join(quoted, ", ") + "]::" + as + "[]"
+	}
+	script := fmt.Sprintf(attemptSQL, list(roles, "text"), list(oids, "oid"), list(statements, "text"),
+		quote.Literal(pgerr.Backstop.String()), quote.Literal(pgerr.InsufficientPrivilege.String()), len(attempts))
+	_, err = tx.Conn().PgConn().Exec(ctx, "SAVEPOINT attempt; DO "+quote.Literal(script)).ReadAll()
+	if _, undone := tx.Conn().PgConn().Exec(ctx, "ROLLBACK TO attempt; RELEASE attempt").ReadAll(); undone != nil {
+		return errors.Join(err, undone)
+	}
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == raised {
+		return errors.New(refused.Message)
+	}
+	return err
 }
 
-// tryAs runs a statement as a role and returns the SQLSTATE of its error, or
-// "success". It leaves the transaction as it was.
-func tryAs(ctx context.Context, tx pgx.Tx, role, statement string) (string, error) {
-	conn := tx.Conn().PgConn()
-	script := fmt.Sprintf("SAVEPOINT attempt; SET LOCAL SESSION AUTHORIZATION %s; %s", quote.Ident(role), statement)
-	_, err := conn.Exec(ctx, script).ReadAll()
-	state := "success"
+// raised is the SQLSTATE of RAISE EXCEPTION.
+const raised = "P0001"
+
+// attemptSQL is done for all roles by the server: one by one it would be hundreds of thousands of round trips for some
+// thousand analysts. The handler of an exception undoes the change of the role, too.
+//
+// The ways to read differ for the planner, and roles by their rights: so each role goes the first way, and all ways are gone
+// by one role that may name the relation and by one that may not.
+const attemptSQL = `DECLARE
+	roles text[] := %[1]s; relations oid[] := %[2]s; statements text[] := %[3]s;
+	role text; state text; granted boolean; gone text[] := '{}';
+BEGIN
+	FOREACH role IN ARRAY roles LOOP
+		FOR i IN 1 .. array_length(statements, 1) LOOP
+			IF i %% %[6]d = 1 THEN
+				granted := has_table_privilege(role, relations[1 + (i - 1) / %[6]d], 'SELECT');
+			ELSIF format('%%s %%s', i, granted) = ANY (gone) THEN
+				CONTINUE;
+			ELSE
+				gone := gone || format('%%s %%s', i, granted);
+			END IF;
+			state := NULL;
+			BEGIN
+				EXECUTE format('SET LOCAL SESSION AUTHORIZATION %%I', role);
+				EXECUTE statements[i];
+				state := 'success';
+				RAISE EXCEPTION USING MESSAGE = 'undo';
+			EXCEPTION WHEN OTHERS THEN
+				state := coalesce(state, SQLSTATE);
+			END;
+			IF state <> %[4]s AND (state <> %[5]s OR granted) THEN
+				RAISE EXCEPTION 'analyst %%: %% ended with "%%" and not with %%', role, statements[i], state, %[4]s;
+			END IF;
+		END LOOP;
+	END LOOP;
+END`
+
+// namesOf returns the names of relations.
+func namesOf(ctx context.Context, tx pgx.Tx, relations []uint32) ([]catalog.Name, error) {
+	rows, err := tx.Query(ctx, `SELECT n.nspname, c.relname FROM unnest($1::oid[]) WITH ORDINALITY AS r (oid, place)
+		JOIN pg_class c ON c.oid = r.oid JOIN pg_namespace n ON n.oid = c.relnamespace ORDER BY r.place`, relations)
 	if err != nil {
-		refused, ok := errors.AsType[*pgconn.PgError](err)
-		if !ok {
-			return "", err
-		}
-		state = refused.Code
+		return nil, err
 	}
-	_, err = conn.Exec(ctx, "ROLLBACK TO attempt; RELEASE attempt").ReadAll()
-	return state, err
+	names, err := pgx.CollectRows(rows, pgx.RowToStructByPos[catalog.Name])
+	if err == nil && len(names) != len(relations) {
+		err = errors.New("a relation is gone")
+	}
+	return names, err
 }

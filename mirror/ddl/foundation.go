@@ -9,7 +9,7 @@ func Foundation() []Object {
 		{
 			Key:    roleKey(Owner),
 			Create: fmt.Sprintf("CREATE ROLE %s NOLOGIN %s; COMMENT ON ROLE %s IS '%s'", Owner, noPowers, Owner, mark),
-			State:  roleState(Owner, false),
+			State:  roleState(Owner, false).state(),
 		},
 		{
 			Key:    schemaKey(Reserved),

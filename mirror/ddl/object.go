@@ -62,6 +62,8 @@ type Object struct {
 	Otherwise, Loss string
 	// Share is set of a grant to one role of many, which are looked up and made together.
 	Share *Share
+	// Among is set of an object whose state is selected with those of others at once.
+	Among *Among
 	// Beside are made after Create where the server can make them.
 	Beside []Definition
 }
@@ -71,6 +73,19 @@ type Share struct {
 	Privilege, Role string
 	// Roles selects the names of the roles that have it.
 	Roles string
+}
+
+// Among is the row of one object in a query of the states of many.
+type Among struct {
+	// Query selects (place, owner text, sound boolean) for rows of VALUES that are written in place of %s.
+	Query string
+	// Row is that of the object, behind its place.
+	Row string
+}
+
+// state is the query for this object alone.
+func (a *Among) state() string {
+	return "SELECT s.owner, s.sound FROM (" + fmt.Sprintf(a.Query, "(0, "+a.Row+")") + ") AS s (place, owner, sound)"
 }
 
 // GrantTo gives a privilege to several roles.
