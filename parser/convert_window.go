@@ -93,7 +93,20 @@ func (v exprConverter) over(out *ast.Window, clause *windowClause, w *pg.WindowD
 		return nil
 	}
 	out.Frame = frame
+	if len(out.Args) == 3 && (out.Func == "lag" || out.Func == "lead") {
+		return withDefault(out)
+	}
 	return out
+}
+
+// withDefault writes lag or lead with a default as a condition: whether there is another row so many rows away, whose value may
+// be NULL, is told by that of a constant.
+func withDefault(out *ast.Window) ast.Expr {
+	there, other := *out, out.Args[2]
+	out.Args = out.Args[:2]
+	there.Args = []ast.Expr{&ast.Const{Kind: ast.Integer, Text: "1", At: out.At}, out.Args[1]}
+	none := &ast.IsNull{X: &there, At: out.At}
+	return &ast.Case{Whens: []ast.When{{If: none, Then: other}}, Else: out, At: out.At}
 }
 
 // sorts converts ORDER BY.

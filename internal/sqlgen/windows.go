@@ -97,11 +97,12 @@ func (g sourceGenerator) windowCall(cols scope, partition string, by ordering) (
 	count := column{kind: integer, typ: "bigint"}
 	switch g.r.IntN(6) {
 	case 0, 1:
-		return count.called("row_number()" + over("")), "window row_number", by.whole
+		return count.called(choose(g, "row_number()", "row_number()", "ntile(3)") + over("")), "window row_number", by.whole
 	case 2:
 		return count.called(choose(g, "rank()", "dense_rank()") + over("")), "window rank", true
 	case 3:
-		x := choose(g, "lag("+c.name+")", "lead("+c.name+", 2)", "first_value("+c.name+")")
+		x := choose(g, "lag("+c.name+")", "lead("+c.name+", 2)",
+			"lag("+c.name+", 1, "+c.name+")", "lead("+c.name+", 2, "+c.name+")", "first_value("+c.name+")")
 		return c.called(x + over("")), "window values", by.whole
 	case 4:
 		frame := choose(g, "", "", " RANGE UNBOUNDED PRECEDING", " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")

@@ -254,7 +254,7 @@ func (*ValueFunc) expr() {}
 // A Window is a call over the rows of its partition: f(...) OVER (...). It stands in the targets of a Select that
 // does not aggregate, and not in an argument of another.
 type Window struct {
-	// Func is row_number, rank, dense_rank, lag, lead, first_value, last_value, or an aggregate.
+	// Func is row_number, rank, dense_rank, ntile, lag, lead, first_value, last_value, or an aggregate.
 	Func string
 	Star bool // count(*)
 	Args []Expr

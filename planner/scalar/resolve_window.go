@@ -81,9 +81,11 @@ func (e *aggregate) arguments(r *Resolver, call *ast.Window) (err error) {
 			return notAllowed("an argument of "+e.name, e.at)
 		}
 		return nil
+	case "ntile":
+		return e.tiles(call)
 	case "lag", "lead":
 		if e.over.frame = nil; len(args) > 2 {
-			return notAllowed(e.name+" with a default", e.at).WithHint("Write coalesce(%s(...), ...).", e.name)
+			return notAllowed(e.name+" of more than three values", e.at)
 		}
 		e.over.offset = 1
 		if len(args) == 2 {
@@ -102,12 +104,24 @@ func (e *aggregate) arguments(r *Resolver, call *ast.Window) (err error) {
 		e.over.ties = e.over.counts()
 	default:
 		return notAllowed("the window function "+e.name, e.at).
-			WithHint("Use row_number, rank, dense_rank, lag, lead, first_value, count, sum, avg, min or max.")
+			WithHint("Use row_number, rank, dense_rank, ntile, lag, lead, first_value, count, sum, avg, min or max.")
 	}
 	if err := e.over.bounded(e.at); err != nil {
 		return err
 	}
 	return e.argument(r, args, call)
+}
+
+// tiles resolves ntile. Of rows that the order does not tell apart, tiles have as many as they have room for.
+func (e *aggregate) tiles(call *ast.Window) (err error) {
+	if len(call.Args) != 1 || call.Star || e.filter != nil {
+		return notAllowed("ntile of other than one value, or with FILTER", e.at)
+	}
+	if e.over.offset, err = rowsAway(call.Args[0]); err == nil && e.over.offset < 1 {
+		err = notAllowed("ntile of less than one tile", call.Args[0].Pos())
+	}
+	e.over.ties, e.over.frame, e.typ = true, nil, pgtype.Of(pgtype.Int4)
+	return err
 }
 
 // argument resolves the value that the function is of.
@@ -131,7 +145,7 @@ func (e *aggregate) argument(r *Resolver, args []ast.Expr, call *ast.Window) (er
 	return nil
 }
 
-// rowsAway returns the number of rows of lag and lead.
+// rowsAway returns the number of rows of lag and lead, or of tiles.
 func rowsAway(e ast.Expr) (int, error) {
 	const most = 100
 	c, ok := e.(*ast.Const)
@@ -140,7 +154,7 @@ func rowsAway(e ast.Expr) (int, error) {
 			return n, nil
 		}
 	}
-	return 0, notAllowed("a number of rows other than a literal up to 100", e.Pos())
+	return 0, notAllowed("a number of rows or tiles other than a literal up to 100", e.Pos())
 }
 
 // bounded refuses a frame that takes more work for each row the more rows a unit has: where rows leave a frame, Postgres may

@@ -13,7 +13,7 @@ type window struct {
 	partition []Expr
 	order     []sort
 	frame     *ast.Frame // nil is that of the standard
-	offset    int        // of lag and lead, in rows
+	offset    int        // of lag and lead, in rows; of ntile, how many tiles there are
 	// ties says that rows which the order does not tell apart are ordered all the same: the function, or the frame,
 	// counts single rows.
 	ties bool

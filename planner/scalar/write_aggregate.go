@@ -18,6 +18,9 @@ func aggregateBounds(env *Env, e *aggregate) Interval {
 	if e.numbers() {
 		return Interval{Low: rat(1), Least: rat(1)}
 	}
+	if e.name == "ntile" {
+		return Interval{Low: rat(1), High: rat(int64(e.over.offset)), Least: rat(1)}
+	}
 	if e.name == "count" {
 		return Interval{Low: new(big.Rat), High: rows, Least: rat(1)}
 	}
@@ -101,6 +104,8 @@ func (w *Writer) aggregate(e *aggregate) (fragment, error) {
 	switch e.name {
 	case "row_number", "rank", "dense_rank":
 		return fragment{sql: "pg_catalog." + e.name + "()" + filter, typ: e.typ}, nil
+	case "ntile":
+		return fragment{sql: "pg_catalog.ntile(" + strconv.Itoa(e.over.offset) + ")" + filter, typ: e.typ}, nil
 	case "count":
 		return w.count(e, filter)
 	case "sum", "avg":
