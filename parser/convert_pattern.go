@@ -11,19 +11,21 @@ import (
 // maxPatterns bounds the patterns that a regular expression stands for.
 const maxPatterns = 20
 
-// A search is a test for a regular expression: which, and whether a text must not match.
+// A search is a test for a regular expression: which, whether a text must not match, and whether case matters.
 type search struct {
 	text    *pg.Node // what is searched
 	pattern string
 	not     bool
 	similar bool // as of SIMILAR TO
+	folded  bool // as of ~*
 }
 
-// searchOf returns the test of text ~ 'literal', !~, and [NOT] SIMILAR TO 'literal'.
+// searchOf returns the test of text ~ 'literal', !~, ~*, !~*, and [NOT] SIMILAR TO 'literal'.
 func searchOf(e *pg.A_Expr) (s search, ok bool) {
 	name := operatorName(e)
 	pattern := e.Rexpr
-	s = search{text: e.Lexpr, not: name == "!~", similar: e.Kind == pg.A_Expr_Kind_AEXPR_SIMILAR}
+	name, folded := strings.CutSuffix(name, "*")
+	s = search{text: e.Lexpr, not: name == "!~", similar: e.Kind == pg.A_Expr_Kind_AEXPR_SIMILAR, folded: folded}
 	if s.similar {
 		call := pattern.GetFuncCall()
 		if len(call.GetArgs()) != 1 { // with ESCAPE
@@ -51,6 +53,9 @@ func (v exprConverter) search(s search, location int32) ast.Expr {
 	op, kind := "~~", ast.Or
 	if s.not {
 		op, kind = "!~~", ast.And
+	}
+	if s.folded {
+		op += "*"
 	}
 	at := v.a.pos(location)
 	var parts []ast.Expr

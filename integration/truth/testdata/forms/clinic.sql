@@ -129,7 +129,7 @@ SELECT count(*) FROM visits WHERE diagnosis ~ '^(can|dia)';
 -- codes by SIMILAR TO
 SELECT count(*) FROM visits WHERE diagnosis SIMILAR TO '(asth|flu)%';
 
--- codes by a case-insensitive expression (refused)
+-- codes by a case-insensitive expression
 SELECT drug, count(*) FROM prescriptions WHERE drug ~* 'in$' GROUP BY drug;
 
 -- text by LIKE ANY
