@@ -25,12 +25,15 @@ func (c *syncCommand) Run(ctx context.Context) error {
 		return err
 	}
 	changes := 0
-	err = s.sync(ctx, func(change string) {
+	report := func(change string) {
 		if !strings.HasPrefix(change, mirror.Warning) {
 			changes++
 		}
 		fmt.Println(change)
-	})
+	}
+	if err = s.sync(ctx, report); err == nil {
+		err = localSite{s}.showAnswers(ctx, report)
+	}
 	if err == nil {
 		fmt.Fprintf(os.Stderr, "the mirror is in order, %d changes\n", changes)
 	}

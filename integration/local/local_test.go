@@ -92,7 +92,11 @@ func testStays(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	r.Kill()
 	mirror := sitetest.Dial(t, s.Mirror.URL(s.Database, pgtemp.Superuser))
 	sitetest.Exec(t, mirror, "DROP SCHEMA local CASCADE")
-	s.Command(t, "sync", s.Policy)
+	s.Says(t, "local.people: made from the answers to 4 surveys", "sync", s.Policy)
+	if after := sitetest.Rows(t, mirror, everything); after != before {
+		t.Fatalf("sync shows %s, and %s before", after, before)
+	}
+	s.Says(t, "", "sync", s.Policy)
 	r = s.Run(t)
 	conn := sitetest.Dial(t, r.URL("ana"))
 	if after := sitetest.Rows(t, conn, everything); after != before {

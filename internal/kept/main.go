@@ -14,9 +14,6 @@ import (
 
 func main() {
 	keep(
-		// Surveys in the local model: each object answers for itself, under a budget of its own.
-		mechanisms.UnaryEncoding.Event, mechanisms.UnaryEncoding.String,
-
 		// A report of the spent budget as an (ε, δ), which is tighter than the ledger's sum, and for groups of units.
 		pld.Report, pld.Distribution.Delta, pld.Compose, pld.FromPair, accountant.GroupPrivacy,
 

@@ -42,6 +42,15 @@ func (t *shelf) put(ctx context.Context) error {
 	return mirror.ShowLocal(ctx, conn, t.shape(), func(w io.Writer) error { return t.write(w, losses) })
 }
 
+// Show has the mirror show the answers of a table to its readers, with what remains of a limit. Nothing else may show them meanwhile.
+func Show(
+	ctx context.Context, local *policy.Local, t *answers.Table, readers []string, limit realized.Limit,
+	open func(ctx context.Context) (*pgx.Conn, error),
+) error {
+	s := &shelf{local: local, answers: t, readers: readers, limit: limit, open: open}
+	return s.put(ctx)
+}
+
 // shape is the table of answers: the key, the public columns, a column for each survey, the loss and the rest.
 func (t *shelf) shape() mirror.LocalTable {
 	shown := mirror.LocalTable{

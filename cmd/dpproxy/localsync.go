@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/accountant"
+	"dpproxy/accountant/logledger"
+	"dpproxy/accountant/realized"
+	"dpproxy/mirror"
+	"dpproxy/proxy/survey"
+)
+
+// showAnswers has the mirror show the answers of local tables that it does not show at all, such as after it was made anew. Others are
+// left to the dpproxy that serves.
+func (s localSite) showAnswers(ctx context.Context, report func(string)) error {
+	tables, _, err := s.tables(ctx)
+	if err != nil || len(tables) == 0 {
+		return err
+	}
+	b := localBooks{&books{policy: s.policy}}
+	a, err := b.audit(ctx, slog.New(slog.DiscardHandler))
+	if errors.Is(err, logledger.ErrNoLedger) {
+		return nil // nothing was asked
+	}
+	if err != nil {
+		return err
+	}
+	down, err := s.connectMirror(ctx)
+	if err != nil {
+		return err
+	}
+	defer down.Close(ctx)
+	for _, l := range tables {
+		if state, err := mirror.LocalState(ctx, down, l.Name.Name); err != nil || state != "" {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		answers, err := b.answersOf(a.state, l.LocalTable)
+		if err != nil {
+			return err
+		}
+		if len(answers.Surveys()) == 0 {
+			continue
+		}
+		balances, err := a.state.Balances(accountant.Scope{Kind: accountant.LocalScope, Name: l.Name.String()})
+		if err != nil {
+			return err
+		}
+		limit := realized.Limit{
+			EpsilonPico: min(l.BudgetPico, balances[0].Limit.Pico()), DeltaAtto: min(l.DeltaAtto, balances[0].Limit.Atto()),
+		}
+		open := func(ctx context.Context) (*pgx.Conn, error) { return s.connectMirror(ctx) }
+		if err := survey.Show(ctx, l, answers, s.readers()[l.Name], limit, open); err != nil {
+			return err
+		}
+		report(fmt.Sprintf("local.%s: made from the answers to %d surveys", l.Name.Name, len(answers.Surveys())))
+	}
+	return nil
+}
