@@ -289,7 +289,7 @@ func (s *seeker) add(p Prior, query *pg.Node) {
 }
 
 // around lists the WITH queries that a query reads and that are not its own, of those that are released without what they read
-// themselves; false if one of them is recursive.
+// themselves; false if one of them is recursive, or writes: it would write once more for each that reads it.
 func (s *seeker) around(query *pg.Node, have []*cte) ([]*cte, bool) {
 	own := map[*pg.CommonTableExpr]bool{}
 	everyNode(query, func(n *pg.Node) {
@@ -303,7 +303,7 @@ func (s *seeker) around(query *pg.Node, have []*cte) ([]*cte, bool) {
 		if c == nil || own[c.node] || slices.Contains(have, c) || !ok {
 			return
 		}
-		if have, ok = append(have, c), !c.selfRead; ok && c.result.kind != released {
+		if have, ok = append(have, c), !c.selfRead && c.node.Ctequery.GetSelectStmt() != nil; ok && c.result.kind != released {
 			have, ok = s.around(c.node.Ctequery, have)
 		}
 	})
