@@ -14,7 +14,7 @@ type classification struct {
 }
 
 // classify decides the class of a statement. Only statements that execute
-// their query now are analysed, and views that are to stay. PREPARE, temporary views, functions and DO are relayed:
+// their query now are analysed, and views. PREPARE, functions and DO are relayed:
 // the mirror's row security answers when they read protected rows. A statement that EXECUTE runs
 // is known to the session alone.
 func (s *classification) classify() {
@@ -49,10 +49,11 @@ func (s *classification) classify() {
 	}
 }
 
-// view refuses a view of protected relations that is to stay, which the mirror has no place for.
+// view refuses a view of protected relations: the mirror has no place for one that is to stay, and a temporary one would read
+// what is not there.
 func (s *classification) view(v *pg.ViewStmt) {
 	query := v.Query.GetSelectStmt()
-	if query == nil || v.View.GetRelpersistence() == temporary || v.View.GetSchemaname() == temporarySchema {
+	if query == nil {
 		return
 	}
 	s.query(query, nil)
@@ -64,7 +65,7 @@ func (s *classification) view(v *pg.ViewStmt) {
 	if len(of) > 0 {
 		s.st.Protected = of
 		s.st.refuse(pgerr.New(pgerr.NotAllowed, "a view of protected rows cannot be created").At(s.l.first()).
-			WithHint("The administrator can list one in the policy. Results are kept in a temporary table."))
+			WithHint("Keep results in a table: CREATE TEMP TABLE ... AS SELECT ...; the administrator can list a view in the policy."))
 	}
 }
 

@@ -192,7 +192,7 @@ func testPublicTablesAreHidden(t *testing.T, w *world, ana *pgx.Conn) {
 func testBackstop(t *testing.T, w *world) {
 	before := w.spent(t, accountant.UnitScope, "patient")
 	ana := connect(t, w.url("ana"))
-	must(t, ana, `CREATE TEMP VIEW v AS SELECT * FROM patients;
+	must(t, ana, `DO $$ BEGIN EXECUTE 'CREATE TEMP VIEW v AS SELECT * FROM patients'; END $$;
 		CREATE FUNCTION pg_temp.f() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM patients';
 		CREATE FUNCTION pg_temp.g() RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE n bigint;
 		BEGIN EXECUTE 'SELECT count(*) FROM pat' || 'ients' INTO n; RETURN n; END $$;
