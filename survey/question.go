@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"dpproxy/accountant/realized"
 	"dpproxy/mechanisms"
@@ -57,6 +58,9 @@ const (
 // NewQuestion resolves the text of a question about some of the columns. Positions of the refusal count in the text.
 func NewQuestion(text string, all []Column) (*Question, *pgerr.Error) {
 	parsed, refusal := parser.ParseQuestion(text)
+	if refusal != nil && refusal.Code == pgerr.Syntax {
+		refusal = refusal.WithHint("Write one as in a select list. These can be asked about: %s.", names(all))
+	}
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -96,7 +100,7 @@ func (q *Question) bound(term operand, at int) *pgerr.Error {
 	switch {
 	case errors.Is(err, realized.ErrUnbounded):
 		return pgerr.New(pgerr.NoBounds, "the question has no bounds: for some values it is infinite, or no number").At(at).
-			WithHint("Bound it: LEAST(GREATEST(ln(bmi - 9), 0), 3) has bounds, where bmi - 9 is above 0 for all values.")
+			WithHint("Divisors, and what ln is of, must not come near 0, nor exp become infinite, for any values of: %s.", spans(q.Columns))
 	case err != nil:
 		return pgerr.New(pgerr.StatementTooComplex, "the bounds of the question cannot be found").At(at).WithHint("Ask a simpler one.")
 	}
@@ -112,6 +116,28 @@ func (q *Question) bound(term operand, at int) *pgerr.Error {
 		q.Low, q.High = q.Columns[0].Low, q.Columns[0].High
 	}
 	return nil
+}
+
+// names lists columns.
+func names(all []Column) string {
+	var text []string
+	for _, c := range all {
+		text = append(text, c.Name)
+	}
+	return strings.Join(text, ", ")
+}
+
+// spans lists numbers with their bounds, and categories with their values.
+func spans(all []Column) string {
+	var text []string
+	for _, c := range all {
+		if c.category() {
+			text = append(text, c.Name+" in "+strings.Join(c.Values, ", "))
+		} else {
+			text = append(text, c.Name+" from "+number(c.Low)+" to "+number(c.High))
+		}
+	}
+	return strings.Join(text, "; ")
 }
 
 // short rounds a bound to a billionth of the width, so that it is written shortly: a score beyond it counts as the bound.

@@ -63,9 +63,13 @@ func notAsked(what string, at int) *pgerr.Error {
 
 func (r *resolution) column(e *ast.Column) (operand, *pgerr.Error) {
 	i := columns(r.all).index(e.Name)
-	if i < 0 || e.Qualifier != "" {
+	if e.Qualifier != "" {
+		return operand{}, pgerr.New(pgerr.NotAllowed, "a question is about one table, and its columns have no other name before them").
+			At(e.At).WithHint("Write %s.", e.Name)
+	}
+	if i < 0 {
 		return operand{}, pgerr.New(pgerr.NotAllowed, "no private column %q can be asked about", e.Name).At(e.At).
-			WithHint("The policy lists those that can, with values or bounds. Public columns are in the table as they are.")
+			WithHint("These can be asked about: %s. Public columns are in the table as they are.", names(r.all))
 	}
 	c := r.all[i]
 	if r.used.index(c.Name) < 0 {
@@ -147,7 +151,7 @@ func (r *resolution) operation(e *ast.Op) (operand, *pgerr.Error) {
 		if out.whole {
 			return operand{}, pgerr.New(pgerr.NotAllowed, "integers are divided without a rest in Postgres, which cannot be asked about").
 				At(e.At).
-				WithHint("Write a number with a point, such as age / 10.0.")
+				WithHint("Cast one of them, as in x::numeric / y, or write a number with a point.")
 		}
 		if left.is(1) && right.sum && right.exponent != nil {
 			return operand{expr: realized.Logistic(realized.Neg(*right.exponent)), logistic: true}, nil

@@ -469,7 +469,7 @@ func TestQuestionsTaken(t *testing.T) {
 
 func TestQuestionsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"id": "no private column", "p.age": "no private column", "1": "no private column", "age / 10": "without a rest",
+		"id": "no private column", "p.age": "no other name before them", "1": "no private column", "age / 10": "without a rest",
 		"age / (age - 50.0)": "no bounds", "ln(age - 10)": "no bounds", "exp(exp(age))": "no bounds", "ward + 1": "no numbers",
 		"age > 50": "operator >", "smoker AND sex": "cannot be asked", "age ^ 0.5": "whole exponent", "age ^ 99": "whole exponent",
 		"round(age)": "function round()", "age::int": "this type", "random() + age": "function random()",

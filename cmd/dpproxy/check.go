@@ -31,8 +31,12 @@ func (c *checkCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s: the file is well formed: %d tables, %d analysts, privacy unit %q\n",
-		c.Policy, len(policy.Tables.Tables), len(policy.Analysts), policy.Tables.Unit)
+	tables := fmt.Sprintf("%d tables", len(policy.Tables.Tables))
+	if n := len(policy.Local); n > 0 {
+		tables += fmt.Sprintf(", and %d of the local model", n)
+	}
+	fmt.Printf("%s: the file is well formed: %s, %d analysts, privacy unit %q\n", c.Policy, tables, len(policy.Analysts),
+		policy.Tables.Unit)
 	if err := sayQuestions(c.Policy, policy); err != nil {
 		return err
 	}

@@ -8,21 +8,29 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// TestConversation plays testdata/conversation with psql: how tables are found, the price of a survey before it is taken, and the replies
-// of one that cannot be taken, or that some have not answered. -rewrite writes the replies.
+// TestConversation plays testdata/conversation: how tables are found, the price of a survey before it is taken, and the replies of one that
+// cannot be taken, or that some have not answered.
 func TestConversation(t *testing.T) {
-	const file, mark, reply = "testdata/conversation", "> ", "----"
+	const file = "testdata/conversation"
+	s := sitetest.Make(t, sitetest.Options{Database: "clinic", Schema: schema, Policy: policy})
+	golden(t, file, play(t, s.Run(t), file))
+}
+
+// mark is before each statement of a conversation.
+const mark = "> "
+
+// play has psql run the statements of a file as ana, and returns them with the replies, without blanks at the ends of lines.
+func play(t *testing.T, r *sitetest.Running, file string) string {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := sitetest.Make(t, sitetest.Options{Database: "clinic", Schema: schema, Policy: policy})
-	r := s.Run(t)
 	var script strings.Builder
 	for line := range strings.Lines(string(text)) {
 		if statement, ok := strings.CutPrefix(line, mark); ok {
 			quoted := strings.ReplaceAll(strings.TrimSpace(line), "'", "''")
-			script.WriteString("\\echo '" + quoted + "'\n\\echo " + reply + "\n" + statement)
+			script.WriteString("\\echo '" + quoted + "'\n\\echo ----\n" + statement)
 		}
 	}
 	var got strings.Builder
@@ -36,13 +44,23 @@ func TestConversation(t *testing.T) {
 		}
 		got.WriteString(line + "\n")
 	}
-	if got.String() == string(text) {
+	return got.String()
+}
+
+// golden compares a text with a file, or writes it there with -rewrite.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got == string(want) {
 		return
 	}
 	if !sitetest.Rewriting() {
-		t.Fatalf("psql prints\n%s\nwant\n%s", got.String(), text)
+		t.Fatalf("psql prints\n%s\nwant\n%s", got, want)
 	}
-	if err := os.WriteFile(file, []byte(got.String()), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/dp"
 	"dpproxy/mirror"
@@ -215,14 +212,6 @@ func crowded(q *Inquiry) error {
 		WithHint("Nothing was asked. With a larger epsilon an answer is one value, which takes less room.")
 }
 
-// withoutValues says what happened to a row without the values that an error can have.
-func withoutValues(err error) error {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return fmt.Errorf("the protected database failed with SQLSTATE %s", e.Code)
-	}
-	return errors.New("a row could not be read")
-}
-
 // defect has nothing asked of the table any more, before dpproxy starts anew.
 func (t *table) defect(ctx context.Context, err error) error {
 	t.answers.Freeze(err)
@@ -245,7 +234,10 @@ func (t *table) record(ctx context.Context, q *Inquiry, draft *answers.Draft) (*
 		t.cfg.Log.ErrorContext(ctx, "a survey was not recorded", "table", t.local.Name.String(), "reason", err)
 		return nil, unrecorded()
 	}
-	return draft.Recorded(), nil
+	s := draft.Recorded()
+	t.cfg.Log.InfoContext(ctx, "a survey was taken", "table", t.local.Name.String(), "analyst", q.analyst, "name", s.Name,
+		"epsilon", dp.Decimal(s.EpsilonPico, 12), "asked", s.Asked, "answered", s.Answered)
+	return s, nil
 }
 
 // outcome returns the row of a survey.

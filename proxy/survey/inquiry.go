@@ -96,6 +96,10 @@ func epsilonOf(call *parser.SurveyCall) (int64, error) {
 // resolveWhere resolves the condition, which may mention columns that everybody sees, and nothing else.
 func (q *Inquiry) resolveWhere() error {
 	parsed, refusal := parser.ParseQuestion(q.call.Where.Text)
+	if refusal != nil && refusal.Code == pgerr.Syntax {
+		refusal = pgerr.New(pgerr.Syntax, "this is no condition over the key and the public columns").At(0).
+			WithHint("Write one as in WHERE, about %s.", strings.Join(q.shown(), ", "))
+	}
 	if refusal != nil {
 		return placed(refusal, q.call.Where)
 	}
@@ -115,9 +119,16 @@ func (q *Inquiry) shownColumn(c *ast.Column) (*scalar.Column, error) {
 			return col.Scalar(col.Read("t")), nil
 		}
 	}
-	return nil, pgerr.New(pgerr.NotAllowed, "the condition of a survey cannot mention %q: it is no public column", c.Name).At(c.At).
-		WithHint("Who is asked would tell its values. Ask about it: it can be in the question.")
+	refused := pgerr.New(pgerr.NotAllowed, "the condition of a survey cannot mention %q: it is no public column", c.Name).At(c.At)
+	private := slices.ContainsFunc(q.local.Private, func(p policy.Column) bool { return p.Name == c.Name })
+	if !private || c.Qualifier != "" {
+		return nil, refused.WithHint("Columns are written without the table. Public ones are %s.", strings.Join(q.shown(), ", "))
+	}
+	return nil, refused.WithHint("Who is asked would tell its values. Ask about it: it can be in the question.")
 }
+
+// shown are the names of the key and the public columns.
+func (q *Inquiry) shown() []string { return append([]string{q.local.Key}, q.local.Public...) }
 
 // reserved are names that columns of answers cannot have: the table's own, and Postgres's.
 var reserved = []string{"loss", "remaining", "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}
@@ -131,9 +142,13 @@ func (q *Inquiry) checkName() error {
 	const longest = 63
 	unprintable := strings.ContainsFunc(name.Text, func(r rune) bool { return !unicode.IsPrint(r) || r == '"' })
 	switch {
-	case name.Text == "" || len(name.Text) > longest || strings.Trim(name.Text, " ") != name.Text || unprintable:
+	case name.Text == "" || len(name.Text) > longest:
 		return pgerr.New(pgerr.InvalidParameterValue, "the name of a survey is that of a column: 1 to %d bytes", longest).At(name.At).
 			WithHint("Write name => 'stroke'.")
+	case strings.Trim(name.Text, " ") != name.Text || unprintable:
+		return pgerr.New(pgerr.InvalidParameterValue,
+			"the name of a survey has no double quotes, control characters, or blanks at its ends",
+		).At(name.At).WithHint("Write name => 'stroke'.")
 	case q.local.Shown(name.Text) || slices.Contains(reserved, name.Text):
 		return pgerr.New(pgerr.InvalidParameterValue, "the table has a column %q already", name.Text).At(name.At).
 			WithHint("Write another name.")
@@ -178,9 +193,14 @@ func (q *Inquiry) String() string { return q.local.String() }
 func (q *Inquiry) Mechanism() (answer, mechanism string) {
 	ends := q.question.Answers()
 	odds := dp.Decimal(q.epsilon, 12)
-	if q.question.Kind == answers.Category {
+	switch q.question.Kind {
+	case answers.Category:
 		return fmt.Sprintf("%s, one of %d values", q.question.Text, len(ends)),
 			fmt.Sprintf("randomised response, the own value with odds of exp(%s) to 1 of any other", odds)
+	case answers.Set:
+		return fmt.Sprintf("%s, a set out of %d values", q.question.Text, len(ends)),
+			fmt.Sprintf("unary encoding, the own value with 1/2 and each other one with 1/(exp(%s) + 1)", odds)
+	case answers.Number:
 	}
 	return fmt.Sprintf("%s, a number from %s to %s", q.question.Text, ends[0], ends[1]),
 		fmt.Sprintf("one of the two ends, the likelier the nearer, with odds of at most exp(%s) to 1", odds)

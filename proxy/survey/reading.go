@@ -108,6 +108,14 @@ const settings = introspect.PlainText + `; SET LOCAL row_security = off; SET LOC
 // A rowError is a failure of the read that may depend on a row.
 type rowError struct{ error }
 
+// withoutValues says what happened to a row without the values that an error can have.
+func withoutValues(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return fmt.Errorf("the protected database failed with SQLSTATE %s", e.Code)
+	}
+	return errors.New("a row could not be read")
+}
+
 // A source is a local table of the protected database.
 type source struct {
 	local *policy.Local
@@ -146,7 +154,11 @@ func (t source) objects(ctx context.Context, r *read, draft *answers.Draft) erro
 	for i := 1 + r.public; i < len(results); i++ {
 		results[i] = pgx.BinaryFormatCode
 	}
-	rows := conn.PgConn().ExecParams(ctx, r.sql, params, oids, formats, results)
+	// The database plans it first: a statement that it does not take tells of no row.
+	if _, err := conn.PgConn().Prepare(ctx, "", r.sql, oids); err != nil {
+		return t.untaken(ctx, err)
+	}
+	rows := conn.PgConn().ExecPrepared(ctx, "", params, formats, results)
 	if err := t.collect(ctx, rows, r, draft); err != nil {
 		_, _ = rows.Close() // the session ends
 		return rowError{err}
@@ -211,7 +223,17 @@ func (t source) unchanged(ctx context.Context, tx pgx.Tx) error {
 // lostConnection reports whether a read has failed for a reason that lies in no row: the connection, or the server as a whole.
 func lostConnection(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
-	return !ok || slices.Contains([]string{"08", "53", "55", "57"}, refused.Code[:2])
+	return !ok || slices.Contains([]string{"08", "40", "53", "55", "57"}, refused.Code[:2])
+}
+
+// untaken is the error of a statement that the protected database does not take.
+func (t source) untaken(ctx context.Context, err error) error {
+	if lostConnection(err) {
+		return interrupted()
+	}
+	t.log.ErrorContext(ctx, "the protected database does not take a survey", "table", t.local.Name.String(), "reason", withoutValues(err))
+	return pgerr.New(pgerr.Internal, "the protected database does not take the survey").
+		WithHint("Nothing was asked. Ask in another way, and tell the administrator.")
 }
 
 func unreached() error {

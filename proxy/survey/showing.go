@@ -103,7 +103,12 @@ func comment(s *answers.Survey) string {
 	if s.Kind == answers.Set {
 		form = "a set of values: its own with 1/2, each other with 1/(exp(epsilon) + 1), of"
 	}
-	return fmt.Sprintf("%s%s; epsilon %s; %s: %s", s.Question, where, dp.Decimal(s.EpsilonPico, 12), form, strings.Join(s.Answers, ", "))
+	epoch := ""
+	if s.Epoch > 0 {
+		epoch = fmt.Sprintf("; epoch %d", s.Epoch)
+	}
+	return fmt.Sprintf("%s%s; epsilon %s; %s: %s%s", s.Question, where, dp.Decimal(s.EpsilonPico, 12), form,
+		strings.Join(s.Answers, ", "), epoch)
 }
 
 // write writes the rows in the text format of COPY.
