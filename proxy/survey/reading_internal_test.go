@@ -10,8 +10,10 @@ import (
 // TestInterruptions holds that a read which failed for a reason that lies in no row is none that stops surveys of the table.
 func TestInterruptions(t *testing.T) {
 	for code, want := range map[string]bool{
-		"08006": true, "40001": true, "40P01": true, "53200": true, "55P03": true, "57014": true, "57P01": true, // the server, or another session
-		"22003": false, "22P02": false, "XX000": false, "P0001": false, "23505": false, // perhaps a row
+		// The server, or another session.
+		"08006": true, "40001": true, "40P01": true, "53200": true, "55P03": true, "57014": true, "57P01": true,
+		// Perhaps a row.
+		"22003": false, "22P02": false, "XX000": false, "P0001": false, "23505": false,
 	} {
 		if got := lostConnection(&pgconn.PgError{Code: code}); got != want {
 			t.Errorf("%s: %t", code, got)
