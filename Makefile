@@ -96,11 +96,12 @@ truth: setup-test ## compare answers with the truth (half an hour; for the recor
 limits: ## print how limits do on tables that their constants have not seen (15 minutes)
 	$(GO) test -count=1 -timeout 60m -run '^TestStudy' -v ./contribution -args -study
 
-local: ## measure the local model: questions that one object answers, coverage of estimates, 1,000,000 objects (10 minutes)
+local: ## measure the local model: questions that one object answers, coverage of estimates, 10,000,000 objects (20 minutes)
 	$(GO) test -count=1 -timeout 30m -run '^TestMany$$' -v ./survey -args -objects 1000000
 	$(GO) test -count=1 -timeout 30m -run '^TestMany$$' -v ./survey -args -objects 1 -surveys 200
 	$(GO) test -count=1 -timeout 60m -run '^TestAcceptedQuestions$$|^TestRegressions$$' -v ./accountant/realized -args -runs 200
 	$(GO) test -count=1 -timeout 60m -run '^TestCoverage$$' -v ./estimate/population -args -populations 1000
+	$(GO) test -count=1 -timeout 60m -run '^TestMany$$' -v ./integration/local -args -people 10000000
 
 generate: ## regenerate docs/errors.md
 	$(GO) generate ./pgerr

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/jackc/pgx/v5"
-
 	"dpproxy/accountant"
 	"dpproxy/accountant/logledger"
 	"dpproxy/accountant/realized"
@@ -56,8 +54,7 @@ func (s localSite) showAnswers(ctx context.Context, report func(string)) error {
 		limit := realized.Limit{
 			EpsilonPico: min(l.BudgetPico, balances[0].Limit.Pico()), DeltaAtto: min(l.DeltaAtto, balances[0].Limit.Atto()),
 		}
-		open := func(ctx context.Context) (*pgx.Conn, error) { return s.connectMirror(ctx) }
-		if err := survey.Show(ctx, l, answers, s.readers()[l.Name], limit, open); err != nil {
+		if err := survey.Show(ctx, l, answers, s.readers()[l.Name], limit, s.connectMirror); err != nil {
 			return err
 		}
 		report(fmt.Sprintf("local.%s: made from the answers to %d surveys", l.Name.Name, len(answers.Surveys())))
