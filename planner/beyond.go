@@ -64,7 +64,7 @@ func excessOf(m *Measure, norm int, clip Clip, confidence float64) contribution.
 	return e
 }
 
-// upTo returns how much of a statistic is left out of the partition at most, in size, if units go on above
+// upTo returns how much of a statistic is left out of the partition at most, in size and in whole steps, if units go on above
 // its limit as they do below.
 func (r observation) upTo(statistic int) float64 {
 	e, ok := r.excess(statistic)
@@ -74,7 +74,7 @@ func (r observation) upTo(statistic int) float64 {
 	case math.IsInf(e.UpTo, 1):
 		return e.UpTo
 	}
-	return e.UpTo * r.spread[statistic]
+	return math.Ceil(e.UpTo * r.spread[statistic])
 }
 
 // beyond returns how far a statistic may be below and above what is released because of its limit,

@@ -129,6 +129,7 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 			bar.Least, bar.Most = min(bar.Least, one.Least), max(bar.Most, one.Most)
 			bar.Beyond = max(bar.Beyond, one.Beyond)
 		}
+		bar.None = released != nil && !bar.Hidden && !bar.Known()
 		bars = append(bars, bar)
 	}
 	return bars

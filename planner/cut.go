@@ -21,7 +21,7 @@ func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
 			if m.Tail == nil || m.Shared {
 				continue
 			}
-			s := m.cut(b, set, released[i].Clips[m.at], unit)
+			s := m.cut(b, set, released, released[i].Clips[m.at], unit)
 			switch {
 			case m.family != nil:
 				s = "In all grouping sets: " + s
@@ -54,7 +54,7 @@ func (b *BlockPlan) Chosen(released []*Released) []string {
 }
 
 // cut writes what the limits of the measure leave out of one grouping set.
-func (m *Measure) cut(b *BlockPlan, set *GroupingSet, clip Clip, unit string) string {
+func (m *Measure) cut(b *BlockPlan, set *GroupingSet, released []*Released, clip Clip, unit string) string {
 	last := len(m.Norms) - 1
 	limit := m.Norms[last].Grid.Limit(clip.Levels[last])
 	e, times := excessOf(m, last, clip, 1-set.alpha), m.family.times(b)
@@ -72,7 +72,7 @@ func (m *Measure) cut(b *BlockPlan, set *GroupingSet, clip Clip, unit string) st
 	case math.IsInf(e.UpTo, 1):
 		return said + unboundedExcess(e, "what it leaves out")
 	}
-	said += "What they have beyond that is left out: " + m.lost(e, scale, of)
+	said += "What they have beyond that is left out: " + m.lost(e, scale, of, b.mostOfGroup(released, m))
 	if times != "" {
 		said += ", of totals as many times that"
 	}
@@ -141,17 +141,53 @@ func aboveLimit(e contribution.Excess, confidence float64) string {
 }
 
 // lost says how much is left out, in units of the norm. Of a Euclidean norm over groups no sum is
-// known, but that each group has less than it.
-func (m *Measure) lost(e contribution.Excess, scale float64, of string) string {
+// known, but that each group has less than it. Errors have the part of a group if it is spread over groups as all rows are.
+func (m *Measure) lost(e contribution.Excess, scale float64, of string, group float64) string {
 	most := twoDigits(math.Ceil(e.UpTo)*scale, math.Ceil)
 	about := twoDigits(math.Round(e.About)*scale, math.Round)
-	switch {
-	case m.keyed && !m.laplace || m.byGroup.holds():
+	each := twoDigits(group*scale, math.Ceil) + of + " of each group" + map[bool]string{true: " or total"}[m.family != nil] +
+		", spread over groups as all rows are,"
+	spread := group > 0 && m.keyed && !m.byGroup.holds() && twoDigits(group*scale, math.Ceil) != most
+	if m.keyed && !m.laplace || m.byGroup.holds() {
+		if spread {
+			return "at most " + each + " and " + most + " of a group that has it all," + fallsOn
+		}
 		return "at most " + most + of + " of each group" + fallsOn
-	case e.About < 1:
-		return "at most " + most + of + fallsOn
 	}
-	return "about " + about + of + ", at most " + most + fallsOn
+	said := "at most " + most
+	if e.About >= 1 {
+		said, of = "about "+about+of+", "+said, ""
+	}
+	if said += of; spread {
+		said += " in all groups, and at most " + each
+	}
+	return said + fallsOn
+}
+
+// mostOfGroup returns how much of a measure is left out of a group at most, as errors have it, or of a total in which units have the
+// weights of groups; 0 where nothing is known of groups.
+func (b *BlockPlan) mostOfGroup(released []*Released, m *Measure) (most float64) {
+	for j, set := range b.Sets {
+		if !set.Private() && (released[j] == nil || len(released[j].Rows) < set.size) {
+			return 0
+		}
+	}
+	for j, rows := range b.consistent(released) {
+		if rows == nil {
+			continue
+		}
+		set := b.Sets[j]
+		observable := set.observable(rows)
+		for i, s := range set.statistics {
+			if s.measure == nil || s.measure != m && (m.family == nil || s.measure.family != m.family) {
+				continue
+			}
+			for _, row := range observable {
+				most = math.Max(most, set.observed(row).upTo(i))
+			}
+		}
+	}
+	return most
 }
 
 // over says what a norm over groups means; part writes a part of the limit.

@@ -193,3 +193,36 @@ func TestIntervalsOfTotals(t *testing.T) {
 		t.Errorf("the total may be %g above, each of three groups %g", beyond[3000], beyond[1000])
 	}
 }
+
+// TestCutsAgree: the figure of an error, and of all groups the largest, stands among those of what is said of units above a limit.
+func TestCutsAgree(t *testing.T) {
+	for _, c := range []struct{ sql, contribution, mechanism string }{
+		{"SELECT count(*) FROM visits", "auto", "gaussian"},
+		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "auto", "gaussian"},
+		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "fixed", "gaussian"},
+		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "fixed", "laplace"},
+		{"SELECT diagnosis, sum(cost) FROM visits GROUP BY 1", "auto", "gaussian"},
+		{"SELECT diagnosis, date_part('year', day), count(*) FROM visits GROUP BY ROLLUP (1, 2)", "auto", "gaussian"},
+		{"SELECT diagnosis, date_part('year', day), count(*) FROM visits GROUP BY ROLLUP (1, 2)", "fixed", "laplace"},
+	} {
+		p := planWith(t, connect(t), clinic(t), c.sql, func(s *planner.Settings) {
+			s.Mechanism, s.Contribution = c.mechanism, c.contribution
+		})
+		b := p.Blocks[0]
+		var released []*planner.Released
+		for _, set := range b.Sets {
+			r := &planner.Released{Clips: cut{tail: [3]int64{900, 300, 24}}.clips(set)}
+			for row := range set.Size() {
+				r.Rows = append(r.Rows, []*big.Int{big.NewInt(int64(500 * (row + 1)))})
+			}
+			released = append(released, r)
+		}
+		bar, said := b.Errors(released)[0], strings.Join(b.Cuts(released, "patient"), "\n")
+		_, figure, _ := strings.Cut(bar.String(), "up to ")
+		figure, _, _ = strings.Cut(figure, " more")
+		if figure == "" || !strings.Contains(said, "at most "+figure+" ") {
+			t.Errorf("%s (%s): the error leaves out up to %q: %s", c.sql, c.mechanism, figure, said)
+		}
+		t.Logf("%s: %s", figure, said)
+	}
+}

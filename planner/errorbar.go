@@ -13,8 +13,8 @@ type ErrorBar struct {
 	// over the rows, in units of the value (days or seconds of times). They are negative
 	// where they are known with the answer only, or not at all.
 	Least, Most float64
-	// Hidden says that all values are NULL, of small groups.
-	Hidden bool
+	// Hidden says that all values are NULL, of small groups, and None that there are no groups.
+	Hidden, None bool
 	// Said is what the error means where it is a number of rows, written %s: of a value that was chosen.
 	Said string
 	// Beyond is how much more the limits of contributions may leave out of a row, if what units
@@ -23,13 +23,19 @@ type ErrorBar struct {
 	Moves  bool
 }
 
+// Known reports whether anything is known of the error.
+func (e ErrorBar) Known() bool { return e.Least >= 0 }
+
 // String writes the error as "count(*) ± 20" or "avg(cost) ± 2.5 to 31".
 func (e ErrorBar) String() string {
 	if e.Hidden {
 		return e.Label + " of too few rows"
 	}
-	if e.Least < 0 {
-		return e.Label + " within bounds"
+	if e.None {
+		return e.Label + " of no group"
+	}
+	if !e.Known() {
+		return e.Label + " with an error known with the answer"
 	}
 	if math.IsInf(e.Least, 1) {
 		return e.Label + " of unknown error"

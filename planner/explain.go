@@ -229,6 +229,25 @@ func (p *Plan) Clamped() string {
 	return strings.Join(parts, ", ")
 }
 
+// Remarks tell where an answer has other groups than the statement seems to ask for: those of private keys that few units
+// have are not shown, and the top is read off all groups though the session wants it chosen.
+func (p *Plan) Remarks() []string {
+	var said []string
+	for _, g := range p.sets() {
+		s := ""
+		switch {
+		case g.Private():
+			s = fmt.Sprintf("Groups that few units (%s) have are not shown.", p.unit)
+		case g.whyNot != "" && p.settings.Top == topOn:
+			s = "All groups were measured in spite of dp.top = on: " + g.whyNot + "."
+		}
+		if s != "" && !slices.Contains(said, s) {
+			said = append(said, s)
+		}
+	}
+	return said
+}
+
 // An Effect is all that is known of an aggregate without groups before anything is read: it tells
 // administrators how their policy limits answers.
 type Effect struct {

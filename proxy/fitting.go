@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 
@@ -28,7 +29,7 @@ func (e *execution) fitting(ctx context.Context, analysed *analysed, pre *prelud
 	if !ok || short.Code != pgerr.BudgetExhausted || short.Detail == "" {
 		return refused
 	}
-	plan, spent := e.fittingPlan(ctx, analysed, pre)
+	plan, spent, tightest := e.fittingPlan(ctx, analysed, pre)
 	if plan == nil {
 		return refused
 	}
@@ -38,8 +39,12 @@ func (e *execution) fitting(ctx context.Context, analysed *analysed, pre *prelud
 	}
 	set += spent
 	told := *short
+	if of, exhausted := strings.CutSuffix(told.Message, " is exhausted"); exhausted {
+		told.Message = of + " has no room for the statement"
+	}
 	told.Message += ": " + set + " still fits"
-	if bars := errorBars(plan, make([][]*planner.Released, len(plan.Blocks))); plan.Reduces() == 0 && len(bars) > 0 {
+	told.Detail += fmt.Sprintf(" The least is left of %s: %s.", tightest.Scope, tightest.Remaining)
+	if bars := knownBars(plan); plan.Reduces() == 0 && len(bars) > 0 {
 		told.Detail += " With " + strings.TrimPrefix(set, "SET ") + " the error is: " + strings.Join(bars, ", ") + "."
 	}
 	told.Hint = set + "; or ask the administrator for budget. SELECT * FROM dp.budget shows what is left."
@@ -48,42 +53,61 @@ func (e *execution) fitting(ctx context.Context, analysed *analysed, pre *prelud
 
 // fittingPlan returns a plan for which all budgets have room and that spends about the most of it, and that amount; nil where there is
 // no useful one.
-func (e *execution) fittingPlan(ctx context.Context, analysed *analysed, pre *prelude) (plan *planner.Plan, spent string) {
+func (e *execution) fittingPlan(
+	ctx context.Context, analysed *analysed, pre *prelude,
+) (plan *planner.Plan, spent string, tightest planner.Cost) {
 	spend := pre.settings.Spend()
 	amount := spend
 	for range fittingSteps {
-		plan, part := e.affords(ctx, analysed, pre, amount)
+		plan, part, most := e.affords(ctx, analysed, pre, amount)
 		switch {
 		case plan == nil:
-			return nil, ""
+			return nil, "", tightest
 		case part == 1 && amount < spend:
-			return plan, dp.Decimal(amount, 12)
+			return plan, dp.Decimal(amount, 12), tightest
+		case most.Scope != "":
+			tightest = most
 		}
 		if amount = twoFigures(int64(float64(amount) * min(part, leastStep))); amount < spend/leastFitting {
-			return nil, ""
+			return nil, "", tightest
 		}
 	}
-	return nil, ""
+	return nil, "", tightest
+}
+
+// knownBars are the errors of a plan that are known before the answer.
+func knownBars(plan *planner.Plan) (bars []string) {
+	for _, b := range plan.Blocks {
+		for _, bar := range b.Errors(nil) {
+			if bar.Known() {
+				bars = append(bars, bar.String())
+			}
+		}
+	}
+	return bars
 }
 
 // affords returns the plan that spends an amount, in 10⁻¹² of ε, and the part of it for which budgets would have room if its price grew
-// with the amount alone, in zCDP with its square: 1 if they have room for all. The plan is nil where there is none.
-func (e *execution) affords(ctx context.Context, analysed *analysed, pre *prelude, pico int64) (*planner.Plan, float64) {
+// with the amount alone, in zCDP with its square: 1 if they have room for all. The plan is nil
+// where there is none. Tightest is the budget that has the least room, if not enough.
+func (e *execution) affords(
+	ctx context.Context, analysed *analysed, pre *prelude, pico int64,
+) (plan *planner.Plan, part float64, tightest planner.Cost) {
 	lessened := *pre
 	lessened.settings.EpsilonPico, lessened.settings.MaxEpsilonPico = pico, pico
-	plan, err := e.plan(analysed, &lessened)
-	if pico == 0 || err != nil {
-		return nil, 0
+	var err error
+	if plan, err = e.plan(analysed, &lessened); pico == 0 || err != nil {
+		return nil, 0, tightest
 	}
 	known := e.recall(ctx, plan, &lessened)
 	rest := plan.Rest(known.Known())
 	bill := e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, &lessened)
 	if e.p.cashier.Covered(ctx, bill) == nil {
-		return plan, 1
+		return plan, 1, tightest
 	}
 	costs, err := e.p.cashier.Costs(ctx, bill)
 	if err != nil {
-		return nil, 0
+		return nil, 0, tightest
 	}
 	least := leastStep
 	for _, c := range costs {
@@ -91,11 +115,11 @@ func (e *execution) affords(ctx context.Context, analysed *analysed, pre *prelud
 		if c.Loss.Measure() == dp.ZCDP {
 			part = math.Sqrt(part)
 		}
-		if !c.Fits {
-			least = min(least, part)
+		if !c.Fits && (part < least || tightest.Scope == "") {
+			least, tightest = min(least, part), c
 		}
 	}
-	return plan, least
+	return plan, least, tightest
 }
 
 // twoFigures rounds an amount down to two figures.

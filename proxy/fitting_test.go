@@ -53,6 +53,9 @@ func TestFitting(t *testing.T) {
 		}
 		named := regexp.MustCompile(c.want).FindString(refused.Message)
 		stated := regexp.MustCompile(`the error is: count\(\*\) ± [0-9]+`).MatchString(refused.Detail)
+		if strings.Contains(refused.Message, "exhausted") || !strings.Contains(refused.Detail, "The least is left of unit patient: ") {
+			t.Errorf("%s: %s; %s", c.set, refused.Message, refused.Detail)
+		}
 		if named == "" || stated != strings.Contains(named, "dp.epsilon") {
 			t.Errorf("%s: %s; %s; %s", c.set, refused.Message, refused.Detail, refused.Hint)
 			continue

@@ -137,7 +137,7 @@ func TestDemo(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{
-		"List of relations", "clamped to", "NOTICE:  cost", "cannot be read", "QUERY PLAN", "is exhausted", "analyst",
+		"List of relations", "clamped to", "NOTICE:  cost", "cannot be read", "QUERY PLAN", "has no room for the statement", "analyst",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is missing in\n%s", want, out)

@@ -1,0 +1,31 @@
+package planner_test
+
+import (
+	"strings"
+	"testing"
+
+	"dpproxy/planner"
+)
+
+// TestRemarks: private groups, and a top that is asked for and cannot be chosen, are told with the answer.
+func TestRemarks(t *testing.T) {
+	for _, c := range []struct{ sql, top, want string }{
+		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "on", ""},
+		{"SELECT hospital_id, count(*) FROM visits GROUP BY 1", "auto", "Groups that few units (patient) have are not shown."},
+		{
+			"SELECT hospital_id, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 1", "on",
+			"Groups that few units (patient) have are not shown.",
+		},
+		{
+			"SELECT diagnosis, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 2", "on",
+			"All groups were measured in spite of dp.top = on: LIMIT is more than half of the groups.",
+		},
+		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 2", "auto", ""},
+		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 1", "on", ""},
+	} {
+		p := planWith(t, connect(t), clinic(t), c.sql, func(s *planner.Settings) { s.Top, s.Mechanism = c.top, "auto" })
+		if got := strings.Join(p.Remarks(), "\n"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.sql, got, c.want)
+		}
+	}
+}
