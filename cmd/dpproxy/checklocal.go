@@ -28,11 +28,13 @@ func checkLocal(ctx context.Context, s localSite, file string, cat *policy.Model
 				mirror.Warning, t, s.policy.Tables.Unit, n)
 		}
 	}
-	but := ""
-	if delta > 0 {
-		but = ", delta " + dp.Scientific(delta, 18) + " in all"
+	who, total := "whoever is in all of them", strings.Join(parts, " + ")+" = "+dp.Decimal(sum, 12)
+	if len(s.policy.Tables.Tables) == 0 && len(tables) == 1 {
+		who, total, delta = "each object", parts[1], tables[0].DeltaAtto
 	}
-	fmt.Printf("%s: whoever is in all of them is protected against a change of values by epsilon %s = %s%s, and not against the fact of "+
-		"being listed\n", file, strings.Join(parts, " + "), dp.Decimal(sum, 12), but)
+	if delta > 0 {
+		total += ", delta " + dp.Scientific(delta, 18) + " in all"
+	}
+	fmt.Printf("%s: %s is protected against a change of values by epsilon %s, and not against the fact of being listed\n", file, who, total)
 	return nil
 }

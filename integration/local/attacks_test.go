@@ -20,9 +20,8 @@ CREATE TABLE visits (id int PRIMARY KEY, person int NOT NULL, cost int);
 func TestAttacks(t *testing.T) {
 	const file = "testdata/attacks"
 	for name, values := range map[string]string{
-		"unknown":         "smoker = NULL, age = NULL, sex = NULL, bmi = NULL, ward = NULL, note = NULL, district = NULL",
-		"far out":         "age = -2147483648, sex = 32767, bmi = 'NaN', ward = repeat('x', 100000), district = -1",
-		"hardly a number": `age = 2147483647, bmi = 1e-16000, ward = '\', note = '', district = 12`,
+		"unknown": "smoker = NULL, age = NULL, sex = NULL, bmi = NULL, ward = NULL, note = NULL, district = NULL",
+		"far out": "age = -2147483648, sex = 32767, bmi = 1e-16000, ward = repeat('x', 100000), note = '', district = -1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			schema := few + "UPDATE people SET " + values + " WHERE id = 3;"

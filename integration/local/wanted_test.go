@@ -27,6 +27,10 @@ func TestWanted(t *testing.T) {
 	if got := sitetest.Rows(t, conn, survey); !strings.Contains(got, "3001") {
 		t.Errorf("confirmed, it has %s answers", got)
 	}
+	sitetest.Rows(t, conn, "EXPLAIN SELECT answered::text FROM dp.survey('people', 'age', 0.5)")
+	if got := sitetest.Rows(t, conn, "SELECT answered::text FROM dp.survey('people', 'age', 0.5)"); !strings.Contains(got, "3001") {
+		t.Errorf("once its price was shown, it has %s answers", got)
+	}
 	sitetest.Exec(t, conn, "SET dp.spend = never")
 	if got := sitetest.Rows(t, conn, survey); !strings.Contains(got, "3001") {
 		t.Errorf("asked again for nothing, it has %s answers", got)
