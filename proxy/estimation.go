@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 
+	"dpproxy/pgerr"
 	"dpproxy/proxy/survey"
 	"dpproxy/wire"
 )
@@ -19,10 +20,18 @@ type estimateState struct {
 	Rows       []survey.EstimateRow `json:"rows"`
 }
 
+// maxEstimates bounds the estimates of a statement, each of which can take seconds.
+const maxEstimates = 20
+
 // estimates answers all calls of the statement whose arguments are known.
 func (e estimation) estimates(ctx context.Context, b wire.BindRequest) ([]estimateState, error) {
 	out := []estimateState{}
-	for _, call := range e.text.stmt.Estimates {
+	calls := e.text.stmt.Estimates
+	if len(calls) > maxEstimates {
+		return nil, pgerr.New(pgerr.StatementTooComplex, "a statement has more than %d estimates", maxEstimates).
+			At(calls[maxEstimates].At).WithHint("Write several statements.")
+	}
+	for _, call := range calls {
 		known := true
 		for _, a := range []struct {
 			param int

@@ -83,6 +83,7 @@ func TestEstimates(t *testing.T) {
 	if after := sitetest.Rows(t, conn, everything); after != before {
 		t.Errorf("the answers were %s, and are %s", before, after)
 	}
+	testEstimatesForms(t, conn)
 	testEstimatesRefused(t, conn, sitetest.Dial(t, r.URL("eve")))
 }
 
@@ -140,6 +141,28 @@ func ofAnswers(t *testing.T, conn *pgx.Conn) (smokers, bmi population.Estimate) 
 	return h[1], bmi
 }
 
+// testEstimatesForms has statements of every form find the same estimate, and a session none that was made before a survey.
+func testEstimatesForms(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	const sql = "SELECT share FROM dp.local_histogram('people', 'smoker') WHERE value = 'true'"
+	want := sitetest.Rows(t, conn, sql, pgx.QueryExecModeSimpleProtocol)
+	sitetest.Exec(t, conn, "PREPARE shares AS "+sql)
+	sitetest.Exec(t, conn, "BEGIN; DECLARE shares CURSOR FOR "+sql)
+	sitetest.Exec(t, conn, "CREATE TEMP TABLE shares AS "+sql)
+	for _, form := range []string{"EXECUTE shares", "FETCH ALL FROM shares", "TABLE shares", "WITH s AS (" + sql + ") TABLE s"} {
+		if got := sitetest.Rows(t, conn, form, pgx.QueryExecModeSimpleProtocol); got != want {
+			t.Errorf("%s: %s, want %s", form, got, want)
+		}
+	}
+	sitetest.Exec(t, conn, "COMMIT")
+	sitetest.Exec(t, conn, "SELECT * FROM dp.survey('people', 'smoker', 0.3, 's3')")
+	for _, form := range []string{"EXECUTE shares", sql} {
+		if got := sitetest.Rows(t, conn, form, pgx.QueryExecModeSimpleProtocol); got == want {
+			t.Errorf("%s: after a survey the estimate is the same", form)
+		}
+	}
+}
+
 // testEstimatesRefused refuses what nothing is known of, with the place in the statement.
 func testEstimatesRefused(t *testing.T, conn, stranger *pgx.Conn) {
 	t.Helper()
@@ -168,6 +191,9 @@ func testEstimatesRefused(t *testing.T, conn, stranger *pgx.Conn) {
 			t.Errorf("%s: %s (%s) at %d, want %s at %d", sql, text, refused.Hint, refused.Position, want, at)
 		}
 	}
+	many := "SELECT 1" + strings.Repeat(", dp.local_mean('people', 'bmi')", 21)
+	_, err := conn.Exec(t.Context(), many, pgx.QueryExecModeSimpleProtocol)
+	sitetest.Fails(t, err, "54001", "a statement has more than 20 estimates")
 	for _, sql := range []string{"SELECT * FROM dp.local_histogram('people', 'smoker')", "SELECT * FROM dp.local_mean('people', 'bmi')"} {
 		_, err := stranger.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol)
 		sitetest.Fails(t, err, "42501", "permission denied for table people")

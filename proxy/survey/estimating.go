@@ -56,7 +56,9 @@ func (d *Desk) Estimate(ctx context.Context, call *parser.EstimateCall, analyst 
 	case t.estimating <- struct{}{}:
 		defer func() { <-t.estimating }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	e, err := t.estimated()
 	if err != nil {
