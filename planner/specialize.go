@@ -93,7 +93,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		g, err := sp.groupingSet(set, s, q.cat.Unit())
 		switch {
 		case err != nil:
-		case !g.Private() && g.size == 0 && !b.source.Concealing(): // a list of constants has none of the public groups
+		case len(b.sets) == 1 && !g.Private() && g.size == 0 && !b.source.Concealing(): // none of the public groups meets the conditions
 			g.showNone()
 		default:
 			err = q.chooseTop(b, g, env, s)

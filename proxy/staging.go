@@ -289,7 +289,7 @@ func outlookOf(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequ
 	if err != nil || pre.shadowed {
 		return &outlook{shadowed: true}, err
 	}
-	if e.text.stmt.Class != parser.Explain { // the lines of that are not its columns
+	if !e.part.quiet() { // the lines of an EXPLAIN are not its columns
 		if err := e.describe(ctx, m, analysed.query, pre, b); err != nil {
 			return nil, err
 		}

@@ -106,8 +106,39 @@ func testThresholdRefusals(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 			t.Errorf("%s is answered", sql)
 		}
 	}
+	told := shown(t, conn, "SELECT item FROM dp.plan($$"+thresholds[0]+"$$)", pgx.QueryExecModeSimpleProtocol)
+	sitetest.Exec(t, conn, "PREPARE prior(numeric) AS SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) - $1 FROM visits)")
+	for _, plan := range []string{told, shown(t, conn, "EXPLAIN EXECUTE prior(9)", pgx.QueryExecModeSimpleProtocol)} {
+		if !strings.Contains(plan, "together") {
+			t.Errorf("the plan of all: %s", plan)
+		}
+	}
 	if after, again := sitetest.Charges(t, s); after != n || again != spent {
 		t.Error("EXPLAIN or refusals have cost something")
+	}
+}
+
+// TestGroupsThatNoneMeets asks for groups of a public list of which none meets the condition, beside totals or alone.
+func TestGroupsThatNoneMeets(t *testing.T) {
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
+	conn := sitetest.Dial(t, s.Run(t).URL("ana"))
+	sitetest.Exec(t, conn, "SET dp.notice = off; SET dp.small_groups = show")
+	const from = " FROM visits WHERE diagnosis = 'nope' GROUP BY "
+	for sql, rows := range map[string]int{
+		"SELECT diagnosis, count(*)" + from + "ROLLUP (diagnosis)":                              1,
+		"SELECT diagnosis, count(*), avg(cost), dp.error(count(*))" + from + "CUBE (diagnosis)": 1,
+		"SELECT diagnosis, sum(cost)" + from + "ROLLUP (diagnosis) HAVING count(*) > -1000":     1,
+		"/* dp: consistent=on */ SELECT diagnosis, count(*)" + from + "ROLLUP (diagnosis)":      1,
+		"/* dp: columns=errors */ SELECT diagnosis, count(*)" + from + "ROLLUP (diagnosis)":     1,
+		"SELECT diagnosis, count(*), avg(cost)" + from + "diagnosis":                            0,
+		"/* dp: error=5000 */ SELECT diagnosis, count(*)" + from + "ROLLUP (diagnosis)":           1,
+	} {
+		for range 2 {
+			tag, err := conn.Exec(t.Context(), sql)
+			if err != nil || int(tag.RowsAffected()) != rows {
+				t.Errorf("%s: %d rows, %v", sql, tag.RowsAffected(), err)
+			}
+		}
 	}
 }
 
