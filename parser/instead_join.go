@@ -266,14 +266,18 @@ func (i *instead) lateral(sel, query *pg.SelectStmt) {
 		return
 	}
 	for _, side := range []*pg.Node{e.Lexpr, e.Rexpr} {
-		if o, ok := orderingOf([]*pg.Node{side}, query.SortClause); ok && strings.HasPrefix(exprOfColumn(side), alias+".") {
-			alone := clone(query)
-			alone.WhereClause, alone.LimitCount, alone.SortClause = nil, nil, nil
+		if _, ok := orderingOf([]*pg.Node{side}, query.SortClause); ok && strings.HasPrefix(exprOfColumn(side), alias+".") {
+			first := clone(query)
+			first.WhereClause, first.LimitCount, first.LimitOption = nil, nil, pg.LimitOption_LIMIT_OPTION_DEFAULT
+			first.DistinctClause = []*pg.Node{side}
+			first.SortClause = slices.Insert(first.SortClause, 0, &pg.Node{Node: &pg.Node_SortBy{SortBy: &pg.SortBy{
+				Node: side, SortbyDir: pg.SortByDir_SORTBY_DEFAULT, SortbyNulls: pg.SortByNulls_SORTBY_NULLS_DEFAULT,
+			}}})
 			out := clone(sel)
 			_, at := subselectOf(out)
 			at.Lateral = false
 			out.FromClause = []*pg.Node{{Node: &pg.Node_RangeSubselect{RangeSubselect: at}}}
-			i.around(out, firstRows(alone, o))
+			i.around(out, selectSQL(first))
 		}
 	}
 }
