@@ -5,7 +5,9 @@ import (
 	"math/big"
 
 	"dpproxy/estimate"
+	"dpproxy/parser/ast"
 	"dpproxy/planner/pgtype"
+	"dpproxy/planner/scalar"
 )
 
 // An averageOf is AVG of clamped values: a noisy sum of distances from the middle of their
@@ -17,11 +19,47 @@ type averageOf struct {
 }
 
 func newAverage(c *call) (form, error) {
+	if seconds, ok, err := c.difference(); ok || err != nil {
+		return averageOf{overRow{seconds, c.filter, c.At}, pgtype.Of(pgtype.Interval)}, err
+	}
 	x, err := c.number()
 	if err != nil {
 		return nil, err
 	}
 	return averageOf{overRow{x, c.filter, c.At}, pgtype.Mean(x.Type())}, nil
+}
+
+// difference resolves the seconds between two timestamps, if the only argument is that: of such a difference days have 24
+// hours, and there are no months, so that its seconds are all of it.
+func (c *call) difference() (seconds scalar.Expr, ok bool, err error) {
+	if len(c.Args) != 1 || c.Within != nil || c.Distinct {
+		return nil, false, nil
+	}
+	minus, ok := c.Args[0].(*ast.Op)
+	if !ok || minus.Name != "-" || minus.Left == nil {
+		return nil, false, nil
+	}
+	dates := 0
+	for _, e := range []ast.Expr{minus.Left, minus.Right} {
+		x, err := c.resolver.Expr(e)
+		if err != nil || !x.Type().Dated() {
+			return nil, false, nil //nolint:nilerr // the argument is resolved as any other, and refused by that
+		}
+		if x.Type().OID == pgtype.Date {
+			dates++
+		}
+	}
+	if dates == 2 { // whose difference is a number of days
+		return nil, false, nil
+	}
+	at := minus.Pos()
+	epoch := &ast.Const{Kind: ast.String, Text: "epoch", At: at}
+	seconds, err = c.resolver.Expr(&ast.Func{Name: "extract", Args: []ast.Expr{epoch, minus}, At: at})
+	if err != nil {
+		return nil, false, err
+	}
+	c.counts, c.shown = "seconds of ", []scalar.Expr{seconds}
+	return seconds, true, c.onNullRows(seconds)
 }
 
 func (f averageOf) resultType() (pgtype.Type, bool) { return f.result, false }

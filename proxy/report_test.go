@@ -129,3 +129,27 @@ func ranks(t *testing.T, ana *client, row func(string) []float64) {
 		}
 	}
 }
+
+// TestAverageInterval holds that a mean of differences of timestamps is an interval that is as far from the true one as is said,
+// however a session writes intervals.
+func TestAverageInterval(t *testing.T) {
+	w := newWorld(t)
+	ana := w.client(t, "ana")
+	const mean = "avg(timestamp '2010-01-01' - least(greatest(day, date '2020-01-01'), date '2024-12-31'))"
+	var truth float64
+	data := connect(t, w.data.URL("postgres", "postgres"))
+	if err := data.QueryRow(t.Context(), "SELECT extract(epoch FROM "+mean+")::float8 FROM visits").Scan(&truth); err != nil {
+		t.Fatal(err)
+	}
+	for _, style := range []string{"postgres", "sql_standard", "iso_8601"} {
+		ana.set(t, "IntervalStyle = "+style, "dp.epsilon = 5")
+		var seconds, half float64
+		sql := "SELECT extract(epoch FROM " + mean + ")::float8, dp.error(" + mean + ") FROM visits WHERE '" + style + "' <> ''"
+		if err := ana.QueryRow(t.Context(), sql).Scan(&seconds, &half); err != nil {
+			t.Fatal(err)
+		}
+		if truth >= 0 || math.Abs(seconds-truth) > 3*half || half > -truth/2 {
+			t.Errorf("%s: %v ± %v, in truth %v", style, seconds, half, truth)
+		}
+	}
+}

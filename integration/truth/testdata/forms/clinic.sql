@@ -81,7 +81,7 @@ SELECT avg(discharged::date - admitted::date) FROM visits;
 -- median length of stay
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM discharged - admitted) / 3600) FROM visits;
 
--- average interval (refused)
+-- average interval
 SELECT avg(discharged - admitted) FROM visits;
 
 -- admissions by hour and weekday
