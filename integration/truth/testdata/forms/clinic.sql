@@ -138,10 +138,10 @@ SELECT count(*) FROM visits WHERE diagnosis LIKE ANY (ARRAY['dia%', '%ma']);
 -- pairs of test and limit
 SELECT count(*) FROM visits WHERE (diagnosis, severity) IN (('flu', 4), ('asthma', 3));
 
--- share above the mean (refused)
+-- share above the mean
 SELECT count(*) FILTER (WHERE cost > (SELECT avg(cost) FROM visits)) * 1.0 / count(*) FROM visits;
 
--- patients above the mean by CTE (refused)
+-- patients above the mean by CTE
 WITH mean AS (SELECT avg(cost) AS cost FROM visits) SELECT count(*) FROM visits, mean WHERE visits.cost > mean.cost;
 
 -- highest cost of each patient

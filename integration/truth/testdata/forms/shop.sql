@@ -133,7 +133,7 @@ WHERE o.total > (SELECT avg(o2.total) FROM orders o2 JOIN customers c2 ON c2.id 
 -- the top spenders (refused)
 SELECT customer_id, sum(total) AS spent FROM orders GROUP BY customer_id ORDER BY spent DESC LIMIT 20;
 
--- share of revenue of the top tenth (refused)
+-- share of revenue of the top tenth
 SELECT sum(spent) FILTER (WHERE spent > (SELECT percentile_cont(0.9) WITHIN GROUP (ORDER BY s) FROM (SELECT sum(total) AS s FROM orders GROUP BY customer_id) x))
   / sum(spent) FROM (SELECT customer_id, sum(total) AS spent FROM orders GROUP BY customer_id) t;
 
