@@ -91,14 +91,13 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	}
 	for _, set := range b.sets {
 		g, err := sp.groupingSet(set, s, q.cat.Unit())
-		switch {
-		case err != nil:
-		case len(b.sets) == 1 && !g.Private() && g.size == 0 && !b.source.Concealing(): // none of the public groups meets the conditions
-			g.showNone()
-		default:
-			err = q.chooseTop(b, g, env, s)
-		}
 		if err != nil {
+			return nil, err
+		}
+		if len(b.sets) == 1 && !g.Private() && g.size == 0 && !b.source.Concealing() { // none of the public groups meets the conditions
+			return b.planNone(), nil
+		}
+		if err := q.chooseTop(b, g, env, s); err != nil {
 			return nil, err
 		}
 		bp.Sets = append(bp.Sets, g)
