@@ -127,12 +127,12 @@ func names(all []Column) string {
 	return strings.Join(text, ", ")
 }
 
-// spans lists numbers with their bounds, and categories with their values.
+// spans lists numbers with their bounds, and categories with their ends.
 func spans(all []Column) string {
 	var text []string
 	for _, c := range all {
-		if c.category() {
-			text = append(text, c.Name+" in "+strings.Join(c.Values, ", "))
+		if n := len(c.Values); c.category() {
+			text = append(text, c.Name+" from "+c.Values[0]+" to "+c.Values[n-1])
 		} else {
 			text = append(text, c.Name+" from "+number(c.Low)+" to "+number(c.High))
 		}

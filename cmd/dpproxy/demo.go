@@ -24,7 +24,7 @@ import (
 type demoCommand struct {
 	Listen string `help:"Address to serve on (127.0.0.1:6432)." placeholder:"HOST:PORT"`
 	Data   string `help:"Generated clinic, or the Mayo Clinic liver study in r-cran-survival." enum:"generated,nafld" default:"generated"`
-	Keep   string `help:"Keep databases, policy and ledger in this folder, and go on there next time." type:"path" placeholder:"DIR"`
+	Keep   folder `help:"Keep databases, policy and ledger in this folder, and go on there next time." placeholder:"FOLDER"`
 	Play   bool   `help:"Play a psql conversation on a free port, then stop."`
 	Small  bool   `help:"Load a fiftieth of the generated data." hidden:""`
 }
@@ -73,7 +73,7 @@ type demonstration struct {
 }
 
 func (c *demoCommand) start(ctx context.Context) (*demonstration, error) {
-	d := &demonstration{command: c, dir: c.Keep}
+	d := &demonstration{command: c, dir: string(c.Keep)}
 	if c.Play {
 		c.Listen = "127.0.0.1:0"
 	}
