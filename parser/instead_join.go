@@ -47,7 +47,7 @@ func (i *instead) ofEarlierRows(sel *pg.SelectStmt) {
 			inner = firstRows(query, o)
 		}
 	} else {
-		inner = afterEarlier(query)
+		inner = afterEarlier(query, i.unitOf(query.FromClause))
 	}
 	if inner == "" {
 		return
@@ -194,8 +194,8 @@ func (w *windowed) window(n *pg.Node) bool {
 	return true
 }
 
-// afterEarlier writes a query with window functions over the rows of a unit.
-func afterEarlier(query *pg.SelectStmt) string {
+// afterEarlier writes a query with window functions over the rows of a unit; not over those that have a key of their own in common.
+func afterEarlier(query *pg.SelectStmt, units map[string]bool) string {
 	w := &windowed{}
 	for _, t := range query.TargetList {
 		out := copyNode(t)
@@ -210,7 +210,8 @@ func afterEarlier(query *pg.SelectStmt) string {
 		}
 		w.targets = append(w.targets, out)
 	}
-	if !w.ok {
+	isUnit := func(k *pg.Node) bool { return units[columnOf(k)] }
+	if !w.ok || len(units) > 0 && !slices.ContainsFunc(w.order.keys, isUnit) {
 		return ""
 	}
 	j, ok := joinedEarlier(query, w.order, w.behind, w.next)
@@ -282,6 +283,22 @@ func (i *instead) lateral(sel, query *pg.SelectStmt) {
 	}
 }
 
+// countedBeside counts a column of protected rows that stand beside a calendar, where a count of all rows has those without one.
+func (i *instead) countedBeside(sel *pg.SelectStmt, ours *pg.Node) {
+	out := clone(sel)
+	changed := false
+	for _, t := range out.TargetList {
+		everyNode(t, func(n *pg.Node) {
+			if f := n.GetFuncCall(); nameOf(n) == "count" && f.AggStar {
+				f.AggStar, f.Args, changed = false, []*pg.Node{copyNode(ours)}, true
+			}
+		})
+	}
+	if changed {
+		i.add("%s", selectSQL(out))
+	}
+}
+
 // joinedAbove joins a calendar, or another list, with the released groups of protected rows.
 func (i *instead) joinedAbove(sel *pg.SelectStmt) {
 	if len(sel.FromClause) != 1 {
@@ -301,6 +318,7 @@ func (i *instead) joinedAbove(sel *pg.SelectStmt) {
 	if !of(alias, ours) || of(alias, theirs) {
 		return
 	}
+	i.countedBeside(sel, ours)
 	out := clone(sel)
 	var calls []*pg.Node
 	for _, t := range out.TargetList {

@@ -71,11 +71,15 @@ func (c *call) check(x scalar.Expr, families []pgtype.Family) error {
 	if err := c.onNullRows(x); err != nil {
 		return err
 	}
-	if t := x.Type(); !slices.Contains(families, t.Family()) {
-		return pgerr.New(pgerr.NotAllowed, "%s over type %s is not supported on protected data", c.Func, t).At(c.At).
-			WithHint("Use %s over a number.", c.Func)
+	t := x.Type()
+	if slices.Contains(families, t.Family()) {
+		return nil
 	}
-	return nil
+	refused := pgerr.New(pgerr.NotAllowed, "%s over type %s is not supported on protected data", c.Func, t).At(c.At)
+	if c.Func == "percentile_disc" {
+		return refused.WithHint("Use percentile_disc over a number or a date. The most frequent value is mode() WITHIN GROUP (ORDER BY x).")
+	}
+	return refused.WithHint("Use %s over a number.", c.Func)
 }
 
 // onNullRows refuses, where a public table declares the keys by an outer join, aggregates

@@ -230,19 +230,32 @@ func (p *Plan) Clamped() string {
 }
 
 // Remarks tell where an answer has other groups than the statement seems to ask for: those of private keys that few units
-// have are not shown, and the top is read off all groups though the session wants it chosen.
+// have are not shown, and the top is read off all groups though the session wants it chosen. And they tell of which values no error is.
 func (p *Plan) Remarks() []string {
 	var said []string
+	say := func(format string, args ...any) {
+		if s := fmt.Sprintf(format, args...); !slices.Contains(said, s) {
+			said = append(said, s)
+		}
+	}
 	for _, g := range p.sets() {
-		s := ""
 		switch {
 		case g.Private():
-			s = fmt.Sprintf("Groups that few units (%s) have are not shown.", p.unit)
+			say("Groups that few units (%s) have are not shown.", p.unit)
 		case g.whyNot != "" && p.settings.Top == topOn:
-			s = "All groups were measured in spite of dp.top = on: " + g.whyNot + "."
+			say("All groups were measured in spite of dp.top = on: %s.", g.whyNot)
 		}
-		if s != "" && !slices.Contains(said, s) {
-			said = append(said, s)
+	}
+	for _, g := range p.sets() {
+		for i := range g.outputs {
+			o := &g.outputs[i]
+			_, chosen := o.estimator.(chosenPercentile)
+			switch {
+			case o.report == "error" && chosen:
+				say("dp.error is NULL of %s: its error is of ranks. dp.lower and dp.upper bound it.", o.label)
+			case o.report == "error" && o.silent:
+				say("dp.error is NULL of %s: no error of the value is known.", o.label)
+			}
 		}
 	}
 	return said

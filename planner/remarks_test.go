@@ -22,6 +22,14 @@ func TestRemarks(t *testing.T) {
 		},
 		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 2", "auto", ""},
 		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 1", "on", ""},
+		{
+			"SELECT dp.error(percentile_cont(0.5) WITHIN GROUP (ORDER BY cost)), dp.error(avg(cost)) FROM visits", "auto",
+			"dp.error is NULL of percentile_cont(cost): its error is of ranks. dp.lower and dp.upper bound it.",
+		},
+		{
+			"SELECT dp.error(mode() WITHIN GROUP (ORDER BY diagnosis)) FROM visits", "auto",
+			"dp.error is NULL of mode(diagnosis): no error of the value is known.",
+		},
 	} {
 		p := planWith(t, connect(t), clinic(t), c.sql, func(s *planner.Settings) { s.Top, s.Mechanism = c.top, "auto" })
 		if got := strings.Join(p.Remarks(), "\n"); got != c.want {

@@ -13,6 +13,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/pgtype"
 	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
@@ -61,10 +62,19 @@ func sameColumns(rewritten, original []pgproto3.FieldDescription) error {
 	for i, x := range rewritten {
 		if y := original[i]; x.DataTypeOID != y.DataTypeOID || x.TypeModifier != y.TypeModifier {
 			return pgerr.New(pgerr.FeatureNotSupported, "the type of column %q of the result cannot be kept over protected rows", x.Name).
-				WithHint("Cast the column where it is selected: CAST(x AS text).")
+				WithHint("Cast it where it is selected: CAST(x AS %s). A sub-select that it is computed of has to be cast as well.",
+					typeName(y))
 		}
 	}
 	return nil
+}
+
+// typeName names the type of a column, for a cast; "text" if the type is not known here.
+func typeName(f pgproto3.FieldDescription) string {
+	if t, ok := pgtype.OfParameter(f.DataTypeOID); ok && !t.Named() && t.SQL() != "" {
+		return t.String()
+	}
+	return "text"
 }
 
 // checkTransaction lets the mirror refuse, before the charge, a cursor that needs a

@@ -104,7 +104,8 @@ func (e *aggregate) arguments(r *Resolver, call *ast.Window) (err error) {
 		e.over.ties = e.over.counts()
 	default:
 		return notAllowed("the window function "+e.name, e.at).
-			WithHint("Use row_number, rank, dense_rank, ntile, lag, lead, first_value, count, sum, avg, min or max.")
+			WithHint("Use row_number, rank, dense_rank, ntile, lag, lead, first_value, last_value, " +
+				"count, sum, avg, min, max, bool_and or bool_or.")
 	}
 	if err := e.over.bounded(e.at); err != nil {
 		return err
@@ -154,7 +155,8 @@ func rowsAway(e ast.Expr) (int, error) {
 			return n, nil
 		}
 	}
-	return 0, notAllowed("a number of rows or tiles other than a literal up to 100", e.Pos())
+	return 0, notAllowed("a number of rows or tiles other than a literal up to 100", e.Pos()).
+		WithHint("Write a whole number from 0 to 100.")
 }
 
 // bounded refuses a frame that takes more work for each row the more rows a unit has: where rows leave a frame, Postgres may
