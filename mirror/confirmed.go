@@ -51,9 +51,9 @@ func ConfirmedAs(ctx context.Context, mirror querier) (string, error) {
 		(SELECT pg_catalog.string_agg(pg_catalog.concat(c.oid, ' ', a.attname), ',' ORDER BY c.oid, a.attnum)
 		   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 		  WHERE c.relkind IN ('r', 'v') AND c.relpersistence <> 't'
-		    AND c.relnamespace NOT IN (SELECT n.oid FROM pg_catalog.pg_namespace n
-		                                WHERE n.nspname IN ('pg_catalog', 'information_schema', $2))
-		    AND c.relowner = (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = $1))))`, ddl.Owner, LocalSchema).Scan(&name)
+		    AND c.relnamespace NOT IN (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname IN ('pg_catalog', 'information_schema'))
+		    AND NOT pg_catalog.starts_with(coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), $2)
+		    AND c.relowner = (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = $1))))`, ddl.Owner, ofAnswers).Scan(&name)
 	if missing(err) {
 		return "", nil
 	}

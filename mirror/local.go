@@ -35,6 +35,9 @@ type LocalColumn struct{ Name, Type, Comment string }
 // localPatience is how long a table of answers waits for transactions that have the one before open.
 const localPatience = "2s"
 
+// ofAnswers begins the comment of a table of answers.
+const ofAnswers = "answers of objects, each with noise of its own;"
+
 // stateMark begins the state in the comment of a table.
 const stateMark = "state "
 
@@ -112,7 +115,7 @@ CREATE TABLE %[3]s (%[4]s);
 ALTER TABLE %[3]s OWNER TO %[2]s;
 COMMENT ON TABLE %[3]s IS %[5]s;
 %[6]s`, LocalSchema, ddl.Owner, name, strings.Join(columns, ", "),
-		quote.Literal("answers of objects, each with noise of its own; read them as they are; "+stateMark+t.State), comments.String())
+		quote.Literal(ofAnswers+" read them as they are; "+stateMark+t.State), comments.String())
 	if _, err := tx.Conn().PgConn().Exec(ctx, script).ReadAll(); err != nil {
 		return err
 	}
