@@ -80,6 +80,7 @@ func wrapConfirmed(err error) error {
 type confirmation struct {
 	Database      string
 	ServerVersion int
+	Site          string           `json:",omitempty"` // [Plan.Site]
 	Tables        []*catalog.Table // by name
 	Types         []*catalog.Type  // by name
 }
@@ -99,7 +100,7 @@ func confirmed(ctx context.Context, q querier) (text string, err error) {
 
 // confirm records the schema that Sync has read.
 func confirm(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema, report func(string)) error {
-	r := confirmation{Database: s.Database, ServerVersion: s.ServerVersion}
+	r := confirmation{Database: s.Database, ServerVersion: s.ServerVersion, Site: p.Site}
 	for _, n := range p.names() {
 		r.Tables = append(r.Tables, s.Tables[n])
 	}

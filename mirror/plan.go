@@ -21,6 +21,9 @@ type Plan struct {
 	Public []catalog.Name
 	// Analysts get a login role each.
 	Analysts []Analyst
+	// Site names the dpproxy whose mirror it is: another one's is refused, unless TakeOver is set.
+	Site     string
+	TakeOver bool
 	// Known are relations as they were confirmed: what came since is left out (introspect.Relations).
 	Known map[catalog.Name]*catalog.Table
 	// Accept is asked whether Sync may take the schema that it has read; nil accepts what fits.

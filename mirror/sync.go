@@ -88,6 +88,11 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	if err != nil {
 		return err
 	}
+	if !plan.TakeOver {
+		if err := CheckSite(ctx, to, plan); err != nil {
+			return err
+		}
+	}
 	shown, warnings, err := standIns(ctx, to, plan.visible(schema))
 	if err != nil {
 		return err

@@ -44,6 +44,9 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return err
 	}
 	s := &site{policy: policy}
+	if s.secret, err = readSecret(policy.SecretFile); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
 	if err := c.certificate(s); err != nil {
 		return err
 	}
@@ -161,11 +164,16 @@ func (c *checkCommand) confirmed(ctx context.Context, s *site) error {
 		return nil // there may be no mirror yet
 	}
 	defer down.Close(ctx)
+	plan := s.mirrorPlan()
+	if s.secret != nil {
+		if err := mirror.CheckSite(ctx, down, plan); err != nil {
+			return err
+		}
+	}
 	was, err := mirror.Confirmed(ctx, down)
 	if err != nil || was == nil {
 		return err
 	}
-	plan := s.mirrorPlan()
 	plan.Known = s.survey().known(was)
 	schema, err := s.readSchema(ctx, plan)
 	if err != nil {

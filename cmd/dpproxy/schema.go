@@ -56,6 +56,9 @@ func (s surveyor) look(ctx context.Context) (*outlook, error) {
 		return nil, errors.New("the mirror was not made by this version of dpproxy: run dpproxy sync")
 	}
 	plan := s.mirrorPlan()
+	if err := mirror.CheckSite(ctx, down, plan); err != nil {
+		return nil, err
+	}
 	plan.Known = s.known(was)
 	schema, err := plan.Read(ctx, up)
 	if err != nil {

@@ -64,6 +64,9 @@ func (s secret) mirrorPassword(analyst string) string {
 	return base64.RawURLEncoding.EncodeToString(s.derive("mirror role:" + analyst))
 }
 
+// mirrorSite names the dpproxy whose mirror is made: several that share a ledger share the secret too.
+func (s secret) mirrorSite() string { return hex.EncodeToString(s.derive("mirror site")[:8]) }
+
 // derive returns a key that the secret gives for one purpose.
 func (s secret) derive(purpose string) []byte {
 	mac := hmac.New(sha256.New, s)

@@ -19,6 +19,8 @@ type site struct {
 	path   string // of the policy
 	policy *config.Policy
 	secret secret
+	// takesOver says that the mirror becomes this site's, whosever it is.
+	takesOver bool
 }
 
 // openSite reads the policy and the secret.

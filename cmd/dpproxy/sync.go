@@ -15,7 +15,8 @@ import (
 
 // syncCommand makes or refreshes the mirror.
 type syncCommand struct {
-	Policy string `arg:"" help:"Policy file." type:"path"`
+	Policy   string `arg:"" help:"Policy file." type:"path"`
+	TakeOver bool   `help:"Take a mirror over that another dpproxy has made, whose secret is another."`
 }
 
 // Run implements the command.
@@ -24,6 +25,7 @@ func (c *syncCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.takesOver = c.TakeOver
 	changes := 0
 	report := func(change string) {
 		if !strings.HasPrefix(change, mirror.Warning) {
@@ -71,7 +73,7 @@ const sameServer = "the mirror is on the server of the protected database, or th
 	"analysts can count what is written there (docs/operations.md); give the mirror a server of its own"
 
 func (s *site) mirrorPlan() mirror.Plan {
-	var plan mirror.Plan
+	plan := mirror.Plan{Site: s.secret.mirrorSite(), TakeOver: s.takesOver}
 	public := map[catalog.Name]bool{}
 	for _, t := range s.policy.Tables.Tables {
 		if t.Public {

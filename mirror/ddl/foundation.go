@@ -8,7 +8,7 @@ func Foundation() []Object {
 	return []Object{
 		{
 			Key:    roleKey(Owner),
-			Create: fmt.Sprintf("CREATE ROLE %s NOLOGIN %s; COMMENT ON ROLE %s IS '%s'", Owner, noPowers, Owner, mark),
+			Create: fmt.Sprintf("CREATE ROLE %s NOLOGIN %s; COMMENT ON ROLE %s IS '%s'", Owner, noPowers, Owner, Mark),
 			State:  roleState(Owner, false).state(),
 		},
 		{

@@ -7,9 +7,9 @@ import (
 	"dpproxy/mirror/quote"
 )
 
-// mark is the comment of the roles of a mirror: roles belong to the whole
+// Mark is the comment of the roles of a mirror: roles belong to the whole
 // server and have no owner.
-const mark = "made by dpproxy"
+const Mark = "made by dpproxy"
 
 const noPowers = "NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION NOINHERIT"
 
@@ -21,7 +21,7 @@ func Role(name string) Object {
 	return Object{
 		Key: roleKey(name),
 		Create: fmt.Sprintf("CREATE ROLE %[1]s LOGIN %[2]s; COMMENT ON ROLE %[1]s IS %[3]s",
-			quote.Ident(name), noPowers, quote.Literal(mark)),
+			quote.Ident(name), noPowers, quote.Literal(Mark)),
 		Drop:  dropRole(name),
 		State: among.state(),
 		Among: among,
@@ -35,7 +35,7 @@ func MemberRole(name, of string) Object {
 	return Object{
 		Key: roleKey(name),
 		Create: fmt.Sprintf("CREATE ROLE %[1]s LOGIN %[2]s; COMMENT ON ROLE %[1]s IS %[3]s; GRANT %[4]s TO %[1]s",
-			quote.Ident(name), noPowers, quote.Literal(mark), quote.Ident(of)),
+			quote.Ident(name), noPowers, quote.Literal(Mark), quote.Ident(of)),
 		Drop:  dropRole(name),
 		State: among.state(),
 		Among: among,
@@ -59,7 +59,7 @@ func roleState(name string, login bool, memberOf ...string) *Among {
 
 // rolesSQL selects the states of roles, each by its row of name, whether it may log in, and of which it is a member.
 var rolesSQL = `SELECT w.place,
-		CASE WHEN d.description = ` + quote.Literal(mark) + ` THEN ` + quote.Literal(Owner) + ` ELSE r.rolname::text END,
+		CASE WHEN d.description = ` + quote.Literal(Mark) + ` THEN ` + quote.Literal(Owner) + ` ELSE r.rolname::text END,
 		NOT (r.rolsuper OR r.rolbypassrls OR r.rolcreatedb OR r.rolcreaterole OR r.rolreplication OR r.rolinherit)
 		AND r.rolcanlogin = w.login
 		AND coalesce((SELECT string_agg(g.rolname, ',') FROM pg_auth_members m
