@@ -58,6 +58,11 @@ func (c *checkCommand) Run(ctx context.Context) error {
 	if c.Offline {
 		return nil
 	}
+	return c.against(ctx, s)
+}
+
+// against checks the policy against the databases.
+func (c *checkCommand) against(ctx context.Context, s *site) error {
 	conn, err := s.connectData(ctx)
 	if err != nil && c.Online {
 		return err
@@ -74,6 +79,11 @@ func (c *checkCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	data, err := newHost(s).openData(ctx, cat) // sessions as those of reads
+	if err != nil {
+		return err
+	}
+	data.Close()
 	if err := mirror.Check(ctx, conn, s.mirrorPlanOf(cat)); err != nil {
 		return err
 	}

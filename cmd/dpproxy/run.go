@@ -151,7 +151,7 @@ func (s *host) openData(ctx context.Context, cat *policy.Model) (*reader.Data, e
 	}
 	if err := data.Ping(ctx); err != nil {
 		data.Close()
-		return nil, fmt.Errorf("connecting to the protected database: %w", dataPassword(s.policy).named(err))
+		return nil, fmt.Errorf("connecting to the protected database: %w", unpooled(dataPassword(s.policy).named(err)))
 	}
 	return data, nil
 }
@@ -179,7 +179,7 @@ func (s *site) openKeeper(ctx context.Context) (_ *keeper, err error) {
 		k.close()
 		return nil, err
 	}
-	return k, mirrorPassword(s.policy).named(k.follower.Ping(ctx))
+	return k, unpooled(mirrorPassword(s.policy).named(k.follower.Ping(ctx)))
 }
 
 // superuser returns sessions of the mirror's.
@@ -197,6 +197,7 @@ func (s *site) superuser(ctx context.Context, sessions int32) (*pgxpool.Pool, er
 	}
 	cfg.ConnConfig.ConnectTimeout, cfg.MaxConns = connectTimeout, sessions
 	cfg.ConnConfig.RuntimeParams["application_name"], cfg.ConnConfig.RuntimeParams["search_path"] = "dpproxy", ""
+	cfg.AfterConnect = checkSettings
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 

@@ -132,7 +132,8 @@ func checkSession(ctx context.Context, conn *pgx.Conn, want map[string]string) e
 	}
 	for _, name := range names {
 		if have[name] != want[name] {
-			return fmt.Errorf("the protected database does not let dpproxy set %s to %q", name, want[name])
+			return fmt.Errorf("the protected database does not let dpproxy set %s to %q: a pooler between, such as pgbouncer, "+
+				"loses the settings of sessions: the policy must name the server itself", name, want[name])
 		}
 	}
 	return nil
