@@ -92,7 +92,7 @@ func TestReloadBudgets(t *testing.T) {
 	s.Edit(t, "epsilon: 9001", "epsilon: 8999")
 	r.HangUp(t, "the policy was reloaded")
 	_, err := bob.Exec(t.Context(), sitetest.CountPatients)
-	if pg := sitetest.Fails(t, err, "PB001", `budget of analyst "bob" is exhausted`); !strings.Contains(pg.Detail, "ε=0.01 is left") {
+	if pg := sitetest.Fails(t, err, "PB001", `budget of analyst "bob" has no room`); !strings.Contains(pg.Detail, "ε=0.01 is left") {
 		t.Errorf("detail %q", pg.Detail)
 	}
 	sitetest.Exec(t, ana, sitetest.CountPatients)
