@@ -123,7 +123,7 @@ func TestGroupsThatNoneMeets(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
 	conn := sitetest.Dial(t, s.Run(t).URL("ana"))
 	sitetest.Exec(t, conn, "SET dp.notice = off; SET dp.small_groups = show")
-	const from = " FROM visits WHERE diagnosis = 'nope' GROUP BY "
+	const from, sexes = " FROM visits WHERE diagnosis = 'nope' GROUP BY ", " UNION ALL SELECT sex, count(*) FROM patients GROUP BY sex"
 	for sql, rows := range map[string]int{
 		"SELECT diagnosis, count(*)" + from + "ROLLUP (diagnosis)":                                          1,
 		"SELECT diagnosis, count(*), avg(cost), dp.error(count(*))" + from + "CUBE (diagnosis)":             1,
@@ -132,11 +132,10 @@ func TestGroupsThatNoneMeets(t *testing.T) {
 		"/* dp: columns=errors */ SELECT diagnosis, count(*)" + from + "ROLLUP (diagnosis)":                 1,
 		"SELECT diagnosis, count(*), avg(cost)" + from + "diagnosis":                                        0,
 		"SELECT diagnosis, percentile_cont(0.5) WITHIN GROUP (ORDER BY cost)" + from + "ROLLUP (diagnosis)": 1,
-		"SELECT diagnosis, percentile_cont(0.5) WITHIN GROUP (ORDER BY cost)" + from + "diagnosis UNION ALL SELECT sex, count(*) FROM " +
-			"patients GROUP BY sex": 2,
-		"/* dp: error=5000 */ SELECT diagnosis, count(*)" + from + "diagnosis UNION ALL SELECT sex, count(*) FROM patients GROUP BY sex":    2,
-		"/* dp: consistent=on */ SELECT diagnosis, count(*)" + from + "diagnosis UNION ALL SELECT sex, count(*) FROM patients GROUP BY sex": 2,
-		"/* dp: error=5000 */ SELECT diagnosis, count(*)" + from + "ROLLUP (diagnosis)":                                                     1,
+		"SELECT diagnosis, percentile_cont(0.5) WITHIN GROUP (ORDER BY cost)" + from + "diagnosis" + sexes:  2,
+		"/* dp: error=5000 */ SELECT diagnosis, count(*)" + from + "diagnosis" + sexes:                      2,
+		"/* dp: consistent=on */ SELECT diagnosis, count(*)" + from + "diagnosis" + sexes:                   2,
+		"/* dp: error=5000 */ SELECT diagnosis, count(*)" + from + "ROLLUP (diagnosis)":                     1,
 	} {
 		for range 2 {
 			tag, err := conn.Exec(t.Context(), sql)
