@@ -146,6 +146,9 @@ func (c *consents) use(analyst string, a asked, costs []planner.Cost) bool {
 // wanted refuses a drawing that costs, unless the session says that it may. It reads and charges nothing. Where a price that was
 // shown is why it may, it returns that.
 func (d *drawing) wanted(ctx context.Context) (agreed []planner.Cost, err error) {
+	if d.part.quiet() && len(d.bill.Event)+len(d.bill.Owed) > 0 { // an EXPLAIN, whose result was remembered a moment ago
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "a remembered result is forgotten meanwhile").WithHint("Send the statement again.")
+	}
 	if d.part != nil && d.part.within != nil {
 		if costs, err := d.p.cashier.Costs(ctx, d.bill); err == nil && covers(d.part.within, costs) {
 			return nil, nil

@@ -85,7 +85,7 @@ func afterPriors(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRe
 	}
 	next, err := s.next()
 	if err != nil {
-		return wire.Rewrite{}, err
+		return wire.Rewrite{}, s.behind(err)
 	}
 	next.part.within = s.costs[len(s.costs)-1]
 	rw, err := next.release(ctx, m, b)
