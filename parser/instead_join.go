@@ -263,7 +263,7 @@ func (w *windowed) grouped(j selfJoin, keys []*pg.Node) []*pg.Node {
 func (i *instead) lateral(sel, query *pg.SelectStmt) {
 	table, alias := tableOf(query.FromClause)
 	e := query.GetWhereClause().GetAExpr()
-	if table == nil || e == nil || operatorName(e) != "=" {
+	if n, _ := position(query.LimitCount); n != 1 || table == nil || e == nil || operatorName(e) != "=" {
 		return
 	}
 	for _, side := range []*pg.Node{e.Lexpr, e.Rexpr} {
