@@ -24,6 +24,8 @@ type topChooser struct {
 // choose gives the grouping set its top, or the reason why it has none.
 func (c topChooser) choose() {
 	if c.whyNot = c.refusal(); c.whyNot != "" {
+		c.settings.Top = topOn
+		c.choosable = c.refusal() == ""
 		return
 	}
 	o := &c.outputs[c.clause.aggregate]

@@ -229,6 +229,9 @@ func (p *Plan) Clamped() string {
 	return strings.Join(parts, ", ")
 }
 
+// manyGroups is from how many groups on the largest of their values are told apart from others.
+const manyGroups = 20
+
 // Remarks tell where an answer has other groups than the statement seems to ask for: those of private keys that few units
 // have are not shown, and the top is read off all groups though the session wants it chosen. And they tell of which values no error is.
 func (p *Plan) Remarks() []string {
@@ -244,6 +247,12 @@ func (p *Plan) Remarks() []string {
 			say("Groups that few units (%s) have are not shown.", p.unit)
 		case g.whyNot != "" && p.settings.Top == topOn:
 			say("All groups were measured in spite of dp.top = on: %s.", g.whyNot)
+		case g.whyNot != "" && g.size >= manyGroups:
+			remedy := ""
+			if g.choosable {
+				remedy = " SET dp.top = on chooses them first, and measures them anew."
+			}
+			say("The largest of %d groups are likely to be too large: they are also those with the largest noise.%s", g.size, remedy)
 		}
 	}
 	for _, g := range p.sets() {

@@ -23,6 +23,15 @@ func TestRemarks(t *testing.T) {
 		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 2", "auto", ""},
 		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 1", "on", ""},
 		{
+			"SELECT birth_year, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 60", "auto",
+			"The largest of 91 groups are likely to be too large: they are also those with the largest noise.",
+		},
+		{
+			"SELECT birth_year, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 2", "off",
+			"The largest of 91 groups are likely to be too large: they are also those with the largest noise. " +
+				"SET dp.top = on chooses them first, and measures them anew.",
+		},
+		{
 			"SELECT dp.error(percentile_cont(0.5) WITHIN GROUP (ORDER BY cost)), dp.error(avg(cost)) FROM visits", "auto",
 			"dp.error is NULL of percentile_cont(cost): its error is of ranks. dp.lower and dp.upper bound it.",
 		},

@@ -28,6 +28,8 @@ type results struct {
 	cache       *estimators
 	// whyNot says why all groups have noise where the top of them is asked for; "" else.
 	whyNot string
+	// choosable says that they would be chosen with dp.top = on.
+	choosable bool
 }
 
 // observed is one partition as it was released.

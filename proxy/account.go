@@ -43,11 +43,11 @@ func newAccount(text string, plan *planner.Plan, released [][]*planner.Released,
 
 // notice tells the cost of the answer, how wrong it may be, and the rest of the budget.
 func (a *account) notice(ctx context.Context, c *cashier.Cashier) wire.Notice {
-	n := wire.Notice{
-		Code: "00000",
-		Message: fmt.Sprintf("cost %s; error at %s %%: %s%s", a.receipt.Cost(a.mechanism), planner.Number(100*a.confidence),
-			strings.Join(a.errors, ", "), c.Remaining(ctx, a.receipt, a.untold)+a.receipt.Remarks()),
+	n := wire.Notice{Code: "00000", Message: "cost " + a.receipt.Cost(a.mechanism)}
+	if len(a.errors) > 0 {
+		n.Message += fmt.Sprintf("; error at %s %%: %s", planner.Number(100*a.confidence), strings.Join(a.errors, ", "))
 	}
+	n.Message += c.Remaining(ctx, a.receipt, a.untold) + a.receipt.Remarks()
 	var said []string
 	for _, g := range a.groups {
 		said = append(said, "Of "+g+".")

@@ -59,7 +59,7 @@ func (c *Cashier) Remaining(ctx context.Context, r *Receipt, untold planner.Unto
 	fewest := int64(-1)
 	for i, b := range left {
 		n := more(b, r.Debits[i].Loss)
-		if fewest < 0 || n < fewest {
+		if fewest < 0 || n < fewest || n == fewest && b.Remaining().Pico() < scope.Remaining().Pico() {
 			fewest, scope = n, b
 		}
 	}
