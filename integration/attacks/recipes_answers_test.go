@@ -47,9 +47,7 @@ func testChangedData(t *testing.T, k *kitchen) {
 
 // On the reply grid, a remembered answer comes no sooner than one that is read.
 func testHitTime(t *testing.T, k *kitchen) {
-	s := k.Variant(t, "reply_grid: 0", "reply_grid: 100ms")
-	s = s.Variant(t, "ledger: {dir: \""+k.Dir, "ledger: {dir: \""+t.TempDir())
-	s.Command(t, "init", s.Policy)
+	s := k.withLedger(t, "reply_grid: 0", "reply_grid: 100ms")
 	ana := sitetest.Dial(t, s.Run(t).URL("ana"))
 	for i := range 3 {
 		begin := time.Now()

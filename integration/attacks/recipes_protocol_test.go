@@ -150,9 +150,7 @@ var changesMeaning = regexp.MustCompile(`search_path|strings|encoding|epsilon`)
 
 func testPlainBehindTLS(t *testing.T, k *kitchen) {
 	cert, key := sitetest.NewAuthority(t).Server(t)
-	s := k.Variant(t, "listen:", fmt.Sprintf("tls: {cert: %q, key: %q}\nlisten:", cert, key))
-	s = s.Variant(t, "ledger: {dir: \""+k.Dir, "ledger: {dir: \""+t.TempDir())
-	s.Command(t, "init", s.Policy)
+	s := k.withLedger(t, "listen:", fmt.Sprintf("tls: {cert: %q, key: %q}\nlisten:", cert, key))
 	r := s.Run(t)
 	c, err := net.Dial("tcp", r.Addr)
 	if err != nil {

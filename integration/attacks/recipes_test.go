@@ -2,6 +2,7 @@ package attacks_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,6 +23,15 @@ type recipe struct {
 type kitchen struct {
 	*sitetest.Site
 	r *sitetest.Running
+}
+
+// withLedger is the site with another policy and an empty ledger of its own, which has the secret of this one, whose the mirror is.
+func (k *kitchen) withLedger(t *testing.T, edits ...string) *sitetest.Site {
+	t.Helper()
+	secret := fmt.Sprintf("secret_file: %q\n", filepath.Join(k.Dir, "ledger", "secret"))
+	s := k.Variant(t, edits...).Variant(t, "ledger: {dir: \""+k.Dir, secret+"ledger: {dir: \""+t.TempDir())
+	s.Command(t, "init", s.Policy)
+	return s
 }
 
 func (k *kitchen) dial(t *testing.T, user string) *pgx.Conn {

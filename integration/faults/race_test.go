@@ -69,7 +69,7 @@ func race(t *testing.T, pair []*pgx.Conn, epsilonPico int64) (answers int) {
 		switch {
 		case err == nil:
 			answers++
-		case sitetest.SQLState(err) != "PB001" || !strings.Contains(err.Error(), "exhausted"):
+		case sitetest.SQLState(err) != "PB001" || !strings.Contains(err.Error(), "no room"):
 			t.Fatal(err)
 		}
 	}

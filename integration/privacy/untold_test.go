@@ -96,7 +96,7 @@ func TestUntoldTables(t *testing.T) {
 		"EXPLAIN SELECT * FROM days":                       "of table …, would leave",
 		"EXPLAIN SELECT avg(days) FROM long":               "privacy unit: …",
 		"SELECT sum(days) FROM stays":                      "left of table …",
-		"SET dp.epsilon = 41; SELECT avg(days) FROM stays": `privacy budget of table "…" is exhausted`,
+		"SET dp.epsilon = 41; SELECT avg(days) FROM stays": `privacy budget of table "…" has no room for the statement`,
 		"SET dp.epsilon = 1; SET dp.relative_error = 0.0001; SET dp.max_epsilon = 50; SELECT avg(days) FROM stays": "…",
 	} {
 		if got := ask(sql); !strings.Contains(got, want) {
