@@ -44,7 +44,7 @@ func TestDocument(t *testing.T) {
 				shown.WriteString(line)
 			}
 		}
-		same(t, psql(t, r, typed.String()), shown.String())
+		sitetest.SameTranscript(t, psql(t, r, typed.String()), shown.String())
 	}
 	t.Run("stays", func(t *testing.T) { testStays(t, s, r) })
 }
@@ -65,22 +65,6 @@ func psql(t *testing.T, r *sitetest.Running, script string) string {
 		t.Fatalf("psql: %v\n%s", err, out)
 	}
 	return string(out)
-}
-
-var (
-	figures = regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?(e-[0-9]+)?`)
-	gaps    = regexp.MustCompile(`[ \t-]+|\+-+`)
-)
-
-// same compares two texts but for numbers and the room that they take.
-func same(t *testing.T, got, want string) {
-	t.Helper()
-	shape := func(s string) string {
-		return strings.TrimSpace(gaps.ReplaceAllString(figures.ReplaceAllString(s, "#"), " "))
-	}
-	if shape(got) != shape(want) {
-		t.Errorf("it prints\n%s\nthe document shows\n%s", got, want)
-	}
 }
 
 // everything is all answers, digested on the mirror.

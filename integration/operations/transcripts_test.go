@@ -52,7 +52,7 @@ func TestClientTranscripts(t *testing.T) {
 		for _, block := range blocks {
 			typed, shown := session(block[1])
 			told := strings.Contains(shown, "NOTICE:") || strings.Contains(shown, "ERROR:")
-			same(t, play(t, told, typed, "psql", "-X"), shown)
+			sitetest.SameTranscript(t, play(t, told, typed, "psql", "-X"), shown)
 		}
 	})
 	for _, c := range []struct {
@@ -78,7 +78,7 @@ func TestClientTranscripts(t *testing.T) {
 			if block == nil {
 				t.Fatal("there is no transcript")
 			}
-			same(t, play(t, false, string(block[1]), c.command...), string(block[2]))
+			sitetest.SameTranscript(t, play(t, false, string(block[1]), c.command...), string(block[2]))
 		})
 	}
 }
@@ -93,20 +93,4 @@ func session(transcript string) (typed, shown string) {
 		}
 	}
 	return typed, shown
-}
-
-var (
-	figures = regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?(e-[0-9]+)?`)
-	gaps    = regexp.MustCompile(`[ \t-]+|\+-+`)
-)
-
-// same compares two texts but for numbers and the room that they take.
-func same(t *testing.T, got, want string) {
-	t.Helper()
-	shape := func(s string) string {
-		return strings.TrimSpace(gaps.ReplaceAllString(figures.ReplaceAllString(s, "#"), " "))
-	}
-	if shape(got) != shape(want) {
-		t.Errorf("it prints\n%s\nthe document shows\n%s", got, want)
-	}
 }
