@@ -164,7 +164,7 @@ func (t source) objects(ctx context.Context, r *read, draft *answers.Draft) erro
 		return rowError{err}
 	}
 	if _, err := rows.Close(); err != nil {
-		if lostConnection(err) {
+		if lostConnection(err, true) {
 			return interrupted()
 		}
 		return rowError{err}
@@ -220,15 +220,20 @@ func (t source) unchanged(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// lostConnection reports whether a read has failed for a reason that lies in no row: the connection, or the server as a whole.
-func lostConnection(err error) bool {
+// lostConnection reports whether a read has failed for a reason that lies in no row: the connection, or the server as a whole. Memory
+// or disk that runs out, or a lock, is one of these before rows are read alone: after that it may be one person's doing.
+func lostConnection(err error, begun bool) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
-	return !ok || slices.Contains([]string{"08", "40", "53", "55", "57"}, refused.Code[:2])
+	if !ok {
+		return true
+	}
+	class := refused.Code[:2]
+	return slices.Contains([]string{"08", "40", "57"}, class) || !begun && slices.Contains([]string{"53", "55"}, class)
 }
 
 // untaken is the error of a statement that the protected database does not take.
 func (t source) untaken(ctx context.Context, err error) error {
-	if lostConnection(err) {
+	if lostConnection(err, false) {
 		return interrupted()
 	}
 	t.log.ErrorContext(ctx, "the protected database does not take a survey", "table", t.local.Name.String(), "reason", withoutValues(err))
