@@ -22,6 +22,7 @@ type Query struct {
 	blocks    []*block
 	constants *scalar.Constants
 	public    []ast.TableRef
+	extents   bool // the mirror tells bounds of public columns
 }
 
 // maxFolds bounds the constants of a statement.
@@ -136,6 +137,9 @@ func (q *Query) block(b *ast.Block) (*block, error) {
 	en := &enumeration{keys: out.keys, source: out.source, constants: q.constants, timeZones: q.cat.TimeZones()}
 	err = en.run()
 	out.factors = en.factors
+	if err == nil && tellExtents(out) {
+		q.extents = true
+	}
 	return out, err
 }
 

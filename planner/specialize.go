@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
@@ -28,8 +29,18 @@ func (q *Query) Specialize(values []scalar.Value, s Settings) (*Plan, error) {
 	return p, err
 }
 
-// specialize decides everything about the statement for known constants and settings.
+// specialize takes the least and the greatest value of columns of public tables for bounds where there is no plan without
+// them.
 func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
+	p, err := q.specializeBy(values, s, false)
+	if refusal, ok := errors.AsType[*pgerr.Error](err); ok && refusal.Code == pgerr.NoBounds && q.extents {
+		return q.specializeBy(values, s, true)
+	}
+	return p, err
+}
+
+// specializeBy decides everything about the statement for known constants and settings.
+func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool) (*Plan, error) {
 	if err := q.Check(values); err != nil {
 		return nil, err
 	}
@@ -43,7 +54,8 @@ func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
 	}
 	env := &scalar.Env{
 		Values: values, TimeZones: q.cat.TimeZones(), Before14: q.cat.Before14(),
-		UTF8: true, // the proxy reads from no other encoding
+		UTF8:    true, // the proxy reads from no other encoding
+		Extents: extents,
 	}
 	var evalCost int64
 	for _, b := range q.blocks {

@@ -35,6 +35,17 @@ func tableScope(t *table, alias string) scope {
 	return scope(t.columns).as(alias).where(func(c column) bool { return c.kind != unit && !strings.HasSuffix(c.name, "id") })
 }
 
+// places has the columns of the public table, of which numbers are bounded: their values are public.
+func (g sourceGenerator) places(alias string) scope {
+	cols := tableScope(g.schema.places, alias)
+	for i := range cols {
+		if cols[i].kind == integer {
+			cols[i].low, cols[i].high = "0", "10"
+		}
+	}
+	return cols
+}
+
 // A sourceGenerator makes FROM clauses over a schema.
 type sourceGenerator struct {
 	exprGenerator
@@ -61,7 +72,7 @@ func (g sourceGenerator) single() source {
 }
 
 func (g sourceGenerator) withPublic() source {
-	src := source{cols: append(tableScope(g.schema.events, "e"), tableScope(g.schema.places, "l")...), units: []string{"e.uid"}}
+	src := source{cols: append(tableScope(g.schema.events, "e"), g.places("l")...), units: []string{"e.uid"}}
 	join := choose(g, "JOIN", "LEFT JOIN")
 	src.from = "events e " + join + " places l " + choose(g, "ON l.place = e.place", "USING (place)")
 	if strings.HasSuffix(src.from, "(place)") {
@@ -103,7 +114,7 @@ func (g sourceGenerator) publicBelow() source {
 		{name: "c1", kind: date, typ: "date", low: "2020-01-01", high: "2020-12-31"},
 		{name: "c2", kind: integer, low: "0", high: "1"},
 		{name: "zone", kind: text, typ: "text"},
-		{name: "fee", kind: integer, typ: "int"},
+		{name: "fee", kind: integer, typ: "int", low: "0", high: "10"},
 	}
 	below := source{cols: cols.as("d"), units: []string{"d.u"}, feature: src.feature + " below"}
 	if g.chance(40) {

@@ -17,6 +17,8 @@ type Env struct {
 	// Before14 says that the SQL is for a Postgres before 14: its EXTRACT is of doubles, and
 	// its numerics are finite.
 	Before14 bool
+	// Extents says that columns have the bounds that their public values tell ([Column.Extent]).
+	Extents bool
 
 	// known are the intervals of columns, computed those of expressions, each once.
 	known    map[*Column]Interval
@@ -219,10 +221,13 @@ func (env *Env) declared(c *Column) Interval {
 	}
 	switch {
 	case c.List != nil:
-		listed := env.listed(c)
+		listed := env.listed(c.List, t)
 		i.Low, i.High = listed.Low, listed.High
 	case c.Bounds != nil && t.OID != pgtype.Bool:
 		i.Low, i.High = declaredEnds(c)
+	case c.Extent != nil && env.Extents:
+		told := env.listed(c.Extent, t)
+		i.Low, i.High = told.Low, told.High
 	}
 	return i
 }
@@ -307,22 +312,22 @@ func (env *Env) beyondInt8(e Expr) bool {
 	return false
 }
 
-// listed bounds the values of a column of a relation of constants: of numbers, and of dates and times in the years that
-// can be computed with.
-func (env *Env) listed(c *Column) (i Interval) {
-	list, ok := c.List.(*constant)
-	if !ok || !c.Type.Number() && !c.Type.Dated() {
+// listed bounds the values of a column that lie between those of a constant array: of numbers, and of dates and times in the
+// years that can be computed with.
+func (env *Env) listed(list Expr, t pgtype.Type) (i Interval) {
+	array, ok := list.(*constant)
+	if !ok || !t.Number() && !t.Dated() {
 		return i
 	}
-	h := env.hull(list)
-	if env.allNull(list) { // any bounds are
+	h := env.hull(array)
+	if env.allNull(array) { // any bounds are
 		h = Interval{Low: new(big.Rat), High: new(big.Rat)}
 	}
-	if !h.Bounded() || c.Type.Dated() && !h.within(years(c.Type)) {
+	if !h.Bounded() || t.Dated() && !h.within(years(t)) {
 		return i
 	}
-	if c.Type.Decimal() || c.Type.Float() {
-		h.Low, h.High = declaredEnds(&Column{Type: c.Type, Bounds: &Bounds{Low: h.Low, High: h.High}})
+	if t.Decimal() || t.Float() {
+		h.Low, h.High = declaredEnds(&Column{Type: t, Bounds: &Bounds{Low: h.Low, High: h.High}})
 	}
 	return h
 }

@@ -36,6 +36,9 @@ type Column struct {
 	Reach Reach
 	// List is the constant array of the values of a column of a relation of constants, else nil.
 	List Expr
+	// Extent is the constant array of the least and the greatest value of a column of a public table, nil where nothing asks
+	// for it.
+	Extent Expr
 }
 
 // Ellipsis stands where people would read a name that no analyst may see.

@@ -28,7 +28,10 @@ func (env *Env) Narrowed(e Expr, where []Expr) Interval {
 		i.Null = !NeverNull(where, &Ref{Column: c})
 		n.columns[c] = i
 	}
-	inner := &Env{Values: env.Values, TimeZones: env.TimeZones, UTF8: env.UTF8, Before14: env.Before14, narrowed: n.columns}
+	inner := &Env{
+		Values: env.Values, TimeZones: env.TimeZones, UTF8: env.UTF8, Before14: env.Before14, Extents: env.Extents,
+		narrowed: n.columns,
+	}
 	i := inner.Bounds(e)
 	i.Null = i.Null && !NeverNull(where, e)
 	return i

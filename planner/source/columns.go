@@ -54,3 +54,19 @@ func scalarBounds(b *policy.Bounds) *scalar.Bounds {
 	}
 	return &scalar.Bounds{Low: b.Low, High: b.High, LowText: b.LowText, HighText: b.HighText}
 }
+
+// TellExtent has the mirror tell the bounds of a column of a public table, if analysts can read the column there.
+func (s *Source) TellExtent(c *scalar.Column, at int) (told bool) {
+	if !scalar.HasExtent(c.Type) || c.Extent != nil {
+		return c.Extent != nil
+	}
+	s.eachRelation(func(_ *level, r *relation) {
+		i := slices.Index(r.columns, c)
+		if i < 0 || r.protected() || r.listed || r.rows != nil || r.table.Columns[i].Hidden {
+			return
+		}
+		s.constants.AddExtent(c, tableSQL(r)+" AS "+r.alias, at)
+		told = true
+	})
+	return told
+}

@@ -1,7 +1,7 @@
 -- pass rate of each course
 SELECT c.title, avg(e.passed::int) FROM enrolments e JOIN courses c ON c.id = e.course_id GROUP BY c.title;
 
--- weighted mean of grades (refused)
+-- weighted mean of grades
 SELECT sum(e.grade * c.credits) / sum(c.credits) FROM enrolments e JOIN courses c ON c.id = e.course_id WHERE e.grade IS NOT NULL;
 
 -- grades by letter
@@ -10,7 +10,7 @@ SELECT CASE WHEN grade < 1.5 THEN 'A' WHEN grade < 2.5 THEN 'B' WHEN grade < 3.5
 -- students without enrolment
 SELECT count(*) FROM students s WHERE NOT EXISTS (SELECT FROM enrolments e WHERE e.student_id = s.id AND e.term = '2023W');
 
--- credits of each student (refused)
+-- credits of each student
 SELECT width_bucket(credits, 0, 60, 6) AS band, count(*)
 FROM (SELECT e.student_id, sum(c.credits) AS credits FROM enrolments e JOIN courses c ON c.id = e.course_id WHERE e.passed GROUP BY e.student_id) t GROUP BY 1;
 
