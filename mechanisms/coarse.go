@@ -20,22 +20,25 @@ const (
 	radixBits = 6
 )
 
-// A coarse encloses exp(−rate·d) by words of [coarseBits], by the digits of d, where far is a word.
+// A coarse encloses exp(−rate·d) by words of [coarseBits], by the digits of d.
 type coarse struct {
-	far    *big.Int // from where on exp(−rate·d) is below the last bit
+	far    uint64 // from where on exp(−rate·d) is below the last bit
 	digits [][1 << radixBits]words
 }
 
 // words are an enclosure in words.
 type words struct{ lo, hi uint64 }
 
-// newCoarse makes the tables of fine powers when they are first used.
-func newCoarse(p powers) func() coarse {
-	return sync.OnceValue(func() coarse {
-		var c coarse
-		c.far = new(big.Int).Mul(p.far, big.NewInt(coarseBits))
-		c.far.Quo(c.far, new(big.Int).SetUint64(uint64(p.precision))).Add(c.far, big.NewInt(1))
-		for low := 0; low < c.far.BitLen(); low += radixBits {
+// newCoarse makes the tables of fine powers when they are first used; nil where far is no word that a distance is below.
+func newCoarse(p powers) func() *coarse {
+	return sync.OnceValue(func() *coarse {
+		far := new(big.Int).Mul(p.far, big.NewInt(coarseBits))
+		far.Quo(far, new(big.Int).SetUint64(uint64(p.precision))).Add(far, big.NewInt(1))
+		if !far.IsUint64() || far.Uint64() == farAway {
+			return nil
+		}
+		c := &coarse{far: far.Uint64()}
+		for low := 0; low < far.BitLen(); low += radixBits {
 			var digit [1 << radixBits]words
 			for v := range digit {
 				digit[v] = coarsened(p.at(new(big.Int).Lsh(big.NewInt(int64(v)), uint(low))), p.precision)
@@ -53,12 +56,12 @@ func coarsened(e enclosure, precision uint) words {
 }
 
 // at encloses exp(−rate·d).
-func (c coarse) at(d *big.Int) words {
-	if d.Cmp(c.far) >= 0 {
+func (c *coarse) at(d uint64) words {
+	if d >= c.far {
 		return words{0, 1}
 	}
 	e := words{1 << coarseBits, 1 << coarseBits}
-	for i, rest := 0, d.Uint64(); rest > 0; i, rest = i+1, rest>>radixBits {
+	for i, rest := 0, d; rest > 0; i, rest = i+1, rest>>radixBits {
 		of := c.digits[i][rest%(1<<radixBits)]
 		hi, lo := bits.Mul64(e.lo, of.lo)
 		e.lo = hi<<1 | lo>>coarseBits
@@ -91,12 +94,13 @@ func (x double) times(u uint64) double {
 
 func (x double) atMost(y double) bool { return x.hi < y.hi || x.hi == y.hi && x.lo <= y.lo }
 
-// locate returns the i of the fine [locate] for the uniform number that begins with a word, if the words tell.
-func (c coarse) locate(u uint64, weights []uint64, below []*big.Int) (int, bool) {
+// locate returns the i of the fine [locate] for the uniform number that begins with a word, if the words tell. Of
+// distances that are no words it is enough that they are [farAway].
+func (c *coarse) locate(u uint64, weights, below []uint64) (int, bool) {
 	cells := make([]words, len(weights))
 	var low, high double
 	for i, d := range below {
-		if i > 0 && d.Cmp(below[i-1]) == 0 {
+		if i > 0 && d == below[i-1] {
 			cells[i] = cells[i-1]
 		} else {
 			cells[i] = c.at(d)

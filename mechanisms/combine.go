@@ -11,9 +11,9 @@ type Weighted struct {
 // Combine returns constant + Σ weightᵢ·valueᵢ, which is as private as its terms: one unit changes it by
 // at most Σ |weightᵢ| times what it changes valueᵢ.
 func Combine(constant int64, terms ...Weighted) Private {
-	total := big.NewInt(constant)
+	total, weight, part := big.NewInt(constant), new(big.Int), new(big.Int)
 	for _, t := range terms {
-		total.Add(total, new(big.Int).Mul(big.NewInt(t.Weight), t.Value.reveal()))
+		total.Add(total, part.Mul(weight.SetInt64(t.Weight), t.Value.reveal()))
 	}
 	return Private{func() *big.Int { return total }}
 }

@@ -41,7 +41,7 @@ const choicePrecision = 192
 type Exponential struct {
 	selection
 	start  powers
-	coarse func() coarse
+	coarse func() *coarse
 }
 
 // A selection has the parts that the mechanisms that choose among scored candidates share.
@@ -117,7 +117,7 @@ func (e Exponential) Select(src Source, weights []uint64, scores []Private) (int
 	if weights == nil {
 		weights = equalWeights(len(scores))
 	}
-	return e.choose(src, e.start, weights, distances(scores)), nil
+	return e.choose(src, e.start, weights, distancesOf(scores)), nil
 }
 
 // SelectPoint draws one of the integers from lower to upper−1, all of weight 1,
@@ -150,7 +150,7 @@ func (e Exponential) SelectPoint(src Source, lower, upper int64, cuts, scores []
 		}
 		begin = end
 	}
-	i := e.choose(src, e.start, lengths, distances(held))
+	i := e.choose(src, e.start, lengths, distancesOf(held))
 	offset := new(big.Int).SetUint64(uniform(src, lengths[i]))
 	return Released{offset.Add(offset, begins[i])}, nil
 }
@@ -191,36 +191,22 @@ func equalWeights(n int) []uint64 {
 	return weights
 }
 
-// distances returns how far each score is below the best, for at least one score.
-func distances(scores []Private) []*big.Int {
-	best := scores[0].reveal()
-	for _, s := range scores[1:] {
-		if v := s.reveal(); v.Cmp(best) > 0 {
-			best = v
-		}
-	}
-	below := make([]*big.Int, len(scores))
-	for i, s := range scores {
-		below[i] = new(big.Int).Sub(best, s.reveal())
-	}
-	return below
-}
-
 // choose draws i with P(i) ∝ weights[i]·exp(−rate·below[i]), where some below is
 // 0. It begins at the precision of p.
-func (e Exponential) choose(src Source, p powers, weights []uint64, below []*big.Int) int {
+func (e Exponential) choose(src Source, p powers, weights []uint64, below distances) int {
 	u := uniformBits{src: src}
 	if coarsely(weights) {
-		if c := e.coarse(); c.far.IsUint64() {
+		if c := e.coarse(); c != nil {
 			u.extend(64)
-			if i, ok := c.locate(u.bits.Uint64(), weights, below); ok {
+			if i, ok := c.locate(u.bits.Uint64(), weights, below.words); ok {
 				return i
 			}
 		}
 	}
+	exact := below.all()
 	for {
 		u.extend(p.precision)
-		if i, ok := locate(u, p, weights, below); ok {
+		if i, ok := locate(u, p, weights, exact); ok {
 			return i
 		}
 		p = newPowers(e.rate, 2*p.precision)

@@ -52,7 +52,7 @@ func (m NoisyMax) Select(src Source, scores []Private) (int, error) {
 	if len(scores) == 0 {
 		return 0, fmt.Errorf("%w: no candidates to choose from", ErrParameter)
 	}
-	below := distances(scores)
+	below := distancesOf(scores).all()
 	order := make([]int, len(below))
 	for i := range order {
 		order[i] = i

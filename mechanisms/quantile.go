@@ -68,7 +68,38 @@ func (q Quantile) Choose(src Source, weights []Private) (int, error) {
 
 // distances returns how far the scores of buckets are below 0, which is that of one that holds the
 // quantile, those of neighbours with one score once, and where these begin.
-func (q Quantile) distances(weights []Private) (below []*big.Int, begins []int) {
+func (q Quantile) distances(weights []Private) (distances, []int) {
+	if w, ok := narrow(weights, math.MaxInt64/int64(len(weights))); ok {
+		total := int64(0)
+		for _, n := range w {
+			total += n
+		}
+		if total <= math.MaxInt64/q.c { // and so are the sizes of all D, of weights that are not negative
+			below, begins := q.narrowDistances(w, total)
+			return distances{words: below}, begins
+		}
+	}
+	below, begins := q.wideDistances(weights)
+	return exactly(below), begins
+}
+
+// narrowDistances returns the distances of weights of which every D is an int64.
+func (q Quantile) narrowDistances(weights []int64, total int64) (below []uint64, begins []int) {
+	below, begins = make([]uint64, 0, len(weights)), make([]int, 0, len(weights))
+	d := -q.a * total // before the bucket
+	for j, w := range weights {
+		after := d + q.c*w
+		far := uint64(max(0, d, -after))
+		if d = after; j > 0 && far == below[len(below)-1] {
+			continue
+		}
+		below, begins = append(below, far), append(begins, j)
+	}
+	return below, begins
+}
+
+// wideDistances returns the distances of weights of any size.
+func (q Quantile) wideDistances(weights []Private) (below []*big.Int, begins []int) {
 	total := new(big.Int)
 	for _, w := range weights {
 		total.Add(total, w.reveal())

@@ -16,7 +16,7 @@ func PowerEnclosure(rate *big.Rat, d *big.Int, precision uint) (lo, hi *big.Int)
 
 // SelectFrom is Select without weights of its own, begun at another precision.
 func (e Exponential) SelectFrom(src Source, precision uint, weights []uint64, scores []Private) int {
-	return e.choose(src, newPowers(e.rate, precision), weights, distances(scores))
+	return e.choose(src, newPowers(e.rate, precision), weights, distancesOf(scores))
 }
 
 // Needed returns the threshold that units alone in k partitions need.

@@ -110,7 +110,7 @@ func (m Staircase) Sample(z *big.Int, src Source) *big.Int {
 // drawRest draws |n| mod Δ.
 func (m Staircase) drawRest(src Source) uint64 {
 	low, high := uint64(m.step), uint64(m.sensitivity.LInf-m.step)
-	if high == 0 || m.side.choose(src, m.side.start, []uint64{low, high}, []*big.Int{new(big.Int), big.NewInt(1)}) == 0 {
+	if high == 0 || m.side.choose(src, m.side.start, []uint64{low, high}, distances{words: []uint64{0, 1}}) == 0 {
 		return uniform(src, low)
 	}
 	return low + uniform(src, high)
