@@ -393,7 +393,7 @@ var defaultKeys = []key[Defaults]{
 var limitKeys = []key[Limits]{
 	{
 		"statement_timeout", "", duration(func(l *Limits, d time.Duration) { l.StatementTimeout = d }), "`30s`",
-		"For one read of protected data, %s.",
+		"For one read of protected data, %s. It ends at the next point of the reply grid.",
 	},
 	{"connections", "", count(maxConnections, func(l *Limits, n int) { l.Connections = n }), "`100`", "Sessions, %s."},
 	{

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"time"
 
 	"dpproxy/accountant"
 	"dpproxy/pgerr"
@@ -60,8 +61,8 @@ func reserveError(b cashier.Bill, err error) error {
 const chargeStays = "The charge of the statement stays."
 
 // readFailed tells a client that a read of protected data did not finish: always the same,
-// whatever the cause. Only the analyst's own acts are named: a cancel request, and their own
-// statement_timeout.
+// whatever the cause. Only what ends a read at a point of time is named: a cancel request, the session's own
+// statement_timeout, and the policy's limit.
 func readFailed() error {
 	return pgerr.New(pgerr.ReadFailed, "the read of protected data did not finish").
 		WithDetail(chargeStays).
@@ -77,8 +78,19 @@ func interrupted() error {
 		WithHint("Ask the same statement again: that costs nothing more.")
 }
 
-// stopped tells clients that they ended a statement themselves, by a timeout or a cancel request.
+// tooLong tells a client that a read was ended by the policy's limit.
+func tooLong(limit time.Duration) error {
+	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to the policy's limit of %v for reading protected data", limit).
+		WithDetail(chargeStays).
+		WithHint("Ask for less at once: fewer rows (WHERE), or fewer percentiles, modes and counts of DISTINCT values, each of which " +
+			"is read by itself. The limit is the administrator's (limits.statement_timeout).")
+}
+
+// stopped tells clients what ended a statement: their own timeout or cancel request, or the policy's limit.
 func stopped(cause error, r *cashier.Receipt) error {
+	if over, ok := errors.AsType[*reader.LimitError](cause); ok {
+		return tooLong(over.Limit)
+	}
 	if !errors.Is(cause, reader.ErrTimeout) {
 		return canceled(r)
 	}

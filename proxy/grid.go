@@ -60,13 +60,11 @@ func (g Grid) next(elapsed time.Duration) time.Duration {
 	}
 }
 
-// limit moves the session's own timeout (0 is none) to a point of the grid, and returns
-// the rest of it. An analyst could otherwise ask with timeouts, and see by which of
-// them the read was over.
-func (g Grid) limit(start time.Time, timeout time.Duration) time.Duration {
+// limit moves a timeout (0 is none) to a point of the grid, and returns the rest of it. An analyst could otherwise
+// ask with timeouts, and see by which of them the read was over.
+func (g Grid) limit(elapsed, timeout time.Duration) time.Duration {
 	if g.off() || timeout <= 0 {
 		return timeout
 	}
-	elapsed := g.Now().Sub(start)
 	return g.next(max(timeout, elapsed+1)) - elapsed
 }

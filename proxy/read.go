@@ -33,7 +33,7 @@ func (d *drawing) open(ctx context.Context) (*reader.Reading, error) {
 
 // bind has a reading planned, until the statement is cut.
 func (d *drawing) bind(ctx context.Context, r *reader.Reading) error {
-	cut, done := d.veil.cut(ctx, d.pre.timeout)
+	cut, done := d.veil.cut(ctx, d.pre.timeout, 0)
 	defer done()
 	err := r.Bind(cut, d.pre.values, d.p.cfg.Defaults.Timeout)
 	if cause, ok := errors.AsType[*reader.CutError](err); ok {
@@ -42,17 +42,18 @@ func (d *drawing) bind(ctx context.Context, r *reader.Reading) error {
 	return err
 }
 
-// read executes a reading, until the statement is cut. The cut ends nothing that comes behind:
-// how far that is would be told by the rest.
+// read executes a reading, until the statement is cut, at the latest by the policy's limit. The cut ends nothing
+// that comes behind: how far that is would be told by the rest.
 func (d *drawing) read(ctx context.Context, r *reader.Reading) ([][]*reader.Exact, error) {
 	d.enter(stepRead)
-	cut, done := d.veil.cut(ctx, d.pre.timeout)
+	cut, done := d.veil.cut(ctx, d.pre.timeout, d.p.cfg.Defaults.Timeout)
 	defer done()
-	exacts, err := r.Read(cut, d.p.cfg.Defaults.Timeout)
+	exacts, err := r.Read(cut)
 	if err == nil {
 		return exacts, nil
 	}
 	if cause, ok := errors.AsType[*reader.CutError](err); ok {
+		d.watch.cut(cause.By)
 		return nil, d.veil.stopped(cause.By, d.payment.Receipt)
 	}
 	if lost, ok := errors.AsType[*reader.InterruptedError](err); ok && d.watch.interrupted(lost) {

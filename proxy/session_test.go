@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,6 +15,7 @@ import (
 	"dpproxy/dp"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/pgerr"
+	"dpproxy/proxy"
 )
 
 // code returns the SQLSTATE of an error.
@@ -334,6 +336,40 @@ func TestOwnTimeout(t *testing.T) {
 	}
 	w.gate.Open()
 	must(t, ana, "RESET statement_timeout; SELECT count(*) FROM visits")
+}
+
+// The policy's limit is no incident either: what it tells one's own timeout tells, and a slow statement is nobody's fault.
+func TestLimitOfRead(t *testing.T) {
+	w := newWorldWith(t, func(c *proxy.Config) { c.Defaults.Timeout = 300 * time.Millisecond })
+	ana := connect(t, w.url("ana"))
+	const slow = "SELECT count(*) FROM visits"
+	w.gate.Shut()
+	for range accountant.MaxIncidents + 1 {
+		before := w.spent(t, accountant.UnitScope, "patient")
+		_, err := ana.Exec(t.Context(), slow)
+		var pg *pgconn.PgError
+		if !errors.As(err, &pg) || pg.Code != "57014" {
+			t.Fatalf("a read that takes longer than the policy allows: %v", err)
+		}
+		if want := "canceling statement due to the policy's limit of 300ms for reading protected data"; pg.Message != want {
+			t.Errorf("it says %q, want %q", pg.Message, want)
+		}
+		if pg.Detail != "The charge of the statement stays." || !strings.Contains(pg.Hint, "limits.statement_timeout") {
+			t.Errorf("detail %q, hint %q", pg.Detail, pg.Hint)
+		}
+		if w.spent(t, accountant.UnitScope, "patient") == before {
+			t.Error("it was not charged")
+		}
+	}
+	if all := w.incidents(t); len(all) > 0 {
+		t.Errorf("incidents: %+v", all)
+	}
+	must(t, ana, "SET statement_timeout = '200ms'")
+	if _, err := ana.Exec(t.Context(), slow); err == nil || !strings.Contains(err.Error(), "due to statement timeout") {
+		t.Errorf("one's own timeout, which is shorter: %v", err)
+	}
+	w.gate.Open()
+	must(t, ana, "SET statement_timeout = 0; "+slow)
 }
 
 func lock(t *testing.T, admin *pgx.Conn, table string) {

@@ -80,12 +80,15 @@ func (v *veil) reveal() {
 }
 
 // cut returns a context for the work of the protected database behind the veil. It ends at the
-// first point after ctx has ended, or after the session's own timeout (0 is none), then with
-// reader.ErrTimeout as its cause: an analyst who cancels could otherwise see, by the fate of the
-// statement, whether it was over.
-func (v *veil) cut(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+// first point after ctx has ended, or at its deadline: an analyst who cancels could otherwise see, by the
+// fate of the statement, whether it was over.
+func (v *veil) cut(ctx context.Context, own, policy time.Duration) (context.Context, context.CancelFunc) {
+	deadline, cause := v.deadline(own, policy)
 	if v.grid.off() {
-		return withTimeout(ctx, timeout)
+		if deadline <= 0 {
+			return context.WithCancel(ctx)
+		}
+		return context.WithTimeoutCause(ctx, deadline, cause)
 	}
 	points, start := v.points(), v.start
 	late, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -94,8 +97,8 @@ func (v *veil) cut(ctx context.Context, timeout time.Duration) (context.Context,
 		end(context.Cause(ctx))
 	})
 	stopTimer := func() bool { return true }
-	if timeout > 0 {
-		stopTimer = points.After(points.limit(start, timeout), func() { end(reader.ErrTimeout) })
+	if deadline > 0 {
+		stopTimer = points.After(deadline, func() { end(cause) })
 	}
 	return late, func() {
 		stop()
@@ -104,10 +107,16 @@ func (v *veil) cut(ctx context.Context, timeout time.Duration) (context.Context,
 	}
 }
 
-// withTimeout ends a context with reader.ErrTimeout after a time, unless that is 0.
-func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout <= 0 {
-		return context.WithCancel(ctx)
+// deadline returns how long it is to the point at which work is ended, and by what: the session's own timeout, which
+// runs since the veil fell, or the policy's limit, which runs from now on. 0 is none.
+func (v *veil) deadline(own, policy time.Duration) (time.Duration, error) {
+	points, elapsed := v.points(), time.Duration(0)
+	if !points.off() && (own > 0 || policy > 0) {
+		elapsed = points.Now().Sub(v.start)
 	}
-	return context.WithTimeoutCause(ctx, timeout, reader.ErrTimeout)
+	ownEnd, policyEnd := points.limit(elapsed, own), points.limit(elapsed, elapsed+policy)
+	if policy > 0 && (own <= 0 || policyEnd < ownEnd) {
+		return policyEnd, &reader.LimitError{Limit: policy}
+	}
+	return ownEnd, reader.ErrTimeout
 }

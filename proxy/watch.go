@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"dpproxy/accountant"
@@ -25,6 +26,7 @@ type outcome int
 const (
 	failed     outcome = iota // also by a panic
 	unanswered                // its read was interrupted
+	late                      // its read was ended by the policy's limit
 	drawn
 )
 
@@ -60,11 +62,20 @@ func (w *watch) interrupted(by *reader.InterruptedError) bool {
 	return true
 }
 
+// cut says what the read was ended by.
+func (w *watch) cut(by error) {
+	if _, ok := errors.AsType[*reader.LimitError](by); ok {
+		w.outcome, w.incident.Class = late, "timeout"
+	}
+}
+
 // report tells the outcome to the log, and incidents to the ledger.
 func (w *watch) report(ctx context.Context) {
 	log := w.d.p.cfg.Log.With("analyst", w.d.analyst, "shape", w.incident.Shape, "class", w.incident.Class)
 	switch {
 	case w.outcome == drawn || w.outcome == failed && w.d.veil.ended:
+	case w.outcome == late:
+		log.Warn("a read of protected data was ended by limits.statement_timeout")
 	case w.outcome == unanswered:
 		log.Warn("a read of protected data was interrupted")
 	default:

@@ -144,7 +144,9 @@ func (s *host) openData(ctx context.Context, cat *policy.Model) (*reader.Data, e
 	}
 	cfg.MaxConns = int32(s.policy.Limits.DataConnections)
 	cfg.ConnConfig.ConnectTimeout = connectTimeout
-	cfg.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(s.policy.Limits.StatementTimeout.Milliseconds())
+	// dpproxy ends reads itself, at a point of the reply grid that is not that much later. Without it the server does.
+	late := 3*s.policy.Limits.StatementTimeout + s.policy.Limits.ReplyGrid
+	cfg.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(late.Milliseconds())
 	data, err := reader.Open(ctx, cfg, cat, s.secret)
 	if err != nil {
 		return nil, err

@@ -132,7 +132,7 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	sitetest.Exec(t, ana, sitetest.CountPatients)
 	meter.Ticks("a read on another session", 1)
 
-	// While a read is under way it is a failed read.
+	// While a read is under way it is one that takes too long: nobody is blamed.
 	unlock := s.StopReads()
 	failed := sitetest.InBackground(t, ana, sitetest.CountPatients)
 	var reading int32
@@ -144,10 +144,10 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	sitetest.Signal(t, syscall.SIGSTOP, reading)
 	defer sitetest.Signal(t, syscall.SIGCONT, reading)
 	unlock()
-	sitetest.Fails(t, <-failed, "PB009", "did not finish")
+	sitetest.Fails(t, <-failed, "57014", "the policy's limit of 1s")
 	meter.Ticks("a read that hangs", 1)
 	sitetest.Exec(t, ana, "SELECT 1")
-	sitetest.Exec(t, ana, "SELECT count(*) FROM patients WHERE sex = 'm'")
+	sitetest.Exec(t, ana, sitetest.CountPatients)
 	meter.Ticks("a read on yet another session", 1)
 	r.Silent(t)
 }

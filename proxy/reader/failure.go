@@ -10,7 +10,7 @@ import (
 
 // A FailedError says that a read failed, and may have done so by what is in a row.
 type FailedError struct {
-	// Class is the class of the SQLSTATE, "timeout", or "defect" of a reply that is none to the requests.
+	// Class is the class of the SQLSTATE, or "defect" of a reply that is none to the requests.
 	Class string
 }
 
@@ -59,12 +59,10 @@ func ended(sqlstate string) bool {
 
 // failure classifies the error of a read. Only the causes listed here are none: a server ends
 // sessions for them whatever they read.
-func failure(err error, late bool) error {
+func failure(err error) error {
 	var said *pgconn.PgError
 	var gone *lostError
 	switch {
-	case late:
-		return &FailedError{Class: "timeout"}
 	case errors.As(err, &gone):
 		return &InterruptedError{Class: "08", Suspect: true}
 	case !errors.As(err, &said) || len(said.Code) != len("00000"):

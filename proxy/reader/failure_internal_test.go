@@ -22,17 +22,14 @@ func TestFailure(t *testing.T) {
 		"57P02": {Class: "57P02", Suspect: true}, "58030": {Class: "58", Suspect: true}, "58P01": {Class: "58", Suspect: true},
 	}
 	for state, want := range interrupted {
-		if d := cmp.Diff(error(want), failure(said(state), false)); d != "" {
+		if d := cmp.Diff(error(want), failure(said(state))); d != "" {
 			t.Errorf("%s:\n%s", state, d)
 		}
 	}
 	for name, err := range map[string]error{"EOF": io.EOF, "cut": io.ErrUnexpectedEOF, "closed": net.ErrClosed, "reset": reset} {
 		want := error(&InterruptedError{Class: "08", Suspect: true})
-		if d := cmp.Diff(want, failure(lost(fmt.Errorf("receive: %w", err)), false)); d != "" {
+		if d := cmp.Diff(want, failure(lost(fmt.Errorf("receive: %w", err)))); d != "" {
 			t.Errorf("%s:\n%s", name, d)
-		}
-		if d := cmp.Diff(error(&FailedError{Class: "timeout"}), failure(lost(err), true)); d != "" {
-			t.Errorf("%s when the time was over:\n%s", name, d)
 		}
 	}
 	// Any other cause may be of a row: memory and disk, locks, time, values, defects, and unknown ones.
@@ -40,12 +37,12 @@ func TestFailure(t *testing.T) {
 		"53100", "53200", "53300", "55P03", "55000", "57014", "57000", "57P05", "25P03", "25001", "22012", "22P02", "54001", "42883",
 		"72000", "XX000", "XX001", "XX002", "P0001", "F0000", "00000", "ZZ999",
 	} {
-		if d := cmp.Diff(error(&FailedError{Class: state[:2]}), failure(said(state), false)); d != "" {
+		if d := cmp.Diff(error(&FailedError{Class: state[:2]}), failure(said(state))); d != "" {
 			t.Errorf("%s:\n%s", state, d)
 		}
 	}
 	for _, err := range []error{nil, errors.New("what came is no number"), said(""), said("5")} {
-		if d := cmp.Diff(error(&FailedError{Class: "defect"}), failure(err, false)); d != "" {
+		if d := cmp.Diff(error(&FailedError{Class: "defect"}), failure(err)); d != "" {
 			t.Errorf("%v:\n%s", err, d)
 		}
 	}

@@ -201,6 +201,12 @@ var errRead = errors.New("reader: the read of protected data takes too long")
 // ErrTimeout says that the session's own statement_timeout ended a statement.
 var ErrTimeout = errors.New("reader: statement timeout")
 
+// A LimitError says that the policy's limit for one read ended a statement.
+type LimitError struct{ Limit time.Duration }
+
+// Error implements error.
+func (*LimitError) Error() string { return "reader: the limit of a read" }
+
 // CutError says that the statement was cut, at a point of the grid.
 type CutError struct{ By error }
 
@@ -210,12 +216,10 @@ func (e *CutError) Error() string { return e.By.Error() }
 // Read is the second exchange, behind the charge. It returns the exact aggregates of each grouping set
 // of each block.
 //
-// The policy's limit bounds its time. Its errors are three: that ctx ended is told, with its cause, as a
-// *CutError; a read that was interrupted, as an *InterruptedError; all else may depend on protected rows, and is a
-// *FailedError, whose class is for the administrator alone.
-func (r *Reading) Read(ctx context.Context, policy time.Duration) ([][]*Exact, error) {
-	bounded, cancel := context.WithTimeoutCause(ctx, policy, errRead)
-	defer cancel()
+// Its errors are three: that ctx ended is told, with its cause, as a *CutError; a read that was interrupted, as
+// an *InterruptedError; all else may depend on protected rows, and is a *FailedError, whose class is for the
+// administrator alone.
+func (r *Reading) Read(ctx context.Context) ([][]*Exact, error) {
 	q := &requests{}
 	for i := range r.reads() {
 		q.execute(portal(i))
@@ -229,9 +233,9 @@ func (r *Reading) Read(ctx context.Context, policy time.Duration) ([][]*Exact, e
 			takes = append(takes, func(row [][]byte) error { return c.parse(i, row) })
 		}
 	}
-	results, err := q.exchange(bounded, r.c.conn.Conn().PgConn(), nil, takes...)
+	results, err := q.exchange(ctx, r.c.conn.Conn().PgConn(), nil, takes...)
 	cause := context.Cause(ctx)
-	r.c.spoiled = err != nil || context.Cause(bounded) != nil
+	r.c.spoiled = err != nil || cause != nil
 	if err == nil && len(results) >= len(takes) {
 		var exacts [][]*Exact
 		if exacts, err = r.exacts(sets); err == nil {
@@ -241,7 +245,7 @@ func (r *Reading) Read(ctx context.Context, policy time.Duration) ([][]*Exact, e
 	if cause != nil {
 		return nil, &CutError{By: cause}
 	}
-	err = failure(err, context.Cause(bounded) != nil)
+	err = failure(err)
 	if broken, ok := errors.AsType[*InterruptedError](err); ok && broken.Suspect {
 		// The other sessions may end by the same event, a moment later: reads to come have new ones.
 		r.c.data.pool.Reset()
