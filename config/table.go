@@ -64,7 +64,7 @@ func readTableName(v value, s string) catalog.Name {
 	switch {
 	case schema == "" || name == "" || strings.Contains(name, "."):
 		v.fail("a table is name or schema.name")
-	case schema == "dp" || schema == "information_schema" || strings.HasPrefix(schema, "pg_"):
+	case schema == "dp" || schema == "dpproxy" || schema == "information_schema" || strings.HasPrefix(schema, "pg_"):
 		v.fail("schema %s cannot be in a policy", schema)
 	default:
 		checkIdentifier(v, schema)

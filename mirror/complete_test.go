@@ -74,11 +74,11 @@ var same = map[string]string{
 	"sequences": `SELECT string_agg(pg_get_serial_sequence('"Sché ma"."Ta ""ble"', attname), ',' ORDER BY attnum) ` +
 		`FROM pg_attribute WHERE attrelid = '"Sché ma"."Ta ""ble"'::regclass AND attnum > 0`,
 	"types of sequences": `SELECT string_agg(format('%s.%s %s %s', schemaname, sequencename, data_type, increment_by), ',' ` +
-		`ORDER BY sequencename) FROM pg_sequences WHERE schemaname <> 'dp'`,
+		`ORDER BY sequencename) FROM pg_sequences WHERE schemaname NOT LIKE 'dp%'`,
 	"keys": `SELECT string_agg(format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)), E'\n' ` +
 		`ORDER BY conrelid::regclass::text, conname)
 		FROM pg_constraint WHERE contype IN ('p', 'u', 'f') AND conparentid = 0 AND conrelid <> 'parts'::regclass ` +
-		`AND connamespace <> 'pg_catalog'::regnamespace AND conrelid::regclass::text NOT LIKE 'dp.%'`,
+		`AND connamespace <> 'pg_catalog'::regnamespace AND conrelid::regclass::text NOT LIKE 'dp%.%'`,
 	"indexes": `SELECT string_agg(indexdef, E'\n' ORDER BY indexname) FROM pg_indexes WHERE tablename = 'Ta "ble' ` +
 		`AND indexname NOT IN ('expression', 'partial', 'Ta "ble_during_excl')`,
 	"domains": `SELECT format_type(typbasetype, typtypmod) || typnotnull FROM pg_type WHERE typname = 'code'`,
@@ -94,7 +94,7 @@ var same = map[string]string{
 var nothing = map[string]string{
 	"defaults": `SELECT count(*) FROM pg_attrdef d JOIN pg_attribute a ON attrelid = adrelid AND attnum = adnum ` +
 		`WHERE attgenerated = '' AND pg_get_expr(adbin, adrelid) NOT LIKE 'nextval%'`,
-	"other sequences": `SELECT count(*) FROM pg_sequences WHERE schemaname <> 'dp' AND (last_value IS NOT NULL OR start_value <> 1)`,
+	"other sequences": `SELECT count(*) FROM pg_sequences WHERE schemaname NOT LIKE 'dp%' AND (last_value IS NOT NULL OR start_value <> 1)`,
 	"checks": `SELECT count(*) FROM pg_constraint WHERE contype IN ('c', 'x') ` +
 		`AND connamespace::regnamespace::text NOT IN ('pg_catalog', 'information_schema')`,
 	"partitions": `SELECT (SELECT count(*) FROM pg_partitioned_table) + (SELECT count(*) FROM pg_inherits) + ` +
@@ -110,7 +110,7 @@ var nothing = map[string]string{
 	"more rights": `SELECT count(*) FROM information_schema.table_privileges WHERE grantee IN ('Änne', 'bo') ` +
 		`AND privilege_type <> 'SELECT'`,
 	"rights for all": `SELECT count(*) FROM information_schema.table_privileges WHERE grantee = 'PUBLIC' ` +
-		`AND table_schema NOT IN ('pg_catalog', 'information_schema', 'dp', 'public')`,
+		`AND table_schema NOT IN ('pg_catalog', 'information_schema', 'dp', 'dpproxy', 'public')`,
 }
 
 // TestWideSchema mirrors a bit of everything.
@@ -152,7 +152,7 @@ func checkWideRights(t *testing.T, p pair) {
 		`SELECT has_schema_privilege('Sché ma', 'CREATE')`:                       "false",
 		`SELECT has_sequence_privilege('"Sché ma"."Ta ""ble_I d_seq"', 'USAGE')`: "false",
 		`SELECT string_agg(table_name, ',' ORDER BY table_name) FROM information_schema.table_privileges WHERE grantee = 'Änne' ` +
-			`AND table_schema <> 'dp'`: `Ta "ble,groups`,
+			`AND table_schema NOT LIKE 'dp%'`: `Ta "ble,groups`,
 		`SELECT to_regclass('secret')`: "",
 		`SELECT current_user::text`:    "Änne",
 	} {

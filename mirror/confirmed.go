@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
 	"dpproxy/mirror/ddl"
@@ -19,11 +18,8 @@ import (
 // nil for a mirror that never was. Time zones, collations and rows are not recorded.
 func Confirmed(ctx context.Context, mirror *pgx.Conn) (*catalog.Schema, error) {
 	text, err := confirmed(ctx, mirror)
-	if missing(err) {
-		return nil, nil //nolint:nilnil // there is none
-	}
 	if err != nil || text == "" {
-		return nil, wrapConfirmed(err)
+		return nil, wrapConfirmed(err) // nil where there is none
 	}
 	var r confirmation
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
@@ -47,27 +43,23 @@ func Confirmed(ctx context.Context, mirror *pgx.Conn) (*catalog.Schema, error) {
 // analysts can see how often a table was read.
 func ConfirmedAs(ctx context.Context, mirror querier) (string, error) {
 	var name string
-	err := mirror.QueryRow(ctx, `SELECT pg_catalog.md5(pg_catalog.concat(pg_catalog.pg_relation_filenode('dp.confirmed'),
+	err := mirror.QueryRow(ctx, `SELECT pg_catalog.md5(pg_catalog.concat(pg_catalog.pg_relation_filenode(r.oid),
 		(SELECT pg_catalog.string_agg(pg_catalog.concat(c.oid, ' ', a.attname), ',' ORDER BY c.oid, a.attnum)
 		   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 		  WHERE c.relkind IN ('r', 'v') AND c.relpersistence <> 't'
 		    AND c.relnamespace NOT IN (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname IN ('pg_catalog', 'information_schema'))
 		    AND NOT pg_catalog.starts_with(coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), $2)
-		    AND c.relowner = (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = $1))))`, ddl.Owner, ofAnswers).Scan(&name)
-	if missing(err) {
+		    AND c.relowner = (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = $1))))
+		FROM (`+recorded+`) AS r (oid) WHERE r.oid IS NOT NULL`, ddl.Owner, ofAnswers).Scan(&name)
+	if errors.Is(err, pgx.ErrNoRows) {
 		return "", nil
 	}
 	return name, wrapConfirmed(err)
 }
 
-// missing reports whether a mirror has no dp.confirmed.
-func missing(err error) bool {
-	refused, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && refused.Code == undefinedTable
-}
-
-// undefinedTable is the SQLSTATE of a mirror without dp.confirmed.
-const undefinedTable = "42P01"
+// recorded selects the table of what was confirmed, or NULL. On a mirror that an earlier version has made it is in the schema dp
+// until the next Sync.
+const recorded = "SELECT coalesce(pg_catalog.to_regclass('dpproxy.confirmed'), pg_catalog.to_regclass('dp.confirmed'))"
 
 func wrapConfirmed(err error) error {
 	if err == nil {
@@ -76,7 +68,7 @@ func wrapConfirmed(err error) error {
 	return fmt.Errorf("mirror: read what was confirmed: %w", err)
 }
 
-// confirmation is the JSON of dp.confirmed, which only superusers read.
+// confirmation is the JSON of dpproxy.confirmed, which only superusers read.
 type confirmation struct {
 	Database      string
 	ServerVersion int
@@ -91,7 +83,11 @@ type querier interface {
 
 // confirmed returns the recorded text, empty if there is none.
 func confirmed(ctx context.Context, q querier) (text string, err error) {
-	err = q.QueryRow(ctx, "SELECT definition FROM dp.confirmed").Scan(&text)
+	var table *string
+	if err := q.QueryRow(ctx, "SELECT r.oid::pg_catalog.text FROM ("+recorded+") AS r (oid)").Scan(&table); err != nil || table == nil {
+		return "", err
+	}
+	err = q.QueryRow(ctx, "SELECT definition FROM "+*table).Scan(&text)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", nil
 	}
@@ -117,10 +113,10 @@ func confirm(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema, report f
 	if err != nil || have == string(want) {
 		return err
 	}
-	if _, err := tx.Exec(ctx, "TRUNCATE dp.confirmed"); err != nil { // which [ConfirmedAs] sees
+	if _, err := tx.Exec(ctx, "TRUNCATE dpproxy.confirmed"); err != nil { // which [ConfirmedAs] sees
 		return err
 	}
-	if _, err := tx.Exec(ctx, "INSERT INTO dp.confirmed VALUES ($1)", string(want)); err != nil {
+	if _, err := tx.Exec(ctx, "INSERT INTO dpproxy.confirmed VALUES ($1)", string(want)); err != nil {
 		return err
 	}
 	report("confirm the schema of the real database")

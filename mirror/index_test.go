@@ -51,7 +51,7 @@ var listed = []string{
 	`SELECT pg_get_indexdef(indexrelid), indisunique::text, '', '' FROM pg_index WHERE indrelid::regclass::text ~ 'Gro|child' ` +
 		`AND indpred IS NULL AND indexprs IS NULL AND indexrelid::regclass::text !~ 'with_coll' ORDER BY 1`,
 	`SELECT conrelid::regclass::text, conname::text, pg_get_constraintdef(oid), '' FROM pg_constraint WHERE contype IN ('p', 'u', 'f') ` +
-		`AND conrelid > 16384 AND connamespace::regnamespace::text <> 'dp' ORDER BY 1, 2`,
+		`AND conrelid > 16384 AND connamespace::regnamespace::text NOT LIKE 'dp%' ORDER BY 1, 2`,
 	`SELECT rngtypid::regtype::text, rngsubtype::regtype::text, rngmultitypid::regtype::text, '' FROM pg_range WHERE rngtypid > 16384`,
 }
 

@@ -54,6 +54,7 @@ func schemaNames(p Plan, s *catalog.Schema) []string {
 	}
 	delete(schemas, "pg_catalog")
 	delete(schemas, ddl.Reserved)
+	delete(schemas, ddl.Records)
 	return slices.Sorted(maps.Keys(schemas))
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"dpproxy/catalog"
 	"dpproxy/mirror/ddl"
@@ -116,7 +117,7 @@ func (p Plan) check() error {
 			return fmt.Errorf("table %v is listed twice", n)
 		}
 		seen[n] = true
-		if n.Schema == ddl.Reserved || n.Schema == "information_schema" || len(n.Schema) > 2 && n.Schema[:3] == "pg_" {
+		if slices.Contains([]string{ddl.Reserved, ddl.Records, "information_schema"}, n.Schema) || strings.HasPrefix(n.Schema, "pg_") {
 			return fmt.Errorf("table %v: schema %s cannot be mirrored", n, n.Schema)
 		}
 	}

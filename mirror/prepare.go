@@ -12,7 +12,7 @@ import (
 )
 
 // prepare makes the session fit and sees to the foundation of the record of objects: the
-// owner, the schema dp and its tables, which only superusers read.
+// owner, the schema dp, and the tables that only superusers read.
 func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database string, err error) {
 	var version int
 	var super bool

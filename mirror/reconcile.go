@@ -17,14 +17,14 @@ import (
 // real one has it: a collation, an index, a type. It is said when the thing is made.
 const Warning = "warning: "
 
-// A record is a row of dp.made: something that an earlier Sync made.
+// A record is a row of dpproxy.made: something that an earlier Sync made.
 type record struct {
 	ddl.Key
 	digest, drop, state string
 }
 
 // A reconciler brings the objects of one database to the wanted state: it has the transaction, and
-// the objects that dp.made records.
+// the objects that dpproxy.made records.
 type reconciler struct {
 	tx     pgx.Tx
 	report func(string)
@@ -33,7 +33,7 @@ type reconciler struct {
 	made     []record // in the order of creation
 	stale    map[ddl.Key]bool
 	there    map[ddl.Key]bool
-	// recorded are the objects that dp.made has as they are wanted.
+	// recorded are the objects that dpproxy.made has as they are wanted.
 	recorded map[ddl.Key]bool
 	// states are those of objects that are looked up together, before anything is changed; one that is not there has none.
 	states map[ddl.Key]found
@@ -122,7 +122,7 @@ func (r *reconciler) grant(ctx context.Context, grants []ddl.Object) error {
 }
 
 func (r *reconciler) load(ctx context.Context) error {
-	rows, err := r.tx.Query(ctx, "SELECT kind, name, digest, remove, state FROM dp.made ORDER BY seq")
+	rows, err := r.tx.Query(ctx, "SELECT kind, name, digest, remove, state FROM dpproxy.made ORDER BY seq")
 	if err != nil {
 		return err
 	}
@@ -304,7 +304,7 @@ func (r *reconciler) drop(ctx context.Context, m record) error {
 			return err
 		}
 	}
-	_, err = r.tx.Exec(ctx, "DELETE FROM dp.made WHERE kind = $1 AND name = $2", m.Kind, m.Name)
+	_, err = r.tx.Exec(ctx, "DELETE FROM dpproxy.made WHERE kind = $1 AND name = $2", m.Kind, m.Name)
 	return err
 }
 
@@ -339,7 +339,7 @@ func (r *reconciler) record(ctx context.Context, objects []ddl.Object) error {
 		kinds, names, digests = append(kinds, string(o.Kind)), append(names, o.Name), append(digests, o.Digest())
 		drops, states = append(drops, o.Drop), append(states, o.State)
 	}
-	_, err := r.tx.Exec(ctx, `INSERT INTO dp.made (kind, name, digest, remove, state)
+	_, err := r.tx.Exec(ctx, `INSERT INTO dpproxy.made (kind, name, digest, remove, state)
 		SELECT m.kind, m.name, m.digest, m.remove, m.state
 		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY
 			AS m (kind, name, digest, remove, state, place) ORDER BY m.place

@@ -30,7 +30,7 @@ func (e *TakenError) Error() string {
 // CheckSite returns a [TakenError] where the mirror or a role on its server is another dpproxy's: one with another [Plan.Site].
 func CheckSite(ctx context.Context, mirror conn, p Plan) error {
 	text, err := confirmed(ctx, mirror)
-	if err != nil && !missing(err) {
+	if err != nil {
 		return wrapConfirmed(err)
 	}
 	var r confirmation

@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,7 @@ func TestSync(t *testing.T) {
 			t.Run("budget view", func(t *testing.T) { checkBudgetView(t, p) })
 			t.Run("psql", func(t *testing.T) { checkDescribe(t, p) })
 			t.Run("second run", func(t *testing.T) { checkIdempotent(t, p) })
+			t.Run("records", func(t *testing.T) { checkRecords(t, p) })
 		})
 	}
 }
@@ -119,7 +121,7 @@ func checkPublicRows(t *testing.T, p pair) {
 func checkRights(t *testing.T, p pair) {
 	ana := p.as(t, "ana")
 	for _, sql := range []string{
-		"CREATE TABLE public.x(i int)", "CREATE TABLE lab.x(i int)", "CREATE TABLE dp.x(i int)", "CREATE SCHEMA x", "TABLE dp.made",
+		"CREATE TABLE public.x(i int)", "CREATE TABLE lab.x(i int)", "CREATE TABLE dp.x(i int)", "CREATE SCHEMA x", "TABLE dpproxy.made",
 		"INSERT INTO hospitals(id) VALUES (1)", "DELETE FROM patients", "TRUNCATE visits", "SET session_replication_role = replica",
 		"SELECT lo_create(0)", "SELECT pg_logical_emit_message(false, 'a', 'b')", "SET ROLE dpproxy_owner",
 		"ALTER TABLE visits DISABLE ROW LEVEL SECURITY",
@@ -182,6 +184,41 @@ func checkIdempotent(t *testing.T, p pair) {
 	if len(again) != 0 {
 		t.Errorf("the second run reported %q", again)
 	}
+}
+
+// checkRecords holds that what dpproxy has made and confirmed is in no analyst's sight, whatever the search_path, and that a
+// mirror that has it in the schema dp, as earlier versions did, serves as before and is put right by the next sync.
+func checkRecords(t *testing.T, p pair) {
+	ana := p.as(t, "ana")
+	run(t, ana, "SET search_path = dpproxy, dp, public")
+	const visible = `SELECT string_agg(relname, ',') FROM pg_class WHERE relname ~ '^(made|confirmed)' AND %s`
+	for _, sight := range []string{"pg_table_is_visible(oid)", "relnamespace = 'dp'::regnamespace", "relacl IS NOT NULL"} {
+		if got := value(t, ana, fmt.Sprintf(visible, sight)); got != "" {
+			t.Errorf("%s: an analyst sees %s", sight, got)
+		}
+	}
+	if got := p.psql(t, `\d *.*budget* \d made* \d confirmed*`); strings.Contains(got, "digest") || strings.Contains(got, "definition") {
+		t.Errorf("psql shows %s", got)
+	}
+	name, err := mirror.ConfirmedAs(t.Context(), p.mirror)
+	if err != nil || name == "" {
+		t.Fatal(name, err)
+	}
+	run(t, p.mirror, `ALTER TABLE dpproxy.made SET SCHEMA dp; ALTER TABLE dpproxy.confirmed SET SCHEMA dp; DROP SCHEMA dpproxy`)
+	if s, err := mirror.Confirmed(t.Context(), p.mirror); err != nil || s == nil || len(s.Tables) == 0 {
+		t.Errorf("a mirror of an earlier version: %v, %v", s, err)
+	}
+	if got, err := mirror.ConfirmedAs(t.Context(), p.mirror); err != nil || got != name {
+		t.Errorf("a mirror of an earlier version is %q, was %q (%v)", got, name, err)
+	}
+	want := []string{"create schema dpproxy", "create table dpproxy.made", "create table dpproxy.confirmed"}
+	if got := p.sync(t, plan()); !slices.Equal(changed(got), want) {
+		t.Errorf("the sync of a mirror of an earlier version: %q", got)
+	}
+	if got, err := mirror.ConfirmedAs(t.Context(), p.mirror); err != nil || got != name {
+		t.Errorf("after the sync it is %q, was %q (%v)", got, name, err)
+	}
+	checkIdempotent(t, p)
 }
 
 func TestSyncAppliesChanges(t *testing.T) {
@@ -265,6 +302,7 @@ func TestSyncTouchesNothingOfOthers(t *testing.T) {
 		"CREATE SCHEMA lab":                            "schema lab exists",
 		"CREATE ROLE ana LOGIN":                        "role ana exists",
 		"CREATE SCHEMA dp":                             "schema dp exists",
+		"CREATE SCHEMA dpproxy":                        "schema dpproxy exists",
 		"CREATE ROLE dpproxy_owner":                    "role dpproxy_owner exists",
 		"CREATE EXTENSION dblink":                      "drop extension dblink",
 		"CREATE ROLE plain; SET LOCAL ROLE plain":      "must be a superuser",

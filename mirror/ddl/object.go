@@ -17,7 +17,11 @@ const Owner = "dpproxy_owner"
 // Reserved is the schema of dpproxy's own functions and views on the mirror.
 const Reserved = "dp"
 
-// A Kind is one of the kinds of objects; dp.made and reports have its text.
+// Records is the schema of the tables in which dpproxy keeps what it has made. Analysts have no right to it, so that nothing in
+// it is visible whatever their search_path is: psql and other tools do not list it.
+const Records = "dpproxy"
+
+// A Kind is one of the kinds of objects; dpproxy.made and reports have its text.
 type Kind string
 
 // The kinds of objects.
@@ -100,7 +104,7 @@ func GrantTo(privilege string, roles []string) string {
 // A Definition is a script for something of that name.
 type Definition struct{ Name, Script string }
 
-// Digest of the scripts, as dp.made records it.
+// Digest of the scripts, as dpproxy.made records it.
 func (o Object) Digest() string {
 	scripts := []string{o.Create, o.Drop}
 	for _, d := range o.Beside {
