@@ -101,6 +101,8 @@ type Analyst struct {
 	Budget *accountant.Budget // nil: only the unit's and the tables' budgets count
 	// Settings are session defaults on the mirror, such as dp.epsilon.
 	Settings map[string]string
+	// Pooled says that a pooler gives the analyst's sessions to other clients between transactions.
+	Pooled bool
 	Allowance
 }
 

@@ -313,6 +313,12 @@ var analystKeys = []key[Analyst]{
 		"settings", "", part(func(v value, a *Analyst) { a.Settings = readSettings(v) }), "none",
 		"Settings that the analyst's sessions begin with, in small letters, see below.",
 	},
+	{
+		"pooled", "", toggle(func(a *Analyst, b bool) { a.Pooled = b }), "`false`",
+		"Whether clients come through a pooler that gives a session to another client after each transaction, such as pgbouncer with " +
+			"`pool_mode = transaction`. `SET` of a setting of dpproxy is refused then, since it would hold for others: " +
+			"`SET LOCAL` and `dp:` comments hold for one transaction and one statement.",
+	},
 }
 
 // readAuthQuery reads how the verifiers of analysts are found.

@@ -14,7 +14,7 @@ func setting(st *Statement, v *pg.VariableSetStmt, l *locator) {
 	if !strings.HasPrefix(name, "dp.") {
 		return
 	}
-	s := &Setting{Name: name, At: l.settingAt()}
+	s := &Setting{Name: name, At: l.settingAt(), Local: v.GetIsLocal()}
 	switch v.Kind {
 	case pg.VariableSetKind_VAR_SET_VALUE:
 		values := make([]string, 0, len(v.Args))

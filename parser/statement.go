@@ -136,5 +136,6 @@ type Setting struct {
 	Name  string // with the "dp." prefix, lower case
 	Value string // text of the single argument; meaningless if Reset
 	Reset bool   // RESET, SET ... TO DEFAULT
+	Local bool   // SET LOCAL
 	At    int
 }

@@ -77,6 +77,8 @@ type Analyst struct {
 	Budget bool
 	// ErrorColumns says that sessions begin with dp.columns = errors.
 	ErrorColumns bool
+	// Pooled says that a pooler gives the analyst's sessions to other clients between transactions.
+	Pooled bool
 	Allowance
 }
 

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"strings"
 
 	"dpproxy/parser"
 	"dpproxy/pgerr"
@@ -57,6 +58,21 @@ func lexable(encoding, conforming string) error {
 	return nil
 }
 
+// checkSetting refuses an assignment to a dp. setting that cannot be, and, where a pooler gives the session to others, one that
+// would hold for them.
+func (p *Proxy) checkSetting(analyst string, set *parser.Setting) error {
+	if err := settings.Check(set); err != nil {
+		return err
+	}
+	if !p.analyst(analyst).Pooled || set.Local || set.Reset {
+		return nil
+	}
+	name := strings.TrimPrefix(set.Name, "dp.")
+	return pgerr.New(pgerr.FeatureNotSupported,
+		"SET %s would hold for other clients too: a pooler gives them the sessions of login %s", set.Name, analyst).At(set.At).
+		WithHint("SET LOCAL %s in a transaction holds for that, and /* dp: %s=... */ before a statement for that.", set.Name, name)
+}
+
 // route says how a statement is run.
 func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 	e := &execution{p: p, session: s, analyst: s.User(), text: t}
@@ -82,7 +98,7 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 		w.Run = executeStatement{e}.run
 	case parser.Set:
 		w.Run = func(context.Context, *wire.Asker, wire.BindRequest) (wire.Rewrite, error) {
-			return wire.Rewrite{Relay: true}, settings.Check(t.stmt.Setting)
+			return wire.Rewrite{Relay: true}, p.checkSetting(s.User(), t.stmt.Setting)
 		}
 	case parser.Relay:
 		if t.stmt.Survey != nil {

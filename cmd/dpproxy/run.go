@@ -217,7 +217,7 @@ func (s *host) analysts() map[string]proxy.Analyst {
 		}
 		out[a.Name] = proxy.Analyst{
 			Tables: granted, Budget: a.Budget != nil, Allowance: proxy.Allowance(a.Allowance),
-			ErrorColumns: a.Settings["dp.columns"] == "errors",
+			ErrorColumns: a.Settings["dp.columns"] == "errors", Pooled: a.Pooled,
 		}
 	}
 	return out
