@@ -13,8 +13,8 @@ type Candidate struct {
 	// Loss is its price under the measure of the budgets, of noise reduction at most; without a
 	// measure it has no price.
 	Loss dp.Loss
-	// Errors are those of the values; nil where they are known with the answer.
-	Errors []ErrorBar
+	// Errors are those of the values, as [Plan.ErrorsBefore] tells them. Of a way to reach a target, which all reach, they are nil.
+	Errors []string
 	// Note says why it is not, or cannot be, chosen, or how much it gains; it may be empty.
 	Note   string
 	Chosen bool
@@ -32,8 +32,8 @@ func (c Candidate) String() string {
 			s = strings.Replace(s, ": ", ": at most ", 1)
 		}
 	}
-	for _, bar := range c.Errors {
-		s += ", " + bar.String()
+	for _, told := range c.Errors {
+		s += ", " + told
 	}
 	if c.Note != "" {
 		s += ": " + c.Note

@@ -264,7 +264,9 @@ func (b *budgeted) candidate(kind string) Candidate {
 			designs, prices = append(designs, d.Mechanism), append(prices, price)
 		}
 		c.designs, c.prices = append(c.designs, designs), append(c.prices, prices)
-		c.Errors = append(c.Errors, set.errorsOf(designs)...)
+		for _, bar := range set.errorsOf(designs) {
+			c.Errors = append(c.Errors, bar.String())
+		}
 	}
 	c.Loss = must(dp.NewLoss(b.measure, total, 0))
 	if Recycles(kind) && !saved {

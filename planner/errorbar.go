@@ -35,7 +35,7 @@ func (e ErrorBar) String() string {
 		return e.Label + " of no group"
 	}
 	if !e.Known() {
-		return e.Label + " with an error known with the answer"
+		return e.Label + " with an error " + knownAfter
 	}
 	if math.IsInf(e.Least, 1) {
 		return e.Label + " of unknown error"

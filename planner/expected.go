@@ -62,7 +62,7 @@ func (c *NoiseReduction) expectation(symbol string) string {
 		pico, ok := c.expectedAt(size)
 		switch {
 		case !ok:
-			return "known with the answer"
+			return knownAfter
 		case pico <= float64(c.PoolPico):
 			prices = append(prices, symbol+"="+Number(math.Max(pico, float64(c.PilotPico))/dp.PicoPerUnit)+" for values of "+Number(size))
 		}

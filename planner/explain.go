@@ -147,7 +147,7 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 		} else {
 			w.line(depth, "sql")
 		}
-		for line := range strings.SplitSeq(sqltext.Lines(b.source.RedactHidden(r.SQL)), "\n") {
+		for line := range strings.SplitSeq(sqltext.Lines(sqltext.Shorten(b.source.RedactHidden(r.SQL))), "\n") {
 			w.line(depth+1, "%s", line)
 		}
 	}
@@ -191,6 +191,44 @@ func (p *Plan) explainCandidates(w *tree) {
 			w.line(2, "expected price: %s", set.Reduction.expectation(p.Reduces().Symbol()))
 		}
 	}
+}
+
+// ErrorsBefore tells the errors of the aggregates as far as they are known before anything is read, of grouping sets with
+// different ones all.
+func (p *Plan) ErrorsBefore() []string {
+	told := []string{}
+	for _, b := range p.Blocks {
+		if b.none {
+			for _, bar := range b.Errors(nil) {
+				told = append(told, bar.String())
+			}
+			continue
+		}
+		for i, a := range b.block.aggregates {
+			if a.report == "" {
+				told = append(told, b.errorBefore(i, a.label))
+			}
+		}
+	}
+	return told
+}
+
+// errorBefore tells the error of one aggregate.
+func (b *BlockPlan) errorBefore(i int, label string) string {
+	var errors []string
+	for _, g := range b.Sets {
+		if told := g.errorBefore(&g.outputs[i]); !slices.Contains(errors, told) {
+			errors = append(errors, told)
+		}
+	}
+	told := strings.Join(errors, " or ")
+	switch {
+	case strings.HasPrefix(told, "±"):
+		return label + " " + told
+	case strings.HasPrefix(told, knownAfter):
+		return label + " with an error " + told
+	}
+	return label + ": " + told
 }
 
 // atMost qualifies the cost of noise reduction in a budget of some measure. A path of Laplace noise

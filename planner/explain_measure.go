@@ -186,6 +186,9 @@ func (g *GroupingSet) uses(o *output, m *Measure) bool {
 	return false
 }
 
+// knownAfter is said of an error of which nothing is known before.
+const knownAfter = "known with the answer"
+
 // errorBefore writes the error of an output as far as it is known before anything is read.
 func (g *GroupingSet) errorBefore(o *output) string {
 	bar := g.errorBar(o, nil)
@@ -195,7 +198,7 @@ func (g *GroupingSet) errorBefore(o *output) string {
 	case bar.Least < 0 && g.timesLimit(o) != "":
 		return g.timesLimit(o)
 	case bar.Least < 0:
-		return "known with the answer"
+		return knownAfter
 	case bar.Said != "":
 		return fmt.Sprintf(bar.Said, Number(bar.Least))
 	}

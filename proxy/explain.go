@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -67,6 +68,7 @@ func planText(lines []string, fields []pgproto3.FieldDescription) (text, sql str
 		document, err := xml.MarshalIndent(plan{Node: planNode, Lines: lines}, "", "  ")
 		return string(document), `SELECT CAST(%s AS pg_catalog.xml) AS "QUERY PLAN"`, err
 	}
+	lines = wrapped(lines)
 	cells := make([]*string, len(lines))
 	for i := range lines {
 		cells[i] = &lines[i]
@@ -110,23 +112,26 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 	return plan.Explain(costs), false, nil
 }
 
-// compared returns the plan with its alternatives, within dp.epsilon:
-// noise of either kind.
+// compared returns the plan with its alternatives, within dp.epsilon: noise of either kind, and the chosen one, if that is
+// neither.
 func (x explanation) compared(plan *planner.Plan, analysed *analysed, pre *prelude) *planner.Plan {
 	out := *plan
-	for _, name := range []string{"gaussian", "laplace"} {
+	names := []string{"gaussian", "laplace"}
+	if !slices.Contains(names, plan.Mechanism) {
+		names = append([]string{plan.Mechanism}, names...)
+	}
+	for _, name := range names {
 		other := *pre
-		other.settings.Mechanism = name
+		if name != plan.Mechanism {
+			other.settings.Mechanism = name
+		}
 		c := planner.Candidate{
 			Mechanism: name, Note: "not possible in these budgets, or not allowed by the policy",
 			Chosen: name == plan.Mechanism,
 		}
 		if p, err := x.plan(analysed, &other); err == nil {
 			if loss, err := x.p.cashier.PriceIn(p.Event, x.scopes(p.Tables)[0]); err == nil {
-				c = planner.Candidate{Mechanism: name, Loss: loss, Errors: []planner.ErrorBar{}, Chosen: c.Chosen}
-				for _, b := range p.Blocks {
-					c.Errors = append(c.Errors, b.Errors(nil)...)
-				}
+				c = planner.Candidate{Mechanism: name, Loss: loss, Errors: p.ErrorsBefore(), Chosen: c.Chosen}
 			}
 		}
 		out.Candidates = append(out.Candidates, c)

@@ -293,10 +293,10 @@ func (s stateView) planOf(ctx context.Context, m *wire.Asker, sql string) ([]pla
 
 // planRows reads the lines of EXPLAIN, of which each has its depth before it.
 func planRows(lines []string) []planRow {
-	const drawing, step = " │├└─", 4
+	const step = 4
 	rows := []planRow{}
 	for i, line := range lines {
-		text := strings.TrimLeft(line, drawing)
+		text := strings.TrimLeft(line, branches)
 		row := planRow{Line: i + 1, Depth: (len([]rune(line)) - len([]rune(text)) + step - 1) / step, Item: text}
 		if item, value, found := strings.Cut(text, ": "); found {
 			row.Item, row.Value = item, &value
