@@ -122,7 +122,7 @@ func (s *classification) run(query *pg.Node, form Form) {
 	s.st.InTransaction = needsTransaction(s.stmt)
 	s.locate(query)
 	s.analyse(query, form)
-	before := priors(s.analysis, query)
+	before := priors(s.analysis, s.st.Text, query)
 	if s.st.Class == Relay && len(s.found) > 0 && !s.native {
 		s.st.Class = Release
 		s.finish()
@@ -220,7 +220,7 @@ func (s *classification) explain(e *pg.ExplainStmt) {
 	s.st.Form = Utility
 	s.locate(query)
 	s.analyse(query, Utility)
-	before := priors(s.analysis, query)
+	before := priors(s.analysis, s.st.Text, query)
 	if !measures(e) {
 		defer s.stage(before, Explain)
 	}

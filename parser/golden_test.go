@@ -142,11 +142,14 @@ func drawStatement(b *strings.Builder, s *parser.Statement) {
 
 // drawPriors draws the queries that are answered before a statement, and what is left of it.
 func drawPriors(b *strings.Builder, s *parser.Statement) {
-	forms := map[parser.PriorForm]string{parser.PriorRows: "relation", parser.PriorList: "list", parser.PriorValue: "value"}
+	forms := map[parser.PriorForm]string{
+		parser.PriorRows: "relation", parser.PriorList: "list", parser.PriorValue: "value", parser.PriorGroups: "value of each group",
+	}
 	var places []string
 	for i, p := range s.Priors {
 		places = append(places, placeholder(i))
-		fmt.Fprintf(b, "  before, %s as a %s: %s\n", placeholder(i), forms[p.Form], p.SQL(places))
+		form := strings.Join(append([]string{forms[p.Form]}, p.Keys...), ", ")
+		fmt.Fprintf(b, "  before, %s as a %s: %s\n", placeholder(i), form, p.SQL(places))
 	}
 	b.WriteString(indent("=> " + s.Priors.With(s.Text, places)))
 }

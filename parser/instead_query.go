@@ -309,17 +309,6 @@ func (i *instead) divided(sel *pg.SelectStmt) {
 		keys[false], fromSQL(rows.FromClause), keys[true], listSQL(list.TargetList), from)
 }
 
-// conjuncts are the conditions that AND connects.
-func conjuncts(n *pg.Node) []*pg.Node {
-	if b := n.GetBoolExpr(); b != nil && b.Boolop == pg.BoolExprType_AND_EXPR {
-		return b.Args
-	}
-	if n == nil {
-		return nil
-	}
-	return []*pg.Node{n}
-}
-
 // notExisting is the query of NOT EXISTS, nil of any other condition.
 func notExisting(n *pg.Node) *pg.SelectStmt {
 	b := n.GetBoolExpr()

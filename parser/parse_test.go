@@ -71,7 +71,7 @@ func staged(t *testing.T, s *parser.Statement) {
 			t.Errorf("%q is answered before %q, and does not parse", sql, s.Text)
 		}
 		result := "NULL"
-		if p.Form != parser.PriorValue {
+		if p.Form == parser.PriorRows || p.Form == parser.PriorList {
 			result = "VALUES (NULL)"
 		}
 		results = append(results, result)

@@ -5,8 +5,6 @@ import (
 	"sort"
 	"strings"
 
-	pg "github.com/pganalyze/pg_query_go/v5"
-
 	"dpproxy/parser/ast"
 )
 
@@ -17,6 +15,8 @@ type Prior struct {
 	Form PriorForm
 	// Uses are the Priors whose results stand in its text, by their places in the statement; all are before it.
 	Uses []int
+	// Keys are expressions of the query around it, of PriorGroups: the first columns of its result are compared with them.
+	Keys []string
 
 	// parts are its text, around the results that it uses.
 	parts []string
@@ -24,8 +24,10 @@ type Prior struct {
 	lead int
 	// span is its place in the statement: of a value with its brackets.
 	span Span
-	// used are the places of Uses.
-	used []Span
+	// verbatim says that its text is what stands there.
+	verbatim bool
+	// inside says that it stands in another one, and nowhere else.
+	inside bool
 }
 
 // PriorForm is what the result of a Prior stands for.
@@ -33,9 +35,10 @@ type PriorForm int
 
 // The forms of a Prior.
 const (
-	PriorRows  PriorForm = iota // rows of a sub-select or of a WITH query
-	PriorList                   // the values of IN (SELECT ...)
-	PriorValue                  // one value
+	PriorRows   PriorForm = iota // rows of a sub-select or of a WITH query
+	PriorList                    // the values of IN (SELECT ...)
+	PriorValue                   // one value
+	PriorGroups                  // a value of each group
 )
 
 // SQL returns its text, with the results of the Priors of the statement that are before it.
@@ -52,7 +55,7 @@ func (p Prior) SQL(results []string) string {
 
 // Before returns where a byte of its text is in the statement.
 func (p Prior) Before(at int) int {
-	if at -= p.lead; len(p.parts) > 1 || at < 0 || p.span.Start+at >= p.span.End {
+	if at -= p.lead; !p.verbatim || at < 0 || p.span.Start+at >= p.span.End {
 		return p.span.Start
 	}
 	return p.span.Start + at
@@ -61,17 +64,43 @@ func (p Prior) Before(at int) int {
 // maxPriors bounds the queries that are answered before a statement.
 const maxPriors = 4
 
-// Priors are those of a statement, in text order.
+// Priors are those of a statement, each behind those that it uses.
 type Priors []Prior
+
+// places lists those that stand in no other one, in text order.
+func (ps Priors) places() (list []int) {
+	for i, p := range ps {
+		if !p.inside {
+			list = append(list, i)
+		}
+	}
+	slices.SortFunc(list, func(i, j int) int { return ps[i].span.Start - ps[j].span.Start })
+	return list
+}
+
+// Twin returns the first that has the same form, the same text and the same results in it.
+func (ps Priors) Twin(i int) int {
+	for j, p := range ps[:i] {
+		if ps[i].same(p, ps) {
+			return j
+		}
+	}
+	return i
+}
+
+func (p Prior) same(q Prior, ps Priors) bool {
+	twins := func(i, j int) bool { return ps.Twin(i) == ps.Twin(j) }
+	return p.Form == q.Form && slices.Equal(p.parts, q.parts) && slices.Equal(p.Keys, q.Keys) && slices.EqualFunc(p.Uses, q.Uses, twins)
+}
 
 // With returns the text of the statement with other texts in their places: values, or queries.
 func (ps Priors) With(text string, results []string) string {
 	var b strings.Builder
 	at := 0
-	for i, p := range ps {
-		b.WriteString(text[at:p.span.Start])
+	for _, i := range ps.places() {
+		b.WriteString(text[at:ps[i].span.Start])
 		b.WriteString(results[i])
-		at = p.span.End
+		at = ps[i].span.End
 	}
 	return b.String() + text[at:]
 }
@@ -79,7 +108,8 @@ func (ps Priors) With(text string, results []string) string {
 // Before returns where a byte of the text with results stood in the statement: in a result, where that takes its place.
 func (ps Priors) Before(at int, results []string) int {
 	moved := 0
-	for i, p := range ps {
+	for _, i := range ps.places() {
+		p := ps[i]
 		start := p.span.Start + moved
 		end := start + len(results[i])
 		switch {
@@ -91,223 +121,6 @@ func (ps Priors) Before(at int, results []string) int {
 		moved = end - p.span.End
 	}
 	return at - moved
-}
-
-// A seeker looks for the Priors of a statement. Whether each is answered, and the statement that is left, is seen
-// when they are parsed by themselves.
-type seeker struct {
-	*analysis
-
-	found []Prior
-}
-
-// priors lists those of a statement without views, in text order. They are of use where it is refused as it is.
-func priors(a *analysis, stmt *pg.Node) []Prior {
-	if len(a.protected) == 0 || len(a.views) > 0 || a.l.origin != nil {
-		return nil
-	}
-	s := seeker{analysis: a}
-	everyNode(stmt, func(n *pg.Node) {
-		if sel := n.GetSelectStmt(); sel != nil && a.levels[sel] != nil && slices.ContainsFunc(sel.FromClause, s.rows) {
-			s.query(sel)
-		}
-	})
-	return s.inOrder()
-}
-
-// inOrder lists what was found in text order, without what stands inside another one; nothing if one of them is used by one before it.
-func (s *seeker) inOrder() []Prior {
-	slices.SortStableFunc(s.found, func(x, y Prior) int { return x.span.Start - y.span.Start })
-	var out []Prior
-	end := 0
-	for _, p := range s.found {
-		if p.span.Start < end {
-			continue
-		}
-		for _, used := range p.used {
-			i := slices.IndexFunc(out, func(q Prior) bool { return q.span == used })
-			if i < 0 {
-				return nil
-			}
-			p.Uses = append(p.Uses, i)
-		}
-		out, end = append(out, p), p.span.End
-	}
-	if len(out) > maxPriors {
-		return nil
-	}
-	return out
-}
-
-// kindOf returns the kind of an item of FROM that is no join, and the WITH query that it is.
-func (s *seeker) kindOf(item *pg.Node) (kind, *cte) {
-	switch x := item.GetNode().(type) {
-	case *pg.Node_RangeVar:
-		if c := s.cteRefs[x.RangeVar]; c != nil {
-			return c.result.kind, c
-		}
-		if r, ok := s.cat.Relation(x.RangeVar.Schemaname, x.RangeVar.Relname); ok && r.Protected {
-			return rows, nil
-		}
-	case *pg.Node_RangeSubselect:
-		if level := s.levels[x.RangeSubselect.Subquery.GetSelectStmt()]; level != nil {
-			return level.kind, nil
-		}
-	}
-	return public, nil
-}
-
-// rows reports whether an item of FROM has protected rows.
-func (s *seeker) rows(item *pg.Node) bool {
-	if j := item.GetJoinExpr(); j != nil {
-		return s.rows(j.Larg) || s.rows(j.Rarg)
-	}
-	k, _ := s.kindOf(item)
-	return k == rows
-}
-
-// query looks through a query of protected rows: its FROM, its conditions, and the arguments of its aggregates.
-func (s *seeker) query(sel *pg.SelectStmt) {
-	for _, n := range sel.FromClause {
-		s.item(n)
-	}
-	s.condition(sel.WhereClause)
-	for _, n := range slices.Concat(sel.TargetList, []*pg.Node{sel.HavingClause}, sel.SortClause) {
-		s.arguments(n)
-	}
-}
-
-func (s *seeker) item(n *pg.Node) {
-	if j := n.GetJoinExpr(); j != nil {
-		s.item(j.Larg)
-		s.item(j.Rarg)
-		s.condition(j.Quals)
-		return
-	}
-	k, c := s.kindOf(n)
-	switch {
-	case k != released:
-	case c != nil:
-		s.with(c)
-	case !n.GetRangeSubselect().Lateral:
-		s.relation(n.GetRangeSubselect().Subquery.GetSelectStmt(), PriorRows)
-	}
-}
-
-// with notes the query of a WITH query.
-func (s *seeker) with(c *cte) {
-	span, ok := s.l.body(c.node)
-	if ok && c.escape < 0 && !slices.ContainsFunc(s.found, func(p Prior) bool { return p.span == span }) {
-		s.add(Prior{span: span}, c.node.Ctequery)
-	}
-}
-
-// relation notes a sub-select of rows.
-func (s *seeker) relation(sel *pg.SelectStmt, form PriorForm) {
-	if span, ok := s.l.enclosed(sel); ok && s.levels[sel].scope.escape < 0 {
-		s.add(Prior{Form: form, span: span}, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}})
-	}
-}
-
-// arguments looks into aggregates alone: what stands above them may read released values.
-func (s *seeker) arguments(n *pg.Node) {
-	if n == nil || n.GetSelectStmt() != nil || n.GetSubLink() != nil {
-		return
-	}
-	if isAggregate(n) {
-		children(n, s.condition)
-		return
-	}
-	children(n, s.arguments)
-}
-
-// condition looks for sub-selects in an expression.
-func (s *seeker) condition(n *pg.Node) {
-	if n == nil || n.GetSelectStmt() != nil {
-		return
-	}
-	x := n.GetSubLink()
-	if x == nil {
-		children(n, s.condition)
-		return
-	}
-	sel := x.Subselect.GetSelectStmt()
-	level := s.levels[sel]
-	switch {
-	case level == nil || level.kind != released:
-	case x.SubLinkType == pg.SubLinkType_ANY_SUBLINK:
-		s.relation(sel, PriorList)
-	case x.SubLinkType == pg.SubLinkType_EXPR_SUBLINK && level.scope.escape < 0:
-		i := s.l.toks.indexAt(s.offsetOf(x.Location))
-		if end := s.l.brackets(i); end > 0 {
-			s.add(Prior{Form: PriorValue, span: s.l.between(i, end)}, x.Subselect)
-		}
-	}
-}
-
-// add notes a Prior, with the WITH queries around it that it reads: those that are released are Priors as well, and their results
-// stand in it.
-func (s *seeker) add(p Prior, query *pg.Node) {
-	around, ok := s.around(query, nil)
-	if !ok {
-		return
-	}
-	text := s.l.text[p.span.Start:p.span.End]
-	if len(around) == 0 {
-		p.parts = []string{text}
-		s.found = append(s.found, p)
-		return
-	}
-	if p.Form != PriorValue {
-		text = "(" + text + ")"
-	}
-	slices.SortFunc(around, func(x, y *cte) int { return int(x.node.Location - y.node.Location) })
-	part := "WITH "
-	for i, c := range around {
-		whole, ok := s.l.withQuery(c.node)
-		body, also := s.l.body(c.node)
-		if !ok || !also {
-			return
-		}
-		if i > 0 {
-			part += ", "
-		}
-		if c.result.kind != released {
-			part += s.l.text[whole.Start:whole.End]
-			continue
-		}
-		p.parts, part = append(p.parts, part+s.l.text[whole.Start:body.Start]), s.l.text[body.End:whole.End]
-		p.used = append(p.used, body)
-	}
-	p.parts = append(p.parts, part+" SELECT * FROM "+text+" AS prior")
-	s.found = append(s.found, p)
-	for _, c := range around {
-		if c.result.kind == released {
-			s.with(c)
-		}
-	}
-}
-
-// around lists the WITH queries that a query reads and that are not its own, of those that are released without what they read
-// themselves; false if one of them is recursive, or writes: it would write once more for each that reads it.
-func (s *seeker) around(query *pg.Node, have []*cte) ([]*cte, bool) {
-	own := map[*pg.CommonTableExpr]bool{}
-	everyNode(query, func(n *pg.Node) {
-		if c := n.GetCommonTableExpr(); c != nil {
-			own[c] = true
-		}
-	})
-	ok := true
-	everyNode(query, func(n *pg.Node) {
-		c := s.cteRefs[n.GetRangeVar()]
-		if c == nil || own[c.node] || slices.Contains(have, c) || !ok {
-			return
-		}
-		if have, ok = append(have, c), !c.selfRead && c.node.Ctequery.GetSelectStmt() != nil; ok && c.result.kind != released {
-			have, ok = s.around(c.node.Ctequery, have)
-		}
-	})
-	return have, ok
 }
 
 // stage has a refused statement be answered after its Priors, if it has some.

@@ -163,3 +163,14 @@ func everyNode(n *pg.Node, visit func(*pg.Node)) {
 	}
 	children(n, func(m *pg.Node) { everyNode(m, visit) })
 }
+
+// conjuncts are the conditions that AND connects.
+func conjuncts(n *pg.Node) []*pg.Node {
+	if b := n.GetBoolExpr(); b != nil && b.Boolop == pg.BoolExprType_AND_EXPR {
+		return b.Args
+	}
+	if n == nil {
+		return nil
+	}
+	return []*pg.Node{n}
+}

@@ -1,13 +1,11 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
-	"strings"
-
-	"github.com/jackc/pgx/v5/pgproto3"
+	"slices"
 
 	"dpproxy/parser"
-	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 	"dpproxy/wire"
@@ -89,6 +87,11 @@ func (p *prior) result(ctx context.Context, m *wire.Asker, sql string) (string, 
 		return "", pgerr.New(pgerr.ProgramLimitExceeded, "a released result that is used as constants has %d rows", len(res.Rows)).
 			WithHint("Restrict it with LIMIT. It is released and remembered.")
 	}
+	if p.of.Form == parser.PriorGroups {
+		if err := p.perGroup(res.Rows); err != nil {
+			return "", err
+		}
+	}
 	return p.constants(res.Rows), nil
 }
 
@@ -108,7 +111,12 @@ func (p *prior) sample(ctx context.Context, m *wire.Asker, o *outlook) (string, 
 		if err != nil {
 			return "", err
 		}
-		rows = res.Rows[:min(len(res.Rows), maxPriorRows)]
+		if rows = res.Rows; p.of.Form == parser.PriorGroups {
+			if err := p.perGroup(rows); err != nil {
+				return "", err
+			}
+		}
+		rows = rows[:min(len(rows), maxPriorRows)]
 	}
 	if p.any = len(rows) == 0; p.any {
 		rows = [][][]byte{make([][]byte, len(p.types))}
@@ -138,41 +146,33 @@ func sampleOf(t pgtype.Type) []byte {
 	return nil
 }
 
-// constants writes rows as a value, as a list, or as a query. No rows are one of NULLs where a value is needed, and else none. Rows
-// that stand for any have a condition, so that groups are not those of the list.
+// constants writes what takes its place.
 func (p *prior) constants(rows [][][]byte) string {
-	where := ""
-	switch {
-	case p.any:
-		where = " WHERE TRUE"
-	case len(rows) == 0:
-		rows, where = [][][]byte{make([][]byte, len(p.types))}, " WHERE FALSE"
+	r := parser.PriorResult{Rows: rows, Sample: p.any}
+	for i, t := range p.types {
+		r.Names, r.Types = append(r.Names, string(p.bound.Fields[i].Name)), append(r.Types, t.SQL())
 	}
-	lines := make([]string, len(rows))
-	for i, row := range rows {
-		cells := make([]string, len(row))
-		for j, cell := range row {
-			cells[j] = "CAST(NULL AS " + p.types[j].SQL() + ")"
-			if cell != nil {
-				cells[j] = "CAST(" + ast.Quote(string(cell)) + " AS " + p.types[j].SQL() + ")"
-			}
-		}
-		lines[i] = "(" + strings.Join(cells, ", ") + ")"
-	}
-	values := "VALUES " + strings.Join(lines, ", ")
-	switch {
-	case p.of.Form == parser.PriorValue:
-		return strings.TrimSuffix(strings.TrimPrefix(lines[0], "("), ")")
-	case p.of.Form == parser.PriorList && where == "":
-		return values
-	}
-	return "SELECT * FROM (" + values + ") AS released(" + columnNames(p.bound.Fields) + ")" + where
+	return p.of.Result(r)
 }
 
-func columnNames(fields []pgproto3.FieldDescription) string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = ast.QuoteIdent(string(f.Name))
+// maxPriorCells bounds the constants of a choice between the values of groups: each row looks at all of them.
+const maxPriorCells = 600
+
+// perGroup refuses groups that no choice can be written of.
+func (p *prior) perGroup(rows [][][]byte) error {
+	keys := len(p.of.Keys)
+	if most := maxPriorCells / (keys + 1); len(rows) > most {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a sub-select for each group has %d groups here, and %d at most", len(rows), most).
+			WithHint("Join with them in FROM: JOIN (SELECT key, avg(x) AS mean FROM ... GROUP BY key) t ON t.key = ....")
 	}
-	return strings.Join(names, ", ")
+	for i, row := range rows {
+		same := func(other [][]byte) bool {
+			return slices.EqualFunc(row[:keys], other[:keys], func(a, b []byte) bool { return a != nil && b != nil && bytes.Equal(a, b) })
+		}
+		if slices.ContainsFunc(rows[:i], same) {
+			return pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression").
+				WithHint("Aggregate it, so that each group has one row. Its result is released and remembered.")
+		}
+	}
+	return nil
 }

@@ -38,8 +38,9 @@ type staging struct {
 	charged bool // a Prior was not free
 	notices []wire.Notice
 	bills   []cashier.Bill
-	costs   [][]planner.Cost // of each prior, and of the statement behind them
+	costs   [][]planner.Cost // of each Prior, and of the statement behind them
 	last    *outlook         // of the statement
+	asked   []string         // the questions of parts without samples
 }
 
 // An outlook is a statement as it is before the charge.
@@ -98,12 +99,15 @@ func newStaging(e *execution, b wire.BindRequest, silent bool) *staging {
 	n := len(e.text.stmt.Priors)
 	own := *e
 	own.part = &part{whole: askedBy(e.text.stmt.InnerText(), b), silent: silent}
-	return &staging{execution: &own, bound: b, results: make([]string, n), known: make([]bool, n)}
+	return &staging{execution: &own, bound: b, results: make([]string, n), known: make([]bool, n), costs: make([][]planner.Cost, n+1)}
 }
 
 // rehearse plans everything, one after the other, and takes results that are free. Last is nil if a name means another relation.
 func (s *staging) rehearse(ctx context.Context, m *wire.Asker, each func(p *prior, known bool) error) error {
 	for i := range s.results {
+		if s.twin(i) {
+			continue
+		}
 		p, err := s.prior(ctx, m, i)
 		if err != nil {
 			return err
@@ -119,7 +123,7 @@ func (s *staging) rehearse(ctx context.Context, m *wire.Asker, each func(p *prio
 				return s.within(p.of, failed)
 			}
 			s.known[i] = s.known[i] && o.free()
-			if costs, err = s.priced(ctx, o); err != nil {
+			if costs, err = s.priced(ctx, o, s.uses(p.of)); err != nil {
 				return err
 			}
 			if each != nil {
@@ -136,7 +140,7 @@ func (s *staging) rehearse(ctx context.Context, m *wire.Asker, each func(p *prio
 		if err != nil {
 			return err
 		}
-		s.costs = append(s.costs, costs)
+		s.costs[i] = costs
 	}
 	next, err := s.next()
 	if err != nil {
@@ -146,9 +150,16 @@ func (s *staging) rehearse(ctx context.Context, m *wire.Asker, each func(p *prio
 	if err != nil || o.shadowed {
 		return s.moved(err)
 	}
-	costs, err := s.priced(ctx, o)
-	s.costs, s.last = append(s.costs, costs), o
+	s.last = o
+	s.costs[len(s.results)], err = s.priced(ctx, o, !slices.Contains(s.known, false))
 	return err
+}
+
+// twin takes the result of a Prior that is there twice from the first of both.
+func (s *staging) twin(i int) bool {
+	j := s.text.stmt.Priors.Twin(i)
+	s.results[i], s.known[i] = s.results[j], s.known[j]
+	return j != i
 }
 
 // uses reports whether the results that a Prior uses are known.
@@ -161,8 +172,15 @@ func (s *staging) uses(p parser.Prior) bool {
 	return true
 }
 
-// priced adds the bill of a part, and returns its costs.
-func (s *staging) priced(ctx context.Context, o *outlook) ([]planner.Cost, error) {
+// priced adds the bill of a part, and returns its costs. A part that asks what one before it asks costs nothing more, if it is itself
+// that is planned, not one with a sample in it.
+func (s *staging) priced(ctx context.Context, o *outlook, itself bool) ([]planner.Cost, error) {
+	if question := o.bill.Question; itself && question != "" && s.p.memory.Keeps() {
+		if slices.Contains(s.asked, question) {
+			return []planner.Cost{}, nil
+		}
+		s.asked = append(s.asked, question)
+	}
 	s.bills = append(s.bills, o.bill)
 	costs, err := s.p.cashier.Costs(ctx, o.bill)
 	if err != nil {
@@ -174,7 +192,7 @@ func (s *staging) priced(ctx context.Context, o *outlook) ([]planner.Cost, error
 // answer has those that are not known answered, each charged and remembered like any statement.
 func (s *staging) answer(ctx context.Context, m *wire.Asker) error {
 	for i, known := range s.known {
-		if known {
+		if known || s.twin(i) {
 			continue
 		}
 		p, err := s.prior(ctx, m, i)

@@ -31,6 +31,11 @@ var thresholds = []string{
 		"ON t.diagnosis = v.diagnosis WHERE v.cost > 1.5 * t.m GROUP BY 1",
 	"SELECT count(*) FROM visits WHERE diagnosis IN (SELECT diagnosis FROM visits WHERE cost > 13 GROUP BY 1 HAVING 10 / count(*) < 100)",
 	"SELECT count(*) FROM patients WHERE birth_year < (SELECT min(extract(year FROM day)) - 60 FROM visits)",
+	"SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.cost > 14 AND w.diagnosis = v.diagnosis)",
+	"WITH m AS (SELECT diagnosis, avg(cost) AS mean FROM visits WHERE cost > 15 GROUP BY 1) " +
+		"SELECT count(*), sum(cost - (SELECT mean FROM m WHERE m.diagnosis = v.diagnosis)) FROM visits v",
+	"SELECT count(*) FROM visits " +
+		"WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > 16) OR cost < (SELECT avg(cost) FROM visits WHERE cost > 16) / 2",
 }
 
 // twoReleases is the price of two statements at ε = 0.2, each ε²/2, in 10⁻¹²; and what rounding of noise saves of it at most.
@@ -67,6 +72,7 @@ func TestThresholds(t *testing.T) {
 	t.Run("groups", func(t *testing.T) { testThresholdGroups(t, conn) })
 	t.Run("refused", func(t *testing.T) { testThresholdRefusals(t, s, conn) })
 	t.Run("spend", func(t *testing.T) { testThresholdSpend(t, s, conn) })
+	t.Run("within", func(t *testing.T) { testThresholdWithin(t, s, conn) })
 	t.Run("forms", func(t *testing.T) { testThresholdForms(t, s, conn) })
 }
 
@@ -98,9 +104,11 @@ func testThresholdRefusals(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 	for _, sql := range []string{
 		"SELECT count(*) FROM visits WHERE md5(cost::text) > (SELECT max(diagnosis) FROM visits)",
 		"SELECT stddev(hospital_id) FROM visits WHERE cost > (SELECT avg(cost) - 3 FROM visits)",
-		"SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.diagnosis = v.diagnosis)",
+		"SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.diagnosis < v.diagnosis)",
+		"SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.patient_id = v.patient_id)",
+		"SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.diagnosis = v.diagnosis LIMIT 1)",
 		"SELECT patient_id FROM visits WHERE cost > (SELECT avg(cost) - 4 FROM visits)",
-		"SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > (SELECT avg(cost) - 5 FROM visits))",
+		"SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > (SELECT stddev(hospital_id) FROM visits))",
 	} {
 		if _, err := conn.Exec(t.Context(), sql); err == nil {
 			t.Errorf("%s is answered", sql)
@@ -167,6 +175,25 @@ func testThresholdSpend(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 	sitetest.Exec(t, conn, "SET dp.spend = never")
 	if again := shown(t, conn, sql, pgx.QueryExecModeSimpleProtocol); again != first {
 		t.Errorf("%q, then %q", first, again)
+	}
+}
+
+// testThresholdWithin asks for a threshold that itself has one: three releases, in their order, of which a part that is known is free.
+func testThresholdWithin(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
+	const inner = "SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > 20)"
+	sql := "SELECT count(*) FROM visits WHERE cost * 1000 > (" + strings.Replace(inner, "count(*)", "sum(cost)", 1) + ")"
+	n, spent := sitetest.Charges(t, s)
+	first := shown(t, conn, sql, pgx.QueryExecModeSimpleProtocol)
+	after, paid := sitetest.Charges(t, s)
+	if after != n+3 || paid-spent > twoReleases*3/2 || paid-spent < twoReleases*3/2-2*saved {
+		t.Errorf("%d charges of %d", after-n, paid-spent)
+	}
+	if again := shown(t, conn, sql, pgx.QueryExecModeCacheDescribe); again != first {
+		t.Errorf("%q, then %q", first, again)
+	}
+	shown(t, conn, inner, pgx.QueryExecModeSimpleProtocol)
+	if last, _ := sitetest.Charges(t, s); last != after+1 {
+		t.Errorf("%d charges of what is known but for one part", last-after)
 	}
 }
 

@@ -27,6 +27,9 @@ func New(store answers.Store, version []byte, epoch func() string, log *slog.Log
 	return &Memory{store: store, version: version, epoch: epoch, log: log}
 }
 
+// Keeps reports whether anything is remembered.
+func (m *Memory) Keeps() bool { return m.store != nil }
+
 // An Analyst asks. One without a budget, who gets one later, has not paid with it for their
 // earlier questions.
 type Analyst struct {

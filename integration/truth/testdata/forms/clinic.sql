@@ -166,6 +166,9 @@ SELECT (a::float * d) / nullif(b * c, 0) AS odds FROM (
 SELECT count(DISTINCT v.patient_id) FROM visits v JOIN prescriptions p ON p.patient_id = v.patient_id AND v.admitted::date BETWEEN p.day AND p.day + p.days
 WHERE p.drug = 'insulin';
 
+-- dear among the dear
+SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > (SELECT avg(cost) FROM visits));
+
 -- list of patients (refused)
 SELECT * FROM patients WHERE smoker LIMIT 10;
 

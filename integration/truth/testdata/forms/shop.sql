@@ -126,9 +126,14 @@ SELECT country FROM customers JOIN orders ON orders.customer_id = customers.id W
 INTERSECT
 SELECT country FROM customers JOIN orders ON orders.customer_id = customers.id WHERE ordered >= '2023-01-01' GROUP BY country;
 
--- orders above the average of their country (refused)
+-- orders above the average of their country
 SELECT count(*) FROM orders o JOIN customers c ON c.id = o.customer_id
 WHERE o.total > (SELECT avg(o2.total) FROM orders o2 JOIN customers c2 ON c2.id = o2.customer_id WHERE c2.country = c.country);
+
+-- revenue above the average of each tier
+WITH mean AS (SELECT c.tier, avg(o.total) AS total FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY c.tier)
+SELECT c.tier, sum(o.total - (SELECT m.total FROM mean m WHERE m.tier = c.tier)) FILTER (WHERE o.total > (SELECT m.total FROM mean m WHERE m.tier = c.tier))
+FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY c.tier;
 
 -- the top spenders (refused)
 SELECT customer_id, sum(total) AS spent FROM orders GROUP BY customer_id ORDER BY spent DESC LIMIT 20;

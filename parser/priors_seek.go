@@ -1,0 +1,296 @@
+package parser
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// A seeker looks for the Priors of a statement. Whether each is answered, and the statement that is left, is seen
+// when they are parsed by themselves.
+type seeker struct {
+	*analysis
+
+	text  string // of the client
+	found []finding
+	lost  bool // one of them stands in a view
+}
+
+// A finding is a Prior before others are looked for in its text.
+type finding struct {
+	form PriorForm
+	span Span
+	keys []string
+	text []passage
+}
+
+// A passage is a part of a text: one of the client's statement, or words of our own.
+type passage struct {
+	words string
+	span  Span
+}
+
+// priors lists those of a statement whose views are expanded. They are of use where it is refused as it is.
+func priors(a *analysis, text string, stmt *pg.Node) []Prior {
+	if len(a.protected) == 0 || len(a.views) > 0 {
+		return nil
+	}
+	s := seeker{analysis: a, text: text}
+	everyNode(stmt, func(n *pg.Node) {
+		if sel := n.GetSelectStmt(); sel != nil && a.levels[sel] != nil && slices.ContainsFunc(sel.FromClause, s.rows) {
+			s.query(sel)
+		}
+	})
+	if s.lost || len(s.found) > maxPriors {
+		return nil
+	}
+	return s.inOrder()
+}
+
+// inOrder lists what was found, each behind those whose results stand in its text; nothing if one is used by one before it.
+func (s *seeker) inOrder() []Prior {
+	slices.SortStableFunc(s.found, func(x, y finding) int { return x.span.End - y.span.End })
+	var out []Prior
+	for i, f := range s.found {
+		p := Prior{Form: f.form, Keys: f.keys, span: f.span, parts: []string{""}, verbatim: len(f.text) == 1}
+		for _, g := range f.text {
+			p.write(g.words)
+			at := g.span.Start
+			for _, j := range s.outermost(g.span, i) {
+				if j > i {
+					return nil
+				}
+				p.write(s.text[at:s.found[j].span.Start])
+				p.Uses, p.parts, p.verbatim = append(p.Uses, j), append(p.parts, ""), false
+				at = s.found[j].span.End
+			}
+			p.write(s.text[at:g.span.End])
+		}
+		p.inside = !slices.Contains(s.outermost(Span{0, len(s.text)}, -1), i)
+		out = append(out, p)
+	}
+	return out
+}
+
+// write adds words to its text.
+func (p *Prior) write(words string) { p.parts[len(p.parts)-1] += words }
+
+// outermost lists the findings in a part of the text that stand in no other one there, in text order, without one.
+func (s *seeker) outermost(in Span, without int) (list []int) {
+	holds := func(x, y Span) bool { return x.Start <= y.Start && y.End <= x.End }
+	for i, f := range s.found {
+		covered := false
+		for j, g := range s.found {
+			covered = covered || j != i && j != without && holds(in, g.span) && holds(g.span, f.span)
+		}
+		if i != without && !covered && holds(in, f.span) {
+			list = append(list, i)
+		}
+	}
+	slices.SortFunc(list, func(i, j int) int { return s.found[i].span.Start - s.found[j].span.Start })
+	return list
+}
+
+// clients is where a part of the analysed text that stands in brackets, or begins and ends with tokens, is in the client's.
+func (s *seeker) clients(in Span) (Span, bool) {
+	l := s.l
+	own := func(at int) bool { return at >= 0 && at < len(l.text) && l.origin.stretch(at).own }
+	var out Span
+	switch {
+	case own(in.Start):
+		out.Start = l.client(in.Start)
+	case own(in.Start - 1):
+		out.Start = l.client(in.Start-1) + 1
+	default:
+		return out, false
+	}
+	switch {
+	case own(in.End - 1):
+		out.End = l.client(in.End-1) + 1
+	case own(in.End):
+		out.End = l.client(in.End)
+	default:
+		return out, false
+	}
+	return out, out.Start < out.End
+}
+
+// kindOf returns the kind of an item of FROM that is no join, and the WITH query that it is.
+func (s *seeker) kindOf(item *pg.Node) (kind, *cte) {
+	switch x := item.GetNode().(type) {
+	case *pg.Node_RangeVar:
+		if c := s.cteRefs[x.RangeVar]; c != nil {
+			return c.result.kind, c
+		}
+		if r, ok := s.cat.Relation(x.RangeVar.Schemaname, x.RangeVar.Relname); ok && r.Protected {
+			return rows, nil
+		}
+	case *pg.Node_RangeSubselect:
+		if level := s.levels[x.RangeSubselect.Subquery.GetSelectStmt()]; level != nil {
+			return level.kind, nil
+		}
+	}
+	return public, nil
+}
+
+// rows reports whether an item of FROM has protected rows.
+func (s *seeker) rows(item *pg.Node) bool {
+	if j := item.GetJoinExpr(); j != nil {
+		return s.rows(j.Larg) || s.rows(j.Rarg)
+	}
+	k, _ := s.kindOf(item)
+	return k == rows
+}
+
+// query looks through a query of protected rows: its FROM, its conditions, and the arguments of its aggregates.
+func (s *seeker) query(sel *pg.SelectStmt) {
+	for _, n := range sel.FromClause {
+		s.item(n)
+	}
+	s.condition(sel.WhereClause)
+	for _, n := range slices.Concat(sel.TargetList, []*pg.Node{sel.HavingClause}, sel.SortClause) {
+		s.arguments(n)
+	}
+}
+
+func (s *seeker) item(n *pg.Node) {
+	if j := n.GetJoinExpr(); j != nil {
+		s.item(j.Larg)
+		s.item(j.Rarg)
+		s.condition(j.Quals)
+		return
+	}
+	k, c := s.kindOf(n)
+	switch {
+	case k != released:
+	case c != nil:
+		s.with(c)
+	case !n.GetRangeSubselect().Lateral:
+		s.relation(n.GetRangeSubselect().Subquery.GetSelectStmt(), PriorRows)
+	}
+}
+
+// with notes the query of a WITH query, and reports whether it is one that is noted.
+func (s *seeker) with(c *cte) bool {
+	span, ok := s.l.body(c.node)
+	if !ok || c.escape >= 0 {
+		return false
+	}
+	s.add(PriorRows, span, c.node.Ctequery)
+	own, ok := s.clients(span)
+	return ok && slices.ContainsFunc(s.found, func(f finding) bool { return f.span == own })
+}
+
+// relation notes a sub-select of rows.
+func (s *seeker) relation(sel *pg.SelectStmt, form PriorForm) {
+	if span, ok := s.l.enclosed(sel); ok && s.levels[sel].scope.escape < 0 {
+		s.add(form, span, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}})
+	}
+}
+
+// arguments looks into aggregates alone: what stands above them may read released values.
+func (s *seeker) arguments(n *pg.Node) {
+	if n == nil || n.GetSelectStmt() != nil || n.GetSubLink() != nil {
+		return
+	}
+	if isAggregate(n) {
+		children(n, s.condition)
+		return
+	}
+	children(n, s.arguments)
+}
+
+// condition looks for sub-selects in an expression.
+func (s *seeker) condition(n *pg.Node) {
+	if n == nil || n.GetSelectStmt() != nil {
+		return
+	}
+	x := n.GetSubLink()
+	if x == nil {
+		children(n, s.condition)
+		return
+	}
+	sel := x.Subselect.GetSelectStmt()
+	level := s.levels[sel]
+	i := s.l.toks.indexAt(s.offsetOf(x.Location))
+	end := s.l.brackets(i)
+	switch {
+	case level == nil || level.kind != released:
+	case x.SubLinkType == pg.SubLinkType_ANY_SUBLINK:
+		s.relation(sel, PriorList)
+	case x.SubLinkType != pg.SubLinkType_EXPR_SUBLINK || end < 0:
+	case level.scope.escape < 0:
+		s.add(PriorValue, s.l.between(i, end), x.Subselect)
+	default:
+		s.byGroup(sel, level.scope, i, end)
+	}
+}
+
+// add notes a Prior whose text is that of its place.
+func (s *seeker) add(form PriorForm, span Span, query *pg.Node) {
+	if own, ok := s.clients(span); ok {
+		s.note(finding{form: form, span: own, text: []passage{{span: own}}}, query)
+		return
+	}
+	s.lost = true
+}
+
+// note notes a Prior, with the WITH queries around it that it reads: those that are released are Priors as well, and their results
+// stand in it.
+func (s *seeker) note(f finding, query *pg.Node) {
+	around, ok := s.around(query, nil)
+	if !ok || slices.ContainsFunc(s.found, func(g finding) bool { return g.span == f.span }) {
+		return
+	}
+	if len(around) == 0 {
+		s.found = append(s.found, f)
+		return
+	}
+	slices.SortFunc(around, func(x, y *cte) int { return int(x.node.Location - y.node.Location) })
+	var text []passage
+	between := "WITH "
+	for _, c := range around {
+		whole, ok := s.l.withQuery(c.node)
+		own, also := s.clients(whole)
+		if !ok || !also {
+			s.lost = true
+			return
+		}
+		text = append(text, passage{words: between}, passage{span: own})
+		between = ", "
+	}
+	open, end := " SELECT * FROM (", ") AS prior"
+	if f.form == PriorValue {
+		open, end = " SELECT * FROM ", " AS prior"
+	}
+	text = append(append(append(text, passage{words: open}), f.text...), passage{words: end})
+	f.text = text
+	s.found = append(s.found, f)
+	for _, c := range around {
+		if c.result.kind == released && !s.with(c) {
+			s.lost = true
+		}
+	}
+}
+
+// around lists the WITH queries that a query reads and that are not its own, of those that are released without what they read
+// themselves; false if one of them is recursive, or writes: it would write once more for each that reads it.
+func (s *seeker) around(query *pg.Node, have []*cte) ([]*cte, bool) {
+	own := map[*pg.CommonTableExpr]bool{}
+	everyNode(query, func(n *pg.Node) {
+		if c := n.GetCommonTableExpr(); c != nil {
+			own[c] = true
+		}
+	})
+	ok := true
+	everyNode(query, func(n *pg.Node) {
+		c := s.cteRefs[n.GetRangeVar()]
+		if c == nil || own[c.node] || slices.Contains(have, c) || !ok {
+			return
+		}
+		if have, ok = append(have, c), !c.selfRead && c.node.Ctequery.GetSelectStmt() != nil; ok && c.result.kind != released {
+			have, ok = s.around(c.node.Ctequery, have)
+		}
+	})
+	return have, ok
+}
