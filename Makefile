@@ -84,7 +84,7 @@ nafld: setup-test ## ask ten questions about a real study; print answers beside 
 
 accuracy: setup-test ## print what an error costs, and how often stated errors hold (10 minutes)
 	@scripts/setup.sh nafld
-	$(GO) test -count=1 -run '^TestCoverage$$' -v ./proxy
+	$(GO) test -count=1 -run '^TestCoverage$$' -v ./proxy/release
 	$(GO) test -count=1 -timeout 60m -run '^TestAccuracy' -v ./integration/bench -args -accuracy
 
 DRAWS ?= 40

@@ -319,5 +319,5 @@ func freshLedger(t *testing.T, s *sitetest.Site) {
 		t.Fatal(err)
 	}
 	s.Command(t, "init", s.Policy)
-	s.Command(t, "sync", s.Policy)
+	s.Command(t, "sync", "--take-over", s.Policy) // with the ledger came another secret
 }
