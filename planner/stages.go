@@ -99,6 +99,9 @@ func (s *stages) filter(st *statistic) string { return sqltext.Filter(indexOf(s.
 // perUnit is g: the statistics of each unit in each partition, or its values.
 func (s *stages) perUnit() (*sqltext.Select, error) {
 	from, err := s.source()
+	if err == nil && s.inOrder() {
+		from, err = s.ordered(from)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +143,10 @@ func (s *stages) sums() ([]sqltext.Column, error) {
 
 // bounded is p: saturated, with public keys numbered.
 func (s *stages) bounded() (*sqltext.Select, error) {
+	if s.inOrder() {
+		cols := sqltext.Columns(sqltext.UnitGroups, s.by(sqltext.Value)...)
+		return &sqltext.Select{Columns: append(cols, fewRows), From: &sqltext.Table{SQL: sqltext.UnitGroups}}, nil
+	}
 	numbers, from, where, err := s.numbered(sqltext.UnitGroups, &sqltext.Table{SQL: sqltext.UnitGroups})
 	if err != nil {
 		return nil, err
@@ -163,7 +170,7 @@ func (s *stages) bounded() (*sqltext.Select, error) {
 	}
 	cols = append(cols, value)
 	if s.own.perValue() {
-		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Count)...)
+		cols = append(cols, fewRows)
 	}
 	return &sqltext.Select{Columns: cols, From: from, Where: append(where, value.SQL+" IS NOT NULL")}, nil
 }

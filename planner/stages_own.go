@@ -29,33 +29,26 @@ func (s *stages) perUnitOf(all bool) string {
 // at most that norm.
 func (s *stages) histogramTotal(h histogram, keys []string, from string) *sqltext.Select {
 	m := s.read.statistics[0].measure
-	ranked := &sqltext.Select{
-		Columns: sqltext.Columns("", s.by(sqltext.Value, sqltext.Count)...),
-		From:    &sqltext.Table{SQL: from, As: sqltext.Bounded},
-	}
-	rows := "pg_catalog.sum(n) " + s.perUnitOf(false)
-	if m.laplace || !s.keyed() {
-		rows = "1"
-	}
-	ranked.Columns = append(ranked.Columns, sqltext.Column{SQL: rows, As: sqltext.Order})
-	size := "pg_catalog.sum(n * o) " + s.perUnitOf(true)
 	squared := s.keyed() && !m.laplace
-	length := "GREATEST(" + size + ", 1)"
-	bits := m.fraction(s.read.statistics[0])
+	sized := s.sized(from, squared)
+	length, bits := "GREATEST("+sqltext.Size+", 1)", m.fraction(s.read.statistics[0])
 	if squared {
-		length, bits = "pg_catalog.ceil(pg_catalog.sqrt("+size+" * 1048576)) + 1", bits+10
+		length, bits = rootUp(sqltext.Size), bits+10
 	}
 	levelled := &sqltext.Select{
 		Columns: append(sqltext.Columns("", append(s.keys(), sqltext.Value, sqltext.Count)...),
-			sqltext.Column{SQL: bucket(size, m.Norms[0], squared, false), As: sqltext.Level(0)},
-			sqltext.Column{SQL: length, As: sqltext.Length(0)}, sqltext.Column{SQL: s.first(), As: sqltext.First}),
-		From: &sqltext.Query{Select: ranked, As: sqltext.Ranked},
+			sqltext.Column{SQL: bucket(sqltext.Size, m.Norms[0], squared, true), As: sqltext.Level(0)},
+			sqltext.Column{SQL: length, As: sqltext.Length(0)}, sqltext.Column{SQL: sqltext.First}),
+		From: &sqltext.Query{Select: sized, As: sqltext.Ranked},
 	}
 	by := append(s.keys(), sqltext.Level(0))
 	buckets := &sqltext.Select{
-		Columns: append(sqltext.Columns("", append(by, sqltext.Value)...), sqltext.Column{SQL: "pg_catalog.sum(n)", As: sqltext.Count},
-			sqltext.Column{SQL: fmt.Sprintf("pg_catalog.sum(pg_catalog.div(CAST(n AS pg_catalog.numeric) * %d, %s))", int64(1)<<bits,
-				sqltext.Length(0)), As: sqltext.Directions},
+		Columns: append(sqltext.Columns("", append(by, sqltext.Value)...),
+			sqltext.Column{SQL: "pg_catalog.sum(CAST(n AS pg_catalog.int8))", As: sqltext.Count},
+			sqltext.Column{
+				SQL: fmt.Sprintf("pg_catalog.sum(n * %s / %s)", int8Literal(int64(1)<<bits), sqltext.Length(0)),
+				As:  sqltext.Directions,
+			},
 			sqltext.Column{SQL: countRows.SQL + " FILTER (WHERE " + sqltext.First + ")", As: sqltext.Units}),
 		From: &sqltext.Query{Select: levelled, As: sqltext.Levelled}, GroupBy: append(by, sqltext.Value),
 	}
@@ -75,6 +68,60 @@ func (s *stages) histogramTotal(h histogram, keys []string, from string) *sqltex
 		From:    &sqltext.Listed{Item: counted, List: h.divisors()},
 		GroupBy: append(by, "l.level", "node"),
 	}
+}
+
+// sized is the rows of p with the norm of their unit, or its square, as an int8: of a square that is none, and of no
+// unit there is, the largest that is told apart.
+func (s *stages) sized(from string, squared bool) *sqltext.Select {
+	rows := sqltext.Item(&sqltext.Table{SQL: from, As: sqltext.Bounded})
+	size := "pg_catalog.sum(n) " + s.perUnitOf(true)
+	if squared {
+		ofPartition := sqltext.Column{SQL: "pg_catalog.sum(n) " + s.perUnitOf(false), As: sqltext.Order}
+		rows = &sqltext.Query{As: sqltext.Bounded, Select: &sqltext.Select{
+			Columns: append(sqltext.Columns("", s.by(sqltext.Value, sqltext.Count)...), ofPartition), From: rows,
+		}}
+		size = fmt.Sprintf("CAST(LEAST(pg_catalog.sum(n * o) %s, %d) AS pg_catalog.int8)", s.perUnitOf(true), narrowSum)
+	}
+	return &sqltext.Select{
+		Columns: append(sqltext.Columns("", append(s.keys(), sqltext.Value, sqltext.Count)...),
+			sqltext.Column{SQL: size, As: sqltext.Size}, sqltext.Column{SQL: s.first(), As: sqltext.First}),
+		From: rows,
+	}
+}
+
+// rootUp writes 1024 times the root of a square, rounded up; of the largest one so much that nothing is left of a direction.
+func rootUp(square string) string {
+	root := "CAST(pg_catalog.ceil(pg_catalog.sqrt(CAST(" + square + " AS pg_catalog.float8)) * 1024) AS pg_catalog.int8) + 1"
+	return fmt.Sprintf("CASE WHEN %s < %d THEN %s ELSE %d END", square, narrowSum, root, narrowSum)
+}
+
+// fewRows are those of a unit with one value, saturated.
+var fewRows = sqltext.Column{
+	SQL: fmt.Sprintf("CAST(LEAST(%s, %d) AS pg_catalog.int4)", sqltext.Of(sqltext.UnitGroups, sqltext.Count), maxGroupRows),
+	As:  sqltext.Count,
+}
+
+// inOrder says that rows are ordered before those of a unit with one value are counted. There are about as many
+// of these as rows, and they are needed by their units.
+func (s *stages) inOrder() bool {
+	_, listed := s.own.(modes)
+	return s.own != nil && s.own.perValue() && !listed && !s.set.Private()
+}
+
+// ordered writes the rows that count by their unit, the numbers of their keys, and b, in this order.
+func (s *stages) ordered(rows sqltext.Item) (sqltext.Item, error) {
+	numbers, from, where, err := s.numbered(sqltext.Rows, rows)
+	if err != nil {
+		return nil, err
+	}
+	cols, value := sqltext.Columns(sqltext.Rows, sqltext.Unit), sqltext.Of(sqltext.Rows, sqltext.Value)
+	for i, k := range s.keys() {
+		cols = append(cols, sqltext.Column{SQL: numbers[i], As: k})
+	}
+	return &sqltext.Query{As: sqltext.Rows, Select: &sqltext.Select{
+		Columns: append(cols, sqltext.Column{SQL: value}), From: from, Where: append(where, value+" IS NOT NULL"),
+		OrderBy: s.by(sqltext.Value), Fence: true,
+	}}, nil
 }
 
 // differentTotal counts different values. A unit with k of them in a partition, and the norm N of
