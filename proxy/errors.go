@@ -61,7 +61,7 @@ func reserveError(b cashier.Bill, err error) error {
 const chargeStays = "The charge of the statement stays."
 
 // readFailed tells a client that a read of protected data did not finish: always the same,
-// whatever the cause. Only what ends a read at a point of time is named: a cancel request, the session's own
+// whatever the cause. Only causes that end a read at a point of time are named: a cancel request, the session's own
 // statement_timeout, and the policy's limit.
 func readFailed() error {
 	return pgerr.New(pgerr.ReadFailed, "the read of protected data did not finish").
@@ -86,7 +86,7 @@ func tooLong(limit time.Duration) error {
 			"is read by itself. The limit is the administrator's (limits.statement_timeout).")
 }
 
-// stopped tells clients what ended a statement: their own timeout or cancel request, or the policy's limit.
+// stopped tells clients why a statement was ended: their own timeout or cancel request, or the policy's limit.
 func stopped(cause error, r *cashier.Receipt) error {
 	if over, ok := errors.AsType[*reader.LimitError](cause); ok {
 		return tooLong(over.Limit)

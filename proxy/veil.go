@@ -107,7 +107,7 @@ func (v *veil) cut(ctx context.Context, own, policy time.Duration) (context.Cont
 	}
 }
 
-// deadline returns how long it is to the point at which work is ended, and by what: the session's own timeout, which
+// deadline returns how long it is to the point at which work is ended, and the reason: the session's own timeout, which
 // runs since the veil fell, or the policy's limit, which runs from now on. 0 is none.
 func (v *veil) deadline(own, policy time.Duration) (time.Duration, error) {
 	points, elapsed := v.points(), time.Duration(0)

@@ -62,7 +62,7 @@ func (w *watch) interrupted(by *reader.InterruptedError) bool {
 	return true
 }
 
-// cut says what the read was ended by.
+// cut says that a read was ended early.
 func (w *watch) cut(by error) {
 	if _, ok := errors.AsType[*reader.LimitError](by); ok {
 		w.outcome, w.incident.Class = late, "timeout"
