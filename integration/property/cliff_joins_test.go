@@ -14,6 +14,7 @@ import (
 // A clinic of which everybody is the same: of no attribute that is asked for.
 const clinicDDL = `CREATE TABLE hospitals (id int PRIMARY KEY, region text NOT NULL) WITH (fillfactor = 10);
 CREATE TABLE days (day date PRIMARY KEY, holiday bool NOT NULL) WITH (fillfactor = 10);
+CREATE TABLE years (year int PRIMARY KEY, leap bool NOT NULL) WITH (fillfactor = 10);
 CREATE TABLE patients (id int PRIMARY KEY, smoker bool, birth_year int NOT NULL, region text NOT NULL) WITH (fillfactor = 10);
 CREATE TABLE visits (id int PRIMARY KEY, patient_id int NOT NULL REFERENCES patients, hospital_id int REFERENCES hospitals,
   day date NOT NULL, cost numeric(10,2) NOT NULL, diagnosis text NOT NULL) WITH (fillfactor = 10);
@@ -26,6 +27,7 @@ CREATE TABLE doses (patient_id int NOT NULL REFERENCES patients, day date NOT NU
 CREATE TABLE doses_a PARTITION OF doses FOR VALUES FROM ('2020-01-01') TO ('2021-01-01') WITH (fillfactor = 10);
 CREATE TABLE doses_b PARTITION OF doses FOR VALUES FROM ('2021-01-01') TO ('2030-01-01') WITH (fillfactor = 10);
 INSERT INTO hospitals SELECT g, 'region ' || g FROM generate_series(1, 600) g;
+INSERT INTO years SELECT g, g % 4 = 0 FROM generate_series(1951, 2550) g;
 INSERT INTO days SELECT date '2020-01-01' + g, g % 7 = 0 FROM generate_series(1, 600) g;
 ANALYZE;`
 
@@ -55,6 +57,7 @@ const clinicPolicy = `tables:
   doses: {unit: patient_id, max_rows: 5, max_partitions: 2, columns: {mg: {bounds: [0, 100]}}}
   hospitals: {public: true}
   days: {public: true}
+  years: {public: true}
 `
 
 // ofPatient are changes by the rows of one patient, in the middle or at the end of all keys: some of them have what is asked
@@ -132,6 +135,20 @@ var joined = []string{
 		"p.id GROUP BY 1, 2) t WHERE t.s",
 	"SELECT count(*) FROM (SELECT p.id, p.smoker AS s FROM patients p JOIN visits v ON v.patient_id = p.id UNION ALL " +
 		"SELECT p.id, p.smoker FROM patients p JOIN bills b ON b.patient_id = p.id) t WHERE t.s",
+	// a public table that the rows of one person have a match in
+	"SELECT count(*) FROM visits v JOIN patients p ON p.id = v.patient_id JOIN years y ON y.year = p.birth_year",
+	"SELECT y.leap, count(*) FROM visits v JOIN patients p ON p.id = v.patient_id JOIN years y ON y.year = p.birth_year GROUP BY 1",
+	"SELECT count(*) FROM patients p JOIN years y ON y.year = p.birth_year",
+	"SELECT count(*) FROM visits v JOIN patients p ON p.id = v.patient_id JOIN (VALUES (2001)) y(year) ON y.year = p.birth_year",
+	"SELECT count(*) FROM visits v JOIN patients p ON p.id = v.patient_id JOIN years y ON y.year = p.birth_year, hospitals h WHERE " +
+		"h.id = 5",
+	// foreign keys lead to all others
+	"SELECT count(*) FROM labs l JOIN visits v ON v.id = l.visit_id JOIN patients p ON p.id = v.patient_id",
+	// conditions that leave most of the declared bounds, of rows that all have one value
+	"SELECT sum(v.cost) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE v.cost > 20",
+	"SELECT count(*) FROM labs l WHERE l.value >= 20",
+	"SELECT count(*) FROM visits v LEFT JOIN labs l ON l.visit_id = v.id AND l.value > 20 WHERE v.cost > 20",
+	"SELECT count(*) FROM visits v JOIN patients p ON p.id = v.patient_id JOIN years y ON y.year = p.birth_year WHERE v.cost > 20",
 	// rows without a hospital
 	"SELECT v.hospital_id, count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id GROUP BY 1",
 	"SELECT count(*) FROM patients p WHERE p.smoker AND EXISTS (SELECT 1 FROM patients o WHERE o.id = p.id AND o.birth_year = 2001)",
@@ -189,7 +206,7 @@ func newClinic(t *testing.T) *world {
 	t.Helper()
 	w := emptyWorld(t)
 	w.load(clinicDDL, clinicPolicy)
-	for _, public := range []string{"hospitals", "days"} {
+	for _, public := range []string{"hospitals", "days", "years"} {
 		w.publicRows[catalog.Name{Schema: "public", Name: public}] = crowd
 	}
 	return w
@@ -230,8 +247,14 @@ func listed(sql string) bool {
 	return strings.Contains(sql, "generate_series") || strings.Contains(sql, "VALUES")
 }
 
-// TestCliffsAreSeen holds that plain joins, chains that lack their first row, and sub-selects that no index finds are
-// cliffs for this test.
+// readWhole joins three relations by inner joins, with all conditions after them: which patients have a year decides whether visits
+// are read.
+const readWhole = `SELECT u, count(*) FROM (SELECT t0.patient_id AS u FROM visits AS t0 JOIN patients AS t1 ON t1.id = t0.patient_id
+  JOIN years AS t2 ON t2.year = t1.birth_year
+  WHERE CASE WHEN num_nulls(t0.patient_id, t1.birth_year, t1.id, t2.year) > 0 THEN FALSE ELSE TRUE END OFFSET 0) AS r GROUP BY u`
+
+// TestCliffsAreSeen holds that plain joins with conditions, three relations read whole, chains that lack their first row, and
+// sub-selects that no index finds are cliffs for this test.
 func TestCliffsAreSeen(t *testing.T) {
 	w := newClinic(t)
 	plain := &descent{w: w}
@@ -244,7 +267,9 @@ func TestCliffsAreSeen(t *testing.T) {
 			plain.reads = append(plain.reads, descended{statement: sql, sql: sql})
 		}
 	}
-	seen(t, plain)
+	seen(t, plain, "no index, statistics")
+	third := &descent{w: w, reads: []descended{{statement: "three relations", sql: readWhole}}}
+	seen(t, third, "indexes, statistics")
 	chains, without := &descent{w: w}, &descent{w: w}
 	for _, sql := range joined {
 		p, err := w.plan(sql, fixed)
@@ -264,7 +289,7 @@ func TestCliffsAreSeen(t *testing.T) {
 	if len(without.reads) < 3 {
 		t.Errorf("%d chains without their first row", len(without.reads))
 	}
-	seen(t, without)
+	seen(t, without, "no index, statistics")
 	left := &descent{w: w}
 	for _, sql := range unindexed {
 		p, err := w.plan(sql, fixed)
@@ -273,13 +298,16 @@ func TestCliffsAreSeen(t *testing.T) {
 		}
 		left.add(sql, p)
 	}
-	seen(t, left)
+	seen(t, left, "no index, statistics")
 }
 
-func seen(t *testing.T, d *descent) {
+func seen(t *testing.T, d *descent, setting string) {
 	t.Helper()
 	found := map[string]bool{}
-	for _, c := range d.ofClinic("no index, statistics") {
+	if len(d.reads) == 0 {
+		t.Error("no statements")
+	}
+	for _, c := range d.ofClinic(setting) {
 		found[c.read.statement] = true
 	}
 	for _, r := range d.reads {

@@ -121,6 +121,9 @@ func (db *database) drawNarrowed(t *testing.T, d *datadriven.TestData, r *scalar
 	res.env.Before14 = false
 	narrowed := res.env.Narrowed(res.x, []scalar.Expr{cond})
 	out := drawInterval(res.env.Bounds(res.x)) + " -> " + drawInterval(narrowed) + "\n"
+	if share, known := res.env.Share([]scalar.Expr{cond}); known {
+		out += "leaves " + share.FloatString(3) + "\n"
+	}
 	sql, _, err := res.writer().Clamped(res.x, narrowed)
 	if err != nil {
 		return out + refusal(text, err), nil

@@ -3,6 +3,7 @@ package source
 import (
 	"slices"
 
+	"dpproxy/catalog"
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/sqltext"
 )
@@ -20,7 +21,7 @@ func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []cond
 			return err
 		}
 		for _, pair := range equalities([]condition{c}) {
-			to.Links = append(to.Links, sqltext.Link{SQL: sql, Left: end(j, pair.a), Right: end(j, pair.b)})
+			to.Links = append(to.Links, sqltext.Link{SQL: sql, Left: end(j, pair.a, pair.b), Right: end(j, pair.b, pair.a)})
 		}
 	}
 	if !j.outer {
@@ -33,15 +34,29 @@ func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []cond
 
 // end tells of a column in a link. Where the unit is NULL, the row is nobody's. A column of the inner side of an
 // outer join is NULL in rows that have no match there.
-func end(j *joined, c *scalar.Column) sqltext.End {
+func end(j *joined, c, other *scalar.Column) sqltext.End {
 	e := sqltext.End{Present: c.Presence()}
 	for _, r := range relationsOf(j) {
 		if slices.Contains(r.columns, c) {
 			e.Of, e.Indexed = r.alias, r.rows == nil && r.table.Begins(c.Name)
 			e.Null = !c.NotNull && r.unit != c || !j.outer && !slices.Contains(region(j), r)
+			for _, to := range relationsOf(j) {
+				e.Foreign = e.Foreign || slices.Contains(to.columns, other) && refers(r, c.Name, to, other.Name)
+			}
 		}
 	}
 	return e
+}
+
+// refers reports whether a foreign key of one column, without NULL, refers to a column of another relation.
+func refers(from *relation, column string, to *relation, key string) bool {
+	if from.rows != nil || from.listed || to.rows != nil || to.listed || to.only {
+		return false
+	}
+	c, ok := from.table.Source.Column(column)
+	return ok && c.NotNull && slices.ContainsFunc(from.table.Source.Foreign, func(fk catalog.ForeignKey) bool {
+		return fk.References == to.table.Source.Name && slices.Equal(fk.Columns, []string{column}) && slices.Equal(fk.Target, []string{key})
+	})
 }
 
 // linking returns the conditions that are equalities of a column of each side.

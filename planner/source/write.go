@@ -114,16 +114,16 @@ func (p *sourceWriter) relation(r *relation, conds []condition) (sqltext.Item, e
 	if err != nil || p.rowsPerUnit(r) == 0 {
 		return item, err
 	}
-	return p.boundBeforeJoin(r, item, own)
+	return p.boundBeforeJoin(r, item, own.sql)
 }
 
-func (p *sourceWriter) uncut(r *relation, own []string) (sqltext.Item, error) {
+func (p *sourceWriter) uncut(r *relation, own ownConditions) (sqltext.Item, error) {
 	switch {
 	case r.rows != nil:
 		query, err := p.derived(r)
-		return &sqltext.Query{Select: query, As: r.alias, Own: own}, err
+		return &sqltext.Query{Select: query, As: r.alias, Own: own.sql, Most: own.most()}, err
 	case r.listed:
-		return p.listItem(r, own)
+		return p.listItem(r, own.sql)
 	case p.rowsPerUnit(r) > 0: // the unit is needed, whoever else has it
 		return scan(r, r.hops, own), nil
 	}
@@ -131,8 +131,8 @@ func (p *sourceWriter) uncut(r *relation, own []string) (sqltext.Item, error) {
 }
 
 // scan writes a table, joined with those on the path to its unit.
-func scan(r *relation, hops []*relation, own []string) sqltext.Item {
-	var item sqltext.Item = &sqltext.Table{SQL: tableSQL(r), As: r.alias, Protected: r.protected(), Own: own}
+func scan(r *relation, hops []*relation, own ownConditions) sqltext.Item {
+	var item sqltext.Item = &sqltext.Table{SQL: tableSQL(r), As: r.alias, Protected: r.protected(), Own: own.sql, Most: own.most()}
 	from := r
 	for i, h := range hops {
 		join := &sqltext.Join{Left: item, Right: &sqltext.Table{SQL: tableSQL(h), As: h.alias, Protected: true}}
@@ -142,8 +142,11 @@ func scan(r *relation, hops []*relation, own []string) sqltext.Item {
 			equal := key + " OPERATOR(pg_catalog.=) " + foreign
 			join.On = append(join.On, equal)
 			join.Links = append(join.Links, sqltext.Link{
-				SQL:   equal,
-				Left:  sqltext.End{Of: from.alias, Present: foreign, Indexed: from.table.Begins(step.From[n])},
+				SQL: equal,
+				Left: sqltext.End{
+					Of: from.alias, Present: foreign, Indexed: from.table.Begins(step.From[n]),
+					Foreign: refers(from, step.From[n], h, step.Key[n]),
+				},
 				Right: sqltext.End{Of: h.alias, Present: key, Indexed: len(step.Key) == 1 || h.table.Begins(step.Key[n])},
 			})
 		}
@@ -269,27 +272,6 @@ func (p *sourceWriter) boundBeforeJoin(r *relation, item sqltext.Item, own []str
 	return &sqltext.Query{As: r.alias, Select: &sqltext.Select{
 		Columns: sqltext.Columns(sqltext.Relation, "*"), From: ordered, Where: []string{o + " <= " + most},
 	}}, nil
-}
-
-// own writes the conditions on rows of one relation alone, and those that others imply. Rows that are kept are chosen
-// from those that meet them.
-func (p *sourceWriter) own(r *relation, conds []condition) (own []string, err error) {
-	has := func(c *scalar.Column) bool { return slices.Contains(r.columns, c) }
-	for _, c := range conds {
-		if c.query {
-			continue
-		}
-		x := scalar.Within(c.x, has)
-		if x == nil {
-			continue
-		}
-		sql, err := p.w.Expr(x)
-		if err != nil {
-			return nil, err
-		}
-		own = append(own, sql)
-	}
-	return own, nil
 }
 
 // outputName is the name of a column of the relation in its sub-select.

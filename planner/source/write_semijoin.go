@@ -154,7 +154,7 @@ func (p *sourceWriter) joinAsked(from sqltext.Item) (sqltext.Item, error) {
 
 // endOf tells of a column of the level in a link.
 func (p *sourceWriter) endOf(c *scalar.Column) sqltext.End {
-	return end(&joined{left: p.level.root, right: p.level.root}, c)
+	return end(&joined{left: p.level.root, right: p.level.root}, c, nil)
 }
 
 // askedValues writes the different values by which rows of the sub-select are found.

@@ -24,6 +24,7 @@ type leaf struct {
 	item      Item
 	name      string
 	own       []string // conditions on its rows
+	most      bool     // which leave most of them
 	protected bool
 }
 
@@ -37,11 +38,11 @@ func newChain(it Item) *chain {
 func (c *chain) add(it Item) {
 	switch it := it.(type) {
 	case *Table:
-		c.leaves = append(c.leaves, &leaf{it, it.As, it.Own, it.Protected})
+		c.leaves = append(c.leaves, &leaf{it, it.As, it.Own, it.Most, it.Protected})
 	case *Query:
-		c.leaves = append(c.leaves, &leaf{it, it.As, it.Own, protects(it)})
+		c.leaves = append(c.leaves, &leaf{it, it.As, it.Own, it.Most, protects(it)})
 	case *Among:
-		c.leaves = append(c.leaves, &leaf{it, it.As, nil, protects(it)})
+		c.leaves = append(c.leaves, &leaf{item: it, name: it.As, protected: protects(it)})
 	case *Listed: // is alone
 		c.leaves = append(c.leaves, &leaf{item: it, protected: protects(it)})
 	case *Join:
@@ -77,14 +78,34 @@ func protects(it Item) bool {
 
 func (c *chain) joins() bool { return len(c.leaves)+len(c.outer) > 1 }
 
+// leavesOut reports whether an inner join may leave out rows that others would follow. None does where foreign keys lead from
+// one relation to each of the others, and nothing else links them: whichever are joined first, the rows of one of them stay.
+func (c *chain) leavesOut() bool {
+	if len(c.leaves) < 2 || len(c.leaves)+len(c.outer) == 2 {
+		return false
+	}
+	led := map[string]bool{}
+	for _, k := range c.links {
+		to, from := k.Right.Of, k.Left
+		if !from.Foreign {
+			to, from = k.Left.Of, k.Right
+		}
+		if !from.Foreign || from.Null || led[to] {
+			return true
+		}
+		led[to] = true
+	}
+	return len(c.links) != len(c.leaves)-1
+}
+
 func (c *chain) protected() bool {
 	return slices.ContainsFunc(c.leaves, func(l *leaf) bool { return l.protected })
 }
 
-// filtered reports whether fewer rows of the leaf may be read than its table has.
+// filtered reports whether far fewer rows of the leaf may be read than its table has.
 func (l *leaf) filtered() bool {
 	_, query := l.item.(*Query)
-	return len(l.own) > 0 || query && l.protected
+	return len(l.own) > 0 && !l.most || query && l.protected
 }
 
 // A link joins a relation to those before.

@@ -4,7 +4,8 @@ import "slices"
 
 // A survey tells how the joins of a statement can be read.
 type survey struct {
-	gains bool // from chaining: rows are left out before they are joined, or sides that no row joins are read
+	// gains from chaining: rows are left out before they are joined, or sides that no row joins are read.
+	gains bool
 	// loose says that some relations are not linked by equalities, or that nothing tells the rows of a chain
 	// from that which it begins with.
 	loose bool
@@ -36,7 +37,7 @@ func (s *survey) from(it Item) {
 		return
 	}
 	start, gains := c.start()
-	s.gains = s.gains || gains || slices.ContainsFunc(c.links, Link.null)
+	s.gains = s.gains || gains || c.leavesOut() || slices.ContainsFunc(c.links, Link.null)
 	alone := len(c.leaves) == 1
 	untold := func(j *Join) bool { return alone && j.LeftUnit == "" }
 	s.loose = s.loose || start == nil || slices.ContainsFunc(c.outer, untold)

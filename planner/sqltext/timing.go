@@ -59,14 +59,14 @@ type region struct {
 	residual []string
 	// notNull are columns that are not NULL in these rows; touch are others of their tables.
 	notNull, touch []string
-	// several says that there are more than two relations.
-	several bool
+	// several says that there are more than two relations, leaves that an inner join of them may leave out rows.
+	several, leaves bool
 }
 
 // A read tells a join about an item.
 type read struct {
 	protected bool
-	// unfiltered says that its rows are those of tables, whatever conditions there are.
+	// unfiltered says that it has all rows of a table, whatever conditions there are. The residual of a full join leaves out some.
 	unfiltered bool
 }
 
@@ -98,7 +98,7 @@ func (p *pass) from(q *Select) (protected bool) {
 		q.From, q.Where = r.chain(c, q.Where)
 		return true
 	}
-	r.several = len(c.leaves)+len(c.outer) > 2
+	r.several, r.leaves = len(c.leaves)+len(c.outer) > 2, c.leavesOut()
 	from, of := r.item(q.From)
 	q.From, q.Where = from, r.where(q.Where)
 	return of.protected
@@ -144,7 +144,7 @@ func (r *region) join(j *Join) (Item, read) {
 	left, of := r.item(j.Left)
 	below := r
 	if j.Kind == Left {
-		below = &region{pass: r.pass, several: true}
+		below = &region{pass: r.pass, several: true, leaves: true}
 	}
 	right, other := below.item(j.Right)
 	even := &Join{Kind: j.Kind, Left: left, Right: right, On: j.On}
@@ -168,7 +168,7 @@ func (r *region) join(j *Join) (Item, read) {
 			even.On = append(even.On, without(public(j), even.On)...)
 		}
 	}
-	unfiltered := of.unfiltered && (j.Kind == Left || other.unfiltered) && even.Kind != full // which its residual filters
+	unfiltered := of.unfiltered && (even.Kind == Left || even.Kind == Inner && other.unfiltered && !r.leaves)
 	return even, read{of.protected || other.protected, unfiltered}
 }
 

@@ -260,7 +260,7 @@ func (j *joins) item(depth int, on bool) (sqltext.Item, []string) {
 }
 
 func (j *joins) relation(name string) sqltext.Item {
-	table := &sqltext.Table{SQL: j.of("patients", "visits"), As: name, Protected: true}
+	table := &sqltext.Table{SQL: j.of("patients", "visits"), As: name, Protected: true, Most: j.IntN(4) == 0}
 	if !j.protected || j.IntN(4) == 0 {
 		table = &sqltext.Table{SQL: "hospitals", As: name}
 	}
@@ -275,7 +275,7 @@ func (j *joins) of(list ...string) string { return list[j.IntN(len(list))] }
 func (j *joins) link(l, r []string) sqltext.Link {
 	a, b := j.of(l...)+j.of(".id", ".x"), j.of(r...)+j.of(".id", ".x")
 	k := sqltext.Link{SQL: a + " = " + b, Left: end(a), Right: end(b)}
-	k.Left.Null = j.IntN(2) == 0
+	k.Left.Null, k.Right.Foreign = j.IntN(2) == 0, j.IntN(2) == 0
 	return k
 }
 

@@ -43,6 +43,8 @@ type Table struct {
 	// Own are those conditions of the query around it, or of its join, that are on its rows alone: for
 	// [Even].
 	Own []string
+	// Most says that they leave most of its rows, as far as can be told without reading any.
+	Most bool
 }
 
 // A Query is a sub-select.
@@ -50,6 +52,7 @@ type Query struct {
 	Select *Select
 	As     string
 	Own    []string // as of a [Table]
+	Most   bool
 }
 
 // A Join joins two items.
@@ -92,6 +95,7 @@ type End struct {
 	Present string // SQL that is NULL where the column is
 	Indexed bool   // an index of the relation's table begins with it
 	Null    bool   // it can be NULL in a row of somebody: for a join such a row is none
+	Foreign bool   // it is never NULL, and a foreign key of it alone refers to the other end: each row has a match
 }
 
 // Among are the rows of an item whose unit is one of those in a relation.

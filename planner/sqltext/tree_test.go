@@ -19,6 +19,15 @@ var trees = map[string]*sqltext.Select{
 			visits("v"), "v.patient = p.id"),
 		Where: []string{"h.id < p.born - 1900"},
 	},
+	"most rows": {Columns: star, Where: []string{"p.smoker"}, From: join(
+		&sqltext.Table{SQL: "patients", As: "p", Protected: true, Most: true}, visits("v"), "v.patient = p.id")},
+	"rows of one, most of the other": {Columns: star, Where: []string{"p.smoker", "v.cost > 10"}, From: join(
+		&sqltext.Table{SQL: "patients", As: "p", Protected: true, Most: true}, visits("v"), "v.patient = p.id")},
+	"three": {Columns: star, From: join(join(visits("v"), patients("p"), "p.id = v.patient"), hospitals("h"), "h.id = p.x")},
+	"three, by foreign keys": {Columns: star, From: foreign(foreign(visits("v"), patients("p"), "p.id = v.patient"),
+		hospitals("h"), "h.id = p.x")},
+	"two that refer to one": {Columns: star, From: foreign(foreign(patients("p"), visits("v"), "p.id = v.patient"),
+		visits("w"), "p.id = w.patient")},
 	"public beside": {Columns: star, From: join(visits("v"), hospitals("h"), "h.id = v.hospital"), Where: []string{"h.north"}},
 	"sub-select": {
 		Columns: star, From: join(patients("p"), dear, "d.patient = p.id", "d.cost < 90"), Where: []string{"p.smoker"},
@@ -99,6 +108,13 @@ func join(l, r sqltext.Item, on ...string) *sqltext.Join {
 	if len(on) > 0 {
 		j.Links = links(on[0])
 	}
+	return j
+}
+
+// foreign joins by a foreign key of the second column.
+func foreign(l, r sqltext.Item, on string) *sqltext.Join {
+	j := join(l, r, on)
+	j.Links[0].Right.Foreign = true
 	return j
 }
 

@@ -1,0 +1,46 @@
+package source
+
+import (
+	"math/big"
+	"slices"
+
+	"dpproxy/planner/scalar"
+)
+
+// ownConditions are those on rows of one relation alone, and those that others imply.
+type ownConditions struct {
+	env  *scalar.Env
+	list []scalar.Expr
+	sql  []string
+}
+
+// mostShare is the least part of the declared bounds at which conditions count as leaving most rows. From about a half on a
+// join is read as fast whole, which several processes can do.
+var mostShare = big.NewRat(3, 4)
+
+// most reports whether conditions leave most rows, if values are spread evenly over their bounds.
+func (o ownConditions) most() bool {
+	share, known := o.env.Share(o.list)
+	return len(o.list) > 0 && known && share.Cmp(mostShare) >= 0
+}
+
+// own returns the conditions of a relation. Rows that are kept are chosen from those that meet them.
+func (p *sourceWriter) own(r *relation, conds []condition) (ownConditions, error) {
+	o := ownConditions{env: p.w.Env}
+	has := func(c *scalar.Column) bool { return slices.Contains(r.columns, c) }
+	for _, c := range conds {
+		if c.query {
+			continue
+		}
+		x := scalar.Within(c.x, has)
+		if x == nil {
+			continue
+		}
+		sql, err := p.w.Expr(x)
+		if err != nil {
+			return o, err
+		}
+		o.list, o.sql = append(o.list, x), append(o.sql, sql)
+	}
+	return o, nil
+}
