@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -101,6 +102,51 @@ func TestRoundTrips(t *testing.T) {
 	if n := p.writes() - before; n != 2 {
 		t.Errorf("%d round trips, want 2", n)
 	}
+}
+
+// A read has some of its role's work_mem, at random, before it is planned: nobody knows at how many rows it
+// goes to disk.
+func TestSomeMemory(t *testing.T) {
+	p := &tap{}
+	w := newWorldOver(t, p.put, func(*proxy.Config) {})
+	before := len(p.statements())
+	if _, err := connect(t, w.url("ana")).Exec(t.Context(), "SELECT count(*) FROM patients"); err != nil {
+		t.Fatal(err)
+	}
+	all := p.statements()[before:]
+	set := slices.IndexFunc(all, func(m string) bool { return strings.Contains(m, "'work_mem'") })
+	read := slices.IndexFunc(all, func(m string) bool { return strings.Contains(m, "count(*)") && strings.Contains(m, `"patients"`) })
+	if set < 0 || read < set {
+		t.Fatalf("statement %d sets the memory of statement %d", set, read)
+	}
+	sql := all[set][strings.Index(all[set], "SELECT") : strings.LastIndex(all[set], ")")+1] // of a message
+	conn := connect(t, w.data.URL("postgres", pgtemp.Superuser))
+	for memory, kB := range map[string]int64{"64kB": 64, "4MB": 4 << 10, "1GB": 1 << 20} {
+		sitetest.Exec(t, conn, "SET work_mem = '"+memory+"'")
+		seen := map[int64]bool{}
+		for range 40 {
+			sitetest.Exec(t, conn, "BEGIN READ ONLY")
+			sitetest.Exec(t, conn, sql)
+			got := workMemory(t, conn)
+			if got > kB || got < max(64, kB*3/4) {
+				t.Errorf("%d kB of %s", got, memory)
+			}
+			seen[got] = true
+			sitetest.Exec(t, conn, "COMMIT")
+		}
+		if got := workMemory(t, conn); got != kB || kB > 64 && len(seen) < 20 {
+			t.Errorf("of %s %d sizes were seen, and %d kB are left", memory, len(seen), got)
+		}
+	}
+}
+
+// workMemory returns that of a session, in kB.
+func workMemory(t *testing.T, conn *pgx.Conn) (kB int64) {
+	t.Helper()
+	if err := conn.QueryRow(t.Context(), "SELECT pg_size_bytes(current_setting('work_mem')) / 1024").Scan(&kB); err != nil {
+		t.Fatal(err)
+	}
+	return kB
 }
 
 // Nothing that an analyst writes is text of a statement on the protected database:

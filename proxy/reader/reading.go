@@ -160,6 +160,12 @@ func (r *Reading) tryBind(ctx context.Context, values []scalar.Value, policy tim
 // insufficientPrivilege is the SQLSTATE of a right that is lacking, whatever the rows are.
 const insufficientPrivilege = "42501"
 
+// someMemory gives the transaction three quarters or more of the role's work_mem, at random. A sort or a hash table that no
+// longer fits into it is written to disk at once: at a number of rows that nobody knows, so that one row more does not tell by
+// the time whether it is there.
+const someMemory = "SELECT pg_catalog.set_config('work_mem', CAST(GREATEST(64, CAST(pg_catalog.pg_size_bytes(" +
+	"pg_catalog.current_setting('work_mem')) / 1024 * (0.75 + pg_catalog.random() / 4) AS pg_catalog.int8)) AS pg_catalog.text), true)"
+
 // planning returns the requests of the first exchange, and the statements that the session has
 // prepared behind it.
 func (r *Reading) planning(values []scalar.Value) (*requests, *prepared) {
@@ -170,6 +176,7 @@ func (r *Reading) planning(values []scalar.Value) (*requests, *prepared) {
 	q.runPrepared(has.name(q, planned{sql: r.c.unchanged}), r.c.mark())
 	// The reads are planned for their constants each time, as if they were not prepared; the check is not.
 	q.run("SET LOCAL plan_cache_mode = force_custom_plan")
+	q.run(someMemory)
 	for i, read := range r.reads() {
 		before, after := SettingsOf(read)
 		name := has.name(q, planned{read.SQL, strings.Join(before, ";")})
