@@ -48,6 +48,9 @@ answers: {remember: false}
 limits: {reply_grid: 0}
 `
 
+// differentYears has a sort, windows and hashes of an order, whose work begins with a row.
+const differentYears = "SELECT count(DISTINCT p.birth_year) FILTER (WHERE p.smoker) FROM patients p JOIN visits v ON v.patient_id = p.id"
+
 // clocked are conditions that patient 107 alone meets, and only while they smoke.
 var clocked = []string{
 	"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id " +
@@ -55,7 +58,7 @@ var clocked = []string{
 	"SELECT count(*) FROM patients p JOIN labs l ON l.patient_id = p.id WHERE p.smoker",
 	"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id WHERE p.smoker",
 	"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id JOIN labs l ON l.patient_id = p.id WHERE p.smoker",
-	"SELECT count(DISTINCT p.birth_year) FILTER (WHERE p.smoker) FROM patients p JOIN visits v ON v.patient_id = p.id",
+	differentYears,
 	"SELECT count(*) FROM (SELECT p.id, p.smoker AS s FROM patients p JOIN visits v ON v.patient_id = p.id) t WHERE t.s",
 	"SELECT count(*) FROM patients p WHERE p.smoker AND EXISTS (SELECT 1 FROM labs l WHERE l.patient_id = p.id)",
 }
@@ -88,7 +91,11 @@ func TestClockOfPairs(t *testing.T) {
 			t.Errorf("one attribute of one person takes %v: %s", least, sql)
 		}
 	}
-	wall, processor := measure(t, plain, plain, "plain", clocked[0])
+	sitetest.Exec(t, plain, "UPDATE patients SET smoker = true WHERE id = 108")
+	wall, processor := measure(t, ana, plain, "dpproxy", differentYears)
+	t.Logf("beside another who smokes, %s\nby the clock:     %v\nby the processor: %v", differentYears, wall, processor)
+	sitetest.Exec(t, plain, "UPDATE patients SET smoker = false WHERE id = 108")
+	wall, processor = measure(t, plain, plain, "plain", clocked[0])
 	t.Logf("plain Postgres, %s\nby the clock:     %v\nby the processor: %v", clocked[0], wall, processor)
 	if processor.least() < 4*visible {
 		t.Error("the cliff of plain Postgres is not seen")
