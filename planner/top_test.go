@@ -84,14 +84,19 @@ func TestPriceOfTop(t *testing.T) {
 // Statements that ask for no plain top of groups have noise in all of them.
 func TestTopIsRecognised(t *testing.T) {
 	const from = " FROM visits GROUP BY extract(month FROM day) "
+	const month = `CAST(extract(month from "public"."visits"."day") AS integer)` // as Metabase writes it
 	by := func(order string) string {
 		return "SELECT extract(month FROM day) AS m, count(*) AS n, sum(cost)" + from + order
 	}
 	for sql, k := range map[string]int{
-		by("ORDER BY 2 DESC LIMIT 3"):                                                          3,
-		by("ORDER BY n DESC, m, 1 DESC LIMIT 6"):                                               6,
-		by("ORDER BY count(*) DESC, extract(month FROM day) FETCH FIRST 2 ROWS ONLY"):          2,
-		by("ORDER BY sum(cost) DESC NULLS LAST LIMIT 1"):                                       1,
+		by("ORDER BY 2 DESC LIMIT 3"):                                                 3,
+		by("ORDER BY n DESC, m, 1 DESC LIMIT 6"):                                      6,
+		by("ORDER BY count(*) DESC, extract(month FROM day) FETCH FIRST 2 ROWS ONLY"): 2,
+		by("ORDER BY sum(cost) DESC NULLS LAST LIMIT 1"):                              1,
+		`SELECT ` + month + ` AS "day", COUNT(*) AS "count" FROM "public"."visits" GROUP BY ` + month +
+			` ORDER BY "count" DESC, ` + month + ` ASC LIMIT 3`: 3,
+		`SELECT DATE_TRUNC('year', day) AS __timestamp, COUNT(*) AS count` + // as Superset does
+			` FROM public.visits GROUP BY DATE_TRUNC('year', day) ORDER BY count DESC LIMIT 2;`: 2,
 		by("ORDER BY n DESC LIMIT 7"):                                                          0, // more than half of the months
 		by("ORDER BY n LIMIT 3"):                                                               0,
 		by("ORDER BY n USING > LIMIT 3"):                                                       0,
