@@ -76,7 +76,7 @@ const maxPriorRows = 1000
 
 // result reads the answer, and writes it as constants.
 func (p *prior) result(ctx context.Context, m *wire.Asker, sql string) (string, error) {
-	res, err := m.Query(ctx, sql, p.bound.ParamOIDs, p.bound.Params, p.bound.Formats, nil)
+	res, err := m.First(ctx, maxPriorRows+1, sql, p.bound.ParamOIDs, p.bound.Params, p.bound.Formats)
 	switch {
 	case err != nil:
 		return "", err
@@ -84,7 +84,7 @@ func (p *prior) result(ctx context.Context, m *wire.Asker, sql string) (string, 
 		return "", pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression").
 			WithHint("Restrict it with LIMIT 1. Its result is released and remembered.")
 	case len(res.Rows) > maxPriorRows:
-		return "", pgerr.New(pgerr.ProgramLimitExceeded, "a released result that is used as constants has %d rows", len(res.Rows)).
+		return "", pgerr.New(pgerr.ProgramLimitExceeded, "a released result that is used as constants has more than %d rows", maxPriorRows).
 			WithHint("Restrict it with LIMIT. It is released and remembered.")
 	}
 	if p.of.Form == parser.PriorGroups {
@@ -107,7 +107,7 @@ func (p *prior) sample(ctx context.Context, m *wire.Asker, o *outlook) (string, 
 		if err != nil {
 			return "", err
 		}
-		res, err := m.Query(ctx, rw.Inline, p.bound.ParamOIDs, p.bound.Params, p.bound.Formats, nil)
+		res, err := m.First(ctx, maxPriorRows+1, rw.Inline, p.bound.ParamOIDs, p.bound.Params, p.bound.Formats)
 		if err != nil {
 			return "", err
 		}

@@ -30,9 +30,17 @@ type Question struct {
 // mirror's refusal; after any error of the mirror, nothing more can be asked.
 // When ctx ends the mirror is told to cancel.
 func (a *Asker) Query(ctx context.Context, sql string, oids []uint32, params [][]byte, formats, resultFormats []int16) (*Result, error) {
-	q := a.questions.querying(sql, oids, &pgproto3.Bind{
+	return a.query(ctx, a.questions.querying(sql, 0, oids, &pgproto3.Bind{
 		ParameterFormatCodes: formats, Parameters: params, ResultFormatCodes: resultFormats,
-	})
+	}))
+}
+
+// First is [Asker.Query], of which the mirror sends that many rows at most.
+func (a *Asker) First(ctx context.Context, rows uint32, sql string, oids []uint32, params [][]byte, formats []int16) (*Result, error) {
+	return a.query(ctx, a.questions.querying(sql, rows, oids, &pgproto3.Bind{ParameterFormatCodes: formats, Parameters: params}))
+}
+
+func (a *Asker) query(ctx context.Context, q *exchange) (*Result, error) {
 	if a.unchecked == nil {
 		c, err := a.ask(ctx, q)
 		if err != nil {
@@ -78,7 +86,7 @@ func (a *Asker) describeWith(ctx context.Context, sql string, q *Question, edit 
 		return d, nil, err
 	}
 	first := a.questions.describing(sql, nil, edit)
-	second := a.questions.querying(q.SQL, nil, &pgproto3.Bind{ResultFormatCodes: q.ResultFormats})
+	second := a.questions.querying(q.SQL, 0, nil, &pgproto3.Bind{ResultFormatCodes: q.ResultFormats})
 	c, err := a.ask(ctx, first, second)
 	if err != nil {
 		return nil, nil, err

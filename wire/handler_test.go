@@ -101,6 +101,18 @@ func (h *fakeHandler) run(ctx context.Context, m *wire.Asker, b wire.BindRequest
 	case strings.Contains(sql, "asks nonsense"):
 		_, err := m.Query(ctx, "SELECT nothing FROM nowhere", nil, nil, nil, nil)
 		return wire.Rewrite{}, err
+	case strings.Contains(sql, "asks for three rows"):
+		r, err := m.First(ctx, 3, "SELECT generate_series(1, $1)", []uint32{23}, [][]byte{[]byte("10")}, nil)
+		if err != nil {
+			return wire.Rewrite{}, err
+		}
+		return wire.Rewrite{}, pgerr.New(pgerr.ProgramLimitExceeded, "%d rows", len(r.Rows))
+	case strings.Contains(sql, "asks for many cells"):
+		r, err := m.Query(ctx, "SELECT "+strings.Repeat("NULL, ", 20)+"NULL FROM generate_series(1, 200000)", nil, nil, nil, nil)
+		if err != nil {
+			return wire.Rewrite{}, err
+		}
+		return wire.Rewrite{}, pgerr.New(pgerr.ProgramLimitExceeded, "%d rows", len(r.Rows))
 	case strings.Contains(sql, "relayed"):
 		return wire.Rewrite{Relay: true, Notices: []wire.Notice{{Message: "relayed after all"}}}, nil
 	case strings.Contains(sql, "rewritten badly"):

@@ -41,9 +41,10 @@ func (q *questions) describing(sql string, oids []uint32, edit errorEdit) *excha
 	return e
 }
 
-// querying returns the requests that run a query.
-func (q *questions) querying(sql string, oids []uint32, bind *pgproto3.Bind) *exchange {
+// querying returns the requests that run a query and fetch that many rows of it, 0 for all.
+func (q *questions) querying(sql string, rows uint32, oids []uint32, bind *pgproto3.Bind) *exchange {
 	e := q.newExchange(errorEdit{private: true})
+	e.rows = rows
 	e.parse(sql, oids, nil)
 	e.bind(e.name, bind, nil)
 	e.run(nil, nil)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"slices"
@@ -131,10 +132,22 @@ func (r *replies) collect(c *capture, typ byte, size int) error {
 	if err != nil {
 		return err
 	}
+	if typ == 'D' {
+		c.size += rowMemory(raw)
+	}
 	if c.add(typ, raw) != nil {
 		return errOutOfStep
 	}
 	return nil
+}
+
+// rowMemory is what a DataRow takes up beside its bytes: a slice for it, and one for each of its cells.
+func rowMemory(raw []byte) int {
+	const slice, columns = 24, headerBytes
+	if len(raw) < columns+2 {
+		return slice
+	}
+	return slice * (2 + int(binary.BigEndian.Uint16(raw[columns:])))
 }
 
 // edit returns the message that the client gets for one of a reply, which may be none.

@@ -7,6 +7,7 @@ import "github.com/jackc/pgx/v5/pgproto3"
 type script struct {
 	name  string // of the statement and of its portal
 	other func(replyKind) reply
+	rows  uint32 // that run fetches at most, 0 for all
 	steps []step
 }
 
@@ -53,7 +54,7 @@ func (s *script) describeStatement() {
 // run describes and executes the portal s.name, and closes all.
 func (s *script) run(describe, execute reply) {
 	s.add(&pgproto3.Describe{ObjectType: 'P', Name: s.name}, replyDescribePortal, describe)
-	s.add(&pgproto3.Execute{Portal: s.name}, replyExecute, execute)
+	s.add(&pgproto3.Execute{Portal: s.name, MaxRows: s.rows}, replyExecute, execute)
 	s.close('P')
 	s.close('S')
 }

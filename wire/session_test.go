@@ -125,6 +125,16 @@ func TestCancelDuringRun(t *testing.T) {
 	}
 }
 
+// TestManyCells ends a session whose private question has an answer that takes too much memory: cells count beside their bytes.
+func TestManyCells(t *testing.T) {
+	h := newFakeHandler()
+	c := start(t, func(c *wire.Config) { c.Handler = h }).connect(t)
+	_, err := c.Exec(t.Context(), "SELECT 'asks for many cells' FROM secret")
+	if err == nil || strings.Contains(err.Error(), "rows") || !c.IsClosed() {
+		t.Errorf("%v, closed: %t", err, c.IsClosed())
+	}
+}
+
 // TestClientLeavesDuringRun ends a Run when its client goes away.
 func TestClientLeavesDuringRun(t *testing.T) {
 	h := newFakeHandler()

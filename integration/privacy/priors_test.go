@@ -85,6 +85,10 @@ func testThresholdGroups(t *testing.T, conn *pgx.Conn) {
 	}
 }
 
+// manyConstants is a statement with more constants than it can have: no more than that are taken from the mirror.
+const manyConstants = "SELECT count(*) FROM visits v JOIN (SELECT s.d, g FROM (SELECT diagnosis AS d, count(*) FROM visits WHERE cost > 30 GROUP BY 1) s, " +
+	"generate_series(1, 1000000) g) t ON t.g = v.hospital_id AND t.d = v.diagnosis"
+
 // testThresholdRefusals: EXPLAIN tells both prices and their sum, and costs nothing, like what is refused.
 func testThresholdRefusals(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 	n, spent := sitetest.Charges(t, s)
@@ -100,6 +104,9 @@ func testThresholdRefusals(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 	}
 	if len(prices) != 3 || math.Abs(prices[0]+prices[1]-prices[2]) > 1e-12 || !strings.Contains(plan, "planned here with a sample") {
 		t.Errorf("EXPLAIN: %v in %s", prices, plan)
+	}
+	if _, err := conn.Exec(t.Context(), "EXPLAIN "+manyConstants); err != nil {
+		t.Error(err)
 	}
 	for _, sql := range []string{
 		"SELECT count(*) FROM visits WHERE md5(cost::text) > (SELECT max(diagnosis) FROM visits)",
@@ -199,6 +206,9 @@ func testThresholdWithin(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 
 // testThresholdForms asks in the other forms of statements, and with errors beside the columns.
 func testThresholdForms(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
+	if _, err := conn.Exec(t.Context(), manyConstants); sitetest.SQLState(err) != "54000" || !strings.Contains(err.Error(), "more than 1000 rows") {
+		t.Error(err)
+	}
 	n, _ := sitetest.Charges(t, s)
 	want := shown(t, conn, thresholds[0], pgx.QueryExecModeSimpleProtocol)
 	sitetest.Exec(t, conn, "BEGIN; CREATE TEMP TABLE kept AS "+thresholds[0]+"; DECLARE c CURSOR FOR "+thresholds[0])
