@@ -12,6 +12,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/planner"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
@@ -44,6 +45,9 @@ func (w *world) plan(sql string, change func(*planner.Settings)) (*planned, erro
 	if st.Class != parser.Release {
 		return nil, errNoRelease
 	}
+	if len(st.Priors) > 0 {
+		return w.staged(st, change)
+	}
 	p := &planned{w: w, stmt: st}
 	if p.query, err = planner.Analyze(w.cat, st, nil); err != nil {
 		return nil, err
@@ -58,6 +62,33 @@ func (w *world) plan(sql string, change func(*planner.Settings)) (*planned, erro
 	change(&s)
 	p.plan, err = p.query.Specialize(p.values, s)
 	return p, err
+}
+
+// staged plans a statement with the results of its Priors, without noise. They are constants: of the data with one unit less
+// it asks the same.
+func (w *world) staged(st *parser.Statement, change func(*planner.Settings)) (*planned, error) {
+	results := make([]string, len(st.Priors))
+	for i, prior := range st.Priors {
+		sql := prior.SQL(results)
+		p, err := w.plan(sql, change)
+		if err == nil {
+			sql, err = p.spliced()
+		}
+		if err != nil && !errors.Is(err, errNoRelease) {
+			return nil, err
+		}
+		res, err := query(w.client, sql, nil, nil)
+		if err != nil {
+			return nil, fmt.Errorf("%w\n%s", err, sql)
+		}
+		r := parser.PriorResult{Rows: res.Rows}
+		for _, f := range res.FieldDescriptions {
+			t, _ := pgtype.OfParameter(f.DataTypeOID)
+			r.Names, r.Types = append(r.Names, f.Name), append(r.Types, t.SQL())
+		}
+		results[i] = prior.Result(r)
+	}
+	return w.plan(st.Priors.With(st.Text, results), change)
 }
 
 // constants evaluates the column-free expressions of a statement.

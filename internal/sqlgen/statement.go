@@ -100,8 +100,13 @@ func (g statementGenerator) statement() Statement {
 			st.Features = append(st.Features, "semi-join")
 		}
 	}
-	st.SQL = src.with + "SELECT " + strings.Join(targets, ", ") + " FROM " + src.from + src.whereClause(g.maybe(35, src.cols), semi) +
-		st.groupBy(g.dice, keys)
+	where := []string{g.maybe(35, src.cols), semi}
+	groups := st.groupBy(g.dice, keys)
+	threshold, feature := g.threshold(src, strings.Join(targets, ", ")+src.from+strings.Join(where, ""))
+	if where = append(where, threshold); feature != "" {
+		st.Features = append(st.Features, feature)
+	}
+	st.SQL = src.with + "SELECT " + strings.Join(targets, ", ") + " FROM " + src.from + src.whereClause(where...) + groups
 	return st
 }
 
