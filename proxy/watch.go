@@ -33,8 +33,7 @@ const (
 // beginWatch begins the watch of a statement that was charged.
 func (d *drawing) beginWatch(ctx context.Context) {
 	w := &watch{d: d, began: d.began, incident: accountant.Incident{
-		Charge: d.payment.ID, Analyst: d.analyst, Shape: d.plan.Shape, Tables: d.tables(), Class: "defect",
-		Statement: parser.Words(d.text.stmt.Text),
+		Charge: d.payment.ID, Analyst: d.analyst, Shape: d.plan.Shape, Class: "defect",
 	}}
 	d.watch = w
 	d.veil.then(func() { w.report(context.WithoutCancel(ctx)) })
@@ -80,6 +79,7 @@ func (w *watch) report(ctx context.Context) {
 		log.Warn("a read of protected data was interrupted")
 	default:
 		log.Warn("a read of protected data failed")
+		w.incident.Tables, w.incident.Statement = w.d.tables(), parser.Words(w.d.text.stmt.Text)
 		if err := w.d.p.incidents.record(ctx, w.incident); err != nil {
 			log.Error("an incident could not be recorded", "error", err)
 		}

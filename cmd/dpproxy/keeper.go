@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/mirror"
@@ -54,25 +55,84 @@ func (k *keeper) turn(ctx context.Context, user string) (end func(), err error) 
 	}
 }
 
-// keep puts the role right of a user who is an analyst of the plan.
-func (k *keeper) keep(ctx context.Context, plan mirror.Plan, user string, log *slog.Logger) error {
+// open opens a session of an analyst, whose role is looked at meanwhile. The mirror takes longer to begin a session than to
+// show a role, which is mostly as it was. One that is put right needs another session, as the first may have begun with
+// what was wrong.
+//
+// The session begins in the analyst's turn, so that no other log-in puts right what it began with.
+func (k *keeper) open(
+	ctx context.Context, plan mirror.Plan, user string, log *slog.Logger, dial func(context.Context) (*pgconn.PgConn, error),
+) (*pgconn.PgConn, error) {
 	i := slices.IndexFunc(plan.Analysts, func(a mirror.Analyst) bool { return a.Name == user })
 	if i < 0 {
-		return nil
+		return dial(ctx)
 	}
 	end, err := k.turn(ctx, user)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer end()
-	return k.sessions.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-		changed, err := mirror.KeepLogin(ctx, conn.Conn(), plan.Analysts[i])
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
+	first := begin(ctx, dial)
+	changed, err := k.keep(ctx, plan.Analysts[i])
+	end()
+	switch {
+	case err != nil:
+		first.drop(ctx)
+		return nil, err
+	case changed:
+		first.drop(ctx)
+		log.Warn("the role of an analyst on the mirror was changed, and has been put right", "user", user)
+		return dial(ctx)
+	}
+	return first.wait()
+}
+
+// keep puts the role of an analyst right, and reports whether it was not.
+func (k *keeper) keep(ctx context.Context, a mirror.Analyst) (changed bool, err error) {
+	err = k.sessions.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		changed, err = mirror.KeepLogin(ctx, conn.Conn(), a)
+		if errors.Is(err, pgx.ErrNoRows) {
 			return nil // there was no sync since the policy has the analyst: the mirror says so
-		case err == nil && changed:
-			log.Warn("the role of an analyst on the mirror was changed, and has been put right", "user", user)
 		}
 		return err
 	})
+	return changed, err
+}
+
+// An opening is a session that is being opened.
+type opening struct {
+	stop   context.CancelFunc
+	ended  chan struct{}
+	conn   *pgconn.PgConn
+	err    error
+	defect any // of a panic, nil without one
+}
+
+// begin begins to open a session. One of wait and drop must follow.
+func begin(ctx context.Context, dial func(context.Context) (*pgconn.PgConn, error)) *opening {
+	ctx, stop := context.WithCancel(ctx)
+	o := &opening{stop: stop, ended: make(chan struct{})}
+	go func() {
+		defer close(o.ended)
+		defer func() { o.defect = recover() }()
+		o.conn, o.err = dial(ctx)
+	}()
+	return o
+}
+
+// wait returns the session.
+func (o *opening) wait() (*pgconn.PgConn, error) {
+	defer o.stop()
+	<-o.ended
+	if o.defect != nil {
+		panic(o.defect) //nolint:forbidigo // it is the log-in's that asked for the session, and ends that alone
+	}
+	return o.conn, o.err
+}
+
+// drop ends the session, or the attempt.
+func (o *opening) drop(ctx context.Context) {
+	o.stop()
+	if conn, err := o.wait(); err == nil {
+		_ = conn.Close(ctx) // it is of no use to anybody
+	}
 }

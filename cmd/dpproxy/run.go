@@ -280,10 +280,9 @@ func (s *host) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Q
 			return slices.Contains(certificates[user], shown.Subject.CommonName)
 		},
 		Dial: func(ctx context.Context, login wire.Login) (*pgconn.PgConn, error) {
-			if err := s.keeper.keep(ctx, s.mirrorPlan(), login.User, log); err != nil {
-				return nil, err
-			}
-			return s.dialMirror(ctx, login)
+			return s.keeper.open(ctx, s.mirrorPlan(), login.User, log, func(ctx context.Context) (*pgconn.PgConn, error) {
+				return s.dialMirror(ctx, login)
+			})
 		},
 		MockKey: s.secret.derive("mock log-in"),
 		Limits: wire.Limits{

@@ -74,6 +74,9 @@ func (s *socket) Write(p []byte) (int, error) {
 
 // told returns an error as the net package tells it, by which a broken connection is known.
 func (s *socket) told(op string, err error) error {
+	if err == nil {
+		return nil // before the number of an error is made room for
+	}
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
 		return err // the runtime's, of a deadline or of a socket that was closed

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ type Data struct {
 
 	mu  sync.Mutex
 	off map[catalog.Name]string // tables whose schema changed, with the reason as far as analysts may know it
+	// checks are the statements that check the schemas of relations, by their names.
+	checks map[string]string
 }
 
 // sessionSettings are the settings that every session on the protected database
@@ -187,9 +190,26 @@ func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*
 	return c, nil
 }
 
+// keptChecks bounds the statements that are remembered.
+const keptChecks = 1000
+
 // checking returns the statement that checks the schema of a plan's relations.
 func (d *Data) checking(plan *planner.Plan) string {
-	return introspect.Unchanged(d.fingerprints(plan.Relations))
+	var key []byte
+	for _, n := range plan.Relations {
+		key = append(strconv.AppendQuote(append(strconv.AppendQuote(key, n.Schema), '.'), n.Name), ',')
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	sql, ok := d.checks[string(key)]
+	if !ok {
+		if d.checks == nil || len(d.checks) >= keptChecks {
+			d.checks = map[string]string{}
+		}
+		sql = introspect.Unchanged(d.fingerprints(plan.Relations))
+		d.checks[string(key)] = sql
+	}
+	return sql
 }
 
 // fingerprints are those of relations when the policy was checked against them, by their OIDs.

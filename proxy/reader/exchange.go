@@ -13,11 +13,6 @@ import (
 // cannot bind a portal without executing it.
 type requests []pgproto3.FrontendMessage
 
-// run adds a statement without parameters.
-func (r *requests) run(sql string) {
-	*r = append(*r, &pgproto3.Parse{Query: sql}, &pgproto3.Bind{}, &pgproto3.Execute{})
-}
-
 // runPrepared adds a prepared statement, with parameters as text.
 func (r *requests) runPrepared(name string, params ...[]byte) {
 	*r = append(*r, &pgproto3.Bind{PreparedStatement: name, Parameters: params}, &pgproto3.Execute{})

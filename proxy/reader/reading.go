@@ -23,6 +23,8 @@ import (
 type Reading struct {
 	c    *connection
 	plan *planner.Plan
+	// commit is the name of the statement that ends it.
+	commit string
 }
 
 // Shape names the shape of the statement.
@@ -170,25 +172,27 @@ const someMemory = "SELECT pg_catalog.set_config('work_mem', CAST(GREATEST(64, C
 // prepared behind it.
 func (r *Reading) planning(values []scalar.Value) (*requests, *prepared) {
 	q, has := &requests{}, r.c.prepared().forNext()
-	q.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+	run := func(sql string, params ...[]byte) { q.runPrepared(has.name(q, planned{sql: sql}), params...) }
+	run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 	q.flush() // the session is alive, whatever it waits for from here on
-	q.run(r.c.data.lockSQL(r.plan))
-	q.runPrepared(has.name(q, planned{sql: r.c.unchanged}), r.c.mark())
+	run(r.c.data.lockSQL(r.plan))
+	run(r.c.unchanged, r.c.mark())
 	// The reads are planned for their constants each time, as if they were not prepared; the check is not.
-	q.run("SET LOCAL plan_cache_mode = force_custom_plan")
-	q.run(someMemory)
+	run("SET LOCAL plan_cache_mode = force_custom_plan")
+	run(someMemory)
 	for i, read := range r.reads() {
 		before, after := SettingsOf(read)
 		name := has.name(q, planned{read.SQL, strings.Join(before, ";")})
 		for _, sql := range before {
-			q.run(sql)
+			run(sql)
 		}
 		params, formats := r.params(read, values)
 		q.bind(portal(i), name, params, formats)
 		for _, sql := range after {
-			q.run(sql)
+			run(sql)
 		}
 	}
+	r.commit = has.name(q, planned{sql: "COMMIT"})
 	return q, has
 }
 
@@ -231,7 +235,7 @@ func (r *Reading) Read(ctx context.Context) ([][]*Exact, error) {
 	for i := range r.reads() {
 		q.execute(portal(i))
 	}
-	q.run("COMMIT")
+	q.runPrepared(r.commit)
 	r.c.spoiled = true // also in a panic
 	sets := r.collectors()
 	var takes []taking

@@ -165,7 +165,7 @@ func (s *Settings) Shown() map[string]string {
 // Parse reads a setting from text. An empty value is the default, since RESET and
 // DISCARD leave an empty string behind, and so is one of [Settings.Shown]. Its errors are UndefinedObject and InvalidParameterValue.
 func (s *Settings) Parse(name, value string) *pgerr.Error {
-	i := slices.Index(Names(), name)
+	i := slices.IndexFunc(knownSettings, func(k setting) bool { return k.name == name })
 	if i < 0 {
 		return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", "dp."+clip(name)).
 			WithHint("The settings are dp.%s.", strings.Join(Names(), ", dp."))
