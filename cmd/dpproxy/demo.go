@@ -17,6 +17,7 @@ import (
 	"dpproxy/config"
 	"dpproxy/internal/demo"
 	"dpproxy/internal/pgtemp"
+	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
 
@@ -94,11 +95,22 @@ func (c *demoCommand) start(ctx context.Context) (*demonstration, error) {
 		d.stop()
 		return nil, err
 	}
-	if d.mirror, err = pgtemp.Start(ctx, pgtemp.Options{Dir: filepath.Join(d.dir, "mirror"), Mirror: true}); err != nil {
+	if d.mirror, err = pgtemp.Start(ctx,
+		pgtemp.Options{Dir: filepath.Join(d.dir, "mirror"), Settings: knownSettings(), Mirror: true}); err != nil {
 		d.stop()
 		return nil, err
 	}
 	return d, nil
+}
+
+// knownSettings are those by which a server knows the settings of dpproxy before a session brings them, as docs/operations.md
+// has them for postgresql.conf.
+func knownSettings() []string {
+	var all []string
+	for _, name := range settings.Names() {
+		all = append(all, "dp."+name+"=")
+	}
+	return all
 }
 
 func (d *demonstration) stop() {

@@ -36,6 +36,8 @@ type Options struct {
 	Schema string
 	// Policy lacks the addresses. VERIFIER in it stands for the verifier of [Password].
 	Policy string
+	// MirrorSettings are passed to the mirror's server, as in [pgtemp.Options].
+	MirrorSettings []string
 	// TCP has the servers that are started listen on ports of 127.0.0.1 as well.
 	TCP bool
 	// TLS has dpproxy show a certificate of the site's authority.
@@ -59,7 +61,7 @@ func Make(t testing.TB, o Options) *Site {
 	if s.Data == nil {
 		s.Data = StartServer(t, server)
 	}
-	server.Mirror = true
+	server.Mirror, server.Settings = true, o.MirrorSettings
 	s.Mirror = StartServer(t, server)
 	if s.Database == "" {
 		s.Database = "postgres"
