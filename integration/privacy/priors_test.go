@@ -86,8 +86,9 @@ func testThresholdGroups(t *testing.T, conn *pgx.Conn) {
 }
 
 // manyConstants is a statement with more constants than it can have: no more than that are taken from the mirror.
-const manyConstants = "SELECT count(*) FROM visits v JOIN (SELECT s.d, g FROM (SELECT diagnosis AS d, count(*) FROM visits WHERE cost > 30 GROUP BY 1) s, " +
-	"generate_series(1, 1000000) g) t ON t.g = v.hospital_id AND t.d = v.diagnosis"
+const manyConstants = "SELECT count(*) FROM visits v " +
+	"JOIN (SELECT s.d, g FROM (SELECT diagnosis AS d, count(*) FROM visits WHERE cost > 30 GROUP BY 1) s, generate_series(1, 1000000) g) t " +
+	"ON t.g = v.hospital_id AND t.d = v.diagnosis"
 
 // testThresholdRefusals: EXPLAIN tells both prices and their sum, and costs nothing, like what is refused.
 func testThresholdRefusals(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
@@ -206,7 +207,8 @@ func testThresholdWithin(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 
 // testThresholdForms asks in the other forms of statements, and with errors beside the columns.
 func testThresholdForms(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
-	if _, err := conn.Exec(t.Context(), manyConstants); sitetest.SQLState(err) != "54000" || !strings.Contains(err.Error(), "more than 1000 rows") {
+	_, err := conn.Exec(t.Context(), manyConstants)
+	if sitetest.SQLState(err) != "54000" || !strings.Contains(err.Error(), "more than 1000 rows") {
 		t.Error(err)
 	}
 	n, _ := sitetest.Charges(t, s)
