@@ -87,7 +87,8 @@ func testThresholdGroups(t *testing.T, conn *pgx.Conn) {
 
 // manyConstants is a statement with more constants than it can have: no more than that are taken from the mirror.
 const manyConstants = "SELECT count(*) FROM visits v " +
-	"JOIN (SELECT s.d, g FROM (SELECT diagnosis AS d, count(*) FROM visits WHERE cost > 30 GROUP BY 1) s, generate_series(1, 1000000) g) t " +
+	"JOIN (SELECT s.d, g FROM (SELECT diagnosis AS d, count(*) FROM visits WHERE cost > 30 GROUP BY 1) s, " +
+	"generate_series(1, 1000000) g) t " +
 	"ON t.g = v.hospital_id AND t.d = v.diagnosis"
 
 // testThresholdRefusals: EXPLAIN tells both prices and their sum, and costs nothing, like what is refused.
