@@ -25,6 +25,7 @@ func (c *windowClause) named(name string) *pg.WindowDef {
 const (
 	frameRange       = 0x2
 	frameRows        = 0x4
+	frameGroups      = 0x8
 	fromFirstRow     = 0x20
 	toLastRow        = 0x100
 	fromCurrentRow   = 0x200
@@ -87,7 +88,7 @@ func (v exprConverter) over(out *ast.Window, clause *windowClause, w *pg.WindowD
 	}
 	out.Partition, out.Order = v.exprs(partition), v.sorts(order)
 	frame, ok := frameOf(w)
-	if !ok {
+	if groups := int(w.FrameOptions)&frameGroups != 0; !ok || groups && len(order) == 0 {
 		v.forbid(at, "this frame of a window function",
 			"Leave it out, or write ROWS BETWEEN with numbers of rows, UNBOUNDED PRECEDING and CURRENT ROW.")
 		return nil
@@ -138,7 +139,7 @@ func frameOf(w *pg.WindowDef) (f *ast.Frame, ok bool) {
 		return nil, false
 	case bits&frameOfPartition == frameOfPartition:
 		return &ast.Frame{From: ast.FirstRow, To: ast.LastRow}, true
-	case bits&frameRange != 0 && bits&frameOfStandard == frameOfStandard:
+	case bits&(frameRange|frameGroups) != 0 && bits&frameOfStandard == frameOfStandard:
 		return nil, true
 	case bits&frameRows == 0:
 		return nil, false

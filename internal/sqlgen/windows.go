@@ -99,13 +99,21 @@ func (g sourceGenerator) windowCall(cols scope, partition string, by ordering) (
 	case 0, 1:
 		return count.called(choose(g, "row_number()", "row_number()", "ntile(3)") + over("")), "window row_number", by.whole
 	case 2:
-		return count.called(choose(g, "rank()", "dense_rank()") + over("")), "window rank", true
+		call := choose(g, "rank()", "dense_rank()", "percent_rank()", "cume_dist()")
+		if strings.ContainsAny(call, "pu") {
+			count = column{kind: float, typ: "float8", low: "0", high: "1"}
+		}
+		return count.called(call + over("")), "window rank", true
 	case 3:
 		x := choose(g, "lag("+c.name+")", "lead("+c.name+", 2)",
-			"lag("+c.name+", 1, "+c.name+")", "lead("+c.name+", 2, "+c.name+")", "first_value("+c.name+")")
-		return c.called(x + over("")), "window values", by.whole
+			"lag("+c.name+", 1, "+c.name+")", "lead("+c.name+", 2, "+c.name+")", "first_value("+c.name+")", "nth_value("+c.name+", 2)")
+		frame := ""
+		if strings.HasPrefix(x, "nth") {
+			frame = " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+		}
+		return c.called(x + over(frame)), "window values", by.whole
 	case 4:
-		frame := choose(g, "", "", " RANGE UNBOUNDED PRECEDING", " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
+		frame := choose(g, "", "", " GROUPS UNBOUNDED PRECEDING", " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
 		t := g.total(cols)
 		return t.called(t.name + over(frame)), "window totals", true
 	}

@@ -74,9 +74,11 @@ func (e *aggregate) arguments(r *Resolver, call *ast.Window) (err error) {
 	}
 	args := call.Args
 	switch e.name {
-	case "row_number", "rank", "dense_rank":
+	case "row_number", "rank", "dense_rank", "percent_rank", "cume_dist":
 		e.over.ties, e.over.frame = e.name == "row_number", nil
-		e.typ = pgtype.Of(pgtype.Int8)
+		if e.typ = pgtype.Of(pgtype.Int8); e.shares() {
+			e.typ = pgtype.Of(pgtype.Float8)
+		}
 		if len(args) > 0 || call.Star || e.filter != nil {
 			return notAllowed("an argument of "+e.name, e.at)
 		}
@@ -94,23 +96,43 @@ func (e *aggregate) arguments(r *Resolver, call *ast.Window) (err error) {
 			}
 		}
 		e.over.ties, args = true, args[:min(len(args), 1)]
-	case "first_value", "last_value":
-		e.over.ties = true
-		if e.over.frame == nil && e.name == "last_value" && len(e.over.order) > 0 {
-			return notAllowed("last_value of the rows up to the current one", e.at).
-				WithHint("Write first_value with the order reversed, or ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING.")
+	case "first_value", "last_value", "nth_value":
+		if args, err = e.placed(args); err != nil {
+			return err
 		}
 	case "count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every":
 		e.over.ties = e.over.counts()
 	default:
 		return notAllowed("the window function "+e.name, e.at).
-			WithHint("Use row_number, rank, dense_rank, ntile, lag, lead, first_value, last_value, " +
+			WithHint("Use row_number, rank, dense_rank, percent_rank, cume_dist, ntile, lag, lead, first_value, last_value, nth_value, " +
 				"count, sum, avg, min, max, bool_and or bool_or.")
 	}
 	if err := e.over.bounded(e.at); err != nil {
 		return err
 	}
 	return e.argument(r, args, call)
+}
+
+// placed resolves which row of the frame is meant. A frame that ends with the current row and those that tie with it would have another
+// end where ties are ordered.
+func (e *aggregate) placed(args []ast.Expr) ([]ast.Expr, error) {
+	e.over.ties = true
+	if e.over.frame == nil && e.name != "first_value" && len(e.over.order) > 0 {
+		reversed := map[string]string{"last_value": "first_value with the order reversed, or "}[e.name]
+		return nil, notAllowed(e.name+" of the rows up to the current one", e.at).
+			WithHint("Write %sROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING.", reversed)
+	}
+	if e.name != "nth_value" {
+		return args, nil
+	}
+	if len(args) != 2 {
+		return nil, notAllowed("nth_value of other than two values", e.at)
+	}
+	var err error
+	if e.over.offset, err = rowsAway(args[1]); err == nil && e.over.offset < 1 {
+		err = notAllowed("nth_value of less than the first row", args[1].Pos()).WithHint("Write a whole number from 1 to 100.")
+	}
+	return args[:1], err
 }
 
 // tiles resolves ntile. Of rows that the order does not tell apart, tiles have as many as they have room for.

@@ -13,7 +13,7 @@ type window struct {
 	partition []Expr
 	order     []sort
 	frame     *ast.Frame // nil is that of the standard
-	offset    int        // of lag and lead, in rows; of ntile, how many tiles there are
+	offset    int        // of lag, lead and nth_value, in rows; of ntile, how many tiles there are
 	// ties says that rows which the order does not tell apart are ordered all the same: the function, or the frame,
 	// counts single rows.
 	ties bool
@@ -75,13 +75,16 @@ func (o *window) told() []Expr {
 
 // picks reports whether the value is that of an argument in another row.
 func (e *aggregate) picks() bool {
-	return slices.Contains([]string{"lag", "lead", "first_value", "last_value"}, e.name)
+	return slices.Contains([]string{"lag", "lead", "first_value", "last_value", "nth_value"}, e.name)
 }
 
 // numbers reports whether the function numbers rows from 1 on.
 func (e *aggregate) numbers() bool {
 	return slices.Contains([]string{"row_number", "rank", "dense_rank"}, e.name)
 }
+
+// shares reports whether the function tells which share of the rows comes before one.
+func (e *aggregate) shares() bool { return e.name == "percent_rank" || e.name == "cume_dist" }
 
 // counts reports whether the frame counts single rows.
 func (o *window) counts() bool {

@@ -18,6 +18,9 @@ func aggregateBounds(env *Env, e *aggregate) Interval {
 	if e.numbers() {
 		return Interval{Low: rat(1), Least: rat(1)}
 	}
+	if e.shares() {
+		return Interval{Low: new(big.Rat), High: rat(1)}
+	}
 	if e.name == "ntile" {
 		return Interval{Low: rat(1), High: rat(int64(e.over.offset)), Least: rat(1)}
 	}
@@ -102,7 +105,7 @@ func (w *Writer) aggregate(e *aggregate) (fragment, error) {
 		filter += over
 	}
 	switch e.name {
-	case "row_number", "rank", "dense_rank":
+	case "row_number", "rank", "dense_rank", "percent_rank", "cume_dist":
 		return fragment{sql: "pg_catalog." + e.name + "()" + filter, typ: e.typ}, nil
 	case "ntile":
 		return fragment{sql: "pg_catalog.ntile(" + strconv.Itoa(e.over.offset) + ")" + filter, typ: e.typ}, nil
@@ -110,7 +113,7 @@ func (w *Writer) aggregate(e *aggregate) (fragment, error) {
 		return w.count(e, filter)
 	case "sum", "avg":
 		return w.sum(e, filter)
-	case "min", "max", "lag", "lead", "first_value", "last_value":
+	case "min", "max", "lag", "lead", "first_value", "last_value", "nth_value":
 		return w.extreme(e, filter)
 	}
 	x, err := w.Expr(e.x)
@@ -199,7 +202,7 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	if err != nil {
 		return fragment{}, err
 	}
-	if e.name == "lag" || e.name == "lead" {
+	if e.name == "lag" || e.name == "lead" || e.name == "nth_value" {
 		sql += ", " + strconv.Itoa(e.over.offset)
 	}
 	sql = "pg_catalog." + e.name + "(" + sql + ")" + filter

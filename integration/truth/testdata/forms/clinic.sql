@@ -169,6 +169,13 @@ WHERE p.drug = 'insulin';
 -- dear among the dear
 SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > (SELECT avg(cost) FROM visits));
 
+-- dearer visits than two thirds of a patient's own
+SELECT diagnosis, count(*) FROM (SELECT diagnosis, percent_rank() OVER (PARTITION BY patient_id ORDER BY cost) AS share FROM visits) v WHERE share > 0.66 GROUP BY 1;
+
+-- cost of the second visit
+SELECT avg(second) FROM (SELECT DISTINCT ON (patient_id) patient_id, second FROM (SELECT patient_id, nth_value(cost, 2) OVER (PARTITION BY patient_id
+  ORDER BY admitted ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS second FROM visits) v ORDER BY patient_id) t;
+
 -- list of patients (refused)
 SELECT * FROM patients WHERE smoker LIMIT 10;
 
