@@ -14,9 +14,9 @@ import (
 // maxInstead bounds the statements that others are made for.
 const maxInstead = 4000
 
-// Instead returns statements that ask for much of what a refused one asks for, the nearest first. They are made of the client's own
-// text, and of how tables are called whose unit it names. Whether they are answered is the caller's to find out. at is where the
-// refused thing stands in the text, -1 if that is not known.
+// Instead returns texts that ask for much of what a refused statement asks for, the nearest first: a statement each, or two with a
+// semicolon between them. They are made of the client's own text, and of how tables are called whose unit it names. Whether they are
+// answered is the caller's to find out. at is where the refused thing stands in the text, -1 if that is not known.
 func Instead(text string, at int, cat Names) []string {
 	toks, comments, err := scan(text)
 	if err != nil || len(text) > maxInstead || guard(toks) != nil {
@@ -26,20 +26,23 @@ func Instead(text string, at int, cat Names) []string {
 	if err != nil || len(tree.Stmts) != 1 {
 		return nil
 	}
-	i := &instead{cat: cat, at: int32(at)}
+	i := &instead{tables: tables{cat: cat}, at: spot(at)}
 	i.statement(tree.Stmts[0].Stmt)
 	return i.found
 }
 
 // An instead collects statements.
 type instead struct {
-	cat   Names
-	at    int32
+	tables
+
+	at    spot
 	found []string
 }
 
 func (i *instead) add(format string, args ...any) {
-	i.found = append(i.found, fmt.Sprintf(format, args...))
+	if sql := fmt.Sprintf(format, args...); !slices.Contains(i.found, sql) {
+		i.found = append(i.found, sql)
+	}
 }
 
 func (i *instead) statement(stmt *pg.Node) {
@@ -53,17 +56,28 @@ func (i *instead) statement(stmt *pg.Node) {
 	case *pg.Node_SelectStmt:
 		if x.SelectStmt.Op == pg.SetOperation_SETOP_NONE && len(x.SelectStmt.ValuesLists) == 0 {
 			withoutErrors(x.SelectStmt)
+			i.with = x.SelectStmt.WithClause
 			i.query(x.SelectStmt)
 		}
 	}
 }
 
-// query collects what stands for a SELECT: what is nearest to it first.
+// query collects what stands for a SELECT, the nearest first.
 func (i *instead) query(sel *pg.SelectStmt) {
+	i.modes(sel)
 	i.bounded(sel)
 	i.intervals(sel)
+	i.discrete(sel)
+	i.wholeRows(sel)
+	i.tuples(sel)
+	i.existing(sel)
 	i.collected(sel)
+	i.extremes(sel)
 	i.perUnit(sel)
+	i.windows(sel)
+	if flat, changed := i.flattened(sel); changed {
+		i.add("%s", selectSQL(flat))
+	}
 	i.ofEarlierRows(sel)
 	i.quantiles(sel)
 	i.ofRelease(sel)
@@ -230,7 +244,7 @@ func aliasOf(v *pg.RangeVar) string {
 }
 
 // protected reports whether a table has protected rows.
-func (i *instead) protected(v *pg.RangeVar) bool {
+func (i tables) protected(v *pg.RangeVar) bool {
 	if v == nil {
 		return false
 	}
@@ -239,7 +253,7 @@ func (i *instead) protected(v *pg.RangeVar) bool {
 }
 
 // unitOf returns the name of the unit's column in a FROM clause, if one of its tables has it.
-func (i *instead) unitOf(from []*pg.Node) map[string]bool {
+func (i tables) unitOf(from []*pg.Node) map[string]bool {
 	units := map[string]bool{}
 	for _, n := range from {
 		everyNode(n, func(m *pg.Node) {

@@ -34,11 +34,7 @@ func orderingOf(keys, sorts []*pg.Node) (o ordering, ok bool) {
 // itself.
 func (i *instead) ofEarlierRows(sel *pg.SelectStmt) {
 	query, at := subselectOf(sel)
-	if query == nil {
-		return
-	}
-	if at.Lateral {
-		i.lateral(sel, query)
+	if query == nil || at.Lateral {
 		return
 	}
 	inner := ""
@@ -257,30 +253,6 @@ func (w *windowed) grouped(j selfJoin, keys []*pg.Node) []*pg.Node {
 		}
 	}
 	return columnsOf(all...)
-}
-
-// lateral writes the first row of each unit that LATERAL looks up.
-func (i *instead) lateral(sel, query *pg.SelectStmt) {
-	table, alias := tableOf(query.FromClause)
-	e := query.GetWhereClause().GetAExpr()
-	if n, _ := position(query.LimitCount); n != 1 || table == nil || e == nil || operatorName(e) != "=" {
-		return
-	}
-	for _, side := range []*pg.Node{e.Lexpr, e.Rexpr} {
-		if _, ok := orderingOf([]*pg.Node{side}, query.SortClause); ok && strings.HasPrefix(exprOfColumn(side), alias+".") {
-			first := clone(query)
-			first.WhereClause, first.LimitCount, first.LimitOption = nil, nil, pg.LimitOption_LIMIT_OPTION_DEFAULT
-			first.DistinctClause = []*pg.Node{side}
-			first.SortClause = slices.Insert(first.SortClause, 0, &pg.Node{Node: &pg.Node_SortBy{SortBy: &pg.SortBy{
-				Node: side, SortbyDir: pg.SortByDir_SORTBY_DEFAULT, SortbyNulls: pg.SortByNulls_SORTBY_NULLS_DEFAULT,
-			}}})
-			out := clone(sel)
-			_, at := subselectOf(out)
-			at.Lateral = false
-			out.FromClause = []*pg.Node{{Node: &pg.Node_RangeSubselect{RangeSubselect: at}}}
-			i.around(out, selectSQL(first))
-		}
-	}
 }
 
 // countedBeside counts a column of protected rows that stand beside a calendar, where a count of all rows has those without one.

@@ -15,35 +15,12 @@ func isCollecting(n *pg.Node) bool {
 	return n.GetFuncCall().GetOver() == nil && slices.Contains(collects, nameOf(n))
 }
 
-// bounded bounds the column that has no bounds.
-func (i *instead) bounded(sel *pg.SelectStmt) {
-	out, name := clone(sel), ""
-	everyNodeOf(out, func(n *pg.Node) {
-		if c := n.GetColumnRef(); c != nil && c.Location == i.at && i.at >= 0 {
-			name = columnOf(n)
-		}
-	})
-	if name == "" {
-		return
-	}
-	var refs []*pg.Node
-	everyNodeOf(out, func(n *pg.Node) {
-		if columnOf(n) == name {
-			refs = append(refs, n)
-		}
-	})
-	for _, n := range refs {
-		replaceBy(n, "least(greatest("+exprOfColumn(n)+", 0), 1000)")
-	}
-	i.add("%s", selectSQL(out))
-}
-
 // intervals averages the seconds of an interval.
 func (i *instead) intervals(sel *pg.SelectStmt) {
 	out, changed := clone(sel), false
 	var calls []*pg.Node
 	everyNodeOf(out, func(n *pg.Node) {
-		if f := n.GetFuncCall(); f != nil && (nameOf(n) == "avg" || nameOf(n) == "sum") && len(f.Args) == 1 && f.Location == i.at {
+		if f := n.GetFuncCall(); f != nil && (nameOf(n) == "avg" || nameOf(n) == "sum") && len(f.Args) == 1 && spot(f.Location) == i.at {
 			calls = append(calls, n)
 		}
 	})
@@ -64,6 +41,11 @@ func (i *instead) collected(sel *pg.SelectStmt) {
 			columns = append(columns, columnsOf(val.GetFuncCall().Args...)...)
 		}
 	}
+	i.ofShown(sel, columns)
+}
+
+// ofShown computes of the values of columns that are shown as groups.
+func (i *instead) ofShown(sel *pg.SelectStmt, columns []*pg.Node) {
 	if len(columns) == 0 {
 		return
 	}
@@ -88,35 +70,6 @@ func groupsSQL(groups []*pg.Node) string {
 		out = append(out, exprSQL(bare(g)))
 	}
 	return strings.Join(out, ", ")
-}
-
-// perUnit averages what is asked for each privacy unit.
-func (i *instead) perUnit(sel *pg.SelectStmt) {
-	units := i.unitOf(sel.FromClause)
-	if !slices.ContainsFunc(sel.GroupClause, func(n *pg.Node) bool { return units[columnOf(n)] }) {
-		return
-	}
-	inner := slices.Clone(sel.GroupClause)
-	var outer []string
-	for _, t := range sel.TargetList {
-		val, name := t.GetResTarget().GetVal(), t.GetResTarget().GetName()
-		if f := val.GetFuncCall(); f.GetOver() != nil && len(f.Over.OrderClause) > 0 {
-			val = f.Over.OrderClause[0].GetSortBy().GetNode()
-		}
-		if columnOf(val) != "" || val.GetFuncCall() == nil {
-			continue
-		}
-		if name == "" {
-			name = nameOf(val)
-		}
-		inner = append(inner, &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Name: name, Val: val}}})
-		outer = append(outer, "avg("+name+")")
-	}
-	if len(outer) == 0 {
-		outer = []string{"count(*)"}
-	}
-	i.add("SELECT %s FROM (SELECT %s FROM %s%s GROUP BY %s) AS each", strings.Join(outer, ", "), listSQL(inner), fromSQL(sel.FromClause),
-		whereSQL(conditionSQL(sel.WhereClause)), listSQL(sel.GroupClause))
 }
 
 // subselectOf is the one sub-select of a FROM clause.
@@ -255,14 +208,6 @@ func (i *instead) median(sel *pg.SelectStmt) {
 	if by != "" && by == columnOf(sel.TargetList[0].GetResTarget().GetVal()) {
 		i.add("SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY %s) FROM %s%s", listSQL(sel.TargetList), fromSQL(sel.FromClause),
 			whereSQL(conditionSQL(sel.WhereClause)))
-	}
-}
-
-// counted counts the rows that are asked for.
-func (i *instead) counted(sel *pg.SelectStmt) {
-	sql := "SELECT count(*) FROM " + fromSQL(sel.FromClause) + whereSQL(conditionSQL(sel.WhereClause))
-	if len(sel.FromClause) > 0 && len(sel.GroupClause) == 0 && sql != selectSQL(sel) {
-		i.add("%s", sql)
 	}
 }
 

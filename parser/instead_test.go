@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"dpproxy/parser"
+	"dpproxy/pgerr"
 )
 
 // TestInstead shows what stands for statements. The last line of a case may say at which byte a statement is refused.
@@ -20,12 +21,27 @@ func TestInstead(t *testing.T) {
 		if d.HasArg("at") {
 			d.ScanArgs(t, "at", &at)
 		}
-		all := parser.Instead(d.Input, at, clinic)
+		all := parser.Instead(d.Input, at, suggesting{clinic})
 		if len(all) == 0 {
 			return "nothing\n"
 		}
 		return strings.Join(all, "\n") + "\n"
 	})
+}
+
+// A suggesting schema can suggest bounds of all columns but texts.
+type suggesting struct{ schema }
+
+func (suggesting) SuggestBounds(_, table, column string) (string, *pgerr.Error) {
+	return "SELECT max(" + column + ") AS lower FROM public." + table, nil
+}
+
+func (suggesting) SuggestedType(_, table, column string) (typ string, unknown bool) {
+	typ = map[string]string{
+		"visits.cost": "numeric(12,2)", "visits.qty": "integer", "visits.day": "date", "visits.patient_id": "integer",
+		"patients.birth_year": "integer",
+	}[table+"."+column]
+	return typ, typ != "" && column != "day"
 }
 
 // TestInsteadOfAny makes statements of whatever the tests have, those of attackers too: each is one that parses.

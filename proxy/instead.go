@@ -13,37 +13,76 @@ import (
 )
 
 // mendable are the codes of refusals for which another statement may be answered.
-var mendable = []pgerr.Code{pgerr.RowAccess, pgerr.NotAllowed, pgerr.FeatureNotSupported, pgerr.NoBounds, pgerr.Ownership}
+var mendable = []pgerr.Code{
+	pgerr.RowAccess, pgerr.NotAllowed, pgerr.FeatureNotSupported, pgerr.NoBounds, pgerr.Ownership,
+}
 
-// withInstead adds a statement that works to the hint of a refusal, if there is one that asks for much of the same. It is found by
+// withInstead adds a statement that works to the hint of a refusal, or two, if they ask for much of the same. They are found by
 // the statement, the policy and the catalogue alone, as the refusal was: granted are the tables of the analyst.
 func withInstead(err error, text string, cat *policy.Model, granted map[catalog.Name]bool) error {
-	const longest = 1000
 	var refused *pgerr.Error
 	if !errors.As(err, &refused) || !slices.Contains(mendable, refused.Code) {
 		return err
 	}
-	for _, sql := range parser.Instead(text, refused.Position-1, cat) {
-		switch {
-		case strings.HasSuffix(refused.Hint, ": "+sql+"."):
-			return err // it says so
-		case len(sql) <= longest && resolves(sql, cat, granted):
-			return refused.WithHint("%s", strings.TrimSpace(refused.Hint+" Try: "+sql+"."))
-		}
+	t := trial{cat: cat, granted: granted}
+	sql := t.instead(text, refused, maxTrials)
+	if sql == "" || strings.HasSuffix(refused.Hint, ": "+sql+".") { // it says so
+		return err
 	}
-	return err
+	return refused.WithHint("%s", strings.TrimSpace(refused.Hint+" Try: "+sql+"."))
 }
 
-// resolves reports whether a statement would come as far as to be planned.
-func resolves(sql string, cat *policy.Model, granted map[catalog.Name]bool) bool {
-	script, err := parser.Parse(sql, cat)
-	if err != nil || len(script.Statements) != 1 {
-		return false
+// maxTrials bounds how often a statement is replaced in its turn.
+const maxTrials = 3
+
+// A trial finds out whether statements would be answered.
+type trial struct {
+	cat     *policy.Model
+	granted map[catalog.Name]bool
+}
+
+// instead returns statements for a refused one, "" if there are none. Where they lack bounds again, of another column, others for
+// them follow.
+func (t trial) instead(text string, refused *pgerr.Error, most int) string {
+	const longest = 1000
+	for _, sql := range parser.Instead(text, refused.Position-1, t.cat) {
+		if len(sql) > longest {
+			continue
+		}
+		script, err := parser.Parse(sql, t.cat)
+		if err != nil {
+			continue
+		}
+		last := len(script.Statements) - 1
+		if slices.ContainsFunc(script.Statements[:last], func(s *parser.Statement) bool { return t.resolves(s) != nil }) {
+			continue
+		}
+		err = t.resolves(script.Statements[last])
+		if err == nil {
+			return sql
+		}
+		again, lacks := errors.AsType[*pgerr.Error](err)
+		if !lacks || again.Code != pgerr.NoBounds || refused.Code != pgerr.NoBounds || last == 0 || most == 1 {
+			continue
+		}
+		if rest := t.instead(script.Statements[last].Text, again, most-1); rest != "" {
+			return sql[:strings.LastIndex(sql, ";")+1] + " " + rest
+		}
 	}
-	stmt := script.Statements[0]
-	if stmt.Class != parser.Release && stmt.Class != parser.Explain || len(stmt.Priors) > 0 || checkGrants(stmt.Protected, granted) != nil {
-		return false
+	return ""
+}
+
+// errNoRelease refuses statements that are none about protected tables.
+var errNoRelease = errors.New("not a statement to try")
+
+// resolves reports why a statement would not come as far as to be planned.
+func (t trial) resolves(stmt *parser.Statement) error {
+	if stmt.Class != parser.Release && stmt.Class != parser.Explain || len(stmt.Priors) > 0 {
+		return errNoRelease
 	}
-	_, err = planner.Analyze(cat, stmt, nil)
-	return err == nil
+	if err := checkGrants(stmt.Protected, t.granted); err != nil {
+		return err
+	}
+	_, err := planner.Analyze(t.cat, stmt, nil)
+	return err
 }

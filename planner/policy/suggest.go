@@ -49,6 +49,23 @@ func (m *Model) SuggestBounds(schema, table, column string) (string, *pgerr.Erro
 	return g.query(t.Name, column), nil
 }
 
+// SuggestedType implements parser.Suggester.
+func (m *Model) SuggestedType(schema, table, column string) (typ string, unknown bool) {
+	t, refusal := m.suggested(schema, table)
+	if refusal != nil {
+		return "", false
+	}
+	i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == column && !c.Hidden })
+	if i < 0 {
+		return "", false
+	}
+	c := &t.Columns[i]
+	if _, ok := newGrid(c); !ok {
+		return "", false
+	}
+	return c.Type.Display, c.Bounds == nil && c.Values == nil
+}
+
 // suggested returns the protected table of a name.
 func (m *Model) suggested(schema, name string) (*Table, *pgerr.Error) {
 	t := m.tables[catalog.Name{Schema: schema, Name: name}]

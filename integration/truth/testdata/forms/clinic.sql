@@ -203,3 +203,40 @@ SELECT quartile, min(cost), max(cost) FROM (SELECT cost, ntile(4) OVER (ORDER BY
 
 -- median by the middle row (refused)
 SELECT cost FROM visits ORDER BY cost LIMIT 1 OFFSET (SELECT count(*) / 2 FROM visits);
+
+-- most frequent cost (refused)
+SELECT mode() WITHIN GROUP (ORDER BY cost) FROM visits;
+
+-- spread of numbers without bounds (refused)
+SELECT diagnosis, max(patient_id), avg(id), stddev(id) FROM visits GROUP BY diagnosis;
+
+-- visits of each patient by position (refused)
+SELECT patient_id, count(*), round(avg(cost)) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 5;
+
+-- patients who cost much (refused)
+SELECT patient_id, count(*) FROM visits GROUP BY 1 HAVING sum(cost) > 10000;
+
+-- first two visits by LATERAL (refused)
+SELECT p.region, avg(x.cost) FROM patients p JOIN LATERAL (
+  SELECT cost FROM visits v WHERE v.patient_id = p.id AND v.severity > 1 ORDER BY admitted LIMIT 2) x ON true GROUP BY p.region;
+
+-- numbers of visits by LATERAL (refused)
+SELECT p.region, avg(x.n) FROM patients p, LATERAL (SELECT count(*) AS n FROM visits v WHERE v.patient_id = p.id) x GROUP BY 1;
+
+-- whether any visit is dear (refused)
+SELECT EXISTS (SELECT 1 FROM visits WHERE cost > 4900) AS dear;
+
+-- pairs that occur (refused)
+SELECT count(DISTINCT (diagnosis, severity)) FROM visits;
+
+-- first diagnosis in the alphabet (refused)
+SELECT min(diagnosis), max(diagnosis) FROM visits;
+
+-- rows with the size of their group (refused)
+SELECT *, count(*) OVER (PARTITION BY diagnosis) FROM visits;
+
+-- first visit of each patient as rows (refused)
+SELECT DISTINCT ON (patient_id) * FROM visits ORDER BY patient_id, admitted;
+
+-- rows of an outer join (refused)
+SELECT p.region, count(v.*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id GROUP BY p.region;

@@ -1,0 +1,172 @@
+package parser
+
+import (
+	"slices"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// discrete takes percentile_disc where percentile_cont has no values to take the middle of, and the most frequent value where there is
+// no order to take percentiles of.
+func (i *instead) discrete(sel *pg.SelectStmt) {
+	out, name := clone(sel), ""
+	var calls []*pg.Node
+	everyNodeOf(out, func(n *pg.Node) {
+		if f := n.GetFuncCall(); f != nil && f.AggWithinGroup && spot(f.Location) == i.at && len(f.AggOrder) == 1 {
+			calls, name = append(calls, n), nameOf(n)
+		}
+	})
+	for _, n := range calls {
+		value := exprSQL(n.GetFuncCall().AggOrder[0].GetSortBy().GetNode())
+		switch name {
+		case "percentile_cont":
+			replaceBy(n, "percentile_disc("+listSQL(n.GetFuncCall().Args)+") WITHIN GROUP (ORDER BY "+value+")")
+		case "percentile_disc":
+			replaceBy(n, "mode() WITHIN GROUP (ORDER BY "+value+")")
+		default:
+			return
+		}
+	}
+	if len(calls) > 0 {
+		i.add("%s", selectSQL(out))
+	}
+}
+
+// wholeRows counts a column in the place of rows: one that has a value wherever there is a row.
+func (i *instead) wholeRows(sel *pg.SelectStmt) {
+	out, changed := clone(sel), false
+	everyNodeOf(out, func(n *pg.Node) {
+		f := n.GetFuncCall()
+		if nameOf(n) != "count" || len(f.Args) != 1 || f.AggDistinct {
+			return
+		}
+		fields := f.Args[0].GetColumnRef().GetFields()
+		if len(fields) == 0 {
+			return
+		}
+		alias := fields[0].GetString_().GetSval()
+		star := len(fields) == 2 && fields[1].GetAStar() != nil
+		v := aliased(sel.FromClause, alias)
+		if v == nil || !star && len(fields) != 1 {
+			return
+		}
+		r, known := i.cat.Relation(v.Schemaname, v.Relname)
+		column := r.Unit
+		if column == "" && len(r.Columns) > 0 {
+			column = r.Columns[0]
+		}
+		if known && column != "" && (star || !slices.Contains(r.Columns, alias)) {
+			f.Args = []*pg.Node{pg.MakeColumnRefNode([]*pg.Node{pg.MakeStrNode(alias), pg.MakeStrNode(column)}, -1)}
+			changed = true
+		}
+	})
+	if changed {
+		i.add("%s", selectSQL(out))
+	}
+}
+
+// tuples counts different rows of several columns: those of SELECT DISTINCT.
+func (i *instead) tuples(sel *pg.SelectStmt) {
+	out := clone(sel)
+	var calls []*pg.Node
+	for _, t := range out.TargetList {
+		everyNode(t, func(n *pg.Node) {
+			if isAggregate(n) {
+				calls = append(calls, n)
+			}
+		})
+	}
+	if len(calls) != 1 || nameOf(calls[0]) != "count" || !calls[0].GetFuncCall().AggDistinct || sel.HavingClause != nil {
+		return
+	}
+	call := calls[0].GetFuncCall()
+	if len(call.Args) != 1 || call.Args[0].GetRowExpr() == nil {
+		return
+	}
+	keys := i.keys(sel)
+	columns := columnsOf(append(slices.Clone(keys), call.Args[0].GetRowExpr().Args...)...)
+	if len(keys) != len(sel.GroupClause) || slices.ContainsFunc(keys, func(n *pg.Node) bool { return columnOf(n) == "" }) {
+		return
+	}
+	where := whereSQL(conditionSQL(sel.WhereClause), conditionSQL(call.AggFilter))
+	replaceBy(calls[0], "count(*)")
+	var targets []string
+	for _, t := range out.TargetList {
+		targets = append(targets, exprSQL(bare(t)))
+	}
+	sql := "SELECT " + strings.Join(targets, ", ") + " FROM (SELECT DISTINCT " + listSQL(columns) + " FROM " + fromSQL(sel.FromClause) + where +
+		") AS shown"
+	if len(keys) > 0 {
+		sql += " GROUP BY " + groupsSQL(keys)
+	}
+	i.add("%s", sql)
+}
+
+// existing asks whether there is a row by an aggregate: EXISTS in a SELECT list.
+func (i *instead) existing(sel *pg.SelectStmt) {
+	out := clone(sel)
+	var links []*pg.Node
+	for _, t := range out.TargetList {
+		everyNode(t, func(n *pg.Node) {
+			if n.GetSubLink().GetSubLinkType() == pg.SubLinkType_EXISTS_SUBLINK {
+				links = append(links, n)
+			}
+		})
+	}
+	for _, n := range links {
+		query := n.GetSubLink().Subselect.GetSelectStmt()
+		if len(query.GetFromClause()) == 0 || len(query.GroupClause) > 0 {
+			return
+		}
+		value := "count(*) > 0"
+		if query.WhereClause != nil {
+			value = "bool_or(" + exprSQL(query.WhereClause) + ")"
+		}
+		one := "SELECT " + value + " FROM " + fromSQL(query.FromClause)
+		if len(sel.FromClause) == 0 && len(sel.TargetList) == 1 && sel.TargetList[0].GetResTarget().GetVal().GetSubLink() != nil {
+			replaceBy(out.TargetList[0].GetResTarget().Val, value)
+			out.FromClause = query.FromClause
+			i.add("%s", selectSQL(out))
+			return
+		}
+		replaceBy(n, "("+one+")")
+	}
+	if len(links) > 0 {
+		i.add("%s", selectSQL(out))
+	}
+}
+
+// extremes takes the first and the last text of those that are shown as groups.
+func (i *instead) extremes(sel *pg.SelectStmt) {
+	var columns []*pg.Node
+	refused, others := false, 0
+	for _, t := range sel.TargetList {
+		val := t.GetResTarget().GetVal()
+		f := val.GetFuncCall()
+		switch name := nameOf(val); {
+		case (name == "min" || name == "max") && f.Over == nil && f.AggFilter == nil && len(f.Args) == 1:
+			refused = refused || spot(f.Location) == i.at
+			columns = append(columns, columnsOf(f.Args...)...)
+		case holds(isAggregate, val):
+			others++
+		}
+	}
+	if refused && others == 0 {
+		i.ofShown(sel, columns)
+	}
+}
+
+// counted counts the rows that are asked for: of an aggregate it would be another question.
+func (i *instead) counted(sel *pg.SelectStmt) {
+	computed := func(n *pg.Node) bool { return isAggregate(n) && !isCollecting(n) }
+	if len(sel.FromClause) == 0 || len(sel.GroupClause) > 0 || holds(computed, append(slices.Clone(sel.TargetList), sel.HavingClause)...) {
+		return
+	}
+	if isDistinctOn(sel) {
+		out := clone(sel)
+		out.LimitCount, out.LimitOffset, out.LimitOption = nil, nil, pg.LimitOption_LIMIT_OPTION_DEFAULT
+		i.add("SELECT count(*) FROM (%s) AS shown", selectSQL(out))
+	}
+	i.add("SELECT count(*) FROM %s%s", fromSQL(sel.FromClause), whereSQL(conditionSQL(sel.WhereClause)))
+}

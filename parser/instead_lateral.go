@@ -1,0 +1,171 @@
+package parser
+
+import (
+	"slices"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+)
+
+// flattened writes the queries that LATERAL runs for each row as sub-selects of all rows, which are joined: the first rows of each by
+// their number, aggregates as groups.
+func (i tables) flattened(sel *pg.SelectStmt) (out *pg.SelectStmt, changed bool) {
+	const most = 3
+	out = clone(sel)
+	for range most {
+		if !i.unlateral(out) {
+			break
+		}
+		changed = true
+	}
+	return out, changed
+}
+
+// unlateral writes one of them.
+func (i tables) unlateral(sel *pg.SelectStmt) bool {
+	for k, n := range sel.FromClause {
+		if j := n.GetJoinExpr(); j != nil {
+			if i.unlateralJoin(sel, j) {
+				return true
+			}
+			continue
+		}
+		s := n.GetRangeSubselect()
+		if !s.GetLateral() || k == 0 {
+			continue
+		}
+		j := &pg.JoinExpr{Jointype: pg.JoinType_JOIN_INNER, Larg: sel.FromClause[k-1], Rarg: n}
+		if i.unlateralJoin(sel, j) {
+			sel.FromClause[k-1] = &pg.Node{Node: &pg.Node_JoinExpr{JoinExpr: j}}
+			sel.FromClause = slices.Delete(sel.FromClause, k, k+1)
+			return true
+		}
+	}
+	return false
+}
+
+func (i tables) unlateralJoin(sel *pg.SelectStmt, j *pg.JoinExpr) bool {
+	s := j.Rarg.GetRangeSubselect()
+	if !s.GetLateral() || j.Jointype != pg.JoinType_JOIN_INNER && j.Jointype != pg.JoinType_JOIN_LEFT {
+		return j.Larg.GetJoinExpr() != nil && i.unlateralJoin(sel, j.Larg.GetJoinExpr())
+	}
+	alias := s.GetAlias().GetAliasname()
+	query := clone(s.Subquery.GetSelectStmt())
+	own, outer, ok := i.tie(query)
+	if !ok || alias == "" || len(query.GroupClause) > 0 {
+		return false
+	}
+	on := alias + "." + exprSQL(columnNamed(columnOf(own))) + " = " + exprSQL(outer)
+	if n, limited := position(query.LimitCount); limited {
+		on += numbered(query, own, alias, n)
+	} else if query.LimitCount != nil || query.LimitOffset != nil || isDistinctOn(query) {
+		return false
+	}
+	if aggregates(query) { // LATERAL has a row for each
+		if j.Jointype == pg.JoinType_JOIN_INNER && !isTrue(j.Quals) {
+			sel.WhereClause, j.Quals = allOf(sel.WhereClause, j.Quals), nil
+		}
+		j.Jointype = pg.JoinType_JOIN_LEFT
+		query.GroupClause = []*pg.Node{own}
+		zeroed(sel, query, alias)
+	}
+	if !slices.ContainsFunc(query.TargetList, func(t *pg.Node) bool { return columnOf(t.GetResTarget().GetVal()) == columnOf(own) }) {
+		query.TargetList = slices.Insert(query.TargetList, 0, target(own))
+	}
+	s.Lateral = false
+	s.Subquery = &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: query}}
+	if quals := j.Quals; quals != nil && !isTrue(quals) {
+		on += " AND (" + exprSQL(quals) + ")"
+	}
+	j.Quals = parsed(on)
+	return true
+}
+
+// tie takes the equality out of a query that ties it to the query around it, and returns its own column and the other one.
+func (i tables) tie(query *pg.SelectStmt) (own, outer *pg.Node, ok bool) {
+	var rest []*pg.Node
+	for _, c := range conjuncts(query.GetWhereClause()) {
+		e := c.GetAExpr()
+		if e != nil && operatorName(e) == "=" && columnOf(e.Lexpr) != "" && columnOf(e.Rexpr) != "" && own == nil {
+			left, right := i.itemOf(query, e.Lexpr) != nil, i.itemOf(query, e.Rexpr) != nil
+			if left != right {
+				if own, outer = e.Lexpr, e.Rexpr; right {
+					own, outer = outer, own
+				}
+				continue
+			}
+		}
+		rest = append(rest, c)
+	}
+	query.WhereClause = allOf(rest...)
+	return own, outer, own != nil
+}
+
+// allOf connects conditions with AND.
+func allOf(list ...*pg.Node) *pg.Node {
+	list = slices.DeleteFunc(list, func(n *pg.Node) bool { return n == nil })
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	return &pg.Node{Node: &pg.Node_BoolExpr{BoolExpr: &pg.BoolExpr{Boolop: pg.BoolExprType_AND_EXPR, Args: list}}}
+}
+
+// numbered takes LIMIT out of a query: the first row of each is that of DISTINCT ON, more of them have numbers. It returns the
+// condition that the join has then.
+func numbered(query *pg.SelectStmt, own *pg.Node, alias string, n int) string {
+	sorts := query.SortClause
+	query.LimitCount, query.LimitOption, query.SortClause = nil, pg.LimitOption_LIMIT_OPTION_DEFAULT, nil
+	if n == 1 {
+		query.DistinctClause = []*pg.Node{own}
+		query.SortClause = slices.Insert(slices.Clone(sorts), 0, &pg.Node{Node: &pg.Node_SortBy{SortBy: &pg.SortBy{
+			Node: own, SortbyDir: pg.SortByDir_SORTBY_DEFAULT, SortbyNulls: pg.SortByNulls_SORTBY_NULLS_DEFAULT,
+		}}})
+		return ""
+	}
+	var order []string
+	sorted := clauseless()
+	sorted.SortClause = sorts
+	if _, by, ok := strings.Cut(selectSQL(sorted), "ORDER BY "); ok {
+		order = append(order, "ORDER BY "+by)
+	}
+	number := target(parsed("row_number() OVER (PARTITION BY " + exprSQL(own) + " " + strings.Join(order, "") + ")"))
+	number.GetResTarget().Name = "place"
+	query.TargetList = append(query.TargetList, number)
+	return " AND " + alias + ".place <= " + exprSQL(pg.MakeAConstIntNode(int64(n), -1))
+}
+
+// zeroed puts zero in the place of counts of no rows, which are NULL beside an outer join.
+func zeroed(sel, query *pg.SelectStmt, alias string) {
+	for _, t := range query.TargetList {
+		name, known := outputName(t.GetResTarget())
+		if !known || nameOf(t.GetResTarget().GetVal()) != "count" {
+			continue
+		}
+		var refs []*pg.Node
+		for _, list := range [][]*pg.Node{sel.TargetList, {sel.WhereClause}, sel.GroupClause, {sel.HavingClause}, sel.SortClause} {
+			for _, n := range list {
+				everyNode(n, func(m *pg.Node) {
+					if path := columnPath(m); len(path) > 0 && path[len(path)-1] == name && (len(path) == 1 || path[len(path)-2] == alias) {
+						refs = append(refs, m)
+					}
+				})
+			}
+		}
+		for _, n := range refs {
+			replaceBy(n, "coalesce("+exprSQL(n)+", 0)")
+		}
+	}
+}
+
+func target(val *pg.Node) *pg.Node {
+	return &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Val: val}}}
+}
+
+// isTrue reports whether a condition is the word TRUE.
+func isTrue(n *pg.Node) bool {
+	c := n.GetAConst()
+	return c.GetBoolval().GetBoolval()
+}
