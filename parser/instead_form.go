@@ -95,8 +95,8 @@ func (i *instead) tuples(sel *pg.SelectStmt) {
 	for _, t := range out.TargetList {
 		targets = append(targets, exprSQL(bare(t)))
 	}
-	sql := "SELECT " + strings.Join(targets, ", ") + " FROM (SELECT DISTINCT " + listSQL(columns) + " FROM " + fromSQL(sel.FromClause) + where +
-		") AS shown"
+	sql := "SELECT " + strings.Join(targets, ", ") + " FROM (SELECT DISTINCT " + listSQL(columns) + " FROM " + fromSQL(sel.FromClause) +
+		where + ") AS shown"
 	if len(keys) > 0 {
 		sql += " GROUP BY " + groupsSQL(keys)
 	}

@@ -7,6 +7,20 @@ import (
 	"dpproxy/wire"
 )
 
+// signatures are the functions that stand in FROM, by their names, each as it is written.
+var signatures = map[string]string{
+	"survey": "survey('people', 'smoker', epsilon => 1): a table, a question and epsilon, and perhaps a name " +
+		`and "where"`,
+	"odometer":        "odometer('people'): a table of the local model",
+	"local_histogram": "local_histogram('people', 'smoker'): a table and a column, and perhaps a confidence",
+	"local_mean":      "local_mean('people', 'age'): a table and an expression, and perhaps a confidence",
+	"share":           "share(yes, n, epsilon): how many answered yes, how many answered, and the survey's epsilon, and perhaps k",
+	"set_share":       "set_share(yes, n, epsilon): how many sets have the value, how many answered, and the survey's epsilon",
+	"bounded_mean":    "bounded_mean(ones, n, epsilon, low, high): how many answered high, how many answered, epsilon and the bounds",
+	"suggest_bounds":  "suggest_bounds('visits.cost', epsilon => 0.1): a column of a protected table, and perhaps what it may spend",
+	"plan":            "plan($$SELECT count(*) FROM visits$$): the text of a statement",
+}
+
 // Advise implements wire.Adviser: of names that the mirror does not know, and an analyst may well look for.
 func (f *Front) Advise(s *wire.Session, code, message string) string {
 	desk := f.Now().cfg.Surveys
@@ -19,11 +33,16 @@ func (f *Front) Advise(s *wire.Session, code, message string) string {
 		}
 	case function:
 		switch {
-		case strings.HasPrefix(message, "function dp.survey("):
-			return "Write SELECT * FROM dp.survey('people', 'smoker', epsilon => 1): a table, a question and epsilon, and perhaps a name " +
-				`and "where".`
 		case strings.HasPrefix(message, "function median("):
 			return "The median is percentile_cont(0.5) WITHIN GROUP (ORDER BY x)."
+		case strings.HasPrefix(message, "function percentile_cont("):
+			return "Only numbers and intervals lie between two others. " +
+				"Of dates and times it is percentile_disc(0.5) WITHIN GROUP (ORDER BY x)."
+		}
+		for name, call := range signatures {
+			if strings.HasPrefix(message, "function dp."+name+"(") {
+				return "Write SELECT * FROM dp." + call + "."
+			}
 		}
 	case syntax:
 		if desk != nil && strings.Contains(message, `"where"`) {

@@ -265,8 +265,7 @@ func (s stateView) planOf(ctx context.Context, m *wire.Asker, sql string) ([]pla
 	if err != nil {
 		return nil, err
 	}
-	notOne := pgerr.New(pgerr.FeatureNotSupported, "dp.plan needs one query over protected tables, without parameters").
-		WithHint("Write SELECT * FROM dp.plan($$SELECT count(*) FROM ...$$).")
+	notOne := pgerr.New(pgerr.FeatureNotSupported, "dp.plan needs one query over protected tables, without parameters").WithHint(planHint)
 	if len(texts) != 1 {
 		return nil, notOne
 	}
@@ -277,7 +276,7 @@ func (s stateView) planOf(ctx context.Context, m *wire.Asker, sql string) ([]pla
 		return nil, texts[0].stmt.Refusal
 	case parser.Relay:
 		if texts[0].stmt.Survey == nil {
-			return nil, notOne
+			return nil, noPlan(sql)
 		}
 		lines, err := forecast{surveying(inner)}.lines(ctx, m, wire.BindRequest{})
 		return planRows(lines), err
@@ -290,6 +289,19 @@ func (s stateView) planOf(ctx context.Context, m *wire.Asker, sql string) ([]pla
 	}
 	return planRows(lines), err
 }
+
+// noPlan says why a statement that is left to Postgres has no plan: it has a mistake, or reads nothing that costs.
+func noPlan(sql string) error {
+	if message, at := parser.Mistake(sql); message != "" {
+		return pgerr.New(pgerr.Syntax, "the statement of dp.plan does not parse: %s", message).
+			WithDetail("It is at character %d of the statement.", at).WithHint(planHint)
+	}
+	return pgerr.New(pgerr.FeatureNotSupported, "the statement of dp.plan reads no protected table: it costs nothing").
+		WithHint("EXPLAIN shows its plan. " + planHint)
+}
+
+// planHint says how dp.plan is called.
+const planHint = "Write SELECT * FROM dp.plan($$SELECT count(*) FROM ...$$)."
 
 // planRows reads the lines of EXPLAIN, of which each has its depth before it.
 func planRows(lines []string) []planRow {

@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"dpproxy/accountant/realized"
 	"dpproxy/estimate/population"
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
 // Estimates are of shares and means of all objects, from their answers in the epoch that is open, which are public: they cost
 // nothing. They do not change, and are safe for concurrent use.
 type Estimates struct {
+	table    string  // its name, without the schema public
 	declared columns // that the policy has
 	asked    columns // that the surveys are about
 	domain   *realized.Domain
@@ -31,7 +34,7 @@ type Estimate struct {
 // Estimates takes the answers of all objects to the surveys of this epoch that asked all of them about columns as they are declared
 // now. A survey with a condition on public columns is left out: whom it did not ask follows from these, which may go with private ones.
 func (t *Table) Estimates(declared []Column) (*Estimates, error) {
-	e := &Estimates{declared: declared}
+	e := &Estimates{table: strings.TrimPrefix(t.Name, "public."), declared: declared}
 	var used []*Survey
 	refused, chosen := false, false // somebody did not answer, and what is left out decided who
 	for _, s := range t.surveys {
@@ -122,7 +125,7 @@ func (e *Estimates) Histogram(column string, confidence float64) (values []strin
 	}
 	found, err := e.answers.Histogram(e.asked.index(q.Columns[0].Name), confidence)
 	if err != nil {
-		return nil, nil, estimateError(err, q)
+		return nil, nil, e.estimateError(err, q)
 	}
 	for _, f := range found {
 		shares = append(shares, e.estimate(f))
@@ -145,11 +148,11 @@ func (e *Estimates) Mean(expression string, confidence float64) (Estimate, *pger
 	}
 	expr, err := q.over(e.asked)
 	if err != nil {
-		return Estimate{}, estimateError(err, q)
+		return Estimate{}, e.estimateError(err, q)
 	}
 	found, err := e.answers.Mean(expr, confidence)
 	if err != nil {
-		return Estimate{}, estimateError(err, q)
+		return Estimate{}, e.estimateError(err, q)
 	}
 	return e.estimate(found), nil
 }
@@ -158,15 +161,16 @@ func (e *Estimates) Mean(expression string, confidence float64) (Estimate, *pger
 func (e *Estimates) answered(q *Question) *pgerr.Error {
 	for _, c := range q.Columns {
 		if e.asked.index(c.Name) < 0 {
-			return unasked(c.Name)
+			return e.unasked(c.Name)
 		}
 	}
 	return nil
 }
 
-func unasked(column string) *pgerr.Error {
+func (e *Estimates) unasked(column string) *pgerr.Error {
 	return pgerr.New(pgerr.NotAllowed, "no survey has asked all objects about %q", column).At(0).
-		WithHint("Estimates are from answers: ask first, SELECT * FROM dp.survey('people', 'smoker', epsilon => 1).")
+		WithHint("Estimates are from answers: ask first, SELECT * FROM dp.survey(%s, %s, epsilon => 1).",
+			ast.Quote(e.table), ast.Quote(column))
 }
 
 // estimate says in words what may be wrong.
@@ -187,13 +191,13 @@ func (e *Estimates) estimate(found population.Estimate) Estimate {
 }
 
 // estimateError refuses an estimate.
-func estimateError(err error, q *Question) *pgerr.Error {
+func (e *Estimates) estimateError(err error, q *Question) *pgerr.Error {
 	switch {
 	case errors.Is(err, population.ErrTooLarge):
 		return pgerr.New(pgerr.StatementTooComplex, "questions join too many columns for an estimate, or answers are too different").At(0).
 			WithHint("dp.share and dp.bounded_mean estimate from the answers to one question.")
 	case errors.Is(err, population.ErrNoAnswers):
-		return unasked(q.Columns[0].Name)
+		return e.unasked(q.Columns[0].Name)
 	}
 	return pgerr.New(pgerr.StatementTooComplex, "this cannot be estimated").At(0).WithHint("Estimate the mean of a column alone.")
 }
