@@ -56,7 +56,7 @@ soak: setup-test ## let 200 clients do all that clients do for long: make soak F
 	$(GO) test -count=1 -timeout 0 -run '^TestSoak$$' -v ./integration/faults -args -soak $(FOR)
 
 life: setup-test ## restart, crash, alter and restore databases and the ledger while 20 clients ask; print what they saw
-	$(GO) test -count=1 -timeout 20m -run '^(TestLife|TestPromotion|TestMaintenance)$$' -v ./integration/faults -args -life
+	$(GO) test -count=1 -timeout 20m -run '^(TestLife|TestPromotion|TestMaintenance|Test(Data|Mirror|Client)Gone)$$' -v ./integration/faults -args -life
 
 shape: ## measure packages: circles of files, wide types, long functions, unreachable code, words
 	@$(GO) run ./internal/shape/print $(TOOL) deadcode ./cmd/dpproxy

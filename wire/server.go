@@ -99,6 +99,10 @@ func (v *Server) accept(ctx, running context.Context, l net.Listener, all *sync.
 		case err != nil:
 			return err
 		}
+		if err := frugal.Probe(conn, clientGone); err != nil {
+			conn.Close()
+			continue
+		}
 		c := &connection{conn: frugal.Direct(conn), config: v.config.Load(), address: addressOf(conn)}
 		if !v.admission.arrive(c.address, c.config.Limits) {
 			conn.Close()
@@ -107,6 +111,9 @@ func (v *Server) accept(ctx, running context.Context, l net.Listener, all *sync.
 		all.Go(func() { v.handle(ctx, running, c) })
 	}
 }
+
+// clientGone is how long a client's machine may be without a word until its session ends.
+const clientGone = time.Minute
 
 // longestName is the length of Postgres's names: the claims of anybody who connects are not to
 // fill the log.

@@ -19,6 +19,7 @@ import (
 	"dpproxy/authquery"
 	"dpproxy/catalog"
 	"dpproxy/config"
+	"dpproxy/internal/frugal"
 	"dpproxy/mirror"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
@@ -166,7 +167,7 @@ func (s *host) openAside() *proxy.Aside {
 			return nil, fmt.Errorf("connection to the mirror: %w", err)
 		}
 		cfg.ConnConfig.User, cfg.ConnConfig.Password = mirror.AsideRole(analyst), s.secret.asidePassword(analyst)
-		cfg.ConnConfig.ConnectTimeout = connectTimeout
+		cfg.ConnConfig.ConnectTimeout, cfg.ConnConfig.DialFunc = connectTimeout, watched(cfg.ConnConfig.DialFunc)
 		return cfg, nil
 	})
 }
@@ -198,6 +199,7 @@ func (s *site) superuser(ctx context.Context, sessions int32) (*pgxpool.Pool, er
 		cfg.ConnConfig.Password = p
 	}
 	cfg.ConnConfig.ConnectTimeout, cfg.MaxConns = connectTimeout, sessions
+	cfg.ConnConfig.DialFunc = watched(cfg.ConnConfig.DialFunc)
 	cfg.ConnConfig.RuntimeParams["application_name"], cfg.ConnConfig.RuntimeParams["search_path"] = "dpproxy", ""
 	cfg.AfterConnect = checkSettings
 	return pgxpool.NewWithConfig(ctx, cfg)
@@ -333,5 +335,12 @@ func (s *host) dialMirror(ctx context.Context, login wire.Login) (*pgconn.PgConn
 		}
 	}
 	maps.Copy(cfg.RuntimeParams, login.Params)
+	cfg.DialFunc = frugal.Dialing(cfg.DialFunc, reader.Gone, frugal.Probe)
 	return pgconn.ConnectConfig(ctx, cfg)
+}
+
+// watched has dpproxy's own sessions on the mirror end when its machine is gone without a word. Sessions of analysts are probed alone:
+// a mirror takes nothing more from a client that sends much behind a slow statement, and is not gone.
+func watched(dial pgconn.DialFunc) pgconn.DialFunc {
+	return frugal.Dialing(dial, reader.Gone, frugal.Watch)
 }

@@ -67,7 +67,7 @@ func connect(ctx context.Context, what, url string, p password) (*pgx.Conn, erro
 	if text != "" {
 		cfg.Password = text
 	}
-	cfg.ConnectTimeout = connectTimeout
+	cfg.ConnectTimeout, cfg.DialFunc = connectTimeout, watched(cfg.DialFunc)
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", what, p.named(err))

@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
+	"unsafe"
 )
 
 // A Gate stands before a server and relays. It can stop executions of a named portal: a
@@ -19,20 +22,24 @@ type Gate struct {
 	listener net.Listener
 
 	mu      sync.Mutex
+	clients map[net.Conn]bool
 	change  sync.Cond
 	shut    bool
 	breaks  bool
 	fails   string // the SQLSTATE of executions
 	waiting int
+	gone    bool
 }
 
 // Gate opens a gate before the server.
 func (s *Server) Gate(ctx context.Context) (*Gate, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	var plain net.ListenConfig
+	plain.SetMultipathTCP(false) // whose sockets take no filter
+	l, err := plain.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{server: s, listener: l}
+	g := &Gate{server: s, listener: l, clients: map[net.Conn]bool{}}
 	g.change.L = &g.mu
 	go g.serve(ctx)
 	return g, nil
@@ -55,11 +62,65 @@ func (g *Gate) Fail(sqlstate string) { g.set(false, false, sqlstate) }
 // Open lets executions pass.
 func (g *Gate) Open() { g.set(false, false, "") }
 
+// Vanish has the machine be gone without a word: the kernel drops all that comes, so that nothing is acknowledged or answered any
+// more. Requests from before are to be answered already, or wait. New sessions are not taken before [Gate.Return].
+func (g *Gate) Vanish() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	all := []syscall.Conn{g.listener.(*net.TCPListener)}
+	for client := range g.clients {
+		all = append(all, client.(*net.TCPConn))
+	}
+	for _, c := range all {
+		if err := option(c, syscall.SO_ATTACH_FILTER); err != nil && !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+	}
+	g.gone = true
+	return nil
+}
+
+// Return has the machine be there again. Sessions from before do not come back.
+func (g *Gate) Return() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.gone = false
+	return option(g.listener.(*net.TCPListener), syscall.SO_DETACH_FILTER)
+}
+
+// Deafen has the kernel drop all that comes for a connection, as if its machine were gone.
+func Deafen(conn *net.TCPConn) error { return option(conn, syscall.SO_ATTACH_FILTER) }
+
+// option attaches to a socket a filter that lets nothing in, or detaches it.
+func option(c syscall.Conn, option int) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	drop := syscall.SockFilter{Code: syscall.BPF_RET | syscall.BPF_K}
+	program := syscall.SockFprog{Len: 1, Filter: &drop}
+	var errno syscall.Errno
+	err = raw.Control(func(fd uintptr) {
+		_, _, errno = syscall.Syscall6(syscall.SYS_SETSOCKOPT, fd, syscall.SOL_SOCKET, uintptr(option),
+			uintptr(unsafe.Pointer(&program)), unsafe.Sizeof(program), 0)
+	})
+	if err == nil && errno != 0 {
+		err = errno
+	}
+	return err
+}
+
 // Move has the gate stand before another server, for sessions to come.
 func (g *Gate) Move(to *Server) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.server = to
+}
+
+func (g *Gate) isGone() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.gone
 }
 
 // address is the socket of the server.
@@ -121,12 +182,20 @@ func (g *Gate) serve(ctx context.Context) {
 		if err != nil {
 			return
 		}
+		g.mu.Lock()
+		g.clients[client] = true
+		g.mu.Unlock()
 		go g.relay(ctx, client)
 	}
 }
 
 func (g *Gate) relay(ctx context.Context, client net.Conn) {
-	defer client.Close()
+	defer func() {
+		client.Close()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.clients, client)
+	}()
 	server, err := new(net.Dialer).DialContext(ctx, "unix", g.address())
 	if err != nil {
 		return
@@ -134,7 +203,9 @@ func (g *Gate) relay(ctx context.Context, client net.Conn) {
 	defer server.Close()
 	go func() {
 		_, _ = io.Copy(client, server)
-		client.Close()
+		if !g.isGone() { // a machine that is gone does not say so
+			client.Close()
+		}
 	}()
 	messages, gone := make(chan []byte, 1000), false
 	go func() {

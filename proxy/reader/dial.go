@@ -4,8 +4,6 @@ import (
 	"context"
 	"net"
 	"reflect"
-	"runtime"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -13,51 +11,20 @@ import (
 	"dpproxy/internal/frugal"
 )
 
-// keepAlive finds a machine that is gone without a word: it is noticed before the limit of a read, behind which the read would
-// count as one that failed.
-var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 2}
-
-// userTimeout is TCP_USER_TIMEOUT of Linux alone, the milliseconds that bytes may stay without an acknowledgement.
-const userTimeout = 18
+// Gone is how long a machine may be without a word until its sessions end. It is less than the limit of a read, behind which
+// the read would count as one that failed.
+const Gone = 15 * time.Second
 
 // dialing lets the connections that are dialed disturb the scheduler little, and notice that the other machine is gone.
 func dialing(dial pgconn.DialFunc) pgconn.DialFunc {
+	dial = frugal.Dialing(dial, Gone, frugal.Watch)
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
-		if tcp, ok := conn.(*net.TCPConn); ok {
-			if err := watchful(tcp); err != nil {
-				conn.Close()
-				return nil, err
-			}
-		}
 		return frugal.Direct(conn), nil
 	}
-}
-
-// watchful has a connection end when nothing of the other side comes in time, whether something was sent or not.
-func watchful(conn *net.TCPConn) error {
-	if err := conn.SetKeepAliveConfig(keepAlive); err != nil {
-		return err
-	}
-	if runtime.GOOS != "linux" {
-		return nil
-	}
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return err
-	}
-	limit := keepAlive.Idle + time.Duration(keepAlive.Count)*keepAlive.Interval
-	var refused error
-	err = raw.Control(func(fd uintptr) {
-		refused = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, userTimeout, int(limit.Milliseconds()))
-	})
-	if err != nil {
-		return err
-	}
-	return refused
 }
 
 // ofRole returns the check of a session's server that target_session_attrs asks for. Sessions of a [Data] write nothing, so
