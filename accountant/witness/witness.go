@@ -105,6 +105,31 @@ func (w *Witness) Confirm(ctx context.Context, p history.Past) error {
 	return nil
 }
 
+// A Finding is the mark that a place keeps of a ledger, if it does.
+type Finding struct {
+	Place string
+	Mark  Mark
+	Found bool
+	// Err says why it could not be read.
+	Err error
+}
+
+// Findings reads the marks of a ledger that goes on. They are read before its entries, among which their own must be.
+func (w *Witness) Findings(ctx context.Context, ledger string) []Finding {
+	var all []Finding
+	for _, k := range w.places {
+		f := Finding{Place: k.Name()}
+		f.Mark, f.Found, f.Err = w.read(ctx, k, ledger)
+		all = append(all, f)
+	}
+	return all
+}
+
+// Check returns a [*BehindError] where a ledger lacks the entry of the mark.
+func (f Finding) Check(ctx context.Context, p history.Past) error {
+	return compare(ctx, f.Place, f.Mark, p)
+}
+
 // read returns the mark that a place keeps.
 func (w *Witness) read(ctx context.Context, k *keeping, ledger string) (m Mark, found bool, err error) {
 	kept, err := k.Read(ctx, ledger)

@@ -42,6 +42,7 @@ type verdictJSON struct {
 	Incidents int           `json:"incidents"`
 	Head      string        `json:"head"`
 	Journal   *uint64       `json:"journal,omitempty"` // the last entry that this proxy's journal has
+	Marks     []markJSON    `json:"marks"`
 	Balances  []balanceJSON `json:"balances"`
 }
 
@@ -51,9 +52,17 @@ func (c *ledgerVerify) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	a, journal, err := s.verify(ctx, log)
+	marks, unknown := readMarks(ctx, log, s, c.Policy)
+	a, journal, err := s.verify(ctx, log, marks)
 	if err != nil {
 		return err
+	}
+	found, err := marks.check(ctx, a)
+	if err != nil {
+		return s.advise(err)
+	}
+	if unknown != nil {
+		found = []markJSON{{Error: unknown.Error()}}
 	}
 	if err := (localBooks{s}).verifySurveys(a.state); err != nil {
 		return err
@@ -64,7 +73,7 @@ func (c *ledgerVerify) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	v := verdictJSON{
 		Ledger: s.place(), Entries: a.entries, Charges: a.charges, Voids: a.voids, Runs: a.begun,
-		Running: len(a.running()), Incidents: len(a.state.Incidents()), Head: a.headText(), Journal: journal,
+		Running: len(a.running()), Incidents: len(a.state.Incidents()), Head: a.headText(), Journal: journal, Marks: found,
 	}
 	if c.Output == "json" {
 		if v.Balances, err = s.balancesJSON(balances); err != nil {
@@ -83,6 +92,9 @@ func (c *ledgerVerify) Run(ctx context.Context, log *slog.Logger) error {
 	if journal != nil {
 		rows = append(rows, []string{"journal", fmt.Sprintf("agrees, up to entry %d", *journal)})
 	}
+	for _, m := range v.Marks {
+		rows = append(rows, m.row())
+	}
 	if err := table(rows...); err != nil {
 		return err
 	}
@@ -95,8 +107,8 @@ func (c *ledgerVerify) Run(ctx context.Context, log *slog.Logger) error {
 
 // verify reads the whole ledger, and compares one in Redis with this proxy's journal,
 // if there is one. The journal is read first: Redis may pass it meanwhile, never fall
-// behind it.
-func (s *books) verify(ctx context.Context, log *slog.Logger) (a *audit, journal *uint64, err error) {
+// behind it; so are the marks.
+func (s *books) verify(ctx context.Context, log *slog.Logger, marks *marks) (a *audit, journal *uint64, err error) {
 	var j logledger.Summary
 	if s.shared() {
 		switch _, err := logledger.JournalID(s.policy.Ledger.Dir); {
@@ -115,6 +127,7 @@ func (s *books) verify(ctx context.Context, log *slog.Logger) (a *audit, journal
 		if err := a.add(r); err != nil {
 			return err
 		}
+		marks.see(r)
 		if journal != nil && r.Seq == j.Entries && a.headText() != j.Head {
 			return s.advise(&redisledger.DivergedError{
 				Reason: fmt.Sprintf("continues another history than this proxy's journal: entry %d differs", r.Seq),

@@ -119,6 +119,7 @@ type verdict struct {
 	Entries, Charges, Voids, Runs, Running, Incidents int
 	Head                                              string
 	Journal                                           *uint64
+	Marks                                             []struct{ Place, Error string }
 	Balances                                          []sitetest.Balance
 }
 

@@ -79,6 +79,7 @@ func TestRestoredLedger(t *testing.T) {
 		t.Fatalf("%s was spent, and %s of it is in the copy, which has %s", late, early, got)
 	}
 	refusesOlder(t, s, "the mirror")
+	s.Refuses(t, "is an older copy: it ends with entry", "ledger", "verify", s.Policy)
 	s.Refuses(t, "--accept-loss", "ledger", "repair", s.Policy, "--reason", "x")
 	s.Says(t, "to unit:patient", "ledger", "repair", s.Policy, "--accept-loss", "--reason", "the disk was lost")
 	if got := s.UnitSpent(t); got != late {
@@ -88,7 +89,7 @@ func TestRestoredLedger(t *testing.T) {
 		t.Errorf("%s is charged after a start, want %s", got, late)
 	}
 	s.Refuses(t, "nothing is lost", "ledger", "repair", s.Policy, "--accept-loss", "--reason", "x")
-	s.Command(t, "ledger", "verify", s.Policy)
+	s.Says(t, "that of the mirror agrees, entry ", "ledger", "verify", s.Policy)
 
 	// A copy of a time at which dpproxy ran, put back after a crash.
 	r := s.Run(t)
