@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -72,4 +75,33 @@ func (s *host) version(cat *policy.Model) ([]byte, error) {
 	secret := sha256.Sum256(s.secret)
 	h.Write(secret[:])
 	return h.Sum(nil), nil
+}
+
+// forgotten says why the next generation remembers none of the answers of the one before, "" if it goes on with them.
+func (g *generation) forgotten(old *generation) (string, error) {
+	if old.outlook == nil || !old.policy.Answers.Remember || !g.policy.Answers.Remember {
+		return "", nil
+	}
+	was, err := json.Marshal(old.policy.Tables)
+	if err != nil {
+		return "", err
+	}
+	is, err := json.Marshal(g.policy.Tables)
+	if err != nil {
+		return "", err
+	}
+	if !bytes.Equal(was, is) {
+		return "the policy of the tables is another", nil
+	}
+	before, after := old.outlook.model, g.outlook.model
+	var changed []string
+	for _, name := range after.Protected() {
+		if slices.Contains(before.Protected(), name) && before.Source(name).Fingerprint != after.Source(name).Fingerprint {
+			changed = append(changed, name.String())
+		}
+	}
+	if len(changed) == 0 {
+		return "", nil
+	}
+	return "another form was confirmed of " + strings.Join(changed, ", "), nil
 }

@@ -105,6 +105,13 @@ func (g *generation) openProxy(ctx context.Context, ledger accountant.Ledger, ol
 	if err != nil {
 		return err
 	}
+	why, err := g.forgotten(old)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		log.Info("remembered answers are forgotten: the same questions cost again", "since", why)
+	}
 	g.store = remembered.Store
 	cfg := g.proxyConfig(ledger, remembered, log)
 	if old.proxy == nil {

@@ -327,3 +327,33 @@ func TestSyncBesideSessions(t *testing.T) {
 	sitetest.Exec(t, other, "FETCH ALL FROM c")
 	sitetest.Exec(t, other, sitetest.CountPatients)
 }
+
+// TestForgottenAnswers holds that the log says when remembered answers are forgotten, and why, and that a sync that finds all as it was
+// forgets none.
+func TestForgottenAnswers(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy+"answers: {remember: true}\n")
+	r := s.Run(t)
+	ana := sitetest.Dial(t, r.URL("ana"))
+	meter := sitetest.NewMeter(t, s)
+	sitetest.Exec(t, ana, sitetest.CountPatients)
+	s.Command(t, "sync", s.Policy)
+	r.HangUp(t, "the policy was reloaded")
+	sitetest.Exec(t, ana, sitetest.CountPatients)
+	meter.Ticks("a question, and again after a sync that changed nothing", 1)
+	const forgotten = "remembered answers are forgotten"
+	if strings.Contains(r.Log.String(), forgotten) {
+		t.Errorf("the log says\n%s", r.Log)
+	}
+	sitetest.Exec(t, sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)), "ALTER TABLE visits ADD COLUMN note text")
+	s.Command(t, "sync", s.Policy)
+	await.That(t, "the sync is taken over", func() bool {
+		return strings.Contains(r.Log.String(), "the schema as of the last sync was taken over")
+	})
+	if said := r.Log.String(); !strings.Contains(said,
+		forgotten+`: the same questions cost again" since="another form was confirmed of public.visits"`) {
+		t.Errorf("the log says\n%s", said)
+	}
+	sitetest.Exec(t, ana, sitetest.CountPatients)
+	meter.Ticks("the question after that", 1)
+}
