@@ -290,6 +290,10 @@ func (g sourceGenerator) semiJoin(src source) string {
 		return ""
 	}
 	u := src.units[0]
+	if u == "e.uid" && g.chance(40) {
+		return choose(g, "EXISTS", "NOT EXISTS") + " (SELECT 1 FROM events s WHERE s.uid = e.uid AND " +
+			choose(g, "s.n > e.n", "s.n < e.n AND s.day >= e.day", "s.day > e.day AND s.day <= e.day + 30", "s.kind <> e.kind") + ")"
+	}
 	return choose(g,
 		u+" IN (SELECT uid FROM events WHERE n > 2)",
 		u+" IN (SELECT uid FROM people WHERE age > 20)",

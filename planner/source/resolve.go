@@ -83,10 +83,12 @@ func (b *shared) newLevel(at place) scope {
 
 // resolveLevel returns the scope of expressions over the level.
 func (sc scope) resolveLevel(from ast.From, where ast.Expr) (scope, error) {
+	from, where = joinCompared(sc.resolved, from, where)
 	sc, err := sc.resolveFrom(from)
 	if err != nil {
 		return sc, err
 	}
+	sc.frame = sc.frame.withoutCompared()
 	if err := sc.resolveWhere(where); err != nil {
 		return sc, err
 	}

@@ -1,4 +1,4 @@
--- readmissions within 30 days (refused)
+-- readmissions within 30 days
 SELECT count(*) FROM visits a
 WHERE EXISTS (SELECT 1 FROM visits b WHERE b.patient_id = a.patient_id AND b.admitted > a.discharged AND b.admitted <= a.discharged + interval '30 days');
 
