@@ -26,7 +26,7 @@ func Instead(text string, at int, cat Names) []string {
 	if err != nil || len(tree.Stmts) != 1 {
 		return nil
 	}
-	i := &instead{tables: tables{cat: cat}, at: spot(at)}
+	i := &instead{tables: tables{cat: cat, boundless: map[lookup]bool{}}, at: spot(at)}
 	i.statement(tree.Stmts[0].Stmt)
 	return i.found
 }

@@ -141,6 +141,14 @@ func (at spot) mode(sel *pg.SelectStmt) (found *pg.Node) {
 type tables struct {
 	cat  Names
 	with *pg.WithClause
+	// boundless are columns of which none with bounds was found: a computed one is of many, each of which may be of as many.
+	boundless map[lookup]bool
+}
+
+// A lookup is that of a column in the FROM clause of a SELECT.
+type lookup struct {
+	sel *pg.SelectStmt
+	ref string
 }
 
 // An ownColumn is one of a table, which a SELECT computes with.
@@ -158,8 +166,18 @@ type ownColumn struct {
 // ownColumn finds the column of a table that a reference of a SELECT passes on, or is computed of; nil if there is none with bounds.
 func (i tables) ownColumn(sel *pg.SelectStmt, ref *pg.Node, depth int) *ownColumn {
 	const deepest = 10
+	at := lookup{sel, strings.Join(columnPath(ref), "\x00")}
+	if depth > deepest || i.boundless[at] {
+		return nil
+	}
+	own := i.searchColumn(sel, ref, depth)
+	i.boundless[at] = own == nil
+	return own
+}
+
+func (i tables) searchColumn(sel *pg.SelectStmt, ref *pg.Node, depth int) *ownColumn {
 	suggester, knows := i.cat.(Suggester)
-	if !knows || depth > deepest {
+	if !knows {
 		return nil
 	}
 	name := columnOf(ref)

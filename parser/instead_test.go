@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -42,6 +43,28 @@ func (suggesting) SuggestedType(_, table, column string) (typ string, unknown bo
 		"patients.birth_year": "integer",
 	}[table+"."+column]
 	return typ, typ != "" && column != "day"
+}
+
+// TestInsteadOfNested: each column of a sub-select is computed of all of the one below. That takes no more steps than there are columns:
+// with a step for each way through them it would not end.
+func TestInsteadOfNested(t *testing.T) {
+	const names = "abcdefgh"
+	columns := func(of string) string {
+		var list []string
+		for _, name := range names {
+			list = append(list, of+" AS "+string(name))
+		}
+		return strings.Join(list, ", ")
+	}
+	sql := "SELECT " + columns("diagnosis") + " FROM visits"
+	for range 9 {
+		sql = "SELECT " + columns("length("+strings.Join(strings.Split(names, ""), "||")+")::text") + " FROM (" + sql + ") t"
+	}
+	sql = "SELECT stddev(factorial(length(a))) FROM (" + sql + ") t"
+	start := time.Now()
+	if all := parser.Instead(sql, strings.Index(sql, "factorial"), suggesting{clinic}); len(all) != 1 || time.Since(start) > 10*time.Second {
+		t.Errorf("%v: %q", time.Since(start), all)
+	}
 }
 
 // TestInsteadOfAny makes statements of whatever the tests have, those of attackers too: each is one that parses.

@@ -32,11 +32,12 @@ const maxFolds = 1_000
 // its parameters. Its errors are *pgerr.Error with positions in the statement's text.
 func Analyze(cat *policy.Model, stmt *parser.Statement, params []uint32) (*Query, error) {
 	q := &Query{cat: cat, stmt: stmt, params: params, constants: &scalar.Constants{}}
+	st := &source.Statement{Model: cat, Constants: q.constants, Params: params}
 	for _, b := range stmt.Blocks {
 		if b.Err != nil {
 			return nil, b.Err
 		}
-		rb, err := q.block(b)
+		rb, err := q.block(st, b)
 		if err != nil && b.Concealed != "" {
 			err = parser.ConcealedRefusal(b.Concealed).At(b.At)
 		}
@@ -91,8 +92,8 @@ func (q *Query) Relations() []catalog.Name {
 	return names
 }
 
-func (q *Query) block(b *ast.Block) (*block, error) {
-	rows, err := source.Resolve(q.cat, q.constants, q.params, b)
+func (q *Query) block(st *source.Statement, b *ast.Block) (*block, error) {
+	rows, err := source.Resolve(st, b)
 	if err != nil {
 		return nil, err
 	}

@@ -212,9 +212,15 @@ func (sc scope) targets(list []ast.Target, r *scalar.Resolver) (out []outputColu
 				return nil, err
 			}
 			out = append(out, o)
+			if err := sc.shared.widen(1, len(out), t.At); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		fields, err := sc.frame.star(t)
+		if err == nil {
+			err = sc.shared.widen(len(fields), len(out)+len(fields), t.At)
+		}
 		if err != nil {
 			return nil, err
 		}

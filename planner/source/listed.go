@@ -23,7 +23,7 @@ func (sc scope) resolveListed(f *ast.Listed, nullable bool) (node, frame, error)
 	r.table = &policy.Table{Name: catalog.Name{Name: r.alias}, Public: true, Source: &catalog.Table{Kind: 'r'}}
 	r.listed = true
 	constants := &scalar.Resolver{
-		Constants: sc.shared.constants, Concealed: sc.resolved.view != "", Params: sc.shared.params,
+		Constants: sc.shared.Constants, Concealed: sc.resolved.view != "", Params: sc.shared.Params,
 		Column: frame{}.unknownColumn,
 	}
 	it := &item{alias: f.Alias}

@@ -30,7 +30,7 @@ type LevelColumn struct {
 // Levels returns the levels with protected rows of a block; values evaluates constants.
 func Levels(model *policy.Model, b *ast.Block, values func([]scalar.Fold) []scalar.Value) ([]Level, error) {
 	constants := &scalar.Constants{}
-	rows, err := Resolve(model, constants, nil, b)
+	rows, err := Resolve(&Statement{Model: model, Constants: constants}, b)
 	if err != nil {
 		return nil, err
 	}

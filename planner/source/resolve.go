@@ -4,8 +4,10 @@ import (
 	"slices"
 
 	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
 )
 
 // Rows are those of a block, proved, while expressions over them are resolved.
@@ -14,11 +16,31 @@ type Rows struct {
 	scope scope
 }
 
-// Resolve resolves FROM and WHERE of a block and proves whose its rows are. Constants of the block
-// are added to those given; params are the types of the statement's parameters. Its errors are
+// A Statement is what the blocks of one have in common while they are resolved.
+type Statement struct {
+	Model     *policy.Model
+	Constants *scalar.Constants // to which those of the blocks are added
+	Params    []uint32          // types of the parameters
+	// columns counts those of all sub-selects.
+	columns int
+}
+
+// maxColumns bounds the columns of all sub-selects of a statement: a * has many, and one of a * in each of many.
+const maxColumns = 10 * sqltext.MaxColumns
+
+// widen refuses sub-selects of more columns than Postgres takes, or dpproxy resolves.
+func (st *Statement) widen(by, width, at int) error {
+	if st.columns += by; width <= sqltext.MaxColumns && st.columns <= maxColumns {
+		return nil
+	}
+	return pgerr.New(pgerr.StatementTooComplex, "a sub-select has more than %d columns, or all of them have more than %d",
+		sqltext.MaxColumns, maxColumns).At(at).WithHint("Name the columns that are needed in place of *.")
+}
+
+// Resolve resolves FROM and WHERE of a block and proves whose its rows are. Its errors are
 // *pgerr.Error with positions in the statement's text.
-func Resolve(model *policy.Model, constants *scalar.Constants, params []uint32, block *ast.Block) (*Rows, error) {
-	b := &shared{model: model, constants: constants, params: params, conceals: block.Concealed != ""}
+func Resolve(st *Statement, block *ast.Block) (*Rows, error) {
+	b := &shared{Statement: st, conceals: block.Concealed != ""}
 	sc, err := b.newLevel(place{view: block.Concealed}).resolveLevel(block.From, block.Where)
 	return &Rows{sc.proved, sc}, err
 }
@@ -32,14 +54,12 @@ func (r *Rows) PublicRefs() []ast.TableRef { return r.scope.shared.public }
 // Source ends the block: all expressions over its rows are resolved.
 func (r *Rows) Source() *Source {
 	b := r.scope.shared
-	return &Source{r.scope.end(), b.constants, b.conceals}
+	return &Source{r.scope.end(), b.Constants, b.conceals}
 }
 
 // shared is known to all levels of a block while they are resolved.
 type shared struct {
-	model     *policy.Model
-	constants *scalar.Constants
-	params    []uint32 // types of the statement's parameters
+	*Statement
 	// public are the public relations that are named, as the statement wrote them.
 	public []ast.TableRef
 	// aliases counts the relations of all levels.
@@ -75,7 +95,7 @@ type scope struct {
 func (b *shared) newLevel(at place) scope {
 	return scope{draft: &draft{
 		shared:   b,
-		resolved: &resolved{place: at, model: b.model, home: map[*scalar.Column]*relation{}},
+		resolved: &resolved{place: at, model: b.Model, home: map[*scalar.Column]*relation{}},
 		pinned:   map[*ast.Column]*scalar.Column{},
 		mentions: mentions{seen: map[*scalar.Column]bool{}},
 	}}
@@ -165,7 +185,7 @@ func (sc scope) resolveTruth(e ast.Expr) (scalar.Expr, error) {
 // Resolver resolves expressions over the rows of the level, and over others computed from them.
 func (sc scope) Resolver() *scalar.Resolver {
 	return &scalar.Resolver{
-		Constants: sc.shared.constants, Concealed: sc.resolved.view != "", Params: sc.shared.params,
+		Constants: sc.shared.Constants, Concealed: sc.resolved.view != "", Params: sc.shared.Params,
 		Column: sc.reference, Condition: sc.subselect,
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Draw resolves FROM and WHERE of a block and draws what is proved of the rows.
 func Draw(cat *policy.Model, b *ast.Block, limits policy.Limits, values func([]scalar.Fold) []scalar.Value) (string, error) {
 	constants := &scalar.Constants{}
-	rows, err := Resolve(cat, constants, nil, b)
+	rows, err := Resolve(&Statement{Model: cat, Constants: constants}, b)
 	if err != nil {
 		return "", err
 	}
@@ -158,7 +158,7 @@ type ReadSource struct {
 // ReadBlock resolves FROM and WHERE of a block and writes its SQL.
 func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []scalar.Value) (*ReadSource, error) {
 	constants := &scalar.Constants{}
-	rows, err := Resolve(cat, constants, nil, b)
+	rows, err := Resolve(&Statement{Model: cat, Constants: constants}, b)
 	if err != nil {
 		return nil, err
 	}

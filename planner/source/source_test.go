@@ -244,7 +244,7 @@ func TestSourceIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := script.Statements[0].Blocks[0]
-	rows, err := source.Resolve(cat, &scalar.Constants{}, nil, b)
+	rows, err := source.Resolve(&source.Statement{Model: cat, Constants: &scalar.Constants{}}, b)
 	if err != nil {
 		t.Fatal(err)
 	}
