@@ -25,6 +25,9 @@ func (i *instead) bounded(sel *pg.SelectStmt) {
 			continue
 		}
 		own := i.ownColumn(level, refs[0], 0)
+		if own != nil && own.typ != "" && !own.unknown {
+			return // it has bounds: something else is refused
+		}
 		if own == nil {
 			if level == out {
 				i.ranges(out, refs[0])
