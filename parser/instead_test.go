@@ -58,11 +58,12 @@ func TestInsteadOfNested(t *testing.T) {
 	}
 	sql := "SELECT " + columns("diagnosis") + " FROM visits"
 	for range 9 {
-		sql = "SELECT " + columns("length("+strings.Join(strings.Split(names, ""), "||")+")::text") + " FROM (" + sql + ") t"
+		sql = "SELECT " + columns("length("+strings.Join(strings.Split(names, ""), "||")+")::text") +
+			" FROM (" + sql + ") t"
 	}
-	sql = "SELECT stddev(factorial(length(a))) FROM (" + sql + ") t"
-	start := time.Now()
-	if all := parser.Instead(sql, strings.Index(sql, "factorial"), suggesting{clinic}); len(all) != 1 || time.Since(start) > 10*time.Second {
+	sql, start := "SELECT stddev(factorial(length(a))) FROM ("+sql+") t", time.Now()
+	all := parser.Instead(sql, strings.Index(sql, "factorial"), suggesting{clinic})
+	if len(all) != 1 || time.Since(start) > 10*time.Second {
 		t.Errorf("%v: %q", time.Since(start), all)
 	}
 }
