@@ -231,8 +231,10 @@ func (v exprConverter) subLink(s *pg.SubLink) ast.Expr {
 	case s.SubLinkType == pg.SubLinkType_EXISTS_SUBLINK:
 		v.exists = sel
 		return &ast.Exists{Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
-	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && len(names) == 0 && constantList(sel) != nil:
+	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "=") && constantList(sel) != nil:
 		return v.inValues(s, constantList(sel))
+	case s.SubLinkType == pg.SubLinkType_ALL_SUBLINK && operator == "<>" && constantList(sel) != nil:
+		return &ast.Bool{Kind: ast.Not, Args: []ast.Expr{v.inValues(s, constantList(sel))}, At: v.a.pos(s.Location)}
 	case s.Testexpr.GetRowExpr() != nil:
 		v.forbid(s.Location, "a row beside a sub-select", "Write EXISTS (SELECT ... WHERE x = a AND y = b).")
 		return nil

@@ -216,7 +216,7 @@ func (s *seeker) condition(n *pg.Node) {
 	end := s.l.brackets(i)
 	switch {
 	case level == nil || level.kind != released:
-	case x.SubLinkType == pg.SubLinkType_ANY_SUBLINK:
+	case x.SubLinkType == pg.SubLinkType_ANY_SUBLINK, x.SubLinkType == pg.SubLinkType_ALL_SUBLINK:
 		s.relation(sel, PriorList)
 	case x.SubLinkType != pg.SubLinkType_EXPR_SUBLINK || end < 0:
 	case level.scope.escape < 0:

@@ -57,18 +57,14 @@ func (s *staging) prior(ctx context.Context, m *wire.Asker, i int) (*prior, erro
 	return p, nil
 }
 
-// answer releases it, and returns its result.
-func (p *prior) answer(ctx context.Context, m *wire.Asker) (string, []wire.Notice, error) {
+// answer releases it.
+func (p *prior) answer(ctx context.Context, m *wire.Asker) (wire.Rewrite, error) {
 	rw, err := p.release(ctx, m, p.bound)
-	if err != nil {
-		return "", nil, withoutPosition(err)
-	}
-	if rw.Relay {
-		return "", nil, pgerr.New(pgerr.FeatureNotSupported, "what a released result is of has changed meanwhile").
+	if err == nil && rw.Relay {
+		err = pgerr.New(pgerr.FeatureNotSupported, "what a released result is of has changed meanwhile").
 			WithHint("Send the statement again.")
 	}
-	constants, err := p.result(ctx, m, rw.Inline)
-	return constants, rw.Notices, err
+	return rw, withoutPosition(err)
 }
 
 // maxPriorRows bounds the rows that become constants.
@@ -83,20 +79,28 @@ func (p *prior) result(ctx context.Context, m *wire.Asker, sql string) (string, 
 	case p.of.Form == parser.PriorValue && len(res.Rows) > 1:
 		return "", pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression").
 			WithHint("Restrict it with LIMIT 1. Its result is released and remembered.")
-	case len(res.Rows) > maxPriorRows:
-		return "", pgerr.New(pgerr.ProgramLimitExceeded, "a released result that is used as constants has more than %d rows", maxPriorRows).
-			WithHint("Restrict it with LIMIT. It is released and remembered.")
 	}
-	if p.of.Form == parser.PriorGroups {
-		if err := p.perGroup(res.Rows); err != nil {
-			return "", err
-		}
+	if err := p.fits(res.Rows); err != nil {
+		return "", err
 	}
 	return p.constants(res.Rows), nil
 }
 
-// sample stands for the answer before there is one: of public groups, those that are shown if no value is known.
-func (p *prior) sample(ctx context.Context, m *wire.Asker, o *outlook) (string, error) {
+// fits refuses rows that cannot become constants.
+func (p *prior) fits(rows [][][]byte) error {
+	if len(rows) > maxPriorRows {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a released result that is used as constants has more than %d rows", maxPriorRows).
+			WithHint("Restrict it with LIMIT, or group by something coarser.")
+	}
+	if p.of.Form == parser.PriorGroups {
+		return p.perGroup(rows)
+	}
+	return nil
+}
+
+// sample stands for the answer before there is one: of public groups, those that are shown if no value is known. written is how an
+// answer of these rows would be written.
+func (p *prior) sample(ctx context.Context, m *wire.Asker, o *outlook) (sample, written string, err error) {
 	var rows [][][]byte
 	if p.of.Form != parser.PriorValue {
 		columns := make([][]string, len(o.plan.Blocks))
@@ -105,18 +109,16 @@ func (p *prior) sample(ctx context.Context, m *wire.Asker, o *outlook) (string, 
 		}
 		rw, err := p.rewrite(ctx, o.query, o.pre, columns, p.bound)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		res, err := m.First(ctx, maxPriorRows+1, rw.Inline, p.bound.ParamOIDs, p.bound.Params, p.bound.Formats)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
-		if rows = res.Rows; p.of.Form == parser.PriorGroups {
-			if err := p.perGroup(rows); err != nil {
-				return "", err
-			}
+		rows = res.Rows
+		if err := p.fits(rows); err != nil {
+			return "", "", err
 		}
-		rows = rows[:min(len(rows), maxPriorRows)]
 	}
 	if p.any = len(rows) == 0; p.any {
 		rows = [][][]byte{make([][]byte, len(p.types))}
@@ -128,7 +130,9 @@ func (p *prior) sample(ctx context.Context, m *wire.Asker, o *outlook) (string, 
 			}
 		}
 	}
-	return p.constants(rows), nil
+	sample = p.constants(rows)
+	p.any = false
+	return sample, p.constants(rows), nil
 }
 
 // sampleOf is a value of a type; nil for those whose values are compared at most.
@@ -163,7 +167,8 @@ func (p *prior) perGroup(rows [][][]byte) error {
 	keys := len(p.of.Keys)
 	if most := maxPriorCells / (keys + 1); len(rows) > most {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "a sub-select for each group has %d groups here, and %d at most", len(rows), most).
-			WithHint("Join with them in FROM: JOIN (SELECT key, avg(x) AS mean FROM ... GROUP BY key) t ON t.key = ....")
+			WithHint("Join with them in FROM, which takes %d: JOIN (SELECT key, avg(x) AS mean FROM ... GROUP BY key) t ON t.key = ....",
+				maxPriorRows)
 	}
 	for i, row := range rows {
 		same := func(other [][]byte) bool {

@@ -34,6 +34,7 @@ type staging struct {
 
 	bound   wire.BindRequest
 	results []string // as constants: those that are not known are samples
+	written []string // as answers are, where samples are written otherwise
 	known   []bool
 	charged bool // a Prior was not free
 	notices []wire.Notice
@@ -84,22 +85,31 @@ func afterPriors(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRe
 	if err := s.answer(ctx, m); err != nil {
 		return wire.Rewrite{}, err
 	}
-	next, err := s.next()
+	next, err := s.next(s.results)
 	if err != nil {
 		return wire.Rewrite{}, s.behind(err)
 	}
 	next.part.within = s.costs[len(s.costs)-1]
 	rw, err := next.release(ctx, m, b)
+	if n := len(rw.Notices); n > 0 && len(s.notices) > 0 {
+		rw.Notices[n-1].Detail = strings.TrimPrefix(rw.Notices[n-1].Detail+"\n"+ownErrors, "\n")
+	}
 	rw.Notices = append(s.notices, rw.Notices...)
 	return rw, s.behind(err)
 }
+
+// ownErrors is said of a statement that uses released results.
+const ownErrors = "The released results that it uses have errors of their own, told before. Which rows they move is not in this error."
 
 // newStaging begins with nothing that is known.
 func newStaging(e *execution, b wire.BindRequest, silent bool) *staging {
 	n := len(e.text.stmt.Priors)
 	own := *e
 	own.part = &part{whole: askedBy(e.text.stmt.InnerText(), b), silent: silent}
-	return &staging{execution: &own, bound: b, results: make([]string, n), known: make([]bool, n), costs: make([][]planner.Cost, n+1)}
+	return &staging{
+		execution: &own, bound: b, results: make([]string, n), written: make([]string, n), known: make([]bool, n),
+		costs: make([][]planner.Cost, n+1),
+	}
 }
 
 // rehearse plans everything, one after the other, and takes results that are free. Last is nil if a name means another relation.
@@ -134,7 +144,7 @@ func (s *staging) rehearse(ctx context.Context, m *wire.Asker, each func(p *prio
 			case s.known[i]:
 				err = s.take(ctx, m, i, p)
 			default:
-				s.results[i], err = p.sample(ctx, m, o)
+				s.results[i], s.written[i], err = p.sample(ctx, m, o)
 			}
 		}
 		if err != nil {
@@ -142,23 +152,45 @@ func (s *staging) rehearse(ctx context.Context, m *wire.Asker, each func(p *prio
 		}
 		s.costs[i] = costs
 	}
-	next, err := s.next()
+	if err := s.tryAsWritten(); err != nil {
+		return err
+	}
+	next, err := s.next(s.results)
 	if err != nil {
 		return err
 	}
 	o, err := outlookOf(ctx, next, m, s.bound)
 	if err != nil || o.shadowed {
-		return s.moved(err)
+		return s.moved(err, s.results)
 	}
 	s.last = o
 	s.costs[len(s.results)], err = s.priced(ctx, o, !slices.Contains(s.known, false))
 	return err
 }
 
+// tryAsWritten resolves the statement with results as answers are written: what refuses those does so before a charge.
+func (s *staging) tryAsWritten() error {
+	results := slices.Clone(s.results)
+	for i, sql := range s.written {
+		if sql != "" {
+			results[i] = sql
+		}
+	}
+	if slices.Equal(results, s.results) {
+		return nil
+	}
+	next, err := s.next(results)
+	if err != nil {
+		return err
+	}
+	_, err = next.resolve(s.bound)
+	return s.moved(err, results)
+}
+
 // twin takes the result of a Prior that is there twice from the first of both.
 func (s *staging) twin(i int) bool {
 	j := s.text.stmt.Priors.Twin(i)
-	s.results[i], s.known[i] = s.results[j], s.known[j]
+	s.results[i], s.written[i], s.known[i] = s.results[j], s.written[j], s.known[j]
 	return j != i
 }
 
@@ -203,7 +235,6 @@ func (s *staging) answer(ctx context.Context, m *wire.Asker) error {
 		default:
 			p.part.within = s.costs[i]
 			err = s.take(ctx, m, i, p)
-			s.charged = s.charged || err == nil
 		}
 		if err != nil {
 			return s.behind(err)
@@ -214,8 +245,12 @@ func (s *staging) answer(ctx context.Context, m *wire.Asker) error {
 
 // take has a Prior answered.
 func (s *staging) take(ctx context.Context, m *wire.Asker, i int, p *prior) error {
-	constants, told, err := p.answer(ctx, m)
-	s.results[i], s.notices = constants, append(s.notices, told...)
+	rw, err := p.answer(ctx, m)
+	if err != nil {
+		return err
+	}
+	s.charged, s.notices = s.charged || !s.known[i], append(s.notices, rw.Notices...)
+	s.results[i], err = p.result(ctx, m, rw.Inline)
 	return err
 }
 
@@ -238,9 +273,9 @@ func unusable() *pgerr.Error {
 		WithHint("Keep it in a temporary table, and write its values as constants.")
 }
 
-// next is the statement with the results of its Priors.
-func (s *staging) next() (*execution, error) {
-	next, err := s.other(s.text.stmt.Priors.With(s.text.stmt.Text, s.results))
+// next is the statement with results of its Priors.
+func (s *staging) next(results []string) (*execution, error) {
+	next, err := s.other(s.text.stmt.Priors.With(s.text.stmt.Text, results))
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +283,7 @@ func (s *staging) next() (*execution, error) {
 	case parser.Release, parser.Explain:
 		return next, nil
 	case parser.Refused:
-		return nil, s.moved(next.text.stmt.Refusal)
+		return nil, s.moved(next.text.stmt.Refusal, results)
 	case parser.Relay, parser.Empty, parser.Set, parser.Execution:
 	}
 	return nil, unusable()
@@ -268,14 +303,14 @@ func (s *staging) within(p parser.Prior, err error) error {
 }
 
 // moved takes an error of the statement with results to where it is in the statement itself.
-func (s *staging) moved(err error) error {
+func (s *staging) moved(err error, results []string) error {
 	own, ok := errors.AsType[*pgerr.Error](err)
 	if !ok {
 		return err
 	}
 	told := *own
 	if told.Position > 0 {
-		told.Position = s.text.stmt.Priors.Before(told.Position-1, s.results) + 1
+		told.Position = s.text.stmt.Priors.Before(told.Position-1, results) + 1
 	}
 	return withInstead(&told, s.text.stmt.Text, s.p.cfg.Catalog, s.p.analyst(s.analyst).Tables)
 }
@@ -335,13 +370,13 @@ func (x explanation) explainedAfter(ctx context.Context, m *wire.Asker, b wire.B
 	if err != nil || s.last == nil {
 		return nil, err == nil, err
 	}
-	next, err := s.next()
+	next, err := s.next(s.results)
 	if err != nil {
 		return nil, false, err
 	}
 	own, _, err := explanation{next}.explained(ctx, m, b)
 	if err != nil {
-		return nil, false, s.moved(err)
+		return nil, false, s.moved(err, s.results)
 	}
 	then := "then, with that result"
 	if slices.Contains(s.known, false) {
