@@ -49,7 +49,7 @@ func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool)
 			return spellings(b.Type, b.Values), true
 		case len(b.Of) > 0 && b.Type.Family() != pgtype.InstantFamily:
 			if texts, ok := n.columnValues(b); ok {
-				return texts, true
+				return numbersWithin(texts, b.Type, in), true
 			}
 		}
 	case *aggregate:
@@ -85,6 +85,17 @@ func (n *enumeration) columnValues(c *Column) ([]string, bool) {
 		n.columns[c] = v
 	}
 	return v.texts, v.ok
+}
+
+// numbersWithin leaves out numbers that conditions exclude.
+func numbersWithin(texts []string, t pgtype.Type, in Interval) []string {
+	if !t.Number() {
+		return texts
+	}
+	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
+		x, ok := new(big.Rat).SetString(text)
+		return ok && (in.Low != nil && x.Cmp(in.Low) < 0 || in.High != nil && x.Cmp(in.High) > 0)
+	})
 }
 
 // enumerated are the values of a column, if they can be listed.
