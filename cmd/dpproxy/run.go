@@ -199,7 +199,7 @@ func (s *site) superuser(ctx context.Context, sessions int32) (*pgxpool.Pool, er
 		cfg.ConnConfig.Password = p
 	}
 	cfg.ConnConfig.ConnectTimeout, cfg.MaxConns = connectTimeout, sessions
-	cfg.ConnConfig.DialFunc = watched(cfg.ConnConfig.DialFunc)
+	cfg.ConnConfig.DialFunc, cfg.PingTimeout = watched(cfg.ConnConfig.DialFunc), pingTimeout
 	cfg.ConnConfig.RuntimeParams["application_name"], cfg.ConnConfig.RuntimeParams["search_path"] = "dpproxy", ""
 	cfg.AfterConnect = checkSettings
 	return pgxpool.NewWithConfig(ctx, cfg)
@@ -209,6 +209,10 @@ func (s *site) superuser(ctx context.Context, sessions int32) (*pgxpool.Pool, er
 const keeperSessions = 4
 
 const connectTimeout = 5 * time.Second
+
+// pingTimeout is how long a session that was idle may take until another one is opened in its place: one from before the machine
+// was gone may not be noticed yet, and all of them must fit into the time of a log-in.
+const pingTimeout = time.Second
 
 func (s *host) analysts() map[string]proxy.Analyst {
 	out := map[string]proxy.Analyst{}
