@@ -26,6 +26,9 @@ func main() {
 
 		// Tests of several packages start a server for each side.
 		pgtemp.StartPair,
+
+		// A test of sessions has the machine of a client be gone without a word.
+		pgtemp.Deafen,
 	)
 }
 
