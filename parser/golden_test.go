@@ -144,6 +144,7 @@ func drawStatement(b *strings.Builder, s *parser.Statement) {
 func drawPriors(b *strings.Builder, s *parser.Statement) {
 	forms := map[parser.PriorForm]string{
 		parser.PriorRows: "relation", parser.PriorList: "list", parser.PriorValue: "value", parser.PriorGroups: "value of each group",
+		parser.PriorRanks: "rank",
 	}
 	var places []string
 	for i, p := range s.Priors {

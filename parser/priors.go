@@ -15,8 +15,10 @@ type Prior struct {
 	Form PriorForm
 	// Uses are the Priors whose results stand in its text, by their places in the statement; all are before it.
 	Uses []int
-	// Keys are expressions of the query around it, of PriorGroups: the first columns of its result are compared with them.
+	// Keys are expressions of the query around it, of PriorGroups and PriorRanks: the first columns of its result are compared with them.
 	Keys []string
+	// Ranking says how its result tells a rank, of PriorRanks.
+	Ranking *Ranking
 
 	// parts are its text, around the results that it uses.
 	parts []string
@@ -39,6 +41,7 @@ const (
 	PriorList                    // the values of IN (SELECT ...)
 	PriorValue                   // one value
 	PriorGroups                  // a value of each group
+	PriorRanks                   // a window function that ranks rows
 )
 
 // SQL returns its text, with the results of the Priors of the statement that are before it.
@@ -90,7 +93,8 @@ func (ps Priors) Twin(i int) int {
 
 func (p Prior) same(q Prior, ps Priors) bool {
 	twins := func(i, j int) bool { return ps.Twin(i) == ps.Twin(j) }
-	return p.Form == q.Form && slices.Equal(p.parts, q.parts) && slices.Equal(p.Keys, q.Keys) && slices.EqualFunc(p.Uses, q.Uses, twins)
+	return p.Form == q.Form && slices.Equal(p.parts, q.parts) && slices.Equal(p.Keys, q.Keys) && p.Ranking.same(q.Ranking) &&
+		slices.EqualFunc(p.Uses, q.Uses, twins)
 }
 
 // With returns the text of the statement with other texts in their places: values, or queries.
@@ -123,11 +127,12 @@ func (ps Priors) Before(at int, results []string) int {
 	return at - moved
 }
 
-// stage has a refused statement be answered after its Priors, if it has some.
+// stage has a refused statement be answered after its Priors, if it has some. One that ranks all rows would be refused.
 func (s *classification) stage(found []Prior, class Class) {
 	st := s.st
 	refused := st.Class == Refused || slices.ContainsFunc(st.Blocks, func(b *ast.Block) bool { return b.Err != nil })
-	if len(found) == 0 || !refused || st.OnlyRows {
+	ranks := slices.ContainsFunc(found, func(p Prior) bool { return p.Form == PriorRanks })
+	if len(found) == 0 || !refused && !ranks || st.OnlyRows || st.Class == Relay || st.Class == Empty {
 		return
 	}
 	st.Class, st.Refusal, st.Priors = class, nil, found

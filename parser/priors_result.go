@@ -18,8 +18,15 @@ type PriorResult struct {
 // Result writes what takes the place of the Prior: a value, a list, a choice, or a query. No rows are one of NULLs where a value is
 // needed, and else none.
 func (p Prior) Result(r PriorResult) string {
-	if p.Form == PriorGroups {
-		return r.choice(p.Keys)
+	switch {
+	case p.Form == PriorGroups:
+		n := len(p.Keys)
+		return r.choice(p.Keys, func(row [][]byte) string { return r.constant(n, row[n]) }, r.constant(n, nil))
+	case p.Form == PriorRanks && len(p.Keys) == 0:
+		return p.Ranking.choice(r, r.Rows[0], 0) + p.Ranking.as
+	case p.Form == PriorRanks:
+		value := func(row [][]byte) string { return p.Ranking.choice(r, row, len(p.Keys)) }
+		return r.choice(p.Keys, value, p.Ranking.none()) + p.Ranking.as
 	}
 	where := ""
 	switch {
@@ -59,7 +66,7 @@ func (r PriorResult) constant(column int, cell []byte) string {
 }
 
 // choice writes the value of a row's group: of those that are not among them it is NULL. A group whose key has a NULL is that of no row.
-func (r PriorResult) choice(keys []string) string {
+func (r PriorResult) choice(keys []string, value func(row [][]byte) string, none string) string {
 	var b strings.Builder
 	for _, row := range r.Rows {
 		if slices.ContainsFunc(row[:len(keys)], func(cell []byte) bool { return cell == nil }) {
@@ -72,10 +79,10 @@ func (r PriorResult) choice(keys []string) string {
 			}
 			b.WriteString("(" + key + ") = " + r.constant(i, row[i]))
 		}
-		b.WriteString(" THEN " + r.constant(len(keys), row[len(keys)]))
+		b.WriteString(" THEN " + value(row))
 	}
 	if b.Len() == 0 {
-		return r.constant(len(keys), nil)
+		return none
 	}
 	return "(CASE" + b.String() + " END)"
 }

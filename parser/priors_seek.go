@@ -12,6 +12,7 @@ type seeker struct {
 	*analysis
 
 	text  string // of the client
+	stmt  *pg.Node
 	found []finding
 	lost  bool // one of them stands in a view
 }
@@ -22,6 +23,17 @@ type finding struct {
 	span Span
 	keys []string
 	text []passage
+
+	ranking *Ranking
+}
+
+// end is where its text and its place end: what stands in its text ends before.
+func (f finding) end() int {
+	end := f.span.End
+	for _, p := range f.text {
+		end = max(end, p.span.End)
+	}
+	return end
 }
 
 // A passage is a part of a text: one of the client's statement, or words of our own.
@@ -35,10 +47,11 @@ func priors(a *analysis, text string, stmt *pg.Node) []Prior {
 	if len(a.protected) == 0 || len(a.views) > 0 {
 		return nil
 	}
-	s := seeker{analysis: a, text: text}
+	s := seeker{analysis: a, text: text, stmt: stmt}
 	everyNode(stmt, func(n *pg.Node) {
 		if sel := n.GetSelectStmt(); sel != nil && a.levels[sel] != nil && slices.ContainsFunc(sel.FromClause, s.rows) {
 			s.query(sel)
+			s.ranked(sel)
 		}
 	})
 	if s.lost || len(s.found) > maxPriors {
@@ -49,10 +62,10 @@ func priors(a *analysis, text string, stmt *pg.Node) []Prior {
 
 // inOrder lists what was found, each behind those whose results stand in its text; nothing if one is used by one before it.
 func (s *seeker) inOrder() []Prior {
-	slices.SortStableFunc(s.found, func(x, y finding) int { return x.span.End - y.span.End })
+	slices.SortStableFunc(s.found, func(x, y finding) int { return x.end() - y.end() })
 	var out []Prior
 	for i, f := range s.found {
-		p := Prior{Form: f.form, Keys: f.keys, span: f.span, parts: []string{""}, verbatim: len(f.text) == 1}
+		p := Prior{Form: f.form, Keys: f.keys, Ranking: f.ranking, span: f.span, parts: []string{""}, verbatim: len(f.text) == 1}
 		for _, g := range f.text {
 			p.write(g.words)
 			at := g.span.Start

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 
 	"dpproxy/parser"
@@ -92,8 +93,11 @@ func (p *prior) fits(rows [][][]byte) error {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "a released result that is used as constants has more than %d rows", maxPriorRows).
 			WithHint("Restrict it with LIMIT, or group by something coarser.")
 	}
-	if p.of.Form == parser.PriorGroups {
+	if len(p.of.Keys) > 0 {
 		return p.perGroup(rows)
+	}
+	if p.of.Form == parser.PriorRanks && len(rows) != 1 {
+		return fmt.Errorf("proxy: %d rows tell a rank", len(rows))
 	}
 	return nil
 }
@@ -102,7 +106,7 @@ func (p *prior) fits(rows [][][]byte) error {
 // answer of these rows would be written.
 func (p *prior) sample(ctx context.Context, m *wire.Asker, o *outlook) (sample, written string, err error) {
 	var rows [][][]byte
-	if p.of.Form != parser.PriorValue {
+	if p.of.Form != parser.PriorValue && (p.of.Form != parser.PriorRanks || len(p.of.Keys) > 0) {
 		columns := make([][]string, len(o.plan.Blocks))
 		for i, b := range o.plan.Blocks {
 			columns[i] = b.Sample()
@@ -165,7 +169,10 @@ const maxPriorCells = 600
 // perGroup refuses groups that no choice can be written of.
 func (p *prior) perGroup(rows [][][]byte) error {
 	keys := len(p.of.Keys)
-	if most := maxPriorCells / (keys + 1); len(rows) > most {
+	if most := maxPriorCells / len(p.types); len(rows) > most && p.of.Form == parser.PriorRanks {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a rank in each group has %d groups here, and %d at most", len(rows), most).
+			WithHint("Use fewer tiles, or a coarser PARTITION BY.")
+	} else if len(rows) > most {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "a sub-select for each group has %d groups here, and %d at most", len(rows), most).
 			WithHint("Join with them in FROM, which takes %d: JOIN (SELECT key, avg(x) AS mean FROM ... GROUP BY key) t ON t.key = ....",
 				maxPriorRows)

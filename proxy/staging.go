@@ -92,7 +92,7 @@ func afterPriors(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRe
 	next.part.within = s.costs[len(s.costs)-1]
 	rw, err := next.release(ctx, m, b)
 	if n := len(rw.Notices); n > 0 && len(s.notices) > 0 {
-		rw.Notices[n-1].Detail = strings.TrimPrefix(rw.Notices[n-1].Detail+"\n"+ownErrors, "\n")
+		rw.Notices[n-1].Detail = strings.TrimPrefix(rw.Notices[n-1].Detail+"\n"+s.remark(), "\n")
 	}
 	rw.Notices = append(s.notices, rw.Notices...)
 	return rw, s.behind(err)
@@ -100,6 +100,17 @@ func afterPriors(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRe
 
 // ownErrors is said of a statement that uses released results.
 const ownErrors = "The released results that it uses have errors of their own, told before. Which rows they move is not in this error."
+
+// ownRanks is said of one that ranks rows by them.
+const ownRanks = "Its ranks are told by released values: tiles are of nearly equal size, and rows of equal value are in the same one."
+
+// remark is what is said of the answer behind the results that it uses.
+func (s *staging) remark() string {
+	if slices.ContainsFunc(s.text.stmt.Priors, func(p parser.Prior) bool { return p.Form == parser.PriorRanks }) {
+		return ownErrors + " " + ownRanks
+	}
+	return ownErrors
+}
 
 // newStaging begins with nothing that is known.
 func newStaging(e *execution, b wire.BindRequest, silent bool) *staging {

@@ -40,6 +40,12 @@ var thresholds = []string{
 		"SELECT count(*), sum(cost - (SELECT mean FROM m WHERE m.diagnosis = v.diagnosis)) FROM visits v",
 	"SELECT count(*) FROM visits " +
 		"WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > 16) OR cost < (SELECT avg(cost) FROM visits WHERE cost > 16) / 2",
+	"SELECT q, count(*) FROM (SELECT ntile(4) OVER (ORDER BY cost) AS q FROM visits) t GROUP BY q ORDER BY q",
+	"SELECT avg(spent) FROM (SELECT sum(cost) AS spent, ntile(2) OVER (ORDER BY least(sum(cost), 900) DESC) AS q " +
+		"FROM visits GROUP BY patient_id) t WHERE q = 1",
+	"SELECT diagnosis, count(*) FROM (SELECT diagnosis, ntile(3) OVER w AS q " +
+		"FROM visits WINDOW w AS (PARTITION BY diagnosis ORDER BY cost)) t WHERE q = 2 GROUP BY diagnosis",
+	"SELECT count(*), count(*) FILTER (WHERE r > 0.9) FROM (SELECT cume_dist() OVER (ORDER BY cost) AS r FROM visits WHERE cost > 19) t",
 }
 
 // twoReleases is the price of two statements at ε = 0.2, each ε²/2, in 10⁻¹²; and what rounding of noise saves of it at most.
@@ -78,6 +84,7 @@ func TestThresholds(t *testing.T) {
 	t.Run("spend", func(t *testing.T) { testThresholdSpend(t, s, conn) })
 	t.Run("within", func(t *testing.T) { testThresholdWithin(t, s, conn) })
 	t.Run("forms", func(t *testing.T) { testThresholdForms(t, s, conn) })
+	t.Run("ranks", func(t *testing.T) { testRanks(t, conn) })
 }
 
 // testThresholdGroups: the groups of a statement are those of the list that its rows are restricted to.
@@ -232,6 +239,41 @@ func testThresholdForms(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 	}
 	if after, _ := sitetest.Charges(t, s); after != n {
 		t.Errorf("the same question costs %d times in other forms", after-n)
+	}
+}
+
+// testRanks asks for tiles and ranks with little noise: of 5,000 visits 50 have each cost from 0 to 99, and those of a patient are alike.
+func testRanks(t *testing.T, conn *pgx.Conn) {
+	sitetest.Exec(t, conn, "SET dp.epsilon = 20")
+	defer sitetest.Exec(t, conn, "SET dp.epsilon = 0.2")
+	for sql, want := range map[string][]float64{
+		"SELECT q, count(*) FROM (SELECT ntile(4) OVER (ORDER BY cost) AS q FROM visits) t GROUP BY q ORDER BY q": {
+			1, 1250, 2, 1250, 3, 1250, 4, 1250,
+		},
+		"SELECT avg(cost)::float8, count(*) FROM (SELECT cost, ntile(10) OVER (ORDER BY cost DESC, id) FROM visits) t " +
+			"WHERE ntile = 1": {94.5, 500},
+		"SELECT count(*), count(*) FILTER (WHERE r BETWEEN 0.2 AND 0.6) FROM " +
+			"(SELECT percent_rank() OVER (ORDER BY cost DESC) AS r FROM visits) t WHERE r <= 0.8": {4000, 2000},
+		"SELECT f, m, count(*) FROM (SELECT ntile(2) OVER (ORDER BY least(sum(cost), 500)) AS f, ntile(2) OVER w AS m FROM visits " +
+			"GROUP BY patient_id WINDOW w AS (ORDER BY max(cost) DESC)) t GROUP BY 1, 2 ORDER BY 1, 2": {
+			1, 1, 0, 1, 2, 500, 2, 1, 500, 2, 2, 0,
+		},
+		"SELECT sex, q, count(*) FROM (SELECT sex, ntile(2) OVER (PARTITION BY sex ORDER BY birth_year) AS q FROM patients) t " +
+			"WHERE q IS NOT NULL GROUP BY 1, 2 ORDER BY 1 DESC, 2": {
+			math.NaN(), 1, 250, math.NaN(), 2, 250, math.NaN(), 1, 250, math.NaN(), 2, 250,
+		},
+	} {
+		cells := strings.Fields(shown(t, conn, sql, pgx.QueryExecModeCacheDescribe))
+		if len(cells) != len(want) {
+			t.Fatalf("%s: %q", sql, cells)
+		}
+		for i, cell := range cells {
+			got, err := strconv.ParseFloat(cell, 64)
+			if !math.IsNaN(want[i]) && (err != nil || math.Abs(got-want[i]) > 15) {
+				t.Errorf("%s: %q, want %v", sql, cells, want)
+				break
+			}
+		}
 	}
 }
 

@@ -198,8 +198,14 @@ CROSS JOIN LATERAL (SELECT v.diagnosis FROM visits v WHERE v.patient_id = p.id O
 -- visits beside each patient (refused)
 SELECT p.region, avg((SELECT count(*) FROM visits v WHERE v.patient_id = p.id)) FROM patients p GROUP BY p.region;
 
--- quartiles of cost by ntile (refused)
+-- quartiles of cost by ntile
 SELECT quartile, min(cost), max(cost) FROM (SELECT cost, ntile(4) OVER (ORDER BY cost) AS quartile FROM visits) t GROUP BY quartile;
+
+-- the dearest tenth of visits by percent_rank
+SELECT diagnosis, count(*) FROM (SELECT diagnosis, percent_rank() OVER (ORDER BY cost) AS pr FROM visits) t WHERE pr > 0.9 GROUP BY diagnosis;
+
+-- quartiles of each diagnosis
+SELECT diagnosis, q, avg(cost) FROM (SELECT diagnosis, cost, ntile(4) OVER (PARTITION BY diagnosis ORDER BY cost) AS q FROM visits) t GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- median by the middle row (refused)
 SELECT cost FROM visits ORDER BY cost LIMIT 1 OFFSET (SELECT count(*) / 2 FROM visits);

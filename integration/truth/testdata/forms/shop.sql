@@ -46,9 +46,17 @@ SELECT least(n, 10) AS orders, count(*) FROM (SELECT customer_id, count(*) AS n 
 -- monetary quantiles
 SELECT percentile_cont(ARRAY[0.2, 0.4, 0.6, 0.8]) WITHIN GROUP (ORDER BY spent) FROM (SELECT customer_id, sum(total) AS spent FROM orders GROUP BY customer_id) t;
 
--- segments by ntile (refused)
+-- segments by ntile
 SELECT segment, count(*), avg(spent)
 FROM (SELECT customer_id, sum(total) AS spent, ntile(5) OVER (ORDER BY sum(total)) AS segment FROM orders GROUP BY customer_id) t GROUP BY segment;
+
+-- what the best tenth of customers spends
+SELECT count(*), avg(spent) FROM (SELECT sum(total) AS spent, ntile(10) OVER (ORDER BY sum(total) DESC) AS decile FROM orders GROUP BY customer_id) t WHERE decile = 1;
+
+-- recency, frequency and money by thirds
+WITH rfm AS (SELECT customer_id, ntile(3) OVER (ORDER BY max(ordered)) AS r, ntile(3) OVER (ORDER BY count(*)) AS f, ntile(3) OVER (ORDER BY sum(total)) AS m
+  FROM orders GROUP BY customer_id)
+SELECT r, f, m, count(*) FROM rfm GROUP BY r, f, m ORDER BY r, f, m;
 
 -- repeat purchase rate
 SELECT count(*) FILTER (WHERE n > 1)::numeric / count(*) FROM (SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id) t;
