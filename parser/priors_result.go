@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
 )
 
 // A PriorResult is the released result of a Prior: rows of texts, nil for NULL.
@@ -55,6 +56,22 @@ func (p Prior) Result(r PriorResult) string {
 		names[i] = ast.QuoteIdent(name)
 	}
 	return "SELECT * FROM (" + values + ") AS released(" + strings.Join(names, ", ") + ")" + where
+}
+
+// Fits refuses a result of so many rows whose choice would repeat the statement's own expressions beyond what a statement may have.
+func (p Prior) Fits(rows int) error {
+	repeated := 0
+	for _, key := range p.Keys {
+		repeated += len(key)
+	}
+	if p.Ranking != nil {
+		repeated += len(p.Ranking.value) * len(p.Ranking.steps)
+	}
+	if repeated*rows <= maxText {
+		return nil
+	}
+	return pgerr.New(pgerr.StatementTooComplex, "with a released result in its place, the statement would be longer than %d bytes", maxText).
+		WithHint("Use shorter expressions, or fewer groups.")
 }
 
 // constant writes a cell of a column.

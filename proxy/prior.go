@@ -93,6 +93,9 @@ func (p *prior) fits(rows [][][]byte) error {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "a released result that is used as constants has more than %d rows", maxPriorRows).
 			WithHint("Restrict it with LIMIT, or group by something coarser.")
 	}
+	if err := p.of.Fits(len(rows)); err != nil {
+		return err
+	}
 	if len(p.of.Keys) > 0 {
 		return p.perGroup(rows)
 	}

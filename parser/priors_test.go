@@ -1,0 +1,34 @@
+package parser_test
+
+import (
+	"strings"
+	"testing"
+
+	"dpproxy/parser"
+)
+
+// TestRepeatedExpressions writes a statement's own expressions for each group of a released result: only so many that they fit into a
+// statement.
+func TestRepeatedExpressions(t *testing.T) {
+	long := "diagnosis || '" + strings.Repeat("x", 1000) + "'"
+	for what, sql := range map[string]string{
+		"the key of a group":    "SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.diagnosis = v." + long + ")",
+		"a partition":           "SELECT count(*) FROM (SELECT ntile(2) OVER (PARTITION BY " + long + " ORDER BY cost) AS q FROM visits) t WHERE q = 1",
+		"the value of a ranked": "SELECT count(*) FROM (SELECT ntile(2) OVER (PARTITION BY diagnosis ORDER BY " + long + ") AS q FROM visits) t WHERE q = 1",
+	} {
+		script, err := parser.Parse(sql, clinic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		priors := script.Statements[0].Priors
+		if len(priors) != 1 {
+			t.Fatalf("%s: %d results are used", what, len(priors))
+		}
+		if err := priors[0].Fits(10); err != nil {
+			t.Errorf("%s of 10 groups: %v", what, err)
+		}
+		if priors[0].Fits(300) == nil {
+			t.Errorf("%s of 300 groups is written out", what)
+		}
+	}
+}
