@@ -1,6 +1,7 @@
 package parser_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,10 +12,12 @@ import (
 // statement.
 func TestRepeatedExpressions(t *testing.T) {
 	long := "diagnosis || '" + strings.Repeat("x", 1000) + "'"
+	const tiles = "SELECT count(*) FROM (SELECT ntile(2) OVER (PARTITION BY %s ORDER BY %s) AS q FROM visits) t WHERE q = 1"
 	for what, sql := range map[string]string{
-		"the key of a group":    "SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.diagnosis = v." + long + ")",
-		"a partition":           "SELECT count(*) FROM (SELECT ntile(2) OVER (PARTITION BY " + long + " ORDER BY cost) AS q FROM visits) t WHERE q = 1",
-		"the value of a ranked": "SELECT count(*) FROM (SELECT ntile(2) OVER (PARTITION BY diagnosis ORDER BY " + long + ") AS q FROM visits) t WHERE q = 1",
+		"the key of a group": "SELECT count(*) FROM visits v " +
+			"WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.diagnosis = v." + long + ")",
+		"a partition":    fmt.Sprintf(tiles, long, "cost"),
+		"a ranked value": fmt.Sprintf(tiles, "diagnosis", long),
 	} {
 		script, err := parser.Parse(sql, clinic)
 		if err != nil {
