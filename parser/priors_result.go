@@ -70,7 +70,7 @@ func (p Prior) Fits(rows int) error {
 	if repeated*rows <= maxText {
 		return nil
 	}
-	return pgerr.New(pgerr.StatementTooComplex, "with a released result in its place, the statement would be longer than %d bytes", maxText).
+	return pgerr.New(pgerr.StatementTooComplex, "with a released result in it, the statement would be longer than %d bytes", maxText).
 		WithHint("Use shorter expressions, or fewer groups.")
 }
 
