@@ -51,7 +51,7 @@ type level struct {
 type analysis struct {
 	l         *locator
 	cat       Names
-	levels    map[*pg.SelectStmt]*level
+	levels    queries
 	found     []*candidate
 	bodies    []*pg.CommonTableExpr // CTEs whose queries read protected rows
 	protected []ast.TableRef
@@ -77,7 +77,7 @@ type analysis struct {
 
 func newAnalysis(l *locator, cat Names) *analysis {
 	return &analysis{
-		l: l, cat: cat, levels: map[*pg.SelectStmt]*level{}, cteRefs: map[*pg.RangeVar]*cte{},
+		l: l, cat: cat, levels: queries{}, cteRefs: map[*pg.RangeVar]*cte{},
 	}
 }
 
@@ -230,7 +230,7 @@ func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups grouping, outputs 
 	a.exprs([]*pg.Node{sel.WhereClause}, s)
 	a.exprs(groups.exprs, s)
 	a.inside--
-	a.above(sel, s, outputs)
+	a.above(sel, s, outputs, groups.exprs...)
 	columns, known := a.columns(sel, s)
 	sorter{a}.noteOrder(sel, s, columns, known)
 	r := result{kind: released, columns: columns, known: known, at: -1}
@@ -256,15 +256,17 @@ func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups grouping, outputs 
 }
 
 // above walks the expressions that are evaluated above grouping. A bare name in ORDER BY and
-// DISTINCT ON is an output column first.
-func (a *analysis) above(sel *pg.SelectStmt, s *scope, outputs []string) {
+// DISTINCT ON is an output column first. A sub-select that is grouped by is evaluated below.
+func (a *analysis) above(sel *pg.SelectStmt, s *scope, outputs []string, groups ...*pg.Node) {
 	for _, n := range sel.TargetList {
 		t := n.GetResTarget()
 		if s.block && isStar(t.GetVal()) {
 			a.refuse(pgerr.New(pgerr.NotAllowed, "* cannot be used where protected rows are grouped or aggregated").
 				At(a.pos(t.Location)).WithHint("Name the grouping columns."))
 		}
-		a.exprs([]*pg.Node{t.GetVal()}, s)
+		if !slices.Contains(groups, t.GetVal()) || !holds(isSubLink, t.GetVal()) {
+			a.exprs([]*pg.Node{t.GetVal()}, s)
+		}
 	}
 	a.exprs([]*pg.Node{sel.HavingClause}, s)
 	for _, n := range slices.Concat(sel.SortClause, sel.DistinctClause) {

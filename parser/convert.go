@@ -16,6 +16,8 @@ type conversion struct {
 	exists *pg.SelectStmt
 	// offsets are parameters after OFFSET.
 	offsets []ast.Expr
+	// queries counts those that take the place of others.
+	queries int
 }
 
 // A queryConverter converts the queries, and items of FROM, of one level: that of the block, or
@@ -29,6 +31,9 @@ type queryConverter struct {
 	movedTo *ast.Column
 	// windows are set where window functions may stand.
 	windows *windowClause
+	each    *each
+	// aggregated takes the place of the aggregates of a query whose value is computed around it; nil elsewhere.
+	aggregated func(*pg.Node) ast.Expr
 }
 
 // An exprConverter converts expressions of a query.
@@ -47,13 +52,13 @@ const (
 
 // convert makes the Block of a candidate.
 func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
-	v := &queryConverter{conversion: &conversion{a: a}}
+	v := &queryConverter{conversion: &conversion{a: a}, each: &each{scope: c.scope}}
 	row := exprConverter{v, false}
 	b := &ast.Block{
 		At: a.l.client(c.at), Grouped: len(m.groupNodes) > 0 || m.sets != nil,
 		Sets: m.sets, Groupings: m.groupings, Concealed: a.l.concealed(c.at),
 	}
-	b.From = v.fromItems(c.sel.FromClause)
+	b.From = v.from(c.sel)
 	if c.sel.WhereClause != nil {
 		b.Where = row.expr(c.sel.WhereClause)
 	}
@@ -62,6 +67,7 @@ func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 		b.Aggregates = append(b.Aggregates, row.aggregate(n))
 	}
 	row.weigh(b.Aggregates, m)
+	b.From = v.each.joined(b.From)
 	b.Top = v.top(c, m)
 	v.strays(m)
 	b.Err, b.Offsets = v.err, v.offsets

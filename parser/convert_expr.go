@@ -84,6 +84,9 @@ func (v exprConverter) column(ref *pg.ColumnRef) ast.Expr {
 	if !plain {
 		return v.notAllowed(ref.Location, "a whole row")
 	}
+	if x := v.each.computed(ref); x != nil {
+		return x
+	}
 	out := &ast.Column{Name: names[len(names)-1], At: v.a.pos(ref.Location)}
 	switch len(names) {
 	case 1:
@@ -284,6 +287,8 @@ func (v exprConverter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
 	switch {
 	case f == v.moved: // nil is none: f is a call
 		return v.movedTo
+	case isAggregate(n) && v.aggregated != nil:
+		return v.aggregated(n)
 	case isAggregate(n) && v.grouped:
 		return v.aggregate(n)
 	case isAggregate(n):

@@ -8,9 +8,22 @@ import (
 	"dpproxy/parser/ast"
 )
 
+// from converts FROM of the level.
+func (v *queryConverter) from(sel *pg.SelectStmt) ast.From {
+	out := v.fromItems(sel.FromClause)
+	v.each.open = true
+	return out
+}
+
 func (v *queryConverter) fromItems(list []*pg.Node) ast.From {
 	var out ast.From
 	for i, n := range list {
+		if i > 0 {
+			if j := v.each.lateral(v, out, &pg.JoinExpr{Jointype: pg.JoinType_JOIN_INNER, Rarg: n}); j != nil {
+				out = j
+				continue
+			}
+		}
 		next := v.fromItem(n)
 		if i == 0 {
 			out = next
@@ -151,8 +164,15 @@ func itemLocation(n *pg.Node) int32 {
 
 func (v *queryConverter) join(j *pg.JoinExpr) ast.From {
 	at := itemLocation(j.Rarg)
-	out := &ast.Join{Left: v.fromItem(j.Larg), Right: v.fromItem(j.Rarg), Natural: j.IsNatural, Using: columnNames(j.UsingClause)}
+	left := v.fromItem(j.Larg)
+	if out := v.each.lateral(v, left, j); out != nil {
+		return out
+	}
+	out := &ast.Join{Left: left, Right: v.fromItem(j.Rarg), Natural: j.IsNatural, Using: columnNames(j.UsingClause)}
 	out.At = v.a.pos(at)
+	if out.Natural && v.each.columns != nil {
+		v.notYet(at, "NATURAL JOIN beside LATERAL", "Write the join with ON.")
+	}
 	switch j.Jointype {
 	case pg.JoinType_JOIN_INNER:
 		out.Kind = ast.Inner

@@ -30,7 +30,7 @@ func (v *queryConverter) rows(sel *pg.SelectStmt, location int32) ast.Rows {
 		return nil
 	}
 	v.tail(sel, location)
-	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1}
+	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1, each: &each{scope: level.scope}}
 	switch {
 	case len(sel.ValuesLists) > 0:
 		v.forbid(location, "VALUES", "Write a list with IN, or keep the values in a table.")
@@ -145,7 +145,7 @@ func selectLocation(sel *pg.SelectStmt) int32 {
 // query converts a SELECT below the block.
 func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 	out := &ast.Select{Distinct: isDistinct(sel), At: v.a.pos(location)}
-	out.From = v.fromItems(sel.FromClause)
+	out.From = v.from(sel)
 	if len(sel.FromClause) == 0 {
 		out.From = v.selectedSeries(sel.TargetList)
 	}
@@ -167,6 +167,7 @@ func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 	if sel.HavingClause != nil {
 		out.Having = group.expr(sel.HavingClause)
 	}
+	out.From = v.each.joined(out.From)
 	return out
 }
 
@@ -209,6 +210,9 @@ func (v exprConverter) target(t *pg.ResTarget) ast.Target {
 		out.Name, out.X = name, v.expr(t.GetVal())
 		return out
 	}
+	if v.each.columns != nil {
+		v.notYet(t.Location, "* beside LATERAL", "Name the columns.")
+	}
 	names, _ := stringsOf(t.Val.GetColumnRef().GetFields())
 	switch {
 	case t.Val.GetColumnRef() == nil || len(names) > 1:
@@ -243,6 +247,9 @@ func (v exprConverter) subLink(s *pg.SubLink) ast.Expr {
 	case s.SubLinkType == pg.SubLinkType_ALL_SUBLINK && operator == "<>":
 		return &ast.InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), Not: true, At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_EXPR_SUBLINK:
+		if x := v.each.value(v, s, sel); x != nil {
+			return x
+		}
 		return v.subquery(s, sel)
 	}
 	return v.notAllowed(s.Location, "this sub-select")

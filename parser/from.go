@@ -48,7 +48,11 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 		return a.rangeVar(x.RangeVar, s)
 	case *pg.Node_RangeSubselect:
 		level := newScope(s, !x.RangeSubselect.Lateral)
+		found, refusal := a.found, a.refusal
 		r := a.query(x.RangeSubselect.Subquery.GetSelectStmt(), level)
+		if x.RangeSubselect.Lateral && r.kind == released && a.levels.ofUnit(x.RangeSubselect.Subquery.GetSelectStmt(), s) {
+			a.found, a.refusal, r.kind = found, refusal, rows
+		}
 		s.add(rename(&item{columns: r.columns, known: r.known}, x.RangeSubselect.Alias))
 		return r
 	case *pg.Node_JoinExpr:

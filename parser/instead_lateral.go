@@ -101,18 +101,6 @@ func (i tables) tie(query *pg.SelectStmt) (own, outer *pg.Node, ok bool) {
 	return own, outer, own != nil
 }
 
-// allOf connects conditions with AND.
-func allOf(list ...*pg.Node) *pg.Node {
-	list = slices.DeleteFunc(list, func(n *pg.Node) bool { return n == nil })
-	switch len(list) {
-	case 0:
-		return nil
-	case 1:
-		return list[0]
-	}
-	return &pg.Node{Node: &pg.Node_BoolExpr{BoolExpr: &pg.BoolExpr{Boolop: pg.BoolExprType_AND_EXPR, Args: list}}}
-}
-
 // numbered takes LIMIT out of a query: the first row of each is that of DISTINCT ON, more of them have numbers. It returns the
 // condition that the join has then.
 func numbered(query *pg.SelectStmt, own *pg.Node, alias string, n int) string {
@@ -162,10 +150,4 @@ func zeroed(sel, query *pg.SelectStmt, alias string) {
 
 func target(val *pg.Node) *pg.Node {
 	return &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Val: val}}}
-}
-
-// isTrue reports whether a condition is the word TRUE.
-func isTrue(n *pg.Node) bool {
-	c := n.GetAConst()
-	return c.GetBoolval().GetBoolval()
 }

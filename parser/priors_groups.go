@@ -63,9 +63,6 @@ func (s *seeker) spans(list ...*pg.Node) (out []Span, ok bool) {
 	return out, true
 }
 
-// A tie is an equality between a query and the one around it.
-type tie struct{ whole, inner, outer *pg.Node }
-
 // ties lists those of a sub-select of one value, false if anything else in it is of the query around it or says which rows of its
 // result there are.
 func (s *seeker) ties(sel *pg.SelectStmt, own *scope) (list []tie, ok bool) {

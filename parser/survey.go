@@ -238,7 +238,7 @@ func ParseQuestion(text string) (*Question, *pgerr.Error) {
 		return nil, refusal
 	}
 	a := newAnalysis(&locator{text: text, base: len(before), toks: slice(toks, len(before), len(sql))}, noNames{})
-	v := &queryConverter{conversion: &conversion{a: a}}
+	v := &queryConverter{conversion: &conversion{a: a}, each: &each{}}
 	q := &Question{Expr: exprConverter{v, false}.expr(n)}
 	if v.err != nil {
 		return nil, v.err

@@ -1,6 +1,8 @@
 package parser
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -173,4 +175,22 @@ func conjuncts(n *pg.Node) []*pg.Node {
 		return nil
 	}
 	return []*pg.Node{n}
+}
+
+// allOf connects conditions with AND.
+func allOf(list ...*pg.Node) *pg.Node {
+	list = slices.DeleteFunc(list, func(n *pg.Node) bool { return n == nil })
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	return &pg.Node{Node: &pg.Node_BoolExpr{BoolExpr: &pg.BoolExpr{Boolop: pg.BoolExprType_AND_EXPR, Args: list}}}
+}
+
+// isTrue reports whether a condition is the word TRUE.
+func isTrue(n *pg.Node) bool {
+	c := n.GetAConst()
+	return c.GetBoolval().GetBoolval()
 }

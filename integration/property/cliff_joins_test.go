@@ -126,6 +126,17 @@ var joined = []string{
 		"ON t.patient_id = p.id WHERE p.smoker AND t.cost > 900",
 	"SELECT sum(n) FROM (SELECT count(*) OVER (PARTITION BY p.id) AS n FROM patients p JOIN visits v ON v.patient_id = p.id WHERE " +
 		"p.smoker AND v.cost > 900) t WHERE n < 9",
+	// queries for each row of a person
+	"SELECT count(*) FROM visits v WHERE v.cost > (SELECT avg(w.cost) FROM visits w WHERE w.patient_id = v.patient_id AND " +
+		"w.diagnosis = 'asthma')",
+	"SELECT count(*) FROM visits v WHERE v.cost > 900 AND v.day = (SELECT max(w.day) FROM visits w WHERE w.patient_id = v.patient_id AND " +
+		"w.diagnosis = v.diagnosis)",
+	"SELECT avg(x.n) FROM patients p, LATERAL (SELECT count(*) AS n FROM visits v WHERE v.patient_id = p.id AND v.cost > 900) x WHERE " +
+		"p.smoker AND x.n > 0",
+	"SELECT count(*) FROM patients p JOIN LATERAL (SELECT v.cost FROM visits v WHERE v.patient_id = p.id ORDER BY v.day DESC LIMIT 2) x " +
+		"ON x.cost > 900 WHERE p.smoker",
+	"SELECT count(*) FROM patients p WHERE (SELECT v.diagnosis FROM visits v WHERE v.patient_id = p.id ORDER BY v.day LIMIT 1) = " +
+		"'asthma' AND p.birth_year = 2001",
 	// conditions from above a join
 	"SELECT count(DISTINCT p.birth_year) FILTER (WHERE p.id = 300 AND p.smoker) FROM patients p JOIN visits v ON v.patient_id = p.id",
 	"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY p.birth_year) FILTER (WHERE p.smoker) FROM patients p JOIN " +

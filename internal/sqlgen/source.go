@@ -58,7 +58,7 @@ func (g sourceGenerator) source(depth int) source {
 		return choose(g, g.derived, g.common, g.union, g.perUnit, g.windowed, g.firstRows)(depth - 1)
 	}
 	return choose(g, g.single, g.single, g.withPublic, g.publicOuter, g.publicBelow, g.onUnit, g.alongPath, g.toItself, g.publicFirst,
-		g.listed, g.listedFirst)()
+		g.listed, g.listedFirst, g.lateral)()
 }
 
 func (g sourceGenerator) single() source {

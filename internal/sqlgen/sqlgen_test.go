@@ -129,7 +129,7 @@ func TestCoverage(t *testing.T) {
 		"unit RIGHT JOIN", "path JOIN", "path LEFT JOIN", "self join", "UNION ALL", "semi-join", "grouping sets", "1 keys", "2 keys",
 		"count", "count of values", "count of different values", "count of units", "sum", "avg", "variance", "extreme", "percentile",
 		"sum FILTER",
-	}, slices.Concat(sqlgen.Forms, sqlgen.Windows, sqlgen.Thresholds, []string{sqlgen.Arbitrary})...) {
+	}, slices.Concat(sqlgen.Forms, sqlgen.Windows, sqlgen.Thresholds, sqlgen.Each, []string{sqlgen.Arbitrary})...) {
 		if !slices.Contains(seen, want) {
 			t.Errorf("no statement has %q", want)
 		}

@@ -103,8 +103,12 @@ func (g statementGenerator) statement() Statement {
 	where := []string{g.maybe(35, src.cols), semi}
 	groups := st.groupBy(g.dice, keys)
 	threshold, feature := g.threshold(src, strings.Join(targets, ", ")+src.from+strings.Join(where, ""))
-	if where = append(where, threshold); feature != "" {
-		st.Features = append(st.Features, feature)
+	value, also := g.value(src, strings.Join(targets, ", ")+src.from+strings.Join(where, ""))
+	where = append(where, threshold, value)
+	for _, f := range []string{feature, also} {
+		if f != "" {
+			st.Features = append(st.Features, f)
+		}
 	}
 	st.SQL = src.with + "SELECT " + strings.Join(targets, ", ") + " FROM " + src.from + src.whereClause(where...) + groups
 	return st

@@ -2,6 +2,7 @@ package sqlgen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ var Windows = []string{"window row_number", "window rank", "window values", "win
 // features are those of the source and of window functions in it.
 func (src source) features() []string {
 	list := []string{src.feature}
-	for _, f := range append([]string{Arbitrary}, Windows...) {
+	for _, f := range slices.Concat([]string{Arbitrary}, Windows, Each) {
 		if strings.Contains(src.feature, f) {
 			list = append(list, f)
 		}

@@ -28,6 +28,9 @@ type TableRef struct {
 	Concealed string
 }
 
+// OwnPrefix begins names of columns that no client has written: neither a bare name nor a star means them.
+const OwnPrefix = "dp$own$"
+
 // A Block is a release block: the smallest SELECT level that aggregates
 // protected rows. Its expressions are small trees of our own; nothing outside
 // this allow-listed subset exists in them. Offsets count from the start of the

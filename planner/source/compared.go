@@ -3,12 +3,10 @@ package source
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
 	"dpproxy/planner/policy"
-	"dpproxy/planner/scalar"
 )
 
 // EXISTS whose sub-select compares its rows with the row around it by more than equality, as in "another visit within 30
@@ -21,7 +19,7 @@ import (
 //	WHERE x.id IS NOT NULL
 
 // comparedPrefix begins the names of such sub-selects, and of their columns.
-const comparedPrefix = "dp$exists"
+const comparedPrefix = ast.OwnPrefix + "exists"
 
 // joinCompared replaces such conditions of a level.
 func joinCompared(at *resolved, from ast.From, where ast.Expr) (ast.From, ast.Expr) {
@@ -208,18 +206,4 @@ func comparedJoin(from ast.From, table *ast.Table, keys []string, inner *ast.Sel
 		On: &ast.Bool{Kind: ast.And, Args: on, At: at}, At: at,
 	}
 	return join, &ast.IsNull{X: &ast.Column{Qualifier: alias, Name: comparedPrefix + "1", At: at}, Not: !not, At: at}
-}
-
-// withoutCompared leaves out of a frame what bare names and stars do not mean.
-func (f frame) withoutCompared() frame {
-	var hidden []*scalar.Column
-	for _, it := range f.items {
-		if strings.HasPrefix(it.alias, comparedPrefix) {
-			for _, x := range it.fields {
-				hidden = append(hidden, x.column)
-			}
-		}
-	}
-	f.visible = slices.DeleteFunc(slices.Clone(f.visible), func(x field) bool { return slices.Contains(hidden, x.column) })
-	return f
 }

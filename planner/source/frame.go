@@ -3,6 +3,7 @@ package source
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
@@ -113,5 +114,14 @@ func (f frame) star(t ast.Target) ([]field, error) {
 	if it == nil {
 		return nil, notHere(t.At, "Name one of the relations in FROM.", "%q names no relation that can be used here", t.Qualifier)
 	}
-	return it.fields, nil
+	return slices.DeleteFunc(slices.Clone(it.fields), field.own), nil
 }
+
+// withoutOwn leaves out of a frame what bare names and stars do not mean.
+func (f frame) withoutOwn() frame {
+	f.visible = slices.DeleteFunc(slices.Clone(f.visible), field.own)
+	return f
+}
+
+// own reports whether a field has a name that no client has written.
+func (x field) own() bool { return strings.HasPrefix(x.name, ast.OwnPrefix) }

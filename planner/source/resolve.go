@@ -108,7 +108,7 @@ func (sc scope) resolveLevel(from ast.From, where ast.Expr) (scope, error) {
 	if err != nil {
 		return sc, err
 	}
-	sc.frame = sc.frame.withoutCompared()
+	sc.frame = sc.frame.withoutOwn()
 	if err := sc.resolveWhere(where); err != nil {
 		return sc, err
 	}

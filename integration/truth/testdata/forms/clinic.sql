@@ -191,12 +191,36 @@ SELECT hospital_id, string_agg(DISTINCT diagnosis, ', ') FROM visits WHERE hospi
 -- diagnoses as an array (refused)
 SELECT array_agg(DISTINCT diagnosis) FROM visits;
 
--- last visit by LATERAL (refused)
+-- last visit by LATERAL
 SELECT x.diagnosis, count(*) FROM patients p
 CROSS JOIN LATERAL (SELECT v.diagnosis FROM visits v WHERE v.patient_id = p.id ORDER BY v.admitted DESC LIMIT 1) x GROUP BY x.diagnosis;
 
--- visits beside each patient (refused)
+-- visits beside each patient
 SELECT p.region, avg((SELECT count(*) FROM visits v WHERE v.patient_id = p.id)) FROM patients p GROUP BY p.region;
+
+-- visits that cost more than the patient's own mean
+SELECT region, count(*) FROM visits v JOIN patients p ON p.id = v.patient_id WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.patient_id = v.patient_id) GROUP BY region;
+
+-- cost of the last visit for each diagnosis
+SELECT diagnosis, avg(cost) FROM visits v
+WHERE admitted = (SELECT max(admitted) FROM visits w WHERE w.patient_id = v.patient_id AND w.diagnosis = v.diagnosis) GROUP BY diagnosis;
+
+-- patients with four visits or more
+SELECT count(*) FROM patients p WHERE (SELECT count(*) FROM visits v WHERE v.patient_id = p.id AND v.severity > 1) >= 4;
+
+-- patients by whether they have prescriptions for long
+SELECT (SELECT coalesce(sum(days), 0) FROM prescriptions r WHERE r.patient_id = p.id AND r.drug = 'statin') > 60 AS long, count(*) FROM patients p GROUP BY long;
+
+-- diagnosis as in the first visit
+SELECT count(*) FROM visits v WHERE diagnosis = (SELECT w.diagnosis FROM visits w WHERE w.patient_id = v.patient_id ORDER BY admitted, id LIMIT 1);
+
+-- patients whose last lab was high, by LATERAL
+SELECT p.sex, count(*) FROM patients p LEFT JOIN LATERAL (
+  SELECT value FROM labs l JOIN visits v ON v.id = l.visit_id WHERE v.patient_id = p.id ORDER BY taken DESC NULLS LAST, l.id LIMIT 1) x ON true
+WHERE coalesce(x.value, 0) > 150 GROUP BY p.sex;
+
+-- patients with a prescription for long, as a key
+SELECT EXISTS (SELECT 1 FROM prescriptions r WHERE r.patient_id = p.id AND r.days > 80) AS long, sex, count(*) FROM patients p GROUP BY 1, 2;
 
 -- quartiles of cost by ntile
 SELECT quartile, min(cost), max(cost) FROM (SELECT cost, ntile(4) OVER (ORDER BY cost) AS quartile FROM visits) t GROUP BY quartile;
@@ -222,11 +246,11 @@ SELECT patient_id, count(*), round(avg(cost)) FROM visits GROUP BY 1 ORDER BY 2 
 -- patients who cost much (refused)
 SELECT patient_id, count(*) FROM visits GROUP BY 1 HAVING sum(cost) > 10000;
 
--- first two visits by LATERAL (refused)
+-- first two visits by LATERAL
 SELECT p.region, avg(x.cost) FROM patients p JOIN LATERAL (
   SELECT cost FROM visits v WHERE v.patient_id = p.id AND v.severity > 1 ORDER BY admitted LIMIT 2) x ON true GROUP BY p.region;
 
--- numbers of visits by LATERAL (refused)
+-- numbers of visits by LATERAL
 SELECT p.region, avg(x.n) FROM patients p, LATERAL (SELECT count(*) AS n FROM visits v WHERE v.patient_id = p.id) x GROUP BY 1;
 
 -- whether any visit is dear (refused)

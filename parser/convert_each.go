@@ -1,0 +1,295 @@
+package parser
+
+import (
+	"strconv"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
+)
+
+// A query that runs for each row around it, as LATERAL or as a value, and that is tied to the row by equalities of which one is of
+// units, is a sub-select of all rows instead, which is joined: of groups of what it compares, or of the first rows of each.
+//
+//	FROM patients p WHERE p.weight > (SELECT avg(w.cost) FROM visits w WHERE w.patient_id = p.id)
+//
+//	FROM patients p LEFT JOIN (SELECT w.patient_id, avg(w.cost) AS a FROM visits w GROUP BY w.patient_id) AS x ON x.patient_id = p.id
+//	WHERE p.weight > x.a
+
+// An each has what stands for such queries of a level.
+type each struct {
+	scope *scope
+	// open says that FROM is converted: what is joined with it can be named.
+	open  bool
+	joins []*ast.Join
+	// values are those of sub-selects, by their canonical form.
+	values map[string]func() ast.Expr
+	// columns are those of LATERAL that are computed around it, by its place among the items of FROM and their names.
+	columns map[int]map[string]func() ast.Expr
+}
+
+// joined returns FROM of the level with what is joined.
+func (e *each) joined(from ast.From) ast.From {
+	for _, j := range e.joins {
+		j.Left = from
+		from = j
+	}
+	return from
+}
+
+// computed returns what a column of LATERAL stands for, nil of any other column.
+func (e *each) computed(ref *pg.ColumnRef) ast.Expr {
+	if e.columns == nil {
+		return nil
+	}
+	it, c, ok := e.scope.own(ref)
+	if !ok || e.columns[it][c.name] == nil {
+		return nil
+	}
+	return e.columns[it][c.name]()
+}
+
+// value converts a sub-select of one value that is an aggregate of rows of the unit of each row, or of the first of them; nil if it
+// is none.
+func (e *each) value(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
+	if v.grouped || !e.open || len(sel.GetTargetList()) != 1 || isStar(sel.TargetList[0].GetResTarget().GetVal()) {
+		return nil
+	}
+	key, _, _ := canonical(&pg.Node{Node: &pg.Node_SubLink{SubLink: s}})
+	if known := e.values[string(key)]; known != nil {
+		return known()
+	}
+	c, ok := v.a.levels.correlation(sel, e.scope)
+	if !ok {
+		return nil
+	}
+	q := joinQuery(v, sel, c, s.Location)
+	target := sel.TargetList[0].GetResTarget().GetVal()
+	made := func() ast.Expr { return q.column(q.name, len(q.ties)) }
+	switch n, _ := position(sel.LimitCount); {
+	case v.a.levels.oneGroup(sel, c.own):
+		of := q.groups(sel, q.name)
+		made = func() ast.Expr { return of(target) }
+	case n == 1 && v.a.levels.ownRows(sel, c.own):
+		q.first(sel, n)
+		q.out.Targets[0].Name = q.field(len(q.ties))
+	default:
+		return nil
+	}
+	j := &ast.Join{Kind: ast.Left, Right: q.item(q.name, nil), On: allTrue(q.conditions(q.name)...), At: q.at}
+	e.joins = append(e.joins, j)
+	if e.values == nil {
+		e.values = map[string]func() ast.Expr{}
+	}
+	e.values[string(key)] = made
+	return made()
+}
+
+// lateral joins what stands for LATERAL with the items before it; nil if nothing does.
+func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Join {
+	s := j.Rarg.GetRangeSubselect()
+	alias := s.GetAlias().GetAliasname()
+	place := e.scope.named("", alias)
+	if !s.GetLateral() || alias == "" || place < 0 || j.IsNatural || len(j.UsingClause) > 0 || j.Alias != nil ||
+		j.Jointype != pg.JoinType_JOIN_INNER && j.Jointype != pg.JoinType_JOIN_LEFT {
+		return nil
+	}
+	sel := s.Subquery.GetSelectStmt()
+	c, ok := v.a.levels.correlation(sel, e.scope)
+	if !ok {
+		return nil
+	}
+	row := exprConverter{v, false}
+	q := joinQuery(row, sel, c, selectLocation(sel))
+	out := &ast.Join{Kind: ast.Inner, Left: left, At: q.at}
+	if j.Jointype == pg.JoinType_JOIN_LEFT {
+		out.Kind = ast.Left
+	}
+	names := columnNames(s.Alias.GetColnames())
+	switch n, limited := position(sel.LimitCount); {
+	case v.a.levels.oneGroup(sel, c.own) && (j.Quals == nil || isTrue(j.Quals)): // it has a row for each: no condition leaves it out
+		out.Kind = ast.Left
+		e.compute(place, sel, q.groups(sel, alias))
+		names = nil
+	case !limited && sel.LimitCount == nil && v.a.levels.ownRows(sel, c.own):
+		q.all(sel)
+	case limited && n > 0 && v.a.levels.ownRows(sel, c.own):
+		q.first(sel, n)
+	default:
+		return nil
+	}
+	out.Right = q.item(alias, names)
+	on := q.conditions(alias)
+	if j.Quals != nil && !isTrue(j.Quals) {
+		on = append(on, row.expr(j.Quals))
+	}
+	out.On = allTrue(on...)
+	return out
+}
+
+// compute notes the columns of LATERAL that are computed around it.
+func (e *each) compute(place int, sel *pg.SelectStmt, of func(*pg.Node) ast.Expr) {
+	if e.columns == nil {
+		e.columns = map[int]map[string]func() ast.Expr{}
+	}
+	e.columns[place] = map[string]func() ast.Expr{}
+	for i, t := range sel.TargetList {
+		e.columns[place][e.scope.items[place].columns[i].name] = func() ast.Expr { return of(t.GetResTarget().GetVal()) }
+	}
+}
+
+// A joinedQuery is the query of all rows that takes the place of one for each row.
+type joinedQuery struct {
+	*queryConverter // of the query
+
+	around exprConverter // of expressions around it
+	correlation
+	name string // in those of its columns
+	at   int
+	out  *ast.Select
+}
+
+// joinQuery begins one around which a converter stands.
+func joinQuery(v exprConverter, sel *pg.SelectStmt, c correlation, location int32) *joinedQuery {
+	v.queries++
+	level := v.a.levels[sel]
+	q := &joinedQuery{around: v, correlation: c, name: ast.OwnPrefix + strconv.Itoa(v.queries), at: v.a.pos(location)}
+	q.queryConverter = &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1, each: &each{scope: level.scope}}
+	if q.depth > maxLevels {
+		v.tooLarge(location)
+	}
+	return q
+}
+
+// item is the sub-select in FROM.
+func (q *joinedQuery) item(alias string, names []string) ast.From {
+	return &ast.Derived{Query: q.out, Alias: alias, Columns: names, At: q.at}
+}
+
+// field names a column of its own: those of ties have the first numbers.
+func (q *joinedQuery) field(i int) string { return q.name + "$" + strconv.Itoa(i) }
+
+func (q *joinedQuery) column(alias string, i int) ast.Expr {
+	return &ast.Column{Qualifier: alias, Name: q.field(i), At: q.at}
+}
+
+// conditions are the ties of the sub-select of that alias.
+func (q *joinedQuery) conditions(alias string) (list []ast.Expr) {
+	for i, t := range q.ties {
+		list = append(list, &ast.Op{Name: "=", Left: q.column(alias, i), Right: q.around.expr(t.outer), At: q.at})
+	}
+	return list
+}
+
+func allTrue(list ...ast.Expr) ast.Expr {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return &ast.Bool{Kind: ast.And, Args: list, At: list[0].Pos()}
+}
+
+// inner are its own sides of the ties.
+func (q *joinedQuery) inner() (list []ast.Expr) {
+	for _, t := range q.ties {
+		list = append(list, exprConverter{q.queryConverter, false}.expr(t.inner))
+	}
+	return list
+}
+
+// add adds columns of its own.
+func (q *joinedQuery) add(from int, list ...ast.Expr) {
+	for i, x := range list {
+		q.out.Targets = append(q.out.Targets, ast.Target{X: x, Name: q.field(from + i), At: q.at})
+	}
+}
+
+// groups groups its rows by the ties, and returns what makes an expression of aggregates: no rows are no group, whose counts are zero.
+func (q *joinedQuery) groups(sel *pg.SelectStmt, alias string) (of func(*pg.Node) ast.Expr) {
+	row := exprConverter{q.queryConverter, false}
+	q.out = &ast.Select{From: q.from(sel), At: q.at}
+	if where := allOf(q.rest...); where != nil {
+		q.out.Where = row.expr(where)
+	}
+	q.out.Groups = q.inner()
+	q.add(0, q.inner()...)
+	columns := map[*pg.Node]int{}
+	for _, t := range sel.TargetList {
+		everyAggregate(t, func(n *pg.Node) {
+			columns[n] = len(q.out.Targets)
+			q.add(columns[n], row.aggregate(n))
+		})
+	}
+	q.out.From = q.each.joined(q.out.From)
+	return func(target *pg.Node) ast.Expr {
+		v := *q.around.queryConverter
+		v.aggregated = func(n *pg.Node) ast.Expr {
+			x := q.column(alias, columns[n])
+			if _, name := callee(n.GetFuncCall()); name == "count" || name == "regr_count" {
+				return &ast.Func{Name: "coalesce", Args: []ast.Expr{x, q.number(0)}, At: q.at}
+			}
+			return x
+		}
+		return exprConverter{&v, false}.expr(target)
+	}
+}
+
+func (q *joinedQuery) number(n int) ast.Expr {
+	return &ast.Const{Kind: ast.Integer, Text: strconv.Itoa(n), At: q.at}
+}
+
+// everyAggregate visits the aggregates of an expression.
+func everyAggregate(n *pg.Node, visit func(*pg.Node)) {
+	switch {
+	case n.GetSelectStmt() != nil:
+	case isAggregate(n):
+		visit(n)
+	default:
+		children(n, func(n *pg.Node) { everyAggregate(n, visit) })
+	}
+}
+
+// all has all rows, or groups, with the columns of the ties behind those of the client.
+func (q *joinedQuery) all(sel *pg.SelectStmt) {
+	q.out = q.query(&pg.SelectStmt{
+		TargetList: sel.TargetList, DistinctClause: sel.DistinctClause, FromClause: sel.FromClause, WhereClause: allOf(q.rest...),
+		GroupClause: sel.GroupClause, HavingClause: sel.HavingClause, GroupDistinct: sel.GroupDistinct,
+	}, selectLocation(sel))
+	q.add(0, q.inner()...)
+	if len(sel.GroupClause) > 0 {
+		q.out.Groups = append(q.out.Groups, q.inner()...)
+	}
+}
+
+// first has the first n rows of each group of the ties.
+func (q *joinedQuery) first(sel *pg.SelectStmt, n int) {
+	q.all(sel)
+	var order []*pg.Node
+	for _, item := range sel.SortClause {
+		by := item.GetSortBy()
+		order = append(order, &pg.Node{Node: &pg.Node_SortBy{SortBy: &pg.SortBy{
+			Node: q.sorted(sel, by.GetNode()), SortbyDir: by.GetSortbyDir(), SortbyNulls: by.GetSortbyNulls(), Location: by.GetLocation(),
+		}}})
+	}
+	sorts := exprConverter{q.queryConverter, false}.sorts(order)
+	withTies := sel.LimitOption == pg.LimitOption_LIMIT_OPTION_WITH_TIES
+	if n == 1 && !withTies {
+		q.out.First = q.inner()
+		for _, x := range q.inner() {
+			q.out.Order = append(q.out.Order, ast.Sort{X: x})
+		}
+		q.out.Order = append(q.out.Order, sorts...)
+		return
+	}
+	number := &ast.Window{Func: "row_number", Partition: q.inner(), Order: sorts, At: q.at}
+	if withTies {
+		number.Func = "rank"
+	}
+	place := len(q.ties)
+	q.add(place, number)
+	around := &ast.Select{From: q.item(q.name, nil), Targets: []ast.Target{{At: q.at}}, At: q.at} // its star has the client's columns
+	around.Where = &ast.Op{Name: "<=", Left: q.column(q.name, place), Right: q.number(n), At: q.at}
+	q.out = around
+	for i := range q.ties {
+		q.add(i, q.column(q.name, i))
+	}
+}
