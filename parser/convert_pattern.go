@@ -1,15 +1,16 @@
 package parser
 
 import (
+	"errors"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pattern"
 )
-
-// maxPatterns bounds the patterns that a regular expression stands for.
-const maxPatterns = 20
 
 // A search is a test for a regular expression: which, whether a text must not match, and whether case matters.
 type search struct {
@@ -41,126 +42,88 @@ func searchOf(e *pg.A_Expr) (s search, ok bool) {
 	return s, true
 }
 
-// search converts a test for a regular expression that some patterns of LIKE stand for: literal
-// characters, any character, any characters, and alternatives. Nothing else has a bounded cost.
+// search converts a test for a regular expression to tests of plain SQL that stand for it. The text is converted, and
+// counted, for each.
 func (v exprConverter) search(s search, location int32) ast.Expr {
-	patterns, ok := s.patterns()
-	if !ok {
-		v.forbid(location, "a regular expression of other than characters, ., .*, ^, $ and (a|b)",
-			"Write LIKE patterns, or group by the column and search in the result.")
+	alternatives, err := pattern.Compile(s.pattern, pattern.Kind{Folded: s.folded, Similar: s.similar})
+	if refusal := (*pattern.RefusedError)(nil); errors.As(err, &refusal) {
+		v.forbid(location, refusal.What, refusal.Hint)
 		return nil
 	}
+	at := v.a.pos(location)
+	if patterns, ok := s.patterns(alternatives); ok {
+		return v.likeOne(s, patterns, at)
+	}
+	either := make([]ast.Expr, 0, len(alternatives))
+	for _, tests := range alternatives {
+		all := make([]ast.Expr, 0, len(tests))
+		for _, t := range tests {
+			all = append(all, v.searchTest(s, t, at))
+		}
+		either = append(either, combined(ast.And, all, at))
+	}
+	found := combined(ast.Or, either, at)
+	if s.not {
+		found = &ast.Bool{Kind: ast.Not, Args: []ast.Expr{found}, At: at}
+	}
+	return found
+}
+
+// patterns returns the patterns of LIKE that an expression stands for, if there is no more to it.
+func (s search) patterns(alternatives [][]pattern.Test) (all []string, ok bool) {
+	if !ascii(s.pattern) && strings.ContainsAny(s.pattern, "*+?{") {
+		return nil, false // a character is repeated, whatever the database takes for one
+	}
+	for _, tests := range alternatives {
+		if len(tests) != 1 || len(tests[0].Of) > 0 || tests[0].Operator != "~~" {
+			return nil, false
+		}
+		all = append(all, tests[0].Values...)
+	}
+	return all, true
+}
+
+func ascii(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return c >= utf8.RuneSelf })
+}
+
+// likeOne is LIKE of one of some patterns, or of none.
+func (v exprConverter) likeOne(s search, patterns []string, at int) ast.Expr {
 	op, kind := "~~", ast.Or
 	if s.not {
 		op, kind = "!~~", ast.And
 	}
-	if s.folded {
-		op += "*"
-	}
-	at := v.a.pos(location)
-	var parts []ast.Expr
+	parts := make([]ast.Expr, 0, len(patterns))
 	for _, p := range patterns {
 		parts = append(parts, &ast.Op{Name: op, Left: v.expr(s.text), Right: &ast.Const{Kind: ast.String, Text: p, At: at}, At: at})
 	}
 	return combined(kind, parts, at)
 }
 
-// patterns returns the patterns of LIKE that match the same texts.
-func (s search) patterns() ([]string, bool) {
-	p := &patternParser{rest: s.pattern, similar: s.similar}
-	open, shut := "%", "%"
-	if s.similar || p.take("^") {
-		open = ""
+func (v exprConverter) searchTest(s search, t pattern.Test, at int) ast.Expr {
+	if t.With != nil {
+		return &ast.Op{Name: t.Operator, Left: v.searched(s, t.Of, at), Right: v.searched(s, t.With, at), At: at}
 	}
-	if s.similar {
-		shut = ""
+	parts := make([]ast.Expr, 0, len(t.Values))
+	for _, value := range t.Values {
+		right := &ast.Const{Kind: ast.String, Text: value, At: at}
+		parts = append(parts, &ast.Op{Name: t.Operator, Left: v.searched(s, t.Of, at), Right: right, At: at})
 	}
-	out := []string{open}
-	for p.rest != "" && (s.similar || p.rest != "$") {
-		group, ok := p.part()
-		if !ok || len(out)*len(group) > maxPatterns {
-			return nil, false
+	return combined(ast.Or, parts, at)
+}
+
+// searched is the text that is searched, after some calls.
+func (v exprConverter) searched(s search, calls pattern.Text, at int) ast.Expr {
+	var x ast.Expr = &ast.Searched{X: v.expr(s.text), Folded: s.folded, Wide: !ascii(s.pattern), At: at}
+	for _, c := range calls {
+		f := &ast.Func{Name: c.Name, Args: []ast.Expr{x}, At: at}
+		for _, text := range c.Texts {
+			f.Args = append(f.Args, &ast.Const{Kind: ast.String, Text: text, At: at})
 		}
-		var longer []string
-		for _, before := range out {
-			for _, g := range group {
-				longer = append(longer, before+g)
-			}
+		for _, n := range c.Numbers {
+			f.Args = append(f.Args, &ast.Const{Kind: ast.Integer, Text: strconv.Itoa(n), At: at})
 		}
-		out = longer
+		x = f
 	}
-	if p.rest == "$" {
-		shut = ""
-	}
-	for i := range out {
-		out[i] += shut
-	}
-	return out, true
-}
-
-// A patternParser reads a regular expression.
-type patternParser struct {
-	rest    string
-	similar bool
-}
-
-func (p *patternParser) take(prefix string) bool {
-	rest, ok := strings.CutPrefix(p.rest, prefix)
-	p.rest = rest
-	return ok
-}
-
-// part reads a character, or a group of alternatives: what LIKE calls it.
-func (p *patternParser) part() ([]string, bool) {
-	if !p.take("(") {
-		one, ok := p.character()
-		return []string{one}, ok
-	}
-	all := []string{""}
-	for !p.take(")") {
-		if p.take("|") {
-			all = append(all, "")
-			continue
-		}
-		one, ok := p.character()
-		if !ok {
-			return nil, false
-		}
-		all[len(all)-1] += one
-	}
-	return all, p.rest == "" || !strings.ContainsAny(p.rest[:1], "*+?{")
-}
-
-// character reads one character, which nothing repeats but the one that stands for any.
-func (p *patternParser) character() (string, bool) {
-	if p.rest == "" {
-		return "", false
-	}
-	c := p.rest[:1]
-	p.rest = p.rest[1:]
-	out, plain := p.meaning(c)
-	if !plain && out == "" {
-		return "", false
-	}
-	if p.rest == "" || !strings.ContainsAny(p.rest[:1], "*+?{") {
-		return out, true
-	}
-	return "%", out == "_" && !plain && !p.similar && p.take("*") && (p.rest == "" || !strings.ContainsAny(p.rest[:1], "*+?{"))
-}
-
-// meaning returns what a character is in LIKE, and whether it stands for itself.
-func (p *patternParser) meaning(c string) (out string, plain bool) {
-	switch {
-	case p.similar && (c == "%" || c == "_"):
-		return c, false
-	case c == "%" || c == "_":
-		return `\` + c, true
-	case !p.similar && c == ".":
-		return "_", false
-	case strings.ContainsAny(c, `\^$.|?*+()[]{}`) && (!p.similar || c != "." && c != "^" && c != "$"):
-		return "", false
-	case c >= "\x80": // a byte of a character: LIKE compares characters as well
-		return c, true
-	}
-	return c, true
+	return x
 }

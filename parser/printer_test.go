@@ -65,6 +65,8 @@ func (p *printer) expr(x ast.Expr) {
 		p.seq("(", x.X, not(x.Not), " BETWEEN ", word(x.Symmetric, "SYMMETRIC "), x.Low, " AND ", x.High, ")")
 	case *ast.IsNull:
 		p.seq("(", x.X, " IS", not(x.Not), " NULL)")
+	case *ast.Searched:
+		p.seq(x.X)
 	case *ast.BoolTest:
 		p.seq("(", x.X, " IS ", x.Kind, ")")
 	case *ast.Distinct:

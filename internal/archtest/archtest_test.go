@@ -45,7 +45,8 @@ var allowed = map[string]string{
 	"authquery":                 "",
 	"advice":                    "catalog",
 	"suggest":                   "catalog mirror/introspect parser parser/ast planner/pgtype",
-	"parser":                    "pgerr parser/ast",
+	"parser":                    "pgerr parser/ast parser/pattern",
+	"parser/pattern":            "",
 	"parser/ast":                "pgerr",
 	"planner": "dp pgerr catalog parser parser/ast mechanisms brdp contribution estimate planner/pgtype planner/policy " +
 		"planner/scalar planner/source planner/sqltext",

@@ -158,6 +158,8 @@ func (g exprGenerator) compareText(c column) string {
 		x+choose(g, " = ", " <> ", " < ", " >= ")+choose(g, "'a'", "'f'", "'north'", "''", "'x'"),
 		x+" LIKE "+choose(g, "'%a%'", "'n%'", "'_'", `'a\\%'`, "'%'"),
 		c.name+" ILIKE '%A%'",
+		c.name+choose(g, " ~ ", " ~ ", " !~ ", " ~* ")+
+			choose(g, "'^[a-n]+$'", "'[a-f].$'", "'^[^n]*$'", "'^([a-m]|no)[a-z]{0,4}$'", "'a[^x]?'"),
 		c.name+" IN ('a', 'b', 'f', 'x')",
 		"length("+c.name+") > "+choose(g, "0", "1", "3"),
 		c.name+" NOT LIKE 'x%'",

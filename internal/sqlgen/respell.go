@@ -226,7 +226,8 @@ func (r respeller) condition() string {
 	}
 	x := r.text(2)
 	return form("a condition on the spelling", choose(r, x+" = '6'", x+" = '6.00'", x+" = 'a'", "length("+x+") > 1", x+" = '2020-06-15'",
-		"octet_length("+x+") < 4", x+" <> 'a  '", x+" LIKE '%a'", x+" LIKE '_'"))
+		"octet_length("+x+") < 4", x+" <> 'a  '", x+" LIKE '%a'", x+" LIKE '_'",
+		x+" ~ '^[0-9]+$'", x+" ~ '[a ] $'", x+" !~ '^[^ 6]{1,3}$'"))
 }
 
 // fixing writes a condition that leaves one value of a column, or values that are equal to it.

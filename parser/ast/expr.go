@@ -62,6 +62,13 @@ type (
 		Not, Symmetric bool
 		At             int
 	}
+	// A Searched is a text that tests look at which stand for a regular expression: with the blanks that pad it.
+	Searched struct {
+		X      Expr
+		Folded bool // case does not matter
+		Wide   bool // the expression has characters beyond ASCII
+		At     int
+	}
 	// An IsNull is X IS [NOT] NULL.
 	IsNull struct {
 		X   Expr
@@ -187,6 +194,11 @@ func (x *In) Pos() int { return x.At }
 
 // Pos implements Expr.
 func (x *Between) Pos() int { return x.At }
+
+// Pos implements Expr.
+func (x *Searched) Pos() int { return x.At }
+
+func (*Searched) expr() {}
 
 // Pos implements Expr.
 func (x *IsNull) Pos() int { return x.At }

@@ -16,6 +16,8 @@ func Operands(x Expr) []Expr {
 		return append([]Expr{x.X}, x.List...)
 	case *Between:
 		return []Expr{x.X, x.Low, x.High}
+	case *Searched:
+		return []Expr{x.X}
 	case *IsNull:
 		return []Expr{x.X}
 	case *BoolTest:
@@ -66,7 +68,7 @@ func ColumnFree(x Expr) bool {
 	case *Column, *InQuery, *Exists, *Aggregate, *Window:
 		return false
 	case *Const, *Param, *ValueFunc, *Subquery, *Cast, *Op, *Bool, *In, *Between, *IsNull, *BoolTest, *Distinct,
-		*Func, *Case, *Array, *AnyOf:
+		*Searched, *Func, *Case, *Array, *AnyOf:
 	}
 	for _, o := range Operands(x) {
 		if !ColumnFree(o) {

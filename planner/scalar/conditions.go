@@ -146,3 +146,31 @@ func (r *resolution) anyOf(e *ast.AnyOf) (Expr, error) {
 	}
 	return r.test(elements(e.Op, e.All), e.At, both[0], array)
 }
+
+// searched is a text that tests look at which stand for a regular expression. A value without columns is computed once.
+func (r *resolution) searched(e *ast.Searched) (Expr, error) {
+	x, err := r.resolve(e.X)
+	if err != nil {
+		return nil, err
+	}
+	t := x.Type()
+	switch {
+	case !unknown(x) && t.Family() != pgtype.TextFamily:
+		return nil, notAllowed("a regular expression on a value of type "+t.String(), e.At)
+	case x.free():
+		if x, err = r.coerce(x, pgtype.Of(pgtype.Text)); err != nil {
+			return nil, err
+		}
+		return r.fold(x)
+	case !t.Deterministic:
+		return nil, notAllowed("a regular expression on a text with a non-deterministic collation", e.At)
+	case e.Folded && t.Collation != pgtype.Of(0).Collation && !plainCollation(t):
+		return nil, notAllowed("a regular expression that ignores case on a text with a collation of its own", e.At).
+			WithHint("Write both cases: [Aa] with ~ instead of ~*.")
+	case t.OID == pgtype.Bpchar && (t.Length() < 0 || t.Length() > cutLength):
+		return nil, notAllowed("a regular expression on a bpchar without a short length", e.At)
+	case t.OID == pgtype.Bpchar || e.Wide:
+		return r.call(&function{name: "~", args: []uint32{t.OID}, over: searchedText, strict: 1}, pgtype.Of(pgtype.Text), e.At, x)
+	}
+	return r.coerce(x, pgtype.Of(pgtype.Text))
+}

@@ -123,6 +123,8 @@ func (r *resolution) resolve(e ast.Expr) (Expr, error) {
 		return r.aggregate(e)
 	case *ast.Window:
 		return r.window(e)
+	case *ast.Searched:
+		return r.searched(e)
 	case *ast.Bool, *ast.In, *ast.Between, *ast.IsNull, *ast.BoolTest, *ast.Distinct, *ast.AnyOf:
 		return r.syntax(e)
 	}

@@ -27,7 +27,10 @@ var (
 		bounds: textual, length: argumentLength(2), constants: []int{1, 2}, least: map[int]int64{1: math.MinInt32},
 		write: textFunction,
 	}
-	end  = &rule{bounds: textual, length: argumentLength(1), constants: []int{1}, write: textFunction}
+	end = &rule{
+		bounds: textual, length: argumentLength(1), constants: []int{1}, least: map[int]int64{1: math.MinInt32 + 1},
+		write: textFunction,
+	}
 	rest = &rule{
 		bounds: textual, length: firstLength(1), constants: []int{1}, least: map[int]int64{1: math.MinInt32},
 		write: textFunction,
@@ -37,6 +40,10 @@ var (
 	replace = &rule{
 		texts: true, bounds: textual, length: replacedLength, constants: []int{1, 2}, reads: readsFirst, cost: searchCost,
 		write: textFunction,
+		makes: func(c *costing, e *call) int { return c.env.textLength(e, octets) },
+	}
+	translate = &rule{
+		texts: true, bounds: textual, length: translatedLength, constants: []int{1, 2}, cost: translateCost, write: textFunction,
 		makes: func(c *costing, e *call) int { return c.env.textLength(e, octets) },
 	}
 	splitPart = &rule{
@@ -78,8 +85,11 @@ func firstLength(factor int) func(*Env, *call, unit) int {
 func argumentLength(arg int) func(*Env, *call, unit) int {
 	return func(env *Env, c *call, u unit) int {
 		n, _, err := env.integer(c.args[arg])
-		if err != nil || n < 0 {
+		if err != nil {
 			return longestText
+		}
+		if n < 0 { // so many less
+			return env.textLength(c.args[0], u)
 		}
 		return int(min(n*int64(u), int64(env.textLength(c.args[0], u))))
 	}
@@ -91,6 +101,11 @@ func replacedLength(env *Env, c *call, u unit) int {
 		return 0
 	}
 	return env.textLength(c.args[0], u) * max(1, len(*to))
+}
+
+// translatedLength is as many characters, each as long as any.
+func translatedLength(env *Env, c *call, _ unit) int {
+	return env.textLength(c.args[0], characters) * int(octets)
 }
 
 func sumOfLengths(env *Env, c *call, u unit) int {

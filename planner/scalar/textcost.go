@@ -62,9 +62,21 @@ func searchCost(c *costing, e *call) int64 {
 // trimCost is that of comparing each character of a text with each of a set: any text can
 // consist of those that stand last in it.
 func trimCost(c *costing, e *call) int64 {
-	const compared = 16 // characters of the set in a step
+	const compared = 64 // octets of the set in a step
+	return c.each(e, compared)
+}
+
+// translateCost is that of looking up each character, of which Postgres finds each anew where it ends.
+func translateCost(c *costing, e *call) int64 {
+	const compared = 32
+	return added(c.each(e, compared), int64(e.fn.over.length(c.env, e, octets))/octetsPerStep)
+}
+
+// each is the cost of comparing each character of a text with each octet of a set, of which a step compares so many.
+func (c *costing) each(e *call, compared int64) int64 {
+	const place = 2 // octets that take as long to compare as it takes to come to the next character
 	x, set := e.args[0], e.args[1]
-	return added(c.arguments(e), int64(c.env.textLength(x, characters))*int64(c.env.octets(set))/compared)
+	return added(c.arguments(e), int64(c.env.textLength(x, characters))*int64(c.env.textLength(set, octets)+place)/compared)
 }
 
 // likeCost is that of reading a text for LIKE, and of looking in it for the part behind

@@ -132,6 +132,15 @@ SELECT count(*) FROM visits WHERE diagnosis SIMILAR TO '(asth|flu)%';
 -- codes by a case-insensitive expression
 SELECT drug, count(*) FROM prescriptions WHERE drug ~* 'in$' GROUP BY drug;
 
+-- chapters of codes
+SELECT count(*) FROM visits WHERE diagnosis ~ '^E1[0-4]' OR diagnosis ~ '^J4[0-7](\.[0-9])?$';
+
+-- codes that are none
+SELECT count(*) FROM visits WHERE diagnosis !~ '^[A-Z][0-9]{2}\.[0-9]$' AND diagnosis ~ '^[^0-9]*$';
+
+-- drugs with a strength
+SELECT drug ~ '[0-9]+ ?mg' AS strength, count(*) FROM prescriptions GROUP BY 1;
+
 -- text by LIKE ANY
 SELECT count(*) FROM visits WHERE diagnosis LIKE ANY (ARRAY['dia%', '%ma']);
 

@@ -96,7 +96,7 @@ SELECT count(*) FROM (SELECT at - lag(at) OVER (PARTITION BY customer_id ORDER B
 -- daily active customers
 SELECT at::date AS day, count(DISTINCT customer_id) FROM events WHERE at >= '2022-06-01' AND at < '2022-07-01' GROUP BY 1 ORDER BY 1;
 
--- pages by pattern (refused)
+-- pages by pattern
 SELECT count(*) FROM events WHERE page ~ '^/item/[0-9]+$';
 
 -- sections of the site
