@@ -22,6 +22,8 @@ type each struct {
 	// open says that FROM is converted: what is joined with it can be named.
 	open  bool
 	joins []*ast.Join
+	// nullable says that an outer join puts NULLs in the place of what is converted.
+	nullable bool
 	// values are those of sub-selects, by their canonical form.
 	values map[string]func() ast.Expr
 	// columns are those of LATERAL that are computed around it, by its place among the items of FROM and their names.
@@ -85,7 +87,16 @@ func (e *each) value(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Exp
 	return made()
 }
 
-// lateral joins what stands for LATERAL with the items before it; nil if nothing does.
+// side converts a side of a join, which may have NULLs in its place.
+func (e *each) side(nullable bool, convert func(*pg.Node) ast.From, n *pg.Node) ast.From {
+	before := e.nullable
+	e.nullable = before || nullable
+	defer func() { e.nullable = before }()
+	return convert(n)
+}
+
+// lateral joins what stands for LATERAL with the items before it; nil if nothing does. What is computed of its groups around it, as
+// the zero of a count, would be no NULL where an outer join has one.
 func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Join {
 	s := j.Rarg.GetRangeSubselect()
 	alias := s.GetAlias().GetAliasname()
@@ -107,7 +118,7 @@ func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Jo
 	}
 	names := columnNames(s.Alias.GetColnames())
 	switch n, limited := position(sel.LimitCount); {
-	case v.a.levels.oneGroup(sel, c.own) && (j.Quals == nil || isTrue(j.Quals)): // it has a row for each: no condition leaves it out
+	case v.a.levels.oneGroup(sel, c.own) && !e.nullable && (j.Quals == nil || isTrue(j.Quals)): // it has a row for each: no condition leaves it out
 		out.Kind = ast.Left
 		e.compute(place, sel, q.groups(sel, alias))
 		names = nil

@@ -164,11 +164,12 @@ func itemLocation(n *pg.Node) int32 {
 
 func (v *queryConverter) join(j *pg.JoinExpr) ast.From {
 	at := itemLocation(j.Rarg)
-	left := v.fromItem(j.Larg)
+	left := v.each.side(j.Jointype == pg.JoinType_JOIN_RIGHT || j.Jointype == pg.JoinType_JOIN_FULL, v.fromItem, j.Larg)
 	if out := v.each.lateral(v, left, j); out != nil {
 		return out
 	}
-	out := &ast.Join{Left: left, Right: v.fromItem(j.Rarg), Natural: j.IsNatural, Using: columnNames(j.UsingClause)}
+	right := v.each.side(j.Jointype == pg.JoinType_JOIN_LEFT || j.Jointype == pg.JoinType_JOIN_FULL, v.fromItem, j.Rarg)
+	out := &ast.Join{Left: left, Right: right, Natural: j.IsNatural, Using: columnNames(j.UsingClause)}
 	out.At = v.a.pos(at)
 	if out.Natural && v.each.columns != nil {
 		v.notYet(at, "NATURAL JOIN beside LATERAL", "Write the join with ON.")
