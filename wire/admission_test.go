@@ -372,6 +372,42 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// TestReloadDuringLogin changes the configuration while a client logs in: it gets its session, unless its user's sessions are ended.
+func TestReloadDuringLogin(t *testing.T) {
+	var p *proxy
+	var config wire.Config
+	var change func()
+	p = start(t, func(c *wire.Config) {
+		verifier := c.Verifier
+		c.Verifier = func(ctx context.Context, user string) (string, bool, error) {
+			change()
+			return verifier(ctx, user)
+		}
+		config = *c
+	})
+	reload := func() {
+		if err := p.Reload(config); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, changes := range map[string]func(){
+		"another configuration": reload, "the end of another": func() { reload(); p.Disconnect("eve") },
+	} {
+		change = changes
+		if got := queryInt(t, p.connect(t), "SELECT 1"); got != "1" {
+			t.Errorf("behind %s a session reads %s", name, got)
+		}
+	}
+	change = func() { reload(); p.Disconnect("ana") }
+	if got := connectError(t, p.url("")); !strings.Contains(got, "57P01") || !strings.Contains(got, "log in again") {
+		t.Errorf("whose sessions are ended reads %s", got)
+	}
+	change = func() {}
+	if got := queryInt(t, p.connect(t), "SELECT 1"); got != "1" {
+		t.Errorf("the next log-in reads %s", got)
+	}
+}
+
 // TestMockKey shows unknown users the same salt after a restart.
 func TestMockKey(t *testing.T) {
 	var salts []string

@@ -53,9 +53,9 @@ func (v *Server) Reload(c Config) error {
 	return nil
 }
 
-// Disconnect ends the sessions of a user, in the middle of a statement too.
+// Disconnect ends the sessions of a user, in the middle of a statement too, and of a log-in.
 func (v *Server) Disconnect(user string) {
-	for _, s := range v.sessions.all() {
+	for _, s := range v.sessions.dismiss(user) {
 		if s.session.User() == user {
 			s.session.end(errShutdown)
 		}
@@ -103,7 +103,8 @@ func (v *Server) accept(ctx, running context.Context, l net.Listener, all *sync.
 			conn.Close()
 			continue
 		}
-		c := &connection{conn: frugal.Direct(conn), config: v.config.Load(), address: addressOf(conn)}
+		moment := v.sessions.moment() // before the configuration is looked at, which is changed before users are disconnected
+		c := &connection{conn: frugal.Direct(conn), config: v.config.Load(), moment: moment, address: addressOf(conn)}
 		if !v.admission.arrive(c.address, c.config.Limits) {
 			conn.Close()
 			continue
@@ -204,8 +205,8 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*relay, error) {
 		return nil, err
 	}
 	s, err := v.open(ctx, c, p, start)
-	if err == nil && c.config != v.config.Load() {
-		// Disconnect may have missed it, and the rule that let it in may not hold any more.
+	if err == nil && v.sessions.isDismissed(c.user, c.moment) {
+		// Disconnect may have missed it, and the rule that let it in does not hold any more.
 		s.mirror.conn.Close()
 		v.sessions.remove(s)
 		err = fatal(pgerr.AdminShutdown, "the configuration has changed: log in again")

@@ -12,10 +12,13 @@ type sessions struct {
 	mu      sync.Mutex
 	byPID   map[uint32]*relay // as clients know them
 	senders *senders
+	// dismissals counts how often the sessions of a user were ended, and dismissed has the number of each user's last.
+	dismissals uint64
+	dismissed  map[string]uint64
 }
 
 func newSessions() *sessions {
-	return &sessions{byPID: map[uint32]*relay{}, senders: newSenders()}
+	return &sessions{byPID: map[uint32]*relay{}, senders: newSenders(), dismissed: map[string]uint64{}}
 }
 
 // add gives the session its cancel key. Clients know it by the mirror's process,
@@ -38,6 +41,29 @@ func (r *sessions) remove(s *relay) {
 	defer r.mu.Unlock()
 	delete(r.byPID, s.key.pid)
 	r.senders.forget(s.process)
+}
+
+// dismiss notes that the sessions of a user are being ended, and returns all that there are.
+func (r *sessions) dismiss(user string) []*relay {
+	r.mu.Lock()
+	r.dismissals++
+	r.dismissed[user] = r.dismissals
+	r.mu.Unlock()
+	return r.all()
+}
+
+// moment returns the number of the last dismissal.
+func (r *sessions) moment() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.dismissals
+}
+
+// isDismissed reports whether the sessions of a user were ended after a moment.
+func (r *sessions) isDismissed(user string, since uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.dismissed[user] > since
 }
 
 // find returns the session of that key, or nil.

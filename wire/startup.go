@@ -185,6 +185,7 @@ func (c *connection) negotiate(ctx context.Context) (startup, error) {
 // A connection is a client that has not logged in.
 type connection struct {
 	config  *Config // of the moment when it was accepted
+	moment  uint64  // among dismissals
 	conn    net.Conn
 	address string // whom admission counts it with
 	tls     bool
