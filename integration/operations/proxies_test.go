@@ -90,6 +90,7 @@ func testSharedRepair(t *testing.T, p *sitetest.Pair) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	marks := mirrorMarks(t, p.First)
 	answers(t, true, p.Conns[:]...)
 	before := p.First.UnitSpent(t)
 	if err := p.Redis.Client.Del(t.Context(), "dp:clinic").Err(); err != nil {
@@ -104,6 +105,7 @@ func testSharedRepair(t *testing.T, p *sitetest.Pair) {
 	p.First.Refuses(t, "went backwards", "run", p.First.Policy)
 	p.First.Refuses(t, "went backwards", "ledger", "verify", p.First.Policy)
 
+	putMarks(t, p.First, marks)              // the mirror is of then, too
 	stray := p.First.OnRedis(t, p.Redis, "") // has no journal that could tell
 	r := stray.Run(t)
 	answers(t, true, sitetest.Dial(t, r.URL("ana")))

@@ -241,7 +241,7 @@ func TestReloadTakesOver(t *testing.T) {
 	_, err = ana.Exec(t.Context(), "patients")
 	sitetest.Fails(t, err, "PB013", "the mirror was made for another policy")
 	s.Command(t, "sync", s.Policy)
-	sitetest.Exec(t, ana, "patients")
+	awaitAnswer(t, ana, "patients")
 	// A table is gone; what was prepared says so.
 	s.Edit(t, "  dear: {view: true}\n", "")
 	s.Edit(t, ", dear, wards]", ", wards]")
