@@ -28,7 +28,7 @@ demo: build ## play a conversation with a demo database, then stop
 
 test: setup-test ## run all tests (under 10 minutes); list those skipped
 	$(GO) vet ./...
-	$(TESTS) -parallel 4 -timeout 20m ./... # of a package; many wait rather than work
+	$(TESTS) -vet=off -parallel 4 -timeout 20m ./... # vetted above; 4 of a package, as many wait rather than work
 
 bare: ## prove on a bare Debian 12 what README.md says, as root and as a user with sudo
 	scripts/bare.sh scripts/two-minutes.sh

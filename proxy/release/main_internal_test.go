@@ -1,0 +1,9 @@
+package release
+
+import (
+	"testing"
+
+	"dpproxy/internal/stattest"
+)
+
+func TestMain(m *testing.M) { stattest.Main(m) }
