@@ -95,8 +95,8 @@ func (e *each) side(nullable bool, convert func(*pg.Node) ast.From, n *pg.Node) 
 	return convert(n)
 }
 
-// lateral joins what stands for LATERAL with the items before it; nil if nothing does. What is computed of its groups around it, as
-// the zero of a count, would be no NULL where an outer join has one.
+// lateral joins what stands for LATERAL with the items before it; nil if nothing does. A count of no rows is a zero that is computed
+// around the join: an outer join would not put NULL in its place.
 func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Join {
 	s := j.Rarg.GetRangeSubselect()
 	alias := s.GetAlias().GetAliasname()
@@ -118,7 +118,7 @@ func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Jo
 	}
 	names := columnNames(s.Alias.GetColnames())
 	switch n, limited := position(sel.LimitCount); {
-	case v.a.levels.oneGroup(sel, c.own) && !e.nullable && (j.Quals == nil || isTrue(j.Quals)): // it has a row for each: no condition leaves it out
+	case v.a.levels.oneGroup(sel, c.own) && !e.nullable && (j.Quals == nil || isTrue(j.Quals)): // each has its row
 		out.Kind = ast.Left
 		e.compute(place, sel, q.groups(sel, alias))
 		names = nil
