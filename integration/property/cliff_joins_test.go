@@ -160,6 +160,11 @@ var joined = []string{
 	"SELECT count(*) FROM labs l WHERE l.value >= 20",
 	"SELECT count(*) FROM visits v LEFT JOIN labs l ON l.visit_id = v.id AND l.value > 20 WHERE v.cost > 20",
 	"SELECT count(*) FROM visits v JOIN patients p ON p.id = v.patient_id JOIN years y ON y.year = p.birth_year WHERE v.cost > 20",
+	// conditions that leave few of the declared bounds: whose each row is is looked up
+	"SELECT count(*) FROM labs l WHERE l.value BETWEEN 297 AND 300",
+	"SELECT sum(l.value) FROM labs l JOIN visits v ON v.id = l.visit_id WHERE l.value BETWEEN 297 AND 300 AND v.cost > 900",
+	"SELECT v.diagnosis, count(*) FROM labs l JOIN visits v ON v.id = l.visit_id JOIN patients p ON p.id = v.patient_id WHERE " +
+		"l.value BETWEEN 297 AND 300 GROUP BY 1",
 	// rows without a hospital
 	"SELECT v.hospital_id, count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id GROUP BY 1",
 	"SELECT count(*) FROM patients p WHERE p.smoker AND EXISTS (SELECT 1 FROM patients o WHERE o.id = p.id AND o.birth_year = 2001)",

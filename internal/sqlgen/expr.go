@@ -175,7 +175,7 @@ func (g exprGenerator) compareTime(c column) string {
 	}
 	return choose(g,
 		c.name+choose(g, " = ", " < ", " >= ", " > ")+typ+choose(g, " '2020-03-01'", " '2020-07-15'", " '2019-12-31'"),
-		c.name+" BETWEEN "+typ+" '2020-02-01' AND "+typ+" '2020-09-01'",
+		c.name+" BETWEEN "+typ+choose(g, " '2020-02-01' AND ", " '2020-08-31' AND ")+typ+" '2020-09-01'", // much, and little of the bounds
 		"extract(month FROM "+c.name+") "+choose(g, "= 6", "< 4", "IN (1, 2)"),
 		"date_trunc('month', "+c.name+") = "+typ+" '2020-06-01'",
 		c.name+" + interval '1 day' > "+typ+" '2020-06-01'",

@@ -65,17 +65,25 @@ func (env *Env) Share(where []Expr) (share *big.Rat, known bool) {
 	share = rat(1)
 	for c, i := range n.columns {
 		all := env.column(c)
-		if !all.Bounded() || all.Low.Cmp(all.High) >= 0 {
+		if !all.Bounded() || c.width(all).Sign() <= 0 {
 			return nil, false
 		}
 		i = i.intersect(all)
-		width := new(big.Rat)
-		if !i.empty && i.Low.Cmp(i.High) < 0 {
-			width.Sub(i.High, i.Low)
-		}
-		share.Mul(share, width.Quo(width, new(big.Rat).Sub(all.High, all.Low)))
+		share.Mul(share, new(big.Rat).Quo(c.width(i), c.width(all)))
 	}
 	return share, true
+}
+
+// width is how many values of a whole number or date an interval has, and how long it is of others.
+func (c *Column) width(i Interval) *big.Rat {
+	switch {
+	case i.empty || i.Low.Cmp(i.High) > 0:
+		return new(big.Rat)
+	case c.Type.Family() == pgtype.IntFamily || c.Type.OID == pgtype.Date:
+		first, last := ceil(i.Low), floor(i.High)
+		return last.Add(last.Sub(last, first), rat(1))
+	}
+	return new(big.Rat).Sub(i.High, i.Low)
 }
 
 // within narrows a column by a condition, if that is a range of it whose ends are known.

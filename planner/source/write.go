@@ -132,7 +132,9 @@ func (p *sourceWriter) uncut(r *relation, own ownConditions) (sqltext.Item, erro
 
 // scan writes a table, joined with those on the path to its unit.
 func scan(r *relation, hops []*relation, own ownConditions) sqltext.Item {
-	var item sqltext.Item = &sqltext.Table{SQL: tableSQL(r), As: r.alias, Protected: r.protected(), Own: own.sql, Most: own.most()}
+	var item sqltext.Item = &sqltext.Table{
+		SQL: tableSQL(r), As: r.alias, Protected: r.protected(), Own: own.sql, Most: own.most(), Few: own.few(),
+	}
 	from := r
 	for i, h := range hops {
 		join := &sqltext.Join{Left: item, Right: &sqltext.Table{SQL: tableSQL(h), As: h.alias, Protected: true}}
@@ -142,7 +144,7 @@ func scan(r *relation, hops []*relation, own ownConditions) sqltext.Item {
 			equal := key + " OPERATOR(pg_catalog.=) " + foreign
 			join.On = append(join.On, equal)
 			join.Links = append(join.Links, sqltext.Link{
-				SQL: equal,
+				SQL: equal, Looked: key + " OPERATOR(pg_catalog.=) ANY (ARRAY[" + foreign + "])",
 				Left: sqltext.End{
 					Of: from.alias, Present: foreign, Indexed: from.table.Begins(step.From[n]),
 					Foreign: refers(from, step.From[n], h, step.Key[n]),

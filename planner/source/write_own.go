@@ -18,10 +18,20 @@ type ownConditions struct {
 // join is read as fast whole, which several processes can do.
 var mostShare = big.NewRat(3, 4)
 
+// fewShare is the largest part at which they count as leaving few. Up to about a twelfth a table is joined as fast by looking
+// up in its index what each row refers to.
+var fewShare = big.NewRat(1, 50)
+
 // most reports whether conditions leave most rows, if values are spread evenly over their bounds.
 func (o ownConditions) most() bool {
 	share, known := o.env.Share(o.list)
 	return len(o.list) > 0 && known && share.Cmp(mostShare) >= 0
+}
+
+// few reports whether conditions leave few rows. Of one value of a column with decimals that is not known.
+func (o ownConditions) few() bool {
+	share, known := o.env.Share(o.list)
+	return len(o.list) > 0 && known && share.Sign() > 0 && share.Cmp(fewShare) <= 0
 }
 
 // own returns the conditions of a relation. Rows that are kept are chosen from those that meet them.

@@ -24,7 +24,7 @@ type leaf struct {
 	item      Item
 	name      string
 	own       []string // conditions on its rows
-	most      bool     // which leave most of them
+	most, few bool     // which leave most of them, or few
 	protected bool
 }
 
@@ -38,9 +38,9 @@ func newChain(it Item) *chain {
 func (c *chain) add(it Item) {
 	switch it := it.(type) {
 	case *Table:
-		c.leaves = append(c.leaves, &leaf{it, it.As, it.Own, it.Most, it.Protected})
+		c.leaves = append(c.leaves, &leaf{item: it, name: it.As, own: it.Own, most: it.Most, few: it.Few, protected: it.Protected})
 	case *Query:
-		c.leaves = append(c.leaves, &leaf{it, it.As, it.Own, it.Most, protects(it)})
+		c.leaves = append(c.leaves, &leaf{item: it, name: it.As, own: it.Own, most: it.Most, protected: protects(it)})
 	case *Among:
 		c.leaves = append(c.leaves, &leaf{item: it, name: it.As, protected: protects(it)})
 	case *Listed: // is alone
@@ -195,13 +195,12 @@ func holdsAll(have map[string]bool, names []string) bool {
 // with conditions. gains says that rows are left out before others are joined.
 func (c *chain) start() (first *leaf, gains bool) {
 	var filtered, protected *leaf
-	unindexed := func(k link) bool { return !k.indexed }
 	for _, l := range c.leaves {
 		order := c.order(l)
 		gains = gains || l.protected && l.filtered()
 		switch complete := c.complete(order); {
 		case !complete:
-		case l.filtered() && !slices.ContainsFunc(order, unindexed):
+		case l.filtered() && !slices.ContainsFunc(order, link.unindexed):
 			return l, true
 		case !l.protected:
 		case filtered == nil && l.filtered():
@@ -228,13 +227,15 @@ func (r *region) chain(c *chain, where []string) (Item, []string) {
 	it, _ := r.item(first.item)
 	from := &Join{Kind: Left, Left: &Table{SQL: "(SELECT)", As: Single}, Right: it, On: first.own}
 	met := slices.Clone(first.own)
-	for _, k := range c.order(first) {
+	order := c.order(first)
+	few := r.looks && first.few && !slices.ContainsFunc(order, link.unindexed)
+	for _, k := range order {
 		next := &Join{Kind: Left, Left: from}
 		if k.outer != nil {
 			r.follow(next, k.outer, len(c.leaves) == 1)
 		} else {
-			r.next(next, k)
-			met = append(met, next.On...)
+			r.next(next, k, few && k.looked())
+			met = append(met, k.conditions()...)
 		}
 		from, r.joins.Scanned = next, r.joins.Scanned || !k.indexed
 	}
@@ -249,14 +250,35 @@ func (r *region) chain(c *chain, where []string) (Item, []string) {
 }
 
 // next writes the join of a relation.
-func (r *region) next(to *Join, k link) {
+func (r *region) next(to *Join, k link, looked bool) {
 	to.Right, _ = r.item(k.leaf.item)
 	for _, l := range k.links {
-		to.On = append(to.On, l.SQL)
 		r.notNull = append(r.notNull, l.Left.Present, l.Right.Present)
+		if looked {
+			to.On = append(to.On, l.Looked)
+			r.looked = true
+		}
 	}
-	to.On = append(to.On, k.leaf.own...)
+	if !looked {
+		to.On = k.conditions()
+	}
 }
+
+// conditions are those on the join of a relation.
+func (k link) conditions() (list []string) {
+	for _, l := range k.links {
+		list = append(list, l.SQL)
+	}
+	return append(list, k.leaf.own...)
+}
+
+// looked reports whether an index is to find the row that each row before refers to. A relation with conditions may have so
+// few rows that a hash table of them is quicker.
+func (k link) looked() bool {
+	return len(k.leaf.own) == 0 && !slices.ContainsFunc(k.links, func(l Link) bool { return l.Looked == "" || l.Right.Of != k.leaf.name })
+}
+
+func (k link) unindexed() bool { return !k.indexed }
 
 // follow writes an outer join of the statement.
 func (r *region) follow(to, j *Join, alone bool) {

@@ -34,11 +34,14 @@ type Joins struct {
 // Even returns a statement that has the same rows as q and is read as above. One without
 // protected rows stays as it is.
 func Even(q *Select) (*Select, Joins) {
-	p := &pass{}
 	s := &survey{}
 	s.query(q)
-	p.chains = s.gains && !s.loose
+	p := &pass{chains: s.gains && !s.loose, looks: true}
 	even, protected := p.query(q)
+	if p.looked && p.joins.Scanned { // there are no look-ups in a statement without nested loops
+		p = &pass{chains: p.chains}
+		even, protected = p.query(q)
+	}
 	if !protected {
 		return q, Joins{}
 	}
@@ -48,6 +51,8 @@ func Even(q *Select) (*Select, Joins) {
 // A pass writes one statement.
 type pass struct {
 	chains bool // all joins of protected rows are chained; otherwise they are read whole
+	looks  bool // chains may have rows looked up
+	looked bool // one has
 	joins  Joins
 }
 

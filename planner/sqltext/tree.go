@@ -43,8 +43,8 @@ type Table struct {
 	// Own are those conditions of the query around it, or of its join, that are on its rows alone: for
 	// [Even].
 	Own []string
-	// Most says that they leave most of its rows, as far as can be told without reading any.
-	Most bool
+	// Most says that they leave most of its rows, Few that they leave few, as far as can be told without reading any.
+	Most, Few bool
 }
 
 // A Query is a sub-select.
@@ -87,6 +87,9 @@ const (
 type Link struct {
 	SQL         string
 	Left, Right End
+	// Looked is the same as SQL, "" for none, for Postgres to look the right end up by an index for each row: of an
+	// equality it may make a hash table of all rows.
+	Looked string
 }
 
 // An End is a column in a link.

@@ -23,6 +23,19 @@ var trees = map[string]*sqltext.Select{
 		&sqltext.Table{SQL: "patients", As: "p", Protected: true, Most: true}, visits("v"), "v.patient = p.id")},
 	"rows of one, most of the other": {Columns: star, Where: []string{"p.smoker", "v.cost > 10"}, From: join(
 		&sqltext.Table{SQL: "patients", As: "p", Protected: true, Most: true}, visits("v"), "v.patient = p.id")},
+	"few rows": {Columns: star, Where: []string{"v.cost > 90"}, From: whose(few)},
+	"few rows, and a condition on the other": {
+		Columns: star, Where: []string{"v.cost > 90", "p.smoker"},
+		From: whose(few),
+	},
+	"few rows, a third that no index finds": {
+		Columns: star, Where: []string{"v.cost > 90"},
+		From: join(whose(few), hospitals("h"), "h.x = v.hospital"),
+	},
+	"few rows, no index elsewhere": {
+		With:    []sqltext.Named{{Name: "x", Query: &sqltext.Select{Columns: star, Where: []string{"q.smoker"}, From: unindexed}}},
+		Columns: star, Where: []string{"v.cost > 90"}, From: whose(few),
+	},
 	"three": {Columns: star, From: join(join(visits("v"), patients("p"), "p.id = v.patient"), hospitals("h"), "h.id = p.x")},
 	"three, by foreign keys": {Columns: star, From: foreign(foreign(visits("v"), patients("p"), "p.id = v.patient"),
 		hospitals("h"), "h.id = p.x")},
@@ -85,9 +98,11 @@ var trees = map[string]*sqltext.Select{
 
 var (
 	// dear is a query with a condition of its own.
-	dear  = &sqltext.Query{As: "d", Select: &sqltext.Select{Columns: star, From: visits("w"), Where: []string{"w.cost > 5"}}}
-	star  = sqltext.Columns("", "*")
-	units = &sqltext.Query{As: "g", Select: &sqltext.Select{
+	dear = &sqltext.Query{As: "d", Select: &sqltext.Select{Columns: star, From: visits("w"), Where: []string{"w.cost > 5"}}}
+	star = sqltext.Columns("", "*")
+	// unindexed is a join by a column without an index.
+	unindexed = join(patients("q"), visits("w"), "w.patient = q.id")
+	units     = &sqltext.Query{As: "g", Select: &sqltext.Select{
 		Columns: []sqltext.Column{{SQL: "patient", As: "u"}, {SQL: "count(*)", As: "n"}}, From: visits("v"), GroupBy: []string{"patient"},
 	}}
 )
@@ -98,6 +113,16 @@ func patients(as string) sqltext.Item {
 
 func visits(as string) sqltext.Item {
 	return &sqltext.Table{SQL: "visits", As: as, Protected: true}
+}
+
+// few are the visits that conditions leave few of.
+var few = &sqltext.Table{SQL: "visits", As: "v", Protected: true, Few: true}
+
+// whose joins visits with their patients, who may be looked up.
+func whose(visits sqltext.Item) *sqltext.Join {
+	j := join(visits, patients("p"), "v.patient = p.id")
+	j.Links[0].Looked = "p.id = ANY (ARRAY[v.patient])"
+	return j
 }
 
 func hospitals(as string) sqltext.Item { return &sqltext.Table{SQL: "hospitals", As: as} }
