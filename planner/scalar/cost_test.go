@@ -24,7 +24,7 @@ var costs = map[string]cost{
 	"md5":       {1.9, 0, 0}, "||": {0.5, 0, 0}, "concat": {0.5, 0, 0}, "octet_length": {0, 0, 0},
 	"length": {0, 5.3, 0}, "char_length": {0, 5.3, 0}, "character_length": {0, 5.3, 0}, "reverse": {0, 7.7, 0},
 	"lower": {0, 10, 0}, "upper": {0, 14, 0}, "initcap": {0, 14, 0},
-	"substring": {0, 7.8, 0}, "substr": {0, 7.8, 0}, "left": {0, 8.7, 0}, "right": {0, 8.7, 0},
+	"substring": {0, 7.8, 0}, "substr": {0, 7.8, 0}, "left": {0, 8.7, 0}, "right": {0, 8.7, 0}, "lpad": {0, 9, 0}, "rpad": {0, 9, 0},
 }
 
 const (

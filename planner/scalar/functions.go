@@ -74,6 +74,7 @@ var functions = index(false,
 	group{trimOf, "btrim text text > text; ltrim text text > text; rtrim text text > text"},
 	group{part, "substring text int4 int4 > text; substr text int4 int4 > text"},
 	group{end, "left text int4 > text; right text int4 > text"},
+	group{padded, "lpad text int4 > text; lpad text int4 text > text; rpad text int4 > text; rpad text int4 text > text"},
 	group{rest, "substring text int4 > text; substr text int4 > text"},
 	group{find, "position text text > int4; strpos text text > int4"},
 	group{prefix, "starts_with text text > bool"},
@@ -110,8 +111,7 @@ var functions = index(false,
 		to_date text text > date; to_timestamp text text > timestamptz; to_timestamp float8 > timestamptz;
 		to_number text text > numeric; to_char interval text > text; to_char numeric text > text; to_char int4 text > text;
 		to_char int8 text > text; to_char float4 text > text; to_char float8 text > text; like_escape text text > text;
-		substring text text > text; substring text text text > text; repeat text int4 > text; lpad text int4 > text;
-		lpad text int4 text > text; rpad text int4 > text; rpad text int4 text > text`},
+		substring text text > text; substring text text text > text; repeat text int4 > text`},
 )
 
 // castFunctions are types whose names Postgres takes as functions too: date(x) is a cast.

@@ -31,6 +31,11 @@ var (
 		bounds: textual, length: argumentLength(1), constants: []int{1}, least: map[int]int64{1: math.MinInt32 + 1},
 		write: textFunction,
 	}
+	// padded is lpad and rpad: as many characters as the argument says, whatever they are filled with.
+	padded = &rule{
+		bounds: textual, length: paddedLength, constants: []int{1, 2}, write: textFunction,
+		makes: func(c *costing, e *call) int { return paddedLength(c.env, e, octets) },
+	}
 	rest = &rule{
 		bounds: textual, length: firstLength(1), constants: []int{1}, least: map[int]int64{1: math.MinInt32},
 		write: textFunction,
@@ -101,6 +106,14 @@ func replacedLength(env *Env, c *call, u unit) int {
 		return 0
 	}
 	return env.textLength(c.args[0], u) * max(1, len(*to))
+}
+
+func paddedLength(env *Env, c *call, u unit) int {
+	n, _, err := env.integer(c.args[1])
+	if err != nil || n > longestText {
+		return longestText + 1
+	}
+	return int(max(n, 0)) * int(u)
 }
 
 // translatedLength is as many characters, each as long as any.
