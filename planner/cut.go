@@ -82,7 +82,7 @@ func (m *Measure) cut(b *BlockPlan, set *GroupingSet, released []*Released, clip
 // unboundedExcess says why nothing bounds what a limit does, and what would.
 func unboundedExcess(e contribution.Excess, what string) string {
 	if e.Few {
-		return "So few are near that limit that nothing bounds " + what + ". " +
+		return "So few are near that limit, as where few rows meet the conditions or none, that nothing bounds " + what + ". " +
 			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state units and max_rows."
 	}
 	return "That limit is below what most have, so that nothing bounds " + what + ". " +

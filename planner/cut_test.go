@@ -88,7 +88,7 @@ var cuts = []cut{
 		"SELECT avg(cost) FROM visits", "auto", "gaussian",
 		[3]int64{0, 3, 24},
 		"For avg(cost), one patient counts up to a limit (chosen for this statement). About 24 have more, at most 29 (95 %). " +
-			"So few are near that limit that nothing bounds what it does to avg(cost). " +
+			"So few are near that limit, as where few rows meet the conditions or none, that nothing bounds what it does to avg(cost). " +
 			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state units and max_rows.",
 	},
 	{
@@ -112,7 +112,7 @@ var cuts = []cut{
 		[3]int64{2, 3, 0},
 		"For count(*), one patient counts with at most 12 rows (chosen for this statement). " +
 			"Perhaps none has more; at most 5 have (95 %). " +
-			"So few are near that limit that nothing bounds what it leaves out. " +
+			"So few are near that limit, as where few rows meet the conditions or none, that nothing bounds what it leaves out. " +
 			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state units and max_rows.",
 	},
 	{

@@ -29,6 +29,8 @@ func TestNoRows(t *testing.T) {
 		"SELECT diagnosis, sum(cost) FROM visits GROUP BY 1 LIMIT 0",
 		"SELECT count(*) FROM (SELECT * FROM visits WHERE 0 = 1) q",
 		"SELECT count(*) FROM visits WHERE NULL",
+		"SELECT count(*) FROM visits WHERE diagnosis = NULL OR cost BETWEEN 500 AND 100 OR cost IN (NULL, NULL)",
+		"SELECT diagnosis, sum(cost) FROM visits WHERE cost BETWEEN '500' AND '100.5' OR NULL < cost GROUP BY diagnosis",
 		"SELECT count(*) FROM patients p JOIN visits v ON p.id = v.patient_id AND 'a' = 'b'",
 		"SELECT count(*) FILTER (WHERE cost > 1), bool_or(cost > 3), corr(cost, score) FROM visits WHERE now() < '2000-01-01'",
 	} {

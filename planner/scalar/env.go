@@ -2,7 +2,9 @@ package scalar
 
 import (
 	"math/big"
+	"slices"
 
+	"dpproxy/parser/ast"
 	"dpproxy/planner/pgtype"
 )
 
@@ -76,14 +78,55 @@ func (env *Env) compute(e Expr) Interval {
 	return Interval{Null: true}
 }
 
-// Never reports whether a condition is a constant that is false or NULL.
+// Never reports whether a condition is true of no row, whatever rows there are: its constants alone say so. That values lie within
+// declared bounds is not relied upon.
 func (env *Env) Never(e Expr) bool {
-	c, ok := e.(*constant)
+	switch e := e.(type) {
+	case *constant:
+		d, err := env.datum(e)
+		return err == nil && (d.null || d.number != nil && d.number.Sign() == 0)
+	case *logic:
+		if e.kind == ast.And {
+			return slices.ContainsFunc(e.args, env.Never)
+		}
+		return e.kind == ast.Or && !slices.ContainsFunc(e.args, func(x Expr) bool { return !env.Never(x) })
+	case *call:
+		return env.neverTrue(e)
+	case *Ref, *cast, *choice, *aggregate, *Query, *term:
+	}
+	return false
+}
+
+// neverTrue reports whether a test compares with NULL, which is never true, or asks for a range whose end is before its beginning.
+func (env *Env) neverTrue(c *call) bool {
+	switch {
+	case c.fn.over == comparison:
+		return slices.ContainsFunc(c.args, env.null)
+	case c.fn.over == inList && c.fn.name == wordIn:
+		return !slices.ContainsFunc(c.args[1:], func(x Expr) bool { return !env.null(x) })
+	case c.fn.over != inRange || c.fn.name != wordBetween:
+		return false
+	case slices.ContainsFunc(c.args, env.null):
+		return true
+	}
+	low, ok := c.args[1].(*constant)
+	high, also := c.args[2].(*constant)
+	if !ok || !also || low.typ != high.typ || !low.typ.Number() && !low.typ.Dated() {
+		return false
+	}
+	l, err := env.datum(low)
+	h, wrong := env.datum(high)
+	return err == nil && wrong == nil && l.number != nil && h.number != nil && l.number.Cmp(h.number) > 0
+}
+
+// null reports whether an expression is a constant that is NULL.
+func (env *Env) null(x Expr) bool {
+	c, ok := x.(*constant)
 	if !ok {
 		return false
 	}
 	d, err := env.datum(c)
-	return err == nil && (d.null || d.number != nil && d.number.Sign() == 0)
+	return err == nil && d.null
 }
 
 // truthValue is false, true or NULL.
