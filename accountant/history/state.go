@@ -287,8 +287,12 @@ func (s *State) raise(e RaiseEntry) error {
 	if err != nil {
 		return err
 	}
-	if !b.Limit.Fits(e.Limit.Loss) || b.Limit == e.Limit.Loss {
-		return fmt.Errorf("history: %v is limited to %v, and %v is not a raise of it", b.Scope, b.Limit, e.Limit.Loss)
+	switch old, limit := b.Limit, e.Limit.Loss; {
+	case old.Measure() == dp.ZCDP && limit.Measure() == dp.PureDP:
+		return fmt.Errorf("history: %v is limited to %v, and %v is not a raise of it: give --delta as well, as the policy has",
+			b.Scope, old, limit)
+	case !old.Fits(limit) || old == limit:
+		return fmt.Errorf("history: %v is limited to %v, and %v is not a raise of it", b.Scope, old, limit)
 	}
 	return putLimit(s, b, e.Limit.Loss)
 }

@@ -83,7 +83,7 @@ func TestBudgetCommands(t *testing.T) {
 			args []string
 		}{
 			{"is not a raise", decide("raise", "unit:patient", "--epsilon", "3", "--delta", "1e-6")},
-			{"is not a raise", decide("raise", "unit:patient", "--epsilon", "4")}, // another measure
+			{"give --delta as well", decide("raise", "unit:patient", "--epsilon", "4")}, // another measure
 			{"does not lower it", decide("lower", "unit:patient", "--epsilon", "4", "--delta", "1e-6")},
 			{"is not frozen", decide("thaw", "unit:patient")},
 			{"dpproxy budget list shows the budgets", decide("freeze", "analyst:nobody")},
