@@ -14,10 +14,13 @@ import (
 
 // fittingSteps is how many amounts are looked at: the one that does not fit tells the one that does, but for prices that grow
 // otherwise, which the next one tells.
-const fittingSteps = 5
+const fittingSteps = 7
 
 // leastStep is the part of an amount that is tried next at most.
 const leastStep = 0.985
+
+// unpricedStep is the part of an amount that is tried next where its price is beyond all numbers.
+const unpricedStep = 0.1
 
 // leastFitting is the part of what a statement spends below which none is named: its error would be that many times as large.
 const leastFitting = 1000
@@ -26,11 +29,12 @@ const leastFitting = 1000
 // and the error that it has then. It reads and charges nothing.
 func (e *execution) fitting(ctx context.Context, analysed *analysed, pre *prelude, refused error) error {
 	short, ok := errors.AsType[*pgerr.Error](refused)
-	if !ok || short.Code != pgerr.BudgetExhausted || short.Detail == "" {
+	unpriced := ok && short.Code == pgerr.Imprecise
+	if !ok || !unpriced && (short.Code != pgerr.BudgetExhausted || short.Detail == "") {
 		return refused
 	}
 	plan, spent, tightest := e.fittingPlan(ctx, analysed, pre)
-	if plan == nil {
+	if plan == nil || tightest.Scope == "" {
 		return refused
 	}
 	set := "SET dp.epsilon = "
@@ -39,11 +43,15 @@ func (e *execution) fitting(ctx context.Context, analysed *analysed, pre *prelud
 	}
 	set += spent
 	told := *short
+	if unpriced { // it is more than any budget has
+		kind, name, _ := strings.Cut(tightest.Scope, " ")
+		told.Code, told.Message = pgerr.BudgetExhausted, fmt.Sprintf("privacy budget of %s %q has no room for the statement", kind, name)
+	}
 	if of, exhausted := strings.CutSuffix(told.Message, " is exhausted"); exhausted {
 		told.Message = of + " has no room for the statement"
 	}
 	told.Message += ": " + set + " still fits"
-	told.Detail += fmt.Sprintf(" The least is left of %s: %s.", tightest.Scope, tightest.Remaining)
+	told.Detail = strings.TrimSpace(told.Detail + fmt.Sprintf(" The least is left of %s: %s.", tightest.Scope, tightest.Remaining))
 	if bars := knownBars(plan); plan.Reduces() == 0 && len(bars) > 0 {
 		told.Detail += " With " + strings.TrimPrefix(set, "SET ") + " the error is: " + strings.Join(bars, ", ") + "."
 	}
@@ -58,7 +66,7 @@ func (e *execution) fittingPlan(
 ) (plan *planner.Plan, spent string, tightest planner.Cost) {
 	spend := pre.settings.Spend()
 	amount := spend
-	for range fittingSteps {
+	for i := range fittingSteps {
 		plan, part, most := e.affords(ctx, analysed, pre, amount)
 		switch {
 		case plan == nil:
@@ -67,6 +75,9 @@ func (e *execution) fittingPlan(
 			return plan, dp.Decimal(amount, 12), tightest
 		case most.Scope != "":
 			tightest = most
+		}
+		if i > 1 {
+			part *= part // prices that grow with the amount itself
 		}
 		if amount = twoFigures(int64(float64(amount) * min(part, leastStep))); amount < spend/leastFitting {
 			return nil, "", tightest
@@ -102,8 +113,12 @@ func (e *execution) affords(
 	known := e.recall(ctx, plan, &lessened)
 	rest := plan.Rest(known.Known())
 	bill := e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, &lessened)
-	if e.p.cashier.Covered(ctx, bill) == nil {
+	covered := e.p.cashier.Covered(ctx, bill)
+	switch own, _ := errors.AsType[*pgerr.Error](covered); {
+	case covered == nil:
 		return plan, 1, tightest
+	case own != nil && own.Code == pgerr.Imprecise:
+		return plan, unpricedStep, tightest
 	}
 	costs, err := e.p.cashier.Costs(ctx, bill)
 	if err != nil {
