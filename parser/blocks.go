@@ -64,9 +64,8 @@ type analysis struct {
 	// inside counts the enclosing parts of a block that are not executed on the
 	// mirror. Their content is judged when the block is converted.
 	inside int
-	// native is set when Postgres itself refuses the statement: the analyst has no
-	// right to change protected tables.
-	native bool
+	// changed is the protected table that the statement would change, which the analyst has no right to; nil if there is none.
+	changed *ast.TableRef
 	// unweighable is a call of dp.weight that is of no aggregate.
 	unweighable *pg.FuncCall
 	// items counts the items of FROM clauses; tables and nodes count converted ones.

@@ -123,7 +123,7 @@ func (s *classification) run(query *pg.Node, form Form) {
 	s.locate(query)
 	s.analyse(query, form)
 	before := priors(s.analysis, s.st.Text, query)
-	if s.st.Class == Relay && len(s.found) > 0 && !s.native {
+	if s.st.Class == Relay && len(s.found) > 0 {
 		s.st.Class = Release
 		s.finish()
 	}
@@ -168,7 +168,10 @@ func (s *classification) analyse(query *pg.Node, form Form) {
 	if misplaced := s.misplaced(); misplaced != nil {
 		s.refuse(misplaced)
 	}
-	if s.refusal != nil && !s.native {
+	switch {
+	case s.changed != nil: // Postgres would say so too, if it came to that before it reads
+		s.st.refuse(pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", s.changed.Resolved.Name))
+	case s.refusal != nil:
 		s.st.refuse(s.refusal)
 	}
 }
@@ -224,7 +227,7 @@ func (s *classification) explain(e *pg.ExplainStmt) {
 	if !measures(e) {
 		defer s.stage(before, Explain)
 	}
-	if s.st.Class != Relay || len(s.found) == 0 || s.native {
+	if s.st.Class != Relay || len(s.found) == 0 {
 		return
 	}
 	if measures(e) {

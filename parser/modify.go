@@ -56,7 +56,7 @@ func (a *analysis) insert(i *pg.InsertStmt, s *scope) {
 func (a *analysis) target(v *pg.RangeVar, s *scope) {
 	ref, _ := a.table(v)
 	if ref.Resolved.Protected {
-		a.native = true
+		a.changed = &ref
 	}
 	it := &item{schema: v.Schemaname, name: v.Relname, known: len(ref.Resolved.Columns) > 0}
 	for _, name := range ref.Resolved.Columns {

@@ -132,7 +132,7 @@ func (s *classification) stage(found []Prior, class Class) {
 	st := s.st
 	refused := st.Class == Refused || slices.ContainsFunc(st.Blocks, func(b *ast.Block) bool { return b.Err != nil })
 	ranks := slices.ContainsFunc(found, func(p Prior) bool { return p.Form == PriorRanks })
-	if len(found) == 0 || !refused && !ranks || st.OnlyRows || st.Class == Relay || st.Class == Empty {
+	if len(found) == 0 || !refused && !ranks || st.OnlyRows || st.Class == Relay || st.Class == Empty || s.changed != nil {
 		return
 	}
 	st.Class, st.Refusal, st.Priors = class, nil, found
