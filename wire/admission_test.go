@@ -376,11 +376,11 @@ func TestReload(t *testing.T) {
 func TestReloadDuringLogin(t *testing.T) {
 	var p *proxy
 	var config wire.Config
-	var change func()
+	var change atomic.Pointer[func()]
 	p = start(t, func(c *wire.Config) {
 		verifier := c.Verifier
 		c.Verifier = func(ctx context.Context, user string) (string, bool, error) {
-			change()
+			(*change.Load())()
 			return verifier(ctx, user)
 		}
 		config = *c
@@ -393,16 +393,17 @@ func TestReloadDuringLogin(t *testing.T) {
 	for name, changes := range map[string]func(){
 		"another configuration": reload, "the end of another": func() { reload(); p.Disconnect("eve") },
 	} {
-		change = changes
+		change.Store(&changes)
 		if got := queryInt(t, p.connect(t), "SELECT 1"); got != "1" {
 			t.Errorf("behind %s a session reads %s", name, got)
 		}
 	}
-	change = func() { reload(); p.Disconnect("ana") }
+	dismiss, rest := func() { reload(); p.Disconnect("ana") }, func() {}
+	change.Store(&dismiss)
 	if got := connectError(t, p.url("")); !strings.Contains(got, "57P01") || !strings.Contains(got, "log in again") {
 		t.Errorf("whose sessions are ended reads %s", got)
 	}
-	change = func() {}
+	change.Store(&rest)
 	if got := queryInt(t, p.connect(t), "SELECT 1"); got != "1" {
 		t.Errorf("the next log-in reads %s", got)
 	}
