@@ -103,7 +103,7 @@ func (g tableGenerator) parts() *table {
 		{name: "pid", kind: integer, typ: "int", notNull: true},
 		{name: "event", kind: integer, typ: "int", notNull: g.chance(50)},
 		{name: "tag", kind: text, typ: "text", values: []string{"x", "y", "z"}},
-		{name: "qty", kind: integer, typ: "int", low: "1", high: choose(g, "9", "3")},
+		{name: "qty", kind: integer, typ: "int", low: "1", high: choose(g, "9", "3", "200")},
 		{name: "price", kind: decimal, typ: "numeric(8,2)", low: "0", high: choose(g, "100", "9.5")},
 	}}
 }
