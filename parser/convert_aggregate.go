@@ -39,11 +39,21 @@ func (v exprConverter) aggregate(n *pg.Node) *ast.Aggregate {
 		v.forbid(f.Location, "an aggregate with a sub-select or with columns of the query around it",
 			"Compute it in the query whose columns it needs, from columns alone.")
 	}
-	out.Args = row.exprs(f.Args)
+	out.Args = arguments(row, name, f)
 	if f.AggFilter != nil {
 		out.Filter = row.expr(f.AggFilter)
 	}
 	return out
+}
+
+// arguments converts those of an aggregate. Rows are counted by the column of their unit.
+func arguments(v exprConverter, name string, f *pg.FuncCall) []ast.Expr {
+	if name == "count" && len(f.Args) == 1 && !f.AggDistinct && f.Args[0].GetColumnRef() != nil {
+		if it, unit, ok := v.each.scope.wholeRow(f.Args[0].GetColumnRef()); ok {
+			return []ast.Expr{&ast.Column{Qualifier: it.name, Name: unit, At: v.a.pos(f.Args[0].GetColumnRef().Location)}}
+		}
+	}
+	return v.exprs(f.Args)
 }
 
 // owns reports whether all columns in the aggregate call are of this level. An aggregate

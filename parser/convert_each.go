@@ -19,6 +19,8 @@ import (
 // An each has what stands for such queries of a level.
 type each struct {
 	scope *scope
+	// exists says that it is the level of an EXISTS, which may be joined with the one around it.
+	exists bool
 	// open says that FROM is converted: what is joined with it can be named.
 	open  bool
 	joins []*ast.Join
@@ -49,6 +51,24 @@ func (e *each) computed(ref *pg.ColumnRef) ast.Expr {
 		return nil
 	}
 	return e.columns[it][c.name]()
+}
+
+// qualifier is the table of a bare name of an EXISTS: where both levels have the name it is that of the EXISTS itself, and stays so if
+// they are joined.
+func (e *each) qualifier(ref *pg.ColumnRef) string {
+	if !e.exists || e.scope.parent == nil || e.scope.parent.parent == nil {
+		return ""
+	}
+	outer := e.scope.parent.parent
+	it, c, ok := e.scope.own(ref)
+	there, _, also := outer.own(ref)
+	switch {
+	case ok && outer.find(c.name).count > 0:
+		return e.scope.items[it].name
+	case !ok && also && e.scope.reach(ref) == around && e.scope.named("", outer.items[there].name) < 0:
+		return outer.items[there].name
+	}
+	return ""
 }
 
 // value converts a sub-select of one value that is an aggregate of rows of the unit of each row, or of the first of them; nil if it

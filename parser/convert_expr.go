@@ -90,6 +90,7 @@ func (v exprConverter) column(ref *pg.ColumnRef) ast.Expr {
 	out := &ast.Column{Name: names[len(names)-1], At: v.a.pos(ref.Location)}
 	switch len(names) {
 	case 1:
+		out.Qualifier = v.each.qualifier(ref)
 	case 2:
 		out.Qualifier = names[0]
 	case 3:

@@ -30,7 +30,8 @@ func (v *queryConverter) rows(sel *pg.SelectStmt, location int32) ast.Rows {
 		return nil
 	}
 	v.tail(sel, location)
-	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1, each: &each{scope: level.scope}}
+	own := &each{scope: level.scope, exists: sel == v.exists}
+	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1, each: own}
 	switch {
 	case len(sel.ValuesLists) > 0:
 		v.forbid(location, "VALUES", "Write a list with IN, or keep the values in a table.")

@@ -106,7 +106,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 		}
 	}
 	ref, known := a.table(v)
-	it := &item{schema: v.Schemaname, name: v.Relname, known: known && len(ref.Resolved.Columns) > 0}
+	it := &item{schema: v.Schemaname, name: v.Relname, known: known && len(ref.Resolved.Columns) > 0, table: ref.Resolved.Protected}
 	for _, name := range ref.Resolved.Columns {
 		unit := ref.Resolved.Protected && name == ref.Resolved.Unit
 		it.columns = append(it.columns, column{name: name, unit: unit})

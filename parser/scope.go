@@ -28,6 +28,7 @@ type item struct {
 	aliased bool
 	columns []column
 	known   bool // columns are all of them
+	table   bool // it is a protected table
 }
 
 // A column of an item or of a query; unit says that it identifies the privacy unit, lacking that it is
@@ -281,12 +282,34 @@ func (s *scope) isUnit(n *pg.Node) bool {
 	return false
 }
 
+// wholeRow returns the item whose whole rows a reference means, and the column of the unit in it, which has a value wherever there is a
+// row of the table; false if it means anything else.
+func (s *scope) wholeRow(ref *pg.ColumnRef) (it *item, unit string, ok bool) {
+	names, plain := stringsOf(ref.GetFields())
+	star := !plain && len(ref.GetFields()) == len(names)+1
+	column := func(l *scope) presence { return l.has(names[0]) }
+	if len(names) == 0 || !star && (len(names) > 1 || s.outermost(column) >= 0) {
+		return nil, "", false
+	}
+	schema, name := splitQualifier(names, len(names)+1)
+	i := s.named(schema, name)
+	if i < 0 || !s.items[i].table {
+		return nil, "", false
+	}
+	for _, c := range s.items[i].columns {
+		if c.unit {
+			return s.items[i], c.name, true
+		}
+	}
+	return nil, "", false
+}
+
 // rename gives an item its alias and its column aliases.
 func rename(it *item, alias *pg.Alias) *item {
 	if alias == nil {
 		return it
 	}
-	out := &item{name: alias.Aliasname, aliased: true, known: it.known}
+	out := &item{name: alias.Aliasname, aliased: true, known: it.known, table: it.table}
 	out.columns = append(out.columns, it.columns...)
 	names, _ := stringsOf(alias.Colnames)
 	for i, name := range names {

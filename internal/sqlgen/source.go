@@ -290,6 +290,9 @@ func (g sourceGenerator) semiJoin(src source) string {
 		return ""
 	}
 	u := src.units[0]
+	if u == "e.uid" && g.chance(10) {
+		return "e.id NOT IN (SELECT place FROM places" + choose(g, "", " WHERE fee > 1") + ")"
+	}
 	if u == "e.uid" && g.chance(40) {
 		return choose(g, "EXISTS", "NOT EXISTS") + " (SELECT 1 FROM events s WHERE s.uid = e.uid AND " +
 			choose(g, "s.n > e.n", "s.n < e.n AND s.day >= e.day", "s.day > e.day AND s.day <= e.day + 30", "s.kind <> e.kind") + ")"

@@ -208,5 +208,8 @@ func (g statementGenerator) countUnits(src source) aggregate {
 	if len(src.units) == 0 {
 		return aggregate{"count(*)", Count, "count"}
 	}
+	if alias, _, _ := strings.Cut(src.units[0], "."); strings.Contains(src.from, "events "+alias) && g.chance(40) {
+		return aggregate{"count(" + alias + choose(g, "", ".*") + ")", Count, "count of rows of a table"}
+	}
 	return aggregate{"count(DISTINCT " + src.units[0] + ")", Count, "count of units"}
 }

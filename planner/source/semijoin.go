@@ -19,7 +19,7 @@ func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
 	case !inner.Protected() && len(inner.ties) == 0 && inner.match == nil: // it is the same for all rows
 		return nil, notHere(j.at, "Compare a column of the sub-select with one of the query around it by =.",
 			"a sub-select on protected data that says nothing of the row cannot be used")
-	case !inner.Protected() && !j.units: // public rows decide
+	case !inner.Protected() && (!j.not || j.valued): // public rows decide
 		return j, nil
 	case inner.Protected() && !p.Protected(): // rows of any unit would decide about a row of no unit
 		return nil, pgerr.New(pgerr.Ownership, "whether a public row is kept depends on protected rows").At(j.at).
@@ -27,7 +27,7 @@ func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
 	}
 	// NOT IN is NULL for every row as soon as the sub-select has one NULL, whosever it is: it takes
 	// units alone, which are never NULL.
-	if j.units && !p.comparesUnits(j) {
+	if j.not && !p.comparesUnits(j) {
 		return nil, notHere(j.at, "Use NOT EXISTS with an equality, or IN.",
 			"NOT IN (SELECT ...) on protected data takes columns that identify the %s on both sides", unit)
 	}

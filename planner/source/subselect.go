@@ -83,7 +83,8 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 		return nil, notHere(e.At, "Use EXISTS with an equality.",
 			"IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
 	}
-	return sc.semijoin(inner, &semijoin{at: e.At, units: e.Not})
+	_, column := e.X.(*ast.Column)
+	return sc.semijoin(inner, &semijoin{at: e.At, not: e.Not, valued: column && inner.neverNull()})
 }
 
 // comparedByIn resolves the left side of IN: a column of the level around, or a constant.

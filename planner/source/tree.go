@@ -90,8 +90,8 @@ type semijoin struct {
 	query *scalar.Query
 	inner *level
 	at    int
-	// units says that it was written as NOT IN: both sides must be units.
-	units bool
+	// not says that it was written as NOT IN: both sides must be units, or valued: neither is ever NULL.
+	not, valued bool
 }
 
 // protected reports whether the rows belong to privacy units.

@@ -13,11 +13,11 @@ func (l *level) WriteQuery(w *scalar.Writer, q *scalar.Query) (string, error) {
 	j := all[slices.IndexFunc(all, func(j *semijoin) bool { return j.query == q })]
 	asked := l.asked(j)
 	switch {
-	case asked && j.units:
+	case asked && j.not:
 		return "(NOT " + l.asking(j) + ")", nil
 	case asked:
 		return l.asking(j), nil
-	case j.units:
+	case j.not:
 		sql, err := j.inner.existsSQL(w)
 		return "(NOT " + sql + ")", err
 	case j.inner.unmatched:

@@ -231,6 +231,13 @@ WHERE coalesce(x.value, 0) > 150 GROUP BY p.sex;
 -- patients with a prescription for long, as a key
 SELECT EXISTS (SELECT 1 FROM prescriptions r WHERE r.patient_id = p.id AND r.days > 80) AS long, sex, count(*) FROM patients p GROUP BY 1, 2;
 
+-- another visit in the same quarter, by bare names
+SELECT count(*) FROM visits v WHERE EXISTS (
+  SELECT 1 FROM visits w WHERE patient_id = v.patient_id AND admitted > v.admitted AND admitted < v.admitted + interval '90 days');
+
+-- visits outside of the large hospitals
+SELECT region, count(*) FROM visits v JOIN patients p ON p.id = v.patient_id WHERE hospital_id NOT IN (SELECT id FROM hospitals WHERE beds > 400) GROUP BY 1;
+
 -- quartiles of cost by ntile
 SELECT quartile, min(cost), max(cost) FROM (SELECT cost, ntile(4) OVER (ORDER BY cost) AS quartile FROM visits) t GROUP BY quartile;
 
@@ -277,5 +284,5 @@ SELECT *, count(*) OVER (PARTITION BY diagnosis) FROM visits;
 -- first visit of each patient as rows (refused)
 SELECT DISTINCT ON (patient_id) * FROM visits ORDER BY patient_id, admitted;
 
--- rows of an outer join (refused)
+-- rows of an outer join
 SELECT p.region, count(v.*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id GROUP BY p.region;
