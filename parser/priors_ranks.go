@@ -20,6 +20,7 @@ type Ranking struct {
 	value      string // of the row
 	descending bool
 	nullsFirst bool
+	upTo       bool     // a row at a released value is above it: cume_dist counts the rows up to a value, with those that are equal
 	steps      []string // the results, as literals, between the released values, one more than these
 	typ        string   // of the results
 	as         string   // a name behind all
@@ -156,6 +157,7 @@ func (s *seeker) stepsOf(f *pg.FuncCall, target *pg.ResTarget, whole bool, c *ra
 		}
 		return true
 	case "percent_rank", "cume_dist":
+		c.upTo = name == "cume_dist"
 		output, known := outputName(target)
 		if len(f.Args) != 0 || !whole || !known {
 			return false
@@ -337,7 +339,11 @@ func (k *Ranking) choice(r PriorResult, row [][]byte, keys int) string {
 	if k.nullsFirst {
 		b.WriteString(" WHEN (" + k.value + ") IS NULL THEN " + k.steps[0])
 	}
-	compare := map[bool]string{false: " <= ", true: " >= "}[k.descending]
+	compare := map[bool]string{false: " <", true: " >"}[k.descending]
+	if !k.upTo {
+		compare += "="
+	}
+	compare += " "
 	for i, cell := range row[keys:] {
 		if cell == nil {
 			return k.none()
@@ -356,6 +362,6 @@ func (k *Ranking) same(of *Ranking) bool {
 	if k == nil || of == nil {
 		return k == of
 	}
-	return k.value == of.value && k.descending == of.descending && k.nullsFirst == of.nullsFirst && k.as == of.as &&
+	return k.value == of.value && k.descending == of.descending && k.nullsFirst == of.nullsFirst && k.upTo == of.upTo && k.as == of.as &&
 		slices.Equal(k.steps, of.steps)
 }

@@ -214,7 +214,19 @@ func (e chosenPercentile) radius(r observation) float64 {
 	return most
 }
 
-func (chosenPercentile) said() string { return "rank within %s rows" }
+// said names the width of the buckets too, where a bucket has several values: the rank is that of the value's bucket.
+func (e chosenPercentile) said() string {
+	const rank = "rank within %s rows"
+	width := new(big.Rat).SetInt64(e.shape.Width())
+	switch family := e.ranked.result.Family(); {
+	case e.shape.Width() == 1 || family == pgtype.InstantFamily:
+		return rank
+	case family == pgtype.DateFamily:
+		return rank + ", in steps of " + width.RatString() + " days"
+	}
+	step, _ := width.Mul(width, e.ranked.of.values.step).Float64()
+	return rank + ", in steps of " + Number(step)
+}
 
 func (e chosenPercentile) rows(r observation) (low, high, fewest float64) {
 	return r.rowsOfChoice(e.ranked.histogram)

@@ -72,7 +72,7 @@ var sensitivityStatements = []string{
 	"SELECT count(*) FROM labs WHERE value > 3 OR value IS NULL",
 	"SELECT hospital_id, count(*), sum(cost), avg(tip) FROM visits GROUP BY 1",
 	"SELECT CASE WHEN weight > 5 THEN bpchar 'a' ELSE bpchar 'a  ' END, count(*) FROM patients GROUP BY 1", // one group, spelled twice
-	"SELECT DISTINCT id FROM visits",
+	"SELECT DISTINCT hospital_id FROM visits",
 	"SELECT d.c > 5, d.c, count(*) FROM (SELECT id, CASE WHEN smoker THEN birth_year / 100 END AS c FROM patients) " +
 		"d WHERE (d.c < 100) IS UNKNOWN GROUP BY 1, 2", // one empty list of two types
 	"SELECT diagnosis, min(cost), percentile_cont(0.5) WITHIN GROUP (ORDER BY steps) FROM visits GROUP BY 1",

@@ -88,7 +88,8 @@ func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool) (*
 
 // planBlock plans one block but for its mechanisms. It adds to the cost of the statement's reads for one row.
 func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64) (*BlockPlan, error) {
-	if !b.source.Concealing() && b.source.Never(env) {
+	none := !s.Sample && !b.source.Concealing()
+	if none && b.source.Never(env) {
 		return b.planNone(), nil
 	}
 	var err error
@@ -106,7 +107,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		if err != nil {
 			return nil, err
 		}
-		if len(b.sets) == 1 && !g.Private() && g.size == 0 && !b.source.Concealing() { // none of the public groups meets the conditions
+		if none && len(b.sets) == 1 && !g.Private() && g.size == 0 { // none of the public groups meets the conditions
 			return b.planNone(), nil
 		}
 		if err := q.chooseTop(b, g, env, s); err != nil {
@@ -209,6 +210,8 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 		if g.partitions, ok = newPartitions(keys, lists); !ok {
 			return nil, tooManyGroups(sp.b.keys[keys[0]].at)
 		}
+	} else if err := sp.refuseOwnGroups(keys, unit); err != nil {
+		return nil, err
 	}
 	if len(sp.b.aggregates) == 0 && public {
 		return g, nil
@@ -226,4 +229,19 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 	}
 	g.weigh()
 	return g, nil
+}
+
+// refuseOwnGroups refuses private groups of one unit each: none can be shown, whatever is charged.
+func (sp *specializer) refuseOwnGroups(keys []int, unit string) error {
+	var list []scalar.Expr
+	for _, k := range keys {
+		list = append(list, sp.b.keys[k].expr)
+	}
+	if len(keys) == 0 || sp.b.source.Concealing() || !sp.b.source.OneUnit(list) {
+		return nil
+	}
+	return pgerr.New(pgerr.PrivateGroupKey, "a group for each value of this key would be rows of one %s", unit).At(sp.b.keys[keys[0]].at).
+		WithDetail("No such group can be shown.").
+		WithHint("Group by what many of them share. A sub-select for each value has the column that identifies the %s in GROUP BY too; "+
+			"what is counted of each row's own matches is a LEFT JOIN by this key.", unit)
 }

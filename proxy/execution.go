@@ -121,6 +121,7 @@ func (e *execution) plan(analysed *analysed, pre *prelude) (*planner.Plan, error
 		Contribution: pre.settings.Contribution, ShowSmallGroups: pre.settings.ShowSmall, Consistent: pre.settings.Consistent,
 		Top:    pre.settings.Top,
 		Limits: e.p.cfg.Limits,
+		Sample: e.part.samples(),
 	})
 	if err != nil {
 		return nil, err

@@ -23,7 +23,11 @@ type part struct {
 	whole  asked          // the statement, of which prices are shown
 	within []planner.Cost // its price without being asked for again; nil: nothing was said
 	silent bool           // nothing of it is told: an EXPLAIN needs its result
+	sample bool           // constants of it stand for a result that is not known
 }
+
+// samples reports whether an execution is a rehearsal with samples in it.
+func (p *part) samples() bool { return p != nil && p.sample }
 
 // quiet reports whether nothing of an execution is told.
 func (p *part) quiet() bool { return p != nil && p.silent }
@@ -104,12 +108,23 @@ const ownErrors = "The released results that it uses have errors of their own, t
 // ownRanks is said of one that ranks rows by them.
 const ownRanks = "Its ranks are told by released values: tiles are of nearly equal size, and rows of equal value are in the same one."
 
+// ownGroups is said of one that uses a value of each group.
+const ownGroups = "Of a group that is not shown there is no value: it is NULL in all its rows."
+
 // remark is what is said of the answer behind the results that it uses.
 func (s *staging) remark() string {
-	if slices.ContainsFunc(s.text.stmt.Priors, func(p parser.Prior) bool { return p.Form == parser.PriorRanks }) {
-		return ownErrors + " " + ownRanks
+	said := ownErrors
+	if s.has(parser.PriorGroups) {
+		said += " " + ownGroups
 	}
-	return ownErrors
+	if s.has(parser.PriorRanks) {
+		said += " " + ownRanks
+	}
+	return said
+}
+
+func (s *staging) has(f parser.PriorForm) bool {
+	return slices.ContainsFunc(s.text.stmt.Priors, func(p parser.Prior) bool { return p.Form == f })
 }
 
 // newStaging begins with nothing that is known.
@@ -139,6 +154,7 @@ func (s *staging) rehearse(ctx context.Context, m *wire.Asker, each func(p *prio
 		case p.public:
 			s.results[i], err = p.result(ctx, m, p.text.stmt.Text)
 		default:
+			p.part.sample = !s.uses(p.of)
 			o, failed := outlookOf(ctx, p.execution, m, p.bound)
 			if failed != nil || o.shadowed {
 				return s.within(p.of, failed)
@@ -170,6 +186,7 @@ func (s *staging) rehearse(ctx context.Context, m *wire.Asker, each func(p *prio
 	if err != nil {
 		return err
 	}
+	next.part.sample = slices.Contains(s.known, false)
 	o, err := outlookOf(ctx, next, m, s.bound)
 	if err != nil || o.shadowed {
 		return s.moved(err, s.results)

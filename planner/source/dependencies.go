@@ -334,6 +334,11 @@ func identifiable(keys []scalar.Expr) []*scalar.Column {
 	return cols
 }
 
+// OneUnit reports whether rows with the same values of the keys are of one unit, and that because of the keys.
+func (p *proof) OneUnit(keys []scalar.Expr) bool {
+	return p.Protected() && p.deps.closureOf(identifiable(keys)).has(p.unit()) && !p.deps.closureOf(nil).has(p.unit())
+}
+
 // PerUnit reports whether the expression has one value in all rows of a unit.
 func (p *proof) PerUnit(e scalar.Expr) bool {
 	return p.Protected() && p.perUnitClosure(nil).hasAll(e.Columns())

@@ -20,6 +20,7 @@ import (
 	"dpproxy/internal/stattest"
 	"dpproxy/mirror"
 	"dpproxy/parser"
+	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
@@ -130,6 +131,9 @@ func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) 
 		levels, err := source.Levels(cat, b, func(folds []scalar.Fold) []scalar.Value {
 			return plannertest.Evaluate(t, mirrorOf(t, conn), folds, nil, nil)
 		})
+		if refusal, ok := errors.AsType[*pgerr.Error](err); ok && refusal.Code == pgerr.NoBounds { // public values are its bounds
+			return nil
+		}
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}

@@ -75,7 +75,8 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 		return nil, err
 	}
 	inner.tie(inner.resolved.match)
-	inner.resolved.unmatched = !e.Not && !mustBeTrue && !inner.neverNull()
+	hasValues := isValue(left) && isValue(right) && inner.neverNull()
+	inner.resolved.unmatched = !e.Not && !mustBeTrue && !hasValues
 	if err := inner.prove(); err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 			"IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
 	}
 	_, column := e.X.(*ast.Column)
-	return sc.semijoin(inner, &semijoin{at: e.At, not: e.Not, valued: column && inner.neverNull()})
+	return sc.semijoin(inner, &semijoin{at: e.At, not: e.Not, valued: column && hasValues})
 }
 
 // comparedByIn resolves the left side of IN: a column of the level around, or a constant.
@@ -159,7 +160,17 @@ func (d *draft) semijoin(inner scope, j *semijoin) (scalar.Expr, error) {
 	return j.query, err
 }
 
-// neverNull reports whether both sides that IN compares are never NULL.
+// isValue reports whether an expression is NULL only as its column is: what is computed of a column that has a value can be NULL.
+func isValue(x ast.Expr) bool {
+	if cast, ok := x.(*ast.Cast); ok {
+		return isValue(cast.X)
+	}
+	constant, ok := x.(*ast.Const)
+	_, column := x.(*ast.Column)
+	return column || ok && constant.Kind != ast.Null
+}
+
+// neverNull reports whether the columns that IN compares are never NULL.
 func (sc scope) neverNull() bool {
 	return !slices.ContainsFunc(sc.resolved.match.Columns(), func(c *scalar.Column) bool {
 		if sc.resolved.isOuter(c) {
