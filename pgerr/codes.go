@@ -65,7 +65,7 @@ var (
 	Ownership = declare("PB007", "ownership_unclear",
 		"The rows of the statement do not each belong to exactly one privacy unit.")
 	PrivateGroupKey = declare("PB008", "private_group_key",
-		"A grouping column has no public values in the policy.")
+		"A grouping column has no public values in the policy, or its values are each of one privacy unit.")
 	ReadFailed = declare("PB009", "protected_read_failed",
 		"The read of protected data did not finish. The reason is withheld, since it may depend on the data. The charge stays.")
 	ReadInterrupted = declare("PB017", "protected_read_interrupted",

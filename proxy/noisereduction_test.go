@@ -203,7 +203,7 @@ func TestTargetOfNoGroups(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, large(t))
 	ana := w.client(t, "ana")
 	ana.set(t, "dp.relative_error = 0.1")
-	const sql = "SELECT count(*) FROM (SELECT id, count(*) FROM visits GROUP BY 1) AS t"
+	const sql = "SELECT count(*) FROM (SELECT id::text, count(*) FROM visits GROUP BY 1) AS t"
 	if n := ana.number(t, sql); n != 0 {
 		t.Fatalf("%v groups of one unit each", n)
 	}

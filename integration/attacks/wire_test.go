@@ -4,6 +4,7 @@ import (
 	big "encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,7 +192,8 @@ func testLyingParameters(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 			before, _ := sitetest.Charges(t, s)
 			res := conn.ExecParams(t.Context(), sql, [][]byte{c.value}, []uint32{c.oid}, []int16{c.format}, nil).Read()
 			after, _ := sitetest.Charges(t, s)
-			if res.Err != nil == (after > before) {
+			free := c.value == nil && slices.Contains([]string{"=", "<", ">="}, op) // NULL, of which no row is told
+			if res.Err != nil == (after > before) && !free || free && (res.Err != nil || after > before) {
 				t.Errorf("%s with type %d and %.20q: %d charges, %v", sql, c.oid, c.value, after-before, res.Err)
 			}
 		}
