@@ -45,6 +45,9 @@ func searchOf(e *pg.A_Expr) (s search, ok bool) {
 // search converts a test for a regular expression to tests of plain SQL that stand for it. The text is converted, and
 // counted, for each.
 func (v exprConverter) search(s search, location int32) ast.Expr {
+	if v.err != nil { // of a text that searches another one, the copies are too many soon
+		return nil
+	}
 	alternatives, err := pattern.Compile(s.pattern, pattern.Kind{Folded: s.folded, Similar: s.similar})
 	if refusal := (*pattern.RefusedError)(nil); errors.As(err, &refusal) {
 		v.forbid(location, refusal.What, refusal.Hint)

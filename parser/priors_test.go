@@ -35,3 +35,23 @@ func TestRepeatedExpressions(t *testing.T) {
 		}
 	}
 }
+
+// TestRankOfAReleasedValue ranks a row at a released value: by percent_rank it is below what is above that value, by cume_dist, which
+// counts the rows that are equal, it is above what is below.
+func TestRankOfAReleasedValue(t *testing.T) {
+	released := parser.PriorResult{Names: []string{"cut"}, Types: []string{"integer"}, Rows: [][][]byte{{[]byte("7")}}}
+	for over, want := range map[string]string{
+		"percent_rank() OVER (ORDER BY cost)":      `WHEN (cost) <= CAST('7' AS integer)`,
+		"percent_rank() OVER (ORDER BY cost DESC)": `WHEN (cost) >= CAST('7' AS integer)`,
+		"cume_dist() OVER (ORDER BY cost)":         `WHEN (cost) < CAST('7' AS integer)`,
+		"cume_dist() OVER (ORDER BY cost DESC)":    `WHEN (cost) > CAST('7' AS integer)`,
+	} {
+		script, err := parser.Parse("SELECT count(*) FROM (SELECT "+over+" AS r FROM visits) t WHERE r > 0.9", clinic)
+		if err != nil || len(script.Statements[0].Priors) != 1 {
+			t.Fatal(over, err)
+		}
+		if got := script.Statements[0].Priors[0].Result(released); !strings.Contains(got, want) {
+			t.Errorf("%s is told by %s", over, got)
+		}
+	}
+}

@@ -217,15 +217,19 @@ func (e chosenPercentile) radius(r observation) float64 {
 // said names the width of the buckets too, where a bucket has several values: the rank is that of the value's bucket.
 func (e chosenPercentile) said() string {
 	const rank = "rank within %s rows"
-	width := new(big.Rat).SetInt64(e.shape.Width())
-	switch family := e.ranked.result.Family(); {
-	case e.shape.Width() == 1 || family == pgtype.InstantFamily:
+	const microseconds = 1e-6
+	width := e.shape.Width()
+	if width == 1 {
 		return rank
-	case family == pgtype.DateFamily:
-		return rank + ", in steps of " + width.RatString() + " days"
 	}
-	step, _ := width.Mul(width, e.ranked.of.values.step).Float64()
-	return rank + ", in steps of " + Number(step)
+	switch e.ranked.result.Family() { //nolint:exhaustive // numbers follow
+	case pgtype.DateFamily:
+		return rank + ", in steps of " + Number(float64(width)) + " days"
+	case pgtype.InstantFamily:
+		return rank + ", in steps of " + Number(float64(width)*microseconds) + " s"
+	}
+	step, _ := e.ranked.of.values.step.Float64()
+	return rank + ", in steps of " + Number(float64(width)*step)
 }
 
 func (e chosenPercentile) rows(r observation) (low, high, fewest float64) {

@@ -3,6 +3,7 @@ package scalar
 import (
 	"math/big"
 	"slices"
+	"strings"
 
 	"dpproxy/parser/ast"
 	"dpproxy/planner/pgtype"
@@ -41,12 +42,12 @@ type Column struct {
 	Extent Expr
 }
 
-// Ellipsis stands where people would read a name that no analyst may see.
+// Ellipsis stands where people would read a name that no analyst may see, or that none has written.
 const Ellipsis = "…"
 
 // Shown writes the name of the column for people.
 func (c *Column) Shown() string {
-	if c.Untold {
+	if c.Untold || strings.HasPrefix(c.Name, ast.OwnPrefix) {
 		return Ellipsis
 	}
 	return c.Name
