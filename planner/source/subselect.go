@@ -162,12 +162,14 @@ func (d *draft) semijoin(inner scope, j *semijoin) (scalar.Expr, error) {
 
 // isValue reports whether an expression is NULL only as its column is: what is computed of a column that has a value can be NULL.
 func isValue(x ast.Expr) bool {
+	if _, column := x.(*ast.Column); column {
+		return true
+	}
 	if cast, ok := x.(*ast.Cast); ok {
-		return isValue(cast.X)
+		x = cast.X
 	}
 	constant, ok := x.(*ast.Const)
-	_, column := x.(*ast.Column)
-	return column || ok && constant.Kind != ast.Null
+	return ok && constant.Kind != ast.Null
 }
 
 // neverNull reports whether the columns that IN compares are never NULL.
