@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,11 +22,12 @@ type Insertion struct {
 }
 
 // ErrorColumns returns what makes the errors of a query's columns columns of their own, behind all others: of a column
-// x that is computed of aggregates, x_error. It is NULL where x is more than an aggregate that is cast,
-// rounded, or COALESCE of it and constants. The query is a SELECT, also in PREPARE, COPY, DECLARE and
+// x that is computed of aggregates, x_error. The confidence in [0.5, 1) is that of errors over several aggregates; those of one have
+// the session's. The error is NULL where x is more than an aggregate that is cast, rounded, or COALESCE of it and constants, and
+// more than arithmetic of counts, sums and averages. The query is a SELECT, also in PREPARE, COPY, DECLARE and
 // CREATE TABLE AS, without DISTINCT, or one of all or some columns of such a sub-select or WITH query. Others have none:
 // rows that differ by their errors alone would be different ones.
-func (s *Statement) ErrorColumns() []Insertion {
+func (s *Statement) ErrorColumns(confidence float64) []Insertion {
 	toks, comments, err := scan(s.Text)
 	if err != nil || guard(toks) != nil {
 		return nil
@@ -43,7 +45,7 @@ func (s *Statement) ErrorColumns() []Insertion {
 	if sel == nil {
 		return nil
 	}
-	w := &errorColumns{l: &locator{text: s.Text, toks: toks}, root: query, folded: lower(s.Text)}
+	w := &errorColumns{l: &locator{text: s.Text, toks: toks}, root: query, folded: lower(s.Text), confidence: confidence}
 	w.selected(sel)
 	slices.SortFunc(w.insertions, func(x, y Insertion) int { return x.At - y.At })
 	return w.insertions
@@ -54,6 +56,7 @@ type errorColumns struct {
 	l          *locator
 	root       *pg.Node
 	folded     string // the text, to tell which names are taken
+	confidence float64
 	insertions []Insertion
 }
 
@@ -80,7 +83,7 @@ func (w *errorColumns) aggregated(sel *pg.SelectStmt) []errorColumn {
 		if t == nil || isStar(t.Val) || !isNoisy(t.Val) {
 			continue
 		}
-		value := w.errorOf(t.Val)
+		value := cmp.Or(w.errorOf(t.Val), w.arithmetic(t.Val))
 		if value == "" {
 			value = "CAST(NULL AS float8)"
 		}

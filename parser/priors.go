@@ -64,8 +64,11 @@ func (p Prior) Before(at int) int {
 	return p.span.Start + at
 }
 
-// maxPriors bounds the queries that are answered before a statement.
-const maxPriors = 4
+// maxPriors bounds the different queries that are answered before a statement, and maxFound the places where their results stand.
+const (
+	maxPriors = 4
+	maxFound  = 16
+)
 
 // Priors are those of a statement, each behind those that it uses.
 type Priors []Prior

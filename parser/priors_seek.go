@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"fmt"
 	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
@@ -54,10 +55,23 @@ func priors(a *analysis, text string, stmt *pg.Node) []Prior {
 			s.ranked(sel)
 		}
 	})
-	if s.lost || len(s.found) > maxPriors {
+	if s.lost || len(s.found) > maxFound {
 		return nil
 	}
-	return s.inOrder()
+	list := s.inOrder()
+	if different(list) > maxPriors {
+		return nil
+	}
+	return list
+}
+
+// different counts the queries that are not asked again word for word: the second time their results are remembered.
+func different(list []Prior) int {
+	seen := map[string]bool{}
+	for _, p := range list {
+		seen[fmt.Sprint(p.Form, p.Keys, p.Ranking, p.parts, p.Uses)] = true
+	}
+	return len(seen)
 }
 
 // inOrder lists what was found, each behind those whose results stand in its text; nothing if one is used by one before it.

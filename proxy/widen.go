@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"strings"
 
 	"dpproxy/parser"
@@ -13,6 +14,8 @@ const columnsSetting = "dp.columns"
 
 // columnsSQL asks a session for it.
 const columnsSQL = "SELECT pg_catalog.current_setting('" + columnsSetting + "', true)"
+
+const confidenceSQL = "SELECT pg_catalog.current_setting('dp.confidence', true)"
 
 // Widen implements wire.Widener: with dp.columns = errors, a column with noise gets another one with its error. The wider
 // statement is then described to the client, prepared, copied or read by a cursor, as if the client had
@@ -51,7 +54,16 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 		if own.ReadComments(t.stmt) != nil || !own.ErrorColumns {
 			continue
 		}
-		for _, i := range t.stmt.ErrorColumns() {
+		if own.Confidence == 0 {
+			value, err := ask(confidenceSQL)
+			if err != nil {
+				return nil, err
+			}
+			_ = session.Parse("confidence", value)
+			session.Confidence = cmp.Or(session.Confidence, p.cfg.Defaults.Confidence)
+			own.Confidence = session.Confidence
+		}
+		for _, i := range t.stmt.ErrorColumns(own.Confidence) {
 			out.SQL += sql[end : t.stmt.Offset+i.At]
 			end = t.stmt.Offset + i.At
 			out.Inserted = append(out.Inserted, struct{ Start, End int }{len(out.SQL), len(out.SQL) + len(i.Text)})

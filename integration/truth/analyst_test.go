@@ -31,6 +31,7 @@ func (s *session) judge(t *testing.T, q question, truth reply) verdict {
 type score struct {
 	outcomes      map[string]int
 	within, cells int
+	unstated      int     // of the cells
 	shares        float64 // of cells within, a question
 	answers       float64 // that can be judged
 }
@@ -39,6 +40,7 @@ func (s *score) add(v verdict) {
 	s.outcomes[v.outcome()]++
 	s.within += v.within
 	s.cells += v.judged()
+	s.unstated += v.unstated
 	if v.judged() > 0 {
 		s.answers++
 		s.shares += float64(v.within) / float64(v.judged())

@@ -50,18 +50,8 @@ func formsOf(t *testing.T, domain string) []form {
 // Each question is one that Postgres answers. dpproxy answers it too, or refuses it with a hint that has a statement which, pasted,
 // is answered.
 func TestForms(t *testing.T) {
-	policy, err := os.ReadFile("testdata/forms/policy.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema, err := os.ReadFile("testdata/forms/schema.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data := sitetest.StartPostgres(t)
-	truth := sitetest.Dial(t, data.URL("postgres", "postgres"))
-	sitetest.Exec(t, truth, string(schema))
-	ours := serve(t, data, string(policy)).ours[0]
+	s := formsSite(t)
+	truth, ours := s.truth, s.ours[0]
 	count := map[string]int{}
 	var table strings.Builder
 	for _, domain := range []string{"clinic", "shop", "university"} {
@@ -81,6 +71,22 @@ func TestForms(t *testing.T) {
 	if all < 100 {
 		t.Errorf("only %d questions", all)
 	}
+}
+
+// formsSite has the tables of the questions, small.
+func formsSite(t *testing.T) site {
+	t.Helper()
+	policy, err := os.ReadFile("testdata/forms/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := os.ReadFile("testdata/forms/schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := sitetest.StartPostgres(t)
+	sitetest.Exec(t, sitetest.Dial(t, data.URL("postgres", "postgres")), string(schema))
+	return serve(t, data, string(policy))
 }
 
 // The outcomes of a question.

@@ -36,6 +36,9 @@ func TestTruth(t *testing.T) {
 			t.Run("analyst", func(t *testing.T) { printVerdicts(t, s) })
 		}
 	})
+	if *rounds > 0 {
+		t.Run("forms", printFormVerdicts)
+	}
 	if *draws > 0 {
 		t.Run("study", func(t *testing.T) { printErrors(t, study(t), questionsAbout(t, "study")) })
 		t.Run("tpch", func(t *testing.T) { printErrors(t, shop(t), questionsOfShop(t)) })

@@ -29,26 +29,38 @@ CREATE TABLE attendance (id int PRIMARY KEY, student_id int NOT NULL REFERENCES 
 CREATE INDEX ON enrolments (student_id);
 CREATE INDEX ON attendance (student_id);
 
+-- A number in [0, n) that looks drawn, and is the same each time.
+CREATE FUNCTION draw(g int, what text, n int) RETURNS int LANGUAGE sql IMMUTABLE
+  AS $$ SELECT ('x' || substr(md5(what || g), 1, 7))::bit(28)::int % n $$;
 INSERT INTO hospitals SELECT g, 'hospital ' || g, (ARRAY['north','south','east','west'])[g % 4 + 1], 100 * g FROM generate_series(1, 8) g;
 INSERT INTO patients SELECT g, 'name ' || g, (ARRAY['f','m'])[g % 2 + 1], date '1930-01-01' + g * 13 % 29000,
   (ARRAY['north','south','east','west'])[g % 4 + 1], g % 5 = 0, 50 + g % 60, 150 + g % 50 FROM generate_series(1, 500) g;
-INSERT INTO visits SELECT g, g % 500 + 1, g % 8 + 1, timestamp '2022-01-01' + interval '7 hours' * g, timestamp '2022-01-01' + interval '7 hours' * g
-  + interval '5 hours' * (g % 40), (ARRAY['flu','asthma','diabetes','cancer','injury'])[g % 5 + 1], g % 4 + 1, g * 7 % 3000 FROM generate_series(1, 2500) g;
-INSERT INTO labs SELECT g, g % 2500 + 1, (ARRAY['chol','hba1c','crp'])[g % 3 + 1], date '2022-01-01' + g % 730, g % 300 FROM generate_series(1, 2500) g;
-INSERT INTO prescriptions SELECT g, g % 500 + 1, (ARRAY['statin','insulin','metformin','aspirin'])[g % 4 + 1], date '2022-01-01' + g % 700, g % 90 + 1
-  FROM generate_series(1, 1500) g;
+INSERT INTO visits SELECT g, draw(g, 'patient', 500) + 1, draw(g, 'hospital', 8) + 1, timestamp '2022-01-01' + interval '7 hours' * g,
+  timestamp '2022-01-01' + interval '7 hours' * g + interval '5 hours' * draw(g, 'stay', 40),
+  (ARRAY['flu','asthma','diabetes','cancer','injury'])[draw(g, 'diagnosis', 5) + 1], draw(g, 'severity', 4) + 1, draw(g, 'cost', 300000) / 100.0
+  FROM generate_series(1, 2500) g;
+INSERT INTO labs SELECT g, draw(g, 'visit', 2500) + 1, (ARRAY['chol','hba1c','crp'])[draw(g, 'test', 3) + 1], date '2022-01-01' + draw(g, 'taken', 730),
+  draw(g, 'value', 3000) / 10.0 FROM generate_series(1, 2500) g;
+INSERT INTO prescriptions SELECT g, draw(g, 'of', 500) + 1, (ARRAY['statin','insulin','metformin','aspirin'])[draw(g, 'drug', 4) + 1],
+  date '2022-01-01' + draw(g, 'prescribed', 700), draw(g, 'days', 90) + 1 FROM generate_series(1, 1500) g;
 INSERT INTO products SELECT g, 'product ' || g, (ARRAY['books','toys','garden','food'])[g % 4 + 1], g * 3 FROM generate_series(1, 40) g;
 INSERT INTO customers SELECT g, 'c' || g || '@example.com', (ARRAY['de','fr','pl','us'])[g % 4 + 1], date '2022-01-01' + g % 365,
   (ARRAY['free','plus','pro'])[g % 3 + 1] FROM generate_series(1, 500) g;
-INSERT INTO orders SELECT g, g % 500 + 1, timestamptz '2022-01-01 UTC' + interval '7 hours' * g, (ARRAY['paid','returned','open'])[g % 3 + 1],
-  CASE WHEN g % 7 = 0 THEN 'SPRING' || g % 3 END, g % 400 FROM generate_series(1, 2500) g;
-INSERT INTO items SELECT g, g % 2500 + 1, g % 40 + 1, g % 5 + 1, g % 90 FROM generate_series(1, 4000) g;
-INSERT INTO events SELECT g, g % 500 + 1, timestamptz '2022-01-01 UTC' + interval '3 hours' * g, (ARRAY['view','cart','buy'])[g % 3 + 1],
-  '/' || (ARRAY['home','item/' || g % 40,'cart','help'])[g % 4 + 1] FROM generate_series(1, 4000) g;
+INSERT INTO orders SELECT g, draw(g, 'customer', 500) + 1, timestamptz '2022-01-01 UTC' + interval '7 hours' * g,
+  (ARRAY['paid','returned','open'])[draw(g, 'status', 3) + 1], CASE WHEN draw(g, 'has', 7) = 0 THEN 'SPRING' || draw(g, 'coupon', 3) END,
+  draw(g, 'total', 40000) / 100.0 FROM generate_series(1, 2500) g;
+INSERT INTO items SELECT g, draw(g, 'order', 2500) + 1, draw(g, 'product', 40) + 1, draw(g, 'quantity', 5) + 1, draw(g, 'price', 90)
+  FROM generate_series(1, 4000) g;
+INSERT INTO events SELECT g, draw(g, 'visitor', 500) + 1, timestamptz '2022-01-01 UTC' + interval '3 hours' * g,
+  (ARRAY['view','cart','buy'])[draw(g, 'kind', 3) + 1], '/' || (ARRAY['home','item/' || g % 40,'cart','help'])[draw(g, 'page', 4) + 1]
+  FROM generate_series(1, 4000) g;
 INSERT INTO courses SELECT g, 'course ' || g, (ARRAY['maths','physics','history'])[g % 3 + 1], 3 + g % 4 FROM generate_series(1, 20) g;
 INSERT INTO students SELECT g, 'student ' || g, (ARRAY['f','m','x'])[g % 3 + 1], date '2018-10-01' + (g % 5) * 365,
   (ARRAY['ba','bsc','msc'])[g % 3 + 1] FROM generate_series(1, 500) g;
-INSERT INTO enrolments SELECT g, g % 500 + 1, g % 20 + 1, (ARRAY['2022W','2023S','2023W'])[g % 3 + 1], date '2022-10-01' + g % 500,
-  CASE WHEN g % 9 > 0 THEN 1 + (g % 40) / 10.0 END, g % 6 > 0 FROM generate_series(1, 2500) g;
-INSERT INTO attendance SELECT g, g % 500 + 1, g % 20 + 1, date '2022-10-01' + g % 500, g % 90 FROM generate_series(1, 3000) g;
+INSERT INTO enrolments SELECT g, draw(g, 'student', 500) + 1, draw(g, 'course', 20) + 1, (ARRAY['2022W','2023S','2023W'])[draw(g, 'term', 3) + 1],
+  date '2022-10-01' + draw(g, 'enrolled', 500), CASE WHEN draw(g, 'graded', 9) > 0 THEN 1 + draw(g, 'grade', 40) / 10.0 END, draw(g, 'passed', 6) > 0
+  FROM generate_series(1, 2500) g;
+INSERT INTO attendance SELECT g, draw(g, 'attendant', 500) + 1, draw(g, 'attended', 20) + 1, date '2022-10-01' + draw(g, 'on', 500),
+  draw(g, 'minutes', 90) FROM generate_series(1, 3000) g;
+DROP FUNCTION draw;
 ANALYZE;
