@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 )
 
@@ -115,6 +116,17 @@ func (a Average) Value(sum, count *big.Int) *big.Rat {
 		return x
 	}
 	return a.bounds.nearest(x)
+}
+
+// Within brings the ends of an interval of the mean into [Low, High], if there are bounds: the mean lies there whatever the noise is.
+func (a Average) Within(low, high float64) (float64, float64) {
+	if a.bounds == nil {
+		return low, high
+	}
+	least, _ := a.bounds.Lower.Float64()
+	most, _ := a.bounds.Upper.Float64()
+	in := func(x float64) float64 { return math.Min(math.Max(x, least), most) }
+	return in(low), in(high)
 }
 
 // Interval returns an interval that holds the estimate and, with probability at

@@ -198,11 +198,11 @@ type averageEstimator struct {
 	averaged averaged
 }
 
-// ends have, beside the noise, what the limits of contributions leave out.
+// ends have, beside the noise, what the limits of contributions leave out; within the bounds of the values.
 func (e averageEstimator) ends(r observation) (low, high float64) {
 	low, high = e.estimated.ends(r)
 	below, above := e.beyond(r)
-	return low - below, high + above
+	return e.averaged.estimator(r).Within(low-below, high+above)
 }
 
 // beyond implements limited.
