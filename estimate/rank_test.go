@@ -361,7 +361,7 @@ func BenchmarkFit(b *testing.B) {
 	for i := range values {
 		values[i] = int64(i*i) % 1024
 	}
-	counts := bigs(histogram(s, 0, values))
+	counts := bigs(histogram(s, values))
 	for b.Loop() {
 		d := must(tree.Fit(counts, nil))
 		_, _ = d.Quantile(0.5)

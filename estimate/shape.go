@@ -16,13 +16,12 @@ const (
 	maxSpan = 1 << 62
 )
 
-// A Shape is a public grid over the lattice integers from low to high, and a
-// tree of counts above it. Its buckets have equally many integers, the last one
-// perhaps fewer; every level above joins branching neighbours into one node, up
-// to a level of at most branching nodes. Level 0 is that coarsest one; the grand
-// total is not a level.
+// A Shape is a public grid of buckets over the lattice integers from low to high, and a
+// tree of counts above it. Every level above the buckets joins branching neighbours into
+// one node, up to a level of at most branching nodes. Level 0 is that coarsest one; the
+// grand total is not a level.
 //
-// The node of x at a level is (x − low) / Divisor(level), in integers: the number
+// The node of bucket b at a level is b / Divisor(level), in integers: the number
 // to be counted. The counts of one level are a histogram in which each row counts
 // in exactly one node. If a privacy unit has at most m rows in each of at most k
 // groups, then the counts that it changes have, in each group, an ℓ₁ norm of at
@@ -36,16 +35,26 @@ const (
 // Wide trees are better than binary ones: [Qardaji-Yang-Li 2013] find a branching
 // of 8 to 16.
 type Shape struct {
-	low, high int64
-	width     int64   // integers of a bucket
+	grid
+
 	branching int64   // ≥ 2
 	nodes     []int   // of each level
-	divisors  []int64 // of each level
+	divisors  []int64 // of each level, in buckets
 }
 
 // NewShape returns the shape over [low, high] with the finest equal buckets of
 // which there are at most the given number.
 func NewShape(low, high int64, buckets, branching int) (Shape, error) {
+	return newShape(low, high, buckets, branching, equal)
+}
+
+// NewFineShape returns a shape over [low, high] whose buckets, of which there are at most the given number, are finer
+// near zero, or near the bound that is nearest to it: see [Doubling].
+func NewFineShape(low, high int64, buckets, branching int) (Shape, error) {
+	return newShape(low, high, buckets, branching, finer)
+}
+
+func newShape(low, high int64, buckets, branching int, cut func(low, high int64, buckets int) grid) (Shape, error) {
 	switch {
 	case low > high || high >= math.MinInt64+maxSpan && low <= high-maxSpan:
 		return Shape{}, fmt.Errorf("%w: a grid from %d to %d", ErrParameter, low, high)
@@ -54,10 +63,8 @@ func NewShape(low, high int64, buckets, branching int) (Shape, error) {
 	case branching < 2 || branching > maxBuckets:
 		return Shape{}, fmt.Errorf("%w: a branching of %d, not 2 to %d", ErrParameter, branching, maxBuckets)
 	}
-	s := Shape{low: low, high: high, branching: int64(branching)}
-	span := high - low + 1
-	s.width = (span-1)/int64(buckets) + 1
-	for n, divisor := (span-1)/s.width+1, s.width; ; n, divisor = (n-1)/s.branching+1, divisor*s.branching {
+	s := Shape{grid: cut(low, high, buckets), branching: int64(branching)}
+	for n, divisor := s.number(high)+1, int64(1); ; n, divisor = (n-1)/s.branching+1, divisor*s.branching {
 		s.nodes = append([]int{int(n)}, s.nodes...)
 		s.divisors = append([]int64{divisor}, s.divisors...)
 		if n <= s.branching {
@@ -72,21 +79,14 @@ func (s Shape) Levels() int { return len(s.nodes) }
 // Nodes returns how many counts a level has.
 func (s Shape) Nodes(level int) int { return s.nodes[level] }
 
-// Divisor returns how many lattice integers a node of a level stands for.
+// Divisor returns how many buckets a node of a level joins.
 func (s Shape) Divisor(level int) int64 { return s.divisors[level] }
 
 // Buckets returns how many buckets there are.
 func (s Shape) Buckets() int { return s.nodes[len(s.nodes)-1] }
 
-// Width returns how many lattice integers a bucket stands for: the resolution of
-// everything that is estimated from the tree.
-func (s Shape) Width() int64 { return s.width }
-
-// Bucket returns the first and the last lattice integer of a bucket.
-func (s Shape) Bucket(i int) (first, last int64) {
-	first = s.low + int64(i)*s.width
-	return first, first + min(s.width-1, s.high-first)
-}
+// Number returns the bucket of a lattice integer between the bounds.
+func (s Shape) Number(x int64) int64 { return s.number(x) }
 
 // Split divides a budget over the levels, such that its parts add up to pico, and
 // the largest variance of the sum of the counts below some bucket is the least.
@@ -150,7 +150,7 @@ func (s Shape) cut(i int) cut {
 	}
 	var c cut
 	for l := range s.nodes {
-		size := int(s.divisors[l] / s.width) // buckets of a node; 1 at the last level
+		size := int(s.divisors[l]) // 1 at the last level
 		split := i / size
 		if i%size == 0 {
 			return append(c, levelCut{from, split, split, to})

@@ -15,27 +15,34 @@ import (
 func shape(t *rapid.T) (s estimate.Shape, low, high int64) {
 	low = rapid.Int64Range(-1000, 1000).Draw(t, "low")
 	high = low + rapid.Int64Range(0, 2000).Draw(t, "span")
-	buckets := rapid.IntRange(1, 200).Draw(t, "buckets")
-	return must(estimate.NewShape(low, high, buckets, rapid.IntRange(2, 20).Draw(t, "branching"))), low, high
+	buckets, of := rapid.IntRange(1, 200).Draw(t, "buckets"), estimate.NewShape
+	if rapid.Bool().Draw(t, "fine") {
+		of = estimate.NewFineShape
+	}
+	s = must(of(low, high, buckets, rapid.IntRange(2, 20).Draw(t, "branching")))
+	if s.Buckets() > buckets {
+		t.Fatalf("%d buckets, not %d", s.Buckets(), buckets)
+	}
+	return s, low, high
 }
 
-// TestShape has every level partition the lattice, by integer division, and the
+// TestShape has every level partition the lattice, by the numbers of buckets, and the
 // nodes of a level join those of the next.
 func TestShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, low, high := shape(t)
-		if s.Nodes(s.Levels()-1) != s.Buckets() || s.Divisor(s.Levels()-1) != s.Width() {
+		if s.Nodes(s.Levels()-1) != s.Buckets() || s.Divisor(s.Levels()-1) != 1 {
 			t.Fatalf("%+v: the last level is not the buckets", s)
 		}
 		for l := range s.Levels() {
-			if n := (high-low)/s.Divisor(l) + 1; n != int64(s.Nodes(l)) {
+			if n := s.Number(high)/s.Divisor(l) + 1; n != int64(s.Nodes(l)) {
 				t.Fatalf("%+v: %d nodes at level %d, want %d", s, s.Nodes(l), l, n)
 			}
 		}
 		next := low
 		for i := range s.Buckets() {
 			first, last := s.Bucket(i)
-			if first != next || last < first || (last-low)/s.Width() != int64(i) {
+			if first != next || last < first || s.Number(first) != int64(i) || s.Number(last) != int64(i) || last-first >= s.Width() {
 				t.Fatalf("%+v: bucket %d is %d to %d", s, i, first, last)
 			}
 			next = last + 1

@@ -214,22 +214,51 @@ func (e chosenPercentile) radius(r observation) float64 {
 	return most
 }
 
-// said names the width of the buckets too, where a bucket has several values: the rank is that of the value's bucket.
+// said names the widths of the buckets too, where a bucket can have several values: the rank is that of the value's bucket.
 func (e chosenPercentile) said() string {
+	if e.shape.Doubling() != nil {
+		return e.saidOf(1, e.shape.Width())
+	}
+	return e.saidOf(e.shape.Width(), e.shape.Width())
+}
+
+// saidOf says it of values whose buckets have so many integers.
+func (e chosenPercentile) saidOf(least, most int64) string {
 	const rank = "rank within %s rows"
 	const microseconds = 1e-6
-	width := e.shape.Width()
-	if width == 1 {
+	if most == 1 {
 		return rank
 	}
+	step, unit := 1.0, ""
 	switch e.ranked.result.Family() { //nolint:exhaustive // numbers follow
 	case pgtype.DateFamily:
-		return rank + ", in steps of " + Number(float64(width)) + " days"
+		unit = " days"
 	case pgtype.InstantFamily:
-		return rank + ", in steps of " + Number(float64(width)*microseconds) + " s"
+		step, unit = microseconds, " s"
+	default:
+		step, _ = e.ranked.of.values.step.Float64()
 	}
-	step, _ := e.ranked.of.values.step.Float64()
-	return rank + ", in steps of " + Number(float64(width)*step)
+	if narrow, wide := Number(float64(least)*step), Number(float64(most)*step); narrow != wide {
+		return rank + ", of buckets " + narrow + " to " + wide + unit + " wide"
+	}
+	return rank + ", of a bucket " + Number(float64(most)*step) + unit + " wide"
+}
+
+// saidAfter says it of the values of all rows that are shown.
+func (e chosenPercentile) saidAfter(shown []observation) string {
+	var widths []int64
+	for _, r := range shown {
+		for _, c := range e.choices {
+			if c >= 0 {
+				first, last := e.shape.Bucket(r.choice(e.ranked.histogram, c))
+				widths = append(widths, last-first+1)
+			}
+		}
+	}
+	if len(widths) == 0 {
+		return e.said()
+	}
+	return e.saidOf(slices.Min(widths), slices.Max(widths))
 }
 
 func (e chosenPercentile) rows(r observation) (low, high, fewest float64) {

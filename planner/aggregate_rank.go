@@ -30,7 +30,7 @@ func (c *collector) histogramOf(x, filter scalar.Expr, at int) (ranked, error) {
 	if c.size > 0 {
 		buckets = min(maxBuckets, max(minBuckets, maxAllLeaves/c.size))
 	}
-	shape, err := estimate.NewShape(t.values.low, t.values.high, buckets, branching)
+	shape, err := t.cut(buckets, branching)
 	if err != nil {
 		return ranked{}, tooWide(at)
 	}

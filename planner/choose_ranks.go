@@ -107,7 +107,7 @@ func (g rankChooser) refuse(p *rankPlan) error {
 func (g rankChooser) compare(p *rankPlan) error {
 	st := g.statistics[p.statistic]
 	tree := st.statisticForm.(histogram) //nolint:forcetypeassert // percentiles are read off histograms
-	shape, err := bucketsOf(tree.values.low, tree.values.high, g.size)
+	shape, err := bucketsOf(tree.term, g.size)
 	if err != nil {
 		return err
 	}

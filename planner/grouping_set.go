@@ -108,7 +108,7 @@ func (g *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
 		bar.Most = bar.Least
 		return bar
 	}
-	shown := false
+	var shown []observation
 	bar.Moves = !linear
 	for _, row := range rows {
 		if g.hides(o, row, len(rows)) {
@@ -116,17 +116,20 @@ func (g *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
 		}
 		seen := g.observed(row)
 		half := o.radius(seen)
-		if !shown {
+		if len(shown) == 0 {
 			bar.Least = half
 		}
-		shown = true
+		shown = append(shown, seen)
 		bar.Least, bar.Most = min(bar.Least, half), max(bar.Most, half)
 		if l, ok := o.estimator.(limited); ok {
 			below, above := l.beyond(seen)
 			bar.Beyond = max(bar.Beyond, below, above)
 		}
 	}
-	bar.Hidden = !shown && len(rows) > 0
+	if c, ok := o.estimator.(chosenPercentile); ok && len(shown) > 0 {
+		bar.Said = c.saidAfter(shown)
+	}
+	bar.Hidden = len(shown) == 0 && len(rows) > 0
 	return bar
 }
 

@@ -87,6 +87,17 @@ func (s *stages) source() (sqltext.Item, error) {
 	if st.filter != nil {
 		cond += " AND " + s.filter(st)
 	}
+	if h, ok := s.own.(bucketed); ok && h.buckets().tree.Doubling() != nil {
+		x, err := h.buckets().distance(s.reader)
+		away := &sqltext.Select{ // fenced: the bucket uses it several times
+			Columns: []sqltext.Column{{SQL: "r.*"}, {SQL: "CASE WHEN " + cond + " THEN " + x + " END", As: sqltext.Away}},
+			From:    rows, Fence: true,
+		}
+		b := h.buckets().number(sqltext.Of(sqltext.Rows, sqltext.Away))
+		return &sqltext.Query{As: sqltext.Rows, Select: &sqltext.Select{
+			Columns: []sqltext.Column{{SQL: "r.*"}, {SQL: b, As: sqltext.Value}}, From: &sqltext.Query{Select: away, As: sqltext.Rows},
+		}}, err
+	}
 	b, err := s.own.value(s.reader)
 	return &sqltext.Query{As: sqltext.Rows, Select: &sqltext.Select{
 		Columns: []sqltext.Column{{SQL: "r.*"}, {SQL: "CASE WHEN " + cond + " THEN " + b + " END", As: sqltext.Value}},

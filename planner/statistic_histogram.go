@@ -23,8 +23,15 @@ type histogram struct {
 
 // String names the statistic.
 func (f histogram) String() string {
-	return fmt.Sprintf("histogram of %s in %d buckets of %d steps of %s",
-		describe(f.arg), f.tree.Buckets(), f.tree.Width(), f.values.step.RatString())
+	return fmt.Sprintf("histogram of %s in %s", describe(f.arg), f.grid())
+}
+
+// grid says what the buckets are.
+func (f histogram) grid() string {
+	if f.tree.Doubling() != nil {
+		return fmt.Sprintf("%d buckets of 1 to %d steps of %s", f.tree.Buckets(), f.tree.Width(), f.values.step.RatString())
+	}
+	return fmt.Sprintf("%d buckets of %d steps of %s", f.tree.Buckets(), f.tree.Width(), f.values.step.RatString())
 }
 
 func (histogram) ofOneRow(unitBounds) (dp.Sensitivity, error) { return oneRow.Count() }
@@ -42,6 +49,33 @@ func (f histogram) shape() []int {
 }
 
 func (histogram) ofRows(rowColumns) (string, error) { return "pg_catalog.count(*)", nil }
+
+// cut returns the buckets of the values: of numbers finer near zero, of which people have some small part of what the
+// bounds let them have; points in time have no zero.
+func (t term) cut(buckets, branching int) (estimate.Shape, error) {
+	if t.arg.Type().Dated() {
+		return estimate.NewShape(t.values.low, t.values.high, buckets, branching)
+	}
+	return estimate.NewFineShape(t.values.low, t.values.high, buckets, branching)
+}
+
+// distance is that of a value from the pivot of buckets that are not equal, of which number makes the bucket.
+func (f histogram) distance(r rowColumns) (string, error) {
+	x, err := r.integer(f.term)
+	return fmt.Sprintf("CAST(%s AS pg_catalog.int8) - (%d)", x, f.tree.Doubling().Pivot), err
+}
+
+// number writes the bucket of a distance, as [estimate.Doubling] numbers them, in as many steps for each.
+func (f histogram) number(distance string) string {
+	of := f.tree.Doubling()
+	cuts := make([]string, len(of.Cuts))
+	for i, c := range of.Cuts {
+		cuts[i] = strconv.FormatInt(c, 10)
+	}
+	reached := fmt.Sprintf("(pg_catalog.width_bucket(%s, CAST('{%s}' AS %s[])) - %d)",
+		distance, strings.Join(cuts, ","), int8Type, of.Below)
+	return fmt.Sprintf("%d * %s + (%s OPERATOR(pg_catalog.>>) pg_catalog.abs(%s)) - (%d)", of.Buckets, reached, distance, reached, of.First)
+}
 
 // value is the bucket.
 func (f histogram) value(r rowColumns) (string, error) {
@@ -64,7 +98,7 @@ func (f histogram) buckets() histogram { return f }
 func (f histogram) divisors() *sqltext.Table {
 	var rows []string
 	for level := range f.tree.Levels() {
-		rows = append(rows, fmt.Sprintf("(%d, %d)", level, f.tree.Divisor(level)/f.tree.Width()))
+		rows = append(rows, fmt.Sprintf("(%d, %d)", level, f.tree.Divisor(level)))
 	}
 	return &sqltext.Table{SQL: "(VALUES " + strings.Join(rows, ", ") + ")", As: sqltext.Levels + "(level, divisor)"}
 }
@@ -152,12 +186,12 @@ const (
 )
 
 // bucketsOf returns the shape of buckets to choose from, in so many public groups, 0 for private ones.
-func bucketsOf(low, high int64, groups int) (estimate.Shape, error) {
+func bucketsOf(t term, groups int) (estimate.Shape, error) {
 	buckets := privateChosen
 	if groups > 0 {
 		buckets = min(maxChosen, max(minChosen, maxAllChosen/groups))
 	}
-	return estimate.NewShape(low, high, buckets, max(buckets, 2))
+	return t.cut(buckets, max(buckets, 2))
 }
 
 // String names the statistic.
@@ -166,13 +200,16 @@ func (f quantiles) String() string {
 	for i, q := range f.fractions {
 		parts[i] = q.String()
 	}
-	return fmt.Sprintf("choice of a bucket of %s for %s, of %d buckets of %d steps of %s",
-		describe(f.arg), strings.Join(parts, ", "), f.tree.Buckets(), f.tree.Width(), f.values.step.RatString())
+	return fmt.Sprintf("choice of a bucket of %s for %s, of %s", describe(f.arg), strings.Join(parts, ", "), f.grid())
 }
 
 func (f quantiles) choices() int { return len(f.fractions) }
 
 func (f quantiles) question() string {
+	if of := f.tree.Doubling(); of != nil {
+		return fmt.Sprintf("of %d buckets from %d, %d of each doubling from %d up to %d: %v",
+			f.tree.Buckets(), f.values.low, of.Buckets, of.Pivot, f.tree.Width(), f.fractions)
+	}
 	return fmt.Sprintf("of %d buckets of %d from %d: %v", f.tree.Buckets(), f.tree.Width(), f.values.low, f.fractions)
 }
 

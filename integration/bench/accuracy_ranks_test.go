@@ -92,7 +92,7 @@ func shapeOf(t *testing.T, few bool, buckets, branching int) estimate.Shape {
 func levelOf(values []int64, s estimate.Shape, level int) []int64 {
 	counts := make([]int64, s.Nodes(level))
 	for _, x := range values {
-		counts[x/s.Divisor(level)]++
+		counts[s.Number(x)/s.Divisor(level)]++
 	}
 	return counts
 }

@@ -29,6 +29,7 @@ const (
 	Units   = "units" // how many units
 	First   = "first" // of the rows of a unit, one
 	Weight  = "w"     // of a unit in each of its partitions
+	Away    = "away"  // the distance of a value from the pivot of a histogram's buckets
 	Size    = "norm"  // of a unit, or its square
 	// Directions is the sum of those of units.
 	Directions = "directions"
