@@ -13,8 +13,8 @@ import (
 )
 
 // Read returns the relations of the plan as the catalogue behind conn describes them,
-// from one snapshot. Relations that do not exist are missing in it. [Plan.Problems] says whether
-// the others are of the kind that the plan takes them for.
+// from one snapshot, without time zones ([introspect.TimeZones]). Relations that do not exist are missing in it. [Plan.Problems]
+// says whether the others are of the kind that the plan takes them for.
 func (p Plan) Read(ctx context.Context, conn *pgx.Conn) (*catalog.Schema, error) {
 	tx, err := conn.BeginTx(ctx, introspect.Snapshot)
 	if err != nil {
@@ -22,16 +22,13 @@ func (p Plan) Read(ctx context.Context, conn *pgx.Conn) (*catalog.Schema, error)
 	}
 	defer tx.Rollback(ctx)
 	s, err := p.read(ctx, tx)
-	if err == nil {
-		s.TimeZones, err = introspect.TimeZones(ctx, tx)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("mirror: read the catalogue: %w", err)
 	}
 	return s, nil
 }
 
-// read reads the schema in the snapshot of tx, without time zones.
+// read reads the schema in the snapshot of tx.
 func (p Plan) read(ctx context.Context, tx pgx.Tx) (*catalog.Schema, error) {
 	of := introspect.Relations{Names: p.names(), Known: p.Known}
 	for _, t := range p.Protected {

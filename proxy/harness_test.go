@@ -21,6 +21,7 @@ import (
 	"dpproxy/internal/sitetest"
 	"dpproxy/mechanisms"
 	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
@@ -195,6 +196,9 @@ func (w *world) sync(t testing.TB) *policy.Model {
 	}
 	s, err := mirror.Plan{Public: append(tables, public("hospitals"))}.Read(ctx, up)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if s.TimeZones, err = introspect.TimeZones(ctx, up); err != nil {
 		t.Fatal(err)
 	}
 	cat, problems := policy.Check(hospitalPolicy(), s)

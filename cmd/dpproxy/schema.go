@@ -12,6 +12,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 	"dpproxy/planner/policy"
 )
 
@@ -63,6 +64,9 @@ func (s surveyor) look(ctx context.Context) (*outlook, error) {
 	schema, err := plan.Read(ctx, up)
 	if err != nil {
 		return nil, err
+	}
+	if schema.TimeZones, err = introspect.TimeZones(ctx, up); err != nil {
+		return nil, fmt.Errorf("reading the time zones: %w", err)
 	}
 	for _, n := range s.relations() {
 		if changes := plan.Changes(n, was, schema); len(changes) > 0 {

@@ -22,6 +22,7 @@ import (
 	"dpproxy/internal/sqlgen"
 	"dpproxy/mechanisms"
 	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
@@ -155,6 +156,9 @@ func newProxy(t testing.TB, d database, ledger *unlimited, server *pgtemp.Server
 	}
 	s, err := mirror.Plan{Public: d.relations()}.Read(t.Context(), up)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if s.TimeZones, err = introspect.TimeZones(t.Context(), up); err != nil {
 		t.Fatal(err)
 	}
 	if s.PublicRows, err = mirror.CountRows(t.Context(), down, d.public); err != nil {
