@@ -146,7 +146,7 @@ func tooManyGroups(at int) error {
 
 // finite lists the values of a key that its bounds tell, NULL last.
 func (d *domains) finite(k *key) ([][]*string, bool) {
-	texts, null, ok := d.env.Enumerate(k.expr, d.b.source.Conjuncts(), maxFinite)
+	texts, null, ok := d.env.Enumerate(k.expr, d.b.source.AllConjuncts(), maxFinite)
 	if !ok {
 		return nil, false
 	}

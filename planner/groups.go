@@ -170,7 +170,7 @@ func (en *enumeration) declaredFactor(first int) {
 	listed := func(c *scalar.Column) bool { return len(en.source.ListsOf(c)) > 0 }
 	all := len(conditions) == 0 && !slices.ContainsFunc(cols, listed)
 	if c, plain := scalar.PlainColumn(en.keys[first].expr); plain && c.Base().Values != nil && len(f.keys) == 1 && all {
-		f.rows = declaredRows(c)
+		f.rows = en.declaredRows(c)
 	} else {
 		f.fold = en.enumerateDeclared(f.keys, cols, conditions)
 	}
@@ -188,19 +188,24 @@ func (en *enumeration) conditionsOver(cols []*scalar.Column) []scalar.Expr {
 }
 
 // declaredRows lists the declared values of a column, and NULL where it can be.
-func declaredRows(c *scalar.Column) [][]*string {
+func (en *enumeration) declaredRows(c *scalar.Column) [][]*string {
 	var rows [][]*string
 	for i := range c.Base().Values {
 		rows = append(rows, []*string{&c.Base().Values[i]})
 	}
-	if !c.NotNull {
+	if en.nullable(c) {
 		rows = append(rows, []*string{nil})
 	}
 	return rows
 }
 
+// nullable reports whether a column can be NULL in rows on which all conditions are true.
+func (en *enumeration) nullable(c *scalar.Column) bool {
+	return !scalar.NeverNullColumn(en.source.AllConjuncts(), c)
+}
+
 // listOf writes a relation of the values of a column.
-func listOf(c *scalar.Column) string {
+func (en *enumeration) listOf(c *scalar.Column) string {
 	if c.Base().Values == nil {
 		in := (&scalar.Env{}).Bounds(&scalar.Ref{Column: c.Base()})
 		low, high := pgtype.Floor(in.Low), pgtype.Ceil(in.High)
@@ -208,13 +213,13 @@ func listOf(c *scalar.Column) string {
 		if c.Type.OID == pgtype.Date {
 			series = fmt.Sprintf("SELECT CAST('2000-01-01' AS pg_catalog.date) + i FROM pg_catalog.generate_series(%d, %d) AS i", low, high)
 		}
-		if !c.NotNull {
+		if en.nullable(c) {
 			series += " UNION ALL SELECT NULL"
 		}
 		return "(" + series + ")"
 	}
 	var cells []*string
-	for _, row := range declaredRows(c) {
+	for _, row := range en.declaredRows(c) {
 		cells = append(cells, row[0])
 	}
 	return fmt.Sprintf("pg_catalog.unnest(CAST(%s AS %s[]))", ast.Quote(ArrayText(cells)), c.Type.SQL())
@@ -228,7 +233,7 @@ func (en *enumeration) enumerateDeclared(keys []int, cols []*scalar.Column, cond
 	for i, c := range cols {
 		name := "v" + strconv.Itoa(i+1)
 		names[c.Base()] = name + ".x"
-		items = append(items, listOf(c)+" AS "+name+"(x)")
+		items = append(items, en.listOf(c)+" AS "+name+"(x)")
 	}
 	w := &unfolding{constants: en.source.Inlined(), leaf: func(c *scalar.Column) string { return names[c.Base()] }}
 	var where []string

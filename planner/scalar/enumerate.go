@@ -14,9 +14,11 @@ import (
 // on which all conditions are true. It is a function of the policy and of constants. ok is
 // false where there may be more than most values, or any.
 func (env *Env) Enumerate(e Expr, where []Expr, most int) (texts []string, null, ok bool) {
-	in := env.Narrowed(e, where)
+	in := env.narrowedToList(e, where)
 	list := &enumeration{env: env, most: most, columns: map[*Column]enumerated{}}
-	texts, ok = list.values(e, in, where)
+	if texts, ok = list.values(e, in, where); ok {
+		texts = possible(env, e, texts, where)
+	}
 	return texts, in.Null, ok && len(texts) <= most
 }
 
@@ -61,7 +63,7 @@ func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool)
 			return n.truncated(x, where)
 		}
 		if x.fn.over == bins {
-			return n.binned(x, n.env.Narrowed(x.args[1], where))
+			return n.binned(x, n.env.narrowedToList(x.args[1], where))
 		}
 		if texts, ok := n.tens(x, in); ok {
 			return texts, true
@@ -120,7 +122,7 @@ func (n *enumeration) stepped(c *call, in Interval, where []Expr) ([]string, boo
 	if !k.Constant() || k.Null || k.Low.Sign() == 0 || n.env.interval(x).Constant() {
 		return nil, false
 	}
-	texts, ok := n.values(x, n.env.Narrowed(x, where), where)
+	texts, ok := n.values(x, n.env.narrowedToList(x, where), where)
 	if !ok {
 		return nil, false
 	}
@@ -241,7 +243,7 @@ func equalText(s string, r *big.Rat) bool {
 func (n *enumeration) union(list, where []Expr) ([]string, bool) {
 	var all []string
 	for _, e := range list {
-		texts, ok := n.values(e, n.env.Narrowed(e, where), where)
+		texts, ok := n.values(e, n.env.narrowedToList(e, where), where)
 		if !ok || len(all)+len(texts) > 2*n.most {
 			return nil, false
 		}
@@ -318,7 +320,7 @@ func (n *enumeration) truncated(c *call, where []Expr) ([]string, bool) {
 	if zoned {
 		slack = n.env.offset(zoneConstant(c.zone, c.at))
 	}
-	in := n.env.Narrowed(of, where)
+	in := n.env.narrowedToList(of, where)
 	p, known := periods[strings.ToLower(*field)]
 	if !known || !in.Bounded() || slack > 0 && strings.EqualFold(*field, "hour") {
 		return nil, false

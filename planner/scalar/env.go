@@ -27,6 +27,9 @@ type Env struct {
 	computed map[Expr]Interval
 	// narrowed are the intervals of columns on rows that meet conditions.
 	narrowed map[*Column]Interval
+	// given are those of other expressions there, for lists of values alone: what is in one is no group without rows.
+	given   []given
+	listing bool
 	// hulls are the bounds of the elements of constant arrays, by their folds.
 	hulls   map[int]Interval
 	costing *costing
@@ -50,6 +53,13 @@ func (env *Env) interval(e Expr) Interval {
 		return i
 	}
 	i := env.compute(e)
+	for _, g := range env.given {
+		if Equal(g.x, e) {
+			null := i.Null && g.in.Null
+			i = i.intersect(g.in)
+			i.Null = null
+		}
+	}
 	if env.computed == nil {
 		env.computed = map[Expr]Interval{}
 	}

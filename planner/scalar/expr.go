@@ -19,6 +19,9 @@ type Column struct {
 	Untold bool
 	// Outer says that a join adds rows in which the column is NULL.
 	Outer bool
+	// Matched are the columns of the same relation, and whether they are never NULL in other rows than those; nil if
+	// Outer is false.
+	Matched map[*Column]bool
 	// Declared bounds of values, or nil: a column of a table of the policy.
 	Bounds *Bounds
 	// Values are declared public values, in the order that they are shown in, or nil.

@@ -190,6 +190,47 @@ func NeverNull(conditions []Expr, e Expr) bool {
 	return slices.ContainsFunc(conditions, func(c Expr) bool { return excludesNull(c, e) })
 }
 
+// NeverNullColumn is NeverNull of a column, also of one that is NULL only in rows that outer joins add: a condition on another
+// column of its relation can exclude them.
+func NeverNullColumn(conditions []Expr, c *Column) bool {
+	for !NeverNull(conditions, &Ref{Column: c}) {
+		if c.Outer && !matched(conditions, c) {
+			return false
+		}
+		if c.Matched[c] {
+			return true
+		}
+		if c = c.below(); c == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// below returns the column that a column of a derived table is, nil if it is computed, or of a table.
+func (c *Column) below() *Column {
+	if len(c.Of) == 1 {
+		if ref, plain := c.Of[0].(*Ref); plain {
+			return ref.Column
+		}
+	}
+	return nil
+}
+
+// matched reports whether the relation of a column has a row wherever all conditions are true.
+func matched(conditions []Expr, c *Column) bool {
+	return slices.ContainsFunc(conditions, func(cond Expr) bool {
+		return slices.ContainsFunc(cond.Columns(), func(o *Column) bool {
+			for x := o; x != nil; x = x.below() {
+				if _, beside := c.Matched[x]; beside {
+					return excludesNull(cond, &Ref{Column: o})
+				}
+			}
+			return false
+		})
+	})
+}
+
 // excludesNull reports whether the condition is never true where x is NULL.
 func excludesNull(cond, x Expr) bool {
 	switch c := cond.(type) { //nolint:gochecksumtype // of the others, strictness decides

@@ -10,13 +10,33 @@ import (
 type narrowing struct {
 	constants *Env
 	columns   map[*Column]Interval
+	// listing says that the intervals of other expressions count as well.
+	listing bool
+	given   []given
+}
+
+// given is the interval of an expression on rows that meet conditions.
+type given struct {
+	x  Expr
+	in Interval
 }
 
 // Narrowed returns where the values of e lie in rows on which all conditions are
 // true. It may bound a sensitivity, but never proves that an operator cannot raise:
 // Postgres evaluates conditions in any order.
 func (env *Env) Narrowed(e Expr, where []Expr) Interval {
-	n := &narrowing{env, map[*Column]Interval{}}
+	return env.narrowedBy(e, where, false)
+}
+
+// maxGiven bounds the intervals of expressions: each is looked for in all of an expression.
+const maxGiven = 64
+
+// narrowedToList is Narrowed, for a list of values alone: it takes that conditions bound any expression that they
+// are about, and that no group is without rows.
+func (env *Env) narrowedToList(e Expr, where []Expr) Interval { return env.narrowedBy(e, where, true) }
+
+func (env *Env) narrowedBy(e Expr, where []Expr, listing bool) Interval {
+	n := &narrowing{constants: env, columns: map[*Column]Interval{}, listing: listing}
 	for _, cond := range where {
 		for _, c := range Conjuncts(cond) {
 			if c, ok := c.(*call); ok && c.fn.over.narrow != nil {
@@ -28,13 +48,20 @@ func (env *Env) Narrowed(e Expr, where []Expr) Interval {
 		i.Null = !NeverNull(where, &Ref{Column: c})
 		n.columns[c] = i
 	}
-	inner := &Env{
-		Values: env.Values, TimeZones: env.TimeZones, UTF8: env.UTF8, Before14: env.Before14, Extents: env.Extents,
-		narrowed: n.columns,
+	for k, g := range n.given {
+		n.given[k].in.Null = !NeverNull(where, g.x)
 	}
-	i := inner.Bounds(e)
+	i := env.inner(n).Bounds(e)
 	i.Null = i.Null && !NeverNull(where, e)
 	return i
+}
+
+// inner is the environment in which what was narrowed is known.
+func (env *Env) inner(n *narrowing) *Env {
+	return &Env{
+		Values: env.Values, TimeZones: env.TimeZones, UTF8: env.UTF8, Before14: env.Before14, Extents: env.Extents,
+		narrowed: n.columns, given: n.given, listing: n.listing,
+	}
 }
 
 // limit narrows a column, also below a cast that keeps numbers as they are.
@@ -42,11 +69,17 @@ func (n *narrowing) limit(x Expr, i Interval) {
 	if c, ok := x.(*cast); ok && c.x.Type().Number() && c.typ.Number() && c.typ.Family() >= c.x.Type().Family() && c.typ.Mod < 0 {
 		x = c.x
 	}
-	ref, ok := x.(*Ref)
-	if !ok || i.empty || !ref.Column.Type.Number() && !ref.Column.Type.Dated() {
+	if i.empty || !x.Type().Number() && !x.Type().Dated() {
 		return
 	}
 	i.Null, i.Least = true, nil
+	ref, ok := x.(*Ref)
+	if !ok {
+		if n.listing && len(n.given) < maxGiven && !x.Type().Zoned() && !isConstant(x) {
+			n.given = append(n.given, given{x, i})
+		}
+		return
+	}
 	n.columns[ref.Column] = i.intersect(n.columns[ref.Column])
 }
 
@@ -54,7 +87,7 @@ func (n *narrowing) limit(x Expr, i Interval) {
 // columns had nothing to do with each other. It is not known where a condition is other than a range of a
 // column with declared bounds. It proves nothing about rows.
 func (env *Env) Share(where []Expr) (share *big.Rat, known bool) {
-	n := &narrowing{env, map[*Column]Interval{}}
+	n := &narrowing{constants: env, columns: map[*Column]Interval{}}
 	for _, cond := range where {
 		for _, c := range Conjuncts(cond) {
 			if !n.within(c) {
@@ -92,7 +125,7 @@ func (n *narrowing) within(e Expr) bool {
 	if !ok || c.fn.over != comparison && c.fn.over != inRange {
 		return false
 	}
-	alone := &narrowing{n.constants, map[*Column]Interval{}}
+	alone := &narrowing{constants: n.constants, columns: map[*Column]Interval{}}
 	c.fn.over.narrow(alone, c)
 	for column, i := range alone.columns { // one at most
 		if i.Low == nil && i.High == nil || c.fn.over == inRange && (i.Low == nil || i.High == nil) {

@@ -25,10 +25,14 @@ func aggregateBounds(env *Env, e *aggregate) Interval {
 		return Interval{Low: rat(1), High: rat(int64(e.over.offset)), Least: rat(1)}
 	}
 	if e.name == "count" {
-		return Interval{Low: new(big.Rat), High: rows, Least: rat(1)}
+		in := Interval{Low: new(big.Rat), High: rows, Least: rat(1)}
+		if e.present(env) {
+			in.Low = rat(1)
+		}
+		return in
 	}
 	i := env.interval(e.x)
-	i.Null = true
+	i.Null = !e.present(env)
 	if i.empty || !i.Bounded() {
 		return i
 	}
@@ -53,6 +57,11 @@ func aggregateBounds(env *Env, e *aggregate) Interval {
 		i = roundedMean(i)
 	}
 	return i
+}
+
+// present reports whether a value is aggregated in every group: a group has a row. It is asked for lists of values alone.
+func (e *aggregate) present(env *Env) bool {
+	return env.listing && e.over == nil && e.filter == nil && (e.x == nil || !env.interval(e.x).Null)
 }
 
 // roundedMean allows for the rounding of a numeric mean.

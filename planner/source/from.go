@@ -96,6 +96,9 @@ func valued(columns []*scalar.Column, nullable bool) map[*scalar.Column]bool {
 	for _, c := range columns {
 		notNull[c] = c.NotNull
 		c.NotNull, c.Outer = c.NotNull && !nullable, nullable
+		if nullable {
+			c.Matched = notNull
+		}
 	}
 	return notNull
 }

@@ -104,13 +104,17 @@ func (r *resolved) ListsOf(c *scalar.Column) (lists []scalar.Expr) {
 	return lists
 }
 
-// AllConjuncts returns the conjuncts of derived tables that are no UNION ALL, and after
-// them, as they can guard them, those of this level.
+// AllConjuncts returns the conjuncts of derived tables that are no UNION ALL, their HAVING, and
+// after them, as they can guard them, those of this level.
 func (r *resolved) AllConjuncts() []scalar.Expr {
 	var out []scalar.Expr
 	for _, rel := range kept(r.root) {
 		if rel.rows != nil && len(rel.rows.branches) == 1 {
-			out = append(out, rel.rows.branches[0].source.AllConjuncts()...)
+			b := rel.rows.branches[0]
+			out = append(out, b.source.AllConjuncts()...)
+			if b.having != nil {
+				out = append(out, b.having)
+			}
 		}
 	}
 	return append(out, r.Conjuncts()...)
