@@ -19,10 +19,43 @@ var bucket = &rule{
 		}
 		i := span(0, 1)
 		i.High = new(big.Rat).SetInt64(n + 1)
-		i.Null = env.interval(c.args[0]).Null || env.interval(c.args[1]).empty || env.interval(c.args[2]).empty
+		x, first, last := env.interval(c.args[0]), env.interval(c.args[1]), env.interval(c.args[2])
+		i.Null = x.Null || first.empty || last.empty
+		if env.listing && n > 0 && x.Bounded() && first.Constant() && last.Constant() && first.Low.Cmp(last.Low) != 0 {
+			i = i.intersect(bucketsOf(x, first.Low, last.Low, rat(n)))
+		}
 		return i
 	},
 	write: writeBucket,
+}
+
+// bucketsOf are the buckets that values can be in: comparisons tell whether they can be below or above all limits, a quotient
+// tells the others. Postgres rounds that to at least so many digits.
+func bucketsOf(x Interval, first, last, n *big.Rat) Interval {
+	const digits = 9
+	if first.Cmp(last) > 0 { // they count downward
+		negative := func(r *big.Rat) *big.Rat { return new(big.Rat).Neg(r) }
+		x.Low, x.High, first, last = negative(x.High), negative(x.Low), negative(first), negative(last)
+	}
+	number := func(r, rounded *big.Rat) *big.Rat {
+		share := new(big.Rat).Quo(new(big.Rat).Sub(r, first), new(big.Rat).Sub(last, first))
+		buckets := share.Mul(share.Add(share, rounded), n)
+		return smaller(larger(new(big.Rat).Add(floor(buckets), rat(1)), rat(1)), n)
+	}
+	i := Interval{Low: number(x.Low, new(big.Rat).Neg(power10(-digits))), High: number(x.High, power10(-digits))}
+	if x.Low.Cmp(first) < 0 {
+		i.Low = new(big.Rat)
+	}
+	if x.Low.Cmp(last) >= 0 {
+		i.Low = new(big.Rat).Add(n, rat(1))
+	}
+	if x.High.Cmp(first) < 0 {
+		i.High = new(big.Rat)
+	}
+	if x.High.Cmp(last) >= 0 {
+		i.High = new(big.Rat).Add(n, rat(1))
+	}
+	return i
 }
 
 // maxWidthBuckets bounds the buckets of width_bucket.

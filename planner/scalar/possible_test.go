@@ -23,6 +23,12 @@ func TestListsUnderConditions(t *testing.T) {
 	keys := map[string][]string{
 		"mod(i4, 7)": numbers, "nn": numbers, "nn / 2": append([]string{"nn < 6"}, numbers...), "nn * 2 - 3": numbers,
 		"(d - date '2022-01-01') / 90": append([]string{"d - date '2022-01-01' < 200", "d > '2023-01-01'"}, numbers...),
+		"width_bucket(num, 0, 20000, 10)": append([]string{
+			"num < 5000", "num >= 0", "num BETWEEN 4000 AND 8000", "num > 30000",
+		}, numbers...),
+		"width_bucket(f8, 100, -100.5, 6)":     append([]string{"f8 BETWEEN -20 AND 50", "f8 > 100"}, numbers...),
+		"width_bucket(nn, 0, 5, 3)":            {"nn > 3", "K > 1"},
+		"width_bucket(num, -2000, 1000000, 3)": {"K > 1", "num > 0"},
 		"d": {
 			"K >= '2024-06-01'", "K < timestamp '2020-03-01 12:00'", "K = '2024-12-31'", "K <> '2024-12-31' AND K > '2024-12-01'",
 			"K IN ('2020-01-01', '2022-06-15')",
