@@ -58,7 +58,7 @@ func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 		At: a.l.client(c.at), Grouped: len(m.groupNodes) > 0 || m.sets != nil,
 		Sets: m.sets, Groupings: m.groupings, Concealed: a.l.concealed(c.at),
 	}
-	b.From = v.from(c.sel)
+	b.From = v.selectedElements(v.from(c.sel), m.groupNodes)
 	if c.sel.WhereClause != nil {
 		b.Where = row.expr(c.sel.WhereClause)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // operators are those that a block may use; each must be that of pg_catalog.
-var operators = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "^", "||", "~~", "!~~", "~~*", "!~~*"}
+var operators = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "^", "||", "~~", "!~~", "~~*", "!~~*", "@>", "<@", "&&"}
 
 // expr converts an expression by the type of its node.
 func (v exprConverter) expr(n *pg.Node) ast.Expr {

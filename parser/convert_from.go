@@ -44,6 +44,8 @@ func fromPosition(f ast.From) int {
 		return x.At
 	case *ast.Listed:
 		return x.At
+	case *ast.Elements:
+		return x.At
 	}
 	return 0
 }

@@ -128,6 +128,9 @@ func (v *queryConverter) series(f *pg.RangeFunction) ast.From {
 	}
 	at := firstLocation(f.GetFunctions()[0])
 	name := listFunction(call)
+	if column := arrayColumn(call); column != nil && !f.Ordinality && !f.IsRowsfrom && len(f.Coldeflist) == 0 {
+		return v.elements(call, f.Alias)
+	}
 	if name == "" || f.Lateral || f.Ordinality || f.IsRowsfrom || len(f.Coldeflist) > 0 {
 		v.forbid(at, "a function in FROM",
 			"generate_series() and unnest() of constants can be there. Write other tables and sub-selects in FROM of the aggregate.")

@@ -149,6 +149,8 @@ func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 	out.From = v.from(sel)
 	if len(sel.FromClause) == 0 {
 		out.From = v.selectedSeries(sel.TargetList)
+	} else if !aggregates(sel) {
+		out.From = v.selectedElements(out.From, selected(sel))
 	}
 	if sel.WhereClause != nil {
 		out.Where = exprConverter{v, false}.expr(sel.WhereClause)

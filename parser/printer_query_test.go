@@ -84,6 +84,9 @@ func (p *printer) from(f ast.From) {
 		p.join(x)
 	case *ast.Listed:
 		p.listed(x)
+	case *ast.Elements:
+		p.seq("unnest(", x.Array, ")")
+		p.alias(x.Alias, []string{x.Name})
 	}
 }
 

@@ -19,6 +19,8 @@ func tooMuchWork(err error) bool {
 // takesJoinRows reports whether the number of rows that joins take of a unit matters.
 func (q *Query) takesJoinRows() bool {
 	return slices.ContainsFunc(q.blocks, func(b *block) bool {
-		return slices.ContainsFunc(b.source.Cuts(), func(c source.Cut) bool { return !c.Grouped && c.Rows >= q.cat.JoinRows() })
+		return slices.ContainsFunc(b.source.Cuts(), func(c source.Cut) bool {
+			return c.Elements || !c.Grouped && c.Rows >= q.cat.JoinRows()
+		})
 	})
 }

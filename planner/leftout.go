@@ -37,5 +37,8 @@ func leftOut(c source.Cut, unit string) string {
 	if c.Grouped {
 		return fmt.Sprintf("counts and sums over groups of rows of one %s in %s are those of at most %d rows", unit, c.Of, c.Rows)
 	}
+	if c.Elements {
+		return fmt.Sprintf("of an array in %s the first %d elements are taken", c.Of, c.Rows)
+	}
 	return fmt.Sprintf("joined rows of one %s are cut to %d of %s", unit, c.Rows, c.Of)
 }

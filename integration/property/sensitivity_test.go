@@ -82,7 +82,8 @@ const near = 0.99
 const secondStream = 1 << 32
 
 // told are the features of statements of which some have to be executed.
-var told = slices.Concat([]string{sqlgen.CompositeKey, sqlgen.Weighed}, sqlgen.Forms, sqlgen.Windows, sqlgen.Thresholds, sqlgen.Each)
+var told = slices.Concat([]string{sqlgen.CompositeKey, sqlgen.Weighed, sqlgen.Elements}, sqlgen.Forms, sqlgen.Windows, sqlgen.Thresholds,
+	sqlgen.Each)
 
 // lacks is true if a feature was not executed yet, or no largest group was chosen.
 func (s *survey) lacks() bool {

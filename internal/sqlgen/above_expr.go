@@ -25,7 +25,7 @@ func (a *above) expr(s scope, k kind, depth int) string {
 		return a.condition(s, depth-1)
 	case mood:
 		return a.mood(s, depth-1)
-	case date, instant, span, float, composite, unit:
+	case date, instant, span, float, composite, array, unit:
 	}
 	return constant(k)
 }

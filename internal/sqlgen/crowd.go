@@ -97,6 +97,8 @@ func (c column) ordinary() string {
 		return "timestamp '2020-01-01' + g % 300 * interval '1 day'"
 	case c.kind == span:
 		return "g % 3 * interval '1 day'"
+	case c.kind == array:
+		return "ARRAY[g % 5, g % 3]::" + c.typ
 	case c.kind == text:
 		return "(g % 5)::text"
 	case c.bounded():
@@ -120,6 +122,8 @@ func (c column) outside() string {
 		return "interval '0'"
 	case mood:
 		return "'sad'::mood"
+	case array:
+		return "'{-7}'"
 	case integer, decimal, float, unit, composite:
 	}
 	return "-7"

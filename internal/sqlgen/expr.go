@@ -130,7 +130,7 @@ func (g exprGenerator) condition(s scope, depth int) string {
 		return g.compareTime(c)
 	case mood:
 		return c.name + choose(g, " = 'sad'", " <> 'ok'", " > 'sad'", " IN ('ok', 'happy')")
-	case unit, span, composite:
+	case unit, span, composite, array:
 		return c.name + " IS NOT NULL"
 	}
 	return "true"
@@ -206,7 +206,7 @@ func (g exprGenerator) key(s scope) string {
 	case date, instant:
 		return choose(g, c.name, "date_trunc('month', "+c.name+")", "extract(month FROM "+c.name+")", "date_trunc('year', "+c.name+")",
 			c.name+"::date")
-	case boolean, mood, span, composite, unit:
+	case boolean, mood, span, composite, array, unit:
 	}
 	if c.kind == unit {
 		return "(" + c.name + " IS NULL)"

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// kindsOfReadings are those that only the table readings has.
+// kindsOfReadings are those that only the table readings has, but for arrays.
 const (
 	span      kind = unit + 1 + iota // an interval
 	composite                        // a row type
+	array                            // of texts or whole numbers, of events alone
 )
 
 // readingTypes are the composite type and the domains of the table readings.

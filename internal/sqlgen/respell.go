@@ -117,7 +117,7 @@ func (r respeller) rowCondition() string {
 		return c.name + choose(r, " > '2020-06-15'", " IS NULL")
 	case text:
 		return c.name + choose(r, " = 'a'", " > 'a'", " IS NULL")
-	case boolean, mood, unit, span, composite:
+	case boolean, mood, unit, span, composite, array:
 	}
 	return c.name + " IS NULL"
 }
@@ -240,7 +240,7 @@ func (r respeller) fixing() string {
 		return form("a column with one value", mention(c)+choose(r, " = 'a'", " = '6'"))
 	case date, instant:
 		return form("a column with one value", mention(c)+" = '2020-06-15'")
-	case boolean, mood, unit, span, composite:
+	case boolean, mood, unit, span, composite, array:
 	}
 	return r.rowCondition()
 }

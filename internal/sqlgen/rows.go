@@ -196,6 +196,9 @@ func (f *filler) part(m manner, group int) {
 
 // value writes a value of a column.
 func (f *filler) value(c column, m manner, n int) string {
+	if c.kind == array {
+		return f.arrayValue(c, m)
+	}
 	if f.honest {
 		return f.honestValue(c)
 	}
@@ -213,7 +216,7 @@ func (f *filler) value(c column, m manner, n int) string {
 		return choose(f, "'sad'", "'ok'", "'happy'")
 	case date, instant:
 		return f.time(c, m, n)
-	case span, composite, unit:
+	case span, composite, unit, array:
 	}
 	return "NULL"
 }
@@ -349,4 +352,16 @@ func (f *filler) time(c column, m manner, n int) string {
 		return "'2020-06-15'"
 	}
 	return fmt.Sprintf("'2020-%02d-%02d'", 1+(n+f.r.IntN(3))%12, 1+f.r.IntN(28))
+}
+
+// arrayValue writes an array without a choice of its own: other schemas stay as they are. Some are longer than may be taken, or of
+// several dimensions, with NULLs and with elements that repeat.
+func (f *filler) arrayValue(c column, m manner) string {
+	list := []string{
+		"'{}'", "'{1}'", "'{1,2,2}'", "'{3,NULL}'", "NULL", "'{{1,2},{4,4}}'", "'[4:5]={2,1}'", "'{1,1,1,1,1,1,1,1,2,3,4}'",
+	}
+	if !f.honest && m != ordinary {
+		list = append(list, "array_fill(2, ARRAY[40])", "array_fill(1, ARRAY[1001])", "'{NULL,NULL}'")
+	}
+	return fmt.Sprintf("%s::%s", list[f.ids%len(list)], c.typ)
 }

@@ -32,7 +32,9 @@ func (src source) whereClause(more ...string) string {
 
 // tableScope has the columns of a table that are values: the unit is none.
 func tableScope(t *table, alias string) scope {
-	return scope(t.columns).as(alias).where(func(c column) bool { return c.kind != unit && !strings.HasSuffix(c.name, "id") })
+	return scope(t.columns).as(alias).where(func(c column) bool {
+		return c.kind != unit && c.kind != array && !strings.HasSuffix(c.name, "id")
+	})
 }
 
 // places has the columns of the public table, of which numbers are bounded: their values are public.
@@ -58,7 +60,7 @@ func (g sourceGenerator) source(depth int) source {
 		return choose(g, g.derived, g.common, g.union, g.perUnit, g.windowed, g.firstRows)(depth - 1)
 	}
 	return choose(g, g.single, g.single, g.withPublic, g.publicOuter, g.publicBelow, g.onUnit, g.alongPath, g.toItself, g.publicFirst,
-		g.listed, g.listedFirst, g.lateral)()
+		g.listed, g.listedFirst, g.lateral, g.unnested)()
 }
 
 func (g sourceGenerator) single() source {

@@ -77,6 +77,8 @@ func (g tableGenerator) events(unitType string) *table {
 		{name: "n", kind: integer, typ: "int", low: choose(g, "0", "-5"), high: choose(g, "20", "7")},
 		{name: "note", kind: text, typ: "text"},
 		{name: "level", kind: decimal, typ: "numeric"},
+		{name: "tags", kind: array, typ: "text[]"},
+		{name: "marks", kind: array, typ: "int[]"},
 	}}
 }
 

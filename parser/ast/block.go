@@ -96,7 +96,7 @@ type Aggregate struct {
 	At     int
 }
 
-// A From is an item of a FROM clause: *Table, *Join, *Derived or *Listed.
+// A From is an item of a FROM clause: *Table, *Join, *Derived, *Listed or *Elements.
 //
 //sumtype:decl
 type From interface{ from() }
@@ -136,6 +136,17 @@ type Listed struct {
 	Lists []List
 	Alias string // the name its columns are reached by
 	At    int
+}
+
+// Elements is unnest of an array column of a relation before it: the right side of a Join, of which each row is that of the
+// relation beside one element of its array.
+type Elements struct {
+	Array *Column
+	Alias string // the name its column is reached by
+	Name  string // of the column
+	// Hidden says that the statement has it elsewhere: no bare name or star means its column.
+	Hidden bool
+	At     int
 }
 
 // A List has the values of a column of a Listed relation, in one of three forms. No column of a
@@ -207,5 +218,6 @@ func (*Table) from()    {}
 func (*Join) from()     {}
 func (*Derived) from()  {}
 func (*Listed) from()   {}
+func (*Elements) from() {}
 func (*Select) rows()   {}
 func (*UnionAll) rows() {}

@@ -37,7 +37,7 @@ type (
 		At   int
 	}
 	// An Op is an operator of pg_catalog by symbol: = <> < <= > >= + - * / % ^ ||
-	// ~~ !~~ ~~* !~~* (LIKE, NOT LIKE, ILIKE, NOT ILIKE). Left is nil for a prefix operator.
+	// ~~ !~~ ~~* !~~* (LIKE, NOT LIKE, ILIKE, NOT ILIKE) @> <@ &&. Left is nil for a prefix operator.
 	Op struct {
 		Name        string
 		Left, Right Expr

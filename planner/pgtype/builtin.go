@@ -51,6 +51,29 @@ var builtins = map[uint32]builtin{
 	UUID:        {"uuid", UUIDFamily, 'U', false, 2951, "uuid_send", 16},
 }
 
+// arrays are the built-in types of elements, by the OIDs of their arrays.
+var arrays = func() map[uint32]uint32 {
+	all := map[uint32]uint32{}
+	for of, b := range builtins {
+		if b.array != 0 {
+			all[b.array] = of
+		}
+	}
+	return all
+}()
+
+// elementOf returns the type of the elements of a column that is an array, if its elements are values as those of
+// other columns: all but floating-point numbers, times and intervals.
+func elementOf(array uint32) (of uint32, ok bool) {
+	of = arrays[array]
+	switch builtins[of].family {
+	case BoolFamily, IntFamily, NumericFamily, TextFamily, DateFamily, InstantFamily, UUIDFamily:
+		return of, true
+	case NoFamily, FloatFamily, TimeFamily, IntervalFamily, EnumFamily:
+	}
+	return 0, false
+}
+
 // ByName returns the OID of the built-in type of that name in pg_catalog.
 func ByName(name string) (oid uint32, ok bool) {
 	for oid, b := range builtins {

@@ -26,8 +26,7 @@ type Type struct {
 	Domain catalog.Name
 	// Undeclared says that the values are as Mod tells, but Postgres gives them no modifier.
 	Undeclared bool
-	// Array says that it is an array of the type that the other fields describe:
-	// of constants only.
+	// Array says that it is an array of the type that the other fields describe.
 	Array bool
 }
 
@@ -51,6 +50,10 @@ func OfColumn(t catalog.TypeRef, collation catalog.Name, deterministic bool) Typ
 	if out.OID == Bpchar && out.Mod-4 > LongestPadded {
 		out.OID = 0
 	}
+	if of, ok := elementOf(out.OID); ok {
+		out.OID, out.Array = of, true
+		return out
+	}
 	if out.Family() == NoFamily {
 		out.Display = t.Display
 	}
@@ -69,14 +72,9 @@ func OfParameter(oid uint32) (t Type, ok bool) {
 	if _, ok := builtins[oid]; ok {
 		return Of(oid), true
 	}
-	for elem, b := range builtins {
-		if b.array == oid && oid != 0 {
-			t = Of(elem)
-			t.Array = true
-			return t, true
-		}
-	}
-	return Type{}, false
+	t = Of(arrays[oid])
+	t.Array = true
+	return t, t.OID != 0
 }
 
 // OfName returns the type that a cast names; ok is false for one that is not known. A name that is

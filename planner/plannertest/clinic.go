@@ -28,6 +28,8 @@ var (
 	instant   = Builtin("timestamptz", "timestamp with time zone", 1184, -1)
 	Numeric10 = Builtin("numeric", "numeric(10,2)", 1700, (10<<16|2)+4)
 	Numeric   = Builtin("numeric", "numeric", 1700, -1)
+	Texts     = Builtin("_text", "text[]", 1009, -1)
+	Numerics  = Builtin("_numeric", "numeric(10,2)[]", 1231, (10<<16|2)+4)
 	Float8    = Builtin("float8", "double precision", 701, -1)
 	float4    = Builtin("float4", "real", 700, -1)
 	Jsonb     = Builtin("jsonb", "jsonb", 3802, -1)

@@ -26,6 +26,8 @@ func (r *resolution) operator(e *ast.Op) (Expr, error) {
 		return r.compare(e.Name, args, e.At)
 	case e.Left != nil && strings.Contains(e.Name, "~"):
 		return r.like(e.Name, args, e.At)
+	case e.Left != nil && slices.Contains(arrayOperators, e.Name):
+		return r.arrayTest(e, args)
 	}
 	if e.Name == "||" && len(args) == 2 {
 		if args, err = r.joined(args, e.At); err != nil {
@@ -131,6 +133,9 @@ func (r *resolution) anyOf(e *ast.AnyOf) (Expr, error) {
 		return nil, err
 	}
 	x, array := args[0], args[1]
+	if !array.free() && array.Type().Array {
+		return r.anyElement(e, x, array)
+	}
 	if !array.free() || !unknown(array) && !array.Type().Array || unknown(x) {
 		return nil, notAllowed("ANY or ALL of anything but a constant array", e.At)
 	}
@@ -173,4 +178,56 @@ func (r *resolution) searched(e *ast.Searched) (Expr, error) {
 		return r.call(&function{name: "~", args: []uint32{t.OID}, over: searchedText, strict: 1}, pgtype.Of(pgtype.Text), e.At, x)
 	}
 	return r.coerce(x, pgtype.Of(pgtype.Text))
+}
+
+// anyElement resolves x op ANY (column) and ALL. The elements are compared as they are.
+func (r *resolution) anyElement(e *ast.AnyOf, x, array Expr) (Expr, error) {
+	ref, err := arrayOf(array)
+	if err != nil {
+		return nil, err
+	}
+	element := &Ref{Column: &Column{Type: ref.Column.Type.Element().Below()}, At: array.Pos()}
+	if unknown(x) && !bare(x) {
+		if x, err = r.coerce(x, element.Type()); err != nil {
+			return nil, err
+		}
+	}
+	both, err := r.unify([]Expr{x, element}, e.At)
+	if err != nil {
+		return nil, err
+	}
+	if both[1] != Expr(element) {
+		const refusal = "a comparison of a value of type %s with the elements of an array of type %s is not allowed on protected data"
+		return nil, pgerr.New(pgerr.NotAllowed, refusal, x.Type(), array.Type()).At(e.At).
+			WithHint("Cast the value to the type of the elements.")
+	}
+	return r.test(elements(e.Op, e.All), e.At, both[0], array)
+}
+
+// arrayTest resolves @>, <@ and && of a column and a constant array.
+func (r *resolution) arrayTest(e *ast.Op, args []Expr) (Expr, error) {
+	column := 0
+	if args[0].free() {
+		column = 1
+	}
+	if !args[1-column].free() {
+		return nil, pgerr.New(pgerr.NotAllowed, "the operator %s of two columns is not allowed on protected data", e.Name).At(e.At).
+			WithHint("Compare the column with a constant array.")
+	}
+	if args[column].free() {
+		return nil, pgerr.New(pgerr.NotAllowed, "the operator %s of constants is not allowed on protected data", e.Name).At(e.At).
+			WithHint("Compare a column with a constant array.")
+	}
+	ref, err := arrayOf(args[column])
+	if err != nil {
+		return nil, err
+	}
+	other := args[1-column]
+	if t := other.Type(); !unknown(other) && (!t.Array || t.Element().Family() != ref.Type().Element().Family()) {
+		return nil, mismatch(args, e.At)
+	}
+	if args[1-column], err = r.coerce(other, ref.Type().Unmodified()); err != nil {
+		return nil, err
+	}
+	return r.test(&function{name: e.Name, operator: true, over: overlap, strict: 2}, e.At, args...)
 }

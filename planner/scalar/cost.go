@@ -55,7 +55,13 @@ func (env *Env) EvalCost(e Expr) int64 { return env.costs().expr(e) }
 // HashCost is that of hashing a column that the statement has made, where rows of a unit
 // are chosen, beside that of reading it.
 func (env *Env) HashCost(c *Column) int64 {
-	const hashed = 8 // octets in a step
+	const (
+		hashed = 8 // octets in a step
+		sent   = 4 // times the cost of reading an array
+	)
+	if c.Type.Array {
+		return sent * longCost
+	}
 	if len(c.Of) == 0 || c.Type.Family() != pgtype.TextFamily {
 		return 0
 	}
@@ -164,7 +170,7 @@ func (c *costing) operand(e, o Expr) int64 {
 
 // columnReadCost is the cost of reading a text that may have any length.
 func columnReadCost(c *Column) int64 {
-	if !c.long() && c.Reach != Short {
+	if !c.long() && c.Reach != Short && !c.Type.Array {
 		return 0
 	}
 	return longCost

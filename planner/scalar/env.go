@@ -263,6 +263,8 @@ func (env *Env) declared(c *Column) Interval {
 	i := Interval{Null: !c.NotNull}
 	t := c.Type
 	switch {
+	case t.Array:
+		return i
 	case t.OID == pgtype.Bool:
 		i.Low, i.High = rat(0), rat(1)
 	case t.Whole():

@@ -63,6 +63,13 @@ var fields = []field{
 	{name: "e", sqlType: "mood", oid: 0, mod: -1},
 	{name: "id", sqlType: "uuid", oid: 2950, mod: -1},
 	{name: "j", sqlType: "jsonb", oid: 3802, mod: -1},
+	{name: "xi", sqlType: "int4[]", oid: 1007, mod: -1},
+	{name: "xs", sqlType: "text[]", oid: 1009, mod: -1},
+	{name: "xv", sqlType: "varchar(10)[]", oid: 1015, mod: 14},
+	{name: "xn", sqlType: "numeric(12,2)[]", oid: 1231, mod: (12<<16 | 2) + 4},
+	{name: "xb", sqlType: "bool[]", oid: 1000, mod: -1},
+	{name: "xd", sqlType: "date[]", oid: 1182, mod: -1},
+	{name: "xz", sqlType: "timestamptz[]", oid: 1185, mod: -1},
 }
 
 // columns returns the columns of t as a resolver sees them.
@@ -81,8 +88,11 @@ func columns() map[string]*scalar.Column {
 			t.Collation = catalog.Name{Schema: "public", Name: "nocase"}
 		}
 		c := &scalar.Column{Name: f.name, Type: t, NotNull: f.notNull, SQL: "t0." + ast.QuoteIdent(f.name)}
-		if f.name == "s" {
-			c.Reach = scalar.Beginning
+		if strings.HasSuffix(f.sqlType, "[]") {
+			c.Type = pgtype.OfColumn(catalog.TypeRef{OID: f.oid, Mod: f.mod, Kind: 'b', Display: f.sqlType}, catalog.Name{}, true)
+		}
+		if f.name == "s" || c.Type.Array {
+			c.Reach = scalar.ReachOf(c.Type, false)
 		}
 		if f.low != "" {
 			c.Bounds = &scalar.Bounds{LowText: f.low, HighText: f.high}
@@ -299,21 +309,26 @@ var rows = []row{
 		"ts": "'2022-11-06 01:30:00'", "tz": "'2022-11-06 05:30:00+00'", "tm": "'12:34:56'", "iv": "'1 mon 3 days'",
 		"s": "'Ärger über Öl'", "v": "'a b c'", "c": "'ab'", "cc": "'xyz'", "nd": "'Abc'", "e": "'ok'",
 		"id": "'00000000-0000-0000-0000-000000000001'", "j": "'{}'",
+		"xi": "'{1,2,NULL}'", "xs": "'{a,b,NULL}'", "xv": "'{a,b}'", "xn": "'{1.5,2}'", "xb": "'{t,f}'", "xd": "'{2021-03-14,NULL}'",
+		"xz": "'{2022-06-15 12:00:00+00}'",
 	}},
 	{values: map[string]string{
 		"u": "1", "i2": "0", "i4": "0", "nn": "1", "i8": "0", "iu": "0", "num": "0", "nf": "0", "nu": "0", "f4": "0", "f8": "0",
 		"fw": "0", "fu": "0", "b": "false", "d": "'2020-02-29'", "ts": "'2024-02-29 23:59:59.5'", "tz": "'2020-03-08 06:59:59+00'",
 		"s": "''", "v": "''", "c": "''", "cc": "''", "e": "'sad'", "iv": "'0'",
+		"xi": "'{}'", "xs": "'{}'", "xv": "'{}'", "xn": "'{}'", "xb": "'{}'", "xd": "'{}'", "xz": "'{}'",
 	}},
 	{values: map[string]string{
 		"u": "1", "i2": "-100", "i4": "-1000000", "nn": "10", "i8": "-9223372036854775808", "iu": "-2147483648", "num": "-1000.50",
 		"nf": "-1000000", "nu": "-1", "f4": "-1000", "f8": "-1000000", "fw": "1e200", "d": "'2020-01-01'", "ts": "'2020-01-01'",
 		"tz": "'2020-01-01 00:00:00+00'", "s": "E'back\\\\'", "v": "'%_%'", "c": "'     '", "cc": "'X'", "e": "'happy'",
+		"xi": "'{{1,2},{3,4}}'", "xs": "'[5:6]={a,Z}'", "xn": "'{NULL}'", "xb": "'{NULL,t}'", "xd": "'{infinity,-infinity}'",
 	}},
 	{values: map[string]string{
 		"u": "1", "i2": "100", "i4": "1000000", "nn": "5", "i8": "9223372036854775807", "iu": "2147483647", "num": "99999.99",
 		"nf": "1000000", "nu": "1e20", "f4": "1000", "f8": "1000000", "fw": "1e-20", "d": "'2024-12-31'", "ts": "'2024-12-31 23:59:59.5'",
 		"tz": "'2024-12-31 10:00:00+00'", "s": "'  spaced  '", "v": "'ABCDEFGHIJ'", "c": "'abcde'",
+		"xi": "array_fill(3, ARRAY[1000])", "xs": "array_fill('a'::text, ARRAY[10, 100])", "xn": "'{NaN}'",
 	}},
 	{values: map[string]string{"u": "2", "nn": "2"}},
 	{values: map[string]string{
@@ -330,7 +345,8 @@ var rows = []row{
 		"u": "3", "i2": "32767", "i4": "2147483647", "nn": "2147483647", "i8": "9223372036854775807", "iu": "2147483647",
 		"num": "9999999999.99", "nf": "'Infinity'", "nu": "'Infinity'", "f4": "'Infinity'", "f8": "'Infinity'", "fw": "'Infinity'",
 		"fu": "'Infinity'", "d": "'infinity'", "du": "'infinity'", "ts": "'infinity'", "tz": "'infinity'", "iv": "'178000000 years'",
-		"s": "repeat('ß', 100000)",
+		"s": "repeat('ß', 100000)", "xi": "array_fill(1, ARRAY[1001])", "xs": "ARRAY[repeat('a', 10000000)]",
+		"xv": "array_fill('a'::text, ARRAY[100000])", "xn": "array_fill(1.5, ARRAY[2000])", "xb": "array_fill(true, ARRAY[40, 50])",
 	}},
 	{outside: true, values: map[string]string{
 		"u": "3", "nn": "0", "num": "-9999999999.99", "nf": "'-Infinity'", "nu": "'-Infinity'", "f4": "'-Infinity'", "f8": "'-Infinity'",

@@ -10,6 +10,9 @@ import (
 // self-delimiting. Values that are equal but look different, as intervals can, may
 // differ. Of a value that cannot be compared it has the results of the tests for NULL.
 func Canonical(t pgtype.Type, sql string) string {
+	if t.Array {
+		return orNothing("pg_catalog.sha256(pg_catalog.array_send(" + sql + "))")
+	}
 	if t.Family() == pgtype.NoFamily {
 		return "pg_catalog.int4send(pg_catalog.num_nulls(" + sql + ")) || pg_catalog.boolsend(" + nullSQL(t, sql, false) + ")" +
 			" || pg_catalog.boolsend(" + nullSQL(t, sql, true) + ")"
@@ -22,6 +25,7 @@ func Canonical(t pgtype.Type, sql string) string {
 // with the same bytes are identical for every expression.
 func Spelled(t pgtype.Type, sql string) string {
 	switch {
+	case t.Array: // has the bytes of its elements as they are
 	case t.Decimal():
 		return orNothing("pg_catalog.numeric_send(" + sql + ")")
 	case t.OID == pgtype.Bpchar:

@@ -32,6 +32,9 @@ func (env *Env) textLength(e Expr, u unit) int {
 	list := operands(e)
 	switch e := e.(type) { //nolint:gochecksumtype // of the others, the longest operand
 	case *Ref:
+		if e.Column.Reach == Piece {
+			return pieceLength * int(u)
+		}
 		if n := e.Column.Type.Length(); n >= 0 {
 			return min(n, cutLength) * int(u)
 		}

@@ -20,6 +20,11 @@ const (
 	// Short is all of a text that has at most so many bytes; a longer one counts as NULL.
 	// Equal ones are the same.
 	Short
+	// Elements are those of an array that has at most [MostElements] of them, and so many bytes as it is stored; any other
+	// array counts as NULL.
+	Elements
+	// Piece is the first part of a text that is an element of an array.
+	Piece
 )
 
 const (
@@ -29,6 +34,12 @@ const (
 	cutLength = cutBytes / 4
 	// briefLength bounds them where a text is compared with constants that are shorter.
 	briefLength = 1 << 10
+	// MostElements bounds the elements of an array that is read, and storedArray its bytes as they are stored: compressed
+	// they are at most some 90 times as many.
+	MostElements = 1000
+	// pieceLength bounds the characters of one that is a text.
+	pieceLength = 255
+	storedArray = 1 << 12
 )
 
 // Long reports whether the type leaves open how many characters a text has. One of bpchar
@@ -46,6 +57,8 @@ func cuttable(t pgtype.Type) bool {
 // texts that differ must not count as equal.
 func ReachOf(t pgtype.Type, whole bool) Reach {
 	switch {
+	case t.Array:
+		return Elements
 	case !Long(t):
 		return Whole
 	case whole || !cuttable(t):
@@ -55,17 +68,27 @@ func ReachOf(t pgtype.Type, whole bool) Reach {
 }
 
 // Read writes the part of x that is read. Postgres knows the bytes of a text without reading it, and
-// left() reads no more than it returns, unless the text is compressed by lz4.
+// left() reads no more than it returns, unless the text is compressed by lz4. It knows the bytes of an array as it is stored
+// likewise, and counts the elements of a short one alone.
 func (r Reach) Read(x string) string {
 	switch r {
 	case Beginning:
 		return beginning(x, cutLength)
+	case Piece:
+		return beginning(x, pieceLength)
 	case Short:
 		return "CASE WHEN pg_catalog.octet_length(" + x + ") OPERATOR(pg_catalog.<=) " + strconv.Itoa(cutBytes) + " THEN " + x + " END"
+	case Elements:
+		return "CASE WHEN pg_catalog.pg_column_size(" + x + ") OPERATOR(pg_catalog.<=) " + strconv.Itoa(storedArray) +
+			" THEN CASE WHEN pg_catalog.cardinality(" + x + ") OPERATOR(pg_catalog.<=) " + strconv.Itoa(MostElements) +
+			" THEN " + x + " END END"
 	case Whole:
 	}
 	return x
 }
+
+// Drops reports whether a value that is not NULL can count as NULL.
+func (r Reach) Drops() bool { return r == Short || r == Elements }
 
 // beginning writes the first n characters of a text.
 func beginning(x string, n int) string {
@@ -75,14 +98,16 @@ func beginning(x string, n int) string {
 }
 
 // long reports whether a reference to the column reads a text of a table that may be long.
-func (c *Column) long() bool { return cuttable(c.Type) && (c.Reach == Beginning || !c.derived()) }
+func (c *Column) long() bool {
+	return cuttable(c.Type) && c.Reach != Piece && (c.Reach == Beginning || !c.derived())
+}
 
 // Read writes the value of the column.
 func (c *Column) Read() string { return c.Reach.Read(c.SQL) }
 
 // Presence writes SQL that is NULL where the value is, without reading it.
 func (c *Column) Presence() string {
-	if c.Reach == Beginning {
+	if c.Reach == Beginning || c.Reach == Piece {
 		return c.SQL
 	}
 	return c.Read()

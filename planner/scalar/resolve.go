@@ -153,6 +153,8 @@ func (r *resolution) function(e *ast.Func) (Expr, error) {
 		return r.nullIf(args, e.At)
 	case "concat":
 		return r.concat(args, e.At)
+	case "cardinality", "array_length":
+		return r.arrayLength(e, args)
 	case "age":
 		if len(args) == 1 {
 			args = sinceToday(args, e.At)
@@ -172,4 +174,28 @@ func (r *resolution) function(e *ast.Func) (Expr, error) {
 			WithHint("Cast the arguments to the types that the function takes.")
 	}
 	return r.apply(fn, args, e.At)
+}
+
+// arrayLength resolves cardinality and array_length.
+func (r *resolution) arrayLength(e *ast.Func, args []Expr) (Expr, error) {
+	takes := 1
+	if e.Name == "array_length" {
+		takes = 2
+	}
+	if len(args) != takes {
+		return nil, notAllowed("the function "+e.Name+signature(args), e.At)
+	}
+	if _, err := arrayOf(args[0]); err != nil {
+		return nil, err
+	}
+	if takes > 1 {
+		if !args[1].free() {
+			return nil, notAllowed("array_length() of a dimension that is no constant", args[1].Pos())
+		}
+		var err error
+		if args[1], err = r.coerce(args[1], pgtype.Of(pgtype.Int4)); err != nil {
+			return nil, err
+		}
+	}
+	return r.call(&function{name: e.Name, over: elementCount, strict: takes}, pgtype.Of(pgtype.Int4), e.At, args...)
 }

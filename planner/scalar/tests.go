@@ -51,11 +51,15 @@ var (
 		},
 		write: comparing(never, always),
 	}
-	// ofArray compares with the elements of a constant array: ANY and ALL.
+	// ofArray compares with the elements of an array: ANY and ALL.
 	ofArray = &rule{
 		reads: readsCompared, bounds: maybeNull, narrow: narrowedByArray,
 		cost: func(c *costing, e *call) int64 {
-			if array, constant := e.args[1].(*constant); constant && forOrder(e) {
+			array, constant := e.args[1].(*constant)
+			switch {
+			case !constant:
+				return elementsCost(c, e)
+			case forOrder(e):
 				return product(c.order(e.args[0]), c.env.elements(array))
 			}
 			return 0
@@ -140,7 +144,7 @@ const storedFields = 2048
 // all of it for that: so a large one is neither NULL nor has a field that is.
 func nullSQL(t pgtype.Type, x string, not bool) string {
 	test := postfixSQL("IS "+negated(not, "NULL"), []string{x})
-	if t.Family() != pgtype.NoFamily {
+	if t.Family() != pgtype.NoFamily || t.Array {
 		return test
 	}
 	return "CASE WHEN pg_catalog.pg_column_size(" + x + ") OPERATOR(pg_catalog.>) " + strconv.Itoa(storedFields) +

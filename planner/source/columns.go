@@ -13,7 +13,7 @@ import (
 func newColumn(r *relation, c *policy.Column) *scalar.Column {
 	reach := columnReach(r.table, c)
 	return &scalar.Column{
-		Name: c.Name, Type: pgtype.OfColumn(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && reach != scalar.Short,
+		Name: c.Name, Type: pgtype.OfColumn(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && !reach.Drops(),
 		Bounds: scalarBounds(c.Bounds), Values: c.Values, Step: c.Step, SQL: r.read(c), Reach: reach,
 	}
 }
@@ -27,10 +27,11 @@ func (r *relation) sql(name string) string {
 
 // columnReach tells how much of a column of a table is read.
 func columnReach(t *policy.Table, c *policy.Column) scalar.Reach {
-	if t.Indexed(c.Name) {
+	of := pgtype.OfColumn(c.Type, c.Collation, c.Deterministic)
+	if t.Indexed(c.Name) && !of.Array {
 		return scalar.Whole
 	}
-	return scalar.ReachOf(pgtype.OfColumn(c.Type, c.Collation, c.Deterministic), t.Identifies(c.Name))
+	return scalar.ReachOf(of, t.Identifies(c.Name))
 }
 
 // read writes a column of a table, below its domain. A view or foreign table may show values

@@ -100,6 +100,8 @@ func tablesIn(f ast.From) []string {
 		return []string{f.Alias}
 	case *ast.Listed:
 		return []string{f.Alias}
+	case *ast.Elements:
+		return []string{f.Alias}
 	case *ast.Join:
 		return slices.Concat(tablesIn(f.Left), tablesIn(f.Right))
 	}
@@ -161,7 +163,7 @@ func keptTable(f ast.From, alias string) *ast.Table {
 			found = keptTable(f.Right, alias)
 		}
 		return found
-	case *ast.Derived, *ast.Listed:
+	case *ast.Derived, *ast.Listed, *ast.Elements:
 	}
 	return nil
 }

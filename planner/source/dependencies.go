@@ -286,6 +286,9 @@ func (k *closure) determines(list []scalar.Expr) bool {
 
 // leavesOneRow reports whether rows of the branch that agree in the closure are one.
 func (b *branch) leavesOneRow(k *closure) bool {
+	if b.elements != nil { // several can be alike
+		return false
+	}
 	if b.source.leavesOneRow(k) {
 		return true
 	}

@@ -71,6 +71,9 @@ func (l *level) rowsOf(r *relation, limits policy.Limits) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
+		if b.elements != nil {
+			n = saturating(n, b.elements.most)
+		}
 		most = max(most, n)
 	}
 	most = max(most, l.provenRows[r])

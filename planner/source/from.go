@@ -39,6 +39,9 @@ func (d *draft) addRelation(r *relation) {
 // resolveItem resolves an item of FROM; nullable says that an outer join around it adds rows in
 // which its columns are NULL.
 func (sc scope) resolveItem(f ast.From, nullable bool) (node, frame, error) {
+	if e := sc.elements[f]; e != nil && !e.resolved {
+		return expandedRows(sc, f, e, nullable)
+	}
 	switch f := f.(type) {
 	case *ast.Table:
 		return sc.resolveTable(f, nullable)
@@ -48,6 +51,8 @@ func (sc scope) resolveItem(f ast.From, nullable bool) (node, frame, error) {
 		return sc.resolveDerived(f, nullable)
 	case *ast.Listed:
 		return sc.resolveListed(f, nullable)
+	case *ast.Elements:
+		return nil, frame{}, errNoArray(f)
 	}
 	return nil, frame{}, pgerr.New(pgerr.Internal, "a query over protected rows without FROM")
 }
@@ -153,6 +158,9 @@ func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
 	left, lf, err := sc.resolveItem(f.Left, nullable || f.Kind == ast.Right)
 	if err != nil {
 		return nil, frame{}, err
+	}
+	if e, ok := f.Right.(*ast.Elements); ok {
+		return withElements(sc, f, e, left, lf, nullable)
 	}
 	right, rf, err := sc.resolveItem(f.Right, nullable || f.Kind == ast.Left)
 	if err != nil {

@@ -16,6 +16,8 @@ type Cut struct {
 	// Grouped says that counts and sums over groups of the rows are those of so many; otherwise
 	// the rows are cut to so many before they are joined.
 	Grouped bool
+	// Elements says that of the arrays of a column the first Rows elements are taken.
+	Elements bool
 }
 
 // Cuts returns those of the level and of all levels below it, each once.
@@ -28,6 +30,9 @@ func (l *level) Cuts() []Cut {
 		for _, b := range r.branches() {
 			if l.countsRows(r, b) {
 				cuts = append(cuts, Cut{Of: strings.Join(b.source.Told(), ", "), Rows: b.groupRows, Grouped: true})
+			}
+			if e := b.elements; e != nil {
+				cuts = append(cuts, Cut{Of: strings.Join(b.source.Told(), ", "), Rows: e.most, Elements: true})
 			}
 			cuts = append(cuts, b.source.Cuts()...)
 		}

@@ -22,6 +22,8 @@ var (
 	name        = plannertest.Name
 	numeric     = plannertest.Numeric
 	numeric10   = plannertest.Numeric10
+	texts       = plannertest.Texts
+	numerics    = plannertest.Numerics
 	refusal     = plannertest.Refusal
 	run         = plannertest.Run
 	settled     = plannertest.Settled

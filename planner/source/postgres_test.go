@@ -24,7 +24,8 @@ const shopTables = `
 CREATE TABLE customers (
   id int PRIMARY KEY, email text UNIQUE, name text NOT NULL, region varchar(10) NOT NULL, vip bool, joined date NOT NULL);
 CREATE TABLE orders (
-  id int PRIMARY KEY, customer_id int, day date NOT NULL, total numeric(10,2) NOT NULL, status text NOT NULL, note jsonb);
+  id int PRIMARY KEY, customer_id int, day date NOT NULL, total numeric(10,2) NOT NULL, status text NOT NULL, note jsonb,
+  labels text[], marks numeric(10,2)[]);
 CREATE TABLE items (order_id int, line int, part_id int NOT NULL, qty int NOT NULL, u text, PRIMARY KEY (order_id, line));
 CREATE TABLE profiles (customer_id bigint NOT NULL UNIQUE, score float8, level int NOT NULL);
 CREATE TABLE emails (customer_id int UNIQUE, address text NOT NULL);
@@ -48,6 +49,9 @@ INSERT INTO customers SELECT g, CASE WHEN g % 3 > 0 THEN 'c' || g END, 'n', (ARR
 INSERT INTO orders SELECT g, CASE WHEN g % 9 = 0 THEN NULL WHEN g <= 14 THEN 1 WHEN g <= 20 THEN 2 ELSE g % 14 + 1 END,
   date '2024-01-01' + g % 4, CASE WHEN g BETWEEN 15 AND 20 THEN 5 ELSE g % 7 END,
   (ARRAY['new','old','done'])[g % 3 + 1], NULL FROM generate_series(1, 40) g;
+UPDATE orders SET labels = (ARRAY['{}','{a}','{a,a,b}','{NULL,b}',NULL,'{{a,b},{c,c}}','[3:4]={d,a}'])[id % 7 + 1]::text[],
+  marks = (ARRAY['{1.5}','{2,2.00,NULL}','{}'])[id % 3 + 1]::numeric[] WHERE id > 1;
+UPDATE orders SET labels = '{a,b,c,a,b,c}', marks = array_fill(1.5, ARRAY[2000]) WHERE id = 1;
 INSERT INTO items SELECT g % 45 + 1, g / 45, g % 12 + 1, g % 6, CASE WHEN g % 4 > 0 THEN 'c' || g % 5 END FROM generate_series(1, 130) g;
 INSERT INTO profiles SELECT g, g / 20.0, g % 4 FROM generate_series(2, 13) g;
 INSERT INTO emails SELECT CASE WHEN g % 4 > 0 THEN g END, 'c' || g % 6 FROM generate_series(1, 16) g;
@@ -65,6 +69,8 @@ INSERT INTO older_parts SELECT g, 'nut' FROM generate_series(3, 8) g;`
 // what the client's own statement reads.
 const tidyRows = `
 DELETE FROM orders WHERE customer_id IS NULL OR customer_id > 12 OR id IN (SELECT id FROM orders WHERE customer_id = 1 OFFSET 5);
+DELETE FROM orders WHERE id = 1;
+UPDATE orders SET labels = CASE customer_id WHEN 1 THEN '{NULL,b}' ELSE '{a}' END::text[] WHERE customer_id < 3;
 DELETE FROM items WHERE order_id NOT IN (SELECT id FROM orders);
 DELETE FROM defects d WHERE NOT EXISTS (SELECT FROM items i WHERE i.order_id = d.order_id AND i.line = d.line);
 DELETE FROM clicks c WHERE NOT EXISTS (SELECT FROM logins l WHERE l.customer_id = c.customer AND l.day = c.day);
@@ -374,7 +380,7 @@ type aliased struct {
 }
 
 var shopColumns = map[string][]string{
-	"customers": {"id", "email", "region", "vip", "joined"}, "orders": {"id", "customer_id", "day", "total", "status"},
+	"customers": {"id", "email", "region", "vip", "joined"}, "orders": {"id", "customer_id", "day", "total", "status", "labels"},
 	"items": {"order_id", "line", "part_id", "qty", "u"}, "profiles": {"customer_id", "score", "level"},
 	"emails": {"customer_id", "address"}, "cards": {"customer_id", "kind"},
 	"logins": {"customer_id", "day"}, "parts": {"id", "kind", "maker_id", "price"}, "makers": {"id", "country"},
@@ -396,6 +402,22 @@ func (m *sourceMaker) statement() string {
 	var counts []string
 	for _, it := range items {
 		counts = append(counts, "count("+it.alias+"."+m.pick(it.columns...)+")")
+	}
+	for _, it := range items {
+		if tableOf[it.alias] == "orders" && slices.Contains(it.columns, "labels") && m.IntN(2) == 0 {
+			m.aliases++
+			alias := "r" + strconv.Itoa(m.aliases)
+			from += m.pick(", unnest(", " CROSS JOIN LATERAL unnest(", " LEFT JOIN LATERAL unnest(", " JOIN unnest(") + it.alias +
+				".labels) AS " + alias + "(label)"
+			switch {
+			case strings.Contains(from, " LEFT JOIN LATERAL unnest("+it.alias):
+				from += " ON true"
+			case strings.Contains(from, " JOIN unnest("+it.alias):
+				from += " ON " + m.pick("true", alias+".label <> 'b'")
+			}
+			counts = append(counts, "count("+alias+".label)")
+			break
+		}
 	}
 	sql := "SELECT " + strings.Join(counts, ", ") + " FROM " + from
 	if m.IntN(2) == 0 {
@@ -424,7 +446,13 @@ func (m *sourceMaker) relation() (string, aliased) {
 		table := m.pick("customers", "orders", "orders", "items", "items", "profiles", "emails", "cards", "logins", "parts", "makers")
 		return table + " " + alias, aliased{alias + "", shopColumns[table]}.of(table)
 	}
-	switch m.IntN(6) {
+	switch m.IntN(8) {
+	case 6:
+		return "(SELECT customer_id, day, unnest(labels) AS label FROM orders) " + alias,
+			aliased{alias, []string{"customer_id", "day", "label"}}.of("orders")
+	case 7:
+		return "(SELECT DISTINCT o.customer_id, t AS label FROM orders o, unnest(labels) t WHERE t <> 'c') " + alias,
+			aliased{alias, []string{"customer_id", "label"}}.of("orders")
 	case 0:
 		return "(SELECT customer_id, count(*) AS n, max(day) AS day FROM orders GROUP BY customer_id) " + alias,
 			aliased{alias, []string{"customer_id", "n", "day"}}.of("orders")

@@ -79,6 +79,8 @@ type draft struct {
 	mentions     mentions
 	proved       *bounded // nil before FROM and WHERE are resolved
 	later        []*semijoin
+	// elements are the relations of FROM beside whose rows the elements of an array of theirs are.
+	elements map[ast.From]*expansion
 	// ended says that the level is complete: an expression that is resolved after that would
 	// not be among those that the order of rows depends on.
 	ended bool
@@ -133,6 +135,9 @@ func (d *draft) end() *level {
 
 // resolveFrom returns the scope of WHERE.
 func (sc scope) resolveFrom(f ast.From) (_ scope, err error) {
+	if sc.elements, err = expansions(sc.resolved.model, f); err != nil {
+		return sc, err
+	}
 	sc.resolved.root, sc.frame, err = sc.resolveItem(f, false)
 	return sc, err
 }

@@ -98,6 +98,9 @@ func (l *level) Computed(expr func(...scalar.Expr), column func(*scalar.Column))
 			expr(b.having)
 			expr(b.first...)
 			expr(b.order.Exprs()...)
+			if b.elements != nil {
+				expr(b.elements.array)
+			}
 			if b.distinct {
 				expr(b.targets...)
 			}

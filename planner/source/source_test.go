@@ -31,7 +31,7 @@ func shopSchema() *catalog.Schema {
 		}},
 		{Name: name("orders"), Kind: 'r', Keys: []catalog.Key{key("id")}, Columns: []catalog.Column{
 			column("id", int4, true), column("customer_id", int4, false), column("day", date, true), column("total", numeric10, true),
-			column("status", text, true), column("note", jsonb, false),
+			column("status", text, true), column("note", jsonb, false), column("labels", texts, false), column("marks", numerics, false),
 		}},
 		{Name: name("items"), Kind: 'r', Keys: []catalog.Key{key("order_id", "line")}, Columns: []catalog.Column{
 			column("order_id", int4, true), column("line", int4, true), column("part_id", int4, true), column("qty", int4, true),

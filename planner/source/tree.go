@@ -81,6 +81,19 @@ type branch struct {
 	order *scalar.Order
 	// ordered says that first and order tell all rows of a unit apart.
 	ordered bool
+	// elements are those of an array of the source, beside whose rows they are; nil if there is none.
+	elements *elements
+}
+
+// elements are the first of an array column, of each row at most so many.
+type elements struct {
+	array scalar.Expr
+	most  int64
+	// column is what they are called in the SQL that we write, and alias its relation.
+	column *scalar.Column
+	alias  string
+	// outer says that a row stays whose array has none.
+	outer bool
 }
 
 // A semijoin is a sub-select in a condition: IN or EXISTS. Whether it is true depends on

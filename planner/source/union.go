@@ -145,7 +145,7 @@ func reachOf(c *scalar.Column) scalar.Reach {
 		switch {
 		case !plain || !scalar.Long(c.Type):
 			return scalar.Whole
-		case col.Reach == scalar.Beginning:
+		case col.Reach == scalar.Beginning, col.Reach == scalar.Piece && reach == scalar.Whole:
 			reach = col.Reach
 		}
 	}

@@ -91,8 +91,11 @@ func (r *relation) rowsPerUnit(limits policy.Limits) int64 {
 }
 
 func (b *branch) rowsPerUnit(limits policy.Limits) (n int64, known bool) {
-	if b.leavesOneRow(b.source.perUnitClosure(nil)) {
+	switch {
+	case b.leavesOneRow(b.source.perUnitClosure(nil)):
 		return 1, true
+	case b.elements != nil:
+		return 0, false
 	}
 	return b.source.RowsPerUnit(limits)
 }

@@ -185,6 +185,9 @@ func (p *sourceWriter) derived(r *relation) (*sqltext.Select, error) {
 
 func (p *sourceWriter) branch(r *relation, b *branch, n int) (*sqltext.Select, error) {
 	q, err := b.source.Write(p.w, p.keyed)
+	if err == nil && b.elements != nil {
+		err = writeElements(p, q, b)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -119,6 +119,9 @@ func (q *Select) fence() {
 
 // joins reports whether an item is a join.
 func joins(it Item) bool {
+	if l, ok := it.(*Listed); ok {
+		it = l.Item
+	}
 	_, ok := it.(*Join)
 	return ok
 }

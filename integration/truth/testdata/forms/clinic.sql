@@ -141,6 +141,32 @@ SELECT count(*) FROM visits WHERE diagnosis !~ '^[A-Z][0-9]{2}\.[0-9]$' AND diag
 -- drugs with a strength
 SELECT drug ~ '[0-9]+ ?mg' AS strength, count(*) FROM prescriptions GROUP BY 1;
 
+-- visits by tag
+SELECT tag, count(*) FROM visits v, unnest(v.tags) AS tag GROUP BY tag ORDER BY 2 DESC;
+
+-- visits by tag, with those that have none
+SELECT t.tag, count(*), avg(v.cost) FROM visits v LEFT JOIN LATERAL unnest(v.tags) AS t(tag) ON true GROUP BY t.tag;
+
+-- tags in the list of columns
+SELECT unnest(tags) AS tag, count(*), count(DISTINCT patient_id) FROM visits WHERE severity > 1 GROUP BY 1;
+
+-- tags that there are
+SELECT DISTINCT unnest(tags) FROM visits;
+
+-- patients of each ward
+SELECT ward, count(DISTINCT p.id) FROM patients p JOIN visits v ON v.patient_id = p.id CROSS JOIN unnest(v.wards) ward
+WHERE ward BETWEEN 0 AND 6 GROUP BY ward;
+
+-- wards of each patient
+SELECT n, count(*) FROM (
+  SELECT patient_id, count(DISTINCT ward) AS n FROM (SELECT patient_id, unnest(wards) AS ward FROM visits) t GROUP BY patient_id) p GROUP BY n;
+
+-- urgent visits
+SELECT diagnosis, count(*) FROM visits WHERE 'urgent' = ANY (tags) AND NOT tags @> ARRAY['night'] GROUP BY diagnosis;
+
+-- visits of some wards
+SELECT count(*) FILTER (WHERE wards && ARRAY[1, 2]), avg(cardinality(tags)), count(*) FILTER (WHERE array_length(tags, 1) > 1) FROM visits;
+
 -- text by LIKE ANY
 SELECT count(*) FROM visits WHERE diagnosis LIKE ANY (ARRAY['dia%', '%ma']);
 

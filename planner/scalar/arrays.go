@@ -1,0 +1,99 @@
+package scalar
+
+import (
+	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
+)
+
+// Tests of array columns. An array is read if it has at most [MostElements] elements; anything else of it is Postgres's own: NULLs
+// among the elements, no elements, several dimensions.
+
+// arrayOperators compare two arrays of one type.
+var arrayOperators = []string{"@>", "<@", "&&"}
+
+var (
+	// overlap is @> <@ &&, of a column and a constant.
+	overlap = &rule{
+		bounds: maybeNull,
+		cost: func(c *costing, e *call) int64 {
+			most := int64(0)
+			for _, a := range e.args {
+				if array, constant := a.(*constant); constant {
+					most = c.env.elements(array)
+				}
+			}
+			return product(most, eachElement)
+		},
+		write: func(w *Writer, c *call) (fragment, error) {
+			parts := make([]string, len(c.args))
+			for i, a := range c.args {
+				f, err := w.write(a, asIs)
+				if err != nil {
+					return fragment{}, err
+				}
+				parts[i] = f.sql
+			}
+			return fragment{sql: c.fn.sql(parts...), typ: c.typ}, nil
+		},
+	}
+	// elementCount is how many elements there are: of array_length in a dimension.
+	elementCount = &rule{
+		bounds: func(_ *Env, c *call) Interval {
+			i := span(int64(len(c.args)-1), MostElements) // a dimension has one element at least
+			i.Null = true
+			return i
+		},
+		cost: func(*costing, *call) int64 { return 0 },
+		write: func(w *Writer, c *call) (fragment, error) {
+			array, err := w.write(c.args[0], asIs)
+			if err != nil {
+				return fragment{}, err
+			}
+			parts := []string{array.sql}
+			if len(c.args) > 1 {
+				dimension, err := w.write(c.args[1], asIs)
+				if err != nil {
+					return fragment{}, err
+				}
+				parts = append(parts, dimension.sql)
+			}
+			return fragment{sql: castSQL(c.fn.sql(parts...), pgtype.Of(pgtype.Int8)), typ: pgtype.Of(pgtype.Int8)}, nil
+		},
+	}
+)
+
+// ArrayElement returns a column of the elements of an array, as SQL has it, and false if the expression is no array column.
+func ArrayElement(array Expr, name, sql string) (*Column, bool) {
+	ref, ok := array.(*Ref)
+	if !ok || !ref.Column.Type.Array {
+		return nil, false
+	}
+	c := &Column{Name: name, Type: ref.Column.Type.Element().Below(), Untold: ref.Column.Untold, SQL: sql}
+	if c.Reach = ReachOf(c.Type, false); Long(c.Type) {
+		c.Reach = Piece
+	}
+	return c, true
+}
+
+// eachElement is the cost of comparing a value with all elements of an array, whose bytes are not many.
+const eachElement = MostElements / 8
+
+// elementsCost is that of comparing a value with the elements of a column, which each time are copied with it by an order of
+// texts.
+func elementsCost(c *costing, e *call) int64 {
+	n := int64(eachElement)
+	if x := e.args[0]; forOrder(e) && x.Type().Family() == pgtype.TextFamily {
+		n = added(n, product(added(c.octets(x), 1), MostElements))
+	}
+	return n
+}
+
+// arrayOf returns the column that is an array, or refuses the expression.
+func arrayOf(x Expr) (*Ref, error) {
+	ref, ok := x.(*Ref)
+	if !ok || !ref.Column.Type.Array {
+		return nil, pgerr.New(pgerr.NotAllowed, "an array of type %s is not allowed on protected data here", x.Type()).At(x.Pos()).
+			WithHint("It must be a column of arrays, of whole numbers, numerics, texts, booleans, dates, points in time or uuids.")
+	}
+	return ref, nil
+}
