@@ -9,7 +9,7 @@ import (
 	"dpproxy/mirror/introspect"
 )
 
-// TestCompressed holds that columns of texts that are compressed with lz4 are warned of, where
+// TestCompressed holds that columns of texts and arrays that are compressed with lz4 are warned of, where
 // protected tables keep their rows; that the statements of the warning rewrite them; and that the schema
 // which is compared stays the same.
 func TestCompressed(t *testing.T) {
@@ -25,11 +25,12 @@ func TestCompressed(t *testing.T) {
 		return
 	}
 	run(t, conn, `CREATE TABLE notes (id int PRIMARY KEY, plain text, packed text COMPRESSION lz4, "Short" varchar(5000) COMPRESSION lz4,
-			bytes bytea COMPRESSION lz4, inline text); ALTER TABLE notes ALTER inline SET STORAGE PLAIN;
+			bytes bytea COMPRESSION lz4, inline text, tags text[] COMPRESSION lz4);
+		ALTER TABLE notes ALTER inline SET STORAGE PLAIN;
 		CREATE TABLE parts (id int, note text) PARTITION BY RANGE (id);
 		CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (9); ALTER TABLE parts_1 ALTER note SET COMPRESSION lz4;
 		CREATE TABLE other (note text COMPRESSION lz4); CREATE TABLE public_notes (note text COMPRESSION lz4);
-		INSERT INTO notes SELECT 1, long, long, left(long, 5000), long::bytea FROM repeat('abc', 5000) long`)
+		INSERT INTO notes SELECT 1, long, long, left(long, 5000), long::bytea, NULL, ARRAY[long] FROM repeat('abc', 5000) long`)
 	protected := []catalog.Name{name("notes"), name("parts")}
 	warned := func() string {
 		t.Helper()
@@ -52,8 +53,11 @@ func TestCompressed(t *testing.T) {
 		_, todo, _ := strings.Cut(line, "on the protected database: ")
 		run(t, conn, todo)
 	}
-	for _, want := range []string{"packed of public.notes are", `"Short" of public.notes are`, "note of public.parts_1 are"} {
-		if !strings.Contains(first, want) || strings.Count(first, "\n") != 2 {
+	for _, want := range []string{
+		"packed of public.notes are", `"Short" of public.notes are`, "texts of note of public.parts_1 are",
+		"arrays of tags of public.notes are",
+	} {
+		if !strings.Contains(first, want) || strings.Count(first, "\n") != 3 {
 			t.Errorf("the warnings are\n%s", first)
 		}
 	}
@@ -61,10 +65,10 @@ func TestCompressed(t *testing.T) {
 		t.Errorf("left is %q; the fingerprint was %s and is %s", left, before, fingerprint())
 	}
 	var packed string
-	err := conn.QueryRow(t.Context(), `SELECT concat_ws(' ', pg_column_compression(packed), pg_column_compression("Short")) `+
-		`FROM notes`).Scan(&packed)
-	if err != nil || packed != "pglz pglz" {
-		t.Errorf("the texts are compressed with %s: %v", packed, err)
+	err := conn.QueryRow(t.Context(), `SELECT concat_ws(' ', pg_column_compression(packed), pg_column_compression("Short"), `+
+		`pg_column_compression(tags)) FROM notes`).Scan(&packed)
+	if err != nil || packed != "pglz pglz pglz" {
+		t.Errorf("the values are compressed with %s: %v", packed, err)
 	}
 	run(t, conn, "SET default_toast_compression = lz4")
 	if got := warned(); !strings.Contains(got, "plain of public.notes") || strings.Contains(got, "packed") {
