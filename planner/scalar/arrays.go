@@ -63,12 +63,14 @@ var (
 )
 
 // ArrayElement returns a column of the elements of an array, as SQL has it, and false if the expression is no array column.
+// Postgres gives the result of unnest no modifier.
 func ArrayElement(array Expr, name, sql string) (*Column, bool) {
 	ref, ok := array.(*Ref)
 	if !ok || !ref.Column.Type.Array {
 		return nil, false
 	}
 	c := &Column{Name: name, Type: ref.Column.Type.Element().Below(), Untold: ref.Column.Untold, SQL: sql}
+	c.Type.Undeclared = c.Type.Mod >= 0
 	if c.Reach = ReachOf(c.Type, false); Long(c.Type) {
 		c.Reach = Piece
 	}

@@ -168,12 +168,16 @@ func (c *costing) operand(e, o Expr) int64 {
 	return c.expr(o)
 }
 
-// columnReadCost is the cost of reading a text that may have any length.
+// columnReadCost is the cost of reading a text that may have any length, or an array, which is counted first and so is fetched
+// twice.
 func columnReadCost(c *Column) int64 {
-	if !c.long() && c.Reach != Short && !c.Type.Array {
-		return 0
+	switch {
+	case c.Type.Array:
+		return 2 * longCost
+	case c.long(), c.Reach == Short:
+		return longCost
 	}
-	return longCost
+	return 0
 }
 
 // array is a step for each element of a constant array, and for the texts in it: ALL

@@ -147,6 +147,15 @@ SELECT tag, count(*) FROM visits v, unnest(v.tags) AS tag GROUP BY tag ORDER BY 
 -- visits by tag, with those that have none
 SELECT t.tag, count(*), avg(v.cost) FROM visits v LEFT JOIN LATERAL unnest(v.tags) AS t(tag) ON true GROUP BY t.tag;
 
+-- visits by dose
+SELECT dose, count(*), avg(dose) FROM visits v, unnest(v.doses) AS dose GROUP BY dose;
+
+-- visits by name in an array of varchar
+SELECT name, count(*) FROM visits v, unnest(v.names) AS name GROUP BY name;
+
+-- doses in the list of columns
+SELECT unnest(doses) AS dose, count(*) FROM visits GROUP BY 1;
+
 -- tags in the list of columns
 SELECT unnest(tags) AS tag, count(*), count(DISTINCT patient_id) FROM visits WHERE severity > 1 GROUP BY 1;
 

@@ -3,7 +3,7 @@ CREATE TABLE patients (id int PRIMARY KEY, name text NOT NULL, sex text NOT NULL
   weight numeric(5,1) NOT NULL, height numeric(5,1) NOT NULL);
 CREATE TABLE visits (id int PRIMARY KEY, patient_id int NOT NULL REFERENCES patients, hospital_id int NOT NULL REFERENCES hospitals,
   admitted timestamp NOT NULL, discharged timestamp, diagnosis text NOT NULL, severity int NOT NULL, cost numeric(10,2) NOT NULL,
-  tags text[], wards int[]);
+  tags text[], wards int[], doses numeric(6,1)[], names varchar(10)[]);
 CREATE TABLE labs (id int PRIMARY KEY, visit_id int NOT NULL REFERENCES visits, test text NOT NULL, taken date NOT NULL, value float8);
 CREATE TABLE prescriptions (id int PRIMARY KEY, patient_id int NOT NULL REFERENCES patients, drug text NOT NULL, day date NOT NULL, days int NOT NULL);
 CREATE INDEX ON visits (patient_id);
@@ -40,7 +40,8 @@ INSERT INTO visits SELECT g, draw(g, 'patient', 500) + 1, draw(g, 'hospital', 8)
   timestamp '2022-01-01' + interval '7 hours' * g + interval '5 hours' * draw(g, 'stay', 40),
   (ARRAY['flu','asthma','diabetes','cancer','injury'])[draw(g, 'diagnosis', 5) + 1], draw(g, 'severity', 4) + 1, draw(g, 'cost', 300000) / 100.0
   FROM generate_series(1, 2500) g;
-UPDATE visits SET tags = (ARRAY['{urgent,night}','{follow-up}','{}','{urgent,urgent,NULL}',NULL])[id % 5 + 1]::text[], wards = ARRAY[id % 4, id % 7];
+UPDATE visits SET tags = (ARRAY['{urgent,night}','{follow-up}','{}','{urgent,urgent,NULL}',NULL])[id % 5 + 1]::text[], wards = ARRAY[id % 4, id % 7],
+  doses = ARRAY[id % 3 + 0.5], names = ARRAY['n' || id % 3];
 INSERT INTO labs SELECT g, draw(g, 'visit', 2500) + 1, (ARRAY['chol','hba1c','crp'])[draw(g, 'test', 3) + 1], date '2022-01-01' + draw(g, 'taken', 730),
   draw(g, 'value', 3000) / 10.0 FROM generate_series(1, 2500) g;
 INSERT INTO prescriptions SELECT g, draw(g, 'of', 500) + 1, (ARRAY['statin','insulin','metformin','aspirin'])[draw(g, 'drug', 4) + 1],
