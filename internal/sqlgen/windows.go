@@ -98,7 +98,8 @@ func (g sourceGenerator) windowCall(cols scope, partition string, by ordering) (
 	count := column{kind: integer, typ: "bigint"}
 	switch g.r.IntN(6) {
 	case 0, 1:
-		return count.called(choose(g, "row_number()", "row_number()", "ntile(3)") + over("")), "window row_number", by.whole
+		before := choose(g, "", "", "", "2 - ", "-1 + ") // a number that is computed with is bounded
+		return count.called(before + choose(g, "row_number()", "row_number()", "ntile(3)") + over("")), "window row_number", by.whole
 	case 2:
 		call := choose(g, "rank()", "dense_rank()", "percent_rank()", "cume_dist()")
 		if strings.ContainsAny(call, "pu") {

@@ -166,7 +166,7 @@ func ungrouped(c *Column, at int) error {
 
 // CountsRows reports whether an expression over groups depends on how many rows count in one.
 func CountsRows(e Expr) bool {
-	if a, ok := e.(*aggregate); ok && (a.name == "count" || a.name == "sum") {
+	if a, ok := e.(*aggregate); ok && (a.name == "count" || a.name == "sum" || a.limited) {
 		return true
 	}
 	return slices.ContainsFunc(operands(e), CountsRows)

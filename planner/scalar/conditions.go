@@ -34,6 +34,11 @@ func (r *resolution) operator(e *ast.Op) (Expr, error) {
 			return nil, err
 		}
 	}
+	if slices.Contains([]string{"+", "-", "*", "/", "%"}, e.Name) {
+		if args, err = r.boundedNumbers(args); err != nil {
+			return nil, err
+		}
+	}
 	fn, ok := pgtype.PickOperator(operators[e.Name], oids(args))
 	if !ok {
 		return nil, pgerr.New(pgerr.NotAllowed, "the operator %s%s is not allowed on protected data", e.Name, signature(args)).At(e.At).

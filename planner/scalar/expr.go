@@ -157,6 +157,8 @@ type (
 		args []Expr
 		// zone is the fold with the session's time zone, -1 where it does not matter.
 		zone int
+		// whole says that it is a numeric without decimals, of one spelling: a part of a date that is a whole number.
+		whole bool
 	}
 	// cast is a conversion, written by the client or implied.
 	cast struct {
@@ -190,6 +192,8 @@ type (
 		filter   Expr // nil if none
 		rows     int64
 		over     *window // nil if rows are grouped
+		// limited says that the number of a row counts to so many rows at most.
+		limited bool
 	}
 )
 

@@ -173,7 +173,12 @@ func (r *resolution) function(e *ast.Func) (Expr, error) {
 		return nil, pgerr.New(pgerr.NotAllowed, "no function %s%s is allowed on protected data", e.Name, signature(args)).At(e.At).
 			WithHint("Cast the arguments to the types that the function takes.")
 	}
-	return r.apply(fn, args, e.At)
+	x, err := r.apply(fn, args, e.At)
+	if c, ok := x.(*call); ok && e.Name == "extract" {
+		field, known := e.Args[0].(*ast.Const)
+		c.whole = known && field.Kind == ast.String && slices.Contains(wholeFields, field.Text)
+	}
+	return x, err
 }
 
 // arrayLength resolves cardinality and array_length.

@@ -10,7 +10,8 @@ import (
 // more or fewer blanks. A proof that goes from equal to identical asks here. The answer
 // holds of a column of a table by its type, as Postgres stores no other values, and of
 // anything else because the [Writer] writes it so: [Writer.Target] columns of derived
-// tables, [Writer.Grouped] grouping expressions.
+// tables, [Writer.Grouped] grouping expressions. A part of a date that is a whole number has
+// no decimals, by what makes it.
 
 // OneSpelling reports whether equal values of an expression are identical, where it is a
 // column, or is written as one or as a key.
@@ -24,7 +25,8 @@ func OneSpelling(e Expr) bool {
 		pgtype.EnumFamily:
 		return true
 	case pgtype.NumericFamily, pgtype.TextFamily:
-		return !respelled(t) || modified(t)
+		c, ok := e.(*call)
+		return !respelled(t) || modified(t) || ok && c.whole
 	case pgtype.NoFamily, pgtype.FloatFamily, pgtype.IntervalFamily:
 	}
 	return false
