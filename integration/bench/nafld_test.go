@@ -68,12 +68,11 @@ func askNAFLD(t *testing.T, d *sitetest.Demo, table *bytes.Buffer, question stri
 		}
 		for j, bar := range bars {
 			got, want := readNumbers(t, row[keys+j]), readNumbers(t, truth[i+1][keys+j])
-			fmt.Fprintf(w, "  %s\t%s\t%s\t± %s\t%s\n", strings.Join(row[:keys], ", "), answer[0][keys+j], brief(got),
-				brief([]float64{bar}), brief(want))
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", strings.Join(row[:keys], ", "), answer[0][keys+j], brief(got), bar.said, brief(want))
 			for k := range want {
-				if miss := math.Abs(got[k] - want[k]); !(miss <= 3*bar) {
-					t.Errorf("%v: %s is %s, in truth %s: more than three times the stated error %g", row[:keys],
-						answer[0][keys+j], row[keys+j], truth[i+1][keys+j], bar)
+				if miss := bar.miss(t, d, question, got[k], want[k], k); !(miss <= 3*bar.error) {
+					t.Errorf("%v: %s is %s, in truth %s: more than three times the stated error %s", row[:keys],
+						answer[0][keys+j], row[keys+j], truth[i+1][keys+j], bar.said)
 				}
 			}
 		}
@@ -108,16 +107,49 @@ func runPsql(t *testing.T, conninfo, script string) (rows [][]string, notice str
 	return rows, strings.TrimPrefix(said.String(), "NOTICE:  ")
 }
 
+// A bar is the stated error of an aggregate: of its value, or of the rank of a percentile of a column.
+type bar struct {
+	said   string
+	error  float64
+	column string
+}
+
 // readBars returns the stated error of each aggregate, the widest over all groups.
-func readBars(t *testing.T, notice string) []float64 {
+func readBars(t *testing.T, notice string) []bar {
 	t.Helper()
 	_, list, _ := strings.Cut(notice, "error at 95 %: ")
 	list, _, _ = strings.Cut(list, ";")
-	var bars []float64
-	for _, m := range regexp.MustCompile(` ± (?:\S+ to )?([^\s,]+)`).FindAllStringSubmatch(list, -1) {
-		bars = append(bars, readNumbers(t, m[1])...)
+	var bars []bar
+	for _, m := range stated.FindAllStringSubmatch(list, -1) {
+		far := readNumbers(t, m[2]+m[5])[0]
+		bars = append(bars, bar{m[1] + m[4] + brief([]float64{far}), far, m[3]})
 	}
 	return bars
+}
+
+var (
+	stated    = regexp.MustCompile(` (± )(?:\S+ to )?([^\s,]+)|percentile_\w+\((\w+)\): (rank within )(\d+) rows`)
+	fractions = regexp.MustCompile(`percentile_\w+\((?:ARRAY\[([^\]]*)\]|([0-9.]+))\) WITHIN GROUP \(ORDER BY (\w+)\)`)
+)
+
+// miss is how far an answer is from the truth, the k-th of an array: as numbers, or as ranks among all rows.
+func (b bar) miss(t *testing.T, d *sitetest.Demo, question string, got, want float64, k int) float64 {
+	t.Helper()
+	if b.column == "" {
+		return math.Abs(got - want)
+	}
+	for _, m := range fractions.FindAllStringSubmatch(question, -1) {
+		if m[3] != b.column {
+			continue
+		}
+		rows, _ := runPsql(t, d.Data, fmt.Sprintf("SELECT count(%[1]s) FILTER (WHERE %[1]s < %[2]g), "+
+			"count(%[1]s) FILTER (WHERE %[1]s <= %[2]g), count(%[1]s) FROM people", b.column, got))
+		below, upTo, all := readNumbers(t, rows[1][0])[0], readNumbers(t, rows[1][1])[0], readNumbers(t, rows[1][2])[0]
+		rank := readNumbers(t, strings.ReplaceAll(m[1]+m[2], " ", ""))[k] * all
+		return max(0, below-rank, rank-upTo)
+	}
+	t.Fatalf("no percentile of %s in the question", b.column)
+	return 0
 }
 
 // spending is the spent part of each budget, of ρ and of δ.
