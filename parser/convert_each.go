@@ -142,6 +142,8 @@ func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Jo
 		out.Kind = ast.Left
 		e.compute(place, sel, q.groups(sel, alias))
 		names = nil
+	case c.keyed && !ofKey(sel):
+		return nil
 	case !limited && sel.LimitCount == nil && v.a.levels.ownRows(sel, c.own):
 		q.all(sel)
 	case limited && n > 0 && v.a.levels.ownRows(sel, c.own):
@@ -156,6 +158,15 @@ func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Jo
 	}
 	out.On = allTrue(on...)
 	return out
+}
+
+// ofKey reports whether rows that a key alone ties to each row can be joined: groups of it, or the first row of each.
+func ofKey(sel *pg.SelectStmt) bool {
+	if sel.LimitCount == nil {
+		return len(sel.GroupClause) > 0
+	}
+	n, _ := position(sel.LimitCount)
+	return n == 1 && sel.LimitOption != pg.LimitOption_LIMIT_OPTION_WITH_TIES
 }
 
 // compute notes the columns of LATERAL that are computed around it.

@@ -9,12 +9,14 @@ import (
 // A queries has the level of each query of a statement.
 type queries map[*pg.SelectStmt]*level
 
-// A correlation ties a query to each row of the query around it, by equalities of which one is of privacy units. Rows of the unit of
-// that row are all that such a query reads for it: a group of the ties, or the first rows of one.
+// A correlation ties a query to each row of the query around it, by equalities of which one is of privacy units, or of a key that
+// determines them. Rows of the unit of that row are all that such a query reads for it: a group of the ties, or the first rows of one.
 type correlation struct {
 	own  *scope
 	ties []tie
 	rest []*pg.Node // conditions on rows of the query's own
+	// keyed says that no equality is of units: the rows are those of a key.
+	keyed bool
 }
 
 // A tie is an equality between a query and the one around it.
@@ -35,6 +37,7 @@ func (q queries) correlation(sel *pg.SelectStmt, around *scope) (c correlation, 
 		return c, false
 	}
 	units := false
+	c.keyed = true
 	for _, n := range conjuncts(sel.WhereClause) {
 		t, ok := q.tieOf(n, c.own)
 		if !ok {
@@ -42,7 +45,11 @@ func (q queries) correlation(sel *pg.SelectStmt, around *scope) (c correlation, 
 			continue
 		}
 		c.ties = append(c.ties, t)
-		units = units || c.own.isUnit(t.inner) && around.isUnit(t.outer)
+		key := c.own.keyOf(t.inner)
+		if c.own.isUnit(t.inner) && around.isUnit(t.outer) {
+			units, c.keyed = true, false
+		}
+		units = units || key != "" && key == around.keyOf(t.outer)
 	}
 	return c, units && q.within(c.own, slices.Concat(c.rest, sel.FromClause, sel.GroupClause, []*pg.Node{sel.HavingClause})...)
 }

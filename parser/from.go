@@ -109,7 +109,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 	it := &item{schema: v.Schemaname, name: v.Relname, known: known && len(ref.Resolved.Columns) > 0, table: ref.Resolved.Protected}
 	for _, name := range ref.Resolved.Columns {
 		unit := ref.Resolved.Protected && name == ref.Resolved.Unit
-		it.columns = append(it.columns, column{name: name, unit: unit})
+		it.columns = append(it.columns, column{name: name, unit: unit, key: ref.Resolved.Keys[name]})
 	}
 	s.add(rename(it, v.Alias))
 	if !ref.Resolved.Protected {

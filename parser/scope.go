@@ -32,10 +32,12 @@ type item struct {
 }
 
 // A column of an item or of a query; unit says that it identifies the privacy unit, lacking that it is
-// computed from an aggregate that a small group has no value of.
+// computed from an aggregate that a small group has no value of. The key is one of which it holds values
+// and that determines the unit, empty if there is none.
 type column struct {
 	name          string
 	unit, lacking bool
+	key           string
 }
 
 // A place says in how many items of a level a column name is, and which are the
@@ -280,6 +282,16 @@ func (s *scope) isUnit(n *pg.Node) bool {
 		}
 	}
 	return false
+}
+
+// keyOf returns the key that an expression is a value of and that determines the privacy unit; empty if there is none.
+func (s *scope) keyOf(n *pg.Node) string {
+	if ref := n.GetColumnRef(); ref != nil {
+		if _, c, ok := s.own(ref); ok {
+			return c.key
+		}
+	}
+	return ""
 }
 
 // wholeRow returns the item whose whole rows a reference means, and the column of the unit in it, which has a value wherever there is a

@@ -12,10 +12,11 @@ const (
 	lateralGroups = "LATERAL groups"
 	lateralTotals = "LATERAL aggregates"
 	eachValue     = "value of each unit"
+	eachKey       = "value of each key"
 )
 
 // Each are these features.
-var Each = []string{lateralRows, lateralFirst, lateralGroups, lateralTotals, eachValue}
+var Each = []string{lateralRows, lateralFirst, lateralGroups, lateralTotals, eachValue, eachKey}
 
 // lateral joins a query for each row of a unit.
 func (g sourceGenerator) lateral() source {
@@ -86,6 +87,14 @@ func (g statementGenerator) value(src source, text string) (sql, feature string)
 		return "", ""
 	}
 	u := src.units[0]
+	if u == "e.uid" && !g.schema.composite && d.chance(40) {
+		return choose(d,
+			"(SELECT count(*) FROM parts s9 WHERE s9.event = e.id) = 0",
+			"(SELECT max(s9.qty) FROM parts s9 WHERE s9.event = e.id AND s9.tag = 'x') > 1",
+			"(SELECT s9.tag FROM parts s9 WHERE e.id = s9.event ORDER BY s9.pid LIMIT 1) = 'y'",
+			"e.id IN (SELECT s9.event FROM parts s9 GROUP BY s9.event HAVING count(*) > 1)",
+		), eachKey
+	}
 	if u == "e.uid" && d.chance(60) {
 		return choose(d,
 			"e.n >= (SELECT avg(s9.n) FROM events s9 WHERE s9.uid = e.uid)",

@@ -9,6 +9,8 @@ type Relation struct {
 	// Unit is the column that identifies the privacy unit, or empty.
 	Unit    string
 	Columns []string
+	// Keys says of columns, by their names, which key they hold the values of: rows that have the same value are of one unit.
+	Keys map[string]string
 	// View is the query of a view, as the real database's catalogue prints it; it
 	// takes the view's place. Empty for tables.
 	View string

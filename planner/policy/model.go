@@ -172,7 +172,29 @@ func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 			r.Columns = append(r.Columns, t.Columns[i].Name)
 		}
 	}
+	r.Keys = t.unitKeys()
 	return r, true
+}
+
+// unitKeys names the key of each column that tells whose a row is: one that is a key of the table, or that a path compares with one.
+func (t *Table) unitKeys() map[string]string {
+	if t.Public {
+		return nil
+	}
+	keys := map[string]string{}
+	note := func(column string, of *Table, key string) {
+		whole := of.Source.Kind == 'r' && len(of.Source.Children) == 0
+		if whole && hasKey(of.Source, []string{key}) && !t.Hides(column) {
+			keys[column] = of.Name.String() + "." + key
+		}
+	}
+	for _, c := range t.Columns {
+		note(c.Name, t, c.Name)
+	}
+	if len(t.Unit.Steps) > 0 && len(t.Unit.Steps[0].From) == 1 {
+		note(t.Unit.Steps[0].From[0], t.Unit.Steps[0].To, t.Unit.Steps[0].Key[0])
+	}
+	return keys
 }
 
 // view returns a view of the policy.

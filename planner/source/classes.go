@@ -47,8 +47,10 @@ func newClasses(equal []pair, rs []*relation, f paths) *classes {
 	}
 	var scans []*relation
 	for _, r := range rs {
-		if r.rows == nil {
-			scans = append(append(scans, r), f.hops(r)...)
+		found, equal := f.witnesses(r)
+		scans = append(scans, found...)
+		for _, p := range equal {
+			c.merge(p.a, p.b)
 		}
 	}
 	for again := true; again; {
@@ -60,6 +62,29 @@ func newClasses(equal []pair, rs []*relation, f paths) *classes {
 		}
 	}
 	return c
+}
+
+// witnesses returns scans that have a row for each row of the relation, and the equalities of these: those of groups, and of first
+// rows, are below them, where each comes from at least one row that has the values of its plain columns, and the unit. Of other
+// derived tables, and of a UNION ALL, there are none.
+func (f paths) witnesses(r *relation) (scans []*relation, equal []pair) {
+	if r.rows == nil {
+		return append([]*relation{r}, f.hops(r)...), nil
+	}
+	if len(r.rows.branches) != 1 || !r.protected() {
+		return nil, nil
+	}
+	b := r.rows.branches[0]
+	if !b.grouped && len(b.first) == 0 {
+		return nil, nil
+	}
+	below := b.source
+	equal = below.equal
+	for _, in := range region(below.root) {
+		more, also := below.follows.witnesses(in)
+		scans, equal = append(scans, more...), slices.Concat(equal, also)
+	}
+	return slices.DeleteFunc(scans, (*relation).longKey), equal
 }
 
 func (c *classes) sameRow(l, r *relation) bool {

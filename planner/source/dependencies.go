@@ -62,6 +62,13 @@ func (r *relation) keys() [][]int {
 	return keys
 }
 
+// longKey reports whether a text of any length is in a key of the table: a derived table has its beginning, which others can share.
+func (r *relation) longKey() bool {
+	return slices.ContainsFunc(r.keys(), func(key []int) bool {
+		return slices.ContainsFunc(key, func(i int) bool { return scalar.Long(r.columns[i].Type) })
+	})
+}
+
 // dependencies collects those of the level, from its final tree.
 func (p *proof) dependencies() *funcDeps {
 	f := &funcDeps{nullable: map[*relation]bool{}, equal: identical(equalities(p.where)), fixed: fixed(p.where)}
@@ -236,12 +243,15 @@ func (f *funcDeps) determine(r *relation, k *closure) {
 
 // determineDerived adds the columns of a derived table that follow, by the dependencies below, from
 // those of the closure. Rows of a UNION ALL follow from nothing; those that an outer join fills
-// with NULL are told apart from others by the unit alone.
+// with NULL are told apart from others by the unit, or by a column that is never NULL there.
 func (f *funcDeps) determineDerived(r *relation, k *closure) {
-	if len(r.rows.branches) != 1 || f.nullable[r] && (r.unit == nil || !k.has(r.unit)) {
+	if len(r.rows.branches) != 1 {
 		return
 	}
 	b := r.rows.branches[0]
+	if f.nullable[r] && (r.unit == nil || !k.has(r.unit)) && !b.tellsFilled(r, k) {
+		return
+	}
 	below := k.inside(r, b.source.deps)
 	var cols []*scalar.Column
 	if r.unit != nil && k.has(r.unit) {
@@ -267,6 +277,25 @@ func (f *funcDeps) determineDerived(r *relation, k *closure) {
 			k.add(c)
 		}
 	}
+}
+
+// tellsFilled reports whether a column in the closure has a value in every row of the branch.
+func (b *branch) tellsFilled(r *relation, k *closure) bool {
+	for i, c := range r.columns {
+		plain, ok := scalar.PlainColumn(b.targets[i])
+		if ok && k.has(c) && b.source.hasValue(plain) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasValue reports whether a column is not NULL on any row of the level: an equality that holds on each has it.
+func (p *proof) hasValue(c *scalar.Column) bool {
+	return slices.ContainsFunc(p.equal, func(e pair) bool { return e.a == c || e.b == c }) ||
+		slices.ContainsFunc(region(p.root), func(r *relation) bool {
+			return r.rows == nil && c.NotNull && slices.Contains(r.columns, c)
+		})
 }
 
 // numbers reports whether the closure has the number of a row in its partition, by row_number.

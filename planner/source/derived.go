@@ -174,7 +174,7 @@ func unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scala
 		keyed = keyed || rows.IsUnit(x)
 		keys = append(keys, x)
 	}
-	if !keyed {
+	if !keyed && !rows.OneUnit(keys) {
 		return nil, 0, pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).
 			At(sel.At).WithHint("Group by the column that identifies the %s as well.", unit)
 	}

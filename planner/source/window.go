@@ -81,7 +81,7 @@ func (b *branch) firstRows(rows *bounded, sel *ast.Select, out []outputColumn, r
 		}
 		b.first = append(b.first, x)
 	}
-	if !slices.ContainsFunc(b.first, rows.IsUnit) {
+	if !slices.ContainsFunc(b.first, rows.IsUnit) && !rows.OneUnit(b.first) {
 		return pgerr.New(pgerr.Ownership, "a row of a SELECT DISTINCT ON protected rows can be the first of more than one %s", unit).
 			At(sel.At).WithHint("Write the column that identifies the %s into DISTINCT ON as well.", unit)
 	}

@@ -321,3 +321,12 @@ SELECT DISTINCT ON (patient_id) * FROM visits ORDER BY patient_id, admitted;
 
 -- rows of an outer join
 SELECT p.region, count(v.*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id GROUP BY p.region;
+
+-- visits without labs
+SELECT count(*) FROM visits v WHERE (SELECT count(*) FROM labs l WHERE l.visit_id = v.id) = 0;
+
+-- labs a visit
+SELECT v.diagnosis, avg((SELECT count(*) FROM labs l WHERE l.visit_id = v.id)) FROM visits v GROUP BY 1;
+
+-- visits with a high value
+SELECT count(*) FROM visits v WHERE (SELECT max(l.value) FROM labs l WHERE l.visit_id = v.id AND l.test = 'crp') > 50;

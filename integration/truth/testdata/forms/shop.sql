@@ -30,7 +30,7 @@ WHERE place = 1;
 SELECT DISTINCT ON (p.category) p.category, p.name, count(*) AS sold
 FROM items i JOIN products p ON p.id = i.product_id GROUP BY p.category, p.name ORDER BY p.category, count(*) DESC;
 
--- average basket (refused without a statement)
+-- average basket
 SELECT avg(basket) FROM (SELECT order_id, sum(quantity * price) AS basket FROM items GROUP BY order_id) t;
 
 -- items an order
