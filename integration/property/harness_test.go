@@ -20,6 +20,7 @@ import (
 	"dpproxy/internal/sqlgen"
 	"dpproxy/internal/stattest"
 	"dpproxy/mirror"
+	"dpproxy/mirror/introspect"
 	"dpproxy/pgerr"
 	"dpproxy/planner/policy"
 )
@@ -185,6 +186,9 @@ func model(t testing.TB, conn *pgx.Conn, text string) *policy.Model {
 	}
 	s, err := mirror.Plan{Public: names}.Read(context.Background(), conn)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if s.TimeZones, err = introspect.TimeZones(context.Background(), conn); err != nil {
 		t.Fatal(err)
 	}
 	cat, problems := policy.Check(site.Tables, s)

@@ -39,7 +39,7 @@ const (
 	MostElements = 1000
 	// pieceLength bounds the characters of one that is a text.
 	pieceLength = 255
-	storedArray = 1 << 12
+	storedArray = 1 << 10
 )
 
 // Long reports whether the type leaves open how many characters a text has. One of bpchar

@@ -1,7 +1,6 @@
 package scalar
 
 import (
-	"math"
 	"slices"
 	"strconv"
 
@@ -82,27 +81,6 @@ func (e *aggregate) picks() bool {
 // numbers reports whether the function numbers rows from 1 on.
 func (e *aggregate) numbers() bool {
 	return slices.Contains([]string{"row_number", "rank", "dense_rank"}, e.name)
-}
-
-// boundedNumbers bounds numbers of rows that are computed with where they are told, by how many rows of a unit count. A column of them
-// is not bounded so: LEAST would put the bound in the place of NULL, which it is beside an outer join. The numbers themselves stay what
-// Postgres has: each row has one of its own.
-func (r *resolution) boundedNumbers(args []Expr) ([]Expr, error) {
-	out := slices.Clone(args)
-	for i, x := range args {
-		a, ok := x.(*aggregate)
-		if !ok || a.over == nil || !a.numbers() {
-			continue
-		}
-		most := literal(&ast.Const{Kind: ast.Integer, Text: strconv.FormatInt(min(a.rows, math.MaxInt32), 10), At: x.Pos()})
-		number := *a
-		number.limited = true
-		var err error
-		if out[i], err = r.choice(least, []Expr{&number, most}, x.Pos()); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // shares reports whether the function tells which share of the rows comes before one.

@@ -68,7 +68,7 @@ type branch struct {
 	source *level
 	// targets are the expressions that the columns of the relation stand for.
 	targets []scalar.Expr
-	// keys are the grouping expressions; the unit is one of them.
+	// keys are the grouping expressions; the unit is one of them, or they determine it: SQL groups by it as well.
 	keys    []scalar.Expr
 	having  scalar.Expr // nil if none
 	grouped bool
@@ -76,7 +76,7 @@ type branch struct {
 	groupRows int64
 	// distinct rows have the unit among the targets.
 	distinct bool
-	// first are the expressions of DISTINCT ON, of which the unit is one; order says which row comes first.
+	// first are the expressions of DISTINCT ON, of which the unit is one, or which determine it; order says which row comes first.
 	first []scalar.Expr
 	order *scalar.Order
 	// ordered says that first and order tell all rows of a unit apart.
