@@ -131,7 +131,7 @@ func testThresholdRefusals(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 		"SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.diagnosis = v.diagnosis LIMIT 1)",
 		"SELECT patient_id FROM visits WHERE cost > (SELECT avg(cost) - 4 FROM visits)",
 		"SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > (SELECT stddev(hospital_id) FROM visits))",
-		"SELECT count(*) FROM visits v WHERE (SELECT count(*) FROM visits w WHERE w.id = v.id) = 0",
+		"SELECT count(*) FROM visits v WHERE (SELECT count(*) FROM visits w WHERE w.id = v.hospital_id) = 0",
 	} {
 		if _, err := conn.Exec(t.Context(), sql); err == nil {
 			t.Errorf("%s is answered", sql)
