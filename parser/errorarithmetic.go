@@ -17,11 +17,16 @@ import (
 
 const (
 	maxLeaves = 4    // aggregates of an expression, as often as they stand in it
-	maxError  = 4000 // bytes of the text of an error
+	maxError  = 4000 // bytes of the ends and their conditions; the error has them twice
 	maxNumber = 12   // characters of a constant
-	farEnd    = "1e30"
-	nearZero  = "1e-15"
-	farExp    = "100"
+
+	minConstant, maxConstant = 1e-30, 1e30 // of those that are not 0
+
+	farEnd   = "1e30"
+	farthest = "1e300" // of float8
+	digits   = "300"
+	nearZero = "1e-15"
+	farExp   = "100"
 )
 
 // averaging are the aggregates, besides count and sum, whose intervals are those of the aggregate itself. They are not whole numbers.
@@ -39,10 +44,12 @@ type intervals struct {
 	unknown    bool     // whether something has no interval
 }
 
-// ends are those of a value, as SQL of type numeric; whole tells that it may be an integer, whose quotients are cut off.
+// ends are those of a value, as SQL of type numeric.
 type ends struct {
 	low, high string
-	whole     bool
+	whole     bool // it may be of a type of integers, whose quotients are cut off
+	integer   bool // it is an integer
+	positive  bool // it is a constant, and not negative
 }
 
 // arithmetic writes the error of an expression over aggregates, or "" where none is known.
@@ -58,22 +65,39 @@ func (w *errorColumns) arithmetic(n *pg.Node) string {
 	}
 	v := &intervals{w: w, confidence: strconv.FormatFloat(each, 'f', -1, 64)}
 	e := v.of(n)
+	v.guard(e.low+" > -"+farthest, e.high+" < "+farthest)
 	value := "CAST((" + w.l.text[span.Start:span.End] + ") AS numeric)"
 	text := "CASE WHEN " + strings.Join(v.guards, " AND ") +
-		" THEN CAST(greatest(" + e.high + " - " + value + ", " + value + " - (" + e.low + ")) AS float8) END"
-	if len(text) > maxError {
+		" THEN CAST(round(greatest(" + e.high + " - " + value + ", " + value + " - (" + e.low + ")), " + digits + ") AS float8) END"
+	if len(text) > 2*maxError {
 		return ""
 	}
 	return text
 }
 
-// of writes the ends of an expression.
+// of writes the ends of an expression, which are unknown where they would be long: each operator has those of its arguments twice
+// or more.
 func (v *intervals) of(n *pg.Node) ends {
+	if v.unknown {
+		return ends{}
+	}
+	e := v.written(n)
+	size := len(e.low) + len(e.high)
+	for _, g := range v.guards {
+		size += len(g)
+	}
+	if size > maxError {
+		return v.none()
+	}
+	return e
+}
+
+func (v *intervals) written(n *pg.Node) ends {
 	switch x := n.GetNode().(type) {
 	case *pg.Node_AConst:
 		return v.constant(n)
 	case *pg.Node_AExpr:
-		return v.operator(x.AExpr)
+		return v.operator(n, x.AExpr)
 	case *pg.Node_TypeCast:
 		return v.cast(x.TypeCast)
 	case *pg.Node_CoalesceExpr:
@@ -98,11 +122,15 @@ func (v *intervals) none() ends {
 func (v *intervals) constant(n *pg.Node) ends {
 	c := n.GetAConst()
 	span, ok := v.w.l.span(n)
-	if whole := c.GetIval() != nil; ok && !c.Isnull && (whole || c.GetFval() != nil) && span.End-span.Start <= maxNumber {
-		text := "CAST(" + v.w.l.text[span.Start:span.End] + " AS numeric)"
-		return ends{text, text, whole}
+	if !ok || c.Isnull || c.GetIval() == nil && c.GetFval() == nil || span.End-span.Start > maxNumber {
+		return v.none()
 	}
-	return v.none()
+	literal := v.w.l.text[span.Start:span.End]
+	if x, err := strconv.ParseFloat(literal, 64); err != nil || x != 0 && (x < minConstant || x > maxConstant) {
+		return v.none()
+	}
+	text, whole := "CAST("+literal+" AS numeric)", !strings.ContainsAny(literal, ".eE")
+	return ends{low: text, high: text, whole: whole, integer: whole, positive: true}
 }
 
 // aggregate has the ends that dpproxy states. The text of one with a sub-select would have it a dozen times.
@@ -119,7 +147,7 @@ func (v *intervals) aggregate(n *pg.Node) ends {
 	low, high := "dp.lower("+text+", "+v.confidence+")", "dp.upper("+text+", "+v.confidence+")"
 	v.leaves = append(v.leaves, text)
 	v.guard(low+" > -"+farEnd, high+" < "+farEnd)
-	return ends{"CAST(" + low + " AS numeric)", "CAST(" + high + " AS numeric)", whole}
+	return ends{low: "CAST(" + low + " AS numeric)", high: "CAST(" + high + " AS numeric)", whole: whole, integer: name == "count"}
 }
 
 // guard adds conditions.
@@ -131,10 +159,12 @@ func (v *intervals) guard(conditions ...string) {
 	}
 }
 
-// operator is one of arithmetic, or NULLIF of a value and a constant.
-func (v *intervals) operator(x *pg.A_Expr) ends {
+// operator is one of arithmetic, or NULLIF of a value and a constant that is not among those that the value may be.
+func (v *intervals) operator(n *pg.Node, x *pg.A_Expr) ends {
 	if x.Kind == pg.A_Expr_Kind_AEXPR_NULLIF && x.Rexpr.GetAConst() != nil {
-		return v.of(x.Lexpr)
+		e, null := v.of(x.Lexpr), v.of(x.Rexpr)
+		v.guard("(" + e.low + " > " + null.high + " OR " + e.high + " < " + null.low + ")")
+		return e
 	}
 	if x.Kind != pg.A_Expr_Kind_AEXPR_OP || len(x.Name) != 1 {
 		return v.none()
@@ -144,33 +174,60 @@ func (v *intervals) operator(x *pg.A_Expr) ends {
 		if name != "-" {
 			return v.none()
 		}
-		return ends{"(- " + b.high + ")", "(- " + b.low + ")", b.whole}
+		return ends{low: "(- " + b.high + ")", high: "(- " + b.low + ")", whole: b.whole, integer: b.integer}
 	}
 	a := v.of(x.Lexpr)
-	both := a.whole && b.whole
+	if v.unknown {
+		return ends{}
+	}
+	e := ends{whole: a.whole && b.whole, integer: a.integer && b.integer}
 	switch name {
 	case "+":
-		return ends{"(" + a.low + " + " + b.low + ")", "(" + a.high + " + " + b.high + ")", both}
+		e.low, e.high = "("+a.low+" + "+b.low+")", "("+a.high+" + "+b.high+")"
 	case "-":
-		return ends{"(" + a.low + " - " + b.high + ")", "(" + a.high + " - " + b.low + ")", both}
+		e.low, e.high = "("+a.low+" - "+b.high+")", "("+a.high+" - "+b.low+")"
 	case "*":
-		list := corners(a, "*", b)
-		return ends{"least(" + list + ")", "greatest(" + list + ")", both}
+		e.low, e.high = times(a, b)
 	case "/":
-		return v.quotient(a, b)
-	}
-	return v.none()
-}
-
-// quotient divides; the quotient of integers is cut off towards 0.
-func (v *intervals) quotient(a, b ends) ends {
-	v.guard("(" + b.low + " > " + nearZero + " OR " + b.high + " < -" + nearZero + ")")
-	list := corners(a, "/", ends{low: "nullif(" + b.low + ", 0)", high: "nullif(" + b.high + ", 0)"})
-	e := ends{"least(" + list + ")", "greatest(" + list + ")", a.whole && b.whole}
-	if e.whole {
-		return widened(e, "1")
+		return v.quotient(n, a, b)
+	default:
+		return v.none()
 	}
 	return e
+}
+
+// times writes the ends of a product. Of one with a constant they are two products rather than four.
+func times(a, b ends) (low, high string) {
+	if a.positive {
+		a, b = b, a
+	}
+	if b.positive {
+		return "(" + a.low + " * " + b.low + ")", "(" + a.high + " * " + b.low + ")"
+	}
+	list := corners(a, "*", b)
+	return "least(" + list + ")", "greatest(" + list + ")"
+}
+
+// quotient divides; the quotient of integers is cut off towards 0. Whether a sum is one, Postgres says.
+func (v *intervals) quotient(n *pg.Node, a, b ends) ends {
+	v.guard("(" + b.low + " > " + nearZero + " OR " + b.high + " < -" + nearZero + ")")
+	divisors := ends{low: "nullif(" + b.low + ", 0)", high: "nullif(" + b.high + ", 0)"}
+	e := ends{whole: a.whole && b.whole}
+	if b.positive {
+		e.low, e.high = "("+a.low+" / "+divisors.low+")", "("+a.high+" / "+divisors.low+")"
+	} else {
+		list := corners(a, "/", divisors)
+		e.low, e.high = "least("+list+")", "greatest("+list+")"
+	}
+	if !e.whole {
+		return e
+	}
+	by := "1"
+	if span, ok := v.w.l.span(n); ok && (!a.integer || !b.integer) {
+		kind := "pg_typeof(" + v.w.l.text[span.Start:span.End] + ")"
+		by = "CASE WHEN " + kind + " = ANY (CAST('{int2,int4,int8}' AS regtype[])) THEN 1 ELSE 0 END"
+	}
+	return widened(e, by)
 }
 
 // corners lists the results of an operator for all ends.
@@ -191,7 +248,8 @@ func corners(a ends, op string, b ends) string {
 
 // widened moves both ends away from each other.
 func widened(e ends, by string) ends {
-	return ends{"(" + e.low + " - " + by + ")", "(" + e.high + " + " + by + ")", e.whole}
+	e.low, e.high, e.positive = "("+e.low+" - "+by+")", "("+e.high+" + "+by+")", false
+	return e
 }
 
 // cast is that to a type of numbers, which may round.
@@ -212,10 +270,10 @@ func (v *intervals) cast(c *pg.TypeCast) ends {
 		}
 		return e
 	case "int2", "int4", "int8":
-		if !e.whole {
+		if !e.integer {
 			e = widened(e, "0.5")
 		}
-		e.whole = true
+		e.whole, e.integer = true, true
 		return e
 	}
 	return v.none()
@@ -230,7 +288,7 @@ func (v *intervals) rounded(e ends, digits []*pg.Node) ends {
 			return v.none()
 		}
 	}
-	e.whole = false
+	e.whole, e.integer = false, e.integer || places == 0
 	return widened(e, "0.5e"+strconv.Itoa(-places))
 }
 
@@ -241,7 +299,7 @@ func (v *intervals) function(f *pg.FuncCall) ends {
 		return v.none()
 	}
 	e := v.of(f.Args[0])
-	e.whole = false
+	e.whole, e.integer, e.positive = false, false, false
 	switch name {
 	case "round":
 		return v.rounded(e, f.Args[1:])
@@ -254,5 +312,5 @@ func (v *intervals) function(f *pg.FuncCall) ends {
 	default:
 		return v.none()
 	}
-	return ends{name + "(" + e.low + ")", name + "(" + e.high + ")", false}
+	return ends{low: name + "(" + e.low + ")", high: name + "(" + e.high + ")"}
 }
