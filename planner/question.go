@@ -3,9 +3,11 @@ package planner
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"dpproxy/dp"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/sqltext"
 )
 
 // Question returns all of the block that its answer depends on: the reads, their constants, the
@@ -37,7 +39,7 @@ func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
 			parts = append(parts, []byte(p.Top.question()))
 		}
 		for _, r := range p.Reads {
-			parts = append(parts, []byte(r.SQL))
+			parts = append(parts, []byte(strings.ReplaceAll(r.SQL, ", "+sqltext.Unsortable, ""))) // it means nothing
 			for _, param := range r.Params {
 				parts = append(parts, param.question(values)...)
 			}

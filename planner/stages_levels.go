@@ -298,7 +298,11 @@ func (s *stages) total(keys []string, from sqltext.Item) *sqltext.Select {
 	for _, x := range s.summands() {
 		cols = append(cols, sqltext.Column{SQL: "pg_catalog.sum(" + x.name + ")"}, sqltext.Column{SQL: s.directions(x, norms)})
 	}
-	return &sqltext.Select{Columns: cols, From: from, GroupBy: s.groupedBy(norms)}
+	by := s.groupedBy(norms)
+	if len(by) > 0 && !s.set.Private() {
+		by = append(by, sqltext.Unsortable)
+	}
+	return &sqltext.Select{Columns: cols, From: from, GroupBy: by}
 }
 
 // directions writes the sum of the directions of a summand, or NULL where none is used.
