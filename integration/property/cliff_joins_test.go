@@ -163,6 +163,7 @@ var joined = []string{
 	"SELECT count(*) FROM visits v LEFT JOIN labs l ON l.visit_id = v.id AND l.value > 20 WHERE v.cost > 20",
 	"SELECT count(*) FROM visits v JOIN patients p ON p.id = v.patient_id JOIN years y ON y.year = p.birth_year WHERE v.cost > 20",
 	// conditions that leave few of the declared bounds: whose each row is is looked up
+	"SELECT count(*) FROM labs l WHERE l.test = 'chol' AND l.value > 297 OR l.test = 'hdl' AND l.value BETWEEN 150 AND 153",
 	"SELECT count(*) FROM labs l WHERE l.value BETWEEN 297 AND 300",
 	"SELECT sum(l.value) FROM labs l JOIN visits v ON v.id = l.visit_id WHERE l.value BETWEEN 297 AND 300 AND v.cost > 900",
 	"SELECT v.diagnosis, count(*) FROM labs l JOIN visits v ON v.id = l.visit_id JOIN patients p ON p.id = v.patient_id WHERE " +

@@ -114,6 +114,11 @@ func (db *database) drawNarrowed(t *testing.T, d *datadriven.TestData, r *scalar
 	if err != nil {
 		d.Fatalf(t, "%v", err)
 	}
+	for _, c := range cond.Columns() {
+		if c.Name == "v" || c.Name == "c" {
+			c.Values = []string{"one", "two", "three", "four", "five", "six", "seven"}
+		}
+	}
 	res, err := db.resolve(t.Context(), r, e)
 	if err != nil {
 		d.Fatalf(t, "%v", err)
@@ -121,8 +126,12 @@ func (db *database) drawNarrowed(t *testing.T, d *datadriven.TestData, r *scalar
 	res.env.Before14 = false
 	narrowed := res.env.Narrowed(res.x, []scalar.Expr{cond})
 	out := drawInterval(res.env.Bounds(res.x)) + " -> " + drawInterval(narrowed) + "\n"
-	if share, known := res.env.Share([]scalar.Expr{cond}); known {
-		out += "leaves " + share.FloatString(3) + "\n"
+	if share, ranges, known := scalar.Share(res.env, []scalar.Expr{cond}); known {
+		out += "leaves " + share.FloatString(3)
+		if !ranges {
+			out += ", not by ranges alone"
+		}
+		out += "\n"
 	}
 	sql, _, err := res.writer().Clamped(res.x, narrowed)
 	if err != nil {

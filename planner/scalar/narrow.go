@@ -83,59 +83,6 @@ func (n *narrowing) limit(x Expr, i Interval) {
 	n.columns[ref.Column] = i.intersect(n.columns[ref.Column])
 }
 
-// Share returns which part of what is declared for their columns is left by conditions, as if values were spread evenly and
-// columns had nothing to do with each other. It is not known where a condition is other than a range of a
-// column with declared bounds. It proves nothing about rows.
-func (env *Env) Share(where []Expr) (share *big.Rat, known bool) {
-	n := &narrowing{constants: env, columns: map[*Column]Interval{}}
-	for _, cond := range where {
-		for _, c := range Conjuncts(cond) {
-			if !n.within(c) {
-				return nil, false
-			}
-		}
-	}
-	share = rat(1)
-	for c, i := range n.columns {
-		all := env.column(c)
-		if !all.Bounded() || c.width(all).Sign() <= 0 {
-			return nil, false
-		}
-		i = i.intersect(all)
-		share.Mul(share, new(big.Rat).Quo(c.width(i), c.width(all)))
-	}
-	return share, true
-}
-
-// width is how many values of a whole number or date an interval has, and how long it is of others.
-func (c *Column) width(i Interval) *big.Rat {
-	switch {
-	case i.empty || i.Low.Cmp(i.High) > 0:
-		return new(big.Rat)
-	case c.Type.Family() == pgtype.IntFamily || c.Type.OID == pgtype.Date:
-		first, last := ceil(i.Low), floor(i.High)
-		return last.Add(last.Sub(last, first), rat(1))
-	}
-	return new(big.Rat).Sub(i.High, i.Low)
-}
-
-// within narrows a column by a condition, if that is a range of it whose ends are known.
-func (n *narrowing) within(e Expr) bool {
-	c, ok := e.(*call)
-	if !ok || c.fn.over != comparison && c.fn.over != inRange {
-		return false
-	}
-	alone := &narrowing{constants: n.constants, columns: map[*Column]Interval{}}
-	c.fn.over.narrow(alone, c)
-	for column, i := range alone.columns { // one at most
-		if i.Low == nil && i.High == nil || c.fn.over == inRange && (i.Low == nil || i.High == nil) {
-			return false
-		}
-		n.columns[column] = i.intersect(n.columns[column])
-	}
-	return len(alone.columns) > 0
-}
-
 // inUnits turns ends of timestamps into days and back, outward.
 func inUnits(i Interval, from, to pgtype.Type) Interval {
 	if !from.Dated() || !to.Dated() || (from.OID == pgtype.Date) == (to.OID == pgtype.Date) {

@@ -109,6 +109,17 @@ func plainText(t pgtype.Type) bool {
 	return !t.Array && (t.OID == pgtype.Text || t.OID == pgtype.Varchar) && t.Deterministic
 }
 
+// samePlainText returns what casts between types of texts leave as it is.
+func samePlainText(e Expr) Expr {
+	for {
+		c, cast := e.(*cast)
+		if !cast || c.typ.Mod >= 0 || !plainText(c.typ) || !plainText(c.x.Type()) {
+			return e
+		}
+		e = c.x
+	}
+}
+
 // could reports whether a condition can be true, or false.
 func (t *trial) could(e Expr, want bool) bool {
 	if i := t.env.interval(e); i.Constant() {
@@ -215,13 +226,7 @@ func (i Interval) could(op string, j Interval) bool {
 
 // textOf returns a text that is known.
 func (t *trial) textOf(e Expr) (text string, ok bool) {
-	for {
-		c, cast := e.(*cast)
-		if !cast || c.typ.Mod >= 0 || !plainText(c.typ) || !plainText(c.x.Type()) {
-			break
-		}
-		e = c.x
-	}
+	e = samePlainText(e)
 	if !plainText(e.Type()) {
 		return "", false
 	}

@@ -20,17 +20,18 @@ var mostShare = big.NewRat(3, 4)
 
 // fewShare is the largest part at which they count as leaving few. Up to about a twelfth a table is joined as fast by looking
 // up in its index what each row refers to.
-var fewShare = big.NewRat(1, 50)
+var fewShare = big.NewRat(1, 25)
 
-// most reports whether conditions leave most rows, if values are spread evenly over their bounds.
+// most reports whether conditions leave most rows, if values are spread evenly over their bounds. Of ranges alone that is
+// likely.
 func (o ownConditions) most() bool {
-	share, known := o.env.Share(o.list)
-	return len(o.list) > 0 && known && share.Cmp(mostShare) >= 0
+	share, ranges, known := scalar.Share(o.env, o.list)
+	return len(o.list) > 0 && known && ranges && share.Cmp(mostShare) >= 0
 }
 
 // few reports whether conditions leave few rows. Of one value of a column with decimals that is not known.
 func (o ownConditions) few() bool {
-	share, known := o.env.Share(o.list)
+	share, _, known := scalar.Share(o.env, o.list)
 	return len(o.list) > 0 && known && share.Sign() > 0 && share.Cmp(fewShare) <= 0
 }
 
