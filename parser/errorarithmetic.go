@@ -126,11 +126,12 @@ func (v *intervals) constant(n *pg.Node) ends {
 		return v.none()
 	}
 	literal := v.w.l.text[span.Start:span.End]
-	if x, err := strconv.ParseFloat(literal, 64); err != nil || x != 0 && (x < minConstant || x > maxConstant) {
+	x, err := strconv.ParseFloat(literal, 64)
+	if size := math.Abs(x); err != nil || x != 0 && (size < minConstant || size > maxConstant) {
 		return v.none()
 	}
 	text, whole := "CAST("+literal+" AS numeric)", !strings.ContainsAny(literal, ".eE")
-	return ends{low: text, high: text, whole: whole, integer: whole, positive: true}
+	return ends{low: text, high: text, whole: whole, integer: whole, positive: x >= 0}
 }
 
 // aggregate has the ends that dpproxy states. The text of one with a sub-select would have it a dozen times.

@@ -148,6 +148,12 @@ func TestErrorsOfLongArithmetic(t *testing.T) {
 			t.Errorf("%s: %d bytes", sql, n)
 		}
 	}
+	for _, x := range []string{"count(*) * -1", "sum(x) - -5", "-2 * sum(x)", "count(*) / -2.0"} {
+		sql := "SELECT " + x + " FROM t"
+		if n := short(sql); n < 300 || n > 2000 {
+			t.Errorf("%s: %d bytes", sql, n)
+		}
+	}
 	for _, factors := range []int{1, 4, 8} {
 		sql := "SELECT 100.0 * sum(x) / count(*)" + strings.Repeat(" * 2.5", factors) + " FROM t"
 		if n := short(sql); n < 1000 || n > 5000 {

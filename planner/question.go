@@ -39,7 +39,7 @@ func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
 			parts = append(parts, []byte(p.Top.question()))
 		}
 		for _, r := range p.Reads {
-			parts = append(parts, []byte(strings.ReplaceAll(r.SQL, ", "+sqltext.Unsortable, ""))) // it means nothing
+			parts = append(parts, []byte(strings.TrimSuffix(r.SQL, ", "+sqltext.Unsortable))) // which means nothing
 			for _, param := range r.Params {
 				parts = append(parts, param.question(values)...)
 			}

@@ -37,7 +37,7 @@ const (
 
 // Unsortable is a constant of a type whose values are hashed and never sorted: grouped by it as well, rows are added up in a
 // hash table, and not sorted before, however many rows Postgres thinks there are, and also where enable_hashagg is off. It is for
-// groups whose number is public; their table outgrows no memory by a row.
+// groups of which there can be a public number at most, and stands last.
 const Unsortable = "CAST('0' AS pg_catalog.xid)"
 
 // Key names the i-th grouping key.
