@@ -1,7 +1,10 @@
 package parser
 
 import (
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/proto"
@@ -46,31 +49,82 @@ func (v *queryConverter) listedValues(sel *pg.SelectStmt, alias string, names []
 		lists[i] = ast.List{Name: "column" + strconv.Itoa(i+1), Array: &ast.Array{Elems: list, At: at}}
 		lists[i].NotNull, lists[i].Distinct = literals(list)
 	}
-	return v.listed(lists, alias, names, location)
+	out := v.listed(lists, alias, names, location)
+	if l, ok := out.(*ast.Listed); ok {
+		l.Key = keyOf(columns)
+	}
+	return out
 }
 
-// literals reports whether all values are literals and not NULL, and whether as literals of one kind, and of one type, they are
-// different: texts and whole numbers are that differ as they are written.
-func literals(list []ast.Expr) (notNull, distinct bool) {
+// keyOf returns the first of several columns of literals by which rows are told apart, without those that it takes none of; nil if
+// there are none.
+func keyOf(columns [][]ast.Expr) (key []int) {
+	for i, list := range columns {
+		if _, told := told(list); !told {
+			continue
+		}
+		if key = append(key, i); !tellApart(columns, key) {
+			continue
+		}
+		for _, j := range slices.Clone(key) {
+			without := slices.DeleteFunc(slices.Clone(key), func(k int) bool { return k == j })
+			if tellApart(columns, without) {
+				key = without
+			}
+		}
+		if len(key) > 1 {
+			return key
+		}
+		return nil // the column says so itself
+	}
+	return nil
+}
+
+// tellApart reports whether no two rows have the same texts in the columns.
+func tellApart(columns [][]ast.Expr, key []int) bool {
 	seen := map[string]bool{}
-	distinct = true
+	for row := range columns[0] {
+		var text strings.Builder
+		for _, i := range key {
+			c, _ := literal(columns[i][row])
+			text.WriteString(strconv.Quote(c.Text))
+		}
+		if seen[text.String()] {
+			return false
+		}
+		seen[text.String()] = true
+	}
+	return true
+}
+
+// literals reports whether all values are literals and not NULL, and whether they are different.
+func literals(list []ast.Expr) (notNull, distinct bool) {
+	notNull, distinct = told(list)
+	return notNull, distinct && tellApart([][]ast.Expr{list}, []int{0})
+}
+
+// told reports whether all values are literals and not NULL, and whether they are literals of one kind, and of one type, of which two
+// are different if they are written otherwise: texts, and whole numbers, days and truth values as Postgres writes them.
+func told(list []ast.Expr) (notNull, apart bool) {
+	apart = true
 	for _, x := range list {
 		c, kind := literal(x)
 		if c == nil || c.Kind == ast.Null {
 			return false, false
 		}
 		first, likeFirst := literal(list[0])
-		distinct = distinct && c.Kind == first.Kind && kind == likeFirst && !seen[c.Text] && len(c.Text) <= maxDistinct &&
-			(c.Kind == ast.Integer && kind != plainText || c.Kind == ast.String) && (kind != wholeNumber || asWritten(c.Text))
-		seen[c.Text] = true
+		apart = apart && c.Kind == first.Kind && kind == likeFirst && len(c.Text) <= maxDistinct &&
+			(c.Kind == ast.Integer && kind != plainText || c.Kind == ast.String) && asWritten(kind, c.Text)
 	}
-	return true, distinct
+	return true, apart
 }
 
 // The casts of literals that are told apart as they are written.
 const (
 	wholeNumber = "whole number"
 	plainText   = "text"
+	day         = "day"
+	truth       = "truth value"
 )
 
 // literal returns a literal, also below a cast to texts or whole numbers, which it names; nil of others.
@@ -81,7 +135,7 @@ func literal(x ast.Expr) (c *ast.Const, kind string) {
 		return c, ""
 	}
 	c, ok = cast.X.(*ast.Const)
-	if !ok || cast.Type.Array || len(cast.Type.Mods) > 0 || cast.Type.Schema != "pg_catalog" {
+	if !ok || cast.Type.Array || len(cast.Type.Mods) > 0 || cast.Type.Schema != "pg_catalog" && cast.Type.Schema != "" {
 		return nil, ""
 	}
 	switch cast.Type.Name {
@@ -89,14 +143,27 @@ func literal(x ast.Expr) (c *ast.Const, kind string) {
 		return c, plainText
 	case "int2", "int4", "int8":
 		return c, wholeNumber
+	case "date":
+		return c, day
+	case "bool":
+		return c, truth
 	}
 	return nil, ""
 }
 
-// asWritten reports whether a text is how a whole number is written.
-func asWritten(text string) bool {
-	n, err := strconv.ParseInt(text, 10, 64)
-	return err == nil && strconv.FormatInt(n, 10) == text
+// asWritten reports whether a text is how Postgres writes a literal of the kind.
+func asWritten(kind, text string) bool {
+	switch kind {
+	case wholeNumber:
+		n, err := strconv.ParseInt(text, 10, 64)
+		return err == nil && strconv.FormatInt(n, 10) == text
+	case day:
+		_, err := time.Parse(time.DateOnly, text)
+		return err == nil
+	case truth:
+		return text == "t" || text == "f"
+	}
+	return true
 }
 
 // constantRows returns the VALUES of which a query selects all columns and rows as they are, and their names; nil of other queries.

@@ -23,8 +23,8 @@ func TestLongKeys(t *testing.T) {
 		for _, sql := range []string{
 			"SELECT count(*) FROM visits v JOIN (SELECT visit_id, count(*) AS n FROM labs GROUP BY visit_id) g ON g.visit_id = v.id",
 			"SELECT avg((SELECT count(*) FROM labs l WHERE l.visit_id = v.id)) FROM visits v",
-			"SELECT avg(f.n) FROM visits v, LATERAL (SELECT l.id AS n FROM labs l WHERE l.visit_id = v.id ORDER BY l.id LIMIT 1) f WHERE f.n < 9",
-			"SELECT count(*) FROM visits v JOIN (SELECT DISTINCT ON (visit_id) visit_id FROM labs ORDER BY visit_id, id) f ON f.visit_id = v.id",
+			"SELECT avg(f.n) FROM visits v, LATERAL (SELECT l.id AS n FROM labs l WHERE l.visit_id = v.id ORDER BY 1 LIMIT 1) f",
+			"SELECT count(*) FROM visits v JOIN (SELECT DISTINCT ON (visit_id) visit_id FROM labs ORDER BY 1, id) f ON f.visit_id = v.id",
 		} {
 			script, err := parser.Parse(sql, cat)
 			if err == nil {

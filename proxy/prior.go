@@ -175,13 +175,14 @@ func (p *prior) perGroup(rows [][][]byte) error {
 	if most := maxPriorCells / len(p.types); len(rows) > most && p.of.Form == parser.PriorRanks {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "a rank in each group has %d groups here, and %d at most", len(rows), most).
 			WithHint("Use fewer tiles, or a coarser PARTITION BY.")
-	} else if len(rows) > most && keys > 1 {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "a sub-select for each group has %d groups here, and %d at most", len(rows), most).
-			WithHint("Compare by one column alone, or by something coarser: date_trunc('year', day), or CASE.")
 	} else if len(rows) > most {
+		columns, on := "key", "t.key = ..."
+		if keys > 1 {
+			columns, on = "a, b", "t.a = ... AND t.b = ..."
+		}
 		return pgerr.New(pgerr.ProgramLimitExceeded, "a sub-select for each group has %d groups here, and %d at most", len(rows), most).
-			WithHint("Join with them in FROM, which takes %d: JOIN (SELECT key, avg(x) AS mean FROM ... GROUP BY key) t ON t.key = ....",
-				maxPriorRows)
+			WithHint("Join with them in FROM, which takes %d: JOIN (SELECT %s, avg(x) AS mean FROM ... GROUP BY %s) t ON %s.",
+				maxPriorRows, columns, columns, on)
 	}
 	for i, row := range rows {
 		same := func(other [][]byte) bool {

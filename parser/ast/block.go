@@ -136,6 +136,9 @@ type Derived struct {
 type Listed struct {
 	// Lists are its columns; those of VALUES are of one length.
 	Lists []List
+	// Key are several columns, none of which has a NULL, that no two rows have the same values of; nil if none are known.
+	// Whoever relies on it checks it when the values are known.
+	Key   []int
 	Alias string // the name its columns are reached by
 	At    int
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strconv"
 )
 
 const (
@@ -100,24 +101,42 @@ func (values Values) short(c *constant) bool {
 	return len(values[c.fold].Bytes) < briefLength
 }
 
-// Listed returns how many values a constant array has, whether no two of them are the same bytes, and whether none is NULL. Of one that
-// cannot be read the number is negative.
-func (values Values) Listed(list Expr) (n int64, distinct, notNull bool) {
+// Listed returns how many values a constant array has, and whether none is NULL. Of one that cannot be read the number is negative.
+func (values Values) Listed(list Expr) (n int64, notNull bool) {
+	items, ok := values.listed(list)
+	if !ok {
+		return -1, false
+	}
+	return int64(len(items)), !slices.ContainsFunc(items, func(b []byte) bool { return b == nil })
+}
+
+// Different reports whether constant arrays, which are as long as each other, have the same bytes at no two places.
+func (values Values) Different(lists []Expr) bool {
+	var rows []string
+	for i, l := range lists {
+		items, ok := values.listed(l)
+		if !ok || i > 0 && len(items) != len(rows) {
+			return false
+		}
+		if i == 0 {
+			rows = make([]string, len(items))
+		}
+		for at, b := range items {
+			rows[at] += strconv.Quote(string(b))
+		}
+	}
+	slices.Sort(rows)
+	return len(slices.Compact(rows)) == len(rows)
+}
+
+// listed returns the values of a constant array: those of NULL are none.
+func (values Values) listed(list Expr) (items [][]byte, ok bool) {
 	c, ok := list.(*constant)
 	if !ok || c.fold >= len(values) {
-		return -1, false, false
+		return nil, false
 	}
-	items, ok := values.items(c)
-	switch {
-	case values[c.fold].Bytes == nil:
-		return 0, true, true
-	case !ok:
-		return -1, false, false
+	if values[c.fold].Bytes == nil {
+		return nil, true
 	}
-	seen := make(map[string]bool, len(items))
-	notNull = !slices.ContainsFunc(items, func(b []byte) bool { return b == nil })
-	for _, b := range items {
-		seen[string(b)] = true
-	}
-	return int64(len(items)), len(seen) == len(items), notNull
+	return values.items(c)
 }

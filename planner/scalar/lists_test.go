@@ -128,12 +128,13 @@ func TestListed(t *testing.T) {
 		{scalar.Value{Bytes: []byte("{1,2}")}, -1, false, false},
 		{scalar.Value{Binary: true, Bytes: array(one, two)[:25]}, -1, false, false},
 	} {
-		n, distinct, notNull := scalar.Values{c.value}.Listed(list)
+		n, notNull := scalar.Values{c.value}.Listed(list)
+		distinct := scalar.Values{c.value}.Different([]scalar.Expr{list})
 		if n != c.n || distinct != c.distinct || notNull != c.notNull {
 			t.Errorf("%v: %d, %t, %t", c.value, n, distinct, notNull)
 		}
 	}
-	if n, _, _ := (scalar.Values{}).Listed(list); n >= 0 {
+	if n, _ := (scalar.Values{}).Listed(list); n >= 0 {
 		t.Errorf("%d values before they are known", n)
 	}
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +44,13 @@ func (sc scope) resolveListed(f *ast.Listed, nullable bool) (node, frame, error)
 		}
 		it.fields = append(it.fields, field{l.Name, c})
 	}
+	if len(f.Key) > 0 {
+		var key catalog.Key
+		for _, i := range f.Key {
+			key.Columns = append(key.Columns, r.table.Columns[i].Name)
+		}
+		r.table.Source.Keys = append(r.table.Source.Keys, key)
+	}
 	notNull := valued(r.columns, nullable)
 	sc.addRelation(r)
 	return r, frame{[]*item{it}, it.fields, notNull}, nil
@@ -74,14 +80,21 @@ func (p *sourceWriter) listItem(r *relation, own []string) (sqltext.Item, error)
 
 // listedRows returns how many rows a relation of constants has, and checks what its proofs have taken for granted.
 func (r *relation) listedRows(env *scalar.Env) (most int64, err error) {
+	asWritten := true
 	for i, c := range r.columns {
-		n, distinct, notNull := env.Listed(c.List)
+		n, notNull := env.Listed(c.List)
 		most = max(most, n)
-		own := &r.table.Columns[i]
-		key := slices.ContainsFunc(r.table.Source.Keys, func(k catalog.Key) bool { return k.Columns[0] == own.Name })
-		if n < 0 || key && !distinct || own.NotNull && !notNull {
-			return 0, pgerr.New(pgerr.Internal, "a list of constants is not as it was written").At(r.at)
+		asWritten = asWritten && n >= 0 && (notNull || !r.table.Columns[i].NotNull)
+	}
+	for _, key := range r.keys() {
+		var lists []scalar.Expr
+		for _, i := range key {
+			lists = append(lists, r.columns[i].List)
 		}
+		asWritten = asWritten && env.Different(lists)
+	}
+	if !asWritten {
+		return 0, pgerr.New(pgerr.Internal, "a list of constants is not as it was written").At(r.at)
 	}
 	if most > scalar.MaxListed {
 		return 0, pgerr.New(pgerr.ProgramLimitExceeded, "a list of constants has more than %d rows", scalar.MaxListed).At(r.at).
