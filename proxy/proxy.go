@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"regexp"
-	"strings"
 	"time"
 
 	"dpproxy/accountant"
@@ -195,23 +193,3 @@ var (
 	_ wire.Handler = (*Proxy)(nil)
 	_ wire.Widener = (*Proxy)(nil)
 )
-
-// mentionsState reports whether a text may read dp.budget or its kin, also by the names that they have where
-// search_path finds them.
-func mentionsState(sql string) bool {
-	return strings.Contains(strings.ToLower(sql), "dp.") || strings.Contains(sql, `"dp"`) || namesState(sql)
-}
-
-// stateNames are those of the views of the schema dp that every analyst has.
-var stateNames = []string{"budget", "tables", "columns", "history"}
-
-// stateFilter tells cheaply which texts cannot have such a name, and unqualifiedState where it is behind no dot. The word
-// last is one of SQL's own: only in FROM is it a relation.
-var (
-	stateFilter      = parser.NewFilter(append([]string{"last"}, stateNames...))
-	unqualifiedState = regexp.MustCompile(`(?i)(^|[^.\w])"?(` + strings.Join(stateNames, "|") + `)\b|\b(from|join)\s+"?last\b`)
-)
-
-func namesState(sql string) bool {
-	return stateFilter.Matches(sql) && unqualifiedState.MatchString(sql)
-}
