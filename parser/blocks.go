@@ -373,7 +373,9 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 				continue
 			}
 			room := max(maxColumns-len(out), 0)
-			out = append(out, it.columns[:min(len(it.columns), room)]...)
+			for _, c := range it.columns[:min(len(it.columns), room)] {
+				out = append(out, c.selected())
+			}
 			known = known && it.known && len(it.columns) <= room
 		}
 		known = known && t.Val.GetColumnRef() != nil

@@ -18,6 +18,8 @@ type conversion struct {
 	offsets []ast.Expr
 	// queries counts those that take the place of others.
 	queries int
+	// wanted are the sub-selects of conditions that must be true: false is as good as NULL.
+	wanted map[*pg.SubLink]bool
 }
 
 // A queryConverter converts the queries, and items of FROM, of one level: that of the block, or
@@ -60,7 +62,7 @@ func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 	}
 	b.From = v.selectedElements(v.from(c.sel), m.groupNodes)
 	if c.sel.WhereClause != nil {
-		b.Where = row.expr(c.sel.WhereClause)
+		b.Where = condition{row}.where(c.sel.WhereClause)
 	}
 	b.Groups = row.exprs(m.groupNodes)
 	for _, n := range m.aggregateNodes {

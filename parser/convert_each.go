@@ -28,12 +28,18 @@ type each struct {
 	nullable bool
 	// values are those of sub-selects, by their canonical form.
 	values map[string]func() ast.Expr
+	// rows are the aliases of those that are looked up, by the canonical form of what is looked up; certain joins have one for each.
+	rows    map[string]string
+	certain []*ast.Join
+	// row is set in a look-up.
+	row *lookedRow
 	// columns are those of LATERAL that are computed around it, by its place among the items of FROM and their names.
 	columns map[int]map[string]func() ast.Expr
 }
 
 // joined returns FROM of the level with what is joined.
 func (e *each) joined(from ast.From) ast.From {
+	e.keepsMatches(from)
 	for _, j := range e.joins {
 		j.Left = from
 		from = j
@@ -92,8 +98,15 @@ func (e *each) value(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Exp
 	case v.a.levels.oneGroup(sel, c.own):
 		of := q.groups(sel, q.name)
 		made = func() ast.Expr { return of(target) }
-	case n == 1 && v.a.levels.ownRows(sel, c.own):
+	case sel.LimitCount == nil && v.a.levels.ownRows(sel, c.own) && (sources{v.a}).oneRow(sel, c):
+		q.all(sel)
+		q.out.Targets[0].Name = q.field(len(q.ties))
+	case n == 1 && v.a.levels.ownRows(sel, c.own) && (!c.keyed || ofKey(sel)):
+		name, _ := outputName(sel.TargetList[0].GetResTarget())
 		q.first(sel, n)
+		if value := &q.out.Targets[0]; value.X == nil {
+			value.X = &ast.Column{Qualifier: q.name, Name: name, At: q.at}
+		}
 		q.out.Targets[0].Name = q.field(len(q.ties))
 	default:
 		return nil
@@ -166,7 +179,8 @@ func ofKey(sel *pg.SelectStmt) bool {
 		return len(sel.GroupClause) > 0
 	}
 	n, _ := position(sel.LimitCount)
-	return n == 1 && sel.LimitOption != pg.LimitOption_LIMIT_OPTION_WITH_TIES
+	skipped, _ := skippedRows(sel)
+	return n == 1 && skipped == 0 && len(sel.GroupClause) == 0 && sel.LimitOption != pg.LimitOption_LIMIT_OPTION_WITH_TIES
 }
 
 // compute notes the columns of LATERAL that are computed around it.
@@ -248,12 +262,7 @@ func (q *joinedQuery) add(from int, list ...ast.Expr) {
 // groups groups its rows by the ties, and returns what makes an expression of aggregates: no rows are no group, whose counts are zero.
 func (q *joinedQuery) groups(sel *pg.SelectStmt, alias string) (of func(*pg.Node) ast.Expr) {
 	row := exprConverter{q.queryConverter, false}
-	q.out = &ast.Select{From: q.from(sel), At: q.at}
-	if where := allOf(q.rest...); where != nil {
-		q.out.Where = row.expr(where)
-	}
-	q.out.Groups = q.inner()
-	q.add(0, q.inner()...)
+	q.grouping(sel)
 	columns := map[*pg.Node]int{}
 	for _, t := range sel.TargetList {
 		everyAggregate(t, func(n *pg.Node) {
@@ -273,6 +282,16 @@ func (q *joinedQuery) groups(sel *pg.SelectStmt, alias string) (of func(*pg.Node
 		}
 		return exprConverter{&v, false}.expr(target)
 	}
+}
+
+// grouping groups its rows by the ties.
+func (q *joinedQuery) grouping(sel *pg.SelectStmt) {
+	q.out = &ast.Select{From: q.from(sel), At: q.at}
+	if where := allOf(q.rest...); where != nil {
+		q.out.Where = exprConverter{q.queryConverter, false}.expr(where)
+	}
+	q.out.Groups = q.inner()
+	q.add(0, q.inner()...)
 }
 
 func (q *joinedQuery) number(n int) ast.Expr {
@@ -302,9 +321,45 @@ func (q *joinedQuery) all(sel *pg.SelectStmt) {
 	}
 }
 
-// first has the first n rows of each group of the ties.
+// first has rows of each group of the ties, those that LIMIT and OFFSET number.
 func (q *joinedQuery) first(sel *pg.SelectStmt, n int) {
 	q.all(sel)
+	sorts, ties := q.order(sel), q.inner
+	if len(sel.GroupClause) > 0 {
+		ties = q.grouped(sorts)
+	}
+	withTies := sel.LimitOption == pg.LimitOption_LIMIT_OPTION_WITH_TIES
+	skipped, _ := skippedRows(sel)
+	if n == 1 && !withTies && skipped == 0 {
+		q.out.First = ties()
+		for _, x := range ties() {
+			q.out.Order = append(q.out.Order, ast.Sort{X: x})
+		}
+		q.out.Order = append(q.out.Order, sorts...)
+		return
+	}
+	number := &ast.Window{Func: "row_number", Partition: ties(), Order: sorts, At: q.at}
+	if withTies {
+		number.Func = "rank"
+	}
+	place := len(q.ties)
+	q.add(place, number)
+	q.wrap()
+	compared := func(operator string, n int) ast.Expr {
+		return &ast.Op{Name: operator, Left: q.column(q.name, place), Right: q.number(n), At: q.at}
+	}
+	switch {
+	case skipped == 0:
+		q.out.Where = compared("<=", n)
+	case n == 1:
+		q.out.Where = compared("=", skipped+1)
+	default:
+		q.out.Where = allTrue(compared(">", skipped), compared("<=", skipped+n))
+	}
+}
+
+// order converts ORDER BY of a query.
+func (q *joinedQuery) order(sel *pg.SelectStmt) []ast.Sort {
 	var order []*pg.Node
 	for _, item := range sel.SortClause {
 		by := item.GetSortBy()
@@ -312,25 +367,28 @@ func (q *joinedQuery) first(sel *pg.SelectStmt, n int) {
 			Node: q.sorted(sel, by.GetNode()), SortbyDir: by.GetSortbyDir(), SortbyNulls: by.GetSortbyNulls(), Location: by.GetLocation(),
 		}}})
 	}
-	sorts := exprConverter{q.queryConverter, false}.sorts(order)
-	withTies := sel.LimitOption == pg.LimitOption_LIMIT_OPTION_WITH_TIES
-	if n == 1 && !withTies {
-		q.out.First = q.inner()
-		for _, x := range q.inner() {
-			q.out.Order = append(q.out.Order, ast.Sort{X: x})
-		}
-		q.out.Order = append(q.out.Order, sorts...)
-		return
-	}
-	number := &ast.Window{Func: "row_number", Partition: q.inner(), Order: sorts, At: q.at}
-	if withTies {
-		number.Func = "rank"
-	}
+	return exprConverter{q.queryConverter, len(sel.GroupClause) > 0}.sorts(order)
+}
+
+// grouped has groups as rows, with what orders them among their columns, and returns their ties.
+func (q *joinedQuery) grouped(sorts []ast.Sort) (ties func() []ast.Expr) {
 	place := len(q.ties)
-	q.add(place, number)
-	around := &ast.Select{From: q.item(q.name, nil), Targets: []ast.Target{{At: q.at}}, At: q.at} // its star has the client's columns
-	around.Where = &ast.Op{Name: "<=", Left: q.column(q.name, place), Right: q.number(n), At: q.at}
-	q.out = around
+	for i := range sorts {
+		q.add(place+i, sorts[i].X)
+		sorts[i].X = q.column(q.name, place+i)
+	}
+	q.wrap()
+	return func() (list []ast.Expr) {
+		for i := range q.ties {
+			list = append(list, q.column(q.name, i))
+		}
+		return list
+	}
+}
+
+// wrap puts its rows into a sub-select, of which a star has the client's columns.
+func (q *joinedQuery) wrap() {
+	q.out = &ast.Select{From: q.item(q.name, nil), Targets: []ast.Target{{At: q.at}}, At: q.at}
 	for i := range q.ties {
 		q.add(i, q.column(q.name, i))
 	}

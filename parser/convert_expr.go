@@ -84,6 +84,9 @@ func (v exprConverter) column(ref *pg.ColumnRef) ast.Expr {
 	if !plain {
 		return v.notAllowed(ref.Location, "a whole row")
 	}
+	if r := v.each.row; r != nil {
+		return r.column(v.each, ref, v.a.pos(ref.Location))
+	}
 	if x := v.each.computed(ref); x != nil {
 		return x
 	}
@@ -264,7 +267,7 @@ func (v exprConverter) boolean(b *pg.BoolExpr) ast.Expr {
 		out.Kind = ast.Or
 	case pg.BoolExprType_NOT_EXPR:
 		out.Kind = ast.Not
-		if in, ok := out.Args[0].(*ast.InQuery); ok && !in.Not {
+		if in, ok := out.Args[0].(*ast.InQuery); ok && !in.Not && !v.each.notIn(v, b.Args[0].GetSubLink()) {
 			in.Not = true // the grammar has no NOT IN (query) of its own
 			return in
 		}

@@ -109,17 +109,19 @@ func (v *queryConverter) tableItem(r *pg.RangeVar) ast.From {
 	if c := v.a.cteRefs[r]; c != nil {
 		return v.reference(r, c)
 	}
-	t := &ast.Table{
-		Ref:   ast.TableRef{Schema: r.Schemaname, Name: r.Relname, At: v.a.pos(r.Location), Within: v.a.l.within(v.a.offsetOf(r.Location))},
-		Alias: r.Relname, Columns: columnNames(r.Alias.GetColnames()), Only: !r.Inh,
-	}
-	if resolved, known := v.a.cat.Relation(r.Schemaname, r.Relname); known {
-		t.Ref.Resolved = resolved
-	}
+	t := &ast.Table{Ref: v.tableRef(r), Alias: r.Relname, Columns: columnNames(r.Alias.GetColnames()), Only: !r.Inh}
 	if r.Alias != nil {
 		t.Alias = r.Alias.Aliasname
 	}
 	return t
+}
+
+func (v *queryConverter) tableRef(r *pg.RangeVar) ast.TableRef {
+	ref := ast.TableRef{Schema: r.Schemaname, Name: r.Relname, At: v.a.pos(r.Location), Within: v.a.l.within(v.a.offsetOf(r.Location))}
+	if resolved, known := v.a.cat.Relation(r.Schemaname, r.Relname); known {
+		ref.Resolved = resolved
+	}
+	return ref
 }
 
 // reference converts a reference to a WITH query, which stands where it is referred to.

@@ -153,7 +153,7 @@ func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 		out.From = v.selectedElements(out.From, selected(sel))
 	}
 	if sel.WhereClause != nil {
-		out.Where = exprConverter{v, false}.expr(sel.WhereClause)
+		out.Where = condition{exprConverter{v, false}}.where(sel.WhereClause)
 	}
 	group := exprConverter{v, aggregates(sel)}
 	if group.grouped {
@@ -236,24 +236,41 @@ func (v exprConverter) subLink(s *pg.SubLink) ast.Expr {
 	}
 	switch {
 	case s.SubLinkType == pg.SubLinkType_EXISTS_SUBLINK:
+		if x := v.each.found(v, s, sel); x != nil {
+			return x
+		}
 		v.exists = sel
 		return &ast.Exists{Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "=") && constantList(sel) != nil:
 		return v.inValues(s, constantList(sel))
 	case s.SubLinkType == pg.SubLinkType_ALL_SUBLINK && operator == "<>" && constantList(sel) != nil:
 		return &ast.Bool{Kind: ast.Not, Args: []ast.Expr{v.inValues(s, constantList(sel))}, At: v.a.pos(s.Location)}
+	case v.wanted[s] && s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "=") &&
+		condition{v}.rowsLike(s, sel):
+		return condition{v}.rowIn(s, sel)
 	case s.Testexpr.GetRowExpr() != nil:
 		v.forbid(s.Location, "a row beside a sub-select", "Write EXISTS (SELECT ... WHERE x = a AND y = b).")
 		return nil
 	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "="):
 		return &ast.InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_ALL_SUBLINK && operator == "<>":
-		return &ast.InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), Not: true, At: v.a.pos(s.Location)}
+		in := &ast.InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
+		if v.each.notIn(v, s) {
+			return &ast.Bool{Kind: ast.Not, Args: []ast.Expr{in}, At: in.At}
+		}
+		in.Not = true
+		return in
 	case s.SubLinkType == pg.SubLinkType_EXPR_SUBLINK:
+		if x := v.each.lookedUp(v, s, sel); x != nil {
+			return x
+		}
 		if x := v.each.value(v, s, sel); x != nil {
 			return x
 		}
 		return v.subquery(s, sel)
+	}
+	if x := v.each.quantified(v, s, sel, operator); x != nil {
+		return x
 	}
 	return v.notAllowed(s.Location, "this sub-select")
 }

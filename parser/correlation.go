@@ -27,7 +27,7 @@ type tie struct{ whole, inner, outer *pg.Node }
 func (q queries) correlation(sel *pg.SelectStmt, around *scope) (c correlation, ok bool) {
 	level := q[sel]
 	if level == nil || around == nil || sel.Op > pg.SetOperation_SETOP_NONE || sel.WithClause != nil || len(sel.ValuesLists) > 0 ||
-		len(sel.FromClause) == 0 || len(sel.LockingClause) > 0 || len(sel.WindowClause) > 0 || sel.LimitOffset != nil ||
+		len(sel.FromClause) == 0 || len(sel.LockingClause) > 0 || len(sel.WindowClause) > 0 || !numbersRows(sel) ||
 		holds(isWindowCall, sel.TargetList...) {
 		return c, false
 	}
@@ -85,12 +85,18 @@ func (q queries) oneGroup(sel *pg.SelectStmt, own *scope) bool {
 	return apart
 }
 
+// numbersRows reports whether OFFSET skips none of the rows of a query, or so many of those that LIMIT has.
+func numbersRows(sel *pg.SelectStmt) bool {
+	skipped, known := skippedRows(sel)
+	return known && (skipped == 0 || sel.LimitCount != nil && sel.LimitOption != pg.LimitOption_LIMIT_OPTION_WITH_TIES)
+}
+
 // ownRows reports whether a query has rows of its own, or groups of them: those of each row around it have the same targets and the
 // same order.
 func (q queries) ownRows(sel *pg.SelectStmt, own *scope) bool {
 	limited := sel.LimitCount != nil
 	if isDistinctOn(sel) || sel.HavingClause != nil && len(sel.GroupClause) == 0 || aggregates(sel) && len(sel.GroupClause) == 0 ||
-		limited && (aggregates(sel) || len(sel.DistinctClause) > 0) || !limited && slices.ContainsFunc(sel.SortClause, computes) {
+		limited && len(sel.DistinctClause) > 0 || !limited && slices.ContainsFunc(sel.SortClause, computes) {
 		return false
 	}
 	outputs := outputNames(sel)

@@ -1,6 +1,8 @@
 package parser
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
@@ -109,7 +111,13 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 	it := &item{schema: v.Schemaname, name: v.Relname, known: known && len(ref.Resolved.Columns) > 0, table: ref.Resolved.Protected}
 	for _, name := range ref.Resolved.Columns {
 		unit := ref.Resolved.Protected && name == ref.Resolved.Unit
-		it.columns = append(it.columns, column{name: name, unit: unit, key: ref.Resolved.Keys[name]})
+		it.columns = append(it.columns, column{
+			name: name, unit: unit, key: ref.Resolved.Keys[name],
+			unique: slices.Contains(ref.Resolved.Unique, name), parent: ref.Resolved.Parents[name],
+		})
+	}
+	if it.known {
+		it.of = ref.Resolved.Schema + "." + ref.Resolved.Name
 	}
 	s.add(rename(it, v.Alias))
 	if !ref.Resolved.Protected {
@@ -162,7 +170,9 @@ func (a *analysis) join(j *pg.JoinExpr, s *scope) result {
 	if j.Alias != nil {
 		whole := &item{known: true}
 		for _, it := range s.items[first:] {
-			whole.columns = append(whole.columns, it.columns[:min(len(it.columns), max(maxColumns-len(whole.columns), 0))]...)
+			for _, c := range it.columns[:min(len(it.columns), max(maxColumns-len(whole.columns), 0))] {
+				whole.columns = append(whole.columns, c.selected())
+			}
 			whole.known = whole.known && it.known
 		}
 		s.collapse(first, rename(whole, j.Alias))

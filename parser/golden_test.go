@@ -33,6 +33,15 @@ func table(name, unit, columns string) ast.Relation {
 	}
 }
 
+// keyed is a table whose first column is a key; others have values of other tables.
+func keyed(r ast.Relation, parents ...string) ast.Relation {
+	r.Unique, r.Parents = r.Columns[:1], map[string]string{}
+	for i := 0; i < len(parents); i += 2 {
+		r.Parents[parents[i]] = parents[i+1]
+	}
+	return r
+}
+
 // viewTexts holds the queries of the views of clinic.sql, as pg_get_viewdef prints them.
 //
 //go:embed testdata/views/*.sql
@@ -49,9 +58,10 @@ func view(name, columns string) ast.Relation {
 // clinic is the schema of testdata/clinic.sql; shop that of the attacks.
 var (
 	clinic = schema{
-		table("hospitals", "public", "id name region"),
-		table("patients", "id", "id name sex birth_year region smoker Größe"),
-		table("visits", "patient_id", "id patient_id hospital_id day ts diagnosis cost qty big f8"),
+		keyed(table("hospitals", "public", "id name region")),
+		keyed(table("patients", "id", "id name sex birth_year region smoker Größe")),
+		keyed(table("visits", "patient_id", "id patient_id hospital_id day ts diagnosis cost qty big f8"),
+			"patient_id", "public.patients.id"),
 		view("dear_visits", "id patient_id price qty diagnosis"),
 		view("dearest", "visit who price"),
 		view("by_region", "Region n avg"),

@@ -27,17 +27,27 @@ type item struct {
 	name    string // the alias, or the table's name
 	aliased bool
 	columns []column
-	known   bool // columns are all of them
-	table   bool // it is a protected table
+	known   bool   // columns are all of them
+	table   bool   // it is a protected table
+	of      string // the table that it is, with its schema; empty of others
 }
 
 // A column of an item or of a query; unit says that it identifies the privacy unit, lacking that it is
 // computed from an aggregate that a small group has no value of. The key is one of which it holds values
-// and that determines the unit, empty if there is none.
+// and that determines the unit, empty if there is none. Of a table itself, not of a query, it can be unique, and
+// have a parent: a column of another table that always has its value.
 type column struct {
 	name          string
 	unit, lacking bool
 	key           string
+	unique        bool
+	parent        string
+}
+
+// selected is the column of a query that has its values.
+func (c column) selected() column {
+	c.unique, c.parent = false, ""
+	return c
 }
 
 // A place says in how many items of a level a column name is, and which are the
@@ -321,7 +331,7 @@ func rename(it *item, alias *pg.Alias) *item {
 	if alias == nil {
 		return it
 	}
-	out := &item{name: alias.Aliasname, aliased: true, known: it.known, table: it.table}
+	out := &item{name: alias.Aliasname, aliased: true, known: it.known, table: it.table, of: it.of}
 	out.columns = append(out.columns, it.columns...)
 	names, _ := stringsOf(alias.Colnames)
 	for i, name := range names {

@@ -133,6 +133,8 @@ var joined = []string{
 		"w.diagnosis = v.diagnosis)",
 	"SELECT count(*) FROM visits v WHERE (SELECT count(*) FROM labs l WHERE l.visit_id = v.id AND l.value > 250) > 0 AND " +
 		"EXISTS (SELECT 1 FROM patients p WHERE p.id = v.patient_id AND p.smoker)",
+	"SELECT count(*) FROM labs l WHERE l.value > 250 AND (SELECT v.diagnosis FROM visits v WHERE v.id = l.visit_id) = 'asthma'",
+	"SELECT count(*) FROM visits v WHERE v.cost > 900 AND v.cost >= ALL (SELECT w.cost FROM visits w WHERE w.patient_id = v.patient_id)",
 	"SELECT avg(x.n) FROM patients p, LATERAL (SELECT count(*) AS n FROM visits v WHERE v.patient_id = p.id AND v.cost > 900) x WHERE " +
 		"p.smoker AND x.n > 0",
 	"SELECT count(*) FROM patients p JOIN LATERAL (SELECT v.cost FROM visits v WHERE v.patient_id = p.id ORDER BY v.day DESC LIMIT 2) x " +

@@ -13,10 +13,12 @@ const (
 	lateralTotals = "LATERAL aggregates"
 	eachValue     = "value of each unit"
 	eachKey       = "value of each key"
+	eachRow       = "row looked up"
+	eachOf        = "compared with rows of each unit"
 )
 
 // Each are these features.
-var Each = []string{lateralRows, lateralFirst, lateralGroups, lateralTotals, eachValue, eachKey}
+var Each = []string{lateralRows, lateralFirst, lateralGroups, lateralTotals, eachValue, eachKey, eachRow, eachOf}
 
 // lateral joins a query for each row of a unit.
 func (g sourceGenerator) lateral() source {
@@ -87,6 +89,12 @@ func (g statementGenerator) value(src source, text string) (sql, feature string)
 		return "", ""
 	}
 	u := src.units[0]
+	if u == "e.uid" && d.chance(25) {
+		return choose(d, g.lookups()...), eachRow
+	}
+	if u == "e.uid" && d.chance(30) {
+		return compared(d), eachOf
+	}
 	if u == "e.uid" && !g.schema.composite && d.chance(40) {
 		return choose(d,
 			"(SELECT count(*) FROM parts s9 WHERE s9.event = e.id) = 0",
@@ -109,4 +117,36 @@ func (g statementGenerator) value(src source, text string) (sql, feature string)
 		"(SELECT max(s9.age) FROM people s9 WHERE s9.uid = "+u+") > 20",
 		"(SELECT count(*) FROM events s9 WHERE s9.uid = "+u+" AND s9.n > (SELECT avg(a9.n) FROM events a9 WHERE a9.uid = s9.uid)) > 1",
 	), eachValue
+}
+
+// lookups write conditions on the row that the key of a table tells.
+func (g statementGenerator) lookups() []string {
+	list := []string{
+		"(SELECT s9.fee FROM places s9 WHERE s9.place = e.place) > 1",
+		"coalesce((SELECT s9.fee FROM places s9 WHERE e.place = s9.place AND s9.fee < 50), 2) > 1",
+		"EXISTS (SELECT 1 FROM places s9 WHERE s9.place = e.place AND s9.fee > e.n)",
+		"NOT EXISTS (SELECT * FROM places s9 WHERE s9.place = e.place AND s9.fee > e.n)",
+	}
+	if g.schema.uniquePeople {
+		list = append(list, "(SELECT s9.age FROM people s9 WHERE s9.uid = e.uid) > 20",
+			"(SELECT coalesce(s9.age, 7) FROM people s9 WHERE s9.uid = e.uid AND (s9.sex = 'f' OR e.n > 2)) IS NULL")
+	}
+	if !g.schema.composite {
+		list = append(list, "(SELECT s9.kind FROM events s9 WHERE s9.id = e.id AND s9.n > 1) = 'a'")
+	}
+	return list
+}
+
+// compared writes a condition that compares a row with those of its unit.
+func compared(d dice) string {
+	return choose(d,
+		"e.n >= ALL (SELECT s9.n FROM events s9 WHERE s9.uid = e.uid AND s9.kind = e.kind)",
+		"e.n < ANY (SELECT s9.n FROM events s9 WHERE e.uid = s9.uid)",
+		"e.day = ALL (SELECT s9.day FROM events s9 WHERE s9.uid = e.uid)",
+		"'a' NOT IN (SELECT s9.kind FROM events s9 WHERE s9.uid = e.uid)",
+		"e.n <> ALL (SELECT s9.n FROM events s9 WHERE s9.uid = e.uid AND s9.kind = 'b')",
+		"(e.uid, e.day) IN (SELECT s9.uid, max(s9.day) FROM events s9 GROUP BY s9.uid)",
+		"(SELECT s9.kind FROM events s9 WHERE s9.uid = e.uid ORDER BY s9.n, s9.kind LIMIT 1 OFFSET 1) = 'b'",
+		"e.kind = (SELECT s9.kind FROM events s9 WHERE s9.uid = e.uid GROUP BY s9.kind ORDER BY count(*) DESC, s9.kind LIMIT 1)",
+	)
 }

@@ -11,6 +11,10 @@ type Relation struct {
 	Columns []string
 	// Keys says of columns, by their names, which key they hold the values of: rows that have the same value are of one unit.
 	Keys map[string]string
+	// Unique are the columns of each of which no two rows have the same value, and none has NULL.
+	Unique []string
+	// Parents says of columns which other one always has their value, and that they are never NULL: "schema.table.column".
+	Parents map[string]string
 	// View is the query of a view, as the real database's catalogue prints it; it
 	// takes the view's place. Empty for tables.
 	View string

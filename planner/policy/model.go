@@ -173,7 +173,30 @@ func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 		}
 	}
 	r.Keys = t.unitKeys()
+	r.Unique, r.Parents = t.lookups()
 	return r, true
+}
+
+// lookups returns the columns that tell a row of the table, and those by which a row of another table is always found.
+func (t *Table) lookups() (unique []string, parents map[string]string) {
+	if t.Source.Kind != 'r' || len(t.Source.Children) > 0 {
+		return nil, nil
+	}
+	for i := range t.Columns {
+		if c := &t.Columns[i]; !c.Hidden && hasKey(t.Source, []string{c.Name}) {
+			unique = append(unique, c.Name)
+		}
+	}
+	parents = map[string]string{}
+	for _, fk := range t.Source.Foreign {
+		if len(fk.Columns) != 1 || t.Hides(fk.Columns[0]) {
+			continue
+		}
+		if c, ok := t.Source.Column(fk.Columns[0]); ok && c.NotNull {
+			parents[c.Name] = fk.References.String() + "." + fk.Target[0]
+		}
+	}
+	return unique, parents
 }
 
 // unitKeys names the key of each column that tells whose a row is: one that is a key of the table, or that a path compares with one.

@@ -3,6 +3,7 @@ package source
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
@@ -71,7 +72,11 @@ func (sc scope) resolveTable(f *ast.Table, nullable bool) (node, frame, error) {
 	if t.Public && !f.Ref.Within {
 		sc.shared.public = append(sc.shared.public, f.Ref)
 	}
-	r, err := sc.table(t, f.Alias, f.Ref.At)
+	name := f.Alias
+	if strings.HasPrefix(name, ast.OwnPrefix) { // nobody has written it
+		name = f.Ref.Name
+	}
+	r, err := sc.table(t, name, f.Ref.At)
 	if err != nil {
 		return nil, frame{}, err
 	}

@@ -330,3 +330,38 @@ SELECT v.diagnosis, avg((SELECT count(*) FROM labs l WHERE l.visit_id = v.id)) F
 
 -- visits with a high value
 SELECT count(*) FROM visits v WHERE (SELECT max(l.value) FROM labs l WHERE l.visit_id = v.id AND l.test = 'crp') > 50;
+
+-- visits by the region of their hospital, looked up
+SELECT (SELECT h.region FROM hospitals h WHERE h.id = v.hospital_id) AS region, count(*) FROM visits v GROUP BY 1;
+
+-- age at admission, looked up
+SELECT avg(extract(year FROM v.admitted) - (SELECT extract(year FROM p.born) FROM patients p WHERE p.id = v.patient_id)) FROM visits v;
+
+-- labs of a diagnosis, looked up
+SELECT count(*) FROM labs l WHERE (SELECT v.diagnosis FROM visits v WHERE v.id = l.visit_id) = 'diabetes';
+
+-- visits away from home
+SELECT count(*) FROM visits v JOIN patients p ON p.id = v.patient_id
+WHERE EXISTS (SELECT 1 FROM hospitals h WHERE h.id = v.hospital_id AND h.region <> p.region);
+
+-- dearest visits by ALL
+SELECT count(*) FROM visits v WHERE cost >= ALL (SELECT cost FROM visits w WHERE w.patient_id = v.patient_id);
+
+-- patients never treated for flu by NOT IN
+SELECT count(*) FROM patients p WHERE 'flu' NOT IN (SELECT v.diagnosis FROM visits v WHERE v.patient_id = p.id);
+
+-- last visits by a row
+SELECT diagnosis, count(*) FROM visits
+WHERE (patient_id, admitted) IN (SELECT patient_id, max(admitted) FROM visits GROUP BY patient_id) GROUP BY diagnosis;
+
+-- second visits by OFFSET
+SELECT avg(x.cost) FROM patients p JOIN LATERAL (SELECT cost FROM visits v WHERE v.patient_id = p.id ORDER BY admitted, id OFFSET 1 LIMIT 1) x ON true;
+
+-- most frequent diagnosis of each patient
+SELECT x.diagnosis, count(*) FROM patients p
+JOIN LATERAL (SELECT v.diagnosis, count(*) AS n FROM visits v WHERE v.patient_id = p.id GROUP BY v.diagnosis ORDER BY n DESC, v.diagnosis LIMIT 1) x ON true
+GROUP BY 1;
+
+-- first visits by a WITH query
+WITH f AS (SELECT patient_id AS pid, min(admitted) AS first FROM visits GROUP BY 1)
+SELECT count(*) FROM visits v WHERE v.admitted = (SELECT first FROM f WHERE f.pid = v.patient_id);
