@@ -175,8 +175,12 @@ func (s *seeker) query(sel *pg.SelectStmt) {
 		s.item(n)
 	}
 	s.condition(sel.WhereClause)
+	look := s.arguments
+	if s.levels[sel].kind == rows { // below a block nothing is above aggregates
+		look = s.condition
+	}
 	for _, n := range slices.Concat(sel.TargetList, []*pg.Node{sel.HavingClause}, sel.SortClause) {
-		s.arguments(n)
+		look(n)
 	}
 }
 

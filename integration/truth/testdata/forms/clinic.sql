@@ -365,3 +365,6 @@ GROUP BY 1;
 -- first visits by a WITH query
 WITH f AS (SELECT patient_id AS pid, min(admitted) AS first FROM visits GROUP BY 1)
 SELECT count(*) FROM visits v WHERE v.admitted = (SELECT first FROM f WHERE f.pid = v.patient_id);
+
+-- dear patients by HAVING
+SELECT count(*) FROM (SELECT v.patient_id FROM visits v GROUP BY 1 HAVING avg(v.cost) > (SELECT avg(cost) FROM visits)) t;
