@@ -368,3 +368,7 @@ SELECT count(*) FROM visits v WHERE v.admitted = (SELECT first FROM f WHERE f.pi
 
 -- dear patients by HAVING
 SELECT count(*) FROM (SELECT v.patient_id FROM visits v GROUP BY 1 HAVING avg(v.cost) > (SELECT avg(cost) FROM visits)) t;
+
+-- comorbidity
+SELECT a.diagnosis, b.diagnosis, count(DISTINCT a.patient_id)
+FROM visits a JOIN visits b ON a.patient_id = b.patient_id AND a.diagnosis < b.diagnosis GROUP BY 1, 2;
