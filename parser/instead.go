@@ -71,6 +71,8 @@ func (i *instead) query(sel *pg.SelectStmt) {
 	i.wholeRows(sel)
 	i.tuples(sel)
 	i.existing(sel)
+	beside{i}.public(sel)
+	beside{i}.ranked(sel)
 	i.collected(sel)
 	i.extremes(sel)
 	i.perUnit(sel)

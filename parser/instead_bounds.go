@@ -34,6 +34,9 @@ func (i *instead) bounded(sel *pg.SelectStmt) {
 			}
 			return
 		}
+		if level == out {
+			beside{i}.parent(sel, own)
+		}
 		first := []string{own.suggestion()}
 		own.clamp(i.at)
 		for _, other := range i.unknown(level) {

@@ -395,11 +395,14 @@ func (i *instead) ofRelease(sel *pg.SelectStmt) {
 		}
 	}
 	columns := columnsOf(append(shown, sel.WhereClause)...)
-	if len(calls) != 1 || len(columns) == 0 || len(columns) > most {
+	if len(calls) != 1 || holds(isAggregate, shown...) || len(columns) == 0 || len(columns) > most {
 		return
 	}
-	keys, value := listSQL(columns), exprSQL(calls[0])
-	replaceBy(calls[0], "sum(n)")
+	keys, value, total := listSQL(columns), exprSQL(calls[0]), "sum(n)"
+	if nameOf(calls[0]) == "count" && len(sel.GroupClause) == 0 {
+		total = "coalesce(sum(n), 0)"
+	}
+	replaceBy(calls[0], total)
 	groups := "SELECT " + keys + ", " + value + " AS n FROM " + fromSQL(sel.FromClause) + " GROUP BY " + keys
 	sql := "SELECT " + listSQL(out.TargetList) + " FROM (" + groups + ") AS " + aliasOf(table) + whereSQL(conditionSQL(sel.WhereClause))
 	if len(sel.GroupClause) > 0 {

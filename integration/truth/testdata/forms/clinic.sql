@@ -366,9 +366,12 @@ GROUP BY 1;
 WITH f AS (SELECT patient_id AS pid, min(admitted) AS first FROM visits GROUP BY 1)
 SELECT count(*) FROM visits v WHERE v.admitted = (SELECT first FROM f WHERE f.pid = v.patient_id);
 
--- dear patients by HAVING
-SELECT count(*) FROM (SELECT v.patient_id FROM visits v GROUP BY 1 HAVING avg(v.cost) > (SELECT avg(cost) FROM visits)) t;
-
 -- comorbidity
 SELECT a.diagnosis, b.diagnosis, count(DISTINCT a.patient_id)
 FROM visits a JOIN visits b ON a.patient_id = b.patient_id AND a.diagnosis < b.diagnosis GROUP BY 1, 2;
+
+-- dear patients by HAVING
+SELECT count(*) FROM (SELECT v.patient_id FROM visits v GROUP BY 1 HAVING avg(v.cost) > (SELECT avg(cost) FROM visits)) t;
+
+-- hospitals by their visits, counted in the list (refused)
+SELECT h.region, h.name, (SELECT count(*) FROM visits v WHERE v.hospital_id = h.id) FROM hospitals h ORDER BY 3 DESC;
