@@ -16,6 +16,9 @@ import (
 // see all.
 const maxDistinct = 1000
 
+// maxKey bounds the columns by which rows are told apart: more are not looked at.
+const maxKey = 4
+
 // listed names the columns of a relation of constants: the first have names of their own.
 func (v *queryConverter) listed(lists []ast.List, alias string, names []string, location int32) ast.From {
 	out := &ast.Listed{Lists: lists, Alias: alias, At: v.a.pos(location)}
@@ -64,6 +67,9 @@ func keyOf(columns [][]ast.Expr) (key []int) {
 			continue
 		}
 		if key = append(key, i); !tellApart(columns, key) {
+			if len(key) == maxKey {
+				return nil
+			}
 			continue
 		}
 		for _, j := range slices.Clone(key) {
