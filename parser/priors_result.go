@@ -84,22 +84,95 @@ func (r PriorResult) constant(column int, cell []byte) string {
 
 // choice writes the value of a row's group: of those that are not among them it is NULL. A group whose key has a NULL is that of no row.
 func (r PriorResult) choice(keys []string, value func(row [][]byte) string, none string) string {
+	rows := r.keyed(len(keys))
+	if len(rows) == 0 {
+		return none
+	}
 	var b strings.Builder
-	for _, row := range r.Rows {
-		if slices.ContainsFunc(row[:len(keys)], func(cell []byte) bool { return cell == nil }) {
+	b.WriteString("(")
+	r.choose(&b, keys, r.order(len(keys)), rows, value)
+	b.WriteString(")")
+	return b.String()
+}
+
+// keyed are the rows without a NULL in their keys, which are the first columns.
+func (r PriorResult) keyed(keys int) [][][]byte {
+	return slices.DeleteFunc(slices.Clone(r.Rows), func(row [][]byte) bool {
+		return slices.ContainsFunc(row[:keys], func(cell []byte) bool { return cell == nil })
+	})
+}
+
+// order says by which keys rows are told apart, one after the other: those with the fewest values first. It is nil where a value can be
+// spelled in several ways, so that rows of one value would not stand together.
+func (r PriorResult) order(keys int) []int {
+	order, values := make([]int, keys), make([]int, keys)
+	rows := r.keyed(keys)
+	for i := range order {
+		if order[i] = i; keys > 1 && !oneSpelling(r.Types[i]) {
+			return nil
+		}
+		values[i] = len(byCell(rows, i))
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return values[i] - values[j] })
+	return order
+}
+
+// oneSpelling reports whether equal values of a type are written alike.
+func oneSpelling(typ string) bool {
+	return slices.Contains([]string{"int2", "int4", "int8", "bool", "date", "text", "varchar"}, strings.TrimPrefix(typ, "pg_catalog."))
+}
+
+// byCell puts rows together that have the same text in a column.
+func byCell(rows [][][]byte, column int) (groups [][][][]byte) {
+	places := map[string]int{}
+	for _, row := range rows {
+		i, known := places[string(row[column])]
+		if !known {
+			i = len(groups)
+			places[string(row[column])], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], row)
+	}
+	return groups
+}
+
+// choose writes one CASE for each key in the order, inside that of the key before it, so that the keys that are written and the work for a
+// row grow with the values of each key and not with their combinations.
+func (r PriorResult) choose(b *strings.Builder, keys []string, order []int, rows [][][]byte, value func(row [][]byte) string) {
+	if order == nil {
+		r.compareAll(b, keys, rows, value)
+		return
+	}
+	first, then := order[0], order[1:]
+	b.WriteString("CASE (" + keys[first] + ")")
+	for _, group := range byCell(rows, first) {
+		b.WriteString(" WHEN " + r.constant(first, group[0][first]) + " THEN ")
+		if len(then) > 0 {
+			r.choose(b, keys, then, group, value)
 			continue
 		}
-		b.WriteString(" WHEN ")
+		b.WriteString(value(group[0]))
+	}
+	b.WriteString(" END")
+}
+
+// compareAll compares all keys for each row.
+func (r PriorResult) compareAll(b *strings.Builder, keys []string, rows [][][]byte, value func(row [][]byte) string) {
+	b.WriteString("CASE")
+	for _, row := range rows {
 		for i, key := range keys {
-			if i > 0 {
-				b.WriteString(" AND ")
-			}
-			b.WriteString("(" + key + ") = " + r.constant(i, row[i]))
+			b.WriteString([]string{" WHEN ", " AND "}[min(i, 1)] + "(" + key + ") = " + r.constant(i, row[i]))
 		}
 		b.WriteString(" THEN " + value(row))
 	}
-	if b.Len() == 0 {
-		return none
+	b.WriteString(" END")
+}
+
+// Constants is how many different constants a choice between the rows has, of one value each, that are told apart by the first columns.
+func (r PriorResult) Constants(keys int) (n int) {
+	rows := r.keyed(keys)
+	for i := range keys + 1 {
+		n += len(byCell(rows, i))
 	}
-	return "(CASE" + b.String() + " END)"
+	return n
 }

@@ -55,3 +55,37 @@ func TestRankOfAReleasedValue(t *testing.T) {
 		}
 	}
 }
+
+// TestChoiceOfGroups has one CASE for each key, those with few values outside, so that no key is written for each group. Where equal values
+// can be spelled in several ways, all keys are compared for each group.
+func TestChoiceOfGroups(t *testing.T) {
+	const sql = "SELECT count(*) FROM visits v WHERE cost > " +
+		"(SELECT avg(cost) FROM visits w WHERE w.hospital_id = v.hospital_id AND w.diagnosis = v.diagnosis)"
+	script, err := parser.Parse(sql, clinic)
+	if err != nil || len(script.Statements[0].Priors) != 1 {
+		t.Fatal(err)
+	}
+	r := parser.PriorResult{Names: []string{"h", "d", "avg"}, Types: []string{"int4", "text", "int4"}, Rows: [][][]byte{
+		{[]byte("1"), []byte("a"), []byte("10")},
+		{[]byte("2"), []byte("b"), []byte("20")},
+		{[]byte("3"), []byte("a"), nil},
+		{[]byte("4"), nil, []byte("40")},
+	}}
+	prior := script.Statements[0].Priors[0]
+	for typ, want := range map[string]string{
+		"int4": "(CASE (v.diagnosis) WHEN CAST('a' AS text) THEN " +
+			"CASE (v.hospital_id) WHEN CAST('1' AS int4) THEN CAST('10' AS int4) WHEN CAST('3' AS int4) THEN CAST(NULL AS int4) END " +
+			"WHEN CAST('b' AS text) THEN CASE (v.hospital_id) WHEN CAST('2' AS int4) THEN CAST('20' AS int4) END END)",
+		"numeric": "(CASE WHEN (v.hospital_id) = CAST('1' AS numeric) AND (v.diagnosis) = CAST('a' AS text) THEN CAST('10' AS int4) " +
+			"WHEN (v.hospital_id) = CAST('2' AS numeric) AND (v.diagnosis) = CAST('b' AS text) THEN CAST('20' AS int4) " +
+			"WHEN (v.hospital_id) = CAST('3' AS numeric) AND (v.diagnosis) = CAST('a' AS text) THEN CAST(NULL AS int4) END)",
+	} {
+		r.Types[0] = typ
+		if got := prior.Result(r); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	if n := r.Constants(2); n != 3+2+3 {
+		t.Errorf("%d constants", n)
+	}
+}

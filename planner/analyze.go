@@ -25,8 +25,8 @@ type Query struct {
 	extents   bool // the mirror tells bounds of public columns
 }
 
-// maxFolds bounds the constants of a statement.
-const maxFolds = 1_000
+// maxFolds bounds the constants of a statement: the mirror evaluates them in one row, beside settings and relations.
+const maxFolds = 1_500
 
 // Analyze resolves a statement of class Release or Explain; params are the types of
 // its parameters. Its errors are *pgerr.Error with positions in the statement's text.

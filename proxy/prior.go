@@ -159,15 +159,26 @@ func sampleOf(t pgtype.Type) []byte {
 
 // constants writes what takes its place.
 func (p *prior) constants(rows [][][]byte) string {
-	r := parser.PriorResult{Rows: rows, Sample: p.any}
-	for i, t := range p.types {
-		r.Names, r.Types = append(r.Names, string(p.bound.Fields[i].Name)), append(r.Types, t.SQL())
-	}
+	r := p.released(rows)
+	r.Sample = p.any
 	return p.of.Result(r)
 }
 
-// maxPriorCells bounds the constants of a choice between the values of groups: each row looks at all of them.
-const maxPriorCells = 600
+// released is a result of these rows.
+func (p *prior) released(rows [][][]byte) parser.PriorResult {
+	r := parser.PriorResult{Rows: rows}
+	for i, t := range p.types {
+		r.Names, r.Types = append(r.Names, string(p.bound.Fields[i].Name)), append(r.Types, t.SQL())
+	}
+	return r
+}
+
+// maxPriorCells bounds the constants that tell ranks in groups, and maxPriorConstants those of a choice between the values of groups: each
+// row looks at all of them, and the mirror evaluates them in one row.
+const (
+	maxPriorCells     = 600
+	maxPriorConstants = 1400
+)
 
 // perGroup refuses groups that no choice can be written of.
 func (p *prior) perGroup(rows [][][]byte) error {
@@ -175,12 +186,14 @@ func (p *prior) perGroup(rows [][][]byte) error {
 	if most := maxPriorCells / len(p.types); len(rows) > most && p.of.Form == parser.PriorRanks {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "a rank in each group has %d groups here, and %d at most", len(rows), most).
 			WithHint("Use fewer tiles, or a coarser PARTITION BY.")
-	} else if len(rows) > most {
+	}
+	if n := p.released(rows).Constants(keys); n > maxPriorConstants && p.of.Form == parser.PriorGroups {
 		columns, on := "key", "t.key = ..."
 		if keys > 1 {
 			columns, on = "a, b", "t.a = ... AND t.b = ..."
 		}
-		return pgerr.New(pgerr.ProgramLimitExceeded, "a sub-select for each group has %d groups here, and %d at most", len(rows), most).
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a sub-select for each of %d groups has %d constants here, and %d at most",
+			len(rows), n, maxPriorConstants).
 			WithHint("Join with them in FROM, which takes %d: JOIN (SELECT %s, avg(x) AS mean FROM ... GROUP BY %s) t ON %s.",
 				maxPriorRows, columns, columns, on)
 	}

@@ -96,6 +96,22 @@ func testThresholdGroups(t *testing.T, conn *pgx.Conn) {
 			t.Errorf("%s: %q", thresholds[i], out)
 		}
 	}
+	sitetest.Exec(t, conn, "SET dp.epsilon = 20")
+	defer sitetest.Exec(t, conn, "SET dp.epsilon = 0.2")
+	for sql, want := range map[string]int{
+		// 364 groups of three columns, of which 80 have 12 or 13 patients and the others none
+		"SELECT count(*) FROM patients p WHERE (SELECT count(*) FROM patients q " +
+			"WHERE q.birth_year = p.birth_year AND q.sex = p.sex AND q.region = p.region) > 6": 1000,
+		"SELECT count(*) FROM patients p JOIN (SELECT birth_year, sex, region, count(*) AS n FROM patients GROUP BY 1, 2, 3) t " +
+			"USING (birth_year, sex, region) WHERE t.n > 6": 1000,
+		// 697 days, each with a sum of its own
+		"SELECT count(*) FROM visits v WHERE (SELECT sum(cost) FROM visits w WHERE w.day = v.day AND w.day < '2021-11-28') > -5000": 3985,
+	} {
+		out := strings.TrimSpace(shown(t, conn, sql, pgx.QueryExecModeSimpleProtocol))
+		if n, err := strconv.Atoi(out); err != nil || n < want-20 || n > want+20 {
+			t.Errorf("%s: %s", sql, out)
+		}
+	}
 }
 
 // manyConstants is a statement with more constants than it can have: no more than that are taken from the mirror.
