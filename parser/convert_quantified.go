@@ -39,11 +39,11 @@ func (e *each) quantified(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt, op
 	return &ast.Bool{Kind: ast.Not, Args: []ast.Expr{x}, At: v.a.pos(s.Location)}
 }
 
-// all converts a comparison with all rows.
+// all converts a comparison with all rows. The left side is written once for each extreme, so that it has no sub-select.
 func (e *each) all(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt, operator string) ast.Expr {
 	names := extremes[operator]
-	if v.grouped || !e.open || names == nil || s.Testexpr.GetRowExpr() != nil || len(sel.GetTargetList()) != 1 ||
-		isStar(sel.TargetList[0].GetResTarget().GetVal()) || aggregates(sel) || sel.LimitCount != nil {
+	if v.grouped || !e.open || names == nil || s.Testexpr.GetRowExpr() != nil || holds(isSubLink, s.Testexpr) ||
+		len(sel.GetTargetList()) != 1 || isStar(sel.TargetList[0].GetResTarget().GetVal()) || aggregates(sel) || sel.LimitCount != nil {
 		return nil
 	}
 	c, ok := v.a.levels.correlation(sel, e.scope)

@@ -140,8 +140,7 @@ func (v *intervals) aggregate(n *pg.Node) ends {
 	span, ok := v.w.l.span(n)
 	_, name := callee(f)
 	whole := name == "count" || name == "sum"
-	queries := func(n *pg.Node) bool { return n.GetSubLink() != nil }
-	if !ok || f == nil || isReport(f) || f.AggWithinGroup || holds(queries, n) || !whole && !slices.Contains(averaging, name) {
+	if !ok || f == nil || isReport(f) || f.AggWithinGroup || holds(isSubLink, n) || !whole && !slices.Contains(averaging, name) {
 		return v.none()
 	}
 	text := v.w.l.text[span.Start:span.End]
