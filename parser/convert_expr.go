@@ -308,6 +308,10 @@ func (v exprConverter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
 		return v.notAllowed(f.Location, "VARIADIC")
 	case isSyntaxCall(name):
 		return v.notAllowed(f.Location, fmt.Sprintf("function %q", name))
+	case name == "string_to_array":
+		if list := splitText(f, v.a.pos(f.Location)); list != nil {
+			return list
+		}
 	}
 	return &ast.Func{Name: name, Args: v.exprs(f.Args), At: v.a.pos(f.Location)}
 }

@@ -103,6 +103,24 @@ func tellApart(columns [][]ast.Expr, key []int) bool {
 	return true
 }
 
+// splitText converts string_to_array of two literals as the array that it is; nil of anything else, and of more texts than are told apart.
+func splitText(f *pg.FuncCall, at int) ast.Expr {
+	var args []string
+	for _, n := range f.Args {
+		if s := n.GetAConst().GetSval(); s != nil && s.Sval != "" {
+			args = append(args, s.Sval)
+		}
+	}
+	if len(args) != 2 || len(f.Args) != 2 || strings.Count(args[0], args[1]) >= maxDistinct {
+		return nil
+	}
+	list := &ast.Array{At: at}
+	for text := range strings.SplitSeq(args[0], args[1]) {
+		list.Elems = append(list.Elems, &ast.Const{Kind: ast.String, Text: text, At: at})
+	}
+	return &ast.Cast{X: list, Type: ast.TypeName{Schema: "pg_catalog", Name: "text", Array: true}, At: at}
+}
+
 // literals reports whether all values are literals and not NULL, and whether they are different.
 func literals(list []ast.Expr) (notNull, distinct bool) {
 	notNull, distinct = told(list)
