@@ -129,7 +129,7 @@ func (l Law) split() []span {
 	first = slices.Compact(first)
 	ranges := make([]span, 0, len(first)+1)
 	a := math.Inf(-1)
-	for _, next := range append(first, math.Inf(1)) {
+	for _, next := range append(slices.Clip(first), math.Inf(1)) {
 		b := next - 1
 		ranges = append(ranges, span{
 			a: a, b: b,

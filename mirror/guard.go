@@ -58,7 +58,7 @@ func (p Plan) guard(ctx context.Context, tx pgx.Tx, s *catalog.Schema) error {
 		faults = append(faults, fmt.Errorf("%v: %s", problem.Table, problem.Message))
 	}
 	derived, err := p.derived(ctx, tx, s)
-	return errors.Join(append(faults, append(derived, err)...)...)
+	return errors.Join(append(slices.Clip(faults), append(slices.Clip(derived), err)...)...)
 }
 
 func unfitProtected(t *catalog.Table) string {

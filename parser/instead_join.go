@@ -394,7 +394,7 @@ func (i *instead) ofRelease(sel *pg.SelectStmt) {
 			shown = append(shown, t)
 		}
 	}
-	columns := columnsOf(append(shown, sel.WhereClause)...)
+	columns := columnsOf(append(slices.Clip(shown), sel.WhereClause)...)
 	if len(calls) != 1 || holds(isAggregate, shown...) || len(columns) == 0 || len(columns) > most {
 		return
 	}

@@ -55,7 +55,7 @@ func (s *stages) statement() (*sqltext.Select, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.With = append(with, q.With...)
+	q.With = append(slices.Clip(with), q.With...)
 	return q, nil
 }
 
@@ -156,7 +156,7 @@ func (s *stages) sums() ([]sqltext.Column, error) {
 func (s *stages) bounded() (*sqltext.Select, error) {
 	if s.inOrder() {
 		cols := sqltext.Columns(sqltext.UnitGroups, s.by(sqltext.Value)...)
-		return &sqltext.Select{Columns: append(cols, fewRows), From: &sqltext.Table{SQL: sqltext.UnitGroups}}, nil
+		return &sqltext.Select{Columns: append(slices.Clip(cols), fewRows), From: &sqltext.Table{SQL: sqltext.UnitGroups}}, nil
 	}
 	numbers, from, where, err := s.numbered(sqltext.UnitGroups, &sqltext.Table{SQL: sqltext.UnitGroups})
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *stages) bounded() (*sqltext.Select, error) {
 	if s.own.perValue() {
 		cols = append(cols, fewRows)
 	}
-	return &sqltext.Select{Columns: cols, From: from, Where: append(where, value.SQL+" IS NOT NULL")}, nil
+	return &sqltext.Select{Columns: cols, From: from, Where: append(slices.Clip(where), value.SQL+" IS NOT NULL")}, nil
 }
 
 // bucket writes the b of a group of rows: of values of a list their number.

@@ -367,7 +367,7 @@ func (s *stages) vectors(norms []normColumn) [][]int {
 				levels = append(levels, j)
 			}
 		}
-		out = append(out, append(levels, i))
+		out = append(out, append(slices.Clip(levels), i))
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"dpproxy/planner/pgtype"
@@ -43,30 +44,31 @@ func (s *stages) histogramTotal(h histogram, keys []string, from string) *sqltex
 	}
 	by := append(s.keys(), sqltext.Level(0))
 	buckets := &sqltext.Select{
-		Columns: append(sqltext.Columns("", append(by, sqltext.Value)...),
+		Columns: append(sqltext.Columns("", append(slices.Clip(by), sqltext.Value)...),
 			sqltext.Column{SQL: "pg_catalog.sum(CAST(n AS pg_catalog.int8))", As: sqltext.Count},
 			sqltext.Column{
 				SQL: fmt.Sprintf("pg_catalog.sum(n * %s / %s)", int8Literal(int64(1)<<bits), sqltext.Length(0)),
 				As:  sqltext.Directions,
 			},
 			sqltext.Column{SQL: countRows.SQL + " FILTER (WHERE " + sqltext.First + ")", As: sqltext.Units}),
-		From: &sqltext.Query{Select: levelled, As: sqltext.Levelled}, GroupBy: append(by, sqltext.Value),
+		From: &sqltext.Query{Select: levelled, As: sqltext.Levelled}, GroupBy: append(slices.Clip(by), sqltext.Value),
 	}
 	counted := &sqltext.Query{Select: buckets, As: sqltext.Histogram}
 	if h.tree.Levels() == 1 {
 		return &sqltext.Select{
-			Columns: append(append(sqltext.Columns("", append(keys, sqltext.Level(0), sqltext.Units)...), sqltext.Column{SQL: "0"}),
+			Columns: append(append(sqltext.Columns("", slices.Concat(keys, []string{sqltext.Level(0), sqltext.Units})...),
+				sqltext.Column{SQL: "0"}),
 				sqltext.Columns("", sqltext.Value, sqltext.Count, sqltext.Directions)...),
 			From: counted,
 		}
 	}
 	return &sqltext.Select{
-		Columns: append(sqltext.Columns("", append(keys, sqltext.Level(0))...),
+		Columns: append(sqltext.Columns("", append(slices.Clip(keys), sqltext.Level(0))...),
 			sqltext.Column{SQL: "pg_catalog.sum(units) FILTER (WHERE l.level = 0)"}, sqltext.Column{SQL: "l.level"},
 			sqltext.Column{SQL: "b / l.divisor", As: "node"}, sqltext.Column{SQL: "pg_catalog.sum(n)"},
 			sqltext.Column{SQL: "pg_catalog.sum(" + sqltext.Directions + ")"}),
 		From:    &sqltext.Listed{Item: counted, List: h.divisors()},
-		GroupBy: append(by, "l.level", "node"),
+		GroupBy: append(slices.Clip(by), "l.level", "node"),
 	}
 }
 
@@ -119,7 +121,8 @@ func (s *stages) ordered(rows sqltext.Item) (sqltext.Item, error) {
 		cols = append(cols, sqltext.Column{SQL: numbers[i], As: k})
 	}
 	return &sqltext.Query{As: sqltext.Rows, Select: &sqltext.Select{
-		Columns: append(cols, sqltext.Column{SQL: value}), From: from, Where: append(where, value+" IS NOT NULL"),
+		Columns: append(slices.Clip(cols), sqltext.Column{SQL: value}), From: from,
+		Where:   append(slices.Clip(where), value+" IS NOT NULL"),
 		OrderBy: s.by(sqltext.Value), Fence: true,
 	}}, nil
 }
@@ -175,11 +178,11 @@ func (s *stages) differentLevels(keys []string, levelled *sqltext.Select) *sqlte
 	}
 	by := append(s.keys(), sqltext.Level(0))
 	return &sqltext.Select{
-		Columns: append(sqltext.Columns("", append(keys, sqltext.Level(0))...),
+		Columns: append(sqltext.Columns("", append(slices.Clip(keys), sqltext.Level(0))...),
 			sqltext.Column{SQL: "NULL"}, sqltext.Column{SQL: countRows.SQL}),
 		From: &sqltext.Query{Select: values, As: sqltext.Histogram}, GroupBy: by,
 		UnionAll: []*sqltext.Select{{
-			Columns: append(sqltext.Columns("", append(keys, sqltext.Level(0))...),
+			Columns: append(sqltext.Columns("", append(slices.Clip(keys), sqltext.Level(0))...),
 				sqltext.Column{SQL: countRows.SQL + " FILTER (WHERE " + sqltext.First + ")"}, sqltext.Column{SQL: "NULL"}),
 			From: &sqltext.Table{SQL: sqltext.Levelled}, GroupBy: by,
 		}},

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math/big"
+	"slices"
 
 	"dpproxy/dp"
 	"dpproxy/planner/scalar"
@@ -82,7 +83,7 @@ func (differentCount) ofGroups() []sqltext.Column {
 }
 
 func (differentCount) total(by, keys []string, from sqltext.Item) *sqltext.Select {
-	return &sqltext.Select{Columns: sqltext.Columns("", append(keys, countValues)...), From: from, GroupBy: by}
+	return &sqltext.Select{Columns: sqltext.Columns("", append(slices.Clip(keys), countValues)...), From: from, GroupBy: by}
 }
 
 const countValues = "pg_catalog.count(DISTINCT b)"

@@ -98,7 +98,7 @@ func afterPriors(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRe
 	if n := len(rw.Notices); n > 0 && len(s.notices) > 0 {
 		rw.Notices[n-1].Detail = strings.TrimPrefix(rw.Notices[n-1].Detail+"\n"+s.remark(), "\n")
 	}
-	rw.Notices = append(s.notices, rw.Notices...)
+	rw.Notices = append(slices.Clip(s.notices), rw.Notices...)
 	return rw, s.behind(err)
 }
 

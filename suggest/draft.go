@@ -165,7 +165,8 @@ func (d *Draft) ways(t *catalog.Table) []Way {
 		if w.Unit == "" {
 			n += 2
 		}
-		if slices.ContainsFunc(append(w.Via, w.Unit), func(name string) bool { c, ok := t.Column(name); return ok && !c.NotNull }) {
+		path := append(slices.Clip(w.Via), w.Unit)
+		if slices.ContainsFunc(path, func(name string) bool { c, ok := t.Column(name); return ok && !c.NotNull }) {
 			n++
 		}
 		return n

@@ -217,5 +217,6 @@ func (s *Survey) array(members []byte) string {
 		}
 		out = append(out, '"')
 	}
-	return string(append(out, '}'))
+	out = append(out, '}')
+	return string(out)
 }

@@ -127,7 +127,8 @@ func (d errorEdit) edit(raw []byte) []byte {
 		}
 		out = append(append(append(out, code), value...), 0)
 	})
-	return finishMessage(append(out, 0))
+	out = append(out, 0)
+	return finishMessage(out)
 }
 
 // withHint returns an ErrorResponse with another hint.
@@ -138,7 +139,8 @@ func withHint(raw []byte, hint string) []byte {
 			out = append(append(append(out, code), value...), 0)
 		}
 	})
-	return finishMessage(append(append(append(append(out, 'H'), hint...), 0), 0))
+	out = append(append(append(append(out, 'H'), hint...), 0), 0)
+	return finishMessage(out)
 }
 
 // finishMessage writes the length of a message into its header.

@@ -48,7 +48,8 @@ func (r *requests) widenParse(raw []byte, name, text string, oids []byte) (messa
 	}
 	message = append([]byte{'P', 0, 0, 0, 0}, name...)
 	message = append(append(append(message, 0), wider...), 0)
-	return finishMessage(append(message, oids...)), wider, nil
+	message = append(message, oids...)
+	return finishMessage(message), wider, nil
 }
 
 // prepare relays the Parse of an intercepted statement, and has it described.

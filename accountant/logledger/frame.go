@@ -179,10 +179,10 @@ func (l *logReader) next() (history.Record, error) {
 	}
 	payload := make([]byte, length)
 	if n, err := io.ReadFull(l.r, payload); err != nil {
-		return history.Record{}, l.tail(append(head, payload[:n]...), err)
+		return history.Record{}, l.tail(append(slices.Clip(head), payload[:n]...), err)
 	}
 	if crc32.Checksum(payload, castagnoli) != binary.BigEndian.Uint32(head[4:]) {
-		return history.Record{}, l.tail(append(head, payload...), nil)
+		return history.Record{}, l.tail(append(slices.Clip(head), payload...), nil)
 	}
 	return l.apply(payload)
 }

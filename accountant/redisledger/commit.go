@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"dpproxy/accountant"
@@ -93,7 +94,7 @@ func (l *Ledger) fail(cause error, batch []*request) {
 		l.log.Error("the ledger is unavailable until it is repaired and opened again", "cause", cause)
 	}
 	l.err = fmt.Errorf("%w: %w", accountant.ErrUnavailable, cause)
-	finishAll(append(batch, l.queue...), l.err)
+	finishAll(append(slices.Clip(batch), l.queue...), l.err)
 	l.queue = nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -91,7 +92,7 @@ func (s *Site) Attempt(t *testing.T, args ...string) (output string, failed bool
 // JSON runs a command with -o json and decodes its output.
 func (s *Site) JSON(t testing.TB, into any, args ...string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), Program(t), append(args, "-o", "json")...).Output()
+	out, err := exec.CommandContext(t.Context(), Program(t), append(slices.Clip(args), "-o", "json")...).Output()
 	if err != nil {
 		t.Fatalf("dpproxy %s: %v", strings.Join(args, " "), err)
 	}

@@ -234,7 +234,7 @@ func (a *above) join(depth int) result {
 func (a *above) using(left, right string, both scope) result {
 	join := choose(a, "JOIN", "LEFT JOIN", "FULL JOIN", "RIGHT OUTER JOIN")
 	a.use(join + " USING")
-	list, cols := a.selects(append(both, column{name: "c1", kind: both[0].kind}))
+	list, cols := a.selects(append(slices.Clip(both), column{name: "c1", kind: both[0].kind}))
 	return selecting("SELECT "+list+" FROM "+left+" "+join+" "+right+" USING (c1)"+a.where(both), cols)
 }
 
@@ -320,6 +320,6 @@ func (a *above) lateral(depth int) result {
 	default:
 		from += fmt.Sprintf(", LATERAL (VALUES (%s), (%s)) l(l1)", c.name, a.expr(s, c.kind, 1))
 	}
-	list, cols := a.selects(append(s, column{name: "l.l1", kind: c.kind}))
+	list, cols := a.selects(append(slices.Clip(s), column{name: "l.l1", kind: c.kind}))
 	return selecting("SELECT "+list+" FROM "+from, cols)
 }

@@ -2,6 +2,7 @@ package sqlgen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -189,7 +190,7 @@ func compositeAlone(src source, c column) Statement {
 	null := form("IS NULL of a composite", "count(*) FILTER (WHERE "+name+" IS NULL)")
 	sql, of := forms("SELECT " + null + ", count(" + name + "), count(*) FILTER (WHERE " + name + " IS NOT NULL) FROM " +
 		form("a composite alone", src.from))
-	return Statement{SQL: sql, Features: append(of, src.feature), Outputs: []Output{Count, Count, Count}}
+	return Statement{SQL: sql, Features: append(slices.Clip(of), src.feature), Outputs: []Output{Count, Count, Count}}
 }
 
 func (g spellingGenerator) aggregate(src source) aggregate {

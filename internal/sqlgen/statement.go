@@ -120,7 +120,7 @@ func (g statementGenerator) keys(st *Statement, src source) []string {
 		from = src.keysOnly
 	}
 	var keys []string
-	for range choose(g, 0, 0, 1, 1, 1, 2) {
+	for range choose(g, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 4, 6) {
 		if k := g.key(from); !slices.Contains(keys, k) {
 			keys = append(keys, k)
 		}

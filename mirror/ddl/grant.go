@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"dpproxy/catalog"
@@ -42,7 +43,7 @@ func grant(role, privilege, granted string, needs ...Key) Object {
 		Drop:   fmt.Sprintf("REVOKE %s FROM %s", privilege, quote.Ident(role)),
 		State: fmt.Sprintf("SELECT %s, true FROM %s AND x.grantee = (SELECT oid FROM pg_roles WHERE rolname = %s)",
 			quote.Literal(Owner), granted, quote.Literal(role)),
-		Needs: append(needs, roleKey(role)),
+		Needs: append(slices.Clip(needs), roleKey(role)),
 		Share: &Share{privilege, role, "SELECT r.rolname FROM " + strings.Replace(granted, " WHERE ",
 			" JOIN pg_roles r ON r.oid = x.grantee WHERE ", 1)},
 	}

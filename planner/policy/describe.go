@@ -53,5 +53,5 @@ func (t *Table) path() string {
 		s = append(s, at.ShownList(step.From), step.To.Name.Name)
 		at = step.To
 	}
-	return strings.Join(append(s, at.Shown(t.Unit.Column)), " -> ")
+	return strings.Join(append(slices.Clip(s), at.Shown(t.Unit.Column)), " -> ")
 }

@@ -21,9 +21,11 @@ import (
 //	inner [by=(i4)]            one over the rows of a unit, grouped by more expressions
 //	narrow where=(i4 > 0)      its bounds on rows where a condition is true
 //
-// Constants are evaluated as in an analyst's session.
+// Constants are evaluated as in an analyst's session, on one day for ever.
 func TestGolden(t *testing.T) {
-	db := open(t)
+	shared := *open(t)
+	db := &shared
+	db.today = "2026-06-15"
 	for _, dir := range []string{"testdata/golden", "testdata/refused"} {
 		refused := dir == "testdata/refused"
 		datadriven.Walk(t, dir, func(t *testing.T, path string) {

@@ -1,6 +1,10 @@
 package scalar
 
-import "dpproxy/planner/pgtype"
+import (
+	"slices"
+
+	"dpproxy/planner/pgtype"
+)
 
 // logic writes AND, OR and NOT.
 func (w *Writer) logic(e *logic) (fragment, error) {
@@ -73,5 +77,5 @@ func (w *Writer) branches(e *choice, t pgtype.Type, result func(Expr) (string, e
 		}
 		parts = append(parts, then)
 	}
-	return fragment{sql: "(" + composed(e, append(parts, otherwise)) + ")", typ: t}, nil
+	return fragment{sql: "(" + composed(e, append(slices.Clip(parts), otherwise)) + ")", typ: t}, nil
 }

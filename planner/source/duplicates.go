@@ -86,7 +86,7 @@ func (u *usedColumns) expressions(list ...ast.Expr) bool {
 	for _, name := range u.merged {
 		u.note("", name)
 	}
-	return !slices.ContainsFunc(append(list, u.on...), func(e ast.Expr) bool { return !u.expression(e) })
+	return !slices.ContainsFunc(append(slices.Clip(list), u.on...), func(e ast.Expr) bool { return !u.expression(e) })
 }
 
 func (u *usedColumns) expression(e ast.Expr) bool {

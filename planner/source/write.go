@@ -53,7 +53,7 @@ func (l *level) writeLevel(w *scalar.Writer, keyed Keyed) (*sqltext.Select, erro
 		}
 	}
 	conds, err := p.conditions(l.where)
-	return &sqltext.Select{From: from, Where: append(where, conds...)}, err
+	return &sqltext.Select{From: from, Where: append(slices.Clip(where), conds...)}, err
 }
 
 func (p *sourceWriter) conditions(conds []condition) ([]string, error) {

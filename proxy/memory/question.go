@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"crypto/sha256"
+	"slices"
 	"strconv"
 
 	"dpproxy/answers"
@@ -28,7 +29,7 @@ type question struct {
 func (m *Memory) question(plan *planner.Plan, b *planner.BlockPlan, values []scalar.Value, refine bool) *question {
 	place := [][]byte{m.version, []byte(m.epoch())}
 	if plan.Reduces() == 0 {
-		return &question{parts: append(place, b.Question(values)...), generations: 1, generation: -1}
+		return &question{parts: append(slices.Clip(place), b.Question(values)...), generations: 1, generation: -1}
 	}
 	asked := b.ReductionQuestion(values)
 	if !refine {
@@ -36,8 +37,8 @@ func (m *Memory) question(plan *planner.Plan, b *planner.BlockPlan, values []sca
 	}
 	chain := [][]byte{[]byte("chain")}
 	return &question{
-		parts: append(append(chain, place...), asked...), generations: mostGenerations, generation: -1,
-		pointer: answers.KeyOf(append(chain, asked...)...),
+		parts: append(append(slices.Clip(chain), place...), asked...), generations: mostGenerations, generation: -1,
+		pointer: answers.KeyOf(append(slices.Clip(chain), asked...)...),
 	}
 }
 
