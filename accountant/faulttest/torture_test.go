@@ -83,7 +83,7 @@ func (s *scripted) append(entries ...history.Entry) {
 	if err := errors.Join(err1, err2); err != nil {
 		s.t.Fatal(err)
 	}
-	args := []any{is[0], seq, is[2], "", 100}
+	args := []any{is[0], seq, is[2], "", 100, 0}
 	for _, e := range entries {
 		run := s.run
 		if _, begins := e.(history.BeginEntry); begins {

@@ -22,6 +22,16 @@ type Past struct {
 	Prepaid []accountant.Debit
 	// HeadOf returns the hash of an entry.
 	HeadOf func(ctx context.Context, seq uint64) (Hash, error)
+	// Again returns the ledger as it is now. It is nil if nobody else writes to the ledger.
+	Again func(ctx context.Context) (Past, error)
+}
+
+// Now returns the ledger as it is now.
+func (p Past) Now(ctx context.Context) (Past, error) {
+	if p.Again == nil {
+		return p, nil
+	}
+	return p.Again(ctx)
 }
 
 // ErrNoEntry is returned by HeadOf of an entry that there is not.

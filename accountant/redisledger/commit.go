@@ -54,6 +54,7 @@ func (l *Ledger) serve(batch []*request) {
 	sent := map[string]*request{} // by calls of unknown outcome
 	pause := firstPause
 	for {
+		l.sayUndrawn(ctx)
 		rest, err := l.attempt(ctx, batch, sent)
 		if len(rest) == 0 {
 			return
@@ -73,6 +74,7 @@ func (l *Ledger) serve(batch []*request) {
 			pause = min(2*pause, lastPause)
 		case <-ctx.Done():
 			timer.Stop()
+			l.abandon(sent)
 			finishAll(batch, fmt.Errorf("%w: %w", accountant.ErrUnavailable, err))
 			return
 		}
@@ -126,6 +128,7 @@ func (l *Ledger) attempt(ctx context.Context, batch []*request, sent map[string]
 		return l.absorb(missed, batch, sent)
 	}
 	l.state.Keep()
+	clear(l.abandoned) // each was to follow the line that this one follows
 	if err := l.keep(d, batch); err != nil {
 		return batch, err
 	}
@@ -234,6 +237,9 @@ func (l *Ledger) absorb(missed [][]byte, batch []*request, sent map[string]*requ
 		if r := sent[string(line)]; r != nil {
 			landed[r] = l.at.seq
 		}
+		if l.abandoned[string(line)] {
+			l.undrawn = append(l.undrawn, l.at.seq)
+		}
 		unwritten = append(unwritten, line)
 		if before != nil {
 			if err := l.write(unwritten); err != nil {
@@ -243,10 +249,11 @@ func (l *Ledger) absorb(missed [][]byte, batch []*request, sent map[string]*requ
 			l.journal.Checkpoint(before.text, before.at.seq, before.at.head, line)
 		}
 	}
+	clear(l.abandoned)
 	if err := l.write(unwritten); err != nil {
 		return batch, err
 	}
-	return finishLanded(batch, landed, l.server.replicas), nil
+	return l.finishLanded(batch, landed), nil
 }
 
 // write journals lines that Redis has.
@@ -258,24 +265,6 @@ func (l *Ledger) write(lines [][]byte) error {
 		return fmt.Errorf("%w: %w", errJournal, err)
 	}
 	return nil
-}
-
-// finishLanded finishes requests whose lines have been found in Redis. Whether
-// replicas have them, nobody can tell any more.
-func finishLanded(batch []*request, landed map[*request]uint64, replicas int) (rest []*request) {
-	for _, r := range batch {
-		seq, ok := landed[r]
-		switch {
-		case !ok:
-			rest = append(rest, r)
-		case replicas > 0:
-			r.finish(fmt.Errorf("%w: %w", accountant.ErrUnavailable, errReplicas))
-		default:
-			r.seq = seq
-			r.finish(nil)
-		}
-	}
-	return rest
 }
 
 // A state before a checkpoint.

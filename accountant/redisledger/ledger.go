@@ -58,6 +58,9 @@ type Ledger struct {
 	state      *history.State
 	at         position
 	checkpoint uint64 // the number of the last one
+	// abandoned are the lines of charges whose calls have failed, and undrawn the numbers of those that have landed.
+	abandoned map[string]bool
+	undrawn   []uint64
 
 	mu      sync.Mutex
 	queue   []*request
@@ -159,16 +162,21 @@ func (l *Ledger) confirm(ctx context.Context, confirm func(context.Context, hist
 	if confirm == nil {
 		return nil
 	}
-	var p history.Past
-	var err error
-	look := func(s *history.State) { p, err = history.PastOf(s, l.server.id, l.at.head, l.server.headOf) }
-	if failed := l.read(ctx, look); failed != nil {
-		return failed
-	}
+	p, err := l.past(ctx)
 	if err != nil {
 		return err
 	}
 	return confirm(ctx, p)
+}
+
+// past returns the ledger as it is now.
+func (l *Ledger) past(ctx context.Context) (p history.Past, err error) {
+	look := func(s *history.State) { p, err = history.PastOf(s, l.server.id, l.at.head, l.server.headOf) }
+	if failed := l.read(ctx, look); failed != nil { // and the function may yet be called
+		return history.Past{}, failed
+	}
+	p.Again = l.past
+	return p, err
 }
 
 func (l *Ledger) submit(ctx context.Context, r *request) error {

@@ -35,9 +35,6 @@ if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call('HSET', KEYS[1], 'id', ARGV[1], 'seq', '0', 'head', ARGV[2])
 return 1`)
 
-// key returns the name of a ledger's hash.
-func (o Options) key() string { return "dp:" + o.Name }
-
 // Init makes an empty ledger.
 func Init(ctx context.Context, o Options) error {
 	client, err := dial(o)
@@ -145,7 +142,7 @@ func connect(ctx context.Context, o Options, open openJournal) (_ *Ledger, err e
 	}
 	l := &Ledger{
 		log: o.Log, now: o.Now, boot: rand.Text(), every: uint64(max(0, o.CheckpointEvery)),
-		kick: make(chan struct{}, 1), stopped: make(chan struct{}),
+		kick: make(chan struct{}, 1), stopped: make(chan struct{}), abandoned: map[string]bool{},
 	}
 	l.Calls = history.NewCalls(l.boot, l.record, l.read)
 	if l.every == 0 {
@@ -160,7 +157,7 @@ func connect(ctx context.Context, o Options, open openJournal) (_ *Ledger, err e
 			err = errors.Join(err, client.Close())
 		}
 	}()
-	l.server = &server{client: client, key: o.key(), replicas: o.Replicas, patience: o.patience()}
+	l.server = o.server(client)
 	if l.server.id, err = l.server.ledgerID(ctx, o); err != nil {
 		return nil, err
 	}

@@ -117,7 +117,8 @@ func readPasts(ctx context.Context, dirs []string) ([]past, error) {
 // putBack appends to Redis the lines that it lacks of the longest journal that
 // it is a beginning of.
 func putBack(ctx context.Context, client *redis.Client, o Options, pasts []past) (uint64, error) {
-	s := &server{client: client, key: o.key(), id: pasts[0].id, replicas: o.Replicas, patience: o.patience()}
+	s := o.server(client)
+	s.id = pasts[0].id
 	seq, err := s.last(ctx)
 	if errors.Is(err, ErrNoLedger) {
 		err = create(ctx, client, s.key, s.id)

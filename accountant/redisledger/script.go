@@ -54,24 +54,36 @@ type position struct {
 // append appends lines behind a position. Where Redis has more lines already it
 // returns them, at least one, and has appended nothing.
 func (s *server) append(ctx context.Context, at position, lines [][]byte, head history.Hash) (missed [][]byte, err error) {
-	args := []any{s.id, strconv.FormatUint(at.seq, 10), hex.EncodeToString(at.head[:]), hex.EncodeToString(head[:]), maxLines}
+	args := []any{s.id, strconv.FormatUint(at.seq, 10), hex.EncodeToString(at.head[:]), hex.EncodeToString(head[:]), maxLines, s.replicas}
 	for _, line := range lines {
 		args = append(args, line)
 	}
-	reply, acks, err := s.run(ctx, args, len(lines) > 0)
+	write := len(lines) > 0
+	if write && s.doubt != nil {
+		if err := s.check(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r, err := s.run(ctx, args, write)
 	if err != nil {
+		if write && s.replicas > 0 {
+			s.doubt = errReplicas
+		}
 		return nil, err
 	}
-	status, rest, err := parseReply(reply)
+	status, rest, err := parseReply(r.reply)
 	if err != nil {
 		return nil, err
 	}
 	switch status {
 	case "OK":
-		if len(lines) > 0 && acks < int64(s.replicas) {
-			return nil, fmt.Errorf("%w: %d of %d", errReplicas, acks, s.replicas)
+		if !write {
+			return nil, nil
 		}
-		return nil, nil
+		s.doubt = s.acknowledged(r)
+		return nil, s.doubt
+	case "REPLICAS":
+		return nil, fmt.Errorf("%w: %s of %d can be reached, and nothing was appended", errReplicas, rest[0], s.replicas)
 	case "BEHIND":
 		return rest, nil
 	}
@@ -97,31 +109,71 @@ func diverged(status string, rest [][]byte, at position) error {
 	return fmt.Errorf("redisledger: an unknown reply %q", status)
 }
 
-// run runs the script, and waits for replicas behind a write.
-func (s *server) run(ctx context.Context, args []any, write bool) (reply any, acks int64, err error) {
-	reply, acks, err = s.pipeline(ctx, args, write, appendScript.EvalSha)
+// replied is what the server says to a call of the script.
+type replied struct {
+	reply any
+	// Of a write: how many replicas have it, and the settings of the server after it.
+	acks     int64
+	settings settings
+}
+
+// acknowledged returns nil if the entries that the server has appended are durable: replicas have them, and the server still
+// had the required settings after it had synced them.
+func (s *server) acknowledged(r replied) error {
+	if r.acks < int64(s.replicas) {
+		return fmt.Errorf("%w: %d of %d", errReplicas, r.acks, s.replicas)
+	}
+	return undurable(r.settings.bad(s.asserted))
+}
+
+// run runs the script, and behind a write waits for replicas and asks for the settings.
+func (s *server) run(ctx context.Context, args []any, write bool) (replied, error) {
+	r, err := s.pipeline(ctx, args, write, appendScript.EvalSha)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		return s.pipeline(ctx, args, write, appendScript.Eval)
 	}
-	return reply, acks, err
+	return r, err
 }
 
 type eval func(ctx context.Context, c redis.Scripter, keys []string, args ...any) *redis.Cmd
 
-func (s *server) pipeline(ctx context.Context, args []any, write bool, eval eval) (any, int64, error) {
-	if !write || s.replicas == 0 {
+func (s *server) pipeline(ctx context.Context, args []any, write bool, eval eval) (replied, error) {
+	if !write {
 		reply, err := eval(ctx, s.client, []string{s.key}, args...).Result()
-		return reply, 0, err
+		return replied{reply: reply}, err
 	}
+	var r replied
 	pipe := s.client.Pipeline()
 	cmd := eval(ctx, pipe, []string{s.key}, args...)
-	// A quarter, so that the patience lasts for the call that finds the entry again.
-	wait := pipe.Do(ctx, "WAIT", s.replicas, s.patience.Milliseconds()/4)
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, 0, err
+	var wait *redis.Cmd
+	if s.replicas > 0 {
+		// A quarter, so that the patience lasts for the call that finds the entry again.
+		wait = pipe.Do(ctx, "WAIT", s.replicas, s.patience.Milliseconds()/4)
 	}
-	acks, err := wait.Int64()
-	return cmd.Val(), acks, err
+	r.settings = askSettings(ctx, pipe)
+	_, failed := pipe.Exec(ctx)
+	reply, err := cmd.Result()
+	if err != nil {
+		return r, err
+	}
+	r.reply = reply
+	if wait != nil {
+		if r.acks, err = wait.Int64(); err != nil {
+			return r, err
+		}
+	}
+	for _, c := range r.settings {
+		if err := c.Err(); err != nil && !isReply(err) {
+			return r, failed // the connection ended before the settings were told
+		}
+	}
+	return r, nil
+}
+
+// isReply reports whether an error is a refusal of the server, and not of the way to it.
+func isReply(err error) bool {
+	_, is := errors.AsType[redis.Error](err)
+	return is
 }
 
 // parseReply splits a reply into its status and the rest.

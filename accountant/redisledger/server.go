@@ -15,6 +15,20 @@ type server struct {
 	key, id  string
 	replicas int
 	patience time.Duration
+	asserted bool // an operator vouches for the settings that the server hides
+	// doubt is why the last entries that were sent are not known to be durable, though they may have landed. The server is
+	// looked at before the next ones.
+	doubt error
+}
+
+// key returns the name of a ledger's hash.
+func (o Options) key() string { return "dp:" + o.Name }
+
+// server returns the server that a client is connected to; the ledger's ID is not known yet.
+func (o Options) server(client *redis.Client) *server {
+	return &server{
+		client: client, key: o.key(), replicas: o.Replicas, patience: o.patience(), asserted: o.AssertedDurable != "",
+	}
 }
 
 // A DurabilityError says which settings of Redis would lose acknowledged entries.
@@ -59,9 +73,36 @@ func checkServer(ctx context.Context, c redis.Cmdable, asserted bool) error {
 	if err != nil {
 		return fmt.Errorf("redisledger: INFO: %w", err)
 	}
-	bad := checkInfo(info)
+	pipe := c.Pipeline()
+	settings := askSettings(ctx, pipe)
+	if _, err := pipe.Exec(ctx); err != nil && ctx.Err() != nil {
+		return err
+	}
+	return undurable(append(checkInfo(info), settings.bad(asserted)...))
+}
+
+func undurable(bad []string) error {
+	if len(bad) == 0 {
+		return nil
+	}
+	return &DurabilityError{bad}
+}
+
+// settings are the replies to CONFIG GET, in the order of [required].
+type settings []*redis.MapStringStringCmd
+
+// askSettings asks for the required settings.
+func askSettings(ctx context.Context, pipe redis.Pipeliner) (all settings) {
 	for _, r := range required {
-		got, err := c.ConfigGet(ctx, r.name).Result()
+		all = append(all, pipe.ConfigGet(ctx, r.name))
+	}
+	return all
+}
+
+// bad says which settings lose acknowledged entries.
+func (s settings) bad(asserted bool) (bad []string) {
+	for i, r := range required {
+		got, err := s[i].Result()
 		switch value, shown := got[r.name]; {
 		case shown && value != r.value:
 			bad = append(bad, fmt.Sprintf("%s is %q and must be %q", r.name, value, r.value))
@@ -69,11 +110,11 @@ func checkServer(ctx context.Context, c redis.Cmdable, asserted bool) error {
 			bad = append(bad, fmt.Sprintf("%s is hidden (%v) and must be %q", r.name, hidden(err), r.value))
 		}
 	}
-	if len(bad) > 0 {
-		return &DurabilityError{bad}
-	}
-	return nil
+	return bad
 }
+
+// check looks at the server through the connection that the ledger uses.
+func (s *server) check(ctx context.Context) error { return checkServer(ctx, s.client, s.asserted) }
 
 func hidden(err error) string {
 	if err != nil {

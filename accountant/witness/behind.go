@@ -41,6 +41,25 @@ func (e *BehindError) Error() string {
 		"To be charged again: %s", e.Has, e.Place, e.Mark.Seq, e.Mark.Seq-e.Has, what)
 }
 
+// confirm compares a ledger with a mark that was read before. Both move, and each entry is in the ledger before a mark names
+// it. So the ledger is looked at after the mark, and once more before it is believed to be an older copy.
+func confirm(ctx context.Context, place string, m Mark, p history.Past) (err error) {
+	for range 2 {
+		if p, err = p.Now(ctx); err != nil {
+			return err
+		}
+		if err = compare(ctx, place, m, p); !isBehind(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func isBehind(err error) bool {
+	_, is := errors.AsType[*BehindError](err)
+	return is
+}
+
 // compare returns a [*BehindError] where a ledger does not contain the entry of a mark.
 func compare(ctx context.Context, place string, m Mark, p history.Past) error {
 	if m.Seq <= p.Seq {

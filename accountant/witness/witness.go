@@ -89,7 +89,7 @@ func (w *Witness) Confirm(ctx context.Context, p history.Past) error {
 			w.log.Warn("there is no mark of the ledger: an older copy would not be noticed here", "place", k.Name(), "entries", p.Seq)
 			continue
 		}
-		err = compare(ctx, k.Name(), m, p)
+		err = confirm(ctx, k.Name(), m, p)
 		behind, is := errors.AsType[*BehindError](err)
 		switch {
 		case err == nil:
@@ -127,7 +127,7 @@ func (w *Witness) Findings(ctx context.Context, ledger string) []Finding {
 
 // Check returns a [*BehindError] where a ledger lacks the entry of the mark.
 func (f Finding) Check(ctx context.Context, p history.Past) error {
-	return compare(ctx, f.Place, f.Mark, p)
+	return confirm(ctx, f.Place, f.Mark, p)
 }
 
 // read returns the mark that a place keeps.
@@ -229,24 +229,26 @@ func (w *Witness) prepare(ctx context.Context, l Ledger) error {
 
 // write writes the mark at a place. Where another one is than it was left, it is looked at.
 func (w *Witness) write(ctx context.Context, k *keeping) error {
-	done, err := k.Write(ctx, w.next.Ledger, k.kept, w.sealed)
-	if err != nil {
-		return err
-	}
-	if !done {
-		sealed, err := w.settle(ctx, k)
+	sealed := w.sealed
+	for range busyTries {
+		done, err := k.Write(ctx, w.next.Ledger, k.kept, sealed)
 		if err != nil {
 			return err
 		}
-		if done, err = k.Write(ctx, w.next.Ledger, k.kept, sealed); err != nil || !done {
-			return errors.Join(err, errBusy)
+		if done {
+			k.kept = sealed
+			return w.reseal()
 		}
-		k.kept = sealed
-		return nil
+		if sealed, err = w.settle(ctx, k); err != nil {
+			return err
+		}
 	}
-	k.kept = w.sealed
-	return w.reseal()
+	return errBusy
 }
+
+// busyTries is how often a mark is written that another process writes too: more often than there are processes that start, or
+// tick, at one moment.
+const busyTries = 32
 
 // errBusy says that a mark changes while it is being written: another process writes it too.
 var errBusy = errors.New("witness: the mark changes meanwhile")
