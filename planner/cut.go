@@ -59,7 +59,7 @@ func (m *Measure) cut(b *BlockPlan, set *GroupingSet, released []*Released, clip
 	limit := m.Norms[last].Grid.Limit(clip.Levels[last])
 	e, times := excessOf(m, last, clip, 1-set.alpha), m.family.times(b)
 	labels, above := set.labelsOf(m), aboveLimit(e, 1-set.alpha)
-	if set.statistics[m.statistics[0]].nodes() > 1 || m.weighting != alone {
+	if set.moves(m) {
 		return fmt.Sprintf("For %s, one %s counts up to a limit (%s). %s%s", labels, unit, m.origin(set), above, set.moved(m, e))
 	}
 	scale, of := unitOf(set.statistics[m.statistics[0]])

@@ -255,16 +255,23 @@ func (p *Plan) allowance() string {
 // are none.
 func (p *Plan) Clamped() string {
 	var parts []string
-	for _, set := range p.sets() {
-		for i := range set.outputs {
-			for _, t := range set.outputs[i].cutTerms() {
-				if s := describe(t.arg) + " to " + t.bounds(); !slices.Contains(parts, s) {
-					parts = append(parts, s)
-				}
-			}
+	for _, t := range p.clampedTerms() {
+		if s := describe(t.arg) + " to " + t.bounds(); !slices.Contains(parts, s) {
+			parts = append(parts, s)
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// clampedTerms are the arguments of all outputs whose values can be beyond the bounds that they are clamped to.
+func (p *Plan) clampedTerms() []term {
+	var out []term
+	for _, set := range p.sets() {
+		for i := range set.outputs {
+			out = append(out, set.outputs[i].cutTerms()...)
+		}
+	}
+	return out
 }
 
 // manyGroups is from how many groups on the largest of their values are told apart from others.

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"dpproxy/planner/source"
@@ -23,11 +24,8 @@ func (p *Plan) LeftOut() []string {
 
 // leftOutOf lists them for one block.
 func leftOutOf(b *block, unit string) []string {
-	if !b.reads() {
-		return nil
-	}
 	var all []string
-	for _, c := range b.source.Cuts() {
+	for _, c := range cutsOf(b) {
 		all = append(all, leftOut(c, unit))
 	}
 	return all
@@ -41,4 +39,79 @@ func leftOut(c source.Cut, unit string) string {
 		return fmt.Sprintf("of an array in %s the first %d elements are taken", c.Of, c.Rows)
 	}
 	return fmt.Sprintf("joined rows of one %s are cut to %d of %s", unit, c.Rows, c.Of)
+}
+
+// Outside names, each in a few words, everything that the answer leaves out and its stated errors do not contain, in this order:
+// rows that are cut before anything is measured, values that are clamped, values whose limits move them further than is
+// stated, and groups that are not shown. A notice begins with it. Released has the relations of each block, by whose limits the third
+// is known.
+func (p *Plan) Outside(released [][]*Released) []string {
+	var all []string
+	say := func(s string) {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	for _, b := range p.Blocks {
+		for _, c := range cutsOf(b.block) {
+			say(cutShort(c, p.unit))
+		}
+	}
+	for _, t := range p.clampedTerms() {
+		say(describe(t.arg) + " beyond " + t.bounds())
+	}
+	for i, b := range p.Blocks {
+		for _, labels := range movedUnstated(b, released[i]) {
+			say("what limits do to " + labels)
+		}
+	}
+	if slices.ContainsFunc(p.sets(), (*GroupingSet).Private) {
+		say("groups that few units (" + p.unit + ") have")
+	}
+	return all
+}
+
+// cutsOf lists the rows of one unit that are cut before anything is measured. A block that reads nothing cuts none.
+func cutsOf(b *block) []source.Cut {
+	if !b.reads() {
+		return nil
+	}
+	return b.source.Cuts()
+}
+
+// cutShort names what a cut leaves out.
+func cutShort(c source.Cut, unit string) string {
+	switch {
+	case c.Grouped:
+		return fmt.Sprintf("rows in %s beyond %d of one %s in a group", c.Of, c.Rows, unit)
+	case c.Elements:
+		return fmt.Sprintf("elements of an array in %s beyond %d", c.Of, c.Rows)
+	}
+	return fmt.Sprintf("joined rows of %s beyond %d of one %s", c.Of, c.Rows, unit)
+}
+
+// movedUnstated names the outputs that limits move by what no error has, if any unit can be above them: one text for each measure.
+func movedUnstated(b *BlockPlan, released []*Released) []string {
+	var out []string
+	for i, set := range b.Sets {
+		if released == nil || released[i] == nil || released[i].Clips == nil {
+			continue
+		}
+		for _, m := range set.Measures {
+			if m.Tail == nil || m.Shared || !set.moves(m) {
+				continue
+			}
+			labels := set.labelsWhere(m, func(o *output) bool { return !isLimited(o) })
+			clip := released[i].Clips[m.at]
+			if labels != "" && math.Ceil(excessOf(m, len(m.Norms)-1, clip, 1-set.alpha).AtMost) >= 1 {
+				out = append(out, labels)
+			}
+		}
+	}
+	return out
+}
+
+// moves reports whether the values computed of a measure are moved by its limits, in place of having a part left out.
+func (r *results) moves(m *Measure) bool {
+	return r.statistics[m.statistics[0]].nodes() > 1 || m.weighting != alone
 }

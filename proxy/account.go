@@ -20,6 +20,7 @@ type account struct {
 	mechanism  string
 	confidence float64
 	errors     []string
+	outside    []string // in none of the errors
 	bounds     string
 	leftOut    []string
 	groups     []string
@@ -32,7 +33,7 @@ type account struct {
 func newAccount(text string, plan *planner.Plan, released [][]*planner.Released, r *cashier.Receipt, confidence float64) *account {
 	a := &account{
 		text: text, receipt: r, mechanism: plan.Mechanism, confidence: confidence, errors: errorBars(plan, released),
-		bounds: plan.Clamped(), leftOut: leftOut(plan, released), untold: plan.Untold,
+		outside: plan.Outside(released), bounds: plan.Clamped(), leftOut: leftOut(plan, released), untold: plan.Untold,
 	}
 	a.hidden, a.all = smallGroups(plan, released)
 	for i, b := range plan.Blocks {
@@ -41,13 +42,13 @@ func newAccount(text string, plan *planner.Plan, released [][]*planner.Released,
 	return a
 }
 
-// notice tells the cost of the answer, how wrong it may be, and the rest of the budget.
+// notice tells, in this order, all that is outside of the errors, the cost of the answer, how wrong it may be, and the rest of the budget.
 func (a *account) notice(ctx context.Context, c *cashier.Cashier) wire.Notice {
 	n := wire.Notice{Code: "00000", Message: "cost " + a.receipt.Cost(a.mechanism)}
 	if len(a.errors) > 0 {
 		n.Message += fmt.Sprintf("; error at %s %%: %s", planner.Number(100*a.confidence), strings.Join(a.errors, ", "))
 	}
-	n.Message += c.Remaining(ctx, a.receipt, a.untold) + a.receipt.Remarks()
+	n.Message = outsideFirst(n.Message+c.Remaining(ctx, a.receipt, a.untold)+a.receipt.Remarks(), a.outside...)
 	var said []string
 	for _, g := range a.groups {
 		said = append(said, "Of "+g+".")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -23,28 +24,31 @@ func TestLeftOutIsTold(t *testing.T) {
 		within = "For count(*), one patient counts with at most %s (%s). N"
 		few    = within + " That limit is below what most have, so that nothing bounds what it leaves out. " +
 			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state max_rows."
+		first  = "not in the error: joined rows of public.visits beyond 10 of one patient; "
+		groups = "not in the error: rows in public.visits beyond 10 of one patient in a group; "
 		stated = "by the policy or the session"
 		chosen = "chosen for this statement"
 	)
 	for _, c := range []struct {
 		from, detail string
+		outside      string  // what the notice begins with
 		above        float64 // of 980 patients with five visits, each with two tests
 		settings     string
 	}{
-		{"visits v JOIN visits w ON v.patient_id = w.patient_id", cut + fmt.Sprintf(few, "10 rows", stated), 980, ""},
+		{"visits v JOIN visits w ON v.patient_id = w.patient_id", cut + fmt.Sprintf(few, "10 rows", stated), first, 980, ""},
 		{
 			"patients p JOIN (SELECT v.patient_id AS u FROM visits v JOIN labs l ON l.visit_id = v.id) d ON d.u = p.id",
-			fmt.Sprintf(within, "20 rows", stated), 0, "",
+			fmt.Sprintf(within, "20 rows", stated), "", 0, "",
 		},
-		{"(SELECT patient_id FROM visits GROUP BY 1 HAVING count(*) > 3) d", grouped, 0, ""},
-		{"(SELECT patient_id FROM visits GROUP BY 1 HAVING max(cost) > 3) d", "", 0, ""},
-		{"patients WHERE id IN (SELECT patient_id FROM visits GROUP BY 1 HAVING sum(cost) > 3)", grouped, 0, ""},
-		{"(SELECT id FROM patients GROUP BY 1 HAVING count(*) > 0) d", "", 0, ""},
-		{"patients p JOIN visits v ON p.id = v.patient_id", fmt.Sprintf(within, "10 rows", stated), 0, ""},
-		{"visits v JOIN labs l ON l.visit_id = v.id", fmt.Sprintf(within, "20 rows", stated), 0, ""},
-		{"visits v JOIN hospitals h ON h.id = v.hospital_id", fmt.Sprintf(within, "10 rows", stated), 0, ""},
-		{"visits", fmt.Sprintf(within, "6 rows", chosen), 0, "dp.contribution = auto"},
-		{"visits", fmt.Sprintf(few, "4 rows", stated), 980, "dp.contribution = fixed; SET dp.max_rows = 4"},
+		{"(SELECT patient_id FROM visits GROUP BY 1 HAVING count(*) > 3) d", grouped, groups, 0, ""},
+		{"(SELECT patient_id FROM visits GROUP BY 1 HAVING max(cost) > 3) d", "", "", 0, ""},
+		{"patients WHERE id IN (SELECT patient_id FROM visits GROUP BY 1 HAVING sum(cost) > 3)", grouped, groups, 0, ""},
+		{"(SELECT id FROM patients GROUP BY 1 HAVING count(*) > 0) d", "", "", 0, ""},
+		{"patients p JOIN visits v ON p.id = v.patient_id", fmt.Sprintf(within, "10 rows", stated), "", 0, ""},
+		{"visits v JOIN labs l ON l.visit_id = v.id", fmt.Sprintf(within, "20 rows", stated), "", 0, ""},
+		{"visits v JOIN hospitals h ON h.id = v.hospital_id", fmt.Sprintf(within, "10 rows", stated), "", 0, ""},
+		{"visits", fmt.Sprintf(within, "6 rows", chosen), "", 0, "dp.contribution = auto"},
+		{"visits", fmt.Sprintf(few, "4 rows", stated), "", 980, "dp.contribution = fixed; SET dp.max_rows = 4"},
 	} {
 		if c.settings != "" {
 			ana.set(t, c.settings)
@@ -57,6 +61,9 @@ func TestLeftOutIsTold(t *testing.T) {
 		}
 		if got := figures.ReplaceAllString(ana.detail, "N"); got != c.detail {
 			t.Errorf("%s:\n%q, want\n%q", c.from, got, c.detail)
+		}
+		if !strings.HasPrefix(ana.notice, c.outside+"cost ") {
+			t.Errorf("%s: the notice is %q, want it to begin with %q", c.from, ana.notice, c.outside)
 		}
 	}
 }

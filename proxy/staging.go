@@ -96,35 +96,11 @@ func afterPriors(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRe
 	next.part.within = s.costs[len(s.costs)-1]
 	rw, err := next.release(ctx, m, b)
 	if n := len(rw.Notices); n > 0 && len(s.notices) > 0 {
+		rw.Notices[n-1].Message = outsideFirst(rw.Notices[n-1].Message, ownOutside)
 		rw.Notices[n-1].Detail = strings.TrimPrefix(rw.Notices[n-1].Detail+"\n"+s.remark(), "\n")
 	}
 	rw.Notices = append(slices.Clip(s.notices), rw.Notices...)
 	return rw, s.behind(err)
-}
-
-// ownErrors is said of a statement that uses released results.
-const ownErrors = "The released results that it uses have errors of their own, told before. Which rows they move is not in this error."
-
-// ownRanks is said of one that ranks rows by them.
-const ownRanks = "Its ranks are told by released values: tiles are of nearly equal size, and rows of equal value are in the same one."
-
-// ownGroups is said of one that uses a value of each group.
-const ownGroups = "Of a group that is not shown there is no value: it is NULL in all its rows."
-
-// remark is what is said of the answer behind the results that it uses.
-func (s *staging) remark() string {
-	said := ownErrors
-	if s.has(parser.PriorGroups) {
-		said += " " + ownGroups
-	}
-	if s.has(parser.PriorRanks) {
-		said += " " + ownRanks
-	}
-	return said
-}
-
-func (s *staging) has(f parser.PriorForm) bool {
-	return slices.ContainsFunc(s.text.stmt.Priors, func(p parser.Prior) bool { return p.Form == f })
 }
 
 // newStaging begins with nothing that is known.

@@ -73,7 +73,8 @@ func (b *beside) compare(ctx context.Context, sql string) error {
 	if _, refused := errors.AsType[*pgconn.PgError](err); err != nil && !refused {
 		return err
 	}
-	if !strings.HasPrefix(b.notice, "cost ") {
+	stated, cost, _ := strings.Cut("; "+b.notice, "; cost ")
+	if cost == "" {
 		return nil // refused, a setting, or nothing about protected rows
 	}
 	whole, _, _ := strings.Cut(sql, " LIMIT ") // the truth may have other rows first
@@ -81,9 +82,11 @@ func (b *beside) compare(ctx context.Context, sql string) error {
 	if err != nil {
 		return err
 	}
-	_, stated, _ := strings.Cut(b.notice, "; ")
-	stated, _, _ = strings.Cut(stated, "; ")
-	fmt.Printf("\n%s;\n%s\n", sql, stated)
+	if _, of, ok := strings.Cut(cost, "; "); ok {
+		of, _, _ = strings.Cut(of, "; ")
+		stated += "; " + of
+	}
+	fmt.Printf("\n%s;\n%s\n", sql, strings.TrimPrefix(stated, "; "))
 	return table(answer.beside(truth)...)
 }
 

@@ -1,0 +1,35 @@
+package proxy
+
+import (
+	"slices"
+
+	"dpproxy/parser"
+)
+
+// ownOutside is left out of the errors of a statement that uses released results.
+const ownOutside = "what the noise of released results moves"
+
+// ownErrors is said of a statement that uses released results.
+const ownErrors = "The released results that it uses have errors of their own, told before. Which rows they move is not in this error."
+
+// ownRanks is said of one that ranks rows by them.
+const ownRanks = "Its ranks are told by released values: tiles are of nearly equal size, and rows of equal value are in the same one."
+
+// ownGroups is said of one that uses a value of each group.
+const ownGroups = "Of a group that is not shown there is no value: it is NULL in all its rows."
+
+// remark is what is said of the answer behind the results that it uses.
+func (s *staging) remark() string {
+	said := ownErrors
+	if s.has(parser.PriorGroups) {
+		said += " " + ownGroups
+	}
+	if s.has(parser.PriorRanks) {
+		said += " " + ownRanks
+	}
+	return said
+}
+
+func (s *staging) has(f parser.PriorForm) bool {
+	return slices.ContainsFunc(s.text.stmt.Priors, func(p parser.Prior) bool { return p.Form == f })
+}
