@@ -57,8 +57,11 @@ func (p Plan) guard(ctx context.Context, tx pgx.Tx, s *catalog.Schema) error {
 	for _, problem := range p.Problems(s) {
 		faults = append(faults, fmt.Errorf("%v: %s", problem.Table, problem.Message))
 	}
-	derived, err := p.derived(ctx, tx, s)
-	return errors.Join(append(slices.Clip(faults), append(slices.Clip(derived), err)...)...)
+	derived, err := derived(ctx, tx, p, s)
+	for _, d := range derived {
+		faults = append(faults, d)
+	}
+	return errors.Join(append(slices.Clip(faults), err)...)
 }
 
 func unfitProtected(t *catalog.Table) string {
@@ -83,32 +86,6 @@ func unfitPublic(t *catalog.Table) string {
 		return "is under row security for the reader: some of its rows would be missing"
 	}
 	return ""
-}
-
-// derived finds public relations that depend on protected ones.
-func (p Plan) derived(ctx context.Context, tx pgx.Tx, s *catalog.Schema) ([]error, error) {
-	names := map[uint32]catalog.Name{}
-	var public, protected []uint32
-	for _, n := range p.Public {
-		public = append(public, s.Tables[n].OID)
-		names[s.Tables[n].OID] = n
-	}
-	for _, n := range p.barred() {
-		protected = append(protected, s.Tables[n].OID)
-		names[s.Tables[n].OID] = n
-	}
-	rows, err := tx.Query(ctx, reachSQL, public, protected, true)
-	if err != nil {
-		return nil, err
-	}
-	var faults []error
-	var from, to uint32
-	_, err = pgx.ForEachRow(rows, []any{&from, &to}, func() error {
-		faults = append(faults, fmt.Errorf(
-			"public table %v references, inherits from or is a view over the protected %v", names[from], names[to]))
-		return nil
-	})
-	return faults, err
 }
 
 // A Problem is a relation of the real database that is of another kind than the plan takes it for.
@@ -151,7 +128,10 @@ func (p Plan) unfitView(v *catalog.Table) string {
 	}
 	protected := false
 	for _, n := range v.Reads {
-		if !slices.Contains(p.names(), n) {
+		switch {
+		case slices.Contains(p.Local, n):
+			return fmt.Sprintf("the view reads %v, which is of the local model: no statement can name it", n)
+		case !slices.Contains(p.names(), n):
 			return fmt.Sprintf("the view reads %v, which is not in the policy", n)
 		}
 		protected = protected || slices.Contains(p.barred(), n)

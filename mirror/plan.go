@@ -20,6 +20,8 @@ type Plan struct {
 	Views []View
 	// Public relations are copied with their rows, and all analysts read them.
 	Public []catalog.Name
+	// Local are the tables of the local model: nothing of them is on the mirror but answers ([ShowLocal]).
+	Local []catalog.Name
 	// Analysts get a login role each.
 	Analysts []Analyst
 	// Site names the dpproxy whose mirror it is: another one's is refused, unless TakeOver is set.
@@ -112,7 +114,7 @@ func (p Plan) barred() []catalog.Name {
 // check refuses a plan that contradicts itself or names relations and roles that are not ours to make.
 func (p Plan) check() error {
 	seen := map[catalog.Name]bool{}
-	for _, n := range p.names() {
+	for _, n := range append(p.names(), p.Local...) {
 		if seen[n] {
 			return fmt.Errorf("table %v is listed twice", n)
 		}
