@@ -154,7 +154,7 @@ type Limits struct {
 	Connections        int           // sessions; 100
 	AnalystConnections int           // sessions of one analyst; as Connections
 	AddressConnections int           // sessions from one address; as Connections
-	FailedLogins       int           // from one address in a minute; 20
+	FailedLogins       int           // of one name from one address in a minute; 20
 	IdleSession        time.Duration // 24 h
 	IdleTransaction    time.Duration // 1 h
 	DataConnections    int           // connections to the protected database; 8

@@ -412,8 +412,8 @@ var limitKeys = []key[Limits]{
 	},
 	{
 		"failed_logins", "", count(maxFailedLogins, func(l *Limits, n int) { l.FailedLogins = n }), "`20`",
-		"Log-ins from one address within a minute with a wrong password, or with none behind the challenge, %s; " +
-			"after these it must wait, whoever it says it is.",
+		"Log-ins of one name from one address within a minute with a wrong password, or with none behind the challenge, %s; " +
+			"after these that name must wait there, others need not.",
 	},
 	{
 		"idle_session_timeout", "", duration(func(l *Limits, d time.Duration) { l.IdleSession = d }), "`24h`",

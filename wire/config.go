@@ -26,6 +26,9 @@ type Config struct {
 	// MockKey derives the salts that unknown users are shown. With the same key they
 	// stay the same over a restart, as the salts of known users do. Empty: a random one.
 	MockKey []byte
+	// Iterations has the SCRAM iterations of each verifier that there is, in any order: an unknown user shows one of
+	// them, so that a number that few have tells nobody from others. Empty: Postgres's default.
+	Iterations []int
 	// TLS is offered to clients that ask for it; nil answers no. Its ClientCAs and
 	// ClientAuth say which certificates of clients are taken.
 	TLS *tls.Config
@@ -47,7 +50,7 @@ type Limits struct {
 	AddressConnections int           // sessions from one address; default as Connections
 	Logins             int           // connections not yet logged in; default 200
 	AddressLogins      int           // of these, from one address; default 100
-	FailedLogins       int           // wrong passwords and proofs that did not come, from one address in FailedTime; default 20
+	FailedLogins       int           // wrong proofs, and proofs that did not come, of one user from one address in FailedTime; default 20
 	FailedTime         time.Duration // default 1 min
 	LoginTime          time.Duration // from accept to the end of log-in; default 10 s
 	DialTime           time.Duration // for opening the mirror session; default 10 s
@@ -60,7 +63,6 @@ type Limits struct {
 	Portals            int           // named portals of a session; default 1000
 	Pipeline           int           // requests sent ahead of their replies; default 10000
 	PrivateBytes       int           // the replies to one private query; default 64 MiB
-	MockIterations     int           // SCRAM iterations shown for unknown users; default 4096
 }
 
 // defaultIterations is Postgres's own number of SCRAM iterations.
@@ -95,6 +97,5 @@ func (l Limits) withDefaults() Limits {
 	number(&l.Portals, 1000)
 	number(&l.Pipeline, 10000)
 	number(&l.PrivateBytes, 64<<20)
-	number(&l.MockIterations, defaultIterations)
 	return l
 }

@@ -152,6 +152,9 @@ func (p *peer) copyFrom(in *reader, size int) error {
 // lingerTime bounds the wait for a client to read its last message.
 const lingerTime = time.Second
 
+// turnedTime is the same for one that makes room for others: there can be many of these.
+const turnedTime = lingerTime / 10
+
 // closeWrite says that nothing more comes. A connection that is closed while
 // the peer still sends is reset, and the peer may not read its last message.
 func closeWrite(c net.Conn) {

@@ -6,8 +6,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,18 +121,28 @@ func (v *Server) credentials(ctx context.Context, config *Config, user string) (
 		h.Write([]byte(purpose + "\x00" + user))
 		return h.Sum(nil)
 	}
+	iterations := mockIterations(config.Iterations, derive("iterations"))
 	return scram.StoredCredentials{
-		KeyFactors: scram.KeyFactors{Salt: string(derive("salt")[:saltBytes]), Iters: config.Limits.MockIterations},
+		KeyFactors: scram.KeyFactors{Salt: string(derive("salt")[:saltBytes]), Iters: iterations},
 		StoredKey:  derive("stored"),
 		ServerKey:  derive("server"),
 	}, nil
 }
 
+// mockIterations is one of the numbers that verifiers have, chosen by a digest: as often each as verifiers have it.
+func mockIterations(all []int, digest []byte) int {
+	if len(all) == 0 {
+		return defaultIterations
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[binary.BigEndian.Uint64(digest)%uint64(len(sorted))]
+}
+
 // authenticate lets the client prove that they are the user: by a certificate, or by a
-// password. An address from which too many proofs were wrong or did not come must
-// wait, for any user.
+// password. An address from which too many proofs for a user were wrong or did not come must
+// wait, for that user.
 func (v *Server) authenticate(ctx context.Context, c *connection, p *peer) error {
-	if err := v.admission.mayTry(c.address, c.config.Limits); err != nil {
+	if err := v.attempts.may(attemptOf(c.address, c.user), c.config.Limits); err != nil {
 		return err
 	}
 	if c.shown != nil && c.config.Certificate != nil && c.config.Certificate(c.user, c.shown) {
@@ -165,13 +177,15 @@ func (v *Server) checkPassword(ctx context.Context, c *connection, p *peer) erro
 
 // prove answers the client's first message with a challenge, and returns the signature that
 // answers the right proof. A client that sees a challenge and does not prove anything counts as one
-// that was wrong; while verifiers cannot be read, that is not the client's fault.
+// that was wrong; that verifiers cannot be read, or that others need its place, is not the client's fault.
 func (v *Server) prove(ctx context.Context, c *connection, p *peer, first string) (signature string, err error) {
-	if err := v.admission.prove(ctx, c.address, c.config.Limits); err != nil {
+	v.lobby.heard(c.guest)
+	of := attemptOf(c.address, c.user)
+	if err := v.attempts.prove(ctx, of, c.config.Limits); err != nil {
 		return "", err
 	}
 	failed := true
-	defer func() { v.admission.settle(c.address, failed, c.config.Limits) }()
+	defer func() { v.attempts.settle(of, failed && !turnedAway(ctx), c.config.Limits) }()
 	denied := fatal(pgerr.InvalidPassword, "password authentication failed for user %q", c.user)
 	stored, err := v.credentials(ctx, c.config, c.user)
 	if err != nil {

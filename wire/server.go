@@ -23,12 +23,17 @@ type Server struct {
 	log       *slog.Logger
 	mockKey   []byte // where Config has none
 	sessions  *sessions
+	lobby     *lobby
+	attempts  *attempts
 	admission *admission
 }
 
 // NewServer returns a server; [Server.Serve] runs it.
 func NewServer(c Config) (*Server, error) {
-	v := &Server{log: c.Logger, mockKey: make([]byte, 32), sessions: newSessions(), admission: newAdmission()}
+	v := &Server{
+		log: c.Logger, mockKey: make([]byte, 32), sessions: newSessions(), lobby: newLobby(), attempts: newAttempts(),
+		admission: newAdmission(),
+	}
 	if v.log == nil {
 		v.log = slog.New(slog.DiscardHandler)
 	}
@@ -105,11 +110,10 @@ func (v *Server) accept(ctx, running context.Context, l net.Listener, all *sync.
 		}
 		moment := v.sessions.moment() // before the configuration is looked at, which is changed before users are disconnected
 		c := &connection{conn: frugal.Direct(conn), config: v.config.Load(), moment: moment, address: addressOf(conn)}
-		if !v.admission.arrive(c.address, c.config.Limits) {
-			conn.Close()
-			continue
-		}
-		all.Go(func() { v.handle(ctx, running, c) })
+		logIn, stop := context.WithCancelCause(ctx)
+		c.guest = &guest{address: c.address, turn: stop}
+		v.lobby.enter(c.guest, c.config.Limits)
+		all.Go(func() { v.handle(logIn, ctx, running, c) })
 	}
 }
 
@@ -132,12 +136,12 @@ func (v *Server) drain() {
 	}
 }
 
-// handle is the life of one connection. Serving ends when no new sessions are
+// handle is the life of one connection. LogIn ends when others need its place in the lobby, serving when no new sessions are
 // wanted, running when the present ones must end.
-func (v *Server) handle(serving, running context.Context, c *connection) {
+func (v *Server) handle(logIn, serving, running context.Context, c *connection) {
 	defer c.conn.Close()
 	defer v.recover("connection")
-	s, err := v.login(serving, c)
+	s, err := v.login(logIn, c)
 	if err != nil {
 		return
 	}
@@ -152,13 +156,12 @@ func (v *Server) handle(serving, running context.Context, c *connection) {
 // login takes a connection to where its first statement can come. An error has
 // been answered.
 func (v *Server) login(ctx context.Context, c *connection) (*relay, error) {
-	defer v.admission.gone(c.address)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	timer := time.AfterFunc(c.config.Limits.LoginTime, stop)
+	defer v.lobby.leave(c.guest)
+	defer c.guest.turn(nil)
+	timer := time.AfterFunc(c.config.Limits.LoginTime, func() { c.guest.turn(errDone) })
 	defer timer.Stop()
 	conn := c.conn // without TLS around it
-	unblock := context.AfterFunc(ctx, func() { conn.Close() })
+	unblock := context.AfterFunc(ctx, func() { c.interrupt(ctx, conn) })
 	s, err := v.tryLogin(ctx, c)
 	if !unblock() && err == nil {
 		s.close()
@@ -166,15 +169,32 @@ func (v *Server) login(ctx context.Context, c *connection) (*relay, error) {
 		v.admission.leave(c.address, c.user)
 		err = errDone
 	}
+	if turnedAway(ctx) {
+		_ = conn.SetReadDeadline(time.Time{}) // interrupt could set it
+		c.refuse(conn, errNoRoom, turnedTime)
+		return nil, errNoRoom
+	}
 	if f, ok := errors.AsType[*fatalError](err); ok {
 		v.log.Info("a log-in failed", "user", c.user[:min(len(c.user), longestName)], "remote", remote(conn), "code", f.told.Code.String())
-		linger := time.AfterFunc(lingerTime, func() { conn.Close() })
-		defer linger.Stop()
-		_, _ = c.conn.Write(encodeFatal(f.told)) // a client that has gone does not hear it
-		closeWrite(c.conn)
-		discard(c.conn)
+		c.refuse(conn, f, lingerTime)
 	}
 	return s, err
+}
+
+// refuse tells a client why it is not logged in, and lets it read that for a while.
+func (c *connection) refuse(plain net.Conn, why *fatalError, while time.Duration) {
+	linger := time.AfterFunc(while, func() { plain.Close() })
+	defer linger.Stop()
+	_, _ = c.conn.Write(encodeFatal(why.told)) // a client that has gone does not hear it
+	closeWrite(c.conn)
+	discard(c.conn)
+}
+
+// interrupt ends what a log-in reads. One that is turned away can still be told why.
+func (c *connection) interrupt(ctx context.Context, plain net.Conn) {
+	if !turnedAway(ctx) || plain.SetReadDeadline(time.Unix(1, 0)) != nil {
+		plain.Close()
+	}
 }
 
 func (v *Server) tryLogin(ctx context.Context, c *connection) (*relay, error) {
@@ -188,6 +208,7 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*relay, error) {
 		}
 		return nil, errDone
 	}
+	v.lobby.heard(c.guest)
 	c.user = start.user()
 	p := newPeer(c.conn, loginMessageBytes)
 	if n := start.negotiation(); n != nil {
@@ -201,6 +222,7 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*relay, error) {
 	if err := v.authenticate(ctx, c, p); err != nil {
 		return nil, err
 	}
+	v.lobby.leave(c.guest)
 	if err := v.admission.admit(c.address, c.user, c.config.Limits); err != nil {
 		return nil, err
 	}

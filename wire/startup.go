@@ -189,6 +189,7 @@ type connection struct {
 	conn    net.Conn
 	address string // whom admission counts it with
 	tls     bool
+	guest   *guest            // in the lobby, until it has logged in
 	user    string            // as it says
 	shown   *x509.Certificate // the client's, signed by an authority of the policy; nil if none
 	binding channelBinding

@@ -210,19 +210,14 @@ func (s authSite) annotateForm(err error) error {
 	return err
 }
 
-// mockIterations returns the iterations that most verifiers have: a login that does
-// not exist shows this number, which tells it from few others.
-func mockIterations(verifiers []string) int {
-	count := map[int]int{}
-	most := 0
+// iterations returns the iterations of all verifiers.
+func iterations(verifiers []string) (all []int) {
 	for _, v := range verifiers {
-		n := wire.Iterations(v)
-		count[n]++
-		if n > 0 && (count[n] > count[most] || most == 0) {
-			most = n
+		if n := wire.Iterations(v); n > 0 {
+			all = append(all, n)
 		}
 	}
-	return most
+	return all
 }
 
 // tryAuthQuery asks the query for every analyst who needs it, and reports whom it has a

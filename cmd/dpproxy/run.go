@@ -25,6 +25,7 @@ import (
 	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
+	"dpproxy/proxy/settings"
 	"dpproxy/proxy/survey"
 	"dpproxy/wire"
 )
@@ -286,15 +287,18 @@ func (s *host) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Q
 			return slices.Contains(certificates[user], shown.Subject.CommonName)
 		},
 		Dial: func(ctx context.Context, login wire.Login) (*pgconn.PgConn, error) {
+			if err := settings.CheckLogin(login.Params); err != nil {
+				return nil, err
+			}
 			return s.keeper.open(ctx, s.mirrorPlan(), login.User, log, func(ctx context.Context) (*pgconn.PgConn, error) {
 				return s.dialMirror(ctx, login)
 			})
 		},
-		MockKey: s.secret.derive("mock log-in"),
+		MockKey:    s.secret.derive("mock log-in"),
+		Iterations: iterations(verifiers),
 		Limits: wire.Limits{
 			Connections: limits.Connections, UserConnections: limits.AnalystConnections, AddressConnections: limits.AddressConnections,
 			FailedLogins: limits.FailedLogins, IdleTime: limits.IdleSession, IdleTransaction: limits.IdleTransaction,
-			MockIterations: mockIterations(verifiers),
 		},
 	}
 	if s.policy.TLSCert != "" {

@@ -105,10 +105,11 @@ var psqlScripts = []struct {
 	{
 		"settings before they are set",
 		"SHOW dp.epsilon; SELECT current_setting('dp.epsilon')::float8 * 2 AS twice; SET dp.epsilon = 0.3; RESET ALL; SHOW dp.epsilon;" +
-			"SHOW dp.spend; SHOW dp.max_rows; DISCARD ALL; SHOW dp.mechanism; SELECT count(*) FROM patients; SET dp.epsilon = '0.3 ';",
+			"SHOW dp.spend; SHOW dp.max_rows; DISCARD ALL; SHOW dp.mechanism; SELECT count(*) FROM patients;" +
+			"SET dp.epsilon = E'0.3 \\t'; SET dp.epsilon = '0.3 '; SELECT count(*) FROM patients;",
 		[]string{
-			`dp.epsilon *\n-+\n 0\.1 \n`, `twice *\n-+\n +0\.2\n`, `RESET\n`, ` 0\.1 \n`, `always`, `dp.max_rows`, `DISCARD ALL`, `auto`,
-			`cost ε=0.1`, `ERROR: +invalid value for parameter "dp.epsilon": "0.3 "`,
+			`dp.epsilon *\n-+\n 0\.1\s+\n`, `twice *\n-+\n +0\.2\n`, `RESET\n`, ` 0\.1\s+\n`, `always`, `dp.max_rows`, `DISCARD ALL`,
+			`auto`, `cost ε=0.1`, `ERROR: +invalid value for parameter "dp.epsilon": "0.3 \\t"`, `SET`, `cost ε=0.3`,
 		},
 	},
 	{

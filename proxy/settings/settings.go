@@ -4,6 +4,7 @@ package settings
 
 import (
 	"cmp"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -129,9 +130,9 @@ func Names() []string {
 	return names
 }
 
-// shown ends the text of a default that sessions begin with. Postgres and its clients take numbers with a space behind them
-// for what they are, and no value that somebody sets needs one.
-const shown = " "
+// shown ends the text of a default that sessions begin with. Postgres and its clients take numbers with blanks behind them
+// for what they are, and no value that somebody sets ends with just these, be it padded.
+const shown = " \t"
 
 // Shown returns the settings as sessions begin with them, so that SHOW and current_setting know them before a SET: to Parse
 // these texts are no settings, and the defaults of tables hold. A setting without a default is empty.
@@ -157,7 +158,7 @@ func (s *Settings) Shown() map[string]string {
 	}
 	all := map[string]string{}
 	for _, name := range Names() {
-		all["dp."+name] = texts[name] + shown
+		all[prefix+name] = texts[name] + shown
 	}
 	return all
 }
@@ -318,15 +319,37 @@ func Check(set *parser.Setting) error {
 	if set.Reset {
 		value = ""
 	}
-	switch err := new(Settings).Parse(strings.TrimPrefix(set.Name, "dp."), value); {
-	case err == nil && strings.HasSuffix(value, shown): // which would be taken for a default
-		return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", set.Name, clip(value)).
-			WithHint("Write it without a space behind it.")
+	err := check(set.Name, value)
+	switch {
 	case err == nil:
 		return nil
 	case err.Code == pgerr.UndefinedObject:
 		return err.At(set.At)
-	default:
-		return err
 	}
+	return err
+}
+
+// CheckLogin refuses the settings that a client logs in with where one of class dp cannot be set.
+func CheckLogin(params map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		if err := check(name, params[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prefix begins the names of the settings.
+const prefix = "dp."
+
+func check(name, value string) *pgerr.Error {
+	err := new(Settings).Parse(strings.TrimPrefix(name, prefix), value)
+	if err == nil && strings.HasSuffix(value, shown) { // which would be taken for a default
+		return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", clip(name), clip(value)).
+			WithHint("Write it without blanks behind it.")
+	}
+	return err
 }

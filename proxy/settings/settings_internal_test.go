@@ -1,12 +1,14 @@
 package settings
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
 
 	"dpproxy/config"
 	"dpproxy/parser"
+	"dpproxy/pgerr"
 	"dpproxy/planner"
 )
 
@@ -111,13 +113,49 @@ func TestShown(t *testing.T) {
 		if set := new(Settings); !ok || set.Parse(name, text) != nil || *set != (Settings{}) {
 			t.Errorf("dp.%s: %q sets %+v", name, text, set)
 		}
-		if err := new(Settings).Parse(name, strings.TrimSuffix(text, " ")); err != nil {
+		if err := new(Settings).Parse(name, strings.TrimSuffix(text, shown)); err != nil {
 			t.Errorf("dp.%s: %q: %v", name, text, err)
 		}
 	}
-	if len(texts) != len(Names()) || texts["dp.epsilon"] != "0.1 " || texts["dp.confidence"] != "0.95 " || texts["dp.error"] != "20 " ||
-		texts["dp.max_epsilon"] != "0.5 " || texts["dp.max_rows"] != " " || texts["dp.refine"] != "on " {
+	for name, want := range map[string]string{
+		"epsilon": "0.1", "confidence": "0.95", "error": "20", "max_epsilon": "0.5", "max_rows": "", "refine": "on",
+	} {
+		if got := texts["dp."+name]; got != want+shown {
+			t.Errorf("dp.%s begins as %q", name, got)
+		}
+	}
+	if len(texts) != len(Names()) {
 		t.Errorf("%q", texts)
+	}
+}
+
+// TestBlanks holds that blanks around a value are none of it, in whatever way it was set.
+func TestBlanks(t *testing.T) {
+	for _, text := range []string{"1e-12 ", " 1e-12", "1e-12\t", "1e-12   ", "\t1e-12\n"} {
+		s := Settings{EpsilonPico: 5}
+		if err := s.Parse("epsilon", text); err != nil || s.EpsilonPico != 1 {
+			t.Errorf("%q: %d, %v", text, s.EpsilonPico, err)
+		}
+	}
+}
+
+// TestLogin refuses what cannot be set in a start-up packet as in a SET.
+func TestLogin(t *testing.T) {
+	var none pgerr.Code
+	for text, want := range map[string]pgerr.Code{
+		"dp.epsilon=0.5": none, "dp.epsilon=0.5 ": none, "dp.spend=never": none, "timezone=UTC": none, "dp.max_rows=": none,
+		"dp.spendd=never": pgerr.UndefinedObject, "dp.=1": pgerr.UndefinedObject, "dp.epsilon=5e-13": pgerr.InvalidParameterValue,
+		"dp.epsilon=0.5" + shown: pgerr.InvalidParameterValue, "dp.notice=maybe": pgerr.InvalidParameterValue,
+	} {
+		name, value, _ := strings.Cut(text, "=")
+		err := CheckLogin(map[string]string{"application_name": "psql", "dp.notice": "off", name: value})
+		var got pgerr.Code
+		if refused, ok := errors.AsType[*pgerr.Error](err); ok {
+			got = refused.Code
+		}
+		if got != want {
+			t.Errorf("%q: %v, want %v", text, err, want)
+		}
 	}
 }
 
@@ -165,7 +203,7 @@ func TestBadSettings(t *testing.T) {
 		{"refine", "perhaps"},
 		{"rows", "some"},
 		{"spend", "ask"},
-		{"epsilon", "0.25 "},
+		{"epsilon", "0.25" + shown},
 	} {
 		err := Check(&parser.Setting{Name: "dp." + bad[0], Value: bad[1]})
 		if err == nil || !strings.Contains(err.Error(), `"dp.`+bad[0]+`"`) {
