@@ -47,8 +47,8 @@ type Table struct {
 	Columns []Column // in attnum order, dropped ones left out
 	Keys    []Key
 	Foreign []ForeignKey
-	// Loose are foreign keys that rows need not satisfy: not validated, not enforced, or of
-	// periods. They say which rows belong together, and prove nothing.
+	// Loose are foreign keys that rows need not satisfy: not validated, not enforced, of
+	// periods, or of some partitions alone. They say which rows belong together, and prove nothing.
 	Loose []ForeignKey
 	// Constraints are the primary-key and unique constraints, Indexes the other
 	// indexes, as the mirror shows them: those whose text could hold values, in a
@@ -59,7 +59,8 @@ type Table struct {
 	Sorted []Index
 	// RowSecurity says that row security is enabled for the reader.
 	RowSecurity bool
-	// Parents and Children are legacy inheritance or partition links.
+	// Parents are the tables that this one inherits from, or is a partition of; Children are those that inherit from it, or
+	// its partitions, at any depth.
 	Parents, Children []Name
 	// PartitionOf is the partitioned table of the policy that lists this partition:
 	// they have one policy, one unit and one budget. It is zero for other tables.
@@ -85,6 +86,19 @@ func (t *Table) Column(name string) (*Column, bool) {
 		return nil, false
 	}
 	return &t.Columns[i], true
+}
+
+// KeysHold reports whether keys and foreign keys hold of all rows that a read of the table sees. A key of a partitioned table holds
+// in each partition and across them; a key of a table says nothing of the tables that inherit from it.
+func (t *Table) KeysHold() bool { return t.Kind == 'p' || t.Kind == 'r' && len(t.Children) == 0 }
+
+// AddForeign notes a foreign key; holds says whether rows satisfy it.
+func (t *Table) AddForeign(f ForeignKey, holds bool) {
+	if holds {
+		t.Foreign = append(t.Foreign, f)
+	} else {
+		t.Loose = append(t.Loose, f)
+	}
 }
 
 // Scope returns the table whose budget a read of the table debits: its own, or that
@@ -175,7 +189,7 @@ type Index struct {
 }
 
 // A Key is a unique index that proves uniqueness: unique, valid, ready,
-// immediate, without predicate and expressions.
+// immediate, without predicate and expressions. That of a partitioned table is so on each partition.
 type Key struct {
 	Name    string
 	Columns []string
@@ -188,6 +202,19 @@ type ForeignKey struct {
 	Columns    []string
 	References Name
 	Target     []string
-	// Definition is the constraint as Postgres prints it, actions included.
+	// Definition is the constraint as Postgres prints it, actions included; it is empty where the table itself has none.
 	Definition string
+}
+
+// Same reports whether the same columns refer to the same others, whatever their order.
+func (f ForeignKey) Same(other ForeignKey) bool {
+	if f.References != other.References || len(f.Columns) != len(other.Columns) {
+		return false
+	}
+	for i, column := range f.Columns {
+		if j := slices.Index(other.Columns, column); j < 0 || other.Target[j] != f.Target[i] {
+			return false
+		}
+	}
+	return true
 }

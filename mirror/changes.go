@@ -181,11 +181,7 @@ func (d *differences) keys(was, has *catalog.Table) {
 }
 
 func (d *differences) foreign(was, has *catalog.Table) {
-	in := func(all []catalog.ForeignKey, f catalog.ForeignKey) bool {
-		return slices.ContainsFunc(all, func(other catalog.ForeignKey) bool {
-			return other.References == f.References && slices.Equal(other.Columns, f.Columns) && slices.Equal(other.Target, f.Target)
-		})
-	}
+	in := func(all []catalog.ForeignKey, f catalog.ForeignKey) bool { return slices.ContainsFunc(all, f.Same) }
 	for _, f := range slices.Concat(was.Foreign, was.Loose) {
 		text := fmt.Sprintf("the foreign key (%s) to %s", strings.Join(f.Columns, ", "), f.References)
 		switch {

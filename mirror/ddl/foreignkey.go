@@ -13,7 +13,7 @@ func ForeignKeys(t *catalog.Table, s *catalog.Schema) []Object {
 	var objects []Object
 	for _, f := range t.Foreign {
 		target := s.Tables[f.References]
-		if target == nil || !provesUnique(target, f.Target) {
+		if f.Definition == "" || target == nil || !provesUnique(target, f.Target) {
 			continue
 		}
 		name := quote.Name(t.Name)

@@ -18,9 +18,9 @@ import (
 // column, and the keys, each by the columns that it is an index of. The digests, of which [Links] is the second,
 // change with the name, these columns with their
 // types and enum labels, these keys (as long as one valid index proves a key it is there), the foreign keys and
-// whether the triggers that enforce them fire, row security (also whether it applies to the reader), inheritance
-// and partition links, policies and rules of the relation. Plans name no column that came
-// later, and a key more says nothing against another. CHECK and exclusion constraints prove
+// whether the triggers that enforce them fire, its partitions or children with their foreign keys and how they are stored, row
+// security (also whether it applies to the reader), inheritance and partition links, policies and rules of the relation.
+// Plans name no column that came later, and a key more says nothing against another. CHECK and exclusion constraints prove
 // nothing, nor do other indexes, and the foreign keys of other tables to this one are facts about those. Of the
 // constraints that NOT NULL is from Postgres 18 on, it is the columns that count, and whether rows were checked.
 //
@@ -112,7 +112,7 @@ const NotUnchanged = "22P02"
 // fingerprintSQL is the query of FingerprintOf with the relations, as rows, in the place of $1. It
 // reads columns of the catalogue and deparses nothing, so that it is cheap enough
 // to run before each protected read.
-const fingerprintSQL = `
+var fingerprintSQL = `
 SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, pg_catalog.concat(pg_catalog.md5(pg_catalog.concat_ws('/',
   (SELECT pg_catalog.string_agg(ROW(a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation,
             a.attgenerated, ` + typeText + `)::text, ',' ORDER BY a.attnum)
@@ -121,15 +121,12 @@ SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, pg_catalog.concat
   (SELECT pg_catalog.string_agg(DISTINCT ` + keyText + `, ',')
      FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND ` + provingIndex + `
       AND ` + keyText + ` = ANY (pg_catalog.string_to_array(was.keys, ','))),
-  'foreign', (SELECT pg_catalog.string_agg(ROW(k.conname, pg_catalog.to_jsonb(k) OPERATOR(pg_catalog.->>) 'conperiod', ` +
-	`k.convalidated, k.confrelid, k.conkey, k.confkey,
-            (SELECT pg_catalog.string_agg(DISTINCT t.tgenabled::text, ',') FROM pg_catalog.pg_trigger t WHERE t.tgconstraint = k.oid)
-            )::text, ',' ORDER BY k.conname, k.confrelid)
-     FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'f'),
+  'foreign', ` + foreignText("c.oid", ofItself) + `,
   'unchecked', (SELECT pg_catalog.string_agg(k.conkey::text, ',' ORDER BY k.conkey)
      FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND NOT k.convalidated),
-  'children', (SELECT pg_catalog.string_agg(h.inhrelid::text, ',' ORDER BY h.inhrelid)
-     FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid))), '.', pg_catalog.md5(pg_catalog.concat_ws('/',
+  ` + idleText + `,
+  'children', ` + childrenText + `,
+  CASE WHEN c.relam NOT IN (0, 2) THEN pg_catalog.concat('method', c.relam) END)), '.', pg_catalog.md5(pg_catalog.concat_ws('/',
   ROW(n.nspname, c.relname, c.relkind, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity,
       pg_catalog.row_security_active(c.oid), c.relispartition)::text,
   'parents', (SELECT pg_catalog.string_agg(h.inhparent::text, ',' ORDER BY h.inhparent)
@@ -146,9 +143,40 @@ CROSS JOIN LATERAL (SELECT coalesce(given.columns, c.relnatts) AS columns, coale
   (SELECT pg_catalog.string_agg(DISTINCT ` + keyText + `, ',')
      FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND ` + provingIndex + `), '-') AS keys OFFSET 0) AS was`
 
-// provingIndex holds for an index i that proves a key of its table, but for its operator classes and collations.
+// provingIndex holds for an index i that proves a key of its table, but for its operator classes and collations, and for its
+// partitions.
 const provingIndex = `i.indisunique AND i.indisvalid AND i.indisready AND i.indislive AND i.indimmediate
       AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL`
+
+// foreignText writes the foreign keys k of a relation that meet a condition, each with the states of the triggers that enforce it.
+func foreignText(relation, which string) string {
+	return `(SELECT pg_catalog.string_agg(ROW(k.conname, pg_catalog.to_jsonb(k) OPERATOR(pg_catalog.->>) 'conperiod',
+            k.convalidated, k.confrelid, k.conkey, k.confkey,
+            (SELECT pg_catalog.string_agg(DISTINCT t.tgenabled::text, ',') FROM pg_catalog.pg_trigger t WHERE t.tgconstraint = k.oid)
+            )::text, ',' ORDER BY k.conname, k.confrelid)
+     FROM pg_catalog.pg_constraint k WHERE k.conrelid = ` + relation + ` AND k.contype = 'f' AND ` + which + `)`
+}
+
+// idleText writes the foreign keys of a relation c, or of a table that it is a partition of, some of whose triggers do not fire:
+// a key to a partitioned table has triggers on each partition of that.
+const idleText = `(SELECT 'idle ' || pg_catalog.string_agg(DISTINCT k.oid::text, ',' ORDER BY k.oid::text)
+     FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_trigger t ON t.tgconstraint = k.oid AND t.tgenabled NOT IN ('O', 'A')
+    WHERE k.contype = 'f' AND k.conrelid = ANY (c.oid || CASE WHEN c.relispartition
+      THEN ARRAY(SELECT up.relid::pg_catalog.oid FROM pg_catalog.pg_partition_ancestors(c.oid) AS up) END))`
+
+// childrenText writes the partitions of a relation c, or the tables that inherit from it, at any depth: how each is stored, its
+// foreign keys, and its parts of unique indexes of c that are not valid.
+var childrenText = `CASE WHEN c.relhassubclass THEN (
+  WITH RECURSIVE below(oid, parent) AS (
+    SELECT h.inhrelid, h.inhparent FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid AND ` + attached + `
+    UNION
+    SELECT h.inhrelid, h.inhparent FROM below JOIN pg_catalog.pg_inherits h ON h.inhparent = below.oid AND ` + attached + `)
+  SELECT pg_catalog.string_agg(ROW(below.oid, below.parent, d.relkind, d.relam, ` + foreignText("below.oid", "true") + `,
+           (SELECT pg_catalog.string_agg(i.indexrelid::text, ',' ORDER BY i.indexrelid) FROM pg_catalog.pg_index i
+             WHERE i.indrelid = below.oid AND i.indisunique AND NOT (i.indisvalid AND i.indisready AND i.indislive)
+               AND EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhrelid = i.indexrelid)))::text,
+         ',' ORDER BY below.oid, below.parent)
+    FROM below JOIN pg_catalog.pg_class d ON d.oid = below.oid) END`
 
 // keyText writes the columns, operator classes and collations of an index i in digits.
 const keyText = `pg_catalog.translate(pg_catalog.concat_ws('.', i.indnkeyatts, i.indkey, i.indclass, i.indcollation), ' ', '-')`

@@ -11,7 +11,8 @@ import (
 
 // keys lists the indexes that prove uniqueness. An index with an operator class or collation
 // of its own may call other values equal than the column's type does; that of a temporal
-// key (WITHOUT OVERLAPS) says only that periods do not overlap.
+// key (WITHOUT OVERLAPS) says only that periods do not overlap. A key of a partitioned table holds
+// across partitions if equal values are in one partition.
 func (r *reader) keys(ctx context.Context) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT i.indrelid, c.relname, i.indisprimary, array_agg(a.attname::text ORDER BY k.n)
@@ -19,7 +20,7 @@ func (r *reader) keys(ctx context.Context) error {
 		CROSS JOIN generate_series(0, i.indnkeyatts - 1) AS k(n)
 		JOIN pg_opclass o ON o.oid = i.indclass[k.n]
 		JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n]
-		WHERE i.indrelid = ANY ($1) AND `+provingIndex+`
+		WHERE i.indrelid = ANY ($1) AND `+provingIndex+` AND `+everywhereSQL+` AND `+gatheredSQL+`
 		GROUP BY i.indexrelid, i.indrelid, c.relname, i.indisprimary
 		HAVING bool_and(o.opcdefault AND i.indcollation[k.n] = a.attcollation)
 		ORDER BY i.indrelid, i.indisprimary DESC, c.relname`, r.oids)
@@ -36,41 +37,28 @@ func (r *reader) keys(ctx context.Context) error {
 	return err
 }
 
-// foreignKeys lists foreign keys: those that hold are validated ones whose triggers all fire.
-// One that is not enforced is never validated; one of periods (PERIOD) says that rows cover
-// a time, not that there is one. A key to a partitioned table has one more entry for each
-// partition; those are left out.
-func (r *reader) foreignKeys(ctx context.Context) error {
-	rows, err := r.tx.Query(ctx, `
-		SELECT k.conrelid, k.conname, n.nspname, c.relname,
-			(SELECT array_agg(a.attname::text ORDER BY u.i) FROM unnest(k.conkey) WITH ORDINALITY u(num, i)
-				JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.num),
-			(SELECT array_agg(a.attname::text ORDER BY u.i) FROM unnest(k.confkey) WITH ORDINALITY u(num, i)
-				JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.num),
-			pg_get_constraintdef(k.oid),
-			k.convalidated AND to_jsonb(k) ->> 'conperiod' IS DISTINCT FROM 'true'
-				AND NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgconstraint = k.oid AND t.tgenabled NOT IN ('O', 'A'))
-		FROM pg_constraint k JOIN pg_class c ON c.oid = k.confrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE k.conrelid = ANY ($1) AND k.contype = 'f'
-			AND NOT EXISTS (SELECT FROM pg_constraint up WHERE up.oid = k.conparentid AND up.conrelid = k.conrelid)
-		ORDER BY k.conrelid, k.conname`, r.oids)
-	if err != nil {
-		return err
-	}
-	var relation uint32
-	var f catalog.ForeignKey
-	var holds bool
-	into := []any{&relation, &f.Name, &f.References.Schema, &f.References.Name, &f.Columns, &f.Target, &f.Definition, &holds}
-	_, err = pgx.ForEachRow(rows, into, func() error {
-		found := f
-		found.Columns, found.Target = slices.Clone(f.Columns), slices.Clone(f.Target)
-		t := r.byOID[relation]
-		if holds {
-			t.Foreign = append(t.Foreign, found)
-		} else {
-			t.Loose = append(t.Loose, found)
-		}
-		return nil
-	})
-	return err
-}
+// everywhereSQL holds for an index i that proves a key if a part of it does so in each partition of its table, at any depth.
+// Servers before 15.4 and 14.9 attach partitions whose own index is not valid.
+const everywhereSQL = `NOT EXISTS (
+		WITH RECURSIVE part(relation, index) AS (
+			SELECT h.inhrelid, ` + partSQL + ` FROM (SELECT i.indrelid, i.indexrelid) AS part(relation, index)
+			JOIN pg_inherits h ON h.inhparent = part.relation AND ` + attached + `
+			JOIN pg_class d ON d.oid = h.inhrelid AND d.relispartition
+			UNION
+			SELECT h.inhrelid, ` + partSQL + ` FROM part JOIN pg_inherits h ON h.inhparent = part.relation AND ` + attached + `)
+		SELECT FROM part WHERE part.index IS NULL)`
+
+// partSQL selects the part of the index part.index in the partition of a row h of pg_inherits, if it proves a key.
+const partSQL = `(SELECT min(i.indexrelid) FROM pg_inherits y JOIN pg_index i ON i.indexrelid = y.inhrelid AND i.indrelid = h.inhrelid
+		WHERE y.inhparent = part.index AND ` + provingIndex + `)`
+
+// gatheredSQL holds for an index i unless its table, or a partition of it, is partitioned by an operator class of its own or by
+// another collation than that of a column whose equal values can differ: equal values could be in two partitions.
+const gatheredSQL = `NOT EXISTS (
+		WITH RECURSIVE part(oid) AS (SELECT i.indrelid UNION SELECT h.inhrelid FROM part JOIN pg_inherits h ON h.inhparent = part.oid)
+		SELECT FROM part JOIN pg_partitioned_table t ON t.partrelid = part.oid CROSS JOIN generate_series(0, t.partnatts - 1) AS p(n)
+		JOIN pg_opclass o ON o.oid = t.partclass[p.n]
+		LEFT JOIN pg_attribute a ON a.attrelid = t.partrelid AND a.attnum = t.partattrs[p.n]
+		LEFT JOIN pg_collation l ON l.oid = a.attcollation
+		WHERE NOT o.opcdefault OR a.attnum IS NULL
+			OR NOT coalesce(l.collisdeterministic, true) AND t.partcollation[p.n] <> a.attcollation)`

@@ -49,7 +49,9 @@ func Read(ctx context.Context, tx pgx.Tx, of Relations) (*catalog.Schema, error)
 	if r.schema.Collations, err = collations(ctx, tx, r.oids); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{r.keys, r.constraints, r.indexes, r.sorted, r.foreignKeys, r.links} {
+	parts := func(ctx context.Context) error { return below(ctx, r) }
+	foreign := func(ctx context.Context) error { return foreignKeys(ctx, r) }
+	for _, step := range []func(context.Context) error{r.links, parts, r.keys, r.constraints, r.indexes, r.sorted, foreign} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

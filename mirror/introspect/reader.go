@@ -13,10 +13,16 @@ type reader struct {
 	byOID  map[uint32]*catalog.Table
 	oids   []uint32
 	known  map[catalog.Name]*catalog.Table
+	// parts are the tables that are partitioned into a relation, by its OID, and leaves the OIDs of the partitions of a table
+	// that hold its rows.
+	parts  map[uint32][]*catalog.Table
+	leaves map[*catalog.Table][]uint32
 }
 
 func newReader(tx pgx.Tx, known map[catalog.Name]*catalog.Table) *reader {
-	return &reader{tx: tx, known: known, byOID: map[uint32]*catalog.Table{}, schema: &catalog.Schema{
-		Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{},
-	}}
+	return &reader{
+		tx: tx, known: known, byOID: map[uint32]*catalog.Table{},
+		parts: map[uint32][]*catalog.Table{}, leaves: map[*catalog.Table][]uint32{},
+		schema: &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{}},
+	}
 }

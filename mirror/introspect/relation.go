@@ -60,7 +60,7 @@ func (r *reader) links(ctx context.Context) error {
 		if t := r.byOID[child]; t != nil {
 			t.Parents = append(t.Parents, parentName)
 		}
-		if t := r.byOID[parent]; t != nil {
+		if t := r.byOID[parent]; t != nil && t.Kind != 'p' { // see below
 			t.Children = append(t.Children, childName)
 		}
 		return nil

@@ -28,11 +28,11 @@ func (t *Table) UnitIndex(columns []string) bool {
 // Indexed reports whether an index holds all values of the column: Postgres keeps them below
 // a third of a page, compressed.
 func (t *Table) Indexed(name string) bool {
-	if t.Source.Kind != 'r' || len(t.Source.Children) > 0 {
+	if !t.Source.KeysHold() {
 		return false
 	}
 	return slices.ContainsFunc(t.Source.Keys, func(k catalog.Key) bool { return slices.Contains(k.Columns, name) }) ||
-		slices.ContainsFunc(t.sorted, func(i catalog.Index) bool { return slices.Contains(i.Columns, name) })
+		t.Source.Kind == 'r' && slices.ContainsFunc(t.sorted, func(i catalog.Index) bool { return slices.Contains(i.Columns, name) })
 }
 
 // Begins reports whether an index of the table begins with the column.

@@ -179,7 +179,7 @@ func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 
 // lookups returns the columns that tell a row of the table, and those by which a row of another table is always found.
 func (t *Table) lookups() (unique []string, parents map[string]string) {
-	if t.Source.Kind != 'r' || len(t.Source.Children) > 0 {
+	if !t.Source.KeysHold() {
 		return nil, nil
 	}
 	for i := range t.Columns {
@@ -206,8 +206,7 @@ func (t *Table) unitKeys() map[string]string {
 	}
 	keys := map[string]string{}
 	note := func(column string, of *Table, key string) {
-		whole := of.Source.Kind == 'r' && len(of.Source.Children) == 0
-		if whole && hasKey(of.Source, []string{key}) && !t.Hides(column) {
+		if of.Source.KeysHold() && hasKey(of.Source, []string{key}) && !t.Hides(column) {
 			keys[column] = of.Name.String() + "." + key
 		}
 	}

@@ -37,11 +37,10 @@ func (f *funcDeps) matched() *funcDeps {
 }
 
 // keys returns the candidate keys of a table, as indices of its columns: of unique
-// indexes whose columns are all NOT NULL. An index of a partitioned table or of one with
-// inheritance children is not taken as a proof.
+// indexes whose columns are all NOT NULL.
 func (r *relation) keys() [][]int {
 	src := r.table.Source
-	if src.Kind != 'r' || len(src.Children) > 0 {
+	if !src.KeysHold() {
 		return nil
 	}
 	var keys [][]int

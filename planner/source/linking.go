@@ -48,13 +48,12 @@ func end(j *joined, c, other *scalar.Column) sqltext.End {
 	return e
 }
 
-// refers reports whether a foreign key of one column, without NULL, refers to a column of another relation. It says nothing
-// of the rows of inheritance children.
+// refers reports whether a foreign key of one column, without NULL, refers to a column of another relation.
 func refers(from *relation, column string, to *relation, key string) bool {
 	if from.rows != nil || from.listed || to.rows != nil || to.listed || to.only {
 		return false
 	}
-	if src := from.table.Source; src.Kind == 'r' && len(src.Children) > 0 {
+	if !from.table.Source.KeysHold() {
 		return false
 	}
 	c, ok := from.table.Source.Column(column)

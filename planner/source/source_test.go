@@ -17,8 +17,8 @@ import (
 )
 
 // The shop has customers with one row each; orders, of which items are lines; profiles, at
-// most one for each customer. Some tables have keys that prove nothing: emails a
-// nullable one, logins one of a partitioned table. Defects and clicks hang on keys of two columns, clicks on that of the
+// most one for each customer. The key of emails proves nothing, since it is nullable; that of logins is one of a
+// partitioned table. Defects and clicks hang on keys of two columns, clicks on that of the
 // partitioned table. Cards had a partial index, which
 // is no key. Parts and makers are public, and so are rates, without a key, and old_parts,
 // whose key does not hold for its inheritance child.

@@ -1,0 +1,159 @@
+package introspect_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/catalog"
+	"dpproxy/mirror/introspect"
+)
+
+// partitionedSchema is a partitioned table p with two levels and a default partition, a table c that refers to it, and q, whose
+// partitions alone refer to others.
+const partitionedSchema = `CREATE TABLE cust (id int PRIMARY KEY, region text);
+CREATE TABLE p (id int, at date NOT NULL, cust_id int REFERENCES cust, note text, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+CREATE TABLE p_1 PARTITION OF p FOR VALUES FROM ('2024-01-01') TO ('2024-02-01');
+CREATE TABLE p_2 PARTITION OF p FOR VALUES FROM ('2024-02-01') TO ('2024-03-01') PARTITION BY RANGE (at);
+CREATE TABLE p_2a PARTITION OF p_2 FOR VALUES FROM ('2024-02-01') TO ('2024-02-15');
+CREATE TABLE p_rest PARTITION OF p DEFAULT;
+CREATE TABLE c (pid int NOT NULL, at date NOT NULL, qty int, FOREIGN KEY (at, pid) REFERENCES p (at, id));
+CREATE TABLE q (a int NOT NULL, b int NOT NULL, x int) PARTITION BY LIST (a);
+CREATE TABLE q_1 PARTITION OF q FOR VALUES IN (1); CREATE TABLE q_2 PARTITION OF q FOR VALUES IN (2);
+ALTER TABLE q_1 ADD CONSTRAINT one FOREIGN KEY (b) REFERENCES cust; ALTER TABLE q_2 ADD CONSTRAINT two FOREIGN KEY (b) REFERENCES cust;
+ALTER TABLE q_1 ADD CONSTRAINT alone FOREIGN KEY (x) REFERENCES cust;
+CREATE TABLE r (pid int, at date, FOREIGN KEY (pid, at) REFERENCES p_2a (id, at));`
+
+// proofsOf writes the keys, the foreign keys that hold, and behind a tilde those that need not.
+func proofsOf(t *catalog.Table) string {
+	var list []string
+	for _, k := range t.Keys {
+		list = append(list, "("+strings.Join(k.Columns, " ")+")")
+	}
+	for i, f := range slices.Concat(t.Foreign, t.Loose) {
+		loose := map[bool]string{true: "~"}[i >= len(t.Foreign)]
+		list = append(list, fmt.Sprintf("%s%s→%s(%s)", loose, strings.Join(f.Columns, " "), f.References.Name, strings.Join(f.Target, " ")))
+	}
+	slices.Sort(list)
+	return strings.Join(list, "; ")
+}
+
+// TestPartitions holds that keys and foreign keys of a partitioned table are those that hold on each of its partitions, and that a
+// change of one of these changes the fingerprint.
+func TestPartitions(t *testing.T) {
+	conn := clinic(t, start(t))
+	run(t, conn, partitionedSchema)
+	names := []catalog.Name{name("p"), name("c"), name("q"), name("r"), name("p_2a")}
+	idle := func(constraint, relation string) string {
+		return fmt.Sprintf(`UPDATE pg_trigger SET tgenabled = 'D' WHERE tgrelid = '%s'::regclass AND tgconstraint IN (
+			WITH RECURSIVE k AS (SELECT oid FROM pg_constraint WHERE conname = '%s' UNION ALL
+			SELECT c.oid FROM pg_constraint c JOIN k ON c.conparentid = k.oid) TABLE k)`, relation, constraint)
+	}
+	invalid := func(index string) string {
+		return "UPDATE pg_index SET indisvalid = false WHERE indexrelid = '" + index + "'::regclass"
+	}
+	pending := func(partition string) string { // as DETACH ... CONCURRENTLY leaves it that was interrupted
+		return "UPDATE pg_inherits SET inhdetachpending = true WHERE inhrelid = '" + partition + "'::regclass"
+	}
+	whole := map[string]string{
+		"p": "(id at); cust_id→cust(id)", "c": "at pid→p(at id)", "q": "b→cust(id); ~x→cust(id)",
+		"r": "pid at→p(id at); pid at→p_2(id at); pid at→p_2a(id at)", "p_2a": "(id at); cust_id→cust(id)",
+	}
+	other := func(more ...string) map[string]string {
+		m := map[string]string{}
+		for i := 0; i < len(more); i += 2 {
+			m[more[i]] = more[i+1]
+		}
+		return m
+	}
+	for _, c := range []struct {
+		change string
+		moved  string            // the tables whose fingerprint is another
+		proofs map[string]string // of those that have others
+	}{
+		{"SELECT", "", nil},
+		{"CREATE TABLE p_3 PARTITION OF p FOR VALUES FROM ('2024-03-01') TO ('2024-04-01')", "p", nil},
+		{"CREATE TABLE p_2b PARTITION OF p_2 FOR VALUES FROM ('2024-02-15') TO ('2024-03-01')", "p", nil},
+		{"ALTER TABLE p DETACH PARTITION p_1", "p", nil},
+		{"ALTER TABLE p DETACH PARTITION p_2", "p", other("r", "pid at→p_2(id at); pid at→p_2a(id at)")},
+		{pending("p_1"), "p", nil},
+		{pending("p_2"), "p", other("r", "pid at→p_2(id at); pid at→p_2a(id at)")},
+		{invalid("p_1_pkey"), "p", other("p", "cust_id→cust(id)")},
+		{invalid("p_2_pkey"), "p", other("p", "cust_id→cust(id)")},
+		{invalid("p_2a_pkey"), "p p_2a", other("p", "cust_id→cust(id)", "p_2a", "cust_id→cust(id)")},
+		{
+			"CREATE UNIQUE INDEX whole ON p (cust_id, at)", "",
+			other("p", "(cust_id at); (id at); cust_id→cust(id)", "p_2a", "(cust_id at); (id at); cust_id→cust(id)"),
+		},
+		{
+			"CREATE UNIQUE INDEX part ON ONLY p (cust_id, at); CREATE UNIQUE INDEX own ON p_1 (cust_id, at); " +
+				"ALTER INDEX part ATTACH PARTITION own", "", nil,
+		},
+		{
+			idle("p_cust_id_fkey", "p_1"), "p", other("p", "(id at); ~cust_id→cust(id)", "p_2a", "(id at); ~cust_id→cust(id)"),
+		},
+		{
+			idle("p_cust_id_fkey", "p"), "p p_2a", other("p", "(id at); ~cust_id→cust(id)", "p_2a", "(id at); ~cust_id→cust(id)"),
+		},
+		{idle("c_at_pid_fkey", "p_1"), "c", other("c", "~at pid→p(at id)")},
+		{"ALTER TABLE q_2 DROP CONSTRAINT two", "q", other("q", "~b→cust(id); ~x→cust(id)")},
+		{
+			"ALTER TABLE q_2 DROP CONSTRAINT two; ALTER TABLE q_2 ADD CONSTRAINT two FOREIGN KEY (b) REFERENCES cust NOT VALID", "q",
+			other("q", "~b→cust(id); ~x→cust(id)"),
+		},
+		{"ALTER TABLE q_2 ADD FOREIGN KEY (x) REFERENCES cust", "q", other("q", "b→cust(id); x→cust(id)")},
+		{"CREATE TABLE q_3 PARTITION OF q FOR VALUES IN (3)", "q", other("q", "~b→cust(id); ~x→cust(id)")},
+		{"UPDATE pg_class SET relam = 0 WHERE oid = 'p_1'::regclass", "p", nil}, // stored in another way
+	} {
+		tx, err := conn.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := introspect.Relations{Names: names}
+		before, err := introspect.Read(t.Context(), tx, of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, conn, "RESET search_path; "+c.change)
+		after, err := introspect.Read(t.Context(), tx, of)
+		if err != nil {
+			t.Fatalf("%s: %v", c.change, err)
+		}
+		was := map[uint32]string{}
+		for _, table := range before.Tables {
+			was[table.OID] = table.Fingerprint
+		}
+		now := narrowed(t, conn, was)
+		var moved []string
+		for _, n := range slices.Sorted(maps.Keys(whole)) {
+			want := whole[n]
+			if o, ok := c.proofs[n]; ok {
+				want = o
+			}
+			if got := proofsOf(after.Tables[name(n)]); got != want {
+				t.Errorf("%s: %s has %s, want %s", c.change, n, got, want)
+			}
+			if oid := before.Tables[name(n)].OID; now[oid] != was[oid] {
+				moved = append(moved, n)
+			}
+		}
+		if got := strings.Join(moved, " "); got != c.moved {
+			t.Errorf("%s: other fingerprints of %q, want %q", c.change, got, c.moved)
+		}
+		if err := tx.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := read(t, conn, name("p"), name("q"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]catalog.Name{name("p_1"), name("p_2"), name("p_2a"), name("p_rest")}, s.Tables[name("p")].Children); diff != "" {
+		t.Errorf("children:\n%s", diff)
+	}
+}
