@@ -141,17 +141,29 @@ func (f *Files) read(key Key) (*Release, error) {
 }
 
 // Put implements Store.
-func (f *Files) Put(_ context.Context, key Key, a Release) error {
+func (f *Files) Put(_ context.Context, key Key, a Release) (earlier *Release, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, ok := f.at[key]; ok {
-		return nil
+		return f.get(key)
 	}
 	if err := f.write(key, &a); err != nil {
-		return err
+		return nil, err
 	}
 	f.at[key] = f.recent.PushFront(key)
-	return f.evict()
+	return nil, f.evict()
+}
+
+// Claim implements Store: no other process draws what is remembered here.
+func (f *Files) Claim(_ context.Context, keys []Key) (Claim, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, key := range keys {
+		if _, ok := f.at[key]; ok {
+			return nil, ErrReleased
+		}
+	}
+	return ownClaim{}, nil
 }
 
 // Pay implements Store.

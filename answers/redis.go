@@ -64,23 +64,24 @@ func (r *Redis) touch(ctx context.Context, key Key) error {
 }
 
 // Put implements Store.
-func (r *Redis) Put(ctx context.Context, key Key, a Release) error {
+func (r *Redis) Put(ctx context.Context, key Key, a Release) (earlier *Release, err error) {
 	text, err := encode(&a)
 	if err != nil {
-		return fmt.Errorf("answers: %w", err)
+		return nil, fmt.Errorf("answers: %w", err)
 	}
 	first, err := r.client.SetNX(ctx, r.body(key), text, 0).Result()
 	if err != nil {
-		return fmt.Errorf("answers: %w", err)
+		return nil, fmt.Errorf("answers: %w", err)
 	}
-	if first {
-		for _, analyst := range a.Paid {
-			if err := r.client.SAdd(ctx, r.paid(key), digest(text)+" "+analyst).Err(); err != nil {
-				return fmt.Errorf("answers: %w", err)
-			}
+	if !first {
+		return r.Get(ctx, key)
+	}
+	for _, analyst := range a.Paid {
+		if err := r.client.SAdd(ctx, r.paid(key), digest(text)+" "+analyst).Err(); err != nil {
+			return nil, fmt.Errorf("answers: %w", err)
 		}
 	}
-	return errors.Join(r.touch(ctx, key), r.evict(ctx))
+	return nil, errors.Join(r.touch(ctx, key), r.evict(ctx))
 }
 
 // Pay implements Store. Payers are noted with the digest of the release that they paid for.
@@ -103,7 +104,10 @@ func (r *Redis) Probe(ctx context.Context) error {
 	key, probe := KeyOf(), Release{Paid: []string{"probe"}}
 	err := r.forget(ctx, key.String())
 	if err == nil {
-		err = r.Put(ctx, key, probe)
+		err = r.probeClaim(ctx, key)
+	}
+	if err == nil {
+		_, err = r.Put(ctx, key, probe)
 	}
 	if err == nil {
 		_, err = r.Get(ctx, key)

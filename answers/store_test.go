@@ -56,14 +56,26 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// put puts a release where none is.
+func put(t *testing.T, s answers.Store, name string, a answers.Release) {
+	t.Helper()
+	if earlier, err := s.Put(t.Context(), key(name), a); err != nil || earlier != nil {
+		t.Fatal(earlier, err)
+	}
+}
+
 // testStore tests the behaviour of every store. It keeps two answers.
 func testStore(t *testing.T, s answers.Store) {
 	want(t, s, "a", nil)
 	a, b, c := answer(1, "ann"), answer(2), answer(3)
 	must(t, s.Pay(t.Context(), key("a"), &a, "ann"))
 	want(t, s, "a", nil)
-	must(t, s.Put(t.Context(), key("a"), a))
-	must(t, s.Put(t.Context(), key("a"), answer(9, "eve")))
+	put(t, s, "a", a)
+	earlier, err := s.Put(t.Context(), key("a"), answer(9, "eve"))
+	must(t, err)
+	if d := cmp.Diff(&a, earlier, integers); d != "" {
+		t.Errorf("what was there first: %s", d)
+	}
 	want(t, s, "a", &a)
 	must(t, s.Pay(t.Context(), key("a"), &b, "eve")) // for an answer that was forgotten
 	want(t, s, "a", &a)
@@ -71,9 +83,9 @@ func testStore(t *testing.T, s answers.Store) {
 	must(t, s.Pay(t.Context(), key("a"), &a, "bob"))
 	a.Paid = []string{"ann", "bob"}
 	want(t, s, "a", &a)
-	must(t, s.Put(t.Context(), key("b"), b))
+	put(t, s, "b", b)
 	want(t, s, "a", &a) // which makes b the one that was used longest ago
-	must(t, s.Put(t.Context(), key("c"), c))
+	put(t, s, "c", c)
 	want(t, s, "b", nil)
 	want(t, s, "a", &a)
 	got, err := s.Get(t.Context(), key("c"))
@@ -86,7 +98,7 @@ func testStore(t *testing.T, s answers.Store) {
 // testKeyed holds that groups are part of an answer.
 func testKeyed(t *testing.T, s answers.Store) {
 	d := keyed(4, "ann")
-	must(t, s.Put(t.Context(), key("d"), d))
+	put(t, s, "d", d)
 	want(t, s, "d", &d)
 	plain := answer(4)
 	must(t, s.Pay(t.Context(), key("d"), &plain, "eve")) // the same rows, of other groups
@@ -95,7 +107,7 @@ func testKeyed(t *testing.T, s answers.Store) {
 	d.Paid = []string{"ann", "bob"}
 	want(t, s, "d", &d)
 	none := answers.Release{Sets: []answers.GroupingSet{{Partitions: []answers.Partition{}}}}
-	must(t, s.Put(t.Context(), key("none"), none)) // no group was released, which is an answer
+	put(t, s, "none", none) // no group was released, which is an answer
 	want(t, s, "none", &none)
 	short, odd, half := keyed(5), keyed(5), keyed(5)
 	short.Sets[0].Partitions[0].Values[1], odd.Sets[0].Partitions[1].Key[0] = nil, new("\xff")
@@ -103,12 +115,12 @@ func testKeyed(t *testing.T, s answers.Store) {
 	for what, bad := range map[string]answers.Release{
 		"a value too few": short, "a key that is not UTF-8": odd, "a measurement of no variance": half,
 	} {
-		if err := s.Put(t.Context(), key(what), bad); err == nil {
+		if _, err := s.Put(t.Context(), key(what), bad); err == nil {
 			t.Errorf("%s was taken", what)
 		}
 		want(t, s, what, nil)
 	}
-	must(t, s.Put(t.Context(), key("a"), answer(1, "ann", "bob")))
+	put(t, s, "a", answer(1, "ann", "bob"))
 }
 
 func TestFiles(t *testing.T) {
@@ -132,7 +144,7 @@ func TestDamagedFiles(t *testing.T) {
 	kept := keyed(1, "ann")
 	s, err := answers.OpenFiles(dir, 2)
 	must(t, err)
-	must(t, s.Put(t.Context(), key("a"), kept))
+	put(t, s, "a", kept)
 	name := filepath.Join(dir, key("a").String()+".answer")
 	whole, err := os.ReadFile(name)
 	must(t, err)
@@ -164,7 +176,7 @@ func TestIncomplete(t *testing.T) {
 		"no number of units": {Clips: []answers.Clip{{Levels: []int{1}, Tail: []*big.Int{nil}}}},
 		"a key of no text":   {Partitions: []answers.Partition{{Key: []*string{new("\xff")}}}},
 	} {
-		if err := f.Put(t.Context(), key(name), answers.Release{Sets: []answers.GroupingSet{set}}); err == nil {
+		if _, err := f.Put(t.Context(), key(name), answers.Release{Sets: []answers.GroupingSet{set}}); err == nil {
 			t.Errorf("%s: is kept", name)
 		}
 	}

@@ -145,6 +145,18 @@ func (v value) count(limit int64) int64 {
 	return 1
 }
 
+// countOrNone is a whole number, 0 too.
+func (v value) countOrNone(limit int) int {
+	if n, ok := v.node.(*ast.IntegerNode); ok && n.Token.Value == "0" {
+		return 0
+	}
+	c, ok := v.whole(int64(limit))
+	if !ok {
+		v.fail("a whole number from 0 to %d is needed", limit)
+	}
+	return int(c)
+}
+
 // whole returns a whole number from one to limit.
 func (v value) whole(limit int64) (c int64, ok bool) {
 	n, ok := v.node.(*ast.IntegerNode)

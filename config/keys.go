@@ -96,6 +96,11 @@ func count[T any, N int | int64](most N, set func(*T, N)) form[T] {
 	return form[T]{fmt.Sprintf("1 to %d", most), func(v value, t *T) { set(t, N(v.count(int64(most)))) }}
 }
 
+// countOrNone is a whole number from nothing on.
+func countOrNone[T any](most int, set func(*T, int)) form[T] {
+	return form[T]{fmt.Sprintf("0 to %d", most), func(v value, t *T) { set(t, v.countOrNone(most)) }}
+}
+
 // between is a number that sets accuracy and no loss.
 func between[T any](least, most float64, set func(*T, float64)) form[T] {
 	return form[T]{fmt.Sprintf("%v to %v", least, most), func(v value, t *T) { set(t, v.between(least, most)) }}

@@ -164,6 +164,8 @@ type Limits struct {
 	DataQueue int
 	// AnalystDataQueue is how many of these one analyst may have; as DataQueue.
 	AnalystDataQueue int
+	// AnalystLeftReads is how many reads of one analyst go on that they have paid and left; 2.
+	AnalystLeftReads int
 	// MaxPublicFanout is how many rows of a public table one row may be joined with
 	// unless keys prove fewer; 1,000.
 	MaxPublicFanout int64

@@ -441,6 +441,11 @@ var limitKeys = []key[Limits]{
 		"How many of these one analyst may have, %s.",
 	},
 	{
+		"analyst_left_reads", "", countOrNone(maxDataConnections, func(l *Limits, n int) { l.AnalystLeftReads = n }), "`2`",
+		"How many paid reads of one analyst go on when their clients have timed out, cancelled or gone, so that who asks the same " +
+			"again waits for them instead of paying again; %s. Each has one of the connections, until `statement_timeout`.",
+	},
+	{
 		"max_public_fanout", "", count(maxFanout, func(l *Limits, n int64) { l.MaxPublicFanout = n }), "`1000`",
 		"Rows of a public table that one row may be joined with, unless a key proves fewer; %s.",
 	},

@@ -7,82 +7,68 @@ import (
 	"slices"
 
 	"dpproxy/accountant"
+	"dpproxy/answers"
 	"dpproxy/dp"
 	"dpproxy/planner"
 	"dpproxy/proxy/cashier"
+	"dpproxy/proxy/flight"
 	"dpproxy/proxy/memory"
+	"dpproxy/proxy/reader"
 	"dpproxy/proxy/release"
 )
 
 // maxRounds bounds the rounds of a statement: each is an entry in the ledger.
 const maxRounds = 100
 
-// behindVeil draws the release, and returns at the statement's point of the grid.
-//
-// A cancel request does not shorten the wait for it, and is then the reply: else it would tell
-// whether the read was over when it came. The answer is paid for, and remembered.
-func (e *execution) behindVeil(ctx context.Context, plan *planner.Plan, pre *prelude) ([][]*planner.Released, error) {
-	v := &veil{grid: e.p.cfg.Grid}
-	defer v.lift() // also in a panic
-	released, receipt, err := e.draw(ctx, plan, pre, v)
-	if err == nil && !e.part.quiet() {
-		v.then(func() {
-			last := newAccount(e.text.stmt.Text, plan, released, receipt, pre.settings.Confidence)
-			if e.p.cfg.Now != nil {
-				at := e.p.cfg.Now()
-				last.at = &at
-			}
-			e.p.history.add(e.analyst, last)
-			stateOf(e.session).last = last
-		})
-	}
-	e.enter(stepLeave)
-	v.lift()
-	if err == nil && ctx.Err() != nil {
-		err = canceled(receipt)
-	}
-	return released, err
-}
+// errAgain says that another statement has drawn the same, or does not any more: look again for a remembered answer.
+var errAgain = errors.New("proxy: another statement drew the same")
 
-// draw returns the released relation of each grouping set of each block: the known ones, and the others
-// after they were reserved, read and given their noise. With an error behind the charge it
-// returns the receipt.
-func (e *execution) draw(ctx context.Context, plan *planner.Plan, pre *prelude, v *veil) ([][]*planner.Released, *cashier.Receipt, error) {
-	known := e.recall(ctx, plan, pre)
-	rest := plan.Rest(known.Known())
-	d := &drawing{
-		execution: e, plan: rest, pre: pre, veil: v, known: known, payment: &cashier.Payment{},
-		bill: e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, pre),
-		run:  release.New(rest, known.Before, e.p.cashier.Price, e.p.cfg.Source),
-	}
+// behindVeil draws the release, and returns at the statement's point of the grid. It returns errAgain
+// when it has waited for another statement that drew the same.
+//
+// A cancel request does not shorten the wait for the point, and is then the reply: else it would tell
+// whether the read was over when it came. The answer is paid for, and remembered.
+func (e *execution) behindVeil(
+	ctx, patience context.Context, plan *planner.Plan, pre *prelude,
+) (released [][]*planner.Released, err error) {
+	d := e.newDrawing(ctx, plan, pre)
 	agreed, err := d.wanted(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	v.then(func() {
+	d.veil.then(func() {
 		if agreed != nil && d.payment.Receipt == nil {
 			e.p.consents.show(e.analyst, pre.asked, agreed)
 		}
 	})
-	if !rest.Reads() {
-		v.fall()
-		err = d.reserve(ctx)
-		return known.Released, d.payment.Receipt, err
+	switch {
+	case !d.plan.Reads():
+		err = d.free(ctx)
+	default:
+		err = d.draw(ctx, patience)
 	}
-	if err := d.draw(ctx); err != nil {
-		return nil, d.payment.Receipt, err
+	if err != nil {
+		return nil, err
 	}
-	released := known.Released
-	for i := range released {
-		if released[i] == nil {
-			released[i] = d.run.Released(i)
-		}
+	if d.last != nil {
+		stateOf(e.session).last = d.last
 	}
-	v.then(func() {
-		e.enter(stepRemember)
-		e.p.memory.Remember(ctx, rest, known, d.run.Kept)
-	})
-	return released, d.payment.Receipt, nil
+	if ctx.Err() != nil {
+		return nil, d.stopped(context.Canceled)
+	}
+	return d.released, nil
+}
+
+// newDrawing looks for releases of a plan's blocks.
+func (e *execution) newDrawing(ctx context.Context, plan *planner.Plan, pre *prelude) *drawing {
+	known := e.recall(ctx, plan, pre)
+	rest := plan.Rest(known.Known())
+	return &drawing{
+		execution: e, whole: plan, plan: rest, pre: pre, veil: &veil{grid: e.p.cfg.Grid}, known: known, payment: &cashier.Payment{},
+		bill: e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, pre),
+		run:  release.New(rest, known.Before, e.p.cashier.Price, e.p.cfg.Source),
+		keys: known.Drawn(rest), released: known.Released,
+	}
 }
 
 // A drawing reads the blocks that are not known and releases them, round by round. Its cost is reserved before
@@ -93,6 +79,7 @@ func (e *execution) draw(ctx context.Context, plan *planner.Plan, pre *prelude, 
 type drawing struct {
 	*execution
 
+	whole   *planner.Plan
 	plan    *planner.Plan // of the blocks that are not known
 	pre     *prelude
 	veil    *veil
@@ -102,22 +89,81 @@ type drawing struct {
 	run     *release.Run
 	began   uint64 // when the session for the read was taken, in moments of [incidents]
 	watch   *watch
+	keys    []answers.Key // under which the releases will be remembered
+	flight  *flight.Flight
+	claimed answers.Claim // nil: no other process is kept from drawing the same
+
+	released [][]*planner.Released // of each grouping set of each block
+	last     *account              // nil unless it was answered, and may be told
 }
 
-// draw reserves, reads, and releases until every grouping set has ended.
-func (d *drawing) draw(ctx context.Context) error {
-	if err := d.p.cashier.Covered(ctx, d.bill); err != nil {
-		return reserveError(d.bill, err)
+// free answers a statement of which everything is known. It may be in debt.
+func (d *drawing) free(ctx context.Context) error {
+	defer d.leave() // also in a panic
+	d.veil.fall()
+	err := d.reserve(ctx)
+	if err == nil {
+		d.tell()
 	}
-	reading, err := d.open(ctx)
-	if err != nil {
+	return err
+}
+
+// draw reserves, reads, and releases until every grouping set has ended. Up to the charge the end of its client is its end. From then
+// on it goes its own way, and its client may leave it.
+func (d *drawing) draw(ctx, patience context.Context) error {
+	reading, other, err := d.begin(ctx)
+	switch {
+	case other != nil:
+		return await(patience, d.p, other)
+	case err != nil:
 		return err
+	}
+	return d.attend(d.fly(ctx, reading))
+}
+
+// begin comes as far as the charge, unless another statement draws the same: it returns that. With an
+// error all is revealed that has changed by then.
+func (d *drawing) begin(ctx context.Context) (reading *reader.Reading, other waited, err error) {
+	begun := false
+	defer func() {
+		if !begun { // also in a panic
+			d.leave()
+			d.land(err)
+		}
+	}()
+	if f := d.p.flights.Find(d.keys); f != nil {
+		return nil, f, nil
+	}
+	if err := d.p.cashier.Covered(ctx, d.bill); err != nil {
+		return nil, nil, reserveError(d.bill, err)
+	}
+	if reading, err = d.open(ctx); err != nil {
+		return nil, nil, err
+	}
+	d.veil.then(reading.Close)
+	if other, err = d.claim(ctx); err != nil || other != nil {
+		return nil, other, err
+	}
+	d.began = d.p.incidents.begin()
+	d.veil.fall()
+	if err := d.bind(ctx, reading); err != nil {
+		return nil, nil, err
+	}
+	if err := d.veil.charge(ctx); err != nil {
+		return nil, nil, err
 	}
 	if err := d.reserve(ctx); err != nil {
-		return err
+		return nil, nil, err
 	}
 	d.beginWatch(ctx)
-	exacts, err := d.read(ctx, reading)
+	begun = true
+	return reading, nil, nil
+}
+
+// release reads until reads ends, and releases until every grouping set has ended. It tells when the read is over.
+func (d *drawing) release(ctx, reads context.Context, reading *reader.Reading, hasRead func()) error {
+	exacts, err := d.read(reads, reading)
+	hasRead()
 	if err != nil {
 		return err
 	}
@@ -129,8 +175,44 @@ func (d *drawing) draw(ctx context.Context) error {
 		return err
 	}
 	d.watch.through()
+	for i := range d.released {
+		if d.released[i] == nil {
+			d.released[i] = d.run.Released(i)
+		}
+	}
 	d.veil.then(func() { d.p.incidents.answered(d.analyst, d.bill.Question) })
+	d.veil.then(func() {
+		d.enter(stepRemember)
+		for i, earlier := range d.p.memory.Remember(ctx, d.plan, d.known, d.run.Kept) {
+			if earlier != nil {
+				d.released[i] = earlier
+			}
+		}
+	})
+	d.tell()
 	return nil
+}
+
+// tell notes the answer for the analyst, when the veil is lifted.
+func (d *drawing) tell() {
+	if d.part.quiet() {
+		return
+	}
+	d.veil.then(func() {
+		last := newAccount(d.text.stmt.Text, d.whole, d.released, d.payment.Receipt, d.pre.settings.Confidence)
+		if d.p.cfg.Now != nil {
+			at := d.p.cfg.Now()
+			last.at = &at
+		}
+		d.p.history.add(d.analyst, last)
+		d.last = last
+	})
+}
+
+// leave waits for the point at which the reply leaves, and lifts the veil.
+func (d *drawing) leave() {
+	d.enter(stepLeave)
+	d.veil.lift()
 }
 
 // reserve records the most that the statement may cost, and pays for its first round, and for the

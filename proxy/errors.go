@@ -63,7 +63,7 @@ const chargeStays = "The charge of the statement stays."
 // readFailed tells a client that a read of protected data did not finish: always the same,
 // whatever the cause. Only causes that end a read at a point of time are named: a cancel request, the session's own
 // statement_timeout, and the policy's limit.
-func readFailed() error {
+func readFailed() *pgerr.Error {
 	return pgerr.New(pgerr.ReadFailed, "the read of protected data did not finish").
 		WithDetail(chargeStays).
 		WithHint("Statements of this shape are refused until the administrator clears the incident.")
@@ -71,7 +71,7 @@ func readFailed() error {
 
 // interrupted tells a client that the protected database has ended a read, for a reason that lies in no row: always
 // the same, whatever it was.
-func interrupted() error {
+func interrupted() *pgerr.Error {
 	return pgerr.New(pgerr.ReadInterrupted, "the read of protected data was interrupted: ask again, it is paid").
 		WithDetail("The protected database was restarted, or ended the read. The charge stays, and counts for this statement until " +
 			"it is answered.").
@@ -79,7 +79,7 @@ func interrupted() error {
 }
 
 // tooLong tells a client that a read was ended by the policy's limit.
-func tooLong(limit time.Duration) error {
+func tooLong(limit time.Duration) *pgerr.Error {
 	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to the policy's limit of %v for reading protected data", limit).
 		WithDetail(chargeStays).
 		WithHint("Ask for less at once: fewer rows (WHERE), or fewer percentiles, modes and counts of DISTINCT values, each of which " +
@@ -87,7 +87,7 @@ func tooLong(limit time.Duration) error {
 }
 
 // stopped tells clients why a statement was ended: their own timeout or cancel request, or the policy's limit.
-func stopped(cause error, r *cashier.Receipt) error {
+func stopped(cause error, r *cashier.Receipt) *pgerr.Error {
 	if over, ok := errors.AsType[*reader.LimitError](cause); ok {
 		return tooLong(over.Limit)
 	}
@@ -103,7 +103,7 @@ func stopped(cause error, r *cashier.Receipt) error {
 
 // canceled tells clients that their own cancel request ended a statement that was, or
 // was not, charged.
-func canceled(r *cashier.Receipt) error {
+func canceled(r *cashier.Receipt) *pgerr.Error {
 	err := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 	if r == nil {
 		return err
@@ -113,7 +113,7 @@ func canceled(r *cashier.Receipt) error {
 
 // unpaidRound says that a round could not be recorded. It is not drawn, and earlier rounds stay
 // with us.
-func unpaidRound(err error) error {
+func unpaidRound(err error) *pgerr.Error {
 	if errors.Is(err, cashier.ErrRound) {
 		return defectiveRound()
 	}
@@ -122,6 +122,6 @@ func unpaidRound(err error) error {
 }
 
 // defectiveRound is the error of a round that cannot be: the charge stays.
-func defectiveRound() error {
+func defectiveRound() *pgerr.Error {
 	return pgerr.New(pgerr.Internal, "the chain of looks did not go on").WithDetail(chargeStays)
 }

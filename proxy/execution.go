@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 
 	"dpproxy/accountant"
 	"dpproxy/catalog"
@@ -49,16 +50,12 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	if err := e.describe(ctx, m, query, pre, b); err != nil {
 		return wire.Rewrite{}, err
 	}
-	plan, err := e.planWithinBudget(ctx, analysed, pre)
+	plan, released, err := e.answer(ctx, analysed, pre)
 	if err != nil {
-		return wire.Rewrite{}, e.mended(err)
+		return wire.Rewrite{}, err
 	}
 	if !plan.Reads() {
 		return e.rewrite(ctx, query, pre, columns(plan, nil), b)
-	}
-	released, err := e.behindVeil(ctx, plan, pre)
-	if err != nil {
-		return wire.Rewrite{}, e.fitting(ctx, analysed, pre, err)
 	}
 	rw, err := e.rewrite(ctx, query, pre, columns(plan, released), b)
 	if err != nil {
@@ -68,6 +65,29 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 		rw.Notices = append(rw.Notices, stateOf(e.session).last.notice(ctx, e.p.cashier))
 	}
 	return rw, nil
+}
+
+// answer plans the statement and has it released, anew when it has waited for another one that drew the same. Of a plan that
+// reads nothing nothing is released.
+func (e *execution) answer(ctx context.Context, analysed *analysed, pre *prelude) (*planner.Plan, [][]*planner.Released, error) {
+	patience, stop := pre.patience(ctx)
+	defer stop()
+	for {
+		plan, err := e.planWithinBudget(ctx, analysed, pre)
+		if err != nil {
+			return nil, nil, e.mended(err)
+		}
+		if !plan.Reads() {
+			return plan, nil, nil
+		}
+		released, err := e.behindVeil(ctx, patience, plan, pre)
+		switch {
+		case err == nil:
+			return plan, released, nil
+		case !errors.Is(err, errAgain):
+			return nil, nil, e.fitting(ctx, analysed, pre, err)
+		}
+	}
 }
 
 // resolve resolves the statement and checks that it is the analyst's to ask.

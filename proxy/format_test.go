@@ -70,9 +70,17 @@ func (s *renamed) Get(ctx context.Context, key answers.Key) (*answers.Release, e
 	return s.Store.Get(ctx, s.name(key))
 }
 
-func (s *renamed) Put(ctx context.Context, key answers.Key, a answers.Release) error {
+func (s *renamed) Put(ctx context.Context, key answers.Key, a answers.Release) (*answers.Release, error) {
 	s.written = append(s.written, key)
 	return s.Store.Put(ctx, s.name(key), a)
+}
+
+func (s *renamed) Claim(ctx context.Context, keys []answers.Key) (answers.Claim, error) {
+	var named []answers.Key
+	for _, key := range keys {
+		named = append(named, s.name(key))
+	}
+	return s.Store.Claim(ctx, named)
 }
 
 func (s *renamed) Pay(ctx context.Context, key answers.Key, a *answers.Release, analyst string) error {

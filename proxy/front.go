@@ -41,13 +41,17 @@ func NewFront(p *Proxy, catchUp func(ctx context.Context) News) *Front {
 	return &Front{catchUp: catchUp, now: &shift{proxy: p}}
 }
 
-// Replace has another Proxy serve. The function that it returns waits for the statements that have begun before.
+// Replace has another Proxy serve. The function that it returns waits for the statements that have begun before, and for
+// their reads.
 func (f *Front) Replace(p *Proxy) (ended func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.now
 	f.now = &shift{proxy: p}
-	return before.running.Wait
+	return func() {
+		before.running.Wait()
+		before.proxy.reads.Wait()
+	}
 }
 
 // Now returns the Proxy that serves.

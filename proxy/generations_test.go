@@ -40,15 +40,25 @@ func (s *forgetful) Get(_ context.Context, key answers.Key) (*answers.Release, e
 	return &out, nil
 }
 
-func (s *forgetful) Put(_ context.Context, key answers.Key, a answers.Release) error {
+// Put returns none that was there first: it may be one that was missed, and what is shown is then another one.
+func (s *forgetful) Put(_ context.Context, key answers.Key, a answers.Release) (*answers.Release, error) {
 	if len(a.Sets) > 0 {
 		s.shown, s.drawn = &a, append(s.drawn, &a)
 	}
 	if s.kept[key] == nil && s.rng.IntN(12) > 0 {
 		s.kept[key] = &a
 	}
-	return nil
+	return nil, nil
 }
+
+func (*forgetful) Claim(context.Context, []answers.Key) (answers.Claim, error) {
+	return unclaimed{}, nil
+}
+
+// unclaimed is a claim that keeps nobody from anything.
+type unclaimed struct{}
+
+func (unclaimed) End(context.Context, string) {}
 
 func (s *forgetful) Pay(_ context.Context, key answers.Key, _ *answers.Release, analyst string) error {
 	if there := s.kept[key]; there != nil && s.rng.IntN(6) > 0 {

@@ -157,6 +157,11 @@ func (w *world) start(t testing.TB, reach func(*pgxpool.Config), change func(*pr
 		t.Fatal(err)
 	}
 	w.proxy = p
+	t.Cleanup(func() {
+		now, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+		cancel()
+		p.Finish(now)
+	})
 	w.serve(t, p)
 }
 

@@ -81,8 +81,9 @@ var path = [...]rule{
 		false, nothing,
 	},
 	stepRecall: {
-		"recall", "look for what was released before: it is not read again; what costs must be wanted (`dp.spend`)",
-		[]string{"proxy/memory", "answers", "proxy/consent.go"},
+		"recall", "look for what was released before: it is not read again; what costs must be wanted (`dp.spend`); what another " +
+			"statement draws is waited for",
+		[]string{"proxy/memory", "answers", "proxy/consent.go", "proxy/join.go", "proxy/flight"},
 		false, nothing,
 	},
 	stepOpen: {
@@ -97,8 +98,8 @@ var path = [...]rule{
 		true, nothing,
 	},
 	stepRead: {
-		"read", "read exact integers, and put them in their partitions",
-		[]string{"proxy/reader/reading.go", "proxy/reader/collect.go"},
+		"read", "read exact integers, and put them in their partitions; it goes on when its client leaves",
+		[]string{"proxy/attend.go", "proxy/reader/reading.go", "proxy/reader/collect.go"},
 		false, rows,
 	},
 	stepRelease: {

@@ -13,6 +13,9 @@ func (p *Proxy) Trace(f func(name string, charges, sees bool)) {
 	p.trace = func(s step) { f(path[s].name, path[s].charges, path[s].sees != nothing) }
 }
 
+// Waiting counts the reads under way, and the statements that wait for one of them.
+func (p *Proxy) Waiting() (reads, waiting int) { return p.flights.Waiting() }
+
 // TestArchitectureShowsThePath holds that the table in ARCHITECTURE.md is that of the path.
 func TestArchitectureShowsThePath(t *testing.T) {
 	var table strings.Builder

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"dpproxy/accountant"
@@ -14,6 +15,7 @@ import (
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/proxy/cashier"
+	"dpproxy/proxy/flight"
 	"dpproxy/proxy/memory"
 	"dpproxy/proxy/reader"
 	"dpproxy/proxy/survey"
@@ -39,6 +41,8 @@ type Config struct {
 	Grid      Grid
 	// Sharing says how statements share the sessions of Data.
 	Sharing reader.Sharing
+	// LeftReads is how many reads of one analyst go on whose clients have left them.
+	LeftReads int
 	// Limits bound the work of a statement.
 	Limits policy.Limits
 	// Surveys asks the objects of local tables; nil if the policy has none.
@@ -145,7 +149,9 @@ type Proxy struct {
 	reader    *reader.Reader
 	cashier   *cashier.Cashier
 	memory    *memory.Memory
-	trace     func(step) // in tests
+	flights   *flight.Board
+	reads     sync.WaitGroup // that are under way
+	trace     func(step)     // in tests
 }
 
 // New returns a Proxy. It reads the state of the ledger and of the mirror.
@@ -167,7 +173,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 		return nil, err
 	}
 	p.incidents = &incidents{ledger: cfg.Ledger}
-	p.history, p.consents = &history{}, newConsents(cfg.Now)
+	p.history, p.consents, p.flights = &history{}, newConsents(cfg.Now), flight.NewBoard()
 	p.relations = &relations{load: cfg.Relations}
 	if err := p.relations.reload(ctx); err != nil {
 		return nil, fmt.Errorf("reading the mirror: %w", err)
@@ -182,11 +188,19 @@ func (p *Proxy) Next(ctx context.Context, cfg Config, sameSessions bool) (*Proxy
 	if err != nil {
 		return nil, err
 	}
-	next.history, next.incidents, next.consents = p.history, p.incidents, p.consents
+	next.history, next.incidents, next.consents, next.flights = p.history, p.incidents, p.consents, p.flights
 	if sameSessions {
 		next.reader = p.reader.Next(cfg.Data)
 	}
 	return next, nil
+}
+
+// Finish waits for the reads that go on without their clients, and ends those that ctx does not leave the time. No statement may run
+// or begin: it is for the end of dpproxy.
+func (p *Proxy) Finish(ctx context.Context) {
+	defer context.AfterFunc(ctx, p.flights.Stop)()
+	p.reads.Wait()
+	p.flights.Stop() // those of former policies too
 }
 
 var (

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"dpproxy/answers"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
@@ -46,6 +47,7 @@ type staging struct {
 	costs   [][]planner.Cost // of each Prior, and of the statement behind them
 	last    *outlook         // of the statement
 	asked   []string         // the questions of parts without samples
+	keys    []answers.Key    // under which they will be remembered
 }
 
 // An outlook is a statement as it is before the charge.
@@ -72,19 +74,9 @@ func afterPriors(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRe
 		return wire.Rewrite{Relay: true}, err
 	}
 	b.Early = nil
-	s := newStaging(e, b, false)
-	if err := s.rehearse(ctx, m, nil); err != nil || s.last == nil {
+	s, err := rehearsed(ctx, e, m, b)
+	if err != nil || s.last == nil {
 		return wire.Rewrite{Relay: true}, err
-	}
-	agreed, err := wants(ctx, s.execution, s.last.pre, s.bills...)
-	if err != nil {
-		return wire.Rewrite{}, err
-	}
-	if err := s.p.cashier.Covered(ctx, s.bills...); err != nil {
-		if agreed != nil {
-			s.p.consents.show(s.analyst, s.part.whole, agreed)
-		}
-		return wire.Rewrite{}, reserveError(s.last.bill, err)
 	}
 	if err := s.answer(ctx, m); err != nil {
 		return wire.Rewrite{}, err
@@ -215,7 +207,7 @@ func (s *staging) priced(ctx context.Context, o *outlook, itself bool) ([]planne
 		if slices.Contains(s.asked, question) {
 			return []planner.Cost{}, nil
 		}
-		s.asked = append(s.asked, question)
+		s.asked, s.keys = append(s.asked, question), append(s.keys, o.known.Drawn(o.rest)...)
 	}
 	s.bills = append(s.bills, o.bill)
 	costs, err := s.p.cashier.Costs(ctx, o.bill)

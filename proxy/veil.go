@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/reader"
 )
 
@@ -48,14 +47,14 @@ func (v *veil) charge(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return v.stopped(context.Canceled, nil)
+	return v.stopped(context.Canceled)
 }
 
-// stopped ends the statement at a point: it was waited for, or cut has ended at it. The cause is
+// stopped ends an uncharged statement at a point: it was waited for, or cut has ended at it. The cause is
 // that of the end of cut.
-func (v *veil) stopped(cause error, r *cashier.Receipt) error {
+func (v *veil) stopped(cause error) error {
 	v.ended = true
-	return stopped(cause, r)
+	return stopped(cause, nil)
 }
 
 // lift waits for the next point, unless the statement was stopped at one, and lets the hidden

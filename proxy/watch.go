@@ -27,6 +27,7 @@ const (
 	failed     outcome = iota // also by a panic
 	unanswered                // its read was interrupted
 	late                      // its read was ended by the policy's limit
+	gone                      // its read was ended with its client
 	drawn
 )
 
@@ -63,6 +64,7 @@ func (w *watch) interrupted(by *reader.InterruptedError) bool {
 
 // cut says that a read was ended early.
 func (w *watch) cut(by error) {
+	w.outcome = gone
 	if _, ok := errors.AsType[*reader.LimitError](by); ok {
 		w.outcome, w.incident.Class = late, "timeout"
 	}
@@ -72,7 +74,7 @@ func (w *watch) cut(by error) {
 func (w *watch) report(ctx context.Context) {
 	log := w.d.p.cfg.Log.With("analyst", w.d.analyst, "shape", w.incident.Shape, "class", w.incident.Class)
 	switch {
-	case w.outcome == drawn || w.outcome == failed && w.d.veil.ended:
+	case w.outcome == drawn, w.outcome == gone:
 	case w.outcome == late:
 		log.Warn("a read of protected data was ended by limits.statement_timeout")
 	case w.outcome == unanswered:

@@ -150,8 +150,8 @@ func (g *generation) proxyConfig(ledger accountant.Ledger, remembered proxy.Answ
 		Catalog: model, Views: viewNames(p), Ledger: ledger, Answers: remembered, Data: g.data, Aside: g.aside,
 		Relations: g.mirrored(slices.Concat(model.Protected(), model.Public(), viewNames(p))),
 		Analysts:  g.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: g.defaults(), Now: time.Now,
-		Surveys: g.desk,
-		Limits:  policy.Limits{PublicFanout: p.Limits.MaxPublicFanout, Work: p.Limits.MaxWork},
+		Surveys: g.desk, LeftReads: p.Limits.AnalystLeftReads,
+		Limits: policy.Limits{PublicFanout: p.Limits.MaxPublicFanout, Work: p.Limits.MaxWork},
 		Sharing: reader.Sharing{
 			AnalystSessions: p.Limits.AnalystDataConnections,
 			Waiting:         p.Limits.DataQueue, AnalystWaiting: p.Limits.AnalystDataQueue,

@@ -70,8 +70,15 @@ func (v *service) serve(ctx context.Context, ready func(addr string)) error {
 	defer cancel()
 	all.Go(func() { v.reloadAt(ctx, hup) })
 	all.Go(func() { v.watch(ctx) })
-	return v.server.Serve(ctx, listener)
+	err = v.server.Serve(ctx, listener)
+	rest, end := context.WithTimeout(context.WithoutCancel(ctx), restTime)
+	defer end()
+	v.front.Now().Finish(rest)
+	return err
 }
+
+// restTime is how long paid reads go on at the end whose clients have left them.
+const restTime = 5 * time.Second
 
 func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
 	for {

@@ -63,9 +63,10 @@ var allowed = map[string]string{
 	"mirror/quote":        "catalog",
 	"mirror/mirrortest":   "catalog internal/pgtemp",
 	"proxy": "dp pgerr catalog parser parser/ast mechanisms brdp estimate accountant answers planner " +
-		"planner/pgtype planner/policy planner/scalar wire mirror proxy/cashier proxy/memory proxy/reader proxy/release proxy/settings " +
-		"proxy/survey",
+		"planner/pgtype planner/policy planner/scalar wire mirror proxy/cashier proxy/flight proxy/memory proxy/reader proxy/release " +
+		"proxy/settings proxy/survey",
 	"proxy/cashier": "dp pgerr catalog accountant planner planner/policy",
+	"proxy/flight":  "answers",
 	"proxy/memory":  "answers dp mechanisms planner planner/scalar proxy/release",
 	"proxy/release": "dp contribution mechanisms planner proxy/reader",
 	"proxy/reader": "dp pgerr catalog parser parser/ast contribution mechanisms planner planner/policy planner/scalar " +
@@ -86,7 +87,7 @@ var allowed = map[string]string{
 	"internal/pgtemp":      "",
 	"internal/redistemp":   "internal/await",
 	"internal/kept": "mechanisms brdp accountant accountant/pld " +
-		"estimate/population internal/pgtemp",
+		"estimate/population internal/pgtemp proxy/flight",
 	"internal/logtest":       "",
 	"internal/needs":         "",
 	"internal/plantest":      "catalog contribution dp mechanisms parser planner planner/policy",

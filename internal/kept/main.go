@@ -10,6 +10,7 @@ import (
 	"dpproxy/brdp"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/mechanisms"
+	"dpproxy/proxy/flight"
 )
 
 func main() {
@@ -29,6 +30,9 @@ func main() {
 
 		// A test of sessions has the machine of a client be gone without a word.
 		pgtemp.Deafen,
+
+		// Tests see that statements wait for a read.
+		(*flight.Board).Waiting,
 	)
 }
 

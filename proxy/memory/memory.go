@@ -204,9 +204,14 @@ func owedFor(sets []*release.Set, b *planner.BlockPlan, paid []int64) dp.Compose
 }
 
 // Remember keeps the sets of each block that was read, as a new generation, and that the analyst
-// has paid for them. One that comes after another one's is forgotten.
-func (m *Memory) Remember(ctx context.Context, rest *planner.Plan, known *Recalled, kept func(block int) []*release.Set) {
+// has paid for them. Of a block that has one already, drawn by a process that did not know of this
+// one, that stays. It is returned, by block and grouping set, to be shown instead, where its price is the one that
+// the analyst has paid: noise reduction has another price in each process.
+func (m *Memory) Remember(
+	ctx context.Context, rest *planner.Plan, known *Recalled, kept func(block int) []*release.Set,
+) (earlier [][]*planner.Released) {
 	ctx = context.WithoutCancel(ctx)
+	earlier = make([][]*planner.Released, len(rest.Blocks))
 	for i, b := range rest.Blocks {
 		before := known.blocks[i]
 		if !b.Reads() || before == nil {
@@ -214,24 +219,50 @@ func (m *Memory) Remember(ctx context.Context, rest *planner.Plan, known *Recall
 		}
 		r := before.question.write(kept(i), b, before.paid.without(known.analyst.Name))
 		r.Paid = known.analyst.payers()
-		err := m.store.Put(ctx, before.question.next(), r)
+		first, err := m.store.Put(ctx, before.question.next(), r)
 		if err == nil && before.question.refined() {
-			err = m.store.Put(ctx, before.question.pointer, answers.Release{})
+			_, err = m.store.Put(ctx, before.question.pointer, answers.Release{})
 		}
 		if err != nil {
 			m.log.Warn("an answer is not remembered", "cause", err)
 		}
+		if first != nil && !before.question.refined() {
+			earlier[i] = m.shown(ctx, before.question, first, b, known.analyst)
+		}
 	}
+	return earlier
+}
+
+// shown returns the relations of a release that came first, and notes that the analyst has paid for it; nil if it is none of the
+// block.
+func (m *Memory) shown(
+	ctx context.Context, q *question, first *answers.Release, b *planner.BlockPlan, analyst Analyst,
+) []*planner.Released {
+	sets := setsOf(q.read(first, b), b)
+	if sets == nil {
+		return nil
+	}
+	released, _, ok := released(sets, b)
+	if !ok {
+		return nil
+	}
+	if analyst.Budget {
+		m.pay(ctx, q.next(), first, analyst)
+	}
+	return released
 }
 
 // Pay notes that the analyst has paid for releases that others had asked for.
 func (m *Memory) Pay(ctx context.Context, known *Recalled) {
 	for _, b := range known.blocks {
-		if b == nil || !b.unpaid {
-			continue
+		if b != nil && b.unpaid {
+			m.pay(ctx, b.question.key(b.question.generation), b.found, known.analyst)
 		}
-		if err := m.store.Pay(ctx, b.question.key(b.question.generation), b.found, known.analyst.Name); err != nil {
-			m.log.Warn("a payment is not remembered", "cause", err)
-		}
+	}
+}
+
+func (m *Memory) pay(ctx context.Context, key answers.Key, r *answers.Release, analyst Analyst) {
+	if err := m.store.Pay(ctx, key, r, analyst.Name); err != nil {
+		m.log.Warn("a payment is not remembered", "cause", err)
 	}
 }

@@ -1,0 +1,154 @@
+package flight
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"dpproxy/answers"
+)
+
+// A Board has the flights of one dpproxy. It is safe for concurrent use.
+type Board struct {
+	mu      sync.Mutex
+	flights map[answers.Key]*Flight
+	// alone counts the flights whose clients have gone, by analyst.
+	alone map[string]int
+
+	stopping context.Context //nolint:containedctx // it is the life of the flights whose clients have gone
+	stop     context.CancelFunc
+}
+
+// NewBoard returns a Board without flights.
+func NewBoard() *Board {
+	b := &Board{flights: map[answers.Key]*Flight{}, alone: map[string]int{}}
+	b.stopping, b.stop = context.WithCancel(context.Background())
+	return b
+}
+
+// A Flight is a read under way, by the keys under which its releases will be remembered.
+type Flight struct {
+	board *Board
+	keys  []answers.Key
+	over  chan struct{} // closed when how is final
+	how   Ending
+
+	waiting int
+}
+
+// An Ending tells those who wait how a flight has ended: a word that other processes understand.
+type Ending string
+
+// The endings that there are. With all but the first, those who wait are refused as the flight was.
+const (
+	// Landed is that of a flight whose releases are remembered; or that nothing was paid for, or whose client
+	// has gone without it: one of those who wait goes on.
+	Landed      Ending = ""
+	Failed      Ending = "failed"      // the read failed
+	Interrupted Ending = "interrupted" // the read was interrupted, in which no row has a part
+	TooLong     Ending = "too long"    // the read was ended by the policy's limit
+	Unavailable Ending = "unavailable" // the protected database did not take it, and nothing was charged
+	Unrecorded  Ending = "unrecorded"  // the ledger did not take a further round
+)
+
+// Find returns a flight that draws a release of one of the keys, nil if there is none.
+func (b *Board) Find(keys []answers.Key) *Flight {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.find(keys)
+}
+
+func (b *Board) find(keys []answers.Key) *Flight {
+	for _, key := range keys {
+		if f := b.flights[key]; f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// Begin begins the flight of some keys, unless there is another one, which it returns.
+func (b *Board) Begin(keys []answers.Key) (mine, other *Flight) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if other := b.find(keys); other != nil {
+		return nil, other
+	}
+	f := &Flight{board: b, keys: slices.Clone(keys), over: make(chan struct{})}
+	for _, key := range keys {
+		b.flights[key] = f
+	}
+	return f, nil
+}
+
+// End ends a flight, once. Nil has ended.
+func (f *Flight) End(how Ending) {
+	if f == nil {
+		return
+	}
+	f.board.mu.Lock()
+	defer f.board.mu.Unlock()
+	for _, key := range f.keys {
+		delete(f.board.flights, key)
+	}
+	f.how = how
+	close(f.over)
+}
+
+// Wait waits until the flight has ended. Its error is the cause of the end of ctx.
+func (f *Flight) Wait(ctx context.Context) (Ending, error) {
+	f.waits(1)
+	defer f.waits(-1)
+	select {
+	case <-f.over:
+		return f.how, nil
+	case <-ctx.Done():
+		return Landed, context.Cause(ctx)
+	}
+}
+
+func (f *Flight) waits(n int) {
+	f.board.mu.Lock()
+	defer f.board.mu.Unlock()
+	f.waiting += n
+}
+
+// Waiting counts the flights, and those who wait for one.
+func (b *Board) Waiting() (flights, waiting int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	seen := map[*Flight]bool{}
+	for _, f := range b.flights {
+		if !seen[f] {
+			seen[f] = true
+			waiting += f.waiting
+		}
+	}
+	return len(seen), waiting
+}
+
+// Leave notes that the client of a flight has gone, and reports whether the flight goes on: of one analyst only so many do.
+func (b *Board) Leave(analyst string, most int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.alone[analyst] >= most || b.stopping.Err() != nil {
+		return false
+	}
+	b.alone[analyst]++
+	return true
+}
+
+// Return takes back a [Board.Leave] when the flight has ended.
+func (b *Board) Return(analyst string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.alone[analyst]--; b.alone[analyst] == 0 {
+		delete(b.alone, analyst)
+	}
+}
+
+// Stopping ends when flights must end whose clients have gone.
+func (b *Board) Stopping() context.Context { return b.stopping }
+
+// Stop ends all flights whose clients have gone, and those whose clients go.
+func (b *Board) Stop() { b.stop() }
