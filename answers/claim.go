@@ -9,8 +9,8 @@ import (
 // dies. Nothing that must not happen depends on it: whoever draws all the same, since a claim was lost,
 // pays, and [Store.Put] keeps one release of a key, whoever comes first.
 type Claim interface {
-	// End gives the keys back. Who waits for the claim is told the word: why there will be no
-	// release, or nothing, where they may look for themselves.
+	// End gives the keys back. The word tells waiting processes why there will be no release; without one they
+	// look for themselves.
 	End(ctx context.Context, word string)
 }
 
@@ -33,4 +33,5 @@ func (e *HeldError) Wait(ctx context.Context) (word string, err error) { return 
 // ownClaim is the claim of the only process that there is.
 type ownClaim struct{}
 
+// End implements Claim.
 func (ownClaim) End(context.Context, string) {}

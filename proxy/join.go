@@ -137,8 +137,8 @@ func (d *drawing) ending(err error) flight.Ending {
 	return flight.Failed
 }
 
-// rehearsed plans a statement and its Priors, and refuses one that is not wanted or not covered. Where others draw a part of it, it is planned
-// anew after them: that part costs nothing then.
+// rehearsed plans a statement and its Priors, and refuses one that is not wanted or not covered. While others draw a part of it, it
+// waits, and is planned anew: that part costs nothing then.
 func rehearsed(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest) (*staging, error) {
 	for {
 		s := newStaging(e, b, false)
