@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test race shape lint fmt golden nafld accuracy truth limits local bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults clock property splicing soak life generate clients versions bare
+.PHONY: help setup setup-test build demo test ahead race shape lint fmt golden nafld accuracy truth limits local bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults clock property splicing soak life generate clients versions bare
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,12 @@ demo: build ## play a conversation with a demo database, then stop
 test: setup-test ## run all tests (under 10 minutes); list those skipped
 	$(GO) vet ./...
 	$(TESTS) -vet=off -parallel 4 -timeout 20m ./... # vetted above; 4 of a package, as many wait rather than work
+
+AHEAD ?= +400d
+ahead: setup-test ## run all tests with the clocks of their databases ahead: make ahead AHEAD=+400d
+	@scripts/setup.sh ahead
+	DPPROXY_PG_ENVIRONMENT="LD_PRELOAD=$$(dpkg -L libfaketime | grep '/libfaketime.so.1$$') FAKETIME=$(AHEAD) DONT_FAKE_MONOTONIC=1" \
+		$(TESTS) -count=1 -vet=off -parallel 4 -timeout 60m ./...
 
 bare: ## prove on a bare Debian 12 what README.md says, as root and as a user with sudo
 	scripts/bare.sh scripts/two-minutes.sh

@@ -265,7 +265,9 @@ func (en *enumeration) enumerate(keys []int, from, where string, write func(scal
 		Columns: []sqltext.Column{{SQL: "CAST(" + list + " AS pg_catalog.text)"}},
 		From:    &sqltext.Query{Select: en.different(keys, from, where, write), As: "d"},
 	}).SQL() + ")"
-	return en.constants.Add(scalar.Fold{SQL: sql, Type: pgtype.Of(pgtype.Text), At: en.keys[keys[0]].at, Concealed: en.source.Concealing()})
+	return en.constants.Add(scalar.Fold{
+		SQL: sql, Type: pgtype.Of(pgtype.Text), At: en.keys[keys[0]].at, Concealed: en.source.Concealing(), Derived: true,
+	})
 }
 
 func enumeratedText(n int) string { return "t" + strconv.Itoa(n+1) }

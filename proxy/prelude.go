@@ -187,18 +187,15 @@ func preludeSQL(q *planner.Query, tables []ast.TableRef) string {
 		"pg_catalog.current_setting('client_min_messages')",
 		"pg_catalog.array_to_string(pg_catalog.current_schemas(true), ',')")
 	cols = append(cols, relationColumns(tables)...)
-	for _, f := range q.Folds() {
-		if !f.Concealed {
-			cols = append(cols, "("+f.SQL+")")
-		}
-	}
+	constants, from := scalar.Evaluation(q.Folds())
+	cols = append(cols, constants...)
 	carry := "NULL"
 	if leavesSession(q) {
 		carry = carriedSQL
 	}
 	cols = append(cols, "pg_catalog.current_setting('client_encoding')",
 		"pg_catalog.current_setting('standard_conforming_strings')", carry)
-	return "SELECT " + strings.Join(cols, ", ")
+	return "SELECT " + strings.Join(cols, ", ") + from
 }
 
 // preludeFormats asks for text, and for binary where a value travels on: binary

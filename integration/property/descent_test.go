@@ -12,6 +12,7 @@ import (
 	"dpproxy/internal/plantest"
 	"dpproxy/parser/ast"
 	"dpproxy/planner"
+	"dpproxy/planner/scalar"
 	"dpproxy/proxy/reader"
 )
 
@@ -86,14 +87,11 @@ func literal(p planner.Param, texts [][]byte) string {
 
 // texts evaluates the constants of a statement as texts.
 func (w *world) texts(q *planner.Query) ([][]byte, error) {
-	var cols []string
-	for _, f := range q.Folds() {
-		cols = append(cols, "("+f.SQL+")")
-	}
+	cols, from := scalar.Evaluation(q.Folds())
 	if len(cols) == 0 {
 		return nil, nil
 	}
-	res, err := w.query("SELECT "+strings.Join(cols, ", "), nil, nil)
+	res, err := w.query("SELECT "+strings.Join(cols, ", ")+from, nil, nil)
 	if err != nil {
 		return nil, err
 	}

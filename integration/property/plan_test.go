@@ -93,10 +93,9 @@ func (w *world) staged(st *parser.Statement, change func(*planner.Settings)) (*p
 
 // constants evaluates the column-free expressions of a statement.
 func (w *world) constants(q *planner.Query) ([]scalar.Value, error) {
-	var cols []string
+	cols, from := scalar.Evaluation(q.Folds())
 	var formats []int16
 	for _, f := range q.Folds() {
-		cols = append(cols, "("+f.SQL+")")
 		format := int16(1)
 		if f.Type.Enum.Name != "" {
 			format = 0 // its OID is another one in the protected database
@@ -106,7 +105,7 @@ func (w *world) constants(q *planner.Query) ([]scalar.Value, error) {
 	if len(cols) == 0 {
 		return nil, nil
 	}
-	res := w.client.PgConn().ExecParams(context.Background(), "SELECT "+strings.Join(cols, ", "), nil, nil, nil, formats).Read()
+	res := w.client.PgConn().ExecParams(context.Background(), "SELECT "+strings.Join(cols, ", ")+from, nil, nil, nil, formats).Read()
 	if res.Err != nil {
 		return nil, fmt.Errorf("constants: %w", res.Err)
 	}

@@ -48,6 +48,10 @@ const (
 	MirrorBin = "DPPROXY_PG_MIRROR"
 )
 
+// Environment is a variable of the environment with others for the servers alone, such as LD_PRELOAD=... FAKETIME=+400d:
+// NAME=value, with blanks between them.
+const Environment = "DPPROXY_PG_ENVIRONMENT"
+
 func (o Options) bin() (string, error) {
 	name := DataBin
 	if o.Mirror {
@@ -208,6 +212,7 @@ func (s *Server) launch(ctx context.Context, bin string, attr *syscall.SysProcAt
 	s.cmd = exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, "postgres"), args...)
 	s.cmd.Dir, s.cmd.SysProcAttr = s.dir, attr
 	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
+	s.cmd.Env = append(os.Environ(), strings.Fields(os.Getenv(Environment))...)
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,17 +61,20 @@ func Evaluate(t testing.TB, conn *pgconn.PgConn, folds []scalar.Fold, params []u
 	if len(folds) == 0 {
 		return nil
 	}
-	var cols []string
+	shown := slices.Clone(folds) // there is one session, which may see all
+	for i := range shown {
+		shown[i].Concealed = false
+	}
+	cols, from := scalar.Evaluation(shown)
 	var formats []int16
 	for _, f := range folds {
-		cols = append(cols, "("+f.SQL+")")
 		formats = append(formats, f.Format())
 	}
 	values := make([][]byte, len(params))
 	for i, a := range args {
 		values[i] = []byte(a)
 	}
-	res := conn.ExecParams(t.Context(), "SELECT "+strings.Join(cols, ", "), values, params, nil, formats).Read()
+	res := conn.ExecParams(t.Context(), "SELECT "+strings.Join(cols, ", ")+from, values, params, nil, formats).Read()
 	if res.Err != nil {
 		t.Fatalf("the constants %v: %v", cols, res.Err)
 	}

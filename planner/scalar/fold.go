@@ -2,6 +2,7 @@ package scalar
 
 import (
 	"strconv"
+	"strings"
 
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
@@ -16,6 +17,8 @@ type Fold struct {
 	// Concealed says that the text is one that no analyst may see, and is evaluated in a
 	// session of our own. It may name the values of the others: $1 is that of the first fold.
 	Concealed bool
+	// Derived says that it is computed of other constants, which its text names as [Evaluation] has them.
+	Derived bool
 }
 
 // Constants collects the folds of a statement, equal ones once.
@@ -44,13 +47,18 @@ type Inlined struct{ texts []string }
 
 // Inlined returns the constants for text that is, or is not, concealed. One that is holds those
 // that are not concealed themselves by the parameters of their values: the analyst's own text
-// never runs beside a secret, in a session that has other rights than theirs.
+// never runs beside a secret, in a session that has other rights than theirs. Text that is not names the columns
+// that [Evaluation] computes them in, so that each is computed once.
 func (c *Constants) Inlined(concealed bool) Inlined {
 	texts := make([]string, len(c.folds))
 	for i, f := range c.folds {
-		texts[i] = "(" + f.SQL + ")"
-		if concealed && !f.Concealed {
+		switch {
+		case f.Concealed:
+			texts[i] = "(" + f.SQL + ")"
+		case concealed:
 			texts[i] = f.apart(i)
+		default:
+			texts[i] = evaluated(i)
 		}
 	}
 	return Inlined{texts}
@@ -65,6 +73,30 @@ func (f Fold) apart(i int) string {
 	}
 	return castSQL(castSQL(p, pgtype.Of(pgtype.Text)), f.Type)
 }
+
+// Evaluation writes the constants that are not concealed for one SELECT of the mirror: the columns, in order, and
+// behind them its FROM. One that is volatile has one value there, be it a column and part of others.
+func Evaluation(folds []Fold) (columns []string, from string) {
+	var once []string
+	for i, f := range folds {
+		switch {
+		case f.Concealed:
+			continue
+		case f.Derived:
+			columns = append(columns, "("+f.SQL+")")
+		default:
+			once = append(once, "("+f.SQL+") AS c"+strconv.Itoa(i+1))
+			columns = append(columns, evaluated(i))
+		}
+	}
+	if len(once) > 0 {
+		from = " FROM (SELECT " + strings.Join(once, ", ") + ` OFFSET 0) AS "dp$constants"`
+	}
+	return columns, from
+}
+
+// evaluated names the column of a constant.
+func evaluated(i int) string { return `"dp$constants".c` + strconv.Itoa(i+1) }
 
 // SQL writes the i-th constant.
 func (in Inlined) SQL(i int) string { return in.texts[i] }
