@@ -28,6 +28,8 @@ type Schema struct {
 	// ServerVersion is server_version_num of the real database.
 	ServerVersion int
 	Database      string
+	// Engine is what serves it at the moment.
+	Engine Engine `json:"-"`
 	// TimeZones are the names of time zones that the real database accepts, in lower
 	// case, since it does not tell the cases apart.
 	TimeZones map[string]bool
@@ -37,6 +39,19 @@ type Schema struct {
 	// PublicRepeats are the most rows of a public table there that have one value of a column, by the
 	// column's name; nothing is said of columns and tables that are not in it.
 	PublicRepeats map[Name]map[string]int64
+}
+
+// An Engine is a server as it describes itself.
+type Engine struct {
+	Version    string   // version()
+	Extensions []string // of the database
+}
+
+// A Storage is a relation that holds rows.
+type Storage struct {
+	Name   Name
+	Kind   byte   // as of a Table
+	Method string // the access method of a table, e.g. heap
 }
 
 // A Table is a relation of the real database.
@@ -62,6 +77,8 @@ type Table struct {
 	// Parents are the tables that this one inherits from, or is a partition of; Children are those that inherit from it, or
 	// its partitions, at any depth.
 	Parents, Children []Name
+	// Stored are the relations that hold the rows of a table: the table itself, or its partitions.
+	Stored []Storage
 	// PartitionOf is the partitioned table of the policy that lists this partition:
 	// they have one policy, one unit and one budget. It is zero for other tables.
 	PartitionOf Name

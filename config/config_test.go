@@ -99,7 +99,8 @@ var sameNumbers = cmp.Comparer(func(a, b *big.Rat) bool {
 
 func TestTables(t *testing.T) {
 	labs := catalog.Name{Schema: "lab", Name: "labs"}
-	want := policy.Policy{Unit: "patient", Units: 300, JoinRows: 200, Tables: []policy.TablePolicy{
+	trusted := []string{"acme_types", "Acme 1.2"}
+	want := policy.Policy{Unit: "patient", Units: 300, JoinRows: 200, Trusted: trusted, Tables: []policy.TablePolicy{
 		{Name: public("patients"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
 			"age":       {Bounds: numbers("0", "110")},
 			"sex":       {Values: []string{"f", "m", "true", "01", "2", ""}},

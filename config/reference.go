@@ -42,6 +42,13 @@ var policyKeys = []key[Policy]{
 		"`automatic`: a running dpproxy syncs by itself where the protected database has changed and no proof has lost anything " +
 			"(docs/operations.md).",
 	},
+	{
+		"trusted_extensions", "", part(func(v value, p *Policy) {
+			v.list(func(c value) { p.Tables.Trusted = append(p.Tables.Trusted, c.text()) })
+		}), "none",
+		"Extensions of the protected database that dpproxy does not know, and that change neither how statements are planned nor how " +
+			"tables are stored; likewise the text in parentheses by which the builder of another Postgres calls it in `version()`.",
+	},
 	{"ledger", "", part(func(v value, p *Policy) { p.Ledger = readLedger(v) }), needed, "Where charges are recorded, see below."},
 	{
 		"secret_file", "", text(func(p *Policy, s string) { p.SecretFile = s }), "the file `secret` in `ledger.dir`",

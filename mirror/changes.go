@@ -39,7 +39,7 @@ func (p Plan) Changes(n catalog.Name, was, has *catalog.Schema) []Change {
 	d.keys(before, now)
 	d.foreign(before, now)
 	d.labels(before)
-	known := introspect.Told(before.Fingerprint)
+	known := introspect.Told(before.Fingerprint) && !olderForm(before, now, has)
 	switch {
 	case !known && len(d.found) == 0:
 		d.add(false, nil, "an older dpproxy confirmed it")
@@ -47,6 +47,15 @@ func (p Plan) Changes(n catalog.Name, was, has *catalog.Schema) []Change {
 		d.add(true, nil, "its row security, rules, storage or links to other tables are others")
 	}
 	return d.found
+}
+
+// olderForm reports whether a relation was confirmed when fingerprints said less of partitions.
+func olderForm(before, now *catalog.Table, has *catalog.Schema) bool {
+	partitioned := func(f catalog.ForeignKey) bool {
+		to := has.Tables[f.References]
+		return to != nil && to.Kind == 'p'
+	}
+	return before.Stored == nil && (now.Kind == 'p' || slices.ContainsFunc(slices.Concat(now.Foreign, now.Loose), partitioned))
 }
 
 // differences collects the changes of one relation.

@@ -152,7 +152,7 @@ func (a *analysis) setOperation(sel *pg.SelectStmt, s *scope) result {
 	}
 	for i := range l.columns {
 		l.columns[i].unit = l.columns[i].unit && i < len(r.columns) && r.columns[i].unit
-		l.columns[i].key = ""
+		l.columns[i].keys = nil
 		l.columns[i].lacking = l.columns[i].lacking || i < len(r.columns) && r.columns[i].lacking
 	}
 	sorter{a}.noteOrder(sel, s, l.columns, l.known)
@@ -213,8 +213,7 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 // perUnit reports whether each row of a grouped SELECT belongs to one privacy unit. By a key that determines the unit it does below
 // another query alone: the groups themselves are not shown.
 func (a *analysis) perUnit(sel *pg.SelectStmt, s *scope, groups grouping) bool {
-	keyed := func(n *pg.Node) bool { return s.isUnit(n) || s.parent != nil && s.keyOf(n) != "" }
-	if slices.ContainsFunc(groups.exprs, keyed) {
+	if slices.ContainsFunc(groups.exprs, s.isUnit) || s.parent != nil && s.hasKey(groups.exprs) {
 		return true
 	}
 	if !groups.distinct {
@@ -363,7 +362,7 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 		}
 		if !isStar(t.Val) {
 			name, ok := outputName(t)
-			out = append(out, column{name: name, unit: s.isUnit(t.Val), key: s.keyOf(t.Val), lacking: s.lacks(t.Val)})
+			out = append(out, column{name: name, unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), lacking: s.lacks(t.Val)})
 			known = known && ok
 			continue
 		}

@@ -36,7 +36,7 @@ func (q queries) correlation(sel *pg.SelectStmt, around *scope) (c correlation, 
 	if c.own.parent == nil || c.own.parent.parent != around || slices.ContainsFunc(c.own.items, unknown) {
 		return c, false
 	}
-	units := false
+	parts := keyParts{}
 	c.keyed = true
 	for _, n := range conjuncts(sel.WhereClause) {
 		t, ok := q.tieOf(n, c.own)
@@ -45,13 +45,11 @@ func (q queries) correlation(sel *pg.SelectStmt, around *scope) (c correlation, 
 			continue
 		}
 		c.ties = append(c.ties, t)
-		key := c.own.keyOf(t.inner)
-		if c.own.isUnit(t.inner) && around.isUnit(t.outer) {
-			units, c.keyed = true, false
-		}
-		units = units || key != "" && key == around.keyOf(t.outer)
+		c.keyed = c.keyed && !(c.own.isUnit(t.inner) && around.isUnit(t.outer))
+		parts.add(inBoth(c.own.keysOf(t.inner), around.keysOf(t.outer)))
 	}
-	return c, units && q.within(c.own, slices.Concat(c.rest, sel.FromClause, sel.GroupClause, []*pg.Node{sel.HavingClause})...)
+	others := slices.Concat(c.rest, sel.FromClause, sel.GroupClause, []*pg.Node{sel.HavingClause})
+	return c, (!c.keyed || parts.whole()) && q.within(c.own, others...)
 }
 
 // ofUnit reports whether a query has groups of rows that are of the unit of each row around it.

@@ -1,6 +1,10 @@
 package parser
 
-import pg "github.com/pganalyze/pg_query_go/v5"
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
+)
 
 // A scope is one query level, with the meanings of its column references and table names.
 type scope struct {
@@ -33,13 +37,13 @@ type item struct {
 }
 
 // A column of an item or of a query; unit says that it identifies the privacy unit, lacking that it is
-// computed from an aggregate that a small group has no value of. The key is one of which it holds values
-// and that determines the unit, empty if there is none. Of a table itself, not of a query, it can be unique, and
+// computed from an aggregate that a small group has no value of. The keys are those of which it holds values, perhaps
+// with other columns, and that determine the unit. Of a table itself, not of a query, it can be unique, and
 // have a parent: a column of another table that always has its value.
 type column struct {
 	name          string
 	unit, lacking bool
-	key           string
+	keys          []ast.KeyPart
 	unique        bool
 	parent        string
 }
@@ -294,14 +298,14 @@ func (s *scope) isUnit(n *pg.Node) bool {
 	return false
 }
 
-// keyOf returns the key that an expression is a value of and that determines the privacy unit; empty if there is none.
-func (s *scope) keyOf(n *pg.Node) string {
+// keysOf returns the keys that an expression is a value of, perhaps with others, and that determine the privacy unit.
+func (s *scope) keysOf(n *pg.Node) []ast.KeyPart {
 	if ref := n.GetColumnRef(); ref != nil {
 		if _, c, ok := s.own(ref); ok {
-			return c.key
+			return c.keys
 		}
 	}
-	return ""
+	return nil
 }
 
 // wholeRow returns the item whose whole rows a reference means, and the column of the unit in it, which has a value wherever there is a

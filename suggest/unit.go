@@ -190,6 +190,10 @@ func protectable(t *catalog.Table) string {
 		return "no table"
 	case t.RowSecurity:
 		return "under row security for the role that reads: grant it BYPASSRLS, or drop the policies"
+	case slices.ContainsFunc(t.Stored, func(s catalog.Storage) bool { return s.Kind == 'f' }):
+		return "has partitions that are foreign tables: keys and bounds are not enforced where their rows are"
+	case slices.ContainsFunc(t.Stored, func(s catalog.Storage) bool { return s.Method != "heap" }):
+		return "is stored by an access method of which nothing is proved"
 	case t.Kind == 'r' && len(t.Children) > 0:
 		return "has inheritance children, so that its keys prove nothing"
 	case slices.ContainsFunc([]string{t.Name.Schema, t.Name.Name}, func(s string) bool { return strings.ContainsAny(s, `."`) }):

@@ -21,19 +21,26 @@ const belowSQL = `below(root, oid, kind) AS (
 			JOIN pg_class c ON c.oid = h.inhrelid WHERE b.kind = 'p')`
 
 // below reads the partitions of partitioned tables, at any depth: all of them are children, and the rows are in those that are
-// not partitioned themselves.
+// not partitioned themselves. Of other tables it reads how they are stored.
 func below(ctx context.Context, r *reader) error {
 	rows, err := r.tx.Query(ctx, `WITH RECURSIVE `+belowSQL+`
-		SELECT b.root, b.oid, b.kind, n.nspname, c.relname FROM below b JOIN pg_class c ON c.oid = b.oid
-		JOIN pg_namespace n ON n.oid = c.relnamespace WHERE b.oid <> b.root ORDER BY n.nspname, c.relname`, r.oids)
+		SELECT b.root, b.oid, b.kind, n.nspname, c.relname, coalesce(m.amname, 'none') FROM below b JOIN pg_class c ON c.oid = b.oid
+		JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_am m ON m.oid = c.relam ORDER BY n.nspname, c.relname`, r.oids)
 	if err != nil {
 		return err
 	}
 	var root, oid uint32
 	var kind rune
 	var n catalog.Name
-	_, err = pgx.ForEachRow(rows, []any{&root, &oid, &kind, &n.Schema, &n.Name}, func() error {
+	var method string
+	_, err = pgx.ForEachRow(rows, []any{&root, &oid, &kind, &n.Schema, &n.Name, &method}, func() error {
 		t := r.byOID[root]
+		if kind == 'r' || kind == 'f' {
+			t.Stored = append(t.Stored, catalog.Storage{Name: n, Kind: byte(kind), Method: method})
+		}
+		if oid == root {
+			return nil
+		}
 		t.Children = append(t.Children, n)
 		r.parts[oid] = append(r.parts[oid], t)
 		if kind != 'p' {

@@ -149,9 +149,25 @@ func TestPartitions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	run(t, conn, `CREATE FOREIGN DATA WRAPPER w; CREATE SERVER elsewhere FOREIGN DATA WRAPPER w;
+		CREATE FOREIGN TABLE q_3 PARTITION OF q FOR VALUES IN (3) SERVER elsewhere`)
 	s, err := read(t, conn, name("p"), name("q"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	stored := func(part string, kind byte, method string) catalog.Storage {
+		return catalog.Storage{Name: name(part), Kind: kind, Method: method}
+	}
+	for n, want := range map[string][]catalog.Storage{
+		"p": {stored("p_1", 'r', "heap"), stored("p_2a", 'r', "heap"), stored("p_rest", 'r', "heap")},
+		"q": {stored("q_1", 'r', "heap"), stored("q_2", 'r', "heap"), stored("q_3", 'f', "none")},
+	} {
+		if diff := cmp.Diff(want, s.Tables[name(n)].Stored); diff != "" {
+			t.Errorf("%s is stored (-want +got):\n%s", n, diff)
+		}
+	}
+	if !strings.HasPrefix(s.Engine.Version, "PostgreSQL ") || !slices.Equal(s.Engine.Extensions, []string{"plpgsql"}) {
+		t.Errorf("the engine is %+v", s.Engine)
 	}
 	if diff := cmp.Diff([]catalog.Name{name("p_1"), name("p_2"), name("p_2a"), name("p_rest")}, s.Tables[name("p")].Children); diff != "" {
 		t.Errorf("children:\n%s", diff)

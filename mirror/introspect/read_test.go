@@ -56,6 +56,7 @@ func TestRead(t *testing.T) {
 		},
 		Constraints: []catalog.Definition{{Name: "visits_pkey", Text: "PRIMARY KEY (id)", Columns: []string{"id"}}},
 		Sorted:      []catalog.Index{{Name: "visits_pkey", Columns: []string{"id"}}},
+		Stored:      []catalog.Storage{{Name: name("visits"), Kind: 'r', Method: "heap"}},
 	}
 	ignore := cmp.Options{
 		cmpopts.IgnoreFields(catalog.Table{}, "OID", "Fingerprint"),

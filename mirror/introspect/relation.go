@@ -12,8 +12,9 @@ func (r *reader) begin(ctx context.Context) error {
 	if _, err := r.tx.Conn().PgConn().Exec(ctx, PlainText).ReadAll(); err != nil {
 		return err
 	}
-	err := r.tx.QueryRow(ctx, "SELECT pg_catalog.current_database(), pg_catalog.current_setting('server_version_num')::int").
-		Scan(&r.schema.Database, &r.schema.ServerVersion)
+	err := r.tx.QueryRow(ctx, `SELECT pg_catalog.current_database(), pg_catalog.current_setting('server_version_num')::int,
+			pg_catalog.version(), ARRAY(SELECT extname::text FROM pg_catalog.pg_extension ORDER BY 1)`).
+		Scan(&r.schema.Database, &r.schema.ServerVersion, &r.schema.Engine.Version, &r.schema.Engine.Extensions)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ type Relation struct {
 	// Unit is the column that identifies the privacy unit, or empty.
 	Unit    string
 	Columns []string
-	// Keys says of columns, by their names, which key they hold the values of: rows that have the same value are of one unit.
-	Keys map[string]string
+	// Keys says of columns, by their names, which keys they hold values of: rows that have the same values of a key are of one unit.
+	Keys map[string][]KeyPart
 	// Unique are the columns of each of which no two rows have the same value, and none has NULL.
 	Unique []string
 	// Parents says of columns which other one always has their value, and that they are never NULL: "schema.table.column".
@@ -20,6 +20,13 @@ type Relation struct {
 	View string
 	// Concealed says that no client may see that query.
 	Concealed bool
+}
+
+// A KeyPart is one of the columns of a key.
+type KeyPart struct {
+	Key string // the table and its columns
+	At  int    // the place of the column in it
+	Of  int    // how many columns it has
 }
 
 // A TableRef is a relation as the client wrote it.

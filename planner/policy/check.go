@@ -28,6 +28,7 @@ func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 		joinRows: cmp.Or(p.JoinRows, DefaultJoinRows), groupRows: cmp.Or(p.JoinRows, DefaultJoinRows),
 		timeZones: s.TimeZones, publicRows: s.PublicRows, publicRepeats: s.PublicRepeats, before14: s.ServerVersion < 140000,
 	}}
+	c.engine()
 	for i := range p.Tables {
 		c.table(&p.Tables[i])
 	}
@@ -81,6 +82,7 @@ func (c *checker) table(p *TablePolicy) {
 	if !p.Public {
 		c.protectable(p, src)
 	}
+	c.storage(p, src)
 	for _, col := range src.Columns {
 		t.Columns = append(t.Columns, c.column(p, col))
 	}

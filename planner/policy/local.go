@@ -46,6 +46,7 @@ func CheckLocal(p LocalTable, s *catalog.Schema) (*Local, []Problem) {
 	}
 	as := &TablePolicy{Name: p.Name, Columns: p.Columns}
 	c.protectable(as, l.Source)
+	c.storage(as, l.Source)
 	c.localKey(l)
 	for _, name := range p.Public {
 		if col, ok := c.shownColumn(l, name, "public"); ok {

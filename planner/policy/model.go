@@ -199,22 +199,28 @@ func (t *Table) lookups() (unique []string, parents map[string]string) {
 	return unique, parents
 }
 
-// unitKeys names the key of each column that tells whose a row is: one that is a key of the table, or that a path compares with one.
-func (t *Table) unitKeys() map[string]string {
+// unitKeys returns of each column the keys that tell whose a row is: those of the table, and the one that a path compares with.
+func (t *Table) unitKeys() map[string][]ast.KeyPart {
 	if t.Public {
 		return nil
 	}
-	keys := map[string]string{}
-	note := func(column string, of *Table, key string) {
-		if of.Source.KeysHold() && hasKey(of.Source, []string{key}) && !t.Hides(column) {
-			keys[column] = of.Name.String() + "." + key
+	keys := map[string][]ast.KeyPart{}
+	note := func(columns []string, of *Table, key []string) {
+		if !of.Source.KeysHold() || !hasKey(of.Source, key) || slices.ContainsFunc(columns, t.Hides) {
+			return
+		}
+		for i, column := range columns {
+			part := ast.KeyPart{Key: of.Name.String() + "." + columnList(key), At: i, Of: len(key)}
+			if !slices.Contains(keys[column], part) {
+				keys[column] = append(keys[column], part)
+			}
 		}
 	}
-	for _, c := range t.Columns {
-		note(c.Name, t, c.Name)
+	for _, k := range t.Source.Keys {
+		note(k.Columns, t, k.Columns)
 	}
-	if len(t.Unit.Steps) > 0 && len(t.Unit.Steps[0].From) == 1 {
-		note(t.Unit.Steps[0].From[0], t.Unit.Steps[0].To, t.Unit.Steps[0].Key[0])
+	if len(t.Unit.Steps) > 0 {
+		note(t.Unit.Steps[0].From, t.Unit.Steps[0].To, t.Unit.Steps[0].Key)
 	}
 	return keys
 }
